@@ -1,0 +1,44 @@
+# Penstock. `make` lists what can be done.
+
+GO      ?= go
+BIN     := bin/penstock
+COMMIT  := $(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
+LDFLAGS := -s -w -X main.commit=$(COMMIT)
+
+.DEFAULT_GOAL := help
+.PHONY: help run build quick test lint soak bench clean setup docs
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: build ## build and start the embedded default (penstock dev)
+	@$(BIN) dev
+
+build: ## build bin/penstock
+	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/penstock
+
+quick: lint ## what to run while working: short tests, a minute at the most, installs nothing
+	@$(GO) test -short ./...
+
+test: setup lint ## all tests, on SQLite and on a real PostgreSQL, with the real binary; what CI runs
+	@PENSTOCK_REQUIRE_POSTGRES=1 scripts/test
+
+lint: ## formatting and vet
+	@unformatted=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
+		if [ -n "$$unformatted" ]; then echo "not formatted, run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
+	@$(GO) vet ./...
+
+soak: setup ## long kill loops, on both engines (KILLS=300 by default)
+	@PENSTOCK_REQUIRE_POSTGRES=1 PENSTOCK_SOAK_KILLS=$${KILLS:-300} $(GO) test ./internal/e2e -run 'TestCrash' -count=1 -timeout 3h -v
+
+bench: ## measurements, beside the raw figure they are judged by
+	@$(GO) run ./bench/accept
+
+docs: ## write the parts of docs/ that are made from the code
+	@$(GO) test ./internal/api -run 'OpenAPI|Docs' -update
+
+setup: ## install what the tests need and the machine lacks (PostgreSQL)
+	@scripts/setup
+
+clean: ## remove what was built
+	@rm -rf bin
