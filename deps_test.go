@@ -1,0 +1,117 @@
+package penstock
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// architecture is who may import whom, inside the module. It is checked against the code, so it
+// cannot go stale; a package that is missing here is an error too.
+var architecture = map[string][]string{
+	"penstock":        {},
+	"penstock/client": {"penstock"},
+
+	// Contracts and leaves.
+	"penstock/internal/crash":     {},
+	"penstock/internal/body":      {},
+	"penstock/internal/sse":       {},
+	"penstock/internal/sim":       {},
+	"penstock/internal/payload":   {},
+	"penstock/internal/blob":      {},
+	"penstock/internal/store":     {"penstock"},
+	"penstock/internal/provider":  {"penstock"},
+	"penstock/internal/config":    {"penstock"},
+	"penstock/internal/telemetry": {"penstock"},
+
+	// Adapters: only app, cmd and tests import them.
+	"penstock/internal/blob/dir":              {"penstock/internal/blob"},
+	"penstock/internal/blob/blobtest":         {"penstock/internal/blob"},
+	"penstock/internal/provider/openai":       {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/sse"},
+	"penstock/internal/provider/providertest": {"penstock", "penstock/internal/provider"},
+	"penstock/internal/store/sqlstore": {"penstock", "penstock/internal/blob", "penstock/internal/crash",
+		"penstock/internal/payload", "penstock/internal/store"},
+	"penstock/internal/store/sqlite":          {"penstock/internal/store/sqlstore"},
+	"penstock/internal/store/postgres":        {"penstock/internal/store/sqlstore"},
+	"penstock/internal/store/postgres/pgtest": {},
+	"penstock/internal/store/storetest":       {"penstock", "penstock/internal/store"},
+
+	// The way of a request: admit → queue ← work → attempt → route, provider.
+	"penstock/internal/route":   {"penstock"},
+	"penstock/internal/attempt": {"penstock", "penstock/internal/config", "penstock/internal/provider", "penstock/internal/route", "penstock/internal/telemetry"},
+	"penstock/internal/queue":   {"penstock", "penstock/internal/provider", "penstock/internal/store", "penstock/internal/telemetry"},
+	"penstock/internal/work": {"penstock", "penstock/internal/attempt", "penstock/internal/provider", "penstock/internal/queue",
+		"penstock/internal/store", "penstock/internal/telemetry"},
+	"penstock/internal/admit": {"penstock", "penstock/internal/config", "penstock/internal/queue", "penstock/internal/route",
+		"penstock/internal/store", "penstock/internal/telemetry"},
+	"penstock/internal/record":  {"penstock", "penstock/internal/store"},
+	"penstock/internal/deliver": {"penstock", "penstock/internal/store"},
+
+	// The doors.
+	"penstock/internal/api/dialect/openai": {"penstock", "penstock/internal/body"},
+	"penstock/internal/api": {"penstock", "penstock/internal/admit", "penstock/internal/api/dialect/openai", "penstock/internal/attempt",
+		"penstock/internal/body", "penstock/internal/config", "penstock/internal/deliver", "penstock/internal/provider",
+		"penstock/internal/record", "penstock/internal/store", "penstock/internal/telemetry"},
+}
+
+// wiring may import anything inside the module.
+var wiring = []string{"penstock/internal/app", "penstock/internal/e2e", "penstock/cmd/penstock"}
+
+// standardOnly may import nothing outside the standard library.
+var standardOnly = []string{"penstock", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/provider"}
+
+func TestArchitecture(t *testing.T) {
+	t.Parallel()
+	for _, pkg := range listPackages(t) {
+		if slices.Contains(wiring, pkg.ImportPath) || strings.HasPrefix(pkg.ImportPath, "penstock/bench") {
+			continue
+		}
+		allowed, known := architecture[pkg.ImportPath]
+		if !known {
+			t.Errorf("%s has no row in the architecture", pkg.ImportPath)
+			continue
+		}
+		for _, imported := range pkg.Imports {
+			if ours(imported) && !slices.Contains(allowed, imported) {
+				t.Errorf("%s imports %s, which the architecture does not allow", pkg.ImportPath, imported)
+			}
+			if foreign := strings.Contains(strings.Split(imported, "/")[0], "."); foreign && slices.Contains(standardOnly, pkg.ImportPath) {
+				t.Errorf("%s imports %s; it may use the standard library only", pkg.ImportPath, imported)
+			}
+		}
+		for _, name := range allowed {
+			if !slices.Contains(pkg.Imports, name) {
+				t.Errorf("%s is allowed to import %s but does not; remove the row's entry", pkg.ImportPath, name)
+			}
+		}
+	}
+}
+
+func ours(path string) bool { return path == "penstock" || strings.HasPrefix(path, "penstock/") }
+
+type listedPackage struct {
+	ImportPath string
+	Imports    []string
+}
+
+func listPackages(t *testing.T) []listedPackage {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Imports", "./...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []listedPackage
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p listedPackage
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+}

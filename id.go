@@ -1,0 +1,153 @@
+package penstock
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+)
+
+// ID is a ULID in its canonical 26-character form, without a prefix. The same row can be seen
+// through several views (a job is also an OpenAI batch), so the prefix belongs to the view and is
+// added and removed at the edge, by [View.Format] and [View.Parse].
+//
+// IDs sort by creation time. The IDs of one process never repeat and never go back.
+type ID string
+
+// View names the kind of object that an ID is shown as.
+type View string
+
+// The views of the public API. Each is the prefix of its IDs.
+const (
+	ViewJob     View = "job"
+	ViewItem    View = "item"
+	ViewRequest View = "req"
+	ViewAttempt View = "att"
+	ViewEvent   View = "evt"
+)
+
+// Format renders an ID as callers see it, such as job_01JQ….
+func (v View) Format(id ID) string { return string(v) + "_" + string(id) }
+
+// Parse undoes Format. It rejects IDs of other views, so that passing an item where a job is
+// wanted is an error and not a miss.
+func (v View) Parse(s string) (ID, error) {
+	bare, ok := strings.CutPrefix(s, string(v)+"_")
+	if !ok {
+		return "", fmt.Errorf("%q is not a %s id: it must start with %q", clip(s, 40), v, string(v)+"_")
+	}
+	id := ID(bare)
+	if _, err := id.number(); err != nil {
+		return "", fmt.Errorf("%q is not a %s id: %w", clip(s, 40), v, err)
+	}
+	return id, nil
+}
+
+const (
+	idLen     = 26
+	crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+)
+
+var errMalformedID = errors.New("after the prefix it needs 26 characters of Crockford base 32")
+
+// u128 is the number behind an ID: 48 bits of milliseconds, then 80 random bits.
+type u128 struct{ hi, lo uint64 }
+
+func (n u128) plus(d uint64) u128 {
+	lo := n.lo + d
+	if lo < n.lo {
+		return u128{n.hi + 1, lo}
+	}
+	return u128{n.hi, lo}
+}
+
+func (n u128) less(m u128) bool { return n.hi < m.hi || (n.hi == m.hi && n.lo < m.lo) }
+
+func (n u128) id() ID {
+	var buf [idLen]byte
+	for i := idLen - 1; i >= 0; i-- {
+		buf[i] = crockford[n.lo&31]
+		n.lo = n.lo>>5 | n.hi<<59
+		n.hi >>= 5
+	}
+	return ID(buf[:])
+}
+
+func (id ID) number() (u128, error) {
+	// The first character carries only three of 130 bits: above '7' the number overflows.
+	if len(id) != idLen || id[0] > '7' {
+		return u128{}, errMalformedID
+	}
+	var n u128
+	for i := range idLen {
+		d := strings.IndexByte(crockford, id[i])
+		if d < 0 {
+			return u128{}, errMalformedID
+		}
+		n.hi = n.hi<<5 | n.lo>>59
+		n.lo = n.lo<<5 | uint64(d)
+	}
+	return n, nil
+}
+
+// Valid reports whether id is a well-formed ULID.
+func (id ID) Valid() bool { _, err := id.number(); return err == nil }
+
+// Time is the moment in the ID, to the millisecond; zero for a malformed one.
+func (id ID) Time() time.Time {
+	n, err := id.number()
+	if err != nil {
+		return time.Time{}
+	}
+	return time.UnixMilli(int64(n.hi >> 16)).UTC()
+}
+
+// ItemID is the ID of a job's n-th item: the job's own number plus n+1. A job's items therefore
+// form one contiguous range of IDs that nothing else has to store or index.
+func ItemID(job ID, n int) ID {
+	num, err := job.number()
+	if err != nil {
+		panic("penstock: item of a malformed job id " + string(job))
+	}
+	return num.plus(uint64(n) + 1).id()
+}
+
+// idSpacing keeps generated IDs apart, so that the items of a job (at most 2^32 of them) cannot
+// run into the IDs generated after it in the same millisecond.
+const idSpacing = 1 << 32
+
+// IDs generates IDs. The zero value is ready to use and safe for concurrent use.
+type IDs struct {
+	mu   sync.Mutex
+	last u128
+}
+
+// New returns an ID for the given moment, later than any it returned before.
+func (g *IDs) New(now time.Time) ID {
+	var random [10]byte
+	rand.Read(random[:]) // never fails: crypto/rand aborts the process instead
+	// The top random bit stays clear so that adding item numbers never reaches the clock bits.
+	random[0] &= 0x7f
+	n := u128{
+		hi: uint64(now.UnixMilli())<<16 | uint64(binary.BigEndian.Uint16(random[:2])),
+		lo: binary.BigEndian.Uint64(random[2:]),
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if floor := g.last.plus(idSpacing); n.less(floor) && g.last != (u128{}) {
+		n = floor
+	}
+	g.last = n
+	return n.id()
+}
+
+// clip shortens untrusted text before it is quoted in a message.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "…"
+}

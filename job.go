@@ -1,0 +1,186 @@
+package penstock
+
+import "time"
+
+// Job is what a caller submitted for later: one or many items.
+type Job struct {
+	ID       ID
+	Tenant   TenantID
+	Key      string // name of the key that submitted it
+	Endpoint Endpoint
+	Model    string
+	Lane     Lane
+	Tags     map[string]string
+
+	Counts Counts
+	Usage  Usage
+	Cost   NanoUSD
+	Seq    int64 // number of the job's newest event
+
+	MaxAttempts int
+	ItemTimeout time.Duration
+	Resolved    Resolved
+	TraceParent string // W3C trace context of the submit, so that later work joins its trace
+
+	CreatedAt         time.Time
+	Deadline          time.Time
+	StartedAt         time.Time // zero until an item was claimed
+	FinishedAt        time.Time // zero until every item is terminal
+	CancelRequestedAt time.Time // zero unless a cancel was asked for
+}
+
+// Status derives where the job stands from what its items are doing; a job has no state of its own
+// beside its counts and the fact that it started. A job with nothing cancelled is never cancelled,
+// even when a cancel came: it came too late to stop anything.
+func (j *Job) Status() Status {
+	c := j.Counts
+	switch {
+	case c.Open() > 0 && j.StartedAt.IsZero():
+		return StatusQueued
+	case c.Open() > 0:
+		return StatusRunning
+	case c.Cancelled > 0:
+		return StatusCancelled
+	case c.Succeeded > 0:
+		return StatusSucceeded
+	default:
+		return StatusFailed
+	}
+}
+
+// Resolved is what admission decided once and stored. Retries run it again, whatever the
+// configuration says by then.
+type Resolved struct {
+	Config  string   `json:"config"` // hash of the configuration snapshot
+	Model   string   `json:"model"`
+	Policy  string   `json:"policy"`
+	Targets []string `json:"targets"` // names of the model's targets, in the order of its policy
+}
+
+// Item is one inference of a job.
+type Item struct {
+	ID       ID
+	Job      ID
+	Tenant   TenantID
+	Index    int
+	CustomID string
+	Status   Status
+	Seq      int64 // number of the event that ended it, 0 while it is open
+	Attempts int   // attempts that count against the job's MaxAttempts
+	Fence    int64 // how often it was claimed
+
+	Target     string // target of the deciding attempt
+	StatusCode int    // HTTP status that the upstream answered with
+	Result     []byte // the answer's body
+	Error      *ItemError
+	Usage      Usage
+	Cost       NanoUSD
+	FinishedAt time.Time
+}
+
+// ItemError explains to the caller why an item did not succeed.
+type ItemError struct {
+	Code    Code   `json:"code"`
+	Message string `json:"message"`
+}
+
+// Attempt is one try at one item or request on one target.
+type Attempt struct {
+	ID      ID
+	Subject ID // the item or request it tried
+	Number  int
+	Fence   int64 // the claim it ran under, 0 for a request
+	Target  string
+	Reason  string // why this target was chosen
+	Config  string // hash of the configuration it ran under
+
+	ErrorKind    string // "" when it succeeded
+	ErrorMessage string
+	StatusCode   int
+	Usage        Usage
+	UsageKnown   bool // false when the upstream did not tell, or the worker died
+	Cost         NanoUSD
+
+	StartedAt    time.Time
+	FirstTokenAt time.Time
+	FinishedAt   time.Time
+}
+
+// AttemptLost is the error kind of an attempt whose worker died: what it did upstream is unknown.
+const AttemptLost = "worker_lost"
+
+// Request is one synchronous call: metered and recorded, not durable.
+type Request struct {
+	ID         ID
+	Tenant     TenantID
+	Key        string
+	Endpoint   Endpoint
+	Model      string
+	Stream     bool
+	Status     Status // succeeded, failed or cancelled
+	StatusCode int    // HTTP status that the caller saw
+	ErrorCode  Code
+	Error      string
+	Target     string
+	Usage      Usage
+	Cost       NanoUSD
+	Forfeit    NanoUSD // upper bound of what was spent without the upstream telling
+	Attempts   []Attempt
+
+	StartedAt    time.Time
+	FirstTokenAt time.Time
+	FinishedAt   time.Time
+}
+
+// EventType names what happened to a job.
+type EventType string
+
+// The events of a job's log. A terminal item is its own event, so the item types have no rows of
+// their own.
+const (
+	EventJobQueued     EventType = "job.queued"
+	EventJobStarted    EventType = "job.started"
+	EventJobFinished   EventType = "job.finished"
+	EventItemSucceeded EventType = "item.succeeded"
+	EventItemFailed    EventType = "item.failed"
+	EventItemCancelled EventType = "item.cancelled"
+	EventItemExpired   EventType = "item.expired"
+)
+
+// ItemEvent is the type of the event by which an item ended.
+func ItemEvent(s Status) EventType { return EventType("item." + string(s)) }
+
+// Event is an entry in a job's log. Sequence numbers start at 1 and have no gaps.
+type Event struct {
+	Job       ID
+	Seq       int64
+	Type      EventType
+	Item      *Item // what ended, for item events
+	CreatedAt time.Time
+}
+
+// EntryKind says what a ledger entry does.
+type EntryKind string
+
+// The kinds of ledger entries.
+const (
+	EntryReserve EntryKind = "reserve" // an upper bound set aside at admission
+	EntrySettle  EntryKind = "settle"  // the actual cost of an outcome; frees its reservation
+	EntryRelease EntryKind = "release" // an outcome that ran nothing; frees its reservation
+	EntryForfeit EntryKind = "forfeit" // an attempt whose usage will never be known: counted, not invoiced
+)
+
+// LedgerEntry is a line of the append-only record of money.
+type LedgerEntry struct {
+	Key          string // what it books; a key can be booked once
+	Tenant       TenantID
+	Kind         EntryKind
+	Subject      ID // job, item or request
+	Job          ID // the job of an item, "" for a request
+	Target       string
+	Reserved     NanoUSD // set aside (reserve) or freed (settle, release)
+	Cost         NanoUSD
+	Usage        Usage
+	PriceVersion string
+	CreatedAt    time.Time
+}

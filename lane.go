@@ -1,0 +1,31 @@
+package penstock
+
+// Lane says how urgent work is.
+type Lane string
+
+// The lanes, most urgent first.
+const (
+	LaneRealtime Lane = "realtime"
+	LaneStandard Lane = "standard"
+	LaneBulk     Lane = "bulk"
+)
+
+// Lanes lists every lane, most urgent first.
+var Lanes = []Lane{LaneRealtime, LaneStandard, LaneBulk}
+
+// Valid reports whether l is one of the lanes.
+func (l Lane) Valid() bool { return l == LaneRealtime || l == LaneStandard || l == LaneBulk }
+
+// Endpoint is the path of a compatible API; it names the dialect of an inference's body.
+type Endpoint string
+
+// The endpoints that inferences can be addressed to.
+const (
+	EndpointChat Endpoint = "/v1/chat/completions"
+)
+
+// Endpoints lists every endpoint that a job may name.
+var Endpoints = []Endpoint{EndpointChat}
+
+// Valid reports whether e can be served.
+func (e Endpoint) Valid() bool { return e == EndpointChat }
