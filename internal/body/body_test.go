@@ -1,0 +1,167 @@
+package body
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+func TestScanRejects(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct{ text, want string }{
+		"empty":          {``, "not valid JSON"},
+		"array":          {`[1]`, "not a JSON object"},
+		"truncated":      {`{"a":1`, "not valid JSON"},
+		"twice":          {`{"model":"a","model":"b"}`, `names "model" twice`},
+		"twice, escaped": {`{"model":"a","\u006dodel":"b"}`, `names "model" twice`},
+		"bad utf-8":      {"{\"a\":\"\xff\"}", "UTF-8"},
+		"more after it":  {`{"a":1} {}`, "goes on after"},
+		"many members":   {"{" + members(MaxMembers+1) + "}", "more than 256 members"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := Scan([]byte(tc.text))
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("got %v, want an error about %q", err, tc.want)
+			}
+		})
+	}
+}
+
+func members(n int) string {
+	var b strings.Builder
+	for i := range n {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(`"` + strings.Repeat("k", i+1) + `":0`)
+	}
+	return b.String()
+}
+
+func TestReplaceKeepsEveryOtherByte(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ text, want string }{
+		{"{ \"model\" : \"a\",\n\t\"x\":1e5 }", "{ \"model\" : \"M\",\n\t\"x\":1e5 }"},
+		{`{"x":{"model":"deep"}}`, `{"model":"M","x":{"model":"deep"}}`},
+		{`{}`, `{"model":"M"}`},
+		{`  { } `, `  {"model":"M" } `},
+	} {
+		o, err := Scan([]byte(tc.text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(Apply(o.Text, o.Replace("model", `"M"`))); got != tc.want {
+			t.Errorf("%s became %s, want %s", tc.text, got, tc.want)
+		}
+	}
+}
+
+func TestWithDefaults(t *testing.T) {
+	t.Parallel()
+	defaults, err := Scan([]byte(`{"max_tokens":5,"stop":["a"]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct{ text, want string }{
+		{`{"max_tokens":9}`, `{"max_tokens":9,"stop":["a"]}`},
+		{`{}`, `{"max_tokens":5,"stop":["a"]}`},
+		{`{"stop":null,"max_tokens":1}`, `{"stop":null,"max_tokens":1}`},
+	} {
+		o, err := Scan([]byte(tc.text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(o.WithDefaults(defaults)); got != tc.want {
+			t.Errorf("%s became %s, want %s", tc.text, got, tc.want)
+		}
+	}
+}
+
+func TestTypedMembers(t *testing.T) {
+	t.Parallel()
+	o, err := Scan([]byte(`{"s":"a\u00e9","b":true,"n":7,"z":null,"f":1.5,"neg":-1}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err := o.String("s"); s != "aé" || err != nil {
+		t.Errorf("string: %q, %v", s, err)
+	}
+	if b, err := o.Bool("b"); !b || err != nil {
+		t.Errorf("bool: %v, %v", b, err)
+	}
+	if n, err := o.Count("n"); n != 7 || err != nil {
+		t.Errorf("count: %d, %v", n, err)
+	}
+	for _, missing := range []string{"z", "absent"} {
+		s, err1 := o.String(missing)
+		b, err2 := o.Bool(missing)
+		n, err3 := o.Count(missing)
+		if s != "" || b || n != 0 || err1 != nil || err2 != nil || err3 != nil {
+			t.Errorf("%s is not as good as missing", missing)
+		}
+	}
+	for _, bad := range []string{"s", "f", "neg"} {
+		if _, err := o.Count(bad); err == nil {
+			t.Errorf("%s passed for a count", bad)
+		}
+	}
+	if _, err := o.String("n"); err == nil {
+		t.Error("a number passed for a string")
+	}
+	if _, err := o.Bool("s"); err == nil {
+		t.Error("a string passed for a bool")
+	}
+}
+
+func TestDepth(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int{
+		`1`: 0, `{}`: 1, `{"a":[{}]}`: 3, `{"a":"[[[["}`: 1, `{"a":"\"[["}`: 1, `[[],[[]]]`: 3, `"\\"`: 0,
+	} {
+		if got := Depth([]byte(text)); got != want {
+			t.Errorf("%s is %d deep, want %d", text, got, want)
+		}
+	}
+}
+
+func FuzzReplace(f *testing.F) {
+	f.Add([]byte(`{"model":"a","messages":[{"role":"user"}]}`))
+	f.Add([]byte(`{ }`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		Depth(text)
+		o, err := Scan(text)
+		if err != nil {
+			return
+		}
+		out := Apply(o.Text, o.Replace("model", `"M"`))
+		again, err := Scan(out)
+		if err != nil {
+			t.Fatalf("%q became %q: %v", text, out, err)
+		}
+		if got, err := again.String("model"); got != "M" || err != nil {
+			t.Fatalf("%q became %q, whose model is %q", text, out, got)
+		}
+		for _, m := range o.Members {
+			if m.Name != "model" && !bytes.Equal(o.Raw(m.Name), again.Raw(m.Name)) {
+				t.Fatalf("%q became %q: %s changed", text, out, m.Name)
+			}
+		}
+	})
+}
+
+func BenchmarkScan(b *testing.B) {
+	text, err := json.Marshal(map[string]any{"model": "fast", "stream": true, "max_tokens": 100,
+		"messages": []map[string]string{{"role": "user", "content": strings.Repeat("hello world ", 80)}}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Scan(text); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

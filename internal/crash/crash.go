@@ -1,0 +1,6 @@
+// Package crash marks the moments at which a test may kill the process.
+//
+// Production builds compile Point to nothing. Builds with the tag crashtest kill themselves with
+// SIGKILL, without any chance to clean up, at the point and pass named by PENSTOCK_CRASH, such as
+// "finish.committed:3": the third time that a group of finishes was committed.
+package crash
