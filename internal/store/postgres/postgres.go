@@ -1,0 +1,191 @@
+// Package postgres is the engine for many processes on one database.
+//
+// It owns the connection pool, the dialect and the round trips: writes that nobody waits for are
+// sent together, and a transaction begins, tells the time and commits without extra trips. Durability
+// is PostgreSQL's own (synchronous_commit must not be off), and so is its group commit.
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"penstock/internal/store/sqlstore"
+)
+
+const (
+	// DefaultMaxConns is how many connections a process opens when the URL does not say.
+	DefaultMaxConns = 16
+	// lockTimeout is how long a transaction waits for another's rows.
+	lockTimeout = "5s"
+	// maxTries bounds how often a transaction that lost to a concurrent one is run again.
+	maxTries = 5
+	// migrationLock is the advisory lock that keeps two processes from migrating at once.
+	migrationLock = 0x70656e73746f636b
+)
+
+// Config opens an engine.
+type Config struct {
+	URL   string           // postgres://…; pool_max_conns and the like may be given as parameters
+	Clock func() time.Time // nil for the database's clock
+}
+
+// Engine is a PostgreSQL database. It is safe for concurrent use.
+type Engine struct {
+	pool  *pgxpool.Pool
+	clock func() time.Time
+	texts sync.Map // shared SQL → PostgreSQL's SQL
+}
+
+var _ sqlstore.Engine = (*Engine)(nil)
+
+// Open connects. Close ends it.
+func Open(ctx context.Context, cfg Config) (*Engine, error) {
+	pc, err := pgxpool.ParseConfig(cfg.URL)
+	if err != nil {
+		// pgx redacts the password in its own message.
+		return nil, fmt.Errorf("reading the database URL: %w", err)
+	}
+	if !strings.Contains(cfg.URL, "pool_max_conns") {
+		pc.MaxConns = DefaultMaxConns
+	}
+	params := pc.ConnConfig.RuntimeParams
+	if params["application_name"] == "" {
+		params["application_name"] = "penstock"
+	}
+	if params["lock_timeout"] == "" {
+		params["lock_timeout"] = lockTimeout
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, pc)
+	if err != nil {
+		return nil, fmt.Errorf("connecting to PostgreSQL: %w", err)
+	}
+	e := &Engine{pool: pool, clock: cfg.Clock}
+	if err := e.requireDurable(ctx); err != nil {
+		pool.Close()
+		return nil, err
+	}
+	return e, nil
+}
+
+// requireDurable refuses a server that acknowledges commits which it may forget.
+func (e *Engine) requireDurable(ctx context.Context) error {
+	var mode string
+	if err := e.pool.QueryRow(ctx, `SHOW synchronous_commit`).Scan(&mode); err != nil {
+		return fmt.Errorf("connecting to PostgreSQL: %w", err)
+	}
+	if mode == "off" {
+		return errors.New("PostgreSQL runs with synchronous_commit = off and may lose accepted work; " +
+			"set it to on for this database: ALTER DATABASE … SET synchronous_commit = on")
+	}
+	return nil
+}
+
+// Close closes all connections.
+func (e *Engine) Close() error {
+	e.pool.Close()
+	return nil
+}
+
+// Read implements sqlstore.Engine.
+func (e *Engine) Read(ctx context.Context, fn func(sqlstore.Tx) error) error {
+	return e.transact(ctx, "begin isolation level repeatable read read only", fn)
+}
+
+// Write implements sqlstore.Engine.
+func (e *Engine) Write(ctx context.Context, fn func(sqlstore.Tx) error) error {
+	var err error
+	for range maxTries {
+		if err = e.transact(ctx, "begin", fn); !lostRace(err) {
+			break
+		}
+	}
+	if pgCode(err) == "55P03" { // lock_not_available
+		return fmt.Errorf("%w: %w", sqlstore.ErrLockTimeout, err)
+	}
+	return err
+}
+
+// lostRace reports whether a transaction only has to be run again.
+func lostRace(err error) bool {
+	code := pgCode(err)
+	return code == "40001" || code == "40P01" // serialization_failure, deadlock_detected
+}
+
+func pgCode(err error) string {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return e.Code
+	}
+	return ""
+}
+
+// transact runs fn between begin and commit. The clock is read in the same round trip as begin, and
+// the commit travels with the last writes.
+func (e *Engine) transact(ctx context.Context, begin string, fn func(sqlstore.Tx) error) error {
+	conn, err := e.pool.Acquire(ctx)
+	if err != nil {
+		return fmt.Errorf("taking a connection: %w", err)
+	}
+	defer conn.Release()
+	t := &tx{engine: e, conn: conn.Conn()}
+	if err := t.begin(ctx, begin); err != nil {
+		return err
+	}
+	if err = fn(t); err == nil {
+		err = t.commit(ctx)
+	}
+	if err != nil {
+		t.rollback(ctx)
+	}
+	return err
+}
+
+// Migrate implements sqlstore.Engine.
+func (e *Engine) Migrate(ctx context.Context, steps []sqlstore.Migration) error {
+	return pgx.BeginFunc(ctx, e.pool, func(dbtx pgx.Tx) error {
+		// Another process may be at it for longer than a lock is usually worth waiting for.
+		if _, err := dbtx.Exec(ctx, `SET LOCAL lock_timeout = '60s'`); err != nil {
+			return fmt.Errorf("preparing to migrate: %w", err)
+		}
+		if _, err := dbtx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, int64(migrationLock)); err != nil {
+			return fmt.Errorf("waiting for another process to migrate: %w", err)
+		}
+		_, err := dbtx.Exec(ctx, `CREATE TABLE IF NOT EXISTS schema_version (version BIGINT PRIMARY KEY, name TEXT NOT NULL)`)
+		if err != nil {
+			return fmt.Errorf("creating schema_version: %w", err)
+		}
+		var at int64
+		if err := dbtx.QueryRow(ctx, `SELECT COALESCE(MAX(version), 0) FROM schema_version`).Scan(&at); err != nil {
+			return fmt.Errorf("reading the schema's version: %w", err)
+		}
+		for _, step := range sqlstore.Pending(steps, at) {
+			// Without arguments pgx uses the simple protocol, which takes many statements at once.
+			if _, err := dbtx.Exec(ctx, e.text(step.SQL)); err != nil {
+				return fmt.Errorf("migrating to version %d (%s): %w", step.Version, step.Name, err)
+			}
+			if _, err := dbtx.Exec(ctx, `INSERT INTO schema_version VALUES ($1, $2)`, step.Version, step.Name); err != nil {
+				return fmt.Errorf("noting schema version %d: %w", step.Version, err)
+			}
+		}
+		return nil
+	})
+}
+
+// text brings PostgreSQL's own parts of shared SQL out of their comments.
+func (e *Engine) text(shared string) string {
+	if t, ok := e.texts.Load(shared); ok {
+		return t.(string)
+	}
+	t := uncomment.Replace(shared)
+	e.texts.Store(shared, t)
+	return t
+}
+
+var uncomment = strings.NewReplacer("/*pg ", "", " */", "")

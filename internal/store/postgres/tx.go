@@ -1,0 +1,123 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"penstock/internal/store/sqlstore"
+)
+
+// tx is an open transaction. Writes that nobody waits for gather in pending and travel with the
+// next statement that needs an answer.
+type tx struct {
+	engine  *Engine
+	conn    *pgx.Conn
+	now     time.Time
+	pending *pgx.Batch
+	closed  bool
+}
+
+func (t *tx) Now() time.Time { return t.now }
+
+func (t *tx) begin(ctx context.Context, begin string) error {
+	batch := &pgx.Batch{}
+	batch.Queue(begin)
+	batch.Queue(`SELECT clock_timestamp()`).QueryRow(func(row pgx.Row) error { return row.Scan(&t.now) })
+	if err := t.conn.SendBatch(ctx, batch).Close(); err != nil {
+		return fmt.Errorf("beginning a transaction: %w", err)
+	}
+	if t.engine.clock != nil {
+		t.now = t.engine.clock()
+	}
+	t.now = t.now.UTC().Truncate(time.Microsecond)
+	return nil
+}
+
+// queue adds a statement to what travels next.
+func (t *tx) queue(text string, args []any) *pgx.QueuedQuery {
+	if t.pending == nil {
+		t.pending = &pgx.Batch{}
+	}
+	return t.pending.Queue(t.engine.text(text), args...)
+}
+
+// flush sends what is pending and waits for all of it.
+func (t *tx) flush(ctx context.Context) error {
+	if t.pending == nil {
+		return nil
+	}
+	batch := t.pending
+	t.pending = nil
+	return t.conn.SendBatch(ctx, batch).Close()
+}
+
+func (t *tx) commit(ctx context.Context) error {
+	t.queue("commit", nil)
+	if err := t.flush(ctx); err != nil {
+		return fmt.Errorf("committing: %w", err)
+	}
+	t.closed = true
+	return nil
+}
+
+// rollback leaves the connection clean for its next user. A connection that is broken is thrown away
+// by the pool, and the server rolls back by itself.
+func (t *tx) rollback(ctx context.Context) {
+	if t.closed || t.conn.IsClosed() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if _, err := t.conn.Exec(ctx, "rollback"); err != nil {
+		_ = t.conn.Close(ctx)
+	}
+}
+
+func (t *tx) Do(_ context.Context, text string, args ...any) error {
+	t.queue(text, args)
+	return nil
+}
+
+func (t *tx) Exec(ctx context.Context, text string, args ...any) (int64, error) {
+	if err := t.flush(ctx); err != nil {
+		return 0, err
+	}
+	tag, err := t.conn.Exec(ctx, t.engine.text(text), args...)
+	if err != nil {
+		return 0, fmt.Errorf("running %s: %w", sqlstore.Brief(text), err)
+	}
+	return tag.RowsAffected(), nil
+}
+
+func (t *tx) Query(ctx context.Context, text string, args ...any) (sqlstore.Rows, error) {
+	if err := t.flush(ctx); err != nil {
+		return nil, err
+	}
+	rows, err := t.conn.Query(ctx, t.engine.text(text), args...)
+	if err != nil {
+		return nil, fmt.Errorf("running %s: %w", sqlstore.Brief(text), err)
+	}
+	return rows, nil
+}
+
+func (t *tx) QueryEach(ctx context.Context, text string, args [][]any, scan func(int, sqlstore.Row) error) error {
+	for i, a := range args {
+		t.queue(text, a).Query(func(rows pgx.Rows) error {
+			if !rows.Next() {
+				return rows.Err()
+			}
+			if err := scan(i, rows); err != nil {
+				return err
+			}
+			rows.Close()
+			return rows.Err()
+		})
+	}
+	if err := t.flush(ctx); err != nil {
+		return fmt.Errorf("running %s: %w", sqlstore.Brief(text), err)
+	}
+	return nil
+}

@@ -1,0 +1,169 @@
+// Package sqlite is the embedded engine: one file, one writer, full durability, no setup.
+//
+// It owns the connections and the commits. All writes pass through one goroutine that commits in
+// groups: it runs whatever queued up during the previous commit in one transaction, each write in a
+// savepoint of its own, and then flushes the disk once for all of them. No timer is involved, so a
+// lone write waits for nothing and a crowd shares the flush.
+//
+// The file belongs to one process at a time; package app holds a lock on the data directory.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	_ "modernc.org/sqlite" // registers the driver
+
+	"penstock/internal/store/sqlstore"
+)
+
+const (
+	// MaxGroup is how many writes share one commit at the most; it bounds how long the first of
+	// them waits for the last.
+	MaxGroup = 256
+	// MaxQueued is how many writes may wait for their turn; more block their callers.
+	MaxQueued = 1024
+	// readers is how many reads run at a time.
+	readers = 8
+)
+
+// Config opens an engine.
+type Config struct {
+	Path  string           // the database file; its directory must exist
+	Clock func() time.Time // nil for the machine's clock
+}
+
+// Engine is a SQLite database. It is safe for concurrent use.
+type Engine struct {
+	clock  func() time.Time
+	reads  *sql.DB
+	writes *sql.DB
+	writer *writer
+
+	closeOnce sync.Once
+	closeErr  error
+}
+
+var _ sqlstore.Engine = (*Engine)(nil)
+
+// Open opens the file, creating it if needed, and starts the writer. Close ends it.
+func Open(ctx context.Context, cfg Config) (*Engine, error) {
+	if cfg.Clock == nil {
+		cfg.Clock = time.Now
+	}
+	if err := createPrivate(cfg.Path); err != nil {
+		return nil, err
+	}
+	writes, err := sql.Open("sqlite", dsn(cfg.Path, "immediate"))
+	if err != nil {
+		return nil, fmt.Errorf("opening %s for writing: %w", cfg.Path, err)
+	}
+	conn, err := writes.Conn(ctx)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("opening %s: %w", cfg.Path, err), writes.Close())
+	}
+	reads, err := sql.Open("sqlite", dsn(cfg.Path, "deferred")+"&_pragma=query_only(true)")
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("opening %s for reading: %w", cfg.Path, err), conn.Close(), writes.Close())
+	}
+	reads.SetMaxOpenConns(readers)
+	reads.SetMaxIdleConns(readers)
+	e := &Engine{clock: cfg.Clock, reads: reads, writes: writes, writer: newWriter(conn, cfg.Clock)}
+	go e.writer.run()
+	return e, nil
+}
+
+// createPrivate makes sure that a new database can be read by its owner alone.
+func createPrivate(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return fmt.Errorf("creating the database: %w", err)
+	}
+	return f.Close()
+}
+
+// dsn asks for a write-ahead log that is flushed at every commit. Pages are cached up to 16 MiB a
+// connection, and the log is copied into the file in steps of 4,000 pages.
+func dsn(path, txLock string) string {
+	pragmas := url.Values{"_txlock": {txLock}, "_pragma": {
+		"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)",
+		"cache_size(-16384)", "wal_autocheckpoint(4000)", "temp_store(MEMORY)",
+	}}
+	return "file:" + (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath() + "?" + pragmas.Encode()
+}
+
+// Write implements sqlstore.Engine.
+func (e *Engine) Write(ctx context.Context, fn func(sqlstore.Tx) error) error {
+	return e.writer.submit(ctx, fn)
+}
+
+// Read implements sqlstore.Engine.
+func (e *Engine) Read(ctx context.Context, fn func(sqlstore.Tx) error) error {
+	conn, err := e.reads.Conn(ctx)
+	if err != nil {
+		return fmt.Errorf("taking a connection: %w", err)
+	}
+	defer conn.Close()
+	dbtx, err := conn.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return fmt.Errorf("beginning a read: %w", err)
+	}
+	defer dbtx.Rollback() // ends the snapshot; there is nothing to lose
+	return fn(&tx{now: e.clock(), db: plain{dbtx}})
+}
+
+// Migrate implements sqlstore.Engine.
+func (e *Engine) Migrate(ctx context.Context, steps []sqlstore.Migration) error {
+	return e.Write(ctx, func(t sqlstore.Tx) error {
+		db := t.(*tx).db
+		var at int64
+		err := t.QueryEach(ctx, `PRAGMA user_version`, [][]any{nil}, func(_ int, row sqlstore.Row) error { return row.Scan(&at) })
+		if err != nil {
+			return fmt.Errorf("reading the schema's version: %w", err)
+		}
+		for _, step := range sqlstore.Pending(steps, at) {
+			for _, statement := range statements(step.SQL) {
+				if err := db.execOnce(ctx, statement); err != nil {
+					return fmt.Errorf("migrating to version %d (%s): %w", step.Version, step.Name, err)
+				}
+			}
+			if err := db.execOnce(ctx, fmt.Sprintf(`PRAGMA user_version = %d`, step.Version)); err != nil {
+				return fmt.Errorf("noting schema version %d: %w", step.Version, err)
+			}
+		}
+		return nil
+	})
+}
+
+// statements splits a migration. Migrations hold no semicolon but those that end a statement or
+// stand in a comment.
+func statements(text string) []string {
+	var clean strings.Builder
+	for line := range strings.Lines(text) {
+		code, _, _ := strings.Cut(line, "--")
+		clean.WriteString(code + "\n")
+	}
+	var all []string
+	for s := range strings.SplitSeq(clean.String(), ";") {
+		if s = strings.TrimSpace(s); s != "" {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// Close finishes the writes that were handed over and closes the file.
+func (e *Engine) Close() error {
+	e.closeOnce.Do(func() {
+		e.closeErr = errors.Join(e.writer.close(), e.reads.Close(), e.writes.Close())
+	})
+	return e.closeErr
+}

@@ -1,0 +1,50 @@
+package sqlite_test
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"penstock/internal/blob/dir"
+	"penstock/internal/payload"
+	"penstock/internal/store"
+	"penstock/internal/store/sqlite"
+	"penstock/internal/store/sqlstore"
+	"penstock/internal/store/storetest"
+)
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, open)
+}
+
+func open(t *testing.T, clock func() time.Time) store.Store {
+	t.Helper()
+	home := t.TempDir()
+	engine, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(home, "penstock.db"), Clock: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := payload.LoadOrCreate(filepath.Join(home, "keyset.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	codec, err := payload.New(keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	blobs, err := dir.New(filepath.Join(home, "blobs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := sqlstore.New(t.Context(), engine, codec, blobs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}

@@ -1,0 +1,147 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"penstock/internal/store/sqlstore"
+)
+
+// tx is a transaction on this goroutine: Do is not deferred, since nothing is saved by sending
+// writes to a library in groups.
+type tx struct {
+	now time.Time
+	db  database
+}
+
+// database runs statements, prepared or not.
+type database interface {
+	execArgs(ctx context.Context, text string, args []any) (sql.Result, error)
+	execOnce(ctx context.Context, text string) error
+	rows(ctx context.Context, text string, args []any) (*sql.Rows, error)
+}
+
+func (t *tx) Now() time.Time { return t.now.UTC().Truncate(time.Microsecond) }
+
+func (t *tx) Do(ctx context.Context, text string, args ...any) error {
+	_, err := t.Exec(ctx, text, args...)
+	return err
+}
+
+func (t *tx) Exec(ctx context.Context, text string, args ...any) (int64, error) {
+	res, err := t.db.execArgs(ctx, text, args)
+	if err != nil {
+		return 0, fmt.Errorf("running %s: %w", sqlstore.Brief(text), err)
+	}
+	return res.RowsAffected()
+}
+
+func (t *tx) Query(ctx context.Context, text string, args ...any) (sqlstore.Rows, error) {
+	r, err := t.db.rows(ctx, text, args)
+	if err != nil {
+		return nil, fmt.Errorf("running %s: %w", sqlstore.Brief(text), err)
+	}
+	return rows{r}, nil
+}
+
+func (t *tx) QueryEach(ctx context.Context, text string, args [][]any, scan func(int, sqlstore.Row) error) error {
+	for i, a := range args {
+		r, err := t.db.rows(ctx, text, a)
+		if err != nil {
+			return fmt.Errorf("running %s: %w", sqlstore.Brief(text), err)
+		}
+		if r.Next() {
+			err = scan(i, rows{r})
+		}
+		if err = errors.Join(err, r.Err(), r.Close()); err != nil {
+			return fmt.Errorf("reading %s: %w", sqlstore.Brief(text), err)
+		}
+	}
+	return nil
+}
+
+type rows struct{ *sql.Rows }
+
+func (r rows) Close() { _ = r.Rows.Close() } // what matters is in Err
+
+// numbered turns $1 into SQLite's ?1.
+func numbered(text string) string { return strings.ReplaceAll(text, "$", "?") }
+
+// prepared keeps the statements of the writing connection ready. The texts are constants of package
+// sqlstore, so there are few of them.
+//
+// It never passes a caller's context on: interrupting a statement would make SQLite roll back the
+// whole transaction, and with it the other writes of the group.
+type prepared struct {
+	conn  *sql.Conn
+	stmts map[string]*sql.Stmt
+}
+
+func newPrepared(conn *sql.Conn) *prepared {
+	return &prepared{conn: conn, stmts: make(map[string]*sql.Stmt)}
+}
+
+func (p *prepared) stmt(text string) (*sql.Stmt, error) {
+	if s, ok := p.stmts[text]; ok {
+		return s, nil
+	}
+	s, err := p.conn.PrepareContext(context.Background(), numbered(text))
+	if err == nil {
+		p.stmts[text] = s
+	}
+	return s, err
+}
+
+func (p *prepared) exec(text string) error {
+	_, err := p.execArgs(context.Background(), text, nil)
+	return err
+}
+
+func (p *prepared) execArgs(_ context.Context, text string, args []any) (sql.Result, error) {
+	s, err := p.stmt(text)
+	if err != nil {
+		return nil, err
+	}
+	return s.ExecContext(context.Background(), args...)
+}
+
+func (p *prepared) execOnce(_ context.Context, text string) error {
+	_, err := p.conn.ExecContext(context.Background(), text)
+	return err
+}
+
+func (p *prepared) rows(_ context.Context, text string, args []any) (*sql.Rows, error) {
+	s, err := p.stmt(text)
+	if err != nil {
+		return nil, err
+	}
+	return s.QueryContext(context.Background(), args...)
+}
+
+func (p *prepared) close() error {
+	var errs []error
+	for _, s := range p.stmts {
+		errs = append(errs, s.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// plain runs statements of a reading transaction.
+type plain struct{ tx *sql.Tx }
+
+func (p plain) execArgs(ctx context.Context, text string, args []any) (sql.Result, error) {
+	return p.tx.ExecContext(ctx, numbered(text), args...)
+}
+
+func (p plain) execOnce(ctx context.Context, text string) error {
+	_, err := p.tx.ExecContext(ctx, text)
+	return err
+}
+
+func (p plain) rows(ctx context.Context, text string, args []any) (*sql.Rows, error) {
+	return p.tx.QueryContext(ctx, numbered(text), args...)
+}

@@ -1,0 +1,49 @@
+package sqlstore
+
+import (
+	"context"
+
+	"penstock"
+)
+
+func insertAttempt(ctx context.Context, tx Tx, tenant penstock.TenantID, a penstock.Attempt) error {
+	known := 0
+	if a.UsageKnown {
+		known = 1
+	}
+	return tx.Do(ctx, `INSERT INTO attempts (id, subject_id, tenant_id, number, fence, target, reason, config,
+			error_kind, error_message, status_code, input_tokens, cached_input_tokens, output_tokens, usage_known,
+			cost_nano_usd, started_at, first_token_at, finished_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
+		ON CONFLICT (id) DO NOTHING`,
+		a.ID, a.Subject, tenant, a.Number, a.Fence, a.Target, a.Reason, a.Config,
+		a.ErrorKind, storable(a.ErrorMessage), a.StatusCode, a.Usage.InputTokens, a.Usage.CachedInputTokens, a.Usage.OutputTokens, known,
+		a.Cost, micros(a.StartedAt), micros(a.FirstTokenAt), micros(a.FinishedAt))
+}
+
+// Attempts implements store.Jobs.
+func (s *Store) Attempts(ctx context.Context, tenant penstock.TenantID, subject penstock.ID) (as []penstock.Attempt, err error) {
+	err = s.read(ctx, func(tx Tx) error {
+		as, err = findAttempts(ctx, tx, tenant, subject)
+		return err
+	})
+	return as, err
+}
+
+func findAttempts(ctx context.Context, tx Tx, tenant penstock.TenantID, subject penstock.ID) ([]penstock.Attempt, error) {
+	return queryAll(ctx, tx, sqlf(`SELECT id, subject_id, number, fence, target, reason, config, error_kind, error_message,
+			status_code, input_tokens, cached_input_tokens, output_tokens, usage_known, cost_nano_usd,
+			started_at, first_token_at, finished_at
+		FROM attempts WHERE subject_id = $1 AND tenant_id = $2 ORDER BY number`, subject, tenant), scanAttempt)
+}
+
+func scanAttempt(row Row) (penstock.Attempt, error) {
+	var a penstock.Attempt
+	var known, started, first, finished int64
+	err := row.Scan(&a.ID, &a.Subject, &a.Number, &a.Fence, &a.Target, &a.Reason, &a.Config, &a.ErrorKind, &a.ErrorMessage,
+		&a.StatusCode, &a.Usage.InputTokens, &a.Usage.CachedInputTokens, &a.Usage.OutputTokens, &known, &a.Cost,
+		&started, &first, &finished)
+	a.UsageKnown = known != 0
+	a.StartedAt, a.FirstTokenAt, a.FinishedAt = fromMicros(started), fromMicros(first), fromMicros(finished)
+	return a, err
+}

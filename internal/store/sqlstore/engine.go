@@ -1,0 +1,113 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+)
+
+// Engine is a database that the shared SQL runs on. SQL is written for both engines: text between
+// /*pg and */ is for PostgreSQL alone, parameters are $1, $2, ….
+type Engine interface {
+	// Read runs fn on a consistent snapshot.
+	Read(ctx context.Context, fn func(Tx) error) error
+
+	// Write runs fn in a transaction. When it returns nil, the transaction is on stable storage.
+	// When fn fails, nothing is written. An engine may run fn again after a conflict, so fn must
+	// set what it captures and not add to it.
+	//
+	// Waiting too long for another transaction's lock is ErrLockTimeout.
+	Write(ctx context.Context, fn func(Tx) error) error
+
+	// Migrate brings the schema up to date with the given steps, one process at a time.
+	Migrate(ctx context.Context, steps []Migration) error
+
+	Close() error
+}
+
+// ErrLockTimeout says that a write gave up waiting for another transaction.
+var ErrLockTimeout = errors.New("waited too long for another transaction")
+
+// Tx is a transaction. It belongs to the goroutine that fn runs on.
+type Tx interface {
+	// Now is the database's clock at the start of the transaction.
+	Now() time.Time
+
+	// Do writes without waiting for the outcome: an engine may send several writes at once. An
+	// error may show up at a later call or at the commit.
+	Do(ctx context.Context, sql string, args ...any) error
+
+	// Exec writes and returns how many rows it touched.
+	Exec(ctx context.Context, sql string, args ...any) (int64, error)
+
+	// Query reads rows. They must be closed before the next call.
+	Query(ctx context.Context, sql string, args ...any) (Rows, error)
+
+	// QueryEach runs one query for each list of arguments, in order, and hands over the first row
+	// of each that has one.
+	QueryEach(ctx context.Context, sql string, args [][]any, scan func(i int, row Row) error) error
+}
+
+// Row is a row that can be scanned.
+type Row interface {
+	Scan(dest ...any) error
+}
+
+// Rows is the outcome of a query.
+type Rows interface {
+	Row
+	Next() bool
+	Err() error
+	Close()
+}
+
+// Migration is a numbered step of the schema. Steps only expand it, so that the release before
+// this one keeps working on it.
+type Migration struct {
+	Version int64
+	Name    string
+	SQL     string
+}
+
+// queryAll collects the rows of a query.
+func queryAll[T any](ctx context.Context, tx Tx, q query, scan func(Row) (T, error)) ([]T, error) {
+	rows, err := tx.Query(ctx, q.sql, q.args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var all []T
+	for rows.Next() {
+		v, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, v)
+	}
+	return all, rows.Err()
+}
+
+// queryOne returns the first row of a query and whether there was one.
+func queryOne[T any](ctx context.Context, tx Tx, q query, scan func(Row) (T, error)) (T, bool, error) {
+	all, err := queryAll(ctx, tx, q, scan)
+	if err != nil || len(all) == 0 {
+		var zero T
+		return zero, false, err
+	}
+	return all[0], true, nil
+}
+
+// Brief names a statement in an error, without its many columns.
+func Brief(sql string) string {
+	words := strings.Fields(sql)
+	return strings.Join(words[:min(4, len(words))], " ")
+}
+
+// query is SQL with its arguments.
+type query struct {
+	sql  string
+	args []any
+}
+
+func sqlf(sql string, args ...any) query { return query{sql, args} }

@@ -1,0 +1,159 @@
+package sqlstore
+
+import (
+	"context"
+
+	"penstock"
+	"penstock/internal/store"
+)
+
+// FinishItems implements store.Queue.
+func (s *Store) FinishItems(ctx context.Context, group []store.Finish) ([]store.Verdict, error) {
+	results, err := s.placeResults(ctx, group)
+	if err != nil {
+		return nil, hide(err)
+	}
+	var verdicts []store.Verdict
+	err = s.write(ctx, "finish", func(tx Tx) error {
+		verdicts, err = finishGroup(ctx, tx, group, results)
+		return err
+	})
+	if err != nil {
+		s.discard(ctx, results...)
+		return nil, err
+	}
+	for i, v := range verdicts {
+		if !v.Won {
+			s.discard(ctx, results[i])
+		}
+	}
+	return verdicts, nil
+}
+
+func (s *Store) placeResults(ctx context.Context, group []store.Finish) ([]placed, error) {
+	results := make([]placed, len(group))
+	for i, f := range group {
+		if len(f.Result) == 0 {
+			continue
+		}
+		p, err := s.place(ctx, owner(f.Tenant, f.Item, partResult), f.Result)
+		if err != nil {
+			s.discard(ctx, results...)
+			return nil, err
+		}
+		results[i] = p
+	}
+	return results, nil
+}
+
+func finishGroup(ctx context.Context, tx Tx, group []store.Finish, results []placed) ([]store.Verdict, error) {
+	jobIDs, itemIDs := make([]penstock.ID, len(group)), make([]penstock.ID, len(group))
+	for i, f := range group {
+		jobIDs[i], itemIDs[i] = f.Job, f.Item
+	}
+	jobs, err := lockJobs(ctx, tx, jobIDs)
+	if err != nil {
+		return nil, err
+	}
+	items, err := lockItems(ctx, tx, itemIDs)
+	if err != nil {
+		return nil, err
+	}
+	verdicts := make([]store.Verdict, len(group))
+	for i, f := range group {
+		item, job := items[f.Item], jobs[f.Job]
+		if item == nil || job == nil || item.Tenant != f.Tenant {
+			continue // nothing of that name was ever claimed: it loses, and nobody is there to bill
+		}
+		if item.Status != penstock.StatusRunning || item.Fence != f.Fence {
+			verdicts[i] = store.Verdict{Status: item.Status}
+			if err := bookStale(ctx, tx, f); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if err := finishItem(ctx, tx, itemInJob{item, job}, finishedClaim{f, results[i]}); err != nil {
+			return nil, err
+		}
+		verdicts[i] = store.Verdict{Won: true, Status: item.Status, JobFinished: job.Counts.Open() == 0}
+	}
+	_, err = jobs.save(ctx, tx)
+	return verdicts, err
+}
+
+// lockItems locks the given items and returns those that exist. Their jobs must be locked already.
+func lockItems(ctx context.Context, tx Tx, ids []penstock.ID) (map[penstock.ID]*itemRow, error) {
+	args := make([][]any, len(ids))
+	for i, id := range ids {
+		args[i] = []any{id}
+	}
+	items := make(map[penstock.ID]*itemRow, len(ids))
+	err := tx.QueryEach(ctx, `SELECT `+itemColumns+` FROM items WHERE id = $1 /*pg FOR UPDATE */`, args,
+		func(_ int, row Row) error {
+			item, err := scanItem(row)
+			items[item.ID] = &item
+			return err
+		})
+	return items, err
+}
+
+// finishedClaim is a finish with its sealed result.
+type finishedClaim struct {
+	store.Finish
+	result placed
+}
+
+// finishItem records the end of a claim that still holds its item.
+func finishItem(ctx context.Context, tx Tx, item itemInJob, f finishedClaim) error {
+	for _, a := range f.Attempts {
+		item.tries++
+		a.Number = item.tries
+		if err := insertAttempt(ctx, tx, f.Tenant, a); err != nil {
+			return err
+		}
+	}
+	item.Attempts += f.Counted
+	item.spend(f.Usage, f.Cost)
+	if err := bookForfeit(ctx, tx, f.Finish, f.Forfeit); err != nil {
+		return err
+	}
+	if f.Transition == penstock.TransitionRetry && item.job.CancelRequestedAt.IsZero() {
+		return item.requeue(ctx, tx, f.Transition, micros(tx.Now().Add(f.RetryIn)))
+	}
+	o := outcome{
+		transition: f.Transition, target: f.Target, statusCode: f.StatusCode, result: f.result,
+		err: f.Error, errorKind: f.ErrorKind, priceVersion: f.PriceVersion,
+	}
+	if f.Transition == penstock.TransitionRetry {
+		o.transition, o.err = penstock.TransitionCancel, cancelledError()
+	}
+	return item.end(ctx, tx, o)
+}
+
+func cancelledError() *penstock.ItemError {
+	return &penstock.ItemError{Code: penstock.CodeCancelled, Message: "The job was cancelled."}
+}
+
+// bookStale books what a claim spent after another took its place: counted, not invoiced. A finish
+// that was recorded before, by a worker that did not hear so, is booked already.
+func bookStale(ctx context.Context, tx Tx, f store.Finish) error {
+	if len(f.Attempts) == 0 {
+		return nil
+	}
+	_, recorded, err := queryOne(ctx, tx, sqlf(`SELECT 1 FROM attempts WHERE id = $1`, f.Attempts[0].ID),
+		func(row Row) (n int64, err error) { return n, row.Scan(&n) })
+	if err != nil || recorded {
+		return err
+	}
+	return bookForfeit(ctx, tx, f, f.Cost+f.Forfeit)
+}
+
+func bookForfeit(ctx context.Context, tx Tx, f store.Finish, amount penstock.NanoUSD) error {
+	if amount == 0 {
+		return nil
+	}
+	return book(ctx, tx, penstock.LedgerEntry{
+		Key: forfeitKey(f.Item, f.Fence), Tenant: f.Tenant, Kind: penstock.EntryForfeit, Subject: f.Item, Job: f.Job,
+		Target: f.Target, Cost: amount, PriceVersion: f.PriceVersion,
+	})
+}

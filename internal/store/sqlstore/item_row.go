@@ -1,0 +1,147 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+
+	"penstock"
+)
+
+// itemRow is an item as its row has it: the result is still sealed.
+type itemRow struct {
+	penstock.Item
+	reserved penstock.NanoUSD
+	tries    int
+	crashes  int
+	model    string
+	result   placed
+}
+
+// itemColumns leaves the result out: most readers do not want it, and it can be large.
+const itemColumns = `id, job_id, tenant_id, model, n, custom_id, status, seq, attempts, fence, tries, crashes,
+	reserved_nano_usd, target, status_code, error_code, error_message,
+	input_tokens, cached_input_tokens, output_tokens, cost_nano_usd, finished_at`
+
+func (r *itemRow) dest(extra ...any) []any {
+	u := &r.Usage
+	r.Error = &penstock.ItemError{}
+	return append([]any{&r.ID, &r.Job, &r.Tenant, &r.model, &r.Index, &r.CustomID, &r.Status, &r.Seq, &r.Attempts,
+		&r.Fence, &r.tries, &r.crashes, &r.reserved, &r.Target, &r.StatusCode, &r.Error.Code, &r.Error.Message,
+		&u.InputTokens, &u.CachedInputTokens, &u.OutputTokens, &r.Cost}, extra...)
+}
+
+// scanned completes a row after its columns were read.
+func (r *itemRow) scanned(finished int64) {
+	r.FinishedAt = fromMicros(finished)
+	if r.Error.Code == "" {
+		r.Error = nil
+	}
+}
+
+func scanItem(row Row) (itemRow, error) {
+	var r itemRow
+	var finished int64
+	if err := row.Scan(r.dest(&finished)...); err != nil {
+		return r, fmt.Errorf("scanning item: %w", err)
+	}
+	r.scanned(finished)
+	return r, nil
+}
+
+func scanItemWithResult(row Row) (itemRow, error) {
+	var r itemRow
+	var finished int64
+	if err := row.Scan(r.dest(&finished, &r.result.inline, &r.result.blob)...); err != nil {
+		return r, fmt.Errorf("scanning item: %w", err)
+	}
+	r.scanned(finished)
+	return r, nil
+}
+
+// itemInJob is a locked item and its locked job. The transaction that moves the item must save the job.
+type itemInJob struct {
+	*itemRow
+	job *penstock.Job
+}
+
+// outcome is how an item ends.
+type outcome struct {
+	transition   penstock.Transition
+	target       string
+	statusCode   int
+	result       placed
+	err          *penstock.ItemError
+	errorKind    string
+	priceVersion string
+}
+
+// spend adds what a claim is known to have used to an item and its job.
+func (r itemInJob) spend(u penstock.Usage, cost penstock.NanoUSD) {
+	r.Usage, r.job.Usage = r.Usage.Plus(u), r.job.Usage.Plus(u)
+	r.Cost += cost
+	r.job.Cost += cost
+}
+
+// end takes an item to its outcome: status, event number, settlement and dead letter.
+func (r itemInJob) end(ctx context.Context, tx Tx, o outcome) error {
+	next, err := r.Status.Next(o.transition)
+	if err != nil {
+		return err
+	}
+	r.job.Counts.Move(r.Status, next)
+	r.job.Seq++
+	r.Status, r.Seq = next, r.job.Seq
+	if o.err == nil {
+		o.err = &penstock.ItemError{}
+	}
+	err = tx.Do(ctx, `UPDATE items SET status = $2, seq = $3, tries = $4, attempts = $5, crashes = $6, target = $7,
+			status_code = $8, result = $9, result_blob = $10, error_code = $11, error_message = $12,
+			input_tokens = $13, cached_input_tokens = $14, output_tokens = $15, cost_nano_usd = $16, finished_at = $17,
+			process_id = ''
+		WHERE id = $1`,
+		r.ID, next, r.Seq, r.tries, r.Attempts, r.crashes, o.target,
+		o.statusCode, o.result.inline, o.result.blob, o.err.Code, storable(o.err.Message),
+		r.Usage.InputTokens, r.Usage.CachedInputTokens, r.Usage.OutputTokens, r.Cost, micros(tx.Now()))
+	if err != nil {
+		return err
+	}
+	if err := r.settle(ctx, tx, o); err != nil || next != penstock.StatusFailed {
+		return err
+	}
+	return r.bury(ctx, tx, o)
+}
+
+// settle books the outcome once: the key is the item's, and the ledger takes a key only once.
+func (r *itemRow) settle(ctx context.Context, tx Tx, o outcome) error {
+	kind := penstock.EntrySettle
+	if r.tries == 0 {
+		kind = penstock.EntryRelease
+	}
+	return book(ctx, tx, penstock.LedgerEntry{
+		Key: settleKey(r.ID), Tenant: r.Tenant, Kind: kind, Subject: r.ID, Job: r.Job, Target: o.target,
+		Reserved: r.reserved, Cost: r.Cost, Usage: r.Usage, PriceVersion: o.priceVersion,
+	})
+}
+
+// bury keeps a failed item in sight until somebody retries or dismisses it.
+func (r *itemRow) bury(ctx context.Context, tx Tx, o outcome) error {
+	fingerprint := string(o.err.Code) + "/" + o.errorKind + "/" + o.target
+	return tx.Do(ctx, `INSERT INTO dead_letters (item_id, job_id, tenant_id, model, error_code, error_kind, fingerprint, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+		r.ID, r.Job, r.Tenant, r.model, o.err.Code, o.errorKind, fingerprint, micros(tx.Now()))
+}
+
+// requeue gives an item back to the queue.
+func (r itemInJob) requeue(ctx context.Context, tx Tx, t penstock.Transition, notBefore int64) error {
+	next, err := r.Status.Next(t)
+	if err != nil {
+		return err
+	}
+	r.job.Counts.Move(r.Status, next)
+	r.Status = next
+	return tx.Do(ctx, `UPDATE items SET status = $2, not_before = $3, tries = $4, attempts = $5, crashes = $6,
+			input_tokens = $7, cached_input_tokens = $8, output_tokens = $9, cost_nano_usd = $10, process_id = ''
+		WHERE id = $1`,
+		r.ID, next, notBefore, r.tries, r.Attempts, r.crashes,
+		r.Usage.InputTokens, r.Usage.CachedInputTokens, r.Usage.OutputTokens, r.Cost)
+}

@@ -1,0 +1,261 @@
+package sqlstore
+
+import (
+	"context"
+
+	"penstock"
+	"penstock/internal/store"
+)
+
+// queuedItem is a queued item found by a sweep, not yet locked.
+type queuedItem struct{ id, job penstock.ID }
+
+func scanQueued(row Row) (q queuedItem, err error) { return q, row.Scan(&q.id, &q.job) }
+
+// sweepJobs bounds how many jobs one step of cancelling touches.
+const sweepJobs = 16
+
+// RescueItems implements store.Queue.
+func (s *Store) RescueItems(ctx context.Context, limit int) (step store.Step, err error) {
+	// Nearly always there is nothing to rescue; a write transaction, which costs a disk flush, is
+	// only begun when there is.
+	var lost []queuedItem
+	err = s.read(ctx, func(tx Tx) error {
+		lost, err = queryAll(ctx, tx, lostQuery(tx, limit), scanQueued)
+		return err
+	})
+	if err != nil || len(lost) == 0 {
+		return store.Step{}, err
+	}
+	err = s.write(ctx, "rescue", func(tx Tx) error {
+		step = store.Step{}
+		lost, err := queryAll(ctx, tx, lostQuery(tx, limit), scanQueued)
+		if err != nil {
+			return err
+		}
+		step.More = len(lost) == limit
+		if err := s.rescue(ctx, tx, lost, &step); err != nil {
+			return err
+		}
+		// A lease that items were taken from must not come back to life by a late heartbeat.
+		return tx.Do(ctx, `UPDATE leases SET expires_at = 0 WHERE expires_at <= $1`, micros(tx.Now()))
+	})
+	return step, err
+}
+
+// lostQuery finds running items whose process is gone, or took its lease anew without them.
+func lostQuery(tx Tx, limit int) query {
+	return sqlf(`SELECT i.id, i.job_id FROM items i LEFT JOIN leases l ON l.process_id = i.process_id
+		WHERE i.status = 'running' AND (l.process_id IS NULL OR l.epoch <> i.epoch OR l.expires_at <= $1)
+		ORDER BY i.id LIMIT $2`, micros(tx.Now()), limit)
+}
+
+func (s *Store) rescue(ctx context.Context, tx Tx, lost []queuedItem, step *store.Step) error {
+	jobs, items, err := lockBoth(ctx, tx, lost)
+	if err != nil {
+		return err
+	}
+	// The locks may have made us wait while the worker finished after all: look again.
+	still, err := queryAll(ctx, tx, lostQuery(tx, len(lost)), scanQueued)
+	if err != nil {
+		return err
+	}
+	for _, l := range still {
+		item, job := items[l.id], jobs[l.job]
+		if item == nil || job == nil {
+			continue
+		}
+		if err := s.rescueItem(ctx, tx, itemInJob{item, job}); err != nil {
+			return err
+		}
+		step.Items++
+		if item.Status == penstock.StatusQueued {
+			step.Queued++
+		}
+	}
+	step.Finished, err = jobs.save(ctx, tx)
+	return err
+}
+
+// rescueItem takes an item from its dead worker. What the worker did upstream is unknown, so the
+// whole reservation of the attempt is forfeit.
+func (s *Store) rescueItem(ctx context.Context, tx Tx, item itemInJob) error {
+	now := tx.Now()
+	item.tries++
+	item.crashes++
+	err := insertAttempt(ctx, tx, item.Tenant, penstock.Attempt{
+		ID: s.ids.New(now), Subject: item.ID, Number: item.tries, Fence: item.Fence,
+		Config: item.job.Resolved.Config, ErrorKind: penstock.AttemptLost,
+		ErrorMessage: "The worker that ran this attempt died.", FinishedAt: now,
+	})
+	if err != nil {
+		return err
+	}
+	lost := store.Finish{Item: item.ID, Job: item.Job, Tenant: item.Tenant, Fence: item.Fence}
+	if err := bookForfeit(ctx, tx, lost, item.reserved); err != nil {
+		return err
+	}
+	switch {
+	case !item.job.CancelRequestedAt.IsZero():
+		return item.end(ctx, tx, outcome{transition: penstock.TransitionCancel, err: cancelledError()})
+	case item.crashes >= store.MaxCrashes:
+		return item.end(ctx, tx, outcome{
+			transition: penstock.TransitionFail, errorKind: penstock.AttemptLost,
+			err: &penstock.ItemError{Code: penstock.CodePoison, Message: "Every worker that tried this item died; it is not tried again."},
+		})
+	default:
+		return item.requeue(ctx, tx, penstock.TransitionRescue, micros(now))
+	}
+}
+
+func lockBoth(ctx context.Context, tx Tx, found []queuedItem) (jobGroup, map[penstock.ID]*itemRow, error) {
+	jobIDs, itemIDs := make([]penstock.ID, len(found)), make([]penstock.ID, len(found))
+	for i, q := range found {
+		jobIDs[i], itemIDs[i] = q.job, q.id
+	}
+	jobs, err := lockJobs(ctx, tx, jobIDs)
+	if err != nil {
+		return nil, nil, err
+	}
+	items, err := lockItems(ctx, tx, itemIDs)
+	return jobs, items, err
+}
+
+// ExpireItems implements store.Queue.
+func (s *Store) ExpireItems(ctx context.Context, limit int) (step store.Step, err error) {
+	const late = `SELECT id, job_id FROM items WHERE status = 'queued' AND deadline <= $1 ORDER BY deadline, id LIMIT $2`
+	var found []queuedItem
+	err = s.read(ctx, func(tx Tx) error {
+		found, err = queryAll(ctx, tx, sqlf(late, micros(tx.Now()), limit), scanQueued)
+		return err
+	})
+	if err != nil || len(found) == 0 {
+		return store.Step{}, err
+	}
+	end := outcome{transition: penstock.TransitionExpire, err: &penstock.ItemError{
+		Code: penstock.CodeDeadlineExceeded, Message: "The job's deadline passed before this item could finish."}}
+	err = s.write(ctx, "expire", func(tx Tx) error {
+		step = store.Step{More: len(found) == limit}
+		jobIDs := make([]penstock.ID, len(found))
+		for i, q := range found {
+			jobIDs[i] = q.job
+		}
+		jobs, err := lockJobs(ctx, tx, jobIDs)
+		if err != nil {
+			return err
+		}
+		for _, q := range found {
+			if job := jobs[q.job]; job != nil {
+				n, err := endQueued(ctx, tx, job, endRange{from: q.id, to: q.id, limit: 1, outcome: end})
+				if err != nil {
+					return err
+				}
+				step.Items += n
+			}
+		}
+		step.Finished, err = jobs.save(ctx, tx)
+		return err
+	})
+	return step, err
+}
+
+// endRange is a range of item ids to be ended while they are queued.
+type endRange struct {
+	from, to penstock.ID // both inclusive
+	limit    int
+	outcome  outcome
+}
+
+// endQueued ends queued items of a locked job. It passes over items that a claim is just taking:
+// they are running next, and their worker learns what happened.
+func endQueued(ctx context.Context, tx Tx, job *penstock.Job, r endRange) (int, error) {
+	items, err := queryAll(ctx, tx, sqlf(`SELECT `+itemColumns+` FROM items
+		WHERE id >= $1 AND id <= $2 AND status = 'queued' ORDER BY id LIMIT $3 /*pg FOR UPDATE SKIP LOCKED */`,
+		r.from, r.to, r.limit), scanItem)
+	if err != nil {
+		return 0, err
+	}
+	for i := range items {
+		o := r.outcome
+		o.target = items[i].Target
+		if err := (itemInJob{&items[i], job}).end(ctx, tx, o); err != nil {
+			return 0, err
+		}
+	}
+	return len(items), nil
+}
+
+// cancelStep bounds how many items CancelJob itself cancels before it answers.
+const cancelStep = 500
+
+// CancelJob implements store.Jobs.
+func (s *Store) CancelJob(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (job penstock.Job, err error) {
+	err = s.write(ctx, "cancel", func(tx Tx) error {
+		if _, err := findJob(ctx, tx, tenant, id); err != nil {
+			return err
+		}
+		jobs, err := lockJobs(ctx, tx, []penstock.ID{id})
+		if err != nil {
+			return err
+		}
+		j := jobs[id]
+		if j == nil {
+			return notFound(penstock.ViewJob, id)
+		}
+		if j.FinishedAt.IsZero() {
+			if j.CancelRequestedAt.IsZero() {
+				j.CancelRequestedAt = tx.Now()
+			}
+			if _, err := cancelQueued(ctx, tx, j, cancelStep); err != nil {
+				return err
+			}
+			if _, err := jobs.save(ctx, tx); err != nil {
+				return err
+			}
+		}
+		job = *j
+		return nil
+	})
+	return job, err
+}
+
+func cancelQueued(ctx context.Context, tx Tx, j *penstock.Job, limit int) (int, error) {
+	return endQueued(ctx, tx, j, endRange{
+		from: penstock.ItemID(j.ID, 0), to: penstock.ItemID(j.ID, j.Counts.Total-1), limit: limit,
+		outcome: outcome{transition: penstock.TransitionCancel, err: cancelledError()},
+	})
+}
+
+// CancelItems implements store.Queue.
+func (s *Store) CancelItems(ctx context.Context, limit int) (step store.Step, err error) {
+	var ids []penstock.ID
+	err = s.read(ctx, func(tx Tx) error {
+		ids, err = queryAll(ctx, tx, sqlf(`SELECT id FROM jobs WHERE cancel_requested_at > 0 AND queued > 0 ORDER BY id LIMIT $1`,
+			sweepJobs), func(row Row) (id penstock.ID, err error) { return id, row.Scan(&id) })
+		return err
+	})
+	if err != nil || len(ids) == 0 {
+		return store.Step{}, err
+	}
+	err = s.write(ctx, "cancel_items", func(tx Tx) error {
+		step = store.Step{More: len(ids) == sweepJobs}
+		jobs, err := lockJobs(ctx, tx, ids)
+		if err != nil {
+			return err
+		}
+		for _, j := range jobs {
+			n, err := cancelQueued(ctx, tx, j, limit-step.Items)
+			if err != nil {
+				return err
+			}
+			step.Items += n
+			if step.Items == limit {
+				step.More = true
+				break
+			}
+		}
+		step.Finished, err = jobs.save(ctx, tx)
+		return err
+	})
+	return step, err
+}

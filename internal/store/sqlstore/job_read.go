@@ -1,0 +1,136 @@
+package sqlstore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"penstock"
+	"penstock/internal/store"
+)
+
+// Job implements store.Jobs.
+func (s *Store) Job(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (j penstock.Job, err error) {
+	err = s.read(ctx, func(tx Tx) error {
+		j, err = findJob(ctx, tx, tenant, id)
+		return err
+	})
+	return j, err
+}
+
+// findJob returns a tenant's job, or not_found.
+func findJob(ctx context.Context, tx Tx, tenant penstock.TenantID, id penstock.ID) (penstock.Job, error) {
+	j, ok, err := queryOne(ctx, tx, sqlf(`SELECT `+jobColumns+` FROM jobs WHERE id = $1 AND tenant_id = $2`, id, tenant), scanJob)
+	if err == nil && !ok {
+		err = notFound(penstock.ViewJob, id)
+	}
+	return j, err
+}
+
+func notFound(view penstock.View, id penstock.ID) error {
+	return penstock.Errorf(penstock.CodeNotFound, "There is no %s.", view.Format(id))
+}
+
+// ListJobs implements store.Jobs.
+func (s *Store) ListJobs(ctx context.Context, tenant penstock.TenantID, f store.JobFilter) (jobs []penstock.Job, err error) {
+	err = s.read(ctx, func(tx Tx) error {
+		jobs, err = queryAll(ctx, tx, listQuery(tenant, f), scanJob)
+		return err
+	})
+	return jobs, err
+}
+
+func listQuery(tenant penstock.TenantID, f store.JobFilter) query {
+	q := query{args: []any{tenant}}
+	where := []string{"tenant_id = $1"}
+	add := func(condition string, arg any) {
+		q.args = append(q.args, arg)
+		where = append(where, fmt.Sprintf(condition, len(q.args)))
+	}
+	if f.After != "" {
+		add("id < $%d", f.After)
+	}
+	if f.Status != "" {
+		add("status = $%d", f.Status)
+	}
+	if f.Lane != "" {
+		add("lane = $%d", f.Lane)
+	}
+	if f.Model != "" {
+		add("model = $%d", f.Model)
+	}
+	if !f.CreatedAfter.IsZero() {
+		add("created_at > $%d", micros(f.CreatedAfter))
+	}
+	if !f.CreatedUntil.IsZero() {
+		add("created_at <= $%d", micros(f.CreatedUntil))
+	}
+	if f.TagKey != "" {
+		member := tagMember(f.TagKey, f.TagValue)
+		q.args = append(q.args, "{"+member, ","+member)
+		where = append(where, fmt.Sprintf("(replace(tags, $%d, '') <> tags OR replace(tags, $%d, '') <> tags)", len(q.args)-1, len(q.args)))
+	}
+	q.args = append(q.args, f.Limit)
+	q.sql = fmt.Sprintf(`SELECT %s FROM jobs WHERE %s ORDER BY id DESC LIMIT $%d`,
+		jobColumns, strings.Join(where, " AND "), len(q.args))
+	return q
+}
+
+// tagMember is how a tag stands in the compact JSON of a job's tags, behind a brace or a comma. A quote
+// inside a string is always escaped, so a brace or comma and a quote side by side only ever begin a
+// member: looking for these bytes is looking for the tag, on both engines.
+func tagMember(key, value string) string {
+	text, err := json.Marshal(map[string]string{key: value})
+	if err != nil {
+		panic("sqlstore: encode a tag: " + err.Error()) // strings always encode
+	}
+	return string(text[1 : len(text)-1])
+}
+
+// Events implements store.Jobs. A terminal item is its own event, so the log is the events table and
+// the finished items, merged by number.
+func (s *Store) Events(ctx context.Context, tenant penstock.TenantID, p store.EventPage) (events []penstock.Event, err error) {
+	err = s.read(ctx, func(tx Tx) error {
+		if _, err := findJob(ctx, tx, tenant, p.Job); err != nil {
+			return err
+		}
+		rows, err := queryAll(ctx, tx, sqlf(`SELECT job_id, seq, type, created_at FROM events
+			WHERE job_id = $1 AND seq > $2 ORDER BY seq LIMIT $3`, p.Job, p.After, p.Limit), scanEvent)
+		if err != nil {
+			return err
+		}
+		items, err := queryAll(ctx, tx, sqlf(`SELECT `+itemColumns+` FROM items
+			WHERE job_id = $1 AND seq > $2 ORDER BY seq LIMIT $3`, p.Job, p.After, p.Limit), scanItem)
+		if err != nil {
+			return err
+		}
+		events = mergeEvents(rows, items, p.Limit)
+		return nil
+	})
+	return events, err
+}
+
+func scanEvent(row Row) (penstock.Event, error) {
+	var e penstock.Event
+	var created int64
+	err := row.Scan(&e.Job, &e.Seq, &e.Type, &created)
+	e.CreatedAt = fromMicros(created)
+	return e, err
+}
+
+func mergeEvents(rows []penstock.Event, items []itemRow, limit int) []penstock.Event {
+	merged := make([]penstock.Event, 0, min(limit, len(rows)+len(items)))
+	for len(merged) < limit && len(rows)+len(items) > 0 {
+		if len(items) == 0 || (len(rows) > 0 && rows[0].Seq < items[0].Seq) {
+			merged, rows = append(merged, rows[0]), rows[1:]
+			continue
+		}
+		item := items[0].Item
+		items = items[1:]
+		merged = append(merged, penstock.Event{
+			Job: item.Job, Seq: item.Seq, Type: penstock.ItemEvent(item.Status), Item: &item, CreatedAt: item.FinishedAt,
+		})
+	}
+	return merged
+}

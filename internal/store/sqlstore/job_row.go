@@ -1,0 +1,132 @@
+package sqlstore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"penstock"
+)
+
+const jobColumns = `id, tenant_id, key_name, endpoint, model, lane, tags,
+	total, queued, running, succeeded, failed, cancelled, expired,
+	input_tokens, cached_input_tokens, output_tokens, cost_nano_usd, seq,
+	max_attempts, item_timeout, resolved, trace_parent,
+	created_at, deadline, started_at, finished_at, cancel_requested_at`
+
+func scanJob(row Row) (penstock.Job, error) {
+	var (
+		j                                              penstock.Job
+		tags, resolved                                 string
+		timeout                                        int64
+		created, deadline, started, finished, cancelAt int64
+	)
+	c, u := &j.Counts, &j.Usage
+	err := row.Scan(&j.ID, &j.Tenant, &j.Key, &j.Endpoint, &j.Model, &j.Lane, &tags,
+		&c.Total, &c.Queued, &c.Running, &c.Succeeded, &c.Failed, &c.Cancelled, &c.Expired,
+		&u.InputTokens, &u.CachedInputTokens, &u.OutputTokens, &j.Cost, &j.Seq,
+		&j.MaxAttempts, &timeout, &resolved, &j.TraceParent,
+		&created, &deadline, &started, &finished, &cancelAt)
+	if err != nil {
+		return j, fmt.Errorf("scanning job: %w", err)
+	}
+	j.ItemTimeout = time.Duration(timeout) * time.Microsecond
+	j.CreatedAt, j.Deadline = fromMicros(created), fromMicros(deadline)
+	j.StartedAt, j.FinishedAt = fromMicros(started), fromMicros(finished)
+	j.CancelRequestedAt = fromMicros(cancelAt)
+	if err := json.Unmarshal([]byte(tags), &j.Tags); err != nil {
+		return j, fmt.Errorf("reading tags of job %s: %w", j.ID, err)
+	}
+	if err := json.Unmarshal([]byte(resolved), &j.Resolved); err != nil {
+		return j, fmt.Errorf("reading resolution of job %s: %w", j.ID, err)
+	}
+	return j, nil
+}
+
+func insertJob(ctx context.Context, tx Tx, j penstock.Job) error {
+	tags, err := json.Marshal(j.Tags)
+	if err != nil {
+		return fmt.Errorf("encoding tags: %w", err)
+	}
+	resolved, err := json.Marshal(j.Resolved)
+	if err != nil {
+		return fmt.Errorf("encoding resolution: %w", err)
+	}
+	return tx.Do(ctx, `INSERT INTO jobs (id, tenant_id, key_name, endpoint, model, lane, tags, status, total, queued,
+			seq, max_attempts, item_timeout, resolved, trace_parent, created_at, deadline)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
+		j.ID, j.Tenant, j.Key, j.Endpoint, j.Model, j.Lane, string(tags), j.Status(), j.Counts.Total, j.Counts.Queued,
+		j.Seq, j.MaxAttempts, j.ItemTimeout.Microseconds(), string(resolved), j.TraceParent,
+		micros(j.CreatedAt), micros(j.Deadline))
+}
+
+// jobGroup is a set of jobs whose rows this transaction has locked. Transitions move their counters
+// in memory; save writes each row once, however many items moved.
+type jobGroup map[penstock.ID]*penstock.Job
+
+// lockJobs locks the rows of the given jobs in ascending order, so that two transactions never wait
+// for each other. Jobs that are gone are missing from the group.
+func lockJobs(ctx context.Context, tx Tx, ids []penstock.ID) (jobGroup, error) {
+	slices.SortFunc(ids, func(a, b penstock.ID) int { return strings.Compare(string(a), string(b)) })
+	ids = slices.Compact(ids)
+	args := make([][]any, len(ids))
+	for i, id := range ids {
+		args[i] = []any{id}
+	}
+	jobs := make(jobGroup, len(ids))
+	err := tx.QueryEach(ctx, `SELECT `+jobColumns+` FROM jobs WHERE id = $1 /*pg FOR UPDATE */`, args,
+		func(_ int, row Row) error {
+			j, err := scanJob(row)
+			jobs[j.ID] = &j
+			return err
+		})
+	return jobs, err
+}
+
+// start notes the first claim of a job's items.
+func (g jobGroup) start(ctx context.Context, tx Tx, j *penstock.Job) error {
+	if !j.StartedAt.IsZero() {
+		return nil
+	}
+	j.StartedAt = tx.Now()
+	return appendEvent(ctx, tx, j, penstock.EventJobStarted)
+}
+
+// save writes the jobs back and closes those that have no open item left. It returns the closed
+// ones in ascending order.
+func (g jobGroup) save(ctx context.Context, tx Tx) ([]penstock.ID, error) {
+	var finished []penstock.ID
+	for id, j := range g {
+		if j.Counts.Open() == 0 && j.FinishedAt.IsZero() {
+			j.FinishedAt = tx.Now()
+			if err := appendEvent(ctx, tx, j, penstock.EventJobFinished); err != nil {
+				return nil, err
+			}
+			finished = append(finished, id)
+		}
+		c, u := j.Counts, j.Usage
+		err := tx.Do(ctx, `UPDATE jobs SET status = $2, queued = $3, running = $4, succeeded = $5, failed = $6,
+				cancelled = $7, expired = $8, input_tokens = $9, cached_input_tokens = $10, output_tokens = $11,
+				cost_nano_usd = $12, seq = $13, started_at = $14, finished_at = $15, cancel_requested_at = $16
+			WHERE id = $1`,
+			id, j.Status(), c.Queued, c.Running, c.Succeeded, c.Failed, c.Cancelled, c.Expired,
+			u.InputTokens, u.CachedInputTokens, u.OutputTokens, j.Cost, j.Seq,
+			micros(j.StartedAt), micros(j.FinishedAt), micros(j.CancelRequestedAt))
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.Sort(finished)
+	return finished, nil
+}
+
+// appendEvent gives the job's next number to an event. The job's row must be locked and saved by
+// the same transaction.
+func appendEvent(ctx context.Context, tx Tx, j *penstock.Job, typ penstock.EventType) error {
+	j.Seq++
+	return tx.Do(ctx, `INSERT INTO events (job_id, seq, type, created_at) VALUES ($1, $2, $3, $4)`,
+		j.ID, j.Seq, typ, micros(tx.Now()))
+}

@@ -1,0 +1,139 @@
+package sqlstore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+
+	"penstock"
+	"penstock/internal/store"
+)
+
+// SubmitJob implements store.Jobs.
+func (s *Store) SubmitJob(ctx context.Context, tenant penstock.TenantID, sub store.Submission) (store.Receipt, error) {
+	inputs, err := s.placeInputs(ctx, tenant, sub)
+	if err != nil {
+		return store.Receipt{}, hide(err)
+	}
+	var receipt store.Receipt
+	err = s.write(ctx, "submit", func(tx Tx) error {
+		prior, err := takeKey(ctx, tx, tenant, sub)
+		if err != nil {
+			return err
+		}
+		if prior != "" {
+			receipt = store.Receipt{Replayed: true}
+			receipt.Job, err = priorJob(ctx, tx, tenant, prior)
+			return err
+		}
+		receipt = store.Receipt{Job: newJob(tx, tenant, sub)}
+		return insertSubmission(ctx, tx, &receipt.Job, submittedItems{sub.Items, inputs})
+	})
+	if err != nil || receipt.Replayed {
+		s.discard(ctx, inputs...)
+	}
+	if errors.Is(err, ErrLockTimeout) && sub.Idempotency != nil {
+		return receipt, &penstock.Error{
+			Code:    penstock.CodeIdempotencyInFlight,
+			Message: "Another submit with this Idempotency-Key has been running for more than 5 s; try again to get its job.",
+			Err:     err,
+		}
+	}
+	return receipt, err
+}
+
+func (s *Store) placeInputs(ctx context.Context, tenant penstock.TenantID, sub store.Submission) ([]placed, error) {
+	inputs := make([]placed, 0, len(sub.Items))
+	for n, item := range sub.Items {
+		p, err := s.place(ctx, owner(tenant, penstock.ItemID(sub.Job.ID, n), partInput), item.Body)
+		if err != nil {
+			s.discard(ctx, inputs...)
+			return nil, err
+		}
+		inputs = append(inputs, p)
+	}
+	return inputs, nil
+}
+
+// takeKey claims the idempotency key for this job. It returns the job that holds it already, if any.
+// On PostgreSQL the insert waits for a concurrent submit with the same key to commit.
+func takeKey(ctx context.Context, tx Tx, tenant penstock.TenantID, sub store.Submission) (penstock.ID, error) {
+	key := sub.Idempotency
+	if key == nil {
+		return "", nil
+	}
+	now := tx.Now()
+	taken, err := tx.Exec(ctx, `INSERT INTO idempotency_keys (tenant_id, key, body_hash, job_id, created_at, expires_at)
+		VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (tenant_id, key) DO UPDATE SET body_hash = excluded.body_hash, job_id = excluded.job_id,
+			created_at = excluded.created_at, expires_at = excluded.expires_at
+		WHERE idempotency_keys.expires_at <= excluded.created_at`,
+		tenant, key.Key, key.BodyHash, sub.Job.ID, micros(now), micros(now.Add(key.TTL)))
+	if err != nil || taken > 0 {
+		return "", err
+	}
+	type holder struct {
+		hash []byte
+		job  penstock.ID
+	}
+	h, _, err := queryOne(ctx, tx, sqlf(`SELECT body_hash, job_id FROM idempotency_keys WHERE tenant_id = $1 AND key = $2`,
+		tenant, key.Key), func(row Row) (h holder, err error) { return h, row.Scan(&h.hash, &h.job) })
+	if err != nil {
+		return "", err
+	}
+	if !bytes.Equal(h.hash, key.BodyHash) {
+		return "", penstock.Errorf(penstock.CodeIdempotencyMismatch,
+			"This Idempotency-Key was used before with another payload; use a new key for a new job.")
+	}
+	return h.job, nil
+}
+
+func priorJob(ctx context.Context, tx Tx, tenant penstock.TenantID, id penstock.ID) (penstock.Job, error) {
+	j, err := findJob(ctx, tx, tenant, id)
+	if penstock.ErrorCode(err) == penstock.CodeNotFound {
+		return j, penstock.Errorf(penstock.CodeGone,
+			"The job of this Idempotency-Key, %s, was deleted; use a new key to run it again.", penstock.ViewJob.Format(id))
+	}
+	return j, err
+}
+
+// newJob completes a submitted job with what only the store knows.
+func newJob(tx Tx, tenant penstock.TenantID, sub store.Submission) penstock.Job {
+	j := sub.Job
+	j.Tenant = tenant
+	j.CreatedAt = tx.Now()
+	j.Deadline = j.CreatedAt.Add(sub.DeadlineIn)
+	j.Counts = penstock.Counts{Total: len(sub.Items), Queued: len(sub.Items)}
+	return j
+}
+
+// submittedItems are the items of a submission with their sealed inputs.
+type submittedItems struct {
+	items  []store.NewItem
+	inputs []placed
+}
+
+func insertSubmission(ctx context.Context, tx Tx, j *penstock.Job, sub submittedItems) error {
+	if err := appendEvent(ctx, tx, j, penstock.EventJobQueued); err != nil {
+		return err
+	}
+	if err := insertJob(ctx, tx, *j); err != nil {
+		return err
+	}
+	var reserved penstock.NanoUSD
+	for n, item := range sub.items {
+		reserved += item.Reserved
+		err := tx.Do(ctx, `INSERT INTO items (id, job_id, tenant_id, lane, model, n, custom_id, status,
+				input, input_blob, estimate_tokens, reserved_nano_usd, not_before, deadline)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, 'queued', $8, $9, $10, $11, $12, $13)`,
+			penstock.ItemID(j.ID, n), j.ID, j.Tenant, j.Lane, j.Model, n, item.CustomID,
+			sub.inputs[n].inline, sub.inputs[n].blob, item.EstimateTokens, item.Reserved, micros(j.CreatedAt), micros(j.Deadline))
+		if err != nil {
+			return err
+		}
+	}
+	return book(ctx, tx, penstock.LedgerEntry{
+		Key: "job:" + string(j.ID), Tenant: j.Tenant, Kind: penstock.EntryReserve,
+		Subject: j.ID, Job: j.ID, Reserved: reserved,
+	})
+}

@@ -1,0 +1,72 @@
+package sqlstore
+
+import (
+	"context"
+	"time"
+
+	"penstock"
+	"penstock/internal/store"
+)
+
+// AcquireLease implements store.Queue. An epoch is the time it began, or one more than the one before:
+// so it never comes back, even after the row of a process that was gone for long was forgotten.
+func (s *Store) AcquireLease(ctx context.Context, process string, ttl time.Duration) (store.Lease, error) {
+	l := store.Lease{Process: process}
+	err := s.write(ctx, "lease", func(tx Tx) error {
+		now := tx.Now()
+		epoch, _, err := queryOne(ctx, tx, sqlf(`INSERT INTO leases (process_id, epoch, expires_at, started_at)
+			VALUES ($1, $3, $2, $3)
+			ON CONFLICT (process_id) DO UPDATE SET expires_at = excluded.expires_at, started_at = excluded.started_at,
+				epoch = CASE WHEN excluded.epoch > leases.epoch THEN excluded.epoch ELSE leases.epoch + 1 END
+			RETURNING epoch`, process, micros(now.Add(ttl)), micros(now)),
+			func(row Row) (n int64, err error) { return n, row.Scan(&n) })
+		if err != nil {
+			return err
+		}
+		l.Epoch = epoch
+		return forgetLeases(ctx, tx)
+	})
+	return l, err
+}
+
+// forgetLeases removes processes that are long gone and hold nothing.
+func forgetLeases(ctx context.Context, tx Tx) error {
+	const after = 24 * time.Hour
+	return tx.Do(ctx, `DELETE FROM leases WHERE expires_at < $1 AND started_at < $1 AND NOT EXISTS
+		(SELECT 1 FROM items i WHERE i.status = 'running' AND i.process_id = leases.process_id)`,
+		micros(tx.Now().Add(-after)))
+}
+
+// RenewLease implements store.Queue.
+func (s *Store) RenewLease(ctx context.Context, l store.Lease, ttl time.Duration) error {
+	return s.write(ctx, "renew", func(tx Tx) error {
+		n, err := tx.Exec(ctx, `UPDATE leases SET expires_at = $3 WHERE process_id = $1 AND epoch = $2 AND expires_at > 0`,
+			l.Process, l.Epoch, micros(tx.Now().Add(ttl)))
+		if err == nil && n == 0 {
+			err = leaseLost(l)
+		}
+		return err
+	})
+}
+
+// ReleaseLease implements store.Queue.
+func (s *Store) ReleaseLease(ctx context.Context, l store.Lease) error {
+	return s.write(ctx, "release", func(tx Tx) error {
+		return tx.Do(ctx, `UPDATE leases SET expires_at = 0 WHERE process_id = $1 AND epoch = $2`, l.Process, l.Epoch)
+	})
+}
+
+// CancelledItems implements store.Queue.
+func (s *Store) CancelledItems(ctx context.Context, l store.Lease) (ids []penstock.ID, err error) {
+	err = s.read(ctx, func(tx Tx) error {
+		ids, err = queryAll(ctx, tx, sqlf(`SELECT i.id FROM items i JOIN jobs j ON j.id = i.job_id
+			WHERE i.status = 'running' AND i.process_id = $1 AND i.epoch = $2 AND j.cancel_requested_at > 0`,
+			l.Process, l.Epoch), func(row Row) (id penstock.ID, err error) { return id, row.Scan(&id) })
+		return err
+	})
+	return ids, err
+}
+
+func leaseLost(l store.Lease) error {
+	return penstock.Errorf(penstock.CodeConflict, "Process %s no longer holds the lease of epoch %d.", l.Process, l.Epoch)
+}

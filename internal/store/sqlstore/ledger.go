@@ -1,0 +1,111 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"penstock"
+	"penstock/internal/store"
+)
+
+// The keys of ledger entries say what is booked. A key can be booked once, whoever tries again.
+func settleKey(item penstock.ID) string     { return "item:" + string(item) }
+func requestKey(request penstock.ID) string { return "request:" + string(request) }
+func forfeitKey(subject penstock.ID, fence int64) string {
+	return "forfeit:" + string(subject) + ":" + strconv.FormatInt(fence, 10)
+}
+
+// book appends an entry unless its key is booked already.
+func book(ctx context.Context, tx Tx, e penstock.LedgerEntry) error {
+	return tx.Do(ctx, `INSERT INTO ledger (key, tenant_id, kind, subject_id, job_id, target, reserved_nano_usd, cost_nano_usd,
+			input_tokens, cached_input_tokens, output_tokens, price_version, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT (key) DO NOTHING`,
+		e.Key, e.Tenant, e.Kind, e.Subject, e.Job, e.Target, e.Reserved, e.Cost,
+		e.Usage.InputTokens, e.Usage.CachedInputTokens, e.Usage.OutputTokens, e.PriceVersion, micros(tx.Now()))
+}
+
+// JobEntries implements store.Ledger.
+func (s *Store) JobEntries(ctx context.Context, tenant penstock.TenantID, job penstock.ID) (es []penstock.LedgerEntry, err error) {
+	err = s.read(ctx, func(tx Tx) error {
+		if _, err := findJob(ctx, tx, tenant, job); err != nil {
+			return err
+		}
+		es, err = queryAll(ctx, tx, sqlf(`SELECT key, tenant_id, kind, subject_id, job_id, target, reserved_nano_usd, cost_nano_usd,
+				input_tokens, cached_input_tokens, output_tokens, price_version, created_at
+			FROM ledger WHERE job_id = $1 ORDER BY created_at, key`, job), scanEntry)
+		return err
+	})
+	return es, err
+}
+
+func scanEntry(row Row) (penstock.LedgerEntry, error) {
+	var e penstock.LedgerEntry
+	var created int64
+	err := row.Scan(&e.Key, &e.Tenant, &e.Kind, &e.Subject, &e.Job, &e.Target, &e.Reserved, &e.Cost,
+		&e.Usage.InputTokens, &e.Usage.CachedInputTokens, &e.Usage.OutputTokens, &e.PriceVersion, &created)
+	e.CreatedAt = fromMicros(created)
+	return e, err
+}
+
+// audits are the rules of the books. Each query returns the subjects that break one.
+var audits = []struct{ problem, sql string }{
+	{"item ended without a settlement", `SELECT i.id FROM items i LEFT JOIN ledger l ON l.key = 'item:' || i.id
+		WHERE i.status NOT IN ('queued', 'running') AND l.key IS NULL LIMIT $1`},
+	{"item is settled but has not ended", `SELECT i.id FROM items i JOIN ledger l ON l.key = 'item:' || i.id
+		WHERE i.status IN ('queued', 'running') LIMIT $1`},
+	{"settlement differs from the item's cost or reservation", `SELECT i.id FROM items i JOIN ledger l ON l.key = 'item:' || i.id
+		WHERE l.cost_nano_usd <> i.cost_nano_usd OR l.reserved_nano_usd <> i.reserved_nano_usd LIMIT $1`},
+	{"job reserved other than its items did", `SELECT j.id FROM jobs j LEFT JOIN ledger l ON l.key = 'job:' || j.id
+		WHERE COALESCE(l.reserved_nano_usd, -1) <> (SELECT SUM(i.reserved_nano_usd) FROM items i WHERE i.job_id = j.id) LIMIT $1`},
+	{"job's cost differs from the sum of its items", `SELECT j.id FROM jobs j
+		WHERE j.cost_nano_usd <> (SELECT SUM(i.cost_nano_usd) FROM items i WHERE i.job_id = j.id) LIMIT $1`},
+	{"job's counts differ from its items", `SELECT j.id FROM jobs j JOIN (
+			SELECT job_id, COUNT(*) AS total,
+				SUM(CASE WHEN status = 'queued' THEN 1 ELSE 0 END) AS queued,
+				SUM(CASE WHEN status = 'running' THEN 1 ELSE 0 END) AS running,
+				SUM(CASE WHEN status = 'succeeded' THEN 1 ELSE 0 END) AS succeeded,
+				SUM(CASE WHEN status = 'failed' THEN 1 ELSE 0 END) AS failed,
+				SUM(CASE WHEN status = 'cancelled' THEN 1 ELSE 0 END) AS cancelled,
+				SUM(CASE WHEN status = 'expired' THEN 1 ELSE 0 END) AS expired
+			FROM items GROUP BY job_id) c ON c.job_id = j.id
+		WHERE j.total <> c.total OR j.queued <> c.queued OR j.running <> c.running OR j.succeeded <> c.succeeded
+			OR j.failed <> c.failed OR j.cancelled <> c.cancelled OR j.expired <> c.expired LIMIT $1`},
+	{"job's event numbers have gaps or repeat", `SELECT j.id FROM jobs j WHERE j.seq <>
+			(SELECT COUNT(*) FROM events e WHERE e.job_id = j.id AND e.seq BETWEEN 1 AND j.seq)
+			+ (SELECT COUNT(DISTINCT i.seq) FROM items i WHERE i.job_id = j.id AND i.seq BETWEEN 1 AND j.seq)
+		OR EXISTS (SELECT 1 FROM events e JOIN items i ON i.job_id = e.job_id AND i.seq = e.seq WHERE e.job_id = j.id)
+		LIMIT $1`},
+	{"request is recorded without a settlement", `SELECT r.id FROM requests r LEFT JOIN ledger l ON l.key = 'request:' || r.id
+		WHERE l.key IS NULL OR l.cost_nano_usd <> r.cost_nano_usd LIMIT $1`},
+	{"settlement without what it settles", `SELECT l.key FROM ledger l
+		WHERE l.kind IN ('settle', 'release')
+			AND NOT EXISTS (SELECT 1 FROM items i WHERE i.id = l.subject_id)
+			AND NOT EXISTS (SELECT 1 FROM requests r WHERE r.id = l.subject_id) LIMIT $1`},
+}
+
+// VerifyLedger implements store.Ledger.
+func (s *Store) VerifyLedger(ctx context.Context) (report store.LedgerReport, err error) {
+	err = s.read(ctx, func(tx Tx) error {
+		report = store.LedgerReport{}
+		counts, _, err := queryOne(ctx, tx, sqlf(`SELECT (SELECT COUNT(*) FROM ledger),
+				(SELECT COUNT(*) FROM items WHERE status NOT IN ('queued', 'running')), (SELECT COUNT(*) FROM requests)`),
+			func(row Row) (r store.LedgerReport, err error) { return r, row.Scan(&r.Entries, &r.Items, &r.Requests) })
+		if err != nil {
+			return err
+		}
+		report = counts
+		for _, a := range audits {
+			left := store.MaxLedgerProblems - len(report.Problems)
+			broken, err := queryAll(ctx, tx, sqlf(a.sql, left), func(row Row) (id string, err error) { return id, row.Scan(&id) })
+			if err != nil {
+				return fmt.Errorf("checking that no %s: %w", a.problem, err)
+			}
+			for _, id := range broken {
+				report.Problems = append(report.Problems, a.problem+": "+id)
+			}
+		}
+		return nil
+	})
+	return report, err
+}

@@ -1,0 +1,79 @@
+package sqlstore
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+
+	"penstock"
+	"penstock/internal/blob"
+	"penstock/internal/payload"
+	"penstock/internal/store"
+)
+
+// part says which payload of an item is meant; it is bound into the encryption.
+type part string
+
+const (
+	partInput  part = "input"
+	partResult part = "result"
+)
+
+// placed is a sealed payload: in its row, or in a blob that the row names.
+type placed struct {
+	inline []byte
+	blob   string
+}
+
+func owner(tenant penstock.TenantID, item penstock.ID, p part) payload.Owner {
+	return payload.Owner{Tenant: string(tenant), ID: string(item), Part: string(p)}
+}
+
+// place seals a payload and makes it durable if it is too large for a row.
+func (s *Store) place(ctx context.Context, o payload.Owner, plain []byte) (placed, error) {
+	sealed, err := s.codec.Seal(o, plain)
+	if err != nil {
+		return placed{}, fmt.Errorf("sealing %s: %w", o.Part, err)
+	}
+	if len(sealed) <= store.InlinePayloadBytes {
+		return placed{inline: sealed}, nil
+	}
+	name := blob.NewName()
+	if _, err := s.blobs.Put(ctx, name, bytes.NewReader(sealed)); err != nil {
+		return placed{}, fmt.Errorf("storing %s: %w", o.Part, err)
+	}
+	return placed{blob: name}, nil
+}
+
+// open is the way back of place.
+func (s *Store) open(ctx context.Context, o payload.Owner, p placed) ([]byte, error) {
+	sealed := p.inline
+	if p.blob != "" {
+		r, err := s.blobs.Open(ctx, p.blob)
+		if err != nil {
+			return nil, fmt.Errorf("opening %s: %w", o.Part, err)
+		}
+		defer r.Close()
+		if sealed, err = io.ReadAll(r); err != nil {
+			return nil, fmt.Errorf("reading %s: %w", o.Part, err)
+		}
+	}
+	if len(sealed) == 0 {
+		return nil, nil
+	}
+	plain, err := s.codec.Open(o, sealed)
+	if err != nil {
+		return nil, fmt.Errorf("opening %s: %w", o.Part, err)
+	}
+	return plain, nil
+}
+
+// discard removes blobs that no row came to name. What it misses, the orphan sweep finds.
+func (s *Store) discard(ctx context.Context, ps ...placed) {
+	for _, p := range ps {
+		if p.blob != "" {
+			_ = s.blobs.Delete(context.WithoutCancel(ctx), p.blob)
+		}
+	}
+}

@@ -1,0 +1,111 @@
+package sqlstore
+
+import (
+	"context"
+
+	"penstock"
+)
+
+// RecordRequests implements store.Requests.
+func (s *Store) RecordRequests(ctx context.Context, rs []penstock.Request) error {
+	return s.write(ctx, "record", func(tx Tx) error {
+		recorded, err := recordedRequests(ctx, tx, rs)
+		if err != nil {
+			return err
+		}
+		for i, r := range rs {
+			if recorded[i] {
+				continue
+			}
+			if err := insertRequest(ctx, tx, r); err != nil {
+				return err
+			}
+			for _, a := range r.Attempts {
+				if err := insertAttempt(ctx, tx, r.Tenant, a); err != nil {
+					return err
+				}
+			}
+			if err := settleRequest(ctx, tx, r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// recordedRequests tells which calls were written before.
+func recordedRequests(ctx context.Context, tx Tx, rs []penstock.Request) ([]bool, error) {
+	args := make([][]any, len(rs))
+	for i, r := range rs {
+		args[i] = []any{r.ID}
+	}
+	recorded := make([]bool, len(rs))
+	err := tx.QueryEach(ctx, `SELECT 1 FROM requests WHERE id = $1`, args, func(i int, _ Row) error {
+		recorded[i] = true
+		return nil
+	})
+	return recorded, err
+}
+
+func insertRequest(ctx context.Context, tx Tx, r penstock.Request) error {
+	stream := 0
+	if r.Stream {
+		stream = 1
+	}
+	return tx.Do(ctx, `INSERT INTO requests (id, tenant_id, key_name, endpoint, model, stream, status, status_code,
+			error_code, error_message, target, input_tokens, cached_input_tokens, output_tokens, cost_nano_usd,
+			started_at, first_token_at, finished_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+		ON CONFLICT (id) DO NOTHING`,
+		r.ID, r.Tenant, r.Key, r.Endpoint, r.Model, stream, r.Status, r.StatusCode,
+		r.ErrorCode, storable(r.Error), r.Target, r.Usage.InputTokens, r.Usage.CachedInputTokens, r.Usage.OutputTokens, r.Cost,
+		micros(r.StartedAt), micros(r.FirstTokenAt), micros(r.FinishedAt))
+}
+
+// settleRequest books a call once, and apart from it what may have been spent unseen.
+func settleRequest(ctx context.Context, tx Tx, r penstock.Request) error {
+	entry := penstock.LedgerEntry{
+		Key: requestKey(r.ID), Tenant: r.Tenant, Kind: penstock.EntrySettle, Subject: r.ID, Target: r.Target,
+		Cost: r.Cost, Usage: r.Usage,
+	}
+	if n := len(r.Attempts); n > 0 {
+		entry.PriceVersion = r.Attempts[n-1].Config
+	}
+	if err := book(ctx, tx, entry); err != nil || r.Forfeit == 0 {
+		return err
+	}
+	entry.Key, entry.Kind = forfeitKey(r.ID, 0), penstock.EntryForfeit
+	entry.Cost, entry.Usage = r.Forfeit, penstock.Usage{}
+	return book(ctx, tx, entry)
+}
+
+// Request implements store.Requests.
+func (s *Store) Request(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (r penstock.Request, err error) {
+	err = s.read(ctx, func(tx Tx) error {
+		found, ok, err := queryOne(ctx, tx, sqlf(`SELECT id, tenant_id, key_name, endpoint, model, stream, status, status_code,
+				error_code, error_message, target, input_tokens, cached_input_tokens, output_tokens, cost_nano_usd,
+				started_at, first_token_at, finished_at
+			FROM requests WHERE id = $1 AND tenant_id = $2`, id, tenant), scanRequest)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return notFound(penstock.ViewRequest, id)
+		}
+		r = found
+		r.Attempts, err = findAttempts(ctx, tx, tenant, id)
+		return err
+	})
+	return r, err
+}
+
+func scanRequest(row Row) (penstock.Request, error) {
+	var r penstock.Request
+	var stream, started, first, finished int64
+	err := row.Scan(&r.ID, &r.Tenant, &r.Key, &r.Endpoint, &r.Model, &stream, &r.Status, &r.StatusCode,
+		&r.ErrorCode, &r.Error, &r.Target, &r.Usage.InputTokens, &r.Usage.CachedInputTokens, &r.Usage.OutputTokens, &r.Cost,
+		&started, &first, &finished)
+	r.Stream = stream != 0
+	r.StartedAt, r.FirstTokenAt, r.FinishedAt = fromMicros(started), fromMicros(first), fromMicros(finished)
+	return r, err
+}

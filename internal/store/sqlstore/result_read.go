@@ -1,0 +1,92 @@
+package sqlstore
+
+import (
+	"context"
+
+	"penstock"
+	"penstock/internal/store"
+)
+
+const itemColumnsWithResult = itemColumns + `, result, result_blob`
+
+// Item implements store.Jobs.
+func (s *Store) Item(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (penstock.Item, error) {
+	var row itemRow
+	err := s.read(ctx, func(tx Tx) error {
+		found, ok, err := queryOne(ctx, tx, sqlf(`SELECT `+itemColumnsWithResult+` FROM items WHERE id = $1 AND tenant_id = $2`,
+			id, tenant), scanItemWithResult)
+		if err == nil && !ok {
+			err = notFound(penstock.ViewItem, id)
+		}
+		row = found
+		return err
+	})
+	if err != nil {
+		return penstock.Item{}, err
+	}
+	return s.withResult(ctx, row)
+}
+
+// Results implements store.Jobs.
+func (s *Store) Results(ctx context.Context, tenant penstock.TenantID, job penstock.ID, p store.ResultPage) ([]penstock.Item, error) {
+	var rows []itemRow
+	err := s.read(ctx, func(tx Tx) error {
+		j, err := findJob(ctx, tx, tenant, job)
+		if err != nil {
+			return err
+		}
+		rows, err = queryAll(ctx, tx, resultsQuery(j, p), scanItemWithResult)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	items := make([]penstock.Item, len(rows))
+	for i, row := range rows {
+		if items[i], err = s.withResult(ctx, row); err != nil {
+			return nil, err
+		}
+	}
+	return items, nil
+}
+
+func resultsQuery(j penstock.Job, p store.ResultPage) query {
+	if p.Order == store.OrderInput {
+		// One behind the last item is as far as anyone can be.
+		next := min(max(p.After, -1), int64(j.Counts.Total)-1) + 1
+		first, last := penstock.ItemID(j.ID, int(next)), penstock.ItemID(j.ID, j.Counts.Total-1)
+		return sqlf(`SELECT `+itemColumnsWithResult+` FROM items
+			WHERE id >= $1 AND id <= $2 AND seq > 0 AND ($3 = '' OR status = $3) ORDER BY id LIMIT $4`,
+			first, last, p.Status, p.Limit)
+	}
+	return sqlf(`SELECT `+itemColumnsWithResult+` FROM items
+		WHERE job_id = $1 AND seq > 0 AND seq > $2 AND ($3 = '' OR status = $3) ORDER BY seq LIMIT $4`,
+		j.ID, p.After, p.Status, p.Limit)
+}
+
+func (s *Store) withResult(ctx context.Context, row itemRow) (penstock.Item, error) {
+	result, err := s.open(ctx, owner(row.Tenant, row.ID, partResult), row.result)
+	row.Result = result
+	return row.Item, hide(err)
+}
+
+// DeadLetters implements store.Jobs.
+func (s *Store) DeadLetters(ctx context.Context, tenant penstock.TenantID, p store.DeadLetterPage) (ds []store.DeadLetter, err error) {
+	err = s.read(ctx, func(tx Tx) error {
+		ds, err = queryAll(ctx, tx, sqlf(`SELECT d.item_id, d.job_id, d.model, d.error_code, d.error_kind, i.error_message,
+				d.fingerprint, d.created_at
+			FROM dead_letters d JOIN items i ON i.id = d.item_id
+			WHERE d.tenant_id = $1 AND d.item_id > $2 AND d.resolved_at = 0 ORDER BY d.item_id LIMIT $3`,
+			tenant, p.After, p.Limit), scanDeadLetter)
+		return err
+	})
+	return ds, err
+}
+
+func scanDeadLetter(row Row) (store.DeadLetter, error) {
+	var d store.DeadLetter
+	var created int64
+	err := row.Scan(&d.Item, &d.Job, &d.Model, &d.Code, &d.Kind, &d.Message, &d.Fingerprint, &created)
+	d.CreatedAt = fromMicros(created)
+	return d, err
+}

@@ -1,0 +1,147 @@
+// Package store is the contract for everything Penstock remembers: jobs, items, leases, events, the
+// ledger and the records of synchronous calls.
+//
+// It is written as roles of few methods, each a named transition or question, never "update row".
+// Three rules hold for all of them, and package storetest checks them on every engine:
+//
+//   - A method that acts for a caller takes the tenant first and answers not_found for anything that
+//     belongs to another tenant. A method that acts for a process takes its [Lease], or is a bounded
+//     step of housekeeping that any process may do.
+//   - When a method that writes returns nil, the write is on stable storage. When it returns an
+//     error, nothing of it was written.
+//   - Times are the database's own, so that processes with different clocks agree.
+//
+// Payloads go in and come out as plain bytes; the implementation passes every one of them through
+// the payload codec. Implementations are safe for concurrent use.
+package store
+
+import (
+	"context"
+	"time"
+
+	"penstock"
+)
+
+// Store is everything at once. Consumers should ask for the role that they need.
+type Store interface {
+	Jobs
+	Queue
+	Requests
+	Ledger
+	Settings
+}
+
+// Jobs is what callers do with their jobs.
+type Jobs interface {
+	// SubmitJob writes job, items, reservation, idempotency key and first event in one transaction.
+	// If the key was used before with the same payload, nothing is written and the receipt names
+	// the earlier job. Codes: idempotency_mismatch (other payload), idempotency_in_flight (another
+	// submit holds the key), gone (the key outlived its job).
+	SubmitJob(ctx context.Context, tenant penstock.TenantID, s Submission) (Receipt, error)
+
+	// Job returns one job. Codes: not_found.
+	Job(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (penstock.Job, error)
+
+	// ListJobs returns jobs, newest first, at most f.Limit of them.
+	ListJobs(ctx context.Context, tenant penstock.TenantID, f JobFilter) ([]penstock.Job, error)
+
+	// CancelJob notes that the job shall stop and cancels a bounded number of its queued items;
+	// CancelItems does the rest, and running items learn of it through their worker. Cancelling
+	// twice, or too late, changes nothing. Codes: not_found.
+	CancelJob(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (penstock.Job, error)
+
+	// Results returns finished items with their results, at most p.Limit of them. Codes: not_found.
+	Results(ctx context.Context, tenant penstock.TenantID, job penstock.ID, p ResultPage) ([]penstock.Item, error)
+
+	// Item returns one item with its result. Codes: not_found.
+	Item(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (penstock.Item, error)
+
+	// Attempts returns what was tried for an item or a request, in order; none for an unknown one.
+	Attempts(ctx context.Context, tenant penstock.TenantID, subject penstock.ID) ([]penstock.Attempt, error)
+
+	// Events returns entries of a job's log with numbers above after, in order, at most limit.
+	// Item events carry the item without its result. Codes: not_found.
+	Events(ctx context.Context, tenant penstock.TenantID, p EventPage) ([]penstock.Event, error)
+
+	// DeadLetters returns failed items that nobody has retried or dismissed, oldest first, with ids
+	// above after, at most limit.
+	DeadLetters(ctx context.Context, tenant penstock.TenantID, p DeadLetterPage) ([]DeadLetter, error)
+}
+
+// Queue is what worker processes do with items.
+type Queue interface {
+	// AcquireLease makes the process the holder of a new epoch for ttl. Items that an earlier epoch
+	// of the same process still holds are up for rescue at once.
+	AcquireLease(ctx context.Context, process string, ttl time.Duration) (Lease, error)
+
+	// RenewLease extends a lease. Codes: conflict (it expired and was taken over, or is unknown):
+	// whatever the process still runs will lose its compare-and-set.
+	RenewLease(ctx context.Context, l Lease, ttl time.Duration) error
+
+	// ReleaseLease gives the lease up; items that it still holds are up for rescue at once.
+	ReleaseLease(ctx context.Context, l Lease) error
+
+	// CancelledItems returns the running items of a lease whose jobs were asked to stop.
+	CancelledItems(ctx context.Context, l Lease) ([]penstock.ID, error)
+
+	// ClaimItems takes queued items that are due, most urgent lane first and earliest deadline
+	// first inside it, and marks them running under the lease with a higher fence. Items of jobs
+	// that were asked to stop are never claimed. Codes: conflict (the lease is not current).
+	ClaimItems(ctx context.Context, l Lease, limit int) ([]Claimed, error)
+
+	// FinishItems records how claims ended: attempts, result, usage, ledger entry, events, counters
+	// and dead letter, in one transaction for the group. Each item is compare-and-set on its fence;
+	// the verdicts say which won, in the order given. A loser's spend is booked as forfeit and
+	// never aborts the group.
+	FinishItems(ctx context.Context, group []Finish) ([]Verdict, error)
+
+	// RescueItems gives items of dead leases back to the queue, at most limit: the unknown attempt
+	// is booked as forfeit, and an item that lost MaxCrashes workers fails as poison.
+	RescueItems(ctx context.Context, limit int) (Step, error)
+
+	// ExpireItems expires queued items past their deadline, at most limit.
+	ExpireItems(ctx context.Context, limit int) (Step, error)
+
+	// CancelItems cancels queued items of jobs that were asked to stop, at most limit.
+	CancelItems(ctx context.Context, limit int) (Step, error)
+}
+
+// Requests is the record of synchronous calls.
+type Requests interface {
+	// RecordRequests writes finished calls with their attempts and settlements. A call that was
+	// recorded before is skipped, so a group can be written again after an error.
+	RecordRequests(ctx context.Context, rs []penstock.Request) error
+
+	// Request returns one call with its attempts. Codes: not_found.
+	Request(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (penstock.Request, error)
+}
+
+// Ledger is the record of money.
+type Ledger interface {
+	// JobEntries returns all that was booked for a job, oldest first. Codes: not_found.
+	JobEntries(ctx context.Context, tenant penstock.TenantID, job penstock.ID) ([]penstock.LedgerEntry, error)
+
+	// VerifyLedger checks that every outcome is settled exactly once and that the books add up.
+	VerifyLedger(ctx context.Context) (LedgerReport, error)
+}
+
+// Settings is what the configuration leaves behind in the store, and the store's own health.
+type Settings interface {
+	// SaveSnapshot keeps a configuration under its hash, so that old attempts can be explained.
+	SaveSnapshot(ctx context.Context, hash string, body []byte) error
+
+	// SaveTenants writes the tenants of the configuration file.
+	SaveTenants(ctx context.Context, tenants []penstock.Tenant) error
+
+	// Depths counts open items by lane and status.
+	Depths(ctx context.Context) ([]Depth, error)
+
+	// Check proves that the store can write and read.
+	Check(ctx context.Context) error
+}
+
+// MaxCrashes is how many workers an item may take down before it is poison.
+const MaxCrashes = 3
+
+// InlinePayloadBytes is the largest sealed payload kept in its row; larger ones become blobs.
+const InlinePayloadBytes = 32 << 10

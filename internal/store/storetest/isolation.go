@@ -1,0 +1,221 @@
+package storetest
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+
+	"penstock"
+	"penstock/internal/store"
+)
+
+func isolationCases() []testCase {
+	return []testCase{
+		{"no method lets a tenant see or change another's work", isolationProbes},
+		{"a job belongs to the tenant that submits it", isolationOwner},
+		{"a taken id is refused", isolationTakenID},
+		{"a claim names its tenant", isolationClaims},
+	}
+}
+
+// house is some work of acme's, of every kind that can be asked for.
+type house struct {
+	done    store.Submission // finished: a success and a failure
+	open    store.Submission // queued, under an idempotency key
+	request penstock.Request
+}
+
+func (r *rig) house() house {
+	r.t.Helper()
+	h := house{done: r.submitN(2), request: r.request()}
+	claims := r.claimN(r.lease("worker"), 2)
+	r.win(r.ending(claims[0], penstock.TransitionSucceed), r.ending(claims[1], penstock.TransitionFail))
+	h.open = r.submit(r.keyed("secret-order", "hash"))
+	r.record(h.request)
+	return h
+}
+
+// ask asks one method for acme's work on behalf of any tenant, and says whether any of it came back.
+type ask func(r *rig, h house, tenant penstock.TenantID) (seen bool, err error)
+
+type probe struct {
+	ask   ask
+	hides penstock.Code // what a stranger gets; "" where the answer is just empty
+}
+
+// probes covers every method of the contract that takes a tenant; isolationProbes checks that it does.
+func probes() map[string]probe {
+	return map[string]probe{
+		"SubmitJob":   {askSubmitJob, ""},
+		"Job":         {askJob, penstock.CodeNotFound},
+		"ListJobs":    {askListJobs, ""},
+		"CancelJob":   {askCancelJob, penstock.CodeNotFound},
+		"Results":     {askResults, penstock.CodeNotFound},
+		"Item":        {askItem, penstock.CodeNotFound},
+		"Attempts":    {askAttempts, ""},
+		"Events":      {askEvents, penstock.CodeNotFound},
+		"DeadLetters": {askDeadLetters, ""},
+		"Request":     {askRequest, penstock.CodeNotFound},
+		"JobEntries":  {askJobEntries, penstock.CodeNotFound},
+	}
+}
+
+// askSubmitJob sends acme's idempotency key: a stranger must get a job of its own.
+func askSubmitJob(r *rig, h house, tenant penstock.TenantID) (bool, error) {
+	sub := r.keyed("secret-order", "hash")
+	sub.Job.Tenant = tenant
+	receipt, err := r.s.SubmitJob(r.t.Context(), tenant, sub)
+	return receipt.Replayed || receipt.Job.ID == h.open.Job.ID, err
+}
+
+func askJob(r *rig, h house, tenant penstock.TenantID) (bool, error) {
+	job, err := r.s.Job(r.t.Context(), tenant, h.done.Job.ID)
+	return job.ID != "", err
+}
+
+func askListJobs(r *rig, h house, tenant penstock.TenantID) (bool, error) {
+	jobs, err := r.s.ListJobs(r.t.Context(), tenant, store.JobFilter{Limit: everything})
+	return slices.ContainsFunc(jobs, func(j penstock.Job) bool {
+		return j.Tenant == acme || j.ID == h.done.Job.ID || j.ID == h.open.Job.ID
+	}), err
+}
+
+func askCancelJob(r *rig, h house, tenant penstock.TenantID) (bool, error) {
+	job, err := r.s.CancelJob(r.t.Context(), tenant, h.open.Job.ID)
+	return job.ID != "", err
+}
+
+func askResults(r *rig, h house, tenant penstock.TenantID) (bool, error) {
+	page := store.ResultPage{Order: store.OrderInput, After: -1, Limit: everything}
+	items, err := r.s.Results(r.t.Context(), tenant, h.done.Job.ID, page)
+	return len(items) > 0, err
+}
+
+func askItem(r *rig, h house, tenant penstock.TenantID) (bool, error) {
+	item, err := r.s.Item(r.t.Context(), tenant, penstock.ItemID(h.done.Job.ID, 0))
+	return item.ID != "" || item.Result != nil, err
+}
+
+func askAttempts(r *rig, h house, tenant penstock.TenantID) (bool, error) {
+	ofItem, err := r.s.Attempts(r.t.Context(), tenant, penstock.ItemID(h.done.Job.ID, 0))
+	if err != nil {
+		return false, err
+	}
+	ofRequest, err := r.s.Attempts(r.t.Context(), tenant, h.request.ID)
+	return len(ofItem)+len(ofRequest) > 0, err
+}
+
+func askEvents(r *rig, h house, tenant penstock.TenantID) (bool, error) {
+	events, err := r.s.Events(r.t.Context(), tenant, store.EventPage{Job: h.done.Job.ID, Limit: everything})
+	return len(events) > 0, err
+}
+
+func askDeadLetters(r *rig, _ house, tenant penstock.TenantID) (bool, error) {
+	letters, err := r.s.DeadLetters(r.t.Context(), tenant, store.DeadLetterPage{Limit: everything})
+	return len(letters) > 0, err
+}
+
+func askRequest(r *rig, h house, tenant penstock.TenantID) (bool, error) {
+	request, err := r.s.Request(r.t.Context(), tenant, h.request.ID)
+	return request.ID != "" || len(request.Attempts) > 0, err
+}
+
+func askJobEntries(r *rig, h house, tenant penstock.TenantID) (bool, error) {
+	entries, err := r.s.JobEntries(r.t.Context(), tenant, h.done.Job.ID)
+	return len(entries) > 0, err
+}
+
+// isolationProbes asks every method first for a stranger and then for the owner. The owner's turn
+// shows that the probe would have found something.
+func isolationProbes(r *rig) {
+	table := probes()
+	names := slices.Sorted(maps.Keys(table))
+	r.wantSame("methods with a probe", names, methodsWithTenant())
+
+	h := r.house()
+	done, open := r.view(h.done), r.view(h.open)
+	for _, name := range names {
+		seen, err := table[name].ask(r, h, umbra)
+		r.wantCode(name+" for a stranger", err, table[name].hides)
+		if seen {
+			r.t.Errorf("%s shows a stranger another tenant's work", name)
+		}
+	}
+	r.wantSame("finished job after the stranger's calls", r.view(h.done), done)
+	r.wantSame("open job after the stranger's calls", r.view(h.open), open)
+	r.wantRequest(h.request)
+
+	for _, name := range names {
+		seen, err := table[name].ask(r, h, acme)
+		if err != nil || !seen {
+			r.t.Errorf("%s does not show the owner its own work (%v): the probe proves nothing", name, err)
+		}
+	}
+}
+
+// methodsWithTenant lists the methods of the contract that take a tenant, so that a new one cannot be
+// added without a probe.
+func methodsWithTenant() []string {
+	var names []string
+	tenant := reflect.TypeFor[penstock.TenantID]()
+	for method := range reflect.TypeFor[store.Store]().Methods() {
+		for in := range method.Type.Ins() {
+			if in == tenant {
+				names = append(names, method.Name)
+				break
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// isolationOwner names one tenant in the call and another in the job. The call decides; refusing is
+// right as well.
+func isolationOwner(r *rig) {
+	sub := r.submission(1)
+	sub.Job.Tenant = umbra
+	if _, err := r.s.SubmitJob(r.t.Context(), acme, sub); err == nil {
+		sub.Job.Tenant = acme
+		r.audit(sub)
+	}
+	_, err := r.s.Job(r.t.Context(), umbra, sub.Job.ID)
+	r.wantCode("read a job that another tenant submitted", err, penstock.CodeNotFound)
+}
+
+func isolationTakenID(r *rig) {
+	mine := r.submitN(1)
+	before := r.view(mine)
+	theirs := r.submission(3)
+	theirs.Job.ID, theirs.Job.Tenant = mine.Job.ID, umbra
+	if _, err := r.s.SubmitJob(r.t.Context(), umbra, theirs); err == nil {
+		r.t.Error("a job was accepted under the id of another tenant's")
+	}
+	_, err := r.s.Job(r.t.Context(), umbra, mine.Job.ID)
+	r.wantCode("read the job as the other tenant", err, penstock.CodeNotFound)
+	_, err = r.s.Item(r.t.Context(), umbra, penstock.ItemID(mine.Job.ID, 2))
+	r.wantCode("read an item of the refused job", err, penstock.CodeNotFound)
+	r.wantSame("the job whose id was taken", r.view(mine), before)
+	r.verifyBooks()
+}
+
+func isolationClaims(r *rig) {
+	mine, theirs := r.submission(2), r.submission(2)
+	theirs.Job.Tenant = umbra
+	r.submit(mine)
+	r.submit(theirs)
+	claims := r.claimN(r.lease("worker"), 4)
+	for _, c := range claims {
+		want := acme
+		if c.Job == theirs.Job.ID {
+			want = umbra
+		}
+		if c.Tenant != want {
+			r.t.Errorf("item %s of %s was claimed as %s's", c.Item, want, c.Tenant)
+		}
+	}
+	r.win(r.endings(claims, penstock.TransitionSucceed)...) // one group over both tenants
+	r.audit(mine)
+	r.audit(theirs)
+	r.verifyBooks()
+}

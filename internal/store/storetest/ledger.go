@@ -1,0 +1,99 @@
+package storetest
+
+import (
+	"slices"
+
+	"penstock"
+	"penstock/internal/store"
+)
+
+func ledgerCases() []testCase {
+	return []testCase{
+		{"the books of an empty store are right", ledgerEmpty},
+		{"the books add up after everything at once", ledgerMixed},
+		{"free work is settled too", ledgerFree},
+	}
+}
+
+func ledgerEmpty(r *rig) {
+	r.wantSame("report", r.verifyBooks(), store.LedgerReport{})
+}
+
+// ledgerMixed takes items through every way that a job can go and counts what must have been booked.
+func ledgerMixed(r *rig) {
+	var subs []store.Submission
+	for range 3 {
+		subs = append(subs, r.submitN(5))
+	}
+	dead := r.lease("dead")
+	r.claimN(dead, 15)
+	r.clock.Advance(pastLease)
+	r.drain(4, r.rescue)
+
+	l := r.lease("worker")
+	claims := r.claimN(l, 15)
+	r.finishInOrder(claims, mixedEndings(), 0, 1, 2, 3, 4)
+	r.win(r.endings(claims[5:8], penstock.TransitionRetry)...) // of the second job, which is then stopped
+	r.stop(subs[1].Job.ID)
+	r.drain(2, r.cancel)
+	r.win(r.endings(claims[8:10], penstock.TransitionRetry)...)
+	r.win(r.endings(claims[10:12], penstock.TransitionSucceed)...) // of the third, of which the rest expires
+	r.win(r.endings(claims[12:], penstock.TransitionRetry)...)
+	r.clock.Advance(deadlineIn)
+	r.drain(2, r.expire)
+	requests := []penstock.Request{r.request(), r.failedRequest()}
+	r.record(requests...)
+
+	entries := len(requests)
+	for _, sub := range subs {
+		r.audit(sub)
+		booked := r.entries(sub.Job.ID)
+		forfeits := 0
+		for n := range sub.Items {
+			forfeits += len(selectEntries(booked, penstock.ItemID(sub.Job.ID, n), penstock.EntryForfeit))
+		}
+		if forfeits != len(sub.Items) {
+			r.t.Errorf("a job has %d forfeits, want one for each of the %d items that crashed", forfeits, len(sub.Items))
+		}
+		if freed := freedBy(booked); freed != reservation(sub) {
+			r.t.Errorf("a job reserved %v and freed %v", reservation(sub), freed)
+		}
+		entries += len(booked)
+	}
+	report := r.verifyBooks()
+	r.wantSame("report", report, store.LedgerReport{Entries: int64(entries), Items: 15, Requests: 2})
+}
+
+func freedBy(entries []penstock.LedgerEntry) penstock.NanoUSD {
+	var freed penstock.NanoUSD
+	for _, e := range entries {
+		if slices.Contains([]penstock.EntryKind{penstock.EntrySettle, penstock.EntryRelease}, e.Kind) {
+			freed += e.Reserved
+		}
+	}
+	return freed
+}
+
+// ledgerFree runs work on a target without a price: amounts of nothing are still outcomes.
+func ledgerFree(r *rig) {
+	sub := r.submission(3)
+	for i := range sub.Items {
+		sub.Items[i].Reserved = 0
+	}
+	r.submit(sub)
+	crashed := r.lease("dead")
+	r.claimN(crashed, 3)
+	r.must("release", r.s.ReleaseLease(r.t.Context(), crashed))
+	r.drain(10, r.rescue)
+	claims := r.claimN(r.lease("worker"), 3)
+	group := r.endings(claims, penstock.TransitionSucceed)
+	for i := range group {
+		group[i].Cost = 0
+	}
+	r.win(group[:2]...)
+	r.stop(sub.Job.ID)
+	group[2].Transition = penstock.TransitionCancel
+	r.win(group[2])
+	r.audit(sub)
+	r.verifyBooks()
+}

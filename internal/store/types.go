@@ -1,0 +1,186 @@
+package store
+
+import (
+	"time"
+
+	"penstock"
+)
+
+// Submission is a job to be accepted. The store numbers its items, computes its counts and sets its
+// times.
+type Submission struct {
+	Job   penstock.Job
+	Items []NewItem
+	// DeadlineIn is how long the job may take. The store adds it to its own clock.
+	DeadlineIn time.Duration
+	// Idempotency is nil when the caller gave no key.
+	Idempotency *IdempotencyKey
+}
+
+// NewItem is an item to be accepted.
+type NewItem struct {
+	CustomID       string
+	Body           []byte
+	EstimateTokens int64            // upper bound of input and output
+	Reserved       penstock.NanoUSD // upper bound of the cost of one attempt
+}
+
+// IdempotencyKey recognises a submit that was sent before.
+type IdempotencyKey struct {
+	Key      string
+	BodyHash []byte
+	TTL      time.Duration
+}
+
+// Receipt is the answer to a submission.
+type Receipt struct {
+	Job      penstock.Job
+	Replayed bool // the job was there already, under the same idempotency key
+}
+
+// JobFilter selects jobs. Zero fields select everything.
+type JobFilter struct {
+	Status       penstock.Status
+	Lane         penstock.Lane
+	Model        string
+	TagKey       string
+	TagValue     string
+	CreatedAfter time.Time
+	CreatedUntil time.Time
+	After        penstock.ID // the last job of the page before
+	Limit        int
+}
+
+// Order is the order of results.
+type Order string
+
+// The orders of results.
+const (
+	OrderCompletion Order = "completion"
+	OrderInput      Order = "input"
+)
+
+// ResultPage selects results.
+type ResultPage struct {
+	Order  Order
+	After  int64           // a seq in completion order, an index in input order; -1 for the start
+	Status penstock.Status // "" for every terminal status
+	Limit  int
+}
+
+// EventPage selects events.
+type EventPage struct {
+	Job   penstock.ID
+	After int64
+	Limit int
+}
+
+// DeadLetterPage selects dead letters.
+type DeadLetterPage struct {
+	After penstock.ID
+	Limit int
+}
+
+// DeadLetter is a failed item that nobody has retried or dismissed yet.
+type DeadLetter struct {
+	Item        penstock.ID
+	Job         penstock.ID
+	Model       string
+	Code        penstock.Code
+	Kind        string // kind of the last upstream error, "" when there was none
+	Message     string
+	Fingerprint string
+	CreatedAt   time.Time
+}
+
+// Lease is the right of one process to work on the items that it claimed.
+type Lease struct {
+	Process string
+	Epoch   int64
+}
+
+// Claimed is an item that a lease may now work on, with all that an attempt needs.
+type Claimed struct {
+	Item        penstock.ID
+	Job         penstock.ID
+	Tenant      penstock.TenantID
+	Index       int
+	Endpoint    penstock.Endpoint
+	Model       string
+	Lane        penstock.Lane
+	Resolved    penstock.Resolved
+	Body        []byte
+	BodyErr     error // why Body could not be read; the item cannot run
+	Fence       int64
+	Tries       int // attempts recorded so far
+	Attempts    int // attempts so far that count against MaxAttempts
+	MaxAttempts int
+	ItemTimeout time.Duration
+	TimeLeft    time.Duration // until the deadline, by the database's clock
+	Age         time.Duration // since its job was accepted
+	QueuedFor   time.Duration // since it became due
+	Reserved    penstock.NanoUSD
+	TraceParent string
+}
+
+// Finish is how a claim ended.
+type Finish struct {
+	Item   penstock.ID
+	Job    penstock.ID
+	Tenant penstock.TenantID
+	Fence  int64
+
+	// Transition is succeed, fail, retry, cancel or expire. A retry of a job that was asked to stop
+	// becomes a cancel.
+	Transition penstock.Transition
+	RetryIn    time.Duration // for a retry: how long to wait
+	Attempts   []penstock.Attempt
+	Counted    int // how many of them count against the job's maximum
+
+	Target     string
+	StatusCode int
+	Result     []byte
+	Error      *penstock.ItemError
+	ErrorKind  string
+
+	// Usage and Cost are what is known to have been spent under this claim; Forfeit is the upper
+	// bound of what may have been spent without the upstream telling.
+	Usage        penstock.Usage
+	Cost         penstock.NanoUSD
+	Forfeit      penstock.NanoUSD
+	PriceVersion string
+}
+
+// Verdict is what became of a Finish.
+type Verdict struct {
+	Won         bool            // false: the claim was stale and another outcome stands
+	Status      penstock.Status // the item's status now
+	JobFinished bool            // this finish ended the job
+}
+
+// Step is what a bounded step of housekeeping did.
+type Step struct {
+	Items    int           // items moved
+	More     bool          // the bound was reached: there may be more
+	Finished []penstock.ID // jobs that ended by it
+	Queued   int           // of Items, how many are due again
+}
+
+// Depth is how much open work there is.
+type Depth struct {
+	Lane   penstock.Lane
+	Status penstock.Status
+	Items  int64
+	Oldest time.Duration // age of the oldest, since its job was accepted
+}
+
+// LedgerReport is the result of an audit of the books.
+type LedgerReport struct {
+	Entries  int64
+	Items    int64    // terminal items
+	Requests int64    // recorded requests
+	Problems []string // at most MaxLedgerProblems, empty when the books are right
+}
+
+// MaxLedgerProblems bounds a report.
+const MaxLedgerProblems = 100
