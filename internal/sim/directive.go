@@ -1,0 +1,82 @@
+package sim
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// directives are what a prompt asks of the simulator.
+type directives struct {
+	fault   Fault
+	times   int // the fault strikes only the first so many requests with this prompt; 0: always
+	latency *time.Duration
+	tokens  int // 0: as configured
+}
+
+// parseDirectives reads every [sim:…] in a prompt. A misspelt one is an error rather than ignored, since a
+// test whose fault silently never happens proves nothing.
+func parseDirectives(prompt string) (directives, error) {
+	var d directives
+	for {
+		_, rest, found := strings.Cut(prompt, "[sim:")
+		if !found {
+			break
+		}
+		inside, after, closed := strings.Cut(rest, "]")
+		if !closed {
+			return directives{}, fmt.Errorf("directive %q has no closing bracket", "[sim:"+abridge(rest))
+		}
+		for field := range strings.FieldsSeq(inside) {
+			if err := d.set(field); err != nil {
+				return directives{}, fmt.Errorf("directive %q: %w", "[sim:"+abridge(inside)+"]", err)
+			}
+		}
+		prompt = after
+	}
+	if d.times > 0 && d.fault == "" {
+		return directives{}, fmt.Errorf("directive times=%d needs a fault=", d.times)
+	}
+	return d, nil
+}
+
+func (d *directives) set(field string) error {
+	name, value, _ := strings.Cut(field, "=")
+	var err error
+	switch name {
+	case "fault":
+		d.fault, err = parseFault(value)
+	case "times":
+		d.times, err = parseCount(value, MaxOutputTokens)
+	case "tokens":
+		d.tokens, err = parseCount(value, MaxOutputTokens)
+	case "latency":
+		var latency time.Duration
+		latency, err = time.ParseDuration(value)
+		if err == nil && (latency < 0 || latency > MaxLatency) {
+			err = fmt.Errorf("%v is not between 0 and %v", latency, MaxLatency)
+		}
+		d.latency = &latency
+	default:
+		err = fmt.Errorf("unknown setting %q; use fault, times, latency or tokens", abridge(name))
+	}
+	return err
+}
+
+func parseCount(value string, most int) (int, error) {
+	n, err := strconv.Atoi(value)
+	if err != nil || n < 1 || n > most {
+		return 0, fmt.Errorf("%q is not a number between 1 and %d", abridge(value), most)
+	}
+	return n, nil
+}
+
+// abridge keeps an echo of the caller's own text short.
+func abridge(s string) string {
+	const most = 60
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}

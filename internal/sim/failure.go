@@ -1,0 +1,128 @@
+package sim
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// failure is a request answered with an error; each dialect writes it in its own way.
+type failure struct {
+	class      class
+	message    string
+	param      string        // the field at fault, where there is one
+	retryAfter time.Duration // 0: none is given
+}
+
+func (f *failure) Error() string { return f.message }
+
+// class is what went wrong, as far as the dialects tell it apart.
+type class int
+
+const (
+	classBadRequest class = iota
+	classMissingParameter
+	classContextLength
+	classContentFilter
+	classAuth
+	classModelNotFound
+	classNoRoute
+	classTooLarge
+	classRequestRate
+	classTokenRate
+	classQuota
+	classServerError
+	classOverloaded
+	classCount
+)
+
+// wireError is how a dialect shows a class.
+type wireError struct {
+	status int
+	kind   string // the envelope's "type"
+	code   string // OpenAI only
+}
+
+// Reasons for a request to end without an answer, besides a *failure.
+var (
+	errClientLeft = errors.New("the client left")
+	errClosed     = errors.New("the server closed")
+	errCut        = errors.New("the connection is to be cut")
+)
+
+// dialect is what the two APIs do differently around an answer.
+type dialect interface {
+	// check looks at a request's headers. A non-empty key is the one to ask for. The error is a *failure.
+	check(h http.Header, key string) error
+	// requestIDHeader is the header that carries the request's id.
+	requestIDHeader() string
+	// describe returns the status and body for a failure.
+	describe(f *failure, requestID string) (int, []byte)
+	// errorEvent returns a failure as an event of a stream that has begun.
+	errorEvent(f *failure, requestID string) []byte
+	// setLimits adds the rate-limit headers, and when to come back unless retryAfter is 0.
+	setLimits(h http.Header, q quota, retryAfter time.Duration)
+}
+
+// invalid is a failure of one parameter.
+func invalid(param, message string) error {
+	return &failure{class: classBadRequest, param: param, message: message}
+}
+
+// decodeBody reads a request's JSON; its error is a *failure.
+func decodeBody(body []byte, into any) error {
+	// Real servers let a repeated name pass, the last one winning.
+	err := json.Unmarshal(body, into, jsontext.AllowDuplicateNames(true))
+	if err == nil {
+		return nil
+	}
+	if semantic, ok := errors.AsType[*json.SemanticError](err); ok {
+		param := parameterName(semantic.JSONPointer)
+		if param == "" {
+			return invalid("", "The body must be a JSON object.")
+		}
+		reason := "it has the wrong type"
+		if semantic.Err != nil {
+			reason = semantic.Err.Error()
+		}
+		return invalid(param, "Invalid value for '"+param+"': "+reason+".")
+	}
+	return invalid("", "The body is not valid JSON: "+err.Error())
+}
+
+// parameterName writes a JSON pointer as the providers do: messages.0.role.
+func parameterName(pointer jsontext.Pointer) string {
+	name := ""
+	for token := range pointer.Tokens() {
+		if name != "" {
+			name += "."
+		}
+		name += token
+	}
+	return abridge(name)
+}
+
+func wholeSeconds(d time.Duration) string {
+	return strconv.FormatInt(int64(ceilTo(d, time.Second)/time.Second), 10)
+}
+
+// writeJSON answers with a JSON body.
+func writeJSON(w http.ResponseWriter, status int, body []byte) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	w.Write(body) // a client that is gone needs no answer
+}
+
+// encode renders a wire struct. These hold nothing that cannot be encoded, so an error is a mistake in this
+// package.
+func encode(v any) []byte {
+	body, err := json.Marshal(v, json.Deterministic(true))
+	if err != nil {
+		panic("sim: encode answer: " + err.Error())
+	}
+	return body
+}

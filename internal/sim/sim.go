@@ -1,0 +1,228 @@
+// Package sim is a simulated model server: an http.Handler that speaks the OpenAI and Anthropic wire formats,
+// answers deterministically, and misbehaves on request. It is the upstream that demos, tests and benchmarks
+// call over real HTTP.
+//
+// It owns the wire formats it serves, its limits, its faults and its counters. It does not own a listener,
+// and it knows nothing of the rest of Penstock: what passes here passes because the bytes are right.
+//
+// # Endpoints
+//
+//	POST /v1/chat/completions        plain and streamed; tool calls
+//	POST /v1/completions             plain and streamed; one prompt per request
+//	POST /v1/embeddings              float and base64
+//	POST /v1/messages                plain and streamed; tool calls
+//	POST /v1/messages/count_tokens
+//	GET  /v1/models                  in Anthropic's shape when anthropic-version is present
+//	GET  /sim/stats                  what was served, as Stats
+//	GET  /sim/executions             how often one prompt ran: ?prompt=TEXT or ?sha256=HEX
+//	POST /sim/executions             the same for many: {"prompts":["…","…"]}
+//	POST /sim/reset                  forget counters, limits used and request numbers; keep the settings
+//	GET  /sim/config                 the settings in force
+//	PUT  /sim/config                 replace them (what is left out returns to its default)
+//	PATCH /sim/config                change only those named
+//
+// With Config.APIKey set, every endpoint asks for that key, the /sim/ ones included. Without it the OpenAI
+// paths need none, and the Anthropic paths need some key in x-api-key or as a Bearer token. The Anthropic
+// paths always need anthropic-version, as the real ones do. Any model name is served.
+//
+// # Answers
+//
+// The text is a function of the seed, the model and the conversation, whichever dialect carried it: a digest
+// of the three, then words of a small vocabulary. One word is one token, and a stream carries one in each
+// chunk. The answer has Config.OutputTokens words and ends with "stop", or fewer and "length" when the
+// request's own maximum is smaller. Input is counted as one token for each four bytes of text begun, and an
+// image or other attachment as 256 tokens. Where tool_choice demands a tool (the first, or the one it names),
+// the answer is a call of it with the arguments {}.
+//
+// # Misbehaviour
+//
+// A fault comes from one of three places. The first that speaks wins:
+//
+//  1. the header x-sim-fault with the name of a Fault;
+//  2. a directive in the last user message (or prompt, or input), which a gateway passes on untouched;
+//  3. Config.Faults: a draw for the n-th inference request that depends only on the seed and n.
+//
+// A directive is settings in brackets; several may stand in one message, and an unknown one is answered with
+// 400:
+//
+//	[sim:fault=server_error]           fail every time
+//	[sim:fault=server_error times=2]   fail the first two requests with this exact text, then answer
+//	[sim:latency=250ms]                time to the first token
+//	[sim:tokens=50]                    length of the answer
+//
+// Rate limits, slots and the queue apply before faults: a request refused by them does not use up a counted
+// fault.
+//
+// # Counting
+//
+// A request is counted before its client can have seen the end of its answer, so a test that has read one to
+// the end finds it in the counters.
+//
+// # Fast
+//
+// Config.Fast serves chat completions, completions and messages from bytes rendered beforehand, for
+// benchmarks in which the upstream must cost as little as possible. The answer is the same for every request,
+// and directives, x-sim-fault and prompt counters do not apply; a stream may reach its client a moment before
+// it is counted.
+//
+// # Concurrency
+//
+// A Server is safe for use by many goroutines and starts none. Settings are an immutable snapshot that each
+// request reads once. All time comes from package time, so a Server runs under testing/synctest. Everything
+// kept is bounded: bodies by MaxBodyBytes, prompt counters by MaxPrompts, counted faults by MaxCountedFaults,
+// the queue by Config.MaxQueue.
+package sim
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// MaxBodyBytes bounds a request's body; a longer one is answered with 413.
+const MaxBodyBytes = 32 << 20
+
+// Server is the simulated model server.
+type Server struct {
+	mux       *http.ServeMux
+	endpoints []*endpoint
+	started   time.Time
+
+	configuring sync.Mutex // held while settings change, so that two changes never mix
+	settings    atomic.Pointer[settings]
+
+	sequence atomic.Int64 // number of the latest inference request
+	limiter  limiter
+	gate     gate
+	counted  countedFaults
+	tally    tally
+	prompts  promptTable
+	buffers  sync.Pool // of *bytes.Buffer, for bodies on the fast path
+
+	done      chan struct{}
+	closeOnce sync.Once
+}
+
+// settings is what one request sees: the configuration and what was rendered from it.
+type settings struct {
+	config Config
+	fast   map[string]*fastAnswer // by path; nil unless Config.Fast
+}
+
+// New returns a Server with cfg, defaults filled in. It starts nothing.
+func New(cfg Config) (*Server, error) {
+	s := &Server{
+		mux:     http.NewServeMux(),
+		started: time.Now(),
+		done:    make(chan struct{}),
+	}
+	s.buffers.New = func() any { return new(bytes.Buffer) }
+	s.endpoints = []*endpoint{
+		{path: "/v1/chat/completions", dialect: openAI{}, decode: decodeChat},
+		{path: "/v1/completions", dialect: openAI{}, decode: decodeCompletion},
+		{path: "/v1/embeddings", dialect: openAI{}, decode: decodeEmbedding},
+		{path: "/v1/messages", dialect: anthropic{}, decode: decodeMessage},
+		{path: "/v1/messages/count_tokens", dialect: anthropic{}, decode: decodeTokenCount},
+	}
+	s.route()
+	s.Reset()
+	if err := s.Configure(cfg); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Server) route() {
+	for _, e := range s.endpoints {
+		s.mux.HandleFunc("POST "+e.path, s.serve(e))
+	}
+	s.mux.HandleFunc("GET /v1/models", s.serveModels)
+	s.mux.HandleFunc("GET /sim/stats", s.control(s.readStats))
+	s.mux.HandleFunc("GET /sim/executions", s.control(s.readExecutions))
+	s.mux.HandleFunc("POST /sim/executions", s.control(s.readManyExecutions))
+	s.mux.HandleFunc("POST /sim/reset", s.control(s.reset))
+	s.mux.HandleFunc("GET /sim/config", s.control(s.readConfig))
+	s.mux.HandleFunc("PUT /sim/config", s.control(s.replaceConfig))
+	s.mux.HandleFunc("PATCH /sim/config", s.control(s.patchConfig))
+	s.mux.HandleFunc("/", s.serveUnknown)
+}
+
+// ServeHTTP answers one request. It panics with http.ErrAbortHandler, which net/http understands as "cut the
+// connection", for a disconnect fault and for a request that was still waiting when the server closed.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if fast := s.settings.Load().fast; fast != nil && r.Method == http.MethodPost {
+		if answer, ok := fast[r.URL.Path]; ok && s.serveFast(w, r, answer) {
+			return
+		}
+	}
+	s.mux.ServeHTTP(w, r)
+}
+
+// Config returns the settings in force.
+func (s *Server) Config() Config {
+	return s.settings.Load().config.clone()
+}
+
+// Configure replaces the settings. Requests under way keep those they began with; a limit that did not change
+// keeps what was used of it; waiting requests are admitted at once if there are more slots now.
+func (s *Server) Configure(cfg Config) error {
+	s.configuring.Lock()
+	defer s.configuring.Unlock()
+	return s.apply(cfg)
+}
+
+// apply needs s.configuring.
+func (s *Server) apply(cfg Config) error {
+	if err := cfg.Validate(); err != nil {
+		return fmt.Errorf("configure sim: %w", err)
+	}
+	cfg = cfg.withDefaults()
+	next := &settings{config: cfg}
+	if cfg.Fast {
+		fast, err := s.renderFast(cfg)
+		if err != nil {
+			return fmt.Errorf("configure sim: %w", err)
+		}
+		next.fast = fast
+	}
+	s.settings.Store(next)
+	s.limiter.configure(time.Now(), rates{
+		requests: cfg.RequestsPerMinute,
+		input:    cfg.InputTokensPerMinute,
+		output:   cfg.OutputTokensPerMinute,
+	})
+	s.gate.resize(cfg.Slots, cfg.MaxQueue)
+	return nil
+}
+
+// Stats returns what was served since the start or the latest reset.
+func (s *Server) Stats() Stats {
+	stats := s.tally.snapshot()
+	stats.Prompts = s.prompts.stats()
+	return stats
+}
+
+// Executions tells how often a prompt (the last user message, exactly) reached the model and how often it was
+// answered.
+func (s *Server) Executions(prompt string) Executions {
+	return s.prompts.executions(keyOf(prompt))
+}
+
+// Reset forgets counters, used limits and request numbers, as if the server had just started. Settings stay,
+// and requests in flight stay counted as such.
+func (s *Server) Reset() {
+	s.sequence.Store(0)
+	s.limiter.refill(time.Now())
+	s.counted.reset()
+	s.tally.reset()
+	s.prompts.reset()
+}
+
+// Close ends every request that waits, hanging ones included, by cutting its connection. Call it before
+// http.Server.Shutdown, which waits for handlers to return. It may be called more than once.
+func (s *Server) Close() {
+	s.closeOnce.Do(func() { close(s.done) })
+}
