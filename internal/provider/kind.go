@@ -1,0 +1,116 @@
+package provider
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"penstock"
+)
+
+// Kind classifies what went wrong upstream. Adapters classify once; everyone else switches on the
+// kind.
+type Kind string
+
+// The kinds of upstream error.
+const (
+	KindRateLimited    Kind = "rate_limited"     // too many requests or tokens for now
+	KindOverloaded     Kind = "overloaded"       // the upstream has no room for anyone
+	KindSpendCap       Kind = "spend_cap"        // the account's quota or money is used up
+	KindAuth           Kind = "auth"             // our credentials are refused
+	KindModelNotFound  Kind = "model_not_found"  // the upstream does not know the model
+	KindRejected       Kind = "rejected"         // the upstream calls the request invalid
+	KindContextTooLong Kind = "context_too_long" // the prompt does not fit the model
+	KindContentBlocked Kind = "content_blocked"  // the upstream's own filter refused
+	KindServer         Kind = "server_error"     // the upstream broke
+	KindConnect        Kind = "connect"          // no connection came about
+	KindNetwork        Kind = "network"          // the connection broke before an answer
+	KindTimeout        Kind = "timeout"          // a phase or the whole took too long
+	KindTruncated      Kind = "truncated"        // the answer ended early
+	KindMalformed      Kind = "malformed"        // the answer is not of the protocol
+	KindCancelled      Kind = "cancelled"        // our side gave up: cancel, shutdown, caller left
+	KindInternal       Kind = "internal"         // a defect on our side, such as a panic
+)
+
+// Kinds lists every kind.
+var Kinds = []Kind{
+	KindRateLimited, KindOverloaded, KindSpendCap, KindAuth, KindModelNotFound, KindRejected,
+	KindContextTooLong, KindContentBlocked, KindServer, KindConnect, KindNetwork, KindTimeout,
+	KindTruncated, KindMalformed, KindCancelled, KindInternal,
+}
+
+// Policy says what an error of some kind means for the inference that met it.
+type Policy struct {
+	// Fallback: another target may do better, and may be tried while the caller has seen nothing.
+	Fallback bool
+	// Retry: the same target may do better later.
+	Retry bool
+	// Free: the attempt does not count against the job's maximum. The upstream did no work.
+	Free bool
+	// Billable: the upstream may have charged although it told no usage.
+	Billable bool
+	// Code is what the caller is told when nothing else is left to try.
+	Code penstock.Code
+}
+
+// policies is the one table of retry behaviour. attempt reads it before the first byte (Fallback),
+// queue when it reschedules (Retry, Free).
+var policies = map[Kind]Policy{
+	KindRateLimited:    {Fallback: true, Retry: true, Free: true, Code: penstock.CodeOverloaded},
+	KindOverloaded:     {Fallback: true, Retry: true, Code: penstock.CodeOverloaded},
+	KindSpendCap:       {Fallback: true, Code: penstock.CodeUpstreamError},
+	KindAuth:           {Fallback: true, Code: penstock.CodeUpstreamError},
+	KindModelNotFound:  {Fallback: true, Code: penstock.CodeUpstreamError},
+	KindRejected:       {Code: penstock.CodeUpstreamRejected},
+	KindContextTooLong: {Fallback: true, Code: penstock.CodeContextTooLong},
+	KindContentBlocked: {Code: penstock.CodeContentBlocked},
+	KindServer:         {Fallback: true, Retry: true, Code: penstock.CodeUpstreamError},
+	KindConnect:        {Fallback: true, Retry: true, Code: penstock.CodeUpstreamError},
+	KindNetwork:        {Fallback: true, Retry: true, Billable: true, Code: penstock.CodeUpstreamError},
+	KindTimeout:        {Fallback: true, Retry: true, Billable: true, Code: penstock.CodeUpstreamTimeout},
+	KindTruncated:      {Fallback: true, Retry: true, Billable: true, Code: penstock.CodeUpstreamError},
+	KindMalformed:      {Fallback: true, Retry: true, Billable: true, Code: penstock.CodeUpstreamError},
+	KindCancelled:      {Billable: true, Code: penstock.CodeCancelled},
+	KindInternal:       {Retry: true, Billable: true, Code: penstock.CodeInternal},
+}
+
+// Policy returns what errors of this kind mean.
+func (k Kind) Policy() Policy {
+	p, ok := policies[k]
+	if !ok {
+		panic("provider: no policy for error kind " + string(k))
+	}
+	return p
+}
+
+// Error is what an upstream did wrong. Its message may be shown to the tenant whose call it was.
+type Error struct {
+	Kind       Kind
+	StatusCode int           // HTTP status of the answer, 0 when there was none
+	Message    string        // what the upstream said, or what happened, bounded
+	RetryAfter time.Duration // how long the upstream asked us to wait, 0 when it did not
+	Body       []byte        // the upstream's error body, bounded, for same-dialect callers; may be nil
+	Err        error
+}
+
+func (e *Error) Error() string {
+	msg := fmt.Sprintf("upstream %s: %s", e.Kind, e.Message)
+	if e.StatusCode != 0 {
+		msg = fmt.Sprintf("upstream %s (HTTP %d): %s", e.Kind, e.StatusCode, e.Message)
+	}
+	if e.Err != nil {
+		msg += ": " + e.Err.Error()
+	}
+	return msg
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// AsError returns the Error inside err. Anything else is a defect of ours and comes back as
+// KindInternal.
+func AsError(err error) *Error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	return &Error{Kind: KindInternal, Message: "the call broke on our side", Err: err}
+}

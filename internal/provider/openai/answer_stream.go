@@ -1,0 +1,154 @@
+package openai
+
+import (
+	"bytes"
+	"io"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"penstock/internal/provider"
+	"penstock/internal/sse"
+)
+
+const (
+	// maxEventBytes bounds one event of a stream. Those with an image or sound inside have megabytes.
+	maxEventBytes = 16 << 20
+	// maxPreambleBytes bounds the comments that are kept from before the first event. Some servers
+	// send one each second while a request waits; past this they are left out.
+	maxPreambleBytes = 64 << 10
+	// After the last event only the end of the body is still to come. It is worth a short wait,
+	// because with it the connection can be used again.
+	maxDrainBytes = 4 << 10
+	drainTimeout  = 200 * time.Millisecond
+)
+
+var done = []byte("[DONE]")
+
+// streamAnswer is an answer that arrives event by event.
+type streamAnswer struct {
+	p      *Provider
+	ex     *exchange
+	events *sse.Reader
+	idle   time.Duration
+	meta   provider.Meta
+
+	first   *provider.Chunk // what openStream read ahead, until Next returns it
+	started bool            // an event with data was seen
+	err     error           // how the answer ended, nil until then
+	decoded completion      // memory to decode chunks into
+}
+
+// openStream reads up to the first event that says something. Comments before it prove nothing:
+// a server may send them for a minute and then an error. They go out with that first event.
+func (p *Provider) openStream(ex *exchange, call provider.Call, meta provider.Meta) (provider.Answer, error) {
+	a := &streamAnswer{
+		p: p, ex: ex, meta: meta, idle: call.Timeouts.Idle,
+		events: sse.NewReader(ex.body, min(maxEventBytes, p.cfg.MaxAnswerBytes)),
+	}
+	var preamble []byte
+	for {
+		chunk, err := a.read()
+		if err != nil {
+			return nil, err
+		}
+		if a.started && len(preamble) > 0 {
+			chunk.Wire = append(preamble, chunk.Wire...)
+		}
+		if a.started {
+			ex.watch.leave()
+			a.first = &chunk
+			break
+		}
+		if len(preamble)+len(chunk.Wire) <= maxPreambleBytes {
+			preamble = append(preamble, chunk.Wire...)
+		}
+	}
+	// The watchdog may have ended the exchange while the first event came in. Said now, another
+	// target can still be tried.
+	if e := ex.interrupted(nil); e != nil {
+		return nil, e
+	}
+	return a, nil
+}
+
+func (a *streamAnswer) Next() (provider.Chunk, error) {
+	if a.first != nil {
+		chunk := *a.first
+		a.first = nil
+		return chunk, nil
+	}
+	if a.err != nil {
+		return provider.Chunk{}, a.err
+	}
+	a.ex.watch.enter(phaseIdle, a.idle)
+	chunk, err := a.read()
+	a.ex.watch.leave()
+	if err != nil {
+		a.err = err
+		a.ex.close()
+		return provider.Chunk{}, err
+	}
+	return chunk, nil
+}
+
+// read returns the next frame as a chunk. After the terminator it has set err to io.EOF.
+func (a *streamAnswer) read() (provider.Chunk, error) {
+	ev, err := a.events.Next()
+	data := bytes.TrimSpace(ev.Data)
+	// A last frame without its blank line is fine if it is the terminator; see sse.Reader.
+	if bytes.Equal(data, done) {
+		a.started = true
+		a.err = io.EOF
+		return provider.Chunk{Wire: ev.Raw}, nil
+	}
+	ended := err == io.EOF || err == io.ErrUnexpectedEOF
+	switch {
+	case ended && !a.started && mediaType(a.ex.resp.Header) != "text/event-stream":
+		return provider.Chunk{}, a.ex.fail(provider.KindMalformed, nil, "the answer is no event stream but %.80q", a.meta.ContentType)
+	case err == io.EOF:
+		return provider.Chunk{}, a.ex.fail(provider.KindTruncated, nil, "the stream ended without its terminator")
+	case err != nil:
+		return provider.Chunk{}, a.ex.brokeOff(err)
+	case len(data) == 0:
+		return provider.Chunk{Wire: ev.Raw}, nil
+	}
+	a.started = true
+	return a.decode(ev.Raw, data)
+}
+
+// decode reads what a chunk says.
+func (a *streamAnswer) decode(raw, data []byte) (provider.Chunk, error) {
+	c := &a.decoded
+	c.reset()
+	if err := json.Unmarshal(data, c, lenient); err != nil {
+		return provider.Chunk{}, a.ex.fail(provider.KindMalformed, err, "an event of the stream is not a chunk of a chat completion")
+	}
+	if c.failed() {
+		return provider.Chunk{}, a.p.explain(a.ex, data)
+	}
+	chunk := provider.Chunk{Wire: raw, Text: c.text()}
+	if usage, ok := c.tokens(); ok {
+		a.meta.Usage, a.meta.UsageKnown = usage, true
+	}
+	// Usage alone, as the protocol sends it last. Some servers add usage to chunks with choices, and
+	// some send other chunks without choices: those are the caller's.
+	if a.ex.hidden && len(c.Choices) == 0 && isSet(c.Usage) {
+		chunk.Wire = nil
+	}
+	return chunk, nil
+}
+
+func (a *streamAnswer) Meta() provider.Meta { return a.meta }
+
+func (a *streamAnswer) Close() error {
+	if a.err == io.EOF {
+		a.ex.watch.enter(phaseIdle, drainTimeout)
+		io.CopyN(io.Discard, a.ex.body, maxDrainBytes)
+	}
+	if a.err == nil {
+		a.err = a.ex.fail(provider.KindCancelled, nil, "the answer was closed before it was complete")
+	}
+	a.ex.close()
+	return nil
+}

@@ -1,0 +1,320 @@
+package openai
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"penstock"
+	"penstock/internal/provider"
+)
+
+// newExchange is an exchange whose answer comes from a body without any network. The channel tells
+// when it was cancelled.
+func newExchange(t *testing.T, contentType string, body io.Reader) (ex *exchange, cancelled <-chan struct{}) {
+	ctx, cancel := context.WithCancel(t.Context())
+	ex = &exchange{
+		ended: t.Context().Err, cancel: cancel, hidden: true, body: readerUntil{ctx.Done(), body},
+		resp: &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {contentType}}, Body: http.NoBody},
+	}
+	ex.watch.abort = cancel
+	t.Cleanup(ex.close)
+	return ex, ctx.Done()
+}
+
+func receiveFrom(t *testing.T, contentType string, body io.Reader, call provider.Call) (provider.Answer, error) {
+	t.Helper()
+	ex, _ := newExchange(t, contentType, body)
+	return newProvider(t, Config{}).receive(ex, call)
+}
+
+// readerUntil fails once the exchange is cancelled, as the body of a real answer does.
+type readerUntil struct {
+	cancelled <-chan struct{}
+	io.Reader
+}
+
+func (r readerUntil) Read(p []byte) (int, error) {
+	select {
+	case <-r.cancelled:
+		return 0, context.Canceled
+	default:
+		return r.Reader.Read(p)
+	}
+}
+
+// collect reads a stream to its end.
+func collect(answer provider.Answer) (wire, text string, end error) {
+	for {
+		chunk, err := answer.Next()
+		if err != nil {
+			return wire, text, err
+		}
+		wire += string(chunk.Wire)
+		text += chunk.Text
+	}
+}
+
+func TestTerminators(t *testing.T) {
+	t.Parallel()
+	first := "data: " + delta("Hi") + "\n\n"
+	for ending, kind := range map[string]provider.Kind{
+		"data: [DONE]\n\n":             "",
+		"data:[DONE]\r\n\r\n":          "",
+		"data: [DONE]\n":               "",
+		"data: [DONE]":                 "",
+		"data: [DONE] \n\nmore":        "",
+		"":                             provider.KindTruncated,
+		"data: [DON":                   provider.KindTruncated,
+		"data: " + delta("!"):          provider.KindTruncated,
+		"data: " + usageChunk + "\n\n": provider.KindTruncated,
+		"event: done\n\n":              provider.KindTruncated,
+	} {
+		answer, err := receiveFrom(t, "text/event-stream", strings.NewReader(first+ending), streamCall())
+		if err != nil {
+			t.Fatalf("%q: %v", ending, err)
+		}
+		wire, _, end := collect(answer)
+		complete := kind == ""
+		if complete != (end == io.EOF) || (!complete && provider.AsError(end).Kind != kind) {
+			t.Errorf("%q: ends with %v, want %q", ending, end, kind)
+		}
+		if want := first + strings.TrimSuffix(ending, "more"); complete && wire != want {
+			t.Errorf("%q: wire %q, want %q", ending, wire, want)
+		}
+	}
+}
+
+func TestTruncatedStreamKeepsItsUsage(t *testing.T) {
+	t.Parallel()
+	answer, err := receiveFrom(t, "text/event-stream", strings.NewReader("data: "+usageChunk+"\n\n"), streamCall())
+	if err != nil {
+		t.Fatal(err)
+	}
+	collect(answer)
+	if m := answer.Meta(); !m.UsageKnown || m.Usage.InputTokens != 12 {
+		t.Errorf("meta %+v", m)
+	}
+}
+
+func TestStreamsWithoutTheirContentType(t *testing.T) {
+	t.Parallel()
+	stream := "data: " + delta("Hi") + "\n\ndata: [DONE]\n\n"
+	for _, contentType := range []string{"", "text/plain", "application/octet-stream"} {
+		answer, err := receiveFrom(t, contentType, strings.NewReader(stream), streamCall())
+		if err != nil {
+			t.Fatalf("%q: %v", contentType, err)
+		}
+		if wire, text, end := collect(answer); wire != stream || text != "Hi" || end != io.EOF {
+			t.Errorf("%q: %q, %q, %v", contentType, wire, text, end)
+		}
+	}
+	// A stream that nobody asked for is still a stream.
+	answer, err := receiveFrom(t, "text/event-stream", strings.NewReader(stream), plainCall())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if wire, _, end := collect(answer); wire != stream || end != io.EOF {
+		t.Errorf("%q, %v", wire, end)
+	}
+}
+
+// Frames that mean nothing to us may mean something to the caller, or keep its connection open.
+func TestOtherFramesPassThrough(t *testing.T) {
+	t.Parallel()
+	stream := "\n: hi\n\nretry: 10\n\ndata:\n\n" + "data: " + delta("Hi") + "\n\n" +
+		"event: ping\ndata: {\"type\":\"ping\"}\n\ndata: \n\ndata: {\"choices\":[],\ndata: \"x\":1}\n\ndata: [DONE]\n\n"
+	answer, err := receiveFrom(t, "text/event-stream", strings.NewReader(stream), streamCall())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if wire, text, end := collect(answer); wire != stream || text != "Hi" || end != io.EOF {
+		t.Errorf("%q, %q, %v", wire, text, end)
+	}
+}
+
+func TestCommentsBeforeTheFirstEventAreBounded(t *testing.T) {
+	t.Parallel()
+	comment := ": " + strings.Repeat("x", 1000) + "\n\n"
+	last := "data: [DONE]\n\n"
+	answer, err := receiveFrom(t, "text/event-stream", strings.NewReader(strings.Repeat(comment, 1000)+last), streamCall())
+	if err != nil {
+		t.Fatal(err)
+	}
+	wire, _, end := collect(answer)
+	if len(wire) > maxPreambleBytes+len(last) || !strings.HasSuffix(wire, last) || end != io.EOF {
+		t.Errorf("%d bytes, %v", len(wire), end)
+	}
+}
+
+func TestDecode(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name  string
+		body  string
+		text  string
+		usage penstock.Usage
+		known bool
+	}{
+		{name: "nothing to read", body: `{"choices":[]}`},
+		{name: "no content", body: `{"choices":[{"message":{"content":null,"tool_calls":[]}}]}`},
+		{name: "content of another type", body: `{"choices":[{"message":{"content":{"a":1}}}]}`},
+		{name: "parts", body: `{"choices":[{"message":{"content":[{"type":"thinking","thinking":[{"text":"hm"}]},{"type":"text","text":"a"},{"text":"b"}]}}]}`, text: "ab"},
+		{name: "the first choice, wherever it stands", body: `{"choices":[{"index":1,"message":{"content":"b"}},{"index":0,"message":{"content":"a"}}]}`, text: "a"},
+		{name: "names twice and bad UTF-8", body: "{\"choices\":[{\"message\":{\"content\":\"a\xff\",\"content\":\"b\xff\"}}]}", text: "b\ufffd"},
+		{name: "usage", body: `{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":4}}`, known: true,
+			usage: penstock.Usage{InputTokens: 3, OutputTokens: 4}},
+		{name: "no details", body: `{"choices":[],"usage":{"prompt_tokens":3,"prompt_tokens_details":null}}`, known: true,
+			usage: penstock.Usage{InputTokens: 3}},
+		{name: "usage null", body: `{"choices":[],"usage":null}`},
+		{name: "usage empty", body: `{"choices":[],"usage":{}}`},
+		{name: "usage negative", body: `{"choices":[],"usage":{"prompt_tokens":-1}}`},
+		{name: "usage of another type", body: `{"choices":[],"usage":{"prompt_tokens":"3"}}`},
+		{name: "error null", body: `{"choices":[],"error":null,"usage":{"prompt_tokens":1}}`, known: true, usage: penstock.Usage{InputTokens: 1}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			answer, err := receiveFrom(t, "application/json", strings.NewReader(tt.body), plainCall())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if wire, text, end := collect(answer); wire != tt.body || text != tt.text || end != io.EOF {
+				t.Errorf("wire %q, text %q, end %v", wire, text, end)
+			}
+			want := provider.Meta{StatusCode: 200, ContentType: "application/json", Usage: tt.usage, UsageKnown: tt.known}
+			if diff := cmp.Diff(want, answer.Meta()); diff != "" {
+				t.Errorf("meta (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Chunks are decoded into the same memory: what one says must not show in the next.
+func TestChunksDoNotShowThrough(t *testing.T) {
+	t.Parallel()
+	stream := `data: {"choices":[{"index":0,"delta":{"content":"a"}}],"usage":{"prompt_tokens":1}}` + "\n\n" +
+		`data: {"choices":[{"index":0,"delta":{}}]}` + "\n\n" +
+		`data: {"choices":[{"index":0}]}` + "\n\n" +
+		`data: {"choices":[{"delta":{"role":"x"}}]}` + "\n\n" +
+		`data: {"choices":[]}` + "\n\n" +
+		`data: {}` + "\n\n" + "data: [DONE]\n\n"
+	answer, err := receiveFrom(t, "text/event-stream", strings.NewReader(stream), streamCall())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if wire, text, end := collect(answer); text != "a" || wire != stream || end != io.EOF {
+		t.Errorf("text %q, wire %q, end %v", text, wire, end)
+	}
+}
+
+// steps gives one piece of a body per read, each after a pause.
+type steps struct {
+	cancelled <-chan struct{}
+	pause     time.Duration
+	pieces    []string
+}
+
+func (s *steps) Read(p []byte) (int, error) {
+	if len(s.pieces) == 0 {
+		return 0, io.EOF
+	}
+	select {
+	case <-time.After(s.pause):
+	case <-s.cancelled:
+		return 0, context.Canceled
+	}
+	n := copy(p, s.pieces[0])
+	s.pieces = s.pieces[1:]
+	return n, nil
+}
+
+func TestIdleTimeMeasuresTheUpstreamAlone(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name           string
+		pause, reading time.Duration
+		wantTimeout    bool
+	}{
+		{"both quick", time.Second, time.Second, false},
+		{"the caller is slow", 2 * time.Second, time.Hour, false},
+		{"the upstream is slow", 11 * time.Second, 0, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				body := &steps{pause: tt.pause}
+				ex, cancelled := newExchange(t, "text/event-stream", body)
+				body.cancelled = cancelled
+				for range 20 {
+					body.pieces = append(body.pieces, "data: "+delta("x")+"\n\n")
+				}
+				body.pieces = append(body.pieces, "data: [DONE]\n\n")
+				call := streamCall()
+				call.Timeouts.Idle = 10 * time.Second
+				answer, err := newProvider(t, Config{}).receive(ex, call)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer answer.Close()
+				for err == nil {
+					_, err = answer.Next()
+					pass(tt.reading)
+				}
+				if timedOut := err != io.EOF && provider.AsError(err).Kind == provider.KindTimeout; timedOut != tt.wantTimeout {
+					t.Errorf("ended with %v", err)
+				}
+			})
+		})
+	}
+}
+
+func TestPlainAnswerHoldsNothing(t *testing.T) {
+	t.Parallel()
+	ex, cancelled := newExchange(t, "application/json", strings.NewReader(`{"choices":[]}`))
+	ex.watch.enter(phaseFirstToken, time.Hour)
+	if _, err := newProvider(t, Config{}).receive(ex, plainCall()); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-cancelled:
+	default:
+		t.Error("the context of a finished exchange lives on")
+	}
+	if ex.watch.timer.Stop() {
+		t.Error("the timer of a finished exchange runs on")
+	}
+}
+
+// onRead does something before each read.
+type onRead struct {
+	do func()
+	io.Reader
+}
+
+func (r onRead) Read(p []byte) (int, error) {
+	r.do()
+	return r.Reader.Read(p)
+}
+
+// An exchange that ended while its first event came in is dead, whatever that event says. Found
+// out now, another target can be tried.
+func TestFirstEventOfADeadExchange(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		late := onRead{func() { pass(time.Second) }, strings.NewReader("data: " + delta("Hi") + "\n\n")}
+		ex, _ := newExchange(t, "text/event-stream", late)
+		ex.watch.enter(phaseFirstToken, time.Second)
+		_, err := newProvider(t, Config{}).receive(ex, streamCall())
+		if e := provider.AsError(err); e.Kind != provider.KindTimeout || !strings.Contains(e.Message, "first token") {
+			t.Errorf("got %v", err)
+		}
+	})
+}

@@ -1,0 +1,98 @@
+package openai
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"penstock/internal/provider"
+)
+
+// maxMessageBytes bounds what an error repeats of an upstream's words.
+const maxMessageBytes = 1 << 10
+
+// refusal reads an answer whose status is bad and explains it.
+func (p *Provider) refusal(ex *exchange) *provider.Error {
+	body, err := io.ReadAll(io.LimitReader(ex.body, int64(p.cfg.MaxErrorBytes)+1))
+	if err != nil {
+		if e := ex.interrupted(err); e != nil {
+			return e
+		}
+		// The status was told: that is enough to go by.
+		body = nil
+	}
+	if len(body) > p.cfg.MaxErrorBytes {
+		body = nil
+	}
+	return p.explain(ex, body)
+}
+
+// explain makes an error of a body that holds one, be it the answer to a bad request or inside a
+// good answer.
+func (p *Provider) explain(ex *exchange, body []byte) *provider.Error {
+	c := parseComplaint(ex.status(), body)
+	e := ex.fail(c.kind(), nil, "%s", p.scrub(c.describe(ex.resp, body)))
+	e.RetryAfter = retryAfter(ex.resp.Header, e.Kind)
+	if c.Known && !p.mentionsKey(c.Message) {
+		e.Body = []byte(p.withoutKey(string(body)))
+	}
+	if e.Kind == provider.KindAuth {
+		// Upstreams quote parts of the key that they refuse. That is for whoever runs Penstock.
+		e.Err = errors.New(e.Message)
+		e.Message = "the upstream refused the provider's credentials; check its api_key"
+		e.Body = nil
+	}
+	return e
+}
+
+// describe says what the upstream said, or what it did if it said nothing of use.
+func (c complaint) describe(resp *http.Response, body []byte) string {
+	if c.Message != "" {
+		return c.Message
+	}
+	status := fmt.Sprintf("the upstream answered %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
+	switch {
+	case resp.StatusCode >= 300 && resp.StatusCode < 400, resp.StatusCode == http.StatusNotFound,
+		resp.StatusCode == http.StatusMethodNotAllowed:
+		return status + "; check the provider's base_url"
+	case mediaType(resp.Header) == "text/plain" && len(body) > 0:
+		return status + ": " + string(body)
+	}
+	return status
+}
+
+func (p *Provider) mentionsKey(s string) bool {
+	return p.cfg.APIKey != "" && strings.Contains(s, p.cfg.APIKey)
+}
+
+func (p *Provider) withoutKey(s string) string {
+	if !p.mentionsKey(s) {
+		return s
+	}
+	return strings.ReplaceAll(s, p.cfg.APIKey, "[redacted]")
+}
+
+// scrub makes an upstream's words fit for an error message: without our key, and bounded.
+func (p *Provider) scrub(s string) string {
+	return clip(strings.TrimSpace(p.withoutKey(s)), maxMessageBytes)
+}
+
+// clip shortens text that is not ours and makes it printable.
+func clip(s string, limit int) string {
+	if len(s) > limit {
+		s = s[:limit] + "…"
+	}
+	return strings.ToValidUTF8(s, "")
+}
+
+// mediaType is the content type without its parameters, "" when there is none that can be read.
+func mediaType(h http.Header) string {
+	t, _, err := mime.ParseMediaType(h.Get("Content-Type"))
+	if err != nil {
+		return ""
+	}
+	return t
+}

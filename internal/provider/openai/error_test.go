@@ -1,0 +1,140 @@
+package openai
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"penstock/internal/provider"
+)
+
+// What comes with a bad status is in the conformance test; these are errors inside a good answer.
+func TestComplaintsInsideGoodAnswers(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]provider.Kind{
+		`{"error":{"message":"x","code":429}}`:                                             provider.KindRateLimited,
+		`{"error":{"message":"x","code":"502"}}`:                                           provider.KindServer,
+		`{"error":{"message":"x","code":503}}`:                                             provider.KindOverloaded,
+		`{"error":{"message":"x","code":400}}`:                                             provider.KindRejected,
+		`{"error":{"message":"x","code":401}}`:                                             provider.KindAuth,
+		`{"error":{"message":"x","code":402}}`:                                             provider.KindSpendCap,
+		`{"error":{"message":"x","code":408}}`:                                             provider.KindTimeout,
+		`{"error":{"message":"x","code":200}}`:                                             provider.KindServer,
+		`{"error":{"message":"x","type":"insufficient_quota","code":429}}`:                 provider.KindSpendCap,
+		`{"error":{"message":"x","type":"rate_limit_error"}}`:                              provider.KindRateLimited,
+		`{"error":{"message":"x","type":"invalid_request_error"}}`:                         provider.KindRejected,
+		`{"error":{"message":"x","type":"invalid_request_error","code":"content_filter"}}`: provider.KindContentBlocked,
+		`{"error":{"message":"x","type":"server_error","code":"server_error"}}`:            provider.KindServer,
+		`{"error":{"message":"x","type":"overloaded_error"}}`:                              provider.KindOverloaded,
+		`{"error":{"message":"Your prompt exceeds the context window of the model"}}`:      provider.KindContextTooLong,
+		`{"error":{"message":7,"code":{}}}`:                                                provider.KindServer,
+		`{"error":"out of memory"}`:                                                        provider.KindServer,
+		`{"error":[1]}`:                                                                    provider.KindServer,
+		`{"error":{}}`:                                                                     provider.KindServer,
+		`{"object":"error","message":"x","type":"BadRequestError","code":400}`:             provider.KindRejected,
+	} {
+		if got := parseComplaint(http.StatusOK, []byte(body)).kind(); got != want {
+			t.Errorf("%s: %s, want %s", body, got, want)
+		}
+		_, plain := receiveFrom(t, "application/json", strings.NewReader(body), plainCall())
+		_, streamed := receiveFrom(t, "text/event-stream", strings.NewReader("data: "+body+"\n\n"), streamCall())
+		for _, err := range []error{plain, streamed} {
+			if e := provider.AsError(err); e.Kind != want || e.StatusCode != http.StatusOK || e.Message == "" {
+				t.Errorf("%s: %v", body, err)
+			}
+		}
+	}
+}
+
+func TestEveryStatusHasAKind(t *testing.T) {
+	t.Parallel()
+	for status := 300; status < 600; status++ {
+		kind := parseComplaint(status, nil).kind()
+		if !slices.Contains(provider.Kinds, kind) {
+			t.Errorf("%d: kind %q", status, kind)
+		}
+		if permanent := !kind.Policy().Retry && !kind.Policy().Fallback; permanent && status/100 != 4 {
+			t.Errorf("%d is taken for the caller's fault", status)
+		}
+	}
+}
+
+// Some servers word a limit per minute like used up money. Only a code may end a job for good.
+func TestProseAloneIsNoSpendCap(t *testing.T) {
+	t.Parallel()
+	c := parseComplaint(429, []byte(`{"error":{"code":429,"message":"You exceeded your current quota, please check your plan and billing details.","status":"RESOURCE_EXHAUSTED"}}`))
+	if got := c.kind(); got != provider.KindRateLimited {
+		t.Errorf("kind %s", got)
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	limits := func(remainingRequests, resetRequests, remainingTokens, resetTokens string) http.Header {
+		return http.Header{
+			"X-Ratelimit-Remaining-Requests": {remainingRequests}, "X-Ratelimit-Reset-Requests": {resetRequests},
+			"X-Ratelimit-Remaining-Tokens": {remainingTokens}, "X-Ratelimit-Reset-Tokens": {resetTokens},
+		}
+	}
+	const limited = provider.KindRateLimited
+	tests := []struct {
+		name   string
+		header http.Header
+		kind   provider.Kind
+		want   time.Duration
+	}{
+		{"none", http.Header{}, limited, 0},
+		{"seconds", http.Header{"Retry-After": {"3"}}, provider.KindOverloaded, 3 * time.Second},
+		{"parts of a second", http.Header{"Retry-After": {" 0.25 "}}, limited, 250 * time.Millisecond},
+		{"negative", http.Header{"Retry-After": {"-3"}, "Retry-After-Ms": {"-1"}}, limited, 0},
+		{"no number", http.Header{"Retry-After": {"NaN"}}, limited, 0},
+		{"infinite", http.Header{"Retry-After": {"Inf"}}, limited, maxRetryAfter},
+		{"huge", http.Header{"Retry-After-Ms": {"1e300"}}, limited, maxRetryAfter},
+		{"text", http.Header{"Retry-After": {"soon"}}, limited, 0},
+		{"past date", http.Header{"Retry-After": {"Wed, 21 Oct 2015 07:28:00 GMT"}}, limited, 0},
+		{"milliseconds win", http.Header{"Retry-After": {"3"}, "Retry-After-Ms": {"100"}}, limited, 100 * time.Millisecond},
+		{"zero falls back", http.Header{"Retry-After": {"0"}, "X-Ratelimit-Reset-Requests": {"1s"}}, limited, time.Second},
+		{"requests used up", limits("0", "12ms", "5", "6m0s"), limited, 12 * time.Millisecond},
+		{"tokens used up", limits("5", "12ms", "0", "6m0s"), limited, 6 * time.Minute},
+		{"both used up", limits("0", "12ms", "0", "6m0s"), limited, 6 * time.Minute},
+		{"neither used up", limits("5", "12ms", "5", "6m0s"), limited, 12 * time.Millisecond},
+		{"one is useless", limits("0", "-1", "5", "2s"), limited, 2 * time.Second},
+		{"seconds without a unit", limits("0", "1.5", "5", ""), limited, 1500 * time.Millisecond},
+		{"bounded", limits("0", "24h", "5", ""), limited, maxRetryAfter},
+		{"limits mean nothing elsewhere", limits("0", "12ms", "0", "6m0s"), provider.KindServer, 0},
+	}
+	for _, tt := range tests {
+		if got := retryAfter(tt.header, tt.kind); got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestKeysAreScrubbed(t *testing.T) {
+	t.Parallel()
+	const key = "sk/secret"
+	p := newProvider(t, Config{APIKey: key})
+	resp := func(status int) *exchange {
+		return &exchange{ended: t.Context().Err, resp: &http.Response{StatusCode: status, Header: http.Header{}}}
+	}
+	for _, body := range []string{
+		`{"error":{"message":"bad key sk/secret!","code":"x"}}`,
+		`{"error":{"message":"bad key sk\/secret!","code":"x"}}`,
+		`{"error":{"message":"bad","param":"sk/secret"}}`,
+		`{"error":"` + strings.Repeat("sk/secret ", 1000) + `"}`,
+	} {
+		for _, status := range []int{200, 400, 401, 500} {
+			e := p.explain(resp(status), []byte(body))
+			for _, said := range []string{e.Error(), string(e.Body), strings.ReplaceAll(string(e.Body), `\/`, "/")} {
+				if strings.Contains(said, key) {
+					t.Errorf("%d %.60s: the key is in %.200q", status, body, said)
+				}
+			}
+			if len(e.Message) > maxMessageBytes+len("…") {
+				t.Errorf("a message of %d bytes", len(e.Message))
+			}
+		}
+	}
+}

@@ -1,0 +1,187 @@
+package openai
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"syscall"
+	"time"
+
+	"penstock"
+	"penstock/internal/provider"
+	"penstock/internal/sse"
+)
+
+// exchange is one request on its way and the answer to it.
+type exchange struct {
+	ended  func() error  // why the caller's context ended, nil while it has not
+	total  time.Duration // what that context allowed, 0 for no end
+	cancel context.CancelFunc
+	watch  watchdog
+	resp   *http.Response
+	body   io.Reader // the answer's body, bounded
+	hidden bool      // usage was asked for on our account: the caller must not see it
+}
+
+// send delivers the call and returns when the headers of an answer are there.
+func (p *Provider) send(ctx context.Context, call provider.Call) (*exchange, error) {
+	if call.Endpoint != penstock.EndpointChat {
+		return nil, &provider.Error{Kind: provider.KindInternal,
+			Message: fmt.Sprintf("this provider does not serve %s", call.Endpoint)}
+	}
+	patched, err := patchBody(call)
+	if err != nil {
+		return nil, err
+	}
+	ex := &exchange{ended: ctx.Err, hidden: patched.usageInjected}
+	if deadline, ok := ctx.Deadline(); ok {
+		ex.total = time.Until(deadline)
+	}
+	ctx, ex.cancel = context.WithCancel(ctx)
+	ex.watch.abort = ex.cancel
+	req, err := http.NewRequestWithContext(ex.traced(ctx, call.Timeouts), http.MethodPost, p.chatURL, bytes.NewReader(patched.body))
+	if err != nil {
+		ex.cancel()
+		return nil, &provider.Error{Kind: provider.KindInternal, Message: "the request could not be built", Err: err}
+	}
+	p.setHeaders(req, call)
+	// The transport, not a client: there are no redirects to follow, no cookies to keep, and errors
+	// need no URL in front of them.
+	ex.resp, err = p.transport.RoundTrip(req)
+	if err != nil {
+		ex.close()
+		return nil, ex.unanswered(err)
+	}
+	ex.body = http.MaxBytesReader(nil, ex.resp.Body, int64(p.cfg.MaxAnswerBytes))
+	return ex, nil
+}
+
+// traced keeps the watchdog informed of how far the transport got. When a pooled connection turns
+// out to be dead before anything was sent, the transport starts over and so do the phases.
+func (ex *exchange) traced(ctx context.Context, timeouts provider.Timeouts) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GetConn: func(string) { ex.watch.enter(phaseConnect, timeouts.Connect) },
+		GotConn: func(httptrace.GotConnInfo) { ex.watch.enter(phaseFirstToken, timeouts.FirstToken) },
+	})
+}
+
+func (p *Provider) setHeaders(req *http.Request, call provider.Call) {
+	for name, values := range call.Header {
+		req.Header[http.CanonicalHeaderKey(name)] = values
+	}
+	accept := "application/json"
+	if call.Stream {
+		accept = "text/event-stream, application/json"
+	}
+	req.Header.Set("Accept", accept)
+	// The caller must get the upstream's bytes, and each event at once. Without this the transport
+	// asks for gzip on its own account, which changes the first and may delay the second.
+	req.Header.Set("Accept-Encoding", "identity")
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", "penstock/"+penstock.Version)
+	// Credentials are the provider's or none: a caller's own must never leave through here.
+	req.Header.Del("Authorization")
+	if p.cfg.APIKey != "" {
+		req.Header.Set("Authorization", "Bearer "+p.cfg.APIKey)
+	}
+}
+
+// status is the HTTP status of the answer, 0 while there is none.
+func (ex *exchange) status() int {
+	if ex.resp == nil {
+		return 0
+	}
+	return ex.resp.StatusCode
+}
+
+// close ends the exchange. If the answer was not read to its end, the connection goes with it.
+func (ex *exchange) close() {
+	ex.watch.leave()
+	ex.cancel()
+	if ex.resp != nil {
+		ex.resp.Body.Close()
+	}
+}
+
+// fail makes an error of this exchange.
+func (ex *exchange) fail(kind provider.Kind, cause error, format string, args ...any) *provider.Error {
+	return &provider.Error{Kind: kind, StatusCode: ex.status(), Message: fmt.Sprintf(format, args...), Err: cause}
+}
+
+// interrupted explains an exchange that our side ended: the caller's context or a watchdog. It
+// returns nil if neither did.
+func (ex *exchange) interrupted(cause error) *provider.Error {
+	if err := ex.ended(); errors.Is(err, context.DeadlineExceeded) {
+		return ex.fail(provider.KindTimeout, err, "total: the answer was not complete after %s", ex.total.Round(time.Millisecond))
+	} else if err != nil {
+		return ex.fail(provider.KindCancelled, err, "the call was cancelled before the answer was complete")
+	}
+	phase, limit, expired := ex.watch.state()
+	if !expired {
+		return nil
+	}
+	switch phase {
+	case phaseConnect:
+		// Nothing was sent, so nothing was charged: that makes it a failed connection first.
+		return ex.fail(provider.KindConnect, cause, "%s: timed out after %s", phase, limit)
+	case phaseFirstToken:
+		return ex.fail(provider.KindTimeout, cause, "%s: no answer came within %s", phase, limit)
+	default:
+		return ex.fail(provider.KindTimeout, cause, "%s: nothing came for %s", phase, limit)
+	}
+}
+
+// unanswered explains why there is no answer at all.
+func (ex *exchange) unanswered(err error) *provider.Error {
+	if e := ex.interrupted(err); e != nil {
+		return e
+	}
+	switch phase, _, _ := ex.watch.state(); phase {
+	case phaseConnect:
+		return ex.fail(provider.KindConnect, err, "connect: %s", connectTrouble(err))
+	case phaseFirstToken:
+		return ex.fail(provider.KindNetwork, err, "the connection broke before an answer came")
+	default:
+		return ex.fail(provider.KindInternal, err, "the request could not be sent")
+	}
+}
+
+// brokeOff explains why the answer cannot be read on.
+func (ex *exchange) brokeOff(err error) *provider.Error {
+	if e := ex.interrupted(err); e != nil {
+		return e
+	}
+	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return ex.fail(provider.KindMalformed, err, "the answer is larger than %d bytes", tooLarge.Limit)
+	}
+	if tooLarge, ok := errors.AsType[*sse.TooLargeError](err); ok {
+		return ex.fail(provider.KindMalformed, err, "an event of the answer is larger than %d bytes", tooLarge.Limit)
+	}
+	return ex.fail(provider.KindTruncated, err, "the connection broke before the answer was complete")
+}
+
+// connectTrouble says in general terms why no connection came about. Addresses stay in the cause:
+// the message may be shown to a tenant.
+func connectTrouble(err error) string {
+	if _, ok := errors.AsType[*net.DNSError](err); ok {
+		return "the host name could not be resolved"
+	}
+	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
+		return "timed out"
+	}
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return "refused"
+	}
+	_, badCertificate := errors.AsType[*tls.CertificateVerificationError](err)
+	_, notTLS := errors.AsType[tls.RecordHeaderError](err)
+	if badCertificate || notTLS {
+		return "no secure connection could be agreed on"
+	}
+	return "no connection came about"
+}

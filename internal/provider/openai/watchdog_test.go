@@ -1,0 +1,118 @@
+package openai
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// watched is a watchdog that counts how often it bit.
+type watched struct {
+	watchdog
+	aborts int
+}
+
+func newWatched() *watched {
+	w := &watched{}
+	w.abort = func() { w.aborts++ }
+	return w
+}
+
+// pass lets time go by in the bubble, and whatever it sets off happen.
+func pass(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
+func TestWatchdog(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name  string
+		run   func(w *watched)
+		phase phase
+		bites bool
+	}{
+		{"expires", func(w *watched) { w.enter(phaseIdle, time.Second); pass(time.Second) }, phaseIdle, true},
+		{"not a moment early", func(w *watched) { w.enter(phaseIdle, time.Second); pass(time.Second - 1) }, phaseIdle, false},
+		{"no limit", func(w *watched) { w.enter(phaseConnect, 0); pass(time.Hour) }, phaseConnect, false},
+		{"left in time", func(w *watched) { w.enter(phaseIdle, time.Second); w.leave(); pass(time.Hour) }, phaseIdle, false},
+		{"a new phase has its own limit", func(w *watched) {
+			w.enter(phaseConnect, time.Second)
+			pass(time.Second - 1)
+			w.enter(phaseFirstToken, 3*time.Second)
+			pass(3*time.Second - 1)
+		}, phaseFirstToken, false},
+		{"an unlimited phase ends a limit", func(w *watched) {
+			w.enter(phaseConnect, time.Second)
+			w.enter(phaseFirstToken, 0)
+			pass(time.Hour)
+		}, phaseFirstToken, false},
+		{"the later phase expires", func(w *watched) {
+			w.enter(phaseConnect, time.Second)
+			w.enter(phaseFirstToken, 2*time.Second)
+			pass(2 * time.Second)
+		}, phaseFirstToken, true},
+		{"time between phases does not count", func(w *watched) {
+			for range 5 {
+				w.enter(phaseIdle, time.Second)
+				pass(time.Second - 1)
+				w.leave()
+				pass(time.Hour)
+			}
+		}, phaseIdle, false},
+		{"stays expired", func(w *watched) {
+			w.enter(phaseFirstToken, time.Second)
+			pass(time.Second)
+			w.enter(phaseIdle, time.Second)
+			pass(time.Hour)
+		}, phaseFirstToken, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWatched()
+				tt.run(w)
+				phase, _, expired := w.state()
+				if phase != tt.phase || expired != tt.bites || (w.aborts == 1) != tt.bites || w.aborts > 1 {
+					t.Errorf("phase %q, expired %v, %d aborts", phase, expired, w.aborts)
+				}
+			})
+		})
+	}
+}
+
+// A timer that has fired cannot be stopped any more. If its phase is over by the time it gets its
+// turn, it must not end the next one.
+func TestWatchdogIgnoresATimerThatIsLate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWatched()
+		w.enter(phaseConnect, time.Second)
+		w.enter(phaseFirstToken, time.Hour)
+		w.expire()
+		w.leave()
+		w.expire()
+		if _, _, expired := w.state(); expired || w.aborts > 0 {
+			t.Error("a timer of an earlier phase ended the exchange")
+		}
+	})
+}
+
+// Run with the race detector, this is what keeps the lock honest.
+func TestWatchdogUnderConcurrentUse(t *testing.T) {
+	t.Parallel()
+	w := watchdog{abort: func() {}}
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 500 {
+				w.enter(phaseIdle, time.Microsecond)
+				w.state()
+				w.leave()
+			}
+		})
+	}
+	wg.Wait()
+}

@@ -1,0 +1,82 @@
+// Package provider is the contract between an attempt and an upstream, and the one table that says
+// what each kind of upstream error means for retries.
+//
+// An adapter (provider/openai, …) speaks one upstream protocol. It owns the wire: URLs, headers,
+// framing, timeouts while bytes move, and the classification of everything that can go wrong into
+// an error [Kind]. It does not own choices: which target to call, whether to try again and what to
+// charge belong to packages route, queue and attempt.
+//
+// Adapters are safe for concurrent use; an [Answer] belongs to one goroutine.
+package provider
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"penstock"
+)
+
+// Provider calls one upstream.
+type Provider interface {
+	// Call sends an inference and returns when the upstream has answered well enough to be
+	// believed: the status was good and the first chunk has arrived and is no error. Until then
+	// nothing was shown to the caller, so another target may still be tried.
+	//
+	// The context bounds the whole exchange, the reading of the answer included; when it ends, the
+	// upstream connection is closed. Every error is an *Error.
+	Call(ctx context.Context, call Call) (Answer, error)
+}
+
+// Call is one inference addressed to one upstream model.
+type Call struct {
+	Endpoint penstock.Endpoint
+	// Body is what the caller sent, in the dialect of Endpoint. The adapter must not change it, and
+	// forwards it as it is but for what must differ, so that prompt caches keep working.
+	Body []byte
+	// UpstreamModel replaces the body's model.
+	UpstreamModel string
+	// Stream is what the body asks for; the adapter does not have to look for it again.
+	Stream bool
+	// Timeouts bound the phases of the exchange. A zero phase is unbounded.
+	Timeouts Timeouts
+	// Header carries end-to-end headers for the upstream, such as traceparent. May be nil.
+	Header http.Header
+}
+
+// Timeouts bound the phases of a call. The total is the context's deadline.
+type Timeouts struct {
+	Connect    time.Duration // dialling and TLS, for a new connection
+	FirstToken time.Duration // from sending the request to the first chunk of the answer
+	Idle       time.Duration // between two chunks
+}
+
+// Answer is an upstream's answer being read. Chunks come in order; the first one is already there.
+type Answer interface {
+	// Next returns the next chunk, io.EOF after a complete answer, or an *Error when the answer
+	// broke off: an upstream that ends without its protocol's terminator is truncated, not done.
+	// The chunk is valid until the next call.
+	Next() (Chunk, error)
+	// Meta describes the answer as a whole. Usage grows while chunks are read.
+	Meta() Meta
+	// Close ends the exchange. It is safe to call at any time, also twice.
+	Close() error
+}
+
+// Chunk is a part of an answer: the whole body of a plain one, an event of a streamed one.
+type Chunk struct {
+	// Wire is what a caller of the same dialect receives, framing included. It is empty for a chunk
+	// that the caller did not ask for, such as injected usage.
+	Wire []byte
+	// Text is the generated text that the chunk carries, if any.
+	Text string
+}
+
+// Meta is what is known about an answer.
+type Meta struct {
+	StatusCode  int
+	ContentType string
+	UpstreamID  string // the upstream's own request id, for support cases
+	Usage       penstock.Usage
+	UsageKnown  bool // false while the upstream has not told
+}

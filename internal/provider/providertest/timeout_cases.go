@@ -1,0 +1,109 @@
+package providertest
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"penstock/internal/provider"
+)
+
+// short is a timeout that is meant to expire.
+const short = 40 * time.Millisecond
+
+func timeoutCases(Dialect) []testCase {
+	return []testCase{
+		{"connect", caseConnectTimeout},
+		{"first token", caseFirstToken},
+		{"idle", caseIdle},
+		{"total", caseTotal},
+		{"none expires in a good answer", caseInTime},
+	}
+}
+
+// mustTimeOut checks the error of a phase that took too long: its message names the phase and how
+// long it may take.
+func mustTimeOut(t *testing.T, err error, kind provider.Kind, phase string) {
+	t.Helper()
+	e := mustFail(t, err, kind)
+	if !strings.Contains(e.Message, phase) || !strings.Contains(e.Message, short.String()) {
+		t.Errorf("message %q does not name the phase %q and its limit of %s", e.Message, phase, short)
+	}
+}
+
+// A server that accepts and then says nothing never gets through a TLS handshake.
+func caseConnectTimeout(t *testing.T, h Harness) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	p := h.New(t, Config{URL: "https://" + listener.Addr().String(), APIKey: testKey})
+	call := h.Dialect.call(h.Dialect.Plain)
+	call.Timeouts = provider.Timeouts{Connect: short, FirstToken: time.Hour, Idle: time.Hour}
+	// Nothing was sent and nothing charged, so it is a failure to connect and not a timeout.
+	mustTimeOut(t, callToEnd(t.Context(), p, call).end, provider.KindConnect, "connect")
+}
+
+func caseFirstToken(t *testing.T, h Harness) {
+	for name, script := range map[string][]Step{
+		"no answer":           {Hang()},
+		"headers alone":       {streamHead(), Hang()},
+		"comments alone":      {streamHead(), Repeat(": waiting\n\n", short/8)},
+		"half an event":       {streamHead(), Send(h.Dialect.Stream.Answer[0].Wire[:8]), Hang()},
+		"half a plain answer": {plainHead(), Send(h.Dialect.Plain.Answer[0].Wire[:8]), Hang()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, _ := h.open(t, script...)
+			call := h.Dialect.call(h.Dialect.Stream)
+			call.Timeouts = provider.Timeouts{Connect: time.Hour, FirstToken: short, Idle: time.Hour}
+			g := callToEnd(t.Context(), p, call)
+			mustTimeOut(t, g.end, provider.KindTimeout, "first token")
+			if len(g.chunks) > 0 {
+				t.Errorf("the caller was given %q first", g.wire())
+			}
+		})
+	}
+}
+
+func caseIdle(t *testing.T, h Harness) {
+	p, up := h.open(t, append(play(h.Dialect.Stream.Answer[:2]), Hang())...)
+	call := h.Dialect.call(h.Dialect.Stream)
+	call.Timeouts = provider.Timeouts{Connect: time.Hour, FirstToken: time.Hour, Idle: short}
+	g := callToEnd(t.Context(), p, call)
+	mustTimeOut(t, g.end, provider.KindTimeout, "idle")
+	if len(g.chunks) == 0 {
+		t.Error("the first chunk is lost")
+	}
+	up.mustSeeClientGo(t)
+}
+
+func caseTotal(t *testing.T, h Harness) {
+	for name, script := range map[string][]Step{
+		"before an answer": {Hang()},
+		"in the answer":    append(play(h.Dialect.Stream.Answer[:1]), Hang()),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, up := h.open(t, script...)
+			ctx, cancel := context.WithTimeout(t.Context(), 2*short)
+			defer cancel()
+			e := mustFail(t, callToEnd(ctx, p, h.Dialect.call(h.Dialect.Stream)).end, provider.KindTimeout)
+			if !strings.Contains(e.Message, "total") || !errors.Is(e, context.DeadlineExceeded) {
+				t.Errorf("%v does not say that the total expired", e)
+			}
+			up.mustSeeClientGo(t)
+		})
+	}
+}
+
+func caseInTime(t *testing.T, h Harness) {
+	p, _ := h.open(t, play(h.Dialect.Stream.Answer)...)
+	call := h.Dialect.call(h.Dialect.Stream)
+	call.Timeouts = provider.Timeouts{Connect: patience, FirstToken: patience, Idle: patience}
+	checkChunks(t, mustCall(t, p, call), expected(h.Dialect.Stream.Answer))
+}

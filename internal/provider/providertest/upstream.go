@@ -1,0 +1,196 @@
+package providertest
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// patience is how long a case waits for something that must happen. It is long because it is only
+// ever waited out by a test that fails.
+const patience = 20 * time.Second
+
+// Upstream is a model server that does what its script says, for every request alike.
+type Upstream struct {
+	URL string
+
+	received chan Received
+	gone     chan struct{} // gets a value for each client that went away while the script hung
+	closing  chan struct{}
+	conns    atomic.Int64
+}
+
+// Received is a request as the upstream saw it.
+type Received struct {
+	Path   string
+	Header http.Header
+	Body   string
+}
+
+// Step is a part of a script.
+type Step func(up *Upstream, w http.ResponseWriter, r *http.Request)
+
+// maxRecorded is how many requests an upstream can keep for the test to look at; more are served and
+// forgotten.
+const maxRecorded = 16
+
+// NewUpstream starts an upstream that ends with the test.
+func NewUpstream(t testing.TB, script ...Step) *Upstream {
+	t.Helper()
+	up := &Upstream{
+		received: make(chan Received, maxRecorded), gone: make(chan struct{}, maxRecorded), closing: make(chan struct{}),
+	}
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		up.record(r)
+		for _, step := range script {
+			step(up, w, r)
+		}
+	}))
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			up.conns.Add(1)
+		}
+	}
+	server.Start()
+	up.URL = server.URL
+	t.Cleanup(func() {
+		close(up.closing)
+		server.Close()
+	})
+	return up
+}
+
+// record keeps the request. It reads all of its body, without which a server does not notice that
+// the client goes away.
+func (up *Upstream) record(r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	select {
+	case up.received <- Received{Path: r.URL.Path, Header: r.Header, Body: string(body)}:
+	default:
+	}
+}
+
+// Head sends a status and headers, given in pairs.
+func Head(status int, header ...string) Step {
+	return func(_ *Upstream, w http.ResponseWriter, _ *http.Request) {
+		for i := 0; i+1 < len(header); i += 2 {
+			w.Header().Add(header[i], header[i+1])
+		}
+		w.WriteHeader(status)
+		http.NewResponseController(w).Flush()
+	}
+}
+
+// Send sends some bytes of the body at once.
+func Send(text string) Step {
+	return func(_ *Upstream, w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, text)
+		http.NewResponseController(w).Flush()
+	}
+}
+
+// Cut breaks the connection in the middle of the body.
+func Cut() Step {
+	return func(*Upstream, http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+}
+
+// HangUp closes the connection without any answer.
+func HangUp() Step {
+	return func(_ *Upstream, w http.ResponseWriter, _ *http.Request) {
+		if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
+			conn.Close()
+		}
+	}
+}
+
+// Hang does nothing until the client goes away.
+func Hang() Step {
+	return func(up *Upstream, _ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-r.Context().Done():
+			select {
+			case up.gone <- struct{}{}:
+			default:
+			}
+		case <-up.closing:
+		}
+	}
+}
+
+// Await waits until the test sends on the channel.
+func Await(signal <-chan struct{}) Step {
+	return func(up *Upstream, _ http.ResponseWriter, _ *http.Request) {
+		select {
+		case <-signal:
+		case <-up.closing:
+		}
+	}
+}
+
+// Repeat sends the same bytes at an interval until the client goes away.
+func Repeat(text string, interval time.Duration) Step {
+	return func(up *Upstream, w http.ResponseWriter, r *http.Request) {
+		ticker := time.NewTicker(interval)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+				Send(text)(up, w, r)
+			case <-r.Context().Done():
+				return
+			case <-up.closing:
+				return
+			}
+		}
+	}
+}
+
+// request returns the next request that the upstream has seen.
+func (up *Upstream) request(t *testing.T) Received {
+	t.Helper()
+	select {
+	case r := <-up.received:
+		return r
+	case <-time.After(patience):
+		t.Fatal("the upstream saw no request")
+		return Received{}
+	}
+}
+
+// mustSeeClientGo waits until a hanging script has lost its client.
+func (up *Upstream) mustSeeClientGo(t *testing.T) {
+	t.Helper()
+	select {
+	case <-up.gone:
+	case <-time.After(patience):
+		t.Error("the connection to the upstream was left open")
+	}
+}
+
+// plainHead is the head of a plain answer, with the id that Meta must show.
+func plainHead() Step {
+	return Head(http.StatusOK, "Content-Type", "application/json", "X-Request-Id", upstreamID, "Request-Id", upstreamID)
+}
+
+// streamHead is the head of a streamed answer.
+func streamHead() Step {
+	return Head(http.StatusOK, "Content-Type", streamType, "X-Request-Id", upstreamID, "Request-Id", upstreamID)
+}
+
+const (
+	upstreamID = "up-4711"
+	streamType = "text/event-stream; charset=utf-8"
+)
+
+// play is a script that sends whole frames.
+func play(frames []Frame) []Step {
+	script := []Step{streamHead()}
+	for _, f := range frames {
+		script = append(script, Send(f.Wire))
+	}
+	return script
+}
