@@ -1,0 +1,87 @@
+package config
+
+import (
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+func (c *checker) process(p *Process) {
+	c.address("listen", p.Listen)
+	c.address("admin_listen", p.AdminListen)
+	if p.Listen == p.AdminListen && !strings.HasSuffix(p.Listen, ":0") {
+		c.fail("admin_listen", "must differ from listen")
+	}
+	if p.Data == "" {
+		c.fail("data", "must name a directory")
+	}
+	c.database(p.Database)
+	oneOf(c, "log.level", p.Log.Level, []string{"debug", "info", "warn", "error"})
+	oneOf(c, "log.format", p.Log.Format, []string{"json", "text"})
+	within(c, "shutdown_grace", p.ShutdownGrace, bounds[time.Duration]{time.Second, maxShutdownGrace})
+	within(c, "retention.results", p.Retention.Results, bounds[time.Duration]{minRetention, maxRetention})
+	within(c, "retention.events", p.Retention.Events, bounds[time.Duration]{minRetention, maxRetention})
+	within(c, "retention.idempotency", p.Retention.Idempotency, bounds[time.Duration]{minIdempotency, maxRetention})
+	if p.TLS.CertFile == "" && p.TLS.KeyFile != "" {
+		c.fail("tls.cert_file", "is required with tls.key_file")
+	}
+	if p.TLS.KeyFile == "" && p.TLS.CertFile != "" {
+		c.fail("tls.key_file", "is required with tls.cert_file")
+	}
+	c.tracing(p.Tracing)
+	within(c, "work.slots", p.Work.Slots, bounds[int]{1, maxSlots})
+	lease := bounds[time.Duration]{minLeaseTimeout, maxLeaseTimeout}
+	within(c, "work.lease_timeout", p.Work.LeaseTimeout, lease)
+	if within(c, "work.poll_interval", p.Work.PollInterval, bounds[time.Duration]{minPollInterval, maxLeaseTimeout}) {
+		c.notLonger("work.poll_interval", p.Work.PollInterval, "work.lease_timeout", p.Work.LeaseTimeout)
+	}
+	within(c, "limits.max_body_bytes", p.Limits.MaxBodyBytes, bounds[int64]{minMaxBodyBytes, maxMaxBodyBytes})
+	within(c, "limits.max_json_depth", p.Limits.MaxJSONDepth, bounds[int]{minMaxJSONDepth, maxMaxJSONDepth})
+}
+
+func (c *checker) address(at path, s string) {
+	host, port, err := net.SplitHostPort(s)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	if err != nil || strings.ContainsAny(host, " /") {
+		c.fail(at, `must look like "127.0.0.1:8080", not %s`, quote(s))
+	}
+}
+
+// database shows nothing of the URL, and neither would an error of url.Parse be safe to show.
+func (c *checker) database(s Secret) {
+	if s.IsZero() {
+		return
+	}
+	u, err := url.Parse(s.Reveal())
+	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || u.Host == "" {
+		c.fail("database", `must be a URL that looks like "postgres://user:${PASSWORD}@host:5432/name"`)
+	}
+}
+
+func (c *checker) tracing(t Tracing) {
+	if t.OTLPEndpoint == "" {
+		if t.SampleRatio != 0 {
+			c.fail("tracing.sample_ratio", "has no effect without tracing.otlp_endpoint: add that, or remove this")
+		}
+		return
+	}
+	c.httpURL("tracing.otlp_endpoint", t.OTLPEndpoint)
+	if r := t.SampleRatio; !(r > 0 && r <= 1) {
+		c.fail("tracing.sample_ratio", "must be above 0 and at most 1, not %v; to turn tracing off, remove otlp_endpoint", r)
+	}
+}
+
+// httpURL allows no part of a URL that could carry a secret, since URLs are shown and hashed.
+func (c *checker) httpURL(at path, s string) {
+	u, err := url.Parse(s)
+	switch {
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
+		c.fail(at, "must be an http or https URL")
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		c.fail(at, "must hold no user, password, query or fragment: a URL is no place for secrets")
+	}
+}

@@ -1,0 +1,166 @@
+package config
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"penstock"
+)
+
+func (c *checker) provider(at path, name string, p ProviderConfig) {
+	c.name(at, name)
+	if p.Kind == "" {
+		c.fail(at+".kind", "is required: one of %s", join(ProviderKinds))
+		return
+	}
+	supported(c, at+".kind", p.Kind, ProviderKinds)
+	if !p.APIKey.IsZero() && !isVisible(p.APIKey.Reveal()) {
+		c.fail(at+".api_key", "must be visible ASCII characters only: it is sent in a header")
+	}
+	if _, written := c.draft.places[at+".base_url"]; written || p.BaseURL != "" {
+		c.httpURL(at+".base_url", p.BaseURL)
+	}
+}
+
+func (c *checker) target(at path, name string, t TargetConfig, providers map[string]ProviderConfig) {
+	c.name(at, name)
+	if t.Provider == "" {
+		c.fail(at+".provider", "is required: the name of a provider")
+	} else {
+		refer(c, at+".provider", t.Provider, namedTable[ProviderConfig]{"providers", providers})
+	}
+	switch n := len(t.UpstreamModel); {
+	case n == 0:
+		c.fail(at+".upstream_model", "is required: the name that the upstream knows the model by")
+	case n > maxUpstreamModel || !isPrintable(t.UpstreamModel):
+		c.fail(at+".upstream_model", "must be at most %d bytes of printable text", maxUpstreamModel)
+	}
+	if t.Region != "" {
+		c.name(at+".region", t.Region)
+	}
+	within(c, at+".max_output_tokens", t.MaxOutputTokens, bounds[int64]{1, maxMaxOutputTokens})
+	within(c, at+".limits.concurrency", t.Limits.Concurrency, bounds[int]{0, maxConcurrency})
+	c.price(at+".price", t.Price)
+	c.timeouts(at+".timeouts", t.Timeouts)
+}
+
+func (c *checker) price(at path, p Price) {
+	if p == (Price{}) {
+		if _, written := c.draft.places[at]; !written {
+			return
+		}
+	}
+	c.rate(at+".input", p.Input)
+	c.rate(at+".output", p.Output)
+	if p.CachedInput != p.Input { // where it follows the input price, that one's problem is enough
+		c.rate(at+".cached_input", p.CachedInput)
+	}
+}
+
+func (c *checker) rate(at path, quote string) {
+	if quote == "" {
+		c.fail(at, `is required in a price, such as "0.15"; a free target has no price at all`)
+	} else if _, err := penstock.ParseRate(quote); err != nil {
+		c.fail(at, "%v", err)
+	}
+}
+
+func (c *checker) timeouts(at path, t Timeouts) {
+	phase := bounds[time.Duration]{minTimeout, maxTotalTimeout}
+	within(c, at+".total", t.Total, phase)
+	if within(c, at+".idle", t.Idle, phase) {
+		c.notLonger(at+".idle", t.Idle, at+".total", t.Total)
+	}
+	if within(c, at+".first_token", t.FirstToken, phase) {
+		c.notLonger(at+".first_token", t.FirstToken, at+".total", t.Total)
+	}
+	if within(c, at+".connect", t.Connect, phase) {
+		c.notLonger(at+".connect", t.Connect, at+".first_token", t.FirstToken)
+	}
+}
+
+func (c *checker) models(f *File) {
+	models := namedTable[ModelConfig]{"models", f.Models}
+	for name, m := range f.Models {
+		at := models.at.key(name)
+		if !modelName.MatchString(name) {
+			c.fail(at, "the name must match %s", strings.Trim(modelName.String(), "^$"))
+		}
+		supported(c, at+".policy", m.Policy, penstock.Policies)
+		if len(m.Targets) == 0 {
+			c.fail(at+".targets", "is required: the names of one or more targets")
+		}
+		eachOnce(c, at+".targets", m.Targets)
+		for i, target := range m.Targets {
+			refer(c, (at + ".targets").index(i), target, namedTable[TargetConfig]{"targets", f.Targets})
+		}
+	}
+	if f.FallbackModel != "" {
+		refer(c, "fallback_model", f.FallbackModel, models)
+	}
+}
+
+func (c *checker) tenants(tenants map[string]TenantConfig) {
+	owners := map[keyDigest]path{}
+	for _, id := range slices.Sorted(maps.Keys(tenants)) {
+		t, at := tenants[id], path("tenants").key(id)
+		c.name(at, id)
+		within(c, at+".weight", t.Weight, bounds[int]{1, maxWeight})
+		listOf(c, at+".lanes", t.Lanes, penstock.Lanes)
+		names := map[string]bool{}
+		for i, k := range t.Keys {
+			at := (at + ".keys").index(i)
+			switch {
+			case k.Name == "":
+				c.fail(at+".name", "is required")
+			case names[k.Name]:
+				c.fail(at+".name", "%s is the name of another key of this tenant", quote(k.Name))
+			default:
+				c.name(at+".name", k.Name)
+			}
+			names[k.Name] = true
+			c.keySecret(at+".secret", k.Secret, owners)
+			listOf(c, at+".scopes", k.Scopes, penstock.Scopes)
+		}
+	}
+}
+
+func (c *checker) keySecret(at path, s Secret, owners map[keyDigest]path) {
+	switch n := len(s.Reveal()); {
+	case n == 0:
+		c.fail(at, `is required: "${NAME}" for an environment variable, or "file:/path" for a file`)
+		return
+	case n < MinKeySecretLength || n > MaxKeySecretLength:
+		c.fail(at, "must have %d to %d characters", MinKeySecretLength, MaxKeySecretLength)
+	case !isVisible(s.Reveal()):
+		c.fail(at, "must be visible ASCII characters only: it is sent in a header")
+	}
+	if owner, taken := owners[s.digest()]; taken {
+		c.fail(at, "is the same secret as %s: every key needs its own", owner)
+		return
+	}
+	owners[s.digest()] = at
+}
+
+// listOf checks a list of words that the version knows, each at most once.
+func listOf[T ~string](c *checker, at path, list, allowed []T) {
+	if len(list) == 0 {
+		c.fail(at, "must name at least one of %s; without it, all are meant", join(allowed))
+	}
+	eachOnce(c, at, list)
+	for i, v := range list {
+		oneOf(c, at.index(i), v, allowed)
+	}
+}
+
+func eachOnce[T ~string](c *checker, at path, list []T) {
+	seen := map[T]bool{}
+	for i, v := range list {
+		if seen[v] {
+			c.fail(at.index(i), "%s is listed twice", quote(v))
+		}
+		seen[v] = true
+	}
+}

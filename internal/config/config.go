@@ -1,0 +1,138 @@
+// Package config turns an operator's YAML file into the immutable snapshot that the rest of
+// Penstock reads.
+//
+// It owns the file's vocabulary ([File]), its defaults, its bounds, how secrets enter, and the
+// hash that names what was configured. It does not open the database, dial a provider or listen
+// anywhere, and it does not store snapshots: [Snapshot.Body] is there for whoever does.
+//
+// Invariants:
+//   - An option that nothing enforces is refused, never accepted and ignored.
+//   - Every problem of a file is reported at once, each with its path and its place.
+//   - A secret comes from the environment or from a file, never from the YAML itself, and no
+//     printer, marshaller or logger shows it.
+//   - Two files that resolve alike have the same hash: the order of keys, spelled-out defaults,
+//     secrets and the settings of one process do not change it.
+//
+// A [Snapshot] is never written to after it was made, so any number of goroutines may read it.
+// [Live] swaps one for another without making readers wait.
+package config
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"os"
+
+	"penstock"
+)
+
+// Env looks up an environment variable, as os.LookupEnv does.
+type Env func(name string) (value string, found bool)
+
+// Snapshot is one valid configuration. All of it is read-only, the maps and slices included.
+type Snapshot struct {
+	// Hash names the configuration: "cfg_" and twelve hex digits over Body.
+	Hash string
+	// Body is the canonical JSON of everything that decides how an inference resolves. It holds no
+	// secret and nothing of a single process.
+	Body []byte
+
+	Targets   map[string]penstock.Target // every PriceVersion is Hash
+	Models    map[string]penstock.Model
+	Tenants   map[penstock.TenantID]penstock.Tenant
+	Providers map[string]ProviderConfig
+	// FallbackModel answers for model names that are not configured; "" for none.
+	FallbackModel string
+
+	// Process holds the settings of this process, with defaults filled in.
+	Process Process
+
+	callers map[keyDigest]penstock.Caller
+	file    File // the effective file, for YAML and Diff; its key secrets are digests
+}
+
+// NewSnapshot validates a configuration made in memory exactly as if it had been read from a
+// file, except that its secrets may come from anywhere. Zero fields take their defaults. The error
+// is a [Problems].
+func NewSnapshot(file File) (*Snapshot, error) {
+	return build(draft{file: file})
+}
+
+// Load reads and validates the file at path. When the file itself is at fault, the error wraps
+// [Problems].
+func Load(path string, env Env) (*Snapshot, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read config: %w", err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, MaxFileBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("read config: %w", err)
+	}
+	return Parse(path, data, env)
+}
+
+// Parse validates the text of a file, which name stands for in errors. It takes defaults, then the
+// file, then the environment (see [File.Override]). The error wraps [Problems].
+func Parse(name string, data []byte, env Env) (*Snapshot, error) {
+	d := decode(data, env)
+	d.override(env)
+	s, err := build(d)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return s, nil
+}
+
+// draft is a file on its way to becoming a snapshot, with what its reader learned about it.
+type draft struct {
+	file       File
+	places     places    // where each path was written; nil for a file made in memory
+	overridden overrides // which paths the environment decided
+	problems   Problems  // what the reader could not make sense of
+	fatal      bool      // the text could not be read at all: nothing else is worth checking
+}
+
+func build(d draft) (*Snapshot, error) {
+	if d.fatal {
+		return nil, d.problems
+	}
+	file := d.file.clone()
+	file.fillDefaults(d.places)
+	if problems := check(&file, d); len(problems) > 0 {
+		return nil, problems
+	}
+	return newSnapshot(file), nil
+}
+
+// Model returns the model that answers for name. With a fallback model configured, every unknown
+// name finds that one: a model whose Name is not the name that was asked for is the fallback.
+func (s *Snapshot) Model(name string) (penstock.Model, bool) {
+	if m, ok := s.Models[name]; ok {
+		return m, true
+	}
+	m, ok := s.Models[s.FallbackModel]
+	return m, ok
+}
+
+// keyDigest is the SHA-256 of a key's secret: all that is kept of it.
+type keyDigest [sha256.Size]byte
+
+// Caller returns who a presented secret belongs to.
+//
+// The lookup may take the time it takes: what an ordinary map compares are digests, and a caller
+// who could measure how far the digest of a guess agrees with a stored one would learn bits of that
+// digest, which help neither to find the next guess nor to undo SHA-256. Keys need no slow hash:
+// unlike passwords they are long and random, and this runs on every request.
+func (s *Snapshot) Caller(secret string) (penstock.Caller, bool) {
+	// The length of a guess is the guesser's own: refusing it early tells nothing, and bounds the work.
+	if len(secret) < MinKeySecretLength || len(secret) > MaxKeySecretLength {
+		return penstock.Caller{}, false
+	}
+	// Copying to the stack spares the allocation of a conversion from string.
+	var buf [MaxKeySecretLength]byte
+	n := copy(buf[:], secret)
+	caller, ok := s.callers[sha256.Sum256(buf[:n])]
+	return caller, ok
+}

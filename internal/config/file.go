@@ -1,0 +1,287 @@
+package config
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"penstock"
+)
+
+// File is the configuration file. Every key is optional unless its comment says otherwise; a key
+// that is written must have a value within its bounds, so that "slots: 0" is an error and not the
+// default. In a File made in memory the zero value of a field stands for its default.
+//
+// Any string may contain ${NAME}, which the environment replaces. Fields named _ are options that
+// are reserved: a file that uses one is refused with the reason in its tag, because an option that
+// is not enforced must not look as if it were.
+type File struct {
+	Process `yaml:",inline"`
+
+	// Providers are the upstreams that can be called, by name. Names match [a-z0-9][a-z0-9._-]{0,62}.
+	// Zero: none.
+	Providers map[string]ProviderConfig `yaml:"providers,omitempty"`
+
+	// Targets are the upstream models that inferences can run on, by name. Names match
+	// [a-z0-9][a-z0-9._-]{0,62}. Zero: none.
+	Targets map[string]TargetConfig `yaml:"targets,omitempty"`
+
+	// Models are the names that callers ask for. Names match [A-Za-z0-9][A-Za-z0-9._/:-]{0,127}.
+	// Zero: none, every call is answered with model_not_found.
+	Models map[string]ModelConfig `yaml:"models,omitempty"`
+
+	// FallbackModel is the configured model that answers for every model name that is not configured.
+	// Meant for development, where any SDK example should run. Zero: unknown names are errors.
+	FallbackModel string `yaml:"fallback_model,omitempty"`
+
+	// Tenants are those who may call, by id. Ids match [a-z0-9][a-z0-9._-]{0,62}. Zero: none, nobody
+	// can call.
+	Tenants map[string]TenantConfig `yaml:"tenants,omitempty"`
+}
+
+// Process holds the settings of one process. They are read once, at start: no reload changes them
+// and no hash covers them, because two nodes may differ here and still resolve alike.
+type Process struct {
+	// Listen is the address of the public API, host:port. Port 0 picks a free one. The environment's
+	// PENSTOCK_LISTEN wins over it. Zero: the default, 127.0.0.1:8080.
+	Listen string `yaml:"listen"`
+
+	// AdminListen is the address of metrics, profiles and the admin API, host:port. It must differ
+	// from Listen. Zero: the default, 127.0.0.1:9090.
+	AdminListen string `yaml:"admin_listen"`
+
+	// Data is the directory of the embedded database and of stored payloads. The environment's
+	// PENSTOCK_DATA wins over it. Zero: the default, ./penstock-data.
+	Data string `yaml:"data"`
+
+	// Database is the URL of a PostgreSQL server, postgres://…, a secret because it holds a password;
+	// "postgres://penstock:${DB_PASSWORD}@db/penstock" works. The environment's PENSTOCK_DATABASE_URL
+	// wins over it. Zero: SQLite in Data.
+	Database Secret `yaml:"database,omitempty"`
+
+	Log Log `yaml:"log"`
+
+	// ShutdownGrace is how long running work may take to finish after a stop was asked for, before it
+	// is released. Zero: the default, 30s. From 1s to 1h.
+	ShutdownGrace time.Duration `yaml:"shutdown_grace"`
+
+	Retention Retention `yaml:"retention"`
+	TLS       TLS       `yaml:"tls,omitempty"`
+	Tracing   Tracing   `yaml:"tracing,omitempty"`
+	Work      Work      `yaml:"work"`
+	Limits    Limits    `yaml:"limits"`
+}
+
+// Log says what is logged and how.
+type Log struct {
+	// Level is the least severe level that is written: debug, info, warn or error. Zero: the
+	// default, info.
+	Level string `yaml:"level"`
+
+	// Format is json for machines or text for people. Zero: the default, json.
+	Format string `yaml:"format"`
+}
+
+// Retention says how long finished work can be looked up.
+type Retention struct {
+	// Results is how long a finished job and its results are kept. Zero: the default, 168h. From 1h
+	// to 87600h.
+	Results time.Duration `yaml:"results"`
+
+	// Events is how long a finished job's events are kept. Zero: the default, 24h. From 1h to 87600h.
+	Events time.Duration `yaml:"events"`
+
+	// Idempotency is how long an Idempotency-Key is remembered. Zero: the default, 24h. From 24h,
+	// which callers are promised, to 87600h.
+	Idempotency time.Duration `yaml:"idempotency"`
+}
+
+// TLS makes the public API speak HTTPS. Zero: plain HTTP.
+type TLS struct {
+	// CertFile is the path of a PEM certificate chain. Required with KeyFile. Zero: no TLS.
+	CertFile string `yaml:"cert_file,omitempty"`
+
+	// KeyFile is the path of the certificate's PEM private key. Required with CertFile. Zero: no TLS.
+	KeyFile string `yaml:"key_file,omitempty"`
+}
+
+// Tracing exports spans.
+type Tracing struct {
+	// OTLPEndpoint is the http or https URL of an OTLP/HTTP collector. Zero: no tracing.
+	OTLPEndpoint string `yaml:"otlp_endpoint,omitempty"`
+
+	// SampleRatio is the part of new traces that is recorded; a caller's own decision is honoured.
+	// Above 0, at most 1. It needs OTLPEndpoint. Zero: the default, 1.
+	SampleRatio float64 `yaml:"sample_ratio,omitempty"`
+}
+
+// Work bounds what the workers of one process do.
+type Work struct {
+	// Slots is how many items run at a time. Zero: the default, 64. From 1 to 10000.
+	Slots int `yaml:"slots"`
+
+	// LeaseTimeout is how long a silent process keeps its items: a killed worker's items run again
+	// after it. Zero: the default, 10s. From 200ms to 5m.
+	LeaseTimeout time.Duration `yaml:"lease_timeout"`
+
+	// PollInterval is how often the queue is looked at when nothing wakes the workers sooner. From
+	// 10ms up to LeaseTimeout. Zero: the default, 500ms, or half of a LeaseTimeout shorter than 1s.
+	PollInterval time.Duration `yaml:"poll_interval"`
+}
+
+// Limits bounds what one call may carry.
+type Limits struct {
+	// MaxBodyBytes is the largest request body. Zero: the default, 8388608 (8 MiB). From 1024 to
+	// 67108864 (64 MiB).
+	MaxBodyBytes int64 `yaml:"max_body_bytes"`
+
+	// MaxJSONDepth is how deep the JSON of a body may nest. Zero: the default, 64. From 8 to 512.
+	MaxJSONDepth int `yaml:"max_json_depth"`
+
+	_ reserved `yaml:"max_items" refuse:"cannot be set: a job takes at most 256 items in this version; remove it"`
+}
+
+// ProviderConfig is one upstream: an account at it, reached by one protocol.
+type ProviderConfig struct {
+	// Kind is the protocol it speaks. Required. One of ProviderKinds.
+	Kind string `yaml:"kind"`
+
+	// APIKey authenticates Penstock to it. Zero: no key is sent, as local servers want it.
+	APIKey Secret `yaml:"api_key,omitempty"`
+
+	// BaseURL is the http or https URL that the protocol's paths are appended to, its version
+	// included. Zero: the default of the kind; for openai https://api.openai.com/v1.
+	BaseURL string `yaml:"base_url"`
+}
+
+// TargetConfig is one upstream model, what it costs and how much of it may be used.
+type TargetConfig struct {
+	// Provider names the provider that reaches it. Required.
+	Provider string `yaml:"provider"`
+
+	// UpstreamModel is the name that the upstream knows it by. Required. At most 256 bytes.
+	UpstreamModel string `yaml:"upstream_model"`
+
+	// Region says where it runs. Matches [a-z0-9][a-z0-9._-]{0,62}. Zero: not stated.
+	Region string `yaml:"region,omitempty"`
+
+	// MaxOutputTokens is the most that it generates for one inference: what is reserved, and sent
+	// upstream, for a call that sets no maximum of its own. Zero: the default, 4096. From 1 to
+	// 1000000.
+	MaxOutputTokens int64 `yaml:"max_output_tokens"`
+
+	Limits   TargetLimits `yaml:"limits,omitempty"`
+	Price    Price        `yaml:"price,omitempty"`
+	Timeouts Timeouts     `yaml:"timeouts"`
+}
+
+// TargetLimits bounds the use of a target over all models, tenants and lanes.
+type TargetLimits struct {
+	// Concurrency is how many calls may run at a time. Zero: no limit of its own. Up to 100000.
+	Concurrency int `yaml:"concurrency"`
+
+	_ reserved `yaml:"requests_per_minute" refuse:"is not supported by this version yet; only concurrency is enforced"`
+	_ reserved `yaml:"input_tokens_per_minute" refuse:"is not supported by this version yet; only concurrency is enforced"`
+	_ reserved `yaml:"output_tokens_per_minute" refuse:"is not supported by this version yet; only concurrency is enforced"`
+}
+
+// Price is what a target charges, in US dollars per million tokens, as decimal strings with at most
+// six decimals such as "0.15". Zero: the target is free.
+type Price struct {
+	// Input is the price of input tokens. Required with any other price.
+	Input string `yaml:"input,omitempty"`
+
+	// CachedInput is the price of input tokens that the upstream had cached. Zero: the default, Input.
+	CachedInput string `yaml:"cached_input,omitempty"`
+
+	// Output is the price of output tokens. Required with any other price.
+	Output string `yaml:"output,omitempty"`
+}
+
+// Timeouts bound the phases of one call. A phase never outlasts the one that holds it: Connect is at
+// most FirstToken, FirstToken and Idle are at most Total. Defaults that would be longer than what
+// is written around them are shortened to it.
+type Timeouts struct {
+	// Connect bounds dialling and TLS. Zero: the default, 5s. From 1ms.
+	Connect time.Duration `yaml:"connect"`
+
+	// FirstToken bounds the wait from sending the call to the first chunk of its answer. Zero: the
+	// default, 60s. From 1ms.
+	FirstToken time.Duration `yaml:"first_token"`
+
+	// Idle bounds the wait between two chunks. Zero: the default, 30s. From 1ms.
+	Idle time.Duration `yaml:"idle"`
+
+	// Total bounds the whole call. Zero: the default, 10m. From 1ms to 24h.
+	Total time.Duration `yaml:"total"`
+}
+
+// ModelConfig is a public name: a policy over targets.
+type ModelConfig struct {
+	// Policy says how a target is chosen. Zero: the default, ordered, which is also the only one so
+	// far: the first target that can be used.
+	Policy penstock.Policy `yaml:"policy"`
+
+	// Targets names the targets to choose from, each once. Required. Their order counts.
+	Targets []string `yaml:"targets"`
+}
+
+// TenantConfig is one who pays.
+type TenantConfig struct {
+	// Weight is its share of the queue, relative to other tenants. Zero: the default, 1. From 1 to
+	// 1000.
+	Weight int `yaml:"weight"`
+
+	// Lanes are those it may use: realtime, standard, bulk. Zero: the default, all of them.
+	Lanes []penstock.Lane `yaml:"lanes"`
+
+	// Keys are the API keys it calls with. Zero: none, it cannot call.
+	Keys []KeyConfig `yaml:"keys,omitempty"`
+
+	_ reserved `yaml:"limits" refuse:"is not supported by this version yet; remove it, nothing would enforce it"`
+	_ reserved `yaml:"budget" refuse:"is not supported by this version yet; remove it, nothing would enforce it"`
+}
+
+// KeyConfig is one API key.
+type KeyConfig struct {
+	// Name tells keys apart in logs and records. Required, unique in its tenant. Matches
+	// [a-z0-9][a-z0-9._-]{0,62}.
+	Name string `yaml:"name"`
+
+	// Secret is what callers present. Required, unique over all tenants, 16 to 256 visible ASCII
+	// characters.
+	Secret Secret `yaml:"secret"`
+
+	// Scopes are what it may do: inference, jobs:write, jobs:read. Zero: the default, all of them.
+	Scopes []penstock.Scope `yaml:"scopes"`
+}
+
+// reserved is the type of the options that this version refuses.
+type reserved struct{}
+
+// ProviderKinds lists every protocol that a provider can speak.
+var ProviderKinds = []string{KindOpenAI}
+
+// KindOpenAI is OpenAI's API, and that of the many servers compatible with it.
+const KindOpenAI = "openai"
+
+// clone copies the file deeply enough that filling it in leaves the original alone.
+func (f File) clone() File {
+	f.Providers = maps.Clone(f.Providers)
+	f.Targets = maps.Clone(f.Targets)
+	f.Models = maps.Clone(f.Models)
+	for name, m := range f.Models {
+		m.Targets = slices.Clone(m.Targets)
+		f.Models[name] = m
+	}
+	f.Tenants = maps.Clone(f.Tenants)
+	for id, t := range f.Tenants {
+		t.Lanes = slices.Clone(t.Lanes)
+		t.Keys = slices.Clone(t.Keys)
+		for i := range t.Keys {
+			t.Keys[i].Scopes = slices.Clone(t.Keys[i].Scopes)
+		}
+		f.Tenants[id] = t
+	}
+	return f
+}

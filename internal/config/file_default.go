@@ -1,0 +1,151 @@
+package config
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"penstock"
+)
+
+// The defaults of the file's fields.
+const (
+	DefaultListen            = "127.0.0.1:8080"
+	DefaultAdminListen       = "127.0.0.1:9090"
+	DefaultData              = "./penstock-data"
+	DefaultLogLevel          = "info"
+	DefaultLogFormat         = "json"
+	DefaultShutdownGrace     = 30 * time.Second
+	DefaultRetentionResults  = 168 * time.Hour
+	DefaultRetentionEvents   = 24 * time.Hour
+	DefaultRetentionKeys     = 24 * time.Hour
+	DefaultSampleRatio       = 1.0
+	DefaultSlots             = 64
+	DefaultLeaseTimeout      = 10 * time.Second
+	DefaultPollInterval      = 500 * time.Millisecond
+	DefaultMaxBodyBytes      = 8 << 20
+	DefaultMaxJSONDepth      = 64
+	DefaultOpenAIBaseURL     = "https://api.openai.com/v1"
+	DefaultMaxOutputTokens   = 4096
+	DefaultConnectTimeout    = 5 * time.Second
+	DefaultFirstTokenTimeout = 60 * time.Second
+	DefaultIdleTimeout       = 30 * time.Second
+	DefaultTotalTimeout      = 10 * time.Minute
+	DefaultWeight            = 1
+)
+
+// fillDefaults gives every field that nobody wrote its default, and every list its canonical order
+// where order means nothing. What was written stays as it is, also when it is zero, for check to see.
+func (f *File) fillDefaults(written places) {
+	f.Process.fillDefaults(written)
+	for name, p := range f.Providers {
+		at := path("providers").key(name)
+		if p.Kind == KindOpenAI {
+			fill(written, at+".base_url", &p.BaseURL, DefaultOpenAIBaseURL)
+		}
+		p.BaseURL = strings.TrimRight(p.BaseURL, "/")
+		f.Providers[name] = p
+	}
+	for name, t := range f.Targets {
+		t.fillDefaults(written, path("targets").key(name))
+		f.Targets[name] = t
+	}
+	for name, m := range f.Models {
+		fill(written, path("models").key(name)+".policy", &m.Policy, penstock.PolicyOrdered)
+		f.Models[name] = m
+	}
+	for id, t := range f.Tenants {
+		t.fillDefaults(written, path("tenants").key(id))
+		f.Tenants[id] = t
+	}
+}
+
+func (p *Process) fillDefaults(written places) {
+	fill(written, "listen", &p.Listen, DefaultListen)
+	fill(written, "admin_listen", &p.AdminListen, DefaultAdminListen)
+	fill(written, "data", &p.Data, DefaultData)
+	fill(written, "log.level", &p.Log.Level, DefaultLogLevel)
+	fill(written, "log.format", &p.Log.Format, DefaultLogFormat)
+	fill(written, "shutdown_grace", &p.ShutdownGrace, DefaultShutdownGrace)
+	fill(written, "retention.results", &p.Retention.Results, DefaultRetentionResults)
+	fill(written, "retention.events", &p.Retention.Events, DefaultRetentionEvents)
+	fill(written, "retention.idempotency", &p.Retention.Idempotency, DefaultRetentionKeys)
+	if p.Tracing.OTLPEndpoint != "" {
+		fill(written, "tracing.sample_ratio", &p.Tracing.SampleRatio, DefaultSampleRatio)
+	}
+	fill(written, "work.slots", &p.Work.Slots, DefaultSlots)
+	fill(written, "work.lease_timeout", &p.Work.LeaseTimeout, DefaultLeaseTimeout)
+	fill(written, "work.poll_interval", &p.Work.PollInterval, shorter(DefaultPollInterval, p.Work.LeaseTimeout/2))
+	fill(written, "limits.max_body_bytes", &p.Limits.MaxBodyBytes, DefaultMaxBodyBytes)
+	fill(written, "limits.max_json_depth", &p.Limits.MaxJSONDepth, DefaultMaxJSONDepth)
+}
+
+func (t *TargetConfig) fillDefaults(written places, at path) {
+	fill(written, at+".max_output_tokens", &t.MaxOutputTokens, DefaultMaxOutputTokens)
+	fill(written, at+".price.cached_input", &t.Price.CachedInput, t.Price.Input)
+	out := &t.Timeouts
+	// From the outside in, so that an inner default can yield to what was written around it.
+	fill(written, at+".timeouts.total", &out.Total, DefaultTotalTimeout)
+	fill(written, at+".timeouts.idle", &out.Idle, shorter(DefaultIdleTimeout, out.Total))
+	fill(written, at+".timeouts.first_token", &out.FirstToken, shorter(DefaultFirstTokenTimeout, out.Total))
+	fill(written, at+".timeouts.connect", &out.Connect, shorter(DefaultConnectTimeout, out.FirstToken))
+}
+
+func (t *TenantConfig) fillDefaults(written places, at path) {
+	fill(written, at+".weight", &t.Weight, DefaultWeight)
+	t.Lanes = fillList(written, at+".lanes", t.Lanes, penstock.Lanes)
+	for i := range t.Keys {
+		k := &t.Keys[i]
+		k.Scopes = fillList(written, (at+".keys").index(i)+".scopes", k.Scopes, penstock.Scopes)
+	}
+}
+
+// fill sets a value that is zero and was not written.
+func fill[T comparable](written places, at path, value *T, byDefault T) {
+	var zero T
+	if _, ok := written[at]; !ok && *value == zero {
+		*value = byDefault
+	}
+}
+
+// fillList returns all for a list that is empty and was not written.
+func fillList[T comparable](written places, at path, list, all []T) []T {
+	if _, ok := written[at]; !ok && len(list) == 0 {
+		return slices.Clone(all)
+	}
+	return list
+}
+
+// shorter is a default that yields to what was written around it, unless that makes no sense itself.
+func shorter(byDefault, limit time.Duration) time.Duration {
+	if limit <= 0 {
+		return byDefault
+	}
+	return min(byDefault, limit)
+}
+
+// overrides tells which environment variable decided a path.
+type overrides map[path]string
+
+// Override lets the environment win over the file: PENSTOCK_LISTEN over listen, PENSTOCK_DATA over
+// data and PENSTOCK_DATABASE_URL over database. An empty variable counts as unset. [Load] and
+// [Parse] do this on their own.
+func (f *File) Override(env Env) {
+	d := draft{file: *f}
+	d.override(env)
+	*f = d.file
+}
+
+func (d *draft) override(env Env) {
+	d.overridden = overrides{}
+	take := func(name string, at path, set func(string)) {
+		if value, ok := env(name); ok && value != "" {
+			set(value)
+			d.overridden[at] = name
+			delete(d.places, at) // its problems are no longer found in the file
+		}
+	}
+	take("PENSTOCK_LISTEN", "listen", func(v string) { d.file.Listen = v })
+	take("PENSTOCK_DATA", "data", func(v string) { d.file.Data = v })
+	take("PENSTOCK_DATABASE_URL", "database", func(v string) { d.file.Database = NewSecret(v) })
+}

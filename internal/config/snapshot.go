@@ -1,0 +1,111 @@
+package config
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+
+	"penstock"
+)
+
+// newSnapshot makes a snapshot of a file that has been checked.
+func newSnapshot(file File) *Snapshot {
+	file.normalize()
+	s := &Snapshot{
+		Targets:       map[string]penstock.Target{},
+		Models:        map[string]penstock.Model{},
+		Tenants:       map[penstock.TenantID]penstock.Tenant{},
+		Providers:     file.Providers,
+		FallbackModel: file.FallbackModel,
+		Process:       file.Process,
+		callers:       map[keyDigest]penstock.Caller{},
+		file:          file,
+	}
+	if s.Providers == nil {
+		s.Providers = map[string]ProviderConfig{}
+	}
+	body, err := json.Marshal(canonicalOf(file))
+	if err != nil {
+		panic("config: encode a checked configuration: " + err.Error())
+	}
+	sum := sha256.Sum256(body)
+	s.Body, s.Hash = body, "cfg_"+hex.EncodeToString(sum[:])[:12]
+
+	for name, t := range file.Targets {
+		s.Targets[name] = t.target(name, s.Hash)
+	}
+	for name, m := range file.Models {
+		s.Models[name] = penstock.Model{Name: name, Policy: m.Policy, Targets: m.Targets}
+	}
+	for id, t := range file.Tenants {
+		tenant := penstock.Tenant{ID: penstock.TenantID(id), Weight: t.Weight, Lanes: t.Lanes}
+		s.Tenants[tenant.ID] = tenant
+		for i, k := range t.Keys {
+			digest := k.Secret.digest()
+			s.callers[digest] = penstock.Caller{Tenant: tenant, Key: k.Name, Scopes: k.Scopes}
+			t.Keys[i].Secret = digest.secret()
+		}
+	}
+	return s
+}
+
+// normalize gives everything that may be written in several ways one form, so that it is hashed,
+// shown and compared alike.
+func (f *File) normalize() {
+	for name, t := range f.Targets {
+		if t.Price != (Price{}) {
+			rates := t.Price.rates()
+			t.Price = Price{rates.Input.String(), rates.CachedInput.String(), rates.Output.String()}
+			f.Targets[name] = t
+		}
+	}
+	for _, t := range f.Tenants {
+		sortLike(t.Lanes, penstock.Lanes)
+		slices.SortFunc(t.Keys, func(a, b KeyConfig) int { return cmp.Compare(a.Name, b.Name) })
+		for _, k := range t.Keys {
+			sortLike(k.Scopes, penstock.Scopes)
+		}
+	}
+}
+
+// sortLike orders list as its words are ordered in all.
+func sortLike[T comparable](list, all []T) {
+	slices.SortFunc(list, func(a, b T) int {
+		return cmp.Compare(slices.Index(all, a), slices.Index(all, b))
+	})
+}
+
+// target is what a checked TargetConfig means to the rest of Penstock.
+func (t TargetConfig) target(name, priceVersion string) penstock.Target {
+	return penstock.Target{
+		Name:              name,
+		Provider:          t.Provider,
+		UpstreamModel:     t.UpstreamModel,
+		Price:             t.Price.rates(),
+		PriceVersion:      priceVersion,
+		Concurrency:       t.Limits.Concurrency,
+		Region:            t.Region,
+		MaxOutputTokens:   t.MaxOutputTokens,
+		ConnectTimeout:    t.Timeouts.Connect,
+		FirstTokenTimeout: t.Timeouts.FirstToken,
+		IdleTimeout:       t.Timeouts.Idle,
+		TotalTimeout:      t.Timeouts.Total,
+	}
+}
+
+// rates reads a checked price; none at all is free.
+func (p Price) rates() penstock.Price {
+	if p == (Price{}) {
+		return penstock.Price{}
+	}
+	rate := func(quote string) penstock.Rate {
+		r, err := penstock.ParseRate(quote)
+		if err != nil {
+			panic("config: read a checked price: " + err.Error())
+		}
+		return r
+	}
+	return penstock.Price{Input: rate(p.Input), CachedInput: rate(p.CachedInput), Output: rate(p.Output)}
+}

@@ -1,0 +1,93 @@
+package config
+
+import "penstock"
+
+// canonical is what is hashed and stored: what decides how an inference resolves, and nothing else.
+// It is spelled out apart from File, so that a new setting of a process cannot change the hashes of
+// the world by accident. Changing its JSON changes every hash.
+type canonical struct {
+	Providers     map[string]canonicalProvider `json:"providers"`
+	Targets       map[string]canonicalTarget   `json:"targets"`
+	Models        map[string]canonicalModel    `json:"models"`
+	FallbackModel string                       `json:"fallback_model"`
+	Tenants       map[string]canonicalTenant   `json:"tenants"`
+}
+
+type canonicalProvider struct {
+	Kind    string `json:"kind"`
+	BaseURL string `json:"base_url"`
+}
+
+type canonicalTarget struct {
+	Provider          string `json:"provider"`
+	UpstreamModel     string `json:"upstream_model"`
+	Region            string `json:"region"`
+	MaxOutputTokens   int64  `json:"max_output_tokens"`
+	Concurrency       int    `json:"concurrency"`
+	PriceInput        string `json:"price_input"`
+	PriceCachedInput  string `json:"price_cached_input"`
+	PriceOutput       string `json:"price_output"`
+	ConnectTimeout    string `json:"connect_timeout"`
+	FirstTokenTimeout string `json:"first_token_timeout"`
+	IdleTimeout       string `json:"idle_timeout"`
+	TotalTimeout      string `json:"total_timeout"`
+}
+
+type canonicalModel struct {
+	Policy  penstock.Policy `json:"policy"`
+	Targets []string        `json:"targets"`
+}
+
+type canonicalTenant struct {
+	Weight int             `json:"weight"`
+	Lanes  []penstock.Lane `json:"lanes"`
+	Keys   []canonicalKey  `json:"keys"`
+}
+
+type canonicalKey struct {
+	Name   string           `json:"name"`
+	Scopes []penstock.Scope `json:"scopes"`
+}
+
+// canonicalOf expects a normalized file. Its maps are made even when empty, because null and {}
+// must not hash apart.
+func canonicalOf(f File) canonical {
+	c := canonical{
+		Providers:     map[string]canonicalProvider{},
+		Targets:       map[string]canonicalTarget{},
+		Models:        map[string]canonicalModel{},
+		FallbackModel: f.FallbackModel,
+		Tenants:       map[string]canonicalTenant{},
+	}
+	for name, p := range f.Providers {
+		c.Providers[name] = canonicalProvider{Kind: p.Kind, BaseURL: p.BaseURL}
+	}
+	for name, t := range f.Targets {
+		price := t.Price.rates()
+		c.Targets[name] = canonicalTarget{
+			Provider:          t.Provider,
+			UpstreamModel:     t.UpstreamModel,
+			Region:            t.Region,
+			MaxOutputTokens:   t.MaxOutputTokens,
+			Concurrency:       t.Limits.Concurrency,
+			PriceInput:        price.Input.String(),
+			PriceCachedInput:  price.CachedInput.String(),
+			PriceOutput:       price.Output.String(),
+			ConnectTimeout:    durationText(t.Timeouts.Connect),
+			FirstTokenTimeout: durationText(t.Timeouts.FirstToken),
+			IdleTimeout:       durationText(t.Timeouts.Idle),
+			TotalTimeout:      durationText(t.Timeouts.Total),
+		}
+	}
+	for name, m := range f.Models {
+		c.Models[name] = canonicalModel{Policy: m.Policy, Targets: m.Targets}
+	}
+	for id, t := range f.Tenants {
+		tenant := canonicalTenant{Weight: t.Weight, Lanes: t.Lanes, Keys: []canonicalKey{}}
+		for _, k := range t.Keys {
+			tenant.Keys = append(tenant.Keys, canonicalKey{Name: k.Name, Scopes: k.Scopes})
+		}
+		c.Tenants[id] = tenant
+	}
+	return c
+}

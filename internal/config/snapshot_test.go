@@ -1,0 +1,237 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/google/go-cmp/cmp"
+
+	"penstock"
+)
+
+func TestHashNamesWhatResolvesAlike(t *testing.T) {
+	t.Parallel()
+	const base = `
+listen: 127.0.0.1:8080
+providers:
+  openai: {kind: openai, api_key: "${OPENAI_API_KEY}"}
+targets:
+  a: {provider: openai, upstream_model: x, price: {input: "0.15", output: "0.60"}}
+  b: {provider: openai, upstream_model: y}
+models:
+  fast: {targets: [a, b]}
+tenants:
+  search: {weight: 3, lanes: [realtime, bulk], keys: [{name: app, secret: "${SEARCH_KEY}"}, {name: ci, secret: "${OTHER_KEY}"}]}
+`
+	env := testEnv(t)
+	want := parseGood(t, base, env)
+	if !strings.HasPrefix(want.Hash, "cfg_") || len(want.Hash) != len("cfg_")+12 {
+		t.Fatalf("hash %q", want.Hash)
+	}
+	for _, tt := range []struct {
+		name, old, new string
+		same           bool
+	}{
+		{"order of targets", "  a: {provider: openai, upstream_model: x, price: {input: \"0.15\", output: \"0.60\"}}\n  b: {provider: openai, upstream_model: y}",
+			"  b: {upstream_model: y, provider: openai}\n  a: {price: {output: \"0.6\", input: \"0.150\"}, provider: openai, upstream_model: x}", true},
+		{"order of lanes", "[realtime, bulk]", "[bulk, realtime]", true},
+		{"order of keys", `{name: app, secret: "${SEARCH_KEY}"}, {name: ci, secret: "${OTHER_KEY}"}`,
+			`{name: ci, secret: "${OTHER_KEY}"}, {name: app, secret: "${SEARCH_KEY}"}`, true},
+		{"a default spelled out", "upstream_model: y", "upstream_model: y, max_output_tokens: 4096, timeouts: {total: 10m}", true},
+		{"the default base URL", `api_key: "${OPENAI_API_KEY}"`, `base_url: "https://api.openai.com/v1/"`, true},
+		{"a free price", "upstream_model: y", `upstream_model: y, price: {input: "0", output: "0.00"}`, true},
+		{"listen", "127.0.0.1:8080", "127.0.0.1:8081", true},
+		{"process settings", "listen: 127.0.0.1:8080", "work: {slots: 1}\nlog: {level: debug}", true},
+		{"a key's secret", "${SEARCH_KEY}", "${TWELVE_KEY}", true},
+		{"a provider's key", "${OPENAI_API_KEY}", "${DB_PASSWORD}", true},
+
+		{"a price", "0.15", "0.16", false},
+		{"a cached price", `input: "0.15"`, `input: "0.15", cached_input: "0.1"`, false},
+		{"an upstream model", "upstream_model: y", "upstream_model: z", false},
+		{"a timeout", "upstream_model: y", "upstream_model: y, timeouts: {idle: 29s}", false},
+		{"a concurrency", "upstream_model: y", "upstream_model: y, limits: {concurrency: 1}", false},
+		{"a region", "upstream_model: y", "upstream_model: y, region: eu", false},
+		{"the order of a model's targets", "[a, b]", "[b, a]", false},
+		{"a fallback", "tenants:", "fallback_model: fast\ntenants:", false},
+		{"a base URL", "kind: openai,", "kind: openai, base_url: http://127.0.0.1:1,", false},
+		{"a weight", "weight: 3", "weight: 4", false},
+		{"lanes", "[realtime, bulk]", "[realtime]", false},
+		{"a key's name", "name: ci", "name: cd", false},
+		{"a key's scopes", "name: ci,", "name: ci, scopes: [inference],", false},
+	} {
+		text := strings.Replace(base, tt.old, tt.new, 1)
+		if text == base {
+			t.Fatalf("%s: the case changes nothing", tt.name)
+		}
+		got := parseGood(t, text, env)
+		if (got.Hash == want.Hash) != tt.same {
+			t.Errorf("%s: hash %s and %s, want same = %v", tt.name, want.Hash, got.Hash, tt.same)
+		}
+		if bytes.Equal(got.Body, want.Body) != tt.same {
+			t.Errorf("%s: the bodies do not agree with the hashes", tt.name)
+		}
+	}
+}
+
+func TestSecretsNeverShow(t *testing.T) {
+	t.Parallel()
+	s := parseGood(t, fixture(t, "full.good.yaml"), testEnv(t))
+	secret := NewSecret(openAIKey)
+	nested := struct {
+		Open   Secret
+		hidden Secret
+		deep   *Snapshot
+	}{secret, secret, s}
+
+	outputs := map[string]string{}
+	for name, v := range map[string]any{
+		"secret": secret, "pointer": &secret, "nested": nested, "snapshot": s, "snapshot value": *s,
+		"file": s.file, "process": s.Process, "providers": s.Providers,
+		"list": []Secret{secret}, "table": map[string]Secret{"k": secret},
+	} {
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
+			outputs[name+" "+verb] = fmt.Sprintf(verb, v)
+		}
+		if text, err := json.Marshal(v); err == nil {
+			outputs[name+" json"] = string(text)
+		}
+		if text, err := yaml.Marshal(v); err == nil {
+			outputs[name+" yaml"] = string(text)
+		}
+		var log bytes.Buffer
+		slog.New(slog.NewTextHandler(&log, nil)).Info("x", "v", v)
+		slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "v", v)
+		outputs[name+" slog"] = log.String()
+	}
+	shown, err := s.YAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	outputs["YAML"], outputs["Body"] = string(shown), string(s.Body)
+
+	for name, out := range outputs {
+		for _, text := range []string{openAIKey, "sk-resold-secret", "db-secret", searchKey, adminKey, twelveKey} {
+			for _, form := range []string{text, fmt.Sprintf("%x", text), fmt.Sprintf("%v", []byte(text))} {
+				if strings.Contains(out, form) {
+					t.Errorf("%s shows %q", name, text)
+				}
+			}
+		}
+	}
+	if got := outputs["secret %v"]; got != redacted {
+		t.Errorf("a secret prints as %q", got)
+	}
+	if got := outputs["table json"]; got != `{"k":"[redacted]"}` {
+		t.Errorf("a secret marshals as %s", got)
+	}
+	if got := fmt.Sprint(Secret{}); got != "" {
+		t.Errorf("no secret prints as %q", got)
+	}
+}
+
+func TestCaller(t *testing.T) {
+	t.Parallel()
+	s := parseGood(t, fixture(t, "full.good.yaml"), testEnv(t))
+	search := penstock.Tenant{ID: "search", Weight: 3, Lanes: []penstock.Lane{"realtime", "bulk"}}
+	for _, tt := range []struct {
+		secret string
+		want   penstock.Caller
+		ok     bool
+	}{
+		{searchKey, penstock.Caller{Tenant: search, Key: "app", Scopes: []penstock.Scope{"inference", "jobs:read"}}, true},
+		{adminKey, penstock.Caller{Tenant: search, Key: "admin", Scopes: penstock.Scopes}, true},
+		{twelveKey, penstock.Caller{Tenant: penstock.Tenant{ID: "12", Weight: 1, Lanes: penstock.Lanes}, Key: "app", Scopes: penstock.Scopes}, true},
+		{"", penstock.Caller{}, false},
+		{searchKey + "x", penstock.Caller{}, false},
+		{strings.ToUpper(searchKey), penstock.Caller{}, false},
+		{NewSecret(searchKey).digest().secret().Reveal(), penstock.Caller{}, false}, // the digest is no key
+		{strings.Repeat("x", MaxKeySecretLength+1), penstock.Caller{}, false},
+	} {
+		got, ok := s.Caller(tt.secret)
+		if diff := cmp.Diff(tt.want, got); ok != tt.ok || diff != "" {
+			t.Errorf("Caller(%.30q) = %v (-want +got)\n%s", tt.secret, ok, diff)
+		}
+	}
+}
+
+func TestLongestKeyIsRecognised(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{MinKeySecretLength, MaxKeySecretLength} {
+		secret := strings.Repeat("k", n)
+		s, err := NewSnapshot(File{Tenants: map[string]TenantConfig{
+			"t": {Keys: []KeyConfig{{Name: "k", Secret: NewSecret(secret)}}},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := s.Caller(secret); !ok {
+			t.Errorf("a key of %d characters is valid but not recognised", n)
+		}
+	}
+}
+
+func TestModelFallsBack(t *testing.T) {
+	t.Parallel()
+	with := parseGood(t, fixture(t, "full.good.yaml"), testEnv(t))
+	without := parseGood(t, fixture(t, "small.good.yaml"), testEnv(t))
+	for _, tt := range []struct {
+		s          *Snapshot
+		name, want string
+		ok         bool
+	}{
+		{with, "fast", "fast", true},
+		{with, "gpt-5", "local", true},
+		{with, "", "local", true},
+		{without, "fast", "fast", true},
+		{without, "gpt-5", "", false},
+		{without, "", "", false},
+	} {
+		if got, ok := tt.s.Model(tt.name); got.Name != tt.want || ok != tt.ok {
+			t.Errorf("Model(%q) = %q, %v; want %q, %v", tt.name, got.Name, ok, tt.want, tt.ok)
+		}
+	}
+}
+
+func TestRefusalOfMaxItemsNamesTheBound(t *testing.T) {
+	t.Parallel()
+	_, err := Parse("x.yaml", []byte("limits: {max_items: 1}"), noEnv)
+	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("at most %d items", MaxItemsPerJob)) {
+		t.Errorf("the refusal does not name MaxItemsPerJob: %v", err)
+	}
+}
+
+// BenchmarkCaller is on the path of every request.
+func BenchmarkCaller(b *testing.B) {
+	file := File{Tenants: map[string]TenantConfig{}}
+	for i := range 1000 {
+		file.Tenants[fmt.Sprintf("tenant-%d", i)] = TenantConfig{
+			Keys: []KeyConfig{{Name: "app", Secret: NewSecret(fmt.Sprintf("psk_%044d", i))}},
+		}
+	}
+	s, err := NewSnapshot(file)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for name, secret := range map[string]string{"known": fmt.Sprintf("psk_%044d", 500), "unknown": strings.Repeat("x", 48)} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				s.Caller(secret)
+			}
+		})
+	}
+}
+
+// Not parallel: the allocations of other tests would count.
+func TestCallerDoesNotAllocate(t *testing.T) {
+	s := parseGood(t, fixture(t, "full.good.yaml"), testEnv(t))
+	long := strings.Repeat("x", MaxKeySecretLength)
+	if n := testing.AllocsPerRun(100, func() { s.Caller(searchKey); s.Caller(long) }); n > 0 {
+		t.Errorf("Caller allocates %v times", n)
+	}
+}

@@ -1,0 +1,118 @@
+package telemetry
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"penstock"
+)
+
+// kindOK is the kind of an attempt that met no error.
+const kindOK = "ok"
+
+// maxKinds bounds the kinds of upstream error, whose list this package does not know.
+const maxKinds = 40
+
+// attemptMetrics are close to the metrics that OpenTelemetry defines for generative AI, under our own
+// names, so that all of Penstock is found by one prefix:
+//
+//	gen_ai.client.operation.duration      penstock_attempt_duration_seconds
+//	gen_ai.server.time_to_first_token     penstock_attempt_first_token_seconds
+//	gen_ai.client.token.usage             penstock_tokens_total (a counter, where theirs is a histogram)
+//
+// Their gen_ai.request.model is our target, their error.type our kind.
+type attemptMetrics struct {
+	children *children[attemptKey, attemptChild]
+}
+
+type attemptKey struct{ model, target, kind string }
+
+type attemptChild struct {
+	attempts                   prometheus.Counter
+	firstToken, duration       prometheus.Observer
+	input, cachedInput, output prometheus.Counter
+	cost                       prometheus.Counter
+}
+
+// attemptVectors split counts by model and target, but times by target alone: how long an upstream takes
+// does not depend on the name it was asked for by, and a histogram costs a series for each bucket.
+type attemptVectors struct {
+	attempts, tokens, cost *prometheus.CounterVec
+	firstToken, duration   *prometheus.HistogramVec
+}
+
+func newAttemptMetrics(factory promauto.Factory, m *Metrics) attemptMetrics {
+	v := attemptVectors{
+		attempts: factory.NewCounterVec(prometheus.CounterOpts{
+			Name: "penstock_attempts_total",
+			Help: "Attempts that ended, by kind of error; ok for none.",
+		}, []string{"model", "target", "kind"}),
+		tokens: factory.NewCounterVec(prometheus.CounterOpts{
+			Name: "penstock_tokens_total",
+			Help: "Tokens that upstreams reported. Classes do not overlap: input is what was not cached.",
+		}, []string{"model", "target", "class"}),
+		cost: factory.NewCounterVec(prometheus.CounterOpts{
+			Name: "penstock_cost_usd_total",
+			Help: "Cost of attempts in dollars, for trends; the ledger is exact.",
+		}, []string{"model", "target"}),
+		firstToken: factory.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "penstock_attempt_first_token_seconds",
+			Help:    "Time from an attempt's start to its first token.",
+			Buckets: prometheus.ExponentialBuckets(0.005, 2, 15),
+		}, []string{"target"}),
+		duration: factory.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "penstock_attempt_duration_seconds",
+			Help:    "Time from an attempt's start to its end, failed ones included.",
+			Buckets: prometheus.ExponentialBuckets(0.01, 2, 16),
+		}, []string{"target"}),
+	}
+	kinds := NewLabels(maxKinds)
+	kinds.Admit(kindOK)
+	bound := func(k attemptKey) attemptKey {
+		return attemptKey{m.models.Value(k.model), m.targets.Value(k.target), kinds.Value(k.kind)}
+	}
+	return attemptMetrics{newChildren(bound, v.child)}
+}
+
+func (v attemptVectors) child(k attemptKey) attemptChild {
+	return attemptChild{
+		attempts:    v.attempts.WithLabelValues(k.model, k.target, k.kind),
+		firstToken:  v.firstToken.WithLabelValues(k.target),
+		duration:    v.duration.WithLabelValues(k.target),
+		input:       v.tokens.WithLabelValues(k.model, k.target, "input"),
+		cachedInput: v.tokens.WithLabelValues(k.model, k.target, "cached_input"),
+		output:      v.tokens.WithLabelValues(k.model, k.target, "output"),
+		cost:        v.cost.WithLabelValues(k.model, k.target),
+	}
+}
+
+// AttemptObservation is an attempt that ended.
+type AttemptObservation struct {
+	Model      string
+	Target     string
+	Kind       string        // kind of error, "" when it succeeded
+	FirstToken time.Duration // from start to first token; 0 if none came
+	Total      time.Duration
+	Usage      penstock.Usage
+	Cost       penstock.NanoUSD
+}
+
+// AttemptFinished counts an attempt.
+func (m *Metrics) AttemptFinished(o AttemptObservation) {
+	child := m.attempt.children.of(attemptKey{o.Model, o.Target, or(o.Kind, kindOK)})
+	child.attempts.Inc()
+	if o.FirstToken > 0 {
+		observe(child.firstToken, o.FirstToken)
+	}
+	observe(child.duration, o.Total)
+
+	cached := min(o.Usage.CachedInputTokens, o.Usage.InputTokens)
+	count(child.input, o.Usage.InputTokens-max(cached, 0))
+	count(child.cachedInput, cached)
+	count(child.output, o.Usage.OutputTokens)
+	if o.Cost > 0 {
+		child.cost.Add(float64(o.Cost) / 1e9)
+	}
+}
