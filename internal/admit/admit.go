@@ -1,0 +1,257 @@
+// Package admit decides whether work may enter: who asks, what they may do, which model answers for
+// the name they gave, and what the work can cost at most. What it resolves is stored with the work
+// and never changes silently.
+//
+// Jobs are admitted by one transaction of the store; synchronous requests from memory, without any.
+// Nothing here runs an inference.
+//
+// A Service is safe for concurrent use.
+package admit
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"penstock"
+	"penstock/internal/config"
+	"penstock/internal/queue"
+	"penstock/internal/route"
+	"penstock/internal/store"
+	"penstock/internal/telemetry"
+)
+
+// Bounds and defaults of a job.
+const (
+	DefaultDeadline    = 24 * time.Hour
+	MaxDeadline        = 30 * 24 * time.Hour
+	DefaultAttempts    = 4
+	MaxAttempts        = 20
+	DefaultItemTimeout = 5 * time.Minute
+	MinItemTimeout     = time.Second
+	MaxItemTimeout     = time.Hour
+	MaxTags            = 16
+	MaxTagKeyBytes     = 64
+	MaxTagValueBytes   = 256
+	MaxCustomIDBytes   = 128
+	MaxKeyBytes        = 255
+	MaxModelBytes      = 256
+)
+
+// Jobs is what admission writes.
+type Jobs interface {
+	SubmitJob(ctx context.Context, tenant penstock.TenantID, s store.Submission) (store.Receipt, error)
+}
+
+// Deps are what a Service works with.
+type Deps struct {
+	Config  *config.Live
+	Jobs    Jobs
+	Bell    *queue.Bell
+	Metrics *telemetry.Metrics
+	Clock   func() time.Time
+}
+
+// Service admits work.
+type Service struct {
+	Deps
+	ids penstock.IDs
+}
+
+// New returns a service.
+func New(d Deps) *Service { return &Service{Deps: d} }
+
+// Authenticate finds out who presents a key. Codes: invalid_key.
+func (s *Service) Authenticate(secret string) (penstock.Caller, error) {
+	if secret == "" {
+		return penstock.Caller{}, penstock.Errorf(penstock.CodeInvalidKey,
+			"No API key was given; send it as \"Authorization: Bearer psk_…\" or \"x-api-key: psk_…\".")
+	}
+	caller, ok := s.Config.Current().Caller(secret)
+	if !ok {
+		return penstock.Caller{}, penstock.Errorf(penstock.CodeInvalidKey, "This API key is not known.")
+	}
+	return caller, nil
+}
+
+// Require checks that a caller may do something. Codes: scope_missing.
+func Require(c penstock.Caller, scope penstock.Scope) error {
+	if slices.Contains(c.Scopes, scope) {
+		return nil
+	}
+	return penstock.Errorf(penstock.CodeScopeMissing, "The key %q lacks the scope %s; it has %s.", c.Key, scope, join(c.Scopes))
+}
+
+// JobOrder is a job that a caller asks for, decoded but not yet judged. Zero fields take defaults.
+type JobOrder struct {
+	Endpoint    penstock.Endpoint
+	Model       string
+	Lane        penstock.Lane
+	Inferences  []Inference
+	Deadline    time.Time
+	MaxAttempts int
+	ItemTimeout time.Duration
+	Tags        map[string]string
+	TraceParent string
+
+	IdempotencyKey string
+	BodyHash       []byte // of the canonical body, with IdempotencyKey
+}
+
+// Inference is one body with what its dialect says about it.
+type Inference struct {
+	CustomID        string
+	Body            []byte
+	MaxOutputTokens int64 // the caller's own bound, 0 when it set none
+}
+
+// Job admits a job: it is accepted when this returns without an error. Codes: invalid_request,
+// model_not_found, scope_missing, and those of store.Jobs.SubmitJob.
+func (s *Service) Job(ctx context.Context, caller penstock.Caller, o JobOrder) (store.Receipt, error) {
+	receipt, err := s.submit(ctx, caller, o)
+	if err != nil {
+		s.Metrics.JobRejected(penstock.ErrorCode(err))
+		return receipt, err
+	}
+	if !receipt.Replayed {
+		j := receipt.Job
+		s.Metrics.JobAccepted(string(j.Tenant), j.Model, j.Lane, j.Counts.Total)
+		s.Bell.Ring()
+	}
+	return receipt, nil
+}
+
+func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder) (store.Receipt, error) {
+	if err := Require(caller, penstock.ScopeJobsWrite); err != nil {
+		return store.Receipt{}, err
+	}
+	if err := s.complete(&o, caller.Tenant); err != nil {
+		return store.Receipt{}, err
+	}
+	snapshot := s.Config.Current()
+	resolved, targets, err := resolve(snapshot, o.Model)
+	if err != nil {
+		return store.Receipt{}, err
+	}
+	now := s.Clock()
+	sub := store.Submission{
+		Job: penstock.Job{
+			ID: s.ids.New(now), Key: caller.Key, Endpoint: o.Endpoint, Model: o.Model, Lane: o.Lane, Tags: o.Tags,
+			MaxAttempts: o.MaxAttempts, ItemTimeout: o.ItemTimeout, Resolved: resolved, TraceParent: o.TraceParent,
+		},
+		DeadlineIn: o.Deadline.Sub(now),
+		Items:      make([]store.NewItem, len(o.Inferences)),
+	}
+	for i, inf := range o.Inferences {
+		bound := Bound(targets, inf)
+		sub.Items[i] = store.NewItem{CustomID: inf.CustomID, Body: inf.Body, EstimateTokens: bound.Tokens, Reserved: bound.Cost}
+	}
+	if o.IdempotencyKey != "" {
+		sub.Idempotency = &store.IdempotencyKey{
+			Key: o.IdempotencyKey, BodyHash: o.BodyHash, TTL: snapshot.Process.Retention.Idempotency,
+		}
+	}
+	return s.Jobs.SubmitJob(ctx, caller.Tenant.ID, sub)
+}
+
+// RequestOrder is a synchronous call that a caller asks for.
+type RequestOrder struct {
+	Model     string
+	Inference Inference
+}
+
+// Admitted is a synchronous call that may run.
+type Admitted struct {
+	Targets []string
+	Bound   penstock.NanoUSD // the most that one attempt can cost
+}
+
+// Request admits a synchronous call, from memory. Codes: scope_missing, model_not_found,
+// invalid_request.
+func (s *Service) Request(caller penstock.Caller, o RequestOrder) (Admitted, error) {
+	if err := Require(caller, penstock.ScopeInference); err != nil {
+		return Admitted{}, err
+	}
+	if err := allowLane(caller.Tenant, penstock.LaneRealtime); err != nil {
+		return Admitted{}, err
+	}
+	if err := checkModel(o.Model); err != nil {
+		return Admitted{}, err
+	}
+	resolved, targets, err := resolve(s.Config.Current(), o.Model)
+	if err != nil {
+		return Admitted{}, err
+	}
+	return Admitted{Targets: resolved.Targets, Bound: Bound(targets, o.Inference).Cost}, nil
+}
+
+// resolve finds the model that answers for a name and notes what it means today.
+func resolve(snapshot *config.Snapshot, name string) (penstock.Resolved, []penstock.Target, error) {
+	model, ok := snapshot.Model(name)
+	if !ok {
+		e := penstock.Errorf(penstock.CodeModelNotFound, "There is no model %q; %s.", clip(name), known(snapshot))
+		e.Param = "model"
+		return penstock.Resolved{}, nil, e
+	}
+	targets, err := route.Candidates(model.Targets, snapshot.Targets)
+	return penstock.Resolved{
+		Config: snapshot.Hash, Model: model.Name, Policy: string(model.Policy), Targets: model.Targets,
+	}, targets, err
+}
+
+// known helps a caller who mistyped a model's name.
+func known(snapshot *config.Snapshot) string {
+	names := make([]string, 0, len(snapshot.Models))
+	for name := range snapshot.Models {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	const most = 10
+	if len(names) > most {
+		return fmt.Sprintf("GET /v1/models lists all %d, such as %s", len(names), strings.Join(names[:most], ", "))
+	}
+	return "those are configured: " + strings.Join(names, ", ")
+}
+
+// Most is the most that an inference can use.
+type Most struct {
+	Tokens int64
+	Cost   penstock.NanoUSD
+}
+
+// Bound is the most that one attempt at an inference can use on any of the targets. Every token of
+// input is at least one byte of body; the output is bounded by the caller or by the target.
+func Bound(targets []penstock.Target, inf Inference) Most {
+	var most Most
+	for _, t := range targets {
+		u := penstock.Usage{InputTokens: int64(len(inf.Body)), OutputTokens: inf.MaxOutputTokens}
+		if u.OutputTokens == 0 {
+			u.OutputTokens = t.MaxOutputTokens
+		}
+		most.Tokens = max(most.Tokens, u.InputTokens+u.OutputTokens)
+		most.Cost = max(most.Cost, t.Price.Cost(u))
+	}
+	return most
+}
+
+func join[T ~string](list []T) string {
+	if len(list) == 0 {
+		return "none"
+	}
+	words := make([]string, len(list))
+	for i, w := range list {
+		words[i] = string(w)
+	}
+	return strings.Join(words, ", ")
+}
+
+// clip shortens what a caller sent before it is quoted back.
+func clip(s string) string {
+	const most = 64
+	if len(s) > most {
+		return s[:most] + "…"
+	}
+	return s
+}

@@ -1,0 +1,118 @@
+package admit
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"penstock"
+)
+
+// complete fills in defaults and checks every bound of an order.
+func (s *Service) complete(o *JobOrder, tenant penstock.Tenant) error {
+	now := s.Clock()
+	setDefault(&o.Endpoint, penstock.EndpointChat)
+	setDefault(&o.Lane, penstock.LaneStandard)
+	setDefault(&o.MaxAttempts, DefaultAttempts)
+	setDefault(&o.ItemTimeout, DefaultItemTimeout)
+	setDefault(&o.Deadline, now.Add(DefaultDeadline))
+	if !o.Endpoint.Valid() {
+		return penstock.InvalidParam("endpoint", "endpoint %q is not served; use one of %s.", clip(string(o.Endpoint)), join(penstock.Endpoints))
+	}
+	if err := checkModel(o.Model); err != nil {
+		return err
+	}
+	if err := allowLane(tenant, o.Lane); err != nil {
+		return err
+	}
+	if in := o.Deadline.Sub(now); in <= 0 || in > MaxDeadline {
+		return penstock.InvalidParam("deadline", "deadline must lie within the next %d days.", MaxDeadline/(24*time.Hour))
+	}
+	if o.MaxAttempts < 1 || o.MaxAttempts > MaxAttempts {
+		return penstock.InvalidParam("max_attempts", "max_attempts must be from 1 to %d.", MaxAttempts)
+	}
+	if o.ItemTimeout < MinItemTimeout || o.ItemTimeout > MaxItemTimeout {
+		return penstock.InvalidParam("item_timeout", "item_timeout must be from %v to %v.", MinItemTimeout, MaxItemTimeout)
+	}
+	if err := checkKey(o.IdempotencyKey); err != nil {
+		return err
+	}
+	if err := checkTags(o.Tags); err != nil {
+		return err
+	}
+	return checkCustomIDs(o.Inferences)
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+func allowLane(t penstock.Tenant, lane penstock.Lane) error {
+	if !lane.Valid() {
+		return penstock.InvalidParam("lane", "lane %q does not exist; the lanes are %s.", clip(string(lane)), join(penstock.Lanes))
+	}
+	if !slices.Contains(t.Lanes, lane) {
+		return penstock.InvalidParam("lane", "Tenant %s may not use lane %s; it may use %s.", t.ID, lane, join(t.Lanes))
+	}
+	return nil
+}
+
+func checkModel(name string) error {
+	switch {
+	case name == "":
+		return penstock.InvalidParam("model", "model is missing; GET /v1/models lists what can be asked for.")
+	case len(name) > MaxModelBytes || !printable(name):
+		return penstock.InvalidParam("model", "model must be printable text of at most %d bytes.", MaxModelBytes)
+	}
+	return nil
+}
+
+func checkKey(key string) error {
+	if len(key) > MaxKeyBytes || !printable(key) {
+		return penstock.InvalidParam("Idempotency-Key", "Idempotency-Key must be printable text of at most %d bytes.", MaxKeyBytes)
+	}
+	return nil
+}
+
+// printable keeps control characters out of what is shown in tables and logs.
+func printable(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
+}
+
+func checkTags(tags map[string]string) error {
+	if len(tags) > MaxTags {
+		return penstock.InvalidParam("tags", "tags holds %d entries; at most %d are kept.", len(tags), MaxTags)
+	}
+	for key, value := range tags {
+		if key == "" || len(key) > MaxTagKeyBytes || len(value) > MaxTagValueBytes {
+			return penstock.InvalidParam("tags", "tags.%s: a key must have 1 to %d bytes and a value at most %d.",
+				clip(key), MaxTagKeyBytes, MaxTagValueBytes)
+		}
+	}
+	return nil
+}
+
+func checkCustomIDs(infs []Inference) error {
+	first := make(map[string]int, len(infs))
+	for i, inf := range infs {
+		if inf.CustomID == "" {
+			continue
+		}
+		param := fmt.Sprintf("inputs[%d].custom_id", i)
+		if len(inf.CustomID) > MaxCustomIDBytes || !printable(inf.CustomID) {
+			return penstock.InvalidParam(param, "%s must be printable text of at most %d bytes.", param, MaxCustomIDBytes)
+		}
+		if before, ok := first[inf.CustomID]; ok {
+			return penstock.InvalidParam(param, "%s %q is also that of inputs[%d]; it must be unique in a job.",
+				param, clip(inf.CustomID), before)
+		}
+		first[inf.CustomID] = i
+	}
+	return nil
+}

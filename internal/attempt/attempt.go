@@ -1,0 +1,292 @@
+// Package attempt runs one inference from top to bottom: choose a target, call its provider, pass
+// the answer on, meter it. Jobs and synchronous calls use the very same code; only their [Sink]
+// differs.
+//
+// It owns fallback: while the caller has seen nothing, another target may be tried. It does not own
+// retries over time (package queue) nor the record of what happened (package store): it returns an
+// [Outcome] that says everything, and writes nothing itself.
+//
+// A Runner is safe for concurrent use and starts no goroutines. A panic below it ends the attempt
+// and not the process.
+package attempt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"penstock"
+	"penstock/internal/config"
+	"penstock/internal/provider"
+	"penstock/internal/route"
+	"penstock/internal/telemetry"
+)
+
+// Sink receives an answer while it arrives.
+type Sink interface {
+	// Begin is called once, before the first chunk. From then on the answer cannot be replaced by
+	// another target's.
+	Begin(target string, meta provider.Meta) error
+	// Chunk receives a part of the answer. The bytes are valid until it returns.
+	Chunk(provider.Chunk) error
+}
+
+// Providers finds the adapter of a configured provider.
+type Providers interface {
+	Provider(name string) (provider.Provider, bool)
+}
+
+// Deps are what a Runner works with.
+type Deps struct {
+	Config    *config.Live
+	Providers Providers
+	Router    *route.Router
+	Metrics   *telemetry.Metrics
+	Tracer    *telemetry.Tracer
+	Clock     func() time.Time
+}
+
+// Runner runs inferences.
+type Runner struct {
+	Deps
+	ids penstock.IDs
+}
+
+// New returns a runner.
+func New(d Deps) *Runner { return &Runner{Deps: d} }
+
+// Task is one inference to run.
+type Task struct {
+	Subject  penstock.ID // the item or request
+	Fence    int64       // the claim of an item
+	Model    string      // public name, for metrics and traces
+	Targets  []string    // what the model resolved to, in order
+	Endpoint penstock.Endpoint
+	Body     []byte
+	Stream   bool
+	// Bound is the most that one attempt can cost. It is forfeit when the upstream does not tell
+	// what it charged.
+	Bound penstock.NanoUSD
+	// Wait is how long to wait for a target with room.
+	Wait time.Duration
+}
+
+// Outcome is everything that came of a task.
+type Outcome struct {
+	Attempts []penstock.Attempt
+	// Err is nil after a complete answer. It is a *provider.Error when an upstream was called, and
+	// a *penstock.Error when none could be.
+	Err error
+	// Begun says that the sink has seen the answer begin.
+	Begun        bool
+	Target       string // of the last attempt
+	StatusCode   int
+	Usage        penstock.Usage   // known usage of all attempts
+	Cost         penstock.NanoUSD // what the known usage costs
+	Forfeit      penstock.NanoUSD // upper bound of what was spent without the upstream telling
+	PriceVersion string
+}
+
+// Run tries targets until one answers, none is left, or the error would be the same anywhere.
+func (r *Runner) Run(ctx context.Context, task Task, sink Sink) Outcome {
+	var out Outcome
+	snapshot := r.Config.Current()
+	candidates, err := route.Candidates(task.Targets, snapshot.Targets)
+	if err != nil {
+		out.Err = err
+		return out
+	}
+	var tried []string
+	for {
+		choice, err := r.Router.Choose(ctx, route.Query{Candidates: candidates, Tried: tried, Wait: task.Wait})
+		if err != nil {
+			// The error of the last target tells more than that there is no other.
+			if out.Err == nil || penstock.ErrorCode(err) != penstock.CodeNoTargetAvailable {
+				out.Err = err
+			}
+			return out
+		}
+		t := try{task: task, target: choice.Target, sink: sink}
+		t.record = penstock.Attempt{
+			ID: r.ids.New(r.Clock()), Subject: task.Subject, Number: len(out.Attempts) + 1, Fence: task.Fence,
+			Target: choice.Target.Name, Reason: choice.Reason, Config: snapshot.Hash,
+		}
+		failure := r.run(ctx, &t)
+		choice.Release()
+		out.add(t, failure)
+		if failure == nil || t.begun || !failure.Kind.Policy().Fallback || ctx.Err() != nil {
+			return out
+		}
+		tried = append(tried, choice.Target.Name)
+	}
+}
+
+// add books a try into the outcome.
+func (o *Outcome) add(t try, failure *provider.Error) {
+	o.Err = nil
+	if failure != nil {
+		o.Err = failure
+	}
+	o.Attempts = append(o.Attempts, t.record)
+	o.Begun = o.Begun || t.begun
+	o.Target, o.StatusCode = t.record.Target, t.record.StatusCode
+	o.Usage = o.Usage.Plus(t.record.Usage)
+	o.Cost += t.record.Cost
+	o.Forfeit += t.forfeit
+	o.PriceVersion = t.target.PriceVersion
+}
+
+// try is one attempt while it runs.
+type try struct {
+	task    Task
+	target  penstock.Target
+	sink    Sink
+	record  penstock.Attempt
+	begun   bool
+	forfeit penstock.NanoUSD
+}
+
+// run makes one try and completes its record.
+func (r *Runner) run(ctx context.Context, t *try) (failure *provider.Error) {
+	ctx = telemetry.WithIDs(ctx, telemetry.IDs{Attempt: t.record.ID})
+	genAI := telemetry.GenAI{
+		Operation: telemetry.OperationChat, Provider: t.target.Provider, RequestModel: t.upstreamModel(),
+	}
+	ctx, span := r.Tracer.StartClient(ctx, genAI.SpanName(), telemetry.String("penstock.target", t.target.Name))
+	t.record.StartedAt = r.Clock()
+	meta, failure := r.exchange(ctx, t)
+	t.record.FinishedAt = r.Clock()
+	t.meter(meta, failure)
+	if failure != nil {
+		t.record.ErrorKind, t.record.ErrorMessage = string(failure.Kind), failure.Message
+		t.record.StatusCode = failure.StatusCode
+		r.rest(t.target.Name, failure)
+		genAI.ErrorType = string(failure.Kind)
+	}
+	genAI.Usage = meta.Usage
+	span.SetGenAI(genAI)
+	span.End(nil)
+	r.observe(t)
+	return failure
+}
+
+// exchange calls the upstream and passes its answer on. A panic on the way is an error like any other.
+func (r *Runner) exchange(ctx context.Context, t *try) (meta provider.Meta, failure *provider.Error) {
+	defer func() {
+		if p := recover(); p != nil {
+			failure = &provider.Error{Kind: provider.KindInternal, Message: "The attempt broke on our side.",
+				Err: fmt.Errorf("panic: %v\n%s", p, debug.Stack())}
+		}
+	}()
+	upstream, ok := r.Providers.Provider(t.target.Provider)
+	if !ok {
+		return meta, &provider.Error{Kind: provider.KindConnect, Message: "Its provider is not configured any more."}
+	}
+	if t.target.TotalTimeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, t.target.TotalTimeout)
+		defer cancel()
+	}
+	answer, err := upstream.Call(ctx, t.call(ctx))
+	if err != nil {
+		return meta, provider.AsError(err)
+	}
+	defer answer.Close()
+	t.record.FirstTokenAt = r.Clock()
+	err = t.pass(answer)
+	meta = answer.Meta()
+	t.record.StatusCode = meta.StatusCode
+	if err != nil {
+		return meta, provider.AsError(err)
+	}
+	return meta, nil
+}
+
+func (t *try) call(ctx context.Context) provider.Call {
+	header := http.Header{}
+	telemetry.Inject(ctx, header)
+	return provider.Call{
+		Endpoint: t.task.Endpoint, Body: t.task.Body, UpstreamModel: t.upstreamModel(), Stream: t.task.Stream,
+		Timeouts: provider.Timeouts{
+			Connect: t.target.ConnectTimeout, FirstToken: t.target.FirstTokenTimeout, Idle: t.target.IdleTimeout,
+		},
+		Header: header,
+	}
+}
+
+// upstreamModel is the name that the upstream is asked for.
+func (t *try) upstreamModel() string {
+	if t.target.UpstreamModel == penstock.UpstreamModelAsAsked {
+		return t.task.Model
+	}
+	return t.target.UpstreamModel
+}
+
+// pass hands the answer to the sink, chunk by chunk.
+func (t *try) pass(answer provider.Answer) error {
+	for first := true; ; first = false {
+		chunk, err := answer.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if first {
+			t.begun = true
+			if err := t.sink.Begin(t.target.Name, answer.Meta()); err != nil {
+				return refused(err)
+			}
+		}
+		if err := t.sink.Chunk(chunk); err != nil {
+			return refused(err)
+		}
+	}
+}
+
+// refused explains why the sink took no more: it says so itself, or its reader is gone.
+func refused(err error) error {
+	if _, ok := errors.AsType[*provider.Error](err); ok {
+		return err
+	}
+	return &provider.Error{Kind: provider.KindCancelled, Message: "The caller left before the answer was complete.", Err: err}
+}
+
+// meter prices what the upstream told, and what it may have charged without telling.
+func (t *try) meter(meta provider.Meta, failure *provider.Error) {
+	t.record.Usage, t.record.UsageKnown = meta.Usage, meta.UsageKnown
+	t.record.Cost = t.target.Price.Cost(meta.Usage)
+	if !meta.UsageKnown && (failure == nil || failure.Kind.Policy().Billable) {
+		t.forfeit = max(0, t.task.Bound-t.record.Cost)
+	}
+}
+
+// DefaultRest is how long a target is left alone that limits us without saying for how long.
+const DefaultRest = time.Second
+
+// rest leaves a target alone that said it has no room.
+func (r *Runner) rest(target string, failure *provider.Error) {
+	switch failure.Kind {
+	case provider.KindRateLimited:
+		r.Router.Rest(target, max(failure.RetryAfter, DefaultRest))
+	case provider.KindOverloaded:
+		if failure.RetryAfter > 0 {
+			r.Router.Rest(target, failure.RetryAfter)
+		}
+	}
+}
+
+func (r *Runner) observe(t *try) {
+	o := telemetry.AttemptObservation{
+		Model: t.task.Model, Target: t.target.Name, Kind: t.record.ErrorKind,
+		Total: t.record.FinishedAt.Sub(t.record.StartedAt), Usage: t.record.Usage, Cost: t.record.Cost,
+	}
+	if !t.record.FirstTokenAt.IsZero() {
+		o.FirstToken = t.record.FirstTokenAt.Sub(t.record.StartedAt)
+	}
+	r.Metrics.AttemptFinished(o)
+}

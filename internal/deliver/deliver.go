@@ -1,0 +1,156 @@
+// Package deliver brings outcomes to callers: those who wait for a job, and those who follow its
+// events. Both read the same rows that a poll reads, so all of them agree.
+//
+// It owns waiting. An announcement in this process wakes a reader at once; beneath it lies slow
+// polling, so that a job that another process finishes is noticed too. Announcing never blocks and
+// never depends on readers: a slow one only misses that it could have looked sooner.
+package deliver
+
+import (
+	"context"
+	"iter"
+	"sync"
+	"time"
+
+	"penstock"
+	"penstock/internal/store"
+)
+
+const (
+	// PollInterval is how often a reader looks without having been told to.
+	PollInterval = time.Second
+	// pageEvents is how many events are read at a time.
+	pageEvents = 200
+)
+
+// Hub tells readers in this process that a job changed. The zero value is ready to use.
+type Hub struct {
+	mu      sync.Mutex
+	readers map[penstock.ID]map[chan struct{}]struct{}
+}
+
+// Announce wakes the readers of the given jobs.
+func (h *Hub) Announce(jobs ...penstock.ID) {
+	if len(jobs) == 0 {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, job := range jobs {
+		for c := range h.readers[job] {
+			select {
+			case c <- struct{}{}:
+			default: // it has been told already
+			}
+		}
+	}
+}
+
+// subscribe returns a channel that is received from when the job changed, and how to stop.
+func (h *Hub) subscribe(job penstock.ID) (<-chan struct{}, func()) {
+	c := make(chan struct{}, 1)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.readers == nil {
+		h.readers = make(map[penstock.ID]map[chan struct{}]struct{})
+	}
+	if h.readers[job] == nil {
+		h.readers[job] = make(map[chan struct{}]struct{})
+	}
+	h.readers[job][c] = struct{}{}
+	return c, func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		delete(h.readers[job], c)
+		if len(h.readers[job]) == 0 {
+			delete(h.readers, job)
+		}
+	}
+}
+
+// Jobs is what readers read.
+type Jobs interface {
+	Job(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (penstock.Job, error)
+	Events(ctx context.Context, tenant penstock.TenantID, p store.EventPage) ([]penstock.Event, error)
+}
+
+// Reader reads on behalf of callers.
+type Reader struct {
+	jobs Jobs
+	hub  *Hub
+}
+
+// NewReader returns a reader over a store that is told of changes by a hub.
+func NewReader(jobs Jobs, hub *Hub) *Reader { return &Reader{jobs: jobs, hub: hub} }
+
+// Wait returns the job as soon as it is finished, or as it is when d is over or ctx ends. Codes:
+// those of store.Jobs.Job.
+func (r *Reader) Wait(ctx context.Context, tenant penstock.TenantID, id penstock.ID, d time.Duration) (penstock.Job, error) {
+	changed, stop := r.hub.subscribe(id)
+	defer stop()
+	timeout := time.NewTimer(d)
+	defer timeout.Stop()
+	poll := time.NewTicker(PollInterval)
+	defer poll.Stop()
+	for {
+		job, err := r.jobs.Job(ctx, tenant, id)
+		if err != nil || !job.FinishedAt.IsZero() {
+			return job, err
+		}
+		select {
+		case <-changed:
+		case <-poll.C:
+		case <-timeout.C:
+			return job, nil
+		case <-ctx.Done():
+			return job, nil
+		}
+	}
+}
+
+// Follow yields a job's events above after, as they happen, until the job's last one, an error, or
+// the end of ctx. Codes: those of store.Jobs.Events.
+func (r *Reader) Follow(ctx context.Context, tenant penstock.TenantID, p store.EventPage) iter.Seq2[penstock.Event, error] {
+	return func(yield func(penstock.Event, error) bool) {
+		changed, stop := r.hub.subscribe(p.Job)
+		defer stop()
+		poll := time.NewTicker(PollInterval)
+		defer poll.Stop()
+		p.Limit = pageEvents
+		for {
+			events, err := r.jobs.Events(ctx, tenant, p)
+			if err != nil {
+				yield(penstock.Event{}, err)
+				return
+			}
+			for _, e := range events {
+				if !yield(e, nil) || e.Type == penstock.EventJobFinished {
+					return
+				}
+				p.After = e.Seq
+			}
+			if len(events) == p.Limit {
+				continue
+			}
+			if over, err := r.over(ctx, tenant, p); over || err != nil {
+				if err != nil {
+					yield(penstock.Event{}, err)
+				}
+				return
+			}
+			select {
+			case <-changed:
+			case <-poll.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
+
+// over reports whether a reader has seen all that there will ever be. It matters to those who come
+// back after the last event.
+func (r *Reader) over(ctx context.Context, tenant penstock.TenantID, p store.EventPage) (bool, error) {
+	job, err := r.jobs.Job(ctx, tenant, p.Job)
+	return err == nil && !job.FinishedAt.IsZero() && p.After >= job.Seq, err
+}

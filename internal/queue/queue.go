@@ -1,0 +1,91 @@
+// Package queue keeps accepted work moving: it decides when an item is tried again, takes items from
+// dead workers, expires and cancels what must not run any more, and rings when there is work.
+//
+// It owns the policy of retries and the housekeeping steps. The order of claims is a query of the
+// store, and running items is package work. Policies are pure functions; housekeeping is a bounded
+// step in a loop, and any number of processes may run it at once.
+package queue
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"penstock"
+	"penstock/internal/store"
+	"penstock/internal/telemetry"
+)
+
+// StepItems bounds a step of housekeeping, so that no step keeps accepts waiting for long.
+const StepItems = 200
+
+// Announcer is told which jobs changed.
+type Announcer interface {
+	Announce(jobs ...penstock.ID)
+}
+
+// KeeperDeps are what a Keeper works with.
+type KeeperDeps struct {
+	Store    store.Queue
+	Bell     *Bell
+	Announce Announcer
+	Metrics  *telemetry.Metrics
+	Log      *slog.Logger
+	Interval time.Duration // between two rounds that found nothing to do
+}
+
+// Keeper does the housekeeping of the queue.
+type Keeper struct{ KeeperDeps }
+
+// NewKeeper returns a housekeeper.
+func NewKeeper(d KeeperDeps) (*Keeper, error) {
+	if d.Interval <= 0 {
+		return nil, errors.New("housekeeping needs a positive interval")
+	}
+	return &Keeper{d}, nil
+}
+
+// Run keeps house until ctx ends. Errors are logged and tried again: the next round finds the same
+// work.
+func (k *Keeper) Run(ctx context.Context) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-timer.C:
+		}
+		more, err := k.runOnce(ctx)
+		if err != nil && ctx.Err() == nil {
+			k.Log.ErrorContext(ctx, "keeping house", "error", err)
+		}
+		if more && err == nil {
+			timer.Reset(0)
+		} else {
+			timer.Reset(k.Interval)
+		}
+	}
+}
+
+// runOnce does one bounded step of each kind and reports whether there is more to do.
+func (k *Keeper) runOnce(ctx context.Context) (more bool, err error) {
+	rescued, rescueErr := k.Store.RescueItems(ctx, StepItems)
+	expired, expireErr := k.Store.ExpireItems(ctx, StepItems)
+	cancelled, cancelErr := k.Store.CancelItems(ctx, StepItems)
+
+	k.Metrics.Rescued(rescued.Items)
+	k.Metrics.Expired(expired.Items)
+	if rescued.Items > 0 {
+		k.Log.WarnContext(ctx, "took items from dead workers", "items", rescued.Items, "queued_again", rescued.Queued)
+	}
+	if rescued.Queued > 0 {
+		k.Bell.Ring()
+	}
+	for _, step := range []store.Step{rescued, expired, cancelled} {
+		k.Announce.Announce(step.Finished...)
+		more = more || step.More
+	}
+	return more, errors.Join(rescueErr, expireErr, cancelErr)
+}

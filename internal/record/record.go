@@ -1,0 +1,141 @@
+// Package record writes synchronous calls down, behind their answers.
+//
+// A call must not wait for the database, and must not go unrecorded either: so a place in the bounded
+// line of records is taken before the call may spend anything, and given back once its record is on
+// stable storage. When the line is full, because the store is slow or away, calls are refused instead
+// of forgotten. What a killed process had not written yet, at most one interval's worth, is lost:
+// synchronous calls are recorded, not durable.
+package record
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"penstock"
+	"penstock/internal/store"
+)
+
+const (
+	// MaxPlaces bounds the calls that run or wait to be written.
+	MaxPlaces = 32768
+	// MaxGroup is how many records one transaction takes.
+	MaxGroup = 500
+	// Interval is how long records gather before they are written.
+	Interval = 100 * time.Millisecond
+	// retryInterval is how long to wait after the store refused a group.
+	retryInterval = time.Second
+)
+
+// Recorder is the line of records. It is safe for concurrent use.
+type Recorder struct {
+	store store.Requests
+	log   *slog.Logger
+
+	mu      sync.Mutex
+	places  int
+	pending []penstock.Request
+	arrived chan struct{}
+}
+
+// New returns an empty line.
+func New(s store.Requests, log *slog.Logger) *Recorder {
+	return &Recorder{store: s, log: log, arrived: make(chan struct{}, 1)}
+}
+
+// Place takes a place in the line. Codes: overloaded.
+func (r *Recorder) Place() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.places >= MaxPlaces {
+		return &penstock.Error{Code: penstock.CodeOverloaded, RetryAfter: retryInterval,
+			Message: "Too many calls wait to be recorded; the database may be slow or away."}
+	}
+	r.places++
+	return nil
+}
+
+// Add hands over the record of a call that took a place. It never blocks.
+func (r *Recorder) Add(req penstock.Request) {
+	r.mu.Lock()
+	r.pending = append(r.pending, req)
+	r.mu.Unlock()
+	select {
+	case r.arrived <- struct{}{}:
+	default:
+	}
+}
+
+// Leave gives back the place of a call that came to nothing worth recording.
+func (r *Recorder) Leave() { r.free(1) }
+
+func (r *Recorder) free(n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.places -= n
+}
+
+// Request finds a call, also one that is not written yet. Codes: not_found.
+func (r *Recorder) Request(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (penstock.Request, error) {
+	r.mu.Lock()
+	for _, req := range r.pending {
+		if req.ID == id && req.Tenant == tenant {
+			r.mu.Unlock()
+			return req, nil
+		}
+	}
+	r.mu.Unlock()
+	return r.store.Request(ctx, tenant, id)
+}
+
+// Run writes records until ctx ends, and then what is left.
+func (r *Recorder) Run(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return r.flush(context.WithoutCancel(ctx))
+		case <-r.arrived:
+		}
+		pause := Interval
+		if err := r.flush(ctx); err != nil {
+			pause = retryInterval
+			r.log.ErrorContext(ctx, "recording requests", "error", err)
+			r.arrived <- struct{}{} // look again, even if nothing new comes
+		}
+		wait := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+		case <-wait.C:
+		}
+		wait.Stop()
+	}
+}
+
+// flush writes what is pending, group by group. Records stay visible to Request until they are
+// written; a group that failed is written again later, which the store allows.
+func (r *Recorder) flush(ctx context.Context) error {
+	for {
+		r.mu.Lock()
+		group := r.pending[:min(MaxGroup, len(r.pending))]
+		r.mu.Unlock()
+		if len(group) == 0 {
+			return nil
+		}
+		if err := r.write(ctx, group); err != nil {
+			return err
+		}
+		r.mu.Lock()
+		// A new slice, so that the memory of what was written is let go.
+		r.pending = append([]penstock.Request(nil), r.pending[len(group):]...)
+		r.places -= len(group)
+		r.mu.Unlock()
+	}
+}
+
+func (r *Recorder) write(ctx context.Context, group []penstock.Request) error {
+	const patience = 10 * time.Second
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return r.store.RecordRequests(ctx, group)
+}

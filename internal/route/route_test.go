@@ -1,0 +1,358 @@
+package route
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"penstock"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// target has room for so many calls, 0 for any number.
+func target(name string, concurrency int) penstock.Target {
+	return penstock.Target{Name: name, Concurrency: concurrency}
+}
+
+func list(ts ...penstock.Target) []penstock.Target { return ts }
+
+// take chooses without waiting, and must find a target.
+func take(t *testing.T, r *Router, q Query) Choice {
+	t.Helper()
+	c, err := r.Choose(t.Context(), q)
+	if err != nil {
+		t.Fatalf("choose: %v", err)
+	}
+	return c
+}
+
+// refuse chooses and must be refused with a code.
+func refuse(t *testing.T, r *Router, q Query, want penstock.Code) *penstock.Error {
+	t.Helper()
+	c, err := r.Choose(t.Context(), q)
+	if err == nil {
+		c.Release()
+		t.Fatalf("chose %s, want %s", c.Target.Name, want)
+	}
+	if got := penstock.ErrorCode(err); got != want {
+		t.Fatalf("refused with %s (%v), want %s", got, err, want)
+	}
+	return penstock.AsError(err)
+}
+
+func TestChooseKeepsTheModelsOrder(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name    string
+		busy    []string
+		resting []string
+		tried   []string
+		want    string
+		reason  string
+	}{
+		{"all free", nil, nil, nil, "a", "first of the model's order"},
+		{"first tried", nil, nil, []string{"a"}, "b", "next in the model's order: a was tried"},
+		{"first full", []string{"a"}, nil, nil, "b", "next in the model's order: a is full"},
+		{"first resting", nil, []string{"a"}, nil, "b", "next in the model's order: a rests"},
+		{"only the last is left", []string{"a"}, []string{"b"}, nil, "c", "next in the model's order: a is full, b rests"},
+		{"tried counts before full", []string{"a"}, nil, []string{"a", "b"}, "c", "next in the model's order: a was tried, b was tried"},
+		{"a tried stranger changes nothing", nil, nil, []string{"z"}, "a", "first of the model's order"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r := New(time.Now)
+			for _, name := range tt.busy {
+				defer take(t, r, Query{Candidates: list(target(name, 1))}).Release()
+			}
+			for _, name := range tt.resting {
+				r.Rest(name, time.Hour)
+			}
+			c := take(t, r, Query{Candidates: list(target("a", 1), target("b", 1), target("c", 1)), Tried: tt.tried})
+			defer c.Release()
+			if c.Target.Name != tt.want || c.Reason != tt.reason {
+				t.Errorf("chose %s (%s), want %s (%s)", c.Target.Name, c.Reason, tt.want, tt.reason)
+			}
+		})
+	}
+}
+
+func TestNothingLeftToTry(t *testing.T) {
+	t.Parallel()
+	r := New(time.Now)
+	refuse(t, r, Query{}, penstock.CodeNoTargetAvailable)
+	refuse(t, r, Query{Candidates: list(target("a", 0)), Tried: []string{"a"}, Wait: time.Hour}, penstock.CodeNoTargetAvailable)
+}
+
+func TestConcurrencyIsNeverExceeded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const limit, calls = 3, 50
+		r := New(time.Now)
+		var mu sync.Mutex
+		var wg sync.WaitGroup
+		running, most, served := 0, 0, 0
+		move := func(by int) {
+			mu.Lock()
+			defer mu.Unlock()
+			running += by
+			most = max(most, running)
+		}
+		for range calls {
+			wg.Go(func() {
+				c, err := r.Choose(t.Context(), Query{Candidates: list(target("a", limit)), Wait: time.Hour})
+				if err != nil {
+					t.Errorf("choose: %v", err)
+					return
+				}
+				move(+1)
+				time.Sleep(time.Second)
+				move(-1)
+				c.Release()
+				mu.Lock()
+				served++
+				mu.Unlock()
+			})
+		}
+		wg.Wait()
+		if most != limit || served != calls {
+			t.Errorf("%d calls ran at a time and %d were served, want %d and %d", most, served, limit, calls)
+		}
+	})
+}
+
+func TestTargetsOfTwoModelsShareTheirRoom(t *testing.T) {
+	t.Parallel()
+	r := New(time.Now)
+	first := take(t, r, Query{Candidates: list(target("shared", 1))})
+	refuse(t, r, Query{Candidates: list(target("shared", 1))}, penstock.CodeOverloaded)
+	first.Release()
+	take(t, r, Query{Candidates: list(target("shared", 1))}).Release()
+}
+
+func TestReleasingTwiceGivesRoomOnce(t *testing.T) {
+	t.Parallel()
+	r := New(time.Now)
+	q := Query{Candidates: list(target("a", 2))}
+	first, second := take(t, r, q), take(t, r, q)
+	first.Release()
+	first.Release()
+	third := take(t, r, q)
+	refuse(t, r, q, penstock.CodeOverloaded)
+	second.Release()
+	third.Release()
+	if n := r.states["a"].running; n != 0 {
+		t.Errorf("%d calls still count as running", n)
+	}
+}
+
+// A target whose limit shrinks by a reload finishes what it runs before it takes more.
+func TestLimitThatShrinks(t *testing.T) {
+	t.Parallel()
+	r := New(time.Now)
+	one, two := take(t, r, Query{Candidates: list(target("a", 2))}), take(t, r, Query{Candidates: list(target("a", 2))})
+	shrunk := Query{Candidates: list(target("a", 1))}
+	one.Release()
+	refuse(t, r, shrunk, penstock.CodeOverloaded)
+	two.Release()
+	take(t, r, shrunk).Release()
+}
+
+func TestWaitEndsWhenRoomAppears(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := New(time.Now)
+		held := take(t, r, Query{Candidates: list(target("a", 1))})
+		time.AfterFunc(time.Second, held.Release)
+		began := time.Now()
+		c := take(t, r, Query{Candidates: list(target("a", 1)), Wait: 2 * time.Second})
+		defer c.Release()
+		if waited := time.Since(began); waited != time.Second {
+			t.Errorf("waited %v for room that appeared after 1s", waited)
+		}
+	})
+}
+
+func TestWaitIsBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := New(time.Now)
+		q := Query{Candidates: list(target("a", 1)), Wait: 2 * time.Second}
+		defer take(t, r, q).Release()
+		began := time.Now()
+		e := refuse(t, r, q, penstock.CodeOverloaded)
+		if waited := time.Since(began); waited != 2*time.Second {
+			t.Errorf("was refused after %v, want 2s", waited)
+		}
+		if e.RetryAfter <= 0 {
+			t.Error("nothing says when to try again")
+		}
+	})
+}
+
+func TestWaitEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := New(time.Now)
+		q := Query{Candidates: list(target("a", 1)), Wait: time.Hour}
+		defer take(t, r, q).Release()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began := time.Now()
+		_, err := r.Choose(ctx, q)
+		if waited := time.Since(began); waited != time.Second || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("after %v: %v; want the context's end after 1s", waited, err)
+		}
+		if r.waiting != 0 {
+			t.Errorf("%d still count as waiting", r.waiting)
+		}
+	})
+}
+
+func TestWaitingLineIsBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := New(time.Now)
+		q := Query{Candidates: list(target("a", 1)), Wait: time.Minute}
+		held := take(t, r, q)
+		var wg sync.WaitGroup
+		for range MaxWaiting {
+			wg.Go(func() {
+				if c, err := r.Choose(t.Context(), q); err == nil {
+					c.Release()
+				}
+			})
+		}
+		synctest.Wait()
+		began := time.Now()
+		refuse(t, r, q, penstock.CodeOverloaded)
+		if waited := time.Since(began); waited != 0 {
+			t.Errorf("the one too many waited %v, want to be refused at once", waited)
+		}
+		held.Release()
+		wg.Wait()
+		if r.waiting != 0 || r.states["a"].running != 0 {
+			t.Errorf("%d wait and %d run after all are gone", r.waiting, r.states["a"].running)
+		}
+	})
+}
+
+func TestRestingTargetsSayWhenTheyAreBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := New(time.Now)
+		r.Rest("a", 30*time.Second)
+		r.Rest("b", 10*time.Second)
+		q := Query{Candidates: list(target("a", 0), target("b", 0))}
+		if e := refuse(t, r, q, penstock.CodeOverloaded); e.RetryAfter != 10*time.Second {
+			t.Errorf("retry after %v, want 10s: b is back first", e.RetryAfter)
+		}
+		time.Sleep(10 * time.Second)
+		if c := take(t, r, q); c.Target.Name != "b" {
+			t.Errorf("chose %s, want b: a still rests", c.Target.Name)
+		}
+		time.Sleep(20 * time.Second)
+		if c := take(t, r, q); c.Target.Name != "a" {
+			t.Errorf("chose %s, want a: it rests no longer", c.Target.Name)
+		}
+	})
+}
+
+func TestRestIsBoundedAndNeverShortened(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := New(time.Now)
+		q := Query{Candidates: list(target("a", 0))}
+		r.Rest("a", 24*time.Hour)
+		r.Rest("a", time.Second)
+		r.Rest("a", -time.Second)
+		if e := refuse(t, r, q, penstock.CodeOverloaded); e.RetryAfter != MaxRest {
+			t.Errorf("rests for %v, want %v", e.RetryAfter, MaxRest)
+		}
+		time.Sleep(MaxRest)
+		take(t, r, q).Release()
+	})
+}
+
+func TestTriedTargetsDoNotHoldUpARefusal(t *testing.T) {
+	t.Parallel()
+	r := New(time.Now)
+	r.Rest("a", time.Hour)
+	refuse(t, r, Query{Candidates: list(target("a", 0)), Tried: []string{"a"}, Wait: time.Hour}, penstock.CodeNoTargetAvailable)
+}
+
+func TestWaiterTakesTheTargetWhoseRestEnds(t *testing.T) {
+	t.Parallel()
+	t.Skip("defect: route.go await is woken by releases only; a target whose rest ends during the wait is not seen")
+	synctest.Test(t, func(t *testing.T) {
+		r := New(time.Now)
+		defer take(t, r, Query{Candidates: list(target("busy", 1))}).Release()
+		r.Rest("resting", time.Second)
+		began := time.Now()
+		c := take(t, r, Query{Candidates: list(target("busy", 1), target("resting", 1)), Wait: 2 * time.Second})
+		defer c.Release()
+		if waited := time.Since(began); c.Target.Name != "resting" || waited != time.Second {
+			t.Errorf("chose %s after %v, want resting after 1s", c.Target.Name, waited)
+		}
+	})
+}
+
+func TestWaitOutlastsARestWithinIt(t *testing.T) {
+	t.Parallel()
+	t.Skip("defect: route.go refuses at once when every target rests, also when one is back within Query.Wait")
+	synctest.Test(t, func(t *testing.T) {
+		r := New(time.Now)
+		r.Rest("a", time.Second)
+		take(t, r, Query{Candidates: list(target("a", 1)), Wait: 2 * time.Second}).Release()
+	})
+}
+
+func TestWaitersAreServedInTheirOrder(t *testing.T) {
+	t.Parallel()
+	t.Skip("defect: route.go wakes every waiter at once and lets newcomers pass them; the design asks for a fair queue")
+	synctest.Test(t, func(t *testing.T) {
+		r := New(time.Now)
+		q := Query{Candidates: list(target("a", 1)), Wait: time.Hour}
+		held := take(t, r, q)
+		var wg sync.WaitGroup
+		order := make(chan int, 100)
+		for i := range cap(order) {
+			wg.Go(func() {
+				if c, err := r.Choose(t.Context(), q); err == nil {
+					order <- i
+					c.Release()
+				}
+			})
+			synctest.Wait()
+		}
+		held.Release()
+		wg.Wait()
+		close(order)
+		want := 0
+		for got := range order {
+			if got != want {
+				t.Fatalf("waiter %d was served, want %d", got, want)
+			}
+			want++
+		}
+	})
+}
+
+func TestCandidates(t *testing.T) {
+	t.Parallel()
+	known := map[string]penstock.Target{"a": target("a", 1), "b": target("b", 2)}
+	got, err := Candidates([]string{"b", "gone", "a"}, known)
+	if err != nil || len(got) != 2 || got[0].Name != "b" || got[1].Name != "a" {
+		t.Errorf("got %v, %v; want b, a", got, err)
+	}
+	for _, names := range [][]string{nil, {"gone"}} {
+		if got, err := Candidates(names, known); penstock.ErrorCode(err) != penstock.CodeNoTargetAvailable || got != nil {
+			t.Errorf("%v: got %v, %v; want no_target_available", names, got, err)
+		}
+	}
+}

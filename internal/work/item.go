@@ -1,0 +1,138 @@
+package work
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+
+	"penstock"
+	"penstock/internal/attempt"
+	"penstock/internal/provider"
+	"penstock/internal/queue"
+	"penstock/internal/store"
+	"penstock/internal/telemetry"
+)
+
+// MaxResultBytes bounds the answer that is kept for one item.
+const MaxResultBytes = 32 << 20
+
+// runItem works on one claimed item and hands its end to the recorder.
+func (p *Pool) runItem(ctx context.Context, c store.Claimed) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	p.mu.Lock()
+	p.running[c.Item] = stop
+	p.mu.Unlock()
+	defer func() {
+		p.mu.Lock()
+		delete(p.running, c.Item)
+		p.mu.Unlock()
+	}()
+
+	ctx = telemetry.WithIDs(ctx, telemetry.IDs{Tenant: c.Tenant, Job: c.Job, Item: c.Item})
+	ctx, span := p.Tracer.StartConsumer(telemetry.WithTraceParent(ctx, c.TraceParent), "work item",
+		telemetry.String("penstock.lane", string(c.Lane)), telemetry.String("penstock.model", c.Model))
+	began := p.Clock()
+	f := p.attempt(ctx, c)
+	span.Set(telemetry.String("penstock.transition", string(f.Transition)))
+	span.End(nil)
+	p.finishes <- finished{Finish: f, claimed: c, took: p.Clock().Sub(began)}
+}
+
+// attempt runs the item and says how the claim ends.
+func (p *Pool) attempt(ctx context.Context, c store.Claimed) store.Finish {
+	f := store.Finish{Item: c.Item, Job: c.Job, Tenant: c.Tenant, Fence: c.Fence}
+	if c.BodyErr != nil {
+		p.Log.ErrorContext(ctx, "reading an item's input", "error", c.BodyErr)
+		f.Transition = penstock.TransitionFail
+		f.Error = &penstock.ItemError{Code: penstock.CodeInternal, Message: "The item's stored input could not be read."}
+		return f
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, c.TimeLeft, errDeadline)
+	defer cancel()
+	ctx, cancelItem := context.WithTimeoutCause(ctx, c.ItemTimeout, errItemTimeout)
+	defer cancelItem()
+
+	answer := &answerBuffer{}
+	out := p.Runner.Run(ctx, attempt.Task{
+		Subject: c.Item, Fence: c.Fence, Model: c.Model, Targets: c.Resolved.Targets, Endpoint: c.Endpoint,
+		Body: c.Body, Bound: c.Reserved, Wait: c.ItemTimeout,
+	}, answer)
+	f.Attempts, f.Target, f.StatusCode = out.Attempts, out.Target, out.StatusCode
+	f.Usage, f.Cost, f.Forfeit, f.PriceVersion = out.Usage, out.Cost, out.Forfeit, out.PriceVersion
+	if out.Err == nil {
+		f.Transition, f.Result, f.Counted = penstock.TransitionSucceed, answer.body, 1
+		return f
+	}
+	p.conclude(&f, c, failureOf(out.Err, context.Cause(ctx)))
+	return f
+}
+
+// failure is why an attempt did not succeed, seen from the queue.
+type failure struct {
+	cause error // why our side ended it, nil when the upstream did
+	*provider.Error
+}
+
+// failureOf brings the errors of an attempt into one form.
+func failureOf(err, cause error) failure {
+	if upstream, ok := errors.AsType[*provider.Error](err); ok {
+		if errors.Is(cause, errItemTimeout) {
+			upstream.Kind, upstream.Message = provider.KindTimeout, "The item's timeout passed."
+		}
+		return failure{cause, upstream}
+	}
+	// No upstream was called: there was no room, or no target.
+	e := penstock.AsError(err)
+	kind := provider.KindConnect
+	if e.Code == penstock.CodeOverloaded {
+		kind = provider.KindRateLimited
+	}
+	return failure{cause, &provider.Error{Kind: kind, Message: e.Message, RetryAfter: e.RetryAfter, Err: e}}
+}
+
+// conclude decides what becomes of an item whose attempt failed.
+func (p *Pool) conclude(f *store.Finish, c store.Claimed, why failure) {
+	f.ErrorKind = string(why.Kind)
+	switch {
+	case errors.Is(why.cause, errCancelled):
+		f.Transition = penstock.TransitionCancel
+		f.Error = &penstock.ItemError{Code: penstock.CodeCancelled, Message: "The job was cancelled while this item ran."}
+		return
+	case errors.Is(why.cause, errDeadline):
+		f.Transition = penstock.TransitionExpire
+		f.Error = &penstock.ItemError{Code: penstock.CodeDeadlineExceeded, Message: "The job's deadline passed while this item ran."}
+		return
+	case errors.Is(why.cause, errShutdown), errors.Is(why.cause, errLeaseLost):
+		// Not the item's fault: it counts for nothing and may run elsewhere at once.
+		f.Transition = penstock.TransitionRetry
+		return
+	}
+	policy := why.Kind.Policy()
+	if !policy.Free {
+		f.Counted = 1
+	}
+	wait, again := p.backoff.Next(queue.Failure{
+		Kind: why.Kind, Tries: c.Tries + 1, Counted: c.Attempts + f.Counted, MaxAttempts: c.MaxAttempts,
+		RetryAfter: why.RetryAfter, Jitter: rand.Float64(),
+	})
+	if again {
+		f.Transition, f.RetryIn = penstock.TransitionRetry, wait
+		return
+	}
+	f.Transition = penstock.TransitionFail
+	f.Error = &penstock.ItemError{Code: policy.Code, Message: why.Message}
+}
+
+// answerBuffer keeps the whole answer for the store.
+type answerBuffer struct{ body []byte }
+
+func (b *answerBuffer) Begin(string, provider.Meta) error { return nil }
+
+func (b *answerBuffer) Chunk(c provider.Chunk) error {
+	if len(b.body)+len(c.Wire) > MaxResultBytes {
+		return &provider.Error{Kind: provider.KindMalformed, Message: "The answer is larger than an item may keep."}
+	}
+	b.body = append(b.body, c.Wire...)
+	return nil
+}
