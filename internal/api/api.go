@@ -1,0 +1,166 @@
+// Package api is the HTTP surface: it decodes what callers send, calls the services behind it, and
+// encodes what they answer. It owns status codes, headers, envelopes and the bounds of what it reads;
+// it decides nothing about work itself.
+//
+// Every route is a row of one table, from which the OpenAPI document is made too. Handlers return
+// errors; one place turns them into answers.
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"penstock"
+	"penstock/internal/admit"
+	"penstock/internal/attempt"
+	"penstock/internal/config"
+	"penstock/internal/deliver"
+	"penstock/internal/record"
+	"penstock/internal/store"
+	"penstock/internal/telemetry"
+)
+
+// Runner runs one inference.
+type Runner interface {
+	Run(ctx context.Context, task attempt.Task, sink attempt.Sink) attempt.Outcome
+}
+
+// Deps are the services behind the surface.
+type Deps struct {
+	Config   *config.Live
+	Admit    *admit.Service
+	Runner   Runner
+	Recorder *record.Recorder
+	Jobs     store.Jobs
+	Reader   *deliver.Reader
+	Ready    func(context.Context) error // whether this process can take work
+	Metrics  *telemetry.Metrics
+	Tracer   *telemetry.Tracer
+	Log      *slog.Logger
+	Clock    func() time.Time
+}
+
+// Server answers HTTP calls. It is safe for concurrent use.
+type Server struct {
+	Deps
+	ids     penstock.IDs
+	openAPI []byte
+}
+
+// New returns a server.
+func New(d Deps) (*Server, error) {
+	doc, err := OpenAPI()
+	if err != nil {
+		return nil, err
+	}
+	return &Server{Deps: d, openAPI: doc}, nil
+}
+
+// Handler serves every route.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	for _, rt := range routes {
+		mux.HandleFunc(rt.Method+" "+rt.Path, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, rt) })
+	}
+	nowhere := route{Path: "/", open: true, serve: func(c *call) error { return noRoute(mux, c.r) }}
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, nowhere) })
+	return mux
+}
+
+// noRoute tells what would have worked instead, if anything would.
+func noRoute(mux *http.ServeMux, r *http.Request) error {
+	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
+		other := r.Clone(r.Context())
+		other.Method = method
+		if _, pattern := mux.Handler(other); pattern != "/" && method != r.Method {
+			return penstock.Errorf(penstock.CodeNotFound, "%s %s does not exist; %s does.", r.Method, r.URL.Path, method)
+		}
+	}
+	return penstock.Errorf(penstock.CodeNotFound, "There is no %s %s; GET /openapi.json lists what there is.", r.Method, r.URL.Path)
+}
+
+// call is one HTTP call being answered.
+type call struct {
+	*Server
+	w      *response
+	r      *http.Request
+	id     penstock.ID
+	caller penstock.Caller
+}
+
+// serve is the one way into every handler: ids, trace, authentication, recovery, errors, metrics.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt route) {
+	began := s.Clock()
+	c := &call{Server: s, w: &response{ResponseWriter: w}, id: s.ids.New(began)}
+	ctx := telemetry.WithIDs(telemetry.Extract(r.Context(), r.Header), telemetry.IDs{Request: c.id})
+	ctx, span := s.Tracer.StartServer(ctx, rt.Method+" "+rt.Path)
+	c.r = r.WithContext(ctx)
+	c.w.Header().Set("x-request-id", penstock.ViewRequest.Format(c.id))
+
+	err := c.run(rt)
+	if err != nil {
+		c.fail(err)
+	}
+	span.Set(telemetry.Int("http.response.status_code", int64(c.w.status)), telemetry.String("http.route", rt.Path))
+	if c.w.status >= http.StatusInternalServerError {
+		span.Fail(string(penstock.ErrorCode(err)))
+	}
+	span.End(nil)
+	s.Metrics.HTTPRequest(rt.Path, r.Method, c.w.status, s.Clock().Sub(began))
+}
+
+// run authenticates the caller and calls the handler. A panic becomes an error like any other.
+func (c *call) run(rt route) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			if errors.Is(asError(p), http.ErrAbortHandler) {
+				panic(p)
+			}
+			err = penstock.Internal(fmt.Errorf("panic: %v", p))
+		}
+	}()
+	if !rt.open {
+		if c.caller, err = c.Admit.Authenticate(presentedKey(c.r)); err != nil {
+			return err
+		}
+		c.r = c.r.WithContext(telemetry.WithIDs(c.r.Context(), telemetry.IDs{Tenant: c.caller.Tenant.ID}))
+		if rt.Scope != "" {
+			if err := admit.Require(c.caller, rt.Scope); err != nil {
+				return err
+			}
+		}
+	}
+	return rt.serve(c)
+}
+
+func asError(p any) error {
+	err, _ := p.(error)
+	return err
+}
+
+// response remembers what was sent.
+type response struct {
+	http.ResponseWriter
+	status int
+}
+
+func (w *response) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *response) Write(b []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	return w.ResponseWriter.Write(b)
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -1,0 +1,258 @@
+package api
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"penstock"
+	"penstock/internal/store"
+)
+
+// json answers with JSON.
+func (c *call) json(status int, v any) error {
+	text, err := json.Marshal(v, json.Deterministic(true))
+	if err != nil {
+		return fmt.Errorf("encoding an answer: %w", err)
+	}
+	c.w.Header().Set("Content-Type", typeJSON)
+	c.w.WriteHeader(status)
+	_, err = c.w.Write(append(text, '\n'))
+	return err
+}
+
+// page is a page of a list.
+type page[T any] struct {
+	Object  string `json:"object"`
+	Data    []T    `json:"data"`
+	HasMore bool   `json:"has_more" about:"Whether another page follows; pass the last id as after."`
+}
+
+// anyObject is a JSON object whose members are not ours to name.
+type anyObject map[string]any
+
+// healthView says how the process is.
+type healthView struct {
+	Status string `json:"status"`
+}
+
+// jobView is a job as callers see it.
+type jobView struct {
+	ID                string            `json:"id"`
+	Object            string            `json:"object"`
+	Status            penstock.Status   `json:"status"`
+	Outcome           *penstock.Outcome `json:"outcome" about:"null until every item is terminal, then all_succeeded, mixed or none_succeeded."`
+	Endpoint          penstock.Endpoint `json:"endpoint"`
+	Model             string            `json:"model"`
+	Lane              penstock.Lane     `json:"lane"`
+	Tags              map[string]string `json:"tags"`
+	Counts            penstock.Counts   `json:"counts" about:"True at every moment; the statuses add up to total."`
+	Usage             usageView         `json:"usage"`
+	CreatedAt         time.Time         `json:"created_at"`
+	StartedAt         *time.Time        `json:"started_at"`
+	FinishedAt        *time.Time        `json:"finished_at"`
+	Deadline          time.Time         `json:"deadline"`
+	EstimatedStartAt  *time.Time        `json:"estimated_start_at" about:"null: not estimated yet."`
+	EstimatedFinishAt *time.Time        `json:"estimated_finish_at" about:"null: not estimated yet."`
+	ResultsExpireAt   *time.Time        `json:"results_expire_at" about:"null: results are kept."`
+	CancelRequestedAt *time.Time        `json:"cancel_requested_at"`
+	RetryOf           *string           `json:"retry_of"`
+	WaitingOn         *string           `json:"waiting_on"`
+	Resolved          resolvedView      `json:"resolved" about:"What admission decided once; retries run it again."`
+	Error             *requestError     `json:"error" about:"Why the job itself could not run; what went wrong with items is in their results."`
+	Result            *resultView       `json:"result" about:"The result of a job with one item, once it is finished."`
+}
+
+type resolvedView struct {
+	Config  string   `json:"config"`
+	Prompt  *string  `json:"prompt"`
+	Arm     *string  `json:"arm"`
+	Targets []string `json:"targets"`
+}
+
+type usageView struct {
+	penstock.Usage `json:",inline"`
+	Cost           penstock.NanoUSD `json:"cost_usd"`
+}
+
+func newJobView(j penstock.Job) jobView {
+	v := jobView{
+		ID: penstock.ViewJob.Format(j.ID), Object: "job", Status: j.Status(), Endpoint: j.Endpoint, Model: j.Model, Lane: j.Lane,
+		Tags: j.Tags, Counts: j.Counts, Usage: usageView{j.Usage, j.Cost}, CreatedAt: j.CreatedAt,
+		StartedAt: optional(j.StartedAt), FinishedAt: optional(j.FinishedAt), Deadline: j.Deadline,
+		CancelRequestedAt: optional(j.CancelRequestedAt), Resolved: resolvedView{Config: j.Resolved.Config, Targets: j.Resolved.Targets},
+	}
+	if v.Tags == nil {
+		v.Tags = map[string]string{}
+	}
+	if o := j.Counts.Outcome(); o != "" {
+		v.Outcome = &o
+	}
+	return v
+}
+
+func optional(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// resultView is a line of results: an item and what it came to.
+type resultView struct {
+	Seq        int64               `json:"seq" about:"The number of the event by which it ended; resume behind it."`
+	Index      int                 `json:"index"`
+	CustomID   *string             `json:"custom_id"`
+	ItemID     string              `json:"item_id"`
+	Status     penstock.Status     `json:"status"`
+	Target     *string             `json:"target"`
+	Attempts   int                 `json:"attempts" about:"Attempts that counted; being rate-limited upstream does not."`
+	Response   *responseView       `json:"response"`
+	Error      *penstock.ItemError `json:"error"`
+	Usage      usageView           `json:"usage"`
+	FinishedAt *time.Time          `json:"finished_at"`
+}
+
+type responseView struct {
+	StatusCode int            `json:"status_code"`
+	Body       jsontext.Value `json:"body"`
+}
+
+func newResultView(i penstock.Item) resultView {
+	v := resultView{
+		Seq: i.Seq, Index: i.Index, CustomID: text(i.CustomID), ItemID: penstock.ViewItem.Format(i.ID), Status: i.Status,
+		Target: text(i.Target), Attempts: i.Attempts, Error: i.Error, Usage: usageView{i.Usage, i.Cost}, FinishedAt: optional(i.FinishedAt),
+	}
+	if i.Status == penstock.StatusSucceeded {
+		v.Response = &responseView{StatusCode: i.StatusCode, Body: i.Result}
+	}
+	return v
+}
+
+func text(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// itemView is an item with its history.
+type itemView struct {
+	resultView `json:",inline"`
+	Object     string        `json:"object"`
+	JobID      string        `json:"job_id"`
+	History    []attemptView `json:"history" about:"Everything that was tried, in order."`
+}
+
+// attemptView is one try on one target.
+type attemptView struct {
+	ID           string     `json:"id"`
+	Number       int        `json:"number"`
+	Target       *string    `json:"target"`
+	Reason       *string    `json:"reason" about:"Why this target was chosen."`
+	Config       string     `json:"config"`
+	ErrorKind    *string    `json:"error_kind"`
+	ErrorMessage *string    `json:"error_message"`
+	StatusCode   *int       `json:"status_code"`
+	Usage        usageView  `json:"usage"`
+	UsageKnown   bool       `json:"usage_known" about:"false when the upstream did not tell: the bound of its cost is counted against the budget, not invoiced."`
+	StartedAt    *time.Time `json:"started_at"`
+	FirstTokenAt *time.Time `json:"first_token_at"`
+	FinishedAt   *time.Time `json:"finished_at"`
+}
+
+func newAttemptViews(as []penstock.Attempt) []attemptView {
+	views := make([]attemptView, len(as))
+	for i, a := range as {
+		views[i] = attemptView{
+			ID: penstock.ViewAttempt.Format(a.ID), Number: a.Number, Target: text(a.Target), Reason: text(a.Reason), Config: a.Config,
+			ErrorKind: text(a.ErrorKind), ErrorMessage: text(a.ErrorMessage), Usage: usageView{a.Usage, a.Cost}, UsageKnown: a.UsageKnown,
+			StartedAt: optional(a.StartedAt), FirstTokenAt: optional(a.FirstTokenAt), FinishedAt: optional(a.FinishedAt),
+		}
+		if a.StatusCode != 0 {
+			views[i].StatusCode = &a.StatusCode
+		}
+	}
+	return views
+}
+
+// eventView is an entry of a job's log.
+type eventView struct {
+	ID        string             `json:"id"`
+	Seq       int64              `json:"seq"`
+	Type      penstock.EventType `json:"type"`
+	CreatedAt time.Time          `json:"created_at"`
+	JobID     string             `json:"job_id"`
+	ItemID    *string            `json:"item_id"`
+	Data      *resultView        `json:"data" about:"How the item ended, without its response."`
+}
+
+func newEventView(e penstock.Event) eventView {
+	v := eventView{
+		// The number makes the id: it is the same for every reader and needs no storage.
+		ID: penstock.ViewEvent.Format(penstock.ItemID(e.Job, int(e.Seq))), Seq: e.Seq, Type: e.Type, CreatedAt: e.CreatedAt,
+		JobID: penstock.ViewJob.Format(e.Job),
+	}
+	if e.Item != nil {
+		data := newResultView(*e.Item)
+		data.Response = nil
+		v.ItemID, v.Data = &data.ItemID, &data
+	}
+	return v
+}
+
+// requestView is a synchronous call, explained.
+type requestView struct {
+	ID           string            `json:"id"`
+	Object       string            `json:"object"`
+	Endpoint     penstock.Endpoint `json:"endpoint"`
+	Model        string            `json:"model"`
+	Stream       bool              `json:"stream"`
+	Status       penstock.Status   `json:"status"`
+	StatusCode   int               `json:"status_code" about:"The HTTP status that the caller saw; 499 when it left."`
+	Error        *requestError     `json:"error"`
+	Target       *string           `json:"target"`
+	Usage        usageView         `json:"usage"`
+	StartedAt    time.Time         `json:"started_at"`
+	FirstTokenAt *time.Time        `json:"first_token_at"`
+	FinishedAt   time.Time         `json:"finished_at"`
+	History      []attemptView     `json:"history" about:"Everything that was tried, in order."`
+}
+
+type requestError struct {
+	Code    penstock.Code `json:"code"`
+	Message string        `json:"message"`
+}
+
+func newRequestView(r penstock.Request) requestView {
+	v := requestView{
+		ID: penstock.ViewRequest.Format(r.ID), Object: "request", Endpoint: r.Endpoint, Model: r.Model, Stream: r.Stream,
+		Status: r.Status, StatusCode: r.StatusCode, Target: text(r.Target), Usage: usageView{r.Usage, r.Cost},
+		StartedAt: r.StartedAt, FirstTokenAt: optional(r.FirstTokenAt), FinishedAt: r.FinishedAt, History: newAttemptViews(r.Attempts),
+	}
+	if r.ErrorCode != "" {
+		v.Error = &requestError{r.ErrorCode, r.Error}
+	}
+	return v
+}
+
+// deadLetterView is a failed item that waits for somebody.
+type deadLetterView struct {
+	ItemID      string        `json:"item_id"`
+	JobID       string        `json:"job_id"`
+	Model       string        `json:"model"`
+	Code        penstock.Code `json:"code"`
+	ErrorKind   *string       `json:"error_kind"`
+	Message     string        `json:"message"`
+	Fingerprint string        `json:"fingerprint" about:"Failures with the same cause share it."`
+	CreatedAt   time.Time     `json:"created_at"`
+}
+
+func newDeadLetterView(d store.DeadLetter) deadLetterView {
+	return deadLetterView{
+		ItemID: penstock.ViewItem.Format(d.Item), JobID: penstock.ViewJob.Format(d.Job), Model: d.Model, Code: d.Code,
+		ErrorKind: text(d.Kind), Message: d.Message, Fingerprint: d.Fingerprint, CreatedAt: d.CreatedAt,
+	}
+}

@@ -1,0 +1,132 @@
+package api
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"penstock"
+)
+
+// statuses is the one place where codes become HTTP statuses. The codes that only items carry have
+// one too, for the calls that run as a job and answer with its item.
+var statuses = map[penstock.Code]int{
+	penstock.CodeInvalidRequest:      http.StatusBadRequest,
+	penstock.CodeInvalidKey:          http.StatusUnauthorized,
+	penstock.CodeBudgetExceeded:      http.StatusPaymentRequired,
+	penstock.CodeScopeMissing:        http.StatusForbidden,
+	penstock.CodeNotFound:            http.StatusNotFound,
+	penstock.CodeModelNotFound:       http.StatusNotFound,
+	penstock.CodeIdempotencyInFlight: http.StatusConflict,
+	penstock.CodeManagedByFile:       http.StatusConflict,
+	penstock.CodeConflict:            http.StatusConflict,
+	penstock.CodeGone:                http.StatusGone,
+	penstock.CodeTooLarge:            http.StatusRequestEntityTooLarge,
+	penstock.CodeIdempotencyMismatch: http.StatusUnprocessableEntity,
+	penstock.CodeRateLimited:         http.StatusTooManyRequests,
+	penstock.CodeQueueFull:           http.StatusTooManyRequests,
+	penstock.CodeInternal:            http.StatusInternalServerError,
+	penstock.CodeUpstreamError:       http.StatusBadGateway,
+	penstock.CodeOverloaded:          http.StatusServiceUnavailable,
+	penstock.CodeNoTargetAvailable:   http.StatusServiceUnavailable,
+	penstock.CodeUpstreamTimeout:     http.StatusGatewayTimeout,
+
+	penstock.CodeUpstreamRejected: http.StatusBadRequest,
+	penstock.CodeContentBlocked:   http.StatusBadRequest,
+	penstock.CodeContextTooLong:   http.StatusBadRequest,
+	penstock.CodeDeadlineExceeded: http.StatusGatewayTimeout,
+	penstock.CodeCancelled:        statusClientClosed,
+	penstock.CodePoison:           http.StatusInternalServerError,
+}
+
+// statusClientClosed is what proxies log for a caller who left; nobody is there to read it.
+const statusClientClosed = 499
+
+// types are the classes of error that SDKs tell apart.
+func errorType(status int) string {
+	switch status {
+	case http.StatusUnauthorized:
+		return "authentication_error"
+	case http.StatusForbidden:
+		return "permission_error"
+	case http.StatusTooManyRequests:
+		return "rate_limit_error"
+	case http.StatusPaymentRequired:
+		return "billing_error"
+	}
+	if status >= http.StatusInternalServerError {
+		return "api_error"
+	}
+	return "invalid_request_error"
+}
+
+// errorView is the envelope of every error.
+type errorView struct {
+	Error errorBody `json:"error"`
+}
+
+type errorBody struct {
+	Code         penstock.Code `json:"code" about:"What went wrong, from a closed list."`
+	Type         string        `json:"type"`
+	Param        *string       `json:"param" about:"The field at fault."`
+	Retryable    bool          `json:"retryable" about:"Whether the very same call may succeed later."`
+	Message      string        `json:"message"`
+	RetryAfterMS *int64        `json:"retry_after_ms" about:"How long to wait, when that is known."`
+	RequestID    string        `json:"request_id"`
+}
+
+// defaultRetryAfter is told when a call may be tried again but nobody knows when.
+const defaultRetryAfter = time.Second
+
+func (c *call) errorView(e *penstock.Error) (errorView, int) {
+	status, ok := statuses[e.Code]
+	if !ok {
+		status = http.StatusInternalServerError
+	}
+	v := errorBody{
+		Code: e.Code, Type: errorType(status), Message: e.Message, Retryable: e.Code.Retryable(),
+		RequestID: penstock.ViewRequest.Format(c.id),
+	}
+	if e.Param != "" {
+		v.Param = &e.Param
+	}
+	if wait := retryAfter(e, status); wait > 0 {
+		ms := wait.Milliseconds()
+		v.RetryAfterMS = &ms
+	}
+	return errorView{v}, status
+}
+
+// retryAfter is how long the caller should wait. 429 and 503 always say.
+func retryAfter(e *penstock.Error, status int) time.Duration {
+	if e.RetryAfter == 0 && (status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable) {
+		return defaultRetryAfter
+	}
+	return e.RetryAfter
+}
+
+// fail answers with an error, unless an answer has already begun. It is the one place that logs
+// what went wrong on our side.
+func (c *call) fail(err error) {
+	e := penstock.AsError(err)
+	if e.Code == penstock.CodeInternal {
+		c.Log.ErrorContext(c.r.Context(), "answering a call", "method", c.r.Method, "path", c.r.URL.Path, "error", err)
+	}
+	if c.w.status != 0 {
+		return
+	}
+	view, status := c.errorView(e)
+	h := c.w.Header()
+	h.Set("x-should-retry", strconv.FormatBool(view.Error.Retryable))
+	if view.Error.RetryAfterMS != nil {
+		wait := time.Duration(*view.Error.RetryAfterMS) * time.Millisecond
+		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+		h.Set("retry-after-ms", fmt.Sprint(*view.Error.RetryAfterMS))
+	}
+	if status == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", `Bearer realm="penstock"`)
+	}
+	_ = c.json(status, view)
+}

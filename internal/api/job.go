@@ -1,0 +1,389 @@
+package api
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"penstock"
+	"penstock/internal/admit"
+	"penstock/internal/api/dialect/openai"
+	"penstock/internal/body"
+	"penstock/internal/config"
+	"penstock/internal/store"
+	"penstock/internal/telemetry"
+)
+
+// jobCreate is a job as a caller submits it.
+type jobCreate struct {
+	Endpoint    penstock.Endpoint `json:"endpoint,omitzero" about:"The dialect of the bodies; /v1/chat/completions when not given."`
+	Model       string            `json:"model,omitzero" required:"true"`
+	Lane        penstock.Lane     `json:"lane,omitzero" about:"realtime, standard (default) or bulk."`
+	Input       jsontext.Value    `json:"input,omitzero" about:"One inference: a question as a string, or a body."`
+	Inputs      []jobInput        `json:"inputs,omitzero" about:"Several inferences. Exactly one of input and inputs is given."`
+	Defaults    jsontext.Value    `json:"defaults,omitzero" about:"Members for every body that does not have them itself."`
+	Deadline    time.Time         `json:"deadline,omitzero" about:"When unfinished items expire; 24 hours from now when not given."`
+	MaxAttempts *int              `json:"max_attempts,omitzero" about:"How often an item is tried; 4 when not given."`
+	ItemTimeout *seconds          `json:"item_timeout,omitzero" about:"How long one try may take, such as 60s; 5m when not given."`
+	Tags        map[string]string `json:"tags,omitzero"`
+
+	// Known to the contract, but not served yet: only values that ask for nothing are accepted.
+	Stream    bool           `json:"stream,omitzero" about:"Not supported yet: only false."`
+	DryRun    bool           `json:"dry_run,omitzero" about:"Not supported yet: only false."`
+	InputFile jsontext.Value `json:"input_file,omitzero" about:"Not supported yet: only null."`
+	Webhook   jsontext.Value `json:"webhook,omitzero" about:"Not supported yet: only null."`
+}
+
+type jobInput struct {
+	CustomID string         `json:"custom_id,omitzero" about:"The caller's own name for it, unique in the job."`
+	Body     jsontext.Value `json:"body" required:"true"`
+}
+
+// MaxWait is the longest that Prefer: wait waits.
+const MaxWait = 60 * time.Second
+
+func (c *call) submitJob() error {
+	text, err := c.readBody()
+	if err != nil {
+		return err
+	}
+	var in jobCreate
+	if err := decode(text, &in); err != nil {
+		return err
+	}
+	order, err := in.order()
+	if err != nil {
+		return err
+	}
+	if order.IdempotencyKey, err = idempotencyKey(c.r); err != nil {
+		return err
+	}
+	if order.IdempotencyKey != "" {
+		if order.BodyHash, err = canonicalHash(c.r.URL.Path, text); err != nil {
+			return err
+		}
+	}
+	ctx, span := c.Tracer.StartProducer(c.r.Context(), "submit job")
+	order.TraceParent = telemetry.TraceParent(ctx)
+	receipt, err := c.Admit.Job(ctx, c.caller, order)
+	span.End(err)
+	if err != nil {
+		return err
+	}
+	return c.accepted(receipt)
+}
+
+// accepted answers a submit, after waiting as long as the caller prefers.
+func (c *call) accepted(receipt store.Receipt) error {
+	h := c.w.Header()
+	h.Set("Location", "/v1/jobs/"+penstock.ViewJob.Format(receipt.Job.ID))
+	if receipt.Replayed {
+		h.Set("Idempotency-Replayed", "true")
+	}
+	wait, err := c.preferredWait()
+	if err != nil {
+		return err
+	}
+	job := receipt.Job
+	if wait > 0 && job.FinishedAt.IsZero() {
+		if job, err = c.Reader.Wait(c.r.Context(), c.caller.Tenant.ID, job.ID, wait); err != nil {
+			return err
+		}
+	}
+	status := http.StatusAccepted
+	if !job.FinishedAt.IsZero() && wait > 0 {
+		status = http.StatusOK
+	} else {
+		h.Set("Retry-After", "1")
+	}
+	return c.job(status, job)
+}
+
+// order checks what the envelope itself can get wrong and brings every inference into one form.
+func (in *jobCreate) order() (admit.JobOrder, error) {
+	o := admit.JobOrder{
+		Endpoint: in.Endpoint, Model: in.Model, Lane: in.Lane, Deadline: in.Deadline, Tags: in.Tags,
+	}
+	if err := in.refuseUnsupported(); err != nil {
+		return o, err
+	}
+	if in.MaxAttempts != nil {
+		o.MaxAttempts = max(*in.MaxAttempts, -1)
+		if o.MaxAttempts == 0 {
+			o.MaxAttempts = -1 // a written 0 is out of bounds, not the default
+		}
+	}
+	if in.ItemTimeout != nil {
+		o.ItemTimeout = max(time.Duration(*in.ItemTimeout), time.Nanosecond)
+	}
+	inputs, err := in.inputs()
+	if err != nil {
+		return o, err
+	}
+	defaults, err := in.defaults()
+	if err != nil {
+		return o, err
+	}
+	o.Inferences = make([]admit.Inference, len(inputs))
+	for i, input := range inputs {
+		if o.Inferences[i], err = in.inference(input, defaults); err != nil {
+			return o, err
+		}
+	}
+	return o, nil
+}
+
+func (in *jobCreate) refuseUnsupported() error {
+	for name, used := range map[string]bool{
+		"stream": in.Stream, "dry_run": in.DryRun, "input_file": given(in.InputFile), "webhook": given(in.Webhook),
+	} {
+		if used {
+			return penstock.InvalidParam(name, "%s is not supported by this version yet; leave it out.", name)
+		}
+	}
+	return nil
+}
+
+func given(v jsontext.Value) bool { return len(v) > 0 && string(v) != "null" }
+
+// namedInput is an input with the path by which errors call it.
+type namedInput struct {
+	jobInput
+	path string
+}
+
+func (in *jobCreate) inputs() ([]namedInput, error) {
+	switch {
+	case given(in.Input) && in.Inputs != nil:
+		return nil, penstock.InvalidParam("inputs", "Both input and inputs are given; exactly one is wanted.")
+	case given(in.Input):
+		text, err := inputBody(in.Input)
+		return []namedInput{{jobInput{Body: text}, "input"}}, err
+	case len(in.Inputs) == 0:
+		return nil, penstock.InvalidParam("input", "Nothing to run: give input (one inference) or inputs (several).")
+	case len(in.Inputs) > config.MaxItemsPerJob:
+		return nil, penstock.InvalidParam("inputs", "inputs holds %d entries; a job takes at most %d.", len(in.Inputs), config.MaxItemsPerJob)
+	}
+	named := make([]namedInput, len(in.Inputs))
+	for i, input := range in.Inputs {
+		named[i] = namedInput{input, fmt.Sprintf("inputs[%d].body", i)}
+	}
+	return named, nil
+}
+
+// inputBody turns a plain question into a body.
+func inputBody(v jsontext.Value) ([]byte, error) {
+	if v.Kind() != '"' {
+		return v, nil
+	}
+	question, err := jsontext.AppendUnquote(nil, v)
+	if err != nil {
+		return nil, penstock.InvalidParam("input", "input is not a valid string: %v.", err)
+	}
+	return openai.UserMessage(string(question))
+}
+
+func (in *jobCreate) defaults() (body.Object, error) {
+	if !given(in.Defaults) {
+		return body.Object{}, nil
+	}
+	o, err := body.Scan(in.Defaults)
+	if err != nil {
+		return o, penstock.InvalidParam("defaults", "defaults %v.", err)
+	}
+	return o, nil
+}
+
+// inference completes one body and reads what has to be known of it.
+func (in *jobCreate) inference(input namedInput, defaults body.Object) (admit.Inference, error) {
+	if !given(input.Body) {
+		return admit.Inference{}, penstock.InvalidParam(input.path, "%s is missing.", input.path)
+	}
+	object, err := body.Scan(input.Body)
+	if err != nil {
+		return admit.Inference{}, penstock.InvalidParam(input.path, "%s %v.", input.path, err)
+	}
+	text := object.WithDefaults(defaults)
+	chat, err := openai.ReadChat(text)
+	if err != nil {
+		e := penstock.AsError(err)
+		return admit.Inference{}, penstock.InvalidParam(input.path+"."+e.Param, "%s.%s", input.path, e.Message)
+	}
+	if chat.Stream {
+		return admit.Inference{}, penstock.InvalidParam(input.path+".stream", "%s.stream is true; a job's answer is kept whole.", input.path)
+	}
+	if chat.Model != "" && chat.Model != in.Model {
+		return admit.Inference{}, penstock.InvalidParam(input.path+".model", "%s.model is %q, but the job's model is %q; leave it out of the body.",
+			input.path, clip(chat.Model), clip(in.Model))
+	}
+	return admit.Inference{CustomID: input.CustomID, Body: text, MaxOutputTokens: chat.MaxOutputTokens}, nil
+}
+
+// idempotencyKey reads the key, in the quoted form of the standard or plain. Codes: invalid_request.
+func idempotencyKey(r *http.Request) (string, error) {
+	values := r.Header.Values("Idempotency-Key")
+	if len(values) == 0 {
+		return "", nil
+	}
+	key := values[0]
+	if len(key) >= 2 && key[0] == '"' && key[len(key)-1] == '"' {
+		key = key[1 : len(key)-1]
+	}
+	if len(values) > 1 || strings.TrimSpace(key) == "" {
+		return "", penstock.InvalidParam("Idempotency-Key", "Idempotency-Key must be given once and not be empty.")
+	}
+	return key, nil
+}
+
+// canonicalHash is the same for bodies that mean the same: order of names and white space do not
+// count. The path is part of it, so that one key cannot stand for calls of two kinds.
+func canonicalHash(path string, text []byte) ([]byte, error) {
+	canonical := jsontext.Value(append([]byte(nil), text...))
+	if err := canonical.Canonicalize(); err != nil {
+		return nil, penstock.Errorf(penstock.CodeInvalidRequest, "The body is not valid JSON: %v.", err)
+	}
+	h := sha256.New()
+	h.Write([]byte(path + "\n"))
+	h.Write(canonical)
+	return h.Sum(nil), nil
+}
+
+// preferredWait reads Prefer: wait=N. Codes: invalid_request.
+func (c *call) preferredWait() (time.Duration, error) {
+	for _, header := range c.r.Header.Values("Prefer") {
+		for preference := range strings.SplitSeq(header, ",") {
+			name, value, _ := strings.Cut(strings.TrimSpace(preference), "=")
+			if !strings.EqualFold(name, "wait") {
+				continue
+			}
+			n, err := strconv.Atoi(strings.Trim(value, `"`))
+			if err != nil || n < 0 {
+				return 0, penstock.InvalidParam("Prefer", "Prefer: wait must be a whole number of seconds.")
+			}
+			wait := min(time.Duration(n)*time.Second, MaxWait)
+			c.w.Header().Set("Preference-Applied", fmt.Sprintf("wait=%d", int(wait.Seconds())))
+			return wait, nil
+		}
+	}
+	return 0, nil
+}
+
+func (c *call) readJob() error {
+	id, err := c.pathID(penstock.ViewJob)
+	if err != nil {
+		return err
+	}
+	wait, err := c.preferredWait()
+	if err != nil {
+		return err
+	}
+	if wait == 0 {
+		job, err := c.Jobs.Job(c.r.Context(), c.caller.Tenant.ID, id)
+		if err != nil {
+			return err
+		}
+		return c.job(http.StatusOK, job)
+	}
+	job, err := c.Reader.Wait(c.r.Context(), c.caller.Tenant.ID, id, wait)
+	if err != nil {
+		return err
+	}
+	if job.FinishedAt.IsZero() {
+		c.w.Header().Set("Retry-After", "1")
+		return c.job(http.StatusAccepted, job)
+	}
+	return c.job(http.StatusOK, job)
+}
+
+// job answers with a job. One that had a single item carries its result.
+func (c *call) job(status int, j penstock.Job) error {
+	view := newJobView(j)
+	if j.Counts.Total == 1 && !j.FinishedAt.IsZero() {
+		item, err := c.Jobs.Item(c.r.Context(), c.caller.Tenant.ID, penstock.ItemID(j.ID, 0))
+		if err != nil {
+			return err
+		}
+		result := newResultView(item)
+		view.Result = &result
+	}
+	return c.json(status, view)
+}
+
+func (c *call) cancelJob() error {
+	id, err := c.pathID(penstock.ViewJob)
+	if err != nil {
+		return err
+	}
+	job, err := c.Jobs.CancelJob(c.r.Context(), c.caller.Tenant.ID, id)
+	if err != nil {
+		return err
+	}
+	return c.job(http.StatusOK, job)
+}
+
+func (c *call) listJobs() error {
+	f, err := c.jobFilter()
+	if err != nil {
+		return err
+	}
+	wanted := f.Limit
+	f.Limit++ // one more tells whether another page follows
+	jobs, err := c.Jobs.ListJobs(c.r.Context(), c.caller.Tenant.ID, f)
+	if err != nil {
+		return err
+	}
+	p := page[jobView]{Object: "list", Data: []jobView{}, HasMore: len(jobs) > wanted}
+	for _, j := range jobs[:min(wanted, len(jobs))] {
+		p.Data = append(p.Data, newJobView(j))
+	}
+	return c.json(http.StatusOK, p)
+}
+
+func (c *call) jobFilter() (f store.JobFilter, err error) {
+	q := c.r.URL.Query()
+	var errs [3]error
+	f.Limit, errs[0] = c.pageLimit()
+	f.CreatedAfter, errs[1] = c.queryTime("created_after")
+	f.CreatedUntil, errs[2] = c.queryTime("created_before")
+	if err := errors.Join(errs[:]...); err != nil {
+		return f, err
+	}
+	f.Status, f.Lane, f.Model = penstock.Status(q.Get("status")), penstock.Lane(q.Get("lane")), q.Get("model")
+	if f.Lane != "" && !f.Lane.Valid() {
+		return f, penstock.InvalidParam("lane", "lane must be realtime, standard or bulk.")
+	}
+	if err := checkStatus(f.Status, penstock.Statuses); err != nil {
+		return f, err
+	}
+	if tag := q.Get("tag"); tag != "" {
+		var ok bool
+		if f.TagKey, f.TagValue, ok = strings.Cut(tag, ":"); !ok || f.TagKey == "" {
+			return f, penstock.InvalidParam("tag", "tag must be given as key:value.")
+		}
+	}
+	if after := q.Get("after"); after != "" {
+		if f.After, err = penstock.ViewJob.Parse(after); err != nil {
+			return f, penstock.InvalidParam("after", "after: %v.", err)
+		}
+	}
+	return f, nil
+}
+
+func checkStatus(s penstock.Status, allowed []penstock.Status) error {
+	if s == "" {
+		return nil
+	}
+	words := make([]string, len(allowed))
+	for i, a := range allowed {
+		if words[i] = string(a); a == s {
+			return nil
+		}
+	}
+	return penstock.InvalidParam("status", "status must be one of %s.", strings.Join(words, ", "))
+}

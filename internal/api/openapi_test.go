@@ -1,0 +1,691 @@
+package api
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"penstock"
+	"penstock/internal/api/dialect/openai"
+	"penstock/internal/store"
+)
+
+var update = flag.Bool("update", false, "rewrite the files that tests compare with")
+
+// openAPI returns the document as text and as the JSON value that a client would read.
+func openAPI(t *testing.T) ([]byte, map[string]any) {
+	t.Helper()
+	text, err := OpenAPI()
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text, value.(map[string]any)
+}
+
+// described returns the document as it is built, before it becomes text.
+func described(t *testing.T) document {
+	t.Helper()
+	doc, err := newDocument(routes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// operations calls do for every operation of the document, in its order.
+func (d document) operations(do func(path, method string, op docOperation)) {
+	for _, path := range d.Paths {
+		for _, op := range path.Value {
+			do(path.Name, op.Name, op.Value)
+		}
+	}
+}
+
+func TestOpenAPIIsDeterministic(t *testing.T) {
+	t.Parallel()
+	first, _ := openAPI(t)
+	for range 5 {
+		if again, _ := openAPI(t); !bytes.Equal(first, again) {
+			t.Fatal("the same source gave two documents")
+		}
+	}
+}
+
+func TestOpenAPIHoldsTheRouteTable(t *testing.T) {
+	t.Parallel()
+	var want, got []string
+	for _, rt := range routes {
+		want = append(want, rt.Method+" "+strings.Replace(rt.Path, "...", "", 1))
+	}
+	ids := map[string]string{}
+	described(t).operations(func(path, method string, op docOperation) {
+		name := strings.ToUpper(method) + " " + path
+		got = append(got, name)
+		if other, taken := ids[op.ID]; taken {
+			t.Errorf("%s and %s are both called %s", other, name, op.ID)
+		}
+		ids[op.ID] = name
+	})
+	slices.Sort(want)
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the document and the route table differ (-table +document):\n%s", diff)
+	}
+}
+
+// The parts of the standard's structure that the Go types alone do not guarantee.
+func TestOpenAPIStructure(t *testing.T) {
+	t.Parallel()
+	doc := described(t)
+	if doc.OpenAPI != "3.1.0" || doc.Info.Title == "" || doc.Info.Version != penstock.Version {
+		t.Errorf("the head of the document is %q %+v", doc.OpenAPI, doc.Info)
+	}
+	wildcard := regexp.MustCompile(`\{([^}]*)\}`)
+	doc.operations(func(path, method string, op docOperation) {
+		var want, got []string
+		for _, m := range wildcard.FindAllStringSubmatch(path, -1) {
+			want = append(want, m[1])
+		}
+		seen := map[string]bool{}
+		for _, p := range op.Parameters {
+			if p.In == "path" {
+				got = append(got, p.Name)
+			}
+			if !slices.Contains([]string{"path", "query", "header"}, p.In) || p.In == "path" && !p.Required || p.Description == "" {
+				t.Errorf("%s: parameter %+v is not well-formed", op.ID, p)
+			}
+			if seen[p.In+p.Name] {
+				t.Errorf("%s: parameter %s is declared twice", op.ID, p.Name)
+			}
+			seen[p.In+p.Name] = true
+		}
+		if !slices.Equal(want, got) {
+			t.Errorf("%s: path %s has the wildcards %q, but %q are declared", op.ID, path, want, got)
+		}
+		if method == "get" && op.RequestBody != nil {
+			t.Errorf("%s: a GET has no body", op.ID)
+		}
+		checkResponses(t, op)
+	})
+}
+
+func checkResponses(t *testing.T, op docOperation) {
+	t.Helper()
+	successes := 0
+	for _, r := range op.Responses {
+		switch status, err := strconv.Atoi(r.Name); {
+		case r.Name == "default" && r.Value.Ref == refError:
+		case err == nil && status >= 200 && status < 300 && r.Value.Description != "" && len(r.Value.Content) > 0:
+			successes++
+		default:
+			t.Errorf("%s: response %s is not well-formed: %+v", op.ID, r.Name, r.Value)
+		}
+	}
+	if successes == 0 || len(op.Responses) != successes+1 {
+		t.Errorf("%s: wants at least one success and the shared error, has %d responses", op.ID, len(op.Responses))
+	}
+}
+
+func TestOpenAPITagsAreTheOnesInUse(t *testing.T) {
+	t.Parallel()
+	used, about := map[string]bool{}, map[string]bool{}
+	doc := described(t)
+	doc.operations(func(_, _ string, op docOperation) { used[op.Tags[0]] = true })
+	for _, tag := range doc.Tags {
+		about[tag.Name] = true
+	}
+	if diff := cmp.Diff(used, about); diff != "" {
+		t.Errorf("aboutTags differs from what routes need (-used +described):\n%s", diff)
+	}
+}
+
+func TestOpenAPIParamTypesAreInUse(t *testing.T) {
+	t.Parallel()
+	used := map[string]bool{}
+	for _, rt := range routes {
+		for _, p := range rt.Params {
+			used[p.Name] = true
+		}
+	}
+	for name := range paramTypes {
+		if !used[name] {
+			t.Errorf("paramTypes names %q, which no route takes", name)
+		}
+	}
+}
+
+func TestOpenAPIOperationIDs(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]string{
+		"GET /v1/jobs":              "getJobs",
+		"POST /v1/jobs/{id}/cancel": "postJobCancel",
+		"GET /v1/dead_letters":      "getDeadLetters",
+		"GET /v1/models/{model...}": "getModel",
+		"GET /openapi.json":         "getOpenapiJson",
+	} {
+		method, path, _ := strings.Cut(path, " ")
+		if got := operationID(method, path); got != want {
+			t.Errorf("operationID(%s, %s) = %s, want %s", method, path, got, want)
+		}
+	}
+}
+
+func TestOpenAPIReferencesResolve(t *testing.T) {
+	t.Parallel()
+	_, doc := openAPI(t)
+	used := map[string]bool{}
+	walk("", doc, func(_ jsontext.Pointer, object map[string]any) {
+		ref, ok := object["$ref"].(string)
+		if !ok {
+			return
+		}
+		used[ref] = true
+		var at any = doc
+		for token := range jsontext.Pointer(strings.TrimPrefix(ref, "#")).Tokens() {
+			at = at.(map[string]any)[token]
+		}
+		if at == nil {
+			t.Errorf("%s points nowhere", ref)
+		}
+	})
+	for name := range doc["components"].(map[string]any)["schemas"].(map[string]any) {
+		if !used["#/components/schemas/"+name] {
+			t.Errorf("nothing refers to the schema %s", name)
+		}
+	}
+}
+
+// walk calls do for every object inside a JSON value, with the pointer that leads to it.
+func walk(pointer jsontext.Pointer, value any, do func(jsontext.Pointer, map[string]any)) {
+	switch v := value.(type) {
+	case map[string]any:
+		do(pointer, v)
+		for name, inner := range v {
+			walk(pointer.AppendToken(name), inner, do)
+		}
+	case []any:
+		for i, inner := range v {
+			walk(pointer.AppendToken(strconv.Itoa(i)), inner, do)
+		}
+	}
+}
+
+const schemasAt = jsontext.Pointer("/components/schemas")
+
+// schemaCompiler compiles the schemas of the document. Answers may grow in later versions, so their
+// published schemas are open; here they are closed, so that a field that is written but not described
+// is found.
+func schemaCompiler(t *testing.T) func(jsontext.Pointer) *jsonschema.Schema {
+	t.Helper()
+	_, doc := openAPI(t)
+	for _, named := range doc["components"].(map[string]any)["schemas"].(map[string]any) {
+		if object := named.(map[string]any); object["properties"] != nil {
+			object["additionalProperties"] = false
+		}
+	}
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	c.AssertFormat()
+	if err := c.AddResource("openapi.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	return func(at jsontext.Pointer) *jsonschema.Schema {
+		compiled, err := c.Compile("openapi.json#" + (&url.URL{Path: string(at)}).EscapedPath())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return compiled
+	}
+}
+
+func validate(s *jsonschema.Schema, text []byte) error {
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	return s.Validate(value)
+}
+
+func TestOpenAPISchemasCompile(t *testing.T) {
+	t.Parallel()
+	compile := schemaCompiler(t)
+	_, doc := openAPI(t)
+	compiled := 0
+	walk("", doc, func(at jsontext.Pointer, object map[string]any) {
+		if _, ok := object["schema"]; ok || at.Parent() == schemasAt {
+			if ok {
+				at = at.AppendToken("schema")
+			}
+			compile(at)
+			compiled++
+		}
+	})
+	if compiled < len(routes) {
+		t.Errorf("only %d schemas were found in a document of %d routes", compiled, len(routes))
+	}
+}
+
+// sampleTime is the moment at which the samples below happen.
+var sampleTime = time.Date(2026, 11, 15, 6, 0, 0, 123456789, time.UTC)
+
+// sampleViews makes every view twice: from a value with everything in it, and from one with nothing in
+// it but what is always there.
+func sampleViews() []any {
+	var ids penstock.IDs
+	id := ids.New(sampleTime)
+	usage := penstock.Usage{InputTokens: 12, CachedInputTokens: 3, OutputTokens: 9}
+	bareJob := penstock.Job{ID: id, Endpoint: penstock.EndpointChat, Model: "fast", Lane: penstock.LaneBulk, Counts: penstock.Counts{Total: 1, Queued: 1}}
+	fullJob := bareJob
+	fullJob.Counts, fullJob.Tags = penstock.Counts{Total: 2, Succeeded: 1, Cancelled: 1}, map[string]string{"team": "search"}
+	fullJob.Usage, fullJob.Cost = usage, 41_200
+	fullJob.Resolved = penstock.Resolved{Config: "cfg_9f2c", Model: "fast", Policy: "ordered", Targets: []string{"openai-mini"}}
+	fullJob.CreatedAt, fullJob.StartedAt, fullJob.FinishedAt = sampleTime, sampleTime, sampleTime
+	fullJob.Deadline, fullJob.CancelRequestedAt = sampleTime, sampleTime
+
+	bareItem := penstock.Item{ID: penstock.ItemID(id, 0), Job: id, Status: penstock.StatusQueued}
+	succeeded := penstock.Item{
+		ID: penstock.ItemID(id, 1), Job: id, Index: 1, CustomID: "row-1", Status: penstock.StatusSucceeded, Seq: 18, Attempts: 1,
+		Target: "openai-mini", StatusCode: 200, Result: []byte(`{"id":"x","choices":[]}`), Usage: usage, Cost: 1<<63 - 1, FinishedAt: sampleTime,
+	}
+	failed := penstock.Item{
+		ID: penstock.ItemID(id, 2), Job: id, Status: penstock.StatusFailed, Seq: 19, FinishedAt: sampleTime,
+		Error: &penstock.ItemError{Code: penstock.CodePoison, Message: "It ended three workers."},
+	}
+	attempts := []penstock.Attempt{{ID: id}, {
+		ID: id, Subject: id, Number: 2, Target: "openai-mini", Reason: "first with room", Config: "cfg_9f2c", ErrorKind: "timeout", ErrorMessage: "Too slow.",
+		StatusCode: 504, Usage: usage, UsageKnown: true, Cost: 1, StartedAt: sampleTime, FirstTokenAt: sampleTime, FinishedAt: sampleTime,
+	}}
+	fullRequest := penstock.Request{
+		ID: id, Endpoint: penstock.EndpointChat, Model: "fast", Stream: true, Status: penstock.StatusFailed, StatusCode: 502,
+		ErrorCode: penstock.CodeUpstreamError, Error: "It broke.", Target: "openai-mini", Usage: usage, Cost: 7, Forfeit: 9, Attempts: attempts,
+		StartedAt: sampleTime, FirstTokenAt: sampleTime, FinishedAt: sampleTime,
+	}
+	letter := store.DeadLetter{
+		Item: succeeded.ID, Job: id, Model: "fast", Code: penstock.CodeUpstreamTimeout, Kind: "timeout", Message: "Too slow.",
+		Fingerprint: "f1", CreatedAt: sampleTime,
+	}
+	withResult, result := newJobView(fullJob), newResultView(succeeded)
+	withResult.Result = &result
+	return []any{
+		newJobView(bareJob), withResult,
+		page[jobView]{Object: "list"}, page[jobView]{Object: "list", Data: []jobView{withResult}, HasMore: true},
+		newResultView(bareItem), result, newResultView(failed),
+		itemView{resultView: newResultView(bareItem), Object: "item"},
+		itemView{resultView: result, Object: "item", JobID: "job_1", History: newAttemptViews(attempts)},
+		newEventView(penstock.Event{Job: id, Seq: 1, Type: penstock.EventJobQueued}),
+		newEventView(penstock.Event{Job: id, Seq: 19, Type: penstock.ItemEvent(failed.Status), Item: &failed, CreatedAt: sampleTime}),
+		newRequestView(penstock.Request{ID: id, Endpoint: penstock.EndpointChat, Status: penstock.StatusSucceeded}), newRequestView(fullRequest),
+		page[deadLetterView]{Object: "list"},
+		page[deadLetterView]{Object: "list", Data: []deadLetterView{
+			newDeadLetterView(letter), newDeadLetterView(store.DeadLetter{Code: penstock.CodeCancelled}),
+		}},
+		openai.NewModelList(nil), openai.NewModelList([]string{"fast", "smart"}), openai.NewModel("fast"), healthView{"ok"},
+	}
+}
+
+func TestOpenAPIDescribesAnswers(t *testing.T) {
+	t.Parallel()
+	compile := schemaCompiler(t)
+	sampled := map[reflect.Type]bool{reflect.TypeFor[anyObject](): true} // an object of someone else's
+	for i, view := range sampleViews() {
+		name := schemaName(reflect.TypeOf(view))
+		sampled[reflect.TypeOf(view)] = true
+		t.Run(fmt.Sprintf("%02d_%s", i, name), func(t *testing.T) {
+			t.Parallel()
+			for _, text := range encodings(t, view) {
+				if err := validate(compile(schemasAt.AppendToken(name)), text); err != nil {
+					t.Errorf("%#v\nof %s", err, text)
+				}
+			}
+		})
+	}
+	for _, rt := range routes {
+		for _, a := range rt.Answers {
+			if a.Body != nil && !sampled[reflect.TypeOf(a.Body)] {
+				t.Errorf("%s %s answers with a %T, of which there is no sample here", rt.Method, rt.Path, a.Body)
+			}
+		}
+	}
+}
+
+// newTestCall is a call that is answered into a recorder.
+func newTestCall() (*call, *httptest.ResponseRecorder) {
+	to := httptest.NewRecorder()
+	s := &Server{Deps: Deps{Log: slog.New(slog.DiscardHandler)}}
+	return &call{Server: s, w: &response{ResponseWriter: to}, r: httptest.NewRequest(http.MethodGet, "/", nil)}, to
+}
+
+// encodings are the texts that the server sends for a view, in every form that it sends it.
+func encodings(t *testing.T, view any) [][]byte {
+	t.Helper()
+	c, to := newTestCall()
+	if err := c.json(http.StatusOK, view); err != nil {
+		t.Fatal(err)
+	}
+	texts := [][]byte{to.Body.Bytes()}
+	switch v := view.(type) {
+	case resultView:
+		var line bytes.Buffer
+		if err := (&lineWriter{w: &line}).write(v); err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, line.Bytes())
+	case eventView:
+		c, to := newTestCall()
+		stream := newEventStream(c)
+		err := stream.send(v)
+		stream.stop()
+		_, data, ok := bytes.Cut(to.Body.Bytes(), []byte("\ndata: "))
+		if err != nil || !ok {
+			t.Fatalf("sending an event gave %v and %q", err, to.Body)
+		}
+		texts = append(texts, data)
+	}
+	return texts
+}
+
+func TestOpenAPIDescribesErrors(t *testing.T) {
+	t.Parallel()
+	if got, want := slices.Sorted(maps.Keys(statuses)), slices.Sorted(slices.Values(penstock.Codes)); !slices.Equal(got, want) {
+		t.Errorf("statuses has the codes %q, but there are %q", got, want)
+	}
+	envelope := schemaCompiler(t)(schemasAt.AppendToken("Error"))
+	about := errorResponse(newSchemaSet()).Description
+	for _, code := range penstock.Codes {
+		for _, e := range []*penstock.Error{
+			penstock.Errorf(code, "It went wrong."),
+			{Code: code, Message: "It went wrong.", Param: "inputs[3].body", RetryAfter: 12 * time.Second},
+		} {
+			c, to := newTestCall()
+			c.fail(e)
+			if err := validate(envelope, to.Body.Bytes()); err != nil {
+				t.Errorf("%#v\nof %s", err, to.Body)
+			}
+			line := regexp.MustCompile(fmt.Sprintf("(?m)^- %d: .*`%s`", to.Code, code))
+			if !line.MatchString(about) {
+				t.Errorf("%s answers %d, but the document says\n%s", code, to.Code, about)
+			}
+		}
+	}
+}
+
+func TestOpenAPIDescribesJobCreate(t *testing.T) {
+	t.Parallel()
+	jobCreateSchema := schemaCompiler(t)(schemasAt.AppendToken("JobCreate"))
+	for name, text := range map[string]string{
+		"smallest": `{"model":"fast","input":"Hi"}`,
+		"body":     `{"model":"fast","input":{"messages":[]}}`,
+		"everything": `{"endpoint":"/v1/chat/completions","model":"fast","lane":"bulk","defaults":{"max_tokens":200},
+			"inputs":[{"custom_id":"row-1","body":{"messages":[]}},{"body":{"anything":{"goes":[1]}}}],"deadline":"2026-11-16T06:00:00Z",
+			"max_attempts":4,"item_timeout":"1m30s","stream":false,"dry_run":false,"tags":{"team":"search"},"input_file":null,"webhook":null}`,
+		"nulls": `{"model":"fast","input":"Hi","max_attempts":null,"item_timeout":null}`,
+	} {
+		if err := validate(jobCreateSchema, []byte(text)); err != nil {
+			t.Errorf("%s: the schema refuses what the server takes: %#v", name, err)
+		}
+		var in jobCreate
+		if err := decode([]byte(text), &in); err != nil {
+			t.Errorf("%s: %v", name, err)
+		} else if _, err := in.order(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, text := range map[string]string{
+		"unknown field":           `{"model":"fast","input":"Hi","modle":"x"}`,
+		"unknown field of inputs": `{"model":"fast","inputs":[{"body":{},"costum_id":"x"}]}`,
+		"other case":              `{"model":"fast","input":"Hi","Lane":"bulk"}`,
+		"number for a string":     `{"model":1,"input":"Hi"}`,
+		"string for a number":     `{"model":"fast","input":"Hi","max_attempts":"4"}`,
+		"fraction":                `{"model":"fast","input":"Hi","max_attempts":1.5}`,
+		"number for a duration":   `{"model":"fast","input":"Hi","item_timeout":60}`,
+		"duration without unit":   `{"model":"fast","input":"Hi","item_timeout":"60"}`,
+		"no time":                 `{"model":"fast","input":"Hi","deadline":"tomorrow"}`,
+		"tag that is no string":   `{"model":"fast","input":"Hi","tags":{"team":1}}`,
+		"not an object":           `["fast"]`,
+	} {
+		if validate(jobCreateSchema, []byte(text)) == nil {
+			t.Errorf("%s: the schema takes what the server refuses", name)
+		}
+		if decode([]byte(text), &jobCreate{}) == nil {
+			t.Errorf("%s: the server takes it", name)
+		}
+	}
+	for name, text := range map[string]string{ // what the stages behind the envelope refuse
+		"no model":         `{"input":"Hi"}`,
+		"no body":          `{"model":"fast","inputs":[{"custom_id":"x"}]}`,
+		"unknown lane":     `{"model":"fast","input":"Hi","lane":"express"}`,
+		"unknown endpoint": `{"model":"fast","input":"Hi","endpoint":"/v1/other"}`,
+	} {
+		if validate(jobCreateSchema, []byte(text)) == nil {
+			t.Errorf("%s: the schema takes what admission refuses", name)
+		}
+	}
+}
+
+// The closed lists in the document hold every constant that the source declares of their types.
+func TestOpenAPIEnumsAreComplete(t *testing.T) {
+	t.Parallel()
+	declared := map[string][]string{}
+	constantsOf(t, "../..", declared)
+	constantsOf(t, "../store", declared)
+	for enum, values := range enums() {
+		if diff := cmp.Diff(slices.Sorted(slices.Values(declared[enum.Name()])), slices.Sorted(slices.Values(values))); diff != "" {
+			t.Errorf("%v (-declared +described):\n%s", enum, diff)
+		}
+	}
+}
+
+// constantsOf adds the typed string constants of a directory's sources, by the name of their type.
+func constantsOf(t *testing.T, dir string, into map[string][]string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no sources in %s: %v", dir, err)
+	}
+	for _, file := range files {
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			spec, ok := n.(*ast.ValueSpec)
+			if !ok || len(spec.Values) != 1 {
+				return true
+			}
+			named, isNamed := spec.Type.(*ast.Ident)
+			literal, isLiteral := spec.Values[0].(*ast.BasicLit)
+			if isNamed && isLiteral && literal.Kind == token.STRING {
+				value, _ := strconv.Unquote(literal.Value)
+				into[named.Name] = append(into[named.Name], value)
+			}
+			return true
+		})
+	}
+}
+
+// What the generator does not understand must stop it: a guess would be a promise.
+func TestOpenAPIRefusesToGuess(t *testing.T) {
+	t.Parallel()
+	type untagged struct{ Name string }
+	type quoted struct {
+		N int `json:"n,string"`
+	}
+	type channel struct {
+		C chan int `json:"c"`
+	}
+	type binary struct {
+		B []byte `json:"b"`
+	}
+	type pointing struct{ *untagged }
+	type Job struct{}
+	for name, table := range map[string][]route{
+		"field without a name":    {{Body: untagged{}}},
+		"embedded pointer":        {{Body: pointing{}}},
+		"option it does not know": {{Body: quoted{}}},
+		"kind it does not know":   {{Body: channel{}}},
+		"bytes":                   {{Body: binary{}}},
+		"type with its own form":  {{Body: []slog.Level{}}},
+		"struct without a name":   {{Body: struct{}{}}},
+		"names that are numbers":  {{Body: map[int]string{}}},
+		"two types of one name":   {{Body: Job{}}, {Answers: []answer{{Body: jobView{}}}}},
+		"one type in both ways":   {{Body: jobView{}}, {Answers: []answer{{Body: jobView{}}}}},
+	} {
+		if _, err := newDocument(table); err == nil {
+			t.Errorf("%s: it was described", name)
+		}
+	}
+}
+
+func TestOpenAPIDocsAreCurrent(t *testing.T) {
+	t.Parallel()
+	text, _ := openAPI(t)
+	for name, want := range map[string][]byte{"openapi.json": text, "README.md": []byte(reference(described(t)))} {
+		path := filepath.Join("..", "..", "docs", "api", name)
+		if *update {
+			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, want, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), string(got)); diff != "" {
+			t.Errorf("docs/api/%s is stale; run go test ./internal/api -run OpenAPI -update (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// reference renders the document for people to read.
+func reference(doc document) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# The API of %s\n\nMade from the route table of `internal/api` by\n", doc.Info.Title)
+	fmt.Fprintf(&b, "`go test ./internal/api -run OpenAPI -update`; [openapi.json](openapi.json) says the same to machines.\n\n%s\n", doc.Info.Description)
+	b.WriteString("\nA call carries its key as `Authorization: Bearer psk_…` or as `x-api-key: psk_…`, and every answer the id of the call in `x-request-id`.\n")
+	for _, tag := range doc.Tags {
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n", tag.Name, tag.Description)
+		doc.operations(func(path, method string, op docOperation) {
+			if op.Tags[0] == tag.Name {
+				fmt.Fprintf(&b, "\n### %s %s\n\n", strings.ToUpper(method), path)
+				writeOperation(&b, op)
+			}
+		})
+	}
+	failure := doc.Components.Responses[0].Value
+	fmt.Fprintf(&b, "\n## Errors\n\n%s\n\n| header | |\n|---|---|\n", failure.Description)
+	for _, h := range failure.Headers {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", h.Name, cell(h.Value.Description))
+	}
+	fmt.Fprintf(&b, "\nBody: %s.\n\n## Schemas\n", typeText(*failure.Content[0].Value.Schema))
+	for _, name := range slices.Sorted(maps.Keys(doc.Components.Schemas)) {
+		fmt.Fprintf(&b, "\n### %s\n\n", name)
+		writeSchema(&b, doc.Components.Schemas[name])
+	}
+	return b.String()
+}
+
+func writeOperation(b *strings.Builder, op docOperation) {
+	fmt.Fprintf(b, "%s\n\n", strings.TrimSpace(op.Summary+". "+op.Description))
+	if len(op.Parameters) > 0 {
+		b.WriteString("| parameter | in | type | |\n|---|---|---|---|\n")
+		for _, p := range op.Parameters {
+			about := p.Description
+			if p.Required {
+				about = "Required. " + about
+			}
+			fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", p.Name, p.In, typeText(p.Schema), cell(about))
+		}
+		b.WriteByte('\n')
+	}
+	if op.RequestBody != nil {
+		fmt.Fprintf(b, "Body: %s.\n\n", typeText(*op.RequestBody.Content[0].Value.Schema))
+	}
+	b.WriteString("| answer | type | body | |\n|---|---|---|---|\n")
+	for _, r := range op.Responses {
+		for _, m := range r.Value.Content {
+			body := ""
+			if m.Value.Schema != nil {
+				body = typeText(*m.Value.Schema)
+			}
+			fmt.Fprintf(b, "| %s | %s | %s | %s |\n", r.Name, m.Name, body, cell(r.Value.Description))
+		}
+		if r.Value.Ref != "" {
+			fmt.Fprintf(b, "| otherwise | %s | [Error](#error) | See [errors](#errors). |\n", typeJSON)
+		}
+	}
+}
+
+func writeSchema(b *strings.Builder, s schema) {
+	if len(s.Enum) > 0 {
+		fmt.Fprintf(b, "One of `%s`.\n", strings.Join(s.Enum, "`, `"))
+		return
+	}
+	if s.AdditionalProperties == false {
+		b.WriteString("Other fields are rejected.\n\n")
+	}
+	b.WriteString("| field | type | |\n|---|---|---|\n")
+	for _, p := range s.Properties {
+		about := cell(p.Value.Description)
+		if s.AdditionalProperties == false && slices.Contains(s.Required, p.Name) {
+			about = strings.TrimSpace("Required. " + about)
+		}
+		fmt.Fprintf(b, "| `%s` | %s | %s |\n", p.Name, typeText(p.Value), about)
+	}
+}
+
+// typeText names a schema in a few words.
+func typeText(s schema) string {
+	name, _ := s.Type.(string)
+	switch types, _ := s.Type.([]string); {
+	case s.Ref != "":
+		name = s.Ref[strings.LastIndex(s.Ref, "/")+1:]
+		return fmt.Sprintf("[%s](#%s)", name, strings.ToLower(name))
+	case s.AnyOf != nil:
+		return typeText(s.AnyOf[0]) + " or null"
+	case types != nil:
+		s.Type = types[0]
+		return typeText(s) + " or null"
+	case s.Items != nil:
+		return "array of " + typeText(*s.Items)
+	case s.AdditionalProperties != nil:
+		return "object of " + typeText(s.AdditionalProperties.(schema))
+	case s.Format == "date-time":
+		return "time"
+	case len(s.Examples) > 0:
+		return fmt.Sprintf("%s (`%s`)", name, s.Examples[0])
+	case name == "":
+		return "any JSON"
+	}
+	return name
+}
+
+// cell makes text fit into a table.
+func cell(s string) string { return strings.NewReplacer("|", "\\|", "\n", " ").Replace(s) }

@@ -1,0 +1,212 @@
+package api
+
+import (
+	"compress/gzip"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"penstock"
+	"penstock/internal/store"
+)
+
+// resultPage is how many results are read from the store at a time; it bounds the memory of a stream.
+const resultPage = 50
+
+// streamResults writes what is finished by now, one line each, and ends.
+func (c *call) streamResults() error {
+	id, err := c.pathID(penstock.ViewJob)
+	if err != nil {
+		return err
+	}
+	p, err := c.resultPage()
+	if err != nil {
+		return err
+	}
+	var out *lineWriter
+	for {
+		items, err := c.Jobs.Results(c.r.Context(), c.caller.Tenant.ID, id, p)
+		if err != nil {
+			if out != nil {
+				out.abort()
+			}
+			return err
+		}
+		if out == nil {
+			out = c.lines()
+		}
+		for _, item := range items {
+			if err := out.write(newResultView(item)); err != nil {
+				return err
+			}
+			p.After = item.Seq
+			if p.Order == store.OrderInput {
+				p.After = int64(item.Index)
+			}
+		}
+		if len(items) < p.Limit {
+			return out.close()
+		}
+	}
+}
+
+func (c *call) resultPage() (store.ResultPage, error) {
+	q := c.r.URL.Query()
+	p := store.ResultPage{Order: store.Order(q.Get("order")), Status: penstock.Status(q.Get("status")), Limit: resultPage}
+	switch p.Order {
+	case "":
+		p.Order = store.OrderCompletion
+	case store.OrderCompletion, store.OrderInput:
+	default:
+		return p, penstock.InvalidParam("order", "order must be completion or input.")
+	}
+	if err := checkStatus(p.Status, penstock.Statuses[2:]); err != nil {
+		return p, err
+	}
+	var err error
+	p.After, err = c.queryInt("after", -1)
+	return p, err
+}
+
+// lineWriter writes lines of JSON, compressed if the caller takes it.
+type lineWriter struct {
+	w    io.Writer
+	gzip *gzip.Writer
+}
+
+func (c *call) lines() *lineWriter {
+	h := c.w.Header()
+	h.Set("Content-Type", typeJSONL)
+	h.Set("Vary", "Accept-Encoding")
+	out := &lineWriter{w: c.w}
+	if strings.Contains(c.r.Header.Get("Accept-Encoding"), "gzip") {
+		h.Set("Content-Encoding", "gzip")
+		out.gzip = gzip.NewWriter(c.w)
+		out.w = out.gzip
+	}
+	c.w.WriteHeader(http.StatusOK)
+	return out
+}
+
+func (w *lineWriter) write(v any) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("encoding a line: %w", err)
+	}
+	_, err = w.w.Write(append(text, '\n'))
+	return err
+}
+
+func (w *lineWriter) close() error {
+	if w.gzip == nil {
+		return nil
+	}
+	return w.gzip.Close()
+}
+
+// abort cuts the connection, so that a reader does not take half of the results for all of them.
+func (w *lineWriter) abort() { panic(http.ErrAbortHandler) }
+
+// keepAlive is how often a silent stream says that it is still there.
+const keepAlive = 15 * time.Second
+
+// streamEvents follows a job's log.
+func (c *call) streamEvents() error {
+	id, err := c.pathID(penstock.ViewJob)
+	if err != nil {
+		return err
+	}
+	after, err := c.eventCursor()
+	if err != nil {
+		return err
+	}
+	// The job must be there before the stream begins: afterwards a 404 can no longer be said.
+	if _, err := c.Jobs.Job(c.r.Context(), c.caller.Tenant.ID, id); err != nil {
+		return err
+	}
+	h := c.w.Header()
+	h.Set("Content-Type", typeSSE)
+	h.Set("Cache-Control", "no-cache")
+	h.Set("X-Accel-Buffering", "no")
+	c.w.WriteHeader(http.StatusOK)
+	stream := newEventStream(c)
+	defer stream.stop()
+	for event, err := range c.Reader.Follow(c.r.Context(), c.caller.Tenant.ID, store.EventPage{Job: id, After: after}) {
+		if err != nil {
+			return err
+		}
+		if err := stream.send(newEventView(event)); err != nil {
+			return nil // the reader left
+		}
+	}
+	return nil
+}
+
+// eventCursor is where the reader was: ?after= or, from a browser that comes back, Last-Event-ID.
+func (c *call) eventCursor() (int64, error) {
+	if last := c.r.Header.Get("Last-Event-ID"); last != "" && !c.r.URL.Query().Has("after") {
+		n, err := strconv.ParseInt(last, 10, 64)
+		if err != nil || n < 0 {
+			return 0, penstock.InvalidParam("Last-Event-ID", "Last-Event-ID must be the id of an event of this stream.")
+		}
+		return n, nil
+	}
+	return c.queryInt("after", 0)
+}
+
+func (c *call) readItem() error {
+	id, err := c.pathID(penstock.ViewItem)
+	if err != nil {
+		return err
+	}
+	item, err := c.Jobs.Item(c.r.Context(), c.caller.Tenant.ID, id)
+	if err != nil {
+		return err
+	}
+	attempts, err := c.Jobs.Attempts(c.r.Context(), c.caller.Tenant.ID, id)
+	if err != nil {
+		return err
+	}
+	return c.json(http.StatusOK, itemView{
+		resultView: newResultView(item), Object: "item", JobID: penstock.ViewJob.Format(item.Job), History: newAttemptViews(attempts),
+	})
+}
+
+func (c *call) readRequest() error {
+	id, err := c.pathID(penstock.ViewRequest)
+	if err != nil {
+		return err
+	}
+	r, err := c.Recorder.Request(c.r.Context(), c.caller.Tenant.ID, id)
+	if err != nil {
+		return err
+	}
+	return c.json(http.StatusOK, newRequestView(r))
+}
+
+func (c *call) listDeadLetters() error {
+	limit, err := c.pageLimit()
+	if err != nil {
+		return err
+	}
+	p := store.DeadLetterPage{Limit: limit + 1}
+	if after := c.r.URL.Query().Get("after"); after != "" {
+		if p.After, err = penstock.ViewItem.Parse(after); err != nil {
+			return penstock.InvalidParam("after", "after: %v.", err)
+		}
+	}
+	letters, err := c.Jobs.DeadLetters(c.r.Context(), c.caller.Tenant.ID, p)
+	if err != nil {
+		return err
+	}
+	out := page[deadLetterView]{Object: "list", Data: []deadLetterView{}, HasMore: len(letters) > limit}
+	for _, d := range letters[:min(limit, len(letters))] {
+		out.Data = append(out.Data, newDeadLetterView(d))
+	}
+	return c.json(http.StatusOK, out)
+}

@@ -1,0 +1,117 @@
+package api
+
+import (
+	"net/http"
+	"strings"
+
+	"penstock"
+	"penstock/internal/api/dialect/openai"
+)
+
+// route is a row of the surface. The exported fields are what the OpenAPI document tells about it.
+type route struct {
+	Method  string
+	Path    string
+	Scope   penstock.Scope // what a key needs; "" for any key
+	Summary string
+	Params  []param
+	Body    any // a zero value of what is sent, nil for nothing
+	Answers []answer
+
+	open  bool // needs no key
+	serve func(*call) error
+}
+
+// param is a parameter in the path, the query or a header.
+type param struct {
+	Name, In, About string
+	Required        bool
+}
+
+// answer is a successful answer.
+type answer struct {
+	Status int
+	About  string
+	Type   string // media type, application/json when empty
+	Body   any    // a zero value of what is answered, nil when it is not JSON of ours
+}
+
+var (
+	jobParam  = param{Name: "id", In: "path", About: "The job's id, job_….", Required: true}
+	itemParam = param{Name: "id", In: "path", About: "The item's id, item_….", Required: true}
+	waitParam = param{Name: "Prefer", In: "header", About: "wait=N waits up to N seconds (60 at most) for the job to finish."}
+	keyParam  = param{Name: "Idempotency-Key", In: "header", About: "Makes sending the same call again safe: it names the same job."}
+	limitPage = param{Name: "limit", In: "query", About: "Entries a page holds at the most: 1 to 100, 20 when not given."}
+)
+
+// routes is the whole surface.
+var routes = []route{
+	{Method: "POST", Path: "/v1/jobs", Scope: penstock.ScopeJobsWrite, Summary: "Submit a job",
+		Params: []param{keyParam, waitParam}, Body: jobCreate{},
+		Answers: []answer{{Status: 202, About: "Accepted: it is on stable storage.", Body: jobView{}},
+			{Status: 200, About: "Finished within the time that Prefer asked for.", Body: jobView{}}},
+		serve: (*call).submitJob},
+	{Method: "GET", Path: "/v1/jobs", Scope: penstock.ScopeJobsRead, Summary: "List jobs, newest first",
+		Params: []param{limitPage, {Name: "after", In: "query", About: "The last id of the page before."},
+			{Name: "status", In: "query", About: "Only jobs in this status."}, {Name: "lane", In: "query", About: "Only jobs of this lane."},
+			{Name: "model", In: "query", About: "Only jobs for this model."}, {Name: "tag", In: "query", About: "Only jobs with this tag, as key:value."},
+			{Name: "created_after", In: "query", About: "Only jobs created after this time, RFC 3339."},
+			{Name: "created_before", In: "query", About: "Only jobs created up to this time, RFC 3339."}},
+		Answers: []answer{{Status: 200, About: "A page of jobs.", Body: page[jobView]{}}}, serve: (*call).listJobs},
+	{Method: "GET", Path: "/v1/jobs/{id}", Scope: penstock.ScopeJobsRead, Summary: "Read a job",
+		Params: []param{jobParam, waitParam},
+		Answers: []answer{{Status: 200, About: "The job as it is.", Body: jobView{}},
+			{Status: 202, About: "Not finished within the time that Prefer asked for.", Body: jobView{}}},
+		serve: (*call).readJob},
+	{Method: "POST", Path: "/v1/jobs/{id}/cancel", Scope: penstock.ScopeJobsWrite, Summary: "Cancel a job",
+		Params:  []param{jobParam},
+		Answers: []answer{{Status: 200, About: "The cancel is noted; finished items keep their results.", Body: jobView{}}},
+		serve:   (*call).cancelJob},
+	{Method: "GET", Path: "/v1/jobs/{id}/results", Scope: penstock.ScopeJobsRead, Summary: "Read results, at any time",
+		Params: []param{jobParam, {Name: "after", In: "query", About: "Resume behind this seq (order=completion) or index (order=input)."},
+			{Name: "order", In: "query", About: "completion (default) or input."}, {Name: "status", In: "query", About: "Only items in this terminal status."}},
+		Answers: []answer{{Status: 200, About: "One line of JSON for each finished item.", Type: typeJSONL, Body: resultView{}}},
+		serve:   (*call).streamResults},
+	{Method: "GET", Path: "/v1/jobs/{id}/events", Scope: penstock.ScopeJobsRead, Summary: "Follow a job's events",
+		Params: []param{jobParam, {Name: "after", In: "query", About: "Resume behind this seq."},
+			{Name: "Last-Event-ID", In: "header", About: "Resume behind this seq, as browsers do it."}},
+		Answers: []answer{{Status: 200, About: "Server-sent events; the stream ends with job.finished.", Type: typeSSE, Body: eventView{}}},
+		serve:   (*call).streamEvents},
+	{Method: "GET", Path: "/v1/items/{id}", Scope: penstock.ScopeJobsRead, Summary: "Read an item and what was tried for it",
+		Params: []param{itemParam}, Answers: []answer{{Status: 200, About: "The item.", Body: itemView{}}}, serve: (*call).readItem},
+	{Method: "GET", Path: "/v1/requests/{id}", Scope: penstock.ScopeInference, Summary: "Explain a synchronous call",
+		Params:  []param{{Name: "id", In: "path", About: "The x-request-id of the call's answer, req_….", Required: true}},
+		Answers: []answer{{Status: 200, About: "The call and what was tried for it.", Body: requestView{}}}, serve: (*call).readRequest},
+	{Method: "GET", Path: "/v1/dead_letters", Scope: penstock.ScopeJobsRead, Summary: "List failed items that nobody has dealt with, oldest first",
+		Params:  []param{limitPage, {Name: "after", In: "query", About: "The last id of the page before."}},
+		Answers: []answer{{Status: 200, About: "A page of dead letters.", Body: page[deadLetterView]{}}}, serve: (*call).listDeadLetters},
+	{Method: "POST", Path: "/v1/chat/completions", Scope: penstock.ScopeInference, Summary: "OpenAI chat completion, plain or streamed",
+		Params: []param{keyParam}, Body: anyObject{},
+		Answers: []answer{{Status: 200, About: "What the upstream answered.", Body: anyObject{}}}, serve: (*call).chat},
+	{Method: "GET", Path: "/v1/models", Scope: penstock.ScopeInference, Summary: "List models",
+		Answers: []answer{{Status: 200, About: "The models.", Body: openai.ModelList{}}}, serve: (*call).listModels},
+	{Method: "GET", Path: "/v1/models/{model...}", Scope: penstock.ScopeInference, Summary: "Read a model",
+		Params:  []param{{Name: "model", In: "path", About: "The model's name.", Required: true}},
+		Answers: []answer{{Status: 200, About: "The model.", Body: openai.Model{}}}, serve: (*call).readModel},
+	{Method: "GET", Path: "/healthz", open: true, Summary: "Whether the process lives",
+		Answers: []answer{{Status: 200, About: "It does.", Body: healthView{}}}, serve: (*call).healthz},
+	{Method: "GET", Path: "/readyz", open: true, Summary: "Whether the process can take work: store and blobs are written and read",
+		Answers: []answer{{Status: 200, About: "It can.", Body: healthView{}}}, serve: (*call).readyz},
+	{Method: "GET", Path: "/openapi.json", open: true, Summary: "This document",
+		Answers: []answer{{Status: 200, About: "OpenAPI 3.1.", Body: anyObject{}}}, serve: (*call).document},
+}
+
+// The media types of answers.
+const (
+	typeJSON  = "application/json"
+	typeJSONL = "application/x-ndjson"
+	typeSSE   = "text/event-stream"
+)
+
+// presentedKey returns the API key of a call, "" if there is none.
+func presentedKey(r *http.Request) string {
+	if scheme, key, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
+		return strings.TrimSpace(key)
+	}
+	return r.Header.Get("x-api-key")
+}

@@ -1,0 +1,64 @@
+package api
+
+import (
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+)
+
+// eventStream writes server-sent events to one reader, with comments while nothing happens.
+type eventStream struct {
+	mu   sync.Mutex // events and comments come from two goroutines
+	c    *call
+	out  *http.ResponseController
+	done chan struct{}
+	over sync.WaitGroup
+}
+
+func newEventStream(c *call) *eventStream {
+	s := &eventStream{c: c, out: http.NewResponseController(c.w), done: make(chan struct{})}
+	s.over.Go(s.keepAlive)
+	return s
+}
+
+func (s *eventStream) keepAlive() {
+	ticker := time.NewTicker(keepAlive)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-s.done:
+			return
+		case <-ticker.C:
+			if s.write([]byte(": alive\n\n")) != nil {
+				return
+			}
+		}
+	}
+}
+
+// stop ends the comments. Nothing is written after it returns.
+func (s *eventStream) stop() {
+	close(s.done)
+	s.over.Wait()
+}
+
+func (s *eventStream) send(e eventView) error {
+	text, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	frame := append([]byte("id: "+strconv.FormatInt(e.Seq, 10)+"\nevent: "+string(e.Type)+"\ndata: "), text...)
+	return s.write(append(frame, "\n\n"...))
+}
+
+func (s *eventStream) write(frame []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, err := s.c.w.Write(frame); err != nil {
+		return err
+	}
+	return s.out.Flush()
+}
