@@ -1,0 +1,51 @@
+package app
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/pprof"
+
+	"penstock"
+)
+
+// adminHandler serves operators: metrics, profiles, health and the reload of the configuration. It has
+// no keys of its own, so its address must not be reachable by callers; the default is loopback.
+func (a *app) adminHandler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", a.metrics.Handler())
+	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
+	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		adminJSON(w, http.StatusOK, map[string]string{"status": "ok"})
+	})
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
+		if err := a.readiness.check(r.Context()); err != nil {
+			a.log.WarnContext(r.Context(), "not ready", "error", err)
+			adminJSON(w, http.StatusServiceUnavailable, map[string]string{"status": "not ready", "reason": penstock.AsError(err).Message})
+			return
+		}
+		adminJSON(w, http.StatusOK, map[string]string{"status": "ready"})
+	})
+	mux.HandleFunc("POST /admin/v1/config/reload", func(w http.ResponseWriter, r *http.Request) {
+		changes, err := a.reload(r.Context())
+		if err != nil {
+			adminJSON(w, http.StatusConflict, map[string]string{"status": "refused", "reason": penstock.AsError(err).Message})
+			return
+		}
+		lines := make([]string, len(changes))
+		for i, c := range changes {
+			lines[i] = c.String()
+		}
+		adminJSON(w, http.StatusOK, map[string]any{"status": "reloaded", "config": a.live.Current().Hash, "changes": lines})
+	})
+	return mux
+}
+
+func adminJSON(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v) // the reader may have left
+}

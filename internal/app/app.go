@@ -1,0 +1,208 @@
+// Package app wires the stages of Penstock together: it is the one place, beside the command line,
+// that names engines and adapters. `penstock serve`, `penstock dev` and end-to-end tests all start
+// here.
+//
+// It owns the order of things: open before listening, listen before claiming; and on the way out,
+// unready first, then the doors and the workers, then the records, the store last.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"penstock"
+	"penstock/internal/admit"
+	"penstock/internal/api"
+	"penstock/internal/attempt"
+	"penstock/internal/config"
+	"penstock/internal/deliver"
+	"penstock/internal/queue"
+	"penstock/internal/record"
+	"penstock/internal/route"
+	"penstock/internal/telemetry"
+	"penstock/internal/work"
+)
+
+// Options say what to run.
+type Options struct {
+	Config *config.Snapshot
+	// Load reads the configuration anew for a reload; nil when there is nothing to read.
+	Load func() (*config.Snapshot, error)
+	// Reload asks for a reload whenever it is received from; may be nil.
+	Reload <-chan struct{}
+	Log    io.Writer
+	Ready  func(Addresses) // called once, when both doors are open; may be nil
+	Commit string
+}
+
+// Addresses are base URLs, such as http://127.0.0.1:8080.
+type Addresses struct{ API, Admin string }
+
+// app is a process being put together.
+type app struct {
+	Options
+	live      *config.Live
+	log       *slog.Logger
+	metrics   *telemetry.Metrics
+	tracer    *telemetry.Tracer
+	store     *Store
+	providers *registry
+	hub       *deliver.Hub
+	bell      *queue.Bell
+	readiness *readiness
+	recorder  *record.Recorder
+	api       *api.Server
+	pool      *work.Pool
+	keeper    *queue.Keeper
+	reloading sync.Mutex     // held while one configuration replaces another
+	closers   []func() error // in the order of opening
+}
+
+// Run serves until ctx ends and then drains within the configured grace period.
+func Run(ctx context.Context, o Options) error {
+	a := &app{Options: o, live: config.NewLive(o.Config)}
+	err := a.open(ctx)
+	if err == nil {
+		err = a.run(ctx)
+	}
+	return errors.Join(err, a.close())
+}
+
+// open makes everything that run uses.
+func (a *app) open(ctx context.Context) error {
+	p := a.Config.Process
+	a.log = telemetry.NewLogger(a.Log, telemetry.LogConfig{Level: logLevel(p.Log.Level), Format: telemetry.LogFormat(p.Log.Format)})
+	a.metrics = telemetry.NewMetrics(penstock.Version, a.Commit)
+	var err error
+	a.tracer, err = telemetry.NewTracer(ctx, telemetry.TraceConfig{
+		OTLPEndpoint: p.Tracing.OTLPEndpoint, SampleRatio: p.Tracing.SampleRatio, Version: penstock.Version, Logger: a.log,
+	})
+	if err != nil {
+		return fmt.Errorf("starting tracing: %w", err)
+	}
+	a.closers = append(a.closers, func() error { return a.tracer.Shutdown(context.WithoutCancel(ctx)) })
+
+	if a.store, err = OpenStore(ctx, p); err != nil {
+		return err
+	}
+	a.closers = append(a.closers, a.store.Close)
+	a.providers = newRegistry(a.live)
+	if err := a.providers.check(a.Config); err != nil {
+		return err
+	}
+	if err := a.remember(ctx, a.Config); err != nil {
+		return err
+	}
+	return a.connect()
+}
+
+// connect makes the stages and hands each what it needs.
+func (a *app) connect() (err error) {
+	p := a.Config.Process
+	clock := time.Now
+	a.hub, a.bell = new(deliver.Hub), queue.NewBell()
+	a.readiness = newReadiness(a.store.Check)
+	a.recorder = record.New(a.store, a.log)
+	runner := attempt.New(attempt.Deps{
+		Config: a.live, Providers: a.providers, Router: route.New(clock), Metrics: a.metrics, Tracer: a.tracer, Clock: clock,
+	})
+	a.api, err = api.New(api.Deps{
+		Config: a.live, Runner: runner, Recorder: a.recorder, Jobs: a.store, Reader: deliver.NewReader(a.store, a.hub),
+		Admit: admit.New(admit.Deps{Config: a.live, Jobs: a.store, Bell: a.bell, Metrics: a.metrics, Clock: clock}),
+		Ready: a.readiness.check, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: clock,
+	})
+	if err != nil {
+		return err
+	}
+	a.pool, err = work.New(work.Config{
+		Process: a.store.process, Slots: p.Work.Slots, LeaseTimeout: p.Work.LeaseTimeout, PollInterval: p.Work.PollInterval,
+		SoftStop: softStop(p.ShutdownGrace),
+	}, work.Deps{
+		Store: a.store, Runner: runner, Bell: a.bell, Announce: a.hub, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: clock,
+	})
+	if err != nil {
+		return err
+	}
+	a.keeper, err = queue.NewKeeper(queue.KeeperDeps{
+		Store: a.store, Bell: a.bell, Announce: a.hub, Metrics: a.metrics, Log: a.log, Interval: keepInterval(p.Work.LeaseTimeout),
+	})
+	a.metrics.CollectDepths(a.depths)
+	return err
+}
+
+// keepInterval lets dead workers be noticed soon after their lease ends.
+func keepInterval(lease time.Duration) time.Duration {
+	return max(50*time.Millisecond, min(lease/4, time.Second))
+}
+
+// softStop leaves a fifth of the grace period for stopping what does not stop by itself.
+func softStop(grace time.Duration) time.Duration { return grace * 4 / 5 }
+
+// run opens the doors and works until ctx ends or something breaks.
+func (a *app) run(ctx context.Context) error {
+	doors, err := a.listen()
+	if err != nil {
+		return err
+	}
+	front, frontCtx := errgroup.WithContext(ctx)
+	// What the front leaves behind must still be recorded and kept: the back outlives it.
+	backCtx, stopBack := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopBack()
+	back, _ := errgroup.WithContext(backCtx)
+
+	back.Go(func() error { return a.recorder.Run(backCtx) })
+	back.Go(func() error { return a.keeper.Run(backCtx) })
+	back.Go(func() error { return doors.serveAdmin(backCtx) })
+	front.Go(func() error { return doors.serveAPI(frontCtx) })
+	front.Go(func() error { return a.pool.Run(frontCtx) })
+	front.Go(func() error { return a.reloads(frontCtx) })
+	front.Go(func() error {
+		<-frontCtx.Done()
+		a.readiness.drain()
+		a.log.InfoContext(frontCtx, "stopping", "grace", a.Config.Process.ShutdownGrace)
+		return nil
+	})
+	a.log.InfoContext(ctx, "serving", "api", doors.addresses.API, "admin", doors.addresses.Admin,
+		"config", a.Config.Hash, "version", penstock.Version)
+	if a.Ready != nil {
+		a.Ready(doors.addresses)
+	}
+	err = front.Wait()
+	stopBack()
+	return errors.Join(err, back.Wait())
+}
+
+// close undoes open, last things first.
+func (a *app) close() error {
+	var errs []error
+	for i := len(a.closers) - 1; i >= 0; i-- {
+		errs = append(errs, a.closers[i]())
+	}
+	return errors.Join(errs...)
+}
+
+func (a *app) depths(ctx context.Context) ([]telemetry.Depth, error) {
+	found, err := a.store.Depths(ctx)
+	depths := make([]telemetry.Depth, len(found))
+	for i, d := range found {
+		depths[i] = telemetry.Depth{
+			Lane: string(d.Lane), Status: string(d.Status), Items: d.Items, OldestSeconds: d.Oldest.Seconds(),
+		}
+	}
+	return depths, err
+}
+
+func logLevel(name string) slog.Level {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(name)); err != nil {
+		return slog.LevelInfo // the configuration was checked: this is its default
+	}
+	return level
+}

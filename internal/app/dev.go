@@ -1,0 +1,166 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"penstock"
+	"penstock/internal/config"
+	"penstock/internal/sim"
+)
+
+// DevOptions say where the development server gets its settings and where it talks.
+type DevOptions struct {
+	Env    config.Env
+	Log    io.Writer // logs
+	Out    io.Writer // what a person should read first
+	Commit string
+}
+
+const (
+	// devTenant is who pays in development.
+	devTenant = "demo"
+	// autoModel answers for every model name that is not configured.
+	autoModel = "auto"
+	// simModel always reaches the simulated upstream.
+	simModel = "sim"
+	// devKeyFile keeps the key of the demo tenant over restarts.
+	devKeyFile = "dev-key"
+)
+
+// simPrice makes costs visible in development: those of a small hosted model.
+var simPrice = config.Price{Input: "0.15", CachedInput: "0.075", Output: "0.60"}
+
+// Dev serves the embedded default: everything on one machine, a simulated upstream, one tenant whose
+// key survives restarts, and any real provider that it finds.
+func Dev(ctx context.Context, o DevOptions) error {
+	file := config.File{Process: config.Process{Log: config.Log{Level: "warn", Format: "text"}}}
+	file.Override(o.Env)
+	if file.Data == "" {
+		file.Data = config.DefaultData
+	}
+	key, err := devKey(file.Data, o.Env)
+	if err != nil {
+		return err
+	}
+	upstream, err := startSim()
+	if err != nil {
+		return err
+	}
+	found := detect(ctx, o.Env)
+	describeDev(&file, upstream.url, key, found)
+	snapshot, err := config.NewSnapshot(file)
+	if err != nil {
+		return errors.Join(err, upstream.listener.Close())
+	}
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.Go(func() error { return upstream.serve(groupCtx) })
+	group.Go(func() error {
+		return Run(groupCtx, Options{Config: snapshot, Log: o.Log, Commit: o.Commit, Ready: func(at Addresses) {
+			greet(o.Out, greeting{at: at, key: key, data: file.Data, sim: upstream.url, found: found, postgres: !file.Database.IsZero()})
+		}})
+	})
+	return group.Wait()
+}
+
+// devKey is the demo tenant's key: given by the environment, kept from last time, or new.
+func devKey(data string, env config.Env) (string, error) {
+	if key, ok := env("PENSTOCK_DEV_KEY"); ok && key != "" {
+		return key, keepDevKey(data, key)
+	}
+	path := filepath.Join(data, devKeyFile)
+	kept, err := os.ReadFile(path)
+	if err == nil {
+		return strings.TrimSpace(string(kept)), nil
+	}
+	if !errors.Is(err, os.ErrNotExist) {
+		return "", fmt.Errorf("reading the development key: %w", err)
+	}
+	key := "psk_dev_" + strings.ToLower(rand.Text())
+	return key, keepDevKey(data, key)
+}
+
+// keepDevKey lets the command line find the key.
+func keepDevKey(data, key string) error {
+	if err := os.MkdirAll(data, 0o700); err != nil {
+		return fmt.Errorf("creating the data directory: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(data, devKeyFile), []byte(key+"\n"), 0o600); err != nil {
+		return fmt.Errorf("keeping the development key: %w", err)
+	}
+	return nil
+}
+
+// describeDev writes the configuration of the development server.
+func describeDev(file *config.File, simURL, key string, found []detected) {
+	file.AdminListen = freeOr(config.DefaultAdminListen)
+	file.Providers = map[string]config.ProviderConfig{
+		simModel: {Kind: config.KindOpenAI, BaseURL: simURL + "/v1"},
+	}
+	file.Targets = map[string]config.TargetConfig{
+		simModel: {Provider: simModel, UpstreamModel: "sim-1", Price: simPrice},
+	}
+	file.Models = map[string]config.ModelConfig{simModel: {Targets: []string{simModel}}}
+	auto := []string{simModel}
+	for i, d := range found {
+		file.Providers[d.name] = config.ProviderConfig{Kind: config.KindOpenAI, BaseURL: d.url, APIKey: d.key}
+		file.Targets[d.name] = config.TargetConfig{Provider: d.name, UpstreamModel: penstock.UpstreamModelAsAsked}
+		if i == 0 {
+			auto = nil // a real provider must never be replaced by made-up answers
+		}
+		auto = append(auto, d.name)
+	}
+	file.Models[autoModel] = config.ModelConfig{Targets: auto}
+	file.FallbackModel = autoModel
+	file.Tenants = map[string]config.TenantConfig{
+		devTenant: {Keys: []config.KeyConfig{{Name: "dev", Secret: config.NewSecret(key)}}},
+	}
+}
+
+// freeOr returns the address if it is free, and one that the system picks otherwise: two development
+// servers should not fight over metrics.
+func freeOr(address string) string {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return "127.0.0.1:0"
+	}
+	_ = l.Close()
+	return address
+}
+
+// simulated is the upstream of the development server: apart from it, and reached over HTTP like any
+// other.
+type simulated struct {
+	server   *sim.Server
+	listener net.Listener
+	url      string
+}
+
+func startSim() (*simulated, error) {
+	server, err := sim.New(sim.Config{FirstTokenLatency: 150 * time.Millisecond, TokensPerSecond: 100})
+	if err != nil {
+		return nil, fmt.Errorf("preparing the simulated upstream: %w", err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("starting the simulated upstream: %w", err)
+	}
+	return &simulated{server: server, listener: l, url: "http://" + l.Addr().String()}, nil
+}
+
+func (s *simulated) serve(ctx context.Context) error {
+	server := &http.Server{Handler: s.server, ReadHeaderTimeout: headerTimeout}
+	// Penstock drains first: the upstream stays until its callers are gone.
+	return serveUntil(ctx, server, func() error { return server.Serve(s.listener) }, time.Minute)
+}

@@ -1,0 +1,107 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"penstock/internal/config"
+)
+
+// detected is a real provider found on this machine.
+type detected struct {
+	name, url string
+	key       config.Secret
+}
+
+// detectTimeout bounds the look for local servers, which delays the start.
+const detectTimeout = 300 * time.Millisecond
+
+// detect looks for OpenAI-compatible providers: one named by the environment as SDKs do it, and a
+// local Ollama.
+func detect(ctx context.Context, env config.Env) []detected {
+	var found []detected
+	key, _ := env("OPENAI_API_KEY")
+	base, _ := env("OPENAI_BASE_URL")
+	if key != "" || base != "" {
+		d := detected{name: "openai", url: strings.TrimSuffix(base, "/")}
+		if key != "" {
+			d.key = config.NewSecret(key)
+		}
+		found = append(found, d)
+	}
+	host, _ := env("OLLAMA_HOST")
+	if url := ollamaURL(host); answers(ctx, url+"/models") {
+		found = append(found, detected{name: "ollama", url: url})
+	}
+	return found
+}
+
+func ollamaURL(host string) string {
+	host = strings.TrimSuffix(cmp.Or(host, "127.0.0.1:11434"), "/")
+	if !strings.Contains(host, "://") {
+		host = "http://" + host
+	}
+	return host + "/v1"
+}
+
+func answers(ctx context.Context, url string) bool {
+	ctx, cancel := context.WithTimeout(ctx, detectTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return false
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return false
+	}
+	_ = resp.Body.Close()
+	return resp.StatusCode == http.StatusOK
+}
+
+// greeting is what a person who just started Penstock wants to know.
+type greeting struct {
+	at       Addresses
+	key      string
+	data     string
+	sim      string
+	found    []detected
+	postgres bool
+}
+
+func greet(out io.Writer, g greeting) {
+	names := "sim (simulated, at " + g.sim + ")"
+	for _, d := range g.found {
+		names += ", " + d.name
+	}
+	where := g.data + " (SQLite)"
+	if g.postgres {
+		where = "PostgreSQL, blobs in " + g.data
+	}
+	unknown := "sim"
+	if len(g.found) > 0 {
+		unknown = g.found[0].name
+	}
+	fmt.Fprintf(out, `Penstock is ready.
+
+  API        %[1]s
+  Metrics    %[2]s/metrics
+  Data       %[3]s
+  Upstreams  %[4]s; a model name that is not configured goes to %[5]s
+
+Point any OpenAI SDK at it:
+
+  export OPENAI_BASE_URL=%[1]s/v1
+  export OPENAI_API_KEY=%[6]s
+
+Submit a prompt that survives a crash, and wait for its answer:
+
+  curl -s %[1]s/v1/jobs -H "Authorization: Bearer %[6]s" -H "Prefer: wait=10" -d '{"model":"sim","input":"Hi"}'
+
+`, g.at.API, g.at.Admin, where, names, unknown, g.key)
+}

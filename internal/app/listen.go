@@ -1,0 +1,87 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+)
+
+// Bounds of the HTTP servers. Answers are not bounded in time: a stream may be long.
+const (
+	headerTimeout = 10 * time.Second
+	idleTimeout   = 2 * time.Minute
+	maxHeader     = 64 << 10
+)
+
+// doors are the two listeners of a process.
+type doors struct {
+	api, admin           net.Listener
+	apiServer, adminHTTP *http.Server
+	certFile, keyFile    string
+	grace                time.Duration
+	addresses            Addresses
+}
+
+// listen opens both doors. Nothing is served yet.
+func (a *app) listen() (*doors, error) {
+	p := a.Config.Process
+	api, err := net.Listen("tcp", p.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("listening for the API (set listen or PENSTOCK_LISTEN to another address): %w", err)
+	}
+	admin, err := net.Listen("tcp", p.AdminListen)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("listening for administration (set admin_listen to another address): %w", err), api.Close())
+	}
+	d := &doors{
+		api: api, admin: admin, grace: p.ShutdownGrace, certFile: p.TLS.CertFile, keyFile: p.TLS.KeyFile,
+		apiServer: a.server(a.api.Handler()), adminHTTP: a.server(a.adminHandler()),
+		addresses: Addresses{API: "http://" + api.Addr().String(), Admin: "http://" + admin.Addr().String()},
+	}
+	if d.certFile != "" {
+		d.addresses.API = "https://" + api.Addr().String()
+	}
+	return d, nil
+}
+
+func (a *app) server(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler: h, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
+		ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
+	}
+}
+
+// serveAPI serves until ctx ends, then lets calls finish within the grace period.
+func (d *doors) serveAPI(ctx context.Context) error {
+	serve := func() error { return d.apiServer.Serve(d.api) }
+	if d.certFile != "" {
+		serve = func() error { return d.apiServer.ServeTLS(d.api, d.certFile, d.keyFile) }
+	}
+	return serveUntil(ctx, d.apiServer, serve, d.grace)
+}
+
+// serveAdmin serves until ctx ends. Nobody depends on its last calls.
+func (d *doors) serveAdmin(ctx context.Context) error {
+	return serveUntil(ctx, d.adminHTTP, func() error { return d.adminHTTP.Serve(d.admin) }, time.Second)
+}
+
+func serveUntil(ctx context.Context, s *http.Server, serve func() error, grace time.Duration) error {
+	failed := make(chan error, 1)
+	go func() { failed <- serve() }()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serving: %w", err)
+	case <-ctx.Done():
+	}
+	graceCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	if err := s.Shutdown(graceCtx); err != nil {
+		_ = s.Close() // cuts what did not end in time
+	}
+	<-failed
+	return nil
+}

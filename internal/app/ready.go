@@ -1,0 +1,56 @@
+package app
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"penstock"
+)
+
+// readyFor is how long the answer of a check is given again. Anyone may ask whether the process is
+// ready, and a check writes to the disk.
+const readyFor = time.Second
+
+// checkTimeout bounds a check.
+const checkTimeout = 3 * time.Second
+
+// readiness knows whether the process can take work.
+type readiness struct {
+	probe func(context.Context) error
+
+	mu       sync.Mutex
+	draining bool
+	at       time.Time
+	last     error
+}
+
+func newReadiness(probe func(context.Context) error) *readiness { return &readiness{probe: probe} }
+
+// drain makes the process unready for good.
+func (r *readiness) drain() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.draining = true
+}
+
+// check proves that the store can write and read, at most once a second. Those who ask meanwhile wait
+// for the same answer.
+func (r *readiness) check(ctx context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.draining {
+		return penstock.Errorf(penstock.CodeOverloaded, "the process is stopping.")
+	}
+	if time.Since(r.at) < readyFor {
+		return r.last
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkTimeout)
+	defer cancel()
+	r.last = r.probe(ctx)
+	if r.last != nil {
+		r.last = &penstock.Error{Code: penstock.CodeOverloaded, Message: "the store cannot be written and read.", Err: r.last}
+	}
+	r.at = time.Now()
+	return r.last
+}

@@ -1,0 +1,104 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"penstock/internal/blob/dir"
+	"penstock/internal/config"
+	"penstock/internal/payload"
+	"penstock/internal/store/postgres"
+	"penstock/internal/store/sqlite"
+	"penstock/internal/store/sqlstore"
+)
+
+// localProcess is the lease holder's name on SQLite: the data directory belongs to one process at a
+// time, so whoever holds it is the successor of whoever held it before and may take over at once.
+const localProcess = "local"
+
+// Store is an open store with its hold on the data directory.
+type Store struct {
+	*sqlstore.Store
+	process string // names this process as the holder of a lease
+	lock    *os.File
+}
+
+// Close closes the store and lets go of the data directory.
+func (s *Store) Close() error { return errors.Join(s.Store.Close(), s.unlock()) }
+
+func (s *Store) unlock() error {
+	if s.lock == nil {
+		return nil
+	}
+	return s.lock.Close()
+}
+
+// OpenStore opens the configured store and brings its schema up to date.
+func OpenStore(ctx context.Context, p config.Process) (*Store, error) {
+	if err := os.MkdirAll(p.Data, 0o700); err != nil {
+		return nil, fmt.Errorf("creating the data directory: %w", err)
+	}
+	keys, err := payload.LoadOrCreate(filepath.Join(p.Data, "keyset.json"))
+	if err != nil {
+		return nil, fmt.Errorf("opening the keyset: %w", err)
+	}
+	codec, err := payload.New(keys)
+	if err != nil {
+		return nil, fmt.Errorf("opening the keyset: %w", err)
+	}
+	blobs, err := dir.New(filepath.Join(p.Data, "blobs"))
+	if err != nil {
+		return nil, fmt.Errorf("opening the blob directory: %w", err)
+	}
+	s := &Store{}
+	engine, err := s.engine(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	if s.Store, err = sqlstore.New(ctx, engine, codec, blobs); err != nil {
+		return nil, errors.Join(err, engine.Close(), s.unlock())
+	}
+	return s, nil
+}
+
+// engine opens PostgreSQL if it is configured, and SQLite in the data directory otherwise.
+func (s *Store) engine(ctx context.Context, p config.Process) (sqlstore.Engine, error) {
+	if !p.Database.IsZero() {
+		host, err := os.Hostname()
+		if err != nil {
+			host = "unknown"
+		}
+		s.process = fmt.Sprintf("%s-%d-%s", host, os.Getpid(), strings.ToLower(rand.Text()[:8]))
+		return postgres.Open(ctx, postgres.Config{URL: p.Database.Reveal()})
+	}
+	var err error
+	if s.lock, err = lockDirectory(p.Data); err != nil {
+		return nil, err
+	}
+	s.process = localProcess
+	engine, err := sqlite.Open(ctx, sqlite.Config{Path: filepath.Join(p.Data, "penstock.db")})
+	if err != nil {
+		return nil, errors.Join(err, s.lock.Close())
+	}
+	return engine, nil
+}
+
+// lockDirectory makes this process the only one on a data directory. The lock goes with the process,
+// however it ends.
+func lockDirectory(path string) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(path, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("locking the data directory: %w", err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return nil, errors.Join(fmt.Errorf("the data directory %s is in use by another penstock process; "+
+			"stop that one, or set PENSTOCK_DATA to another directory", path), f.Close())
+	}
+	return f, nil
+}
