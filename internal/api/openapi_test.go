@@ -207,7 +207,8 @@ func TestOpenAPIReferencesResolve(t *testing.T) {
 		used[ref] = true
 		var at any = doc
 		for token := range jsontext.Pointer(strings.TrimPrefix(ref, "#")).Tokens() {
-			at = at.(map[string]any)[token]
+			object, _ := at.(map[string]any)
+			at = object[token]
 		}
 		if at == nil {
 			t.Errorf("%s points nowhere", ref)
@@ -237,17 +238,20 @@ func walk(pointer jsontext.Pointer, value any, do func(jsontext.Pointer, map[str
 
 const schemasAt = jsontext.Pointer("/components/schemas")
 
-// schemaCompiler compiles the schemas of the document. Answers may grow in later versions, so their
-// published schemas are open; here they are closed, so that a field that is written but not described
-// is found.
-func schemaCompiler(t *testing.T) func(jsontext.Pointer) *jsonschema.Schema {
-	t.Helper()
-	_, doc := openAPI(t)
+// closed forbids what the document does not describe. Published schemas of answers are open, since
+// answers may grow in later versions; closing them finds fields that are written but not described.
+func closed(doc map[string]any) map[string]any {
 	for _, named := range doc["components"].(map[string]any)["schemas"].(map[string]any) {
 		if object := named.(map[string]any); object["properties"] != nil {
 			object["additionalProperties"] = false
 		}
 	}
+	return doc
+}
+
+// schemaCompiler compiles the schemas of a document.
+func schemaCompiler(t *testing.T, doc map[string]any) func(jsontext.Pointer) *jsonschema.Schema {
+	t.Helper()
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.AssertFormat()
@@ -273,8 +277,8 @@ func validate(s *jsonschema.Schema, text []byte) error {
 
 func TestOpenAPISchemasCompile(t *testing.T) {
 	t.Parallel()
-	compile := schemaCompiler(t)
 	_, doc := openAPI(t)
+	compile := schemaCompiler(t, doc)
 	compiled := 0
 	walk("", doc, func(at jsontext.Pointer, object map[string]any) {
 		if _, ok := object["schema"]; ok || at.Parent() == schemasAt {
@@ -299,7 +303,7 @@ func sampleViews() []any {
 	var ids penstock.IDs
 	id := ids.New(sampleTime)
 	usage := penstock.Usage{InputTokens: 12, CachedInputTokens: 3, OutputTokens: 9}
-	bareJob := penstock.Job{ID: id, Endpoint: penstock.EndpointChat, Model: "fast", Lane: penstock.LaneBulk, Counts: penstock.Counts{Total: 1, Queued: 1}}
+	bareJob := penstock.Job{ID: id, Endpoint: penstock.EndpointChat, Lane: penstock.LaneBulk, Counts: penstock.Counts{Total: 1, Queued: 1}}
 	fullJob := bareJob
 	fullJob.Counts, fullJob.Tags = penstock.Counts{Total: 2, Succeeded: 1, Cancelled: 1}, map[string]string{"team": "search"}
 	fullJob.Usage, fullJob.Cost = usage, 41_200
@@ -317,8 +321,9 @@ func sampleViews() []any {
 		Error: &penstock.ItemError{Code: penstock.CodePoison, Message: "It ended three workers."},
 	}
 	attempts := []penstock.Attempt{{ID: id}, {
-		ID: id, Subject: id, Number: 2, Target: "openai-mini", Reason: "first with room", Config: "cfg_9f2c", ErrorKind: "timeout", ErrorMessage: "Too slow.",
-		StatusCode: 504, Usage: usage, UsageKnown: true, Cost: 1, StartedAt: sampleTime, FirstTokenAt: sampleTime, FinishedAt: sampleTime,
+		ID: id, Subject: id, Number: 2, Target: "openai-mini", Reason: "first with room", Config: "cfg_9f2c",
+		ErrorKind: "timeout", ErrorMessage: "Too slow.", StatusCode: 504, Usage: usage, UsageKnown: true, Cost: 1,
+		StartedAt: sampleTime, FirstTokenAt: sampleTime, FinishedAt: sampleTime,
 	}}
 	fullRequest := penstock.Request{
 		ID: id, Endpoint: penstock.EndpointChat, Model: "fast", Stream: true, Status: penstock.StatusFailed, StatusCode: 502,
@@ -350,15 +355,17 @@ func sampleViews() []any {
 
 func TestOpenAPIDescribesAnswers(t *testing.T) {
 	t.Parallel()
-	compile := schemaCompiler(t)
+	_, doc := openAPI(t)
+	compile := schemaCompiler(t, closed(doc))
 	sampled := map[reflect.Type]bool{reflect.TypeFor[anyObject](): true} // an object of someone else's
 	for i, view := range sampleViews() {
 		name := schemaName(reflect.TypeOf(view))
+		compiled := compile(schemasAt.AppendToken(name)) // here: a compiler serves one goroutine
 		sampled[reflect.TypeOf(view)] = true
 		t.Run(fmt.Sprintf("%02d_%s", i, name), func(t *testing.T) {
 			t.Parallel()
 			for _, text := range encodings(t, view) {
-				if err := validate(compile(schemasAt.AppendToken(name)), text); err != nil {
+				if err := validate(compiled, text); err != nil {
 					t.Errorf("%#v\nof %s", err, text)
 				}
 			}
@@ -414,7 +421,8 @@ func TestOpenAPIDescribesErrors(t *testing.T) {
 	if got, want := slices.Sorted(maps.Keys(statuses)), slices.Sorted(slices.Values(penstock.Codes)); !slices.Equal(got, want) {
 		t.Errorf("statuses has the codes %q, but there are %q", got, want)
 	}
-	envelope := schemaCompiler(t)(schemasAt.AppendToken("Error"))
+	_, doc := openAPI(t)
+	envelope := schemaCompiler(t, closed(doc))(schemasAt.AppendToken("Error"))
 	about := errorResponse(newSchemaSet()).Description
 	for _, code := range penstock.Codes {
 		for _, e := range []*penstock.Error{
@@ -436,7 +444,8 @@ func TestOpenAPIDescribesErrors(t *testing.T) {
 
 func TestOpenAPIDescribesJobCreate(t *testing.T) {
 	t.Parallel()
-	jobCreateSchema := schemaCompiler(t)(schemasAt.AppendToken("JobCreate"))
+	_, doc := openAPI(t)
+	jobCreateSchema := schemaCompiler(t, doc)(schemasAt.AppendToken("JobCreate"))
 	for name, text := range map[string]string{
 		"smallest": `{"model":"fast","input":"Hi"}`,
 		"body":     `{"model":"fast","input":{"messages":[]}}`,
@@ -588,8 +597,11 @@ func TestOpenAPIDocsAreCurrent(t *testing.T) {
 func reference(doc document) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# The API of %s\n\nMade from the route table of `internal/api` by\n", doc.Info.Title)
-	fmt.Fprintf(&b, "`go test ./internal/api -run OpenAPI -update`; [openapi.json](openapi.json) says the same to machines.\n\n%s\n", doc.Info.Description)
-	b.WriteString("\nA call carries its key as `Authorization: Bearer psk_…` or as `x-api-key: psk_…`, and every answer the id of the call in `x-request-id`.\n")
+	b.WriteString("`go test ./internal/api -run OpenAPI -update`; [openapi.json](openapi.json) says the same to machines.\n\n")
+	fmt.Fprintf(&b, "%s\n\nA call carries its key in one of these headers:\n\n", doc.Info.Description)
+	for _, scheme := range doc.Components.SecuritySchemes {
+		fmt.Fprintf(&b, "- `%s`\n", scheme.Value.Description)
+	}
 	for _, tag := range doc.Tags {
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n", tag.Name, tag.Description)
 		doc.operations(func(path, method string, op docOperation) {

@@ -209,10 +209,15 @@ func (r *Runner) exchange(ctx context.Context, t *try) (meta provider.Meta, fail
 func (t *try) call(ctx context.Context) provider.Call {
 	header := http.Header{}
 	telemetry.Inject(ctx, header)
+	// The first chunk of a plain answer is all of it, so its time is the total.
+	firstToken := t.target.FirstTokenTimeout
+	if !t.task.Stream {
+		firstToken = 0
+	}
 	return provider.Call{
 		Endpoint: t.task.Endpoint, Body: t.task.Body, UpstreamModel: t.upstreamModel(), Stream: t.task.Stream,
 		Timeouts: provider.Timeouts{
-			Connect: t.target.ConnectTimeout, FirstToken: t.target.FirstTokenTimeout, Idle: t.target.IdleTimeout,
+			Connect: t.target.ConnectTimeout, FirstToken: firstToken, Idle: t.target.IdleTimeout,
 		},
 		Header: header,
 	}

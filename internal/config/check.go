@@ -21,7 +21,6 @@ const (
 	MaxKeySecretLength = 256
 
 	maxShutdownGrace   = time.Hour
-	minRetention       = time.Hour
 	minIdempotency     = 24 * time.Hour
 	maxRetention       = 87600 * time.Hour
 	maxSlots           = 10_000

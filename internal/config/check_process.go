@@ -21,8 +21,6 @@ func (c *checker) process(p *Process) {
 	oneOf(c, "log.level", p.Log.Level, []string{"debug", "info", "warn", "error"})
 	oneOf(c, "log.format", p.Log.Format, []string{"json", "text"})
 	within(c, "shutdown_grace", p.ShutdownGrace, bounds[time.Duration]{time.Second, maxShutdownGrace})
-	within(c, "retention.results", p.Retention.Results, bounds[time.Duration]{minRetention, maxRetention})
-	within(c, "retention.events", p.Retention.Events, bounds[time.Duration]{minRetention, maxRetention})
 	within(c, "retention.idempotency", p.Retention.Idempotency, bounds[time.Duration]{minIdempotency, maxRetention})
 	if p.TLS.CertFile == "" && p.TLS.KeyFile != "" {
 		c.fail("tls.cert_file", "is required with tls.key_file")

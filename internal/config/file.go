@@ -82,18 +82,14 @@ type Log struct {
 	Format string `yaml:"format"`
 }
 
-// Retention says how long finished work can be looked up.
+// Retention says how long finished work can be looked up. Jobs, results and events are kept for good.
 type Retention struct {
-	// Results is how long a finished job and its results are kept. Zero: the default, 168h. From 1h
-	// to 87600h.
-	Results time.Duration `yaml:"results"`
-
-	// Events is how long a finished job's events are kept. Zero: the default, 24h. From 1h to 87600h.
-	Events time.Duration `yaml:"events"`
-
 	// Idempotency is how long an Idempotency-Key is remembered. Zero: the default, 24h. From 24h,
 	// which callers are promised, to 87600h.
 	Idempotency time.Duration `yaml:"idempotency"`
+
+	_ reserved `yaml:"results" refuse:"is not supported by this version yet; results are kept for good"`
+	_ reserved `yaml:"events" refuse:"is not supported by this version yet; events are kept for good"`
 }
 
 // TLS makes the public API speak HTTPS. Zero: plain HTTP.
@@ -165,8 +161,8 @@ type TargetConfig struct {
 	// Region says where it runs. Matches [a-z0-9][a-z0-9._-]{0,62}. Zero: not stated.
 	Region string `yaml:"region,omitempty"`
 
-	// MaxOutputTokens is the most that it generates for one inference: what is reserved, and sent
-	// upstream, for a call that sets no maximum of its own. Zero: the default, 4096. From 1 to
+	// MaxOutputTokens is the most that it generates for one inference: what is reserved for a call that
+	// sets no maximum of its own. Zero: the default, 4096. From 1 to
 	// 1000000.
 	MaxOutputTokens int64 `yaml:"max_output_tokens"`
 

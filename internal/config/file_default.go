@@ -16,8 +16,6 @@ const (
 	DefaultLogLevel          = "info"
 	DefaultLogFormat         = "json"
 	DefaultShutdownGrace     = 30 * time.Second
-	DefaultRetentionResults  = 168 * time.Hour
-	DefaultRetentionEvents   = 24 * time.Hour
 	DefaultRetentionKeys     = 24 * time.Hour
 	DefaultSampleRatio       = 1.0
 	DefaultSlots             = 64
@@ -67,8 +65,6 @@ func (p *Process) fillDefaults(written places) {
 	fill(written, "log.level", &p.Log.Level, DefaultLogLevel)
 	fill(written, "log.format", &p.Log.Format, DefaultLogFormat)
 	fill(written, "shutdown_grace", &p.ShutdownGrace, DefaultShutdownGrace)
-	fill(written, "retention.results", &p.Retention.Results, DefaultRetentionResults)
-	fill(written, "retention.events", &p.Retention.Events, DefaultRetentionEvents)
 	fill(written, "retention.idempotency", &p.Retention.Idempotency, DefaultRetentionKeys)
 	if p.Tracing.OTLPEndpoint != "" {
 		fill(written, "tracing.sample_ratio", &p.Tracing.SampleRatio, DefaultSampleRatio)

@@ -15,7 +15,7 @@ var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.Allo
 
 // completion is what Penstock reads of an answer, and of each chunk of a streamed one.
 type completion struct {
-	Object  scalar         `json:"object"`
+	Object  errorMark      `json:"object"`
 	Choices []choice       `json:"choices"`
 	Usage   jsontext.Value `json:"usage"`
 	Error   jsontext.Value `json:"error"`
@@ -38,7 +38,7 @@ func (c *completion) reset() {
 
 // failed reports whether the server put an error where an answer belongs.
 func (c *completion) failed() bool {
-	return isSet(c.Error) || c.Object == "error"
+	return isSet(c.Error) || bool(c.Object)
 }
 
 // text is what the first choice says. Callers that ask for several choices get them all on the
@@ -77,6 +77,17 @@ func (c *completion) tokens() (penstock.Usage, bool) {
 
 // isSet reports whether a member is present and not null.
 func isSet(v jsontext.Value) bool { return len(v) > 0 && v.Kind() != 'n' }
+
+// errorMark tells whether an object says that it is an error. It is there on every chunk, so it is
+// compared in place and not made a string.
+type errorMark bool
+
+// UnmarshalJSONFrom implements [json.UnmarshalerFrom].
+func (m *errorMark) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	value, err := dec.ReadValue()
+	*m = string(value) == `"error"`
+	return err
+}
 
 // content is a message's text: a string, or a list of parts of which some are text. Anything else,
 // null above all, is no text.

@@ -165,8 +165,10 @@ func TestDecode(t *testing.T) {
 		{name: "nothing to read", body: `{"choices":[]}`},
 		{name: "no content", body: `{"choices":[{"message":{"content":null,"tool_calls":[]}}]}`},
 		{name: "content of another type", body: `{"choices":[{"message":{"content":{"a":1}}}]}`},
-		{name: "parts", body: `{"choices":[{"message":{"content":[{"type":"thinking","thinking":[{"text":"hm"}]},{"type":"text","text":"a"},{"text":"b"}]}}]}`, text: "ab"},
-		{name: "the first choice, wherever it stands", body: `{"choices":[{"index":1,"message":{"content":"b"}},{"index":0,"message":{"content":"a"}}]}`, text: "a"},
+		{name: "parts", text: "ab", body: `{"choices":[{"message":{"content":[` +
+			`{"type":"thinking","thinking":[{"text":"hm"}]},{"type":"text","text":"a"},{"text":"b"}]}}]}`},
+		{name: "the first choice, wherever it stands", text: "a",
+			body: `{"choices":[{"index":1,"message":{"content":"b"}},{"index":0,"message":{"content":"a"}}]}`},
 		{name: "names twice and bad UTF-8", body: "{\"choices\":[{\"message\":{\"content\":\"a\xff\",\"content\":\"b\xff\"}}]}", text: "b\ufffd"},
 		{name: "usage", body: `{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":4}}`, known: true,
 			usage: penstock.Usage{InputTokens: 3, OutputTokens: 4}},

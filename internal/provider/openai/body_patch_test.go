@@ -200,7 +200,8 @@ func checkPatch(t *testing.T, call provider.Call, got patched) {
 }
 
 func BenchmarkPatchBody(b *testing.B) {
-	body := []byte(`{"model":"fast","stream":true,"messages":[{"role":"user","content":"` + strings.Repeat("lorem ipsum ", 700) + `"}],"max_tokens":200}`)
+	body := []byte(`{"model":"fast","stream":true,"max_tokens":200,"messages":[{"role":"user","content":"` +
+		strings.Repeat("lorem ipsum ", 700) + `"}]}`)
 	b.ReportAllocs()
 	b.SetBytes(int64(len(body)))
 	for b.Loop() {

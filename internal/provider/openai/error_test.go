@@ -64,7 +64,8 @@ func TestEveryStatusHasAKind(t *testing.T) {
 // Some servers word a limit per minute like used up money. Only a code may end a job for good.
 func TestProseAloneIsNoSpendCap(t *testing.T) {
 	t.Parallel()
-	c := parseComplaint(429, []byte(`{"error":{"code":429,"message":"You exceeded your current quota, please check your plan and billing details.","status":"RESOURCE_EXHAUSTED"}}`))
+	c := parseComplaint(429, []byte(`{"error":{"code":429,"status":"RESOURCE_EXHAUSTED",`+
+		`"message":"You exceeded your current quota, please check your plan and billing details."}}`))
 	if got := c.kind(); got != provider.KindRateLimited {
 		t.Errorf("kind %s", got)
 	}

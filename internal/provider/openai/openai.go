@@ -92,11 +92,16 @@ func (c Config) problems() (all []error) {
 	if c.ConnectTimeout < 0 {
 		all = append(all, fmt.Errorf("connect_timeout: %s is negative", c.ConnectTimeout))
 	}
-	for name, n := range map[string]int{
-		"max_idle_conns_per_host": c.MaxIdleConnsPerHost, "max_answer_bytes": c.MaxAnswerBytes, "max_error_bytes": c.MaxErrorBytes,
+	for _, count := range []struct {
+		name string
+		n    int
+	}{
+		{"max_idle_conns_per_host", c.MaxIdleConnsPerHost},
+		{"max_answer_bytes", c.MaxAnswerBytes},
+		{"max_error_bytes", c.MaxErrorBytes},
 	} {
-		if n < 0 {
-			all = append(all, fmt.Errorf("%s: %d is negative", name, n))
+		if count.n < 0 {
+			all = append(all, fmt.Errorf("%s: %d is negative", count.name, count.n))
 		}
 	}
 	if strings.ContainsFunc(c.APIKey, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {

@@ -265,11 +265,16 @@ func finishOddText(r *rig) {
 func finishTwiceInGroup(r *rig) {
 	sub := r.submitN(1)
 	c := r.claimOne(r.lease("worker"))
-	verdicts := r.finish(r.ending(c, penstock.TransitionSucceed), r.ending(c, penstock.TransitionFail))
+	won, lost := r.ending(c, penstock.TransitionSucceed), r.ending(c, penstock.TransitionFail)
+	verdicts := r.finish(won, lost)
 	r.wantSame("verdicts", verdicts, []store.Verdict{
 		{Won: true, Status: penstock.StatusSucceeded, JobFinished: true},
 		{Won: false, Status: penstock.StatusSucceeded},
 	})
+	// The loser had an attempt of its own, and that was paid for.
+	if got := sumCost(r.entriesOf(c, penstock.EntryForfeit)); got != lost.Cost {
+		r.t.Errorf("%v is booked as forfeit, want the %v that the loser spent", got, lost.Cost)
+	}
 	r.audit(sub)
 	r.verifyBooks()
 }
