@@ -177,7 +177,7 @@ func (s *httpSink) breakOff(c *call, e *penstock.Error) {
 		panic(http.ErrAbortHandler)
 	}
 	view, _ := c.errorView(e)
-	text, err := json.Marshal(view)
+	text, err := json.Marshal(view, lenient)
 	if err != nil {
 		return
 	}
@@ -218,7 +218,11 @@ func (c *call) chatAsJob(chat openai.Call, order admit.JobOrder) error {
 	if err != nil {
 		return err
 	}
-	if item.Status != penstock.StatusSucceeded {
+	switch item.Status {
+	case penstock.StatusSucceeded:
+	case penstock.StatusCancelled:
+		return penstock.Errorf(penstock.CodeConflict, "The job that this call runs as, %s, was cancelled.", penstock.ViewJob.Format(job.ID))
+	default:
 		return penstock.Errorf(item.Error.Code, "%s", item.Error.Message)
 	}
 	c.w.Header().Set("Content-Type", typeJSON)

@@ -17,12 +17,21 @@ import (
 	"penstock/internal/body"
 )
 
+// bodyTimeout is how long a caller may take to send a body.
+const bodyTimeout = time.Minute
+
 // readBody reads the whole body of a call, within the configured bounds. Codes: too_large,
 // invalid_request.
 func (c *call) readBody() ([]byte, error) {
 	limits := c.Config.Current().Process.Limits
 	if enc := c.r.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
 		return nil, penstock.InvalidParam("Content-Encoding", "Content-Encoding %q is not supported; send the body as it is.", clip(enc))
+	}
+	// A body that trickles in must not hold a connection for ever. The deadline is lifted afterwards:
+	// from then on, reading only serves to notice that the caller left.
+	conn := http.NewResponseController(c.w)
+	if err := conn.SetReadDeadline(c.Clock().Add(bodyTimeout)); err == nil {
+		defer func() { _ = conn.SetReadDeadline(time.Time{}) }()
 	}
 	var buf bytes.Buffer
 	if n := c.r.ContentLength; n > 0 && n <= limits.MaxBodyBytes {

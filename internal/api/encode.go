@@ -11,9 +11,12 @@ import (
 	"penstock/internal/store"
 )
 
+// lenient lets what an upstream answered out as it came in, even where its JSON is careless.
+var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+
 // json answers with JSON.
 func (c *call) json(status int, v any) error {
-	text, err := json.Marshal(v, json.Deterministic(true))
+	text, err := json.Marshal(v, json.Deterministic(true), lenient)
 	if err != nil {
 		return fmt.Errorf("encoding an answer: %w", err)
 	}
@@ -40,29 +43,29 @@ type healthView struct {
 
 // jobView is a job as callers see it.
 type jobView struct {
-	ID                string            `json:"id"`
-	Object            string            `json:"object"`
-	Status            penstock.Status   `json:"status"`
-	Outcome           *penstock.Outcome `json:"outcome" about:"null until every item is terminal, then all_succeeded, mixed or none_succeeded."`
-	Endpoint          penstock.Endpoint `json:"endpoint"`
-	Model             string            `json:"model"`
-	Lane              penstock.Lane     `json:"lane"`
-	Tags              map[string]string `json:"tags"`
-	Counts            penstock.Counts   `json:"counts" about:"True at every moment; the statuses add up to total."`
-	Usage             usageView         `json:"usage"`
-	CreatedAt         time.Time         `json:"created_at"`
-	StartedAt         *time.Time        `json:"started_at"`
-	FinishedAt        *time.Time        `json:"finished_at"`
-	Deadline          time.Time         `json:"deadline"`
-	EstimatedStartAt  *time.Time        `json:"estimated_start_at" about:"null: not estimated yet."`
-	EstimatedFinishAt *time.Time        `json:"estimated_finish_at" about:"null: not estimated yet."`
-	ResultsExpireAt   *time.Time        `json:"results_expire_at" about:"null: results are kept."`
-	CancelRequestedAt *time.Time        `json:"cancel_requested_at"`
-	RetryOf           *string           `json:"retry_of"`
-	WaitingOn         *string           `json:"waiting_on"`
-	Resolved          resolvedView      `json:"resolved" about:"What admission decided once; retries run it again."`
-	Error             *requestError     `json:"error" about:"Why the job itself could not run; what went wrong with items is in their results."`
-	Result            *resultView       `json:"result" about:"The result of a job with one item, once it is finished."`
+	ID                string              `json:"id"`
+	Object            string              `json:"object"`
+	Status            penstock.Status     `json:"status"`
+	Outcome           *penstock.Outcome   `json:"outcome" about:"null until every item is terminal, then all_succeeded, mixed or none_succeeded."`
+	Endpoint          penstock.Endpoint   `json:"endpoint"`
+	Model             string              `json:"model"`
+	Lane              penstock.Lane       `json:"lane"`
+	Tags              map[string]string   `json:"tags"`
+	Counts            penstock.Counts     `json:"counts" about:"True at every moment; the statuses add up to total."`
+	Usage             usageView           `json:"usage"`
+	CreatedAt         time.Time           `json:"created_at"`
+	StartedAt         *time.Time          `json:"started_at"`
+	FinishedAt        *time.Time          `json:"finished_at"`
+	Deadline          time.Time           `json:"deadline"`
+	EstimatedStartAt  *time.Time          `json:"estimated_start_at" about:"null: not estimated yet."`
+	EstimatedFinishAt *time.Time          `json:"estimated_finish_at" about:"null: not estimated yet."`
+	ResultsExpireAt   *time.Time          `json:"results_expire_at" about:"null: results are kept."`
+	CancelRequestedAt *time.Time          `json:"cancel_requested_at"`
+	RetryOf           *string             `json:"retry_of"`
+	WaitingOn         *string             `json:"waiting_on"`
+	Resolved          resolvedView        `json:"resolved" about:"What admission decided once; retries run it again."`
+	Error             *penstock.ItemError `json:"error" about:"Why the job itself could not run; what went wrong with items is in their results."`
+	Result            *resultView         `json:"result" about:"The result of a job with one item, once it is finished; null in lists."`
 }
 
 type resolvedView struct {
@@ -73,8 +76,8 @@ type resolvedView struct {
 }
 
 type usageView struct {
-	penstock.Usage `json:",inline"`
-	Cost           penstock.NanoUSD `json:"cost_usd"`
+	penstock.Usage
+	Cost penstock.NanoUSD `json:"cost_usd"`
 }
 
 func newJobView(j penstock.Job) jobView {
@@ -83,9 +86,6 @@ func newJobView(j penstock.Job) jobView {
 		Tags: j.Tags, Counts: j.Counts, Usage: usageView{j.Usage, j.Cost}, CreatedAt: j.CreatedAt,
 		StartedAt: optional(j.StartedAt), FinishedAt: optional(j.FinishedAt), Deadline: j.Deadline,
 		CancelRequestedAt: optional(j.CancelRequestedAt), Resolved: resolvedView{Config: j.Resolved.Config, Targets: j.Resolved.Targets},
-	}
-	if v.Tags == nil {
-		v.Tags = map[string]string{}
 	}
 	if o := j.Counts.Outcome(); o != "" {
 		v.Outcome = &o
@@ -140,10 +140,10 @@ func text(s string) *string {
 
 // itemView is an item with its history.
 type itemView struct {
-	resultView `json:",inline"`
-	Object     string        `json:"object"`
-	JobID      string        `json:"job_id"`
-	History    []attemptView `json:"history" about:"Everything that was tried, in order."`
+	resultView
+	Object  string        `json:"object"`
+	JobID   string        `json:"job_id"`
+	History []attemptView `json:"history" about:"Everything that was tried, in order."`
 }
 
 // attemptView is one try on one target.
@@ -205,25 +205,20 @@ func newEventView(e penstock.Event) eventView {
 
 // requestView is a synchronous call, explained.
 type requestView struct {
-	ID           string            `json:"id"`
-	Object       string            `json:"object"`
-	Endpoint     penstock.Endpoint `json:"endpoint"`
-	Model        string            `json:"model"`
-	Stream       bool              `json:"stream"`
-	Status       penstock.Status   `json:"status"`
-	StatusCode   int               `json:"status_code" about:"The HTTP status that the caller saw; 499 when it left."`
-	Error        *requestError     `json:"error"`
-	Target       *string           `json:"target"`
-	Usage        usageView         `json:"usage"`
-	StartedAt    time.Time         `json:"started_at"`
-	FirstTokenAt *time.Time        `json:"first_token_at"`
-	FinishedAt   time.Time         `json:"finished_at"`
-	History      []attemptView     `json:"history" about:"Everything that was tried, in order."`
-}
-
-type requestError struct {
-	Code    penstock.Code `json:"code"`
-	Message string        `json:"message"`
+	ID           string              `json:"id"`
+	Object       string              `json:"object"`
+	Endpoint     penstock.Endpoint   `json:"endpoint"`
+	Model        string              `json:"model"`
+	Stream       bool                `json:"stream"`
+	Status       penstock.Status     `json:"status"`
+	StatusCode   int                 `json:"status_code" about:"The HTTP status that the caller saw; 499 when it left."`
+	Error        *penstock.ItemError `json:"error"`
+	Target       *string             `json:"target"`
+	Usage        usageView           `json:"usage"`
+	StartedAt    time.Time           `json:"started_at"`
+	FirstTokenAt *time.Time          `json:"first_token_at"`
+	FinishedAt   time.Time           `json:"finished_at"`
+	History      []attemptView       `json:"history" about:"Everything that was tried, in order."`
 }
 
 func newRequestView(r penstock.Request) requestView {
@@ -233,7 +228,7 @@ func newRequestView(r penstock.Request) requestView {
 		StartedAt: r.StartedAt, FirstTokenAt: optional(r.FirstTokenAt), FinishedAt: r.FinishedAt, History: newAttemptViews(r.Attempts),
 	}
 	if r.ErrorCode != "" {
-		v.Error = &requestError{r.ErrorCode, r.Error}
+		v.Error = &penstock.ItemError{Code: r.ErrorCode, Message: r.Error}
 	}
 	return v
 }

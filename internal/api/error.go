@@ -44,7 +44,7 @@ var statuses = map[penstock.Code]int{
 // statusClientClosed is what proxies log for a caller who left; nobody is there to read it.
 const statusClientClosed = 499
 
-// types are the classes of error that SDKs tell apart.
+// errorType is the class of error that SDKs tell apart.
 func errorType(status int) string {
 	switch status {
 	case http.StatusUnauthorized:

@@ -26,11 +26,11 @@ type jobCreate struct {
 	Model       string            `json:"model,omitzero" required:"true"`
 	Lane        penstock.Lane     `json:"lane,omitzero" about:"realtime, standard (default) or bulk."`
 	Input       jsontext.Value    `json:"input,omitzero" about:"One inference: a question as a string, or a body."`
-	Inputs      []jobInput        `json:"inputs,omitzero" about:"Several inferences. Exactly one of input and inputs is given."`
+	Inputs      []jobInput        `json:"inputs,omitzero" about:"Several inferences, at most 256. Exactly one of input and inputs is given."`
 	Defaults    jsontext.Value    `json:"defaults,omitzero" about:"Members for every body that does not have them itself."`
-	Deadline    time.Time         `json:"deadline,omitzero" about:"When unfinished items expire; 24 hours from now when not given."`
-	MaxAttempts *int              `json:"max_attempts,omitzero" about:"How often an item is tried; 4 when not given."`
-	ItemTimeout *seconds          `json:"item_timeout,omitzero" about:"How long one try may take, such as 60s; 5m when not given."`
+	Deadline    time.Time         `json:"deadline,omitzero" about:"When unfinished items expire, within 30 days; 24 hours from now when not given."`
+	MaxAttempts *int              `json:"max_attempts,omitzero" about:"How often an item is tried, 1 to 20; 4 when not given."`
+	ItemTimeout *seconds          `json:"item_timeout,omitzero" about:"How long one try may take, from 1s to 1h; 5m when not given."`
 	Tags        map[string]string `json:"tags,omitzero"`
 
 	// Known to the contract, but not served yet: only values that ask for nothing are accepted.
@@ -69,6 +69,10 @@ func (c *call) submitJob() error {
 			return err
 		}
 	}
+	wait, err := c.preferredWait()
+	if err != nil {
+		return err
+	}
 	ctx, span := c.Tracer.StartProducer(c.r.Context(), "submit job")
 	order.TraceParent = telemetry.TraceParent(ctx)
 	receipt, err := c.Admit.Job(ctx, c.caller, order)
@@ -76,22 +80,19 @@ func (c *call) submitJob() error {
 	if err != nil {
 		return err
 	}
-	return c.accepted(receipt)
+	return c.accepted(receipt, wait)
 }
 
 // accepted answers a submit, after waiting as long as the caller prefers.
-func (c *call) accepted(receipt store.Receipt) error {
+func (c *call) accepted(receipt store.Receipt, wait time.Duration) error {
 	h := c.w.Header()
 	h.Set("Location", "/v1/jobs/"+penstock.ViewJob.Format(receipt.Job.ID))
 	if receipt.Replayed {
 		h.Set("Idempotency-Replayed", "true")
 	}
-	wait, err := c.preferredWait()
-	if err != nil {
-		return err
-	}
 	job := receipt.Job
 	if wait > 0 && job.FinishedAt.IsZero() {
+		var err error
 		if job, err = c.Reader.Wait(c.r.Context(), c.caller.Tenant.ID, job.ID, wait); err != nil {
 			return err
 		}
@@ -140,11 +141,14 @@ func (in *jobCreate) order() (admit.JobOrder, error) {
 }
 
 func (in *jobCreate) refuseUnsupported() error {
-	for name, used := range map[string]bool{
-		"stream": in.Stream, "dry_run": in.DryRun, "input_file": given(in.InputFile), "webhook": given(in.Webhook),
+	for _, option := range []struct {
+		name string
+		used bool
+	}{
+		{"stream", in.Stream}, {"dry_run", in.DryRun}, {"input_file", given(in.InputFile)}, {"webhook", given(in.Webhook)},
 	} {
-		if used {
-			return penstock.InvalidParam(name, "%s is not supported by this version yet; leave it out.", name)
+		if option.used {
+			return penstock.InvalidParam(option.name, "%s is not supported by this version yet; leave it out.", option.name)
 		}
 	}
 	return nil
@@ -266,7 +270,7 @@ func (c *call) preferredWait() (time.Duration, error) {
 			if err != nil || n < 0 {
 				return 0, penstock.InvalidParam("Prefer", "Prefer: wait must be a whole number of seconds.")
 			}
-			wait := min(time.Duration(n)*time.Second, MaxWait)
+			wait := time.Duration(min(n, int(MaxWait.Seconds()))) * time.Second
 			c.w.Header().Set("Preference-Applied", fmt.Sprintf("wait=%d", int(wait.Seconds())))
 			return wait, nil
 		}

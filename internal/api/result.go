@@ -94,7 +94,7 @@ func (c *call) lines() *lineWriter {
 }
 
 func (w *lineWriter) write(v any) error {
-	text, err := json.Marshal(v)
+	text, err := json.Marshal(v, lenient)
 	if err != nil {
 		return fmt.Errorf("encoding a line: %w", err)
 	}

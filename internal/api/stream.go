@@ -46,7 +46,7 @@ func (s *eventStream) stop() {
 }
 
 func (s *eventStream) send(e eventView) error {
-	text, err := json.Marshal(e)
+	text, err := json.Marshal(e, lenient)
 	if err != nil {
 		return err
 	}
