@@ -308,6 +308,12 @@ func (c *call) readJob() error {
 // job answers with a job. One that had a single item carries its result.
 func (c *call) job(status int, j penstock.Job) error {
 	view := newJobView(j)
+	if !j.FinishedAt.IsZero() {
+		// The last step of the job's own trace, whoever's call it is that fetches the outcome.
+		_, span := c.Tracer.Start(telemetry.WithTraceParent(c.r.Context(), j.TraceParent), "deliver job",
+			telemetry.String("penstock.status", string(j.Status())))
+		defer span.End(nil)
+	}
 	if j.Counts.Total == 1 && !j.FinishedAt.IsZero() {
 		item, err := c.Jobs.Item(c.r.Context(), c.caller.Tenant.ID, penstock.ItemID(j.ID, 0))
 		if err != nil {

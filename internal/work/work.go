@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -195,8 +196,19 @@ func (p *Pool) claimOnce(ctx context.Context, n int) []store.Claimed {
 	}
 	if len(claimed) > 0 {
 		p.Metrics.ClaimGroup(len(claimed), p.Clock().Sub(began))
+		p.Announce.Announce(jobsOf(claimed)...)
 	}
 	return claimed
+}
+
+// jobsOf are the jobs of claimed items, each once.
+func jobsOf(claimed []store.Claimed) []penstock.ID {
+	ids := make([]penstock.ID, len(claimed))
+	for i, c := range claimed {
+		ids[i] = c.Job
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
 }
 
 // awaitWork blocks until there may be work. It reports false when ctx has ended.

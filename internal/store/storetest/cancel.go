@@ -13,6 +13,7 @@ func cancelCases() []testCase {
 		{"queued items are cancelled", cancelQueued},
 		{"a large job is cancelled in bounded steps", cancelLarge},
 		{"a worker learns of its own running items", cancelRunning},
+		{"a new epoch does not answer for the old one", cancelOldEpoch},
 		{"a retry becomes a cancel", cancelRetry},
 		{"a running item may still end otherwise", cancelTooLateForItem},
 		{"cancelling again changes nothing", cancelTwice},
@@ -122,6 +123,16 @@ func cancelRunning(r *rig) {
 		r.t.Errorf("the other job is %s, want succeeded", job.Status())
 	}
 	r.verifyBooks()
+}
+
+// cancelOldEpoch: a process that restarted does not run what it ran before, so it has nothing to stop.
+func cancelOldEpoch(r *rig) {
+	sub := r.submitN(2)
+	r.claimOne(r.lease("worker"))
+	l := r.lease("worker")
+	mine := r.claimOne(l)
+	r.stop(sub.Job.ID)
+	r.wantSame("cancelled items of the new epoch", r.cancelled(l), []penstock.ID{mine.Item})
 }
 
 func cancelRetry(r *rig) {
