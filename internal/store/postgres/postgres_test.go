@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -13,6 +14,8 @@ import (
 	"penstock/internal/store/sqlstore"
 	"penstock/internal/store/storetest"
 )
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
 func TestConformance(t *testing.T) {
 	t.Parallel()

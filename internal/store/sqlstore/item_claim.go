@@ -18,6 +18,9 @@ type candidate struct {
 
 // ClaimItems implements store.Queue.
 func (s *Store) ClaimItems(ctx context.Context, l store.Lease, limit int) ([]store.Claimed, error) {
+	if limit <= 0 {
+		return nil, nil
+	}
 	var taken []candidate
 	err := s.write(ctx, "claim", func(tx Tx) error {
 		if err := requireLease(ctx, tx, l); err != nil {

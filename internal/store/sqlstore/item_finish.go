@@ -14,12 +14,16 @@ func (s *Store) FinishItems(ctx context.Context, group []store.Finish) ([]store.
 		return nil, hide(err)
 	}
 	var verdicts []store.Verdict
+	var named bool // whether rows may have come to name the results
 	err = s.write(ctx, "finish", func(tx Tx) error {
 		verdicts, err = finishGroup(ctx, tx, group, results)
+		named = err == nil // a commit that fails may have happened all the same
 		return err
 	})
 	if err != nil {
-		s.discard(ctx, results...)
+		if !named {
+			s.discard(ctx, results...)
+		}
 		return nil, err
 	}
 	for i, v := range verdicts {

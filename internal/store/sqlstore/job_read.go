@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -67,25 +66,14 @@ func listQuery(tenant penstock.TenantID, f store.JobFilter) query {
 		add("created_at <= $%d", micros(f.CreatedUntil))
 	}
 	if f.TagKey != "" {
-		member := tagMember(f.TagKey, f.TagValue)
-		q.args = append(q.args, "{"+member, ","+member)
-		where = append(where, fmt.Sprintf("(replace(tags, $%d, '') <> tags OR replace(tags, $%d, '') <> tags)", len(q.args)-1, len(q.args)))
+		q.args = append(q.args, f.TagKey, f.TagValue)
+		where = append(where, fmt.Sprintf(`EXISTS (SELECT 1 FROM json_each/*pg _text */(tags /*pg ::json */) AS tag
+			WHERE tag.key = $%d AND tag.value = $%d)`, len(q.args)-1, len(q.args)))
 	}
 	q.args = append(q.args, f.Limit)
 	q.sql = fmt.Sprintf(`SELECT %s FROM jobs WHERE %s ORDER BY id DESC LIMIT $%d`,
 		jobColumns, strings.Join(where, " AND "), len(q.args))
 	return q
-}
-
-// tagMember is how a tag stands in the compact JSON of a job's tags, behind a brace or a comma. A quote
-// inside a string is always escaped, so a brace or comma and a quote side by side only ever begin a
-// member: looking for these bytes is looking for the tag, on both engines.
-func tagMember(key, value string) string {
-	text, err := json.Marshal(map[string]string{key: value})
-	if err != nil {
-		panic("sqlstore: encode a tag: " + err.Error()) // strings always encode
-	}
-	return string(text[1 : len(text)-1])
 }
 
 // Events implements store.Jobs. A terminal item is its own event, so the log is the events table and

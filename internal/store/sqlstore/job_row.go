@@ -47,9 +47,12 @@ func scanJob(row Row) (penstock.Job, error) {
 }
 
 func insertJob(ctx context.Context, tx Tx, j penstock.Job) error {
-	tags, err := json.Marshal(j.Tags)
-	if err != nil {
-		return fmt.Errorf("encoding tags: %w", err)
+	tags := []byte("{}") // never null, which PostgreSQL could not look into
+	var err error
+	if len(j.Tags) > 0 {
+		if tags, err = json.Marshal(j.Tags); err != nil {
+			return fmt.Errorf("encoding tags: %w", err)
+		}
 	}
 	resolved, err := json.Marshal(j.Resolved)
 	if err != nil {

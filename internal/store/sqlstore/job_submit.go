@@ -16,7 +16,9 @@ func (s *Store) SubmitJob(ctx context.Context, tenant penstock.TenantID, sub sto
 		return store.Receipt{}, hide(err)
 	}
 	var receipt store.Receipt
+	var named bool // whether rows may have come to name the inputs
 	err = s.write(ctx, "submit", func(tx Tx) error {
+		named = false
 		prior, err := takeKey(ctx, tx, tenant, sub)
 		if err != nil {
 			return err
@@ -27,9 +29,11 @@ func (s *Store) SubmitJob(ctx context.Context, tenant penstock.TenantID, sub sto
 			return err
 		}
 		receipt = store.Receipt{Job: newJob(tx, tenant, sub)}
-		return insertSubmission(ctx, tx, &receipt.Job, submittedItems{sub.Items, inputs})
+		err = insertSubmission(ctx, tx, &receipt.Job, submittedItems{sub.Items, inputs})
+		named = err == nil // a commit that fails may have happened all the same
+		return err
 	})
-	if err != nil || receipt.Replayed {
+	if !named {
 		s.discard(ctx, inputs...)
 	}
 	if errors.Is(err, ErrLockTimeout) && sub.Idempotency != nil {

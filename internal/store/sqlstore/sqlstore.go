@@ -10,7 +10,9 @@
 //
 // Finish, rescue, expire and cancel lock job rows first, by ascending id, and then their items. A
 // claim goes the other way, from queued items to their jobs, which is safe because everyone locks
-// queued items with SKIP LOCKED: nobody ever waits for what a claim holds.
+// queued items with SKIP LOCKED: nobody waits for what a claim holds. The one exception is a stale
+// finish of an item that is just being claimed again; the engine breaks that tie and runs one of them
+// anew.
 package sqlstore
 
 import (

@@ -92,6 +92,9 @@ func listOddTags(r *rig) {
 	sub := r.submission(1)
 	sub.Job.Tags = odd
 	r.submit(sub)
+	bare := r.submission(1)
+	bare.Job.Tags = nil
+	r.submit(bare)
 	trap := r.submission(1) // spelled out as JSON, it contains what the tag "," with value ":" would be
 	trap.Job.Tags = map[string]string{"1": "x,", ":": "y"}
 	r.submit(trap)
