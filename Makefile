@@ -32,7 +32,7 @@ soak: setup ## long kill loops, on both engines (KILLS=300 by default)
 	@PENSTOCK_REQUIRE_POSTGRES=1 PENSTOCK_SOAK_KILLS=$${KILLS:-300} $(GO) test ./internal/e2e -run 'TestCrash' -count=1 -timeout 3h -v
 
 bench: ## measurements, beside the raw figure they are judged by
-	@$(GO) run ./bench/accept
+	@cd bench && $(GO) run ./accept
 
 docs: ## write the parts of docs/ that are made from the code
 	@$(GO) test ./internal/api -run 'OpenAPI|Docs' -update

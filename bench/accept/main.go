@@ -113,7 +113,7 @@ type server struct {
 
 func start(dir string) (*server, error) {
 	binary := filepath.Join(dir, "penstock")
-	if out, err := exec.Command("go", "build", "-o", binary, "penstock/cmd/penstock").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-C", "..", "-o", binary, "./cmd/penstock").CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("building penstock: %w\n%s", err, out)
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")

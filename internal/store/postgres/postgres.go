@@ -178,7 +178,7 @@ func (e *Engine) Migrate(ctx context.Context, steps []sqlstore.Migration) error 
 	})
 }
 
-// text brings PostgreSQL's own parts of shared SQL out of their comments.
+// text brings PostgreSQL's own parts of shared SQL out of their comments and leaves SQLite's out.
 func (e *Engine) text(shared string) string {
 	if t, ok := e.texts.Load(shared); ok {
 		return t.(string)
@@ -188,4 +188,4 @@ func (e *Engine) text(shared string) string {
 	return t
 }
 
-var uncomment = strings.NewReplacer("/*pg ", "", " */", "")
+var uncomment = strings.NewReplacer("/*pg ", "", " */", "", " WITHOUT ROWID", "")

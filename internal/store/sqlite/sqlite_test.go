@@ -15,10 +15,10 @@ import (
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, open)
+	storetest.Run(t, func(t *testing.T, clock func() time.Time) store.Store { return open(t, clock) })
 }
 
-func open(t *testing.T, clock func() time.Time) store.Store {
+func open(t testing.TB, clock func() time.Time) store.Store {
 	t.Helper()
 	home := t.TempDir()
 	engine, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(home, "penstock.db"), Clock: clock})

@@ -123,11 +123,19 @@ func lockBoth(ctx context.Context, tx Tx, found []queuedItem) (jobGroup, map[pen
 
 // ExpireItems implements store.Queue.
 func (s *Store) ExpireItems(ctx context.Context, limit int) (step store.Step, err error) {
-	const late = `SELECT id, job_id FROM items WHERE status = 'queued' AND deadline <= $1 ORDER BY deadline, id LIMIT $2`
 	var found []queuedItem
 	err = s.read(ctx, func(tx Tx) error {
-		found, err = queryAll(ctx, tx, sqlf(late, micros(tx.Now()), limit), scanQueued)
-		return err
+		found = nil
+		for _, lane := range penstock.Lanes { // the index of queued items begins with the lane
+			late, err := queryAll(ctx, tx, sqlf(`SELECT id, job_id FROM items
+				WHERE status = 'queued' AND lane = $1 AND deadline <= $2 ORDER BY deadline, id LIMIT $3`,
+				lane, micros(tx.Now()), limit-len(found)), scanQueued)
+			if err != nil {
+				return err
+			}
+			found = append(found, late...)
+		}
+		return nil
 	})
 	if err != nil || len(found) == 0 {
 		return store.Step{}, err

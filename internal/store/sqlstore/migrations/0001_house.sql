@@ -1,5 +1,6 @@
 -- One schema for SQLite and PostgreSQL.
---   * Text between /*pg and */ is for PostgreSQL alone; SQLite reads it as a comment.
+--   * Text between /*pg and */ is for PostgreSQL alone; SQLite reads it as a comment. WITHOUT ROWID, which
+--     keeps the rows of a table in its primary key, is for SQLite alone.
 --   * Times are microseconds since 1970 by the database's clock; 0 means "not yet" or "never".
 --   * Money is integer nano-dollars. JSON is TEXT. Payloads are sealed by the payload codec.
 --   * ids are bare ULIDs, compared byte by byte.
@@ -39,7 +40,7 @@ CREATE TABLE leases (
     epoch      BIGINT NOT NULL,               -- higher each time the process takes the lease anew
     expires_at BIGINT NOT NULL,
     started_at BIGINT NOT NULL
-);
+) WITHOUT ROWID;
 
 CREATE TABLE jobs (
     id           TEXT /*pg COLLATE "C" */ PRIMARY KEY,
@@ -115,7 +116,6 @@ CREATE TABLE items (
 );
 CREATE INDEX items_queued   ON items (lane, deadline, id) WHERE status = 'queued';
 CREATE INDEX items_running  ON items (process_id, id)     WHERE status = 'running';
-CREATE INDEX items_deadline ON items (deadline, id)       WHERE status = 'queued';
 CREATE INDEX items_finished ON items (job_id, seq)        WHERE seq > 0;
 
 CREATE TABLE attempts (
@@ -151,7 +151,7 @@ CREATE TABLE events (
     data       BYTEA,
     created_at BIGINT NOT NULL,
     PRIMARY KEY (job_id, seq)
-);
+) WITHOUT ROWID;
 
 CREATE TABLE idempotency_keys (
     tenant_id  TEXT /*pg COLLATE "C" */ NOT NULL,
@@ -161,7 +161,7 @@ CREATE TABLE idempotency_keys (
     created_at BIGINT NOT NULL,
     expires_at BIGINT NOT NULL,
     PRIMARY KEY (tenant_id, key)
-);
+) WITHOUT ROWID;
 CREATE INDEX idempotency_keys_expiry ON idempotency_keys (expires_at);
 
 -- Append-only. The key says what is booked, so that nothing is booked twice.
@@ -179,7 +179,7 @@ CREATE TABLE ledger (
     output_tokens       BIGINT NOT NULL,
     price_version TEXT   NOT NULL DEFAULT '',
     created_at    BIGINT NOT NULL
-);
+) WITHOUT ROWID;
 CREATE INDEX ledger_by_tenant ON ledger (tenant_id, created_at, key);
 CREATE INDEX ledger_by_job    ON ledger (job_id) WHERE job_id <> '';
 
@@ -227,14 +227,14 @@ CREATE TABLE shares (
     tenant_id TEXT /*pg COLLATE "C" */ NOT NULL,
     vtime     BIGINT NOT NULL,
     PRIMARY KEY (lane, tenant_id)
-);
+) WITHOUT ROWID;
 CREATE TABLE backlogs (
     lane      TEXT /*pg COLLATE "C" */ NOT NULL,
     model     TEXT /*pg COLLATE "C" */ NOT NULL,
     tenant_id TEXT /*pg COLLATE "C" */ NOT NULL,
     active    BIGINT NOT NULL,
     PRIMARY KEY (lane, model, tenant_id)
-);
+) WITHOUT ROWID;
 
 -- Money: settled + held never exceeds a hard limit; a hold belongs to one epoch of one process.
 CREATE TABLE budgets (
@@ -254,7 +254,7 @@ CREATE TABLE holds (
     epoch      BIGINT NOT NULL,
     amount_nano_usd BIGINT NOT NULL,
     PRIMARY KEY (budget_id, process_id, epoch)
-);
+) WITHOUT ROWID;
 
 -- Webhook messages, written in the transaction of the event they announce.
 CREATE TABLE outbox (
