@@ -115,6 +115,21 @@ func TestItemIDsAreContiguousAndInTheirJobsMillisecond(t *testing.T) {
 	})
 }
 
+// A clear bit below the clock's leaves room for item numbers: counting up never reaches the next millisecond.
+func TestItemNumbersNeverReachTheClock(t *testing.T) {
+	t.Parallel()
+	for range 200 {
+		var g IDs
+		n, err := g.New(testMoment).number()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if random := n.hi & 0xffff; random&0x8000 != 0 {
+			t.Fatalf("the top random bit of %s is set", n.id())
+		}
+	}
+}
+
 func TestItemOfMalformedJobPanics(t *testing.T) {
 	t.Parallel()
 	defer func() {

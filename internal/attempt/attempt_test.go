@@ -49,11 +49,37 @@ func TestSuccess(t *testing.T) {
 		if out.Target != "a" || out.StatusCode != 200 || out.Usage != told.Usage || out.Cost != 30_000 || out.Forfeit != 0 || out.PriceVersion != hash {
 			t.Errorf("outcome %+v", out)
 		}
-		if call.UpstreamModel != "ua" || string(call.Body) != `{"messages":[]}` || call.Endpoint != penstock.EndpointChat ||
-			call.Timeouts != (provider.Timeouts{Connect: 5 * time.Second, FirstToken: time.Minute, Idle: 30 * time.Second}) {
+		if call.UpstreamModel != "ua" || string(call.Body) != `{"messages":[]}` || call.Endpoint != penstock.EndpointChat || call.Stream {
 			t.Errorf("the upstream was called with %+v", call)
 		}
 	})
+}
+
+// The first chunk of a plain answer is all of it: only a stream's first chunk has a limit of its own.
+func TestTimeoutsOfACall(t *testing.T) {
+	t.Parallel()
+	for _, stream := range []bool{false, true} {
+		want := provider.Timeouts{Connect: 5 * time.Second, Idle: 30 * time.Second}
+		if stream {
+			want.FirstToken = time.Minute
+		}
+		var call provider.Call
+		r := newRig(t, upstream{"ua": {chunks: []string{"x"}, meta: told, seen: func(c provider.Call) { call = c }}})
+		asked := task("a")
+		asked.Stream = stream
+		if r.Run(t.Context(), asked, &sink{}); call.Timeouts != want || call.Stream != stream {
+			t.Errorf("stream %v: called with %+v, want %+v", stream, call, want)
+		}
+	}
+}
+
+func TestUpstreamModelAsAsked(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, upstream{"fast": {chunks: []string{"ok"}, meta: told}},
+		editTarget("a", func(c *config.TargetConfig) { c.UpstreamModel = penstock.UpstreamModelAsAsked }))
+	if out := r.Run(t.Context(), task("a"), &sink{}); out.Err != nil {
+		t.Errorf("the upstream was not asked for the caller's model: %v", out.Err)
+	}
 }
 
 // What each kind of error means for fallback and money, written down by hand.

@@ -302,8 +302,8 @@ func TestFollowReadsLongLogsPageByPage(t *testing.T) {
 			}
 			s.add(penstock.EventJobFinished)
 			f := follow(t.Context(), NewReader(s, new(Hub)), 0)
-			if len(f.seqs) != n || !slices.IsSorted(f.seqs) || f.seqs[n-1] != int64(n) || f.err != nil {
-				t.Errorf("%d events: saw %d, %v", n, len(f.seqs), f.err)
+			if len(f.seqs) != n || !slices.IsSorted(f.seqs) || f.seqs[n-1] != int64(n) || f.at[n-1] != 0 || f.err != nil {
+				t.Errorf("%d events: saw %d, the last at %v, %v", n, len(f.seqs), f.at, f.err)
 			}
 			if _, pages := s.count(); pages != (n+pageEvents-1)/pageEvents {
 				t.Errorf("%d events took %d pages", n, pages)

@@ -28,6 +28,7 @@ type requestStore struct {
 	away   bool
 	during func() // happens while the next group is written
 	slow   time.Duration
+	poison penstock.ID // no group that holds it is taken
 	groups []group
 	kept   []penstock.Request
 }
@@ -42,7 +43,7 @@ var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // when every synctest b
 func (s *requestStore) RecordRequests(ctx context.Context, rs []penstock.Request) error {
 	s.mu.Lock()
 	s.groups = append(s.groups, group{time.Since(epoch), len(rs)})
-	during, away, slow := s.during, s.away, s.slow
+	during, away, slow, poison := s.during, s.away, s.slow, s.poison
 	s.during = nil
 	s.mu.Unlock()
 	if during != nil {
@@ -54,7 +55,7 @@ func (s *requestStore) RecordRequests(ctx context.Context, rs []penstock.Request
 		case <-ctx.Done():
 		}
 	}
-	if away {
+	if away || slices.ContainsFunc(rs, func(r penstock.Request) bool { return r.ID == poison }) {
 		return errAway
 	}
 	if ctx.Err() != nil {
@@ -134,6 +135,12 @@ func (r *rig) taken() int {
 	return r.places
 }
 
+// pass lets time pass and everything that happens in it come to rest.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
 // wantKept checks what is on stable storage, and that everything else gave its place back.
 func (r *rig) wantKept(places int, ids ...penstock.ID) {
 	r.t.Helper()
@@ -179,15 +186,15 @@ func TestRecordsGatherForAnInterval(t *testing.T) {
 		r.record("1")
 		synctest.Wait()
 		r.record("2")
-		time.Sleep(Interval / 2)
+		pass(Interval / 2)
 		r.record("3")
-		time.Sleep(Interval)
+		pass(Interval)
 		r.wantKept(0, "1", "2", "3")
 		want := []group{{0, 1}, {Interval, 2}}
 		if !slices.Equal(r.store.groups, want) {
 			t.Errorf("groups %v, want %v", r.store.groups, want)
 		}
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		if len(r.store.groups) != len(want) {
 			t.Errorf("an idle recorder wrote %d more groups", len(r.store.groups)-len(want))
 		}
@@ -203,7 +210,7 @@ func TestGroupsAreBounded(t *testing.T) {
 			ids = append(ids, penstock.ID(fmt.Sprint(i)))
 		}
 		r.record(ids...)
-		time.Sleep(2 * Interval)
+		pass(2 * Interval)
 		r.wantKept(0, ids...)
 		for _, g := range r.store.groups {
 			if g.size > MaxGroup {
@@ -219,7 +226,7 @@ func TestStoreFailureKeepsRecords(t *testing.T) {
 		r := start(t)
 		r.store.set(func(s *requestStore) { s.away = true })
 		r.record("1")
-		time.Sleep(5 * retryInterval / 2)
+		pass(5 * retryInterval / 2)
 		r.wantKept(1)
 		if n := len(r.store.groups); n != 3 {
 			t.Errorf("it was tried %d times in 2.5 retry intervals, want 3", n)
@@ -228,7 +235,7 @@ func TestStoreFailureKeepsRecords(t *testing.T) {
 			t.Errorf("nobody is told: %q", r.log)
 		}
 		r.store.set(func(s *requestStore) { s.away = false })
-		time.Sleep(retryInterval)
+		pass(retryInterval)
 		r.wantKept(0, "1")
 	})
 }
@@ -243,7 +250,7 @@ func TestRecordsThatArriveDuringAFailedWrite(t *testing.T) {
 		r.record("1")
 		synctest.Wait()
 		r.store.set(func(s *requestStore) { s.away = false })
-		time.Sleep(2 * retryInterval)
+		pass(2 * retryInterval)
 		r.wantKept(0, "1", "2")
 	})
 }
@@ -254,8 +261,23 @@ func TestRecordsThatArriveDuringAWriteAreWrittenNext(t *testing.T) {
 		r := start(t)
 		r.store.set(func(s *requestStore) { s.during = func() { r.record("2", "3") } })
 		r.record("1")
-		time.Sleep(2 * Interval)
+		pass(2 * Interval)
 		r.wantKept(0, "1", "2", "3")
+	})
+}
+
+func TestOneRefusedRecordKeepsNoOtherFromBeingWritten(t *testing.T) {
+	t.Parallel()
+	t.Skip("defect: record.go writes the same group again for ever; one record that the store refuses for good stops all recording, " +
+		"and, once the line is full, every synchronous call")
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t)
+		r.store.set(func(s *requestStore) { s.poison = "2" })
+		r.record("1", "2", "3")
+		pass(time.Minute)
+		if got := r.store.names(); !slices.Equal(got, []penstock.ID{"1", "3"}) {
+			t.Errorf("stored %v, want 1 and 3", got)
+		}
 	})
 }
 
@@ -265,9 +287,9 @@ func TestSlowWritesAreGivenUp(t *testing.T) {
 		r := start(t)
 		r.store.set(func(s *requestStore) { s.slow = time.Hour })
 		r.record("1")
-		time.Sleep(15 * time.Second)
+		pass(15 * time.Second)
 		r.store.set(func(s *requestStore) { s.slow = 0 })
-		time.Sleep(15 * time.Second)
+		pass(15 * time.Second)
 		r.wantKept(0, "1")
 	})
 }

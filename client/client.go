@@ -1,0 +1,77 @@
+// Package client is the Go client of Penstock's native API.
+//
+// It owns how a call is made: the key, the bounds of what is read, when a call may be sent again, and
+// how a broken stream is taken up where it broke. It does not own prompts: bodies are passed on as they
+// are, whatever dialect they are written in.
+//
+// Invariants:
+//   - Every call is safe to repeat. Reads are so by nature, a cancel changes nothing the second time,
+//     and a submit always carries an Idempotency-Key. So calls are retried on errors that may pass, at
+//     most Config.MaxTries times, with full jitter, and never sooner than the server asked for.
+//   - Every iterator yields each thing once and in order, over any number of broken connections, or ends
+//     with an error. It never ends early without one.
+//   - What is kept in memory is bounded by MaxAnswerBytes and MaxLineBytes, and a silent connection by
+//     IdleTimeout. How long a call may take altogether is up to its context.
+//
+// An error that the server answered with is an [*Error], whose Code is one of a closed list.
+//
+// A Client is safe for concurrent use, starts no goroutines and needs no closing.
+package client
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// DefaultURL is where `penstock dev` listens.
+const DefaultURL = "http://127.0.0.1:8080"
+
+// DefaultMaxTries lets a call outlast the restart of a server.
+const DefaultMaxTries = 6
+
+// Config says where Penstock is and who calls.
+type Config struct {
+	// URL is the base URL of the API, http or https. Zero: DefaultURL.
+	URL string
+
+	// APIKey is sent with every call. Zero: none is sent, which is enough for Health alone.
+	APIKey string
+
+	// HTTPClient makes the calls. Its Timeout should be 0, because it would also end streams; give calls
+	// a context instead. Zero: a client over http.DefaultTransport.
+	HTTPClient *http.Client
+
+	// MaxTries is how often a call is made at the most, the first time included. Zero: DefaultMaxTries.
+	// 1 means that nothing is retried and no stream is resumed.
+	MaxTries int
+}
+
+// Client calls Penstock.
+type Client struct {
+	base     *url.URL
+	apiKey   string
+	http     *http.Client
+	maxTries int
+}
+
+// New returns a client. It calls nothing yet.
+func New(cfg Config) (*Client, error) {
+	base, err := url.Parse(strings.TrimRight(cmp.Or(cfg.URL, DefaultURL), "/"))
+	if err != nil {
+		return nil, fmt.Errorf("reading the URL of Penstock: %w", err)
+	}
+	if base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
+		return nil, fmt.Errorf("the URL of Penstock must look like %s, not %q", DefaultURL, cfg.URL)
+	}
+	if cfg.MaxTries < 0 {
+		return nil, fmt.Errorf("MaxTries is %d; it must be at least 1, or 0 for the default", cfg.MaxTries)
+	}
+	c := &Client{base: base, apiKey: cfg.APIKey, http: cfg.HTTPClient, maxTries: cmp.Or(cfg.MaxTries, DefaultMaxTries)}
+	if c.http == nil {
+		c.http = new(http.Client)
+	}
+	return c, nil
+}

@@ -1,0 +1,122 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"net/http"
+	"net/url"
+	"time"
+
+	"penstock"
+)
+
+// Item is one inference of a job, with all that was tried for it.
+type Item struct {
+	Result
+	JobID   string    `json:"job_id"`
+	History []Attempt `json:"history"` // in order
+}
+
+// UnmarshalJSON keeps the text in Raw.
+func (i *Item) UnmarshalJSON(text []byte) error {
+	var rest struct {
+		JobID   string    `json:"job_id"`
+		History []Attempt `json:"history"`
+	}
+	if err := json.Unmarshal(text, &rest); err != nil {
+		return err
+	}
+	i.JobID, i.History = rest.JobID, rest.History
+	return i.Result.UnmarshalJSON(text)
+}
+
+// Attempt is one try at one item or request on one target.
+type Attempt struct {
+	ID           string    `json:"id"` // att_…
+	Number       int       `json:"number"`
+	Target       string    `json:"target"`
+	Reason       string    `json:"reason"`     // why this target was chosen
+	Config       string    `json:"config"`     // hash of the configuration it ran under
+	ErrorKind    string    `json:"error_kind"` // "" when it succeeded
+	ErrorMessage string    `json:"error_message"`
+	StatusCode   int       `json:"status_code"` // what the upstream answered with, 0 when it did not
+	Usage        Usage     `json:"usage"`
+	UsageKnown   bool      `json:"usage_known"` // false when the upstream did not tell
+	StartedAt    time.Time `json:"started_at"`
+	FirstTokenAt time.Time `json:"first_token_at"`
+	FinishedAt   time.Time `json:"finished_at"`
+}
+
+// Item reads an item. Codes: not_found.
+func (c *Client) Item(ctx context.Context, id string) (*Item, error) {
+	i, _, err := fetch[Item](ctx, c, call{method: http.MethodGet, path: "/v1/items/" + url.PathEscape(id)})
+	return i, err
+}
+
+// Request is one synchronous call, with all that was tried for it.
+type Request struct {
+	ID           string              `json:"id"` // req_…
+	Endpoint     penstock.Endpoint   `json:"endpoint"`
+	Model        string              `json:"model"`
+	Stream       bool                `json:"stream"`
+	Status       penstock.Status     `json:"status"`
+	StatusCode   int                 `json:"status_code"` // what the caller saw; 499 when it left
+	Error        *penstock.ItemError `json:"error"`       // nil if it succeeded
+	Target       string              `json:"target"`
+	Usage        Usage               `json:"usage"`
+	StartedAt    time.Time           `json:"started_at"`
+	FirstTokenAt time.Time           `json:"first_token_at"`
+	FinishedAt   time.Time           `json:"finished_at"`
+	History      []Attempt           `json:"history"` // in order
+
+	// Raw is the object as the server sent it, with all that this version does not know of.
+	Raw json.RawMessage `json:"-"`
+}
+
+// UnmarshalJSON keeps the text in Raw.
+func (r *Request) UnmarshalJSON(text []byte) error {
+	type plain Request
+	return keepRaw(text, (*plain)(r), &r.Raw)
+}
+
+// Request explains a synchronous call by the x-request-id of its answer. Codes: not_found.
+func (c *Client) Request(ctx context.Context, id string) (*Request, error) {
+	r, _, err := fetch[Request](ctx, c, call{method: http.MethodGet, path: "/v1/requests/" + url.PathEscape(id)})
+	return r, err
+}
+
+// DeadLetter is a failed item that nobody has retried or dismissed yet.
+type DeadLetter struct {
+	ItemID      string        `json:"item_id"`
+	JobID       string        `json:"job_id"`
+	Model       string        `json:"model"`
+	Code        penstock.Code `json:"code"`
+	ErrorKind   string        `json:"error_kind"` // kind of the last upstream error, or ""
+	Message     string        `json:"message"`
+	Fingerprint string        `json:"fingerprint"` // failures with the same cause share it
+	CreatedAt   time.Time     `json:"created_at"`
+
+	// Raw is the object as the server sent it, with all that this version does not know of.
+	Raw json.RawMessage `json:"-"`
+}
+
+// UnmarshalJSON keeps the text in Raw.
+func (d *DeadLetter) UnmarshalJSON(text []byte) error {
+	type plain DeadLetter
+	return keepRaw(text, (*plain)(d), &d.Raw)
+}
+
+// DeadLetterFilter selects dead letters. Zero fields select everything.
+type DeadLetterFilter struct {
+	After    string // only those of items behind this one
+	PageSize int    // dead letters read at a time. Zero: MaxPageSize
+}
+
+// DeadLetters yields dead letters, oldest first.
+func (c *Client) DeadLetters(ctx context.Context, f DeadLetterFilter) iter.Seq2[*DeadLetter, error] {
+	l := list[DeadLetter]{
+		path: "/v1/dead_letters", size: f.PageSize, after: f.After, id: func(d *DeadLetter) string { return d.ItemID },
+	}
+	return l.all(ctx, c)
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/goccy/go-yaml"
+	"github.com/spf13/cobra"
+
+	"penstock/internal/config"
+)
+
+func (sh *shell) configCommand() *cobra.Command {
+	return noun("config", "Check and compare configuration files",
+		sh.configValidateCommand(), sh.configShowCommand(), sh.configDiffCommand())
+}
+
+// fileArg is the file that a command was given, or the default one.
+func fileArg(args []string) string {
+	if len(args) == 0 {
+		return defaultConfig
+	}
+	return args[0]
+}
+
+func (sh *shell) configValidateCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "validate [FILE]", Short: "List every problem of a configuration file", Args: takesAtMostOne,
+		Long: `Checks a configuration file (penstock.yaml if none is named) as "penstock serve"
+would, the environment variables it names included, and lists every problem with
+its place. It exits with 1 if there is any.`,
+		Example: "  penstock config validate\n  penstock config validate staging.yaml -o json",
+		RunE: func(_ *cobra.Command, args []string) error {
+			path := fileArg(args)
+			s, err := sh.load(path)
+			bad, broken := errors.AsType[*configError](err)
+			if err != nil && !broken {
+				return err
+			}
+			if sh.output == outputJSON {
+				return errors.Join(sh.json(newVerdict(path, s, bad)), err)
+			}
+			if broken {
+				for _, line := range bad.lines() {
+					fmt.Fprintln(sh.stdout, line)
+				}
+				return err
+			}
+			_, err = fmt.Fprintf(sh.stdout, "%s is valid: %s, with %s, %s, %s and %s.\n", path, s.Hash,
+				plural(len(s.Providers), "provider"), plural(len(s.Targets), "target"), plural(len(s.Models), "model"),
+				plural(len(s.Tenants), "tenant"))
+			return err
+		},
+	}
+}
+
+// verdict is what config validate tells programs.
+type verdict struct {
+	File     string    `json:"file"`
+	Valid    bool      `json:"valid"`
+	Config   string    `json:"config,omitempty"`
+	Problems []problem `json:"problems"`
+}
+
+type problem struct {
+	Path    string `json:"path"`
+	Line    int    `json:"line"`
+	Column  int    `json:"column"`
+	Message string `json:"message"`
+}
+
+func newVerdict(path string, s *config.Snapshot, bad *configError) verdict {
+	v := verdict{File: path, Valid: bad == nil, Problems: []problem{}}
+	if s != nil {
+		v.Config = s.Hash
+	}
+	if bad != nil {
+		for _, p := range bad.problems {
+			v.Problems = append(v.Problems, problem(p))
+		}
+	}
+	return v
+}
+
+func (sh *shell) configShowCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "show [FILE]", Short: "Show a configuration with its defaults filled in", Args: takesAtMostOne,
+		Long: `Shows what a configuration file (penstock.yaml if none is named) means: defaults
+filled in, the environment taken into account, secrets redacted.`,
+		Example: "  penstock config show\n  penstock config show staging.yaml -o json | jq .targets",
+		RunE: func(_ *cobra.Command, args []string) error {
+			s, err := sh.load(fileArg(args))
+			if err != nil {
+				return err
+			}
+			text, err := s.YAML()
+			if err != nil {
+				return err
+			}
+			if sh.output == outputJSON {
+				if text, err = yaml.YAMLToJSON(text); err != nil {
+					return fmt.Errorf("rendering the configuration as JSON: %w", err)
+				}
+				_, err = sh.stdout.Write(text)
+				return err
+			}
+			_, err = fmt.Fprintf(sh.stdout, "# %s\n%s", s.Hash, text)
+			return err
+		},
+	}
+}
+
+// change is a difference as programs see it.
+type change struct {
+	Path      string `json:"path"`
+	What      string `json:"what"`
+	AtRestart bool   `json:"at_restart"`
+}
+
+func (sh *shell) configDiffCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "diff OLD NEW", Short: "List what differs in meaning between two configuration files",
+		Args: takes("the old file", "the new file"),
+		Long: `Lists what a reload from OLD to NEW would change. Order, comments and defaults that
+are spelled out do not count; of secrets only that they changed is told.`,
+		Example: "  penstock config diff /etc/penstock/penstock.yaml penstock.yaml",
+		RunE: func(_ *cobra.Command, args []string) error {
+			older, err := sh.load(args[0])
+			if err != nil {
+				return err
+			}
+			newer, err := sh.load(args[1])
+			if err != nil {
+				return err
+			}
+			return sh.printChanges(config.Diff(older, newer))
+		},
+	}
+}
+
+func (sh *shell) printChanges(changes []config.Change) error {
+	if sh.output == outputJSON {
+		list := make([]change, len(changes))
+		for i, c := range changes {
+			list[i] = change(c)
+		}
+		return sh.json(list)
+	}
+	for _, c := range changes {
+		if _, err := fmt.Fprintln(sh.stdout, clean(c.String())); err != nil {
+			return err
+		}
+	}
+	if len(changes) == 0 {
+		fmt.Fprintln(sh.stderr, "They mean the same.")
+	}
+	return nil
+}

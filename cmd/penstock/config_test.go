@@ -1,0 +1,140 @@
+package main
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const goodYAML = `
+listen: 127.0.0.1:0
+admin_listen: 127.0.0.1:0
+providers:
+  up: {kind: openai, base_url: "http://127.0.0.1:1/v1", api_key: "${UP_KEY}"}
+targets:
+  mini: {provider: up, upstream_model: m, price: {input: "0.15", output: "0.60"}}
+models:
+  fast: {targets: [mini]}
+tenants:
+  demo: {keys: [{name: app, secret: "${APP_KEY}"}]}
+`
+
+// goodDesk has the secrets that goodYAML names.
+func goodDesk(t *testing.T) *desk {
+	d := newDesk(t)
+	d.env["UP_KEY"], d.env["APP_KEY"] = "sk-hidden-0123456789", testKey
+	return d
+}
+
+func TestConfigValidate(t *testing.T) {
+	t.Parallel()
+	d := goodDesk(t)
+	good := write(t, "good.yaml", goodYAML)
+	if got := d.ok("config", "validate", good); !strings.HasPrefix(got, good+" is valid: cfg_") ||
+		!strings.HasSuffix(got, ", with 1 provider, 1 target, 1 model and 1 tenant.\n") {
+		t.Errorf("it prints %q", got)
+	}
+	bad := write(t, "bad.yaml", strings.Replace(goodYAML, "targets: [mini]", "targets: [mnii], colour: red", 1))
+	got := d.types("config", "validate", bad)
+	if got.code != exitError || got.stderr != "penstock: "+bad+" has 2 problems; correct the file and try again\n" {
+		t.Errorf("%+v", got)
+	}
+	lines := strings.Split(strings.TrimSpace(got.stdout), "\n")
+	if len(lines) != 2 {
+		t.Fatalf("it lists %q", lines)
+	}
+	for i, want := range []string{"models.fast.targets[0]: ", "models.fast.colour: "} {
+		if !strings.HasPrefix(lines[i], bad+":9:") || !strings.Contains(lines[i], want) {
+			t.Errorf("problem %d is %q, want one at line 9 with %q", i, lines[i], want)
+		}
+	}
+	delete(d.env, "APP_KEY")
+	check(t, d.types("config", "validate", filepath.Join(filepath.Dir(good), "none.yaml")), typed{code: exitError,
+		stderr: "penstock: read config: open " + filepath.Dir(good) + `/none.yaml: no such file or directory; give the path of your file, ` +
+			`or use "penstock dev", which needs none` + "\n"})
+	if got := d.types("config", "validate", good); got.code != exitError || !strings.Contains(got.stdout, "APP_KEY") {
+		t.Errorf("without a secret: %+v", got)
+	}
+}
+
+func TestConfigValidateJSON(t *testing.T) {
+	t.Parallel()
+	d := goodDesk(t)
+	for text, want := range map[string]verdict{goodYAML: {Valid: true}, goodYAML + "colour: red\n": {Problems: []problem{{Path: "colour", Line: 12}}}} {
+		path := write(t, "file.yaml", text)
+		got := d.types("config", "validate", path, "-o", "json")
+		var v verdict
+		if err := json.Unmarshal([]byte(got.stdout), &v); err != nil || v.Problems == nil {
+			t.Fatalf("%v: %s", err, got.stdout)
+		}
+		if v.File != path || v.Valid != want.Valid || (got.code == exitOK) != want.Valid || (v.Config != "") != want.Valid || len(v.Problems) != len(want.Problems) {
+			t.Errorf("exit code %d, %+v", got.code, v)
+		}
+		for i, p := range want.Problems {
+			if v.Problems[i].Path != p.Path || v.Problems[i].Line != p.Line || v.Problems[i].Message == "" {
+				t.Errorf("problem %+v, want %+v", v.Problems[i], p)
+			}
+		}
+	}
+}
+
+func TestServeListsEveryProblem(t *testing.T) {
+	t.Parallel()
+	path := write(t, "bad.yaml", "colour: red\nshape: round\n")
+	got := newDesk(t).types("serve", "--config", path)
+	lines := strings.Split(strings.TrimSpace(got.stderr), "\n")
+	if got.code != exitError || got.stdout != "" || len(lines) != 3 {
+		t.Fatalf("%+v", got)
+	}
+	for i, want := range []string{path + ":1:", path + ":2:", "penstock: " + path + " has 2 problems; correct the file and try again"} {
+		if !strings.HasPrefix(lines[i], want) {
+			t.Errorf("line %d is %q, want %q", i, lines[i], want)
+		}
+	}
+}
+
+func TestConfigShow(t *testing.T) {
+	t.Parallel()
+	d := goodDesk(t)
+	path := write(t, "good.yaml", goodYAML)
+	text := d.ok("config", "show", path)
+	for _, want := range []string{"# cfg_", "max_output_tokens: 4096", "[redacted]"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("it does not show %q:\n%s", want, text)
+		}
+	}
+	asJSON := d.ok("config", "show", path, "-o", "json")
+	var v struct {
+		Listen  string
+		Targets map[string]struct {
+			MaxOutputTokens int `json:"max_output_tokens"`
+		}
+	}
+	if err := json.Unmarshal([]byte(asJSON), &v); err != nil || v.Listen != "127.0.0.1:0" || v.Targets["mini"].MaxOutputTokens != 4096 {
+		t.Errorf("%v: %s", err, asJSON)
+	}
+	for _, shown := range []string{text, asJSON} {
+		if strings.Contains(shown, "sk-hidden") || strings.Contains(shown, testKey) {
+			t.Errorf("a secret is shown:\n%s", shown)
+		}
+	}
+}
+
+func TestConfigDiff(t *testing.T) {
+	t.Parallel()
+	d := goodDesk(t)
+	older := write(t, "old.yaml", goodYAML)
+	newer := write(t, "new.yaml", strings.NewReplacer(`"0.15"`, `"0.20"`, "admin_listen: 127.0.0.1:0", "admin_listen: 127.0.0.1:9").Replace(goodYAML))
+	check(t, d.types("config", "diff", older, older), typed{stderr: "They mean the same.\n"})
+	check(t, d.types("config", "diff", older, older, "-o", "json"), typed{stdout: "[]\n"})
+	check(t, d.types("config", "diff", older, newer), typed{stdout: "" +
+		"admin_listen: 127.0.0.1:0 → 127.0.0.1:9 (takes effect at the next start)\n" +
+		"targets.mini.price.cached_input: 0.15 → 0.2\n" +
+		"targets.mini.price.input: 0.15 → 0.2\n"})
+	var changes []change
+	if err := json.Unmarshal([]byte(d.ok("config", "diff", older, newer, "-o", "json")), &changes); err != nil || len(changes) != 3 ||
+		changes[0] != (change{"admin_listen", "127.0.0.1:0 → 127.0.0.1:9", true}) {
+		t.Errorf("%v: %+v", err, changes)
+	}
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"penstock/internal/app"
+	"penstock/internal/store/sqlstore"
+)
+
+func (sh *shell) dbCommand() *cobra.Command {
+	return noun("db", "Look after the database", sh.dbMigrateCommand())
+}
+
+func (sh *shell) dbMigrateCommand() *cobra.Command {
+	var path string
+	c := &cobra.Command{
+		Use: "migrate", Short: "Bring the database's schema up to date", Args: takes(),
+		Long: `Brings the schema of the configured database up to date. A server does so by itself
+when it starts; this is for those who want it done before. Migrations only expand
+the schema, so servers of the release before keep working meanwhile.
+
+Without --config and without a penstock.yaml it takes the database of "penstock dev".`,
+		Example: "  penstock db migrate --config penstock.yaml\n  PENSTOCK_DATABASE_URL=postgres://… penstock db migrate",
+		RunE: func(c *cobra.Command, _ []string) error {
+			snapshot, err := sh.loadOrDefault(c, path)
+			if err != nil {
+				return err
+			}
+			store, err := app.OpenStore(c.Context(), snapshot.Process)
+			if err != nil {
+				return err
+			}
+			if err := store.Close(); err != nil {
+				return fmt.Errorf("closing the database: %w", err)
+			}
+			return sh.printSchema()
+		},
+	}
+	sh.configFlag(c, &path)
+	return c
+}
+
+func (sh *shell) printSchema() error {
+	steps, err := sqlstore.Migrations()
+	if err != nil {
+		return err
+	}
+	last := steps[len(steps)-1]
+	if sh.output == outputJSON {
+		return sh.json(map[string]any{"version": last.Version, "name": last.Name})
+	}
+	_, err = fmt.Fprintf(sh.stdout, "The schema is up to date: version %d (%s).\n", last.Version, last.Name)
+	return err
+}

@@ -1,0 +1,316 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"penstock"
+	"penstock/client"
+)
+
+// order is the flags of jobs submit.
+type order struct {
+	model, lane, file string
+	tags              []string
+	wait              bool
+	key               string
+	deadline          string
+	maxAttempts       int
+	itemTimeout       time.Duration
+}
+
+func (sh *shell) jobsSubmitCommand() *cobra.Command {
+	var o order
+	c := &cobra.Command{
+		Use: "submit [PROMPT | -]", Short: "Submit a prompt, a body or many inputs", Args: takesAtMostOne,
+		Long: `Submits a job and prints its id. Once it is printed, the job is on stable storage.
+
+What to run is one of
+  PROMPT          a question; "-" reads it from standard input
+  --file body.json     one body, as the model's API takes it
+  --file inputs.jsonl  many: a line for each, {"custom_id":"row-1","body":{…}}; files
+                       for OpenAI's batch API are such files too
+and "--file -" reads either from standard input. Without --model, bodies that name
+their model decide.
+
+With --wait it waits until the job is finished and prints the answer, or for many
+inputs the job; it exits with 3 if some of them did not succeed.`,
+		Example: `  penstock jobs submit --model fast "Why is the sky blue?"
+  penstock jobs submit --model fast --wait - < question.txt > answer.txt
+  penstock jobs submit --file inputs.jsonl --lane bulk --tag team=search --deadline 8h
+  penstock jobs submit --file inputs.jsonl --idempotency-key reviews-2026-11-15`,
+		RunE: func(c *cobra.Command, args []string) error { return sh.submit(c.Context(), o, args) },
+	}
+	f := c.Flags()
+	f.StringVarP(&o.model, "model", "m", "", `model to ask for; "penstock models list" shows them`)
+	f.StringVar(&o.lane, "lane", "", "how urgent it is: realtime, standard or bulk (standard)")
+	f.StringVarP(&o.file, "file", "f", "", "file with a body or with many inputs; - is standard input")
+	f.StringArrayVar(&o.tags, "tag", nil, "tag to keep with the job, `KEY=VALUE`; may be repeated")
+	f.BoolVarP(&o.wait, "wait", "w", false, "wait until the job is finished")
+	f.StringVar(&o.key, "idempotency-key", "", "name of this submit: the same key and work find the same job again")
+	f.StringVar(&o.deadline, "deadline", "", "when unfinished items expire, a `TIME` in RFC 3339 or a duration such as 8h (24h)")
+	f.IntVar(&o.maxAttempts, "max-attempts", 0, "how often an item is tried (4)")
+	f.DurationVar(&o.itemTimeout, "item-timeout", 0, "how long one try may take (5m)")
+	return c
+}
+
+func (sh *shell) submit(ctx context.Context, o order, args []string) error {
+	spec, err := o.spec(sh, args)
+	if err != nil {
+		return err
+	}
+	cl, err := sh.connect(triesOnce)
+	if err != nil {
+		return err
+	}
+	var options []client.SubmitOption
+	if o.key != "" {
+		options = append(options, client.IdempotencyKey(o.key))
+	}
+	job, err := cl.SubmitJob(ctx, spec, options...)
+	if err != nil {
+		return err
+	}
+	if o.wait {
+		return sh.await(ctx, job.ID)
+	}
+	if sh.output == outputJSON {
+		return sh.raw(job.Raw)
+	}
+	if sh.terminal {
+		fmt.Fprintf(sh.stderr, "Accepted. Follow it with: penstock jobs watch %s\n", job.ID)
+	}
+	_, err = fmt.Fprintln(sh.stdout, job.ID)
+	return err
+}
+
+// await prints what a job came to, once it is finished.
+func (sh *shell) await(ctx context.Context, id string) error {
+	cl, err := sh.connect(triesFollowed)
+	if err != nil {
+		return err
+	}
+	job, err := cl.WaitJob(ctx, id)
+	if err != nil {
+		return fmt.Errorf("%w; the job goes on: penstock jobs watch %s", err, id)
+	}
+	switch {
+	case sh.output == outputJSON:
+		err = sh.raw(job.Raw)
+	case job.Result == nil:
+		err = sh.printJob(job)
+	case job.Result.Response != nil:
+		err = sh.printAnswer(answer(job.Result))
+	}
+	if err != nil {
+		return err
+	}
+	return outcomeError(job)
+}
+
+// printAnswer prints what a model said: to a program every byte, to a terminal without those that act
+// on it.
+func (sh *shell) printAnswer(text string) error {
+	if sh.terminal {
+		lines := strings.Split(text, "\n")
+		for i, line := range lines {
+			lines[i] = clean(line)
+		}
+		text = strings.Join(lines, "\n")
+	}
+	_, err := fmt.Fprintln(sh.stdout, text)
+	return err
+}
+
+// spec makes a job of the flags, the argument and the file.
+func (o order) spec(sh *shell, args []string) (client.JobSpec, error) {
+	spec := client.JobSpec{Lane: penstock.Lane(o.lane), MaxAttempts: o.maxAttempts, ItemTimeout: o.itemTimeout}
+	var err error
+	if spec.Tags, err = readTags(o.tags); err != nil {
+		return spec, err
+	}
+	if spec.Deadline, err = moment("--deadline", o.deadline, sh.now().Add); err != nil {
+		return spec, err
+	}
+	var named string // the model that the file names
+	switch {
+	case len(args) == 1 && o.file != "":
+		return spec, usageError{"a prompt and --file were both given; one of them is wanted"}
+	case len(args) == 1:
+		spec.Input, err = sh.prompt(args[0])
+	case o.file != "":
+		named, err = sh.readInputs(o.file, &spec)
+	default:
+		return spec, usageError{"nothing to submit: give a prompt, - for standard input, or --file"}
+	}
+	if err != nil {
+		return spec, err
+	}
+	if spec.Model = cmp.Or(o.model, named); spec.Model == "" {
+		return spec, usageError{`the model is missing: add --model ("penstock models list" shows them)`}
+	}
+	return spec, nil
+}
+
+func readTags(pairs []string) (map[string]string, error) {
+	if len(pairs) == 0 {
+		return nil, nil
+	}
+	tags := make(map[string]string, len(pairs))
+	for _, pair := range pairs {
+		key, value, ok := strings.Cut(pair, "=")
+		if !ok || key == "" {
+			return nil, usageError{"--tag must look like key=value"}
+		}
+		tags[key] = value
+	}
+	return tags, nil
+}
+
+// maxInputBytes is the largest body that any server can be configured to take.
+const maxInputBytes = 64 << 20
+
+func (sh *shell) prompt(arg string) (string, error) {
+	if arg != "-" {
+		return arg, nil
+	}
+	text, err := readAll(sh.stdin, "standard input")
+	if err == nil && len(bytes.TrimSpace(text)) == 0 {
+		err = errors.New("standard input is empty; write the prompt to it")
+	}
+	return strings.TrimSuffix(string(text), "\n"), err
+}
+
+func readAll(r io.Reader, name string) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(r, maxInputBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", name, err)
+	}
+	if len(text) > maxInputBytes {
+		return nil, fmt.Errorf("%s is larger than %d bytes; submit it in parts", name, maxInputBytes)
+	}
+	return text, nil
+}
+
+// readInputs puts what a file holds into the spec and returns the model that its bodies name.
+func (sh *shell) readInputs(path string, spec *client.JobSpec) (model string, err error) {
+	name, src := path, sh.stdin
+	if path == "-" {
+		name = "standard input"
+	} else {
+		f, err := os.Open(path)
+		if err != nil {
+			return "", fmt.Errorf("reading the inputs: %w", err)
+		}
+		defer f.Close()
+		src = f
+	}
+	text, err := readAll(src, name)
+	if err != nil {
+		return "", err
+	}
+	values, err := splitJSON(name, text)
+	if err != nil {
+		return "", err
+	}
+	if len(values) == 1 && !has(values[0].text, "body") {
+		spec.Input = values[0].text
+		return modelOf(values[0].text), nil
+	}
+	for _, v := range values {
+		if err := v.addTo(spec); err != nil {
+			return "", fmt.Errorf("%s:%d: %w", name, v.line, err)
+		}
+	}
+	return modelOf(values[0].body()), nil
+}
+
+// jsonValue is one of the values in a file, and where it begins.
+type jsonValue struct {
+	text json.RawMessage
+	line int
+}
+
+// splitJSON reads all values of a file; they need not stand on lines of their own.
+func splitJSON(name string, text []byte) ([]jsonValue, error) {
+	var values []jsonValue
+	dec := json.NewDecoder(bytes.NewReader(text))
+	for at, line := 0, 1; ; {
+		next := int(dec.InputOffset())
+		next = len(text) - len(bytes.TrimLeft(text[next:], " \t\r\n"))
+		line += bytes.Count(text[at:next], []byte("\n"))
+		at = next
+		v := jsonValue{line: line}
+		err := dec.Decode(&v.text)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: this is not JSON: %w", name, line, err)
+		}
+		values = append(values, v)
+	}
+	if len(values) == 0 {
+		return nil, fmt.Errorf("%s is empty; it needs a body, or lines of inputs", name)
+	}
+	return values, nil
+}
+
+// inputLine is a line of inputs. Method and URL are what OpenAI's batch files have in addition.
+type inputLine struct {
+	CustomID string            `json:"custom_id"`
+	Method   string            `json:"method"`
+	URL      penstock.Endpoint `json:"url"`
+	Body     json.RawMessage   `json:"body"`
+}
+
+func (v jsonValue) addTo(spec *client.JobSpec) error {
+	dec := json.NewDecoder(bytes.NewReader(v.text))
+	dec.DisallowUnknownFields()
+	var in inputLine
+	if err := dec.Decode(&in); err != nil {
+		return fmt.Errorf(`an input must look like {"custom_id":"row-1","body":{…}}: %w`, err)
+	}
+	if in.Body == nil {
+		return errors.New(`the input has no body; it must look like {"custom_id":"row-1","body":{…}}`)
+	}
+	if in.URL != "" && spec.Endpoint != "" && in.URL != spec.Endpoint {
+		return fmt.Errorf("the input is for %s and those before it for %s; submit a job for each", in.URL, spec.Endpoint)
+	}
+	spec.Endpoint = cmp.Or(spec.Endpoint, in.URL)
+	spec.Inputs = append(spec.Inputs, client.Input{CustomID: in.CustomID, Body: in.Body})
+	return nil
+}
+
+func (v jsonValue) body() json.RawMessage {
+	var in inputLine
+	_ = json.Unmarshal(v.text, &in) // addTo has read it before
+	return in.Body
+}
+
+// has reports whether a value is an object with a member of that name.
+func has(text json.RawMessage, name string) bool {
+	var members map[string]json.RawMessage
+	_ = json.Unmarshal(text, &members) // what is no object has no members
+	_, ok := members[name]
+	return ok
+}
+
+// modelOf is the model that a body names, "" for none.
+func modelOf(body json.RawMessage) string {
+	var named struct {
+		Model string `json:"model"`
+	}
+	_ = json.Unmarshal(body, &named) // the server says what is wrong with a body
+	return named.Model
+}

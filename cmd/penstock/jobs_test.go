@@ -1,0 +1,386 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// fake answers paths (with their queries) with text, and remembers what was asked.
+type fake struct {
+	answers map[string]string
+
+	mu    sync.Mutex
+	asked []string
+	body  string // of the last call
+	head  http.Header
+}
+
+func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	call := r.Method + " " + r.URL.RequestURI()
+	f.mu.Lock()
+	f.asked, f.body, f.head = append(f.asked, call), string(body), r.Header
+	f.mu.Unlock()
+	text, ok := f.answers[call]
+	if !ok {
+		w.WriteHeader(http.StatusNotFound)
+		text = `{"error":{"code":"not_found","message":"There is no ` + strings.ReplaceAll(call, `"`, "") + `."}}`
+	}
+	_, _ = io.WriteString(w, text)
+}
+
+const resultJSON = `{"seq":3,"index":0,"custom_id":"row-1","item_id":"item_1","status":"succeeded","target":"mini","attempts":2,` +
+	`"response":{"status_code":200,"body":{"choices":[{"message":{"role":"assistant","content":"Blue\n\u001b[31mlight <scatters>."}}]}},"error":null,` +
+	`"usage":{"input_tokens":12,"cached_input_tokens":4,"output_tokens":9,"cost_usd":"0.000041200"},"finished_at":"2026-11-15T02:59:02Z"}`
+
+const failedJSON = `{"seq":4,"index":1,"custom_id":null,"item_id":"item_2","status":"failed","target":null,"attempts":1,` +
+	`"response":null,"error":{"code":"poison","message":"It took down 3 workers."},` +
+	`"usage":{"input_tokens":0,"cached_input_tokens":0,"output_tokens":0,"cost_usd":"0.000000000"},"finished_at":"2026-11-15T02:59:03Z"}`
+
+// job is a finished job whose counts and result are given.
+func job(outcome, counts, result string) string {
+	return `{"id":"job_1","object":"job","status":"succeeded","outcome":"` + outcome + `","endpoint":"/v1/chat/completions","model":"fast",` +
+		`"lane":"bulk","tags":{"team":"search","env":"test"},"counts":{` + counts + `},` +
+		`"usage":{"input_tokens":12,"cached_input_tokens":0,"output_tokens":9,"cost_usd":"0.000041200"},` +
+		`"created_at":"2026-11-15T02:59:00Z","started_at":"2026-11-15T02:59:01Z","finished_at":"2026-11-15T02:59:02.5Z",` +
+		`"deadline":"2026-11-16T02:59:00Z","resolved":{"config":"cfg_1","targets":["mini","large"]},"error":null,"result":` + result + `}`
+}
+
+var (
+	oneJob   = job("all_succeeded", `"total":1,"succeeded":1`, resultJSON)
+	mixedJob = job("mixed", `"total":3,"succeeded":1,"failed":1,"expired":1`, "null")
+)
+
+const queuedJob = `{"id":"job_1","status":"queued","outcome":null,"model":"fast","counts":{"total":1,"queued":1},"created_at":"2026-11-15T02:59:00Z"}`
+
+func TestJobsGet(t *testing.T) {
+	t.Parallel()
+	d := at(t, &fake{answers: map[string]string{"GET /v1/jobs/job_1": oneJob}})
+	const want = `Job       job_1
+Status    succeeded (all_succeeded)
+Items     1: 1 succeeded
+Model     fast
+Targets   mini, large
+Lane      bulk
+Tags      env=test, team=search
+Tokens    12 in, 9 out
+Cost      $0.000041200
+Config    cfg_1
+Created   2026-11-15T02:59:00Z
+Started   2026-11-15T02:59:01Z
+Finished  2026-11-15T02:59:02.5Z
+Took      1.5s
+Item      item_1
+Answer    Blue  [31mlight <scatters>.
+`
+	check(t, d.types("jobs", "get", "job_1"), typed{stdout: want})
+	check(t, d.types("jobs", "get", "job_1", "-o", "json"), typed{stdout: oneJob + "\n"})
+	d.terminal = true
+	if got := d.ok("jobs", "get", "job_1"); !strings.Contains(got, "Created   60s ago\n") {
+		t.Errorf("a terminal shows\n%s", got)
+	}
+}
+
+func TestJobsCancel(t *testing.T) {
+	t.Parallel()
+	f := &fake{answers: map[string]string{"POST /v1/jobs/job_1/cancel": oneJob}}
+	check(t, at(t, f).types("jobs", "cancel", "job_1", "-o", "json"), typed{stdout: oneJob + "\n"})
+}
+
+func TestJobsList(t *testing.T) {
+	t.Parallel()
+	const two = `{"object":"list","data":[` + queuedJob + `,{"id":"job_0","x":"<&>"}],"has_more":false}`
+	f := &fake{answers: map[string]string{
+		"GET /v1/jobs?limit=21": two,
+		"GET /v1/jobs?limit=2":  two,
+		"GET /v1/jobs?created_after=2026-11-14T03%3A00%3A00Z&created_before=2026-11-15T00%3A00%3A00Z" +
+			"&lane=bulk&limit=21&model=fast&status=failed&tag=team%3Asearch": `{"data":[],"has_more":false}`,
+	}}
+	d := at(t, f)
+	check(t, d.types("jobs", "list"), typed{stdout: "" +
+		"JOB    STATUS  OUTCOME  DONE  MODEL  LANE  COST          CREATED\n" +
+		"job_1  queued  -        0/1   fast   -     $0.000000000  2026-11-15T02:59:00Z\n" +
+		"job_0  -       -        0/0   -      -     $0.000000000  -\n"})
+	check(t, d.types("jobs", "list", "-o", "json"), typed{stdout: two + "\n"})
+	check(t, d.types("jobs", "list", "--limit", "1", "-o", "json"),
+		typed{stdout: `{"object":"list","data":[` + queuedJob + `],"has_more":true}` + "\n"})
+	if got := d.types("jobs", "list", "--limit", "1"); got.stderr != "There are more; --limit shows them.\n" || strings.Contains(got.stdout, "job_0") {
+		t.Errorf("%+v", got)
+	}
+	none := d.types("jobs", "list", "--status", "failed", "--lane", "bulk", "--model", "fast", "--tag", "team=search",
+		"--since", "24h", "--before", "2026-11-15T00:00:00Z")
+	check(t, none, typed{stderr: "There are no such jobs.\n"})
+}
+
+func TestJobsSubmitPrompt(t *testing.T) {
+	t.Parallel()
+	f := &fake{answers: map[string]string{"POST /v1/jobs": queuedJob}}
+	d := at(t, f)
+	check(t, d.types("jobs", "submit", "--model", "fast", "--lane", "bulk", "--tag", "a=b", "--tag", "c=d=e", "--deadline", "8h",
+		"--max-attempts", "2", "--item-timeout", "90s", "--idempotency-key", "k-1", "Why?"), typed{stdout: "job_1\n"})
+	want := `{"model":"fast","input":"Why?","lane":"bulk","deadline":"2026-11-15T11:00:00Z","max_attempts":2,` +
+		`"tags":{"a":"b","c":"d=e"},"item_timeout":"1m30s"}`
+	if f.body != want || f.head.Get("Idempotency-Key") != "k-1" || f.head.Get("Prefer") != "" {
+		t.Errorf("it submits %s under %q", f.body, f.head.Get("Idempotency-Key"))
+	}
+	check(t, d.types("jobs", "submit", "-m", "fast", "Why?", "-o", "json"), typed{stdout: queuedJob + "\n"})
+
+	d.stdin = "Two\nlines\n"
+	d.ok("jobs", "submit", "-m", "fast", "-")
+	if want := `{"model":"fast","input":"Two\nlines"}`; f.body != want {
+		t.Errorf("it submits %s, want %s", f.body, want)
+	}
+	d.stdin = " \n"
+	check(t, d.types("jobs", "submit", "-m", "fast", "-"),
+		typed{code: exitError, stderr: "penstock: standard input is empty; write the prompt to it\n"})
+	d.terminal = true
+	check(t, d.types("jobs", "submit", "-m", "fast", "Why?"),
+		typed{stdout: "job_1\n", stderr: "Accepted. Follow it with: penstock jobs watch job_1\n"})
+}
+
+func TestJobsSubmitFile(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name, file string
+		args       []string
+		want       string // what is submitted
+		wrong      string // or what is wrong with the file, after its name
+	}{
+		{name: "a body", file: "{\n \"messages\": [] , \"big\": 12345678901234567890}\n", args: []string{"-m", "fast"},
+			want: `{"model":"fast","input":{"messages":[],"big":12345678901234567890}}`},
+		{name: "a body that names its model", file: `{"model":"smart","messages":[]}`,
+			want: `{"model":"smart","input":{"model":"smart","messages":[]}}`},
+		{name: "one input", file: `{"custom_id":"a","body":{"messages":[]}}`, args: []string{"-m", "fast"},
+			want: `{"model":"fast","inputs":[{"custom_id":"a","body":{"messages":[]}}]}`},
+		{name: "inputs", file: "{\"body\":{\"n\":1}}\n\n{\"custom_id\":\"b\",\"body\":{\"n\":2}}", args: []string{"-m", "fast"},
+			want: `{"model":"fast","inputs":[{"body":{"n":1}},{"custom_id":"b","body":{"n":2}}]}`},
+		{name: "a batch file of OpenAI's",
+			file: `{"custom_id":"a","method":"POST","url":"/v1/chat/completions","body":{"model":"mini","n":1}}` + "\n" +
+				`{"custom_id":"b","method":"POST","url":"/v1/chat/completions","body":{"model":"mini","n":2}}`,
+			want: `{"model":"mini","inputs":[{"custom_id":"a","body":{"model":"mini","n":1}},{"custom_id":"b","body":{"model":"mini","n":2}}],` +
+				`"endpoint":"/v1/chat/completions"}`},
+		{name: "nothing", file: " \n", wrong: " is empty; it needs a body, or lines of inputs"},
+		{name: "not JSON", file: "{\"body\":{}}\nHello", wrong: ":2: this is not JSON: invalid character 'H' looking for beginning of value"},
+		{name: "a line without a body", file: "{\"body\":{}}\n{\"bdy\":{}}",
+			wrong: `:2: an input must look like {"custom_id":"row-1","body":{…}}: json: unknown field "bdy"`},
+		{name: "a line with an id alone", file: "{\"body\":{}}\n{\"custom_id\":\"x\"}",
+			wrong: `:2: the input has no body; it must look like {"custom_id":"row-1","body":{…}}`},
+		{name: "two dialects", file: "{\"url\":\"/v1/a\",\"body\":{}}\n{\"url\":\"/v1/b\",\"body\":{}}",
+			wrong: ":2: the input is for /v1/b and those before it for /v1/a; submit a job for each"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			f := &fake{answers: map[string]string{"POST /v1/jobs": queuedJob}}
+			d := at(t, f)
+			path := write(t, "file", tc.file)
+			got := d.types(append([]string{"jobs", "submit", "--file", path}, tc.args...)...)
+			if tc.wrong != "" {
+				check(t, got, typed{code: exitError, stderr: "penstock: " + path + tc.wrong + "\n"})
+				return
+			}
+			check(t, got, typed{stdout: "job_1\n"})
+			if f.body != tc.want {
+				t.Errorf("it submits\n%s\nwant\n%s", f.body, tc.want)
+			}
+			d.stdin = tc.file
+			f.body = ""
+			d.ok(append([]string{"jobs", "submit", "--file", "-"}, tc.args...)...)
+			if f.body != tc.want {
+				t.Errorf("from standard input it submits\n%s", f.body)
+			}
+		})
+	}
+}
+
+func TestJobsSubmitAndWait(t *testing.T) {
+	t.Parallel()
+	failedJob := job("none_succeeded", `"total":1,"failed":1`, failedJSON)
+	for _, tc := range []struct {
+		name, finished string
+		args           []string
+		want           typed
+	}{
+		{name: "an answer", finished: oneJob, want: typed{stdout: "Blue\n\x1b[31mlight <scatters>.\n"}},
+		{name: "as JSON", finished: oneJob, args: []string{"-o", "json"}, want: typed{stdout: oneJob + "\n"}},
+		{name: "a failure", finished: failedJob, want: typed{code: exitItemsFailed,
+			stderr: `penstock: job_1 did not succeed: poison: It took down 3 workers.; "penstock items get item_2" shows what was tried` + "\n"}},
+		{name: "some of many", finished: mixedJob, args: []string{"-o", "json"}, want: typed{code: exitItemsFailed, stdout: mixedJob + "\n",
+			stderr: `penstock: 2 of 3 items did not succeed; "penstock jobs results job_1" shows which` + "\n"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			d := at(t, &fake{answers: map[string]string{"POST /v1/jobs": queuedJob, "GET /v1/jobs/job_1": tc.finished}})
+			check(t, d.types(append([]string{"jobs", "submit", "-m", "fast", "--wait", "Why?"}, tc.args...)...), tc.want)
+		})
+	}
+	d := at(t, &fake{answers: map[string]string{"POST /v1/jobs": queuedJob, "GET /v1/jobs/job_1": oneJob}})
+	d.terminal = true
+	check(t, d.types("jobs", "submit", "-m", "fast", "-w", "Why?"), typed{stdout: "Blue\n[31mlight <scatters>.\n"})
+}
+
+func TestJobsResults(t *testing.T) {
+	t.Parallel()
+	f := &fake{answers: map[string]string{
+		"GET /v1/jobs/job_1/results?order=completion":                  resultJSON + "\n" + failedJSON + "\n",
+		"GET /v1/jobs/job_1/results?after=0&order=input&status=failed": "",
+	}}
+	d := at(t, f)
+	check(t, d.types("jobs", "results", "job_1"), typed{stdout: "" +
+		"SEQ  INDEX  CUSTOM ID  ITEM    STATUS     TARGET  ATTEMPTS  TOKENS                   COST          ANSWER OR ERROR\n" +
+		"3    0      row-1      item_1  succeeded  mini    2         12 in (4 cached), 9 out  $0.000041200  Blue  [31mlight <scatters>.\n" +
+		"4    1      -          item_2  failed     -       1         0 in, 0 out              $0.000000000  poison: It took down 3 workers.\n"})
+	check(t, d.types("jobs", "results", "job_1", "-o", "json"), typed{stdout: resultJSON + "\n" + failedJSON + "\n"})
+	check(t, d.types("jobs", "results", "job_1", "--order", "input", "--status", "failed", "--after", "0"),
+		typed{stderr: "Nothing is finished yet.\n"})
+}
+
+func TestJobsResultsFollow(t *testing.T) {
+	t.Parallel()
+	polls := 0
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/jobs/job_1", func(w http.ResponseWriter, _ *http.Request) {
+		polls++
+		_, _ = io.WriteString(w, map[int]string{1: queuedJob, 2: mixedJob}[polls])
+	})
+	mux.HandleFunc("GET /v1/jobs/job_1/results", func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, map[string]string{"": resultJSON + "\n", "3": failedJSON + "\n"}[r.URL.Query().Get("after")])
+	})
+	check(t, at(t, mux).types("jobs", "results", "job_1", "-f", "-o", "json"), typed{stdout: resultJSON + "\n" + failedJSON + "\n"})
+}
+
+func event(seq int, kind, data string) string {
+	return fmt.Sprintf(`{"id":"evt_%d","seq":%d,"type":%q,"created_at":"2026-11-15T02:59:0%dZ","job_id":"job_1","data":%s}`, seq, seq, kind, seq, data)
+}
+
+var watched = []string{
+	event(1, "job.queued", "null"), event(2, "job.started", "null"), event(3, "item.succeeded", resultJSON),
+	event(4, "item.failed", failedJSON), event(5, "item.expired", `{"item_id":"item_3","status":"expired"}`), event(6, "job.finished", "null"),
+}
+
+func watchable(final string) *fake {
+	return &fake{answers: map[string]string{
+		"GET /v1/jobs/job_1": final, "GET /v1/jobs/job_1/events": "data: " + strings.Join(watched, "\n\ndata: ") + "\n\n",
+	}}
+}
+
+func TestJobsWatch(t *testing.T) {
+	t.Parallel()
+	const complaint = `penstock: 2 of 3 items did not succeed; "penstock jobs results job_1" shows which` + "\n"
+	const summary = "job_1 succeeded: 3: 1 succeeded, 1 failed, 1 expired; 12 in, 9 out, $0.000041200\n"
+	d := at(t, watchable(mixedJob))
+	check(t, d.types("jobs", "watch", "job_1"), typed{code: exitItemsFailed, stderr: complaint, stdout: "" +
+		"2026-11-15T02:59:01Z job.queued\n" +
+		"2026-11-15T02:59:02Z job.started\n" +
+		"2026-11-15T02:59:03Z item.succeeded item_1 row-1 mini\n" +
+		"2026-11-15T02:59:04Z item.failed item_2 poison: It took down 3 workers.\n" +
+		"2026-11-15T02:59:05Z item.expired item_3\n" +
+		"2026-11-15T02:59:06Z job.finished\n" + summary})
+	check(t, d.types("jobs", "watch", "job_1", "-o", "json"),
+		typed{code: exitItemsFailed, stderr: complaint, stdout: strings.Join(watched, "\n") + "\n"})
+
+	// A terminal's clock stands still here: only the first line and that of the last item are due.
+	d.terminal = true
+	check(t, d.types("jobs", "watch", "job_1"), typed{code: exitItemsFailed, stderr: complaint, stdout: "" +
+		"\r\x1b[Kjob_1 queued [------------------------------] 0/3" +
+		"\r\x1b[Kjob_1 running [##############################] 3/3, 1 failed, 1 expired" +
+		"\r\x1b[Kjob_1 running [##############################] 3/3, 1 failed, 1 expired" +
+		"\r\x1b[K" + summary})
+
+	check(t, at(t, &fake{}).types("jobs", "watch", "job_1"), typed{code: exitError, stderr: "penstock: not_found: There is no GET /v1/jobs/job_1.\n"})
+}
+
+func TestJobsWatchInterrupted(t *testing.T) {
+	t.Parallel()
+	ctx, interrupt := context.WithCancel(t.Context())
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/jobs/job_1", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, queuedJob) })
+	mux.HandleFunc("GET /v1/jobs/job_1/events", func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, ": alive\n\n")
+		_ = http.NewResponseController(w).Flush()
+		interrupt()
+		<-r.Context().Done()
+	})
+	check(t, at(t, mux).typesWith(ctx, "jobs", "watch", "job_1"),
+		typed{code: exitError, stderr: "penstock: stopped watching; job_1 goes on\n"})
+}
+
+const historyJSON = `[{"id":"att_1","number":1,"target":"mini","reason":"first in order","config":"cfg_1","error_kind":"rate_limited",` +
+	`"error_message":"slow\tdown","status_code":429,"usage":{"cost_usd":"0.000000000"},"usage_known":false,` +
+	`"started_at":"2026-11-15T02:59:00Z","first_token_at":null,"finished_at":"2026-11-15T02:59:00.25Z"},` +
+	`{"id":"att_2","number":2,"target":"large","reason":"mini has no room","config":"cfg_1","error_kind":null,"error_message":null,` +
+	`"status_code":200,"usage":{"input_tokens":12,"output_tokens":9,"cost_usd":"0.000041200"},"usage_known":true,` +
+	`"started_at":"2026-11-15T02:59:01Z","first_token_at":"2026-11-15T02:59:01.1Z","finished_at":"2026-11-15T02:59:02Z"}]`
+
+const historyTable = `
+#  TARGET  WHY CHOSEN        ERROR         HTTP  STARTED               FIRST TOKEN  TOTAL  TOKENS        COST          MESSAGE
+1  mini    first in order    rate_limited  429   2026-11-15T02:59:00Z  -            250ms  unknown       unknown       slow down
+2  large   mini has no room  -             200   2026-11-15T02:59:01Z  100ms        1s     12 in, 9 out  $0.000041200  -
+`
+
+func TestItemsGet(t *testing.T) {
+	t.Parallel()
+	text := strings.TrimSuffix(resultJSON, "}") + `,"object":"item","job_id":"job_1","history":` + historyJSON + `}`
+	d := at(t, &fake{answers: map[string]string{"GET /v1/items/item_1": text}})
+	check(t, d.types("items", "get", "item_1"), typed{stdout: `Item       item_1
+Job        job_1
+Index      0
+Custom id  row-1
+Status     succeeded
+Target     mini
+Attempts   2
+Tokens     12 in (4 cached), 9 out
+Cost       $0.000041200
+Finished   2026-11-15T02:59:02Z
+Answer     Blue  [31mlight <scatters>.
+` + historyTable})
+	check(t, d.types("items", "get", "item_1", "-o", "json"), typed{stdout: text + "\n"})
+}
+
+func TestRequestsGet(t *testing.T) {
+	t.Parallel()
+	text := `{"id":"req_1","object":"request","endpoint":"/v1/chat/completions","model":"fast","stream":true,"status":"failed",` +
+		`"status_code":502,"error":{"code":"upstream_error","message":"It broke."},"target":"large",` +
+		`"usage":{"input_tokens":12,"output_tokens":9,"cost_usd":"0.000041200"},"started_at":"2026-11-15T02:59:00Z",` +
+		`"first_token_at":"2026-11-15T02:59:01.1Z","finished_at":"2026-11-15T02:59:02Z","history":` + historyJSON + `}`
+	d := at(t, &fake{answers: map[string]string{"GET /v1/requests/req_1": text}})
+	check(t, d.types("requests", "get", "req_1"), typed{stdout: `Request      req_1
+Endpoint     /v1/chat/completions
+Model        fast
+Streamed     true
+Status       failed
+HTTP         502
+Target       large
+Tokens       12 in, 9 out
+Cost         $0.000041200
+Started      2026-11-15T02:59:00Z
+First token  1.1s
+Took         2s
+Error        upstream_error: It broke.
+` + historyTable})
+	check(t, d.types("requests", "get", "req_1", "-o", "json"), typed{stdout: text + "\n"})
+}
+
+func TestDeadLettersList(t *testing.T) {
+	t.Parallel()
+	const letter = `{"item_id":"item_2","job_id":"job_1","model":"fast","code":"poison","error_kind":null,"message":"It took down 3 workers, one after the other, and the rest of this is long.","fingerprint":"f1","created_at":"2026-11-15T02:00:00Z"}`
+	const list = `{"object":"list","data":[` + letter + `],"has_more":false}`
+	d := at(t, &fake{answers: map[string]string{"GET /v1/dead_letters?limit=21": list}})
+	check(t, d.types("dead-letters", "list", "-o", "json"), typed{stdout: list + "\n"})
+	d.terminal = true
+	check(t, d.types("dead-letters", "list"), typed{stdout: "" +
+		"ITEM    JOB    MODEL  CODE    KIND  FINGERPRINT  CREATED  MESSAGE\n" +
+		"item_2  job_1  fast   poison  -     f1           60m ago  It took down 3 workers, one after the other, and the rest o…\n"})
+}
+
+func TestModelsList(t *testing.T) {
+	t.Parallel()
+	const list = `{"object":"list","data":[{"id":"fast","object":"model","created":0,"owned_by":"penstock"}],"has_more":false}`
+	d := at(t, &fake{answers: map[string]string{"GET /v1/models": list}})
+	check(t, d.types("models", "list"), typed{stdout: "MODEL  OWNED BY\nfast   penstock\n"})
+	check(t, d.types("models", "list", "-o", "json"), typed{stdout: list + "\n"})
+}

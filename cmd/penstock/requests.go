@@ -1,0 +1,51 @@
+package main
+
+import (
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"penstock/client"
+)
+
+func (sh *shell) requestsCommand() *cobra.Command {
+	return noun("requests", "Explain synchronous calls", sh.requestsGetCommand())
+}
+
+func (sh *shell) requestsGetCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "get REQUEST", Short: "Show a synchronous call and everything that was tried for it",
+		Args:    takes("the request's id"),
+		Long:    "Shows a synchronous call by the x-request-id that its answer carried.",
+		Example: "  penstock requests get req_01JQ…",
+		RunE: func(c *cobra.Command, args []string) error {
+			cl, err := sh.connect(triesOnce)
+			if err != nil {
+				return err
+			}
+			request, err := cl.Request(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return sh.printRequest(request)
+		},
+	}
+}
+
+func (sh *shell) printRequest(r *client.Request) error {
+	if sh.output == outputJSON {
+		return sh.raw(r.Raw)
+	}
+	err := sh.describe(
+		field{"Request", r.ID}, field{"Endpoint", string(r.Endpoint)}, field{"Model", r.Model},
+		field{"Streamed", strconv.FormatBool(r.Stream)}, field{"Status", string(r.Status)},
+		field{"HTTP", strconv.Itoa(r.StatusCode)}, field{"Target", r.Target},
+		field{"Tokens", tokens(r.Usage)}, field{"Cost", dollars(r.Usage.Cost)}, field{"Started", sh.when(r.StartedAt)},
+		field{"First token", span(r.StartedAt, r.FirstTokenAt)}, field{"Took", span(r.StartedAt, r.FinishedAt)},
+		field{"Error", itemError(r.Error)},
+	)
+	if err != nil {
+		return err
+	}
+	return sh.printAttempts(r.History)
+}

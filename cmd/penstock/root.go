@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"penstock/internal/config"
+)
+
+// shell is all that a command touches of the world around it.
+type shell struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	env            config.Env
+	terminal       bool                   // stdout is read by a person
+	hangups        func() <-chan struct{} // asks to be told of SIGHUP
+	now            func() time.Time
+	output         output // -o
+}
+
+// output is how a command answers.
+type output string
+
+const (
+	outputTable output = "table"
+	outputJSON  output = "json"
+)
+
+// String, Set and Type make it a flag.
+func (o *output) String() string { return string(*o) }
+func (o *output) Type() string   { return "table|json" }
+func (o *output) Set(s string) error {
+	if s != string(outputTable) && s != string(outputJSON) {
+		return fmt.Errorf("must be table or json")
+	}
+	*o = output(s)
+	return nil
+}
+
+const rootHelp = `Penstock carries prompts to models: one binary between your applications and every
+model they call. Accepted work is never lost, never charged twice, and can always
+be explained afterwards.
+
+Start with "penstock dev", then "penstock jobs submit --model sim --wait Hello".
+
+Environment, for servers:
+  PENSTOCK_LISTEN        address of the API, over listen in the file (127.0.0.1:8080)
+  PENSTOCK_DATA          data directory, over data in the file (./penstock-data)
+  PENSTOCK_DATABASE_URL  PostgreSQL URL, over database in the file (none: SQLite in the data directory)
+  PENSTOCK_DEV_KEY       API key that "penstock dev" accepts (drawn once, kept in the data directory)
+
+Environment, for the commands that call a server:
+  PENSTOCK_URL           where it is (http://127.0.0.1:8080)
+  PENSTOCK_API_KEY       key to call with (for a server on this machine: the one of "penstock dev",
+                         read from the data directory)
+
+Exit codes: 0 ok, 1 error, 2 wrong usage, 3 some items failed.`
+
+// The groups of the root's help.
+const (
+	groupRun     = "run"
+	groupWork    = "work"
+	groupOperate = "operate"
+)
+
+// command is the whole tree.
+func (sh *shell) command() *cobra.Command {
+	sh.output = outputTable
+	root := &cobra.Command{
+		Use: "penstock", Short: "Carry prompts to models: durable, fair, explained", Long: rootHelp,
+		Version: newBuild().String(), Args: cobra.ArbitraryArgs, RunE: noSuchCommand,
+		SilenceErrors: true, SilenceUsage: true, DisableAutoGenTag: true,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+	}
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetIn(sh.stdin)
+	root.SetOut(sh.stdout)
+	root.SetErr(sh.stderr)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err.Error()} })
+	root.PersistentFlags().VarP(&sh.output, "output", "o", "how to answer: table for people, json for programs")
+	root.AddGroup(
+		&cobra.Group{ID: groupRun, Title: "Run:"},
+		&cobra.Group{ID: groupWork, Title: "Work:"},
+		&cobra.Group{ID: groupOperate, Title: "Operate:"},
+	)
+	add := func(group string, commands ...*cobra.Command) {
+		for _, c := range commands {
+			c.GroupID = group
+			root.AddCommand(c)
+		}
+	}
+	add(groupRun, sh.devCommand(), sh.serveCommand(), sh.simCommand())
+	add(groupWork, sh.jobsCommand(), sh.itemsCommand(), sh.requestsCommand(), sh.deadLettersCommand(), sh.modelsCommand())
+	add(groupOperate, sh.configCommand(), sh.doctorCommand(), sh.ledgerCommand(), sh.dbCommand(), sh.versionCommand())
+	return root
+}
+
+// execute runs one command line and returns its exit code.
+func (sh *shell) execute(ctx context.Context, args []string) int {
+	root := sh.command()
+	root.SetArgs(args)
+	ran, err := root.ExecuteContextC(ctx)
+	return sh.report(ran, err)
+}
+
+// noun groups the verbs that work on one kind of thing.
+func noun(use, short string, verbs ...*cobra.Command) *cobra.Command {
+	c := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs, RunE: noSuchCommand}
+	c.AddCommand(verbs...)
+	return c
+}
+
+// noSuchCommand answers for a command that only has commands below it.
+func noSuchCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return c.Help()
+	}
+	hint := ""
+	c.SuggestionsMinimumDistance = 2 // typos in a word
+	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+		hint = `; did you mean "` + strings.Join(near, `" or "`) + `"?`
+	}
+	return usageError{fmt.Sprintf("there is no %q%s", c.CommandPath()+" "+args[0], hint)}
+}
+
+// takes checks the arguments of a command: their names are for the message.
+func takes(names ...string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) < len(names) {
+			return usageError{names[len(args)] + " is missing"}
+		}
+		if len(args) > len(names) {
+			return usageError{fmt.Sprintf("%q is one argument too many", args[len(names)])}
+		}
+		return nil
+	}
+}
+
+// takesAtMostOne checks the arguments of a command that can do without any.
+func takesAtMostOne(_ *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return usageError{fmt.Sprintf("%q is one argument too many", args[1])}
+	}
+	return nil
+}

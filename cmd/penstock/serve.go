@@ -1,0 +1,99 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"penstock/internal/app"
+	"penstock/internal/config"
+)
+
+// defaultConfig is the file that is read when none is named.
+const defaultConfig = "penstock.yaml"
+
+func (sh *shell) devCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "dev", Short: "Start everything on this machine, with nothing to set up", Args: takes(),
+		Long: `Starts Penstock with SQLite and blobs in ./penstock-data, a simulated upstream, one
+tenant whose key survives restarts, and every real provider that it finds:
+OPENAI_API_KEY or OPENAI_BASE_URL in the environment, a local Ollama.
+
+It prints what an SDK needs to be pointed at it. Stop it with Ctrl-C; what was
+accepted goes on at the next start.`,
+		Example: "  penstock dev\n  PENSTOCK_LISTEN=127.0.0.1:9000 PENSTOCK_DATA=/tmp/penstock penstock dev",
+		RunE: func(c *cobra.Command, _ []string) error {
+			return app.Dev(c.Context(), app.DevOptions{Env: sh.env, Log: sh.stderr, Out: sh.stdout, Commit: newBuild().Commit})
+		},
+	}
+}
+
+func (sh *shell) serveCommand() *cobra.Command {
+	var path string
+	c := &cobra.Command{
+		Use: "serve", Short: "Serve a configuration file, for production", Args: takes(),
+		Long: `Serves the API and works off jobs, as the configuration file says. SIGHUP reads the
+file again: providers, targets, models and tenants change at once, what concerns
+the process itself at the next start, and a file with problems changes nothing.
+SIGTERM drains: work that runs may finish within shutdown_grace.`,
+		Example: "  penstock serve --config penstock.yaml\n  kill -HUP $(pidof penstock)",
+		RunE: func(c *cobra.Command, _ []string) error {
+			load := func() (*config.Snapshot, error) { return sh.load(path) }
+			snapshot, err := load()
+			if err != nil {
+				return err
+			}
+			return app.Run(c.Context(), app.Options{
+				Config: snapshot, Load: load, Reload: sh.hangups(), Log: sh.stderr, Commit: newBuild().Commit,
+				Ready: sh.printReady,
+			})
+		},
+	}
+	sh.configFlag(c, &path)
+	return c
+}
+
+func (sh *shell) printReady(at app.Addresses) {
+	if sh.output == outputJSON {
+		_ = sh.json(map[string]string{"api": at.API, "admin": at.Admin}) // it serves, heard or not
+		return
+	}
+	fmt.Fprintf(sh.stdout, "Penstock is ready on %s, metrics on %s/metrics\n", at.API, at.Admin)
+}
+
+func (sh *shell) configFlag(c *cobra.Command, path *string) {
+	c.Flags().StringVarP(path, "config", "c", defaultConfig, "configuration file")
+}
+
+// load reads a configuration file.
+func (sh *shell) load(path string) (*config.Snapshot, error) {
+	s, err := config.Load(path, sh.env)
+	if err == nil {
+		return s, nil
+	}
+	if problems, ok := errors.AsType[config.Problems](err); ok {
+		return nil, &configError{path, problems}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf(`%w; give the path of your file, or use "penstock dev", which needs none`, err)
+	}
+	return nil, err
+}
+
+// loadOrDefault is load for commands that also work on what `penstock dev` leaves behind: without
+// --config and without a penstock.yaml they take the defaults and the environment.
+func (sh *shell) loadOrDefault(c *cobra.Command, path string) (*config.Snapshot, error) {
+	if _, err := os.Stat(path); c.Flags().Changed("config") || err == nil {
+		return sh.load(path)
+	}
+	var file config.File
+	file.Override(sh.env)
+	s, err := config.NewSnapshot(file)
+	if problems, ok := errors.AsType[config.Problems](err); ok {
+		return nil, &configError{"the environment", problems}
+	}
+	return s, err
+}

@@ -1,0 +1,97 @@
+package admit
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"penstock"
+	"penstock/internal/config"
+	"penstock/internal/queue"
+	"penstock/internal/store"
+	"penstock/internal/telemetry"
+)
+
+var now = time.Date(2026, 11, 15, 6, 0, 0, 0, time.UTC)
+
+// submits keeps what was submitted and answers as it is told.
+type submits struct {
+	tenants  []penstock.TenantID
+	got      []store.Submission
+	replayed bool
+	err      error
+}
+
+func (s *submits) SubmitJob(_ context.Context, tenant penstock.TenantID, sub store.Submission) (store.Receipt, error) {
+	s.tenants, s.got = append(s.tenants, tenant), append(s.got, sub)
+	job := sub.Job
+	job.Tenant = tenant
+	job.Counts.Total = len(sub.Items)
+	return store.Receipt{Job: job, Replayed: s.replayed}, s.err
+}
+
+// rig is a service over a store that only listens. Its caller may do everything.
+type rig struct {
+	*Service
+	t      *testing.T
+	store  *submits
+	caller penstock.Caller
+}
+
+const secret = "psk_0123456789abcdef"
+
+func newRig(t *testing.T, edit ...func(*config.File)) *rig {
+	t.Helper()
+	file := config.File{
+		Providers: map[string]config.ProviderConfig{"up": {Kind: config.KindOpenAI}},
+		Targets: map[string]config.TargetConfig{
+			"cheap":  {Provider: "up", UpstreamModel: "c", MaxOutputTokens: 1000, Price: config.Price{Input: "1", Output: "2"}},
+			"costly": {Provider: "up", UpstreamModel: "d", MaxOutputTokens: 100, Price: config.Price{Input: "10", Output: "20"}},
+		},
+		Models: map[string]config.ModelConfig{
+			"fast": {Targets: []string{"cheap"}}, "smart": {Targets: []string{"costly", "cheap"}},
+		},
+		Tenants: map[string]config.TenantConfig{"search": {Keys: []config.KeyConfig{
+			{Name: "app", Secret: config.NewSecret(secret), Scopes: []penstock.Scope{penstock.ScopeInference, penstock.ScopeJobsRead}},
+		}}},
+	}
+	for _, e := range edit {
+		e(&file)
+	}
+	snapshot, err := config.NewSnapshot(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &submits{}
+	return &rig{
+		t: t, store: s,
+		Service: New(Deps{
+			Config: config.NewLive(snapshot), Jobs: s, Bell: queue.NewBell(), Metrics: telemetry.NewMetrics("test", ""),
+			Clock: func() time.Time { return now },
+		}),
+		caller: penstock.Caller{Tenant: penstock.Tenant{ID: "search", Weight: 1, Lanes: penstock.Lanes}, Key: "app", Scopes: penstock.Scopes},
+	}
+}
+
+// order is the smallest job.
+func order() JobOrder {
+	return JobOrder{Model: "fast", Inferences: []Inference{{Body: []byte(`{"messages":[]}`)}}}
+}
+
+// admit submits an order, which must be accepted, and returns what reached the store.
+func (r *rig) admit(o JobOrder) store.Submission {
+	r.t.Helper()
+	if _, err := r.Job(r.t.Context(), r.caller, o); err != nil {
+		r.t.Fatalf("job: %v", err)
+	}
+	return r.store.got[len(r.store.got)-1]
+}
+
+func (r *rig) rung() bool {
+	select {
+	case <-r.Bell.Rung():
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,297 @@
+package work
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"penstock"
+	"penstock/internal/attempt"
+	"penstock/internal/provider"
+	"penstock/internal/store"
+)
+
+// fails is a run whose upstream refuses with an error.
+func fails(err error) func(context.Context, attempt.Task, attempt.Sink) attempt.Outcome {
+	return func(_ context.Context, task attempt.Task, _ attempt.Sink) attempt.Outcome {
+		return attempt.Outcome{Attempts: []penstock.Attempt{{Subject: task.Subject}}, Target: "a", StatusCode: 418, Err: err}
+	}
+}
+
+func TestEndByKind(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		kind    provider.Kind
+		again   bool // while attempts are left
+		counted int
+		code    penstock.Code // when none is left
+	}{
+		{provider.KindRateLimited, true, 0, ""},
+		{provider.KindOverloaded, true, 1, penstock.CodeOverloaded},
+		{provider.KindSpendCap, false, 1, penstock.CodeUpstreamError},
+		{provider.KindAuth, false, 1, penstock.CodeUpstreamError},
+		{provider.KindModelNotFound, false, 1, penstock.CodeUpstreamError},
+		{provider.KindRejected, false, 1, penstock.CodeUpstreamRejected},
+		{provider.KindContextTooLong, false, 1, penstock.CodeContextTooLong},
+		{provider.KindContentBlocked, false, 1, penstock.CodeContentBlocked},
+		{provider.KindServer, true, 1, penstock.CodeUpstreamError},
+		{provider.KindConnect, true, 1, penstock.CodeUpstreamError},
+		{provider.KindNetwork, true, 1, penstock.CodeUpstreamError},
+		{provider.KindTimeout, true, 1, penstock.CodeUpstreamTimeout},
+		{provider.KindTruncated, true, 1, penstock.CodeUpstreamError},
+		{provider.KindMalformed, true, 1, penstock.CodeUpstreamError},
+		{provider.KindCancelled, false, 1, penstock.CodeCancelled},
+		{provider.KindInternal, true, 1, penstock.CodeInternal},
+	} {
+		t.Run(string(tt.kind), func(t *testing.T) {
+			t.Parallel()
+			r := newPool(t, 1, newQueue(), fails(&provider.Error{Kind: tt.kind, Message: "it broke"}))
+			fresh, last := item("1"), item("1")
+			last.Tries, last.Attempts = 3, 3 // of four
+
+			f := r.attempt(t.Context(), fresh)
+			if again := f.Transition == penstock.TransitionRetry; again != tt.again || f.Counted != tt.counted || f.ErrorKind != string(tt.kind) {
+				t.Errorf("first attempt: %+v; want again %v, counted %d", f, tt.again, tt.counted)
+			}
+			f = r.attempt(t.Context(), last)
+			if tt.code == "" {
+				if f.Transition != penstock.TransitionRetry || f.Error != nil {
+					t.Errorf("last attempt: %+v; want another, it does not count", f)
+				}
+				return
+			}
+			if f.Transition != penstock.TransitionFail || f.Error == nil || f.Error.Code != tt.code || f.Error.Message != "it broke" {
+				t.Errorf("last attempt: %+v, error %+v; want a failure with %s", f, f.Error, tt.code)
+			}
+			if f.Target != "a" || f.StatusCode != 418 || len(f.Attempts) != 1 {
+				t.Errorf("last attempt: %+v lacks what was tried", f)
+			}
+		})
+	}
+}
+
+func TestRetryWaits(t *testing.T) {
+	t.Parallel()
+	r := newPool(t, 1, newQueue(), fails(&provider.Error{Kind: provider.KindServer, RetryAfter: 7 * time.Second}))
+	for range 100 {
+		if f := r.attempt(t.Context(), item("1")); f.RetryIn < 7*time.Second || f.RetryIn >= 8*time.Second {
+			t.Fatalf("waits %v; want 7s and up to one more", f.RetryIn)
+		}
+	}
+}
+
+func TestNoRoomIsNotTheItemsFault(t *testing.T) {
+	t.Parallel()
+	busy := &penstock.Error{Code: penstock.CodeOverloaded, RetryAfter: 5 * time.Second, Message: "Busy."}
+	r := newPool(t, 1, newQueue(), fails(busy))
+	worn := item("1")
+	worn.Tries, worn.Attempts = 30, 3
+	f := r.attempt(t.Context(), worn)
+	if f.Transition != penstock.TransitionRetry || f.Counted != 0 || f.RetryIn < 5*time.Second {
+		t.Errorf("end %+v; want a retry that does not count, after 5s at least", f)
+	}
+}
+
+func TestNoTargetIsTriedAgainAndThenFails(t *testing.T) {
+	t.Parallel()
+	gone := penstock.Errorf(penstock.CodeNoTargetAvailable, "No target of this model is configured any more.")
+	r := newPool(t, 1, newQueue(), fails(gone))
+	if f := r.attempt(t.Context(), item("1")); f.Transition != penstock.TransitionRetry || f.Counted != 1 {
+		t.Errorf("end %+v; want a retry: a reload may bring the target back", f)
+	}
+	last := item("1")
+	last.Attempts = 3
+	if f := r.attempt(t.Context(), last); f.Transition != penstock.TransitionFail || f.Error.Message != gone.Message {
+		t.Errorf("end %+v", f)
+	}
+}
+
+func TestNoTargetKeepsItsCode(t *testing.T) {
+	t.Parallel()
+	t.Skip("defect: item.go failureOf takes every error before a call for a connect error, so an item without a target fails as upstream_error")
+	r := newPool(t, 1, newQueue(), fails(penstock.Errorf(penstock.CodeNoTargetAvailable, "No target.")))
+	last := item("1")
+	last.Attempts = 3
+	if f := r.attempt(t.Context(), last); f.Error == nil || f.Error.Code != penstock.CodeNoTargetAvailable {
+		t.Errorf("error %+v, want no_target_available", f.Error)
+	}
+}
+
+func TestBodyThatCannotBeReadFailsTheItem(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		broken := item("1")
+		broken.Body, broken.BodyErr = nil, errAway
+		r := start(t, 1, newQueue(broken), takes(time.Hour))
+		synctest.Wait()
+		f := r.queue.end(t, "1")
+		if f.Transition != penstock.TransitionFail || f.Error.Code != penstock.CodeInternal || f.Counted != 0 || len(f.Attempts) != 0 {
+			t.Errorf("end %+v, error %+v; want internal", f, f.Error)
+		}
+		if len(r.runner.seen()) != 0 {
+			t.Error("it ran without its body")
+		}
+	})
+}
+
+// Reading a body ends with the claim's context, which shutdown ends. That is no fault of the item's.
+func TestBodyReadThatShutdownCutOff(t *testing.T) {
+	t.Parallel()
+	t.Skip("defect: item.go fails an item for good whatever BodyErr is; the store reads bodies under the claim's context, so items that are " +
+		"claimed while the process begins to stop fail with context canceled")
+	cut := item("1")
+	cut.Body, cut.BodyErr = nil, context.Canceled
+	r := newPool(t, 1, newQueue(), takes(0))
+	if f := r.attempt(t.Context(), cut); f.Transition != penstock.TransitionRetry {
+		t.Errorf("transition %s, want retry", f.Transition)
+	}
+}
+
+// timed is an item with little time.
+func timed(itemTimeout, timeLeft time.Duration) store.Claimed {
+	c := item("1")
+	c.ItemTimeout, c.TimeLeft = itemTimeout, timeLeft
+	return c
+}
+
+func TestEndsOfTimeAreToldApart(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name       string
+		item       store.Claimed
+		after      time.Duration
+		transition penstock.Transition
+		kind       string
+		code       penstock.Code
+		counted    int
+	}{
+		{"item timeout", timed(2*time.Second, time.Hour), 2 * time.Second, penstock.TransitionRetry, "timeout", "", 1},
+		{"deadline", timed(time.Hour, 2*time.Second), 2 * time.Second, penstock.TransitionExpire, "timeout", penstock.CodeDeadlineExceeded, 0},
+		{"deadline before it began", timed(time.Hour, -time.Second), 0, penstock.TransitionExpire, "timeout", penstock.CodeDeadlineExceeded, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := newPool(t, 1, newQueue(), takes(24*time.Hour))
+				began := time.Now()
+				f := r.attempt(t.Context(), tt.item)
+				if took := time.Since(began); took != tt.after {
+					t.Errorf("ended after %v, want %v", took, tt.after)
+				}
+				if f.Transition != tt.transition || f.ErrorKind != tt.kind || f.Counted != tt.counted || f.Forfeit != 1000 {
+					t.Errorf("end %+v", f)
+				}
+				if tt.code != "" && (f.Error == nil || f.Error.Code != tt.code) {
+					t.Errorf("error %+v, want %s", f.Error, tt.code)
+				}
+			})
+		})
+	}
+}
+
+func TestLastItemTimeoutFails(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newPool(t, 1, newQueue(), takes(time.Hour))
+		last := timed(time.Second, time.Hour)
+		last.Attempts = 3
+		f := r.attempt(t.Context(), last)
+		if f.Transition != penstock.TransitionFail || f.Error.Code != penstock.CodeUpstreamTimeout {
+			t.Errorf("end %+v, error %+v; want upstream_timeout", f, f.Error)
+		}
+	})
+}
+
+// A deadline that passes while an item waits for room expires it; it is not retried for the room's sake.
+func TestEndsOfTimeWhileWaitingForRoom(t *testing.T) {
+	t.Parallel()
+	waits := func(ctx context.Context, _ attempt.Task, _ attempt.Sink) attempt.Outcome {
+		<-ctx.Done()
+		return attempt.Outcome{Err: &penstock.Error{Code: penstock.CodeOverloaded, Err: ctx.Err()}}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		r := newPool(t, 1, newQueue(), waits)
+		if f := r.attempt(t.Context(), timed(time.Hour, time.Second)); f.Transition != penstock.TransitionExpire {
+			t.Errorf("deadline: %+v", f)
+		}
+		if f := r.attempt(t.Context(), timed(time.Second, time.Hour)); f.Transition != penstock.TransitionRetry || f.Counted != 0 {
+			t.Errorf("item timeout: %+v; want a retry that does not count", f)
+		}
+	})
+}
+
+// An answer that is complete counts, whatever else happened meanwhile.
+func TestSuccessBeatsEveryCause(t *testing.T) {
+	t.Parallel()
+	for _, cause := range []error{errCancelled, errShutdown, errLeaseLost} {
+		ctx, stop := context.WithCancelCause(t.Context())
+		r := newPool(t, 1, newQueue(), func(_ context.Context, task attempt.Task, sink attempt.Sink) attempt.Outcome {
+			stop(cause)
+			return takes(0)(context.WithoutCancel(ctx), task, sink)
+		})
+		if f := r.attempt(ctx, item("1")); f.Transition != penstock.TransitionSucceed {
+			t.Errorf("%v: %+v", cause, f)
+		}
+	}
+}
+
+func TestEndByCause(t *testing.T) {
+	t.Parallel()
+	for cause, want := range map[error]penstock.Transition{
+		errCancelled: penstock.TransitionCancel, errShutdown: penstock.TransitionRetry, errLeaseLost: penstock.TransitionRetry,
+	} {
+		ctx, stop := context.WithCancelCause(t.Context())
+		stop(cause)
+		r := newPool(t, 1, newQueue(), takes(time.Hour))
+		last := item("1")
+		last.Attempts = 3
+		if f := r.attempt(ctx, last); f.Transition != want || f.Counted != 0 || f.RetryIn != 0 {
+			t.Errorf("%v: %+v, want %s", cause, f, want)
+		}
+	}
+}
+
+// Fallback makes several attempts under one claim. Each of them is one try on one target.
+func TestEveryAttemptCounts(t *testing.T) {
+	t.Parallel()
+	t.Skip("defect: item.go counts one per claim, not one per attempt: with three targets and max_attempts 4 an item is tried twelve times, and " +
+		"Finish.Counted is not how many of Attempts count")
+	r := newPool(t, 1, newQueue(), func(context.Context, attempt.Task, attempt.Sink) attempt.Outcome {
+		kind := string(provider.KindServer)
+		return attempt.Outcome{
+			Attempts: []penstock.Attempt{{ErrorKind: kind}, {ErrorKind: string(provider.KindRateLimited)}, {ErrorKind: kind}},
+			Err:      &provider.Error{Kind: provider.KindServer},
+		}
+	})
+	if f := r.attempt(t.Context(), item("1")); f.Counted != 2 {
+		t.Errorf("counted %d, want 2: one of three was rate-limited", f.Counted)
+	}
+}
+
+func TestAnswerIsBounded(t *testing.T) {
+	t.Parallel()
+	b := &answerBuffer{}
+	chunk := provider.Chunk{Wire: make([]byte, MaxResultBytes/2)}
+	for i := range 2 {
+		if err := b.Chunk(chunk); err != nil {
+			t.Fatalf("chunk %d: %v", i+1, err)
+		}
+	}
+	err := b.Chunk(provider.Chunk{Wire: []byte("x")})
+	if provider.AsError(err).Kind != provider.KindMalformed || len(b.body) != MaxResultBytes {
+		t.Errorf("one byte too many: %v, %d kept", err, len(b.body))
+	}
+}
+
+func TestAnswerKeepsItsOwnBytes(t *testing.T) {
+	t.Parallel()
+	b := &answerBuffer{}
+	wire := []byte("one")
+	_ = b.Chunk(provider.Chunk{Wire: wire})
+	copy(wire, "two") // a chunk is valid only until Chunk returns
+	_ = b.Chunk(provider.Chunk{Wire: wire})
+	if string(b.body) != "onetwo" {
+		t.Errorf("kept %q", b.body)
+	}
+}
