@@ -115,7 +115,7 @@ func ItemID(job ID, n int) ID {
 	return num.plus(uint64(n) + 1).id()
 }
 
-// idSpacing keeps generated IDs apart, so that the items of a job (at most 2^32 of them) cannot
+// idSpacing keeps generated IDs apart, so that the items of a job (fewer than 2^32) cannot
 // run into the IDs generated after it in the same millisecond.
 const idSpacing = 1 << 32
 

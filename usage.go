@@ -42,6 +42,9 @@ type Rate int64
 // ParseRate reads a provider's quote in dollars per million tokens, such as "0.15".
 func ParseRate(s string) (Rate, error) {
 	n, err := parseDecimal(s, 6)
+	if err == nil && strings.HasPrefix(s, "-") {
+		err = errors.New("it must not be negative")
+	}
 	if err != nil {
 		return 0, fmt.Errorf("%q is not a price in dollars per million tokens: %w", clip(s, 40), err)
 	}
@@ -54,15 +57,19 @@ func (r Rate) String() string {
 	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
 }
 
-// parseDecimal reads a non-negative decimal number as an integer of 10^-places.
+// parseDecimal reads a decimal number as an integer of 10^-places.
 func parseDecimal(s string, places int) (int64, error) {
-	whole, frac, _ := strings.Cut(s, ".")
+	unsigned, negative := strings.CutPrefix(s, "-")
+	whole, frac, _ := strings.Cut(unsigned, ".")
 	if len(frac) > places {
 		return 0, fmt.Errorf("at most %d decimals can be kept", places)
 	}
 	digits := whole + frac + strings.Repeat("0", places-len(frac))
 	if whole == "" || strings.TrimLeft(digits, "0123456789") != "" {
 		return 0, errors.New(`it must look like "0.15"`)
+	}
+	if negative {
+		digits = "-" + digits
 	}
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil {
@@ -111,7 +118,7 @@ func (p Price) Cost(u Usage) NanoUSD {
 		lo, carry = bits.Add64(lo, l, 0)
 		hi, _ = bits.Add64(hi, h, carry)
 	}
-	cached := min(u.CachedInputTokens, u.InputTokens)
+	cached := max(0, min(u.CachedInputTokens, u.InputTokens))
 	add(u.InputTokens-cached, p.Input)
 	add(cached, p.CachedInput)
 	add(u.OutputTokens, p.Output)

@@ -85,7 +85,6 @@ func TestCostIsExact(t *testing.T) {
 
 func TestCostOfNegativeCachedTokens(t *testing.T) {
 	t.Parallel()
-	t.Skip("defect: usage.go Cost subtracts a negative cached count, so input is charged twice over; clamp it at 0")
 	p := Price{Input: 1000, CachedInput: 1000, Output: 1000}
 	if got := p.Cost(Usage{InputTokens: 10, CachedInputTokens: -5}); got != 10 {
 		t.Errorf("10 tokens of input, -5 cached: %v, want %v", got, NanoUSD(10))
@@ -166,7 +165,6 @@ func TestMoneyTextRoundTrip(t *testing.T) {
 
 func TestMoneyTextRoundTripBelowZero(t *testing.T) {
 	t.Parallel()
-	t.Skip("defect: usage.go NanoUSD.UnmarshalText refuses the negative amounts that MarshalText writes")
 	rapid.Check(t, func(t *rapid.T) { moneyRoundTrip(t, rapid.Int64Range(math.MinInt64, -1).Draw(t, "money")) })
 }
 

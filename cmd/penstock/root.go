@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -36,7 +37,7 @@ func (o *output) String() string { return string(*o) }
 func (o *output) Type() string   { return "table|json" }
 func (o *output) Set(s string) error {
 	if s != string(outputTable) && s != string(outputJSON) {
-		return fmt.Errorf("must be table or json")
+		return errors.New("must be table or json")
 	}
 	*o = output(s)
 	return nil

@@ -104,7 +104,8 @@ type JobOrder struct {
 type Inference struct {
 	CustomID        string
 	Body            []byte
-	MaxOutputTokens int64 // the caller's own bound, 0 when it set none
+	MaxOutputTokens int64 // the caller's own bound for one answer, 0 when it set none
+	Choices         int64 // answers asked for at once, 0 for one
 }
 
 // Job admits a job: it is accepted when this returns without an error. Codes: invalid_request,
@@ -127,7 +128,8 @@ func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder
 	if err := Require(caller, penstock.ScopeJobsWrite); err != nil {
 		return store.Receipt{}, err
 	}
-	if err := s.complete(&o, caller.Tenant); err != nil {
+	now := s.Clock()
+	if err := o.complete(caller.Tenant, now); err != nil {
 		return store.Receipt{}, err
 	}
 	snapshot := s.Config.Current()
@@ -135,7 +137,6 @@ func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder
 	if err != nil {
 		return store.Receipt{}, err
 	}
-	now := s.Clock()
 	sub := store.Submission{
 		Job: penstock.Job{
 			ID: s.ids.New(now), Key: caller.Key, Endpoint: o.Endpoint, Model: o.Model, Lane: o.Lane, Tags: o.Tags,
@@ -221,18 +222,32 @@ type Most struct {
 	Cost   penstock.NanoUSD
 }
 
+// MaxReservation is the most that is set aside for one attempt: more than any can cost, and so little
+// that the sum over all items of a job fits its column.
+const MaxReservation = penstock.NanoUSD(1) << 53
+
 // Bound is the most that one attempt at an inference can use on any of the targets. Every token of
 // input is at least one byte of body; the output is bounded by the caller or by the target.
 func Bound(targets []penstock.Target, inf Inference) Most {
+	const mostTokens = 1 << 53 // no sum of a few of them overflows
 	var most Most
 	for _, t := range targets {
-		u := penstock.Usage{InputTokens: int64(len(inf.Body)), OutputTokens: inf.MaxOutputTokens}
-		if u.OutputTokens == 0 {
-			u.OutputTokens = t.MaxOutputTokens
+		each := inf.MaxOutputTokens
+		if each == 0 {
+			each = t.MaxOutputTokens
 		}
+		choices := max(inf.Choices, 1)
+		output := int64(mostTokens)
+		if each <= mostTokens/choices {
+			output = each * choices
+		}
+		u := penstock.Usage{InputTokens: int64(len(inf.Body)), OutputTokens: output}
+		cached := u
+		cached.CachedInputTokens = u.InputTokens // some prices make cached input the dearer one
 		most.Tokens = max(most.Tokens, u.InputTokens+u.OutputTokens)
-		most.Cost = max(most.Cost, t.Price.Cost(u))
+		most.Cost = max(most.Cost, t.Price.Cost(u), t.Price.Cost(cached))
 	}
+	most.Cost = min(most.Cost, MaxReservation)
 	return most
 }
 
@@ -251,7 +266,7 @@ func join[T ~string](list []T) string {
 func clip(s string) string {
 	const most = 64
 	if len(s) > most {
-		return s[:most] + "…"
+		s = s[:most] + "…"
 	}
-	return s
+	return strings.ToValidUTF8(s, "")
 }

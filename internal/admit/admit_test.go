@@ -301,16 +301,14 @@ func TestBound(t *testing.T) {
 
 func TestBoundSaturates(t *testing.T) {
 	t.Parallel()
-	t.Skip("defect: admit.go Bound adds the caller's max_tokens to the input without a bound: 9223372036854775807 overflows, and the estimate is 0")
 	got := Bound([]penstock.Target{{Price: penstock.Price{Output: 1_000_000}}}, Inference{Body: []byte("{}"), MaxOutputTokens: math.MaxInt64})
-	if got.Tokens != math.MaxInt64 || got.Cost != math.MaxInt64 {
+	if got.Tokens < 1<<53 || got.Cost != MaxReservation {
 		t.Errorf("got %+v, want the most that there is", got)
 	}
 }
 
 func TestBoundCoversCachedInputThatCostsMore(t *testing.T) {
 	t.Parallel()
-	t.Skip("defect: admit.go Bound prices all input at Input; a target whose cached input costs more can cost more than its bound")
 	target := penstock.Target{Price: penstock.Price{Input: 1_000_000, CachedInput: 5_000_000, Output: 1_000_000}}
 	got := Bound([]penstock.Target{target}, Inference{Body: []byte(strings.Repeat("x", 10)), MaxOutputTokens: 1})
 	if most := target.Price.Cost(penstock.Usage{InputTokens: 10, CachedInputTokens: 10, OutputTokens: 1}); got.Cost < most {

@@ -12,8 +12,7 @@ import (
 )
 
 // complete fills in defaults and checks every bound of an order.
-func (s *Service) complete(o *JobOrder, tenant penstock.Tenant) error {
-	now := s.Clock()
+func (o *JobOrder) complete(tenant penstock.Tenant, now time.Time) error {
 	setDefault(&o.Endpoint, penstock.EndpointChat)
 	setDefault(&o.Lane, penstock.LaneStandard)
 	setDefault(&o.MaxAttempts, DefaultAttempts)
@@ -42,6 +41,9 @@ func (s *Service) complete(o *JobOrder, tenant penstock.Tenant) error {
 	}
 	if err := checkTags(o.Tags); err != nil {
 		return err
+	}
+	if len(o.Inferences) == 0 {
+		return penstock.InvalidParam("inputs", "Nothing to run: a job needs at least one input.")
 	}
 	return checkCustomIDs(o.Inferences)
 }
@@ -90,8 +92,8 @@ func checkTags(tags map[string]string) error {
 		return penstock.InvalidParam("tags", "tags holds %d entries; at most %d are kept.", len(tags), MaxTags)
 	}
 	for key, value := range tags {
-		if key == "" || len(key) > MaxTagKeyBytes || len(value) > MaxTagValueBytes {
-			return penstock.InvalidParam("tags", "tags.%s: a key must have 1 to %d bytes and a value at most %d.",
+		if key == "" || len(key) > MaxTagKeyBytes || len(value) > MaxTagValueBytes || !printable(key+value) {
+			return penstock.InvalidParam("tags", "tags[%q]: a key must be printable text of 1 to %d bytes, a value of at most %d.",
 				clip(key), MaxTagKeyBytes, MaxTagValueBytes)
 		}
 	}

@@ -37,7 +37,7 @@ func (c *call) chat() error {
 	if err != nil {
 		return err
 	}
-	inference := admit.Inference{Body: text, MaxOutputTokens: chat.MaxOutputTokens}
+	inference := admit.Inference{Body: text, MaxOutputTokens: chat.MaxOutputTokens, Choices: chat.Choices}
 	if key != "" {
 		return c.chatAsJob(chat, admit.JobOrder{IdempotencyKey: key, Model: chat.Model, Inferences: []admit.Inference{inference}})
 	}
@@ -68,6 +68,9 @@ func (c *call) runCall(chat openai.Call, task attempt.Task) error {
 	err := c.conclude(out, sink)
 	c.Recorder.Add(c.recordOf(chat, out, outcomeOf{began: began, err: err}))
 	recorded = true
+	if sink.cut {
+		panic(http.ErrAbortHandler) // the only way to tell a caller that a plain answer is not whole
+	}
 	return nil
 }
 
@@ -145,6 +148,7 @@ type httpSink struct {
 	w      *response
 	out    *http.ResponseController
 	stream bool
+	cut    bool // the answer broke off where no error can be said any more
 }
 
 func (s *httpSink) Begin(target string, meta provider.Meta) error {
@@ -174,7 +178,8 @@ func (s *httpSink) Chunk(c provider.Chunk) error {
 // whole one. A plain answer has no place for one: the connection is cut instead.
 func (s *httpSink) breakOff(c *call, e *penstock.Error) {
 	if s.out == nil {
-		panic(http.ErrAbortHandler)
+		s.cut = true
+		return
 	}
 	view, _ := c.errorView(e)
 	text, err := json.Marshal(view, lenient)

@@ -45,6 +45,9 @@ type jobInput struct {
 	Body     jsontext.Value `json:"body" required:"true"`
 }
 
+// MaxJobBytes bounds the bodies of a job, with defaults filled in.
+const MaxJobBytes = 64 << 20
+
 // MaxWait is the longest that Prefer: wait waits.
 const MaxWait = 60 * time.Second
 
@@ -132,9 +135,14 @@ func (in *jobCreate) order() (admit.JobOrder, error) {
 		return o, err
 	}
 	o.Inferences = make([]admit.Inference, len(inputs))
+	total := 0
 	for i, input := range inputs {
 		if o.Inferences[i], err = in.inference(input, defaults); err != nil {
 			return o, err
+		}
+		// Defaults are copied into every body, so a small request could become a very large job.
+		if total += len(o.Inferences[i].Body); total > MaxJobBytes {
+			return o, penstock.Errorf(penstock.CodeTooLarge, "With defaults filled in, the inputs are larger than %d bytes together.", MaxJobBytes)
 		}
 	}
 	return o, nil
@@ -226,7 +234,7 @@ func (in *jobCreate) inference(input namedInput, defaults body.Object) (admit.In
 		return admit.Inference{}, penstock.InvalidParam(input.path+".model", "%s.model is %q, but the job's model is %q; leave it out of the body.",
 			input.path, clip(chat.Model), clip(in.Model))
 	}
-	return admit.Inference{CustomID: input.CustomID, Body: text, MaxOutputTokens: chat.MaxOutputTokens}, nil
+	return admit.Inference{CustomID: input.CustomID, Body: text, MaxOutputTokens: chat.MaxOutputTokens, Choices: chat.Choices}, nil
 }
 
 // idempotencyKey reads the key, in the quoted form of the standard or plain. Codes: invalid_request.

@@ -138,7 +138,8 @@ func (c *call) streamEvents() error {
 	defer stream.stop()
 	for event, err := range c.Reader.Follow(c.r.Context(), c.caller.Tenant.ID, store.EventPage{Job: id, After: after}) {
 		if err != nil {
-			return err
+			c.fail(err)
+			panic(http.ErrAbortHandler) // so that the reader comes back instead of taking this for the end
 		}
 		if err := stream.send(newEventView(event)); err != nil {
 			return nil // the reader left

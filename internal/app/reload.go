@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -54,6 +55,10 @@ func (a *app) reload(ctx context.Context) ([]config.Change, error) {
 	a.reloading.Lock()
 	defer a.reloading.Unlock()
 	next, err := a.Load()
+	if err == nil && len(next.Tenants) == 0 {
+		// An editor may just be writing the file: an empty one is valid, but would lock everybody out.
+		err = errors.New("the file names no tenant; a restart would take it, a reload does not")
+	}
 	if err == nil {
 		err = a.providers.check(next)
 	}

@@ -11,6 +11,7 @@
 package attempt
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,6 +69,8 @@ type Task struct {
 	Endpoint penstock.Endpoint
 	Body     []byte
 	Stream   bool
+	// MaxAttempts is how many attempts may be made that count; 0 for as many as there are targets.
+	MaxAttempts int
 	// Bound is the most that one attempt can cost. It is forfeit when the upstream does not tell
 	// what it charged.
 	Bound penstock.NanoUSD
@@ -83,6 +86,7 @@ type Outcome struct {
 	Err error
 	// Begun says that the sink has seen the answer begin.
 	Begun        bool
+	Counted      int    // attempts that the upstream worked on; those it turned away for lack of room do not count
 	Target       string // of the last attempt
 	StatusCode   int
 	Usage        penstock.Usage   // known usage of all attempts
@@ -101,35 +105,41 @@ func (r *Runner) Run(ctx context.Context, task Task, sink Sink) Outcome {
 		return out
 	}
 	var tried []string
-	for {
+	for ctx.Err() == nil {
 		choice, err := r.Router.Choose(ctx, route.Query{Candidates: candidates, Tried: tried, Wait: task.Wait})
 		if err != nil {
-			// The error of the last target tells more than that there is no other.
-			if out.Err == nil || penstock.ErrorCode(err) != penstock.CodeNoTargetAvailable {
+			if out.Err == nil { // what an upstream said tells more than that no other is left
 				out.Err = err
 			}
 			return out
 		}
-		t := try{task: task, target: choice.Target, sink: sink}
+		t := &try{task: task, target: choice.Target, sink: sink}
 		t.record = penstock.Attempt{
 			ID: r.ids.New(r.Clock()), Subject: task.Subject, Number: len(out.Attempts) + 1, Fence: task.Fence,
 			Target: choice.Target.Name, Reason: choice.Reason, Config: snapshot.Hash,
 		}
-		failure := r.run(ctx, &t)
-		choice.Release()
+		failure := r.run(ctx, t, choice)
 		out.add(t, failure)
-		if failure == nil || t.begun || !failure.Kind.Policy().Fallback || ctx.Err() != nil {
+		spent := task.MaxAttempts > 0 && out.Counted >= task.MaxAttempts
+		if failure == nil || t.begun || spent || !failure.Kind.Policy().Fallback {
 			return out
 		}
 		tried = append(tried, choice.Target.Name)
 	}
+	if out.Err == nil {
+		out.Err = &provider.Error{Kind: provider.KindCancelled, Message: "Nobody wanted the answer any more.", Err: context.Cause(ctx)}
+	}
+	return out
 }
 
 // add books a try into the outcome.
-func (o *Outcome) add(t try, failure *provider.Error) {
+func (o *Outcome) add(t *try, failure *provider.Error) {
 	o.Err = nil
 	if failure != nil {
 		o.Err = failure
+	}
+	if failure == nil || !failure.Kind.Policy().Free {
+		o.Counted++
 	}
 	o.Attempts = append(o.Attempts, t.record)
 	o.Begun = o.Begun || t.begun
@@ -150,8 +160,9 @@ type try struct {
 	forfeit penstock.NanoUSD
 }
 
-// run makes one try and completes its record.
-func (r *Runner) run(ctx context.Context, t *try) (failure *provider.Error) {
+// run makes one try on the room that was chosen for it, and completes its record.
+func (r *Runner) run(ctx context.Context, t *try, choice route.Choice) *provider.Error {
+	defer choice.Release()
 	ctx = telemetry.WithIDs(ctx, telemetry.IDs{Attempt: t.record.ID})
 	genAI := telemetry.GenAI{
 		Operation: telemetry.OperationChat, Provider: t.target.Provider, RequestModel: t.upstreamModel(),
@@ -163,7 +174,7 @@ func (r *Runner) run(ctx context.Context, t *try) (failure *provider.Error) {
 	t.meter(meta, failure)
 	if failure != nil {
 		t.record.ErrorKind, t.record.ErrorMessage = string(failure.Kind), failure.Message
-		t.record.StatusCode = failure.StatusCode
+		t.record.StatusCode = cmp.Or(failure.StatusCode, t.record.StatusCode)
 		r.rest(t.target.Name, failure)
 		genAI.ErrorType = string(failure.Kind)
 	}
@@ -265,7 +276,7 @@ func refused(err error) error {
 func (t *try) meter(meta provider.Meta, failure *provider.Error) {
 	t.record.Usage, t.record.UsageKnown = meta.Usage, meta.UsageKnown
 	t.record.Cost = t.target.Price.Cost(meta.Usage)
-	if !meta.UsageKnown && (failure == nil || failure.Kind.Policy().Billable) {
+	if !meta.UsageKnown && (t.begun || failure == nil || failure.Kind.Policy().Billable) {
 		t.forfeit = max(0, t.task.Bound-t.record.Cost)
 	}
 }

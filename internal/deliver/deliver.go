@@ -92,16 +92,23 @@ func (r *Reader) Wait(ctx context.Context, tenant penstock.TenantID, id penstock
 	defer timeout.Stop()
 	poll := time.NewTicker(PollInterval)
 	defer poll.Stop()
-	for {
-		job, err := r.jobs.Job(ctx, tenant, id)
-		if err != nil || !job.FinishedAt.IsZero() {
+	var job penstock.Job
+	for over := false; ; {
+		latest, err := r.jobs.Job(ctx, tenant, id)
+		if err != nil && (ctx.Err() == nil || job.ID == "") {
 			return job, err
+		}
+		if err != nil {
+			return job, nil // the caller left during the last look: what is known is all there is to say
+		}
+		if job = latest; over || !job.FinishedAt.IsZero() {
+			return job, nil
 		}
 		select {
 		case <-changed:
 		case <-poll.C:
 		case <-timeout.C:
-			return job, nil
+			over = true // one last look: another process may have finished it since the poll
 		case <-ctx.Done():
 			return job, nil
 		}
@@ -120,7 +127,9 @@ func (r *Reader) Follow(ctx context.Context, tenant penstock.TenantID, p store.E
 		for {
 			events, err := r.jobs.Events(ctx, tenant, p)
 			if err != nil {
-				yield(penstock.Event{}, err)
+				if ctx.Err() == nil {
+					yield(penstock.Event{}, err)
+				}
 				return
 			}
 			for _, e := range events {
@@ -133,7 +142,7 @@ func (r *Reader) Follow(ctx context.Context, tenant penstock.TenantID, p store.E
 				continue
 			}
 			if over, err := r.over(ctx, tenant, p); over || err != nil {
-				if err != nil {
+				if err != nil && ctx.Err() == nil {
 					yield(penstock.Event{}, err)
 				}
 				return

@@ -381,8 +381,6 @@ func TestFollowPassesErrorsOn(t *testing.T) {
 // A caller who leaves while the store is being read is no error.
 func TestEndOfTheContextDuringAReadIsNoError(t *testing.T) {
 	t.Parallel()
-	t.Skip("defect: deliver.go passes the store's error on when ctx ends during a read; Wait should return the job as it was last " +
-		"seen and Follow should end, as they do between two reads")
 	synctest.Test(t, func(t *testing.T) {
 		s, hub := newStore(), new(Hub)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -409,7 +407,6 @@ func TestEndOfTheContextDuringAReadIsNoError(t *testing.T) {
 // The state at the end of a wait is that of its end, not that of the poll before it.
 func TestWaitLooksOnceMoreAtItsEnd(t *testing.T) {
 	t.Parallel()
-	t.Skip("defect: deliver.go Wait returns what the last poll saw: up to a second old, so a job that another process finished meanwhile looks unfinished")
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
 		time.AfterFunc(300*time.Millisecond, func() { s.add(penstock.EventJobFinished) })

@@ -106,11 +106,13 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// AsError returns the Error inside err. Anything else is a defect of ours and comes back as
-// KindInternal.
+// AsError returns the Error inside err. Anything else, an Error of no known kind included, is a defect
+// of ours and comes back as KindInternal.
 func AsError(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
-		return e
+		if _, known := policies[e.Kind]; known {
+			return e
+		}
 	}
 	return &Error{Kind: KindInternal, Message: "the call broke on our side", Err: err}
 }

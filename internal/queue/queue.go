@@ -20,6 +20,9 @@ import (
 // StepItems bounds a step of housekeeping, so that no step keeps accepts waiting for long.
 const StepItems = 200
 
+// stepTimeout bounds a round, so that a store that hangs does not end housekeeping for good.
+const stepTimeout = 30 * time.Second
+
 // Announcer is told which jobs changed.
 type Announcer interface {
 	Announce(jobs ...penstock.ID)
@@ -71,6 +74,8 @@ func (k *Keeper) Run(ctx context.Context) error {
 
 // runOnce does one bounded step of each kind and reports whether there is more to do.
 func (k *Keeper) runOnce(ctx context.Context) (more bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
+	defer cancel()
 	rescued, rescueErr := k.Store.RescueItems(ctx, StepItems)
 	expired, expireErr := k.Store.ExpireItems(ctx, StepItems)
 	cancelled, cancelErr := k.Store.CancelItems(ctx, StepItems)

@@ -33,9 +33,13 @@ func (b Backoff) Next(f Failure) (wait time.Duration, again bool) {
 	if !p.Retry || (!p.Free && f.Counted >= f.MaxAttempts) {
 		return 0, false
 	}
-	bound := b.Max
-	if doublings := max(f.Tries-1, 0); doublings < 32 {
-		bound = min(b.Base<<doublings, b.Max)
+	bound := min(b.Base, b.Max)
+	for range f.Tries - 1 {
+		if bound > b.Max/2 {
+			bound = b.Max
+			break
+		}
+		bound *= 2
 	}
 	return f.RetryAfter + time.Duration(f.Jitter*float64(bound)), true
 }

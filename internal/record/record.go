@@ -10,6 +10,7 @@ package record
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -61,6 +62,11 @@ func (r *Recorder) Add(req penstock.Request) {
 	r.mu.Lock()
 	r.pending = append(r.pending, req)
 	r.mu.Unlock()
+	r.wake()
+}
+
+// wake makes Run look; a wake that nobody heard yet is enough.
+func (r *Recorder) wake() {
 	select {
 	case r.arrived <- struct{}{}:
 	default:
@@ -68,22 +74,20 @@ func (r *Recorder) Add(req penstock.Request) {
 }
 
 // Leave gives back the place of a call that came to nothing worth recording.
-func (r *Recorder) Leave() { r.free(1) }
-
-func (r *Recorder) free(n int) {
+func (r *Recorder) Leave() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.places -= n
+	r.places--
 }
 
 // Request finds a call, also one that is not written yet. Codes: not_found.
 func (r *Recorder) Request(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (penstock.Request, error) {
 	r.mu.Lock()
-	for _, req := range r.pending {
-		if req.ID == id && req.Tenant == tenant {
-			r.mu.Unlock()
-			return req, nil
-		}
+	at := slices.IndexFunc(r.pending, func(p penstock.Request) bool { return p.ID == id && p.Tenant == tenant })
+	if at >= 0 {
+		found := r.pending[at]
+		r.mu.Unlock()
+		return found, nil
 	}
 	r.mu.Unlock()
 	return r.store.Request(ctx, tenant, id)
@@ -91,17 +95,17 @@ func (r *Recorder) Request(ctx context.Context, tenant penstock.TenantID, id pen
 
 // Run writes records until ctx ends, and then what is left.
 func (r *Recorder) Run(ctx context.Context) error {
-	for {
+	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
-			return r.flush(context.WithoutCancel(ctx))
+			continue
 		case <-r.arrived:
 		}
 		pause := Interval
-		if err := r.flush(ctx); err != nil {
+		if err := r.flush(ctx); err != nil && ctx.Err() == nil {
 			pause = retryInterval
 			r.log.ErrorContext(ctx, "recording requests", "error", err)
-			r.arrived <- struct{}{} // look again, even if nothing new comes
+			r.wake() // look again, even if nothing new comes
 		}
 		wait := time.NewTimer(pause)
 		select {
@@ -110,6 +114,7 @@ func (r *Recorder) Run(ctx context.Context) error {
 		}
 		wait.Stop()
 	}
+	return r.flush(context.WithoutCancel(ctx))
 }
 
 // flush writes what is pending, group by group. Records stay visible to Request until they are
@@ -117,20 +122,53 @@ func (r *Recorder) Run(ctx context.Context) error {
 func (r *Recorder) flush(ctx context.Context) error {
 	for {
 		r.mu.Lock()
-		group := r.pending[:min(MaxGroup, len(r.pending))]
+		group := slices.Clone(r.pending[:min(MaxGroup, len(r.pending))])
 		r.mu.Unlock()
 		if len(group) == 0 {
 			return nil
 		}
-		if err := r.write(ctx, group); err != nil {
+		kept, err := r.writeGroup(ctx, group)
+		r.finish(len(group), kept)
+		if err != nil {
 			return err
 		}
-		r.mu.Lock()
-		// A new slice, so that the memory of what was written is let go.
-		r.pending = append([]penstock.Request(nil), r.pending[len(group):]...)
-		r.places -= len(group)
-		r.mu.Unlock()
 	}
+}
+
+// writeGroup writes a group at once or, when the store refuses it, one by one: a record that it will
+// never take must not keep the others from being written. It returns those that were not.
+func (r *Recorder) writeGroup(ctx context.Context, group []penstock.Request) (kept []penstock.Request, err error) {
+	if err = r.write(ctx, group); err == nil {
+		return nil, nil
+	}
+	if len(group) == 1 {
+		return group, err
+	}
+	for i := range group {
+		if refused := r.write(ctx, group[i:i+1]); refused != nil {
+			kept = append(kept, group[i])
+			if penstock.ErrorCode(refused) == penstock.CodeOverloaded || ctx.Err() != nil {
+				return append(kept, group[i+1:]...), refused // the store is away: the rest would fail too
+			}
+		}
+	}
+	if len(kept) == 0 {
+		return nil, nil
+	}
+	return kept, err
+}
+
+// finish takes the first n records out of the line and puts those that were kept at its end, so that
+// they are not in the way of the others. When none was written, the line stays as it is.
+func (r *Recorder) finish(n int, kept []penstock.Request) {
+	if len(kept) == n {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	// A new slice, so that the memory of what was written is let go.
+	r.pending = slices.Concat(r.pending[n:], kept)
+	r.places -= n - len(kept)
 }
 
 func (r *Recorder) write(ctx context.Context, group []penstock.Request) error {

@@ -8,6 +8,7 @@
 package route
 
 import (
+	"container/list"
 	"context"
 	"fmt"
 	"slices"
@@ -22,14 +23,13 @@ import (
 // a longer line would only time out later.
 const MaxWaiting = 4096
 
-// Router hands out the room of targets.
+// Router hands out the room of targets, first come, first served.
 type Router struct {
 	clock func() time.Time
 
 	mu      sync.Mutex
 	states  map[string]*targetState
-	waiting int
-	freed   chan struct{} // closed and replaced whenever room appears
+	waiters list.List // of *waiter, in the order they came
 }
 
 // targetState is what is known about one target.
@@ -38,16 +38,22 @@ type targetState struct {
 	restUntil time.Time
 }
 
+// waiter is an attempt in line for room.
+type waiter struct {
+	query   Query
+	granted chan Choice // holds the choice once there is one
+}
+
 // New returns a router that believes every target to be idle and well.
 func New(clock func() time.Time) *Router {
-	return &Router{clock: clock, states: make(map[string]*targetState), freed: make(chan struct{})}
+	return &Router{clock: clock, states: make(map[string]*targetState)}
 }
 
 // Choice is a target with a unit of its room, to be given back with Release.
 type Choice struct {
 	Target  penstock.Target
 	Reason  string // why this one, in words for whoever asks later
-	Release func() // gives the room back; to be called once
+	Release func() // gives the room back; calling it again changes nothing
 }
 
 // Query asks for a target.
@@ -57,60 +63,151 @@ type Query struct {
 	Wait       time.Duration     // how long to wait for room; 0 means not at all
 }
 
-// Choose returns the first candidate that was not tried, is not resting and has room, waiting for
-// one if all are busy. Codes: no_target_available (nothing is left to try), overloaded (no room in
-// time; RetryAfter says when the first one rests no longer, if that is why).
+// Choose returns the first candidate that was not tried, is not resting and has room, waiting in line
+// for one if there is none. Codes: no_target_available (nothing is left to try), overloaded (no room
+// in time; RetryAfter says when to come back).
 func (r *Router) Choose(ctx context.Context, q Query) (Choice, error) {
-	ctx, cancel := context.WithTimeout(ctx, q.Wait)
-	defer cancel()
+	w, at, err := r.enter(q)
+	if err != nil {
+		return Choice{}, err
+	}
+	defer r.leave(at)
+	patience := time.NewTimer(q.Wait)
+	defer patience.Stop()
 	for {
-		c, freed, err := r.try(q)
-		if err != nil || freed == nil {
-			return c, err
-		}
-		if err := r.await(ctx, freed); err != nil {
-			return Choice{}, err
+		// A rest that ends makes room without anybody releasing it.
+		rest := time.NewTimer(r.restLeft(q))
+		select {
+		case c := <-w.granted:
+			rest.Stop()
+			return c, nil
+		case <-rest.C:
+			r.grant()
+		case <-patience.C:
+			rest.Stop()
+			return r.giveUp(w, nil)
+		case <-ctx.Done():
+			rest.Stop()
+			return r.giveUp(w, ctx.Err())
 		}
 	}
 }
 
-// try takes room if there is some. Otherwise it returns the channel that tells when to look again.
-func (r *Router) try(q Query) (Choice, <-chan struct{}, error) {
+// enter joins the line and takes what is free at once. It refuses whoever would wait in vain.
+func (r *Router) enter(q Query) (*waiter, *list.Element, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	now := r.clock()
-	var skipped []string
-	var soonest time.Time
-	busy := false
-	for _, t := range q.Candidates {
-		s := r.state(t.Name)
-		switch {
-		case slices.Contains(q.Tried, t.Name):
-			skipped = append(skipped, t.Name+" was tried")
-		case s.restUntil.After(now):
-			skipped = append(skipped, t.Name+" rests")
-			if soonest.IsZero() || s.restUntil.Before(soonest) {
-				soonest = s.restUntil
-			}
-		case t.Concurrency > 0 && s.running >= t.Concurrency:
-			skipped = append(skipped, t.Name+" is full")
-			busy = true
-		default:
-			s.running++
-			return Choice{Target: t, Reason: reason(skipped), Release: sync.OnceFunc(func() { r.release(s) })}, nil, nil
-		}
+	v := r.view(q)
+	if v.left == 0 {
+		return nil, nil, penstock.Errorf(penstock.CodeNoTargetAvailable, "No target of this model is left to try.")
 	}
-	switch {
-	case busy:
-		return Choice{}, r.freed, nil
-	case !soonest.IsZero():
-		return Choice{}, nil, &penstock.Error{
-			Code: penstock.CodeOverloaded, RetryAfter: soonest.Sub(now),
-			Message: "Every target of this model asked for a rest: " + strings.Join(skipped, ", ") + ".",
-		}
+	if v.resting == v.left && v.restLeft > q.Wait {
+		return nil, nil, &penstock.Error{Code: penstock.CodeOverloaded, RetryAfter: v.restLeft,
+			Message: "Every target of this model asked for a rest: " + strings.Join(v.why, ", ") + "."}
+	}
+	if r.waiters.Len() >= MaxWaiting {
+		return nil, nil, &penstock.Error{Code: penstock.CodeOverloaded, RetryAfter: time.Second,
+			Message: fmt.Sprintf("All targets of this model are busy and %d calls wait already.", MaxWaiting)}
+	}
+	w := &waiter{query: q, granted: make(chan Choice, 1)}
+	at := r.waiters.PushBack(w)
+	r.grantLocked()
+	return w, at, nil
+}
+
+func (r *Router) leave(at *list.Element) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.waiters.Remove(at)
+}
+
+// giveUp ends a wait, unless room was granted in the same moment.
+func (r *Router) giveUp(w *waiter, cause error) (Choice, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	select {
+	case c := <-w.granted:
+		return c, nil
 	default:
-		return Choice{}, nil, penstock.Errorf(penstock.CodeNoTargetAvailable, "No target of this model is left to try.")
 	}
+	w.granted = nil // nothing is granted to it any more
+	return Choice{}, &penstock.Error{Code: penstock.CodeOverloaded, RetryAfter: max(time.Second, r.view(w.query).restLeft),
+		Message: "All targets of this model are busy.", Err: cause}
+}
+
+// view is how the candidates of a query stand.
+type view struct {
+	left     int           // not tried yet
+	resting  int           // of those, resting
+	restLeft time.Duration // until the first of them is back, or forever
+	free     *penstock.Target
+	why      []string // why the ones before free were passed over
+}
+
+const forever = time.Duration(1<<63 - 1)
+
+func (r *Router) view(q Query) view {
+	now := r.clock()
+	v := view{restLeft: forever}
+	for i, t := range q.Candidates {
+		s := r.state(t.Name)
+		if slices.Contains(q.Tried, t.Name) {
+			v.why = append(v.why, t.Name+" was tried")
+			continue
+		}
+		v.left++
+		switch {
+		case s.restUntil.After(now):
+			v.resting++
+			v.restLeft = min(v.restLeft, s.restUntil.Sub(now))
+			v.why = append(v.why, t.Name+" rests")
+		case t.Concurrency > 0 && s.running >= t.Concurrency:
+			v.why = append(v.why, t.Name+" is full")
+		default:
+			v.free = &q.Candidates[i]
+			return v
+		}
+	}
+	return v
+}
+
+// restLeft is how long until a resting candidate of the query is back.
+func (r *Router) restLeft(q Query) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.view(q).restLeft
+}
+
+// grant hands room out to those in line.
+func (r *Router) grant() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.grantLocked()
+}
+
+// grantLocked serves the line in its order. Whoever waits for other targets does not hold up those
+// behind.
+func (r *Router) grantLocked() {
+	for at := r.waiters.Front(); at != nil; {
+		w, next := at.Value.(*waiter), at.Next()
+		if v := r.view(w.query); v.free != nil && w.granted != nil {
+			w.granted <- r.take(*v.free, v.why)
+			r.waiters.Remove(at)
+		}
+		at = next
+	}
+}
+
+func (r *Router) take(t penstock.Target, passedOver []string) Choice {
+	s := r.state(t.Name)
+	s.running++
+	release := func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		s.running--
+		r.grantLocked()
+	}
+	return Choice{Target: t, Reason: reason(passedOver), Release: sync.OnceFunc(release)}
 }
 
 func (r *Router) state(name string) *targetState {
@@ -122,44 +219,11 @@ func (r *Router) state(name string) *targetState {
 	return s
 }
 
-func reason(skipped []string) string {
-	if len(skipped) == 0 {
+func reason(passedOver []string) string {
+	if len(passedOver) == 0 {
 		return "first of the model's order"
 	}
-	return "next in the model's order: " + strings.Join(skipped, ", ")
-}
-
-// await blocks until room may have appeared.
-func (r *Router) await(ctx context.Context, freed <-chan struct{}) error {
-	r.mu.Lock()
-	full := r.waiting >= MaxWaiting
-	if !full {
-		r.waiting++
-	}
-	r.mu.Unlock()
-	if full {
-		return penstock.Errorf(penstock.CodeOverloaded, "All targets of this model are busy and %d calls wait already.", MaxWaiting)
-	}
-	defer func() {
-		r.mu.Lock()
-		r.waiting--
-		r.mu.Unlock()
-	}()
-	select {
-	case <-freed:
-		return nil
-	case <-ctx.Done():
-		return &penstock.Error{Code: penstock.CodeOverloaded, RetryAfter: time.Second,
-			Message: "All targets of this model are busy.", Err: ctx.Err()}
-	}
-}
-
-func (r *Router) release(s *targetState) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	s.running--
-	close(r.freed)
-	r.freed = make(chan struct{})
+	return "next in the model's order: " + strings.Join(passedOver, ", ")
 }
 
 // MaxRest bounds how long a target may ask to be left alone.

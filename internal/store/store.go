@@ -81,8 +81,9 @@ type Queue interface {
 	// ReleaseLease gives the lease up; items that it still holds are up for rescue at once.
 	ReleaseLease(ctx context.Context, l Lease) error
 
-	// CancelledItems returns the running items of a lease whose jobs were asked to stop.
-	CancelledItems(ctx context.Context, l Lease) ([]penstock.ID, error)
+	// HeldItems returns the running items of a lease, and which of them shall stop. A process that
+	// does not know one of them lost the answer to its claim.
+	HeldItems(ctx context.Context, l Lease) ([]Held, error)
 
 	// ClaimItems takes queued items that are due, most urgent lane first and earliest deadline
 	// first inside it, and marks them running under the lease with a higher fence. Items of jobs

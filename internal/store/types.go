@@ -123,6 +123,15 @@ type Claimed struct {
 	TraceParent string
 }
 
+// Held is an item that runs under a lease.
+type Held struct {
+	Item      penstock.ID
+	Job       penstock.ID
+	Tenant    penstock.TenantID
+	Fence     int64
+	Cancelled bool // its job was asked to stop
+}
+
 // Finish is how a claim ended.
 type Finish struct {
 	Item   penstock.ID

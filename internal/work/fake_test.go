@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"penstock/internal/provider"
 	"slices"
 	"sync"
 	"testing"
@@ -148,19 +149,19 @@ func (q *fakeQueue) ReleaseLease(ctx context.Context, _ store.Lease) error {
 	return q.called(ctx, "release")
 }
 
-func (q *fakeQueue) CancelledItems(ctx context.Context, l store.Lease) ([]penstock.ID, error) {
-	if err := q.called(ctx, "cancelled"); err != nil {
+func (q *fakeQueue) HeldItems(ctx context.Context, l store.Lease) ([]store.Held, error) {
+	if err := q.called(ctx, "held"); err != nil {
 		return nil, err
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	var ids []penstock.ID
+	var held []store.Held
 	for id, i := range q.items {
-		if i.cancelled && i.status == penstock.StatusRunning && i.epoch == l.Epoch {
-			ids = append(ids, id)
+		if i.status == penstock.StatusRunning && i.epoch == l.Epoch {
+			held = append(held, store.Held{Item: id, Job: i.Job, Tenant: i.Tenant, Fence: i.Fence, Cancelled: i.cancelled})
 		}
 	}
-	return ids, nil
+	return held, nil
 }
 
 func (q *fakeQueue) ClaimItems(ctx context.Context, l store.Lease, limit int) ([]store.Claimed, error) {
@@ -269,7 +270,18 @@ func (r *runner) Run(ctx context.Context, task attempt.Task, sink attempt.Sink) 
 		r.running--
 		r.mu.Unlock()
 	}()
-	return r.run(ctx, task, sink)
+	out := r.run(ctx, task, sink)
+	upstream, called := errors.AsType[*provider.Error](out.Err)
+	for i, a := range out.Attempts {
+		kind := provider.Kind(a.ErrorKind)
+		if called && kind == "" && i == len(out.Attempts)-1 {
+			kind = upstream.Kind
+		}
+		if (called || out.Err == nil) && (kind == "" || !kind.Policy().Free) {
+			out.Counted++
+		}
+	}
+	return out
 }
 
 func (r *runner) seen() []penstock.ID {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"time"
 
 	"penstock"
 	"penstock/internal/attempt"
@@ -16,32 +17,28 @@ import (
 // MaxResultBytes bounds the answer that is kept for one item.
 const MaxResultBytes = 32 << 20
 
+// roomWait is how long an item waits for a target with room before it makes its slot free for others.
+const roomWait = 5 * time.Second
+
 // runItem works on one claimed item and hands its end to the recorder.
 func (p *Pool) runItem(ctx context.Context, c store.Claimed) {
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	p.mu.Lock()
-	p.running[c.Item] = stop
-	p.mu.Unlock()
-	defer func() {
-		p.mu.Lock()
-		delete(p.running, c.Item)
-		p.mu.Unlock()
-	}()
-
 	ctx = telemetry.WithIDs(ctx, telemetry.IDs{Tenant: c.Tenant, Job: c.Job, Item: c.Item})
 	ctx, span := p.Tracer.StartConsumer(telemetry.WithTraceParent(ctx, c.TraceParent), "work item",
 		telemetry.String("penstock.lane", string(c.Lane)), telemetry.String("penstock.model", c.Model))
-	began := p.Clock()
+	began, lease := p.Clock(), *p.lease.Load()
 	f := p.attempt(ctx, c)
 	span.Set(telemetry.String("penstock.transition", string(f.Transition)))
 	span.End(nil)
-	p.finishes <- finished{Finish: f, claimed: c, took: p.Clock().Sub(began)}
+	p.finishes <- finished{Finish: f, claimed: c, lease: lease, took: p.Clock().Sub(began)}
 }
 
 // attempt runs the item and says how the claim ends.
 func (p *Pool) attempt(ctx context.Context, c store.Claimed) store.Finish {
 	f := store.Finish{Item: c.Item, Job: c.Job, Tenant: c.Tenant, Fence: c.Fence}
+	if errors.Is(c.BodyErr, context.DeadlineExceeded) || errors.Is(c.BodyErr, context.Canceled) {
+		f.Transition = penstock.TransitionRetry // the store was slow, the input is not at fault
+		return f
+	}
 	if c.BodyErr != nil {
 		p.Log.ErrorContext(ctx, "reading an item's input", "error", c.BodyErr)
 		f.Transition = penstock.TransitionFail
@@ -56,12 +53,13 @@ func (p *Pool) attempt(ctx context.Context, c store.Claimed) store.Finish {
 	answer := &answerBuffer{}
 	out := p.Runner.Run(ctx, attempt.Task{
 		Subject: c.Item, Fence: c.Fence, Model: c.Model, Targets: c.Resolved.Targets, Endpoint: c.Endpoint,
-		Body: c.Body, Bound: c.Reserved, Wait: c.ItemTimeout,
+		Body: c.Body, Bound: c.Reserved, MaxAttempts: max(c.MaxAttempts-c.Attempts, 1), Wait: min(roomWait, c.ItemTimeout),
 	}, answer)
 	f.Attempts, f.Target, f.StatusCode = out.Attempts, out.Target, out.StatusCode
 	f.Usage, f.Cost, f.Forfeit, f.PriceVersion = out.Usage, out.Cost, out.Forfeit, out.PriceVersion
+	f.Counted = out.Counted
 	if out.Err == nil {
-		f.Transition, f.Result, f.Counted = penstock.TransitionSucceed, answer.body, 1
+		f.Transition, f.Result = penstock.TransitionSucceed, answer.body
 		return f
 	}
 	p.conclude(&f, c, failureOf(out.Err, context.Cause(ctx)))
@@ -70,7 +68,8 @@ func (p *Pool) attempt(ctx context.Context, c store.Claimed) store.Finish {
 
 // failure is why an attempt did not succeed, seen from the queue.
 type failure struct {
-	cause error // why our side ended it, nil when the upstream did
+	cause error         // why our side ended it, nil when the upstream did
+	code  penstock.Code // what the caller is told when nothing is left to try
 	*provider.Error
 }
 
@@ -80,7 +79,7 @@ func failureOf(err, cause error) failure {
 		if errors.Is(cause, errItemTimeout) {
 			upstream.Kind, upstream.Message = provider.KindTimeout, "The item's timeout passed."
 		}
-		return failure{cause, upstream}
+		return failure{cause, upstream.Kind.Policy().Code, upstream}
 	}
 	// No upstream was called: there was no room, or no target.
 	e := penstock.AsError(err)
@@ -88,7 +87,7 @@ func failureOf(err, cause error) failure {
 	if e.Code == penstock.CodeOverloaded {
 		kind = provider.KindRateLimited
 	}
-	return failure{cause, &provider.Error{Kind: kind, Message: e.Message, RetryAfter: e.RetryAfter, Err: e}}
+	return failure{cause, e.Code, &provider.Error{Kind: kind, Message: e.Message, RetryAfter: e.RetryAfter, Err: e}}
 }
 
 // conclude decides what becomes of an item whose attempt failed.
@@ -105,15 +104,14 @@ func (p *Pool) conclude(f *store.Finish, c store.Claimed, why failure) {
 		return
 	case errors.Is(why.cause, errShutdown), errors.Is(why.cause, errLeaseLost):
 		// Not the item's fault: it counts for nothing and may run elsewhere at once.
-		f.Transition = penstock.TransitionRetry
+		f.Transition, f.Counted = penstock.TransitionRetry, 0
 		return
 	}
-	policy := why.Kind.Policy()
-	if !policy.Free {
-		f.Counted = 1
+	if len(f.Attempts) == 0 && !why.Kind.Policy().Free {
+		f.Counted = 1 // no target is configured: that must not go on for ever
 	}
 	wait, again := p.backoff.Next(queue.Failure{
-		Kind: why.Kind, Tries: c.Tries + 1, Counted: c.Attempts + f.Counted, MaxAttempts: c.MaxAttempts,
+		Kind: why.Kind, Tries: c.Tries + max(len(f.Attempts), 1), Counted: c.Attempts + f.Counted, MaxAttempts: c.MaxAttempts,
 		RetryAfter: why.RetryAfter, Jitter: rand.Float64(),
 	})
 	if again {
@@ -121,7 +119,7 @@ func (p *Pool) conclude(f *store.Finish, c store.Claimed, why failure) {
 		return
 	}
 	f.Transition = penstock.TransitionFail
-	f.Error = &penstock.ItemError{Code: policy.Code, Message: why.Message}
+	f.Error = &penstock.ItemError{Code: why.code, Message: why.Message}
 }
 
 // answerBuffer keeps the whole answer for the store.

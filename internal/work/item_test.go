@@ -109,7 +109,6 @@ func TestNoTargetIsTriedAgainAndThenFails(t *testing.T) {
 
 func TestNoTargetKeepsItsCode(t *testing.T) {
 	t.Parallel()
-	t.Skip("defect: item.go failureOf takes every error before a call for a connect error, so an item without a target fails as upstream_error")
 	r := newPool(t, 1, newQueue(), fails(penstock.Errorf(penstock.CodeNoTargetAvailable, "No target.")))
 	last := item("1")
 	last.Attempts = 3
@@ -138,8 +137,6 @@ func TestBodyThatCannotBeReadFailsTheItem(t *testing.T) {
 // Reading a body ends with the claim's context, which shutdown ends. That is no fault of the item's.
 func TestBodyReadThatShutdownCutOff(t *testing.T) {
 	t.Parallel()
-	t.Skip("defect: item.go fails an item for good whatever BodyErr is; the store reads bodies under the claim's context, so items that are " +
-		"claimed while the process begins to stop fail with context canceled")
 	cut := item("1")
 	cut.Body, cut.BodyErr = nil, context.Canceled
 	r := newPool(t, 1, newQueue(), takes(0))
@@ -167,8 +164,8 @@ func TestEndsOfTimeAreToldApart(t *testing.T) {
 		counted    int
 	}{
 		{"item timeout", timed(2*time.Second, time.Hour), 2 * time.Second, penstock.TransitionRetry, "timeout", "", 1},
-		{"deadline", timed(time.Hour, 2*time.Second), 2 * time.Second, penstock.TransitionExpire, "timeout", penstock.CodeDeadlineExceeded, 0},
-		{"deadline before it began", timed(time.Hour, -time.Second), 0, penstock.TransitionExpire, "timeout", penstock.CodeDeadlineExceeded, 0},
+		{"deadline", timed(time.Hour, 2*time.Second), 2 * time.Second, penstock.TransitionExpire, "timeout", penstock.CodeDeadlineExceeded, 1},
+		{"deadline before it began", timed(time.Hour, -time.Second), 0, penstock.TransitionExpire, "timeout", penstock.CodeDeadlineExceeded, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -246,7 +243,11 @@ func TestEndByCause(t *testing.T) {
 		r := newPool(t, 1, newQueue(), takes(time.Hour))
 		last := item("1")
 		last.Attempts = 3
-		if f := r.attempt(ctx, last); f.Transition != want || f.Counted != 0 || f.RetryIn != 0 {
+		counted := 0 // an interrupted try is not the item's fault; a cancelled one is its last
+		if want == penstock.TransitionCancel {
+			counted = 1
+		}
+		if f := r.attempt(ctx, last); f.Transition != want || f.Counted != counted || f.RetryIn != 0 {
 			t.Errorf("%v: %+v, want %s", cause, f, want)
 		}
 	}
@@ -255,8 +256,6 @@ func TestEndByCause(t *testing.T) {
 // Fallback makes several attempts under one claim. Each of them is one try on one target.
 func TestEveryAttemptCounts(t *testing.T) {
 	t.Parallel()
-	t.Skip("defect: item.go counts one per claim, not one per attempt: with three targets and max_attempts 4 an item is tried twelve times, and " +
-		"Finish.Counted is not how many of Attempts count")
 	r := newPool(t, 1, newQueue(), func(context.Context, attempt.Task, attempt.Sink) attempt.Outcome {
 		kind := string(provider.KindServer)
 		return attempt.Outcome{

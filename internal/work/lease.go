@@ -6,10 +6,13 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/store"
 )
 
 // acquire takes a new epoch of the process lease.
 func (p *Pool) acquire(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, p.LeaseTimeout)
+	defer cancel()
 	l, err := p.Store.AcquireLease(ctx, p.Process, p.LeaseTimeout)
 	if err != nil {
 		return fmt.Errorf("acquiring the process lease: %w", err)
@@ -28,82 +31,132 @@ func (p *Pool) release(ctx context.Context) error {
 	return nil
 }
 
-// beat is the one heartbeat of the process: it renews the lease and carries cancels to running
-// items, however many there are.
-func (p *Pool) beat(ctx context.Context) {
-	renewed := p.Clock()
-	renewEvery := p.LeaseTimeout / 3
-	ticker := time.NewTicker(min(CancelInterval, renewEvery))
+// keepLease is the heartbeat: it renews the lease of the whole process, however many items run. A
+// lease that is lost, or could not be renewed for as long as it lasts, is acquired anew; whatever ran
+// under the old one cannot be recorded any more and is stopped.
+func (p *Pool) keepLease(ctx context.Context) {
+	every := p.LeaseTimeout / 3
+	ticker := time.NewTicker(every)
 	defer ticker.Stop()
+	renewed, lost := p.Clock(), false
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
-		if p.Clock().Sub(renewed) >= renewEvery {
-			renewed = p.renew(ctx, renewed)
+		began := p.Clock()
+		renew := p.renew
+		if lost {
+			renew = p.acquire
 		}
-		p.stopCancelled(ctx)
-	}
-}
-
-// renew extends the lease and returns when that was last done. A lease that is lost, or could not be
-// renewed for as long as it lasts, is acquired anew: whatever runs under the old one cannot be
-// recorded any more and is stopped.
-func (p *Pool) renew(ctx context.Context, renewed time.Time) time.Time {
-	began := p.Clock()
-	err := p.Store.RenewLease(ctx, *p.lease.Load(), p.LeaseTimeout)
-	switch {
-	case err == nil:
-		return began
-	case ctx.Err() != nil:
-		return renewed
-	case penstock.ErrorCode(err) != penstock.CodeConflict && began.Sub(renewed) < p.LeaseTimeout:
-		p.Log.WarnContext(ctx, "renewing the process lease", "error", err)
-		return renewed
-	}
-	p.Metrics.LeaseLost()
-	p.Log.ErrorContext(ctx, "lost the process lease; stopping what ran under it", "error", err)
-	p.stopAll()
-	if err := p.acquire(ctx); err != nil {
-		p.Log.ErrorContext(ctx, "taking a new lease", "error", err)
-		return renewed
-	}
-	return p.Clock()
-}
-
-// stopCancelled ends running items whose jobs were cancelled.
-func (p *Pool) stopCancelled(ctx context.Context) {
-	if p.idle() {
-		return
-	}
-	ids, err := p.Store.CancelledItems(ctx, *p.lease.Load())
-	if err != nil {
-		if ctx.Err() == nil {
-			p.Log.WarnContext(ctx, "looking for cancelled items", "error", err)
-		}
-		return
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, id := range ids {
-		if stop, ok := p.running[id]; ok {
-			stop(errCancelled)
+		err := renew(ctx)
+		switch {
+		case err == nil:
+			renewed, lost = began, false
+		case ctx.Err() != nil:
+			return
+		case lost:
+			p.Log.ErrorContext(ctx, "taking a new lease", "error", err)
+		case penstock.ErrorCode(err) == penstock.CodeConflict || p.Clock().Sub(renewed) >= p.LeaseTimeout:
+			lost = true
+			p.Metrics.LeaseLost()
+			p.Log.ErrorContext(ctx, "lost the process lease; stopping what ran under it", "error", err)
+			p.stopAll()
+			ticker.Reset(every)
+			if err := p.acquire(ctx); err == nil {
+				renewed, lost = p.Clock(), false
+			}
+		default:
+			p.Log.WarnContext(ctx, "renewing the process lease", "error", err)
 		}
 	}
 }
 
-func (p *Pool) idle() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.running) == 0
+func (p *Pool) renew(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, p.LeaseTimeout/3)
+	defer cancel()
+	return p.Store.RenewLease(ctx, *p.lease.Load(), p.LeaseTimeout)
 }
 
 func (p *Pool) stopAll() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, stop := range p.running {
+	for _, stop := range p.held {
 		stop(errLeaseLost)
 	}
+}
+
+// watchHeld compares what the store says that this process holds with what it does hold. It ends items
+// whose jobs were cancelled, and gives back items that nobody here knows of: the answer to their claim
+// was lost on the way.
+func (p *Pool) watchHeld(ctx context.Context) {
+	ticker := time.NewTicker(min(CancelInterval, p.LeaseTimeout/3))
+	defer ticker.Stop()
+	unknown := map[claim]store.Held{} // as of the look before
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		unknown = p.look(ctx, unknown)
+	}
+}
+
+// look is one comparison. An item must be unknown at two looks in a row before it is given back: its
+// claim may have been under way at the first.
+func (p *Pool) look(ctx context.Context, before map[claim]store.Held) map[claim]store.Held {
+	if !p.worthALook() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, p.LeaseTimeout)
+	defer cancel()
+	held, err := p.Store.HeldItems(ctx, *p.lease.Load())
+	if err != nil {
+		if ctx.Err() == nil {
+			p.Log.WarnContext(ctx, "looking for cancelled items", "error", err)
+		}
+		return nil
+	}
+	unknown := map[claim]store.Held{}
+	var lost []store.Finish
+	p.mu.Lock()
+	for _, h := range held {
+		c := claim{h.Item, h.Fence}
+		stop, known := p.held[c]
+		switch {
+		case known && h.Cancelled:
+			stop(errCancelled)
+		case known || p.claiming:
+		default:
+			unknown[c] = h
+			if _, twice := before[c]; twice {
+				lost = append(lost, store.Finish{Item: h.Item, Job: h.Job, Tenant: h.Tenant, Fence: h.Fence, Transition: penstock.TransitionRetry})
+			}
+		}
+	}
+	p.doubtful = len(unknown) > 0
+	p.mu.Unlock()
+	p.giveBack(ctx, lost)
+	return unknown
+}
+
+// worthALook spares an idle process the question.
+func (p *Pool) worthALook() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.held) > 0 || p.doubtful
+}
+
+func (p *Pool) giveBack(ctx context.Context, lost []store.Finish) {
+	if len(lost) == 0 {
+		return
+	}
+	p.Log.WarnContext(ctx, "giving back items whose claim got lost", "items", len(lost))
+	if _, err := p.Store.FinishItems(ctx, lost); err != nil {
+		p.Log.ErrorContext(ctx, "giving back items", "error", err) // the next look finds them again
+		return
+	}
+	p.Bell.Ring()
 }

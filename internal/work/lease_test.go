@@ -32,7 +32,7 @@ func TestCancelReachesARunningItem(t *testing.T) {
 		synctest.Wait()
 		r.wantStatuses(map[penstock.Status]int{penstock.StatusRunning: 1, penstock.StatusCancelled: 1})
 		f := r.queue.end(t, "001")
-		if f.Transition != penstock.TransitionCancel || f.Error.Code != penstock.CodeCancelled || f.Forfeit != 1000 || f.Counted != 0 {
+		if f.Transition != penstock.TransitionCancel || f.Error.Code != penstock.CodeCancelled || f.Forfeit != 1000 || f.Counted != 1 {
 			t.Errorf("end %+v, error %+v", f, f.Error)
 		}
 		if !slices.Contains(r.crier.jobs, "job-001") {
@@ -41,7 +41,8 @@ func TestCancelReachesARunningItem(t *testing.T) {
 	})
 }
 
-func TestCancelOfAnItemThatIsNotHereIsHarmless(t *testing.T) {
+// The answer to a claim can be lost. What it took is given back instead of being held for ever.
+func TestItemThatIsNotHereIsGivenBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newQueue(items(2)...)
@@ -50,7 +51,8 @@ func TestCancelOfAnItemThatIsNotHereIsHarmless(t *testing.T) {
 		q.set(func(q *fakeQueue) { q.items["001"].status, q.items["001"].epoch = penstock.StatusRunning, 1 })
 		q.cancel("001")
 		pass(time.Second)
-		r.wantStatuses(map[penstock.Status]int{penstock.StatusRunning: 2})
+		synctest.Wait()
+		r.wantStatuses(map[penstock.Status]int{penstock.StatusRunning: 1, penstock.StatusQueued: 1})
 	})
 }
 
@@ -58,11 +60,11 @@ func TestErrorsOfTheCancelLookAreSurvived(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newQueue(item("1"))
-		q.fails["cancelled"] = errAway
+		q.fails["held"] = errAway
 		r := start(t, 1, q, takes(time.Hour))
 		pass(2 * time.Second)
 		q.cancel("1")
-		q.set(func(q *fakeQueue) { delete(q.fails, "cancelled") })
+		q.set(func(q *fakeQueue) { delete(q.fails, "held") })
 		pass(CancelInterval)
 		synctest.Wait()
 		r.wantStatuses(map[penstock.Status]int{penstock.StatusCancelled: 1})
@@ -78,7 +80,7 @@ func TestHeartbeatDoesNotGrowWithItems(t *testing.T) {
 		if n := r.queue.count("renew"); n != 10 {
 			t.Errorf("%d renewals in 30s, want 10", n)
 		}
-		if n := r.queue.count("cancelled"); n != 60 {
+		if n := r.queue.count("held"); n != 60 {
 			t.Errorf("%d looks for cancelled items in 30s, want 60", n)
 		}
 	})
@@ -153,7 +155,6 @@ func TestLeaseThatCannotBeRenewedIsGivenUp(t *testing.T) {
 // A renewal that hangs is as bad as one that fails.
 func TestRenewalThatHangs(t *testing.T) {
 	t.Parallel()
-	t.Skip("defect: lease.go renews without a timeout: while the store hangs, the heartbeat stands still, and items run on past the lease")
 	synctest.Test(t, func(t *testing.T) {
 		q := newQueue(item("1"))
 		r := start(t, 1, q, takes(time.Hour))
@@ -169,12 +170,11 @@ func TestRenewalThatHangs(t *testing.T) {
 // A look for cancelled items that hangs must not cost the lease.
 func TestCancelLookThatHangs(t *testing.T) {
 	t.Parallel()
-	t.Skip("defect: lease.go looks for cancelled items in the heartbeat without a timeout: while that hangs, the lease is not renewed and is lost")
 	synctest.Test(t, func(t *testing.T) {
 		q := newQueue(item("1"))
 		start(t, 1, q, takes(time.Hour))
 		pass(time.Second)
-		q.set(func(q *fakeQueue) { q.hangs["cancelled"] = true })
+		q.set(func(q *fakeQueue) { q.hangs["held"] = true })
 		before := q.count("renew")
 		pass(2 * leaseTimeout)
 		if n := q.count("renew") - before; n < 2 {
@@ -186,8 +186,6 @@ func TestCancelLookThatHangs(t *testing.T) {
 // An item that is claimed again while its old run still unwinds can be cancelled like any other.
 func TestOldRunDoesNotHideTheNewOne(t *testing.T) {
 	t.Parallel()
-	t.Skip("defect: item.go deletes from Pool.running by item id: the old run of an item takes the entry of the new one with it, which then " +
-		"hears of no cancel and no lost lease")
 	synctest.Test(t, func(t *testing.T) {
 		var once sync.Once
 		r := start(t, 2, newQueue(item("1")), func(ctx context.Context, task attempt.Task, sink attempt.Sink) attempt.Outcome {

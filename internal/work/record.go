@@ -2,6 +2,7 @@ package work
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"penstock"
@@ -12,19 +13,29 @@ import (
 // MaxFinishGroup is how many ends are recorded in one transaction at the most.
 const MaxFinishGroup = 128
 
-// recordRetry is how long the recorder waits before it tries a group again.
-const recordRetry = 200 * time.Millisecond
+const (
+	// recordRetry is how long the recorder waits before it tries a group again.
+	recordRetry = 200 * time.Millisecond
+	// refusals is how often a group is refused before its ends are recorded one by one, and then each
+	// on the side, where it is in nobody's way.
+	refusals = 5
+	// slowRetry is how long an end on the side waits between tries.
+	slowRetry = 5 * time.Second
+)
 
 // finished is a claim that ended in this process and is not recorded yet.
 type finished struct {
 	store.Finish
 	claimed store.Claimed
+	lease   store.Lease // that it was claimed under
 	took    time.Duration
 }
 
 // record commits ends in groups until the channel is closed: what gathered during one commit is the
 // next group. It outlives the items, so that finished work is kept during a shutdown.
 func (p *Pool) record(ctx context.Context) {
+	var aside sync.WaitGroup
+	defer aside.Wait()
 	for first := range p.finishes {
 		group := []finished{first}
 		for len(group) < MaxFinishGroup {
@@ -38,35 +49,72 @@ func (p *Pool) record(ctx context.Context) {
 			}
 			break
 		}
-		p.recordGroup(ctx, group)
-		p.giveSlots(len(group))
-		p.Metrics.SlotsInUse(len(p.slots))
+		if p.recordGroup(ctx, group, refusals) {
+			continue
+		}
+		// The store refuses the group again and again. If it is away, all that follows waits here; if
+		// it is one end that it does not take, the others must not suffer for it.
+		for i := range group {
+			if !p.recordGroup(ctx, group[i:i+1], 1) {
+				aside.Go(func() { p.recordAside(ctx, group[i:i+1]) })
+			}
+		}
 	}
 }
 
-// recordGroup does not give up while the lease lasts: the results are paid for. Past that, others
-// have taken the items over, and the results would be refused.
-func (p *Pool) recordGroup(ctx context.Context, group []finished) {
+// recordAside tries to record one end until it works, its lease is lost, or ctx ends: the result is paid
+// for. Its slot stays taken.
+func (p *Pool) recordAside(ctx context.Context, one []finished) {
+	for !p.recordGroup(ctx, one, 1) {
+		pause := time.NewTimer(slowRetry)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+		}
+		pause.Stop()
+		if ctx.Err() != nil || one[0].lease != *p.lease.Load() {
+			p.Log.ErrorContext(ctx, "gave up recording a result; the item will run again", "item", penstock.ViewItem.Format(one[0].Item))
+			p.letGo(one)
+			return
+		}
+	}
+}
+
+// letGo forgets claims whose end is recorded, and makes their slots free.
+func (p *Pool) letGo(group []finished) {
+	p.mu.Lock()
+	for _, f := range group {
+		delete(p.held, claim{f.Item, f.Fence})
+	}
+	p.mu.Unlock()
+	p.giveSlots(len(group))
+	p.Metrics.SlotsInUse(len(p.slots))
+}
+
+// recordGroup tries to record a group, several times at the most, and lets go of it when that worked.
+func (p *Pool) recordGroup(ctx context.Context, group []finished, tries int) bool {
 	finishes := make([]store.Finish, len(group))
 	for i, f := range group {
 		finishes[i] = f.Finish
 	}
 	began := p.Clock()
-	for {
+	for range tries {
 		verdicts, err := p.finish(ctx, finishes)
 		if err == nil {
 			p.Metrics.FinishGroup(len(group), p.Clock().Sub(began))
 			p.report(ctx, group, verdicts)
-			return
-		}
-		if p.Clock().Sub(began) > p.LeaseTimeout {
-			p.Log.ErrorContext(ctx, "could not record results; the items will run again", "items", len(group), "error", err)
-			return
+			p.letGo(group)
+			return true
 		}
 		p.Log.WarnContext(ctx, "recording results", "items", len(group), "error", err)
 		pause := time.NewTimer(recordRetry)
-		<-pause.C
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+		}
+		pause.Stop()
 	}
+	return false
 }
 
 func (p *Pool) finish(ctx context.Context, group []store.Finish) ([]store.Verdict, error) {

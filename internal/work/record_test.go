@@ -96,23 +96,25 @@ func TestRecordingIsGivenUpWithTheLease(t *testing.T) {
 			q := newQueue(items(2)...)
 			arm(q)
 			r := start(t, 1, q, takes(time.Second))
-			pass(2*leaseTimeout + 4*time.Second)
+			pass(leaseTimeout)
+			if got := r.runner.seen(); len(got) != 1 {
+				t.Errorf("%s: %v ran; want the slot kept while the result can still be recorded", name, got)
+			}
+			q.set(func(q *fakeQueue) { q.epoch++ })
+			pass(10 * leaseTimeout)
 			if got := r.runner.seen(); len(got) < 2 {
 				t.Errorf("%s: only %v ran; want the slot back once nothing more can be recorded", name, got)
 			}
-			if !strings.Contains(r.log.String(), "could not record results") {
+			if !strings.Contains(r.log.String(), "gave up recording a result") {
 				t.Errorf("%s: nobody is told", name)
 			}
 		})
 	}
 }
 
-// A result that is given up must make its item run again. The lease is what holds it: as long as that
-// is renewed, nobody else takes the item.
-func TestItemOfAResultThatWasGivenUpRunsAgain(t *testing.T) {
+// A result that cannot be recorded for longer than the lease lasts is still recorded in the end.
+func TestResultIsKeptUntilItIsRecorded(t *testing.T) {
 	t.Parallel()
-	t.Skip("defect: record.go gives a group up and says that the items will run again, but the heartbeat keeps renewing their lease: they stay " +
-		"running for as long as the process lives")
 	synctest.Test(t, func(t *testing.T) {
 		q := newQueue(item("1"))
 		q.fails["finish"] = errAway
@@ -140,7 +142,8 @@ func TestRetryAtOnceRings(t *testing.T) {
 			r.queue.set(func(q *fakeQueue) { q.items["1"].status, q.items["1"].Fence = penstock.StatusRunning, 1 })
 			f := finished{claimed: claimed}
 			f.Item, f.Job, f.Fence, f.Transition, f.RetryIn = "1", "job-1", 1, penstock.TransitionRetry, tt.retryIn
-			r.recordGroup(t.Context(), []finished{f})
+			r.slots <- struct{}{} // the one that it ran in
+			r.recordGroup(t.Context(), []finished{f}, 1)
 			if got := len(r.Bell.Rung()); got != tt.want {
 				t.Errorf("%s: rang %d times, want %d", tt.name, got, tt.want)
 			}
@@ -177,7 +180,7 @@ func TestStaleResultIsDiscarded(t *testing.T) {
 		r := start(t, 1, newQueue(item("1")), takes(time.Second))
 		pass(time.Second / 2)
 		announced := len(r.crier.jobs)
-		r.queue.set(func(q *fakeQueue) { q.items["1"].Fence = 9 })
+		r.queue.set(func(q *fakeQueue) { q.items["1"].Fence, q.items["1"].epoch = 9, 9 }) // another process has it
 		pass(time.Second)
 		if len(r.queue.stale) != 1 || len(r.queue.ends) != 0 || len(r.crier.jobs) != announced {
 			t.Errorf("stale %v, ends %v, announced %v", r.queue.stale, r.queue.ends, r.crier.jobs)

@@ -19,8 +19,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"penstock"
 	"penstock/internal/attempt"
 	"penstock/internal/queue"
@@ -78,8 +76,16 @@ type Pool struct {
 	finishes chan finished
 	lease    atomic.Pointer[store.Lease]
 
-	mu      sync.Mutex
-	running map[penstock.ID]context.CancelCauseFunc
+	mu       sync.Mutex
+	held     map[claim]context.CancelCauseFunc // from the claim until its end is recorded
+	claiming bool                              // a claim is under way: the store may know more than held
+	doubtful bool                              // a claim's answer was lost: look for what it took
+}
+
+// claim names one claim of an item.
+type claim struct {
+	item  penstock.ID
+	fence int64
 }
 
 // New returns a pool that has not begun to work.
@@ -91,7 +97,7 @@ func New(cfg Config, deps Deps) (*Pool, error) {
 		Config: cfg, Deps: deps, backoff: queue.DefaultBackoff,
 		slots:    make(chan struct{}, cfg.Slots),
 		finishes: make(chan finished, cfg.Slots),
-		running:  make(map[penstock.ID]context.CancelCauseFunc),
+		held:     make(map[claim]context.CancelCauseFunc),
 	}, nil
 }
 
@@ -101,41 +107,50 @@ func (p *Pool) Run(ctx context.Context) error {
 	if err := p.acquire(ctx); err != nil {
 		return err
 	}
-	// Items and their recording outlive ctx; hardStop ends the items.
-	workCtx, hardStop := context.WithCancelCause(context.WithoutCancel(ctx))
+	// Items, their recording and the heartbeat outlive ctx.
+	lasting := context.WithoutCancel(ctx)
+	workCtx, hardStop := context.WithCancelCause(lasting)
 	defer hardStop(nil)
-	beatCtx, stopBeat := context.WithCancel(context.WithoutCancel(ctx))
+	recordCtx, stopRecording := context.WithCancel(lasting)
+	defer stopRecording()
+	beatCtx, stopBeat := context.WithCancel(lasting)
+	defer stopBeat()
 
-	var beats errgroup.Group
-	beats.Go(func() error { p.beat(beatCtx); return nil })
-	var recorder errgroup.Group
-	recorder.Go(func() error { p.record(context.WithoutCancel(ctx)); return nil })
+	var heartbeat, recorder sync.WaitGroup
+	heartbeat.Go(func() { p.keepLease(beatCtx) })
+	heartbeat.Go(func() { p.watchHeld(beatCtx) })
+	recorder.Go(func() { p.record(recordCtx) })
 
 	items := new(sync.WaitGroup)
 	p.claim(ctx, workCtx, items)
-	p.drain(items, hardStop)
-
+	if !waitFor(items, p.SoftStop) {
+		hardStop(errShutdown)
+		items.Wait()
+	}
 	close(p.finishes)
-	_ = recorder.Wait()
+	if !waitFor(&recorder, p.LeaseTimeout) {
+		stopRecording() // the store is away: the items will be rescued
+		recorder.Wait()
+	}
 	stopBeat()
-	_ = beats.Wait()
-	return p.release(context.WithoutCancel(ctx))
+	heartbeat.Wait()
+	return p.release(lasting)
 }
 
-// drain waits for running items, first patiently, then by stopping them.
-func (p *Pool) drain(items *sync.WaitGroup, hardStop context.CancelCauseFunc) {
-	idle := make(chan struct{})
+// waitFor waits for a group, but not longer than d. It reports whether the group is done.
+func waitFor(group *sync.WaitGroup, d time.Duration) bool {
+	done := make(chan struct{})
 	go func() {
-		items.Wait()
-		close(idle)
+		group.Wait()
+		close(done)
 	}()
-	patience := time.NewTimer(p.SoftStop)
+	patience := time.NewTimer(d)
 	defer patience.Stop()
 	select {
-	case <-idle:
+	case <-done:
+		return true
 	case <-patience.C:
-		hardStop(errShutdown)
-		<-idle
+		return false
 	}
 }
 
@@ -150,12 +165,38 @@ func (p *Pool) claim(ctx, workCtx context.Context, items *sync.WaitGroup) {
 		p.giveSlots(free - len(claimed))
 		p.Metrics.SlotsInUse(len(p.slots))
 		for _, c := range claimed {
-			items.Go(func() { p.runItem(workCtx, c) })
+			itemCtx, stop := context.WithCancelCause(workCtx)
+			p.hold(c, stop)
+			items.Go(func() {
+				defer stop(nil)
+				p.runItem(itemCtx, c)
+			})
 		}
+		p.claimed()
 		if len(claimed) < free && !p.awaitWork(ctx) {
 			return
 		}
 	}
+}
+
+func (p *Pool) hold(c store.Claimed, stop context.CancelCauseFunc) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.held[claim{c.Item, c.Fence}] = stop
+}
+
+// doubt makes the next look find out what a claim whose answer was lost has taken.
+func (p *Pool) doubt() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.doubtful = true
+}
+
+// claimed says that whatever was claimed is held by now.
+func (p *Pool) claimed() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.claiming = false
 }
 
 // takeSlots waits for one free slot and takes as many more as there are, up to MaxClaim. It takes
@@ -184,13 +225,23 @@ func (p *Pool) giveSlots(n int) {
 	}
 }
 
-// claimOnce claims up to n items. Errors are logged; the next look tries again.
+// claimOnce claims up to n items. Errors are logged; the next look tries again. A claim that began is
+// not given up when the pool stops: it may happen all the same, and its items must be known here.
 func (p *Pool) claimOnce(ctx context.Context, n int) []store.Claimed {
+	if ctx.Err() != nil {
+		return nil
+	}
+	p.mu.Lock()
+	p.claiming = true
+	p.mu.Unlock()
 	began := p.Clock()
-	claimed, err := p.Store.ClaimItems(ctx, *p.lease.Load(), n)
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.LeaseTimeout)
+	defer cancel()
+	claimed, err := p.Store.ClaimItems(bounded, *p.lease.Load(), n)
 	if err != nil {
-		if ctx.Err() == nil && penstock.ErrorCode(err) != penstock.CodeConflict {
+		if penstock.ErrorCode(err) != penstock.CodeConflict {
 			p.Log.ErrorContext(ctx, "claiming items", "error", err)
+			p.doubt()
 		}
 		return nil
 	}

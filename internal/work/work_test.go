@@ -179,7 +179,7 @@ func TestIdlePoolIsCheap(t *testing.T) {
 		if n := r.queue.count("renew"); n != 10 {
 			t.Errorf("%d renewals in 30.5s, want 10: one per 3s", n)
 		}
-		if n := r.queue.count("cancelled"); n != 0 {
+		if n := r.queue.count("held"); n != 0 {
 			t.Errorf("%d looks for cancelled items while nothing runs", n)
 		}
 	})
@@ -269,7 +269,7 @@ func TestOrderOfShutdown(t *testing.T) {
 		if err := r.stop(); err != nil {
 			t.Errorf("run: %v", err)
 		}
-		calls := slices.DeleteFunc(r.queue.calls, func(c string) bool { return c == "cancelled" })
+		calls := slices.DeleteFunc(r.queue.calls, func(c string) bool { return c == "held" })
 		want := []string{"renew", "renew", "renew", "finish", "renew", "release"}
 		if !slices.Equal(calls, want) {
 			t.Errorf("calls after the stop are %v, want %v", calls, want)
@@ -320,8 +320,6 @@ func TestReleaseErrorIsReturned(t *testing.T) {
 // A claim that was committed just when the process began to stop must not strand its items.
 func TestStopDuringAClaim(t *testing.T) {
 	t.Parallel()
-	t.Skip("defect: work.go claims under the context that shutdown ends: a claim that commits anyway comes back as an error, its items stay " +
-		"running until the lease is released, and rescue then counts a crash and forfeits a reservation for each")
 	synctest.Test(t, func(t *testing.T) {
 		q := &lateQueue{fakeQueue: newQueue(items(2)...)}
 		r := newPool(t, 2, q.fakeQueue, takes(time.Second))
@@ -351,8 +349,6 @@ func (q *lateQueue) ClaimItems(ctx context.Context, l store.Lease, limit int) ([
 // A claim whose answer got lost has taken items that nobody here knows of.
 func TestClaimWhoseAnswerIsLost(t *testing.T) {
 	t.Parallel()
-	t.Skip("defect: work.go forgets a claim that returned an error although it committed, such as after a broken connection; the lease is " +
-		"renewed for ever, so nobody rescues its items: they stay running until the process ends")
 	synctest.Test(t, func(t *testing.T) {
 		q := &lossyQueue{fakeQueue: newQueue(item("1")), left: 1}
 		r := newPool(t, 2, q.fakeQueue, takes(time.Second))

@@ -56,15 +56,23 @@ func (s *Store) ReleaseLease(ctx context.Context, l store.Lease) error {
 	})
 }
 
-// CancelledItems implements store.Queue.
-func (s *Store) CancelledItems(ctx context.Context, l store.Lease) (ids []penstock.ID, err error) {
+// HeldItems implements store.Queue.
+func (s *Store) HeldItems(ctx context.Context, l store.Lease) (held []store.Held, err error) {
 	err = s.read(ctx, func(tx Tx) error {
-		ids, err = queryAll(ctx, tx, sqlf(`SELECT i.id FROM items i JOIN jobs j ON j.id = i.job_id
-			WHERE i.status = 'running' AND i.process_id = $1 AND i.epoch = $2 AND j.cancel_requested_at > 0`,
-			l.Process, l.Epoch), func(row Row) (id penstock.ID, err error) { return id, row.Scan(&id) })
+		held, err = queryAll(ctx, tx, sqlf(`SELECT i.id, i.job_id, i.tenant_id, i.fence, j.cancel_requested_at
+			FROM items i JOIN jobs j ON j.id = i.job_id
+			WHERE i.status = 'running' AND i.process_id = $1 AND i.epoch = $2 ORDER BY i.id`, l.Process, l.Epoch), scanHeld)
 		return err
 	})
-	return ids, err
+	return held, err
+}
+
+func scanHeld(row Row) (store.Held, error) {
+	var h store.Held
+	var cancelAt int64
+	err := row.Scan(&h.Item, &h.Job, &h.Tenant, &h.Fence, &cancelAt)
+	h.Cancelled = cancelAt > 0
+	return h, err
 }
 
 func leaseLost(l store.Lease) error {

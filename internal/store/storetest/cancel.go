@@ -88,8 +88,14 @@ func cancelLarge(r *rig) {
 
 func (r *rig) cancelled(l store.Lease) []penstock.ID {
 	r.t.Helper()
-	ids, err := r.s.CancelledItems(r.t.Context(), l)
-	r.must("read cancelled items", err)
+	held, err := r.s.HeldItems(r.t.Context(), l)
+	r.must("read held items", err)
+	ids := []penstock.ID{}
+	for _, h := range held {
+		if h.Cancelled {
+			ids = append(ids, h.Item)
+		}
+	}
 	slices.Sort(ids)
 	return ids
 }

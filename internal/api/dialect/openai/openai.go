@@ -16,8 +16,15 @@ type Call struct {
 	Object          body.Object
 	Model           string
 	Stream          bool
-	MaxOutputTokens int64 // 0 when the caller set no bound
+	MaxOutputTokens int64 // of one answer, 0 when the caller set no bound
+	Choices         int64 // answers asked for at once
 }
+
+// Bounds of what a body may ask for, so that what is reserved for it stays a number.
+const (
+	MaxChoices      = 128
+	MaxOutputTokens = 1 << 24
+)
 
 // ReadChat reads the body of a chat completion. Codes: invalid_request.
 func ReadChat(text []byte) (Call, error) {
@@ -26,17 +33,24 @@ func ReadChat(text []byte) (Call, error) {
 		return Call{}, penstock.InvalidParam("body", "The body %v.", err)
 	}
 	c := Call{Object: o}
-	var errs [4]error
+	var errs [5]error
 	var completion int64
 	c.Model, errs[0] = o.String("model")
 	c.Stream, errs[1] = o.Bool("stream")
 	c.MaxOutputTokens, errs[2] = o.Count("max_tokens")
 	completion, errs[3] = o.Count("max_completion_tokens")
-	c.MaxOutputTokens = max(c.MaxOutputTokens, completion)
+	c.Choices, errs[4] = o.Count("n")
+	c.MaxOutputTokens, c.Choices = max(c.MaxOutputTokens, completion), max(c.Choices, 1)
 	if err := errors.Join(errs[:]...); err != nil {
 		message, _, _ := strings.Cut(err.Error(), "\n")
 		param, _, _ := strings.Cut(message, " ")
 		return Call{}, penstock.InvalidParam(param, "%s.", message)
+	}
+	if c.MaxOutputTokens > MaxOutputTokens {
+		return Call{}, penstock.InvalidParam("max_tokens", "max_tokens must be at most %d.", MaxOutputTokens)
+	}
+	if c.Choices > MaxChoices {
+		return Call{}, penstock.InvalidParam("n", "n must be at most %d.", MaxChoices)
 	}
 	return c, nil
 }
