@@ -107,7 +107,7 @@ func (p *Pool) conclude(f *store.Finish, c store.Claimed, why failure) {
 		f.Transition, f.Counted = penstock.TransitionRetry, 0
 		return
 	}
-	if len(f.Attempts) == 0 && !why.Kind.Policy().Free {
+	if f.Counted == 0 && !why.Kind.Policy().Free {
 		f.Counted = 1 // no target is configured: that must not go on for ever
 	}
 	wait, again := p.backoff.Next(queue.Failure{
