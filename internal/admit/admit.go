@@ -141,8 +141,9 @@ func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder
 		Job: penstock.Job{
 			ID: s.ids.New(now), Key: caller.Key, Endpoint: o.Endpoint, Model: o.Model, Lane: o.Lane, Tags: o.Tags,
 			MaxAttempts: o.MaxAttempts, ItemTimeout: o.ItemTimeout, Resolved: resolved, TraceParent: o.TraceParent,
+			Deadline: o.Deadline,
 		},
-		DeadlineIn: o.Deadline.Sub(now),
+		DeadlineIn: DefaultDeadline,
 		Items:      make([]store.NewItem, len(o.Inferences)),
 	}
 	for i, inf := range o.Inferences {

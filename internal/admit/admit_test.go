@@ -92,10 +92,10 @@ func TestJobKeepsWhatWasAskedFor(t *testing.T) {
 	want := store.Submission{
 		Job: penstock.Job{
 			ID: sub.Job.ID, Key: "app", Endpoint: penstock.EndpointChat, Model: "smart", Lane: penstock.LaneBulk, Tags: o.Tags,
-			MaxAttempts: 20, ItemTimeout: time.Hour, TraceParent: "00-trace",
+			MaxAttempts: 20, ItemTimeout: time.Hour, TraceParent: "00-trace", Deadline: now.Add(time.Hour),
 			Resolved: penstock.Resolved{Config: r.Config.Current().Hash, Model: "smart", Policy: "ordered", Targets: []string{"costly", "cheap"}},
 		},
-		DeadlineIn: time.Hour,
+		DeadlineIn: DefaultDeadline,
 		Items: []store.NewItem{
 			{CustomID: "one", Body: []byte(`{}`), EstimateTokens: 2 + 5, Reserved: 2*10_000 + 5*20_000},
 			{CustomID: "two", Body: []byte(`{"a":1}`), EstimateTokens: 7 + 1000, Reserved: 7*10_000 + 100*20_000},

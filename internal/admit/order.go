@@ -17,7 +17,6 @@ func (o *JobOrder) complete(tenant penstock.Tenant, now time.Time) error {
 	setDefault(&o.Lane, penstock.LaneStandard)
 	setDefault(&o.MaxAttempts, DefaultAttempts)
 	setDefault(&o.ItemTimeout, DefaultItemTimeout)
-	setDefault(&o.Deadline, now.Add(DefaultDeadline))
 	if !o.Endpoint.Valid() {
 		return penstock.InvalidParam("endpoint", "endpoint %q is not served; use one of %s.", clip(string(o.Endpoint)), join(penstock.Endpoints))
 	}
@@ -27,7 +26,8 @@ func (o *JobOrder) complete(tenant penstock.Tenant, now time.Time) error {
 	if err := allowLane(tenant, o.Lane); err != nil {
 		return err
 	}
-	if in := o.Deadline.Sub(now); in <= 0 || in > MaxDeadline {
+	o.Deadline = o.Deadline.UTC().Truncate(time.Microsecond)
+	if in := o.Deadline.Sub(now); !o.Deadline.IsZero() && (in <= 0 || in > MaxDeadline) {
 		return penstock.InvalidParam("deadline", "deadline must lie within the next %d days.", MaxDeadline/(24*time.Hour))
 	}
 	if o.MaxAttempts < 1 || o.MaxAttempts > MaxAttempts {

@@ -43,9 +43,9 @@ var orders = []struct {
 
 	{"deadline now", func(o *JobOrder) { o.Deadline = now }, "deadline"},
 	{"deadline in the past", func(o *JobOrder) { o.Deadline = now.Add(-time.Hour) }, "deadline"},
-	{"shortest deadline", func(o *JobOrder) { o.Deadline = now.Add(time.Nanosecond) }, ""},
+	{"shortest deadline", func(o *JobOrder) { o.Deadline = now.Add(time.Microsecond) }, ""},
 	{"longest deadline", func(o *JobOrder) { o.Deadline = now.Add(MaxDeadline) }, ""},
-	{"deadline too far", func(o *JobOrder) { o.Deadline = now.Add(MaxDeadline + 1) }, "deadline"},
+	{"deadline too far", func(o *JobOrder) { o.Deadline = now.Add(MaxDeadline + time.Microsecond) }, "deadline"},
 	{"deadline in another zone", func(o *JobOrder) { o.Deadline = now.Add(time.Hour).In(time.FixedZone("x", 9*3600)) }, ""},
 	{"deadline beyond all durations", func(o *JobOrder) { o.Deadline = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC) }, "deadline"},
 

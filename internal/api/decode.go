@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -55,12 +56,12 @@ func (c *call) readBody() ([]byte, error) {
 // decode reads an envelope of ours strictly: unknown and repeated names, wrong types and bad UTF-8
 // are errors that name the field. Codes: invalid_request.
 func decode(text []byte, into any) error {
+	if kind := jsontext.Value(text).Kind(); kind != '{' && kind != 0 {
+		return penstock.Errorf(penstock.CodeInvalidRequest, "The body must be a JSON object, not %s.", kindName(kind))
+	}
 	err := json.Unmarshal(text, into, json.RejectUnknownMembers(true))
 	if err == nil {
 		return nil
-	}
-	if e, ok := errors.AsType[*penstock.Error](err); ok {
-		return e
 	}
 	if e, ok := errors.AsType[*json.SemanticError](err); ok {
 		return semanticError(e)
@@ -87,16 +88,13 @@ func semanticError(e *json.SemanticError) error {
 	if errors.Is(e.Err, json.ErrUnknownName) {
 		return penstock.InvalidParam(path, "%s is not a field that is known here.", path)
 	}
-	if inner, ok := errors.AsType[*penstock.Error](e.Err); ok {
-		inner.Param = path
-		inner.Message = path + " " + inner.Message
-		return inner
-	}
-	if path == "" {
-		return penstock.Errorf(penstock.CodeInvalidRequest, "The body must be a JSON object, not %s.", kindName(e.JSONKind))
-	}
-	if e.JSONKind != 0 && e.GoType != nil {
-		return penstock.InvalidParam(path, "%s must be %s, not %s.", path, wanted(e.GoType.Kind().String()), kindName(e.JSONKind))
+	switch {
+	case e.GoType == reflect.TypeFor[time.Time]():
+		return penstock.InvalidParam(path, "%s must be an RFC 3339 time such as 2026-11-15T06:00:00Z.", path)
+	case e.GoType == reflect.TypeFor[seconds]():
+		return penstock.InvalidParam(path, "%s must be a duration such as \"60s\" or \"5m\".", path)
+	case e.JSONKind != 0 && e.GoType != nil:
+		return penstock.InvalidParam(path, "%s must be %s, not %s.", path, wanted(e.GoType.Kind()), kindName(e.JSONKind))
 	}
 	return penstock.InvalidParam(path, "%s is not valid: %v.", path, e.Err)
 }
@@ -119,26 +117,27 @@ func kindName(k jsontext.Kind) string {
 	return "this"
 }
 
-func wanted(goKind string) string {
-	switch goKind {
-	case "string":
+func wanted(kind reflect.Kind) string {
+	switch kind {
+	case reflect.String:
 		return "a string"
-	case "bool":
+	case reflect.Bool:
 		return "true or false"
-	case "int", "int64":
+	case reflect.Int, reflect.Int64:
 		return "a whole number"
-	case "slice":
+	case reflect.Slice:
 		return "an array"
 	default:
 		return "an object"
 	}
 }
 
-// fieldPath writes a JSON pointer the way people write paths: inputs[3].body.
+// fieldPath writes a JSON pointer the way people write paths: inputs[3].body. A number is an index, but
+// for a tag that somebody named so.
 func fieldPath(p jsontext.Pointer) string {
 	var b strings.Builder
 	for token := range p.Tokens() {
-		if _, err := strconv.Atoi(token); err == nil {
+		if _, err := strconv.Atoi(token); err == nil && b.String() != "tags" {
 			fmt.Fprintf(&b, "[%s]", token)
 			continue
 		}
@@ -166,7 +165,7 @@ type seconds time.Duration
 func (s *seconds) UnmarshalText(text []byte) error {
 	d, err := time.ParseDuration(string(text))
 	if err != nil {
-		return penstock.Errorf(penstock.CodeInvalidRequest, "must be a duration such as \"60s\" or \"5m\".")
+		return err
 	}
 	*s = seconds(d)
 	return nil

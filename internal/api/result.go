@@ -84,13 +84,28 @@ func (c *call) lines() *lineWriter {
 	h.Set("Content-Type", typeJSONL)
 	h.Set("Vary", "Accept-Encoding")
 	out := &lineWriter{w: c.w}
-	if strings.Contains(c.r.Header.Get("Accept-Encoding"), "gzip") {
+	if acceptsGzip(c.r.Header.Get("Accept-Encoding")) {
 		h.Set("Content-Encoding", "gzip")
 		out.gzip = gzip.NewWriter(c.w)
 		out.w = out.gzip
 	}
 	c.w.WriteHeader(http.StatusOK)
 	return out
+}
+
+// acceptsGzip reads Accept-Encoding: gzip by name, or any, unless its weight is zero.
+func acceptsGzip(header string) bool {
+	accepted := map[string]bool{}
+	for part := range strings.SplitSeq(header, ",") {
+		name, params, _ := strings.Cut(strings.TrimSpace(part), ";")
+		weight, given := strings.CutPrefix(strings.ReplaceAll(params, " ", ""), "q=")
+		q, err := strconv.ParseFloat(weight, 64)
+		accepted[strings.ToLower(strings.TrimSpace(name))] = !given || (err == nil && q > 0)
+	}
+	if gzip, named := accepted["gzip"]; named {
+		return gzip
+	}
+	return accepted["*"]
 }
 
 func (w *lineWriter) write(v any) error {

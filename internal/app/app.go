@@ -39,7 +39,9 @@ type Options struct {
 	Reload <-chan struct{}
 	Log    io.Writer
 	Ready  func(Addresses) // called once, when both doors are open; may be nil
-	Commit string
+	// AnyAdmin lets the admin door open elsewhere on loopback when its address is taken.
+	AnyAdmin bool
+	Commit   string
 }
 
 // Addresses are base URLs, such as http://127.0.0.1:8080.

@@ -67,7 +67,7 @@ func Dev(ctx context.Context, o DevOptions) error {
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() error { return upstream.serve(groupCtx) })
 	group.Go(func() error {
-		return Run(groupCtx, Options{Config: snapshot, Log: o.Log, Commit: o.Commit, Ready: func(at Addresses) {
+		return Run(groupCtx, Options{Config: snapshot, Log: o.Log, Commit: o.Commit, AnyAdmin: true, Ready: func(at Addresses) {
 			greet(o.Out, greeting{at: at, key: key, data: file.Data, sim: upstream.url, found: found, postgres: !file.Database.IsZero()})
 		}})
 	})
@@ -104,7 +104,6 @@ func keepDevKey(data, key string) error {
 
 // describeDev writes the configuration of the development server.
 func describeDev(file *config.File, simURL, key string, found []detected) {
-	file.AdminListen = freeOr(config.DefaultAdminListen)
 	file.Providers = map[string]config.ProviderConfig{
 		simModel: {Kind: config.KindOpenAI, BaseURL: simURL + "/v1"},
 	}
@@ -126,17 +125,6 @@ func describeDev(file *config.File, simURL, key string, found []detected) {
 	file.Tenants = map[string]config.TenantConfig{
 		devTenant: {Keys: []config.KeyConfig{{Name: "dev", Secret: config.NewSecret(key)}}},
 	}
-}
-
-// freeOr returns the address if it is free, and one that the system picks otherwise: two development
-// servers should not fight over metrics.
-func freeOr(address string) string {
-	l, err := net.Listen("tcp", address)
-	if err != nil {
-		return "127.0.0.1:0"
-	}
-	_ = l.Close()
-	return address
 }
 
 // simulated is the upstream of the development server: apart from it, and reached over HTTP like any

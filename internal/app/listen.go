@@ -34,6 +34,9 @@ func (a *app) listen() (*doors, error) {
 		return nil, fmt.Errorf("listening for the API (set listen or PENSTOCK_LISTEN to another address): %w", err)
 	}
 	admin, err := net.Listen("tcp", p.AdminListen)
+	if err != nil && a.AnyAdmin {
+		admin, err = net.Listen("tcp", "127.0.0.1:0")
+	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("listening for administration (set admin_listen to another address): %w", err), api.Close())
 	}

@@ -7,11 +7,12 @@ import (
 )
 
 // Submission is a job to be accepted. The store numbers its items, computes its counts and sets its
-// times.
+// times, but for a deadline that the caller chose.
 type Submission struct {
 	Job   penstock.Job
 	Items []NewItem
-	// DeadlineIn is how long the job may take. The store adds it to its own clock.
+	// DeadlineIn is how long the job may take, by the store's clock. It is not heeded when the job
+	// has a Deadline of its own.
 	DeadlineIn time.Duration
 	// Idempotency is nil when the caller gave no key.
 	Idempotency *IdempotencyKey

@@ -57,7 +57,7 @@ func listQuery(tenant penstock.TenantID, f store.JobFilter) query {
 		add("lane = $%d", f.Lane)
 	}
 	if f.Model != "" {
-		add("model = $%d", f.Model)
+		add("model = $%d", storable(f.Model))
 	}
 	if !f.CreatedAfter.IsZero() {
 		add("created_at > $%d", micros(f.CreatedAfter))
@@ -66,7 +66,7 @@ func listQuery(tenant penstock.TenantID, f store.JobFilter) query {
 		add("created_at <= $%d", micros(f.CreatedUntil))
 	}
 	if f.TagKey != "" {
-		q.args = append(q.args, f.TagKey, f.TagValue)
+		q.args = append(q.args, storable(f.TagKey), storable(f.TagValue))
 		where = append(where, fmt.Sprintf(`EXISTS (SELECT 1 FROM json_each/*pg _text */(tags /*pg ::json */) AS tag
 			WHERE tag.key = $%d AND tag.value = $%d)`, len(q.args)-1, len(q.args)))
 	}

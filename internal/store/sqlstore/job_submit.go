@@ -106,7 +106,9 @@ func newJob(tx Tx, tenant penstock.TenantID, sub store.Submission) penstock.Job 
 	j := sub.Job
 	j.Tenant = tenant
 	j.CreatedAt = tx.Now()
-	j.Deadline = j.CreatedAt.Add(sub.DeadlineIn)
+	if j.Deadline.IsZero() {
+		j.Deadline = j.CreatedAt.Add(sub.DeadlineIn)
+	}
 	j.Counts = penstock.Counts{Total: len(sub.Items), Queued: len(sub.Items)}
 	return j
 }
