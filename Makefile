@@ -2,8 +2,7 @@
 
 GO      ?= go
 BIN     := bin/penstock
-COMMIT  := $(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
-LDFLAGS := -s -w -X main.commit=$(COMMIT)
+LDFLAGS := -s -w
 
 .DEFAULT_GOAL := help
 .PHONY: help run build quick test lint soak bench clean setup docs
@@ -15,13 +14,13 @@ run: build ## build and start the embedded default (penstock dev)
 	@$(BIN) dev
 
 build: ## build bin/penstock
-	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/penstock
+	@CGO_ENABLED=0 $(GO) build -buildvcs=auto -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/penstock
 
 quick: lint ## what to run while working: short tests, a minute at the most, installs nothing
 	@$(GO) test -short ./...
 
 test: setup lint ## all tests, on SQLite and on a real PostgreSQL, with the real binary; what CI runs
-	@PENSTOCK_REQUIRE_POSTGRES=1 scripts/test
+	@PENSTOCK_REQUIRE_POSTGRES=1 PENSTOCK_REQUIRE_NODE=1 scripts/test
 
 lint: ## formatting and vet
 	@unformatted=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
@@ -37,7 +36,7 @@ bench: ## measurements, beside the raw figure they are judged by
 docs: ## write the parts of docs/ that are made from the code
 	@$(GO) test ./internal/api -run 'OpenAPI|Docs' -update
 
-setup: ## install what the tests need and the machine lacks (PostgreSQL)
+setup: ## install what the tests need and the machine lacks (PostgreSQL, Node.js)
 	@scripts/setup
 
 clean: ## remove what was built

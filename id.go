@@ -37,11 +37,11 @@ func (v View) Format(id ID) string { return string(v) + "_" + string(id) }
 func (v View) Parse(s string) (ID, error) {
 	bare, ok := strings.CutPrefix(s, string(v)+"_")
 	if !ok {
-		return "", fmt.Errorf("%q is not a %s id: it must start with %q", clip(s, 40), v, string(v)+"_")
+		return "", fmt.Errorf("%q is no %s id: it must start with %q", clip(s, 40), v, string(v)+"_")
 	}
 	id := ID(bare)
 	if _, err := id.number(); err != nil {
-		return "", fmt.Errorf("%q is not a %s id: %w", clip(s, 40), v, err)
+		return "", fmt.Errorf("%q is no %s id: %w", clip(s, 40), v, err)
 	}
 	return id, nil
 }

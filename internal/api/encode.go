@@ -93,12 +93,17 @@ func newJobView(j penstock.Job) jobView {
 	return v
 }
 
+// optional is a time that may be missing.
 func optional(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
 	}
+	t = stamp(t)
 	return &t
 }
+
+// stamp shows a time as exactly as the store keeps it, so that it reads the same before and after.
+func stamp(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
 // resultView is a line of results: an item and what it came to.
 type resultView struct {
@@ -225,7 +230,7 @@ func newRequestView(r penstock.Request) requestView {
 	v := requestView{
 		ID: penstock.ViewRequest.Format(r.ID), Object: "request", Endpoint: r.Endpoint, Model: r.Model, Stream: r.Stream,
 		Status: r.Status, StatusCode: r.StatusCode, Target: text(r.Target), Usage: usageView{r.Usage, r.Cost},
-		StartedAt: r.StartedAt, FirstTokenAt: optional(r.FirstTokenAt), FinishedAt: r.FinishedAt, History: newAttemptViews(r.Attempts),
+		StartedAt: stamp(r.StartedAt), FirstTokenAt: optional(r.FirstTokenAt), FinishedAt: stamp(r.FinishedAt), History: newAttemptViews(r.Attempts),
 	}
 	if r.ErrorCode != "" {
 		v.Error = &penstock.ItemError{Code: r.ErrorCode, Message: r.Error}

@@ -68,6 +68,9 @@ func Dev(ctx context.Context, o DevOptions) error {
 	group.Go(func() error { return upstream.serve(groupCtx) })
 	group.Go(func() error {
 		return Run(groupCtx, Options{Config: snapshot, Log: o.Log, Commit: o.Commit, AnyAdmin: true, Ready: func(at Addresses) {
+			if err := keepDevKey(file.Data, key); err != nil {
+				fmt.Fprintf(o.Out, "The key below is good for this run only: %v\n\n", err)
+			}
 			greet(o.Out, greeting{at: at, key: key, data: file.Data, sim: upstream.url, found: found, postgres: !file.Database.IsZero()})
 		}})
 	})
@@ -77,7 +80,7 @@ func Dev(ctx context.Context, o DevOptions) error {
 // devKey is the demo tenant's key: given by the environment, kept from last time, or new.
 func devKey(data string, env config.Env) (string, error) {
 	if key, ok := env("PENSTOCK_DEV_KEY"); ok && key != "" {
-		return key, keepDevKey(data, key)
+		return key, nil
 	}
 	path := filepath.Join(data, devKeyFile)
 	kept, err := os.ReadFile(path)
@@ -87,15 +90,12 @@ func devKey(data string, env config.Env) (string, error) {
 	if !errors.Is(err, os.ErrNotExist) {
 		return "", fmt.Errorf("reading the development key: %w", err)
 	}
-	key := "psk_dev_" + strings.ToLower(rand.Text())
-	return key, keepDevKey(data, key)
+	return "psk_dev_" + strings.ToLower(rand.Text()), nil
 }
 
-// keepDevKey lets the command line find the key.
+// keepDevKey lets the command line and the next start find the key. It must wait until the data
+// directory is ours: a second server that is about to be refused must not overwrite the first one's.
 func keepDevKey(data, key string) error {
-	if err := os.MkdirAll(data, 0o700); err != nil {
-		return fmt.Errorf("creating the data directory: %w", err)
-	}
 	if err := os.WriteFile(filepath.Join(data, devKeyFile), []byte(key+"\n"), 0o600); err != nil {
 		return fmt.Errorf("keeping the development key: %w", err)
 	}

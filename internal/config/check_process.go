@@ -55,7 +55,8 @@ func (c *checker) database(s Secret) {
 		return
 	}
 	u, err := url.Parse(s.Reveal())
-	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || u.Host == "" {
+	// A server on this machine may be named by the directory of its socket: postgres:///name?host=/run.
+	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || u.Host == "" && !u.Query().Has("host") {
 		c.fail("database", `must be a URL that looks like "postgres://user:${PASSWORD}@host:5432/name"`)
 	}
 }

@@ -187,7 +187,7 @@ func (s *Server) AwaitReady() {
 	Await(s.t, "the server", func() error {
 		select {
 		case <-s.done:
-			return fmt.Errorf("it ended; it printed:\n%s", s.Output())
+			s.t.Fatalf("the server ended; it printed:\n%s", s.Output())
 		default:
 		}
 		resp, err := http.Get(s.URL + "/readyz")

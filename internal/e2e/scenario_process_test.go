@@ -1,0 +1,105 @@
+package e2e
+
+import (
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+)
+
+var processScenarios = []scenario{
+	{name: "process_health", play: processHealth},
+	{name: "process_openapi", play: processOpenAPI},
+	{name: "process_metrics", play: processMetrics, own: true},
+	{name: "process_admin", play: processAdmin},
+}
+
+func processHealth(s *scene) {
+	s.tell("alive", get("/healthz", "Authorization", ""))
+	s.tell("ready", get("/readyz", "Authorization", ""))
+}
+
+// processOpenAPI holds that the document can be read as what it is. That answers follow it is held by
+// every scenario.
+func processOpenAPI(s *scene) {
+	a := s.call(get("/openapi.json", "Authorization", ""))
+	s.script.note("%d %s, OpenAPI %s, %s", a.Status, a.Header.Get("Content-Type"), s.field(a, "openapi"), s.field(a, "info.title"))
+	if err := s.contract.check(get("/openapi.json"), a); err != nil {
+		s.Error(err)
+	}
+	if _, err := s.contract.schema("/components/schemas/Job"); err != nil {
+		s.Errorf("the schema of a job: %v", err)
+	}
+}
+
+func (s *scene) fetch(url string) (int, string) {
+	s.Helper()
+	resp, err := s.client.Get(url)
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return resp.StatusCode, string(text)
+}
+
+// Metrics whose values depend on time, on how often a test polled, or on what was built.
+var (
+	metricSkipped  = regexp.MustCompile(`_bucket\{|_sum[{ ]|^penstock_build_info|_group_(items|duration_seconds)_count|route="/readyz"`)
+	metricUnstable = regexp.MustCompile(`^(penstock_queue_oldest_seconds.*|penstock_slots_in_use) .*`)
+)
+
+func processMetrics(s *scene) {
+	s.finished(s.submit(`{"model":"sim","lane":"bulk","inputs":[{"body":` + ask("metered") + `},{"body":` + ask("metered [sim:fault=bad_request]") + `}]}`))
+	s.call(post("/v1/jobs", `{"model":"sim"}`))
+	s.call(post("/v1/jobs", `{"model":"sim","input":"Hi","lane":"express"}`))
+	s.call(post(chatPath, ask("metered plainly", `"model":"never-configured"`)))
+	s.call(post(chatPath, ask("metered in pieces", `"model":"sim"`, `"stream":true`)))
+	s.call(post(chatPath, ask("metered [sim:fault=server_error]", `"model":"sim"`)))
+	s.call(get("/v1/jobs/job_01ARZ3NDEKTSV4RRFFQ69G5FAV"))
+	s.call(get("/nowhere/" + strings.Repeat("x", 100)))
+	s.call(get("/healthz")) // on the connection of the others: once it is answered, they are counted
+
+	status, text := s.fetch(s.metrics)
+	if status != http.StatusOK {
+		s.Fatalf("%s answers %d", s.metrics, status)
+	}
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "penstock_") && !metricSkipped.MatchString(line) {
+			s.script.note("%s", metricUnstable.ReplaceAllString(strings.TrimSpace(line), "$1 <value>"))
+		}
+	}
+	for _, series := range []string{
+		"penstock_build_info{", `penstock_attempt_duration_seconds_bucket{target="sim",`, "penstock_finish_group_items_count ",
+		"penstock_claim_group_items_count ", "go_goroutines ", "process_resident_memory_bytes ",
+	} {
+		if !strings.Contains(text, "\n"+series) {
+			s.Errorf("there is no %s", series)
+		}
+	}
+	if strings.Contains(text, Key) || strings.Contains(text, "metered") {
+		s.Error("the metrics hold a key or a payload")
+	}
+}
+
+// processAdmin holds that the door for operators is apart from that for callers.
+func processAdmin(s *scene) {
+	admin := strings.TrimSuffix(s.metrics, "/metrics")
+	for _, path := range []string{"/healthz", "/readyz", "/debug/pprof/cmdline", "/v1/jobs", "/v1/models"} {
+		status, _ := s.fetch(admin + path)
+		s.script.note("admin GET %s => %d", path, status)
+	}
+	resp, err := s.client.Post(admin+"/admin/v1/config/reload", "", nil)
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.script.note("admin POST /admin/v1/config/reload => %d %s", resp.StatusCode, text)
+}

@@ -1,0 +1,220 @@
+package e2e
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+var readScenarios = []scenario{
+	{name: "read_list", play: readList, own: true},
+	{name: "read_results", play: readResults},
+	{name: "read_results_gzip", play: readResultsGzip},
+	{name: "read_events", play: readEvents},
+	{name: "read_unknown", play: readUnknown},
+}
+
+// listed are the ids of a page of jobs in its order, and whether another page follows.
+func (s *scene) listed(query string) ([]string, bool) {
+	s.Helper()
+	var page struct {
+		Data []struct {
+			ID string `json:"id"`
+		} `json:"data"`
+		HasMore bool `json:"has_more"`
+	}
+	a := s.call(get("/v1/jobs?" + query))
+	if err := json.Unmarshal([]byte(a.Body), &page); err != nil || a.Status != http.StatusOK {
+		s.Fatalf("GET /v1/jobs?%s: %d %v %s", query, a.Status, err, a.Body)
+	}
+	ids := make([]string, len(page.Data))
+	for i, job := range page.Data {
+		ids[i] = job.ID
+	}
+	return ids, page.HasMore
+}
+
+func readList(s *scene) {
+	names := map[string]string{} // by id
+	submit := func(name, body string) string {
+		id := s.submit(body)
+		names[id] = name
+		return id
+	}
+	s.finished(submit("done", `{"model":"a","input":"Hi","tags":{"team":"search","stage":"test"}}`))
+	s.finished(submit("bulky", `{"model":"b","input":"Hi","lane":"bulk","tags":{"team":"search"}}`))
+	between := time.Now().UTC()
+	s.finished(submit("broken", `{"model":"a","input":"list [sim:fault=bad_request]","lane":"realtime"}`))
+	stopped := submit("stopped", `{"model":"a","input":"list [sim:fault=hang]","tags":{"team":"ads"}}`)
+	s.call(post("/v1/jobs/"+stopped+"/cancel", ""))
+	s.finished(stopped)
+	s.counted(submit("busy", `{"model":"b","input":"list [sim:fault=hang]"}`), "running", 1)
+
+	show := func(ids []string, more bool) string {
+		shown := make([]string, len(ids))
+		for i, id := range ids {
+			shown[i] = names[id]
+		}
+		return fmt.Sprintf("%s, has_more %v", shown, more)
+	}
+	moment := url.QueryEscape(between.Format(time.RFC3339Nano))
+	for _, query := range []string{"", "status=succeeded", "status=failed", "status=cancelled", "status=running", "status=queued",
+		"lane=standard", "lane=bulk", "lane=realtime", "model=a", "model=b", "model=c", "tag=team:search", "tag=stage:test",
+		"tag=team:sea", "tag=team:", "created_after=" + moment, "created_before=" + moment,
+		"status=succeeded&lane=standard&model=a&tag=team:search&created_before=" + moment, "limit=4", "limit=5"} {
+		ids, more := s.listed(query)
+		s.script.note("?%s => %s", strings.ReplaceAll(query, moment, "<between>"), show(ids, more))
+	}
+	var all []string
+	for query, more := "limit=2", true; more; {
+		var ids []string
+		ids, more = s.listed(query)
+		s.script.note("page %s", show(ids, more))
+		all = append(all, ids...)
+		query = "limit=2&after=" + ids[len(ids)-1]
+	}
+	if ids, _ := s.listed(""); !slices.Equal(ids, all) {
+		s.Errorf("page by page there are %v, at once %v", all, ids)
+	}
+	ids, more := s.listed("after=" + all[len(all)-1])
+	s.script.note("after the last => %s", show(ids, more))
+	s.tell("a page as it is", get("/v1/jobs?limit=1&model=a&status=failed"))
+}
+
+// threeEnds is a job whose items end in the order 1, 2, 0, far enough apart for a busy machine.
+const threeEnds = `{"model":"three-ends","inputs":[
+ {"custom_id":"last","body":{"messages":[{"role":"user","content":"ends last [sim:latency=900ms]"}]}},
+ {"custom_id":"first","body":{"messages":[{"role":"user","content":"ends first [sim:fault=bad_request]"}]}},
+ {"custom_id":"second","body":{"messages":[{"role":"user","content":"ends second [sim:latency=450ms]"}]}}]}`
+
+func readResults(s *scene) {
+	id := s.submit(threeEnds)
+	s.finished(id)
+	path := "/v1/jobs/" + id + "/results"
+	completion := s.tell("in the order of completion", get(path))
+	input := s.tell("in the order of input", get(path+"?order=input"))
+	lines := func(a Answer) []string { return slices.Collect(strings.Lines(a.Body)) }
+	done, given := lines(completion), lines(input)
+	if len(done) != 3 || len(given) != 3 {
+		s.Fatal("there are not three results")
+	}
+	for query, want := range map[string][]string{
+		"?order=completion":             done,
+		"?after=0":                      done,
+		"?after=3":                      done[1:],
+		"?after=4":                      done[2:],
+		"?after=5":                      nil,
+		"?after=99":                     nil,
+		"?order=input&after=0":          given[1:],
+		"?order=input&after=2":          nil,
+		"?status=failed":                done[:1],
+		"?status=succeeded":             done[1:],
+		"?status=succeeded&after=4":     done[2:],
+		"?status=succeeded&order=input": {given[0], given[2]},
+		"?status=cancelled":             nil,
+		"?status=failed&order=completion&after=3": nil,
+	} {
+		if got := s.call(get(path + query)); got.Status != http.StatusOK || !slices.Equal(lines(got), want) {
+			s.Errorf("%s: %d\n%s, want\n%s", query, got.Status, got.Body, want)
+		}
+	}
+}
+
+// readResultsGzip reads more results than one page of the store holds, plain and compressed.
+func readResultsGzip(s *scene) {
+	inputs := make([]string, 120)
+	for i := range inputs {
+		inputs[i] = fmt.Sprintf(`{"custom_id":"row-%d","body":%s}`, i, ask(fmt.Sprintf("gzip %d", i)))
+	}
+	id := s.submit(`{"model":"gzip","inputs":[` + strings.Join(inputs, ",") + `]}`)
+	s.finished(id)
+	path := "/v1/jobs/" + id + "/results?order=input"
+	plain := s.call(get(path))
+	if n := strings.Count(plain.Body, "\n"); n != len(inputs) {
+		s.Errorf("%d results for %d inputs", n, len(inputs))
+	}
+	for accept, want := range map[string]string{
+		"": "", "gzip": "gzip", "br, gzip;q=0.5": "gzip", "identity": "", "gzip;q=0": "", "br, gzip; q=0.0, *;q=0": "",
+	} {
+		a := s.call(get(path, "Accept-Encoding", accept))
+		encoding, body := a.Header.Get("Content-Encoding"), a.Body
+		if encoding == "gzip" {
+			body = s.gunzip(a.Body)
+		}
+		if body != plain.Body {
+			s.Errorf("Accept-Encoding %q: the results differ from the plain ones", accept)
+		}
+		if encoding != want || a.Header.Get("Vary") != "Accept-Encoding" {
+			s.Errorf("Accept-Encoding %q: Content-Encoding is %q, want %q; Vary is %q", accept, encoding, want, a.Header.Get("Vary"))
+		}
+	}
+}
+
+func (s *scene) gunzip(body string) string {
+	s.Helper()
+	r, err := gzip.NewReader(strings.NewReader(body))
+	if err != nil {
+		s.Fatal(err)
+	}
+	text, err := io.ReadAll(r)
+	if err != nil {
+		s.Fatalf("the compressed body: %v", err)
+	}
+	return string(text)
+}
+
+func readEvents(s *scene) {
+	id := s.submit(threeEnds)
+	path := "/v1/jobs/" + id + "/events"
+	live := s.call(get(path)) // followed while it happens, to its end
+	all := s.tell("the whole log", get(path))
+	if live.Body != all.Body {
+		s.Errorf("followed live, the log was\n%s", live.Body)
+	}
+	events := strings.SplitAfter(strings.TrimSuffix(all.Body, "\n\n"), "\n\n")
+	events[len(events)-1] += "\n\n"
+	if len(events) != 6 {
+		s.Fatalf("there are %d events", len(events))
+	}
+	for _, resume := range []struct {
+		call Call
+		want []string
+	}{
+		{get(path + "?after=0"), events},
+		{get(path + "?after=2"), events[2:]},
+		{get(path, "Last-Event-ID", "4"), events[4:]},
+		{get(path+"?after=5", "Last-Event-ID", "2"), events[5:]},
+		{get(path + "?after=6"), nil},
+		{get(path, "Last-Event-ID", "6"), nil},
+		{get(path + "?after=1000"), nil},
+	} {
+		a := s.call(resume.call)
+		if a.Status != http.StatusOK || a.Body != strings.Join(resume.want, "") {
+			s.Errorf("GET %s %v: %d\n%s", resume.call.Path, resume.call.Header, a.Status, a.Body)
+		}
+	}
+	s.tell("resumed past the end", get(path, "Last-Event-ID", "6"))
+	s.tell("resumed from nowhere", get(path, "Last-Event-ID", "job.finished"))
+	s.tell("resumed from before the beginning", get(path+"?after=-1"))
+}
+
+func readUnknown(s *scene) {
+	const nobody = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
+	for _, c := range []Call{
+		get("/v1/jobs/job_" + nobody), post("/v1/jobs/job_"+nobody+"/cancel", ""), get("/v1/jobs/job_" + nobody + "/results"),
+		get("/v1/jobs/job_" + nobody + "/events"), get("/v1/items/item_" + nobody), get("/v1/requests/req_" + nobody),
+		get("/v1/models/nobody"), get("/v1/models/org/nobody"),
+		get("/v1/jobs/item_" + nobody), get("/v1/jobs/job_" + strings.ToLower(nobody)), get("/v1/jobs/job_1"), get("/v1/items/" + nobody),
+		get("/v1/requests/req_%00"),
+	} {
+		if a := s.tell("unknown", c); a.Status != http.StatusNotFound {
+			s.Errorf("%s %s answers %d", c.Method, c.Path, a.Status)
+		}
+	}
+}
