@@ -29,7 +29,7 @@ Without --config and without a penstock.yaml it takes the database of "penstock 
 			if err != nil {
 				return err
 			}
-			store, err := app.OpenStore(c.Context(), snapshot.Process)
+			store, err := app.InspectStore(c.Context(), snapshot.Process)
 			if err != nil {
 				return err
 			}

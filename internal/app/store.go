@@ -30,17 +30,41 @@ type Store struct {
 }
 
 // Close closes the store and lets go of the data directory.
-func (s *Store) Close() error { return errors.Join(s.Store.Close(), s.unlock()) }
-
-func (s *Store) unlock() error {
-	if s.lock == nil {
-		return nil
+func (s *Store) Close() error {
+	err := s.Store.Close()
+	if s.lock != nil {
+		err = errors.Join(err, s.lock.Close())
 	}
-	return s.lock.Close()
+	return err
 }
 
-// OpenStore opens the configured store and brings its schema up to date.
+// OpenStore opens the configured store and brings its schema up to date. On SQLite it makes the data
+// directory this process's own.
 func OpenStore(ctx context.Context, p config.Process) (*Store, error) {
+	var lock *os.File
+	if p.Database.IsZero() {
+		if err := os.MkdirAll(p.Data, 0o700); err != nil {
+			return nil, fmt.Errorf("creating the data directory: %w", err)
+		}
+		var err error
+		if lock, err = lockDirectory(p.Data); err != nil {
+			return nil, err
+		}
+	}
+	s, err := InspectStore(ctx, p)
+	if err != nil {
+		if lock != nil {
+			err = errors.Join(err, lock.Close())
+		}
+		return nil, err
+	}
+	s.lock = lock
+	return s, nil
+}
+
+// InspectStore opens the configured store beside the process that may be running on it. It is for
+// reading.
+func InspectStore(ctx context.Context, p config.Process) (*Store, error) {
 	if err := os.MkdirAll(p.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("creating the data directory: %w", err)
 	}
@@ -62,7 +86,7 @@ func OpenStore(ctx context.Context, p config.Process) (*Store, error) {
 		return nil, err
 	}
 	if s.Store, err = sqlstore.New(ctx, engine, codec, blobs); err != nil {
-		return nil, errors.Join(err, engine.Close(), s.unlock())
+		return nil, errors.Join(err, engine.Close())
 	}
 	return s, nil
 }
@@ -77,16 +101,8 @@ func (s *Store) engine(ctx context.Context, p config.Process) (sqlstore.Engine, 
 		s.process = fmt.Sprintf("%s-%d-%s", host, os.Getpid(), strings.ToLower(rand.Text()[:8]))
 		return postgres.Open(ctx, postgres.Config{URL: p.Database.Reveal()})
 	}
-	var err error
-	if s.lock, err = lockDirectory(p.Data); err != nil {
-		return nil, err
-	}
 	s.process = localProcess
-	engine, err := sqlite.Open(ctx, sqlite.Config{Path: filepath.Join(p.Data, "penstock.db")})
-	if err != nil {
-		return nil, errors.Join(err, s.lock.Close())
-	}
-	return engine, nil
+	return sqlite.Open(ctx, sqlite.Config{Path: filepath.Join(p.Data, "penstock.db")})
 }
 
 // lockDirectory makes this process the only one on a data directory. The lock goes with the process,
