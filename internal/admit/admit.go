@@ -43,6 +43,7 @@ const (
 // Jobs is what admission writes.
 type Jobs interface {
 	SubmitJob(ctx context.Context, tenant penstock.TenantID, s store.Submission) (store.Receipt, error)
+	JobByKey(ctx context.Context, tenant penstock.TenantID, key store.IdempotencyKey) (penstock.Job, error)
 }
 
 // Deps are what a Service works with.
@@ -130,7 +131,7 @@ func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder
 	}
 	now := s.Clock()
 	if err := o.complete(caller.Tenant, now); err != nil {
-		return store.Receipt{}, err
+		return s.replay(ctx, caller, o, err)
 	}
 	snapshot := s.Config.Current()
 	resolved, targets, err := resolve(snapshot, o.Model)
@@ -156,6 +157,19 @@ func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder
 		}
 	}
 	return s.Jobs.SubmitJob(ctx, caller.Tenant.ID, sub)
+}
+
+// replay answers for an order that is refused today but may have been accepted before: its deadline
+// passed meanwhile, or a bound changed. The key says so.
+func (s *Service) replay(ctx context.Context, caller penstock.Caller, o JobOrder, refusal error) (store.Receipt, error) {
+	if o.IdempotencyKey == "" || checkKey(o.IdempotencyKey) != nil {
+		return store.Receipt{}, refusal
+	}
+	job, err := s.Jobs.JobByKey(ctx, caller.Tenant.ID, store.IdempotencyKey{Key: o.IdempotencyKey, BodyHash: o.BodyHash})
+	if err != nil {
+		return store.Receipt{}, refusal
+	}
+	return store.Receipt{Job: job, Replayed: true}, nil
 }
 
 // RequestOrder is a synchronous call that a caller asks for.

@@ -19,7 +19,15 @@ type submits struct {
 	tenants  []penstock.TenantID
 	got      []store.Submission
 	replayed bool
+	keyed    map[string]penstock.Job // by key and hash
 	err      error
+}
+
+func (s *submits) JobByKey(_ context.Context, _ penstock.TenantID, key store.IdempotencyKey) (penstock.Job, error) {
+	if job, ok := s.keyed[key.Key+"/"+string(key.BodyHash)]; ok {
+		return job, nil
+	}
+	return penstock.Job{}, penstock.Errorf(penstock.CodeNotFound, "There is none.")
 }
 
 func (s *submits) SubmitJob(_ context.Context, tenant penstock.TenantID, sub store.Submission) (store.Receipt, error) {

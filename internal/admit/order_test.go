@@ -200,3 +200,19 @@ func TestIdempotencyLastsAsConfigured(t *testing.T) {
 		t.Errorf("without a key: %+v", key)
 	}
 }
+
+// An order that was accepted once keeps its answer, also when the same order would be refused by now.
+func TestKeyOutlivesItsDeadline(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	late := order()
+	late.Deadline, late.IdempotencyKey, late.BodyHash = now.Add(-time.Hour), "once", []byte("hash")
+	if _, err := r.Job(t.Context(), r.caller, late); penstock.ErrorCode(err) != penstock.CodeInvalidRequest {
+		t.Errorf("a late order with a new key: %v, want invalid_request", err)
+	}
+	r.store.keyed = map[string]penstock.Job{"once/hash": {ID: "earlier"}}
+	receipt, err := r.Job(t.Context(), r.caller, late)
+	if err != nil || !receipt.Replayed || receipt.Job.ID != "earlier" {
+		t.Errorf("a late order that was accepted before: %+v, %v; want the earlier job", receipt, err)
+	}
+}

@@ -38,6 +38,7 @@ type Deps struct {
 	Jobs     store.Jobs
 	Reader   *deliver.Reader
 	Ready    func(context.Context) error // whether this process can take work
+	Draining <-chan struct{}             // closed when it is about to stop: readers who wait are let go
 	Metrics  *telemetry.Metrics
 	Tracer   *telemetry.Tracer
 	Log      *slog.Logger
@@ -135,6 +136,20 @@ func (c *call) run(rt route) (err error) {
 		}
 	}
 	return rt.serve(c)
+}
+
+// patient is the context of a call that only waits for something to happen: it also ends when the
+// process is about to stop, since the caller can come back and wait elsewhere.
+func (c *call) patient() (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(c.r.Context())
+	go func() {
+		select {
+		case <-c.Draining:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
 }
 
 func asError(p any) error {

@@ -95,8 +95,10 @@ func (c *call) accepted(receipt store.Receipt, wait time.Duration) error {
 	}
 	job := receipt.Job
 	if wait > 0 && job.FinishedAt.IsZero() {
+		ctx, cancel := c.patient()
+		defer cancel()
 		var err error
-		if job, err = c.Reader.Wait(c.r.Context(), c.caller.Tenant.ID, job.ID, wait); err != nil {
+		if job, err = c.Reader.Wait(ctx, c.caller.Tenant.ID, job.ID, wait); err != nil {
 			return err
 		}
 	}
@@ -302,7 +304,9 @@ func (c *call) readJob() error {
 		}
 		return c.job(http.StatusOK, job)
 	}
-	job, err := c.Reader.Wait(c.r.Context(), c.caller.Tenant.ID, id, wait)
+	ctx, cancel := c.patient()
+	defer cancel()
+	job, err := c.Reader.Wait(ctx, c.caller.Tenant.ID, id, wait)
 	if err != nil {
 		return err
 	}

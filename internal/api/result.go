@@ -151,7 +151,9 @@ func (c *call) streamEvents() error {
 	c.w.WriteHeader(http.StatusOK)
 	stream := newEventStream(c)
 	defer stream.stop()
-	for event, err := range c.Reader.Follow(c.r.Context(), c.caller.Tenant.ID, store.EventPage{Job: id, After: after}) {
+	ctx, cancel := c.patient()
+	defer cancel()
+	for event, err := range c.Reader.Follow(ctx, c.caller.Tenant.ID, store.EventPage{Job: id, After: after}) {
 		if err != nil {
 			c.fail(err)
 			panic(http.ErrAbortHandler) // so that the reader comes back instead of taking this for the end

@@ -118,7 +118,7 @@ func (a *app) connect() (err error) {
 	a.api, err = api.New(api.Deps{
 		Config: a.live, Runner: runner, Recorder: a.recorder, Jobs: a.store, Reader: deliver.NewReader(a.store, a.hub),
 		Admit: admit.New(admit.Deps{Config: a.live, Jobs: a.store, Bell: a.bell, Metrics: a.metrics, Clock: clock}),
-		Ready: a.readiness.check, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: clock,
+		Ready: a.readiness.check, Draining: a.readiness.stopping, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: clock,
 	})
 	if err != nil {
 		return err
@@ -157,19 +157,18 @@ func (a *app) run(ctx context.Context) error {
 	// What the front leaves behind must still be recorded and kept: the back outlives it.
 	backCtx, stopBack := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopBack()
-	back, _ := errgroup.WithContext(backCtx)
+	var back errgroup.Group
 
 	back.Go(func() error { return a.recorder.Run(backCtx) })
 	back.Go(func() error { return a.keeper.Run(backCtx) })
 	back.Go(func() error { return doors.serveAdmin(backCtx) })
-	front.Go(func() error { return doors.serveAPI(frontCtx) })
 	front.Go(func() error { return a.pool.Run(frontCtx) })
 	front.Go(func() error { return a.reloads(frontCtx) })
 	front.Go(func() error {
-		<-frontCtx.Done()
-		a.readiness.drain()
-		a.log.InfoContext(frontCtx, "stopping", "grace", a.Config.Process.ShutdownGrace)
-		return nil
+		doorCtx, closeDoor := context.WithCancel(context.WithoutCancel(ctx))
+		defer closeDoor()
+		go a.announceStop(frontCtx, closeDoor)
+		return doors.serveAPI(doorCtx)
 	})
 	a.log.InfoContext(ctx, "serving", "api", doors.addresses.API, "admin", doors.addresses.Admin,
 		"config", a.Config.Hash, "version", penstock.Version)
@@ -179,6 +178,18 @@ func (a *app) run(ctx context.Context) error {
 	err = front.Wait()
 	stopBack()
 	return errors.Join(err, back.Wait())
+}
+
+// notice is how long the API answers that it is stopping before it closes its door, so that whoever
+// sends callers here can hear of it.
+const notice = 500 * time.Millisecond
+
+// announceStop waits for the end, makes the process unready, and closes the door a little later.
+func (a *app) announceStop(ctx context.Context, closeDoor func()) {
+	<-ctx.Done()
+	a.readiness.drain()
+	a.log.InfoContext(ctx, "stopping", "grace", a.Config.Process.ShutdownGrace)
+	time.AfterFunc(min(notice, a.Config.Process.ShutdownGrace/10), closeDoor)
 }
 
 // close undoes open, last things first.

@@ -19,29 +19,30 @@ const checkTimeout = 3 * time.Second
 type readiness struct {
 	probe func(context.Context) error
 
-	mu       sync.Mutex
-	draining bool
-	at       time.Time
-	last     error
+	stopping chan struct{} // closed by drain
+
+	mu   sync.Mutex
+	at   time.Time
+	last error
 }
 
-func newReadiness(probe func(context.Context) error) *readiness { return &readiness{probe: probe} }
-
-// drain makes the process unready for good.
-func (r *readiness) drain() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.draining = true
+func newReadiness(probe func(context.Context) error) *readiness {
+	return &readiness{probe: probe, stopping: make(chan struct{})}
 }
+
+// drain makes the process unready for good. It is called once.
+func (r *readiness) drain() { close(r.stopping) }
 
 // check proves that the store can write and read, at most once a second. Those who ask meanwhile wait
 // for the same answer.
 func (r *readiness) check(ctx context.Context) error {
+	select {
+	case <-r.stopping:
+		return penstock.Errorf(penstock.CodeOverloaded, "the process is stopping.")
+	default:
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.draining {
-		return penstock.Errorf(penstock.CodeOverloaded, "the process is stopping.")
-	}
 	if time.Since(r.at) < readyFor {
 		return r.last
 	}

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -32,6 +33,7 @@ var build = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	built.Store(&dir)
 	path := filepath.Join(dir, "penstock")
 	out, err := exec.Command("go", "build", "-tags", "crashtest", "-o", path, "penstock/cmd/penstock").CombinedOutput()
 	if err != nil {
@@ -39,6 +41,16 @@ var build = sync.OnceValues(func() (string, error) {
 	}
 	return path, nil
 })
+
+// built is the directory that build made.
+var built atomic.Pointer[string]
+
+// RemoveBinary cleans up after all tests.
+func RemoveBinary() {
+	if dir := built.Load(); dir != nil {
+		_ = os.RemoveAll(*dir)
+	}
+}
 
 // Binary returns the path of the binary.
 func Binary(t testing.TB) string {

@@ -7,4 +7,8 @@ import (
 	"penstock/internal/store/postgres/pgtest"
 )
 
-func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+func TestMain(m *testing.M) {
+	code := pgtest.Main(m)
+	RemoveBinary()
+	os.Exit(code)
+}

@@ -39,6 +39,10 @@ type Jobs interface {
 	// submit holds the key), gone (the key outlived its job).
 	SubmitJob(ctx context.Context, tenant penstock.TenantID, s Submission) (Receipt, error)
 
+	// JobByKey returns the job that an earlier submit with the key made. Codes: not_found,
+	// idempotency_mismatch, gone.
+	JobByKey(ctx context.Context, tenant penstock.TenantID, key IdempotencyKey) (penstock.Job, error)
+
 	// Job returns one job. Codes: not_found.
 	Job(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (penstock.Job, error)
 
@@ -85,10 +89,11 @@ type Queue interface {
 	// does not know one of them lost the answer to its claim.
 	HeldItems(ctx context.Context, l Lease) ([]Held, error)
 
-	// ClaimItems takes queued items that are due, most urgent lane first and earliest deadline
-	// first inside it, and marks them running under the lease with a higher fence. Items of jobs
-	// that were asked to stop are never claimed. Codes: conflict (the lease is not current).
-	ClaimItems(ctx context.Context, l Lease, limit int) ([]Claimed, error)
+	// ClaimItems takes queued items that are due, from the lanes in the order given and earliest
+	// deadline first inside a lane, and marks them running under the lease with a higher fence.
+	// Items of jobs that were asked to stop are never claimed. Codes: conflict (the lease is not
+	// current).
+	ClaimItems(ctx context.Context, l Lease, w Want) ([]Claimed, error)
 
 	// FinishItems records how claims ended: attempts, result, usage, ledger entry, events, counters
 	// and dead letter, in one transaction for the group. Each item is compare-and-set on its fence;
@@ -97,7 +102,8 @@ type Queue interface {
 	FinishItems(ctx context.Context, group []Finish) ([]Verdict, error)
 
 	// RescueItems gives items of dead leases back to the queue, at most limit: the unknown attempt
-	// is booked as forfeit, and an item that lost MaxCrashes workers fails as poison.
+	// is booked as forfeit, and an item that lost MaxCrashes workers fails as poison. One that lost
+	// its second waits a few seconds, apart from others that did.
 	RescueItems(ctx context.Context, limit int) (Step, error)
 
 	// ExpireItems expires queued items past their deadline, at most limit.

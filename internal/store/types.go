@@ -100,6 +100,12 @@ type Lease struct {
 	Epoch   int64
 }
 
+// Want is what a claim asks for.
+type Want struct {
+	Lanes []penstock.Lane // in the order they are served; others are left alone
+	Limit int             // items at the most
+}
+
 // Claimed is an item that a lease may now work on, with all that an attempt needs.
 type Claimed struct {
 	Item        penstock.ID
@@ -120,6 +126,7 @@ type Claimed struct {
 	TimeLeft    time.Duration // until the deadline, by the database's clock
 	Age         time.Duration // since its job was accepted
 	QueuedFor   time.Duration // since it became due
+	Estimate    int64         // upper bound of its tokens
 	Reserved    penstock.NanoUSD
 	TraceParent string
 }

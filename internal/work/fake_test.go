@@ -164,7 +164,7 @@ func (q *fakeQueue) HeldItems(ctx context.Context, l store.Lease) ([]store.Held,
 	return held, nil
 }
 
-func (q *fakeQueue) ClaimItems(ctx context.Context, l store.Lease, limit int) ([]store.Claimed, error) {
+func (q *fakeQueue) ClaimItems(ctx context.Context, l store.Lease, w store.Want) ([]store.Claimed, error) {
 	if err := q.called(ctx, "claim"); err != nil {
 		return nil, err
 	}
@@ -176,7 +176,7 @@ func (q *fakeQueue) ClaimItems(ctx context.Context, l store.Lease, limit int) ([
 	var claimed []store.Claimed
 	for _, id := range q.order {
 		i := q.items[id]
-		if len(claimed) == limit || i.status != penstock.StatusQueued || i.due.After(time.Now()) {
+		if len(claimed) == w.Limit || !slices.Contains(w.Lanes, i.Lane) || i.status != penstock.StatusQueued || i.due.After(time.Now()) {
 			continue
 		}
 		i.status, i.epoch = penstock.StatusRunning, l.Epoch

@@ -72,6 +72,7 @@ type Pool struct {
 	Config
 	Deps
 	backoff  queue.Backoff
+	lanes    *queue.Stride // of the goroutine that claims
 	slots    chan struct{}
 	finishes chan finished
 	lease    atomic.Pointer[store.Lease]
@@ -94,7 +95,7 @@ func New(cfg Config, deps Deps) (*Pool, error) {
 		return nil, fmt.Errorf("a worker pool needs a process name, slots, a lease timeout and a poll interval, got %+v", cfg)
 	}
 	return &Pool{
-		Config: cfg, Deps: deps, backoff: queue.DefaultBackoff,
+		Config: cfg, Deps: deps, backoff: queue.DefaultBackoff, lanes: queue.NewStride(queue.DefaultLaneWeights),
 		slots:    make(chan struct{}, cfg.Slots),
 		finishes: make(chan finished, cfg.Slots),
 		held:     make(map[claim]context.CancelCauseFunc),
@@ -237,7 +238,8 @@ func (p *Pool) claimOnce(ctx context.Context, n int) []store.Claimed {
 	began := p.Clock()
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.LeaseTimeout)
 	defer cancel()
-	claimed, err := p.Store.ClaimItems(bounded, *p.lease.Load(), n)
+	lanes := p.lanes.Order()
+	claimed, err := p.Store.ClaimItems(bounded, *p.lease.Load(), store.Want{Lanes: lanes, Limit: n})
 	if err != nil {
 		if penstock.ErrorCode(err) != penstock.CodeConflict {
 			p.Log.ErrorContext(ctx, "claiming items", "error", err)
@@ -245,11 +247,30 @@ func (p *Pool) claimOnce(ctx context.Context, n int) []store.Claimed {
 		}
 		return nil
 	}
+	p.charge(lanes, claimed, n)
 	if len(claimed) > 0 {
 		p.Metrics.ClaimGroup(len(claimed), p.Clock().Sub(began))
 		p.Announce.Announce(jobsOf(claimed)...)
 	}
 	return claimed
+}
+
+// charge tells the policy of the lanes what each was given. A lane that came before the last one served,
+// or any lane while slots stay free, had nothing more to give work to.
+func (p *Pool) charge(lanes []penstock.Lane, claimed []store.Claimed, wanted int) {
+	given := make(map[penstock.Lane]int64, len(lanes))
+	for _, c := range claimed {
+		given[c.Lane] += max(c.Estimate, 1)
+	}
+	left := wanted - len(claimed)
+	for i, lane := range lanes {
+		passed := left > 0 || slices.ContainsFunc(lanes[i+1:], func(l penstock.Lane) bool { return given[l] > 0 })
+		if given[lane] > 0 {
+			p.lanes.Given(lane, given[lane])
+		} else if passed {
+			p.lanes.Idle(lane)
+		}
+	}
 }
 
 // jobsOf are the jobs of claimed items, each once.

@@ -17,8 +17,8 @@ type candidate struct {
 }
 
 // ClaimItems implements store.Queue.
-func (s *Store) ClaimItems(ctx context.Context, l store.Lease, limit int) ([]store.Claimed, error) {
-	if limit <= 0 {
+func (s *Store) ClaimItems(ctx context.Context, l store.Lease, w store.Want) ([]store.Claimed, error) {
+	if w.Limit <= 0 {
 		return nil, nil
 	}
 	var taken []candidate
@@ -26,7 +26,7 @@ func (s *Store) ClaimItems(ctx context.Context, l store.Lease, limit int) ([]sto
 		if err := requireLease(ctx, tx, l); err != nil {
 			return err
 		}
-		due, err := dueItems(ctx, tx, limit)
+		due, err := dueItems(ctx, tx, w)
 		if err != nil || len(due) == 0 {
 			taken = nil
 			return err
@@ -63,20 +63,20 @@ func requireLease(ctx context.Context, tx Tx, l store.Lease) error {
 	return nil
 }
 
-// dueItems locks up to limit queued items that may start, in the order they should.
-func dueItems(ctx context.Context, tx Tx, limit int) ([]candidate, error) {
+// dueItems locks queued items that may start, in the order they should.
+func dueItems(ctx context.Context, tx Tx, w store.Want) ([]candidate, error) {
 	var due []candidate
-	for _, lane := range penstock.Lanes {
-		if len(due) == limit {
+	for _, lane := range w.Lanes {
+		if len(due) == w.Limit {
 			break
 		}
 		more, err := queryAll(ctx, tx, sqlf(`SELECT i.id, i.job_id, i.tenant_id, i.n, i.model, i.lane, i.fence, i.tries, i.attempts,
-				i.reserved_nano_usd, i.input, i.input_blob, i.not_before
+				i.estimate_tokens, i.reserved_nano_usd, i.input, i.input_blob, i.not_before
 			FROM items i
 			WHERE i.status = 'queued' AND i.lane = $1 AND i.not_before <= $2 AND i.deadline > $2
 				AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = i.job_id AND j.cancel_requested_at > 0)
 			ORDER BY i.deadline, i.id LIMIT $3 /*pg FOR UPDATE OF i SKIP LOCKED */`,
-			lane, micros(tx.Now()), limit-len(due)), scanCandidate)
+			lane, micros(tx.Now()), w.Limit-len(due)), scanCandidate)
 		if err != nil {
 			return nil, err
 		}
@@ -88,7 +88,7 @@ func dueItems(ctx context.Context, tx Tx, limit int) ([]candidate, error) {
 func scanCandidate(row Row) (candidate, error) {
 	var c candidate
 	err := row.Scan(&c.Item, &c.Job, &c.Tenant, &c.Index, &c.Model, &c.Lane, &c.Fence, &c.Tries, &c.Attempts,
-		&c.Reserved, &c.input.inline, &c.input.blob, &c.notBefore)
+		&c.Estimate, &c.Reserved, &c.input.inline, &c.input.blob, &c.notBefore)
 	if err != nil {
 		return c, fmt.Errorf("scanning queued item: %w", err)
 	}

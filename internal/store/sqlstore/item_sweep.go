@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"time"
 
 	"penstock"
 	"penstock/internal/store"
@@ -104,8 +105,18 @@ func (s *Store) rescueItem(ctx context.Context, tx Tx, item itemInJob) error {
 			err: &penstock.ItemError{Code: penstock.CodePoison, Message: "Every worker that tried this item died; it is not tried again."},
 		})
 	default:
-		return item.requeue(ctx, tx, penstock.TransitionRescue, micros(now))
+		return item.requeue(ctx, tx, penstock.TransitionRescue, micros(now.Add(suspicion(item.itemRow))))
 	}
+}
+
+// suspicion is how long an item waits that lost more than one worker. One of the items that ran side by
+// side may have killed them; coming back one after the other, it does not take the innocent along.
+func suspicion(item *itemRow) time.Duration {
+	const places, apart = 8, 500 * time.Millisecond
+	if item.crashes < 2 {
+		return 0
+	}
+	return time.Duration(1+item.Index%places) * apart
 }
 
 func lockBoth(ctx context.Context, tx Tx, found []queuedItem) (jobGroup, map[penstock.ID]*itemRow, error) {

@@ -76,13 +76,19 @@ func takeKey(ctx context.Context, tx Tx, tenant penstock.TenantID, sub store.Sub
 	if err != nil || taken > 0 {
 		return "", err
 	}
+	return keyHolder(ctx, tx, tenant, *key)
+}
+
+// keyHolder returns the job that holds a key, "" if none does.
+func keyHolder(ctx context.Context, tx Tx, tenant penstock.TenantID, key store.IdempotencyKey) (penstock.ID, error) {
 	type holder struct {
 		hash []byte
 		job  penstock.ID
 	}
-	h, _, err := queryOne(ctx, tx, sqlf(`SELECT body_hash, job_id FROM idempotency_keys WHERE tenant_id = $1 AND key = $2`,
-		tenant, key.Key), func(row Row) (h holder, err error) { return h, row.Scan(&h.hash, &h.job) })
-	if err != nil {
+	h, ok, err := queryOne(ctx, tx, sqlf(`SELECT body_hash, job_id FROM idempotency_keys
+		WHERE tenant_id = $1 AND key = $2 AND expires_at > $3`, tenant, key.Key, micros(tx.Now())),
+		func(row Row) (h holder, err error) { return h, row.Scan(&h.hash, &h.job) })
+	if err != nil || !ok {
 		return "", err
 	}
 	if !bytes.Equal(h.hash, key.BodyHash) {
@@ -90,6 +96,22 @@ func takeKey(ctx context.Context, tx Tx, tenant penstock.TenantID, sub store.Sub
 			"This Idempotency-Key was used before with another payload; use a new key for a new job.")
 	}
 	return h.job, nil
+}
+
+// JobByKey implements store.Jobs.
+func (s *Store) JobByKey(ctx context.Context, tenant penstock.TenantID, key store.IdempotencyKey) (j penstock.Job, err error) {
+	err = s.read(ctx, func(tx Tx) error {
+		holder, err := keyHolder(ctx, tx, tenant, key)
+		if err != nil {
+			return err
+		}
+		if holder == "" {
+			return penstock.Errorf(penstock.CodeNotFound, "No job was submitted with this Idempotency-Key.")
+		}
+		j, err = priorJob(ctx, tx, tenant, holder)
+		return err
+	})
+	return j, err
 }
 
 func priorJob(ctx context.Context, tx Tx, tenant penstock.TenantID, id penstock.ID) (penstock.Job, error) {

@@ -46,6 +46,7 @@ func claimFields(r *rig) {
 			TimeLeft:    sub.DeadlineIn - 3*time.Second,
 			Age:         3 * time.Second,
 			QueuedFor:   3 * time.Second,
+			Estimate:    sub.Items[i].EstimateTokens,
 			Reserved:    sub.Items[i].Reserved,
 			TraceParent: sub.Job.TraceParent,
 		})
@@ -225,7 +226,7 @@ func claimConcurrently(r *rig) {
 		l := r.lease(fmt.Sprintf("worker-%d", i))
 		group.Go(func() error {
 			for {
-				claims, err := r.s.ClaimItems(r.t.Context(), l, 7)
+				claims, err := r.s.ClaimItems(r.t.Context(), l, store.Want{Lanes: penstock.Lanes, Limit: 7})
 				if err != nil || len(claims) == 0 {
 					return err
 				}

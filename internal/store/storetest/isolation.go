@@ -47,6 +47,7 @@ type probe struct {
 func probes() map[string]probe {
 	return map[string]probe{
 		"SubmitJob":   {askSubmitJob, ""},
+		"JobByKey":    {askJobByKey, penstock.CodeNotFound},
 		"Job":         {askJob, penstock.CodeNotFound},
 		"ListJobs":    {askListJobs, ""},
 		"CancelJob":   {askCancelJob, penstock.CodeNotFound},
@@ -66,6 +67,11 @@ func askSubmitJob(r *rig, h house, tenant penstock.TenantID) (bool, error) {
 	sub.Job.Tenant = tenant
 	receipt, err := r.s.SubmitJob(r.t.Context(), tenant, sub)
 	return receipt.Replayed || receipt.Job.ID == h.open.Job.ID, err
+}
+
+func askJobByKey(r *rig, h house, tenant penstock.TenantID) (bool, error) {
+	job, err := r.s.JobByKey(r.t.Context(), tenant, *h.open.Idempotency)
+	return job.ID == h.open.Job.ID, err
 }
 
 func askJob(r *rig, h house, tenant penstock.TenantID) (bool, error) {

@@ -29,7 +29,7 @@ func (r *rig) renew(l store.Lease) error { return r.s.RenewLease(r.t.Context(), 
 func (r *rig) wantNoLease(l store.Lease) {
 	r.t.Helper()
 	r.wantCode("renew", r.renew(l), penstock.CodeConflict)
-	_, err := r.s.ClaimItems(r.t.Context(), l, 1)
+	_, err := r.s.ClaimItems(r.t.Context(), l, store.Want{Lanes: penstock.Lanes, Limit: 1})
 	r.wantCode("claim", err, penstock.CodeConflict)
 }
 
@@ -53,7 +53,7 @@ func leaseExpiredCannotClaim(r *rig) {
 	r.submitN(1)
 	l := r.lease("worker")
 	r.clock.Advance(pastLease)
-	_, err := r.s.ClaimItems(r.t.Context(), l, 1)
+	_, err := r.s.ClaimItems(r.t.Context(), l, store.Want{Lanes: penstock.Lanes, Limit: 1})
 	r.wantCode("claim", err, penstock.CodeConflict)
 	r.claimN(r.lease("other"), 1)
 }

@@ -248,7 +248,7 @@ type racer struct {
 }
 
 func (w *racer) work(random *rand.Rand) error {
-	claims, err := w.s.ClaimItems(w.t.Context(), w.held, 1+random.IntN(5))
+	claims, err := w.s.ClaimItems(w.t.Context(), w.held, store.Want{Lanes: penstock.Lanes, Limit: 1 + random.IntN(5)})
 	if penstock.ErrorCode(err) == penstock.CodeConflict { // it has none yet, or its time is over
 		w.held, err = w.s.AcquireLease(w.t.Context(), w.process, leaseTTL)
 		return err

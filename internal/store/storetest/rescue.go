@@ -90,6 +90,13 @@ func rescuePoison(r *rig) {
 	sub := r.submitN(1)
 	id := penstock.ItemID(sub.Job.ID, 0)
 	for crash := range store.MaxCrashes {
+		if crash > 1 {
+			// An item that lost two workers is a suspect: it waits, so that it runs alone.
+			if early := r.claim(r.lease("early"), 1); len(early) != 0 {
+				r.t.Errorf("a suspect runs again at once")
+			}
+			r.clock.Advance(10 * time.Second)
+		}
 		c := r.claimOne(r.lease("victim"))
 		r.clock.Advance(pastLease)
 		step, err := r.rescue(10)

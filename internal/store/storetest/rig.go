@@ -99,7 +99,7 @@ func (r *rig) lease(process string) store.Lease {
 
 func (r *rig) claim(l store.Lease, limit int) []store.Claimed {
 	r.t.Helper()
-	claims, err := r.s.ClaimItems(r.t.Context(), l, limit)
+	claims, err := r.s.ClaimItems(r.t.Context(), l, store.Want{Lanes: penstock.Lanes, Limit: limit})
 	r.must("claim", err)
 	if len(claims) > limit {
 		r.t.Fatalf("claimed %d items with a limit of %d", len(claims), limit)

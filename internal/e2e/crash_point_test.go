@@ -1,0 +1,171 @@
+package e2e
+
+import (
+	"database/sql"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"testing"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver of the test that edits a database
+
+	"penstock"
+)
+
+// at is a death at the first pass of a crash point.
+func at(point string) death { return death{point: point, pass: 1, after: patience} }
+
+// liveAt runs a life that must end at the first pass of a crash point.
+func (r *rig) liveAt(point string) {
+	r.t.Helper()
+	if l := r.live(at(point)); l.crashed != point {
+		r.t.Fatalf("the server did not come to %s; it printed:\n%s", point, tail(l.Output()))
+	}
+}
+
+// orderFor makes an order of inferences that succeed.
+func (d *diary) orderFor(name string, inferences ...inference) *order {
+	o := &order{name: name, key: "key-" + name, inferences: inferences, ids: map[string]bool{}}
+	d.note(func() { d.orders[name] = o })
+	return o
+}
+
+// submitWhileDying submits an order to a server that dies at a crash point, and waits for its end. It
+// returns the job's id if the server lived long enough to tell it.
+func (r *rig) submitWhileDying(d *diary, o *order, point string) string {
+	r.t.Helper()
+	l := r.start(at(point))
+	c := r.client(d, calm)
+	id := ""
+	answer, err := r.door.Try(r.t.Context(), Call{Method: http.MethodPost, Path: "/v1/jobs", Body: c.orderBody(o),
+		Header: map[string]string{"Idempotency-Key": o.key}})
+	if o.sent++; err == nil {
+		id = c.accepted(o, answer)
+	}
+	if l.pass(patience) {
+		r.bury(l)
+	}
+	if l.crashed != point {
+		r.t.Fatalf("the server did not come to %s; it printed:\n%s", point, tail(l.Output()))
+	}
+	return id
+}
+
+// TestCrashPoison holds that an item whose worker dies three times is not given a fourth, that the next
+// job is served as ever, and that the poisoned one stays in sight.
+func TestCrashPoison(t *testing.T) {
+	t.Parallel()
+	for _, on := range []engine{onSQLite, onPostgres} {
+		t.Run(string(on), func(t *testing.T) {
+			t.Parallel()
+			r, d := newRig(t, on), newDiary()
+			o := d.orderFor("poison", inference{prompt: "deadly [sim:tokens=5]"})
+			id := r.submitWhileDying(d, o, "finish.begin")
+			if id == "" {
+				t.Fatal("the job was not accepted")
+			}
+			for range maxCrashes - 1 {
+				r.liveAt("finish.begin")
+			}
+			r.start(death{})
+			c := r.client(d, calm)
+			next := c.submit(t.Context(), d.orderFor("next", inference{prompt: "harmless [sim:tokens=5]"}))
+			c.await(t.Context(), next)
+
+			a := newAudit(r, d)
+			a.run()
+			a.checkBooks()
+			for _, item := range a.items {
+				want, tries := penstock.StatusSucceeded, 1
+				if item.JobID == id {
+					want, tries = penstock.StatusFailed, maxCrashes
+					if item.Error == nil || item.Error.Code != penstock.CodePoison {
+						t.Errorf("the poisoned item ended with %v", item.Error)
+					}
+				}
+				if item.Status != want || len(item.History) != tries {
+					t.Errorf("item of %s is %s after %d attempts, want %s after %d", item.JobID, item.Status, len(item.History), want, tries)
+				}
+			}
+			if ran := a.executions["deadly [sim:tokens=5]"]; ran.Completed != maxCrashes {
+				t.Errorf("the poisoned item ran %d times, want %d", ran.Completed, maxCrashes)
+			}
+		})
+	}
+}
+
+// TestCrashBeforeRunning holds that an item which no worker had yet is not blamed for the death of any.
+func TestCrashBeforeRunning(t *testing.T) {
+	t.Parallel()
+	r, d := newRig(t, onSQLite), newDiary()
+	want := inference{prompt: "patient [sim:tokens=5]"}
+	o := d.orderFor("patient", want)
+	if id := r.submitWhileDying(d, o, "submit.committed"); id != "" {
+		t.Errorf("a server that died before it could answer accepted %s", id)
+	}
+	for range maxCrashes + 1 {
+		r.liveAt("claim.written")
+	}
+	r.start(death{})
+	c := r.client(d, calm)
+	c.await(t.Context(), c.submit(t.Context(), o))
+
+	a := newAudit(r, d)
+	a.run()
+	a.checkBooks()
+	if ran := a.executions[want.prompt]; ran.Attempts != 1 {
+		t.Errorf("the item ran %d times, want once", ran.Attempts)
+	}
+}
+
+// sweepStep is the transition that no load comes to: see TestCrashDuringCancelSweep.
+const sweepStep = "cancel_items"
+
+// TestCrashDuringCancelSweep kills the server at each moment of the sweep that cancels what a cancel
+// left over. A job of the size that is accepted today is cancelled in one step, so the test itself puts
+// the database into the state that a larger one would leave.
+func TestCrashDuringCancelSweep(t *testing.T) {
+	t.Parallel()
+	r, d := newRig(t, onSQLite), newDiary()
+	var many []inference
+	for n := range 3 * slots {
+		many = append(many, inference{prompt: fmt.Sprintf("swept %d [sim:latency=10s]", n), slow: true})
+	}
+	o := d.orderFor("swept", many...)
+	if id := r.submitWhileDying(d, o, "submit.committed"); id != "" {
+		t.Errorf("a server that died before it could answer accepted %s", id)
+	}
+	r.requestCancel()
+	o.cancel = cancelHeard
+	for _, moment := range moments {
+		r.liveAt(sweepStep + "." + moment)
+	}
+	r.start(death{})
+	c := r.client(d, calm)
+	c.submit(t.Context(), o)
+
+	a := newAudit(r, d)
+	a.run()
+	a.checkBooks()
+	if s := a.sum(); s.statuses[penstock.StatusCancelled] != len(many) {
+		t.Errorf("of %d items %v", len(many), s)
+	}
+}
+
+// requestCancel notes in the database of a dead server that every job shall stop.
+func (r *rig) requestCancel() {
+	r.t.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(r.data, "penstock.db"))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer db.Close()
+	res, err := db.ExecContext(r.t.Context(), `UPDATE jobs SET cancel_requested_at = ? WHERE finished_at = 0`, time.Now().UnixMicro())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if n, err := res.RowsAffected(); err != nil || n != 1 {
+		r.t.Fatalf("%d jobs were marked as cancelled: %v", n, err)
+	}
+}
