@@ -136,7 +136,12 @@ func (p *Pool) look(ctx context.Context, before map[claim]store.Held) map[claim]
 			}
 		}
 	}
-	p.doubtful = len(unknown) > 0
+	switch {
+	case len(unknown) > 0:
+		p.doubts = looksPerDoubt
+	case p.doubts > 0 && !p.claiming:
+		p.doubts--
+	}
 	p.mu.Unlock()
 	p.giveBack(ctx, lost)
 	return unknown
@@ -146,7 +151,7 @@ func (p *Pool) look(ctx context.Context, before map[claim]store.Held) map[claim]
 func (p *Pool) worthALook() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return len(p.held) > 0 || p.doubtful
+	return len(p.held) > 0 || p.doubts > 0
 }
 
 func (p *Pool) giveBack(ctx context.Context, lost []store.Finish) {

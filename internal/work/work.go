@@ -80,7 +80,7 @@ type Pool struct {
 	mu       sync.Mutex
 	held     map[claim]context.CancelCauseFunc // from the claim until its end is recorded
 	claiming bool                              // a claim is under way: the store may know more than held
-	doubtful bool                              // a claim's answer was lost: look for what it took
+	doubts   int                               // looks to take, since a claim's answer was lost
 }
 
 // claim names one claim of an item.
@@ -186,11 +186,15 @@ func (p *Pool) hold(c store.Claimed, stop context.CancelCauseFunc) {
 	p.held[claim{c.Item, c.Fence}] = stop
 }
 
-// doubt makes the next look find out what a claim whose answer was lost has taken.
+// looksPerDoubt is how many looks must find nothing before a doubt is over: a commit whose answer was
+// lost may still be on its way.
+const looksPerDoubt = 4
+
+// doubt makes the next looks find out what a claim whose answer was lost has taken.
 func (p *Pool) doubt() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.doubtful = true
+	p.doubts = looksPerDoubt
 }
 
 // claimed says that whatever was claimed is held by now.
