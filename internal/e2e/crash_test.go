@@ -34,7 +34,7 @@ func TestCrashPointsAreKnown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	written := regexp.MustCompile(`s\.write\(ctx, "(\w+)"`)
+	written := regexp.MustCompile(`(?:s\.write\(ctx, |sweep\{\s+name: )"(\w+)"`)
 	var found []string
 	for _, file := range files {
 		text, err := os.ReadFile(file)

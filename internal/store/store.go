@@ -89,10 +89,10 @@ type Queue interface {
 	// does not know one of them lost the answer to its claim.
 	HeldItems(ctx context.Context, l Lease) ([]Held, error)
 
-	// ClaimItems takes queued items that are due, from the lanes in the order given and earliest
-	// deadline first inside a lane, and marks them running under the lease with a higher fence.
-	// Items of jobs that were asked to stop are never claimed. Codes: conflict (the lease is not
-	// current).
+	// ClaimItems takes queued items that are due, from the lanes in the order given, and marks them
+	// running under the lease with a higher fence. Inside a lane the tenant that was given the fewest
+	// tokens for its weight is first; inside a tenant, the earliest deadline. Items of jobs that were
+	// asked to stop are never claimed. Codes: conflict (the lease is not current).
 	ClaimItems(ctx context.Context, l Lease, w Want) ([]Claimed, error)
 
 	// FinishItems records how claims ended: attempts, result, usage, ledger entry, events, counters

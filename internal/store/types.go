@@ -104,6 +104,15 @@ type Lease struct {
 type Want struct {
 	Lanes []penstock.Lane // in the order they are served; others are left alone
 	Limit int             // items at the most
+	// Corrections are what earlier claims used beyond their estimates, or below them.
+	Corrections []Correction
+}
+
+// Correction changes what a tenant was given in a lane.
+type Correction struct {
+	Lane   penstock.Lane
+	Tenant penstock.TenantID
+	Tokens int64
 }
 
 // Claimed is an item that a lease may now work on, with all that an attempt needs.

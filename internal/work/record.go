@@ -85,6 +85,8 @@ func (p *Pool) letGo(group []finished) {
 	p.mu.Lock()
 	for _, f := range group {
 		delete(p.held, claim{f.Item, f.Fence})
+		// A claim is charged by its estimate, an upper bound; what it did not use is given back.
+		p.used[account{f.claimed.Lane, f.Tenant}] += f.Usage.InputTokens + f.Usage.OutputTokens - f.claimed.Estimate
 	}
 	p.mu.Unlock()
 	p.giveSlots(len(group))

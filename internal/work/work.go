@@ -80,6 +80,7 @@ type Pool struct {
 	mu       sync.Mutex
 	held     map[claim]context.CancelCauseFunc // from the claim until its end is recorded
 	claiming bool                              // a claim is under way: the store may know more than held
+	used     map[account]int64                 // tokens used beyond their estimates, not reported yet
 	doubts   int                               // looks to take, since a claim's answer was lost
 }
 
@@ -87,6 +88,12 @@ type Pool struct {
 type claim struct {
 	item  penstock.ID
 	fence int64
+}
+
+// account is who is charged for tokens, and in which lane.
+type account struct {
+	lane   penstock.Lane
+	tenant penstock.TenantID
 }
 
 // New returns a pool that has not begun to work.
@@ -99,6 +106,7 @@ func New(cfg Config, deps Deps) (*Pool, error) {
 		slots:    make(chan struct{}, cfg.Slots),
 		finishes: make(chan finished, cfg.Slots),
 		held:     make(map[claim]context.CancelCauseFunc),
+		used:     make(map[account]int64),
 	}, nil
 }
 
@@ -243,7 +251,7 @@ func (p *Pool) claimOnce(ctx context.Context, n int) []store.Claimed {
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.LeaseTimeout)
 	defer cancel()
 	lanes := p.lanes.Order()
-	claimed, err := p.Store.ClaimItems(bounded, *p.lease.Load(), store.Want{Lanes: lanes, Limit: n})
+	claimed, err := p.Store.ClaimItems(bounded, *p.lease.Load(), store.Want{Lanes: lanes, Limit: n, Corrections: p.corrections()})
 	if err != nil {
 		if penstock.ErrorCode(err) != penstock.CodeConflict {
 			p.Log.ErrorContext(ctx, "claiming items", "error", err)
@@ -275,6 +283,21 @@ func (p *Pool) charge(lanes []penstock.Lane, claimed []store.Claimed, wanted int
 			p.lanes.Idle(lane)
 		}
 	}
+}
+
+// corrections hands over what was used beyond its estimate. If the claim that carries them fails they
+// are lost, which costs some fairness and nothing else.
+func (p *Pool) corrections() []store.Correction {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var all []store.Correction
+	for a, tokens := range p.used {
+		if tokens != 0 {
+			all = append(all, store.Correction{Lane: a.lane, Tenant: a.tenant, Tokens: tokens})
+		}
+	}
+	clear(p.used)
+	return all
 }
 
 // jobsOf are the jobs of claimed items, each once.

@@ -14,6 +14,7 @@ type candidate struct {
 	store.Claimed
 	input     placed
 	notBefore int64
+	deadline  int64
 }
 
 // ClaimItems implements store.Queue.
@@ -21,22 +22,23 @@ func (s *Store) ClaimItems(ctx context.Context, l store.Lease, w store.Want) ([]
 	if w.Limit <= 0 {
 		return nil, nil
 	}
-	var taken []candidate
-	err := s.write(ctx, "claim", func(tx Tx) error {
-		if err := requireLease(ctx, tx, l); err != nil {
-			return err
+	got, err := s.claim(ctx, l, w)
+	for tries := 1; err == nil && len(got.taken) == 0 && got.busy && tries < claimTries; tries++ {
+		// Other processes hold every share, each for the length of a transaction.
+		w.Corrections = nil
+		pause := time.NewTimer(claimPause)
+		select {
+		case <-pause.C:
+			got, err = s.claim(ctx, l, w)
+		case <-ctx.Done():
+			pause.Stop()
+			return nil, hide(ctx.Err())
 		}
-		due, err := dueItems(ctx, tx, w)
-		if err != nil || len(due) == 0 {
-			taken = nil
-			return err
-		}
-		taken, err = take(ctx, tx, l, due)
-		return err
-	})
+	}
 	if err != nil {
 		return nil, err
 	}
+	taken := got.taken
 	claimed := make([]store.Claimed, 0, len(taken))
 	for _, c := range taken {
 		// An input that cannot be opened must not hold up the others: it goes out without a body,
@@ -48,6 +50,33 @@ func (s *Store) ClaimItems(ctx context.Context, l store.Lease, w store.Want) ([]
 		claimed = append(claimed, c.Claimed)
 	}
 	return claimed, nil
+}
+
+const (
+	// claimTries is how often a claim looks again that found every share held by others.
+	claimTries = 5
+	// claimPause is how long it waits in between: about as long as a claim takes.
+	claimPause = 3 * time.Millisecond
+)
+
+// claimResult is what one transaction of claiming came to.
+type claimResult struct {
+	taken []candidate
+	busy  bool // there may be more, but other claims hold it
+}
+
+func (s *Store) claim(ctx context.Context, l store.Lease, w store.Want) (got claimResult, err error) {
+	err = s.write(ctx, "claim", func(tx Tx) error {
+		if err := requireLease(ctx, tx, l); err != nil {
+			return err
+		}
+		if err := correct(ctx, tx, w.Corrections); err != nil {
+			return err
+		}
+		got, err = claimLanes(ctx, tx, l, w)
+		return err
+	})
+	return got, err
 }
 
 // requireLease fails with conflict unless the lease is current.
@@ -63,32 +92,39 @@ func requireLease(ctx context.Context, tx Tx, l store.Lease) error {
 	return nil
 }
 
-// dueItems locks queued items that may start, in the order they should.
-func dueItems(ctx context.Context, tx Tx, w store.Want) ([]candidate, error) {
+// claimLanes takes due items, lane by lane. Shares are saved last: by then the jobs are locked, and a
+// finish that queues an item again, which locks its job first, never waits for a claim that waits for it.
+func claimLanes(ctx context.Context, tx Tx, l store.Lease, w store.Want) (got claimResult, err error) {
+	var lanes []*laneClaim
 	var due []candidate
 	for _, lane := range w.Lanes {
 		if len(due) == w.Limit {
 			break
 		}
-		more, err := queryAll(ctx, tx, sqlf(`SELECT i.id, i.job_id, i.tenant_id, i.n, i.model, i.lane, i.fence, i.tries, i.attempts,
-				i.estimate_tokens, i.reserved_nano_usd, i.input, i.input_blob, i.not_before
-			FROM items i
-			WHERE i.status = 'queued' AND i.lane = $1 AND i.not_before <= $2 AND i.deadline > $2
-				AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = i.job_id AND j.cancel_requested_at > 0)
-			ORDER BY i.deadline, i.id LIMIT $3 /*pg FOR UPDATE OF i SKIP LOCKED */`,
-			lane, micros(tx.Now()), w.Limit-len(due)), scanCandidate)
+		c, err := dueInLane(ctx, tx, lane, w.Limit-len(due))
 		if err != nil {
-			return nil, err
+			return got, err
 		}
-		due = append(due, more...)
+		lanes, due = append(lanes, c), append(due, c.due...)
+		got.busy = got.busy || c.busy
 	}
-	return due, nil
+	if len(due) > 0 {
+		if got.taken, err = take(ctx, tx, l, due); err != nil {
+			return got, err
+		}
+	}
+	for _, c := range lanes {
+		if err := c.save(ctx, tx); err != nil {
+			return got, err
+		}
+	}
+	return got, nil
 }
 
 func scanCandidate(row Row) (candidate, error) {
 	var c candidate
 	err := row.Scan(&c.Item, &c.Job, &c.Tenant, &c.Index, &c.Model, &c.Lane, &c.Fence, &c.Tries, &c.Attempts,
-		&c.Estimate, &c.Reserved, &c.input.inline, &c.input.blob, &c.notBefore)
+		&c.Estimate, &c.Reserved, &c.input.inline, &c.input.blob, &c.notBefore, &c.deadline)
 	if err != nil {
 		return c, fmt.Errorf("scanning queued item: %w", err)
 	}

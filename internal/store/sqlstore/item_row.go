@@ -137,6 +137,9 @@ func (r itemInJob) requeue(ctx context.Context, tx Tx, t penstock.Transition, no
 	if err != nil {
 		return err
 	}
+	if err := activate(ctx, tx, r.Tenant, r.job.Lane); err != nil {
+		return err
+	}
 	r.job.Counts.Move(r.Status, next)
 	r.Status = next
 	return tx.Do(ctx, `UPDATE items SET status = $2, not_before = $3, tries = $4, attempts = $5, crashes = $6,

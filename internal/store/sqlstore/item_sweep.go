@@ -13,7 +13,7 @@ type queuedItem struct{ id, job penstock.ID }
 
 func scanQueued(row Row) (q queuedItem, err error) { return q, row.Scan(&q.id, &q.job) }
 
-// sweepJobs bounds how many jobs one step of cancelling touches.
+// sweepJobs bounds how many jobs one step of expiring or cancelling touches.
 const sweepJobs = 16
 
 // RescueItems implements store.Queue.
@@ -132,44 +132,59 @@ func lockBoth(ctx context.Context, tx Tx, found []queuedItem) (jobGroup, map[pen
 	return jobs, items, err
 }
 
-// ExpireItems implements store.Queue.
-func (s *Store) ExpireItems(ctx context.Context, limit int) (step store.Step, err error) {
-	var found []queuedItem
-	err = s.read(ctx, func(tx Tx) error {
-		found = nil
-		for _, lane := range penstock.Lanes { // the index of queued items begins with the lane
-			late, err := queryAll(ctx, tx, sqlf(`SELECT id, job_id FROM items
-				WHERE status = 'queued' AND lane = $1 AND deadline <= $2 ORDER BY deadline, id LIMIT $3`,
-				lane, micros(tx.Now()), limit-len(found)), scanQueued)
-			if err != nil {
-				return err
-			}
-			found = append(found, late...)
-		}
-		return nil
+// sweep is a bounded step over jobs that have queued items to end.
+type sweep struct {
+	name    string
+	jobs    string // finds them; takes the time and the number of jobs
+	limit   int
+	outcome outcome
+}
+
+// ExpireItems implements store.Queue. All items of a job share its deadline.
+func (s *Store) ExpireItems(ctx context.Context, limit int) (store.Step, error) {
+	return s.sweep(ctx, sweep{
+		name: "expire", limit: limit,
+		jobs: `SELECT id FROM jobs WHERE queued > 0 AND deadline <= $1 ORDER BY deadline, id LIMIT $2`,
+		outcome: outcome{transition: penstock.TransitionExpire, err: &penstock.ItemError{
+			Code: penstock.CodeDeadlineExceeded, Message: "The job's deadline passed before this item could finish."}},
 	})
-	if err != nil || len(found) == 0 {
+}
+
+// CancelItems implements store.Queue.
+func (s *Store) CancelItems(ctx context.Context, limit int) (store.Step, error) {
+	return s.sweep(ctx, sweep{
+		name: "cancel_items", limit: limit,
+		jobs:    `SELECT id FROM jobs WHERE cancel_requested_at > 0 AND cancel_requested_at <= $1 AND queued > 0 ORDER BY id LIMIT $2`,
+		outcome: outcome{transition: penstock.TransitionCancel, err: cancelledError()},
+	})
+}
+
+// sweep ends queued items. Nearly always there are none; a write transaction, which costs a disk flush,
+// is only begun when there are.
+func (s *Store) sweep(ctx context.Context, w sweep) (step store.Step, err error) {
+	var ids []penstock.ID
+	err = s.read(ctx, func(tx Tx) error {
+		ids, err = queryAll(ctx, tx, sqlf(w.jobs, micros(tx.Now()), sweepJobs),
+			func(row Row) (id penstock.ID, err error) { return id, row.Scan(&id) })
+		return err
+	})
+	if err != nil || len(ids) == 0 {
 		return store.Step{}, err
 	}
-	end := outcome{transition: penstock.TransitionExpire, err: &penstock.ItemError{
-		Code: penstock.CodeDeadlineExceeded, Message: "The job's deadline passed before this item could finish."}}
-	err = s.write(ctx, "expire", func(tx Tx) error {
-		step = store.Step{More: len(found) == limit}
-		jobIDs := make([]penstock.ID, len(found))
-		for i, q := range found {
-			jobIDs[i] = q.job
-		}
-		jobs, err := lockJobs(ctx, tx, jobIDs)
+	err = s.write(ctx, w.name, func(tx Tx) error {
+		step = store.Step{More: len(ids) == sweepJobs}
+		jobs, err := lockJobs(ctx, tx, ids)
 		if err != nil {
 			return err
 		}
-		for _, q := range found {
-			if job := jobs[q.job]; job != nil {
-				n, err := endQueued(ctx, tx, job, endRange{from: q.id, to: q.id, limit: 1, outcome: end})
-				if err != nil {
-					return err
-				}
-				step.Items += n
+		for _, j := range jobs {
+			n, err := endQueued(ctx, tx, j, endAll(j, w.limit-step.Items, w.outcome))
+			if err != nil {
+				return err
+			}
+			if step.Items += n; step.Items == w.limit {
+				step.More = true
+				break
 			}
 		}
 		step.Finished, err = jobs.save(ctx, tx)
@@ -225,7 +240,8 @@ func (s *Store) CancelJob(ctx context.Context, tenant penstock.TenantID, id pens
 			if j.CancelRequestedAt.IsZero() {
 				j.CancelRequestedAt = tx.Now()
 			}
-			if _, err := cancelQueued(ctx, tx, j, cancelStep); err != nil {
+			stop := outcome{transition: penstock.TransitionCancel, err: cancelledError()}
+			if _, err := endQueued(ctx, tx, j, endAll(j, cancelStep, stop)); err != nil {
 				return err
 			}
 			if _, err := jobs.save(ctx, tx); err != nil {
@@ -238,43 +254,7 @@ func (s *Store) CancelJob(ctx context.Context, tenant penstock.TenantID, id pens
 	return job, err
 }
 
-func cancelQueued(ctx context.Context, tx Tx, j *penstock.Job, limit int) (int, error) {
-	return endQueued(ctx, tx, j, endRange{
-		from: penstock.ItemID(j.ID, 0), to: penstock.ItemID(j.ID, j.Counts.Total-1), limit: limit,
-		outcome: outcome{transition: penstock.TransitionCancel, err: cancelledError()},
-	})
-}
-
-// CancelItems implements store.Queue.
-func (s *Store) CancelItems(ctx context.Context, limit int) (step store.Step, err error) {
-	var ids []penstock.ID
-	err = s.read(ctx, func(tx Tx) error {
-		ids, err = queryAll(ctx, tx, sqlf(`SELECT id FROM jobs WHERE cancel_requested_at > 0 AND queued > 0 ORDER BY id LIMIT $1`,
-			sweepJobs), func(row Row) (id penstock.ID, err error) { return id, row.Scan(&id) })
-		return err
-	})
-	if err != nil || len(ids) == 0 {
-		return store.Step{}, err
-	}
-	err = s.write(ctx, "cancel_items", func(tx Tx) error {
-		step = store.Step{More: len(ids) == sweepJobs}
-		jobs, err := lockJobs(ctx, tx, ids)
-		if err != nil {
-			return err
-		}
-		for _, j := range jobs {
-			n, err := cancelQueued(ctx, tx, j, limit-step.Items)
-			if err != nil {
-				return err
-			}
-			step.Items += n
-			if step.Items == limit {
-				step.More = true
-				break
-			}
-		}
-		step.Finished, err = jobs.save(ctx, tx)
-		return err
-	})
-	return step, err
+// endAll is the range of all items of a job.
+func endAll(j *penstock.Job, limit int, o outcome) endRange {
+	return endRange{from: penstock.ItemID(j.ID, 0), to: penstock.ItemID(j.ID, j.Counts.Total-1), limit: limit, outcome: o}
 }

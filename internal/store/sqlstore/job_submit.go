@@ -148,6 +148,9 @@ func insertSubmission(ctx context.Context, tx Tx, j *penstock.Job, sub submitted
 	if err := insertJob(ctx, tx, *j); err != nil {
 		return err
 	}
+	if err := activate(ctx, tx, j.Tenant, j.Lane); err != nil {
+		return err
+	}
 	var reserved penstock.NanoUSD
 	for n, item := range sub.items {
 		reserved += item.Reserved

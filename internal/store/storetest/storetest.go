@@ -55,6 +55,7 @@ func topics() []topic {
 		{"list", listCases()},
 		{"lease", leaseCases()},
 		{"claim", claimCases()},
+		{"fair", fairCases()},
 		{"finish", finishCases()},
 		{"stale", staleCases()},
 		{"rescue", rescueCases()},

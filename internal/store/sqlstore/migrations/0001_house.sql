@@ -77,6 +77,7 @@ CREATE TABLE jobs (
 );
 CREATE INDEX jobs_by_tenant ON jobs (tenant_id, id);
 CREATE INDEX jobs_open ON jobs (lane, id) WHERE finished_at = 0;
+CREATE INDEX jobs_deadline ON jobs (deadline, id) WHERE queued > 0;
 CREATE INDEX jobs_cancelling ON jobs (id) WHERE cancel_requested_at > 0 AND queued > 0;
 
 -- An item's id is its job's id plus n + 1, so a job's items are one range of the primary key.
@@ -114,9 +115,20 @@ CREATE TABLE items (
     cost_nano_usd       BIGINT NOT NULL DEFAULT 0,
     finished_at  BIGINT NOT NULL DEFAULT 0
 );
-CREATE INDEX items_queued   ON items (lane, deadline, id) WHERE status = 'queued';
+CREATE INDEX items_queued   ON items (lane, tenant_id, deadline, id) WHERE status = 'queued';
 CREATE INDEX items_running  ON items (process_id, id)     WHERE status = 'running';
 CREATE INDEX items_finished ON items (job_id, seq)        WHERE seq > 0;
+
+-- Token-fair claiming: how much a tenant was given in a lane, over its weight. The tenant with the least
+-- is next. A tenant that is not active has nothing queued there.
+CREATE TABLE shares (
+    lane      TEXT /*pg COLLATE "C" */ NOT NULL,
+    tenant_id TEXT /*pg COLLATE "C" */ NOT NULL,
+    vtime     BIGINT NOT NULL,
+    active    BIGINT NOT NULL,
+    PRIMARY KEY (lane, tenant_id)
+) WITHOUT ROWID;
+CREATE INDEX shares_next ON shares (lane, vtime, tenant_id) WHERE active = 1;
 
 CREATE TABLE attempts (
     id          TEXT /*pg COLLATE "C" */ PRIMARY KEY,
@@ -221,13 +233,7 @@ CREATE INDEX requests_by_tenant ON requests (tenant_id, id);
 
 -- What follows is laid out now, so that later versions only add to it.
 
--- Token-fair claiming: virtual time per lane and tenant, and which models have work waiting.
-CREATE TABLE shares (
-    lane      TEXT /*pg COLLATE "C" */ NOT NULL,
-    tenant_id TEXT /*pg COLLATE "C" */ NOT NULL,
-    vtime     BIGINT NOT NULL,
-    PRIMARY KEY (lane, tenant_id)
-) WITHOUT ROWID;
+-- Which models have work waiting.
 CREATE TABLE backlogs (
     lane      TEXT /*pg COLLATE "C" */ NOT NULL,
     model     TEXT /*pg COLLATE "C" */ NOT NULL,
