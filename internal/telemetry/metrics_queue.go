@@ -10,7 +10,6 @@ import (
 type queueMetrics struct {
 	rescued, expired        prometheus.Counter
 	leasesLost              prometheus.Counter
-	requestsDropped         prometheus.Counter
 	slotsInUse              prometheus.Gauge
 	claimSize, claimSeconds prometheus.Histogram
 	groupSize, groupSeconds prometheus.Histogram
@@ -26,10 +25,9 @@ func newQueueMetrics(factory promauto.Factory) queueMetrics {
 	sizes := prometheus.ExponentialBuckets(1, 2, 11)
 	seconds := prometheus.ExponentialBuckets(0.0005, 2, 14)
 	return queueMetrics{
-		rescued:         counter("penstock_items_rescued_total", "Items taken back from workers that died."),
-		expired:         counter("penstock_items_expired_total", "Items whose deadline passed."),
-		leasesLost:      counter("penstock_leases_lost_total", "Times this process lost its lease, and its items."),
-		requestsDropped: counter("penstock_requests_dropped_total", "Records of synchronous requests lost to a full queue."),
+		rescued:    counter("penstock_items_rescued_total", "Items taken back from workers that died."),
+		expired:    counter("penstock_items_expired_total", "Items whose deadline passed."),
+		leasesLost: counter("penstock_leases_lost_total", "Times this process lost its lease, and its items."),
 		slotsInUse: factory.NewGauge(prometheus.GaugeOpts{
 			Name: "penstock_slots_in_use",
 			Help: "Attempts that this process is running for jobs.",
@@ -49,9 +47,6 @@ func (m *Metrics) Expired(n int) { count(m.queue.expired, n) }
 
 // LeaseLost counts the loss of this process's lease.
 func (m *Metrics) LeaseLost() { m.queue.leasesLost.Inc() }
-
-// RequestsDropped counts records of synchronous requests that did not fit the write-behind queue.
-func (m *Metrics) RequestsDropped(n int) { count(m.queue.requestsDropped, n) }
 
 // SlotsInUse says how many slots are busy now.
 func (m *Metrics) SlotsInUse(n int) { m.queue.slotsInUse.Set(float64(n)) }

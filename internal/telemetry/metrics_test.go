@@ -65,7 +65,6 @@ func exercise(m *Metrics) {
 	m.Rescued(3)
 	m.Expired(4)
 	m.LeaseLost()
-	m.RequestsDropped(5)
 	m.SlotsInUse(6)
 	m.ClaimGroup(7, 4*time.Millisecond)
 	m.FinishGroup(8, 5*time.Millisecond)
@@ -98,7 +97,6 @@ func TestMetricsRecord(t *testing.T) {
 		`penstock_items_rescued_total`:                                                              3,
 		`penstock_items_expired_total`:                                                              4,
 		`penstock_leases_lost_total`:                                                                1,
-		`penstock_requests_dropped_total`:                                                           5,
 		`penstock_slots_in_use`:                                                                     6,
 		`penstock_claim_group_items_sum`:                                                            7,
 		`penstock_claim_group_duration_seconds_sum`:                                                 0.004,
@@ -139,7 +137,6 @@ func TestMetricsSurviveOddInput(t *testing.T) {
 		Usage: penstock.Usage{InputTokens: 5, CachedInputTokens: -9}})
 	m.Rescued(-1)
 	m.Expired(-1)
-	m.RequestsDropped(-1)
 	m.ClaimGroup(-1, -1)
 	m.FinishGroup(0, 0)
 	m.ConfigActive("\xff")
