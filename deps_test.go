@@ -55,7 +55,7 @@ var architecture = map[string][]string{
 	"penstock/internal/api/dialect/openai": {"penstock", "penstock/internal/body"},
 	"penstock/internal/api": {"penstock", "penstock/internal/admit", "penstock/internal/api/dialect/openai", "penstock/internal/attempt",
 		"penstock/internal/body", "penstock/internal/config", "penstock/internal/deliver", "penstock/internal/provider",
-		"penstock/internal/record", "penstock/internal/store", "penstock/internal/telemetry"},
+		"penstock/internal/record", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/telemetry"},
 }
 
 // wiring may import anything inside the module.

@@ -20,7 +20,7 @@ func (sh *shell) ledgerVerifyCommand() *cobra.Command {
 		Long: `Checks the books of the configured database: that every finished item and recorded
 request is settled exactly once, that costs, reservations and counts add up, and
 that no job's event log has a gap. It changes nothing and exits with 1 if it finds
-anything. SQLite belongs to one process: stop the server first.
+anything. The server may go on running meanwhile.
 
 Without --config and without a penstock.yaml it takes the database of "penstock dev".`,
 		Example: "  penstock ledger verify --config penstock.yaml\n  penstock ledger verify -o json",

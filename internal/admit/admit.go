@@ -9,6 +9,7 @@
 package admit
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -87,6 +88,9 @@ func Require(c penstock.Caller, scope penstock.Scope) error {
 
 // JobOrder is a job that a caller asks for, decoded but not yet judged. Zero fields take defaults.
 type JobOrder struct {
+	// Scope is what the caller's key needs; jobs:write unless the order comes through another door.
+	Scope penstock.Scope
+
 	Endpoint    penstock.Endpoint
 	Model       string
 	Lane        penstock.Lane
@@ -126,7 +130,7 @@ func (s *Service) Job(ctx context.Context, caller penstock.Caller, o JobOrder) (
 }
 
 func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder) (store.Receipt, error) {
-	if err := Require(caller, penstock.ScopeJobsWrite); err != nil {
+	if err := Require(caller, cmp.Or(o.Scope, penstock.ScopeJobsWrite)); err != nil {
 		return store.Receipt{}, err
 	}
 	now := s.Clock()
@@ -136,7 +140,7 @@ func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder
 	snapshot := s.Config.Current()
 	resolved, targets, err := resolve(snapshot, o.Model)
 	if err != nil {
-		return store.Receipt{}, err
+		return s.replay(ctx, caller, o, err)
 	}
 	sub := store.Submission{
 		Job: penstock.Job{
@@ -160,7 +164,7 @@ func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder
 }
 
 // replay answers for an order that is refused today but may have been accepted before: its deadline
-// passed meanwhile, or a bound changed. The key says so.
+// passed meanwhile, or its model is gone. The key says so.
 func (s *Service) replay(ctx context.Context, caller penstock.Caller, o JobOrder, refusal error) (store.Receipt, error) {
 	if o.IdempotencyKey == "" || checkKey(o.IdempotencyKey) != nil {
 		return store.Receipt{}, refusal

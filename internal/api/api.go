@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"runtime/debug"
 	"time"
 
 	"penstock"
@@ -91,27 +92,30 @@ type call struct {
 	r      *http.Request
 	id     penstock.ID
 	caller penstock.Caller
+	final  bool // the answer will never change: sending the call again is in vain
 }
 
 // serve is the one way into every handler: ids, trace, authentication, recovery, errors, metrics.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt route) {
 	began := s.Clock()
-	c := &call{Server: s, w: &response{ResponseWriter: w}, id: s.ids.New(began)}
+	c := &call{Server: s, w: newResponse(w), id: s.ids.New(began)}
 	ctx := telemetry.WithIDs(telemetry.Extract(r.Context(), r.Header), telemetry.IDs{Request: c.id})
 	ctx, span := s.Tracer.StartServer(ctx, rt.Method+" "+rt.Path)
 	c.r = r.WithContext(ctx)
 	c.w.Header().Set("x-request-id", penstock.ViewRequest.Format(c.id))
 
-	err := c.run(rt)
-	if err != nil {
+	var err error
+	defer func() { // also when the answer is aborted by a panic
+		span.Set(telemetry.Int("http.response.status_code", int64(c.w.status)), telemetry.String("http.route", rt.Path))
+		if c.w.status >= http.StatusInternalServerError {
+			span.Fail(string(penstock.ErrorCode(err)))
+		}
+		span.End(nil)
+		s.Metrics.HTTPRequest(rt.Path, r.Method, c.w.status, s.Clock().Sub(began))
+	}()
+	if err = c.run(rt); err != nil {
 		c.fail(err)
 	}
-	span.Set(telemetry.Int("http.response.status_code", int64(c.w.status)), telemetry.String("http.route", rt.Path))
-	if c.w.status >= http.StatusInternalServerError {
-		span.Fail(string(penstock.ErrorCode(err)))
-	}
-	span.End(nil)
-	s.Metrics.HTTPRequest(rt.Path, r.Method, c.w.status, s.Clock().Sub(began))
 }
 
 // run authenticates the caller and calls the handler. A panic becomes an error like any other.
@@ -121,7 +125,11 @@ func (c *call) run(rt route) (err error) {
 			if errors.Is(asError(p), http.ErrAbortHandler) {
 				panic(p)
 			}
-			err = penstock.Internal(fmt.Errorf("panic: %v", p))
+			err = penstock.Internal(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+			if c.w.status != 0 {
+				c.fail(err)
+				panic(http.ErrAbortHandler) // half an answer must not end like a whole one
+			}
 		}
 	}()
 	if !rt.open {
@@ -157,10 +165,19 @@ func asError(p any) error {
 	return err
 }
 
-// response remembers what was sent.
+// writeTimeout is how long a caller may take to receive what was written. One that stops reading must
+// not keep a target's room, or anything else, for ever.
+const writeTimeout = 30 * time.Second
+
+// response remembers what was sent, and gives up on callers who do not read.
 type response struct {
 	http.ResponseWriter
+	conn   *http.ResponseController
 	status int
+}
+
+func newResponse(w http.ResponseWriter) *response {
+	return &response{ResponseWriter: w, conn: http.NewResponseController(w)}
 }
 
 func (w *response) WriteHeader(status int) {
@@ -174,7 +191,15 @@ func (w *response) Write(b []byte) (int, error) {
 	if w.status == 0 {
 		w.status = http.StatusOK
 	}
+	_ = w.conn.SetWriteDeadline(time.Now().Add(writeTimeout)) // a writer without deadlines has no slow reader
 	return w.ResponseWriter.Write(b)
+}
+
+// FlushError sends what was written and lifts the deadline: a stream may be silent for long.
+func (w *response) FlushError() error {
+	err := w.conn.Flush()
+	_ = w.conn.SetWriteDeadline(time.Time{})
+	return err
 }
 
 // Unwrap lets http.ResponseController reach the connection.

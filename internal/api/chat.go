@@ -14,6 +14,7 @@ import (
 	"penstock/internal/api/dialect/openai"
 	"penstock/internal/attempt"
 	"penstock/internal/provider"
+	"penstock/internal/sse"
 )
 
 const (
@@ -107,12 +108,8 @@ func callerError(err error) *penstock.Error {
 	if !ok {
 		return penstock.AsError(err)
 	}
-	e := &penstock.Error{Code: upstream.Kind.Policy().Code, Message: upstream.Message, RetryAfter: upstream.RetryAfter, Err: err}
-	switch upstream.Kind {
-	case provider.KindAuth, provider.KindSpendCap, provider.KindModelNotFound:
-		// What an upstream says about our account may name it.
-		e.Message = "Every target refused this call for a reason on our side; the operator can see it on the request."
-	case provider.KindRateLimited, provider.KindOverloaded:
+	e := &penstock.Error{Code: upstream.Kind.Policy().Code, Message: upstream.Public(), RetryAfter: upstream.RetryAfter, Err: err}
+	if upstream.Kind == provider.KindRateLimited || upstream.Kind == provider.KindOverloaded {
 		e.Message = "Every target of this model is busy upstream."
 	}
 	return e
@@ -186,7 +183,7 @@ func (s *httpSink) breakOff(c *call, e *penstock.Error) {
 	if err != nil {
 		return
 	}
-	_, _ = s.w.Write([]byte("data: " + string(text) + "\n\n"))
+	_, _ = s.w.Write(sse.AppendEvent(nil, sse.Event{Data: text}))
 	_ = s.out.Flush()
 }
 
@@ -195,14 +192,11 @@ func (c *call) chatAsJob(chat openai.Call, order admit.JobOrder) error {
 	if chat.Stream {
 		return penstock.InvalidParam("Idempotency-Key", "A streamed call cannot be repeated; leave out stream or Idempotency-Key.")
 	}
-	if err := admit.Require(c.caller, penstock.ScopeInference); err != nil {
-		return err
-	}
 	var err error
 	if order.BodyHash, err = canonicalHash(c.r.URL.Path, chat.Object.Text); err != nil {
 		return err
 	}
-	order.Lane = penstock.LaneRealtime
+	order.Lane, order.Scope = penstock.LaneRealtime, penstock.ScopeInference
 	receipt, err := c.Admit.Job(c.r.Context(), c.caller, order)
 	if err != nil {
 		return err
@@ -210,7 +204,9 @@ func (c *call) chatAsJob(chat openai.Call, order admit.JobOrder) error {
 	if receipt.Replayed {
 		c.w.Header().Set("Idempotency-Replayed", "true")
 	}
-	job, err := c.Reader.Wait(c.r.Context(), c.caller.Tenant.ID, receipt.Job.ID, keyedWait)
+	ctx, cancel := c.patient()
+	defer cancel()
+	job, err := c.Reader.Wait(ctx, c.caller.Tenant.ID, receipt.Job.ID, keyedWait)
 	if err != nil {
 		return err
 	}
@@ -223,6 +219,7 @@ func (c *call) chatAsJob(chat openai.Call, order admit.JobOrder) error {
 	if err != nil {
 		return err
 	}
+	c.final = true // the same key will always get this answer
 	switch item.Status {
 	case penstock.StatusSucceeded:
 	case penstock.StatusCancelled:

@@ -86,7 +86,7 @@ func (c *call) errorView(e *penstock.Error) (errorView, int) {
 		status = http.StatusInternalServerError
 	}
 	v := errorBody{
-		Code: e.Code, Type: errorType(status), Message: e.Message, Retryable: e.Code.Retryable(),
+		Code: e.Code, Type: errorType(status), Message: e.Message, Retryable: e.Code.Retryable() && !c.final,
 		RequestID: penstock.ViewRequest.Format(c.id),
 	}
 	if e.Param != "" {

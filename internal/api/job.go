@@ -346,6 +346,7 @@ func (c *call) cancelJob() error {
 	if err != nil {
 		return err
 	}
+	c.Reader.Changed(id)
 	return c.job(http.StatusOK, job)
 }
 

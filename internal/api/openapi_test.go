@@ -384,7 +384,7 @@ func TestOpenAPIDescribesAnswers(t *testing.T) {
 func newTestCall() (*call, *httptest.ResponseRecorder) {
 	to := httptest.NewRecorder()
 	s := &Server{Deps: Deps{Log: slog.New(slog.DiscardHandler)}}
-	return &call{Server: s, w: &response{ResponseWriter: to}, r: httptest.NewRequest(http.MethodGet, "/", nil)}, to
+	return &call{Server: s, w: newResponse(to), r: httptest.NewRequest(http.MethodGet, "/", nil)}, to
 }
 
 // encodings are the texts that the server sends for a view, in every form that it sends it.

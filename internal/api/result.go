@@ -16,7 +16,7 @@ import (
 )
 
 // resultPage is how many results are read from the store at a time; it bounds the memory of a stream.
-const resultPage = 50
+const resultPage = 16
 
 // streamResults writes what is finished by now, one line each, and ends.
 func (c *call) streamResults() error {

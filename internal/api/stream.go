@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+
+	"penstock/internal/sse"
 )
 
 // eventStream writes server-sent events to one reader, with comments while nothing happens.
@@ -32,7 +34,7 @@ func (s *eventStream) keepAlive() {
 		case <-s.done:
 			return
 		case <-ticker.C:
-			if s.write([]byte(": alive\n\n")) != nil {
+			if s.write(sse.AppendComment(nil, "alive")) != nil {
 				return
 			}
 		}
@@ -50,8 +52,7 @@ func (s *eventStream) send(e eventView) error {
 	if err != nil {
 		return err
 	}
-	frame := append([]byte("id: "+strconv.FormatInt(e.Seq, 10)+"\nevent: "+string(e.Type)+"\ndata: "), text...)
-	return s.write(append(frame, "\n\n"...))
+	return s.write(sse.AppendEvent(nil, sse.Event{Type: []byte(e.Type), ID: strconv.AppendInt(nil, e.Seq, 10), Data: text}))
 }
 
 func (s *eventStream) write(frame []byte) error {

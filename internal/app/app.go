@@ -113,7 +113,7 @@ func (a *app) connect() (err error) {
 	a.readiness = newReadiness(a.store.Check)
 	a.recorder = record.New(a.store, a.log)
 	runner := attempt.New(attempt.Deps{
-		Config: a.live, Providers: a.providers, Router: route.New(clock), Metrics: a.metrics, Tracer: a.tracer, Clock: clock,
+		Config: a.live, Providers: a.providers, Router: route.New(clock), Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: clock,
 	})
 	a.api, err = api.New(api.Deps{
 		Config: a.live, Runner: runner, Recorder: a.recorder, Jobs: a.store, Reader: deliver.NewReader(a.store, a.hub),

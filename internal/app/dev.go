@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -35,6 +36,8 @@ const (
 	autoModel = "auto"
 	// simModel always reaches the simulated upstream.
 	simModel = "sim"
+	// keyPrefix begins every key of ours.
+	keyPrefix = "psk_"
 	// devKeyFile keeps the key of the demo tenant over restarts.
 	devKeyFile = "dev-key"
 )
@@ -58,7 +61,7 @@ func Dev(ctx context.Context, o DevOptions) error {
 	if err != nil {
 		return err
 	}
-	found := detect(ctx, o.Env)
+	found := detect(ctx, o.Env, cmp.Or(file.Listen, config.DefaultListen))
 	describeDev(&file, upstream.url, key, found)
 	snapshot, err := config.NewSnapshot(file)
 	if err != nil {
@@ -90,7 +93,7 @@ func devKey(data string, env config.Env) (string, error) {
 	if !errors.Is(err, os.ErrNotExist) {
 		return "", fmt.Errorf("reading the development key: %w", err)
 	}
-	return "psk_dev_" + strings.ToLower(rand.Text()), nil
+	return keyPrefix + "dev_" + strings.ToLower(rand.Text()), nil
 }
 
 // keepDevKey lets the command line and the next start find the key. It must wait until the data

@@ -23,11 +23,14 @@ const detectTimeout = 300 * time.Millisecond
 
 // detect looks for OpenAI-compatible providers: one named by the environment as SDKs do it, and a
 // local Ollama.
-func detect(ctx context.Context, env config.Env) []detected {
+func detect(ctx context.Context, env config.Env, listen string) []detected {
 	var found []detected
 	key, _ := env("OPENAI_API_KEY")
 	base, _ := env("OPENAI_BASE_URL")
-	if key != "" || base != "" {
+	// The exports that the greeting asks for are our own: taking them for a provider would send every
+	// call in a circle.
+	ours := strings.HasPrefix(key, keyPrefix) || (listen != "" && strings.Contains(base, "//"+listen))
+	if (key != "" || base != "") && !ours {
 		d := detected{name: "openai", url: strings.TrimSuffix(base, "/")}
 		if key != "" {
 			d.key = config.NewSecret(key)

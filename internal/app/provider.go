@@ -33,8 +33,13 @@ func (r *registry) Provider(name string) (provider.Provider, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if current := r.live.Current(); current != r.snapshot {
-		r.adapters = r.build(current)
-		r.snapshot = current
+		next := r.build(current)
+		for name, old := range r.adapters {
+			if kept, ok := next[name]; !ok || kept.Provider != old.Provider {
+				closeIdle(old.Provider) // calls in flight keep theirs until they are done
+			}
+		}
+		r.adapters, r.snapshot = next, current
 	}
 	a, ok := r.adapters[name]
 	return a.Provider, ok
@@ -53,6 +58,13 @@ func (r *registry) build(s *config.Snapshot) map[string]adapter {
 		}
 	}
 	return next
+}
+
+// closeIdle lets go of the connections that an adapter keeps for calls that will not come.
+func closeIdle(p provider.Provider) {
+	if c, ok := p.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
 }
 
 func sameProvider(a, b config.ProviderConfig) bool {

@@ -22,6 +22,9 @@ import (
 // time, so whoever holds it is the successor of whoever held it before and may take over at once.
 const localProcess = "local"
 
+// databaseFile is the embedded database, in the data directory.
+const databaseFile = "penstock.db"
+
 // Store is an open store with its hold on the data directory.
 type Store struct {
 	*sqlstore.Store
@@ -51,7 +54,7 @@ func OpenStore(ctx context.Context, p config.Process) (*Store, error) {
 			return nil, err
 		}
 	}
-	s, err := InspectStore(ctx, p)
+	s, err := open(ctx, p)
 	if err != nil {
 		if lock != nil {
 			err = errors.Join(err, lock.Close())
@@ -62,9 +65,18 @@ func OpenStore(ctx context.Context, p config.Process) (*Store, error) {
 	return s, nil
 }
 
-// InspectStore opens the configured store beside the process that may be running on it. It is for
-// reading.
+// InspectStore opens a store that is there already, beside the process that may be running on it. It is
+// for reading.
 func InspectStore(ctx context.Context, p config.Process) (*Store, error) {
+	if p.Database.IsZero() {
+		if _, err := os.Stat(filepath.Join(p.Data, databaseFile)); err != nil {
+			return nil, fmt.Errorf("there is no database in %s; set data or PENSTOCK_DATA to the directory of the server: %w", p.Data, err)
+		}
+	}
+	return open(ctx, p)
+}
+
+func open(ctx context.Context, p config.Process) (*Store, error) {
 	if err := os.MkdirAll(p.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("creating the data directory: %w", err)
 	}
@@ -102,7 +114,7 @@ func (s *Store) engine(ctx context.Context, p config.Process) (sqlstore.Engine, 
 		return postgres.Open(ctx, postgres.Config{URL: p.Database.Reveal()})
 	}
 	s.process = localProcess
-	return sqlite.Open(ctx, sqlite.Config{Path: filepath.Join(p.Data, "penstock.db")})
+	return sqlite.Open(ctx, sqlite.Config{Path: filepath.Join(p.Data, databaseFile)})
 }
 
 // lockDirectory makes this process the only one on a data directory. The lock goes with the process,

@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"runtime/debug"
 	"time"
@@ -48,6 +49,7 @@ type Deps struct {
 	Router    *route.Router
 	Metrics   *telemetry.Metrics
 	Tracer    *telemetry.Tracer
+	Log       *slog.Logger
 	Clock     func() time.Time
 }
 
@@ -74,6 +76,8 @@ type Task struct {
 	// Bound is the most that one attempt can cost. It is forfeit when the upstream does not tell
 	// what it charged.
 	Bound penstock.NanoUSD
+	// Timeout is how long one attempt may take, beside the target's own bound; 0 for that alone.
+	Timeout time.Duration
 	// Wait is how long to wait for a target with room.
 	Wait time.Duration
 }
@@ -173,7 +177,8 @@ func (r *Runner) run(ctx context.Context, t *try, choice route.Choice) *provider
 	t.record.FinishedAt = r.Clock()
 	t.meter(meta, failure)
 	if failure != nil {
-		t.record.ErrorKind, t.record.ErrorMessage = string(failure.Kind), failure.Message
+		t.record.ErrorKind, t.record.ErrorMessage = string(failure.Kind), failure.Public()
+		r.tellOperator(ctx, t, failure)
 		t.record.StatusCode = cmp.Or(failure.StatusCode, t.record.StatusCode)
 		r.rest(t.target.Name, failure)
 		genAI.ErrorType = string(failure.Kind)
@@ -197,9 +202,9 @@ func (r *Runner) exchange(ctx context.Context, t *try) (meta provider.Meta, fail
 	if !ok {
 		return meta, &provider.Error{Kind: provider.KindConnect, Message: "Its provider is not configured any more."}
 	}
-	if t.target.TotalTimeout > 0 {
+	if bound := t.timeout(); bound > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, t.target.TotalTimeout)
+		ctx, cancel = context.WithTimeout(ctx, bound)
 		defer cancel()
 	}
 	answer, err := upstream.Call(ctx, t.call(ctx))
@@ -215,6 +220,14 @@ func (r *Runner) exchange(ctx context.Context, t *try) (meta provider.Meta, fail
 		return meta, provider.AsError(err)
 	}
 	return meta, nil
+}
+
+// timeout is the tighter of what the caller and the target allow.
+func (t *try) timeout() time.Duration {
+	if t.task.Timeout > 0 && (t.target.TotalTimeout == 0 || t.task.Timeout < t.target.TotalTimeout) {
+		return t.task.Timeout
+	}
+	return t.target.TotalTimeout
 }
 
 func (t *try) call(ctx context.Context) provider.Call {
@@ -293,6 +306,13 @@ func (r *Runner) rest(target string, failure *provider.Error) {
 		if failure.RetryAfter > 0 {
 			r.Router.Rest(target, failure.RetryAfter)
 		}
+	}
+}
+
+// tellOperator logs what callers are not told: an upstream's complaint about our account, and defects.
+func (r *Runner) tellOperator(ctx context.Context, t *try, failure *provider.Error) {
+	if failure.Public() != failure.Message || failure.Kind == provider.KindInternal {
+		r.Log.ErrorContext(ctx, "a target refused us", "target", t.target.Name, "kind", failure.Kind, "error", failure)
 	}
 }
 

@@ -128,7 +128,7 @@ func TestFallbackByKind(t *testing.T) {
 				t.Errorf("forfeit %v, cost %v; want %v, %v", out.Forfeit, out.Cost, rule.forfeit, wantCost)
 			}
 			first := out.Attempts[0]
-			if first.ErrorKind != string(rule.kind) || first.ErrorMessage != "it is "+string(rule.kind) || first.StatusCode != 418 ||
+			if first.ErrorKind != string(rule.kind) || first.ErrorMessage != (&provider.Error{Kind: rule.kind, Message: "it is " + string(rule.kind)}).Public() || first.StatusCode != 418 ||
 				first.UsageKnown || !first.FirstTokenAt.IsZero() {
 				t.Errorf("attempt %+v", first)
 			}

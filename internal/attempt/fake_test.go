@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -142,7 +143,7 @@ func newRig(t *testing.T, script upstream, edit ...func(*config.File)) rig {
 	}
 	return rig{t: t, Runner: New(Deps{
 		Config: config.NewLive(snapshot), Providers: script, Router: route.New(time.Now),
-		Metrics: telemetry.NewMetrics("test", ""), Tracer: tracer, Clock: time.Now,
+		Metrics: telemetry.NewMetrics("test", ""), Tracer: tracer, Log: slog.New(slog.DiscardHandler), Clock: time.Now,
 	})}
 }
 

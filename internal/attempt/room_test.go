@@ -43,6 +43,21 @@ func TestTotalTimeoutFallsBack(t *testing.T) {
 	})
 }
 
+// The caller's own timeout is that of one attempt: after it, another target is tried.
+func TestTaskTimeoutFallsBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, upstream{"ua": {hang: true}, "ub": {chunks: []string{"ok"}, meta: told}})
+		impatient := task("a", "b")
+		impatient.Timeout = 2 * time.Second
+		began := time.Now()
+		out := r.Run(t.Context(), impatient, &sink{})
+		if took := time.Since(began); out.Err != nil || out.Target != "b" || took != 2*time.Second {
+			t.Errorf("after %v: %+v; want b's answer after 2s", took, out)
+		}
+	})
+}
+
 func TestTotalTimeoutCoversTheReading(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

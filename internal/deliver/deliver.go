@@ -83,6 +83,9 @@ type Reader struct {
 // NewReader returns a reader over a store that is told of changes by a hub.
 func NewReader(jobs Jobs, hub *Hub) *Reader { return &Reader{jobs: jobs, hub: hub} }
 
+// Changed wakes everyone who waits for a job, or follows it.
+func (r *Reader) Changed(job penstock.ID) { r.hub.Announce(job) }
+
 // Wait returns the job as soon as it is finished, or as it is when d is over or ctx ends. Codes:
 // those of store.Jobs.Job.
 func (r *Reader) Wait(ctx context.Context, tenant penstock.TenantID, id penstock.ID, d time.Duration) (penstock.Job, error) {

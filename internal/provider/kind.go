@@ -83,7 +83,7 @@ func (k Kind) Policy() Policy {
 	return p
 }
 
-// Error is what an upstream did wrong. Its message may be shown to the tenant whose call it was.
+// Error is what an upstream did wrong. Public is what the tenant whose call it was may see of it.
 type Error struct {
 	Kind       Kind
 	StatusCode int           // HTTP status of the answer, 0 when there was none
@@ -105,6 +105,20 @@ func (e *Error) Error() string {
 }
 
 func (e *Error) Unwrap() error { return e.Err }
+
+// Public is the message for the tenant whose call it was. What an upstream says about our account with
+// it may name that account, and is for the operator alone.
+func (e *Error) Public() string {
+	switch e.Kind {
+	case KindAuth:
+		return "The upstream refuses our credentials; the operator's log says more."
+	case KindSpendCap:
+		return "Our account at the upstream is used up; the operator's log says more."
+	case KindModelNotFound:
+		return "The upstream does not serve this target's model; the operator's log says more."
+	}
+	return e.Message
+}
 
 // AsError returns the Error inside err. Anything else, an Error of no known kind included, is a defect
 // of ours and comes back as KindInternal.

@@ -12,6 +12,9 @@ type Backoff struct {
 	Max  time.Duration // most that is ever waited, unless the upstream asks for more
 }
 
+// MaxRetryAfter is the longest that an upstream may ask an item to wait.
+const MaxRetryAfter = time.Hour
+
 // DefaultBackoff suits upstreams that recover within seconds or minutes.
 var DefaultBackoff = Backoff{Base: time.Second, Max: time.Minute}
 
@@ -41,5 +44,5 @@ func (b Backoff) Next(f Failure) (wait time.Duration, again bool) {
 		}
 		bound *= 2
 	}
-	return f.RetryAfter + time.Duration(f.Jitter*float64(bound)), true
+	return min(f.RetryAfter, MaxRetryAfter) + time.Duration(f.Jitter*float64(bound)), true
 }

@@ -3,8 +3,8 @@
 // A call must not wait for the database, and must not go unrecorded either: so a place in the bounded
 // line of records is taken before the call may spend anything, and given back once its record is on
 // stable storage. When the line is full, because the store is slow or away, calls are refused instead
-// of forgotten. What a killed process had not written yet, at most one interval's worth, is lost:
-// synchronous calls are recorded, not durable.
+// of forgotten. A process killed with -9 loses the records of the calls that it was running, and of those
+// that it had not written yet: synchronous calls are recorded, not durable.
 package record
 
 import (
@@ -25,6 +25,8 @@ const (
 	MaxGroup = 500
 	// Interval is how long records gather before they are written.
 	Interval = 100 * time.Millisecond
+	// lastCalls is how long the end waits for calls that are still running.
+	lastCalls = 2 * time.Second
 	// retryInterval is how long to wait after the store refused a group.
 	retryInterval = time.Second
 )
@@ -114,7 +116,27 @@ func (r *Recorder) Run(ctx context.Context) error {
 		}
 		wait.Stop()
 	}
+	r.awaitCalls()
 	return r.flush(context.WithoutCancel(ctx))
+}
+
+// awaitCalls waits a little for calls that were cut at the end and are on their way to be recorded.
+func (r *Recorder) awaitCalls() {
+	patience := time.NewTimer(lastCalls)
+	defer patience.Stop()
+	for {
+		r.mu.Lock()
+		running := r.places - len(r.pending)
+		r.mu.Unlock()
+		if running <= 0 {
+			return
+		}
+		select {
+		case <-r.arrived:
+		case <-patience.C:
+			return
+		}
+	}
 }
 
 // flush writes what is pending, group by group. Records stay visible to Request until they are

@@ -131,7 +131,11 @@ func (r *Router) giveUp(w *waiter, cause error) (Choice, error) {
 	default:
 	}
 	w.granted = nil // nothing is granted to it any more
-	return Choice{}, &penstock.Error{Code: penstock.CodeOverloaded, RetryAfter: max(time.Second, r.view(w.query).restLeft),
+	wait := time.Second
+	if v := r.view(w.query); v.resting == v.left { // none is merely full
+		wait = max(wait, v.restLeft)
+	}
+	return Choice{}, &penstock.Error{Code: penstock.CodeOverloaded, RetryAfter: wait,
 		Message: "All targets of this model are busy.", Err: cause}
 }
 

@@ -126,7 +126,7 @@ type Claimed struct {
 	Lane        penstock.Lane
 	Resolved    penstock.Resolved
 	Body        []byte
-	BodyErr     error // why Body could not be read; the item cannot run
+	BodyErr     error // why Body could not be read; gone if it never can
 	Fence       int64
 	Tries       int // attempts recorded so far
 	Attempts    int // attempts so far that count against MaxAttempts

@@ -130,7 +130,7 @@ type ItemObservation struct {
 	Model  string
 	Lane   penstock.Lane
 	Status penstock.Status
-	Wait   time.Duration // from acceptance to the first claim; 0 if it never was claimed
+	Wait   time.Duration // from when it was due to its last claim; 0 if it never was claimed
 	Total  time.Duration // from acceptance to the outcome
 }
 

@@ -51,8 +51,7 @@ func (m *Metrics) LeaseLost() { m.queue.leasesLost.Inc() }
 // SlotsInUse says how many slots are busy now.
 func (m *Metrics) SlotsInUse(n int) { m.queue.slotsInUse.Set(float64(n)) }
 
-// ClaimGroup records a transaction that claimed items. Empty claims count too: they are the cost of
-// polling.
+// ClaimGroup records a transaction that claimed items.
 func (m *Metrics) ClaimGroup(size int, d time.Duration) {
 	m.queue.claimSize.Observe(float64(max(size, 0)))
 	observe(m.queue.claimSeconds, d)

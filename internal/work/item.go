@@ -35,25 +35,19 @@ func (p *Pool) runItem(ctx context.Context, c store.Claimed) {
 // attempt runs the item and says how the claim ends.
 func (p *Pool) attempt(ctx context.Context, c store.Claimed) store.Finish {
 	f := store.Finish{Item: c.Item, Job: c.Job, Tenant: c.Tenant, Fence: c.Fence}
-	if errors.Is(c.BodyErr, context.DeadlineExceeded) || errors.Is(c.BodyErr, context.Canceled) {
-		f.Transition = penstock.TransitionRetry // the store was slow, the input is not at fault
-		return f
-	}
 	if c.BodyErr != nil {
 		p.Log.ErrorContext(ctx, "reading an item's input", "error", c.BodyErr)
-		f.Transition = penstock.TransitionFail
-		f.Error = &penstock.ItemError{Code: penstock.CodeInternal, Message: "The item's stored input could not be read."}
+		p.concludeUnread(&f, c)
 		return f
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, c.TimeLeft, errDeadline)
 	defer cancel()
-	ctx, cancelItem := context.WithTimeoutCause(ctx, c.ItemTimeout, errItemTimeout)
-	defer cancelItem()
 
 	answer := &answerBuffer{}
 	out := p.Runner.Run(ctx, attempt.Task{
 		Subject: c.Item, Fence: c.Fence, Model: c.Model, Targets: c.Resolved.Targets, Endpoint: c.Endpoint,
-		Body: c.Body, Bound: c.Reserved, MaxAttempts: max(c.MaxAttempts-c.Attempts, 1), Wait: min(roomWait, c.ItemTimeout),
+		Body: c.Body, Bound: c.Reserved, MaxAttempts: max(c.MaxAttempts-c.Attempts, 1),
+		Timeout: c.ItemTimeout, Wait: min(roomWait, c.ItemTimeout),
 	}, answer)
 	f.Attempts, f.Target, f.StatusCode = out.Attempts, out.Target, out.StatusCode
 	f.Usage, f.Cost, f.Forfeit, f.PriceVersion = out.Usage, out.Cost, out.Forfeit, out.PriceVersion
@@ -76,9 +70,6 @@ type failure struct {
 // failureOf brings the errors of an attempt into one form.
 func failureOf(err, cause error) failure {
 	if upstream, ok := errors.AsType[*provider.Error](err); ok {
-		if errors.Is(cause, errItemTimeout) {
-			upstream.Kind, upstream.Message = provider.KindTimeout, "The item's timeout passed."
-		}
 		return failure{cause, upstream.Kind.Policy().Code, upstream}
 	}
 	// No upstream was called: there was no room, or no target.
@@ -119,7 +110,22 @@ func (p *Pool) conclude(f *store.Finish, c store.Claimed, why failure) {
 		return
 	}
 	f.Transition = penstock.TransitionFail
-	f.Error = &penstock.ItemError{Code: why.code, Message: why.Message}
+	f.Error = &penstock.ItemError{Code: why.code, Message: why.Public()}
+}
+
+// concludeUnread decides what becomes of an item whose input could not be read. Only an input that is
+// gone, or was tampered with, is a lost cause; disks and mounts come back.
+func (p *Pool) concludeUnread(f *store.Finish, c store.Claimed) {
+	f.Counted, f.ErrorKind = 1, string(provider.KindInternal)
+	wait, again := p.backoff.Next(queue.Failure{
+		Kind: provider.KindInternal, Tries: c.Attempts + 1, Counted: c.Attempts + 1, MaxAttempts: c.MaxAttempts, Jitter: rand.Float64(),
+	})
+	if again && penstock.ErrorCode(c.BodyErr) != penstock.CodeGone {
+		f.Transition, f.RetryIn = penstock.TransitionRetry, wait
+		return
+	}
+	f.Transition = penstock.TransitionFail
+	f.Error = &penstock.ItemError{Code: penstock.CodeInternal, Message: "The item's stored input could not be read."}
 }
 
 // answerBuffer keeps the whole answer for the store.

@@ -61,7 +61,7 @@ func TestEndByKind(t *testing.T) {
 				}
 				return
 			}
-			if f.Transition != penstock.TransitionFail || f.Error == nil || f.Error.Code != tt.code || f.Error.Message != "it broke" {
+			if f.Transition != penstock.TransitionFail || f.Error == nil || f.Error.Code != tt.code || f.Error.Message != (&provider.Error{Kind: tt.kind, Message: "it broke"}).Public() {
 				t.Errorf("last attempt: %+v, error %+v; want a failure with %s", f, f.Error, tt.code)
 			}
 			if f.Target != "a" || f.StatusCode != 418 || len(f.Attempts) != 1 {
@@ -117,15 +117,26 @@ func TestNoTargetKeepsItsCode(t *testing.T) {
 	}
 }
 
-func TestBodyThatCannotBeReadFailsTheItem(t *testing.T) {
+func TestBodyThatCannotBeReadIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	for attempts, want := range map[int]penstock.Transition{0: penstock.TransitionRetry, 3: penstock.TransitionFail} {
+		away := item("1")
+		away.Body, away.BodyErr, away.Attempts = nil, errAway, attempts
+		if f := newPool(t, 1, newQueue(), takes(0)).attempt(t.Context(), away); f.Transition != want || f.Counted != 1 {
+			t.Errorf("after %d attempts: %+v, want %s", attempts, f, want)
+		}
+	}
+}
+
+func TestBodyThatIsGoneFailsTheItem(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		broken := item("1")
-		broken.Body, broken.BodyErr = nil, errAway
+		broken.Body, broken.BodyErr = nil, penstock.Errorf(penstock.CodeGone, "The input is gone.")
 		r := start(t, 1, newQueue(broken), takes(time.Hour))
 		synctest.Wait()
 		f := r.queue.end(t, "1")
-		if f.Transition != penstock.TransitionFail || f.Error.Code != penstock.CodeInternal || f.Counted != 0 || len(f.Attempts) != 0 {
+		if f.Transition != penstock.TransitionFail || f.Error.Code != penstock.CodeInternal || f.Counted != 1 || len(f.Attempts) != 0 {
 			t.Errorf("end %+v, error %+v; want internal", f, f.Error)
 		}
 		if len(r.runner.seen()) != 0 {
@@ -163,7 +174,6 @@ func TestEndsOfTimeAreToldApart(t *testing.T) {
 		code       penstock.Code
 		counted    int
 	}{
-		{"item timeout", timed(2*time.Second, time.Hour), 2 * time.Second, penstock.TransitionRetry, "timeout", "", 1},
 		{"deadline", timed(time.Hour, 2*time.Second), 2 * time.Second, penstock.TransitionExpire, "timeout", penstock.CodeDeadlineExceeded, 1},
 		{"deadline before it began", timed(time.Hour, -time.Second), 0, penstock.TransitionExpire, "timeout", penstock.CodeDeadlineExceeded, 1},
 	} {
@@ -187,17 +197,18 @@ func TestEndsOfTimeAreToldApart(t *testing.T) {
 	}
 }
 
-func TestLastItemTimeoutFails(t *testing.T) {
+// The item's timeout bounds one attempt, so that another target can be tried after it.
+func TestItemTimeoutIsThatOfAnAttempt(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		r := newPool(t, 1, newQueue(), takes(time.Hour))
-		last := timed(time.Second, time.Hour)
-		last.Attempts = 3
-		f := r.attempt(t.Context(), last)
-		if f.Transition != penstock.TransitionFail || f.Error.Code != penstock.CodeUpstreamTimeout {
-			t.Errorf("end %+v, error %+v; want upstream_timeout", f, f.Error)
-		}
+	var got attempt.Task
+	r := newPool(t, 1, newQueue(), func(_ context.Context, task attempt.Task, _ attempt.Sink) attempt.Outcome {
+		got = task
+		return attempt.Outcome{}
 	})
+	r.attempt(t.Context(), timed(7*time.Second, time.Hour))
+	if got.Timeout != 7*time.Second {
+		t.Errorf("an attempt may take %v, want 7s", got.Timeout)
+	}
 }
 
 // A deadline that passes while an item waits for room expires it; it is not retried for the room's sake.
@@ -211,9 +222,6 @@ func TestEndsOfTimeWhileWaitingForRoom(t *testing.T) {
 		r := newPool(t, 1, newQueue(), waits)
 		if f := r.attempt(t.Context(), timed(time.Hour, time.Second)); f.Transition != penstock.TransitionExpire {
 			t.Errorf("deadline: %+v", f)
-		}
-		if f := r.attempt(t.Context(), timed(time.Second, time.Hour)); f.Transition != penstock.TransitionRetry || f.Counted != 0 {
-			t.Errorf("item timeout: %+v; want a retry that does not count", f)
 		}
 	})
 }

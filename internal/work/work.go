@@ -34,11 +34,10 @@ const CancelInterval = 500 * time.Millisecond
 
 // Why a running item's context ended. They are causes, so that the end can be told apart.
 var (
-	errCancelled   = errors.New("the job was cancelled")
-	errShutdown    = errors.New("the process is stopping")
-	errLeaseLost   = errors.New("the process lost its lease")
-	errItemTimeout = errors.New("the item's timeout passed")
-	errDeadline    = errors.New("the job's deadline passed")
+	errCancelled = errors.New("the job was cancelled")
+	errShutdown  = errors.New("the process is stopping")
+	errLeaseLost = errors.New("the process lost its lease")
+	errDeadline  = errors.New("the job's deadline passed")
 )
 
 // Config bounds a pool.

@@ -2,10 +2,13 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"penstock"
+	"penstock/internal/blob"
+	"penstock/internal/payload"
 	"penstock/internal/store"
 )
 
@@ -41,11 +44,10 @@ func (s *Store) ClaimItems(ctx context.Context, l store.Lease, w store.Want) ([]
 	taken := got.taken
 	claimed := make([]store.Claimed, 0, len(taken))
 	for _, c := range taken {
-		// An input that cannot be opened must not hold up the others: it goes out without a body,
-		// and the worker fails the item.
-		c.Body, err = s.open(ctx, owner(c.Tenant, c.Item, partInput), c.input)
-		if err != nil {
-			c.BodyErr = err
+		// An input that cannot be opened must not hold up the others: it goes out without a body.
+		c.Body, c.BodyErr = s.open(ctx, owner(c.Tenant, c.Item, partInput), c.input)
+		if errors.Is(c.BodyErr, blob.ErrNotFound) || errors.Is(c.BodyErr, payload.ErrTampered) {
+			c.BodyErr = &penstock.Error{Code: penstock.CodeGone, Message: "The input is gone.", Err: c.BodyErr}
 		}
 		claimed = append(claimed, c.Claimed)
 	}

@@ -89,7 +89,7 @@ func (s *Store) Events(ctx context.Context, tenant penstock.TenantID, p store.Ev
 			return err
 		}
 		items, err := queryAll(ctx, tx, sqlf(`SELECT `+itemColumns+` FROM items
-			WHERE job_id = $1 AND seq > $2 ORDER BY seq LIMIT $3`, p.Job, p.After, p.Limit), scanItem)
+			WHERE job_id = $1 AND seq > 0 AND seq > $2 ORDER BY seq LIMIT $3`, p.Job, p.After, p.Limit), scanItem)
 		if err != nil {
 			return err
 		}

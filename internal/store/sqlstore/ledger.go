@@ -57,9 +57,11 @@ var audits = []struct{ problem, sql string }{
 	{"settlement differs from the item's cost or reservation", `SELECT i.id FROM items i JOIN ledger l ON l.key = 'item:' || i.id
 		WHERE l.cost_nano_usd <> i.cost_nano_usd OR l.reserved_nano_usd <> i.reserved_nano_usd LIMIT $1`},
 	{"job reserved other than its items did", `SELECT j.id FROM jobs j LEFT JOIN ledger l ON l.key = 'job:' || j.id
-		WHERE COALESCE(l.reserved_nano_usd, -1) <> (SELECT SUM(i.reserved_nano_usd) FROM items i WHERE i.job_id = j.id) LIMIT $1`},
+		JOIN (SELECT job_id, SUM(reserved_nano_usd) AS reserved FROM items GROUP BY job_id) i ON i.job_id = j.id
+		WHERE COALESCE(l.reserved_nano_usd, -1) <> i.reserved LIMIT $1`},
 	{"job's cost differs from the sum of its items", `SELECT j.id FROM jobs j
-		WHERE j.cost_nano_usd <> (SELECT SUM(i.cost_nano_usd) FROM items i WHERE i.job_id = j.id) LIMIT $1`},
+		JOIN (SELECT job_id, SUM(cost_nano_usd) AS cost FROM items GROUP BY job_id) i ON i.job_id = j.id
+		WHERE j.cost_nano_usd <> i.cost LIMIT $1`},
 	{"job's counts differ from its items", `SELECT j.id FROM jobs j JOIN (
 			SELECT job_id, COUNT(*) AS total,
 				SUM(CASE WHEN status = 'queued' THEN 1 ELSE 0 END) AS queued,
@@ -71,11 +73,11 @@ var audits = []struct{ problem, sql string }{
 			FROM items GROUP BY job_id) c ON c.job_id = j.id
 		WHERE j.total <> c.total OR j.queued <> c.queued OR j.running <> c.running OR j.succeeded <> c.succeeded
 			OR j.failed <> c.failed OR j.cancelled <> c.cancelled OR j.expired <> c.expired LIMIT $1`},
-	{"job's event numbers have gaps or repeat", `SELECT j.id FROM jobs j WHERE j.seq <>
-			(SELECT COUNT(*) FROM events e WHERE e.job_id = j.id AND e.seq BETWEEN 1 AND j.seq)
-			+ (SELECT COUNT(DISTINCT i.seq) FROM items i WHERE i.job_id = j.id AND i.seq BETWEEN 1 AND j.seq)
-		OR EXISTS (SELECT 1 FROM events e JOIN items i ON i.job_id = e.job_id AND i.seq = e.seq WHERE e.job_id = j.id)
-		LIMIT $1`},
+	{"job's event numbers have gaps or repeat", `SELECT j.id FROM jobs j JOIN (
+			SELECT job_id, COUNT(*) AS entries, COUNT(DISTINCT seq) AS numbers, MIN(seq) AS first, MAX(seq) AS last
+			FROM (SELECT job_id, seq FROM events UNION ALL SELECT job_id, seq FROM items WHERE seq > 0) log
+			GROUP BY job_id) e ON e.job_id = j.id
+		WHERE e.entries <> j.seq OR e.numbers <> j.seq OR e.first <> 1 OR e.last <> j.seq LIMIT $1`},
 	{"request is recorded without a settlement", `SELECT r.id FROM requests r LEFT JOIN ledger l ON l.key = 'request:' || r.id
 		WHERE l.key IS NULL OR l.cost_nano_usd <> r.cost_nano_usd LIMIT $1`},
 	{"settlement without what it settles", `SELECT l.key FROM ledger l

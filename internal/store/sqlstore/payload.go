@@ -69,7 +69,8 @@ func (s *Store) open(ctx context.Context, o payload.Owner, p placed) ([]byte, er
 	return plain, nil
 }
 
-// discard removes blobs that no row came to name. What it misses, the orphan sweep finds.
+// discard removes blobs that no row came to name. What it misses, after a crash for example, stays
+// behind as an orphan that costs space and nothing else.
 func (s *Store) discard(ctx context.Context, ps ...placed) {
 	for _, p := range ps {
 		if p.blob != "" {

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 
 	"penstock"
@@ -62,14 +63,15 @@ func activate(ctx context.Context, tx Tx, tenant penstock.TenantID, lane penstoc
 }
 
 // correct charges tenants for what their items really used. All processes go through the shares in the
-// same order, so that none waits for another that waits for it.
+// same order, and leave idle tenants alone, who bank nothing anyway: a finish that makes one active
+// holds a job that this claim may need.
 func correct(ctx context.Context, tx Tx, corrections []store.Correction) error {
 	slices.SortFunc(corrections, func(a, b store.Correction) int {
 		return cmp.Or(cmp.Compare(a.Lane, b.Lane), cmp.Compare(a.Tenant, b.Tenant))
 	})
 	for _, c := range corrections {
 		err := tx.Do(ctx, `UPDATE shares SET vtime = vtime + $3 / COALESCE((SELECT t.weight FROM tenants t WHERE t.id = $2), 1)
-			WHERE lane = $1 AND tenant_id = $2`, c.Lane, c.Tenant, c.Tokens*vtimeScale)
+			WHERE lane = $1 AND tenant_id = $2 AND active = 1`, c.Lane, c.Tenant, c.Tokens*vtimeScale)
 		if err != nil {
 			return err
 		}
@@ -121,7 +123,7 @@ func dueInLane(ctx context.Context, tx Tx, lane penstock.Lane, limit int) (*lane
 
 // window locks the next tenants in the order of their shares.
 func (c *laneClaim) window(ctx context.Context, tx Tx) ([]share, error) {
-	after := share{before: -1}
+	after := share{before: math.MinInt64}
 	if n := len(c.shares); n > 0 {
 		after = c.shares[n-1]
 	}

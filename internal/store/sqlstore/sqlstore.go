@@ -10,7 +10,8 @@
 //
 // Finish, rescue, expire and cancel lock job rows first, by ascending id, and then their items. A
 // claim goes the other way, from queued items to their jobs, which is safe because everyone locks
-// queued items with SKIP LOCKED: nobody waits for what a claim holds. The one exception is a stale
+// queued items with SKIP LOCKED: nobody waits for what a claim holds. The shares of tenants come before
+// items in a claim and after jobs elsewhere; share.go says why that is safe. The one exception is a stale
 // finish of an item that is just being claimed again; the engine breaks that tie and runs one of them
 // anew.
 package sqlstore
@@ -18,6 +19,7 @@ package sqlstore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -47,7 +49,35 @@ func New(ctx context.Context, engine Engine, codec *payload.Codec, blobs blob.St
 	if err := engine.Migrate(ctx, steps); err != nil {
 		return nil, err
 	}
-	return &Store{engine: engine, codec: codec, blobs: blobs}, nil
+	s := &Store{engine: engine, codec: codec, blobs: blobs}
+	return s, s.checkKeyset(ctx)
+}
+
+// checkKeyset refuses a keyset that cannot open this database's payloads: a process with the wrong one
+// would fail all queued work. The first process leaves a sealed word behind; the others must read it.
+func (s *Store) checkKeyset(ctx context.Context) error {
+	const name, word = "keyset", "penstock"
+	witness := payload.Owner{Tenant: "-", ID: name, Part: "check"}
+	sealed, err := s.codec.Seal(witness, []byte(word))
+	if err != nil {
+		return fmt.Errorf("sealing with the keyset: %w", err)
+	}
+	var kept []byte
+	err = s.engine.Write(ctx, func(tx Tx) error {
+		if err := tx.Do(ctx, `INSERT INTO facts (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`, name, sealed); err != nil {
+			return err
+		}
+		kept, _, err = queryOne(ctx, tx, sqlf(`SELECT value FROM facts WHERE name = $1`, name),
+			func(row Row) (b []byte, err error) { return b, row.Scan(&b) })
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if plain, err := s.codec.Open(witness, kept); err != nil || string(plain) != word {
+		return fmt.Errorf("this keyset does not open the payloads of this database; restore the keyset.json that belongs to it: %w", err)
+	}
+	return nil
 }
 
 // Close closes the engine.

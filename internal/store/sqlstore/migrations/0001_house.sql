@@ -5,6 +5,12 @@
 --   * Money is integer nano-dollars. JSON is TEXT. Payloads are sealed by the payload codec.
 --   * ids are bare ULIDs, compared byte by byte.
 
+-- Facts about the database itself.
+CREATE TABLE facts (
+    name  TEXT /*pg COLLATE "C" */ PRIMARY KEY,
+    value BYTEA NOT NULL
+);
+
 CREATE TABLE tenants (
     id          TEXT /*pg COLLATE "C" */ PRIMARY KEY,
     source      TEXT   NOT NULL,              -- file | api: who may change it

@@ -1,0 +1,38 @@
+package app
+
+import (
+	"testing"
+
+	"penstock/internal/config"
+)
+
+// environment is an environment of these variables, with no Ollama to be found.
+func environment(vars map[string]string) config.Env {
+	return func(name string) (string, bool) {
+		if name == "OLLAMA_HOST" {
+			return "127.0.0.1:1", true
+		}
+		v, ok := vars[name]
+		return v, ok
+	}
+}
+
+// A development server must not take the exports that it printed itself for a provider.
+func TestDetectLeavesOurselvesAlone(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		vars map[string]string
+		want int
+	}{
+		"nothing":            {nil, 0},
+		"a key":              {map[string]string{"OPENAI_API_KEY": "sk-real"}, 1},
+		"a server of theirs": {map[string]string{"OPENAI_BASE_URL": "http://127.0.0.1:8000/v1"}, 1},
+		"our own exports":    {map[string]string{"OPENAI_BASE_URL": "http://127.0.0.1:8080/v1", "OPENAI_API_KEY": "psk_dev_x"}, 0},
+		"our own key":        {map[string]string{"OPENAI_API_KEY": "psk_dev_x"}, 0},
+		"our own address":    {map[string]string{"OPENAI_BASE_URL": "http://127.0.0.1:8080/v1", "OPENAI_API_KEY": "x"}, 0},
+	} {
+		if got := detect(t.Context(), environment(tt.vars), "127.0.0.1:8080"); len(got) != tt.want {
+			t.Errorf("%s: found %+v, want %d providers", name, got, tt.want)
+		}
+	}
+}
