@@ -311,8 +311,11 @@ func (r *Runner) rest(target string, failure *provider.Error) {
 
 // tellOperator logs what callers are not told: an upstream's complaint about our account, and defects.
 func (r *Runner) tellOperator(ctx context.Context, t *try, failure *provider.Error) {
-	if failure.Public() != failure.Message || failure.Kind == provider.KindInternal {
-		r.Log.ErrorContext(ctx, "a target refused us", "target", t.target.Name, "kind", failure.Kind, "error", failure)
+	switch {
+	case failure.Kind == provider.KindInternal:
+		r.Log.ErrorContext(ctx, "an attempt broke on our side", "target", t.target.Name, "error", failure)
+	case failure.Public() != failure.Message:
+		r.Log.WarnContext(ctx, "a target refuses us", "target", t.target.Name, "kind", failure.Kind, "error", failure)
 	}
 }
 

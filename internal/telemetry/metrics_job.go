@@ -85,7 +85,7 @@ func newFinished(factory promauto.Factory, m *Metrics) *children[finishKey, fini
 	}, []string{"model", "lane", "status"})
 	wait := factory.NewHistogramVec(prometheus.HistogramOpts{
 		Name:    "penstock_item_wait_seconds",
-		Help:    "Time from an item's acceptance to its first claim.",
+		Help:    "Time from when an item was due to its last claim.",
 		Buckets: buckets,
 	}, []string{"model", "lane"})
 	whole := factory.NewHistogramVec(prometheus.HistogramOpts{

@@ -109,6 +109,14 @@ func (ex *exchange) close() {
 	}
 }
 
+// roughly rounds a bound for people: what is left of it when a call begins is never quite what was set.
+func roughly(d time.Duration) time.Duration {
+	if d > 500*time.Millisecond {
+		return d.Round(100 * time.Millisecond)
+	}
+	return d.Round(time.Millisecond)
+}
+
 // fail makes an error of this exchange.
 func (ex *exchange) fail(kind provider.Kind, cause error, format string, args ...any) *provider.Error {
 	return &provider.Error{Kind: kind, StatusCode: ex.status(), Message: fmt.Sprintf(format, args...), Err: cause}
@@ -118,7 +126,7 @@ func (ex *exchange) fail(kind provider.Kind, cause error, format string, args ..
 // returns nil if neither did.
 func (ex *exchange) interrupted(cause error) *provider.Error {
 	if err := ex.ended(); errors.Is(err, context.DeadlineExceeded) {
-		return ex.fail(provider.KindTimeout, err, "total: the answer was not complete after %s", ex.total.Round(time.Millisecond))
+		return ex.fail(provider.KindTimeout, err, "total: the answer was not complete after %s", roughly(ex.total))
 	} else if err != nil {
 		return ex.fail(provider.KindCancelled, err, "the call was cancelled before the answer was complete")
 	}
