@@ -50,7 +50,7 @@ func (c *call) chat() error {
 		return err
 	}
 	return c.runCall(chat, attempt.Task{
-		Subject: c.id, Model: chat.Model, Targets: admitted.Targets, Endpoint: penstock.EndpointChat,
+		Subject: c.id, Model: chat.Model, Lane: penstock.LaneRealtime, Targets: admitted.Targets, Endpoint: penstock.EndpointChat,
 		Body: text, Stream: chat.Stream, Bound: admitted.Bound, Wait: roomWait,
 	})
 }

@@ -67,7 +67,8 @@ type Task struct {
 	Subject  penstock.ID // the item or request
 	Fence    int64       // the claim of an item
 	Model    string      // public name, for metrics and traces
-	Targets  []string    // what the model resolved to, in order
+	Lane     penstock.Lane
+	Targets  []string // what the model resolved to, in order
 	Endpoint penstock.Endpoint
 	Body     []byte
 	Stream   bool
@@ -110,7 +111,7 @@ func (r *Runner) Run(ctx context.Context, task Task, sink Sink) Outcome {
 	}
 	var tried []string
 	for ctx.Err() == nil {
-		choice, err := r.Router.Choose(ctx, route.Query{Candidates: candidates, Tried: tried, Wait: task.Wait})
+		choice, err := r.Router.Choose(ctx, route.Query{Candidates: candidates, Tried: tried, Lane: task.Lane, Wait: task.Wait})
 		if err != nil {
 			if out.Err == nil { // what an upstream said tells more than that no other is left
 				out.Err = err

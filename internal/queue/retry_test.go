@@ -87,9 +87,9 @@ func wrongWait(b Backoff, f Failure) string {
 		return fmt.Sprintf("waits %v for nothing", wait)
 	case !again:
 		return ""
-	case wait < f.RetryAfter:
+	case wait < min(f.RetryAfter, MaxRetryAfter):
 		return fmt.Sprintf("waits %v although %v were asked for", wait, f.RetryAfter)
-	case wait > f.RetryAfter+b.Max:
+	case wait > min(f.RetryAfter, MaxRetryAfter)+b.Max:
 		return fmt.Sprintf("waits %v, which is more than %v", wait, f.RetryAfter+b.Max)
 	case f.Counted >= f.MaxAttempts && !f.Kind.Policy().Free:
 		return "is tried again although no attempt is left"

@@ -23,13 +23,14 @@ import (
 // a longer line would only time out later.
 const MaxWaiting = 4096
 
-// Router hands out the room of targets, first come, first served.
+// Router hands out the room of targets: the more urgent lane first, and inside a lane first come, first
+// served.
 type Router struct {
 	clock func() time.Time
 
 	mu      sync.Mutex
 	states  map[string]*targetState
-	waiters list.List // of *waiter, in the order they came
+	waiters list.List // of *waiter, in the order they are served
 }
 
 // targetState is what is known about one target.
@@ -60,6 +61,7 @@ type Choice struct {
 type Query struct {
 	Candidates []penstock.Target // in the order of the model's policy
 	Tried      []string          // targets that failed for this inference already
+	Lane       penstock.Lane     // how urgent it is
 	Wait       time.Duration     // how long to wait for room; 0 means not at all
 }
 
@@ -105,14 +107,25 @@ func (r *Router) enter(q Query) (*waiter, *list.Element, error) {
 		return nil, nil, &penstock.Error{Code: penstock.CodeOverloaded, RetryAfter: v.restLeft,
 			Message: "Every target of this model asked for a rest: " + strings.Join(v.why, ", ") + "."}
 	}
-	if r.waiters.Len() >= MaxWaiting {
+	if v.free == nil && r.waiters.Len() >= MaxWaiting {
 		return nil, nil, &penstock.Error{Code: penstock.CodeOverloaded, RetryAfter: time.Second,
 			Message: fmt.Sprintf("All targets of this model are busy and %d calls wait already.", MaxWaiting)}
 	}
 	w := &waiter{query: q, granted: make(chan Choice, 1)}
-	at := r.waiters.PushBack(w)
+	at := r.line(w)
 	r.grantLocked()
 	return w, at, nil
+}
+
+// line puts a waiter behind those who are as urgent, and in front of those who are less.
+func (r *Router) line(w *waiter) *list.Element {
+	urgency := slices.Index(penstock.Lanes, w.query.Lane)
+	for at := r.waiters.Back(); at != nil; at = at.Prev() {
+		if slices.Index(penstock.Lanes, at.Value.(*waiter).query.Lane) <= urgency {
+			return r.waiters.InsertAfter(w, at)
+		}
+	}
+	return r.waiters.PushFront(w)
 }
 
 func (r *Router) leave(at *list.Element) {

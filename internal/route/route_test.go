@@ -3,6 +3,7 @@ package route
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -352,4 +353,59 @@ func TestCandidates(t *testing.T) {
 			t.Errorf("%v: got %v, %v; want no_target_available", names, got, err)
 		}
 	}
+}
+
+// A call that somebody waits for passes the items of jobs in line.
+func TestUrgentWaitersAreServedFirst(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := New(time.Now)
+		q := Query{Candidates: inOrder(target("a", 1)), Wait: time.Minute}
+		held := take(t, r, q)
+		var mu sync.Mutex
+		var served []penstock.Lane
+		var wg sync.WaitGroup
+		for _, lane := range []penstock.Lane{penstock.LaneBulk, penstock.LaneStandard, penstock.LaneRealtime, penstock.LaneBulk, penstock.LaneRealtime} {
+			wg.Go(func() {
+				c, err := r.Choose(t.Context(), Query{Candidates: q.Candidates, Lane: lane, Wait: time.Minute})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				served = append(served, lane)
+				mu.Unlock()
+				c.Release()
+			})
+			synctest.Wait()
+		}
+		held.Release()
+		wg.Wait()
+		want := []penstock.Lane{penstock.LaneRealtime, penstock.LaneRealtime, penstock.LaneStandard, penstock.LaneBulk, penstock.LaneBulk}
+		if !slices.Equal(served, want) {
+			t.Errorf("served %v, want %v", served, want)
+		}
+	})
+}
+
+// A line that is full for one target is no reason to refuse a call whose own target is free.
+func TestFullLineDoesNotRefuseFreeRoom(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := New(time.Now)
+		busy := Query{Candidates: inOrder(target("a", 1)), Wait: time.Minute}
+		held := take(t, r, busy)
+		var wg sync.WaitGroup
+		for range MaxWaiting {
+			wg.Go(func() {
+				if c, err := r.Choose(t.Context(), busy); err == nil {
+					c.Release()
+				}
+			})
+		}
+		synctest.Wait()
+		take(t, r, Query{Candidates: inOrder(target("b", 1))}).Release()
+		held.Release()
+		wg.Wait()
+	})
 }

@@ -45,7 +45,7 @@ func (p *Pool) attempt(ctx context.Context, c store.Claimed) store.Finish {
 
 	answer := &answerBuffer{}
 	out := p.Runner.Run(ctx, attempt.Task{
-		Subject: c.Item, Fence: c.Fence, Model: c.Model, Targets: c.Resolved.Targets, Endpoint: c.Endpoint,
+		Subject: c.Item, Fence: c.Fence, Model: c.Model, Lane: c.Lane, Targets: c.Resolved.Targets, Endpoint: c.Endpoint,
 		Body: c.Body, Bound: c.Reserved, MaxAttempts: max(c.MaxAttempts-c.Attempts, 1),
 		Timeout: c.ItemTimeout, Wait: min(roomWait, c.ItemTimeout),
 	}, answer)
