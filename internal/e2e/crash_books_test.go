@@ -27,12 +27,15 @@ func (a *audit) sum() sums {
 		if item.Error != nil && item.Error.Code == penstock.CodePoison {
 			s.poisoned++
 		}
+		deaths := 0
 		for i, attempt := range item.History {
 			if !attempt.lost() {
 				continue
 			}
 			s.lost++
-			if i+1 == len(item.History) || item.History[i+1].lost() {
+			deaths++
+			// One that lost two workers is a suspect, and waits on purpose.
+			if i+1 == len(item.History) || item.History[i+1].lost() || deaths > 1 {
 				continue
 			}
 			// The server that took the item from its dead worker may have died before it ran it.
