@@ -87,7 +87,7 @@ func rawCommit(f *os.File, body []byte) error {
 }
 
 func requestBody() []byte {
-	body, _ := json.Marshal(map[string]string{"model": "sim", "input": strings.Repeat("weir ", 195) + "[sim:tokens=1]"})
+	body, _ := json.Marshal(map[string]string{"model": "sim", "input": strings.Repeat("weir ", 195) + "[sim:tokens=1 latency=1ms]"})
 	return body
 }
 

@@ -124,10 +124,13 @@ func (s *Service) Job(ctx context.Context, caller penstock.Caller, o JobOrder) (
 	if !receipt.Replayed {
 		j := receipt.Job
 		s.Metrics.JobAccepted(string(j.Tenant), j.Model, j.Lane, j.Counts.Total)
-		s.Bell.Ring()
 	}
 	return receipt, nil
 }
+
+// Wake tells the workers of this process that a job was accepted. It is apart from Job so that the
+// caller can have its answer before the work begins to compete for the processor.
+func (s *Service) Wake() { s.Bell.Ring() }
 
 func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder) (store.Receipt, error) {
 	if err := Require(caller, cmp.Or(o.Scope, penstock.ScopeJobsWrite)); err != nil {

@@ -204,6 +204,7 @@ func (c *call) chatAsJob(chat openai.Call, order admit.JobOrder) error {
 	if receipt.Replayed {
 		c.w.Header().Set("Idempotency-Replayed", "true")
 	}
+	c.Admit.Wake()
 	ctx, cancel := c.patient()
 	defer cancel()
 	job, err := c.Reader.Wait(ctx, c.caller.Tenant.ID, receipt.Job.ID, keyedWait)

@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -20,9 +21,11 @@ func (c *call) json(status int, v any) error {
 	if err != nil {
 		return fmt.Errorf("encoding an answer: %w", err)
 	}
+	text = append(text, '\n')
 	c.w.Header().Set("Content-Type", typeJSON)
+	c.w.Header().Set("Content-Length", strconv.Itoa(len(text)))
 	c.w.WriteHeader(status)
-	_, err = c.w.Write(append(text, '\n'))
+	_, err = c.w.Write(text)
 	return err
 }
 

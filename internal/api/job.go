@@ -94,6 +94,11 @@ func (c *call) accepted(receipt store.Receipt, wait time.Duration) error {
 		h.Set("Idempotency-Replayed", "true")
 	}
 	job := receipt.Job
+	if wait == 0 {
+		defer c.Admit.Wake() // once the answer is on its way
+	} else {
+		c.Admit.Wake()
+	}
 	if wait > 0 && job.FinishedAt.IsZero() {
 		ctx, cancel := c.patient()
 		defer cancel()
@@ -108,7 +113,10 @@ func (c *call) accepted(receipt store.Receipt, wait time.Duration) error {
 	} else {
 		h.Set("Retry-After", "1")
 	}
-	return c.job(status, job)
+	if err := c.job(status, job); err != nil {
+		return err
+	}
+	return c.w.conn.Flush()
 }
 
 // order checks what the envelope itself can get wrong and brings every inference into one form.

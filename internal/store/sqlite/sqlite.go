@@ -1,9 +1,9 @@
 // Package sqlite is the embedded engine: one file, one writer, full durability, no setup.
 //
-// It owns the connections and the commits. All writes pass through one goroutine that commits in
-// groups: it runs whatever queued up during the previous commit in one transaction, each write in a
-// savepoint of its own, and then flushes the disk once for all of them. No timer is involved, so a
-// lone write waits for nothing and a crowd shares the flush.
+// It owns the connections and the commits. Writes are committed in groups: whoever finds the writing
+// connection free runs whatever queued up during the previous commit in one transaction, each write in a
+// savepoint of its own, and then flushes the disk once for all of them. Neither a timer nor a goroutine
+// is involved, so a lone write waits for nothing and a crowd shares the flush.
 //
 // The file belongs to one process at a time; package app holds a lock on the data directory.
 package sqlite
@@ -54,7 +54,7 @@ type Engine struct {
 
 var _ sqlstore.Engine = (*Engine)(nil)
 
-// Open opens the file, creating it if needed, and starts the writer. Close ends it.
+// Open opens the file, creating it if needed.
 func Open(ctx context.Context, cfg Config) (*Engine, error) {
 	if cfg.Clock == nil {
 		cfg.Clock = time.Now
@@ -76,9 +76,7 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 	}
 	reads.SetMaxOpenConns(readers)
 	reads.SetMaxIdleConns(readers)
-	e := &Engine{clock: cfg.Clock, reads: reads, writes: writes, writer: newWriter(conn, cfg.Clock)}
-	go e.writer.run()
-	return e, nil
+	return &Engine{clock: cfg.Clock, reads: reads, writes: writes, writer: newWriter(conn, cfg.Clock)}, nil
 }
 
 // createPrivate makes sure that a new database can be read by its owner alone.

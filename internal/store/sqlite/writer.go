@@ -19,13 +19,15 @@ type write struct {
 	done chan error
 }
 
-// writer owns the one connection that writes.
+// writer owns the one connection that writes. It has no goroutine of its own: whoever finds it free
+// commits its own write and all that wait beside it, so a lone write is handed to nobody.
 type writer struct {
 	conn  *sql.Conn
 	db    *prepared
 	clock func() time.Time
 
 	queue   chan write
+	turn    chan struct{} // holds a token while somebody commits
 	closing chan struct{}
 	closed  chan struct{}
 }
@@ -33,14 +35,20 @@ type writer struct {
 func newWriter(conn *sql.Conn, clock func() time.Time) *writer {
 	return &writer{
 		conn: conn, db: newPrepared(conn), clock: clock,
-		queue: make(chan write, MaxQueued), closing: make(chan struct{}), closed: make(chan struct{}),
+		queue: make(chan write, MaxQueued), turn: make(chan struct{}, 1),
+		closing: make(chan struct{}), closed: make(chan struct{}),
 	}
 }
 
-// submit hands a write over and waits until it is committed. Once handed over it is not given up,
-// even when ctx ends: the caller must know whether it happened.
+// submit gets a write committed, by whoever has the turn. Once in line it is not given up, even when
+// ctx ends: the caller must know whether it happened.
 func (w *writer) submit(ctx context.Context, fn func(sqlstore.Tx) error) error {
 	one := write{ctx: ctx, fn: fn, done: make(chan error, 1)}
+	select {
+	case <-w.closing:
+		return errClosed
+	default:
+	}
 	select {
 	case w.queue <- one:
 	case <-ctx.Done():
@@ -48,57 +56,50 @@ func (w *writer) submit(ctx context.Context, fn func(sqlstore.Tx) error) error {
 	case <-w.closing:
 		return errClosed
 	}
-	select {
-	case err := <-one.done:
-		return err
-	case <-w.closed:
-		// The writer may have taken it just before it stopped.
+	for {
 		select {
 		case err := <-one.done:
 			return err
-		default:
-			return errClosed
-		}
-	}
-}
-
-func (w *writer) close() error {
-	close(w.closing)
-	<-w.closed
-	return errors.Join(w.db.close(), w.conn.Close())
-}
-
-func (w *writer) run() {
-	defer close(w.closed)
-	for {
-		select {
-		case first := <-w.queue:
-			w.commit(w.gather(first))
-		case <-w.closing:
-			for {
-				select {
-				case first := <-w.queue:
-					w.commit(w.gather(first))
-				default:
-					return
-				}
+		case w.turn <- struct{}{}:
+			w.commitGroup()
+			<-w.turn
+		case <-w.closed:
+			select {
+			case err := <-one.done:
+				return err
+			default:
+				return errClosed // it came into line too late
 			}
 		}
 	}
 }
 
-// gather takes what queued up while the previous group was being committed.
-func (w *writer) gather(first write) []write {
-	group := []write{first}
+// close lets the writes in line finish and closes the connection. It keeps the turn for good.
+func (w *writer) close() error {
+	close(w.closing)
+	w.turn <- struct{}{}
+	for len(w.queue) > 0 {
+		w.commitGroup()
+	}
+	close(w.closed)
+	return errors.Join(w.db.close(), w.conn.Close())
+}
+
+// commitGroup commits what queued up while the previous group was being committed.
+func (w *writer) commitGroup() {
+	var group []write
 	for len(group) < MaxGroup {
 		select {
 		case next := <-w.queue:
 			group = append(group, next)
+			continue
 		default:
-			return group
 		}
+		break
 	}
-	return group
+	if len(group) > 0 {
+		w.commit(group)
+	}
 }
 
 // commit runs a group in one transaction and tells every caller how it went.
@@ -120,15 +121,29 @@ func (w *writer) transact(group []write, errs []error) error {
 	if err := w.db.exec("BEGIN IMMEDIATE"); err != nil {
 		return fmt.Errorf("beginning a write: %w", err)
 	}
-	for i, one := range group {
-		err, broken := w.runOne(one)
-		if broken != nil {
-			return w.abandon(broken)
+	if len(group) == 1 {
+		// Alone in its transaction a write needs no savepoint.
+		if err := w.call(group[0]); err != nil {
+			return w.abandon(err)
 		}
-		errs[i] = err
+	} else if err := w.runAll(group, errs); err != nil {
+		return w.abandon(err)
 	}
 	if err := w.db.exec("COMMIT"); err != nil {
 		return w.abandon(fmt.Errorf("committing: %w", err))
+	}
+	return nil
+}
+
+// runAll runs the writes of a group one after the other. It fails when the transaction around them is
+// gone.
+func (w *writer) runAll(group []write, errs []error) error {
+	for i, one := range group {
+		err, broken := w.runOne(one)
+		if broken != nil {
+			return broken
+		}
+		errs[i] = err
 	}
 	return nil
 }
@@ -143,13 +158,10 @@ func (w *writer) abandon(cause error) error {
 // runOne runs a write in a savepoint, so that its failure undoes it alone. It is broken when the
 // savepoint is: the transaction around it is gone.
 func (w *writer) runOne(one write) (err, broken error) {
-	if err := one.ctx.Err(); err != nil {
-		return err, nil // the caller left before its turn came
-	}
 	if err := w.db.exec("SAVEPOINT one"); err != nil {
 		return nil, fmt.Errorf("marking a write: %w", err)
 	}
-	if err = w.call(one.fn); err != nil {
+	if err = w.call(one); err != nil {
 		if undo := w.db.exec("ROLLBACK TO one"); undo != nil {
 			return nil, errors.Join(err, fmt.Errorf("undoing a write: %w", undo))
 		}
@@ -162,11 +174,14 @@ func (w *writer) runOne(one write) (err, broken error) {
 
 // call runs a write and turns a panic into its error: one caller's defect must not end the writer
 // that all others depend on.
-func (w *writer) call(fn func(sqlstore.Tx) error) (err error) {
+func (w *writer) call(one write) (err error) {
+	if err := one.ctx.Err(); err != nil {
+		return err // the caller left before its turn came
+	}
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("a write panicked: %v", p)
 		}
 	}()
-	return fn(&tx{now: w.clock(), db: w.db})
+	return one.fn(&tx{now: w.clock(), db: w.db})
 }

@@ -164,7 +164,7 @@ func insertSubmission(ctx context.Context, tx Tx, j *penstock.Job, sub submitted
 		}
 	}
 	return book(ctx, tx, penstock.LedgerEntry{
-		Key: "job:" + string(j.ID), Tenant: j.Tenant, Kind: penstock.EntryReserve,
+		Key: reserveKey(j.ID), Tenant: j.Tenant, Kind: penstock.EntryReserve,
 		Subject: j.ID, Job: j.ID, Reserved: reserved,
 	})
 }

@@ -10,10 +10,14 @@ import (
 )
 
 // The keys of ledger entries say what is booked. A key can be booked once, whoever tries again.
+func reserveKey(job penstock.ID) string     { return "job:" + string(job) }
 func settleKey(item penstock.ID) string     { return "item:" + string(item) }
 func requestKey(request penstock.ID) string { return "request:" + string(request) }
+
+const forfeitPrefix = "forfeit:"
+
 func forfeitKey(subject penstock.ID, fence int64) string {
-	return "forfeit:" + string(subject) + ":" + strconv.FormatInt(fence, 10)
+	return forfeitPrefix + string(subject) + ":" + strconv.FormatInt(fence, 10)
 }
 
 // book appends an entry unless its key is booked already.
@@ -28,12 +32,16 @@ func book(ctx context.Context, tx Tx, e penstock.LedgerEntry) error {
 // JobEntries implements store.Ledger.
 func (s *Store) JobEntries(ctx context.Context, tenant penstock.TenantID, job penstock.ID) (es []penstock.LedgerEntry, err error) {
 	err = s.read(ctx, func(tx Tx) error {
-		if _, err := findJob(ctx, tx, tenant, job); err != nil {
+		j, err := findJob(ctx, tx, tenant, job)
+		if err != nil {
 			return err
 		}
+		// The keys of a job's items are two ranges, since the ids of its items are one.
+		first, last := penstock.ItemID(job, 0), penstock.ItemID(job, j.Counts.Total-1)
 		es, err = queryAll(ctx, tx, sqlf(`SELECT key, tenant_id, kind, subject_id, job_id, target, reserved_nano_usd, cost_nano_usd,
 				input_tokens, cached_input_tokens, output_tokens, price_version, created_at
-			FROM ledger WHERE job_id = $1 ORDER BY created_at, key`, job), scanEntry)
+			FROM ledger WHERE key = $1 OR key BETWEEN $2 AND $3 OR key BETWEEN $4 AND $5 ORDER BY created_at, key`,
+			reserveKey(job), settleKey(first), settleKey(last), forfeitPrefix+string(first), forfeitPrefix+string(last)+";"), scanEntry) // ";" is next to ":"
 		return err
 	})
 	return es, err

@@ -44,7 +44,7 @@ func (s *Store) Depths(ctx context.Context) (depths []store.Depth, err error) {
 		depths = nil
 		for _, status := range []penstock.Status{penstock.StatusQueued, penstock.StatusRunning} {
 			rows, err := queryAll(ctx, tx, sqlf(fmt.Sprintf(`SELECT lane, SUM(%[1]s) /*pg ::bigint */, MIN(created_at) FROM jobs
-				WHERE finished_at = 0 AND %[1]s > 0 GROUP BY lane ORDER BY lane`, status)), scanDepth(tx, status))
+				WHERE %[1]s > 0 GROUP BY lane ORDER BY lane`, status)), scanDepth(tx, status))
 			if err != nil {
 				return err
 			}

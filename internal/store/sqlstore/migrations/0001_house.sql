@@ -82,7 +82,7 @@ CREATE TABLE jobs (
     cancel_requested_at BIGINT NOT NULL DEFAULT 0
 );
 CREATE INDEX jobs_by_tenant ON jobs (tenant_id, id);
-CREATE INDEX jobs_open ON jobs (lane, id) WHERE finished_at = 0;
+CREATE INDEX jobs_running ON jobs (lane, id) WHERE running > 0;
 CREATE INDEX jobs_deadline ON jobs (deadline, id) WHERE queued > 0;
 CREATE INDEX jobs_cancelling ON jobs (id) WHERE cancel_requested_at > 0 AND queued > 0;
 
@@ -199,7 +199,6 @@ CREATE TABLE ledger (
     created_at    BIGINT NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX ledger_by_tenant ON ledger (tenant_id, created_at, key);
-CREATE INDEX ledger_by_job    ON ledger (job_id) WHERE job_id <> '';
 
 CREATE TABLE dead_letters (
     item_id     TEXT /*pg COLLATE "C" */ PRIMARY KEY,
