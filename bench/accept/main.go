@@ -25,14 +25,15 @@ const key = "psk_bench_0123456789abcdef"
 func main() {
 	samples := flag.Int("samples", 500, "samples of each kind")
 	dir := flag.String("dir", "", "directory on the disk to measure (default: a temporary one)")
+	silence := flag.Duration("silence", time.Millisecond, "latency of the simulated model: how long the machine rests between two samples")
 	flag.Parse()
-	if err := run(*samples, *dir); err != nil {
+	if err := run(*samples, *dir, *silence); err != nil {
 		fmt.Fprintln(os.Stderr, "bench accept:", err)
 		os.Exit(1)
 	}
 }
 
-func run(samples int, dir string) error {
+func run(samples int, dir string, silence time.Duration) error {
 	dir, err := os.MkdirTemp(dir, "penstock-bench-")
 	if err != nil {
 		return err
@@ -49,7 +50,7 @@ func run(samples int, dir string) error {
 	}
 	defer raw.Close()
 
-	body := requestBody()
+	body := requestBody(silence)
 	var fsyncs, accepts []time.Duration
 	for i := range samples + samples/10 {
 		f, err := timed(func() error { return rawCommit(raw, body) })
@@ -86,8 +87,8 @@ func rawCommit(f *os.File, body []byte) error {
 	return f.Sync()
 }
 
-func requestBody() []byte {
-	body, _ := json.Marshal(map[string]string{"model": "sim", "input": strings.Repeat("weir ", 195) + "[sim:tokens=1 latency=1ms]"})
+func requestBody(silence time.Duration) []byte {
+	body, _ := json.Marshal(map[string]string{"model": "sim", "input": fmt.Sprintf("%s[sim:tokens=1 latency=%v]", strings.Repeat("weir ", 195), silence)})
 	return body
 }
 

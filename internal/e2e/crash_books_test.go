@@ -17,6 +17,7 @@ type sums struct {
 	lost        int                     // claims whose worker died
 	reruns      int                     // executions to the end beyond the first of each item
 	recoveries  []time.Duration         // how long lost items took to run again once a server was started
+	suspects    []time.Duration         // the same, of items that lost more than one worker and wait on purpose
 }
 
 // sum adds up what the kills cost.
@@ -34,14 +35,17 @@ func (a *audit) sum() sums {
 			}
 			s.lost++
 			deaths++
-			// One that lost two workers is a suspect, and waits on purpose.
-			if i+1 == len(item.History) || item.History[i+1].lost() || deaths > 1 {
+			if i+1 == len(item.History) || item.History[i+1].lost() {
 				continue
 			}
 			// The server that took the item from its dead worker may have died before it ran it.
 			rescued, again := attempt.FinishedAt, item.History[i+1].StartedAt
 			if born := a.bornBefore(again); rescued.After(born) {
-				s.recoveries = append(s.recoveries, again.Sub(born))
+				if deaths > 1 {
+					s.suspects = append(s.suspects, again.Sub(born))
+				} else {
+					s.recoveries = append(s.recoveries, again.Sub(born))
+				}
 			}
 		}
 	}
@@ -49,6 +53,7 @@ func (a *audit) sum() sums {
 		s.reruns += max(0, int(ran.Completed)-1)
 	}
 	slices.Sort(s.recoveries)
+	slices.Sort(s.suspects)
 	return s
 }
 
@@ -155,6 +160,9 @@ func (s sums) String() string {
 // recoverySlack is for starting the process and for a machine that does other things too.
 const recoverySlack = 3 * time.Second
 
+// suspicion is the longest that an item waits on purpose after it lost its second worker.
+const suspicion = 4 * time.Second
+
 // checkFigures holds that the kills cost no more than they may: the work of the slots, and one lease.
 func (a *audit) checkFigures() {
 	a.t.Helper()
@@ -165,6 +173,9 @@ func (a *audit) checkFigures() {
 	if bound := (kills + leases) * slots; s.lost > bound || s.reruns > bound {
 		a.t.Errorf("%d claims were lost and %d items ran again; %d kills with %d slots explain %d",
 			s.lost, s.reruns, kills, slots, bound)
+	}
+	if worst := quantile(s.suspects, 1); worst > leaseTimeout+recoverySlack+suspicion {
+		a.t.Errorf("an item that lost two workers took %v to run again after a restart; it waits %v at the most", worst, suspicion)
 	}
 	if worst := quantile(s.recoveries, 1); worst > leaseTimeout+recoverySlack {
 		a.t.Errorf("an item took %v to run again after a restart; a lease lasts %v", worst, leaseTimeout)
