@@ -31,7 +31,8 @@ soak: setup ## long kill loops, on both engines (KILLS=300 by default)
 	@PENSTOCK_REQUIRE_POSTGRES=1 PENSTOCK_SOAK_KILLS=$${KILLS:-300} $(GO) test ./internal/e2e -run 'TestCrash' -count=1 -timeout 3h -v
 
 bench: ## measurements, beside the raw figure they are judged by
-	@cd bench && $(GO) run ./accept
+	@cd bench && echo 'one sample after the other:' && $(GO) run ./accept
+	@cd bench && echo 'with 150 ms of rest between samples:' && $(GO) run ./accept -samples 200 -silence 150ms
 
 docs: ## write the parts of docs/ that are made from the code
 	@$(GO) test ./internal/api -run 'OpenAPI|Docs' -update
