@@ -12,10 +12,11 @@ type Job struct {
 	Lane     Lane
 	Tags     map[string]string
 
-	Counts Counts
-	Usage  Usage
-	Cost   NanoUSD
-	Seq    int64 // number of the job's newest event
+	Counts     Counts
+	Usage      Usage
+	Cost       NanoUSD
+	Seq        int64 // number of the job's newest event
+	StartedSeq int64 // number of its job.started, 0 until then
 
 	MaxAttempts int
 	ItemTimeout time.Duration
@@ -135,8 +136,8 @@ type Request struct {
 // EventType names what happened to a job.
 type EventType string
 
-// The events of a job's log. A terminal item is its own event, so the item types have no rows of
-// their own.
+// The events of a job's log. A terminal item is its own event, and a job's row tells the events of the
+// job itself, so none of these has a row of its own.
 const (
 	EventJobQueued     EventType = "job.queued"
 	EventJobStarted    EventType = "job.started"
@@ -157,6 +158,18 @@ type Event struct {
 	Type      EventType
 	Item      *Item // what ended, for item events
 	CreatedAt time.Time
+}
+
+// Events are the events of the job itself, in order: those of its items lie between them.
+func (j Job) Events() []Event {
+	events := []Event{{Job: j.ID, Seq: 1, Type: EventJobQueued, CreatedAt: j.CreatedAt}}
+	if j.StartedSeq > 0 {
+		events = append(events, Event{Job: j.ID, Seq: j.StartedSeq, Type: EventJobStarted, CreatedAt: j.StartedAt})
+	}
+	if !j.FinishedAt.IsZero() {
+		events = append(events, Event{Job: j.ID, Seq: j.Seq, Type: EventJobFinished, CreatedAt: j.FinishedAt})
+	}
+	return events
 }
 
 // EntryKind says what a ledger entry does.

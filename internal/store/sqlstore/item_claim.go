@@ -150,9 +150,7 @@ func take(ctx context.Context, tx Tx, l store.Lease, due []candidate) ([]candida
 		if j == nil || !j.CancelRequestedAt.IsZero() {
 			continue
 		}
-		if err := jobs.start(ctx, tx, j); err != nil {
-			return nil, err
-		}
+		jobs.start(tx, j)
 		next, err := penstock.StatusQueued.Next(penstock.TransitionClaim)
 		if err != nil {
 			return nil, err

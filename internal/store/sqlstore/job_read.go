@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"penstock"
@@ -76,15 +77,11 @@ func listQuery(tenant penstock.TenantID, f store.JobFilter) query {
 	return q
 }
 
-// Events implements store.Jobs. A terminal item is its own event, so the log is the events table and
-// the finished items, merged by number.
+// Events implements store.Jobs. A terminal item is its own event, so the log is what the job's row
+// tells and the finished items, merged by number.
 func (s *Store) Events(ctx context.Context, tenant penstock.TenantID, p store.EventPage) (events []penstock.Event, err error) {
 	err = s.read(ctx, func(tx Tx) error {
-		if _, err := findJob(ctx, tx, tenant, p.Job); err != nil {
-			return err
-		}
-		rows, err := queryAll(ctx, tx, sqlf(`SELECT job_id, seq, type, created_at FROM events
-			WHERE job_id = $1 AND seq > $2 ORDER BY seq LIMIT $3`, p.Job, p.After, p.Limit), scanEvent)
+		job, err := findJob(ctx, tx, tenant, p.Job)
 		if err != nil {
 			return err
 		}
@@ -93,25 +90,18 @@ func (s *Store) Events(ctx context.Context, tenant penstock.TenantID, p store.Ev
 		if err != nil {
 			return err
 		}
-		events = mergeEvents(rows, items, p.Limit)
+		own := slices.DeleteFunc(job.Events(), func(e penstock.Event) bool { return e.Seq <= p.After })
+		events = mergeEvents(own, items, p.Limit)
 		return nil
 	})
 	return events, err
 }
 
-func scanEvent(row Row) (penstock.Event, error) {
-	var e penstock.Event
-	var created int64
-	err := row.Scan(&e.Job, &e.Seq, &e.Type, &created)
-	e.CreatedAt = fromMicros(created)
-	return e, err
-}
-
-func mergeEvents(rows []penstock.Event, items []itemRow, limit int) []penstock.Event {
-	merged := make([]penstock.Event, 0, min(limit, len(rows)+len(items)))
-	for len(merged) < limit && len(rows)+len(items) > 0 {
-		if len(items) == 0 || (len(rows) > 0 && rows[0].Seq < items[0].Seq) {
-			merged, rows = append(merged, rows[0]), rows[1:]
+func mergeEvents(own []penstock.Event, items []itemRow, limit int) []penstock.Event {
+	merged := make([]penstock.Event, 0, min(limit, len(own)+len(items)))
+	for len(merged) < limit && len(own)+len(items) > 0 {
+		if len(items) == 0 || (len(own) > 0 && own[0].Seq < items[0].Seq) {
+			merged, own = append(merged, own[0]), own[1:]
 			continue
 		}
 		item := items[0].Item

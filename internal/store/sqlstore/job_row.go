@@ -13,7 +13,7 @@ import (
 
 const jobColumns = `id, tenant_id, key_name, endpoint, model, lane, tags,
 	total, queued, running, succeeded, failed, cancelled, expired,
-	input_tokens, cached_input_tokens, output_tokens, cost_nano_usd, seq,
+	input_tokens, cached_input_tokens, output_tokens, cost_nano_usd, seq, started_seq,
 	max_attempts, item_timeout, resolved, trace_parent,
 	created_at, deadline, started_at, finished_at, cancel_requested_at`
 
@@ -27,7 +27,7 @@ func scanJob(row Row) (penstock.Job, error) {
 	c, u := &j.Counts, &j.Usage
 	err := row.Scan(&j.ID, &j.Tenant, &j.Key, &j.Endpoint, &j.Model, &j.Lane, &tags,
 		&c.Total, &c.Queued, &c.Running, &c.Succeeded, &c.Failed, &c.Cancelled, &c.Expired,
-		&u.InputTokens, &u.CachedInputTokens, &u.OutputTokens, &j.Cost, &j.Seq,
+		&u.InputTokens, &u.CachedInputTokens, &u.OutputTokens, &j.Cost, &j.Seq, &j.StartedSeq,
 		&j.MaxAttempts, &timeout, &resolved, &j.TraceParent,
 		&created, &deadline, &started, &finished, &cancelAt)
 	if err != nil {
@@ -90,12 +90,12 @@ func lockJobs(ctx context.Context, tx Tx, ids []penstock.ID) (jobGroup, error) {
 }
 
 // start notes the first claim of a job's items.
-func (g jobGroup) start(ctx context.Context, tx Tx, j *penstock.Job) error {
+func (g jobGroup) start(tx Tx, j *penstock.Job) {
 	if !j.StartedAt.IsZero() {
-		return nil
+		return
 	}
-	j.StartedAt = tx.Now()
-	return appendEvent(ctx, tx, j, penstock.EventJobStarted)
+	j.Seq++
+	j.StartedAt, j.StartedSeq = tx.Now(), j.Seq
 }
 
 // save writes the jobs back and closes those that have no open item left. It returns the closed
@@ -104,32 +104,22 @@ func (g jobGroup) save(ctx context.Context, tx Tx) ([]penstock.ID, error) {
 	var finished []penstock.ID
 	for id, j := range g {
 		if j.Counts.Open() == 0 && j.FinishedAt.IsZero() {
+			j.Seq++
 			j.FinishedAt = tx.Now()
-			if err := appendEvent(ctx, tx, j, penstock.EventJobFinished); err != nil {
-				return nil, err
-			}
 			finished = append(finished, id)
 		}
 		c, u := j.Counts, j.Usage
 		err := tx.Do(ctx, `UPDATE jobs SET status = $2, queued = $3, running = $4, succeeded = $5, failed = $6,
 				cancelled = $7, expired = $8, input_tokens = $9, cached_input_tokens = $10, output_tokens = $11,
-				cost_nano_usd = $12, seq = $13, started_at = $14, finished_at = $15, cancel_requested_at = $16
+				cost_nano_usd = $12, seq = $13, started_at = $14, finished_at = $15, cancel_requested_at = $16, started_seq = $17
 			WHERE id = $1`,
 			id, j.Status(), c.Queued, c.Running, c.Succeeded, c.Failed, c.Cancelled, c.Expired,
 			u.InputTokens, u.CachedInputTokens, u.OutputTokens, j.Cost, j.Seq,
-			micros(j.StartedAt), micros(j.FinishedAt), micros(j.CancelRequestedAt))
+			micros(j.StartedAt), micros(j.FinishedAt), micros(j.CancelRequestedAt), j.StartedSeq)
 		if err != nil {
 			return nil, err
 		}
 	}
 	slices.Sort(finished)
 	return finished, nil
-}
-
-// appendEvent gives the job's next number to an event. The job's row must be locked and saved by
-// the same transaction.
-func appendEvent(ctx context.Context, tx Tx, j *penstock.Job, typ penstock.EventType) error {
-	j.Seq++
-	return tx.Do(ctx, `INSERT INTO events (job_id, seq, type, created_at) VALUES ($1, $2, $3, $4)`,
-		j.ID, j.Seq, typ, micros(tx.Now()))
 }

@@ -142,9 +142,7 @@ type submittedItems struct {
 }
 
 func insertSubmission(ctx context.Context, tx Tx, j *penstock.Job, sub submittedItems) error {
-	if err := appendEvent(ctx, tx, j, penstock.EventJobQueued); err != nil {
-		return err
-	}
+	j.Seq = 1 // job.queued
 	if err := insertJob(ctx, tx, *j); err != nil {
 		return err
 	}

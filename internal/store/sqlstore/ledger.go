@@ -83,7 +83,10 @@ var audits = []struct{ problem, sql string }{
 			OR j.failed <> c.failed OR j.cancelled <> c.cancelled OR j.expired <> c.expired LIMIT $1`},
 	{"job's event numbers have gaps or repeat", `SELECT j.id FROM jobs j JOIN (
 			SELECT job_id, COUNT(*) AS entries, COUNT(DISTINCT seq) AS numbers, MIN(seq) AS first, MAX(seq) AS last
-			FROM (SELECT job_id, seq FROM events UNION ALL SELECT job_id, seq FROM items WHERE seq > 0) log
+			FROM (SELECT job_id, seq FROM items WHERE seq > 0
+				UNION ALL SELECT id, 1 FROM jobs
+				UNION ALL SELECT id, started_seq FROM jobs WHERE started_seq > 0
+				UNION ALL SELECT id, seq FROM jobs WHERE finished_at > 0) log
 			GROUP BY job_id) e ON e.job_id = j.id
 		WHERE e.entries <> j.seq OR e.numbers <> j.seq OR e.first <> 1 OR e.last <> j.seq LIMIT $1`},
 	{"request is recorded without a settlement", `SELECT r.id FROM requests r LEFT JOIN ledger l ON l.key = 'request:' || r.id
