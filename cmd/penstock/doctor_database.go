@@ -66,7 +66,8 @@ func checkSchema(ctx context.Context, engine sqlstore.Engine, name, query string
 
 func schemaVersion(ctx context.Context, engine sqlstore.Engine, query string) (at int64, err error) {
 	err = engine.Read(ctx, func(tx sqlstore.Tx) error {
-		return tx.QueryEach(ctx, query, [][]any{nil}, func(_ int, row sqlstore.Row) error { return row.Scan(&at) })
+		at, err = sqlstore.Version(ctx, tx, query)
+		return err
 	})
 	const undefinedTable = "42P01"
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == undefinedTable {

@@ -104,8 +104,27 @@ type Lease struct {
 type Want struct {
 	Lanes []penstock.Lane // in the order they are served; others are left alone
 	Limit int             // items at the most
+	// Models are those whose items are wanted; none means all. ExceptModels and ExceptTenants are left
+	// alone: they have no room, or somebody paused them.
+	Models        []string
+	ExceptModels  []string
+	ExceptTenants []penstock.TenantID
+	// Room is asked before an item is taken, so that no claimed item waits for room; nil takes all. It
+	// is called inside the transaction, for some items that are then not taken after all, and again for
+	// the same items when the transaction is run again.
+	Room func(Candidate) bool
 	// Corrections are what earlier claims used beyond their estimates, or below them.
 	Corrections []Correction
+}
+
+// Candidate is an item that a claim is about to take.
+type Candidate struct {
+	Item       penstock.ID
+	Tenant     penstock.TenantID
+	Model      string
+	Lane       penstock.Lane
+	Estimate   int64 // upper bound of its tokens
+	InputBytes int64 // of its body
 }
 
 // Correction changes what a tenant was given in a lane.
@@ -136,6 +155,7 @@ type Claimed struct {
 	Age         time.Duration // since its job was accepted
 	QueuedFor   time.Duration // since it became due
 	Estimate    int64         // upper bound of its tokens
+	InputBytes  int64         // of its body
 	Reserved    penstock.NanoUSD
 	TraceParent string
 }

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -17,6 +18,7 @@ type tx struct {
 	conn    *pgx.Conn
 	now     time.Time
 	pending *pgx.Batch
+	rows    []*gathered // of bulk writes that are pending as well
 	closed  bool
 }
 
@@ -44,8 +46,17 @@ func (t *tx) queue(text string, args []any) *pgx.QueuedQuery {
 	return t.pending.Queue(t.engine.text(text), args...)
 }
 
+// queueRows lets the gathered rows travel next.
+func (t *tx) queueRows() {
+	for _, g := range t.rows {
+		t.queue(g.bulk.Many, g.args())
+	}
+	t.rows = nil
+}
+
 // flush sends what is pending and waits for all of it.
 func (t *tx) flush(ctx context.Context) error {
+	t.queueRows()
 	if t.pending == nil {
 		return nil
 	}
@@ -55,6 +66,7 @@ func (t *tx) flush(ctx context.Context) error {
 }
 
 func (t *tx) commit(ctx context.Context) error {
+	t.queueRows()
 	t.queue("commit", nil)
 	if err := t.flush(ctx); err != nil {
 		return fmt.Errorf("committing: %w", err)
@@ -103,21 +115,25 @@ func (t *tx) Query(ctx context.Context, text string, args ...any) (sqlstore.Rows
 	return rows, nil
 }
 
-func (t *tx) QueryEach(ctx context.Context, text string, args [][]any, scan func(int, sqlstore.Row) error) error {
-	for i, a := range args {
-		t.queue(text, a).Query(func(rows pgx.Rows) error {
-			if !rows.Next() {
-				return rows.Err()
-			}
-			if err := scan(i, rows); err != nil {
-				return err
-			}
-			rows.Close()
-			return rows.Err()
-		})
+func (t *tx) Put(_ context.Context, b *sqlstore.Bulk, row ...any) error {
+	at := slices.IndexFunc(t.rows, func(g *gathered) bool { return g.bulk == b })
+	if at < 0 {
+		at = len(t.rows)
+		t.rows = append(t.rows, gather(b))
 	}
-	if err := t.flush(ctx); err != nil {
-		return fmt.Errorf("running %s: %w", sqlstore.Brief(text), err)
+	return t.rows[at].add(row)
+}
+
+func (t *tx) QueryIn(ctx context.Context, q sqlstore.IDQuery, scan func(sqlstore.Row) error) error {
+	rows, err := t.Query(ctx, q.SQL, append([]any{q.IDs}, q.Args...)...)
+	if err != nil {
+		return err
 	}
-	return nil
+	defer rows.Close()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }

@@ -122,8 +122,7 @@ func (e *Engine) Read(ctx context.Context, fn func(sqlstore.Tx) error) error {
 func (e *Engine) Migrate(ctx context.Context, steps []sqlstore.Migration) error {
 	return e.Write(ctx, func(t sqlstore.Tx) error {
 		db := t.(*tx).db
-		var at int64
-		err := t.QueryEach(ctx, `PRAGMA user_version`, [][]any{nil}, func(_ int, row sqlstore.Row) error { return row.Scan(&at) })
+		at, err := sqlstore.Version(ctx, t, `PRAGMA user_version`)
 		if err != nil {
 			return fmt.Errorf("reading the schema's version: %w", err)
 		}

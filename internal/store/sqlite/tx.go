@@ -48,17 +48,24 @@ func (t *tx) Query(ctx context.Context, text string, args ...any) (sqlstore.Rows
 	return rows{r}, nil
 }
 
-func (t *tx) QueryEach(ctx context.Context, text string, args [][]any, scan func(int, sqlstore.Row) error) error {
-	for i, a := range args {
-		r, err := t.db.rows(ctx, text, a)
+func (t *tx) Put(ctx context.Context, b *sqlstore.Bulk, row ...any) error {
+	return t.Do(ctx, b.One, row...)
+}
+
+func (t *tx) QueryIn(ctx context.Context, q sqlstore.IDQuery, scan func(sqlstore.Row) error) error {
+	args := make([]any, 1+len(q.Args))
+	copy(args[1:], q.Args)
+	for _, id := range q.IDs {
+		args[0] = id
+		r, err := t.db.rows(ctx, q.SQL, args)
 		if err != nil {
-			return fmt.Errorf("running %s: %w", sqlstore.Brief(text), err)
+			return fmt.Errorf("running %s: %w", sqlstore.Brief(q.SQL), err)
 		}
-		if r.Next() {
-			err = scan(i, rows{r})
+		for err == nil && r.Next() {
+			err = scan(rows{r})
 		}
 		if err = errors.Join(err, r.Err(), r.Close()); err != nil {
-			return fmt.Errorf("reading %s: %w", sqlstore.Brief(text), err)
+			return fmt.Errorf("reading %s: %w", sqlstore.Brief(q.SQL), err)
 		}
 	}
 	return nil

@@ -6,18 +6,14 @@ import (
 	"penstock"
 )
 
+var addAttempt = insertInto("attempts", `subject_id text, number bigint, id text, tenant_id text, fence bigint, target text,
+	reason text, config text, error_kind text, error_message text, status_code bigint, input_tokens bigint,
+	cached_input_tokens bigint, output_tokens bigint, usage_known bigint, cost_nano_usd bigint, started_at bigint,
+	first_token_at bigint, finished_at bigint`, "ON CONFLICT (subject_id, number) DO NOTHING")
+
 func insertAttempt(ctx context.Context, tx Tx, tenant penstock.TenantID, a penstock.Attempt) error {
-	known := 0
-	if a.UsageKnown {
-		known = 1
-	}
-	return tx.Do(ctx, `INSERT INTO attempts (id, subject_id, tenant_id, number, fence, target, reason, config,
-			error_kind, error_message, status_code, input_tokens, cached_input_tokens, output_tokens, usage_known,
-			cost_nano_usd, started_at, first_token_at, finished_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
-		ON CONFLICT (id) DO NOTHING`,
-		a.ID, a.Subject, tenant, a.Number, a.Fence, a.Target, a.Reason, a.Config,
-		a.ErrorKind, storable(a.ErrorMessage), a.StatusCode, a.Usage.InputTokens, a.Usage.CachedInputTokens, a.Usage.OutputTokens, known,
+	return tx.Put(ctx, addAttempt, a.Subject, a.Number, a.ID, tenant, a.Fence, a.Target, a.Reason, a.Config,
+		a.ErrorKind, storable(a.ErrorMessage), a.StatusCode, a.Usage.InputTokens, a.Usage.CachedInputTokens, a.Usage.OutputTokens, flag(a.UsageKnown),
 		a.Cost, micros(a.StartedAt), micros(a.FirstTokenAt), micros(a.FinishedAt))
 }
 

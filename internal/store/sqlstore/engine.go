@@ -44,9 +44,20 @@ type Tx interface {
 	// Query reads rows. They must be closed before the next call.
 	Query(ctx context.Context, sql string, args ...any) (Rows, error)
 
-	// QueryEach runs one query for each list of arguments, in order, and hands over the first row
-	// of each that has one.
-	QueryEach(ctx context.Context, sql string, args [][]any, scan func(i int, row Row) error) error
+	// Put writes a row of a bulk write. Like Do it does not wait for the outcome, and rows that are put
+	// one after the other may travel together.
+	Put(ctx context.Context, b *Bulk, row ...any) error
+
+	// QueryIn runs a query for all of the given ids, which are compared as = /*pg ANY */($1), and hands
+	// over the rows that there are, in any order. Further arguments follow as $2, $3, ….
+	QueryIn(ctx context.Context, q IDQuery, scan func(Row) error) error
+}
+
+// IDQuery asks for the rows of many ids at once.
+type IDQuery struct {
+	SQL  string
+	IDs  []string
+	Args []any
 }
 
 // Row is a row that can be scanned.

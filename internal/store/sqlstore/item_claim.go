@@ -8,22 +8,25 @@ import (
 
 	"penstock"
 	"penstock/internal/blob"
+	"penstock/internal/fair"
 	"penstock/internal/payload"
 	"penstock/internal/store"
 )
 
-// candidate is a queued item that a claim has locked.
+// candidate is a claimed item whose input is still sealed.
 type candidate struct {
 	store.Claimed
 	input     placed
 	notBefore int64
-	deadline  int64
 }
 
 // ClaimItems implements store.Queue.
 func (s *Store) ClaimItems(ctx context.Context, l store.Lease, w store.Want) ([]store.Claimed, error) {
 	if w.Limit <= 0 {
 		return nil, nil
+	}
+	if err := s.wakeItems(ctx); err != nil {
+		return nil, err
 	}
 	got, err := s.claim(ctx, l, w)
 	for tries := 1; err == nil && len(got.taken) == 0 && got.busy && tries < claimTries; tries++ {
@@ -94,78 +97,105 @@ func requireLease(ctx context.Context, tx Tx, l store.Lease) error {
 	return nil
 }
 
-// claimLanes takes due items, lane by lane. Shares are saved last: by then the jobs are locked, and a
+// claimLanes takes due items, lane by lane. Shares are saved late: by then the jobs are locked, and a
 // finish that queues an item again, which locks its job first, never waits for a claim that waits for it.
 func claimLanes(ctx context.Context, tx Tx, l store.Lease, w store.Want) (got claimResult, err error) {
-	var lanes []*laneClaim
-	var due []candidate
+	moved := backlog{}
+	var picks []picked
 	for _, lane := range w.Lanes {
-		if len(due) == w.Limit {
+		if len(picks) == w.Limit {
 			break
 		}
-		c, err := dueInLane(ctx, tx, lane, w.Limit-len(due))
-		if err != nil {
+		c := &laneClaim{lane: lane, limit: w.Limit - len(picks), want: w}
+		if err := pickInLane(ctx, tx, c); err != nil {
 			return got, err
 		}
-		lanes, due = append(lanes, c), append(due, c.due...)
+		picks = append(picks, c.picks...)
 		got.busy = got.busy || c.busy
 	}
-	if len(due) > 0 {
-		if got.taken, err = take(ctx, tx, l, due); err != nil {
+	if len(picks) > 0 {
+		if got.taken, err = take(ctx, tx, claimOf{l, picks, moved}); err != nil {
 			return got, err
 		}
 	}
-	for _, c := range lanes {
-		if err := c.save(ctx, tx); err != nil {
-			return got, err
-		}
-	}
-	return got, nil
+	return got, moved.save(ctx, tx)
 }
 
-func scanCandidate(row Row) (candidate, error) {
-	var c candidate
-	err := row.Scan(&c.Item, &c.Job, &c.Tenant, &c.Index, &c.Model, &c.Lane, &c.Fence, &c.Tries, &c.Attempts,
-		&c.Estimate, &c.Reserved, &c.input.inline, &c.input.blob, &c.notBefore, &c.deadline)
-	if err != nil {
-		return c, fmt.Errorf("scanning queued item: %w", err)
-	}
-	return c, nil
+// claimOf is what a lease takes.
+type claimOf struct {
+	lease store.Lease
+	picks []picked
+	moved backlog
 }
 
-// take marks locked candidates as running. A job that was asked to stop in the meantime keeps its
-// items queued, for CancelItems.
-func take(ctx context.Context, tx Tx, l store.Lease, due []candidate) ([]candidate, error) {
-	ids := make([]penstock.ID, len(due))
-	for i, c := range due {
-		ids[i] = c.Job
+// take marks picked items as running. A job that was asked to stop in the meantime keeps its items
+// queued, for CancelItems, and an item that ended meanwhile is left alone.
+func take(ctx context.Context, tx Tx, c claimOf) ([]candidate, error) {
+	jobIDs := make([]penstock.ID, len(c.picks))
+	for i, p := range c.picks {
+		jobIDs[i] = p.job
 	}
-	jobs, err := lockJobs(ctx, tx, ids)
+	jobs, err := lockJobs(ctx, tx, jobIDs)
 	if err != nil {
 		return nil, err
 	}
-	taken := due[:0]
-	for _, c := range due {
-		j := jobs[c.Job]
-		if j == nil || !j.CancelRequestedAt.IsZero() {
+	var ids []string
+	for _, p := range c.picks {
+		if j := jobs.byID[p.job]; j != nil && j.CancelRequestedAt.IsZero() {
+			ids = append(ids, string(p.item))
+		}
+	}
+	rows, err := startItems(ctx, tx, c.lease, ids)
+	if err != nil {
+		return nil, err
+	}
+	given := make(map[*share]int64)
+	var taken []candidate
+	for _, p := range c.picks {
+		row, ok := rows[p.item]
+		if !ok {
 			continue
 		}
+		j := jobs.byID[p.job]
 		jobs.start(tx, j)
-		next, err := penstock.StatusQueued.Next(penstock.TransitionClaim)
-		if err != nil {
+		j.Counts.Move(penstock.StatusQueued, penstock.StatusRunning)
+		c.moved.add(backlogKey{p.lane, row.Tenant, row.Model}, stock{ready: -1, tokens: -p.estimate, bytes: -p.bytes})
+		given[p.share] += fair.Tokens(p.estimate)
+		taken = append(taken, describe(row, j, tx.Now()))
+	}
+	for _, p := range c.picks {
+		if err := p.share.save(ctx, tx, p.lane, given[p.share]); err != nil {
 			return nil, err
 		}
-		j.Counts.Move(penstock.StatusQueued, next)
-		c.Fence++
-		err = tx.Do(ctx, `UPDATE items SET status = $2, process_id = $3, epoch = $4, fence = $5 WHERE id = $1`,
-			c.Item, next, l.Process, l.Epoch, c.Fence)
-		if err != nil {
-			return nil, err
-		}
-		taken = append(taken, describe(c, j, tx.Now()))
+		delete(given, p.share)
 	}
 	_, err = jobs.save(ctx, tx)
 	return taken, err
+}
+
+// startItems puts queued items under a lease, with a higher fence. It returns those that were still
+// queued: their jobs are locked, but the picking was not.
+func startItems(ctx context.Context, tx Tx, l store.Lease, ids []string) (map[penstock.ID]candidate, error) {
+	running, err := penstock.StatusQueued.Next(penstock.TransitionClaim)
+	if err != nil {
+		return nil, err
+	}
+	rows := make(map[penstock.ID]candidate, len(ids))
+	err = tx.QueryIn(ctx, IDQuery{SQL: `UPDATE items SET status = $2, process_id = $3, epoch = $4, fence = fence + 1
+		WHERE id = /*pg ANY */($1) AND status = 'queued' AND parked = 0
+		RETURNING id, job_id, tenant_id, n, model, lane, fence, tries, attempts, estimate_tokens, input_bytes, reserved_nano_usd,
+			input, input_blob, not_before`,
+		IDs: ids, Args: []any{running, l.Process, l.Epoch}}, func(row Row) error {
+		var c candidate
+		err := row.Scan(&c.Item, &c.Job, &c.Tenant, &c.Index, &c.Model, &c.Lane, &c.Fence, &c.Tries, &c.Attempts,
+			&c.Estimate, &c.InputBytes, &c.Reserved, &c.input.inline, &c.input.blob, &c.notBefore)
+		if err != nil {
+			return fmt.Errorf("scanning a claimed item: %w", err)
+		}
+		rows[c.Item] = c
+		return nil
+	})
+	return rows, err
 }
 
 // describe adds what an attempt needs to know of the job.

@@ -59,13 +59,13 @@ func finishGroup(ctx context.Context, tx Tx, group []store.Finish, results []pla
 	if err != nil {
 		return nil, err
 	}
-	items, err := lockItems(ctx, tx, itemIDs)
+	items, err := heldItems(ctx, tx, itemIDs)
 	if err != nil {
 		return nil, err
 	}
 	verdicts := make([]store.Verdict, len(group))
 	for i, f := range group {
-		item, job := items[f.Item], jobs[f.Job]
+		item, job := items[f.Item], jobs.byID[f.Job]
 		if item == nil || job == nil || item.Tenant != f.Tenant {
 			continue // nothing of that name was ever claimed: it loses, and nobody is there to bill
 		}
@@ -76,7 +76,7 @@ func finishGroup(ctx context.Context, tx Tx, group []store.Finish, results []pla
 			}
 			continue
 		}
-		if err := finishItem(ctx, tx, itemInJob{item, job}, finishedClaim{f, results[i]}); err != nil {
+		if err := finishItem(ctx, tx, jobs.item(item), finishedClaim{f, results[i]}); err != nil {
 			return nil, err
 		}
 		verdicts[i] = store.Verdict{Won: true, Status: item.Status, JobFinished: job.Counts.Open() == 0}
@@ -85,19 +85,15 @@ func finishGroup(ctx context.Context, tx Tx, group []store.Finish, results []pla
 	return verdicts, err
 }
 
-// lockItems locks the given items and returns those that exist. Their jobs must be locked already.
-func lockItems(ctx context.Context, tx Tx, ids []penstock.ID) (map[penstock.ID]*itemRow, error) {
-	args := make([][]any, len(ids))
-	for i, id := range ids {
-		args[i] = []any{id}
-	}
+// heldItems returns those of the given items that exist. Nobody but the holder of their jobs' locks can
+// move items that run, so they need no locks of their own.
+func heldItems(ctx context.Context, tx Tx, ids []penstock.ID) (map[penstock.ID]*itemRow, error) {
 	items := make(map[penstock.ID]*itemRow, len(ids))
-	err := tx.QueryEach(ctx, `SELECT `+itemColumns+` FROM items WHERE id = $1 /*pg FOR UPDATE */`, args,
-		func(_ int, row Row) error {
-			item, err := scanItem(row)
-			items[item.ID] = &item
-			return err
-		})
+	err := tx.QueryIn(ctx, IDQuery{SQL: `SELECT ` + itemColumns + ` FROM items WHERE id = /*pg ANY */($1)`, IDs: plain(ids)}, func(row Row) error {
+		item, err := scanItem(row)
+		items[item.ID] = &item
+		return err
+	})
 	return items, err
 }
 
@@ -144,8 +140,8 @@ func bookStale(ctx context.Context, tx Tx, f store.Finish) error {
 	if len(f.Attempts) == 0 {
 		return nil
 	}
-	_, recorded, err := queryOne(ctx, tx, sqlf(`SELECT 1 FROM attempts WHERE id = $1`, f.Attempts[0].ID),
-		func(row Row) (n int64, err error) { return n, row.Scan(&n) })
+	_, recorded, err := queryOne(ctx, tx, sqlf(`SELECT 1 FROM attempts WHERE subject_id = $1 AND id = $2`,
+		f.Item, f.Attempts[0].ID), scanInt)
 	if err != nil || recorded {
 		return err
 	}

@@ -10,23 +10,26 @@ import (
 // itemRow is an item as its row has it: the result is still sealed.
 type itemRow struct {
 	penstock.Item
-	reserved penstock.NanoUSD
-	tries    int
-	crashes  int
-	model    string
-	result   placed
+	reserved   penstock.NanoUSD
+	estimate   int64
+	inputBytes int64
+	parked     bool // it is queued and waits until it may start
+	tries      int
+	crashes    int
+	model      string
+	result     placed
 }
 
 // itemColumns leaves the result out: most readers do not want it, and it can be large.
 const itemColumns = `id, job_id, tenant_id, model, n, custom_id, status, seq, attempts, fence, tries, crashes,
-	reserved_nano_usd, target, status_code, error_code, error_message,
+	reserved_nano_usd, estimate_tokens, input_bytes, parked = 1, target, status_code, error_code, error_message,
 	input_tokens, cached_input_tokens, output_tokens, cost_nano_usd, finished_at`
 
 func (r *itemRow) dest(extra ...any) []any {
 	u := &r.Usage
 	r.Error = &penstock.ItemError{}
 	return append([]any{&r.ID, &r.Job, &r.Tenant, &r.model, &r.Index, &r.CustomID, &r.Status, &r.Seq, &r.Attempts,
-		&r.Fence, &r.tries, &r.crashes, &r.reserved, &r.Target, &r.StatusCode, &r.Error.Code, &r.Error.Message,
+		&r.Fence, &r.tries, &r.crashes, &r.reserved, &r.estimate, &r.inputBytes, &r.parked, &r.Target, &r.StatusCode, &r.Error.Code, &r.Error.Message,
 		&u.InputTokens, &u.CachedInputTokens, &u.OutputTokens, &r.Cost}, extra...)
 }
 
@@ -61,7 +64,8 @@ func scanItemWithResult(row Row) (itemRow, error) {
 // itemInJob is a locked item and its locked job. The transaction that moves the item must save the job.
 type itemInJob struct {
 	*itemRow
-	job *penstock.Job
+	job   *penstock.Job
+	moved backlog
 }
 
 // outcome is how an item ends.
@@ -88,18 +92,16 @@ func (r itemInJob) end(ctx context.Context, tx Tx, o outcome) error {
 	if err != nil {
 		return err
 	}
+	if r.Status == penstock.StatusQueued {
+		r.moved.leave(r.job.Lane, r.itemRow)
+	}
 	r.job.Counts.Move(r.Status, next)
 	r.job.Seq++
 	r.Status, r.Seq = next, r.job.Seq
 	if o.err == nil {
 		o.err = &penstock.ItemError{}
 	}
-	err = tx.Do(ctx, `UPDATE items SET status = $2, seq = $3, tries = $4, attempts = $5, crashes = $6, target = $7,
-			status_code = $8, result = $9, result_blob = $10, error_code = $11, error_message = $12,
-			input_tokens = $13, cached_input_tokens = $14, output_tokens = $15, cost_nano_usd = $16, finished_at = $17,
-			process_id = ''
-		WHERE id = $1`,
-		r.ID, next, r.Seq, r.tries, r.Attempts, r.crashes, o.target,
+	err = tx.Put(ctx, endItem, r.ID, next, r.Seq, r.tries, r.Attempts, r.crashes, o.target,
 		o.statusCode, o.result.inline, o.result.blob, o.err.Code, storable(o.err.Message),
 		r.Usage.InputTokens, r.Usage.CachedInputTokens, r.Usage.OutputTokens, r.Cost, micros(tx.Now()))
 	if err != nil {
@@ -109,6 +111,22 @@ func (r itemInJob) end(ctx context.Context, tx Tx, o outcome) error {
 		return err
 	}
 	return r.bury(ctx, tx, o)
+}
+
+var (
+	endItem = update("items", `id text, status text, seq bigint, tries bigint, attempts bigint, crashes bigint, target text,
+		status_code bigint, result bytea, result_blob text, error_code text, error_message text,
+		input_tokens bigint, cached_input_tokens bigint, output_tokens bigint, cost_nano_usd bigint, finished_at bigint`, "process_id = ''")
+	requeueItem = update("items", `id text, status text, not_before bigint, parked bigint, tries bigint, attempts bigint, crashes bigint,
+		input_tokens bigint, cached_input_tokens bigint, output_tokens bigint, cost_nano_usd bigint`, "process_id = ''")
+)
+
+// flag is a truth as the database keeps it.
+func flag(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // settle books the outcome once: the key is the item's, and the ledger takes a key only once.
@@ -137,14 +155,15 @@ func (r itemInJob) requeue(ctx context.Context, tx Tx, t penstock.Transition, no
 	if err != nil {
 		return err
 	}
-	if err := activate(ctx, tx, r.Tenant, r.job.Lane); err != nil {
-		return err
+	r.parked = notBefore > micros(tx.Now())
+	if !r.parked {
+		if err := activate(ctx, tx, r.Tenant, r.job.Lane); err != nil {
+			return err
+		}
 	}
 	r.job.Counts.Move(r.Status, next)
 	r.Status = next
-	return tx.Do(ctx, `UPDATE items SET status = $2, not_before = $3, tries = $4, attempts = $5, crashes = $6,
-			input_tokens = $7, cached_input_tokens = $8, output_tokens = $9, cost_nano_usd = $10, process_id = ''
-		WHERE id = $1`,
-		r.ID, next, notBefore, r.tries, r.Attempts, r.crashes,
+	r.moved.enter(r.job.Lane, r.itemRow)
+	return tx.Put(ctx, requeueItem, r.ID, next, notBefore, flag(r.parked), r.tries, r.Attempts, r.crashes,
 		r.Usage.InputTokens, r.Usage.CachedInputTokens, r.Usage.OutputTokens, r.Cost)
 }

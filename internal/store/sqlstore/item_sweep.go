@@ -62,11 +62,11 @@ func (s *Store) rescue(ctx context.Context, tx Tx, lost []queuedItem, step *stor
 		return err
 	}
 	for _, l := range still {
-		item, job := items[l.id], jobs[l.job]
+		item, job := items[l.id], jobs.byID[l.job]
 		if item == nil || job == nil {
 			continue
 		}
-		if err := s.rescueItem(ctx, tx, itemInJob{item, job}); err != nil {
+		if err := s.rescueItem(ctx, tx, jobs.item(item)); err != nil {
 			return err
 		}
 		step.Items++
@@ -126,9 +126,9 @@ func lockBoth(ctx context.Context, tx Tx, found []queuedItem) (jobGroup, map[pen
 	}
 	jobs, err := lockJobs(ctx, tx, jobIDs)
 	if err != nil {
-		return nil, nil, err
+		return jobs, nil, err
 	}
-	items, err := lockItems(ctx, tx, itemIDs)
+	items, err := heldItems(ctx, tx, itemIDs)
 	return jobs, items, err
 }
 
@@ -177,8 +177,8 @@ func (s *Store) sweep(ctx context.Context, w sweep) (step store.Step, err error)
 		if err != nil {
 			return err
 		}
-		for _, j := range jobs {
-			n, err := endQueued(ctx, tx, j, endAll(j, w.limit-step.Items, w.outcome))
+		for _, j := range jobs.byID {
+			n, err := endQueued(ctx, tx, jobs, endAll(j, w.limit-step.Items, w.outcome))
 			if err != nil {
 				return err
 			}
@@ -200,9 +200,9 @@ type endRange struct {
 	outcome  outcome
 }
 
-// endQueued ends queued items of a locked job. It passes over items that a claim is just taking:
-// they are running next, and their worker learns what happened.
-func endQueued(ctx context.Context, tx Tx, job *penstock.Job, r endRange) (int, error) {
+// endQueued ends queued items of a locked job. It passes over items that a claim is just waking: they are
+// found by the next step.
+func endQueued(ctx context.Context, tx Tx, jobs jobGroup, r endRange) (int, error) {
 	items, err := queryAll(ctx, tx, sqlf(`SELECT `+itemColumns+` FROM items
 		WHERE id >= $1 AND id <= $2 AND status = 'queued' ORDER BY id LIMIT $3 /*pg FOR UPDATE SKIP LOCKED */`,
 		r.from, r.to, r.limit), scanItem)
@@ -212,7 +212,7 @@ func endQueued(ctx context.Context, tx Tx, job *penstock.Job, r endRange) (int, 
 	for i := range items {
 		o := r.outcome
 		o.target = items[i].Target
-		if err := (itemInJob{&items[i], job}).end(ctx, tx, o); err != nil {
+		if err := jobs.item(&items[i]).end(ctx, tx, o); err != nil {
 			return 0, err
 		}
 	}
@@ -232,7 +232,7 @@ func (s *Store) CancelJob(ctx context.Context, tenant penstock.TenantID, id pens
 		if err != nil {
 			return err
 		}
-		j := jobs[id]
+		j := jobs.byID[id]
 		if j == nil {
 			return notFound(penstock.ViewJob, id)
 		}
@@ -241,7 +241,7 @@ func (s *Store) CancelJob(ctx context.Context, tenant penstock.TenantID, id pens
 				j.CancelRequestedAt = tx.Now()
 			}
 			stop := outcome{transition: penstock.TransitionCancel, err: cancelledError()}
-			if _, err := endQueued(ctx, tx, j, endAll(j, cancelStep, stop)); err != nil {
+			if _, err := endQueued(ctx, tx, jobs, endAll(j, cancelStep, stop)); err != nil {
 				return err
 			}
 			if _, err := jobs.save(ctx, tx); err != nil {

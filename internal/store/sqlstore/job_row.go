@@ -68,24 +68,24 @@ func insertJob(ctx context.Context, tx Tx, j penstock.Job) error {
 
 // jobGroup is a set of jobs whose rows this transaction has locked. Transitions move their counters
 // in memory; save writes each row once, however many items moved.
-type jobGroup map[penstock.ID]*penstock.Job
+type jobGroup struct {
+	byID  map[penstock.ID]*penstock.Job
+	moved backlog // how transitions changed what is queued
+}
 
 // lockJobs locks the rows of the given jobs in ascending order, so that two transactions never wait
 // for each other. Jobs that are gone are missing from the group.
 func lockJobs(ctx context.Context, tx Tx, ids []penstock.ID) (jobGroup, error) {
 	slices.SortFunc(ids, func(a, b penstock.ID) int { return strings.Compare(string(a), string(b)) })
 	ids = slices.Compact(ids)
-	args := make([][]any, len(ids))
-	for i, id := range ids {
-		args[i] = []any{id}
-	}
-	jobs := make(jobGroup, len(ids))
-	err := tx.QueryEach(ctx, `SELECT `+jobColumns+` FROM jobs WHERE id = $1 /*pg FOR UPDATE */`, args,
-		func(_ int, row Row) error {
-			j, err := scanJob(row)
-			jobs[j.ID] = &j
-			return err
-		})
+	jobs := jobGroup{byID: make(map[penstock.ID]*penstock.Job, len(ids)), moved: backlog{}}
+	err := tx.QueryIn(ctx, IDQuery{IDs: plain(ids),
+		SQL: `SELECT ` + jobColumns + ` FROM jobs WHERE id = /*pg ANY */($1) /*pg ORDER BY id FOR UPDATE */`,
+	}, func(row Row) error {
+		j, err := scanJob(row)
+		jobs.byID[j.ID] = &j
+		return err
+	})
 	return jobs, err
 }
 
@@ -98,22 +98,25 @@ func (g jobGroup) start(tx Tx, j *penstock.Job) {
 	j.StartedAt, j.StartedSeq = tx.Now(), j.Seq
 }
 
+// item is an item of the group with its job.
+func (g jobGroup) item(r *itemRow) itemInJob { return itemInJob{r, g.byID[r.Job], g.moved} }
+
+var saveJob = update("jobs", `id text, status text, queued bigint, running bigint, succeeded bigint, failed bigint,
+	cancelled bigint, expired bigint, input_tokens bigint, cached_input_tokens bigint, output_tokens bigint,
+	cost_nano_usd bigint, seq bigint, started_at bigint, finished_at bigint, cancel_requested_at bigint, started_seq bigint`, "")
+
 // save writes the jobs back and closes those that have no open item left. It returns the closed
 // ones in ascending order.
 func (g jobGroup) save(ctx context.Context, tx Tx) ([]penstock.ID, error) {
 	var finished []penstock.ID
-	for id, j := range g {
+	for id, j := range g.byID {
 		if j.Counts.Open() == 0 && j.FinishedAt.IsZero() {
 			j.Seq++
 			j.FinishedAt = tx.Now()
 			finished = append(finished, id)
 		}
 		c, u := j.Counts, j.Usage
-		err := tx.Do(ctx, `UPDATE jobs SET status = $2, queued = $3, running = $4, succeeded = $5, failed = $6,
-				cancelled = $7, expired = $8, input_tokens = $9, cached_input_tokens = $10, output_tokens = $11,
-				cost_nano_usd = $12, seq = $13, started_at = $14, finished_at = $15, cancel_requested_at = $16, started_seq = $17
-			WHERE id = $1`,
-			id, j.Status(), c.Queued, c.Running, c.Succeeded, c.Failed, c.Cancelled, c.Expired,
+		err := tx.Put(ctx, saveJob, id, j.Status(), c.Queued, c.Running, c.Succeeded, c.Failed, c.Cancelled, c.Expired,
 			u.InputTokens, u.CachedInputTokens, u.OutputTokens, j.Cost, j.Seq,
 			micros(j.StartedAt), micros(j.FinishedAt), micros(j.CancelRequestedAt), j.StartedSeq)
 		if err != nil {
@@ -121,5 +124,14 @@ func (g jobGroup) save(ctx context.Context, tx Tx) ([]penstock.ID, error) {
 		}
 	}
 	slices.Sort(finished)
-	return finished, nil
+	return finished, g.moved.save(ctx, tx)
+}
+
+// plain are ids as a query takes them.
+func plain[T ~string](ids []T) []string {
+	all := make([]string, len(ids))
+	for i, id := range ids {
+		all[i] = string(id)
+	}
+	return all
 }

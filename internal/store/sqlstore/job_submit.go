@@ -141,6 +141,9 @@ type submittedItems struct {
 	inputs []placed
 }
 
+var addItem = insertInto("items", `id text, job_id text, tenant_id text, lane text, model text, n bigint, custom_id text, status text,
+	input bytea, input_blob text, estimate_tokens bigint, input_bytes bigint, reserved_nano_usd bigint, not_before bigint, deadline bigint`, "")
+
 func insertSubmission(ctx context.Context, tx Tx, j *penstock.Job, sub submittedItems) error {
 	j.Seq = 1 // job.queued
 	if err := insertJob(ctx, tx, *j); err != nil {
@@ -150,19 +153,22 @@ func insertSubmission(ctx context.Context, tx Tx, j *penstock.Job, sub submitted
 		return err
 	}
 	var reserved penstock.NanoUSD
+	moved, key := backlog{}, backlogKey{j.Lane, j.Tenant, j.Model}
 	for n, item := range sub.items {
 		reserved += item.Reserved
-		err := tx.Do(ctx, `INSERT INTO items (id, job_id, tenant_id, lane, model, n, custom_id, status,
-				input, input_blob, estimate_tokens, reserved_nano_usd, not_before, deadline)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, 'queued', $8, $9, $10, $11, $12, $13)`,
-			penstock.ItemID(j.ID, n), j.ID, j.Tenant, j.Lane, j.Model, n, item.CustomID,
-			sub.inputs[n].inline, sub.inputs[n].blob, item.EstimateTokens, item.Reserved, micros(j.CreatedAt), micros(j.Deadline))
+		err := tx.Put(ctx, addItem, penstock.ItemID(j.ID, n), j.ID, j.Tenant, j.Lane, j.Model, n, item.CustomID, penstock.StatusQueued,
+			sub.inputs[n].inline, sub.inputs[n].blob, item.EstimateTokens, len(item.Body), item.Reserved, micros(j.CreatedAt), micros(j.Deadline))
 		if err != nil {
 			return err
 		}
+		moved.add(key, stock{ready: 1, tokens: item.EstimateTokens, bytes: int64(len(item.Body))})
 	}
-	return book(ctx, tx, penstock.LedgerEntry{
+	err := book(ctx, tx, penstock.LedgerEntry{
 		Key: reserveKey(j.ID), Tenant: j.Tenant, Kind: penstock.EntryReserve,
 		Subject: j.ID, Job: j.ID, Reserved: reserved,
 	})
+	if err != nil {
+		return err
+	}
+	return moved.save(ctx, tx)
 }

@@ -20,12 +20,13 @@ func forfeitKey(subject penstock.ID, fence int64) string {
 	return forfeitPrefix + string(subject) + ":" + strconv.FormatInt(fence, 10)
 }
 
+var addEntry = insertInto("ledger", `key text, tenant_id text, kind text, subject_id text, job_id text, target text,
+	reserved_nano_usd bigint, cost_nano_usd bigint, input_tokens bigint, cached_input_tokens bigint, output_tokens bigint,
+	price_version text, created_at bigint`, "ON CONFLICT (key) DO NOTHING")
+
 // book appends an entry unless its key is booked already.
 func book(ctx context.Context, tx Tx, e penstock.LedgerEntry) error {
-	return tx.Do(ctx, `INSERT INTO ledger (key, tenant_id, kind, subject_id, job_id, target, reserved_nano_usd, cost_nano_usd,
-			input_tokens, cached_input_tokens, output_tokens, price_version, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT (key) DO NOTHING`,
-		e.Key, e.Tenant, e.Kind, e.Subject, e.Job, e.Target, e.Reserved, e.Cost,
+	return tx.Put(ctx, addEntry, e.Key, e.Tenant, e.Kind, e.Subject, e.Job, e.Target, e.Reserved, e.Cost,
 		e.Usage.InputTokens, e.Usage.CachedInputTokens, e.Usage.OutputTokens, e.PriceVersion, micros(tx.Now()))
 }
 
@@ -89,6 +90,17 @@ var audits = []struct{ problem, sql string }{
 				UNION ALL SELECT id, seq FROM jobs WHERE finished_at > 0) log
 			GROUP BY job_id) e ON e.job_id = j.id
 		WHERE e.entries <> j.seq OR e.numbers <> j.seq OR e.first <> 1 OR e.last <> j.seq LIMIT $1`},
+	{"backlog differs from what is queued", `SELECT b.tenant_id || '/' || b.lane || '/' || b.model FROM backlogs b
+		LEFT JOIN (SELECT lane, tenant_id, model, SUM(1 - parked) AS ready, SUM(parked) AS parked,
+				SUM(estimate_tokens) AS tokens, SUM(input_bytes) AS bytes
+			FROM items WHERE status = 'queued' GROUP BY lane, tenant_id, model) q
+			ON q.lane = b.lane AND q.tenant_id = b.tenant_id AND q.model = b.model
+		WHERE b.ready <> COALESCE(q.ready, 0) OR b.parked <> COALESCE(q.parked, 0)
+			OR b.tokens <> COALESCE(q.tokens, 0) OR b.bytes <> COALESCE(q.bytes, 0) LIMIT $1`},
+	{"item is ready but its tenant counts as idle", `SELECT i.id FROM items i
+		LEFT JOIN shares s ON s.lane = i.lane AND s.tenant_id = i.tenant_id
+		LEFT JOIN backlogs b ON b.lane = i.lane AND b.tenant_id = i.tenant_id AND b.model = i.model
+		WHERE i.status = 'queued' AND i.parked = 0 AND (COALESCE(s.active, 0) = 0 OR b.model IS NULL) LIMIT $1`},
 	{"request is recorded without a settlement", `SELECT r.id FROM requests r LEFT JOIN ledger l ON l.key = 'request:' || r.id
 		WHERE l.key IS NULL OR l.cost_nano_usd <> r.cost_nano_usd LIMIT $1`},
 	{"settlement without what it settles", `SELECT l.key FROM ledger l

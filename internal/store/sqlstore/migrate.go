@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"context"
 	"embed"
 	"fmt"
 	"io/fs"
@@ -32,6 +33,12 @@ func Migrations() ([]Migration, error) {
 		steps = append(steps, Migration{Version: version, Name: title, SQL: string(text)})
 	}
 	return steps, nil
+}
+
+// Version asks a database how far its schema is.
+func Version(ctx context.Context, tx Tx, question string) (int64, error) {
+	at, _, err := queryOne(ctx, tx, sqlf(question), func(row Row) (n int64, err error) { return n, row.Scan(&n) })
+	return at, err
 }
 
 // Pending returns the steps after the version that a database is at. A database from a later

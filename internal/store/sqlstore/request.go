@@ -13,8 +13,8 @@ func (s *Store) RecordRequests(ctx context.Context, rs []penstock.Request) error
 		if err != nil {
 			return err
 		}
-		for i, r := range rs {
-			if recorded[i] {
+		for _, r := range rs {
+			if recorded[r.ID] {
 				continue
 			}
 			if err := insertRequest(ctx, tx, r); err != nil {
@@ -34,15 +34,17 @@ func (s *Store) RecordRequests(ctx context.Context, rs []penstock.Request) error
 }
 
 // recordedRequests tells which calls were written before.
-func recordedRequests(ctx context.Context, tx Tx, rs []penstock.Request) ([]bool, error) {
-	args := make([][]any, len(rs))
+func recordedRequests(ctx context.Context, tx Tx, rs []penstock.Request) (map[penstock.ID]bool, error) {
+	ids := make([]string, len(rs))
 	for i, r := range rs {
-		args[i] = []any{r.ID}
+		ids[i] = string(r.ID)
 	}
-	recorded := make([]bool, len(rs))
-	err := tx.QueryEach(ctx, `SELECT 1 FROM requests WHERE id = $1`, args, func(i int, _ Row) error {
-		recorded[i] = true
-		return nil
+	recorded := make(map[penstock.ID]bool)
+	err := tx.QueryIn(ctx, IDQuery{SQL: `SELECT id FROM requests WHERE id = /*pg ANY */($1)`, IDs: ids}, func(row Row) error {
+		var id penstock.ID
+		err := row.Scan(&id)
+		recorded[id] = true
+		return err
 	})
 	return recorded, err
 }

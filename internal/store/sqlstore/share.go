@@ -3,56 +3,24 @@ package sqlstore
 import (
 	"cmp"
 	"context"
-	"math"
 	"slices"
 
 	"penstock"
+	"penstock/internal/fair"
 	"penstock/internal/store"
 )
 
-// Claiming is fair in tokens: every tenant has a virtual time per lane, which grows by the tokens that
-// it was given over its weight, and the tenant with the lowest is served next. The key is the tenant
-// alone, so splitting work over jobs, keys or models gains nothing.
+// Claiming is fair in tokens: package fair has the policy, and a row for every lane and tenant keeps how
+// far that tenant is.
 //
 // On PostgreSQL whoever queues an item holds its tenant's share FOR KEY SHARE until the commit; claims
 // hold it FOR NO KEY UPDATE, which does not conflict; and only the full lock, which does, may declare a
-// tenant idle. So a tenant with queued items is never taken for idle.
+// tenant idle. So a tenant with items that are ready is never taken for idle.
 
-const (
-	// vtimeScale keeps small charges over large weights exact.
-	vtimeScale = 1 << 10
-	// shareWindow is how many tenants are looked at together, and maxWindows how often.
-	shareWindow = 16
-	maxWindows  = 64
-	// quantumTokens is how much a tenant is given before the next one is looked at.
-	quantumTokens = 16 << 10
-	// itemsPerTurn bounds a turn of small items.
-	itemsPerTurn = 16
-)
-
-// share is a tenant's standing in a lane, locked by a claim.
-type share struct {
-	tenant penstock.TenantID
-	vtime  int64
-	weight int64
-	before int64 // its vtime when it was locked
-	empty  bool  // it had nothing more that is due
-
-	deadline int64 // of the last item that it was given by this claim, and its id
-	id       penstock.ID
-}
-
-func scanShare(row Row) (s share, err error) {
-	err = row.Scan(&s.tenant, &s.vtime, &s.weight)
-	s.weight, s.before = max(s.weight, 1), s.vtime
-	return s, err
-}
-
-// activate makes sure that a tenant's queued items can be found. Coming back it starts where the others
-// are: idleness banks nothing.
+// activate makes sure that a tenant's items can be found. Coming back it starts where the others are.
 func activate(ctx context.Context, tx Tx, tenant penstock.TenantID, lane penstock.Lane) error {
 	active, ok, err := queryOne(ctx, tx, sqlf(`SELECT active FROM shares WHERE lane = $1 AND tenant_id = $2 /*pg FOR KEY SHARE */`,
-		lane, tenant), func(row Row) (n int64, err error) { return n, row.Scan(&n) })
+		lane, tenant), scanInt)
 	if err != nil || (ok && active == 1) {
 		return err
 	}
@@ -60,6 +28,18 @@ func activate(ctx context.Context, tx Tx, tenant penstock.TenantID, lane penstoc
 		VALUES ($1, $2, COALESCE((SELECT MIN(vtime) FROM shares WHERE lane = $1 AND active = 1), 0), 1)
 		ON CONFLICT (lane, tenant_id) DO UPDATE SET active = 1,
 			vtime = CASE WHEN excluded.vtime > shares.vtime THEN excluded.vtime ELSE shares.vtime END`, lane, tenant)
+}
+
+// deactivate declares a tenant idle that has nothing ready in a lane, unless somebody is just queueing
+// for it.
+func deactivate(ctx context.Context, tx Tx, lane penstock.Lane, tenant penstock.TenantID) error {
+	_, free, err := queryOne(ctx, tx, sqlf(`SELECT 1 FROM shares WHERE lane = $1 AND tenant_id = $2 /*pg FOR UPDATE SKIP LOCKED */`,
+		lane, tenant), scanInt)
+	if err != nil || !free {
+		return err
+	}
+	return tx.Do(ctx, `UPDATE shares SET active = 0 WHERE lane = $1 AND tenant_id = $2
+		AND NOT EXISTS (SELECT 1 FROM backlogs b WHERE b.lane = $1 AND b.tenant_id = $2 AND b.ready > 0)`, lane, tenant)
 }
 
 // correct charges tenants for what their items really used. All processes go through the shares in the
@@ -71,7 +51,7 @@ func correct(ctx context.Context, tx Tx, corrections []store.Correction) error {
 	})
 	for _, c := range corrections {
 		err := tx.Do(ctx, `UPDATE shares SET vtime = vtime + $3 / COALESCE((SELECT t.weight FROM tenants t WHERE t.id = $2), 1)
-			WHERE lane = $1 AND tenant_id = $2 AND active = 1`, c.Lane, c.Tenant, c.Tokens*vtimeScale)
+			WHERE lane = $1 AND tenant_id = $2 AND active = 1`, c.Lane, c.Tenant, fair.Cost(c.Tokens, 1))
 		if err != nil {
 			return err
 		}
@@ -79,128 +59,39 @@ func correct(ctx context.Context, tx Tx, corrections []store.Correction) error {
 	return nil
 }
 
-// contended reports whether other claims hold all that could be served in a lane.
-func contended(ctx context.Context, tx Tx, lane penstock.Lane) (bool, error) {
-	_, busy, err := queryOne(ctx, tx, sqlf(`SELECT 1 FROM shares WHERE lane = $1 AND active = 1 LIMIT 1`, lane),
-		func(row Row) (n int64, err error) { return n, row.Scan(&n) })
-	return busy, err
+// share is a tenant's standing in a lane, locked by a claim, and what it has to give.
+type share struct {
+	fair.Share
+	tenant penstock.TenantID
+	before int64 // its virtual time when it was locked
+	shelf  []*shelf
+	done   bool // it has nothing more to give to this claim
 }
 
-// laneClaim takes items of one lane, from the tenants in the order of their shares.
-type laneClaim struct {
-	lane   penstock.Lane
-	limit  int
-	shares []share
-	due    []candidate
-	busy   bool // other claims hold every share
+// save writes what the tenant was given. What was charged while it was being picked is replaced by what
+// was really taken.
+func (s *share) save(ctx context.Context, tx Tx, lane penstock.Lane, tokens int64) error {
+	if tokens == 0 {
+		return nil
+	}
+	s.VTime = s.before
+	s.Charge(tokens)
+	return tx.Do(ctx, `UPDATE shares SET vtime = $3 WHERE lane = $1 AND tenant_id = $2`, lane, s.tenant, s.VTime)
 }
 
-// dueInLane locks queued items of a lane that may start, fairly among its tenants. It looks at a window
-// of tenants; when all of them have only items that are not due, at the next one.
-func dueInLane(ctx context.Context, tx Tx, lane penstock.Lane, limit int) (*laneClaim, error) {
-	c := &laneClaim{lane: lane, limit: limit}
-	for range maxWindows {
-		window, err := c.window(ctx, tx)
-		if err != nil {
-			return nil, err
-		}
-		c.shares = append(c.shares, window...)
-		for next := c.next(); next != nil && len(c.due) < limit; next = c.next() {
-			if err := c.takeTurn(ctx, tx, next); err != nil {
-				return nil, err
-			}
-		}
-		if len(window) < shareWindow || len(c.due) == limit {
-			break
-		}
-	}
-	var err error
-	if len(c.shares) == 0 {
-		c.busy, err = contended(ctx, tx, lane)
-	}
-	return c, err
+// shelf is what a tenant has ready for one model, in the order of deadlines. It is read in parts.
+type shelf struct {
+	model    string
+	picks    []pick // read and not taken yet
+	empty    bool   // there is no more to read
+	deadline int64  // of the last item that was read, and its id
+	id       penstock.ID
 }
 
-// window locks the next tenants in the order of their shares.
-func (c *laneClaim) window(ctx context.Context, tx Tx) ([]share, error) {
-	after := share{before: math.MinInt64}
-	if n := len(c.shares); n > 0 {
-		after = c.shares[n-1]
-	}
-	return queryAll(ctx, tx, sqlf(`SELECT s.tenant_id, s.vtime, COALESCE(t.weight, 1)
-		FROM shares s LEFT JOIN tenants t ON t.id = s.tenant_id
-		WHERE s.lane = $1 AND s.active = 1 AND (s.vtime, s.tenant_id) > ($2, $3)
-		ORDER BY s.vtime, s.tenant_id LIMIT $4 /*pg FOR NO KEY UPDATE OF s SKIP LOCKED */`,
-		c.lane, after.before, after.tenant, shareWindow), scanShare)
-}
-
-// next is the tenant that is due, nil when none has anything to give.
-func (c *laneClaim) next() *share {
-	var least *share
-	for i := range c.shares {
-		s := &c.shares[i]
-		if !s.empty && (least == nil || s.vtime < least.vtime) {
-			least = s
-		}
-	}
-	return least
-}
-
-// takeTurn gives a tenant a quantum of tokens: items in the order of their deadlines, behind those that
-// it was given in an earlier turn of this claim.
-func (c *laneClaim) takeTurn(ctx context.Context, tx Tx, s *share) error {
-	want := min(c.limit-len(c.due), itemsPerTurn)
-	items, err := queryAll(ctx, tx, sqlf(`SELECT i.id, i.job_id, i.tenant_id, i.n, i.model, i.lane, i.fence, i.tries, i.attempts,
-			i.estimate_tokens, i.reserved_nano_usd, i.input, i.input_blob, i.not_before, i.deadline
-		FROM items i
-		WHERE i.status = 'queued' AND i.lane = $1 AND i.tenant_id = $2 AND i.not_before <= $3 AND i.deadline > $3
-			AND (i.deadline, i.id) > ($4, $5)
-			AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = i.job_id AND j.cancel_requested_at > 0)
-		ORDER BY i.deadline, i.id LIMIT $6 /*pg FOR UPDATE OF i SKIP LOCKED */`,
-		c.lane, s.tenant, micros(tx.Now()), s.deadline, s.id, want), scanCandidate)
-	if err != nil {
-		return err
-	}
-	s.empty = len(items) < want
-	tokens := int64(0)
-	for _, item := range items {
-		if tokens >= quantumTokens {
-			s.empty = false // the rest of what was looked at waits for its next turn
-			break
-		}
-		tokens += max(item.Estimate, 1)
-		s.deadline, s.id = item.deadline, item.Item
-		c.due = append(c.due, item)
-	}
-	s.vtime += tokens * vtimeScale / s.weight
-	return nil
-}
-
-// save writes what the tenants were given. Those that gave all they had are idle from now on, unless
-// somebody is just queueing for them.
-func (c *laneClaim) save(ctx context.Context, tx Tx) error {
-	for _, s := range c.shares {
-		if s.vtime != s.before {
-			if err := tx.Do(ctx, `UPDATE shares SET vtime = $3 WHERE lane = $1 AND tenant_id = $2`, c.lane, s.tenant, s.vtime); err != nil {
-				return err
-			}
-		}
-		if !s.empty {
-			continue
-		}
-		_, free, err := queryOne(ctx, tx, sqlf(`SELECT 1 FROM shares WHERE lane = $1 AND tenant_id = $2 /*pg FOR UPDATE SKIP LOCKED */`,
-			c.lane, s.tenant), func(row Row) (n int64, err error) { return n, row.Scan(&n) })
-		if err != nil {
-			return err
-		}
-		if !free {
-			continue
-		}
-		err = tx.Do(ctx, `UPDATE shares SET active = 0 WHERE lane = $1 AND tenant_id = $2
-			AND NOT EXISTS (SELECT 1 FROM items i WHERE i.status = 'queued' AND i.lane = $1 AND i.tenant_id = $2)`, c.lane, s.tenant)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+// pick is a queued item that a claim may take.
+type pick struct {
+	item, job penstock.ID
+	estimate  int64
+	bytes     int64
+	deadline  int64
 }

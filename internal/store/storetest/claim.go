@@ -22,7 +22,66 @@ func claimCases() []testCase {
 		{"items of stopping jobs are left alone", claimSkipsStopping},
 		{"items past their deadline are left alone", claimSkipsExpired},
 		{"waiting items do not hide those behind them", claimBehindWaiting},
+		{"a claim takes what finds room", claimRoom},
+		{"models and tenants can be left alone", claimFilters},
 		{"many claimers share without overlap", claimConcurrently},
+	}
+}
+
+// claimRoom: what Room refuses stays queued and does not hold up other models.
+func claimRoom(r *rig) {
+	full, roomy := r.submission(3), r.submission(3)
+	full.Job.Model, roomy.Job.Model = "full", "roomy"
+	r.submit(full)
+	r.submit(roomy)
+	lease := r.lease("worker")
+	var asked []store.Candidate
+	claimed, err := r.s.ClaimItems(r.t.Context(), lease, store.Want{Lanes: penstock.Lanes, Limit: 10, Room: func(c store.Candidate) bool {
+		asked = append(asked, c)
+		return c.Model == "roomy" || len(asked) == 1
+	}})
+	r.must("claim", err)
+	if len(claimed) != 4 {
+		r.t.Fatalf("claimed %d items, want the one that was let in and the 3 of the other model", len(claimed))
+	}
+	first := asked[0]
+	r.wantSame("candidate", first, store.Candidate{
+		Item: penstock.ItemID(full.Job.ID, 0), Tenant: acme, Model: "full", Lane: full.Job.Lane,
+		Estimate: full.Items[0].EstimateTokens, InputBytes: int64(len(full.Items[0].Body)),
+	})
+	for _, c := range claimed {
+		r.win(r.ending(c, penstock.TransitionSucceed))
+	}
+	if left := r.claimN(lease, 2); left[0].Model != "full" {
+		r.t.Errorf("what was refused is gone: %+v", left)
+	}
+	r.audit(full)
+}
+
+func claimFilters(r *rig) {
+	a, b := r.submission(1), r.submission(1)
+	a.Job.Model, b.Job.Model = "a", "b"
+	other := r.submission(1)
+	other.Job.Model = "a"
+	r.submit(a)
+	r.submit(b)
+	_, err := r.s.SubmitJob(r.t.Context(), umbra, other)
+	r.must("submit", err)
+	lease := r.lease("worker")
+	for _, want := range []struct {
+		store.Want
+		item penstock.ID
+	}{
+		{store.Want{Models: []string{"b"}}, penstock.ItemID(b.Job.ID, 0)},
+		{store.Want{ExceptModels: []string{"b", "c"}, ExceptTenants: []penstock.TenantID{acme}}, penstock.ItemID(other.Job.ID, 0)},
+		{store.Want{Models: []string{"a", "b"}, ExceptTenants: []penstock.TenantID{umbra}}, penstock.ItemID(a.Job.ID, 0)},
+	} {
+		want.Lanes, want.Limit = penstock.Lanes, 10
+		claimed, err := r.s.ClaimItems(r.t.Context(), lease, want.Want)
+		r.must("claim", err)
+		if len(claimed) != 1 || claimed[0].Item != want.item {
+			r.t.Errorf("%+v claimed %d items, want %s alone", want.Want, len(claimed), want.item)
+		}
 	}
 }
 
@@ -47,6 +106,7 @@ func claimFields(r *rig) {
 			Age:         3 * time.Second,
 			QueuedFor:   3 * time.Second,
 			Estimate:    sub.Items[i].EstimateTokens,
+			InputBytes:  int64(len(sub.Items[i].Body)),
 			Reserved:    sub.Items[i].Reserved,
 			TraceParent: sub.Job.TraceParent,
 		})

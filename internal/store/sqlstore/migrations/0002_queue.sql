@@ -3,3 +3,59 @@
 ALTER TABLE jobs ADD COLUMN started_seq BIGINT NOT NULL DEFAULT 0;
 UPDATE jobs SET started_seq = COALESCE((SELECT seq FROM events WHERE events.job_id = jobs.id AND type = 'job.started'), 0);
 DELETE FROM events WHERE type IN ('job.queued', 'job.started', 'job.finished');
+
+-- An item that failed waits apart from those that are ready, so that claims never look at it in vain.
+ALTER TABLE items ADD COLUMN parked BIGINT NOT NULL DEFAULT 0;      -- 1 while it is queued and waits for not_before
+ALTER TABLE items ADD COLUMN input_bytes BIGINT NOT NULL DEFAULT 0; -- of the plain input
+UPDATE items SET parked = 1 WHERE status = 'queued' AND fence > 0;
+DROP INDEX items_queued;
+CREATE INDEX items_ready  ON items (lane, tenant_id, model, deadline, id) WHERE status = 'queued' AND parked = 0;
+CREATE INDEX items_parked ON items (not_before, id)                       WHERE status = 'queued' AND parked = 1;
+
+-- What is queued, so that nobody ever has to count it: it says which models a claim may look at, how deep
+-- the queue of a tenant is, and how long it will take.
+DROP TABLE backlogs;
+CREATE TABLE backlogs (
+    lane      TEXT /*pg COLLATE "C" */ NOT NULL,
+    tenant_id TEXT /*pg COLLATE "C" */ NOT NULL,
+    model     TEXT /*pg COLLATE "C" */ NOT NULL,
+    ready     BIGINT NOT NULL,                -- items that may start
+    parked    BIGINT NOT NULL,                -- items that wait until they may
+    tokens    BIGINT NOT NULL,                -- upper bound of both
+    bytes     BIGINT NOT NULL,                -- of their inputs
+    PRIMARY KEY (lane, tenant_id, model)
+) WITHOUT ROWID /*pg WITH (fillfactor = 50) */;
+INSERT INTO backlogs SELECT lane, tenant_id, model, SUM(1 - parked), SUM(parked), SUM(estimate_tokens), SUM(input_bytes)
+    FROM items WHERE status = 'queued' GROUP BY lane, tenant_id, model;
+
+-- An attempt is found by what it tried; nothing asks for it by its own id.
+CREATE TABLE tries (
+    subject_id  TEXT /*pg COLLATE "C" */ NOT NULL,   -- item or request
+    number      BIGINT NOT NULL,
+    id          TEXT /*pg COLLATE "C" */ NOT NULL,
+    tenant_id   TEXT /*pg COLLATE "C" */ NOT NULL,
+    fence       BIGINT NOT NULL,
+    target      TEXT   NOT NULL,
+    reason      TEXT   NOT NULL,
+    config      TEXT   NOT NULL,
+    error_kind  TEXT   NOT NULL,
+    error_message TEXT NOT NULL,
+    status_code BIGINT NOT NULL,
+    input_tokens        BIGINT NOT NULL,
+    cached_input_tokens BIGINT NOT NULL,
+    output_tokens       BIGINT NOT NULL,
+    usage_known BIGINT NOT NULL,
+    cost_nano_usd BIGINT NOT NULL,
+    started_at  BIGINT NOT NULL,
+    first_token_at BIGINT NOT NULL,
+    finished_at BIGINT NOT NULL,
+    PRIMARY KEY (subject_id, number)
+) WITHOUT ROWID;
+INSERT INTO tries SELECT subject_id, number, id, tenant_id, fence, target, reason, config, error_kind, error_message, status_code,
+    input_tokens, cached_input_tokens, output_tokens, usage_known, cost_nano_usd, started_at, first_token_at, finished_at
+    FROM attempts;
+DROP TABLE attempts;
+ALTER TABLE tries RENAME TO attempts;
+
+-- Nothing reads the ledger by tenant and time yet.
+DROP INDEX ledger_by_tenant;

@@ -1,0 +1,85 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+
+	"penstock"
+)
+
+// backlogKey names what is queued for one model by one tenant in one lane.
+type backlogKey struct {
+	lane   penstock.Lane
+	tenant penstock.TenantID
+	model  string
+}
+
+func compareKeys(x, y backlogKey) int {
+	return cmp.Or(cmp.Compare(x.lane, y.lane), cmp.Compare(x.tenant, y.tenant), cmp.Compare(x.model, y.model))
+}
+
+// stock is how much is queued, or by how much that changes.
+type stock struct {
+	ready, parked, tokens, bytes int64
+}
+
+// backlog gathers how a transaction changes what is queued. It is written last, in one order by
+// everybody, so that no two transactions wait for each other.
+type backlog map[backlogKey]stock
+
+func (b backlog) add(key backlogKey, by stock) {
+	s := b[key]
+	b[key] = stock{s.ready + by.ready, s.parked + by.parked, s.tokens + by.tokens, s.bytes + by.bytes}
+}
+
+// enter and leave note that an item joins or leaves the queue.
+func (b backlog) enter(lane penstock.Lane, r *itemRow) { b.move(lane, r, 1) }
+func (b backlog) leave(lane penstock.Lane, r *itemRow) { b.move(lane, r, -1) }
+
+func (b backlog) move(lane penstock.Lane, r *itemRow, sign int64) {
+	by := stock{ready: sign, tokens: sign * r.estimate, bytes: sign * r.inputBytes}
+	if r.parked {
+		by.ready, by.parked = 0, sign
+	}
+	b.add(backlogKey{lane, r.Tenant, r.model}, by)
+}
+
+const moveBacklog = `INSERT INTO backlogs (lane, tenant_id, model, ready, parked, tokens, bytes) VALUES ($1, $2, $3, $4, $5, $6, $7)
+	ON CONFLICT (lane, tenant_id, model) DO UPDATE SET ready = backlogs.ready + excluded.ready,
+		parked = backlogs.parked + excluded.parked, tokens = backlogs.tokens + excluded.tokens, bytes = backlogs.bytes + excluded.bytes`
+
+// save writes the changes. Tenants that have nothing ready any more are idle from then on.
+func (b backlog) save(ctx context.Context, tx Tx) error {
+	keys := slices.SortedFunc(maps.Keys(b), compareKeys)
+	var drained []backlogKey
+	for _, key := range keys {
+		by := b[key]
+		if by == (stock{}) {
+			continue
+		}
+		if by.ready >= 0 {
+			if err := tx.Do(ctx, moveBacklog, key.lane, key.tenant, key.model, by.ready, by.parked, by.tokens, by.bytes); err != nil {
+				return err
+			}
+			continue
+		}
+		ready, _, err := queryOne(ctx, tx, sqlf(moveBacklog+` RETURNING ready`,
+			key.lane, key.tenant, key.model, by.ready, by.parked, by.tokens, by.bytes), scanInt)
+		if err != nil {
+			return err
+		}
+		if ready == 0 {
+			drained = append(drained, key)
+		}
+	}
+	for _, key := range drained {
+		if err := deactivate(ctx, tx, key.lane, key.tenant); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func scanInt(row Row) (n int64, err error) { return n, row.Scan(&n) }

@@ -1,0 +1,191 @@
+package sqlstore
+
+import (
+	"context"
+	"math"
+	"strings"
+
+	"penstock"
+	"penstock/internal/fair"
+	"penstock/internal/store"
+)
+
+const (
+	// shareWindow is how many shelves of tenants are looked at together, and maxWindows how often.
+	shareWindow = 16
+	maxWindows  = 64
+)
+
+// laneClaim picks items of one lane, from the tenants in the order of their shares.
+type laneClaim struct {
+	lane   penstock.Lane
+	limit  int
+	want   store.Want
+	shares []*share
+	picks  []picked
+	busy   bool // other claims hold every share
+}
+
+// picked is a pick with whom it was picked from.
+type picked struct {
+	pick
+	share *share
+	lane  penstock.Lane
+}
+
+// pickInLane picks queued items of a lane that may start, fairly among its tenants. It looks at a window
+// of tenants; when these have nothing more that finds room, at the next one.
+func pickInLane(ctx context.Context, tx Tx, c *laneClaim) error {
+	for range maxWindows {
+		more, err := c.window(ctx, tx)
+		if err != nil {
+			return err
+		}
+		for next := c.next(); next != nil && len(c.picks) < c.limit; next = c.next() {
+			if err := c.takeTurn(ctx, tx, next); err != nil {
+				return err
+			}
+		}
+		if !more || len(c.picks) == c.limit {
+			break
+		}
+	}
+	if len(c.shares) > 0 {
+		return nil
+	}
+	_, busy, err := queryOne(ctx, tx, c.shelves(`SELECT 1`, `LIMIT 1`), scanInt)
+	c.busy = busy
+	return err
+}
+
+// separator stands between names that travel as one argument; no name has it.
+const separator = "\x1f"
+
+// names makes one argument of a set, in which REPLACE finds a member on both engines.
+func names[T ~string](set []T) string {
+	var b strings.Builder
+	for _, name := range set {
+		b.WriteString(separator + string(name) + separator)
+	}
+	return b.String()
+}
+
+// shelves asks for what tenants have ready in this lane and may be claimed, behind what was seen already.
+func (c *laneClaim) shelves(columns, rest string) query {
+	vtime, tenant, model := int64(math.MinInt64), penstock.TenantID(""), ""
+	if n := len(c.shares); n > 0 {
+		last := c.shares[n-1]
+		vtime, tenant, model = last.before, last.tenant, last.shelf[len(last.shelf)-1].model
+	}
+	return sqlf(columns+` FROM shares s
+		JOIN backlogs b ON b.lane = s.lane AND b.tenant_id = s.tenant_id
+		LEFT JOIN tenants t ON t.id = s.tenant_id
+		WHERE s.lane = $1 AND s.active = 1 AND b.ready > 0
+			AND (s.vtime, s.tenant_id) >= ($2, $3) AND (s.vtime, s.tenant_id, b.model) > ($2, $3, $4)
+			AND ($5 = '' OR REPLACE($5, $8 || b.model || $8, '') <> $5)
+			AND REPLACE($6, $8 || b.model || $8, '') = $6
+			AND REPLACE($7, $8 || b.tenant_id || $8, '') = $7
+		ORDER BY s.vtime, s.tenant_id, b.model `+rest,
+		c.lane, vtime, tenant, model, names(c.want.Models), names(c.want.ExceptModels), names(c.want.ExceptTenants), separator)
+}
+
+// window locks the next tenants in the order of their shares. It reports whether there may be more.
+func (c *laneClaim) window(ctx context.Context, tx Tx) (more bool, err error) {
+	type row struct {
+		share
+		model string
+	}
+	rows, err := queryAll(ctx, tx, c.shelves(`SELECT s.tenant_id, s.vtime, COALESCE(t.weight, 1), b.model`,
+		`LIMIT 16 /*pg FOR NO KEY UPDATE OF s SKIP LOCKED */`),
+		func(r Row) (x row, err error) { return x, r.Scan(&x.tenant, &x.VTime, &x.Weight, &x.model) })
+	if err != nil {
+		return false, err
+	}
+	for _, r := range rows {
+		if n := len(c.shares); n == 0 || c.shares[n-1].tenant != r.tenant {
+			c.shares = append(c.shares, &share{Share: r.Share, tenant: r.tenant, before: r.VTime})
+		}
+		last := c.shares[len(c.shares)-1]
+		last.shelf, last.done = append(last.shelf, &shelf{model: r.model}), false
+	}
+	return len(rows) == shareWindow, nil
+}
+
+// next is the tenant whose turn it is, nil when none has anything to give.
+func (c *laneClaim) next() *share {
+	var least *share
+	for _, s := range c.shares {
+		if !s.done && (least == nil || fair.Compare(s.Share, least.Share) < 0) {
+			least = s
+		}
+	}
+	return least
+}
+
+// takeTurn gives a tenant its turn: items in the order of their deadlines.
+func (c *laneClaim) takeTurn(ctx context.Context, tx Tx, s *share) error {
+	var turn fair.Turn
+	for !turn.Over() && len(c.picks) < c.limit {
+		shelf, err := c.earliest(ctx, tx, s)
+		if err != nil {
+			return err
+		}
+		if shelf == nil {
+			s.done = true
+			break
+		}
+		p := shelf.picks[0]
+		if c.want.Room != nil && !c.want.Room(store.Candidate{
+			Item: p.item, Tenant: s.tenant, Model: shelf.model, Lane: c.lane, Estimate: p.estimate, InputBytes: p.bytes,
+		}) {
+			shelf.picks, shelf.empty = nil, true // what follows is for the same targets
+			continue
+		}
+		shelf.picks = shelf.picks[1:]
+		turn.Add(p.estimate)
+		c.picks = append(c.picks, picked{p, s, c.lane})
+	}
+	s.Charge(turn.Tokens)
+	return nil
+}
+
+// earliest is the tenant's shelf with the earliest deadline in front, nil when all are empty.
+func (c *laneClaim) earliest(ctx context.Context, tx Tx, s *share) (*shelf, error) {
+	var first *shelf
+	for _, sh := range s.shelf {
+		if len(sh.picks) == 0 && !sh.empty {
+			if err := c.fill(ctx, tx, s, sh); err != nil {
+				return nil, err
+			}
+		}
+		if len(sh.picks) == 0 {
+			continue
+		}
+		if first == nil || sh.picks[0].deadline < first.picks[0].deadline ||
+			(sh.picks[0].deadline == first.picks[0].deadline && sh.picks[0].item < first.picks[0].item) {
+			first = sh
+		}
+	}
+	return first, nil
+}
+
+// fill reads the next items of a shelf: as many as the tenant is likely to be given.
+func (c *laneClaim) fill(ctx context.Context, tx Tx, s *share, sh *shelf) error {
+	n := max(fair.ItemsPerTurn, (c.limit-len(c.picks))/len(c.shares))
+	picks, err := queryAll(ctx, tx, sqlf(`SELECT i.id, i.job_id, i.estimate_tokens, i.input_bytes, i.deadline FROM items i
+		WHERE i.status = 'queued' AND i.parked = 0 AND i.lane = $1 AND i.tenant_id = $2 AND i.model = $3 AND i.deadline > $4
+			AND (i.deadline, i.id) > ($5, $6)
+			AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = i.job_id AND j.cancel_requested_at > 0 AND j.queued > 0)
+		ORDER BY i.deadline, i.id LIMIT $7`,
+		c.lane, s.tenant, sh.model, micros(tx.Now()), sh.deadline, sh.id, n),
+		func(r Row) (p pick, err error) { return p, r.Scan(&p.item, &p.job, &p.estimate, &p.bytes, &p.deadline) })
+	if err != nil {
+		return err
+	}
+	sh.picks, sh.empty = picks, len(picks) < n
+	if len(picks) > 0 {
+		last := picks[len(picks)-1]
+		sh.deadline, sh.id = last.deadline, last.item
+	}
+	return nil
+}
