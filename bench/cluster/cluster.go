@@ -29,7 +29,7 @@ import (
 var Settings = []string{
 	"listen_addresses=", "port=5432", "max_connections=100", "shared_buffers=512MB", "max_wal_size=4GB",
 	"fsync=on", "synchronous_commit=on", "full_page_writes=on",
-	"shared_preload_libraries=pg_stat_statements", "pg_stat_statements.track=none", "log_min_messages=fatal",
+	"log_min_messages=fatal",
 }
 
 // keeper runs the server until its standard input ends, and then stops it without a checkpoint.
@@ -43,14 +43,21 @@ wait $server
 
 // Cluster is a running server.
 type Cluster struct {
-	dir    string
-	keeper *exec.Cmd
-	leash  io.Closer
-	admin  *pgx.Conn
+	dir      string
+	settings []string
+	keeper   *exec.Cmd
+	leash    io.Closer
+	admin    *pgx.Conn
 }
 
-// Start makes a server in a new directory under parent, "" for the default of temporary files.
-func Start(ctx context.Context, parent string) (*Cluster, error) {
+// Config says where to make a server, and what it shall tell.
+type Config struct {
+	Dir        string // parent of its directory, on the disk to measure; "" for that of temporary files
+	Statements bool   // keep pg_stat_statements, which costs some speed
+}
+
+// Start makes a server.
+func Start(ctx context.Context, cfg Config) (*Cluster, error) {
 	bin, err := programs()
 	if err != nil {
 		return nil, err
@@ -59,11 +66,14 @@ func Start(ctx context.Context, parent string) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp(parent, "penstock-bench-pg-")
+	dir, err := os.MkdirTemp(cfg.Dir, "penstock-bench-pg-")
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{dir: dir}
+	c := &Cluster{dir: dir, settings: append(slices.Clone(Settings), "unix_socket_directories="+dir)}
+	if cfg.Statements {
+		c.settings = append(c.settings, "shared_preload_libraries=pg_stat_statements", "track_io_timing=on")
+	}
 	if err := c.start(ctx, bin, owner); err != nil {
 		log, _ := os.ReadFile(filepath.Join(dir, "server.log"))
 		return nil, errors.Join(fmt.Errorf("starting PostgreSQL from %s: %w\n%s", bin, err, log), c.Close())
@@ -87,8 +97,7 @@ func (c *Cluster) start(ctx context.Context, bin string, owner *syscall.Credenti
 	if out, err := initdb.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w\n%s", err, out)
 	}
-	options := "-c " + strings.Join(append(slices.Clone(Settings), "unix_socket_directories="+c.dir), " -c ")
-	c.keeper = command("/bin/sh", "-c", keeper, "cluster", bin, options)
+	c.keeper = command("/bin/sh", "-c", keeper, "cluster", bin, "-c "+strings.Join(c.settings, " -c "))
 	var err error
 	if c.leash, err = c.keeper.StdinPipe(); err != nil {
 		return err
@@ -99,8 +108,7 @@ func (c *Cluster) start(ctx context.Context, bin string, owner *syscall.Credenti
 	}
 	for range 300 {
 		if c.admin, err = pgx.Connect(ctx, c.url("postgres")); err == nil {
-			_, err = c.admin.Exec(ctx, `CREATE EXTENSION IF NOT EXISTS pg_stat_statements`)
-			return err
+			return nil
 		}
 		time.Sleep(50 * time.Millisecond)
 	}

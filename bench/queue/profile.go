@@ -35,7 +35,7 @@ func (p *profile) start(ctx context.Context, server *cluster.Cluster, database s
 		}
 	}
 	if p.statements != "" {
-		for _, s := range []string{`ALTER SYSTEM SET pg_stat_statements.track = 'all'`, `SELECT pg_reload_conf()`, `SELECT pg_stat_statements_reset()`} {
+		for _, s := range []string{`CREATE EXTENSION IF NOT EXISTS pg_stat_statements`, `SELECT pg_stat_statements_reset()`} {
 			if _, err := server.Admin().Exec(ctx, s); err != nil {
 				return nil, err
 			}

@@ -206,7 +206,7 @@ func throughput(ctx context.Context, o options, args []string) error {
 	if err := f.Parse(args); err != nil {
 		return err
 	}
-	server, err := cluster.Start(ctx, o.dir)
+	server, err := cluster.Start(ctx, cluster.Config{Dir: o.dir, Statements: p.statements != ""})
 	if err != nil {
 		return err
 	}
