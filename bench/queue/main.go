@@ -1,0 +1,78 @@
+// Queue measures Penstock's durable queue beside what it is judged by: another queue, or the least that
+// the same database can do. Both sides are measured in turns in one run, because absolute figures differ
+// from machine to machine and from minute to minute; the ratios are what counts.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"sync/atomic"
+	"syscall"
+
+	"penstock/bench/measure"
+)
+
+// options are common to all measurements.
+type options struct {
+	out    io.Writer
+	dir    string
+	missed *atomic.Int64
+}
+
+// judge prints whether targets are met.
+func (o options) judge(targets ...measure.Target) {
+	measure.Print(o.out, targets...)
+	for _, t := range targets {
+		if !t.Met() {
+			o.missed.Add(1)
+		}
+	}
+}
+
+// measurement is a subcommand.
+type measurement struct {
+	name, help string
+	run        func(ctx context.Context, o options, args []string) error
+}
+
+var measurements = []measurement{
+	{"throughput", "items a second from submit to recorded result on PostgreSQL, beside River", throughput},
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		if !errors.Is(err, flag.ErrHelp) {
+			fmt.Fprintln(os.Stderr, "bench queue:", err)
+		}
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	o := options{out: os.Stdout, missed: new(atomic.Int64)}
+	f := flag.NewFlagSet("queue", flag.ContinueOnError)
+	f.StringVar(&o.dir, "dir", "", "directory on the disk to measure (default: that of temporary files)")
+	f.Usage = func() {
+		fmt.Fprintln(f.Output(), "usage: queue [-dir directory] measurement [flags]")
+		for _, m := range measurements {
+			fmt.Fprintf(f.Output(), "  %-11s %s\n", m.name, m.help)
+		}
+	}
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	for _, m := range measurements {
+		if m.name == f.Arg(0) {
+			return m.run(ctx, o, f.Args()[1:])
+		}
+	}
+	f.Usage()
+	return flag.ErrHelp
+}

@@ -1,0 +1,203 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"penstock"
+	"penstock/internal/app"
+	"penstock/internal/attempt"
+	"penstock/internal/config"
+	"penstock/internal/deliver"
+	"penstock/internal/queue"
+	"penstock/internal/route"
+	"penstock/internal/store"
+	"penstock/internal/telemetry"
+	"penstock/internal/work"
+)
+
+// slots is how many items run at a time, on either side.
+const slots = 500
+
+// instance is a Penstock without its HTTP doors: the real store, worker, housekeeping and attempts over
+// a provider that does nothing.
+type instance struct {
+	store  *app.Store
+	bell   *queue.Bell
+	pool   *work.Pool
+	keeper *queue.Keeper
+	data   string
+	ids    penstock.IDs
+	serial atomic.Int64
+	done   atomic.Int64
+	groups groupSizes
+}
+
+// instanceConfig says what to measure.
+type instanceConfig struct {
+	database string // URL of PostgreSQL; "" for SQLite
+	slots    int
+	upstream noop
+	tenants  []penstock.Tenant
+	dir      string // parent of the data directory
+}
+
+func openInstance(ctx context.Context, c instanceConfig) (*instance, error) {
+	data, err := os.MkdirTemp(c.dir, "penstock-bench-data-")
+	if err != nil {
+		return nil, err
+	}
+	in := &instance{data: data, bell: queue.NewBell()}
+	snapshot, err := config.NewSnapshot(config.File{
+		Process:   config.Process{Data: data, Database: config.NewSecret(c.database), Work: config.Work{Slots: c.slots}},
+		Providers: map[string]config.ProviderConfig{"noop": {Kind: config.KindOpenAI}},
+		Targets: map[string]config.TargetConfig{"noop": {Provider: "noop", UpstreamModel: "noop",
+			Price: config.Price{Input: "0.15", Output: "0.60"}}},
+		Models: map[string]config.ModelConfig{"noop": {Targets: []string{"noop"}}},
+	})
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(data))
+	}
+	if in.store, err = app.OpenStore(ctx, snapshot.Process); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(data))
+	}
+	if err := in.connect(ctx, c, snapshot); err != nil {
+		return nil, errors.Join(err, in.Close())
+	}
+	return in, nil
+}
+
+func (in *instance) connect(ctx context.Context, c instanceConfig, snapshot *config.Snapshot) error {
+	if err := in.store.SaveTenants(ctx, c.tenants); err != nil {
+		return err
+	}
+	tracer, err := telemetry.NewTracer(ctx, telemetry.TraceConfig{})
+	if err != nil {
+		return err
+	}
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	metrics, hub := telemetry.NewMetrics("bench", ""), new(deliver.Hub)
+	runner := attempt.New(attempt.Deps{
+		Config: config.NewLive(snapshot), Providers: c.upstream, Router: route.New(time.Now),
+		Metrics: metrics, Tracer: tracer, Log: log, Clock: time.Now,
+	})
+	w := snapshot.Process.Work
+	counted := counting{Queue: in.store, in: in}
+	in.pool, err = work.New(
+		work.Config{Process: "bench", Slots: c.slots, LeaseTimeout: w.LeaseTimeout, PollInterval: w.PollInterval, SoftStop: time.Second},
+		work.Deps{Store: counted, Runner: runner, Bell: in.bell, Announce: hub, Metrics: metrics, Tracer: tracer, Log: log, Clock: time.Now})
+	if err != nil {
+		return err
+	}
+	in.keeper, err = queue.NewKeeper(queue.KeeperDeps{
+		Store: in.store, Bell: in.bell, Announce: hub, Metrics: metrics, Log: log, Interval: time.Second,
+	})
+	return err
+}
+
+// counting counts the items whose outcome was committed.
+type counting struct {
+	store.Queue
+	in *instance
+}
+
+func (c counting) FinishItems(ctx context.Context, group []store.Finish) ([]store.Verdict, error) {
+	verdicts, err := c.Queue.FinishItems(ctx, group)
+	if err != nil {
+		return nil, err
+	}
+	ended := int64(0)
+	for _, v := range verdicts {
+		if v.Won && v.Status == penstock.StatusSucceeded {
+			ended++
+		}
+	}
+	c.in.groups.finished(len(group))
+	c.in.done.Add(ended)
+	return verdicts, nil
+}
+
+func (c counting) ClaimItems(ctx context.Context, l store.Lease, w store.Want) ([]store.Claimed, error) {
+	claimed, err := c.Queue.ClaimItems(ctx, l, w)
+	if len(claimed) > 0 {
+		c.in.groups.claimed(len(claimed))
+	}
+	return claimed, err
+}
+
+// groupSizes says how much travelled together.
+type groupSizes struct{ claims, claimedItems, finishes, finishedItems atomic.Int64 }
+
+func (g *groupSizes) claimed(n int)  { g.claims.Add(1); g.claimedItems.Add(int64(n)) }
+func (g *groupSizes) finished(n int) { g.finishes.Add(1); g.finishedItems.Add(int64(n)) }
+
+func (g *groupSizes) String() string {
+	mean := func(items, groups int64) float64 { return float64(items) / float64(max(groups, 1)) }
+	return fmt.Sprintf("%.0f items a claim, %.0f a finish",
+		mean(g.claimedItems.Load(), g.claims.Load()), mean(g.finishedItems.Load(), g.finishes.Load()))
+}
+
+// job is a submission as admission would make it.
+func (in *instance) job(tenant penstock.TenantID, items int) store.Submission {
+	s := store.Submission{
+		Job: penstock.Job{
+			ID: in.ids.New(time.Now()), Tenant: tenant, Key: "bench", Endpoint: penstock.EndpointChat, Model: "noop",
+			Lane: penstock.LaneStandard, MaxAttempts: 4, ItemTimeout: 10 * time.Minute,
+			Resolved: penstock.Resolved{Config: "bench", Model: "noop", Policy: "ordered", Targets: []string{"noop"}},
+		},
+		DeadlineIn: 24 * time.Hour,
+		Items:      make([]store.NewItem, items),
+	}
+	for i := range s.Items {
+		body := prompt(int(in.serial.Add(1)))
+		s.Items[i] = store.NewItem{Body: body, EstimateTokens: int64(len(body)) + 64, Reserved: 80_000}
+	}
+	return s
+}
+
+// submit accepts a job and rings the bell, as admission does after the commit.
+func (in *instance) submit(ctx context.Context, s store.Submission) error {
+	_, err := in.store.SubmitJob(ctx, s.Job.Tenant, s)
+	if err == nil {
+		in.bell.Ring()
+	}
+	return err
+}
+
+// Submit implements contender.
+func (in *instance) Submit(ctx context.Context, items int) error {
+	return in.submit(ctx, in.job("bench", items))
+}
+
+// Work implements contender.
+func (in *instance) Work(ctx context.Context) error {
+	var group sync.WaitGroup
+	group.Go(func() { _ = in.keeper.Run(ctx) }) // it ends with ctx and has nothing to report
+	err := in.pool.Run(ctx)
+	group.Wait()
+	return err
+}
+
+// Done implements contender.
+func (in *instance) Done() int64 { return in.done.Load() }
+
+// Audit implements contender: every outcome is settled once, and the books add up.
+func (in *instance) Audit(ctx context.Context) (int64, error) {
+	report, err := in.store.VerifyLedger(ctx)
+	if err == nil && len(report.Problems) > 0 {
+		err = fmt.Errorf("the books are wrong: %s", report.Problems[0])
+	}
+	return report.Items, err
+}
+
+// Notes implements contender.
+func (in *instance) Notes() string { return in.groups.String() }
+
+// Close implements contender.
+func (in *instance) Close() error { return errors.Join(in.store.Close(), os.RemoveAll(in.data)) }
