@@ -77,8 +77,9 @@ const (
 	tagBytes    = 16
 	overhead    = headerBytes + nonceBytes + tagBytes
 
-	// Below this zstd's own header and tables eat what it saves.
-	minCompressBytes = 256
+	// Below this the bytes that zstd saves are not worth the time it takes, which is then most of what
+	// sealing costs.
+	minCompressBytes = 512
 	// A payload is stored compressed when that saves at least one part in minSavedPart: less is not
 	// worth the decompression at every read.
 	minSavedPart = 8

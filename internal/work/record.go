@@ -11,7 +11,7 @@ import (
 )
 
 // MaxFinishGroup is how many ends are recorded in one transaction at the most.
-const MaxFinishGroup = 128
+const MaxFinishGroup = 256
 
 const (
 	// recordRetry is how long the recorder waits before it tries a group again.

@@ -27,7 +27,7 @@ import (
 )
 
 // MaxClaim is how many items one claim takes at the most.
-const MaxClaim = 64
+const MaxClaim = 256
 
 // CancelInterval is how often a worker looks for running items that shall stop.
 const CancelInterval = 500 * time.Millisecond

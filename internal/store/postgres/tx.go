@@ -89,6 +89,7 @@ func (t *tx) rollback(ctx context.Context) {
 }
 
 func (t *tx) Do(_ context.Context, text string, args ...any) error {
+	t.queueRows() // a lock that is meant to be taken last must not be taken before them
 	t.queue(text, args)
 	return nil
 }

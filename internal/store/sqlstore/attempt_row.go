@@ -2,6 +2,9 @@ package sqlstore
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"time"
 
 	"penstock"
 )
@@ -27,10 +30,42 @@ func (s *Store) Attempts(ctx context.Context, tenant penstock.TenantID, subject 
 }
 
 func findAttempts(ctx context.Context, tx Tx, tenant penstock.TenantID, subject penstock.ID) ([]penstock.Attempt, error) {
-	return queryAll(ctx, tx, sqlf(`SELECT id, subject_id, number, fence, target, reason, config, error_kind, error_message,
+	as, err := queryAll(ctx, tx, sqlf(`SELECT id, subject_id, number, fence, target, reason, config, error_kind, error_message,
 			status_code, input_tokens, cached_input_tokens, output_tokens, usage_known, cost_nano_usd,
 			started_at, first_token_at, finished_at
 		FROM attempts WHERE subject_id = $1 AND tenant_id = $2 ORDER BY number`, subject, tenant), scanAttempt)
+	if err != nil {
+		return nil, err
+	}
+	last, err := queryAll(ctx, tx, sqlf(`SELECT last_attempt FROM items WHERE id = $1 AND tenant_id = $2 AND last_attempt <> ''`,
+		subject, tenant), scanKept)
+	return append(as, last...), err
+}
+
+// keepAttempt is an attempt as the row of its item keeps it.
+func keepAttempt(a *penstock.Attempt) (string, error) {
+	if a == nil {
+		return "", nil
+	}
+	kept := *a
+	kept.ErrorMessage = storable(a.ErrorMessage)
+	kept.StartedAt, kept.FirstTokenAt, kept.FinishedAt = asKept(a.StartedAt), asKept(a.FirstTokenAt), asKept(a.FinishedAt)
+	text, err := json.Marshal(kept)
+	if err != nil {
+		return "", fmt.Errorf("encoding an attempt: %w", err)
+	}
+	return string(text), nil
+}
+
+// asKept is a time with the precision of a column.
+func asKept(t time.Time) time.Time { return fromMicros(micros(t)) }
+
+func scanKept(row Row) (a penstock.Attempt, err error) {
+	var text []byte
+	if err := row.Scan(&text); err != nil {
+		return a, err
+	}
+	return a, json.Unmarshal(text, &a)
 }
 
 func scanAttempt(row Row) (penstock.Attempt, error) {

@@ -174,7 +174,8 @@ func take(ctx context.Context, tx Tx, c claimOf) ([]candidate, error) {
 }
 
 // startItems puts queued items under a lease, with a higher fence. It returns those that were still
-// queued: their jobs are locked, but the picking was not.
+// queued: their jobs are locked, but the picking was not. COALESCE keeps PostgreSQL from looking for the
+// items in the index of those that are ready, where an id comes last.
 func startItems(ctx context.Context, tx Tx, l store.Lease, ids []string) (map[penstock.ID]candidate, error) {
 	running, err := penstock.StatusQueued.Next(penstock.TransitionClaim)
 	if err != nil {
@@ -182,7 +183,7 @@ func startItems(ctx context.Context, tx Tx, l store.Lease, ids []string) (map[pe
 	}
 	rows := make(map[penstock.ID]candidate, len(ids))
 	err = tx.QueryIn(ctx, IDQuery{SQL: `UPDATE items SET status = $2, process_id = $3, epoch = $4, fence = fence + 1
-		WHERE id = /*pg ANY */($1) AND status = 'queued' AND parked = 0
+		WHERE id = /*pg ANY */($1) AND COALESCE(status, '') = 'queued'
 		RETURNING id, job_id, tenant_id, n, model, lane, fence, tries, attempts, estimate_tokens, input_bytes, reserved_nano_usd,
 			input, input_blob, not_before`,
 		IDs: ids, Args: []any{running, l.Process, l.Epoch}}, func(row Row) error {

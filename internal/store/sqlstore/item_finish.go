@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"slices"
 
 	"penstock"
 	"penstock/internal/store"
@@ -105,10 +106,16 @@ type finishedClaim struct {
 
 // finishItem records the end of a claim that still holds its item.
 func finishItem(ctx context.Context, tx Tx, item itemInJob, f finishedClaim) error {
-	for _, a := range f.Attempts {
+	again := f.Transition == penstock.TransitionRetry && item.job.CancelRequestedAt.IsZero()
+	var last *penstock.Attempt
+	for i := range f.Attempts {
 		item.tries++
-		a.Number = item.tries
-		if err := insertAttempt(ctx, tx, f.Tenant, a); err != nil {
+		f.Attempts[i].Number = item.tries
+		if i == len(f.Attempts)-1 && !again {
+			last = &f.Attempts[i]
+			break
+		}
+		if err := insertAttempt(ctx, tx, f.Tenant, f.Attempts[i]); err != nil {
 			return err
 		}
 	}
@@ -117,11 +124,11 @@ func finishItem(ctx context.Context, tx Tx, item itemInJob, f finishedClaim) err
 	if err := bookForfeit(ctx, tx, f.Finish, f.Forfeit); err != nil {
 		return err
 	}
-	if f.Transition == penstock.TransitionRetry && item.job.CancelRequestedAt.IsZero() {
+	if again {
 		return item.requeue(ctx, tx, f.Transition, micros(tx.Now().Add(f.RetryIn)))
 	}
 	o := outcome{
-		transition: f.Transition, target: f.Target, statusCode: f.StatusCode, result: f.result,
+		transition: f.Transition, target: f.Target, statusCode: f.StatusCode, result: f.result, attempt: last,
 		err: f.Error, errorKind: f.ErrorKind, priceVersion: f.PriceVersion,
 	}
 	if f.Transition == penstock.TransitionRetry {
@@ -140,9 +147,8 @@ func bookStale(ctx context.Context, tx Tx, f store.Finish) error {
 	if len(f.Attempts) == 0 {
 		return nil
 	}
-	_, recorded, err := queryOne(ctx, tx, sqlf(`SELECT 1 FROM attempts WHERE subject_id = $1 AND id = $2`,
-		f.Item, f.Attempts[0].ID), scanInt)
-	if err != nil || recorded {
+	recorded, err := findAttempts(ctx, tx, f.Tenant, f.Item)
+	if err != nil || slices.ContainsFunc(recorded, func(a penstock.Attempt) bool { return a.ID == f.Attempts[0].ID }) {
 		return err
 	}
 	return bookForfeit(ctx, tx, f, f.Cost+f.Forfeit)
@@ -152,7 +158,7 @@ func bookForfeit(ctx context.Context, tx Tx, f store.Finish, amount penstock.Nan
 	if amount == 0 {
 		return nil
 	}
-	return book(ctx, tx, penstock.LedgerEntry{
+	return bookOnce(ctx, tx, penstock.LedgerEntry{
 		Key: forfeitKey(f.Item, f.Fence), Tenant: f.Tenant, Kind: penstock.EntryForfeit, Subject: f.Item, Job: f.Job,
 		Target: f.Target, Cost: amount, PriceVersion: f.PriceVersion,
 	})

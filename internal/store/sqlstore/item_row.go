@@ -74,6 +74,7 @@ type outcome struct {
 	target       string
 	statusCode   int
 	result       placed
+	attempt      *penstock.Attempt // that decided it, nil when none did or it is recorded already
 	err          *penstock.ItemError
 	errorKind    string
 	priceVersion string
@@ -101,9 +102,13 @@ func (r itemInJob) end(ctx context.Context, tx Tx, o outcome) error {
 	if o.err == nil {
 		o.err = &penstock.ItemError{}
 	}
+	last, err := keepAttempt(o.attempt)
+	if err != nil {
+		return err
+	}
 	err = tx.Put(ctx, endItem, r.ID, next, r.Seq, r.tries, r.Attempts, r.crashes, o.target,
 		o.statusCode, o.result.inline, o.result.blob, o.err.Code, storable(o.err.Message),
-		r.Usage.InputTokens, r.Usage.CachedInputTokens, r.Usage.OutputTokens, r.Cost, micros(tx.Now()))
+		r.Usage.InputTokens, r.Usage.CachedInputTokens, r.Usage.OutputTokens, r.Cost, micros(tx.Now()), last)
 	if err != nil {
 		return err
 	}
@@ -116,10 +121,13 @@ func (r itemInJob) end(ctx context.Context, tx Tx, o outcome) error {
 var (
 	endItem = update("items", `id text, status text, seq bigint, tries bigint, attempts bigint, crashes bigint, target text,
 		status_code bigint, result bytea, result_blob text, error_code text, error_message text,
-		input_tokens bigint, cached_input_tokens bigint, output_tokens bigint, cost_nano_usd bigint, finished_at bigint`, "process_id = ''")
+		input_tokens bigint, cached_input_tokens bigint, output_tokens bigint, cost_nano_usd bigint, finished_at bigint, last_attempt text`, "process_id = ''")
 	requeueItem = update("items", `id text, status text, not_before bigint, parked bigint, tries bigint, attempts bigint, crashes bigint,
 		input_tokens bigint, cached_input_tokens bigint, output_tokens bigint, cost_nano_usd bigint`, "process_id = ''")
 )
+
+var addDeadLetter = insertInto("dead_letters", `item_id text, job_id text, tenant_id text, model text, error_code text,
+	error_kind text, fingerprint text, created_at bigint`, "")
 
 // flag is a truth as the database keeps it.
 func flag(b bool) int64 {
@@ -144,9 +152,7 @@ func (r *itemRow) settle(ctx context.Context, tx Tx, o outcome) error {
 // bury keeps a failed item in sight until somebody retries or dismisses it.
 func (r *itemRow) bury(ctx context.Context, tx Tx, o outcome) error {
 	fingerprint := string(o.err.Code) + "/" + o.errorKind + "/" + o.target
-	return tx.Do(ctx, `INSERT INTO dead_letters (item_id, job_id, tenant_id, model, error_code, error_kind, fingerprint, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-		r.ID, r.Job, r.Tenant, r.model, o.err.Code, o.errorKind, fingerprint, micros(tx.Now()))
+	return tx.Put(ctx, addDeadLetter, r.ID, r.Job, r.Tenant, r.model, o.err.Code, o.errorKind, fingerprint, micros(tx.Now()))
 }
 
 // requeue gives an item back to the queue.

@@ -20,13 +20,24 @@ func forfeitKey(subject penstock.ID, fence int64) string {
 	return forfeitPrefix + string(subject) + ":" + strconv.FormatInt(fence, 10)
 }
 
-var addEntry = insertInto("ledger", `key text, tenant_id text, kind text, subject_id text, job_id text, target text,
+var (
+	entryColumns = `key text, tenant_id text, kind text, subject_id text, job_id text, target text,
 	reserved_nano_usd bigint, cost_nano_usd bigint, input_tokens bigint, cached_input_tokens bigint, output_tokens bigint,
-	price_version text, created_at bigint`, "ON CONFLICT (key) DO NOTHING")
+	price_version text, created_at bigint`
+	addEntry     = insertInto("ledger", entryColumns, "")
+	addEntryOnce = insertInto("ledger", entryColumns, "ON CONFLICT (key) DO NOTHING")
+)
 
-// book appends an entry unless its key is booked already.
-func book(ctx context.Context, tx Tx, e penstock.LedgerEntry) error {
-	return tx.Put(ctx, addEntry, e.Key, e.Tenant, e.Kind, e.Subject, e.Job, e.Target, e.Reserved, e.Cost,
+// book appends an entry whose key cannot be booked yet: if it is, the transaction fails.
+func book(ctx context.Context, tx Tx, e penstock.LedgerEntry) error { return put(ctx, tx, addEntry, e) }
+
+// bookOnce appends an entry unless its key is booked already.
+func bookOnce(ctx context.Context, tx Tx, e penstock.LedgerEntry) error {
+	return put(ctx, tx, addEntryOnce, e)
+}
+
+func put(ctx context.Context, tx Tx, how *Bulk, e penstock.LedgerEntry) error {
+	return tx.Put(ctx, how, e.Key, e.Tenant, e.Kind, e.Subject, e.Job, e.Target, e.Reserved, e.Cost,
 		e.Usage.InputTokens, e.Usage.CachedInputTokens, e.Usage.OutputTokens, e.PriceVersion, micros(tx.Now()))
 }
 

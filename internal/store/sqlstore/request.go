@@ -73,12 +73,12 @@ func settleRequest(ctx context.Context, tx Tx, r penstock.Request) error {
 	if n := len(r.Attempts); n > 0 {
 		entry.PriceVersion = r.Attempts[n-1].Config
 	}
-	if err := book(ctx, tx, entry); err != nil || r.Forfeit == 0 {
+	if err := bookOnce(ctx, tx, entry); err != nil || r.Forfeit == 0 {
 		return err
 	}
 	entry.Key, entry.Kind = forfeitKey(r.ID, 0), penstock.EntryForfeit
 	entry.Cost, entry.Usage = r.Forfeit, penstock.Usage{}
-	return book(ctx, tx, entry)
+	return bookOnce(ctx, tx, entry)
 }
 
 // Request implements store.Requests.

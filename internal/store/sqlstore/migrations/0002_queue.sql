@@ -57,5 +57,8 @@ INSERT INTO tries SELECT subject_id, number, id, tenant_id, fence, target, reaso
 DROP TABLE attempts;
 ALTER TABLE tries RENAME TO attempts;
 
+-- The attempt by which an item ended is kept with the item, as JSON: most items have no other.
+ALTER TABLE items ADD COLUMN last_attempt TEXT NOT NULL DEFAULT '';
+
 -- Nothing reads the ledger by tenant and time yet.
 DROP INDEX ledger_by_tenant;
