@@ -16,6 +16,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -144,7 +145,7 @@ func (e *Engine) Migrate(ctx context.Context, steps []sqlstore.Migration) error 
 // stand in a comment.
 func statements(text string) []string {
 	var clean strings.Builder
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(forPostgres.ReplaceAllString(text, "")) {
 		code, _, _ := strings.Cut(line, "--")
 		clean.WriteString(code + "\n")
 	}
@@ -156,6 +157,9 @@ func statements(text string) []string {
 	}
 	return all
 }
+
+// forPostgres is what a migration holds for PostgreSQL alone.
+var forPostgres = regexp.MustCompile(`/\*pg [^*]*\*/`)
 
 // Close finishes the writes that were handed over and closes the file.
 func (e *Engine) Close() error {

@@ -34,10 +34,7 @@ func (b backlog) add(key backlogKey, by stock) {
 	b[key] = stock{s.ready + by.ready, s.parked + by.parked, s.tokens + by.tokens, s.bytes + by.bytes}
 }
 
-// enter and leave note that an item joins or leaves the queue.
-func (b backlog) enter(lane penstock.Lane, r *itemRow) { b.move(lane, r, 1) }
-func (b backlog) leave(lane penstock.Lane, r *itemRow) { b.move(lane, r, -1) }
-
+// move notes that an item joins the queue, with sign 1, or leaves it, with sign -1.
 func (b backlog) move(lane penstock.Lane, r *itemRow, sign int64) {
 	by := stock{ready: sign, tokens: sign * r.estimate, bytes: sign * r.inputBytes}
 	if r.parked {

@@ -56,6 +56,22 @@ func update(table, columns, constant string) *Bulk {
 	}
 }
 
+// deleteFrom is a Bulk that removes rows found by all of the columns.
+func deleteFrom(table, columns string) *Bulk {
+	names, types := parseColumns(columns)
+	var one, many []string
+	for i, name := range names {
+		one = append(one, fmt.Sprintf("%s = $%d", name, i+1))
+		many = append(many, fmt.Sprintf("%s.%s = v.%s", table, name, name))
+	}
+	return &Bulk{
+		Types: types,
+		One:   fmt.Sprintf("DELETE FROM %s WHERE %s", table, strings.Join(one, " AND ")),
+		Many: fmt.Sprintf("DELETE FROM %s USING unnest(%s) AS v(%s) WHERE %s",
+			table, lists(types), strings.Join(names, ", "), strings.Join(many, " AND ")),
+	}
+}
+
 func parseColumns(columns string) (names []string, types []ColumnType) {
 	for column := range strings.SplitSeq(columns, ",") {
 		fields := strings.Fields(column)

@@ -78,7 +78,7 @@ func (s *Store) claim(ctx context.Context, l store.Lease, w store.Want) (got cla
 		if err := correct(ctx, tx, w.Corrections); err != nil {
 			return err
 		}
-		got, err = claimLanes(ctx, tx, l, w)
+		got, err = s.claimLanes(ctx, tx, l, w)
 		return err
 	})
 	return got, err
@@ -99,7 +99,7 @@ func requireLease(ctx context.Context, tx Tx, l store.Lease) error {
 
 // claimLanes takes due items, lane by lane. Shares are saved late: by then the jobs are locked, and a
 // finish that queues an item again, which locks its job first, never waits for a claim that waits for it.
-func claimLanes(ctx context.Context, tx Tx, l store.Lease, w store.Want) (got claimResult, err error) {
+func (s *Store) claimLanes(ctx context.Context, tx Tx, l store.Lease, w store.Want) (got claimResult, err error) {
 	moved := backlog{}
 	var picks []picked
 	for _, lane := range w.Lanes {
@@ -114,7 +114,7 @@ func claimLanes(ctx context.Context, tx Tx, l store.Lease, w store.Want) (got cl
 		got.busy = got.busy || c.busy
 	}
 	if len(picks) > 0 {
-		if got.taken, err = take(ctx, tx, claimOf{l, picks, moved}); err != nil {
+		if got.taken, err = take(ctx, tx, claimOf{s.ids.New(tx.Now()), l, picks, moved}); err != nil {
 			return got, err
 		}
 	}
@@ -123,6 +123,7 @@ func claimLanes(ctx context.Context, tx Tx, l store.Lease, w store.Want) (got cl
 
 // claimOf is what a lease takes.
 type claimOf struct {
+	id    penstock.ID
 	lease store.Lease
 	picks []picked
 	moved backlog
@@ -145,11 +146,12 @@ func take(ctx context.Context, tx Tx, c claimOf) ([]candidate, error) {
 			ids = append(ids, string(p.item))
 		}
 	}
-	rows, err := startItems(ctx, tx, c.lease, ids)
+	rows, err := startItems(ctx, tx, c, ids)
 	if err != nil {
 		return nil, err
 	}
 	given := make(map[*share]int64)
+	held := heldClaim{id: c.id}
 	var taken []candidate
 	for _, p := range c.picks {
 		row, ok := rows[p.item]
@@ -160,8 +162,17 @@ func take(ctx context.Context, tx Tx, c claimOf) ([]candidate, error) {
 		jobs.start(tx, j)
 		j.Counts.Move(penstock.StatusQueued, penstock.StatusRunning)
 		c.moved.add(backlogKey{p.lane, row.Tenant, row.Model}, stock{ready: -1, tokens: -p.estimate, bytes: -p.bytes})
+		held.items = append(held.items, p.item)
+		if err := tx.Put(ctx, leaveReady, p.lane, row.Tenant, row.Model, p.deadline, p.item); err != nil {
+			return nil, err
+		}
 		given[p.share] += fair.Tokens(p.estimate)
 		taken = append(taken, describe(row, j, tx.Now()))
+	}
+	if len(held.items) > 0 {
+		if err := insertClaim(ctx, tx, c.lease, held); err != nil {
+			return nil, err
+		}
 	}
 	for _, p := range c.picks {
 		if err := p.share.save(ctx, tx, p.lane, given[p.share]); err != nil {
@@ -174,19 +185,18 @@ func take(ctx context.Context, tx Tx, c claimOf) ([]candidate, error) {
 }
 
 // startItems puts queued items under a lease, with a higher fence. It returns those that were still
-// queued: their jobs are locked, but the picking was not. COALESCE keeps PostgreSQL from looking for the
-// items in the index of those that are ready, where an id comes last.
-func startItems(ctx context.Context, tx Tx, l store.Lease, ids []string) (map[penstock.ID]candidate, error) {
+// queued: their jobs are locked, but the picking was not.
+func startItems(ctx context.Context, tx Tx, c claimOf, ids []string) (map[penstock.ID]candidate, error) {
 	running, err := penstock.StatusQueued.Next(penstock.TransitionClaim)
 	if err != nil {
 		return nil, err
 	}
 	rows := make(map[penstock.ID]candidate, len(ids))
-	err = tx.QueryIn(ctx, IDQuery{SQL: `UPDATE items SET status = $2, process_id = $3, epoch = $4, fence = fence + 1
-		WHERE id = /*pg ANY */($1) AND COALESCE(status, '') = 'queued'
+	err = tx.QueryIn(ctx, IDQuery{SQL: `UPDATE items SET status = $2, process_id = $3, epoch = $4, claim_id = $5, fence = fence + 1
+		WHERE id = /*pg ANY */($1) AND status = 'queued'
 		RETURNING id, job_id, tenant_id, n, model, lane, fence, tries, attempts, estimate_tokens, input_bytes, reserved_nano_usd,
 			input, input_blob, not_before`,
-		IDs: ids, Args: []any{running, l.Process, l.Epoch}}, func(row Row) error {
+		IDs: ids, Args: []any{running, c.lease.Process, c.lease.Epoch, c.id}}, func(row Row) error {
 		var c candidate
 		err := row.Scan(&c.Item, &c.Job, &c.Tenant, &c.Index, &c.Model, &c.Lane, &c.Fence, &c.Tries, &c.Attempts,
 			&c.Estimate, &c.InputBytes, &c.Reserved, &c.input.inline, &c.input.blob, &c.notBefore)

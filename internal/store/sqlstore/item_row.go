@@ -13,7 +13,9 @@ type itemRow struct {
 	reserved   penstock.NanoUSD
 	estimate   int64
 	inputBytes int64
-	parked     bool // it is queued and waits until it may start
+	notBefore  int64
+	parked     bool        // it is queued and waits until notBefore
+	claim      penstock.ID // under which it runs
 	tries      int
 	crashes    int
 	model      string
@@ -22,14 +24,14 @@ type itemRow struct {
 
 // itemColumns leaves the result out: most readers do not want it, and it can be large.
 const itemColumns = `id, job_id, tenant_id, model, n, custom_id, status, seq, attempts, fence, tries, crashes,
-	reserved_nano_usd, estimate_tokens, input_bytes, parked = 1, target, status_code, error_code, error_message,
+	reserved_nano_usd, estimate_tokens, input_bytes, not_before, parked = 1, claim_id, target, status_code, error_code, error_message,
 	input_tokens, cached_input_tokens, output_tokens, cost_nano_usd, finished_at`
 
 func (r *itemRow) dest(extra ...any) []any {
 	u := &r.Usage
 	r.Error = &penstock.ItemError{}
 	return append([]any{&r.ID, &r.Job, &r.Tenant, &r.model, &r.Index, &r.CustomID, &r.Status, &r.Seq, &r.Attempts,
-		&r.Fence, &r.tries, &r.crashes, &r.reserved, &r.estimate, &r.inputBytes, &r.parked, &r.Target, &r.StatusCode, &r.Error.Code, &r.Error.Message,
+		&r.Fence, &r.tries, &r.crashes, &r.reserved, &r.estimate, &r.inputBytes, &r.notBefore, &r.parked, &r.claim, &r.Target, &r.StatusCode, &r.Error.Code, &r.Error.Message,
 		&u.InputTokens, &u.CachedInputTokens, &u.OutputTokens, &r.Cost}, extra...)
 }
 
@@ -64,8 +66,8 @@ func scanItemWithResult(row Row) (itemRow, error) {
 // itemInJob is a locked item and its locked job. The transaction that moves the item must save the job.
 type itemInJob struct {
 	*itemRow
-	job   *penstock.Job
-	moved backlog
+	job *penstock.Job
+	jobGroup
 }
 
 // outcome is how an item ends.
@@ -94,7 +96,12 @@ func (r itemInJob) end(ctx context.Context, tx Tx, o outcome) error {
 		return err
 	}
 	if r.Status == penstock.StatusQueued {
-		r.moved.leave(r.job.Lane, r.itemRow)
+		err = r.leave(ctx, tx)
+	} else {
+		r.released[r.claim]++
+	}
+	if err != nil {
+		return err
 	}
 	r.job.Counts.Move(r.Status, next)
 	r.job.Seq++
@@ -121,9 +128,9 @@ func (r itemInJob) end(ctx context.Context, tx Tx, o outcome) error {
 var (
 	endItem = update("items", `id text, status text, seq bigint, tries bigint, attempts bigint, crashes bigint, target text,
 		status_code bigint, result bytea, result_blob text, error_code text, error_message text,
-		input_tokens bigint, cached_input_tokens bigint, output_tokens bigint, cost_nano_usd bigint, finished_at bigint, last_attempt text`, "process_id = ''")
+		input_tokens bigint, cached_input_tokens bigint, output_tokens bigint, cost_nano_usd bigint, finished_at bigint, last_attempt text`, "process_id = '', claim_id = ''")
 	requeueItem = update("items", `id text, status text, not_before bigint, parked bigint, tries bigint, attempts bigint, crashes bigint,
-		input_tokens bigint, cached_input_tokens bigint, output_tokens bigint, cost_nano_usd bigint`, "process_id = ''")
+		input_tokens bigint, cached_input_tokens bigint, output_tokens bigint, cost_nano_usd bigint`, "process_id = '', claim_id = ''")
 )
 
 var addDeadLetter = insertInto("dead_letters", `item_id text, job_id text, tenant_id text, model text, error_code text,
@@ -167,9 +174,12 @@ func (r itemInJob) requeue(ctx context.Context, tx Tx, t penstock.Transition, no
 			return err
 		}
 	}
+	r.released[r.claim]++
 	r.job.Counts.Move(r.Status, next)
-	r.Status = next
-	r.moved.enter(r.job.Lane, r.itemRow)
+	r.Status, r.notBefore = next, notBefore
+	if err := r.enter(ctx, tx); err != nil {
+		return err
+	}
 	return tx.Put(ctx, requeueItem, r.ID, next, notBefore, flag(r.parked), r.tries, r.Attempts, r.crashes,
 		r.Usage.InputTokens, r.Usage.CachedInputTokens, r.Usage.OutputTokens, r.Cost)
 }

@@ -8,11 +8,6 @@ import (
 	"penstock/internal/store"
 )
 
-// queuedItem is a queued item found by a sweep, not yet locked.
-type queuedItem struct{ id, job penstock.ID }
-
-func scanQueued(row Row) (q queuedItem, err error) { return q, row.Scan(&q.id, &q.job) }
-
 // sweepJobs bounds how many jobs one step of expiring or cancelling touches.
 const sweepJobs = 16
 
@@ -20,9 +15,9 @@ const sweepJobs = 16
 func (s *Store) RescueItems(ctx context.Context, limit int) (step store.Step, err error) {
 	// Nearly always there is nothing to rescue; a write transaction, which costs a disk flush, is
 	// only begun when there is.
-	var lost []queuedItem
+	var lost []heldClaim
 	err = s.read(ctx, func(tx Tx) error {
-		lost, err = queryAll(ctx, tx, lostQuery(tx, limit), scanQueued)
+		lost, err = queryAll(ctx, tx, lostQuery(tx), scanClaim)
 		return err
 	})
 	if err != nil || len(lost) == 0 {
@@ -30,12 +25,16 @@ func (s *Store) RescueItems(ctx context.Context, limit int) (step store.Step, er
 	}
 	err = s.write(ctx, "rescue", func(tx Tx) error {
 		step = store.Step{}
-		lost, err := queryAll(ctx, tx, lostQuery(tx, limit), scanQueued)
+		lost, err := queryAll(ctx, tx, lostQuery(tx), scanClaim)
 		if err != nil {
 			return err
 		}
-		step.More = len(lost) == limit
-		if err := s.rescue(ctx, tx, lost, &step); err != nil {
+		items, err := itemsOf(ctx, tx, lost)
+		if err != nil {
+			return err
+		}
+		step.More = len(lost) == lostClaims || len(items) > limit
+		if err := s.rescue(ctx, tx, items[:min(limit, len(items))], &step); err != nil {
 			return err
 		}
 		// A lease that items were taken from must not come back to life by a late heartbeat.
@@ -44,26 +43,33 @@ func (s *Store) RescueItems(ctx context.Context, limit int) (step store.Step, er
 	return step, err
 }
 
-// lostQuery finds running items whose process is gone, or took its lease anew without them.
-func lostQuery(tx Tx, limit int) query {
-	return sqlf(`SELECT i.id, i.job_id FROM items i LEFT JOIN leases l ON l.process_id = i.process_id
-		WHERE i.status = 'running' AND (l.process_id IS NULL OR l.epoch <> i.epoch OR l.expires_at <= $1)
-		ORDER BY i.id LIMIT $2`, micros(tx.Now()), limit)
+// lostClaims bounds how many claims of dead processes one step looks at.
+const lostClaims = 16
+
+// lostQuery finds claims whose process is gone, or took its lease anew without them.
+func lostQuery(tx Tx) query {
+	return sqlf(`SELECT c.id, c.items FROM claims c LEFT JOIN leases l ON l.process_id = c.process_id
+		WHERE l.process_id IS NULL OR l.epoch <> c.epoch OR l.expires_at <= $1
+		ORDER BY c.id LIMIT $2`, micros(tx.Now()), lostClaims)
 }
 
-func (s *Store) rescue(ctx context.Context, tx Tx, lost []queuedItem, step *store.Step) error {
-	jobs, items, err := lockBoth(ctx, tx, lost)
+func (s *Store) rescue(ctx context.Context, tx Tx, lost []*itemRow, step *store.Step) error {
+	jobIDs, itemIDs := make([]penstock.ID, len(lost)), make([]penstock.ID, len(lost))
+	for i, r := range lost {
+		jobIDs[i], itemIDs[i] = r.Job, r.ID
+	}
+	jobs, err := lockJobs(ctx, tx, jobIDs)
 	if err != nil {
 		return err
 	}
 	// The locks may have made us wait while the worker finished after all: look again.
-	still, err := queryAll(ctx, tx, lostQuery(tx, len(lost)), scanQueued)
+	items, err := heldItems(ctx, tx, itemIDs)
 	if err != nil {
 		return err
 	}
-	for _, l := range still {
-		item, job := items[l.id], jobs.byID[l.job]
-		if item == nil || job == nil {
+	for _, l := range lost {
+		item, job := items[l.ID], jobs.byID[l.Job]
+		if item == nil || job == nil || item.Status != penstock.StatusRunning || item.claim != l.claim {
 			continue
 		}
 		if err := s.rescueItem(ctx, tx, jobs.item(item)); err != nil {
@@ -117,19 +123,6 @@ func suspicion(item *itemRow) time.Duration {
 		return 0
 	}
 	return time.Duration(1+item.Index%places) * apart
-}
-
-func lockBoth(ctx context.Context, tx Tx, found []queuedItem) (jobGroup, map[penstock.ID]*itemRow, error) {
-	jobIDs, itemIDs := make([]penstock.ID, len(found)), make([]penstock.ID, len(found))
-	for i, q := range found {
-		jobIDs[i], itemIDs[i] = q.job, q.id
-	}
-	jobs, err := lockJobs(ctx, tx, jobIDs)
-	if err != nil {
-		return jobs, nil, err
-	}
-	items, err := heldItems(ctx, tx, itemIDs)
-	return jobs, items, err
 }
 
 // sweep is a bounded step over jobs that have queued items to end.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"maps"
 	"slices"
+
+	"penstock"
 )
 
 // wakeStep bounds how many items are woken at a time.
@@ -14,30 +16,60 @@ const wakeStep = 256
 func (s *Store) wakeItems(ctx context.Context) error {
 	var due bool
 	err := s.read(ctx, func(tx Tx) (err error) {
-		_, due, err = queryOne(ctx, tx, sqlf(`SELECT 1 FROM items WHERE status = 'queued' AND parked = 1 AND not_before <= $1 LIMIT 1`,
-			micros(tx.Now())), scanInt)
+		_, due, err = queryOne(ctx, tx, sqlf(`SELECT 1 FROM parked WHERE not_before <= $1 LIMIT 1`, micros(tx.Now())), scanInt)
 		return err
 	})
 	if err != nil || !due {
 		return err
 	}
-	return s.write(ctx, "wake", func(tx Tx) error {
-		woken, err := queryAll(ctx, tx, sqlf(`UPDATE items SET parked = 0 WHERE id IN (SELECT id FROM items
-				WHERE status = 'queued' AND parked = 1 AND not_before <= $1 ORDER BY not_before, id LIMIT $2 /*pg FOR UPDATE SKIP LOCKED */)
-			RETURNING lane, tenant_id, model`, micros(tx.Now()), wakeStep),
-			func(row Row) (k backlogKey, err error) { return k, row.Scan(&k.lane, &k.tenant, &k.model) })
+	return s.write(ctx, "wake", wake(ctx))
+}
+
+func wake(ctx context.Context) func(Tx) error {
+	return func(tx Tx) error {
+		items, err := overdue(ctx, tx)
 		if err != nil {
 			return err
 		}
 		moved := backlog{}
-		for _, key := range woken {
-			moved.add(key, stock{ready: 1, parked: -1})
+		for _, w := range items {
+			moved.add(w.backlogKey, stock{ready: 1, parked: -1})
 		}
 		for _, key := range slices.SortedFunc(maps.Keys(moved), compareKeys) {
 			if err := activate(ctx, tx, key.tenant, key.lane); err != nil {
 				return err
 			}
 		}
+		for _, w := range items {
+			if err := tx.Put(ctx, leaveParked, w.notBefore, w.item); err != nil {
+				return err
+			}
+			if err := w.enter(ctx, tx); err != nil {
+				return err
+			}
+			if err := tx.Put(ctx, wakeItem, w.item, int64(0)); err != nil {
+				return err
+			}
+		}
 		return moved.save(ctx, tx)
-	})
+	}
+}
+
+var wakeItem = update("items", "id text, parked bigint", "")
+
+// sleeper is a parked item whose time has come.
+type sleeper struct {
+	readyItem
+	notBefore int64
+}
+
+// overdue locks parked items whose time has come. It passes over those that somebody is just ending.
+func overdue(ctx context.Context, tx Tx) ([]sleeper, error) {
+	return queryAll(ctx, tx, sqlf(`SELECT i.lane, i.tenant_id, i.model, i.deadline, i.id, i.job_id, i.estimate_tokens, i.input_bytes, p.not_before
+		FROM parked p JOIN items i ON i.id = p.item_id
+		WHERE p.not_before <= $1 AND i.status = $2 AND i.parked = 1
+		ORDER BY p.not_before, p.item_id LIMIT $3 /*pg FOR UPDATE OF i SKIP LOCKED */`, micros(tx.Now()), penstock.StatusQueued, wakeStep),
+		func(row Row) (w sleeper, err error) {
+			return w, row.Scan(&w.lane, &w.tenant, &w.model, &w.deadline, &w.item, &w.job, &w.estimate, &w.inputBytes, &w.notBefore)
+		})
 }

@@ -86,7 +86,8 @@ func (s *Store) Events(ctx context.Context, tenant penstock.TenantID, p store.Ev
 			return err
 		}
 		items, err := queryAll(ctx, tx, sqlf(`SELECT `+itemColumns+` FROM items
-			WHERE job_id = $1 AND seq > 0 AND seq > $2 ORDER BY seq LIMIT $3`, p.Job, p.After, p.Limit), scanItem)
+			WHERE id >= $1 AND id <= $2 AND seq > 0 AND seq > $3 ORDER BY seq LIMIT $4`,
+			penstock.ItemID(job.ID, 0), penstock.ItemID(job.ID, job.Counts.Total-1), p.After, p.Limit), scanItem)
 		if err != nil {
 			return err
 		}

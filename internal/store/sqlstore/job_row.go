@@ -69,8 +69,9 @@ func insertJob(ctx context.Context, tx Tx, j penstock.Job) error {
 // jobGroup is a set of jobs whose rows this transaction has locked. Transitions move their counters
 // in memory; save writes each row once, however many items moved.
 type jobGroup struct {
-	byID  map[penstock.ID]*penstock.Job
-	moved backlog // how transitions changed what is queued
+	byID     map[penstock.ID]*penstock.Job
+	moved    backlog               // how transitions changed what is queued
+	released map[penstock.ID]int64 // by claim, how many of its items do not run any more
 }
 
 // lockJobs locks the rows of the given jobs in ascending order, so that two transactions never wait
@@ -78,7 +79,7 @@ type jobGroup struct {
 func lockJobs(ctx context.Context, tx Tx, ids []penstock.ID) (jobGroup, error) {
 	slices.SortFunc(ids, func(a, b penstock.ID) int { return strings.Compare(string(a), string(b)) })
 	ids = slices.Compact(ids)
-	jobs := jobGroup{byID: make(map[penstock.ID]*penstock.Job, len(ids)), moved: backlog{}}
+	jobs := jobGroup{byID: make(map[penstock.ID]*penstock.Job, len(ids)), moved: backlog{}, released: map[penstock.ID]int64{}}
 	err := tx.QueryIn(ctx, IDQuery{IDs: plain(ids),
 		SQL: `SELECT ` + jobColumns + ` FROM jobs WHERE id = /*pg ANY */($1) /*pg ORDER BY id FOR UPDATE */`,
 	}, func(row Row) error {
@@ -99,7 +100,7 @@ func (g jobGroup) start(tx Tx, j *penstock.Job) {
 }
 
 // item is an item of the group with its job.
-func (g jobGroup) item(r *itemRow) itemInJob { return itemInJob{r, g.byID[r.Job], g.moved} }
+func (g jobGroup) item(r *itemRow) itemInJob { return itemInJob{r, g.byID[r.Job], g} }
 
 var saveJob = update("jobs", `id text, status text, queued bigint, running bigint, succeeded bigint, failed bigint,
 	cancelled bigint, expired bigint, input_tokens bigint, cached_input_tokens bigint, output_tokens bigint,
@@ -124,6 +125,9 @@ func (g jobGroup) save(ctx context.Context, tx Tx) ([]penstock.ID, error) {
 		}
 	}
 	slices.Sort(finished)
+	if err := releaseClaims(ctx, tx, g.released); err != nil {
+		return nil, err
+	}
 	return finished, g.moved.save(ctx, tx)
 }
 

@@ -161,6 +161,10 @@ func insertSubmission(ctx context.Context, tx Tx, j *penstock.Job, sub submitted
 		if err != nil {
 			return err
 		}
+		ready := readyItem{key, micros(j.Deadline), penstock.ItemID(j.ID, n), j.ID, item.EstimateTokens, int64(len(item.Body))}
+		if err := ready.enter(ctx, tx); err != nil {
+			return err
+		}
 		moved.add(key, stock{ready: 1, tokens: item.EstimateTokens, bytes: int64(len(item.Body))})
 	}
 	err := book(ctx, tx, penstock.LedgerEntry{

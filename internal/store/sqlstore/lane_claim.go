@@ -172,11 +172,10 @@ func (c *laneClaim) earliest(ctx context.Context, tx Tx, s *share) (*shelf, erro
 // fill reads the next items of a shelf: as many as the tenant is likely to be given.
 func (c *laneClaim) fill(ctx context.Context, tx Tx, s *share, sh *shelf) error {
 	n := max(fair.ItemsPerTurn, (c.limit-len(c.picks))/len(c.shares))
-	picks, err := queryAll(ctx, tx, sqlf(`SELECT i.id, i.job_id, i.estimate_tokens, i.input_bytes, i.deadline FROM items i
-		WHERE i.status = 'queued' AND i.parked = 0 AND i.lane = $1 AND i.tenant_id = $2 AND i.model = $3 AND i.deadline > $4
-			AND (i.deadline, i.id) > ($5, $6)
-			AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = i.job_id AND j.cancel_requested_at > 0 AND j.queued > 0)
-		ORDER BY i.deadline, i.id LIMIT $7`,
+	picks, err := queryAll(ctx, tx, sqlf(`SELECT r.item_id, r.job_id, r.estimate_tokens, r.input_bytes, r.deadline FROM ready r
+		WHERE r.lane = $1 AND r.tenant_id = $2 AND r.model = $3 AND r.deadline > $4 AND (r.deadline, r.item_id) > ($5, $6)
+			AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = r.job_id AND j.cancel_requested_at > 0 AND j.queued > 0)
+		ORDER BY r.deadline, r.item_id LIMIT $7`,
 		c.lane, s.tenant, sh.model, micros(tx.Now()), sh.deadline, sh.id, n),
 		func(r Row) (p pick, err error) { return p, r.Scan(&p.item, &p.job, &p.estimate, &p.bytes, &p.deadline) })
 	if err != nil {

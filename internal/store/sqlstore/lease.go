@@ -2,6 +2,8 @@ package sqlstore
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"penstock"
@@ -33,7 +35,7 @@ func (s *Store) AcquireLease(ctx context.Context, process string, ttl time.Durat
 func forgetLeases(ctx context.Context, tx Tx) error {
 	const after = 24 * time.Hour
 	return tx.Do(ctx, `DELETE FROM leases WHERE expires_at < $1 AND started_at < $1 AND NOT EXISTS
-		(SELECT 1 FROM items i WHERE i.status = 'running' AND i.process_id = leases.process_id)`,
+		(SELECT 1 FROM claims c WHERE c.process_id = leases.process_id)`,
 		micros(tx.Now().Add(-after)))
 }
 
@@ -59,20 +61,43 @@ func (s *Store) ReleaseLease(ctx context.Context, l store.Lease) error {
 // HeldItems implements store.Queue.
 func (s *Store) HeldItems(ctx context.Context, l store.Lease) (held []store.Held, err error) {
 	err = s.read(ctx, func(tx Tx) error {
-		held, err = queryAll(ctx, tx, sqlf(`SELECT i.id, i.job_id, i.tenant_id, i.fence, j.cancel_requested_at
-			FROM items i JOIN jobs j ON j.id = i.job_id
-			WHERE i.status = 'running' AND i.process_id = $1 AND i.epoch = $2 ORDER BY i.id`, l.Process, l.Epoch), scanHeld)
-		return err
+		claims, err := queryAll(ctx, tx, sqlf(`SELECT id, items FROM claims WHERE process_id = $1 AND epoch = $2 ORDER BY id`,
+			l.Process, l.Epoch), scanClaim)
+		if err != nil {
+			return err
+		}
+		items, err := itemsOf(ctx, tx, claims)
+		if err != nil {
+			return err
+		}
+		stopping, err := stoppingJobs(ctx, tx, items)
+		if err != nil {
+			return err
+		}
+		held = make([]store.Held, len(items))
+		for i, r := range items {
+			held[i] = store.Held{Item: r.ID, Job: r.Job, Tenant: r.Tenant, Fence: r.Fence, Cancelled: stopping[r.Job]}
+		}
+		return nil
 	})
 	return held, err
 }
 
-func scanHeld(row Row) (store.Held, error) {
-	var h store.Held
-	var cancelAt int64
-	err := row.Scan(&h.Item, &h.Job, &h.Tenant, &h.Fence, &cancelAt)
-	h.Cancelled = cancelAt > 0
-	return h, err
+// stoppingJobs are those of the items' jobs that were asked to stop.
+func stoppingJobs(ctx context.Context, tx Tx, items []*itemRow) (map[penstock.ID]bool, error) {
+	jobs := make(map[penstock.ID]bool)
+	for _, r := range items {
+		jobs[r.Job] = false
+	}
+	err := tx.QueryIn(ctx, IDQuery{IDs: plain(slices.Sorted(maps.Keys(jobs))),
+		SQL: `SELECT id FROM jobs WHERE id = /*pg ANY */($1) AND cancel_requested_at > 0`,
+	}, func(row Row) error {
+		var id penstock.ID
+		err := row.Scan(&id)
+		jobs[id] = true
+		return err
+	})
+	return jobs, err
 }
 
 func leaseLost(l store.Lease) error {

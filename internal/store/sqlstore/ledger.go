@@ -108,6 +108,17 @@ var audits = []struct{ problem, sql string }{
 			ON q.lane = b.lane AND q.tenant_id = b.tenant_id AND q.model = b.model
 		WHERE b.ready <> COALESCE(q.ready, 0) OR b.parked <> COALESCE(q.parked, 0)
 			OR b.tokens <> COALESCE(q.tokens, 0) OR b.bytes <> COALESCE(q.bytes, 0) LIMIT $1`},
+	{"queued item does not stand in its line", `SELECT i.id FROM items i
+		LEFT JOIN ready r ON r.lane = i.lane AND r.tenant_id = i.tenant_id AND r.model = i.model AND r.deadline = i.deadline AND r.item_id = i.id
+		LEFT JOIN parked p ON p.not_before = i.not_before AND p.item_id = i.id
+		WHERE i.status = 'queued' AND ((i.parked = 0 AND r.item_id IS NULL) OR (i.parked = 1 AND p.item_id IS NULL)) LIMIT $1`},
+	{"item stands in line but is not queued", `SELECT l.item_id FROM (SELECT item_id FROM ready UNION ALL SELECT item_id FROM parked) l
+		LEFT JOIN items i ON i.id = l.item_id GROUP BY l.item_id HAVING COUNT(*) > 1 OR MAX(COALESCE(i.status, '')) <> 'queued' LIMIT $1`},
+	{"claim differs from what runs under it", `SELECT c.id FROM claims c LEFT JOIN (
+			SELECT claim_id, COUNT(*) AS running FROM items WHERE status = 'running' GROUP BY claim_id) i ON i.claim_id = c.id
+		WHERE c.open <> COALESCE(i.running, 0) LIMIT $1`},
+	{"item runs without a claim", `SELECT i.id FROM items i LEFT JOIN claims c ON c.id = i.claim_id
+		WHERE i.status = 'running' AND c.id IS NULL LIMIT $1`},
 	{"item is ready but its tenant counts as idle", `SELECT i.id FROM items i
 		LEFT JOIN shares s ON s.lane = i.lane AND s.tenant_id = i.tenant_id
 		LEFT JOIN backlogs b ON b.lane = i.lane AND b.tenant_id = i.tenant_id AND b.model = i.model

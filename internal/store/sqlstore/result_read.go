@@ -59,9 +59,12 @@ func resultsQuery(j penstock.Job, p store.ResultPage) query {
 			WHERE id >= $1 AND id <= $2 AND seq > 0 AND ($3 = '' OR status = $3) ORDER BY id LIMIT $4`,
 			first, last, p.Status, p.Limit)
 	}
-	return sqlf(`SELECT `+itemColumnsWithResult+` FROM items
-		WHERE job_id = $1 AND seq > 0 AND seq > $2 AND ($3 = '' OR status = $3) ORDER BY seq LIMIT $4`,
-		j.ID, p.After, p.Status, p.Limit)
+	// The items are sorted by themselves first, so that only the results of this page are read.
+	first, last := penstock.ItemID(j.ID, 0), penstock.ItemID(j.ID, j.Counts.Total-1)
+	return sqlf(`SELECT `+itemColumnsWithResult+` FROM items WHERE id IN (SELECT id FROM items
+			WHERE id >= $1 AND id <= $2 AND seq > 0 AND seq > $3 AND ($4 = '' OR status = $4) ORDER BY seq LIMIT $5)
+		ORDER BY seq`,
+		first, last, p.After, p.Status, p.Limit)
 }
 
 func (s *Store) withResult(ctx context.Context, row itemRow) (penstock.Item, error) {
