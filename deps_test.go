@@ -18,6 +18,7 @@ var architecture = map[string][]string{
 
 	// Contracts and leaves.
 	"penstock/internal/crash":     {},
+	"penstock/internal/fair":      {},
 	"penstock/internal/body":      {},
 	"penstock/internal/sse":       {},
 	"penstock/internal/sim":       {},
@@ -34,7 +35,7 @@ var architecture = map[string][]string{
 	"penstock/internal/provider/openai":       {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/sse"},
 	"penstock/internal/provider/providertest": {"penstock", "penstock/internal/provider"},
 	"penstock/internal/store/sqlstore": {"penstock", "penstock/internal/blob", "penstock/internal/crash",
-		"penstock/internal/payload", "penstock/internal/store"},
+		"penstock/internal/fair", "penstock/internal/payload", "penstock/internal/store"},
 	"penstock/internal/store/sqlite":          {"penstock/internal/store/sqlstore"},
 	"penstock/internal/store/postgres":        {"penstock/internal/store/sqlstore"},
 	"penstock/internal/store/postgres/pgtest": {},
@@ -45,7 +46,7 @@ var architecture = map[string][]string{
 	"penstock/internal/attempt": {"penstock", "penstock/internal/config", "penstock/internal/provider", "penstock/internal/route", "penstock/internal/telemetry"},
 	"penstock/internal/queue":   {"penstock", "penstock/internal/provider", "penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/work": {"penstock", "penstock/internal/attempt", "penstock/internal/provider", "penstock/internal/queue",
-		"penstock/internal/store", "penstock/internal/telemetry"},
+		"penstock/internal/route", "penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/admit": {"penstock", "penstock/internal/config", "penstock/internal/queue", "penstock/internal/route",
 		"penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/record":  {"penstock", "penstock/internal/store"},

@@ -42,6 +42,7 @@ func (s *submits) SubmitJob(_ context.Context, tenant penstock.TenantID, sub sto
 type rig struct {
 	*Service
 	t      *testing.T
+	heard  <-chan struct{}
 	store  *submits
 	caller penstock.Caller
 }
@@ -70,11 +71,11 @@ func newRig(t *testing.T, edit ...func(*config.File)) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &submits{}
+	s, bell := &submits{}, queue.NewBell()
 	return &rig{
-		t: t, store: s,
+		t: t, store: s, heard: bell.Listen(),
 		Service: New(Deps{
-			Config: config.NewLive(snapshot), Jobs: s, Bell: queue.NewBell(), Metrics: telemetry.NewMetrics("test", ""),
+			Config: config.NewLive(snapshot), Jobs: s, Bell: bell, Metrics: telemetry.NewMetrics("test", ""),
 			Clock: func() time.Time { return now },
 		}),
 		caller: penstock.Caller{Tenant: penstock.Tenant{ID: "search", Weight: 1, Lanes: penstock.Lanes}, Key: "app", Scopes: penstock.Scopes},
@@ -97,7 +98,7 @@ func (r *rig) admit(o JobOrder) store.Submission {
 
 func (r *rig) rung() bool {
 	select {
-	case <-r.Bell.Rung():
+	case <-r.heard:
 		return true
 	default:
 		return false

@@ -21,7 +21,7 @@ const MaxResultBytes = 32 << 20
 const roomWait = 5 * time.Second
 
 // runItem works on one claimed item and hands its end to the recorder.
-func (p *Pool) runItem(ctx context.Context, c store.Claimed) {
+func (p *Pool) runItem(ctx context.Context, c granted) {
 	ctx = telemetry.WithIDs(ctx, telemetry.IDs{Tenant: c.Tenant, Job: c.Job, Item: c.Item})
 	ctx, span := p.Tracer.StartConsumer(telemetry.WithTraceParent(ctx, c.TraceParent), "work item",
 		telemetry.String("penstock.lane", string(c.Lane)), telemetry.String("penstock.model", c.Model))
@@ -29,15 +29,18 @@ func (p *Pool) runItem(ctx context.Context, c store.Claimed) {
 	f := p.attempt(ctx, c)
 	span.Set(telemetry.String("penstock.transition", string(f.Transition)))
 	span.End(nil)
-	p.finishes <- finished{Finish: f, claimed: c, lease: lease, took: p.Clock().Sub(began)}
+	p.finishes <- finished{Finish: f, claimed: c.Claimed, bay: c.bay, lease: lease, took: p.Clock().Sub(began)}
 }
 
 // attempt runs the item and says how the claim ends.
-func (p *Pool) attempt(ctx context.Context, c store.Claimed) store.Finish {
+func (p *Pool) attempt(ctx context.Context, c granted) store.Finish {
 	f := store.Finish{Item: c.Item, Job: c.Job, Tenant: c.Tenant, Fence: c.Fence}
 	if c.BodyErr != nil {
+		if c.choice != nil {
+			c.choice.Release()
+		}
 		p.Log.ErrorContext(ctx, "reading an item's input", "error", c.BodyErr)
-		p.concludeUnread(&f, c)
+		p.concludeUnread(&f, c.Claimed)
 		return f
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, c.TimeLeft, errDeadline)
@@ -56,7 +59,7 @@ func (p *Pool) attempt(ctx context.Context, c store.Claimed) store.Finish {
 		f.Transition, f.Result = penstock.TransitionSucceed, answer.body
 		return f
 	}
-	p.conclude(&f, c, failureOf(out.Err, context.Cause(ctx)))
+	p.conclude(&f, c.Claimed, failureOf(out.Err, context.Cause(ctx)))
 	return f
 }
 

@@ -128,7 +128,7 @@ func (p *Pool) look(ctx context.Context, before map[claim]store.Held) map[claim]
 		switch {
 		case known && h.Cancelled:
 			stop(errCancelled)
-		case known || p.claiming:
+		case known || p.claiming > 0:
 		default:
 			unknown[c] = h
 			if _, twice := before[c]; twice {
@@ -139,7 +139,7 @@ func (p *Pool) look(ctx context.Context, before map[claim]store.Held) map[claim]
 	switch {
 	case len(unknown) > 0:
 		p.doubts = looksPerDoubt
-	case p.doubts > 0 && !p.claiming:
+	case p.doubts > 0 && p.claiming == 0:
 		p.doubts--
 	}
 	p.mu.Unlock()

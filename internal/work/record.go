@@ -27,6 +27,7 @@ const (
 type finished struct {
 	store.Finish
 	claimed store.Claimed
+	bay     *bay        // whose slot it has
 	lease   store.Lease // that it was claimed under
 	took    time.Duration
 }
@@ -89,8 +90,10 @@ func (p *Pool) letGo(group []finished) {
 		p.used[account{f.claimed.Lane, f.Tenant}] += f.Usage.InputTokens + f.Usage.OutputTokens - f.claimed.Estimate
 	}
 	p.mu.Unlock()
-	p.giveSlots(len(group))
-	p.Metrics.SlotsInUse(len(p.slots))
+	for _, f := range group {
+		f.bay.giveSlots(1)
+	}
+	p.Metrics.SlotsInUse(p.slotsInUse())
 }
 
 // recordGroup tries to record a group, several times at the most, and lets go of it when that worked.

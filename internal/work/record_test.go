@@ -133,18 +133,18 @@ func TestRetryAtOnceRings(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newPool(t, 1, newQueue(item("1")), takes(0))
-		claimed := item("1")
+		claimed, rung := item("1"), r.Bell.Listen()
 		for _, tt := range []struct {
 			name    string
 			retryIn time.Duration
 			want    int
 		}{{"later", time.Second, 0}, {"at once", 0, 1}} {
 			r.queue.set(func(q *fakeQueue) { q.items["1"].status, q.items["1"].Fence = penstock.StatusRunning, 1 })
-			f := finished{claimed: claimed}
+			f := finished{claimed: claimed, bay: r.bays[0]}
 			f.Item, f.Job, f.Fence, f.Transition, f.RetryIn = "1", "job-1", 1, penstock.TransitionRetry, tt.retryIn
-			r.slots <- struct{}{} // the one that it ran in
+			r.bays[0].slots <- struct{}{} // the one that it ran in
 			r.recordGroup(t.Context(), []finished{f}, 1)
-			if got := len(r.Bell.Rung()); got != tt.want {
+			if got := len(rung); got != tt.want {
 				t.Errorf("%s: rang %d times, want %d", tt.name, got, tt.want)
 			}
 		}

@@ -15,6 +15,7 @@ import (
 	"penstock"
 	"penstock/internal/attempt"
 	"penstock/internal/provider"
+	"penstock/internal/queue"
 	"penstock/internal/store"
 )
 
@@ -50,7 +51,7 @@ func endOf(ctx context.Context) error {
 func TestNewNeedsItsBounds(t *testing.T) {
 	t.Parallel()
 	good := Config{Process: "worker", Slots: 1, LeaseTimeout: time.Second, PollInterval: time.Second}
-	if _, err := New(good, Deps{}); err != nil {
+	if _, err := New(good, Deps{Bell: queue.NewBell()}); err != nil {
 		t.Errorf("%+v: %v", good, err)
 	}
 	for name, edit := range map[string]func(*Config){
@@ -102,7 +103,7 @@ func TestSlotsAreNeverExceeded(t *testing.T) {
 			t.Errorf("%d items ran at a time, want 3", r.runner.most)
 		}
 		synctest.Wait()
-		if n := len(r.slots); n > 1 { // the claimer holds one while it looks
+		if n := r.slotsInUse(); n > 1 { // the claimer holds one while it looks
 			t.Errorf("%d slots are taken while nothing runs", n)
 		}
 	})

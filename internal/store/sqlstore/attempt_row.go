@@ -16,7 +16,7 @@ var addAttempt = insertInto("attempts", `subject_id text, number bigint, id text
 
 func insertAttempt(ctx context.Context, tx Tx, tenant penstock.TenantID, a penstock.Attempt) error {
 	return tx.Put(ctx, addAttempt, a.Subject, a.Number, a.ID, tenant, a.Fence, a.Target, a.Reason, a.Config,
-		a.ErrorKind, storable(a.ErrorMessage), a.StatusCode, a.Usage.InputTokens, a.Usage.CachedInputTokens, a.Usage.OutputTokens, flag(a.UsageKnown),
+		a.ErrorKind, storable(a.ErrorMessage), a.StatusCode, a.Usage.InputTokens, a.Usage.CachedInputTokens, a.Usage.OutputTokens, truth(a.UsageKnown).column(),
 		a.Cost, micros(a.StartedAt), micros(a.FirstTokenAt), micros(a.FinishedAt))
 }
 

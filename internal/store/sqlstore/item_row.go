@@ -136,9 +136,11 @@ var (
 var addDeadLetter = insertInto("dead_letters", `item_id text, job_id text, tenant_id text, model text, error_code text,
 	error_kind text, fingerprint text, created_at bigint`, "")
 
-// flag is a truth as the database keeps it.
-func flag(b bool) int64 {
-	if b {
+// truth is a bool as the database keeps it.
+type truth bool
+
+func (t truth) column() int64 {
+	if t {
 		return 1
 	}
 	return 0
@@ -180,6 +182,6 @@ func (r itemInJob) requeue(ctx context.Context, tx Tx, t penstock.Transition, no
 	if err := r.enter(ctx, tx); err != nil {
 		return err
 	}
-	return tx.Put(ctx, requeueItem, r.ID, next, notBefore, flag(r.parked), r.tries, r.Attempts, r.crashes,
+	return tx.Put(ctx, requeueItem, r.ID, next, notBefore, truth(r.parked).column(), r.tries, r.Attempts, r.crashes,
 		r.Usage.InputTokens, r.Usage.CachedInputTokens, r.Usage.OutputTokens, r.Cost)
 }

@@ -1,0 +1,102 @@
+package work
+
+import (
+	"context"
+	"slices"
+
+	"penstock"
+	"penstock/internal/queue"
+	"penstock/internal/store"
+)
+
+// Bay is a number of slots that are set apart for some models, so that a slow one cannot take them all.
+type Bay struct {
+	Models []string
+	Slots  int
+}
+
+// bay is a number of slots with whoever fills them. All but one are for certain models; the last takes
+// what is left.
+type bay struct {
+	models []string // whose items run here; none for all
+	except []string // whose items run elsewhere
+	slots  chan struct{}
+	lanes  *queue.Stride   // of the goroutine that claims
+	rung   <-chan struct{} // there may be work
+}
+
+func newBays(cfg Config, bell *queue.Bell) []*bay {
+	var bays []*bay
+	var elsewhere []string
+	add := func(models, except []string, slots int) {
+		bays = append(bays, &bay{
+			models: models, except: except, slots: make(chan struct{}, slots),
+			lanes: queue.NewStride(queue.DefaultLaneWeights), rung: bell.Listen(),
+		})
+	}
+	for _, b := range cfg.Bays {
+		add(b.Models, nil, b.Slots)
+		elsewhere = append(elsewhere, b.Models...)
+	}
+	add(nil, elsewhere, cfg.Slots)
+	return bays
+}
+
+// slotsOf is how many items can run at a time.
+func slotsOf(bays []*bay) (n int) {
+	for _, b := range bays {
+		n += cap(b.slots)
+	}
+	return n
+}
+
+func (p *Pool) slotsInUse() (n int) {
+	for _, b := range p.bays {
+		n += len(b.slots)
+	}
+	return n
+}
+
+// takeSlots waits for one free slot and takes as many more as there are, up to MaxClaim. It takes
+// none when ctx has ended.
+func (b *bay) takeSlots(ctx context.Context) int {
+	select {
+	case <-ctx.Done():
+		return 0
+	case b.slots <- struct{}{}:
+	}
+	taken := 1
+	for taken < MaxClaim {
+		select {
+		case b.slots <- struct{}{}:
+			taken++
+		default:
+			return taken
+		}
+	}
+	return taken
+}
+
+func (b *bay) giveSlots(n int) {
+	for range n {
+		<-b.slots
+	}
+}
+
+// charge tells the policy of the lanes what each was given. A lane that came before the last one served,
+// or any lane while slots stay free, had nothing more to give work to.
+func (b *bay) charge(lanes []penstock.Lane, claimed []store.Claimed, wanted int) {
+	given := make(map[penstock.Lane]int64, len(lanes))
+	for _, c := range claimed {
+		given[c.Lane] += max(c.Estimate, 1)
+	}
+	left := wanted - len(claimed)
+	for i, lane := range lanes {
+		passed := left > 0 || slices.ContainsFunc(lanes[i+1:], func(l penstock.Lane) bool { return given[l] > 0 })
+		if given[lane] > 0 {
+			b.lanes.Given(lane, given[lane])
+		} else if passed {
+			b.lanes.Idle(lane)
+		}
+	}
+}

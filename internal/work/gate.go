@@ -1,0 +1,57 @@
+package work
+
+import (
+	"penstock"
+	"penstock/internal/route"
+	"penstock/internal/store"
+)
+
+// Gate says what may be claimed now. No item is claimed that would only wait: for a target's room, or for
+// an operator who paused what it needs.
+type Gate interface {
+	// Closed is what must be left alone for now.
+	Closed() Closed
+	// Reserve takes room for an item at one of its targets. It returns no choice and true for an item
+	// that does not need any, because no target of its model is known any more.
+	Reserve(store.Candidate) (*route.Choice, bool)
+}
+
+// Closed is what claims leave alone.
+type Closed struct {
+	Lanes   []penstock.Lane
+	Models  []string
+	Tenants []penstock.TenantID
+}
+
+// open is the gate of a pool that nobody restricts: every item finds its room once it runs.
+type open struct{}
+
+func (open) Closed() Closed                                { return Closed{} }
+func (open) Reserve(store.Candidate) (*route.Choice, bool) { return nil, true }
+
+// reservations is the room that a claim takes while it picks items. The store may ask for the same item
+// again, and may not take it in the end.
+type reservations struct {
+	gate    Gate
+	choices map[penstock.ID]*route.Choice
+}
+
+func (r reservations) reserve(c store.Candidate) bool {
+	if _, ok := r.choices[c.Item]; ok {
+		return true
+	}
+	choice, ok := r.gate.Reserve(c)
+	if ok {
+		r.choices[c.Item] = choice
+	}
+	return ok
+}
+
+// release gives back what was reserved and is still here.
+func (r reservations) release() {
+	for _, choice := range r.choices {
+		if choice != nil {
+			choice.Release()
+		}
+	}
+}
