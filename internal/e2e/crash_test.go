@@ -19,7 +19,7 @@ import (
 // few times in its life, or once.
 var (
 	commonSteps = []string{"submit", "claim", "finish", "record", "renew"}
-	rareSteps   = []string{"snapshot", "tenants", "lease", "cancel", "expire", "rescue", "release"}
+	rareSteps   = []string{"snapshot", "tenants", "lease", "cancel", "expire", "rescue", "wake", "release"}
 	steps       = slices.Concat(commonSteps, rareSteps)
 )
 
