@@ -179,6 +179,10 @@ func (q *fakeQueue) ClaimItems(ctx context.Context, l store.Lease, w store.Want)
 		if len(claimed) == w.Limit || !slices.Contains(w.Lanes, i.Lane) || i.status != penstock.StatusQueued || i.due.After(time.Now()) {
 			continue
 		}
+		if len(w.Models) > 0 && !slices.Contains(w.Models, i.Model) || slices.Contains(w.ExceptModels, i.Model) ||
+			slices.Contains(w.ExceptTenants, i.Tenant) || !w.Room(store.Candidate{Item: id, Tenant: i.Tenant, Model: i.Model, Lane: i.Lane}) {
+			continue
+		}
 		i.status, i.epoch = penstock.StatusRunning, l.Epoch
 		i.Fence++
 		claimed = append(claimed, i.Claimed)
@@ -339,17 +343,21 @@ const (
 
 func newPool(t *testing.T, slots int, q *fakeQueue, run func(context.Context, attempt.Task, attempt.Sink) attempt.Outcome) *rig {
 	t.Helper()
+	return newPoolOf(t, Config{Slots: slots}, Deps{Store: q, Runner: &runner{run: run}})
+}
+
+// newPoolOf completes a configuration and what the pool works with.
+func newPoolOf(t *testing.T, cfg Config, deps Deps) *rig {
+	t.Helper()
 	tracer, err := telemetry.NewTracer(t.Context(), telemetry.TraceConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{t: t, queue: q, runner: &runner{run: run}, crier: &crier{}, log: &lines{}}
-	r.Pool, err = New(Config{
-		Process: "worker", Slots: slots, LeaseTimeout: leaseTimeout, PollInterval: pollInterval, SoftStop: softStop,
-	}, Deps{
-		Store: q, Runner: r.runner, Bell: queue.NewBell(), Announce: r.crier, Metrics: telemetry.NewMetrics("test", ""),
-		Tracer: tracer, Log: slog.New(slog.NewTextHandler(r.log, nil)), Clock: time.Now,
-	})
+	r := &rig{t: t, queue: deps.Store.(*fakeQueue), runner: deps.Runner.(*runner), crier: &crier{}, log: &lines{}}
+	cfg.Process, cfg.LeaseTimeout, cfg.PollInterval, cfg.SoftStop = "worker", leaseTimeout, pollInterval, softStop
+	deps.Bell, deps.Announce, deps.Metrics = queue.NewBell(), r.crier, telemetry.NewMetrics("test", "")
+	deps.Tracer, deps.Log, deps.Clock = tracer, slog.New(slog.NewTextHandler(r.log, nil)), time.Now
+	r.Pool, err = New(cfg, deps)
 	if err != nil {
 		t.Fatal(err)
 	}
