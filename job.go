@@ -11,6 +11,7 @@ type Job struct {
 	Model    string
 	Lane     Lane
 	Tags     map[string]string
+	RetryOf  ID // the job whose unsuccessful items it runs again, or ""
 
 	Counts     Counts
 	Usage      Usage
@@ -57,6 +58,18 @@ type Resolved struct {
 	Policy  string   `json:"policy"`
 	Targets []string `json:"targets"` // names of the model's targets, in the order of its policy
 }
+
+// Resolve says what a retry runs on.
+type Resolve string
+
+// The ways to resolve a retry.
+const (
+	ResolveSame  Resolve = "same"  // what the first job was resolved to
+	ResolveFresh Resolve = "fresh" // what its model means today
+)
+
+// Resolves lists every way to resolve a retry.
+var Resolves = []Resolve{ResolveSame, ResolveFresh}
 
 // Item is one inference of a job.
 type Item struct {

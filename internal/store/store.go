@@ -25,6 +25,8 @@ import (
 // Store is everything at once. Consumers should ask for the role that they need.
 type Store interface {
 	Jobs
+	Retries
+	Audit
 	Queue
 	Requests
 	Ledger
@@ -66,10 +68,46 @@ type Jobs interface {
 	// Events returns entries of a job's log with numbers above after, in order, at most limit.
 	// Item events carry the item without its result. Codes: not_found.
 	Events(ctx context.Context, tenant penstock.TenantID, p EventPage) ([]penstock.Event, error)
+}
 
+// Retries is how items that did not succeed are dealt with. An item is retried once: what comes of it
+// is an item of another job, which can be retried in its turn.
+type Retries interface {
 	// DeadLetters returns failed items that nobody has retried or dismissed, oldest first, with ids
 	// above after, at most limit.
 	DeadLetters(ctx context.Context, tenant penstock.TenantID, p DeadLetterPage) ([]DeadLetter, error)
+
+	// DeadLetterGroups returns dead letters by fingerprint, in the order of the fingerprints, those
+	// above after, at most limit.
+	DeadLetterGroups(ctx context.Context, tenant penstock.TenantID, p DeadLetterGroupPage) ([]DeadLetterGroup, error)
+
+	// DeadLetterJobs returns the jobs of the oldest p.Letters dead letters, oldest first, at most
+	// p.Jobs of them.
+	DeadLetterJobs(ctx context.Context, tenant penstock.TenantID, p DeadLetterJobPage) ([]DeadLetterJob, error)
+
+	// CountDeadLetters says how many dead letters a filter selects.
+	CountDeadLetters(ctx context.Context, tenant penstock.TenantID, f DeadLetterFilter) (int, error)
+
+	// Retryable returns a job with those of its items that can be retried now, and their inputs; none
+	// when all succeeded, are still open or were retried. Codes: not_found, gone (an input is).
+	Retryable(ctx context.Context, tenant penstock.TenantID, s RetrySelection) (Retryable, error)
+
+	// RetryItems writes a job over items of another as SubmitJob does, and in the same transaction
+	// marks them as retried and notes in the audit who did it. Each item is compare-and-set: if one
+	// was retried meanwhile, or dismissed where that counts, nothing is written. Codes: conflict
+	// (select again), not_found (the other job is gone), and those of SubmitJob.
+	RetryItems(ctx context.Context, tenant penstock.TenantID, r Retry) (Receipt, error)
+
+	// DismissDeadLetters marks the oldest dead letters of a filter as dealt with, at most d.Limit,
+	// notes in the audit who did it, and returns how many there were.
+	DismissDeadLetters(ctx context.Context, tenant penstock.TenantID, d Dismissal) (int, error)
+}
+
+// Audit is the record of what people changed. An entry is written by the transaction that makes the
+// change, so neither is there without the other.
+type Audit interface {
+	// AuditEntries returns what was noted for a tenant, newest first, at most p.Limit.
+	AuditEntries(ctx context.Context, tenant penstock.TenantID, p AuditPage) ([]AuditEntry, error)
 }
 
 // Queue is what worker processes do with items.

@@ -24,6 +24,7 @@ type NewItem struct {
 	Body           []byte
 	EstimateTokens int64            // upper bound of input and output
 	Reserved       penstock.NanoUSD // upper bound of the cost of one attempt
+	StartIn        time.Duration    // how long it is held back, by the store's clock
 }
 
 // IdempotencyKey recognises a submit that was sent before.
@@ -74,24 +75,6 @@ type EventPage struct {
 	Job   penstock.ID
 	After int64
 	Limit int
-}
-
-// DeadLetterPage selects dead letters.
-type DeadLetterPage struct {
-	After penstock.ID
-	Limit int
-}
-
-// DeadLetter is a failed item that nobody has retried or dismissed yet.
-type DeadLetter struct {
-	Item        penstock.ID
-	Job         penstock.ID
-	Model       string
-	Code        penstock.Code
-	Kind        string // kind of the last upstream error, "" when there was none
-	Message     string
-	Fingerprint string
-	CreatedAt   time.Time
 }
 
 // Lease is the right of one process to work on the items that it claimed.

@@ -14,7 +14,7 @@ import (
 const jobColumns = `id, tenant_id, key_name, endpoint, model, lane, tags,
 	total, queued, running, succeeded, failed, cancelled, expired,
 	input_tokens, cached_input_tokens, output_tokens, cost_nano_usd, seq, started_seq,
-	max_attempts, item_timeout, resolved, trace_parent,
+	max_attempts, item_timeout, resolved, retry_of, trace_parent,
 	created_at, deadline, started_at, finished_at, cancel_requested_at`
 
 func scanJob(row Row) (penstock.Job, error) {
@@ -28,7 +28,7 @@ func scanJob(row Row) (penstock.Job, error) {
 	err := row.Scan(&j.ID, &j.Tenant, &j.Key, &j.Endpoint, &j.Model, &j.Lane, &tags,
 		&c.Total, &c.Queued, &c.Running, &c.Succeeded, &c.Failed, &c.Cancelled, &c.Expired,
 		&u.InputTokens, &u.CachedInputTokens, &u.OutputTokens, &j.Cost, &j.Seq, &j.StartedSeq,
-		&j.MaxAttempts, &timeout, &resolved, &j.TraceParent,
+		&j.MaxAttempts, &timeout, &resolved, &j.RetryOf, &j.TraceParent,
 		&created, &deadline, &started, &finished, &cancelAt)
 	if err != nil {
 		return j, fmt.Errorf("scanning job: %w", err)
@@ -59,10 +59,10 @@ func insertJob(ctx context.Context, tx Tx, j penstock.Job) error {
 		return fmt.Errorf("encoding resolution: %w", err)
 	}
 	return tx.Do(ctx, `INSERT INTO jobs (id, tenant_id, key_name, endpoint, model, lane, tags, status, total, queued,
-			seq, max_attempts, item_timeout, resolved, trace_parent, created_at, deadline)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
+			seq, max_attempts, item_timeout, resolved, retry_of, trace_parent, created_at, deadline)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
 		j.ID, j.Tenant, j.Key, j.Endpoint, j.Model, j.Lane, string(tags), j.Status(), j.Counts.Total, j.Counts.Queued,
-		j.Seq, j.MaxAttempts, j.ItemTimeout.Microseconds(), string(resolved), j.TraceParent,
+		j.Seq, j.MaxAttempts, j.ItemTimeout.Microseconds(), string(resolved), j.RetryOf, j.TraceParent,
 		micros(j.CreatedAt), micros(j.Deadline))
 }
 

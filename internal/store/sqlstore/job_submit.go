@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 
 	"penstock"
 	"penstock/internal/store"
@@ -11,15 +12,26 @@ import (
 
 // SubmitJob implements store.Jobs.
 func (s *Store) SubmitJob(ctx context.Context, tenant penstock.TenantID, sub store.Submission) (store.Receipt, error) {
-	inputs, err := s.placeInputs(ctx, tenant, sub)
+	return s.accept(ctx, tenant, acceptance{Submission: sub, name: "submit"})
+}
+
+// acceptance is a submission on its way into the store.
+type acceptance struct {
+	store.Submission
+	name string
+	also func(tx Tx, j penstock.Job) error // what the same transaction does before it inserts the job, or nil
+}
+
+func (s *Store) accept(ctx context.Context, tenant penstock.TenantID, sub acceptance) (store.Receipt, error) {
+	inputs, err := s.placeInputs(ctx, tenant, sub.Submission)
 	if err != nil {
 		return store.Receipt{}, hide(err)
 	}
 	var receipt store.Receipt
 	var named bool // whether rows may have come to name the inputs
-	err = s.write(ctx, "submit", func(tx Tx) error {
+	err = s.write(ctx, sub.name, func(tx Tx) error {
 		named = false
-		prior, err := takeKey(ctx, tx, tenant, sub)
+		prior, err := takeKey(ctx, tx, tenant, sub.Submission)
 		if err != nil {
 			return err
 		}
@@ -28,7 +40,12 @@ func (s *Store) SubmitJob(ctx context.Context, tenant penstock.TenantID, sub sto
 			receipt.Job, err = priorJob(ctx, tx, tenant, prior)
 			return err
 		}
-		receipt = store.Receipt{Job: newJob(tx, tenant, sub)}
+		receipt = store.Receipt{Job: newJob(tx, tenant, sub.Submission)}
+		if sub.also != nil {
+			if err := sub.also(tx, receipt.Job); err != nil {
+				return err
+			}
+		}
 		err = insertSubmission(ctx, tx, &receipt.Job, submittedItems{sub.Items, inputs})
 		named = err == nil // a commit that fails may have happened all the same
 		return err
@@ -142,30 +159,42 @@ type submittedItems struct {
 }
 
 var addItem = insertInto("items", `id text, job_id text, tenant_id text, lane text, model text, n bigint, custom_id text, status text,
-	input bytea, input_blob text, estimate_tokens bigint, input_bytes bigint, reserved_nano_usd bigint, not_before bigint, deadline bigint`, "")
+	input bytea, input_blob text, estimate_tokens bigint, input_bytes bigint, reserved_nano_usd bigint, not_before bigint, parked bigint, deadline bigint`, "")
 
 func insertSubmission(ctx context.Context, tx Tx, j *penstock.Job, sub submittedItems) error {
 	j.Seq = 1 // job.queued
 	if err := insertJob(ctx, tx, *j); err != nil {
 		return err
 	}
-	if err := activate(ctx, tx, j.Tenant, j.Lane); err != nil {
-		return err
+	if slices.ContainsFunc(sub.items, func(item store.NewItem) bool { return item.StartIn <= 0 }) {
+		if err := activate(ctx, tx, j.Tenant, j.Lane); err != nil {
+			return err
+		}
 	}
 	var reserved penstock.NanoUSD
 	moved, key := backlog{}, backlogKey{j.Lane, j.Tenant, j.Model}
 	for n, item := range sub.items {
 		reserved += item.Reserved
-		err := tx.Put(ctx, addItem, penstock.ItemID(j.ID, n), j.ID, j.Tenant, j.Lane, j.Model, n, item.CustomID, penstock.StatusQueued,
-			sub.inputs[n].inline, sub.inputs[n].blob, item.EstimateTokens, len(item.Body), item.Reserved, micros(j.CreatedAt), micros(j.Deadline))
+		waits := sleeper{
+			readyItem{key, micros(j.Deadline), penstock.ItemID(j.ID, n), j.ID, item.EstimateTokens, int64(len(item.Body))},
+			micros(j.CreatedAt.Add(item.StartIn)),
+		}
+		err := tx.Put(ctx, addItem, waits.item, j.ID, j.Tenant, j.Lane, j.Model, n, item.CustomID, penstock.StatusQueued,
+			sub.inputs[n].inline, sub.inputs[n].blob, waits.estimate, waits.inputBytes, item.Reserved,
+			waits.notBefore, truth(item.StartIn > 0).column(), waits.deadline)
 		if err != nil {
 			return err
 		}
-		ready := readyItem{key, micros(j.Deadline), penstock.ItemID(j.ID, n), j.ID, item.EstimateTokens, int64(len(item.Body))}
-		if err := ready.enter(ctx, tx); err != nil {
+		by := stock{tokens: waits.estimate, bytes: waits.inputBytes}
+		if item.StartIn > 0 {
+			by.parked, err = 1, tx.Put(ctx, enterParked, waits.notBefore, waits.item)
+		} else {
+			by.ready, err = 1, waits.enter(ctx, tx)
+		}
+		if err != nil {
 			return err
 		}
-		moved.add(key, stock{ready: 1, tokens: item.EstimateTokens, bytes: int64(len(item.Body))})
+		moved.add(key, by)
 	}
 	err := book(ctx, tx, penstock.LedgerEntry{
 		Key: reserveKey(j.ID), Tenant: j.Tenant, Kind: penstock.EntryReserve,

@@ -72,24 +72,3 @@ func (s *Store) withResult(ctx context.Context, row itemRow) (penstock.Item, err
 	row.Result = result
 	return row.Item, hide(err)
 }
-
-// DeadLetters implements store.Jobs.
-func (s *Store) DeadLetters(ctx context.Context, tenant penstock.TenantID, p store.DeadLetterPage) (ds []store.DeadLetter, err error) {
-	err = s.read(ctx, func(tx Tx) error {
-		ds, err = queryAll(ctx, tx, sqlf(`SELECT d.item_id, d.job_id, d.model, d.error_code, d.error_kind, i.error_message,
-				d.fingerprint, d.created_at
-			FROM dead_letters d JOIN items i ON i.id = d.item_id
-			WHERE d.tenant_id = $1 AND d.item_id > $2 AND d.resolved_at = 0 ORDER BY d.item_id LIMIT $3`,
-			tenant, p.After, p.Limit), scanDeadLetter)
-		return err
-	})
-	return ds, err
-}
-
-func scanDeadLetter(row Row) (store.DeadLetter, error) {
-	var d store.DeadLetter
-	var created int64
-	err := row.Scan(&d.Item, &d.Job, &d.Model, &d.Code, &d.Kind, &d.Message, &d.Fingerprint, &created)
-	d.CreatedAt = fromMicros(created)
-	return d, err
-}

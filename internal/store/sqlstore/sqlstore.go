@@ -13,7 +13,7 @@
 // queued items with SKIP LOCKED: nobody waits for what a claim holds. The shares of tenants come before
 // items in a claim and after jobs elsewhere; share.go says why that is safe. The one exception is a stale
 // finish of an item that is just being claimed again; the engine breaks that tie and runs one of them
-// anew.
+// anew. A retry locks the job that it is of before the dead letters that it takes.
 package sqlstore
 
 import (

@@ -12,6 +12,11 @@ func deadLetterCases() []testCase {
 		{"a failed item is a dead letter", deadLetterFields},
 		{"failures of one cause share a fingerprint", deadLetterFingerprint},
 		{"oldest first, page by page", deadLetterPages},
+		{"groups by fingerprint", deadLetterGroups},
+		{"groups page by page", deadLetterGroupPages},
+		{"filters", deadLetterFilters},
+		{"jobs of the oldest letters", deadLetterJobs},
+		{"dismissed in bounded steps, oldest first", deadLetterDismissals},
 	}
 }
 
@@ -78,4 +83,162 @@ func deadLetterPages(r *rig) {
 		}
 	}
 	r.wantSame("dead letters", got, want)
+}
+
+// graveyard is dead letters of two jobs for two models: causes has one kind for each item of the first,
+// which fail a second apart.
+func (r *rig) graveyard(kinds ...string) (fast, smart store.Submission) {
+	r.t.Helper()
+	fast, smart = r.submission(len(kinds)), r.submission(1)
+	smart.Job.Model = "smart"
+	for _, sub := range []store.Submission{fast, smart} {
+		r.submit(sub)
+		for _, c := range r.claimN(r.lease("worker"), len(sub.Items)) {
+			f := r.ending(c, penstock.TransitionFail)
+			f.ErrorKind = kinds[c.Index]
+			f.Error.Message = "it was " + f.ErrorKind
+			r.clock.Advance(time.Second)
+			r.win(f)
+		}
+	}
+	return fast, smart
+}
+
+func (r *rig) groups(p store.DeadLetterGroupPage) []store.DeadLetterGroup {
+	r.t.Helper()
+	groups, err := r.s.DeadLetterGroups(r.t.Context(), acme, p)
+	r.must("read groups of dead letters", err)
+	return groups
+}
+
+func deadLetterGroups(r *rig) {
+	fast, smart := r.graveyard("timeout", "rejected", "timeout")
+	start := r.clock.Now().Add(-4 * time.Second)
+	groups := r.groups(store.DeadLetterGroupPage{Limit: everything})
+	if len(groups) != 2 {
+		r.t.Fatalf("%d groups of two causes: %+v", len(groups), groups)
+	}
+	rejected, timeout := groups[0], groups[1]
+	r.wantSame("group of one model", rejected, store.DeadLetterGroup{
+		Fingerprint: rejected.Sample.Fingerprint, Count: 1, Model: "fast", FirstAt: start.Add(2 * time.Second), LastAt: start.Add(2 * time.Second),
+		Sample: store.DeadLetter{Item: penstock.ItemID(fast.Job.ID, 1), Job: fast.Job.ID, Model: "fast", Code: penstock.CodeUpstreamRejected,
+			Kind: "rejected", Message: "it was rejected", Fingerprint: rejected.Fingerprint, CreatedAt: start.Add(2 * time.Second)},
+	})
+	r.wantSame("group of two models", timeout, store.DeadLetterGroup{
+		Fingerprint: timeout.Sample.Fingerprint, Count: 3, FirstAt: start.Add(time.Second), LastAt: start.Add(4 * time.Second),
+		Sample: store.DeadLetter{Item: penstock.ItemID(smart.Job.ID, 0), Job: smart.Job.ID, Model: "smart", Code: penstock.CodeUpstreamRejected,
+			Kind: "timeout", Message: "it was timeout", Fingerprint: timeout.Fingerprint, CreatedAt: start.Add(4 * time.Second)},
+	})
+	only := r.groups(store.DeadLetterGroupPage{Filter: store.DeadLetterFilter{Model: "fast", Kind: "timeout"}, Limit: everything})
+	if len(only) != 1 || only[0].Count != 2 || only[0].Model != "fast" {
+		r.t.Errorf("groups of one model and kind: %+v", only)
+	}
+}
+
+func deadLetterGroupPages(r *rig) {
+	r.graveyard("b", "a", "B", "_", "a-b", "b")
+	var got []string
+	page := store.DeadLetterGroupPage{Limit: 2}
+	for _, size := range []int{2, 2, 1, 0} {
+		groups := r.groups(page)
+		if len(groups) != size {
+			r.t.Fatalf("a page behind %q has %d groups, want %d", page.After, len(groups), size)
+		}
+		for _, g := range groups {
+			got, page.After = append(got, g.Sample.Kind), g.Fingerprint
+		}
+	}
+	r.wantSame("kinds in the order of their fingerprints, byte by byte", got, []string{"B", "_", "a-b", "a", "b"})
+}
+
+func (r *rig) wantCount(f store.DeadLetterFilter, want int) {
+	r.t.Helper()
+	n, err := r.s.CountDeadLetters(r.t.Context(), acme, f)
+	r.must("count dead letters", err)
+	if n != want {
+		r.t.Errorf("%+v selects %d dead letters, want %d", f, n, want)
+	}
+}
+
+func deadLetterFilters(r *rig) {
+	fast, smart := r.graveyard("timeout", "rejected", "timeout")
+	start := r.clock.Now().Add(-4 * time.Second)
+	fingerprint := r.deadLetters(acme)[0].Fingerprint
+	for _, c := range []struct {
+		filter store.DeadLetterFilter
+		want   []int // 0 to 2 of the first job, 3 of the second
+	}{
+		{store.DeadLetterFilter{}, []int{0, 1, 2, 3}},
+		{store.DeadLetterFilter{Job: fast.Job.ID}, []int{0, 1, 2}},
+		{store.DeadLetterFilter{Job: smart.Job.ID}, []int{3}},
+		{store.DeadLetterFilter{Job: r.newID()}, nil},
+		{store.DeadLetterFilter{Model: "smart"}, []int{3}},
+		{store.DeadLetterFilter{Code: penstock.CodeUpstreamRejected, Kind: "rejected"}, []int{1}},
+		{store.DeadLetterFilter{Code: penstock.CodePoison}, nil},
+		{store.DeadLetterFilter{Fingerprint: fingerprint}, []int{0, 2, 3}},
+		{store.DeadLetterFilter{Fingerprint: fingerprint, Model: "fast"}, []int{0, 2}},
+		{store.DeadLetterFilter{CreatedAfter: start.Add(2 * time.Second)}, []int{2, 3}},
+		{store.DeadLetterFilter{CreatedUntil: start.Add(2 * time.Second)}, []int{0, 1}},
+		{store.DeadLetterFilter{Model: "%"}, nil},
+		{store.DeadLetterFilter{Model: "\x00", Kind: "\xff"}, nil},
+	} {
+		var want, got []penstock.ID
+		for _, n := range c.want {
+			if n == 3 {
+				want = append(want, penstock.ItemID(smart.Job.ID, 0))
+			} else {
+				want = append(want, penstock.ItemID(fast.Job.ID, n))
+			}
+		}
+		letters, err := r.s.DeadLetters(r.t.Context(), acme, store.DeadLetterPage{Filter: c.filter, Limit: everything})
+		r.must("read dead letters", err)
+		for _, d := range letters {
+			got = append(got, d.Item)
+		}
+		r.wantSame("dead letters of a filter", got, want)
+		r.wantCount(c.filter, len(want))
+	}
+}
+
+func deadLetterJobs(r *rig) {
+	one, two := r.graveyard("a", "b", "a")
+	three := r.fail(r.submission(2))
+	for _, c := range []struct {
+		page store.DeadLetterJobPage
+		want []store.DeadLetterJob
+	}{
+		{store.DeadLetterJobPage{Letters: 9, Jobs: 9}, []store.DeadLetterJob{{Job: one.Job.ID, Letters: 3}, {Job: two.Job.ID, Letters: 1}, {Job: three.Job.ID, Letters: 2}}},
+		{store.DeadLetterJobPage{Letters: 9, Jobs: 2}, []store.DeadLetterJob{{Job: one.Job.ID, Letters: 3}, {Job: two.Job.ID, Letters: 1}}},
+		{store.DeadLetterJobPage{Letters: 2, Jobs: 9}, []store.DeadLetterJob{{Job: one.Job.ID, Letters: 2}}},
+		{store.DeadLetterJobPage{Filter: store.DeadLetterFilter{Kind: "a"}, Letters: 9, Jobs: 9}, []store.DeadLetterJob{{Job: one.Job.ID, Letters: 2}, {Job: two.Job.ID, Letters: 1}}},
+	} {
+		jobs, err := r.s.DeadLetterJobs(r.t.Context(), acme, c.page)
+		r.must("read jobs of dead letters", err)
+		r.wantSame("jobs of dead letters", jobs, c.want)
+	}
+}
+
+func deadLetterDismissals(r *rig) {
+	fast, smart := r.graveyard("a", "b", "a")
+	d := store.Dismissal{Filter: store.DeadLetterFilter{Kind: "a"}, Actor: "operator", Limit: 2}
+	var left []penstock.ID
+	for i, want := range []int{2, 1, 0} {
+		n, err := r.s.DismissDeadLetters(r.t.Context(), acme, d)
+		r.must("dismiss", err)
+		if n != want {
+			r.t.Errorf("step %d dismissed %d, want %d", i, n, want)
+		}
+		left = nil
+		for _, letter := range r.deadLetters(acme) {
+			left = append(left, letter.Item)
+		}
+		if i == 0 {
+			r.wantSame("left after the first step", left, []penstock.ID{penstock.ItemID(fast.Job.ID, 1), penstock.ItemID(smart.Job.ID, 0)})
+		}
+	}
+	r.wantSame("left in the end", left, []penstock.ID{penstock.ItemID(fast.Job.ID, 1)})
+	if groups := r.groups(store.DeadLetterGroupPage{Limit: everything}); len(groups) != 1 || groups[0].Count != 1 {
+		r.t.Errorf("groups in the end: %+v", groups)
+	}
+	r.verifyBooks()
 }

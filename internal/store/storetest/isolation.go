@@ -30,6 +30,7 @@ func (r *rig) house() house {
 	h := house{done: r.submitN(2), request: r.request()}
 	claims := r.claimN(r.lease("worker"), 2)
 	r.win(r.ending(claims[0], penstock.TransitionSucceed), r.ending(claims[1], penstock.TransitionFail))
+	r.dismiss(store.DeadLetterFilter{Job: r.fail(r.submission(1)).Job.ID}, 1) // for the audit
 	h.open = r.submit(r.keyed("secret-order", "hash"))
 	r.record(h.request)
 	return h
@@ -56,8 +57,17 @@ func probes() map[string]probe {
 		"Attempts":    {askAttempts, ""},
 		"Events":      {askEvents, penstock.CodeNotFound},
 		"DeadLetters": {askDeadLetters, ""},
-		"Request":     {askRequest, penstock.CodeNotFound},
-		"JobEntries":  {askJobEntries, penstock.CodeNotFound},
+
+		"DeadLetterGroups":   {askDeadLetterGroups, ""},
+		"DeadLetterJobs":     {askDeadLetterJobs, ""},
+		"CountDeadLetters":   {askCountDeadLetters, ""},
+		"Retryable":          {askRetryable, penstock.CodeNotFound},
+		"RetryItems":         {askRetryItems, penstock.CodeNotFound},
+		"DismissDeadLetters": {askDismissDeadLetters, ""},
+		"AuditEntries":       {askAuditEntries, ""},
+
+		"Request":    {askRequest, penstock.CodeNotFound},
+		"JobEntries": {askJobEntries, penstock.CodeNotFound},
 	}
 }
 
@@ -119,6 +129,42 @@ func askEvents(r *rig, h house, tenant penstock.TenantID) (bool, error) {
 func askDeadLetters(r *rig, _ house, tenant penstock.TenantID) (bool, error) {
 	letters, err := r.s.DeadLetters(r.t.Context(), tenant, store.DeadLetterPage{Limit: everything})
 	return len(letters) > 0, err
+}
+
+func askDeadLetterGroups(r *rig, _ house, tenant penstock.TenantID) (bool, error) {
+	groups, err := r.s.DeadLetterGroups(r.t.Context(), tenant, store.DeadLetterGroupPage{Limit: everything})
+	return len(groups) > 0, err
+}
+
+func askDeadLetterJobs(r *rig, _ house, tenant penstock.TenantID) (bool, error) {
+	jobs, err := r.s.DeadLetterJobs(r.t.Context(), tenant, store.DeadLetterJobPage{Letters: everything, Jobs: everything})
+	return len(jobs) > 0, err
+}
+
+func askCountDeadLetters(r *rig, _ house, tenant penstock.TenantID) (bool, error) {
+	n, err := r.s.CountDeadLetters(r.t.Context(), tenant, store.DeadLetterFilter{})
+	return n > 0, err
+}
+
+func askRetryable(r *rig, h house, tenant penstock.TenantID) (bool, error) {
+	found, err := r.s.Retryable(r.t.Context(), tenant, store.RetrySelection{Job: h.done.Job.ID})
+	return found.Job.ID != "" || len(found.Items) > 0, err
+}
+
+func askRetryItems(r *rig, h house, tenant penstock.TenantID) (bool, error) {
+	again := r.retryOf(store.Retryable{Job: h.done.Job, Items: []store.RetryableItem{{ID: penstock.ItemID(h.done.Job.ID, 1)}}}, false)
+	receipt, err := r.s.RetryItems(r.t.Context(), tenant, again)
+	return err == nil && receipt.Job.RetryOf == h.done.Job.ID, err
+}
+
+func askDismissDeadLetters(r *rig, _ house, tenant penstock.TenantID) (bool, error) {
+	n, err := r.s.DismissDeadLetters(r.t.Context(), tenant, store.Dismissal{Actor: "stranger", Limit: everything})
+	return n > 0, err
+}
+
+func askAuditEntries(r *rig, _ house, tenant penstock.TenantID) (bool, error) {
+	entries, err := r.s.AuditEntries(r.t.Context(), tenant, store.AuditPage{Limit: everything})
+	return len(entries) > 0, err
 }
 
 func askRequest(r *rig, h house, tenant penstock.TenantID) (bool, error) {

@@ -64,6 +64,8 @@ func topics() []topic {
 		{"results", resultCases()},
 		{"events", eventCases()},
 		{"dead_letters", deadLetterCases()},
+		{"retry", retryCases()},
+		{"audit", auditCases()},
 		{"requests", requestCases()},
 		{"ledger", ledgerCases()},
 		{"settings", settingsCases()},

@@ -1,0 +1,128 @@
+package store
+
+import (
+	"encoding/json"
+	"time"
+
+	"penstock"
+)
+
+// DeadLetter is a failed item that nobody has retried or dismissed yet.
+type DeadLetter struct {
+	Item        penstock.ID
+	Job         penstock.ID
+	Model       string
+	Code        penstock.Code
+	Kind        string // kind of the last upstream error, "" when there was none
+	Message     string
+	Fingerprint string
+	CreatedAt   time.Time
+}
+
+// DeadLetterFilter selects dead letters. Zero fields select everything.
+type DeadLetterFilter struct {
+	Job          penstock.ID
+	Model        string
+	Code         penstock.Code
+	Kind         string
+	Fingerprint  string
+	CreatedAfter time.Time
+	CreatedUntil time.Time
+}
+
+// DeadLetterPage selects dead letters.
+type DeadLetterPage struct {
+	Filter DeadLetterFilter
+	After  penstock.ID
+	Limit  int
+}
+
+// DeadLetterGroupPage selects groups of dead letters.
+type DeadLetterGroupPage struct {
+	Filter DeadLetterFilter
+	After  string // a fingerprint
+	Limit  int
+}
+
+// DeadLetterGroup is the dead letters that share a fingerprint.
+type DeadLetterGroup struct {
+	Fingerprint string
+	Count       int
+	Model       string // "" when they are of several
+	FirstAt     time.Time
+	LastAt      time.Time
+	Sample      DeadLetter // the newest by its id
+}
+
+// DeadLetterJobPage selects jobs by their dead letters.
+type DeadLetterJobPage struct {
+	Filter  DeadLetterFilter
+	Letters int // dead letters looked at
+	Jobs    int
+}
+
+// DeadLetterJob is a job with dead letters.
+type DeadLetterJob struct {
+	Job     penstock.ID
+	Letters int // of those looked at
+}
+
+// RetrySelection selects items of a job that did not succeed.
+type RetrySelection struct {
+	Job penstock.ID
+	// Letters narrows it to dead letters. Nil: every item that failed, expired or was cancelled, also
+	// when its dead letter was dismissed.
+	Letters *DeadLetterFilter
+}
+
+// Retryable is what can be retried of a job.
+type Retryable struct {
+	Job   penstock.Job
+	Items []RetryableItem // in input order
+}
+
+// RetryableItem is an item that can be retried, with its input.
+type RetryableItem struct {
+	ID       penstock.ID
+	CustomID string
+	Body     []byte
+}
+
+// Retry is a job over items of another, which its RetryOf names.
+type Retry struct {
+	Submission
+	Retried   []penstock.ID    // the items that Submission.Items run again, in the same order
+	OfLetters bool             // they were selected as dead letters: a dismissal that came first wins
+	Resolve   penstock.Resolve // for the audit
+}
+
+// Dismissal marks dead letters as dealt with.
+type Dismissal struct {
+	Filter DeadLetterFilter
+	Actor  string // name of the key
+	Limit  int
+}
+
+// AuditPage selects entries of the audit.
+type AuditPage struct {
+	After penstock.ID // the last entry of the page before
+	Limit int
+}
+
+// AuditEntry says who changed what.
+type AuditEntry struct {
+	ID        penstock.ID
+	Actor     string // name of the key
+	Action    string
+	Subject   string // what was changed, as callers name it
+	Before    json.RawMessage
+	After     json.RawMessage
+	CreatedAt time.Time
+}
+
+// The actions of the audit.
+const (
+	ActionRetryJob           = "job.retry"
+	ActionRetryDeadLetters   = "dead_letters.retry"
+	ActionDismissDeadLetters = "dead_letters.dismiss"
+)

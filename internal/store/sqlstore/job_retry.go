@@ -1,0 +1,140 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"penstock"
+	"penstock/internal/blob"
+	"penstock/internal/payload"
+	"penstock/internal/store"
+)
+
+// retryable is an item that can be retried, its input still sealed.
+type retryable struct {
+	store.RetryableItem
+	input placed
+}
+
+func scanRetryable(row Row) (r retryable, err error) {
+	return r, row.Scan(&r.ID, &r.CustomID, &r.input.inline, &r.input.blob)
+}
+
+const retryableColumns = `i.id, i.custom_id, i.input, i.input_blob`
+
+// Retryable implements store.Retries.
+func (s *Store) Retryable(ctx context.Context, tenant penstock.TenantID, sel store.RetrySelection) (store.Retryable, error) {
+	var found store.Retryable
+	var items []retryable
+	err := s.read(ctx, func(tx Tx) (err error) {
+		if found.Job, err = findJob(ctx, tx, tenant, sel.Job); err != nil {
+			return err
+		}
+		items, err = queryAll(ctx, tx, retryableQuery(found.Job, sel), scanRetryable)
+		return err
+	})
+	if err != nil {
+		return found, err
+	}
+	for _, item := range items {
+		item.Body, err = s.open(ctx, owner(tenant, item.ID, partInput), item.input)
+		if errors.Is(err, blob.ErrNotFound) || errors.Is(err, payload.ErrTampered) {
+			err = &penstock.Error{Code: penstock.CodeGone, Err: err,
+				Message: fmt.Sprintf("The input of %s is gone: it cannot be retried.", penstock.ViewItem.Format(item.ID))}
+		}
+		if err != nil {
+			return store.Retryable{}, hide(err)
+		}
+		found.Items = append(found.Items, item.RetryableItem)
+	}
+	return found, nil
+}
+
+func retryableQuery(j penstock.Job, sel store.RetrySelection) query {
+	if sel.Letters != nil {
+		f := *sel.Letters
+		f.Job = j.ID
+		return sqlf(`SELECT `+retryableColumns+` FROM dead_letters d JOIN items i ON i.id = d.item_id
+			WHERE `+openLetters+` ORDER BY i.id`, letterArgs(j.Tenant, f, "")...)
+	}
+	return sqlf(`SELECT `+retryableColumns+` FROM items i
+		WHERE i.id >= $1 AND i.id <= $2 AND i.status IN ('failed', 'expired', 'cancelled')
+			AND NOT EXISTS (SELECT 1 FROM dead_letters d WHERE d.item_id = i.id AND d.resolution = 'retried')
+		ORDER BY i.id`, penstock.ItemID(j.ID, 0), penstock.ItemID(j.ID, j.Counts.Total-1))
+}
+
+// RetryItems implements store.Retries.
+func (s *Store) RetryItems(ctx context.Context, tenant penstock.TenantID, r store.Retry) (store.Receipt, error) {
+	return s.accept(ctx, tenant, acceptance{
+		Submission: r.Submission, name: "retry",
+		also: func(tx Tx, j penstock.Job) error {
+			// Whoever deletes the job, or ends items of it, waits for this or is waited for.
+			jobs, err := lockJobs(ctx, tx, []penstock.ID{j.RetryOf})
+			if err != nil {
+				return err
+			}
+			of := jobs.byID[j.RetryOf]
+			if of == nil || of.Tenant != tenant {
+				return notFound(penstock.ViewJob, j.RetryOf)
+			}
+			if err := markRetried(ctx, tx, j, r); err != nil {
+				return err
+			}
+			return s.noteRetry(ctx, tx, retried{Retry: r, of: *of, as: j})
+		},
+	})
+}
+
+// The statements by which items are retried once. They return a row for each item of which this
+// transaction is the one that does it.
+const (
+	retryLetter = `UPDATE dead_letters SET resolved_at = $4, resolution = 'retried'
+		WHERE item_id = /*pg ANY */($1) AND job_id = $2 AND tenant_id = $3 AND resolved_at = 0 RETURNING 1`
+	retryItem = `INSERT INTO dead_letters (item_id, job_id, tenant_id, model, error_code, error_kind, fingerprint,
+			created_at, resolved_at, resolution)
+		SELECT i.id, i.job_id, i.tenant_id, i.model, i.error_code, '', '', i.finished_at, $4, 'retried' FROM items i
+		WHERE i.id = /*pg ANY */($1) AND i.job_id = $2 AND i.tenant_id = $3 AND i.status IN ('failed', 'expired', 'cancelled')
+		ON CONFLICT (item_id) DO UPDATE SET resolved_at = excluded.resolved_at, resolution = excluded.resolution
+			WHERE dead_letters.resolution <> 'retried' RETURNING 1`
+)
+
+// markRetried takes the items for this retry, all of them or none.
+func markRetried(ctx context.Context, tx Tx, j penstock.Job, r store.Retry) error {
+	mark := IDQuery{SQL: retryItem, IDs: plain(r.Retried), Args: []any{j.RetryOf, j.Tenant, micros(tx.Now())}}
+	if r.OfLetters {
+		mark.SQL = retryLetter
+	}
+	taken := 0
+	err := tx.QueryIn(ctx, mark, func(Row) error {
+		taken++
+		return nil
+	})
+	if err == nil && taken != len(r.Retried) {
+		err = penstock.Errorf(penstock.CodeConflict, "Some of these items were retried or dismissed meanwhile; select them again.")
+	}
+	return err
+}
+
+// retried is a retry with both of its jobs.
+type retried struct {
+	store.Retry
+	of, as penstock.Job
+}
+
+func (s *Store) noteRetry(ctx context.Context, tx Tx, r retried) error {
+	action := store.ActionRetryJob
+	if r.OfLetters {
+		action = store.ActionRetryDeadLetters
+	}
+	items := make([]string, len(r.Retried))
+	for i, id := range r.Retried {
+		items[i] = penstock.ViewItem.Format(id)
+	}
+	return s.note(ctx, tx, noted{
+		tenant: r.as.Tenant, actor: r.as.Key, action: action, subject: penstock.ViewJob.Format(r.of.ID),
+		before: map[string]any{"items": items, "targets": r.of.Resolved.Targets, "config": r.of.Resolved.Config},
+		after: map[string]any{"job": penstock.ViewJob.Format(r.as.ID), "resolve": r.Resolve,
+			"targets": r.as.Resolved.Targets, "config": r.as.Resolved.Config},
+	})
+}
