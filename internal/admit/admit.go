@@ -51,6 +51,7 @@ type Jobs interface {
 type Deps struct {
 	Config  *config.Live
 	Jobs    Jobs
+	Retries Retries
 	Bell    *queue.Bell
 	Metrics *telemetry.Metrics
 	Clock   func() time.Time
@@ -116,7 +117,11 @@ type Inference struct {
 // Job admits a job: it is accepted when this returns without an error. Codes: invalid_request,
 // model_not_found, scope_missing, and those of store.Jobs.SubmitJob.
 func (s *Service) Job(ctx context.Context, caller penstock.Caller, o JobOrder) (store.Receipt, error) {
-	receipt, err := s.submit(ctx, caller, o)
+	return s.counted(s.submit(ctx, caller, o))
+}
+
+// counted counts what became of an order.
+func (s *Service) counted(receipt store.Receipt, err error) (store.Receipt, error) {
 	if err != nil {
 		s.Metrics.JobRejected(penstock.ErrorCode(err))
 		return receipt, err
@@ -153,17 +158,22 @@ func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder
 		},
 		DeadlineIn: DefaultDeadline,
 		Items:      make([]store.NewItem, len(o.Inferences)),
+
+		Idempotency: s.idempotency(o.IdempotencyKey, o.BodyHash),
 	}
 	for i, inf := range o.Inferences {
 		bound := Bound(targets, inf)
 		sub.Items[i] = store.NewItem{CustomID: inf.CustomID, Body: inf.Body, EstimateTokens: bound.Tokens, Reserved: bound.Cost}
 	}
-	if o.IdempotencyKey != "" {
-		sub.Idempotency = &store.IdempotencyKey{
-			Key: o.IdempotencyKey, BodyHash: o.BodyHash, TTL: snapshot.Process.Retention.Idempotency,
-		}
-	}
 	return s.Jobs.SubmitJob(ctx, caller.Tenant.ID, sub)
+}
+
+// idempotency is the key of an order, nil if it has none.
+func (s *Service) idempotency(key string, hash []byte) *store.IdempotencyKey {
+	if key == "" {
+		return nil
+	}
+	return &store.IdempotencyKey{Key: key, BodyHash: hash, TTL: s.Config.Current().Process.Retention.Idempotency}
 }
 
 // replay answers for an order that is refused today but may have been accepted before: its deadline

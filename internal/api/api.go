@@ -30,6 +30,12 @@ type Runner interface {
 	Run(ctx context.Context, task attempt.Task, sink attempt.Sink) attempt.Outcome
 }
 
+// Letters is what can be read of dead letters.
+type Letters interface {
+	DeadLetters(ctx context.Context, tenant penstock.TenantID, p store.DeadLetterPage) ([]store.DeadLetter, error)
+	DeadLetterGroups(ctx context.Context, tenant penstock.TenantID, p store.DeadLetterGroupPage) ([]store.DeadLetterGroup, error)
+}
+
 // Deps are the services behind the surface.
 type Deps struct {
 	Config   *config.Live
@@ -37,6 +43,7 @@ type Deps struct {
 	Runner   Runner
 	Recorder *record.Recorder
 	Jobs     store.Jobs
+	Letters  Letters
 	Reader   *deliver.Reader
 	Ready    func(context.Context) error // whether this process can take work
 	Draining <-chan struct{}             // closed when it is about to stop: readers who wait are let go

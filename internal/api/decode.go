@@ -125,6 +125,8 @@ func wanted(kind reflect.Kind) string {
 		return "true or false"
 	case reflect.Int, reflect.Int64:
 		return "a whole number"
+	case reflect.Float64:
+		return "a number"
 	case reflect.Slice:
 		return "an array"
 	default:

@@ -9,7 +9,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"penstock"
-	"penstock/internal/store"
 )
 
 // lenient lets what an upstream answered out as it came in, even where its JSON is careless.
@@ -64,7 +63,7 @@ type jobView struct {
 	EstimatedFinishAt *time.Time          `json:"estimated_finish_at" about:"null: not estimated yet."`
 	ResultsExpireAt   *time.Time          `json:"results_expire_at" about:"null: results are kept."`
 	CancelRequestedAt *time.Time          `json:"cancel_requested_at"`
-	RetryOf           *string             `json:"retry_of"`
+	RetryOf           *string             `json:"retry_of" about:"The job whose unsuccessful items it runs again."`
 	WaitingOn         *string             `json:"waiting_on"`
 	Resolved          resolvedView        `json:"resolved" about:"What admission decided once; retries run it again."`
 	Error             *penstock.ItemError `json:"error" about:"Why the job itself could not run; what went wrong with items is in their results."`
@@ -92,6 +91,9 @@ func newJobView(j penstock.Job) jobView {
 	}
 	if o := j.Counts.Outcome(); o != "" {
 		v.Outcome = &o
+	}
+	if j.RetryOf != "" {
+		v.RetryOf = text(penstock.ViewJob.Format(j.RetryOf))
 	}
 	return v
 }
@@ -239,23 +241,4 @@ func newRequestView(r penstock.Request) requestView {
 		v.Error = &penstock.ItemError{Code: r.ErrorCode, Message: r.Error}
 	}
 	return v
-}
-
-// deadLetterView is a failed item that waits for somebody.
-type deadLetterView struct {
-	ItemID      string        `json:"item_id"`
-	JobID       string        `json:"job_id"`
-	Model       string        `json:"model"`
-	Code        penstock.Code `json:"code"`
-	ErrorKind   *string       `json:"error_kind"`
-	Message     string        `json:"message"`
-	Fingerprint string        `json:"fingerprint" about:"Failures with the same cause share it."`
-	CreatedAt   time.Time     `json:"created_at"`
-}
-
-func newDeadLetterView(d store.DeadLetter) deadLetterView {
-	return deadLetterView{
-		ItemID: penstock.ViewItem.Format(d.Item), JobID: penstock.ViewJob.Format(d.Job), Model: d.Model, Code: d.Code,
-		ErrorKind: text(d.Kind), Message: d.Message, Fingerprint: d.Fingerprint, CreatedAt: d.CreatedAt,
-	}
 }

@@ -185,7 +185,7 @@ func newOperation(rt route, set *schemaSet) docOperation {
 	}
 	if rt.Body != nil {
 		content := set.of(reflect.TypeOf(rt.Body), sent)
-		op.RequestBody = &docBody{Required: true, Content: ordered[docMedia]{{typeJSON, docMedia{&content}}}}
+		op.RequestBody = &docBody{Required: !rt.NoBody, Content: ordered[docMedia]{{typeJSON, docMedia{&content}}}}
 	}
 	for _, a := range rt.Answers {
 		addAnswer(&op, a, set)
@@ -257,6 +257,7 @@ var paramTypes = map[string]reflect.Type{
 	"status":         reflect.TypeFor[penstock.Status](),
 	"lane":           reflect.TypeFor[penstock.Lane](),
 	"order":          reflect.TypeFor[store.Order](),
+	"code":           reflect.TypeFor[penstock.Code](),
 	"created_after":  reflect.TypeFor[time.Time](),
 	"created_before": reflect.TypeFor[time.Time](),
 }

@@ -89,6 +89,7 @@ func enums() map[reflect.Type][]string {
 		penstock.EventItemFailed, penstock.EventItemCancelled, penstock.EventItemExpired,
 	})
 	enumerate(all, []store.Order{store.OrderCompletion, store.OrderInput})
+	enumerate(all, penstock.Resolves)
 	return all
 }
 
@@ -133,6 +134,8 @@ func (s *schemaSet) of(t reflect.Type, way direction) schema {
 		return schema{Type: "integer"}
 	case reflect.Int64:
 		return schema{Type: "integer", Format: "int64"}
+	case reflect.Float64:
+		return schema{Type: "number"}
 	}
 	return s.fail("%v has no schema", t)
 }

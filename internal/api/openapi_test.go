@@ -185,6 +185,7 @@ func TestOpenAPIOperationIDs(t *testing.T) {
 		"GET /v1/jobs":              "getJobs",
 		"POST /v1/jobs/{id}/cancel": "postJobCancel",
 		"GET /v1/dead_letters":      "getDeadLetters",
+		"POST /v1/jobs/{id}/retry":  "postJobRetry",
 		"GET /v1/models/{model...}": "getModel",
 		"GET /openapi.json":         "getOpenapiJson",
 	} {
@@ -349,6 +350,15 @@ func sampleViews() []any {
 		page[deadLetterView]{Object: "list", Data: []deadLetterView{
 			newDeadLetterView(letter), newDeadLetterView(store.DeadLetter{Code: penstock.CodeCancelled}),
 		}},
+		page[deadLetterGroupView]{Object: "list"},
+		page[deadLetterGroupView]{Object: "list", Data: []deadLetterGroupView{
+			newDeadLetterGroupView(store.DeadLetterGroup{Fingerprint: "f1", Count: 2, Model: "fast", FirstAt: sampleTime, LastAt: sampleTime, Sample: letter}),
+			newDeadLetterGroupView(store.DeadLetterGroup{Sample: store.DeadLetter{Code: penstock.CodePoison}}),
+		}, HasMore: true},
+		deadLetterRetriedView{Object: "dead_letter_retry", DryRun: true},
+		deadLetterRetriedView{Object: "dead_letter_retry", Jobs: []retriedJobView{{JobID: text("job_2"), RetryOf: "job_1", Items: 3}}, Items: 3, Remaining: 1,
+			Skipped: []skippedJobView{{JobID: "job_3", Items: 1, Error: penstock.ItemError{Code: penstock.CodeModelNotFound, Message: "Gone."}}}},
+		deadLetterDismissedView{Object: "dead_letter_dismissal", DryRun: true, Items: 2, Remaining: 1},
 		openai.NewModelList(nil), openai.NewModelList([]string{"fast", "smart"}), openai.NewModel("fast"), healthView{"ok"},
 	}
 }

@@ -206,25 +206,3 @@ func (c *call) readRequest() error {
 	}
 	return c.json(http.StatusOK, newRequestView(r))
 }
-
-func (c *call) listDeadLetters() error {
-	limit, err := c.pageLimit()
-	if err != nil {
-		return err
-	}
-	p := store.DeadLetterPage{Limit: limit + 1}
-	if after := c.r.URL.Query().Get("after"); after != "" {
-		if p.After, err = penstock.ViewItem.Parse(after); err != nil {
-			return penstock.InvalidParam("after", "after: %v.", err)
-		}
-	}
-	letters, err := c.Jobs.DeadLetters(c.r.Context(), c.caller.Tenant.ID, p)
-	if err != nil {
-		return err
-	}
-	out := page[deadLetterView]{Object: "list", Data: []deadLetterView{}, HasMore: len(letters) > limit}
-	for _, d := range letters[:min(limit, len(letters))] {
-		out.Data = append(out.Data, newDeadLetterView(d))
-	}
-	return c.json(http.StatusOK, out)
-}

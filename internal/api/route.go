@@ -15,7 +15,8 @@ type route struct {
 	Scope   penstock.Scope // what a key needs; "" for any key
 	Summary string
 	Params  []param
-	Body    any // a zero value of what is sent, nil for nothing
+	Body    any  // a zero value of what is sent, nil for nothing
+	NoBody  bool // Body may be left out
 	Answers []answer
 
 	open  bool // needs no key
@@ -44,6 +45,16 @@ var (
 	limitPage = param{Name: "limit", In: "query", About: "Entries a page holds at the most: 1 to 100, 20 when not given."}
 )
 
+// letterParams narrow down dead letters.
+var letterParams = []param{
+	{Name: "job_id", In: "query", About: "Only those of this job."}, {Name: "model", In: "query", About: "Only those of this model."},
+	{Name: "code", In: "query", About: "Only those that failed with this code."},
+	{Name: "error_kind", In: "query", About: "Only those whose last upstream error was of this kind."},
+	{Name: "fingerprint", In: "query", About: "Only those with this fingerprint."},
+	{Name: "created_after", In: "query", About: "Only those that failed after this time, RFC 3339."},
+	{Name: "created_before", In: "query", About: "Only those that failed up to this time, RFC 3339."},
+}
+
 // routes is the whole surface.
 var routes = []route{
 	{Method: "POST", Path: "/v1/jobs", Scope: penstock.ScopeJobsWrite, Summary: "Submit a job",
@@ -67,6 +78,12 @@ var routes = []route{
 		Params:  []param{jobParam},
 		Answers: []answer{{Status: 200, About: "The cancel is noted; finished items keep their results.", Body: jobView{}}},
 		serve:   (*call).cancelJob},
+	{Method: "POST", Path: "/v1/jobs/{id}/retry", Scope: penstock.ScopeJobsWrite,
+		Summary: "Retry the items of a job that failed, expired or were cancelled, in a new job",
+		Params:  []param{jobParam, keyParam, waitParam}, Body: jobRetry{}, NoBody: true,
+		Answers: []answer{{Status: 202, About: "Accepted: the new job is on stable storage. An item is retried once; 409 when none is left.", Body: jobView{}},
+			{Status: 200, About: "Finished within the time that Prefer asked for.", Body: jobView{}}},
+		serve: (*call).retryJob},
 	{Method: "GET", Path: "/v1/jobs/{id}/results", Scope: penstock.ScopeJobsRead, Summary: "Read results, at any time",
 		Params: []param{jobParam, {Name: "after", In: "query", About: "Resume behind this seq (order=completion) or index (order=input)."},
 			{Name: "order", In: "query", About: "completion (default) or input."}, {Name: "status", In: "query", About: "Only items in this terminal status."}},
@@ -82,9 +99,23 @@ var routes = []route{
 	{Method: "GET", Path: "/v1/requests/{id}", Scope: penstock.ScopeInference, Summary: "Explain a synchronous call",
 		Params:  []param{{Name: "id", In: "path", About: "The x-request-id of the call's answer, req_….", Required: true}},
 		Answers: []answer{{Status: 200, About: "The call and what was tried for it.", Body: requestView{}}}, serve: (*call).readRequest},
-	{Method: "GET", Path: "/v1/dead_letters", Scope: penstock.ScopeJobsRead, Summary: "List failed items that nobody has dealt with, oldest first",
-		Params:  []param{limitPage, {Name: "after", In: "query", About: "The last item_id of the page before."}},
+	{Method: "GET", Path: "/v1/dead_letters", Scope: penstock.ScopeJobsRead,
+		Summary: "List failed items that nobody has dealt with, grouped by the fingerprint of their error",
+		Params:  append([]param{limitPage, {Name: "after", In: "query", About: "The last fingerprint of the page before."}}, letterParams...),
+		Answers: []answer{{Status: 200, About: "A page of groups, in the order of their fingerprints.", Body: page[deadLetterGroupView]{}}},
+		serve:   (*call).listDeadLetterGroups},
+	{Method: "GET", Path: "/v1/dead_letters/items", Scope: penstock.ScopeJobsRead, Summary: "List failed items that nobody has dealt with, oldest first",
+		Params:  append([]param{limitPage, {Name: "after", In: "query", About: "The last item_id of the page before."}}, letterParams...),
 		Answers: []answer{{Status: 200, About: "A page of dead letters.", Body: page[deadLetterView]{}}}, serve: (*call).listDeadLetters},
+	{Method: "POST", Path: "/v1/dead_letters/retry", Scope: penstock.ScopeJobsWrite,
+		Summary: "Retry dead letters, the oldest first, in a new job for each job that they are of", Body: deadLetterRetry{},
+		Answers: []answer{{Status: 200, About: "What was retried: 32 jobs at the most, the rest by further calls. " +
+			"A dead letter is retried once, so a call that is sent again only takes what is left; it has no use for an Idempotency-Key and refuses one.",
+			Body: deadLetterRetriedView{}}}, serve: (*call).retryDeadLetters},
+	{Method: "POST", Path: "/v1/dead_letters/dismiss", Scope: penstock.ScopeJobsWrite,
+		Summary: "Dismiss dead letters, the oldest first: they are no longer listed", Body: deadLetterDismiss{},
+		Answers: []answer{{Status: 200, About: "What was dismissed: 1,000 at the most, the rest by further calls.", Body: deadLetterDismissedView{}}},
+		serve:   (*call).dismissDeadLetters},
 	{Method: "POST", Path: "/v1/chat/completions", Scope: penstock.ScopeInference, Summary: "OpenAI chat completion, plain or streamed",
 		Params: []param{keyParam}, Body: anyObject{},
 		Answers: []answer{{Status: 200, About: "What the upstream answered.", Body: anyObject{}},

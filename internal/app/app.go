@@ -116,8 +116,8 @@ func (a *app) connect() (err error) {
 		Config: a.live, Providers: a.providers, Router: route.New(clock), Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: clock,
 	})
 	a.api, err = api.New(api.Deps{
-		Config: a.live, Runner: runner, Recorder: a.recorder, Jobs: a.store, Reader: deliver.NewReader(a.store, a.hub),
-		Admit: admit.New(admit.Deps{Config: a.live, Jobs: a.store, Bell: a.bell, Metrics: a.metrics, Clock: clock}),
+		Config: a.live, Runner: runner, Recorder: a.recorder, Jobs: a.store, Letters: a.store, Reader: deliver.NewReader(a.store, a.hub),
+		Admit: admit.New(admit.Deps{Config: a.live, Jobs: a.store, Retries: a.store, Bell: a.bell, Metrics: a.metrics, Clock: clock}),
 		Ready: a.readiness.check, Draining: a.readiness.stopping, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: clock,
 	})
 	if err != nil {

@@ -1,0 +1,274 @@
+package admit
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"penstock"
+	"penstock/internal/config"
+	"penstock/internal/route"
+	"penstock/internal/store"
+)
+
+// Bounds of what one call retries or dismisses. Whoever has more asks again.
+const (
+	MaxRetryJobs  = 32
+	MaxRetryItems = 1024
+	MaxDismissals = 1000
+	MinRetryRate  = 0.1 // items a second
+	MaxRetryRate  = 1000.0
+
+	// retryTries is how often items are selected anew when others took some of them first.
+	retryTries = 3
+)
+
+// Retries is what retrying reads and writes.
+type Retries interface {
+	DeadLetterJobs(ctx context.Context, tenant penstock.TenantID, p store.DeadLetterJobPage) ([]store.DeadLetterJob, error)
+	CountDeadLetters(ctx context.Context, tenant penstock.TenantID, f store.DeadLetterFilter) (int, error)
+	Retryable(ctx context.Context, tenant penstock.TenantID, s store.RetrySelection) (store.Retryable, error)
+	RetryItems(ctx context.Context, tenant penstock.TenantID, r store.Retry) (store.Receipt, error)
+	DismissDeadLetters(ctx context.Context, tenant penstock.TenantID, d store.Dismissal) (int, error)
+}
+
+// RetryTerms say how items are retried.
+type RetryTerms struct {
+	Resolve     penstock.Resolve // same when empty
+	Rate        float64          // items a second that may start at the most, 0 for no such cap
+	TraceParent string
+	// Read tells what the dialect of an endpoint says about a stored body.
+	Read func(penstock.Endpoint, []byte) (Inference, error)
+}
+
+func (t *RetryTerms) complete() error {
+	setDefault(&t.Resolve, penstock.ResolveSame)
+	if !slices.Contains(penstock.Resolves, t.Resolve) {
+		return penstock.InvalidParam("resolve", "resolve %q does not exist; it is one of %s.", clip(string(t.Resolve)), join(penstock.Resolves))
+	}
+	if t.Rate != 0 && !(t.Rate >= MinRetryRate && t.Rate <= MaxRetryRate) {
+		return penstock.InvalidParam("rate", "rate must be from %v to %v items a second.", MinRetryRate, MaxRetryRate)
+	}
+	return nil
+}
+
+// startIn is when the k-th item of a call may start.
+func (t *RetryTerms) startIn(k int) time.Duration {
+	if t.Rate == 0 {
+		return 0
+	}
+	return time.Duration(float64(k) / t.Rate * float64(time.Second))
+}
+
+// RetryOrder asks for the items of a job to be retried that did not succeed.
+type RetryOrder struct {
+	Job            penstock.ID
+	Terms          RetryTerms
+	IdempotencyKey string
+	BodyHash       []byte // of the canonical body, with IdempotencyKey
+}
+
+// RetryJob admits a new job over the unsuccessful items of another: accepted when this returns without an
+// error. Codes: invalid_request, scope_missing, model_not_found, not_found, gone, conflict (nothing is
+// left to retry, or no target of the first job is configured any more), and those of
+// store.Jobs.SubmitJob.
+func (s *Service) RetryJob(ctx context.Context, caller penstock.Caller, o RetryOrder) (store.Receipt, error) {
+	if err := Require(caller, penstock.ScopeJobsWrite); err != nil {
+		return s.counted(store.Receipt{}, err)
+	}
+	err := cmp.Or(o.Terms.complete(), checkKey(o.IdempotencyKey))
+	var receipt store.Receipt
+	if err == nil {
+		receipt, err = s.retry(ctx, caller, retry{
+			RetryTerms: o.Terms, selection: store.RetrySelection{Job: o.Job}, key: s.idempotency(o.IdempotencyKey, o.BodyHash),
+		})
+	}
+	if err != nil {
+		// It may have been accepted before, and have left nothing to retry.
+		receipt, err = s.replay(ctx, caller, JobOrder{IdempotencyKey: o.IdempotencyKey, BodyHash: o.BodyHash}, err)
+	}
+	return s.counted(receipt, err)
+}
+
+// LetterOrder asks for dead letters to be dealt with.
+type LetterOrder struct {
+	Filter store.DeadLetterFilter
+	DryRun bool // only tell what would be done
+}
+
+// RetryReport is what became of dead letters that were to be retried.
+type RetryReport struct {
+	Jobs      []RetriedJob
+	Skipped   []SkippedJob
+	Items     int // in Jobs
+	Remaining int // dead letters of the filter that are left
+}
+
+// RetriedJob is a job over the dead letters of another.
+type RetriedJob struct {
+	Job     penstock.ID // "" in a dry run
+	RetryOf penstock.ID
+	Items   int
+}
+
+// SkippedJob is a job whose dead letters cannot be retried.
+type SkippedJob struct {
+	Job     penstock.ID
+	Letters int
+	Reason  *penstock.Error
+}
+
+// RetryDeadLetters retries the oldest dead letters of a filter, in a new job for each job that they are
+// of; each of these is accepted on its own. A job that cannot be retried is skipped and says why. What
+// hits all jobs alike ends it: as an error if nothing was accepted yet, and else as the last that was
+// skipped, so that what was accepted is told. Codes: invalid_request, scope_missing, and those of
+// store.Jobs.SubmitJob.
+func (s *Service) RetryDeadLetters(ctx context.Context, caller penstock.Caller, o LetterOrder, terms RetryTerms) (RetryReport, error) {
+	var report RetryReport
+	if err := cmp.Or(Require(caller, penstock.ScopeJobsWrite), terms.complete()); err != nil {
+		return report, err
+	}
+	tenant := caller.Tenant.ID
+	jobs, err := s.Retries.DeadLetterJobs(ctx, tenant, store.DeadLetterJobPage{Filter: o.Filter, Letters: MaxRetryItems, Jobs: MaxRetryJobs})
+	if err != nil {
+		return report, err
+	}
+	for _, j := range jobs {
+		receipt, err := s.retry(ctx, caller, retry{
+			RetryTerms: terms, selection: store.RetrySelection{Job: j.Job, Letters: &o.Filter}, before: report.Items, dryRun: o.DryRun,
+		})
+		if err == nil {
+			n := receipt.Job.Counts.Total
+			report.Items += n
+			report.Jobs = append(report.Jobs, RetriedJob{Job: receipt.Job.ID, RetryOf: j.Job, Items: n})
+			if !o.DryRun {
+				_, _ = s.counted(receipt, nil)
+			}
+			continue
+		}
+		passing := ofOneJob[penstock.ErrorCode(err)]
+		if !passing && len(report.Jobs) == 0 {
+			return report, err
+		}
+		report.Skipped = append(report.Skipped, SkippedJob{Job: j.Job, Letters: j.Letters, Reason: penstock.AsError(err)})
+		if !passing {
+			break
+		}
+	}
+	report.Remaining, err = s.Retries.CountDeadLetters(ctx, tenant, o.Filter)
+	if o.DryRun {
+		report.Remaining -= report.Items
+	}
+	return report, err
+}
+
+// ofOneJob are the errors that say nothing about whether other jobs can be retried.
+var ofOneJob = map[penstock.Code]bool{
+	penstock.CodeInvalidRequest: true, penstock.CodeModelNotFound: true, penstock.CodeConflict: true, penstock.CodeGone: true,
+	penstock.CodeNotFound: true,
+}
+
+// DismissDeadLetters marks the oldest dead letters of a filter as dealt with. Codes: scope_missing.
+func (s *Service) DismissDeadLetters(ctx context.Context, caller penstock.Caller, o LetterOrder) (dismissed, remaining int, err error) {
+	if err := Require(caller, penstock.ScopeJobsWrite); err != nil {
+		return 0, 0, err
+	}
+	tenant := caller.Tenant.ID
+	if o.DryRun {
+		open, err := s.Retries.CountDeadLetters(ctx, tenant, o.Filter)
+		dismissed = min(open, MaxDismissals)
+		return dismissed, open - dismissed, err
+	}
+	dismissed, err = s.Retries.DismissDeadLetters(ctx, tenant, store.Dismissal{Filter: o.Filter, Actor: caller.Key, Limit: MaxDismissals})
+	if err == nil {
+		remaining, err = s.Retries.CountDeadLetters(ctx, tenant, o.Filter)
+	}
+	return dismissed, remaining, err
+}
+
+// retry is a job to be made over items of another.
+type retry struct {
+	RetryTerms
+	selection store.RetrySelection
+	before    int // items that the call retried already
+	key       *store.IdempotencyKey
+	dryRun    bool
+}
+
+// retry selects items and makes a job of them. When others take some of them first, nothing was written
+// and it selects again.
+func (s *Service) retry(ctx context.Context, caller penstock.Caller, r retry) (receipt store.Receipt, err error) {
+	for range retryTries {
+		var order store.Retry
+		if order, err = s.retryOrder(ctx, caller, r); err != nil {
+			return store.Receipt{}, err
+		}
+		if r.dryRun {
+			return store.Receipt{Job: penstock.Job{Counts: penstock.Counts{Total: len(order.Items)}}}, nil
+		}
+		receipt, err = s.Retries.RetryItems(ctx, caller.Tenant.ID, order)
+		if penstock.ErrorCode(err) != penstock.CodeConflict {
+			break
+		}
+	}
+	return receipt, err
+}
+
+// retryOrder reads what is to be retried and prices it anew.
+func (s *Service) retryOrder(ctx context.Context, caller penstock.Caller, r retry) (store.Retry, error) {
+	found, err := s.Retries.Retryable(ctx, caller.Tenant.ID, r.selection)
+	if err != nil {
+		return store.Retry{}, err
+	}
+	of := found.Job
+	if len(found.Items) == 0 {
+		return store.Retry{}, penstock.Errorf(penstock.CodeConflict,
+			"Nothing of %s is left to retry: its items succeeded, are still open, or were retried in another job already.", penstock.ViewJob.Format(of.ID))
+	}
+	if err := allowLane(caller.Tenant, of.Lane); err != nil {
+		return store.Retry{}, err
+	}
+	resolved, targets, err := resolveAgain(s.Config.Current(), of, r.Resolve)
+	if err != nil {
+		return store.Retry{}, err
+	}
+	last := r.startIn(r.before + len(found.Items) - 1)
+	order := store.Retry{
+		Submission: store.Submission{
+			Job: penstock.Job{
+				ID: s.ids.New(s.Clock()), RetryOf: of.ID, Key: caller.Key, Endpoint: of.Endpoint, Model: of.Model, Lane: of.Lane, Tags: of.Tags,
+				MaxAttempts: of.MaxAttempts, ItemTimeout: of.ItemTimeout, Resolved: resolved, TraceParent: r.TraceParent,
+			},
+			// It may take as long as the first did, from when its last item may start.
+			DeadlineIn:  max(of.Deadline.Sub(of.CreatedAt), DefaultDeadline) + last,
+			Idempotency: r.key,
+		},
+		OfLetters: r.selection.Letters != nil, Resolve: r.Resolve,
+	}
+	for i, item := range found.Items {
+		inf, err := r.Read(of.Endpoint, item.Body)
+		if err != nil {
+			return store.Retry{}, err
+		}
+		bound := Bound(targets, inf)
+		order.Retried = append(order.Retried, item.ID)
+		order.Items = append(order.Items, store.NewItem{
+			CustomID: item.CustomID, Body: item.Body, EstimateTokens: bound.Tokens, Reserved: bound.Cost, StartIn: r.startIn(r.before + i),
+		})
+	}
+	return order, nil
+}
+
+// resolveAgain decides what a retry runs on, and finds the targets that price it.
+func resolveAgain(snapshot *config.Snapshot, of penstock.Job, how penstock.Resolve) (penstock.Resolved, []penstock.Target, error) {
+	if how == penstock.ResolveFresh {
+		return resolve(snapshot, of.Model)
+	}
+	targets, err := route.Candidates(of.Resolved.Targets, snapshot.Targets)
+	if err != nil {
+		err = penstock.Errorf(penstock.CodeConflict, "No target that %s was resolved to is configured any more; retry it with resolve %q.",
+			penstock.ViewJob.Format(of.ID), penstock.ResolveFresh)
+	}
+	return of.Resolved, targets, err
+}

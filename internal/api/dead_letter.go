@@ -1,0 +1,263 @@
+package api
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"penstock"
+	"penstock/internal/admit"
+	"penstock/internal/store"
+	"penstock/internal/telemetry"
+)
+
+// deadLetterView is a failed item that waits for somebody.
+type deadLetterView struct {
+	ItemID      string        `json:"item_id"`
+	JobID       string        `json:"job_id"`
+	Model       string        `json:"model"`
+	Code        penstock.Code `json:"code"`
+	ErrorKind   *string       `json:"error_kind"`
+	Message     string        `json:"message"`
+	Fingerprint string        `json:"fingerprint" about:"Failures with the same cause share it."`
+	CreatedAt   time.Time     `json:"created_at"`
+}
+
+func newDeadLetterView(d store.DeadLetter) deadLetterView {
+	return deadLetterView{
+		ItemID: penstock.ViewItem.Format(d.Item), JobID: penstock.ViewJob.Format(d.Job), Model: d.Model, Code: d.Code,
+		ErrorKind: text(d.Kind), Message: d.Message, Fingerprint: d.Fingerprint, CreatedAt: d.CreatedAt,
+	}
+}
+
+// deadLetterGroupView is the dead letters with one cause.
+type deadLetterGroupView struct {
+	Fingerprint string         `json:"fingerprint"`
+	Count       int            `json:"count"`
+	Model       *string        `json:"model" about:"null when they are of several models."`
+	Code        penstock.Code  `json:"code"`
+	ErrorKind   *string        `json:"error_kind"`
+	FirstAt     time.Time      `json:"first_at" about:"When the first of them failed."`
+	LastAt      time.Time      `json:"last_at" about:"When the last of them failed."`
+	Sample      deadLetterView `json:"sample" about:"One of them."`
+}
+
+func newDeadLetterGroupView(g store.DeadLetterGroup) deadLetterGroupView {
+	return deadLetterGroupView{
+		Fingerprint: g.Fingerprint, Count: g.Count, Model: text(g.Model), Code: g.Sample.Code, ErrorKind: text(g.Sample.Kind),
+		FirstAt: g.FirstAt, LastAt: g.LastAt, Sample: newDeadLetterView(g.Sample),
+	}
+}
+
+func (c *call) listDeadLetterGroups() error {
+	filter, limit, err := c.letterQuery()
+	if err != nil {
+		return err
+	}
+	groups, err := c.Letters.DeadLetterGroups(c.r.Context(), c.caller.Tenant.ID, store.DeadLetterGroupPage{
+		Filter: filter, After: c.r.URL.Query().Get("after"), Limit: limit + 1,
+	})
+	if err != nil {
+		return err
+	}
+	out := page[deadLetterGroupView]{Object: "list", Data: []deadLetterGroupView{}, HasMore: len(groups) > limit}
+	for _, g := range groups[:min(limit, len(groups))] {
+		out.Data = append(out.Data, newDeadLetterGroupView(g))
+	}
+	return c.json(http.StatusOK, out)
+}
+
+func (c *call) listDeadLetters() error {
+	filter, limit, err := c.letterQuery()
+	if err != nil {
+		return err
+	}
+	p := store.DeadLetterPage{Filter: filter, Limit: limit + 1}
+	if after := c.r.URL.Query().Get("after"); after != "" {
+		if p.After, err = penstock.ViewItem.Parse(after); err != nil {
+			return penstock.InvalidParam("after", "after: %v.", err)
+		}
+	}
+	letters, err := c.Letters.DeadLetters(c.r.Context(), c.caller.Tenant.ID, p)
+	if err != nil {
+		return err
+	}
+	out := page[deadLetterView]{Object: "list", Data: []deadLetterView{}, HasMore: len(letters) > limit}
+	for _, d := range letters[:min(limit, len(letters))] {
+		out.Data = append(out.Data, newDeadLetterView(d))
+	}
+	return c.json(http.StatusOK, out)
+}
+
+// letterQuery reads which dead letters are asked for, and how many in a page.
+func (c *call) letterQuery() (store.DeadLetterFilter, int, error) {
+	q := c.r.URL.Query()
+	f := deadLetterFilter{
+		JobID: q.Get("job_id"), Model: q.Get("model"), Code: penstock.Code(q.Get("code")), ErrorKind: q.Get("error_kind"),
+		Fingerprint: q.Get("fingerprint"),
+	}
+	var errs [3]error
+	var limit int
+	limit, errs[0] = c.pageLimit()
+	f.CreatedAfter, errs[1] = c.queryTime("created_after")
+	f.CreatedBefore, errs[2] = c.queryTime("created_before")
+	if err := errors.Join(errs[:]...); err != nil {
+		return store.DeadLetterFilter{}, 0, err
+	}
+	filter, err := f.read("")
+	return filter, limit, err
+}
+
+// deadLetterFilter is which dead letters a caller means.
+type deadLetterFilter struct {
+	All           bool          `json:"all,omitzero" about:"Every dead letter; nothing else is given then."`
+	JobID         string        `json:"job_id,omitzero"`
+	Model         string        `json:"model,omitzero"`
+	Code          penstock.Code `json:"code,omitzero"`
+	ErrorKind     string        `json:"error_kind,omitzero"`
+	Fingerprint   string        `json:"fingerprint,omitzero"`
+	CreatedAfter  time.Time     `json:"created_after,omitzero" about:"Only those that failed after this time."`
+	CreatedBefore time.Time     `json:"created_before,omitzero" about:"Only those that failed up to this time."`
+}
+
+// read checks the filter and brings it into the form of the store. Its fields are called by their path.
+func (f deadLetterFilter) read(path string) (store.DeadLetterFilter, error) {
+	out := store.DeadLetterFilter{
+		Model: f.Model, Code: f.Code, Kind: f.ErrorKind, Fingerprint: f.Fingerprint,
+		CreatedAfter: f.CreatedAfter, CreatedUntil: f.CreatedBefore,
+	}
+	if f.Code != "" && !slices.Contains(penstock.Codes, f.Code) {
+		return out, penstock.InvalidParam(path+"code", "%scode %q does not exist.", path, clip(string(f.Code)))
+	}
+	if f.JobID != "" {
+		var err error
+		if out.Job, err = penstock.ViewJob.Parse(f.JobID); err != nil {
+			return out, penstock.InvalidParam(path+"job_id", "%sjob_id: %v.", path, err)
+		}
+	}
+	return out, nil
+}
+
+// deliberate reads the filter of a call that changes something: nobody means all dead letters by
+// saying nothing.
+func (f *deadLetterFilter) deliberate() (store.DeadLetterFilter, error) {
+	if f == nil || *f == (deadLetterFilter{}) {
+		return store.DeadLetterFilter{}, penstock.InvalidParam("filter",
+			`filter is missing or empty; say which dead letters are meant, such as {"model":"fast"}, or {"all":true} for every one.`)
+	}
+	if f.All && *f != (deadLetterFilter{All: true}) {
+		return store.DeadLetterFilter{}, penstock.InvalidParam("filter.all", "filter.all stands for every dead letter; nothing else can be given with it.")
+	}
+	return f.read("filter.")
+}
+
+// deadLetterSelection is which dead letters something is to be done with.
+type deadLetterSelection struct {
+	Filter *deadLetterFilter `json:"filter,omitzero" required:"true" about:"Which dead letters are meant; never empty."`
+	DryRun bool              `json:"dry_run,omitzero" about:"Only tell what would be done."`
+}
+
+// deadLetterRetry is which dead letters are to be retried, and how.
+type deadLetterRetry struct {
+	deadLetterSelection
+	jobRetry
+}
+
+// deadLetterDismiss is which dead letters are to be dismissed.
+type deadLetterDismiss struct {
+	deadLetterSelection
+}
+
+// readLetterOrder reads a body and the selection in it.
+func (c *call) readLetterOrder(into any, selection *deadLetterSelection) (admit.LetterOrder, error) {
+	if len(c.r.Header.Values("Idempotency-Key")) > 0 {
+		return admit.LetterOrder{}, penstock.InvalidParam("Idempotency-Key",
+			"A dead letter is dealt with once, however often it is asked for: leave Idempotency-Key out here.")
+	}
+	body, err := c.readBody()
+	if err != nil {
+		return admit.LetterOrder{}, err
+	}
+	if err := decode(body, into); err != nil {
+		return admit.LetterOrder{}, err
+	}
+	filter, err := selection.Filter.deliberate()
+	return admit.LetterOrder{Filter: filter, DryRun: selection.DryRun}, err
+}
+
+// deadLetterRetriedView is what became of dead letters that were to be retried.
+type deadLetterRetriedView struct {
+	Object    string           `json:"object"`
+	DryRun    bool             `json:"dry_run"`
+	Jobs      []retriedJobView `json:"jobs"`
+	Items     int              `json:"items" about:"Dead letters that these jobs retry."`
+	Remaining int              `json:"remaining" about:"Dead letters of the filter that are left."`
+	Skipped   []skippedJobView `json:"skipped" about:"Jobs whose dead letters could not be retried."`
+}
+
+type retriedJobView struct {
+	JobID   *string `json:"job_id" about:"The new job; null in a dry run."`
+	RetryOf string  `json:"retry_of"`
+	Items   int     `json:"items"`
+}
+
+type skippedJobView struct {
+	JobID string             `json:"job_id"`
+	Items int                `json:"items"`
+	Error penstock.ItemError `json:"error"`
+}
+
+func (c *call) retryDeadLetters() error {
+	var in deadLetterRetry
+	order, err := c.readLetterOrder(&in, &in.deadLetterSelection)
+	if err != nil {
+		return err
+	}
+	ctx, span := c.Tracer.StartProducer(c.r.Context(), "retry dead letters")
+	report, err := c.Admit.RetryDeadLetters(ctx, c.caller, order, in.terms(telemetry.TraceParent(ctx)))
+	span.End(err)
+	if err != nil {
+		return err
+	}
+	out := deadLetterRetriedView{
+		Object: "dead_letter_retry", DryRun: in.DryRun, Items: report.Items, Remaining: report.Remaining,
+		Jobs: []retriedJobView{}, Skipped: []skippedJobView{},
+	}
+	for _, j := range report.Jobs {
+		v := retriedJobView{RetryOf: penstock.ViewJob.Format(j.RetryOf), Items: j.Items}
+		if j.Job != "" {
+			v.JobID = text(penstock.ViewJob.Format(j.Job))
+		}
+		out.Jobs = append(out.Jobs, v)
+	}
+	for _, j := range report.Skipped {
+		out.Skipped = append(out.Skipped, skippedJobView{
+			JobID: penstock.ViewJob.Format(j.Job), Items: j.Letters, Error: penstock.ItemError{Code: j.Reason.Code, Message: j.Reason.Message},
+		})
+	}
+	defer c.Admit.Wake()
+	return c.json(http.StatusOK, out)
+}
+
+// deadLetterDismissedView is what became of dead letters that were to be dismissed.
+type deadLetterDismissedView struct {
+	Object    string `json:"object"`
+	DryRun    bool   `json:"dry_run"`
+	Items     int    `json:"items" about:"Dead letters that were dismissed."`
+	Remaining int    `json:"remaining" about:"Dead letters of the filter that are left."`
+}
+
+func (c *call) dismissDeadLetters() error {
+	var in deadLetterDismiss
+	order, err := c.readLetterOrder(&in, &in.deadLetterSelection)
+	if err != nil {
+		return err
+	}
+	out := deadLetterDismissedView{Object: "dead_letter_dismissal", DryRun: in.DryRun}
+	out.Items, out.Remaining, err = c.Admit.DismissDeadLetters(c.r.Context(), c.caller, order)
+	if err != nil {
+		return err
+	}
+	return c.json(http.StatusOK, out)
+}

@@ -1,0 +1,72 @@
+package api
+
+import (
+	"penstock"
+	"penstock/internal/admit"
+	"penstock/internal/api/dialect/openai"
+	"penstock/internal/telemetry"
+)
+
+// jobRetry says how a job is retried. All of it may be left out.
+type jobRetry struct {
+	Resolve penstock.Resolve `json:"resolve,omitzero" about:"same (default) runs on the targets that the first job was resolved to, fresh on those of its model today."`
+	Rate    *float64         `json:"rate,omitzero" about:"How many items a second may start at the most, 0.1 to 1000; no such cap when not given."`
+}
+
+func (c *call) retryJob() error {
+	id, err := c.pathID(penstock.ViewJob)
+	if err != nil {
+		return err
+	}
+	text := []byte("{}")
+	if c.r.ContentLength != 0 {
+		if text, err = c.readBody(); err != nil {
+			return err
+		}
+	}
+	var in jobRetry
+	if err := decode(text, &in); err != nil {
+		return err
+	}
+	order := admit.RetryOrder{Job: id}
+	if order.IdempotencyKey, err = idempotencyKey(c.r); err != nil {
+		return err
+	}
+	if order.IdempotencyKey != "" {
+		if order.BodyHash, err = canonicalHash(c.r.URL.Path, text); err != nil {
+			return err
+		}
+	}
+	wait, err := c.preferredWait()
+	if err != nil {
+		return err
+	}
+	ctx, span := c.Tracer.StartProducer(c.r.Context(), "retry job")
+	order.Terms = in.terms(telemetry.TraceParent(ctx))
+	receipt, err := c.Admit.RetryJob(ctx, c.caller, order)
+	span.End(err)
+	if err != nil {
+		return err
+	}
+	return c.accepted(receipt, wait)
+}
+
+func (in jobRetry) terms(traceParent string) admit.RetryTerms {
+	t := admit.RetryTerms{Resolve: in.Resolve, TraceParent: traceParent, Read: readStored}
+	if in.Rate != nil {
+		t.Rate = *in.Rate
+		if t.Rate == 0 {
+			t.Rate = -1 // a written 0 is out of bounds, not the default
+		}
+	}
+	return t
+}
+
+// readStored reads what has to be known of a body that was accepted before.
+func readStored(_ penstock.Endpoint, text []byte) (admit.Inference, error) {
+	chat, err := openai.ReadChat(text)
+	if err != nil {
+		return admit.Inference{}, err
+	}
+	return admit.Inference{Body: text, MaxOutputTokens: chat.MaxOutputTokens, Choices: chat.Choices}, nil
+}
