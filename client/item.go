@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"encoding/json"
-	"iter"
 	"net/http"
 	"net/url"
 	"time"
@@ -84,39 +83,4 @@ func (r *Request) UnmarshalJSON(text []byte) error {
 func (c *Client) Request(ctx context.Context, id string) (*Request, error) {
 	r, _, err := fetch[Request](ctx, c, call{method: http.MethodGet, path: "/v1/requests/" + url.PathEscape(id)})
 	return r, err
-}
-
-// DeadLetter is a failed item that nobody has retried or dismissed yet.
-type DeadLetter struct {
-	ItemID      string        `json:"item_id"`
-	JobID       string        `json:"job_id"`
-	Model       string        `json:"model"`
-	Code        penstock.Code `json:"code"`
-	ErrorKind   string        `json:"error_kind"` // kind of the last upstream error, or ""
-	Message     string        `json:"message"`
-	Fingerprint string        `json:"fingerprint"` // failures with the same cause share it
-	CreatedAt   time.Time     `json:"created_at"`
-
-	// Raw is the object as the server sent it, with all that this version does not know of.
-	Raw json.RawMessage `json:"-"`
-}
-
-// UnmarshalJSON keeps the text in Raw.
-func (d *DeadLetter) UnmarshalJSON(text []byte) error {
-	type plain DeadLetter
-	return keepRaw(text, (*plain)(d), &d.Raw)
-}
-
-// DeadLetterFilter selects dead letters. Zero fields select everything.
-type DeadLetterFilter struct {
-	After    string // only those of items behind this one
-	PageSize int    // dead letters read at a time. Zero: MaxPageSize
-}
-
-// DeadLetters yields dead letters, oldest first.
-func (c *Client) DeadLetters(ctx context.Context, f DeadLetterFilter) iter.Seq2[*DeadLetter, error] {
-	l := list[DeadLetter]{
-		path: "/v1/dead_letters", size: f.PageSize, after: f.After, id: func(d *DeadLetter) string { return d.ItemID },
-	}
-	return l.all(ctx, c)
 }

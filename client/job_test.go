@@ -282,7 +282,7 @@ func TestDeadLettersModelsAndHealth(t *testing.T) {
 	}}
 	c := dial(t, s)
 	var letters []*client.DeadLetter
-	for d, err := range c.DeadLetters(t.Context(), client.DeadLetterFilter{PageSize: 1}) {
+	for d, err := range c.DeadLetters(t.Context(), client.DeadLetterList{PageSize: 1}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -304,7 +304,7 @@ func TestDeadLettersModelsAndHealth(t *testing.T) {
 		t.Errorf("health %+v of a server that is not ready", h)
 	}
 	wantCalls := []string{
-		"GET /v1/dead_letters?limit=1", "GET /v1/dead_letters?after=item_1&limit=1", "GET /v1/models", "GET /readyz", "GET /readyz",
+		"GET /v1/dead_letters/items?limit=1", "GET /v1/dead_letters/items?after=item_1&limit=1", "GET /v1/models", "GET /readyz", "GET /readyz",
 	}
 	if got := asked(s); !slices.Equal(got, wantCalls) {
 		t.Errorf("asked %q", got)

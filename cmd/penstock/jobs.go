@@ -18,7 +18,7 @@ import (
 func (sh *shell) jobsCommand() *cobra.Command {
 	return noun("jobs", "Submit work for later and follow it",
 		sh.jobsSubmitCommand(), sh.jobsGetCommand(), sh.jobsListCommand(), sh.jobsWatchCommand(), sh.jobsResultsCommand(),
-		sh.jobsCancelCommand())
+		sh.jobsCancelCommand(), sh.jobsRetryCommand())
 }
 
 func (sh *shell) jobsGetCommand() *cobra.Command {

@@ -84,13 +84,18 @@ func (sh *shell) submit(ctx context.Context, o order, args []string) error {
 	if o.wait {
 		return sh.await(ctx, job.ID)
 	}
+	return sh.printAccepted(job)
+}
+
+// printAccepted prints the id of a job that was just accepted.
+func (sh *shell) printAccepted(job *client.Job) error {
 	if sh.output == outputJSON {
 		return sh.raw(job.Raw)
 	}
 	if sh.terminal {
 		fmt.Fprintf(sh.stderr, "Accepted. Follow it with: penstock jobs watch %s\n", job.ID)
 	}
-	_, err = fmt.Fprintln(sh.stdout, job.ID)
+	_, err := fmt.Fprintln(sh.stdout, job.ID)
 	return err
 }
 

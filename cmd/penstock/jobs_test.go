@@ -365,18 +365,6 @@ Error        upstream_error: It broke.
 	check(t, d.types("requests", "get", "req_1", "-o", "json"), typed{stdout: text + "\n"})
 }
 
-func TestDeadLettersList(t *testing.T) {
-	t.Parallel()
-	const letter = `{"item_id":"item_2","job_id":"job_1","model":"fast","code":"poison","error_kind":null,"message":"It took down 3 workers, one after the other, and the rest of this is long.","fingerprint":"f1","created_at":"2026-11-15T02:00:00Z"}`
-	const list = `{"object":"list","data":[` + letter + `],"has_more":false}`
-	d := at(t, &fake{answers: map[string]string{"GET /v1/dead_letters?limit=21": list}})
-	check(t, d.types("dead-letters", "list", "-o", "json"), typed{stdout: list + "\n"})
-	d.terminal = true
-	check(t, d.types("dead-letters", "list"), typed{stdout: "" +
-		"ITEM    JOB    MODEL  CODE    KIND  FINGERPRINT  CREATED  MESSAGE\n" +
-		"item_2  job_1  fast   poison  -     f1           60m ago  It took down 3 workers, one after the other, and the rest o…\n"})
-}
-
 func TestModelsList(t *testing.T) {
 	t.Parallel()
 	const list = `{"object":"list","data":[{"id":"fast","object":"model","created":0,"owned_by":"penstock"}],"has_more":false}`

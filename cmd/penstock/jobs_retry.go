@@ -1,0 +1,48 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"penstock"
+	"penstock/client"
+)
+
+func (sh *shell) jobsRetryCommand() *cobra.Command {
+	var order client.JobRetry
+	var fresh bool
+	var key string
+	c := &cobra.Command{
+		Use: "retry JOB", Short: "Run what did not succeed again, in a new job", Args: takes("the job's id"),
+		Long: `Makes a new job over the items of another that failed, expired or were cancelled, with
+the same inputs and custom ids. An item is retried once: to go on, retry the new job. It
+runs on the targets that the first job was resolved to, or with --fresh on those of its
+model today.`,
+		Example: "  penstock jobs retry job_01JQ…\n  penstock jobs watch $(penstock jobs retry job_01JQ… --fresh --rate 5)",
+		RunE: func(c *cobra.Command, args []string) error {
+			if c.Flags().Changed("rate") && order.Rate <= 0 {
+				return usageError{"--rate must be above 0"}
+			}
+			if fresh {
+				order.Resolve = penstock.ResolveFresh
+			}
+			cl, err := sh.connect(triesOnce)
+			if err != nil {
+				return err
+			}
+			var options []client.SubmitOption
+			if key != "" {
+				options = append(options, client.IdempotencyKey(key))
+			}
+			job, err := cl.RetryJob(c.Context(), args[0], order, options...)
+			if err != nil {
+				return err
+			}
+			return sh.printAccepted(job)
+		},
+	}
+	f := c.Flags()
+	f.BoolVar(&fresh, "fresh", false, "run on what the model means today")
+	f.Float64Var(&order.Rate, "rate", 0, "how many items may start in a second at the most")
+	f.StringVar(&key, "idempotency-key", "", "name of this retry: the same key finds the same job again")
+	return c
+}
