@@ -77,16 +77,20 @@ func (s *Service) RetryJob(ctx context.Context, caller penstock.Caller, o RetryO
 	if err := Require(caller, penstock.ScopeJobsWrite); err != nil {
 		return s.counted(store.Receipt{}, err)
 	}
-	err := cmp.Or(o.Terms.complete(), checkKey(o.IdempotencyKey))
-	var receipt store.Receipt
-	if err == nil {
-		receipt, err = s.retry(ctx, caller, retry{
-			RetryTerms: o.Terms, selection: store.RetrySelection{Job: o.Job}, key: s.idempotency(o.IdempotencyKey, o.BodyHash),
-		})
+	if err := cmp.Or(o.Terms.complete(), checkKey(o.IdempotencyKey)); err != nil {
+		return s.counted(store.Receipt{}, err)
 	}
-	if err != nil {
-		// It may have been accepted before, and have left nothing to retry.
-		receipt, err = s.replay(ctx, caller, JobOrder{IdempotencyKey: o.IdempotencyKey, BodyHash: o.BodyHash}, err)
+	key := s.idempotency(o.IdempotencyKey, o.BodyHash)
+	receipt, err := s.retry(ctx, caller, retry{RetryTerms: o.Terms, selection: store.RetrySelection{Job: o.Job}, key: key})
+	if err != nil && key != nil {
+		// It may have been accepted before, and have left nothing to retry: then the key says more.
+		job, known := s.Jobs.JobByKey(ctx, caller.Tenant.ID, *key)
+		switch penstock.ErrorCode(known) {
+		case "":
+			receipt, err = store.Receipt{Job: job, Replayed: true}, nil
+		case penstock.CodeIdempotencyMismatch, penstock.CodeGone:
+			err = known
+		}
 	}
 	return s.counted(receipt, err)
 }

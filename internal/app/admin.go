@@ -8,7 +8,7 @@ import (
 	"penstock"
 )
 
-// adminHandler serves operators: metrics, profiles, health and the reload of the configuration. It has
+// adminHandler serves operators: metrics, profiles, health, the audit and the reload of the configuration. It has
 // no keys of its own, so its address must not be reachable by callers; the default is loopback.
 func (a *app) adminHandler() http.Handler {
 	mux := http.NewServeMux()
@@ -41,6 +41,7 @@ func (a *app) adminHandler() http.Handler {
 		}
 		adminJSON(w, http.StatusOK, map[string]any{"status": "reloaded", "config": a.live.Current().Hash, "changes": lines})
 	})
+	mux.HandleFunc("GET /admin/v1/audit", a.audit)
 	return mux
 }
 

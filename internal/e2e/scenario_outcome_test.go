@@ -92,16 +92,16 @@ func outcomeFallback(s *scene) {
 }
 
 func outcomeDeadLetters(s *scene) {
-	s.tell("no dead letters", get("/v1/dead_letters"))
+	s.tell("no dead letters", get("/v1/dead_letters/items"))
 	for _, fault := range []string{"bad_request", "content_filter", "context_length"} {
 		s.finished(s.submit(`{"model":"dead","input":"dead [sim:fault=` + fault + `]"}`))
 	}
 	s.finished(s.submit(`{"model":"dead","input":"alive"}`))
-	s.tell("all of them", get("/v1/dead_letters"))
-	first := s.tell("the first page", get("/v1/dead_letters?limit=2"))
+	s.tell("all of them", get("/v1/dead_letters/items"))
+	first := s.tell("the first page", get("/v1/dead_letters/items?limit=2"))
 	last := first.Body[strings.LastIndex(first.Body, "item_"):]
-	s.tell("the next page", get("/v1/dead_letters?limit=2&after="+last[:len("item_")+26]))
-	s.tell("a cursor that is none", get("/v1/dead_letters?after=yesterday"))
+	s.tell("the next page", get("/v1/dead_letters/items?limit=2&after="+last[:len("item_")+26]))
+	s.tell("a cursor that is none", get("/v1/dead_letters/items?after=yesterday"))
 }
 
 // outcomeNUL lets an upstream say a character that PostgreSQL cannot store.

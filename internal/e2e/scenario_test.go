@@ -32,7 +32,7 @@ type scenario struct {
 // and prompts that no other scenario uses.
 var scenarios = slices.Concat(
 	submitScenarios, readScenarios, cancelScenarios, outcomeScenarios, chatScenarios, faultScenarios,
-	idempotencyScenarios, inputScenarios, accessScenarios, processScenarios,
+	idempotencyScenarios, retryScenarios, inputScenarios, accessScenarios, processScenarios,
 )
 
 // scenarioEngine is a database that every scenario runs on.
