@@ -34,7 +34,7 @@ func TestCrashPointsAreKnown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	written := regexp.MustCompile(`(?:s\.write\(ctx, |sweep\{\s+name: )"(\w+)"`)
+	written := regexp.MustCompile(`(?:s\.write\(ctx, |\bname: )"(\w+)"`)
 	var found []string
 	for _, file := range files {
 		text, err := os.ReadFile(file)
@@ -45,7 +45,7 @@ func TestCrashPointsAreKnown(t *testing.T) {
 			found = append(found, match[1])
 		}
 	}
-	known := slices.Concat(steps, []string{sweepStep})
+	known := slices.Concat(steps, []string{sweepStep}, letterSteps)
 	slices.Sort(known)
 	slices.Sort(found)
 	if !slices.Equal(known, found) {
