@@ -42,6 +42,10 @@ type measurement struct {
 
 var measurements = []measurement{
 	{"throughput", "items a second from submit to recorded result on PostgreSQL, beside River", throughput},
+	{"embedded", "the same on SQLite, beside a raw loop that writes the same rows", embedded},
+	{"pickup", "from the acceptance of a job to the start of its attempt, beside River", pickup},
+	{"claim", "the time of a claim out of many queued items, beside one out of few", claim},
+	{"fair", "what tenants get while they compete", fair},
 }
 
 func main() {

@@ -18,6 +18,8 @@ import (
 type contender interface {
 	// Submit accepts items in one call; when it returns they are on stable storage.
 	Submit(ctx context.Context, items int) error
+	// SubmitOne accepts one item, which brings its serial number along.
+	SubmitOne(ctx context.Context, serial int64) error
 	// Work works on them until ctx ends, and records what was begun before it returns.
 	Work(ctx context.Context) error
 	// Done is how many items have an outcome that is committed.

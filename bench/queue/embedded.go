@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"penstock/bench/measure"
+)
+
+// embedded compares Penstock on SQLite with a raw loop over the same rows.
+func embedded(ctx context.Context, o options, args []string) error {
+	l := load{}
+	f := flag.NewFlagSet("embedded", flag.ContinueOnError)
+	l.flags(f)
+	_ = f.Set("batch", fmt.Sprint(rawGroup))
+	only := f.String("only", "", "measure this side alone, for profiles")
+	var p profile
+	f.StringVar(&p.cpu, "cpuprofile", "", "write a CPU profile of the last round to this file")
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	fmt.Fprintf(o.out, "durable items end to end on SQLite, jobs of %d, %d producers, %d slots, beside the same rows written by a raw loop in groups of %d:\n",
+		l.batch, l.producers, slots, rawGroup)
+	sides := []struct {
+		name  string
+		round func(context.Context, options, load) (result, string, error)
+	}{{"penstock", embeddedRound}, {"raw", rawRound}}
+	rates, rows := map[string][]float64{}, map[string]string{}
+	for n := range l.rounds {
+		for _, s := range sides {
+			if *only != "" && *only != s.name {
+				continue
+			}
+			stop, err := p.start(ctx, nil, "")
+			if err != nil {
+				return err
+			}
+			r, written, err := s.round(ctx, o, l)
+			if err := errors.Join(err, stop()); err != nil {
+				return fmt.Errorf("%s: %w", s.name, err)
+			}
+			fmt.Fprintf(o.out, "  round %d  %-9s %v\n", n+1, s.name, r)
+			rates[s.name], rows[s.name] = append(rates[s.name], r.rate()), written
+		}
+	}
+	if *only != "" {
+		return nil
+	}
+	if rows["penstock"] != rows["raw"] {
+		return fmt.Errorf("the two sides write different rows for an item (penstock: %s; raw: %s); bring raw.go up to date", rows["penstock"], rows["raw"])
+	}
+	ours, raw := measure.Median(rates["penstock"]), measure.Median(rates["raw"])
+	fmt.Fprintf(o.out, "  median   penstock %.0f, raw %.0f items/s\n", ours, raw)
+	o.judge(measure.AtLeast("items/s, Penstock over the raw loop", ours/raw, 0.6, "×"))
+	return nil
+}
+
+func embeddedRound(ctx context.Context, o options, l load) (r result, rows string, err error) {
+	in, err := openInstance(ctx, instanceConfig{slots: slots, dir: o.dir})
+	if err != nil {
+		return r, "", err
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	if r, err = l.run(ctx, in, func() time.Duration { return 0 }); err != nil {
+		return r, "", err
+	}
+	rows, err = rowsPerItem(ctx, filepath.Join(in.data, "penstock.db"))
+	return r, rows, err
+}
+
+func rawRound(ctx context.Context, o options, l load) (r result, rows string, err error) {
+	raw, err := openRaw(ctx, o.dir)
+	if err != nil {
+		return r, "", err
+	}
+	defer func() { err = errors.Join(err, raw.Close()) }()
+	runtime.GC()
+	if r, err = raw.measure(l.warm, l.round); err != nil {
+		return r, "", err
+	}
+	rows, err = rowsPerItem(ctx, filepath.Join(raw.dir, "raw.db"))
+	return r, rows, err
+}
