@@ -28,9 +28,9 @@ func embedded(ctx context.Context, o options, args []string) error {
 		l.batch, l.producers, slots, rawGroup)
 	sides := []struct {
 		name  string
-		round func(context.Context, options, load) (result, string, error)
+		round func(context.Context, options, load) (result, written, error)
 	}{{"penstock", embeddedRound}, {"raw", rawRound}}
-	rates, rows := map[string][]float64{}, map[string]string{}
+	rates, wrote := map[string][]float64{}, map[string]written{}
 	for n := range l.rounds {
 		for _, s := range sides {
 			if *only != "" && *only != s.name {
@@ -40,49 +40,50 @@ func embedded(ctx context.Context, o options, args []string) error {
 			if err != nil {
 				return err
 			}
-			r, written, err := s.round(ctx, o, l)
+			r, w, err := s.round(ctx, o, l)
 			if err := errors.Join(err, stop()); err != nil {
 				return fmt.Errorf("%s: %w", s.name, err)
 			}
 			fmt.Fprintf(o.out, "  round %d  %-9s %v\n", n+1, s.name, r)
-			rates[s.name], rows[s.name] = append(rates[s.name], r.rate()), written
+			rates[s.name], wrote[s.name] = append(rates[s.name], r.rate()), w
 		}
 	}
 	if *only != "" {
 		return nil
 	}
-	if rows["penstock"] != rows["raw"] {
-		return fmt.Errorf("the two sides write different rows for an item (penstock: %s; raw: %s); bring raw.go up to date", rows["penstock"], rows["raw"])
+	if !wrote["penstock"].like(wrote["raw"]) {
+		return fmt.Errorf("the two sides do not write the same for an item (penstock: %v; raw: %v); bring raw.go up to date", wrote["penstock"], wrote["raw"])
 	}
+	fmt.Fprintf(o.out, "  written for an item: penstock %v, raw %v\n", wrote["penstock"], wrote["raw"])
 	ours, raw := measure.Median(rates["penstock"]), measure.Median(rates["raw"])
 	fmt.Fprintf(o.out, "  median   penstock %.0f, raw %.0f items/s\n", ours, raw)
 	o.judge(measure.AtLeast("items/s, Penstock over the raw loop", ours/raw, 0.6, "×"))
 	return nil
 }
 
-func embeddedRound(ctx context.Context, o options, l load) (r result, rows string, err error) {
+func embeddedRound(ctx context.Context, o options, l load) (r result, w written, err error) {
 	in, err := openInstance(ctx, instanceConfig{slots: slots, dir: o.dir})
 	if err != nil {
-		return r, "", err
+		return r, w, err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
 	if r, err = l.run(ctx, in, func() time.Duration { return 0 }); err != nil {
-		return r, "", err
+		return r, w, err
 	}
-	rows, err = rowsPerItem(ctx, filepath.Join(in.data, "penstock.db"))
-	return r, rows, err
+	w, err = writtenPerItem(ctx, filepath.Join(in.data, "penstock.db"))
+	return r, w, err
 }
 
-func rawRound(ctx context.Context, o options, l load) (r result, rows string, err error) {
+func rawRound(ctx context.Context, o options, l load) (r result, w written, err error) {
 	raw, err := openRaw(ctx, o.dir)
 	if err != nil {
-		return r, "", err
+		return r, w, err
 	}
 	defer func() { err = errors.Join(err, raw.Close()) }()
 	runtime.GC()
 	if r, err = raw.measure(l.warm, l.round); err != nil {
-		return r, "", err
+		return r, w, err
 	}
-	rows, err = rowsPerItem(ctx, filepath.Join(raw.dir, "raw.db"))
-	return r, rows, err
+	w, err = writtenPerItem(ctx, filepath.Join(raw.dir, "raw.db"))
+	return r, w, err
 }

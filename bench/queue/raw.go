@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -32,8 +33,9 @@ type rawLoop struct {
 	now  int64
 
 	insertJob, insertItem, claimItem, claimJob, charge *sql.Stmt
-	finishItem, finishJob, attempt, book               *sql.Stmt
+	finishItem, finishJob, stock, book                 *sql.Stmt
 	input, result                                      []byte // sealed once, so that rows have their real size
+	attempt                                            string // likewise
 }
 
 func openRaw(ctx context.Context, dir string) (*rawLoop, error) {
@@ -72,7 +74,20 @@ func (l *rawLoop) open(ctx context.Context) (err error) {
 	if err := l.seal(); err != nil {
 		return err
 	}
+	if l.attempt, err = rawAttempt(&l.ids); err != nil {
+		return err
+	}
 	return l.prepare(ctx)
+}
+
+// rawAttempt is the attempt that a finished item keeps.
+func rawAttempt(ids *penstock.IDs) (string, error) {
+	now := time.Now().UTC().Truncate(time.Microsecond)
+	text, err := json.Marshal(penstock.Attempt{
+		ID: ids.New(now), Subject: ids.New(now), Number: 1, Fence: 1, Target: "noop", Reason: "first in order", Config: rawHash, StatusCode: 200,
+		Usage: usageOf(prompt(label{tenant: "bench"}, promptWords)), UsageKnown: true, Cost: 15_000, StartedAt: now, FirstTokenAt: now, FinishedAt: now,
+	})
+	return string(text), err
 }
 
 func (l *rawLoop) seal() error {
@@ -99,18 +114,17 @@ func (l *rawLoop) prepare(ctx context.Context) error {
 	}{
 		{&l.insertJob, `INSERT INTO jobs (id, tenant_id, key_name, endpoint, model, lane, tags, status, total, queued, seq, max_attempts, item_timeout, resolved, created_at, deadline)
 			VALUES (?1, 'bench', 'bench', 'chat', 'noop', 'standard', '{}', 'queued', ?2, ?2, 1, 4, 600000000, ?3, ?4, ?4 + 86400000000)`},
-		{&l.insertItem, `INSERT INTO items (id, job_id, tenant_id, lane, model, n, custom_id, status, input, estimate_tokens, reserved_nano_usd, not_before, deadline)
-			VALUES (?1, ?2, 'bench', 'standard', 'noop', ?3, '', 'queued', ?4, 320, 80000, ?5, ?5 + 86400000000)`},
+		{&l.insertItem, `INSERT INTO items (id, job_id, tenant_id, lane, model, n, custom_id, status, input, input_bytes, estimate_tokens, reserved_nano_usd, not_before, deadline)
+			VALUES (?1, ?2, 'bench', 'standard', 'noop', ?3, '', 'queued', ?4, 256, 320, 80000, ?5, ?5 + 86400000000)`},
 		{&l.claimItem, `UPDATE items SET status = 'running', process_id = 'bench', epoch = 1, fence = 1 WHERE id = ?1`},
 		{&l.claimJob, `UPDATE jobs SET status = 'running', queued = 0, running = ?2, seq = 2, started_at = ?3, started_seq = 2 WHERE id = ?1`},
 		{&l.charge, `UPDATE shares SET vtime = vtime + ?1 WHERE lane = 'standard' AND tenant_id = 'bench'`},
 		{&l.finishItem, `UPDATE items SET status = 'succeeded', seq = ?2, tries = 1, attempts = 1, target = 'noop', status_code = 200, result = ?3,
-			input_tokens = 64, output_tokens = 9, cost_nano_usd = 15000, finished_at = ?4, process_id = '' WHERE id = ?1`},
+			input_tokens = 64, output_tokens = 9, cost_nano_usd = 15000, finished_at = ?4, last_attempt = ?5, process_id = '' WHERE id = ?1`},
 		{&l.finishJob, `UPDATE jobs SET status = 'succeeded', running = 0, succeeded = ?2, input_tokens = 64 * ?2, output_tokens = 9 * ?2,
 			cost_nano_usd = 15000 * ?2, seq = 3 + ?2, finished_at = ?3 WHERE id = ?1`},
-		{&l.attempt, `INSERT INTO attempts (id, subject_id, tenant_id, number, fence, target, reason, config, error_kind, error_message, status_code,
-			input_tokens, cached_input_tokens, output_tokens, usage_known, cost_nano_usd, started_at, first_token_at, finished_at)
-			VALUES (?1, ?2, 'bench', 1, 1, 'noop', 'first in order', ?4, '', '', 200, 64, 0, 9, 1, 15000, ?3, ?3, ?3)`},
+		{&l.stock, `INSERT INTO backlogs (lane, tenant_id, model, ready, parked, tokens, bytes) VALUES ('standard', 'bench', 'noop', ?1, 0, ?1 * 320, ?1 * 256)
+			ON CONFLICT (lane, tenant_id, model) DO UPDATE SET ready = ready + excluded.ready, tokens = tokens + excluded.tokens, bytes = bytes + excluded.bytes`},
 		{&l.book, `INSERT INTO ledger (key, tenant_id, kind, subject_id, job_id, target, reserved_nano_usd, cost_nano_usd,
 			input_tokens, cached_input_tokens, output_tokens, price_version, created_at)
 			VALUES (?1, 'bench', ?2, ?3, ?4, 'noop', 80000, 15000, 64, 0, 9, ?6, ?5)`},
@@ -181,7 +195,9 @@ func (l *rawLoop) submit(job penstock.ID, items []penstock.ID) error {
 			return err
 		}
 	}
-	return exec(l.book, "job:"+string(job), "reserve", job, job, l.now, "")
+	return errors.Join(
+		exec(l.stock, len(items)),
+		exec(l.book, "job:"+string(job), "reserve", job, job, l.now, ""))
 }
 
 func (l *rawLoop) claim(job penstock.ID, items []penstock.ID) error {
@@ -190,17 +206,16 @@ func (l *rawLoop) claim(job penstock.ID, items []penstock.ID) error {
 			return err
 		}
 	}
-	if err := exec(l.charge, len(items)*320); err != nil {
-		return err
-	}
-	return exec(l.claimJob, job, len(items), l.now)
+	return errors.Join(
+		exec(l.stock, -len(items)),
+		exec(l.charge, len(items)*320),
+		exec(l.claimJob, job, len(items), l.now))
 }
 
 func (l *rawLoop) finish(job penstock.ID, items []penstock.ID) error {
 	for n, id := range items {
 		err := errors.Join(
-			exec(l.attempt, l.ids.New(time.Now()), id, l.now, rawHash),
-			exec(l.finishItem, id, 3+n, l.result, l.now),
+			exec(l.finishItem, id, 3+n, l.result, l.now, l.attempt),
 			exec(l.book, "item:"+string(id), "settle", id, job, l.now, rawHash))
 		if err != nil {
 			return err
@@ -231,32 +246,47 @@ func (l *rawLoop) Close() error {
 	return errors.Join(err, os.RemoveAll(l.dir))
 }
 
-// rowsPerItem says what a database file holds for each finished item beside its own row, table by table.
-func rowsPerItem(ctx context.Context, path string) (string, error) {
+// written is what a database file holds for each finished item.
+type written struct {
+	rows  string  // table by table, beside the item's own
+	bytes float64 // of input, result and attempt in the item's own
+}
+
+// like says whether two sides write the same.
+func (w written) like(v written) bool {
+	return w.rows == v.rows && w.bytes > v.bytes*0.9 && w.bytes < v.bytes*1.1
+}
+
+func (w written) String() string { return fmt.Sprintf("%s and %.0f bytes", w.rows, w.bytes) }
+
+func writtenPerItem(ctx context.Context, path string) (w written, err error) {
 	db, err := sql.Open("sqlite", "file:"+path)
 	if err != nil {
-		return "", err
+		return w, err
 	}
 	defer db.Close()
 	var items int64
-	if err := db.QueryRowContext(ctx, `SELECT COUNT(*) FROM items WHERE status = 'succeeded'`).Scan(&items); err != nil {
-		return "", err
+	err = db.QueryRowContext(ctx, `SELECT COUNT(*), AVG(LENGTH(input) + LENGTH(result) + LENGTH(last_attempt))
+		FROM items WHERE status = 'succeeded'`).Scan(&items, &w.bytes)
+	if err != nil {
+		return w, err
 	}
 	tables, err := tablesOf(ctx, db)
 	if err != nil {
-		return "", err
+		return w, err
 	}
 	var found []string
 	for _, name := range tables {
 		var n int64
 		if err := db.QueryRowContext(ctx, `SELECT COUNT(*) FROM `+name).Scan(&n); err != nil {
-			return "", err
+			return w, err
 		}
-		if per := float64(n) / float64(max(items, 1)); name != "items" && per >= 0.5 { // others have few rows for many items
+		if per := float64(n) / float64(items); name != "items" && per >= 0.5 { // others have few rows for many items
 			found = append(found, fmt.Sprintf("%s %.0f", name, per))
 		}
 	}
-	return strings.Join(found, ", "), nil
+	w.rows = strings.Join(found, ", ")
+	return w, nil
 }
 
 func tablesOf(ctx context.Context, db *sql.DB) (names []string, err error) {
