@@ -14,13 +14,12 @@ import (
 
 // embedded compares Penstock on SQLite with a raw loop over the same rows.
 func embedded(ctx context.Context, o options, args []string) error {
-	l := load{}
+	var l embeddedLoad
 	f := flag.NewFlagSet("embedded", flag.ContinueOnError)
 	l.flags(f)
 	_ = f.Set("batch", fmt.Sprint(rawGroup))
 	only := f.String("only", "", "measure this side alone, for profiles")
-	var p profile
-	f.StringVar(&p.cpu, "cpuprofile", "", "write a CPU profile of the last round to this file")
+	f.StringVar(&l.profile.cpu, "cpuprofile", "", "write a CPU profile of the last round to this file")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
@@ -28,7 +27,7 @@ func embedded(ctx context.Context, o options, args []string) error {
 		l.batch, l.producers, slots, rawGroup)
 	sides := []struct {
 		name  string
-		round func(context.Context, options, load) (result, written, error)
+		round func(context.Context, options, *embeddedLoad) (result, written, error)
 	}{{"penstock", embeddedRound}, {"raw", rawRound}}
 	rates, wrote := map[string][]float64{}, map[string]written{}
 	for n := range l.rounds {
@@ -36,12 +35,8 @@ func embedded(ctx context.Context, o options, args []string) error {
 			if *only != "" && *only != s.name {
 				continue
 			}
-			stop, err := p.start(ctx, nil, "")
+			r, w, err := s.round(ctx, o, &l)
 			if err != nil {
-				return err
-			}
-			r, w, err := s.round(ctx, o, l)
-			if err := errors.Join(err, stop()); err != nil {
 				return fmt.Errorf("%s: %w", s.name, err)
 			}
 			fmt.Fprintf(o.out, "  round %d  %-9s %v\n", n+1, s.name, r)
@@ -61,20 +56,34 @@ func embedded(ctx context.Context, o options, args []string) error {
 	return nil
 }
 
-func embeddedRound(ctx context.Context, o options, l load) (r result, w written, err error) {
+// embeddedLoad is a load of a database in this process.
+type embeddedLoad struct {
+	load
+	profile profile
+}
+
+func embeddedRound(ctx context.Context, o options, l *embeddedLoad) (r result, w written, err error) {
 	in, err := openInstance(ctx, instanceConfig{slots: slots, dir: o.dir})
 	if err != nil {
 		return r, w, err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
-	if r, err = l.run(ctx, in, func() time.Duration { return 0 }); err != nil {
+	stop, err := l.profile.start(ctx, nil, "")
+	if err != nil {
+		return r, w, err
+	}
+	r, err = l.run(ctx, in, func() time.Duration { return 0 })
+	if err := errors.Join(err, stop()); err != nil {
+		return r, w, err
+	}
+	if err := audit(ctx, in); err != nil {
 		return r, w, err
 	}
 	w, err = writtenPerItem(ctx, filepath.Join(in.data, "penstock.db"))
 	return r, w, err
 }
 
-func rawRound(ctx context.Context, o options, l load) (r result, w written, err error) {
+func rawRound(ctx context.Context, o options, l *embeddedLoad) (r result, w written, err error) {
 	raw, err := openRaw(ctx, o.dir)
 	if err != nil {
 		return r, w, err
