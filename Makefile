@@ -30,9 +30,16 @@ lint: ## formatting and vet
 soak: setup ## long kill loops, on both engines (KILLS=300 by default)
 	@PENSTOCK_REQUIRE_POSTGRES=1 PENSTOCK_SOAK_KILLS=$${KILLS:-300} $(GO) test ./internal/e2e -run 'TestCrash' -count=1 -timeout 3h -v
 
-bench: ## measurements, beside the raw figure they are judged by
+bench: setup ## measurements, beside what they are judged by; about 12 minutes
 	@cd bench && echo 'one sample after the other:' && $(GO) run ./accept
 	@cd bench && echo 'with 150 ms of rest between samples:' && $(GO) run ./accept -samples 200 -silence 150ms
+	@cd bench && $(GO) build -o ../bin/bench-queue ./queue
+	@bin/bench-queue throughput
+	@bin/bench-queue throughput -mode burn -rounds 1
+	@bin/bench-queue embedded
+	@bin/bench-queue pickup -rounds 2
+	@bin/bench-queue claim
+	@bin/bench-queue fair
 
 docs: ## write the parts of docs/ that are made from the code
 	@$(GO) test ./internal/api -run 'OpenAPI|Docs' -update

@@ -116,7 +116,9 @@ func newLife(conn *sql.Conn) (*life, error) {
 			VALUES (?1, ?1, 'demo', 'standard', 'fast', 0, '', 'queued', ?2, 100, 100, 1)`},
 		{&l.claim, `UPDATE items SET status = 'running', process_id = 'local', epoch = 1, fence = fence + 1 WHERE id = ?1`},
 		{&l.finish, `UPDATE items SET status = 'succeeded', seq = 3, result = ?2, target = 'sim', finished_at = 1, process_id = '' WHERE id = ?1`},
-		{&l.attempt, `INSERT INTO attempts VALUES (?1, ?1, 'demo', 1, 1, 'sim', 'first', 'cfg', '', '', 200, 1, 0, 1, 1, 1, 1, 1, 1)`},
+		{&l.attempt, `INSERT INTO attempts (id, subject_id, tenant_id, number, fence, target, reason, config, error_kind, error_message, status_code,
+			input_tokens, cached_input_tokens, output_tokens, usage_known, cost_nano_usd, started_at, first_token_at, finished_at)
+			VALUES (?1, ?1, 'demo', 1, 1, 'sim', 'first', 'cfg', '', '', 200, 1, 0, 1, 1, 1, 1, 1, 1)`},
 		{&l.ledger, `INSERT INTO ledger (key, tenant_id, kind, subject_id, reserved_nano_usd, cost_nano_usd, input_tokens, cached_input_tokens, output_tokens, created_at)
 			VALUES (?1, 'demo', 'settle', ?1, 1, 1, 1, 0, 1, 1)`},
 	} {

@@ -11,7 +11,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"sync/atomic"
 	"syscall"
 
 	"penstock/bench/measure"
@@ -19,20 +18,12 @@ import (
 
 // options are common to all measurements.
 type options struct {
-	out    io.Writer
-	dir    string
-	missed *atomic.Int64
+	out io.Writer
+	dir string
 }
 
-// judge prints whether targets are met.
-func (o options) judge(targets ...measure.Target) {
-	measure.Print(o.out, targets...)
-	for _, t := range targets {
-		if !t.Met() {
-			o.missed.Add(1)
-		}
-	}
-}
+// judge prints whether targets are met. A miss is no error: the figures are what the run was for.
+func (o options) judge(targets ...measure.Target) { measure.Print(o.out, targets...) }
 
 // measurement is a subcommand.
 type measurement struct {
@@ -42,6 +33,10 @@ type measurement struct {
 
 var measurements = []measurement{
 	{"throughput", "items a second from submit to recorded result on PostgreSQL, beside River", throughput},
+	{"embedded", "the same on SQLite, beside a raw loop that writes the same rows", embedded},
+	{"pickup", "from the acceptance of a job to the start of its attempt, beside River", pickup},
+	{"claim", "the time of a claim out of many queued items, beside one out of few", claim},
+	{"fair", "what tenants get while they compete", fair},
 }
 
 func main() {
@@ -56,7 +51,7 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) error {
-	o := options{out: os.Stdout, missed: new(atomic.Int64)}
+	o := options{out: os.Stdout}
 	f := flag.NewFlagSet("queue", flag.ContinueOnError)
 	f.StringVar(&o.dir, "dir", "", "directory on the disk to measure (default: that of temporary files)")
 	f.Usage = func() {

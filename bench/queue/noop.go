@@ -4,29 +4,39 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
+	"time"
 
 	"penstock"
 	"penstock/internal/provider"
 )
 
-// noop is an upstream in this process: it answers at once with what a small answer looks like, so that
-// the figures are the queue's and not HTTP's. Everything around it, from routing to metering, is real.
+// noop is an upstream in this process: it answers at once, or after a service time, with what a small
+// answer looks like, so that the figures are the queue's and not HTTP's. Everything around it, from
+// routing to metering, is real.
 type noop struct {
-	// started is told of every call before it is answered; nil for nobody.
+	// started is told of every call when it begins; nil for nobody.
 	started func(body []byte)
+	service time.Duration
 }
 
 func (n noop) Provider(string) (provider.Provider, bool) { return n, true }
 
-func (n noop) Call(_ context.Context, call provider.Call) (provider.Answer, error) {
+func (n noop) Call(ctx context.Context, call provider.Call) (provider.Answer, error) {
 	if n.started != nil {
 		n.started(call.Body)
 	}
-	return new(noopAnswer), nil
+	if n.service > 0 {
+		sleep(ctx, n.service)
+	}
+	return &noopAnswer{usage: usageOf(call.Body)}, nil
 }
 
-type noopAnswer struct{ read bool }
+type noopAnswer struct {
+	usage penstock.Usage
+	read  bool
+}
 
 func (a *noopAnswer) Next() (provider.Chunk, error) {
 	if a.read {
@@ -37,18 +47,48 @@ func (a *noopAnswer) Next() (provider.Chunk, error) {
 }
 
 func (a *noopAnswer) Meta() provider.Meta {
-	return provider.Meta{StatusCode: 200, ContentType: "application/json", UsageKnown: true,
-		Usage: penstock.Usage{InputTokens: 40, OutputTokens: 9}}
+	return provider.Meta{StatusCode: 200, ContentType: "application/json", UsageKnown: true, Usage: a.usage}
 }
 
 func (a *noopAnswer) Close() error { return nil }
 
 const answerBody = `{"id":"chatcmpl-1","object":"chat.completion","created":1760000000,"model":"noop","choices":[{"index":0,` +
 	`"message":{"role":"assistant","content":"The gate is open and the water runs."},"finish_reason":"stop"}],` +
-	`"usage":{"prompt_tokens":40,"completion_tokens":9,"total_tokens":49}}`
+	`"usage":{"prompt_tokens":64,"completion_tokens":9,"total_tokens":73}}`
 
-// prompt is a request of about 256 bytes, each a different one.
-func prompt(n int) []byte {
-	const frame = `{"model":"noop","max_tokens":64,"messages":[{"role":"user","content":"%08d %s"}]}`
-	return fmt.Appendf(nil, frame, n, strings.Repeat("weir ", 36))
+// usageOf is what a model would have charged for a prompt, which is less than its bytes: what an item
+// uses differs from what it was estimated at.
+func usageOf(body []byte) penstock.Usage {
+	return penstock.Usage{InputTokens: int64(len(body) / 4), OutputTokens: 9}
+}
+
+const (
+	promptHead = `{"model":"noop","max_tokens":64,"messages":[{"role":"user","content":"`
+	promptTail = `"}]}`
+	// promptWords makes a prompt of about 256 bytes.
+	promptWords = 35
+	// maxOutput is what an item is estimated at beyond the bytes of its prompt.
+	maxOutput = 64
+)
+
+// label tells prompts apart.
+type label struct {
+	tenant penstock.TenantID
+	serial int64
+}
+
+// prompt is a request that carries its label.
+func prompt(l label, words int) []byte {
+	return fmt.Appendf(nil, "%s%s %08d %s%s", promptHead, l.tenant, l.serial, strings.Repeat("weir ", words), promptTail)
+}
+
+// labelOf reads the label of a prompt.
+func labelOf(body []byte) label {
+	var l label
+	text := strings.TrimPrefix(string(body[:min(len(body), 160)]), promptHead)
+	tenant, rest, _ := strings.Cut(text, " ")
+	serial, _, _ := strings.Cut(rest, " ")
+	l.tenant = penstock.TenantID(tenant)
+	l.serial, _ = strconv.ParseInt(serial, 10, 64)
+	return l
 }

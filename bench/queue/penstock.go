@@ -143,26 +143,40 @@ func (g *groupSizes) String() string {
 		mean(g.claimedItems.Load(), g.claims.Load()), mean(g.finishedItems.Load(), g.finishes.Load()))
 }
 
+// order is a job to be made.
+type order struct {
+	tenant penstock.TenantID
+	key    string
+	items  int
+	words  int   // of each prompt
+	serial int64 // of the first item; 0 for the next one that is free
+}
+
 // job is a submission as admission would make it.
-func (in *instance) job(tenant penstock.TenantID, items int) store.Submission {
+func (in *instance) job(o order) store.Submission {
 	s := store.Submission{
 		Job: penstock.Job{
-			ID: in.ids.New(time.Now()), Tenant: tenant, Key: "bench", Endpoint: penstock.EndpointChat, Model: "noop",
+			ID: in.ids.New(time.Now()), Tenant: o.tenant, Key: o.key, Endpoint: penstock.EndpointChat, Model: "noop",
 			Lane: penstock.LaneStandard, MaxAttempts: 4, ItemTimeout: 10 * time.Minute,
 			Resolved: penstock.Resolved{Config: "bench", Model: "noop", Policy: "ordered", Targets: []string{"noop"}},
 		},
 		DeadlineIn: 24 * time.Hour,
-		Items:      make([]store.NewItem, items),
+		Items:      make([]store.NewItem, o.items),
+	}
+	first := o.serial
+	if first == 0 {
+		first = in.serial.Add(int64(o.items)) - int64(o.items)
 	}
 	for i := range s.Items {
-		body := prompt(int(in.serial.Add(1)))
-		s.Items[i] = store.NewItem{Body: body, EstimateTokens: int64(len(body)) + 64, Reserved: 80_000}
+		body := prompt(label{o.tenant, first + int64(i)}, o.words)
+		s.Items[i] = store.NewItem{Body: body, EstimateTokens: int64(len(body)) + maxOutput, Reserved: 80_000}
 	}
 	return s
 }
 
 // submit accepts a job and rings the bell, as admission does after the commit.
-func (in *instance) submit(ctx context.Context, s store.Submission) error {
+func (in *instance) submit(ctx context.Context, o order) error {
+	s := in.job(o)
 	_, err := in.store.SubmitJob(ctx, s.Job.Tenant, s)
 	if err == nil {
 		in.bell.Ring()
@@ -172,7 +186,12 @@ func (in *instance) submit(ctx context.Context, s store.Submission) error {
 
 // Submit implements contender.
 func (in *instance) Submit(ctx context.Context, items int) error {
-	return in.submit(ctx, in.job("bench", items))
+	return in.submit(ctx, order{tenant: "bench", key: "bench", items: items, words: promptWords})
+}
+
+// SubmitOne implements contender.
+func (in *instance) SubmitOne(ctx context.Context, serial int64) error {
+	return in.submit(ctx, order{tenant: "bench", key: "bench", items: 1, words: promptWords, serial: serial})
 }
 
 // Work implements contender.

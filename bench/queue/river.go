@@ -23,26 +23,27 @@ import (
 type riverArgs struct {
 	Serial int64  `json:"serial"`
 	Text   string `json:"text"`
-	// SentAt is when its insert returned, as the producer of a pickup measurement plans it.
-	SentAt int64 `json:"sent_at,omitempty"`
 }
+
+// riverText is as long as the prompts of the other side.
+var riverText = strings.Repeat("weir ", 45)
 
 func (riverArgs) Kind() string { return "noop" }
 
 type riverWorker struct {
 	river.WorkerDefaults[riverArgs]
-	started func(riverArgs)
+	started func(serial int64)
 }
 
 func (w *riverWorker) Work(_ context.Context, job *river.Job[riverArgs]) error {
 	if w.started != nil {
-		w.started(job.Args)
+		w.started(job.Args.Serial)
 	}
 	return nil
 }
 
 // peer is River at work, with the settings of its own benchmark's kind: it fetches every 2 ms while
-// there is work, instead of the 100 ms of its default.
+// there is work, instead of the 100 ms of its default, and polls every 20 ms.
 type peer struct {
 	pool   *pgxpool.Pool
 	client *river.Client[pgx.Tx]
@@ -50,7 +51,7 @@ type peer struct {
 	done   atomic.Int64
 }
 
-func openPeer(ctx context.Context, database string, started func(riverArgs)) (*peer, error) {
+func openPeer(ctx context.Context, database string, started func(serial int64)) (*peer, error) {
 	cfg, err := pgxpool.ParseConfig(database)
 	if err != nil {
 		return nil, err
@@ -66,7 +67,7 @@ func openPeer(ctx context.Context, database string, started func(riverArgs)) (*p
 	return p, nil
 }
 
-func (p *peer) connect(ctx context.Context, started func(riverArgs)) error {
+func (p *peer) connect(ctx context.Context, started func(serial int64)) error {
 	driver := riverpgxv5.New(p.pool)
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	migrator, err := rivermigrate.New(driver, &rivermigrate.Config{Logger: log})
@@ -91,9 +92,15 @@ func (p *peer) connect(ctx context.Context, started func(riverArgs)) error {
 func (p *peer) Submit(ctx context.Context, items int) error {
 	params := make([]river.InsertManyParams, items)
 	for i := range params {
-		params[i].Args = riverArgs{Serial: p.serial.Add(1), Text: strings.Repeat("weir ", 45)}
+		params[i].Args = riverArgs{Serial: p.serial.Add(1), Text: riverText}
 	}
 	_, err := p.client.InsertMany(ctx, params)
+	return err
+}
+
+// SubmitOne implements contender.
+func (p *peer) SubmitOne(ctx context.Context, serial int64) error {
+	_, err := p.client.Insert(ctx, riverArgs{Serial: serial, Text: riverText}, nil)
 	return err
 }
 

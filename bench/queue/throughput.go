@@ -18,6 +18,8 @@ import (
 type contender interface {
 	// Submit accepts items in one call; when it returns they are on stable storage.
 	Submit(ctx context.Context, items int) error
+	// SubmitOne accepts one item, which brings its serial number along.
+	SubmitOne(ctx context.Context, serial int64) error
 	// Work works on them until ctx ends, and records what was begun before it returns.
 	Work(ctx context.Context) error
 	// Done is how many items have an outcome that is committed.
@@ -77,7 +79,7 @@ func (r result) String() string {
 	return s
 }
 
-// run loads a contender for one round. It fails when the database does not hold what was counted.
+// run loads a contender for one round.
 func (l load) run(ctx context.Context, c contender, server func() time.Duration) (result, error) {
 	runtime.GC() // nobody pays for another's garbage
 	measured := l.overlap
@@ -85,15 +87,17 @@ func (l load) run(ctx context.Context, c contender, server func() time.Duration)
 		measured = l.burnDown
 	}
 	r, err := measured(ctx, c, server)
-	if err != nil {
-		return r, err
-	}
 	r.notes = c.Notes()
+	return r, err
+}
+
+// audit fails when the database does not hold what was counted.
+func audit(ctx context.Context, c contender) error {
 	held, err := c.Audit(ctx)
 	if err == nil && held != c.Done() {
 		err = fmt.Errorf("counted %d outcomes, the database has %d", c.Done(), held)
 	}
-	return r, err
+	return err
 }
 
 // meter notes where everything stands, and returns a function that fills in what was used since.
@@ -260,5 +264,8 @@ func (l load) inDatabase(ctx context.Context, server *cluster.Cluster, s side, p
 		return r, err
 	}
 	r, err = l.run(ctx, c, server.CPU)
-	return r, errors.Join(err, stop())
+	if err := errors.Join(err, stop()); err != nil {
+		return r, err
+	}
+	return r, audit(ctx, c)
 }

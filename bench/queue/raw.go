@@ -1,0 +1,322 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	_ "modernc.org/sqlite" // registers the driver that Penstock uses
+
+	"penstock"
+	"penstock/bench/measure"
+	"penstock/internal/payload"
+	"penstock/internal/store/sqlstore"
+)
+
+// rawGroup is how many items the raw loop takes through one transaction.
+const rawGroup = 500
+
+// rawLoop is the least that the same rows cost: Penstock's schema, driver and durability, prepared
+// statements in groups, and nothing else. It knows what it has queued, so it never looks; it seals
+// nothing, decides nothing, and nobody works on its items.
+type rawLoop struct {
+	dir  string
+	db   *sql.DB
+	conn *sql.Conn
+	ids  penstock.IDs
+	now  int64
+
+	insertJob, insertItem, enter, stock, book      *sql.Stmt
+	claimItem, leave, openClaim, claimJob, charge  *sql.Stmt
+	finishItem, finishClaim, closeClaim, finishJob *sql.Stmt
+	input, result                                  []byte // sealed once, so that rows have their real size
+	attempt                                        string // likewise
+}
+
+func openRaw(ctx context.Context, dir string) (*rawLoop, error) {
+	dir, err := os.MkdirTemp(dir, "penstock-bench-raw-")
+	if err != nil {
+		return nil, err
+	}
+	l := &rawLoop{dir: dir}
+	if err := l.open(ctx); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+func (l *rawLoop) open(ctx context.Context) (err error) {
+	const pragmas = "_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(ON)" +
+		"&_pragma=cache_size(-16384)&_pragma=wal_autocheckpoint(4000)&_pragma=temp_store(MEMORY)"
+	if l.db, err = sql.Open("sqlite", "file:"+filepath.Join(l.dir, "raw.db")+"?"+pragmas); err != nil {
+		return err
+	}
+	if l.conn, err = l.db.Conn(ctx); err != nil {
+		return err
+	}
+	steps, err := sqlstore.Migrations()
+	if err != nil {
+		return err
+	}
+	for _, s := range steps {
+		if _, err := l.conn.ExecContext(ctx, s.SQL); err != nil {
+			return fmt.Errorf("migration %s: %w", s.Name, err)
+		}
+	}
+	if _, err := l.conn.ExecContext(ctx, `INSERT INTO shares (lane, tenant_id, vtime, active) VALUES ('standard', 'bench', 0, 1)`); err != nil {
+		return err
+	}
+	if err := l.seal(); err != nil {
+		return err
+	}
+	if l.attempt, err = rawAttempt(&l.ids); err != nil {
+		return err
+	}
+	return l.prepare(ctx)
+}
+
+// rawAttempt is the attempt that a finished item keeps.
+func rawAttempt(ids *penstock.IDs) (string, error) {
+	now := time.Now().UTC().Truncate(time.Microsecond)
+	text, err := json.Marshal(penstock.Attempt{
+		ID: ids.New(now), Subject: ids.New(now), Number: 1, Fence: 1, Target: "noop", Reason: "first in order", Config: rawHash, StatusCode: 200,
+		Usage: usageOf(prompt(label{tenant: "bench"}, promptWords)), UsageKnown: true, Cost: 15_000, StartedAt: now, FirstTokenAt: now, FinishedAt: now,
+	})
+	return string(text), err
+}
+
+func (l *rawLoop) seal() error {
+	keys, err := payload.LoadOrCreate(filepath.Join(l.dir, "keyset.json"))
+	if err != nil {
+		return err
+	}
+	codec, err := payload.New(keys)
+	if err != nil {
+		return err
+	}
+	owner := payload.Owner{Tenant: "bench", ID: "raw", Part: "input"}
+	if l.input, err = codec.Seal(owner, prompt(label{tenant: "bench"}, promptWords)); err != nil {
+		return err
+	}
+	l.result, err = codec.Seal(owner, []byte(answerBody))
+	return err
+}
+
+func (l *rawLoop) prepare(ctx context.Context) error {
+	for _, p := range []struct {
+		into **sql.Stmt
+		text string
+	}{
+		{&l.insertJob, `INSERT INTO jobs (id, tenant_id, key_name, endpoint, model, lane, tags, status, total, queued, seq, max_attempts, item_timeout, resolved, created_at, deadline)
+			VALUES (?1, 'bench', 'bench', 'chat', 'noop', 'standard', '{}', 'queued', ?2, ?2, 1, 4, 600000000, ?3, ?4, ?4 + 86400000000)`},
+		{&l.insertItem, `INSERT INTO items (id, job_id, tenant_id, lane, model, n, custom_id, status, input, input_bytes, estimate_tokens, reserved_nano_usd, not_before, deadline)
+			VALUES (?1, ?2, 'bench', 'standard', 'noop', ?3, '', 'queued', ?4, 256, 320, 80000, ?5, ?5 + 86400000000)`},
+		{&l.enter, `INSERT INTO ready (lane, tenant_id, model, deadline, item_id, job_id, estimate_tokens, input_bytes)
+			VALUES ('standard', 'bench', 'noop', ?1 + 86400000000, ?2, ?3, 320, 256)`},
+		{&l.leave, `DELETE FROM ready WHERE lane = 'standard' AND tenant_id = 'bench' AND model = 'noop' AND deadline = ?1 + 86400000000 AND item_id = ?2`},
+		{&l.openClaim, `INSERT INTO claims (id, process_id, epoch, open, items) VALUES (?1, 'bench', 1, ?2, ?3)`},
+		{&l.finishClaim, `UPDATE claims SET open = open - ?2 WHERE id = ?1`},
+		{&l.closeClaim, `DELETE FROM claims WHERE id = ?1 AND open <= 0`},
+		{&l.claimItem, `UPDATE items SET status = 'running', process_id = 'bench', epoch = 1, claim_id = ?2, fence = fence + 1 WHERE id = ?1`},
+		{&l.claimJob, `UPDATE jobs SET status = 'running', queued = 0, running = ?2, seq = 2, started_at = ?3, started_seq = 2 WHERE id = ?1`},
+		{&l.charge, `UPDATE shares SET vtime = vtime + ?1 WHERE lane = 'standard' AND tenant_id = 'bench'`},
+		{&l.finishItem, `UPDATE items SET status = 'succeeded', seq = ?2, tries = 1, attempts = 1, target = 'noop', status_code = 200, result = ?3,
+			input_tokens = 64, output_tokens = 9, cost_nano_usd = 15000, finished_at = ?4, last_attempt = ?5, process_id = '', claim_id = '' WHERE id = ?1`},
+		{&l.finishJob, `UPDATE jobs SET status = 'succeeded', running = 0, succeeded = ?2, input_tokens = 64 * ?2, output_tokens = 9 * ?2,
+			cost_nano_usd = 15000 * ?2, seq = 3 + ?2, finished_at = ?3 WHERE id = ?1`},
+		{&l.stock, `INSERT INTO backlogs (lane, tenant_id, model, ready, parked, tokens, bytes) VALUES ('standard', 'bench', 'noop', ?1, 0, ?1 * 320, ?1 * 256)
+			ON CONFLICT (lane, tenant_id, model) DO UPDATE SET ready = ready + excluded.ready, tokens = tokens + excluded.tokens, bytes = bytes + excluded.bytes`},
+		{&l.book, `INSERT INTO ledger (key, tenant_id, kind, subject_id, job_id, target, reserved_nano_usd, cost_nano_usd,
+			input_tokens, cached_input_tokens, output_tokens, price_version, created_at)
+			VALUES (?1, 'bench', ?2, ?3, ?4, 'noop', 80000, 15000, 64, 0, 9, ?6, ?5)`},
+	} {
+		s, err := l.conn.PrepareContext(ctx, p.text)
+		if err != nil {
+			return fmt.Errorf("preparing %.40s: %w", p.text, err)
+		}
+		*p.into = s
+	}
+	return nil
+}
+
+// Hashes as long as those that attempts and settlements carry.
+const (
+	rawResolved = `{"config":"bench","model":"noop","policy":"ordered","targets":["noop"]}`
+	rawHash     = "cfg_0123456789abcdef0123456789abcdef"
+)
+
+// measure runs the loop and returns how many items it took through their life after the warm-up.
+func (l *rawLoop) measure(warm, round time.Duration) (result, error) {
+	var r result
+	var cpu time.Duration
+	began, counting := time.Now(), false
+	for {
+		if !counting && time.Since(began) >= warm {
+			began, counting, r.items, cpu = time.Now(), true, 0, measure.CPU()
+		}
+		if counting && time.Since(began) >= round {
+			r.took, r.process = time.Since(began), measure.CPU()-cpu
+			return r, nil
+		}
+		if err := l.pass(); err != nil {
+			return r, err
+		}
+		r.items += rawGroup
+	}
+}
+
+// pass takes a job through its life, in three commits.
+func (l *rawLoop) pass() error {
+	l.now = time.Now().UnixMicro()
+	job := l.ids.New(time.Now())
+	items := make([]penstock.ID, rawGroup)
+	for n := range items {
+		items[n] = penstock.ItemID(job, n)
+	}
+	for _, step := range []func(penstock.ID, []penstock.ID) error{l.submit, l.claim, l.finish} {
+		if _, err := l.conn.ExecContext(context.Background(), "BEGIN IMMEDIATE"); err != nil {
+			return err
+		}
+		if err := step(job, items); err != nil {
+			return err
+		}
+		if _, err := l.conn.ExecContext(context.Background(), "COMMIT"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *rawLoop) submit(job penstock.ID, items []penstock.ID) error {
+	if err := exec(l.insertJob, job, len(items), rawResolved, l.now); err != nil {
+		return err
+	}
+	for n, id := range items {
+		if err := errors.Join(exec(l.insertItem, id, job, n, l.input, l.now), exec(l.enter, l.now, id, job)); err != nil {
+			return err
+		}
+	}
+	return errors.Join(
+		exec(l.stock, len(items)),
+		exec(l.book, "job:"+string(job), "reserve", job, job, l.now, ""))
+}
+
+func (l *rawLoop) claim(job penstock.ID, items []penstock.ID) error {
+	for _, id := range items {
+		if err := errors.Join(exec(l.claimItem, id, job), exec(l.leave, l.now, id)); err != nil {
+			return err
+		}
+	}
+	ids, err := json.Marshal(items)
+	return errors.Join(err,
+		exec(l.openClaim, job, len(items), string(ids)),
+		exec(l.stock, -len(items)),
+		exec(l.charge, len(items)*320),
+		exec(l.claimJob, job, len(items), l.now))
+}
+
+func (l *rawLoop) finish(job penstock.ID, items []penstock.ID) error {
+	for n, id := range items {
+		err := errors.Join(
+			exec(l.finishItem, id, 3+n, l.result, l.now, l.attempt),
+			exec(l.book, "item:"+string(id), "settle", id, job, l.now, rawHash))
+		if err != nil {
+			return err
+		}
+	}
+	return errors.Join(
+		exec(l.finishClaim, job, len(items)),
+		exec(l.closeClaim, job),
+		exec(l.finishJob, job, len(items), l.now))
+}
+
+func exec(s *sql.Stmt, args ...any) error {
+	for i, a := range args {
+		if id, ok := a.(penstock.ID); ok {
+			args[i] = string(id)
+		}
+	}
+	_, err := s.Exec(args...)
+	return err
+}
+
+// Close removes every trace.
+func (l *rawLoop) Close() error {
+	var err error
+	if l.conn != nil {
+		err = l.conn.Close()
+	}
+	if l.db != nil {
+		err = errors.Join(err, l.db.Close())
+	}
+	return errors.Join(err, os.RemoveAll(l.dir))
+}
+
+// written is what a database file holds for each finished item.
+type written struct {
+	rows  string  // table by table, beside the item's own
+	bytes float64 // of input, result and attempt in the item's own
+}
+
+// like says whether two sides write the same.
+func (w written) like(v written) bool {
+	return w.rows == v.rows && w.bytes > v.bytes*0.9 && w.bytes < v.bytes*1.1
+}
+
+func (w written) String() string { return fmt.Sprintf("%s and %.0f bytes", w.rows, w.bytes) }
+
+// openTables have rows for items that are not finished: some are left when Penstock's round ends.
+var openTables = []string{"items", "ready", "parked"}
+
+func writtenPerItem(ctx context.Context, path string) (w written, err error) {
+	db, err := sql.Open("sqlite", "file:"+path)
+	if err != nil {
+		return w, err
+	}
+	defer db.Close()
+	var items int64
+	err = db.QueryRowContext(ctx, `SELECT COUNT(*), AVG(LENGTH(input) + LENGTH(result) + LENGTH(last_attempt))
+		FROM items WHERE status = 'succeeded'`).Scan(&items, &w.bytes)
+	if err != nil {
+		return w, err
+	}
+	tables, err := tablesOf(ctx, db)
+	if err != nil {
+		return w, err
+	}
+	var found []string
+	for _, name := range tables {
+		var n int64
+		if err := db.QueryRowContext(ctx, `SELECT COUNT(*) FROM `+name).Scan(&n); err != nil {
+			return w, err
+		}
+		if per := float64(n) / float64(items); !slices.Contains(openTables, name) && per >= 0.5 { // others have few rows for many items
+			found = append(found, fmt.Sprintf("%s %.0f", name, per))
+		}
+	}
+	w.rows = strings.Join(found, ", ")
+	return w, nil
+}
+
+func tablesOf(ctx context.Context, db *sql.DB) (names []string, err error) {
+	rows, err := db.QueryContext(ctx, `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		names = append(names, name)
+	}
+	return names, rows.Err()
+}
