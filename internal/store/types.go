@@ -96,6 +96,9 @@ type Want struct {
 	// is called inside the transaction, for some items that are then not taken after all, and again for
 	// the same items when the transaction is run again.
 	Room func(Candidate) bool
+	// Charge is how many tokens an item is expected to use, which its tenant is charged for until
+	// Corrections tell better; nil charges its estimate.
+	Charge func(Candidate) int64
 	// Corrections are what earlier claims used beyond their estimates, or below them.
 	Corrections []Correction
 }
@@ -139,6 +142,7 @@ type Claimed struct {
 	QueuedFor   time.Duration // since it became due
 	Estimate    int64         // upper bound of its tokens
 	InputBytes  int64         // of its body
+	Charged     int64         // tokens that its tenant was charged for it
 	Reserved    penstock.NanoUSD
 	TraceParent string
 }

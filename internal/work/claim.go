@@ -83,7 +83,7 @@ func (p *Pool) claimOnce(ctx context.Context, b *bay, n int) []granted {
 	lanes := slices.DeleteFunc(b.lanes.Order(), func(l penstock.Lane) bool { return slices.Contains(closed.Lanes, l) })
 	room := reservations{gate: p.Gate, choices: make(map[penstock.ID]*route.Choice)}
 	claimed, err := p.Store.ClaimItems(bounded, *p.lease.Load(), store.Want{
-		Lanes: lanes, Limit: n, Corrections: p.corrections(), Room: room.reserve,
+		Lanes: lanes, Limit: n, Corrections: p.corrections(), Room: room.reserve, Charge: p.charge,
 		Models: b.models, ExceptModels: slices.Concat(b.except, closed.Models), ExceptTenants: closed.Tenants,
 	})
 	all := make([]granted, len(claimed))

@@ -86,8 +86,10 @@ func (p *Pool) letGo(group []finished) {
 	p.mu.Lock()
 	for _, f := range group {
 		delete(p.held, claim{f.Item, f.Fence})
-		// A claim is charged by its estimate, an upper bound; what it did not use is given back.
-		p.used[account{f.claimed.Lane, f.Tenant}] += f.Usage.InputTokens + f.Usage.OutputTokens - f.claimed.Estimate
+		// A claim is charged by what it was expected to use; the rest is charged or given back later.
+		actual := f.Usage.InputTokens + f.Usage.OutputTokens
+		p.used[account{f.claimed.Lane, f.Tenant}] += actual - f.claimed.Charged
+		p.expected.learn(f.claimed, actual)
 	}
 	p.mu.Unlock()
 	for _, f := range group {

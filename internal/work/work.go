@@ -79,8 +79,9 @@ type Pool struct {
 	mu       sync.Mutex
 	held     map[claim]context.CancelCauseFunc // from the claim until its end is recorded
 	claiming int                               // claims under way: the store may know more than held
-	used     map[account]int64                 // tokens used beyond their estimates, not reported yet
-	doubts   int                               // looks to take, since a claim's answer was lost
+	used     map[account]int64                 // tokens used beyond what was charged, not reported yet
+	expected expectations
+	doubts   int // looks to take, since a claim's answer was lost
 }
 
 // claim names one claim of an item.
@@ -109,6 +110,7 @@ func New(cfg Config, deps Deps) (*Pool, error) {
 		finishes: make(chan finished, slotsOf(bays)),
 		held:     make(map[claim]context.CancelCauseFunc),
 		used:     make(map[account]int64),
+		expected: make(expectations),
 	}, nil
 }
 

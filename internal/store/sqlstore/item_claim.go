@@ -8,7 +8,6 @@ import (
 
 	"penstock"
 	"penstock/internal/blob"
-	"penstock/internal/fair"
 	"penstock/internal/payload"
 	"penstock/internal/store"
 )
@@ -166,7 +165,8 @@ func take(ctx context.Context, tx Tx, c claimOf) ([]candidate, error) {
 		if err := tx.Put(ctx, leaveReady, p.lane, row.Tenant, row.Model, p.deadline, p.item); err != nil {
 			return nil, err
 		}
-		given[p.share] += fair.Tokens(p.estimate)
+		given[p.share] += p.charge
+		row.Charged = p.charge
 		taken = append(taken, describe(row, j, tx.Now()))
 	}
 	if len(held.items) > 0 {

@@ -135,14 +135,19 @@ func (c *laneClaim) takeTurn(ctx context.Context, tx Tx, s *share) error {
 			break
 		}
 		p := shelf.picks[0]
-		if c.want.Room != nil && !c.want.Room(store.Candidate{
+		candidate := store.Candidate{
 			Item: p.item, Tenant: s.tenant, Model: shelf.model, Lane: c.lane, Estimate: p.estimate, InputBytes: p.bytes,
-		}) {
+		}
+		if c.want.Room != nil && !c.want.Room(candidate) {
 			shelf.picks, shelf.empty = nil, true // what follows is for the same targets
 			continue
 		}
 		shelf.picks = shelf.picks[1:]
-		turn.Add(p.estimate)
+		p.charge = fair.Tokens(p.estimate)
+		if c.want.Charge != nil {
+			p.charge = fair.Tokens(c.want.Charge(candidate))
+		}
+		turn.Add(p.charge)
 		c.picks = append(c.picks, picked{p, s, c.lane})
 	}
 	s.Charge(turn.Tokens)

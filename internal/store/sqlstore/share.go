@@ -94,4 +94,5 @@ type pick struct {
 	estimate  int64
 	bytes     int64
 	deadline  int64
+	charge    int64 // tokens that its tenant is charged for it
 }

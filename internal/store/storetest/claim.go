@@ -107,6 +107,7 @@ func claimFields(r *rig) {
 			QueuedFor:   3 * time.Second,
 			Estimate:    sub.Items[i].EstimateTokens,
 			InputBytes:  int64(len(sub.Items[i].Body)),
+			Charged:     sub.Items[i].EstimateTokens,
 			Reserved:    sub.Items[i].Reserved,
 			TraceParent: sub.Job.TraceParent,
 		})
