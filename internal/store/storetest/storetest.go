@@ -67,6 +67,7 @@ func topics() []topic {
 		{"requests", requestCases()},
 		{"ledger", ledgerCases()},
 		{"settings", settingsCases()},
+		{"pools", poolCases()},
 		{"isolation", isolationCases()},
 		{"race", raceCases()},
 	}
