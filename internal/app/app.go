@@ -25,6 +25,7 @@ import (
 	"penstock/internal/deliver"
 	"penstock/internal/queue"
 	"penstock/internal/record"
+	"penstock/internal/room"
 	"penstock/internal/route"
 	"penstock/internal/telemetry"
 	"penstock/internal/work"
@@ -63,6 +64,7 @@ type app struct {
 	api       *api.Server
 	pool      *work.Pool
 	keeper    *queue.Keeper
+	rooms     *room.Book
 	reloading sync.Mutex     // held while one configuration replaces another
 	closers   []func() error // in the order of opening
 }
@@ -112,8 +114,9 @@ func (a *app) connect() (err error) {
 	a.hub, a.bell = new(deliver.Hub), queue.NewBell()
 	a.readiness = newReadiness(a.store.Check)
 	a.recorder = record.New(a.store, a.log)
+	a.rooms = a.newRooms(clock)
 	runner := attempt.New(attempt.Deps{
-		Config: a.live, Providers: a.providers, Router: route.New(clock), Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: clock,
+		Config: a.live, Providers: a.providers, Router: route.New(a.rooms), Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: clock,
 	})
 	a.api, err = api.New(api.Deps{
 		Config: a.live, Runner: runner, Recorder: a.recorder, Jobs: a.store, Reader: deliver.NewReader(a.store, a.hub),
@@ -136,6 +139,7 @@ func (a *app) connect() (err error) {
 		Store: a.store, Bell: a.bell, Announce: a.hub, Metrics: a.metrics, Log: a.log, Interval: keepInterval(p.Work.LeaseTimeout),
 	})
 	a.metrics.CollectDepths(a.depths)
+	a.metrics.CollectRooms(a.roomStatus)
 	return err
 }
 
@@ -161,6 +165,7 @@ func (a *app) run(ctx context.Context) error {
 
 	back.Go(func() error { return a.recorder.Run(backCtx) })
 	back.Go(func() error { return a.keeper.Run(backCtx) })
+	back.Go(func() error { return a.rooms.Run(backCtx) })
 	back.Go(func() error { return doors.serveAdmin(backCtx) })
 	front.Go(func() error { return a.pool.Run(frontCtx) })
 	front.Go(func() error { return a.reloads(frontCtx) })

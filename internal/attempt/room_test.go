@@ -11,6 +11,7 @@ import (
 	"penstock"
 	"penstock/internal/config"
 	"penstock/internal/provider"
+	"penstock/internal/room"
 	"penstock/internal/route"
 )
 
@@ -171,9 +172,9 @@ func TestTargetsThatHaveNoRoomRest(t *testing.T) {
 		rest       time.Duration
 	}{
 		{"limited, says when", provider.KindRateLimited, 5 * time.Second, 5 * time.Second},
-		{"limited, does not say", provider.KindRateLimited, 0, DefaultRest},
-		{"limited, says too little", provider.KindRateLimited, time.Millisecond, DefaultRest},
-		{"limited for a day", provider.KindRateLimited, 24 * time.Hour, route.MaxRest},
+		{"limited, does not say", provider.KindRateLimited, 0, room.DefaultRest},
+		{"limited, says too little", provider.KindRateLimited, time.Millisecond, room.DefaultRest},
+		{"limited for a day", provider.KindRateLimited, 24 * time.Hour, room.MaxRest},
 		{"overloaded, says when", provider.KindOverloaded, 5 * time.Second, 5 * time.Second},
 		{"overloaded, does not say", provider.KindOverloaded, 0, 0},
 		{"broken", provider.KindServer, 5 * time.Second, 0},
