@@ -55,14 +55,14 @@ type rate struct {
 }
 
 // configure puts a limit of the configuration in force. Without one, what was learned stays.
-func (m *rate) configure(perMinute int64) {
+func (m *rate) configure(perMinute int64, now time.Time) {
 	if perMinute > 0 || m.configured {
-		m.set(perMinute)
+		m.set(perMinute, now)
 	}
 	m.configured = perMinute > 0
 }
 
-func (m *rate) set(perMinute int64) {
+func (m *rate) set(perMinute int64, now time.Time) {
 	if perMinute == m.perMinute {
 		return
 	}
@@ -72,6 +72,7 @@ func (m *rate) set(perMinute int64) {
 	}
 	m.perMinute = min(perMinute, store.MaxPerMinute)
 	m.pool.PerMinute = m.perMinute
+	m.pool.Refill(now)
 }
 
 // ready says whether the next call may spend, and if not, when.
@@ -105,7 +106,7 @@ func (m *rate) low() bool { return m.shared && m.perMinute > 0 && m.purse <= m.a
 // learn takes an upstream's word. A limit counts when the configuration has none.
 func (m *rate) learn(now time.Time, a provider.Allowance) {
 	if a.Limit > 0 && !m.configured {
-		m.set(a.Limit)
+		m.set(a.Limit, now)
 	}
 	// Some upstreams say that nothing is left, always and of limits that they do not have.
 	if a.HasRemaining && a.Limit > 0 && (a.Remaining > 0 || a.Reset > 0) {

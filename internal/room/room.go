@@ -93,7 +93,7 @@ type room struct {
 }
 
 // of returns the room of a target, with its configured limits in force.
-func (b *Book) of(t *penstock.Target) *room {
+func (b *Book) of(t *penstock.Target, now time.Time) *room {
 	r, ok := b.rooms[t.Name]
 	if !ok {
 		r = &room{window: newWindow(), expects: newExpectation()}
@@ -103,11 +103,11 @@ func (b *Book) of(t *penstock.Target) *room {
 		b.rooms[t.Name] = r
 	}
 	r.seating.cap = t.Concurrency
-	r.rates[requests].configure(t.RequestsPerMinute)
-	r.rates[input].configure(t.InputTokensPerMinute)
-	r.rates[output].configure(t.OutputTokensPerMinute)
+	r.rates[requests].configure(t.RequestsPerMinute, now)
+	r.rates[input].configure(t.InputTokensPerMinute, now)
+	r.rates[output].configure(t.OutputTokensPerMinute, now)
 	if t.InputTokensPerMinute > 0 || t.OutputTokensPerMinute > 0 {
-		r.rates[tokens].set(0) // whoever limits tokens knows better than a header
+		r.rates[tokens].set(0, now) // whoever limits tokens knows better than a header
 	}
 	return r
 }
@@ -132,7 +132,8 @@ type Look struct {
 func (b *Book) Look(t *penstock.Target) Look {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.look(b.of(t), b.Clock())
+	now := b.Clock()
+	return b.look(b.of(t, now), now)
 }
 
 func (b *Book) look(r *room, now time.Time) Look {
@@ -172,7 +173,8 @@ func (b *Book) shared() bool { return b.Bank != nil }
 func (b *Book) Refused(t *penstock.Target) Look {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	now, r := b.Clock(), b.of(t)
+	now := b.Clock()
+	r := b.of(t, now)
 	r.askedAt, r.refused = now, true
 	l := b.look(r, now)
 	if l.Reason == Full {

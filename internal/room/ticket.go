@@ -28,7 +28,8 @@ type Ticket struct {
 func (b *Book) Take(a Ask) (*Ticket, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	now, r := b.Clock(), b.of(a.Target)
+	now := b.Clock()
+	r := b.of(a.Target, now)
 	if b.look(r, now).Reason != "" {
 		return nil, false
 	}

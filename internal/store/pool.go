@@ -58,9 +58,9 @@ type Allotment struct {
 // Pool is an allowance per minute that processes share: a token bucket. Its arithmetic is part of the
 // contract, so that every engine, and a forecast that has none, counts alike; it has no clock of its own.
 //
-// It is filled at 59/60 of the allowance and holds 1/60 of it, rounded up, when full. So no minute,
-// wherever it begins, sees more than the allowance withdrawn (one unit more, by the rounding), and one
-// second without a withdrawal loses nothing.
+// It is filled at 59/60 of the allowance and holds 1/60 of it, and one unit, when full. So no minute,
+// wherever it begins, sees more than the allowance and that unit withdrawn, and a visit that is a second
+// late loses nothing.
 type Pool struct {
 	PerMinute int64     // the allowance, at least 1, at most MaxPerMinute
 	Level     int64     // what is there, in parts of a unit: PartsPerUnit of them
@@ -83,12 +83,15 @@ const (
 	maxDebt = MaxPerMinute
 )
 
-// Burst is what a pool holds when it is full, in units.
-func (p *Pool) Burst() int64 { return p.PerMinute/60 + 1 }
+// full is what a pool holds at the most, in parts.
+func (p *Pool) full() int64 { return PartsPerUnit + p.PerMinute*(PartsPerUnit/60) }
+
+// Burst is how many whole units a full pool holds.
+func (p *Pool) Burst() int64 { return p.full() / PartsPerUnit }
 
 // Refill brings the level up to date.
 func (p *Pool) Refill(now time.Time) {
-	full := p.Burst() * PartsPerUnit
+	full := p.full()
 	elapsed := now.Sub(p.At)
 	switch {
 	case elapsed < -maxClockSkew:
@@ -140,13 +143,13 @@ func (p *Pool) Units() int64 {
 // with one owner, who may lend: time repays the debt.
 func (p *Pool) Overdraw(n int64) {
 	n = max(-maxDebt, min(n, maxDebt))
-	p.Level = max(-maxDebt*PartsPerUnit, min(p.Level-n*PartsPerUnit, p.Burst()*PartsPerUnit))
+	p.Level = max(-maxDebt*PartsPerUnit, min(p.Level-n*PartsPerUnit, p.full()))
 }
 
 // Return puts back what was withdrawn and not used. What does not fit is lost.
 func (p *Pool) Return(n int64) {
 	n = max(0, min(n, p.Burst()))
-	p.Level = min(p.Level+n*PartsPerUnit, p.Burst()*PartsPerUnit)
+	p.Level = min(p.Level+n*PartsPerUnit, p.full())
 }
 
 // Lower takes an upstream's word that only so many units are left. It never raises the level.
