@@ -46,12 +46,13 @@ type rate struct {
 	pool  store.Pool
 	purse int64
 
-	aim       int64 // what the purse should hold
-	spent     int64 // since the last visit
-	unmet     bool  // somebody was refused since the last visit
-	dryUntil  time.Time
-	told      bool  // an upstream said how many are left, since the last visit,
-	remaining int64 // and how many
+	aim       int64     // what the purse should hold
+	spent     int64     // since the last visit
+	unmet     bool      // somebody was refused since the last visit
+	dryUntil  time.Time // no visit is worth it before
+	moreAt    time.Time // when the pool, as it said, has more
+	told      bool      // an upstream said how many are left, since the last visit,
+	remaining int64     // and how many
 }
 
 // configure puts a limit of the configuration in force. Without one, what was learned stays.
@@ -80,8 +81,12 @@ func (m *rate) ready(now time.Time) (bool, time.Duration) {
 	switch {
 	case m.perMinute == 0:
 		return true, 0
+	case m.shared && m.purse > 0:
+		return true, 0
+	case m.shared && m.moreAt.After(now):
+		return false, m.moreAt.Sub(now)
 	case m.shared:
-		return m.purse > 0, Forever
+		return false, Forever
 	}
 	m.pool.Refill(now)
 	wait := m.pool.Until(1)
@@ -162,7 +167,7 @@ func (m *rate) aimFor(v visitTime) {
 func (m *rate) receive(now time.Time, wanted int64, g store.RateGrant) {
 	m.purse += g.Units
 	if g.Units < wanted {
-		m.dryUntil = now.Add(max(drySpell, min(g.Next, time.Second)))
+		m.dryUntil, m.moreAt = now.Add(max(drySpell, min(g.Next, time.Second))), now.Add(g.Next)
 	}
 }
 

@@ -3,8 +3,9 @@ package room
 import "time"
 
 const (
-	// firstWindow is how many calls run at a time on a target of which nothing is known.
-	firstWindow = 16
+	// firstWindow is how many calls run at a time on a target of which nothing is known: what a worker
+	// runs by default. Calls can take minutes, so that growing from little would take an hour.
+	firstWindow = 64
 	maxWindow   = 100_000
 	// cut is what a window shrinks to when the target refuses for load.
 	cut = 0.7

@@ -158,9 +158,8 @@ func (r *Router) enter(q Query) (*waiter, *list.Element, error) {
 	if v.left == 0 {
 		return nil, nil, penstock.Errorf(penstock.CodeNoTargetAvailable, "No target of this model is left to try.")
 	}
-	if v.resting == v.left && v.restLeft > q.Wait {
-		return nil, nil, &penstock.Error{Code: penstock.CodeOverloaded, RetryAfter: v.restLeft,
-			Message: "Every target of this model asked for a rest: " + strings.Join(v.why, ", ") + "."}
+	if v.timed == v.left && v.soonest > q.Wait {
+		return nil, nil, v.noRoom(nil)
 	}
 	if !v.free && r.waiters.Len() >= MaxWaiting {
 		return nil, nil, &penstock.Error{Code: penstock.CodeOverloaded, RetryAfter: time.Second,
@@ -199,25 +198,30 @@ func (r *Router) giveUp(w *waiter, cause error) (Choice, error) {
 	default:
 	}
 	w.granted = nil // nothing is granted to it any more
-	wait := time.Second
-	if v := r.view(w.query); v.resting == v.left { // none is merely full
-		wait = max(wait, v.restLeft)
-	}
-	return Choice{}, &penstock.Error{Code: penstock.CodeOverloaded, RetryAfter: wait,
-		Message: "All targets of this model are busy.", Err: cause}
+	return Choice{}, r.view(w.query).noRoom(cause)
 }
 
 // view is how the candidates of a query stand.
 type view struct {
-	left     int           // not tried yet
-	resting  int           // of those, resting
-	restLeft time.Duration // until the first of them is back, or forever
-	free     bool          // one of them has room
-	why      []string      // why the ones before it were passed over
+	left    int           // not tried yet
+	timed   int           // of those, without room until a time that is known
+	soonest time.Duration // until the first of them is back, or forever
+	free    bool          // one has room
+	why     []string      // why the ones before it were passed over
+}
+
+// noRoom says so, and when to come back: when that is known of every target, and in a second otherwise.
+func (v view) noRoom(cause error) error {
+	wait := time.Second
+	if v.timed == v.left {
+		wait = max(wait, v.soonest)
+	}
+	return &penstock.Error{Code: penstock.CodeOverloaded, RetryAfter: wait,
+		Message: "No target of this model has room: " + strings.Join(v.why, ", ") + ".", Err: cause}
 }
 
 func (r *Router) view(q Query) view {
-	v := view{restLeft: room.Forever}
+	v := view{soonest: room.Forever}
 	for i := range q.Candidates {
 		t := &q.Candidates[i]
 		if slices.Contains(q.Tried, t.Name) {
@@ -230,9 +234,9 @@ func (r *Router) view(q Query) view {
 			v.free = true
 			return v
 		}
-		if look.Reason == room.Resting {
-			v.resting++
-			v.restLeft = min(v.restLeft, look.Wait)
+		if look.Wait != room.Forever {
+			v.timed++
+			v.soonest = min(v.soonest, look.Wait)
 		}
 		v.why = append(v.why, t.Name+" "+string(look.Reason))
 	}
