@@ -19,6 +19,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"penstock"
@@ -148,8 +149,13 @@ func (r *Runner) Run(ctx context.Context, task Task, sink Sink) Outcome {
 // choose finds a target with room, or takes the one that was found beforehand.
 func (r *Runner) choose(ctx context.Context, task Task, q route.Query) (route.Choice, error) {
 	q.Lane, q.Wait = task.Lane, task.Wait
-	q.InputTokens, q.MaxOutputTokens = room.InputTokens(task.Body), task.MaxOutputTokens
+	q.InputTokens, q.MaxOutputTokens = room.InputTokens(int64(len(task.Body))), task.MaxOutputTokens
 	if task.Choice == nil || len(q.Tried) > 0 {
+		return r.Router.Choose(ctx, q)
+	}
+	resolved := func(t penstock.Target) bool { return t.Name == task.Choice.Target.Name }
+	if !slices.ContainsFunc(q.Candidates, resolved) {
+		task.Choice.Release() // the model has other targets by now than when the task was resolved
 		return r.Router.Choose(ctx, q)
 	}
 	task.Choice.Amend(q.InputTokens, q.MaxOutputTokens)

@@ -109,7 +109,6 @@ listen: %s
 admin_listen: %s
 data: %s
 %s
-work: {slots: 32}
 providers: {upstream: {kind: openai, base_url: %s/v1}}
 targets: {sim: {provider: upstream, upstream_model: sim-small, limits: %s}}
 models: {fast: {targets: [sim]}}

@@ -39,5 +39,5 @@ func (e *expectation) learn(u penstock.Usage) {
 	e.output += (float64(u.OutputTokens) - e.output) * weight
 }
 
-// InputTokens estimates the tokens of a body: a token is about four bytes of English, and of JSON.
-func InputTokens(body []byte) int64 { return int64(len(body)+3) / 4 }
+// InputTokens estimates the tokens of a body of so many bytes: a token is about four bytes of English, and of JSON.
+func InputTokens(bodyBytes int64) int64 { return (bodyBytes + 3) / 4 }

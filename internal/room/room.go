@@ -136,6 +136,16 @@ func (b *Book) Look(t *penstock.Target) Look {
 	return b.look(b.of(t, now), now)
 }
 
+// Closed says that a target has no room, and that somebody was refused, who is told when it has some. Before
+// that it is worth a try: a process that used none of a limit for a while holds none of it.
+func (b *Book) Closed(t *penstock.Target) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := b.Clock()
+	r := b.of(t, now)
+	return r.refused && b.look(r, now).Reason != ""
+}
+
 func (b *Book) look(r *room, now time.Time) Look {
 	if r.restUntil.After(now) {
 		return Look{Resting, r.restUntil.Sub(now)}

@@ -121,13 +121,14 @@ func (r *Router) TryChoose(q Query) (Choice, bool) {
 // Freed receives when a target has room again that had none for somebody. It is for one reader.
 func (r *Router) Freed() <-chan struct{} { return r.freed }
 
-// Full returns the names of those models none of whose targets has room now.
+// Full returns the names of those models that TryChoose would refuse, as it did before: Freed receives when
+// that is over.
 func (r *Router) Full(models []penstock.Model, targets map[string]penstock.Target) []string {
 	var full []string
 	for _, m := range models {
 		free := slices.ContainsFunc(m.Targets, func(name string) bool {
 			t, ok := targets[name]
-			return ok && r.rooms.Look(&t).Reason == ""
+			return ok && !r.rooms.Closed(&t)
 		})
 		if !free {
 			full = append(full, m.Name)

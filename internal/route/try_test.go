@@ -101,9 +101,14 @@ func TestFull(t *testing.T) {
 		}
 	}
 	want("idle", "lost")
-	a := take(t, r, Query{Candidates: inOrder(targets["a"])})
-	want("a is busy", "one", "lost")
-	b := take(t, r, Query{Candidates: inOrder(targets["b"])})
+	both := Query{Candidates: inOrder(targets["a"], targets["b"])}
+	a := take(t, r, both)
+	want("a is busy, and nobody minds", "lost")
+	b := take(t, r, both)
+	want("b had to do instead", "one", "lost")
+	if _, ok := r.TryChoose(both); ok {
+		t.Fatal("chose a target that is full")
+	}
 	want("both are busy", "one", "both", "lost")
 	a.Release()
 	b.Release()

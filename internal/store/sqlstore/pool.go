@@ -16,10 +16,6 @@ type poolRow struct {
 	restUntil int64
 }
 
-func scanPool(row Row) (p poolRow, err error) {
-	return p, row.Scan(&p.level, &p.filledAt, &p.restUntil)
-}
-
 // Withdraw implements store.Pools. Rows are locked by ascending name, so two visits never wait for each
 // other, and nothing is computed that could take long while they are held.
 func (s *Store) Withdraw(ctx context.Context, l store.Lease, w store.Withdrawal) (a store.Allotment, err error) {
@@ -74,19 +70,19 @@ func (v *visit) lock(ctx context.Context, tx Tx) error {
 		v.pools[d.Pool] = poolRow{}
 	}
 	names := slices.Sorted(maps.Keys(v.pools))
-	args := make([][]any, len(names))
-	for i, name := range names {
-		args[i] = []any{name}
+	for _, name := range names {
 		if err := tx.Do(ctx, `INSERT INTO pools (name) VALUES ($1) ON CONFLICT (name) DO NOTHING`, name); err != nil {
 			return err
 		}
 	}
-	return tx.QueryEach(ctx, `SELECT level, filled_at, rest_until FROM pools WHERE name = $1 /*pg FOR UPDATE */`, args,
-		func(i int, row Row) error {
-			p, err := scanPool(row)
-			v.pools[names[i]] = p
-			return err
-		})
+	return tx.QueryIn(ctx, IDQuery{IDs: names, SQL: `SELECT name, level, filled_at, rest_until FROM pools
+			WHERE name = /*pg ANY */($1) ORDER BY name /*pg FOR UPDATE */`}, func(row Row) error {
+		var name string
+		var p poolRow
+		err := row.Scan(&name, &p.level, &p.filledAt, &p.restUntil)
+		v.pools[name] = p
+		return err
+	})
 }
 
 // rate withdraws from one allowance.
