@@ -33,6 +33,9 @@ func (b *Book) Take(a Ask) (*Ticket, bool) {
 	if b.look(r, now).Reason != "" {
 		return nil, false
 	}
+	if r.idle(now) {
+		b.nudge() // the others may know something about it
+	}
 	r.askedAt = now
 	r.running++
 	r.seating.peak = max(r.seating.peak, r.running)
