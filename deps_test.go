@@ -42,9 +42,11 @@ var architecture = map[string][]string{
 	"penstock/internal/store/storetest":       {"penstock", "penstock/internal/store"},
 
 	// The way of a request: admit → queue ← work → attempt → route, provider.
-	"penstock/internal/route":   {"penstock"},
-	"penstock/internal/attempt": {"penstock", "penstock/internal/config", "penstock/internal/provider", "penstock/internal/route", "penstock/internal/telemetry"},
-	"penstock/internal/queue":   {"penstock", "penstock/internal/provider", "penstock/internal/store", "penstock/internal/telemetry"},
+	"penstock/internal/room":  {"penstock", "penstock/internal/provider", "penstock/internal/store"},
+	"penstock/internal/route": {"penstock", "penstock/internal/room"},
+	"penstock/internal/attempt": {"penstock", "penstock/internal/config", "penstock/internal/provider", "penstock/internal/room",
+		"penstock/internal/route", "penstock/internal/telemetry"},
+	"penstock/internal/queue": {"penstock", "penstock/internal/provider", "penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/work": {"penstock", "penstock/internal/attempt", "penstock/internal/provider", "penstock/internal/queue",
 		"penstock/internal/route", "penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/admit": {"penstock", "penstock/internal/config", "penstock/internal/queue", "penstock/internal/route",

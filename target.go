@@ -10,8 +10,14 @@ type Target struct {
 	UpstreamModel string // the name that the upstream knows it by, or UpstreamModelAsAsked
 	Price         Price
 	PriceVersion  string // stamped on every ledger entry that used Price
-	Concurrency   int    // most calls at a time, 0 for no limit of its own
 	Region        string
+
+	// Most calls at a time, and most that may be used per minute, by all processes together. 0 for what
+	// the target itself lets us know.
+	Concurrency           int
+	RequestsPerMinute     int64
+	InputTokensPerMinute  int64
+	OutputTokensPerMinute int64
 
 	// MaxOutputTokens is the most that the upstream generates for one inference; it bounds the
 	// reservation of a call that sets no max_tokens itself.

@@ -51,7 +51,7 @@ func (c *call) chat() error {
 	}
 	return c.runCall(chat, attempt.Task{
 		Subject: c.id, Model: chat.Model, Lane: penstock.LaneRealtime, Targets: admitted.Targets, Endpoint: penstock.EndpointChat,
-		Body: text, Stream: chat.Stream, Bound: admitted.Bound, Wait: roomWait,
+		Body: text, Stream: chat.Stream, Bound: admitted.Bound, Wait: roomWait, MaxOutputTokens: chat.MaxOutputTokens * chat.Choices,
 	})
 }
 

@@ -25,6 +25,7 @@ import (
 	"penstock/internal/deliver"
 	"penstock/internal/queue"
 	"penstock/internal/record"
+	"penstock/internal/room"
 	"penstock/internal/route"
 	"penstock/internal/telemetry"
 	"penstock/internal/work"
@@ -63,6 +64,8 @@ type app struct {
 	api       *api.Server
 	pool      *work.Pool
 	keeper    *queue.Keeper
+	rooms     *room.Book
+	router    *route.Router
 	reloading sync.Mutex     // held while one configuration replaces another
 	closers   []func() error // in the order of opening
 }
@@ -112,8 +115,10 @@ func (a *app) connect() (err error) {
 	a.hub, a.bell = new(deliver.Hub), queue.NewBell()
 	a.readiness = newReadiness(a.store.Check)
 	a.recorder = record.New(a.store, a.log)
+	a.rooms = a.newRooms(clock)
+	a.router = route.New(a.rooms)
 	runner := attempt.New(attempt.Deps{
-		Config: a.live, Providers: a.providers, Router: route.New(clock), Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: clock,
+		Config: a.live, Providers: a.providers, Router: a.router, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: clock,
 	})
 	a.api, err = api.New(api.Deps{
 		Config: a.live, Runner: runner, Recorder: a.recorder, Jobs: a.store, Letters: a.store, Reader: deliver.NewReader(a.store, a.hub),
@@ -128,6 +133,7 @@ func (a *app) connect() (err error) {
 		SoftStop: softStop(p.ShutdownGrace),
 	}, work.Deps{
 		Store: a.store, Runner: runner, Bell: a.bell, Announce: a.hub, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: clock,
+		Gate: gate{a},
 	})
 	if err != nil {
 		return err
@@ -136,6 +142,7 @@ func (a *app) connect() (err error) {
 		Store: a.store, Bell: a.bell, Announce: a.hub, Metrics: a.metrics, Log: a.log, Interval: keepInterval(p.Work.LeaseTimeout),
 	})
 	a.metrics.CollectDepths(a.depths)
+	a.metrics.CollectRooms(a.roomStatus)
 	return err
 }
 
@@ -161,6 +168,8 @@ func (a *app) run(ctx context.Context) error {
 
 	back.Go(func() error { return a.recorder.Run(backCtx) })
 	back.Go(func() error { return a.keeper.Run(backCtx) })
+	back.Go(func() error { return a.rooms.Run(backCtx) })
+	back.Go(func() error { return a.ringForRoom(backCtx) })
 	back.Go(func() error { return doors.serveAdmin(backCtx) })
 	front.Go(func() error { return a.pool.Run(frontCtx) })
 	front.Go(func() error { return a.reloads(frontCtx) })

@@ -19,11 +19,13 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"penstock"
 	"penstock/internal/config"
 	"penstock/internal/provider"
+	"penstock/internal/room"
 	"penstock/internal/route"
 	"penstock/internal/telemetry"
 )
@@ -81,6 +83,10 @@ type Task struct {
 	Timeout time.Duration
 	// Wait is how long to wait for a target with room.
 	Wait time.Duration
+	// MaxOutputTokens is the most that the body lets the model generate, 0 when that is not known.
+	MaxOutputTokens int64
+	// Choice is room that was taken for the first attempt beforehand; nil for none. Run gives it back.
+	Choice *route.Choice
 }
 
 // Outcome is everything that came of a task.
@@ -102,6 +108,9 @@ type Outcome struct {
 
 // Run tries targets until one answers, none is left, or the error would be the same anywhere.
 func (r *Runner) Run(ctx context.Context, task Task, sink Sink) Outcome {
+	if task.Choice != nil {
+		defer task.Choice.Release() // of no effect once an attempt was made on it
+	}
 	var out Outcome
 	snapshot := r.Config.Current()
 	candidates, err := route.Candidates(task.Targets, snapshot.Targets)
@@ -111,7 +120,7 @@ func (r *Runner) Run(ctx context.Context, task Task, sink Sink) Outcome {
 	}
 	var tried []string
 	for ctx.Err() == nil {
-		choice, err := r.Router.Choose(ctx, route.Query{Candidates: candidates, Tried: tried, Lane: task.Lane, Wait: task.Wait})
+		choice, err := r.choose(ctx, task, route.Query{Candidates: candidates, Tried: tried})
 		if err != nil {
 			if out.Err == nil { // what an upstream said tells more than that no other is left
 				out.Err = err
@@ -135,6 +144,22 @@ func (r *Runner) Run(ctx context.Context, task Task, sink Sink) Outcome {
 		out.Err = &provider.Error{Kind: provider.KindCancelled, Message: "Nobody wanted the answer any more.", Err: context.Cause(ctx)}
 	}
 	return out
+}
+
+// choose finds a target with room, or takes the one that was found beforehand.
+func (r *Runner) choose(ctx context.Context, task Task, q route.Query) (route.Choice, error) {
+	q.Lane, q.Wait = task.Lane, task.Wait
+	q.InputTokens, q.MaxOutputTokens = room.InputTokens(int64(len(task.Body))), task.MaxOutputTokens
+	if task.Choice == nil || len(q.Tried) > 0 {
+		return r.Router.Choose(ctx, q)
+	}
+	resolved := func(t penstock.Target) bool { return t.Name == task.Choice.Target.Name }
+	if !slices.ContainsFunc(q.Candidates, resolved) {
+		task.Choice.Release() // the model has other targets by now than when the task was resolved
+		return r.Router.Choose(ctx, q)
+	}
+	task.Choice.Amend(q.InputTokens, q.MaxOutputTokens)
+	return *task.Choice, nil
 }
 
 // add books a try into the outcome.
@@ -167,7 +192,7 @@ type try struct {
 
 // run makes one try on the room that was chosen for it, and completes its record.
 func (r *Runner) run(ctx context.Context, t *try, choice route.Choice) *provider.Error {
-	defer choice.Release()
+	defer choice.Release() // should anything here panic
 	ctx = telemetry.WithIDs(ctx, telemetry.IDs{Attempt: t.record.ID})
 	genAI := telemetry.GenAI{
 		Operation: telemetry.OperationChat, Provider: t.target.Provider, RequestModel: t.upstreamModel(),
@@ -176,12 +201,12 @@ func (r *Runner) run(ctx context.Context, t *try, choice route.Choice) *provider
 	t.record.StartedAt = r.Clock()
 	meta, failure := r.exchange(ctx, t)
 	t.record.FinishedAt = r.Clock()
+	choice.Done(t.result(meta, failure))
 	t.meter(meta, failure)
 	if failure != nil {
 		t.record.ErrorKind, t.record.ErrorMessage = string(failure.Kind), failure.Public()
 		r.tellOperator(ctx, t, failure)
 		t.record.StatusCode = cmp.Or(failure.StatusCode, t.record.StatusCode)
-		r.rest(t.target.Name, failure)
 		genAI.ErrorType = string(failure.Kind)
 	}
 	genAI.Usage = meta.Usage
@@ -223,9 +248,14 @@ func (r *Runner) exchange(ctx context.Context, t *try) (meta provider.Meta, fail
 	return meta, nil
 }
 
+// impatient says that the caller allows less time than the target.
+func (t *try) impatient() bool {
+	return t.task.Timeout > 0 && (t.target.TotalTimeout == 0 || t.task.Timeout < t.target.TotalTimeout)
+}
+
 // timeout is the tighter of what the caller and the target allow.
 func (t *try) timeout() time.Duration {
-	if t.task.Timeout > 0 && (t.target.TotalTimeout == 0 || t.task.Timeout < t.target.TotalTimeout) {
+	if t.impatient() {
 		return t.task.Timeout
 	}
 	return t.target.TotalTimeout
@@ -295,19 +325,24 @@ func (t *try) meter(meta provider.Meta, failure *provider.Error) {
 	}
 }
 
-// DefaultRest is how long a target is left alone that limits us without saying for how long.
-const DefaultRest = time.Second
-
-// rest leaves a target alone that said it has no room.
-func (r *Runner) rest(target string, failure *provider.Error) {
-	switch failure.Kind {
-	case provider.KindRateLimited:
-		r.Router.Rest(target, max(failure.RetryAfter, DefaultRest))
-	case provider.KindOverloaded:
-		if failure.RetryAfter > 0 {
-			r.Router.Rest(target, failure.RetryAfter)
-		}
+// result is what the room of a target learns from a try.
+func (t *try) result(meta provider.Meta, failure *provider.Error) room.Result {
+	res := room.Result{
+		Usage: meta.Usage, UsageKnown: meta.UsageKnown, Limits: meta.Limits, Took: t.record.FinishedAt.Sub(t.record.StartedAt),
 	}
+	if failure == nil {
+		return res
+	}
+	res.Kind, res.RetryAfter = failure.Kind, failure.RetryAfter
+	if failure.Limits != (provider.RateLimits{}) {
+		res.Limits = failure.Limits
+	}
+	if failure.Kind == provider.KindTimeout && t.impatient() {
+		// A caller who asks for an answer within a second says nothing about the target: else one tenant
+		// could take its room away from all.
+		res.Kind = provider.KindCancelled
+	}
+	return res
 }
 
 // tellOperator logs what callers are not told: an upstream's complaint about our account, and defects.

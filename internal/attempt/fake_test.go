@@ -12,6 +12,7 @@ import (
 	"penstock"
 	"penstock/internal/config"
 	"penstock/internal/provider"
+	"penstock/internal/room"
 	"penstock/internal/route"
 	"penstock/internal/telemetry"
 )
@@ -142,7 +143,7 @@ func newRig(t *testing.T, script upstream, edit ...func(*config.File)) rig {
 		t.Fatal(err)
 	}
 	return rig{t: t, Runner: New(Deps{
-		Config: config.NewLive(snapshot), Providers: script, Router: route.New(time.Now),
+		Config: config.NewLive(snapshot), Providers: script, Router: route.New(room.New(room.Config{Clock: time.Now})),
 		Metrics: telemetry.NewMetrics("test", ""), Tracer: tracer, Log: slog.New(slog.DiscardHandler), Clock: time.Now,
 	})}
 }

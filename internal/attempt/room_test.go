@@ -11,6 +11,7 @@ import (
 	"penstock"
 	"penstock/internal/config"
 	"penstock/internal/provider"
+	"penstock/internal/room"
 	"penstock/internal/route"
 )
 
@@ -171,9 +172,9 @@ func TestTargetsThatHaveNoRoomRest(t *testing.T) {
 		rest       time.Duration
 	}{
 		{"limited, says when", provider.KindRateLimited, 5 * time.Second, 5 * time.Second},
-		{"limited, does not say", provider.KindRateLimited, 0, DefaultRest},
-		{"limited, says too little", provider.KindRateLimited, time.Millisecond, DefaultRest},
-		{"limited for a day", provider.KindRateLimited, 24 * time.Hour, route.MaxRest},
+		{"limited, does not say", provider.KindRateLimited, 0, room.DefaultRest},
+		{"limited, says too little", provider.KindRateLimited, time.Millisecond, room.DefaultRest},
+		{"limited for a day", provider.KindRateLimited, 24 * time.Hour, room.MaxRest},
 		{"overloaded, says when", provider.KindOverloaded, 5 * time.Second, 5 * time.Second},
 		{"overloaded, does not say", provider.KindOverloaded, 0, 0},
 		{"broken", provider.KindServer, 5 * time.Second, 0},
@@ -228,5 +229,88 @@ func TestRunnersAreSafeTogether(t *testing.T) {
 	wg.Wait()
 	if len(ids) != 2*runs {
 		t.Errorf("%d different attempt ids, want %d", len(ids), 2*runs)
+	}
+}
+
+// Room that was taken beforehand is used by the first attempt, and given back whatever happens.
+func TestChoiceMadeBeforehand(t *testing.T) {
+	t.Parallel()
+	choose := func(r rig) *route.Choice {
+		c, ok := r.Router.TryChoose(route.Query{Candidates: []penstock.Target{r.Config.Current().Targets["b"]}})
+		if !ok {
+			t.Fatal("b has no room")
+		}
+		return &c
+	}
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, tt := range map[string]struct {
+		ctx     context.Context
+		targets []string
+		tries   int
+	}{
+		"used":            {t.Context(), []string{"a", "b"}, 1},
+		"nobody wants it": {cancelled, []string{"a", "b"}, 0},
+		"nothing is left": {t.Context(), []string{"gone"}, 0},
+	} {
+		r := newRig(t, upstream{"ua": {chunks: []string{"no"}}, "ub": {chunks: []string{"ok"}, meta: told}}, editTarget("b", concurrency(1)))
+		held := task(tt.targets...)
+		held.Choice = choose(r)
+		out := r.Run(tt.ctx, held, &sink{})
+		if len(out.Attempts) != tt.tries || (tt.tries > 0 && out.Target != "b") {
+			t.Errorf("%s: outcome %+v, want %d attempts on b", name, out, tt.tries)
+		}
+		choose(r).Release() // there is room again
+	}
+}
+
+// A failed first attempt on room taken beforehand falls back as any other does.
+func TestChoiceMadeBeforehandFallsBack(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, upstream{"ua": {chunks: []string{"ok"}, meta: told}, "ub": fails(provider.KindServer)})
+	c, _ := r.Router.TryChoose(route.Query{Candidates: []penstock.Target{r.Config.Current().Targets["b"]}})
+	held := task("a", "b")
+	held.Choice = &c
+	if out := r.Run(t.Context(), held, &sink{}); out.Err != nil || len(out.Attempts) != 2 || out.Target != "a" {
+		t.Errorf("outcome %+v, want b and then a", out)
+	}
+}
+
+// A tenant in a hurry takes no room away from the others; a target that is too slow for itself does.
+func TestTimeoutsOfCallersSayNothing(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		timeout time.Duration
+		shrinks bool
+	}{"the caller's": {time.Second, false}, "the target's": {time.Hour, true}} {
+		synctest.Test(t, func(t *testing.T) {
+			rooms := room.New(room.Config{Clock: time.Now})
+			r := newRig(t, upstream{"ua": {hang: true}}, editTarget("a", func(c *config.TargetConfig) { c.Timeouts.Total = time.Minute }))
+			r.Router = route.New(rooms)
+			hurried := task("a")
+			hurried.Timeout = tt.timeout
+			before := len(rooms.Status())
+			r.Run(t.Context(), hurried, &sink{})
+			s := rooms.Status()
+			if before != 0 || len(s) != 1 || (s[0].Throttles > 0) != tt.shrinks {
+				t.Errorf("%s timeout: %+v", name, s)
+			}
+		})
+	}
+}
+
+// What an answer used and says of limits reaches the room of its target.
+func TestAnswersAreSettled(t *testing.T) {
+	t.Parallel()
+	rooms := room.New(room.Config{Clock: time.Now})
+	answer := told
+	answer.Limits = provider.RateLimits{Requests: provider.Allowance{Limit: 6000}}
+	r := newRig(t, upstream{"ua": {chunks: []string{"ok"}, meta: answer}},
+		editTarget("a", func(c *config.TargetConfig) { c.Limits.OutputTokensPerMinute = 60 }))
+	r.Router = route.New(rooms)
+	r.Run(t.Context(), task("a"), &sink{})
+	rates := rooms.Status()[0].Rates
+	if len(rates) != 2 || rates[0].PerMinute != 6000 || !rates[0].Learned || rates[1].Purse > -17 {
+		t.Errorf("rates %+v; want a learned limit, and 20 tokens spent of 2", rates)
 	}
 }

@@ -34,6 +34,7 @@ const (
 	maxUpstreamModel   = 256
 	maxMaxOutputTokens = 1_000_000
 	maxConcurrency     = 100_000
+	maxPerMinute       = 1_000_000_000
 	minTimeout         = time.Millisecond
 	maxTotalTimeout    = 24 * time.Hour
 	maxWeight          = 1000

@@ -42,6 +42,10 @@ func (c *checker) target(at path, name string, t TargetConfig, providers map[str
 	}
 	within(c, at+".max_output_tokens", t.MaxOutputTokens, bounds[int64]{1, maxMaxOutputTokens})
 	within(c, at+".limits.concurrency", t.Limits.Concurrency, bounds[int]{0, maxConcurrency})
+	perMinute := bounds[int64]{0, maxPerMinute}
+	within(c, at+".limits.requests_per_minute", t.Limits.RequestsPerMinute, perMinute)
+	within(c, at+".limits.input_tokens_per_minute", t.Limits.InputTokensPerMinute, perMinute)
+	within(c, at+".limits.output_tokens_per_minute", t.Limits.OutputTokensPerMinute, perMinute)
 	c.price(at+".price", t.Price)
 	c.timeouts(at+".timeouts", t.Timeouts)
 }

@@ -173,12 +173,19 @@ type TargetConfig struct {
 
 // TargetLimits bounds the use of a target over all models, tenants and lanes.
 type TargetLimits struct {
-	// Concurrency is how many calls may run at a time. Zero: no limit of its own. Up to 100000.
+	// Concurrency is how many calls may run at a time, over all processes. Zero: as many as the target
+	// itself bears, which is found out. Up to 100000.
 	Concurrency int `yaml:"concurrency"`
 
-	_ reserved `yaml:"requests_per_minute" refuse:"is not supported by this version yet; only concurrency is enforced"`
-	_ reserved `yaml:"input_tokens_per_minute" refuse:"is not supported by this version yet; only concurrency is enforced"`
-	_ reserved `yaml:"output_tokens_per_minute" refuse:"is not supported by this version yet; only concurrency is enforced"`
+	// RequestsPerMinute is how many calls may be sent in a minute, over all processes. Zero: what the
+	// target's answers say about it. Up to 1000000000.
+	RequestsPerMinute int64 `yaml:"requests_per_minute,omitempty"`
+
+	// InputTokensPerMinute is how many tokens may be sent in a minute. Zero and bounds: as above.
+	InputTokensPerMinute int64 `yaml:"input_tokens_per_minute,omitempty"`
+
+	// OutputTokensPerMinute is how many tokens may be generated in a minute. Zero and bounds: as above.
+	OutputTokensPerMinute int64 `yaml:"output_tokens_per_minute,omitempty"`
 }
 
 // Price is what a target charges, in US dollars per million tokens, as decimal strings with at most

@@ -80,18 +80,21 @@ func sortLike[T comparable](list, all []T) {
 // target is what a checked TargetConfig means to the rest of Penstock.
 func (t TargetConfig) target(name, priceVersion string) penstock.Target {
 	return penstock.Target{
-		Name:              name,
-		Provider:          t.Provider,
-		UpstreamModel:     t.UpstreamModel,
-		Price:             t.Price.rates(),
-		PriceVersion:      priceVersion,
-		Concurrency:       t.Limits.Concurrency,
-		Region:            t.Region,
-		MaxOutputTokens:   t.MaxOutputTokens,
-		ConnectTimeout:    t.Timeouts.Connect,
-		FirstTokenTimeout: t.Timeouts.FirstToken,
-		IdleTimeout:       t.Timeouts.Idle,
-		TotalTimeout:      t.Timeouts.Total,
+		Name:                  name,
+		Provider:              t.Provider,
+		UpstreamModel:         t.UpstreamModel,
+		Price:                 t.Price.rates(),
+		PriceVersion:          priceVersion,
+		Concurrency:           t.Limits.Concurrency,
+		RequestsPerMinute:     t.Limits.RequestsPerMinute,
+		InputTokensPerMinute:  t.Limits.InputTokensPerMinute,
+		OutputTokensPerMinute: t.Limits.OutputTokensPerMinute,
+		Region:                t.Region,
+		MaxOutputTokens:       t.MaxOutputTokens,
+		ConnectTimeout:        t.Timeouts.Connect,
+		FirstTokenTimeout:     t.Timeouts.FirstToken,
+		IdleTimeout:           t.Timeouts.Idle,
+		TotalTimeout:          t.Timeouts.Total,
 	}
 }
 

@@ -31,6 +31,11 @@ type canonicalTarget struct {
 	FirstTokenTimeout string `json:"first_token_timeout"`
 	IdleTimeout       string `json:"idle_timeout"`
 	TotalTimeout      string `json:"total_timeout"`
+
+	// Left out where they are not set: configurations from before they existed keep their hashes.
+	RequestsPerMinute     int64 `json:"requests_per_minute,omitzero"`
+	InputTokensPerMinute  int64 `json:"input_tokens_per_minute,omitzero"`
+	OutputTokensPerMinute int64 `json:"output_tokens_per_minute,omitzero"`
 }
 
 type canonicalModel struct {
@@ -77,6 +82,10 @@ func canonicalOf(f File) canonical {
 			FirstTokenTimeout: durationText(t.Timeouts.FirstToken),
 			IdleTimeout:       durationText(t.Timeouts.Idle),
 			TotalTimeout:      durationText(t.Timeouts.Total),
+
+			RequestsPerMinute:     t.Limits.RequestsPerMinute,
+			InputTokensPerMinute:  t.Limits.InputTokensPerMinute,
+			OutputTokensPerMinute: t.Limits.OutputTokensPerMinute,
 		}
 	}
 	for name, m := range f.Models {

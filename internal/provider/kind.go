@@ -89,6 +89,7 @@ type Error struct {
 	StatusCode int           // HTTP status of the answer, 0 when there was none
 	Message    string        // what the upstream said, or what happened, bounded
 	RetryAfter time.Duration // how long the upstream asked us to wait, 0 when it did not
+	Limits     RateLimits    // what its headers say, if there was an answer
 	Body       []byte        // the upstream's error body, bounded, for same-dialect callers; may be nil
 	Err        error
 }

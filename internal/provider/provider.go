@@ -78,5 +78,6 @@ type Meta struct {
 	ContentType string
 	UpstreamID  string // the upstream's own request id, for support cases
 	Usage       penstock.Usage
-	UsageKnown  bool // false while the upstream has not told
+	UsageKnown  bool       // false while the upstream has not told
+	Limits      RateLimits // as of the answer's beginning
 }

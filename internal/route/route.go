@@ -1,10 +1,11 @@
-// Package route chooses the target that an attempt runs on, and keeps the room of each target.
+// Package route chooses the target that an attempt runs on, and keeps those in line who wait for one.
 //
-// It owns what is known about targets at this moment: how many calls each is running and which
-// asked for a rest. It does not call upstreams and does not decide what a failure means; package
-// attempt reports failures back.
+// It owns the order: a model's order among its targets, and the order in which waiting attempts are
+// served. How much room a target has is package room's to say. It does not call upstreams and does not
+// decide what a failure means; package attempt reports how calls went.
 //
-// A Router is safe for concurrent use and starts no goroutines.
+// A Router is safe for concurrent use. It starts no goroutine; while somebody waits, a timer serves the
+// line when a rest ends or a rate allows it.
 package route
 
 import (
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/room"
 )
 
 // MaxWaiting is how many attempts may wait for room at a time. Past it a wait is refused at once:
@@ -26,17 +28,12 @@ const MaxWaiting = 4096
 // Router hands out the room of targets: the more urgent lane first, and inside a lane first come, first
 // served.
 type Router struct {
-	clock func() time.Time
+	rooms *room.Book
+	freed chan struct{} // holds a token when room came back for whoever was refused
 
 	mu      sync.Mutex
-	states  map[string]*targetState
 	waiters list.List // of *waiter, in the order they are served
-}
-
-// targetState is what is known about one target.
-type targetState struct {
-	running   int
-	restUntil time.Time
+	alarm   *time.Timer
 }
 
 // waiter is an attempt in line for room.
@@ -45,16 +42,39 @@ type waiter struct {
 	granted chan Choice // holds the choice once there is one
 }
 
-// New returns a router that believes every target to be idle and well.
-func New(clock func() time.Time) *Router {
-	return &Router{clock: clock, states: make(map[string]*targetState)}
+// New returns a router over the rooms of a book. The book notifies nobody else.
+func New(rooms *room.Book) *Router {
+	r := &Router{rooms: rooms, freed: make(chan struct{}, 1)}
+	rooms.Notify(r.roomCameBack)
+	return r
 }
 
-// Choice is a target with a unit of its room, to be given back with Release.
+// Choice is a target with a unit of its room, to be given back with Done or Release.
 type Choice struct {
-	Target  penstock.Target
-	Reason  string // why this one, in words for whoever asks later
-	Release func() // gives the room back; calling it again changes nothing
+	Target penstock.Target
+	Reason string // why this one, in words for whoever asks later
+
+	ticket *room.Ticket
+	router *Router
+}
+
+// Done gives the room back and tells how the call went. Calling it again changes nothing.
+func (c Choice) Done(result room.Result) {
+	c.ticket.Done(result)
+	c.router.roomCameBack()
+}
+
+// Release gives room back that was not used. After Done, or on no choice at all, it changes nothing.
+func (c Choice) Release() {
+	if c.ticket != nil {
+		c.ticket.Release()
+		c.router.roomCameBack()
+	}
+}
+
+// Amend corrects the estimates of a call that was not known in full when it was chosen for.
+func (c Choice) Amend(inputTokens, maxOutputTokens int64) {
+	c.ticket.Amend(inputTokens, maxOutputTokens)
 }
 
 // Query asks for a target.
@@ -63,6 +83,10 @@ type Query struct {
 	Tried      []string          // targets that failed for this inference already
 	Lane       penstock.Lane     // how urgent it is
 	Wait       time.Duration     // how long to wait for room; 0 means not at all
+
+	// What the call will use, for limits on tokens. 0 for the average of the target's calls.
+	InputTokens     int64
+	MaxOutputTokens int64 // the most that it can generate
 }
 
 // Choose returns the first candidate that was not tried, is not resting and has room, waiting in line
@@ -76,22 +100,54 @@ func (r *Router) Choose(ctx context.Context, q Query) (Choice, error) {
 	defer r.leave(at)
 	patience := time.NewTimer(q.Wait)
 	defer patience.Stop()
-	for {
-		// A rest that ends makes room without anybody releasing it.
-		rest := time.NewTimer(r.restLeft(q))
-		select {
-		case c := <-w.granted:
-			rest.Stop()
-			return c, nil
-		case <-rest.C:
-			r.grant()
-		case <-patience.C:
-			rest.Stop()
-			return r.giveUp(w, nil)
-		case <-ctx.Done():
-			rest.Stop()
-			return r.giveUp(w, ctx.Err())
+	select {
+	case c := <-w.granted:
+		return c, nil
+	case <-patience.C:
+		return r.giveUp(w, nil)
+	case <-ctx.Done():
+		return r.giveUp(w, ctx.Err())
+	}
+}
+
+// TryChoose is Choose for somebody who does not wait. Those in line come first.
+func (r *Router) TryChoose(q Query) (Choice, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.serve()
+	return r.take(q, looks{})
+}
+
+// Freed receives when a target has room again that had none for somebody. It is for one reader.
+func (r *Router) Freed() <-chan struct{} { return r.freed }
+
+// Full returns the names of those models that TryChoose would refuse, as it did before: Freed receives when
+// that is over.
+func (r *Router) Full(models []penstock.Model, targets map[string]penstock.Target) []string {
+	var full []string
+	for _, m := range models {
+		free := slices.ContainsFunc(m.Targets, func(name string) bool {
+			t, ok := targets[name]
+			return ok && !r.rooms.Closed(&t)
+		})
+		if !free {
+			full = append(full, m.Name)
 		}
+	}
+	return full
+}
+
+// roomCameBack serves the line, and tells whoever was refused.
+func (r *Router) roomCameBack() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.serve()
+	if !r.rooms.Wake() {
+		return
+	}
+	select {
+	case r.freed <- struct{}{}:
+	default:
 	}
 }
 
@@ -103,17 +159,16 @@ func (r *Router) enter(q Query) (*waiter, *list.Element, error) {
 	if v.left == 0 {
 		return nil, nil, penstock.Errorf(penstock.CodeNoTargetAvailable, "No target of this model is left to try.")
 	}
-	if v.resting == v.left && v.restLeft > q.Wait {
-		return nil, nil, &penstock.Error{Code: penstock.CodeOverloaded, RetryAfter: v.restLeft,
-			Message: "Every target of this model asked for a rest: " + strings.Join(v.why, ", ") + "."}
+	if v.timed == v.left && v.soonest > q.Wait {
+		return nil, nil, v.noRoom(nil)
 	}
-	if v.free == nil && r.waiters.Len() >= MaxWaiting {
+	if !v.free && r.waiters.Len() >= MaxWaiting {
 		return nil, nil, &penstock.Error{Code: penstock.CodeOverloaded, RetryAfter: time.Second,
 			Message: fmt.Sprintf("All targets of this model are busy and %d calls wait already.", MaxWaiting)}
 	}
 	w := &waiter{query: q, granted: make(chan Choice, 1)}
 	at := r.line(w)
-	r.grantLocked()
+	r.serve()
 	return w, at, nil
 }
 
@@ -144,116 +199,115 @@ func (r *Router) giveUp(w *waiter, cause error) (Choice, error) {
 	default:
 	}
 	w.granted = nil // nothing is granted to it any more
-	wait := time.Second
-	if v := r.view(w.query); v.resting == v.left { // none is merely full
-		wait = max(wait, v.restLeft)
-	}
-	return Choice{}, &penstock.Error{Code: penstock.CodeOverloaded, RetryAfter: wait,
-		Message: "All targets of this model are busy.", Err: cause}
+	return Choice{}, r.view(w.query).noRoom(cause)
 }
 
 // view is how the candidates of a query stand.
 type view struct {
-	left     int           // not tried yet
-	resting  int           // of those, resting
-	restLeft time.Duration // until the first of them is back, or forever
-	free     *penstock.Target
-	why      []string // why the ones before free were passed over
+	left    int           // not tried yet
+	timed   int           // of those, without room until a time that is known
+	soonest time.Duration // until the first of them is back, or forever
+	free    bool          // one has room
+	why     []string      // why the ones before it were passed over
 }
 
-const forever = time.Duration(1<<63 - 1)
+// noRoom says so, and when to come back: when that is known of every target, and in a second otherwise.
+func (v view) noRoom(cause error) error {
+	wait := time.Second
+	if v.timed == v.left {
+		wait = max(wait, v.soonest)
+	}
+	return &penstock.Error{Code: penstock.CodeOverloaded, RetryAfter: wait,
+		Message: "No target of this model has room: " + strings.Join(v.why, ", ") + ".", Err: cause}
+}
 
 func (r *Router) view(q Query) view {
-	now := r.clock()
-	v := view{restLeft: forever}
-	for i, t := range q.Candidates {
-		s := r.state(t.Name)
+	v := view{soonest: room.Forever}
+	for i := range q.Candidates {
+		t := &q.Candidates[i]
 		if slices.Contains(q.Tried, t.Name) {
 			v.why = append(v.why, t.Name+" was tried")
 			continue
 		}
 		v.left++
-		switch {
-		case s.restUntil.After(now):
-			v.resting++
-			v.restLeft = min(v.restLeft, s.restUntil.Sub(now))
-			v.why = append(v.why, t.Name+" rests")
-		case t.Concurrency > 0 && s.running >= t.Concurrency:
-			v.why = append(v.why, t.Name+" is full")
-		default:
-			v.free = &q.Candidates[i]
+		look := r.rooms.Look(t)
+		if look.Reason == "" {
+			v.free = true
 			return v
 		}
+		if look.Wait != room.Forever {
+			v.timed++
+			v.soonest = min(v.soonest, look.Wait)
+		}
+		v.why = append(v.why, t.Name+" "+string(look.Reason))
 	}
 	return v
 }
 
-// restLeft is how long until a resting candidate of the query is back.
-func (r *Router) restLeft(q Query) time.Duration {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.view(q).restLeft
-}
+// looks remembers, for one pass over the line, which targets have no room.
+type looks map[string]room.Look
 
-// grant hands room out to those in line.
-func (r *Router) grant() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.grantLocked()
-}
-
-// grantLocked serves the line in its order. Whoever waits for other targets does not hold up those
-// behind.
-func (r *Router) grantLocked() {
+// serve hands room out to those in line, in their order. Whoever waits for other targets does not hold
+// up those behind. When some are left, it is called again as soon as time alone may have made room.
+func (r *Router) serve() {
+	if r.waiters.Len() == 0 {
+		return
+	}
+	next, none := room.Forever, looks{}
 	for at := r.waiters.Front(); at != nil; {
-		w, next := at.Value.(*waiter), at.Next()
-		if v := r.view(w.query); v.free != nil && w.granted != nil {
-			w.granted <- r.take(*v.free, v.why)
-			r.waiters.Remove(at)
+		w, following := at.Value.(*waiter), at.Next()
+		if w.granted != nil {
+			if c, ok := r.take(w.query, none); ok {
+				w.granted <- c
+				r.waiters.Remove(at)
+			}
 		}
-		at = next
+		at = following
+	}
+	for _, look := range none {
+		next = min(next, look.Wait)
+	}
+	r.wakeIn(next)
+}
+
+// wakeIn serves the line again after a while.
+func (r *Router) wakeIn(d time.Duration) {
+	switch {
+	case r.alarm != nil:
+		r.alarm.Stop()
+		if d != room.Forever {
+			r.alarm.Reset(d)
+		}
+	case d != room.Forever:
+		r.alarm = time.AfterFunc(d, r.roomCameBack)
 	}
 }
 
-func (r *Router) take(t penstock.Target, passedOver []string) Choice {
-	s := r.state(t.Name)
-	s.running++
-	release := func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		s.running--
-		r.grantLocked()
+// take takes room of the first candidate that has some. Targets in none are known to have none; those
+// found to be without are added to it.
+func (r *Router) take(q Query, none looks) (Choice, bool) {
+	for i := range q.Candidates {
+		t := &q.Candidates[i]
+		if _, known := none[t.Name]; known || slices.Contains(q.Tried, t.Name) {
+			continue
+		}
+		ask := room.Ask{Target: t, InputTokens: q.InputTokens, MaxOutputTokens: q.MaxOutputTokens}
+		if ticket, ok := r.rooms.Take(ask); ok {
+			return Choice{Target: *t, Reason: r.reason(q, i), ticket: ticket, router: r}, true
+		}
+		none[t.Name] = r.rooms.Refused(t)
 	}
-	return Choice{Target: t, Reason: reason(passedOver), Release: sync.OnceFunc(release)}
+	return Choice{}, false
 }
 
-func (r *Router) state(name string) *targetState {
-	s, ok := r.states[name]
-	if !ok {
-		s = &targetState{}
-		r.states[name] = s
-	}
-	return s
-}
-
-func reason(passedOver []string) string {
-	if len(passedOver) == 0 {
+// reason says why the i-th candidate was chosen.
+func (r *Router) reason(q Query, i int) string {
+	if i == 0 {
 		return "first of the model's order"
 	}
-	return "next in the model's order: " + strings.Join(passedOver, ", ")
-}
-
-// MaxRest bounds how long a target may ask to be left alone.
-const MaxRest = 10 * time.Minute
-
-// Rest leaves a target alone for a while, because it said that it has no room.
-func (r *Router) Rest(target string, d time.Duration) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	until := r.clock().Add(min(d, MaxRest))
-	if s := r.state(target); until.After(s.restUntil) {
-		s.restUntil = until
-	}
+	before := q
+	before.Candidates = q.Candidates[:i]
+	return "next in the model's order: " + strings.Join(r.view(before).why, ", ")
 }
 
 // Candidates returns the configured targets that a model names, in its order. Names that the

@@ -12,6 +12,8 @@ import (
 	"go.uber.org/goleak"
 
 	"penstock"
+	"penstock/internal/provider"
+	"penstock/internal/room"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -19,6 +21,30 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // target has room for so many calls, 0 for any number.
 func target(name string, concurrency int) penstock.Target {
 	return penstock.Target{Name: name, Concurrency: concurrency}
+}
+
+// newRouter is a router of a process that shares its targets with nobody.
+func newRouter() *Router { return New(room.New(room.Config{Clock: time.Now})) }
+
+func running(r *Router, target string) int {
+	for _, s := range r.rooms.Status() {
+		if s.Target == target {
+			return s.Running
+		}
+	}
+	return 0
+}
+
+// rest has targets ask for a rest, as the answer to a call.
+func rest(t *testing.T, r *Router, target string, ds ...time.Duration) {
+	t.Helper()
+	var calls []Choice
+	for range ds {
+		calls = append(calls, take(t, r, Query{Candidates: inOrder(penstock.Target{Name: target})}))
+	}
+	for i, d := range ds {
+		calls[i].Done(room.Result{Kind: provider.KindOverloaded, RetryAfter: d})
+	}
 }
 
 func inOrder(ts ...penstock.Target) []penstock.Target { return ts }
@@ -67,12 +93,12 @@ func TestChooseKeepsTheModelsOrder(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			r := New(time.Now)
+			r := newRouter()
 			for _, name := range tt.busy {
 				defer take(t, r, Query{Candidates: inOrder(target(name, 1))}).Release()
 			}
 			for _, name := range tt.resting {
-				r.Rest(name, time.Hour)
+				rest(t, r, name, time.Hour)
 			}
 			c := take(t, r, Query{Candidates: inOrder(target("a", 1), target("b", 1), target("c", 1)), Tried: tt.tried})
 			defer c.Release()
@@ -85,7 +111,7 @@ func TestChooseKeepsTheModelsOrder(t *testing.T) {
 
 func TestNothingLeftToTry(t *testing.T) {
 	t.Parallel()
-	r := New(time.Now)
+	r := newRouter()
 	refuse(t, r, Query{}, penstock.CodeNoTargetAvailable)
 	refuse(t, r, Query{Candidates: inOrder(target("a", 0)), Tried: []string{"a"}, Wait: time.Hour}, penstock.CodeNoTargetAvailable)
 }
@@ -94,7 +120,7 @@ func TestConcurrencyIsNeverExceeded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const limit, calls = 3, 50
-		r := New(time.Now)
+		r := newRouter()
 		var mu sync.Mutex
 		var wg sync.WaitGroup
 		running, most, served := 0, 0, 0
@@ -129,7 +155,7 @@ func TestConcurrencyIsNeverExceeded(t *testing.T) {
 
 func TestTargetsOfTwoModelsShareTheirRoom(t *testing.T) {
 	t.Parallel()
-	r := New(time.Now)
+	r := newRouter()
 	first := take(t, r, Query{Candidates: inOrder(target("shared", 1))})
 	refuse(t, r, Query{Candidates: inOrder(target("shared", 1))}, penstock.CodeOverloaded)
 	first.Release()
@@ -138,7 +164,7 @@ func TestTargetsOfTwoModelsShareTheirRoom(t *testing.T) {
 
 func TestReleasingTwiceGivesRoomOnce(t *testing.T) {
 	t.Parallel()
-	r := New(time.Now)
+	r := newRouter()
 	q := Query{Candidates: inOrder(target("a", 2))}
 	first, second := take(t, r, q), take(t, r, q)
 	first.Release()
@@ -147,7 +173,7 @@ func TestReleasingTwiceGivesRoomOnce(t *testing.T) {
 	refuse(t, r, q, penstock.CodeOverloaded)
 	second.Release()
 	third.Release()
-	if n := r.states["a"].running; n != 0 {
+	if n := running(r, "a"); n != 0 {
 		t.Errorf("%d calls still count as running", n)
 	}
 }
@@ -155,7 +181,7 @@ func TestReleasingTwiceGivesRoomOnce(t *testing.T) {
 // A target whose limit shrinks by a reload finishes what it runs before it takes more.
 func TestLimitThatShrinks(t *testing.T) {
 	t.Parallel()
-	r := New(time.Now)
+	r := newRouter()
 	one, two := take(t, r, Query{Candidates: inOrder(target("a", 2))}), take(t, r, Query{Candidates: inOrder(target("a", 2))})
 	shrunk := Query{Candidates: inOrder(target("a", 1))}
 	one.Release()
@@ -167,7 +193,7 @@ func TestLimitThatShrinks(t *testing.T) {
 func TestWaitEndsWhenRoomAppears(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := New(time.Now)
+		r := newRouter()
 		held := take(t, r, Query{Candidates: inOrder(target("a", 1))})
 		time.AfterFunc(time.Second, held.Release)
 		began := time.Now()
@@ -182,7 +208,7 @@ func TestWaitEndsWhenRoomAppears(t *testing.T) {
 func TestWaitIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := New(time.Now)
+		r := newRouter()
 		q := Query{Candidates: inOrder(target("a", 1)), Wait: 2 * time.Second}
 		defer take(t, r, q).Release()
 		began := time.Now()
@@ -199,7 +225,7 @@ func TestWaitIsBounded(t *testing.T) {
 func TestWaitEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := New(time.Now)
+		r := newRouter()
 		q := Query{Candidates: inOrder(target("a", 1)), Wait: time.Hour}
 		defer take(t, r, q).Release()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -218,7 +244,7 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 func TestWaitingLineIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := New(time.Now)
+		r := newRouter()
 		q := Query{Candidates: inOrder(target("a", 1)), Wait: time.Minute}
 		held := take(t, r, q)
 		var wg sync.WaitGroup
@@ -237,8 +263,8 @@ func TestWaitingLineIsBounded(t *testing.T) {
 		}
 		held.Release()
 		wg.Wait()
-		if r.waiters.Len() != 0 || r.states["a"].running != 0 {
-			t.Errorf("%d wait and %d run after all are gone", r.waiters.Len(), r.states["a"].running)
+		if r.waiters.Len() != 0 || running(r, "a") != 0 {
+			t.Errorf("%d wait and %d run after all are gone", r.waiters.Len(), running(r, "a"))
 		}
 	})
 }
@@ -246,9 +272,9 @@ func TestWaitingLineIsBounded(t *testing.T) {
 func TestRestingTargetsSayWhenTheyAreBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := New(time.Now)
-		r.Rest("a", 30*time.Second)
-		r.Rest("b", 10*time.Second)
+		r := newRouter()
+		rest(t, r, "a", 30*time.Second)
+		rest(t, r, "b", 10*time.Second)
 		q := Query{Candidates: inOrder(target("a", 0), target("b", 0))}
 		if e := refuse(t, r, q, penstock.CodeOverloaded); e.RetryAfter != 10*time.Second {
 			t.Errorf("retry after %v, want 10s: b is back first", e.RetryAfter)
@@ -267,32 +293,30 @@ func TestRestingTargetsSayWhenTheyAreBack(t *testing.T) {
 func TestRestIsBoundedAndNeverShortened(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := New(time.Now)
+		r := newRouter()
 		q := Query{Candidates: inOrder(target("a", 0))}
-		r.Rest("a", 24*time.Hour)
-		r.Rest("a", time.Second)
-		r.Rest("a", -time.Second)
-		if e := refuse(t, r, q, penstock.CodeOverloaded); e.RetryAfter != MaxRest {
-			t.Errorf("rests for %v, want %v", e.RetryAfter, MaxRest)
+		rest(t, r, "a", 24*time.Hour, time.Second, -time.Second)
+		if e := refuse(t, r, q, penstock.CodeOverloaded); e.RetryAfter != room.MaxRest {
+			t.Errorf("rests for %v, want %v", e.RetryAfter, room.MaxRest)
 		}
-		time.Sleep(MaxRest)
+		time.Sleep(room.MaxRest)
 		take(t, r, q).Release()
 	})
 }
 
 func TestTriedTargetsDoNotHoldUpARefusal(t *testing.T) {
 	t.Parallel()
-	r := New(time.Now)
-	r.Rest("a", time.Hour)
+	r := newRouter()
+	rest(t, r, "a", time.Hour)
 	refuse(t, r, Query{Candidates: inOrder(target("a", 0)), Tried: []string{"a"}, Wait: time.Hour}, penstock.CodeNoTargetAvailable)
 }
 
 func TestWaiterTakesTheTargetWhoseRestEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := New(time.Now)
+		r := newRouter()
 		defer take(t, r, Query{Candidates: inOrder(target("busy", 1))}).Release()
-		r.Rest("resting", time.Second)
+		rest(t, r, "resting", time.Second)
 		began := time.Now()
 		c := take(t, r, Query{Candidates: inOrder(target("busy", 1), target("resting", 1)), Wait: 2 * time.Second})
 		defer c.Release()
@@ -305,8 +329,8 @@ func TestWaiterTakesTheTargetWhoseRestEnds(t *testing.T) {
 func TestWaitOutlastsARestWithinIt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := New(time.Now)
-		r.Rest("a", time.Second)
+		r := newRouter()
+		rest(t, r, "a", time.Second)
 		take(t, r, Query{Candidates: inOrder(target("a", 1)), Wait: 2 * time.Second}).Release()
 	})
 }
@@ -314,7 +338,7 @@ func TestWaitOutlastsARestWithinIt(t *testing.T) {
 func TestWaitersAreServedInTheirOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := New(time.Now)
+		r := newRouter()
 		q := Query{Candidates: inOrder(target("a", 1)), Wait: time.Hour}
 		held := take(t, r, q)
 		var wg sync.WaitGroup
@@ -359,7 +383,7 @@ func TestCandidates(t *testing.T) {
 func TestUrgentWaitersAreServedFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := New(time.Now)
+		r := newRouter()
 		q := Query{Candidates: inOrder(target("a", 1)), Wait: time.Minute}
 		held := take(t, r, q)
 		var mu sync.Mutex
@@ -392,7 +416,7 @@ func TestUrgentWaitersAreServedFirst(t *testing.T) {
 func TestFullLineDoesNotRefuseFreeRoom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := New(time.Now)
+		r := newRouter()
 		busy := Query{Candidates: inOrder(target("a", 1)), Wait: time.Minute}
 		held := take(t, r, busy)
 		var wg sync.WaitGroup

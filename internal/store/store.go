@@ -31,6 +31,7 @@ type Store interface {
 	Requests
 	Ledger
 	Settings
+	Pools
 }
 
 // Jobs is what callers do with their jobs.
@@ -183,6 +184,15 @@ type Settings interface {
 
 	// Check proves that the store can write and read.
 	Check(ctx context.Context) error
+}
+
+// Pools is what processes share of the room at upstreams.
+type Pools interface {
+	// Withdraw visits pools, all in one short transaction. Units are withdrawn for good: those of a
+	// process that dies are lost, so that together no more is used than was allowed. Seats belong to
+	// the lease: they are free again when it ends, and one that is not current gets none. The sum of
+	// all seats never exceeds the cap of the latest visit by more than was held when the cap was lowered.
+	Withdraw(ctx context.Context, l Lease, w Withdrawal) (Allotment, error)
 }
 
 // MaxCrashes is how many workers an item may take down before it is poison.

@@ -33,6 +33,7 @@ type Metrics struct {
 	attempt attemptMetrics
 	queue   queueMetrics
 	depths  *depthCollector
+	rooms   *roomCollector
 	config  *configCollector
 }
 
@@ -51,7 +52,8 @@ func NewMetrics(version, commit string) *Metrics {
 	m.attempt = newAttemptMetrics(factory, m)
 	m.queue = newQueueMetrics(factory)
 	m.depths = newDepthCollector(factory)
-	m.registry.MustRegister(m.depths, m.config,
+	m.rooms = newRoomCollector(m.targets)
+	m.registry.MustRegister(m.depths, m.rooms, m.config,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 
 	factory.NewGauge(prometheus.GaugeOpts{

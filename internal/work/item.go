@@ -50,7 +50,8 @@ func (p *Pool) attempt(ctx context.Context, c granted) store.Finish {
 	out := p.Runner.Run(ctx, attempt.Task{
 		Subject: c.Item, Fence: c.Fence, Model: c.Model, Lane: c.Lane, Targets: c.Resolved.Targets, Endpoint: c.Endpoint,
 		Body: c.Body, Bound: c.Reserved, MaxAttempts: max(c.MaxAttempts-c.Attempts, 1),
-		Timeout: c.ItemTimeout, Wait: min(roomWait, c.ItemTimeout),
+		Timeout: c.ItemTimeout, Wait: min(roomWait, c.ItemTimeout), MaxOutputTokens: max(0, c.Estimate-int64(len(c.Body))),
+		Choice: c.choice,
 	}, answer)
 	f.Attempts, f.Target, f.StatusCode = out.Attempts, out.Target, out.StatusCode
 	f.Usage, f.Cost, f.Forfeit, f.PriceVersion = out.Usage, out.Cost, out.Forfeit, out.PriceVersion

@@ -22,6 +22,14 @@ func (p *Pool) acquire(ctx context.Context) error {
 	return nil
 }
 
+// Lease is the lease that the process holds, or held last; the zero Lease before the first.
+func (p *Pool) Lease() store.Lease {
+	if l := p.lease.Load(); l != nil {
+		return *l
+	}
+	return store.Lease{}
+}
+
 func (p *Pool) release(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, p.LeaseTimeout)
 	defer cancel()

@@ -23,6 +23,7 @@ func (p *Provider) receive(ex *exchange, call provider.Call) (provider.Answer, e
 		StatusCode:  ex.resp.StatusCode,
 		ContentType: header.Get("Content-Type"),
 		UpstreamID:  clip(header.Get("X-Request-Id"), maxUpstreamIDBytes),
+		Limits:      ex.limits,
 	}
 	encoding := header.Get("Content-Encoding")
 	switch {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -319,4 +320,42 @@ func TestFirstEventOfADeadExchange(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
+}
+
+// What the headers say of limits is told with good answers and with errors.
+func TestRateLimitsAreReported(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		status int
+		body   string
+	}{
+		"answer":  {200, `{"choices":[]}`},
+		"refusal": {429, `{"error":{"message":"slow down"}}`},
+		"broken":  {200, `{"choices":`},
+	} {
+		upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("x-ratelimit-limit-requests", "600")
+			w.Header().Set("x-ratelimit-reset-requests", "40ms")
+			w.WriteHeader(tt.status)
+			_, _ = io.WriteString(w, tt.body)
+		}))
+		p := newProvider(t, Config{BaseURL: upstream.URL})
+		answer, err := p.Call(t.Context(), plainCall())
+		var limits provider.RateLimits
+		if err == nil {
+			limits = answer.Meta().Limits
+			answer.Close()
+		} else {
+			limits = provider.AsError(err).Limits
+		}
+		if want := (provider.Allowance{Limit: 600, Reset: 40 * time.Millisecond}); limits.Requests != want {
+			t.Errorf("%s: limits %+v, want %+v", name, limits.Requests, want)
+		}
+		if e := provider.AsError(err); tt.status == 429 && e.RetryAfter != 40*time.Millisecond {
+			t.Errorf("%s: retry after %v, want the reset", name, e.RetryAfter)
+		}
+		p.CloseIdleConnections()
+		upstream.Close()
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+	"time"
 
 	"penstock/internal/provider"
 )
@@ -35,7 +36,11 @@ func (p *Provider) refusal(ex *exchange) *provider.Error {
 func (p *Provider) explain(ex *exchange, body []byte) *provider.Error {
 	c := parseComplaint(ex.status(), body)
 	e := ex.fail(c.kind(), nil, "%s", p.scrub(c.describe(ex.resp, body)))
-	e.RetryAfter = retryAfter(ex.resp.Header, e.Kind)
+	e.RetryAfter = provider.ParseRetryAfter(ex.resp.Header, time.Now())
+	if e.RetryAfter == 0 && e.Kind == provider.KindRateLimited {
+		// The time at which a limit is reset is better than nothing.
+		e.RetryAfter = e.Limits.Wait()
+	}
 	if c.Known && !p.mentionsKey(c.Message) {
 		e.Body = []byte(p.withoutKey(string(body)))
 	}

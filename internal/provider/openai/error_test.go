@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"penstock/internal/provider"
 )
@@ -68,48 +67,6 @@ func TestProseAloneIsNoSpendCap(t *testing.T) {
 		`"message":"You exceeded your current quota, please check your plan and billing details."}}`))
 	if got := c.kind(); got != provider.KindRateLimited {
 		t.Errorf("kind %s", got)
-	}
-}
-
-func TestRetryAfter(t *testing.T) {
-	t.Parallel()
-	limits := func(remainingRequests, resetRequests, remainingTokens, resetTokens string) http.Header {
-		return http.Header{
-			"X-Ratelimit-Remaining-Requests": {remainingRequests}, "X-Ratelimit-Reset-Requests": {resetRequests},
-			"X-Ratelimit-Remaining-Tokens": {remainingTokens}, "X-Ratelimit-Reset-Tokens": {resetTokens},
-		}
-	}
-	const limited = provider.KindRateLimited
-	tests := []struct {
-		name   string
-		header http.Header
-		kind   provider.Kind
-		want   time.Duration
-	}{
-		{"none", http.Header{}, limited, 0},
-		{"seconds", http.Header{"Retry-After": {"3"}}, provider.KindOverloaded, 3 * time.Second},
-		{"parts of a second", http.Header{"Retry-After": {" 0.25 "}}, limited, 250 * time.Millisecond},
-		{"negative", http.Header{"Retry-After": {"-3"}, "Retry-After-Ms": {"-1"}}, limited, 0},
-		{"no number", http.Header{"Retry-After": {"NaN"}}, limited, 0},
-		{"infinite", http.Header{"Retry-After": {"Inf"}}, limited, maxRetryAfter},
-		{"huge", http.Header{"Retry-After-Ms": {"1e300"}}, limited, maxRetryAfter},
-		{"text", http.Header{"Retry-After": {"soon"}}, limited, 0},
-		{"past date", http.Header{"Retry-After": {"Wed, 21 Oct 2015 07:28:00 GMT"}}, limited, 0},
-		{"milliseconds win", http.Header{"Retry-After": {"3"}, "Retry-After-Ms": {"100"}}, limited, 100 * time.Millisecond},
-		{"zero falls back", http.Header{"Retry-After": {"0"}, "X-Ratelimit-Reset-Requests": {"1s"}}, limited, time.Second},
-		{"requests used up", limits("0", "12ms", "5", "6m0s"), limited, 12 * time.Millisecond},
-		{"tokens used up", limits("5", "12ms", "0", "6m0s"), limited, 6 * time.Minute},
-		{"both used up", limits("0", "12ms", "0", "6m0s"), limited, 6 * time.Minute},
-		{"neither used up", limits("5", "12ms", "5", "6m0s"), limited, 12 * time.Millisecond},
-		{"one is useless", limits("0", "-1", "5", "2s"), limited, 2 * time.Second},
-		{"seconds without a unit", limits("0", "1.5", "5", ""), limited, 1500 * time.Millisecond},
-		{"bounded", limits("0", "24h", "5", ""), limited, maxRetryAfter},
-		{"limits mean nothing elsewhere", limits("0", "12ms", "0", "6m0s"), provider.KindServer, 0},
-	}
-	for _, tt := range tests {
-		if got := retryAfter(tt.header, tt.kind); got != tt.want {
-			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
-		}
 	}
 }
 

@@ -26,7 +26,8 @@ type exchange struct {
 	watch  watchdog
 	resp   *http.Response
 	body   io.Reader // the answer's body, bounded
-	hidden bool      // usage was asked for on our account: the caller must not see it
+	limits provider.RateLimits
+	hidden bool // usage was asked for on our account: the caller must not see it
 }
 
 // send delivers the call and returns when the headers of an answer are there.
@@ -58,6 +59,7 @@ func (p *Provider) send(ctx context.Context, call provider.Call) (*exchange, err
 		ex.close()
 		return nil, ex.unanswered(err)
 	}
+	ex.limits = provider.ParseRateLimits(ex.resp.Header, time.Now())
 	ex.body = http.MaxBytesReader(nil, ex.resp.Body, int64(p.cfg.MaxAnswerBytes))
 	return ex, nil
 }
@@ -119,7 +121,9 @@ func roughly(d time.Duration) time.Duration {
 
 // fail makes an error of this exchange.
 func (ex *exchange) fail(kind provider.Kind, cause error, format string, args ...any) *provider.Error {
-	return &provider.Error{Kind: kind, StatusCode: ex.status(), Message: fmt.Sprintf(format, args...), Err: cause}
+	return &provider.Error{
+		Kind: kind, StatusCode: ex.status(), Message: fmt.Sprintf(format, args...), Limits: ex.limits, Err: cause,
+	}
 }
 
 // interrupted explains an exchange that our side ended: the caller's context or a watchdog. It

@@ -69,6 +69,7 @@ func topics() []topic {
 		{"requests", requestCases()},
 		{"ledger", ledgerCases()},
 		{"settings", settingsCases()},
+		{"pools", poolCases()},
 		{"isolation", isolationCases()},
 		{"race", raceCases()},
 	}

@@ -1,0 +1,36 @@
+package e2e
+
+import (
+	"testing"
+)
+
+// roomStep is the transition that only processes make which share their targets: see
+// TestCrashDuringWithdrawal.
+const roomStep = "withdraw"
+
+// TestCrashDuringWithdrawal kills the server at each moment of a visit to the pools. What it had withdrawn
+// is lost, and no work with it.
+func TestCrashDuringWithdrawal(t *testing.T) {
+	t.Parallel()
+	r, d := newRig(t, onPostgres), newDiary()
+	want := inference{prompt: "roomy [sim:tokens=5 latency=500ms]"} // so that it runs while the visit is made
+	o := d.orderFor("roomy", want)
+	r.submitWhileDying(d, o, roomStep+"."+moments[0])
+	for _, moment := range moments[1:2] { // an item that lost a third worker would be poison
+		r.liveAt(roomStep + "." + moment)
+	}
+	r.start(death{})
+	c := r.client(d, calm)
+	c.await(t.Context(), c.submit(t.Context(), o))
+	second := d.orderFor("second", inference{prompt: "roomy too [sim:tokens=5 latency=500ms]"})
+	for _, l := range r.lives {
+		l.Kill()
+	}
+	r.submitWhileDying(d, second, roomStep+"."+moments[2])
+	r.start(death{})
+	c.await(t.Context(), c.submit(t.Context(), second))
+
+	a := newAudit(r, d)
+	a.run()
+	a.checkBooks()
+}

@@ -1,0 +1,145 @@
+package provider
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Allowance is one limit per minute in the words of an upstream.
+type Allowance struct {
+	Limit     int64         // what it grants in full; 0 when it did not say
+	Remaining int64         // what is left of it, if HasRemaining
+	Reset     time.Duration // until it is whole again, 0 when it did not say
+
+	HasRemaining bool
+}
+
+// RateLimits is what an upstream's answer says about its limits, on success and on failure alike. The
+// zero value says nothing.
+type RateLimits struct {
+	Requests Allowance
+	Tokens   Allowance // input and output together
+	Input    Allowance // input tokens
+	Output   Allowance // output tokens
+}
+
+const (
+	// MaxRetryAfter bounds how long an upstream can put us off. Past it, trying once in vain is cheaper
+	// than believing a broken clock.
+	MaxRetryAfter = time.Hour
+	// maxAllowance bounds a limit that is believed; more is as good as none.
+	maxAllowance = 1_000_000_000
+)
+
+// ParseRateLimits reads the headers in which OpenAI, the many servers that follow it, Azure and
+// Anthropic tell their limits. Numbers that make no sense, such as Azure's -1, say nothing.
+func ParseRateLimits(h http.Header, now time.Time) RateLimits {
+	return RateLimits{
+		Requests: parseAllowance(h, "Requests", now),
+		Tokens:   parseAllowance(h, "Tokens", now),
+		Input:    parseAllowance(h, "Input-Tokens", now),
+		Output:   parseAllowance(h, "Output-Tokens", now),
+	}
+}
+
+func parseAllowance(h http.Header, what string, now time.Time) Allowance {
+	a := Allowance{
+		Limit: parseCount(first(h, "X-Ratelimit-Limit-"+what, "Anthropic-Ratelimit-"+what+"-Limit")),
+		Reset: parseReset(first(h, "X-Ratelimit-Reset-"+what, "Anthropic-Ratelimit-"+what+"-Reset"), now),
+	}
+	remaining := first(h, "X-Ratelimit-Remaining-"+what, "Anthropic-Ratelimit-"+what+"-Remaining")
+	if n, err := strconv.ParseInt(remaining, 10, 64); err == nil && n >= 0 {
+		a.Remaining, a.HasRemaining = min(n, maxAllowance), true
+	}
+	return a
+}
+
+// first returns the first of the headers that is there. Its names are in canonical form.
+func first(h http.Header, names ...string) string {
+	for _, name := range names {
+		if values := h[name]; len(values) > 0 {
+			return strings.TrimSpace(values[0])
+		}
+	}
+	return ""
+}
+
+func parseCount(s string) int64 {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n <= 0 {
+		return 0
+	}
+	return min(n, maxAllowance)
+}
+
+// parseReset reads "6m0s" and "12ms", a number of seconds, or a time.
+func parseReset(s string, now time.Time) time.Duration {
+	if s == "" {
+		return 0
+	}
+	if d, err := time.ParseDuration(s); err == nil {
+		return boundedWait(d)
+	}
+	if at, err := time.Parse(time.RFC3339, s); err == nil {
+		return boundedWait(at.Sub(now))
+	}
+	return parseUnits(s, time.Second)
+}
+
+// Wait is how long to leave an upstream alone that refused a call for its limits without saying for how
+// long. The limit that is used up is the one to wait for, and the longest if several are. If none is,
+// then the call was too big for what was left, and the shortest wait may already do: a reset tells when
+// all of the limit is back.
+func (l RateLimits) Wait() time.Duration {
+	var exhausted, shortest time.Duration
+	for _, a := range []Allowance{l.Requests, l.Tokens, l.Input, l.Output} {
+		if a.Reset == 0 {
+			continue
+		}
+		if a.HasRemaining && a.Remaining == 0 {
+			exhausted = max(exhausted, a.Reset)
+		}
+		if shortest == 0 || a.Reset < shortest {
+			shortest = a.Reset
+		}
+	}
+	if exhausted > 0 {
+		return exhausted
+	}
+	return shortest
+}
+
+// ParseRetryAfter says how long an upstream asked us to wait, 0 when it did not. The most exact header
+// wins.
+func ParseRetryAfter(h http.Header, now time.Time) time.Duration {
+	for _, name := range []string{"Retry-After-Ms", "X-Ms-Retry-After-Ms"} {
+		if wait := parseUnits(first(h, name), time.Millisecond); wait > 0 {
+			return wait
+		}
+	}
+	value := first(h, "Retry-After")
+	if wait := parseUnits(value, time.Second); wait > 0 {
+		return wait
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return boundedWait(at.Sub(now))
+	}
+	return 0
+}
+
+// parseUnits reads a number of units, 0 if it is none.
+func parseUnits(s string, unit time.Duration) time.Duration {
+	n, err := strconv.ParseFloat(s, 64)
+	if err != nil || !(n > 0) {
+		return 0
+	}
+	// Compared as a float: a large one does not fit a duration.
+	if n >= float64(MaxRetryAfter/unit) {
+		return MaxRetryAfter
+	}
+	return time.Duration(n * float64(unit))
+}
+
+func boundedWait(d time.Duration) time.Duration { return min(max(d, 0), MaxRetryAfter) }

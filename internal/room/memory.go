@@ -1,0 +1,84 @@
+package room
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"penstock/internal/store"
+)
+
+// seatsLast is how long seats of a Memory are good for without another visit.
+const seatsLast = time.Hour
+
+// Memory is a bank for processes that are not processes: those of a forecast or a simulation, which share
+// a clock and never die. It counts as a store does.
+type Memory struct {
+	clock func() time.Time
+
+	mu    sync.Mutex
+	pools map[string]*store.Pool
+	rests map[string]time.Time
+	seats map[string]map[string]store.SeatHolding // by pool and process
+}
+
+// NewMemory returns a bank in which every pool is full.
+func NewMemory(clock func() time.Time) *Memory {
+	return &Memory{
+		clock: clock, pools: make(map[string]*store.Pool), rests: make(map[string]time.Time),
+		seats: make(map[string]map[string]store.SeatHolding),
+	}
+}
+
+// Process is the bank as one of those who share it sees it.
+func (m *Memory) Process(name string) Bank { return account{m, name} }
+
+type account struct {
+	*Memory
+	process string
+}
+
+// Withdraw implements Bank.
+func (a account) Withdraw(_ context.Context, w store.Withdrawal) (store.Allotment, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := a.clock()
+	var all store.Allotment
+	for _, d := range w.Rates {
+		p, ok := a.pools[d.Pool]
+		if !ok {
+			p = &store.Pool{}
+			a.pools[d.Pool] = p
+		}
+		p.PerMinute = d.PerMinute
+		all.Rates = append(all.Rates, p.Serve(now, d))
+	}
+	for _, d := range w.Seats {
+		if until := now.Add(d.Rest); until.After(a.rests[d.Pool]) {
+			a.rests[d.Pool] = until
+		}
+		g := store.SeatGrant{For: seatsLast, Rest: a.rests[d.Pool].Sub(now)}
+		if d.Cap > 0 {
+			g.Seats, g.Share = a.sit(d)
+		}
+		all.Seats = append(all.Seats, g)
+	}
+	return all, nil
+}
+
+func (a account) sit(d store.SeatDraw) (seats, share int) {
+	holdings, ok := a.seats[d.Pool]
+	if !ok {
+		holdings = make(map[string]store.SeatHolding)
+		a.seats[d.Pool] = holdings
+	}
+	var others []store.SeatHolding
+	for process, h := range holdings {
+		if process != a.process {
+			others = append(others, h)
+		}
+	}
+	g := store.AllotSeats(a.process, d, others)
+	holdings[a.process] = store.SeatHolding{Process: a.process, Seats: g.Seats, Want: d.Want}
+	return g.Seats, g.Share
+}

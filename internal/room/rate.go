@@ -1,0 +1,187 @@
+package room
+
+import (
+	"time"
+
+	"penstock/internal/provider"
+	"penstock/internal/store"
+)
+
+// resource is what a target may limit per minute.
+type resource int
+
+const (
+	requests resource = iota
+	input             // tokens
+	output            // tokens
+	tokens            // input and output together, as some upstreams count; known from their headers alone
+	resources
+)
+
+var resourceNames = [resources]string{"requests", "input_tokens", "output_tokens", "tokens"}
+
+// amounts is a number for each resource: what a call takes, or took.
+type amounts [resources]int64
+
+// callOf is what one call with so many tokens takes.
+func callOf(inputTokens, outputTokens int64) amounts {
+	return amounts{requests: 1, input: inputTokens, output: outputTokens, tokens: inputTokens + outputTokens}
+}
+
+const (
+	// lead is how much of its demand a process withdraws ahead.
+	lead = 200 * time.Millisecond
+	// drySpell is how long a process leaves a pool alone that had less than was wanted.
+	drySpell = 100 * time.Millisecond
+)
+
+// rate is one limit per minute of a target, as this process sees it.
+type rate struct {
+	perMinute  int64 // 0: none is known
+	configured bool
+	shared     bool // with other processes
+
+	// Alone, the pool itself is spent from and lends. Shared, purse is what was withdrawn and not spent;
+	// below zero it is owed.
+	pool  store.Pool
+	purse int64
+
+	aim       int64     // what the purse should hold
+	spent     int64     // since the last visit
+	unmet     bool      // somebody was refused since the last visit
+	dryUntil  time.Time // no visit is worth it before
+	moreAt    time.Time // when the pool, as it said, has more
+	told      bool      // an upstream said how many are left, since the last visit,
+	remaining int64     // and how many
+}
+
+// configure puts a limit of the configuration in force. Without one, what was learned stays.
+func (m *rate) configure(perMinute int64, now time.Time) {
+	if perMinute > 0 || m.configured {
+		m.set(perMinute, now)
+	}
+	m.configured = perMinute > 0
+}
+
+func (m *rate) set(perMinute int64, now time.Time) {
+	if perMinute == m.perMinute {
+		return
+	}
+	if perMinute == 0 {
+		*m = rate{shared: m.shared}
+		return
+	}
+	m.perMinute = min(perMinute, store.MaxPerMinute)
+	m.pool.PerMinute = m.perMinute
+	m.pool.Refill(now)
+}
+
+// ready says whether the next call may spend, and if not, when.
+func (m *rate) ready(now time.Time) (bool, time.Duration) {
+	switch {
+	case m.perMinute == 0:
+		return true, 0
+	case m.shared && m.purse > 0:
+		return true, 0
+	case m.shared && m.moreAt.After(now):
+		return false, m.moreAt.Sub(now)
+	case m.shared:
+		return false, Forever
+	}
+	m.pool.Refill(now)
+	wait := m.pool.Until(1)
+	return wait == 0, wait
+}
+
+// spend takes units whether they are there or not; a negative number puts them back.
+func (m *rate) spend(n int64) {
+	switch {
+	case m.perMinute == 0:
+	case m.shared:
+		m.purse -= n
+		m.spent += n
+	default:
+		m.pool.Overdraw(n)
+	}
+}
+
+// low says that the purse should be filled.
+func (m *rate) low() bool { return m.shared && m.perMinute > 0 && m.purse <= m.aim/2 }
+
+// learn takes an upstream's word. A limit counts when the configuration has none.
+func (m *rate) learn(now time.Time, a provider.Allowance) {
+	if a.Limit > 0 && !m.configured {
+		m.set(a.Limit, now)
+	}
+	// Some upstreams say that nothing is left, always and of limits that they do not have.
+	if a.HasRemaining && a.Limit > 0 && (a.Remaining > 0 || a.Reset > 0) {
+		m.lower(now, a.Remaining)
+	}
+}
+
+// lower believes that no more than so many units are left.
+func (m *rate) lower(now time.Time, remaining int64) {
+	if m.perMinute == 0 {
+		return
+	}
+	m.pool.Refill(now)
+	m.pool.Lower(remaining)
+	m.purse = min(m.purse, remaining)
+	if remaining < m.pool.Burst() && (!m.told || remaining < m.remaining) {
+		m.told, m.remaining = true, remaining
+	}
+}
+
+// draw is what to ask of the pool; false for nothing. What it returns is no longer in the purse.
+func (m *rate) draw(pool string, v visitTime) (store.RateDraw, bool) {
+	if m.perMinute == 0 {
+		return store.RateDraw{}, false
+	}
+	m.aimFor(v)
+	d := store.RateDraw{Pool: pool, PerMinute: m.perMinute, Lower: m.told, Remaining: m.remaining}
+	if surplus := m.purse - m.aim; (v.idle && surplus > 0) || surplus > m.pool.Burst() {
+		d.Return = surplus
+		m.purse -= surplus
+	}
+	if m.purse <= m.aim/2 && !v.now.Before(m.dryUntil) {
+		d.Want = m.aim - m.purse
+	}
+	m.spent, m.unmet, m.told = 0, false, false
+	return d, d.Want > 0 || d.Return > 0 || d.Lower
+}
+
+// aimFor follows the demand: at once when it grows, by halves when it falls.
+func (m *rate) aimFor(v visitTime) {
+	if v.idle {
+		m.aim = 0
+		return
+	}
+	aim := max(1, m.spent*int64(lead)/int64(max(v.since, lead/10)), m.aim/2)
+	if m.unmet {
+		aim = max(aim, 2*m.aim)
+	}
+	m.aim = min(aim, m.pool.Burst())
+}
+
+// receive puts a grant into the purse.
+func (m *rate) receive(now time.Time, wanted int64, g store.RateGrant) {
+	m.purse += g.Units
+	if g.Units < wanted {
+		m.dryUntil, m.moreAt = now.Add(max(drySpell, min(g.Next, time.Second))), now.Add(g.Next)
+	}
+}
+
+// due is when the pool is to be visited, if at all.
+func (m *rate) due(r *room, now time.Time) (time.Time, bool) {
+	switch {
+	case m.perMinute == 0:
+		return time.Time{}, false
+	case m.told:
+		return now, true
+	case r.idle(now):
+		return m.dryUntil, m.purse != 0
+	case m.low():
+		return m.dryUntil, true
+	}
+	return r.askedAt.Add(idleAfter), true
+}

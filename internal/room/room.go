@@ -1,0 +1,222 @@
+// Package room knows how much of every target may be used at this moment: how many calls may run at a
+// time, how many requests and tokens may be spent, and whether the target asked to be left alone.
+//
+// It owns the limits, those of the configuration and those that it learns: from rate-limit headers,
+// from answers that refuse us, and from how long calls take. It does not choose targets and has no line
+// of waiters; that is package route's.
+//
+// Invariants:
+//   - A rate is spent from a purse that was withdrawn from a pool which all processes share. A purse that
+//     is not empty lends: a call may take more than is in it, and the debt is repaid before the next
+//     one. So all processes together spend no more than the allowance, plus one call for each.
+//   - A configured concurrency is divided into seats; a process uses no seat that was not granted to it,
+//     or whose time has run out.
+//   - What an upstream says is left only lowers what is believed; it never raises it.
+//
+// A [Book] is safe for concurrent use. Its time is injected, its calls never block, and it starts no
+// goroutine: [Book.Run] is the one loop that visits the [Bank]. A caller with a clock of its own, such as
+// a forecast, makes the visits itself.
+package room
+
+import (
+	"context"
+	"log/slog"
+	"math"
+	"sync"
+	"time"
+
+	"penstock"
+	"penstock/internal/store"
+)
+
+// Bank is where processes share what is allowed. An error says that nothing was granted.
+type Bank interface {
+	Withdraw(ctx context.Context, w store.Withdrawal) (store.Allotment, error)
+}
+
+// Config makes a book.
+type Config struct {
+	Clock func() time.Time
+	// Bank is nil for a process that shares with nobody: its pools are its own, in memory.
+	Bank Bank
+	Log  *slog.Logger // nil for none
+}
+
+const (
+	// MaxRest bounds how long a target may ask to be left alone.
+	MaxRest = 10 * time.Minute
+	// DefaultRest is how long a target is left alone at the least that refuses us for its limits.
+	DefaultRest = time.Second
+	// Forever is a wait whose end is not a matter of time.
+	Forever = time.Duration(math.MaxInt64)
+)
+
+// Book is the room of every target.
+type Book struct {
+	Config
+	kick chan struct{} // holds a token when there may be something to do sooner than was thought
+
+	mu        sync.Mutex
+	rooms     map[string]*room
+	notify    func()
+	visitedAt time.Time
+	failed    bool // the last visit did
+}
+
+// New returns a book that believes every target to be idle and well.
+func New(cfg Config) *Book {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	b := &Book{Config: cfg, kick: make(chan struct{}, 1), rooms: make(map[string]*room)}
+	b.notify = func() { b.Wake() }
+	return b
+}
+
+// Notify has f called when a target that refused somebody may have room again; f shall call Wake. It must
+// be set before the book is used.
+func (b *Book) Notify(f func()) { b.notify = f }
+
+// room is what is known about one target.
+type room struct {
+	rates     [resources]rate
+	window    window
+	seating   seating
+	expects   expectation
+	running   int
+	restUntil time.Time
+	restNews  bool // the others have not heard of it yet
+
+	askedAt   time.Time // when somebody last asked for it
+	refused   bool      // and was refused, with no news since
+	throttles int64     // answers that refused us, for limits or for load
+}
+
+// of returns the room of a target, with its configured limits in force.
+func (b *Book) of(t *penstock.Target, now time.Time) *room {
+	r, ok := b.rooms[t.Name]
+	if !ok {
+		r = &room{window: newWindow(), expects: newExpectation()}
+		for i := range r.rates {
+			r.rates[i].shared = b.shared()
+		}
+		b.rooms[t.Name] = r
+	}
+	r.seating.cap = t.Concurrency
+	r.rates[requests].configure(t.RequestsPerMinute, now)
+	r.rates[input].configure(t.InputTokensPerMinute, now)
+	r.rates[output].configure(t.OutputTokensPerMinute, now)
+	if t.InputTokensPerMinute > 0 || t.OutputTokensPerMinute > 0 {
+		r.rates[tokens].set(0, now) // whoever limits tokens knows better than a header
+	}
+	return r
+}
+
+// Reason says why a target has no room.
+type Reason string
+
+// The reasons, as they follow a target's name.
+const (
+	Resting Reason = "rests"
+	Full    Reason = "is full"
+	Limited Reason = "is at its rate limit"
+)
+
+// Look is how a target stands.
+type Look struct {
+	Reason Reason        // why it has no room, "" when it has some
+	Wait   time.Duration // until it may have some again; Forever if that is not a matter of time
+}
+
+// Look says whether a target has room for a call.
+func (b *Book) Look(t *penstock.Target) Look {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := b.Clock()
+	return b.look(b.of(t, now), now)
+}
+
+// Closed says that a target has no room, and that somebody was refused, who is told when it has some. Before
+// that it is worth a try: a process that used none of a limit for a while holds none of it.
+func (b *Book) Closed(t *penstock.Target) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := b.Clock()
+	r := b.of(t, now)
+	return r.refused && b.look(r, now).Reason != ""
+}
+
+func (b *Book) look(r *room, now time.Time) Look {
+	if r.restUntil.After(now) {
+		return Look{Resting, r.restUntil.Sub(now)}
+	}
+	if r.running >= b.limit(r, now) {
+		return Look{Full, Forever}
+	}
+	var l Look
+	for i := range r.rates {
+		if ready, wait := r.rates[i].ready(now); !ready {
+			l = Look{Limited, max(l.Wait, wait)}
+		}
+	}
+	return l
+}
+
+// limit is how many calls may run at a time here and now.
+func (b *Book) limit(r *room, now time.Time) int {
+	limit := r.window.size()
+	switch {
+	case r.seating.cap == 0:
+	case b.shared():
+		limit = min(limit, r.seating.usable(now))
+	default:
+		limit = min(limit, r.seating.cap)
+	}
+	return limit
+}
+
+// shared says whether there are other processes to share with.
+func (b *Book) shared() bool { return b.Bank != nil }
+
+// Refused notes that somebody wants room of a target that has none: its coming back is told, and more is
+// asked of the bank. It says how the target stands.
+func (b *Book) Refused(t *penstock.Target) Look {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := b.Clock()
+	r := b.of(t, now)
+	r.askedAt, r.refused = now, true
+	l := b.look(r, now)
+	if l.Reason == Full {
+		r.window.wanted = r.window.wanted || r.running >= r.window.size()
+		r.seating.unmet = r.seating.unmet || r.running >= r.seating.usable(now)
+	}
+	for i := range r.rates {
+		if ready, _ := r.rates[i].ready(now); !ready {
+			r.rates[i].unmet = true
+		}
+	}
+	b.nudge()
+	return l
+}
+
+// Wake says whether a target has room again that refused somebody, and forgets that it did.
+func (b *Book) Wake() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now, any := b.Clock(), false
+	for _, r := range b.rooms {
+		if r.refused && b.look(r, now).Reason == "" {
+			r.refused, any = false, true
+		}
+	}
+	return any
+}
+
+// nudge has the loop look again at what is due.
+func (b *Book) nudge() {
+	select {
+	case b.kick <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,70 @@
+package room
+
+import (
+	"time"
+
+	"penstock/internal/store"
+)
+
+// seatRefresh is how often a process that uses seats asks whether the others left it more or fewer.
+const seatRefresh = time.Second
+
+// seating is this process's part of a concurrency that processes share.
+type seating struct {
+	cap     int // of the target, configured; 0 for none
+	granted int
+	share   int       // what it should come down to
+	until   time.Time // when the grant ends, if it is not renewed
+	peak    int       // the most calls that ran at a time since the last visit
+	unmet   bool      // somebody was refused a seat since the last visit
+	dry     bool      // the last visit gave less than was wanted
+	visited time.Time
+}
+
+// usable is how many seats may be used now.
+func (s *seating) usable(now time.Time) int {
+	if !s.until.After(now) {
+		return 0
+	}
+	return min(s.granted, s.cap)
+}
+
+// draw is what to ask of the pool. Seats that it does not hold on to are given up at once: nobody may sit
+// on them while the others hear that they are free.
+func (s *seating) draw(pool string, running, window int) store.SeatDraw {
+	d := store.SeatDraw{Pool: pool, Cap: s.cap}
+	if s.cap == 0 {
+		return d
+	}
+	d.Want = s.peak
+	if s.unmet {
+		d.Want = min(s.cap, max(window, running))
+	}
+	d.Hold = min(s.granted, max(running, min(s.share, d.Want)))
+	s.granted = d.Hold
+	s.peak, s.unmet = running, false
+	return d
+}
+
+// receive takes a grant that was asked for at a time.
+func (s *seating) receive(asked time.Time, d store.SeatDraw, g store.SeatGrant) {
+	s.granted, s.share = g.Seats, g.Share
+	s.until, s.visited = asked.Add(g.For), asked
+	s.dry = g.Seats < d.Want
+}
+
+// due is when the pool is to be visited, if at all.
+func (s *seating) due(r *room, now time.Time) (time.Time, bool) {
+	fresh := s.visited.Add(max(drySpell, min(seatRefresh, s.until.Sub(s.visited)/3)))
+	switch {
+	case s.cap == 0:
+		return time.Time{}, false
+	case s.unmet && !s.dry:
+		return now, true
+	case s.unmet:
+		return s.visited.Add(drySpell), true
+	case r.idle(now):
+		return now, s.granted > r.running
+	}
+	return fresh, true
+}

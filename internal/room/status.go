@@ -1,0 +1,55 @@
+package room
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// Status is how a target stands, for those who watch.
+type Status struct {
+	Target    string
+	Limit     int // calls that may run at a time here, now
+	Running   int
+	Rest      time.Duration // how long it still rests
+	Throttles int64         // answers so far that refused us, for limits or for load
+	Rates     []RateStatus  // of the limits that are known
+}
+
+// RateStatus is one limit per minute.
+type RateStatus struct {
+	Resource  string // requests, input_tokens, output_tokens, tokens
+	PerMinute int64
+	Learned   bool  // from headers, where the configuration has none
+	Purse     int64 // what this process can spend at once; below zero, what it owes
+}
+
+// Status tells of every target that was used, by name.
+func (b *Book) Status() []Status {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := b.Clock()
+	var all []Status
+	for _, name := range slices.Sorted(maps.Keys(b.rooms)) {
+		r := b.rooms[name]
+		s := Status{
+			Target: name, Limit: b.limit(r, now), Running: r.running, Rest: max(0, r.restUntil.Sub(now)), Throttles: r.throttles,
+		}
+		for i := range r.rates {
+			if m := &r.rates[i]; m.perMinute > 0 {
+				s.Rates = append(s.Rates, RateStatus{resourceNames[i], m.perMinute, !m.configured, m.level(now)})
+			}
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// level is what can be spent at once.
+func (m *rate) level(now time.Time) int64 {
+	if m.shared {
+		return m.purse
+	}
+	m.pool.Refill(now)
+	return m.pool.Units()
+}

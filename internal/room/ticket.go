@@ -1,0 +1,162 @@
+package room
+
+import (
+	"time"
+
+	"penstock"
+	"penstock/internal/provider"
+)
+
+// Ask is a call that wants room. Tokens are estimates; 0 stands for what the calls of the target use on
+// average.
+type Ask struct {
+	Target          *penstock.Target
+	InputTokens     int64
+	MaxOutputTokens int64 // the most that it can generate
+}
+
+// Ticket is a unit of a target's room, until it is given back with Done or Release.
+type Ticket struct {
+	book    *Book
+	room    *room
+	charged amounts
+	began   time.Time
+	over    bool
+}
+
+// Take takes room for a call if the target has some.
+func (b *Book) Take(a Ask) (*Ticket, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := b.Clock()
+	r := b.of(a.Target, now)
+	if b.look(r, now).Reason != "" {
+		return nil, false
+	}
+	if r.idle(now) {
+		b.nudge() // the others may know something about it
+	}
+	r.askedAt = now
+	r.running++
+	r.seating.peak = max(r.seating.peak, r.running)
+	t := &Ticket{book: b, room: r, began: now}
+	t.charge(r.expects.call(a.InputTokens, a.MaxOutputTokens))
+	return t, true
+}
+
+// Amend corrects the estimates of a call that was not known in full when its room was taken.
+func (t *Ticket) Amend(inputTokens, maxOutputTokens int64) {
+	t.book.mu.Lock()
+	defer t.book.mu.Unlock()
+	if !t.over {
+		t.charge(t.room.expects.call(inputTokens, maxOutputTokens))
+	}
+}
+
+// charge makes the purses pay what a call takes, instead of what they paid for it so far.
+func (t *Ticket) charge(call amounts) {
+	for i := range t.room.rates {
+		m := &t.room.rates[i]
+		if m.perMinute == 0 {
+			continue
+		}
+		m.spend(call[i] - t.charged[i])
+		t.charged[i] = call[i]
+		if m.low() {
+			t.book.nudge()
+		}
+	}
+}
+
+// Release gives room back that was not used. After Done it changes nothing.
+func (t *Ticket) Release() {
+	t.book.mu.Lock()
+	defer t.book.mu.Unlock()
+	if !t.over {
+		t.leave()
+		t.charge(amounts{})
+	}
+}
+
+func (t *Ticket) leave() {
+	t.over = true
+	t.room.running--
+}
+
+// Result is what came of a call.
+type Result struct {
+	// Kind is what went wrong upstream, "" after a good answer. A call that our own side ended too early
+	// to say anything about the target is KindCancelled.
+	Kind       provider.Kind
+	RetryAfter time.Duration
+	Limits     provider.RateLimits
+	Usage      penstock.Usage
+	UsageKnown bool
+	Took       time.Duration // from sending the call to the end of its answer
+}
+
+// Done gives the room of a call back, settles what it used and learns from how it went. Calling it again,
+// or after Release, changes nothing.
+func (t *Ticket) Done(res Result) {
+	b := t.book
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if t.over {
+		return
+	}
+	now, r := b.Clock(), t.room
+	running := r.running
+	t.leave()
+	r.learn(now, res.Limits)
+	t.settle(res)
+	switch res.Kind {
+	case "":
+		r.window.succeeded(res.Took, res.Usage.OutputTokens, running)
+	case provider.KindRateLimited:
+		r.throttled(now, t.began)
+		for i := range r.rates {
+			r.rates[i].lower(now, 0)
+		}
+		b.rest(r, now, max(res.RetryAfter, DefaultRest))
+	case provider.KindOverloaded:
+		r.throttled(now, t.began)
+		b.rest(r, now, res.RetryAfter)
+	case provider.KindTimeout:
+		r.throttled(now, t.began)
+	}
+}
+
+// learn takes what the headers of an answer say.
+func (r *room) learn(now time.Time, l provider.RateLimits) {
+	r.rates[requests].learn(now, l.Requests)
+	r.rates[input].learn(now, l.Input)
+	r.rates[output].learn(now, l.Output)
+	if r.rates[input].perMinute == 0 && r.rates[output].perMinute == 0 {
+		r.rates[tokens].learn(now, l.Tokens)
+	}
+}
+
+// settle replaces the estimate by what was used. Where that is not known, a call that the upstream
+// turned away used no tokens, and any other is taken at its estimate.
+func (t *Ticket) settle(res Result) {
+	switch {
+	case res.UsageKnown:
+		t.room.expects.learn(res.Usage)
+		t.charge(callOf(res.Usage.InputTokens, res.Usage.OutputTokens))
+	case res.Kind == provider.KindRateLimited || res.Kind == provider.KindOverloaded || res.Kind == provider.KindConnect:
+		t.charge(callOf(0, 0))
+	}
+}
+
+func (r *room) throttled(now, began time.Time) {
+	r.throttles++
+	r.window.overran(now, began)
+}
+
+// rest leaves a target alone.
+func (b *Book) rest(r *room, now time.Time, d time.Duration) {
+	if until := now.Add(min(d, MaxRest)); d > 0 && until.After(r.restUntil) {
+		r.restUntil, r.restNews = until, true
+		b.nudge()
+	}
+}

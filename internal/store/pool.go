@@ -1,0 +1,220 @@
+package store
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Withdrawal is what a process asks of the pools at one visit. Pools are named by who asks; one that is
+// new is full.
+type Withdrawal struct {
+	Rates []RateDraw
+	Seats []SeatDraw
+}
+
+// RateDraw asks for units of an allowance per minute.
+type RateDraw struct {
+	Pool      string
+	PerMinute int64 // the allowance, from 1 to MaxPerMinute; whoever visits last decides
+	Want      int64 // units to withdraw
+	Return    int64 // units that were withdrawn before and will not be used
+	// Lower says that an upstream told how many units are left, in Remaining.
+	Lower     bool
+	Remaining int64
+}
+
+// RateGrant is the answer to a RateDraw.
+type RateGrant struct {
+	Units int64         // withdrawn for good
+	Next  time.Duration // when Units fell short of what was wanted: until there is more
+}
+
+// SeatDraw asks for a part of what may run at a time, and carries the news of a rest.
+type SeatDraw struct {
+	Pool string
+	Cap  int // seats of all processes together; 0 for no cap, and then no seats are given
+	Hold int // seats that the process keeps: no less than it uses, no more than it was granted
+	Want int // seats it could use
+	// Rest is how long everybody shall leave the pool alone, from now; 0 for no news.
+	Rest time.Duration
+}
+
+// SeatGrant is the answer to a SeatDraw.
+type SeatGrant struct {
+	Seats int // what the process may use; those it held are among them, unless its lease was lost
+	Share int // what it should come down to, so that others get theirs
+	// For is how long the seats last without another visit: as long as the lease.
+	For  time.Duration
+	Rest time.Duration // how long the pool is to be left alone, as somebody said
+}
+
+// Allotment answers a Withdrawal, in its order.
+type Allotment struct {
+	Rates []RateGrant
+	Seats []SeatGrant
+}
+
+// Pool is an allowance per minute that processes share: a token bucket. Its arithmetic is part of the
+// contract, so that every engine, and a forecast that has none, counts alike; it has no clock of its own.
+//
+// It is filled at 59/60 of the allowance and holds 1/60 of it, and one unit, when full. So no minute,
+// wherever it begins, sees more than the allowance and that unit withdrawn, and a visit that is a second
+// late loses nothing.
+type Pool struct {
+	PerMinute int64     // the allowance, at least 1, at most MaxPerMinute
+	Level     int64     // what is there, in parts of a unit: PartsPerUnit of them
+	At        time.Time // when Level was true
+}
+
+const (
+	// MaxPerMinute is the largest allowance. It keeps the arithmetic of pools within 64 bits.
+	MaxPerMinute = 1_000_000_000
+
+	// PartsPerUnit makes the growth of a pool in one microsecond a whole number, so that nothing is lost
+	// however often a pool is looked at.
+	PartsPerUnit = int64(time.Minute/time.Microsecond) * 60
+	partsFilled  = 59 // of 60
+
+	// maxClockSkew is how far a pool's time may lie ahead of the caller's. A transaction that waited for
+	// the row is late by the length of that wait; a clock that was set back is off by more.
+	maxClockSkew = time.Minute
+	// maxDebt bounds what a pool can be overdrawn by, in units.
+	maxDebt = MaxPerMinute
+)
+
+// full is what a pool holds at the most, in parts.
+func (p *Pool) full() int64 { return PartsPerUnit + p.PerMinute*(PartsPerUnit/60) }
+
+// Burst is how many whole units a full pool holds.
+func (p *Pool) Burst() int64 { return p.full() / PartsPerUnit }
+
+// Refill brings the level up to date.
+func (p *Pool) Refill(now time.Time) {
+	full := p.full()
+	elapsed := now.Sub(p.At)
+	switch {
+	case elapsed < -maxClockSkew:
+		p.At = now
+	case elapsed > 0:
+		perMicro := p.PerMinute * partsFilled
+		// Compared as times: the product may not fit.
+		if micros := elapsed.Microseconds(); micros > (full-p.Level)/perMicro {
+			p.Level, p.At = full, now
+		} else {
+			p.Level += micros * perMicro
+			p.At = p.At.Add(time.Duration(micros) * time.Microsecond)
+		}
+	}
+	p.Level = min(p.Level, full)
+}
+
+// Serve answers a draw.
+func (p *Pool) Serve(now time.Time, d RateDraw) RateGrant {
+	p.Refill(now)
+	p.Return(d.Return)
+	if d.Lower {
+		p.Lower(d.Remaining)
+	}
+	g := RateGrant{Units: p.Withdraw(d.Want)}
+	if g.Units < d.Want {
+		g.Next = p.Until(1)
+	}
+	return g
+}
+
+// Withdraw takes up to want units and says how many it took.
+func (p *Pool) Withdraw(want int64) int64 {
+	n := max(0, min(want, p.Units()))
+	p.Level -= n * PartsPerUnit
+	return n
+}
+
+// Units is how many whole units are there; below zero, how many are owed.
+func (p *Pool) Units() int64 {
+	units := p.Level / PartsPerUnit
+	if p.Level < 0 && p.Level%PartsPerUnit != 0 {
+		units-- // a part that is owed is a unit that is not there
+	}
+	return units
+}
+
+// Overdraw takes n units whether they are there or not; a negative n puts them back. It is for a pool
+// with one owner, who may lend: time repays the debt.
+func (p *Pool) Overdraw(n int64) {
+	n = max(-maxDebt, min(n, maxDebt))
+	p.Level = max(-maxDebt*PartsPerUnit, min(p.Level-n*PartsPerUnit, p.full()))
+}
+
+// Return puts back what was withdrawn and not used. What does not fit is lost.
+func (p *Pool) Return(n int64) {
+	n = max(0, min(n, p.Burst()))
+	p.Level = min(p.Level+n*PartsPerUnit, p.full())
+}
+
+// Lower takes an upstream's word that only so many units are left. It never raises the level.
+func (p *Pool) Lower(remaining int64) {
+	if remaining < p.Burst() {
+		p.Level = min(p.Level, max(remaining, 0)*PartsPerUnit)
+	}
+}
+
+// Until is how long it takes until n units are there, or the pool is full.
+func (p *Pool) Until(n int64) time.Duration {
+	missing := min(n, p.Burst())*PartsPerUnit - p.Level
+	if missing <= 0 {
+		return 0
+	}
+	perMicro := p.PerMinute * partsFilled
+	return time.Duration((missing+perMicro-1)/perMicro) * time.Microsecond
+}
+
+// SeatHolding is what one live process holds of a pool's seats.
+type SeatHolding struct {
+	Process string
+	Seats   int
+	Want    int
+}
+
+// AllotSeats decides what a process may have beside the others. It is given no seat that another holds:
+// who has more than its share gives it up at its own next visit.
+func AllotSeats(process string, d SeatDraw, others []SeatHolding) SeatGrant {
+	all := append(slices.Clone(others), SeatHolding{Process: process, Want: d.Want})
+	slices.SortFunc(all, func(a, b SeatHolding) int { return cmp.Compare(a.Process, b.Process) })
+	wants := make([]int, len(all))
+	free, own := d.Cap, 0
+	for i, h := range all {
+		wants[i] = h.Want
+		free -= h.Seats
+		if h.Process == process {
+			own = i
+		}
+	}
+	share := ShareSeats(d.Cap, wants)[own]
+	return SeatGrant{Seats: max(0, min(max(d.Hold, share), free)), Share: share}
+}
+
+// ShareSeats divides seats among those who want them, by water-filling: nobody gets more than it wants,
+// what one does not want is shared by the others, and what cannot be divided goes to the first ones.
+func ShareSeats(seats int, wants []int) []int {
+	shares := make([]int, len(wants))
+	left := max(seats, 0)
+	for left > 0 {
+		hungry := 0
+		for i, want := range wants {
+			if shares[i] < want {
+				hungry++
+			}
+		}
+		if hungry == 0 {
+			break
+		}
+		each := max(left/hungry, 1)
+		for i, want := range wants {
+			more := max(0, min(each, want-shares[i], left))
+			shares[i] += more
+			left -= more
+		}
+	}
+	return shares
+}

@@ -1,0 +1,132 @@
+package store
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// No minute, wherever it begins, sees more than the allowance withdrawn, but for one unit.
+func TestPoolKeepsEveryMinute(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		p := Pool{PerMinute: rapid.Int64Range(1, 100_000).Draw(t, "per minute")}
+		type use struct {
+			at time.Time
+			n  int64
+		}
+		var uses []use
+		now := noon
+		for range rapid.IntRange(1, 300).Draw(t, "visits") {
+			now = now.Add(time.Duration(rapid.Int64Range(0, int64(3*time.Second)).Draw(t, "pause")))
+			uses = append(uses, use{now, p.Serve(now, RateDraw{Want: rapid.Int64Range(0, 5000).Draw(t, "want")}).Units})
+		}
+		for i := range uses {
+			sum := int64(0)
+			for _, u := range uses[i:] {
+				if u.at.Sub(uses[i].at) >= time.Minute {
+					break
+				}
+				sum += u.n
+			}
+			if sum > p.PerMinute+1 {
+				t.Fatalf("%d units in a minute, %d are allowed", sum, p.PerMinute)
+			}
+		}
+	})
+}
+
+func TestPoolLosesNothing(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		p := Pool{PerMinute: rapid.Int64Range(1, MaxPerMinute).Draw(t, "per minute")}
+		p.Refill(noon)
+		p.Withdraw(p.Burst())
+		now, total := noon, int64(0)
+		for now.Sub(noon) < 10*time.Second {
+			pause := time.Duration(rapid.Int64Range(1, int64(900*time.Millisecond)).Draw(t, "pause"))
+			now = now.Add(pause)
+			p.Refill(now)
+			total += p.Withdraw(MaxPerMinute)
+		}
+		want := float64(p.PerMinute) * now.Sub(noon).Minutes() * 59 / 60
+		if got := float64(total); got > want+1 || got < want-1-want/1e4 {
+			t.Fatalf("%d units in %v, want %.1f", total, now.Sub(noon), want)
+		}
+	})
+}
+
+func TestPoolDebtIsRepaidByTime(t *testing.T) {
+	t.Parallel()
+	p := Pool{PerMinute: 6000}
+	p.Refill(noon)
+	p.Overdraw(1084) // 101 are there
+	if got := p.Units(); got != -983 {
+		t.Fatalf("%d units, want -983", got)
+	}
+	if got := p.Withdraw(5); got != 0 {
+		t.Errorf("%d units came out of a debt", got)
+	}
+	p.Refill(noon.Add(10 * time.Second))
+	if got := p.Units(); got != 0 {
+		t.Errorf("%d units after ten seconds, want 0", got)
+	}
+	p.Overdraw(-5)
+	if got := p.Units(); got != 5 {
+		t.Errorf("%d units after putting back 5", got)
+	}
+	for _, n := range []int64{1 << 62, 1 << 62, -1 << 62, -1 << 62} { // nothing wraps around
+		p.Overdraw(n)
+	}
+	if got := p.Units(); got != p.Burst() {
+		t.Errorf("%d units after putting back too much, want %d", got, p.Burst())
+	}
+}
+
+// A clock that is a little behind is a transaction that waited; one that is far behind was set back.
+func TestPoolClocks(t *testing.T) {
+	t.Parallel()
+	p := Pool{PerMinute: 6000}
+	p.Refill(noon)
+	p.Withdraw(101)
+	p.Refill(noon.Add(-time.Second))
+	p.Refill(noon)
+	if got := p.Units(); got != 0 {
+		t.Errorf("a late visit made %d units", got)
+	}
+	p.Refill(noon.Add(-time.Hour))
+	p.Refill(noon.Add(-time.Hour + time.Second))
+	if got := p.Units(); got != 98 {
+		t.Errorf("%d units a second after the clock was set back, want 98", got)
+	}
+}
+
+func TestShareSeats(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		seats := rapid.IntRange(0, 100).Draw(t, "seats")
+		wants := rapid.SliceOfN(rapid.IntRange(0, 60), 0, 8).Draw(t, "wants")
+		shares := ShareSeats(seats, wants)
+		sum, wanted, least := 0, 0, 1<<30
+		for i, n := range shares {
+			sum, wanted = sum+n, wanted+wants[i]
+			if n > wants[i] || n < 0 {
+				t.Fatalf("%v of %d seats for %v", shares, seats, wants)
+			}
+			if n < wants[i] {
+				least = min(least, n)
+			}
+		}
+		if sum != min(seats, wanted) {
+			t.Fatalf("%v of %d seats for %v: some are wasted", shares, seats, wants)
+		}
+		for _, n := range shares {
+			if n > least+1 { // who wants more has no less than anybody, but for what cannot be divided
+				t.Fatalf("%v of %d seats for %v is not fair", shares, seats, wants)
+			}
+		}
+	})
+}

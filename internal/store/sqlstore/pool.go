@@ -1,0 +1,149 @@
+package sqlstore
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"penstock/internal/store"
+)
+
+// poolRow is a pool as it is kept.
+type poolRow struct {
+	level     int64
+	filledAt  int64
+	restUntil int64
+}
+
+// Withdraw implements store.Pools. Rows are locked by ascending name, so two visits never wait for each
+// other, and nothing is computed that could take long while they are held.
+func (s *Store) Withdraw(ctx context.Context, l store.Lease, w store.Withdrawal) (a store.Allotment, err error) {
+	err = s.write(ctx, "withdraw", func(tx Tx) error {
+		v := visit{lease: l, withdrawal: w}
+		a, err = v.run(ctx, tx)
+		return err
+	})
+	return a, err
+}
+
+// visit is one withdrawal inside its transaction.
+type visit struct {
+	lease      store.Lease
+	withdrawal store.Withdrawal
+	pools      map[string]poolRow
+}
+
+func (v *visit) run(ctx context.Context, tx Tx) (a store.Allotment, err error) {
+	if err := v.lock(ctx, tx); err != nil {
+		return a, err
+	}
+	a.Rates = make([]store.RateGrant, len(v.withdrawal.Rates))
+	for i, d := range v.withdrawal.Rates {
+		if a.Rates[i], err = v.rate(ctx, tx, d); err != nil {
+			return a, err
+		}
+	}
+	if len(v.withdrawal.Seats) == 0 {
+		return a, nil
+	}
+	left, err := v.leaseLeft(ctx, tx)
+	if err != nil {
+		return a, err
+	}
+	a.Seats = make([]store.SeatGrant, len(v.withdrawal.Seats))
+	for i, d := range v.withdrawal.Seats {
+		if a.Seats[i], err = v.seats(ctx, tx, d, left); err != nil {
+			return a, err
+		}
+	}
+	return a, nil
+}
+
+// lock makes the rows that are missing and locks all of them.
+func (v *visit) lock(ctx context.Context, tx Tx) error {
+	v.pools = make(map[string]poolRow)
+	for _, d := range v.withdrawal.Rates {
+		v.pools[d.Pool] = poolRow{}
+	}
+	for _, d := range v.withdrawal.Seats {
+		v.pools[d.Pool] = poolRow{}
+	}
+	names := slices.Sorted(maps.Keys(v.pools))
+	for _, name := range names {
+		if err := tx.Do(ctx, `INSERT INTO pools (name) VALUES ($1) ON CONFLICT (name) DO NOTHING`, name); err != nil {
+			return err
+		}
+	}
+	return tx.QueryIn(ctx, IDQuery{IDs: names, SQL: `SELECT name, level, filled_at, rest_until FROM pools
+			WHERE name = /*pg ANY */($1) ORDER BY name /*pg FOR UPDATE */`}, func(row Row) error {
+		var name string
+		var p poolRow
+		err := row.Scan(&name, &p.level, &p.filledAt, &p.restUntil)
+		v.pools[name] = p
+		return err
+	})
+}
+
+// rate withdraws from one allowance.
+func (v *visit) rate(ctx context.Context, tx Tx, d store.RateDraw) (store.RateGrant, error) {
+	row := v.pools[d.Pool]
+	p := store.Pool{PerMinute: d.PerMinute, Level: row.level, At: fromMicros(row.filledAt)}
+	g := p.Serve(tx.Now(), d)
+	row.level, row.filledAt = p.Level, micros(p.At)
+	v.pools[d.Pool] = row
+	return g, tx.Do(ctx, `UPDATE pools SET level = $2, filled_at = $3 WHERE name = $1`, d.Pool, row.level, row.filledAt)
+}
+
+// leaseLeft is how long the lease of the visitor lasts, 0 when it is not current.
+func (v *visit) leaseLeft(ctx context.Context, tx Tx) (time.Duration, error) {
+	expires, _, err := queryOne(ctx, tx, sqlf(`SELECT expires_at FROM leases WHERE process_id = $1 AND epoch = $2`,
+		v.lease.Process, v.lease.Epoch), func(row Row) (n int64, err error) { return n, row.Scan(&n) })
+	return max(0, fromMicros(expires).Sub(tx.Now())), err
+}
+
+// seats divides one pool's seats and passes on its rest.
+func (v *visit) seats(ctx context.Context, tx Tx, d store.SeatDraw, left time.Duration) (store.SeatGrant, error) {
+	row := v.pools[d.Pool]
+	if until := micros(tx.Now().Add(d.Rest)); d.Rest > 0 && until > row.restUntil {
+		row.restUntil = until
+		v.pools[d.Pool] = row
+		if err := tx.Do(ctx, `UPDATE pools SET rest_until = $2 WHERE name = $1`, d.Pool, until); err != nil {
+			return store.SeatGrant{}, err
+		}
+	}
+	g := store.SeatGrant{For: left}
+	if d.Cap > 0 && left > 0 {
+		others, err := v.others(ctx, tx, d.Pool)
+		if err != nil {
+			return g, err
+		}
+		g = store.AllotSeats(v.lease.Process, d, others)
+		g.For = left
+		err = tx.Do(ctx, `INSERT INTO seats (pool, process_id, epoch, seats, want) VALUES ($1, $2, $3, $4, $5)
+			ON CONFLICT (pool, process_id) DO UPDATE SET epoch = excluded.epoch, seats = excluded.seats, want = excluded.want`,
+			d.Pool, v.lease.Process, v.lease.Epoch, g.Seats, d.Want)
+		if err != nil {
+			return g, err
+		}
+	}
+	if row.restUntil > 0 {
+		g.Rest = max(0, fromMicros(row.restUntil).Sub(tx.Now()))
+	}
+	return g, nil
+}
+
+// others are the live processes that hold or want seats. Rows of dead ones are removed: a lease that
+// expired may come back, and must not bring back seats that others have by then.
+func (v *visit) others(ctx context.Context, tx Tx, pool string) ([]store.SeatHolding, error) {
+	err := tx.Do(ctx, `DELETE FROM seats WHERE pool = $1 AND process_id <> $2 AND NOT EXISTS (SELECT 1 FROM leases l
+			WHERE l.process_id = seats.process_id AND l.epoch = seats.epoch AND l.expires_at > $3)`,
+		pool, v.lease.Process, micros(tx.Now()))
+	if err != nil {
+		return nil, err
+	}
+	return queryAll(ctx, tx, sqlf(`SELECT process_id, seats, want FROM seats WHERE pool = $1 AND process_id <> $2`,
+		pool, v.lease.Process), func(row Row) (h store.SeatHolding, err error) {
+		return h, row.Scan(&h.Process, &h.Seats, &h.Want)
+	})
+}

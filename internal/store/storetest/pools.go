@@ -1,0 +1,280 @@
+package storetest
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"penstock/internal/store"
+)
+
+func poolCases() []testCase {
+	return []testCase{
+		{"a new pool is full and refills evenly", poolRefills},
+		{"unused units can be returned", poolReturn},
+		{"an upstream's word only lowers", poolLower},
+		{"processes together never exceed the allowance", poolRace},
+		{"pools do not mix", poolApart},
+		{"seats go to whoever wants them", seatsShared},
+		{"a seat is given only when it is free", seatsReleased},
+		{"seats end with the lease", seatsOfDeadLeases},
+		{"a lease that comes back brings no seats", seatsComeBack},
+		{"a process without a lease has no seats", seatsWithoutLease},
+		{"processes together never exceed the cap", seatsRace},
+		{"a rest is told to everybody", poolRest},
+	}
+}
+
+const perMinute = 6000 // 100 a second: a burst of 101, filled at 98⅓ a second
+
+func (r *rig) withdraw(l store.Lease, w store.Withdrawal) store.Allotment {
+	r.t.Helper()
+	a, err := r.s.Withdraw(r.t.Context(), l, w)
+	r.must("withdraw", err)
+	if len(a.Rates) != len(w.Rates) || len(a.Seats) != len(w.Seats) {
+		r.t.Fatalf("%d and %d grants for %d and %d draws", len(a.Rates), len(a.Seats), len(w.Rates), len(w.Seats))
+	}
+	return a
+}
+
+// draw visits one pool.
+func (r *rig) draw(d store.RateDraw) store.RateGrant {
+	r.t.Helper()
+	if d.Pool == "" {
+		d.Pool = "pool"
+	}
+	d.PerMinute = perMinute
+	return r.withdraw(store.Lease{}, store.Withdrawal{Rates: []store.RateDraw{d}}).Rates[0]
+}
+
+// wantUnits draws more than there is and demands that it be n units.
+func (r *rig) wantUnits(when string, d store.RateDraw, n int64) {
+	r.t.Helper()
+	d.Want = everything
+	if got := r.draw(d); got.Units != n || got.Next <= 0 {
+		r.t.Errorf("%s: drew %+v, want %d units and when there are more", when, got, n)
+	}
+}
+
+func poolRefills(r *rig) {
+	if got := r.draw(store.RateDraw{Want: 1}); got != (store.RateGrant{Units: 1}) {
+		r.t.Errorf("drew %+v from a full pool, want 1 unit", got)
+	}
+	r.wantUnits("the rest of a full pool", store.RateDraw{}, 100)
+	r.wantUnits("an empty pool", store.RateDraw{}, 0)
+	r.clock.Advance(600 * time.Millisecond)
+	r.wantUnits("after 600 ms", store.RateDraw{}, 59)
+	for range 10 { // looking often loses nothing
+		r.clock.Advance(60 * time.Millisecond)
+		r.draw(store.RateDraw{})
+	}
+	r.wantUnits("after 600 ms in steps", store.RateDraw{}, 59)
+	r.clock.Advance(time.Hour)
+	r.wantUnits("after an hour", store.RateDraw{}, 101)
+	if got := r.draw(store.RateDraw{Want: 1}); got.Next <= 0 || got.Next > 11*time.Millisecond {
+		r.t.Errorf("an empty pool says that there is more in %v, want 10 ms", got.Next)
+	}
+}
+
+func poolReturn(r *rig) {
+	r.wantUnits("a full pool", store.RateDraw{}, 101)
+	r.wantUnits("after returning some", store.RateDraw{Return: 40}, 40)
+	r.draw(store.RateDraw{Return: everything})
+	r.wantUnits("after returning too many", store.RateDraw{}, 101)
+}
+
+func poolLower(r *rig) {
+	r.wantUnits("what an upstream says is left", store.RateDraw{Lower: true, Remaining: 7}, 7)
+	r.wantUnits("when it says that more is left", store.RateDraw{Lower: true, Remaining: everything}, 0)
+	r.clock.Advance(time.Hour)
+	r.wantUnits("when it says nothing", store.RateDraw{Remaining: 7}, 101)
+}
+
+func poolRace(r *rig) {
+	const processes, visits = 6, 30
+	const step = 20 * time.Millisecond
+	var mu sync.Mutex
+	var group sync.WaitGroup
+	var total int64
+	began := r.clock.Now()
+	for p := range processes {
+		group.Go(func() {
+			for v := range visits {
+				if p == 0 {
+					r.clock.Advance(step)
+				}
+				// In two orders, so that visits that lock in the order given would block each other.
+				names := []string{"a", "b"}
+				if (p+v)%2 == 0 {
+					names = []string{"b", "a"}
+				}
+				w := store.Withdrawal{}
+				for _, name := range names {
+					w.Rates = append(w.Rates, store.RateDraw{Pool: name, PerMinute: perMinute, Want: int64(5 + p)})
+				}
+				a, err := r.s.Withdraw(r.t.Context(), store.Lease{}, w)
+				if err != nil {
+					r.t.Errorf("withdraw: %v", err)
+					return
+				}
+				mu.Lock()
+				total += a.Rates[0].Units + a.Rates[1].Units
+				mu.Unlock()
+			}
+		})
+	}
+	group.Wait()
+	most := int64(2 * (101 + perMinute*r.clock.Now().Sub(began).Minutes()))
+	if total > most || total < most*9/10 {
+		r.t.Errorf("%d units were drawn, want close to and at most %d", total, most)
+	}
+}
+
+func poolApart(r *rig) {
+	r.wantUnits("one pool", store.RateDraw{Pool: "a"}, 101)
+	r.wantUnits("another", store.RateDraw{Pool: "a "}, 101)
+	w := store.Withdrawal{Rates: []store.RateDraw{
+		{Pool: "z", PerMinute: 60, Want: 9}, {Pool: "c", PerMinute: 600, Want: 9}, {Pool: "a", PerMinute: 60, Want: 9},
+	}}
+	got := r.withdraw(store.Lease{}, w).Rates
+	if got[0].Units != 2 || got[1].Units != 9 || got[2].Units != 0 {
+		r.t.Errorf("drew %+v, want 2, 9 and 0 units in the order of the draws", got)
+	}
+}
+
+// sit visits the seats of one pool with a cap of ten.
+func (r *rig) sit(l store.Lease, hold, want int) store.SeatGrant {
+	r.t.Helper()
+	d := store.SeatDraw{Pool: "pool", Cap: 10, Hold: hold, Want: want}
+	return r.withdraw(l, store.Withdrawal{Seats: []store.SeatDraw{d}}).Seats[0]
+}
+
+func (r *rig) wantSeats(when string, got store.SeatGrant, seats, share int) {
+	r.t.Helper()
+	if got.Seats != seats || got.Share != share {
+		r.t.Errorf("%s: got %d seats and a share of %d, want %d and %d", when, got.Seats, got.Share, seats, share)
+	}
+}
+
+func seatsShared(r *rig) {
+	a, b := r.lease("a"), r.lease("b")
+	r.wantSeats("alone", r.sit(a, 0, 50), 10, 10)
+	r.wantSeats("beside one that wants little", r.sit(b, 0, 2), 0, 2)
+	r.wantSeats("giving up what the other wants", r.sit(a, 8, 50), 8, 8)
+	r.wantSeats("once it is given up", r.sit(b, 0, 2), 2, 2)
+	r.wantSeats("when both want all", r.sit(b, 2, 50), 2, 5)
+	r.wantSeats("coming down to the share", r.sit(a, 5, 50), 5, 5)
+	r.wantSeats("the other half", r.sit(b, 2, 50), 5, 5)
+	r.wantSeats("leaving", r.sit(b, 0, 0), 0, 0)
+	r.wantSeats("alone again", r.sit(a, 5, 50), 10, 10)
+}
+
+func seatsReleased(r *rig) {
+	a, b := r.lease("a"), r.lease("b")
+	r.sit(a, 0, 10)
+	r.wantSeats("while all are held", r.sit(b, 0, 10), 0, 5)
+	r.wantSeats("who uses its seats keeps them", r.sit(a, 9, 10), 9, 5)
+	r.wantSeats("what was released", r.sit(b, 0, 10), 1, 5)
+	if g := r.sit(a, 9, 10); g.For <= 0 || g.For > leaseTTL {
+		r.t.Errorf("seats last %v, want as long as the lease", g.For)
+	}
+}
+
+func seatsOfDeadLeases(r *rig) {
+	b := r.lease("b")
+	for what, end := range map[string]func(l store.Lease){
+		"released": func(l store.Lease) { r.must("release", r.s.ReleaseLease(r.t.Context(), l)) },
+		"fenced":   func(store.Lease) { r.lease("a") },
+		"expired": func(store.Lease) {
+			r.clock.Advance(leaseTTL - time.Second)
+			r.must("renew", r.renew(b))
+			r.clock.Advance(2 * time.Second)
+		},
+	} {
+		a := r.lease("a")
+		r.wantSeats(what+": before", r.sit(a, 0, 10), 10, 10)
+		end(a)
+		r.wantSeats(what+": after", r.sit(b, 0, 10), 10, 10)
+		r.wantSeats(what+": the holder", r.sit(a, 10, 10), 0, 0)
+		r.wantSeats(what+": the next round", r.sit(b, 0, 0), 0, 0)
+	}
+}
+
+func seatsComeBack(r *rig) {
+	a, b := r.lease("a"), r.lease("b")
+	r.sit(a, 0, 10)
+	r.clock.Advance(pastLease)
+	r.must("renew b", r.renew(b))
+	r.wantSeats("the seats of an expired lease", r.sit(b, 0, 10), 10, 10)
+	r.must("renew a late", r.renew(a))
+	r.wantSeats("the lease that came back", r.sit(a, 10, 10), 0, 5)
+}
+
+func seatsWithoutLease(r *rig) {
+	r.wantSeats("an unknown lease", r.sit(store.Lease{Process: "nobody", Epoch: 1}, 0, 10), 0, 0)
+	r.wantSeats("no lease", r.sit(store.Lease{}, 0, 10), 0, 0)
+	r.wantSeats("a good lease", r.sit(r.lease("a"), 0, 10), 10, 10)
+}
+
+// seatsRace lets processes come and go, each holding to what it was granted.
+func seatsRace(r *rig) {
+	const processes, visits, limit = 5, 25, 7
+	var mu sync.Mutex
+	var group sync.WaitGroup
+	held := make([]int, processes)
+	set := func(p, seats int) {
+		mu.Lock()
+		defer mu.Unlock()
+		held[p] = seats
+		sum := 0
+		for _, n := range held {
+			sum += n
+		}
+		if sum > limit {
+			r.t.Errorf("%v seats are held, together more than %d", held, limit)
+		}
+	}
+	for p := range processes {
+		l := r.lease(fmt.Sprintf("process-%d", p))
+		group.Go(func() {
+			share := limit
+			for v := range visits {
+				want := (p*3 + v) % 9
+				hold := min(held[p], share, want)
+				set(p, hold) // given up before the store hears of it
+				d := store.SeatDraw{Pool: "pool", Cap: limit, Hold: hold, Want: want}
+				a, err := r.s.Withdraw(r.t.Context(), l, store.Withdrawal{Seats: []store.SeatDraw{d}})
+				if err != nil {
+					r.t.Errorf("withdraw: %v", err)
+					return
+				}
+				set(p, a.Seats[0].Seats)
+				share = a.Seats[0].Share
+			}
+		})
+	}
+	group.Wait()
+}
+
+func poolRest(r *rig) {
+	rest := func(d time.Duration) time.Duration {
+		r.t.Helper()
+		return r.withdraw(store.Lease{}, store.Withdrawal{Seats: []store.SeatDraw{{Pool: "pool", Rest: d}}}).Seats[0].Rest
+	}
+	if got := rest(0); got != 0 {
+		r.t.Errorf("a new pool rests for %v", got)
+	}
+	for _, step := range []struct{ told, want time.Duration }{{5 * time.Second, 5 * time.Second}, {time.Second, 5 * time.Second}, {0, 5 * time.Second}} {
+		if got := rest(step.told); got != step.want {
+			r.t.Errorf("told %v: rests for %v, want %v", step.told, got, step.want)
+		}
+	}
+	r.clock.Advance(3 * time.Second)
+	if got := rest(0); got != 2*time.Second {
+		r.t.Errorf("rests for %v after 3s of 5", got)
+	}
+	r.clock.Advance(3 * time.Second)
+	if got := rest(0); got != 0 {
+		r.t.Errorf("rests for %v after its end", got)
+	}
+}

@@ -1,0 +1,90 @@
+package telemetry
+
+import (
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Room is how a target stands in this process.
+type Room struct {
+	Target      string
+	Limit       int // calls that may run at a time
+	Running     int
+	RestSeconds float64 // how long it still rests
+	Throttles   int64   // answers so far that refused us, for limits or for load
+	Rates       []RoomRate
+}
+
+// RoomRate is a limit per minute of a target.
+type RoomRate struct {
+	Resource  string
+	PerMinute int64
+	Learned   bool
+	Purse     int64 // what this process can spend at once; below zero, what it owes
+}
+
+// CollectRooms makes each scrape ask f, which must not block, how the targets stand. A later call
+// replaces f.
+func (m *Metrics) CollectRooms(f func() []Room) { m.rooms.source.Store(&f) }
+
+// roomCollector asks for the rooms of targets when it is scraped.
+type roomCollector struct {
+	limit, running, rest, throttles, perMinute, purse *prometheus.Desc
+
+	targets *Labels
+	source  atomic.Pointer[func() []Room]
+}
+
+func newRoomCollector(targets *Labels) *roomCollector {
+	desc := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc("penstock_target_room_"+name, help, append([]string{"target"}, labels...), nil)
+	}
+	return &roomCollector{
+		targets: targets,
+		limit:   desc("seats", "Calls that this process may run on the target at a time."),
+		running: desc("seats_in_use", "Calls that this process runs on the target, or has taken room for."),
+		rest:    desc("rest_seconds", "How long the target is still left alone because it asked for that."),
+		throttles: desc("throttles_total",
+			"Answers of the target that refused us for limits or load, timeouts included."),
+		perMinute: desc("per_minute", "Limit per minute in force; source says where it is from.", "resource", "source"),
+		purse: desc("purse",
+			"What this process can spend of a limit at once; below zero, what it owes.", "resource"),
+	}
+}
+
+func (c *roomCollector) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{c.limit, c.running, c.rest, c.throttles, c.perMinute, c.purse} {
+		ch <- d
+	}
+}
+
+func (c *roomCollector) Collect(ch chan<- prometheus.Metric) {
+	source := c.source.Load()
+	if source == nil {
+		return
+	}
+	seen := make(map[string]bool)
+	for _, r := range (*source)() {
+		target := c.targets.Value(r.Target)
+		if seen[target] { // targets past the bound of labels: one of them has to do
+			continue
+		}
+		seen[target] = true
+		gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+			ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, append([]string{target}, labels...)...)
+		}
+		gauge(c.limit, float64(r.Limit))
+		gauge(c.running, float64(r.Running))
+		gauge(c.rest, r.RestSeconds)
+		ch <- prometheus.MustNewConstMetric(c.throttles, prometheus.CounterValue, float64(r.Throttles), target)
+		for _, rate := range r.Rates {
+			from := "config"
+			if rate.Learned {
+				from = "headers"
+			}
+			gauge(c.perMinute, float64(rate.PerMinute), rate.Resource, from)
+			gauge(c.purse, float64(rate.Purse), rate.Resource)
+		}
+	}
+}
