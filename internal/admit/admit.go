@@ -159,7 +159,7 @@ func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder
 		DeadlineIn: DefaultDeadline,
 		Items:      make([]store.NewItem, len(o.Inferences)),
 
-		Idempotency: s.idempotency(o.IdempotencyKey, o.BodyHash),
+		Idempotency: s.idempotency(caller, o.IdempotencyKey, o.BodyHash),
 	}
 	for i, inf := range o.Inferences {
 		bound := Bound(targets, inf)
@@ -169,11 +169,11 @@ func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder
 }
 
 // idempotency is the key of an order, nil if it has none.
-func (s *Service) idempotency(key string, hash []byte) *store.IdempotencyKey {
+func (s *Service) idempotency(caller penstock.Caller, key string, hash []byte) *store.IdempotencyKey {
 	if key == "" {
 		return nil
 	}
-	return &store.IdempotencyKey{Key: key, BodyHash: hash, TTL: s.Config.Current().Process.Retention.Idempotency}
+	return &store.IdempotencyKey{Key: key, BodyHash: hash, TTL: s.Config.Current().RetentionOf(caller.Tenant.ID).Idempotency}
 }
 
 // replay answers for an order that is refused today but may have been accepted before: its deadline

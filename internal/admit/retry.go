@@ -80,7 +80,7 @@ func (s *Service) RetryJob(ctx context.Context, caller penstock.Caller, o RetryO
 	if err := cmp.Or(o.Terms.complete(), checkKey(o.IdempotencyKey)); err != nil {
 		return s.counted(store.Receipt{}, err)
 	}
-	key := s.idempotency(o.IdempotencyKey, o.BodyHash)
+	key := s.idempotency(caller, o.IdempotencyKey, o.BodyHash)
 	receipt, err := s.retry(ctx, caller, retry{RetryTerms: o.Terms, selection: store.RetrySelection{Job: o.Job}, key: key})
 	if err != nil && key != nil {
 		// It may have been accepted before, and have left nothing to retry: then the key says more.
