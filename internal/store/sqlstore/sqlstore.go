@@ -67,6 +67,9 @@ func (s *Store) checkKeyset(ctx context.Context) error {
 		if err := tx.Do(ctx, `INSERT INTO facts (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`, name, sealed); err != nil {
 			return err
 		}
+		if err := noteBirth(ctx, tx); err != nil {
+			return err
+		}
 		kept, _, err = queryOne(ctx, tx, sqlf(`SELECT value FROM facts WHERE name = $1`, name),
 			func(row Row) (b []byte, err error) { return b, row.Scan(&b) })
 		return err
