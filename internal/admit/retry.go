@@ -211,7 +211,10 @@ func (s *Service) retry(ctx context.Context, caller penstock.Caller, r retry) (r
 		if r.dryRun {
 			return store.Receipt{Job: penstock.Job{Counts: penstock.Counts{Total: len(order.Items)}}}, nil
 		}
-		receipt, err = s.Retries.RetryItems(ctx, caller.Tenant.ID, order)
+		if err := s.Room.Refusal(); err != nil {
+			return store.Receipt{}, err
+		}
+		receipt, err = s.kept(s.Retries.RetryItems(ctx, caller.Tenant.ID, order))
 		if penstock.ErrorCode(err) != penstock.CodeConflict {
 			break
 		}

@@ -23,8 +23,10 @@ import (
 	"penstock/internal/attempt"
 	"penstock/internal/config"
 	"penstock/internal/deliver"
+	"penstock/internal/disk"
 	"penstock/internal/queue"
 	"penstock/internal/record"
+	"penstock/internal/retain"
 	"penstock/internal/route"
 	"penstock/internal/telemetry"
 	"penstock/internal/work"
@@ -63,6 +65,8 @@ type app struct {
 	api       *api.Server
 	pool      *work.Pool
 	keeper    *queue.Keeper
+	sweeper   *retain.Sweeper
+	disks     *disk.Watcher
 	reloading sync.Mutex     // held while one configuration replaces another
 	closers   []func() error // in the order of opening
 }
@@ -112,12 +116,17 @@ func (a *app) connect() (err error) {
 	a.hub, a.bell = new(deliver.Hub), queue.NewBell()
 	a.readiness = newReadiness(a.store.Check)
 	a.recorder = record.New(a.store, a.log)
+	if err := a.connectRetention(); err != nil {
+		return err
+	}
 	runner := attempt.New(attempt.Deps{
 		Config: a.live, Providers: a.providers, Router: route.New(clock), Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: clock,
 	})
 	a.api, err = api.New(api.Deps{
 		Config: a.live, Runner: runner, Recorder: a.recorder, Jobs: a.store, Letters: a.store, Reader: deliver.NewReader(a.store, a.hub),
-		Admit: admit.New(admit.Deps{Config: a.live, Jobs: a.store, Retries: a.store, Bell: a.bell, Metrics: a.metrics, Clock: clock}),
+		Admit: admit.New(admit.Deps{
+			Config: a.live, Jobs: a.store, Retries: a.store, Room: a.disks, Bell: a.bell, Metrics: a.metrics, Clock: clock,
+		}),
 		Ready: a.readiness.check, Draining: a.readiness.stopping, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: clock,
 	})
 	if err != nil {
@@ -164,6 +173,8 @@ func (a *app) run(ctx context.Context) error {
 	back.Go(func() error { return doors.serveAdmin(backCtx) })
 	front.Go(func() error { return a.pool.Run(frontCtx) })
 	front.Go(func() error { return a.reloads(frontCtx) })
+	front.Go(func() error { return a.sweeper.Run(frontCtx) })
+	front.Go(func() error { return a.disks.Run(frontCtx) })
 	front.Go(func() error {
 		doorCtx, closeDoor := context.WithCancel(context.WithoutCancel(ctx))
 		defer closeDoor()

@@ -17,6 +17,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"penstock"
@@ -217,6 +218,10 @@ type Settings interface {
 	// Check proves that the store can write and read.
 	Check(ctx context.Context) error
 }
+
+// ErrFull is in the error of a write that found no room on a disk. Nothing of it was written; its code is
+// overloaded.
+var ErrFull = errors.New("the disk is full")
 
 // MaxCrashes is how many workers an item may take down before it is poison.
 const MaxCrashes = 3

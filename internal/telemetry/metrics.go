@@ -34,6 +34,8 @@ type Metrics struct {
 	queue   queueMetrics
 	depths  *depthCollector
 	config  *configCollector
+
+	retention retentionMetrics
 }
 
 // NewMetrics makes the metrics of one process, with a registry of their own.
@@ -50,6 +52,7 @@ func NewMetrics(version, commit string) *Metrics {
 	m.job = newJobMetrics(factory, m)
 	m.attempt = newAttemptMetrics(factory, m)
 	m.queue = newQueueMetrics(factory)
+	m.retention = newRetentionMetrics(factory)
 	m.depths = newDepthCollector(factory)
 	m.registry.MustRegister(m.depths, m.config,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

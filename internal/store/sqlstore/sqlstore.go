@@ -21,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 	"time"
 
 	"penstock"
@@ -130,8 +131,17 @@ func hide(err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return &penstock.Error{Code: penstock.CodeOverloaded, Message: "The store did not answer in time; try again.", Err: err}
 	}
+	if errors.Is(err, ErrFull) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return &penstock.Error{
+			Code: penstock.CodeOverloaded, Message: "The server's disk is full and nothing was written; try again when its operator has made room.",
+			RetryAfter: fullRetry, Err: fmt.Errorf("%w: %w", store.ErrFull, err),
+		}
+	}
 	return penstock.Internal(err)
 }
+
+// fullRetry is what callers are told who found the disk full.
+const fullRetry = 30 * time.Second
 
 // storable makes text that came from an upstream fit for both engines: PostgreSQL takes neither broken
 // UTF-8 nor a zero byte.
