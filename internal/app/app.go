@@ -123,11 +123,11 @@ func (a *app) connect() (err error) {
 		Config: a.live, Providers: a.providers, Router: route.New(clock), Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: clock,
 	})
 	a.api, err = api.New(api.Deps{
-		Config: a.live, Runner: runner, Recorder: a.recorder, Jobs: a.store, Letters: a.store, Reader: deliver.NewReader(a.store, a.hub),
+		Config: a.live, Runner: runner, Recorder: a.recorder, Jobs: a.store, Deleter: a.store, Letters: a.store, Reader: deliver.NewReader(a.store, a.hub),
 		Admit: admit.New(admit.Deps{
 			Config: a.live, Jobs: a.store, Retries: a.store, Room: a.disks, Bell: a.bell, Metrics: a.metrics, Clock: clock,
 		}),
-		Ready: a.readiness.check, Draining: a.readiness.stopping, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: clock,
+		Ready: a.readiness.check, Refusing: a.disks.Refusal, Draining: a.readiness.stopping, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: clock,
 	})
 	if err != nil {
 		return err
@@ -158,6 +158,7 @@ func softStop(grace time.Duration) time.Duration { return grace * 4 / 5 }
 
 // run opens the doors and works until ctx ends or something breaks.
 func (a *app) run(ctx context.Context) error {
+	a.disks.Look(ctx)
 	doors, err := a.listen()
 	if err != nil {
 		return err

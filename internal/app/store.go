@@ -95,13 +95,12 @@ func open(ctx context.Context, p config.Process) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the blob directory: %w", err)
 	}
-	s := &Store{}
+	s := &Store{volumes: []disk.Volume{{Name: "data", Path: p.Data}}}
 	engine, err := s.engine(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	// On the disk of the database there is one pool of room for both.
-	if len(s.volumes) == 0 || !sameDisk(p.Data, blobPath) {
+	if !sameDisk(p.Data, blobPath) {
 		s.volumes = append(s.volumes, disk.Volume{Name: "blob", Path: blobPath})
 	}
 	if s.Store, err = sqlstore.New(ctx, engine, codec, blobs); err != nil {
@@ -125,7 +124,7 @@ func (s *Store) engine(ctx context.Context, p config.Process) (sqlstore.Engine, 
 	if err != nil {
 		return nil, err
 	}
-	s.volumes = []disk.Volume{{Name: "data", Path: p.Data, Slack: engine.Slack}}
+	s.volumes[0].Slack = engine.Slack
 	return engine, nil
 }
 

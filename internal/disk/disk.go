@@ -74,16 +74,16 @@ func New(d Deps) (*Watcher, error) {
 	return &Watcher{Deps: d, low: map[string]bool{}}, nil
 }
 
-// Run watches until ctx ends.
+// Run watches until ctx ends. It begins after an interval: whoever opens a door looks before.
 func (w *Watcher) Run(ctx context.Context) error {
 	ticker := time.NewTicker(Interval)
 	defer ticker.Stop()
 	for {
-		w.Look(ctx)
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
+			w.Look(ctx)
 		}
 	}
 }

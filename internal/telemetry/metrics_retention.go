@@ -46,7 +46,8 @@ func newRetentionMetrics(factory promauto.Factory) retentionMetrics {
 		diskLow:  gauge("penstock_disk_low", "1 while new jobs are refused because this disk is nearly full.", "disk"),
 	}
 	for _, kind := range SweptKinds {
-		m.swept.WithLabelValues(string(kind))
+		m.swept.WithLabelValues(string(kind)) // so that there is something to alert on before anything was swept
+		m.overdue.WithLabelValues(string(kind))
 	}
 	return m
 }
