@@ -330,9 +330,9 @@ func (t spyTx) Query(ctx context.Context, sql string, args ...any) (sqlstore.Row
 	return t.Tx.Query(ctx, sql, args...)
 }
 
-func (t spyTx) QueryEach(ctx context.Context, sql string, args [][]any, scan func(int, sqlstore.Row) error) error {
-	t.seen[sql] = true
-	return t.Tx.QueryEach(ctx, sql, args, scan)
+func (t spyTx) QueryIn(ctx context.Context, q sqlstore.IDQuery, scan func(sqlstore.Row) error) error {
+	t.seen[q.SQL] = true
+	return t.Tx.QueryIn(ctx, q, scan)
 }
 
 // TestSweepScansNothing holds that every statement of a sweep finds its rows by an index, however much is

@@ -226,7 +226,7 @@ func deleteManyAttempts(r *rig) {
 		more = done.More
 		r.verifyBooks()
 	}
-	if rows := 2 * (tries + 2); steps < rows/7 {
+	if rows := 2*(tries+1) - 7; steps < rows/7 { // the first step took 7 of them
 		r.t.Errorf("%d rows went in %d steps of 7", rows, steps)
 	}
 	r.wantGone(sub)
@@ -310,8 +310,8 @@ func purgeInSteps(r *rig) {
 	for more := true; more; {
 		done, err := r.s.PurgeJobs(r.t.Context(), acme, store.Purge{Kept: kept, Limit: 10})
 		r.must("purge jobs", err)
-		if done.Removed > 2 {
-			r.t.Fatalf("a step of 10 rows removed %d jobs of 7 rows each", done.Removed)
+		if done.Removed > 3 {
+			r.t.Fatalf("a step of 10 rows removed %d jobs of at least 4 rows each", done.Removed)
 		}
 		for _, sub := range old[:sum+done.Removed] { // the oldest go first
 			r.wantGone(sub)
