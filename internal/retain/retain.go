@@ -182,11 +182,11 @@ func (s *Sweeper) turn(ctx context.Context, kind telemetry.SweptKind, step func(
 	for range TurnSteps {
 		began := s.Clock()
 		done, err := s.step(ctx, step)
-		s.Metrics.Swept(kind, done.Removed)
 		s.overdue[kind] = max(s.overdue[kind], done.Overdue)
 		if err != nil {
 			return false, err
 		}
+		s.Metrics.Swept(kind, done.Removed)
 		if !rest(ctx, Rest*s.Clock().Sub(began)) {
 			return false, ctx.Err()
 		}
