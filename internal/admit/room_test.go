@@ -58,3 +58,27 @@ func TestFullDiskClosesTheDoor(t *testing.T) {
 		}
 	}
 }
+
+// TestRetriesNeedRoom holds that a retry, which makes a new job, is refused and told of like any other; what
+// it would do can still be asked.
+func TestRetriesNeedRoom(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	g := newGraves(r, 2)
+	job := g.jobs[0].Job.ID
+	r.room.refusal = penstock.Errorf(penstock.CodeOverloaded, "The disk is nearly full.")
+	if _, err := r.RetryJob(t.Context(), r.caller, RetryOrder{Job: job, Terms: terms()}); penstock.ErrorCode(err) != penstock.CodeOverloaded {
+		t.Errorf("a retry without room: %v, want overloaded", err)
+	}
+	if report, err := r.RetryDeadLetters(t.Context(), r.caller, LetterOrder{DryRun: true}, terms()); err != nil || report.Items != 2 {
+		t.Errorf("a dry run without room: %+v, %v", report, err)
+	}
+	r.room.refusal = nil
+	g.errs[job] = &penstock.Error{Code: penstock.CodeOverloaded, Err: store.ErrFull}
+	if _, err := r.RetryJob(t.Context(), r.caller, RetryOrder{Job: job, Terms: terms()}); err == nil || r.room.full != 1 {
+		t.Errorf("a retry on a full disk: %v, told %d times", err, r.room.full)
+	}
+	if len(g.got) != 0 {
+		t.Errorf("%d retries were written", len(g.got))
+	}
+}

@@ -38,7 +38,7 @@ type Letters interface {
 
 // Deleter forgets a job.
 type Deleter interface {
-	DeleteJob(ctx context.Context, tenant penstock.TenantID, id penstock.ID) error
+	DeleteJob(ctx context.Context, tenant penstock.TenantID, d store.Deletion) error
 }
 
 // Deps are the services behind the surface.

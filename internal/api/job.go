@@ -363,10 +363,9 @@ func (c *call) deleteJob() error {
 	if err != nil {
 		return err
 	}
-	if err := c.Deleter.DeleteJob(c.r.Context(), c.caller.Tenant.ID, id); err != nil {
+	if err := c.Deleter.DeleteJob(c.r.Context(), c.caller.Tenant.ID, store.Deletion{Job: id, Actor: c.caller.Key}); err != nil {
 		return err
 	}
-	c.Log.InfoContext(c.r.Context(), "job deleted", "job_id", penstock.ViewJob.Format(id), "key", c.caller.Key)
 	c.Reader.Changed(id)
 	return c.json(http.StatusOK, deletedView{ID: penstock.ViewJob.Format(id), Object: "job", Deleted: true})
 }

@@ -58,7 +58,7 @@ func (a *attic) step(ctx context.Context, name string, limit int) (store.Purged,
 // kept is the window of a tenant; the name tells which.
 func kept(id penstock.TenantID) time.Duration { return time.Duration(len(id)) * time.Hour }
 
-func (a *attic) DeleteJob(context.Context, penstock.TenantID, penstock.ID) error {
+func (a *attic) DeleteJob(context.Context, penstock.TenantID, store.Deletion) error {
 	return errors.New("a sweep deletes nothing on behalf of a caller")
 }
 

@@ -179,8 +179,9 @@ type Ledger interface {
 type Retention interface {
 	// DeleteJob removes a finished job with its items, payloads, attempts and dead letters; its
 	// idempotency key stays, and is gone from then on. The job vanishes at once; of a large one
-	// PurgeItems removes what is left. Codes: not_found, conflict (it has not finished).
-	DeleteJob(ctx context.Context, tenant penstock.TenantID, id penstock.ID) error
+	// PurgeItems removes what is left. The audit keeps who did it. Codes: not_found, conflict (it has
+	// not finished).
+	DeleteJob(ctx context.Context, tenant penstock.TenantID, d Deletion) error
 
 	// TenantIDs returns every tenant that ever was configured, in order, at most p.Limit of them.
 	TenantIDs(ctx context.Context, p TenantPage) ([]penstock.TenantID, error)

@@ -78,6 +78,12 @@ type EventPage struct {
 	Kept  time.Duration // how long after its end a job's log is shown; 0 for as long as the job is there
 }
 
+// Deletion removes a job on behalf of its owner.
+type Deletion struct {
+	Job   penstock.ID
+	Actor string // name of the key
+}
+
 // Purge bounds a step of forgetting.
 type Purge struct {
 	Kept  time.Duration // how old something gets

@@ -197,7 +197,7 @@ func TestDeleteTakesBlobsAfterRows(t *testing.T) {
 		}
 		return nil
 	}
-	if err := h.DeleteJob(t.Context(), "acme", goes); err != nil {
+	if err := h.DeleteJob(t.Context(), "acme", store.Deletion{Job: goes}); err != nil {
 		t.Fatal(err)
 	}
 	if after := h.names(); len(before) != 10 || len(after) != 4 {
@@ -217,7 +217,7 @@ func TestSweepFindsWhatACrashLeft(t *testing.T) {
 	h := newHouse(t)
 	stays, goes := h.finished(2), h.finished(2)
 	h.blobs.onDelete = func(string) error { return errors.New("the process died") }
-	if err := h.DeleteJob(t.Context(), "acme", goes); err != nil {
+	if err := h.DeleteJob(t.Context(), "acme", store.Deletion{Job: goes}); err != nil {
 		t.Fatal(err)
 	}
 	h.blobs.onDelete = nil
@@ -282,7 +282,7 @@ func TestAuditSeesWhatWasNotDeleted(t *testing.T) {
 			t.Parallel()
 			h := newHouse(t)
 			h.finished(3)
-			if err := h.DeleteJob(t.Context(), "acme", h.finished(2)); err != nil {
+			if err := h.DeleteJob(t.Context(), "acme", store.Deletion{Job: h.finished(2)}); err != nil {
 				t.Fatal(err)
 			}
 			if problems := h.verify(); len(problems) > 0 {
@@ -421,27 +421,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	blobs := h.names()
 
-	refused := make([]penstock.ID, 0, 50)
-	for range cap(refused) { // the first few may still fit into pages that are half empty
-		id, err := h.submit(3, bulky()[:store.InlinePayloadBytes/2])
-		if err == nil {
-			continue
-		}
-		if e := penstock.AsError(err); e.Code != penstock.CodeOverloaded || !errors.Is(err, store.ErrFull) || e.RetryAfter <= 0 {
-			t.Fatalf("a submit on a full disk: %v, want overloaded", err)
-		}
-		refused = append(refused, id)
-	}
-	if len(refused) == 0 {
-		t.Fatal("the disk was not full")
-	}
-	for _, id := range refused {
-		_, jobErr := h.Job(t.Context(), "acme", id)
-		_, itemErr := h.Item(t.Context(), "acme", penstock.ItemID(id, 0))
-		if penstock.ErrorCode(jobErr) != penstock.CodeNotFound || penstock.ErrorCode(itemErr) != penstock.CodeNotFound {
-			t.Errorf("a refused submit left something behind: %v, %v", jobErr, itemErr)
-		}
-	}
+	h.wantRefused()
 	fitted := 0
 	for {
 		if _, err := h.submit(20, bulky()); err != nil {
@@ -469,7 +449,7 @@ func TestFullDisk(t *testing.T) {
 	if err != nil || !verdicts[0].Won {
 		t.Errorf("the same finish with room: %v, %v", verdicts, err)
 	}
-	if err := h.DeleteJob(t.Context(), "acme", done); err != nil {
+	if err := h.DeleteJob(t.Context(), "acme", store.Deletion{Job: done}); err != nil {
 		t.Error(err)
 	}
 	if slack, err := h.engine.Slack(t.Context()); err != nil || slack < 0 {
@@ -477,6 +457,33 @@ func TestFullDisk(t *testing.T) {
 	}
 	if problems := h.verify(); len(problems) > 0 {
 		t.Error(problems)
+	}
+}
+
+// wantRefused submits to a full disk and demands that what is refused leaves no trace. The first few jobs may
+// still fit into pages that are half empty.
+func (h *house) wantRefused() {
+	h.t.Helper()
+	refused := make([]penstock.ID, 0, 50)
+	for range cap(refused) {
+		id, err := h.submit(3, bulky()[:store.InlinePayloadBytes/2])
+		if err == nil {
+			continue
+		}
+		if e := penstock.AsError(err); e.Code != penstock.CodeOverloaded || !errors.Is(err, store.ErrFull) || e.RetryAfter <= 0 {
+			h.t.Fatalf("a submit on a full disk: %v, want overloaded", err)
+		}
+		refused = append(refused, id)
+	}
+	if len(refused) == 0 {
+		h.t.Fatal("the disk was not full")
+	}
+	for _, id := range refused {
+		_, jobErr := h.Job(h.t.Context(), "acme", id)
+		_, itemErr := h.Item(h.t.Context(), "acme", penstock.ItemID(id, 0))
+		if penstock.ErrorCode(jobErr) != penstock.CodeNotFound || penstock.ErrorCode(itemErr) != penstock.CodeNotFound {
+			h.t.Errorf("a refused submit left something behind: %v, %v", jobErr, itemErr)
+		}
 	}
 }
 
@@ -495,7 +502,7 @@ func TestSlackGrowsByDeletion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := h.DeleteJob(t.Context(), "acme", id); err != nil {
+	if err := h.DeleteJob(t.Context(), "acme", store.Deletion{Job: id}); err != nil {
 		t.Fatal(err)
 	}
 	after, err := h.engine.Slack(t.Context())

@@ -22,7 +22,8 @@ type deletedJob struct {
 const deleteStep = 500
 
 // DeleteJob implements store.Retention.
-func (s *Store) DeleteJob(ctx context.Context, tenant penstock.TenantID, id penstock.ID) error {
+func (s *Store) DeleteJob(ctx context.Context, tenant penstock.TenantID, d store.Deletion) error {
+	id := d.Job
 	var e *eraser
 	err := s.write(ctx, "delete_job", func(tx Tx) error {
 		e = newEraser(deleteStep)
@@ -44,7 +45,13 @@ func (s *Store) DeleteJob(ctx context.Context, tenant penstock.TenantID, id pens
 		if err := e.deleteJob(ctx, tx, deletedJob{id: id, tenant: j.Tenant, total: j.Counts.Total}); err != nil {
 			return err
 		}
-		return e.remember(ctx, tx)
+		if err := e.remember(ctx, tx); err != nil {
+			return err
+		}
+		return s.note(ctx, tx, noted{
+			tenant: tenant, actor: d.Actor, action: store.ActionDeleteJob, subject: penstock.ViewJob.Format(id),
+			before: map[string]any{"status": j.Status(), "counts": j.Counts, "finished_at": j.FinishedAt}, after: map[string]any{"deleted": true},
+		})
 	})
 	return s.erased(ctx, e, err)
 }

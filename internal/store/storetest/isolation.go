@@ -192,7 +192,7 @@ func askJobEntries(r *rig, h house, tenant penstock.TenantID) (bool, error) {
 }
 
 func askDeleteJob(r *rig, h house, tenant penstock.TenantID) (bool, error) {
-	err := r.s.DeleteJob(r.t.Context(), tenant, h.spare.Job.ID)
+	err := r.s.DeleteJob(r.t.Context(), tenant, store.Deletion{Job: h.spare.Job.ID})
 	return err == nil, err
 }
 

@@ -92,7 +92,7 @@ func (r *rig) wantGone(sub store.Submission) {
 
 func (r *rig) delete(sub store.Submission) {
 	r.t.Helper()
-	r.must("delete job", r.s.DeleteJob(r.t.Context(), sub.Job.Tenant, sub.Job.ID))
+	r.must("delete job", r.s.DeleteJob(r.t.Context(), sub.Job.Tenant, store.Deletion{Job: sub.Job.ID, Actor: "app"}))
 }
 
 // purge repeats a step until it says that there is no more, and adds up what it removed.
@@ -131,7 +131,7 @@ func deleteLeavesNothing(r *rig) {
 	before, booked := r.view(stays), r.verifyBooks().Entries
 	r.delete(goes)
 	r.wantGone(goes)
-	r.wantCode("delete it again", r.s.DeleteJob(r.t.Context(), acme, goes.Job.ID), penstock.CodeNotFound)
+	r.wantCode("delete it again", r.s.DeleteJob(r.t.Context(), acme, store.Deletion{Job: goes.Job.ID}), penstock.CodeNotFound)
 	if after := r.view(stays); len(after.Dead) != len(before.Dead)-2 {
 		r.t.Errorf("%d dead letters are left of %d, want those of the other job to be gone", len(after.Dead), len(before.Dead))
 	}
@@ -143,11 +143,17 @@ func deleteLeavesNothing(r *rig) {
 	if n := r.purgeItems(10); n != 0 {
 		r.t.Errorf("%d items of a small job were left for later", n)
 	}
+	entries, err := r.s.AuditEntries(r.t.Context(), acme, store.AuditPage{Limit: 10})
+	r.must("read the audit", err)
+	if len(entries) != 1 || entries[0].Action != store.ActionDeleteJob || entries[0].Actor != "app" ||
+		entries[0].Subject != penstock.ViewJob.Format(goes.Job.ID) {
+		r.t.Errorf("the audit holds %+v, want who deleted the job, once", entries)
+	}
 }
 
 func deleteFinishedOnly(r *rig) {
 	sub := r.submitN(2)
-	del := func() error { return r.s.DeleteJob(r.t.Context(), acme, sub.Job.ID) }
+	del := func() error { return r.s.DeleteJob(r.t.Context(), acme, store.Deletion{Job: sub.Job.ID}) }
 	r.wantCode("delete a queued job", del(), penstock.CodeConflict)
 	claims := r.claimN(r.lease("worker"), 2)
 	r.wantCode("delete a running job", del(), penstock.CodeConflict)
@@ -162,7 +168,7 @@ func deleteFinishedOnly(r *rig) {
 		r.t.Errorf("a late result of a deleted job gets the verdict %+v", v)
 	}
 	r.wantGone(sub)
-	r.wantCode("delete a job that never was", r.s.DeleteJob(r.t.Context(), acme, r.newID()), penstock.CodeNotFound)
+	r.wantCode("delete a job that never was", r.s.DeleteJob(r.t.Context(), acme, store.Deletion{Job: r.newID()}), penstock.CodeNotFound)
 }
 
 func deleteKeepsKey(r *rig) {
@@ -239,7 +245,7 @@ func deleteOnce(r *rig) {
 	for range 8 {
 		for _, sub := range subs {
 			group.Go(func() error {
-				switch err := r.s.DeleteJob(r.t.Context(), acme, sub.Job.ID); penstock.ErrorCode(err) {
+				switch err := r.s.DeleteJob(r.t.Context(), acme, store.Deletion{Job: sub.Job.ID}); penstock.ErrorCode(err) {
 				case "":
 					won.Add(1)
 				case penstock.CodeNotFound:
