@@ -52,6 +52,8 @@ var architecture = map[string][]string{
 	"penstock/internal/admit": {"penstock", "penstock/internal/config", "penstock/internal/queue", "penstock/internal/route",
 		"penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/record":  {"penstock", "penstock/internal/store"},
+	"penstock/internal/retain":  {"penstock", "penstock/internal/blob", "penstock/internal/store", "penstock/internal/telemetry"},
+	"penstock/internal/disk":    {"penstock", "penstock/internal/telemetry"},
 	"penstock/internal/deliver": {"penstock", "penstock/internal/store"},
 
 	// The doors.

@@ -105,6 +105,9 @@ func (id ID) Time() time.Time {
 	return time.UnixMilli(int64(n.hi >> 16)).UTC()
 }
 
+// FirstID is the least ID that a moment can have: those made before it are less.
+func FirstID(t time.Time) ID { return u128{hi: uint64(t.UnixMilli()) << 16}.id() }
+
 // ItemID is the ID of a job's n-th item: the job's own number plus n+1. A job's items therefore
 // form one contiguous range of IDs that nothing else has to store or index.
 func ItemID(job ID, n int) ID {

@@ -29,7 +29,7 @@ type Job struct {
 	Deadline          time.Time `json:"deadline"`
 	EstimatedStartAt  time.Time `json:"estimated_start_at"`  // zero when it is not known
 	EstimatedFinishAt time.Time `json:"estimated_finish_at"` // zero when it is not known
-	ResultsExpireAt   time.Time `json:"results_expire_at"`   // zero while results are kept
+	ResultsExpireAt   time.Time `json:"results_expire_at"`   // when the job is deleted; zero until it has finished
 	CancelRequestedAt time.Time `json:"cancel_requested_at"` // zero unless a cancel was asked for
 
 	RetryOf   string   `json:"retry_of"`   // the job whose items it runs again, or ""
@@ -173,4 +173,11 @@ func (c *Client) Job(ctx context.Context, id string) (*Job, error) {
 func (c *Client) CancelJob(ctx context.Context, id string) (*Job, error) {
 	j, _, err := fetch[Job](ctx, c, call{method: http.MethodPost, path: jobPath(id) + "/cancel"})
 	return j, err
+}
+
+// DeleteJob removes a finished job with its inputs and results. Its idempotency key is remembered, so that
+// it does not run again by accident. Codes: not_found, conflict (it has not finished: cancel it first).
+func (c *Client) DeleteJob(ctx context.Context, id string) error {
+	_, err := c.do(ctx, call{method: http.MethodDelete, path: jobPath(id)})
+	return err
 }

@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -117,6 +118,24 @@ func TestReadAndCancelJob(t *testing.T) {
 		t.Errorf("CancelJob: %v (-want +got):\n%s", err, diff)
 	}
 	if got := asked(s); !slices.Equal(got, []string{"GET /v1/jobs/job_01", "POST /v1/jobs/job_01/cancel"}) {
+		t.Errorf("asked %q", got)
+	}
+}
+
+func TestDeleteJob(t *testing.T) {
+	t.Parallel()
+	s := &script{t: t, steps: []http.HandlerFunc{
+		fails(409, "conflict"), says(200, `{"id":"job_01","object":"job","deleted":true}`),
+	}}
+	c := dial(t, s)
+	var refused *client.Error
+	if err := c.DeleteJob(t.Context(), "job_01"); !errors.As(err, &refused) || refused.Code != penstock.CodeConflict {
+		t.Errorf("deleting a job that runs: %v, want conflict", err)
+	}
+	if err := c.DeleteJob(t.Context(), "job_01"); err != nil {
+		t.Error(err)
+	}
+	if got := asked(s); !slices.Equal(got, []string{"DELETE /v1/jobs/job_01", "DELETE /v1/jobs/job_01"}) {
 		t.Errorf("asked %q", got)
 	}
 }

@@ -18,7 +18,7 @@ import (
 func (sh *shell) jobsCommand() *cobra.Command {
 	return noun("jobs", "Submit work for later and follow it",
 		sh.jobsSubmitCommand(), sh.jobsGetCommand(), sh.jobsListCommand(), sh.jobsWatchCommand(), sh.jobsResultsCommand(),
-		sh.jobsCancelCommand(), sh.jobsRetryCommand())
+		sh.jobsCancelCommand(), sh.jobsDeleteCommand(), sh.jobsRetryCommand())
 }
 
 func (sh *shell) jobsGetCommand() *cobra.Command {
@@ -56,6 +56,32 @@ changes nothing.`,
 				return err
 			}
 			return sh.printJob(job)
+		},
+	}
+}
+
+func (sh *shell) jobsDeleteCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "delete JOB", Short: "Delete a finished job with its inputs and results", Args: takes("the job's id"),
+		Long: `Deletes a finished job with its inputs, results, attempts and dead letters. What it
+cost stays in the ledger, and its idempotency key is remembered, so that it does not
+run again by accident. A job that has not finished must be cancelled first.`,
+		Example: "  penstock jobs delete job_01JQ…",
+		RunE: func(c *cobra.Command, args []string) error {
+			cl, err := sh.connect(triesOnce)
+			if err != nil {
+				return err
+			}
+			if err := cl.DeleteJob(c.Context(), args[0]); err != nil {
+				return err
+			}
+			if sh.output == outputJSON {
+				return sh.json(struct {
+					ID      string `json:"id"`
+					Deleted bool   `json:"deleted"`
+				}{args[0], true})
+			}
+			return sh.describe(field{"Deleted", args[0]})
 		},
 	}
 }
@@ -173,7 +199,9 @@ func (sh *shell) printJob(j *client.Job) error {
 		{"Took", span(j.StartedAt, j.FinishedAt)}, {"Cancel asked", sh.when(j.CancelRequestedAt)},
 		{"Waiting on", j.WaitingOn}, {"Retry of", j.RetryOf}, {"Error", itemError(j.Error)},
 	}
-	if !j.Finished() {
+	if j.Finished() {
+		fields = append(fields, field{"Kept until", sh.when(j.ResultsExpireAt)})
+	} else {
 		fields = append(fields, field{"Deadline", sh.when(j.Deadline)})
 	}
 	if r := j.Result; r != nil {

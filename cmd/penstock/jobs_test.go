@@ -92,6 +92,13 @@ func TestJobsCancel(t *testing.T) {
 	check(t, at(t, f).types("jobs", "cancel", "job_1", "-o", "json"), typed{stdout: oneJob + "\n"})
 }
 
+func TestJobsDelete(t *testing.T) {
+	t.Parallel()
+	f := &fake{answers: map[string]string{"DELETE /v1/jobs/job_1": `{"id":"job_1","object":"job","deleted":true}`}}
+	check(t, at(t, f).types("jobs", "delete", "job_1"), typed{stdout: "Deleted  job_1\n"})
+	check(t, at(t, f).types("jobs", "delete", "job_1", "-o", "json"), typed{stdout: `{"id":"job_1","deleted":true}` + "\n"})
+}
+
 func TestJobsList(t *testing.T) {
 	t.Parallel()
 	const two = `{"object":"list","data":[` + queuedJob + `,{"id":"job_0","x":"<&>"}],"has_more":false}`

@@ -11,6 +11,7 @@ package admit
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -47,11 +48,18 @@ type Jobs interface {
 	JobByKey(ctx context.Context, tenant penstock.TenantID, key store.IdempotencyKey) (penstock.Job, error)
 }
 
+// Room knows whether new jobs can be kept.
+type Room interface {
+	Refusal() error // nil while there is room. Codes: overloaded
+	Full()          // a write found that there is none
+}
+
 // Deps are what a Service works with.
 type Deps struct {
 	Config  *config.Live
 	Jobs    Jobs
 	Retries Retries
+	Room    Room
 	Bell    *queue.Bell
 	Metrics *telemetry.Metrics
 	Clock   func() time.Time
@@ -147,6 +155,9 @@ func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder
 	}
 	snapshot := s.Config.Current()
 	resolved, targets, err := resolve(snapshot, o.Model)
+	if err == nil {
+		err = s.Room.Refusal()
+	}
 	if err != nil {
 		return s.replay(ctx, caller, o, err)
 	}
@@ -159,25 +170,33 @@ func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder
 		DeadlineIn: DefaultDeadline,
 		Items:      make([]store.NewItem, len(o.Inferences)),
 
-		Idempotency: s.idempotency(o.IdempotencyKey, o.BodyHash),
+		Idempotency: s.idempotency(caller, o.IdempotencyKey, o.BodyHash),
 	}
 	for i, inf := range o.Inferences {
 		bound := Bound(targets, inf)
 		sub.Items[i] = store.NewItem{CustomID: inf.CustomID, Body: inf.Body, EstimateTokens: bound.Tokens, Reserved: bound.Cost}
 	}
-	return s.Jobs.SubmitJob(ctx, caller.Tenant.ID, sub)
+	return s.kept(s.Jobs.SubmitJob(ctx, caller.Tenant.ID, sub))
+}
+
+// kept passes on what became of a job that was to be kept, and closes the door if there was no room.
+func (s *Service) kept(receipt store.Receipt, err error) (store.Receipt, error) {
+	if errors.Is(err, store.ErrFull) {
+		s.Room.Full()
+	}
+	return receipt, err
 }
 
 // idempotency is the key of an order, nil if it has none.
-func (s *Service) idempotency(key string, hash []byte) *store.IdempotencyKey {
+func (s *Service) idempotency(caller penstock.Caller, key string, hash []byte) *store.IdempotencyKey {
 	if key == "" {
 		return nil
 	}
-	return &store.IdempotencyKey{Key: key, BodyHash: hash, TTL: s.Config.Current().Process.Retention.Idempotency}
+	return &store.IdempotencyKey{Key: key, BodyHash: hash, TTL: s.Config.Current().RetentionOf(caller.Tenant.ID).Idempotency}
 }
 
 // replay answers for an order that is refused today but may have been accepted before: its deadline
-// passed meanwhile, or its model is gone. The key says so.
+// passed meanwhile, its model is gone, or there is no room for new ones. The key says so.
 func (s *Service) replay(ctx context.Context, caller penstock.Caller, o JobOrder, refusal error) (store.Receipt, error) {
 	if o.IdempotencyKey == "" || checkKey(o.IdempotencyKey) != nil {
 		return store.Receipt{}, refusal

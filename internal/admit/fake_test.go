@@ -44,8 +44,18 @@ type rig struct {
 	t      *testing.T
 	heard  <-chan struct{}
 	store  *submits
+	room   *room
 	caller penstock.Caller
 }
+
+// room refuses as it is told, and counts how often it hears that there is none.
+type room struct {
+	refusal error
+	full    int
+}
+
+func (r *room) Refusal() error { return r.refusal }
+func (r *room) Full()          { r.full++ }
 
 const secret = "psk_0123456789abcdef"
 
@@ -71,11 +81,11 @@ func newRig(t *testing.T, edit ...func(*config.File)) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, bell := &submits{}, queue.NewBell()
+	s, bell, room := &submits{}, queue.NewBell(), &room{}
 	return &rig{
-		t: t, store: s, heard: bell.Listen(),
+		t: t, store: s, room: room, heard: bell.Listen(),
 		Service: New(Deps{
-			Config: config.NewLive(snapshot), Jobs: s, Bell: bell, Metrics: telemetry.NewMetrics("test", ""),
+			Config: config.NewLive(snapshot), Jobs: s, Room: room, Bell: bell, Metrics: telemetry.NewMetrics("test", ""),
 			Clock: func() time.Time { return now },
 		}),
 		caller: penstock.Caller{Tenant: penstock.Tenant{ID: "search", Weight: 1, Lanes: penstock.Lanes}, Key: "app", Scopes: penstock.Scopes},

@@ -80,7 +80,7 @@ func (s *Service) RetryJob(ctx context.Context, caller penstock.Caller, o RetryO
 	if err := cmp.Or(o.Terms.complete(), checkKey(o.IdempotencyKey)); err != nil {
 		return s.counted(store.Receipt{}, err)
 	}
-	key := s.idempotency(o.IdempotencyKey, o.BodyHash)
+	key := s.idempotency(caller, o.IdempotencyKey, o.BodyHash)
 	receipt, err := s.retry(ctx, caller, retry{RetryTerms: o.Terms, selection: store.RetrySelection{Job: o.Job}, key: key})
 	if err != nil && key != nil {
 		// It may have been accepted before, and have left nothing to retry: then the key says more.
@@ -211,7 +211,10 @@ func (s *Service) retry(ctx context.Context, caller penstock.Caller, r retry) (r
 		if r.dryRun {
 			return store.Receipt{Job: penstock.Job{Counts: penstock.Counts{Total: len(order.Items)}}}, nil
 		}
-		receipt, err = s.Retries.RetryItems(ctx, caller.Tenant.ID, order)
+		if err := s.Room.Refusal(); err != nil {
+			return store.Receipt{}, err
+		}
+		receipt, err = s.kept(s.Retries.RetryItems(ctx, caller.Tenant.ID, order))
 		if penstock.ErrorCode(err) != penstock.CodeConflict {
 			break
 		}

@@ -36,6 +36,11 @@ type Letters interface {
 	DeadLetterGroups(ctx context.Context, tenant penstock.TenantID, p store.DeadLetterGroupPage) ([]store.DeadLetterGroup, error)
 }
 
+// Deleter forgets a job.
+type Deleter interface {
+	DeleteJob(ctx context.Context, tenant penstock.TenantID, d store.Deletion) error
+}
+
 // Deps are the services behind the surface.
 type Deps struct {
 	Config   *config.Live
@@ -44,8 +49,10 @@ type Deps struct {
 	Recorder *record.Recorder
 	Jobs     store.Jobs
 	Letters  Letters
+	Deleter  Deleter
 	Reader   *deliver.Reader
 	Ready    func(context.Context) error // whether this process can take work
+	Refusing func() error                // why it takes no new jobs though it is ready, nil if it does
 	Draining <-chan struct{}             // closed when it is about to stop: readers who wait are let go
 	Metrics  *telemetry.Metrics
 	Tracer   *telemetry.Tracer

@@ -40,7 +40,15 @@ type anyObject map[string]any
 
 // healthView says how the process is.
 type healthView struct {
-	Status string `json:"status"`
+	Status string  `json:"status"`
+	Reason *string `json:"reason,omitzero" about:"Why it is degraded."`
+}
+
+// deletedView says what is gone.
+type deletedView struct {
+	ID      string `json:"id"`
+	Object  string `json:"object"`
+	Deleted bool   `json:"deleted"`
 }
 
 // jobView is a job as callers see it.
@@ -61,7 +69,7 @@ type jobView struct {
 	Deadline          time.Time           `json:"deadline"`
 	EstimatedStartAt  *time.Time          `json:"estimated_start_at" about:"null: not estimated yet."`
 	EstimatedFinishAt *time.Time          `json:"estimated_finish_at" about:"null: not estimated yet."`
-	ResultsExpireAt   *time.Time          `json:"results_expire_at" about:"null: results are kept."`
+	ResultsExpireAt   *time.Time          `json:"results_expire_at" about:"When the job is deleted with all that belongs to it; null until it has finished."`
 	CancelRequestedAt *time.Time          `json:"cancel_requested_at"`
 	RetryOf           *string             `json:"retry_of" about:"The job whose unsuccessful items it runs again."`
 	WaitingOn         *string             `json:"waiting_on"`
@@ -80,6 +88,15 @@ type resolvedView struct {
 type usageView struct {
 	penstock.Usage
 	Cost penstock.NanoUSD `json:"cost_usd"`
+}
+
+// jobView shows a job to its owner, whose window says how long it is kept.
+func (c *call) jobView(j penstock.Job) jobView {
+	v := newJobView(j)
+	if !j.FinishedAt.IsZero() {
+		v.ResultsExpireAt = optional(j.FinishedAt.Add(c.caller.Tenant.Retention.Results))
+	}
+	return v
 }
 
 func newJobView(j penstock.Job) jobView {

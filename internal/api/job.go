@@ -327,7 +327,7 @@ func (c *call) readJob() error {
 
 // job answers with a job. One that had a single item carries its result.
 func (c *call) job(status int, j penstock.Job) error {
-	view := newJobView(j)
+	view := c.jobView(j)
 	if !j.FinishedAt.IsZero() {
 		// The last step of the job's own trace, whoever's call it is that fetches the outcome.
 		_, span := c.Tracer.Start(telemetry.WithTraceParent(c.r.Context(), j.TraceParent), "deliver job",
@@ -358,6 +358,18 @@ func (c *call) cancelJob() error {
 	return c.job(http.StatusOK, job)
 }
 
+func (c *call) deleteJob() error {
+	id, err := c.pathID(penstock.ViewJob)
+	if err != nil {
+		return err
+	}
+	if err := c.Deleter.DeleteJob(c.r.Context(), c.caller.Tenant.ID, store.Deletion{Job: id, Actor: c.caller.Key}); err != nil {
+		return err
+	}
+	c.Reader.Changed(id)
+	return c.json(http.StatusOK, deletedView{ID: penstock.ViewJob.Format(id), Object: "job", Deleted: true})
+}
+
 func (c *call) listJobs() error {
 	f, err := c.jobFilter()
 	if err != nil {
@@ -371,7 +383,7 @@ func (c *call) listJobs() error {
 	}
 	p := page[jobView]{Object: "list", Data: []jobView{}, HasMore: len(jobs) > wanted}
 	for _, j := range jobs[:min(wanted, len(jobs))] {
-		p.Data = append(p.Data, newJobView(j))
+		p.Data = append(p.Data, c.jobView(j))
 	}
 	return c.json(http.StatusOK, p)
 }

@@ -359,7 +359,8 @@ func sampleViews() []any {
 		deadLetterRetriedView{Object: "dead_letter_retry", Jobs: []retriedJobView{{JobID: text("job_2"), RetryOf: "job_1", Items: 3}}, Items: 3, Remaining: 1,
 			Skipped: []skippedJobView{{JobID: "job_3", Items: 1, Error: penstock.ItemError{Code: penstock.CodeModelNotFound, Message: "Gone."}}}},
 		deadLetterDismissedView{Object: "dead_letter_dismissal", DryRun: true, Items: 2, Remaining: 1},
-		openai.NewModelList(nil), openai.NewModelList([]string{"fast", "smart"}), openai.NewModel("fast"), healthView{"ok"},
+		openai.NewModelList(nil), openai.NewModelList([]string{"fast", "smart"}), openai.NewModel("fast"), healthView{Status: "ok"},
+		healthView{Status: "degraded", Reason: text("The disk is nearly full.")}, deletedView{ID: "job_1", Object: "job", Deleted: true},
 	}
 }
 

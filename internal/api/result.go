@@ -140,8 +140,9 @@ func (c *call) streamEvents() error {
 	if err != nil {
 		return err
 	}
-	// The job must be there before the stream begins: afterwards a 404 can no longer be said.
-	if _, err := c.Jobs.Job(c.r.Context(), c.caller.Tenant.ID, id); err != nil {
+	// The log must be there before the stream begins: afterwards neither a 404 nor a 410 can be said.
+	page := store.EventPage{Job: id, After: after, Limit: 1, Kept: c.caller.Tenant.Retention.Events}
+	if _, err := c.Jobs.Events(c.r.Context(), c.caller.Tenant.ID, page); err != nil {
 		return err
 	}
 	h := c.w.Header()
@@ -153,7 +154,7 @@ func (c *call) streamEvents() error {
 	defer stream.stop()
 	ctx, cancel := c.patient()
 	defer cancel()
-	for event, err := range c.Reader.Follow(ctx, c.caller.Tenant.ID, store.EventPage{Job: id, After: after}) {
+	for event, err := range c.Reader.Follow(ctx, c.caller.Tenant.ID, page) {
 		if err != nil {
 			c.fail(err)
 			panic(http.ErrAbortHandler) // so that the reader comes back instead of taking this for the end

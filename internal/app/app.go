@@ -23,8 +23,10 @@ import (
 	"penstock/internal/attempt"
 	"penstock/internal/config"
 	"penstock/internal/deliver"
+	"penstock/internal/disk"
 	"penstock/internal/queue"
 	"penstock/internal/record"
+	"penstock/internal/retain"
 	"penstock/internal/room"
 	"penstock/internal/route"
 	"penstock/internal/telemetry"
@@ -66,6 +68,8 @@ type app struct {
 	keeper    *queue.Keeper
 	rooms     *room.Book
 	router    *route.Router
+	sweeper   *retain.Sweeper
+	disks     *disk.Watcher
 	reloading sync.Mutex     // held while one configuration replaces another
 	closers   []func() error // in the order of opening
 }
@@ -117,13 +121,18 @@ func (a *app) connect() (err error) {
 	a.recorder = record.New(a.store, a.log)
 	a.rooms = a.newRooms(clock)
 	a.router = route.New(a.rooms)
+	if err := a.connectRetention(); err != nil {
+		return err
+	}
 	runner := attempt.New(attempt.Deps{
 		Config: a.live, Providers: a.providers, Router: a.router, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: clock,
 	})
 	a.api, err = api.New(api.Deps{
-		Config: a.live, Runner: runner, Recorder: a.recorder, Jobs: a.store, Letters: a.store, Reader: deliver.NewReader(a.store, a.hub),
-		Admit: admit.New(admit.Deps{Config: a.live, Jobs: a.store, Retries: a.store, Bell: a.bell, Metrics: a.metrics, Clock: clock}),
-		Ready: a.readiness.check, Draining: a.readiness.stopping, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: clock,
+		Config: a.live, Runner: runner, Recorder: a.recorder, Jobs: a.store, Deleter: a.store, Letters: a.store, Reader: deliver.NewReader(a.store, a.hub),
+		Admit: admit.New(admit.Deps{
+			Config: a.live, Jobs: a.store, Retries: a.store, Room: a.disks, Bell: a.bell, Metrics: a.metrics, Clock: clock,
+		}),
+		Ready: a.readiness.check, Refusing: a.disks.Refusal, Draining: a.readiness.stopping, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: clock,
 	})
 	if err != nil {
 		return err
@@ -156,6 +165,7 @@ func softStop(grace time.Duration) time.Duration { return grace * 4 / 5 }
 
 // run opens the doors and works until ctx ends or something breaks.
 func (a *app) run(ctx context.Context) error {
+	a.disks.Look(ctx)
 	doors, err := a.listen()
 	if err != nil {
 		return err
@@ -173,6 +183,8 @@ func (a *app) run(ctx context.Context) error {
 	back.Go(func() error { return doors.serveAdmin(backCtx) })
 	front.Go(func() error { return a.pool.Run(frontCtx) })
 	front.Go(func() error { return a.reloads(frontCtx) })
+	front.Go(func() error { return a.sweeper.Run(frontCtx) })
+	front.Go(func() error { return a.disks.Run(frontCtx) })
 	front.Go(func() error {
 		doorCtx, closeDoor := context.WithCancel(context.WithoutCancel(ctx))
 		defer closeDoor()

@@ -12,6 +12,7 @@ import (
 
 	"penstock/internal/blob/dir"
 	"penstock/internal/config"
+	"penstock/internal/disk"
 	"penstock/internal/payload"
 	"penstock/internal/store/postgres"
 	"penstock/internal/store/sqlite"
@@ -30,6 +31,7 @@ type Store struct {
 	*sqlstore.Store
 	process string // names this process as the holder of a lease
 	lock    *os.File
+	volumes []disk.Volume // where it writes on this machine
 }
 
 // Close closes the store and lets go of the data directory.
@@ -88,14 +90,18 @@ func open(ctx context.Context, p config.Process) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the keyset: %w", err)
 	}
-	blobs, err := dir.New(filepath.Join(p.Data, "blobs"))
+	blobPath := filepath.Join(p.Data, "blobs")
+	blobs, err := dir.New(blobPath)
 	if err != nil {
 		return nil, fmt.Errorf("opening the blob directory: %w", err)
 	}
-	s := &Store{}
+	s := &Store{volumes: []disk.Volume{{Name: "data", Path: p.Data}}}
 	engine, err := s.engine(ctx, p)
 	if err != nil {
 		return nil, err
+	}
+	if !sameDisk(p.Data, blobPath) {
+		s.volumes = append(s.volumes, disk.Volume{Name: "blob", Path: blobPath})
 	}
 	if s.Store, err = sqlstore.New(ctx, engine, codec, blobs); err != nil {
 		return nil, errors.Join(err, engine.Close())
@@ -114,7 +120,18 @@ func (s *Store) engine(ctx context.Context, p config.Process) (sqlstore.Engine, 
 		return postgres.Open(ctx, postgres.Config{URL: p.Database.Reveal()})
 	}
 	s.process = localProcess
-	return sqlite.Open(ctx, sqlite.Config{Path: filepath.Join(p.Data, databaseFile)})
+	engine, err := sqlite.Open(ctx, sqlite.Config{Path: filepath.Join(p.Data, databaseFile)})
+	if err != nil {
+		return nil, err
+	}
+	s.volumes[0].Slack = engine.Slack
+	return engine, nil
+}
+
+// sameDisk reports whether two directories lie on one file system.
+func sameDisk(a, b string) bool {
+	var one, other syscall.Stat_t
+	return syscall.Stat(a, &one) == nil && syscall.Stat(b, &other) == nil && one.Dev == other.Dev
 }
 
 // lockDirectory makes this process the only one on a data directory. The lock goes with the process,

@@ -21,6 +21,7 @@ const (
 	MaxKeySecretLength = 256
 
 	maxShutdownGrace   = time.Hour
+	minRetention       = time.Minute
 	minIdempotency     = 24 * time.Hour
 	maxRetention       = 87600 * time.Hour
 	maxSlots           = 10_000
@@ -67,6 +68,7 @@ func check(f *File, d draft) Problems {
 	}
 	c.models(f)
 	c.tenants(f.Tenants)
+	c.retentions(f)
 	c.problems.sort()
 	return c.problems
 }

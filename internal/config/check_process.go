@@ -21,7 +21,9 @@ func (c *checker) process(p *Process) {
 	oneOf(c, "log.level", p.Log.Level, []string{"debug", "info", "warn", "error"})
 	oneOf(c, "log.format", p.Log.Format, []string{"json", "text"})
 	within(c, "shutdown_grace", p.ShutdownGrace, bounds[time.Duration]{time.Second, maxShutdownGrace})
-	within(c, "retention.idempotency", p.Retention.Idempotency, bounds[time.Duration]{minIdempotency, maxRetention})
+	if _, err := p.Disk.floor(); err != nil {
+		c.fail("disk.min_free", "%v", err)
+	}
 	if p.TLS.CertFile == "" && p.TLS.KeyFile != "" {
 		c.fail("tls.cert_file", "is required with tls.key_file")
 	}

@@ -43,6 +43,9 @@ type Snapshot struct {
 	Providers map[string]ProviderConfig
 	// FallbackModel answers for model names that are not configured; "" for none.
 	FallbackModel string
+	// Retention holds for tenants that are not configured; [Snapshot.RetentionOf] knows for any. It
+	// decides nothing about an inference, so the hash does not cover it.
+	Retention penstock.Retention
 
 	// Process holds the settings of this process, with defaults filled in.
 	Process Process
@@ -114,6 +117,15 @@ func (s *Snapshot) Model(name string) (penstock.Model, bool) {
 	}
 	m, ok := s.Models[s.FallbackModel]
 	return m, ok
+}
+
+// RetentionOf returns how long a tenant's work is kept. One that is not configured any more may have left
+// work behind: what holds for all holds for it.
+func (s *Snapshot) RetentionOf(id penstock.TenantID) penstock.Retention {
+	if t, ok := s.Tenants[id]; ok {
+		return t.Retention
+	}
+	return s.Retention
 }
 
 // keyDigest is the SHA-256 of a key's secret: all that is kept of it.

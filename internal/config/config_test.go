@@ -160,7 +160,7 @@ func TestSnapshotHoldsWhatTheFileSays(t *testing.T) {
 	if diff := cmp.Diff(wantModel, s.Models["fast"]); diff != "" {
 		t.Errorf("model (-want +got)\n%s", diff)
 	}
-	wantTenant := penstock.Tenant{ID: "search", Weight: 3, Lanes: []penstock.Lane{"realtime", "bulk"}}
+	wantTenant := penstock.Tenant{ID: "search", Weight: 3, Lanes: []penstock.Lane{"realtime", "bulk"}, Retention: hours(24, 24, 72)}
 	if diff := cmp.Diff(wantTenant, s.Tenants["search"]); diff != "" {
 		t.Errorf("tenant (-want +got)\n%s", diff)
 	}

@@ -18,6 +18,9 @@ import (
 type File struct {
 	Process `yaml:",inline"`
 
+	// Retention is how long finished work is kept, for tenants that do not say otherwise.
+	Retention Retention `yaml:"retention"`
+
 	// Providers are the upstreams that can be called, by name. Names match [a-z0-9][a-z0-9._-]{0,62}.
 	// Zero: none.
 	Providers map[string]ProviderConfig `yaml:"providers,omitempty"`
@@ -65,11 +68,11 @@ type Process struct {
 	// is released. Zero: the default, 30s. From 1s to 1h.
 	ShutdownGrace time.Duration `yaml:"shutdown_grace"`
 
-	Retention Retention `yaml:"retention"`
-	TLS       TLS       `yaml:"tls,omitempty"`
-	Tracing   Tracing   `yaml:"tracing,omitempty"`
-	Work      Work      `yaml:"work"`
-	Limits    Limits    `yaml:"limits"`
+	Disk    Disk    `yaml:"disk"`
+	TLS     TLS     `yaml:"tls,omitempty"`
+	Tracing Tracing `yaml:"tracing,omitempty"`
+	Work    Work    `yaml:"work"`
+	Limits  Limits  `yaml:"limits"`
 }
 
 // Log says what is logged and how.
@@ -82,14 +85,30 @@ type Log struct {
 	Format string `yaml:"format"`
 }
 
-// Retention says how long finished work can be looked up. Jobs, results and events are kept for good.
+// Retention says how long finished work can be looked up. A reload applies to what is there already:
+// a shorter window frees space at once, a longer one keeps what is not yet deleted.
 type Retention struct {
-	// Idempotency is how long an Idempotency-Key is remembered. Zero: the default, 24h. From 24h,
-	// which callers are promised, to 87600h.
-	Idempotency time.Duration `yaml:"idempotency"`
+	// Results is how long a job is kept after its end, with its items, inputs, results and dead letters,
+	// and how long the record of a synchronous call is. Then all of it is deleted. Zero: the default,
+	// 168h, or for a tenant what holds for all. From 1m to 87600h.
+	Results time.Duration `yaml:"results"`
 
-	_ reserved `yaml:"results" refuse:"is not supported by this version yet; results are kept for good"`
-	_ reserved `yaml:"events" refuse:"is not supported by this version yet; events are kept for good"`
+	// Events is how long a job's log can be read after its end. Not longer than Results. Zero: the
+	// default, 24h, or for a tenant what holds for all; a shorter Results shortens it. From 1m to 87600h.
+	Events time.Duration `yaml:"events"`
+
+	// Idempotency is how long an Idempotency-Key is remembered, from the submit on; it outlives a job
+	// that was deleted. Zero: the default, 24h, or for a tenant what holds for all. From 24h, which
+	// callers are promised, to 87600h.
+	Idempotency time.Duration `yaml:"idempotency"`
+}
+
+// Disk guards the file systems that Data lies on.
+type Disk struct {
+	// MinFree is how much must stay free: a size such as "2GiB" or "500MiB", or a part of the disk such
+	// as "5%". With less, new jobs are refused, so that there is room to finish what was accepted. "0"
+	// turns the guard off. Zero: the default, "512MiB". At most "50%" or "1024TiB".
+	MinFree string `yaml:"min_free"`
 }
 
 // TLS makes the public API speak HTTPS. Zero: plain HTTP.
@@ -240,6 +259,9 @@ type TenantConfig struct {
 
 	// Keys are the API keys it calls with. Zero: none, it cannot call.
 	Keys []KeyConfig `yaml:"keys,omitempty"`
+
+	// Retention is how long its finished work is kept. Zero fields: what holds for all.
+	Retention Retention `yaml:"retention"`
 
 	_ reserved `yaml:"limits" refuse:"is not supported by this version yet; remove it, nothing would enforce it"`
 	_ reserved `yaml:"budget" refuse:"is not supported by this version yet; remove it, nothing would enforce it"`

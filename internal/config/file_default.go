@@ -16,7 +16,10 @@ const (
 	DefaultLogLevel          = "info"
 	DefaultLogFormat         = "json"
 	DefaultShutdownGrace     = 30 * time.Second
+	DefaultRetentionResults  = 168 * time.Hour
+	DefaultRetentionEvents   = 24 * time.Hour
 	DefaultRetentionKeys     = 24 * time.Hour
+	DefaultMinFree           = "512MiB"
 	DefaultSampleRatio       = 1.0
 	DefaultSlots             = 64
 	DefaultLeaseTimeout      = 10 * time.Second
@@ -36,6 +39,7 @@ const (
 // where order means nothing. What was written stays as it is, also when it is zero, for check to see.
 func (f *File) fillDefaults(written places) {
 	f.Process.fillDefaults(written)
+	f.Retention.fillDefaults(written, "retention", Retention{DefaultRetentionResults, DefaultRetentionEvents, DefaultRetentionKeys})
 	for name, p := range f.Providers {
 		at := path("providers").key(name)
 		if p.Kind == KindOpenAI {
@@ -53,7 +57,9 @@ func (f *File) fillDefaults(written places) {
 		f.Models[name] = m
 	}
 	for id, t := range f.Tenants {
-		t.fillDefaults(written, path("tenants").key(id))
+		at := path("tenants").key(id)
+		t.fillDefaults(written, at)
+		t.Retention.fillDefaults(written, at+".retention", f.Retention)
 		f.Tenants[id] = t
 	}
 }
@@ -65,7 +71,7 @@ func (p *Process) fillDefaults(written places) {
 	fill(written, "log.level", &p.Log.Level, DefaultLogLevel)
 	fill(written, "log.format", &p.Log.Format, DefaultLogFormat)
 	fill(written, "shutdown_grace", &p.ShutdownGrace, DefaultShutdownGrace)
-	fill(written, "retention.idempotency", &p.Retention.Idempotency, DefaultRetentionKeys)
+	fill(written, "disk.min_free", &p.Disk.MinFree, DefaultMinFree)
 	if p.Tracing.OTLPEndpoint != "" {
 		fill(written, "tracing.sample_ratio", &p.Tracing.SampleRatio, DefaultSampleRatio)
 	}
@@ -74,6 +80,12 @@ func (p *Process) fillDefaults(written places) {
 	fill(written, "work.poll_interval", &p.Work.PollInterval, shorter(DefaultPollInterval, p.Work.LeaseTimeout/2))
 	fill(written, "limits.max_body_bytes", &p.Limits.MaxBodyBytes, DefaultMaxBodyBytes)
 	fill(written, "limits.max_json_depth", &p.Limits.MaxJSONDepth, DefaultMaxJSONDepth)
+}
+
+func (r *Retention) fillDefaults(written places, at path, byDefault Retention) {
+	fill(written, at+".results", &r.Results, byDefault.Results)
+	fill(written, at+".events", &r.Events, shorter(byDefault.Events, r.Results))
+	fill(written, at+".idempotency", &r.Idempotency, byDefault.Idempotency)
 }
 
 func (t *TargetConfig) fillDefaults(written places, at path) {

@@ -19,6 +19,7 @@ func newSnapshot(file File) *Snapshot {
 		Tenants:       map[penstock.TenantID]penstock.Tenant{},
 		Providers:     file.Providers,
 		FallbackModel: file.FallbackModel,
+		Retention:     penstock.Retention(file.Retention),
 		Process:       file.Process,
 		callers:       map[keyDigest]penstock.Caller{},
 		file:          file,
@@ -40,7 +41,7 @@ func newSnapshot(file File) *Snapshot {
 		s.Models[name] = penstock.Model{Name: name, Policy: m.Policy, Targets: m.Targets}
 	}
 	for id, t := range file.Tenants {
-		tenant := penstock.Tenant{ID: penstock.TenantID(id), Weight: t.Weight, Lanes: t.Lanes}
+		tenant := penstock.Tenant{ID: penstock.TenantID(id), Weight: t.Weight, Lanes: t.Lanes, Retention: penstock.Retention(t.Retention)}
 		s.Tenants[tenant.ID] = tenant
 		for i, k := range t.Keys {
 			digest := k.Secret.digest()

@@ -137,7 +137,8 @@ func TestSecretsNeverShow(t *testing.T) {
 func TestCaller(t *testing.T) {
 	t.Parallel()
 	s := parseGood(t, fixture(t, "full.good.yaml"), testEnv(t))
-	search := penstock.Tenant{ID: "search", Weight: 3, Lanes: []penstock.Lane{"realtime", "bulk"}}
+	search := penstock.Tenant{ID: "search", Weight: 3, Lanes: []penstock.Lane{"realtime", "bulk"}, Retention: hours(24, 24, 72)}
+	twelve := penstock.Tenant{ID: "12", Weight: 1, Lanes: penstock.Lanes, Retention: hours(720, 48, 72)}
 	for _, tt := range []struct {
 		secret string
 		want   penstock.Caller
@@ -145,7 +146,7 @@ func TestCaller(t *testing.T) {
 	}{
 		{searchKey, penstock.Caller{Tenant: search, Key: "app", Scopes: []penstock.Scope{"inference", "jobs:read"}}, true},
 		{adminKey, penstock.Caller{Tenant: search, Key: "admin", Scopes: penstock.Scopes}, true},
-		{twelveKey, penstock.Caller{Tenant: penstock.Tenant{ID: "12", Weight: 1, Lanes: penstock.Lanes}, Key: "app", Scopes: penstock.Scopes}, true},
+		{twelveKey, penstock.Caller{Tenant: twelve, Key: "app", Scopes: penstock.Scopes}, true},
 		{"", penstock.Caller{}, false},
 		{searchKey + "x", penstock.Caller{}, false},
 		{strings.ToUpper(searchKey), penstock.Caller{}, false},

@@ -31,7 +31,7 @@ type scenario struct {
 // scenarios is every conversation. Those without a server of their own keep apart by using models, tags
 // and prompts that no other scenario uses.
 var scenarios = slices.Concat(
-	submitScenarios, readScenarios, cancelScenarios, outcomeScenarios, chatScenarios, faultScenarios,
+	submitScenarios, readScenarios, cancelScenarios, deleteScenarios, outcomeScenarios, chatScenarios, faultScenarios,
 	idempotencyScenarios, retryScenarios, inputScenarios, accessScenarios, processScenarios,
 )
 

@@ -125,4 +125,5 @@ const (
 	ActionRetryJob           = "job.retry"
 	ActionRetryDeadLetters   = "dead_letters.retry"
 	ActionDismissDeadLetters = "dead_letters.dismiss"
+	ActionDeleteJob          = "job.delete"
 )

@@ -17,6 +17,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"penstock"
@@ -30,6 +31,7 @@ type Store interface {
 	Queue
 	Requests
 	Ledger
+	Retention
 	Settings
 	Pools
 }
@@ -67,7 +69,8 @@ type Jobs interface {
 	Attempts(ctx context.Context, tenant penstock.TenantID, subject penstock.ID) ([]penstock.Attempt, error)
 
 	// Events returns entries of a job's log with numbers above after, in order, at most limit.
-	// Item events carry the item without its result. Codes: not_found.
+	// Item events carry the item without its result. Codes: not_found, gone (the log was kept long
+	// enough, and after lies before its end).
 	Events(ctx context.Context, tenant penstock.TenantID, p EventPage) ([]penstock.Event, error)
 }
 
@@ -171,6 +174,38 @@ type Ledger interface {
 	VerifyLedger(ctx context.Context) (LedgerReport, error)
 }
 
+// Retention forgets: jobs that their owner deletes, and what was kept long enough. All but DeleteJob are
+// questions or bounded steps of a sweep that any process may do, and several at once. What the ledger
+// booked stays.
+type Retention interface {
+	// DeleteJob removes a finished job with its items, payloads, attempts and dead letters; its
+	// idempotency key stays, and is gone from then on. The job vanishes at once; of a large one
+	// PurgeItems removes what is left. The audit keeps who did it. Codes: not_found, conflict (it has
+	// not finished).
+	DeleteJob(ctx context.Context, tenant penstock.TenantID, d Deletion) error
+
+	// TenantIDs returns every tenant that ever was configured, in order, at most p.Limit of them.
+	TenantIDs(ctx context.Context, p TenantPage) ([]penstock.TenantID, error)
+
+	// PurgeJobs deletes a tenant's jobs that finished longer than p.Kept ago, oldest first, as DeleteJob
+	// does. It counts jobs.
+	PurgeJobs(ctx context.Context, tenant penstock.TenantID, p Purge) (Purged, error)
+
+	// PurgeItems goes on removing the items of jobs that were too large to be removed at once, at most
+	// limit rows. It counts items.
+	PurgeItems(ctx context.Context, limit int) (Purged, error)
+
+	// PurgeRequests removes the records of a tenant's calls that began longer than p.Kept ago.
+	PurgeRequests(ctx context.Context, tenant penstock.TenantID, p Purge) (Purged, error)
+
+	// PurgeKeys removes idempotency keys that expired, at most limit.
+	PurgeKeys(ctx context.Context, limit int) (Purged, error)
+
+	// PurgeBlobs removes blobs that no row names: a crash came between the two. It looks at one page of
+	// those that were stored before a time which every transaction that could name them has seen end.
+	PurgeBlobs(ctx context.Context, p BlobPage) (PurgedBlobs, error)
+}
+
 // Settings is what the configuration leaves behind in the store, and the store's own health.
 type Settings interface {
 	// SaveSnapshot keeps a configuration under its hash, so that old attempts can be explained.
@@ -194,6 +229,10 @@ type Pools interface {
 	// all seats never exceeds the cap of the latest visit by more than was held when the cap was lowered.
 	Withdraw(ctx context.Context, l Lease, w Withdrawal) (Allotment, error)
 }
+
+// ErrFull is in the error of a write that found no room on a disk. Nothing of it was written; its code is
+// overloaded.
+var ErrFull = errors.New("the disk is full")
 
 // MaxCrashes is how many workers an item may take down before it is poison.
 const MaxCrashes = 3

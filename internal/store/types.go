@@ -75,6 +75,45 @@ type EventPage struct {
 	Job   penstock.ID
 	After int64
 	Limit int
+	Kept  time.Duration // how long after its end a job's log is shown; 0 for as long as the job is there
+}
+
+// Deletion removes a job on behalf of its owner.
+type Deletion struct {
+	Job   penstock.ID
+	Actor string // name of the key
+}
+
+// Purge bounds a step of forgetting.
+type Purge struct {
+	Kept  time.Duration // how old something gets
+	Limit int           // rows removed at the most; the attempts at an item count, its dead letter does not
+}
+
+// Purged is what a step of forgetting did.
+type Purged struct {
+	Removed int
+	More    bool          // the bound was reached: there may be more
+	Overdue time.Duration // for how long the oldest could have been gone; 0 when nothing was due
+}
+
+// TenantPage selects tenants.
+type TenantPage struct {
+	After penstock.TenantID
+	Limit int
+}
+
+// BlobPage selects blobs.
+type BlobPage struct {
+	After        string    // the name that the page begins behind, "" for the first page
+	StoredBefore time.Time // by the clock of the blob store
+	Limit        int       // blobs looked at
+}
+
+// PurgedBlobs is what PurgeBlobs did.
+type PurgedBlobs struct {
+	Purged
+	Next string // where the next page begins, with More
 }
 
 // Lease is the right of one process to work on the items that it claimed.

@@ -35,6 +35,8 @@ type Metrics struct {
 	depths  *depthCollector
 	rooms   *roomCollector
 	config  *configCollector
+
+	retention retentionMetrics
 }
 
 // NewMetrics makes the metrics of one process, with a registry of their own.
@@ -51,6 +53,7 @@ func NewMetrics(version, commit string) *Metrics {
 	m.job = newJobMetrics(factory, m)
 	m.attempt = newAttemptMetrics(factory, m)
 	m.queue = newQueueMetrics(factory)
+	m.retention = newRetentionMetrics(factory)
 	m.depths = newDepthCollector(factory)
 	m.rooms = newRoomCollector(m.targets)
 	m.registry.MustRegister(m.depths, m.rooms, m.config,

@@ -56,6 +56,10 @@ const absent = -1
 func exercise(m *Metrics) {
 	m.HTTPRequest("/v1/jobs", http.MethodPost, 202, 3*time.Millisecond)
 	m.JobAccepted("search", "fast", penstock.LaneBulk, 500)
+	m.Swept(SweptJobs, 11)
+	m.SweepOverdue(SweptKeys, 12*time.Second)
+	m.SweepFailed()
+	m.DiskSeen(DiskState{Disk: "data", Free: 4096, Low: true})
 	m.JobRejected(penstock.CodeRateLimited)
 	m.ItemFinished(ItemObservation{"fast", penstock.LaneBulk, penstock.StatusSucceeded, time.Second, 3 * time.Second})
 	m.AttemptFinished(AttemptObservation{
@@ -94,6 +98,12 @@ func TestMetricsRecord(t *testing.T) {
 		`penstock_tokens_total{class="cached_input",model="fast",target="openai-mini"}`:             40,
 		`penstock_tokens_total{class="output",model="fast",target="openai-mini"}`:                   9,
 		`penstock_cost_usd_total{model="fast",target="openai-mini"}`:                                0.0000412,
+		`penstock_swept_total{kind="job"}`:                                                          11,
+		`penstock_swept_total{kind="blob"}`:                                                         0,
+		`penstock_sweep_overdue_seconds{kind="idempotency_key"}`:                                    12,
+		`penstock_sweep_errors_total`:                                                               1,
+		`penstock_disk_free_bytes{disk="data"}`:                                                     4096,
+		`penstock_disk_low{disk="data"}`:                                                            1,
 		`penstock_items_rescued_total`:                                                              3,
 		`penstock_items_expired_total`:                                                              4,
 		`penstock_leases_lost_total`:                                                                1,

@@ -107,8 +107,11 @@ func (e *Engine) Write(ctx context.Context, fn func(sqlstore.Tx) error) error {
 			break
 		}
 	}
-	if pgCode(err) == "55P03" { // lock_not_available
+	switch pgCode(err) {
+	case "55P03": // lock_not_available
 		return fmt.Errorf("%w: %w", sqlstore.ErrLockTimeout, err)
+	case "53100": // disk_full
+		return fmt.Errorf("%w: %w", sqlstore.ErrFull, err)
 	}
 	return err
 }

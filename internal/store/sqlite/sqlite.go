@@ -21,7 +21,7 @@ import (
 	"sync"
 	"time"
 
-	_ "modernc.org/sqlite" // registers the driver
+	driver "modernc.org/sqlite" // registers itself
 
 	"penstock/internal/store/sqlstore"
 )
@@ -101,7 +101,29 @@ func dsn(path, txLock string) string {
 
 // Write implements sqlstore.Engine.
 func (e *Engine) Write(ctx context.Context, fn func(sqlstore.Tx) error) error {
-	return e.writer.submit(ctx, fn)
+	err := e.writer.submit(ctx, fn)
+	const full, primary = 13, 0xff // SQLITE_FULL; what lies above the first byte only refines it
+	if e, ok := errors.AsType[*driver.Error](err); ok && e.Code()&primary == full {
+		return fmt.Errorf("%w: %w", sqlstore.ErrFull, err)
+	}
+	return err
+}
+
+// Slack is how many bytes can be written before the file grows: deleted rows leave their pages to later
+// ones, and none to the disk.
+func (e *Engine) Slack(ctx context.Context) (bytes int64, err error) {
+	err = e.Read(ctx, func(t sqlstore.Tx) error {
+		rows, err := t.Query(ctx, `SELECT freelist_count * page_size FROM pragma_freelist_count, pragma_page_size`)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			err = errors.Join(err, rows.Scan(&bytes))
+		}
+		return errors.Join(err, rows.Err())
+	})
+	return bytes, err
 }
 
 // Read implements sqlstore.Engine.

@@ -33,12 +33,15 @@ func findAttempts(ctx context.Context, tx Tx, tenant penstock.TenantID, subject 
 	as, err := queryAll(ctx, tx, sqlf(`SELECT id, subject_id, number, fence, target, reason, config, error_kind, error_message,
 			status_code, input_tokens, cached_input_tokens, output_tokens, usage_known, cost_nano_usd,
 			started_at, first_token_at, finished_at
-		FROM attempts WHERE subject_id = $1 AND tenant_id = $2 ORDER BY number`, subject, tenant), scanAttempt)
+		FROM attempts WHERE subject_id = $1 AND tenant_id = $2
+			AND (EXISTS (SELECT 1 FROM items i JOIN jobs j ON j.id = i.job_id WHERE i.id = $1)
+				OR EXISTS (SELECT 1 FROM requests r WHERE r.id = $1))
+		ORDER BY number`, subject, tenant), scanAttempt)
 	if err != nil {
 		return nil, err
 	}
-	last, err := queryAll(ctx, tx, sqlf(`SELECT last_attempt FROM items WHERE id = $1 AND tenant_id = $2 AND last_attempt <> ''`,
-		subject, tenant), scanKept)
+	last, err := queryAll(ctx, tx, sqlf(`SELECT last_attempt FROM items WHERE id = $1 AND tenant_id = $2 AND last_attempt <> ''
+		AND EXISTS (SELECT 1 FROM jobs j WHERE j.id = items.job_id)`, subject, tenant), scanKept)
 	return append(as, last...), err
 }
 

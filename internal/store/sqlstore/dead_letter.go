@@ -13,10 +13,12 @@ import (
 //
 // openLetters is the condition on the open ones that a filter selects; letterArgs are its arguments,
 // $1 to $9. It is one text for every filter, so that statements can be kept prepared. The range of item
-// ids is what the index serves: the items of a job are one.
+// ids is what the index serves: the items of a job are one. Of a large job that was deleted letters may be
+// left for a while; they do not count.
 const openLetters = `d.tenant_id = $1 AND d.resolved_at = 0 AND d.item_id > $2 AND d.item_id <= $3
 	AND ($4 = '' OR d.model = $4) AND ($5 = '' OR d.error_code = $5) AND ($6 = '' OR d.error_kind = $6)
-	AND ($7 = '' OR d.fingerprint = $7) AND d.created_at > $8 AND d.created_at <= $9`
+	AND ($7 = '' OR d.fingerprint = $7) AND d.created_at > $8 AND d.created_at <= $9
+	AND EXISTS (SELECT 1 FROM jobs j WHERE j.id = d.job_id)`
 
 // lastItem is the number of the last item that a job can have.
 const lastItem = 1<<32 - 2

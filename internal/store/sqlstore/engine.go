@@ -17,7 +17,8 @@ type Engine interface {
 	// When fn fails, nothing is written. An engine may run fn again after a conflict, so fn must
 	// set what it captures and not add to it.
 	//
-	// Waiting too long for another transaction's lock is ErrLockTimeout.
+	// Waiting too long for another transaction's lock is ErrLockTimeout; no room on the database's disk
+	// is ErrFull.
 	Write(ctx context.Context, fn func(Tx) error) error
 
 	// Migrate brings the schema up to date with the given steps, one process at a time.
@@ -25,6 +26,9 @@ type Engine interface {
 
 	Close() error
 }
+
+// ErrFull says that the database's disk had no room for a write.
+var ErrFull = errors.New("the database's disk is full")
 
 // ErrLockTimeout says that a write gave up waiting for another transaction.
 var ErrLockTimeout = errors.New("waited too long for another transaction")

@@ -40,11 +40,19 @@ func (s *Store) RescueItems(ctx context.Context, limit int) (step store.Step, er
 		// A lease that items were taken from must not come back to life by a late heartbeat.
 		return tx.Do(ctx, `UPDATE leases SET expires_at = 0 WHERE expires_at <= $1`, micros(tx.Now()))
 	})
-	return step, err
+	return committed(step, err)
 }
 
 // lostClaims bounds how many claims of dead processes one step looks at.
 const lostClaims = 16
+
+// committed is what a step did: nothing, if its transaction was not committed.
+func committed(step store.Step, err error) (store.Step, error) {
+	if err != nil {
+		return store.Step{}, err
+	}
+	return step, nil
+}
 
 // lostQuery finds claims whose process is gone, or took its lease anew without them.
 func lostQuery(tx Tx) query {
@@ -183,7 +191,7 @@ func (s *Store) sweep(ctx context.Context, w sweep) (step store.Step, err error)
 		step.Finished, err = jobs.save(ctx, tx)
 		return err
 	})
-	return step, err
+	return committed(step, err)
 }
 
 // endRange is a range of item ids to be ended while they are queued.

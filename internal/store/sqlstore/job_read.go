@@ -82,6 +82,9 @@ func listQuery(tenant penstock.TenantID, f store.JobFilter) query {
 func (s *Store) Events(ctx context.Context, tenant penstock.TenantID, p store.EventPage) (events []penstock.Event, err error) {
 	err = s.read(ctx, func(tx Tx) error {
 		job, err := findJob(ctx, tx, tenant, p.Job)
+		if err == nil {
+			err = gone(job, p, tx.Now())
+		}
 		if err != nil {
 			return err
 		}

@@ -125,10 +125,14 @@ var audits = []struct{ problem, sql string }{
 		WHERE i.status = 'queued' AND i.parked = 0 AND (COALESCE(s.active, 0) = 0 OR b.model IS NULL) LIMIT $1`},
 	{"request is recorded without a settlement", `SELECT r.id FROM requests r LEFT JOIN ledger l ON l.key = 'request:' || r.id
 		WHERE l.key IS NULL OR l.cost_nano_usd <> r.cost_nano_usd LIMIT $1`},
-	{"settlement without what it settles", `SELECT l.key FROM ledger l
-		WHERE l.kind IN ('settle', 'release')
-			AND NOT EXISTS (SELECT 1 FROM items i WHERE i.id = l.subject_id)
-			AND NOT EXISTS (SELECT 1 FROM requests r WHERE r.id = l.subject_id) LIMIT $1`},
+	// What is missing must be what was deleted, in number and in cost, tenant by tenant.
+	{"settlements without what they settle differ from what was deleted", `SELECT tenant_id || ' ' || kind FROM (
+			SELECT tenant_id, kind, subjects, cost_nano_usd FROM forgotten
+			UNION ALL SELECT l.tenant_id, CASE WHEN l.job_id = '' THEN 'request' ELSE 'item' END, -1, -l.cost_nano_usd
+			FROM ledger l WHERE l.kind IN ('settle', 'release')
+				AND NOT EXISTS (SELECT 1 FROM items i WHERE i.id = l.subject_id)
+				AND NOT EXISTS (SELECT 1 FROM requests r WHERE r.id = l.subject_id)) missing
+		GROUP BY tenant_id, kind HAVING SUM(subjects) <> 0 OR SUM(cost_nano_usd) <> 0 LIMIT $1`},
 }
 
 // VerifyLedger implements store.Ledger.

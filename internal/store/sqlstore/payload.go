@@ -70,7 +70,7 @@ func (s *Store) open(ctx context.Context, o payload.Owner, p placed) ([]byte, er
 }
 
 // discard removes blobs that no row came to name. What it misses, after a crash for example, stays
-// behind as an orphan that costs space and nothing else.
+// behind as an orphan, which costs space until PurgeBlobs finds it.
 func (s *Store) discard(ctx context.Context, ps ...placed) {
 	for _, p := range ps {
 		if p.blob != "" {

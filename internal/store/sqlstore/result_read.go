@@ -13,8 +13,8 @@ const itemColumnsWithResult = itemColumns + `, result, result_blob`
 func (s *Store) Item(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (penstock.Item, error) {
 	var row itemRow
 	err := s.read(ctx, func(tx Tx) error {
-		found, ok, err := queryOne(ctx, tx, sqlf(`SELECT `+itemColumnsWithResult+` FROM items WHERE id = $1 AND tenant_id = $2`,
-			id, tenant), scanItemWithResult)
+		found, ok, err := queryOne(ctx, tx, sqlf(`SELECT `+itemColumnsWithResult+` FROM items
+			WHERE id = $1 AND tenant_id = $2 AND EXISTS (SELECT 1 FROM jobs j WHERE j.id = items.job_id)`, id, tenant), scanItemWithResult)
 		if err == nil && !ok {
 			err = notFound(penstock.ViewItem, id)
 		}

@@ -21,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 	"time"
 
 	"penstock"
@@ -65,6 +66,9 @@ func (s *Store) checkKeyset(ctx context.Context) error {
 	var kept []byte
 	err = s.engine.Write(ctx, func(tx Tx) error {
 		if err := tx.Do(ctx, `INSERT INTO facts (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`, name, sealed); err != nil {
+			return err
+		}
+		if err := noteBirth(ctx, tx); err != nil {
 			return err
 		}
 		kept, _, err = queryOne(ctx, tx, sqlf(`SELECT value FROM facts WHERE name = $1`, name),
@@ -127,8 +131,17 @@ func hide(err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return &penstock.Error{Code: penstock.CodeOverloaded, Message: "The store did not answer in time; try again.", Err: err}
 	}
+	if errors.Is(err, ErrFull) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return &penstock.Error{
+			Code: penstock.CodeOverloaded, Message: "The server's disk is full and nothing was written; try again when its operator has made room.",
+			RetryAfter: fullRetry, Err: fmt.Errorf("%w: %w", store.ErrFull, err),
+		}
+	}
 	return penstock.Internal(err)
 }
+
+// fullRetry is what callers are told who found the disk full.
+const fullRetry = 30 * time.Second
 
 // storable makes text that came from an upstream fit for both engines: PostgreSQL takes neither broken
 // UTF-8 nor a zero byte.

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"time"
 
 	"penstock"
 	"penstock/internal/store"
@@ -23,11 +24,20 @@ type house struct {
 	done    store.Submission // finished: a success and a failure
 	open    store.Submission // queued, under an idempotency key
 	request penstock.Request
+	spare   store.Submission // finished, to be deleted
+	old     store.Submission // finished longer than oldAge ago
+	call    penstock.Request // as old
 }
+
+const oldAge = time.Hour
 
 func (r *rig) house() house {
 	r.t.Helper()
-	h := house{done: r.submitN(2), request: r.request()}
+	h := house{old: r.finished(1), call: r.request()}
+	r.record(h.call)
+	r.clock.Advance(oldAge)
+	h.spare = r.finished(1)
+	h.done, h.request = r.submitN(2), r.request()
 	claims := r.claimN(r.lease("worker"), 2)
 	r.win(r.ending(claims[0], penstock.TransitionSucceed), r.ending(claims[1], penstock.TransitionFail))
 	r.dismiss(store.DeadLetterFilter{Job: r.fail(r.submission(1)).Job.ID}, 1) // for the audit
@@ -68,6 +78,10 @@ func probes() map[string]probe {
 
 		"Request":    {askRequest, penstock.CodeNotFound},
 		"JobEntries": {askJobEntries, penstock.CodeNotFound},
+
+		"DeleteJob":     {askDeleteJob, penstock.CodeNotFound},
+		"PurgeJobs":     {askPurgeJobs, ""},
+		"PurgeRequests": {askPurgeRequests, ""},
 	}
 }
 
@@ -177,6 +191,21 @@ func askJobEntries(r *rig, h house, tenant penstock.TenantID) (bool, error) {
 	return len(entries) > 0, err
 }
 
+func askDeleteJob(r *rig, h house, tenant penstock.TenantID) (bool, error) {
+	err := r.s.DeleteJob(r.t.Context(), tenant, store.Deletion{Job: h.spare.Job.ID})
+	return err == nil, err
+}
+
+func askPurgeJobs(r *rig, _ house, tenant penstock.TenantID) (bool, error) {
+	done, err := r.s.PurgeJobs(r.t.Context(), tenant, store.Purge{Kept: oldAge, Limit: everything})
+	return done.Removed > 0, err
+}
+
+func askPurgeRequests(r *rig, _ house, tenant penstock.TenantID) (bool, error) {
+	done, err := r.s.PurgeRequests(r.t.Context(), tenant, store.Purge{Kept: oldAge - time.Second, Limit: everything})
+	return done.Removed > 0, err
+}
+
 // isolationProbes asks every method first for a stranger and then for the owner. The owner's turn
 // shows that the probe would have found something.
 func isolationProbes(r *rig) {
@@ -185,7 +214,7 @@ func isolationProbes(r *rig) {
 	r.wantSame("methods with a probe", names, methodsWithTenant())
 
 	h := r.house()
-	done, open := r.view(h.done), r.view(h.open)
+	done, open, old := r.view(h.done), r.view(h.open), r.view(h.old)
 	for _, name := range names {
 		seen, err := table[name].ask(r, h, umbra)
 		r.wantCode(name+" for a stranger", err, table[name].hides)
@@ -195,7 +224,9 @@ func isolationProbes(r *rig) {
 	}
 	r.wantSame("finished job after the stranger's calls", r.view(h.done), done)
 	r.wantSame("open job after the stranger's calls", r.view(h.open), open)
+	r.wantSame("old job after the stranger's calls", r.view(h.old), old)
 	r.wantRequest(h.request)
+	r.wantRequest(h.call)
 
 	for _, name := range names {
 		seen, err := table[name].ask(r, h, acme)

@@ -67,6 +67,7 @@ func topics() []topic {
 		{"retry", retryCases()},
 		{"audit", auditCases()},
 		{"requests", requestCases()},
+		{"retention", retentionCases()},
 		{"ledger", ledgerCases()},
 		{"settings", settingsCases()},
 		{"pools", poolCases()},

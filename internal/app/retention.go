@@ -1,0 +1,25 @@
+package app
+
+import (
+	"time"
+
+	"penstock"
+	"penstock/internal/disk"
+	"penstock/internal/retain"
+)
+
+// connectRetention makes what removes old work, and what refuses new work when there is no room for it.
+func (a *app) connectRetention() (err error) {
+	a.sweeper, err = retain.New(retain.Deps{
+		Store: a.store, Metrics: a.metrics, Log: a.log, Clock: time.Now,
+		Windows: func(id penstock.TenantID) penstock.Retention { return a.live.Current().RetentionOf(id) },
+	})
+	if err != nil {
+		return err
+	}
+	a.disks, err = disk.New(disk.Deps{
+		Volumes: a.store.volumes, Floor: a.Config.Process.Disk.Floor, Stat: disk.Statfs,
+		Metrics: a.metrics, Log: a.log, Clock: time.Now,
+	})
+	return err
+}

@@ -1,0 +1,201 @@
+// Package disk watches the room on the file systems that accepted work is written to, and says when no
+// more may be accepted.
+//
+// It owns the watermark: below it new jobs are refused, so that what was accepted can still be finished,
+// read, cancelled and deleted; a tenth above it they are taken again. A write that finds a disk full,
+// whatever the file system says of its room, closes the door for a while as well. It does not own space:
+// making room is for the sweep, for callers who delete, and for the operator.
+//
+// A Watcher is safe for concurrent use; asking it costs an atomic load.
+package disk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"penstock"
+	"penstock/internal/telemetry"
+)
+
+const (
+	// Interval is how often the disks are looked at.
+	Interval = 2 * time.Second
+	// fullFor is how long nothing is accepted after a write found a disk full.
+	fullFor = 10 * time.Second
+	// retryAfter is what refused callers are told. Room seldom comes by itself, and never at once.
+	retryAfter = 30 * time.Second
+	// statTimeout bounds the question how much of a database is free inside.
+	statTimeout = time.Second
+)
+
+// Volume is a directory whose file system is watched.
+type Volume struct {
+	Name string // what callers and metrics call it, such as data
+	Path string
+	// Slack is what can be written there without taking more of the disk, in bytes: a database file
+	// keeps the pages that deleted rows leave. May be nil.
+	Slack func(context.Context) (int64, error)
+}
+
+// Space is the room of a file system, in bytes.
+type Space struct{ Size, Free uint64 }
+
+// Deps are what a Watcher works with.
+type Deps struct {
+	Volumes []Volume
+	Floor   func(size uint64) uint64         // how much must stay free on a disk of a size
+	Stat    func(path string) (Space, error) // [Statfs] but for tests
+	Metrics *telemetry.Metrics
+	Log     *slog.Logger
+	Clock   func() time.Time
+}
+
+// Watcher knows whether there is room for new jobs.
+type Watcher struct {
+	Deps
+	refusal atomic.Pointer[penstock.Error] // nil while there is room
+
+	mu        sync.Mutex // held while the disks are looked at
+	low       map[string]bool
+	fullUntil time.Time
+}
+
+// New returns a watcher that has not looked yet.
+func New(d Deps) (*Watcher, error) {
+	if len(d.Volumes) == 0 || d.Floor == nil || d.Stat == nil || d.Metrics == nil || d.Log == nil || d.Clock == nil {
+		return nil, errors.New("a watcher needs volumes, a floor, a way to look, metrics, a log and a clock")
+	}
+	return &Watcher{Deps: d, low: map[string]bool{}}, nil
+}
+
+// Run watches until ctx ends. It begins after an interval: whoever opens a door looks before.
+func (w *Watcher) Run(ctx context.Context) error {
+	ticker := time.NewTicker(Interval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+			w.Look(ctx)
+		}
+	}
+}
+
+// Refusal is the answer to new jobs: nil while there is room. Codes: overloaded.
+func (w *Watcher) Refusal() error {
+	if e := w.refusal.Load(); e != nil {
+		return e
+	}
+	return nil
+}
+
+// Full tells the watcher that a write found a disk full.
+func (w *Watcher) Full() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.fullUntil = w.Clock().Add(fullFor)
+	if w.refusal.Load() == nil {
+		w.Log.Error("a write found the disk full; new jobs are refused", "for", fullFor)
+	}
+	w.refusal.Store(refusal("A disk of the server is full"))
+}
+
+// Look measures every disk once.
+func (w *Watcher) Look(ctx context.Context) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var verdict *penstock.Error
+	for _, v := range w.Volumes {
+		space, err := w.measure(ctx, v)
+		if err != nil {
+			w.Log.WarnContext(ctx, "looking at a disk", "disk", v.Name, "path", v.Path, "error", err)
+			if w.low[v.Name] {
+				verdict = w.refusal.Load() // not knowing is no reason to change one's mind
+			}
+			continue
+		}
+		if w.judge(ctx, v, space) {
+			verdict = refusal(fmt.Sprintf("The server's %s disk is nearly full: %s are free, %s must stay free",
+				v.Name, sizeText(space.Free), sizeText(w.Floor(space.Size))))
+		}
+	}
+	if verdict == nil && w.Clock().Before(w.fullUntil) {
+		return
+	}
+	w.refusal.Store(verdict)
+}
+
+// measure asks for the room of a volume, with what the database can use again.
+func (w *Watcher) measure(ctx context.Context, v Volume) (Space, error) {
+	space, err := w.Stat(v.Path)
+	if err != nil || v.Slack == nil {
+		return space, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, statTimeout)
+	defer cancel()
+	slack, err := v.Slack(ctx)
+	if err != nil {
+		return space, fmt.Errorf("measuring the room in the database: %w", err)
+	}
+	space.Free += uint64(max(slack, 0))
+	return space, nil
+}
+
+// judge reports whether a volume is low. One that was must gain a tenth before it no longer is, so that
+// the door does not flap.
+func (w *Watcher) judge(ctx context.Context, v Volume, space Space) bool {
+	floor := w.Floor(space.Size)
+	was := w.low[v.Name]
+	low := space.Free < floor
+	if was {
+		low = space.Free < floor+floor/10
+	}
+	w.low[v.Name] = low
+	w.Metrics.DiskSeen(telemetry.DiskState{Disk: v.Name, Free: space.Free, Low: low})
+	switch {
+	case low && !was:
+		w.Log.ErrorContext(ctx, "a disk is nearly full; new jobs are refused until there is room",
+			"disk", v.Name, "path", v.Path, "free_bytes", space.Free, "floor_bytes", floor)
+	case was && !low:
+		w.Log.InfoContext(ctx, "a disk has room again; new jobs are taken", "disk", v.Name, "path", v.Path, "free_bytes", space.Free)
+	}
+	return low
+}
+
+func refusal(why string) *penstock.Error {
+	return &penstock.Error{
+		Code: penstock.CodeOverloaded, RetryAfter: retryAfter,
+		Message: why + ". No new jobs are taken until its operator makes room or lowers disk.min_free; " +
+			"jobs can still be read, cancelled and deleted.",
+	}
+}
+
+// sizeText writes a size as people do.
+func sizeText(n uint64) string {
+	const kib = 1 << 10
+	if n < kib {
+		return fmt.Sprintf("%d bytes", n)
+	}
+	value, units := float64(n)/kib, []string{"KiB", "MiB", "GiB", "TiB"}
+	for len(units) > 1 && value >= kib {
+		value, units = value/kib, units[1:]
+	}
+	return fmt.Sprintf("%.1f %s", value, units[0])
+}
+
+// Statfs asks the file system of a path for its room.
+func Statfs(path string) (Space, error) {
+	var s syscall.Statfs_t
+	if err := syscall.Statfs(path, &s); err != nil {
+		return Space{}, fmt.Errorf("asking for the room on the disk of %s: %w", path, err)
+	}
+	block := uint64(s.Bsize)
+	return Space{Size: uint64(s.Blocks) * block, Free: uint64(s.Bavail) * block}, nil
+}

@@ -1,0 +1,216 @@
+// Package retain forgets what was kept long enough: finished jobs with all that belongs to them, records
+// of synchronous calls, expired idempotency keys, and blobs that no row names.
+//
+// It owns the order and the pace of the sweep. How long things are kept is the configuration's to say,
+// what goes with what is the store's to know. A step is one short transaction of at most [StepRows] rows,
+// and a pause follows it that is [Rest] times as long: on an engine with one writer the sweep takes at
+// most a fifth of it, and less when accepts make it wait. No tenant is worked off at the expense of the
+// others: each has its turn. Nothing of the sweep is kept but the place in the walk over blobs; whoever
+// comes next finds the same work, and any number of processes may do it at once.
+package retain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"penstock"
+	"penstock/internal/blob"
+	"penstock/internal/store"
+	"penstock/internal/telemetry"
+)
+
+const (
+	// StepRows bounds a step, so that none keeps accepts waiting for long.
+	StepRows = 200
+	// StepBlobs is how many blobs are looked at in a step.
+	StepBlobs = 500
+	// Rest is how many times longer than a step the pause after it is.
+	Rest = 4
+	// TurnSteps is how many steps are made for one tenant before the next has its turn.
+	TurnSteps = 20
+	// Interval lies between two rounds that found nothing left to do.
+	Interval = time.Minute
+	// BlobGrace is how old a blob must be before it can be an orphan: its transaction may be under way.
+	BlobGrace = time.Hour
+	// WalkInterval lies between two walks over all blobs. Orphans are what crashes leave, and are few.
+	WalkInterval = time.Hour
+
+	tenantPage = 100
+	// stepTimeout bounds a step, so that a store that hangs does not end the sweep for good.
+	stepTimeout = 30 * time.Second
+)
+
+// Deps are what a Sweeper works with.
+type Deps struct {
+	Store   store.Retention
+	Windows func(penstock.TenantID) penstock.Retention // as configured now
+	Metrics *telemetry.Metrics
+	Log     *slog.Logger
+	Clock   func() time.Time
+}
+
+// Sweeper removes what was kept long enough.
+type Sweeper struct {
+	Deps
+	overdue map[telemetry.SweptKind]time.Duration // in this round
+
+	blobAfter string // where the walk over blobs is
+	nextWalk  time.Time
+}
+
+// New returns a sweeper. Its first walk over the blobs begins somewhere among them, so that all get their
+// turn even where no process lives long enough for a whole walk.
+func New(d Deps) (*Sweeper, error) {
+	if d.Store == nil || d.Windows == nil || d.Metrics == nil || d.Log == nil || d.Clock == nil {
+		return nil, errors.New("a sweeper needs a store, windows, metrics, a log and a clock")
+	}
+	return &Sweeper{Deps: d, blobAfter: blob.NewName()}, nil
+}
+
+// Run sweeps until ctx ends. Errors are logged and tried again: the next round finds the same work.
+func (s *Sweeper) Run(ctx context.Context) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-timer.C:
+		}
+		more, err := s.runOnce(ctx)
+		if err != nil && ctx.Err() == nil {
+			s.Metrics.SweepFailed()
+			s.Log.ErrorContext(ctx, "sweeping", "error", err)
+		}
+		if more && err == nil {
+			timer.Reset(0)
+		} else {
+			timer.Reset(Interval)
+		}
+	}
+}
+
+// runOnce is one round: a turn of every kind, and of every tenant. It reports whether there is more to do.
+func (s *Sweeper) runOnce(ctx context.Context) (more bool, err error) {
+	s.overdue = map[telemetry.SweptKind]time.Duration{}
+	var errs []error
+	for _, part := range []func(context.Context) (bool, error){s.items, s.tenants, s.keys, s.blobs} {
+		left, err := part(ctx)
+		more = more || left
+		errs = append(errs, err)
+	}
+	for _, kind := range telemetry.SweptKinds {
+		s.Metrics.SweepOverdue(kind, s.overdue[kind])
+	}
+	return more, errors.Join(errs...)
+}
+
+// items removes what is left of large jobs.
+func (s *Sweeper) items(ctx context.Context) (bool, error) {
+	return s.turn(ctx, telemetry.SweptItems, func(ctx context.Context) (store.Purged, error) {
+		return s.Store.PurgeItems(ctx, StepRows)
+	})
+}
+
+// tenants removes the old jobs and calls of each tenant.
+func (s *Sweeper) tenants(ctx context.Context) (more bool, err error) {
+	page := store.TenantPage{Limit: tenantPage}
+	for {
+		ids, err := s.Store.TenantIDs(ctx, page)
+		if err != nil {
+			return more, fmt.Errorf("listing tenants: %w", err)
+		}
+		for _, id := range ids {
+			left, err := s.tenant(ctx, id)
+			if err != nil {
+				return more, fmt.Errorf("sweeping tenant %s: %w", id, err)
+			}
+			more = more || left
+		}
+		if len(ids) < page.Limit {
+			return more, nil
+		}
+		page.After = ids[len(ids)-1]
+	}
+}
+
+func (s *Sweeper) tenant(ctx context.Context, id penstock.TenantID) (more bool, err error) {
+	purge := store.Purge{Kept: s.Windows(id).Results, Limit: StepRows}
+	jobs, err := s.turn(ctx, telemetry.SweptJobs, func(ctx context.Context) (store.Purged, error) {
+		return s.Store.PurgeJobs(ctx, id, purge)
+	})
+	if err != nil {
+		return jobs, err
+	}
+	requests, err := s.turn(ctx, telemetry.SweptRequests, func(ctx context.Context) (store.Purged, error) {
+		return s.Store.PurgeRequests(ctx, id, purge)
+	})
+	return jobs || requests, err
+}
+
+func (s *Sweeper) keys(ctx context.Context) (bool, error) {
+	return s.turn(ctx, telemetry.SweptKeys, func(ctx context.Context) (store.Purged, error) {
+		return s.Store.PurgeKeys(ctx, StepRows)
+	})
+}
+
+// blobs goes on with the walk over all blobs, if it is time for one.
+func (s *Sweeper) blobs(ctx context.Context) (bool, error) {
+	if s.Clock().Before(s.nextWalk) {
+		return false, nil
+	}
+	more, err := s.turn(ctx, telemetry.SweptBlobs, func(ctx context.Context) (store.Purged, error) {
+		done, err := s.Store.PurgeBlobs(ctx, store.BlobPage{
+			After: s.blobAfter, StoredBefore: s.Clock().Add(-BlobGrace), Limit: StepBlobs,
+		})
+		if err == nil {
+			s.blobAfter = done.Next
+		}
+		return done.Purged, err
+	})
+	if err == nil && !more {
+		s.nextWalk = s.Clock().Add(WalkInterval)
+	}
+	return more, err
+}
+
+// turn makes steps while there is more to do, a bounded number of them, and rests after each.
+func (s *Sweeper) turn(ctx context.Context, kind telemetry.SweptKind, step func(context.Context) (store.Purged, error)) (bool, error) {
+	for range TurnSteps {
+		began := s.Clock()
+		done, err := s.step(ctx, step)
+		s.overdue[kind] = max(s.overdue[kind], done.Overdue)
+		if err != nil {
+			return false, err
+		}
+		s.Metrics.Swept(kind, done.Removed)
+		if !rest(ctx, Rest*s.Clock().Sub(began)) {
+			return false, ctx.Err()
+		}
+		if !done.More {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+func (s *Sweeper) step(ctx context.Context, step func(context.Context) (store.Purged, error)) (store.Purged, error) {
+	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
+	defer cancel()
+	return step(ctx)
+}
+
+// rest waits, unless ctx ends first.
+func rest(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
+}

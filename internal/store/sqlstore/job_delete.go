@@ -1,0 +1,287 @@
+package sqlstore
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"penstock"
+	"penstock/internal/store"
+)
+
+// deletedJob is a job whose row is gone, or about to be, and whose items are removed in steps.
+type deletedJob struct {
+	id     penstock.ID
+	tenant penstock.TenantID
+	total  int
+	next   int // index of the first item that is still there
+}
+
+// deleteStep bounds how many rows DeleteJob itself removes before it answers.
+const deleteStep = 500
+
+// DeleteJob implements store.Retention.
+func (s *Store) DeleteJob(ctx context.Context, tenant penstock.TenantID, d store.Deletion) error {
+	id := d.Job
+	var e *eraser
+	err := s.write(ctx, "delete_job", func(tx Tx) error {
+		e = newEraser(deleteStep)
+		if _, err := findJob(ctx, tx, tenant, id); err != nil {
+			return err
+		}
+		jobs, err := lockJobs(ctx, tx, []penstock.ID{id})
+		if err != nil {
+			return err
+		}
+		j := jobs.byID[id]
+		if j == nil {
+			return notFound(penstock.ViewJob, id)
+		}
+		if j.FinishedAt.IsZero() {
+			return penstock.Errorf(penstock.CodeConflict, "%s is still %s; cancel it first, and delete it when it has ended.",
+				penstock.ViewJob.Format(id), j.Status())
+		}
+		if err := e.deleteJob(ctx, tx, deletedJob{id: id, tenant: j.Tenant, total: j.Counts.Total}); err != nil {
+			return err
+		}
+		if err := e.remember(ctx, tx); err != nil {
+			return err
+		}
+		return s.note(ctx, tx, noted{
+			tenant: tenant, actor: d.Actor, action: store.ActionDeleteJob, subject: penstock.ViewJob.Format(id),
+			before: map[string]any{"status": j.Status(), "counts": j.Counts, "finished_at": j.FinishedAt}, after: map[string]any{"deleted": true},
+		})
+	})
+	return s.erased(ctx, e, err)
+}
+
+// PurgeJobs implements store.Retention.
+func (s *Store) PurgeJobs(ctx context.Context, tenant penstock.TenantID, p store.Purge) (done store.Purged, err error) {
+	type expired struct {
+		deletedJob
+		finished int64
+	}
+	find := func(tx Tx, limit int) ([]expired, error) {
+		return queryAll(ctx, tx, sqlf(`SELECT id, tenant_id, total, finished_at FROM jobs
+			WHERE tenant_id = $1 AND finished_at > 0 AND finished_at <= $2 ORDER BY finished_at LIMIT $3`,
+			tenant, micros(tx.Now().Add(-p.Kept)), limit),
+			func(row Row) (x expired, err error) { return x, row.Scan(&x.id, &x.tenant, &x.total, &x.finished) })
+	}
+	// Nearly always there is nothing to remove; a write transaction, which costs a disk flush, is only
+	// begun when there is.
+	var found []expired
+	err = s.read(ctx, func(tx Tx) error {
+		if found, err = find(tx, 1); err == nil && len(found) > 0 {
+			done.Overdue = tx.Now().Sub(fromMicros(found[0].finished).Add(p.Kept))
+		}
+		return err
+	})
+	if err != nil || len(found) == 0 {
+		return done, err
+	}
+	var e *eraser
+	err = s.write(ctx, "purge_jobs", func(tx Tx) error {
+		e = newEraser(p.Limit)
+		done.Removed = 0
+		if found, err = find(tx, p.Limit); err != nil {
+			return err
+		}
+		for _, x := range found {
+			if e.left == 0 {
+				break
+			}
+			taken, err := e.take(ctx, tx, x.deletedJob)
+			if err != nil {
+				return err
+			}
+			if taken {
+				done.Removed++
+			}
+		}
+		done.More = e.left == 0
+		return e.remember(ctx, tx)
+	})
+	return done, s.erased(ctx, e, err)
+}
+
+// PurgeItems implements store.Retention.
+func (s *Store) PurgeItems(ctx context.Context, limit int) (done store.Purged, err error) {
+	const jobs = 16 // looked at in one step; each is finished before the next is begun
+	find := func(tx Tx) ([]deletedJob, error) {
+		return queryAll(ctx, tx, sqlf(`SELECT job_id, tenant_id, total, next FROM deleted_jobs
+			ORDER BY job_id LIMIT $1 /*pg FOR UPDATE SKIP LOCKED */`, jobs),
+			func(row Row) (d deletedJob, err error) { return d, row.Scan(&d.id, &d.tenant, &d.total, &d.next) })
+	}
+	waiting, err := s.any(ctx, sqlf(`SELECT 1 FROM deleted_jobs LIMIT 1`))
+	if err != nil || !waiting {
+		return done, err
+	}
+	var e *eraser
+	err = s.write(ctx, "purge_items", func(tx Tx) error {
+		e = newEraser(limit)
+		found, err := find(tx)
+		if err != nil {
+			return err
+		}
+		for _, d := range found {
+			if err := e.goOn(ctx, tx, d); err != nil {
+				return err
+			}
+		}
+		done = store.Purged{Removed: e.items, More: e.left == 0 || len(found) == jobs}
+		return e.remember(ctx, tx)
+	})
+	return done, s.erased(ctx, e, err)
+}
+
+// any reports whether a query finds something.
+func (s *Store) any(ctx context.Context, q query) (found bool, err error) {
+	err = s.read(ctx, func(tx Tx) error {
+		_, found, err = queryOne(ctx, tx, q, func(row Row) (n int64, err error) { return n, row.Scan(&n) })
+		return err
+	})
+	return found, err
+}
+
+// erased ends a transaction that removed items: their blobs go once the rows that named them are gone for
+// good. What a crash leaves of them is for PurgeBlobs; a row never names a blob that is gone.
+func (s *Store) erased(ctx context.Context, e *eraser, err error) error {
+	if err == nil {
+		s.discard(ctx, e.payloads...)
+	}
+	return err
+}
+
+// eraser removes jobs in one transaction, with at most so many rows of items and attempts.
+type eraser struct {
+	left     int // rows that may still be removed
+	items    int
+	payloads []placed
+	settled  map[penstock.TenantID]tally
+}
+
+// tally is how many settlements lost what they settle, and what they add up to.
+type tally struct {
+	subjects int
+	cost     penstock.NanoUSD
+}
+
+func newEraser(rows int) *eraser {
+	return &eraser{left: rows, settled: map[penstock.TenantID]tally{}}
+}
+
+// take deletes a job unless another process just does.
+func (e *eraser) take(ctx context.Context, tx Tx, d deletedJob) (bool, error) {
+	_, free, err := queryOne(ctx, tx, sqlf(`SELECT 1 FROM jobs WHERE id = $1 /*pg FOR UPDATE SKIP LOCKED */`, d.id),
+		func(row Row) (n int64, err error) { return n, row.Scan(&n) })
+	if err != nil || !free {
+		return false, err
+	}
+	return true, e.deleteJob(ctx, tx, d)
+}
+
+// deleteJob removes the row of a locked job, which makes it vanish for everyone, and of its items as many
+// as there are rows left for.
+func (e *eraser) deleteJob(ctx context.Context, tx Tx, d deletedJob) error {
+	e.left--
+	if err := tx.Do(ctx, `DELETE FROM jobs WHERE id = $1`, d.id); err != nil {
+		return err
+	}
+	if err := e.removeItems(ctx, tx, &d); err != nil || d.next == d.total {
+		return err
+	}
+	return tx.Do(ctx, `INSERT INTO deleted_jobs (job_id, tenant_id, total, next) VALUES ($1, $2, $3, $4)`, d.id, d.tenant, d.total, d.next)
+}
+
+// goOn removes more items of a job that was deleted before.
+func (e *eraser) goOn(ctx context.Context, tx Tx, d deletedJob) error {
+	if err := e.removeItems(ctx, tx, &d); err != nil {
+		return err
+	}
+	if d.next == d.total {
+		return tx.Do(ctx, `DELETE FROM deleted_jobs WHERE job_id = $1`, d.id)
+	}
+	return tx.Do(ctx, `UPDATE deleted_jobs SET next = $2 WHERE job_id = $1`, d.id, d.next)
+}
+
+// removeItems removes items in the order of their index, each after all of its attempts: an item that
+// was often turned away has many.
+func (e *eraser) removeItems(ctx context.Context, tx Tx, d *deletedJob) error {
+	if e.left <= 0 || d.next == d.total {
+		return nil
+	}
+	from, to := d.rangeOf(e.left)
+	attempts, err := tx.Exec(ctx, `DELETE FROM attempts WHERE (subject_id, number) IN
+		(SELECT subject_id, number FROM attempts WHERE subject_id >= $1 AND subject_id <= $2 LIMIT $3)`, from, to, e.left)
+	if err != nil {
+		return err
+	}
+	if e.left -= int(attempts); e.left == 0 {
+		return nil // there may be more of them
+	}
+	from, to = d.rangeOf(e.left)
+	if err := tx.Do(ctx, `DELETE FROM dead_letters WHERE item_id >= $1 AND item_id <= $2`, from, to); err != nil {
+		return err
+	}
+	type removed struct {
+		input, result placed
+		cost          penstock.NanoUSD
+	}
+	items, err := queryAll(ctx, tx, sqlf(`DELETE FROM items WHERE id >= $1 AND id <= $2 RETURNING input_blob, result_blob, cost_nano_usd`, from, to),
+		func(row Row) (r removed, err error) { return r, row.Scan(&r.input.blob, &r.result.blob, &r.cost) })
+	if err != nil {
+		return err
+	}
+	sum := e.settled[d.tenant]
+	for _, r := range items {
+		e.payloads = append(e.payloads, r.input, r.result)
+		sum.subjects, sum.cost = sum.subjects+1, sum.cost+r.cost
+	}
+	e.settled[d.tenant] = sum
+	e.items += len(items)
+	d.next = min(d.next+e.left, d.total)
+	e.left -= len(items)
+	return nil
+}
+
+// rangeOf is the ids of the next items, at most n of them.
+func (d deletedJob) rangeOf(n int) (from, to penstock.ID) {
+	return penstock.ItemID(d.id, d.next), penstock.ItemID(d.id, min(d.next+n, d.total)-1)
+}
+
+// remember notes how much of the ledger has outlived what it settles.
+func (e *eraser) remember(ctx context.Context, tx Tx) error {
+	for _, tenant := range slices.Sorted(maps.Keys(e.settled)) { // so that two processes never wait for each other
+		if err := forget(ctx, tx, forgotten{tenant, "item", e.settled[tenant]}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forgotten is what was removed of one kind.
+type forgotten struct {
+	tenant penstock.TenantID
+	kind   string // item | request
+	tally
+}
+
+func forget(ctx context.Context, tx Tx, f forgotten) error {
+	return tx.Do(ctx, `INSERT INTO forgotten (tenant_id, kind, subjects, cost_nano_usd) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (tenant_id, kind) DO UPDATE SET subjects = forgotten.subjects + excluded.subjects,
+			cost_nano_usd = forgotten.cost_nano_usd + excluded.cost_nano_usd`, f.tenant, f.kind, f.subjects, f.cost)
+}
+
+// gone says that a job's log was kept long enough. Those who read all of it miss nothing.
+func gone(job penstock.Job, p store.EventPage, now time.Time) error {
+	if p.Kept == 0 || job.FinishedAt.IsZero() || p.After >= job.Seq {
+		return nil
+	}
+	until := job.FinishedAt.Add(p.Kept)
+	if now.Before(until) {
+		return nil
+	}
+	return penstock.Errorf(penstock.CodeGone, "The events of %s were kept until %s; the job and its results tell how it ended.",
+		penstock.ViewJob.Format(job.ID), until.UTC().Format(time.RFC3339))
+}

@@ -1,0 +1,169 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"penstock"
+	"penstock/internal/blob"
+	"penstock/internal/store"
+)
+
+// TenantIDs implements store.Retention.
+func (s *Store) TenantIDs(ctx context.Context, p store.TenantPage) (ids []penstock.TenantID, err error) {
+	err = s.read(ctx, func(tx Tx) error {
+		ids, err = queryAll(ctx, tx, sqlf(`SELECT id FROM tenants WHERE id > $1 ORDER BY id LIMIT $2`, p.After, p.Limit),
+			func(row Row) (id penstock.TenantID, err error) { return id, row.Scan(&id) })
+		return err
+	})
+	return ids, err
+}
+
+// PurgeRequests implements store.Retention. The id of a call has the time of its start, so no other index
+// is needed to find old ones.
+func (s *Store) PurgeRequests(ctx context.Context, tenant penstock.TenantID, p store.Purge) (done store.Purged, err error) {
+	find := func(tx Tx, limit int) ([]penstock.ID, error) {
+		return queryAll(ctx, tx, sqlf(`SELECT id FROM requests WHERE tenant_id = $1 AND id < $2
+			ORDER BY id LIMIT $3`, tenant, penstock.FirstID(tx.Now().Add(-p.Kept)), limit),
+			func(row Row) (id penstock.ID, err error) { return id, row.Scan(&id) })
+	}
+	var found []penstock.ID
+	err = s.read(ctx, func(tx Tx) error {
+		if found, err = find(tx, 1); err == nil && len(found) > 0 {
+			done.Overdue = tx.Now().Sub(found[0].Time().Add(p.Kept))
+		}
+		return err
+	})
+	if err != nil || len(found) == 0 {
+		return done, err
+	}
+	err = s.write(ctx, "purge_requests", func(tx Tx) error {
+		if found, err = find(tx, p.Limit); err != nil {
+			return err
+		}
+		removed, err := removeRequests(ctx, tx, found)
+		if err != nil {
+			return err
+		}
+		done.Removed, done.More = removed.subjects, len(found) == p.Limit
+		return forget(ctx, tx, forgotten{tenant, "request", removed})
+	})
+	return done, err
+}
+
+// removeRequests removes calls and what was tried for them. Of two processes that want to, one does.
+func removeRequests(ctx context.Context, tx Tx, ids []penstock.ID) (sum tally, err error) {
+	for _, id := range ids {
+		if err := tx.Do(ctx, `DELETE FROM attempts WHERE subject_id = $1`, id); err != nil {
+			return sum, err
+		}
+	}
+	q := IDQuery{SQL: `DELETE FROM requests WHERE id = /*pg ANY */($1) RETURNING cost_nano_usd`, IDs: plain(ids)}
+	err = tx.QueryIn(ctx, q, func(row Row) error {
+		var cost penstock.NanoUSD
+		err := row.Scan(&cost)
+		sum.subjects, sum.cost = sum.subjects+1, sum.cost+cost
+		return err
+	})
+	return sum, err
+}
+
+// PurgeKeys implements store.Retention.
+func (s *Store) PurgeKeys(ctx context.Context, limit int) (done store.Purged, err error) {
+	var due bool
+	err = s.read(ctx, func(tx Tx) error {
+		oldest, found, err := queryOne(ctx, tx, sqlf(`SELECT expires_at FROM idempotency_keys WHERE expires_at <= $1
+			ORDER BY expires_at LIMIT 1`, micros(tx.Now())), func(row Row) (at int64, err error) { return at, row.Scan(&at) })
+		if due = found; found {
+			done.Overdue = tx.Now().Sub(fromMicros(oldest))
+		}
+		return err
+	})
+	if err != nil || !due {
+		return done, err
+	}
+	err = s.write(ctx, "purge_keys", func(tx Tx) error {
+		// A submit may be taking an expired key anew while this waits for its row: the second look at
+		// expires_at spares it.
+		n, err := tx.Exec(ctx, `DELETE FROM idempotency_keys WHERE expires_at <= $1 AND (tenant_id, key) IN
+			(SELECT tenant_id, key FROM idempotency_keys WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)`, micros(tx.Now()), limit)
+		done.Removed, done.More = int(n), int(n) == limit
+		return err
+	})
+	return done, err
+}
+
+// PurgeBlobs implements store.Retention.
+func (s *Store) PurgeBlobs(ctx context.Context, p store.BlobPage) (done store.PurgedBlobs, err error) {
+	page, err := s.blobs.List(ctx, blob.Query{After: p.After, OlderThan: p.StoredBefore, Limit: p.Limit})
+	if err != nil {
+		return done, hide(err)
+	}
+	orphans, err := s.orphans(ctx, page)
+	if err != nil {
+		return done, err
+	}
+	for _, name := range orphans {
+		if err := s.blobs.Delete(ctx, name); err != nil {
+			return done, hide(fmt.Errorf("removing an orphaned blob: %w", err))
+		}
+		done.Removed++
+	}
+	if done.More = len(page) == p.Limit; done.More {
+		done.Next = page[len(page)-1].Name
+	}
+	return done, nil
+}
+
+// orphans returns the names of blobs that no row has. A blob that is older than this database may belong
+// to another one, whose data directory was lent to it: that is not for this one to judge.
+func (s *Store) orphans(ctx context.Context, page []blob.Info) (names []string, err error) {
+	err = s.read(ctx, func(tx Tx) error {
+		names = nil
+		born, err := birth(ctx, tx)
+		if err != nil {
+			return err
+		}
+		named := map[string]bool{}
+		q := IDQuery{SQL: `SELECT input_blob FROM items WHERE input_blob <> '' AND input_blob = /*pg ANY */($1)
+			UNION ALL SELECT result_blob FROM items WHERE result_blob <> '' AND result_blob = /*pg ANY */($1)`}
+		for _, b := range page {
+			q.IDs = append(q.IDs, b.Name)
+		}
+		err = tx.QueryIn(ctx, q, func(row Row) error {
+			var name string
+			err := row.Scan(&name)
+			named[name] = true
+			return err
+		})
+		for _, b := range page {
+			if !named[b.Name] && micros(b.StoredAt) > born {
+				names = append(names, b.Name)
+			}
+		}
+		return err
+	})
+	return names, err
+}
+
+const birthFact = "born"
+
+// noteBirth remembers when the database was first opened.
+func noteBirth(ctx context.Context, tx Tx) error {
+	return tx.Do(ctx, `INSERT INTO facts (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`,
+		birthFact, strconv.AppendInt(nil, micros(tx.Now()), 10))
+}
+
+func birth(ctx context.Context, tx Tx) (int64, error) {
+	text, _, err := queryOne(ctx, tx, sqlf(`SELECT value FROM facts WHERE name = $1`, birthFact),
+		func(row Row) (b []byte, err error) { return b, row.Scan(&b) })
+	if err != nil {
+		return 0, err
+	}
+	born, err := strconv.ParseInt(string(text), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("reading when the database was made: %w", err)
+	}
+	return born, nil
+}
