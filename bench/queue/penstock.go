@@ -16,6 +16,7 @@ import (
 	"penstock/internal/config"
 	"penstock/internal/deliver"
 	"penstock/internal/queue"
+	"penstock/internal/room"
 	"penstock/internal/route"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
@@ -84,7 +85,7 @@ func (in *instance) connect(ctx context.Context, c instanceConfig, snapshot *con
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	metrics, hub := telemetry.NewMetrics("bench", ""), new(deliver.Hub)
 	runner := attempt.New(attempt.Deps{
-		Config: config.NewLive(snapshot), Providers: c.upstream, Router: route.New(time.Now),
+		Config: config.NewLive(snapshot), Providers: c.upstream, Router: route.New(room.New(room.Config{Clock: time.Now, Log: log})),
 		Metrics: metrics, Tracer: tracer, Log: log, Clock: time.Now,
 	})
 	w := snapshot.Process.Work

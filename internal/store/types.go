@@ -182,8 +182,17 @@ type Claimed struct {
 	Estimate    int64         // upper bound of its tokens
 	InputBytes  int64         // of its body
 	Charged     int64         // tokens that its tenant was charged for it
+	Spent       Spent         // by earlier claims
+	Claim       penstock.ID   // what it was claimed with
 	Reserved    penstock.NanoUSD
 	TraceParent string
+}
+
+// Spent is what earlier claims of an item came to.
+type Spent struct {
+	Crashes int // workers that died while holding it
+	Usage   penstock.Usage
+	Cost    penstock.NanoUSD
 }
 
 // Held is an item that runs under a lease.
@@ -201,6 +210,9 @@ type Finish struct {
 	Job    penstock.ID
 	Tenant penstock.TenantID
 	Fence  int64
+	// Of is the claim as it was given out, without its body. With it the store need not look the item
+	// up; nil makes it do so.
+	Of *Claimed
 
 	// Transition is succeed, fail, retry, cancel or expire. A retry of a job that was asked to stop
 	// becomes a cancel.

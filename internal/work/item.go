@@ -34,7 +34,9 @@ func (p *Pool) runItem(ctx context.Context, c granted) {
 
 // attempt runs the item and says how the claim ends.
 func (p *Pool) attempt(ctx context.Context, c granted) store.Finish {
-	f := store.Finish{Item: c.Item, Job: c.Job, Tenant: c.Tenant, Fence: c.Fence}
+	of := c.Claimed
+	of.Body = nil
+	f := store.Finish{Item: c.Item, Job: c.Job, Tenant: c.Tenant, Fence: c.Fence, Of: &of}
 	if c.BodyErr != nil {
 		if c.choice != nil {
 			c.choice.Release()

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"penstock/internal/store/sqlstore"
 )
 
@@ -11,6 +13,7 @@ import (
 type gathered struct {
 	bulk    *sqlstore.Bulk
 	columns []any // *[]string, *[]int64 or *[][]byte
+	rows    int64
 }
 
 func gather(b *sqlstore.Bulk) *gathered {
@@ -32,6 +35,7 @@ func (g *gathered) add(row []any) error {
 	if len(row) != len(g.columns) {
 		return fmt.Errorf("%s has %d columns, got %d values", sqlstore.Brief(g.bulk.One), len(g.columns), len(row))
 	}
+	g.rows++
 	for i, value := range row {
 		switch column := g.columns[i].(type) {
 		case *[]string:
@@ -41,6 +45,14 @@ func (g *gathered) add(row []any) error {
 		case *[][]byte:
 			*column = append(*column, value.([]byte))
 		}
+	}
+	return nil
+}
+
+// check fails unless every row was found.
+func (g *gathered) check(tag pgconn.CommandTag) error {
+	if tag.RowsAffected() != g.rows {
+		return sqlstore.ErrMissed
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -49,27 +50,33 @@ func (t *tx) Query(ctx context.Context, text string, args ...any) (sqlstore.Rows
 }
 
 func (t *tx) Put(ctx context.Context, b *sqlstore.Bulk, row ...any) error {
-	return t.Do(ctx, b.One, row...)
+	n, err := t.Exec(ctx, b.One, row...)
+	if err == nil && b.Strict && n != 1 {
+		err = sqlstore.ErrMissed
+	}
+	return err
 }
 
 func (t *tx) QueryIn(ctx context.Context, q sqlstore.IDQuery, scan func(sqlstore.Row) error) error {
-	args := make([]any, 1+len(q.Args))
-	copy(args[1:], q.Args)
-	for _, id := range q.IDs {
-		args[0] = id
-		r, err := t.db.rows(ctx, q.SQL, args)
-		if err != nil {
-			return fmt.Errorf("running %s: %w", sqlstore.Brief(q.SQL), err)
-		}
-		for err == nil && r.Next() {
-			err = scan(rows{r})
-		}
-		if err = errors.Join(err, r.Err(), r.Close()); err != nil {
-			return fmt.Errorf("reading %s: %w", sqlstore.Brief(q.SQL), err)
-		}
+	ids, err := json.Marshal(q.IDs)
+	if err != nil {
+		return fmt.Errorf("encoding ids: %w", err)
+	}
+	r, err := t.db.rows(ctx, inList.Replace(q.SQL), append([]any{string(ids)}, q.Args...))
+	if err != nil {
+		return fmt.Errorf("running %s: %w", sqlstore.Brief(q.SQL), err)
+	}
+	for err == nil && r.Next() {
+		err = scan(rows{r})
+	}
+	if err = errors.Join(err, r.Err(), r.Close()); err != nil {
+		return fmt.Errorf("reading %s: %w", sqlstore.Brief(q.SQL), err)
 	}
 	return nil
 }
+
+// inList lets one statement find many ids.
+var inList = strings.NewReplacer("= /*pg ANY */($1)", "IN (SELECT value FROM json_each($1))")
 
 type rows struct{ *sql.Rows }
 

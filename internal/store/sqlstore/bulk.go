@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -12,7 +13,12 @@ type Bulk struct {
 	One   string
 	Many  string
 	Types []ColumnType // of the columns, in the order of the arguments
+	// Strict fails the transaction with ErrMissed unless every row is found.
+	Strict bool
 }
+
+// ErrMissed says that a strict write did not find a row.
+var ErrMissed = errors.New("a row was not as expected")
 
 // ColumnType is the type of a column in both engines.
 type ColumnType string
@@ -36,23 +42,30 @@ func insertInto(table, columns, rest string) *Bulk {
 	}
 }
 
-// update is a Bulk that changes rows found by their first column. Assignments that are the same for all
-// rows come last.
-func update(table, columns, constant string) *Bulk {
+// update is a Bulk that changes rows, every one of which must be found by the key. Assignments that are the
+// same for all rows come last.
+func update(table, key, columns, constant string) *Bulk {
+	keys, keyTypes := parseColumns(key)
 	names, types := parseColumns(columns)
-	var one, many []string
-	for i, name := range names[1:] {
-		one = append(one, fmt.Sprintf("%s = $%d", name, i+2))
+	var one, many, oneKey, manyKey []string
+	for i, name := range keys {
+		oneKey = append(oneKey, fmt.Sprintf("%s = $%d", name, i+1))
+		manyKey = append(manyKey, fmt.Sprintf("%s.%s = v.%s", table, name, name))
+	}
+	for i, name := range names {
+		one = append(one, fmt.Sprintf("%s = $%d", name, len(keys)+i+1))
 		many = append(many, fmt.Sprintf("%s = v.%s", name, name))
 	}
 	if constant != "" {
 		one, many = append(one, constant), append(many, constant)
 	}
+	types = append(keyTypes, types...)
 	return &Bulk{
-		Types: types,
-		One:   fmt.Sprintf("UPDATE %s SET %s WHERE %s = $1", table, strings.Join(one, ", "), names[0]),
-		Many: fmt.Sprintf("UPDATE %[1]s SET %[2]s FROM unnest(%[3]s) AS v(%[4]s) WHERE %[1]s.%[5]s = v.%[5]s",
-			table, strings.Join(many, ", "), lists(types), strings.Join(names, ", "), names[0]),
+		Strict: true,
+		Types:  types,
+		One:    fmt.Sprintf("UPDATE %s SET %s WHERE %s", table, strings.Join(one, ", "), strings.Join(oneKey, " AND ")),
+		Many: fmt.Sprintf("UPDATE %s SET %s FROM unnest(%s) AS v(%s) WHERE %s", table, strings.Join(many, ", "),
+			lists(types), strings.Join(append(keys, names...), ", "), strings.Join(manyKey, " AND ")),
 	}
 }
 

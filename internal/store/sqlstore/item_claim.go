@@ -195,11 +195,13 @@ func startItems(ctx context.Context, tx Tx, c claimOf, ids []string) (map[pensto
 	err = tx.QueryIn(ctx, IDQuery{SQL: `UPDATE items SET status = $2, process_id = $3, epoch = $4, claim_id = $5, fence = fence + 1
 		WHERE id = /*pg ANY */($1) AND status = 'queued'
 		RETURNING id, job_id, tenant_id, n, model, lane, fence, tries, attempts, estimate_tokens, input_bytes, reserved_nano_usd,
-			input, input_blob, not_before`,
+			crashes, input_tokens, cached_input_tokens, output_tokens, cost_nano_usd, claim_id, input, input_blob, not_before`,
 		IDs: ids, Args: []any{running, c.lease.Process, c.lease.Epoch, c.id}}, func(row Row) error {
 		var c candidate
 		err := row.Scan(&c.Item, &c.Job, &c.Tenant, &c.Index, &c.Model, &c.Lane, &c.Fence, &c.Tries, &c.Attempts,
-			&c.Estimate, &c.InputBytes, &c.Reserved, &c.input.inline, &c.input.blob, &c.notBefore)
+			&c.Estimate, &c.InputBytes, &c.Reserved,
+			&c.Spent.Crashes, &c.Spent.Usage.InputTokens, &c.Spent.Usage.CachedInputTokens, &c.Spent.Usage.OutputTokens, &c.Spent.Cost,
+			&c.Claim, &c.input.inline, &c.input.blob, &c.notBefore)
 		if err != nil {
 			return fmt.Errorf("scanning a claimed item: %w", err)
 		}

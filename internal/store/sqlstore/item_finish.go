@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"penstock"
@@ -17,10 +18,18 @@ func (s *Store) FinishItems(ctx context.Context, group []store.Finish) ([]store.
 	var verdicts []store.Verdict
 	var named bool // whether rows may have come to name the results
 	err = s.write(ctx, "finish", func(tx Tx) error {
-		verdicts, err = finishGroup(ctx, tx, group, results)
+		verdicts, err = finishGroup(ctx, tx, finishing{group, results, recalled(group)})
 		named = err == nil // a commit that fails may have happened all the same
 		return err
 	})
+	if errors.Is(err, ErrMissed) {
+		// Not all claims still hold their items: look which do.
+		err = s.write(ctx, "finish_some", func(tx Tx) error {
+			verdicts, err = finishGroup(ctx, tx, finishing{group, results, nil})
+			named = err == nil
+			return err
+		})
+	}
 	if err != nil {
 		if !named {
 			s.discard(ctx, results...)
@@ -51,7 +60,36 @@ func (s *Store) placeResults(ctx context.Context, group []store.Finish) ([]place
 	return results, nil
 }
 
-func finishGroup(ctx context.Context, tx Tx, group []store.Finish, results []placed) ([]store.Verdict, error) {
+// finishing is a group to be recorded.
+type finishing struct {
+	group   []store.Finish
+	results []placed
+	items   map[penstock.ID]*itemRow // as they were when they were claimed; nil to look them up
+}
+
+// recalled are the items of a group as their claims tell, nil when one of them does not. If that is not how
+// they are any more, the writes miss them.
+func recalled(group []store.Finish) map[penstock.ID]*itemRow {
+	items := make(map[penstock.ID]*itemRow, len(group))
+	for _, f := range group {
+		c := f.Of
+		if c == nil || items[f.Item] != nil {
+			return nil
+		}
+		items[f.Item] = &itemRow{
+			Item: penstock.Item{
+				ID: c.Item, Job: c.Job, Tenant: c.Tenant, Index: c.Index, Status: penstock.StatusRunning, Attempts: c.Attempts,
+				Fence: c.Fence, Usage: c.Spent.Usage, Cost: c.Spent.Cost,
+			},
+			reserved: c.Reserved, estimate: c.Estimate, inputBytes: c.InputBytes, tries: c.Tries, crashes: c.Spent.Crashes,
+			model: c.Model, claim: c.Claim,
+		}
+	}
+	return items
+}
+
+func finishGroup(ctx context.Context, tx Tx, g finishing) ([]store.Verdict, error) {
+	group, items := g.group, g.items
 	jobIDs, itemIDs := make([]penstock.ID, len(group)), make([]penstock.ID, len(group))
 	for i, f := range group {
 		jobIDs[i], itemIDs[i] = f.Job, f.Item
@@ -60,13 +98,17 @@ func finishGroup(ctx context.Context, tx Tx, group []store.Finish, results []pla
 	if err != nil {
 		return nil, err
 	}
-	items, err := heldItems(ctx, tx, itemIDs)
-	if err != nil {
-		return nil, err
+	if items == nil {
+		if items, err = heldItems(ctx, tx, itemIDs); err != nil {
+			return nil, err
+		}
 	}
 	verdicts := make([]store.Verdict, len(group))
 	for i, f := range group {
 		item, job := items[f.Item], jobs.byID[f.Job]
+		if g.items != nil && job == nil {
+			return nil, ErrMissed
+		}
 		if item == nil || job == nil || item.Tenant != f.Tenant {
 			continue // nothing of that name was ever claimed: it loses, and nobody is there to bill
 		}
@@ -77,7 +119,7 @@ func finishGroup(ctx context.Context, tx Tx, group []store.Finish, results []pla
 			}
 			continue
 		}
-		if err := finishItem(ctx, tx, jobs.item(item), finishedClaim{f, results[i]}); err != nil {
+		if err := finishItem(ctx, tx, jobs.item(item), finishedClaim{f, g.results[i]}); err != nil {
 			return nil, err
 		}
 		verdicts[i] = store.Verdict{Won: true, Status: item.Status, JobFinished: job.Counts.Open() == 0}

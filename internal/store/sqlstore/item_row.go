@@ -113,7 +113,7 @@ func (r itemInJob) end(ctx context.Context, tx Tx, o outcome) error {
 	if err != nil {
 		return err
 	}
-	err = tx.Put(ctx, endItem, r.ID, next, r.Seq, r.tries, r.Attempts, r.crashes, o.target,
+	err = tx.Put(ctx, endItem, r.ID, r.claim, next, r.Seq, r.tries, r.Attempts, r.crashes, o.target,
 		o.statusCode, o.result.inline, o.result.blob, o.err.Code, storable(o.err.Message),
 		r.Usage.InputTokens, r.Usage.CachedInputTokens, r.Usage.OutputTokens, r.Cost, micros(tx.Now()), last)
 	if err != nil {
@@ -125,11 +125,14 @@ func (r itemInJob) end(ctx context.Context, tx Tx, o outcome) error {
 	return r.bury(ctx, tx, o)
 }
 
+// heldKey finds an item only under the claim that it is thought to run under, "" for one that is queued.
+const heldKey = "id text, claim_id text"
+
 var (
-	endItem = update("items", `id text, status text, seq bigint, tries bigint, attempts bigint, crashes bigint, target text,
+	endItem = update("items", heldKey, `status text, seq bigint, tries bigint, attempts bigint, crashes bigint, target text,
 		status_code bigint, result bytea, result_blob text, error_code text, error_message text,
 		input_tokens bigint, cached_input_tokens bigint, output_tokens bigint, cost_nano_usd bigint, finished_at bigint, last_attempt text`, "process_id = '', claim_id = ''")
-	requeueItem = update("items", `id text, status text, not_before bigint, parked bigint, tries bigint, attempts bigint, crashes bigint,
+	requeueItem = update("items", heldKey, `status text, not_before bigint, parked bigint, tries bigint, attempts bigint, crashes bigint,
 		input_tokens bigint, cached_input_tokens bigint, output_tokens bigint, cost_nano_usd bigint`, "process_id = '', claim_id = ''")
 )
 
@@ -179,9 +182,10 @@ func (r itemInJob) requeue(ctx context.Context, tx Tx, t penstock.Transition, no
 	r.released[r.claim]++
 	r.job.Counts.Move(r.Status, next)
 	r.Status, r.notBefore = next, notBefore
-	if err := r.enter(ctx, tx); err != nil {
+	err = tx.Put(ctx, requeueItem, r.ID, r.claim, next, notBefore, truth(r.parked).column(), r.tries, r.Attempts, r.crashes,
+		r.Usage.InputTokens, r.Usage.CachedInputTokens, r.Usage.OutputTokens, r.Cost)
+	if err != nil {
 		return err
 	}
-	return tx.Put(ctx, requeueItem, r.ID, next, notBefore, truth(r.parked).column(), r.tries, r.Attempts, r.crashes,
-		r.Usage.InputTokens, r.Usage.CachedInputTokens, r.Usage.OutputTokens, r.Cost)
+	return r.enter(ctx, tx)
 }

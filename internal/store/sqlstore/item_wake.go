@@ -55,7 +55,7 @@ func wake(ctx context.Context) func(Tx) error {
 	}
 }
 
-var wakeItem = update("items", "id text, parked bigint", "")
+var wakeItem = update("items", "id text", "parked bigint", "")
 
 // sleeper is a parked item whose time has come.
 type sleeper struct {

@@ -102,7 +102,7 @@ func (g jobGroup) start(tx Tx, j *penstock.Job) {
 // item is an item of the group with its job.
 func (g jobGroup) item(r *itemRow) itemInJob { return itemInJob{r, g.byID[r.Job], g} }
 
-var saveJob = update("jobs", `id text, status text, queued bigint, running bigint, succeeded bigint, failed bigint,
+var saveJob = update("jobs", "id text", `status text, queued bigint, running bigint, succeeded bigint, failed bigint,
 	cancelled bigint, expired bigint, input_tokens bigint, cached_input_tokens bigint, output_tokens bigint,
 	cost_nano_usd bigint, seq bigint, started_at bigint, finished_at bigint, cancel_requested_at bigint, started_seq bigint`, "")
 

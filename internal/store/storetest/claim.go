@@ -89,7 +89,11 @@ func claimFields(r *rig) {
 	sub := r.submitN(2)
 	r.clock.Advance(3 * time.Second)
 	for i, c := range r.claimN(r.lease("worker"), 2) {
+		if c.Claim == "" {
+			r.t.Error("the claim has no name")
+		}
 		r.wantSame("claim", c, store.Claimed{
+			Claim:       c.Claim,
 			Item:        penstock.ItemID(sub.Job.ID, i),
 			Job:         sub.Job.ID,
 			Tenant:      acme,

@@ -163,7 +163,12 @@ func (r *rig) attempt(c store.Claimed) penstock.Attempt {
 // ending is a Finish of a claim after one attempt.
 func (r *rig) ending(c store.Claimed, how penstock.Transition) store.Finish {
 	try := r.attempt(c)
+	var of *store.Claimed
+	if c.Job[len(c.Job)-1]%2 == 0 { // a store may take the claim's word or look, and must come to the same
+		of = &c
+	}
 	f := store.Finish{
+		Of:           of,
 		Item:         c.Item,
 		Job:          c.Job,
 		Tenant:       c.Tenant,
