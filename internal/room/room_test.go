@@ -420,3 +420,18 @@ func TestWindowStaysInBounds(t *testing.T) {
 		}
 	})
 }
+
+// A forecast takes and settles room a hundred thousand times a second.
+func BenchmarkTakeAndDone(b *testing.B) {
+	c := newClock()
+	book := New(Config{Clock: c.Now})
+	target := penstock.Target{Name: "a", RequestsPerMinute: store.MaxPerMinute, InputTokensPerMinute: store.MaxPerMinute, OutputTokensPerMinute: store.MaxPerMinute}
+	for b.Loop() {
+		ticket, ok := book.Take(Ask{Target: &target, InputTokens: 100, MaxOutputTokens: 100})
+		if !ok {
+			b.Fatal(book.Look(&target))
+		}
+		ticket.Done(good(50))
+		c.Advance(100 * time.Microsecond)
+	}
+}

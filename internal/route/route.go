@@ -32,8 +32,9 @@ type Router struct {
 	freed chan struct{} // holds a token when room came back for whoever was refused
 
 	mu      sync.Mutex
-	waiters list.List // of *waiter, in the order they are served
-	alarm   *time.Timer
+	waiters list.List   // of *waiter, in the order they are served
+	alarm   *time.Timer // serves the line when time may have made room
+	alarmAt time.Time   // zero when it is not set
 }
 
 // waiter is an attempt in line for room.
@@ -168,7 +169,11 @@ func (r *Router) enter(q Query) (*waiter, *list.Element, error) {
 	}
 	w := &waiter{query: q, granted: make(chan Choice, 1)}
 	at := r.line(w)
-	r.serve()
+	if v.free {
+		r.serve()
+	} else {
+		r.await(q) // nobody behind it in line can be served by its coming
+	}
 	return w, at, nil
 }
 
@@ -250,6 +255,7 @@ type looks map[string]room.Look
 // serve hands room out to those in line, in their order. Whoever waits for other targets does not hold
 // up those behind. When some are left, it is called again as soon as time alone may have made room.
 func (r *Router) serve() {
+	r.alarmAt = time.Time{}
 	if r.waiters.Len() == 0 {
 		return
 	}
@@ -270,16 +276,26 @@ func (r *Router) serve() {
 	r.wakeIn(next)
 }
 
-// wakeIn serves the line again after a while.
-func (r *Router) wakeIn(d time.Duration) {
-	switch {
-	case r.alarm != nil:
-		r.alarm.Stop()
-		if d != room.Forever {
-			r.alarm.Reset(d)
+// await lets the rooms know of somebody who found none, and serves the line when they may have some.
+func (r *Router) await(q Query) {
+	for i := range q.Candidates {
+		if t := &q.Candidates[i]; !slices.Contains(q.Tried, t.Name) {
+			r.wakeIn(r.rooms.Refused(t).Wait)
 		}
-	case d != room.Forever:
+	}
+}
+
+// wakeIn serves the line again after a while, unless it is served sooner.
+func (r *Router) wakeIn(d time.Duration) {
+	at := time.Now().Add(d)
+	if d == room.Forever || (!r.alarmAt.IsZero() && r.alarmAt.Before(at)) {
+		return
+	}
+	r.alarmAt = at
+	if r.alarm == nil {
 		r.alarm = time.AfterFunc(d, r.roomCameBack)
+	} else {
+		r.alarm.Reset(d)
 	}
 }
 

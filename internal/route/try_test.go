@@ -114,3 +114,18 @@ func TestFull(t *testing.T) {
 	b.Release()
 	want("idle again", "lost")
 }
+
+// The line is served by time again and again, also after it was empty for a while.
+func TestLineIsServedByTimeEveryTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRouter()
+		q := Query{Candidates: inOrder(penstock.Target{Name: "a", RequestsPerMinute: 60}), Wait: 5 * time.Second}
+		for i := range 10 {
+			take(t, r, q).Done(room.Result{})
+			if i == 5 {
+				time.Sleep(time.Minute)
+			}
+		}
+	})
+}
