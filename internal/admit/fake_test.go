@@ -45,6 +45,15 @@ type rig struct {
 	heard  <-chan struct{}
 	store  *submits
 	caller penstock.Caller
+
+	controls holds
+}
+
+// holds are things held back, by kind and name.
+type holds map[store.ControlKind]string
+
+func (h holds) Paused(kind store.ControlKind, name string) (store.Control, bool) {
+	return store.Control{Kind: kind, Name: name, State: store.ControlPaused, Reason: "moving house"}, h[kind] == name
 }
 
 const secret = "psk_0123456789abcdef"
@@ -71,11 +80,11 @@ func newRig(t *testing.T, edit ...func(*config.File)) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, bell := &submits{}, queue.NewBell()
+	s, bell, controls := &submits{}, queue.NewBell(), holds{}
 	return &rig{
-		t: t, store: s, heard: bell.Listen(),
+		t: t, store: s, heard: bell.Listen(), controls: controls,
 		Service: New(Deps{
-			Config: config.NewLive(snapshot), Jobs: s, Bell: bell, Metrics: telemetry.NewMetrics("test", ""),
+			Config: config.NewLive(snapshot), Jobs: s, Bell: bell, Controls: controls, Metrics: telemetry.NewMetrics("test", ""),
 			Clock: func() time.Time { return now },
 		}),
 		caller: penstock.Caller{Tenant: penstock.Tenant{ID: "search", Weight: 1, Lanes: penstock.Lanes}, Key: "app", Scopes: penstock.Scopes},

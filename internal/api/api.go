@@ -45,12 +45,14 @@ type Deps struct {
 	Jobs     store.Jobs
 	Letters  Letters
 	Reader   *deliver.Reader
-	Ready    func(context.Context) error // whether this process can take work
-	Draining <-chan struct{}             // closed when it is about to stop: readers who wait are let go
-	Metrics  *telemetry.Metrics
-	Tracer   *telemetry.Tracer
-	Log      *slog.Logger
-	Clock    func() time.Time
+	// Cancelled is told of jobs that were asked to stop.
+	Cancelled func(job penstock.ID)
+	Ready     func(context.Context) error // whether this process can take work
+	Draining  <-chan struct{}             // closed when it is about to stop: readers who wait are let go
+	Metrics   *telemetry.Metrics
+	Tracer    *telemetry.Tracer
+	Log       *slog.Logger
+	Clock     func() time.Time
 }
 
 // Server answers HTTP calls. It is safe for concurrent use.

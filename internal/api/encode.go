@@ -64,7 +64,7 @@ type jobView struct {
 	ResultsExpireAt   *time.Time          `json:"results_expire_at" about:"null: results are kept."`
 	CancelRequestedAt *time.Time          `json:"cancel_requested_at"`
 	RetryOf           *string             `json:"retry_of" about:"The job whose unsuccessful items it runs again."`
-	WaitingOn         *string             `json:"waiting_on"`
+	WaitingOn         *string             `json:"waiting_on" about:"Why queued items do not start: paused, when an operator holds them back; null for their turn alone."`
 	Resolved          resolvedView        `json:"resolved" about:"What admission decided once; retries run it again."`
 	Error             *penstock.ItemError `json:"error" about:"Why the job itself could not run; what went wrong with items is in their results."`
 	Result            *resultView         `json:"result" about:"The result of a job with one item, once it is finished; null in lists."`

@@ -325,9 +325,21 @@ func (c *call) readJob() error {
 	return c.job(http.StatusOK, job)
 }
 
+// jobView is a job as it is at this moment, with what it waits on.
+func (c *call) jobView(j penstock.Job) jobView {
+	view := newJobView(j)
+	if c.Admit.Held(j) {
+		view.WaitingOn = text(waitingOnPaused)
+	}
+	return view
+}
+
+// waitingOnPaused says that an operator holds back the tenant, lane, model or targets of a job.
+const waitingOnPaused = "paused"
+
 // job answers with a job. One that had a single item carries its result.
 func (c *call) job(status int, j penstock.Job) error {
-	view := newJobView(j)
+	view := c.jobView(j)
 	if !j.FinishedAt.IsZero() {
 		// The last step of the job's own trace, whoever's call it is that fetches the outcome.
 		_, span := c.Tracer.Start(telemetry.WithTraceParent(c.r.Context(), j.TraceParent), "deliver job",
@@ -354,7 +366,7 @@ func (c *call) cancelJob() error {
 	if err != nil {
 		return err
 	}
-	c.Reader.Changed(id)
+	c.Cancelled(id)
 	return c.job(http.StatusOK, job)
 }
 
@@ -371,7 +383,7 @@ func (c *call) listJobs() error {
 	}
 	p := page[jobView]{Object: "list", Data: []jobView{}, HasMore: len(jobs) > wanted}
 	for _, j := range jobs[:min(wanted, len(jobs))] {
-		p.Data = append(p.Data, newJobView(j))
+		p.Data = append(p.Data, c.jobView(j))
 	}
 	return c.json(http.StatusOK, p)
 }

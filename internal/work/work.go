@@ -61,6 +61,7 @@ type Deps struct {
 	Gate     Gate
 	Bell     *queue.Bell
 	Announce queue.Announcer
+	Cancels  <-chan struct{} // received from when running items may have to stop; may be nil
 	Metrics  *telemetry.Metrics
 	Tracer   *telemetry.Tracer
 	Log      *slog.Logger
@@ -75,6 +76,7 @@ type Pool struct {
 	bays     []*bay
 	finishes chan finished
 	lease    atomic.Pointer[store.Lease]
+	leased   atomic.Bool // whether lease is believed to be current
 
 	mu       sync.Mutex
 	held     map[claim]context.CancelCauseFunc // from the claim until its end is recorded

@@ -70,6 +70,7 @@ func topics() []topic {
 		{"ledger", ledgerCases()},
 		{"settings", settingsCases()},
 		{"pools", poolCases()},
+		{"controls", controlCases()},
 		{"isolation", isolationCases()},
 		{"race", raceCases()},
 	}
