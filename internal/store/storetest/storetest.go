@@ -73,5 +73,6 @@ func topics() []topic {
 		{"controls", controlCases()},
 		{"isolation", isolationCases()},
 		{"race", raceCases()},
+		{"walk", walkCases()},
 	}
 }
