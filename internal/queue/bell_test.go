@@ -1,0 +1,25 @@
+package queue
+
+import "testing"
+
+func TestABellIsHeardBeyondThisProcessButNotEchoed(t *testing.T) {
+	t.Parallel()
+	b, told := NewBell(), 0
+	b.Beyond(func() { told++ })
+	b.RingHere()
+	if told != 0 {
+		t.Error("what another process told was told on")
+	}
+	<-b.Rung()
+	b.Ring()
+	b.Ring()
+	<-b.Rung()
+	select {
+	case <-b.Rung():
+		t.Error("two rings that nobody had heard are two")
+	default:
+	}
+	if told != 2 {
+		t.Errorf("told others %d times, want twice", told)
+	}
+}
