@@ -227,7 +227,7 @@ func (s *Service) Request(caller penstock.Caller, o RequestOrder) (Admitted, err
 	if err := s.refuseHeld(demand{caller.Tenant.ID, penstock.LaneRealtime, o.Model, resolved.Targets}); err != nil {
 		return Admitted{}, err
 	}
-	return Admitted{Targets: s.open(resolved.Targets), Bound: Bound(targets, o.Inference).Cost}, nil
+	return Admitted{Targets: s.Controls.Open(resolved.Targets), Bound: Bound(targets, o.Inference).Cost}, nil
 }
 
 // resolve finds the model that answers for a name and notes what it means today.

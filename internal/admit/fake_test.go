@@ -2,6 +2,7 @@ package admit
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -54,6 +55,10 @@ type holds map[store.ControlKind]string
 
 func (h holds) Paused(kind store.ControlKind, name string) (store.Control, bool) {
 	return store.Control{Kind: kind, Name: name, State: store.ControlPaused, Reason: "moving house"}, h[kind] == name
+}
+
+func (h holds) Open(targets []string) []string {
+	return slices.DeleteFunc(slices.Clone(targets), func(t string) bool { return t == h[store.ControlTarget] })
 }
 
 const secret = "psk_0123456789abcdef"

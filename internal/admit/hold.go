@@ -2,7 +2,6 @@ package admit
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"penstock"
@@ -12,6 +11,8 @@ import (
 // Controls knows what operators hold back.
 type Controls interface {
 	Paused(kind store.ControlKind, name string) (store.Control, bool)
+	// Open are those of the given targets that are not held back.
+	Open(targets []string) []string
 }
 
 // heldRetryAfter is when to come back to what an operator holds back; nobody knows better.
@@ -57,18 +58,6 @@ func (s *Service) refuseHeld(d demand) error {
 		message += ": " + c.Reason
 	}
 	return &penstock.Error{Code: penstock.CodeOverloaded, Message: message + ".", RetryAfter: heldRetryAfter}
-}
-
-// open are the targets that are not held back.
-func (s *Service) open(targets []string) []string {
-	held := func(target string) bool {
-		_, ok := s.Controls.Paused(store.ControlTarget, target)
-		return ok
-	}
-	if !slices.ContainsFunc(targets, held) {
-		return targets
-	}
-	return slices.DeleteFunc(slices.Clone(targets), held) // the configuration's own list stays as it is
 }
 
 // Held reports whether an operator keeps the queued items of a job from starting.

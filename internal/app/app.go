@@ -70,7 +70,7 @@ type app struct {
 	readiness *readiness
 	recorder  *record.Recorder
 	api       *api.Server // nil in a worker
-	pool      *work.Pool  // nil in a process that only serves
+	pool      *work.Pool
 	keeper    *queue.Keeper
 	rooms     *room.Book
 	router    *route.Router
@@ -140,10 +140,8 @@ func (a *app) connect() (err error) {
 			return err
 		}
 	}
-	if a.Role.works() {
-		if err := a.connectPool(runner); err != nil {
-			return err
-		}
+	if err := a.connectPool(runner); err != nil {
+		return err
 	}
 	a.keeper, err = queue.NewKeeper(queue.KeeperDeps{
 		Store: a.store, Bell: a.bell, Announce: a.hub, Metrics: a.metrics, Log: a.log, Interval: keepInterval(p.Work.LeaseTimeout),
@@ -169,10 +167,10 @@ func (a *app) connectPool(runner *attempt.Runner) (err error) {
 	p := a.Config.Process
 	a.pool, err = work.New(work.Config{
 		Process: a.store.process, Slots: p.Work.Slots, LeaseTimeout: p.Work.LeaseTimeout, PollInterval: p.Work.PollInterval,
-		SoftStop: softStop(p.ShutdownGrace),
+		SoftStop: softStop(p.ShutdownGrace), LeaseOnly: !a.Role.works(),
 	}, work.Deps{
-		Store: a.store, Runner: runner, Bell: a.bell, Announce: a.hub, Cancels: a.cancels.Listen(),
-		Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now, Gate: gate{a},
+		Store: a.store, Runner: runner, Gate: gate{a}, Open: a.controls.Open, Bell: a.bell, Announce: a.hub, Cancels: a.cancels.Listen(),
+		Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
 	})
 	return err
 }
@@ -211,9 +209,7 @@ func (a *app) run(ctx context.Context) error {
 		a.announceStop(frontCtx, closeDoor)
 		return nil
 	})
-	if a.pool != nil {
-		front.Go(func() error { return a.pool.Run(frontCtx) })
-	}
+	front.Go(func() error { return a.pool.Run(frontCtx) })
 	if a.api != nil {
 		front.Go(func() error { return doors.serveAPI(doorCtx) })
 	}

@@ -73,6 +73,18 @@ func (v *View) Paused(kind store.ControlKind, name string) (store.Control, bool)
 // Names lists what is held back of a kind, in order. The list is shared: it must not be changed.
 func (v *View) Names(kind store.ControlKind) []string { return v.held.Load().names[kind] }
 
+// Open are those of the given targets that are not held back, in their order.
+func (v *View) Open(targets []string) []string {
+	held := func(target string) bool {
+		_, ok := v.Paused(store.ControlTarget, target)
+		return ok
+	}
+	if !slices.ContainsFunc(targets, held) {
+		return targets
+	}
+	return slices.DeleteFunc(slices.Clone(targets), held) // the list belongs to the caller
+}
+
 // Look makes Run look soon. It never blocks.
 func (v *View) Look() {
 	select {

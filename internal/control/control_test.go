@@ -150,3 +150,20 @@ func TestAskingAllocatesNothing(t *testing.T) {
 		t.Errorf("asking allocates %v times", n)
 	}
 }
+
+func TestHeldTargetsArePassedOver(t *testing.T) {
+	t.Parallel()
+	b := &book{}
+	b.set(nil, store.Control{Kind: store.ControlTarget, Name: "b"}, store.Control{Kind: store.ControlModel, Name: "a"})
+	v := New(Deps{Store: b, Log: slog.New(slog.DiscardHandler)})
+	if err := v.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	mine := []string{"a", "b", "c"}
+	if got := v.Open(mine); !slices.Equal(got, []string{"a", "c"}) || !slices.Equal(mine, []string{"a", "b", "c"}) {
+		t.Errorf("open are %v of %v, want a and c", got, mine)
+	}
+	if got := v.Open([]string{"b"}); len(got) != 0 {
+		t.Errorf("open are %v, want none", got)
+	}
+}

@@ -140,6 +140,7 @@ func TestCluster(t *testing.T) {
 		{"work begins at once and its end is heard at once", (*cluster).hears},
 		{"a cancel reaches the worker", (*cluster).cancels},
 		{"a pause reaches every process", (*cluster).pauses},
+		{"a paused lane waits until it is resumed", (*cluster).waits},
 		{"a dead worker's items run elsewhere", (*cluster).survives},
 	} {
 		if !t.Run(step.name, func(t *testing.T) { step.run(c, t) }) {
@@ -265,6 +266,38 @@ func (c *cluster) pauses(t *testing.T) {
 		t.Fatalf("resume: %d %s", a.Status, a.Body)
 	}
 	awaitStatus(http.StatusOK)
+}
+
+// waits submits to a paused lane, and to one that is not, which shows that workers had the occasion.
+func (c *cluster) waits(t *testing.T) {
+	at, path := c.api.admin, "/admin/v1/controls/lane/standard"
+	if a := at.Do(Call{Method: "PUT", Path: path, Body: `{"state":"paused","reason":"maintenance"}`}); a.Status != http.StatusOK {
+		t.Fatalf("pause: %d %s", a.Status, a.Body)
+	}
+	for _, w := range c.workers {
+		Await(t, "the workers to know of it", func() error {
+			if n := w.metric(`penstock_held\{kind="lane"\}`); n != 1 {
+				return fmt.Errorf("a worker knows of %v paused lanes", n)
+			}
+			return nil
+		})
+	}
+	id := c.submit("wait for the operator")
+	bulk := c.api.door.Do(post("/v1/jobs", `{"model":"fast","lane":"bulk","input":"no need to wait"}`, "Prefer", "wait=30"))
+	if bulk.Status != http.StatusOK {
+		t.Fatalf("the other lane: %d %s", bulk.Status, bulk.Body)
+	}
+	a := c.api.door.Do(get("/v1/jobs/" + id))
+	if !strings.Contains(a.Body, `"waiting_on":"paused"`) || !strings.Contains(a.Body, `"status":"queued"`) {
+		t.Errorf("a job of the paused lane is %s", a.Body)
+	}
+	resumed := time.Now()
+	at.Do(Call{Method: "DELETE", Path: path})
+	job := c.finishes(t, id)
+	t.Logf("started %v after the lane was resumed", job.StartedAt.Sub(resumed))
+	if late := job.StartedAt.Sub(resumed); late < 0 || late > time.Second {
+		t.Errorf("the job started %v after the lane was resumed", late)
+	}
 }
 
 // survives kills one worker and looks for its items at the other.

@@ -5,17 +5,18 @@ import "testing"
 func TestABellIsHeardBeyondThisProcessButNotEchoed(t *testing.T) {
 	t.Parallel()
 	b, told := NewBell(), 0
+	rung := b.Listen()
 	b.Beyond(func() { told++ })
 	b.RingHere()
 	if told != 0 {
 		t.Error("what another process told was told on")
 	}
-	<-b.Rung()
+	<-rung
 	b.Ring()
 	b.Ring()
-	<-b.Rung()
+	<-rung
 	select {
-	case <-b.Rung():
+	case <-rung:
 		t.Error("two rings that nobody had heard are two")
 	default:
 	}

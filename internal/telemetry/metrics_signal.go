@@ -9,6 +9,7 @@ import (
 type signalMetrics struct {
 	sent, received, dropped *prometheus.CounterVec
 	reconnects              prometheus.Counter
+	held                    *prometheus.GaugeVec
 }
 
 func newSignalMetrics(factory promauto.Factory) signalMetrics {
@@ -23,6 +24,10 @@ func newSignalMetrics(factory promauto.Factory) signalMetrics {
 			Name: "penstock_signal_reconnects_total",
 			Help: "Times the connection that hears other processes broke.",
 		}),
+		held: factory.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "penstock_held",
+			Help: "Lanes, models, targets and tenants that an operator paused, as far as this process knows.",
+		}, []string{"kind"}),
 	}
 }
 
@@ -41,3 +46,6 @@ func (m *Metrics) SignalsDropped(topic string, ids int) {
 
 // SignalReconnect counts a connection that broke.
 func (m *Metrics) SignalReconnect() { m.signal.reconnects.Inc() }
+
+// Held says how many things of a kind an operator holds back.
+func (m *Metrics) Held(kind string, n int) { m.signal.held.WithLabelValues(kind).Set(float64(n)) }
