@@ -96,6 +96,9 @@ type news struct {
 
 // New returns an exchange that neither hears nor sends before Run.
 func New(d Deps) *Exchange {
+	for _, topic := range Topics {
+		d.Metrics.ExpectSignals(string(topic))
+	}
 	return &Exchange{
 		Deps: d, listeners: map[Topic]func([]penstock.ID){}, pending: map[Topic]*news{}, due: make(chan struct{}, 1),
 	}
@@ -174,11 +177,13 @@ func (x *Exchange) send(ctx context.Context) {
 	for failures := 0; ; {
 		select {
 		case <-ctx.Done():
+		case <-x.due:
+		}
+		if ctx.Err() != nil {
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
 			defer cancel()
 			_ = x.sendOnce(last) // polling finds what this cannot carry
 			return
-		case <-x.due:
 		}
 		gap := MinGap
 		if err := x.sendOnce(ctx); err == nil {

@@ -31,6 +31,13 @@ func newSignalMetrics(factory promauto.Factory) signalMetrics {
 	}
 }
 
+// ExpectSignals shows the counters of a topic before there is anything to count.
+func (m *Metrics) ExpectSignals(topic string) {
+	for _, c := range []*prometheus.CounterVec{m.signal.sent, m.signal.received, m.signal.dropped} {
+		c.WithLabelValues(topic)
+	}
+}
+
 // SignalSent counts a message to other processes.
 func (m *Metrics) SignalSent(topic string) { m.signal.sent.WithLabelValues(topic).Inc() }
 
