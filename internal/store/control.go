@@ -1,6 +1,10 @@
 package store
 
-import "time"
+import (
+	"time"
+
+	"penstock"
+)
 
 // ControlKind is a kind of thing that an operator can hold back.
 type ControlKind string
@@ -38,3 +42,13 @@ type Control struct {
 	// there: an item's target is recorded when it ends.
 	Running int64
 }
+
+// What the audit calls a change of a control.
+const (
+	ActionSetControl  = "control.set"
+	ActionLiftControl = "control.lift"
+)
+
+// AuditOfOperators is whose audit tells of what is no tenant's own: lanes, models and targets. No tenant
+// can have that name.
+const AuditOfOperators penstock.TenantID = "-"

@@ -2,9 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"time"
 
 	"penstock"
 	"penstock/internal/store"
@@ -35,7 +32,7 @@ func (s *Store) SetControl(ctx context.Context, c store.Control) (set store.Cont
 		if err != nil {
 			return err
 		}
-		return s.auditControl(ctx, tx, controlChange{action: "control.set", actor: c.Actor, before: before, after: set})
+		return s.noteControl(ctx, tx, noted{actor: c.Actor, action: store.ActionSetControl, before: controlFields(before), after: controlFields(set)}, c)
 	})
 	return set, err
 }
@@ -51,7 +48,7 @@ func (s *Store) LiftControl(ctx context.Context, c store.Control) error {
 		if err := tx.Do(ctx, `DELETE FROM controls WHERE kind = $1 AND name = $2`, c.Kind, c.Name); err != nil {
 			return err
 		}
-		return s.auditControl(ctx, tx, controlChange{action: "control.lift", actor: c.Actor, before: before})
+		return s.noteControl(ctx, tx, noted{actor: c.Actor, action: store.ActionLiftControl, before: controlFields(before)}, c)
 	})
 }
 
@@ -76,47 +73,22 @@ func checkControls(ctx context.Context, tx Tx) error {
 	return err
 }
 
-// controlChange is a change as the audit log tells it. A control that is not there is the zero one.
-type controlChange struct {
-	action, actor string
-	before, after store.Control
+// noteControl completes and writes the audit entry of a change. What is nobody's own is noted for the
+// operators.
+func (s *Store) noteControl(ctx context.Context, tx Tx, n noted, c store.Control) error {
+	n.tenant, n.subject = store.AuditOfOperators, string(c.Kind)+"/"+c.Name
+	if c.Kind == store.ControlTenant {
+		n.tenant = penstock.TenantID(c.Name)
+	}
+	return s.note(ctx, tx, n)
 }
 
-func (s *Store) auditControl(ctx context.Context, tx Tx, change controlChange) error {
-	subject := change.before
-	if subject.Kind == "" {
-		subject = change.after
-	}
-	tenant := ""
-	if subject.Kind == store.ControlTenant {
-		tenant = subject.Name
-	}
-	before, err := controlText(change.before)
-	if err != nil {
-		return err
-	}
-	after, err := controlText(change.after)
-	if err != nil {
-		return err
-	}
-	return tx.Do(ctx, `INSERT INTO audit (id, tenant_id, actor, action, subject, before, after, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-		s.ids.New(tx.Now()), tenant, change.actor, change.action, string(subject.Kind)+"/"+subject.Name, before, after, micros(tx.Now()))
-}
-
-// controlText is a control in the audit log: "" for one that is not there.
-func controlText(c store.Control) (string, error) {
+// controlFields is a control in the audit, nil for one that is not there.
+func controlFields(c store.Control) map[string]any {
 	if c.Kind == "" {
-		return "", nil
+		return nil
 	}
-	text, err := json.Marshal(struct {
-		State  store.ControlState `json:"state"`
-		Reason string             `json:"reason"`
-		Since  time.Time          `json:"since"`
-	}{c.State, c.Reason, c.Since})
-	if err != nil {
-		return "", fmt.Errorf("encoding a control: %w", err)
-	}
-	return string(text), nil
+	return map[string]any{"state": c.State, "reason": c.Reason, "since": c.Since}
 }
 
 // ListControls implements store.Controls. What runs is summed over jobs with running items, of which there

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -14,6 +15,7 @@ func controlCases() []testCase {
 	return []testCase{
 		{"what is set is in force until it is lifted", controlSetAndLift},
 		{"setting again changes state and reason, not since when", controlSetAgain},
+		{"every change is in the audit, and nothing else is", controlAudit},
 		{"running items are counted by lane, model and tenant", controlRunning},
 		{"controls are bounded", controlBound},
 		{"operators who set the same thing at once agree", controlTogether},
@@ -130,4 +132,33 @@ func controlTogether(r *rig) {
 	if all := r.controls(); len(all) > 1 {
 		r.t.Errorf("one lane is held back %d times", len(all))
 	}
+}
+
+func controlAudit(r *rig) {
+	pause := r.pauseOf(store.ControlLane, "bulk")
+	r.hold(pause)
+	r.hold(pause) // changes nothing
+	drain := pause
+	drain.State, drain.Actor = store.ControlDraining, "bob"
+	r.hold(drain)
+	for range 2 { // the second changes nothing
+		r.must("lift control", r.s.LiftControl(r.t.Context(), store.Control{Kind: store.ControlLane, Name: "bulk", Actor: "eve"}))
+	}
+	r.hold(r.pauseOf(store.ControlTenant, string(umbra)))
+	read := func(tenant penstock.TenantID) (lines []string) {
+		entries, err := r.s.AuditEntries(r.t.Context(), tenant, store.AuditPage{Limit: everything})
+		r.must("read the audit", err)
+		for _, e := range entries {
+			var before, after struct{ State string }
+			r.must("read what was", json.Unmarshal(e.Before, &before))
+			r.must("read what became of it", json.Unmarshal(e.After, &after))
+			lines = append(lines, fmt.Sprintf("%s %s %s: %s > %s", e.Actor, e.Action, e.Subject, before.State, after.State))
+		}
+		return lines
+	}
+	r.wantSame("audit of the operators", read(store.AuditOfOperators), []string{
+		"eve control.lift lane/bulk: draining > ", "bob control.set lane/bulk: paused > draining", "ada control.set lane/bulk:  > paused",
+	})
+	r.wantSame("audit of the tenant", read(umbra), []string{"ada control.set tenant/umbra:  > paused"})
+	r.wantSame("audit of another", read(acme), []string{})
 }
