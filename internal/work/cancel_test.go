@@ -93,3 +93,24 @@ func TestARetryIsClaimedWhenItIsDue(t *testing.T) {
 		}
 	})
 }
+
+// The pool of a process that only serves holds its lease, and asks for nothing to do.
+func TestALeaseAloneClaimsNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newPool(t, 1, newQueue(items(3)...), takes(0))
+		alone, err := New(Config{Process: "server", Slots: 1, LeaseTimeout: leaseTimeout, PollInterval: pollInterval, LeaseOnly: true}, r.Deps)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Pool = alone
+		r.begin()
+		pass(time.Minute)
+		if n := r.queue.count("claim"); n != 0 || !r.Leased() || r.queue.count("renew") == 0 {
+			t.Errorf("claimed %d times, leased %v, renewed %d times; want a lease that is kept and no claim", n, r.Leased(), r.queue.count("renew"))
+		}
+		if err := r.stop(); err != nil || r.queue.count("release") != 1 {
+			t.Errorf("it stopped with %v and released its lease %d times", err, r.queue.count("release"))
+		}
+	})
+}
