@@ -28,6 +28,7 @@ var architecture = map[string][]string{
 	"penstock/internal/provider":  {"penstock"},
 	"penstock/internal/config":    {"penstock"},
 	"penstock/internal/telemetry": {"penstock"},
+	"penstock/internal/signal":    {"penstock", "penstock/internal/telemetry"},
 
 	// Adapters: only app, cmd and tests import them.
 	"penstock/internal/blob/dir":              {"penstock/internal/blob"},
@@ -37,7 +38,7 @@ var architecture = map[string][]string{
 	"penstock/internal/store/sqlstore": {"penstock", "penstock/internal/blob", "penstock/internal/crash",
 		"penstock/internal/fair", "penstock/internal/payload", "penstock/internal/store"},
 	"penstock/internal/store/sqlite":          {"penstock/internal/store/sqlstore"},
-	"penstock/internal/store/postgres":        {"penstock/internal/store/sqlstore"},
+	"penstock/internal/store/postgres":        {"penstock", "penstock/internal/signal", "penstock/internal/store/sqlstore"},
 	"penstock/internal/store/postgres/pgtest": {},
 	"penstock/internal/store/storetest":       {"penstock", "penstock/internal/store"},
 
@@ -55,6 +56,7 @@ var architecture = map[string][]string{
 	"penstock/internal/retain":  {"penstock", "penstock/internal/blob", "penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/disk":    {"penstock", "penstock/internal/telemetry"},
 	"penstock/internal/deliver": {"penstock", "penstock/internal/store"},
+	"penstock/internal/control": {"penstock/internal/store"},
 
 	// The doors.
 	"penstock/internal/api/dialect/openai": {"penstock", "penstock/internal/body"},

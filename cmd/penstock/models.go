@@ -6,10 +6,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"penstock/client"
+	"penstock/internal/store"
 )
 
 func (sh *shell) modelsCommand() *cobra.Command {
-	return noun("models", "See what can be asked for", sh.modelsListCommand())
+	return noun("models", "See what can be asked for; pause and resume it",
+		append([]*cobra.Command{sh.modelsListCommand()}, sh.holdCommands(store.ControlModel, "fast")...)...)
 }
 
 func (sh *shell) modelsListCommand() *cobra.Command {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -33,32 +34,45 @@ accepted goes on at the next start.`,
 
 func (sh *shell) serveCommand() *cobra.Command {
 	var path string
+	var role app.Role
 	c := &cobra.Command{
 		Use: "serve", Short: "Serve a configuration file, for production", Args: takes(),
 		Long: `Serves the API and works off jobs, as the configuration file says. SIGHUP reads the
 file again: providers, targets, models and tenants change at once, what concerns
 the process itself at the next start, and a file with problems changes nothing.
-SIGTERM drains: work that runs may finish within shutdown_grace.`,
-		Example: "  penstock serve --config penstock.yaml\n  kill -HUP $(pidof penstock)",
+SIGTERM drains: work that runs may finish within shutdown_grace.
+
+Any number of processes can share one PostgreSQL database. With --role api a process
+accepts, answers and serves synchronous calls, but works off no jobs; with --role worker
+it does only that, and opens admin_listen alone.`,
+		Example: "  penstock serve --config penstock.yaml\n  penstock serve --config penstock.yaml --role worker\n  kill -HUP $(pidof penstock)",
 		RunE: func(c *cobra.Command, _ []string) error {
+			if !slices.Contains(app.Roles, role) {
+				return usageError{fmt.Sprintf("--role must be all, api or worker, not %q", role)}
+			}
 			load := func() (*config.Snapshot, error) { return sh.load(path) }
 			snapshot, err := load()
 			if err != nil {
 				return err
 			}
 			return app.Run(c.Context(), app.Options{
-				Config: snapshot, Load: load, Reload: sh.hangups(), Log: sh.stderr, Commit: newBuild().Commit,
+				Config: snapshot, Role: role, Load: load, Reload: sh.hangups(), Log: sh.stderr, Commit: newBuild().Commit,
 				Ready: sh.printReady,
 			})
 		},
 	}
 	sh.configFlag(c, &path)
+	c.Flags().StringVar((*string)(&role), "role", string(app.RoleAll), "what this process does: all, api or worker")
 	return c
 }
 
 func (sh *shell) printReady(at app.Addresses) {
 	if sh.output == outputJSON {
 		_ = sh.json(map[string]string{"api": at.API, "admin": at.Admin}) // it serves, heard or not
+		return
+	}
+	if at.API == "" {
+		fmt.Fprintf(sh.stdout, "Penstock is ready to work, metrics on %s/metrics\n", at.Admin)
 		return
 	}
 	fmt.Fprintf(sh.stdout, "Penstock is ready on %s, metrics on %s/metrics\n", at.API, at.Admin)

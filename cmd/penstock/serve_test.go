@@ -34,7 +34,7 @@ func (d *desk) serves(path string) *running {
 	if err := json.Unmarshal([]byte(r.line()), &at); err != nil {
 		d.t.Fatal(err)
 	}
-	d.env["PENSTOCK_URL"] = at.API
+	d.env["PENSTOCK_URL"], d.env["PENSTOCK_ADMIN_URL"] = at.API, at.Admin
 	return r
 }
 

@@ -56,13 +56,14 @@ type Room interface {
 
 // Deps are what a Service works with.
 type Deps struct {
-	Config  *config.Live
-	Jobs    Jobs
-	Retries Retries
-	Room    Room
-	Bell    *queue.Bell
-	Metrics *telemetry.Metrics
-	Clock   func() time.Time
+	Config   *config.Live
+	Jobs     Jobs
+	Retries  Retries
+	Room     Room
+	Bell     *queue.Bell
+	Controls Controls
+	Metrics  *telemetry.Metrics
+	Clock    func() time.Time
 }
 
 // Service admits work.
@@ -122,8 +123,9 @@ type Inference struct {
 	Choices         int64 // answers asked for at once, 0 for one
 }
 
-// Job admits a job: it is accepted when this returns without an error. Codes: invalid_request,
-// model_not_found, scope_missing, and those of store.Jobs.SubmitJob.
+// Job admits a job: it is accepted when this returns without an error. What an operator holds back is
+// accepted and waits, unless its caller waits for the answer. Codes: invalid_request, model_not_found,
+// scope_missing, overloaded (held back, through another door), and those of store.Jobs.SubmitJob.
 func (s *Service) Job(ctx context.Context, caller penstock.Caller, o JobOrder) (store.Receipt, error) {
 	return s.counted(s.submit(ctx, caller, o))
 }
@@ -160,6 +162,11 @@ func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder
 	}
 	if err != nil {
 		return s.replay(ctx, caller, o, err)
+	}
+	if o.Scope == penstock.ScopeInference { // its caller waits for the answer, and should not wait for an operator
+		if err := s.refuseHeld(demand{caller.Tenant.ID, o.Lane, o.Model, resolved.Targets}); err != nil {
+			return s.replay(ctx, caller, o, err)
+		}
 	}
 	sub := store.Submission{
 		Job: penstock.Job{
@@ -221,7 +228,7 @@ type Admitted struct {
 }
 
 // Request admits a synchronous call, from memory. Codes: scope_missing, model_not_found,
-// invalid_request.
+// invalid_request, overloaded (an operator holds it back).
 func (s *Service) Request(caller penstock.Caller, o RequestOrder) (Admitted, error) {
 	if err := Require(caller, penstock.ScopeInference); err != nil {
 		return Admitted{}, err
@@ -236,7 +243,10 @@ func (s *Service) Request(caller penstock.Caller, o RequestOrder) (Admitted, err
 	if err != nil {
 		return Admitted{}, err
 	}
-	return Admitted{Targets: resolved.Targets, Bound: Bound(targets, o.Inference).Cost}, nil
+	if err := s.refuseHeld(demand{caller.Tenant.ID, penstock.LaneRealtime, o.Model, resolved.Targets}); err != nil {
+		return Admitted{}, err
+	}
+	return Admitted{Targets: s.Controls.Open(resolved.Targets), Bound: Bound(targets, o.Inference).Cost}, nil
 }
 
 // resolve finds the model that answers for a name and notes what it means today.

@@ -2,6 +2,7 @@ package admit
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -46,6 +47,19 @@ type rig struct {
 	store  *submits
 	room   *room
 	caller penstock.Caller
+
+	controls holds
+}
+
+// holds are things held back, by kind and name.
+type holds map[store.ControlKind]string
+
+func (h holds) Paused(kind store.ControlKind, name string) (store.Control, bool) {
+	return store.Control{Kind: kind, Name: name, State: store.ControlPaused, Reason: "moving house"}, h[kind] == name
+}
+
+func (h holds) Open(targets []string) []string {
+	return slices.DeleteFunc(slices.Clone(targets), func(t string) bool { return t == h[store.ControlTarget] })
 }
 
 // room refuses as it is told, and counts how often it hears that there is none.
@@ -81,11 +95,11 @@ func newRig(t *testing.T, edit ...func(*config.File)) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, bell, room := &submits{}, queue.NewBell(), &room{}
+	s, bell, room, controls := &submits{}, queue.NewBell(), &room{}, holds{}
 	return &rig{
-		t: t, store: s, room: room, heard: bell.Listen(),
+		t: t, store: s, room: room, heard: bell.Listen(), controls: controls,
 		Service: New(Deps{
-			Config: config.NewLive(snapshot), Jobs: s, Room: room, Bell: bell, Metrics: telemetry.NewMetrics("test", ""),
+			Config: config.NewLive(snapshot), Jobs: s, Room: room, Bell: bell, Controls: controls, Metrics: telemetry.NewMetrics("test", ""),
 			Clock: func() time.Time { return now },
 		}),
 		caller: penstock.Caller{Tenant: penstock.Tenant{ID: "search", Weight: 1, Lanes: penstock.Lanes}, Key: "app", Scopes: penstock.Scopes},

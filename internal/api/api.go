@@ -51,13 +51,15 @@ type Deps struct {
 	Letters  Letters
 	Deleter  Deleter
 	Reader   *deliver.Reader
-	Ready    func(context.Context) error // whether this process can take work
-	Refusing func() error                // why it takes no new jobs though it is ready, nil if it does
-	Draining <-chan struct{}             // closed when it is about to stop: readers who wait are let go
-	Metrics  *telemetry.Metrics
-	Tracer   *telemetry.Tracer
-	Log      *slog.Logger
-	Clock    func() time.Time
+	// Cancelled is told of jobs that were asked to stop.
+	Cancelled func(job penstock.ID)
+	Ready     func(context.Context) error // whether this process can take work
+	Refusing  func() error                // why it takes no new jobs though it is ready, nil if it does
+	Draining  <-chan struct{}             // closed when it is about to stop: readers who wait are let go
+	Metrics   *telemetry.Metrics
+	Tracer    *telemetry.Tracer
+	Log       *slog.Logger
+	Clock     func() time.Time
 }
 
 // Server answers HTTP calls. It is safe for concurrent use.

@@ -72,7 +72,7 @@ type jobView struct {
 	ResultsExpireAt   *time.Time          `json:"results_expire_at" about:"When the job is deleted with all that belongs to it; null until it has finished."`
 	CancelRequestedAt *time.Time          `json:"cancel_requested_at"`
 	RetryOf           *string             `json:"retry_of" about:"The job whose unsuccessful items it runs again."`
-	WaitingOn         *string             `json:"waiting_on"`
+	WaitingOn         *string             `json:"waiting_on" about:"Why queued items do not start: paused, when an operator holds them back; null for their turn alone."`
 	Resolved          resolvedView        `json:"resolved" about:"What admission decided once; retries run it again."`
 	Error             *penstock.ItemError `json:"error" about:"Why the job itself could not run; what went wrong with items is in their results."`
 	Result            *resultView         `json:"result" about:"The result of a job with one item, once it is finished; null in lists."`
@@ -90,9 +90,12 @@ type usageView struct {
 	Cost penstock.NanoUSD `json:"cost_usd"`
 }
 
-// jobView shows a job to its owner, whose window says how long it is kept.
+// jobView shows a job to its owner as it is at this moment: with what it waits on, and how long it is kept.
 func (c *call) jobView(j penstock.Job) jobView {
 	v := newJobView(j)
+	if c.Admit.Held(j) {
+		v.WaitingOn = text(waitingOnPaused)
+	}
 	if !j.FinishedAt.IsZero() {
 		v.ResultsExpireAt = optional(j.FinishedAt.Add(c.caller.Tenant.Retention.Results))
 	}

@@ -325,6 +325,9 @@ func (c *call) readJob() error {
 	return c.job(http.StatusOK, job)
 }
 
+// waitingOnPaused says that an operator holds back the tenant, lane, model or targets of a job.
+const waitingOnPaused = "paused"
+
 // job answers with a job. One that had a single item carries its result.
 func (c *call) job(status int, j penstock.Job) error {
 	view := c.jobView(j)
@@ -354,7 +357,7 @@ func (c *call) cancelJob() error {
 	if err != nil {
 		return err
 	}
-	c.Reader.Changed(id)
+	c.Cancelled(id)
 	return c.job(http.StatusOK, job)
 }
 
@@ -366,7 +369,6 @@ func (c *call) deleteJob() error {
 	if err := c.Deleter.DeleteJob(c.r.Context(), c.caller.Tenant.ID, store.Deletion{Job: id, Actor: c.caller.Key}); err != nil {
 		return err
 	}
-	c.Reader.Changed(id)
 	return c.json(http.StatusOK, deletedView{ID: penstock.ViewJob.Format(id), Object: "job", Deleted: true})
 }
 

@@ -8,8 +8,9 @@ import (
 	"penstock"
 )
 
-// adminHandler serves operators: metrics, profiles, health, the audit and the reload of the configuration. It has
-// no keys of its own, so its address must not be reachable by callers; the default is loopback.
+// adminHandler serves operators: metrics, profiles, health, the audit, the reload of the configuration, and what
+// is paused. It has no keys of its own, so its address must not be reachable by callers; the default is
+// loopback.
 func (a *app) adminHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", a.metrics.Handler())
@@ -42,6 +43,9 @@ func (a *app) adminHandler() http.Handler {
 		adminJSON(w, http.StatusOK, map[string]any{"status": "reloaded", "config": a.live.Current().Hash, "changes": lines})
 	})
 	mux.HandleFunc("GET /admin/v1/audit", a.audit)
+	mux.HandleFunc("GET /admin/v1/controls", a.listControls)
+	mux.HandleFunc("PUT /admin/v1/controls/{kind}/{name...}", a.setControl)
+	mux.HandleFunc("DELETE /admin/v1/controls/{kind}/{name...}", a.liftControl)
 	return mux
 }
 

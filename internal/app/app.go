@@ -7,6 +7,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,7 @@ import (
 	"penstock/internal/api"
 	"penstock/internal/attempt"
 	"penstock/internal/config"
+	"penstock/internal/control"
 	"penstock/internal/deliver"
 	"penstock/internal/disk"
 	"penstock/internal/queue"
@@ -29,6 +31,7 @@ import (
 	"penstock/internal/retain"
 	"penstock/internal/room"
 	"penstock/internal/route"
+	"penstock/internal/signal"
 	"penstock/internal/telemetry"
 	"penstock/internal/work"
 )
@@ -36,6 +39,8 @@ import (
 // Options say what to run.
 type Options struct {
 	Config *config.Snapshot
+	// Role is what this process does of it all; RoleAll when empty.
+	Role Role
 	// Load reads the configuration anew for a reload; nil when there is nothing to read.
 	Load func() (*config.Snapshot, error)
 	// Reload asks for a reload whenever it is received from; may be nil.
@@ -61,9 +66,12 @@ type app struct {
 	providers *registry
 	hub       *deliver.Hub
 	bell      *queue.Bell
+	cancels   *queue.Bell // rung when running items may have to stop
+	signals   *signal.Exchange
+	controls  *control.View
 	readiness *readiness
 	recorder  *record.Recorder
-	api       *api.Server
+	api       *api.Server // nil in a worker
 	pool      *work.Pool
 	keeper    *queue.Keeper
 	rooms     *room.Book
@@ -76,6 +84,7 @@ type app struct {
 
 // Run serves until ctx ends and then drains within the configured grace period.
 func Run(ctx context.Context, o Options) error {
+	o.Role = cmp.Or(o.Role, RoleAll)
 	a := &app{Options: o, live: config.NewLive(o.Config)}
 	err := a.open(ctx)
 	if err == nil {
@@ -87,6 +96,9 @@ func Run(ctx context.Context, o Options) error {
 // open makes everything that run uses.
 func (a *app) open(ctx context.Context) error {
 	p := a.Config.Process
+	if err := a.Role.check(p); err != nil {
+		return err
+	}
 	a.log = telemetry.NewLogger(a.Log, telemetry.LogConfig{Level: logLevel(p.Log.Level), Format: telemetry.LogFormat(p.Log.Format)})
 	a.metrics = telemetry.NewMetrics(penstock.Version, a.Commit)
 	var err error
@@ -109,42 +121,33 @@ func (a *app) open(ctx context.Context) error {
 	if err := a.remember(ctx, a.Config); err != nil {
 		return err
 	}
-	return a.connect()
+	if err := a.connect(); err != nil {
+		return err
+	}
+	// What is paused must not run in the moment before the first look.
+	return a.controls.Refresh(ctx)
 }
 
 // connect makes the stages and hands each what it needs.
 func (a *app) connect() (err error) {
 	p := a.Config.Process
-	clock := time.Now
-	a.hub, a.bell = new(deliver.Hub), queue.NewBell()
-	a.readiness = newReadiness(a.store.Check)
+	a.connectProcesses()
+	a.readiness = newReadiness(a.probe)
 	a.recorder = record.New(a.store, a.log)
-	a.rooms = a.newRooms(clock)
+	a.rooms = a.newRooms(time.Now)
 	a.router = route.New(a.rooms)
 	if err := a.connectRetention(); err != nil {
 		return err
 	}
 	runner := attempt.New(attempt.Deps{
-		Config: a.live, Providers: a.providers, Router: a.router, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: clock,
+		Config: a.live, Providers: a.providers, Router: a.router, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
 	})
-	a.api, err = api.New(api.Deps{
-		Config: a.live, Runner: runner, Recorder: a.recorder, Jobs: a.store, Deleter: a.store, Letters: a.store, Reader: deliver.NewReader(a.store, a.hub),
-		Admit: admit.New(admit.Deps{
-			Config: a.live, Jobs: a.store, Retries: a.store, Room: a.disks, Bell: a.bell, Metrics: a.metrics, Clock: clock,
-		}),
-		Ready: a.readiness.check, Refusing: a.disks.Refusal, Draining: a.readiness.stopping, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: clock,
-	})
-	if err != nil {
-		return err
+	if a.Role.serves() {
+		if err := a.connectAPI(runner); err != nil {
+			return err
+		}
 	}
-	a.pool, err = work.New(work.Config{
-		Process: a.store.process, Slots: p.Work.Slots, LeaseTimeout: p.Work.LeaseTimeout, PollInterval: p.Work.PollInterval,
-		SoftStop: softStop(p.ShutdownGrace),
-	}, work.Deps{
-		Store: a.store, Runner: runner, Bell: a.bell, Announce: a.hub, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: clock,
-		Gate: gate{a},
-	})
-	if err != nil {
+	if err := a.connectPool(runner); err != nil {
 		return err
 	}
 	a.keeper, err = queue.NewKeeper(queue.KeeperDeps{
@@ -152,6 +155,32 @@ func (a *app) connect() (err error) {
 	})
 	a.metrics.CollectDepths(a.depths)
 	a.metrics.CollectRooms(a.roomStatus)
+	return err
+}
+
+func (a *app) connectAPI(runner *attempt.Runner) (err error) {
+	a.api, err = api.New(api.Deps{
+		Config: a.live, Runner: runner, Recorder: a.recorder, Jobs: a.store, Deleter: a.store, Letters: a.store,
+		Reader: deliver.NewReader(a.store, a.hub),
+		Admit: admit.New(admit.Deps{
+			Config: a.live, Jobs: a.store, Retries: a.store, Room: a.disks, Bell: a.bell, Controls: a.controls,
+			Metrics: a.metrics, Clock: time.Now,
+		}),
+		Cancelled: a.cancelled, Ready: a.readiness.check, Refusing: a.disks.Refusal, Draining: a.readiness.stopping,
+		Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
+	})
+	return err
+}
+
+func (a *app) connectPool(runner *attempt.Runner) (err error) {
+	p := a.Config.Process
+	a.pool, err = work.New(work.Config{
+		Process: a.store.process, Slots: p.Work.Slots, LeaseTimeout: p.Work.LeaseTimeout, PollInterval: p.Work.PollInterval,
+		SoftStop: softStop(p.ShutdownGrace), LeaseOnly: !a.Role.works(),
+	}, work.Deps{
+		Store: a.store, Runner: runner, Gate: gate{a}, Open: a.controls.Open, Bell: a.bell, Announce: a.hub, Cancels: a.cancels.Listen(),
+		Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
+	})
 	return err
 }
 
@@ -180,18 +209,23 @@ func (a *app) run(ctx context.Context) error {
 	back.Go(func() error { return a.keeper.Run(backCtx) })
 	back.Go(func() error { return a.rooms.Run(backCtx) })
 	back.Go(func() error { return a.ringForRoom(backCtx) })
+	back.Go(func() error { return a.signals.Run(backCtx) })
+	back.Go(func() error { return a.controls.Run(backCtx) })
 	back.Go(func() error { return doors.serveAdmin(backCtx) })
-	front.Go(func() error { return a.pool.Run(frontCtx) })
 	front.Go(func() error { return a.reloads(frontCtx) })
 	front.Go(func() error { return a.sweeper.Run(frontCtx) })
 	front.Go(func() error { return a.disks.Run(frontCtx) })
+	doorCtx, closeDoor := context.WithCancel(context.WithoutCancel(ctx))
+	defer closeDoor()
 	front.Go(func() error {
-		doorCtx, closeDoor := context.WithCancel(context.WithoutCancel(ctx))
-		defer closeDoor()
-		go a.announceStop(frontCtx, closeDoor)
-		return doors.serveAPI(doorCtx)
+		a.announceStop(frontCtx, closeDoor)
+		return nil
 	})
-	a.log.InfoContext(ctx, "serving", "api", doors.addresses.API, "admin", doors.addresses.Admin,
+	front.Go(func() error { return a.pool.Run(frontCtx) })
+	if a.api != nil {
+		front.Go(func() error { return doors.serveAPI(doorCtx) })
+	}
+	a.log.InfoContext(ctx, "serving", "role", a.Role, "api", doors.addresses.API, "admin", doors.addresses.Admin,
 		"config", a.Config.Hash, "version", penstock.Version)
 	if a.Ready != nil {
 		a.Ready(doors.addresses)

@@ -17,7 +17,7 @@ const (
 	maxHeader     = 64 << 10
 )
 
-// doors are the two listeners of a process.
+// doors are the two listeners of a process. A worker has no api.
 type doors struct {
 	api, admin           net.Listener
 	apiServer, adminHTTP *http.Server
@@ -26,27 +26,30 @@ type doors struct {
 	addresses            Addresses
 }
 
-// listen opens both doors. Nothing is served yet.
+// listen opens the doors. Nothing is served yet.
 func (a *app) listen() (*doors, error) {
 	p := a.Config.Process
-	api, err := net.Listen("tcp", p.Listen)
-	if err != nil {
-		return nil, fmt.Errorf("listening for the API (set listen or PENSTOCK_LISTEN to another address): %w", err)
-	}
 	admin, err := net.Listen("tcp", p.AdminListen)
 	if err != nil && a.AnyAdmin {
 		admin, err = net.Listen("tcp", "127.0.0.1:0")
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("listening for administration (set admin_listen to another address): %w", err), api.Close())
+		return nil, fmt.Errorf("listening for administration (set admin_listen to another address): %w", err)
 	}
 	d := &doors{
-		api: api, admin: admin, grace: p.ShutdownGrace, certFile: p.TLS.CertFile, keyFile: p.TLS.KeyFile,
-		apiServer: a.server(a.api.Handler()), adminHTTP: a.server(a.adminHandler()),
-		addresses: Addresses{API: "http://" + api.Addr().String(), Admin: "http://" + admin.Addr().String()},
+		admin: admin, grace: p.ShutdownGrace, certFile: p.TLS.CertFile, keyFile: p.TLS.KeyFile,
+		adminHTTP: a.server(a.adminHandler()), addresses: Addresses{Admin: "http://" + admin.Addr().String()},
 	}
+	if a.api == nil {
+		return d, nil
+	}
+	if d.api, err = net.Listen("tcp", p.Listen); err != nil {
+		return nil, errors.Join(fmt.Errorf("listening for the API (set listen or PENSTOCK_LISTEN to another address): %w", err), admin.Close())
+	}
+	d.apiServer = a.server(a.api.Handler())
+	d.addresses.API = "http://" + d.api.Addr().String()
 	if d.certFile != "" {
-		d.addresses.API = "https://" + api.Addr().String()
+		d.addresses.API = "https://" + d.api.Addr().String()
 	}
 	return d, nil
 }

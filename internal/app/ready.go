@@ -33,8 +33,7 @@ func newReadiness(probe func(context.Context) error) *readiness {
 // drain makes the process unready for good. It is called once.
 func (r *readiness) drain() { close(r.stopping) }
 
-// check proves that the store can write and read, at most once a second. Those who ask meanwhile wait
-// for the same answer.
+// check probes at most once a second. Those who ask meanwhile wait for the same answer.
 func (r *readiness) check(ctx context.Context) error {
 	select {
 	case <-r.stopping:
@@ -49,9 +48,6 @@ func (r *readiness) check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkTimeout)
 	defer cancel()
 	r.last = r.probe(ctx)
-	if r.last != nil {
-		r.last = &penstock.Error{Code: penstock.CodeOverloaded, Message: "the store cannot be written and read.", Err: r.last}
-	}
 	r.at = time.Now()
 	return r.last
 }

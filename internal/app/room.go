@@ -2,16 +2,11 @@ package app
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"time"
 
-	"penstock"
 	"penstock/internal/room"
-	"penstock/internal/route"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
-	"penstock/internal/work"
 )
 
 // newRooms makes the book of the targets' room. On SQLite the data directory belongs to this process, so
@@ -37,33 +32,6 @@ func (b bank) Withdraw(ctx context.Context, w store.Withdrawal) (store.Allotment
 	return b.store.Withdraw(ctx, b.pool.Lease(), w)
 }
 
-// gate keeps items from being claimed while no target of their model has room.
-type gate struct{ *app }
-
-// Closed implements work.Gate.
-func (g gate) Closed() work.Closed {
-	s := g.live.Current()
-	return work.Closed{Models: g.router.Full(slices.Collect(maps.Values(s.Models)), s.Targets)}
-}
-
-// Reserve implements work.Gate. It goes by the model as it is configured now; an item that was resolved to
-// other targets gives the room back and finds its own.
-func (g gate) Reserve(c store.Candidate) (*route.Choice, bool) {
-	s := g.live.Current()
-	model, ok := s.Model(c.Model)
-	var candidates []penstock.Target
-	if ok {
-		candidates, _ = route.Candidates(model.Targets, s.Targets) // an error says that there are none
-	}
-	if len(candidates) == 0 {
-		return nil, true // running it will tell why
-	}
-	choice, ok := g.router.TryChoose(route.Query{
-		Candidates: candidates, Lane: c.Lane, InputTokens: room.InputTokens(c.InputBytes), MaxOutputTokens: max(0, c.Estimate-c.InputBytes),
-	})
-	return &choice, ok
-}
-
 // ringForRoom has workers look again when room is back.
 func (a *app) ringForRoom(ctx context.Context) error {
 	for {
@@ -71,7 +39,7 @@ func (a *app) ringForRoom(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-a.router.Freed():
-			a.bell.Ring()
+			a.bell.RingHere() // other processes keep their own book
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"penstock/internal/config"
 	"penstock/internal/disk"
 	"penstock/internal/payload"
+	"penstock/internal/signal"
 	"penstock/internal/store/postgres"
 	"penstock/internal/store/sqlite"
 	"penstock/internal/store/sqlstore"
@@ -29,7 +30,8 @@ const databaseFile = "penstock.db"
 // Store is an open store with its hold on the data directory.
 type Store struct {
 	*sqlstore.Store
-	process string // names this process as the holder of a lease
+	process string      // names this process as the holder of a lease
+	wire    signal.Wire // to other processes on the same database; nil when there can be none
 	lock    *os.File
 	volumes []disk.Volume // where it writes on this machine
 }
@@ -117,7 +119,12 @@ func (s *Store) engine(ctx context.Context, p config.Process) (sqlstore.Engine, 
 			host = "unknown"
 		}
 		s.process = fmt.Sprintf("%s-%d-%s", host, os.Getpid(), strings.ToLower(rand.Text()[:8]))
-		return postgres.Open(ctx, postgres.Config{URL: p.Database.Reveal()})
+		engine, err := postgres.Open(ctx, postgres.Config{URL: p.Database.Reveal()})
+		if err != nil {
+			return nil, err
+		}
+		s.wire = engine.Wire()
+		return engine, nil
 	}
 	s.process = localProcess
 	engine, err := sqlite.Open(ctx, sqlite.Config{Path: filepath.Join(p.Data, databaseFile)})

@@ -140,7 +140,8 @@ type Work struct {
 	LeaseTimeout time.Duration `yaml:"lease_timeout"`
 
 	// PollInterval is how often the queue is looked at when nothing wakes the workers sooner. From
-	// 10ms up to LeaseTimeout. Zero: the default, 500ms, or half of a LeaseTimeout shorter than 1s.
+	// 10ms up to LeaseTimeout. Zero: the default, 500ms on SQLite and 1s on PostgreSQL, where processes
+	// wake each other; at most half of LeaseTimeout.
 	PollInterval time.Duration `yaml:"poll_interval"`
 }
 

@@ -24,6 +24,7 @@ const (
 	DefaultSlots             = 64
 	DefaultLeaseTimeout      = 10 * time.Second
 	DefaultPollInterval      = 500 * time.Millisecond
+	DefaultSharedPoll        = time.Second // on a database whose processes wake each other
 	DefaultMaxBodyBytes      = 8 << 20
 	DefaultMaxJSONDepth      = 64
 	DefaultOpenAIBaseURL     = "https://api.openai.com/v1"
@@ -77,7 +78,11 @@ func (p *Process) fillDefaults(written places) {
 	}
 	fill(written, "work.slots", &p.Work.Slots, DefaultSlots)
 	fill(written, "work.lease_timeout", &p.Work.LeaseTimeout, DefaultLeaseTimeout)
-	fill(written, "work.poll_interval", &p.Work.PollInterval, shorter(DefaultPollInterval, p.Work.LeaseTimeout/2))
+	poll := DefaultPollInterval
+	if !p.Database.IsZero() {
+		poll = DefaultSharedPoll
+	}
+	fill(written, "work.poll_interval", &p.Work.PollInterval, shorter(poll, p.Work.LeaseTimeout/2))
 	fill(written, "limits.max_body_bytes", &p.Limits.MaxBodyBytes, DefaultMaxBodyBytes)
 	fill(written, "limits.max_json_depth", &p.Limits.MaxJSONDepth, DefaultMaxJSONDepth)
 }

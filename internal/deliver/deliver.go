@@ -1,9 +1,9 @@
 // Package deliver brings outcomes to callers: those who wait for a job, and those who follow its
 // events. Both read the same rows that a poll reads, so all of them agree.
 //
-// It owns waiting. An announcement in this process wakes a reader at once; beneath it lies slow
-// polling, so that a job that another process finishes is noticed too. Announcing never blocks and
-// never depends on readers: a slow one only misses that it could have looked sooner.
+// It owns waiting. An announcement wakes the readers of this process at once, and other processes are
+// told to wake theirs; beneath it lies slow polling, so that what nobody told is noticed too. Announcing
+// never blocks and never depends on readers: a slow one only misses that it could have looked sooner.
 package deliver
 
 import (
@@ -23,25 +23,52 @@ const (
 	pageEvents = 200
 )
 
-// Hub tells readers in this process that a job changed. The zero value is ready to use.
+// Hub tells readers that a job changed. The zero value is ready to use, and tells no other process.
 type Hub struct {
+	beyond func(jobs ...penstock.ID)
+
 	mu      sync.Mutex
 	readers map[penstock.ID]map[chan struct{}]struct{}
 }
 
-// Announce wakes the readers of the given jobs.
+// Beyond names who tells other processes which jobs changed here. It is called before the first
+// announcement.
+func (h *Hub) Beyond(tell func(jobs ...penstock.ID)) { h.beyond = tell }
+
+// Announce wakes the readers of the given jobs, here and in other processes.
 func (h *Hub) Announce(jobs ...penstock.ID) {
 	if len(jobs) == 0 {
 		return
 	}
+	h.Wake(jobs...)
+	if h.beyond != nil {
+		h.beyond(jobs...)
+	}
+}
+
+// Wake wakes the readers of the given jobs in this process.
+func (h *Hub) Wake(jobs ...penstock.ID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, job := range jobs {
-		for c := range h.readers[job] {
-			select {
-			case c <- struct{}{}:
-			default: // it has been told already
-			}
+		wake(h.readers[job])
+	}
+}
+
+// WakeAll wakes every reader in this process.
+func (h *Hub) WakeAll() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, readers := range h.readers {
+		wake(readers)
+	}
+}
+
+func wake(readers map[chan struct{}]struct{}) {
+	for c := range readers {
+		select {
+		case c <- struct{}{}:
+		default: // it has been told already
 		}
 	}
 }
@@ -82,9 +109,6 @@ type Reader struct {
 
 // NewReader returns a reader over a store that is told of changes by a hub.
 func NewReader(jobs Jobs, hub *Hub) *Reader { return &Reader{jobs: jobs, hub: hub} }
-
-// Changed wakes everyone who waits for a job, or follows it.
-func (r *Reader) Changed(job penstock.ID) { r.hub.Announce(job) }
 
 // Wait returns the job as soon as it is finished, or as it is when d is over or ctx ends. Codes:
 // those of store.Jobs.Job.

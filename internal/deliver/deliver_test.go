@@ -447,3 +447,35 @@ func TestHubIsSafeTogether(t *testing.T) {
 		noReaders(t, hub)
 	})
 }
+
+// What is announced here is told to other processes; what they tell goes no further.
+func TestAnnouncementsAreToldBeyondThisProcess(t *testing.T) {
+	t.Parallel()
+	hub := new(Hub)
+	var told []penstock.ID
+	hub.Beyond(func(jobs ...penstock.ID) { told = append(told, jobs...) })
+	hub.Announce()
+	hub.Wake("c")
+	hub.WakeAll()
+	hub.Announce("a", "b")
+	if !slices.Equal(told, []penstock.ID{"a", "b"}) {
+		t.Errorf("told others of %v, want a and b", told)
+	}
+}
+
+func TestWakingAllWakesEveryReader(t *testing.T) {
+	t.Parallel()
+	hub := new(Hub)
+	first, stopFirst := hub.subscribe("a")
+	defer stopFirst()
+	second, stopSecond := hub.subscribe("b")
+	defer stopSecond()
+	hub.WakeAll()
+	for _, c := range []<-chan struct{}{first, second} {
+		select {
+		case <-c:
+		default:
+			t.Error("a reader was not woken")
+		}
+	}
+}

@@ -34,6 +34,7 @@ type Store interface {
 	Retention
 	Settings
 	Pools
+	Controls
 }
 
 // Jobs is what callers do with their jobs.
@@ -233,6 +234,23 @@ type Pools interface {
 // ErrFull is in the error of a write that found no room on a disk. Nothing of it was written; its code is
 // overloaded.
 var ErrFull = errors.New("the disk is full")
+
+// Controls is what operators hold back. It acts for them and not for a tenant; every change is written to
+// the audit log in the same transaction.
+type Controls interface {
+	// SetControl holds something back, or changes how and why it is. Setting what is set already changes
+	// nothing. Codes: conflict (MaxControls are in force).
+	SetControl(ctx context.Context, c Control) (Control, error)
+
+	// LiftControl lets go of what was held back. Lifting what is not there changes nothing.
+	LiftControl(ctx context.Context, c Control) error
+
+	// ListControls returns all that is held back, by kind and name.
+	ListControls(ctx context.Context) ([]Control, error)
+}
+
+// MaxControls is how many things can be held back at a time.
+const MaxControls = 1000
 
 // MaxCrashes is how many workers an item may take down before it is poison.
 const MaxCrashes = 3

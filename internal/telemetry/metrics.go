@@ -32,6 +32,7 @@ type Metrics struct {
 	job     jobMetrics
 	attempt attemptMetrics
 	queue   queueMetrics
+	signal  signalMetrics
 	depths  *depthCollector
 	rooms   *roomCollector
 	config  *configCollector
@@ -54,6 +55,7 @@ func NewMetrics(version, commit string) *Metrics {
 	m.attempt = newAttemptMetrics(factory, m)
 	m.queue = newQueueMetrics(factory)
 	m.retention = newRetentionMetrics(factory)
+	m.signal = newSignalMetrics(factory)
 	m.depths = newDepthCollector(factory)
 	m.rooms = newRoomCollector(m.targets)
 	m.registry.MustRegister(m.depths, m.rooms, m.config,

@@ -26,6 +26,9 @@ type bay struct {
 }
 
 func newBays(cfg Config, bell *queue.Bell) []*bay {
+	if cfg.LeaseOnly {
+		return nil
+	}
 	var bays []*bay
 	var elsewhere []string
 	add := func(models, except []string, slots int) {

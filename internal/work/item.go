@@ -47,10 +47,18 @@ func (p *Pool) attempt(ctx context.Context, c granted) store.Finish {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, c.TimeLeft, errDeadline)
 	defer cancel()
+	targets, err := p.openTargets(c.Resolved.Targets)
+	if err != nil {
+		if c.choice != nil {
+			c.choice.Release()
+		}
+		p.conclude(&f, c.Claimed, failureOf(err, context.Cause(ctx)))
+		return f
+	}
 
 	answer := &answerBuffer{}
 	out := p.Runner.Run(ctx, attempt.Task{
-		Subject: c.Item, Fence: c.Fence, Model: c.Model, Lane: c.Lane, Targets: c.Resolved.Targets, Endpoint: c.Endpoint,
+		Subject: c.Item, Fence: c.Fence, Model: c.Model, Lane: c.Lane, Targets: targets, Endpoint: c.Endpoint,
 		Body: c.Body, Bound: c.Reserved, MaxAttempts: max(c.MaxAttempts-c.Attempts, 1),
 		Timeout: c.ItemTimeout, Wait: min(roomWait, c.ItemTimeout), MaxOutputTokens: max(0, c.Estimate-int64(len(c.Body))),
 		Choice: c.choice,

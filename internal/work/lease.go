@@ -18,6 +18,7 @@ func (p *Pool) acquire(ctx context.Context) error {
 		return fmt.Errorf("acquiring the process lease: %w", err)
 	}
 	p.lease.Store(&l)
+	p.leased.Store(true)
 	p.Log.InfoContext(ctx, "worker holds its lease", "process", l.Process, "epoch", l.Epoch)
 	return nil
 }
@@ -30,7 +31,11 @@ func (p *Pool) Lease() store.Lease {
 	return store.Lease{}
 }
 
+// Leased reports whether the pool holds its lease: without it nothing is claimed.
+func (p *Pool) Leased() bool { return p.leased.Load() }
+
 func (p *Pool) release(ctx context.Context) error {
+	p.leased.Store(false)
 	ctx, cancel := context.WithTimeout(ctx, p.LeaseTimeout)
 	defer cancel()
 	if err := p.Store.ReleaseLease(ctx, *p.lease.Load()); err != nil {
@@ -68,6 +73,7 @@ func (p *Pool) keepLease(ctx context.Context) {
 			p.Log.ErrorContext(ctx, "taking a new lease", "error", err)
 		case penstock.ErrorCode(err) == penstock.CodeConflict || p.Clock().Sub(renewed) >= p.LeaseTimeout:
 			lost = true
+			p.leased.Store(false)
 			p.Metrics.LeaseLost()
 			p.Log.ErrorContext(ctx, "lost the process lease; stopping what ran under it", "error", err)
 			p.stopAll()
@@ -106,9 +112,33 @@ func (p *Pool) watchHeld(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
+		case <-p.Cancels:
+			p.stopCancelled(ctx)
+			continue
 		case <-ticker.C:
 		}
 		unknown = p.look(ctx, unknown)
+	}
+}
+
+// stopCancelled ends the items that shall stop, out of turn. It is no look: looks must be some time apart,
+// or they would doubt too much and too briefly.
+func (p *Pool) stopCancelled(ctx context.Context) {
+	if !p.worthALook() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, p.LeaseTimeout)
+	defer cancel()
+	held, err := p.Store.HeldItems(ctx, *p.lease.Load())
+	if err != nil {
+		return // the next look says what is wrong, if it still is
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, h := range held {
+		if stop, known := p.held[claim{h.Item, h.Fence}]; known && h.Cancelled {
+			stop(errCancelled)
+		}
 	}
 }
 

@@ -133,7 +133,7 @@ func (p *Pool) finish(ctx context.Context, group []store.Finish) ([]store.Verdic
 // report tells readers, metrics and logs what became of a group.
 func (p *Pool) report(ctx context.Context, group []finished, verdicts []store.Verdict) {
 	changed := make([]penstock.ID, 0, len(group))
-	again := false
+	soonest := p.PollInterval // polling finds what is due later
 	for i, f := range group {
 		v := verdicts[i]
 		itemCtx := telemetry.WithIDs(ctx, telemetry.IDs{Tenant: f.Tenant, Job: f.Job, Item: f.Item})
@@ -141,7 +141,7 @@ func (p *Pool) report(ctx context.Context, group []finished, verdicts []store.Ve
 		case !v.Won:
 			p.Log.WarnContext(itemCtx, "discarded a stale result", "fence", f.Fence, "status", v.Status)
 		case v.Status == penstock.StatusQueued:
-			again = again || f.RetryIn == 0
+			soonest = min(soonest, f.RetryIn)
 			p.Log.InfoContext(itemCtx, "item will be tried again", "kind", f.ErrorKind, "in", f.RetryIn)
 		default:
 			changed = append(changed, f.Job)
@@ -152,7 +152,10 @@ func (p *Pool) report(ctx context.Context, group []finished, verdicts []store.Ve
 		}
 	}
 	p.Announce.Announce(changed...)
-	if again {
+	switch {
+	case soonest <= 0:
 		p.Bell.Ring()
+	case soonest < p.PollInterval:
+		time.AfterFunc(soonest, p.Bell.RingHere) // it only leaves word: nobody has to wait for it
 	}
 }

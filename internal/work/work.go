@@ -47,6 +47,7 @@ type Config struct {
 	PollInterval time.Duration // how often to look for work without being told
 	SoftStop     time.Duration // how long running items may go on once stopping begins
 	Bays         []Bay         // slots that are set apart for some models; none by default
+	LeaseOnly    bool          // hold the lease, which room is shared by, and claim nothing
 }
 
 // Runner runs one inference.
@@ -61,10 +62,13 @@ type Deps struct {
 	Gate     Gate
 	Bell     *queue.Bell
 	Announce queue.Announcer
-	Metrics  *telemetry.Metrics
-	Tracer   *telemetry.Tracer
-	Log      *slog.Logger
-	Clock    func() time.Time
+	Cancels  <-chan struct{} // received from when running items may have to stop; may be nil
+	// Open are those of the given targets that may be called; nil when all may.
+	Open    func(targets []string) []string
+	Metrics *telemetry.Metrics
+	Tracer  *telemetry.Tracer
+	Log     *slog.Logger
+	Clock   func() time.Time
 }
 
 // Pool is the worker of a process.
@@ -75,6 +79,7 @@ type Pool struct {
 	bays     []*bay
 	finishes chan finished
 	lease    atomic.Pointer[store.Lease]
+	leased   atomic.Bool // whether lease is believed to be current
 
 	mu       sync.Mutex
 	held     map[claim]context.CancelCauseFunc // from the claim until its end is recorded
@@ -139,6 +144,7 @@ func (p *Pool) Run(ctx context.Context) error {
 	for _, b := range p.bays {
 		claims.Go(func() { p.claim(ctx, workCtx, b, items) })
 	}
+	claims.Go(func() { <-ctx.Done() }) // a pool that claims nothing stays all the same
 	claims.Wait()
 	if !waitFor(items, p.SoftStop) {
 		hardStop(errShutdown)

@@ -1,12 +1,14 @@
 package storetest
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
 
 	"penstock"
 	"penstock/internal/store"
@@ -28,10 +30,16 @@ const (
 // have an error to report stop the test, so they belong to the goroutine of the test; those that only
 // build values may be called from any.
 type rig struct {
-	t     *testing.T
+	t     tb
 	s     store.Store
 	clock *Clock
 	ids   *penstock.IDs
+}
+
+// tb is a test, or one run of a property.
+type tb interface {
+	rapid.TB
+	Context() context.Context
 }
 
 func newRig(t *testing.T, open Opener) *rig {

@@ -71,7 +71,9 @@ func topics() []topic {
 		{"ledger", ledgerCases()},
 		{"settings", settingsCases()},
 		{"pools", poolCases()},
+		{"controls", controlCases()},
 		{"isolation", isolationCases()},
 		{"race", raceCases()},
+		{"walk", walkCases()},
 	}
 }

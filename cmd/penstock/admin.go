@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
+	"time"
+
+	"penstock"
+	"penstock/client"
+	"penstock/internal/config"
+)
+
+const (
+	adminTimeout   = 15 * time.Second
+	maxAdminAnswer = 4 << 20
+)
+
+// admin calls the admin door of a server. Which process of several it is does not matter: what is done
+// there holds for all of them.
+type admin struct{ base *url.URL }
+
+// connectAdmin takes the address from a flag, else from the environment, else the default of a server.
+func (sh *shell) connectAdmin(flag string) (*admin, error) {
+	at := cmp.Or(flag, sh.variable("PENSTOCK_ADMIN_URL"), "http://"+config.DefaultAdminListen)
+	base, err := url.Parse(at)
+	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
+		return nil, usageError{fmt.Sprintf("--admin-url must be an http or https URL, not %q", at)}
+	}
+	return &admin{base}, nil
+}
+
+// adminCall is one call of the admin door.
+type adminCall struct {
+	method string
+	path   []string // escaped on the way
+	query  url.Values
+	body   any // nil for none
+}
+
+// do makes a call and decodes its answer.
+func (a *admin) do(ctx context.Context, c adminCall, answer any) error {
+	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
+	defer cancel()
+	var body io.Reader
+	if c.body != nil {
+		text, err := json.Marshal(c.body)
+		if err != nil {
+			return fmt.Errorf("encoding a call: %w", err)
+		}
+		body = bytes.NewReader(text)
+	}
+	at := a.base.JoinPath(escaped(c.path)...)
+	at.RawQuery = c.query.Encode()
+	req, err := http.NewRequestWithContext(ctx, c.method, at.String(), body)
+	if err != nil {
+		return fmt.Errorf("calling the admin door: %w", err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return fmt.Errorf("nobody listens on %s; set --admin-url or PENSTOCK_ADMIN_URL to the admin_listen of a server", a.base.Redacted())
+	}
+	if err != nil {
+		return fmt.Errorf("calling the admin door: %w", err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAdminAnswer))
+	if err != nil {
+		return fmt.Errorf("reading the answer of the admin door: %w", err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		return adminError(resp, text)
+	}
+	if err := json.Unmarshal(text, answer); err != nil {
+		return fmt.Errorf("%s does not answer like an admin door: %w", a.base.Redacted(), err)
+	}
+	return nil
+}
+
+// escaped lets a name hold a slash, as those of models do.
+func escaped(path []string) []string {
+	words := make([]string, len(path))
+	for i, word := range path {
+		words[i] = strings.ReplaceAll(url.PathEscape(word), "%2F", "/")
+	}
+	return words
+}
+
+func adminError(resp *http.Response, text []byte) error {
+	var envelope struct {
+		Error struct {
+			Code    penstock.Code `json:"code"`
+			Message string        `json:"message"`
+		} `json:"error"`
+	}
+	if json.Unmarshal(text, &envelope) != nil || envelope.Error.Code == "" {
+		return fmt.Errorf("the admin door answered %s; is --admin-url the admin_listen of a server?", resp.Status)
+	}
+	return &client.Error{Status: resp.StatusCode, Code: envelope.Error.Code, Message: envelope.Error.Message}
+}

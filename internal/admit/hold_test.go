@@ -1,0 +1,85 @@
+package admit
+
+import (
+	"strings"
+	"testing"
+
+	"penstock"
+	"penstock/internal/store"
+)
+
+func TestWhatIsHeldBackRefusesCallsAndAcceptsJobs(t *testing.T) {
+	t.Parallel()
+	for kind, name := range map[store.ControlKind]string{
+		store.ControlTenant: "search", store.ControlLane: "realtime", store.ControlModel: "fast", store.ControlTarget: "cheap",
+	} {
+		r := newRig(t)
+		r.controls[kind] = name
+		_, err := r.Request(r.caller, RequestOrder{Model: "fast"})
+		e := penstock.AsError(err)
+		if e.Code != penstock.CodeOverloaded || e.RetryAfter <= 0 || !strings.Contains(e.Message, name+": moving house") {
+			t.Errorf("%s: a call got %+v, want overloaded with the operator's reason", kind, e)
+		}
+		o := order()
+		o.Lane = penstock.LaneRealtime
+		job := r.admit(o).Job
+		job.Tenant, job.Counts.Queued = "search", 1
+		if !r.Held(job) {
+			t.Errorf("%s: the job is not said to be held back", kind)
+		}
+		if job.Counts.Queued = 0; r.Held(job) {
+			t.Errorf("%s: a job without queued items is said to be held back", kind)
+		}
+	}
+}
+
+func TestWhatIsNotHeldBackRuns(t *testing.T) {
+	t.Parallel()
+	for kind, name := range map[store.ControlKind]string{
+		store.ControlTenant: "other", store.ControlLane: "bulk", store.ControlModel: "smart", store.ControlTarget: "costly",
+	} {
+		r := newRig(t)
+		r.controls[kind] = name
+		if _, err := r.Request(r.caller, RequestOrder{Model: "fast"}); err != nil {
+			t.Errorf("%s: %v", kind, err)
+		}
+		job := r.admit(order()).Job
+		job.Tenant, job.Counts.Queued = "search", 1
+		if r.Held(job) {
+			t.Errorf("%s: the job is said to be held back", kind)
+		}
+	}
+}
+
+// A model with a target left goes on without those that are held back.
+func TestAHeldTargetIsPassedOver(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.controls[store.ControlTarget] = "costly"
+	for range 2 {
+		admitted, err := r.Request(r.caller, RequestOrder{Model: "smart"})
+		if err != nil || len(admitted.Targets) != 1 || admitted.Targets[0] != "cheap" {
+			t.Errorf("admitted to %v, %v; want cheap alone", admitted.Targets, err)
+		}
+	}
+	delete(r.controls, store.ControlTarget)
+	if admitted, err := r.Request(r.caller, RequestOrder{Model: "smart"}); err != nil || len(admitted.Targets) != 2 {
+		t.Errorf("admitted to %v, %v after it was resumed; want both", admitted.Targets, err)
+	}
+}
+
+// A call with a key runs as a job, but its caller waits: it is refused, unless it was accepted before.
+func TestAKeyedCallIsRefusedUnlessItRanBefore(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.controls[store.ControlModel] = "fast"
+	o := order()
+	o.Scope, o.Lane, o.IdempotencyKey, o.BodyHash = penstock.ScopeInference, penstock.LaneRealtime, "k", []byte("h")
+	if _, err := r.Job(t.Context(), r.caller, o); penstock.ErrorCode(err) != penstock.CodeOverloaded || len(r.store.got) != 0 {
+		t.Errorf("a new call got %v and stored %d jobs, want overloaded and none", err, len(r.store.got))
+	}
+	r.store.keyed = map[string]penstock.Job{"k/h": {ID: "job"}}
+	if receipt, err := r.Job(t.Context(), r.caller, o); err != nil || !receipt.Replayed {
+		t.Errorf("a call that ran before got %+v, %v; want its job", receipt, err)
+	}
+}

@@ -1,0 +1,200 @@
+package app
+
+import (
+	"cmp"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"penstock"
+	"penstock/internal/signal"
+	"penstock/internal/store"
+)
+
+const (
+	maxControlBody = 4 << 10
+	maxNameBytes   = 256
+	maxReasonBytes = 256
+	maxActorBytes  = 128
+)
+
+// controlView is something that is held back, or no longer is.
+type controlView struct {
+	Kind   store.ControlKind `json:"kind"`
+	Name   string            `json:"name"`
+	State  string            `json:"state"` // paused, draining, drained, open
+	Reason string            `json:"reason"`
+	Actor  string            `json:"actor"`
+	Since  *time.Time        `json:"since"`
+	// Running is how many items of jobs still run, in all processes; null where nobody knows.
+	Running *int64 `json:"running"`
+}
+
+const (
+	stateDrained = "drained" // draining, and nothing is left
+	stateOpen    = "open"    // not held back
+)
+
+func newControlView(c store.Control) controlView {
+	v := controlView{Kind: c.Kind, Name: c.Name, State: string(c.State), Reason: c.Reason, Actor: c.Actor, Since: &c.Since}
+	if c.Running >= 0 {
+		v.Running = &c.Running
+	}
+	if c.State == store.ControlDraining && c.Running == 0 {
+		v.State = stateDrained
+	}
+	return v
+}
+
+func (a *app) listControls(w http.ResponseWriter, r *http.Request) {
+	controls, err := a.store.ListControls(r.Context())
+	if err != nil {
+		a.adminError(w, r, err)
+		return
+	}
+	views := make([]controlView, len(controls))
+	for i, c := range controls {
+		views[i] = newControlView(c)
+	}
+	adminJSON(w, http.StatusOK, map[string]any{"object": "list", "data": views})
+}
+
+// controlChange is what an operator asks for.
+type controlChange struct {
+	State  store.ControlState `json:"state"`
+	Reason string             `json:"reason"`
+	Actor  string             `json:"actor"`
+}
+
+func (a *app) setControl(w http.ResponseWriter, r *http.Request) {
+	c, err := a.controlAsked(r)
+	if err == nil {
+		c, err = a.store.SetControl(r.Context(), c)
+	}
+	if err != nil {
+		a.adminError(w, r, err)
+		return
+	}
+	a.log.InfoContext(r.Context(), "held back", "kind", c.Kind, "name", c.Name, "state", c.State, "reason", c.Reason, "actor", c.Actor)
+	a.answerControl(w, r, c)
+}
+
+func (a *app) liftControl(w http.ResponseWriter, r *http.Request) {
+	c, err := a.controlNamed(r)
+	if err == nil {
+		c.Actor, err = actor(r, r.URL.Query().Get("actor"))
+	}
+	if err == nil {
+		err = a.store.LiftControl(r.Context(), c)
+	}
+	if err != nil {
+		a.adminError(w, r, err)
+		return
+	}
+	a.log.InfoContext(r.Context(), "resumed", "kind", c.Kind, "name", c.Name, "actor", c.Actor)
+	a.answerControl(w, r, c)
+}
+
+// answerControl makes every process look, this one before it answers, and says how things are now.
+func (a *app) answerControl(w http.ResponseWriter, r *http.Request, c store.Control) {
+	a.signals.Tell(signal.TopicControl)
+	if err := a.controls.Refresh(r.Context()); err != nil {
+		a.adminError(w, r, err)
+		return
+	}
+	if now, ok := a.controls.Paused(c.Kind, c.Name); ok {
+		adminJSON(w, http.StatusOK, newControlView(now))
+		return
+	}
+	adminJSON(w, http.StatusOK, controlView{Kind: c.Kind, Name: c.Name, State: stateOpen})
+}
+
+// controlNamed reads what a path names. Codes: invalid_request.
+func (a *app) controlNamed(r *http.Request) (store.Control, error) {
+	c := store.Control{Kind: store.ControlKind(r.PathValue("kind")), Name: r.PathValue("name")}
+	if !slices.Contains(store.ControlKinds, c.Kind) {
+		return c, penstock.InvalidParam("kind", "The kind must be one of %v, not %q.", store.ControlKinds, c.Kind)
+	}
+	if c.Name == "" || len(c.Name) > maxNameBytes || !utf8.ValidString(c.Name) || strings.ContainsFunc(c.Name, unicode.IsControl) {
+		return c, penstock.InvalidParam("name", "The name must be 1 to %d bytes of text.", maxNameBytes)
+	}
+	return c, nil
+}
+
+// controlAsked reads and checks a change. Codes: invalid_request, not_found.
+func (a *app) controlAsked(r *http.Request) (store.Control, error) {
+	c, err := a.controlNamed(r)
+	if err != nil {
+		return c, err
+	}
+	if !a.knows(c) {
+		return c, penstock.Errorf(penstock.CodeNotFound, "There is no %s %q in the configuration of this process.", c.Kind, c.Name)
+	}
+	var change controlChange
+	body := json.NewDecoder(io.LimitReader(r.Body, maxControlBody))
+	body.DisallowUnknownFields()
+	if err := body.Decode(&change); err != nil {
+		return c, penstock.Errorf(penstock.CodeInvalidRequest, `The body must be {"state":"paused","reason":"…","actor":"…"}: %v.`, err)
+	}
+	if change.State != store.ControlPaused && change.State != store.ControlDraining {
+		return c, penstock.InvalidParam("state", "state must be paused or draining; DELETE resumes.")
+	}
+	if len(change.Reason) > maxReasonBytes {
+		return c, penstock.InvalidParam("reason", "reason must be at most %d bytes.", maxReasonBytes)
+	}
+	c.State, c.Reason = change.State, change.Reason
+	c.Actor, err = actor(r, change.Actor)
+	return c, err
+}
+
+// actor is who an operator says to be, or else where they call from: the admin door knows no keys.
+func actor(r *http.Request, claimed string) (string, error) {
+	if len(claimed) > maxActorBytes {
+		return "", penstock.InvalidParam("actor", "actor must be at most %d bytes.", maxActorBytes)
+	}
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		host = r.RemoteAddr
+	}
+	return cmp.Or(claimed, "admin@"+host), nil
+}
+
+// knows keeps typing errors from holding back nothing.
+func (a *app) knows(c store.Control) bool {
+	config, known := a.live.Current(), false
+	switch c.Kind {
+	case store.ControlLane:
+		known = penstock.Lane(c.Name).Valid()
+	case store.ControlModel:
+		_, known = config.Model(c.Name)
+	case store.ControlTarget:
+		_, known = config.Targets[c.Name]
+	case store.ControlTenant:
+		_, known = config.Tenants[penstock.TenantID(c.Name)]
+	}
+	return known
+}
+
+// adminStatuses are the codes that the admin door answers with; others are its own fault.
+var adminStatuses = map[penstock.Code]int{
+	penstock.CodeInvalidRequest: http.StatusBadRequest,
+	penstock.CodeNotFound:       http.StatusNotFound,
+	penstock.CodeConflict:       http.StatusConflict,
+	penstock.CodeOverloaded:     http.StatusServiceUnavailable,
+}
+
+func (a *app) adminError(w http.ResponseWriter, r *http.Request, err error) {
+	e := penstock.AsError(err)
+	status, ok := adminStatuses[e.Code]
+	if !ok {
+		status = http.StatusInternalServerError
+		a.log.ErrorContext(r.Context(), "answering an operator", "path", r.URL.Path, "error", err)
+	}
+	adminJSON(w, status, map[string]any{"error": map[string]any{"code": e.Code, "message": e.Message, "param": e.Param}})
+}

@@ -1,0 +1,55 @@
+package app
+
+import (
+	"maps"
+	"slices"
+
+	"penstock"
+	"penstock/internal/room"
+	"penstock/internal/route"
+	"penstock/internal/store"
+	"penstock/internal/work"
+)
+
+// gate keeps items from being claimed that an operator holds back, or while no target of their model has
+// room. A model whose targets are all paused is closed like one that was paused itself.
+type gate struct{ *app }
+
+// Closed implements work.Gate.
+func (g gate) Closed() work.Closed {
+	s := g.live.Current()
+	closed := work.Closed{Models: g.router.Full(slices.Collect(maps.Values(s.Models)), s.Targets)}
+	closed.Models = append(closed.Models, g.controls.Names(store.ControlModel)...)
+	for _, name := range g.controls.Names(store.ControlLane) {
+		closed.Lanes = append(closed.Lanes, penstock.Lane(name))
+	}
+	for _, name := range g.controls.Names(store.ControlTenant) {
+		closed.Tenants = append(closed.Tenants, penstock.TenantID(name))
+	}
+	if len(g.controls.Names(store.ControlTarget)) > 0 {
+		for name, m := range s.Models {
+			if len(g.controls.Open(m.Targets)) == 0 {
+				closed.Models = append(closed.Models, name)
+			}
+		}
+	}
+	return closed
+}
+
+// Reserve implements work.Gate. It goes by the model as it is configured now; an item that was resolved to
+// other targets gives the room back and finds its own.
+func (g gate) Reserve(c store.Candidate) (*route.Choice, bool) {
+	s := g.live.Current()
+	model, ok := s.Model(c.Model)
+	var candidates []penstock.Target
+	if ok {
+		candidates, _ = route.Candidates(g.controls.Open(model.Targets), s.Targets) // an error says that there are none
+	}
+	if len(candidates) == 0 {
+		return nil, true // running it will tell why
+	}
+	choice, ok := g.router.TryChoose(route.Query{
+		Candidates: candidates, Lane: c.Lane, InputTokens: room.InputTokens(c.InputBytes), MaxOutputTokens: max(0, c.Estimate-c.InputBytes),
+	})
+	return &choice, ok
+}

@@ -1,0 +1,138 @@
+// Package control keeps a live view of what operators hold back: paused and draining lanes, models, targets
+// and tenants.
+//
+// It owns the view of this process and its refreshing: every [PollInterval], and sooner when told to look.
+// The truth is the store's. What being held back means is for those who ask: admission refuses synchronous
+// calls, claiming passes queued items over, routing passes targets over; nothing that runs is stopped.
+//
+// A View is safe for concurrent use. Asking takes no lock and no allocation, so that hot paths can.
+package control
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"penstock/internal/store"
+)
+
+const (
+	// PollInterval is how old the view gets when nobody says that something changed.
+	PollInterval = 500 * time.Millisecond
+	// lookTimeout bounds one look, so that a store that hangs does not freeze the view for good.
+	lookTimeout = 5 * time.Second
+)
+
+// Lister is what the view reads.
+type Lister interface {
+	ListControls(ctx context.Context) ([]store.Control, error)
+}
+
+// View is what is held back, as this process knows it. Until the first look nothing is.
+type View struct {
+	Deps
+	look chan struct{}
+	held atomic.Pointer[held]
+}
+
+// Deps are what a view works with.
+type Deps struct {
+	Store   Lister
+	Changed func() // called after the view changed: what was held back may start; may be nil
+	Log     *slog.Logger
+}
+
+// held is one state of the view. It is never changed, only replaced.
+type held struct {
+	controls map[key]store.Control
+	names    map[store.ControlKind][]string // in order
+}
+
+type key struct {
+	kind store.ControlKind
+	name string
+}
+
+// New returns a view that has not looked yet.
+func New(d Deps) *View {
+	v := &View{Deps: d, look: make(chan struct{}, 1)}
+	v.held.Store(&held{})
+	return v
+}
+
+// Paused returns the control that holds something back, if there is one. A draining thing is as paused as
+// any other.
+func (v *View) Paused(kind store.ControlKind, name string) (store.Control, bool) {
+	c, ok := v.held.Load().controls[key{kind, name}]
+	return c, ok
+}
+
+// Names lists what is held back of a kind, in order. The list is shared: it must not be changed.
+func (v *View) Names(kind store.ControlKind) []string { return v.held.Load().names[kind] }
+
+// Open are those of the given targets that are not held back, in their order.
+func (v *View) Open(targets []string) []string {
+	held := func(target string) bool {
+		_, ok := v.Paused(store.ControlTarget, target)
+		return ok
+	}
+	if !slices.ContainsFunc(targets, held) {
+		return targets
+	}
+	return slices.DeleteFunc(slices.Clone(targets), held) // the list belongs to the caller
+}
+
+// Look makes Run look soon. It never blocks.
+func (v *View) Look() {
+	select {
+	case v.look <- struct{}{}:
+	default: // it is about to
+	}
+}
+
+// Refresh looks now. When it returns nil the view is at least as new as its call.
+func (v *View) Refresh(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	controls, err := v.Store.ListControls(ctx)
+	if err != nil {
+		return err
+	}
+	next := &held{controls: make(map[key]store.Control, len(controls)), names: map[store.ControlKind][]string{}}
+	for _, c := range controls {
+		next.controls[key{c.Kind, c.Name}] = c
+		next.names[c.Kind] = append(next.names[c.Kind], c.Name)
+	}
+	for _, names := range next.names {
+		slices.Sort(names)
+	}
+	before := v.held.Swap(next)
+	if v.Changed != nil && !maps.EqualFunc(before.names, next.names, slices.Equal) {
+		v.Changed()
+	}
+	return nil
+}
+
+// Run keeps the view fresh until ctx ends. While the store cannot be read the last view stays: what an
+// operator paused must not start because the database is away.
+func (v *View) Run(ctx context.Context) error {
+	ticker := time.NewTicker(PollInterval)
+	defer ticker.Stop()
+	away := false
+	for {
+		err := v.Refresh(ctx)
+		if err != nil && ctx.Err() == nil && !away {
+			v.Log.WarnContext(ctx, "looking for what is held back; going by what was known", "error", err)
+		}
+		away = err != nil
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-v.look:
+		case <-ticker.C:
+		}
+	}
+}

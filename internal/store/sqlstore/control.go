@@ -1,0 +1,110 @@
+package sqlstore
+
+import (
+	"context"
+
+	"penstock"
+	"penstock/internal/store"
+)
+
+// SetControl implements store.Controls.
+func (s *Store) SetControl(ctx context.Context, c store.Control) (set store.Control, err error) {
+	c.Reason, c.Actor = storable(c.Reason), storable(c.Actor)
+	err = s.write(ctx, "control_set", func(tx Tx) error {
+		before, known, err := findControl(ctx, tx, c)
+		if err != nil {
+			return err
+		}
+		set = c
+		set.Since = tx.Now()
+		if known {
+			set.Since = before.Since
+			if before.State == c.State && before.Reason == c.Reason {
+				set = before
+				return nil
+			}
+		} else if err := checkControls(ctx, tx); err != nil {
+			return err
+		}
+		err = tx.Do(ctx, `INSERT INTO controls (kind, name, state, reason, actor, since) VALUES ($1, $2, $3, $4, $5, $6)
+			ON CONFLICT (kind, name) DO UPDATE SET state = excluded.state, reason = excluded.reason, actor = excluded.actor`,
+			c.Kind, c.Name, c.State, c.Reason, c.Actor, micros(set.Since))
+		if err != nil {
+			return err
+		}
+		return s.noteControl(ctx, tx, noted{actor: c.Actor, action: store.ActionSetControl, before: controlFields(before), after: controlFields(set)}, c)
+	})
+	return set, err
+}
+
+// LiftControl implements store.Controls.
+func (s *Store) LiftControl(ctx context.Context, c store.Control) error {
+	c.Actor = storable(c.Actor)
+	return s.write(ctx, "control_lift", func(tx Tx) error {
+		before, known, err := findControl(ctx, tx, c)
+		if err != nil || !known {
+			return err
+		}
+		if err := tx.Do(ctx, `DELETE FROM controls WHERE kind = $1 AND name = $2`, c.Kind, c.Name); err != nil {
+			return err
+		}
+		return s.noteControl(ctx, tx, noted{actor: c.Actor, action: store.ActionLiftControl, before: controlFields(before)}, c)
+	})
+}
+
+const controlColumns = `kind, name, state, reason, actor, since`
+
+func findControl(ctx context.Context, tx Tx, c store.Control) (store.Control, bool, error) {
+	return queryOne(ctx, tx, sqlf(`SELECT `+controlColumns+` FROM controls WHERE kind = $1 AND name = $2 /*pg FOR UPDATE */`, c.Kind, c.Name), scanControl)
+}
+
+func scanControl(row Row) (c store.Control, err error) {
+	var since int64
+	err = row.Scan(&c.Kind, &c.Name, &c.State, &c.Reason, &c.Actor, &since)
+	c.Since = fromMicros(since)
+	return c, err
+}
+
+func checkControls(ctx context.Context, tx Tx) error {
+	n, _, err := queryOne(ctx, tx, sqlf(`SELECT COUNT(*) FROM controls`), func(row Row) (n int64, err error) { return n, row.Scan(&n) })
+	if err == nil && n >= store.MaxControls {
+		err = penstock.Errorf(penstock.CodeConflict, "%d things are held back already; resume one first.", n)
+	}
+	return err
+}
+
+// noteControl completes and writes the audit entry of a change. What is nobody's own is noted for the
+// operators.
+func (s *Store) noteControl(ctx context.Context, tx Tx, n noted, c store.Control) error {
+	n.tenant, n.subject = store.AuditOfOperators, string(c.Kind)+"/"+c.Name
+	if c.Kind == store.ControlTenant {
+		n.tenant = penstock.TenantID(c.Name)
+	}
+	return s.note(ctx, tx, n)
+}
+
+// controlFields is a control in the audit, nil for one that is not there.
+func controlFields(c store.Control) map[string]any {
+	if c.Kind == "" {
+		return nil
+	}
+	return map[string]any{"state": c.State, "reason": c.Reason, "since": c.Since}
+}
+
+// ListControls implements store.Controls. What runs is summed over jobs with running items, of which there
+// are few.
+func (s *Store) ListControls(ctx context.Context) (all []store.Control, err error) {
+	err = s.read(ctx, func(tx Tx) error {
+		all, err = queryAll(ctx, tx, sqlf(`SELECT `+controlColumns+`, CASE kind WHEN 'target' THEN -1 ELSE
+			(SELECT COALESCE(SUM(j.running), 0) FROM jobs j WHERE j.running > 0 AND controls.name =
+				CASE controls.kind WHEN 'lane' THEN j.lane WHEN 'model' THEN j.model ELSE j.tenant_id END) /*pg ::bigint */ END
+			FROM controls ORDER BY kind, name LIMIT $1`, store.MaxControls), func(row Row) (c store.Control, err error) {
+			var since int64
+			err = row.Scan(&c.Kind, &c.Name, &c.State, &c.Reason, &c.Actor, &since, &c.Running)
+			c.Since = fromMicros(since)
+			return c, err
+		})
+		return err
+	})
+	return all, err
+}

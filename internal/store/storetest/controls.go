@@ -1,0 +1,164 @@
+package storetest
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"penstock"
+	"penstock/internal/store"
+)
+
+func controlCases() []testCase {
+	return []testCase{
+		{"what is set is in force until it is lifted", controlSetAndLift},
+		{"setting again changes state and reason, not since when", controlSetAgain},
+		{"every change is in the audit, and nothing else is", controlAudit},
+		{"running items are counted by lane, model and tenant", controlRunning},
+		{"controls are bounded", controlBound},
+		{"operators who set the same thing at once agree", controlTogether},
+	}
+}
+
+func (r *rig) controls() []store.Control {
+	r.t.Helper()
+	all, err := r.s.ListControls(r.t.Context())
+	r.must("list controls", err)
+	return all
+}
+
+func (r *rig) hold(c store.Control) store.Control {
+	r.t.Helper()
+	set, err := r.s.SetControl(r.t.Context(), c)
+	r.must("set control", err)
+	return set
+}
+
+func (r *rig) pauseOf(kind store.ControlKind, name string) store.Control {
+	return store.Control{Kind: kind, Name: name, State: store.ControlPaused, Reason: "the provider is down", Actor: "ada"}
+}
+
+func controlSetAndLift(r *rig) {
+	r.wantSame("controls of an empty store", r.controls(), []store.Control{})
+	lane, tenant := r.pauseOf(store.ControlLane, "bulk"), r.pauseOf(store.ControlTenant, "bulk") // one name, two things
+	set := r.hold(tenant)
+	if !set.Since.Equal(r.clock.Now()) {
+		r.t.Errorf("set at %v, want %v", set.Since, r.clock.Now())
+	}
+	r.hold(lane)
+	lane.Since, tenant.Since = r.clock.Now(), r.clock.Now()
+	r.wantSame("controls", r.controls(), []store.Control{lane, tenant})
+
+	for range 2 {
+		r.must("lift control", r.s.LiftControl(r.t.Context(), store.Control{Kind: store.ControlLane, Name: "bulk", Actor: "bob"}))
+		r.wantSame("controls after the lane was resumed", r.controls(), []store.Control{tenant})
+	}
+}
+
+func controlSetAgain(r *rig) {
+	first := r.hold(r.pauseOf(store.ControlModel, "fast"))
+	r.clock.Advance(time.Minute)
+	same := r.pauseOf(store.ControlModel, "fast")
+	same.Actor = "bob"
+	r.wantSame("set again", r.hold(same), first)
+
+	drain := same
+	drain.State, drain.Reason = store.ControlDraining, "moving it"
+	changed := r.hold(drain)
+	if !changed.Since.Equal(first.Since) || changed.Actor != "bob" || changed.State != store.ControlDraining {
+		r.t.Errorf("changed to %+v, want bob's drain since %v", changed, first.Since)
+	}
+	r.wantSame("controls", r.controls(), []store.Control{changed})
+}
+
+func controlRunning(r *rig) {
+	bulk := r.submission(3)
+	bulk.Job.Lane, bulk.Job.Model, bulk.Job.Tenant = penstock.LaneBulk, "big", umbra
+	r.submit(bulk)
+	r.submitN(2)
+	l := r.lease("worker")
+	claims := r.claimN(l, 5)
+	for _, c := range []store.Control{
+		r.pauseOf(store.ControlLane, "bulk"), r.pauseOf(store.ControlLane, "realtime"), r.pauseOf(store.ControlModel, "big"),
+		r.pauseOf(store.ControlTenant, string(acme)), r.pauseOf(store.ControlTarget, "first"),
+	} {
+		r.hold(c)
+	}
+	running := func() map[string]int64 {
+		counts := map[string]int64{}
+		for _, c := range r.controls() {
+			counts[fmt.Sprintf("%s/%s", c.Kind, c.Name)] = c.Running
+		}
+		return counts
+	}
+	r.wantSame("running", running(), map[string]int64{"lane/bulk": 3, "lane/realtime": 0, "model/big": 3, "tenant/acme": 2, "target/first": -1})
+	r.win(r.endings(claims, penstock.TransitionSucceed)...)
+	r.wantSame("running after all ended", running(), map[string]int64{"lane/bulk": 0, "lane/realtime": 0, "model/big": 0, "tenant/acme": 0, "target/first": -1})
+}
+
+func controlBound(r *rig) {
+	var group errgroup.Group
+	group.SetLimit(16)
+	for n := range store.MaxControls {
+		group.Go(func() error {
+			_, err := r.s.SetControl(r.t.Context(), r.pauseOf(store.ControlTarget, fmt.Sprintf("t-%d", n)))
+			return err
+		})
+	}
+	r.must("set many controls", group.Wait())
+	_, err := r.s.SetControl(r.t.Context(), r.pauseOf(store.ControlTarget, "one-too-many"))
+	r.wantCode("one control too many", err, penstock.CodeConflict)
+	drain := r.pauseOf(store.ControlTarget, "t-7")
+	drain.State = store.ControlDraining
+	r.hold(drain) // what is there can still be changed
+}
+
+func controlTogether(r *rig) {
+	var group errgroup.Group
+	for n := range 8 {
+		group.Go(func() error {
+			c := r.pauseOf(store.ControlLane, "bulk")
+			c.Reason = fmt.Sprintf("reason %d", n)
+			_, err := r.s.SetControl(r.t.Context(), c)
+			return err
+		})
+		group.Go(func() error {
+			return r.s.LiftControl(r.t.Context(), store.Control{Kind: store.ControlLane, Name: "bulk", Actor: "bob"})
+		})
+	}
+	r.must("set and lift together", group.Wait())
+	if all := r.controls(); len(all) > 1 {
+		r.t.Errorf("one lane is held back %d times", len(all))
+	}
+}
+
+func controlAudit(r *rig) {
+	pause := r.pauseOf(store.ControlLane, "bulk")
+	r.hold(pause)
+	r.hold(pause) // changes nothing
+	drain := pause
+	drain.State, drain.Actor = store.ControlDraining, "bob"
+	r.hold(drain)
+	for range 2 { // the second changes nothing
+		r.must("lift control", r.s.LiftControl(r.t.Context(), store.Control{Kind: store.ControlLane, Name: "bulk", Actor: "eve"}))
+	}
+	r.hold(r.pauseOf(store.ControlTenant, string(umbra)))
+	read := func(tenant penstock.TenantID) (lines []string) {
+		entries, err := r.s.AuditEntries(r.t.Context(), tenant, store.AuditPage{Limit: everything})
+		r.must("read the audit", err)
+		for _, e := range entries {
+			var before, after struct{ State string }
+			r.must("read what was", json.Unmarshal(e.Before, &before))
+			r.must("read what became of it", json.Unmarshal(e.After, &after))
+			lines = append(lines, fmt.Sprintf("%s %s %s: %s > %s", e.Actor, e.Action, e.Subject, before.State, after.State))
+		}
+		return lines
+	}
+	r.wantSame("audit of the operators", read(store.AuditOfOperators), []string{
+		"eve control.lift lane/bulk: draining > ", "bob control.set lane/bulk: paused > draining", "ada control.set lane/bulk:  > paused",
+	})
+	r.wantSame("audit of the tenant", read(umbra), []string{"ada control.set tenant/umbra:  > paused"})
+	r.wantSame("audit of another", read(acme), []string{})
+}
