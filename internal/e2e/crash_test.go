@@ -45,7 +45,7 @@ func TestCrashPointsAreKnown(t *testing.T) {
 			found = append(found, match[1])
 		}
 	}
-	known := slices.Concat(steps, []string{sweepStep, roomStep}, letterSteps)
+	known := slices.Concat(steps, []string{sweepStep, roomStep, deleteStep}, letterSteps, purgeSteps)
 	slices.Sort(known)
 	slices.Sort(found)
 	if !slices.Equal(known, found) {
