@@ -15,20 +15,10 @@ func (s *Store) FinishItems(ctx context.Context, group []store.Finish) ([]store.
 	if err != nil {
 		return nil, hide(err)
 	}
-	var verdicts []store.Verdict
-	var named bool // whether rows may have come to name the results
-	err = s.write(ctx, "finish", func(tx Tx) error {
-		verdicts, err = finishGroup(ctx, tx, finishing{group, results, recalled(group)})
-		named = err == nil // a commit that fails may have happened all the same
-		return err
-	})
+	verdicts, named, err := s.finish(ctx, finishing{group, results, lookRecall})
 	if errors.Is(err, ErrMissed) {
 		// Not all claims still hold their items: look which do.
-		err = s.write(ctx, "finish_some", func(tx Tx) error {
-			verdicts, err = finishGroup(ctx, tx, finishing{group, results, nil})
-			named = err == nil
-			return err
-		})
+		verdicts, named, err = s.finish(ctx, finishing{group, results, lookUp})
 	}
 	if err != nil {
 		if !named {
@@ -42,6 +32,17 @@ func (s *Store) FinishItems(ctx context.Context, group []store.Finish) ([]store.
 		}
 	}
 	return verdicts, nil
+}
+
+// finish records a group. It reports whether rows may have come to name the results: a commit that fails
+// may have happened all the same.
+func (s *Store) finish(ctx context.Context, g finishing) (verdicts []store.Verdict, named bool, err error) {
+	err = s.write(ctx, "finish", func(tx Tx) (err error) {
+		verdicts, err = finishGroup(ctx, tx, g)
+		named = err == nil
+		return err
+	})
+	return verdicts, named, err
 }
 
 func (s *Store) placeResults(ctx context.Context, group []store.Finish) ([]placed, error) {
@@ -64,8 +65,16 @@ func (s *Store) placeResults(ctx context.Context, group []store.Finish) ([]place
 type finishing struct {
 	group   []store.Finish
 	results []placed
-	items   map[penstock.ID]*itemRow // as they were when they were claimed; nil to look them up
+	look    look
 }
+
+// look is how the items of a group are found.
+type look int
+
+const (
+	lookUp     look = iota // in the store
+	lookRecall             // as they were when they were claimed
+)
 
 // recalled are the items of a group as their claims tell, nil when one of them does not. If that is not how
 // they are any more, the writes miss them.
@@ -89,7 +98,12 @@ func recalled(group []store.Finish) map[penstock.ID]*itemRow {
 }
 
 func finishGroup(ctx context.Context, tx Tx, g finishing) ([]store.Verdict, error) {
-	group, items := g.group, g.items
+	group := g.group
+	var items map[penstock.ID]*itemRow
+	if g.look == lookRecall {
+		items = recalled(group) // anew, for a transaction that is run again
+	}
+	recalling := items != nil
 	jobIDs, itemIDs := make([]penstock.ID, len(group)), make([]penstock.ID, len(group))
 	for i, f := range group {
 		jobIDs[i], itemIDs[i] = f.Job, f.Item
@@ -106,7 +120,7 @@ func finishGroup(ctx context.Context, tx Tx, g finishing) ([]store.Verdict, erro
 	verdicts := make([]store.Verdict, len(group))
 	for i, f := range group {
 		item, job := items[f.Item], jobs.byID[f.Job]
-		if g.items != nil && job == nil {
+		if recalling && job == nil {
 			return nil, ErrMissed
 		}
 		if item == nil || job == nil || item.Tenant != f.Tenant {
