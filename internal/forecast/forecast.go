@@ -27,11 +27,19 @@ type Progress struct {
 	Items int64 // that ended
 }
 
-// Run plays a scenario, which must come from Load or Parse. It tells progress, which may be nil, every so
-// many events.
+// Over says that nothing more comes.
+func (p Progress) Over() bool { return p.At == p.Of }
+
+// Run plays a scenario, which must come from Load or Parse. It tells progress every so many events, and
+// once more when it is over; progress may be nil.
 func Run(ctx context.Context, scenario *Scenario, progress func(Progress)) (*Result, error) {
+	if progress == nil {
+		progress = func(Progress) {}
+	}
 	s := newSim(scenario)
-	if err := s.run(ctx, progress); err != nil {
+	err := s.run(ctx, progress)
+	progress(Progress{s.Duration, s.Duration, s.endedItems})
+	if err != nil {
 		return nil, err
 	}
 	return s.result(), nil
@@ -63,9 +71,7 @@ func (s *sim) run(ctx context.Context, progress func(Progress)) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if progress != nil {
-				progress(Progress{s.now, s.Duration, s.endedItems})
-			}
+			progress(Progress{s.now, s.Duration, s.endedItems})
 		}
 	}
 }

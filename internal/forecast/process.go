@@ -158,12 +158,14 @@ func (p *process) take(it *item) bool {
 		})
 		if ok {
 			it.ticket, it.target = ticket, u
-			p.visitSoon()
+			if p.bank != nil {
+				p.visitSoon()
+			}
 			return true
 		}
 		p.none.add(u)
 		p.book.Refused(&u.believed)
-		p.visitWhenDue()
+		p.visitSoon()
 	}
 	return false
 }
@@ -180,7 +182,7 @@ func (p *process) roomBack() {
 		return
 	}
 	if !p.book.Wake() {
-		p.visitWhenDue() // what was full may be at its rate limit now, which is a matter of time
+		p.visitSoon() // what was full may be at its rate limit now, which is a matter of time
 		return
 	}
 	p.none = 0
@@ -219,11 +221,14 @@ func (p *process) letGo(it *item) {
 // visitSpacing is how often a book may ask its bank. It decides itself whether it does.
 const visitSpacing = 20 * time.Millisecond
 
-// visitSoon has the book looked at as soon as it may have something to ask.
+// visitSoon has the book looked at as soon as it may have something to ask. One that shares with nobody
+// asks nothing, but knows when there is room again.
 func (p *process) visitSoon() {
 	if p.bank != nil {
 		p.planVisit(max(p.sim.now, p.visited+visitSpacing))
+		return
 	}
+	p.visitWhenDue()
 }
 
 // visitWhenDue has the book looked at when it wants to be.
@@ -242,10 +247,7 @@ func (p *process) planVisit(at time.Duration) {
 
 // visit lets the book ask its bank, and looks whether room came back.
 func (p *process) visit() {
-	p.visitAt = -1
-	if p.book.Next() == 0 {
-		p.visited = p.sim.now
-		_ = p.book.Visit(context.Background()) // in memory, it cannot fail; it tells roomBack
-	}
+	p.visitAt, p.visited = -1, p.sim.now
+	_ = p.book.Visit(context.Background()) // in memory, it cannot fail; it tells roomBack
 	p.visitWhenDue()
 }

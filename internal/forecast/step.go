@@ -78,7 +78,9 @@ func (s *sim) answered(it *item) {
 	}
 	it.ticket.Done(res)
 	it.ticket = nil
-	p.visitSoon()
+	if p.bank != nil {
+		p.visitSoon()
+	}
 	s.conclude(it)
 	p.roomBack()
 	p.fill()
