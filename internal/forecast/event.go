@@ -8,6 +8,7 @@ type happening uint8
 const (
 	arrival  happening = iota // of an item of group n, at random
 	burst                     // of items of group n
+	ring                      // a call comes in
 	answer                    // the call of an item is over
 	due                       // an item may be tried again
 	patience                  // an item, or a call, has waited for room long enough

@@ -23,6 +23,7 @@ type item struct {
 	held           time.Duration // since when it has its slot
 	began          time.Duration // its call
 	input, output  int32         // tokens
+	charged        int64         // tokens, for its claim
 	tries, counted int32
 	crashes        int32
 	place          int32  // among those that its process has
@@ -47,7 +48,7 @@ func (it *item) tokens() int64 { return int64(it.input) + int64(it.output) }
 // bytesPerToken is how large an input is. Estimates are upper bounds, and take every byte for a token.
 const bytesPerToken = 4
 
-// estimate is what the item is charged with when it is claimed.
+// estimate is the most that the item can use.
 func (it *item) estimate() int64 { return int64(it.input)*bytesPerToken + it.tenant.group.MaxTokens }
 
 // before orders the items of a tenant: by deadline, then by age.

@@ -239,14 +239,15 @@ func (c *laneClaim) takeTurn(s *share) {
 			c.process.block(sh.model) // what follows is for the same targets
 			continue
 		}
-		turn.Add(it.estimate())
+		it.charged = fair.Tokens(c.process.expected.Of(it.model.name, it.estimate()))
+		turn.Add(it.charged)
+		c.given += max(it.estimate(), 1)
 		c.taken++
 		it.tenant.arena.give(it.tenant, it.tokens())
 		c.remove(sh)
 		c.sim.claimed(c.process, it)
 	}
 	c.charge(s, turn.Tokens)
-	c.given += turn.Tokens
 }
 
 // earliest is the tenant's shelf with the earliest deadline in front, nil when there is none.

@@ -38,17 +38,20 @@ type model struct {
 	open    bitset      // processes that are not known to lack room for it
 }
 
-// plan puts the arrivals of a group on the agenda.
+// plan puts the arrivals of a group on the agenda. Its backlog is there before anybody looks.
 func (s *sim) plan(g *group) {
-	if g.Arrivals.Backlog > 0 {
-		for _, t := range g.tenants {
-			s.submit(t, g.Arrivals.Backlog)
+	for _, t := range g.tenants {
+		for i := range g.Arrivals.Backlog {
+			if it := s.inference(t, i); g.Kind == Calls {
+				s.events.push(event{what: ring, item: it, age: it.age})
+			} else {
+				t.lane.put(it)
+			}
 		}
 	}
 	if g.Arrivals.Burst > 0 {
 		s.events.push(event{at: g.Arrivals.At, what: burst, n: int32(g.index)})
 	}
-	s.now = 0
 	s.arriveAfter(g, g.Arrivals.From)
 }
 
@@ -82,24 +85,29 @@ func (s *sim) burst(g *group) {
 
 // submit has a tenant ask for n inferences at once.
 func (s *sim) submit(t *tenant, n int) {
-	g := t.group
 	for i := range n {
-		it := s.newItem()
-		it.tenant, it.model = t, g.models[g.turn%len(g.models)]
-		g.turn++
-		it.born, it.due = s.now, s.now
-		// Jobs that were submitted together have their deadlines one after the other.
-		it.deadline = s.now + g.Deadline + time.Duration(i%g.Jobs)*time.Microsecond
-		it.input, it.output = int32(g.InputTokens.draw(g.random)), int32(min(g.OutputTokens.draw(g.random), g.MaxTokens))
-		g.submitted++
-		g.waiting++
-		s.live++
-		if g.Kind == Calls {
+		if it := s.inference(t, i); t.group.Kind == Calls {
 			s.call(it)
 		} else {
 			s.queue(it)
 		}
 	}
+}
+
+// inference draws the i-th item of what a tenant submits at once.
+func (s *sim) inference(t *tenant, i int) *item {
+	g := t.group
+	it := s.newItem()
+	it.tenant, it.model = t, g.models[g.turn%len(g.models)]
+	g.turn++
+	it.born, it.due = s.now, s.now
+	// Jobs that were submitted together have their deadlines one after the other.
+	it.deadline = s.now + g.Deadline + time.Duration(i%g.Jobs)*time.Microsecond
+	it.input, it.output = int32(g.InputTokens.draw(g.random)), int32(min(g.OutputTokens.draw(g.random), g.MaxTokens))
+	g.submitted++
+	g.waiting++
+	s.live++
+	return it
 }
 
 // z95 is how many standard deviations the 95th percentile of a normal distribution lies above its median.

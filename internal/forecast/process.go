@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/fair"
 	"penstock/internal/queue"
 	"penstock/internal/room"
 	"penstock/internal/store"
@@ -23,13 +24,16 @@ type process struct {
 	free  int // slots
 	held  []*item
 
-	lanes   *queue.Stride
-	book    *room.Book
-	bank    *teller
-	dead    []*teller     // of its earlier lives, whose leases have not ended
-	visitAt time.Duration // when a visit is planned, -1 for never
-	visited time.Duration // when the last one was
-	used    []correction
+	lanes    *queue.Stride
+	given    map[penstock.Lane]int64 // tokens of the claim under way
+	rested   bool                    // the last claim found nothing
+	book     *room.Book
+	bank     *teller
+	dead     []*teller     // of its earlier lives, whose leases have not ended
+	visitAt  time.Duration // when a visit is planned, -1 for never
+	visited  time.Duration // when the last one was
+	used     []correction
+	expected fair.Expectations
 
 	none    targets // that refused since room last came back
 	blocked []bool  // models, none of whose targets has room
@@ -37,7 +41,7 @@ type process struct {
 	waiting int
 }
 
-// correction is what an item used beyond its estimate.
+// correction is what an item used beyond what was charged for it.
 type correction struct {
 	tenant *tenant
 	tokens int64
@@ -64,8 +68,9 @@ func (t *teller) Withdraw(ctx context.Context, w store.Withdrawal) (store.Allotm
 // start begins to work with nothing known of the targets.
 func (p *process) start() {
 	p.alive, p.free, p.epoch = true, p.sim.Processes.Slots, p.epoch+1
-	p.lanes = queue.NewStride(p.sim.weights())
-	p.none, p.waiting, p.used = 0, 0, nil
+	p.lanes, p.rested = queue.NewStride(p.sim.weights()), false
+	p.given = make(map[penstock.Lane]int64, len(penstock.Lanes))
+	p.none, p.waiting, p.used, p.expected = 0, 0, nil, make(fair.Expectations)
 	p.blocked = make([]bool, len(p.sim.models))
 	cfg := room.Config{Clock: p.sim.clock}
 	if p.sim.bank != nil {
@@ -88,7 +93,7 @@ func (p *process) kill() {
 	if !p.alive {
 		return
 	}
-	p.alive, p.free, p.visitAt = false, 0, -1
+	p.alive, p.free, p.waiting, p.visitAt = false, 0, 0, -1
 	p.sim.idle.remove(p.index)
 	p.line = [3]line{}
 	held := p.held
@@ -131,8 +136,11 @@ func (p *process) claim(wanted int) (taken int) {
 		c.tenant.lane.correct(c.tenant, c.tokens)
 	}
 	p.used = p.used[:0]
+	if p.rested && !p.sim.anyReady() {
+		return 0 // the lanes know already that they have nothing
+	}
 	order := p.lanes.Order()
-	given := make(map[penstock.Lane]int64, len(order))
+	clear(p.given)
 	for _, name := range order {
 		l := p.sim.lanes[laneIndex(name)]
 		if l.ready == 0 || taken == wanted {
@@ -141,9 +149,10 @@ func (p *process) claim(wanted int) (taken int) {
 		c := laneClaim{lane: l, process: p, sim: p.sim, limit: wanted - taken}
 		c.pick()
 		taken += c.taken
-		given[name] = c.given
+		p.given[name] = c.given
 	}
-	p.lanes.Claimed(order, given, wanted-taken)
+	p.lanes.Claimed(order, p.given, wanted-taken)
+	p.rested = taken == 0
 	return taken
 }
 
@@ -178,9 +187,6 @@ func (p *process) block(m *model) {
 
 // roomBack looks whether room came back, and gives it to those in line first.
 func (p *process) roomBack() {
-	if p.none == 0 {
-		return
-	}
 	if !p.book.Wake() {
 		p.visitSoon() // what was full may be at its rate limit now, which is a matter of time
 		return

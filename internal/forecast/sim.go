@@ -63,16 +63,17 @@ func newSim(scenario *Scenario) *sim {
 	if s.Processes.Count > 1 {
 		s.bank = room.NewMemory(s.clock)
 	}
-	for i := range s.Processes.Count {
-		p := &process{sim: s, index: i}
-		s.processes = append(s.processes, p)
-		p.start()
-	}
 	s.addFaults()
 	if s.WarmUp > 0 {
 		s.events.push(event{at: s.WarmUp, what: warm})
 	}
 	s.addGroups()
+	for i := range s.Processes.Count {
+		s.processes = append(s.processes, &process{sim: s, index: i})
+	}
+	for _, p := range s.processes {
+		p.start()
+	}
 	return s
 }
 
@@ -182,6 +183,11 @@ func (s *sim) weights() queue.LaneWeights {
 	}
 }
 
+// anyReady says whether any lane has work.
+func (s *sim) anyReady() bool {
+	return slices.ContainsFunc(s.lanes, func(l *lane) bool { return l.ready > 0 })
+}
+
 // done says that nothing is left to come.
 func (s *sim) done() bool {
 	return s.live == 0 && s.arrivals == 0 && s.now >= s.WarmUp && !slices.ContainsFunc(s.groups, func(g *group) bool {
@@ -198,6 +204,8 @@ func (s *sim) play(e event) {
 		s.arrive(s.groups[e.n])
 	case burst:
 		s.burst(s.groups[e.n])
+	case ring:
+		s.call(e.item)
 	case answer:
 		s.answered(e.item)
 	case due:

@@ -82,7 +82,9 @@ func (s *sim) answered(it *item) {
 		p.visitSoon()
 	}
 	s.conclude(it)
-	p.roomBack()
+	if p.none != 0 {
+		p.roomBack()
+	}
 	p.fill()
 }
 
@@ -140,7 +142,8 @@ func (s *sim) unclaim(it *item, used int64) {
 	p, g := it.process, it.tenant.group
 	p.letGo(it)
 	if g.Kind == Jobs {
-		p.used = append(p.used, correction{it.tenant, used - it.estimate()})
+		p.used = append(p.used, correction{it.tenant, used - it.charged})
+		p.expected.Learn(it.model.name, it.estimate(), used)
 	}
 	it.process, it.target, it.tried = nil, nil, 0
 	g.running--

@@ -97,8 +97,8 @@ func (u *upstream) answer(now time.Duration, it *item) (time.Duration, outcome) 
 	return took, outcome{}
 }
 
-// meterSteps is in how many steps a window slides. What was used falls out of it up to a step late, so a
-// meter is never more generous than its limit.
+// meterSteps is in how many steps a window slides. What was used falls out of it up to a step early: no
+// upstream is stricter than its limit.
 const meterSteps = 1000
 
 // meter allows so much in any window of time, wherever that begins: the strictest way to count a limit.
@@ -108,7 +108,7 @@ type meter struct {
 	cost      func(*item) int64
 	allowed   int64 // in a window
 	step      time.Duration
-	steps     [meterSteps + 1]int64
+	steps     [meterSteps]int64
 	at        int64 // the newest step
 	inWindow  int64
 	used      int64 // since the figures began
