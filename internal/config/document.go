@@ -24,6 +24,10 @@ func ReadDocument(text []byte, into any) *Document {
 	if problem != nil {
 		return &Document{problems: Problems{*problem}, fatal: true}
 	}
+	if _, ok := root.(ast.MapNode); root != nil && !ok {
+		p := newProblem("", placeOf(root.GetToken()), "the file must be a map of names to values, not "+describe(root))
+		return &Document{problems: Problems{p}, fatal: true}
+	}
 	d := decoder{env: emptyEnv, places: places{}, anchors: map[string]ast.Node{}}
 	d.value(reflect.ValueOf(into).Elem(), root, "")
 	doc := &Document{places: d.places, broken: map[path]bool{}, problems: d.problems, fatal: d.exhausted()}

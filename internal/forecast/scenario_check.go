@@ -41,7 +41,7 @@ type checker struct {
 func check(s *Scenario, doc *config.Document) {
 	c := checker{doc, s}
 	within(c.at("duration"), s.Duration, time.Second, MaxDuration)
-	if s.WarmUp < 0 || s.WarmUp >= max(s.Duration, time.Second) {
+	if s.WarmUp < 0 || (s.Duration > 0 && s.WarmUp >= s.Duration) {
 		c.Failf("warm_up", "must be shorter than the duration")
 	}
 	within(c.at("processes.count"), s.Processes.Count, 1, MaxProcesses)
@@ -269,7 +269,7 @@ func (c checker) fault(at string, f Fault) {
 		}
 	}
 	within(c.at(at+".from"), f.From, 0, MaxDuration)
-	if f.To <= f.From {
+	if f.To <= f.From && f.To != 0 { // without a duration there is no default
 		c.Failf(at+".to", "must be after from")
 	}
 }

@@ -32,7 +32,7 @@ func (r *Result) Summary() string {
 	if r.WarmUp > 0 {
 		text += fmt.Sprintf(" after %s of warm-up", seconds(r.WarmUp))
 	}
-	text += fmt.Sprintf("; %s × %s slots, %s used", plural(r.Processes, "process", "processes"), number(float64(r.Slots/r.Processes)), percent(r.SlotsUsed))
+	text += fmt.Sprintf("; %s × %s slots, %s used", plural(r.Processes, "process", "processes"), count(int64(r.Slots/r.Processes)), percent(r.SlotsUsed))
 	if r.BankVisits > 0 {
 		text += fmt.Sprintf("; %s visits to the shared room per second", number(r.BankVisits))
 	}
