@@ -27,7 +27,8 @@ lint: ## formatting and vet
 		if [ -n "$$unformatted" ]; then echo "not formatted, run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
 	@$(GO) vet ./...
 
-soak: setup ## long kill loops, on both engines (KILLS=300 by default)
+soak: setup ## the largest forecast, and long kill loops on both engines (KILLS=300 by default)
+	@PENSTOCK_FORECAST_WHOLE=1 $(GO) test ./internal/forecast -run Docs -count=1 -v
 	@PENSTOCK_REQUIRE_POSTGRES=1 PENSTOCK_SOAK_KILLS=$${KILLS:-300} $(GO) test ./internal/e2e -run 'TestCrash' -count=1 -timeout 3h -v
 
 bench: setup ## measurements, beside what they are judged by; about 12 minutes
@@ -43,6 +44,7 @@ bench: setup ## measurements, beside what they are judged by; about 12 minutes
 
 docs: ## write the parts of docs/ that are made from the code
 	@$(GO) test ./internal/api -run 'OpenAPI|Docs' -update
+	@PENSTOCK_FORECAST_WHOLE=1 $(GO) test ./internal/forecast -run Docs -update
 
 setup: ## install what the tests need and the machine lacks (PostgreSQL, Node.js)
 	@scripts/setup

@@ -48,7 +48,7 @@ var architecture = map[string][]string{
 	"penstock/internal/attempt": {"penstock", "penstock/internal/config", "penstock/internal/provider", "penstock/internal/room",
 		"penstock/internal/route", "penstock/internal/telemetry"},
 	"penstock/internal/queue": {"penstock", "penstock/internal/provider", "penstock/internal/store", "penstock/internal/telemetry"},
-	"penstock/internal/work": {"penstock", "penstock/internal/attempt", "penstock/internal/provider", "penstock/internal/queue",
+	"penstock/internal/work": {"penstock", "penstock/internal/attempt", "penstock/internal/fair", "penstock/internal/provider", "penstock/internal/queue",
 		"penstock/internal/route", "penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/admit": {"penstock", "penstock/internal/config", "penstock/internal/queue", "penstock/internal/route",
 		"penstock/internal/store", "penstock/internal/telemetry"},
@@ -57,6 +57,10 @@ var architecture = map[string][]string{
 	"penstock/internal/disk":    {"penstock", "penstock/internal/telemetry"},
 	"penstock/internal/deliver": {"penstock", "penstock/internal/store"},
 	"penstock/internal/control": {"penstock/internal/store"},
+
+	// Questions about a load that is not there.
+	"penstock/internal/forecast": {"penstock", "penstock/internal/config", "penstock/internal/fair", "penstock/internal/provider",
+		"penstock/internal/queue", "penstock/internal/room", "penstock/internal/route", "penstock/internal/store"},
 
 	// The doors.
 	"penstock/internal/api/dialect/openai": {"penstock", "penstock/internal/body"},

@@ -46,6 +46,20 @@ func (s *Stride) Order() []penstock.Lane {
 	return order
 }
 
+// Claimed notes what a claim gave to the lanes that it looked at in their order, in tokens, and how many
+// slots it left free. A lane that came before the last one served, or any lane while slots stay free, had
+// nothing more to give work to.
+func (s *Stride) Claimed(order []penstock.Lane, given map[penstock.Lane]int64, left int) {
+	for i, lane := range order {
+		passed := left > 0 || slices.ContainsFunc(order[i+1:], func(l penstock.Lane) bool { return given[l] > 0 })
+		if given[lane] > 0 {
+			s.Given(lane, given[lane])
+		} else if passed {
+			s.Idle(lane)
+		}
+	}
+}
+
 // Given notes that a lane was given work of so many tokens.
 func (s *Stride) Given(lane penstock.Lane, tokens int64) {
 	s.now = max(s.now, s.pass[lane])

@@ -70,3 +70,31 @@ func TestStrideNeverStarvesALane(t *testing.T) {
 		}
 	})
 }
+
+// A claim says which lanes had nothing: those that were passed over, and all while slots stay free.
+func TestStrideLearnsFromClaims(t *testing.T) {
+	t.Parallel()
+	given := func(lane penstock.Lane) map[penstock.Lane]int64 { return map[penstock.Lane]int64{lane: 1000} }
+	for _, tt := range []struct {
+		name string
+		left int
+		want int // of 100 turns after bulk had 1000 alone
+	}{
+		{"realtime was passed over", 0, 48},
+		{"slots stayed free", 5, 48},
+	} {
+		s := NewStride(LaneWeights{penstock.LaneRealtime: 1, penstock.LaneStandard: 1, penstock.LaneBulk: 1})
+		for range 1000 {
+			s.Claimed(penstock.Lanes, given(penstock.LaneBulk), tt.left)
+		}
+		got := serve(s, 100, func(l penstock.Lane) bool { return l != penstock.LaneStandard }, 1000)
+		if got[penstock.LaneBulk] < tt.want {
+			t.Errorf("%s: bulk got %d of 100 beside a lane that had been idle", tt.name, got[penstock.LaneBulk])
+		}
+	}
+	s := NewStride(DefaultLaneWeights)
+	s.Claimed([]penstock.Lane{penstock.LaneBulk, penstock.LaneRealtime, penstock.LaneStandard}, given(penstock.LaneBulk), 0)
+	if order := s.Order(); order[2] != penstock.LaneBulk {
+		t.Errorf("the lane that was served comes again, in %v", order)
+	}
+}

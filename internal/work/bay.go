@@ -2,7 +2,6 @@ package work
 
 import (
 	"context"
-	"slices"
 
 	"penstock"
 	"penstock/internal/queue"
@@ -86,20 +85,11 @@ func (b *bay) giveSlots(n int) {
 	}
 }
 
-// charge tells the policy of the lanes what each was given. A lane that came before the last one served,
-// or any lane while slots stay free, had nothing more to give work to.
+// charge tells the policy of the lanes what each was given.
 func (b *bay) charge(lanes []penstock.Lane, claimed []store.Claimed, wanted int) {
 	given := make(map[penstock.Lane]int64, len(lanes))
 	for _, c := range claimed {
 		given[c.Lane] += max(c.Estimate, 1)
 	}
-	left := wanted - len(claimed)
-	for i, lane := range lanes {
-		passed := left > 0 || slices.ContainsFunc(lanes[i+1:], func(l penstock.Lane) bool { return given[l] > 0 })
-		if given[lane] > 0 {
-			b.lanes.Given(lane, given[lane])
-		} else if passed {
-			b.lanes.Idle(lane)
-		}
-	}
+	b.lanes.Claimed(lanes, given, wanted-len(claimed))
 }

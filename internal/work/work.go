@@ -20,6 +20,7 @@ import (
 
 	"penstock"
 	"penstock/internal/attempt"
+	"penstock/internal/fair"
 	"penstock/internal/queue"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
@@ -85,7 +86,7 @@ type Pool struct {
 	held     map[claim]context.CancelCauseFunc // from the claim until its end is recorded
 	claiming int                               // claims under way: the store may know more than held
 	used     map[account]int64                 // tokens used beyond what was charged, not reported yet
-	expected expectations
+	expected fair.Expectations
 	doubts   int // looks to take, since a claim's answer was lost
 }
 
@@ -115,7 +116,7 @@ func New(cfg Config, deps Deps) (*Pool, error) {
 		finishes: make(chan finished, slotsOf(bays)),
 		held:     make(map[claim]context.CancelCauseFunc),
 		used:     make(map[account]int64),
-		expected: make(expectations),
+		expected: make(fair.Expectations),
 	}, nil
 }
 

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"penstock/internal/config"
+	"penstock/internal/forecast"
+)
+
+func (sh *shell) forecastCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "forecast SCENARIO", Short: "Tell what waits, throughput and refusals a load would meet", Args: takes("the scenario's file"),
+		Long: `Plays a described load against described targets, with the scheduler and the
+limiters of the server over a clock of its own, and tells how long work would wait,
+how much would get done, and how often upstreams would refuse: in seconds, whatever
+the load. The same scenario and seed give the same answer.
+
+A scenario is a YAML file: processes, targets with the limits that are configured and
+those that the upstream really has, models, groups of tenants with what they submit,
+and faults over time. docs/operations/capacity.md explains it and has examples. It
+calls no server and no model.`,
+		Example: "  penstock forecast scenario.yaml\n  penstock forecast scenario.yaml -o json",
+		RunE:    func(c *cobra.Command, args []string) error { return sh.forecast(c.Context(), args[0]) },
+	}
+}
+
+func (sh *shell) forecast(ctx context.Context, path string) error {
+	scenario, err := forecast.Load(path)
+	if problems, ok := errors.AsType[config.Problems](err); ok {
+		return &configError{path, problems}
+	}
+	if err != nil {
+		return err
+	}
+	result, err := forecast.Run(ctx, scenario, sh.forecastProgress())
+	if err != nil {
+		return fmt.Errorf("playing %s: %w", path, err)
+	}
+	if sh.output == outputJSON {
+		return sh.json(result)
+	}
+	return sh.showForecast(result)
+}
+
+// How often a long forecast tells how far it is: on a terminal, and where each time is a line of its own.
+const (
+	progressPace     = time.Second
+	progressLinePace = 15 * time.Second
+)
+
+// forecastProgress tells how far a run is, on stderr. Short runs tell nothing.
+func (sh *shell) forecastProgress() func(forecast.Progress) {
+	pace, format := progressLinePace, "%s\n"
+	if sh.terminal {
+		pace, format = progressPace, eraseLine+"%s"
+	}
+	next, shown := sh.now().Add(pace), false
+	return func(p forecast.Progress) {
+		now := sh.now()
+		if p.Over() && shown && sh.terminal {
+			fmt.Fprint(sh.stderr, eraseLine)
+		}
+		if p.Over() || now.Before(next) {
+			return
+		}
+		next, shown = now.Add(pace), true
+		fmt.Fprintf(sh.stderr, format, fmt.Sprintf("%s of %s played, %s ended",
+			p.At.Round(time.Second), p.Of, plural(int(p.Items), "item")))
+	}
+}
+
+func (sh *shell) showForecast(r *forecast.Result) error {
+	if r.About != "" {
+		fmt.Fprintln(sh.stdout, clean(r.About))
+	}
+	fmt.Fprintln(sh.stdout, r.Summary())
+	for _, t := range r.Tables() {
+		fmt.Fprintf(sh.stdout, "\n%s\n", t.Title)
+		out := sh.table(t.Header...)
+		for _, row := range t.Rows {
+			if err := out.row(row...); err != nil {
+				return err
+			}
+		}
+		if err := out.end("nothing"); err != nil {
+			return err
+		}
+	}
+	return nil
+}

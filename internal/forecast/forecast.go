@@ -1,0 +1,77 @@
+// Package forecast answers what waits, throughput and refusals would be under a described load: it runs
+// the policies of the server over a clock of its own.
+//
+// It owns the scenario, the simulated time and what is measured. What it runs is the server's own code,
+// none of it copied: package fair's shares and turns, package queue's stride of lanes and backoff, package
+// provider's table of error kinds, and package room's books and pools. What it stands in for is the
+// database, whose claim it repeats over rows in memory, the line in which package route keeps those who
+// wait for room, and the upstreams. It does not know how long a database or a network takes.
+//
+// A run is deterministic: the same scenario and seed give the same result. It uses one goroutine, and
+// nothing in the package is safe for concurrent use but [Load], [Parse] and [Run] themselves.
+package forecast
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// MaxLive is how many items may wait or run at a time. It bounds memory: about 150 bytes for each.
+const MaxLive = 8_000_000
+
+// Progress is how far a run is.
+type Progress struct {
+	At    time.Duration // in the scenario
+	Of    time.Duration
+	Items int64 // that ended
+}
+
+// Over says that nothing more comes.
+func (p Progress) Over() bool { return p.At == p.Of }
+
+// Run plays a scenario, which must come from Load or Parse. It tells progress every so many events, and
+// once more when it is over; progress may be nil.
+func Run(ctx context.Context, scenario *Scenario, progress func(Progress)) (*Result, error) {
+	if progress == nil {
+		progress = func(Progress) {}
+	}
+	s := newSim(scenario)
+	err := s.run(ctx, progress)
+	progress(Progress{s.Duration, s.Duration, s.endedItems})
+	if err != nil {
+		return nil, err
+	}
+	return s.result(), nil
+}
+
+// eventsPerLook is how many events are played between two looks at the world outside.
+const eventsPerLook = 1 << 14
+
+func (s *sim) run(ctx context.Context, progress func(Progress)) error {
+	for n := 1; ; n++ {
+		e, ok := s.events.pop()
+		if !ok || e.at > s.Duration || s.done() {
+			s.ended = min(max(s.now, s.WarmUp), s.Duration)
+			if ok && e.at > s.Duration {
+				s.ended = s.Duration
+			}
+			return nil
+		}
+		s.now = e.at
+		s.play(e)
+		if s.live > MaxLive {
+			return fmt.Errorf("after %v more than %d items wait: the load is far above what can be served; "+
+				"lower it, or shorten the duration", s.now.Round(time.Second), MaxLive)
+		}
+		if s.inspect != nil {
+			s.inspect()
+		}
+		if n%eventsPerLook == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			progress(Progress{s.now, s.Duration, s.endedItems})
+		}
+	}
+}

@@ -1,0 +1,259 @@
+package forecast
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"penstock"
+	"penstock/internal/fair"
+	"penstock/internal/queue"
+	"penstock/internal/room"
+	"penstock/internal/store"
+)
+
+// maxClaim is how many items one claim takes at the most, as package work has it.
+const maxClaim = 256
+
+// process is one process of Penstock: its slots, its book of room, and the line of those who wait for it.
+type process struct {
+	sim   *sim
+	index int
+	alive bool
+	epoch int // how often it was started
+	free  int // slots
+	held  []*item
+
+	lanes    *queue.Stride
+	given    map[penstock.Lane]int64 // tokens of the claim under way
+	rested   bool                    // the last claim found nothing
+	book     *room.Book
+	bank     *teller
+	dead     []*teller     // of its earlier lives, whose leases have not ended
+	visitAt  time.Duration // when a visit is planned, -1 for never
+	visited  time.Duration // when the last one was
+	used     []correction
+	expected fair.Expectations
+
+	none    targets // that refused since room last came back
+	blocked []bool  // models, none of whose targets has room
+	line    [3]line // those who wait, by the urgency of their lanes
+	waiting int
+}
+
+// correction is what an item used beyond what was charged for it.
+type correction struct {
+	tenant *tenant
+	tokens int64
+}
+
+// teller is a process's view of the bank. It remembers the seats, which a dead process must give up.
+type teller struct {
+	room.Bank
+	seats  map[string]int // pools, and their caps
+	visits int64
+}
+
+// Withdraw implements room.Bank.
+func (t *teller) Withdraw(ctx context.Context, w store.Withdrawal) (store.Allotment, error) {
+	t.visits++
+	for _, d := range w.Seats {
+		if d.Cap > 0 {
+			t.seats[d.Pool] = d.Cap
+		}
+	}
+	return t.Bank.Withdraw(ctx, w)
+}
+
+// start begins to work with nothing known of the targets.
+func (p *process) start() {
+	p.alive, p.free, p.epoch = true, p.sim.Processes.Slots, p.epoch+1
+	p.lanes, p.rested = queue.NewStride(p.sim.weights()), false
+	p.given = make(map[penstock.Lane]int64, len(penstock.Lanes))
+	p.none, p.waiting, p.used, p.expected = 0, 0, nil, make(fair.Expectations)
+	p.blocked = make([]bool, len(p.sim.models))
+	cfg := room.Config{Clock: p.sim.clock}
+	if p.sim.bank != nil {
+		name := strconv.Itoa(p.index) + "." + strconv.Itoa(p.epoch)
+		p.bank = &teller{Bank: p.sim.bank.Process(name), seats: map[string]int{}}
+		cfg.Bank = p.bank
+	}
+	p.book = room.New(cfg)
+	p.book.Notify(p.roomBack)
+	p.visitAt, p.visited = -1, p.sim.now-visitSpacing
+	p.sim.idle.add(p.index)
+	for _, m := range p.sim.models {
+		m.open.add(p.index)
+	}
+	p.fill()
+}
+
+// kill ends a process without a word. Its items stay taken until its lease ends; its calls are lost.
+func (p *process) kill() {
+	if !p.alive {
+		return
+	}
+	p.alive, p.free, p.waiting, p.visitAt = false, 0, 0, -1
+	p.sim.idle.remove(p.index)
+	p.line = [3]line{}
+	held := p.held
+	p.held = nil
+	for _, it := range held {
+		p.sim.lose(it)
+	}
+	if p.bank != nil {
+		p.dead = append(p.dead, p.bank)
+	}
+	p.sim.events.push(event{at: p.sim.now + p.sim.Processes.LeaseTimeout, what: expiry, n: int32(p.index)})
+}
+
+// vacate gives up the seats of a process whose lease ended.
+func (p *process) vacate() {
+	if len(p.dead) == 0 {
+		return
+	}
+	var w store.Withdrawal
+	for pool, seats := range p.dead[0].seats {
+		w.Seats = append(w.Seats, store.SeatDraw{Pool: pool, Cap: seats})
+	}
+	_, _ = p.dead[0].Withdraw(context.Background(), w) // in memory, it cannot fail
+	p.dead = p.dead[1:]
+}
+
+// fill claims until slots or work are used up.
+func (p *process) fill() {
+	for p.free > 0 && p.alive {
+		wanted := min(p.free, maxClaim)
+		if p.claim(wanted) < wanted {
+			return
+		}
+	}
+}
+
+// claim takes items for free slots: lane by lane, as the stride orders them.
+func (p *process) claim(wanted int) (taken int) {
+	for _, c := range p.used {
+		c.tenant.lane.correct(c.tenant, c.tokens)
+	}
+	p.used = p.used[:0]
+	if p.rested && !p.sim.anyReady() {
+		return 0 // the lanes know already that they have nothing
+	}
+	order := p.lanes.Order()
+	clear(p.given)
+	for _, name := range order {
+		l := p.sim.lanes[laneIndex(name)]
+		if l.ready == 0 || taken == wanted {
+			continue
+		}
+		c := laneClaim{lane: l, process: p, sim: p.sim, limit: wanted - taken}
+		c.pick()
+		taken += c.taken
+		p.given[name] = c.given
+	}
+	p.lanes.Claimed(order, p.given, wanted-taken)
+	p.rested = taken == 0
+	return taken
+}
+
+// take takes room for an item of the first target that was not tried and has some.
+func (p *process) take(it *item) bool {
+	for _, u := range it.model.targets {
+		if it.tried.has(u) || p.none.has(u) {
+			continue
+		}
+		ticket, ok := p.book.Take(room.Ask{
+			Target: &u.believed, InputTokens: int64(it.input), MaxOutputTokens: it.tenant.group.MaxTokens,
+		})
+		if ok {
+			it.ticket, it.target = ticket, u
+			if p.bank != nil {
+				p.visitSoon()
+			}
+			return true
+		}
+		p.none.add(u)
+		p.book.Refused(&u.believed)
+		p.visitSoon()
+	}
+	return false
+}
+
+// block notes that there is no room for a model.
+func (p *process) block(m *model) {
+	p.blocked[m.index] = true
+	m.open.remove(p.index)
+}
+
+// roomBack looks whether room came back, and gives it to those in line first.
+func (p *process) roomBack() {
+	if !p.book.Wake() {
+		p.visitSoon() // what was full may be at its rate limit now, which is a matter of time
+		return
+	}
+	p.none = 0
+	for i, m := range p.sim.models {
+		p.blocked[i] = false
+		m.open.add(p.index)
+	}
+	p.serve()
+	p.fill()
+}
+
+// hold gives an item to the process; items of jobs take a slot.
+func (p *process) hold(it *item) {
+	it.process, it.place, it.held = p, int32(len(p.held)), p.sim.now
+	p.held = append(p.held, it)
+	if it.tenant.group.Kind == Jobs {
+		if p.free--; p.free == 0 {
+			p.sim.idle.remove(p.index)
+		}
+	}
+}
+
+// letGo takes an item away from the process that has it.
+func (p *process) letGo(it *item) {
+	last := p.held[len(p.held)-1]
+	p.held[it.place], last.place = last, it.place
+	p.held[len(p.held)-1] = nil
+	p.held = p.held[:len(p.held)-1]
+	if it.tenant.group.Kind == Jobs {
+		p.sim.measure.slots += p.sim.measured(it.held)
+		p.free++
+		p.sim.idle.add(p.index)
+	}
+}
+
+// visitSpacing is how often a book may ask its bank. It decides itself whether it does.
+const visitSpacing = 20 * time.Millisecond
+
+// visitSoon has the book looked at as soon as it may have something to ask. One that shares with nobody
+// asks nothing, but knows when there is room again.
+func (p *process) visitSoon() {
+	if p.bank != nil {
+		p.planVisit(max(p.sim.now, p.visited+visitSpacing))
+		return
+	}
+	p.visitWhenDue()
+}
+
+// visitWhenDue has the book looked at when it wants to be.
+func (p *process) visitWhenDue() {
+	if wait := p.book.Next(); wait != room.Forever {
+		p.planVisit(p.sim.now + max(wait, time.Microsecond))
+	}
+}
+
+func (p *process) planVisit(at time.Duration) {
+	if p.visitAt < 0 || at < p.visitAt {
+		p.visitAt = at
+		p.sim.events.push(event{at: at, what: visit, n: int32(p.index)})
+	}
+}
+
+// visit lets the book ask its bank, and looks whether room came back.
+func (p *process) visit() {
+	p.visitAt, p.visited = -1, p.sim.now
+	_ = p.book.Visit(context.Background()) // in memory, it cannot fail; it tells roomBack
+	p.visitWhenDue()
+}
