@@ -29,6 +29,12 @@ type Job struct {
 	StartedAt         time.Time // zero until an item was claimed
 	FinishedAt        time.Time // zero until every item is terminal
 	CancelRequestedAt time.Time // zero unless a cancel was asked for
+
+	// What was known of its wait when it was accepted: the reading of its backlog's odometer at which its
+	// first item is due, the tokens of all its items, and when it was said to finish.
+	QueueMark   int64
+	QueueTokens int64
+	PromisedAt  time.Time // zero when nothing could be said
 }
 
 // Status derives where the job stands from what its items are doing; a job has no state of its own

@@ -35,6 +35,7 @@ type Store interface {
 	Settings
 	Pools
 	Controls
+	Load
 }
 
 // Jobs is what callers do with their jobs.
@@ -214,9 +215,6 @@ type Settings interface {
 
 	// SaveTenants writes the tenants of the configuration file.
 	SaveTenants(ctx context.Context, tenants []penstock.Tenant) error
-
-	// Depths counts open items by lane and status.
-	Depths(ctx context.Context) ([]Depth, error)
 
 	// Check proves that the store can write and read.
 	Check(ctx context.Context) error

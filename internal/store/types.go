@@ -240,6 +240,9 @@ type Verdict struct {
 	Won         bool            // false: the claim was stale and another outcome stands
 	Status      penstock.Status // the item's status now
 	JobFinished bool            // this finish ended the job
+	// PromisedIn is how long the job was said to take when it was accepted; 0 when nothing was said, or
+	// when it was asked to stop.
+	PromisedIn time.Duration
 }
 
 // Step is what a bounded step of housekeeping did.
@@ -248,14 +251,6 @@ type Step struct {
 	More     bool          // the bound was reached: there may be more
 	Finished []penstock.ID // jobs that ended by it
 	Queued   int           // of Items, how many are due again
-}
-
-// Depth is how much open work there is.
-type Depth struct {
-	Lane   penstock.Lane
-	Status penstock.Status
-	Items  int64
-	Oldest time.Duration // age of the oldest, since its job was accepted
 }
 
 // LedgerReport is the result of an audit of the books.

@@ -20,9 +20,10 @@ func compareKeys(x, y backlogKey) int {
 	return cmp.Or(cmp.Compare(x.lane, y.lane), cmp.Compare(x.tenant, y.tenant), cmp.Compare(x.model, y.model))
 }
 
-// stock is how much is queued, or by how much that changes.
+// stock is how much is queued and was drained, or by how much that changes.
 type stock struct {
 	ready, parked, tokens, bytes int64
+	drainedItems, drainedTokens  int64
 }
 
 // backlog gathers how a transaction changes what is queued. It is written last, in one order by
@@ -31,7 +32,20 @@ type backlog map[backlogKey]stock
 
 func (b backlog) add(key backlogKey, by stock) {
 	s := b[key]
-	b[key] = stock{s.ready + by.ready, s.parked + by.parked, s.tokens + by.tokens, s.bytes + by.bytes}
+	b[key] = stock{
+		s.ready + by.ready, s.parked + by.parked, s.tokens + by.tokens, s.bytes + by.bytes,
+		s.drainedItems + by.drainedItems, s.drainedTokens + by.drainedTokens,
+	}
+}
+
+// claim notes that a ready item was given to a worker.
+func (b backlog) claim(key backlogKey, p pick) {
+	b.add(key, stock{ready: -1, tokens: -p.estimate, bytes: -p.bytes, drainedItems: 1, drainedTokens: p.estimate})
+}
+
+// takeBack notes that a claimed item will be queued again: nothing was drained with it after all.
+func (b backlog) takeBack(lane penstock.Lane, r *itemRow) {
+	b.add(backlogKey{lane, r.Tenant, r.model}, stock{drainedItems: -1, drainedTokens: -r.estimate})
 }
 
 // move notes that an item joins the queue, with sign 1, or leaves it, with sign -1.
@@ -43,9 +57,11 @@ func (b backlog) move(lane penstock.Lane, r *itemRow, sign int64) {
 	b.add(backlogKey{lane, r.Tenant, r.model}, by)
 }
 
-const moveBacklog = `INSERT INTO backlogs (lane, tenant_id, model, ready, parked, tokens, bytes) VALUES ($1, $2, $3, $4, $5, $6, $7)
+const moveBacklog = `INSERT INTO backlogs (lane, tenant_id, model, ready, parked, tokens, bytes, drained_items, drained_tokens)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 	ON CONFLICT (lane, tenant_id, model) DO UPDATE SET ready = backlogs.ready + excluded.ready,
-		parked = backlogs.parked + excluded.parked, tokens = backlogs.tokens + excluded.tokens, bytes = backlogs.bytes + excluded.bytes`
+		parked = backlogs.parked + excluded.parked, tokens = backlogs.tokens + excluded.tokens, bytes = backlogs.bytes + excluded.bytes,
+		drained_items = backlogs.drained_items + excluded.drained_items, drained_tokens = backlogs.drained_tokens + excluded.drained_tokens`
 
 // save writes the changes. Tenants that have nothing ready any more are idle from then on.
 func (b backlog) save(ctx context.Context, tx Tx) error {
@@ -56,14 +72,16 @@ func (b backlog) save(ctx context.Context, tx Tx) error {
 		if by == (stock{}) {
 			continue
 		}
+		move := sqlf(moveBacklog, key.lane, key.tenant, key.model,
+			by.ready, by.parked, by.tokens, by.bytes, by.drainedItems, by.drainedTokens)
 		if by.ready >= 0 {
-			if err := tx.Do(ctx, moveBacklog, key.lane, key.tenant, key.model, by.ready, by.parked, by.tokens, by.bytes); err != nil {
+			if err := tx.Do(ctx, move.sql, move.args...); err != nil {
 				return err
 			}
 			continue
 		}
-		ready, _, err := queryOne(ctx, tx, sqlf(moveBacklog+` RETURNING ready`,
-			key.lane, key.tenant, key.model, by.ready, by.parked, by.tokens, by.bytes), scanInt)
+		move.sql += ` RETURNING ready`
+		ready, _, err := queryOne(ctx, tx, move, scanInt)
 		if err != nil {
 			return err
 		}

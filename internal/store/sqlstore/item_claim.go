@@ -160,7 +160,7 @@ func take(ctx context.Context, tx Tx, c claimOf) ([]candidate, error) {
 		j := jobs.byID[p.job]
 		jobs.start(tx, j)
 		j.Counts.Move(penstock.StatusQueued, penstock.StatusRunning)
-		c.moved.add(backlogKey{p.lane, row.Tenant, row.Model}, stock{ready: -1, tokens: -p.estimate, bytes: -p.bytes})
+		c.moved.claim(backlogKey{p.lane, row.Tenant, row.Model}, p.pick)
 		held.items = append(held.items, p.item)
 		if err := tx.Put(ctx, leaveReady, p.lane, row.Tenant, row.Model, p.deadline, p.item); err != nil {
 			return nil, err

@@ -136,7 +136,7 @@ func finishGroup(ctx context.Context, tx Tx, g finishing) ([]store.Verdict, erro
 		if err := finishItem(ctx, tx, jobs.item(item), finishedClaim{f, g.results[i]}); err != nil {
 			return nil, err
 		}
-		verdicts[i] = store.Verdict{Won: true, Status: item.Status, JobFinished: job.Counts.Open() == 0}
+		verdicts[i] = store.Verdict{Won: true, Status: item.Status, JobFinished: job.Counts.Open() == 0, PromisedIn: promisedIn(job)}
 	}
 	_, err = jobs.save(ctx, tx)
 	return verdicts, err

@@ -182,6 +182,7 @@ func (r itemInJob) requeue(ctx context.Context, tx Tx, t penstock.Transition, no
 	r.released[r.claim]++
 	r.job.Counts.Move(r.Status, next)
 	r.Status, r.notBefore = next, notBefore
+	r.moved.takeBack(r.job.Lane, r.itemRow)
 	err = tx.Put(ctx, requeueItem, r.ID, r.claim, next, notBefore, truth(r.parked).column(), r.tries, r.Attempts, r.crashes,
 		r.Usage.InputTokens, r.Usage.CachedInputTokens, r.Usage.OutputTokens, r.Cost)
 	if err != nil {

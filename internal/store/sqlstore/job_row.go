@@ -15,7 +15,7 @@ const jobColumns = `id, tenant_id, key_name, endpoint, model, lane, tags,
 	total, queued, running, succeeded, failed, cancelled, expired,
 	input_tokens, cached_input_tokens, output_tokens, cost_nano_usd, seq, started_seq,
 	max_attempts, item_timeout, resolved, retry_of, trace_parent,
-	created_at, deadline, started_at, finished_at, cancel_requested_at`
+	created_at, deadline, started_at, finished_at, cancel_requested_at, queue_mark, queue_tokens, promised_at`
 
 func scanJob(row Row) (penstock.Job, error) {
 	var (
@@ -23,20 +23,21 @@ func scanJob(row Row) (penstock.Job, error) {
 		tags, resolved                                 string
 		timeout                                        int64
 		created, deadline, started, finished, cancelAt int64
+		promised                                       int64
 	)
 	c, u := &j.Counts, &j.Usage
 	err := row.Scan(&j.ID, &j.Tenant, &j.Key, &j.Endpoint, &j.Model, &j.Lane, &tags,
 		&c.Total, &c.Queued, &c.Running, &c.Succeeded, &c.Failed, &c.Cancelled, &c.Expired,
 		&u.InputTokens, &u.CachedInputTokens, &u.OutputTokens, &j.Cost, &j.Seq, &j.StartedSeq,
 		&j.MaxAttempts, &timeout, &resolved, &j.RetryOf, &j.TraceParent,
-		&created, &deadline, &started, &finished, &cancelAt)
+		&created, &deadline, &started, &finished, &cancelAt, &j.QueueMark, &j.QueueTokens, &promised)
 	if err != nil {
 		return j, fmt.Errorf("scanning job: %w", err)
 	}
 	j.ItemTimeout = time.Duration(timeout) * time.Microsecond
 	j.CreatedAt, j.Deadline = fromMicros(created), fromMicros(deadline)
 	j.StartedAt, j.FinishedAt = fromMicros(started), fromMicros(finished)
-	j.CancelRequestedAt = fromMicros(cancelAt)
+	j.CancelRequestedAt, j.PromisedAt = fromMicros(cancelAt), fromMicros(promised)
 	if err := json.Unmarshal([]byte(tags), &j.Tags); err != nil {
 		return j, fmt.Errorf("reading tags of job %s: %w", j.ID, err)
 	}
@@ -59,11 +60,11 @@ func insertJob(ctx context.Context, tx Tx, j penstock.Job) error {
 		return fmt.Errorf("encoding resolution: %w", err)
 	}
 	return tx.Do(ctx, `INSERT INTO jobs (id, tenant_id, key_name, endpoint, model, lane, tags, status, total, queued,
-			seq, max_attempts, item_timeout, resolved, retry_of, trace_parent, created_at, deadline)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
+			seq, max_attempts, item_timeout, resolved, retry_of, trace_parent, created_at, deadline, queue_mark, queue_tokens, promised_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)`,
 		j.ID, j.Tenant, j.Key, j.Endpoint, j.Model, j.Lane, string(tags), j.Status(), j.Counts.Total, j.Counts.Queued,
 		j.Seq, j.MaxAttempts, j.ItemTimeout.Microseconds(), string(resolved), j.RetryOf, j.TraceParent,
-		micros(j.CreatedAt), micros(j.Deadline))
+		micros(j.CreatedAt), micros(j.Deadline), j.QueueMark, j.QueueTokens, micros(j.PromisedAt))
 }
 
 // jobGroup is a set of jobs whose rows this transaction has locked. Transitions move their counters

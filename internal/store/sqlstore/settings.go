@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"penstock"
-	"penstock/internal/store"
 )
 
 // SaveSnapshot implements store.Settings.
@@ -36,31 +35,4 @@ func (s *Store) SaveTenants(ctx context.Context, tenants []penstock.Tenant) erro
 		}
 		return nil
 	})
-}
-
-// Depths implements store.Settings. It adds up the counters of open jobs instead of counting items.
-func (s *Store) Depths(ctx context.Context) (depths []store.Depth, err error) {
-	err = s.read(ctx, func(tx Tx) error {
-		depths = nil
-		for _, status := range []penstock.Status{penstock.StatusQueued, penstock.StatusRunning} {
-			rows, err := queryAll(ctx, tx, sqlf(fmt.Sprintf(`SELECT lane, SUM(%[1]s) /*pg ::bigint */, MIN(created_at) FROM jobs
-				WHERE %[1]s > 0 GROUP BY lane ORDER BY lane`, status)), scanDepth(tx, status))
-			if err != nil {
-				return err
-			}
-			depths = append(depths, rows...)
-		}
-		return nil
-	})
-	return depths, err
-}
-
-func scanDepth(tx Tx, status penstock.Status) func(Row) (store.Depth, error) {
-	return func(row Row) (store.Depth, error) {
-		d := store.Depth{Status: status}
-		var oldest int64
-		err := row.Scan(&d.Lane, &d.Items, &oldest)
-		d.Oldest = tx.Now().Sub(fromMicros(oldest))
-		return d, err
-	}
 }

@@ -1,0 +1,82 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"penstock"
+)
+
+// Load is how much work there is, for those who admit it, watch it, and decide how many workers it needs.
+// Its answers span all tenants: they are for the process itself and for operators.
+type Load interface {
+	// Backlogs returns what is queued, runs and was drained, for each lane, tenant and model that ever
+	// had anything queued: those with the most queued first, at most MaxBacklogs of them. It is one
+	// consistent picture, read from counters and indexes and not by counting items.
+	Backlogs(ctx context.Context) ([]Backlog, error)
+
+	// Depths sums the backlogs up by lane and status; what has nothing open is left out.
+	Depths(ctx context.Context) ([]Depth, error)
+}
+
+// MaxBacklogs bounds the rows of a picture of the load. Past it the least queued are not seen.
+const MaxBacklogs = 10_000
+
+// Backlog is what one tenant has in one lane for one model.
+type Backlog struct {
+	Lane   penstock.Lane
+	Tenant penstock.TenantID
+	Model  string
+
+	Ready   int64 // items that may start
+	Parked  int64 // items that wait until they may be tried again
+	Tokens  int64 // upper bound of both
+	Bytes   int64 // of their inputs
+	Running int64
+
+	// DrainedItems and DrainedTokens are odometers: they grow with every claim and go back when a claimed
+	// item is queued again, so the difference of two readings is progress, whichever process made it.
+	DrainedItems  int64
+	DrainedTokens int64
+
+	// Waited is how long the item that is next has been due, RunningFor the age of the oldest job that
+	// has items running; both are 0 when there is none.
+	Waited     time.Duration
+	RunningFor time.Duration
+}
+
+// Queued is how many items are queued.
+func (b Backlog) Queued() int64 { return b.Ready + b.Parked }
+
+// Depth is how much open work there is in a lane.
+type Depth struct {
+	Lane   penstock.Lane
+	Status penstock.Status // queued or running
+	Items  int64
+	// Oldest is, for queued items, how long the one that waited longest among those that are next has
+	// been due; for running ones, the age of the oldest job.
+	Oldest time.Duration
+}
+
+// DepthsOf sums backlogs up by lane and status, most urgent lane first.
+func DepthsOf(backlogs []Backlog) []Depth {
+	var depths []Depth
+	for _, lane := range penstock.Lanes {
+		queued, running := Depth{Lane: lane, Status: penstock.StatusQueued}, Depth{Lane: lane, Status: penstock.StatusRunning}
+		for _, b := range backlogs {
+			if b.Lane != lane {
+				continue
+			}
+			queued.Items += b.Queued()
+			queued.Oldest = max(queued.Oldest, b.Waited)
+			running.Items += b.Running
+			running.Oldest = max(running.Oldest, b.RunningFor)
+		}
+		for _, d := range []Depth{queued, running} {
+			if d.Items > 0 {
+				depths = append(depths, d)
+			}
+		}
+	}
+	return depths
+}
