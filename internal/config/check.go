@@ -60,6 +60,8 @@ func check(f *File, d draft) Problems {
 		c.broken[path(p.Path)] = true
 	}
 	c.process(&f.Process)
+	c.queue(f.Queue, f.Tenants)
+	c.lanes(&f.Lanes)
 	for name, p := range f.Providers {
 		c.provider(path("providers").key(name), name, p)
 	}

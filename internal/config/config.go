@@ -47,6 +47,11 @@ type Snapshot struct {
 	// decides nothing about an inference, so the hash does not cover it.
 	Retention penstock.Retention
 
+	// Queue and Lanes bound and weigh what waits. They decide nothing about an inference, so the hash does
+	// not cover them; [Snapshot.QueueLimits] knows the bounds of a tenant.
+	Queue Queue
+	Lanes Lanes
+
 	// Process holds the settings of this process, with defaults filled in.
 	Process Process
 

@@ -21,6 +21,9 @@ type File struct {
 	// Retention is how long finished work is kept, for tenants that do not say otherwise.
 	Retention Retention `yaml:"retention"`
 
+	Queue Queue `yaml:"queue"`
+	Lanes Lanes `yaml:"lanes"`
+
 	// Providers are the upstreams that can be called, by name. Names match [a-z0-9][a-z0-9._-]{0,62}.
 	// Zero: none.
 	Providers map[string]ProviderConfig `yaml:"providers,omitempty"`
@@ -264,7 +267,8 @@ type TenantConfig struct {
 	// Retention is how long its finished work is kept. Zero fields: what holds for all.
 	Retention Retention `yaml:"retention"`
 
-	_ reserved `yaml:"limits" refuse:"is not supported by this version yet; remove it, nothing would enforce it"`
+	Limits TenantLimits `yaml:"limits"`
+
 	_ reserved `yaml:"budget" refuse:"is not supported by this version yet; remove it, nothing would enforce it"`
 }
 

@@ -41,6 +41,8 @@ const (
 func (f *File) fillDefaults(written places) {
 	f.Process.fillDefaults(written)
 	f.Retention.fillDefaults(written, "retention", Retention{DefaultRetentionResults, DefaultRetentionEvents, DefaultRetentionKeys})
+	f.Queue.fillDefaults(written)
+	f.Lanes.fillDefaults(written)
 	for name, p := range f.Providers {
 		at := path("providers").key(name)
 		if p.Kind == KindOpenAI {
@@ -61,6 +63,7 @@ func (f *File) fillDefaults(written places) {
 		at := path("tenants").key(id)
 		t.fillDefaults(written, at)
 		t.Retention.fillDefaults(written, at+".retention", f.Retention)
+		t.Limits.fillDefaults(written, at+".limits", f.Queue)
 		f.Tenants[id] = t
 	}
 }

@@ -20,6 +20,8 @@ func newSnapshot(file File) *Snapshot {
 		Providers:     file.Providers,
 		FallbackModel: file.FallbackModel,
 		Retention:     penstock.Retention(file.Retention),
+		Queue:         file.Queue,
+		Lanes:         file.Lanes,
 		Process:       file.Process,
 		callers:       map[keyDigest]penstock.Caller{},
 		file:          file,

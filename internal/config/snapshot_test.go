@@ -47,6 +47,7 @@ tenants:
 		{"a free price", "upstream_model: y", `upstream_model: y, price: {input: "0", output: "0.00"}`, true},
 		{"listen", "127.0.0.1:8080", "127.0.0.1:8081", true},
 		{"process settings", "listen: 127.0.0.1:8080", "work: {slots: 1}\nlog: {level: debug}", true},
+		{"queue and lanes", "listen: 127.0.0.1:8080", "queue: {max_items: 5}\nlanes: {bulk: {weight: 2}}", true},
 		{"a key's secret", "${SEARCH_KEY}", "${TWELVE_KEY}", true},
 		{"a provider's key", "${OPENAI_API_KEY}", "${DB_PASSWORD}", true},
 
