@@ -52,6 +52,7 @@ var architecture = map[string][]string{
 		"penstock/internal/route", "penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/admit": {"penstock", "penstock/internal/config", "penstock/internal/queue", "penstock/internal/route",
 		"penstock/internal/store", "penstock/internal/telemetry"},
+	"penstock/internal/backlog": {"penstock", "penstock/internal/store"},
 	"penstock/internal/record":  {"penstock", "penstock/internal/store"},
 	"penstock/internal/retain":  {"penstock", "penstock/internal/blob", "penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/disk":    {"penstock", "penstock/internal/telemetry"},

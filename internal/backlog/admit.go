@@ -1,0 +1,123 @@
+package backlog
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"penstock"
+)
+
+// How long a refused caller is told to wait.
+const (
+	MinRetryAfter = time.Second
+	MaxRetryAfter = 5 * time.Minute
+	// unknownRetryAfter is told while nobody knows how fast the queue drains.
+	unknownRetryAfter = 30 * time.Second
+)
+
+// Enter lets a job into the queue, or refuses it and leaves no trace of it. A job that was let in must be
+// reported to Accepted or Dropped. Codes: queue_full (the tenant's own bound), overloaded (the bound of
+// the whole queue), too_large (it alone is more than a bound allows).
+func (v *View) Enter(a Arrival) error {
+	p := v.current()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, b := range []bound{
+		{a, level{tenant: a.Tenant}, v.Limits.Tenant(a.Tenant), penstock.CodeQueueFull},
+		{a, level{}, v.Limits.All(), penstock.CodeOverloaded},
+	} {
+		if err := b.check(p.of(b.at), v.local.at(b.at)); err != nil {
+			return err
+		}
+	}
+	v.local.open.add(a.level(), a.weight())
+	return nil
+}
+
+// Accepted says that a job which was let in is committed.
+func (v *View) Accepted(a Arrival) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.local.open.add(a.level(), a.weight().negative())
+	v.local.fresh.add(a.level(), a.weight())
+}
+
+// Dropped says that a job which was let in did not become one after all.
+func (v *View) Dropped(a Arrival) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.local.open.add(a.level(), a.weight().negative())
+}
+
+// bound is one bound that an arrival must keep.
+type bound struct {
+	Arrival
+	at   level
+	most Bounds
+	code penstock.Code
+}
+
+// check refuses an arrival that does not fit beside what is queued.
+func (b bound) check(f flow, local weight) error {
+	queued := weight{items: f.queued(), bytes: f.bytes}.plus(local)
+	each := 1.0 // bytes of an item
+	if queued.items > 0 {
+		each = max(float64(queued.bytes)/float64(queued.items), 1)
+	}
+	for _, m := range []measure{
+		{"items", queued.items, int64(b.Items), b.most.Items, 1},
+		{"bytes", queued.bytes, b.Bytes, b.most.Bytes, each},
+	} {
+		switch {
+		case m.most == 0 || m.queued+m.more <= m.most:
+		case m.more > m.most:
+			return penstock.Errorf(penstock.CodeTooLarge, "This job has %d %s; %s takes %d at the most. Split it.", m.more, m.unit, b.name(), m.most)
+		default:
+			return b.refuse(m, f.drain)
+		}
+	}
+	return nil
+}
+
+// measure is one of the two things that are bounded.
+type measure struct {
+	unit               string
+	queued, more, most int64
+	perItem            float64 // how much of it an item is
+}
+
+// refuse says which bound was reached, how the queue stands, and when there will be room.
+func (b bound) refuse(m measure, drain rate) error {
+	wait := unknownRetryAfter
+	speed := "it is not known yet how fast they drain"
+	if perSecond, ok := drain.items(); ok {
+		wait = retryAfter(float64(m.queued+m.more-m.most) / m.perItem / perSecond)
+		speed = fmt.Sprintf("%s items/s drain", short(perSecond))
+	}
+	e := penstock.Errorf(b.code, "%s has %d of %d %s queued and this job adds %d; %s, retry in %d s.",
+		b.name(), m.queued, m.most, m.unit, m.more, speed, int(wait.Seconds()))
+	e.RetryAfter = wait
+	return e
+}
+
+func (b bound) name() string {
+	if b.at.tenant != "" {
+		return fmt.Sprintf("The queue of tenant %s", b.at.tenant)
+	}
+	return "The queue"
+}
+
+// retryAfter is a wait in whole seconds, within its bounds.
+func retryAfter(s float64) time.Duration {
+	s = min(max(math.Ceil(s), MinRetryAfter.Seconds()), MaxRetryAfter.Seconds())
+	return time.Duration(s) * time.Second
+}
+
+// short shows a rate with as many digits as mean anything.
+func short(x float64) string {
+	if x >= 10 {
+		return fmt.Sprintf("%.0f", x)
+	}
+	return fmt.Sprintf("%.2g", x)
+}

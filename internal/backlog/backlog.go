@@ -1,0 +1,138 @@
+// Package backlog is what a process knows, from memory, of everything that is queued: how deep the queue
+// is, how fast it drains, whether more fits, and when a job will be done.
+//
+// It owns the policies over those numbers: the bounds of admission, the estimates, the number of slots
+// that the queue needs. It does not own the numbers themselves, which are the store's, nor the bounds,
+// which are the configuration's. The policies are pure functions over a [picture] and a clock.
+//
+// The picture is read from the store about once a second, and so rarely that reading takes at most a
+// twentieth of the time; what this process accepted since is added to it. So the bounds are soft: several
+// processes together may pass one by what they accept between two reads, and never by more.
+//
+// Rates come from odometers that every process moves, so all processes measure the same, whoever did the
+// work. What was not measured is unknown, and said to be.
+//
+// A [View] is safe for concurrent use.
+package backlog
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"penstock"
+	"penstock/internal/store"
+)
+
+const (
+	// ReadInterval is how long a picture is good for.
+	ReadInterval = time.Second
+	// restPerRead is how many times as long as it read the view rests before it reads again.
+	restPerRead = 20
+	// readTimeout bounds a read.
+	readTimeout = 30 * time.Second
+	// staleAfter is when a picture says nothing of the present any more.
+	staleAfter = 2 * time.Minute
+)
+
+// Source is where the picture comes from.
+type Source interface {
+	Backlogs(ctx context.Context) ([]store.Backlog, error)
+}
+
+// Bounds are the most that may be queued; 0 is no bound.
+type Bounds struct{ Items, Bytes int64 }
+
+// Limits are the bounds in force.
+type Limits interface {
+	// All bounds what is queued in all.
+	All() Bounds
+	// Tenant bounds what a tenant has queued.
+	Tenant(id penstock.TenantID) Bounds
+}
+
+// Deps are what a view works with.
+type Deps struct {
+	Source Source
+	Limits Limits
+	Failed func() // called when the source could not be read
+	Log    *slog.Logger
+	Clock  func() time.Time
+}
+
+// View is what is known of the queue.
+type View struct {
+	Deps
+	picture atomic.Pointer[picture] // nil until the first read
+
+	mu    sync.Mutex
+	local arrivals
+}
+
+// New returns a view that has not looked yet: it admits everything and estimates nothing.
+func New(d Deps) (*View, error) {
+	if d.Source == nil || d.Limits == nil || d.Failed == nil || d.Log == nil || d.Clock == nil {
+		return nil, errors.New("a view of the backlog needs a source, limits, a log and a clock")
+	}
+	return &View{Deps: d, local: newArrivals()}, nil
+}
+
+// Run keeps the picture fresh until ctx ends. While the source cannot be read, the last picture stays.
+func (v *View) Run(ctx context.Context) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	failing := false
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-timer.C:
+		}
+		began := v.Clock()
+		err := v.runOnce(ctx)
+		if err != nil && ctx.Err() == nil {
+			v.Failed()
+			if !failing {
+				v.Log.WarnContext(ctx, "reading the backlog; estimates and bounds rest on the last good read", "error", err)
+			}
+		}
+		failing = err != nil
+		timer.Reset(rest(v.Clock().Sub(began)))
+	}
+}
+
+// rest is how long to wait after a read that took so long.
+func rest(took time.Duration) time.Duration { return max(ReadInterval, restPerRead*took) }
+
+// runOnce reads the backlogs and makes a new picture of them. What was accepted before it began to read
+// is in what it reads; what is accepted meanwhile may be, and is counted twice until the next read.
+func (v *View) runOnce(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	v.mu.Lock()
+	v.local.beginRead()
+	v.mu.Unlock()
+
+	rows, err := v.Source.Backlogs(ctx)
+
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.local.endRead(err)
+	if err != nil {
+		return err
+	}
+	v.picture.Store(v.picture.Load().next(rows, v.Clock()))
+	return nil
+}
+
+// current is the picture, unless it is too old to tell anything; then it is an empty one.
+func (v *View) current() *picture {
+	p := v.picture.Load()
+	if p == nil || v.Clock().Sub(p.at) > staleAfter {
+		return new(picture)
+	}
+	return p
+}

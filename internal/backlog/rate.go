@@ -1,0 +1,81 @@
+package backlog
+
+import (
+	"math"
+	"time"
+)
+
+const (
+	// memory is how far back a rate looks: what is older by this much counts a third.
+	memory = 30 * time.Second
+	// enough is how long something must have been watched before its rate is known.
+	enough = 2 * time.Second
+	// serviceMemory is how far back service times look. They change slowly, and rare items make few.
+	serviceMemory = 5 * time.Minute
+)
+
+// average is an exponentially weighted mean over time that knows how much it has seen, so that its first
+// values are not drawn towards zero.
+type average struct{ sum, weight float64 }
+
+func (a *average) add(value, seconds float64, memory time.Duration) {
+	keep := math.Exp(-seconds / memory.Seconds())
+	a.sum = a.sum*keep + value*(1-keep)
+	a.weight = a.weight*keep + (1 - keep)
+}
+
+func (a average) mean() float64 {
+	if a.weight == 0 {
+		return 0
+	}
+	return a.sum / a.weight
+}
+
+// rate is how much moves in a second.
+type rate struct {
+	perItem, perToken average
+	watched           float64 // seconds
+}
+
+func (r *rate) observe(seconds float64, moved step) {
+	r.perItem.add(moved.items/seconds, seconds, memory)
+	r.perToken.add(moved.tokens/seconds, seconds, memory)
+	r.watched += seconds
+}
+
+// items is the number of items in a second, and whether that is known. What stands still has no rate: no
+// time can be told by it.
+func (r rate) items() (float64, bool) { return r.known(r.perItem) }
+
+// tokens is the number of tokens in a second, and whether that is known.
+func (r rate) tokens() (float64, bool) { return r.known(r.perToken) }
+
+func (r rate) known(a average) (float64, bool) {
+	const still = 1e-6 // of an item or token in a second: one in eleven days
+	mean := a.mean()
+	return mean, mean > still && r.watched >= enough.Seconds()
+}
+
+// little measures how long items run, by Little's law: as many run at a time as start in a second, times
+// the seconds that one runs. It needs nothing but counts, so it holds for the work of every process.
+type little struct{ running, started average }
+
+func (l *little) observe(seconds, running, started float64) {
+	l.running.add(running, seconds, serviceMemory)
+	l.started.add(started/seconds, seconds, serviceMemory)
+}
+
+// time is how long an item runs, and whether any was seen to.
+func (l little) time() (time.Duration, bool) {
+	const still = 1e-9
+	if l.started.mean() <= still {
+		return 0, false
+	}
+	return seconds(l.running.mean() / l.started.mean()), true
+}
+
+// seconds is a duration that may be too long to be one.
+func seconds(s float64) time.Duration {
+	const most = 10 * 365 * 24 * time.Hour
+	return time.Duration(min(s, most.Seconds()) * float64(time.Second))
+}

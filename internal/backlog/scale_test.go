@@ -1,0 +1,67 @@
+package backlog
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+func TestSlots(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		Demand
+		want int
+	}{
+		"nothing":                         {Demand{Service: time.Second, SLOWait: time.Second}, 0},
+		"nothing is known":                {Demand{Ready: 500, SLOWait: time.Second}, 1},
+		"nothing is known but what runs":  {Demand{Ready: 500, Running: 7, SLOWait: time.Second}, 8},
+		"an hour for an hour of work":     {Demand{Ready: 3600, Service: time.Second, SLOWait: time.Hour}, 1},
+		"a minute for an hour of work":    {Demand{Ready: 3600, Service: time.Second, SLOWait: time.Minute}, 60},
+		"to keep up":                      {Demand{Running: 20, PerSecond: 10, Service: 2 * time.Second, SLOWait: time.Second}, 20},
+		"to keep up and catch up":         {Demand{Ready: 60, Running: 20, PerSecond: 10, Service: 2 * time.Second, SLOWait: time.Minute}, 22},
+		"no more slots than items":        {Demand{Ready: 5, Service: time.Minute, SLOWait: time.Second}, 5},
+		"one item that nobody waits for":  {Demand{Ready: 1, Service: time.Millisecond, SLOWait: time.Hour}, 1},
+		"what runs does not ask for more": {Demand{Running: 40, Service: time.Second, SLOWait: time.Second}, 0},
+	} {
+		if got := tt.Slots(); got != tt.want {
+			t.Errorf("%s: %d slots, want %d", name, got, tt.want)
+		}
+	}
+	if got := []int{Workers(0, 64), Workers(1, 64), Workers(64, 64), Workers(65, 64), Workers(3, 0)}; got[0] != 0 || got[1] != 1 || got[2] != 1 || got[3] != 2 || got[4] != 3 {
+		t.Errorf("workers: %v", got)
+	}
+}
+
+func TestSlotsGrowWithTheQueue(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		d := Demand{
+			Ready: rapid.Int64Range(0, 1e6).Draw(t, "ready"), Running: rapid.Int64Range(0, 1e4).Draw(t, "running"),
+			PerSecond: rapid.Float64Range(0, 1e4).Draw(t, "per second"),
+			Service:   time.Duration(rapid.Int64Range(0, int64(time.Hour)).Draw(t, "service")),
+			SLOWait:   time.Duration(rapid.Int64Range(1, int64(time.Hour)).Draw(t, "slo")),
+		}
+		slots := d.Slots()
+		if slots < 0 || d.Ready > 0 && slots == 0 {
+			t.Fatalf("%d slots for %+v", slots, d)
+		}
+		more := d
+		more.Ready++
+		if more.Slots() < slots {
+			t.Fatalf("%d slots for %+v, fewer than the %d for one item less", more.Slots(), more, slots)
+		}
+		patient := d
+		patient.SLOWait *= 2
+		if patient.Slots() > slots {
+			t.Fatalf("%d slots for %+v, more than the %d for half the patience", patient.Slots(), patient, slots)
+		}
+		// So many slots drain the queue in time, or every item has one.
+		if d.Service > 0 && float64(slots) < float64(d.Ready) {
+			inTime := float64(slots) / d.Service.Seconds() * d.SLOWait.Seconds()
+			if inTime+1e-3 < float64(d.Ready)*0.999 {
+				t.Fatalf("%d slots start %v items in %v, of %+v", slots, inTime, d.SLOWait, d)
+			}
+		}
+	})
+}
