@@ -50,7 +50,7 @@ var architecture = map[string][]string{
 	"penstock/internal/queue": {"penstock", "penstock/internal/provider", "penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/work": {"penstock", "penstock/internal/attempt", "penstock/internal/fair", "penstock/internal/provider", "penstock/internal/queue",
 		"penstock/internal/route", "penstock/internal/store", "penstock/internal/telemetry"},
-	"penstock/internal/admit": {"penstock", "penstock/internal/config", "penstock/internal/queue", "penstock/internal/route",
+	"penstock/internal/admit": {"penstock", "penstock/internal/backlog", "penstock/internal/config", "penstock/internal/queue", "penstock/internal/route",
 		"penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/backlog": {"penstock", "penstock/internal/store"},
 	"penstock/internal/record":  {"penstock", "penstock/internal/store"},
@@ -65,7 +65,7 @@ var architecture = map[string][]string{
 
 	// The doors.
 	"penstock/internal/api/dialect/openai": {"penstock", "penstock/internal/body"},
-	"penstock/internal/api": {"penstock", "penstock/internal/admit", "penstock/internal/api/dialect/openai", "penstock/internal/attempt",
+	"penstock/internal/api": {"penstock", "penstock/internal/admit", "penstock/internal/api/dialect/openai", "penstock/internal/attempt", "penstock/internal/backlog",
 		"penstock/internal/body", "penstock/internal/config", "penstock/internal/deliver", "penstock/internal/provider",
 		"penstock/internal/record", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/telemetry"},
 }

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/backlog"
 	"penstock/internal/config"
 	"penstock/internal/queue"
 	"penstock/internal/route"
@@ -60,6 +61,7 @@ type Deps struct {
 	Jobs     Jobs
 	Retries  Retries
 	Room     Room
+	Backlog  *backlog.View
 	Bell     *queue.Bell
 	Controls Controls
 	Metrics  *telemetry.Metrics
@@ -125,7 +127,8 @@ type Inference struct {
 
 // Job admits a job: it is accepted when this returns without an error. What an operator holds back is
 // accepted and waits, unless its caller waits for the answer. Codes: invalid_request, model_not_found,
-// scope_missing, overloaded (held back, through another door), and those of store.Jobs.SubmitJob.
+// scope_missing, queue_full, too_large, overloaded (the queue is full, or held back, through another
+// door), and those of store.Jobs.SubmitJob.
 func (s *Service) Job(ctx context.Context, caller penstock.Caller, o JobOrder) (store.Receipt, error) {
 	return s.counted(s.submit(ctx, caller, o))
 }
@@ -183,7 +186,11 @@ func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder
 		bound := Bound(targets, inf)
 		sub.Items[i] = store.NewItem{CustomID: inf.CustomID, Body: inf.Body, EstimateTokens: bound.Tokens, Reserved: bound.Cost}
 	}
-	return s.kept(s.Jobs.SubmitJob(ctx, caller.Tenant.ID, sub))
+	entry, err := s.enter(caller.Tenant.ID, &sub)
+	if err != nil {
+		return s.replay(ctx, caller, o, err)
+	}
+	return s.kept(entry.settle(s.Jobs.SubmitJob(ctx, caller.Tenant.ID, sub)))
 }
 
 // kept passes on what became of a job that was to be kept, and closes the door if there was no room.
@@ -203,7 +210,7 @@ func (s *Service) idempotency(caller penstock.Caller, key string, hash []byte) *
 }
 
 // replay answers for an order that is refused today but may have been accepted before: its deadline
-// passed meanwhile, its model is gone, or there is no room for new ones. The key says so.
+// passed meanwhile, its model is gone, the queue is full, or there is no room for new ones. The key says so.
 func (s *Service) replay(ctx context.Context, caller penstock.Caller, o JobOrder, refusal error) (store.Receipt, error) {
 	if o.IdempotencyKey == "" || checkKey(o.IdempotencyKey) != nil {
 		return store.Receipt{}, refusal

@@ -66,7 +66,7 @@ func TestJobTakesDefaults(t *testing.T) {
 	want := store.Submission{
 		Job: penstock.Job{
 			ID: sub.Job.ID, Key: "app", Endpoint: penstock.EndpointChat, Model: "fast", Lane: penstock.LaneStandard,
-			MaxAttempts: 4, ItemTimeout: 5 * time.Minute,
+			MaxAttempts: 4, ItemTimeout: 5 * time.Minute, QueueTokens: 15 + 1000,
 			Resolved: penstock.Resolved{Config: hash, Model: "fast", Policy: "ordered", Targets: []string{"cheap"}},
 		},
 		DeadlineIn: 24 * time.Hour,
@@ -92,7 +92,7 @@ func TestJobKeepsWhatWasAskedFor(t *testing.T) {
 	want := store.Submission{
 		Job: penstock.Job{
 			ID: sub.Job.ID, Key: "app", Endpoint: penstock.EndpointChat, Model: "smart", Lane: penstock.LaneBulk, Tags: o.Tags,
-			MaxAttempts: 20, ItemTimeout: time.Hour, TraceParent: "00-trace", Deadline: now.Add(time.Hour),
+			MaxAttempts: 20, ItemTimeout: time.Hour, TraceParent: "00-trace", Deadline: now.Add(time.Hour), QueueTokens: 2 + 5 + 7 + 1000,
 			Resolved: penstock.Resolved{Config: r.Config.Current().Hash, Model: "smart", Policy: "ordered", Targets: []string{"costly", "cheap"}},
 		},
 		DeadlineIn: DefaultDeadline,

@@ -2,11 +2,13 @@ package admit
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"testing"
 	"time"
 
 	"penstock"
+	"penstock/internal/backlog"
 	"penstock/internal/config"
 	"penstock/internal/queue"
 	"penstock/internal/store"
@@ -39,6 +41,15 @@ func (s *submits) SubmitJob(_ context.Context, tenant penstock.TenantID, sub sto
 	return store.Receipt{Job: job, Replayed: s.replayed}, s.err
 }
 
+// Backlogs has nothing to show: the view knows what it let in itself.
+func (s *submits) Backlogs(context.Context) ([]store.Backlog, error) { return nil, nil }
+
+// bounds are what the queue may hold, none by default.
+type bounds struct{ all, tenant backlog.Bounds }
+
+func (b *bounds) All() backlog.Bounds                     { return b.all }
+func (b *bounds) Tenant(penstock.TenantID) backlog.Bounds { return b.tenant }
+
 // rig is a service over a store that only listens. Its caller may do everything.
 type rig struct {
 	*Service
@@ -46,6 +57,7 @@ type rig struct {
 	heard  <-chan struct{}
 	store  *submits
 	room   *room
+	bounds *bounds
 	caller penstock.Caller
 
 	controls holds
@@ -96,10 +108,17 @@ func newRig(t *testing.T, edit ...func(*config.File)) *rig {
 		t.Fatal(err)
 	}
 	s, bell, room, controls := &submits{}, queue.NewBell(), &room{}, holds{}
+	bounds := &bounds{}
+	view, err := backlog.New(backlog.Deps{
+		Source: s, Limits: bounds, Failed: func() {}, Log: slog.New(slog.DiscardHandler), Clock: func() time.Time { return now },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	return &rig{
-		t: t, store: s, room: room, heard: bell.Listen(), controls: controls,
+		t: t, store: s, room: room, bounds: bounds, heard: bell.Listen(), controls: controls,
 		Service: New(Deps{
-			Config: config.NewLive(snapshot), Jobs: s, Room: room, Bell: bell, Controls: controls, Metrics: telemetry.NewMetrics("test", ""),
+			Config: config.NewLive(snapshot), Jobs: s, Room: room, Backlog: view, Bell: bell, Controls: controls, Metrics: telemetry.NewMetrics("test", ""),
 			Clock: func() time.Time { return now },
 		}),
 		caller: penstock.Caller{Tenant: penstock.Tenant{ID: "search", Weight: 1, Lanes: penstock.Lanes}, Key: "app", Scopes: penstock.Scopes},

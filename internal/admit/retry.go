@@ -70,8 +70,8 @@ type RetryOrder struct {
 }
 
 // RetryJob admits a new job over the unsuccessful items of another: accepted when this returns without an
-// error. Codes: invalid_request, scope_missing, model_not_found, not_found, gone, conflict (nothing is
-// left to retry, or no target of the first job is configured any more), and those of
+// error. Codes: invalid_request, scope_missing, model_not_found, not_found, gone, queue_full, overloaded,
+// conflict (nothing is left to retry, or no target of the first job is configured any more), and those of
 // store.Jobs.SubmitJob.
 func (s *Service) RetryJob(ctx context.Context, caller penstock.Caller, o RetryOrder) (store.Receipt, error) {
 	if err := Require(caller, penstock.ScopeJobsWrite); err != nil {
@@ -214,7 +214,11 @@ func (s *Service) retry(ctx context.Context, caller penstock.Caller, r retry) (r
 		if err := s.Room.Refusal(); err != nil {
 			return store.Receipt{}, err
 		}
-		receipt, err = s.kept(s.Retries.RetryItems(ctx, caller.Tenant.ID, order))
+		var in entry
+		if in, err = s.enter(caller.Tenant.ID, &order.Submission); err != nil {
+			return store.Receipt{}, err
+		}
+		receipt, err = s.kept(in.settle(s.Retries.RetryItems(ctx, caller.Tenant.ID, order)))
 		if penstock.ErrorCode(err) != penstock.CodeConflict {
 			break
 		}

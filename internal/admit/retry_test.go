@@ -145,7 +145,7 @@ func TestRetryJobKeepsAllButWhatItCosts(t *testing.T) {
 				Submission: store.Submission{
 					Job: penstock.Job{
 						ID: got.Job.ID, RetryOf: of.ID, Key: "app", Endpoint: penstock.EndpointChat, Model: "smart", Lane: penstock.LaneBulk, Tags: of.Tags,
-						MaxAttempts: 7, ItemTimeout: time.Minute, TraceParent: "00-new", Resolved: tc.resolved(r.Config.Current()),
+						MaxAttempts: 7, ItemTimeout: time.Minute, TraceParent: "00-new", Resolved: tc.resolved(r.Config.Current()), QueueTokens: 2 * 14,
 					},
 					DeadlineIn: 48 * time.Hour,
 					Items: []store.NewItem{

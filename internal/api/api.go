@@ -50,6 +50,7 @@ type Deps struct {
 	Jobs     store.Jobs
 	Letters  Letters
 	Deleter  Deleter
+	Backlog  Estimator
 	Reader   *deliver.Reader
 	// Cancelled is told of jobs that were asked to stop.
 	Cancelled func(job penstock.ID)

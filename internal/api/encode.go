@@ -67,8 +67,8 @@ type jobView struct {
 	StartedAt         *time.Time          `json:"started_at"`
 	FinishedAt        *time.Time          `json:"finished_at"`
 	Deadline          time.Time           `json:"deadline"`
-	EstimatedStartAt  *time.Time          `json:"estimated_start_at" about:"null: not estimated yet."`
-	EstimatedFinishAt *time.Time          `json:"estimated_finish_at" about:"null: not estimated yet."`
+	EstimatedStartAt  *time.Time          `json:"estimated_start_at" about:"When its first item will start, as the queue stands now; null once it did, or when nobody can know."`
+	EstimatedFinishAt *time.Time          `json:"estimated_finish_at" about:"When its last item will end, as the queue stands now; null once it did, or when nobody can know."`
 	ResultsExpireAt   *time.Time          `json:"results_expire_at" about:"When the job is deleted with all that belongs to it; null until it has finished."`
 	CancelRequestedAt *time.Time          `json:"cancel_requested_at"`
 	RetryOf           *string             `json:"retry_of" about:"The job whose unsuccessful items it runs again."`
@@ -90,12 +90,14 @@ type usageView struct {
 	Cost penstock.NanoUSD `json:"cost_usd"`
 }
 
-// jobView shows a job to its owner as it is at this moment: with what it waits on, and how long it is kept.
+// jobView shows a job to its owner as it is at this moment: with what it waits on, when it will be done, and how long it is kept.
 func (c *call) jobView(j penstock.Job) jobView {
 	v := newJobView(j)
 	if c.Admit.Held(j) {
 		v.WaitingOn = text(waitingOnPaused)
 	}
+	e := c.estimate(j)
+	v.EstimatedStartAt, v.EstimatedFinishAt = optional(e.Start), optional(e.Finish)
 	if !j.FinishedAt.IsZero() {
 		v.ResultsExpireAt = optional(j.FinishedAt.Add(c.caller.Tenant.Retention.Results))
 	}

@@ -111,7 +111,7 @@ func (c *call) accepted(receipt store.Receipt, wait time.Duration) error {
 	if !job.FinishedAt.IsZero() && wait > 0 {
 		status = http.StatusOK
 	} else {
-		h.Set("Retry-After", "1")
+		c.comeBack(job)
 	}
 	if err := c.job(status, job); err != nil {
 		return err
@@ -319,7 +319,7 @@ func (c *call) readJob() error {
 		return err
 	}
 	if job.FinishedAt.IsZero() {
-		c.w.Header().Set("Retry-After", "1")
+		c.comeBack(job)
 		return c.job(http.StatusAccepted, job)
 	}
 	return c.job(http.StatusOK, job)

@@ -30,6 +30,7 @@ func (a *app) adminHandler() http.Handler {
 		}
 		adminJSON(w, http.StatusOK, map[string]string{"status": "ready"})
 	})
+	mux.HandleFunc("GET /admin/v1/load", func(w http.ResponseWriter, _ *http.Request) { adminJSON(w, http.StatusOK, a.report()) })
 	mux.HandleFunc("POST /admin/v1/config/reload", func(w http.ResponseWriter, r *http.Request) {
 		changes, err := a.reload(r.Context())
 		if err != nil {

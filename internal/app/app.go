@@ -22,6 +22,7 @@ import (
 	"penstock/internal/admit"
 	"penstock/internal/api"
 	"penstock/internal/attempt"
+	"penstock/internal/backlog"
 	"penstock/internal/config"
 	"penstock/internal/control"
 	"penstock/internal/deliver"
@@ -69,6 +70,7 @@ type app struct {
 	cancels   *queue.Bell // rung when running items may have to stop
 	signals   *signal.Exchange
 	controls  *control.View
+	backlog   *backlog.View
 	readiness *readiness
 	recorder  *record.Recorder
 	api       *api.Server // nil in a worker
@@ -139,6 +141,12 @@ func (a *app) connect() (err error) {
 	if err := a.connectRetention(); err != nil {
 		return err
 	}
+	a.backlog, err = backlog.New(backlog.Deps{
+		Source: a.store, Limits: queueLimits{a.live}, Failed: a.metrics.LoadUnread, Log: a.log, Clock: time.Now,
+	})
+	if err != nil {
+		return err
+	}
 	runner := attempt.New(attempt.Deps{
 		Config: a.live, Providers: a.providers, Router: a.router, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
 	})
@@ -155,15 +163,16 @@ func (a *app) connect() (err error) {
 	})
 	a.metrics.CollectDepths(a.depths)
 	a.metrics.CollectRooms(a.roomStatus)
+	a.metrics.CollectLoad(a.load)
 	return err
 }
 
 func (a *app) connectAPI(runner *attempt.Runner) (err error) {
 	a.api, err = api.New(api.Deps{
 		Config: a.live, Runner: runner, Recorder: a.recorder, Jobs: a.store, Deleter: a.store, Letters: a.store,
-		Reader: deliver.NewReader(a.store, a.hub),
+		Backlog: a.backlog, Reader: deliver.NewReader(a.store, a.hub),
 		Admit: admit.New(admit.Deps{
-			Config: a.live, Jobs: a.store, Retries: a.store, Room: a.disks, Bell: a.bell, Controls: a.controls,
+			Config: a.live, Jobs: a.store, Retries: a.store, Room: a.disks, Backlog: a.backlog, Bell: a.bell, Controls: a.controls,
 			Metrics: a.metrics, Clock: time.Now,
 		}),
 		Cancelled: a.cancelled, Ready: a.readiness.check, Refusing: a.disks.Refusal, Draining: a.readiness.stopping,
@@ -178,7 +187,7 @@ func (a *app) connectPool(runner *attempt.Runner) (err error) {
 		Process: a.store.process, Slots: p.Work.Slots, LeaseTimeout: p.Work.LeaseTimeout, PollInterval: p.Work.PollInterval,
 		SoftStop: softStop(p.ShutdownGrace), LeaseOnly: !a.Role.works(),
 	}, work.Deps{
-		Store: a.store, Runner: runner, Gate: gate{a}, Open: a.controls.Open, Bell: a.bell, Announce: a.hub, Cancels: a.cancels.Listen(),
+		Store: a.store, Runner: runner, Gate: gate{a}, Weights: a.laneWeights, Open: a.controls.Open, Bell: a.bell, Announce: a.hub, Cancels: a.cancels.Listen(),
 		Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
 	})
 	return err
@@ -211,6 +220,7 @@ func (a *app) run(ctx context.Context) error {
 	back.Go(func() error { return a.ringForRoom(backCtx) })
 	back.Go(func() error { return a.signals.Run(backCtx) })
 	back.Go(func() error { return a.controls.Run(backCtx) })
+	back.Go(func() error { return a.backlog.Run(backCtx) })
 	back.Go(func() error { return doors.serveAdmin(backCtx) })
 	front.Go(func() error { return a.reloads(frontCtx) })
 	front.Go(func() error { return a.sweeper.Run(frontCtx) })

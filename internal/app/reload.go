@@ -28,6 +28,7 @@ func (a *app) remember(ctx context.Context, s *config.Snapshot) error {
 		names.Tenants = append(names.Tenants, string(t))
 	}
 	a.metrics.Admit(names)
+	a.metrics.SetObjectives(objectives(s))
 	a.metrics.ConfigActive(s.Hash)
 	return nil
 }

@@ -38,6 +38,9 @@ func NewStride(w LaneWeights) *Stride {
 	return s
 }
 
+// Weigh changes the weights from now on; what was given before stays as it was charged.
+func (s *Stride) Weigh(w LaneWeights) { s.weights = w }
+
 // Order returns all lanes, the one that is due first at the front. Among equals the more urgent one is
 // first.
 func (s *Stride) Order() []penstock.Lane {

@@ -98,3 +98,13 @@ func TestStrideLearnsFromClaims(t *testing.T) {
 		t.Errorf("the lane that was served comes again, in %v", order)
 	}
 }
+
+func TestStrideTakesNewWeights(t *testing.T) {
+	t.Parallel()
+	s := NewStride(LaneWeights{penstock.LaneRealtime: 1, penstock.LaneStandard: 1, penstock.LaneBulk: 1})
+	serve(s, 300, always, 100)
+	s.Weigh(LaneWeights{penstock.LaneRealtime: 8, penstock.LaneStandard: 1, penstock.LaneBulk: 1})
+	if got := serve(s, 1000, always, 100); got[penstock.LaneRealtime] < 790 || got[penstock.LaneRealtime] > 810 {
+		t.Errorf("realtime got %d of 1000 after its weight was raised to 8 of 10", got[penstock.LaneRealtime])
+	}
+}

@@ -23,7 +23,7 @@ const maxScrapes = 4
 // seconds, tokens and dollars. The methods are grouped by what they count; all of them are cheap enough
 // for the hot path.
 type Metrics struct {
-	registry *prometheus.Registry
+	registry *catalogue
 	models   *Labels
 	targets  *Labels
 	tenants  *Labels
@@ -35,6 +35,8 @@ type Metrics struct {
 	signal  signalMetrics
 	depths  *depthCollector
 	rooms   *roomCollector
+	load    *loadMetrics
+	loads   *loadCollector
 	config  *configCollector
 
 	retention retentionMetrics
@@ -43,7 +45,7 @@ type Metrics struct {
 // NewMetrics makes the metrics of one process, with a registry of their own.
 func NewMetrics(version, commit string) *Metrics {
 	m := &Metrics{
-		registry: prometheus.NewRegistry(),
+		registry: &catalogue{Registry: prometheus.NewRegistry()},
 		models:   NewLabels(DefaultMaxLabels),
 		targets:  NewLabels(DefaultMaxLabels),
 		tenants:  NewLabels(DefaultMaxLabels),
@@ -58,7 +60,8 @@ func NewMetrics(version, commit string) *Metrics {
 	m.signal = newSignalMetrics(factory)
 	m.depths = newDepthCollector(factory)
 	m.rooms = newRoomCollector(m.targets)
-	m.registry.MustRegister(m.depths, m.rooms, m.config,
+	m.load, m.loads = newLoadMetrics(factory), newLoadCollector(m.tenants)
+	m.registry.MustRegister(m.depths, m.rooms, m.loads, m.config,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 
 	factory.NewGauge(prometheus.GaugeOpts{

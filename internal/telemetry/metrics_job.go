@@ -142,6 +142,7 @@ func (m *Metrics) ItemFinished(o ItemObservation) {
 	// Only a claimed item succeeds or fails; its wait may be shorter than the clock can tell.
 	if o.Wait > 0 || o.Status == penstock.StatusSucceeded || o.Status == penstock.StatusFailed {
 		observe(child.wait, o.Wait)
+		m.load.waited(o.Lane, o.Wait)
 	}
 	observe(child.wholeTime, o.Total)
 }

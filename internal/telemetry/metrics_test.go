@@ -72,6 +72,7 @@ func exercise(m *Metrics) {
 	m.SlotsInUse(6)
 	m.ClaimGroup(7, 4*time.Millisecond)
 	m.FinishGroup(8, 5*time.Millisecond)
+	m.EstimateDue(EstimateObservation{penstock.LaneBulk, time.Second, 2 * time.Second})
 	m.ConfigActive("cfg_1")
 }
 

@@ -52,6 +52,9 @@ func slotsOf(bays []*bay) (n int) {
 	return n
 }
 
+// InUse is how many slots are taken.
+func (p *Pool) InUse() int { return p.slotsInUse() }
+
 func (p *Pool) slotsInUse() (n int) {
 	for _, b := range p.bays {
 		n += len(b.slots)

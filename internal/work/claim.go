@@ -79,6 +79,9 @@ func (p *Pool) claimOnce(ctx context.Context, b *bay, n int) []granted {
 	began := p.Clock()
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.LeaseTimeout)
 	defer cancel()
+	if p.Weights != nil {
+		b.lanes.Weigh(p.Weights())
+	}
 	closed := p.Gate.Closed()
 	lanes := slices.DeleteFunc(b.lanes.Order(), func(l penstock.Lane) bool { return slices.Contains(closed.Lanes, l) })
 	room := reservations{gate: p.Gate, choices: make(map[penstock.ID]*route.Choice)}

@@ -148,6 +148,9 @@ func (p *Pool) report(ctx context.Context, group []finished, verdicts []store.Ve
 			p.Metrics.ItemFinished(telemetry.ItemObservation{
 				Model: f.claimed.Model, Lane: f.claimed.Lane, Status: v.Status, Wait: f.claimed.QueuedFor, Total: f.claimed.Age + f.took,
 			})
+			if v.JobFinished && v.PromisedIn > 0 {
+				p.Metrics.EstimateDue(telemetry.EstimateObservation{Lane: f.claimed.Lane, Promised: v.PromisedIn, Took: f.claimed.Age + f.took})
+			}
 			p.Log.DebugContext(itemCtx, "item ended", "status", v.Status, "target", f.Target, "took", f.took)
 		}
 	}

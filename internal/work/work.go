@@ -61,6 +61,7 @@ type Deps struct {
 	Store    store.Queue
 	Runner   Runner
 	Gate     Gate
+	Weights  func() queue.LaneWeights // how the lanes share the slots; nil for the default
 	Bell     *queue.Bell
 	Announce queue.Announcer
 	Cancels  <-chan struct{} // received from when running items may have to stop; may be nil

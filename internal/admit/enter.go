@@ -1,0 +1,39 @@
+package admit
+
+import (
+	"penstock"
+	"penstock/internal/backlog"
+	"penstock/internal/store"
+)
+
+// entry is a job that the queue let in and that is being written.
+type entry struct {
+	queue   *backlog.View
+	arrival backlog.Arrival
+}
+
+// enter asks the queue to let a job in, and gives it its place there. It is to be settled. Codes:
+// queue_full, overloaded, too_large.
+func (s *Service) enter(tenant penstock.TenantID, sub *store.Submission) (entry, error) {
+	e := entry{s.Backlog, backlog.Arrival{Lane: sub.Job.Lane, Tenant: tenant, Model: sub.Job.Model, Items: len(sub.Items)}}
+	for _, item := range sub.Items {
+		e.arrival.Tokens += item.EstimateTokens
+		e.arrival.Bytes += int64(len(item.Body))
+	}
+	if err := s.Backlog.Enter(e.arrival); err != nil {
+		return e, err
+	}
+	place := s.Backlog.Place(e.arrival, sub.Job.Deadline)
+	sub.Job.QueueMark, sub.Job.QueueTokens, sub.Job.PromisedAt = place.Mark, e.arrival.Tokens, place.Finish
+	return e, nil
+}
+
+// settle tells the queue what became of the job, and passes it on.
+func (e entry) settle(receipt store.Receipt, err error) (store.Receipt, error) {
+	if err != nil || receipt.Replayed {
+		e.queue.Dropped(e.arrival)
+	} else {
+		e.queue.Accepted(e.arrival)
+	}
+	return receipt, err
+}
