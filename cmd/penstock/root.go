@@ -59,7 +59,8 @@ Environment, for the commands that call a server:
   PENSTOCK_URL           where it is (http://127.0.0.1:8080)
   PENSTOCK_API_KEY       key to call with (for a server on this machine: the one of "penstock dev",
                          read from the data directory)
-  PENSTOCK_ADMIN_URL     admin door, for the commands that pause and resume (http://127.0.0.1:9090)
+  PENSTOCK_ADMIN_URL     admin door, for "penstock top" and the commands that pause and resume
+                         (http://127.0.0.1:9090)
 
 Exit codes: 0 ok, 1 error, 2 wrong usage, 3 some items failed.`
 
@@ -98,7 +99,7 @@ func (sh *shell) command() *cobra.Command {
 	}
 	add(groupRun, sh.devCommand(), sh.serveCommand(), sh.simCommand())
 	add(groupWork, sh.jobsCommand(), sh.itemsCommand(), sh.requestsCommand(), sh.deadLettersCommand(), sh.modelsCommand())
-	add(groupOperate, sh.lanesCommand(), sh.targetsCommand(), sh.tenantsCommand(), sh.controlsCommand(), sh.configCommand(), sh.doctorCommand(), sh.forecastCommand(), sh.ledgerCommand(), sh.dbCommand(), sh.versionCommand())
+	add(groupOperate, sh.topCommand(), sh.lanesCommand(), sh.targetsCommand(), sh.tenantsCommand(), sh.controlsCommand(), sh.configCommand(), sh.doctorCommand(), sh.forecastCommand(), sh.ledgerCommand(), sh.dbCommand(), sh.versionCommand())
 	return root
 }
 

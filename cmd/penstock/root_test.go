@@ -55,7 +55,7 @@ func TestRootHelpNamesTheEnvironment(t *testing.T) {
 func TestWrongUsage(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ line, want string }{
-		{"job", `there is no "penstock job"; did you mean "jobs" or "db"?; see "penstock --help"`},
+		{"job", `there is no "penstock job"; did you mean "jobs" or "top" or "db"?; see "penstock --help"`},
 		{"jobs sbmit", `there is no "penstock jobs sbmit"; did you mean "submit"?; see "penstock jobs --help"`},
 		{"jobs zzz", `there is no "penstock jobs zzz"; see "penstock jobs --help"`},
 		{"jobs get", `the job's id is missing; see "penstock jobs get --help"`},

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"penstock/internal/backlog"
+)
+
+// topOptions say what top shows.
+type topOptions struct {
+	admin    string
+	interval time.Duration
+	rows     int
+	once     bool
+}
+
+const (
+	defaultTopInterval = 2 * time.Second
+	minTopInterval     = 100 * time.Millisecond
+	defaultTopRows     = 20
+)
+
+func (sh *shell) topCommand() *cobra.Command {
+	var o topOptions
+	c := &cobra.Command{
+		Use: "top", Short: "Watch the queue: how deep it is, how fast it drains, what runs", Args: takes(),
+		Long: `Shows what is queued and what runs, by lane, tenant and model, the deepest first, and
+how fast it drains, over all processes of the server. On a terminal the picture is
+renewed until Ctrl-C; elsewhere, with --once or with -o json it is shown once.
+
+It asks the server's admin listener, which needs no key.`,
+		Example: "  penstock top\n  penstock top --once --admin-url http://10.0.0.5:9090\n  penstock top -o json | jq '.tenants[0]'",
+		RunE:    func(c *cobra.Command, _ []string) error { return sh.top(c.Context(), o) },
+	}
+	adminFlag(c, &o.admin)
+	c.Flags().BoolVar(&o.once, "once", false, "show one picture and end")
+	c.Flags().DurationVar(&o.interval, "interval", defaultTopInterval, "how often the picture is renewed")
+	c.Flags().IntVar(&o.rows, "rows", defaultTopRows, "tenants and models to show at the most")
+	c.PreRunE = func(*cobra.Command, []string) error {
+		if o.interval < minTopInterval {
+			return usageError{fmt.Sprintf("--interval must be at least %v", minTopInterval)}
+		}
+		if o.rows < 1 {
+			return usageError{"--rows must be at least 1"}
+		}
+		return nil
+	}
+	return c
+}
+
+func (sh *shell) top(ctx context.Context, o topOptions) error {
+	picture, err := sh.picture(ctx, o)
+	if err != nil {
+		return err
+	}
+	if o.once || !sh.terminal || sh.output == outputJSON {
+		_, err := sh.stdout.Write(picture)
+		return err
+	}
+	tick := time.NewTicker(o.interval)
+	defer tick.Stop()
+	for {
+		const home, clear = "\x1b[H", "\x1b[J"
+		if _, err := fmt.Fprintf(sh.stdout, "%s%s%s", home, clear, picture); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		next, err := sh.picture(ctx, o)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil: // a server that restarts is no reason to stop watching
+			next = fmt.Appendf(nil, "%s\n", clean(err.Error()))
+		}
+		picture = next
+	}
+}
+
+// picture is what is to be seen now.
+func (sh *shell) picture(ctx context.Context, o topOptions) ([]byte, error) {
+	door, err := sh.connectAdmin(o.admin)
+	if err != nil {
+		return nil, err
+	}
+	var answer json.RawMessage
+	if err := door.do(ctx, adminCall{method: http.MethodGet, path: []string{"admin", "v1", "load"}}, &answer); err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	frame := *sh
+	frame.stdout = &out
+	if sh.output == outputJSON {
+		err := frame.raw(answer)
+		return out.Bytes(), err
+	}
+	var report backlog.Report
+	if err := json.Unmarshal(answer, &report); err != nil {
+		return nil, fmt.Errorf("reading the load: %w", err)
+	}
+	err = frame.printLoad(report, o.rows)
+	return out.Bytes(), err
+}
+
+func (sh *shell) printLoad(r backlog.Report, rows int) error {
+	t := r.Total
+	fmt.Fprintf(sh.stdout, "%d ready, %d parked, %d running; %s/s started; %s wanted, %d of %d in use here (%s)\n",
+		t.Ready, t.Parked, t.Running, rateText(t.ItemsPerSecond), plural(r.Slots, "slot"), r.Process.InUse, r.Process.Slots, clean(r.Process.Name))
+	if !r.Current {
+		fmt.Fprintln(sh.stdout, "The server cannot read its store: this is nothing, or old.")
+	}
+	for _, part := range []struct {
+		title string
+		rows  []backlog.Row
+	}{{"LANE", r.Lanes}, {"TENANT", r.Tenants}, {"MODEL", r.Models}} {
+		if len(part.rows) == 0 {
+			continue
+		}
+		fmt.Fprintln(sh.stdout)
+		if err := sh.printRows(part.title, part.rows[:min(rows, len(part.rows))]); err != nil {
+			return err
+		}
+		if more := len(part.rows) - rows; more > 0 {
+			fmt.Fprintf(sh.stdout, "and %d more; --rows shows them\n", more)
+		}
+	}
+	return nil
+}
+
+func (sh *shell) printRows(title string, rows []backlog.Row) error {
+	t := sh.table(title, "READY", "PARKED", "RUNNING", "OLDEST", "STARTED/S", "TOKENS/S", "ITEM TAKES", "EMPTY IN")
+	for _, r := range rows {
+		oldest := ""
+		if r.Ready > 0 {
+			oldest = roughly(time.Duration(r.OldestSeconds * float64(time.Second)))
+		}
+		err := t.row(r.Name, number(r.Ready), number(r.Parked), number(r.Running), oldest,
+			rateText(r.ItemsPerSecond), rateText(r.TokensPerSecond), took(r.ServiceSeconds), remaining(r.EmptyInSeconds))
+		if err != nil {
+			return err
+		}
+	}
+	return t.end("")
+}
+
+func number(n int64) string { return strconv.FormatInt(n, 10) }
+
+// rateText shows a rate with as many digits as mean anything.
+func rateText(perSecond float64) string {
+	if perSecond >= 100 || perSecond == 0 {
+		return fmt.Sprintf("%.0f", perSecond)
+	}
+	return fmt.Sprintf("%.2g", perSecond)
+}
+
+// took shows how long an item runs, if that is known.
+func took(seconds *float64) string {
+	if seconds == nil {
+		return ""
+	}
+	return time.Duration(*seconds * float64(time.Second)).Round(time.Millisecond).String()
+}
+
+// remaining shows a time to come, if it is known.
+func remaining(seconds *float64) string {
+	const longest = 1000 * 24 * 60 * 60
+	switch {
+	case seconds == nil:
+		return ""
+	case *seconds > longest:
+		return "years"
+	}
+	return roughly(time.Duration(*seconds * float64(time.Second)))
+}

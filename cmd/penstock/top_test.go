@@ -1,0 +1,221 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"penstock/internal/backlog"
+)
+
+// loaded is a desk at an admin door that tells of some load.
+func loaded(t *testing.T, asked chan<- struct{}) *desk {
+	t.Helper()
+	rate, empty, service := 12.5, 3600.0, 2.25
+	report := backlog.Report{
+		Current: true, Slots: 70, Workers: 2, Process: backlog.Process{Name: "local", Slots: 64, InUse: 7},
+		Total: backlog.Row{Ready: 45000, Parked: 2, Running: 7, ItemsPerSecond: 12.5},
+		Lanes: []backlog.Row{{Name: "bulk", Ready: 45000, Parked: 2, Running: 7, OldestSeconds: 300, ItemsPerSecond: 12.5,
+			TokensPerSecond: 5000, DrainPerSecond: &rate, EmptyInSeconds: &empty, ServiceSeconds: &service}},
+		Tenants: []backlog.Row{{Name: "search", Ready: 44000}, {Name: "sales\x1b[31m", Ready: 1000}},
+		Models:  []backlog.Row{{Name: "fast", Ready: 45000}},
+	}
+	door := http.NewServeMux()
+	door.HandleFunc("GET /admin/v1/load", func(w http.ResponseWriter, _ *http.Request) {
+		_ = json.NewEncoder(w).Encode(report)
+		if asked != nil {
+			asked <- struct{}{}
+		}
+	})
+	server := httptest.NewServer(door)
+	t.Cleanup(server.Close)
+	d := newDesk(t)
+	d.env["PENSTOCK_ADMIN_URL"] = server.URL
+	return d
+}
+
+func TestTop(t *testing.T) {
+	t.Parallel()
+	d := loaded(t, nil)
+	const want = `45000 ready, 2 parked, 7 running; 12/s started; 70 slots wanted, 7 of 64 in use here (local)
+
+LANE  READY  PARKED  RUNNING  OLDEST  STARTED/S  TOKENS/S  ITEM TAKES  EMPTY IN
+bulk  45000  2       7        5m      12         5000      2.25s       60m
+
+TENANT  READY  PARKED  RUNNING  OLDEST  STARTED/S  TOKENS/S  ITEM TAKES  EMPTY IN
+search  44000  0       0        0s      0          0         -           -
+and 1 more; --rows shows them
+
+MODEL  READY  PARKED  RUNNING  OLDEST  STARTED/S  TOKENS/S  ITEM TAKES  EMPTY IN
+fast   45000  0       0        0s      0          0         -           -
+`
+	check(t, d.types("top", "--rows", "1"), typed{stdout: want})
+	if got := d.ok("top"); !strings.Contains(got, "\nsales [31m  1000") {
+		t.Errorf("a name that acts on terminals:\n%s", got)
+	}
+	var report backlog.Report
+	if err := json.Unmarshal([]byte(d.ok("top", "-o", "json")), &report); err != nil || report.Workers != 2 || len(report.Tenants) != 2 {
+		t.Errorf("as JSON: %v, %+v", err, report)
+	}
+	url := d.env["PENSTOCK_ADMIN_URL"]
+	d.env["PENSTOCK_ADMIN_URL"] = "http://127.0.0.1:1"
+	check(t, d.types("top", "--admin-url", url, "--rows", "1"), typed{stdout: want})
+	check(t, d.types("top"), typed{code: exitError,
+		stderr: "penstock: nobody listens on http://127.0.0.1:1; set --admin-url or PENSTOCK_ADMIN_URL to the admin_listen of a server\n"})
+	for _, wrong := range [][]string{{"--rows", "0"}, {"--interval", "1ms"}, {"--admin-url", "127.0.0.1:9090"}, {"extra"}} {
+		if got := d.types(append([]string{"top"}, wrong...)...); got.code != exitUsage {
+			t.Errorf("top %v: %+v", wrong, got)
+		}
+	}
+}
+
+// On a terminal the picture is renewed until the person has seen enough.
+func TestTopOnATerminal(t *testing.T) {
+	t.Parallel()
+	asked := make(chan struct{})
+	d := loaded(t, asked)
+	d.terminal = true
+	ctx, stop := context.WithCancel(t.Context())
+	go func() {
+		defer stop()
+		for range 3 {
+			<-asked
+		}
+	}()
+	got := d.typesWith(ctx, "top", "--interval", "100ms")
+	if got.code != exitOK || strings.Count(got.stdout, "\x1b[H\x1b[J45000 ready") < 2 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// doors starts the real server and returns where its two doors are.
+func (d *desk) doors(path string) (api, admin string) {
+	d.t.Helper()
+	r := d.starts("serve", "--config", path, "-o", "json")
+	var at struct{ API, Admin string }
+	if err := json.Unmarshal([]byte(r.line()), &at); err != nil {
+		d.t.Fatal(err)
+	}
+	return at.API, at.Admin
+}
+
+// submitted is a job sent over HTTP, as any caller would.
+func submitted(t *testing.T, api, body string, header ...string) *http.Response {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, api+"/v1/jobs", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+testKey)
+	for i := 0; i < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { resp.Body.Close() })
+	return resp
+}
+
+// A real server whose queue is full says so, to whom it concerns, and shows it.
+func TestServeBackpressure(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		bounds string
+		status int
+		code   string
+	}{
+		"the tenant's bound": {"queue: {max_items: 100, tenant_max_items: 4}\n", http.StatusTooManyRequests, "queue_full"},
+		"a bound of its own": {"queue: {max_items: 100, tenant_max_items: 2}\n", http.StatusTooManyRequests, "queue_full"},
+		"the whole queue's":  {"queue: {max_items: 4}\n", http.StatusServiceUnavailable, "overloaded"}, // half of it is another tenant's
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := goodDesk(t)
+			d.env["OTHER_KEY"] = "psk_other_0123456789"
+			text := strings.Replace(goodYAML, "http://127.0.0.1:1", upstream(t), 1) + `  other: {keys: [{name: app, secret: "${OTHER_KEY}"}]}
+work: {slots: 1}
+shutdown_grace: 1s
+` + tt.bounds
+			if strings.Contains(name, "own") {
+				text = strings.Replace(text, "demo: {keys", "demo: {limits: {queued_items: 4}, keys", 1)
+			}
+			api, admin := d.doors(write(t, "penstock.yaml", text))
+			// One item hangs in the only slot, four wait behind it.
+			submitted(t, api, `{"model":"fast","input":"[sim:fault=hang]"}`)
+			awaitLoad(t, admin, func(r backlog.Report) bool { return r.Total.Running == 1 })
+			job := `{"model":"fast","inputs":[{"body":{"messages":[{"role":"user","content":"a"}]}},{"body":{"messages":[{"role":"user","content":"b"}]}}]}`
+			if resp := submitted(t, api, job, "Idempotency-Key", "once"); resp.StatusCode != http.StatusAccepted {
+				t.Fatal(resp.Status)
+			}
+			second := testKey
+			if tt.code == "overloaded" {
+				second = d.env["OTHER_KEY"]
+			}
+			if resp := submitted(t, api, job, "Authorization", "Bearer "+second); resp.StatusCode != http.StatusAccepted {
+				t.Fatal(resp.Status)
+			}
+			refused := submitted(t, api, job)
+			var e struct {
+				Error struct{ Code, Message string }
+			}
+			if err := json.NewDecoder(refused.Body).Decode(&e); err != nil {
+				t.Fatal(err)
+			}
+			if refused.StatusCode != tt.status || e.Error.Code != tt.code || refused.Header.Get("Retry-After") != "30" || refused.Header.Get("x-should-retry") != "true" {
+				t.Errorf("refused with %s, %+v, %v", refused.Status, e.Error, refused.Header)
+			}
+			if again := submitted(t, api, job, "Idempotency-Key", "once"); again.StatusCode != http.StatusAccepted || again.Header.Get("Idempotency-Replayed") != "true" {
+				t.Errorf("a job that was accepted before is answered with %s", again.Status)
+			}
+			awaitLoad(t, admin, func(r backlog.Report) bool { return r.Total.Ready == 4 && len(r.Tenants) > 0 })
+			shown := d.ok("top", "--admin-url", admin)
+			if !strings.Contains(shown, "4 ready, 0 parked, 1 running;") || !strings.Contains(shown, "1 of 1 in use here (local)") {
+				t.Errorf("top shows\n%s", shown)
+			}
+		})
+	}
+}
+
+// awaitLoad waits until the server's picture of its load is as wanted.
+func awaitLoad(t *testing.T, admin string, want func(backlog.Report) bool) {
+	t.Helper()
+	deadline := time.After(30 * time.Second)
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		report, err := readLoad(t.Context(), admin)
+		if err == nil && want(report) {
+			return
+		}
+		select {
+		case <-deadline:
+			t.Fatalf("the load is %+v, %v", report, err)
+		case <-tick.C:
+		}
+	}
+}
+
+func readLoad(ctx context.Context, admin string) (report backlog.Report, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, admin+"/admin/v1/load", nil)
+	if err != nil {
+		return report, err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return report, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(resp.Body) // what can be had of it is enough for a message
+		return report, fmt.Errorf("%s: %s", resp.Status, text)
+	}
+	return report, json.NewDecoder(resp.Body).Decode(&report)
+}
