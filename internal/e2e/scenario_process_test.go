@@ -48,8 +48,8 @@ func (s *scene) fetch(url string) (int, string) {
 
 // Metrics whose values depend on time, on how often a test polled, or on what was built.
 var (
-	metricSkipped  = regexp.MustCompile(`_bucket\{|_sum[{ ]|^penstock_build_info|_group_(items|duration_seconds)_count|route="/readyz"`)
-	metricUnstable = regexp.MustCompile(`^(penstock_queue_oldest_seconds.*|penstock_slots_in_use|penstock_disk_free_bytes.*|penstock_signals_sent_total.*) .*`)
+	metricSkipped  = regexp.MustCompile(`_bucket\{|_sum[{ ]|^penstock_build_info|_group_(items|duration_seconds)_count|route="/readyz"|^penstock_(estimate_error|drain_items|tenant_queue)_`)
+	metricUnstable = regexp.MustCompile(`^(penstock_queue_oldest_seconds.*|penstock_slots_in_use|penstock_disk_free_bytes.*|penstock_signals_sent_total.*|penstock_(?:desired|arrival)_.*) .*`)
 )
 
 func processMetrics(s *scene) {
@@ -88,7 +88,7 @@ func processMetrics(s *scene) {
 // processAdmin holds that the door for operators is apart from that for callers.
 func processAdmin(s *scene) {
 	admin := strings.TrimSuffix(s.metrics, "/metrics")
-	for _, path := range []string{"/healthz", "/readyz", "/debug/pprof/cmdline", "/v1/jobs", "/v1/models"} {
+	for _, path := range []string{"/healthz", "/readyz", "/admin/v1/load", "/debug/pprof/cmdline", "/v1/jobs", "/v1/models"} {
 		status, _ := s.fetch(admin + path)
 		s.script.note("admin GET %s => %d", path, status)
 	}
