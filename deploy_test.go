@@ -1,0 +1,171 @@
+package penstock_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+
+	"penstock/internal/telemetry"
+)
+
+// What is under deploy/ speaks of metrics that exist: a dashboard or an alert over a name that nobody
+// exports is worse than none.
+
+var (
+	metricName   = regexp.MustCompile(`\b(?:penstock|go|process)_[a-z0-9_]+\b`)
+	metricSuffix = regexp.MustCompile(`_(?:bucket|sum|count)$`)
+)
+
+// checkMetrics fails the test for every name in a text that is not the name of a metric.
+func checkMetrics(t *testing.T, where, text string) int {
+	t.Helper()
+	known := telemetry.NewMetrics("test", "").Names()
+	found := metricName.FindAllString(text, -1)
+	for _, name := range found {
+		if !slices.Contains(known, name) && !slices.Contains(known, metricSuffix.ReplaceAllString(name, "")) {
+			t.Errorf("%s: there is no metric %s", where, name)
+		}
+	}
+	return len(found)
+}
+
+func deployed(t *testing.T, pattern string) map[string][]byte {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join("deploy", pattern))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no file matches deploy/%s: %v", pattern, err)
+	}
+	files := map[string][]byte{}
+	for _, path := range paths {
+		if files[path], err = os.ReadFile(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return files
+}
+
+func TestDeployAlerts(t *testing.T) {
+	t.Parallel()
+	for path, text := range deployed(t, "prometheus/*.yaml") {
+		var file struct {
+			Groups []struct {
+				Name  string
+				Rules []struct {
+					Alert, Expr, For    string
+					Labels, Annotations map[string]string
+				}
+			}
+		}
+		if err := yaml.UnmarshalWithOptions(text, &file, yaml.Strict()); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		names := map[string]bool{}
+		for _, group := range file.Groups {
+			for _, rule := range group.Rules {
+				where := path + ": " + rule.Alert
+				if names[rule.Alert] || rule.Alert == "" {
+					t.Errorf("%s is there twice, or has no name", where)
+				}
+				names[rule.Alert] = true
+				if checkMetrics(t, where, rule.Expr) == 0 {
+					t.Errorf("%s looks at no metric", where)
+				}
+				if strings.Count(rule.Expr, "(") != strings.Count(rule.Expr, ")") {
+					t.Errorf("%s: brackets do not match in %s", where, rule.Expr)
+				}
+				if s := rule.Labels["severity"]; s != "page" && s != "ticket" {
+					t.Errorf("%s has the severity %q", where, s)
+				}
+				if rule.Annotations["summary"] == "" || rule.Annotations["action"] == "" {
+					t.Errorf("%s says not what is wrong, or not what to do", where)
+				}
+			}
+		}
+		if len(names) == 0 {
+			t.Errorf("%s has no alert", path)
+		}
+	}
+}
+
+func TestDeployDashboards(t *testing.T) {
+	t.Parallel()
+	for path, text := range deployed(t, "grafana/*.json") {
+		var board struct {
+			UID, Title string
+			Panels     []struct {
+				ID          int
+				Type, Title string
+				Targets     []struct{ Expr string }
+			}
+			Templating struct {
+				List []struct{ Name, Query string }
+			}
+		}
+		if err := json.Unmarshal(text, &board); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		if board.UID == "" || board.Title == "" {
+			t.Errorf("%s has no uid or no title", path)
+		}
+		ids := map[int]bool{}
+		for _, p := range board.Panels {
+			where := path + ": " + p.Title
+			if ids[p.ID] {
+				t.Errorf("%s has the id of another panel", where)
+			}
+			ids[p.ID] = true
+			if p.Type != "row" && len(p.Targets) == 0 {
+				t.Errorf("%s shows nothing", where)
+			}
+			for _, target := range p.Targets {
+				if checkMetrics(t, where, target.Expr) == 0 {
+					t.Errorf("%s looks at no metric", where)
+				}
+			}
+		}
+		for _, v := range board.Templating.List {
+			checkMetrics(t, path+": "+v.Name, v.Query)
+		}
+	}
+}
+
+func TestDeployKubernetes(t *testing.T) {
+	t.Parallel()
+	for path, text := range deployed(t, "kubernetes/*.yaml") {
+		var object struct {
+			APIVersion string `yaml:"apiVersion"`
+			Kind       string
+			Metadata   struct{ Name string }
+			Spec       map[string]any
+		}
+		if err := yaml.Unmarshal(text, &object); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		if object.APIVersion == "" || object.Kind == "" || object.Metadata.Name == "" || len(object.Spec) == 0 {
+			t.Errorf("%s is no Kubernetes object: %+v", path, object)
+		}
+		if checkMetrics(t, path, string(text)) == 0 {
+			t.Errorf("%s scales by no metric", path)
+		}
+	}
+}
+
+// A check that cannot fail proves nothing.
+func TestDeployCheckFindsUnknownMetrics(t *testing.T) {
+	t.Parallel()
+	known := telemetry.NewMetrics("test", "").Names()
+	for name, want := range map[string]bool{
+		"penstock_queue_items": true, "penstock_item_wait_seconds_bucket": true, "penstock_queue_item": false, "penstock_nothing_total": false,
+	} {
+		got := slices.Contains(known, name) || slices.Contains(known, metricSuffix.ReplaceAllString(name, ""))
+		if got != want {
+			t.Errorf("%s is known: %v, want %v", name, got, want)
+		}
+	}
+}
