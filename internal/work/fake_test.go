@@ -38,6 +38,7 @@ type fakeQueue struct {
 	ends  []store.Finish           // those that won, in order
 	stale []store.Finish           // those that lost
 	sizes []int                    // of finish groups that were committed
+	lanes [][]penstock.Lane        // of claims, in order
 }
 
 type fakeItem struct {
@@ -173,6 +174,7 @@ func (q *fakeQueue) ClaimItems(ctx context.Context, l store.Lease, w store.Want)
 	if err := q.current(l); err != nil {
 		return nil, err
 	}
+	q.lanes = append(q.lanes, w.Lanes)
 	var claimed []store.Claimed
 	for _, id := range q.order {
 		i := q.items[id]

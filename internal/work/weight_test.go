@@ -1,0 +1,45 @@
+package work
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"penstock"
+	"penstock/internal/queue"
+)
+
+// The weights that are in force decide which lane is next, also when they change while the pool works.
+func TestClaimFollowsTheWeights(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue()
+		weights := queue.LaneWeights{penstock.LaneRealtime: 1, penstock.LaneStandard: 1, penstock.LaneBulk: 100}
+		r := newPoolOf(t, Config{Slots: 3}, Deps{
+			Store: q, Runner: &runner{run: takes(time.Millisecond)}, Weights: func() queue.LaneWeights { return weights },
+		}).begin()
+		serve := func(id string) []penstock.Lane {
+			for _, lane := range penstock.Lanes {
+				c := item(penstock.ID(id + string(lane)))
+				c.Lane, c.Estimate = lane, 1000
+				q.add(c)
+			}
+			pass(2 * pollInterval)
+			return slices.Clone(q.lanes[len(q.lanes)-1])
+		}
+		if order := serve("a"); order[0] != penstock.LaneBulk {
+			t.Errorf("bulk outweighs all, but the order is %v", order)
+		}
+		weights = queue.LaneWeights{penstock.LaneRealtime: 1000, penstock.LaneStandard: 1, penstock.LaneBulk: 1}
+		for range 3 {
+			serve(time.Now().String())
+		}
+		if order := serve("z"); slices.Index(order, penstock.LaneRealtime) > slices.Index(order, penstock.LaneStandard) {
+			t.Errorf("realtime outweighs standard by now, but the order is %v", order)
+		}
+		if err := r.stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
