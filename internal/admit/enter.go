@@ -24,7 +24,10 @@ func (s *Service) enter(tenant penstock.TenantID, sub *store.Submission) (entry,
 		return e, err
 	}
 	place := s.Backlog.Place(e.arrival, sub.Job.Deadline)
-	sub.Job.QueueMark, sub.Job.QueueTokens, sub.Job.PromisedAt = place.Mark, e.arrival.Tokens, place.Finish
+	sub.Job.QueueMark, sub.Job.QueueTokens = place.Mark, e.arrival.Tokens
+	if _, held := s.held(demand{tenant, sub.Job.Lane, sub.Job.Model, sub.Job.Resolved.Targets}); !held {
+		sub.Job.PromisedAt = place.Finish // what is held back waits for a person, and nobody knows how long
+	}
 	return e, nil
 }
 
