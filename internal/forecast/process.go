@@ -173,7 +173,9 @@ func (p *process) take(it *item) bool {
 			return true
 		}
 		p.none.add(u)
-		p.book.Refused(&u.believed)
+		if look := p.book.Refused(&u.believed); look.Wait != room.Forever {
+			p.planVisit(p.sim.now + max(look.Wait, time.Microsecond))
+		}
 		p.visitSoon()
 	}
 	return false

@@ -82,7 +82,7 @@ func (s *sim) answered(it *item) {
 		p.visitSoon()
 	}
 	s.conclude(it)
-	if p.none != 0 {
+	if p.none.has(u) {
 		p.roomBack()
 	}
 	p.fill()
