@@ -2,6 +2,7 @@ package work
 
 import (
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,9 +16,10 @@ func TestClaimFollowsTheWeights(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newQueue()
-		weights := queue.LaneWeights{penstock.LaneRealtime: 1, penstock.LaneStandard: 1, penstock.LaneBulk: 100}
+		var weights atomic.Pointer[queue.LaneWeights]
+		weights.Store(&queue.LaneWeights{penstock.LaneRealtime: 1, penstock.LaneStandard: 1, penstock.LaneBulk: 100})
 		r := newPoolOf(t, Config{Slots: 3}, Deps{
-			Store: q, Runner: &runner{run: takes(time.Millisecond)}, Weights: func() queue.LaneWeights { return weights },
+			Store: q, Runner: &runner{run: takes(time.Millisecond)}, Weights: func() queue.LaneWeights { return *weights.Load() },
 		}).begin()
 		serve := func(id string) []penstock.Lane {
 			for _, lane := range penstock.Lanes {
@@ -26,12 +28,14 @@ func TestClaimFollowsTheWeights(t *testing.T) {
 				q.add(c)
 			}
 			pass(2 * pollInterval)
+			q.mu.Lock()
+			defer q.mu.Unlock()
 			return slices.Clone(q.lanes[len(q.lanes)-1])
 		}
 		if order := serve("a"); order[0] != penstock.LaneBulk {
 			t.Errorf("bulk outweighs all, but the order is %v", order)
 		}
-		weights = queue.LaneWeights{penstock.LaneRealtime: 1000, penstock.LaneStandard: 1, penstock.LaneBulk: 1}
+		weights.Store(&queue.LaneWeights{penstock.LaneRealtime: 1000, penstock.LaneStandard: 1, penstock.LaneBulk: 1})
 		for range 3 {
 			serve(time.Now().String())
 		}
