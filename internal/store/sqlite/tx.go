@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -82,8 +84,25 @@ type rows struct{ *sql.Rows }
 
 func (r rows) Close() { _ = r.Rows.Close() } // what matters is in Err
 
-// numbered turns $1 into SQLite's ?1.
-func numbered(text string) string { return strings.ReplaceAll(text, "$", "?") }
+// numbered turns $1 into SQLite's ?1, or into a bare ? where that says the same: the driver then need not
+// ask for the name of every parameter at every call.
+func numbered(text string) string {
+	for n, part := range strings.Split(text, "$") {
+		if n > 0 && !inTurn(part, n) {
+			return strings.ReplaceAll(text, "$", "?")
+		}
+	}
+	return parameter.ReplaceAllString(text, "?")
+}
+
+var parameter = regexp.MustCompile(`\$[0-9]+`)
+
+// inTurn reports whether what follows a $ is the n-th parameter.
+func inTurn(rest string, n int) bool {
+	digits := strconv.Itoa(n)
+	after, ok := strings.CutPrefix(rest, digits)
+	return ok && (after == "" || after[0] < '0' || after[0] > '9')
+}
 
 // prepared keeps the statements of the writing connection ready. The texts are constants of package
 // sqlstore, so there are few of them.

@@ -117,16 +117,30 @@ func (w *writer) commit(group []write) {
 
 // transact fills errs with what each write returned. If it fails itself, nothing of the group was
 // written.
+//
+// Nearly always no write fails, and then none needs to be undone apart from the others: savepoints, for
+// which every page is copied, are only set when the group is run again because one did.
 func (w *writer) transact(group []write, errs []error) error {
+	err := w.together(func() error {
+		for _, one := range group {
+			if err := w.call(one); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil || len(group) == 1 {
+		return err
+	}
+	return w.together(func() error { return w.runAll(group, errs) })
+}
+
+// together runs a group in one transaction.
+func (w *writer) together(run func() error) error {
 	if err := w.db.exec("BEGIN IMMEDIATE"); err != nil {
 		return fmt.Errorf("beginning a write: %w", err)
 	}
-	if len(group) == 1 {
-		// Alone in its transaction a write needs no savepoint.
-		if err := w.call(group[0]); err != nil {
-			return w.abandon(err)
-		}
-	} else if err := w.runAll(group, errs); err != nil {
+	if err := run(); err != nil {
 		return w.abandon(err)
 	}
 	if err := w.db.exec("COMMIT"); err != nil {
