@@ -1,5 +1,7 @@
 package penstock
 
+import "slices"
+
 // Lane says how urgent work is.
 type Lane string
 
@@ -21,11 +23,15 @@ type Endpoint string
 
 // The endpoints that inferences can be addressed to.
 const (
-	EndpointChat Endpoint = "/v1/chat/completions"
+	EndpointChat        Endpoint = "/v1/chat/completions"
+	EndpointCompletions Endpoint = "/v1/completions"
+	EndpointEmbeddings  Endpoint = "/v1/embeddings"
+	EndpointResponses   Endpoint = "/v1/responses"
+	EndpointMessages    Endpoint = "/v1/messages"
 )
 
 // Endpoints lists every endpoint that a job may name.
 var Endpoints = []Endpoint{EndpointChat}
 
 // Valid reports whether e can be served.
-func (e Endpoint) Valid() bool { return e == EndpointChat }
+func (e Endpoint) Valid() bool { return slices.Contains(Endpoints, e) }

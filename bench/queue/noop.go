@@ -23,6 +23,8 @@ type noop struct {
 
 func (n noop) Provider(string) (provider.Provider, bool) { return n, true }
 
+func (n noop) Speaks(penstock.Endpoint) bool { return true }
+
 func (n noop) Call(ctx context.Context, call provider.Call) (provider.Answer, error) {
 	if n.started != nil {
 		n.started(call.Body)

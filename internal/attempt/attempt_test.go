@@ -355,6 +355,8 @@ type closing struct {
 
 func (c closing) Provider(string) (provider.Provider, bool) { return c, true }
 
+func (c closing) Speaks(penstock.Endpoint) bool { return true }
+
 func (c closing) Call(ctx context.Context, _ provider.Call) (provider.Answer, error) {
 	*c.given = &answer{ctx: ctx, reply: c.reply}
 	return *c.given, nil

@@ -34,6 +34,8 @@ type upstream map[string]reply
 
 func (u upstream) Provider(name string) (provider.Provider, bool) { return u, name == "up" }
 
+func (u upstream) Speaks(penstock.Endpoint) bool { return true }
+
 func (u upstream) Call(ctx context.Context, call provider.Call) (provider.Answer, error) {
 	r, ok := u[call.UpstreamModel]
 	if !ok {

@@ -26,6 +26,10 @@ type Provider interface {
 	// The context bounds the whole exchange, the reading of the answer included; when it ends, the
 	// upstream connection is closed. Every error is an *Error.
 	Call(ctx context.Context, call Call) (Answer, error)
+
+	// Speaks reports whether the upstream understands the dialect of an endpoint itself. A call in
+	// another one must be translated before.
+	Speaks(penstock.Endpoint) bool
 }
 
 // Call is one inference addressed to one upstream model.

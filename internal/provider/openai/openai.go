@@ -138,6 +138,9 @@ func New(cfg Config) (*Provider, error) {
 // provider goes out of use; calls that are under way are not disturbed.
 func (p *Provider) CloseIdleConnections() { p.transport.CloseIdleConnections() }
 
+// Speaks implements [provider.Provider].
+func (p *Provider) Speaks(e penstock.Endpoint) bool { return e == penstock.EndpointChat }
+
 // Call implements [provider.Provider].
 func (p *Provider) Call(ctx context.Context, call provider.Call) (provider.Answer, error) {
 	ex, err := p.send(ctx, call)
