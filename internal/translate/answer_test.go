@@ -230,3 +230,66 @@ func TestPortableIDs(t *testing.T) {
 		t.Error("two ids became one")
 	}
 }
+
+// JSON that is just not too deep by itself must not be too deep where it is put.
+func TestDepthIsBounded(t *testing.T) {
+	t.Parallel()
+	for _, depth := range []int{maxDepth - 10, maxDepth, maxDepth + 1, 9_990, 10_000, 100_000} {
+		deep := strings.Repeat(`{"a":`, depth) + "1" + strings.Repeat("}", depth)
+		schema := []byte(`{"max_tokens":1,"messages":[{"role":"user","content":"a"}],"tools":[{"name":"f","input_schema":` + deep + `}]}`)
+		if _, _, err := messagesToChat.Request(schema); (err == nil) != (depth < maxDepth) {
+			t.Errorf("a schema %d deep: %v", depth, err)
+		}
+		quoted := strings.ReplaceAll(deep, `"`, `\"`)
+		call := `"tool_calls":[{"id":"x","type":"function","function":{"name":"f","arguments":"` + quoted + `"}}]`
+		history := []byte(`{"messages":[{"role":"user","content":"a"},{"role":"assistant",` + call + `},{"role":"tool","tool_call_id":"x","content":"y"}]}`)
+		if _, _, err := chatToMessages.Request(history); (err == nil) != (depth <= maxDepth) {
+			t.Errorf("arguments %d deep: %v", depth, err)
+		}
+		completion := []byte(`{"id":"x","choices":[{"message":{` + call + `},"finish_reason":"tool_calls"}]}`)
+		if _, _, err := read(messagesToChat.Answer(upstream(completion, typeJSON), Asked{})); (err == io.EOF) != (depth <= maxDepth) {
+			t.Errorf("an answer with arguments %d deep: %v", depth, err)
+		}
+	}
+}
+
+func BenchmarkRequest(b *testing.B) {
+	for direction, tr := range directions {
+		text, err := os.ReadFile(filepath.Join("testdata", direction, "request_tool_conversation.in.json"))
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(direction, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, _, err := tr.Request(text); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkStreamedChunk(b *testing.B) {
+	for name, bench := range map[string]struct {
+		tr           *translation
+		first, frame string
+	}{
+		"chat_to_messages": {chatToMessages, `data: {"type":"message_start","message":{"id":"msg_1"}}` + "\n\n",
+			"event: content_block_delta\n" + `data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" word"}}` + "\n\n"},
+		"messages_to_chat": {messagesToChat, "\n",
+			`data: {"id":"chatcmpl-9","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":" word"},"finish_reason":null}]}` + "\n\n"},
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			up := &endless{first: []byte(bench.first), frame: []byte(bench.frame)}
+			answer := bench.tr.Answer(up, Asked{Model: "m", Stream: true})
+			for b.Loop() {
+				up.given = min(up.given, 2)
+				if _, err := answer.Next(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -29,13 +29,12 @@ func chatFromMessages(text []byte) ([]byte, []string, error) {
 	if err := t.system(in.System); err != nil {
 		return nil, nil, err
 	}
-	turns := t.merged(in.Messages)
-	for i, turn := range turns {
+	for i, turn := range in.Messages {
 		if err := t.turn(fmt.Sprintf("messages[%d]", i), turn); err != nil {
 			return nil, nil, err
 		}
 	}
-	if err := t.endOfTurns(turns); err != nil {
+	if err := t.endOfTurns(in.Messages); err != nil {
 		return nil, nil, err
 	}
 	if err := t.options(in); err != nil {
@@ -60,22 +59,6 @@ func (t *chatBuilder) system(system blocks) error {
 	return nil
 }
 
-// merged joins turns of the same role that follow each other, as the dialect itself does. Results of
-// one turn's tools may be spread over them.
-func (t *chatBuilder) merged(turns []turn) []turn {
-	all := make([]turn, 0, len(turns))
-	for i, next := range turns {
-		t.dropUnknown(fmt.Sprintf("messages[%d]", i), next.Unknown)
-		if n := len(all); n > 0 && all[n-1].Role == next.Role {
-			last := &all[n-1]
-			last.Content = append(last.Content[:len(last.Content):len(last.Content)], next.Content...)
-			continue
-		}
-		all = append(all, next)
-	}
-	return all
-}
-
 func (t *chatBuilder) endOfTurns(turns []turn) error {
 	if err := t.open.settled("messages"); err != nil {
 		return err
@@ -87,6 +70,7 @@ func (t *chatBuilder) endOfTurns(turns []turn) error {
 }
 
 func (t *chatBuilder) turn(where string, m turn) error {
+	t.dropUnknown(where, m.Unknown)
 	switch m.Role {
 	case "user":
 		return t.user(where, m.Content)
@@ -96,7 +80,8 @@ func (t *chatBuilder) turn(where string, m turn) error {
 	return penstock.InvalidParam(where+".role", "%s.role must be user or assistant.", where)
 }
 
-// user adds the results of tools, each as a message of its own, and then what the user says.
+// user adds the results of tools, each as a message of its own, and then what the user says. Results may
+// be spread over several turns of the user, as long as nothing is said in between.
 func (t *chatBuilder) user(where string, content blocks) error {
 	var said chatContent
 	for i, b := range content {
@@ -115,13 +100,11 @@ func (t *chatBuilder) user(where string, content blocks) error {
 			said = append(said, part)
 		}
 	}
-	if err := t.open.settled(where); err != nil {
-		return err
+	if said == nil {
+		return nil
 	}
-	if said != nil {
-		t.out.Messages = append(t.out.Messages, chatMessage{Role: "user", Content: said})
-	}
-	return nil
+	t.out.Messages = append(t.out.Messages, chatMessage{Role: "user", Content: said})
+	return t.open.settled(where)
 }
 
 func (t *chatBuilder) result(where string, b block) error {
@@ -144,42 +127,52 @@ func (t *chatBuilder) result(where string, b block) error {
 }
 
 func (t *chatBuilder) assistant(where string, content blocks) error {
+	if err := t.open.settled(where); err != nil {
+		return err
+	}
 	m := chatMessage{Role: "assistant"}
 	for i, b := range content {
-		at := fmt.Sprintf("%s.content[%d]", where, i)
-		switch b.Type {
-		case "thinking", "redacted_thinking":
-			// They are sealed for the service that made them, and never become text.
-			t.drop(at + "." + b.Type)
-			continue
-		case "text":
-			part, err := t.part(at, b)
-			if err != nil {
-				return err
-			}
-			if part.Text != "" {
-				m.Content = append(m.Content, part)
-			}
-			continue
-		case "tool_use":
-		default:
-			return untranslatable(at+".type", "text and tool_use can be carried in what the assistant said.")
-		}
-		t.dropUnknown(at, b.Unknown)
-		if err := t.open.ask(at+".id", b.ID); err != nil {
+		if err := t.said(fmt.Sprintf("%s.content[%d]", where, i), b, &m); err != nil {
 			return err
 		}
-		arguments, ok := argumentsOf(b.Input)
-		if !ok {
-			return penstock.InvalidParam(at+".input", "%s.input must be an object.", at)
-		}
-		m.ToolCalls = append(m.ToolCalls, chatToolCall{
-			ID: portableID(b.ID), Type: "function", Function: chatCalled{Name: b.Name, Arguments: arguments},
-		})
 	}
 	if m.Content != nil || m.ToolCalls != nil {
 		t.out.Messages = append(t.out.Messages, m)
 	}
+	return nil
+}
+
+// said adds a block of what the assistant said to its message.
+func (t *chatBuilder) said(where string, b block, m *chatMessage) error {
+	switch b.Type {
+	case "thinking", "redacted_thinking":
+		// They are sealed for the service that made them, and never become text.
+		t.drop(where + "." + b.Type)
+		return nil
+	case "text":
+		part, err := t.part(where, b)
+		if part.Text != "" {
+			m.Content = append(m.Content, part)
+		}
+		return err
+	case "tool_use":
+		return t.use(where, b, m)
+	}
+	return untranslatable(where+".type", "text and tool_use can be carried in what the assistant said.")
+}
+
+func (t *chatBuilder) use(where string, b block, m *chatMessage) error {
+	t.dropUnknown(where, b.Unknown)
+	if err := t.open.ask(where+".id", b.ID); err != nil {
+		return err
+	}
+	arguments, ok := argumentsOf(b.Input)
+	if !ok {
+		return penstock.InvalidParam(where+".input", "%s.input must be an object.", where)
+	}
+	m.ToolCalls = append(m.ToolCalls, chatToolCall{
+		ID: portableID(b.ID), Type: "function", Function: chatCalled{Name: b.Name, Arguments: arguments},
+	})
 	return nil
 }
 

@@ -81,6 +81,9 @@ var messageRules = rules{
 
 // decode reads a body by the rules of its dialect.
 func (r rules) decode(text []byte, into any, n *notes) error {
+	if body.Depth(text) > maxDepth {
+		return penstock.InvalidParam("body", "The body is nested more than %d deep.", maxDepth)
+	}
 	top, err := body.Scan(text)
 	if err != nil {
 		return penstock.InvalidParam("body", "The body %v.", err)
@@ -97,6 +100,10 @@ func (r rules) decode(text []byte, into any, n *notes) error {
 	}
 	return decodeStrictly(text, into)
 }
+
+// maxDepth bounds how deeply JSON may be nested. The encoder has a bound of its own, far above, and what
+// passes here is put at most a few levels deeper.
+const maxDepth = 1000
 
 // asksNothing reports whether a value is as good as none.
 func (r rule) asksNothing(raw jsontext.Value) bool {

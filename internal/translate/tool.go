@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"penstock"
+	"penstock/internal/body"
 )
 
 // maxIDBytes is the longest id of a tool call that every upstream takes.
@@ -68,6 +69,9 @@ func (o *openCalls) settled(where string) error {
 func inputOf(arguments string) (jsontext.Value, bool) {
 	if strings.TrimSpace(arguments) == "" {
 		return jsontext.Value("{}"), true
+	}
+	if body.Depth([]byte(arguments)) > maxDepth {
+		return nil, false
 	}
 	input := jsontext.Value(arguments)
 	// Compact checks the syntax and leaves everything but white space alone, numbers above all.
