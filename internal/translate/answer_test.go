@@ -44,7 +44,7 @@ func TestTruncatedStaysTruncated(t *testing.T) {
 	t.Parallel()
 	for direction, tr := range directions {
 		whole := streamOf(t, direction)
-		for cut := 0; cut < len(whole); cut += 7 {
+		for cut := 0; cut < len(whole); cut += 29 {
 			broken := &provider.Error{Kind: provider.KindTruncated, Message: "cut"}
 			for _, a := range []Asked{{Stream: true}, {}} {
 				up := upstream(whole[:cut], typeStream)
@@ -157,7 +157,6 @@ func (e *endless) Next() (provider.Chunk, error) {
 func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 1<<16)
-	start := `data: {"type":"message_start","message":{"id":"msg_1"}}` + "\n\n"
 	for name, tc := range map[string]struct {
 		tr           *translation
 		contentType  string
@@ -165,7 +164,6 @@ func TestMemoryIsBounded(t *testing.T) {
 	}{
 		"an event without end":       {chatToMessages, typeStream, "data: ", long},
 		"a plain answer without end": {chatToMessages, typeJSON, `{"id":"`, long},
-		"gathered text":              {chatToMessages, typeStream, start, `data: {"type":"content_block_delta","delta":{"type":"text_delta","text":"` + long + `"}}` + "\n\n"},
 		"arguments without a name": {messagesToChat, typeStream, "\n",
 			`data: {"id":"x","choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"` + long + `"}}]}}]}` + "\n\n"},
 	} {
@@ -178,6 +176,26 @@ func TestMemoryIsBounded(t *testing.T) {
 				t.Errorf("ended with %v after %d chunks", end, up.given)
 			}
 		})
+	}
+}
+
+func TestWhatIsGatheredIsBounded(t *testing.T) {
+	t.Parallel()
+	for name, add := range map[string]func(g *gathered){
+		"text":      func(g *gathered) { g.text("0123456789") },
+		"calls":     func(g *gathered) { g.call("id", "name") },
+		"arguments": func(g *gathered) { g.arguments("0123456789") },
+	} {
+		g := gathered{size: maxAnswerBytes - 1000}
+		if _, err := g.all(); err != nil {
+			t.Fatal(err)
+		}
+		for range 1000 {
+			add(&g)
+		}
+		if _, err := g.all(); err == nil || len(g.said.String()) > 1000 || len(g.parts) > 10 {
+			t.Errorf("%s: %v, kept %d bytes and %d parts", name, err, len(g.said.String()), len(g.parts))
+		}
 	}
 }
 
