@@ -30,6 +30,9 @@ var architecture = map[string][]string{
 	"penstock/internal/telemetry": {"penstock"},
 	"penstock/internal/signal":    {"penstock", "penstock/internal/telemetry"},
 
+	// Between the dialects: attempt uses it where an upstream does not speak the caller's own.
+	"penstock/internal/translate": {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/sse"},
+
 	// Adapters: only app, cmd and tests import them.
 	"penstock/internal/blob/dir":              {"penstock/internal/blob"},
 	"penstock/internal/blob/blobtest":         {"penstock/internal/blob"},
