@@ -137,6 +137,7 @@ var roughKinds = map[string]provider.Kind{
 	"BadRequestError":       provider.KindRejected,
 	"overloaded_error":      provider.KindOverloaded,
 	"engine_overloaded":     provider.KindOverloaded,
+	"overloaded":            provider.KindOverloaded,
 	"slow_down":             provider.KindOverloaded,
 	"timeout":               provider.KindTimeout,
 }
