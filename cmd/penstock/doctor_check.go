@@ -19,6 +19,7 @@ import (
 
 	"penstock/internal/config"
 	"penstock/internal/payload"
+	"penstock/internal/provider/anthropic"
 )
 
 // The files that Penstock keeps in its data directory.
@@ -111,9 +112,7 @@ func checkProvider(ctx context.Context, p config.ProviderConfig) finding {
 	if err != nil {
 		return finding{Status: healthWarn, Detail: err.Error(), Next: "correct base_url"}
 	}
-	if !p.APIKey.IsZero() {
-		req.Header.Set("Authorization", "Bearer "+p.APIKey.Reveal())
-	}
+	showKey(req.Header, p)
 	began := time.Now()
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
@@ -128,6 +127,20 @@ func checkProvider(ctx context.Context, p config.ProviderConfig) finding {
 	default:
 		return finding{Status: healthWarn, Detail: fmt.Sprintf("%s answers %s", at, resp.Status),
 			Next: "check that base_url ends as the provider's API does, often in /v1"}
+	}
+}
+
+// showKey sets the headers by which a provider knows us.
+func showKey(h http.Header, p config.ProviderConfig) {
+	if p.Kind == config.KindAnthropic {
+		h.Set("anthropic-version", anthropic.DefaultVersion)
+	}
+	switch {
+	case p.APIKey.IsZero():
+	case p.Kind == config.KindAnthropic:
+		h.Set("x-api-key", p.APIKey.Reveal())
+	default:
+		h.Set("Authorization", "Bearer "+p.APIKey.Reveal())
 	}
 }
 

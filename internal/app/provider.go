@@ -6,6 +6,7 @@ import (
 
 	"penstock/internal/config"
 	"penstock/internal/provider"
+	"penstock/internal/provider/anthropic"
 	"penstock/internal/provider/openai"
 )
 
@@ -85,6 +86,8 @@ func newProvider(name string, c config.ProviderConfig) (provider.Provider, error
 	switch c.Kind {
 	case config.KindOpenAI:
 		return openai.New(openai.Config{Name: name, BaseURL: c.BaseURL, APIKey: c.APIKey.Reveal()})
+	case config.KindAnthropic:
+		return anthropic.New(anthropic.Config{Name: name, BaseURL: c.BaseURL, APIKey: c.APIKey.Reveal()})
 	}
 	return nil, fmt.Errorf("providers.%s.kind: %q has no adapter", name, c.Kind)
 }

@@ -169,7 +169,8 @@ type ProviderConfig struct {
 	APIKey Secret `yaml:"api_key,omitempty"`
 
 	// BaseURL is the http or https URL that the protocol's paths are appended to, its version
-	// included. Zero: the default of the kind; for openai https://api.openai.com/v1.
+	// included. Zero: the default of the kind; for openai https://api.openai.com/v1,
+	// for anthropic https://api.anthropic.com/v1.
 	BaseURL string `yaml:"base_url"`
 }
 
@@ -290,10 +291,14 @@ type KeyConfig struct {
 type reserved struct{}
 
 // ProviderKinds lists every protocol that a provider can speak.
-var ProviderKinds = []string{KindOpenAI}
+var ProviderKinds = []string{KindOpenAI, KindAnthropic}
 
-// KindOpenAI is OpenAI's API, and that of the many servers compatible with it.
-const KindOpenAI = "openai"
+const (
+	// KindOpenAI is OpenAI's API, and that of the many servers compatible with it.
+	KindOpenAI = "openai"
+	// KindAnthropic is Anthropic's messages API.
+	KindAnthropic = "anthropic"
+)
 
 // clone copies the file deeply enough that filling it in leaves the original alone.
 func (f File) clone() File {
