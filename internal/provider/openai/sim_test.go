@@ -21,6 +21,9 @@ func TestAgainstTheSimulator(t *testing.T) {
 		{Endpoint: penstock.EndpointCompletions, HasText: true,
 			Plain:  ask(`{"model":"fast","max_tokens":100,"prompt":%q}`),
 			Stream: ask(`{"model":"fast","max_tokens":100,"stream":true,"prompt":%q}`)},
+		{Endpoint: penstock.EndpointResponses, HasText: true,
+			Plain:  ask(`{"model":"fast","input":%q}`),
+			Stream: ask(`{"model":"fast","stream":true,"input":%q}`)},
 		{Endpoint: penstock.EndpointEmbeddings, Plain: ask(`{"model":"fast","input":%q}`)},
 	} {
 		h.New = func(t testing.TB, up providertest.Config) provider.Provider {
