@@ -2,9 +2,10 @@
 // what each kind of upstream error means for retries.
 //
 // An adapter (provider/openai, provider/anthropic) speaks one upstream protocol, over what all of them
-// share (provider/wire). Together they own the wire: URLs, headers, framing, timeouts while bytes move, and the classification of everything that can go wrong into
-// an error [Kind]. It does not own choices: which target to call, whether to try again and what to
-// charge belong to packages route, queue and attempt.
+// share (provider/wire). Together they own the wire: URLs, headers, framing, timeouts while bytes move,
+// and the classification of everything that can go wrong into an error [Kind]. They do not own choices:
+// which target to call, whether to try again and what to charge belong to packages route, queue and
+// attempt.
 //
 // Adapters are safe for concurrent use; an [Answer] belongs to one goroutine.
 package provider
