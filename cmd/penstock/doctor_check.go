@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -107,7 +108,7 @@ func checkProviders(ctx context.Context, providers map[string]config.ProviderCon
 func checkProvider(ctx context.Context, p config.ProviderConfig) finding {
 	ctx, cancel := context.WithTimeout(ctx, providerTimeout)
 	defer cancel()
-	at := p.BaseURL + "/models"
+	at := modelsURL(p)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
 	if err != nil {
 		return finding{Status: healthWarn, Detail: err.Error(), Next: "correct base_url"}
@@ -130,6 +131,14 @@ func checkProvider(ctx context.Context, p config.ProviderConfig) finding {
 	}
 }
 
+// modelsURL is where a provider lists its models.
+func modelsURL(p config.ProviderConfig) string {
+	if p.Azure != (config.Azure{}) {
+		return p.BaseURL + "/openai/models?api-version=" + url.QueryEscape(p.Azure.APIVersion)
+	}
+	return p.BaseURL + "/models"
+}
+
 // showKey sets the headers by which a provider knows us.
 func showKey(h http.Header, p config.ProviderConfig) {
 	if p.Kind == config.KindAnthropic {
@@ -139,6 +148,8 @@ func showKey(h http.Header, p config.ProviderConfig) {
 	case p.APIKey.IsZero():
 	case p.Kind == config.KindAnthropic:
 		h.Set("x-api-key", p.APIKey.Reveal())
+	case p.Azure != (config.Azure{}):
+		h.Set("api-key", p.APIKey.Reveal())
 	default:
 		h.Set("Authorization", "Bearer "+p.APIKey.Reveal())
 	}

@@ -15,15 +15,21 @@ func TestDoctorKnowsEveryKindOfProvider(t *testing.T) {
 		config.KindOpenAI:    {"Authorization": {"Bearer sk-1"}},
 		config.KindAnthropic: {"X-Api-Key": {"sk-1"}, "Anthropic-Version": {"2023-06-01"}},
 	}
-	for _, kind := range config.ProviderKinds {
+	const azure = "azure"
+	wants[azure] = http.Header{"Api-Key": {"sk-1"}}
+	for _, kind := range append([]string{azure}, config.ProviderKinds...) {
 		up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			for _, name := range []string{"Authorization", "X-Api-Key", "Anthropic-Version"} {
+			for _, name := range []string{"Authorization", "X-Api-Key", "Api-Key", "Anthropic-Version"} {
 				if r.Header.Get(name) != wants[kind].Get(name) {
 					w.WriteHeader(http.StatusUnauthorized)
 				}
 			}
 		}))
-		found := checkProvider(t.Context(), config.ProviderConfig{Kind: kind, BaseURL: up.URL + "/v1", APIKey: config.NewSecret("sk-1")})
+		p := config.ProviderConfig{Kind: kind, BaseURL: up.URL + "/v1", APIKey: config.NewSecret("sk-1")}
+		if kind == azure {
+			p.Kind, p.Azure.APIVersion = config.KindOpenAI, "2024-10-21"
+		}
+		found := checkProvider(t.Context(), p)
 		if found.Status != healthOK {
 			t.Errorf("%s: %+v", kind, found)
 		}

@@ -172,6 +172,17 @@ type ProviderConfig struct {
 	// included. Zero: the default of the kind; for openai https://api.openai.com/v1,
 	// for anthropic https://api.anthropic.com/v1.
 	BaseURL string `yaml:"base_url"`
+
+	// Azure says that an openai provider is a resource of Azure's, which has URLs and a header of its own.
+	// Its base_url is then the resource's, without a path. Zero: it is none.
+	Azure Azure `yaml:"azure,omitempty"`
+}
+
+// Azure is what Azure wants to know besides. Targets name a deployment as their upstream_model.
+type Azure struct {
+	// APIVersion is sent with every call, such as 2024-10-21. Matches [a-z0-9][a-z0-9._-]{0,62}. Zero: the
+	// provider is not Azure's.
+	APIVersion string `yaml:"api_version,omitempty"`
 }
 
 // TargetConfig is one upstream model, what it costs and how much of it may be used.

@@ -1,5 +1,5 @@
 // Package openai calls upstreams that speak OpenAI's protocols: OpenAI itself and the many servers
-// that are compatible with it. It speaks chat completions, completions, embeddings and responses.
+// that are compatible with it, Azure among them, which has URLs and a header of its own. It speaks chat completions, completions, embeddings and responses.
 //
 // It owns what is OpenAI's about the wire: the bearer token, the two patches to the body (the model's
 // name, and usage in the streams that must be asked for it), the meaning of answers and the
@@ -37,21 +37,26 @@ type Config = wire.Config
 type Provider struct {
 	*wire.Client
 	apiKey string
+	azure  *azure // nil elsewhere
 }
 
 var _ provider.Provider = (*Provider)(nil)
 
 // New returns a provider for the upstream that cfg describes. It does not contact it.
 func New(cfg Config) (*Provider, error) {
-	if cfg.BaseURL == "" {
-		cfg.BaseURL = DefaultBaseURL
-	}
-	client, err := wire.New(cfg, penstock.EndpointChat, penstock.EndpointCompletions,
-		penstock.EndpointEmbeddings, penstock.EndpointResponses)
+	client, err := newClient(cfg)
 	if err != nil {
 		return nil, err
 	}
 	return &Provider{Client: client, apiKey: cfg.APIKey}, nil
+}
+
+func newClient(cfg Config) (*wire.Client, error) {
+	if cfg.BaseURL == "" {
+		cfg.BaseURL = DefaultBaseURL
+	}
+	return wire.New(cfg, penstock.EndpointChat, penstock.EndpointCompletions,
+		penstock.EndpointEmbeddings, penstock.EndpointResponses)
 }
 
 // Call implements [provider.Provider].
@@ -61,11 +66,18 @@ func (p *Provider) Call(ctx context.Context, call provider.Call) (provider.Answe
 		return nil, err
 	}
 	request.SetHeader = p.setHeader
+	if p.azure != nil {
+		request.URL = p.azure.url(call)
+	}
 	return p.Client.Call(ctx, call, request)
 }
 
 func (p *Provider) setHeader(h http.Header) {
-	if p.apiKey != "" {
+	switch {
+	case p.apiKey == "":
+	case p.azure != nil:
+		h.Set("Api-Key", p.apiKey)
+	default:
 		h.Set("Authorization", "Bearer "+p.apiKey)
 	}
 }

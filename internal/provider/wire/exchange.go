@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -35,8 +36,8 @@ type exchange struct {
 
 // send delivers the call and returns when the headers of an answer are there.
 func (c *Client) send(ctx context.Context, call provider.Call, r Request) (*exchange, error) {
-	url := c.urls[call.Endpoint]
-	if url == "" {
+	url := cmp.Or(r.URL, c.urls[call.Endpoint])
+	if !c.Speaks(call.Endpoint) {
 		return nil, &provider.Error{Kind: provider.KindInternal,
 			Message: fmt.Sprintf("this provider does not serve %s", call.Endpoint)}
 	}

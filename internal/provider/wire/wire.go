@@ -144,6 +144,8 @@ func (c *Client) Speaks(e penstock.Endpoint) bool { return c.urls[e] != "" }
 
 // Request is a call in the words of its protocol.
 type Request struct {
+	// URL is where the call goes if that is not what the base URL and the endpoint make.
+	URL string
 	// Body is what the upstream gets.
 	Body []byte
 	// SetHeader adds the protocol's own headers, credentials among them, to those that are there: the
