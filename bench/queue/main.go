@@ -37,6 +37,7 @@ var measurements = []measurement{
 	{"pickup", "from the acceptance of a job to the start of its attempt, beside River", pickup},
 	{"claim", "the time of a claim out of many queued items, beside one out of few", claim},
 	{"fair", "what tenants get while they compete", fair},
+	{"urgent", "wait of realtime jobs beside a bulk backlog", urgent},
 }
 
 func main() {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,12 +48,16 @@ type instanceConfig struct {
 	upstream noop
 	tenants  []penstock.Tenant
 	dir      string // parent of the data directory
+	process  string // names the worker; "" for the only one
+	data     string // data directory that workers share; "" for one of its own
 }
 
 func openInstance(ctx context.Context, c instanceConfig) (*instance, error) {
-	data, err := os.MkdirTemp(c.dir, "penstock-bench-data-")
-	if err != nil {
-		return nil, err
+	data, err := c.data, error(nil)
+	if data == "" {
+		if data, err = os.MkdirTemp(c.dir, "penstock-bench-data-"); err != nil {
+			return nil, err
+		}
 	}
 	in := &instance{data: data, bell: queue.NewBell()}
 	snapshot, err := config.NewSnapshot(config.File{
@@ -91,7 +96,7 @@ func (in *instance) connect(ctx context.Context, c instanceConfig, snapshot *con
 	w := snapshot.Process.Work
 	counted := counting{Queue: in.store, in: in}
 	in.pool, err = work.New(
-		work.Config{Process: "bench", Slots: c.slots, LeaseTimeout: w.LeaseTimeout, PollInterval: w.PollInterval, SoftStop: time.Second},
+		work.Config{Process: cmp.Or(c.process, "bench"), Slots: c.slots, LeaseTimeout: w.LeaseTimeout, PollInterval: w.PollInterval, SoftStop: time.Second},
 		work.Deps{Store: counted, Runner: runner, Bell: in.bell, Announce: hub, Metrics: metrics, Tracer: tracer, Log: log, Clock: time.Now})
 	if err != nil {
 		return err
@@ -149,8 +154,9 @@ type order struct {
 	tenant penstock.TenantID
 	key    string
 	items  int
-	words  int   // of each prompt
-	serial int64 // of the first item; 0 for the next one that is free
+	words  int           // of each prompt
+	lane   penstock.Lane // "" for standard
+	serial int64         // of the first item; 0 for the next one that is free
 }
 
 // job is a submission as admission would make it.
@@ -158,7 +164,7 @@ func (in *instance) job(o order) store.Submission {
 	s := store.Submission{
 		Job: penstock.Job{
 			ID: in.ids.New(time.Now()), Tenant: o.tenant, Key: o.key, Endpoint: penstock.EndpointChat, Model: "noop",
-			Lane: penstock.LaneStandard, MaxAttempts: 4, ItemTimeout: 10 * time.Minute,
+			Lane: cmp.Or(o.lane, penstock.LaneStandard), MaxAttempts: 4, ItemTimeout: 10 * time.Minute,
 			Resolved: penstock.Resolved{Config: "bench", Model: "noop", Policy: "ordered", Targets: []string{"noop"}},
 		},
 		DeadlineIn: 24 * time.Hour,

@@ -185,7 +185,7 @@ func (a *app) connectPool(runner *attempt.Runner) (err error) {
 	p := a.Config.Process
 	a.pool, err = work.New(work.Config{
 		Process: a.store.process, Slots: p.Work.Slots, LeaseTimeout: p.Work.LeaseTimeout, PollInterval: p.Work.PollInterval,
-		SoftStop: softStop(p.ShutdownGrace), LeaseOnly: !a.Role.works(),
+		SoftStop: softStop(p.ShutdownGrace), Bays: bays(p.Work.Pools), LeaseOnly: !a.Role.works(),
 	}, work.Deps{
 		Store: a.store, Runner: runner, Gate: gate{a}, Weights: a.laneWeights, Open: a.controls.Open, Bell: a.bell, Announce: a.hub, Cancels: a.cancels.Listen(),
 		Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"penstock"
+	"penstock/internal/config"
 	"penstock/internal/room"
 	"penstock/internal/route"
 	"penstock/internal/store"
@@ -52,4 +53,13 @@ func (g gate) Reserve(c store.Candidate) (*route.Choice, bool) {
 		Candidates: candidates, Lane: c.Lane, InputTokens: room.InputTokens(c.InputBytes), MaxOutputTokens: max(0, c.Estimate-c.InputBytes),
 	})
 	return &choice, ok
+}
+
+// bays are the slots that the configuration sets apart for some models.
+func bays(pools []config.WorkPool) []work.Bay {
+	all := make([]work.Bay, len(pools))
+	for i, p := range pools {
+		all[i] = work.Bay{Models: p.Models, Slots: p.Slots}
+	}
+	return all
 }

@@ -120,6 +120,27 @@ func (c *checker) models(f *File) {
 	if f.FallbackModel != "" {
 		refer(c, "fallback_model", f.FallbackModel, models)
 	}
+	c.pools(f.Work.Pools, models)
+}
+
+func (c *checker) pools(pools []WorkPool, models namedTable[ModelConfig]) {
+	home := map[string]path{}
+	for i, p := range pools {
+		at := path("work.pools").index(i)
+		within(c, at+".slots", p.Slots, bounds[int]{1, maxSlots})
+		if len(p.Models) == 0 {
+			c.fail(at+".models", "is required: the names of one or more models")
+		}
+		for j, name := range p.Models {
+			one := (at + ".models").index(j)
+			refer(c, one, name, models)
+			if first, taken := home[name]; taken {
+				c.fail(one, "%s is in %s already; a model has one pool", quote(name), first)
+				continue
+			}
+			home[name] = at
+		}
+	}
 }
 
 func (c *checker) tenants(tenants map[string]TenantConfig) {

@@ -146,6 +146,19 @@ type Work struct {
 	// 10ms up to LeaseTimeout. Zero: the default, 500ms on SQLite and 1s on PostgreSQL, where processes
 	// wake each other; at most half of LeaseTimeout.
 	PollInterval time.Duration `yaml:"poll_interval"`
+
+	// Pools are slots beside Slots that are set apart for the items of some models, so that one slow model
+	// cannot take them all: items of a model that is named here run nowhere else. Zero: none.
+	Pools []WorkPool `yaml:"pools,omitempty"`
+}
+
+// WorkPool is a number of slots for some models.
+type WorkPool struct {
+	// Models are the configured models whose items run here. Required. A model is in one pool at the most.
+	Models []string `yaml:"models"`
+
+	// Slots is how many of their items run at a time. Required. From 1 to 10000.
+	Slots int `yaml:"slots"`
 }
 
 // Limits bounds what one call may carry.

@@ -21,6 +21,8 @@ type bay struct {
 	except []string // whose items run elsewhere
 	slots  chan struct{}
 	lanes  *queue.Stride   // of the goroutine that claims
+	pace   *queue.Pace     // of starts that are not urgent; under the pool's lock
+	held   bool            // something was held back for the pace's sake by the last claim
 	rung   <-chan struct{} // there may be work
 }
 
@@ -34,6 +36,7 @@ func newBays(cfg Config, bell *queue.Bell) []*bay {
 		bays = append(bays, &bay{
 			models: models, except: except, slots: make(chan struct{}, slots),
 			lanes: queue.NewStride(queue.DefaultLaneWeights), rung: bell.Listen(),
+			pace: queue.NewPace(slots),
 		})
 	}
 	for _, b := range cfg.Bays {

@@ -84,7 +84,8 @@ func (p *Pool) claimOnce(ctx context.Context, b *bay, n int) []granted {
 	}
 	closed := p.Gate.Closed()
 	lanes := slices.DeleteFunc(b.lanes.Order(), func(l penstock.Lane) bool { return slices.Contains(closed.Lanes, l) })
-	room := reservations{gate: p.Gate, choices: make(map[penstock.ID]*route.Choice)}
+	room := reservations{Pool: p, bay: b, choices: make(map[penstock.ID]*route.Choice)}
+	b.held = false
 	claimed, err := p.Store.ClaimItems(bounded, *p.lease.Load(), store.Want{
 		Lanes: lanes, Limit: n, Corrections: p.corrections(), Room: room.reserve, Charge: p.charge,
 		Models: b.models, ExceptModels: slices.Concat(b.except, closed.Models), ExceptTenants: closed.Tenants,
@@ -137,7 +138,11 @@ func jobsOf(claimed []store.Claimed) []penstock.ID {
 
 // awaitWork blocks until there may be work. It reports false when ctx has ended.
 func (p *Pool) awaitWork(ctx context.Context, b *bay) bool {
-	poll := time.NewTimer(p.PollInterval)
+	wait := p.PollInterval
+	if b.held {
+		wait = min(wait, p.paceLeft(b))
+	}
+	poll := time.NewTimer(wait)
 	defer poll.Stop()
 	select {
 	case <-ctx.Done():

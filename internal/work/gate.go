@@ -1,6 +1,8 @@
 package work
 
 import (
+	"time"
+
 	"penstock"
 	"penstock/internal/route"
 	"penstock/internal/store"
@@ -32,7 +34,8 @@ func (open) Reserve(store.Candidate) (*route.Choice, bool) { return nil, true }
 // reservations is the room that a claim takes while it picks items. The store may ask for the same item
 // again, and may not take it in the end.
 type reservations struct {
-	gate    Gate
+	*Pool
+	bay     *bay
 	choices map[penstock.ID]*route.Choice
 }
 
@@ -40,11 +43,29 @@ func (r reservations) reserve(c store.Candidate) bool {
 	if _, ok := r.choices[c.Item]; ok {
 		return true
 	}
-	choice, ok := r.gate.Reserve(c)
-	if ok {
-		r.choices[c.Item] = choice
+	urgent := c.Lane == penstock.LaneRealtime
+	if !urgent && r.paceLeft(r.bay) > 0 {
+		r.bay.held = true
+		return false
 	}
-	return ok
+	choice, ok := r.Gate.Reserve(c)
+	if !ok {
+		return false
+	}
+	r.choices[c.Item] = choice
+	if !urgent {
+		r.mu.Lock()
+		r.bay.pace.Take(r.Clock())
+		r.mu.Unlock()
+	}
+	return true
+}
+
+// paceLeft is how long until an item that is not urgent may start in a bay.
+func (p *Pool) paceLeft(b *bay) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return b.pace.Next(p.Clock())
 }
 
 // release gives back what was reserved and is still here.

@@ -89,6 +89,7 @@ func (p *Pool) letGo(group []finished) {
 		// A claim is charged by what it was expected to use; the rest is charged or given back later.
 		actual := f.Usage.InputTokens + f.Usage.OutputTokens
 		p.used[account{f.claimed.Lane, f.Tenant}] += actual - f.claimed.Charged
+		f.bay.pace.Ended(f.took)
 		p.expected.Learn(f.claimed.Model, f.claimed.Estimate, actual)
 	}
 	p.mu.Unlock()

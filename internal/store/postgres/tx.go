@@ -136,15 +136,27 @@ func (t *tx) Put(_ context.Context, b *sqlstore.Bulk, row ...any) error {
 }
 
 func (t *tx) QueryIn(ctx context.Context, q sqlstore.IDQuery, scan func(sqlstore.Row) error) error {
-	rows, err := t.Query(ctx, q.SQL, append([]any{q.IDs}, q.Args...)...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := scan(rows); err != nil {
-			return err
+	return t.Ask(ctx, sqlstore.Question{IDQuery: q, Scan: scan})
+}
+
+func (t *tx) Ask(ctx context.Context, questions ...sqlstore.Question) error {
+	t.queueRows()
+	for _, q := range questions {
+		args := q.Args
+		if q.IDs != nil {
+			args = append([]any{q.IDs}, q.Args...)
 		}
+		t.queue(q.SQL, args).Query(func(rows pgx.Rows) error {
+			for rows.Next() {
+				if err := q.Scan(rows); err != nil {
+					return err
+				}
+			}
+			return rows.Err()
+		})
 	}
-	return rows.Err()
+	if err := t.flush(ctx); err != nil {
+		return fmt.Errorf("running %s: %w", sqlstore.Brief(questions[0].SQL), err)
+	}
+	return nil
 }

@@ -60,11 +60,15 @@ func (t *tx) Put(ctx context.Context, b *sqlstore.Bulk, row ...any) error {
 }
 
 func (t *tx) QueryIn(ctx context.Context, q sqlstore.IDQuery, scan func(sqlstore.Row) error) error {
-	ids, err := json.Marshal(q.IDs)
-	if err != nil {
-		return fmt.Errorf("encoding ids: %w", err)
+	text, args := q.SQL, q.Args
+	if q.IDs != nil {
+		ids, err := json.Marshal(q.IDs)
+		if err != nil {
+			return fmt.Errorf("encoding ids: %w", err)
+		}
+		text, args = inList.Replace(q.SQL), append([]any{string(ids)}, q.Args...)
 	}
-	r, err := t.db.rows(ctx, inList.Replace(q.SQL), append([]any{string(ids)}, q.Args...))
+	r, err := t.db.rows(ctx, text, args)
 	if err != nil {
 		return fmt.Errorf("running %s: %w", sqlstore.Brief(q.SQL), err)
 	}
@@ -73,6 +77,15 @@ func (t *tx) QueryIn(ctx context.Context, q sqlstore.IDQuery, scan func(sqlstore
 	}
 	if err = errors.Join(err, r.Err(), r.Close()); err != nil {
 		return fmt.Errorf("reading %s: %w", sqlstore.Brief(q.SQL), err)
+	}
+	return nil
+}
+
+func (t *tx) Ask(ctx context.Context, questions ...sqlstore.Question) error {
+	for _, q := range questions {
+		if err := t.QueryIn(ctx, q.IDQuery, q.Scan); err != nil {
+			return err
+		}
 	}
 	return nil
 }

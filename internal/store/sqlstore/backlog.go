@@ -65,36 +65,22 @@ const moveBacklog = `INSERT INTO backlogs (lane, tenant_id, model, ready, parked
 
 // save writes the changes. Tenants that have nothing ready any more are idle from then on.
 func (b backlog) save(ctx context.Context, tx Tx) error {
-	keys := slices.SortedFunc(maps.Keys(b), compareKeys)
-	var drained []backlogKey
-	for _, key := range keys {
+	var idle []backlogKey // lanes and tenants that may have nothing ready any more
+	for _, key := range slices.SortedFunc(maps.Keys(b), compareKeys) {
 		by := b[key]
 		if by == (stock{}) {
 			continue
 		}
-		move := sqlf(moveBacklog, key.lane, key.tenant, key.model,
+		err := tx.Do(ctx, moveBacklog, key.lane, key.tenant, key.model,
 			by.ready, by.parked, by.tokens, by.bytes, by.drainedItems, by.drainedTokens)
-		if by.ready >= 0 {
-			if err := tx.Do(ctx, move.sql, move.args...); err != nil {
-				return err
-			}
-			continue
-		}
-		move.sql += ` RETURNING ready`
-		ready, _, err := queryOne(ctx, tx, move, scanInt)
 		if err != nil {
 			return err
 		}
-		if ready == 0 {
-			drained = append(drained, key)
+		if of := (backlogKey{lane: key.lane, tenant: key.tenant}); by.ready < 0 && !slices.Contains(idle, of) {
+			idle = append(idle, of)
 		}
 	}
-	for _, key := range drained {
-		if err := deactivate(ctx, tx, key.lane, key.tenant); err != nil {
-			return err
-		}
-	}
-	return nil
+	return deactivate(ctx, tx, idle)
 }
 
 func scanInt(row Row) (n int64, err error) { return n, row.Scan(&n) }

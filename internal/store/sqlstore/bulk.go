@@ -69,6 +69,12 @@ func update(table, key, columns, constant string) *Bulk {
 	}
 }
 
+// lenient lets a Bulk pass over rows that are not there.
+func (b *Bulk) lenient() *Bulk {
+	b.Strict = false
+	return b
+}
+
 // deleteFrom is a Bulk that removes rows found by all of the columns.
 func deleteFrom(table, columns string) *Bulk {
 	names, types := parseColumns(columns)

@@ -55,6 +55,9 @@ type Tx interface {
 	// QueryIn runs a query for all of the given ids, which are compared as = /*pg ANY */($1), and hands
 	// over the rows that there are, in any order. Further arguments follow as $2, $3, ….
 	QueryIn(ctx context.Context, q IDQuery, scan func(Row) error) error
+
+	// Ask runs several queries in order and in one go: a server is asked only once.
+	Ask(ctx context.Context, questions ...Question) error
 }
 
 // IDQuery asks for the rows of many ids at once.
@@ -62,6 +65,17 @@ type IDQuery struct {
 	SQL  string
 	IDs  []string
 	Args []any
+}
+
+// Question is a query with what is done with its rows.
+type Question struct {
+	IDQuery // with nil IDs it is a query like any other, whose arguments begin at $1
+	Scan    func(Row) error
+}
+
+// ask makes a question of a query.
+func ask(q query, scan func(Row) error) Question {
+	return Question{IDQuery{SQL: q.sql, Args: q.args}, scan}
 }
 
 // Row is a row that can be scanned.

@@ -20,14 +20,18 @@ type candidate struct {
 }
 
 // ClaimItems implements store.Queue.
-func (s *Store) ClaimItems(ctx context.Context, l store.Lease, w store.Want) ([]store.Claimed, error) {
-	if w.Limit <= 0 {
+func (s *Store) ClaimItems(ctx context.Context, l store.Lease, want store.Want) ([]store.Claimed, error) {
+	if want.Limit <= 0 {
 		return nil, nil
 	}
-	if err := s.wakeItems(ctx); err != nil {
-		return nil, err
-	}
+	w := wanted{Want: want}
 	got, err := s.claim(ctx, l, w)
+	if err == nil && got.due {
+		w.woken, w.Corrections = true, nil
+		if err = s.wakeItems(ctx); err == nil {
+			got, err = s.claim(ctx, l, w)
+		}
+	}
 	for tries := 1; err == nil && len(got.taken) == 0 && got.busy && tries < claimTries; tries++ {
 		// Other processes hold every share, each for the length of a transaction.
 		w.Corrections = nil
@@ -63,37 +67,65 @@ const (
 	claimPause = 3 * time.Millisecond
 )
 
+// wanted is what a claim asks for.
+type wanted struct {
+	store.Want
+	woken bool // whoever was due was woken just now
+}
+
 // claimResult is what one transaction of claiming came to.
 type claimResult struct {
 	taken []candidate
 	busy  bool // there may be more, but other claims hold it
+	due   bool // parked items must be woken first; nothing was taken
 }
 
-func (s *Store) claim(ctx context.Context, l store.Lease, w store.Want) (got claimResult, err error) {
+func (s *Store) claim(ctx context.Context, l store.Lease, w wanted) (got claimResult, err error) {
 	err = s.write(ctx, "claim", func(tx Tx) error {
-		if err := requireLease(ctx, tx, l); err != nil {
-			return err
-		}
+		got = claimResult{}
 		if err := correct(ctx, tx, w.Corrections); err != nil {
 			return err
 		}
-		got, err = s.claimLanes(ctx, tx, l, w)
+		o, err := survey(ctx, tx, l, w.Lanes)
+		if err != nil {
+			return err
+		}
+		if got.due = o.due && !w.woken; got.due {
+			return nil
+		}
+		want := w.Want
+		want.Lanes = o.lanes
+		got, err = s.claimLanes(ctx, tx, l, want)
 		return err
 	})
 	return got, err
 }
 
-// requireLease fails with conflict unless the lease is current.
-func requireLease(ctx context.Context, tx Tx, l store.Lease) error {
-	expires, ok, err := queryOne(ctx, tx, sqlf(`SELECT expires_at FROM leases WHERE process_id = $1 AND epoch = $2`,
-		l.Process, l.Epoch), func(row Row) (n int64, err error) { return n, row.Scan(&n) })
-	if err != nil {
-		return err
+// outlook is what a claim finds out before it picks.
+type outlook struct {
+	lanes []penstock.Lane // in which somebody has work
+	due   bool            // parked items wait to be woken
+}
+
+// survey fails with conflict unless the lease is current.
+func survey(ctx context.Context, tx Tx, l store.Lease, lanes []penstock.Lane) (o outlook, err error) {
+	var expires int64
+	questions := []Question{
+		ask(sqlf(`SELECT expires_at FROM leases WHERE process_id = $1 AND epoch = $2`, l.Process, l.Epoch),
+			func(row Row) error { return row.Scan(&expires) }),
+		ask(sqlf(`SELECT 1 FROM parked WHERE not_before <= $1 LIMIT 1`, micros(tx.Now())), func(Row) error { o.due = true; return nil }),
 	}
-	if !ok || expires <= micros(tx.Now()) {
-		return leaseLost(l)
+	for _, lane := range lanes {
+		questions = append(questions, ask(sqlf(`SELECT 1 FROM shares WHERE lane = $1 AND active = 1 LIMIT 1`, lane),
+			func(Row) error { o.lanes = append(o.lanes, lane); return nil }))
 	}
-	return nil
+	if err := tx.Ask(ctx, questions...); err != nil {
+		return o, err
+	}
+	if expires <= micros(tx.Now()) {
+		return o, leaseLost(l)
+	}
+	return o, nil
 }
 
 // claimLanes takes due items, lane by lane. Shares are saved late: by then the jobs are locked, and a
@@ -135,18 +167,12 @@ func take(ctx context.Context, tx Tx, c claimOf) ([]candidate, error) {
 	for i, p := range c.picks {
 		jobIDs[i] = p.job
 	}
-	jobs, err := lockJobs(ctx, tx, jobIDs)
+	jobs, lock := lockingJobs(jobIDs)
+	rows, start, err := c.starting()
 	if err != nil {
 		return nil, err
 	}
-	var ids []string
-	for _, p := range c.picks {
-		if j := jobs.byID[p.job]; j != nil && j.CancelRequestedAt.IsZero() {
-			ids = append(ids, string(p.item))
-		}
-	}
-	rows, err := startItems(ctx, tx, c, ids)
-	if err != nil {
+	if err := tx.Ask(ctx, lock, start); err != nil {
 		return nil, err
 	}
 	given := make(map[*share]int64)
@@ -184,31 +210,41 @@ func take(ctx context.Context, tx Tx, c claimOf) ([]candidate, error) {
 	return taken, err
 }
 
-// startItems puts queued items under a lease, with a higher fence. It returns those that were still
-// queued: their jobs are locked, but the picking was not.
-func startItems(ctx context.Context, tx Tx, c claimOf, ids []string) (map[penstock.ID]candidate, error) {
+// starting is the question by which picked items come under the lease, with a higher fence, and the rows
+// that its answer fills: those that are still queued, of jobs that go on. It is asked once their jobs are
+// locked; the picking was not.
+func (c claimOf) starting() (map[penstock.ID]candidate, Question, error) {
 	running, err := penstock.StatusQueued.Next(penstock.TransitionClaim)
-	if err != nil {
-		return nil, err
+	ids := make([]string, len(c.picks))
+	for i, p := range c.picks {
+		ids[i] = string(p.item)
 	}
 	rows := make(map[penstock.ID]candidate, len(ids))
-	err = tx.QueryIn(ctx, IDQuery{SQL: `UPDATE items SET status = $2, process_id = $3, epoch = $4, claim_id = $5, fence = fence + 1
-		WHERE id = /*pg ANY */($1) AND status = 'queued'
-		RETURNING id, job_id, tenant_id, n, model, lane, fence, tries, attempts, estimate_tokens, input_bytes, reserved_nano_usd,
-			crashes, input_tokens, cached_input_tokens, output_tokens, cost_nano_usd, claim_id, input, input_blob, not_before`,
-		IDs: ids, Args: []any{running, c.lease.Process, c.lease.Epoch, c.id}}, func(row Row) error {
-		var c candidate
-		err := row.Scan(&c.Item, &c.Job, &c.Tenant, &c.Index, &c.Model, &c.Lane, &c.Fence, &c.Tries, &c.Attempts,
-			&c.Estimate, &c.InputBytes, &c.Reserved,
-			&c.Spent.Crashes, &c.Spent.Usage.InputTokens, &c.Spent.Usage.CachedInputTokens, &c.Spent.Usage.OutputTokens, &c.Spent.Cost,
-			&c.Claim, &c.input.inline, &c.input.blob, &c.notBefore)
-		if err != nil {
-			return fmt.Errorf("scanning a claimed item: %w", err)
-		}
-		rows[c.Item] = c
-		return nil
-	})
-	return rows, err
+	return rows, Question{
+		IDQuery{IDs: ids, SQL: `UPDATE items SET status = $2, process_id = $3, epoch = $4, claim_id = $5, fence = fence + 1
+			WHERE id = /*pg ANY */($1) AND status = 'queued'
+				AND EXISTS (SELECT 1 FROM jobs j WHERE j.id = items.job_id AND j.cancel_requested_at = 0)
+			RETURNING id, job_id, tenant_id, n, model, lane, fence, tries, attempts, estimate_tokens, input_bytes, reserved_nano_usd,
+				crashes, input_tokens, cached_input_tokens, output_tokens, cost_nano_usd, claim_id, input, input_blob, not_before`,
+			Args: []any{running, c.lease.Process, c.lease.Epoch, c.id}},
+		func(row Row) error {
+			r, err := scanCandidate(row)
+			rows[r.Item] = r
+			return err
+		},
+	}, err
+}
+
+func scanCandidate(row Row) (c candidate, err error) {
+	spent := &c.Spent
+	err = row.Scan(&c.Item, &c.Job, &c.Tenant, &c.Index, &c.Model, &c.Lane, &c.Fence, &c.Tries, &c.Attempts,
+		&c.Estimate, &c.InputBytes, &c.Reserved,
+		&spent.Crashes, &spent.Usage.InputTokens, &spent.Usage.CachedInputTokens, &spent.Usage.OutputTokens, &spent.Cost,
+		&c.Claim, &c.input.inline, &c.input.blob, &c.notBefore)
+	if err != nil {
+		return c, fmt.Errorf("scanning a claimed item: %w", err)
+	}
+	return c, nil
 }
 
 // describe adds what an attempt needs to know of the job.

@@ -12,21 +12,9 @@ import (
 const wakeStep = 256
 
 // wakeItems makes items ready whose wait is over. It is a transaction of its own, since it moves the
-// backlog before a claim locks anything; nearly always there is nothing to write.
+// backlog before a claim locks anything.
 func (s *Store) wakeItems(ctx context.Context) error {
-	var due bool
-	err := s.read(ctx, func(tx Tx) (err error) {
-		_, due, err = queryOne(ctx, tx, sqlf(`SELECT 1 FROM parked WHERE not_before <= $1 LIMIT 1`, micros(tx.Now())), scanInt)
-		return err
-	})
-	if err != nil || !due {
-		return err
-	}
-	return s.write(ctx, "wake", wake(ctx))
-}
-
-func wake(ctx context.Context) func(Tx) error {
-	return func(tx Tx) error {
+	return s.write(ctx, "wake", func(tx Tx) error {
 		items, err := overdue(ctx, tx)
 		if err != nil {
 			return err
@@ -52,7 +40,7 @@ func wake(ctx context.Context) func(Tx) error {
 			}
 		}
 		return moved.save(ctx, tx)
-	}
+	})
 }
 
 var wakeItem = update("items", "id text", "parked bigint", "")

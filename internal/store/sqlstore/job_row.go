@@ -80,15 +80,21 @@ type jobGroup struct {
 func lockJobs(ctx context.Context, tx Tx, ids []penstock.ID) (jobGroup, error) {
 	slices.SortFunc(ids, func(a, b penstock.ID) int { return strings.Compare(string(a), string(b)) })
 	ids = slices.Compact(ids)
+	jobs, question := lockingJobs(ids)
+	return jobs, tx.Ask(ctx, question)
+}
+
+// lockingJobs is the question by which jobs are locked, and the group that its answer fills.
+func lockingJobs(ids []penstock.ID) (jobGroup, Question) {
 	jobs := jobGroup{byID: make(map[penstock.ID]*penstock.Job, len(ids)), moved: backlog{}, released: map[penstock.ID]int64{}}
-	err := tx.QueryIn(ctx, IDQuery{IDs: plain(ids),
-		SQL: `SELECT ` + jobColumns + ` FROM jobs WHERE id = /*pg ANY */($1) /*pg ORDER BY id FOR UPDATE */`,
-	}, func(row Row) error {
-		j, err := scanJob(row)
-		jobs.byID[j.ID] = &j
-		return err
-	})
-	return jobs, err
+	return jobs, Question{
+		IDQuery{IDs: plain(ids), SQL: `SELECT ` + jobColumns + ` FROM jobs WHERE id = /*pg ANY */($1) /*pg ORDER BY id FOR UPDATE */`},
+		func(row Row) error {
+			j, err := scanJob(row)
+			jobs.byID[j.ID] = &j
+			return err
+		},
+	}
 }
 
 // start notes the first claim of a job's items.
@@ -105,7 +111,7 @@ func (g jobGroup) item(r *itemRow) itemInJob { return itemInJob{r, g.byID[r.Job]
 
 var saveJob = update("jobs", "id text", `status text, queued bigint, running bigint, succeeded bigint, failed bigint,
 	cancelled bigint, expired bigint, input_tokens bigint, cached_input_tokens bigint, output_tokens bigint,
-	cost_nano_usd bigint, seq bigint, started_at bigint, finished_at bigint, cancel_requested_at bigint, started_seq bigint`, "")
+	cost_nano_usd bigint, seq bigint, started_at bigint, finished_at bigint, cancel_requested_at bigint, started_seq bigint`, "").lenient()
 
 // save writes the jobs back and closes those that have no open item left. It returns the closed
 // ones in ascending order.

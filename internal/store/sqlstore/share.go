@@ -30,16 +30,30 @@ func activate(ctx context.Context, tx Tx, tenant penstock.TenantID, lane penstoc
 			vtime = CASE WHEN excluded.vtime > shares.vtime THEN excluded.vtime ELSE shares.vtime END`, lane, tenant)
 }
 
-// deactivate declares a tenant idle that has nothing ready in a lane, unless somebody is just queueing
-// for it.
-func deactivate(ctx context.Context, tx Tx, lane penstock.Lane, tenant penstock.TenantID) error {
-	_, free, err := queryOne(ctx, tx, sqlf(`SELECT 1 FROM shares WHERE lane = $1 AND tenant_id = $2 /*pg FOR UPDATE SKIP LOCKED */`,
-		lane, tenant), scanInt)
-	if err != nil || !free {
+// deactivate declares those tenants idle that have nothing ready in a lane, unless somebody is just
+// queueing for them. It looks twice: only what is seen under the lock is certain.
+func deactivate(ctx context.Context, tx Tx, of []backlogKey) error {
+	if len(of) == 0 {
+		return nil
+	}
+	var idle []backlogKey
+	questions := make([]Question, len(of))
+	for i, key := range of {
+		questions[i] = ask(sqlf(`SELECT 1 FROM shares s WHERE s.lane = $1 AND s.tenant_id = $2
+			AND NOT EXISTS (SELECT 1 FROM backlogs b WHERE b.lane = $1 AND b.tenant_id = $2 AND b.ready > 0)
+			/*pg FOR UPDATE SKIP LOCKED */`, key.lane, key.tenant), func(Row) error { idle = append(idle, key); return nil })
+	}
+	if err := tx.Ask(ctx, questions...); err != nil {
 		return err
 	}
-	return tx.Do(ctx, `UPDATE shares SET active = 0 WHERE lane = $1 AND tenant_id = $2
-		AND NOT EXISTS (SELECT 1 FROM backlogs b WHERE b.lane = $1 AND b.tenant_id = $2 AND b.ready > 0)`, lane, tenant)
+	for _, key := range idle {
+		err := tx.Do(ctx, `UPDATE shares SET active = 0 WHERE lane = $1 AND tenant_id = $2
+			AND NOT EXISTS (SELECT 1 FROM backlogs b WHERE b.lane = $1 AND b.tenant_id = $2 AND b.ready > 0)`, key.lane, key.tenant)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // correct charges tenants for what their items really used. All processes go through the shares in the

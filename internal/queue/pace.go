@@ -1,0 +1,65 @@
+package queue
+
+import "time"
+
+// Pace spreads the starts of work that is not urgent over the time that its items take. Slots that were
+// filled together come free together, and until then an urgent item finds none; filled one after the other,
+// they come free one after the other, and the next one is never far. It costs nothing: starts are allowed
+// somewhat faster than the slots can come free.
+//
+// It is a pure policy: its callers tell the time, and it has no lock.
+type Pace struct {
+	slots   float64
+	service float64 // moving average of what items take, in seconds; 0 while unknown
+	starts  float64 // allowed at once
+	at      time.Time
+}
+
+const (
+	// paceSlack is how much faster than they can end items may start.
+	paceSlack = 1.25
+	// paceBurst is which part of the slots may be filled together.
+	paceBurst = 1.0 / 16
+	// paceLearn is how much one item counts for in the average.
+	paceLearn = 1.0 / 16
+	// paceFrom is the time below which items come free so fast that nobody has to wait for them.
+	paceFrom = 10 * time.Millisecond
+)
+
+// NewPace returns a pace for so many slots, which allows everything until it has learnt what items take.
+func NewPace(slots int) *Pace { return &Pace{slots: float64(slots)} }
+
+// Ended notes how long an item had its slot.
+func (p *Pace) Ended(took time.Duration) {
+	if p.service == 0 {
+		p.service = took.Seconds()
+		return
+	}
+	p.service += (took.Seconds() - p.service) * paceLearn
+}
+
+// Take reports whether an item may start now, and counts it if so.
+func (p *Pace) Take(now time.Time) bool {
+	if p.Next(now) > 0 {
+		return false
+	}
+	p.starts--
+	return true
+}
+
+// Next is how long until an item may start.
+func (p *Pace) Next(now time.Time) time.Duration {
+	if p.service < paceFrom.Seconds() {
+		p.starts = p.burst()
+		return 0
+	}
+	rate := paceSlack * p.slots / p.service
+	p.starts = min(p.burst(), p.starts+now.Sub(p.at).Seconds()*rate)
+	p.at = now
+	if p.starts >= 1 {
+		return 0
+	}
+	return max(time.Duration((1-p.starts)/rate*float64(time.Second)), time.Microsecond)
+}
+
+func (p *Pace) burst() float64 { return max(1, p.slots*paceBurst) }
