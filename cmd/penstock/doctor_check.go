@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,6 +20,7 @@ import (
 
 	"penstock/internal/config"
 	"penstock/internal/payload"
+	"penstock/internal/provider/anthropic"
 )
 
 // The files that Penstock keeps in its data directory.
@@ -106,14 +108,12 @@ func checkProviders(ctx context.Context, providers map[string]config.ProviderCon
 func checkProvider(ctx context.Context, p config.ProviderConfig) finding {
 	ctx, cancel := context.WithTimeout(ctx, providerTimeout)
 	defer cancel()
-	at := p.BaseURL + "/models"
+	at := modelsURL(p)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
 	if err != nil {
 		return finding{Status: healthWarn, Detail: err.Error(), Next: "correct base_url"}
 	}
-	if !p.APIKey.IsZero() {
-		req.Header.Set("Authorization", "Bearer "+p.APIKey.Reveal())
-	}
+	showKey(req.Header, p)
 	began := time.Now()
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
@@ -128,6 +128,30 @@ func checkProvider(ctx context.Context, p config.ProviderConfig) finding {
 	default:
 		return finding{Status: healthWarn, Detail: fmt.Sprintf("%s answers %s", at, resp.Status),
 			Next: "check that base_url ends as the provider's API does, often in /v1"}
+	}
+}
+
+// modelsURL is where a provider lists its models.
+func modelsURL(p config.ProviderConfig) string {
+	if p.Azure != (config.Azure{}) {
+		return p.BaseURL + "/openai/models?api-version=" + url.QueryEscape(p.Azure.APIVersion)
+	}
+	return p.BaseURL + "/models"
+}
+
+// showKey sets the headers by which a provider knows us.
+func showKey(h http.Header, p config.ProviderConfig) {
+	if p.Kind == config.KindAnthropic {
+		h.Set("anthropic-version", anthropic.DefaultVersion)
+	}
+	switch {
+	case p.APIKey.IsZero():
+	case p.Kind == config.KindAnthropic:
+		h.Set("x-api-key", p.APIKey.Reveal())
+	case p.Azure != (config.Azure{}):
+		h.Set("api-key", p.APIKey.Reveal())
+	default:
+		h.Set("Authorization", "Bearer "+p.APIKey.Reveal())
 	}
 }
 

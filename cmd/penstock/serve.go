@@ -21,7 +21,8 @@ func (sh *shell) devCommand() *cobra.Command {
 		Use: "dev", Short: "Start everything on this machine, with nothing to set up", Args: takes(),
 		Long: `Starts Penstock with SQLite and blobs in ./penstock-data, a simulated upstream, one
 tenant whose key survives restarts, and every real provider that it finds:
-OPENAI_API_KEY or OPENAI_BASE_URL in the environment, a local Ollama.
+OPENAI_API_KEY or OPENAI_BASE_URL in the environment, ANTHROPIC_API_KEY or
+ANTHROPIC_BASE_URL, a local Ollama.
 
 It prints what an SDK needs to be pointed at it. Stop it with Ctrl-C; what was
 accepted goes on at the next start.`,

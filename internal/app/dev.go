@@ -116,7 +116,7 @@ func describeDev(file *config.File, simURL, key string, found []detected) {
 	file.Models = map[string]config.ModelConfig{simModel: {Targets: []string{simModel}}}
 	auto := []string{simModel}
 	for i, d := range found {
-		file.Providers[d.name] = config.ProviderConfig{Kind: config.KindOpenAI, BaseURL: d.url, APIKey: d.key}
+		file.Providers[d.name] = config.ProviderConfig{Kind: d.kind, BaseURL: d.url, APIKey: d.key}
 		file.Targets[d.name] = config.TargetConfig{Provider: d.name, UpstreamModel: penstock.UpstreamModelAsAsked}
 		if i == 0 {
 			auto = nil // a real provider must never be replaced by made-up answers

@@ -14,34 +14,49 @@ import (
 
 // detected is a real provider found on this machine.
 type detected struct {
-	name, url string
-	key       config.Secret
+	name, kind, url string
+	key             config.Secret
 }
 
 // detectTimeout bounds the look for local servers, which delays the start.
 const detectTimeout = 300 * time.Millisecond
 
-// detect looks for OpenAI-compatible providers: one named by the environment as SDKs do it, and a
-// local Ollama.
+// detect looks for providers: those named by the environment as SDKs do it, and a local Ollama.
 func detect(ctx context.Context, env config.Env, listen string) []detected {
 	var found []detected
-	key, _ := env("OPENAI_API_KEY")
-	base, _ := env("OPENAI_BASE_URL")
-	// The exports that the greeting asks for are our own: taking them for a provider would send every
-	// call in a circle.
-	ours := strings.HasPrefix(key, keyPrefix) || (listen != "" && strings.Contains(base, "//"+listen))
-	if (key != "" || base != "") && !ours {
-		d := detected{name: "openai", url: strings.TrimSuffix(base, "/")}
-		if key != "" {
-			d.key = config.NewSecret(key)
+	if d, ok := detectNamed(env, "OPENAI", listen); ok {
+		d.name, d.kind = "openai", config.KindOpenAI
+		found = append(found, d)
+	}
+	if d, ok := detectNamed(env, "ANTHROPIC", listen); ok {
+		d.name, d.kind = "anthropic", config.KindAnthropic
+		if d.url != "" && !strings.HasSuffix(d.url, "/v1") {
+			d.url += "/v1" // which Anthropic's SDKs append themselves
 		}
 		found = append(found, d)
 	}
 	host, _ := env("OLLAMA_HOST")
 	if url := ollamaURL(host); answers(ctx, url+"/models") {
-		found = append(found, detected{name: "ollama", url: url})
+		found = append(found, detected{name: "ollama", kind: config.KindOpenAI, url: url})
 	}
 	return found
+}
+
+// detectNamed looks for the key and the base URL of a vendor's SDKs.
+func detectNamed(env config.Env, vendor, listen string) (detected, bool) {
+	key, _ := env(vendor + "_API_KEY")
+	base, _ := env(vendor + "_BASE_URL")
+	// The exports that the greeting asks for are our own: taking them for a provider would send every
+	// call in a circle.
+	ours := strings.HasPrefix(key, keyPrefix) || (listen != "" && strings.Contains(base, "//"+listen))
+	if (key == "" && base == "") || ours {
+		return detected{}, false
+	}
+	d := detected{url: strings.TrimSuffix(base, "/")}
+	if key != "" {
+		d.key = config.NewSecret(key)
+	}
+	return d, true
 }
 
 func ollamaURL(host string) string {

@@ -6,6 +6,7 @@ import (
 
 	"penstock/internal/config"
 	"penstock/internal/provider"
+	"penstock/internal/provider/anthropic"
 	"penstock/internal/provider/openai"
 )
 
@@ -68,7 +69,7 @@ func closeIdle(p provider.Provider) {
 }
 
 func sameProvider(a, b config.ProviderConfig) bool {
-	return a.Kind == b.Kind && a.BaseURL == b.BaseURL && a.APIKey.Equal(b.APIKey)
+	return a.Kind == b.Kind && a.BaseURL == b.BaseURL && a.Azure == b.Azure && a.APIKey.Equal(b.APIKey)
 }
 
 // check reports what keeps a snapshot's adapters from being made.
@@ -84,7 +85,13 @@ func (r *registry) check(s *config.Snapshot) error {
 func newProvider(name string, c config.ProviderConfig) (provider.Provider, error) {
 	switch c.Kind {
 	case config.KindOpenAI:
-		return openai.New(openai.Config{Name: name, BaseURL: c.BaseURL, APIKey: c.APIKey.Reveal()})
+		settings := openai.Config{Name: name, BaseURL: c.BaseURL, APIKey: c.APIKey.Reveal()}
+		if c.Azure != (config.Azure{}) {
+			return openai.NewAzure(settings, c.Azure.APIVersion)
+		}
+		return openai.New(settings)
+	case config.KindAnthropic:
+		return anthropic.New(anthropic.Config{Name: name, BaseURL: c.BaseURL, APIKey: c.APIKey.Reveal()})
 	}
 	return nil, fmt.Errorf("providers.%s.kind: %q has no adapter", name, c.Kind)
 }

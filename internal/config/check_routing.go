@@ -22,6 +22,22 @@ func (c *checker) provider(at path, name string, p ProviderConfig) {
 	if _, written := c.draft.places[at+".base_url"]; written || p.BaseURL != "" {
 		c.httpURL(at+".base_url", p.BaseURL)
 	}
+	c.azure(at, p)
+}
+
+func (c *checker) azure(at path, p ProviderConfig) {
+	_, written := c.draft.places[at+".azure"]
+	switch {
+	case p.Azure == (Azure{}) && !written:
+	case p.Kind != KindOpenAI:
+		c.fail(at+".azure", "belongs to providers of kind %s", KindOpenAI)
+	case p.Azure.APIVersion == "":
+		c.fail(at+".azure.api_version", "is required: the version of Azure's API, such as 2024-10-21")
+	case p.BaseURL == DefaultOpenAIBaseURL:
+		c.fail(at+".base_url", "is required with azure: the URL of the resource, such as https://NAME.openai.azure.com")
+	default:
+		c.name(at+".azure.api_version", p.Azure.APIVersion)
+	}
 }
 
 func (c *checker) target(at path, name string, t TargetConfig, providers map[string]ProviderConfig) {

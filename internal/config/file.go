@@ -182,8 +182,20 @@ type ProviderConfig struct {
 	APIKey Secret `yaml:"api_key,omitempty"`
 
 	// BaseURL is the http or https URL that the protocol's paths are appended to, its version
-	// included. Zero: the default of the kind; for openai https://api.openai.com/v1.
+	// included. Zero: the default of the kind; for openai https://api.openai.com/v1,
+	// for anthropic https://api.anthropic.com/v1.
 	BaseURL string `yaml:"base_url"`
+
+	// Azure says that an openai provider is a resource of Azure's, which has URLs and a header of its own.
+	// Its base_url is then the resource's, without a path. Zero: it is none.
+	Azure Azure `yaml:"azure,omitempty"`
+}
+
+// Azure is what Azure wants to know besides. Targets name a deployment as their upstream_model.
+type Azure struct {
+	// APIVersion is sent with every call, such as 2024-10-21. Matches [a-z0-9][a-z0-9._-]{0,62}. Zero: the
+	// provider is not Azure's.
+	APIVersion string `yaml:"api_version,omitempty"`
 }
 
 // TargetConfig is one upstream model, what it costs and how much of it may be used.
@@ -303,10 +315,14 @@ type KeyConfig struct {
 type reserved struct{}
 
 // ProviderKinds lists every protocol that a provider can speak.
-var ProviderKinds = []string{KindOpenAI}
+var ProviderKinds = []string{KindOpenAI, KindAnthropic}
 
-// KindOpenAI is OpenAI's API, and that of the many servers compatible with it.
-const KindOpenAI = "openai"
+const (
+	// KindOpenAI is OpenAI's API, and that of the many servers compatible with it.
+	KindOpenAI = "openai"
+	// KindAnthropic is Anthropic's messages API.
+	KindAnthropic = "anthropic"
+)
 
 // clone copies the file deeply enough that filling it in leaves the original alone.
 func (f File) clone() File {

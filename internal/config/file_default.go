@@ -28,6 +28,7 @@ const (
 	DefaultMaxBodyBytes      = 8 << 20
 	DefaultMaxJSONDepth      = 64
 	DefaultOpenAIBaseURL     = "https://api.openai.com/v1"
+	DefaultAnthropicBaseURL  = "https://api.anthropic.com/v1"
 	DefaultMaxOutputTokens   = 4096
 	DefaultConnectTimeout    = 5 * time.Second
 	DefaultFirstTokenTimeout = 60 * time.Second
@@ -45,8 +46,11 @@ func (f *File) fillDefaults(written places) {
 	f.Lanes.fillDefaults(written)
 	for name, p := range f.Providers {
 		at := path("providers").key(name)
-		if p.Kind == KindOpenAI {
+		switch p.Kind {
+		case KindOpenAI:
 			fill(written, at+".base_url", &p.BaseURL, DefaultOpenAIBaseURL)
+		case KindAnthropic:
+			fill(written, at+".base_url", &p.BaseURL, DefaultAnthropicBaseURL)
 		}
 		p.BaseURL = strings.TrimRight(p.BaseURL, "/")
 		f.Providers[name] = p

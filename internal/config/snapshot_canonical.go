@@ -16,6 +16,9 @@ type canonical struct {
 type canonicalProvider struct {
 	Kind    string `json:"kind"`
 	BaseURL string `json:"base_url"`
+
+	// Left out where it is not set, as in targets.
+	AzureAPIVersion string `json:"azure_api_version,omitzero"`
 }
 
 type canonicalTarget struct {
@@ -65,7 +68,7 @@ func canonicalOf(f File) canonical {
 		Tenants:       map[string]canonicalTenant{},
 	}
 	for name, p := range f.Providers {
-		c.Providers[name] = canonicalProvider{Kind: p.Kind, BaseURL: p.BaseURL}
+		c.Providers[name] = canonicalProvider{Kind: p.Kind, BaseURL: p.BaseURL, AzureAPIVersion: p.Azure.APIVersion}
 	}
 	for name, t := range f.Targets {
 		price := t.Price.rates()

@@ -1,10 +1,11 @@
 // Package provider is the contract between an attempt and an upstream, and the one table that says
 // what each kind of upstream error means for retries.
 //
-// An adapter (provider/openai, …) speaks one upstream protocol. It owns the wire: URLs, headers,
-// framing, timeouts while bytes move, and the classification of everything that can go wrong into
-// an error [Kind]. It does not own choices: which target to call, whether to try again and what to
-// charge belong to packages route, queue and attempt.
+// An adapter (provider/openai, provider/anthropic) speaks one upstream protocol, over what all of them
+// share (provider/wire). Together they own the wire: URLs, headers, framing, timeouts while bytes move,
+// and the classification of everything that can go wrong into an error [Kind]. They do not own choices:
+// which target to call, whether to try again and what to charge belong to packages route, queue and
+// attempt.
 //
 // Adapters are safe for concurrent use; an [Answer] belongs to one goroutine.
 package provider
@@ -82,6 +83,6 @@ type Meta struct {
 	ContentType string
 	UpstreamID  string // the upstream's own request id, for support cases
 	Usage       penstock.Usage
-	UsageKnown  bool       // false while the upstream has not told
+	UsageKnown  bool       // false while the upstream has not told all of it; Usage then holds what it did tell
 	Limits      RateLimits // as of the answer's beginning
 }

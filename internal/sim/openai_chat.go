@@ -44,12 +44,13 @@ func (c *toolChoice) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	case '{':
 		var object struct {
 			Type     string `json:"type"`
+			Name     string `json:"name"` // of a response
 			Function struct {
 				Name string `json:"name"`
 			} `json:"function"`
 		}
 		err := json.UnmarshalDecode(dec, &object)
-		c.mode, c.name = object.Type, object.Function.Name
+		c.mode, c.name = object.Type, object.Function.Name+object.Name
 		return err
 	}
 	return errors.New("tool_choice is a string or an object")

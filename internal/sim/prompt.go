@@ -103,7 +103,7 @@ func (c *content) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 		var texts []string
 		for _, part := range parts {
 			switch part.Type {
-			case "text":
+			case "text", "input_text", "output_text":
 				texts = append(texts, part.Text)
 			case "tool_result":
 				if part.Content != nil {

@@ -10,6 +10,7 @@
 //	POST /v1/chat/completions        plain and streamed; tool calls
 //	POST /v1/completions             plain and streamed; one prompt per request
 //	POST /v1/embeddings              float and base64
+//	POST /v1/responses               plain and streamed; tool calls; nothing is stored
 //	POST /v1/messages                plain and streamed; tool calls
 //	POST /v1/messages/count_tokens
 //	GET  /v1/models                  in Anthropic's shape when anthropic-version is present
@@ -60,7 +61,7 @@
 //
 // # Fast
 //
-// Config.Fast serves chat completions, completions and messages from bytes rendered beforehand, for
+// Config.Fast serves chat completions, completions, responses and messages from bytes rendered beforehand, for
 // benchmarks in which the upstream must cost as little as possible. The answer is the same for every request,
 // and directives, x-sim-fault and prompt counters do not apply; a stream may reach its client a moment before
 // it is counted.
@@ -124,6 +125,7 @@ func New(cfg Config) (*Server, error) {
 		{path: "/v1/chat/completions", dialect: openAI{}, decode: decodeChat},
 		{path: "/v1/completions", dialect: openAI{}, decode: decodeCompletion},
 		{path: "/v1/embeddings", dialect: openAI{}, decode: decodeEmbedding},
+		{path: "/v1/responses", dialect: responses{}, decode: decodeResponse},
 		{path: "/v1/messages", dialect: anthropic{}, decode: decodeMessage},
 		{path: "/v1/messages/count_tokens", dialect: anthropic{}, decode: decodeTokenCount},
 	}

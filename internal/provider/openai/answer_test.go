@@ -1,13 +1,11 @@
 package openai
 
 import (
-	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,38 +14,20 @@ import (
 	"penstock/internal/provider"
 )
 
-// newExchange is an exchange whose answer comes from a body without any network. The channel tells
-// when it was cancelled.
-func newExchange(t *testing.T, contentType string, body io.Reader) (ex *exchange, cancelled <-chan struct{}) {
-	ctx, cancel := context.WithCancel(t.Context())
-	ex = &exchange{
-		ended: t.Context().Err, cancel: cancel, hidden: true, body: readerUntil{ctx.Done(), body},
-		resp: &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {contentType}}, Body: http.NoBody},
-	}
-	ex.watch.abort = cancel
-	t.Cleanup(ex.close)
-	return ex, ctx.Done()
-}
-
+// receiveFrom makes a call to a server that answers with a body.
 func receiveFrom(t *testing.T, contentType string, body io.Reader, call provider.Call) (provider.Answer, error) {
 	t.Helper()
-	ex, _ := newExchange(t, contentType, body)
-	return newProvider(t, Config{}).receive(ex, call)
-}
-
-// readerUntil fails once the exchange is cancelled, as the body of a real answer does.
-type readerUntil struct {
-	cancelled <-chan struct{}
-	io.Reader
-}
-
-func (r readerUntil) Read(p []byte) (int, error) {
-	select {
-	case <-r.cancelled:
-		return 0, context.Canceled
-	default:
-		return r.Reader.Read(p)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		w.Header()["Content-Type"] = []string{contentType} // also when it is empty: none must be guessed
+		io.Copy(w, body)
+	}))
+	t.Cleanup(server.Close)
+	answer, err := newProvider(t, Config{BaseURL: server.URL}).Call(t.Context(), call)
+	if err == nil {
+		t.Cleanup(func() { answer.Close() })
 	}
+	return answer, err
 }
 
 // collect reads a stream to its end.
@@ -140,20 +120,6 @@ func TestOtherFramesPassThrough(t *testing.T) {
 	}
 }
 
-func TestCommentsBeforeTheFirstEventAreBounded(t *testing.T) {
-	t.Parallel()
-	comment := ": " + strings.Repeat("x", 1000) + "\n\n"
-	last := "data: [DONE]\n\n"
-	answer, err := receiveFrom(t, "text/event-stream", strings.NewReader(strings.Repeat(comment, 1000)+last), streamCall())
-	if err != nil {
-		t.Fatal(err)
-	}
-	wire, _, end := collect(answer)
-	if len(wire) > maxPreambleBytes+len(last) || !strings.HasSuffix(wire, last) || end != io.EOF {
-		t.Errorf("%d bytes, %v", len(wire), end)
-	}
-}
-
 func TestDecode(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -215,111 +181,6 @@ func TestChunksDoNotShowThrough(t *testing.T) {
 	if wire, text, end := collect(answer); text != "a" || wire != stream || end != io.EOF {
 		t.Errorf("text %q, wire %q, end %v", text, wire, end)
 	}
-}
-
-// steps gives one piece of a body per read, each after a pause.
-type steps struct {
-	cancelled <-chan struct{}
-	pause     time.Duration
-	pieces    []string
-}
-
-func (s *steps) Read(p []byte) (int, error) {
-	if len(s.pieces) == 0 {
-		return 0, io.EOF
-	}
-	select {
-	case <-time.After(s.pause):
-	case <-s.cancelled:
-		return 0, context.Canceled
-	}
-	n := copy(p, s.pieces[0])
-	s.pieces = s.pieces[1:]
-	return n, nil
-}
-
-func TestIdleTimeMeasuresTheUpstreamAlone(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		name           string
-		pause, reading time.Duration
-		wantTimeout    bool
-	}{
-		{"both quick", time.Second, time.Second, false},
-		{"the caller is slow", 2 * time.Second, time.Hour, false},
-		{"the upstream is slow", 11 * time.Second, 0, true},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				body := &steps{pause: tt.pause}
-				ex, cancelled := newExchange(t, "text/event-stream", body)
-				body.cancelled = cancelled
-				for range 20 {
-					body.pieces = append(body.pieces, "data: "+delta("x")+"\n\n")
-				}
-				body.pieces = append(body.pieces, "data: [DONE]\n\n")
-				call := streamCall()
-				call.Timeouts.Idle = 10 * time.Second
-				answer, err := newProvider(t, Config{}).receive(ex, call)
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer answer.Close()
-				for err == nil {
-					_, err = answer.Next()
-					pass(tt.reading)
-				}
-				if timedOut := err != io.EOF && provider.AsError(err).Kind == provider.KindTimeout; timedOut != tt.wantTimeout {
-					t.Errorf("ended with %v", err)
-				}
-			})
-		})
-	}
-}
-
-func TestPlainAnswerHoldsNothing(t *testing.T) {
-	t.Parallel()
-	ex, cancelled := newExchange(t, "application/json", strings.NewReader(`{"choices":[]}`))
-	ex.watch.enter(phaseFirstToken, time.Hour)
-	if _, err := newProvider(t, Config{}).receive(ex, plainCall()); err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case <-cancelled:
-	default:
-		t.Error("the context of a finished exchange lives on")
-	}
-	if ex.watch.timer.Stop() {
-		t.Error("the timer of a finished exchange runs on")
-	}
-}
-
-// onRead does something before each read.
-type onRead struct {
-	do func()
-	io.Reader
-}
-
-func (r onRead) Read(p []byte) (int, error) {
-	r.do()
-	return r.Reader.Read(p)
-}
-
-// An exchange that ended while its first event came in is dead, whatever that event says. Found
-// out now, another target can be tried.
-func TestFirstEventOfADeadExchange(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		late := onRead{func() { pass(time.Second) }, strings.NewReader("data: " + delta("Hi") + "\n\n")}
-		ex, _ := newExchange(t, "text/event-stream", late)
-		ex.watch.enter(phaseFirstToken, time.Second)
-		_, err := newProvider(t, Config{}).receive(ex, streamCall())
-		if e := provider.AsError(err); e.Kind != provider.KindTimeout || !strings.Contains(e.Message, "first token") {
-			t.Errorf("got %v", err)
-		}
-	})
 }
 
 // What the headers say of limits is told with good answers and with errors.

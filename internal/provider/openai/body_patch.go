@@ -1,12 +1,10 @@
 package openai
 
 import (
-	"fmt"
-
-	"github.com/go-json-experiment/json/jsontext"
-
+	"penstock"
 	"penstock/internal/body"
 	"penstock/internal/provider"
+	"penstock/internal/provider/wire"
 )
 
 // patched is a body that is ready for the upstream.
@@ -16,23 +14,15 @@ type patched struct {
 	usageInjected bool
 }
 
-// patchBody makes the body that the upstream gets: the caller's bytes with the model replaced and,
-// in a stream, usage asked for. Everything else keeps its bytes and its order, because a body that
-// was parsed and written again no longer hits the upstream's prompt cache.
-//
-// A name that appears twice is rejected where we patch: which of the two counts differs from server
-// to server, so that what was checked here could be something else there.
+// patchBody makes the body that the upstream gets: the caller's bytes with the model replaced and, in
+// a stream that tells usage only when asked, usage asked for.
 func patchBody(call provider.Call) (patched, error) {
-	model, err := jsontext.AppendQuote(nil, call.UpstreamModel)
+	top, model, err := wire.Patch(call)
 	if err != nil {
-		return patched{}, &provider.Error{Kind: provider.KindInternal, Message: "the upstream model's name is not UTF-8", Err: err}
+		return patched{}, err
 	}
-	top, err := body.Scan(call.Body)
-	if err != nil {
-		return patched{}, rejectedBody("the body", err)
-	}
-	edits := []body.Edit{top.Replace("model", string(model))}
-	if !call.Stream {
+	edits := []body.Edit{model}
+	if !call.Stream || !tellsUsageWhenAsked(call.Endpoint) {
 		return patched{body: body.Apply(call.Body, edits...)}, nil
 	}
 	usage, err := askForUsage(top)
@@ -41,6 +31,12 @@ func patchBody(call provider.Call) (patched, error) {
 	}
 	edits = append(edits, usage...)
 	return patched{body: body.Apply(call.Body, edits...), usageInjected: len(usage) > 0}, nil
+}
+
+// tellsUsageWhenAsked: responses tell usage unasked, embeddings are never streamed, and both refuse the
+// option.
+func tellsUsageWhenAsked(e penstock.Endpoint) bool {
+	return e == penstock.EndpointChat || e == penstock.EndpointCompletions
 }
 
 // askForUsage returns the edits that make a stream tell its usage, none if it does so already. A
@@ -61,7 +57,7 @@ func askForUsage(top body.Object) ([]body.Edit, error) {
 	}
 	inner, err := body.Scan(value)
 	if err != nil {
-		return nil, rejectedBody(options, err)
+		return nil, wire.RejectBody(options, err)
 	}
 	switch string(inner.Raw(includeUsage)) {
 	case "", "false", "null":
@@ -69,8 +65,4 @@ func askForUsage(top body.Object) ([]body.Edit, error) {
 	default:
 		return nil, nil
 	}
-}
-
-func rejectedBody(what string, err error) *provider.Error {
-	return &provider.Error{Kind: provider.KindRejected, Message: fmt.Sprintf("%s %v", what, err)}
 }

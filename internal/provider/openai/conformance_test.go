@@ -12,6 +12,7 @@ import (
 	"penstock"
 	"penstock/internal/provider"
 	"penstock/internal/provider/providertest"
+	"penstock/internal/provider/wire"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -181,5 +182,5 @@ var failures = []providertest.Failure{
 		Header: http.Header{"Retry-After": {"99999999"}}, RetryAfter: time.Hour},
 	{Name: "529", Status: 529, Kind: provider.KindOverloaded, Body: "{"},
 	{Name: "500 with a body past the limit", Status: 500, Kind: provider.KindServer, Says: "500 Internal Server Error",
-		Body: errorBody(strings.Repeat("x", DefaultMaxErrorBytes), "server_error", "")},
+		Body: errorBody(strings.Repeat("x", wire.DefaultMaxErrorBytes), "server_error", "")},
 }

@@ -6,10 +6,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"penstock/internal/provider"
+	"penstock/internal/provider/wire"
 )
 
 // complaint is an error in the words of an upstream.
@@ -26,49 +26,57 @@ func parseComplaint(status int, body []byte) complaint {
 	c := complaint{Status: status}
 	var top struct {
 		Error   jsontext.Value `json:"error"`
-		Object  scalar         `json:"object"`
-		Message scalar         `json:"message"`
-		Detail  scalar         `json:"detail"`
-		Type    scalar         `json:"type"`
-		Code    scalar         `json:"code"`
+		Object  wire.Scalar    `json:"object"`
+		Message wire.Scalar    `json:"message"`
+		Detail  wire.Scalar    `json:"detail"`
+		Type    wire.Scalar    `json:"type"`
+		Code    wire.Scalar    `json:"code"`
 	}
-	if json.Unmarshal(body, &top, lenient) != nil {
+	if wire.Decode(body, &top) != nil {
 		return c
 	}
 	var nested struct {
-		Message scalar `json:"message"`
-		Type    scalar `json:"type"`
-		Code    scalar `json:"code"`
+		Message wire.Scalar `json:"message"`
+		Type    wire.Scalar `json:"type"`
+		Code    wire.Scalar `json:"code"`
 		Inner   struct {
-			Code scalar `json:"code"`
+			Code wire.Scalar `json:"code"`
 		} `json:"innererror"`
 	}
-	var plain scalar
+	var plain wire.Scalar
 	switch {
-	case isSet(top.Error) && top.Error.Kind() == '{':
-		c.Known = json.Unmarshal(top.Error, &nested, lenient) == nil
-	case isSet(top.Error):
-		c.Known = json.Unmarshal(top.Error, &plain, lenient) == nil && plain != ""
+	case wire.IsSet(top.Error) && top.Error.Kind() == '{':
+		c.Known = wire.Decode(top.Error, &nested) == nil
+	case wire.IsSet(top.Error):
+		c.Known = wire.Decode(top.Error, &plain) == nil && plain != ""
 	default:
 		c.Known = top.Object == "error"
 	}
-	for _, text := range []scalar{nested.Message, plain, top.Message, top.Detail} {
+	for _, text := range []wire.Scalar{nested.Message, plain, top.Message, top.Detail} {
 		if c.Message == "" {
 			c.Message = string(text)
 		}
 	}
-	for _, code := range []scalar{nested.Code, nested.Inner.Code, nested.Type, top.Code, top.Type} {
+	for _, code := range []wire.Scalar{nested.Code, nested.Inner.Code, nested.Type, top.Code, top.Type} {
 		if code != "" {
 			c.Codes = append(c.Codes, string(code))
 		}
 	}
-	if isGood(status) {
+	if status < http.StatusMultipleChoices {
 		c.Status = namedStatus(c.Codes)
 	}
 	return c
 }
 
-func isGood(status int) bool { return status >= 200 && status < 300 }
+// readComplaint classifies an error body for package wire.
+func readComplaint(status int, body []byte) wire.Complaint {
+	c := parseComplaint(status, body)
+	told := wire.Complaint{Kind: c.kind(), Message: c.Message}
+	if c.Known {
+		told.Body = body
+	}
+	return told
+}
 
 // namedStatus returns the first code that is the HTTP status of an error, 0 if there is none.
 func namedStatus(codes []string) int {
@@ -92,7 +100,7 @@ func (c complaint) kind() provider.Kind {
 		return kind
 	}
 	if c.Status != 0 {
-		return kindByStatus(c.Status)
+		return wire.KindOfStatus(c.Status)
 	}
 	for _, code := range c.Codes {
 		if kind, ok := roughKinds[code]; ok {
@@ -129,6 +137,7 @@ var roughKinds = map[string]provider.Kind{
 	"BadRequestError":       provider.KindRejected,
 	"overloaded_error":      provider.KindOverloaded,
 	"engine_overloaded":     provider.KindOverloaded,
+	"overloaded":            provider.KindOverloaded,
 	"slow_down":             provider.KindOverloaded,
 	"timeout":               provider.KindTimeout,
 }
@@ -168,25 +177,3 @@ func (c complaint) kindByMessage() (provider.Kind, bool) {
 	}
 	return "", false
 }
-
-func kindByStatus(status int) provider.Kind {
-	switch status {
-	case http.StatusTooManyRequests:
-		return provider.KindRateLimited
-	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
-		return provider.KindAuth
-	case http.StatusPaymentRequired:
-		return provider.KindSpendCap
-	case http.StatusRequestTimeout:
-		return provider.KindTimeout
-	case http.StatusServiceUnavailable, statusOverloaded:
-		return provider.KindOverloaded
-	}
-	if status >= 400 && status < 500 {
-		return provider.KindRejected
-	}
-	return provider.KindServer
-}
-
-// statusOverloaded is not in the standard, but some providers use it.
-const statusOverloaded = 529

@@ -1,13 +1,12 @@
-package openai
+package wire
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"net/http"
 	"strings"
-
-	"github.com/go-json-experiment/json"
 
 	"penstock/internal/provider"
 )
@@ -17,24 +16,24 @@ const maxUpstreamIDBytes = 128
 
 // receive reads an answer up to the point where it can be believed. It is read as what it says it
 // is, not as what was asked for: some servers answer a stream request with a plain body.
-func (p *Provider) receive(ex *exchange, call provider.Call) (provider.Answer, error) {
+func (ex *exchange) receive(call provider.Call) (provider.Answer, error) {
 	header := ex.resp.Header
 	meta := provider.Meta{
 		StatusCode:  ex.resp.StatusCode,
 		ContentType: header.Get("Content-Type"),
-		UpstreamID:  clip(header.Get("X-Request-Id"), maxUpstreamIDBytes),
+		UpstreamID:  clip(cmp.Or(header.Get("X-Request-Id"), header.Get("Request-Id")), maxUpstreamIDBytes),
 		Limits:      ex.limits,
 	}
 	encoding := header.Get("Content-Encoding")
 	switch {
 	case !isGood(ex.status()):
-		return nil, p.refusal(ex)
+		return nil, ex.refusal()
 	case encoding != "" && encoding != "identity":
 		return nil, ex.fail(provider.KindMalformed, nil, "the answer is encoded as %.40q although none was accepted", encoding)
 	case isStream(mediaType(header), call):
-		return p.openStream(ex, call, meta)
+		return ex.openStream(call, meta)
 	default:
-		return p.readPlain(ex, meta)
+		return ex.readPlain(meta)
 	}
 }
 
@@ -57,11 +56,11 @@ type plainAnswer struct {
 // maxPrealloc bounds the memory that is set aside on the word of a Content-Length alone.
 const maxPrealloc = 1 << 20
 
-func (p *Provider) readPlain(ex *exchange, meta provider.Meta) (provider.Answer, error) {
+func (ex *exchange) readPlain(meta provider.Meta) (provider.Answer, error) {
 	var buf bytes.Buffer
-	n := ex.resp.ContentLength
-	if n > int64(p.cfg.MaxAnswerBytes) {
-		return nil, ex.brokeOff(&http.MaxBytesError{Limit: int64(p.cfg.MaxAnswerBytes)})
+	n, limit := ex.resp.ContentLength, int64(ex.client.cfg.MaxAnswerBytes)
+	if n > limit {
+		return nil, ex.brokeOff(&http.MaxBytesError{Limit: limit})
 	}
 	if n > 0 {
 		buf.Grow(int(min(n, maxPrealloc)) + bytes.MinRead)
@@ -71,22 +70,18 @@ func (p *Provider) readPlain(ex *exchange, meta provider.Meta) (provider.Answer,
 	}
 	ex.close()
 	body := buf.Bytes()
-	var c completion
-	if err := json.Unmarshal(body, &c, lenient); err != nil {
-		if errors.Is(err, io.ErrUnexpectedEOF) && len(body) > 0 {
-			// Servers that delimit by closing the connection can be cut without anyone noticing below.
-			return nil, ex.fail(provider.KindTruncated, err, "the answer's JSON ends early")
-		}
-		return nil, ex.fail(provider.KindMalformed, err, "the answer is not a chat completion")
+	part, err := ex.reader.Plain(body)
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF) && len(body) > 0:
+		// Servers that delimit by closing the connection can be cut without anyone noticing below.
+		return nil, ex.fail(provider.KindTruncated, err, "the answer's JSON ends early")
+	case err != nil:
+		return nil, ex.fail(provider.KindMalformed, err, "the answer is not %s", ex.wanted)
+	case part.Failed:
+		return nil, ex.explain(body)
 	}
-	if c.failed() {
-		return nil, p.explain(ex, body)
-	}
-	if c.Choices == nil {
-		return nil, ex.fail(provider.KindMalformed, nil, "the answer is not a chat completion: it has no choices")
-	}
-	meta.Usage, meta.UsageKnown = c.tokens()
-	return &plainAnswer{chunk: provider.Chunk{Wire: body, Text: c.text()}, meta: meta}, nil
+	meta.Usage, meta.UsageKnown = ex.reader.Usage()
+	return &plainAnswer{chunk: provider.Chunk{Wire: body, Text: part.Text}, meta: meta}, nil
 }
 
 func (a *plainAnswer) Next() (provider.Chunk, error) {
@@ -100,3 +95,5 @@ func (a *plainAnswer) Next() (provider.Chunk, error) {
 func (a *plainAnswer) Meta() provider.Meta { return a.meta }
 
 func (a *plainAnswer) Close() error { return nil }
+
+func isGood(status int) bool { return status >= 200 && status < 300 }

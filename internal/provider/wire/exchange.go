@@ -1,7 +1,8 @@
-package openai
+package wire
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -27,40 +28,41 @@ type exchange struct {
 	resp   *http.Response
 	body   io.Reader // the answer's body, bounded
 	limits provider.RateLimits
-	hidden bool // usage was asked for on our account: the caller must not see it
+
+	client *Client
+	reader Reader
+	wanted string
 }
 
 // send delivers the call and returns when the headers of an answer are there.
-func (p *Provider) send(ctx context.Context, call provider.Call) (*exchange, error) {
-	if call.Endpoint != penstock.EndpointChat {
+func (c *Client) send(ctx context.Context, call provider.Call, r Request) (*exchange, error) {
+	url := cmp.Or(r.URL, c.urls[call.Endpoint])
+	if !c.Speaks(call.Endpoint) {
 		return nil, &provider.Error{Kind: provider.KindInternal,
 			Message: fmt.Sprintf("this provider does not serve %s", call.Endpoint)}
 	}
-	patched, err := patchBody(call)
-	if err != nil {
-		return nil, err
-	}
-	ex := &exchange{ended: ctx.Err, hidden: patched.usageInjected}
+	ex := &exchange{ended: ctx.Err, client: c, reader: r.Reader, wanted: r.Wanted}
 	if deadline, ok := ctx.Deadline(); ok {
 		ex.total = time.Until(deadline)
 	}
 	ctx, ex.cancel = context.WithCancel(ctx)
 	ex.watch.abort = ex.cancel
-	req, err := http.NewRequestWithContext(ex.traced(ctx, call.Timeouts), http.MethodPost, p.chatURL, bytes.NewReader(patched.body))
+	req, err := http.NewRequestWithContext(ex.traced(ctx, call.Timeouts), http.MethodPost, url, bytes.NewReader(r.Body))
 	if err != nil {
 		ex.cancel()
 		return nil, &provider.Error{Kind: provider.KindInternal, Message: "the request could not be built", Err: err}
 	}
-	p.setHeaders(req, call)
+	setHeader(req.Header, call)
+	r.SetHeader(req.Header)
 	// The transport, not a client: there are no redirects to follow, no cookies to keep, and errors
 	// need no URL in front of them.
-	ex.resp, err = p.transport.RoundTrip(req)
+	ex.resp, err = c.transport.RoundTrip(req)
 	if err != nil {
 		ex.close()
 		return nil, ex.unanswered(err)
 	}
 	ex.limits = provider.ParseRateLimits(ex.resp.Header, time.Now())
-	ex.body = http.MaxBytesReader(nil, ex.resp.Body, int64(p.cfg.MaxAnswerBytes))
+	ex.body = http.MaxBytesReader(nil, ex.resp.Body, int64(c.cfg.MaxAnswerBytes))
 	return ex, nil
 }
 
@@ -73,24 +75,27 @@ func (ex *exchange) traced(ctx context.Context, timeouts provider.Timeouts) cont
 	})
 }
 
-func (p *Provider) setHeaders(req *http.Request, call provider.Call) {
+// credentials are the headers in which callers show theirs, in canonical form.
+var credentials = []string{"Authorization", "X-Api-Key", "Api-Key"}
+
+// setHeader sets what every protocol has.
+func setHeader(h http.Header, call provider.Call) {
 	for name, values := range call.Header {
-		req.Header[http.CanonicalHeaderKey(name)] = values
+		h[http.CanonicalHeaderKey(name)] = values
 	}
 	accept := "application/json"
 	if call.Stream {
 		accept = "text/event-stream, application/json"
 	}
-	req.Header.Set("Accept", accept)
+	h.Set("Accept", accept)
 	// The caller must get the upstream's bytes, and each event at once. Without this the transport
 	// asks for gzip on its own account, which changes the first and may delay the second.
-	req.Header.Set("Accept-Encoding", "identity")
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("User-Agent", "penstock/"+penstock.Version)
+	h.Set("Accept-Encoding", "identity")
+	h.Set("Content-Type", "application/json")
+	h.Set("User-Agent", "penstock/"+penstock.Version)
 	// Credentials are the provider's or none: a caller's own must never leave through here.
-	req.Header.Del("Authorization")
-	if p.cfg.APIKey != "" {
-		req.Header.Set("Authorization", "Bearer "+p.cfg.APIKey)
+	for _, name := range credentials {
+		h.Del(name)
 	}
 }
 

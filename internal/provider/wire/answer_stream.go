@@ -1,11 +1,9 @@
-package openai
+package wire
 
 import (
 	"bytes"
 	"io"
 	"time"
-
-	"github.com/go-json-experiment/json"
 
 	"penstock/internal/provider"
 	"penstock/internal/sse"
@@ -23,28 +21,24 @@ const (
 	drainTimeout  = 200 * time.Millisecond
 )
 
-var done = []byte("[DONE]")
-
 // streamAnswer is an answer that arrives event by event.
 type streamAnswer struct {
-	p      *Provider
 	ex     *exchange
 	events *sse.Reader
 	idle   time.Duration
 	meta   provider.Meta
 
 	first   *provider.Chunk // what openStream read ahead, until Next returns it
-	started bool            // an event with data was seen
+	started bool            // an event that says something was seen
 	err     error           // how the answer ended, nil until then
-	decoded completion      // memory to decode chunks into
 }
 
-// openStream reads up to the first event that says something. Comments before it prove nothing:
-// a server may send them for a minute and then an error. They go out with that first event.
-func (p *Provider) openStream(ex *exchange, call provider.Call, meta provider.Meta) (provider.Answer, error) {
+// openStream reads up to the first event that says something. Comments and pings before it prove
+// nothing: a server may send them for a minute and then an error. They go out with that first event.
+func (ex *exchange) openStream(call provider.Call, meta provider.Meta) (provider.Answer, error) {
 	a := &streamAnswer{
-		p: p, ex: ex, meta: meta, idle: call.Timeouts.Idle,
-		events: sse.NewReader(ex.body, min(maxEventBytes, p.cfg.MaxAnswerBytes)),
+		ex: ex, meta: meta, idle: call.Timeouts.Idle,
+		events: sse.NewReader(ex.body, min(maxEventBytes, ex.client.cfg.MaxAnswerBytes)),
 	}
 	var preamble []byte
 	for {
@@ -95,12 +89,36 @@ func (a *streamAnswer) Next() (provider.Chunk, error) {
 // read returns the next frame as a chunk. After the terminator it has set err to io.EOF.
 func (a *streamAnswer) read() (provider.Chunk, error) {
 	ev, err := a.events.Next()
-	data := bytes.TrimSpace(ev.Data)
-	// A last frame without its blank line is fine if it is the terminator; see sse.Reader.
-	if bytes.Equal(data, done) {
-		a.started = true
-		a.err = io.EOF
+	ev.Data = bytes.TrimSpace(ev.Data)
+	if err != nil {
+		return a.ending(ev, err)
+	}
+	if len(ev.Data) == 0 {
 		return provider.Chunk{Wire: ev.Raw}, nil
+	}
+	part, err := a.ex.reader.Event(ev)
+	a.started = a.started || !part.Alive
+	switch {
+	case err != nil:
+		return provider.Chunk{}, a.ex.fail(provider.KindMalformed, err, "an event of the stream is not a part of %s", a.ex.wanted)
+	case part.Failed:
+		return provider.Chunk{}, a.ex.explain(ev.Data)
+	case part.Last:
+		a.err = io.EOF
+	case part.Hidden:
+		ev.Raw = nil
+	}
+	return provider.Chunk{Wire: ev.Raw, Text: part.Text}, nil
+}
+
+// ending decides what the end of the body means. ev is what there is of a frame without its end.
+func (a *streamAnswer) ending(ev sse.Event, err error) (provider.Chunk, error) {
+	if err == io.ErrUnexpectedEOF && len(ev.Data) > 0 {
+		// A last frame without its blank line is fine if it is the terminator; see sse.Reader.
+		if part, invalid := a.ex.reader.Event(ev); invalid == nil && part.Last {
+			a.started, a.err = true, io.EOF
+			return provider.Chunk{Wire: ev.Raw, Text: part.Text}, nil
+		}
 	}
 	ended := err == io.EOF || err == io.ErrUnexpectedEOF
 	switch {
@@ -108,38 +126,17 @@ func (a *streamAnswer) read() (provider.Chunk, error) {
 		return provider.Chunk{}, a.ex.fail(provider.KindMalformed, nil, "the answer is no event stream but %.80q", a.meta.ContentType)
 	case err == io.EOF:
 		return provider.Chunk{}, a.ex.fail(provider.KindTruncated, nil, "the stream ended without its terminator")
-	case err != nil:
+	default:
 		return provider.Chunk{}, a.ex.brokeOff(err)
-	case len(data) == 0:
-		return provider.Chunk{Wire: ev.Raw}, nil
 	}
-	a.started = true
-	return a.decode(ev.Raw, data)
 }
 
-// decode reads what a chunk says.
-func (a *streamAnswer) decode(raw, data []byte) (provider.Chunk, error) {
-	c := &a.decoded
-	c.reset()
-	if err := json.Unmarshal(data, c, lenient); err != nil {
-		return provider.Chunk{}, a.ex.fail(provider.KindMalformed, err, "an event of the stream is not a chunk of a chat completion")
-	}
-	if c.failed() {
-		return provider.Chunk{}, a.p.explain(a.ex, data)
-	}
-	chunk := provider.Chunk{Wire: raw, Text: c.text()}
-	if usage, ok := c.tokens(); ok {
-		a.meta.Usage, a.meta.UsageKnown = usage, true
-	}
-	// Usage alone, as the protocol sends it last. Some servers add usage to chunks with choices, and
-	// some send other chunks without choices: those are the caller's.
-	if a.ex.hidden && len(c.Choices) == 0 && isSet(c.Usage) {
-		chunk.Wire = nil
-	}
-	return chunk, nil
+// Meta tells the usage as far as it came, also when the answer broke off.
+func (a *streamAnswer) Meta() provider.Meta {
+	meta := a.meta
+	meta.Usage, meta.UsageKnown = a.ex.reader.Usage()
+	return meta
 }
-
-func (a *streamAnswer) Meta() provider.Meta { return a.meta }
 
 func (a *streamAnswer) Close() error {
 	if a.err == io.EOF {

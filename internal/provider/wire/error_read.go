@@ -1,4 +1,4 @@
-package openai
+package wire
 
 import (
 	"errors"
@@ -16,8 +16,8 @@ import (
 const maxMessageBytes = 1 << 10
 
 // refusal reads an answer whose status is bad and explains it.
-func (p *Provider) refusal(ex *exchange) *provider.Error {
-	body, err := io.ReadAll(io.LimitReader(ex.body, int64(p.cfg.MaxErrorBytes)+1))
+func (ex *exchange) refusal() *provider.Error {
+	body, err := io.ReadAll(io.LimitReader(ex.body, int64(ex.client.cfg.MaxErrorBytes)+1))
 	if err != nil {
 		if e := ex.interrupted(err); e != nil {
 			return e
@@ -25,24 +25,24 @@ func (p *Provider) refusal(ex *exchange) *provider.Error {
 		// The status was told: that is enough to go by.
 		body = nil
 	}
-	if len(body) > p.cfg.MaxErrorBytes {
+	if len(body) > ex.client.cfg.MaxErrorBytes {
 		body = nil
 	}
-	return p.explain(ex, body)
+	return ex.explain(body)
 }
 
 // explain makes an error of a body that holds one, be it the answer to a bad request or inside a
 // good answer.
-func (p *Provider) explain(ex *exchange, body []byte) *provider.Error {
-	c := parseComplaint(ex.status(), body)
-	e := ex.fail(c.kind(), nil, "%s", p.scrub(c.describe(ex.resp, body)))
+func (ex *exchange) explain(body []byte) *provider.Error {
+	c := ex.reader.Complaint(ex.status(), body)
+	e := ex.fail(c.Kind, nil, "%s", ex.client.scrub(c.describe(ex.resp, body)))
 	e.RetryAfter = provider.ParseRetryAfter(ex.resp.Header, time.Now())
 	if e.RetryAfter == 0 && e.Kind == provider.KindRateLimited {
 		// The time at which a limit is reset is better than nothing.
 		e.RetryAfter = e.Limits.Wait()
 	}
-	if c.Known && !p.mentionsKey(c.Message) {
-		e.Body = []byte(p.withoutKey(string(body)))
+	if c.Body != nil && !ex.client.mentionsKey(c.Message) {
+		e.Body = []byte(ex.client.withoutKey(string(c.Body)))
 	}
 	if e.Kind == provider.KindAuth {
 		// Upstreams quote parts of the key that they refuse. That is for whoever runs Penstock.
@@ -54,7 +54,7 @@ func (p *Provider) explain(ex *exchange, body []byte) *provider.Error {
 }
 
 // describe says what the upstream said, or what it did if it said nothing of use.
-func (c complaint) describe(resp *http.Response, body []byte) string {
+func (c Complaint) describe(resp *http.Response, body []byte) string {
 	if c.Message != "" {
 		return c.Message
 	}
@@ -69,20 +69,20 @@ func (c complaint) describe(resp *http.Response, body []byte) string {
 	return status
 }
 
-func (p *Provider) mentionsKey(s string) bool {
-	return p.cfg.APIKey != "" && strings.Contains(s, p.cfg.APIKey)
+func (c *Client) mentionsKey(s string) bool {
+	return c.cfg.APIKey != "" && strings.Contains(s, c.cfg.APIKey)
 }
 
-func (p *Provider) withoutKey(s string) string {
-	if !p.mentionsKey(s) {
+func (c *Client) withoutKey(s string) string {
+	if !c.mentionsKey(s) {
 		return s
 	}
-	return strings.ReplaceAll(s, p.cfg.APIKey, "[redacted]")
+	return strings.ReplaceAll(s, c.cfg.APIKey, "[redacted]")
 }
 
 // scrub makes an upstream's words fit for an error message: without our key, and bounded.
-func (p *Provider) scrub(s string) string {
-	return clip(strings.TrimSpace(p.withoutKey(s)), maxMessageBytes)
+func (c *Client) scrub(s string) string {
+	return clip(strings.TrimSpace(c.withoutKey(s)), maxMessageBytes)
 }
 
 // clip shortens text that is not ours and makes it printable.
@@ -101,3 +101,26 @@ func mediaType(h http.Header) string {
 	}
 	return t
 }
+
+// KindOfStatus is what a status means where nothing more precise is told.
+func KindOfStatus(status int) provider.Kind {
+	switch status {
+	case http.StatusTooManyRequests:
+		return provider.KindRateLimited
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
+		return provider.KindAuth
+	case http.StatusPaymentRequired:
+		return provider.KindSpendCap
+	case http.StatusRequestTimeout:
+		return provider.KindTimeout
+	case http.StatusServiceUnavailable, statusOverloaded:
+		return provider.KindOverloaded
+	}
+	if status >= 400 && status < 500 {
+		return provider.KindRejected
+	}
+	return provider.KindServer
+}
+
+// statusOverloaded is not in the standard, but some providers use it.
+const statusOverloaded = 529

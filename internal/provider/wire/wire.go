@@ -1,0 +1,244 @@
+// Package wire is the half of an adapter that is the same for every HTTP protocol: connections,
+// headers, the phases of an exchange and their timeouts, bounded reading, the difference between an
+// answer that ended and one that broke off, and errors that never say our API key.
+//
+// What differs between protocols it is told with each [Request]: where to send which bytes, and a
+// [Reader] that understands the answer. It does not choose targets, try again, count money or log.
+//
+// Invariants:
+//   - What the upstream answers is what the caller gets, byte for byte, but for parts that its Reader
+//     calls hidden.
+//   - An answer without its protocol's terminator is truncated, even if it looks finished: a server
+//     that died and one that forgot the terminator cannot be told apart. Its usage is kept if told.
+//   - When a call ends early, for whatever reason, the connection under it is closed at once, so
+//     that the upstream stops generating. After a complete answer the connection is used again.
+//   - A caller's own credentials never leave through here, and no error says ours.
+//   - Nothing is unbounded: answers, events, error bodies, headers and messages have limits.
+//
+// A Client is safe for concurrent use and starts no goroutines of its own. A Reader and the answer it
+// reads belong to one goroutine.
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"penstock"
+	"penstock/internal/provider"
+	"penstock/internal/sse"
+)
+
+// The defaults of a Config.
+const (
+	DefaultConnectTimeout      = 10 * time.Second
+	DefaultMaxIdleConnsPerHost = 512
+	DefaultMaxAnswerBytes      = 64 << 20
+	DefaultMaxErrorBytes       = 64 << 10
+)
+
+// Config says which upstream to call, and how.
+type Config struct {
+	// Name is what the configuration calls this provider. Errors of New mention it. Required.
+	Name string
+	// BaseURL is what an SDK of the protocol would be given: the URL that paths such as
+	// "/chat/completions" are appended to, its version included. The default is the adapter's. A URL
+	// without a path, such as http://127.0.0.1:11434, is taken for a server that has its API under /v1,
+	// as they all do.
+	BaseURL string
+	// APIKey is sent in the way of the protocol. Empty for servers that want none.
+	APIKey string
+	// ConnectTimeout bounds dialling and, apart from that, the TLS handshake of every new connection.
+	// A call may ask for less. Default 10 s.
+	ConnectTimeout time.Duration
+	// MaxIdleConnsPerHost is how many unused connections are kept for the next calls. Default 512:
+	// a burst of streams should not be paid for with as many handshakes at its next turn.
+	MaxIdleConnsPerHost int
+	// MaxAnswerBytes bounds an answer, plain or streamed. Default 64 MiB.
+	MaxAnswerBytes int
+	// MaxErrorBytes bounds how much of an error's body is read. Default 64 KiB.
+	MaxErrorBytes int
+}
+
+func (c Config) withDefaults() Config {
+	if c.ConnectTimeout == 0 {
+		c.ConnectTimeout = DefaultConnectTimeout
+	}
+	if c.MaxIdleConnsPerHost == 0 {
+		c.MaxIdleConnsPerHost = DefaultMaxIdleConnsPerHost
+	}
+	if c.MaxAnswerBytes == 0 {
+		c.MaxAnswerBytes = DefaultMaxAnswerBytes
+	}
+	if c.MaxErrorBytes == 0 {
+		c.MaxErrorBytes = DefaultMaxErrorBytes
+	}
+	return c
+}
+
+// problems says everything that is wrong with c but for its URL.
+func (c Config) problems() (all []error) {
+	if c.Name == "" {
+		all = append(all, errors.New("name: is missing"))
+	}
+	if c.ConnectTimeout < 0 {
+		all = append(all, fmt.Errorf("connect_timeout: %s is negative", c.ConnectTimeout))
+	}
+	for _, count := range []struct {
+		name string
+		n    int
+	}{
+		{"max_idle_conns_per_host", c.MaxIdleConnsPerHost},
+		{"max_answer_bytes", c.MaxAnswerBytes},
+		{"max_error_bytes", c.MaxErrorBytes},
+	} {
+		if count.n < 0 {
+			all = append(all, fmt.Errorf("%s: %d is negative", count.name, count.n))
+		}
+	}
+	if strings.ContainsFunc(c.APIKey, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+		all = append(all, errors.New("api_key: contains a space, a line break or a character outside of ASCII; "+
+			"check how it was copied"))
+	}
+	return all
+}
+
+// Client calls one upstream.
+type Client struct {
+	cfg       Config
+	urls      map[penstock.Endpoint]string
+	transport *http.Transport
+}
+
+// New returns a client for the upstream that cfg describes, at which the given endpoints are called. It
+// does not contact it.
+func New(cfg Config, endpoints ...penstock.Endpoint) (*Client, error) {
+	cfg = cfg.withDefaults()
+	problems := cfg.problems()
+	urls := make(map[penstock.Endpoint]string, len(endpoints))
+	for _, endpoint := range endpoints {
+		u, err := endpointURL(cfg.BaseURL, endpoint)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("base_url: %w", err))
+			break // the others would say the same
+		}
+		urls[endpoint] = u
+	}
+	if len(problems) > 0 {
+		return nil, fmt.Errorf("provider %q: %w", cfg.Name, errors.Join(problems...))
+	}
+	return &Client{cfg: cfg, urls: urls, transport: newTransport(cfg)}, nil
+}
+
+// CloseIdleConnections closes the pooled connections that no call is using. Call it when the
+// provider goes out of use; calls that are under way are not disturbed.
+func (c *Client) CloseIdleConnections() { c.transport.CloseIdleConnections() }
+
+// Speaks reports whether the client was made for an endpoint.
+func (c *Client) Speaks(e penstock.Endpoint) bool { return c.urls[e] != "" }
+
+// Request is a call in the words of its protocol.
+type Request struct {
+	// URL is where the call goes if that is not what the base URL and the endpoint make.
+	URL string
+	// Body is what the upstream gets.
+	Body []byte
+	// SetHeader adds the protocol's own headers, credentials among them, to those that are there: the
+	// caller's, without credentials, and those that every protocol has.
+	SetHeader func(http.Header)
+	// Reader understands the answer.
+	Reader Reader
+	// Wanted names a good answer in errors, such as "a chat completion".
+	Wanted string
+}
+
+// Reader understands one answer of a protocol. What it is given is valid during the call only.
+type Reader interface {
+	// Plain reads an answer in one piece. An error says that it is not one.
+	Plain(body []byte) (Part, error)
+	// Event reads an event of a stream that has data. An error says that it is none of the protocol.
+	Event(ev sse.Event) (Part, error)
+	// Usage is what was told so far, and whether that is all of it.
+	Usage() (u penstock.Usage, complete bool)
+	// Complaint reads an error: the body of a bad status, or what Plain or Event called failed.
+	Complaint(status int, body []byte) Complaint
+}
+
+// Part is what a Reader understood of a part of an answer.
+type Part struct {
+	Text   string // generated text, if any
+	Failed bool   // an error stands where an answer belongs
+	Last   bool   // the protocol's terminator: the answer is complete
+	Alive  bool   // it only keeps the connection open, and says nothing about the answer to come
+	Hidden bool   // it was asked for on our account: the caller must not see it
+}
+
+// Complaint is what a Reader understood of an error.
+type Complaint struct {
+	Kind    provider.Kind
+	Message string // in the upstream's words, "" when it has none
+	Body    []byte // the error as a caller of the dialect knows it, nil if it has not that form
+}
+
+// Call sends a call and returns when the answer can be believed; see [provider.Provider].
+func (c *Client) Call(ctx context.Context, call provider.Call, r Request) (provider.Answer, error) {
+	ex, err := c.send(ctx, call, r)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := ex.receive(call)
+	if err != nil {
+		ex.close()
+		return nil, err
+	}
+	return answer, nil
+}
+
+// endpointURL is where an endpoint of the server at base is found.
+func endpointURL(base string, endpoint penstock.Endpoint) (string, error) {
+	u, err := url.Parse(base)
+	if err != nil {
+		return "", errors.New("is not a URL")
+	}
+	path := strings.TrimRight(u.Path, "/")
+	suffix := strings.TrimPrefix(string(endpoint), "/v1")
+	switch {
+	case (u.Scheme != "http" && u.Scheme != "https") || u.Host == "":
+		return "", errors.New("must start with http:// or https:// and name a host")
+	case u.User != nil:
+		return "", errors.New("must not hold credentials: use api_key")
+	case u.RawQuery != "" || u.Fragment != "":
+		return "", errors.New("must not have a query or a fragment")
+	case strings.HasSuffix(path, suffix):
+		return "", fmt.Errorf("must end before %s, which is appended to it", suffix)
+	case path == "":
+		path = "/v1"
+	}
+	return u.Scheme + "://" + u.Host + path + suffix, nil
+}
+
+// maxHeaderBytes bounds the headers of an answer.
+const maxHeaderBytes = 64 << 10
+
+// newTransport makes the pool of connections of one provider. It has no timeouts of its own for
+// answers: those differ from call to call, and watchdogs keep them.
+func newTransport(cfg Config) *http.Transport {
+	dialer := &net.Dialer{Timeout: cfg.ConnectTimeout, KeepAlive: 30 * time.Second}
+	return &http.Transport{
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            dialer.DialContext,
+		TLSHandshakeTimeout:    cfg.ConnectTimeout,
+		MaxIdleConnsPerHost:    cfg.MaxIdleConnsPerHost,
+		IdleConnTimeout:        90 * time.Second,
+		MaxResponseHeaderBytes: maxHeaderBytes,
+		ForceAttemptHTTP2:      true,
+		// Many streams share one HTTP/2 connection. If the other end is gone without a word, all
+		// of them hang until their own timeouts, unless something asks.
+		HTTP2: &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second},
+	}
+}
