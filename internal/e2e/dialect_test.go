@@ -22,6 +22,9 @@ var dialectScenarios = []scenario{
 	{name: "dialect_jobs", play: dialectJobs},
 }
 
+// upstreamIDs are ids that the upstream gives, which differ from run to run.
+const upstreamIDs = `\b(msg|toolu|cmpl|req)([-_])[0-9a-f]{24}\b`
+
 func TestDialects(t *testing.T) {
 	t.Parallel()
 	on := stageDialects(t)
@@ -29,7 +32,7 @@ func TestDialects(t *testing.T) {
 		t.Run(sc.name, func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, on)
-			s.script.mask(`\b(msg|toolu|cmpl)([-_])[0-9a-f]{24}\b`, "${1}${2}<id>")
+			s.script.mask(upstreamIDs, "${1}${2}<id>")
 			sc.play(s)
 			s.compare(goldenFile{name: sc.name, engine: "sqlite"})
 		})
