@@ -244,8 +244,7 @@ func (r *Runner) exchange(ctx context.Context, t *try) (meta provider.Meta, fail
 				Err: fmt.Errorf("panic: %v\n%s", p, debug.Stack())}
 		}
 	}()
-	upstream, ok := r.Providers.Provider(t.target.Provider)
-	if !ok {
+	if t.letter.upstream == nil {
 		return meta, &provider.Error{Kind: provider.KindConnect, Message: "Its provider is not configured any more."}
 	}
 	if bound := t.timeout(); bound > 0 {
@@ -253,7 +252,7 @@ func (r *Runner) exchange(ctx context.Context, t *try) (meta provider.Meta, fail
 		ctx, cancel = context.WithTimeout(ctx, bound)
 		defer cancel()
 	}
-	answer, err := upstream.Call(ctx, t.call(ctx))
+	answer, err := t.letter.upstream.Call(ctx, t.call(ctx))
 	if err != nil {
 		return meta, t.letter.failure(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -44,6 +45,7 @@ type Asked struct {
 
 // letter is what is sent to one target: what the caller wrote, or a translation of it.
 type letter struct {
+	upstream    provider.Provider // nil when it is not configured any more
 	endpoint    penstock.Endpoint
 	body        []byte
 	header      http.Header
@@ -90,22 +92,31 @@ func (r *Runner) translation(from penstock.Endpoint, upstream provider.Provider)
 	return nil, "", false
 }
 
-// letterTo writes a task in a dialect that a target speaks, always from the original body.
-func (r *Runner) letterTo(task Task, target penstock.Target) (letter, error) {
-	plain := letter{endpoint: task.Endpoint, body: task.Body, header: task.Header}
+// letterTo writes a task in a dialect that a target speaks, always from the original body. A translation
+// that breaks is an error like any other.
+func (r *Runner) letterTo(task Task, target penstock.Target) (l letter, err error) {
+	l = letter{endpoint: task.Endpoint, body: task.Body, header: task.Header}
 	upstream, ok := r.Providers.Provider(target.Provider)
-	if !ok || upstream.Speaks(task.Endpoint) {
-		return plain, nil
+	if !ok {
+		return l, nil
+	}
+	l.upstream = upstream
+	if upstream.Speaks(task.Endpoint) {
+		return l, nil
 	}
 	t, to, ok := r.translation(task.Endpoint, upstream)
 	if !ok { // the configuration changed since the candidates were looked at
-		return letter{}, unspoken(task)
+		return l, unspoken(task)
 	}
-	// Headers of one dialect mean nothing in another.
-	translated := letter{endpoint: to, translation: t}
-	var err error
-	translated.body, translated.dropped, err = t.Request(task.Body)
-	return translated, err
+	defer func() {
+		if p := recover(); p != nil {
+			err = penstock.Internal(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+		}
+	}()
+	l.endpoint, l.translation = to, t
+	l.header = nil // headers of one dialect mean nothing in another
+	l.body, l.dropped, err = t.Request(task.Body)
+	return l, err
 }
 
 // answer brings an answer back into the caller's dialect.

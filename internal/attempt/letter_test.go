@@ -37,6 +37,9 @@ func (s shout) For(from, to penstock.Endpoint) (Translation, bool) {
 }
 
 func (shout) Request(body []byte) ([]byte, []string, error) {
+	if strings.Contains(string(body), "unbearable") {
+		panic("the translation broke")
+	}
 	if strings.Contains(string(body), "unspeakable") {
 		return nil, nil, penstock.InvalidParam("messages", "messages holds the unspeakable.")
 	}
@@ -176,6 +179,18 @@ func TestUntranslatable(t *testing.T) {
 		if out.Err != nil || out.Target != tt.want || !strings.Contains(out.Attempts[0].Reason, "a cannot be asked: messages holds the unspeakable.") {
 			t.Errorf("%s: %+v", tt.name, out)
 		}
+	}
+}
+
+func TestTranslationsThatBreak(t *testing.T) {
+	t.Parallel()
+	r := letterRig(t, nil, nil)
+	r.Translator = shout{}
+	m := message("a")
+	m.Body = []byte(`{"messages":["unbearable"]}`)
+	out := r.Run(t.Context(), m, &sink{})
+	if penstock.ErrorCode(out.Err) != penstock.CodeInternal || !strings.Contains(out.Err.Error(), "panic: the translation broke") {
+		t.Errorf("outcome %+v", out)
 	}
 }
 
