@@ -141,7 +141,7 @@ func (r *Runner) Run(ctx context.Context, task Task, sink Sink) Outcome {
 		letter, err := r.letterTo(task, choice.Target)
 		if err != nil {
 			choice.Release()
-			out.Err = cmp.Or(out.Err, uncarried(choice.Target, err))
+			out.Err = cmp.Or(out.Err, err)
 			tried = append(tried, choice.Target.Name)
 			asides.add("%s cannot be asked: %s", choice.Target.Name, penstock.AsError(err).Message)
 			continue

@@ -164,13 +164,6 @@ func unspoken(task Task) error {
 		Message: fmt.Sprintf("No target of model %q serves %s; ask for another model, or use another endpoint.", task.Model, task.Endpoint)}
 }
 
-// uncarried is the error of a body that cannot be put into a target's dialect.
-func uncarried(target penstock.Target, err error) error {
-	e := penstock.AsError(err)
-	return &penstock.Error{Code: e.Code, Param: e.Param, Err: err,
-		Message: fmt.Sprintf("Target %s speaks another dialect, into which this call cannot be put: %s", target.Name, e.Message)}
-}
-
 // operation is what the conventions for traces call a call of an endpoint.
 func operation(e penstock.Endpoint) string {
 	switch e {
