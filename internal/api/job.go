@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -127,10 +126,7 @@ func (in *jobCreate) order() (admit.JobOrder, error) {
 	if err := in.refuseUnsupported(); err != nil {
 		return o, err
 	}
-	d, err := in.door()
-	if err != nil {
-		return o, err
-	}
+	d := in.door()
 	if in.MaxAttempts != nil {
 		o.MaxAttempts = max(*in.MaxAttempts, -1)
 		if o.MaxAttempts == 0 {
@@ -184,25 +180,13 @@ type namedInput struct {
 	path string
 }
 
-// door is the endpoint that the bodies are written for. Codes: invalid_request.
-func (in *jobCreate) door() (door, error) {
-	endpoint := cmp.Or(in.Endpoint, penstock.EndpointChat)
-	if !endpoint.Valid() {
-		return door{}, penstock.InvalidParam("endpoint", "endpoint %q is not served; use one of %s.", clip(string(endpoint)), list(penstock.Endpoints))
+// door is the endpoint that the bodies are written for. One that no job can name is admission's to refuse;
+// until then its bodies are read as those of a chat.
+func (in *jobCreate) door() door {
+	if in.Endpoint.Valid() {
+		return doors[in.Endpoint]
 	}
-	return doors[endpoint], nil
-}
-
-// list writes names one after the other.
-func list[T ~string](names []T) string {
-	var b strings.Builder
-	for i, name := range names {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(string(name))
-	}
-	return b.String()
+	return doors[penstock.EndpointChat]
 }
 
 func (in *jobCreate) inputs(d door) ([]namedInput, error) {
