@@ -69,8 +69,11 @@ var architecture = map[string][]string{
 		"penstock/internal/queue", "penstock/internal/room", "penstock/internal/route", "penstock/internal/store"},
 
 	// The doors.
-	"penstock/internal/api/dialect/openai": {"penstock", "penstock/internal/body"},
-	"penstock/internal/api": {"penstock", "penstock/internal/admit", "penstock/internal/api/dialect/openai", "penstock/internal/attempt", "penstock/internal/backlog",
+	"penstock/internal/api/dialect":           {"penstock", "penstock/internal/body"},
+	"penstock/internal/api/dialect/openai":    {"penstock/internal/api/dialect", "penstock/internal/body"},
+	"penstock/internal/api/dialect/anthropic": {"penstock", "penstock/internal/api/dialect"},
+	"penstock/internal/api": {"penstock", "penstock/internal/admit", "penstock/internal/api/dialect", "penstock/internal/api/dialect/anthropic",
+		"penstock/internal/api/dialect/openai", "penstock/internal/attempt", "penstock/internal/backlog",
 		"penstock/internal/body", "penstock/internal/config", "penstock/internal/deliver", "penstock/internal/provider",
 		"penstock/internal/record", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/telemetry"},
 }
