@@ -30,6 +30,9 @@ var architecture = map[string][]string{
 	"penstock/internal/telemetry": {"penstock"},
 	"penstock/internal/signal":    {"penstock", "penstock/internal/telemetry"},
 
+	// Between the dialects: attempt uses it where an upstream does not speak the caller's own.
+	"penstock/internal/translate": {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/sse"},
+
 	// Adapters: only app, cmd and tests import them.
 	"penstock/internal/blob/dir":              {"penstock/internal/blob"},
 	"penstock/internal/blob/blobtest":         {"penstock/internal/blob"},
@@ -66,8 +69,11 @@ var architecture = map[string][]string{
 		"penstock/internal/queue", "penstock/internal/room", "penstock/internal/route", "penstock/internal/store"},
 
 	// The doors.
-	"penstock/internal/api/dialect/openai": {"penstock", "penstock/internal/body"},
-	"penstock/internal/api": {"penstock", "penstock/internal/admit", "penstock/internal/api/dialect/openai", "penstock/internal/attempt", "penstock/internal/backlog",
+	"penstock/internal/api/dialect":           {"penstock", "penstock/internal/body"},
+	"penstock/internal/api/dialect/openai":    {"penstock/internal/api/dialect", "penstock/internal/body"},
+	"penstock/internal/api/dialect/anthropic": {"penstock", "penstock/internal/api/dialect"},
+	"penstock/internal/api": {"penstock", "penstock/internal/admit", "penstock/internal/api/dialect", "penstock/internal/api/dialect/anthropic",
+		"penstock/internal/api/dialect/openai", "penstock/internal/attempt", "penstock/internal/backlog",
 		"penstock/internal/body", "penstock/internal/config", "penstock/internal/deliver", "penstock/internal/provider",
 		"penstock/internal/record", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/telemetry"},
 }

@@ -30,8 +30,12 @@ const (
 	EndpointMessages    Endpoint = "/v1/messages"
 )
 
+// EndpointCountTokens asks how long a message is. It is no inference: a job cannot name it, and so it is
+// not of the type whose values are listed below.
+const EndpointCountTokens = "/v1/messages/count_tokens"
+
 // Endpoints lists every endpoint that a job may name.
-var Endpoints = []Endpoint{EndpointChat}
+var Endpoints = []Endpoint{EndpointChat, EndpointCompletions, EndpointEmbeddings, EndpointResponses, EndpointMessages}
 
 // Valid reports whether e can be served.
 func (e Endpoint) Valid() bool { return slices.Contains(Endpoints, e) }

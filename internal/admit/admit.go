@@ -123,6 +123,7 @@ type Inference struct {
 	Body            []byte
 	MaxOutputTokens int64 // the caller's own bound for one answer, 0 when it set none
 	Choices         int64 // answers asked for at once, 0 for one
+	Silent          bool  // nothing is generated, whatever the bounds say
 }
 
 // Job admits a job: it is accepted when this returns without an error. What an operator holds back is
@@ -308,6 +309,9 @@ func Bound(targets []penstock.Target, inf Inference) Most {
 		output := int64(mostTokens)
 		if each <= mostTokens/choices {
 			output = each * choices
+		}
+		if inf.Silent {
+			output = 0
 		}
 		u := penstock.Usage{InputTokens: int64(len(inf.Body)), OutputTokens: output}
 		cached := u

@@ -85,7 +85,7 @@ func (s *Server) Handler() http.Handler {
 	for _, rt := range routes {
 		mux.HandleFunc(rt.Method+" "+rt.Path, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, rt) })
 	}
-	nowhere := route{Path: "/", open: true, serve: func(c *call) error { return noRoute(mux, c.r) }}
+	nowhere := route{Path: "/", open: true, shared: true, serve: func(c *call) error { return noRoute(mux, c.r) }}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, nowhere) })
 	return mux
 }
@@ -109,17 +109,21 @@ type call struct {
 	r      *http.Request
 	id     penstock.ID
 	caller penstock.Caller
+	words  *wording
 	final  bool // the answer will never change: sending the call again is in vain
 }
 
 // serve is the one way into every handler: ids, trace, authentication, recovery, errors, metrics.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt route) {
 	began := s.Clock()
-	c := &call{Server: s, w: newResponse(w), id: s.ids.New(began)}
+	c := &call{Server: s, w: newResponse(w), id: s.ids.New(began), words: wordingFor(rt, r)}
 	ctx := telemetry.WithIDs(telemetry.Extract(r.Context(), r.Header), telemetry.IDs{Request: c.id})
 	ctx, span := s.Tracer.StartServer(ctx, rt.Method+" "+rt.Path)
 	c.r = r.WithContext(ctx)
 	c.w.Header().Set("x-request-id", penstock.ViewRequest.Format(c.id))
+	if c.words.requestID != "" {
+		c.w.Header().Set(c.words.requestID, penstock.ViewRequest.Format(c.id))
+	}
 
 	var err error
 	defer func() { // also when the answer is aborted by a panic

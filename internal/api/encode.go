@@ -239,7 +239,7 @@ func newEventView(e penstock.Event) eventView {
 type requestView struct {
 	ID           string              `json:"id"`
 	Object       string              `json:"object"`
-	Endpoint     penstock.Endpoint   `json:"endpoint"`
+	Endpoint     string              `json:"endpoint" about:"The path that was called."`
 	Model        string              `json:"model"`
 	Stream       bool                `json:"stream"`
 	Status       penstock.Status     `json:"status"`
@@ -255,7 +255,7 @@ type requestView struct {
 
 func newRequestView(r penstock.Request) requestView {
 	v := requestView{
-		ID: penstock.ViewRequest.Format(r.ID), Object: "request", Endpoint: r.Endpoint, Model: r.Model, Stream: r.Stream,
+		ID: penstock.ViewRequest.Format(r.ID), Object: "request", Endpoint: string(r.Endpoint), Model: r.Model, Stream: r.Stream,
 		Status: r.Status, StatusCode: r.StatusCode, Target: text(r.Target), Usage: usageView{r.Usage, r.Cost},
 		StartedAt: stamp(r.StartedAt), FirstTokenAt: optional(r.FirstTokenAt), FinishedAt: stamp(r.FinishedAt), History: newAttemptViews(r.Attempts),
 	}

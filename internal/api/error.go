@@ -80,13 +80,18 @@ type errorBody struct {
 // defaultRetryAfter is told when a call may be tried again but nobody knows when.
 const defaultRetryAfter = time.Second
 
-func (c *call) errorView(e *penstock.Error) (errorView, int) {
-	status, ok := statuses[e.Code]
-	if !ok {
-		status = http.StatusInternalServerError
+// statusOf is the HTTP status of a code.
+func statusOf(code penstock.Code) int {
+	if status, ok := statuses[code]; ok {
+		return status
 	}
+	return http.StatusInternalServerError
+}
+
+func (c *call) errorBody(e *penstock.Error) (errorBody, int) {
+	status := statusOf(e.Code)
 	v := errorBody{
-		Code: e.Code, Type: errorType(status), Message: e.Message, Retryable: e.Code.Retryable() && !c.final,
+		Code: e.Code, Type: c.words.errorType(e.Code), Message: e.Message, Retryable: e.Code.Retryable() && !c.final,
 		RequestID: penstock.ViewRequest.Format(c.id),
 	}
 	if e.Param != "" {
@@ -96,7 +101,7 @@ func (c *call) errorView(e *penstock.Error) (errorView, int) {
 		ms := wait.Milliseconds()
 		v.RetryAfterMS = &ms
 	}
-	return errorView{v}, status
+	return v, status
 }
 
 // retryAfter is how long the caller should wait. 429 and 503 always say.
@@ -117,16 +122,16 @@ func (c *call) fail(err error) {
 	if c.w.status != 0 {
 		return
 	}
-	view, status := c.errorView(e)
+	view, status := c.errorBody(e)
 	h := c.w.Header()
-	h.Set("x-should-retry", strconv.FormatBool(view.Error.Retryable))
-	if view.Error.RetryAfterMS != nil {
-		wait := time.Duration(*view.Error.RetryAfterMS) * time.Millisecond
+	h.Set("x-should-retry", strconv.FormatBool(view.Retryable))
+	if view.RetryAfterMS != nil {
+		wait := time.Duration(*view.RetryAfterMS) * time.Millisecond
 		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
-		h.Set("retry-after-ms", fmt.Sprint(*view.Error.RetryAfterMS))
+		h.Set("retry-after-ms", fmt.Sprint(*view.RetryAfterMS))
 	}
 	if status == http.StatusUnauthorized {
 		h.Set("WWW-Authenticate", `Bearer realm="penstock"`)
 	}
-	_ = c.json(status, view)
+	_ = c.json(status, c.words.envelope(view))
 }

@@ -13,7 +13,6 @@ import (
 
 	"penstock"
 	"penstock/internal/admit"
-	"penstock/internal/api/dialect/openai"
 	"penstock/internal/body"
 	"penstock/internal/config"
 	"penstock/internal/store"
@@ -127,6 +126,7 @@ func (in *jobCreate) order() (admit.JobOrder, error) {
 	if err := in.refuseUnsupported(); err != nil {
 		return o, err
 	}
+	d := in.door()
 	if in.MaxAttempts != nil {
 		o.MaxAttempts = max(*in.MaxAttempts, -1)
 		if o.MaxAttempts == 0 {
@@ -136,7 +136,7 @@ func (in *jobCreate) order() (admit.JobOrder, error) {
 	if in.ItemTimeout != nil {
 		o.ItemTimeout = max(time.Duration(*in.ItemTimeout), time.Nanosecond)
 	}
-	inputs, err := in.inputs()
+	inputs, err := in.inputs(d)
 	if err != nil {
 		return o, err
 	}
@@ -147,7 +147,7 @@ func (in *jobCreate) order() (admit.JobOrder, error) {
 	o.Inferences = make([]admit.Inference, len(inputs))
 	total := 0
 	for i, input := range inputs {
-		if o.Inferences[i], err = in.inference(input, defaults); err != nil {
+		if o.Inferences[i], err = in.inference(input, defaults, d); err != nil {
 			return o, err
 		}
 		// Defaults are copied into every body, so a small request could become a very large job.
@@ -180,12 +180,21 @@ type namedInput struct {
 	path string
 }
 
-func (in *jobCreate) inputs() ([]namedInput, error) {
+// door is the endpoint that the bodies are written for. One that no job can name is admission's to refuse;
+// until then its bodies are read as those of a chat.
+func (in *jobCreate) door() door {
+	if in.Endpoint.Valid() {
+		return doors[in.Endpoint]
+	}
+	return doors[penstock.EndpointChat]
+}
+
+func (in *jobCreate) inputs(d door) ([]namedInput, error) {
 	switch {
 	case given(in.Input) && in.Inputs != nil:
 		return nil, penstock.InvalidParam("inputs", "Both input and inputs are given; exactly one is wanted.")
 	case given(in.Input):
-		text, err := inputBody(in.Input)
+		text, err := inputBody(in.Input, d)
 		return []namedInput{{jobInput{Body: text}, "input"}}, err
 	case len(in.Inputs) == 0:
 		return nil, penstock.InvalidParam("input", "Nothing to run: give input (one inference) or inputs (several).")
@@ -200,7 +209,7 @@ func (in *jobCreate) inputs() ([]namedInput, error) {
 }
 
 // inputBody turns a plain question into a body.
-func inputBody(v jsontext.Value) ([]byte, error) {
+func inputBody(v jsontext.Value, d door) ([]byte, error) {
 	if v.Kind() != '"' {
 		return v, nil
 	}
@@ -208,7 +217,7 @@ func inputBody(v jsontext.Value) ([]byte, error) {
 	if err != nil {
 		return nil, penstock.InvalidParam("input", "input is not a valid string: %v.", err)
 	}
-	return openai.UserMessage(string(question))
+	return d.question(string(question))
 }
 
 func (in *jobCreate) defaults() (body.Object, error) {
@@ -223,7 +232,7 @@ func (in *jobCreate) defaults() (body.Object, error) {
 }
 
 // inference completes one body and reads what has to be known of it.
-func (in *jobCreate) inference(input namedInput, defaults body.Object) (admit.Inference, error) {
+func (in *jobCreate) inference(input namedInput, defaults body.Object, d door) (admit.Inference, error) {
 	if !given(input.Body) {
 		return admit.Inference{}, penstock.InvalidParam(input.path, "%s is missing.", input.path)
 	}
@@ -232,19 +241,21 @@ func (in *jobCreate) inference(input namedInput, defaults body.Object) (admit.In
 		return admit.Inference{}, penstock.InvalidParam(input.path, "%s %v.", input.path, err)
 	}
 	text := object.WithDefaults(defaults)
-	chat, err := openai.ReadChat(text)
+	asked, err := d.read(text)
 	if err != nil {
 		e := penstock.AsError(err)
 		return admit.Inference{}, penstock.InvalidParam(input.path+"."+e.Param, "%s.%s", input.path, e.Message)
 	}
-	if chat.Stream {
+	if asked.Stream {
 		return admit.Inference{}, penstock.InvalidParam(input.path+".stream", "%s.stream is true; a job's answer is kept whole.", input.path)
 	}
-	if chat.Model != "" && chat.Model != in.Model {
+	if asked.Model != "" && asked.Model != in.Model {
 		return admit.Inference{}, penstock.InvalidParam(input.path+".model", "%s.model is %q, but the job's model is %q; leave it out of the body.",
-			input.path, clip(chat.Model), clip(in.Model))
+			input.path, clip(asked.Model), clip(in.Model))
 	}
-	return admit.Inference{CustomID: input.CustomID, Body: text, MaxOutputTokens: chat.MaxOutputTokens, Choices: chat.Choices}, nil
+	inf := inferenceOf(asked)
+	inf.CustomID = input.CustomID
+	return inf, nil
 }
 
 // idempotencyKey reads the key, in the quoted form of the standard or plain. Codes: invalid_request.

@@ -3,7 +3,6 @@ package api
 import (
 	"penstock"
 	"penstock/internal/admit"
-	"penstock/internal/api/dialect/openai"
 	"penstock/internal/telemetry"
 )
 
@@ -63,10 +62,7 @@ func (in jobRetry) terms(traceParent string) admit.RetryTerms {
 }
 
 // readStored reads what has to be known of a body that was accepted before.
-func readStored(_ penstock.Endpoint, text []byte) (admit.Inference, error) {
-	chat, err := openai.ReadChat(text)
-	if err != nil {
-		return admit.Inference{}, err
-	}
-	return admit.Inference{Body: text, MaxOutputTokens: chat.MaxOutputTokens, Choices: chat.Choices}, nil
+func readStored(endpoint penstock.Endpoint, text []byte) (admit.Inference, error) {
+	asked, err := doors[endpoint].read(text)
+	return inferenceOf(asked), err
 }

@@ -130,6 +130,10 @@ var aboutTags = []docTag{
 	{"requests", "Synchronous calls, explained afterwards."},
 	{"dead_letters", "Failed items that nobody has dealt with yet."},
 	{"chat", "Inference at once, in OpenAI's dialect."},
+	{"completions", "Completions of a prompt at once, in OpenAI's dialect."},
+	{"embeddings", "Embeddings at once, in OpenAI's dialect."},
+	{"responses", "Responses at once, in OpenAI's dialect."},
+	{"messages", "Inference at once, in Anthropic's dialect."},
 	{"models", "The names that callers can ask for."},
 	{"process", "The process itself. No key is needed."},
 }
@@ -211,6 +215,9 @@ func addAnswer(op *docOperation, a answer, set *schemaSet) {
 		}
 		m.Schema = &content
 	}
+	if before := r.Content.at(mediaType).Schema; before != nil && m.Schema != nil {
+		m.Schema = &schema{AnyOf: []schema{*before, *m.Schema}} // one or the other dialect
+	}
 	*r.Content.at(mediaType) = m
 }
 
@@ -221,7 +228,8 @@ func errorResponse(set *schemaSet) docResponse {
 	content := set.of(reflect.TypeFor[errorView](), answered)
 	return docResponse{
 		Description: "What went wrong, in one envelope. The codes by status:\n\n" + aboutCodes() +
-			"\n\nCodes with an asterisk may succeed when the very same call is sent again; 429 is about the caller's own limits, 503 about ours.",
+			"\n\nCodes with an asterisk may succeed when the very same call is sent again; 429 is about the caller's own limits, 503 about ours. " +
+			"In Anthropic's dialect the envelope also has `type: error` and the `request_id`, and `error.type` is one of Anthropic's.",
 		Headers: ordered[docHeader]{
 			{"x-request-id", requestIDHeader},
 			{"x-should-retry", docHeader{"Whether the very same call may succeed later.", schema{Type: "boolean"}}},

@@ -27,6 +27,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"penstock"
+	"penstock/internal/api/dialect/anthropic"
 	"penstock/internal/api/dialect/openai"
 	"penstock/internal/store"
 )
@@ -359,7 +360,9 @@ func sampleViews() []any {
 		deadLetterRetriedView{Object: "dead_letter_retry", Jobs: []retriedJobView{{JobID: text("job_2"), RetryOf: "job_1", Items: 3}}, Items: 3, Remaining: 1,
 			Skipped: []skippedJobView{{JobID: "job_3", Items: 1, Error: penstock.ItemError{Code: penstock.CodeModelNotFound, Message: "Gone."}}}},
 		deadLetterDismissedView{Object: "dead_letter_dismissal", DryRun: true, Items: 2, Remaining: 1},
-		openai.NewModelList(nil), openai.NewModelList([]string{"fast", "smart"}), openai.NewModel("fast"), healthView{Status: "ok"},
+		openai.NewModelList(nil), openai.NewModelList([]string{"fast", "smart"}), openai.NewModel("fast"),
+		anthropic.NewModelPage(nil, anthropic.Page{}), anthropic.NewModelPage([]string{"fast", "smart"}, anthropic.Page{Limit: 1}),
+		anthropic.NewModelInfo("fast"), anthropic.TokenCount{InputTokens: 7}, healthView{Status: "ok"},
 		healthView{Status: "degraded", Reason: text("The disk is nearly full.")}, deletedView{ID: "job_1", Object: "job", Deleted: true},
 	}
 }
@@ -395,7 +398,7 @@ func TestOpenAPIDescribesAnswers(t *testing.T) {
 func newTestCall() (*call, *httptest.ResponseRecorder) {
 	to := httptest.NewRecorder()
 	s := &Server{Deps: Deps{Log: slog.New(slog.DiscardHandler)}}
-	return &call{Server: s, w: newResponse(to), r: httptest.NewRequest(http.MethodGet, "/", nil)}, to
+	return &call{Server: s, words: &usualWording, w: newResponse(to), r: httptest.NewRequest(http.MethodGet, "/", nil)}, to
 }
 
 // encodings are the texts that the server sends for a view, in every form that it sends it.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"penstock"
+	"penstock/internal/api/dialect/anthropic"
 	"penstock/internal/api/dialect/openai"
 )
 
@@ -19,8 +20,10 @@ type route struct {
 	NoBody  bool // Body may be left out
 	Answers []answer
 
-	open  bool // needs no key
-	serve func(*call) error
+	open   bool     // needs no key
+	words  *wording // how errors look; nil for the usual ones
+	shared bool     // both dialects have it: Anthropic's for whoever sends anthropic-version
+	serve  func(*call) error
 }
 
 // param is a parameter in the path, the query or a header.
@@ -38,12 +41,18 @@ type answer struct {
 }
 
 var (
-	jobParam  = param{Name: "id", In: "path", About: "The job's id, job_….", Required: true}
-	itemParam = param{Name: "id", In: "path", About: "The item's id, item_….", Required: true}
-	waitParam = param{Name: "Prefer", In: "header", About: "wait=N waits up to N seconds (60 at most) for the job to finish."}
-	keyParam  = param{Name: "Idempotency-Key", In: "header", About: "Makes sending the same call again safe: it names the same job."}
-	limitPage = param{Name: "limit", In: "query", About: "Entries a page holds at the most: 1 to 100, 20 when not given."}
+	jobParam     = param{Name: "id", In: "path", About: "The job's id, job_….", Required: true}
+	itemParam    = param{Name: "id", In: "path", About: "The item's id, item_….", Required: true}
+	waitParam    = param{Name: "Prefer", In: "header", About: "wait=N waits up to N seconds (60 at most) for the job to finish."}
+	keyParam     = param{Name: "Idempotency-Key", In: "header", About: "Makes sending the same call again safe: it names the same job."}
+	versionParam = param{Name: "anthropic-version", In: "header", About: "The version of Anthropic's dialect that the caller speaks, such as 2023-06-01."}
+	betaParam    = param{Name: "anthropic-beta", In: "header", About: "Passed on to targets that speak Anthropic's dialect themselves."}
+	limitPage    = param{Name: "limit", In: "query", About: "Entries a page holds at the most: 1 to 100, 20 when not given."}
 )
+
+// passedOn are the answers of an inference.
+var passedOn = []answer{{Status: 200, About: "What the upstream answered.", Body: anyObject{}},
+	{Status: 200, About: "With stream: true, what the upstream streams.", Type: typeSSE, Body: anyObject{}}}
 
 // letterParams narrow down dead letters.
 var letterParams = []param{
@@ -121,15 +130,32 @@ var routes = []route{
 		Answers: []answer{{Status: 200, About: "What was dismissed: 1,000 at the most, the rest by further calls.", Body: deadLetterDismissedView{}}},
 		serve:   (*call).dismissDeadLetters},
 	{Method: "POST", Path: "/v1/chat/completions", Scope: penstock.ScopeInference, Summary: "OpenAI chat completion, plain or streamed",
-		Params: []param{keyParam}, Body: anyObject{},
-		Answers: []answer{{Status: 200, About: "What the upstream answered.", Body: anyObject{}},
-			{Status: 200, About: "With stream: true, what the upstream streams.", Type: typeSSE, Body: anyObject{}}},
-		serve: (*call).chat},
-	{Method: "GET", Path: "/v1/models", Scope: penstock.ScopeInference, Summary: "List models",
-		Answers: []answer{{Status: 200, About: "The models.", Body: openai.ModelList{}}}, serve: (*call).listModels},
-	{Method: "GET", Path: "/v1/models/{model...}", Scope: penstock.ScopeInference, Summary: "Read a model",
-		Params:  []param{{Name: "model", In: "path", About: "The model's name.", Required: true}},
-		Answers: []answer{{Status: 200, About: "The model.", Body: openai.Model{}}}, serve: (*call).readModel},
+		Params: []param{keyParam}, Body: anyObject{}, Answers: passedOn, serve: inference(penstock.EndpointChat)},
+	{Method: "POST", Path: "/v1/completions", Scope: penstock.ScopeInference, Summary: "OpenAI completion, plain or streamed",
+		Params: []param{keyParam}, Body: anyObject{}, Answers: passedOn, serve: inference(penstock.EndpointCompletions)},
+	{Method: "POST", Path: "/v1/embeddings", Scope: penstock.ScopeInference, Summary: "OpenAI embeddings",
+		Params: []param{keyParam}, Body: anyObject{}, Answers: passedOn[:1], serve: inference(penstock.EndpointEmbeddings)},
+	{Method: "POST", Path: "/v1/responses", Scope: penstock.ScopeInference,
+		Summary: "OpenAI response, plain or streamed; nothing is kept, so store, background, previous_response_id and conversation are refused",
+		Params:  []param{keyParam}, Body: anyObject{}, Answers: passedOn, words: &responsesWording, serve: inference(penstock.EndpointResponses)},
+	{Method: "POST", Path: "/v1/messages", Scope: penstock.ScopeInference, Summary: "Anthropic message, plain or streamed",
+		Params: []param{keyParam, versionParam, betaParam}, Body: anyObject{}, Answers: passedOn, words: &anthropicWording,
+		serve: inference(penstock.EndpointMessages)},
+	{Method: "POST", Path: "/v1/messages/count_tokens", Scope: penstock.ScopeInference, Summary: "Count the tokens of an Anthropic message",
+		Params: []param{versionParam, betaParam}, Body: anyObject{}, words: &anthropicWording,
+		Answers: []answer{{Status: 200, Body: anthropic.TokenCount{}, About: "What a target that counts answered. Where the model has none, an estimate: " +
+			"a token for four bytes of body, marked by the header x-penstock-estimate: true."}},
+		serve: inference(penstock.EndpointCountTokens)},
+	{Method: "GET", Path: "/v1/models", Scope: penstock.ScopeInference, Summary: "List models", shared: true,
+		Params: []param{versionParam, {Name: "limit", In: "query", About: "Anthropic's dialect only: models a page holds at the most, 1 to 1000; 20 when not given."},
+			{Name: "after_id", In: "query", About: "Anthropic's dialect only: the last_id of the page before."},
+			{Name: "before_id", In: "query", About: "Anthropic's dialect only: the first_id of the page behind."}},
+		Answers: []answer{{Status: 200, About: "The models.", Body: openai.ModelList{}},
+			{Status: 200, About: "In Anthropic's shape when anthropic-version is present.", Body: anthropic.ModelPage{}}}, serve: (*call).listModels},
+	{Method: "GET", Path: "/v1/models/{model...}", Scope: penstock.ScopeInference, Summary: "Read a model", shared: true,
+		Params: []param{versionParam, {Name: "model", In: "path", About: "The model's name.", Required: true}},
+		Answers: []answer{{Status: 200, About: "The model.", Body: openai.Model{}},
+			{Status: 200, About: "In Anthropic's shape when anthropic-version is present.", Body: anthropic.ModelInfo{}}}, serve: (*call).readModel},
 	{Method: "GET", Path: "/healthz", open: true, Summary: "Whether the process lives",
 		Answers: []answer{{Status: 200, About: "It does.", Body: healthView{}}}, serve: (*call).healthz},
 	{Method: "GET", Path: "/readyz", open: true, Summary: "Whether the process can take work: store and blobs are written and read",

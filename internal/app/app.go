@@ -148,7 +148,7 @@ func (a *app) connect() (err error) {
 		return err
 	}
 	runner := attempt.New(attempt.Deps{
-		Config: a.live, Providers: a.providers, Router: a.router, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
+		Config: a.live, Providers: a.providers, Translator: translator{}, Router: a.router, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
 	})
 	if a.Role.serves() {
 		if err := a.connectAPI(runner); err != nil {

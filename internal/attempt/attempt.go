@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"runtime/debug"
 	"slices"
@@ -48,11 +49,13 @@ type Providers interface {
 type Deps struct {
 	Config    *config.Live
 	Providers Providers
-	Router    *route.Router
-	Metrics   *telemetry.Metrics
-	Tracer    *telemetry.Tracer
-	Log       *slog.Logger
-	Clock     func() time.Time
+	// Translator helps where a target speaks another dialect than the caller; nil for no help.
+	Translator Translator
+	Router     *route.Router
+	Metrics    *telemetry.Metrics
+	Tracer     *telemetry.Tracer
+	Log        *slog.Logger
+	Clock      func() time.Time
 }
 
 // Runner runs inferences.
@@ -73,7 +76,10 @@ type Task struct {
 	Targets  []string // what the model resolved to, in order
 	Endpoint penstock.Endpoint
 	Body     []byte
+	Header   http.Header // the caller's own, for upstreams of the same dialect; nil for none
 	Stream   bool
+	// IncludeUsage says that the caller of an OpenAI stream asked for usage at its end.
+	IncludeUsage bool
 	// MaxAttempts is how many attempts may be made that count; 0 for as many as there are targets.
 	MaxAttempts int
 	// Bound is the most that one attempt can cost. It is forfeit when the upstream does not tell
@@ -118,6 +124,11 @@ func (r *Runner) Run(ctx context.Context, task Task, sink Sink) Outcome {
 		out.Err = err
 		return out
 	}
+	candidates, asides := r.spoken(task, candidates)
+	if len(candidates) == 0 {
+		out.Err = unspoken(task)
+		return out
+	}
 	var tried []string
 	for ctx.Err() == nil {
 		choice, err := r.choose(ctx, task, route.Query{Candidates: candidates, Tried: tried})
@@ -127,10 +138,18 @@ func (r *Runner) Run(ctx context.Context, task Task, sink Sink) Outcome {
 			}
 			return out
 		}
-		t := &try{task: task, target: choice.Target, sink: sink}
+		letter, err := r.letterTo(task, choice.Target)
+		if err != nil {
+			choice.Release()
+			out.Err = cmp.Or(out.Err, err)
+			tried = append(tried, choice.Target.Name)
+			asides.add("%s cannot be asked: %s", choice.Target.Name, penstock.AsError(err).Message)
+			continue
+		}
+		t := &try{task: task, letter: letter, target: choice.Target, sink: sink}
 		t.record = penstock.Attempt{
 			ID: r.ids.New(r.Clock()), Subject: task.Subject, Number: len(out.Attempts) + 1, Fence: task.Fence,
-			Target: choice.Target.Name, Reason: choice.Reason, Config: snapshot.Hash,
+			Target: choice.Target.Name, Reason: letter.explain(choice.Reason, asides), Config: snapshot.Hash,
 		}
 		failure := r.run(ctx, t, choice)
 		out.add(t, failure)
@@ -183,6 +202,7 @@ func (o *Outcome) add(t *try, failure *provider.Error) {
 // try is one attempt while it runs.
 type try struct {
 	task    Task
+	letter  letter
 	target  penstock.Target
 	sink    Sink
 	record  penstock.Attempt
@@ -195,7 +215,7 @@ func (r *Runner) run(ctx context.Context, t *try, choice route.Choice) *provider
 	defer choice.Release() // should anything here panic
 	ctx = telemetry.WithIDs(ctx, telemetry.IDs{Attempt: t.record.ID})
 	genAI := telemetry.GenAI{
-		Operation: telemetry.OperationChat, Provider: t.target.Provider, RequestModel: t.upstreamModel(),
+		Operation: operation(t.task.Endpoint), Provider: t.target.Provider, RequestModel: t.upstreamModel(),
 	}
 	ctx, span := r.Tracer.StartClient(ctx, genAI.SpanName(), telemetry.String("penstock.target", t.target.Name))
 	t.record.StartedAt = r.Clock()
@@ -224,8 +244,7 @@ func (r *Runner) exchange(ctx context.Context, t *try) (meta provider.Meta, fail
 				Err: fmt.Errorf("panic: %v\n%s", p, debug.Stack())}
 		}
 	}()
-	upstream, ok := r.Providers.Provider(t.target.Provider)
-	if !ok {
+	if t.letter.upstream == nil {
 		return meta, &provider.Error{Kind: provider.KindConnect, Message: "Its provider is not configured any more."}
 	}
 	if bound := t.timeout(); bound > 0 {
@@ -233,17 +252,18 @@ func (r *Runner) exchange(ctx context.Context, t *try) (meta provider.Meta, fail
 		ctx, cancel = context.WithTimeout(ctx, bound)
 		defer cancel()
 	}
-	answer, err := upstream.Call(ctx, t.call(ctx))
+	answer, err := t.letter.upstream.Call(ctx, t.call(ctx))
 	if err != nil {
-		return meta, provider.AsError(err)
+		return meta, t.letter.failure(err)
 	}
 	defer answer.Close()
+	answer = t.letter.answer(answer, t.asked())
 	t.record.FirstTokenAt = r.Clock()
 	err = t.pass(answer)
 	meta = answer.Meta()
 	t.record.StatusCode = meta.StatusCode
 	if err != nil {
-		return meta, provider.AsError(err)
+		return meta, t.letter.failure(err)
 	}
 	return meta, nil
 }
@@ -263,6 +283,7 @@ func (t *try) timeout() time.Duration {
 
 func (t *try) call(ctx context.Context) provider.Call {
 	header := http.Header{}
+	maps.Copy(header, t.letter.header)
 	telemetry.Inject(ctx, header)
 	// The first chunk of a plain answer is all of it, so its time is the total.
 	firstToken := t.target.FirstTokenTimeout
@@ -270,12 +291,17 @@ func (t *try) call(ctx context.Context) provider.Call {
 		firstToken = 0
 	}
 	return provider.Call{
-		Endpoint: t.task.Endpoint, Body: t.task.Body, UpstreamModel: t.upstreamModel(), Stream: t.task.Stream,
+		Endpoint: t.letter.endpoint, Body: t.letter.body, UpstreamModel: t.upstreamModel(), Stream: t.task.Stream,
 		Timeouts: provider.Timeouts{
 			Connect: t.target.ConnectTimeout, FirstToken: firstToken, Idle: t.target.IdleTimeout,
 		},
 		Header: header,
 	}
+}
+
+// asked is what a translated answer has to know.
+func (t *try) asked() Asked {
+	return Asked{Model: t.task.Model, Stream: t.task.Stream, IncludeUsage: t.task.IncludeUsage, At: t.record.StartedAt}
 }
 
 // upstreamModel is the name that the upstream is asked for.

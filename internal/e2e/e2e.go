@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -96,7 +97,8 @@ func Start(t testing.TB, env []string, args ...string) *Process {
 func cleanEnv() []string {
 	var kept []string
 	for _, v := range os.Environ() {
-		if !strings.HasPrefix(v, "PENSTOCK_") && !strings.HasPrefix(v, "OPENAI_") && !strings.HasPrefix(v, "OLLAMA_") {
+		ours := func(prefix string) bool { return strings.HasPrefix(v, prefix) }
+		if !slices.ContainsFunc([]string{"PENSTOCK_", "OPENAI_", "ANTHROPIC_", "OLLAMA_"}, ours) {
 			kept = append(kept, v)
 		}
 	}

@@ -52,7 +52,7 @@ func accessRoutes(s *scene) {
 func accessNowhere(s *scene) {
 	for _, c := range []Call{
 		get("/"), get("/v1"), get("/v1/"), get("/v1/job"), get("/v1/jobs/"), get("/v1/jobs/job_1/result"), get("/v2/jobs"), get("/metrics"),
-		get("/debug/pprof/"), post("/v1/embeddings", "{}"), post("/v1/models", "{}"), get(chatPath), get("/v1/jobs/job_1/cancel"),
+		get("/debug/pprof/"), post("/v1/moderations", "{}"), post("/v1/models", "{}"), get(chatPath), get("/v1/jobs/job_1/cancel"),
 		{Method: "PUT", Path: "/v1/jobs"}, {Method: "DELETE", Path: "/v1/items/item_1"}, {Method: "PATCH", Path: "/v1/jobs/job_1"},
 		{Method: "OPTIONS", Path: "/v1/jobs"}, {Method: "DELETE", Path: "/healthz"},
 	} {

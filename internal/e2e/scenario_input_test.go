@@ -95,7 +95,7 @@ var badFields = []badInput{
 	{name: "a number for a model", body: `{"model":5,"input":"Hi"}`, param: "model"},
 	{name: "a long model", body: `{"model":"` + strings.Repeat("m", 257) + `","input":"Hi"}`, param: "model"},
 	{name: "NUL in a model", body: `{"model":"ba\u0000d","input":"Hi"}`, param: "model"},
-	{name: "endpoint", body: withField(`"endpoint":"/v1/embeddings"`), param: "endpoint"},
+	{name: "endpoint", body: withField(`"endpoint":"/v1/moderations"`), param: "endpoint"},
 	{name: "endpoint of the wrong type", body: withField(`"endpoint":["/v1/chat/completions"]`), param: "endpoint"},
 	{name: "lane", body: withField(`"lane":"express"`), param: "lane"},
 	{name: "lane of the wrong type", body: withField(`"lane":1`), param: "lane"},

@@ -16,16 +16,20 @@ import (
 // that need it are skipped.
 const envRequireNode = "PENSTOCK_REQUIRE_NODE"
 
-// sdkDir holds the scripts that talk to a server by way of OpenAI's official SDK.
+// sdkDir holds the scripts that talk to a server by way of the official SDKs of OpenAI and Anthropic.
 const sdkDir = "sdk"
 
-// sdkScripts are the scripts, each with what is to be seen on the server's side once it has run.
-var sdkScripts = []struct {
+// sdkScript is a script, with what is to be seen on the server's side once it has run.
+type sdkScript struct {
 	name  string
 	after func(*scene, map[string]any)
-}{
+}
+
+// sdkScripts use OpenAI's SDK.
+var sdkScripts = []sdkScript{
 	{name: "chat"},
 	{name: "environment"},
+	{name: "endpoints"},
 	{name: "stream"},
 	{name: "models"},
 	{name: "errors"},
@@ -34,17 +38,28 @@ var sdkScripts = []struct {
 	{name: "abort", after: afterAbort},
 }
 
+// messageScripts use Anthropic's SDK, on a server with a target that speaks its dialect.
+var messageScripts = []sdkScript{
+	{name: "messages"},
+	{name: "messages_errors", after: afterMessageErrors},
+}
+
 func TestSDK(t *testing.T) {
 	if testing.Short() {
-		t.Skip("installs a package")
+		t.Skip("installs packages")
 	}
 	t.Parallel()
 	installSDK(t)
-	on := stage(t)
-	for _, script := range sdkScripts {
+	playScripts(t, stage(t), sdkScripts)
+	playScripts(t, stageDialects(t), messageScripts)
+}
+
+func playScripts(t *testing.T, on *staged, scripts []sdkScript) {
+	for _, script := range scripts {
 		t.Run(script.name, func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, on)
+			s.script.mask(upstreamIDs, "${1}${2}<id>")
 			out := s.runScript(script.name)
 			s.script.note("%s", out)
 			if script.after != nil {
@@ -64,7 +79,8 @@ func (s *scene) runScript(name string) string {
 	s.Helper()
 	cmd := exec.CommandContext(s.Context(), "node", name+".mjs")
 	cmd.Dir = sdkDir
-	cmd.Env = append(cleanEnv(), "PENSTOCK_URL="+s.URL, "PENSTOCK_API_KEY="+Key, "OPENAI_BASE_URL="+s.URL+"/v1", "OPENAI_API_KEY="+Key)
+	cmd.Env = append(cleanEnv(), "PENSTOCK_URL="+s.URL, "PENSTOCK_API_KEY="+Key, "OPENAI_BASE_URL="+s.URL+"/v1", "OPENAI_API_KEY="+Key,
+		"ANTHROPIC_BASE_URL="+s.URL, "ANTHROPIC_API_KEY="+Key)
 	out, err := cmd.Output()
 	if err != nil {
 		if failed, ok := errors.AsType[*exec.ExitError](err); ok {
@@ -84,6 +100,12 @@ func afterRetries(s *scene, _ map[string]any) {
 		if n := s.executions(prompt); n != want {
 			s.Errorf("%q was sent %d times, want %d", prompt, n, want)
 		}
+	}
+}
+
+func afterMessageErrors(s *scene, _ map[string]any) {
+	if n := s.executions("SDK messages busy [sim:fault=overloaded times=1]"); n != 2 {
+		s.Errorf("what the SDK sends again was sent %d times, want 2", n)
 	}
 }
 

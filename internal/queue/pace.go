@@ -4,8 +4,9 @@ import "time"
 
 // Pace spreads the starts of work that is not urgent over the time that its items take. Slots that were
 // filled together come free together, and until then an urgent item finds none; filled one after the other,
-// they come free one after the other, and the next one is never far. It costs nothing: starts are allowed
-// somewhat faster than the slots can come free.
+// they come free one after the other, and the next one is never far. Starts are allowed somewhat faster than
+// the slots can come free, so that busy slots stay busy; only slots that are idle are filled more slowly. So
+// it holds nothing back unless urgent items came lately.
 //
 // It is a pure policy: its callers tell the time, and it has no lock.
 type Pace struct {
@@ -13,6 +14,7 @@ type Pace struct {
 	service float64 // moving average of what items take, in seconds; 0 while unknown
 	starts  float64 // allowed at once
 	at      time.Time
+	urgent  time.Time // when an urgent item last came
 }
 
 const (
@@ -24,6 +26,8 @@ const (
 	paceLearn = 1.0 / 16
 	// paceFrom is the time below which items come free so fast that nobody has to wait for them.
 	paceFrom = 10 * time.Millisecond
+	// paceMemory is how long after an urgent item another one is expected.
+	paceMemory = 30 * time.Second
 )
 
 // NewPace returns a pace for so many slots, which allows everything until it has learnt what items take.
@@ -38,6 +42,9 @@ func (p *Pace) Ended(took time.Duration) {
 	p.service += (took.Seconds() - p.service) * paceLearn
 }
 
+// Urgent notes that an urgent item started.
+func (p *Pace) Urgent(now time.Time) { p.urgent = now }
+
 // Take reports whether an item may start now, and counts it if so.
 func (p *Pace) Take(now time.Time) bool {
 	if p.Next(now) > 0 {
@@ -49,7 +56,7 @@ func (p *Pace) Take(now time.Time) bool {
 
 // Next is how long until an item may start.
 func (p *Pace) Next(now time.Time) time.Duration {
-	if p.service < paceFrom.Seconds() {
+	if p.service < paceFrom.Seconds() || now.Sub(p.urgent) > paceMemory {
 		p.starts = p.burst()
 		return 0
 	}

@@ -10,6 +10,7 @@ func TestPaceSpreadsStarts(t *testing.T) {
 	t.Parallel()
 	const slots, service = 32, 200 * time.Millisecond
 	p, now := NewPace(slots), time.Unix(0, 0)
+	p.Urgent(now)
 	var ends []time.Time
 	for range slots {
 		if !p.Take(now) {
@@ -50,6 +51,7 @@ func TestPaceSpreadsStarts(t *testing.T) {
 func TestPaceLeavesFastWorkAlone(t *testing.T) {
 	t.Parallel()
 	p, now := NewPace(4), time.Unix(0, 0)
+	p.Urgent(now)
 	for range 1000 {
 		p.Ended(time.Millisecond)
 		if !p.Take(now) {
@@ -62,6 +64,12 @@ func TestPaceSaysWhenToComeBack(t *testing.T) {
 	t.Parallel()
 	p, now := NewPace(8), time.Unix(0, 0)
 	p.Ended(time.Second)
+	for range 100 {
+		if !p.Take(now) {
+			t.Fatal("it held back work while nothing urgent came")
+		}
+	}
+	p.Urgent(now)
 	for p.Take(now) {
 	}
 	wait := p.Next(now)
@@ -70,5 +78,8 @@ func TestPaceSaysWhenToComeBack(t *testing.T) {
 	}
 	if !p.Take(now.Add(wait)) {
 		t.Error("it did not keep its word")
+	}
+	if wait := p.Next(now.Add(time.Minute)); wait != 0 {
+		t.Errorf("a minute after the last urgent item it still asks for %v", wait)
 	}
 }

@@ -20,8 +20,12 @@ const (
 	keyErrorType     = "error.type"
 )
 
-// OperationChat is the operation of a chat completion.
-const OperationChat = "chat"
+// The operations that the conventions know.
+const (
+	OperationChat       = "chat"
+	OperationCompletion = "text_completion"
+	OperationEmbeddings = "embeddings"
+)
 
 // GenAI describes a call of a model, as the conventions for generative AI ask for it. Empty fields are
 // left out. The messages that the conventions would allow have no field: payloads stay out of traces.

@@ -53,10 +53,12 @@ func (r reservations) reserve(c store.Candidate) bool {
 		return false
 	}
 	r.choices[c.Item] = choice
-	if !urgent {
-		r.mu.Lock()
-		r.bay.pace.Take(r.Clock())
-		r.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if now := r.Clock(); urgent {
+		r.bay.pace.Urgent(now)
+	} else {
+		r.bay.pace.Take(now)
 	}
 	return true
 }

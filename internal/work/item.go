@@ -89,8 +89,11 @@ func failureOf(err, cause error) failure {
 	// No upstream was called: there was no room, or no target.
 	e := penstock.AsError(err)
 	kind := provider.KindConnect
-	if e.Code == penstock.CodeOverloaded {
+	switch e.Code {
+	case penstock.CodeOverloaded:
 		kind = provider.KindRateLimited
+	case penstock.CodeInvalidRequest:
+		kind = provider.KindRejected // none of the targets can be asked this: no later time changes that
 	}
 	return failure{cause, e.Code, &provider.Error{Kind: kind, Message: e.Message, RetryAfter: e.RetryAfter, Err: e}}
 }

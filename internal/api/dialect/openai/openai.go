@@ -1,68 +1,130 @@
-// Package openai is OpenAI's dialect as callers speak it to Penstock: what a body asks for, and how
-// answers and errors look. It only reads and writes bytes; the calls themselves are package api's.
+// Package openai is OpenAI's dialect as callers speak it to Penstock: what the bodies of its endpoints
+// ask for, and how lists of models look. It only reads and writes bytes; the calls themselves are
+// package api's.
 package openai
 
 import (
-	"encoding/json"
-	"errors"
-	"strings"
+	"bytes"
 
-	"penstock"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"penstock/internal/api/dialect"
 	"penstock/internal/body"
 )
 
-// Call is what Penstock has to know about a body. The rest is the upstream's business.
-type Call struct {
-	Object          body.Object
-	Model           string
-	Stream          bool
-	MaxOutputTokens int64 // of one answer, 0 when the caller set no bound
-	Choices         int64 // answers asked for at once
-}
-
-// Bounds of what a body may ask for, so that what is reserved for it stays a number.
-const (
-	MaxChoices      = 128
-	MaxOutputTokens = 1 << 24
-)
-
 // ReadChat reads the body of a chat completion. Codes: invalid_request.
-func ReadChat(text []byte) (Call, error) {
-	o, err := body.Scan(text)
+func ReadChat(text []byte) (dialect.Call, error) {
+	f, err := dialect.Scan(text)
 	if err != nil {
-		return Call{}, penstock.InvalidParam("body", "The body %v.", err)
+		return dialect.Call{}, err
 	}
-	c := Call{Object: o}
-	var errs [5]error
-	var completion int64
-	c.Model, errs[0] = o.String("model")
-	c.Stream, errs[1] = o.Bool("stream")
-	c.MaxOutputTokens, errs[2] = o.Count("max_tokens")
-	completion, errs[3] = o.Count("max_completion_tokens")
-	c.Choices, errs[4] = o.Count("n")
-	c.MaxOutputTokens, c.Choices = max(c.MaxOutputTokens, completion), max(c.Choices, 1)
-	if err := errors.Join(errs[:]...); err != nil {
-		message, _, _ := strings.Cut(err.Error(), "\n")
-		param, _, _ := strings.Cut(message, " ")
-		return Call{}, penstock.InvalidParam(param, "%s.", message)
+	c := dialect.Call{
+		Object: f.Object, Model: f.String("model"), Stream: f.Bool("stream"), IncludeUsage: wantsUsage(f),
+		MaxOutputTokens: f.OutputTokens("max_tokens", "max_completion_tokens"), Choices: f.Choices("n"),
 	}
-	if c.MaxOutputTokens > MaxOutputTokens {
-		return Call{}, penstock.InvalidParam("max_tokens", "max_tokens must be at most %d.", MaxOutputTokens)
-	}
-	if c.Choices > MaxChoices {
-		return Call{}, penstock.InvalidParam("n", "n must be at most %d.", MaxChoices)
-	}
-	return c, nil
+	return c, f.Err()
 }
 
-// UserMessage is the body that asks one question.
-func UserMessage(text string) ([]byte, error) {
-	type message struct {
-		Role    string `json:"role"`
-		Content string `json:"content"`
+// ReadCompletion reads the body of a completion, which may hold several prompts. Codes: invalid_request.
+func ReadCompletion(text []byte) (dialect.Call, error) {
+	f, err := dialect.Scan(text)
+	if err != nil {
+		return dialect.Call{}, err
 	}
-	return json.Marshal(map[string][]message{"messages": {{Role: "user", Content: text}}})
+	c := dialect.Call{
+		Object: f.Object, Model: f.String("model"), Stream: f.Bool("stream"), IncludeUsage: wantsUsage(f),
+		MaxOutputTokens: f.OutputTokens("max_tokens"),
+		// best_of answers are generated, and paid for, of which n are shown.
+		Choices: max(f.Choices("n"), f.Choices("best_of")),
+	}
+	prompts := int64(prompts(f.Raw("prompt")))
+	if prompts > dialect.MaxPrompts {
+		f.Refuse("prompt", "prompt holds %d prompts; at most %d are taken at once.", prompts, dialect.MaxPrompts)
+	}
+	c.Choices *= prompts
+	return c, f.Err()
 }
+
+// prompts counts the prompts in a value: a string, a list of strings, a list of tokens, or a list of such lists.
+func prompts(value jsontext.Value) int {
+	if value.Kind() != '[' {
+		return 1
+	}
+	dec := jsontext.NewDecoder(bytes.NewBuffer(value), jsontext.AllowDuplicateNames(true))
+	if _, err := dec.ReadToken(); err != nil || dec.PeekKind() == '0' {
+		return 1 // of tokens: one prompt
+	}
+	n := 0
+	for dec.PeekKind() != ']' && dec.SkipValue() == nil {
+		n++
+	}
+	return max(n, 1)
+}
+
+// ReadEmbedding reads the body of a call for embeddings. Codes: invalid_request.
+func ReadEmbedding(text []byte) (dialect.Call, error) {
+	f, err := dialect.Scan(text)
+	if err != nil {
+		return dialect.Call{}, err
+	}
+	c := dialect.Call{Object: f.Object, Model: f.String("model"), Choices: 1, Silent: true}
+	if f.Bool("stream") {
+		f.Refuse("stream", "stream: embeddings come in one piece; leave it out.")
+	}
+	return c, f.Err()
+}
+
+// ReadResponse reads the body of a response. What would be kept between calls is refused, for it is not
+// served yet; and since upstreams keep responses unless told otherwise, they are told. Codes: invalid_request.
+func ReadResponse(text []byte) (dialect.Call, error) {
+	f, err := dialect.Scan(text)
+	if err != nil {
+		return dialect.Call{}, err
+	}
+	c := dialect.Call{
+		Object: f.Object, Model: f.String("model"), Stream: f.Bool("stream"),
+		MaxOutputTokens: f.OutputTokens("max_output_tokens"), Choices: 1,
+	}
+	for _, option := range []string{"store", "background"} {
+		if f.Bool(option) {
+			f.Refuse(option, "%s is not supported yet: responses are not kept here. Leave it out, and send the whole conversation as input.", option)
+		}
+	}
+	for _, reference := range []string{"previous_response_id", "conversation"} {
+		if f.Given(reference) {
+			f.Refuse(reference, "%s is not supported yet: nothing is kept between calls. Send the whole conversation as input.", reference)
+		}
+	}
+	if err := f.Err(); err != nil || f.Given("store") {
+		return c, err
+	}
+	c.Object, err = body.Scan(body.Apply(text, f.Replace("store", "false")))
+	return c, err
+}
+
+// wantsUsage reports whether a stream's caller asks for usage. What is no proper wish is the upstream's
+// to complain about.
+func wantsUsage(f *dialect.Fields) bool {
+	raw := f.Raw("stream_options")
+	if len(raw) == 0 || raw[0] != '{' {
+		return false
+	}
+	options, err := body.Scan(raw)
+	return err == nil && string(options.Raw("include_usage")) == "true"
+}
+
+// ChatQuestion is the chat that asks one question.
+func ChatQuestion(question string) ([]byte, error) {
+	return dialect.Question(`{"messages":[{"role":"user","content":%s}]}`, question)
+}
+
+// CompletionQuestion is the completion of one prompt.
+func CompletionQuestion(prompt string) ([]byte, error) {
+	return dialect.Question(`{"prompt":%s}`, prompt)
+}
+
+// InputQuestion is the body of one input: of a response, or of an embedding.
+func InputQuestion(input string) ([]byte, error) { return dialect.Question(`{"input":%s}`, input) }
 
 // Model is an entry of the list of models.
 type Model struct {

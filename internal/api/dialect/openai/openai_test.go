@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"penstock"
+	"penstock/internal/api/dialect"
 )
 
 func TestReadChat(t *testing.T) {
@@ -16,21 +17,21 @@ func TestReadChat(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		body string
-		want Call
+		want dialect.Call
 	}{
-		{"empty", `{}`, Call{}},
-		{"the usual", `{"model":"fast","messages":[],"max_tokens":7}`, Call{Model: "fast", MaxOutputTokens: 7}},
-		{"a stream", `{"model":"fast","stream":true}`, Call{Model: "fast", Stream: true}},
-		{"no stream", `{"stream":false}`, Call{}},
-		{"nulls", `{"model":null,"stream":null,"max_tokens":null,"max_completion_tokens":null}`, Call{}},
-		{"escapes", `{"model":"f\u0061st"}`, Call{Model: "fast"}},
-		{"the newer name", `{"max_completion_tokens":9}`, Call{MaxOutputTokens: 9}},
-		{"both names: the larger is the bound", `{"max_tokens":3,"max_completion_tokens":9}`, Call{MaxOutputTokens: 9}},
-		{"both names, the other way", `{"max_tokens":9,"max_completion_tokens":3}`, Call{MaxOutputTokens: 9}},
-		{"the largest number", `{"max_tokens":16777216}`, Call{MaxOutputTokens: MaxOutputTokens}},
-		{"names inside are others", `{"metadata":{"model":"x","stream":true,"max_tokens":1}}`, Call{}},
-		{"names are told apart by case", `{"Model":"x","STREAM":true}`, Call{}},
-		{"white space", " {\n\t\"model\" : \"fast\" }\n", Call{Model: "fast"}},
+		{"empty", `{}`, dialect.Call{}},
+		{"the usual", `{"model":"fast","messages":[],"max_tokens":7}`, dialect.Call{Model: "fast", MaxOutputTokens: 7}},
+		{"a stream", `{"model":"fast","stream":true}`, dialect.Call{Model: "fast", Stream: true}},
+		{"no stream", `{"stream":false}`, dialect.Call{}},
+		{"nulls", `{"model":null,"stream":null,"max_tokens":null,"max_completion_tokens":null}`, dialect.Call{}},
+		{"escapes", `{"model":"f\u0061st"}`, dialect.Call{Model: "fast"}},
+		{"the newer name", `{"max_completion_tokens":9}`, dialect.Call{MaxOutputTokens: 9}},
+		{"both names: the larger is the bound", `{"max_tokens":3,"max_completion_tokens":9}`, dialect.Call{MaxOutputTokens: 9}},
+		{"both names, the other way", `{"max_tokens":9,"max_completion_tokens":3}`, dialect.Call{MaxOutputTokens: 9}},
+		{"the largest number", `{"max_tokens":16777216}`, dialect.Call{MaxOutputTokens: dialect.MaxOutputTokens}},
+		{"names inside are others", `{"metadata":{"model":"x","stream":true,"max_tokens":1}}`, dialect.Call{}},
+		{"names are told apart by case", `{"Model":"x","STREAM":true}`, dialect.Call{}},
+		{"white space", " {\n\t\"model\" : \"fast\" }\n", dialect.Call{Model: "fast"}},
 	} {
 		got, err := ReadChat([]byte(tt.body))
 		if string(got.Object.Text) != tt.body {
@@ -91,11 +92,11 @@ func TestReadChatCountsChoices(t *testing.T) {
 	}
 }
 
-func TestUserMessage(t *testing.T) {
+func TestChatQuestion(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		question := rapid.String().Draw(t, "question")
-		text, err := UserMessage(question)
+		text, err := ChatQuestion(question)
 		if err != nil {
 			t.Fatal(err)
 		}

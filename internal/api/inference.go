@@ -2,7 +2,6 @@ package api
 
 import (
 	"errors"
-	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -11,6 +10,8 @@ import (
 
 	"penstock"
 	"penstock/internal/admit"
+	"penstock/internal/api/dialect"
+	"penstock/internal/api/dialect/anthropic"
 	"penstock/internal/api/dialect/openai"
 	"penstock/internal/attempt"
 	"penstock/internal/provider"
@@ -24,13 +25,42 @@ const (
 	keyedWait = 10 * time.Minute
 )
 
-// chat answers a chat completion at once.
-func (c *call) chat() error {
+// door is an endpoint of inferences: how its bodies are read, and what is particular to it. All of them
+// share one way, which is [inference] here and a job's in submitJob.
+type door struct {
+	endpoint penstock.Endpoint
+	read     func(text []byte) (dialect.Call, error)
+	question func(string) ([]byte, error) // the body that asks one question; nil where no job can name the endpoint
+	forward  []string                     // headers of the caller's that are the upstream's business
+	free     bool                         // nobody charges for it
+	// estimate answers when none of the model's targets can be asked; nil where there is no other answer.
+	estimate func(*call, dialect.Call) error
+}
+
+// doors are the endpoints that inferences come in by.
+var doors = map[penstock.Endpoint]door{
+	penstock.EndpointChat:        {endpoint: penstock.EndpointChat, read: openai.ReadChat, question: openai.ChatQuestion},
+	penstock.EndpointCompletions: {endpoint: penstock.EndpointCompletions, read: openai.ReadCompletion, question: openai.CompletionQuestion},
+	penstock.EndpointEmbeddings:  {endpoint: penstock.EndpointEmbeddings, read: openai.ReadEmbedding, question: openai.InputQuestion},
+	penstock.EndpointResponses:   {endpoint: penstock.EndpointResponses, read: openai.ReadResponse, question: openai.InputQuestion},
+	penstock.EndpointMessages: {endpoint: penstock.EndpointMessages, read: anthropic.ReadMessage, question: anthropic.Question,
+		forward: []string{anthropic.HeaderVersion, anthropic.HeaderBeta}},
+	penstock.EndpointCountTokens: {endpoint: penstock.EndpointCountTokens, read: anthropic.ReadCount,
+		forward: []string{anthropic.HeaderVersion, anthropic.HeaderBeta}, free: true, estimate: (*call).estimateTokens},
+}
+
+// inference makes the handler of an endpoint.
+func inference(endpoint penstock.Endpoint) func(*call) error {
+	return func(c *call) error { return c.infer(doors[endpoint]) }
+}
+
+// infer answers an inference at once.
+func (c *call) infer(d door) error {
 	text, err := c.readBody()
 	if err != nil {
 		return err
 	}
-	chat, err := openai.ReadChat(text)
+	asked, err := d.read(text)
 	if err != nil {
 		return err
 	}
@@ -38,26 +68,48 @@ func (c *call) chat() error {
 	if err != nil {
 		return err
 	}
-	inference := admit.Inference{Body: text, MaxOutputTokens: chat.MaxOutputTokens, Choices: chat.Choices}
-	if key != "" {
-		return c.chatAsJob(chat, admit.JobOrder{IdempotencyKey: key, Model: chat.Model, Inferences: []admit.Inference{inference}})
+	if key != "" && d.question != nil {
+		return c.inferAsJob(d, asked, key)
 	}
-	admitted, err := c.Admit.Request(c.caller, admit.RequestOrder{Model: chat.Model, Inference: inference})
+	admitted, err := c.Admit.Request(c.caller, admit.RequestOrder{Model: asked.Model, Inference: inferenceOf(asked)})
 	if err != nil {
 		return err
+	}
+	if d.free {
+		admitted.Bound = 0
 	}
 	if err := c.Recorder.Place(); err != nil {
 		return err
 	}
-	return c.runCall(chat, attempt.Task{
-		Subject: c.id, Model: chat.Model, Lane: penstock.LaneRealtime, Targets: admitted.Targets, Endpoint: penstock.EndpointChat,
-		Body: text, Stream: chat.Stream, Bound: admitted.Bound, Wait: roomWait, MaxOutputTokens: chat.MaxOutputTokens * chat.Choices,
+	return c.runCall(d, asked, attempt.Task{
+		Subject: c.id, Model: asked.Model, Lane: penstock.LaneRealtime, Targets: admitted.Targets, Endpoint: d.endpoint,
+		Header: d.forwarded(c.r.Header), Body: asked.Object.Text, Stream: asked.Stream, IncludeUsage: asked.IncludeUsage,
+		Bound: admitted.Bound, Wait: roomWait, MaxOutputTokens: asked.MaxOutputTokens * asked.Choices,
 	})
 }
 
+// inferenceOf is what admission has to know of a body.
+func inferenceOf(asked dialect.Call) admit.Inference {
+	return admit.Inference{Body: asked.Object.Text, MaxOutputTokens: asked.MaxOutputTokens, Choices: asked.Choices, Silent: asked.Silent}
+}
+
+// forwarded returns the headers that go on to the upstream.
+func (d door) forwarded(from http.Header) http.Header {
+	var to http.Header
+	for _, name := range d.forward {
+		if values := from.Values(name); len(values) > 0 {
+			if to == nil {
+				to = make(http.Header, len(d.forward))
+			}
+			to[name] = values
+		}
+	}
+	return to
+}
+
 // runCall runs an admitted call, answers it, and records it whatever came of it.
-func (c *call) runCall(chat openai.Call, task attempt.Task) error {
-	sink := &httpSink{w: c.w, stream: chat.Stream}
+func (c *call) runCall(d door, asked dialect.Call, task attempt.Task) error {
+	sink := &httpSink{w: c.w, stream: asked.Stream}
 	began := c.Clock()
 	recorded := false
 	defer func() {
@@ -66,13 +118,27 @@ func (c *call) runCall(chat openai.Call, task attempt.Task) error {
 		}
 	}()
 	out := c.Runner.Run(c.r.Context(), task, sink)
-	err := c.conclude(out, sink)
-	c.Recorder.Add(c.recordOf(chat, out, outcomeOf{began: began, err: err}))
+	var err error
+	if d.estimate != nil && errors.Is(out.Err, attempt.ErrUnspoken) {
+		err = d.estimate(c, asked)
+	} else {
+		err = c.conclude(out, sink)
+	}
+	c.Recorder.Add(c.recordOf(task, out, outcomeOf{began: began, err: err}))
 	recorded = true
 	if sink.cut {
 		panic(http.ErrAbortHandler) // the only way to tell a caller that a plain answer is not whole
 	}
 	return nil
+}
+
+// headerEstimate marks a number that was not counted.
+const headerEstimate = "x-penstock-estimate"
+
+// estimateTokens answers how long a message is by the estimate that limits are kept with.
+func (c *call) estimateTokens(asked dialect.Call) error {
+	c.w.Header().Set(headerEstimate, "true")
+	return c.json(http.StatusOK, anthropic.TokenCount{InputTokens: attempt.EstimateInput(asked.Object.Text)})
 }
 
 // conclude answers with the error of a call that failed, and returns it.
@@ -121,9 +187,9 @@ type outcomeOf struct {
 	err   error
 }
 
-func (c *call) recordOf(chat openai.Call, out attempt.Outcome, o outcomeOf) penstock.Request {
+func (c *call) recordOf(task attempt.Task, out attempt.Outcome, o outcomeOf) penstock.Request {
 	r := penstock.Request{
-		ID: c.id, Tenant: c.caller.Tenant.ID, Key: c.caller.Key, Endpoint: penstock.EndpointChat, Model: chat.Model, Stream: chat.Stream,
+		ID: c.id, Tenant: c.caller.Tenant.ID, Key: c.caller.Key, Endpoint: task.Endpoint, Model: task.Model, Stream: task.Stream,
 		Status: penstock.StatusSucceeded, StatusCode: c.w.status, Target: out.Target, Usage: out.Usage, Cost: out.Cost,
 		Forfeit: out.Forfeit, Attempts: out.Attempts, StartedAt: o.began, FinishedAt: c.Clock(),
 	}
@@ -178,22 +244,26 @@ func (s *httpSink) breakOff(c *call, e *penstock.Error) {
 		s.cut = true
 		return
 	}
-	view, _ := c.errorView(e)
-	text, err := json.Marshal(view, lenient)
+	view, _ := c.errorBody(e)
+	text, err := json.Marshal(c.words.inStream(view), lenient)
 	if err != nil {
 		return
 	}
-	_, _ = s.w.Write(sse.AppendEvent(nil, sse.Event{Data: text}))
+	_, _ = s.w.Write(sse.AppendEvent(nil, sse.Event{Type: c.words.event, Data: text}))
 	_ = s.out.Flush()
 }
 
-// chatAsJob runs a call that must not run twice as a job, and waits for it.
-func (c *call) chatAsJob(chat openai.Call, order admit.JobOrder) error {
-	if chat.Stream {
+// inferAsJob runs a call that must not run twice as a job, and waits for it.
+func (c *call) inferAsJob(d door, asked dialect.Call, key string) error {
+	if asked.Stream {
 		return penstock.InvalidParam("Idempotency-Key", "A streamed call cannot be repeated; leave out stream or Idempotency-Key.")
 	}
+	if c.r.Header.Get(anthropic.HeaderBeta) != "" && slices.Contains(d.forward, anthropic.HeaderBeta) {
+		return penstock.InvalidParam("anthropic-beta", "A call with an Idempotency-Key runs as a job, which keeps no headers; leave out one of the two.")
+	}
+	order := admit.JobOrder{Endpoint: d.endpoint, Model: asked.Model, IdempotencyKey: key, Inferences: []admit.Inference{inferenceOf(asked)}}
 	var err error
-	if order.BodyHash, err = canonicalHash(c.r.URL.Path, chat.Object.Text); err != nil {
+	if order.BodyHash, err = canonicalHash(c.r.URL.Path, asked.Object.Text); err != nil {
 		return err
 	}
 	order.Lane, order.Scope = penstock.LaneRealtime, penstock.ScopeInference
@@ -232,36 +302,5 @@ func (c *call) chatAsJob(chat openai.Call, order admit.JobOrder) error {
 	c.w.Header().Set("x-penstock-target", item.Target)
 	c.w.WriteHeader(item.StatusCode)
 	_, err = c.w.Write(item.Result)
-	return err
-}
-
-func (c *call) listModels() error {
-	return c.json(http.StatusOK, openai.NewModelList(slices.Sorted(maps.Keys(c.Config.Current().Models))))
-}
-
-func (c *call) readModel() error {
-	name := c.r.PathValue("model")
-	if _, ok := c.Config.Current().Models[name]; !ok {
-		return penstock.Errorf(penstock.CodeModelNotFound, "There is no model %q; GET /v1/models lists what there is.", clip(name))
-	}
-	return c.json(http.StatusOK, openai.NewModel(name))
-}
-
-func (c *call) healthz() error { return c.json(http.StatusOK, healthView{Status: "ok"}) }
-
-func (c *call) readyz() error {
-	if err := c.Ready(c.r.Context()); err != nil {
-		return &penstock.Error{Code: penstock.CodeOverloaded, Message: "Not ready: " + penstock.AsError(err).Message, Err: err}
-	}
-	// Still ready: who reads, cancels and deletes must get through, all the more when room is short.
-	if err := c.Refusing(); err != nil {
-		return c.json(http.StatusOK, healthView{Status: "degraded", Reason: text(penstock.AsError(err).Message)})
-	}
-	return c.json(http.StatusOK, healthView{Status: "ready"})
-}
-
-func (c *call) document() error {
-	c.w.Header().Set("Content-Type", typeJSON)
-	_, err := c.w.Write(c.openAPI)
 	return err
 }

@@ -1,0 +1,23 @@
+package app
+
+import (
+	"penstock"
+	"penstock/internal/attempt"
+	"penstock/internal/provider"
+	"penstock/internal/translate"
+)
+
+// translator lends package translate to attempts, which know it by an interface of their own.
+type translator struct{}
+
+// For implements attempt.Translator.
+func (translator) For(from, to penstock.Endpoint) (attempt.Translation, bool) {
+	t, ok := translate.For(from, to)
+	return translation{t}, ok
+}
+
+type translation struct{ translate.Translation }
+
+func (t translation) Answer(upstream provider.Answer, asked attempt.Asked) provider.Answer {
+	return t.Translation.Answer(upstream, translate.Asked(asked))
+}

@@ -1,0 +1,100 @@
+package translate
+
+import "penstock"
+
+// minThinking is the smallest budget for thinking that an upstream of messages takes.
+const minThinking = 1024
+
+// efforts are how much a model shall think: as a word, and from how many tokens on. A budget means the
+// last word that it reaches.
+var efforts = []struct {
+	word   string
+	budget int64
+}{{"none", 0}, {"minimal", 0}, {"low", minThinking}, {"medium", 4096}, {"high", 16384}, {"xhigh", 32768}}
+
+// effort sets how long the answer may get and how much of it is for thinking. Thinking is a wish: where
+// the other dialect forbids it together with something else that was asked for, it is dropped.
+func (t *messageBuilder) effort(word string, bound int64) error {
+	t.out.MaxTokens = bound
+	if bound == 0 {
+		t.out.MaxTokens = DefaultMaxTokens
+	}
+	if word == "" {
+		return nil
+	}
+	for _, e := range efforts {
+		if e.word == word {
+			t.think(e.budget, bound)
+			return nil
+		}
+	}
+	return penstock.InvalidParam("reasoning_effort", "reasoning_effort must be none, minimal, low, medium, high or xhigh.")
+}
+
+func (t *messageBuilder) think(budget, bound int64) {
+	if budget == 0 {
+		return
+	}
+	if bound > 0 {
+		budget = min(budget, bound/2) // some of the bound must be left for the answer
+	}
+	if budget < minThinking || !t.mayThink() {
+		t.drop("reasoning_effort")
+		return
+	}
+	t.out.Thinking = &thinking{Type: "enabled", BudgetTokens: budget}
+	if bound == 0 {
+		t.out.MaxTokens += budget
+	}
+}
+
+// mayThink reports whether the rest of the body goes together with thinking. After the result of a tool
+// the thoughts that led to the call would have to be there, and chat completions have no place for them.
+func (t *messageBuilder) mayThink() bool {
+	last := t.out.Messages[len(t.out.Messages)-1].Content
+	afterTool := last[0].Type == "tool_result"
+	forced := t.out.ToolChoice != nil && (t.out.ToolChoice.Type == "any" || t.out.ToolChoice.Type == "tool")
+	sampled := (t.out.Temperature != nil && *t.out.Temperature != 1) || (t.out.TopP != nil && *t.out.TopP < 0.95)
+	return !afterTool && !forced && !sampled
+}
+
+// effort says in a word how much the model shall think.
+func (t *chatBuilder) effort(in messageRequest) error {
+	if in.Thinking != nil {
+		t.dropUnknown("thinking", in.Thinking.Unknown)
+		switch {
+		case in.Thinking.Type == "enabled":
+			t.out.ReasoningEffort = wordFor(in.Thinking.BudgetTokens)
+		case in.OutputConfig == nil || in.OutputConfig.Effort == "":
+			t.drop("thinking") // there is no word for "as you see fit", and not every upstream has one for "not"
+		}
+	}
+	if in.OutputConfig == nil {
+		return nil
+	}
+	t.dropUnknown("output_config", in.OutputConfig.Unknown)
+	if isSet(in.OutputConfig.Format) {
+		return untranslatable("output_config.format", "Describe the format in the prompt.")
+	}
+	switch word := in.OutputConfig.Effort; word {
+	case "", "low", "medium", "high":
+		if word != "" {
+			t.out.ReasoningEffort = word
+		}
+	default:
+		t.out.ReasoningEffort = "high" // words for more than that are not known to all
+		t.drop("output_config.effort")
+	}
+	return nil
+}
+
+// wordFor is the effort that a budget means.
+func wordFor(budget int64) string {
+	word := "low"
+	for _, e := range efforts {
+		if budget >= e.budget && e.budget > 0 && e.word != "xhigh" {
+			word = e.word
+		}
+	}
+	return word
+}
