@@ -1,6 +1,9 @@
 package penstock
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Target is one upstream model that inferences can run on. Targets are top-level: two models that
 // name the same target share its limits.
@@ -23,6 +26,12 @@ type Target struct {
 	// reservation of a call that sets no max_tokens itself.
 	MaxOutputTokens int64
 
+	// ContextTokens is how many tokens of input it takes; 0 when that is not stated.
+	ContextTokens int64
+	Lacks         Capabilities // what it cannot do
+	Quality       float64      // how good its answers are, from 0 to 1, by the operator's judgement
+	PromptCache   bool         // calls that begin alike are cheaper on the same target
+
 	ConnectTimeout    time.Duration
 	FirstTokenTimeout time.Duration
 	IdleTimeout       time.Duration
@@ -32,18 +41,73 @@ type Target struct {
 // UpstreamModelAsAsked is the upstream model of a target that passes on the name the caller asked for.
 const UpstreamModelAsAsked = "*"
 
+// Capability is something that not every target can do.
+type Capability string
+
+// The capabilities.
+const (
+	CapabilityTools      Capability = "tools"
+	CapabilityVision     Capability = "vision"
+	CapabilityJSONSchema Capability = "json_schema"
+	CapabilityStreaming  Capability = "streaming"
+)
+
+// AllCapabilities lists every capability.
+var AllCapabilities = []Capability{CapabilityTools, CapabilityVision, CapabilityJSONSchema, CapabilityStreaming}
+
+// Capabilities is a set of capabilities. The zero value is empty.
+type Capabilities uint8
+
+// NewCapabilities makes a set. Words that are no capability are left out.
+func NewCapabilities(list ...Capability) Capabilities {
+	var set Capabilities
+	for i, c := range AllCapabilities {
+		if slices.Contains(list, c) {
+			set |= 1 << i
+		}
+	}
+	return set
+}
+
+// List returns the members of a set, in the order of AllCapabilities.
+func (s Capabilities) List() []Capability {
+	var list []Capability
+	for i, c := range AllCapabilities {
+		if s&(1<<i) != 0 {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
 // Policy says how a model chooses among its targets.
 type Policy string
 
-// PolicyOrdered tries the targets in the order they are listed.
-const PolicyOrdered Policy = "ordered"
+// The policies.
+const (
+	PolicyOrdered  Policy = "ordered"  // in the order they are listed
+	PolicyWeighted Policy = "weighted" // each by its share
+	PolicyScored   Policy = "scored"   // the one with the best score
+	PolicyCheapest Policy = "cheapest" // scored, by cost alone
+	PolicyFastest  Policy = "fastest"  // scored, by latency alone
+)
 
 // Policies lists every policy.
-var Policies = []Policy{PolicyOrdered}
+var Policies = []Policy{PolicyOrdered, PolicyWeighted, PolicyScored, PolicyCheapest, PolicyFastest}
 
 // Model is the public name that a caller asks for: a policy over targets.
 type Model struct {
 	Name    string
 	Policy  Policy
 	Targets []string
+	Weights map[string]int // of PolicyWeighted, by target
+	Score   ScoreWeights   // of PolicyScored and its presets
+}
+
+// ScoreWeights is how much each part of a score counts. Only their proportions matter.
+type ScoreWeights struct {
+	Cost     float64
+	Latency  float64
+	Quality  float64
+	Headroom float64
 }

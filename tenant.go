@@ -24,6 +24,7 @@ type Tenant struct {
 	Weight    int    // share of the queue relative to other tenants, at least 1
 	Lanes     []Lane // the lanes it may use
 	Retention Retention
+	Regions   []string // where its work may run; nil for anywhere
 }
 
 // Retention is how long finished work is kept.

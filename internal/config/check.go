@@ -34,6 +34,7 @@ const (
 	maxMaxJSONDepth    = 512
 	maxUpstreamModel   = 256
 	maxMaxOutputTokens = 1_000_000
+	maxContextTokens   = 100_000_000
 	maxConcurrency     = 100_000
 	maxPerMinute       = 1_000_000_000
 	minTimeout         = time.Millisecond

@@ -57,6 +57,9 @@ func (c *checker) target(at path, name string, t TargetConfig, providers map[str
 		c.name(at+".region", t.Region)
 	}
 	within(c, at+".max_output_tokens", t.MaxOutputTokens, bounds[int64]{1, maxMaxOutputTokens})
+	within(c, at+".context_tokens", t.ContextTokens, bounds[int64]{0, maxContextTokens})
+	within(c, at+".quality", t.Quality, bounds[float64]{0, 1})
+	listOf(c, at+".capabilities", t.Capabilities, penstock.AllCapabilities)
 	within(c, at+".limits.concurrency", t.Limits.Concurrency, bounds[int]{0, maxConcurrency})
 	perMinute := bounds[int64]{0, maxPerMinute}
 	within(c, at+".limits.requests_per_minute", t.Limits.RequestsPerMinute, perMinute)
@@ -108,11 +111,12 @@ func (c *checker) models(f *File) {
 		if !modelName.MatchString(name) {
 			c.fail(at, "the name must match %s", strings.Trim(modelName.String(), "^$"))
 		}
-		supported(c, at+".policy", m.Policy, penstock.Policies)
+		oneOf(c, at+".policy", m.Policy, penstock.Policies)
 		if len(m.Targets) == 0 {
 			c.fail(at+".targets", "is required: the names of one or more targets")
 		}
 		eachOnce(c, at+".targets", m.Targets)
+		c.policy(at, m)
 		for i, target := range m.Targets {
 			refer(c, (at + ".targets").index(i), target, namedTable[TargetConfig]{"targets", f.Targets})
 		}
@@ -143,6 +147,32 @@ func (c *checker) pools(pools []WorkPool, models namedTable[ModelConfig]) {
 	}
 }
 
+// policy checks what belongs to one policy only.
+func (c *checker) policy(at path, m ModelConfig) {
+	if weighted := m.Policy == penstock.PolicyWeighted; weighted && len(m.Weights) == 0 {
+		c.fail(at+".weights", "is required with policy weighted: a weight for at least one target")
+	} else if !weighted && len(m.Weights) > 0 {
+		c.fail(at+".weights", "is for policy weighted; this model's is %s", m.Policy)
+	}
+	for target, weight := range m.Weights {
+		at := (at + ".weights").key(target)
+		if !slices.Contains(m.Targets, target) {
+			c.fail(at, "%s is not one of the model's targets", quote(target))
+		}
+		within(c, at, weight, bounds[int]{1, maxWeight})
+	}
+	if scored := m.Policy == penstock.PolicyScored; scored && m.Score == (Score{}) {
+		c.fail(at+".score", "is required with policy scored: how much cost, latency, quality and headroom count")
+	} else if !scored && m.Score != (Score{}) {
+		c.fail(at+".score", "is for policy scored; this model's is %s", m.Policy)
+	}
+	share := bounds[float64]{0, maxWeight}
+	within(c, at+".score.cost", m.Score.Cost, share)
+	within(c, at+".score.latency", m.Score.Latency, share)
+	within(c, at+".score.quality", m.Score.Quality, share)
+	within(c, at+".score.headroom", m.Score.Headroom, share)
+}
+
 func (c *checker) tenants(tenants map[string]TenantConfig) {
 	owners := map[keyDigest]path{}
 	for _, id := range slices.Sorted(maps.Keys(tenants)) {
@@ -150,6 +180,10 @@ func (c *checker) tenants(tenants map[string]TenantConfig) {
 		c.name(at, id)
 		within(c, at+".weight", t.Weight, bounds[int]{1, maxWeight})
 		listOf(c, at+".lanes", t.Lanes, penstock.Lanes)
+		for i, region := range t.Regions {
+			c.name((at + ".regions").index(i), region)
+		}
+		eachOnce(c, at+".regions", t.Regions)
 		names := map[string]bool{}
 		for i, k := range t.Keys {
 			at := (at + ".keys").index(i)

@@ -149,18 +149,31 @@ func TestSnapshotHoldsWhatTheFileSays(t *testing.T) {
 	wantTarget := penstock.Target{
 		Name: "resold-mini", Provider: "resold", UpstreamModel: "gpt-4o-mini", PriceVersion: s.Hash,
 		Price:           penstock.Price{Input: 200_000, CachedInput: 200_000, Output: 1_000_000},
-		MaxOutputTokens: 4096,
-		ConnectTimeout:  2 * time.Second, FirstTokenTimeout: 30 * time.Second,
+		MaxOutputTokens: 4096, Quality: 0.5,
+		Lacks:          penstock.NewCapabilities(penstock.CapabilityVision, penstock.CapabilityJSONSchema),
+		ConnectTimeout: 2 * time.Second, FirstTokenTimeout: 30 * time.Second,
 		IdleTimeout: 20 * time.Second, TotalTimeout: 5 * time.Minute,
 	}
 	if diff := cmp.Diff(wantTarget, s.Targets["resold-mini"]); diff != "" {
 		t.Errorf("target (-want +got)\n%s", diff)
 	}
+	for name, want := range map[string]penstock.Model{
+		"spread": {Policy: penstock.PolicyWeighted, Weights: map[string]int{"openai-mini": 3, "resold-mini": 1}},
+		"best":   {Policy: penstock.PolicyScored, Score: penstock.ScoreWeights{Cost: 2, Latency: 1, Quality: 0.5}},
+		"cheap":  {Policy: penstock.PolicyCheapest, Score: penstock.ScoreWeights{Cost: 1}},
+		"quick":  {Policy: penstock.PolicyFastest, Score: penstock.ScoreWeights{Latency: 1}},
+	} {
+		want.Name, want.Targets = name, []string{"openai-mini", "resold-mini"}
+		if diff := cmp.Diff(want, s.Models[name]); diff != "" {
+			t.Errorf("model %s (-want +got)\n%s", name, diff)
+		}
+	}
 	wantModel := penstock.Model{Name: "fast", Policy: "ordered", Targets: []string{"openai-mini", "resold-mini"}}
 	if diff := cmp.Diff(wantModel, s.Models["fast"]); diff != "" {
 		t.Errorf("model (-want +got)\n%s", diff)
 	}
-	wantTenant := penstock.Tenant{ID: "search", Weight: 3, Lanes: []penstock.Lane{"realtime", "bulk"}, Retention: hours(24, 24, 72)}
+	wantTenant := penstock.Tenant{ID: "search", Weight: 3, Lanes: []penstock.Lane{"realtime", "bulk"}, Retention: hours(24, 24, 72),
+		Regions: []string{"eu", "us"}}
 	if diff := cmp.Diff(wantTenant, s.Tenants["search"]); diff != "" {
 		t.Errorf("tenant (-want +got)\n%s", diff)
 	}

@@ -38,6 +38,8 @@ func (d *decoder) scalar(into reflect.Value, n ast.Node, at path) {
 		into.SetInt(d.integer(n, at))
 	case reflect.Float64:
 		into.SetFloat(d.float(n, at))
+	case reflect.Bool:
+		into.SetBool(d.truth(n, at))
 	default:
 		panic("config: no decoder for " + into.Type().String())
 	}
@@ -81,6 +83,19 @@ func (d *decoder) float(n ast.Node, at path) float64 {
 		return 0
 	}
 	return v
+}
+
+func (d *decoder) truth(n ast.Node, at path) bool {
+	if b, ok := n.(*ast.BoolNode); ok {
+		return b.Value
+	}
+	if raw, ok := stringOf(n); ok && strings.Contains(raw, "${") {
+		if text, ok := d.expand(raw, at); ok && (text == "true" || text == "false") {
+			return text == "true"
+		}
+	}
+	d.fail(at, "must be true or false, not %s", describe(n))
+	return false
 }
 
 // number returns the digits of a number. One from the environment arrives as a string.

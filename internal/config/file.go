@@ -214,6 +214,22 @@ type TargetConfig struct {
 	// 1000000.
 	MaxOutputTokens int64 `yaml:"max_output_tokens"`
 
+	// ContextTokens is how many tokens of input it takes. Calls that are estimated to have more go to
+	// other targets. Zero: not stated, nothing is held back. Up to 100000000.
+	ContextTokens int64 `yaml:"context_tokens,omitempty"`
+
+	// Capabilities is what it can do, of tools, vision, json_schema and streaming. Calls that need something
+	// else go to other targets. Zero: the default, all of them.
+	Capabilities []penstock.Capability `yaml:"capabilities"`
+
+	// Quality is how good its answers are, by your own judgement, for models with policy scored. From 0
+	// to 1. Zero: the default, 0.5.
+	Quality float64 `yaml:"quality"`
+
+	// PromptCache says that the upstream remembers how prompts begin: calls that begin alike are kept
+	// together on it. Zero: they are not.
+	PromptCache bool `yaml:"prompt_cache,omitempty"`
+
 	Limits   TargetLimits `yaml:"limits,omitempty"`
 	Price    Price        `yaml:"price,omitempty"`
 	Timeouts Timeouts     `yaml:"timeouts"`
@@ -269,12 +285,36 @@ type Timeouts struct {
 
 // ModelConfig is a public name: a policy over targets.
 type ModelConfig struct {
-	// Policy says how a target is chosen. Zero: the default, ordered, which is also the only one so
-	// far: the first target that can be used.
+	// Policy says how a target is chosen among those that can be used: ordered, the first; weighted, each by
+	// its share; scored, the best; cheapest and fastest, which are scores of cost or latency alone. Zero: the
+	// default, ordered.
 	Policy penstock.Policy `yaml:"policy"`
 
-	// Targets names the targets to choose from, each once. Required. Their order counts.
+	// Targets names the targets to choose from, each once. Required. Their order counts for ordered, and
+	// decides between equals otherwise.
 	Targets []string `yaml:"targets"`
+
+	// Weights are the shares of targets, for policy weighted only, and required there for at least one. From 1
+	// to 1000. Zero: 1 for a target without one.
+	Weights map[string]int `yaml:"weights,omitempty"`
+
+	// Score is how much each part of a score counts, for policy scored only, and required there.
+	Score Score `yaml:"score,omitempty"`
+}
+
+// Score weighs what a target is chosen by. Only proportions matter. Each from 0 to 1000, not all 0.
+type Score struct {
+	// Cost prefers what is cheap for the call at hand. Zero: it does not count.
+	Cost float64 `yaml:"cost,omitempty"`
+
+	// Latency prefers what answered quickly of late. Zero: it does not count.
+	Latency float64 `yaml:"latency,omitempty"`
+
+	// Quality prefers what its target's quality says. Zero: it does not count.
+	Quality float64 `yaml:"quality,omitempty"`
+
+	// Headroom prefers what has much of its limits left. Zero: it does not count.
+	Headroom float64 `yaml:"headroom,omitempty"`
 }
 
 // TenantConfig is one who pays.
@@ -293,6 +333,10 @@ type TenantConfig struct {
 	Retention Retention `yaml:"retention"`
 
 	Limits TenantLimits `yaml:"limits"`
+
+	// Regions are those that its work may run in: targets without a region, or in another one, are not used
+	// for it. Zero: it may run anywhere.
+	Regions []string `yaml:"regions,omitempty"`
 
 	_ reserved `yaml:"budget" refuse:"is not supported by this version yet; remove it, nothing would enforce it"`
 }
@@ -328,14 +372,18 @@ const (
 func (f File) clone() File {
 	f.Providers = maps.Clone(f.Providers)
 	f.Targets = maps.Clone(f.Targets)
+	for name, t := range f.Targets {
+		t.Capabilities = slices.Clone(t.Capabilities)
+		f.Targets[name] = t
+	}
 	f.Models = maps.Clone(f.Models)
 	for name, m := range f.Models {
-		m.Targets = slices.Clone(m.Targets)
+		m.Targets, m.Weights = slices.Clone(m.Targets), maps.Clone(m.Weights)
 		f.Models[name] = m
 	}
 	f.Tenants = maps.Clone(f.Tenants)
 	for id, t := range f.Tenants {
-		t.Lanes = slices.Clone(t.Lanes)
+		t.Lanes, t.Regions = slices.Clone(t.Lanes), slices.Clone(t.Regions)
 		t.Keys = slices.Clone(t.Keys)
 		for i := range t.Keys {
 			t.Keys[i].Scopes = slices.Clone(t.Keys[i].Scopes)

@@ -35,6 +35,7 @@ const (
 	DefaultIdleTimeout       = 30 * time.Second
 	DefaultTotalTimeout      = 10 * time.Minute
 	DefaultWeight            = 1
+	DefaultQuality           = 0.5
 )
 
 // fillDefaults gives every field that nobody wrote its default, and every list its canonical order
@@ -61,6 +62,7 @@ func (f *File) fillDefaults(written places) {
 	}
 	for name, m := range f.Models {
 		fill(written, path("models").key(name)+".policy", &m.Policy, penstock.PolicyOrdered)
+		m.fillWeights()
 		f.Models[name] = m
 	}
 	for id, t := range f.Tenants {
@@ -102,6 +104,8 @@ func (r *Retention) fillDefaults(written places, at path, byDefault Retention) {
 
 func (t *TargetConfig) fillDefaults(written places, at path) {
 	fill(written, at+".max_output_tokens", &t.MaxOutputTokens, DefaultMaxOutputTokens)
+	t.Capabilities = fillList(written, at+".capabilities", t.Capabilities, penstock.AllCapabilities)
+	fill(written, at+".quality", &t.Quality, DefaultQuality)
 	fill(written, at+".price.cached_input", &t.Price.CachedInput, t.Price.Input)
 	out := &t.Timeouts
 	// From the outside in, so that an inner default can yield to what was written around it.
@@ -109,6 +113,18 @@ func (t *TargetConfig) fillDefaults(written places, at path) {
 	fill(written, at+".timeouts.idle", &out.Idle, shorter(DefaultIdleTimeout, out.Total))
 	fill(written, at+".timeouts.first_token", &out.FirstToken, shorter(DefaultFirstTokenTimeout, out.Total))
 	fill(written, at+".timeouts.connect", &out.Connect, shorter(DefaultConnectTimeout, out.FirstToken))
+}
+
+// fillWeights gives each target of a weighted model a share.
+func (m *ModelConfig) fillWeights() {
+	if m.Policy != penstock.PolicyWeighted || len(m.Weights) == 0 {
+		return
+	}
+	for _, target := range m.Targets {
+		if _, ok := m.Weights[target]; !ok {
+			m.Weights[target] = DefaultWeight
+		}
+	}
 }
 
 func (t *TenantConfig) fillDefaults(written places, at path) {

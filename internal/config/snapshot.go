@@ -40,10 +40,11 @@ func newSnapshot(file File) *Snapshot {
 		s.Targets[name] = t.target(name, s.Hash)
 	}
 	for name, m := range file.Models {
-		s.Models[name] = penstock.Model{Name: name, Policy: m.Policy, Targets: m.Targets}
+		s.Models[name] = m.model(name)
 	}
 	for id, t := range file.Tenants {
-		tenant := penstock.Tenant{ID: penstock.TenantID(id), Weight: t.Weight, Lanes: t.Lanes, Retention: penstock.Retention(t.Retention)}
+		tenant := penstock.Tenant{ID: penstock.TenantID(id), Weight: t.Weight, Lanes: t.Lanes, Retention: penstock.Retention(t.Retention),
+			Regions: t.Regions}
 		s.Tenants[tenant.ID] = tenant
 		for i, k := range t.Keys {
 			digest := k.Secret.digest()
@@ -58,6 +59,7 @@ func newSnapshot(file File) *Snapshot {
 // shown and compared alike.
 func (f *File) normalize() {
 	for name, t := range f.Targets {
+		sortLike(t.Capabilities, penstock.AllCapabilities)
 		if t.Price != (Price{}) {
 			rates := t.Price.rates()
 			t.Price = Price{rates.Input.String(), rates.CachedInput.String(), rates.Output.String()}
@@ -66,6 +68,7 @@ func (f *File) normalize() {
 	}
 	for _, t := range f.Tenants {
 		sortLike(t.Lanes, penstock.Lanes)
+		slices.Sort(t.Regions)
 		slices.SortFunc(t.Keys, func(a, b KeyConfig) int { return cmp.Compare(a.Name, b.Name) })
 		for _, k := range t.Keys {
 			sortLike(k.Scopes, penstock.Scopes)
@@ -78,6 +81,18 @@ func sortLike[T comparable](list, all []T) {
 	slices.SortFunc(list, func(a, b T) int {
 		return cmp.Compare(slices.Index(all, a), slices.Index(all, b))
 	})
+}
+
+// model is what a checked ModelConfig means to the rest of Penstock.
+func (m ModelConfig) model(name string) penstock.Model {
+	score := penstock.ScoreWeights(m.Score)
+	switch m.Policy {
+	case penstock.PolicyCheapest:
+		score = penstock.ScoreWeights{Cost: 1}
+	case penstock.PolicyFastest:
+		score = penstock.ScoreWeights{Latency: 1}
+	}
+	return penstock.Model{Name: name, Policy: m.Policy, Targets: m.Targets, Weights: m.Weights, Score: score}
 }
 
 // target is what a checked TargetConfig means to the rest of Penstock.
@@ -94,11 +109,20 @@ func (t TargetConfig) target(name, priceVersion string) penstock.Target {
 		OutputTokensPerMinute: t.Limits.OutputTokensPerMinute,
 		Region:                t.Region,
 		MaxOutputTokens:       t.MaxOutputTokens,
+		ContextTokens:         t.ContextTokens,
+		Lacks:                 t.lacks(),
+		Quality:               t.Quality,
+		PromptCache:           t.PromptCache,
 		ConnectTimeout:        t.Timeouts.Connect,
 		FirstTokenTimeout:     t.Timeouts.FirstToken,
 		IdleTimeout:           t.Timeouts.Idle,
 		TotalTimeout:          t.Timeouts.Total,
 	}
+}
+
+// lacks is what a target cannot do.
+func (t TargetConfig) lacks() penstock.Capabilities {
+	return penstock.NewCapabilities(penstock.AllCapabilities...) &^ penstock.NewCapabilities(t.Capabilities...)
 }
 
 // rates reads a checked price; none at all is free.

@@ -39,17 +39,34 @@ type canonicalTarget struct {
 	RequestsPerMinute     int64 `json:"requests_per_minute,omitzero"`
 	InputTokensPerMinute  int64 `json:"input_tokens_per_minute,omitzero"`
 	OutputTokensPerMinute int64 `json:"output_tokens_per_minute,omitzero"`
+
+	ContextTokens int64                 `json:"context_tokens,omitzero"`
+	Lacks         []penstock.Capability `json:"lacks,omitempty"`
+	Quality       float64               `json:"quality,omitzero"` // left out where it is the default
+	PromptCache   bool                  `json:"prompt_cache,omitzero"`
 }
 
 type canonicalModel struct {
 	Policy  penstock.Policy `json:"policy"`
 	Targets []string        `json:"targets"`
+
+	Weights map[string]int `json:"weights,omitempty"`
+	Score   canonicalScore `json:"score,omitzero"`
+}
+
+type canonicalScore struct {
+	Cost     float64 `json:"cost"`
+	Latency  float64 `json:"latency"`
+	Quality  float64 `json:"quality"`
+	Headroom float64 `json:"headroom"`
 }
 
 type canonicalTenant struct {
 	Weight int             `json:"weight"`
 	Lanes  []penstock.Lane `json:"lanes"`
 	Keys   []canonicalKey  `json:"keys"`
+
+	Regions []string `json:"regions,omitempty"`
 }
 
 type canonicalKey struct {
@@ -72,6 +89,12 @@ func canonicalOf(f File) canonical {
 	}
 	for name, t := range f.Targets {
 		price := t.Price.rates()
+		quality := t.Quality
+		if quality == DefaultQuality {
+			quality = 0
+		} else if quality == 0 {
+			quality = -1 // apart from one that is left out
+		}
 		c.Targets[name] = canonicalTarget{
 			Provider:          t.Provider,
 			UpstreamModel:     t.UpstreamModel,
@@ -89,13 +112,15 @@ func canonicalOf(f File) canonical {
 			RequestsPerMinute:     t.Limits.RequestsPerMinute,
 			InputTokensPerMinute:  t.Limits.InputTokensPerMinute,
 			OutputTokensPerMinute: t.Limits.OutputTokensPerMinute,
+
+			ContextTokens: t.ContextTokens, Lacks: t.lacks().List(), Quality: quality, PromptCache: t.PromptCache,
 		}
 	}
 	for name, m := range f.Models {
-		c.Models[name] = canonicalModel{Policy: m.Policy, Targets: m.Targets}
+		c.Models[name] = canonicalModel{Policy: m.Policy, Targets: m.Targets, Weights: m.Weights, Score: canonicalScore(m.Score)}
 	}
 	for id, t := range f.Tenants {
-		tenant := canonicalTenant{Weight: t.Weight, Lanes: t.Lanes, Keys: []canonicalKey{}}
+		tenant := canonicalTenant{Weight: t.Weight, Lanes: t.Lanes, Keys: []canonicalKey{}, Regions: t.Regions}
 		for _, k := range t.Keys {
 			tenant.Keys = append(tenant.Keys, canonicalKey{Name: k.Name, Scopes: k.Scopes})
 		}

@@ -138,7 +138,8 @@ func TestSecretsNeverShow(t *testing.T) {
 func TestCaller(t *testing.T) {
 	t.Parallel()
 	s := parseGood(t, fixture(t, "full.good.yaml"), testEnv(t))
-	search := penstock.Tenant{ID: "search", Weight: 3, Lanes: []penstock.Lane{"realtime", "bulk"}, Retention: hours(24, 24, 72)}
+	search := penstock.Tenant{ID: "search", Weight: 3, Lanes: []penstock.Lane{"realtime", "bulk"}, Retention: hours(24, 24, 72),
+		Regions: []string{"eu", "us"}}
 	twelve := penstock.Tenant{ID: "12", Weight: 1, Lanes: penstock.Lanes, Retention: hours(720, 48, 72)}
 	for _, tt := range []struct {
 		secret string
