@@ -108,11 +108,14 @@ func TestOutageIsCovered(t *testing.T) {
 	t.Parallel()
 	r := play(t, load(t, "outage"))
 	covered := r.tenants(t, "covered")
-	if covered.Failed > 0 || covered.Wait.P99 > time.Second {
-		t.Errorf("%d items failed and p99 waited %v although there is a spare target", covered.Failed, covered.Wait.P99)
+	// Afterwards the tenant that waited is owed its share, and is served first for a while.
+	if covered.Failed > 0 || covered.Wait.P50 > time.Second || covered.Wait.Max > time.Minute {
+		t.Errorf("%d items failed and they waited %v, %v at the most, although there is a spare target",
+			covered.Failed, covered.Wait.P50, covered.Wait.Max)
 	}
-	if bare := r.tenants(t, "bare"); bare.Failed == 0 {
-		t.Error("nothing failed without a spare target: there was no outage")
+	if bare := r.tenants(t, "bare"); bare.Failed > 0 || bare.Wait.Max < 4*time.Minute {
+		t.Errorf("without a spare target %d items failed, and waited %v at the most; want none, and most of the outage",
+			bare.Failed, bare.Wait.Max)
 	}
 	for _, row := range r.Tenants {
 		if left := row.Waiting + row.Running; left > 50 {

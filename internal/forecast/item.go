@@ -15,6 +15,7 @@ type item struct {
 	process *process // that has it
 	target  *upstream
 	ticket  *room.Ticket
+	lent    bool // its last call was a probe of a broken target
 
 	seq            uint64
 	born           time.Duration

@@ -64,13 +64,14 @@ func (p *process) enter(it *item) bool {
 	return true
 }
 
-// allRest says that every target asked for more rest than the item waits for, or that none is left.
+// allRest says that every target is to be left alone for longer than the item waits, or that none is left.
 func (p *process) allRest(it *item) bool {
 	for _, u := range it.model.targets {
 		if it.tried.has(u) {
 			continue
 		}
-		if look := p.book.Look(&u.believed); look.Reason != room.Resting || look.Wait <= it.patience() {
+		look := p.book.Look(&u.believed)
+		if (look.Reason != room.Resting && look.Reason != room.Broken) || look.Wait <= it.patience() {
 			return false
 		}
 	}

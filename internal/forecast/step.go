@@ -77,6 +77,7 @@ func (s *sim) answered(it *item) {
 		u.answered(it, s.now-it.began)
 	}
 	it.ticket.Done(res)
+	it.lent = it.ticket.Probe()
 	it.ticket = nil
 	if p.bank != nil {
 		p.visitSoon()
@@ -101,7 +102,7 @@ func (s *sim) conclude(it *item) {
 		return
 	}
 	policy := kind.Policy()
-	if !policy.Free {
+	if lent := it.lent && room.FreeProbe(kind, int(it.tries)); !policy.Free && !lent {
 		it.counted++
 	}
 	it.tried.add(it.target)

@@ -1,5 +1,6 @@
 // Package room knows how much of every target may be used at this moment: how many calls may run at a
-// time, how many requests and tokens may be spent, and whether the target asked to be left alone.
+// time, how many requests and tokens may be spent, and whether the target is to be left alone: because
+// it asked for that, or because its calls fail.
 //
 // It owns the limits, those of the configuration and those that it learns: from rate-limit headers,
 // from answers that refuse us, and from how long calls take. It does not choose targets and has no line
@@ -83,6 +84,7 @@ type room struct {
 	window    window
 	seating   seating
 	expects   expectation
+	health    health
 	running   int
 	restUntil time.Time
 	restNews  bool // the others have not heard of it yet
@@ -120,6 +122,8 @@ const (
 	Resting Reason = "rests"
 	Full    Reason = "is full"
 	Limited Reason = "is at its rate limit"
+	Broken  Reason = "is out of order"
+	Probed  Reason = "is being probed"
 )
 
 // Look is how a target stands.
@@ -149,6 +153,9 @@ func (b *Book) Closed(t *penstock.Target) bool {
 func (b *Book) look(r *room, now time.Time) Look {
 	if r.restUntil.After(now) {
 		return Look{Resting, r.restUntil.Sub(now)}
+	}
+	if l := r.health.look(now); l.Reason != "" {
+		return l
 	}
 	if r.running >= b.limit(r, now) {
 		return Look{Full, Forever}

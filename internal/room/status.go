@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"penstock"
 )
 
 // Status is how a target stands, for those who watch.
@@ -14,6 +16,10 @@ type Status struct {
 	Rest      time.Duration // how long it still rests
 	Throttles int64         // answers so far that refused us, for limits or for load
 	Rates     []RateStatus  // of the limits that are known
+
+	Breaker        Breaker
+	Opened         int64 // how often the breaker opened
+	RetriesRefused int64 // calls that were not made because the retry budget was used up
 }
 
 // RateStatus is one limit per minute.
@@ -34,6 +40,7 @@ func (b *Book) Status() []Status {
 		r := b.rooms[name]
 		s := Status{
 			Target: name, Limit: b.limit(r, now), Running: r.running, Rest: max(0, r.restUntil.Sub(now)), Throttles: r.throttles,
+			Breaker: r.health.breaker(now), Opened: r.health.opened, RetriesRefused: r.health.refused,
 		}
 		for i := range r.rates {
 			if m := &r.rates[i]; m.perMinute > 0 {
@@ -52,4 +59,27 @@ func (m *rate) level(now time.Time) int64 {
 	}
 	m.pool.Refill(now)
 	return m.pool.Units()
+}
+
+// Headroom is the part of a target that is free, from 0 to 1: of its seats, or of the limit that is nearest to
+// its end.
+func (b *Book) Headroom(t *penstock.Target) float64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := b.Clock()
+	r := b.of(t, now)
+	part := func(free, all int64) float64 { return max(0, min(1, float64(free)/float64(max(1, all)))) }
+	limit := int64(b.limit(r, now))
+	least := part(limit-int64(r.running), limit)
+	for i := range r.rates {
+		m := &r.rates[i]
+		switch {
+		case m.perMinute == 0:
+		case m.shared:
+			least = min(least, part(m.purse, m.aim))
+		default:
+			least = min(least, part(m.level(now), m.pool.Burst()))
+		}
+	}
+	return least
 }

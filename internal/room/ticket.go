@@ -13,6 +13,7 @@ type Ask struct {
 	Target          *penstock.Target
 	InputTokens     int64
 	MaxOutputTokens int64 // the most that it can generate
+	Retry           bool  // another call failed that this one makes up for
 }
 
 // Ticket is a unit of a target's room, until it is given back with Done or Release.
@@ -21,8 +22,13 @@ type Ticket struct {
 	room    *room
 	charged amounts
 	began   time.Time
+	retry   bool
+	probe   int64 // its number, when it finds out how a broken target fares
 	over    bool
 }
+
+// Probe says that the call finds out whether a target that was broken works again.
+func (t *Ticket) Probe() bool { return t.probe != 0 }
 
 // Take takes room for a call if the target has some.
 func (b *Book) Take(a Ask) (*Ticket, bool) {
@@ -39,7 +45,7 @@ func (b *Book) Take(a Ask) (*Ticket, bool) {
 	r.askedAt = now
 	r.running++
 	r.seating.peak = max(r.seating.peak, r.running)
-	t := &Ticket{book: b, room: r, began: now}
+	t := &Ticket{book: b, room: r, began: now, retry: a.Retry, probe: r.health.began(now, a)}
 	t.charge(r.expects.call(a.InputTokens, a.MaxOutputTokens))
 	return t, true
 }
@@ -74,6 +80,7 @@ func (t *Ticket) Release() {
 	defer t.book.mu.Unlock()
 	if !t.over {
 		t.leave()
+		t.room.health.undone(t)
 		t.charge(amounts{})
 	}
 }
@@ -93,6 +100,7 @@ type Result struct {
 	Usage      penstock.Usage
 	UsageKnown bool
 	Took       time.Duration // from sending the call to the end of its answer
+	FirstToken time.Duration // from sending the call to the first of its answer, 0 when there was none
 }
 
 // Done gives the room of a call back, settles what it used and learns from how it went. Calling it again,
@@ -108,6 +116,7 @@ func (t *Ticket) Done(res Result) {
 	running := r.running
 	t.leave()
 	r.learn(now, res.Limits)
+	r.health.ended(now, t.probe, t.verdict(res.Kind))
 	t.settle(res)
 	switch res.Kind {
 	case "":
@@ -158,5 +167,28 @@ func (b *Book) rest(r *room, now time.Time, d time.Duration) {
 	if until := now.Add(min(d, MaxRest)); d > 0 && until.After(r.restUntil) {
 		r.restUntil, r.restNews = until, true
 		b.nudge()
+	}
+}
+
+// MayRetry says whether a target may be called to make up for a call that failed. Each refusal is counted.
+func (b *Book) MayRetry(t *penstock.Target) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := b.Clock()
+	r := b.of(t, now)
+	ok := r.health.mayRetry(now)
+	if !ok {
+		r.health.refused++
+	}
+	return ok
+}
+
+// MakeRetry counts a call that room was taken for as one that makes up for another.
+func (t *Ticket) MakeRetry() {
+	t.book.mu.Lock()
+	defer t.book.mu.Unlock()
+	if h := &t.room.health; !t.over && !t.retry {
+		t.retry = true
+		h.firsts, h.retries = max(0, h.firsts-1), h.retries+1
 	}
 }
