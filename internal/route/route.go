@@ -1,8 +1,10 @@
 // Package route chooses the target that an attempt runs on, and keeps those in line who wait for one.
 //
-// It owns the order: a model's order among its targets, and the order in which waiting attempts are
-// served. How much room a target has is package room's to say. It does not call upstreams and does not
-// decide what a failure means; package attempt reports how calls went.
+// It owns the order: that of a model's policy among its targets, and that in which waiting attempts are
+// served. Policies are pure functions over how the targets stand ([Standing]). What a target cannot serve is
+// left out first, for a reason that can be read later. How much room a target has, and whether it is in
+// order, is package room's to say. It does not call upstreams and does not decide what a failure means;
+// package attempt reports how calls went.
 //
 // A Router is safe for concurrent use. It starts no goroutine; while somebody waits, a timer serves the
 // line when a rest ends or a rate allows it.
@@ -12,6 +14,7 @@ import (
 	"container/list"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -32,6 +35,10 @@ type Router struct {
 	freed chan struct{} // holds a token when room came back for whoever was refused
 
 	mu      sync.Mutex
+	paces   map[string]*pace              // by target
+	credits map[string]map[string]float64 // of weighted models: how far each target is behind its share
+	draw    func(n int) int               // a random number below n
+
 	waiters list.List   // of *waiter, in the order they are served
 	alarm   *time.Timer // serves the line when time may have made room
 	alarmAt time.Time   // zero when it is not set
@@ -45,7 +52,10 @@ type waiter struct {
 
 // New returns a router over the rooms of a book. The book notifies nobody else.
 func New(rooms *room.Book) *Router {
-	r := &Router{rooms: rooms, freed: make(chan struct{}, 1)}
+	r := &Router{
+		rooms: rooms, freed: make(chan struct{}, 1),
+		paces: make(map[string]*pace), credits: make(map[string]map[string]float64), draw: rand.IntN,
+	}
 	rooms.Notify(r.roomCameBack)
 	return r
 }
@@ -62,6 +72,7 @@ type Choice struct {
 // Done gives the room back and tells how the call went. Calling it again changes nothing.
 func (c Choice) Done(result room.Result) {
 	c.ticket.Done(result)
+	c.router.timed(c.Target.Name, result)
 	c.router.roomCameBack()
 }
 
@@ -78,22 +89,76 @@ func (c Choice) Amend(inputTokens, maxOutputTokens int64) {
 	c.ticket.Amend(inputTokens, maxOutputTokens)
 }
 
+// Probe says that the call finds out whether a target that was out of order works again.
+func (c Choice) Probe() bool { return c.ticket.Probe() }
+
+// MakeRetry has the call count as one that makes up for another. It reports false when its target takes no more
+// of those: then the room is given back.
+func (c Choice) MakeRetry() bool {
+	if !c.router.rooms.MayRetry(&c.Target) {
+		c.Release()
+		return false
+	}
+	c.ticket.MakeRetry()
+	return true
+}
+
 // Query asks for a target.
 type Query struct {
-	Candidates []penstock.Target // in the order of the model's policy
+	Candidates []penstock.Target // in the order of the model
+	Model      penstock.Model    // how to choose; the zero value chooses in order
 	Tried      []string          // targets that failed for this inference already
-	Lane       penstock.Lane     // how urgent it is
-	Wait       time.Duration     // how long to wait for room; 0 means not at all
+	Needs      Needs
+	Prefix     uint64 // what calls that begin alike share, 0 for nothing
+	Stream     bool
+	Retry      bool // it makes up for a call that failed, here or in an earlier claim
+
+	exclusions []exclusion
+	Lane       penstock.Lane // how urgent it is
+	Wait       time.Duration // how long to wait for room; 0 means not at all
 
 	// What the call will use, for limits on tokens. 0 for the average of the target's calls.
 	InputTokens     int64
 	MaxOutputTokens int64 // the most that it can generate
 }
 
-// Choose returns the first candidate that was not tried, is not resting and has room, waiting in line
-// for one if there is none. Codes: no_target_available (nothing is left to try), overloaded (no room
-// in time; RetryAfter says when to come back).
+// exclusion is a candidate that does not come into question, and why not.
+type exclusion struct {
+	target string
+	reason string
+	spent  bool // for want of retries, which is over soon
+}
+
+// exclude leaves out what cannot serve, once for each query: what is true of a call does not change while it
+// waits, and a refused retry is counted once.
+func (r *Router) exclude(q *Query) {
+	for i := range q.Candidates {
+		t := &q.Candidates[i]
+		if slices.Contains(q.Tried, t.Name) {
+			q.exclusions = append(q.exclusions, exclusion{target: t.Name, reason: "was tried"})
+		} else if reason := q.Needs.lacks(t); reason != "" {
+			q.exclusions = append(q.exclusions, exclusion{target: t.Name, reason: reason})
+		} else if q.Retry && !r.rooms.MayRetry(t) {
+			q.exclusions = append(q.exclusions, exclusion{target: t.Name, reason: "takes no more retries", spent: true})
+		}
+	}
+}
+
+// excluded says why a candidate does not come into question.
+func (q *Query) excluded(t *penstock.Target) (string, bool) {
+	for i := range q.exclusions {
+		if e := &q.exclusions[i]; e.target == t.Name {
+			return e.reason, true
+		}
+	}
+	return "", false
+}
+
+// Choose returns the candidate that the policy puts first among those that were not tried, can serve and have
+// room, waiting in line for one if there is none. Codes: invalid_request (no target can serve such a call),
+// no_target_available (nothing is left to try), overloaded (no room in time; RetryAfter says when to come back).
 func (r *Router) Choose(ctx context.Context, q Query) (Choice, error) {
+	r.exclude(&q)
 	w, at, err := r.enter(q)
 	if err != nil {
 		return Choice{}, err
@@ -113,10 +178,11 @@ func (r *Router) Choose(ctx context.Context, q Query) (Choice, error) {
 
 // TryChoose is Choose for somebody who does not wait. Those in line come first.
 func (r *Router) TryChoose(q Query) (Choice, bool) {
+	r.exclude(&q)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.serve()
-	return r.take(q, looks{})
+	return r.take(&q, looks{})
 }
 
 // Freed receives when a target has room again that had none for somebody. It is for one reader.
@@ -156,9 +222,9 @@ func (r *Router) roomCameBack() {
 func (r *Router) enter(q Query) (*waiter, *list.Element, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	v := r.view(q)
+	v := r.view(&q)
 	if v.left == 0 {
-		return nil, nil, penstock.Errorf(penstock.CodeNoTargetAvailable, "No target of this model is left to try.")
+		return nil, nil, q.nothingLeft()
 	}
 	if v.timed == v.left && v.soonest > q.Wait {
 		return nil, nil, v.noRoom(nil)
@@ -172,7 +238,7 @@ func (r *Router) enter(q Query) (*waiter, *list.Element, error) {
 	if v.free {
 		r.serve()
 	} else {
-		r.await(q) // nobody behind it in line can be served by its coming
+		r.await(&w.query) // nobody behind it in line can be served by its coming
 	}
 	return w, at, nil
 }
@@ -204,7 +270,7 @@ func (r *Router) giveUp(w *waiter, cause error) (Choice, error) {
 	default:
 	}
 	w.granted = nil // nothing is granted to it any more
-	return Choice{}, r.view(w.query).noRoom(cause)
+	return Choice{}, r.view(&w.query).noRoom(cause)
 }
 
 // view is how the candidates of a query stand.
@@ -226,12 +292,12 @@ func (v view) noRoom(cause error) error {
 		Message: "No target of this model has room: " + strings.Join(v.why, ", ") + ".", Err: cause}
 }
 
-func (r *Router) view(q Query) view {
+func (r *Router) view(q *Query) view {
 	v := view{soonest: room.Forever}
 	for i := range q.Candidates {
 		t := &q.Candidates[i]
-		if slices.Contains(q.Tried, t.Name) {
-			v.why = append(v.why, t.Name+" was tried")
+		if reason, out := q.excluded(t); out {
+			v.why = append(v.why, t.Name+" "+reason)
 			continue
 		}
 		v.left++
@@ -249,6 +315,25 @@ func (r *Router) view(q Query) view {
 	return v
 }
 
+// nothingLeft says why no candidate comes into question. What no target can serve is the caller's to change;
+// what failed everywhere, or may not be tried again so soon, is ours.
+func (q *Query) nothingLeft() error {
+	var why []string
+	spent := false
+	for _, e := range q.exclusions {
+		why = append(why, e.target+" "+e.reason)
+		spent = spent || e.spent
+	}
+	switch {
+	case spent:
+		return &penstock.Error{Code: penstock.CodeOverloaded, RetryAfter: time.Second,
+			Message: "No target of this model may be called again so soon: " + strings.Join(why, ", ") + "."}
+	case len(q.Tried) == 0 && len(why) > 0:
+		return penstock.Errorf(penstock.CodeInvalidRequest, "No target of this model can serve such a call: %s.", strings.Join(why, "; "))
+	}
+	return penstock.Errorf(penstock.CodeNoTargetAvailable, "No target of this model is left to try.")
+}
+
 // looks remembers, for one pass over the line, which targets have no room.
 type looks map[string]room.Look
 
@@ -263,7 +348,7 @@ func (r *Router) serve() {
 	for at := r.waiters.Front(); at != nil; {
 		w, following := at.Value.(*waiter), at.Next()
 		if w.granted != nil {
-			if c, ok := r.take(w.query, none); ok {
+			if c, ok := r.take(&w.query, none); ok {
 				w.granted <- c
 				r.waiters.Remove(at)
 			}
@@ -277,9 +362,10 @@ func (r *Router) serve() {
 }
 
 // await lets the rooms know of somebody who found none, and serves the line when they may have some.
-func (r *Router) await(q Query) {
+func (r *Router) await(q *Query) {
 	for i := range q.Candidates {
-		if t := &q.Candidates[i]; !slices.Contains(q.Tried, t.Name) {
+		t := &q.Candidates[i]
+		if _, out := q.excluded(t); !out {
 			r.wakeIn(r.rooms.Refused(t).Wait)
 		}
 	}
@@ -299,31 +385,26 @@ func (r *Router) wakeIn(d time.Duration) {
 	}
 }
 
-// take takes room of the first candidate that has some. Targets in none are known to have none; those
-// found to be without are added to it.
-func (r *Router) take(q Query, none looks) (Choice, bool) {
-	for i := range q.Candidates {
-		t := &q.Candidates[i]
-		if _, known := none[t.Name]; known || slices.Contains(q.Tried, t.Name) {
+// take takes room of the first candidate, in the order of the policy, that has some. Targets in none are known
+// to have none; those found to be without are added to it.
+func (r *Router) take(q *Query, none looks) (Choice, bool) {
+	ranking := r.rank(q)
+	for n := range ranking.places(q) {
+		t := ranking.at(q, n)
+		if _, known := none[t.Name]; known {
 			continue
 		}
-		ask := room.Ask{Target: t, InputTokens: q.InputTokens, MaxOutputTokens: q.MaxOutputTokens}
+		if _, out := q.excluded(t); out {
+			continue
+		}
+		ask := room.Ask{Target: t, InputTokens: q.InputTokens, MaxOutputTokens: q.MaxOutputTokens, Retry: q.Retry}
 		if ticket, ok := r.rooms.Take(ask); ok {
-			return Choice{Target: *t, Reason: r.reason(q, i), ticket: ticket, router: r}, true
+			r.settle(q, ranking, n)
+			return Choice{Target: *t, Reason: r.reason(q, ranking, n), ticket: ticket, router: r}, true
 		}
 		none[t.Name] = r.rooms.Refused(t)
 	}
 	return Choice{}, false
-}
-
-// reason says why the i-th candidate was chosen.
-func (r *Router) reason(q Query, i int) string {
-	if i == 0 {
-		return "first of the model's order"
-	}
-	before := q
-	before.Candidates = q.Candidates[:i]
-	return "next in the model's order: " + strings.Join(r.view(before).why, ", ")
 }
 
 // Candidates returns the configured targets that a model names, in its order. Names that the

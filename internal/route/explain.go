@@ -1,0 +1,65 @@
+package route
+
+import "penstock"
+
+// Explanation is what would become of a query, and why.
+type Explanation struct {
+	Chosen  string // the target that would be called, "" for none
+	Reason  string // why it would, or why none would
+	Targets []Explained
+}
+
+// Explained is how one candidate stands.
+type Explained struct {
+	Target   string
+	Place    int    // in the order of the policy, from 1; 0 for one that does not come into question
+	Excluded string // why it does not, "" when it does
+	NoRoom   string // why it cannot be called at this moment, "" when it can
+	Standing Standing
+	Score    *Score // nil unless the policy scores
+}
+
+// Explain says what Choose would do with a query, without taking room, waiting or calling. Where chance decides
+// between near-equals, it tells of one draw.
+func (r *Router) Explain(q Query) Explanation {
+	q.Retry = false
+	r.exclude(&q)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	k := r.rank(&q)
+	full := k
+	if k.ordered { // it does not look at them, but whoever asks does
+		full = r.standings(&q)
+		full.order = indices(len(full.eligible))
+	}
+	e := Explanation{Targets: make([]Explained, len(q.Candidates))}
+	for i := range q.Candidates {
+		t := &q.Candidates[i]
+		e.Targets[i] = Explained{Target: t.Name, NoRoom: string(r.rooms.Look(t).Reason)}
+		e.Targets[i].Excluded, _ = q.excluded(t)
+	}
+	for place, n := range full.order {
+		one := &e.Targets[full.eligible[n]]
+		one.Place, one.Standing = place+1, full.standings[n]
+		if k.scores != nil {
+			one.Score = &k.scores[n]
+		}
+	}
+	e.choose(r, &q, k)
+	return e
+}
+
+func (e *Explanation) choose(r *Router, q *Query, k ranking) {
+	for n := range k.places(q) {
+		t := k.at(q, n)
+		if _, out := q.excluded(t); !out && r.rooms.Look(t).Reason == "" {
+			e.Chosen, e.Reason = t.Name, r.reason(q, k, n)
+			return
+		}
+	}
+	if v := r.view(q); v.left > 0 {
+		e.Reason = penstock.AsError(v.noRoom(nil)).Message
+	} else {
+		e.Reason = penstock.AsError(q.nothingLeft()).Message
+	}
+}

@@ -1,0 +1,169 @@
+package route
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"penstock"
+	"penstock/internal/room"
+)
+
+// ranking is the order of a query's candidates by the model's policy.
+type ranking struct {
+	ordered   bool       // the model's own order: nothing below is known
+	eligible  []int      // indices of the candidates that come into question
+	standings []Standing // of those
+	scores    []Score    // of those; nil unless the policy scores
+	order     []int      // of those
+	pick      pick       // why the first one is
+}
+
+// places is how many there are.
+func (k *ranking) places(q *Query) int {
+	if k.ordered {
+		return len(q.Candidates)
+	}
+	return len(k.order)
+}
+
+// at is the candidate in the n-th place.
+func (k *ranking) at(q *Query, n int) *penstock.Target {
+	if k.ordered {
+		return &q.Candidates[n]
+	}
+	return &q.Candidates[k.eligible[k.order[n]]]
+}
+
+// rank puts the candidates of a query into the order of its policy.
+func (r *Router) rank(q *Query) ranking {
+	switch q.Model.Policy {
+	case penstock.PolicyWeighted:
+		k := r.standings(q)
+		k.order, k.pick = byWeight(k.standings)
+		return k
+	case penstock.PolicyScored, penstock.PolicyCheapest, penstock.PolicyFastest:
+		k := r.standings(q)
+		k.scores = scores(k.standings, q.Model.Score)
+		k.order, k.pick = byScore(k.standings, k.scores, r.draw)
+		return k
+	}
+	return ranking{ordered: true}
+}
+
+// nominalOutput is what an answer is taken for where costs are compared and the call sets no lower bound.
+const nominalOutput = 256
+
+// standings is what is known now of the candidates that come into question.
+func (r *Router) standings(q *Query) ranking {
+	now := r.rooms.Clock()
+	usage := penstock.Usage{InputTokens: max(q.InputTokens, 1), OutputTokens: nominalOutput}
+	if q.MaxOutputTokens > 0 {
+		usage.OutputTokens = min(usage.OutputTokens, q.MaxOutputTokens)
+	}
+	var k ranking
+	for i := range q.Candidates {
+		t := &q.Candidates[i]
+		if _, out := q.excluded(t); out {
+			continue
+		}
+		weight := max(q.Model.Weights[t.Name], 1)
+		k.eligible = append(k.eligible, i)
+		k.standings = append(k.standings, Standing{
+			Cost: t.Price.Cost(usage), Latency: r.latency(t.Name, now, q), Quality: t.Quality, Headroom: r.rooms.Headroom(t),
+			Weight: weight, Credit: r.credits[q.Model.Name][t.Name], PromptCache: t.PromptCache, Pull: pull(q.Prefix, t.Name, weight),
+		})
+	}
+	return k
+}
+
+func (r *Router) latency(target string, now time.Time, q *Query) time.Duration {
+	if p, ok := r.paces[target]; ok {
+		return p.latency(now, q)
+	}
+	return 0
+}
+
+// timed learns how long an answer took. What failed says nothing: a target that refuses at once is not fast.
+func (r *Router) timed(target string, res room.Result) {
+	if res.Kind != "" || res.Took <= 0 {
+		return
+	}
+	now := r.rooms.Clock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p, ok := r.paces[target]
+	if !ok {
+		p = &pace{}
+		r.paces[target] = p
+	}
+	p.total.add(now, res.Took)
+	if res.FirstToken > 0 && res.FirstToken < res.Took { // else it was not streamed
+		p.firstToken.add(now, res.FirstToken)
+	}
+}
+
+// settle books a turn of a weighted model.
+func (r *Router) settle(q *Query, k ranking, chosen int) {
+	if q.Model.Policy != penstock.PolicyWeighted || k.pick == byPrefix {
+		return // prefixes keep to the shares by themselves
+	}
+	settle(k.standings, k.order, chosen)
+	credits := make(map[string]float64, len(k.eligible)) // targets that left the model are forgotten
+	for n, i := range k.eligible {
+		credits[q.Candidates[i].Name] = k.standings[n].Credit
+	}
+	r.credits[q.Model.Name] = credits
+}
+
+// reason says why the candidate in the n-th place was chosen, and the others were not.
+func (r *Router) reason(q *Query, k ranking, n int) string {
+	var passed []string
+	for m := range n {
+		t := k.at(q, m)
+		why, out := q.excluded(t)
+		if !out {
+			why = string(r.rooms.Look(t).Reason)
+		}
+		passed = append(passed, t.Name+" "+why)
+	}
+	if !k.ordered { // what does not come into question has no place
+		for _, e := range q.exclusions {
+			passed = append(passed, e.target+" "+e.reason)
+		}
+	}
+	why := k.reason(q, n)
+	if len(passed) > 0 {
+		why += ": " + strings.Join(passed, ", ")
+	}
+	return why
+}
+
+// reason says what put a candidate into the n-th place.
+func (k *ranking) reason(q *Query, n int) string {
+	switch {
+	case k.ordered && n == 0:
+		return "first of the model's order"
+	case k.ordered:
+		return "next in the model's order"
+	case k.pick == byPrefix && n == 0:
+		return "kept with calls that begin alike"
+	case k.scores == nil:
+		return fmt.Sprintf("weighted, with a weight of %d", k.standings[k.order[n]].Weight)
+	}
+	return fmt.Sprintf("%s, with a score of %s", q.Model.Policy, k.scores[k.order[n]].explain(q.Model.Score))
+}
+
+// explain tells a score by those of its parts that count.
+func (s Score) explain(w penstock.ScoreWeights) string {
+	var parts []string
+	for _, p := range []struct {
+		name          string
+		weight, value float64
+	}{{"cost", w.Cost, s.Cost}, {"latency", w.Latency, s.Latency}, {"quality", w.Quality, s.Quality}, {"headroom", w.Headroom, s.Headroom}} {
+		if p.weight > 0 {
+			parts = append(parts, fmt.Sprintf("%s %.2f", p.name, p.value))
+		}
+	}
+	return fmt.Sprintf("%.2f (%s)", s.Total, strings.Join(parts, ", "))
+}
