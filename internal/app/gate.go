@@ -50,7 +50,7 @@ func (g gate) Reserve(c store.Candidate) (*route.Choice, bool) {
 		return nil, true // running it will tell why
 	}
 	choice, ok := g.router.TryChoose(route.Query{
-		Candidates: candidates, Lane: c.Lane, InputTokens: room.InputTokens(c.InputBytes), MaxOutputTokens: max(0, c.Estimate-c.InputBytes),
+		Candidates: candidates, Model: model, Lane: c.Lane, InputTokens: room.InputTokens(c.InputBytes), MaxOutputTokens: max(0, c.Estimate-c.InputBytes),
 	})
 	return &choice, ok
 }

@@ -82,6 +82,8 @@ type Task struct {
 	IncludeUsage bool
 	// MaxAttempts is how many attempts may be made that count; 0 for as many as there are targets.
 	MaxAttempts int
+	// Tries is how many attempts were made in earlier claims: with any, this one is a retry.
+	Tries int
 	// Bound is the most that one attempt can cost. It is forfeit when the upstream does not tell
 	// what it charged.
 	Bound penstock.NanoUSD
@@ -129,9 +131,9 @@ func (r *Runner) Run(ctx context.Context, task Task, sink Sink) Outcome {
 		out.Err = unspoken(task)
 		return out
 	}
-	var tried []string
+	query := queryOf(task, snapshot, candidates)
 	for ctx.Err() == nil {
-		choice, err := r.choose(ctx, task, route.Query{Candidates: candidates, Tried: tried})
+		choice, err := r.choose(ctx, task, query)
 		if err != nil {
 			if out.Err == nil { // what an upstream said tells more than that no other is left
 				out.Err = err
@@ -142,11 +144,11 @@ func (r *Runner) Run(ctx context.Context, task Task, sink Sink) Outcome {
 		if err != nil {
 			choice.Release()
 			out.Err = cmp.Or(out.Err, err)
-			tried = append(tried, choice.Target.Name)
+			query.Tried = append(query.Tried, choice.Target.Name)
 			asides.add("%s cannot be asked: %s", choice.Target.Name, penstock.AsError(err).Message)
 			continue
 		}
-		t := &try{task: task, letter: letter, target: choice.Target, sink: sink}
+		t := &try{task: task, letter: letter, target: choice.Target, sink: sink, probe: choice.Probe()}
 		t.record = penstock.Attempt{
 			ID: r.ids.New(r.Clock()), Subject: task.Subject, Number: len(out.Attempts) + 1, Fence: task.Fence,
 			Target: choice.Target.Name, Reason: letter.explain(choice.Reason, asides), Config: snapshot.Hash,
@@ -157,7 +159,7 @@ func (r *Runner) Run(ctx context.Context, task Task, sink Sink) Outcome {
 		if failure == nil || t.begun || spent || !failure.Kind.Policy().Fallback {
 			return out
 		}
-		tried = append(tried, choice.Target.Name)
+		query.Tried, query.Retry = append(query.Tried, choice.Target.Name), true
 	}
 	if out.Err == nil {
 		out.Err = &provider.Error{Kind: provider.KindCancelled, Message: "Nobody wanted the answer any more.", Err: context.Cause(ctx)}
@@ -167,14 +169,17 @@ func (r *Runner) Run(ctx context.Context, task Task, sink Sink) Outcome {
 
 // choose finds a target with room, or takes the one that was found beforehand.
 func (r *Runner) choose(ctx context.Context, task Task, q route.Query) (route.Choice, error) {
-	q.Lane, q.Wait = task.Lane, task.Wait
-	q.InputTokens, q.MaxOutputTokens = room.InputTokens(int64(len(task.Body))), task.MaxOutputTokens
 	if task.Choice == nil || len(q.Tried) > 0 {
 		return r.Router.Choose(ctx, q)
 	}
 	resolved := func(t penstock.Target) bool { return t.Name == task.Choice.Target.Name }
-	if !slices.ContainsFunc(q.Candidates, resolved) {
-		task.Choice.Release() // the model has other targets by now than when the task was resolved
+	if !slices.ContainsFunc(q.Candidates, resolved) || !q.Serves(&task.Choice.Target) {
+		// The model has other targets by now than when the task was resolved, or whoever chose for it could
+		// not know what its body asks for.
+		task.Choice.Release()
+		return r.Router.Choose(ctx, q)
+	}
+	if q.Retry && !task.Choice.MakeRetry() {
 		return r.Router.Choose(ctx, q)
 	}
 	task.Choice.Amend(q.InputTokens, q.MaxOutputTokens)
@@ -187,7 +192,7 @@ func (o *Outcome) add(t *try, failure *provider.Error) {
 	if failure != nil {
 		o.Err = failure
 	}
-	if failure == nil || !failure.Kind.Policy().Free {
+	if failure == nil || !t.free(failure.Kind) {
 		o.Counted++
 	}
 	o.Attempts = append(o.Attempts, t.record)
@@ -206,6 +211,7 @@ type try struct {
 	target  penstock.Target
 	sink    Sink
 	record  penstock.Attempt
+	probe   bool // it finds out whether a target that was out of order works again
 	begun   bool
 	forfeit penstock.NanoUSD
 }
@@ -355,6 +361,9 @@ func (t *try) meter(meta provider.Meta, failure *provider.Error) {
 func (t *try) result(meta provider.Meta, failure *provider.Error) room.Result {
 	res := room.Result{
 		Usage: meta.Usage, UsageKnown: meta.UsageKnown, Limits: meta.Limits, Took: t.record.FinishedAt.Sub(t.record.StartedAt),
+	}
+	if !t.record.FirstTokenAt.IsZero() {
+		res.FirstToken = t.record.FirstTokenAt.Sub(t.record.StartedAt)
 	}
 	if failure == nil {
 		return res

@@ -210,25 +210,26 @@ func TestRunnersAreSafeTogether(t *testing.T) {
 	const runs = 200
 	var mu sync.Mutex
 	var wg sync.WaitGroup
-	ids := map[penstock.ID]bool{}
+	ids, all := map[penstock.ID]bool{}, 0
 	for range runs {
 		wg.Go(func() {
 			patient := task("a", "b")
 			patient.Wait = time.Minute
 			out := r.Run(t.Context(), patient, &sink{})
-			if out.Err != nil || len(out.Attempts) != 2 {
+			if out.Err != nil || out.Target != "b" {
 				t.Errorf("outcome %+v", out)
 			}
 			mu.Lock()
 			defer mu.Unlock()
 			for _, a := range out.Attempts {
 				ids[a.ID] = true
+				all++
 			}
 		})
 	}
 	wg.Wait()
-	if len(ids) != 2*runs {
-		t.Errorf("%d different attempt ids, want %d", len(ids), 2*runs)
+	if len(ids) != all || all < runs {
+		t.Errorf("%d different ids of %d attempts in %d runs", len(ids), all, runs)
 	}
 }
 

@@ -59,7 +59,7 @@ func (p *Pool) attempt(ctx context.Context, c granted) store.Finish {
 	answer := &answerBuffer{}
 	out := p.Runner.Run(ctx, attempt.Task{
 		Subject: c.Item, Fence: c.Fence, Model: c.Model, Lane: c.Lane, Targets: targets, Endpoint: c.Endpoint,
-		Body: c.Body, Bound: c.Reserved, MaxAttempts: max(c.MaxAttempts-c.Attempts, 1),
+		Body: c.Body, Bound: c.Reserved, MaxAttempts: max(c.MaxAttempts-c.Attempts, 1), Tries: c.Tries,
 		Timeout: c.ItemTimeout, Wait: min(roomWait, c.ItemTimeout), MaxOutputTokens: max(0, c.Estimate-int64(len(c.Body))),
 		Choice: c.choice,
 	}, answer)
@@ -78,13 +78,14 @@ func (p *Pool) attempt(ctx context.Context, c granted) store.Finish {
 type failure struct {
 	cause error         // why our side ended it, nil when the upstream did
 	code  penstock.Code // what the caller is told when nothing is left to try
+	idle  bool          // no upstream was called
 	*provider.Error
 }
 
 // failureOf brings the errors of an attempt into one form.
 func failureOf(err, cause error) failure {
 	if upstream, ok := errors.AsType[*provider.Error](err); ok {
-		return failure{cause, upstream.Kind.Policy().Code, upstream}
+		return failure{cause, upstream.Kind.Policy().Code, false, upstream}
 	}
 	// No upstream was called: there was no room, or no target.
 	e := penstock.AsError(err)
@@ -95,7 +96,7 @@ func failureOf(err, cause error) failure {
 	case penstock.CodeInvalidRequest:
 		kind = provider.KindRejected // none of the targets can be asked this: no later time changes that
 	}
-	return failure{cause, e.Code, &provider.Error{Kind: kind, Message: e.Message, RetryAfter: e.RetryAfter, Err: e}}
+	return failure{cause, e.Code, true, &provider.Error{Kind: kind, Message: e.Message, RetryAfter: e.RetryAfter, Err: e}}
 }
 
 // conclude decides what becomes of an item whose attempt failed.
@@ -115,7 +116,7 @@ func (p *Pool) conclude(f *store.Finish, c store.Claimed, why failure) {
 		f.Transition, f.Counted = penstock.TransitionRetry, 0
 		return
 	}
-	if f.Counted == 0 && !why.Kind.Policy().Free {
+	if f.Counted == 0 && why.idle && !why.Kind.Policy().Free {
 		f.Counted = 1 // no target is configured: that must not go on for ever
 	}
 	wait, again := p.backoff.Next(queue.Failure{

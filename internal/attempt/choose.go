@@ -1,0 +1,47 @@
+package attempt
+
+import (
+	"slices"
+
+	"penstock"
+	"penstock/internal/config"
+	"penstock/internal/provider"
+	"penstock/internal/room"
+	"penstock/internal/route"
+)
+
+// free says that a failed try does not count against the task's maximum: the target turned it away, or the try
+// was lent as a probe.
+func (t *try) free(kind provider.Kind) bool {
+	return kind.Policy().Free || (t.probe && room.FreeProbe(kind, t.task.Tries+t.record.Number))
+}
+
+// queryOf asks for a target for a task. How a model chooses is as live as health and limits are; what it
+// chooses from was resolved.
+func queryOf(task Task, s *config.Snapshot, candidates []penstock.Target) route.Query {
+	model, _ := s.Model(task.Model)
+	q := route.Query{
+		Candidates: candidates, Model: model, Lane: task.Lane, Wait: task.Wait, Stream: task.Stream, Retry: task.Tries > 0,
+		InputTokens: room.InputTokens(int64(len(task.Body))), MaxOutputTokens: task.MaxOutputTokens,
+	}
+	if route.Picky(candidates) {
+		q.Needs = route.NeedsOf(task.Body)
+	}
+	if slices.ContainsFunc(candidates, func(t penstock.Target) bool { return t.PromptCache }) {
+		q.Prefix = route.Prefix(model.Name, task.Body)
+	}
+	return q
+}
+
+// Explanation is what would become of a task, and why.
+type Explanation = route.Explanation
+
+// Explain says what Run would do with a task, without doing it. Codes: no_target_available.
+func (r *Runner) Explain(task Task) (Explanation, error) {
+	s := r.Config.Current()
+	candidates, err := route.Candidates(task.Targets, s.Targets)
+	if err != nil {
+		return Explanation{}, err
+	}
+	return r.Router.Explain(queryOf(task, s, candidates)), nil
+}
