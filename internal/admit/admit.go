@@ -160,7 +160,7 @@ func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder
 		return s.replay(ctx, caller, o, err)
 	}
 	snapshot := s.Config.Current()
-	resolved, targets, err := resolve(snapshot, o.Model)
+	resolved, targets, err := resolve(snapshot, o.Model, caller.Tenant.Regions)
 	if err == nil {
 		err = s.Room.Refusal()
 	}
@@ -247,7 +247,7 @@ func (s *Service) Request(caller penstock.Caller, o RequestOrder) (Admitted, err
 	if err := checkModel(o.Model); err != nil {
 		return Admitted{}, err
 	}
-	resolved, targets, err := resolve(s.Config.Current(), o.Model)
+	resolved, targets, err := resolve(s.Config.Current(), o.Model, caller.Tenant.Regions)
 	if err != nil {
 		return Admitted{}, err
 	}
@@ -257,17 +257,22 @@ func (s *Service) Request(caller penstock.Caller, o RequestOrder) (Admitted, err
 	return Admitted{Targets: s.Controls.Open(resolved.Targets), Bound: Bound(targets, o.Inference).Cost}, nil
 }
 
-// resolve finds the model that answers for a name and notes what it means today.
-func resolve(snapshot *config.Snapshot, name string) (penstock.Resolved, []penstock.Target, error) {
+// resolve finds the model that answers for a name and notes what it means today, to a tenant whose work may run
+// in some regions only. What is left out here is never called: a region is a promise.
+func resolve(snapshot *config.Snapshot, name string, regions []string) (penstock.Resolved, []penstock.Target, error) {
 	model, ok := snapshot.Model(name)
 	if !ok {
 		e := penstock.Errorf(penstock.CodeModelNotFound, "There is no model %q; %s.", clip(name), known(snapshot))
 		e.Param = "model"
 		return penstock.Resolved{}, nil, e
 	}
-	targets, err := route.Candidates(model.Targets, snapshot.Targets)
+	allowed, err := inRegions(model, snapshot.Targets, regions)
+	if err != nil {
+		return penstock.Resolved{}, nil, err
+	}
+	targets, err := route.Candidates(allowed, snapshot.Targets)
 	return penstock.Resolved{
-		Config: snapshot.Hash, Model: model.Name, Policy: string(model.Policy), Targets: model.Targets,
+		Config: snapshot.Hash, Model: model.Name, Policy: string(model.Policy), Targets: allowed,
 	}, targets, err
 }
 

@@ -274,7 +274,7 @@ func (s *Service) retryOrder(ctx context.Context, caller penstock.Caller, r retr
 // resolveAgain decides what a retry runs on, and finds the targets that price it.
 func resolveAgain(snapshot *config.Snapshot, of penstock.Job, how penstock.Resolve) (penstock.Resolved, []penstock.Target, error) {
 	if how == penstock.ResolveFresh {
-		return resolve(snapshot, of.Model)
+		return resolve(snapshot, of.Model, snapshot.Tenants[of.Tenant].Regions)
 	}
 	targets, err := route.Candidates(of.Resolved.Targets, snapshot.Targets)
 	if err != nil {
