@@ -49,6 +49,7 @@ func (a *app) roomStatus() []telemetry.Room {
 	for _, s := range a.rooms.Status() {
 		r := telemetry.Room{
 			Target: s.Target, Limit: s.Limit, Running: s.Running, RestSeconds: s.Rest.Seconds(), Throttles: s.Throttles,
+			Breaker: string(s.Breaker), Opened: s.Opened, RetriesRefused: s.RetriesRefused,
 		}
 		for _, rate := range s.Rates {
 			r.Rates = append(r.Rates, telemetry.RoomRate(rate))

@@ -14,6 +14,10 @@ type Room struct {
 	RestSeconds float64 // how long it still rests
 	Throttles   int64   // answers so far that refused us, for limits or for load
 	Rates       []RoomRate
+
+	Breaker        string // closed, half_open or open
+	Opened         int64  // how often the breaker opened
+	RetriesRefused int64  // calls that were not made because the retry budget was used up
 }
 
 // RoomRate is a limit per minute of a target.
@@ -31,6 +35,7 @@ func (m *Metrics) CollectRooms(f func() []Room) { m.rooms.source.Store(&f) }
 // roomCollector asks for the rooms of targets when it is scraped.
 type roomCollector struct {
 	limit, running, rest, throttles, perMinute, purse *prometheus.Desc
+	breaker, opened, exhausted                        *prometheus.Desc
 
 	targets *Labels
 	source  atomic.Pointer[func() []Room]
@@ -40,8 +45,15 @@ func newRoomCollector(targets *Labels) *roomCollector {
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc("penstock_target_room_"+name, help, append([]string{"target"}, labels...), nil)
 	}
+	health := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc("penstock_target_"+name, help, append([]string{"target"}, labels...), nil)
+	}
 	return &roomCollector{
 		targets: targets,
+		breaker: health("breaker_state", "1 for the state that the target's breaker is in, 0 for the others.", "state"),
+		opened:  health("breaker_opened_total", "How often the target's breaker opened."),
+		exhausted: health("retry_budget_exhausted_total",
+			"Fallbacks and retries that were not made on the target because it fails and had its part of them."),
 		limit:   desc("seats", "Calls that this process may run on the target at a time."),
 		running: desc("seats_in_use", "Calls that this process runs on the target, or has taken room for."),
 		rest:    desc("rest_seconds", "How long the target is still left alone because it asked for that."),
@@ -54,7 +66,7 @@ func newRoomCollector(targets *Labels) *roomCollector {
 }
 
 func (c *roomCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.limit, c.running, c.rest, c.throttles, c.perMinute, c.purse} {
+	for _, d := range []*prometheus.Desc{c.limit, c.running, c.rest, c.throttles, c.perMinute, c.purse, c.breaker, c.opened, c.exhausted} {
 		ch <- d
 	}
 }
@@ -78,6 +90,15 @@ func (c *roomCollector) Collect(ch chan<- prometheus.Metric) {
 		gauge(c.running, float64(r.Running))
 		gauge(c.rest, r.RestSeconds)
 		ch <- prometheus.MustNewConstMetric(c.throttles, prometheus.CounterValue, float64(r.Throttles), target)
+		for _, state := range []string{"closed", "half_open", "open"} {
+			is := 0.0
+			if r.Breaker == state {
+				is = 1
+			}
+			gauge(c.breaker, is, state)
+		}
+		ch <- prometheus.MustNewConstMetric(c.opened, prometheus.CounterValue, float64(r.Opened), target)
+		ch <- prometheus.MustNewConstMetric(c.exhausted, prometheus.CounterValue, float64(r.RetriesRefused), target)
 		for _, rate := range r.Rates {
 			from := "config"
 			if rate.Learned {
