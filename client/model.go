@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"net/url"
 )
 
 // Model is a name that jobs and calls can ask for.
@@ -28,6 +29,56 @@ func (c *Client) Models(ctx context.Context) ([]*Model, error) {
 		return nil, err
 	}
 	return p.Data, nil
+}
+
+// Explanation is what a model would do with a call.
+type Explanation struct {
+	Model   string            `json:"model"`
+	Policy  string            `json:"policy"`
+	Chosen  string            `json:"chosen"` // "" when no target can be called at this moment
+	Reason  string            `json:"reason"`
+	Targets []ExplainedTarget `json:"targets"`
+
+	// Raw is the object as the server sent it, with all that this version does not know of.
+	Raw json.RawMessage `json:"-"`
+}
+
+// ExplainedTarget is how one target of a model stands.
+type ExplainedTarget struct {
+	Target    string  `json:"target"`
+	Place     int     `json:"place"`    // in the order of the policy, 0 for one that does not come into question
+	Excluded  string  `json:"excluded"` // why it does not
+	NoRoom    string  `json:"no_room"`  // why it cannot be called at this moment
+	CostUSD   string  `json:"cost_usd"`
+	LatencyMS int64   `json:"latency_ms"` // 0 while too little is known
+	Quality   float64 `json:"quality"`
+	Headroom  float64 `json:"headroom"`
+	Score     *Score  `json:"score"` // nil unless the policy scores
+}
+
+// Score is how good a target is, from 0 to 1, and the parts of it.
+type Score struct {
+	Total    float64 `json:"total"`
+	Cost     float64 `json:"cost"`
+	Latency  float64 `json:"latency"`
+	Quality  float64 `json:"quality"`
+	Headroom float64 `json:"headroom"`
+}
+
+// UnmarshalJSON keeps the text in Raw.
+func (e *Explanation) UnmarshalJSON(text []byte) error {
+	type plain Explanation
+	return keepRaw(text, (*plain)(e), &e.Raw)
+}
+
+// ExplainModel asks what a model would do with a call of this body, nil for any, without making it. Codes:
+// model_not_found.
+func (c *Client) ExplainModel(ctx context.Context, model string, body json.RawMessage) (*Explanation, error) {
+	if len(body) == 0 {
+		body = json.RawMessage("{}")
+	}
+	e, _, err := fetch[Explanation](ctx, c, call{method: http.MethodPost, path: "/v1/models/" + url.PathEscape(model) + "/explain", body: body})
+	return e, err
 }
 
 // Health is how a server is.

@@ -28,6 +28,7 @@ import (
 // Runner runs one inference.
 type Runner interface {
 	Run(ctx context.Context, task attempt.Task, sink attempt.Sink) attempt.Outcome
+	Explain(task attempt.Task) (attempt.Explanation, error)
 }
 
 // Letters is what can be read of dead letters.

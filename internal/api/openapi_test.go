@@ -363,6 +363,10 @@ func sampleViews() []any {
 		openai.NewModelList(nil), openai.NewModelList([]string{"fast", "smart"}), openai.NewModel("fast"),
 		anthropic.NewModelPage(nil, anthropic.Page{}), anthropic.NewModelPage([]string{"fast", "smart"}, anthropic.Page{Limit: 1}),
 		anthropic.NewModelInfo("fast"), anthropic.TokenCount{InputTokens: 7}, healthView{Status: "ok"},
+		explainView{Object: "model.explanation", Model: "fast", Policy: penstock.PolicyCheapest, Chosen: text("a"), Reason: "why", Targets: []explainTargetView{
+			{Target: "a", Place: new(1), CostUSD: text("0.000000100"), LatencyMS: new(int64(120)), Quality: new(0.5), Headroom: new(1.0),
+				Score: &explainScoreView{Total: 1, Cost: 1, Latency: 1}},
+			{Target: "b", Excluded: text("lacks vision"), NoRoom: text("is full")}}},
 		healthView{Status: "degraded", Reason: text("The disk is nearly full.")}, deletedView{ID: "job_1", Object: "job", Deleted: true},
 	}
 }

@@ -1,0 +1,106 @@
+package api
+
+import (
+	"net/http"
+
+	"penstock"
+	"penstock/internal/attempt"
+	"penstock/internal/body"
+)
+
+// explainView is what a model would do with a call.
+type explainView struct {
+	Object  string              `json:"object"`
+	Model   string              `json:"model"`
+	Policy  penstock.Policy     `json:"policy"`
+	Chosen  *string             `json:"chosen"` // null when no target can be called at this moment
+	Reason  string              `json:"reason"`
+	Targets []explainTargetView `json:"targets"`
+}
+
+// explainTargetView is how one target of the model stands.
+type explainTargetView struct {
+	Target    string            `json:"target"`
+	Place     *int              `json:"place"`    // in the order of the policy; null for one that does not come into question
+	Excluded  *string           `json:"excluded"` // why it does not
+	NoRoom    *string           `json:"no_room"`  // why it cannot be called at this moment
+	CostUSD   *string           `json:"cost_usd"` // of a call like this one
+	LatencyMS *int64            `json:"latency_ms"`
+	Quality   *float64          `json:"quality"`
+	Headroom  *float64          `json:"headroom"`
+	Score     *explainScoreView `json:"score"` // null unless the policy scores
+}
+
+// explainScoreView is a score from 0 to 1, and its parts.
+type explainScoreView struct {
+	Total    float64 `json:"total"`
+	Cost     float64 `json:"cost"`
+	Latency  float64 `json:"latency"`
+	Quality  float64 `json:"quality"`
+	Headroom float64 `json:"headroom"`
+}
+
+// explainModel says what would become of a call without making it.
+func (c *call) explainModel() error {
+	sent := []byte("{}")
+	if c.r.ContentLength != 0 {
+		var err error
+		if sent, err = c.readBody(); err != nil {
+			return err
+		}
+	}
+	object, err := body.Scan(sent)
+	if err != nil {
+		return penstock.Errorf(penstock.CodeInvalidRequest, "The body is not a JSON object: %v.", err)
+	}
+	stream, err := object.Bool("stream")
+	if err != nil {
+		return penstock.InvalidParam("stream", "stream must be true or false.")
+	}
+	name := c.r.PathValue("model")
+	considered, err := c.Admit.Consider(c.caller, name)
+	if err != nil {
+		return err
+	}
+	view := explainView{Object: "model.explanation", Model: name, Policy: considered.Model.Policy, Targets: []explainTargetView{}}
+	told := map[string]explainTargetView{}
+	view.Reason = "No target of this model may be called for you."
+	if len(considered.Open) > 0 {
+		task := attempt.Task{Model: name, Lane: penstock.LaneRealtime, Targets: considered.Open, Body: sent, Stream: stream}
+		if err := c.explain(task, &view, told); err != nil {
+			return err
+		}
+	}
+	for _, target := range considered.Model.Targets {
+		one, ok := told[target]
+		if !ok {
+			one = explainTargetView{Target: target, Excluded: text(considered.Out[target])}
+		}
+		view.Targets = append(view.Targets, one)
+	}
+	return c.json(http.StatusOK, view)
+}
+
+// explain fills in what the router says of the targets that may be called.
+func (c *call) explain(task attempt.Task, view *explainView, told map[string]explainTargetView) error {
+	e, err := c.Runner.Explain(task)
+	if err != nil {
+		return err
+	}
+	view.Chosen, view.Reason = text(e.Chosen), e.Reason
+	for _, t := range e.Targets {
+		one := explainTargetView{Target: t.Target, Excluded: text(t.Excluded), NoRoom: text(t.NoRoom)}
+		if t.Place > 0 {
+			cost := t.Standing.Cost.String()
+			one.Place, one.CostUSD, one.Quality, one.Headroom = &t.Place, &cost, &t.Standing.Quality, &t.Standing.Headroom
+			if ms := t.Standing.Latency.Milliseconds(); t.Standing.Latency > 0 {
+				one.LatencyMS = &ms
+			}
+		}
+		if t.Score != nil {
+			one.Score = &explainScoreView{t.Score.Total, t.Score.Cost, t.Score.Latency, t.Score.Quality, t.Score.Headroom}
+		}
+		told[t.Target] = one
+	}
+	return nil
+}
