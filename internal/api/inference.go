@@ -31,6 +31,7 @@ type door struct {
 	endpoint penstock.Endpoint
 	read     func(text []byte) (dialect.Call, error)
 	question func(string) ([]byte, error) // the body that asks one question; nil where no job can name the endpoint
+	needs    string                       // members that a job's bodies get when they and its defaults leave them out
 	forward  []string                     // headers of the caller's that are the upstream's business
 	free     bool                         // nobody charges for it
 	// estimate answers when none of the model's targets can be asked; nil where there is no other answer.
@@ -43,7 +44,7 @@ var doors = map[penstock.Endpoint]door{
 	penstock.EndpointCompletions: {endpoint: penstock.EndpointCompletions, read: openai.ReadCompletion, question: openai.CompletionQuestion},
 	penstock.EndpointEmbeddings:  {endpoint: penstock.EndpointEmbeddings, read: openai.ReadEmbedding, question: openai.InputQuestion},
 	penstock.EndpointResponses:   {endpoint: penstock.EndpointResponses, read: openai.ReadResponse, question: openai.InputQuestion},
-	penstock.EndpointMessages: {endpoint: penstock.EndpointMessages, read: anthropic.ReadMessage, question: anthropic.Question,
+	penstock.EndpointMessages: {endpoint: penstock.EndpointMessages, read: anthropic.ReadMessage, question: anthropic.Question, needs: anthropic.Needs,
 		forward: []string{anthropic.HeaderVersion, anthropic.HeaderBeta}},
 	penstock.EndpointCountTokens: {endpoint: penstock.EndpointCountTokens, read: anthropic.ReadCount,
 		forward: []string{anthropic.HeaderVersion, anthropic.HeaderBeta}, free: true, estimate: (*call).estimateTokens},

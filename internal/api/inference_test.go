@@ -328,7 +328,7 @@ func TestJobsOfEveryEndpoint(t *testing.T) {
 		penstock.EndpointCompletions: `{"prompt":"Hi"}`,
 		penstock.EndpointEmbeddings:  `{"input":"Hi"}`,
 		penstock.EndpointResponses:   `{"store":false,"input":"Hi"}`,
-		penstock.EndpointMessages:    `{"messages":[{"role":"user","content":"Hi"}]}`,
+		penstock.EndpointMessages:    `{"messages":[{"role":"user","content":"Hi"}],"max_tokens":4096}`,
 	} {
 		a := r.post("/v1/jobs", fmt.Sprintf(`{"model":"fast","endpoint":%q,"input":"Hi"}`, endpoint))
 		if a.status != http.StatusAccepted {

@@ -240,7 +240,10 @@ func (in *jobCreate) inference(input namedInput, defaults body.Object, d door) (
 	if err != nil {
 		return admit.Inference{}, penstock.InvalidParam(input.path, "%s %v.", input.path, err)
 	}
-	text := object.WithDefaults(defaults)
+	text, err := d.complete(object.WithDefaults(defaults))
+	if err != nil {
+		return admit.Inference{}, err
+	}
 	asked, err := d.read(text)
 	if err != nil {
 		e := penstock.AsError(err)
@@ -256,6 +259,19 @@ func (in *jobCreate) inference(input namedInput, defaults body.Object, d door) (
 	inf := inferenceOf(asked)
 	inf.CustomID = input.CustomID
 	return inf, nil
+}
+
+// complete adds what the dialect needs and neither the body nor the job's defaults have.
+func (d door) complete(text []byte) ([]byte, error) {
+	if d.needs == "" {
+		return text, nil
+	}
+	object, err := body.Scan(text)
+	if err != nil {
+		return nil, err
+	}
+	needs, err := body.Scan([]byte(d.needs))
+	return object.WithDefaults(needs), err
 }
 
 // idempotencyKey reads the key, in the quoted form of the standard or plain. Codes: invalid_request.

@@ -117,6 +117,8 @@ Point any OpenAI SDK at it:
   export OPENAI_BASE_URL=%[1]s/v1
   export OPENAI_API_KEY=%[6]s
 
+Or any Anthropic SDK, with ANTHROPIC_BASE_URL=%[1]s and the same key in ANTHROPIC_API_KEY.
+
 Submit a prompt that survives a crash, and wait for its answer:
 
   curl -s %[1]s/v1/jobs -H "Authorization: Bearer %[6]s" -H "Prefer: wait=10" -d '{"model":"sim","input":"Hi"}'

@@ -41,6 +41,9 @@ func ReadCount(text []byte) (dialect.Call, error) {
 	return c, f.Err()
 }
 
+// Needs is what no message can do without, for jobs that do not say: one plain question should be enough.
+const Needs = `{"max_tokens":4096}`
+
 // Question is the message that asks one question. It sets no max_tokens, which a job's defaults may.
 func Question(question string) ([]byte, error) {
 	return dialect.Question(`{"messages":[{"role":"user","content":%s}]}`, question)
