@@ -98,6 +98,9 @@ func (t *tx) rollback(ctx context.Context) {
 	}
 }
 
+// Alone implements sqlstore.Tx.
+func (t *tx) Alone() bool { return false }
+
 func (t *tx) Do(_ context.Context, text string, args ...any) error {
 	t.queueRows() // a lock that is meant to be taken last must not be taken before them
 	t.queue(text, args)

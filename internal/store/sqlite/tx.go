@@ -30,6 +30,9 @@ type database interface {
 
 func (t *tx) Now() time.Time { return t.now.UTC().Truncate(time.Microsecond) }
 
+// Alone implements sqlstore.Tx: there is one writer.
+func (t *tx) Alone() bool { return true }
+
 func (t *tx) Do(ctx context.Context, text string, args ...any) error {
 	_, err := t.Exec(ctx, text, args...)
 	return err

@@ -38,6 +38,9 @@ type Tx interface {
 	// Now is the database's clock at the start of the transaction.
 	Now() time.Time
 
+	// Alone says that no other transaction writes beside this one, so that nothing has to be locked.
+	Alone() bool
+
 	// Do writes without waiting for the outcome: an engine may send several writes at once. An
 	// error may show up at a later call or at the commit.
 	Do(ctx context.Context, sql string, args ...any) error
