@@ -133,7 +133,7 @@ type Want struct {
 	ExceptTenants []penstock.TenantID
 	// Room is asked before an item is taken, so that no claimed item waits for room; nil takes all. It
 	// is called inside the transaction, for some items that are then not taken after all, and again for
-	// the same items when the transaction is run again.
+	// the same items when the transaction is run again. A claim that is refused often leaves the lane.
 	Room func(Candidate) bool
 	// Charge is how many tokens an item is expected to use, which its tenant is charged for until
 	// Corrections tell better; nil charges its estimate.

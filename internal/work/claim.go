@@ -85,7 +85,10 @@ func (p *Pool) claimOnce(ctx context.Context, b *bay, n int) []granted {
 	closed := p.Gate.Closed()
 	lanes := slices.DeleteFunc(b.lanes.Order(), func(l penstock.Lane) bool { return slices.Contains(closed.Lanes, l) })
 	room := reservations{Pool: p, bay: b, choices: make(map[penstock.ID]*route.Choice)}
-	b.held = false
+	if b.held = p.paceLeft(b) > 0; b.held {
+		// Nothing but urgent items can start: to look at all others would be in vain.
+		lanes = slices.DeleteFunc(lanes, func(l penstock.Lane) bool { return l != penstock.LaneRealtime })
+	}
 	claimed, err := p.Store.ClaimItems(bounded, *p.lease.Load(), store.Want{
 		Lanes: lanes, Limit: n, Corrections: p.corrections(), Room: room.reserve, Charge: p.charge,
 		Models: b.models, ExceptModels: slices.Concat(b.except, closed.Models), ExceptTenants: closed.Tenants,

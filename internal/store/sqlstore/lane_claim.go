@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"strings"
 
@@ -14,6 +15,9 @@ const (
 	// shareWindow is how many shelves of tenants are looked at together, and maxWindows how often.
 	shareWindow = 16
 	maxWindows  = 64
+	// maxRefusals is how often Room may refuse before a claim leaves the lane: what filled up meanwhile is
+	// left alone by the next claim, and to go on asking every tenant would be in vain.
+	maxRefusals = 32
 )
 
 // laneClaim picks items of one lane, from the tenants in the order of their shares.
@@ -24,7 +28,12 @@ type laneClaim struct {
 	shares []*share
 	picks  []picked
 	busy   bool // other claims hold every share
+
+	refusals int
 }
+
+// over says that the claim has what it wants from this lane, or will not get more.
+func (c *laneClaim) over() bool { return len(c.picks) == c.limit || c.refusals >= maxRefusals }
 
 // picked is a pick with whom it was picked from.
 type picked struct {
@@ -41,12 +50,12 @@ func pickInLane(ctx context.Context, tx Tx, c *laneClaim) error {
 		if err != nil {
 			return err
 		}
-		for next := c.next(); next != nil && len(c.picks) < c.limit; next = c.next() {
+		for next := c.next(); next != nil && !c.over(); next = c.next() {
 			if err := c.takeTurn(ctx, tx, next); err != nil {
 				return err
 			}
 		}
-		if !more || len(c.picks) == c.limit {
+		if !more || c.over() {
 			break
 		}
 	}
@@ -96,7 +105,7 @@ func (c *laneClaim) window(ctx context.Context, tx Tx) (more bool, err error) {
 		model string
 	}
 	rows, err := queryAll(ctx, tx, c.shelves(`SELECT s.tenant_id, s.vtime, COALESCE(t.weight, 1), b.model`,
-		`LIMIT 16 /*pg FOR NO KEY UPDATE OF s SKIP LOCKED */`),
+		fmt.Sprintf(`LIMIT %d /*pg FOR NO KEY UPDATE OF s SKIP LOCKED */`, shareWindow)),
 		func(r Row) (x row, err error) { return x, r.Scan(&x.tenant, &x.VTime, &x.Weight, &x.model) })
 	if err != nil {
 		return false, err
@@ -125,7 +134,7 @@ func (c *laneClaim) next() *share {
 // takeTurn gives a tenant its turn: items in the order of their deadlines.
 func (c *laneClaim) takeTurn(ctx context.Context, tx Tx, s *share) error {
 	var turn fair.Turn
-	for !turn.Over() && len(c.picks) < c.limit {
+	for !turn.Over() && !c.over() {
 		shelf, err := c.earliest(ctx, tx, s)
 		if err != nil {
 			return err
@@ -140,6 +149,7 @@ func (c *laneClaim) takeTurn(ctx context.Context, tx Tx, s *share) error {
 		}
 		if c.want.Room != nil && !c.want.Room(candidate) {
 			shelf.picks, shelf.empty = nil, true // what follows is for the same targets
+			c.refusals++
 			continue
 		}
 		shelf.picks = shelf.picks[1:]

@@ -34,7 +34,7 @@ func (r itemInJob) leave(ctx context.Context, tx Tx) error {
 	return tx.Put(ctx, leaveReady, r.job.Lane, r.Tenant, r.model, micros(r.job.Deadline), r.ID)
 }
 
-// ready is the item of a job that may start.
+// readyItem is an item that may start, as its line keeps it.
 type readyItem struct {
 	backlogKey
 	deadline   int64

@@ -23,6 +23,7 @@ func claimCases() []testCase {
 		{"items past their deadline are left alone", claimSkipsExpired},
 		{"waiting items do not hide those behind them", claimBehindWaiting},
 		{"a claim takes what finds room", claimRoom},
+		{"a claim that is refused everywhere gives up", claimRefused},
 		{"models and tenants can be left alone", claimFilters},
 		{"many claimers share without overlap", claimConcurrently},
 	}
@@ -56,6 +57,28 @@ func claimRoom(r *rig) {
 		r.t.Errorf("what was refused is gone: %+v", left)
 	}
 	r.audit(full)
+}
+
+// claimRefused: with many tenants and no room for any, a claim does not ask for all of them.
+func claimRefused(r *rig) {
+	const tenants = 100
+	for n := range tenants {
+		sub := r.submission(1)
+		_, err := r.s.SubmitJob(r.t.Context(), penstock.TenantID(fmt.Sprintf("tenant%d", n)), sub)
+		r.must("submit", err)
+	}
+	asked := 0
+	claimed, err := r.s.ClaimItems(r.t.Context(), r.lease("worker"), store.Want{Lanes: penstock.Lanes, Limit: 10, Room: func(store.Candidate) bool {
+		asked++
+		return false
+	}})
+	r.must("claim", err)
+	if len(claimed) != 0 || asked == 0 || asked >= tenants {
+		r.t.Errorf("claimed %d items after asking for %d of %d, want none, and not to ask for all", len(claimed), asked, tenants)
+	}
+	if all := r.claim(r.lease("worker"), tenants); len(all) != tenants {
+		r.t.Errorf("with room %d items are claimed, want all %d", len(all), tenants)
+	}
 }
 
 func claimFilters(r *rig) {
