@@ -56,6 +56,15 @@ func (j *Job) Status() Status {
 	}
 }
 
+// IndexOf is the index of an item, if the job has it.
+func (j *Job) IndexOf(item ID) (n int, ok bool) {
+	at, ok := item.indexIn(j.ID)
+	if !ok || at >= uint64(j.Counts.Total) {
+		return 0, false
+	}
+	return int(at), true
+}
+
 // Resolved is what admission decided once and stored. Retries run it again, whatever the
 // configuration says by then.
 type Resolved struct {
@@ -207,8 +216,9 @@ type LedgerEntry struct {
 	Key          string // what it books; a key can be booked once
 	Tenant       TenantID
 	Kind         EntryKind
-	Subject      ID // job, item or request
-	Job          ID // the job of an item, "" for a request
+	Subject      ID    // job, item or request
+	Outcomes     int64 // how many outcomes it settles
+	Job          ID    // the job of an item, "" for a request
 	Target       string
 	Reserved     NanoUSD // set aside (reserve) or freed (settle, release)
 	Cost         NanoUSD

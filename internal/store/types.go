@@ -165,6 +165,7 @@ type Claimed struct {
 	Job         penstock.ID
 	Tenant      penstock.TenantID
 	Index       int
+	CustomID    string
 	Endpoint    penstock.Endpoint
 	Model       string
 	Lane        penstock.Lane

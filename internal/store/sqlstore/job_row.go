@@ -11,8 +11,16 @@ import (
 	"penstock"
 )
 
-const jobColumns = `id, tenant_id, key_name, endpoint, model, lane, tags,
-	total, queued, running, succeeded, failed, cancelled, expired,
+// jobColumns are those of a job that is read: how many of its items run is the sum of its claims. Whoever has
+// locked a job does not ask, and counts all that are open as queued.
+const (
+	jobColumns    = runningColumn + jobRowColumns
+	lockedColumns = `0, ` + jobRowColumns
+	runningColumn = `(SELECT COALESCE(SUM(c.open), 0) /*pg ::bigint */ FROM claims c WHERE c.job_id = jobs.id), `
+)
+
+const jobRowColumns = `id, tenant_id, key_name, endpoint, model, lane, tags,
+	total, succeeded, failed, cancelled, expired,
 	input_tokens, cached_input_tokens, output_tokens, cost_nano_usd, seq, started_seq,
 	max_attempts, item_timeout, resolved, retry_of, trace_parent,
 	created_at, deadline, started_at, finished_at, cancel_requested_at, queue_mark, queue_tokens, promised_at`
@@ -26,14 +34,15 @@ func scanJob(row Row) (penstock.Job, error) {
 		promised                                       int64
 	)
 	c, u := &j.Counts, &j.Usage
-	err := row.Scan(&j.ID, &j.Tenant, &j.Key, &j.Endpoint, &j.Model, &j.Lane, &tags,
-		&c.Total, &c.Queued, &c.Running, &c.Succeeded, &c.Failed, &c.Cancelled, &c.Expired,
+	err := row.Scan(&c.Running, &j.ID, &j.Tenant, &j.Key, &j.Endpoint, &j.Model, &j.Lane, &tags,
+		&c.Total, &c.Succeeded, &c.Failed, &c.Cancelled, &c.Expired,
 		&u.InputTokens, &u.CachedInputTokens, &u.OutputTokens, &j.Cost, &j.Seq, &j.StartedSeq,
 		&j.MaxAttempts, &timeout, &resolved, &j.RetryOf, &j.TraceParent,
 		&created, &deadline, &started, &finished, &cancelAt, &j.QueueMark, &j.QueueTokens, &promised)
 	if err != nil {
 		return j, fmt.Errorf("scanning job: %w", err)
 	}
+	c.Queued = c.Total - c.Running - c.Succeeded - c.Failed - c.Cancelled - c.Expired
 	j.ItemTimeout = time.Duration(timeout) * time.Microsecond
 	j.CreatedAt, j.Deadline = fromMicros(created), fromMicros(deadline)
 	j.StartedAt, j.FinishedAt = fromMicros(started), fromMicros(finished)
@@ -59,10 +68,10 @@ func insertJob(ctx context.Context, tx Tx, j penstock.Job) error {
 	if err != nil {
 		return fmt.Errorf("encoding resolution: %w", err)
 	}
-	return tx.Do(ctx, `INSERT INTO jobs (id, tenant_id, key_name, endpoint, model, lane, tags, status, total, queued,
+	return tx.Do(ctx, `INSERT INTO jobs (id, tenant_id, key_name, endpoint, model, lane, tags, status, total,
 			seq, max_attempts, item_timeout, resolved, retry_of, trace_parent, created_at, deadline, queue_mark, queue_tokens, promised_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)`,
-		j.ID, j.Tenant, j.Key, j.Endpoint, j.Model, j.Lane, string(tags), j.Status(), j.Counts.Total, j.Counts.Queued,
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`,
+		j.ID, j.Tenant, j.Key, j.Endpoint, j.Model, j.Lane, string(tags), j.Status(), j.Counts.Total,
 		j.Seq, j.MaxAttempts, j.ItemTimeout.Microseconds(), string(resolved), j.RetryOf, j.TraceParent,
 		micros(j.CreatedAt), micros(j.Deadline), j.QueueMark, j.QueueTokens, micros(j.PromisedAt))
 }
@@ -71,47 +80,45 @@ func insertJob(ctx context.Context, tx Tx, j penstock.Job) error {
 // in memory; save writes each row once, however many items moved.
 type jobGroup struct {
 	byID     map[penstock.ID]*penstock.Job
-	moved    backlog               // how transitions changed what is queued
-	released map[penstock.ID]int64 // by claim, how many of its items do not run any more
+	moved    backlog            // how transitions changed what is queued
+	released map[claimKey]int64 // how many of the items of a claim do not run any more
+	settled  settlements
 }
+
+// jobLock is how the rows of jobs are locked.
+type jobLock string
+
+const (
+	// lockFinish keeps others from finishing items of the job, and lets claims pass.
+	lockFinish jobLock = ` /*pg ORDER BY id FOR NO KEY UPDATE */`
+	// lockWhole keeps claims out as well.
+	lockWhole jobLock = ` /*pg ORDER BY id FOR UPDATE */`
+)
 
 // lockJobs locks the rows of the given jobs in ascending order, so that two transactions never wait
 // for each other. Jobs that are gone are missing from the group.
-func lockJobs(ctx context.Context, tx Tx, ids []penstock.ID) (jobGroup, error) {
+func lockJobs(ctx context.Context, tx Tx, ids []penstock.ID, lock jobLock) (jobGroup, error) {
 	slices.SortFunc(ids, func(a, b penstock.ID) int { return strings.Compare(string(a), string(b)) })
 	ids = slices.Compact(ids)
-	jobs, question := lockingJobs(ids)
-	return jobs, tx.Ask(ctx, question)
-}
-
-// lockingJobs is the question by which jobs are locked, and the group that its answer fills.
-func lockingJobs(ids []penstock.ID) (jobGroup, Question) {
-	jobs := jobGroup{byID: make(map[penstock.ID]*penstock.Job, len(ids)), moved: backlog{}, released: map[penstock.ID]int64{}}
-	return jobs, Question{
-		IDQuery{IDs: plain(ids), SQL: `SELECT ` + jobColumns + ` FROM jobs WHERE id = /*pg ANY */($1) /*pg ORDER BY id FOR UPDATE */`},
-		func(row Row) error {
-			j, err := scanJob(row)
-			jobs.byID[j.ID] = &j
-			return err
-		},
+	jobs := jobGroup{
+		byID: make(map[penstock.ID]*penstock.Job, len(ids)), moved: backlog{}, released: map[claimKey]int64{},
+		settled: settlements{},
 	}
-}
-
-// start notes the first claim of a job's items.
-func (g jobGroup) start(tx Tx, j *penstock.Job) {
-	if !j.StartedAt.IsZero() {
-		return
-	}
-	j.Seq++
-	j.StartedAt, j.StartedSeq = tx.Now(), j.Seq
+	return jobs, tx.QueryIn(ctx, IDQuery{
+		IDs: plain(ids), SQL: `SELECT ` + lockedColumns + ` FROM jobs WHERE id = /*pg ANY */($1)` + string(lock),
+	}, func(row Row) error {
+		j, err := scanJob(row)
+		jobs.byID[j.ID] = &j
+		return err
+	})
 }
 
 // item is an item of the group with its job.
 func (g jobGroup) item(r *itemRow) itemInJob { return itemInJob{r, g.byID[r.Job], g} }
 
-var saveJob = update("jobs", "id text", `status text, queued bigint, running bigint, succeeded bigint, failed bigint,
+var saveJob = update("jobs", "id text", `status text, succeeded bigint, failed bigint,
 	cancelled bigint, expired bigint, input_tokens bigint, cached_input_tokens bigint, output_tokens bigint,
-	cost_nano_usd bigint, seq bigint, started_at bigint, finished_at bigint, cancel_requested_at bigint, started_seq bigint`, "").lenient()
+	cost_nano_usd bigint, seq bigint, finished_at bigint, cancel_requested_at bigint`, "").lenient()
 
 // save writes the jobs back and closes those that have no open item left. It returns the closed
 // ones in ascending order.
@@ -124,14 +131,17 @@ func (g jobGroup) save(ctx context.Context, tx Tx) ([]penstock.ID, error) {
 			finished = append(finished, id)
 		}
 		c, u := j.Counts, j.Usage
-		err := tx.Put(ctx, saveJob, id, j.Status(), c.Queued, c.Running, c.Succeeded, c.Failed, c.Cancelled, c.Expired,
+		err := tx.Put(ctx, saveJob, id, j.Status(), c.Succeeded, c.Failed, c.Cancelled, c.Expired,
 			u.InputTokens, u.CachedInputTokens, u.OutputTokens, j.Cost, j.Seq,
-			micros(j.StartedAt), micros(j.FinishedAt), micros(j.CancelRequestedAt), j.StartedSeq)
+			micros(j.FinishedAt), micros(j.CancelRequestedAt))
 		if err != nil {
 			return nil, err
 		}
 	}
 	slices.Sort(finished)
+	if err := g.settled.book(ctx, tx); err != nil {
+		return nil, err
+	}
 	if err := releaseClaims(ctx, tx, g.released); err != nil {
 		return nil, err
 	}

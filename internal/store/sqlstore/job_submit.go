@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"slices"
 
 	"penstock"
 	"penstock/internal/store"
@@ -66,7 +65,7 @@ func (s *Store) accept(ctx context.Context, tenant penstock.TenantID, sub accept
 func (s *Store) placeInputs(ctx context.Context, tenant penstock.TenantID, sub store.Submission) ([]placed, error) {
 	inputs := make([]placed, 0, len(sub.Items))
 	for n, item := range sub.Items {
-		p, err := s.place(ctx, owner(tenant, penstock.ItemID(sub.Job.ID, n), partInput), item.Body)
+		p, err := s.place(ctx, inputOwner(tenant, penstock.ItemID(sub.Job.ID, n)), item.Body)
 		if err != nil {
 			s.discard(ctx, inputs...)
 			return nil, err
@@ -158,43 +157,40 @@ type submittedItems struct {
 	inputs []placed
 }
 
-var addItem = insertInto("items", `id text, job_id text, tenant_id text, lane text, model text, n bigint, custom_id text, status text,
-	input bytea, input_blob text, estimate_tokens bigint, input_bytes bigint, reserved_nano_usd bigint, not_before bigint, parked bigint, deadline bigint`, "")
-
 func insertSubmission(ctx context.Context, tx Tx, j *penstock.Job, sub submittedItems) error {
 	j.Seq = 1 // job.queued
 	if err := insertJob(ctx, tx, *j); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(sub.items, func(item store.NewItem) bool { return item.StartIn <= 0 }) {
+	moved, key := backlog{}, backlogKey{j.Lane, j.Tenant, j.Model}
+	bundles := bundleUp(sub.items, sub.inputs)
+	if len(bundles) > 0 {
 		if err := activate(ctx, tx, j.Tenant, j.Lane); err != nil {
 			return err
 		}
 	}
+	for _, b := range bundles {
+		if err := b.insert(ctx, tx, j.ID); err != nil {
+			return err
+		}
+		r := b.ready(key, j)
+		if err := r.enter(ctx, tx); err != nil {
+			return err
+		}
+		for _, f := range b.facts {
+			moved.add(key, stock{ready: 1, tokens: f.estimate, bytes: f.inputBytes})
+		}
+	}
 	var reserved penstock.NanoUSD
-	moved, key := backlog{}, backlogKey{j.Lane, j.Tenant, j.Model}
 	for n, item := range sub.items {
 		reserved += item.Reserved
-		waits := sleeper{
-			readyItem{key, micros(j.Deadline), penstock.ItemID(j.ID, n), j.ID, item.EstimateTokens, int64(len(item.Body))},
-			micros(j.CreatedAt.Add(item.StartIn)),
+		if item.StartIn <= 0 {
+			continue
 		}
-		err := tx.Put(ctx, addItem, waits.item, j.ID, j.Tenant, j.Lane, j.Model, n, item.CustomID, penstock.StatusQueued,
-			sub.inputs[n].inline, sub.inputs[n].blob, waits.estimate, waits.inputBytes, item.Reserved,
-			waits.notBefore, truth(item.StartIn > 0).column(), waits.deadline)
-		if err != nil {
+		if err := park(ctx, tx, j, parking{item, n, sub.inputs[n]}); err != nil {
 			return err
 		}
-		by := stock{tokens: waits.estimate, bytes: waits.inputBytes}
-		if item.StartIn > 0 {
-			by.parked, err = 1, tx.Put(ctx, enterParked, waits.notBefore, waits.item)
-		} else {
-			by.ready, err = 1, waits.enter(ctx, tx)
-		}
-		if err != nil {
-			return err
-		}
-		moved.add(key, by)
+		moved.add(key, stock{parked: 1, tokens: item.EstimateTokens, bytes: int64(len(item.Body))})
 	}
 	err := book(ctx, tx, penstock.LedgerEntry{
 		Key: reserveKey(j.ID), Tenant: j.Tenant, Kind: penstock.EntryReserve,
@@ -204,4 +200,35 @@ func insertSubmission(ctx context.Context, tx Tx, j *penstock.Job, sub submitted
 		return err
 	}
 	return moved.save(ctx, tx)
+}
+
+// ready is the range in which all items of a new bundle stand in line.
+func (b bundle) ready(key backlogKey, j *penstock.Job) *readyRange {
+	r := &readyRange{
+		backlogKey: key, deadline: micros(j.Deadline), job: j.ID, first: b.first, last: b.first + len(b.facts) - 1, bundle: b.first,
+	}
+	if len(b.facts) == 1 {
+		r.estimate, r.inputBytes = b.facts[0].estimate, b.facts[0].inputBytes
+	}
+	return r
+}
+
+// parking is an item that is held back: it stands apart from the beginning, with an input of its own.
+type parking struct {
+	store.NewItem
+	n     int
+	input placed
+}
+
+var addItem = insertInto("items", `id text, job_id text, tenant_id text, n bigint, custom_id text, status text, input bytea, input_blob text,
+	estimate_tokens bigint, input_bytes bigint, reserved_nano_usd bigint, not_before bigint, parked bigint`, "")
+
+func park(ctx context.Context, tx Tx, j *penstock.Job, p parking) error {
+	id, until := penstock.ItemID(j.ID, p.n), micros(j.CreatedAt.Add(p.StartIn))
+	err := tx.Put(ctx, addItem, id, j.ID, j.Tenant, p.n, p.CustomID, penstock.StatusQueued, p.input.inline, p.input.blob,
+		p.EstimateTokens, len(p.Body), p.Reserved, until, int64(1))
+	if err != nil {
+		return err
+	}
+	return tx.Put(ctx, enterParked, until, id)
 }

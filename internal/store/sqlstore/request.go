@@ -67,7 +67,7 @@ func insertRequest(ctx context.Context, tx Tx, r penstock.Request) error {
 // settleRequest books a call once, and apart from it what may have been spent unseen.
 func settleRequest(ctx context.Context, tx Tx, r penstock.Request) error {
 	entry := penstock.LedgerEntry{
-		Key: requestKey(r.ID), Tenant: r.Tenant, Kind: penstock.EntrySettle, Subject: r.ID, Target: r.Target,
+		Key: requestKey(r.ID), Tenant: r.Tenant, Kind: penstock.EntrySettle, Subject: r.ID, Outcomes: 1, Target: r.Target,
 		Cost: r.Cost, Usage: r.Usage,
 	}
 	if n := len(r.Attempts); n > 0 {
