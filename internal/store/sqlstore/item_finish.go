@@ -126,7 +126,7 @@ func finishGroup(ctx context.Context, tx Tx, g finishing) ([]store.Verdict, erro
 		if item == nil || job == nil || item.Tenant != f.Tenant {
 			continue // nothing of that name was ever claimed: it loses, and nobody is there to bill
 		}
-		if item.Status != penstock.StatusRunning || item.Fence != f.Fence {
+		if item.Status != penstock.StatusRunning || item.Fence != f.Fence || (f.Of != nil && f.Of.Claim != item.claim) {
 			verdicts[i] = store.Verdict{Status: item.Status}
 			if err := bookStale(ctx, tx, f); err != nil {
 				return nil, err
