@@ -12,6 +12,7 @@ type Job struct {
 	Lane     Lane
 	Tags     map[string]string
 	RetryOf  ID // the job whose unsuccessful items it runs again, or ""
+	File     ID // the file whose lines are its items, or ""
 
 	Counts     Counts
 	Usage      Usage

@@ -26,6 +26,7 @@ import (
 // Store is everything at once. Consumers should ask for the role that they need.
 type Store interface {
 	Jobs
+	Batches
 	Retries
 	Audit
 	Queue
@@ -74,6 +75,18 @@ type Jobs interface {
 	// Item events carry the item without its result. Codes: not_found, gone (the log was kept long
 	// enough, and after lies before its end).
 	Events(ctx context.Context, tenant penstock.TenantID, p EventPage) ([]penstock.Event, error)
+}
+
+// Batches is how a job gets its items that are the lines of a file: in steps, a bounded number ahead of the
+// workers. Items that it does not have yet count as queued.
+type Batches interface {
+	// UnsplitJobs returns jobs that lack items and have few that wait, oldest first, at most limit. Those that
+	// were asked to stop, or whose deadline passed, are among them: their items end as they come.
+	UnsplitJobs(ctx context.Context, limit int) ([]Unsplit, error)
+
+	// SplitJob gives a job its next items, at most MaxSplit, and reserves for them. Codes: conflict (it has them
+	// already, or does not have those before them), not_found.
+	SplitJob(ctx context.Context, tenant penstock.TenantID, s Split) (Step, error)
 }
 
 // Retries is how items that did not succeed are dealt with. An item is retried once: what comes of it

@@ -8,7 +8,6 @@ import (
 
 	"penstock"
 	"penstock/internal/payload"
-	"penstock/internal/store"
 )
 
 // A bundle has what consecutive items of a job came with. It is written once, when they are accepted, and
@@ -135,27 +134,32 @@ func (b bundle) insert(ctx context.Context, tx Tx, job penstock.ID) error {
 	return nil
 }
 
-// bundleUp puts items that may start at once into bundles. The others stand apart from the beginning.
-func bundleUp(items []store.NewItem, inputs []placed) (bundles []bundle) {
+// bundles puts items that may start at once into bundles. The others stand apart from the beginning.
+func (a arrival) bundles() (all []bundle) {
 	open := false // whether the last bundle takes the next item
-	for n, item := range items {
+	for i, item := range a.items {
 		if item.StartIn > 0 {
 			open = false
 			continue
 		}
-		if !open || len(bundles[len(bundles)-1].facts) == bundleItems ||
-			len(bundles[len(bundles)-1].inputs)+len(inputs[n].inline) > bundleBytes {
-			bundles, open = append(bundles, bundle{first: n, inputs: []byte{}}), true
+		input := a.inputs[i]
+		if !open || !all[len(all)-1].takes(input) {
+			all, open = append(all, bundle{first: a.first + i, inputs: []byte{}}), true
 		}
-		b := &bundles[len(bundles)-1]
+		b := &all[len(all)-1]
 		at := int64(len(b.inputs))
-		b.inputs = append(b.inputs, inputs[n].inline...)
+		b.inputs = append(b.inputs, input.inline...)
 		b.facts = append(b.facts, fact{
 			customID: item.CustomID, estimate: item.EstimateTokens, inputBytes: int64(len(item.Body)), reserved: item.Reserved,
-			input: span{at, int64(len(b.inputs))}, blob: inputs[n].blob,
+			input: span{at, int64(len(b.inputs))}, blob: input.blob,
 		})
 	}
-	return bundles
+	return all
+}
+
+// takes says whether there is room for another item.
+func (b bundle) takes(input placed) bool {
+	return len(b.facts) < bundleItems && len(b.inputs)+len(input.inline) <= bundleBytes
 }
 
 // bundleOf is the place of a bundle.

@@ -107,6 +107,7 @@ func (r itemInJob) end(ctx context.Context, tx Tx, o outcome) error {
 		return err
 	}
 	r.settled.add(r)
+	r.ended[r.Job] = append(r.ended[r.Job], r.Index)
 	if next != penstock.StatusFailed {
 		return nil
 	}

@@ -211,6 +211,16 @@ func (e *eraser) removeItems(ctx context.Context, tx Tx, d *deletedJob) error {
 	if e.left <= 0 || d.next == d.total {
 		return nil
 	}
+	if d.total >= largeJob {
+		endings, err := tx.Exec(ctx, `DELETE FROM endings WHERE job_id = $1 AND last_seq IN
+			(SELECT last_seq FROM endings WHERE job_id = $1 LIMIT $2)`, d.id, e.left)
+		if err != nil {
+			return err
+		}
+		if e.left -= int(endings); e.left == 0 {
+			return nil // there may be more of them
+		}
+	}
 	from, to := d.rangeOf(e.left)
 	attempts, err := tx.Exec(ctx, `DELETE FROM attempts WHERE (subject_id, number) IN
 		(SELECT subject_id, number FROM attempts WHERE subject_id >= $1 AND subject_id <= $2 LIMIT $3)`, from, to, e.left)

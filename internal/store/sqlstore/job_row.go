@@ -22,7 +22,7 @@ const (
 const jobRowColumns = `id, tenant_id, key_name, endpoint, model, lane, tags,
 	total, succeeded, failed, cancelled, expired,
 	input_tokens, cached_input_tokens, output_tokens, cost_nano_usd, seq, started_seq,
-	max_attempts, item_timeout, resolved, retry_of, trace_parent,
+	max_attempts, item_timeout, resolved, retry_of, file_id, trace_parent,
 	created_at, deadline, started_at, finished_at, cancel_requested_at, queue_mark, queue_tokens, promised_at`
 
 func scanJob(row Row) (penstock.Job, error) {
@@ -37,7 +37,7 @@ func scanJob(row Row) (penstock.Job, error) {
 	err := row.Scan(&c.Running, &j.ID, &j.Tenant, &j.Key, &j.Endpoint, &j.Model, &j.Lane, &tags,
 		&c.Total, &c.Succeeded, &c.Failed, &c.Cancelled, &c.Expired,
 		&u.InputTokens, &u.CachedInputTokens, &u.OutputTokens, &j.Cost, &j.Seq, &j.StartedSeq,
-		&j.MaxAttempts, &timeout, &resolved, &j.RetryOf, &j.TraceParent,
+		&j.MaxAttempts, &timeout, &resolved, &j.RetryOf, &j.File, &j.TraceParent,
 		&created, &deadline, &started, &finished, &cancelAt, &j.QueueMark, &j.QueueTokens, &promised)
 	if err != nil {
 		return j, fmt.Errorf("scanning job: %w", err)
@@ -68,12 +68,16 @@ func insertJob(ctx context.Context, tx Tx, j penstock.Job) error {
 	if err != nil {
 		return fmt.Errorf("encoding resolution: %w", err)
 	}
+	split := j.Counts.Total
+	if j.File != "" {
+		split = 0
+	}
 	return tx.Do(ctx, `INSERT INTO jobs (id, tenant_id, key_name, endpoint, model, lane, tags, status, total,
-			seq, max_attempts, item_timeout, resolved, retry_of, trace_parent, created_at, deadline, queue_mark, queue_tokens, promised_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`,
+			seq, max_attempts, item_timeout, resolved, retry_of, file_id, trace_parent, created_at, deadline, queue_mark, queue_tokens, promised_at, split)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)`,
 		j.ID, j.Tenant, j.Key, j.Endpoint, j.Model, j.Lane, string(tags), j.Status(), j.Counts.Total,
-		j.Seq, j.MaxAttempts, j.ItemTimeout.Microseconds(), string(resolved), j.RetryOf, j.TraceParent,
-		micros(j.CreatedAt), micros(j.Deadline), j.QueueMark, j.QueueTokens, micros(j.PromisedAt))
+		j.Seq, j.MaxAttempts, j.ItemTimeout.Microseconds(), string(resolved), j.RetryOf, j.File, j.TraceParent,
+		micros(j.CreatedAt), micros(j.Deadline), j.QueueMark, j.QueueTokens, micros(j.PromisedAt), split)
 }
 
 // jobGroup is a set of jobs whose rows this transaction has locked. Transitions move their counters
@@ -83,6 +87,7 @@ type jobGroup struct {
 	moved    backlog            // how transitions changed what is queued
 	released map[claimKey]int64 // how many of the items of a claim do not run any more
 	settled  settlements
+	ended    map[penstock.ID][]int // by job, the items that ended, in order
 }
 
 // jobLock is how the rows of jobs are locked.
@@ -102,7 +107,7 @@ func lockJobs(ctx context.Context, tx Tx, ids []penstock.ID, lock jobLock) (jobG
 	ids = slices.Compact(ids)
 	jobs := jobGroup{
 		byID: make(map[penstock.ID]*penstock.Job, len(ids)), moved: backlog{}, released: map[claimKey]int64{},
-		settled: settlements{},
+		settled: settlements{}, ended: map[penstock.ID][]int{},
 	}
 	return jobs, tx.QueryIn(ctx, IDQuery{
 		IDs: plain(ids), SQL: `SELECT ` + lockedColumns + ` FROM jobs WHERE id = /*pg ANY */($1)` + string(lock),
@@ -125,6 +130,9 @@ var saveJob = update("jobs", "id text", `status text, succeeded bigint, failed b
 func (g jobGroup) save(ctx context.Context, tx Tx) ([]penstock.ID, error) {
 	var finished []penstock.ID
 	for id, j := range g.byID {
+		if err := g.noteEndings(ctx, tx, j); err != nil {
+			return nil, err
+		}
 		if j.Counts.Open() == 0 && j.FinishedAt.IsZero() {
 			j.Seq++
 			j.FinishedAt = tx.Now()

@@ -22,7 +22,7 @@ type acceptance struct {
 }
 
 func (s *Store) accept(ctx context.Context, tenant penstock.TenantID, sub acceptance) (store.Receipt, error) {
-	inputs, err := s.placeInputs(ctx, tenant, sub.Submission)
+	inputs, err := s.placeInputs(ctx, tenant, store.Split{Job: sub.Job.ID, Items: sub.Items})
 	if err != nil {
 		return store.Receipt{}, hide(err)
 	}
@@ -62,10 +62,10 @@ func (s *Store) accept(ctx context.Context, tenant penstock.TenantID, sub accept
 	return receipt, err
 }
 
-func (s *Store) placeInputs(ctx context.Context, tenant penstock.TenantID, sub store.Submission) ([]placed, error) {
+func (s *Store) placeInputs(ctx context.Context, tenant penstock.TenantID, sub store.Split) ([]placed, error) {
 	inputs := make([]placed, 0, len(sub.Items))
 	for n, item := range sub.Items {
-		p, err := s.place(ctx, inputOwner(tenant, penstock.ItemID(sub.Job.ID, n)), item.Body)
+		p, err := s.place(ctx, inputOwner(tenant, penstock.ItemID(sub.Job, sub.From+n)), item.Body)
 		if err != nil {
 			s.discard(ctx, inputs...)
 			return nil, err
@@ -147,7 +147,11 @@ func newJob(tx Tx, tenant penstock.TenantID, sub store.Submission) penstock.Job 
 	if j.Deadline.IsZero() {
 		j.Deadline = j.CreatedAt.Add(sub.DeadlineIn)
 	}
-	j.Counts = penstock.Counts{Total: len(sub.Items), Queued: len(sub.Items)}
+	total := len(sub.Items)
+	if j.File != "" {
+		total = sub.Lines
+	}
+	j.Counts = penstock.Counts{Total: total, Queued: total}
 	return j
 }
 
@@ -162,8 +166,39 @@ func insertSubmission(ctx context.Context, tx Tx, j *penstock.Job, sub submitted
 	if err := insertJob(ctx, tx, *j); err != nil {
 		return err
 	}
-	moved, key := backlog{}, backlogKey{j.Lane, j.Tenant, j.Model}
-	bundles := bundleUp(sub.items, sub.inputs)
+	moved := backlog{}
+	if err := enqueue(ctx, tx, arrival{submittedItems: sub, job: j, moved: moved}); err != nil {
+		return err
+	}
+	err := book(ctx, tx, penstock.LedgerEntry{
+		Key: reserveKey(j.ID), Tenant: j.Tenant, Kind: penstock.EntryReserve,
+		Subject: j.ID, Job: j.ID, Reserved: sub.reserved(),
+	})
+	if err != nil {
+		return err
+	}
+	return moved.save(ctx, tx)
+}
+
+func (s submittedItems) reserved() (sum penstock.NanoUSD) {
+	for _, item := range s.items {
+		sum += item.Reserved
+	}
+	return sum
+}
+
+// arrival is items that a job gets.
+type arrival struct {
+	submittedItems
+	job   *penstock.Job
+	first int // index of the first of them
+	moved backlog
+}
+
+// enqueue bundles items up and puts them in line, or parks those that are held back.
+func enqueue(ctx context.Context, tx Tx, a arrival) error {
+	j, key := a.job, backlogKey{a.job.Lane, a.job.Tenant, a.job.Model}
+	bundles := a.bundles()
 	if len(bundles) > 0 {
 		if err := activate(ctx, tx, j.Tenant, j.Lane); err != nil {
 			return err
@@ -173,33 +208,23 @@ func insertSubmission(ctx context.Context, tx Tx, j *penstock.Job, sub submitted
 		if err := b.insert(ctx, tx, j.ID); err != nil {
 			return err
 		}
-		r := b.ready(key, j)
-		if err := r.enter(ctx, tx); err != nil {
+		if err := b.ready(key, j).enter(ctx, tx); err != nil {
 			return err
 		}
 		for _, f := range b.facts {
-			moved.add(key, stock{ready: 1, tokens: f.estimate, bytes: f.inputBytes})
+			a.moved.add(key, stock{ready: 1, tokens: f.estimate, bytes: f.inputBytes})
 		}
 	}
-	var reserved penstock.NanoUSD
-	for n, item := range sub.items {
-		reserved += item.Reserved
+	for i, item := range a.items {
 		if item.StartIn <= 0 {
 			continue
 		}
-		if err := park(ctx, tx, j, parking{item, n, sub.inputs[n]}); err != nil {
+		if err := park(ctx, tx, j, parking{item, a.first + i, a.inputs[i]}); err != nil {
 			return err
 		}
-		moved.add(key, stock{parked: 1, tokens: item.EstimateTokens, bytes: int64(len(item.Body))})
+		a.moved.add(key, stock{parked: 1, tokens: item.EstimateTokens, bytes: int64(len(item.Body))})
 	}
-	err := book(ctx, tx, penstock.LedgerEntry{
-		Key: reserveKey(j.ID), Tenant: j.Tenant, Kind: penstock.EntryReserve,
-		Subject: j.ID, Job: j.ID, Reserved: reserved,
-	})
-	if err != nil {
-		return err
-	}
-	return moved.save(ctx, tx)
+	return nil
 }
 
 // ready is the range in which all items of a new bundle stand in line.

@@ -13,6 +13,9 @@ import (
 func reserveKey(job penstock.ID) string     { return "job:" + string(job) }
 func requestKey(request penstock.ID) string { return "request:" + string(request) }
 
+// splitKey is that of what was reserved for items that came later; from is the index of the first.
+func splitKey(job penstock.ID, from int) string { return reserveKey(job) + ":" + strconv.Itoa(from) }
+
 // settleKey is that of outcomes which were committed together; seq is the number of the first.
 func settleKey(job penstock.ID, seq int64) string {
 	return "settle:" + string(job) + ":" + strconv.FormatInt(seq, 10)
@@ -101,7 +104,7 @@ func (s *Store) JobEntries(ctx context.Context, tenant penstock.TenantID, job pe
 		first, last := penstock.ItemID(job, 0), penstock.ItemID(job, j.Counts.Total-1)
 		es, err = queryAll(ctx, tx, sqlf(`SELECT key, tenant_id, kind, subject_id, job_id, target, reserved_nano_usd, cost_nano_usd,
 				input_tokens, cached_input_tokens, output_tokens, price_version, created_at, outcomes
-			FROM ledger WHERE key = $1 OR key BETWEEN $2 AND $3`,
+			FROM ledger WHERE key BETWEEN $1 AND $1 || ';' OR key BETWEEN $2 AND $3`,
 			reserveKey(job), forfeitPrefix+string(first), forfeitPrefix+string(last)+";"), scanEntry) // ";" is next to ":"
 		if err != nil {
 			return err

@@ -19,10 +19,11 @@ var audits = []struct{ problem, sql string }{
 		WHERE COALESCE(i.outcomes, 0) <> COALESCE(l.outcomes, 0) OR COALESCE(i.cost, 0) <> COALESCE(l.cost, 0)
 			OR COALESCE(i.reserved, 0) <> COALESCE(l.reserved, 0) OR COALESCE(i.input, 0) <> COALESCE(l.input, 0)
 			OR COALESCE(i.cached, 0) <> COALESCE(l.cached, 0) OR COALESCE(i.output, 0) <> COALESCE(l.output, 0) LIMIT $1`},
-	{"job ended without having freed what it reserved", `SELECT j.id FROM jobs j LEFT JOIN ledger l ON l.key = 'job:' || j.id
+	{"job ended without having freed what it reserved", `SELECT j.id FROM jobs j
+		LEFT JOIN (SELECT job_id, SUM(reserved_nano_usd) AS reserved FROM ledger WHERE kind = 'reserve' GROUP BY job_id) l ON l.job_id = j.id
 		LEFT JOIN (SELECT job_id, SUM(reserved_nano_usd) AS reserved FROM ledger WHERE kind IN ('settle', 'release') GROUP BY job_id) f
 			ON f.job_id = j.id
-		WHERE l.key IS NULL OR (j.finished_at > 0 AND l.reserved_nano_usd <> COALESCE(f.reserved, 0)) LIMIT $1`},
+		WHERE l.job_id IS NULL OR (j.finished_at > 0 AND l.reserved <> COALESCE(f.reserved, 0)) LIMIT $1`},
 	{"job's cost differs from the sum of its items", `SELECT j.id FROM jobs j
 		LEFT JOIN (SELECT job_id, SUM(cost_nano_usd) AS cost FROM items GROUP BY job_id) i ON i.job_id = j.id
 		WHERE j.cost_nano_usd <> COALESCE(i.cost, 0) LIMIT $1`},
@@ -41,7 +42,7 @@ var audits = []struct{ problem, sql string }{
 		LEFT JOIN (SELECT job_id, COUNT(*) AS items FROM items WHERE status = 'queued' AND parked = 1 GROUP BY job_id) p ON p.job_id = j.id
 		LEFT JOIN (SELECT job_id, SUM(open) AS items FROM claims GROUP BY job_id) c ON c.job_id = j.id
 		LEFT JOIN (SELECT job_id, COUNT(*) AS items FROM items WHERE status NOT IN ('queued', 'running') GROUP BY job_id) e ON e.job_id = j.id
-		WHERE j.total <> COALESCE(r.items, 0) + COALESCE(p.items, 0) + COALESCE(c.items, 0) + COALESCE(e.items, 0) LIMIT $1`},
+		WHERE j.split <> COALESCE(r.items, 0) + COALESCE(p.items, 0) + COALESCE(c.items, 0) + COALESCE(e.items, 0) LIMIT $1`},
 	{"job's event numbers have gaps or repeat", `SELECT j.id FROM jobs j JOIN (
 			SELECT job_id, COUNT(*) AS entries, COUNT(DISTINCT seq) AS numbers, MIN(seq) AS first, MAX(seq) AS last
 			FROM (SELECT job_id, seq FROM items WHERE seq > 0

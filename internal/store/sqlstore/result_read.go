@@ -55,6 +55,10 @@ func (s *Store) Results(ctx context.Context, tenant penstock.TenantID, job penst
 		if err != nil {
 			return err
 		}
+		if p.Order == store.OrderCompletion && j.Counts.Total >= largeJob {
+			rows, err = endedPage(ctx, tx, j, p)
+			return err
+		}
 		rows, err = queryAll(ctx, tx, resultsQuery(j, p), scanItemWithResult)
 		return err
 	})

@@ -63,6 +63,7 @@ func probes() map[string]probe {
 		"ListJobs":    {askListJobs, ""},
 		"CancelJob":   {askCancelJob, penstock.CodeNotFound},
 		"Results":     {askResults, penstock.CodeNotFound},
+		"SplitJob":    {askSplitJob, penstock.CodeNotFound},
 		"Item":        {askItem, penstock.CodeNotFound},
 		"Attempts":    {askAttempts, ""},
 		"Events":      {askEvents, penstock.CodeNotFound},
@@ -119,6 +120,14 @@ func askResults(r *rig, h house, tenant penstock.TenantID) (bool, error) {
 	page := store.ResultPage{Order: store.OrderInput, After: -1, Limit: everything}
 	items, err := r.s.Results(r.t.Context(), tenant, h.done.Job.ID, page)
 	return len(items) > 0, err
+}
+
+func askSplitJob(r *rig, h house, tenant penstock.TenantID) (bool, error) {
+	_, err := r.s.SplitJob(r.t.Context(), tenant, store.Split{Job: h.open.Job.ID, Items: h.open.Items})
+	if penstock.ErrorCode(err) == penstock.CodeConflict {
+		return true, nil // it has its items
+	}
+	return false, err
 }
 
 func askItem(r *rig, h house, tenant penstock.TenantID) (bool, error) {

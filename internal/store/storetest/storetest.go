@@ -62,6 +62,7 @@ func topics() []topic {
 		{"cancel", cancelCases()},
 		{"expire", expireCases()},
 		{"results", resultCases()},
+		{"batch", batchCases()},
 		{"events", eventCases()},
 		{"dead_letters", deadLetterCases()},
 		{"retry", retryCases()},

@@ -110,3 +110,18 @@ CREATE INDEX jobs_cancelling ON jobs (id) WHERE cancel_requested_at > 0 AND fini
 -- A terminal item is its own settlement. The ledger adds up those of a job that were committed together.
 ALTER TABLE ledger ADD COLUMN outcomes BIGINT NOT NULL DEFAULT 0; -- how many it settles
 UPDATE ledger SET outcomes = 1 WHERE kind IN ('settle', 'release');
+
+-- In what order the items of a large job ended: those that did in one transaction are one row. The items of a
+-- small one are sorted when they are read.
+CREATE TABLE endings (
+    job_id   TEXT /*pg COLLATE "C" */ NOT NULL,
+    last_seq BIGINT NOT NULL,
+    items    TEXT   NOT NULL,                 -- their indexes, as JSON; their numbers are consecutive
+    PRIMARY KEY (job_id, last_seq)
+) WITHOUT ROWID;
+
+-- A job whose items are the lines of a file gets them in steps.
+ALTER TABLE jobs ADD COLUMN file_id TEXT NOT NULL DEFAULT '';
+ALTER TABLE jobs ADD COLUMN split BIGINT NOT NULL DEFAULT 0; -- how many of its items it has
+UPDATE jobs SET split = total;
+CREATE INDEX jobs_unsplit ON jobs (id) WHERE split < total AND finished_at = 0;
