@@ -72,6 +72,7 @@ func topics() []topic {
 		{"settings", settingsCases()},
 		{"pools", poolCases()},
 		{"controls", controlCases()},
+		{"directory", directoryCases()},
 		{"load", loadCases()},
 		{"isolation", isolationCases()},
 		{"race", raceCases()},
