@@ -2,6 +2,7 @@ package store
 
 import (
 	"crypto/sha256"
+	"errors"
 	"time"
 
 	"penstock"
@@ -51,6 +52,9 @@ type Condition struct {
 	IfVersion int64 // the version that it must have; 0 for any
 	DryRun    bool  // do all of it, answer what would be, and keep nothing
 }
+
+// ErrStale is in the error of a change whose IfVersion is not the version any more.
+var ErrStale = errors.New("it was changed meanwhile")
 
 // NewTenant is a tenant to be made.
 type NewTenant struct {

@@ -223,7 +223,7 @@ func noTenant(id penstock.TenantID) error {
 
 func checkVersion(what string, version int64, c store.Condition) error {
 	if c.IfVersion != 0 && c.IfVersion != version {
-		return penstock.Errorf(penstock.CodeConflict, "%s was changed meanwhile; read it again and decide anew.", what)
+		return &penstock.Error{Code: penstock.CodeConflict, Message: what + " was changed meanwhile; read it again and decide anew.", Err: store.ErrStale}
 	}
 	return nil
 }
