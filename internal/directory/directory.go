@@ -66,7 +66,7 @@ type Directory struct {
 // state is one view of the store. It is never changed, only replaced.
 type state struct {
 	mark    store.DirectoryMark
-	tenants map[penstock.TenantID]store.TenantRecord
+	tenants map[penstock.TenantID]*store.TenantRecord
 	keys    map[uint64]*key // by the first bytes of their digest
 }
 
@@ -130,12 +130,13 @@ func (s *state) tenant(file *config.Snapshot, id penstock.TenantID) (penstock.Te
 	if t, ok := file.Tenants[id]; ok {
 		return t, true
 	}
-	t, ok := s.tenants[id]
-	if !ok || !t.Enabled || t.Source == store.SourceFile {
+	kept, ok := s.tenants[id]
+	if !ok || !kept.Enabled || kept.Source == store.SourceFile {
 		return penstock.Tenant{}, false
 	}
+	t := kept.Tenant
 	t.Retention = complete(t.Retention, file.Retention)
-	return t.Tenant, true
+	return t, true
 }
 
 // complete fills in what holds for all where a tenant has no word of its own. Events never outlast results.
@@ -157,7 +158,10 @@ func (d *Directory) Retention(id penstock.TenantID) penstock.Retention {
 	if t, ok := file.Tenants[id]; ok {
 		return t.Retention
 	}
-	return complete(d.known.Load().tenants[id].Retention, file.Retention)
+	if t, ok := d.known.Load().tenants[id]; ok && t.Source != store.SourceFile {
+		return complete(t.Retention, file.Retention)
+	}
+	return file.Retention
 }
 
 // Look makes Run look soon. It never blocks.
@@ -201,15 +205,15 @@ func (d *Directory) Refresh(ctx context.Context) error {
 func (s *state) copy() *state {
 	next := &state{mark: s.mark, tenants: maps.Clone(s.tenants), keys: maps.Clone(s.keys)}
 	if next.tenants == nil {
-		next.tenants, next.keys = map[penstock.TenantID]store.TenantRecord{}, map[uint64]*key{}
+		next.tenants, next.keys = map[penstock.TenantID]*store.TenantRecord{}, map[uint64]*key{}
 	}
 	return next
 }
 
 // apply brings a state up to date that nobody else sees yet.
 func (s *state) apply(changes store.DirectoryChanges) {
-	for _, t := range changes.Tenants {
-		s.tenants[t.ID] = t
+	for i := range changes.Tenants {
+		s.tenants[changes.Tenants[i].ID] = &changes.Tenants[i]
 	}
 	for _, k := range changes.Keys {
 		s.replace(k)
