@@ -1,14 +1,18 @@
 package app
 
 import (
+	"context"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 
+	"penstock"
 	"penstock/internal/config"
+	"penstock/internal/store"
 )
 
 // TestAdminRoutesAreDocumented holds that the page for operators tells of every call.
@@ -63,5 +67,51 @@ func TestAdminKeyIsDrawnOnce(t *testing.T) {
 	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil || len(entries) != 1 {
 		t.Errorf("%d files are left, %v", len(entries), err)
+	}
+}
+
+// TestCondition reads who makes a change and on what condition.
+func TestCondition(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		query, match, key string
+		want              store.Condition
+		bad               string
+	}{
+		{want: store.Condition{Actor: "admin@192.0.2.1"}},
+		{query: "actor=ada&dry_run=true", match: `"v12"`, want: store.Condition{Actor: "ada", DryRun: true, IfVersion: 12}},
+		{query: "dry_run=false", match: "*", want: store.Condition{Actor: "admin@192.0.2.1"}},
+		{query: "actor=ada", key: "ops/deploy", want: store.Condition{Actor: "ada (key ops/deploy)"}},
+		{key: "ops/deploy", want: store.Condition{Actor: "(key ops/deploy)"}},
+		{query: "dry_run=perhaps", bad: "dry_run"},
+		{query: "actor=" + strings.Repeat("x", maxActorBytes+1), bad: "actor"},
+		{match: "12", bad: "If-Match"}, {match: `"v0"`, bad: "If-Match"}, {match: `"v-1"`, bad: "If-Match"}, {match: `W/"v12"`, bad: "If-Match"},
+	} {
+		r := httptest.NewRequestWithContext(context.WithValue(t.Context(), operatorKey{}, operator{tt.key}), http.MethodPatch, "/?"+tt.query, nil)
+		r.RemoteAddr = "192.0.2.1:4711"
+		if tt.match != "" {
+			r.Header.Set("If-Match", tt.match)
+		}
+		got, err := condition(r)
+		if tt.bad != "" {
+			if err == nil || penstock.AsError(err).Param != tt.bad {
+				t.Errorf("%+v: %v", tt, err)
+			}
+			continue
+		}
+		if err != nil || got != tt.want {
+			t.Errorf("%+v: got %+v, %v", tt, got, err)
+		}
+	}
+}
+
+// TestAdminKeyIsShownOnce holds that the greeting shows a key that was drawn, and no other.
+func TestAdminKeyIsShownOnce(t *testing.T) {
+	t.Parallel()
+	var first, second strings.Builder
+	greet(&first, greeting{key: "psk_dev", adminKey: "psk_admin", data: "data"})
+	greet(&second, greeting{key: "psk_dev", data: "data"})
+	if !strings.Contains(first.String(), "PENSTOCK_ADMIN_KEY=psk_admin") || strings.Contains(second.String(), "PENSTOCK_ADMIN_KEY") {
+		t.Errorf("%s\n%s", &first, &second)
 	}
 }
