@@ -64,6 +64,9 @@ var architecture = map[string][]string{
 	"penstock/internal/deliver": {"penstock", "penstock/internal/store"},
 	"penstock/internal/control": {"penstock/internal/store"},
 
+	// Who may call.
+	"penstock/internal/directory": {"penstock", "penstock/internal/config", "penstock/internal/store"},
+
 	// Questions about a load that is not there.
 	"penstock/internal/forecast": {"penstock", "penstock/internal/config", "penstock/internal/fair", "penstock/internal/provider",
 		"penstock/internal/queue", "penstock/internal/room", "penstock/internal/route", "penstock/internal/store"},
@@ -74,7 +77,7 @@ var architecture = map[string][]string{
 	"penstock/internal/api/dialect/anthropic": {"penstock", "penstock/internal/api/dialect"},
 	"penstock/internal/api": {"penstock", "penstock/internal/admit", "penstock/internal/api/dialect", "penstock/internal/api/dialect/anthropic",
 		"penstock/internal/api/dialect/openai", "penstock/internal/attempt", "penstock/internal/backlog",
-		"penstock/internal/body", "penstock/internal/config", "penstock/internal/deliver", "penstock/internal/provider",
+		"penstock/internal/body", "penstock/internal/config", "penstock/internal/deliver", "penstock/internal/directory", "penstock/internal/provider",
 		"penstock/internal/record", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/telemetry"},
 }
 

@@ -27,6 +27,7 @@ const (
 	ViewRequest View = "req"
 	ViewAttempt View = "att"
 	ViewEvent   View = "evt"
+	ViewKey     View = "key"
 )
 
 // Format renders an ID as callers see it, such as job_01JQ….

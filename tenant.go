@@ -1,6 +1,9 @@
 package penstock
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // TenantID names who pays. It is the name an operator chose, so that logs and metrics can be read.
 type TenantID string
@@ -13,10 +16,14 @@ const (
 	ScopeInference Scope = "inference"  // synchronous calls and model lists
 	ScopeJobsWrite Scope = "jobs:write" // submit, cancel, retry, delete
 	ScopeJobsRead  Scope = "jobs:read"  // jobs, items, results, events, dead letters
+	ScopeAdmin     Scope = "admin"      // the admin API: everything, for every tenant
 )
 
-// Scopes lists every scope.
+// Scopes lists what a key may do unless it was made for less or more: everything but administration.
 var Scopes = []Scope{ScopeInference, ScopeJobsWrite, ScopeJobsRead}
+
+// AllScopes lists every scope.
+var AllScopes = slices.Concat(Scopes, []Scope{ScopeAdmin})
 
 // Tenant is who pays for inferences, and the wall that no work can see across.
 type Tenant struct {
@@ -25,6 +32,13 @@ type Tenant struct {
 	Lanes     []Lane // the lanes it may use
 	Retention Retention
 	Regions   []string // where its work may run; nil for anywhere
+	Models    []string // the models it may ask for; nil for any
+	Tier      string   // the operator's own word for tenants of its kind; nothing depends on it
+}
+
+// MayUse reports whether the tenant may ask for a configured model.
+func (t Tenant) MayUse(model string) bool {
+	return len(t.Models) == 0 || slices.Contains(t.Models, model)
 }
 
 // Retention is how long finished work is kept.

@@ -55,9 +55,16 @@ type Room interface {
 	Full()          // a write found that there is none
 }
 
+// Callers knows the keys. It answers from memory.
+type Callers interface {
+	// Caller returns who a secret belongs to. Codes: invalid_key.
+	Caller(secret string) (penstock.Caller, error)
+}
+
 // Deps are what a Service works with.
 type Deps struct {
 	Config   *config.Live
+	Callers  Callers
 	Jobs     Jobs
 	Retries  Retries
 	Room     Room
@@ -83,11 +90,7 @@ func (s *Service) Authenticate(secret string) (penstock.Caller, error) {
 		return penstock.Caller{}, penstock.Errorf(penstock.CodeInvalidKey,
 			"No API key was given; send it as \"Authorization: Bearer psk_…\" or \"x-api-key: psk_…\".")
 	}
-	caller, ok := s.Config.Current().Caller(secret)
-	if !ok {
-		return penstock.Caller{}, penstock.Errorf(penstock.CodeInvalidKey, "This API key is not known.")
-	}
-	return caller, nil
+	return s.Callers.Caller(secret)
 }
 
 // Require checks that a caller may do something. Codes: scope_missing.
@@ -160,7 +163,7 @@ func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder
 		return s.replay(ctx, caller, o, err)
 	}
 	snapshot := s.Config.Current()
-	resolved, targets, err := resolve(snapshot, o.Model, caller.Tenant.Regions)
+	resolved, targets, err := resolve(snapshot, o.Model, caller.Tenant)
 	if err == nil {
 		err = s.Room.Refusal()
 	}
@@ -207,7 +210,7 @@ func (s *Service) idempotency(caller penstock.Caller, key string, hash []byte) *
 	if key == "" {
 		return nil
 	}
-	return &store.IdempotencyKey{Key: key, BodyHash: hash, TTL: s.Config.Current().RetentionOf(caller.Tenant.ID).Idempotency}
+	return &store.IdempotencyKey{Key: key, BodyHash: hash, TTL: cmp.Or(caller.Tenant.Retention.Idempotency, s.Config.Current().Retention.Idempotency)}
 }
 
 // replay answers for an order that is refused today but may have been accepted before: its deadline
@@ -247,7 +250,7 @@ func (s *Service) Request(caller penstock.Caller, o RequestOrder) (Admitted, err
 	if err := checkModel(o.Model); err != nil {
 		return Admitted{}, err
 	}
-	resolved, targets, err := resolve(s.Config.Current(), o.Model, caller.Tenant.Regions)
+	resolved, targets, err := resolve(s.Config.Current(), o.Model, caller.Tenant)
 	if err != nil {
 		return Admitted{}, err
 	}
@@ -257,16 +260,17 @@ func (s *Service) Request(caller penstock.Caller, o RequestOrder) (Admitted, err
 	return Admitted{Targets: s.Controls.Open(resolved.Targets), Bound: Bound(targets, o.Inference).Cost}, nil
 }
 
-// resolve finds the model that answers for a name and notes what it means today, to a tenant whose work may run
-// in some regions only. What is left out here is never called: a region is a promise.
-func resolve(snapshot *config.Snapshot, name string, regions []string) (penstock.Resolved, []penstock.Target, error) {
+// resolve finds the model that answers for a name and notes what it means today, to a tenant who may use some
+// models only, and whose work may run in some regions only. What is left out here is never called: a region is
+// a promise. A model that the tenant may not use does not exist for it.
+func resolve(snapshot *config.Snapshot, name string, tenant penstock.Tenant) (penstock.Resolved, []penstock.Target, error) {
 	model, ok := snapshot.Model(name)
-	if !ok {
-		e := penstock.Errorf(penstock.CodeModelNotFound, "There is no model %q; %s.", clip(name), known(snapshot))
+	if !ok || !tenant.MayUse(model.Name) {
+		e := penstock.Errorf(penstock.CodeModelNotFound, "There is no model %q; %s.", clip(name), known(snapshot, tenant))
 		e.Param = "model"
 		return penstock.Resolved{}, nil, e
 	}
-	allowed, err := inRegions(model, snapshot.Targets, regions)
+	allowed, err := inRegions(model, snapshot.Targets, tenant.Regions)
 	if err != nil {
 		return penstock.Resolved{}, nil, err
 	}
@@ -277,10 +281,12 @@ func resolve(snapshot *config.Snapshot, name string, regions []string) (penstock
 }
 
 // known helps a caller who mistyped a model's name.
-func known(snapshot *config.Snapshot) string {
+func known(snapshot *config.Snapshot, tenant penstock.Tenant) string {
 	names := make([]string, 0, len(snapshot.Models))
 	for name := range snapshot.Models {
-		names = append(names, name)
+		if tenant.MayUse(name) {
+			names = append(names, name)
+		}
 	}
 	slices.Sort(names)
 	const most = 10

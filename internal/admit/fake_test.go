@@ -10,6 +10,7 @@ import (
 	"penstock"
 	"penstock/internal/backlog"
 	"penstock/internal/config"
+	"penstock/internal/directory"
 	"penstock/internal/queue"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
@@ -108,7 +109,7 @@ func newRig(t *testing.T, edit ...func(*config.File)) *rig {
 		t.Fatal(err)
 	}
 	s, bell, room, controls := &submits{}, queue.NewBell(), &room{}, holds{}
-	bounds := &bounds{}
+	bounds, live := &bounds{}, config.NewLive(snapshot)
 	view, err := backlog.New(backlog.Deps{
 		Source: s, Limits: bounds, Failed: func() {}, Log: slog.New(slog.DiscardHandler), Clock: func() time.Time { return now },
 	})
@@ -118,7 +119,7 @@ func newRig(t *testing.T, edit ...func(*config.File)) *rig {
 	return &rig{
 		t: t, store: s, room: room, bounds: bounds, heard: bell.Listen(), controls: controls,
 		Service: New(Deps{
-			Config: config.NewLive(snapshot), Jobs: s, Room: room, Backlog: view, Bell: bell, Controls: controls, Metrics: telemetry.NewMetrics("test", ""),
+			Config: live, Callers: directory.New(directory.Deps{Config: live, Clock: time.Now}), Jobs: s, Room: room, Backlog: view, Bell: bell, Controls: controls, Metrics: telemetry.NewMetrics("test", ""),
 			Clock: func() time.Time { return now },
 		}),
 		caller: penstock.Caller{Tenant: penstock.Tenant{ID: "search", Weight: 1, Lanes: penstock.Lanes}, Key: "app", Scopes: penstock.Scopes},

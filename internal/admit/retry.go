@@ -240,7 +240,7 @@ func (s *Service) retryOrder(ctx context.Context, caller penstock.Caller, r retr
 	if err := allowLane(caller.Tenant, of.Lane); err != nil {
 		return store.Retry{}, err
 	}
-	resolved, targets, err := resolveAgain(s.Config.Current(), of, r.Resolve)
+	resolved, targets, err := resolveAgain(s.Config.Current(), caller.Tenant, of, r.Resolve)
 	if err != nil {
 		return store.Retry{}, err
 	}
@@ -272,9 +272,9 @@ func (s *Service) retryOrder(ctx context.Context, caller penstock.Caller, r retr
 }
 
 // resolveAgain decides what a retry runs on, and finds the targets that price it.
-func resolveAgain(snapshot *config.Snapshot, of penstock.Job, how penstock.Resolve) (penstock.Resolved, []penstock.Target, error) {
+func resolveAgain(snapshot *config.Snapshot, tenant penstock.Tenant, of penstock.Job, how penstock.Resolve) (penstock.Resolved, []penstock.Target, error) {
 	if how == penstock.ResolveFresh {
-		return resolve(snapshot, of.Model, snapshot.Tenants[of.Tenant].Regions)
+		return resolve(snapshot, of.Model, tenant)
 	}
 	targets, err := route.Candidates(of.Resolved.Targets, snapshot.Targets)
 	if err != nil {

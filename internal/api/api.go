@@ -20,6 +20,7 @@ import (
 	"penstock/internal/attempt"
 	"penstock/internal/config"
 	"penstock/internal/deliver"
+	"penstock/internal/directory"
 	"penstock/internal/record"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
@@ -53,6 +54,8 @@ type Deps struct {
 	Deleter  Deleter
 	Backlog  Estimator
 	Reader   *deliver.Reader
+	// Strangers slows down those who guess keys; may be nil.
+	Strangers *directory.Throttle
 	// Cancelled is told of jobs that were asked to stop.
 	Cancelled func(job penstock.ID)
 	Ready     func(context.Context) error // whether this process can take work
@@ -155,7 +158,7 @@ func (c *call) run(rt route) (err error) {
 		}
 	}()
 	if !rt.open {
-		if c.caller, err = c.Admit.Authenticate(presentedKey(c.r)); err != nil {
+		if c.caller, err = c.authenticate(); err != nil {
 			return err
 		}
 		c.r = c.r.WithContext(telemetry.WithIDs(c.r.Context(), telemetry.IDs{Tenant: c.caller.Tenant.ID}))
@@ -166,6 +169,18 @@ func (c *call) run(rt route) (err error) {
 		}
 	}
 	return rt.serve(c)
+}
+
+// authenticate finds out who calls. Codes: invalid_key, rate_limited.
+func (c *call) authenticate() (penstock.Caller, error) {
+	key := PresentedKey(c.r)
+	caller, err := c.Admit.Authenticate(key)
+	if err != nil && key != "" {
+		if slow := c.Strangers.Wrong(c.r.RemoteAddr); slow != nil {
+			err = slow
+		}
+	}
+	return caller, err
 }
 
 // patient is the context of a call that only waits for something to happen: it also ends when the

@@ -16,6 +16,7 @@ import (
 	"penstock/internal/attempt"
 	"penstock/internal/backlog"
 	"penstock/internal/config"
+	"penstock/internal/directory"
 	"penstock/internal/provider"
 	"penstock/internal/queue"
 	"penstock/internal/record"
@@ -128,7 +129,7 @@ func newRig(t *testing.T, speaks ...penstock.Endpoint) *rig {
 	r.recorder = record.New(requests{}, log)
 	s, err := New(Deps{
 		Config: live, Recorder: r.recorder, Backlog: view, Metrics: metrics, Tracer: tracer, Log: log, Clock: time.Now,
-		Admit: admit.New(admit.Deps{Config: live, Jobs: r.store, Room: open{}, Backlog: view, Bell: queue.NewBell(),
+		Admit: admit.New(admit.Deps{Config: live, Callers: directory.New(directory.Deps{Config: live, Clock: time.Now}), Jobs: r.store, Room: open{}, Backlog: view, Bell: queue.NewBell(),
 			Controls: open{}, Metrics: metrics, Clock: time.Now}),
 		Runner: attempt.New(attempt.Deps{Config: live, Providers: r.upstream, Router: routing.New(room.New(room.Config{Clock: time.Now})),
 			Metrics: metrics, Tracer: tracer, Log: log, Clock: time.Now}),

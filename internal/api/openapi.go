@@ -138,7 +138,7 @@ var aboutTags = []docTag{
 	{"process", "The process itself. No key is needed."},
 }
 
-// The schemes by which a key can be presented, in the order that presentedKey looks.
+// The schemes by which a key can be presented, in the order that PresentedKey looks.
 const schemeBearer, schemeHeader = "bearer", "apiKey"
 
 const refError = "#/components/responses/Error"

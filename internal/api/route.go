@@ -176,8 +176,8 @@ const (
 	typeSSE   = "text/event-stream"
 )
 
-// presentedKey returns the API key of a call, "" if there is none.
-func presentedKey(r *http.Request) string {
+// PresentedKey returns the API key of a call, "" if there is none.
+func PresentedKey(r *http.Request) string {
 	if scheme, key, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
 		return strings.TrimSpace(key)
 	}

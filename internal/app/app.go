@@ -9,6 +9,7 @@ package app
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -26,6 +27,7 @@ import (
 	"penstock/internal/config"
 	"penstock/internal/control"
 	"penstock/internal/deliver"
+	"penstock/internal/directory"
 	"penstock/internal/disk"
 	"penstock/internal/queue"
 	"penstock/internal/record"
@@ -50,7 +52,9 @@ type Options struct {
 	Ready  func(Addresses) // called once, when both doors are open; may be nil
 	// AnyAdmin lets the admin door open elsewhere on loopback when its address is taken.
 	AnyAdmin bool
-	Commit   string
+	// NewAdminKey is called with the admin key when one was drawn, which happens once for a data directory; may be nil.
+	NewAdminKey func(secret string)
+	Commit      string
 }
 
 // Addresses are base URLs, such as http://127.0.0.1:8080.
@@ -70,6 +74,10 @@ type app struct {
 	cancels   *queue.Bell // rung when running items may have to stop
 	signals   *signal.Exchange
 	controls  *control.View
+	directory *directory.Directory
+	strangers *directory.Throttle
+	ids       penstock.IDs
+	adminKey  [sha256.Size]byte // digest of the key that operators begin with
 	backlog   *backlog.View
 	readiness *readiness
 	recorder  *record.Recorder
@@ -126,8 +134,11 @@ func (a *app) open(ctx context.Context) error {
 	if err := a.connect(); err != nil {
 		return err
 	}
-	// What is paused must not run in the moment before the first look.
-	return a.controls.Refresh(ctx)
+	if err := a.loadAdminKey(); err != nil {
+		return err
+	}
+	// What is paused must not run in the moment before the first look, and no key be refused that is good.
+	return errors.Join(a.controls.Refresh(ctx), a.directory.Refresh(ctx))
 }
 
 // connect makes the stages and hands each what it needs.
@@ -172,10 +183,10 @@ func (a *app) connectAPI(runner *attempt.Runner) (err error) {
 		Config: a.live, Runner: runner, Recorder: a.recorder, Jobs: a.store, Deleter: a.store, Letters: a.store,
 		Backlog: a.backlog, Reader: deliver.NewReader(a.store, a.hub),
 		Admit: admit.New(admit.Deps{
-			Config: a.live, Jobs: a.store, Retries: a.store, Room: a.disks, Backlog: a.backlog, Bell: a.bell, Controls: a.controls,
+			Config: a.live, Callers: a.directory, Jobs: a.store, Retries: a.store, Room: a.disks, Backlog: a.backlog, Bell: a.bell, Controls: a.controls,
 			Metrics: a.metrics, Clock: time.Now,
 		}),
-		Cancelled: a.cancelled, Ready: a.readiness.check, Refusing: a.disks.Refusal, Draining: a.readiness.stopping,
+		Strangers: a.strangers, Cancelled: a.cancelled, Ready: a.readiness.check, Refusing: a.disks.Refusal, Draining: a.readiness.stopping,
 		Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
 	})
 	return err
@@ -220,6 +231,7 @@ func (a *app) run(ctx context.Context) error {
 	back.Go(func() error { return a.ringForRoom(backCtx) })
 	back.Go(func() error { return a.signals.Run(backCtx) })
 	back.Go(func() error { return a.controls.Run(backCtx) })
+	back.Go(func() error { return a.directory.Run(backCtx) })
 	back.Go(func() error { return a.backlog.Run(backCtx) })
 	back.Go(func() error { return doors.serveAdmin(backCtx) })
 	front.Go(func() error { return a.reloads(frontCtx) })

@@ -3,7 +3,6 @@ package app
 import (
 	"time"
 
-	"penstock"
 	"penstock/internal/disk"
 	"penstock/internal/retain"
 )
@@ -12,7 +11,7 @@ import (
 func (a *app) connectRetention() (err error) {
 	a.sweeper, err = retain.New(retain.Deps{
 		Store: a.store, Metrics: a.metrics, Log: a.log, Clock: time.Now,
-		Windows: func(id penstock.TenantID) penstock.Retention { return a.live.Current().RetentionOf(id) },
+		Windows: a.directory.Retention,
 	})
 	if err != nil {
 		return err

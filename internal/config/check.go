@@ -70,7 +70,7 @@ func check(f *File, d draft) Problems {
 		c.target(path("targets").key(name), name, t, f.Providers)
 	}
 	c.models(f)
-	c.tenants(f.Tenants)
+	c.tenants(f)
 	c.retentions(f)
 	c.problems.sort()
 	return c.problems

@@ -18,6 +18,9 @@ func (c *checker) process(p *Process) {
 		c.fail("data", "must name a directory")
 	}
 	c.database(p.Database)
+	if !p.Admin.Key.IsZero() {
+		c.keySecret("admin.key", p.Admin.Key, map[keyDigest]path{})
+	}
 	oneOf(c, "log.level", p.Log.Level, []string{"debug", "info", "warn", "error"})
 	oneOf(c, "log.format", p.Log.Format, []string{"json", "text"})
 	within(c, "shutdown_grace", p.ShutdownGrace, bounds[time.Duration]{time.Second, maxShutdownGrace})

@@ -173,10 +173,10 @@ func (c *checker) policy(at path, m ModelConfig) {
 	within(c, at+".score.headroom", m.Score.Headroom, share)
 }
 
-func (c *checker) tenants(tenants map[string]TenantConfig) {
+func (c *checker) tenants(f *File) {
 	owners := map[keyDigest]path{}
-	for _, id := range slices.Sorted(maps.Keys(tenants)) {
-		t, at := tenants[id], path("tenants").key(id)
+	for _, id := range slices.Sorted(maps.Keys(f.Tenants)) {
+		t, at := f.Tenants[id], path("tenants").key(id)
 		c.name(at, id)
 		within(c, at+".weight", t.Weight, bounds[int]{1, maxWeight})
 		listOf(c, at+".lanes", t.Lanes, penstock.Lanes)
@@ -184,6 +184,13 @@ func (c *checker) tenants(tenants map[string]TenantConfig) {
 			c.name((at + ".regions").index(i), region)
 		}
 		eachOnce(c, at+".regions", t.Regions)
+		for i, model := range t.Models {
+			refer(c, (at + ".models").index(i), model, namedTable[ModelConfig]{"models", f.Models})
+		}
+		eachOnce(c, at+".models", t.Models)
+		if t.Tier != "" {
+			c.name(at+".tier", t.Tier)
+		}
 		names := map[string]bool{}
 		for i, k := range t.Keys {
 			at := (at + ".keys").index(i)
@@ -197,7 +204,7 @@ func (c *checker) tenants(tenants map[string]TenantConfig) {
 			}
 			names[k.Name] = true
 			c.keySecret(at+".secret", k.Secret, owners)
-			listOf(c, at+".scopes", k.Scopes, penstock.Scopes)
+			listOf(c, at+".scopes", k.Scopes, penstock.AllScopes)
 		}
 	}
 }
@@ -222,7 +229,7 @@ func (c *checker) keySecret(at path, s Secret, owners map[keyDigest]path) {
 // listOf checks a list of words that the version knows, each at most once.
 func listOf[T ~string](c *checker, at path, list, allowed []T) {
 	if len(list) == 0 {
-		c.fail(at, "must name at least one of %s; without it, all are meant", join(allowed))
+		c.fail(at, "must name at least one of %s, or be left out for the default", join(allowed))
 	}
 	eachOnce(c, at, list)
 	for i, v := range list {

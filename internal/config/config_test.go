@@ -173,7 +173,7 @@ func TestSnapshotHoldsWhatTheFileSays(t *testing.T) {
 		t.Errorf("model (-want +got)\n%s", diff)
 	}
 	wantTenant := penstock.Tenant{ID: "search", Weight: 3, Lanes: []penstock.Lane{"realtime", "bulk"}, Retention: hours(24, 24, 72),
-		Regions: []string{"eu", "us"}}
+		Regions: []string{"eu", "us"}, Models: []string{"fast", "quick"}, Tier: "gold"}
 	if diff := cmp.Diff(wantTenant, s.Tenants["search"]); diff != "" {
 		t.Errorf("tenant (-want +got)\n%s", diff)
 	}

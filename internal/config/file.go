@@ -65,6 +65,8 @@ type Process struct {
 	// wins over it. Zero: SQLite in Data.
 	Database Secret `yaml:"database,omitempty"`
 
+	Admin Admin `yaml:"admin,omitempty"`
+
 	Log Log `yaml:"log"`
 
 	// ShutdownGrace is how long running work may take to finish after a stop was asked for, before it
@@ -76,6 +78,14 @@ type Process struct {
 	Tracing Tracing `yaml:"tracing,omitempty"`
 	Work    Work    `yaml:"work"`
 	Limits  Limits  `yaml:"limits"`
+}
+
+// Admin guards the admin API.
+type Admin struct {
+	// Key is the key that the admin API can be called with before there are others, 16 to 256 visible ASCII
+	// characters. The environment's PENSTOCK_ADMIN_KEY wins over it. Zero: one is drawn at the first start
+	// and kept in the file admin-key in Data.
+	Key Secret `yaml:"key,omitempty"`
 }
 
 // Log says what is logged and how.
@@ -338,6 +348,13 @@ type TenantConfig struct {
 	// for it. Zero: it may run anywhere.
 	Regions []string `yaml:"regions,omitempty"`
 
+	// Models are the configured models that it may ask for. Zero: all of them.
+	Models []string `yaml:"models,omitempty"`
+
+	// Tier is your own word for tenants of its kind, to list them by. It matches [a-z0-9][a-z0-9._-]{0,62}.
+	// Zero: none.
+	Tier string `yaml:"tier,omitempty"`
+
 	_ reserved `yaml:"budget" refuse:"is not supported by this version yet; remove it, nothing would enforce it"`
 }
 
@@ -351,7 +368,7 @@ type KeyConfig struct {
 	// characters.
 	Secret Secret `yaml:"secret"`
 
-	// Scopes are what it may do: inference, jobs:write, jobs:read. Zero: the default, all of them.
+	// Scopes are what it may do: inference, jobs:write, jobs:read, admin. Zero: the default, all but admin.
 	Scopes []penstock.Scope `yaml:"scopes"`
 }
 
@@ -383,7 +400,7 @@ func (f File) clone() File {
 	}
 	f.Tenants = maps.Clone(f.Tenants)
 	for id, t := range f.Tenants {
-		t.Lanes, t.Regions = slices.Clone(t.Lanes), slices.Clone(t.Regions)
+		t.Lanes, t.Regions, t.Models = slices.Clone(t.Lanes), slices.Clone(t.Regions), slices.Clone(t.Models)
 		t.Keys = slices.Clone(t.Keys)
 		for i := range t.Keys {
 			t.Keys[i].Scopes = slices.Clone(t.Keys[i].Scopes)

@@ -164,7 +164,7 @@ func shorter(byDefault, limit time.Duration) time.Duration {
 type overrides map[path]string
 
 // Override lets the environment win over the file: PENSTOCK_LISTEN over listen, PENSTOCK_DATA over
-// data and PENSTOCK_DATABASE_URL over database. An empty variable counts as unset. [Load] and
+// data, PENSTOCK_DATABASE_URL over database and PENSTOCK_ADMIN_KEY over admin.key. An empty variable counts as unset. [Load] and
 // [Parse] do this on their own.
 func (f *File) Override(env Env) {
 	d := draft{file: *f}
@@ -184,4 +184,5 @@ func (d *draft) override(env Env) {
 	take("PENSTOCK_LISTEN", "listen", func(v string) { d.file.Listen = v })
 	take("PENSTOCK_DATA", "data", func(v string) { d.file.Data = v })
 	take("PENSTOCK_DATABASE_URL", "database", func(v string) { d.file.Database = NewSecret(v) })
+	take("PENSTOCK_ADMIN_KEY", "admin.key", func(v string) { d.file.Admin.Key = NewSecret(v) })
 }

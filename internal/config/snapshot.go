@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"slices"
@@ -23,7 +24,7 @@ func newSnapshot(file File) *Snapshot {
 		Queue:         file.Queue,
 		Lanes:         file.Lanes,
 		Process:       file.Process,
-		callers:       map[keyDigest]penstock.Caller{},
+		callers:       map[uint64][]keyed{},
 		file:          file,
 	}
 	if s.Providers == nil {
@@ -44,11 +45,12 @@ func newSnapshot(file File) *Snapshot {
 	}
 	for id, t := range file.Tenants {
 		tenant := penstock.Tenant{ID: penstock.TenantID(id), Weight: t.Weight, Lanes: t.Lanes, Retention: penstock.Retention(t.Retention),
-			Regions: t.Regions}
+			Regions: t.Regions, Models: t.Models, Tier: t.Tier}
 		s.Tenants[tenant.ID] = tenant
 		for i, k := range t.Keys {
 			digest := k.Secret.digest()
-			s.callers[digest] = penstock.Caller{Tenant: tenant, Key: k.Name, Scopes: k.Scopes}
+			at := binary.LittleEndian.Uint64(digest[:])
+			s.callers[at] = append(s.callers[at], keyed{digest, penstock.Caller{Tenant: tenant, Key: k.Name, Scopes: k.Scopes}})
 			t.Keys[i].Secret = digest.secret()
 		}
 	}
@@ -69,9 +71,10 @@ func (f *File) normalize() {
 	for _, t := range f.Tenants {
 		sortLike(t.Lanes, penstock.Lanes)
 		slices.Sort(t.Regions)
+		slices.Sort(t.Models)
 		slices.SortFunc(t.Keys, func(a, b KeyConfig) int { return cmp.Compare(a.Name, b.Name) })
 		for _, k := range t.Keys {
-			sortLike(k.Scopes, penstock.Scopes)
+			sortLike(k.Scopes, penstock.AllScopes)
 		}
 	}
 }

@@ -67,6 +67,7 @@ type canonicalTenant struct {
 	Keys   []canonicalKey  `json:"keys"`
 
 	Regions []string `json:"regions,omitempty"`
+	Models  []string `json:"models,omitempty"`
 }
 
 type canonicalKey struct {
@@ -120,7 +121,7 @@ func canonicalOf(f File) canonical {
 		c.Models[name] = canonicalModel{Policy: m.Policy, Targets: m.Targets, Weights: m.Weights, Score: canonicalScore(m.Score)}
 	}
 	for id, t := range f.Tenants {
-		tenant := canonicalTenant{Weight: t.Weight, Lanes: t.Lanes, Keys: []canonicalKey{}, Regions: t.Regions}
+		tenant := canonicalTenant{Weight: t.Weight, Lanes: t.Lanes, Keys: []canonicalKey{}, Regions: t.Regions, Models: t.Models}
 		for _, k := range t.Keys {
 			tenant.Keys = append(tenant.Keys, canonicalKey{Name: k.Name, Scopes: k.Scopes})
 		}

@@ -139,7 +139,7 @@ func TestCaller(t *testing.T) {
 	t.Parallel()
 	s := parseGood(t, fixture(t, "full.good.yaml"), testEnv(t))
 	search := penstock.Tenant{ID: "search", Weight: 3, Lanes: []penstock.Lane{"realtime", "bulk"}, Retention: hours(24, 24, 72),
-		Regions: []string{"eu", "us"}}
+		Regions: []string{"eu", "us"}, Models: []string{"fast", "quick"}, Tier: "gold"}
 	twelve := penstock.Tenant{ID: "12", Weight: 1, Lanes: penstock.Lanes, Retention: hours(720, 48, 72)}
 	for _, tt := range []struct {
 		secret string

@@ -36,6 +36,8 @@ type Store interface {
 	Settings
 	Pools
 	Controls
+	Tenants
+	Keys
 	Load
 }
 
@@ -258,6 +260,50 @@ type Controls interface {
 
 	// ListControls returns all that is held back, by kind and name.
 	ListControls(ctx context.Context) ([]Control, error)
+}
+
+// Tenants is who may call, as operators keep it. Like Keys it acts for them and not for a tenant, and writes every
+// change to the tenant's audit in the same transaction. Whoever changes anything takes the next version of the
+// directory and holds it until the commit, so versions are committed in their order.
+type Tenants interface {
+	// CreateTenant makes a tenant. Codes: conflict (there is one, or MaxTenants), managed_by_file (the file's, and
+	// t.Adopt is not set).
+	CreateTenant(ctx context.Context, t NewTenant) (TenantRecord, error)
+
+	// ChangeTenant edits a tenant. Codes: not_found, managed_by_file, conflict (it has another version), and those
+	// of c.Apply.
+	ChangeTenant(ctx context.Context, c TenantChange) (TenantRecord, error)
+
+	// DeleteTenant disables a tenant and revokes its keys. Its work, its books and its name stay; what was accepted
+	// still runs. Codes: not_found, managed_by_file, conflict (it has another version). c.Apply is not used.
+	DeleteTenant(ctx context.Context, c TenantChange) (TenantRecord, error)
+
+	// ListTenants returns tenants by id, those of the file too, at most f.Limit.
+	ListTenants(ctx context.Context, f TenantFilter) ([]TenantRecord, error)
+}
+
+// Keys is what tenants may call with, beside the keys of the configuration file, which are not kept.
+type Keys interface {
+	// CreateKey makes a key. Codes: not_found (the tenant), conflict (the name is taken, or MaxKeysPerTenant).
+	CreateKey(ctx context.Context, k NewKey) (APIKey, error)
+
+	// RotateKey replaces a key: the new one works at once, the old one for r.Overlap. It returns the new one.
+	// Codes: not_found, conflict (it ended or was replaced, or has another version).
+	RotateKey(ctx context.Context, r KeyRotation) (APIKey, error)
+
+	// RevokeKey ends a key for good. Revoking again changes nothing. Codes: not_found, conflict (it has another
+	// version).
+	RevokeKey(ctx context.Context, r KeyRevocation) (APIKey, error)
+
+	// ListKeys returns keys, oldest first, also those that ended, at most f.Limit.
+	ListKeys(ctx context.Context, f KeyFilter) ([]APIKey, error)
+
+	// TouchKeys notes when keys were used, as far as it is news. It is no change of the directory.
+	TouchKeys(ctx context.Context, uses []KeyUse) error
+
+	// DirectoryChanges returns what changed behind a mark, at most limit tenants and as many keys, in the order of
+	// their versions.
+	DirectoryChanges(ctx context.Context, after DirectoryMark, limit int) (DirectoryChanges, error)
 }
 
 // MaxControls is how many things can be held back at a time.

@@ -73,6 +73,7 @@ func topics() []topic {
 		{"settings", settingsCases()},
 		{"pools", poolCases()},
 		{"controls", controlCases()},
+		{"directory", directoryCases()},
 		{"load", loadCases()},
 		{"isolation", isolationCases()},
 		{"race", raceCases()},
