@@ -27,6 +27,7 @@ const (
 	ViewRequest View = "req"
 	ViewAttempt View = "att"
 	ViewEvent   View = "evt"
+	ViewFile    View = "file"
 )
 
 // Format renders an ID as callers see it, such as job_01JQ….

@@ -18,6 +18,7 @@ func (c *checker) process(p *Process) {
 		c.fail("data", "must name a directory")
 	}
 	c.database(p.Database)
+	c.blobs(p.Blobs.S3)
 	oneOf(c, "log.level", p.Log.Level, []string{"debug", "info", "warn", "error"})
 	oneOf(c, "log.format", p.Log.Format, []string{"json", "text"})
 	within(c, "shutdown_grace", p.ShutdownGrace, bounds[time.Duration]{time.Second, maxShutdownGrace})
@@ -39,6 +40,7 @@ func (c *checker) process(p *Process) {
 	}
 	within(c, "limits.max_body_bytes", p.Limits.MaxBodyBytes, bounds[int64]{minMaxBodyBytes, maxMaxBodyBytes})
 	within(c, "limits.max_json_depth", p.Limits.MaxJSONDepth, bounds[int]{minMaxJSONDepth, maxMaxJSONDepth})
+	within(c, "limits.max_file_bytes", p.Limits.MaxFileBytes, bounds[int64]{minMaxFileBytes, maxMaxFileBytes})
 }
 
 func (c *checker) address(at path, s string) {

@@ -74,6 +74,7 @@ func topics() []topic {
 		{"pools", poolCases()},
 		{"controls", controlCases()},
 		{"load", loadCases()},
+		{"files", fileCases()},
 		{"isolation", isolationCases()},
 		{"race", raceCases()},
 		{"walk", walkCases()},
