@@ -20,7 +20,9 @@ import (
 	"penstock/internal/attempt"
 	"penstock/internal/config"
 	"penstock/internal/deliver"
+	"penstock/internal/file"
 	"penstock/internal/record"
+	"penstock/internal/sign"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
 )
@@ -52,6 +54,8 @@ type Deps struct {
 	Letters  Letters
 	Deleter  Deleter
 	Backlog  Estimator
+	Files    *file.Keeper
+	Links    *sign.Signer
 	Reader   *deliver.Reader
 	// Cancelled is told of jobs that were asked to stop.
 	Cancelled func(job penstock.ID)
@@ -69,6 +73,7 @@ type Server struct {
 	Deps
 	ids     penstock.IDs
 	openAPI []byte
+	uploads uploads
 }
 
 // New returns a server.

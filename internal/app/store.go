@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"penstock/internal/blob"
 	"penstock/internal/blob/dir"
 	"penstock/internal/config"
 	"penstock/internal/disk"
@@ -34,6 +35,10 @@ type Store struct {
 	wire    signal.Wire // to other processes on the same database; nil when there can be none
 	lock    *os.File
 	volumes []disk.Volume // where it writes on this machine
+
+	keys  *payload.Keyset
+	codec *payload.Codec
+	blobs blob.Store
 }
 
 // Close closes the store and lets go of the data directory.
@@ -97,7 +102,7 @@ func open(ctx context.Context, p config.Process) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the blob directory: %w", err)
 	}
-	s := &Store{volumes: []disk.Volume{{Name: "data", Path: p.Data}}}
+	s := &Store{volumes: []disk.Volume{{Name: "data", Path: p.Data}}, keys: keys, codec: codec, blobs: blobs}
 	engine, err := s.engine(ctx, p)
 	if err != nil {
 		return nil, err

@@ -33,6 +33,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"syscall"
 	"time"
 
 	"penstock"
@@ -64,7 +65,9 @@ type Deps struct {
 	Files store.Files
 	Blobs blob.Store
 	Codec Codec
-	Clock func() time.Time
+	// Windows says how long a tenant's files are kept, as configured now.
+	Windows func(penstock.TenantID) penstock.Retention
+	Clock   func() time.Time
 }
 
 // Keeper keeps files.
@@ -75,8 +78,8 @@ type Keeper struct {
 
 // New returns a keeper.
 func New(d Deps) (*Keeper, error) {
-	if d.Files == nil || d.Blobs == nil || d.Codec == nil || d.Clock == nil {
-		return nil, errors.New("a keeper of files needs rows, blobs, a codec and a clock")
+	if d.Files == nil || d.Blobs == nil || d.Codec == nil || d.Windows == nil || d.Clock == nil {
+		return nil, errors.New("a keeper of files needs rows, blobs, a codec, windows and a clock")
 	}
 	return &Keeper{Deps: d}, nil
 }
@@ -133,11 +136,20 @@ func (k *Keeper) write(ctx context.Context, tenant penstock.TenantID, content io
 		if _, ours := errors.AsType[*penstock.Error](err); ours || ctx.Err() != nil {
 			return store.File{}, err
 		}
+		if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+			return store.File{}, &penstock.Error{
+				Code: penstock.CodeOverloaded, Message: "The server's disk is full and the file was not kept; try again when its operator has made room.",
+				RetryAfter: fullRetry, Err: fmt.Errorf("%w: %w", store.ErrFull, err),
+			}
+		}
 		return store.File{}, fmt.Errorf("storing a file: %w", err)
 	}
 	f.Bytes, f.BlobBytes, f.IndexAt = s.index.plainBytes(), size, s.index.sealedBytes()
 	return f, nil
 }
+
+// fullRetry is what callers are told who found the disk full.
+const fullRetry = 30 * time.Second
 
 // Keep makes received content a file. The row is on stable storage when it returns.
 func (k *Keeper) Keep(ctx context.Context, f store.File) (store.File, error) {
@@ -145,7 +157,52 @@ func (k *Keeper) Keep(ctx context.Context, f store.File) (store.File, error) {
 	if err != nil {
 		return kept, fmt.Errorf("keeping a file: %w", err)
 	}
+	kept.ExpiresAt = k.expiry(kept)
 	return kept, nil
+}
+
+// File returns what is known of a file. One that has expired is not found, whether it was swept or not. Codes:
+// not_found.
+func (k *Keeper) File(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (store.File, error) {
+	f, err := k.Files.File(ctx, tenant, id)
+	if err != nil {
+		return f, err
+	}
+	if f.ExpiresAt = k.expiry(f); k.Clock().After(f.ExpiresAt) {
+		return store.File{}, penstock.Errorf(penstock.CodeNotFound, "%s has expired.", penstock.ViewFile.Format(id))
+	}
+	return f, nil
+}
+
+// List returns files that have not expired, and whether more follow.
+func (k *Keeper) List(ctx context.Context, tenant penstock.TenantID, p store.FilePage) (files []store.File, more bool, err error) {
+	limit := p.Limit
+	p.Limit++
+	found, err := k.Files.ListFiles(ctx, tenant, p)
+	if err != nil {
+		return nil, false, err
+	}
+	now := k.Clock()
+	for _, f := range found[:min(limit, len(found))] {
+		if f.ExpiresAt = k.expiry(f); !now.After(f.ExpiresAt) {
+			files = append(files, f)
+		}
+	}
+	return files, len(found) > limit, nil
+}
+
+// Delete removes a file. Codes: not_found.
+func (k *Keeper) Delete(ctx context.Context, tenant penstock.TenantID, d store.FileDeletion) error {
+	return k.Files.DeleteFile(ctx, tenant, d)
+}
+
+// expiry is when a file goes: when it says itself, or when files are kept no longer.
+func (k *Keeper) expiry(f store.File) time.Time {
+	end := f.CreatedAt.Add(k.Windows(f.Tenant).Files)
+	if !f.ExpiresAt.IsZero() && f.ExpiresAt.Before(end) {
+		return f.ExpiresAt
+	}
+	return end
 }
 
 // Discard removes received content that became no file. What it misses is an orphan for the sweep.

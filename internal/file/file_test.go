@@ -38,7 +38,7 @@ type rows struct {
 func (r *rows) CreateFile(_ context.Context, tenant penstock.TenantID, f store.File) (store.File, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	f.Tenant = tenant
+	f.Tenant, f.CreatedAt = tenant, time.Now()
 	r.files[f.ID] = f
 	return f, nil
 }
@@ -68,7 +68,8 @@ func newKeeper(t testing.TB) *Keeper {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, err := New(Deps{Files: &rows{files: map[penstock.ID]store.File{}}, Blobs: blobs, Codec: codec, Clock: time.Now})
+	k, err := New(Deps{Files: &rows{files: map[penstock.ID]store.File{}}, Blobs: blobs, Codec: codec, Clock: time.Now,
+		Windows: func(penstock.TenantID) penstock.Retention { return penstock.Retention{Files: time.Hour} }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -281,5 +282,41 @@ func TestHashSetAgreesWithMap(t *testing.T) {
 			t.Fatalf("%s was new: %v", id, got)
 		}
 		want[id] = true
+	}
+}
+
+// TestExpiry holds that a file ends when it says or when files are kept no longer, and is gone from then on.
+func TestExpiry(t *testing.T) {
+	t.Parallel()
+	k := newKeeper(t)
+	brief := receive(t, k, request(1))
+	for end, want := range map[time.Duration]time.Duration{0: time.Hour, time.Minute: time.Minute, 2 * time.Hour: time.Hour} {
+		f := brief
+		f.ID, f.ExpiresAt = k.ids.New(time.Now()), time.Time{}
+		if end > 0 {
+			f.ExpiresAt = time.Now().Add(end)
+		}
+		f = keep(t, k, f)
+		if left := f.ExpiresAt.Sub(f.CreatedAt); (left - want).Abs() > time.Second {
+			t.Errorf("with %v it ends after %v, want %v", end, left, want)
+		}
+		late := Keeper{Deps: k.Deps}
+		late.Clock = func() time.Time { return f.ExpiresAt.Add(time.Second) }
+		if _, err := late.Open(t.Context(), tenant, f.ID); penstock.ErrorCode(err) != penstock.CodeNotFound {
+			t.Errorf("after its end: %v", err)
+		}
+	}
+}
+
+func TestSeekable(t *testing.T) {
+	t.Parallel()
+	k := newKeeper(t)
+	content := bytes.Repeat([]byte("0123456789\n"), 200_000)
+	f, err := k.Write(t.Context(), tenant, bytes.NewReader(content))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := iotest.TestReader(open(t, k, keep(t, k, f)).Seekable(t.Context()), content); err != nil {
+		t.Error(err)
 	}
 }

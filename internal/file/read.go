@@ -23,7 +23,7 @@ type Reader struct {
 
 // Open finds a file and reads its index. Codes: not_found.
 func (k *Keeper) Open(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (*Reader, error) {
-	f, err := k.Files.File(ctx, tenant, id)
+	f, err := k.File(ctx, tenant, id)
 	if err != nil {
 		return nil, err
 	}
@@ -190,3 +190,40 @@ func (r *Reader) Content(ctx context.Context, offset int64) io.Reader {
 type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// Seekable returns the content for those who choose where to read on.
+func (r *Reader) Seekable(ctx context.Context) io.ReadSeeker {
+	return &seekable{open: func(offset int64) io.Reader { return r.Content(ctx, offset) }, size: r.File.Bytes}
+}
+
+type seekable struct {
+	open     func(offset int64) io.Reader
+	at, size int64
+	content  io.Reader // from at on; nil until it is needed
+}
+
+func (s *seekable) Read(p []byte) (int, error) {
+	if s.content == nil {
+		s.content = s.open(s.at)
+	}
+	n, err := s.content.Read(p)
+	s.at += int64(n)
+	return n, err
+}
+
+func (s *seekable) Seek(offset int64, whence int) (int64, error) {
+	switch whence {
+	case io.SeekCurrent:
+		offset += s.at
+	case io.SeekEnd:
+		offset += s.size
+	}
+	if offset < 0 {
+		return 0, errors.New("seek before the content begins")
+	}
+	if offset != s.at {
+		s.content = nil
+	}
+	s.at = offset
+	return offset, nil
+}

@@ -135,7 +135,9 @@ func newRig(t *testing.T) *rig {
 	}}
 	s, err := New(Deps{
 		Store: r.attic, Metrics: telemetry.NewMetrics("test", ""), Log: slog.New(slog.NewTextHandler(r.log, nil)), Clock: time.Now,
-		Windows: func(id penstock.TenantID) penstock.Retention { return penstock.Retention{Results: kept(id), Files: kept(id) + fileExtra} },
+		Windows: func(id penstock.TenantID) penstock.Retention {
+			return penstock.Retention{Results: kept(id), Files: kept(id) + fileExtra}
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
