@@ -37,6 +37,7 @@ var architecture = map[string][]string{
 
 	// Adapters: only app, cmd and tests import them.
 	"penstock/internal/blob/dir":              {"penstock/internal/blob"},
+	"penstock/internal/blob/s3":               {"penstock/internal/blob"},
 	"penstock/internal/blob/blobtest":         {"penstock/internal/blob"},
 	"penstock/internal/provider/wire":         {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/sse"},
 	"penstock/internal/provider/openai":       {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/provider/wire", "penstock/internal/sse"},

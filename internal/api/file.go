@@ -205,7 +205,8 @@ func (u *upload) part(ctx context.Context, part *multipart.Part) error {
 		if err != nil {
 			return err
 		}
-		f.Key, f.Name, u.file = u.caller.Key, filename(part), f
+		f.Key, f.Name = u.caller.Key, filename(part)
+		u.file = f
 		return nil
 	case name == "purpose" || name == "expires_after[anchor]" || name == "expires_after[seconds]":
 		if _, twice := u.fields[name]; twice {
