@@ -336,10 +336,6 @@ func sampleViews() []any {
 		Item: succeeded.ID, Job: id, Model: "fast", Code: penstock.CodeUpstreamTimeout, Kind: "timeout", Message: "Too slow.",
 		Fingerprint: "f1", CreatedAt: sampleTime,
 	}
-	sampleFile := store.File{
-		ID: id, Purpose: store.PurposeBatch, Name: "rows.jsonl", Bytes: 12, Lines: 2, ErrorCount: 2, CreatedAt: sampleTime, ExpiresAt: sampleTime,
-		Errors: []store.LineError{{Line: 1, Code: "missing_body", Message: "body is missing.", Param: "body"}, {Line: 2, Code: "empty_line", Message: "The line is empty."}},
-	}
 	withResult, result := newJobView(fullJob), newResultView(succeeded)
 	withResult.Result = &result
 	return []any{
@@ -364,10 +360,6 @@ func sampleViews() []any {
 		deadLetterRetriedView{Object: "dead_letter_retry", Jobs: []retriedJobView{{JobID: text("job_2"), RetryOf: "job_1", Items: 3}}, Items: 3, Remaining: 1,
 			Skipped: []skippedJobView{{JobID: "job_3", Items: 1, Error: penstock.ItemError{Code: penstock.CodeModelNotFound, Message: "Gone."}}}},
 		deadLetterDismissedView{Object: "dead_letter_dismissal", DryRun: true, Items: 2, Remaining: 1},
-		newFileView(store.File{ID: id, Purpose: store.PurposeBatchOutput, CreatedAt: sampleTime}), newFileView(sampleFile),
-		filePageView{Object: "list", Data: []fileView{}},
-		filePageView{Object: "list", Data: []fileView{newFileView(sampleFile)}, FirstID: text("file_1"), LastID: text("file_1"), HasMore: true},
-		linkView{Object: "file.url", URL: "http://127.0.0.1/v1/download/acme/file_1?expires=1&sig=x", ExpiresAt: 1},
 		openai.NewModelList(nil), openai.NewModelList([]string{"fast", "smart"}), openai.NewModel("fast"),
 		anthropic.NewModelPage(nil, anthropic.Page{}), anthropic.NewModelPage([]string{"fast", "smart"}, anthropic.Page{Limit: 1}),
 		anthropic.NewModelInfo("fast"), anthropic.TokenCount{InputTokens: 7}, healthView{Status: "ok"},
@@ -379,12 +371,27 @@ func sampleViews() []any {
 	}
 }
 
+// fileSamples are views of files.
+func fileSamples() []any {
+	const id penstock.ID = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
+	sampleFile := store.File{
+		ID: id, Purpose: store.PurposeBatch, Name: "rows.jsonl", Bytes: 12, Lines: 2, ErrorCount: 2, CreatedAt: sampleTime, ExpiresAt: sampleTime,
+		Errors: []store.LineError{{Line: 1, Code: "missing_body", Message: "body is missing.", Param: "body"}, {Line: 2, Code: "empty_line", Message: "The line is empty."}},
+	}
+	return []any{
+		newFileView(store.File{ID: id, Purpose: store.PurposeBatchOutput, CreatedAt: sampleTime}), newFileView(sampleFile),
+		filePageView{Object: "list", Data: []fileView{}},
+		filePageView{Object: "list", Data: []fileView{newFileView(sampleFile)}, FirstID: text("file_1"), LastID: text("file_1"), HasMore: true},
+		linkView{Object: "file.url", URL: "http://127.0.0.1/v1/download/acme/file_1?expires=1&sig=x", ExpiresAt: 1},
+	}
+}
+
 func TestOpenAPIDescribesAnswers(t *testing.T) {
 	t.Parallel()
 	_, doc := openAPI(t)
 	compile := schemaCompiler(t, closed(doc))
 	sampled := map[reflect.Type]bool{reflect.TypeFor[anyObject](): true} // an object of someone else's
-	for i, view := range sampleViews() {
+	for i, view := range append(sampleViews(), fileSamples()...) {
 		name := schemaName(reflect.TypeOf(view))
 		compiled := compile(schemasAt.AppendToken(name)) // here: a compiler serves one goroutine
 		sampled[reflect.TypeOf(view)] = true
