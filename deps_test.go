@@ -28,6 +28,8 @@ var architecture = map[string][]string{
 	"penstock/internal/provider":  {"penstock"},
 	"penstock/internal/config":    {"penstock"},
 	"penstock/internal/telemetry": {"penstock"},
+	"penstock/internal/sign":      {"penstock", "penstock/internal/payload"},
+	"penstock/internal/file":      {"penstock", "penstock/internal/blob", "penstock/internal/body", "penstock/internal/payload", "penstock/internal/store"},
 	"penstock/internal/signal":    {"penstock", "penstock/internal/telemetry"},
 
 	// Between the dialects: attempt uses it where an upstream does not speak the caller's own.
@@ -35,6 +37,7 @@ var architecture = map[string][]string{
 
 	// Adapters: only app, cmd and tests import them.
 	"penstock/internal/blob/dir":              {"penstock/internal/blob"},
+	"penstock/internal/blob/s3":               {"penstock/internal/blob"},
 	"penstock/internal/blob/blobtest":         {"penstock/internal/blob"},
 	"penstock/internal/provider/wire":         {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/sse"},
 	"penstock/internal/provider/openai":       {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/provider/wire", "penstock/internal/sse"},
@@ -77,8 +80,8 @@ var architecture = map[string][]string{
 	"penstock/internal/api/dialect/anthropic": {"penstock", "penstock/internal/api/dialect"},
 	"penstock/internal/api": {"penstock", "penstock/internal/admit", "penstock/internal/api/dialect", "penstock/internal/api/dialect/anthropic",
 		"penstock/internal/api/dialect/openai", "penstock/internal/attempt", "penstock/internal/backlog",
-		"penstock/internal/body", "penstock/internal/config", "penstock/internal/deliver", "penstock/internal/directory", "penstock/internal/provider",
-		"penstock/internal/record", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/telemetry"},
+		"penstock/internal/body", "penstock/internal/config", "penstock/internal/deliver", "penstock/internal/directory", "penstock/internal/file", "penstock/internal/provider",
+		"penstock/internal/record", "penstock/internal/sign", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/telemetry"},
 }
 
 // wiring may import anything inside the module.

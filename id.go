@@ -28,6 +28,7 @@ const (
 	ViewAttempt View = "att"
 	ViewEvent   View = "evt"
 	ViewKey     View = "key"
+	ViewFile    View = "file"
 )
 
 // Format renders an ID as callers see it, such as job_01JQ….

@@ -46,6 +46,7 @@ type Retention struct {
 	Results     time.Duration // a job with all that belongs to it after its end, the record of a call
 	Events      time.Duration // a job's log after its end; at most Results
 	Idempotency time.Duration // an idempotency key, from the submit on
+	Files       time.Duration // a file, from its upload on
 }
 
 // Caller is an authenticated key in use: the tenant it belongs to and what it may do.

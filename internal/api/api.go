@@ -21,7 +21,9 @@ import (
 	"penstock/internal/config"
 	"penstock/internal/deliver"
 	"penstock/internal/directory"
+	"penstock/internal/file"
 	"penstock/internal/record"
+	"penstock/internal/sign"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
 )
@@ -53,6 +55,8 @@ type Deps struct {
 	Letters  Letters
 	Deleter  Deleter
 	Backlog  Estimator
+	Files    *file.Keeper
+	Links    *sign.Signer
 	Reader   *deliver.Reader
 	// Strangers slows down those who guess keys; may be nil.
 	Strangers *directory.Throttle
@@ -72,6 +76,7 @@ type Server struct {
 	Deps
 	ids     penstock.IDs
 	openAPI []byte
+	uploads uploads
 }
 
 // New returns a server.

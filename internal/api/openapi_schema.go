@@ -90,6 +90,8 @@ func enums() map[reflect.Type][]string {
 	})
 	enumerate(all, []store.Order{store.OrderCompletion, store.OrderInput})
 	enumerate(all, penstock.Resolves)
+	enumerate(all, []store.Direction{store.Ascending, store.Descending})
+	enumerate(all, []store.Purpose{store.PurposeBatch, store.PurposeBatchOutput})
 	return all
 }
 

@@ -371,12 +371,27 @@ func sampleViews() []any {
 	}
 }
 
+// fileSamples are views of files.
+func fileSamples() []any {
+	const id penstock.ID = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
+	sampleFile := store.File{
+		ID: id, Purpose: store.PurposeBatch, Name: "rows.jsonl", Bytes: 12, Lines: 2, ErrorCount: 2, CreatedAt: sampleTime, ExpiresAt: sampleTime,
+		Errors: []store.LineError{{Line: 1, Code: "missing_body", Message: "body is missing.", Param: "body"}, {Line: 2, Code: "empty_line", Message: "The line is empty."}},
+	}
+	return []any{
+		newFileView(store.File{ID: id, Purpose: store.PurposeBatchOutput, CreatedAt: sampleTime}), newFileView(sampleFile),
+		filePageView{Object: "list", Data: []fileView{}},
+		filePageView{Object: "list", Data: []fileView{newFileView(sampleFile)}, FirstID: text("file_1"), LastID: text("file_1"), HasMore: true},
+		linkView{Object: "file.url", URL: "http://127.0.0.1/v1/download/acme/file_1?expires=1&sig=x", ExpiresAt: 1},
+	}
+}
+
 func TestOpenAPIDescribesAnswers(t *testing.T) {
 	t.Parallel()
 	_, doc := openAPI(t)
 	compile := schemaCompiler(t, closed(doc))
 	sampled := map[reflect.Type]bool{reflect.TypeFor[anyObject](): true} // an object of someone else's
-	for i, view := range sampleViews() {
+	for i, view := range append(sampleViews(), fileSamples()...) {
 		name := schemaName(reflect.TypeOf(view))
 		compiled := compile(schemasAt.AppendToken(name)) // here: a compiler serves one goroutine
 		sampled[reflect.TypeOf(view)] = true

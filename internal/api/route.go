@@ -2,11 +2,13 @@ package api
 
 import (
 	"net/http"
+	"reflect"
 	"strings"
 
 	"penstock"
 	"penstock/internal/api/dialect/anthropic"
 	"penstock/internal/api/dialect/openai"
+	"penstock/internal/store"
 )
 
 // route is a row of the surface. The exported fields are what the OpenAPI document tells about it.
@@ -17,6 +19,7 @@ type route struct {
 	Summary string
 	Params  []param
 	Body    any  // a zero value of what is sent, nil for nothing
+	Form    bool // Body is sent as a form
 	NoBody  bool // Body may be left out
 	Answers []answer
 
@@ -30,6 +33,7 @@ type route struct {
 type param struct {
 	Name, In, About string
 	Required        bool
+	Type            reflect.Type // where its name means something else than on other routes
 }
 
 // answer is a successful answer.
@@ -42,6 +46,8 @@ type answer struct {
 
 var (
 	jobParam     = param{Name: "id", In: "path", About: "The job's id, job_….", Required: true}
+	fileParam    = param{Name: "id", In: "path", About: "The file's id, file_….", Required: true}
+	rangeParam   = param{Name: "Range", In: "header", About: "bytes=N- resumes a download behind N bytes; answered with 206."}
 	itemParam    = param{Name: "id", In: "path", About: "The item's id, item_….", Required: true}
 	waitParam    = param{Name: "Prefer", In: "header", About: "wait=N waits up to N seconds (60 at most) for the job to finish."}
 	keyParam     = param{Name: "Idempotency-Key", In: "header", About: "Makes sending the same call again safe: it names the same job."}
@@ -161,6 +167,29 @@ var routes = []route{
 		Params: []param{{Name: "model", In: "path", About: "The model's name; a slash in it as %2F.", Required: true}},
 		Answers: []answer{{Status: 200, About: "Each target's score by its parts, or why it does not come into question, and which one would be called.",
 			Body: explainView{}}}, serve: (*call).explainModel},
+	{Method: "POST", Path: "/v1/files", Scope: penstock.ScopeJobsWrite, Summary: "Upload a file of requests, one a line",
+		Body: fileUpload{}, Form: true,
+		Answers: []answer{{Status: 200, About: "The file is on stable storage. Lines that are no good are told by number; a batch of them is refused.", Body: fileView{}}},
+		serve:   (*call).createFile},
+	{Method: "GET", Path: "/v1/files", Scope: penstock.ScopeJobsRead, Summary: "List files",
+		Params: []param{{Name: "limit", In: "query", About: "Files a page holds at the most: 1 to 10000, 10000 when not given."},
+			{Name: "after", In: "query", About: "The last id of the page before."},
+			{Name: "order", In: "query", About: "By age: asc, or desc when not given.", Type: reflect.TypeFor[store.Direction]()},
+			{Name: "purpose", In: "query", About: "Only files with this purpose."}},
+		Answers: []answer{{Status: 200, About: "A page of files.", Body: filePageView{}}}, serve: (*call).listFiles},
+	{Method: "GET", Path: "/v1/files/{id}", Scope: penstock.ScopeJobsRead, Summary: "Read what is known of a file",
+		Params: []param{fileParam}, Answers: []answer{{Status: 200, About: "The file.", Body: fileView{}}}, serve: (*call).readFile},
+	{Method: "DELETE", Path: "/v1/files/{id}", Scope: penstock.ScopeJobsWrite, Summary: "Delete a file",
+		Params: []param{fileParam}, Answers: []answer{{Status: 200, About: "It is gone.", Body: deletedView{}}}, serve: (*call).deleteFile},
+	{Method: "GET", Path: "/v1/files/{id}/content", Scope: penstock.ScopeJobsRead, Summary: "Download a file, byte by byte as it was uploaded",
+		Params: []param{fileParam, rangeParam}, Answers: []answer{{Status: 200, About: "The content.", Type: typeBytes}}, serve: (*call).fileContent},
+	{Method: "POST", Path: "/v1/files/{id}/url", Scope: penstock.ScopeJobsRead, Summary: "Make a link that downloads a file without a key",
+		Params: []param{fileParam}, Body: linkCreate{}, NoBody: true,
+		Answers: []answer{{Status: 200, About: "Whoever has the link can download the file until it ends.", Body: linkView{}}}, serve: (*call).createFileLink},
+	{Method: "GET", Path: "/v1/download/{tenant}/{object}", open: true, Summary: "Follow a link to a download",
+		Params: []param{{Name: "tenant", In: "path", About: "As the link has it.", Required: true}, {Name: "object", In: "path", About: "As the link has it.", Required: true},
+			{Name: "expires", In: "query", About: "As the link has it.", Required: true}, {Name: "sig", In: "query", About: "As the link has it.", Required: true}, rangeParam},
+		Answers: []answer{{Status: 200, About: "The content. 410 once the link has ended.", Type: typeBytes}}, serve: (*call).download},
 	{Method: "GET", Path: "/healthz", open: true, Summary: "Whether the process lives",
 		Answers: []answer{{Status: 200, About: "It does.", Body: healthView{}}}, serve: (*call).healthz},
 	{Method: "GET", Path: "/readyz", open: true, Summary: "Whether the process can take work: store and blobs are written and read",
@@ -174,6 +203,8 @@ const (
 	typeJSON  = "application/json"
 	typeJSONL = "application/x-ndjson"
 	typeSSE   = "text/event-stream"
+	typeBytes = "application/octet-stream"
+	typeForm  = "multipart/form-data"
 )
 
 // PresentedKey returns the API key of a call, "" if there is none.

@@ -179,7 +179,12 @@ func (a *app) connect() (err error) {
 }
 
 func (a *app) connectAPI(runner *attempt.Runner) (err error) {
+	files, links, err := a.newFiles()
+	if err != nil {
+		return err
+	}
 	a.api, err = api.New(api.Deps{
+		Files: files, Links: links,
 		Config: a.live, Runner: runner, Recorder: a.recorder, Jobs: a.store, Deleter: a.store, Letters: a.store,
 		Backlog: a.backlog, Reader: deliver.NewReader(a.store, a.hub),
 		Admit: admit.New(admit.Deps{

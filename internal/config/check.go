@@ -32,6 +32,8 @@ const (
 	maxMaxBodyBytes    = 64 << 20
 	minMaxJSONDepth    = 8
 	maxMaxJSONDepth    = 512
+	minMaxFileBytes    = 1 << 10
+	maxMaxFileBytes    = 1 << 40
 	maxUpstreamModel   = 256
 	maxMaxOutputTokens = 1_000_000
 	maxContextTokens   = 100_000_000

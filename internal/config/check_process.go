@@ -21,6 +21,7 @@ func (c *checker) process(p *Process) {
 	if !p.Admin.Key.IsZero() {
 		c.keySecret("admin.key", p.Admin.Key, map[keyDigest]path{})
 	}
+	c.blobs(p.Blobs.S3)
 	oneOf(c, "log.level", p.Log.Level, []string{"debug", "info", "warn", "error"})
 	oneOf(c, "log.format", p.Log.Format, []string{"json", "text"})
 	within(c, "shutdown_grace", p.ShutdownGrace, bounds[time.Duration]{time.Second, maxShutdownGrace})
@@ -42,6 +43,7 @@ func (c *checker) process(p *Process) {
 	}
 	within(c, "limits.max_body_bytes", p.Limits.MaxBodyBytes, bounds[int64]{minMaxBodyBytes, maxMaxBodyBytes})
 	within(c, "limits.max_json_depth", p.Limits.MaxJSONDepth, bounds[int]{minMaxJSONDepth, maxMaxJSONDepth})
+	within(c, "limits.max_file_bytes", p.Limits.MaxFileBytes, bounds[int64]{minMaxFileBytes, maxMaxFileBytes})
 }
 
 func (c *checker) address(at path, s string) {

@@ -66,6 +66,7 @@ type Process struct {
 	Database Secret `yaml:"database,omitempty"`
 
 	Admin Admin `yaml:"admin,omitempty"`
+	Blobs Blobs `yaml:"blobs,omitempty"`
 
 	Log Log `yaml:"log"`
 
@@ -114,6 +115,10 @@ type Retention struct {
 	// that was deleted. Zero: the default, 24h, or for a tenant what holds for all. From 24h, which
 	// callers are promised, to 87600h.
 	Idempotency time.Duration `yaml:"idempotency"`
+
+	// Files is how long a file is kept, from its upload on; its own expires_after can only shorten that.
+	// Zero: the default, 720h, or for a tenant what holds for all. From 1m to 87600h.
+	Files time.Duration `yaml:"files"`
 }
 
 // Disk guards the file systems that Data lies on.
@@ -179,6 +184,10 @@ type Limits struct {
 
 	// MaxJSONDepth is how deep the JSON of a body may nest. Zero: the default, 64. From 8 to 512.
 	MaxJSONDepth int `yaml:"max_json_depth"`
+
+	// MaxFileBytes is the largest file that can be uploaded. A line of it holds at most MaxBodyBytes. Zero:
+	// the default, 2147483648 (2 GiB). From 1024 to 1099511627776 (1 TiB).
+	MaxFileBytes int64 `yaml:"max_file_bytes"`
 
 	_ reserved `yaml:"max_items" refuse:"cannot be set: a job takes at most 256 items in this version; remove it"`
 }

@@ -19,6 +19,7 @@ const (
 	DefaultRetentionResults  = 168 * time.Hour
 	DefaultRetentionEvents   = 24 * time.Hour
 	DefaultRetentionKeys     = 24 * time.Hour
+	DefaultRetentionFiles    = 720 * time.Hour
 	DefaultMinFree           = "512MiB"
 	DefaultSampleRatio       = 1.0
 	DefaultSlots             = 64
@@ -27,6 +28,7 @@ const (
 	DefaultSharedPoll        = time.Second // on a database whose processes wake each other
 	DefaultMaxBodyBytes      = 8 << 20
 	DefaultMaxJSONDepth      = 64
+	DefaultMaxFileBytes      = 2 << 30
 	DefaultOpenAIBaseURL     = "https://api.openai.com/v1"
 	DefaultAnthropicBaseURL  = "https://api.anthropic.com/v1"
 	DefaultMaxOutputTokens   = 4096
@@ -42,7 +44,7 @@ const (
 // where order means nothing. What was written stays as it is, also when it is zero, for check to see.
 func (f *File) fillDefaults(written places) {
 	f.Process.fillDefaults(written)
-	f.Retention.fillDefaults(written, "retention", Retention{DefaultRetentionResults, DefaultRetentionEvents, DefaultRetentionKeys})
+	f.Retention.fillDefaults(written, "retention", Retention{DefaultRetentionResults, DefaultRetentionEvents, DefaultRetentionKeys, DefaultRetentionFiles})
 	f.Queue.fillDefaults(written)
 	f.Lanes.fillDefaults(written)
 	for name, p := range f.Providers {
@@ -78,6 +80,7 @@ func (p *Process) fillDefaults(written places) {
 	fill(written, "listen", &p.Listen, DefaultListen)
 	fill(written, "admin_listen", &p.AdminListen, DefaultAdminListen)
 	fill(written, "data", &p.Data, DefaultData)
+	p.Blobs.fillDefaults(written)
 	fill(written, "log.level", &p.Log.Level, DefaultLogLevel)
 	fill(written, "log.format", &p.Log.Format, DefaultLogFormat)
 	fill(written, "shutdown_grace", &p.ShutdownGrace, DefaultShutdownGrace)
@@ -94,12 +97,14 @@ func (p *Process) fillDefaults(written places) {
 	fill(written, "work.poll_interval", &p.Work.PollInterval, shorter(poll, p.Work.LeaseTimeout/2))
 	fill(written, "limits.max_body_bytes", &p.Limits.MaxBodyBytes, DefaultMaxBodyBytes)
 	fill(written, "limits.max_json_depth", &p.Limits.MaxJSONDepth, DefaultMaxJSONDepth)
+	fill(written, "limits.max_file_bytes", &p.Limits.MaxFileBytes, DefaultMaxFileBytes)
 }
 
 func (r *Retention) fillDefaults(written places, at path, byDefault Retention) {
 	fill(written, at+".results", &r.Results, byDefault.Results)
 	fill(written, at+".events", &r.Events, shorter(byDefault.Events, r.Results))
 	fill(written, at+".idempotency", &r.Idempotency, byDefault.Idempotency)
+	fill(written, at+".files", &r.Files, byDefault.Files)
 }
 
 func (t *TargetConfig) fillDefaults(written places, at path) {

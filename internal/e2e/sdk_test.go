@@ -34,6 +34,7 @@ var sdkScripts = []sdkScript{
 	{name: "models"},
 	{name: "errors"},
 	{name: "jobs"},
+	{name: "files"},
 	{name: "retries", after: afterRetries},
 	{name: "abort", after: afterAbort},
 }

@@ -1,5 +1,5 @@
 // Package retain forgets what was kept long enough: finished jobs with all that belongs to them, records
-// of synchronous calls, expired idempotency keys, and blobs that no row names.
+// of synchronous calls, files, expired idempotency keys, and blobs that no row names.
 //
 // It owns the order and the pace of the sweep. How long things are kept is the configuration's to say,
 // what goes with what is the store's to know. A step is one short transaction of at most [StepRows] rows,
@@ -115,7 +115,7 @@ func (s *Sweeper) items(ctx context.Context) (bool, error) {
 	})
 }
 
-// tenants removes the old jobs and calls of each tenant.
+// tenants removes the old jobs, calls and files of each tenant.
 func (s *Sweeper) tenants(ctx context.Context) (more bool, err error) {
 	page := store.TenantPage{Limit: tenantPage}
 	for {
@@ -148,7 +148,13 @@ func (s *Sweeper) tenant(ctx context.Context, id penstock.TenantID) (more bool, 
 	requests, err := s.turn(ctx, telemetry.SweptRequests, func(ctx context.Context) (store.Purged, error) {
 		return s.Store.PurgeRequests(ctx, id, purge)
 	})
-	return jobs || requests, err
+	if err != nil {
+		return jobs || requests, err
+	}
+	files, err := s.turn(ctx, telemetry.SweptFiles, func(ctx context.Context) (store.Purged, error) {
+		return s.Store.PurgeFiles(ctx, id, store.Purge{Kept: s.Windows(id).Files, Limit: StepRows})
+	})
+	return jobs || requests || files, err
 }
 
 func (s *Sweeper) keys(ctx context.Context) (bool, error) {

@@ -56,6 +56,9 @@ func (a *attic) step(ctx context.Context, name string, limit int) (store.Purged,
 }
 
 // kept is the window of a tenant; the name tells which.
+// fileExtra is how much longer files are kept than results.
+const fileExtra = time.Hour
+
 func kept(id penstock.TenantID) time.Duration { return time.Duration(len(id)) * time.Hour }
 
 func (a *attic) DeleteJob(context.Context, penstock.TenantID, store.Deletion) error {
@@ -80,6 +83,11 @@ func (a *attic) PurgeJobs(ctx context.Context, id penstock.TenantID, p store.Pur
 
 func (a *attic) PurgeRequests(ctx context.Context, id penstock.TenantID, p store.Purge) (store.Purged, error) {
 	return a.owned(ctx, "requests", id, p)
+}
+
+func (a *attic) PurgeFiles(ctx context.Context, id penstock.TenantID, p store.Purge) (store.Purged, error) {
+	p.Kept -= fileExtra
+	return a.owned(ctx, "files", id, p)
 }
 
 func (a *attic) PurgeItems(ctx context.Context, limit int) (store.Purged, error) {
@@ -127,7 +135,9 @@ func newRig(t *testing.T) *rig {
 	}}
 	s, err := New(Deps{
 		Store: r.attic, Metrics: telemetry.NewMetrics("test", ""), Log: slog.New(slog.NewTextHandler(r.log, nil)), Clock: time.Now,
-		Windows: func(id penstock.TenantID) penstock.Retention { return penstock.Retention{Results: kept(id)} },
+		Windows: func(id penstock.TenantID) penstock.Retention {
+			return penstock.Retention{Results: kept(id), Files: kept(id) + fileExtra}
+		},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -39,6 +39,7 @@ type Store interface {
 	Tenants
 	Keys
 	Load
+	Files
 }
 
 // Jobs is what callers do with their jobs.
@@ -214,6 +215,10 @@ type Retention interface {
 
 	// PurgeRequests removes the records of a tenant's calls that began longer than p.Kept ago.
 	PurgeRequests(ctx context.Context, tenant penstock.TenantID, p Purge) (Purged, error)
+
+	// PurgeFiles removes a tenant's files that expired, or were created longer than p.Kept ago, with their
+	// blobs.
+	PurgeFiles(ctx context.Context, tenant penstock.TenantID, p Purge) (Purged, error)
 
 	// PurgeKeys removes idempotency keys that expired, at most limit.
 	PurgeKeys(ctx context.Context, limit int) (Purged, error)

@@ -17,10 +17,11 @@ const (
 	SweptRequests SweptKind = "request"
 	SweptKeys     SweptKind = "idempotency_key"
 	SweptBlobs    SweptKind = "blob" // orphans
+	SweptFiles    SweptKind = "file"
 )
 
 // SweptKinds lists every kind.
-var SweptKinds = []SweptKind{SweptJobs, SweptItems, SweptRequests, SweptKeys, SweptBlobs}
+var SweptKinds = []SweptKind{SweptJobs, SweptItems, SweptRequests, SweptKeys, SweptBlobs, SweptFiles}
 
 type retentionMetrics struct {
 	swept    *prometheus.CounterVec

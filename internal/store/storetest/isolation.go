@@ -27,6 +27,8 @@ type house struct {
 	spare   store.Submission // finished, to be deleted
 	old     store.Submission // finished longer than oldAge ago
 	call    penstock.Request // as old
+
+	file, spareFile, oldFile store.File
 }
 
 const oldAge = time.Hour
@@ -35,7 +37,9 @@ func (r *rig) house() house {
 	r.t.Helper()
 	h := house{old: r.finished(1), call: r.request()}
 	r.record(h.call)
+	h.oldFile = r.keep(r.file())
 	r.clock.Advance(oldAge)
+	h.file, h.spareFile = r.keep(r.file()), r.keep(r.file())
 	h.spare = r.finished(1)
 	h.done, h.request = r.submitN(2), r.request()
 	claims := r.claimN(r.lease("worker"), 2)
@@ -83,6 +87,12 @@ func probes() map[string]probe {
 		"DeleteJob":     {askDeleteJob, penstock.CodeNotFound},
 		"PurgeJobs":     {askPurgeJobs, ""},
 		"PurgeRequests": {askPurgeRequests, ""},
+
+		"CreateFile": {askCreateFile, ""},
+		"File":       {askFile, penstock.CodeNotFound},
+		"ListFiles":  {askListFiles, ""},
+		"DeleteFile": {askDeleteFile, penstock.CodeNotFound},
+		"PurgeFiles": {askPurgeFiles, ""},
 	}
 }
 

@@ -75,6 +75,7 @@ func topics() []topic {
 		{"controls", controlCases()},
 		{"directory", directoryCases()},
 		{"load", loadCases()},
+		{"files", fileCases()},
 		{"isolation", isolationCases()},
 		{"race", raceCases()},
 		{"walk", walkCases()},
