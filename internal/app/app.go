@@ -169,7 +169,7 @@ func (a *app) connect() (err error) {
 
 func (a *app) connectAPI(runner *attempt.Runner) (err error) {
 	a.api, err = api.New(api.Deps{
-		Config: a.live, Runner: runner, Recorder: a.recorder, Jobs: a.store, Deleter: a.store, Letters: a.store,
+		Config: a.live, Runner: runner, Recorder: a.recorder, Cache: a.newCache(), Jobs: a.store, Deleter: a.store, Letters: a.store,
 		Backlog: a.backlog, Reader: deliver.NewReader(a.store, a.hub),
 		Admit: admit.New(admit.Deps{
 			Config: a.live, Jobs: a.store, Retries: a.store, Room: a.disks, Backlog: a.backlog, Bell: a.bell, Controls: a.controls,

@@ -117,6 +117,7 @@ func (c *checker) models(f *File) {
 		}
 		eachOnce(c, at+".targets", m.Targets)
 		c.policy(at, m)
+		c.cacheUse(at+".cache", m.Cache)
 		for i, target := range m.Targets {
 			refer(c, (at + ".targets").index(i), target, namedTable[TargetConfig]{"targets", f.Targets})
 		}
@@ -198,6 +199,7 @@ func (c *checker) tenants(tenants map[string]TenantConfig) {
 			names[k.Name] = true
 			c.keySecret(at+".secret", k.Secret, owners)
 			listOf(c, at+".scopes", k.Scopes, penstock.Scopes)
+			c.cacheUse(at+".cache", k.Cache)
 		}
 	}
 }

@@ -76,6 +76,7 @@ type Process struct {
 	Tracing Tracing `yaml:"tracing,omitempty"`
 	Work    Work    `yaml:"work"`
 	Limits  Limits  `yaml:"limits"`
+	Cache   Cache   `yaml:"cache"`
 }
 
 // Log says what is logged and how.
@@ -171,6 +172,24 @@ type Limits struct {
 	MaxJSONDepth int `yaml:"max_json_depth"`
 
 	_ reserved `yaml:"max_items" refuse:"cannot be set: a job takes at most 256 items in this version; remove it"`
+}
+
+// Cache bounds the memory of answers that are given again. It holds nothing unless a model, a key or a call asks
+// for it.
+type Cache struct {
+	// MaxBytes is how much is held at the most, in one process. Zero: the default, 67108864 (64 MiB). From
+	// 1048576 (1 MiB) to 68719476736 (64 GiB).
+	MaxBytes int64 `yaml:"max_bytes"`
+
+	// MaxEntryBytes is the largest answer that is kept. At most an eighth of MaxBytes. Zero: the default, 1048576
+	// (1 MiB), or as much as MaxBytes allows. From 1024.
+	MaxEntryBytes int64 `yaml:"max_entry_bytes"`
+}
+
+// CacheUse says that answers may be given again.
+type CacheUse struct {
+	// TTL is for how long. Zero: not at all. From 1s to 24h.
+	TTL time.Duration `yaml:"ttl,omitempty"`
 }
 
 // ProviderConfig is one upstream: an account at it, reached by one protocol.
@@ -300,6 +319,10 @@ type ModelConfig struct {
 
 	// Score is how much each part of a score counts, for policy scored only, and required there.
 	Score Score `yaml:"score,omitempty"`
+
+	// Cache says that an identical call of the same tenant may get the answer of an earlier one. Zero: it gets
+	// one of its own, unless its key or the call says otherwise.
+	Cache CacheUse `yaml:"cache,omitempty"`
 }
 
 // Score weighs what a target is chosen by. Only proportions matter. Each from 0 to 1000, not all 0.
@@ -353,6 +376,10 @@ type KeyConfig struct {
 
 	// Scopes are what it may do: inference, jobs:write, jobs:read. Zero: the default, all of them.
 	Scopes []penstock.Scope `yaml:"scopes"`
+
+	// Cache says that calls with this key may get the answers of earlier identical calls of its tenant, whatever the
+	// model. Zero: what the model says.
+	Cache CacheUse `yaml:"cache,omitempty"`
 }
 
 // reserved is the type of the options that this version refuses.

@@ -27,6 +27,8 @@ const (
 	DefaultSharedPoll        = time.Second // on a database whose processes wake each other
 	DefaultMaxBodyBytes      = 8 << 20
 	DefaultMaxJSONDepth      = 64
+	DefaultCacheBytes        = 64 << 20
+	DefaultCacheEntryBytes   = 1 << 20
 	DefaultOpenAIBaseURL     = "https://api.openai.com/v1"
 	DefaultAnthropicBaseURL  = "https://api.anthropic.com/v1"
 	DefaultMaxOutputTokens   = 4096
@@ -94,6 +96,8 @@ func (p *Process) fillDefaults(written places) {
 	fill(written, "work.poll_interval", &p.Work.PollInterval, shorter(poll, p.Work.LeaseTimeout/2))
 	fill(written, "limits.max_body_bytes", &p.Limits.MaxBodyBytes, DefaultMaxBodyBytes)
 	fill(written, "limits.max_json_depth", &p.Limits.MaxJSONDepth, DefaultMaxJSONDepth)
+	fill(written, "cache.max_bytes", &p.Cache.MaxBytes, DefaultCacheBytes)
+	fill(written, "cache.max_entry_bytes", &p.Cache.MaxEntryBytes, min(DefaultCacheEntryBytes, p.Cache.MaxBytes/maxCacheEntryPart))
 }
 
 func (r *Retention) fillDefaults(written places, at path, byDefault Retention) {
