@@ -138,7 +138,7 @@ func newRig(t *testing.T, speaks ...penstock.Endpoint) *rig {
 	}
 	r.recorder = record.New(requests{}, log)
 	s, err := New(Deps{
-		Cache: cache.New(cache.Config{MaxBytes: 1 << 20, MaxEntryBytes: 1 << 17, Clock: time.Now}),
+		Cache:  cache.New(cache.Config{MaxBytes: 1 << 20, MaxEntryBytes: 1 << 17, Clock: time.Now}),
 		Config: live, Recorder: r.recorder, Backlog: view, Metrics: metrics, Tracer: tracer, Log: log, Clock: time.Now,
 		Admit: admit.New(admit.Deps{Config: live, Jobs: r.store, Room: open{}, Backlog: view, Bell: queue.NewBell(),
 			Controls: open{}, Metrics: metrics, Clock: time.Now}),

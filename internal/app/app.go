@@ -116,7 +116,7 @@ func (a *app) open(ctx context.Context) error {
 		return err
 	}
 	a.closers = append(a.closers, a.store.Close)
-	a.providers = newRegistry(a.live)
+	a.providers = newRegistry(a.live, a.watchKeys)
 	if err := a.providers.check(a.Config); err != nil {
 		return err
 	}

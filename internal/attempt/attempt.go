@@ -229,6 +229,7 @@ func (r *Runner) run(ctx context.Context, t *try, choice route.Choice) *provider
 	t.record.FinishedAt = r.Clock()
 	choice.Done(t.result(meta, failure))
 	t.meter(meta, failure)
+	t.remark(meta, failure)
 	if failure != nil {
 		t.record.ErrorKind, t.record.ErrorMessage = string(failure.Kind), failure.Public()
 		r.tellOperator(ctx, t, failure)

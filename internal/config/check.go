@@ -40,6 +40,7 @@ const (
 	minTimeout         = time.Millisecond
 	maxTotalTimeout    = 24 * time.Hour
 	maxWeight          = 1000
+	maxAPIKeys         = 64
 	minCacheBytes      = 1 << 20
 	maxCacheBytes      = 64 << 30
 	minCacheEntryBytes = 1 << 10

@@ -200,6 +200,10 @@ type ProviderConfig struct {
 	// APIKey authenticates Penstock to it. Zero: no key is sent, as local servers want it.
 	APIKey Secret `yaml:"api_key,omitempty"`
 
+	// APIKeys are further keys, which take turns with APIKey. Each is taken to have limits of its own. One that is refused
+	// or at its limit is left alone for a while. Zero: none. At most 64 keys in all, each once.
+	APIKeys []Secret `yaml:"api_keys,omitempty"`
+
 	// BaseURL is the http or https URL that the protocol's paths are appended to, its version
 	// included. Zero: the default of the kind; for openai https://api.openai.com/v1,
 	// for anthropic https://api.anthropic.com/v1.
@@ -385,6 +389,14 @@ type KeyConfig struct {
 // reserved is the type of the options that this version refuses.
 type reserved struct{}
 
+// Keys are all keys of a provider, in the order that they are numbered by.
+func (p ProviderConfig) Keys() []Secret {
+	if p.APIKey.IsZero() {
+		return p.APIKeys
+	}
+	return append([]Secret{p.APIKey}, p.APIKeys...)
+}
+
 // ProviderKinds lists every protocol that a provider can speak.
 var ProviderKinds = []string{KindOpenAI, KindAnthropic}
 
@@ -398,6 +410,10 @@ const (
 // clone copies the file deeply enough that filling it in leaves the original alone.
 func (f File) clone() File {
 	f.Providers = maps.Clone(f.Providers)
+	for name, p := range f.Providers {
+		p.APIKeys = slices.Clone(p.APIKeys)
+		f.Providers[name] = p
+	}
 	f.Targets = maps.Clone(f.Targets)
 	for name, t := range f.Targets {
 		t.Capabilities = slices.Clone(t.Capabilities)

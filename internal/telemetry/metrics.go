@@ -41,6 +41,7 @@ type Metrics struct {
 
 	retention retentionMetrics
 	cache     *cacheMetrics
+	key       keyMetrics
 }
 
 // NewMetrics makes the metrics of one process, with a registry of their own.
@@ -60,6 +61,7 @@ func NewMetrics(version, commit string) *Metrics {
 	m.retention = newRetentionMetrics(factory)
 	m.signal = newSignalMetrics(factory)
 	m.cache = newCacheMetrics(factory, m)
+	m.key = newKeyMetrics(factory)
 	m.depths = newDepthCollector(factory)
 	m.rooms = newRoomCollector(m.targets)
 	m.load, m.loads = newLoadMetrics(factory), newLoadCollector(m.tenants)

@@ -42,7 +42,6 @@ type Config = wire.Config
 // Provider calls one upstream.
 type Provider struct {
 	*wire.Client
-	apiKey string
 }
 
 var _ provider.Provider = (*Provider)(nil)
@@ -56,7 +55,7 @@ func New(cfg Config) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Provider{Client: client, apiKey: cfg.APIKey}, nil
+	return &Provider{Client: client}, nil
 }
 
 // Call implements [provider.Provider].
@@ -66,15 +65,15 @@ func (p *Provider) Call(ctx context.Context, call provider.Call) (provider.Answe
 		return nil, err
 	}
 	return p.Client.Call(ctx, call, wire.Request{
-		Body: body.Apply(call.Body, model), SetHeader: p.setHeader, Reader: &messageReader{}, Wanted: "a message",
+		Body: body.Apply(call.Body, model), SetHeader: setHeader, Reader: &messageReader{}, Wanted: "a message",
 	})
 }
 
-func (p *Provider) setHeader(h http.Header) {
+func setHeader(h http.Header, apiKey string) {
 	if h.Get("Anthropic-Version") == "" {
 		h.Set("Anthropic-Version", DefaultVersion)
 	}
-	if p.apiKey != "" {
-		h.Set("X-Api-Key", p.apiKey)
+	if apiKey != "" {
+		h.Set("X-Api-Key", apiKey)
 	}
 }
