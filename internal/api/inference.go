@@ -128,7 +128,7 @@ func (c *call) runCall(d door, asked dialect.Call, task attempt.Task) error {
 	}()
 	out := c.Runner.Run(c.r.Context(), task, sink)
 	var err error
-	if d.estimate != nil && errors.Is(out.Err, attempt.ErrUnspoken) {
+	if d.estimate != nil && (errors.Is(out.Err, attempt.ErrUnspoken) || unserved(out.Err)) {
 		err = d.estimate(c, asked)
 	} else {
 		err = c.conclude(out, sink)
@@ -139,6 +139,13 @@ func (c *call) runCall(d door, asked dialect.Call, task attempt.Task) error {
 		panic(http.ErrAbortHandler) // the only way to tell a caller that a plain answer is not whole
 	}
 	return nil
+}
+
+// unserved says that a target speaks the dialect, but its server does not have the endpoint.
+func unserved(err error) bool {
+	e, ok := errors.AsType[*provider.Error](err)
+	return ok && e.Kind == provider.KindRejected &&
+		slices.Contains([]int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented}, e.StatusCode)
 }
 
 // headerEstimate marks a number that was not counted.

@@ -1,4 +1,4 @@
-// Package anthropic calls upstreams that speak Anthropic's messages protocol.
+// Package anthropic calls upstreams that speak Anthropic's messages protocol, the counting of tokens included.
 //
 // It owns what is Anthropic's about the wire: the key and version headers, the one patch to the body
 // (the model's name), the meaning of answers and the classification of complaints. Package wire owns
@@ -51,7 +51,7 @@ func New(cfg Config) (*Provider, error) {
 	if cfg.BaseURL == "" {
 		cfg.BaseURL = DefaultBaseURL
 	}
-	client, err := wire.New(cfg, penstock.EndpointMessages)
+	client, err := wire.New(cfg, penstock.EndpointMessages, penstock.EndpointCountTokens)
 	if err != nil {
 		return nil, err
 	}
@@ -64,9 +64,11 @@ func (p *Provider) Call(ctx context.Context, call provider.Call) (provider.Answe
 	if err != nil {
 		return nil, err
 	}
-	return p.Client.Call(ctx, call, wire.Request{
-		Body: body.Apply(call.Body, model), SetHeader: setHeader, Reader: &messageReader{}, Wanted: "a message",
-	})
+	request := wire.Request{Body: body.Apply(call.Body, model), SetHeader: setHeader, Reader: &messageReader{}, Wanted: "a message"}
+	if call.Endpoint == penstock.EndpointCountTokens {
+		request.Reader, request.Wanted = &countReader{}, "a count of tokens"
+	}
+	return p.Client.Call(ctx, call, request)
 }
 
 func setHeader(h http.Header, apiKey string) {
