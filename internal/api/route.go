@@ -160,7 +160,9 @@ var routes = []route{
 			{Status: 200, About: "In Anthropic's shape when anthropic-version is present.", Body: anthropic.ModelInfo{}}}, serve: (*call).readModel},
 	{Method: "POST", Path: "/v1/models/{model}/explain", Scope: penstock.ScopeInference,
 		Summary: "Say what a model would do with a call, without making it", Body: anyObject{}, NoBody: true,
-		Params: []param{{Name: "model", In: "path", About: "The model's name; a slash in it as %2F.", Required: true}},
+		Params: []param{{Name: "model", In: "path", About: "The model's name; a slash in it as %2F.", Required: true},
+			{Name: "endpoint", In: "query", About: "The endpoint that the call would come in by, such as /v1/embeddings: targets that do not serve it are left out. " +
+				"Not given: all are taken to."}},
 		Answers: []answer{{Status: 200, About: "Each target's score by its parts, or why it does not come into question, and which one would be called.",
 			Body: explainView{}}}, serve: (*call).explainModel},
 	{Method: "GET", Path: "/healthz", open: true, Summary: "Whether the process lives",

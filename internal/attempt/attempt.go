@@ -366,6 +366,9 @@ func (t *try) result(meta provider.Meta, failure *provider.Error) room.Result {
 	if !t.record.FirstTokenAt.IsZero() {
 		res.FirstToken = t.record.FirstTokenAt.Sub(t.record.StartedAt)
 	}
+	if t.task.Endpoint == penstock.EndpointCountTokens {
+		res.Took, res.FirstToken = 0, 0 // nothing was generated: how fast that went says nothing of inferences
+	}
 	if failure == nil {
 		return res
 	}

@@ -70,11 +70,14 @@ func (r *Runner) spoken(task Task, candidates []penstock.Target) ([]penstock.Tar
 		if _, _, ok := r.translation(task.Endpoint, upstream); ok {
 			return false
 		}
-		left.add("%s does not serve %s", t.Name, task.Endpoint)
+		left.add("%s %s", t.Name, unserved(task.Endpoint))
 		return true
 	}
 	return slices.DeleteFunc(candidates, deaf), left
 }
+
+// unserved is why a target is left out, as it follows its name.
+func unserved(e penstock.Endpoint) string { return "does not serve " + string(e) }
 
 // translation finds a dialect that the upstream speaks and the endpoint can be translated to.
 func (r *Runner) translation(from penstock.Endpoint, upstream provider.Provider) (Translation, penstock.Endpoint, bool) {
