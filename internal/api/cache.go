@@ -17,8 +17,9 @@ import (
 )
 
 const (
-	// headerCache is how a caller says what it wants of the cache, and how it is told what it got.
-	headerCache = "x-penstock-cache"
+	// headerCache is how a caller says what it wants of the cache, and how it is told what it got. In canonical form: every
+	// call looks for it.
+	headerCache = "X-Penstock-Cache"
 	// askedTTL is how old an answer may be for a caller who asks for the cache where nobody else did.
 	askedTTL = 5 * time.Minute
 )
@@ -54,7 +55,7 @@ func (c *call) cachePlan(d door, asked dialect.Call, a admit.Admitted) (cachePla
 			plan.ttl = askedTTL
 		}
 	default:
-		return plan, penstock.InvalidParam(headerCache, "%s must be %s, %s or %s.", headerCache, cacheUse, cacheRefresh, cacheOff)
+		return plan, penstock.InvalidParam("x-penstock-cache", "x-penstock-cache must be %s, %s or %s.", cacheUse, cacheRefresh, cacheOff)
 	}
 	if plan.ttl == 0 || d.free || c.Cache == nil { // what is free is not worth keeping
 		return cachePlan{}, nil
@@ -86,6 +87,12 @@ func (c *call) runShared(plan cachePlan, task attempt.Task) error {
 		Key: plan.key, Subject: c.id, TTL: plan.ttl, Refresh: plan.refresh, Call: c.lead(task, began),
 	})
 	defer reading.Close()
+	recorded := reading.Source == cache.Miss // then the call upstream is what is recorded
+	defer func() {
+		if !recorded {
+			c.Recorder.Leave() // a panic: there is nothing sound to record
+		}
+	}()
 	c.w.Header().Set(headerCache, string(reading.Source))
 	c.Metrics.CacheAnswered(task.Model, string(reading.Source))
 	sink := &httpSink{w: c.w, stream: task.Stream}
@@ -93,8 +100,9 @@ func (c *call) runShared(plan cachePlan, task attempt.Task) error {
 	answer := reading.Answer()
 	out.Begun, out.Target = c.w.status != 0, answer.Target
 	err := c.conclude(out, sink)
-	if reading.Source != cache.Miss {
+	if !recorded {
 		c.Recorder.Add(c.recordShared(task, sharedAnswer{reading.Source, answer, out.Err}, outcomeOf{began: began, err: err, status: c.w.status}))
+		recorded = true
 	}
 	if sink.cut {
 		panic(http.ErrAbortHandler)

@@ -46,7 +46,7 @@ var (
 	waitParam    = param{Name: "Prefer", In: "header", About: "wait=N waits up to N seconds (60 at most) for the job to finish."}
 	keyParam     = param{Name: "Idempotency-Key", In: "header", About: "Makes sending the same call again safe: it names the same job."}
 	versionParam = param{Name: "anthropic-version", In: "header", About: "The version of Anthropic's dialect that the caller speaks, such as 2023-06-01."}
-	cacheParam   = param{Name: headerCache, In: "header", About: "use: the answer to an earlier identical call of the same tenant will do. " +
+	cacheParam   = param{Name: "x-penstock-cache", In: "header", About: "use: the answer to an earlier identical call of the same tenant will do. " +
 		"refresh: it will not, but this one is kept. off: this one is not kept either. Without it, what the key or the model says."}
 	betaParam = param{Name: "anthropic-beta", In: "header", About: "Passed on to targets that speak Anthropic's dialect themselves."}
 	limitPage = param{Name: "limit", In: "query", About: "Entries a page holds at the most: 1 to 100, 20 when not given."}
