@@ -248,7 +248,7 @@ func (v *verdicts) judge(t *testing.T, onSick int) {
 	t.Logf("%d calls: %d good, %d streams cut with an error, %d failed; the longest took %v; %d calls of the sick target",
 		v.calls, v.good, v.cut, len(v.failed), v.longest.Round(time.Millisecond), onSick)
 	if whole := v.calls - v.cut; float64(len(v.failed)) > mostFailures*float64(whole) || v.good == 0 {
-		t.Errorf("%d of %d failed, such as %s", len(v.failed), whole, v.failed[0])
+		t.Errorf("%d of %d failed, such as %q", len(v.failed), whole, v.failed[:min(3, len(v.failed))])
 	}
 	if v.longest > longestWait {
 		t.Errorf("a call took %v", v.longest)
