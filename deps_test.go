@@ -61,6 +61,7 @@ var architecture = map[string][]string{
 	"penstock/internal/admit": {"penstock", "penstock/internal/backlog", "penstock/internal/config", "penstock/internal/queue", "penstock/internal/route",
 		"penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/backlog": {"penstock", "penstock/internal/store"},
+	"penstock/internal/cache":   {"penstock", "penstock/internal/body", "penstock/internal/provider"},
 	"penstock/internal/record":  {"penstock", "penstock/internal/store"},
 	"penstock/internal/retain":  {"penstock", "penstock/internal/blob", "penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/disk":    {"penstock", "penstock/internal/telemetry"},
@@ -80,7 +81,7 @@ var architecture = map[string][]string{
 	"penstock/internal/api/dialect/anthropic": {"penstock", "penstock/internal/api/dialect"},
 	"penstock/internal/api": {"penstock", "penstock/internal/admit", "penstock/internal/api/dialect", "penstock/internal/api/dialect/anthropic",
 		"penstock/internal/api/dialect/openai", "penstock/internal/attempt", "penstock/internal/backlog",
-		"penstock/internal/body", "penstock/internal/config", "penstock/internal/deliver", "penstock/internal/directory", "penstock/internal/file", "penstock/internal/provider",
+		"penstock/internal/body", "penstock/internal/cache", "penstock/internal/config", "penstock/internal/deliver", "penstock/internal/directory", "penstock/internal/file", "penstock/internal/provider",
 		"penstock/internal/record", "penstock/internal/sign", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/telemetry"},
 }
 

@@ -102,6 +102,11 @@ type Model struct {
 	Targets []string
 	Weights map[string]int // of PolicyWeighted, by target
 	Score   ScoreWeights   // of PolicyScored and its presets
+
+	// CacheTTL is how long answers may be given again to the same tenant; 0 for not at all.
+	CacheTTL time.Duration
+	// Definition is a hash of all that the model means: itself, its targets, and how they are reached.
+	Definition string
 }
 
 // ScoreWeights is how much each part of a score counts. Only their proportions matter.

@@ -54,4 +54,6 @@ type Caller struct {
 	Tenant Tenant
 	Key    string // the key's name, never its secret
 	Scopes []Scope
+	// CacheTTL is how old an answer may be that is given again to this key; 0 for what the model says.
+	CacheTTL time.Duration
 }

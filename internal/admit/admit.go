@@ -236,6 +236,9 @@ type RequestOrder struct {
 type Admitted struct {
 	Targets []string
 	Bound   penstock.NanoUSD // the most that one attempt can cost
+	// Model is what answers for the name, and Resolved what it means to this tenant, paused targets included.
+	Model    penstock.Model
+	Resolved []string
 }
 
 // Request admits a synchronous call, from memory. Codes: scope_missing, model_not_found,
@@ -250,14 +253,18 @@ func (s *Service) Request(caller penstock.Caller, o RequestOrder) (Admitted, err
 	if err := checkModel(o.Model); err != nil {
 		return Admitted{}, err
 	}
-	resolved, targets, err := resolve(s.Config.Current(), o.Model, caller.Tenant)
+	snapshot := s.Config.Current()
+	resolved, targets, err := resolve(snapshot, o.Model, caller.Tenant)
 	if err != nil {
 		return Admitted{}, err
 	}
 	if err := s.refuseHeld(demand{caller.Tenant.ID, penstock.LaneRealtime, o.Model, resolved.Targets}); err != nil {
 		return Admitted{}, err
 	}
-	return Admitted{Targets: s.Controls.Open(resolved.Targets), Bound: Bound(targets, o.Inference).Cost}, nil
+	return Admitted{
+		Targets: s.Controls.Open(resolved.Targets), Bound: Bound(targets, o.Inference).Cost,
+		Model: snapshot.Models[resolved.Model], Resolved: resolved.Targets,
+	}, nil
 }
 
 // resolve finds the model that answers for a name and notes what it means today, to a tenant who may use some

@@ -247,7 +247,8 @@ func TestRequest(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	got, err := r.Request(r.caller, RequestOrder{Model: "smart", Inference: Inference{Body: []byte(`{}`), MaxOutputTokens: 7}})
-	want := Admitted{Targets: []string{"costly", "cheap"}, Bound: 2*10_000 + 7*20_000}
+	want := Admitted{Targets: []string{"costly", "cheap"}, Bound: 2*10_000 + 7*20_000,
+		Model: r.Config.Current().Models["smart"], Resolved: []string{"costly", "cheap"}}
 	if err != nil || !cmp.Equal(got, want) {
 		t.Errorf("got %+v, %v; want %+v", got, err, want)
 	}

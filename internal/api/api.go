@@ -18,6 +18,7 @@ import (
 	"penstock"
 	"penstock/internal/admit"
 	"penstock/internal/attempt"
+	"penstock/internal/cache"
 	"penstock/internal/config"
 	"penstock/internal/deliver"
 	"penstock/internal/directory"
@@ -51,6 +52,7 @@ type Deps struct {
 	Admit    *admit.Service
 	Runner   Runner
 	Recorder *record.Recorder
+	Cache    *cache.Cache // nil for none
 	Jobs     store.Jobs
 	Letters  Letters
 	Deleter  Deleter

@@ -247,6 +247,8 @@ type requestView struct {
 	Error        *penstock.ItemError `json:"error"`
 	Target       *string             `json:"target"`
 	Usage        usageView           `json:"usage"`
+	Cache        *string             `json:"cache" about:"hit or coalesced when another call paid for the answer; null otherwise."`
+	Saved        *savedView          `json:"saved" about:"What that other call used."`
 	StartedAt    time.Time           `json:"started_at"`
 	FirstTokenAt *time.Time          `json:"first_token_at"`
 	FinishedAt   time.Time           `json:"finished_at"`
@@ -262,5 +264,6 @@ func newRequestView(r penstock.Request) requestView {
 	if r.ErrorCode != "" {
 		v.Error = &penstock.ItemError{Code: r.ErrorCode, Message: r.Error}
 	}
+	v.showShared(r)
 	return v
 }

@@ -79,14 +79,22 @@ func (c *call) infer(d door) error {
 	if d.free {
 		admitted.Bound = 0
 	}
+	plan, err := c.cachePlan(d, asked, admitted)
+	if err != nil {
+		return err
+	}
 	if err := c.Recorder.Place(); err != nil {
 		return err
 	}
-	return c.runCall(d, asked, attempt.Task{
+	task := attempt.Task{
 		Subject: c.id, Model: asked.Model, Lane: penstock.LaneRealtime, Targets: admitted.Targets, Endpoint: d.endpoint,
 		Header: d.forwarded(c.r.Header), Body: asked.Object.Text, Stream: asked.Stream, IncludeUsage: asked.IncludeUsage,
 		Bound: admitted.Bound, Wait: roomWait, MaxOutputTokens: asked.MaxOutputTokens * asked.Choices,
-	})
+	}
+	if plan.ttl > 0 {
+		return c.runShared(plan, task)
+	}
+	return c.runCall(d, asked, task)
 }
 
 // inferenceOf is what admission has to know of a body.
@@ -120,17 +128,24 @@ func (c *call) runCall(d door, asked dialect.Call, task attempt.Task) error {
 	}()
 	out := c.Runner.Run(c.r.Context(), task, sink)
 	var err error
-	if d.estimate != nil && errors.Is(out.Err, attempt.ErrUnspoken) {
+	if d.estimate != nil && (errors.Is(out.Err, attempt.ErrUnspoken) || unserved(out.Err)) {
 		err = d.estimate(c, asked)
 	} else {
 		err = c.conclude(out, sink)
 	}
-	c.Recorder.Add(c.recordOf(task, out, outcomeOf{began: began, err: err}))
+	c.Recorder.Add(c.recordOf(task, out, outcomeOf{began: began, err: err, status: c.w.status}))
 	recorded = true
 	if sink.cut {
 		panic(http.ErrAbortHandler) // the only way to tell a caller that a plain answer is not whole
 	}
 	return nil
+}
+
+// unserved says that a target speaks the dialect, but its server does not have the endpoint.
+func unserved(err error) bool {
+	e, ok := errors.AsType[*provider.Error](err)
+	return ok && e.Kind == provider.KindRejected &&
+		slices.Contains([]int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented}, e.StatusCode)
 }
 
 // headerEstimate marks a number that was not counted.
@@ -149,7 +164,7 @@ func (c *call) conclude(out attempt.Outcome, sink *httpSink) error {
 	}
 	if c.r.Context().Err() != nil {
 		c.w.status = statusClientClosed
-		return penstock.Errorf(penstock.CodeCancelled, "The caller left before the answer was complete.")
+		return errLeft()
 	}
 	e := callerError(out.Err)
 	switch upstream, ok := errors.AsType[*provider.Error](out.Err); {
@@ -168,6 +183,11 @@ func (c *call) conclude(out attempt.Outcome, sink *httpSink) error {
 	return e
 }
 
+// errLeft is the end of a call whose caller did not wait for it.
+func errLeft() error {
+	return penstock.Errorf(penstock.CodeCancelled, "The caller left before the answer was complete.")
+}
+
 // callerError says to the caller what went wrong upstream. An upstream's rate limit is no business of
 // the caller's: to them, we are busy.
 func callerError(err error) *penstock.Error {
@@ -184,14 +204,15 @@ func callerError(err error) *penstock.Error {
 
 // outcomeOf is what a record adds to the outcome of the attempts.
 type outcomeOf struct {
-	began time.Time
-	err   error
+	began  time.Time
+	err    error
+	status int // that the caller saw
 }
 
 func (c *call) recordOf(task attempt.Task, out attempt.Outcome, o outcomeOf) penstock.Request {
 	r := penstock.Request{
 		ID: c.id, Tenant: c.caller.Tenant.ID, Key: c.caller.Key, Endpoint: task.Endpoint, Model: task.Model, Stream: task.Stream,
-		Status: penstock.StatusSucceeded, StatusCode: c.w.status, Target: out.Target, Usage: out.Usage, Cost: out.Cost,
+		Status: penstock.StatusSucceeded, StatusCode: o.status, Target: out.Target, Usage: out.Usage, Cost: out.Cost,
 		Forfeit: out.Forfeit, Attempts: out.Attempts, StartedAt: o.began, FinishedAt: c.Clock(),
 	}
 	if n := len(out.Attempts); n > 0 {

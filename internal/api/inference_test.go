@@ -264,6 +264,17 @@ func TestCountTokens(t *testing.T) {
 			t.Errorf("recorded as %+v; it costs nothing", got)
 		}
 	})
+	t.Run("not counted by the server", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t, penstock.EndpointMessages, penstock.EndpointCountTokens)
+		r.upstream.reply = func(context.Context, provider.Call) (provider.Answer, error) {
+			return nil, &provider.Error{Kind: provider.KindRejected, StatusCode: 404, Message: "no such path"}
+		}
+		a := r.post("/v1/messages/count_tokens", body)
+		if a.status != 200 || a.header.Get(headerEstimate) != "true" {
+			t.Errorf("%+v", a)
+		}
+	})
 	t.Run("estimated", func(t *testing.T) {
 		t.Parallel()
 		r := newRig(t, penstock.EndpointChat)

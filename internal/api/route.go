@@ -52,8 +52,10 @@ var (
 	waitParam    = param{Name: "Prefer", In: "header", About: "wait=N waits up to N seconds (60 at most) for the job to finish."}
 	keyParam     = param{Name: "Idempotency-Key", In: "header", About: "Makes sending the same call again safe: it names the same job."}
 	versionParam = param{Name: "anthropic-version", In: "header", About: "The version of Anthropic's dialect that the caller speaks, such as 2023-06-01."}
-	betaParam    = param{Name: "anthropic-beta", In: "header", About: "Passed on to targets that speak Anthropic's dialect themselves."}
-	limitPage    = param{Name: "limit", In: "query", About: "Entries a page holds at the most: 1 to 100, 20 when not given."}
+	cacheParam   = param{Name: "x-penstock-cache", In: "header", About: "use: the answer to an earlier identical call of the same tenant will do. " +
+		"refresh: it will not, but this one is kept. off: this one is not kept either. Without it, what the key or the model says."}
+	betaParam = param{Name: "anthropic-beta", In: "header", About: "Passed on to targets that speak Anthropic's dialect themselves."}
+	limitPage = param{Name: "limit", In: "query", About: "Entries a page holds at the most: 1 to 100, 20 when not given."}
 )
 
 // passedOn are the answers of an inference.
@@ -136,16 +138,16 @@ var routes = []route{
 		Answers: []answer{{Status: 200, About: "What was dismissed: 1,000 at the most, the rest by further calls.", Body: deadLetterDismissedView{}}},
 		serve:   (*call).dismissDeadLetters},
 	{Method: "POST", Path: "/v1/chat/completions", Scope: penstock.ScopeInference, Summary: "OpenAI chat completion, plain or streamed",
-		Params: []param{keyParam}, Body: anyObject{}, Answers: passedOn, serve: inference(penstock.EndpointChat)},
+		Params: []param{keyParam, cacheParam}, Body: anyObject{}, Answers: passedOn, serve: inference(penstock.EndpointChat)},
 	{Method: "POST", Path: "/v1/completions", Scope: penstock.ScopeInference, Summary: "OpenAI completion, plain or streamed",
-		Params: []param{keyParam}, Body: anyObject{}, Answers: passedOn, serve: inference(penstock.EndpointCompletions)},
+		Params: []param{keyParam, cacheParam}, Body: anyObject{}, Answers: passedOn, serve: inference(penstock.EndpointCompletions)},
 	{Method: "POST", Path: "/v1/embeddings", Scope: penstock.ScopeInference, Summary: "OpenAI embeddings",
-		Params: []param{keyParam}, Body: anyObject{}, Answers: passedOn[:1], serve: inference(penstock.EndpointEmbeddings)},
+		Params: []param{keyParam, cacheParam}, Body: anyObject{}, Answers: passedOn[:1], serve: inference(penstock.EndpointEmbeddings)},
 	{Method: "POST", Path: "/v1/responses", Scope: penstock.ScopeInference,
 		Summary: "OpenAI response, plain or streamed; nothing is kept, so store, background, previous_response_id and conversation are refused",
-		Params:  []param{keyParam}, Body: anyObject{}, Answers: passedOn, words: &responsesWording, serve: inference(penstock.EndpointResponses)},
+		Params:  []param{keyParam, cacheParam}, Body: anyObject{}, Answers: passedOn, words: &responsesWording, serve: inference(penstock.EndpointResponses)},
 	{Method: "POST", Path: "/v1/messages", Scope: penstock.ScopeInference, Summary: "Anthropic message, plain or streamed",
-		Params: []param{keyParam, versionParam, betaParam}, Body: anyObject{}, Answers: passedOn, words: &anthropicWording,
+		Params: []param{keyParam, cacheParam, versionParam, betaParam}, Body: anyObject{}, Answers: passedOn, words: &anthropicWording,
 		serve: inference(penstock.EndpointMessages)},
 	{Method: "POST", Path: "/v1/messages/count_tokens", Scope: penstock.ScopeInference, Summary: "Count the tokens of an Anthropic message",
 		Params: []param{versionParam, betaParam}, Body: anyObject{}, words: &anthropicWording,
@@ -164,7 +166,9 @@ var routes = []route{
 			{Status: 200, About: "In Anthropic's shape when anthropic-version is present.", Body: anthropic.ModelInfo{}}}, serve: (*call).readModel},
 	{Method: "POST", Path: "/v1/models/{model}/explain", Scope: penstock.ScopeInference,
 		Summary: "Say what a model would do with a call, without making it", Body: anyObject{}, NoBody: true,
-		Params: []param{{Name: "model", In: "path", About: "The model's name; a slash in it as %2F.", Required: true}},
+		Params: []param{{Name: "model", In: "path", About: "The model's name; a slash in it as %2F.", Required: true},
+			{Name: "endpoint", In: "query", About: "The endpoint that the call would come in by, such as /v1/embeddings: targets that do not serve it are left out. " +
+				"Not given: all are taken to."}},
 		Answers: []answer{{Status: 200, About: "Each target's score by its parts, or why it does not come into question, and which one would be called.",
 			Body: explainView{}}}, serve: (*call).explainModel},
 	{Method: "POST", Path: "/v1/files", Scope: penstock.ScopeJobsWrite, Summary: "Upload a file of requests, one a line",

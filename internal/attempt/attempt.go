@@ -229,6 +229,7 @@ func (r *Runner) run(ctx context.Context, t *try, choice route.Choice) *provider
 	t.record.FinishedAt = r.Clock()
 	choice.Done(t.result(meta, failure))
 	t.meter(meta, failure)
+	t.remark(meta, failure)
 	if failure != nil {
 		t.record.ErrorKind, t.record.ErrorMessage = string(failure.Kind), failure.Public()
 		r.tellOperator(ctx, t, failure)
@@ -364,6 +365,9 @@ func (t *try) result(meta provider.Meta, failure *provider.Error) room.Result {
 	}
 	if !t.record.FirstTokenAt.IsZero() {
 		res.FirstToken = t.record.FirstTokenAt.Sub(t.record.StartedAt)
+	}
+	if t.task.Endpoint == penstock.EndpointCountTokens {
+		res.Took, res.FirstToken = 0, 0 // nothing was generated: how fast that went says nothing of inferences
 	}
 	if failure == nil {
 		return res

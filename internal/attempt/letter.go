@@ -70,11 +70,14 @@ func (r *Runner) spoken(task Task, candidates []penstock.Target) ([]penstock.Tar
 		if _, _, ok := r.translation(task.Endpoint, upstream); ok {
 			return false
 		}
-		left.add("%s does not serve %s", t.Name, task.Endpoint)
+		left.add("%s %s", t.Name, unserved(task.Endpoint))
 		return true
 	}
 	return slices.DeleteFunc(candidates, deaf), left
 }
+
+// unserved is why a target is left out, as it follows its name.
+func unserved(e penstock.Endpoint) string { return "does not serve " + string(e) }
 
 // translation finds a dialect that the upstream speaks and the endpoint can be translated to.
 func (r *Runner) translation(from penstock.Endpoint, upstream provider.Provider) (Translation, penstock.Endpoint, bool) {
@@ -151,11 +154,26 @@ func (l letter) explain(reason string, left asides) string {
 	if len(l.dropped) > 0 {
 		parts = append(parts, "dropped "+strings.Join(l.dropped, ", "))
 	}
-	all := strings.Join(parts, "; ")
-	if len(all) > maxReasonBytes {
-		all = strings.ToValidUTF8(all[:maxReasonBytes], "") + "…"
+	return bounded(strings.Join(parts, "; "))
+}
+
+// bounded shortens a reason that is too long.
+func bounded(reason string) string {
+	if len(reason) > maxReasonBytes {
+		return strings.ToValidUTF8(reason[:maxReasonBytes], "") + "…"
 	}
-	return all
+	return reason
+}
+
+// remark adds to the reason what the adapter has to tell, such as the key that it used.
+func (t *try) remark(meta provider.Meta, failure *provider.Error) {
+	note := meta.Note
+	if failure != nil && failure.Note != "" {
+		note = failure.Note
+	}
+	if note != "" {
+		t.record.Reason = bounded(t.record.Reason + "; " + note)
+	}
 }
 
 // unspoken is the error of a task that no target can be asked.

@@ -42,6 +42,13 @@ const (
 	minTimeout         = time.Millisecond
 	maxTotalTimeout    = 24 * time.Hour
 	maxWeight          = 1000
+	maxAPIKeys         = 64
+	minCacheBytes      = 1 << 20
+	maxCacheBytes      = 64 << 30
+	minCacheEntryBytes = 1 << 10
+	maxCacheEntryPart  = 8 // of all that is held
+	minCacheTTL        = time.Second
+	maxCacheTTL        = 24 * time.Hour
 )
 
 var (

@@ -19,10 +19,30 @@ func (c *checker) provider(at path, name string, p ProviderConfig) {
 	if !p.APIKey.IsZero() && !isVisible(p.APIKey.Reveal()) {
 		c.fail(at+".api_key", "must be visible ASCII characters only: it is sent in a header")
 	}
+	c.apiKeys(at, p)
 	if _, written := c.draft.places[at+".base_url"]; written || p.BaseURL != "" {
 		c.httpURL(at+".base_url", p.BaseURL)
 	}
 	c.azure(at, p)
+}
+
+func (c *checker) apiKeys(at path, p ProviderConfig) {
+	if len(p.Keys()) > maxAPIKeys {
+		c.fail(at+".api_keys", "must be at most %d keys, api_key included, not %d", maxAPIKeys, len(p.Keys()))
+	}
+	seen := map[keyDigest]bool{p.APIKey.digest(): true}
+	for i, key := range p.APIKeys {
+		one := (at + ".api_keys").index(i)
+		switch {
+		case key.IsZero():
+			c.fail(one, `is empty: "${NAME}" for an environment variable, or "file:/path" for a file`)
+		case !isVisible(key.Reveal()):
+			c.fail(one, "must be visible ASCII characters only: it is sent in a header")
+		case seen[key.digest()]:
+			c.fail(one, "is the same as a key before it")
+		}
+		seen[key.digest()] = true
+	}
 }
 
 func (c *checker) azure(at path, p ProviderConfig) {
@@ -117,6 +137,7 @@ func (c *checker) models(f *File) {
 		}
 		eachOnce(c, at+".targets", m.Targets)
 		c.policy(at, m)
+		c.cacheUse(at+".cache", m.Cache)
 		for i, target := range m.Targets {
 			refer(c, (at + ".targets").index(i), target, namedTable[TargetConfig]{"targets", f.Targets})
 		}
@@ -205,6 +226,7 @@ func (c *checker) tenants(f *File) {
 			names[k.Name] = true
 			c.keySecret(at+".secret", k.Secret, owners)
 			listOf(c, at+".scopes", k.Scopes, penstock.AllScopes)
+			c.cacheUse(at+".cache", k.Cache)
 		}
 	}
 }

@@ -79,6 +79,7 @@ type Process struct {
 	Tracing Tracing `yaml:"tracing,omitempty"`
 	Work    Work    `yaml:"work"`
 	Limits  Limits  `yaml:"limits"`
+	Cache   Cache   `yaml:"cache"`
 }
 
 // Admin guards the admin API.
@@ -192,6 +193,24 @@ type Limits struct {
 	_ reserved `yaml:"max_items" refuse:"cannot be set: a job takes at most 256 items in this version; remove it"`
 }
 
+// Cache bounds the memory of answers that are given again. It holds nothing unless a model, a key or a call asks
+// for it.
+type Cache struct {
+	// MaxBytes is how much is held at the most, in one process. Zero: the default, 67108864 (64 MiB). From
+	// 1048576 (1 MiB) to 68719476736 (64 GiB).
+	MaxBytes int64 `yaml:"max_bytes"`
+
+	// MaxEntryBytes is the largest answer that is kept. At most an eighth of MaxBytes. Zero: the default, 1048576
+	// (1 MiB), or as much as MaxBytes allows. From 1024.
+	MaxEntryBytes int64 `yaml:"max_entry_bytes"`
+}
+
+// CacheUse says that answers may be given again.
+type CacheUse struct {
+	// TTL is for how long. Zero: not at all. From 1s to 24h.
+	TTL time.Duration `yaml:"ttl,omitempty"`
+}
+
 // ProviderConfig is one upstream: an account at it, reached by one protocol.
 type ProviderConfig struct {
 	// Kind is the protocol it speaks. Required. One of ProviderKinds.
@@ -199,6 +218,10 @@ type ProviderConfig struct {
 
 	// APIKey authenticates Penstock to it. Zero: no key is sent, as local servers want it.
 	APIKey Secret `yaml:"api_key,omitempty"`
+
+	// APIKeys are further keys, which take turns with APIKey. Each is taken to have limits of its own. One that is refused
+	// or at its limit is left alone for a while. Zero: none. At most 64 keys in all, each once.
+	APIKeys []Secret `yaml:"api_keys,omitempty"`
 
 	// BaseURL is the http or https URL that the protocol's paths are appended to, its version
 	// included. Zero: the default of the kind; for openai https://api.openai.com/v1,
@@ -319,6 +342,10 @@ type ModelConfig struct {
 
 	// Score is how much each part of a score counts, for policy scored only, and required there.
 	Score Score `yaml:"score,omitempty"`
+
+	// Cache says that an identical call of the same tenant may get the answer of an earlier one. Zero: it gets
+	// one of its own, unless its key or the call says otherwise.
+	Cache CacheUse `yaml:"cache,omitempty"`
 }
 
 // Score weighs what a target is chosen by. Only proportions matter. Each from 0 to 1000, not all 0.
@@ -379,10 +406,22 @@ type KeyConfig struct {
 
 	// Scopes are what it may do: inference, jobs:write, jobs:read, admin. Zero: the default, all but admin.
 	Scopes []penstock.Scope `yaml:"scopes"`
+
+	// Cache says that calls with this key may get the answers of earlier identical calls of its tenant, whatever the
+	// model. Zero: what the model says.
+	Cache CacheUse `yaml:"cache,omitempty"`
 }
 
 // reserved is the type of the options that this version refuses.
 type reserved struct{}
+
+// Keys are all keys of a provider, in the order that they are numbered by.
+func (p ProviderConfig) Keys() []Secret {
+	if p.APIKey.IsZero() {
+		return p.APIKeys
+	}
+	return append([]Secret{p.APIKey}, p.APIKeys...)
+}
 
 // ProviderKinds lists every protocol that a provider can speak.
 var ProviderKinds = []string{KindOpenAI, KindAnthropic}
@@ -397,6 +436,10 @@ const (
 // clone copies the file deeply enough that filling it in leaves the original alone.
 func (f File) clone() File {
 	f.Providers = maps.Clone(f.Providers)
+	for name, p := range f.Providers {
+		p.APIKeys = slices.Clone(p.APIKeys)
+		f.Providers[name] = p
+	}
 	f.Targets = maps.Clone(f.Targets)
 	for name, t := range f.Targets {
 		t.Capabilities = slices.Clone(t.Capabilities)

@@ -29,6 +29,8 @@ const (
 	DefaultMaxBodyBytes      = 8 << 20
 	DefaultMaxJSONDepth      = 64
 	DefaultMaxFileBytes      = 2 << 30
+	DefaultCacheBytes        = 64 << 20
+	DefaultCacheEntryBytes   = 1 << 20
 	DefaultOpenAIBaseURL     = "https://api.openai.com/v1"
 	DefaultAnthropicBaseURL  = "https://api.anthropic.com/v1"
 	DefaultMaxOutputTokens   = 4096
@@ -98,6 +100,8 @@ func (p *Process) fillDefaults(written places) {
 	fill(written, "limits.max_body_bytes", &p.Limits.MaxBodyBytes, DefaultMaxBodyBytes)
 	fill(written, "limits.max_json_depth", &p.Limits.MaxJSONDepth, DefaultMaxJSONDepth)
 	fill(written, "limits.max_file_bytes", &p.Limits.MaxFileBytes, DefaultMaxFileBytes)
+	fill(written, "cache.max_bytes", &p.Cache.MaxBytes, DefaultCacheBytes)
+	fill(written, "cache.max_entry_bytes", &p.Cache.MaxEntryBytes, min(DefaultCacheEntryBytes, p.Cache.MaxBytes/maxCacheEntryPart))
 }
 
 func (r *Retention) fillDefaults(written places, at path, byDefault Retention) {

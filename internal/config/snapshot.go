@@ -30,7 +30,8 @@ func newSnapshot(file File) *Snapshot {
 	if s.Providers == nil {
 		s.Providers = map[string]ProviderConfig{}
 	}
-	body, err := json.Marshal(canonicalOf(file))
+	whole := canonicalOf(file)
+	body, err := json.Marshal(whole)
 	if err != nil {
 		panic("config: encode a checked configuration: " + err.Error())
 	}
@@ -40,8 +41,11 @@ func newSnapshot(file File) *Snapshot {
 	for name, t := range file.Targets {
 		s.Targets[name] = t.target(name, s.Hash)
 	}
+	definitions := whole.definitions()
 	for name, m := range file.Models {
-		s.Models[name] = m.model(name)
+		model := m.model(name)
+		model.Definition = definitions[name]
+		s.Models[name] = model
 	}
 	for id, t := range file.Tenants {
 		tenant := penstock.Tenant{ID: penstock.TenantID(id), Weight: t.Weight, Lanes: t.Lanes, Retention: penstock.Retention(t.Retention),
@@ -50,7 +54,7 @@ func newSnapshot(file File) *Snapshot {
 		for i, k := range t.Keys {
 			digest := k.Secret.digest()
 			at := binary.LittleEndian.Uint64(digest[:])
-			s.callers[at] = append(s.callers[at], keyed{digest, penstock.Caller{Tenant: tenant, Key: k.Name, Scopes: k.Scopes}})
+			s.callers[at] = append(s.callers[at], keyed{digest, penstock.Caller{Tenant: tenant, Key: k.Name, Scopes: k.Scopes, CacheTTL: k.Cache.TTL}})
 			t.Keys[i].Secret = digest.secret()
 		}
 	}
@@ -95,7 +99,7 @@ func (m ModelConfig) model(name string) penstock.Model {
 	case penstock.PolicyFastest:
 		score = penstock.ScoreWeights{Latency: 1}
 	}
-	return penstock.Model{Name: name, Policy: m.Policy, Targets: m.Targets, Weights: m.Weights, Score: score}
+	return penstock.Model{Name: name, Policy: m.Policy, Targets: m.Targets, Weights: m.Weights, Score: score, CacheTTL: m.Cache.TTL}
 }
 
 // target is what a checked TargetConfig means to the rest of Penstock.

@@ -111,6 +111,8 @@ func dialectMessages(s *scene) {
 	s.tell("explained", get("/v1/requests/"+a.Header.Get("X-Request-Id")))
 	s.tell("a tool is used", post(messagesPath, message("use it", `"tools":[{"name":"look","input_schema":{"type":"object"}}]`, `"tool_choice":{"type":"any"}`)))
 	s.tell("with a key", post(messagesPath, message("message once"), "Idempotency-Key", "dialect-message"))
+	counted := s.tell("tokens, counted by the upstream", post(messagesPath+"/count_tokens", ask("how long is this", `"model":"claude"`)))
+	s.tell("explained", get("/v1/requests/"+counted.Header.Get("X-Request-Id")))
 	s.tell("tokens, estimated where no target counts", post(messagesPath+"/count_tokens", ask("how long is this", `"model":"chats"`)))
 }
 

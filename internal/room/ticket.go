@@ -99,7 +99,7 @@ type Result struct {
 	Limits     provider.RateLimits
 	Usage      penstock.Usage
 	UsageKnown bool
-	Took       time.Duration // from sending the call to the end of its answer
+	Took       time.Duration // from sending the call to the end of its answer; 0 if that says nothing about others
 	FirstToken time.Duration // from sending the call to the first of its answer, 0 when there was none
 }
 
@@ -120,6 +120,9 @@ func (t *Ticket) Done(res Result) {
 	t.settle(res)
 	switch res.Kind {
 	case "":
+		if res.Took == 0 {
+			break
+		}
 		r.window.succeeded(res.Took, res.Usage.OutputTokens, running)
 	case provider.KindRateLimited:
 		r.throttled(now, t.began)
@@ -150,7 +153,9 @@ func (r *room) learn(now time.Time, l provider.RateLimits) {
 func (t *Ticket) settle(res Result) {
 	switch {
 	case res.UsageKnown:
-		t.room.expects.learn(res.Usage)
+		if res.Usage != (penstock.Usage{}) { // nothing was used: that is no inference like others
+			t.room.expects.learn(res.Usage)
+		}
 		t.charge(callOf(res.Usage.InputTokens, res.Usage.OutputTokens))
 	case res.Kind == provider.KindRateLimited || res.Kind == provider.KindOverloaded || res.Kind == provider.KindConnect:
 		t.charge(callOf(0, 0))

@@ -40,6 +40,8 @@ type Metrics struct {
 	config  *configCollector
 
 	retention retentionMetrics
+	cache     *cacheMetrics
+	key       keyMetrics
 }
 
 // NewMetrics makes the metrics of one process, with a registry of their own.
@@ -58,6 +60,8 @@ func NewMetrics(version, commit string) *Metrics {
 	m.queue = newQueueMetrics(factory)
 	m.retention = newRetentionMetrics(factory)
 	m.signal = newSignalMetrics(factory)
+	m.cache = newCacheMetrics(factory, m)
+	m.key = newKeyMetrics(factory)
 	m.depths = newDepthCollector(factory)
 	m.rooms = newRoomCollector(m.targets)
 	m.load, m.loads = newLoadMetrics(factory), newLoadCollector(m.tenants)

@@ -54,6 +54,7 @@ type retentionSettings struct {
 	Results     time.Duration `json:"results_ns"`
 	Events      time.Duration `json:"events_ns"`
 	Idempotency time.Duration `json:"idempotency_ns"`
+	Files       time.Duration `json:"files_ns"`
 }
 
 func encodeSettings(t penstock.Tenant) (string, error) {
