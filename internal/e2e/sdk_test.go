@@ -165,17 +165,28 @@ func afterMessageErrors(s *scene, _ map[string]any) {
 // was recorded of the stream: what it had used by then.
 func afterAbort(s *scene, told map[string]any) {
 	s.upstreamLeft(2)
-	// Either side may notice first.
-	s.script.mask(`"error_message": "[^"]*"`, `"error_message": "<how it was noticed>"`)
-	path := "/v1/requests/" + fmt.Sprint(told["request_id"])
-	Await(s, "the record of the aborted stream", func() error {
+	s.tellLeft("the record of the aborted stream", fmt.Sprint(told["request_id"]))
+}
+
+// tellLeft tells the record of a stream that its caller left, once it is there. What had been used by then is
+// on it; how much that is depends on how fast the caller went, and so does which side noticed first.
+func (s *scene) tellLeft(title, id string) {
+	s.Helper()
+	path := "/v1/requests/" + id
+	Await(s, title, func() error {
 		a := s.call(get(path))
 		if a.Status != http.StatusOK || s.field(a, "status") != "cancelled" {
 			return fmt.Errorf("%d %s", a.Status, a.Body)
 		}
+		if s.field(a, "usage.input_tokens") == "0" || s.field(a, "usage.cost_usd") == "0.000000000" {
+			s.Fatalf("what the caller used before it left is not on the record: %s", a.Body)
+		}
 		return nil
 	})
-	s.tell("the record of the aborted stream", get(path))
+	s.script.mask(`"error_message": "[^"]*"`, `"error_message": "<how it was noticed>"`)
+	s.script.mask(`"output_tokens": \d+`, `"output_tokens": <as many as arrived>`)
+	s.script.mask(`"cost_usd": "[0-9.]+"`, `"cost_usd": "<of those>"`)
+	s.tell(title, get(path))
 }
 
 // installSDK makes the installed packages those of the lock file.
