@@ -268,6 +268,7 @@ func (r *Runner) exchange(ctx context.Context, t *try) (meta provider.Meta, fail
 	answer = t.letter.answer(answer, t.asked())
 	t.record.FirstTokenAt = r.Clock()
 	err = t.pass(answer)
+	t.record.Reason = withLosses(t.record.Reason, answer)
 	meta = answer.Meta()
 	t.record.StatusCode = meta.StatusCode
 	if err != nil {

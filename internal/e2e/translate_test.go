@@ -42,7 +42,8 @@ func translateChat(s *scene) {
 	s.translated("tools that were used, and are again", "messages/calls",
 		post(chatPath, playedChat(chatHistory+","+user("Now both. [play:calls]"), chatTools, `"tool_choice":"required"`, `"parallel_tool_calls":true`)))
 	s.translated("pictures", "messages/text", post(chatPath, playedChat(`{"role":"user","content":`+chatPictures+`}`)))
-	s.translated("thoughts", "messages/thinking", post(chatPath, playedChat(user("Think. [play:thinking]"), `"reasoning_effort":"low"`)))
+	a = s.translated("thoughts", "messages/thinking", post(chatPath, playedChat(user("Think. [play:thinking]"), `"reasoning_effort":"low"`)))
+	s.tell("explained: the thoughts themselves were dropped", get("/v1/requests/"+a.Header.Get("X-Request-Id")))
 	s.translated("refused by the upstream", "messages/refused", post(chatPath, playedChat(user("No. [play:refused]"))))
 	s.translated("limited by the upstream", "messages/limited", post(chatPath, playedChat(user("No. [play:limited]"))))
 	s.tell("what has no words in the other dialect", post(chatPath, playedChat(user("Twice. [play:text]"), `"n":2`)))
@@ -71,7 +72,8 @@ func translateMessages(s *scene) {
 	s.translated("tools that were used, and are again", "chat/calls", post(messagesPath, playedMessage(
 		messageBefore+`,{"type":"text","text":"Now both. [play:calls]"}]}`, messageTools, `"tool_choice":{"type":"any"}`)))
 	s.translated("pictures", "chat/text", post(messagesPath, playedMessage(`{"role":"user","content":`+messageImages+`}`)))
-	s.translated("thoughts", "chat/thinking", post(messagesPath, playedMessage(user("Think. [play:thinking]"), `"thinking":{"type":"enabled","budget_tokens":1024}`)))
+	a = s.translated("thoughts", "chat/thinking", post(messagesPath, playedMessage(user("Think. [play:thinking]"), `"thinking":{"type":"enabled","budget_tokens":1024}`)))
+	s.tell("explained: the thoughts themselves were dropped", get("/v1/requests/"+a.Header.Get("X-Request-Id")))
 	s.translated("refused by the upstream", "chat/refused", post(messagesPath, playedMessage(user("No. [play:refused]"))))
 	s.translated("limited by the upstream", "chat/limited", post(messagesPath, playedMessage(user("No. [play:limited]"))))
 	s.tell("what has no words in the other dialect", post(messagesPath, playedMessage(user("Twice. [play:text]"), `"mcp_servers":[{"type":"url","url":"https://example.com"}]`)))
