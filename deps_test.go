@@ -42,7 +42,7 @@ var architecture = map[string][]string{
 	"penstock/internal/provider/wire":         {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/sse"},
 	"penstock/internal/provider/openai":       {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/provider/wire", "penstock/internal/sse"},
 	"penstock/internal/provider/anthropic":    {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/provider/wire", "penstock/internal/sse"},
-	"penstock/internal/provider/providertest": {"penstock", "penstock/internal/provider", "penstock/internal/sim"},
+	"penstock/internal/provider/providertest": {"penstock", "penstock/internal/provider", "penstock/internal/provider/wire", "penstock/internal/sim", "penstock/internal/sse"},
 	"penstock/internal/store/sqlstore": {"penstock", "penstock/internal/blob", "penstock/internal/crash",
 		"penstock/internal/fair", "penstock/internal/payload", "penstock/internal/store"},
 	"penstock/internal/store/sqlite":          {"penstock/internal/store/sqlstore"},

@@ -189,7 +189,7 @@ type attemptView struct {
 	ErrorMessage *string    `json:"error_message"`
 	StatusCode   *int       `json:"status_code"`
 	Usage        usageView  `json:"usage"`
-	UsageKnown   bool       `json:"usage_known" about:"false when the upstream did not tell: the bound of its cost is counted against the budget, not invoiced."`
+	UsageKnown   bool       `json:"usage_known" about:"false when the upstream did not tell all of it: usage is then estimated from what arrived, and the rest of the bound of its cost is counted against the budget, not invoiced."`
 	StartedAt    *time.Time `json:"started_at"`
 	FirstTokenAt *time.Time `json:"first_token_at"`
 	FinishedAt   *time.Time `json:"finished_at"`

@@ -108,8 +108,8 @@ type Outcome struct {
 	Counted      int    // attempts that the upstream worked on; those it turned away for lack of room do not count
 	Target       string // of the last attempt
 	StatusCode   int
-	Usage        penstock.Usage   // known usage of all attempts
-	Cost         penstock.NanoUSD // what the known usage costs
+	Usage        penstock.Usage   // of all attempts, estimated where an upstream broke off before telling
+	Cost         penstock.NanoUSD // what that usage costs
 	Forfeit      penstock.NanoUSD // upper bound of what was spent without the upstream telling
 	PriceVersion string
 }
@@ -213,6 +213,7 @@ type try struct {
 	record  penstock.Attempt
 	probe   bool // it finds out whether a target that was out of order works again
 	begun   bool
+	said    int64 // bytes of text that arrived
 	forfeit penstock.NanoUSD
 }
 
@@ -228,6 +229,7 @@ func (r *Runner) run(ctx context.Context, t *try, choice route.Choice) *provider
 	meta, failure := r.exchange(ctx, t)
 	t.record.FinishedAt = r.Clock()
 	choice.Done(t.result(meta, failure))
+	meta.Usage = t.usage(meta, failure)
 	t.meter(meta, failure)
 	t.remark(meta, failure)
 	if failure != nil {
@@ -239,7 +241,7 @@ func (r *Runner) run(ctx context.Context, t *try, choice route.Choice) *provider
 	genAI.Usage = meta.Usage
 	span.SetGenAI(genAI)
 	span.End(nil)
-	r.observe(t)
+	r.observe(ctx, t)
 	return failure
 }
 
@@ -267,6 +269,7 @@ func (r *Runner) exchange(ctx context.Context, t *try) (meta provider.Meta, fail
 	answer = t.letter.answer(answer, t.asked())
 	t.record.FirstTokenAt = r.Clock()
 	err = t.pass(answer)
+	t.record.Reason = withLosses(t.record.Reason, answer)
 	meta = answer.Meta()
 	t.record.StatusCode = meta.StatusCode
 	if err != nil {
@@ -335,6 +338,7 @@ func (t *try) pass(answer provider.Answer) error {
 				return refused(err)
 			}
 		}
+		t.said += int64(len(chunk.Text))
 		if err := t.sink.Chunk(chunk); err != nil {
 			return refused(err)
 		}
@@ -349,7 +353,7 @@ func refused(err error) error {
 	return &provider.Error{Kind: provider.KindCancelled, Message: "The caller left before the answer was complete.", Err: err}
 }
 
-// meter prices what the upstream told, and what it may have charged without telling.
+// meter prices what was used, and what the upstream may have charged beyond that without telling.
 func (t *try) meter(meta provider.Meta, failure *provider.Error) {
 	t.record.Usage, t.record.UsageKnown = meta.Usage, meta.UsageKnown
 	t.record.Cost = t.target.Price.Cost(meta.Usage)
@@ -394,9 +398,9 @@ func (r *Runner) tellOperator(ctx context.Context, t *try, failure *provider.Err
 	}
 }
 
-func (r *Runner) observe(t *try) {
+func (r *Runner) observe(ctx context.Context, t *try) {
 	o := telemetry.AttemptObservation{
-		Model: t.task.Model, Target: t.target.Name, Kind: t.record.ErrorKind,
+		Tenant: telemetry.Tenant(ctx), Model: t.task.Model, Target: t.target.Name, Kind: t.record.ErrorKind, Stream: t.task.Stream,
 		Total: t.record.FinishedAt.Sub(t.record.StartedAt), Usage: t.record.Usage, Cost: t.record.Cost,
 	}
 	if !t.record.FirstTokenAt.IsZero() {

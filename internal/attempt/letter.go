@@ -29,7 +29,8 @@ type Translation interface {
 	// Request translates a body. Members that the other dialect has no place for are named in dropped;
 	// what cannot be left out without asking for something else is an error. Codes: invalid_request.
 	Request(body []byte) (translated []byte, dropped []string, err error)
-	// Answer translates an answer back while it is read.
+	// Answer translates an answer back while it is read. One that cannot be carried whole has a method
+	// Dropped that names what was left out.
 	Answer(upstream provider.Answer, asked Asked) provider.Answer
 	// Error translates what the upstream says about a failure. The error given is not changed.
 	Error(failure *provider.Error) *provider.Error
@@ -174,6 +175,22 @@ func (t *try) remark(meta provider.Meta, failure *provider.Error) {
 	if note != "" {
 		t.record.Reason = bounded(t.record.Reason + "; " + note)
 	}
+}
+
+// lossy is an answer of which a translation could not carry everything.
+type lossy interface {
+	// Dropped names what was left out so far.
+	Dropped() []string
+}
+
+// withLosses adds to a reason what was left out of the answer.
+func withLosses(reason string, answer provider.Answer) string {
+	if a, ok := answer.(lossy); ok {
+		if dropped := a.Dropped(); len(dropped) > 0 {
+			return bounded(reason + "; dropped " + strings.Join(dropped, ", "))
+		}
+	}
+	return reason
 }
 
 // unspoken is the error of a task that no target can be asked.

@@ -31,6 +31,7 @@ type Metrics struct {
 	http    httpMetrics
 	job     jobMetrics
 	attempt attemptMetrics
+	usage   usageMetrics
 	queue   queueMetrics
 	signal  signalMetrics
 	depths  *depthCollector
@@ -57,6 +58,7 @@ func NewMetrics(version, commit string) *Metrics {
 	m.http = newHTTPMetrics(factory)
 	m.job = newJobMetrics(factory, m)
 	m.attempt = newAttemptMetrics(factory, m)
+	m.usage = newUsageMetrics(factory, m)
 	m.queue = newQueueMetrics(factory)
 	m.retention = newRetentionMetrics(factory)
 	m.signal = newSignalMetrics(factory)
