@@ -24,6 +24,7 @@ var architecture = map[string][]string{
 	"penstock/internal/sim":       {},
 	"penstock/internal/payload":   {},
 	"penstock/internal/blob":      {},
+	"penstock/internal/dial":      {},
 	"penstock/internal/store":     {"penstock"},
 	"penstock/internal/provider":  {"penstock"},
 	"penstock/internal/config":    {"penstock"},
@@ -63,6 +64,7 @@ var architecture = map[string][]string{
 	"penstock/internal/disk":    {"penstock", "penstock/internal/telemetry"},
 	"penstock/internal/deliver": {"penstock", "penstock/internal/store"},
 	"penstock/internal/control": {"penstock/internal/store"},
+	"penstock/internal/webhook": {"penstock", "penstock/internal/dial", "penstock/internal/store", "penstock/internal/telemetry"},
 
 	// Questions about a load that is not there.
 	"penstock/internal/forecast": {"penstock", "penstock/internal/config", "penstock/internal/fair", "penstock/internal/provider",

@@ -27,6 +27,9 @@ const (
 	ViewRequest View = "req"
 	ViewAttempt View = "att"
 	ViewEvent   View = "evt"
+
+	ViewWebhook  View = "whk"
+	ViewDelivery View = "dlv"
 )
 
 // Format renders an ID as callers see it, such as job_01JQ….

@@ -13,10 +13,11 @@ const (
 	ScopeInference Scope = "inference"  // synchronous calls and model lists
 	ScopeJobsWrite Scope = "jobs:write" // submit, cancel, retry, delete
 	ScopeJobsRead  Scope = "jobs:read"  // jobs, items, results, events, dead letters
+	ScopeWebhooks  Scope = "webhooks"   // endpoints, their secrets and what was delivered to them
 )
 
 // Scopes lists every scope.
-var Scopes = []Scope{ScopeInference, ScopeJobsWrite, ScopeJobsRead}
+var Scopes = []Scope{ScopeInference, ScopeJobsWrite, ScopeJobsRead, ScopeWebhooks}
 
 // Tenant is who pays for inferences, and the wall that no work can see across.
 type Tenant struct {

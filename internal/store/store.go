@@ -37,6 +37,8 @@ type Store interface {
 	Pools
 	Controls
 	Load
+	Webhooks
+	Outbox
 }
 
 // Jobs is what callers do with their jobs.

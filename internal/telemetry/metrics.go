@@ -40,6 +40,8 @@ type Metrics struct {
 	config  *configCollector
 
 	retention retentionMetrics
+	webhook   webhookMetrics
+	outbox    *outboxCollector
 }
 
 // NewMetrics makes the metrics of one process, with a registry of their own.
@@ -58,10 +60,11 @@ func NewMetrics(version, commit string) *Metrics {
 	m.queue = newQueueMetrics(factory)
 	m.retention = newRetentionMetrics(factory)
 	m.signal = newSignalMetrics(factory)
+	m.webhook, m.outbox = newWebhookMetrics(factory), newOutboxCollector()
 	m.depths = newDepthCollector(factory)
 	m.rooms = newRoomCollector(m.targets)
 	m.load, m.loads = newLoadMetrics(factory), newLoadCollector(m.tenants)
-	m.registry.MustRegister(m.depths, m.rooms, m.loads, m.config,
+	m.registry.MustRegister(m.depths, m.rooms, m.loads, m.outbox, m.config,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 
 	factory.NewGauge(prometheus.GaugeOpts{

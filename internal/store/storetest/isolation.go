@@ -27,6 +27,7 @@ type house struct {
 	spare   store.Submission // finished, to be deleted
 	old     store.Submission // finished longer than oldAge ago
 	call    penstock.Request // as old
+	hooks   hookHouse
 }
 
 const oldAge = time.Hour
@@ -42,6 +43,7 @@ func (r *rig) house() house {
 	r.win(r.ending(claims[0], penstock.TransitionSucceed), r.ending(claims[1], penstock.TransitionFail))
 	r.dismiss(store.DeadLetterFilter{Job: r.fail(r.submission(1)).Job.ID}, 1) // for the audit
 	h.open = r.submit(r.keyed("secret-order", "hash"))
+	h.hooks = r.hookHouse()
 	r.record(h.request)
 	return h
 }
@@ -83,6 +85,17 @@ func probes() map[string]probe {
 		"DeleteJob":     {askDeleteJob, penstock.CodeNotFound},
 		"PurgeJobs":     {askPurgeJobs, ""},
 		"PurgeRequests": {askPurgeRequests, ""},
+
+		"CreateWebhook":   {askCreateWebhook, ""},
+		"ListWebhooks":    {askListWebhooks, ""},
+		"Webhook":         {askWebhook, penstock.CodeNotFound},
+		"ChangeWebhook":   {askChangeWebhook, penstock.CodeNotFound},
+		"DeleteWebhook":   {askDeleteWebhook, penstock.CodeNotFound},
+		"RotateSecret":    {askRotateSecret, penstock.CodeNotFound},
+		"TestWebhook":     {askTestWebhook, penstock.CodeNotFound},
+		"Deliveries":      {askDeliveries, penstock.CodeNotFound},
+		"Redeliver":       {askRedeliver, penstock.CodeNotFound},
+		"PurgeDeliveries": {askPurgeDeliveries, ""},
 	}
 }
 

@@ -74,6 +74,7 @@ func topics() []topic {
 		{"pools", poolCases()},
 		{"controls", controlCases()},
 		{"load", loadCases()},
+		{"webhooks", webhookCases()},
 		{"isolation", isolationCases()},
 		{"race", raceCases()},
 		{"walk", walkCases()},
