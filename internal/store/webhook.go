@@ -150,6 +150,8 @@ type DeliveryClaims struct {
 	// Next is where the next look begins: one look passes by MaxReceivers at the most. It is "" when this one
 	// came to the end.
 	Next string
+	// DueIn is how long it takes until something else is due, of what was looked at; 0 if nothing is known.
+	DueIn time.Duration
 }
 
 // DeliveryClaim is a delivery that may be attempted, with all that the attempt needs.

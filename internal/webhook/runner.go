@@ -36,6 +36,7 @@ type Deps struct {
 	Outbox  store.Outbox
 	Client  *http.Client  // follows no redirect
 	Timeout time.Duration // of one attempt
+	Poll    time.Duration // between two looks at the most; PollInterval, but for tests
 	Metrics *telemetry.Metrics
 	Log     *slog.Logger
 	Clock   func() time.Time
@@ -50,8 +51,8 @@ type Runner struct {
 
 // New returns a runner.
 func New(d Deps) (*Runner, error) {
-	if d.Outbox == nil || d.Client == nil || d.Timeout <= 0 || d.Metrics == nil || d.Log == nil || d.Clock == nil {
-		return nil, errors.New("a webhook runner needs an outbox, a client, a timeout, metrics, a log and a clock")
+	if d.Outbox == nil || d.Client == nil || d.Timeout <= 0 || d.Poll <= 0 || d.Metrics == nil || d.Log == nil || d.Clock == nil {
+		return nil, errors.New("a webhook runner needs an outbox, a client, a timeout, an interval, metrics, a log and a clock")
 	}
 	return &Runner{Deps: d, bell: make(chan struct{}, 1), ended: make(chan *store.DeliveryClaim, Slots)}, nil
 }
@@ -105,7 +106,7 @@ func (r *Runner) Run(ctx context.Context) error {
 			timer.Reset(max(0, lookGap-r.Clock().Sub(looked)))
 		case <-timer.C:
 			looked = r.Clock()
-			claims, more := r.look(ctx, busy)
+			claims, next := r.look(ctx, busy)
 			for i := range claims {
 				c := &claims[i]
 				busy.add(c, 1)
@@ -114,20 +115,16 @@ func (r *Runner) Run(ctx context.Context) error {
 					r.ended <- c // it has room for all that can be under way
 				})
 			}
-			if more {
-				timer.Reset(lookGap)
-			} else {
-				timer.Reset(PollInterval)
-			}
+			timer.Reset(next)
 		}
 	}
 }
 
-// look claims what is due and there is room for, and reports whether it is worth looking again at once.
-func (r *Runner) look(ctx context.Context, busy *load) (claims []store.DeliveryClaim, more bool) {
+// look claims what is due and there is room for, and says how long the next look has time.
+func (r *Runner) look(ctx context.Context, busy *load) (claims []store.DeliveryClaim, next time.Duration) {
 	free := Slots - busy.sum
 	if free == 0 {
-		return nil, false
+		return nil, r.Poll
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
@@ -139,9 +136,16 @@ func (r *Runner) look(ctx context.Context, busy *load) (claims []store.DeliveryC
 		if !errors.Is(ctx.Err(), context.Canceled) {
 			r.Log.ErrorContext(ctx, "looking for webhooks to deliver", "error", err)
 		}
-		return nil, false
+		return nil, r.Poll
 	}
-	more = len(got.Claims) > 0 || got.Next != ""
 	busy.after = got.Next
-	return got.Claims, more
+	switch {
+	case len(got.Claims) > 0 || got.Next != "":
+		next = lookGap
+	case got.DueIn > 0:
+		next = min(max(got.DueIn, lookGap), r.Poll)
+	default:
+		next = r.Poll
+	}
+	return got.Claims, next
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"penstock"
 	"penstock/internal/store"
@@ -106,7 +107,12 @@ func (s *Store) ClaimDeliveries(ctx context.Context, w store.DeliveryWant) (got 
 	}
 	var due []dueDelivery
 	err = s.read(ctx, func(tx Tx) error {
-		due, got.Next, err = findDue(ctx, tx, w)
+		line, err := walkLine(ctx, tx, w.After)
+		if err != nil {
+			return err
+		}
+		got = store.DeliveryClaims{Next: line.next, DueIn: line.dueIn}
+		due, err = findDue(ctx, tx, line.due, w)
 		return err
 	})
 	if err != nil || len(due) == 0 {
@@ -138,7 +144,13 @@ type dueDelivery struct {
 type dueReceiver struct {
 	id     string
 	rested bool
-	due    bool
+}
+
+// line is the receivers that a claim looked at.
+type line struct {
+	due   []dueReceiver
+	next  string        // behind which there may be more
+	dueIn time.Duration // until the next of the others is due, 0 if there is none
 }
 
 // lineSQL walks over the receivers of pending deliveries by leaping from one to the next in the index, however
@@ -152,28 +164,40 @@ const lineSQL = `WITH RECURSIVE line(id, n) AS (
 	SELECT line.id, COALESCE(r.rest_until, 0), (SELECT MIN(d.not_before) FROM deliveries d WHERE d.status = 'pending' AND d.receiver_id = line.id) AS due
 	FROM line LEFT JOIN receivers r ON r.id = line.id WHERE line.id IS NOT NULL ORDER BY due, line.id`
 
-func findDue(ctx context.Context, tx Tx, w store.DeliveryWant) (due []dueDelivery, next string, err error) {
-	now, last := micros(tx.Now()), ""
-	line, err := queryAll(ctx, tx, sqlf(lineSQL, w.After, store.MaxReceivers), func(row Row) (r dueReceiver, err error) {
+func walkLine(ctx context.Context, tx Tx, after string) (l line, err error) {
+	now, last, seen, soonest := micros(tx.Now()), "", 0, int64(0)
+	err = tx.Ask(ctx, ask(sqlf(lineSQL, after, store.MaxReceivers), func(row Row) error {
+		var id string
 		var rest, at int64
-		err = row.Scan(&r.id, &rest, &at)
-		r.rested, r.due = rest > 0, rest <= now && at <= now
-		last = max(last, r.id)
-		return r, err
-	})
-	if err != nil {
-		return nil, "", err
+		if err := row.Scan(&id, &rest, &at); err != nil {
+			return err
+		}
+		last, seen = max(last, id), seen+1
+		if at = max(at, rest); at <= now {
+			l.due = append(l.due, dueReceiver{id, rest > 0})
+		} else if soonest == 0 || at < soonest {
+			soonest = at
+		}
+		return nil
+	}))
+	if seen == store.MaxReceivers {
+		l.next = last
 	}
-	if len(line) == store.MaxReceivers {
-		next = last
+	if soonest > 0 {
+		l.dueIn = fromMicros(soonest).Sub(tx.Now())
 	}
+	return l, err
+}
+
+func findDue(ctx context.Context, tx Tx, line []dueReceiver, w store.DeliveryWant) (due []dueDelivery, err error) {
+	now := micros(tx.Now())
 	tenants := map[penstock.TenantID]int{}
 	for _, r := range line {
 		room := min(w.PerReceiver-w.Busy.Receivers[r.id], w.Limit-len(due))
 		if r.rested {
 			room = min(room, 1-w.Busy.Receivers[r.id])
 		}
-		if !r.due || room <= 0 {
+		if room <= 0 {
 			continue
 		}
 		found, err := queryAll(ctx, tx, sqlf(`SELECT id, tenant_id FROM deliveries WHERE status = 'pending' AND receiver_id = $1 AND not_before <= $2
@@ -182,7 +206,7 @@ func findDue(ctx context.Context, tx Tx, w store.DeliveryWant) (due []dueDeliver
 			return d, row.Scan(&d.id, &d.tenant)
 		})
 		if err != nil {
-			return nil, "", err
+			return nil, err
 		}
 		for _, d := range found {
 			if tenants[d.tenant]+w.Busy.Tenants[d.tenant] < w.PerTenant {
@@ -191,7 +215,7 @@ func findDue(ctx context.Context, tx Tx, w store.DeliveryWant) (due []dueDeliver
 			}
 		}
 	}
-	return due, next, nil
+	return due, nil
 }
 
 // sealedClaim is a claim whose secrets are still sealed.
