@@ -77,7 +77,7 @@ var architecture = map[string][]string{
 	"penstock/internal/api": {"penstock", "penstock/internal/admit", "penstock/internal/api/dialect", "penstock/internal/api/dialect/anthropic",
 		"penstock/internal/api/dialect/openai", "penstock/internal/attempt", "penstock/internal/backlog",
 		"penstock/internal/body", "penstock/internal/config", "penstock/internal/deliver", "penstock/internal/provider",
-		"penstock/internal/record", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/telemetry"},
+		"penstock/internal/record", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/webhook"},
 }
 
 // wiring may import anything inside the module.

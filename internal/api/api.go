@@ -23,6 +23,7 @@ import (
 	"penstock/internal/record"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
+	"penstock/internal/webhook"
 )
 
 // Runner runs one inference.
@@ -51,6 +52,7 @@ type Deps struct {
 	Jobs     store.Jobs
 	Letters  Letters
 	Deleter  Deleter
+	Webhooks *webhook.Service
 	Backlog  Estimator
 	Reader   *deliver.Reader
 	// Cancelled is told of jobs that were asked to stop.
@@ -93,7 +95,7 @@ func (s *Server) Handler() http.Handler {
 
 // noRoute tells what would have worked instead, if anything would.
 func noRoute(mux *http.ServeMux, r *http.Request) error {
-	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
+	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete} {
 		other := r.Clone(r.Context())
 		other.Method = method
 		if _, pattern := mux.Handler(other); pattern != "/" && method != r.Method {

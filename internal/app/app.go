@@ -34,6 +34,7 @@ import (
 	"penstock/internal/route"
 	"penstock/internal/signal"
 	"penstock/internal/telemetry"
+	"penstock/internal/webhook"
 	"penstock/internal/work"
 )
 
@@ -80,6 +81,7 @@ type app struct {
 	router    *route.Router
 	sweeper   *retain.Sweeper
 	disks     *disk.Watcher
+	webhooks  *webhook.Runner
 	reloading sync.Mutex     // held while one configuration replaces another
 	closers   []func() error // in the order of opening
 }
@@ -138,7 +140,7 @@ func (a *app) connect() (err error) {
 	a.recorder = record.New(a.store, a.log)
 	a.rooms = a.newRooms(time.Now)
 	a.router = route.New(a.rooms)
-	if err := a.connectRetention(); err != nil {
+	if err := errors.Join(a.connectRetention(), a.connectWebhooks()); err != nil {
 		return err
 	}
 	a.backlog, err = backlog.New(backlog.Deps{
@@ -159,7 +161,7 @@ func (a *app) connect() (err error) {
 		return err
 	}
 	a.keeper, err = queue.NewKeeper(queue.KeeperDeps{
-		Store: a.store, Bell: a.bell, Announce: a.hub, Metrics: a.metrics, Log: a.log, Interval: keepInterval(p.Work.LeaseTimeout),
+		Store: a.store, Bell: a.bell, Announce: announcer{a.hub, a.webhooks}, Metrics: a.metrics, Log: a.log, Interval: keepInterval(p.Work.LeaseTimeout),
 	})
 	a.metrics.CollectDepths(a.depths)
 	a.metrics.CollectRooms(a.roomStatus)
@@ -169,7 +171,7 @@ func (a *app) connect() (err error) {
 
 func (a *app) connectAPI(runner *attempt.Runner) (err error) {
 	a.api, err = api.New(api.Deps{
-		Config: a.live, Runner: runner, Recorder: a.recorder, Jobs: a.store, Deleter: a.store, Letters: a.store,
+		Config: a.live, Runner: runner, Recorder: a.recorder, Jobs: a.store, Deleter: a.store, Letters: a.store, Webhooks: a.webhookService(),
 		Backlog: a.backlog, Reader: deliver.NewReader(a.store, a.hub),
 		Admit: admit.New(admit.Deps{
 			Config: a.live, Jobs: a.store, Retries: a.store, Room: a.disks, Backlog: a.backlog, Bell: a.bell, Controls: a.controls,
@@ -187,7 +189,7 @@ func (a *app) connectPool(runner *attempt.Runner) (err error) {
 		Process: a.store.process, Slots: p.Work.Slots, LeaseTimeout: p.Work.LeaseTimeout, PollInterval: p.Work.PollInterval,
 		SoftStop: softStop(p.ShutdownGrace), Bays: bays(p.Work.Pools), LeaseOnly: !a.Role.works(),
 	}, work.Deps{
-		Store: a.store, Runner: runner, Gate: gate{a}, Weights: a.laneWeights, Open: a.controls.Open, Bell: a.bell, Announce: a.hub, Cancels: a.cancels.Listen(),
+		Store: a.store, Runner: runner, Gate: gate{a}, Weights: a.laneWeights, Open: a.controls.Open, Bell: a.bell, Announce: announcer{a.hub, a.webhooks}, Cancels: a.cancels.Listen(),
 		Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
 	})
 	return err
@@ -221,6 +223,7 @@ func (a *app) run(ctx context.Context) error {
 	back.Go(func() error { return a.signals.Run(backCtx) })
 	back.Go(func() error { return a.controls.Run(backCtx) })
 	back.Go(func() error { return a.backlog.Run(backCtx) })
+	back.Go(func() error { return a.webhooks.Run(backCtx) })
 	back.Go(func() error { return doors.serveAdmin(backCtx) })
 	front.Go(func() error { return a.reloads(frontCtx) })
 	front.Go(func() error { return a.sweeper.Run(frontCtx) })

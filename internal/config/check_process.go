@@ -39,6 +39,7 @@ func (c *checker) process(p *Process) {
 	}
 	within(c, "limits.max_body_bytes", p.Limits.MaxBodyBytes, bounds[int64]{minMaxBodyBytes, maxMaxBodyBytes})
 	within(c, "limits.max_json_depth", p.Limits.MaxJSONDepth, bounds[int]{minMaxJSONDepth, maxMaxJSONDepth})
+	c.webhooks(p.Webhooks)
 }
 
 func (c *checker) address(at path, s string) {

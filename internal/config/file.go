@@ -76,6 +76,8 @@ type Process struct {
 	Tracing Tracing `yaml:"tracing,omitempty"`
 	Work    Work    `yaml:"work"`
 	Limits  Limits  `yaml:"limits"`
+
+	Webhooks Webhooks `yaml:"webhooks"`
 }
 
 // Log says what is logged and how.
@@ -171,6 +173,20 @@ type Limits struct {
 	MaxJSONDepth int `yaml:"max_json_depth"`
 
 	_ reserved `yaml:"max_items" refuse:"cannot be set: a job takes at most 256 items in this version; remove it"`
+}
+
+// Webhooks bounds what the URLs that tenants choose can reach.
+type Webhooks struct {
+	// Allow are networks that may be sent to although they are not public, such as "10.20.0.0/16", and by plain
+	// http too. An address that serves a cloud's metadata is opened by naming it alone, not by a network around
+	// it. Zero: none; in development, loopback.
+	Allow []string `yaml:"allow,omitempty"`
+
+	// PlainHTTP allows http without TLS everywhere. Zero: public addresses need https.
+	PlainHTTP bool `yaml:"plain_http,omitempty"`
+
+	// Timeout is how long a receiver may take to answer. Zero: the default, 15s. From 1s to 30s.
+	Timeout time.Duration `yaml:"timeout"`
 }
 
 // ProviderConfig is one upstream: an account at it, reached by one protocol.

@@ -36,6 +36,7 @@ const (
 	DefaultTotalTimeout      = 10 * time.Minute
 	DefaultWeight            = 1
 	DefaultQuality           = 0.5
+	DefaultWebhookTimeout    = 15 * time.Second
 )
 
 // fillDefaults gives every field that nobody wrote its default, and every list its canonical order
@@ -94,6 +95,7 @@ func (p *Process) fillDefaults(written places) {
 	fill(written, "work.poll_interval", &p.Work.PollInterval, shorter(poll, p.Work.LeaseTimeout/2))
 	fill(written, "limits.max_body_bytes", &p.Limits.MaxBodyBytes, DefaultMaxBodyBytes)
 	fill(written, "limits.max_json_depth", &p.Limits.MaxJSONDepth, DefaultMaxJSONDepth)
+	fill(written, "webhooks.timeout", &p.Webhooks.Timeout, DefaultWebhookTimeout)
 }
 
 func (r *Retention) fillDefaults(written places, at path, byDefault Retention) {

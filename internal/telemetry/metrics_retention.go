@@ -17,10 +17,12 @@ const (
 	SweptRequests SweptKind = "request"
 	SweptKeys     SweptKind = "idempotency_key"
 	SweptBlobs    SweptKind = "blob" // orphans
+
+	SweptDeliveries SweptKind = "delivery" // of webhooks
 )
 
 // SweptKinds lists every kind.
-var SweptKinds = []SweptKind{SweptJobs, SweptItems, SweptRequests, SweptKeys, SweptBlobs}
+var SweptKinds = []SweptKind{SweptJobs, SweptItems, SweptRequests, SweptKeys, SweptBlobs, SweptDeliveries}
 
 type retentionMetrics struct {
 	swept    *prometheus.CounterVec
