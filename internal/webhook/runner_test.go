@@ -165,7 +165,7 @@ func TestFlapping(t *testing.T) {
 		for range 20 {
 			r.job()
 		}
-		time.Sleep(3 * time.Hour)
+		time.Sleep(48 * time.Hour)
 		ids := map[string]int{}
 		for _, c := range r.net.to("app.example") {
 			ids[c.id]++
