@@ -129,6 +129,8 @@ var aboutTags = []docTag{
 	{"items", "The inferences of a job, and what was tried for each."},
 	{"requests", "Synchronous calls, explained afterwards."},
 	{"dead_letters", "Failed items that nobody has dealt with yet."},
+	{"webhooks", "Endpoints that are told of events by signed messages."},
+	{"deliveries", "Messages on their way to webhooks."},
 	{"chat", "Inference at once, in OpenAI's dialect."},
 	{"completions", "Completions of a prompt at once, in OpenAI's dialect."},
 	{"embeddings", "Embeddings at once, in OpenAI's dialect."},

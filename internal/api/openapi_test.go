@@ -368,7 +368,24 @@ func sampleViews() []any {
 				Score: &explainScoreView{Total: 1, Cost: 1, Latency: 1}},
 			{Target: "b", Excluded: text("lacks vision"), NoRoom: text("is full")}}},
 		healthView{Status: "degraded", Reason: text("The disk is nearly full.")}, deletedView{ID: "job_1", Object: "job", Deleted: true},
+		sampleWebhook(), page[webhookView]{Object: "list", Data: []webhookView{sampleWebhook()}}, sampleDelivery(),
+		page[deliveryView]{Object: "list", Data: []deliveryView{sampleDelivery()}}, secretView{Object: "webhook_secret", Secret: "whsec_x"},
 	}
+}
+
+func sampleWebhook() webhookView {
+	return newWebhookView(penstock.Webhook{
+		ID: "01JQ0000000000000000000000", URL: "https://app.example/hook", Events: penstock.WebhookEvents, DisabledAt: sampleTime,
+		DisabledReason: "the receiver answered 410 Gone", Failures: 1, FailingSince: sampleTime, CreatedAt: sampleTime, UpdatedAt: sampleTime,
+	})
+}
+
+func sampleDelivery() deliveryView {
+	return newDeliveryView(penstock.Delivery{
+		ID: "01JQ0000000000000000000000", Webhook: "01JQ0000000000000000000001", Event: "01JQ0000000000000000000002", Type: penstock.EventWebhookTest,
+		URL: "https://app.example/hook", Status: penstock.DeliveryPending, Attempts: 2, NextAt: sampleTime, CreatedAt: sampleTime,
+		Tries: []penstock.DeliveryTry{{At: sampleTime, StatusCode: 500, Error: "answered 500"}, {At: sampleTime, Error: "no answer within 15s"}},
+	})
 }
 
 func TestOpenAPIDescribesAnswers(t *testing.T) {

@@ -367,7 +367,7 @@ type KeyConfig struct {
 	// characters.
 	Secret Secret `yaml:"secret"`
 
-	// Scopes are what it may do: inference, jobs:write, jobs:read. Zero: the default, all of them.
+	// Scopes are what it may do: inference, jobs:write, jobs:read, webhooks. Zero: the default, all of them.
 	Scopes []penstock.Scope `yaml:"scopes"`
 }
 
