@@ -368,8 +368,7 @@ func sampleViews() []any {
 				Score: &explainScoreView{Total: 1, Cost: 1, Latency: 1}},
 			{Target: "b", Excluded: text("lacks vision"), NoRoom: text("is full")}}},
 		healthView{Status: "degraded", Reason: text("The disk is nearly full.")}, deletedView{ID: "job_1", Object: "job", Deleted: true},
-		sampleWebhook(), page[webhookView]{Object: "list", Data: []webhookView{sampleWebhook()}}, sampleDelivery(),
-		page[deliveryView]{Object: "list", Data: []deliveryView{sampleDelivery()}}, secretView{Object: "webhook_secret", Secret: "whsec_x"},
+		sampleWebhook(), sampleDelivery(), page[webhookView]{Data: []webhookView{sampleWebhook()}}, page[deliveryView]{Data: []deliveryView{sampleDelivery()}}, secretView{},
 	}
 }
 

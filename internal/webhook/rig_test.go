@@ -241,6 +241,9 @@ func (r *rig) job() penstock.ID {
 	return sub.Job.ID
 }
 
+// pass lets virtual time pass.
+func (r *rig) pass(d time.Duration) { time.Sleep(d) }
+
 // delivery is the one delivery of an endpoint.
 func (r *rig) delivery(w penstock.Webhook) penstock.Delivery {
 	r.t.Helper()

@@ -20,7 +20,7 @@ func TestDelivered(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		w := r.endpoint("app.example", always(204))
 		job := r.job()
-		time.Sleep(PollInterval)
+		r.pass(PollInterval)
 		calls := r.net.to("app.example")
 		if len(calls) != 1 || !calls[0].valid || calls[0].at > PollInterval {
 			t.Fatalf("the receiver got %+v", calls)
@@ -49,7 +49,7 @@ func TestDownForHalfAnHour(t *testing.T) {
 			return 200, nil
 		})
 		r.job()
-		time.Sleep(time.Hour)
+		r.pass(time.Hour)
 		calls := r.net.to("app.example")
 		if len(calls) != 4 {
 			t.Fatalf("%d attempts, want 4", len(calls))
@@ -74,7 +74,7 @@ func TestScheduleEnds(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		w := r.endpoint("app.example", always(500))
 		r.job()
-		time.Sleep(5 * 24 * time.Hour)
+		r.pass(5 * 24 * time.Hour)
 		calls, due := r.net.to("app.example"), time.Duration(0)
 		if len(calls) != len(Schedule)+1 {
 			t.Fatalf("%d attempts, want %d", len(calls), len(Schedule)+1)
@@ -100,14 +100,14 @@ func TestOneDeadReceiverDelaysNobody(t *testing.T) {
 		for range 100 {
 			r.job()
 		}
-		time.Sleep(5 * time.Second)
+		r.pass(5 * time.Second)
 		if got := len(r.net.to("app.example")); got != 100 {
 			t.Errorf("the other endpoint got %d of 100", got)
 		}
 		if got := len(r.net.to("dead.example")); got != PerReceiver {
 			t.Errorf("%d attempts hang at one receiver, want %d", got, PerReceiver)
 		}
-		time.Sleep(time.Minute)
+		r.pass(time.Minute)
 		before := len(r.net.to("dead.example"))
 		if before > 2*PerReceiver {
 			t.Errorf("%d attempts at a receiver that hangs; the breaker should have opened", before)
@@ -116,7 +116,7 @@ func TestOneDeadReceiverDelaysNobody(t *testing.T) {
 		if w.Failures < BreakerFailures || w.FailingSince.IsZero() {
 			t.Errorf("the endpoint shows %+v", w)
 		}
-		time.Sleep(time.Hour)
+		r.pass(time.Hour)
 		if probes := len(r.net.to("dead.example")) - before; probes > 60/4 {
 			t.Errorf("%d probes in an hour", probes)
 		}
@@ -136,9 +136,9 @@ func TestBreakerCloses(t *testing.T) {
 		for range 50 {
 			r.job()
 		}
-		time.Sleep(30 * time.Minute)
+		r.pass(30 * time.Minute)
 		up.Store(true)
-		time.Sleep(MaxRest + MaxRest/5)
+		r.pass(MaxRest + MaxRest/5)
 		depth, err := r.store.OutboxDepth(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -146,7 +146,7 @@ func TestBreakerCloses(t *testing.T) {
 		if depth.Pending > 15 { // those that were tried before may still wait for their own schedule
 			t.Errorf("%d of 50 still pending %v after the receiver came back", depth.Pending, MaxRest)
 		}
-		time.Sleep(2 * time.Hour)
+		r.pass(2 * time.Hour)
 		if depth, err = r.store.OutboxDepth(t.Context()); err != nil || depth.Pending != 0 {
 			t.Errorf("%d still pending: %v", depth.Pending, err)
 		}
@@ -165,7 +165,7 @@ func TestFlapping(t *testing.T) {
 		for range 20 {
 			r.job()
 		}
-		time.Sleep(48 * time.Hour)
+		r.pass(48 * time.Hour)
 		ids := map[string]int{}
 		for _, c := range r.net.to("app.example") {
 			ids[c.id]++
@@ -184,7 +184,7 @@ func TestGoneDisables(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		w := r.endpoint("app.example", always(410))
 		r.job()
-		time.Sleep(PollInterval)
+		r.pass(PollInterval)
 		if got := r.webhook(w); got.DisabledAt.IsZero() || !strings.Contains(got.DisabledReason, "410") {
 			t.Errorf("the endpoint is %+v", got)
 		}
@@ -192,7 +192,7 @@ func TestGoneDisables(t *testing.T) {
 			t.Errorf("the log says %+v", d)
 		}
 		r.job()
-		time.Sleep(24 * time.Hour)
+		r.pass(24 * time.Hour)
 		if n := len(r.net.to("app.example")); n != 1 {
 			t.Errorf("%d attempts after 410", n)
 		}
@@ -204,7 +204,7 @@ func TestFailingForDaysDisables(t *testing.T) {
 		w := r.endpoint("app.example", always(500))
 		for range 7 {
 			r.job()
-			time.Sleep(24 * time.Hour)
+			r.pass(24 * time.Hour)
 		}
 		got := r.webhook(w)
 		if got.DisabledAt.IsZero() || got.DisabledAt.Sub(r.net.began) < DisableAfter {
@@ -223,7 +223,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 			return 307, http.Header{"Location": {"https://inside.example/"}}
 		})
 		r.job()
-		time.Sleep(time.Second)
+		r.pass(time.Second)
 		if d := r.delivery(w); d.Status != penstock.DeliveryPending || !strings.Contains(d.Tries[0].Error, "redirects are not followed") {
 			t.Errorf("the log says %+v", d)
 		}
@@ -239,7 +239,7 @@ func TestRetryAfterIsHeeded(t *testing.T) {
 			return 429, http.Header{"Retry-After": {"600"}}
 		})
 		r.job()
-		time.Sleep(11 * time.Minute)
+		r.pass(11 * time.Minute)
 		calls := r.net.to("app.example")
 		if len(calls) != 2 || calls[1].at < 10*time.Minute {
 			t.Errorf("attempts at %+v", calls)
@@ -259,7 +259,7 @@ func TestRotationSignsTwice(t *testing.T) {
 			if _, err := r.Test(t.Context(), r.caller.Tenant.ID, w.ID); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(PollInterval)
+			r.pass(PollInterval)
 			calls := r.net.to("app.example")
 			return calls[len(calls)-1]
 		}
@@ -270,7 +270,7 @@ func TestRotationSignsTwice(t *testing.T) {
 		if c := send(); !c.valid {
 			t.Error("during the overlap the new secret does not verify")
 		}
-		time.Sleep(Overlap)
+		r.pass(Overlap)
 		if c := send(); !c.valid || len(strings.Fields(c.signature)) != 1 {
 			t.Errorf("after the overlap the signature is %q", c.signature)
 		}
@@ -281,11 +281,11 @@ func TestRedeliveryKeepsTheID(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		w := r.endpoint("app.example", always(200))
 		r.job()
-		time.Sleep(PollInterval)
+		r.pass(PollInterval)
 		if _, err := r.Redeliver(t.Context(), r.caller.Tenant.ID, r.delivery(w).ID); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(PollInterval)
+		r.pass(PollInterval)
 		calls := r.net.to("app.example")
 		if len(calls) != 2 || calls[0].id != calls[1].id || calls[0].body != calls[1].body {
 			t.Errorf("the receiver got %+v", calls)

@@ -2,6 +2,9 @@ package webhook
 
 import (
 	"context"
+	"encoding/base64"
+	"log/slog"
+	"net/http"
 	"net/netip"
 	"strings"
 	"testing"
@@ -12,6 +15,7 @@ import (
 	"penstock"
 	"penstock/internal/dial"
 	"penstock/internal/store"
+	"penstock/internal/telemetry"
 )
 
 func TestURLs(t *testing.T) {
@@ -94,12 +98,57 @@ func TestRefusalsAreExplained(t *testing.T) {
 	}
 }
 
-// The example of the specification's own reference implementations.
-func TestSignatureOfTheSpecification(t *testing.T) {
+// The example that the specification's reference implementations are tested with.
+func TestSignatureOfTheReference(t *testing.T) {
 	t.Parallel()
-	secret := []byte("\x31\xf2\x07\xa4\x13\x2c\xa7\x10\x5a\xe8\x0b\x02\x9b\xd2\xbd\x1b\x4d\x31\x9f\xc7\x24\x37\x2e\x2e")
-	got := signatures([][]byte{secret, secret}, signed{"msg_1", time.Unix(1614265330, 0), []byte(`{"test": 2432232314}`)})
-	if parts := strings.Fields(got); len(parts) != 2 || parts[0] != parts[1] || !strings.HasPrefix(parts[0], "v1,") {
-		t.Errorf("signed as %q", got)
+	const want = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
+	secret, err := base64.StdEncoding.DecodeString("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := signed{"msg_p5jXN8AQM9LWM0D4loKWxJek", time.Unix(1614265330, 0), []byte(`{"test": 2432232314}`)}
+	if got := signatures([][]byte{secret, []byte("another")}, m); !strings.HasPrefix(got, want+" v1,") {
+		t.Errorf("signed as %q, want %q first", got, want)
 	}
 }
+
+// With the client that the program uses, what must not be reached is not, and the log says why. It is tried again: an
+// operator may allow it, a name may be mended.
+func TestForbiddenAddressesAreRefused(t *testing.T) {
+	t.Parallel()
+	r, err := New(Deps{
+		Outbox: struct{ store.Outbox }{}, Client: dial.Policy{}.Client(nil), Timeout: attemptTimeout, Poll: PollInterval,
+		Metrics: telemetry.NewMetrics("test", ""), Log: slog.New(slog.DiscardHandler), Clock: time.Now,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, host := range []string{"127.0.0.1", "169.254.169.254", "168.63.129.16", "[::1]", "[::ffff:7f00:1]", "localhost"} {
+		for _, scheme := range []string{"https", "http"} {
+			c := &store.DeliveryClaim{Delivery: penstock.Delivery{URL: scheme + "://" + host + ":9/hook"}, Secrets: [][]byte{{1}}}
+			report := r.attempt(t.Context(), c)
+			if report.Outcome != store.OutcomeRetry || report.Try.StatusCode != 0 || !strings.HasPrefix(report.Try.Error, "refused: ") {
+				t.Errorf("%s://%s: %+v", scheme, host, report)
+			}
+		}
+	}
+}
+
+// An attempt that our own stop cuts off does not count.
+func TestStopReleases(t *testing.T) {
+	t.Parallel()
+	ctx, stop := context.WithCancel(t.Context())
+	cut := roundTrip(func(request *http.Request) (*http.Response, error) {
+		stop()
+		return nil, request.Context().Err()
+	})
+	r := &Runner{Deps: Deps{Client: &http.Client{Transport: cut}, Timeout: attemptTimeout, Clock: time.Now, Log: slog.New(slog.DiscardHandler)}}
+	c := &store.DeliveryClaim{Delivery: penstock.Delivery{URL: "https://app.example/hook"}, Secrets: [][]byte{{1}}}
+	if report := r.attempt(ctx, c); report.Outcome != store.OutcomeRelease {
+		t.Errorf("reported %+v", report)
+	}
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
