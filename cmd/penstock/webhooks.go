@@ -21,6 +21,7 @@ func (sh *shell) webhooksCommand() *cobra.Command {
 func (sh *shell) webhooksListCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List endpoints", Args: takes(),
+		Example: "  penstock webhooks list",
 		RunE: func(c *cobra.Command, _ []string) error {
 			cl, err := sh.connect(triesOnce)
 			if err != nil {
@@ -155,6 +156,7 @@ func (sh *shell) webhooksUpdateCommand() *cobra.Command {
 func (sh *shell) webhooksRotateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "rotate WEBHOOK", Short: "Give an endpoint a new secret; the old one signs for another day", Args: takes("the endpoint's id"),
+		Example: "  penstock webhooks rotate whk_01JQ…",
 		RunE: func(c *cobra.Command, args []string) error {
 			cl, err := sh.connect(triesOnce)
 			if err != nil {
@@ -172,6 +174,7 @@ func (sh *shell) webhooksRotateCommand() *cobra.Command {
 func (sh *shell) webhooksSecretCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "secret", Short: "Make or replace the secret that signs the webhooks that jobs bring along", Args: takes(),
+		Example: "  penstock webhooks secret",
 		RunE: func(c *cobra.Command, _ []string) error {
 			cl, err := sh.connect(triesOnce)
 			if err != nil {
@@ -189,6 +192,7 @@ func (sh *shell) webhooksSecretCommand() *cobra.Command {
 func (sh *shell) webhooksDeleteCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "delete WEBHOOK", Short: "Delete an endpoint", Args: takes("the endpoint's id"),
+		Example: "  penstock webhooks delete whk_01JQ…",
 		RunE: func(c *cobra.Command, args []string) error {
 			cl, err := sh.connect(triesOnce)
 			if err != nil {
@@ -209,6 +213,7 @@ func (sh *shell) webhooksDeleteCommand() *cobra.Command {
 func (sh *shell) webhooksTestCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "test WEBHOOK", Short: "Send an endpoint a webhook.test", Args: takes("the endpoint's id"),
+		Example: "  penstock webhooks test whk_01JQ…",
 		RunE: func(c *cobra.Command, args []string) error {
 			cl, err := sh.connect(triesOnce)
 			if err != nil {
@@ -226,6 +231,7 @@ func (sh *shell) webhooksTestCommand() *cobra.Command {
 func (sh *shell) webhooksRedeliverCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "redeliver DELIVERY", Short: "Send a message again", Args: takes("the delivery's id"),
+		Example: "  penstock webhooks redeliver dlv_01JQ…",
 		RunE: func(c *cobra.Command, args []string) error {
 			cl, err := sh.connect(triesOnce)
 			if err != nil {
@@ -253,6 +259,7 @@ func (sh *shell) webhooksDeliveriesCommand() *cobra.Command {
 	var status string
 	c := &cobra.Command{
 		Use: "deliveries [WEBHOOK]", Short: "List what was sent to an endpoint, or to the webhooks that jobs brought along", Args: takesAtMostOne,
+		Example: "  penstock webhooks deliveries whk_01JQ… --status failed",
 		RunE: func(c *cobra.Command, args []string) error {
 			if limit < 1 {
 				return usageError{"--limit must be at least 1"}
