@@ -24,6 +24,7 @@ var architecture = map[string][]string{
 	"penstock/internal/sim":       {},
 	"penstock/internal/payload":   {},
 	"penstock/internal/blob":      {},
+	"penstock/internal/dial":      {},
 	"penstock/internal/store":     {"penstock"},
 	"penstock/internal/provider":  {"penstock"},
 	"penstock/internal/config":    {"penstock"},
@@ -67,6 +68,7 @@ var architecture = map[string][]string{
 	"penstock/internal/disk":    {"penstock", "penstock/internal/telemetry"},
 	"penstock/internal/deliver": {"penstock", "penstock/internal/store"},
 	"penstock/internal/control": {"penstock/internal/store"},
+	"penstock/internal/webhook": {"penstock", "penstock/internal/dial", "penstock/internal/store", "penstock/internal/telemetry"},
 
 	// Who may call.
 	"penstock/internal/directory": {"penstock", "penstock/internal/config", "penstock/internal/store"},
@@ -82,7 +84,7 @@ var architecture = map[string][]string{
 	"penstock/internal/api": {"penstock", "penstock/internal/admit", "penstock/internal/api/dialect", "penstock/internal/api/dialect/anthropic",
 		"penstock/internal/api/dialect/openai", "penstock/internal/attempt", "penstock/internal/backlog",
 		"penstock/internal/body", "penstock/internal/cache", "penstock/internal/config", "penstock/internal/deliver", "penstock/internal/directory", "penstock/internal/file", "penstock/internal/provider",
-		"penstock/internal/record", "penstock/internal/sign", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/telemetry"},
+		"penstock/internal/record", "penstock/internal/sign", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/webhook"},
 }
 
 // wiring may import anything inside the module.

@@ -29,6 +29,9 @@ const (
 	ViewEvent   View = "evt"
 	ViewKey     View = "key"
 	ViewFile    View = "file"
+
+	ViewWebhook  View = "whk"
+	ViewDelivery View = "dlv"
 )
 
 // Format renders an ID as callers see it, such as job_01JQ….

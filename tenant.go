@@ -16,11 +16,12 @@ const (
 	ScopeInference Scope = "inference"  // synchronous calls and model lists
 	ScopeJobsWrite Scope = "jobs:write" // submit, cancel, retry, delete
 	ScopeJobsRead  Scope = "jobs:read"  // jobs, items, results, events, dead letters
+	ScopeWebhooks  Scope = "webhooks"   // endpoints, their secrets and what was delivered to them
 	ScopeAdmin     Scope = "admin"      // the admin API: everything, for every tenant
 )
 
 // Scopes lists what a key may do unless it was made for less or more: everything but administration.
-var Scopes = []Scope{ScopeInference, ScopeJobsWrite, ScopeJobsRead}
+var Scopes = []Scope{ScopeInference, ScopeJobsWrite, ScopeJobsRead, ScopeWebhooks}
 
 // AllScopes lists every scope.
 var AllScopes = slices.Concat(Scopes, []Scope{ScopeAdmin})

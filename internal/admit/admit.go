@@ -115,6 +115,7 @@ type JobOrder struct {
 	ItemTimeout time.Duration
 	Tags        map[string]string
 	TraceParent string
+	Webhook     *store.JobWebhook // where its events are sent, nil for nowhere; checked by who decoded it
 
 	IdempotencyKey string
 	BodyHash       []byte // of the canonical body, with IdempotencyKey
@@ -185,6 +186,7 @@ func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder
 		Items:      make([]store.NewItem, len(o.Inferences)),
 
 		Idempotency: s.idempotency(caller, o.IdempotencyKey, o.BodyHash),
+		Webhook:     o.Webhook,
 	}
 	for i, inf := range o.Inferences {
 		bound := Bound(targets, inf)

@@ -27,6 +27,7 @@ import (
 	"penstock/internal/sign"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
+	"penstock/internal/webhook"
 )
 
 // Runner runs one inference.
@@ -56,6 +57,7 @@ type Deps struct {
 	Jobs     store.Jobs
 	Letters  Letters
 	Deleter  Deleter
+	Webhooks *webhook.Service
 	Backlog  Estimator
 	Files    *file.Keeper
 	Links    *sign.Signer
@@ -103,7 +105,7 @@ func (s *Server) Handler() http.Handler {
 
 // noRoute tells what would have worked instead, if anything would.
 func noRoute(mux *http.ServeMux, r *http.Request) error {
-	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
+	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete} {
 		other := r.Clone(r.Context())
 		other.Method = method
 		if _, pattern := mux.Handler(other); pattern != "/" && method != r.Method {

@@ -131,6 +131,8 @@ var aboutTags = []docTag{
 	{"dead_letters", "Failed items that nobody has dealt with yet."},
 	{"files", "Requests to be run as a batch, one a line."},
 	{"download", "Content for whoever has a signed link to it."},
+	{"webhooks", "Endpoints that are told of events by signed messages."},
+	{"deliveries", "Messages on their way to webhooks."},
 	{"chat", "Inference at once, in OpenAI's dialect."},
 	{"completions", "Completions of a prompt at once, in OpenAI's dialect."},
 	{"embeddings", "Embeddings at once, in OpenAI's dialect."},

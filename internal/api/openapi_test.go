@@ -368,6 +368,7 @@ func sampleViews() []any {
 				Score: &explainScoreView{Total: 1, Cost: 1, Latency: 1}},
 			{Target: "b", Excluded: text("lacks vision"), NoRoom: text("is full")}}},
 		healthView{Status: "degraded", Reason: text("The disk is nearly full.")}, deletedView{ID: "job_1", Object: "job", Deleted: true},
+		sampleWebhook(), sampleDelivery(), page[webhookView]{Data: []webhookView{sampleWebhook()}}, page[deliveryView]{Data: []deliveryView{sampleDelivery()}}, secretView{},
 	}
 }
 
@@ -384,6 +385,21 @@ func fileSamples() []any {
 		filePageView{Object: "list", Data: []fileView{newFileView(sampleFile)}, FirstID: text("file_1"), LastID: text("file_1"), HasMore: true},
 		linkView{Object: "file.url", URL: "http://127.0.0.1/v1/download/acme/file_1?expires=1&sig=x", ExpiresAt: 1},
 	}
+}
+
+func sampleWebhook() webhookView {
+	return newWebhookView(penstock.Webhook{
+		ID: "01JQ0000000000000000000000", URL: "https://app.example/hook", Events: penstock.WebhookEvents, DisabledAt: sampleTime,
+		DisabledReason: "the receiver answered 410 Gone", Failures: 1, FailingSince: sampleTime, CreatedAt: sampleTime, UpdatedAt: sampleTime,
+	})
+}
+
+func sampleDelivery() deliveryView {
+	return newDeliveryView(penstock.Delivery{
+		ID: "01JQ0000000000000000000000", Webhook: "01JQ0000000000000000000001", Event: "01JQ0000000000000000000002", Type: penstock.EventWebhookTest,
+		URL: "https://app.example/hook", Status: penstock.DeliveryPending, Attempts: 2, NextAt: sampleTime, CreatedAt: sampleTime,
+		Tries: []penstock.DeliveryTry{{At: sampleTime, StatusCode: 500, Error: "answered 500"}, {At: sampleTime, Error: "no answer within 15s"}},
+	})
 }
 
 func TestOpenAPIDescribesAnswers(t *testing.T) {

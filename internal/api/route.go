@@ -73,7 +73,10 @@ var letterParams = []param{
 }
 
 // routes is the whole surface.
-var routes = []route{
+var routes = append(coreRoutes, webhookRoutes...)
+
+// coreRoutes are all routes but those of files beside this one.
+var coreRoutes = []route{
 	{Method: "POST", Path: "/v1/jobs", Scope: penstock.ScopeJobsWrite, Summary: "Submit a job",
 		Params: []param{keyParam, waitParam}, Body: jobCreate{},
 		Answers: []answer{{Status: 202, About: "Accepted: it is on stable storage.", Body: jobView{}},

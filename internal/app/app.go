@@ -36,6 +36,7 @@ import (
 	"penstock/internal/route"
 	"penstock/internal/signal"
 	"penstock/internal/telemetry"
+	"penstock/internal/webhook"
 	"penstock/internal/work"
 )
 
@@ -88,6 +89,7 @@ type app struct {
 	router    *route.Router
 	sweeper   *retain.Sweeper
 	disks     *disk.Watcher
+	webhooks  *webhook.Runner
 	reloading sync.Mutex     // held while one configuration replaces another
 	closers   []func() error // in the order of opening
 }
@@ -149,7 +151,7 @@ func (a *app) connect() (err error) {
 	a.recorder = record.New(a.store, a.log)
 	a.rooms = a.newRooms(time.Now)
 	a.router = route.New(a.rooms)
-	if err := a.connectRetention(); err != nil {
+	if err := errors.Join(a.connectRetention(), a.connectWebhooks()); err != nil {
 		return err
 	}
 	a.backlog, err = backlog.New(backlog.Deps{
@@ -170,7 +172,7 @@ func (a *app) connect() (err error) {
 		return err
 	}
 	a.keeper, err = queue.NewKeeper(queue.KeeperDeps{
-		Store: a.store, Bell: a.bell, Announce: a.hub, Metrics: a.metrics, Log: a.log, Interval: keepInterval(p.Work.LeaseTimeout),
+		Store: a.store, Bell: a.bell, Announce: announcer{a.hub, a.webhooks}, Metrics: a.metrics, Log: a.log, Interval: keepInterval(p.Work.LeaseTimeout),
 	})
 	a.metrics.CollectDepths(a.depths)
 	a.metrics.CollectRooms(a.roomStatus)
@@ -185,7 +187,7 @@ func (a *app) connectAPI(runner *attempt.Runner) (err error) {
 	}
 	a.api, err = api.New(api.Deps{
 		Files: files, Links: links,
-		Config: a.live, Runner: runner, Recorder: a.recorder, Cache: a.newCache(), Jobs: a.store, Deleter: a.store, Letters: a.store,
+		Config: a.live, Runner: runner, Recorder: a.recorder, Cache: a.newCache(), Jobs: a.store, Deleter: a.store, Letters: a.store, Webhooks: a.webhookService(),
 		Backlog: a.backlog, Reader: deliver.NewReader(a.store, a.hub),
 		Admit: admit.New(admit.Deps{
 			Config: a.live, Callers: a.directory, Jobs: a.store, Retries: a.store, Room: a.disks, Backlog: a.backlog, Bell: a.bell, Controls: a.controls,
@@ -203,7 +205,7 @@ func (a *app) connectPool(runner *attempt.Runner) (err error) {
 		Process: a.store.process, Slots: p.Work.Slots, LeaseTimeout: p.Work.LeaseTimeout, PollInterval: p.Work.PollInterval,
 		SoftStop: softStop(p.ShutdownGrace), Bays: bays(p.Work.Pools), LeaseOnly: !a.Role.works(),
 	}, work.Deps{
-		Store: a.store, Runner: runner, Gate: gate{a}, Weights: a.laneWeights, Open: a.controls.Open, Bell: a.bell, Announce: a.hub, Cancels: a.cancels.Listen(),
+		Store: a.store, Runner: runner, Gate: gate{a}, Weights: a.laneWeights, Open: a.controls.Open, Bell: a.bell, Announce: announcer{a.hub, a.webhooks}, Cancels: a.cancels.Listen(),
 		Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
 	})
 	return err
@@ -238,6 +240,7 @@ func (a *app) run(ctx context.Context) error {
 	back.Go(func() error { return a.controls.Run(backCtx) })
 	back.Go(func() error { return a.directory.Run(backCtx) })
 	back.Go(func() error { return a.backlog.Run(backCtx) })
+	back.Go(func() error { return a.webhooks.Run(backCtx) })
 	back.Go(func() error { return doors.serveAdmin(backCtx) })
 	front.Go(func() error { return a.reloads(frontCtx) })
 	front.Go(func() error { return a.sweeper.Run(frontCtx) })

@@ -41,7 +41,7 @@ func (a *app) connectProcesses() {
 
 // cancelled is told of a job that was asked to stop: its readers look, and whoever runs its items does.
 func (a *app) cancelled(job penstock.ID) {
-	a.hub.Announce(job)
+	announcer{a.hub, a.webhooks}.Announce(job)
 	a.cancels.RingHere()
 	a.signals.Tell(signal.TopicCancel)
 }

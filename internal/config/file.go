@@ -80,6 +80,8 @@ type Process struct {
 	Work    Work    `yaml:"work"`
 	Limits  Limits  `yaml:"limits"`
 	Cache   Cache   `yaml:"cache"`
+
+	Webhooks Webhooks `yaml:"webhooks"`
 }
 
 // Admin guards the admin API.
@@ -209,6 +211,20 @@ type Cache struct {
 type CacheUse struct {
 	// TTL is for how long. Zero: not at all. From 1s to 24h.
 	TTL time.Duration `yaml:"ttl,omitempty"`
+}
+
+// Webhooks bounds what the URLs that tenants choose can reach.
+type Webhooks struct {
+	// Allow are networks that may be sent to although they are not public, such as "10.20.0.0/16", and by plain
+	// http too. An address that serves a cloud's metadata is opened by naming it alone, not by a network around
+	// it. Zero: none; in development, loopback.
+	Allow []string `yaml:"allow,omitempty"`
+
+	// PlainHTTP allows http without TLS everywhere. Zero: public addresses need https.
+	PlainHTTP bool `yaml:"plain_http,omitempty"`
+
+	// Timeout is how long a receiver may take to answer. Zero: the default, 15s. From 1s to 30s.
+	Timeout time.Duration `yaml:"timeout"`
 }
 
 // ProviderConfig is one upstream: an account at it, reached by one protocol.
@@ -404,7 +420,7 @@ type KeyConfig struct {
 	// characters.
 	Secret Secret `yaml:"secret"`
 
-	// Scopes are what it may do: inference, jobs:write, jobs:read, admin. Zero: the default, all but admin.
+	// Scopes are what it may do: inference, jobs:write, jobs:read, webhooks, admin. Zero: the default, all but admin.
 	Scopes []penstock.Scope `yaml:"scopes"`
 
 	// Cache says that calls with this key may get the answers of earlier identical calls of its tenant, whatever the

@@ -40,6 +40,7 @@ const (
 	DefaultTotalTimeout      = 10 * time.Minute
 	DefaultWeight            = 1
 	DefaultQuality           = 0.5
+	DefaultWebhookTimeout    = 15 * time.Second
 )
 
 // fillDefaults gives every field that nobody wrote its default, and every list its canonical order
@@ -102,6 +103,7 @@ func (p *Process) fillDefaults(written places) {
 	fill(written, "limits.max_file_bytes", &p.Limits.MaxFileBytes, DefaultMaxFileBytes)
 	fill(written, "cache.max_bytes", &p.Cache.MaxBytes, DefaultCacheBytes)
 	fill(written, "cache.max_entry_bytes", &p.Cache.MaxEntryBytes, min(DefaultCacheEntryBytes, p.Cache.MaxBytes/maxCacheEntryPart))
+	fill(written, "webhooks.timeout", &p.Webhooks.Timeout, DefaultWebhookTimeout)
 }
 
 func (r *Retention) fillDefaults(written places, at path, byDefault Retention) {

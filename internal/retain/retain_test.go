@@ -81,6 +81,11 @@ func (a *attic) PurgeJobs(ctx context.Context, id penstock.TenantID, p store.Pur
 	return a.owned(ctx, "jobs", id, p)
 }
 
+// PurgeDeliveries has nothing to remove.
+func (a *attic) PurgeDeliveries(context.Context, penstock.TenantID, store.Purge) (store.Purged, error) {
+	return store.Purged{}, nil
+}
+
 func (a *attic) PurgeRequests(ctx context.Context, id penstock.TenantID, p store.Purge) (store.Purged, error) {
 	return a.owned(ctx, "requests", id, p)
 }
@@ -134,7 +139,7 @@ func newRig(t *testing.T) *rig {
 		tenants: []penstock.TenantID{"bob", "eve", "search"}, due: map[string]int{}, failing: map[string]error{},
 	}}
 	s, err := New(Deps{
-		Store: r.attic, Metrics: telemetry.NewMetrics("test", ""), Log: slog.New(slog.NewTextHandler(r.log, nil)), Clock: time.Now,
+		Store: r.attic, Outbox: r.attic, Metrics: telemetry.NewMetrics("test", ""), Log: slog.New(slog.NewTextHandler(r.log, nil)), Clock: time.Now,
 		Windows: func(id penstock.TenantID) penstock.Retention {
 			return penstock.Retention{Results: kept(id), Files: kept(id) + fileExtra}
 		},

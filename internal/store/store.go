@@ -40,6 +40,8 @@ type Store interface {
 	Keys
 	Load
 	Files
+	Webhooks
+	Outbox
 }
 
 // Jobs is what callers do with their jobs.

@@ -19,6 +19,8 @@ type Submission struct {
 	DeadlineIn time.Duration
 	// Idempotency is nil when the caller gave no key.
 	Idempotency *IdempotencyKey
+	// Webhook is where the events of this job alone are sent, beside the tenant's endpoints; nil for nowhere.
+	Webhook *JobWebhook
 }
 
 // NewItem is an item to be accepted.

@@ -43,6 +43,8 @@ type Metrics struct {
 	retention retentionMetrics
 	cache     *cacheMetrics
 	key       keyMetrics
+	webhook   webhookMetrics
+	outbox    *outboxCollector
 }
 
 // NewMetrics makes the metrics of one process, with a registry of their own.
@@ -64,10 +66,11 @@ func NewMetrics(version, commit string) *Metrics {
 	m.signal = newSignalMetrics(factory)
 	m.cache = newCacheMetrics(factory, m)
 	m.key = newKeyMetrics(factory)
+	m.webhook, m.outbox = newWebhookMetrics(factory), newOutboxCollector()
 	m.depths = newDepthCollector(factory)
 	m.rooms = newRoomCollector(m.targets)
 	m.load, m.loads = newLoadMetrics(factory), newLoadCollector(m.tenants)
-	m.registry.MustRegister(m.depths, m.rooms, m.loads, m.config,
+	m.registry.MustRegister(m.depths, m.rooms, m.loads, m.outbox, m.config,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 
 	factory.NewGauge(prometheus.GaugeOpts{

@@ -18,10 +18,12 @@ const (
 	SweptKeys     SweptKind = "idempotency_key"
 	SweptBlobs    SweptKind = "blob" // orphans
 	SweptFiles    SweptKind = "file"
+
+	SweptDeliveries SweptKind = "delivery" // of webhooks
 )
 
 // SweptKinds lists every kind.
-var SweptKinds = []SweptKind{SweptJobs, SweptItems, SweptRequests, SweptKeys, SweptBlobs, SweptFiles}
+var SweptKinds = []SweptKind{SweptJobs, SweptItems, SweptRequests, SweptKeys, SweptBlobs, SweptFiles, SweptDeliveries}
 
 type retentionMetrics struct {
 	swept    *prometheus.CounterVec

@@ -223,6 +223,7 @@ type noteOf struct {
 
 // note writes the claim, the start of jobs, and what the tenants were given.
 func (c claimOf) note(ctx context.Context, tx Tx, n noteOf) error {
+	var started []penstock.ID
 	for _, id := range slices.Sorted(maps.Keys(n.held)) {
 		if err := n.held[id].insert(ctx, tx, c.lease); err != nil {
 			return err
@@ -230,6 +231,7 @@ func (c claimOf) note(ctx context.Context, tx Tx, n noteOf) error {
 		if !n.jobs[id].StartedAt.IsZero() {
 			continue
 		}
+		started = append(started, id)
 		if err := tx.Put(ctx, startJob, id, micros(tx.Now()), penstock.StatusRunning); err != nil {
 			return err
 		}
@@ -240,7 +242,7 @@ func (c claimOf) note(ctx context.Context, tx Tx, n noteOf) error {
 		}
 		delete(n.given, p.share)
 	}
-	return nil
+	return tellStarted(ctx, tx, started)
 }
 
 // startJob notes the first claim of a job's items, whoever comes first.

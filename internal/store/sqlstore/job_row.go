@@ -88,6 +88,7 @@ type jobGroup struct {
 	released map[claimKey]int64 // how many of the items of a claim do not run any more
 	settled  settlements
 	ended    map[penstock.ID][]int // by job, the items that ended, in order
+	news     *news                 // what webhooks are told
 }
 
 // jobLock is how the rows of jobs are locked.
@@ -107,12 +108,12 @@ func lockJobs(ctx context.Context, tx Tx, ids []penstock.ID, lock jobLock) (jobG
 	ids = slices.Compact(ids)
 	jobs := jobGroup{
 		byID: make(map[penstock.ID]*penstock.Job, len(ids)), moved: backlog{}, released: map[claimKey]int64{},
-		settled: settlements{}, ended: map[penstock.ID][]int{},
+		settled: settlements{}, ended: map[penstock.ID][]int{}, news: newNews(),
 	}
 	return jobs, tx.QueryIn(ctx, IDQuery{
-		IDs: plain(ids), SQL: `SELECT ` + lockedColumns + ` FROM jobs WHERE id = /*pg ANY */($1)` + string(lock),
+		IDs: plain(ids), SQL: `SELECT ` + lockedColumns + `, ` + heardColumn + ` FROM jobs WHERE id = /*pg ANY */($1)` + string(lock),
 	}, func(row Row) error {
-		j, err := scanJob(row)
+		j, err := jobs.news.scan(row)
 		jobs.byID[j.ID] = &j
 		return err
 	})
@@ -137,6 +138,7 @@ func (g jobGroup) save(ctx context.Context, tx Tx) ([]penstock.ID, error) {
 			j.Seq++
 			j.FinishedAt = tx.Now()
 			finished = append(finished, id)
+			g.news.tell(j, penstock.EventJobFinished)
 		}
 		c, u := j.Counts, j.Usage
 		err := tx.Put(ctx, saveJob, id, j.Status(), c.Succeeded, c.Failed, c.Cancelled, c.Expired,
@@ -151,6 +153,9 @@ func (g jobGroup) save(ctx context.Context, tx Tx) ([]penstock.ID, error) {
 		return nil, err
 	}
 	if err := releaseClaims(ctx, tx, g.released); err != nil {
+		return nil, err
+	}
+	if err := g.news.publish(ctx, tx); err != nil {
 		return nil, err
 	}
 	return finished, g.moved.save(ctx, tx)

@@ -11,7 +11,7 @@ import (
 
 // SubmitJob implements store.Jobs.
 func (s *Store) SubmitJob(ctx context.Context, tenant penstock.TenantID, sub store.Submission) (store.Receipt, error) {
-	return s.accept(ctx, tenant, acceptance{Submission: sub, name: "submit"})
+	return s.accept(ctx, tenant, acceptance{Submission: sub, name: "submit", also: bringing(ctx, sub.Webhook)})
 }
 
 // acceptance is a submission on its way into the store.

@@ -29,6 +29,7 @@ type house struct {
 	call    penstock.Request // as old
 
 	file, spareFile, oldFile store.File
+	hooks                    hookHouse
 }
 
 const oldAge = time.Hour
@@ -46,6 +47,7 @@ func (r *rig) house() house {
 	r.win(r.ending(claims[0], penstock.TransitionSucceed), r.ending(claims[1], penstock.TransitionFail))
 	r.dismiss(store.DeadLetterFilter{Job: r.fail(r.submission(1)).Job.ID}, 1) // for the audit
 	h.open = r.submit(r.keyed("secret-order", "hash"))
+	h.hooks = r.hookHouse()
 	r.record(h.request)
 	return h
 }
@@ -88,11 +90,21 @@ func probes() map[string]probe {
 		"PurgeJobs":     {askPurgeJobs, ""},
 		"PurgeRequests": {askPurgeRequests, ""},
 
-		"CreateFile": {askCreateFile, ""},
-		"File":       {askFile, penstock.CodeNotFound},
-		"ListFiles":  {askListFiles, ""},
-		"DeleteFile": {askDeleteFile, penstock.CodeNotFound},
-		"PurgeFiles": {askPurgeFiles, ""},
+		"CreateFile":      {askCreateFile, ""},
+		"File":            {askFile, penstock.CodeNotFound},
+		"ListFiles":       {askListFiles, ""},
+		"DeleteFile":      {askDeleteFile, penstock.CodeNotFound},
+		"PurgeFiles":      {askPurgeFiles, ""},
+		"CreateWebhook":   {askCreateWebhook, ""},
+		"ListWebhooks":    {askListWebhooks, ""},
+		"Webhook":         {askWebhook, penstock.CodeNotFound},
+		"ChangeWebhook":   {askChangeWebhook, penstock.CodeNotFound},
+		"DeleteWebhook":   {askDeleteWebhook, penstock.CodeNotFound},
+		"RotateSecret":    {askRotateSecret, penstock.CodeNotFound},
+		"TestWebhook":     {askTestWebhook, penstock.CodeNotFound},
+		"Deliveries":      {askDeliveries, penstock.CodeNotFound},
+		"Redeliver":       {askRedeliver, penstock.CodeNotFound},
+		"PurgeDeliveries": {askPurgeDeliveries, ""},
 	}
 }
 

@@ -76,6 +76,7 @@ func topics() []topic {
 		{"directory", directoryCases()},
 		{"load", loadCases()},
 		{"files", fileCases()},
+		{"webhooks", webhookCases()},
 		{"isolation", isolationCases()},
 		{"race", raceCases()},
 		{"walk", walkCases()},
