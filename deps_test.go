@@ -55,7 +55,10 @@ var architecture = map[string][]string{
 	"penstock/internal/queue": {"penstock", "penstock/internal/provider", "penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/work": {"penstock", "penstock/internal/attempt", "penstock/internal/fair", "penstock/internal/provider", "penstock/internal/queue",
 		"penstock/internal/route", "penstock/internal/store", "penstock/internal/telemetry"},
-	"penstock/internal/admit": {"penstock", "penstock/internal/backlog", "penstock/internal/config", "penstock/internal/queue", "penstock/internal/route",
+	"penstock/internal/limit": {"penstock", "penstock/internal/room"},
+	"penstock/internal/token": {},
+	"penstock/internal/admit": {"penstock", "penstock/internal/backlog", "penstock/internal/config", "penstock/internal/limit", "penstock/internal/queue",
+		"penstock/internal/room", "penstock/internal/route",
 		"penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/backlog": {"penstock", "penstock/internal/store"},
 	"penstock/internal/record":  {"penstock", "penstock/internal/store"},
@@ -77,8 +80,8 @@ var architecture = map[string][]string{
 	"penstock/internal/api/dialect/anthropic": {"penstock", "penstock/internal/api/dialect"},
 	"penstock/internal/api": {"penstock", "penstock/internal/admit", "penstock/internal/api/dialect", "penstock/internal/api/dialect/anthropic",
 		"penstock/internal/api/dialect/openai", "penstock/internal/attempt", "penstock/internal/backlog",
-		"penstock/internal/body", "penstock/internal/config", "penstock/internal/deliver", "penstock/internal/directory", "penstock/internal/provider",
-		"penstock/internal/record", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/telemetry"},
+		"penstock/internal/body", "penstock/internal/config", "penstock/internal/deliver", "penstock/internal/directory", "penstock/internal/limit", "penstock/internal/provider",
+		"penstock/internal/record", "penstock/internal/room", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/token"},
 }
 
 // wiring may import anything inside the module.

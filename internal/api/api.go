@@ -24,6 +24,7 @@ import (
 	"penstock/internal/record"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
+	"penstock/internal/token"
 )
 
 // Runner runs one inference.
@@ -71,6 +72,7 @@ type Deps struct {
 type Server struct {
 	Deps
 	ids     penstock.IDs
+	tokens  token.Counter
 	openAPI []byte
 }
 
@@ -162,6 +164,7 @@ func (c *call) run(rt route) (err error) {
 			return err
 		}
 		c.r = c.r.WithContext(telemetry.WithIDs(c.r.Context(), telemetry.IDs{Tenant: c.caller.Tenant.ID}))
+		c.tellLimits("")
 		if rt.Scope != "" {
 			if err := admit.Require(c.caller, rt.Scope); err != nil {
 				return err

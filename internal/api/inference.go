@@ -72,13 +72,12 @@ func (c *call) infer(d door) error {
 	if key != "" && d.question != nil {
 		return c.inferAsJob(d, asked, key)
 	}
-	admitted, err := c.Admit.Request(c.caller, admit.RequestOrder{Model: asked.Model, Inference: inferenceOf(asked)})
+	admitted, err := c.Admit.Request(c.r.Context(), c.caller, admit.RequestOrder{Model: asked.Model, Inference: inferenceOf(asked), Free: d.free})
+	c.tellLimits(asked.Model)
 	if err != nil {
 		return err
 	}
-	if d.free {
-		admitted.Bound = 0
-	}
+	defer admitted.Stay.Leave() // should anything here panic
 	if err := c.Recorder.Place(); err != nil {
 		return err
 	}
@@ -86,7 +85,7 @@ func (c *call) infer(d door) error {
 		Subject: c.id, Tenant: c.caller.Tenant.ID, Model: asked.Model, Lane: penstock.LaneRealtime, Targets: admitted.Targets, Endpoint: d.endpoint,
 		Header: d.forwarded(c.r.Header), Body: asked.Object.Text, Stream: asked.Stream, IncludeUsage: asked.IncludeUsage,
 		Bound: admitted.Bound, Wait: roomWait, MaxOutputTokens: asked.MaxOutputTokens * asked.Choices,
-	})
+	}, func(out attempt.Outcome) { settleLimits(d, admitted.Stay, out) })
 }
 
 // inferenceOf is what admission has to know of a body.
@@ -109,7 +108,7 @@ func (d door) forwarded(from http.Header) http.Header {
 }
 
 // runCall runs an admitted call, answers it, and records it whatever came of it.
-func (c *call) runCall(d door, asked dialect.Call, task attempt.Task) error {
+func (c *call) runCall(d door, asked dialect.Call, task attempt.Task, settle func(attempt.Outcome)) error {
 	sink := &httpSink{w: c.w, stream: asked.Stream}
 	began := c.Clock()
 	recorded := false
@@ -119,6 +118,7 @@ func (c *call) runCall(d door, asked dialect.Call, task attempt.Task) error {
 		}
 	}()
 	out := c.Runner.Run(c.r.Context(), task, sink)
+	settle(out)
 	var err error
 	if d.estimate != nil && errors.Is(out.Err, attempt.ErrUnspoken) {
 		err = d.estimate(c, asked)
@@ -136,10 +136,10 @@ func (c *call) runCall(d door, asked dialect.Call, task attempt.Task) error {
 // headerEstimate marks a number that was not counted.
 const headerEstimate = "x-penstock-estimate"
 
-// estimateTokens answers how long a message is by the estimate that limits are kept with.
+// estimateTokens answers how long a message is by a tokenizer that may not be the upstream's.
 func (c *call) estimateTokens(asked dialect.Call) error {
 	c.w.Header().Set(headerEstimate, "true")
-	return c.json(http.StatusOK, anthropic.TokenCount{InputTokens: attempt.EstimateInput(asked.Object.Text)})
+	return c.json(http.StatusOK, anthropic.TokenCount{InputTokens: c.tokens.Body(asked.Object.Text)})
 }
 
 // conclude answers with the error of a call that failed, and returns it.

@@ -25,7 +25,7 @@ type Use struct {
 	Queued bool
 }
 
-// Stay is a call's room of all of its parties, until it is given back with Done or Release.
+// Stay is a call's room of all of its parties, until it is given back with Done, Leave or Release.
 type Stay struct {
 	book    *Book
 	rooms   []*room
@@ -211,9 +211,21 @@ func (s *Stay) charge(i int, call amounts) {
 	}
 }
 
-// Done gives the room back and settles what was used; where that is not known the estimate stands. Calling it
-// again, or on nil, changes nothing.
-func (s *Stay) Done(u penstock.Usage, known bool) {
+// Leave gives the room back; what was taken for it counts as used. After another end, or on nil, it changes
+// nothing.
+func (s *Stay) Leave() {
+	if s == nil {
+		return
+	}
+	s.book.mu.Lock()
+	defer s.book.mu.Unlock()
+	if !s.over {
+		s.leave()
+	}
+}
+
+// Done is Leave where it is known what was used.
+func (s *Stay) Done(u penstock.Usage) {
 	if s == nil {
 		return
 	}
@@ -223,16 +235,13 @@ func (s *Stay) Done(u penstock.Usage, known bool) {
 		return
 	}
 	s.leave()
-	if !known {
-		return
-	}
 	for i, r := range s.rooms {
 		r.expects.learn(u)
 		s.charge(i, callOf(u.InputTokens, u.OutputTokens))
 	}
 }
 
-// Release gives room back that was not used. After Done, or on nil, it changes nothing.
+// Release is Leave where nothing was used.
 func (s *Stay) Release() {
 	if s == nil {
 		return
