@@ -81,7 +81,7 @@ func (f fleet) call(ctx context.Context, b *Book, caller *penstock.Caller, m *me
 		stay, err := b.Enter(ctx, caller, "fast", room.Use{InputTokens: f.tokens})
 		wait := 10*time.Millisecond + time.Duration(random.Int64N(int64(10*time.Millisecond))) + f.pause
 		if err != nil {
-			wait = max(time.Millisecond, penstock.AsError(err).RetryAfter)
+			wait = max(30*time.Millisecond, penstock.AsError(err).RetryAfter)
 		} else {
 			m.add(max(1, f.tokens))
 		}
@@ -121,7 +121,7 @@ func TestFleetKeepsItsLimit(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				const minutes = 4
+				const minutes = 2
 				most, total := tt.run(t, minutes*time.Minute).worst()
 				used := float64(total) / float64(tt.limit*minutes)
 				t.Logf("at most %d of %d in any minute, %.2f %% used", most, tt.limit, 100*used)

@@ -82,8 +82,9 @@ func (b *Book) Enter(ctx context.Context, c *penstock.Caller, model string, u ro
 		}
 		select {
 		case <-short.Retry:
-		case <-patience:
-			return nil, unknown(nil)
+		case <-patience: // so many want it that there is nothing left for this one
+			short.Wait = MaxWait
+			return nil, refusal(c, model, parties[short.Party], short)
 		case <-ctx.Done():
 			return nil, unknown(ctx.Err())
 		}

@@ -173,10 +173,14 @@ func (b *Book) refusal(r *room, u Use, now time.Time) *Shortage {
 		r.askedAt, m.unmet = now, true
 		m.wanted += max(1, want[i])
 		f := &Shortage{Resource: resourceNames[i], Limit: m.perMinute, Left: max(0, m.level(now)), Wait: wait}
-		if m.shared && wait == Forever {
-			f.Retry, f.Failed = b.visits, b.failed
-		} else if m.shared {
+		switch {
+		case !m.shared:
+		case wait != Forever:
 			f.Wait = max(wait, m.repaid())
+		case m.dryUntil.After(now): // the last visit fell short, and the next one is not due yet
+			f.Wait = max(m.dryUntil.Sub(now), m.repaid())
+		default:
+			f.Retry, f.Failed = b.visits, b.failed
 		}
 		if f.worse(worst) {
 			worst = f
