@@ -116,7 +116,8 @@ type call struct {
 	id     penstock.ID
 	caller penstock.Caller
 	words  *wording
-	final  bool // the answer will never change: sending the call again is in vain
+	model  string // that the call is for, "" while that is not known
+	final  bool   // the answer will never change: sending the call again is in vain
 }
 
 // serve is the one way into every handler: ids, trace, authentication, recovery, errors, metrics.
@@ -164,7 +165,7 @@ func (c *call) run(rt route) (err error) {
 			return err
 		}
 		c.r = c.r.WithContext(telemetry.WithIDs(c.r.Context(), telemetry.IDs{Tenant: c.caller.Tenant.ID}))
-		c.tellLimits("")
+		c.w.begin = c.tellLimits
 		if rt.Scope != "" {
 			if err := admit.Require(c.caller, rt.Scope); err != nil {
 				return err
@@ -213,6 +214,7 @@ const writeTimeout = 30 * time.Second
 type response struct {
 	http.ResponseWriter
 	conn   *http.ResponseController
+	begin  func() // called once, before headers are sent; may be nil
 	status int
 }
 
@@ -221,6 +223,10 @@ func newResponse(w http.ResponseWriter) *response {
 }
 
 func (w *response) WriteHeader(status int) {
+	if w.begin != nil {
+		w.begin()
+		w.begin = nil
+	}
 	if w.status == 0 {
 		w.status = status
 	}
@@ -229,7 +235,7 @@ func (w *response) WriteHeader(status int) {
 
 func (w *response) Write(b []byte) (int, error) {
 	if w.status == 0 {
-		w.status = http.StatusOK
+		w.WriteHeader(http.StatusOK)
 	}
 	_ = w.conn.SetWriteDeadline(time.Now().Add(writeTimeout)) // a writer without deadlines has no slow reader
 	return w.ResponseWriter.Write(b)

@@ -17,6 +17,7 @@ import (
 	"penstock/internal/backlog"
 	"penstock/internal/config"
 	"penstock/internal/directory"
+	"penstock/internal/limit"
 	"penstock/internal/provider"
 	"penstock/internal/queue"
 	"penstock/internal/record"
@@ -105,12 +106,18 @@ func (open) Tenant(penstock.TenantID) backlog.Bounds                { return bac
 
 func newRig(t *testing.T, speaks ...penstock.Endpoint) *rig {
 	t.Helper()
+	return newLimitedRig(t, config.TenantLimits{}, speaks...)
+}
+
+// newLimitedRig is a rig whose tenant has limits.
+func newLimitedRig(t *testing.T, limits config.TenantLimits, speaks ...penstock.Endpoint) *rig {
+	t.Helper()
 	snapshot, err := config.NewSnapshot(config.File{
 		Providers: map[string]config.ProviderConfig{"up": {Kind: config.KindOpenAI}},
 		Targets: map[string]config.TargetConfig{"main": {Provider: "up", UpstreamModel: "upstream-1", MaxOutputTokens: 100,
 			Price: config.Price{Input: "1", Output: "2"}}},
 		Models: map[string]config.ModelConfig{"fast": {Targets: []string{"main"}}, "smart": {Targets: []string{"main"}}},
-		Tenants: map[string]config.TenantConfig{"search": {Keys: []config.KeyConfig{
+		Tenants: map[string]config.TenantConfig{"search": {Limits: limits, Keys: []config.KeyConfig{
 			{Name: "app", Secret: config.NewSecret(testKey), Scopes: penstock.Scopes}}}},
 	})
 	if err != nil {
@@ -130,7 +137,7 @@ func newRig(t *testing.T, speaks ...penstock.Endpoint) *rig {
 	s, err := New(Deps{
 		Config: live, Recorder: r.recorder, Backlog: view, Metrics: metrics, Tracer: tracer, Log: log, Clock: time.Now,
 		Admit: admit.New(admit.Deps{Config: live, Callers: directory.New(directory.Deps{Config: live, Clock: time.Now}), Jobs: r.store, Room: open{}, Backlog: view, Bell: queue.NewBell(),
-			Controls: open{}, Metrics: metrics, Clock: time.Now}),
+			Controls: open{}, Limits: limit.New(room.New(room.Config{Clock: time.Now})), Metrics: metrics, Clock: time.Now}),
 		Runner: attempt.New(attempt.Deps{Config: live, Providers: r.upstream, Router: routing.New(room.New(room.Config{Clock: time.Now})),
 			Metrics: metrics, Tracer: tracer, Log: log, Clock: time.Now}),
 	})

@@ -65,6 +65,7 @@ func (c *call) infer(d door) error {
 	if err != nil {
 		return err
 	}
+	c.model = asked.Model
 	key, err := idempotencyKey(c.r)
 	if err != nil {
 		return err
@@ -73,7 +74,6 @@ func (c *call) infer(d door) error {
 		return c.inferAsJob(d, asked, key)
 	}
 	admitted, err := c.Admit.Request(c.r.Context(), c.caller, admit.RequestOrder{Model: asked.Model, Inference: inferenceOf(asked), Free: d.free})
-	c.tellLimits(asked.Model)
 	if err != nil {
 		return err
 	}

@@ -32,8 +32,8 @@ func settleLimits(d door, stay *room.Stay, out attempt.Outcome) {
 // tellLimits puts how the caller stands with its limits on the answer: in the fields that are to become a
 // standard, and in those that the SDKs of the dialect know. Of limits of the same kind these have room for one
 // only, and get the one that is nearest to its end.
-func (c *call) tellLimits(model string) {
-	standings := c.Admit.Standings(&c.caller, model)
+func (c *call) tellLimits() {
+	standings := c.Admit.Standings(&c.caller, c.model)
 	if len(standings) == 0 {
 		return
 	}

@@ -43,15 +43,19 @@ func New(rooms Rooms) *Book { return &Book{rooms} }
 
 // Parties are those that a caller's calls for a model are limited with; nil when nothing limits them.
 func Parties(c *penstock.Caller, model string) []room.Party {
-	var all []room.Party
+	modelLimits := c.Tenant.ModelLimits[model]
+	if c.Tenant.Limits.None() && c.Limits.None() && modelLimits.None() {
+		return nil
+	}
+	all := make([]room.Party, 0, 3)
 	if l := c.Tenant.Limits; !l.None() {
 		all = append(all, room.Party{Name: "tenant/" + string(c.Tenant.ID), Limits: l})
 	}
 	if l := c.Limits; !l.None() {
 		all = append(all, room.Party{Name: "key/" + string(c.Tenant.ID) + "/" + c.Key, Limits: l})
 	}
-	if l, ok := c.Tenant.ModelLimits[model]; ok && !l.None() {
-		all = append(all, room.Party{Name: "model/" + string(c.Tenant.ID) + "/" + model, Limits: l})
+	if !modelLimits.None() {
+		all = append(all, room.Party{Name: "model/" + string(c.Tenant.ID) + "/" + model, Limits: modelLimits})
 	}
 	return all
 }

@@ -302,7 +302,7 @@ func (b *Book) Standings(parties []Party) []Standing {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := b.Clock()
-	var all []Standing
+	all := make([]Standing, 0, 4*len(parties))
 	for i := range parties {
 		r := b.party(&parties[i], now)
 		for k := range r.rates {
