@@ -219,3 +219,40 @@ func TestBankAway(t *testing.T) {
 		<-done
 	})
 }
+
+// Limits that a reload changes hold from the next call on, in both directions, and one that is gone is gone.
+func TestLimitsChange(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := alone()
+		with := func(perMinute int64) penstock.Caller {
+			return penstock.Caller{Tenant: penstock.Tenant{ID: "search", Limits: penstock.Limits{RequestsPerMinute: perMinute, Concurrency: 1000, Burst: 0.1}}}
+		}
+		count := func(perMinute int64) (n int) {
+			for ; n < 500; n++ {
+				if _, err := enter(t, b, with(perMinute), room.Use{}); err != nil {
+					return n
+				}
+			}
+			return n
+		}
+		if n := count(100); n != 10 {
+			t.Errorf("%d calls at once, want 10", n)
+		}
+		time.Sleep(time.Minute)
+		if n := count(1000); n != 10 {
+			t.Errorf("%d calls at once after a raise: what was there stays, want 10", n)
+		}
+		time.Sleep(time.Minute)
+		if n := count(1000); n != 100 {
+			t.Errorf("%d calls at once, want 100", n)
+		}
+		time.Sleep(time.Minute)
+		if n := count(50); n != 5 {
+			t.Errorf("%d calls at once after a cut, want 5", n)
+		}
+		if n := count(0); n != 500 {
+			t.Errorf("%d calls without a limit per minute, want any number", n)
+		}
+	})
+}

@@ -90,6 +90,9 @@ func (m *rate) confine(perMinute int64, burst float64, now time.Time) {
 		terms.Hold, most = max(1, hold/2), max(1, hold/6)
 	}
 	if perMinute != m.perMinute || terms != m.pool.Terms {
+		if m.perMinute > 0 {
+			m.pool.Refill(now) // for the time in which the old one held
+		}
 		m.pool.Terms, m.mostAim, m.configured = terms, most, true
 		m.perMinute, m.moreAt, m.dryUntil = 0, time.Time{}, time.Time{} // what is known is that of another limit
 		m.set(perMinute, now)
