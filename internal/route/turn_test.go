@@ -36,7 +36,7 @@ func TestNoisyNeighbour(t *testing.T) {
 					}
 					return waited, err
 				}
-				for range 500 {
+				for range 150 {
 					clients.Go(func() {
 						for ctx.Err() == nil {
 							if _, err := call("noisy"); err != nil {
@@ -45,7 +45,7 @@ func TestNoisyNeighbour(t *testing.T) {
 						}
 					})
 				}
-				time.Sleep(10 * time.Second)
+				time.Sleep(3 * time.Second)
 				_, _ = call("quiet") // the first one finds the target full, and makes the other leave room
 				var worst time.Duration
 				for n := range 20 {
