@@ -9,6 +9,7 @@ import (
 
 	"penstock"
 	"penstock/internal/config"
+	"penstock/internal/directory"
 	"penstock/internal/limit"
 	"penstock/internal/room"
 )
@@ -91,8 +92,9 @@ func BenchmarkAdmit(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
+	live := config.NewLive(snapshot)
 	s := New(Deps{
-		Config: config.NewLive(snapshot), Controls: holds{}, Limits: limit.New(room.New(room.Config{Clock: time.Now})), Clock: time.Now,
+		Config: live, Callers: directory.New(directory.Deps{Config: live, Clock: time.Now}), Controls: holds{}, Limits: limit.New(room.New(room.Config{Clock: time.Now})), Clock: time.Now,
 	})
 	order := RequestOrder{Model: "fast", Inference: Inference{Body: make([]byte, 1024), MaxOutputTokens: 100}}
 	used := penstock.Usage{InputTokens: 256, OutputTokens: 50}

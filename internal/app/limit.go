@@ -18,7 +18,7 @@ func (a *app) connectLimits(clock func() time.Time) {
 
 // usedByItem books what an item used against its tenant's day.
 func (a *app) usedByItem(c store.Claimed, u penstock.Usage) {
-	if t, ok := a.live.Current().Tenants[c.Tenant]; ok {
+	if t, ok := a.directory.Tenant(c.Tenant); ok {
 		a.limits.Spend(t, c.Model, u)
 	}
 }
