@@ -59,7 +59,10 @@ var architecture = map[string][]string{
 	"penstock/internal/queue": {"penstock", "penstock/internal/provider", "penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/work": {"penstock", "penstock/internal/attempt", "penstock/internal/fair", "penstock/internal/provider", "penstock/internal/queue",
 		"penstock/internal/route", "penstock/internal/store", "penstock/internal/telemetry"},
-	"penstock/internal/admit": {"penstock", "penstock/internal/backlog", "penstock/internal/config", "penstock/internal/queue", "penstock/internal/route",
+	"penstock/internal/limit": {"penstock", "penstock/internal/room"},
+	"penstock/internal/token": {},
+	"penstock/internal/admit": {"penstock", "penstock/internal/backlog", "penstock/internal/config", "penstock/internal/limit", "penstock/internal/queue",
+		"penstock/internal/room", "penstock/internal/route",
 		"penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/backlog": {"penstock", "penstock/internal/store"},
 	"penstock/internal/cache":   {"penstock", "penstock/internal/body", "penstock/internal/provider"},
@@ -83,8 +86,10 @@ var architecture = map[string][]string{
 	"penstock/internal/api/dialect/anthropic": {"penstock", "penstock/internal/api/dialect"},
 	"penstock/internal/api": {"penstock", "penstock/internal/admit", "penstock/internal/api/dialect", "penstock/internal/api/dialect/anthropic",
 		"penstock/internal/api/dialect/openai", "penstock/internal/attempt", "penstock/internal/backlog",
-		"penstock/internal/body", "penstock/internal/cache", "penstock/internal/config", "penstock/internal/deliver", "penstock/internal/directory", "penstock/internal/file", "penstock/internal/provider",
-		"penstock/internal/record", "penstock/internal/sign", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/webhook"},
+		"penstock/internal/body", "penstock/internal/cache", "penstock/internal/config", "penstock/internal/deliver", "penstock/internal/directory",
+		"penstock/internal/file", "penstock/internal/limit", "penstock/internal/provider", "penstock/internal/record", "penstock/internal/room",
+		"penstock/internal/sign", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/token",
+		"penstock/internal/webhook"},
 }
 
 // wiring may import anything inside the module.

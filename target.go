@@ -22,6 +22,10 @@ type Target struct {
 	InputTokensPerMinute  int64
 	OutputTokensPerMinute int64
 
+	// MaxShare is the part of it that the synchronous calls of one tenant may hold while others use it, 0
+	// for the default.
+	MaxShare float64
+
 	// MaxOutputTokens is the most that the upstream generates for one inference; it bounds the
 	// reservation of a call that sets no max_tokens itself.
 	MaxOutputTokens int64

@@ -35,6 +35,9 @@ type Tenant struct {
 	Regions   []string // where its work may run; nil for anywhere
 	Models    []string // the models it may ask for; nil for any
 	Tier      string   // the operator's own word for tenants of its kind; nothing depends on it
+
+	Limits      Limits
+	ModelLimits map[string]Limits // of its calls for one model, by the name it asked for
 }
 
 // MayUse reports whether the tenant may ask for a configured model.
@@ -55,6 +58,7 @@ type Caller struct {
 	Tenant Tenant
 	Key    string // the key's name, never its secret
 	Scopes []Scope
+	Limits Limits // of the key, beside those of its tenant
 	// CacheTTL is how old an answer may be that is given again to this key; 0 for what the model says.
 	CacheTTL time.Duration
 }

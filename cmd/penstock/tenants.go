@@ -186,7 +186,7 @@ type tenantFlags struct {
 	tier                        string
 	weight                      int
 	lanes, regions, models      []string
-	results, events, idempotent time.Duration
+	results, events, idempotent, files time.Duration
 	enabled                     bool
 }
 
@@ -200,6 +200,7 @@ func (o *tenantFlags) add(c *cobra.Command) {
 	f.StringSliceVar(&o.models, "models", nil, "models it may ask for; empty for any")
 	f.DurationVar(&o.results, "keep-results", 0, "how long finished work is kept, such as 168h")
 	f.DurationVar(&o.events, "keep-events", 0, "how long a job's log is kept after its end")
+	f.DurationVar(&o.files, "keep-files", 0, "how long files are kept after their upload")
 	f.DurationVar(&o.idempotent, "keep-idempotency", 0, "how long an idempotency key is kept, at least 24h")
 	f.BoolVar(&o.enabled, "enabled", true, "whether its keys work")
 }
@@ -215,7 +216,7 @@ func (o *tenantFlags) body(c *cobra.Command) map[string]any {
 		}
 	}
 	kept := map[string]string{}
-	for name, d := range map[string]time.Duration{"results": o.results, "events": o.events, "idempotency": o.idempotent} {
+	for name, d := range map[string]time.Duration{"results": o.results, "events": o.events, "idempotency": o.idempotent, "files": o.files} {
 		if c.Flags().Changed("keep-" + name) {
 			kept[name] = d.String()
 		}

@@ -20,7 +20,9 @@ import (
 	"penstock"
 	"penstock/internal/backlog"
 	"penstock/internal/config"
+	"penstock/internal/limit"
 	"penstock/internal/queue"
+	"penstock/internal/room"
 	"penstock/internal/route"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
@@ -71,6 +73,7 @@ type Deps struct {
 	Backlog  *backlog.View
 	Bell     *queue.Bell
 	Controls Controls
+	Limits   *limit.Book
 	Metrics  *telemetry.Metrics
 	Clock    func() time.Time
 }
@@ -196,6 +199,10 @@ func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder
 	if err != nil {
 		return s.replay(ctx, caller, o, err)
 	}
+	if err := s.spendSubmit(ctx, caller, o); err != nil {
+		entry.queue.Dropped(entry.arrival)
+		return s.replay(ctx, caller, o, err)
+	}
 	return s.kept(entry.settle(s.Jobs.SubmitJob(ctx, caller.Tenant.ID, sub)))
 }
 
@@ -232,6 +239,7 @@ func (s *Service) replay(ctx context.Context, caller penstock.Caller, o JobOrder
 type RequestOrder struct {
 	Model     string
 	Inference Inference
+	Free      bool // nobody charges for it
 }
 
 // Admitted is a synchronous call that may run.
@@ -241,11 +249,13 @@ type Admitted struct {
 	// Model is what answers for the name, and Resolved what it means to this tenant, paused targets included.
 	Model    penstock.Model
 	Resolved []string
+	// Stay is its room under its caller's limits, nil without any. It is to be given back.
+	Stay *room.Stay
 }
 
 // Request admits a synchronous call, from memory. Codes: scope_missing, model_not_found,
-// invalid_request, overloaded (an operator holds it back).
-func (s *Service) Request(caller penstock.Caller, o RequestOrder) (Admitted, error) {
+// invalid_request, rate_limited, overloaded (an operator holds it back, or limits cannot be looked at).
+func (s *Service) Request(ctx context.Context, caller penstock.Caller, o RequestOrder) (Admitted, error) {
 	if err := Require(caller, penstock.ScopeInference); err != nil {
 		return Admitted{}, err
 	}
@@ -263,10 +273,19 @@ func (s *Service) Request(caller penstock.Caller, o RequestOrder) (Admitted, err
 	if err := s.refuseHeld(demand{caller.Tenant.ID, penstock.LaneRealtime, o.Model, resolved.Targets}); err != nil {
 		return Admitted{}, err
 	}
-	return Admitted{
-		Targets: s.Controls.Open(resolved.Targets), Bound: Bound(targets, o.Inference).Cost,
-		Model: snapshot.Models[resolved.Model], Resolved: resolved.Targets,
-	}, nil
+	use := useOf(o.Inference)
+	use.Free = o.Free
+	stay, err := s.Limits.Enter(ctx, &caller, o.Model, use)
+	if err != nil {
+		return Admitted{}, err
+	}
+	a := Admitted{
+		Targets: s.Controls.Open(resolved.Targets), Stay: stay, Model: snapshot.Models[resolved.Model], Resolved: resolved.Targets,
+	}
+	if !o.Free {
+		a.Bound = Bound(targets, o.Inference).Cost
+	}
+	return a, nil
 }
 
 // resolve finds the model that answers for a name and notes what it means today, to a tenant who may use some

@@ -218,6 +218,10 @@ func (s *Service) retry(ctx context.Context, caller penstock.Caller, r retry) (r
 		if in, err = s.enter(caller.Tenant.ID, &order.Submission); err != nil {
 			return store.Receipt{}, err
 		}
+		if err := s.spendSubmit(ctx, caller, JobOrder{Model: order.Job.Model}); err != nil {
+			in.queue.Dropped(in.arrival)
+			return store.Receipt{}, err
+		}
 		receipt, err = s.kept(in.settle(s.Retries.RetryItems(ctx, caller.Tenant.ID, order)))
 		if penstock.ErrorCode(err) != penstock.CodeConflict {
 			break

@@ -12,7 +12,7 @@ func TestAllowedModels(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.caller.Tenant.Models = []string{"other"}
-	_, err := r.Request(r.caller, RequestOrder{Model: "fast", Inference: order().Inferences[0]})
+	_, err := r.Request(t.Context(), r.caller, RequestOrder{Model: "fast", Inference: order().Inferences[0]})
 	if e := penstock.AsError(err); e.Code != penstock.CodeModelNotFound || strings.Contains(e.Message, "configured: fast") {
 		t.Errorf("a call: %v", err)
 	}
@@ -23,7 +23,7 @@ func TestAllowedModels(t *testing.T) {
 		t.Errorf("a question: %v", err)
 	}
 	r.caller.Tenant.Models = []string{"fast"}
-	if _, err := r.Request(r.caller, RequestOrder{Model: "fast", Inference: order().Inferences[0]}); err != nil {
+	if _, err := r.Request(t.Context(), r.caller, RequestOrder{Model: "fast", Inference: order().Inferences[0]}); err != nil {
 		t.Errorf("a call for an allowed model: %v", err)
 	}
 }

@@ -27,6 +27,7 @@ import (
 	"penstock/internal/sign"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
+	"penstock/internal/token"
 	"penstock/internal/webhook"
 )
 
@@ -79,6 +80,7 @@ type Deps struct {
 type Server struct {
 	Deps
 	ids     penstock.IDs
+	tokens  token.Counter
 	openAPI []byte
 	uploads uploads
 }
@@ -123,7 +125,8 @@ type call struct {
 	id     penstock.ID
 	caller penstock.Caller
 	words  *wording
-	final  bool // the answer will never change: sending the call again is in vain
+	model  string // that the call is for, "" while that is not known
+	final  bool   // the answer will never change: sending the call again is in vain
 }
 
 // serve is the one way into every handler: ids, trace, authentication, recovery, errors, metrics.
@@ -171,6 +174,7 @@ func (c *call) run(rt route) (err error) {
 			return err
 		}
 		c.r = c.r.WithContext(telemetry.WithIDs(c.r.Context(), telemetry.IDs{Tenant: c.caller.Tenant.ID}))
+		c.w.begin = c.tellLimits
 		if rt.Scope != "" {
 			if err := admit.Require(c.caller, rt.Scope); err != nil {
 				return err
@@ -219,6 +223,7 @@ const writeTimeout = 30 * time.Second
 type response struct {
 	http.ResponseWriter
 	conn   *http.ResponseController
+	begin  func() // called once, before headers are sent; may be nil
 	status int
 }
 
@@ -227,6 +232,10 @@ func newResponse(w http.ResponseWriter) *response {
 }
 
 func (w *response) WriteHeader(status int) {
+	if w.begin != nil {
+		w.begin()
+		w.begin = nil
+	}
 	if w.status == 0 {
 		w.status = status
 	}
@@ -235,7 +244,7 @@ func (w *response) WriteHeader(status int) {
 
 func (w *response) Write(b []byte) (int, error) {
 	if w.status == 0 {
-		w.status = http.StatusOK
+		w.WriteHeader(http.StatusOK)
 	}
 	_ = w.conn.SetWriteDeadline(time.Now().Add(writeTimeout)) // a writer without deadlines has no slow reader
 	return w.ResponseWriter.Write(b)

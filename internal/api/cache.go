@@ -81,10 +81,10 @@ func (d door) spelled(from http.Header) []string {
 }
 
 // runShared answers a call from the cache, or from a call upstream that others with the same question may join.
-func (c *call) runShared(plan cachePlan, task attempt.Task) error {
+func (c *call) runShared(plan cachePlan, task attempt.Task, settle func(attempt.Outcome)) error {
 	began := c.Clock()
 	reading := c.Cache.Ask(c.r.Context(), cache.Ask{
-		Key: plan.key, Subject: c.id, TTL: plan.ttl, Refresh: plan.refresh, Call: c.lead(task, began),
+		Key: plan.key, Subject: c.id, TTL: plan.ttl, Refresh: plan.refresh, Call: c.lead(task, began, settle),
 	})
 	defer reading.Close()
 	recorded := reading.Source == cache.Miss // then the call upstream is what is recorded
@@ -101,6 +101,7 @@ func (c *call) runShared(plan cachePlan, task attempt.Task) error {
 	out.Begun, out.Target = c.w.status != 0, answer.Target
 	err := c.conclude(out, sink)
 	if !recorded {
+		settle(attempt.Outcome{}) // it was a call, and used nothing
 		c.Recorder.Add(c.recordShared(task, sharedAnswer{reading.Source, answer, out.Err}, outcomeOf{began: began, err: err, status: c.w.status}))
 		recorded = true
 	}
@@ -112,7 +113,7 @@ func (c *call) runShared(plan cachePlan, task attempt.Task) error {
 
 // lead makes the call upstream, and records it as the caller's who began it: also when that one has left, and others
 // wait for the answer.
-func (c *call) lead(task attempt.Task, began time.Time) cache.Call {
+func (c *call) lead(task attempt.Task, began time.Time, settle func(attempt.Outcome)) cache.Call {
 	caller := c.r.Context()
 	return func(ctx context.Context, f *cache.Flight) cache.Result {
 		recorded := false
@@ -122,6 +123,7 @@ func (c *call) lead(task attempt.Task, began time.Time) cache.Call {
 			}
 		}()
 		out := c.Runner.Run(ctx, task, f)
+		settle(out)
 		end := outcomeOf{began: began, status: out.StatusCode}
 		switch {
 		case caller.Err() != nil:

@@ -19,6 +19,7 @@ import (
 	"penstock/internal/cache"
 	"penstock/internal/config"
 	"penstock/internal/directory"
+	"penstock/internal/limit"
 	"penstock/internal/provider"
 	"penstock/internal/queue"
 	"penstock/internal/record"
@@ -111,6 +112,12 @@ func (open) Tenant(penstock.TenantID) backlog.Bounds                { return bac
 
 func newRig(t *testing.T, speaks ...penstock.Endpoint) *rig {
 	t.Helper()
+	return newLimitedRig(t, config.TenantLimits{}, speaks...)
+}
+
+// newLimitedRig is a rig whose tenant has limits.
+func newLimitedRig(t *testing.T, limits config.TenantLimits, speaks ...penstock.Endpoint) *rig {
+	t.Helper()
 	snapshot, err := config.NewSnapshot(config.File{
 		Providers: map[string]config.ProviderConfig{"up": {Kind: config.KindOpenAI}},
 		Targets: map[string]config.TargetConfig{"main": {Provider: "up", UpstreamModel: "upstream-1", MaxOutputTokens: 100,
@@ -118,7 +125,7 @@ func newRig(t *testing.T, speaks ...penstock.Endpoint) *rig {
 		Models: map[string]config.ModelConfig{"fast": {Targets: []string{"main"}},
 			"smart": {Targets: []string{"main"}, Cache: config.CacheUse{TTL: time.Minute}}},
 		Tenants: map[string]config.TenantConfig{
-			"search": {Keys: []config.KeyConfig{{Name: "app", Secret: config.NewSecret(testKey), Scopes: penstock.Scopes}}},
+			"search": {Limits: limits, Keys: []config.KeyConfig{{Name: "app", Secret: config.NewSecret(testKey), Scopes: penstock.Scopes}}},
 			"other": {Keys: []config.KeyConfig{{Name: "app", Secret: config.NewSecret(otherKey), Scopes: penstock.Scopes,
 				Cache: config.CacheUse{TTL: time.Minute}}}},
 		},
@@ -142,7 +149,7 @@ func newRig(t *testing.T, speaks ...penstock.Endpoint) *rig {
 		Cache:  cache.New(cache.Config{MaxBytes: 1 << 20, MaxEntryBytes: 1 << 17, Clock: time.Now}),
 		Config: live, Recorder: r.recorder, Backlog: view, Metrics: metrics, Tracer: tracer, Log: log, Clock: time.Now,
 		Admit: admit.New(admit.Deps{Config: live, Callers: directory.New(directory.Deps{Config: live, Clock: time.Now}), Jobs: r.store, Room: open{}, Backlog: view, Bell: queue.NewBell(),
-			Controls: open{}, Metrics: metrics, Clock: time.Now}),
+			Controls: open{}, Limits: limit.New(room.New(room.Config{Clock: time.Now})), Metrics: metrics, Clock: time.Now}),
 		Runner: attempt.New(attempt.Deps{Config: live, Providers: r.upstream, Router: routing.New(room.New(room.Config{Clock: time.Now})),
 			Metrics: metrics, Tracer: tracer, Log: log, Clock: time.Now}),
 	})

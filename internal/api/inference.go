@@ -65,6 +65,7 @@ func (c *call) infer(d door) error {
 	if err != nil {
 		return err
 	}
+	c.model = asked.Model
 	key, err := idempotencyKey(c.r)
 	if err != nil {
 		return err
@@ -72,13 +73,11 @@ func (c *call) infer(d door) error {
 	if key != "" && d.question != nil {
 		return c.inferAsJob(d, asked, key)
 	}
-	admitted, err := c.Admit.Request(c.caller, admit.RequestOrder{Model: asked.Model, Inference: inferenceOf(asked)})
+	admitted, err := c.Admit.Request(c.r.Context(), c.caller, admit.RequestOrder{Model: asked.Model, Inference: inferenceOf(asked), Free: d.free})
 	if err != nil {
 		return err
 	}
-	if d.free {
-		admitted.Bound = 0
-	}
+	defer admitted.Stay.Leave() // should anything here panic
 	plan, err := c.cachePlan(d, asked, admitted)
 	if err != nil {
 		return err
@@ -87,14 +86,15 @@ func (c *call) infer(d door) error {
 		return err
 	}
 	task := attempt.Task{
-		Subject: c.id, Model: asked.Model, Lane: penstock.LaneRealtime, Targets: admitted.Targets, Endpoint: d.endpoint,
+		Subject: c.id, Tenant: c.caller.Tenant.ID, Model: asked.Model, Lane: penstock.LaneRealtime, Targets: admitted.Targets, Endpoint: d.endpoint,
 		Header: d.forwarded(c.r.Header), Body: asked.Object.Text, Stream: asked.Stream, IncludeUsage: asked.IncludeUsage,
 		Bound: admitted.Bound, Wait: roomWait, MaxOutputTokens: asked.MaxOutputTokens * asked.Choices,
 	}
+	settle := func(out attempt.Outcome) { settleLimits(d, admitted.Stay, out) }
 	if plan.ttl > 0 {
-		return c.runShared(plan, task)
+		return c.runShared(plan, task, settle)
 	}
-	return c.runCall(d, asked, task)
+	return c.runCall(d, asked, task, settle)
 }
 
 // inferenceOf is what admission has to know of a body.
@@ -117,7 +117,7 @@ func (d door) forwarded(from http.Header) http.Header {
 }
 
 // runCall runs an admitted call, answers it, and records it whatever came of it.
-func (c *call) runCall(d door, asked dialect.Call, task attempt.Task) error {
+func (c *call) runCall(d door, asked dialect.Call, task attempt.Task, settle func(attempt.Outcome)) error {
 	sink := &httpSink{w: c.w, stream: asked.Stream}
 	began := c.Clock()
 	recorded := false
@@ -127,6 +127,7 @@ func (c *call) runCall(d door, asked dialect.Call, task attempt.Task) error {
 		}
 	}()
 	out := c.Runner.Run(c.r.Context(), task, sink)
+	settle(out)
 	var err error
 	if d.estimate != nil && (errors.Is(out.Err, attempt.ErrUnspoken) || unserved(out.Err)) {
 		err = d.estimate(c, asked)
@@ -151,10 +152,10 @@ func unserved(err error) bool {
 // headerEstimate marks a number that was not counted.
 const headerEstimate = "x-penstock-estimate"
 
-// estimateTokens answers how long a message is by the estimate that limits are kept with.
+// estimateTokens answers how long a message is by a tokenizer that may not be the upstream's.
 func (c *call) estimateTokens(asked dialect.Call) error {
 	c.w.Header().Set(headerEstimate, "true")
-	return c.json(http.StatusOK, anthropic.TokenCount{InputTokens: attempt.EstimateInput(asked.Object.Text)})
+	return c.json(http.StatusOK, anthropic.TokenCount{InputTokens: c.tokens.Body(asked.Object.Text)})
 }
 
 // conclude answers with the error of a call that failed, and returns it.

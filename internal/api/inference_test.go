@@ -12,6 +12,7 @@ import (
 
 	"penstock"
 	"penstock/internal/provider"
+	"penstock/internal/token"
 )
 
 // streaming are the endpoints that stream, each with a body that asks for it.
@@ -279,7 +280,7 @@ func TestCountTokens(t *testing.T) {
 		t.Parallel()
 		r := newRig(t, penstock.EndpointChat)
 		a := r.post("/v1/messages/count_tokens", body)
-		if want := fmt.Sprintf(`{"input_tokens":%d}`, (len(body)+3)/4); a.status != 200 || strings.TrimSpace(a.body) != want || a.header.Get(headerEstimate) != "true" {
+		if want := fmt.Sprintf(`{"input_tokens":%d}`, new(token.Counter).Body([]byte(body))); a.status != 200 || strings.TrimSpace(a.body) != want || a.header.Get(headerEstimate) != "true" {
 			t.Errorf("%+v, want %s", a, want)
 		}
 		if got := r.recorded(a.header); got.Status != penstock.StatusSucceeded || len(got.Attempts) != 0 || got.StatusCode != 200 {

@@ -155,7 +155,7 @@ var coreRoutes = []route{
 	{Method: "POST", Path: "/v1/messages/count_tokens", Scope: penstock.ScopeInference, Summary: "Count the tokens of an Anthropic message",
 		Params: []param{versionParam, betaParam}, Body: anyObject{}, words: &anthropicWording,
 		Answers: []answer{{Status: 200, Body: anthropic.TokenCount{}, About: "What a target that counts answered. Where the model has none, an estimate: " +
-			"a token for four bytes of body, marked by the header x-penstock-estimate: true."}},
+			"counted with a tokenizer that may not be the model's own, marked by the header x-penstock-estimate: true."}},
 		serve: inference(penstock.EndpointCountTokens)},
 	{Method: "GET", Path: "/v1/models", Scope: penstock.ScopeInference, Summary: "List models", shared: true,
 		Params: []param{versionParam, {Name: "limit", In: "query", About: "Anthropic's dialect only: models a page holds at the most, 1 to 1000; 20 when not given."},

@@ -31,6 +31,7 @@ type retentionView struct {
 	Results     *duration `json:"results"`
 	Events      *duration `json:"events"`
 	Idempotency *duration `json:"idempotency"`
+	Files       *duration `json:"files"`
 }
 
 // duration is written as in the configuration: "24h".
@@ -64,7 +65,7 @@ func (a *app) tenantView(t store.TenantRecord) tenantView {
 	return tenantView{
 		Object: "tenant", ID: t.ID, Source: t.Source, Enabled: t.Enabled, Tier: t.Tier, Weight: t.Weight, Lanes: t.Lanes,
 		Regions: append([]string{}, t.Regions...), Models: append([]string{}, t.Models...),
-		Retention: retentionView{own(t.Retention.Results), own(t.Retention.Events), own(t.Retention.Idempotency)},
+		Retention: retentionView{own(t.Retention.Results), own(t.Retention.Events), own(t.Retention.Idempotency), own(t.Retention.Files)},
 		ETag:      etag(t.Version), CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt,
 	}
 }
@@ -94,6 +95,7 @@ func (a *app) apply(f tenantFields, t *store.TenantRecord) error {
 		assign(&t.Retention.Results, (*time.Duration)(f.Retention.Results))
 		assign(&t.Retention.Events, (*time.Duration)(f.Retention.Events))
 		assign(&t.Retention.Idempotency, (*time.Duration)(f.Retention.Idempotency))
+		assign(&t.Retention.Files, (*time.Duration)(f.Retention.Files))
 	}
 	return a.live.Current().CheckTenant(t.Tenant)
 }

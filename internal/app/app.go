@@ -29,6 +29,7 @@ import (
 	"penstock/internal/deliver"
 	"penstock/internal/directory"
 	"penstock/internal/disk"
+	"penstock/internal/limit"
 	"penstock/internal/queue"
 	"penstock/internal/record"
 	"penstock/internal/retain"
@@ -86,6 +87,8 @@ type app struct {
 	pool      *work.Pool
 	keeper    *queue.Keeper
 	rooms     *room.Book
+	parties   *room.Book // who is limited, beside targets
+	limits    *limit.Book
 	router    *route.Router
 	sweeper   *retain.Sweeper
 	disks     *disk.Watcher
@@ -150,6 +153,7 @@ func (a *app) connect() (err error) {
 	a.readiness = newReadiness(a.probe)
 	a.recorder = record.New(a.store, a.log)
 	a.rooms = a.newRooms(time.Now)
+	a.connectLimits(time.Now)
 	a.router = route.New(a.rooms)
 	if err := errors.Join(a.connectRetention(), a.connectWebhooks()); err != nil {
 		return err
@@ -191,7 +195,7 @@ func (a *app) connectAPI(runner *attempt.Runner) (err error) {
 		Backlog: a.backlog, Reader: deliver.NewReader(a.store, a.hub),
 		Admit: admit.New(admit.Deps{
 			Config: a.live, Callers: a.directory, Jobs: a.store, Retries: a.store, Room: a.disks, Backlog: a.backlog, Bell: a.bell, Controls: a.controls,
-			Metrics: a.metrics, Clock: time.Now,
+			Limits: a.limits, Metrics: a.metrics, Clock: time.Now,
 		}),
 		Strangers: a.strangers, Cancelled: a.cancelled, Ready: a.readiness.check, Refusing: a.disks.Refusal, Draining: a.readiness.stopping,
 		Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
@@ -206,7 +210,7 @@ func (a *app) connectPool(runner *attempt.Runner) (err error) {
 		SoftStop: softStop(p.ShutdownGrace), Bays: bays(p.Work.Pools), LeaseOnly: !a.Role.works(),
 	}, work.Deps{
 		Store: a.store, Runner: runner, Gate: gate{a}, Weights: a.laneWeights, Open: a.controls.Open, Bell: a.bell, Announce: announcer{a.hub, a.webhooks}, Cancels: a.cancels.Listen(),
-		Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
+		Used: a.usedByItem, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
 	})
 	return err
 }
@@ -235,6 +239,7 @@ func (a *app) run(ctx context.Context) error {
 	back.Go(func() error { return a.recorder.Run(backCtx) })
 	back.Go(func() error { return a.keeper.Run(backCtx) })
 	back.Go(func() error { return a.rooms.Run(backCtx) })
+	back.Go(func() error { return a.parties.Run(backCtx) })
 	back.Go(func() error { return a.ringForRoom(backCtx) })
 	back.Go(func() error { return a.signals.Run(backCtx) })
 	back.Go(func() error { return a.controls.Run(backCtx) })

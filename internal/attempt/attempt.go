@@ -93,6 +93,8 @@ type Task struct {
 	Wait time.Duration
 	// MaxOutputTokens is the most that the body lets the model generate, 0 when that is not known.
 	MaxOutputTokens int64
+	// Tenant is whose synchronous call it is, "" for the item of a job: those have had their turn in the queue.
+	Tenant penstock.TenantID
 	// Choice is room that was taken for the first attempt beforehand; nil for none. Run gives it back.
 	Choice *route.Choice
 }

@@ -21,7 +21,7 @@ func (t *try) free(kind provider.Kind) bool {
 func queryOf(task Task, s *config.Snapshot, candidates []penstock.Target) route.Query {
 	model, _ := s.Model(task.Model)
 	q := route.Query{
-		Candidates: candidates, Model: model, Lane: task.Lane, Wait: task.Wait, Stream: task.Stream, Retry: task.Tries > 0,
+		Candidates: candidates, Model: model, Lane: task.Lane, Tenant: task.Tenant, Wait: task.Wait, Stream: task.Stream, Retry: task.Tries > 0,
 		InputTokens: room.InputTokens(int64(len(task.Body))), MaxOutputTokens: task.MaxOutputTokens,
 	}
 	if route.Picky(candidates) {

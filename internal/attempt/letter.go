@@ -11,7 +11,6 @@ import (
 
 	"penstock"
 	"penstock/internal/provider"
-	"penstock/internal/room"
 	"penstock/internal/telemetry"
 )
 
@@ -209,6 +208,3 @@ func operation(e penstock.Endpoint) string {
 	}
 	return telemetry.OperationChat
 }
-
-// EstimateInput is how many tokens of input a body is taken for while nobody has counted them.
-func EstimateInput(body []byte) int64 { return room.InputTokens(int64(len(body))) }

@@ -85,6 +85,9 @@ func (c *checker) target(at path, name string, t TargetConfig, providers map[str
 	within(c, at+".limits.requests_per_minute", t.Limits.RequestsPerMinute, perMinute)
 	within(c, at+".limits.input_tokens_per_minute", t.Limits.InputTokensPerMinute, perMinute)
 	within(c, at+".limits.output_tokens_per_minute", t.Limits.OutputTokensPerMinute, perMinute)
+	if _, written := c.draft.places[at+".limits.max_share"]; written || t.Limits.MaxShare != 0 {
+		within(c, at+".limits.max_share", t.Limits.MaxShare, bounds[float64]{minShare, 1})
+	}
 	c.price(at+".price", t.Price)
 	c.timeouts(at+".timeouts", t.Timeouts)
 }
@@ -212,6 +215,7 @@ func (c *checker) tenants(f *File) {
 		if t.Tier != "" {
 			c.name(at+".tier", t.Tier)
 		}
+		c.tenantLimits(at, t)
 		names := map[string]bool{}
 		for i, k := range t.Keys {
 			at := (at + ".keys").index(i)

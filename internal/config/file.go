@@ -308,6 +308,11 @@ type TargetLimits struct {
 
 	// OutputTokensPerMinute is how many tokens may be generated in a minute. Zero and bounds: as above.
 	OutputTokensPerMinute int64 `yaml:"output_tokens_per_minute,omitempty"`
+
+	// MaxShare is the part of the calls that may run at a time which one tenant's synchronous calls may be
+	// while other tenants use the target too, or did within a minute. 1 sets no such bound. From 0.01 to 1.
+	// Zero: the default, 0.75.
+	MaxShare float64 `yaml:"max_share,omitempty"`
 }
 
 // Price is what a target charges, in US dollars per million tokens, as decimal strings with at most
@@ -426,6 +431,9 @@ type KeyConfig struct {
 	// Cache says that calls with this key may get the answers of earlier identical calls of its tenant, whatever the
 	// model. Zero: what the model says.
 	Cache CacheUse `yaml:"cache,omitempty"`
+
+	// Limits are those of the key, beside those of its tenant.
+	Limits RateLimits `yaml:"limits,omitempty"`
 }
 
 // reserved is the type of the options that this version refuses.
@@ -469,7 +477,7 @@ func (f File) clone() File {
 	f.Tenants = maps.Clone(f.Tenants)
 	for id, t := range f.Tenants {
 		t.Lanes, t.Regions, t.Models = slices.Clone(t.Lanes), slices.Clone(t.Regions), slices.Clone(t.Models)
-		t.Keys = slices.Clone(t.Keys)
+		t.Keys, t.Limits.Models = slices.Clone(t.Keys), maps.Clone(t.Limits.Models)
 		for i := range t.Keys {
 			t.Keys[i].Scopes = slices.Clone(t.Keys[i].Scopes)
 		}

@@ -144,6 +144,7 @@ func (t *TenantConfig) fillDefaults(written places, at path) {
 	for i := range t.Keys {
 		k := &t.Keys[i]
 		k.Scopes = fillList(written, (at+".keys").index(i)+".scopes", k.Scopes, penstock.Scopes)
+		k.Limits.fillDefaults(written, (at+".keys").index(i)+".limits")
 	}
 }
 

@@ -49,12 +49,13 @@ func newSnapshot(file File) *Snapshot {
 	}
 	for id, t := range file.Tenants {
 		tenant := penstock.Tenant{ID: penstock.TenantID(id), Weight: t.Weight, Lanes: t.Lanes, Retention: penstock.Retention(t.Retention),
-			Regions: t.Regions, Models: t.Models, Tier: t.Tier}
+			Regions: t.Regions, Models: t.Models, Tier: t.Tier, Limits: t.Limits.limits(), ModelLimits: t.Limits.modelLimits()}
 		s.Tenants[tenant.ID] = tenant
 		for i, k := range t.Keys {
 			digest := k.Secret.digest()
 			at := binary.LittleEndian.Uint64(digest[:])
-			s.callers[at] = append(s.callers[at], keyed{digest, penstock.Caller{Tenant: tenant, Key: k.Name, Scopes: k.Scopes, CacheTTL: k.Cache.TTL}})
+			s.callers[at] = append(s.callers[at], keyed{digest, penstock.Caller{
+				Tenant: tenant, Key: k.Name, Scopes: k.Scopes, CacheTTL: k.Cache.TTL, Limits: k.Limits.limits()}})
 			t.Keys[i].Secret = digest.secret()
 		}
 	}
@@ -114,6 +115,7 @@ func (t TargetConfig) target(name, priceVersion string) penstock.Target {
 		RequestsPerMinute:     t.Limits.RequestsPerMinute,
 		InputTokensPerMinute:  t.Limits.InputTokensPerMinute,
 		OutputTokensPerMinute: t.Limits.OutputTokensPerMinute,
+		MaxShare:              t.Limits.MaxShare,
 		Region:                t.Region,
 		MaxOutputTokens:       t.MaxOutputTokens,
 		ContextTokens:         t.ContextTokens,

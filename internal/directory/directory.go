@@ -144,6 +144,7 @@ func complete(own, all penstock.Retention) penstock.Retention {
 	results := cmp.Or(own.Results, all.Results)
 	return penstock.Retention{
 		Results: results, Events: cmp.Or(own.Events, min(all.Events, results)), Idempotency: cmp.Or(own.Idempotency, all.Idempotency),
+		Files: cmp.Or(own.Files, all.Files),
 	}
 }
 
