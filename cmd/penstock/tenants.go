@@ -183,11 +183,11 @@ func (sh *shell) printTenant(raw json.RawMessage) error {
 // tenantFlags are what can be said about a tenant. Only flags that were given are sent.
 type tenantFlags struct {
 	changing
-	tier                        string
-	weight                      int
-	lanes, regions, models      []string
+	tier                               string
+	weight                             int
+	lanes, regions, models             []string
 	results, events, idempotent, files time.Duration
-	enabled                     bool
+	enabled                            bool
 }
 
 func (o *tenantFlags) add(c *cobra.Command) {
