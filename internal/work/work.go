@@ -80,7 +80,7 @@ type Pool struct {
 	Deps
 	backoff  queue.Backoff
 	bays     []*bay
-	finishes chan finished
+	finishes [recorders]chan finished
 	lease    atomic.Pointer[store.Lease]
 	leased   atomic.Bool // whether lease is believed to be current
 
@@ -116,13 +116,16 @@ func New(cfg Config, deps Deps) (*Pool, error) {
 		deps.Used = func(store.Claimed, penstock.Usage) {}
 	}
 	bays := newBays(cfg, deps.Bell)
-	return &Pool{
+	p := &Pool{
 		Config: cfg, Deps: deps, backoff: queue.DefaultBackoff, bays: bays,
-		finishes: make(chan finished, slotsOf(bays)),
 		held:     make(map[claim]context.CancelCauseFunc),
 		used:     make(map[account]int64),
 		expected: make(fair.Expectations),
-	}, nil
+	}
+	for i := range p.finishes {
+		p.finishes[i] = make(chan finished, slotsOf(bays))
+	}
+	return p, nil
 }
 
 // Run works until ctx ends, then drains: it stops claiming, lets running items go on for SoftStop,
@@ -143,7 +146,9 @@ func (p *Pool) Run(ctx context.Context) error {
 	var heartbeat, recorder sync.WaitGroup
 	heartbeat.Go(func() { p.keepLease(beatCtx) })
 	heartbeat.Go(func() { p.watchHeld(beatCtx) })
-	recorder.Go(func() { p.record(recordCtx) })
+	for _, ends := range p.finishes {
+		recorder.Go(func() { p.record(recordCtx, ends) })
+	}
 
 	items := new(sync.WaitGroup)
 	var claims sync.WaitGroup
@@ -156,7 +161,9 @@ func (p *Pool) Run(ctx context.Context) error {
 		hardStop(errShutdown)
 		items.Wait()
 	}
-	close(p.finishes)
+	for _, ends := range p.finishes {
+		close(ends)
+	}
 	if !waitFor(&recorder, p.LeaseTimeout) {
 		stopRecording() // the store is away: the items will be rescued
 		recorder.Wait()
