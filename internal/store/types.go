@@ -19,6 +19,8 @@ type Submission struct {
 	DeadlineIn time.Duration
 	// Idempotency is nil when the caller gave no key.
 	Idempotency *IdempotencyKey
+	// Starter, if there is one, would start all of the items at once.
+	Starter *Lease
 	// Webhook is where the events of this job alone are sent, beside the tenant's endpoints; nil for nowhere.
 	Webhook *JobWebhook
 }
@@ -59,6 +61,9 @@ type IdempotencyKey struct {
 type Receipt struct {
 	Job      penstock.Job
 	Replayed bool // the job was there already, under the same idempotency key
+	// Claimed are the items if the submission's starter has them: nothing waited in the job's lane. Job is as it
+	// was before.
+	Claimed []Claimed
 }
 
 // JobFilter selects jobs. Zero fields select everything.

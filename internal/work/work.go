@@ -89,7 +89,12 @@ type Pool struct {
 	claiming int                               // claims under way: the store may know more than held
 	used     map[account]int64                 // tokens used beyond what was charged, not reported yet
 	expected fair.Expectations
-	doubts   int // looks to take, since a claim's answer was lost
+	doubts   int           // looks to take, since a claim's answer was lost
+	launch   func(granted) // starts an item; nil while the pool does not take any up
+	closing  bool
+
+	items  sync.WaitGroup // that run
+	offers sync.WaitGroup // that are open
 }
 
 // claim names one claim of an item.
@@ -150,16 +155,17 @@ func (p *Pool) Run(ctx context.Context) error {
 		recorder.Go(func() { p.record(recordCtx, ends) })
 	}
 
-	items := new(sync.WaitGroup)
+	p.setLaunch(p.launcher(workCtx))
 	var claims sync.WaitGroup
 	for _, b := range p.bays {
-		claims.Go(func() { p.claim(ctx, workCtx, b, items) })
+		claims.Go(func() { p.claim(ctx, b) })
 	}
 	claims.Go(func() { <-ctx.Done() }) // a pool that claims nothing stays all the same
 	claims.Wait()
-	if !waitFor(items, p.SoftStop) {
+	p.stopOffers()
+	if !waitFor(&p.items, p.SoftStop) {
 		hardStop(errShutdown)
-		items.Wait()
+		p.items.Wait()
 	}
 	for _, ends := range p.finishes {
 		close(ends)
