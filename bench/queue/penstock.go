@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/admit"
 	"penstock/internal/app"
 	"penstock/internal/attempt"
 	"penstock/internal/config"
@@ -196,8 +197,8 @@ func (in *instance) job(o order) store.Submission {
 // submit accepts a job and rings the bell, as admission does after the commit.
 func (in *instance) submit(ctx context.Context, o order) error {
 	s := in.job(o)
-	_, err := in.store.SubmitJob(ctx, s.Job.Tenant, s)
-	if err == nil {
+	receipt, err := admit.Entrance{Jobs: in.store, Starter: in.pool}.Submit(ctx, s.Job.Tenant, s)
+	if err == nil && len(receipt.Claimed) == 0 {
 		in.bell.Ring()
 	}
 	return err

@@ -63,13 +63,6 @@ type Callers interface {
 	Caller(secret string) (penstock.Caller, error)
 }
 
-// Starter has slots for the items of jobs as they are accepted.
-type Starter interface {
-	// Offer takes slots and room for items, all or none, on behalf of a lease. The function is to be called once
-	// with the items that the store gave to the lease, or with why that is not known.
-	Offer(items []store.Candidate) (lease store.Lease, taken func([]store.Claimed, error), ok bool)
-}
-
 // Deps are what a Service works with.
 type Deps struct {
 	Config   *config.Live
@@ -211,32 +204,7 @@ func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder
 		entry.queue.Dropped(entry.arrival)
 		return s.replay(ctx, caller, o, err)
 	}
-	return s.kept(entry.settle(s.write(ctx, caller.Tenant.ID, sub)))
-}
-
-// write has a job accepted. If this process has slots and room for its items, and nothing waits before them, they start
-// without waiting for a claim.
-func (s *Service) write(ctx context.Context, tenant penstock.TenantID, sub store.Submission) (store.Receipt, error) {
-	if s.Starter == nil {
-		return s.Jobs.SubmitJob(ctx, tenant, sub)
-	}
-	items := make([]store.Candidate, len(sub.Items))
-	for n, item := range sub.Items {
-		items[n] = store.Candidate{
-			Item: penstock.ItemID(sub.Job.ID, n), Tenant: tenant, Model: sub.Job.Model, Lane: sub.Job.Lane,
-			Estimate: item.EstimateTokens, InputBytes: int64(len(item.Body)),
-		}
-	}
-	lease, taken, ok := s.Starter.Offer(items)
-	if !ok {
-		return s.Jobs.SubmitJob(ctx, tenant, sub)
-	}
-	var receipt store.Receipt
-	err := errors.New("the submit did not return")
-	defer func() { taken(receipt.Claimed, err) }()
-	sub.Starter = &lease
-	receipt, err = s.Jobs.SubmitJob(ctx, tenant, sub)
-	return receipt, err
+	return s.kept(entry.settle(Entrance{s.Jobs, s.Starter}.Submit(ctx, caller.Tenant.ID, sub)))
 }
 
 // kept passes on what became of a job that was to be kept, and closes the door if there was no room.
