@@ -69,16 +69,19 @@ models: {fast: {targets: [sim]}}
 			})
 		}
 	}
+	began := time.Now()
 	Await(t, "all jobs to speak", func() error {
 		if n := said.Load(); n < int64(c.jobs*c.readers) {
 			return fmt.Errorf("%d deltas were shown", n)
 		}
 		return nil
 	})
+	t.Logf("%d readers of %d jobs; killed the server after %v", c.jobs*c.readers, c.jobs, time.Since(began))
 	s.Kill()
 	<-s.Ended()
 	s = &Server{Process: start(), URL: s.URL} // readers find it where the first one was
 	readers.Wait()
+	t.Logf("all read to the end after %v, and saw %d deltas", time.Since(began), said.Load())
 	for i, job := range jobs {
 		want := s.answerOf(job)
 		for r, got := range outputs[i] {

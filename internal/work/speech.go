@@ -104,13 +104,13 @@ func (sp *speech) end() []store.Delta {
 	s := sp.speaker
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	delete(s.speeches, sp) // what is left goes with the item's end
 	for sp.flight != nil {
 		flight := sp.flight
 		s.mu.Unlock()
 		<-flight
 		s.mu.Lock()
 	}
-	delete(s.speeches, sp)
 	var tail []store.Delta
 	if sp.restarts() {
 		tail = append(tail, store.Delta{Reset: true})
