@@ -62,6 +62,11 @@ func (c *call) infer(d door) error {
 	if err != nil {
 		return err
 	}
+	return c.inferText(d, text)
+}
+
+// inferText answers the inference of a body.
+func (c *call) inferText(d door, text []byte) error {
 	asked, err := d.read(text)
 	if err != nil {
 		return err
