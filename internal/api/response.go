@@ -59,7 +59,9 @@ func (c *call) createResponse() error {
 	if err != nil {
 		return err
 	}
-	c.Admit.Wake()
+	if len(receipt.Claimed) == 0 {
+		c.Admit.Wake()
+	}
 	return c.keptResponse(receipt, kept)
 }
 
