@@ -26,7 +26,7 @@ var streams = []struct {
 		`[DONE]`,
 	}, `{"id":"c1","object":"chat.completion","created":7,"model":"m","system_fingerprint":"fp",
 		"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5},
-		"choices":[{"index":0,"message":{"role":"assistant","content":"Hello"},"logprobs":null,"finish_reason":"stop"}]}`},
+		"choices":[{"index":0,"message":{"role":"assistant","content":"Hello","refusal":null},"logprobs":null,"finish_reason":"stop"}]}`},
 	{"chat with tools and two choices", penstock.EndpointChat, []string{
 		`{"id":"c2","choices":[{"index":1,"delta":{"role":"assistant","content":"B"}}]}`,
 		`{"id":"c2","choices":[{"index":0,"delta":{"role":"assistant","content":null,"tool_calls":[{"index":0,"id":"t1","type":"function","function":{"name":"look","arguments":""}}]}}]}`,
@@ -35,10 +35,10 @@ var streams = []struct {
 		`{"id":"c2","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":":1}"}}]}},{"index":1,"delta":{"content":"C"}}]}`,
 		`{"id":"c2","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"},{"index":1,"delta":{},"finish_reason":"length"}]}`,
 	}, `{"id":"c2","object":"chat.completion","choices":[
-		{"index":0,"message":{"role":"assistant","content":null,"tool_calls":[
+		{"index":0,"message":{"role":"assistant","content":null,"refusal":null,"tool_calls":[
 			{"id":"t1","type":"function","function":{"name":"look","arguments":"{\"a\":1}"}},
 			{"id":"t2","type":"function","function":{"name":"see","arguments":"{}"}}]},"finish_reason":"tool_calls"},
-		{"index":1,"message":{"role":"assistant","content":"BC"},"finish_reason":"length"}]}`},
+		{"index":1,"message":{"role":"assistant","content":"BC","refusal":null},"finish_reason":"length"}]}`},
 	{"completion", penstock.EndpointCompletions, []string{
 		`{"id":"p","object":"text_completion","choices":[{"index":0,"text":"a","logprobs":null,"finish_reason":null}]}`,
 		`{"id":"p","object":"text_completion","choices":[{"index":0,"text":"b","logprobs":null,"finish_reason":"stop"}]}`,

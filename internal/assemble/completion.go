@@ -91,14 +91,19 @@ func (m *merged) settle() error {
 	}
 	if calls := delta.member("tool_calls"); calls != nil {
 		calls.withoutIndex()
+		if said := delta.member("content"); said != nil && said.text != nil && said.text.Len() == 0 {
+			*said = merged{} // streams begin with an empty text; a plain call of tools says null
+		}
 	}
 	if delta.member("role") == nil {
 		delta.names = append([]string{"role"}, delta.names...)
 		delta.members["role"] = textOf("assistant")
 	}
-	if delta.member("content") == nil {
-		delta.names = append(delta.names, "content")
-		delta.members["content"] = &merged{}
+	for _, name := range []string{"content", "refusal"} { // which a plain message has, if only as null
+		if delta.member(name) == nil {
+			delta.names = append(delta.names, name)
+			delta.members[name] = &merged{}
+		}
 	}
 	return nil
 }
