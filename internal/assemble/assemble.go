@@ -5,7 +5,7 @@
 // connections, and it does not judge an answer: adapters did both. Members that it does not know are kept, of several
 // the last.
 //
-// An Answer belongs to one goroutine. It holds at most MaxBytes of what it was given.
+// An Answer belongs to one goroutine. It holds what it was given, so whoever gives has to bound it.
 package assemble
 
 import (
