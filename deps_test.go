@@ -34,6 +34,7 @@ var architecture = map[string][]string{
 	"penstock/internal/signal":    {"penstock", "penstock/internal/telemetry"},
 
 	// Between the dialects: attempt uses it where an upstream does not speak the caller's own.
+	"penstock/internal/assemble":  {"penstock", "penstock/internal/body", "penstock/internal/sse"},
 	"penstock/internal/translate": {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/sse"},
 
 	// Adapters: only app, cmd and tests import them.
@@ -57,7 +58,7 @@ var architecture = map[string][]string{
 	"penstock/internal/attempt": {"penstock", "penstock/internal/config", "penstock/internal/provider", "penstock/internal/room",
 		"penstock/internal/route", "penstock/internal/telemetry"},
 	"penstock/internal/queue": {"penstock", "penstock/internal/provider", "penstock/internal/store", "penstock/internal/telemetry"},
-	"penstock/internal/work": {"penstock", "penstock/internal/attempt", "penstock/internal/fair", "penstock/internal/provider", "penstock/internal/queue",
+	"penstock/internal/work": {"penstock", "penstock/internal/assemble", "penstock/internal/attempt", "penstock/internal/fair", "penstock/internal/provider", "penstock/internal/queue",
 		"penstock/internal/route", "penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/limit": {"penstock", "penstock/internal/room"},
 	"penstock/internal/token": {},

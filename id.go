@@ -29,6 +29,8 @@ const (
 	ViewEvent   View = "evt"
 	ViewKey     View = "key"
 	ViewFile    View = "file"
+	// ViewResponse is a job that a stored response runs as.
+	ViewResponse View = "resp"
 
 	ViewWebhook  View = "whk"
 	ViewDelivery View = "dlv"

@@ -13,12 +13,17 @@ type Job struct {
 	Tags     map[string]string
 	RetryOf  ID // the job whose unsuccessful items it runs again, or ""
 	File     ID // the file whose lines are its items, or ""
+	Stream   Stream
 
 	Counts     Counts
 	Usage      Usage
 	Cost       NanoUSD
 	Seq        int64 // number of the job's newest event
 	StartedSeq int64 // number of its job.started, 0 until then
+	// StartedItems is how many items its first claim took.
+	StartedItems int
+	ProgressAt   time.Time // when its last job.progress was; zero if there was none
+	LogPurged    bool      // what it said while it ran was kept long enough
 
 	MaxAttempts int
 	ItemTimeout time.Duration
@@ -160,45 +165,6 @@ type Request struct {
 	StartedAt    time.Time
 	FirstTokenAt time.Time
 	FinishedAt   time.Time
-}
-
-// EventType names what happened to a job.
-type EventType string
-
-// The events of a job's log. A terminal item is its own event, and a job's row tells the events of the
-// job itself, so none of these has a row of its own.
-const (
-	EventJobQueued     EventType = "job.queued"
-	EventJobStarted    EventType = "job.started"
-	EventJobFinished   EventType = "job.finished"
-	EventItemSucceeded EventType = "item.succeeded"
-	EventItemFailed    EventType = "item.failed"
-	EventItemCancelled EventType = "item.cancelled"
-	EventItemExpired   EventType = "item.expired"
-)
-
-// ItemEvent is the type of the event by which an item ended.
-func ItemEvent(s Status) EventType { return EventType("item." + string(s)) }
-
-// Event is an entry in a job's log. Sequence numbers start at 1 and have no gaps.
-type Event struct {
-	Job       ID
-	Seq       int64
-	Type      EventType
-	Item      *Item // what ended, for item events
-	CreatedAt time.Time
-}
-
-// Events are the events of the job itself, in order: those of its items lie between them.
-func (j Job) Events() []Event {
-	events := []Event{{Job: j.ID, Seq: 1, Type: EventJobQueued, CreatedAt: j.CreatedAt}}
-	if j.StartedSeq > 0 {
-		events = append(events, Event{Job: j.ID, Seq: j.StartedSeq, Type: EventJobStarted, CreatedAt: j.StartedAt})
-	}
-	if !j.FinishedAt.IsZero() {
-		events = append(events, Event{Job: j.ID, Seq: j.Seq, Type: EventJobFinished, CreatedAt: j.FinishedAt})
-	}
-	return events
 }
 
 // EntryKind says what a ledger entry does.

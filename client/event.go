@@ -18,12 +18,14 @@ import (
 // Event is an entry of a job's log.
 type Event struct {
 	ID        string             `json:"id"`  // evt_…
-	Seq       int64              `json:"seq"` // counts from 1 without gaps
+	Seq       int64              `json:"seq"` // counts from 1
 	Type      penstock.EventType `json:"type"`
 	CreatedAt time.Time          `json:"created_at"`
 	JobID     string             `json:"job_id"`
 	ItemID    string             `json:"item_id"` // "" for events of the job
-	Data      *Result            `json:"data"`    // how the item ended, without its response; nil for events of the job
+	Attempt   int                `json:"attempt"` // of item.delta and item.reset: which run of the item says so
+	Data      *Result            `json:"-"`       // how the item ended, without its response; nil for all other events
+	Text      string             `json:"-"`       // of item.delta: what the answer goes on with
 
 	// Raw is the object as the server sent it, with all that this version does not know of.
 	Raw json.RawMessage `json:"-"`
@@ -32,7 +34,19 @@ type Event struct {
 // UnmarshalJSON keeps the text in Raw.
 func (e *Event) UnmarshalJSON(text []byte) error {
 	type plain Event
-	return keepRaw(text, (*plain)(e), &e.Raw)
+	if err := keepRaw(text, (*plain)(e), &e.Raw); err != nil {
+		return err
+	}
+	var data any
+	switch e.Type {
+	case penstock.EventItemSucceeded, penstock.EventItemFailed, penstock.EventItemCancelled, penstock.EventItemExpired:
+		data = &struct{ Data **Result }{&e.Data}
+	case penstock.EventItemDelta:
+		data = &struct{ Data *struct{ Text *string } }{&struct{ Text *string }{&e.Text}}
+	default:
+		return nil
+	}
+	return json.Unmarshal(text, data)
 }
 
 // Events yields a job's events with numbers above after, as they happen, up to and including

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -87,6 +88,9 @@ const eraseLine = "\r\x1b[K"
 
 func eventLine(e *client.Event) string {
 	words := []string{e.CreatedAt.UTC().Format(time.RFC3339Nano), string(e.Type)}
+	if e.ItemID != "" && e.Data == nil {
+		words = append(words, e.ItemID, strconv.Quote(e.Text))
+	}
 	if r := e.Data; r != nil {
 		words = append(words, r.ItemID, r.CustomID, r.Target, itemError(r.Error))
 	}

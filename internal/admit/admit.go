@@ -119,6 +119,7 @@ type JobOrder struct {
 	ItemTimeout time.Duration
 	Tags        map[string]string
 	TraceParent string
+	Stream      penstock.Stream   // how its answers are shown while they arrive
 	Webhook     *store.JobWebhook // where its events are sent, nil for nowhere; checked by who decoded it
 
 	IdempotencyKey string
@@ -184,7 +185,7 @@ func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder
 		Job: penstock.Job{
 			ID: s.ids.New(now), Key: caller.Key, Endpoint: o.Endpoint, Model: o.Model, Lane: o.Lane, Tags: o.Tags,
 			MaxAttempts: o.MaxAttempts, ItemTimeout: o.ItemTimeout, Resolved: resolved, TraceParent: o.TraceParent,
-			Deadline: o.Deadline,
+			Deadline: o.Deadline, Stream: o.Stream,
 		},
 		DeadlineIn: DefaultDeadline,
 		Items:      make([]store.NewItem, len(o.Inferences)),

@@ -254,6 +254,7 @@ func (s *Service) retryOrder(ctx context.Context, caller penstock.Caller, r retr
 			Job: penstock.Job{
 				ID: s.ids.New(s.Clock()), RetryOf: of.ID, Key: caller.Key, Endpoint: of.Endpoint, Model: of.Model, Lane: of.Lane, Tags: of.Tags,
 				MaxAttempts: of.MaxAttempts, ItemTimeout: of.ItemTimeout, Resolved: resolved, TraceParent: r.TraceParent,
+				Stream: of.Stream,
 			},
 			// It may take as long as the first did, from when its last item may start.
 			DeadlineIn:  max(of.Deadline.Sub(of.CreatedAt), DefaultDeadline) + last,

@@ -210,31 +210,6 @@ func newAttemptViews(as []penstock.Attempt) []attemptView {
 	return views
 }
 
-// eventView is an entry of a job's log.
-type eventView struct {
-	ID        string             `json:"id"`
-	Seq       int64              `json:"seq"`
-	Type      penstock.EventType `json:"type"`
-	CreatedAt time.Time          `json:"created_at"`
-	JobID     string             `json:"job_id"`
-	ItemID    *string            `json:"item_id"`
-	Data      *resultView        `json:"data" about:"How the item ended, without its response."`
-}
-
-func newEventView(e penstock.Event) eventView {
-	v := eventView{
-		// The number makes the id: it is the same for every reader and needs no storage.
-		ID: penstock.ViewEvent.Format(penstock.ItemID(e.Job, int(e.Seq))), Seq: e.Seq, Type: e.Type, CreatedAt: e.CreatedAt,
-		JobID: penstock.ViewJob.Format(e.Job),
-	}
-	if e.Item != nil {
-		data := newResultView(*e.Item)
-		data.Response = nil
-		v.ItemID, v.Data = &data.ItemID, &data
-	}
-	return v
-}
-
 // requestView is a synchronous call, explained.
 type requestView struct {
 	ID           string              `json:"id"`

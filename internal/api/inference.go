@@ -34,6 +34,7 @@ type door struct {
 	needs    string                       // members that a job's bodies get when they and its defaults leave them out
 	forward  []string                     // headers of the caller's that are the upstream's business
 	free     bool                         // nobody charges for it
+	silent   bool                         // its answers are never streamed
 	// estimate answers when none of the model's targets can be asked; nil where there is no other answer.
 	estimate func(*call, dialect.Call) error
 }
@@ -42,7 +43,7 @@ type door struct {
 var doors = map[penstock.Endpoint]door{
 	penstock.EndpointChat:        {endpoint: penstock.EndpointChat, read: openai.ReadChat, question: openai.ChatQuestion},
 	penstock.EndpointCompletions: {endpoint: penstock.EndpointCompletions, read: openai.ReadCompletion, question: openai.CompletionQuestion},
-	penstock.EndpointEmbeddings:  {endpoint: penstock.EndpointEmbeddings, read: openai.ReadEmbedding, question: openai.InputQuestion},
+	penstock.EndpointEmbeddings:  {endpoint: penstock.EndpointEmbeddings, read: openai.ReadEmbedding, question: openai.InputQuestion, silent: true},
 	penstock.EndpointResponses:   {endpoint: penstock.EndpointResponses, read: openai.ReadResponse, question: openai.InputQuestion},
 	penstock.EndpointMessages: {endpoint: penstock.EndpointMessages, read: anthropic.ReadMessage, question: anthropic.Question, needs: anthropic.Needs,
 		forward: []string{anthropic.HeaderVersion, anthropic.HeaderBeta}},
@@ -61,6 +62,11 @@ func (c *call) infer(d door) error {
 	if err != nil {
 		return err
 	}
+	return c.inferText(d, text)
+}
+
+// inferText answers the inference of a body.
+func (c *call) inferText(d door, text []byte) error {
 	asked, err := d.read(text)
 	if err != nil {
 		return err

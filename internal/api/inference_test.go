@@ -358,7 +358,7 @@ func TestJobsOfEveryEndpoint(t *testing.T) {
 	for body, message := range map[string]string{
 		`{"model":"fast","endpoint":"/v1/messages/count_tokens","input":"Hi"}`:                  `is not served; use one of /v1/chat/completions, `,
 		`{"model":"fast","endpoint":"/v1/messages","input":{"max_tokens":"7"}}`:                 `input.max_tokens must be a whole number`,
-		`{"model":"fast","endpoint":"/v1/responses","input":{"background":true}}`:               `input.background is not supported yet`,
+		`{"model":"fast","endpoint":"/v1/responses","input":{"background":true}}`:               `input.background is for POST /v1/responses`,
 		`{"model":"fast","endpoint":"/v1/embeddings","inputs":[{"body":{"input":"a","n":[]}}]}`: "",
 	} {
 		a := r.post("/v1/jobs", body)

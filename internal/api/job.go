@@ -32,9 +32,9 @@ type jobCreate struct {
 	ItemTimeout *seconds          `json:"item_timeout,omitzero" about:"How long one try may take, from 1s to 1h; 5m when not given."`
 	Tags        map[string]string `json:"tags,omitzero"`
 	Webhook     *jobWebhook       `json:"webhook,omitzero" about:"Where the events of this job are sent, signed with the secret of POST /v1/webhooks/secret."`
+	Stream      bool              `json:"stream,omitzero" about:"Show what answers say while they arrive, as item.delta in the job's events. The results are the same."`
 
 	// Known to the contract, but not served yet: only values that ask for nothing are accepted.
-	Stream    bool           `json:"stream,omitzero" about:"Not supported yet: only false."`
 	DryRun    bool           `json:"dry_run,omitzero" about:"Not supported yet: only false."`
 	InputFile jsontext.Value `json:"input_file,omitzero" about:"Not supported yet: only null."`
 }
@@ -132,6 +132,12 @@ func (in *jobCreate) order() (admit.JobOrder, error) {
 		return o, err
 	}
 	d := in.door()
+	if in.Stream {
+		if d.silent {
+			return o, penstock.InvalidParam("stream", "stream is true, but %s has no text that could be shown while it arrives; leave it out.", d.endpoint)
+		}
+		o.Stream = penstock.StreamText
+	}
 	if in.MaxAttempts != nil {
 		o.MaxAttempts = max(*in.MaxAttempts, -1)
 		if o.MaxAttempts == 0 {
@@ -168,7 +174,7 @@ func (in *jobCreate) refuseUnsupported() error {
 		name string
 		used bool
 	}{
-		{"stream", in.Stream}, {"dry_run", in.DryRun}, {"input_file", given(in.InputFile)},
+		{"dry_run", in.DryRun}, {"input_file", given(in.InputFile)},
 	} {
 		if option.used {
 			return penstock.InvalidParam(option.name, "%s is not supported by this version yet; leave it out.", option.name)

@@ -85,7 +85,8 @@ func enums() map[reflect.Type][]string {
 	enumerate(all, penstock.Codes)
 	enumerate(all, []penstock.Outcome{penstock.OutcomeAllSucceeded, penstock.OutcomeMixed, penstock.OutcomeNoneSucceeded})
 	enumerate(all, []penstock.EventType{
-		penstock.EventJobQueued, penstock.EventJobStarted, penstock.EventJobFinished, penstock.EventItemSucceeded,
+		penstock.EventJobQueued, penstock.EventJobStarted, penstock.EventJobProgress, penstock.EventJobFinished,
+		penstock.EventItemDelta, penstock.EventItemReset, penstock.EventItemSucceeded,
 		penstock.EventItemFailed, penstock.EventItemCancelled, penstock.EventItemExpired,
 		penstock.EventWebhookTest,
 	})

@@ -344,7 +344,7 @@ func sampleViews() []any {
 		newResultView(bareItem), result, newResultView(failed),
 		itemView{resultView: newResultView(bareItem), Object: "item"},
 		itemView{resultView: result, Object: "item", JobID: "job_1", History: newAttemptViews(attempts)},
-		newEventView(penstock.Event{Job: id, Seq: 1, Type: penstock.EventJobQueued}),
+		newEventView(fullJob.Event(penstock.EventJobFinished)), sampleDelta(id, penstock.EventItemDelta), sampleDelta(id, penstock.EventItemReset),
 		newEventView(penstock.Event{Job: id, Seq: 19, Type: penstock.ItemEvent(failed.Status), Item: &failed, CreatedAt: sampleTime}),
 		newRequestView(penstock.Request{ID: id, Endpoint: penstock.EndpointChat, Status: penstock.StatusSucceeded}), newRequestView(fullRequest),
 		page[deadLetterView]{Object: "list"},
@@ -434,6 +434,10 @@ func newTestCall() (*call, *httptest.ResponseRecorder) {
 	to := httptest.NewRecorder()
 	s := &Server{Deps: Deps{Log: slog.New(slog.DiscardHandler)}}
 	return &call{Server: s, words: &usualWording, w: newResponse(to), r: httptest.NewRequest(http.MethodGet, "/", nil)}, to
+}
+
+func sampleDelta(job penstock.ID, typ penstock.EventType) eventView {
+	return newEventView(penstock.Event{Job: job, Seq: 3, Type: typ, Delta: &penstock.Delta{Item: job, Attempt: 1, Data: []byte("Hi")}})
 }
 
 // encodings are the texts that the server sends for a view, in every form that it sends it.

@@ -3,6 +3,7 @@ package api
 import (
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 
 	"penstock"
@@ -73,7 +74,7 @@ var letterParams = []param{
 }
 
 // routes is the whole surface.
-var routes = append(coreRoutes, webhookRoutes...)
+var routes = slices.Concat(coreRoutes, webhookRoutes, responseRoutes)
 
 // coreRoutes are all routes but those of files beside this one.
 var coreRoutes = []route{
@@ -147,8 +148,8 @@ var coreRoutes = []route{
 	{Method: "POST", Path: "/v1/embeddings", Scope: penstock.ScopeInference, Summary: "OpenAI embeddings",
 		Params: []param{keyParam, cacheParam}, Body: anyObject{}, Answers: passedOn[:1], serve: inference(penstock.EndpointEmbeddings)},
 	{Method: "POST", Path: "/v1/responses", Scope: penstock.ScopeInference,
-		Summary: "OpenAI response, plain or streamed; nothing is kept, so store, background, previous_response_id and conversation are refused",
-		Params:  []param{keyParam, cacheParam}, Body: anyObject{}, Answers: passedOn, words: &responsesWording, serve: inference(penstock.EndpointResponses)},
+		Summary: "OpenAI response, plain or streamed; with store: true or background: true it runs as a job and is kept. previous_response_id and conversation are refused",
+		Params:  []param{keyParam, cacheParam}, Body: anyObject{}, Answers: passedOn, words: &responsesWording, serve: (*call).createResponse},
 	{Method: "POST", Path: "/v1/messages", Scope: penstock.ScopeInference, Summary: "Anthropic message, plain or streamed",
 		Params: []param{keyParam, cacheParam, versionParam, betaParam}, Body: anyObject{}, Answers: passedOn, words: &anthropicWording,
 		serve: inference(penstock.EndpointMessages)},

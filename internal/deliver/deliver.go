@@ -103,8 +103,9 @@ type Jobs interface {
 
 // Reader reads on behalf of callers.
 type Reader struct {
-	jobs Jobs
-	hub  *Hub
+	jobs  Jobs
+	hub   *Hub
+	tails tails
 }
 
 // NewReader returns a reader over a store that is told of changes by a hub.
@@ -143,50 +144,45 @@ func (r *Reader) Wait(ctx context.Context, tenant penstock.TenantID, id penstock
 }
 
 // Follow yields a job's events above after, as they happen, until the job's last one, an error, or
-// the end of ctx. Codes: those of store.Jobs.Events.
+// the end of ctx. Those who follow the same job share what is read for them. Codes: those of store.Jobs.Events.
 func (r *Reader) Follow(ctx context.Context, tenant penstock.TenantID, p store.EventPage) iter.Seq2[penstock.Event, error] {
 	return func(yield func(penstock.Event, error) bool) {
 		changed, stop := r.hub.subscribe(p.Job)
 		defer stop()
+		tail := r.tails.take(tailKey{tenant, p.Job})
+		defer r.tails.leave(tailKey{tenant, p.Job})
 		poll := time.NewTicker(PollInterval)
 		defer poll.Stop()
 		p.Limit = pageEvents
+		asOf := time.Now()
 		for {
-			events, err := r.jobs.Events(ctx, tenant, p)
+			page, err := tail.next(ctx, r.jobs, look{tenant, p, asOf})
 			if err != nil {
 				if ctx.Err() == nil {
 					yield(penstock.Event{}, err)
 				}
 				return
 			}
-			for _, e := range events {
+			for _, e := range page.events {
 				if !yield(e, nil) || e.Type == penstock.EventJobFinished {
 					return
 				}
 				p.After = e.Seq
 			}
-			if len(events) == p.Limit {
-				continue
-			}
-			if over, err := r.over(ctx, tenant, p); over || err != nil {
-				if err != nil && ctx.Err() == nil {
-					yield(penstock.Event{}, err)
-				}
+			if page.over {
 				return
+			}
+			if page.more {
+				continue
 			}
 			select {
 			case <-changed:
+				asOf = time.Now()
 			case <-poll.C:
+				asOf = time.Now().Add(-PollInterval / 2) // whoever looked since then looked for all
 			case <-ctx.Done():
 				return
 			}
 		}
 	}
-}
-
-// over reports whether a reader has seen all that there will ever be. It matters to those who come
-// back after the last event.
-func (r *Reader) over(ctx context.Context, tenant penstock.TenantID, p store.EventPage) (bool, error) {
-	job, err := r.jobs.Job(ctx, tenant, p.Job)
-	return err == nil && !job.FinishedAt.IsZero() && p.After >= job.Seq, err
 }

@@ -113,7 +113,7 @@ func dialectEmbeddings(s *scene) {
 
 func dialectResponses(s *scene) {
 	const path = "/v1/responses"
-	for _, member := range []string{`"store":true`, `"background":true`, `"previous_response_id":"resp_1"`, `"conversation":"conv_1"`} {
+	for _, member := range []string{`"background":true,"store":false`, `"background":"yes"`, `"previous_response_id":"resp_1"`, `"conversation":"conv_1"`} {
 		s.tell("refused: "+member, post(path, `{"model":"chats","input":"Hi",`+member+`}`))
 	}
 }

@@ -125,7 +125,7 @@ var badFields = []badInput{
 	{name: "NUL in the name of a tag", body: withField(`"tags":{"te\u0000am":"a"}`), param: "tags"},
 	{name: "NUL in a tag", body: withField(`"tags":{"team":"a\u0000b"}`), param: "tags"},
 	{name: "too many tags", body: withField(`"tags":{` + numbered(17, `"t%d":"v"`) + `}`), param: "tags"},
-	{name: "stream", body: withField(`"stream":true`), param: "stream"},
+	{name: "stream of what has no text", body: withField(`"endpoint":"/v1/embeddings","stream":true`), param: "stream"},
 	{name: "stream of the wrong type", body: withField(`"stream":"no"`), param: "stream"},
 	{name: "dry_run", body: withField(`"dry_run":true`), param: "dry_run"},
 	{name: "webhook", body: withField(`"webhook":{"url":"ftp://app.example/hook"}`), param: "webhook.url"},

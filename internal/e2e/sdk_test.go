@@ -32,6 +32,7 @@ var sdkScripts = []sdkScript{
 	{name: "environment"},
 	{name: "endpoints"},
 	{name: "responses"},
+	{name: "background"},
 	{name: "stream"},
 	{name: "models"},
 	{name: "errors"},

@@ -23,6 +23,10 @@ type object struct {
 // kind here.
 var objects = []object{
 	{"job", "/v1/jobs/", makeJob},
+	{"response", "/v1/responses/", func(t *testing.T, st *staged) string {
+		a := st.Do(post("/v1/responses", `{"model":"sim","input":"whose response is this?","store":true}`))
+		return found(t, `"id":"(resp_[0-9A-Za-z]+)"`, a.Body)
+	}},
 	{"item", "/v1/items/", func(t *testing.T, st *staged) string {
 		results := st.Do(get("/v1/jobs/" + makeJob(t, st) + "/results")).Body
 		return found(t, `"item_id":"(item_[0-9A-Za-z-]+)"`, results)

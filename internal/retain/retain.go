@@ -1,4 +1,4 @@
-// Package retain forgets what was kept long enough: finished jobs with all that belongs to them, records
+// Package retain forgets what was kept long enough: finished jobs with all that belongs to them, what they said while they ran, records
 // of synchronous calls, files, what was delivered to webhooks, expired idempotency keys, and blobs that no row names.
 //
 // It owns the order and the pace of the sweep. How long things are kept is the configuration's to say,
@@ -47,6 +47,7 @@ const (
 type Deps struct {
 	Store   store.Retention
 	Outbox  Outbox
+	Logs    Logs
 	Windows func(penstock.TenantID) penstock.Retention // as configured now
 	Metrics *telemetry.Metrics
 	Log     *slog.Logger
@@ -56,6 +57,11 @@ type Deps struct {
 // Outbox is what is forgotten of webhooks.
 type Outbox interface {
 	PurgeDeliveries(ctx context.Context, tenant penstock.TenantID, p store.Purge) (store.Purged, error)
+}
+
+// Logs is what is forgotten of what jobs said while they ran.
+type Logs interface {
+	PurgeEvents(ctx context.Context, tenant penstock.TenantID, p store.Purge) (store.Purged, error)
 }
 
 // Sweeper removes what was kept long enough.
@@ -70,8 +76,8 @@ type Sweeper struct {
 // New returns a sweeper. Its first walk over the blobs begins somewhere among them, so that all get their
 // turn even where no process lives long enough for a whole walk.
 func New(d Deps) (*Sweeper, error) {
-	if d.Store == nil || d.Outbox == nil || d.Windows == nil || d.Metrics == nil || d.Log == nil || d.Clock == nil {
-		return nil, errors.New("a sweeper needs a store, an outbox, windows, metrics, a log and a clock")
+	if d.Store == nil || d.Outbox == nil || d.Logs == nil || d.Windows == nil || d.Metrics == nil || d.Log == nil || d.Clock == nil {
+		return nil, errors.New("a sweeper needs a store, an outbox, logs, windows, metrics, a log and a clock")
 	}
 	return &Sweeper{Deps: d, blobAfter: blob.NewName()}, nil
 }
@@ -144,29 +150,27 @@ func (s *Sweeper) tenants(ctx context.Context) (more bool, err error) {
 }
 
 func (s *Sweeper) tenant(ctx context.Context, id penstock.TenantID) (more bool, err error) {
-	purge := store.Purge{Kept: s.Windows(id).Results, Limit: StepRows}
-	jobs, err := s.turn(ctx, telemetry.SweptJobs, func(ctx context.Context) (store.Purged, error) {
-		return s.Store.PurgeJobs(ctx, id, purge)
-	})
-	if err != nil {
-		return jobs, err
+	windows := s.Windows(id)
+	for _, part := range []struct {
+		kind telemetry.SweptKind
+		kept time.Duration
+		step func(context.Context, penstock.TenantID, store.Purge) (store.Purged, error)
+	}{
+		{telemetry.SweptJobs, windows.Results, s.Store.PurgeJobs},
+		{telemetry.SweptRequests, windows.Results, s.Store.PurgeRequests},
+		{telemetry.SweptEvents, windows.Events, s.Logs.PurgeEvents},
+		{telemetry.SweptFiles, windows.Files, s.Store.PurgeFiles},
+		{telemetry.SweptDeliveries, windows.Results, s.Outbox.PurgeDeliveries},
+	} {
+		left, err := s.turn(ctx, part.kind, func(ctx context.Context) (store.Purged, error) {
+			return part.step(ctx, id, store.Purge{Kept: part.kept, Limit: StepRows})
+		})
+		if err != nil {
+			return more, err
+		}
+		more = more || left
 	}
-	requests, err := s.turn(ctx, telemetry.SweptRequests, func(ctx context.Context) (store.Purged, error) {
-		return s.Store.PurgeRequests(ctx, id, purge)
-	})
-	if err != nil {
-		return jobs || requests, err
-	}
-	files, err := s.turn(ctx, telemetry.SweptFiles, func(ctx context.Context) (store.Purged, error) {
-		return s.Store.PurgeFiles(ctx, id, store.Purge{Kept: s.Windows(id).Files, Limit: StepRows})
-	})
-	if err != nil {
-		return false, err
-	}
-	deliveries, err := s.turn(ctx, telemetry.SweptDeliveries, func(ctx context.Context) (store.Purged, error) {
-		return s.Outbox.PurgeDeliveries(ctx, id, purge)
-	})
-	return jobs || requests || files || deliveries, err
+	return more, nil
 }
 
 func (s *Sweeper) keys(ctx context.Context) (bool, error) {

@@ -56,8 +56,11 @@ func (a *attic) step(ctx context.Context, name string, limit int) (store.Purged,
 }
 
 // kept is the window of a tenant; the name tells which.
-// fileExtra is how much longer files are kept than results.
-const fileExtra = time.Hour
+// fileExtra is how much longer files are kept than results, eventsLess how much shorter logs are.
+const (
+	fileExtra  = time.Hour
+	eventsLess = time.Minute
+)
 
 func kept(id penstock.TenantID) time.Duration { return time.Duration(len(id)) * time.Hour }
 
@@ -93,6 +96,11 @@ func (a *attic) PurgeRequests(ctx context.Context, id penstock.TenantID, p store
 func (a *attic) PurgeFiles(ctx context.Context, id penstock.TenantID, p store.Purge) (store.Purged, error) {
 	p.Kept -= fileExtra
 	return a.owned(ctx, "files", id, p)
+}
+
+func (a *attic) PurgeEvents(ctx context.Context, id penstock.TenantID, p store.Purge) (store.Purged, error) {
+	p.Kept += eventsLess
+	return a.owned(ctx, "events", id, p)
 }
 
 func (a *attic) PurgeItems(ctx context.Context, limit int) (store.Purged, error) {
@@ -139,9 +147,9 @@ func newRig(t *testing.T) *rig {
 		tenants: []penstock.TenantID{"bob", "eve", "search"}, due: map[string]int{}, failing: map[string]error{},
 	}}
 	s, err := New(Deps{
-		Store: r.attic, Outbox: r.attic, Metrics: telemetry.NewMetrics("test", ""), Log: slog.New(slog.NewTextHandler(r.log, nil)), Clock: time.Now,
+		Store: r.attic, Outbox: r.attic, Logs: r.attic, Metrics: telemetry.NewMetrics("test", ""), Log: slog.New(slog.NewTextHandler(r.log, nil)), Clock: time.Now,
 		Windows: func(id penstock.TenantID) penstock.Retention {
-			return penstock.Retention{Results: kept(id), Files: kept(id) + fileExtra}
+			return penstock.Retention{Results: kept(id), Files: kept(id) + fileExtra, Events: kept(id) - eventsLess}
 		},
 	})
 	if err != nil {
@@ -177,7 +185,7 @@ func TestRoundSweepsEverything(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		r.attic.due = map[string]int{"items": 1, "jobs bob": 2, "jobs search": 3, "requests eve": 4, "keys": 5}
+		r.attic.due = map[string]int{"items": 1, "jobs bob": 2, "jobs search": 3, "requests eve": 4, "events bob": 6, "keys": 5}
 		r.attic.pages = 3
 		if more, err := r.runOnce(t.Context()); more || err != nil {
 			t.Errorf("more is %v, error is %v", more, err)
@@ -189,7 +197,7 @@ func TestRoundSweepsEverything(t *testing.T) {
 		}
 		for series, want := range map[string]string{
 			`penstock_swept_total{kind="item"}`: "1", `penstock_swept_total{kind="job"}`: "5", `penstock_swept_total{kind="request"}`: "4",
-			`penstock_swept_total{kind="idempotency_key"}`: "5", `penstock_swept_total{kind="blob"}`: "2",
+			`penstock_swept_total{kind="idempotency_key"}`: "5", `penstock_swept_total{kind="event"}`: "6", `penstock_swept_total{kind="blob"}`: "2",
 			`penstock_sweep_overdue_seconds{kind="job"}`: "3", `penstock_sweep_overdue_seconds{kind="request"}`: "4",
 		} {
 			if got := r.metric(series); got != want {

@@ -42,6 +42,7 @@ type Store interface {
 	Files
 	Webhooks
 	Outbox
+	Streams
 }
 
 // Jobs is what callers do with their jobs.

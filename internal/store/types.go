@@ -195,6 +195,7 @@ type Claimed struct {
 	Endpoint    penstock.Endpoint
 	Model       string
 	Lane        penstock.Lane
+	Stream      penstock.Stream
 	Resolved    penstock.Resolved
 	Body        []byte
 	BodyErr     error // why Body could not be read; gone if it never can
@@ -253,6 +254,9 @@ type Finish struct {
 	Result     []byte
 	Error      *penstock.ItemError
 	ErrorKind  string
+
+	// Tail is what the item said that AppendDeltas was not told yet; it comes before the event by which it ends.
+	Tail []Delta
 
 	// Usage and Cost are what is known to have been spent under this claim; Forfeit is the upper
 	// bound of what may have been spent without the upstream telling.

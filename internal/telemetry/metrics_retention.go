@@ -20,10 +20,11 @@ const (
 	SweptFiles    SweptKind = "file"
 
 	SweptDeliveries SweptKind = "delivery" // of webhooks
+	SweptEvents     SweptKind = "event"    // what jobs said while they ran
 )
 
 // SweptKinds lists every kind.
-var SweptKinds = []SweptKind{SweptJobs, SweptItems, SweptRequests, SweptKeys, SweptBlobs, SweptFiles, SweptDeliveries}
+var SweptKinds = []SweptKind{SweptJobs, SweptItems, SweptRequests, SweptKeys, SweptBlobs, SweptFiles, SweptDeliveries, SweptEvents}
 
 type retentionMetrics struct {
 	swept    *prometheus.CounterVec

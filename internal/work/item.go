@@ -33,10 +33,10 @@ func (p *Pool) runItem(ctx context.Context, c granted) {
 }
 
 // attempt runs the item and says how the claim ends.
-func (p *Pool) attempt(ctx context.Context, c granted) store.Finish {
+func (p *Pool) attempt(ctx context.Context, c granted) (f store.Finish) {
 	of := c.Claimed
 	of.Body = nil
-	f := store.Finish{Item: c.Item, Job: c.Job, Tenant: c.Tenant, Fence: c.Fence, Of: &of}
+	f = store.Finish{Item: c.Item, Job: c.Job, Tenant: c.Tenant, Fence: c.Fence, Of: &of}
 	if c.BodyErr != nil {
 		if c.choice != nil {
 			c.choice.Release()
@@ -56,23 +56,43 @@ func (p *Pool) attempt(ctx context.Context, c granted) store.Finish {
 		return f
 	}
 
-	answer := &answerBuffer{}
+	sink, body, err := p.newAnswer(c.Claimed)
+	if err != nil {
+		if c.choice != nil {
+			c.choice.Release()
+		}
+		p.conclude(&f, c.Claimed, failureOf(err, context.Cause(ctx)))
+		return f
+	}
+	defer func() { f.Tail = tailOf(&f, sink.close()) }()
+	_, shown := sink.(*shownAnswer)
 	out := p.Runner.Run(ctx, attempt.Task{
 		Subject: c.Item, Fence: c.Fence, Model: c.Model, Lane: c.Lane, Targets: targets, Endpoint: c.Endpoint,
-		Body: c.Body, Bound: c.Reserved, MaxAttempts: max(c.MaxAttempts-c.Attempts, 1), Tries: c.Tries,
+		Body: body, Stream: shown, IncludeUsage: shown, Bound: c.Reserved, MaxAttempts: max(c.MaxAttempts-c.Attempts, 1), Tries: c.Tries,
 		Timeout: c.ItemTimeout, Wait: min(roomWait, c.ItemTimeout), MaxOutputTokens: max(0, c.Estimate-int64(len(c.Body))),
 		Choice: c.choice,
-	}, answer)
+	}, sink)
 	f.Attempts, f.Target, f.StatusCode = out.Attempts, out.Target, out.StatusCode
 	f.Usage, f.Cost, f.Forfeit, f.PriceVersion = out.Usage, out.Cost, out.Forfeit, out.PriceVersion
 	f.Counted = out.Counted
 	p.Used(of, out.Usage)
 	if out.Err == nil {
-		f.Transition, f.Result = penstock.TransitionSucceed, answer.body
+		f.Result, out.Err = sink.whole()
+	}
+	if out.Err == nil {
+		f.Transition = penstock.TransitionSucceed
 		return f
 	}
 	p.conclude(&f, c.Claimed, failureOf(out.Err, context.Cause(ctx)))
 	return f
+}
+
+// tailOf is what is shown of an answer beside its end. One that will be tried again begins anew, so nobody needs it.
+func tailOf(f *store.Finish, tail []store.Delta) []store.Delta {
+	if f.Transition == penstock.TransitionRetry {
+		return nil
+	}
+	return tail
 }
 
 // failure is why an attempt did not succeed, seen from the queue.
@@ -145,17 +165,4 @@ func (p *Pool) concludeUnread(f *store.Finish, c store.Claimed) {
 	}
 	f.Transition = penstock.TransitionFail
 	f.Error = &penstock.ItemError{Code: penstock.CodeInternal, Message: "The item's stored input could not be read."}
-}
-
-// answerBuffer keeps the whole answer for the store.
-type answerBuffer struct{ body []byte }
-
-func (b *answerBuffer) Begin(string, provider.Meta) error { return nil }
-
-func (b *answerBuffer) Chunk(c provider.Chunk) error {
-	if len(b.body)+len(c.Wire) > MaxResultBytes {
-		return &provider.Error{Kind: provider.KindMalformed, Message: "The answer is larger than an item may keep."}
-	}
-	b.body = append(b.body, c.Wire...)
-	return nil
 }

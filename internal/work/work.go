@@ -68,6 +68,8 @@ type Deps struct {
 	// Open are those of the given targets that may be called; nil when all may.
 	Open    func(targets []string) []string
 	Used    func(c store.Claimed, u penstock.Usage) // told what each run of an item used; may be nil
+	Streams Log                                     // where answers are shown while they arrive; nil for nowhere
+	Said    func(jobs ...penstock.ID)               // told of jobs whose items said something; with Streams
 	Metrics *telemetry.Metrics
 	Tracer  *telemetry.Tracer
 	Log     *slog.Logger
@@ -83,6 +85,7 @@ type Pool struct {
 	finishes [recorders]chan finished
 	lease    atomic.Pointer[store.Lease]
 	leased   atomic.Bool // whether lease is believed to be current
+	speaker  *speaker    // nil when nothing is shown
 
 	mu       sync.Mutex
 	held     map[claim]context.CancelCauseFunc // from the claim until its end is recorded
@@ -126,6 +129,7 @@ func New(cfg Config, deps Deps) (*Pool, error) {
 		held:     make(map[claim]context.CancelCauseFunc),
 		used:     make(map[account]int64),
 		expected: make(fair.Expectations),
+		speaker:  newSpeaker(deps, cfg.LeaseTimeout),
 	}
 	for i := range p.finishes {
 		p.finishes[i] = make(chan finished, slotsOf(bays))
@@ -153,6 +157,9 @@ func (p *Pool) Run(ctx context.Context) error {
 	heartbeat.Go(func() { p.watchHeld(beatCtx) })
 	for _, ends := range p.finishes {
 		recorder.Go(func() { p.record(recordCtx, ends) })
+	}
+	if p.speaker != nil {
+		heartbeat.Go(func() { p.speaker.run(beatCtx) })
 	}
 
 	p.setLaunch(p.launcher(workCtx))

@@ -13,8 +13,6 @@ for await (const chunk of await client.completions.create({ model: "sim", prompt
 
 const refused = {};
 for (const [name, body] of Object.entries({
-  store: { input: "Hi", store: true },
-  background: { input: "Hi", background: true },
   previous_response_id: { input: "Hi", previous_response_id: "resp_1" },
 })) {
   const error = await client.responses.create({ model: "sim", ...body }).catch((e) => e);

@@ -234,7 +234,7 @@ func (c claimOf) note(ctx context.Context, tx Tx, n noteOf) error {
 		if n.heard.heard[id] {
 			started = append(started, id)
 		}
-		if err := tx.Put(ctx, startJob, id, micros(tx.Now()), penstock.StatusRunning); err != nil {
+		if err := tx.Put(ctx, startJob, id, micros(tx.Now()), penstock.StatusRunning, len(n.held[id].ns)); err != nil {
 			return err
 		}
 	}
@@ -249,10 +249,10 @@ func (c claimOf) note(ctx context.Context, tx Tx, n noteOf) error {
 
 // startJob notes the first claim of a job's items, whoever comes first.
 var startJob = &Bulk{
-	Types: []ColumnType{Text, Bigint, Text},
-	One:   `UPDATE jobs SET started_at = $2, status = $3, seq = seq + 1, started_seq = seq + 1 WHERE id = $1 AND started_at = 0`,
-	Many: `UPDATE jobs SET started_at = v.now, status = v.status, seq = seq + 1, started_seq = seq + 1
-		FROM unnest($1::text[], $2::bigint[], $3::text[]) AS v(id, now, status) WHERE jobs.id = v.id AND jobs.started_at = 0`,
+	Types: []ColumnType{Text, Bigint, Text, Bigint},
+	One:   `UPDATE jobs SET started_at = $2, status = $3, started_items = $4, seq = seq + 1, started_seq = seq + 1 WHERE id = $1 AND started_at = 0`,
+	Many: `UPDATE jobs SET started_at = v.now, status = v.status, started_items = v.items, seq = seq + 1, started_seq = seq + 1
+		FROM unnest($1::text[], $2::bigint[], $3::text[], $4::bigint[]) AS v(id, now, status, items) WHERE jobs.id = v.id AND jobs.started_at = 0`,
 }
 
 // run is what a claim takes of one range: items from its front.
@@ -436,6 +436,7 @@ func scanCandidate(row Row) (c candidate, err error) {
 // describe adds what an attempt needs to know of the job.
 func describe(c candidate, j *penstock.Job, now time.Time) candidate {
 	c.Endpoint, c.Model, c.Lane, c.Resolved, c.TraceParent = j.Endpoint, j.Model, j.Lane, j.Resolved, j.TraceParent
+	c.Stream = j.Stream
 	c.MaxAttempts, c.ItemTimeout, c.TimeLeft = j.MaxAttempts, j.ItemTimeout, j.Deadline.Sub(now)
 	due := j.CreatedAt
 	if c.notBefore > 0 {

@@ -15,10 +15,15 @@ func (s *Store) FinishItems(ctx context.Context, group []store.Finish) ([]store.
 	if err != nil {
 		return nil, hide(err)
 	}
-	verdicts, named, err := s.finish(ctx, finishing{group, results, lookRecall})
+	tails, err := s.sealTails(group)
+	if err != nil {
+		s.discard(ctx, results...)
+		return nil, hide(err)
+	}
+	verdicts, named, err := s.finish(ctx, finishing{group, results, tails, lookRecall})
 	if errors.Is(err, ErrMissed) {
 		// Not all claims still hold their items: look which do.
-		verdicts, named, err = s.finish(ctx, finishing{group, results, lookUp})
+		verdicts, named, err = s.finish(ctx, finishing{group, results, tails, lookUp})
 	}
 	if err != nil {
 		if !named {
@@ -65,6 +70,7 @@ func (s *Store) placeResults(ctx context.Context, group []store.Finish) ([]place
 type finishing struct {
 	group   []store.Finish
 	results []placed
+	tails   [][]sealedDelta
 	look    look
 }
 
@@ -133,7 +139,7 @@ func finishGroup(ctx context.Context, tx Tx, g finishing) ([]store.Verdict, erro
 			}
 			continue
 		}
-		if err := finishItem(ctx, tx, jobs.item(item), finishedClaim{f, g.results[i]}); err != nil {
+		if err := finishItem(ctx, tx, jobs.item(item), finishedClaim{f, g.results[i], g.tails[i]}); err != nil {
 			return nil, err
 		}
 		verdicts[i] = store.Verdict{Won: true, Status: item.Status, JobFinished: job.Counts.Open() == 0, PromisedIn: promisedIn(job)}
@@ -218,10 +224,16 @@ func (r *itemRow) claimed(claim penstock.ID) {
 type finishedClaim struct {
 	store.Finish
 	result placed
+	tail   []sealedDelta
 }
 
 // finishItem records the end of a claim that still holds its item.
 func finishItem(ctx context.Context, tx Tx, item itemInJob, f finishedClaim) error {
+	for _, d := range f.tail {
+		if err := d.insert(ctx, tx, item.job); err != nil {
+			return err
+		}
+	}
 	again := f.Transition == penstock.TransitionRetry && item.job.CancelRequestedAt.IsZero()
 	var last *penstock.Attempt
 	for i := range f.Attempts {

@@ -211,6 +211,13 @@ func (e *eraser) removeItems(ctx context.Context, tx Tx, d *deletedJob) error {
 	if e.left <= 0 || d.next == d.total {
 		return nil
 	}
+	events, err := removeEvents(ctx, tx, d.id, e.left)
+	if err != nil {
+		return err
+	}
+	if e.left -= events; e.left == 0 {
+		return nil // there may be more of them
+	}
 	if d.total >= largeJob {
 		endings, err := tx.Exec(ctx, `DELETE FROM endings WHERE job_id = $1 AND last_seq IN
 			(SELECT last_seq FROM endings WHERE job_id = $1 LIMIT $2)`, d.id, e.left)
@@ -317,11 +324,11 @@ func forget(ctx context.Context, tx Tx, f forgotten) error {
 
 // gone says that a job's log was kept long enough. Those who read all of it miss nothing.
 func gone(job penstock.Job, p store.EventPage, now time.Time) error {
-	if p.Kept == 0 || job.FinishedAt.IsZero() || p.After >= job.Seq {
+	if job.FinishedAt.IsZero() || p.After >= job.Seq {
 		return nil
 	}
 	until := job.FinishedAt.Add(p.Kept)
-	if now.Before(until) {
+	if !job.LogPurged && (p.Kept == 0 || now.Before(until)) {
 		return nil
 	}
 	return penstock.Errorf(penstock.CodeGone, "The events of %s were kept until %s; the job and its results tell how it ended.",

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -80,27 +81,39 @@ func listQuery(tenant penstock.TenantID, f store.JobFilter) query {
 // Events implements store.Jobs. A terminal item is its own event, so the log is what the job's row
 // tells and the finished items, merged by number.
 func (s *Store) Events(ctx context.Context, tenant penstock.TenantID, p store.EventPage) (events []penstock.Event, err error) {
+	var job penstock.Job
+	var items []itemRow
+	var rows []eventRow
 	err = s.read(ctx, func(tx Tx) error {
-		job, err := findJob(ctx, tx, tenant, p.Job)
+		job, err = findJob(ctx, tx, tenant, p.Job)
 		if err == nil {
 			err = gone(job, p, tx.Now())
 		}
 		if err != nil {
 			return err
 		}
-		items, err := endedItems(ctx, tx, job, p)
-		if err != nil {
+		if items, err = endedItems(ctx, tx, job, p); err != nil {
 			return err
 		}
-		own := slices.DeleteFunc(job.Events(), func(e penstock.Event) bool { return e.Seq <= p.After })
-		events = mergeEvents(own, items, p.Limit)
-		return nil
+		rows, err = eventRows(ctx, tx, job, p)
+		return err
 	})
-	return events, err
+	if err != nil {
+		return nil, err
+	}
+	said, err := s.openDeltas(tenant, rows)
+	if err != nil {
+		return nil, err
+	}
+	own := slices.DeleteFunc(job.Events(), func(e penstock.Event) bool { return e.Seq <= p.After })
+	return mergeEvents(p.Limit, own, endEvents(items), said), nil
 }
 
 // endedItems are the next items of a job's log.
 func endedItems(ctx context.Context, tx Tx, job penstock.Job, p store.EventPage) ([]itemRow, error) {
+	if job.Counts.Total > penstock.MaxItemEvents {
+		return nil, nil
+	}
 	if job.Counts.Total >= largeJob {
 		return endedPage(ctx, tx, job, store.ResultPage{After: p.After, Limit: p.Limit})
 	}
@@ -109,18 +122,19 @@ func endedItems(ctx context.Context, tx Tx, job penstock.Job, p store.EventPage)
 		penstock.ItemID(job.ID, 0), penstock.ItemID(job.ID, job.Counts.Total-1), p.After, p.Limit), scanItem)
 }
 
-func mergeEvents(own []penstock.Event, items []itemRow, limit int) []penstock.Event {
-	merged := make([]penstock.Event, 0, min(limit, len(own)+len(items)))
-	for len(merged) < limit && len(own)+len(items) > 0 {
-		if len(items) == 0 || (len(own) > 0 && own[0].Seq < items[0].Seq) {
-			merged, own = append(merged, own[0]), own[1:]
-			continue
-		}
-		item := items[0].Item
-		items = items[1:]
-		merged = append(merged, penstock.Event{
-			Job: item.Job, Seq: item.Seq, Type: penstock.ItemEvent(item.Status), Item: &item, CreatedAt: item.FinishedAt,
-		})
+// endEvents are the events by which items ended.
+func endEvents(items []itemRow) []penstock.Event {
+	events := make([]penstock.Event, len(items))
+	for i, r := range items {
+		item := r.Item
+		events[i] = penstock.Event{Job: item.Job, Seq: item.Seq, Type: penstock.ItemEvent(item.Status), Item: &item, CreatedAt: item.FinishedAt}
 	}
-	return merged
+	return events
+}
+
+// mergeEvents is the first events of several parts of a log, each of which is in order and begins at the same place.
+func mergeEvents(limit int, parts ...[]penstock.Event) []penstock.Event {
+	merged := slices.Concat(parts...)
+	slices.SortFunc(merged, func(a, b penstock.Event) int { return cmp.Compare(a.Seq, b.Seq) })
+	return merged[:min(limit, len(merged))]
 }

@@ -21,7 +21,7 @@ const (
 
 const jobRowColumns = `id, tenant_id, key_name, endpoint, model, lane, tags,
 	total, succeeded, failed, cancelled, expired,
-	input_tokens, cached_input_tokens, output_tokens, cost_nano_usd, seq, started_seq,
+	input_tokens, cached_input_tokens, output_tokens, cost_nano_usd, seq, started_seq, started_items, progress_at, stream, log IN ('purging', 'purged'),
 	max_attempts, item_timeout, resolved, retry_of, file_id, trace_parent,
 	created_at, deadline, started_at, finished_at, cancel_requested_at, queue_mark, queue_tokens, promised_at`
 
@@ -31,12 +31,12 @@ func scanJob(row Row) (penstock.Job, error) {
 		tags, resolved                                 string
 		timeout                                        int64
 		created, deadline, started, finished, cancelAt int64
-		promised                                       int64
+		promised, progress                             int64
 	)
 	c, u := &j.Counts, &j.Usage
 	err := row.Scan(&c.Running, &j.ID, &j.Tenant, &j.Key, &j.Endpoint, &j.Model, &j.Lane, &tags,
 		&c.Total, &c.Succeeded, &c.Failed, &c.Cancelled, &c.Expired,
-		&u.InputTokens, &u.CachedInputTokens, &u.OutputTokens, &j.Cost, &j.Seq, &j.StartedSeq,
+		&u.InputTokens, &u.CachedInputTokens, &u.OutputTokens, &j.Cost, &j.Seq, &j.StartedSeq, &j.StartedItems, &progress, &j.Stream, &j.LogPurged,
 		&j.MaxAttempts, &timeout, &resolved, &j.RetryOf, &j.File, &j.TraceParent,
 		&created, &deadline, &started, &finished, &cancelAt, &j.QueueMark, &j.QueueTokens, &promised)
 	if err != nil {
@@ -46,7 +46,7 @@ func scanJob(row Row) (penstock.Job, error) {
 	j.ItemTimeout = time.Duration(timeout) * time.Microsecond
 	j.CreatedAt, j.Deadline = fromMicros(created), fromMicros(deadline)
 	j.StartedAt, j.FinishedAt = fromMicros(started), fromMicros(finished)
-	j.CancelRequestedAt, j.PromisedAt = fromMicros(cancelAt), fromMicros(promised)
+	j.CancelRequestedAt, j.PromisedAt, j.ProgressAt = fromMicros(cancelAt), fromMicros(promised), fromMicros(progress)
 	if err := json.Unmarshal([]byte(tags), &j.Tags); err != nil {
 		return j, fmt.Errorf("reading tags of job %s: %w", j.ID, err)
 	}
@@ -73,11 +73,13 @@ func insertJob(ctx context.Context, tx Tx, j penstock.Job) error {
 		split = 0
 	}
 	return tx.Do(ctx, `INSERT INTO jobs (id, tenant_id, key_name, endpoint, model, lane, tags, status, total,
-			seq, max_attempts, item_timeout, resolved, retry_of, file_id, trace_parent, created_at, deadline, queue_mark, queue_tokens, promised_at, split, started_at, started_seq)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)`,
+			seq, max_attempts, item_timeout, resolved, retry_of, file_id, trace_parent, created_at, deadline, queue_mark, queue_tokens, promised_at, split,
+			started_at, started_seq, started_items, stream, log)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27)`,
 		j.ID, j.Tenant, j.Key, j.Endpoint, j.Model, j.Lane, string(tags), j.Status(), j.Counts.Total,
 		j.Seq, j.MaxAttempts, j.ItemTimeout.Microseconds(), string(resolved), j.RetryOf, j.File, j.TraceParent,
-		micros(j.CreatedAt), micros(j.Deadline), j.QueueMark, j.QueueTokens, micros(j.PromisedAt), split, micros(j.StartedAt), j.StartedSeq)
+		micros(j.CreatedAt), micros(j.Deadline), j.QueueMark, j.QueueTokens, micros(j.PromisedAt), split,
+		micros(j.StartedAt), j.StartedSeq, j.StartedItems, j.Stream, logOf(j))
 }
 
 // jobGroup is a set of jobs whose rows this transaction has locked. Transitions move their counters
@@ -124,12 +126,13 @@ func (g jobGroup) item(r *itemRow) itemInJob { return itemInJob{r, g.byID[r.Job]
 
 var saveJob = update("jobs", "id text", `status text, succeeded bigint, failed bigint,
 	cancelled bigint, expired bigint, input_tokens bigint, cached_input_tokens bigint, output_tokens bigint,
-	cost_nano_usd bigint, seq bigint, finished_at bigint, cancel_requested_at bigint`, "").lenient()
+	cost_nano_usd bigint, seq bigint, finished_at bigint, cancel_requested_at bigint, progress_at bigint`, "").lenient()
 
 // save writes the jobs back and closes those that have no open item left. It returns the closed
 // ones in ascending order.
 func (g jobGroup) save(ctx context.Context, tx Tx) ([]penstock.ID, error) {
 	var finished []penstock.ID
+	var progressed []*penstock.Job
 	for id, j := range g.byID {
 		if err := g.noteEndings(ctx, tx, j); err != nil {
 			return nil, err
@@ -140,10 +143,15 @@ func (g jobGroup) save(ctx context.Context, tx Tx) ([]penstock.ID, error) {
 			finished = append(finished, id)
 			g.news.tell(j, penstock.EventJobFinished)
 		}
+		if tellsProgress(j, tx.Now()) {
+			j.Seq++
+			j.ProgressAt = tx.Now()
+			progressed = append(progressed, j)
+		}
 		c, u := j.Counts, j.Usage
 		err := tx.Put(ctx, saveJob, id, j.Status(), c.Succeeded, c.Failed, c.Cancelled, c.Expired,
 			u.InputTokens, u.CachedInputTokens, u.OutputTokens, j.Cost, j.Seq,
-			micros(j.FinishedAt), micros(j.CancelRequestedAt))
+			micros(j.FinishedAt), micros(j.CancelRequestedAt), micros(j.ProgressAt))
 		if err != nil {
 			return nil, err
 		}
@@ -153,6 +161,9 @@ func (g jobGroup) save(ctx context.Context, tx Tx) ([]penstock.ID, error) {
 		return nil, err
 	}
 	if err := releaseClaims(ctx, tx, g.released); err != nil {
+		return nil, err
+	}
+	if err := noteProgress(ctx, tx, progressed); err != nil {
 		return nil, err
 	}
 	if err := g.news.publish(ctx, tx); err != nil {

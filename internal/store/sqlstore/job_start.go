@@ -37,7 +37,7 @@ type starting struct {
 // start inserts a job as it is after its first claim, which took all of its items. The tenant is charged nothing: where
 // nobody waits, nobody is given less.
 func (s *Store) start(ctx context.Context, tx Tx, j penstock.Job, sub starting) ([]store.Claimed, error) {
-	j.Seq, j.StartedAt, j.StartedSeq = 2, tx.Now(), 2 // job.queued and job.started
+	j.Seq, j.StartedAt, j.StartedSeq, j.StartedItems = 2, tx.Now(), 2, j.Counts.Total // job.queued and job.started
 	if err := insertJob(ctx, tx, j); err != nil {
 		return nil, err
 	}

@@ -180,12 +180,12 @@ type jobNews struct {
 }
 
 func messageOf(e told) ([]byte, error) {
-	j, seq, id := e.job, e.seq(), penstock.ViewJob.Format(e.job.ID)
-	m := message{ID: penstock.ViewEvent.Format(eventID(e)), Seq: &seq, Type: e.typ, CreatedAt: j.StartedAt, JobID: &id}
+	event := e.job.Event(e.typ) // as everyone else is told of it
+	j, seq, id := event.State, event.Seq, penstock.ViewJob.Format(e.job.ID)
+	m := message{ID: penstock.ViewEvent.Format(eventID(e)), Seq: &seq, Type: e.typ, CreatedAt: event.CreatedAt, JobID: &id}
 	data := jobNews{Status: j.Status(), Model: j.Model, Tags: j.Tags, Counts: j.Counts}
 	data.Usage.Usage, data.Usage.Cost = j.Usage, j.Cost
 	if e.typ == penstock.EventJobFinished {
-		m.CreatedAt = j.FinishedAt
 		outcome := j.Counts.Outcome()
 		data.Outcome = &outcome
 	}

@@ -188,9 +188,7 @@ func claimStartsJob(r *rig) {
 	if !job.StartedAt.Equal(started) || job.Status() != penstock.StatusRunning {
 		r.t.Errorf("claimed job is %s since %v, want running since %v", job.Status(), job.StartedAt, started)
 	}
-	r.wantSame("log", r.events(job)[1:], []penstock.Event{
-		{Job: job.ID, Seq: 2, Type: penstock.EventJobStarted, CreatedAt: started},
-	})
+	r.wantSame("log", r.events(job)[1:], []penstock.Event{job.Event(penstock.EventJobStarted)})
 
 	r.clock.Advance(time.Second)
 	r.win(r.ending(c, penstock.TransitionRetry)) // its second claim is the first of a queued-only job again

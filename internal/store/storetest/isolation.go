@@ -39,6 +39,7 @@ func (r *rig) house() house {
 	h := house{old: r.finished(1), call: r.request()}
 	r.record(h.call)
 	h.oldFile = r.keep(r.file())
+	r.spoken(1)
 	r.clock.Advance(oldAge)
 	h.file, h.spareFile = r.keep(r.file()), r.keep(r.file())
 	h.spare = r.finished(1)
@@ -105,6 +106,7 @@ func probes() map[string]probe {
 		"Deliveries":      {askDeliveries, penstock.CodeNotFound},
 		"Redeliver":       {askRedeliver, penstock.CodeNotFound},
 		"PurgeDeliveries": {askPurgeDeliveries, ""},
+		"PurgeEvents":     {askPurgeEvents, ""},
 	}
 }
 

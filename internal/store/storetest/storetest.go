@@ -78,6 +78,7 @@ func topics() []topic {
 		{"load", loadCases()},
 		{"files", fileCases()},
 		{"webhooks", webhookCases()},
+		{"streams", streamCases()},
 		{"isolation", isolationCases()},
 		{"race", raceCases()},
 		{"walk", walkCases()},

@@ -34,7 +34,7 @@ func submitRoundTrip(r *rig) {
 	r.wantSame("receipt", receipt, store.Receipt{Job: want})
 	r.wantSame("stored job", r.job(sub.Job.ID), want)
 	r.wantSame("log of a new job", r.events(want), []penstock.Event{
-		{Job: want.ID, Seq: 1, Type: penstock.EventJobQueued, CreatedAt: r.clock.Now()},
+		{Job: want.ID, Seq: 1, Type: penstock.EventJobQueued, State: &want, CreatedAt: r.clock.Now()},
 	})
 	if status := want.Status(); status != penstock.StatusQueued {
 		r.t.Errorf("a new job is %s, want queued", status)

@@ -87,12 +87,12 @@ func ReadResponse(text []byte) (dialect.Call, error) {
 	}
 	for _, option := range []string{"store", "background"} {
 		if f.Bool(option) {
-			f.Refuse(option, "%s is not supported yet: responses are not kept here. Leave it out, and send the whole conversation as input.", option)
+			f.Refuse(option, "%s is for POST /v1/responses: the body of a job is kept with its job. Leave it out.", option)
 		}
 	}
 	for _, reference := range []string{"previous_response_id", "conversation"} {
 		if f.Given(reference) {
-			f.Refuse(reference, "%s is not supported yet: nothing is kept between calls. Send the whole conversation as input.", reference)
+			f.Refuse(reference, "%s is not supported yet: an answer is not taken for input again. Send the whole conversation as input.", reference)
 		}
 	}
 	if err := f.Err(); err != nil || f.Given("store") {

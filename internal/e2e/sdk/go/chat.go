@@ -148,14 +148,11 @@ func response(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	call := used.Output[0]
-	question = responses.ResponseNewParams{Model: "sim", Input: question.Input, Store: openai.Bool(true)}
-	_, refused := client.Responses.New(ctx, question, option.WithMaxRetries(0))
 	return object{
 		"created": object{"status": created.Status, "text": created.OutputText(),
 			"usage": object{"input_tokens": created.Usage.InputTokens, "output_tokens": created.Usage.OutputTokens}},
 		"streamed": object{"events": kinds, "deltas": deltas, "same_text": completed.OutputText() == created.OutputText()},
 		"tool":     object{"type": call.Type, "name": call.Name, "arguments": call.Arguments.OfString},
-		"refused":  met(refused),
 	}, nil
 }
 

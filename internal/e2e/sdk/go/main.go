@@ -22,6 +22,7 @@ var scripts = map[string]script{
 	"stream":          stream,
 	"endpoints":       endpoints,
 	"responses":       response,
+	"background":      background,
 	"tools":           tools,
 	"images":          images,
 	"limited":         limited,

@@ -1,0 +1,96 @@
+package penstock
+
+import "time"
+
+// Stream is how the answers of a job are shown while they arrive.
+type Stream string
+
+// The ways to show answers.
+const (
+	StreamNone Stream = ""     // when they are whole
+	StreamText Stream = "text" // their text
+	StreamWire Stream = "wire" // the events of the endpoint's dialect, without the last: that is the item itself
+)
+
+// EventType names what happened to a job.
+type EventType string
+
+// The events of a job's log. A terminal item is its own event, and a job's row tells when it was queued, started
+// and finished; the others have rows of their own.
+const (
+	EventJobQueued     EventType = "job.queued"
+	EventJobStarted    EventType = "job.started"
+	EventJobProgress   EventType = "job.progress"
+	EventJobFinished   EventType = "job.finished"
+	EventItemDelta     EventType = "item.delta"
+	EventItemReset     EventType = "item.reset"
+	EventItemSucceeded EventType = "item.succeeded"
+	EventItemFailed    EventType = "item.failed"
+	EventItemCancelled EventType = "item.cancelled"
+	EventItemExpired   EventType = "item.expired"
+)
+
+// ItemEvent is the type of the event by which an item ended.
+func ItemEvent(s Status) EventType { return EventType("item." + string(s)) }
+
+// MaxItemEvents is the largest number of items whose ends are in their job's log. Larger jobs tell how far they
+// are instead, by job.progress; their results tell the ends.
+const MaxItemEvents = 1000
+
+// Event is an entry in a job's log. Sequence numbers start at 1. They have no gaps in the log of a job of at most
+// MaxItemEvents items; in that of a larger one the numbers of the items that ended are missing.
+type Event struct {
+	Job       ID
+	Seq       int64
+	Type      EventType
+	Item      *Item  // what ended
+	Delta     *Delta // what a running item said, or that it begins anew
+	State     *Job   // how the job stood: for the events of the job itself
+	CreatedAt time.Time
+}
+
+// Delta is a part of an answer that is not whole yet.
+type Delta struct {
+	Item    ID
+	Attempt int    // by which claim of the item; each begins anew
+	Data    []byte // as the job's Stream says; nil for item.reset
+}
+
+// Events are the events of the job itself that its row tells, in order: those of its items lie between them.
+func (j Job) Events() []Event {
+	told := []EventType{EventJobQueued}
+	if j.StartedSeq > 0 {
+		told = append(told, EventJobStarted)
+	}
+	if !j.FinishedAt.IsZero() {
+		told = append(told, EventJobFinished)
+	}
+	events := make([]Event, len(told))
+	for i, typ := range told {
+		events[i] = j.Event(typ)
+	}
+	return events
+}
+
+// Event is the event by which the job was queued, started or finished, with the job as it stood then.
+func (j Job) Event(typ EventType) Event {
+	e := Event{Job: j.ID, Type: typ, State: &j}
+	switch typ {
+	case EventJobQueued:
+		e.Seq, e.CreatedAt = 1, j.CreatedAt
+		j.before(0)
+		j.StartedAt = time.Time{}
+	case EventJobStarted:
+		e.Seq, e.CreatedAt = j.StartedSeq, j.StartedAt
+		j.before(j.StartedItems)
+	case EventJobFinished:
+		e.Seq, e.CreatedAt = j.Seq, j.FinishedAt
+	}
+	return e
+}
+
+// before takes the job back to when nothing had ended and so many items ran.
+func (j *Job) before(running int) {
+	j.Counts = Counts{Total: j.Counts.Total, Queued: j.Counts.Total - running, Running: running}
+	j.Usage, j.Cost, j.FinishedAt, j.CancelRequestedAt = Usage{}, 0, time.Time{}, time.Time{}
+}

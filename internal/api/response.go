@@ -1,0 +1,270 @@
+package api
+
+import (
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"penstock"
+	"penstock/internal/admit"
+	"penstock/internal/api/dialect/openai"
+	"penstock/internal/body"
+	"penstock/internal/store"
+)
+
+// A response that is to be kept runs as a job of one item. Its id is the job's in another view, its events are the
+// job's log in OpenAI's words, and it is kept as long as the job is.
+
+// createResponse answers a response: at once and for good, or as a job if it is to be kept.
+func (c *call) createResponse() error {
+	text, err := c.readBody()
+	if err != nil {
+		return err
+	}
+	kept, wanted, err := openai.KeepResponse(text)
+	if err != nil {
+		return err
+	}
+	if !wanted {
+		return c.inferText(doors[penstock.EndpointResponses], text)
+	}
+	asked, err := openai.ReadResponse(kept.Body)
+	if err != nil {
+		return err
+	}
+	c.model = asked.Model
+	order := admit.JobOrder{
+		Endpoint: penstock.EndpointResponses, Model: asked.Model, Scope: penstock.ScopeInference, Lane: penstock.LaneRealtime,
+		Inferences: []admit.Inference{inferenceOf(asked)},
+	}
+	if kept.Background {
+		order.Lane = penstock.LaneStandard
+	}
+	if kept.Stream {
+		order.Stream = penstock.StreamWire
+	}
+	if order.IdempotencyKey, err = idempotencyKey(c.r); err != nil {
+		return err
+	}
+	if order.IdempotencyKey != "" {
+		if order.BodyHash, err = canonicalHash(c.r.URL.Path, text); err != nil {
+			return err
+		}
+	}
+	receipt, err := c.Admit.Job(c.r.Context(), c.caller, order)
+	if err != nil {
+		return err
+	}
+	if len(receipt.Claimed) == 0 {
+		c.Admit.Wake()
+	}
+	return c.keptResponse(receipt, kept)
+}
+
+// keptResponse answers with a response that runs as a job.
+func (c *call) keptResponse(receipt store.Receipt, kept openai.KeptResponse) error {
+	if receipt.Replayed {
+		c.w.Header().Set("Idempotency-Replayed", "true")
+	}
+	job := receipt.Job
+	if kept.Stream {
+		return c.streamResponse(job, -1)
+	}
+	if !kept.Background {
+		ctx, cancel := c.patient()
+		defer cancel()
+		var err error
+		if job, err = c.Reader.Wait(ctx, c.caller.Tenant.ID, job.ID, keyedWait); err != nil {
+			return err
+		}
+		if job.Status() == penstock.StatusFailed {
+			return c.whyFailed(job)
+		}
+	}
+	return c.response(job)
+}
+
+// whyFailed is the error for a caller who waited for a response that failed, as for one that is not kept.
+func (c *call) whyFailed(job penstock.Job) error {
+	item, err := c.Jobs.Item(c.r.Context(), c.caller.Tenant.ID, penstock.ItemID(job.ID, 0))
+	if err != nil {
+		return err
+	}
+	return penstock.Errorf(item.Error.Code, "%s", item.Error.Message)
+}
+
+// responseJob finds the job that a response runs as.
+func (c *call) responseJob() (penstock.Job, error) {
+	id, err := c.pathID(penstock.ViewResponse)
+	if err != nil {
+		return penstock.Job{}, err
+	}
+	job, err := c.Jobs.Job(c.r.Context(), c.caller.Tenant.ID, id)
+	if penstock.ErrorCode(err) == penstock.CodeNotFound || (err == nil && (job.Endpoint != penstock.EndpointResponses || job.Counts.Total != 1)) {
+		return job, &penstock.Error{Code: penstock.CodeNotFound, Param: "id",
+			Message: "There is no such response; only those that were created with store or background are kept, and for as long as jobs are."}
+	}
+	return job, err
+}
+
+func (c *call) readResponse() error {
+	job, err := c.responseJob()
+	if err != nil {
+		return err
+	}
+	if !c.asksForStream() {
+		return c.response(job)
+	}
+	after := int64(-1)
+	if c.r.URL.Query().Has("starting_after") {
+		if after, err = c.queryInt("starting_after", 0); err != nil {
+			return err
+		}
+	}
+	if job.Stream != penstock.StreamWire {
+		return penstock.InvalidParam("stream", "This response was not created with stream: true, so its events were not kept; read it without stream.")
+	}
+	return c.streamResponse(job, after)
+}
+
+// asksForStream says that a reader wants events. OpenAI's SDK for Go says so in a body, though the call has no use for
+// one.
+func (c *call) asksForStream() bool {
+	query := c.r.URL.Query()
+	if query.Has("stream") || query.Has("starting_after") {
+		return query.Get("stream") != "false"
+	}
+	const maxBody = 1 << 10
+	text, err := io.ReadAll(io.LimitReader(c.r.Body, maxBody))
+	if err != nil || len(text) == 0 {
+		return false
+	}
+	o, err := body.Scan(text)
+	return err == nil && string(o.Raw("stream")) == "true"
+}
+
+// cancelWait is how long a cancel waits for the end, which is then told in the answer.
+const cancelWait = 5 * time.Second
+
+func (c *call) cancelResponse() error {
+	job, err := c.responseJob()
+	if err != nil {
+		return err
+	}
+	if job, err = c.Jobs.CancelJob(c.r.Context(), c.caller.Tenant.ID, job.ID); err != nil {
+		return err
+	}
+	c.Cancelled(job.ID)
+	ctx, cancel := c.patient()
+	defer cancel()
+	if job, err = c.Reader.Wait(ctx, c.caller.Tenant.ID, job.ID, cancelWait); err != nil {
+		return err
+	}
+	return c.response(job)
+}
+
+func (c *call) deleteResponse() error {
+	job, err := c.responseJob()
+	if err != nil {
+		return err
+	}
+	if err := c.Deleter.DeleteJob(c.r.Context(), c.caller.Tenant.ID, store.Deletion{Job: job.ID, Actor: c.caller.Key}); err != nil {
+		return err
+	}
+	return c.json(http.StatusOK, deletedView{ID: penstock.ViewResponse.Format(job.ID), Object: "response", Deleted: true})
+}
+
+// response answers with a response as it is now.
+func (c *call) response(job penstock.Job) error {
+	object, err := c.responseObject(job)
+	if err != nil {
+		return err
+	}
+	return c.json(http.StatusOK, object)
+}
+
+// keptView is a response that there is no upstream's word for: it has not ended, or came to nothing.
+type keptView struct {
+	ID                string            `json:"id"`
+	Object            string            `json:"object"`
+	CreatedAt         int64             `json:"created_at"`
+	Status            string            `json:"status" about:"queued, in_progress, completed, incomplete, failed or cancelled."`
+	Background        bool              `json:"background"`
+	Store             bool              `json:"store"`
+	Model             string            `json:"model"`
+	Output            []jsontext.Value  `json:"output"`
+	Error             *responseError    `json:"error"`
+	IncompleteDetails *jsontext.Value   `json:"incomplete_details"`
+	Usage             *jsontext.Value   `json:"usage"`
+	Instructions      *string           `json:"instructions"`
+	Metadata          map[string]string `json:"metadata"`
+	ParallelToolCalls bool              `json:"parallel_tool_calls"`
+	ToolChoice        string            `json:"tool_choice"`
+	Tools             []jsontext.Value  `json:"tools"`
+	Temperature       *float64          `json:"temperature"`
+	TopP              *float64          `json:"top_p"`
+}
+
+// responseError is why a response failed, in OpenAI's words.
+type responseError struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+func newKeptView(job penstock.Job, status string) keptView {
+	return keptView{
+		ID: penstock.ViewResponse.Format(job.ID), Object: "response", CreatedAt: job.CreatedAt.Unix(), Status: status,
+		Background: job.Lane != penstock.LaneRealtime, Store: true, Model: job.Model, Output: []jsontext.Value{},
+		Metadata: map[string]string{}, ParallelToolCalls: true, ToolChoice: "auto", Tools: []jsontext.Value{},
+	}
+}
+
+// responseObject is a response as it is now. One that an upstream completed is what the upstream said, under our id.
+func (c *call) responseObject(job penstock.Job) (any, error) {
+	if job.FinishedAt.IsZero() {
+		if job.StartedAt.IsZero() {
+			return newKeptView(job, "queued"), nil
+		}
+		return newKeptView(job, "in_progress"), nil
+	}
+	item, err := c.Jobs.Item(c.r.Context(), c.caller.Tenant.ID, penstock.ItemID(job.ID, 0))
+	if err != nil {
+		return nil, err
+	}
+	switch item.Status {
+	case penstock.StatusSucceeded:
+		return ownResponse(job, item.Result)
+	case penstock.StatusCancelled:
+		return newKeptView(job, "cancelled"), nil
+	}
+	v := newKeptView(job, "failed")
+	v.Error = &responseError{Code: responseErrorCode(item.Error.Code), Message: item.Error.Message}
+	return v, nil
+}
+
+// responseErrorCode is the word of OpenAI's that comes closest.
+func responseErrorCode(code penstock.Code) string {
+	if code == penstock.CodeUpstreamRejected || code == penstock.CodeInvalidRequest || code == penstock.CodeContextTooLong {
+		return "invalid_prompt"
+	}
+	return "server_error"
+}
+
+// ownResponse is what an upstream answered, as the response that we keep.
+func ownResponse(job penstock.Job, result []byte) (jsontext.Value, error) {
+	o, err := body.Scan(result)
+	if err != nil {
+		return nil, penstock.Internal(err)
+	}
+	v := newKeptView(job, "")
+	id, err := json.Marshal(v.ID)
+	if err != nil {
+		return nil, penstock.Internal(err)
+	}
+	return body.Apply(result, o.Replace("id", string(id)), o.Replace("store", "true"),
+		o.Replace("background", strconv.FormatBool(v.Background))), nil
+}

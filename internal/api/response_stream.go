@@ -1,0 +1,135 @@
+package api
+
+import (
+	"bytes"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"penstock"
+	"penstock/internal/body"
+	"penstock/internal/sse"
+	"penstock/internal/store"
+)
+
+// responseStream tells a job's log in the words of OpenAI's responses. Its events are numbered by their place, so that
+// every reader gets the same numbers, whenever it reads and wherever it begins.
+type responseStream struct {
+	*eventStream
+	job   penstock.Job
+	after int64 // the number of the last event that the reader has
+	next  int64
+}
+
+// streamResponse follows a response from behind an event on.
+func (c *call) streamResponse(job penstock.Job, after int64) error {
+	page := store.EventPage{Job: job.ID, Limit: 1, Kept: c.caller.Tenant.Retention.Events}
+	if _, err := c.Jobs.Events(c.r.Context(), c.caller.Tenant.ID, page); err != nil {
+		return err
+	}
+	h := c.w.Header()
+	h.Set("Content-Type", typeSSE)
+	h.Set("Cache-Control", "no-cache")
+	h.Set("X-Accel-Buffering", "no")
+	c.w.WriteHeader(http.StatusOK)
+	stream := &responseStream{eventStream: newEventStream(c), job: job, after: after}
+	defer stream.stop()
+	ctx, cancel := c.patient()
+	defer cancel()
+	for event, err := range c.Reader.Follow(ctx, c.caller.Tenant.ID, page) {
+		if err != nil {
+			c.fail(err)
+			panic(http.ErrAbortHandler) // so that the reader comes back instead of taking this for the end
+		}
+		if err := stream.tell(event); err != nil {
+			return nil // the reader left, or the process stops
+		}
+	}
+	return nil
+}
+
+// ours are the events of a response's life. They are told from the job's own log, not as the upstream tells them: its
+// response is another one, and began later.
+var ours = []string{"response.created", "response.queued", "response.in_progress"}
+
+func (s *responseStream) tell(e penstock.Event) error {
+	switch e.Type {
+	case penstock.EventJobQueued:
+		for _, typ := range []string{"response.created", "response.queued"} {
+			if err := s.state(typ, newKeptView(s.job, "queued")); err != nil {
+				return err
+			}
+		}
+	case penstock.EventJobStarted, penstock.EventItemReset:
+		return s.state("response.in_progress", newKeptView(s.job, "in_progress"))
+	case penstock.EventItemDelta:
+		for line := range bytes.Lines(e.Delta.Data) {
+			if err := s.pass(bytes.TrimSuffix(line, []byte("\n"))); err != nil {
+				return err
+			}
+		}
+	case penstock.EventItemSucceeded, penstock.EventItemFailed, penstock.EventItemCancelled, penstock.EventItemExpired:
+		return s.end(e)
+	}
+	return nil
+}
+
+// state tells of the response as a whole.
+func (s *responseStream) state(typ string, response any) error {
+	text, err := json.Marshal(struct {
+		Type     string `json:"type"`
+		Number   int64  `json:"sequence_number"`
+		Response any    `json:"response"`
+	}{typ, s.next, response}, json.Deterministic(true), lenient)
+	if err != nil {
+		return err
+	}
+	return s.number(typ, text)
+}
+
+// pass tells what the upstream did, with our number.
+func (s *responseStream) pass(line []byte) error {
+	o, err := body.Scan(line)
+	if err != nil {
+		return err
+	}
+	typ, err := o.String("type")
+	if err != nil || slices.Contains(ours, typ) {
+		return err
+	}
+	return s.number(typ, body.Apply(line, o.Replace("sequence_number", strconv.FormatInt(s.next, 10))))
+}
+
+// number sends the next event, unless the reader has it.
+func (s *responseStream) number(typ string, text []byte) error {
+	at := s.next
+	s.next++
+	if at <= s.after {
+		return nil
+	}
+	return s.write(sse.AppendEvent(nil, sse.Event{Type: []byte(typ), Data: text}))
+}
+
+// end tells how the response ended.
+func (s *responseStream) end(e penstock.Event) error {
+	job := s.job
+	job.FinishedAt = e.CreatedAt // which is all that the object depends on
+	object, err := s.c.responseObject(job)
+	if err != nil {
+		return err
+	}
+	typ := "response.failed" // a cancelled one too: its status tells
+	if whole, ok := object.(jsontext.Value); ok {
+		typ = "response.completed"
+		var said struct {
+			Status string `json:"status"`
+		}
+		if json.Unmarshal(whole, &said, lenient) == nil && said.Status == "incomplete" {
+			typ = "response.incomplete"
+		}
+	}
+	return s.state(typ, object)
+}

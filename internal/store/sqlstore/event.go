@@ -1,0 +1,315 @@
+package sqlstore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"penstock"
+	"penstock/internal/store"
+)
+
+// partDelta is a part of an answer, as it is shown while the answer arrives.
+const partDelta part = "delta"
+
+// How a job's log stands: whether it has rows of its own.
+const (
+	logNone    = ""
+	logKept    = "kept"
+	logPurging = "purging" // some are gone
+	logPurged  = "purged"  // all are
+)
+
+func logOf(j penstock.Job) string {
+	if j.Stream != penstock.StreamNone || j.Counts.Total > penstock.MaxItemEvents {
+		return logKept
+	}
+	return logNone
+}
+
+var (
+	addEvent = insertInto("events", `job_id text, seq bigint, type text, item_id text, attempt bigint, data bytea, created_at bigint`, "")
+	countUp  = update("jobs", "id text", "seq bigint", "")
+)
+
+// sealedDelta is a delta on its way into the log.
+type sealedDelta struct {
+	item    penstock.ID
+	attempt int64
+	typ     penstock.EventType
+	data    []byte // sealed
+}
+
+// seal closes a delta before the transaction that writes it.
+func (s *Store) seal(c *store.Claimed, d store.Delta) (sealedDelta, error) {
+	sealed := sealedDelta{item: c.Item, attempt: c.Fence, typ: penstock.EventItemDelta}
+	if d.Reset {
+		sealed.typ = penstock.EventItemReset
+		return sealed, nil
+	}
+	var err error
+	if sealed.data, err = s.codec.Seal(owner(c.Tenant, c.Item, partDelta), d.Data); err != nil {
+		return sealed, fmt.Errorf("sealing a delta: %w", err)
+	}
+	return sealed, nil
+}
+
+// sealTails closes what items said last.
+func (s *Store) sealTails(group []store.Finish) ([][]sealedDelta, error) {
+	tails := make([][]sealedDelta, len(group))
+	for i, f := range group {
+		for _, d := range f.Tail {
+			sealed, err := s.seal(&store.Claimed{Tenant: f.Tenant, Item: f.Item, Fence: f.Fence}, d)
+			if err != nil {
+				return nil, err
+			}
+			tails[i] = append(tails[i], sealed)
+		}
+	}
+	return tails, nil
+}
+
+// insert gives a delta the next number of its job, whose row is locked.
+func (d sealedDelta) insert(ctx context.Context, tx Tx, j *penstock.Job) error {
+	j.Seq++
+	return tx.Put(ctx, addEvent, j.ID, j.Seq, d.typ, d.item, d.attempt, d.data, micros(tx.Now()))
+}
+
+// AppendDeltas implements store.Streams.
+func (s *Store) AppendDeltas(ctx context.Context, group []store.ClaimDelta) (added []bool, err error) {
+	if len(group) == 0 {
+		return nil, nil
+	}
+	if len(group) > store.MaxDeltaGroup {
+		return nil, penstock.Internal(fmt.Errorf("%d deltas at once; at most %d are taken", len(group), store.MaxDeltaGroup))
+	}
+	sealed := make([]sealedDelta, len(group))
+	for i, d := range group {
+		if sealed[i], err = s.seal(d.Of, d.Delta); err != nil {
+			return nil, hide(err)
+		}
+	}
+	err = s.write(ctx, "deltas", func(tx Tx) error {
+		added = make([]bool, len(group))
+		jobs, err := speaking(ctx, tx, group)
+		if err != nil {
+			return err
+		}
+		holds, err := holding(ctx, tx, group)
+		if err != nil {
+			return err
+		}
+		grown := map[penstock.ID]*penstock.Job{}
+		for i, d := range group {
+			j := jobs[d.Of.Job]
+			if j == nil || j.Tenant != d.Of.Tenant || !holds(d.Of) {
+				continue
+			}
+			if err := sealed[i].insert(ctx, tx, j); err != nil {
+				return err
+			}
+			added[i], grown[j.ID] = true, j
+		}
+		for id, j := range grown {
+			if err := tx.Put(ctx, countUp, id, j.Seq); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return added, err
+}
+
+// speaking locks the jobs of a group: the lock is what numbers are given under, and what keeps their items from
+// being taken away meanwhile.
+func speaking(ctx context.Context, tx Tx, group []store.ClaimDelta) (map[penstock.ID]*penstock.Job, error) {
+	ids := make([]penstock.ID, len(group))
+	for i, d := range group {
+		ids[i] = d.Of.Job
+	}
+	jobs, err := lockJobs(ctx, tx, ids, lockFinish)
+	return jobs.byID, err
+}
+
+// holding tells of claims whether they still hold their items. An item without a row runs under the claim that has
+// it; one with a row says so itself.
+func holding(ctx context.Context, tx Tx, group []store.ClaimDelta) (func(*store.Claimed) bool, error) {
+	items, jobs := make([]penstock.ID, len(group)), make([]penstock.ID, len(group))
+	for i, d := range group {
+		items[i], jobs[i] = d.Of.Item, d.Of.Job
+	}
+	slices.Sort(items)
+	slices.Sort(jobs)
+	rows, err := findRows(ctx, tx, slices.Compact(items))
+	if err != nil {
+		return nil, err
+	}
+	claims := map[claimKey][]int{}
+	err = tx.QueryIn(ctx, IDQuery{SQL: `SELECT ` + claimColumns + ` FROM claims c WHERE c.job_id = /*pg ANY */($1)`, IDs: plain(slices.Compact(jobs))},
+		func(row Row) error {
+			c, err := scanClaim(row)
+			claims[c.claimKey] = c.ns
+			return err
+		})
+	return func(c *store.Claimed) bool {
+		if row := rows[c.Item]; row != nil {
+			return row.Status == penstock.StatusRunning && row.claim == c.Claim && row.Fence == c.Fence
+		}
+		return slices.Contains(claims[claimKey{c.Job, c.Claim}], c.Index)
+	}, err
+}
+
+// progressEvery is how often a large job tells how far it is, at the most.
+const progressEvery = time.Second
+
+// tellsProgress says that a locked job is due to tell how far it is.
+func tellsProgress(j *penstock.Job, now time.Time) bool {
+	return j.Counts.Total > penstock.MaxItemEvents && j.FinishedAt.IsZero() && now.Sub(j.ProgressAt) >= progressEvery
+}
+
+// progress is what a job.progress keeps of its job.
+type progress struct {
+	Counts penstock.Counts  `json:"counts"`
+	Usage  penstock.Usage   `json:"usage"`
+	Cost   penstock.NanoUSD `json:"cost_nano_usd"`
+}
+
+// noteProgress writes how far jobs are. Their numbers were taken when they were saved, and by now their claims tell
+// how many items run.
+func noteProgress(ctx context.Context, tx Tx, jobs []*penstock.Job) error {
+	for _, j := range jobs {
+		running, _, err := queryOne(ctx, tx, sqlf(`SELECT COALESCE(SUM(open), 0) /*pg ::bigint */ FROM claims WHERE job_id = $1`, j.ID), scanInt)
+		if err != nil {
+			return err
+		}
+		p := progress{j.Counts, j.Usage, j.Cost}
+		p.Counts.Running, p.Counts.Queued = int(running), p.Counts.Open()-int(running)
+		data, err := json.Marshal(p)
+		if err != nil {
+			return fmt.Errorf("encoding progress: %w", err)
+		}
+		if err := tx.Put(ctx, addEvent, j.ID, j.Seq, penstock.EventJobProgress, "", int64(0), data, micros(j.ProgressAt)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eventRow is an event that has a row of its own; what it says is still sealed.
+type eventRow struct {
+	penstock.Event
+	data []byte
+}
+
+// eventRows are the next events of a job that have rows.
+func eventRows(ctx context.Context, tx Tx, job penstock.Job, p store.EventPage) ([]eventRow, error) {
+	if logOf(job) == logNone {
+		return nil, nil
+	}
+	return queryAll(ctx, tx, sqlf(`SELECT seq, type, item_id, attempt, data, created_at FROM events
+		WHERE job_id = $1 AND seq > $2 ORDER BY seq LIMIT $3`, job.ID, p.After, p.Limit), func(row Row) (r eventRow, err error) {
+		var item penstock.ID
+		var attempt, created int64
+		r.Job = job.ID
+		if err := row.Scan(&r.Seq, &r.Type, &item, &attempt, &r.data, &created); err != nil {
+			return r, fmt.Errorf("scanning event: %w", err)
+		}
+		r.CreatedAt = fromMicros(created)
+		if r.Type != penstock.EventJobProgress {
+			r.Delta = &penstock.Delta{Item: item, Attempt: int(attempt)}
+			return r, nil
+		}
+		var was progress
+		if err := json.Unmarshal(r.data, &was); err != nil {
+			return r, fmt.Errorf("reading progress of job %s: %w", job.ID, err)
+		}
+		j := job
+		j.Counts, j.Usage, j.Cost, j.FinishedAt = was.Counts, was.Usage, was.Cost, time.Time{}
+		r.State, r.data = &j, nil
+		return r, nil
+	})
+}
+
+// openDeltas makes events readable, after the transaction that read them.
+func (s *Store) openDeltas(tenant penstock.TenantID, rows []eventRow) ([]penstock.Event, error) {
+	events := make([]penstock.Event, len(rows))
+	for i, r := range rows {
+		if r.data != nil {
+			data, err := s.codec.Open(owner(tenant, r.Delta.Item, partDelta), r.data)
+			if err != nil {
+				return nil, hide(fmt.Errorf("opening event %d of job %s: %w", r.Seq, r.Job, err))
+			}
+			r.Delta.Data = data
+		}
+		events[i] = r.Event
+	}
+	return events, nil
+}
+
+// PurgeEvents implements store.Streams. A job that lost a part of its log is marked before the rest goes, so that
+// nobody ever reads a log with a gap.
+func (s *Store) PurgeEvents(ctx context.Context, tenant penstock.TenantID, p store.Purge) (done store.Purged, err error) {
+	type spoken struct {
+		id       penstock.ID
+		finished int64
+	}
+	find := func(tx Tx, limit int) ([]spoken, error) {
+		return queryAll(ctx, tx, sqlf(`SELECT id, finished_at FROM jobs WHERE tenant_id = $1 AND log IN ('kept', 'purging') AND finished_at > 0
+			AND (finished_at <= $2 OR log = 'purging') ORDER BY finished_at LIMIT $3`, tenant, micros(tx.Now().Add(-p.Kept)), limit),
+			func(row Row) (x spoken, err error) { return x, row.Scan(&x.id, &x.finished) })
+	}
+	var found []spoken
+	err = s.read(ctx, func(tx Tx) error {
+		if found, err = find(tx, 1); err == nil && len(found) > 0 {
+			done.Overdue = tx.Now().Sub(fromMicros(found[0].finished).Add(p.Kept))
+		}
+		return err
+	})
+	if err != nil || len(found) == 0 {
+		return done, err
+	}
+	err = s.write(ctx, "purge_events", func(tx Tx) error {
+		done.Removed, done.More = 0, false
+		if found, err = find(tx, p.Limit); err != nil {
+			return err
+		}
+		for _, x := range found {
+			left := p.Limit - done.Removed
+			if left == 0 {
+				break
+			}
+			removed, err := purgeLog(ctx, tx, x.id, left)
+			if err != nil {
+				return err
+			}
+			done.Removed += removed
+		}
+		done.More = done.Removed == p.Limit || len(found) == p.Limit
+		return nil
+	})
+	return done, err
+}
+
+// purgeLog removes as much of a job's log as it may, unless another process just does.
+func purgeLog(ctx context.Context, tx Tx, job penstock.ID, limit int) (removed int, err error) {
+	_, free, err := queryOne(ctx, tx, sqlf(`SELECT 1 FROM jobs WHERE id = $1 /*pg FOR NO KEY UPDATE SKIP LOCKED */`, job), scanInt)
+	if err != nil || !free {
+		return 0, err
+	}
+	if removed, err = removeEvents(ctx, tx, job, limit); err != nil {
+		return 0, err
+	}
+	state := logPurging
+	if removed < limit {
+		state = logPurged
+	}
+	return removed, tx.Do(ctx, `UPDATE jobs SET log = $2 WHERE id = $1`, job, state)
+}
+
+// removeEvents removes rows of a job's log.
+func removeEvents(ctx context.Context, tx Tx, job penstock.ID, limit int) (int, error) {
+	n, err := tx.Exec(ctx, `DELETE FROM events WHERE job_id = $1 AND seq IN (SELECT seq FROM events WHERE job_id = $1 LIMIT $2)`, job, limit)
+	return int(n), err
+}

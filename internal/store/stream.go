@@ -1,0 +1,38 @@
+package store
+
+import (
+	"context"
+
+	"penstock"
+)
+
+// Streams is the part of a job's log that is written while its items run.
+type Streams interface {
+	// AppendDeltas adds to the logs of jobs, in the order given and in one transaction, and reports of each whether
+	// it was added. A delta of a claim that does not hold its item any more is left out, alone. The limits of
+	// MaxDeltaGroup hold for the group.
+	AppendDeltas(ctx context.Context, group []ClaimDelta) ([]bool, error)
+
+	// PurgeEvents removes what a tenant's jobs said while they ran, of those that finished longer than p.Kept ago. It
+	// counts events. From then on the log of such a job is gone.
+	PurgeEvents(ctx context.Context, tenant penstock.TenantID, p Purge) (Purged, error)
+}
+
+// Delta is something that a running item says, or that it begins anew.
+type Delta struct {
+	Reset bool   // what the item said before does not count any more; it has no Data
+	Data  []byte // as the job's Stream says
+}
+
+// ClaimDelta is what a claim says of its item.
+type ClaimDelta struct {
+	Of *Claimed // without its body
+	Delta
+}
+
+// Bounds of one call of AppendDeltas.
+const (
+	MaxDeltaGroup = 256
+	// MaxDeltaBytes is what one delta aims to hold at the most. A single event of an upstream can be larger.
+	MaxDeltaBytes = 64 << 10
+)
