@@ -117,6 +117,9 @@ func noRoute(mux *http.ServeMux, r *http.Request) error {
 	return penstock.Errorf(penstock.CodeNotFound, "There is no %s %s; GET /openapi.json lists what there is.", r.Method, r.URL.Path)
 }
 
+// headerRequestID names the call on every answer, in canonical form.
+const headerRequestID = "X-Request-Id"
+
 // call is one HTTP call being answered.
 type call struct {
 	*Server
@@ -136,9 +139,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt route) {
 	ctx := telemetry.WithIDs(telemetry.Extract(r.Context(), r.Header), telemetry.IDs{Request: c.id})
 	ctx, span := s.Tracer.StartServer(ctx, rt.Method+" "+rt.Path)
 	c.r = r.WithContext(ctx)
-	c.w.Header().Set("x-request-id", penstock.ViewRequest.Format(c.id))
+	shown := []string{penstock.ViewRequest.Format(c.id)}
+	c.w.Header()[headerRequestID] = shown
 	if c.words.requestID != "" {
-		c.w.Header().Set(c.words.requestID, penstock.ViewRequest.Format(c.id))
+		c.w.Header()[c.words.requestID] = shown
 	}
 
 	var err error

@@ -174,7 +174,7 @@ func (c *call) conclude(out attempt.Outcome, sink *httpSink) error {
 	case ok && statuses[e.Code] == http.StatusBadRequest && json.Unmarshal(upstream.Body, &anyObject{}) == nil:
 		// The upstream says what is wrong with the caller's own body, in the caller's own dialect.
 		c.w.Header().Set("Content-Type", typeJSON)
-		c.w.Header().Set("x-penstock-target", out.Target)
+		c.w.Header().Set(headerTarget, out.Target)
 		c.w.Header().Set("x-should-retry", "false")
 		c.w.WriteHeader(http.StatusBadRequest)
 		_, _ = c.w.Write(upstream.Body)
@@ -229,6 +229,9 @@ func (c *call) recordOf(task attempt.Task, out attempt.Outcome, o outcomeOf) pen
 	return r
 }
 
+// headerTarget says which target answered, in canonical form.
+const headerTarget = "X-Penstock-Target"
+
 // httpSink passes an answer on to the caller as it arrives.
 type httpSink struct {
 	w      *response
@@ -239,11 +242,9 @@ type httpSink struct {
 
 func (s *httpSink) Begin(target string, meta provider.Meta) error {
 	h := s.w.Header()
-	h.Set("Content-Type", meta.ContentType)
-	h.Set("x-penstock-target", target)
+	h["Content-Type"], h[headerTarget] = []string{meta.ContentType}, []string{target}
 	if s.stream {
-		h.Set("Cache-Control", "no-cache")
-		h.Set("X-Accel-Buffering", "no")
+		h["Cache-Control"], h["X-Accel-Buffering"] = []string{"no-cache"}, []string{"no"}
 		s.out = http.NewResponseController(s.w)
 	}
 	s.w.WriteHeader(meta.StatusCode)
@@ -324,7 +325,7 @@ func (c *call) inferAsJob(d door, asked dialect.Call, key string) error {
 		return penstock.Errorf(item.Error.Code, "%s", item.Error.Message)
 	}
 	c.w.Header().Set("Content-Type", typeJSON)
-	c.w.Header().Set("x-penstock-target", item.Target)
+	c.w.Header().Set(headerTarget, item.Target)
 	c.w.WriteHeader(item.StatusCode)
 	_, err = c.w.Write(item.Result)
 	return err
