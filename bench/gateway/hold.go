@@ -15,7 +15,7 @@ import (
 const maxHeldMiB = 600
 
 // heldRate is how many streams are opened a second. All of them are open before the first one ends.
-const heldRate = 500
+const heldRate = 250
 
 // command is the binary under measurement with other arguments.
 func (a *arena) command(ctx context.Context, args ...string) *exec.Cmd {

@@ -66,10 +66,11 @@ func serve(ctx context.Context, h http.Handler, cert *tls.Certificate) error {
 	return err
 }
 
-// Streams that are held open last as long as it takes to open all of them and a while longer.
+// Streams that are held open last for a minute, longer than it takes to open all of them, and say little meanwhile:
+// what is looked at is memory.
 const (
-	heldTokens    = 40
-	heldPerSecond = 1
+	heldTokens    = 16
+	heldPerSecond = 0.25
 )
 
 // upstreamRole is the simulated upstream as providers are reached: over TLS, with many streams on one connection.
