@@ -24,6 +24,7 @@ import (
 	"penstock/internal/directory"
 	"penstock/internal/file"
 	"penstock/internal/record"
+	"penstock/internal/room"
 	"penstock/internal/sign"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
@@ -130,6 +131,7 @@ type call struct {
 	words  *wording
 	model  string // that the call is for, "" while that is not known
 	final  bool   // the answer will never change: sending the call again is in vain
+	stay   *room.Stay
 }
 
 // serve is the one way into every handler: ids, trace, authentication, recovery, errors, metrics.
@@ -174,18 +176,24 @@ func (c *call) run(rt route) (err error) {
 		}
 	}()
 	if !rt.open {
-		if c.caller, err = c.authenticate(); err != nil {
+		if err := c.enter(rt.Scope); err != nil {
 			return err
-		}
-		c.r = c.r.WithContext(telemetry.WithIDs(c.r.Context(), telemetry.IDs{Tenant: c.caller.Tenant.ID}))
-		c.w.begin = c.tellLimits
-		if rt.Scope != "" {
-			if err := admit.Require(c.caller, rt.Scope); err != nil {
-				return err
-			}
 		}
 	}
 	return rt.serve(c)
+}
+
+// enter finds out who calls, and whether they may. Codes: invalid_key, rate_limited, scope_missing.
+func (c *call) enter(scope penstock.Scope) (err error) {
+	if c.caller, err = c.authenticate(); err != nil {
+		return err
+	}
+	c.r = c.r.WithContext(telemetry.WithIDs(c.r.Context(), telemetry.IDs{Tenant: c.caller.Tenant.ID}))
+	c.w.begin = c.tellLimits
+	if scope == "" {
+		return nil
+	}
+	return admit.Require(c.caller, scope)
 }
 
 // authenticate finds out who calls. Codes: invalid_key, rate_limited.
