@@ -48,7 +48,7 @@ func loadRole(_ context.Context, args []string) error {
 	if err := json.Unmarshal([]byte(args[0]), &l); err != nil {
 		return err
 	}
-	g := &generator{load: l, request: requestTo(l.Address, l.Key, bodyOf(l.Body, l.Stream))}
+	g := &generator{load: l, request: requestTo(l.Address, l.Key, l.body())}
 	began, cpu := time.Now(), measure.CPU()
 	switch l.Mode {
 	case "closed":
@@ -64,15 +64,15 @@ func loadRole(_ context.Context, args []string) error {
 	return json.NewEncoder(os.Stdout).Encode(g.report)
 }
 
-// bodyOf is a chat of a size, as an SDK writes it.
-func bodyOf(size int, stream bool) []byte {
+// body is a chat of the load's size, as an SDK writes it.
+func (l load) body() []byte {
 	const before, after = `{"model":"fast","messages":[{"role":"user","content":"`, `"}],"max_tokens":200}`
 	tail := after
-	if stream {
+	if l.Stream {
 		tail = strings.TrimSuffix(after, "}") + `,"stream":true}`
 	}
 	const words = `What does a weir do? Say it in \"plain\" words.\n`
-	fill := max(0, size-len(before)-len(tail))
+	fill := max(0, l.Body-len(before)-len(tail))
 	text := strings.Repeat(words, fill/len(words)) + strings.Repeat("x", fill%len(words))
 	return []byte(before + text + tail)
 }

@@ -188,7 +188,7 @@ func startPenstock(ctx context.Context, binary, dir, upstream string, env ...str
 // prove makes one call and checks that all that is to be measured is on: without it a mistake in the settings
 // would look like a good result.
 func (p penstock) prove(ctx context.Context) error {
-	header, _, err := p.get(ctx, http.MethodPost, "/v1/chat/completions", string(bodyOf(1024, false)))
+	header, _, err := p.get(ctx, http.MethodPost, "/v1/chat/completions", string(load{Body: 1 << 10}.body()))
 	if err != nil {
 		return err
 	}

@@ -108,11 +108,13 @@ func (c *call) admitInference(d door) (*errand, error) {
 	if err := c.Recorder.Place(); err != nil {
 		return nil, err
 	}
-	return &errand{asked: asked, plan: plan, task: attempt.Task{
+	e := &errand{asked: asked, plan: plan, task: attempt.Task{
 		Subject: c.id, Tenant: c.caller.Tenant.ID, Model: asked.Model, Lane: penstock.LaneRealtime, Targets: admitted.Targets, Endpoint: d.endpoint,
 		Header: d.forwarded(c.r.Header), Body: asked.Object.Text, Stream: asked.Stream, IncludeUsage: asked.IncludeUsage,
 		Bound: admitted.Bound, Wait: roomWait, MaxOutputTokens: asked.MaxOutputTokens * asked.Choices,
-	}}, nil
+	}}
+	e.task.Object = &e.asked.Object
+	return e, nil
 }
 
 // inferenceOf is what admission has to know of a body.

@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/body"
 	"penstock/internal/config"
 	"penstock/internal/provider"
 	"penstock/internal/room"
@@ -76,7 +77,8 @@ type Task struct {
 	Targets  []string // what the model resolved to, in order
 	Endpoint penstock.Endpoint
 	Body     []byte
-	Header   http.Header // the caller's own, for upstreams of the same dialect; nil for none
+	Object   *body.Object // Body, if it was scanned; nil otherwise
+	Header   http.Header  // the caller's own, for upstreams of the same dialect; nil for none
 	Stream   bool
 	// IncludeUsage says that the caller of an OpenAI stream asked for usage at its end.
 	IncludeUsage bool
@@ -346,7 +348,7 @@ func (t *try) call(ctx context.Context) provider.Call {
 		firstToken = 0
 	}
 	return provider.Call{
-		Endpoint: t.letter.endpoint, Body: t.letter.body, UpstreamModel: t.upstreamModel(), Stream: t.task.Stream,
+		Endpoint: t.letter.endpoint, Body: t.letter.body, Object: t.letter.object, UpstreamModel: t.upstreamModel(), Stream: t.task.Stream,
 		Timeouts: provider.Timeouts{
 			Connect: t.target.ConnectTimeout, FirstToken: firstToken, Idle: t.target.IdleTimeout,
 		},

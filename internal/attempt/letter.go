@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/body"
 	"penstock/internal/provider"
 	"penstock/internal/telemetry"
 )
@@ -48,6 +49,7 @@ type letter struct {
 	upstream    provider.Provider // nil when it is not configured any more
 	endpoint    penstock.Endpoint
 	body        []byte
+	object      *body.Object // body, if it is what the caller wrote and was scanned
 	header      http.Header
 	translation Translation // nil when the target speaks the caller's dialect
 	dropped     []string
@@ -98,7 +100,7 @@ func (r *Runner) translation(from penstock.Endpoint, upstream provider.Provider)
 // letterTo writes a task in a dialect that a target speaks, always from the original body. A translation
 // that breaks is an error like any other.
 func (r *Runner) letterTo(task *Task, target *penstock.Target) (l letter, err error) {
-	l = letter{endpoint: task.Endpoint, body: task.Body, header: task.Header}
+	l = letter{endpoint: task.Endpoint, body: task.Body, object: task.Object, header: task.Header}
 	upstream, ok := r.Providers.Provider(target.Provider)
 	if !ok {
 		return l, nil
@@ -117,7 +119,7 @@ func (r *Runner) letterTo(task *Task, target *penstock.Target) (l letter, err er
 		}
 	}()
 	l.endpoint, l.translation = to, t
-	l.header = nil // headers of one dialect mean nothing in another
+	l.header, l.object = nil, nil // headers of one dialect mean nothing in another
 	l.body, l.dropped, err = t.Request(task.Body)
 	return l, err
 }
