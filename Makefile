@@ -34,7 +34,7 @@ soak: setup ## the largest forecast, sick targets and limits for minutes, 2,000 
 	@PENSTOCK_REQUIRE_POSTGRES=1 PENSTOCK_SOAK_MINUTES=3 $(GO) test ./internal/e2e -run 'TestCallersKeepTheirLimit|TestLimitsAreUsed' -count=1 -timeout 1h -v
 	@PENSTOCK_REQUIRE_POSTGRES=1 PENSTOCK_SOAK_KILLS=$${KILLS:-300} $(GO) test ./internal/e2e -run 'TestCrash' -count=1 -timeout 3h -v
 
-bench: setup ## measurements, beside what they are judged by; about 12 minutes
+bench: setup ## measurements, beside what they are judged by; about 25 minutes
 	@cd bench && echo 'one sample after the other:' && $(GO) run ./accept
 	@cd bench && echo 'with 150 ms of rest between samples:' && $(GO) run ./accept -samples 200 -silence 150ms
 	@cd bench && $(GO) build -o ../bin/bench-queue ./queue
@@ -45,6 +45,7 @@ bench: setup ## measurements, beside what they are judged by; about 12 minutes
 	@bin/bench-queue claim
 	@bin/bench-queue fair
 	@bin/bench-queue urgent
+	@cd bench && $(GO) build -o ../bin/bench-gateway ./gateway && ../bin/bench-gateway
 
 docs: ## write the parts of docs/ that are made from the code
 	@$(GO) test ./internal/api -run 'OpenAPI|Docs' -update

@@ -26,7 +26,7 @@ var architecture = map[string][]string{
 	"penstock/internal/blob":      {},
 	"penstock/internal/dial":      {},
 	"penstock/internal/store":     {"penstock"},
-	"penstock/internal/provider":  {"penstock"},
+	"penstock/internal/provider":  {"penstock", "penstock/internal/body"},
 	"penstock/internal/config":    {"penstock"},
 	"penstock/internal/telemetry": {"penstock"},
 	"penstock/internal/sign":      {"penstock", "penstock/internal/payload"},
@@ -55,7 +55,7 @@ var architecture = map[string][]string{
 	// The way of a request: admit → queue ← work → attempt → route, provider.
 	"penstock/internal/room":  {"penstock", "penstock/internal/provider", "penstock/internal/store"},
 	"penstock/internal/route": {"penstock", "penstock/internal/body", "penstock/internal/room"},
-	"penstock/internal/attempt": {"penstock", "penstock/internal/config", "penstock/internal/provider", "penstock/internal/room",
+	"penstock/internal/attempt": {"penstock", "penstock/internal/body", "penstock/internal/config", "penstock/internal/provider", "penstock/internal/room",
 		"penstock/internal/route", "penstock/internal/telemetry"},
 	"penstock/internal/queue": {"penstock", "penstock/internal/provider", "penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/work": {"penstock", "penstock/internal/assemble", "penstock/internal/attempt", "penstock/internal/fair", "penstock/internal/provider", "penstock/internal/queue",

@@ -24,6 +24,7 @@ import (
 	"penstock/internal/directory"
 	"penstock/internal/file"
 	"penstock/internal/record"
+	"penstock/internal/room"
 	"penstock/internal/sign"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
@@ -117,6 +118,9 @@ func noRoute(mux *http.ServeMux, r *http.Request) error {
 	return penstock.Errorf(penstock.CodeNotFound, "There is no %s %s; GET /openapi.json lists what there is.", r.Method, r.URL.Path)
 }
 
+// headerRequestID names the call on every answer, in canonical form.
+const headerRequestID = "X-Request-Id"
+
 // call is one HTTP call being answered.
 type call struct {
 	*Server
@@ -127,6 +131,7 @@ type call struct {
 	words  *wording
 	model  string // that the call is for, "" while that is not known
 	final  bool   // the answer will never change: sending the call again is in vain
+	stay   *room.Stay
 }
 
 // serve is the one way into every handler: ids, trace, authentication, recovery, errors, metrics.
@@ -136,9 +141,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt route) {
 	ctx := telemetry.WithIDs(telemetry.Extract(r.Context(), r.Header), telemetry.IDs{Request: c.id})
 	ctx, span := s.Tracer.StartServer(ctx, rt.Method+" "+rt.Path)
 	c.r = r.WithContext(ctx)
-	c.w.Header().Set("x-request-id", penstock.ViewRequest.Format(c.id))
+	shown := []string{penstock.ViewRequest.Format(c.id)}
+	c.w.Header()[headerRequestID] = shown
 	if c.words.requestID != "" {
-		c.w.Header().Set(c.words.requestID, penstock.ViewRequest.Format(c.id))
+		c.w.Header()[c.words.requestID] = shown
 	}
 
 	var err error
@@ -170,18 +176,24 @@ func (c *call) run(rt route) (err error) {
 		}
 	}()
 	if !rt.open {
-		if c.caller, err = c.authenticate(); err != nil {
+		if err := c.enter(rt.Scope); err != nil {
 			return err
-		}
-		c.r = c.r.WithContext(telemetry.WithIDs(c.r.Context(), telemetry.IDs{Tenant: c.caller.Tenant.ID}))
-		c.w.begin = c.tellLimits
-		if rt.Scope != "" {
-			if err := admit.Require(c.caller, rt.Scope); err != nil {
-				return err
-			}
 		}
 	}
 	return rt.serve(c)
+}
+
+// enter finds out who calls, and whether they may. Codes: invalid_key, rate_limited, scope_missing.
+func (c *call) enter(scope penstock.Scope) (err error) {
+	if c.caller, err = c.authenticate(); err != nil {
+		return err
+	}
+	c.r = c.r.WithContext(telemetry.WithIDs(c.r.Context(), telemetry.IDs{Tenant: c.caller.Tenant.ID}))
+	c.w.begin = c.tellLimits
+	if scope == "" {
+		return nil
+	}
+	return admit.Require(c.caller, scope)
 }
 
 // authenticate finds out who calls. Codes: invalid_key, rate_limited.

@@ -58,9 +58,32 @@ func inference(endpoint penstock.Endpoint) func(*call) error {
 
 // infer answers an inference at once.
 func (c *call) infer(d door) error {
+	defer func() { c.stay.Leave() }() // should anything here panic
+	e, err := c.admitInference(d)
+	if err != nil || e == nil {
+		return err
+	}
+	settle := func(out attempt.Outcome) { settleLimits(d, c.stay, out) }
+	if e.plan.ttl > 0 {
+		return c.runShared(e.plan, e.task, settle)
+	}
+	return c.runCall(d, e, settle)
+}
+
+// errand is an inference that was admitted. It is apart from the functions that made it, because the stack of a stream
+// stands for as long as the stream does.
+type errand struct {
+	asked dialect.Call
+	task  attempt.Task
+	plan  cachePlan
+}
+
+// admitInference reads and admits an inference, and takes the places that it needs. It returns nil when the answer was
+// given by other means.
+func (c *call) admitInference(d door) (*errand, error) {
 	text, err := c.readBody()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	return c.inferText(d, text)
 }
@@ -69,38 +92,35 @@ func (c *call) infer(d door) error {
 func (c *call) inferText(d door, text []byte) error {
 	asked, err := d.read(text)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	c.model = asked.Model
 	key, err := idempotencyKey(c.r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if key != "" && d.question != nil {
-		return c.inferAsJob(d, asked, key)
+		return nil, c.inferAsJob(d, asked, key)
 	}
 	admitted, err := c.Admit.Request(c.r.Context(), c.caller, admit.RequestOrder{Model: asked.Model, Inference: inferenceOf(asked), Free: d.free})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer admitted.Stay.Leave() // should anything here panic
+	c.stay = admitted.Stay
 	plan, err := c.cachePlan(d, asked, admitted)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := c.Recorder.Place(); err != nil {
-		return err
+		return nil, err
 	}
-	task := attempt.Task{
+	e := &errand{asked: asked, plan: plan, task: attempt.Task{
 		Subject: c.id, Tenant: c.caller.Tenant.ID, Model: asked.Model, Lane: penstock.LaneRealtime, Targets: admitted.Targets, Endpoint: d.endpoint,
 		Header: d.forwarded(c.r.Header), Body: asked.Object.Text, Stream: asked.Stream, IncludeUsage: asked.IncludeUsage,
 		Bound: admitted.Bound, Wait: roomWait, MaxOutputTokens: asked.MaxOutputTokens * asked.Choices,
-	}
-	settle := func(out attempt.Outcome) { settleLimits(d, admitted.Stay, out) }
-	if plan.ttl > 0 {
-		return c.runShared(plan, task, settle)
-	}
-	return c.runCall(d, asked, task, settle)
+	}}
+	e.task.Object = &e.asked.Object
+	return e, nil
 }
 
 // inferenceOf is what admission has to know of a body.
@@ -123,8 +143,8 @@ func (d door) forwarded(from http.Header) http.Header {
 }
 
 // runCall runs an admitted call, answers it, and records it whatever came of it.
-func (c *call) runCall(d door, asked dialect.Call, task attempt.Task, settle func(attempt.Outcome)) error {
-	sink := &httpSink{w: c.w, stream: asked.Stream}
+func (c *call) runCall(d door, e *errand, settle func(attempt.Outcome)) error {
+	sink := &httpSink{w: c.w, stream: e.asked.Stream}
 	began := c.Clock()
 	recorded := false
 	defer func() {
@@ -132,15 +152,15 @@ func (c *call) runCall(d door, asked dialect.Call, task attempt.Task, settle fun
 			c.Recorder.Leave() // a panic: there is nothing sound to record
 		}
 	}()
-	out := c.Runner.Run(c.r.Context(), task, sink)
+	out := c.Runner.Run(c.r.Context(), e.task, sink)
 	settle(out)
 	var err error
 	if d.estimate != nil && (errors.Is(out.Err, attempt.ErrUnspoken) || unserved(out.Err)) {
-		err = d.estimate(c, asked)
+		err = d.estimate(c, e.asked)
 	} else {
 		err = c.conclude(out, sink)
 	}
-	c.Recorder.Add(c.recordOf(task, out, outcomeOf{began: began, err: err, status: c.w.status}))
+	c.record(e, out, outcomeOf{began: began, err: err, status: c.w.status})
 	recorded = true
 	if sink.cut {
 		panic(http.ErrAbortHandler) // the only way to tell a caller that a plain answer is not whole
@@ -180,7 +200,7 @@ func (c *call) conclude(out attempt.Outcome, sink *httpSink) error {
 	case ok && statuses[e.Code] == http.StatusBadRequest && json.Unmarshal(upstream.Body, &anyObject{}) == nil:
 		// The upstream says what is wrong with the caller's own body, in the caller's own dialect.
 		c.w.Header().Set("Content-Type", typeJSON)
-		c.w.Header().Set("x-penstock-target", out.Target)
+		c.w.Header().Set(headerTarget, out.Target)
 		c.w.Header().Set("x-should-retry", "false")
 		c.w.WriteHeader(http.StatusBadRequest)
 		_, _ = c.w.Write(upstream.Body)
@@ -216,6 +236,10 @@ type outcomeOf struct {
 	status int // that the caller saw
 }
 
+func (c *call) record(e *errand, out attempt.Outcome, o outcomeOf) {
+	c.Recorder.Add(c.recordOf(e.task, out, o))
+}
+
 func (c *call) recordOf(task attempt.Task, out attempt.Outcome, o outcomeOf) penstock.Request {
 	r := penstock.Request{
 		ID: c.id, Tenant: c.caller.Tenant.ID, Key: c.caller.Key, Endpoint: task.Endpoint, Model: task.Model, Stream: task.Stream,
@@ -235,6 +259,9 @@ func (c *call) recordOf(task attempt.Task, out attempt.Outcome, o outcomeOf) pen
 	return r
 }
 
+// headerTarget says which target answered, in canonical form.
+const headerTarget = "X-Penstock-Target"
+
 // httpSink passes an answer on to the caller as it arrives.
 type httpSink struct {
 	w      *response
@@ -245,11 +272,9 @@ type httpSink struct {
 
 func (s *httpSink) Begin(target string, meta provider.Meta) error {
 	h := s.w.Header()
-	h.Set("Content-Type", meta.ContentType)
-	h.Set("x-penstock-target", target)
+	h["Content-Type"], h[headerTarget] = []string{meta.ContentType}, []string{target}
 	if s.stream {
-		h.Set("Cache-Control", "no-cache")
-		h.Set("X-Accel-Buffering", "no")
+		h["Cache-Control"], h["X-Accel-Buffering"] = []string{"no-cache"}, []string{"no"}
 		s.out = http.NewResponseController(s.w)
 	}
 	s.w.WriteHeader(meta.StatusCode)
@@ -330,7 +355,7 @@ func (c *call) inferAsJob(d door, asked dialect.Call, key string) error {
 		return penstock.Errorf(item.Error.Code, "%s", item.Error.Message)
 	}
 	c.w.Header().Set("Content-Type", typeJSON)
-	c.w.Header().Set("x-penstock-target", item.Target)
+	c.w.Header().Set(headerTarget, item.Target)
 	c.w.WriteHeader(item.StatusCode)
 	_, err = c.w.Write(item.Result)
 	return err

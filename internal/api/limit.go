@@ -1,11 +1,9 @@
 package api
 
 import (
-	"fmt"
 	"math"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"penstock"
@@ -32,6 +30,8 @@ func settleLimits(d door, stay *room.Stay, out attempt.Outcome) {
 // tellLimits puts how the caller stands with its limits on the answer: in the fields that are to become a
 // standard, and in those that the SDKs of the dialect know. Of limits of the same kind these have room for one
 // only, and get the one that is nearest to its end.
+//
+// It is on the way of every answer, so names are in canonical form and numbers are not formatted by package fmt.
 func (c *call) tellLimits() {
 	standings := c.Admit.Standings(&c.caller, c.model)
 	if len(standings) == 0 {
@@ -41,56 +41,82 @@ func (c *call) tellLimits() {
 	tellStandard(h, standings)
 	if c.anthropic() {
 		now := c.Clock()
-		for _, kind := range [...]struct {
-			name      string
-			resources []string
-		}{
-			{"requests", []string{"requests"}}, {"input-tokens", []string{"input_tokens"}}, {"output-tokens", []string{"output_tokens"}},
-			{"tokens", []string{"input_tokens", "output_tokens", "daily_tokens"}},
-		} {
-			if s := nearest(standings, kind.resources...); s != nil {
-				h.Set("anthropic-ratelimit-"+kind.name+"-limit", strconv.FormatInt(s.Limit, 10))
-				h.Set("anthropic-ratelimit-"+kind.name+"-remaining", strconv.FormatInt(s.Left, 10))
-				h.Set("anthropic-ratelimit-"+kind.name+"-reset", now.Add(s.Reset).UTC().Format(time.RFC3339))
+		for i := range anthropicLimits {
+			fields := &anthropicLimits[i]
+			if s := nearest(standings, fields.resources); s != nil {
+				fields.tell(h, s, now.Add(s.Reset).UTC().Format(time.RFC3339))
 			}
 		}
 		return
 	}
-	for _, kind := range [...]struct {
-		name      string
-		resources []string
-	}{
-		{"requests", []string{"requests"}}, {"tokens", []string{"input_tokens", "output_tokens", "daily_tokens"}},
-	} {
-		if s := nearest(standings, kind.resources...); s != nil {
-			h.Set("x-ratelimit-limit-"+kind.name, strconv.FormatInt(s.Limit, 10))
-			h.Set("x-ratelimit-remaining-"+kind.name, strconv.FormatInt(s.Left, 10))
-			h.Set("x-ratelimit-reset-"+kind.name, s.Reset.Round(time.Millisecond).String())
+	for i := range openaiLimits {
+		fields := &openaiLimits[i]
+		if s := nearest(standings, fields.resources); s != nil {
+			fields.tell(h, s, s.Reset.Round(time.Millisecond).String())
 		}
 	}
 }
+
+// limitFields are the headers, in canonical form, in which a dialect tells of the nearest of some limits.
+type limitFields struct {
+	limit, remaining, reset string
+	resources               []string
+}
+
+func (f *limitFields) tell(h http.Header, s *limit.Standing, reset string) {
+	values := [...]string{strconv.FormatInt(s.Limit, 10), strconv.FormatInt(s.Left, 10), reset}
+	h[f.limit], h[f.remaining], h[f.reset] = values[0:1:1], values[1:2:2], values[2:3:3]
+}
+
+var (
+	allTokens    = []string{"input_tokens", "output_tokens", "daily_tokens"}
+	openaiLimits = [...]limitFields{
+		{"X-Ratelimit-Limit-Requests", "X-Ratelimit-Remaining-Requests", "X-Ratelimit-Reset-Requests", []string{"requests"}},
+		{"X-Ratelimit-Limit-Tokens", "X-Ratelimit-Remaining-Tokens", "X-Ratelimit-Reset-Tokens", allTokens},
+	}
+	anthropicLimits = [...]limitFields{
+		{"Anthropic-Ratelimit-Requests-Limit", "Anthropic-Ratelimit-Requests-Remaining", "Anthropic-Ratelimit-Requests-Reset", []string{"requests"}},
+		{"Anthropic-Ratelimit-Input-Tokens-Limit", "Anthropic-Ratelimit-Input-Tokens-Remaining", "Anthropic-Ratelimit-Input-Tokens-Reset", allTokens[:1]},
+		{"Anthropic-Ratelimit-Output-Tokens-Limit", "Anthropic-Ratelimit-Output-Tokens-Remaining", "Anthropic-Ratelimit-Output-Tokens-Reset", allTokens[1:2]},
+		{"Anthropic-Ratelimit-Tokens-Limit", "Anthropic-Ratelimit-Tokens-Remaining", "Anthropic-Ratelimit-Tokens-Reset", allTokens},
+	}
+)
 
 // tellStandard writes the fields of the IETF's draft: each limit under a name of its own.
 func tellStandard(h http.Header, standings []limit.Standing) {
-	var policies, states strings.Builder
-	for i, s := range standings {
-		if i > 0 {
-			policies.WriteString(", ")
-			states.WriteString(", ")
-		}
-		window := 60
+	const usual = 3 * 40 // bytes of a caller with three limits
+	policies, states := make([]byte, 0, usual), make([]byte, 0, usual)
+	for i := range standings {
+		s, window := &standings[i], int64(60)
 		if s.Daily {
 			window = 24 * 60 * 60
 		}
-		fmt.Fprintf(&policies, `"%s-%s";q=%d;w=%d`, s.Scope, s.Resource, s.Limit, window)
-		fmt.Fprintf(&states, `"%s-%s";r=%d;t=%d`, s.Scope, s.Resource, s.Left, int64(math.Ceil(s.Reset.Seconds())))
+		policies = appendItem(policies, s, [...]parameter{{";q=", s.Limit}, {";w=", window}})
+		states = appendItem(states, s, [...]parameter{{";r=", s.Left}, {";t=", int64(math.Ceil(s.Reset.Seconds()))}})
 	}
-	h.Set("RateLimit-Policy", policies.String())
-	h.Set("RateLimit", states.String())
+	h["Ratelimit-Policy"], h["Ratelimit"] = []string{string(policies)}, []string{string(states)}
+}
+
+// parameter is a number that an item of a structured field says.
+type parameter struct {
+	name  string
+	value int64
+}
+
+// appendItem adds a limit to a list of the standard's fields.
+func appendItem(b []byte, s *limit.Standing, parameters [2]parameter) []byte {
+	if len(b) > 0 {
+		b = append(b, ", "...)
+	}
+	b = append(append(append(append(append(b, '"'), s.Scope...), '-'), s.Resource...), '"')
+	for _, p := range parameters {
+		b = strconv.AppendInt(append(b, p.name...), p.value, 10)
+	}
+	return b
 }
 
 // nearest is the limit on any of the resources that has the least part of it left.
-func nearest(standings []limit.Standing, resources ...string) *limit.Standing {
+func nearest(standings []limit.Standing, resources []string) *limit.Standing {
 	var least *limit.Standing
 	for i := range standings {
 		s := &standings[i]

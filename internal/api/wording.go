@@ -16,7 +16,7 @@ type wording struct {
 	envelope, inStream func(errorBody) any
 	// event is the type of the event that an error is within a stream, nil for none.
 	event []byte
-	// requestID is the header that SDKs look for, beside x-request-id; "" for none.
+	// requestID is the header that SDKs look for, beside x-request-id, in canonical form; "" for none.
 	requestID string
 }
 
@@ -34,7 +34,7 @@ var responsesWording = wording{
 // anthropicWording is Anthropic's.
 var anthropicWording = wording{
 	errorType: anthropic.ErrorType, envelope: anthropicEnvelope, inStream: anthropicEnvelope,
-	event: []byte("error"), requestID: "request-id",
+	event: []byte("error"), requestID: "Request-Id",
 }
 
 func usualErrorType(code penstock.Code) string { return errorType(statusOf(code)) }

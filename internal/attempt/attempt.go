@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/body"
 	"penstock/internal/config"
 	"penstock/internal/provider"
 	"penstock/internal/room"
@@ -76,7 +77,8 @@ type Task struct {
 	Targets  []string // what the model resolved to, in order
 	Endpoint penstock.Endpoint
 	Body     []byte
-	Header   http.Header // the caller's own, for upstreams of the same dialect; nil for none
+	Object   *body.Object // Body, if it was scanned; nil otherwise
+	Header   http.Header  // the caller's own, for upstreams of the same dialect; nil for none
 	Stream   bool
 	// IncludeUsage says that the caller of an OpenAI stream asked for usage at its end.
 	IncludeUsage bool
@@ -117,6 +119,9 @@ type Outcome struct {
 }
 
 // Run tries targets until one answers, none is left, or the error would be the same anywhere.
+//
+// A stream stands on the stack of this for minutes, thousands at a time: what is large is kept behind pointers, here
+// and in what it calls, so that the stack of a stream stays small.
 func (r *Runner) Run(ctx context.Context, task Task, sink Sink) Outcome {
 	if task.Choice != nil {
 		defer task.Choice.Release() // of no effect once an attempt was made on it
@@ -128,21 +133,21 @@ func (r *Runner) Run(ctx context.Context, task Task, sink Sink) Outcome {
 		out.Err = err
 		return out
 	}
-	candidates, asides := r.spoken(task, candidates)
+	candidates, asides := r.spoken(&task, candidates)
 	if len(candidates) == 0 {
-		out.Err = unspoken(task)
+		out.Err = unspoken(&task)
 		return out
 	}
-	query := queryOf(task, snapshot, candidates)
+	query := queryOf(&task, snapshot, candidates)
 	for ctx.Err() == nil {
-		choice, err := r.choose(ctx, task, query)
+		choice, err := r.choose(ctx, &task, query)
 		if err != nil {
 			if out.Err == nil { // what an upstream said tells more than that no other is left
 				out.Err = err
 			}
 			return out
 		}
-		letter, err := r.letterTo(task, choice.Target)
+		t, err := r.tryOn(&task, choice)
 		if err != nil {
 			choice.Release()
 			out.Err = cmp.Or(out.Err, err)
@@ -150,11 +155,8 @@ func (r *Runner) Run(ctx context.Context, task Task, sink Sink) Outcome {
 			asides.add("%s cannot be asked: %s", choice.Target.Name, penstock.AsError(err).Message)
 			continue
 		}
-		t := &try{task: task, letter: letter, target: choice.Target, sink: sink, probe: choice.Probe()}
-		t.record = penstock.Attempt{
-			ID: r.ids.New(r.Clock()), Subject: task.Subject, Number: len(out.Attempts) + 1, Fence: task.Fence,
-			Target: choice.Target.Name, Reason: letter.explain(choice.Reason, asides), Config: snapshot.Hash,
-		}
+		t.sink, t.record.Number, t.record.Config = sink, len(out.Attempts)+1, snapshot.Hash
+		t.record.Reason = t.letter.explain(choice.Reason, asides)
 		failure := r.run(ctx, t, choice)
 		out.add(t, failure)
 		spent := task.MaxAttempts > 0 && out.Counted >= task.MaxAttempts
@@ -169,23 +171,41 @@ func (r *Runner) Run(ctx context.Context, task Task, sink Sink) Outcome {
 	return out
 }
 
-// choose finds a target with room, or takes the one that was found beforehand.
-func (r *Runner) choose(ctx context.Context, task Task, q route.Query) (route.Choice, error) {
-	if task.Choice == nil || len(q.Tried) > 0 {
-		return r.Router.Choose(ctx, q)
+// tryOn prepares a try on the room that was chosen for it.
+func (r *Runner) tryOn(task *Task, choice *route.Choice) (*try, error) {
+	letter, err := r.letterTo(task, &choice.Target)
+	if err != nil {
+		return nil, err
 	}
-	resolved := func(t penstock.Target) bool { return t.Name == task.Choice.Target.Name }
-	if !slices.ContainsFunc(q.Candidates, resolved) || !q.Serves(&task.Choice.Target) {
+	return &try{
+		task: task, letter: letter, target: &choice.Target, probe: choice.Probe(),
+		record: penstock.Attempt{ID: r.ids.New(r.Clock()), Subject: task.Subject, Fence: task.Fence, Target: choice.Target.Name},
+	}, nil
+}
+
+// choose finds a target with room, or takes the one that was found beforehand.
+func (r *Runner) choose(ctx context.Context, task *Task, q *route.Query) (*route.Choice, error) {
+	if task.Choice != nil && len(q.Tried) == 0 && task.keepsChoice(q) {
+		task.Choice.Amend(q.InputTokens, q.MaxOutputTokens)
+		return task.Choice, nil
+	}
+	c, err := r.Router.Choose(ctx, *q)
+	if err != nil {
+		return nil, err
+	}
+	return &c, nil
+}
+
+// keepsChoice says whether the room that was taken beforehand is used. Otherwise it is given back.
+func (t *Task) keepsChoice(q *route.Query) bool {
+	resolved := func(target penstock.Target) bool { return target.Name == t.Choice.Target.Name }
+	if !slices.ContainsFunc(q.Candidates, resolved) || !q.Serves(&t.Choice.Target) {
 		// The model has other targets by now than when the task was resolved, or whoever chose for it could
 		// not know what its body asks for.
-		task.Choice.Release()
-		return r.Router.Choose(ctx, q)
+		t.Choice.Release()
+		return false
 	}
-	if q.Retry && !task.Choice.MakeRetry() {
-		return r.Router.Choose(ctx, q)
-	}
-	task.Choice.Amend(q.InputTokens, q.MaxOutputTokens)
-	return *task.Choice, nil
+	return !q.Retry || t.Choice.MakeRetry()
 }
 
 // add books a try into the outcome.
@@ -208,47 +228,72 @@ func (o *Outcome) add(t *try, failure *provider.Error) {
 
 // try is one attempt while it runs.
 type try struct {
-	task    Task
+	task    *Task
 	letter  letter
-	target  penstock.Target
+	target  *penstock.Target
 	sink    Sink
 	record  penstock.Attempt
 	probe   bool // it finds out whether a target that was out of order works again
 	begun   bool
-	said    int64 // bytes of text that arrived
+	meta    provider.Meta // of the answer, as far as it came
+	said    int64         // bytes of text that arrived
 	forfeit penstock.NanoUSD
 }
 
 // run makes one try on the room that was chosen for it, and completes its record.
-func (r *Runner) run(ctx context.Context, t *try, choice route.Choice) *provider.Error {
+func (r *Runner) run(ctx context.Context, t *try, choice *route.Choice) *provider.Error {
 	defer choice.Release() // should anything here panic
 	ctx = telemetry.WithIDs(ctx, telemetry.IDs{Attempt: t.record.ID})
-	genAI := telemetry.GenAI{
-		Operation: operation(t.task.Endpoint), Provider: t.target.Provider, RequestModel: t.upstreamModel(),
-	}
-	ctx, span := r.Tracer.StartClient(ctx, genAI.SpanName(), telemetry.String("penstock.target", t.target.Name))
+	ctx, span := r.startSpan(ctx, t)
 	t.record.StartedAt = r.Clock()
-	meta, failure := r.exchange(ctx, t)
+	failure := r.exchange(ctx, t)
 	t.record.FinishedAt = r.Clock()
-	choice.Done(t.result(meta, failure))
-	meta.Usage = t.usage(meta, failure)
-	t.meter(meta, failure)
-	t.remark(meta, failure)
-	if failure != nil {
-		t.record.ErrorKind, t.record.ErrorMessage = string(failure.Kind), failure.Public()
-		r.tellOperator(ctx, t, failure)
-		t.record.StatusCode = cmp.Or(failure.StatusCode, t.record.StatusCode)
-		genAI.ErrorType = string(failure.Kind)
-	}
-	genAI.Usage = meta.Usage
-	span.SetGenAI(genAI)
-	span.End(nil)
+	t.giveBack(choice, failure)
+	r.conclude(ctx, t, failure)
+	r.endSpan(span, t, failure)
 	r.observe(ctx, t)
 	return failure
 }
 
+// giveBack gives the room of a try back, with what it taught.
+func (t *try) giveBack(choice *route.Choice, failure *provider.Error) {
+	choice.Done(t.result(&t.meta, failure))
+}
+
+func (r *Runner) startSpan(ctx context.Context, t *try) (context.Context, telemetry.Span) {
+	genAI := t.genAI()
+	return r.Tracer.StartClient(ctx, genAI.SpanName(), telemetry.String("penstock.target", t.target.Name))
+}
+
+func (r *Runner) endSpan(span telemetry.Span, t *try, failure *provider.Error) {
+	genAI := t.genAI()
+	genAI.Usage = t.meta.Usage
+	if failure != nil {
+		genAI.ErrorType = string(failure.Kind)
+	}
+	span.SetGenAI(genAI)
+	span.End(nil)
+}
+
+// genAI is what traces say of a try.
+func (t *try) genAI() telemetry.GenAI {
+	return telemetry.GenAI{Operation: operation(t.task.Endpoint), Provider: t.target.Provider, RequestModel: t.upstreamModel()}
+}
+
+// conclude completes the record of a try.
+func (r *Runner) conclude(ctx context.Context, t *try, failure *provider.Error) {
+	t.meta.Usage = t.usage(&t.meta, failure)
+	t.meter(&t.meta, failure)
+	t.remark(&t.meta, failure)
+	if failure != nil {
+		t.record.ErrorKind, t.record.ErrorMessage = string(failure.Kind), failure.Public()
+		r.tellOperator(ctx, t, failure)
+		t.record.StatusCode = cmp.Or(failure.StatusCode, t.record.StatusCode)
+	}
+}
+
 // exchange calls the upstream and passes its answer on. A panic on the way is an error like any other.
-func (r *Runner) exchange(ctx context.Context, t *try) (meta provider.Meta, failure *provider.Error) {
+func (r *Runner) exchange(ctx context.Context, t *try) (failure *provider.Error) {
 	defer func() {
 		if p := recover(); p != nil {
 			failure = &provider.Error{Kind: provider.KindInternal, Message: "The attempt broke on our side.",
@@ -256,7 +301,7 @@ func (r *Runner) exchange(ctx context.Context, t *try) (meta provider.Meta, fail
 		}
 	}()
 	if t.letter.upstream == nil {
-		return meta, &provider.Error{Kind: provider.KindConnect, Message: "Its provider is not configured any more."}
+		return &provider.Error{Kind: provider.KindConnect, Message: "Its provider is not configured any more."}
 	}
 	if bound := t.timeout(); bound > 0 {
 		var cancel context.CancelFunc
@@ -265,19 +310,19 @@ func (r *Runner) exchange(ctx context.Context, t *try) (meta provider.Meta, fail
 	}
 	answer, err := t.letter.upstream.Call(ctx, t.call(ctx))
 	if err != nil {
-		return meta, t.letter.failure(err)
+		return t.letter.failure(err)
 	}
 	defer answer.Close()
 	answer = t.letter.answer(answer, t.asked())
 	t.record.FirstTokenAt = r.Clock()
 	err = t.pass(answer)
 	t.record.Reason = withLosses(t.record.Reason, answer)
-	meta = answer.Meta()
-	t.record.StatusCode = meta.StatusCode
+	t.meta = answer.Meta()
+	t.record.StatusCode = t.meta.StatusCode
 	if err != nil {
-		return meta, t.letter.failure(err)
+		return t.letter.failure(err)
 	}
-	return meta, nil
+	return nil
 }
 
 // impatient says that the caller allows less time than the target.
@@ -303,7 +348,7 @@ func (t *try) call(ctx context.Context) provider.Call {
 		firstToken = 0
 	}
 	return provider.Call{
-		Endpoint: t.letter.endpoint, Body: t.letter.body, UpstreamModel: t.upstreamModel(), Stream: t.task.Stream,
+		Endpoint: t.letter.endpoint, Body: t.letter.body, Object: t.letter.object, UpstreamModel: t.upstreamModel(), Stream: t.task.Stream,
 		Timeouts: provider.Timeouts{
 			Connect: t.target.ConnectTimeout, FirstToken: firstToken, Idle: t.target.IdleTimeout,
 		},
@@ -356,7 +401,7 @@ func refused(err error) error {
 }
 
 // meter prices what was used, and what the upstream may have charged beyond that without telling.
-func (t *try) meter(meta provider.Meta, failure *provider.Error) {
+func (t *try) meter(meta *provider.Meta, failure *provider.Error) {
 	t.record.Usage, t.record.UsageKnown = meta.Usage, meta.UsageKnown
 	t.record.Cost = t.target.Price.Cost(meta.Usage)
 	if !meta.UsageKnown && (t.begun || failure == nil || failure.Kind.Policy().Billable) {
@@ -365,7 +410,7 @@ func (t *try) meter(meta provider.Meta, failure *provider.Error) {
 }
 
 // result is what the room of a target learns from a try.
-func (t *try) result(meta provider.Meta, failure *provider.Error) room.Result {
+func (t *try) result(meta *provider.Meta, failure *provider.Error) room.Result {
 	res := room.Result{
 		Usage: meta.Usage, UsageKnown: meta.UsageKnown, Limits: meta.Limits, Took: t.record.FinishedAt.Sub(t.record.StartedAt),
 	}

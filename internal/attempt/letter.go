@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/body"
 	"penstock/internal/provider"
 	"penstock/internal/telemetry"
 )
@@ -48,6 +49,7 @@ type letter struct {
 	upstream    provider.Provider // nil when it is not configured any more
 	endpoint    penstock.Endpoint
 	body        []byte
+	object      *body.Object // body, if it is what the caller wrote and was scanned
 	header      http.Header
 	translation Translation // nil when the target speaks the caller's dialect
 	dropped     []string
@@ -60,7 +62,7 @@ func (a *asides) add(format string, args ...any) { *a = append(*a, fmt.Sprintf(f
 
 // spoken returns the candidates that can be asked, and what is to say about the others. A target whose
 // provider is gone stays: the attempt says so.
-func (r *Runner) spoken(task Task, candidates []penstock.Target) ([]penstock.Target, asides) {
+func (r *Runner) spoken(task *Task, candidates []penstock.Target) ([]penstock.Target, asides) {
 	var left asides
 	deaf := func(t penstock.Target) bool {
 		upstream, ok := r.Providers.Provider(t.Provider)
@@ -97,8 +99,8 @@ func (r *Runner) translation(from penstock.Endpoint, upstream provider.Provider)
 
 // letterTo writes a task in a dialect that a target speaks, always from the original body. A translation
 // that breaks is an error like any other.
-func (r *Runner) letterTo(task Task, target penstock.Target) (l letter, err error) {
-	l = letter{endpoint: task.Endpoint, body: task.Body, header: task.Header}
+func (r *Runner) letterTo(task *Task, target *penstock.Target) (l letter, err error) {
+	l = letter{endpoint: task.Endpoint, body: task.Body, object: task.Object, header: task.Header}
 	upstream, ok := r.Providers.Provider(target.Provider)
 	if !ok {
 		return l, nil
@@ -117,7 +119,7 @@ func (r *Runner) letterTo(task Task, target penstock.Target) (l letter, err erro
 		}
 	}()
 	l.endpoint, l.translation = to, t
-	l.header = nil // headers of one dialect mean nothing in another
+	l.header, l.object = nil, nil // headers of one dialect mean nothing in another
 	l.body, l.dropped, err = t.Request(task.Body)
 	return l, err
 }
@@ -166,7 +168,7 @@ func bounded(reason string) string {
 }
 
 // remark adds to the reason what the adapter has to tell, such as the key that it used.
-func (t *try) remark(meta provider.Meta, failure *provider.Error) {
+func (t *try) remark(meta *provider.Meta, failure *provider.Error) {
 	note := meta.Note
 	if failure != nil && failure.Note != "" {
 		note = failure.Note
@@ -193,7 +195,7 @@ func withLosses(reason string, answer provider.Answer) string {
 }
 
 // unspoken is the error of a task that no target can be asked.
-func unspoken(task Task) error {
+func unspoken(task *Task) error {
 	return &penstock.Error{Code: penstock.CodeInvalidRequest, Param: "model", Err: ErrUnspoken,
 		Message: fmt.Sprintf("No target of model %q serves %s; ask for another model, or use another endpoint.", task.Model, task.Endpoint)}
 }

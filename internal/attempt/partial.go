@@ -19,7 +19,7 @@ const (
 // estimated once an answer has begun, since they charge for it: the input by its length, the output by
 // the text that arrived. UsageKnown stays false, and the rest of the bound is forfeit. What broke on our
 // side is forfeit whole: nobody pays for our defects.
-func (t *try) usage(meta provider.Meta, failure *provider.Error) penstock.Usage {
+func (t *try) usage(meta *provider.Meta, failure *provider.Error) penstock.Usage {
 	used := meta.Usage
 	ours := failure != nil && failure.Kind == provider.KindInternal
 	if meta.UsageKnown || !t.begun || ours || t.letter.endpoint == penstock.EndpointCountTokens {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 func TestScanRejects(t *testing.T) {
@@ -163,5 +165,42 @@ func BenchmarkScan(b *testing.B) {
 		if _, err := Scan(text); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// Depth looks for the ends of strings by their quotes; it must see what a look at every byte sees.
+func TestDepthIsThatOfEveryByte(t *testing.T) {
+	t.Parallel()
+	slow := func(text []byte) int {
+		depth, deepest, inString := 0, 0, false
+		for i := 0; i < len(text); i++ {
+			switch c := text[i]; {
+			case inString && c == '\\':
+				i++
+			case c == '"':
+				inString = !inString
+			case inString:
+			case c == '{' || c == '[':
+				depth++
+				deepest = max(deepest, depth)
+			case c == '}' || c == ']':
+				depth--
+			}
+		}
+		return deepest
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		text := []byte(rapid.StringOfN(rapid.RuneFrom([]rune(`{}[]"\\\x,`)), 0, 40, -1).Draw(t, "text"))
+		if got, want := Depth(text), slow(text); got != want {
+			t.Fatalf("%q: %d, want %d", text, got, want)
+		}
+	})
+}
+
+func BenchmarkDepth(b *testing.B) {
+	text := []byte(`{"messages":[{"role":"user","content":"` + strings.Repeat(`What does a \"weir\" do, and how is it that the water behind it stands still while it runs over? `, 1024) + `"}]}`)
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		Depth(text)
 	}
 }

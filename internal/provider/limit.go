@@ -37,19 +37,37 @@ const (
 // Anthropic tell their limits. Numbers that make no sense, such as Azure's -1, say nothing.
 func ParseRateLimits(h http.Header, now time.Time) RateLimits {
 	return RateLimits{
-		Requests: parseAllowance(h, "Requests", now),
-		Tokens:   parseAllowance(h, "Tokens", now),
-		Input:    parseAllowance(h, "Input-Tokens", now),
-		Output:   parseAllowance(h, "Output-Tokens", now),
+		Requests: requestFields.parse(h, now),
+		Tokens:   tokenFields.parse(h, now),
+		Input:    inputFields.parse(h, now),
+		Output:   outputFields.parse(h, now),
 	}
 }
 
-func parseAllowance(h http.Header, what string, now time.Time) Allowance {
-	a := Allowance{
-		Limit: parseCount(first(h, "X-Ratelimit-Limit-"+what, "Anthropic-Ratelimit-"+what+"-Limit")),
-		Reset: parseReset(first(h, "X-Ratelimit-Reset-"+what, "Anthropic-Ratelimit-"+what+"-Reset"), now),
+// allowanceFields are the headers that tell one limit, each in the words of OpenAI and of Anthropic. They are spelled
+// out here because every answer is asked for all of them.
+type allowanceFields struct{ limit, remaining, reset [2]string }
+
+func allowanceFieldsOf(what string) allowanceFields {
+	names := func(word string) [2]string {
+		return [2]string{"X-Ratelimit-" + word + "-" + what, "Anthropic-Ratelimit-" + what + "-" + word}
 	}
-	remaining := first(h, "X-Ratelimit-Remaining-"+what, "Anthropic-Ratelimit-"+what+"-Remaining")
+	return allowanceFields{names("Limit"), names("Remaining"), names("Reset")}
+}
+
+var (
+	requestFields = allowanceFieldsOf("Requests")
+	tokenFields   = allowanceFieldsOf("Tokens")
+	inputFields   = allowanceFieldsOf("Input-Tokens")
+	outputFields  = allowanceFieldsOf("Output-Tokens")
+)
+
+func (f *allowanceFields) parse(h http.Header, now time.Time) Allowance {
+	a := Allowance{Limit: parseCount(first(h, f.limit[:]...)), Reset: parseReset(first(h, f.reset[:]...), now)}
+	remaining := first(h, f.remaining[:]...)
+	if remaining == "" {
+		return a
+	}
 	if n, err := strconv.ParseInt(remaining, 10, 64); err == nil && n >= 0 {
 		a.Remaining, a.HasRemaining = min(n, maxAllowance), true
 	}
@@ -67,6 +85,9 @@ func first(h http.Header, names ...string) string {
 }
 
 func parseCount(s string) int64 {
+	if s == "" {
+		return 0 // most answers say nothing, and an error costs an allocation
+	}
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n <= 0 {
 		return 0

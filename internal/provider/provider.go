@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/body"
 )
 
 // Provider calls one upstream.
@@ -39,6 +40,8 @@ type Call struct {
 	// Body is what the caller sent, in the dialect of Endpoint. The adapter must not change it, and
 	// forwards it as it is but for what must differ, so that prompt caches keep working.
 	Body []byte
+	// Object is Body as somebody scanned it before, so that the adapter need not again; nil when nobody did.
+	Object *body.Object
 	// UpstreamModel replaces the body's model.
 	UpstreamModel string
 	// Stream is what the body asks for; the adapter does not have to look for it again.

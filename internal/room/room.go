@@ -117,7 +117,10 @@ func (b *Book) of(t *penstock.Target, now time.Time) *room {
 		b.rooms[t.Name] = r
 	}
 	b.busy[t.Name] = r
-	r.seating.cap = t.Concurrency
+	if t.Concurrency != r.seating.cap {
+		r.seating.cap = t.Concurrency
+		r.window.trust(t.Concurrency)
+	}
 	r.rates[requests].configure(t.RequestsPerMinute, now)
 	r.rates[input].configure(t.InputTokensPerMinute, now)
 	r.rates[output].configure(t.OutputTokensPerMinute, now)

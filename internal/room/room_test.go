@@ -435,3 +435,29 @@ func BenchmarkTakeAndDone(b *testing.B) {
 		c.Advance(100 * time.Microsecond)
 	}
 }
+
+// What an operator says that a target bears is used from the first call on, and no longer once the target refuses.
+func TestConfiguredConcurrencyIsTrusted(t *testing.T) {
+	t.Parallel()
+	const bears = 10_000
+	c := newClock()
+	b := New(Config{Clock: c.Now})
+	target := penstock.Target{Name: "own", Concurrency: bears}
+	var last *Ticket
+	for n := range bears {
+		ticket, ok := b.Take(Ask{Target: &target})
+		if !ok {
+			t.Fatalf("only %d of %d calls were let through", n, bears)
+		}
+		last = ticket
+	}
+	if _, ok := b.Take(Ask{Target: &target}); ok {
+		t.Error("one more than configured was let through")
+	}
+	last.Done(Result{Kind: provider.KindOverloaded})
+	c.Advance(MaxRest)
+	target.Concurrency = 2 * bears
+	if _, ok := b.Take(Ask{Target: &target}); ok {
+		t.Error("a target that refused for load is believed to bear more because the configuration says so")
+	}
+}

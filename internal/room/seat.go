@@ -38,7 +38,9 @@ func (s *seating) draw(pool string, running, window int) store.SeatDraw {
 	}
 	d.Want = s.peak
 	if s.unmet {
-		d.Want = min(s.cap, max(window, running))
+		// Twice what runs, and what a worker starts with at the least: whoever wants all of them at once keeps the
+		// others from theirs.
+		d.Want = min(s.cap, max(running, min(window, max(firstWindow, 2*running))))
 	}
 	d.Hold = min(s.granted, max(running, min(s.share, d.Want)))
 	s.granted = d.Hold

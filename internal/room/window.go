@@ -40,6 +40,14 @@ func newWindow() window { return window{limit: firstWindow} }
 
 func (w *window) size() int { return int(w.limit) }
 
+// trust opens the window as far as the operator says that the target bears, until it says otherwise itself: to find
+// that out call by call would refuse thousands of streams that there is room for.
+func (w *window) trust(concurrency int) {
+	if !w.was {
+		w.limit = max(w.limit, float64(concurrency))
+	}
+}
+
 // succeeded takes note of a call that went well while so many ran, itself included.
 func (w *window) succeeded(took time.Duration, outputTokens int64, running int) {
 	w.time(took.Seconds() / float64(max(outputTokens, shortAnswer)))

@@ -163,6 +163,25 @@ func (q *Query) excluded(t *penstock.Target) (string, bool) {
 // no_target_available (nothing is left to try), overloaded (no room in time; RetryAfter says when to come back).
 func (r *Router) Choose(ctx context.Context, q Query) (Choice, error) {
 	r.exclude(&q)
+	if c, ok := r.walkIn(&q); ok {
+		return c, nil
+	}
+	return r.queueUp(ctx, q)
+}
+
+// walkIn takes room for a call that finds the line empty. Most do, and need no place in it, no timer and nobody
+// who wakes them.
+func (r *Router) walkIn(q *Query) (Choice, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.waiters.Len() > 0 || !r.view(q).free {
+		return Choice{}, false
+	}
+	return r.take(q, looks{})
+}
+
+// queueUp is Choose for a call that may have to wait.
+func (r *Router) queueUp(ctx context.Context, q Query) (Choice, error) {
 	w, at, err := r.enter(q)
 	if err != nil {
 		return Choice{}, err

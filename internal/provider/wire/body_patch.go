@@ -21,8 +21,9 @@ func Patch(call provider.Call) (top body.Object, model body.Edit, err error) {
 		return body.Object{}, body.Edit{}, &provider.Error{
 			Kind: provider.KindInternal, Message: "the upstream model's name is not UTF-8", Err: err}
 	}
-	top, err = body.Scan(call.Body)
-	if err != nil {
+	if call.Object != nil {
+		top = *call.Object
+	} else if top, err = body.Scan(call.Body); err != nil {
 		return body.Object{}, body.Edit{}, RejectBody("the body", err)
 	}
 	return top, top.Replace("model", string(name)), nil

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -11,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"net/url"
 	"syscall"
 	"time"
 
@@ -36,10 +36,9 @@ type exchange struct {
 
 // send delivers the call and returns when the headers of an answer are there.
 func (c *Client) send(ctx context.Context, call provider.Call, r Request, apiKey string) (*exchange, error) {
-	url := cmp.Or(r.URL, c.urls[call.Endpoint])
-	if !c.Speaks(call.Endpoint) {
-		return nil, &provider.Error{Kind: provider.KindInternal,
-			Message: fmt.Sprintf("this provider does not serve %s", call.Endpoint)}
+	to, err := c.address(call.Endpoint, r)
+	if err != nil {
+		return nil, err
 	}
 	ex := &exchange{ended: ctx.Err, client: c, reader: r.Reader, wanted: r.Wanted}
 	if deadline, ok := ctx.Deadline(); ok {
@@ -47,11 +46,7 @@ func (c *Client) send(ctx context.Context, call provider.Call, r Request, apiKey
 	}
 	ctx, ex.cancel = context.WithCancel(ctx)
 	ex.watch.abort = ex.cancel
-	req, err := http.NewRequestWithContext(ex.traced(ctx, call.Timeouts), http.MethodPost, url, bytes.NewReader(r.Body))
-	if err != nil {
-		ex.cancel()
-		return nil, &provider.Error{Kind: provider.KindInternal, Message: "the request could not be built", Err: err}
-	}
+	req := post(to, r.Body).WithContext(ex.traced(ctx, call.Timeouts))
 	setHeader(req.Header, call)
 	r.SetHeader(req.Header, apiKey)
 	// The transport, not a client: there are no redirects to follow, no cookies to keep, and errors
@@ -65,6 +60,38 @@ func (c *Client) send(ctx context.Context, call provider.Call, r Request, apiKey
 	ex.body = http.MaxBytesReader(nil, ex.resp.Body, int64(c.cfg.MaxAnswerBytes))
 	return ex, nil
 }
+
+// address is where a call goes.
+func (c *Client) address(endpoint penstock.Endpoint, r Request) (*url.URL, error) {
+	to := c.urls[endpoint]
+	if to == nil {
+		return nil, &provider.Error{Kind: provider.KindInternal,
+			Message: fmt.Sprintf("this provider does not serve %s", endpoint)}
+	}
+	if r.URL == "" {
+		return to, nil
+	}
+	to, err := url.Parse(r.URL)
+	if err != nil {
+		return nil, &provider.Error{Kind: provider.KindInternal, Message: "the request could not be built", Err: err}
+	}
+	return to, nil
+}
+
+// post is the request that sends a body. The URL is shared by all calls of an endpoint, which http.NewRequest would
+// parse again for each of them; nothing below changes it. The body can be read again, so that a call survives a
+// pooled connection that turns out to be dead.
+func post(to *url.URL, body []byte) *http.Request {
+	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	first, _ := open()
+	return &http.Request{
+		Method: http.MethodPost, URL: to, Host: to.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: make(http.Header, usualHeaders), Body: first, GetBody: open, ContentLength: int64(len(body)),
+	}
+}
+
+// usualHeaders is how many headers a call has that says nothing special.
+const usualHeaders = 8
 
 // traced keeps the watchdog informed of how far the transport got. When a pooled connection turns
 // out to be dead before anything was sent, the transport starts over and so do the phases.
@@ -87,12 +114,12 @@ func setHeader(h http.Header, call provider.Call) {
 	if call.Stream {
 		accept = "text/event-stream, application/json"
 	}
-	h.Set("Accept", accept)
+	h["Accept"] = []string{accept}
 	// The caller must get the upstream's bytes, and each event at once. Without this the transport
 	// asks for gzip on its own account, which changes the first and may delay the second.
-	h.Set("Accept-Encoding", "identity")
-	h.Set("Content-Type", "application/json")
-	h.Set("User-Agent", "penstock/"+penstock.Version)
+	h["Accept-Encoding"] = []string{"identity"}
+	h["Content-Type"] = []string{"application/json"}
+	h["User-Agent"] = []string{"penstock/" + penstock.Version}
 	// Credentials are the provider's or none: a caller's own must never leave through here.
 	for _, name := range credentials {
 		h.Del(name)

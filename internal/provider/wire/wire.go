@@ -132,7 +132,7 @@ func (c Config) secrets() []string {
 // Client calls one upstream.
 type Client struct {
 	cfg       Config
-	urls      map[penstock.Endpoint]string
+	urls      map[penstock.Endpoint]*url.URL
 	transport *http.Transport
 	keys      *keyring
 }
@@ -142,7 +142,7 @@ type Client struct {
 func New(cfg Config, endpoints ...penstock.Endpoint) (*Client, error) {
 	cfg = cfg.withDefaults()
 	problems := cfg.problems()
-	urls := make(map[penstock.Endpoint]string, len(endpoints))
+	urls := make(map[penstock.Endpoint]*url.URL, len(endpoints))
 	for _, endpoint := range endpoints {
 		u, err := endpointURL(cfg.BaseURL, endpoint)
 		if err != nil {
@@ -162,7 +162,7 @@ func New(cfg Config, endpoints ...penstock.Endpoint) (*Client, error) {
 func (c *Client) CloseIdleConnections() { c.transport.CloseIdleConnections() }
 
 // Speaks reports whether the client was made for an endpoint.
-func (c *Client) Speaks(e penstock.Endpoint) bool { return c.urls[e] != "" }
+func (c *Client) Speaks(e penstock.Endpoint) bool { return c.urls[e] != nil }
 
 // Request is a call in the words of its protocol.
 type Request struct {
@@ -208,26 +208,26 @@ type Complaint struct {
 }
 
 // endpointURL is where an endpoint of the server at base is found.
-func endpointURL(base string, endpoint penstock.Endpoint) (string, error) {
+func endpointURL(base string, endpoint penstock.Endpoint) (*url.URL, error) {
 	u, err := url.Parse(base)
 	if err != nil {
-		return "", errors.New("is not a URL")
+		return nil, errors.New("is not a URL")
 	}
 	path := strings.TrimRight(u.Path, "/")
 	suffix := strings.TrimPrefix(string(endpoint), "/v1")
 	switch {
 	case (u.Scheme != "http" && u.Scheme != "https") || u.Host == "":
-		return "", errors.New("must start with http:// or https:// and name a host")
+		return nil, errors.New("must start with http:// or https:// and name a host")
 	case u.User != nil:
-		return "", errors.New("must not hold credentials: use api_key")
+		return nil, errors.New("must not hold credentials: use api_key")
 	case u.RawQuery != "" || u.Fragment != "":
-		return "", errors.New("must not have a query or a fragment")
+		return nil, errors.New("must not have a query or a fragment")
 	case strings.HasSuffix(path, suffix):
-		return "", fmt.Errorf("must end before %s, which is appended to it", suffix)
+		return nil, fmt.Errorf("must end before %s, which is appended to it", suffix)
 	case path == "":
 		path = "/v1"
 	}
-	return u.Scheme + "://" + u.Host + path + suffix, nil
+	return url.Parse(u.Scheme + "://" + u.Host + path + suffix)
 }
 
 // maxHeaderBytes bounds the headers of an answer.

@@ -65,7 +65,7 @@ func TestEndpointURL(t *testing.T) {
 		"https://models.example/v1beta/openai": "https://models.example/v1beta/openai/chat/completions",
 		"https://models.example/api/paas/v4/":  "https://models.example/api/paas/v4/chat/completions",
 	} {
-		if got, err := endpointURL(base, penstock.EndpointChat); err != nil || got != want {
+		if got, err := endpointURL(base, penstock.EndpointChat); err != nil || got.String() != want {
 			t.Errorf("%s: got %s, %v; want %s", base, got, err, want)
 		}
 	}

@@ -115,3 +115,31 @@ func workGroup(b *testing.B, s store.Store, l store.Lease) int {
 	}
 	return len(claims)
 }
+
+// BenchmarkRecord writes down synchronous calls, in groups as they gather behind their answers.
+func BenchmarkRecord(b *testing.B) {
+	const group = 300
+	s := open(b, time.Now)
+	var ids penstock.IDs
+	b.ReportAllocs()
+	for b.Loop() {
+		now := time.Now()
+		rs := make([]penstock.Request, group)
+		for i := range rs {
+			id := ids.New(now)
+			usage := penstock.Usage{InputTokens: 250, OutputTokens: 100}
+			rs[i] = penstock.Request{
+				ID: id, Tenant: "acme", Key: "app", Endpoint: penstock.EndpointChat, Model: "fast", Status: penstock.StatusSucceeded, StatusCode: 200,
+				Target: "main", Usage: usage, Cost: 97_500, StartedAt: now, FirstTokenAt: now, FinishedAt: now,
+				Attempts: []penstock.Attempt{{
+					ID: ids.New(now), Subject: id, Number: 1, Target: "main", Reason: "first in order", Config: "cfg_0123456789ab", StatusCode: 200,
+					Usage: usage, UsageKnown: true, Cost: 97_500, StartedAt: now, FirstTokenAt: now, FinishedAt: now,
+				}},
+			}
+		}
+		if err := s.RecordRequests(b.Context(), rs); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*group), "µs/call")
+}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,10 +16,13 @@ import (
 )
 
 // tx is a transaction on this goroutine: Do is not deferred, since nothing is saved by sending
-// writes to a library in groups.
+// writes to a library in groups. Rows that are put one after the other are, where one statement takes several.
 type tx struct {
 	now time.Time
 	db  database
+
+	bulk *sqlstore.Bulk // of the rows that wait
+	rows []any          // their arguments, one row after the other
 }
 
 // database runs statements, prepared or not.
@@ -42,6 +46,13 @@ func (t *tx) Do(ctx context.Context, text string, args ...any) error {
 }
 
 func (t *tx) Exec(ctx context.Context, text string, args ...any) (int64, error) {
+	if err := t.flush(ctx); err != nil {
+		return 0, err
+	}
+	return t.exec(ctx, text, args)
+}
+
+func (t *tx) exec(ctx context.Context, text string, args []any) (int64, error) {
 	res, err := t.db.execArgs(ctx, text, args)
 	if err != nil {
 		return 0, fmt.Errorf("running %s: %w", sqlstore.Brief(text), err)
@@ -50,6 +61,9 @@ func (t *tx) Exec(ctx context.Context, text string, args ...any) (int64, error) 
 }
 
 func (t *tx) Query(ctx context.Context, text string, args ...any) (sqlstore.Rows, error) {
+	if err := t.flush(ctx); err != nil {
+		return nil, err
+	}
 	r, err := t.db.rows(ctx, text, args)
 	if err != nil {
 		return nil, fmt.Errorf("running %s: %w", sqlstore.Brief(text), err)
@@ -58,14 +72,45 @@ func (t *tx) Query(ctx context.Context, text string, args ...any) (sqlstore.Rows
 }
 
 func (t *tx) Put(ctx context.Context, b *sqlstore.Bulk, row ...any) error {
-	n, err := t.Exec(ctx, b.One, row...)
-	if err == nil && b.Strict && n != 1 {
-		err = sqlstore.ErrMissed
+	if t.bulk != b {
+		if err := t.flush(ctx); err != nil {
+			return err
+		}
 	}
+	if b.Several == "" || b.Strict {
+		n, err := t.exec(ctx, b.One, row)
+		if err == nil && b.Strict && n != 1 {
+			err = sqlstore.ErrMissed
+		}
+		return err
+	}
+	t.bulk, t.rows = b, append(t.rows, row...)
+	if len(t.rows) < sqlstore.SeveralRows*len(b.Types) {
+		return nil
+	}
+	_, err := t.exec(ctx, b.Several, t.rows)
+	t.rows = t.rows[:0]
 	return err
 }
 
+// flush writes the rows that wait, which are too few for one statement.
+func (t *tx) flush(ctx context.Context) error {
+	if len(t.rows) == 0 {
+		return nil
+	}
+	for row := range slices.Chunk(t.rows, len(t.bulk.Types)) {
+		if _, err := t.exec(ctx, t.bulk.One, row); err != nil {
+			return err
+		}
+	}
+	t.bulk, t.rows = nil, t.rows[:0]
+	return nil
+}
+
 func (t *tx) QueryIn(ctx context.Context, q sqlstore.IDQuery, scan func(sqlstore.Row) error) error {
+	if err := t.flush(ctx); err != nil {
+		return err
+	}
 	text, args := q.SQL, q.Args
 	if q.IDs != nil {
 		ids, err := json.Marshal(q.IDs)

@@ -197,5 +197,9 @@ func (w *writer) call(one write) (err error) {
 			err = fmt.Errorf("a write panicked: %v", p)
 		}
 	}()
-	return one.fn(&tx{now: w.clock(), db: w.db})
+	t := &tx{now: w.clock(), db: w.db}
+	if err := one.fn(t); err != nil {
+		return err
+	}
+	return t.flush(one.ctx)
 }

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"slices"
 
 	"penstock"
 )
@@ -13,24 +14,31 @@ func (s *Store) RecordRequests(ctx context.Context, rs []penstock.Request) error
 		if err != nil {
 			return err
 		}
-		for _, r := range rs {
-			if recorded[r.ID] {
-				continue
-			}
-			if err := insertRequest(ctx, tx, r); err != nil {
-				return err
-			}
-			for _, a := range r.Attempts {
-				if err := insertAttempt(ctx, tx, r.Tenant, a); err != nil {
-					return err
-				}
-			}
-			if err := settleRequest(ctx, tx, r); err != nil {
+		rs := slices.DeleteFunc(slices.Clone(rs), func(r penstock.Request) bool { return recorded[r.ID] })
+		return insertRequests(ctx, tx, rs)
+	})
+}
+
+// insertRequests writes calls, table by table, so that the rows of each can travel together.
+func insertRequests(ctx context.Context, tx Tx, rs []penstock.Request) error {
+	for i := range rs {
+		if err := insertRequest(ctx, tx, &rs[i]); err != nil {
+			return err
+		}
+	}
+	for i := range rs {
+		for _, a := range rs[i].Attempts {
+			if err := insertAttempt(ctx, tx, rs[i].Tenant, a); err != nil {
 				return err
 			}
 		}
-		return nil
-	})
+	}
+	for i := range rs {
+		if err := settleRequest(ctx, tx, &rs[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // recordedRequests tells which calls were written before.
@@ -49,23 +57,19 @@ func recordedRequests(ctx context.Context, tx Tx, rs []penstock.Request) (map[pe
 	return recorded, err
 }
 
-func insertRequest(ctx context.Context, tx Tx, r penstock.Request) error {
-	stream := 0
-	if r.Stream {
-		stream = 1
-	}
-	return tx.Do(ctx, `INSERT INTO requests (id, tenant_id, key_name, endpoint, model, stream, status, status_code,
-			error_code, error_message, target, input_tokens, cached_input_tokens, output_tokens, cost_nano_usd,
-			started_at, first_token_at, finished_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
-		ON CONFLICT (id) DO NOTHING`,
-		r.ID, r.Tenant, r.Key, r.Endpoint, r.Model, stream, r.Status, r.StatusCode,
+var addRequest = insertInto("requests", `id text, tenant_id text, key_name text, endpoint text, model text, stream bigint,
+	status text, status_code bigint, error_code text, error_message text, target text, input_tokens bigint,
+	cached_input_tokens bigint, output_tokens bigint, cost_nano_usd bigint, started_at bigint, first_token_at bigint,
+	finished_at bigint`, "ON CONFLICT (id) DO NOTHING")
+
+func insertRequest(ctx context.Context, tx Tx, r *penstock.Request) error {
+	return tx.Put(ctx, addRequest, r.ID, r.Tenant, r.Key, r.Endpoint, r.Model, truth(r.Stream).column(), r.Status, r.StatusCode,
 		r.ErrorCode, storable(r.Error), r.Target, r.Usage.InputTokens, r.Usage.CachedInputTokens, r.Usage.OutputTokens, r.Cost,
 		micros(r.StartedAt), micros(r.FirstTokenAt), micros(r.FinishedAt))
 }
 
 // settleRequest books a call once, and apart from it what may have been spent unseen.
-func settleRequest(ctx context.Context, tx Tx, r penstock.Request) error {
+func settleRequest(ctx context.Context, tx Tx, r *penstock.Request) error {
 	entry := penstock.LedgerEntry{
 		Key: requestKey(r.ID), Tenant: r.Tenant, Kind: penstock.EntrySettle, Subject: r.ID, Outcomes: 1, Target: r.Target,
 		Cost: r.Cost, Usage: r.Usage,

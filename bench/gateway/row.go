@@ -1,0 +1,291 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"penstock/bench/measure"
+)
+
+// row is a load and what it is judged by.
+type row struct {
+	name, about string
+	load        func(o options) load
+	judge       func(r results) []measure.Target
+}
+
+var rows = []row{
+	{"saturation", "closed loop, bodies of 1 KiB", closedOf(1 << 10), func(r results) []measure.Target {
+		return []measure.Target{
+			measure.AtMost("CPU of a call", r.ratio(sample.perCall), 1.3, "× the proxy's"),
+			measure.AtLeast("throughput at saturation", r.ratio(sample.rate), 0.8, "× the proxy's"),
+		}
+	}},
+	{"large", "closed loop, bodies of 100 KiB", closedOf(100 << 10), func(results) []measure.Target { return nil }},
+	{"rate", "open loop, bodies of 1 KiB", func(o options) load {
+		return load{Mode: "open", Conns: o.conns, Rate: o.rate, Body: 1 << 10}
+	}, func(r results) []measure.Target {
+		return []measure.Target{
+			measure.AtMost("added p50", r.added("penstock", sample.p50)/r.added("proxy", sample.p50), 2, "× the proxy's"),
+			measure.AtMost("total p99", r.ratio(sample.p99), 1.5, "× the proxy's"),
+		}
+	}},
+	{"stream", "open loop of streams, bodies of 1 KiB", func(o options) load {
+		return load{Mode: "open", Conns: o.conns, Rate: max(1, o.rate/5), Body: 1 << 10, Stream: true}
+	}, func(r results) []measure.Target {
+		return []measure.Target{measure.AtMost("added p50 of the first token", r.added("penstock", sample.first50), 1, " ms")}
+	}},
+}
+
+func closedOf(body int) func(options) load {
+	return func(o options) load { return load{Mode: "closed", Conns: o.conns, Body: body} }
+}
+
+// hold is the row that has a way of its own.
+const hold = "hold"
+
+func rowNames() []string {
+	var names []string
+	for _, r := range rows {
+		names = append(names, r.name)
+	}
+	return append(names, hold)
+}
+
+// sample is what a round of one side came to.
+type sample struct {
+	report
+	server, upstream time.Duration // processor time
+}
+
+func (s sample) rate() float64    { return float64(s.Calls) / s.Took.Seconds() }
+func (s sample) perCall() float64 { return micros(s.server, s.Calls) }
+func (s sample) p50() float64     { return measure.Quantile(s.Total, 0.50) }
+func (s sample) p99() float64     { return measure.Quantile(s.Total, 0.99) }
+func (s sample) first50() float64 { return measure.Quantile(s.First, 0.50) }
+
+func micros(d time.Duration, calls int) float64 {
+	return float64(d.Microseconds()) / float64(max(calls, 1))
+}
+
+// results are the rounds of every side, in their order.
+type results map[string][]sample
+
+// median is that of a figure over the rounds of a side.
+func (r results) median(side string, of func(sample) float64) float64 {
+	var all []float64
+	for _, s := range r[side] {
+		all = append(all, of(s))
+	}
+	return measure.Median(all)
+}
+
+// ratio is the median over rounds of Penstock's figure to the proxy's in the same round: what slows the machine
+// for a while slows both.
+func (r results) ratio(of func(sample) float64) float64 {
+	var all []float64
+	for n, s := range r["penstock"] {
+		all = append(all, of(s)/of(r["proxy"][n]))
+	}
+	return measure.Median(all)
+}
+
+// added is what a side adds to the figure of the bare upstream, at least a hundredth of a millisecond: less cannot be
+// told from nothing.
+func (r results) added(side string, of func(sample) float64) float64 {
+	var all []float64
+	for n, s := range r[side] {
+		all = append(all, of(s)-of(r["direct"][n]))
+	}
+	return max(0.01, measure.Median(all))
+}
+
+func (r results) print(w io.Writer) {
+	for _, side := range sides {
+		of := func(figure func(sample) float64) float64 { return r.median(side, figure) }
+		fmt.Fprintf(w, "  %-9s %7.0f calls/s   CPU µs/call: server %4.0f, upstream %4.0f, generator %4.0f (%.0f %% of a core)   ms: p50 %.2f p99 %.2f, first p50 %.2f\n",
+			side, of(sample.rate), of(sample.perCall), of(func(s sample) float64 { return micros(s.upstream, s.Calls) }),
+			of(func(s sample) float64 { return micros(s.CPU, s.Calls) }), of(func(s sample) float64 { return 100 * s.CPU.Seconds() / s.Took.Seconds() }),
+			of(sample.p50), of(sample.p99), of(sample.first50))
+	}
+	fmt.Fprintf(w, "  penstock to proxy, median of rounds: CPU %.2f×, calls/s %.2f×, p50 %.2f×, p99 %.2f×\n",
+		r.ratio(sample.perCall), r.ratio(sample.rate), r.ratio(sample.p50), r.ratio(sample.p99))
+}
+
+// sides are what is measured, in the order of their turns.
+var sides = []string{"direct", "proxy", "penstock"}
+
+// arena is the processes that take part.
+type arena struct {
+	options
+	dir    string
+	binary string
+	model  *process            // the simulated upstream
+	by     map[string]*process // each side's server
+}
+
+// measureAll runs what was asked for.
+func measureAll(ctx context.Context, o options) error {
+	dir, err := os.MkdirTemp(o.dir, "penstock-gateway-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	a := &arena{options: o, dir: dir}
+	if a.binary, err = build(o, dir); err != nil {
+		return err
+	}
+	wanted := func(name string) bool { return o.only == "" || slices.Contains(strings.Split(o.only, ","), name) }
+	if slices.ContainsFunc(rows, func(r row) bool { return wanted(r.name) }) {
+		if err := a.measureRows(ctx, wanted); err != nil {
+			return err
+		}
+	}
+	if wanted(hold) {
+		return a.measureHeld(ctx)
+	}
+	return nil
+}
+
+func (a *arena) measureRows(ctx context.Context, wanted func(string) bool) error {
+	if err := a.open(ctx); err != nil {
+		return err
+	}
+	defer a.close()
+	for _, r := range rows {
+		if !wanted(r.name) {
+			continue
+		}
+		got, err := a.measure(ctx, r)
+		if err != nil {
+			return fmt.Errorf("%s: %w", r.name, err)
+		}
+		fmt.Printf("gateway %s: %s, %d rounds of %v\n", r.name, r.about, a.rounds, a.round)
+		got.print(os.Stdout)
+		measure.Print(os.Stdout, r.judge(got)...)
+	}
+	return nil
+}
+
+// open starts every side.
+func (a *arena) open(ctx context.Context) (err error) {
+	a.by = make(map[string]*process)
+	defer func() {
+		if err != nil {
+			a.close()
+		}
+	}()
+	if a.model, err = start("upstream", a.command(ctx, "sim", "--fast", "--listen", "127.0.0.1:0")); err != nil {
+		return err
+	}
+	a.by["direct"] = a.model
+	upstream := "http://" + a.model.address
+	if a.by["proxy"], err = start("proxy", self(ctx, "proxy", upstream)); err != nil {
+		return err
+	}
+	a.by["penstock"], err = startPenstock(ctx, a.binary, a.dir, upstream+"/v1")
+	return err
+}
+
+func (a *arena) close() {
+	for _, p := range a.by {
+		if p != nil {
+			p.stop()
+		}
+	}
+}
+
+// measure takes turns among the sides.
+func (a *arena) measure(ctx context.Context, r row) (results, error) {
+	got := make(results)
+	for n := range a.rounds + 1 {
+		l := r.load(a.options)
+		l.Key, l.Length = key, a.round
+		if n == 0 {
+			l.Length = a.warm
+		}
+		for _, side := range sides {
+			l.Address = a.by[side].address
+			s, err := a.turn(ctx, side, l)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", side, err)
+			}
+			if n > 0 {
+				got[side] = append(got[side], s)
+			}
+		}
+	}
+	return got, nil
+}
+
+// behind is how long the records of the last calls take to be written: that is a part of what they cost.
+const behind = 500 * time.Millisecond
+
+// turn is one round of one side.
+func (a *arena) turn(ctx context.Context, side string, l load) (s sample, err error) {
+	read := func() (server, upstream time.Duration) {
+		if err == nil {
+			server, err = a.by[side].cpu()
+		}
+		if err == nil {
+			upstream, err = a.model.cpu()
+		}
+		return server, upstream
+	}
+	server, upstream := read()
+	if err != nil {
+		return s, err
+	}
+	profiled := a.profiling(ctx, side, l)
+	if s.report, err = generate(ctx, l); err != nil {
+		return s, err
+	}
+	if err := <-profiled; err != nil {
+		return s, err
+	}
+	time.Sleep(behind)
+	serverAfter, upstreamAfter := read()
+	s.server, s.upstream = serverAfter-server, upstreamAfter-upstream
+	return s, err
+}
+
+// profiling profiles Penstock during a round, if that was asked for.
+func (a *arena) profiling(ctx context.Context, side string, l load) <-chan error {
+	done := make(chan error, 1)
+	if a.profile == "" || side != "penstock" || l.Length != a.round {
+		done <- nil
+		return done
+	}
+	go func() {
+		url := fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", a.by[side].admin, max(1, int(a.round.Seconds())))
+		done <- download(ctx, url, a.profile)
+	}()
+	return done
+}
+
+func download(ctx context.Context, url, file string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Authorization", "Bearer "+adminKey)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("profiling: %s: %s", resp.Status, text)
+	}
+	return os.WriteFile(file, text, 0o600)
+}

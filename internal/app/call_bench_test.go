@@ -1,0 +1,160 @@
+package app
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"penstock"
+	"penstock/internal/config"
+	"penstock/internal/sim"
+)
+
+// BenchmarkCall is one synchronous call from the handler down to the upstream's socket and into the database, with a
+// key, limits, metering and metrics: what it allocates is Penstock's and its HTTP client's. The HTTP server before it
+// is left out, and the upstream says what it says without allocating.
+func BenchmarkCall(b *testing.B) {
+	for name, body := range map[string]string{
+		"Plain":  `{"model":"fast","messages":[{"role":"user","content":%q}],"max_tokens":200}`,
+		"Stream": `{"model":"fast","messages":[{"role":"user","content":%q}],"max_tokens":200,"stream":true}`,
+	} {
+		for _, size := range []int{1 << 10, 100 << 10} {
+			b.Run(fmt.Sprintf("%s/%dKiB", name, size>>10), func(b *testing.B) {
+				benchmarkCall(b, fmt.Appendf(nil, body, strings.Repeat("What does a weir do? ", size/21)))
+			})
+		}
+	}
+}
+
+func benchmarkCall(b *testing.B, body []byte) {
+	handler := openForBench(b, cannedUpstream(b, body))
+	request := httptest.NewRequest(http.MethodPost, string(penstock.EndpointChat), nil)
+	request.Header.Set("Authorization", "Bearer "+benchKey)
+	request.ContentLength = int64(len(body))
+	read := bytes.NewReader(body)
+	request.Body = io.NopCloser(read)
+	w := &discard{header: http.Header{}}
+	b.ReportAllocs()
+	for b.Loop() {
+		read.Reset(body)
+		clear(w.header)
+		handler.ServeHTTP(w, request.Clone(b.Context()))
+		if w.status != http.StatusOK {
+			b.Fatalf("answered with %d", w.status)
+		}
+	}
+}
+
+const benchKey = "psk_bench_0123456789abcdef"
+
+// openForBench is the API of an app that is configured as in production. Only the recorder runs behind it.
+func openForBench(b *testing.B, upstream string) http.Handler {
+	b.Helper()
+	const many = 1_000_000_000
+	snapshot, err := config.NewSnapshot(config.File{
+		Process:   config.Process{Data: b.TempDir(), Log: config.Log{Level: "warn"}},
+		Providers: map[string]config.ProviderConfig{"up": {Kind: config.KindOpenAI, BaseURL: upstream}},
+		Targets: map[string]config.TargetConfig{"main": {Provider: "up", UpstreamModel: "upstream-1",
+			Price: config.Price{Input: "0.15", CachedInput: "0.075", Output: "0.60"}}},
+		Models: map[string]config.ModelConfig{"fast": {Targets: []string{"main"}}},
+		Tenants: map[string]config.TenantConfig{"search": {
+			Limits: config.TenantLimits{RateLimits: config.RateLimits{RequestsPerMinute: many, InputTokensPerMinute: many, OutputTokensPerMinute: many, Concurrency: 1000}},
+			Keys:   []config.KeyConfig{{Name: "app", Secret: config.NewSecret(benchKey), Scopes: penstock.Scopes}},
+		}},
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	a := &app{Options: Options{Config: snapshot, Role: RoleAll, Log: io.Discard}, live: config.NewLive(snapshot)}
+	if err := a.open(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.WithoutCancel(b.Context()))
+	recorded := make(chan error, 1)
+	go func() { recorded <- a.recorder.Run(ctx) }()
+	b.Cleanup(func() {
+		stop()
+		if err := errors.Join(<-recorded, a.close()); err != nil {
+			b.Error(err)
+		}
+	})
+	return a.api.Handler()
+}
+
+// discard is a caller who reads everything and keeps nothing.
+type discard struct {
+	header http.Header
+	status int
+}
+
+func (d *discard) Header() http.Header         { return d.header }
+func (d *discard) WriteHeader(status int)      { d.status = status }
+func (d *discard) Write(p []byte) (int, error) { return len(p), nil }
+func (d *discard) Flush()                      {}
+
+// cannedUpstream answers every call on a connection with what the simulated upstream says to a body.
+func cannedUpstream(b *testing.B, body []byte) (url string) {
+	b.Helper()
+	model, err := sim.New(sim.Config{Fast: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(model.Close)
+	ask := httptest.NewRequest(http.MethodPost, string(penstock.EndpointChat), bytes.NewReader(bytes.ReplaceAll(body, []byte(`"stream":true`), []byte(`"stream":true,"stream_options":{"include_usage":true}`))))
+	said := httptest.NewRecorder()
+	model.ServeHTTP(said, ask)
+	answer := fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s",
+		said.Header().Get("Content-Type"), said.Body.Len(), said.Body)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go recite(conn, answer)
+		}
+	}()
+	return "http://" + listener.Addr().String()
+}
+
+// recite answers the calls on a connection until it is closed.
+func recite(conn net.Conn, answer []byte) {
+	defer conn.Close()
+	in := bufio.NewReader(conn)
+	for {
+		length := 0
+		for {
+			line, err := in.ReadSlice('\n')
+			if err != nil {
+				return
+			}
+			if len(bytes.TrimSpace(line)) == 0 {
+				break
+			}
+			if rest, ok := bytes.CutPrefix(line, []byte("Content-Length: ")); ok {
+				for _, digit := range bytes.TrimSpace(rest) {
+					length = 10*length + int(digit-'0')
+				}
+			}
+		}
+		if _, err := in.Discard(length); err != nil {
+			return
+		}
+		if _, err := conn.Write(answer); err != nil {
+			return
+		}
+	}
+}
