@@ -6,8 +6,10 @@
 // retries over time (package queue) nor the record of what happened (package store): it returns an
 // [Outcome] that says everything, and writes nothing itself.
 //
-// A Runner is safe for concurrent use and starts no goroutines. A panic below it ends the attempt
-// and not the process.
+// Calls for embeddings that differ in their inputs alone share a call upstream: see ride.go.
+//
+// A Runner is safe for concurrent use. It starts a goroutine for each call that several tasks share, and no
+// others. A panic below it ends the attempt and not the process.
 package attempt
 
 import (
@@ -25,6 +27,7 @@ import (
 
 	"penstock"
 	"penstock/internal/config"
+	"penstock/internal/microbatch"
 	"penstock/internal/provider"
 	"penstock/internal/room"
 	"penstock/internal/route"
@@ -61,11 +64,16 @@ type Deps struct {
 // Runner runs inferences.
 type Runner struct {
 	Deps
-	ids penstock.IDs
+	ids     penstock.IDs
+	batches *microbatch.Batcher[kind, *rider]
 }
 
 // New returns a runner.
-func New(d Deps) *Runner { return &Runner{Deps: d} }
+func New(d Deps) *Runner {
+	r := &Runner{Deps: d}
+	r.batches = microbatch.New(r.carry)
+	return r
+}
 
 // Task is one inference to run.
 type Task struct {
@@ -84,6 +92,8 @@ type Task struct {
 	MaxAttempts int
 	// Tries is how many attempts were made in earlier claims: with any, this one is a retry.
 	Tries int
+	// Owner is whose inference it is. Calls of one owner may be put together; one without an owner is made alone.
+	Owner penstock.TenantID
 	// Bound is the most that one attempt can cost. It is forfeit when the upstream does not tell
 	// what it charged.
 	Bound penstock.NanoUSD
@@ -97,6 +107,9 @@ type Task struct {
 	Tenant penstock.TenantID
 	// Choice is room that was taken for the first attempt beforehand; nil for none. Run gives it back.
 	Choice *route.Choice
+
+	needs *route.Needs                // of what was merged into Body; nil to read them from it
+	began func(try penstock.Attempt) // is told of each attempt; nil for nobody
 }
 
 // Outcome is everything that came of a task.
@@ -114,10 +127,20 @@ type Outcome struct {
 	Cost         penstock.NanoUSD // what that usage costs
 	Forfeit      penstock.NanoUSD // upper bound of what was spent without the upstream telling
 	PriceVersion string
+
+	prices []penstock.Price // of the attempts
 }
 
-// Run tries targets until one answers, none is left, or the error would be the same anywhere.
+// Run tries targets until one answers, none is left, or the error would be the same anywhere. A task that may
+// share a call with others does.
 func (r *Runner) Run(ctx context.Context, task Task, sink Sink) Outcome {
+	if member, ok := r.member(task); ok {
+		return r.ride(ctx, member, sink)
+	}
+	return r.runAlone(ctx, task, sink)
+}
+
+func (r *Runner) runAlone(ctx context.Context, task Task, sink Sink) Outcome {
 	if task.Choice != nil {
 		defer task.Choice.Release() // of no effect once an attempt was made on it
 	}
@@ -155,6 +178,9 @@ func (r *Runner) Run(ctx context.Context, task Task, sink Sink) Outcome {
 			ID: r.ids.New(r.Clock()), Subject: task.Subject, Number: len(out.Attempts) + 1, Fence: task.Fence,
 			Target: choice.Target.Name, Reason: letter.explain(choice.Reason, asides), Config: snapshot.Hash,
 		}
+		if task.began != nil {
+			task.began(t.record)
+		}
 		failure := r.run(ctx, t, choice)
 		out.add(t, failure)
 		spent := task.MaxAttempts > 0 && out.Counted >= task.MaxAttempts
@@ -181,11 +207,12 @@ func (r *Runner) choose(ctx context.Context, task Task, q route.Query) (route.Ch
 		task.Choice.Release()
 		return r.Router.Choose(ctx, q)
 	}
-	if q.Retry && !task.Choice.MakeRetry() {
+	held, ok := task.Choice.Take()
+	if !ok || (q.Retry && !held.MakeRetry()) {
 		return r.Router.Choose(ctx, q)
 	}
-	task.Choice.Amend(q.InputTokens, q.MaxOutputTokens)
-	return *task.Choice, nil
+	held.Amend(q.InputTokens, q.MaxOutputTokens)
+	return held, nil
 }
 
 // add books a try into the outcome.
@@ -204,6 +231,7 @@ func (o *Outcome) add(t *try, failure *provider.Error) {
 	o.Cost += t.record.Cost
 	o.Forfeit += t.forfeit
 	o.PriceVersion = t.target.PriceVersion
+	o.prices = append(o.prices, t.target.Price)
 }
 
 // try is one attempt while it runs.
