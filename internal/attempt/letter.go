@@ -63,17 +63,24 @@ func (a *asides) add(format string, args ...any) { *a = append(*a, fmt.Sprintf(f
 func (r *Runner) spoken(task Task, candidates []penstock.Target) ([]penstock.Target, asides) {
 	var left asides
 	deaf := func(t penstock.Target) bool {
-		upstream, ok := r.Providers.Provider(t.Provider)
-		if !ok || upstream.Speaks(task.Endpoint) {
-			return false
-		}
-		if _, _, ok := r.translation(task.Endpoint, upstream); ok {
+		if r.Serves(t, task.Endpoint) {
 			return false
 		}
 		left.add("%s %s", t.Name, unserved(task.Endpoint))
 		return true
 	}
 	return slices.DeleteFunc(candidates, deaf), left
+}
+
+// Serves says whether a target can be asked for an endpoint, itself or by translation. One whose provider is gone can:
+// the attempt says what is wrong.
+func (r *Runner) Serves(t penstock.Target, e penstock.Endpoint) bool {
+	upstream, ok := r.Providers.Provider(t.Provider)
+	if !ok || upstream.Speaks(e) {
+		return true
+	}
+	_, _, ok = r.translation(e, upstream)
+	return ok
 }
 
 // unserved is why a target is left out, as it follows its name.

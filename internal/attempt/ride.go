@@ -99,6 +99,15 @@ func tightest(candidates []penstock.Target) (limits microbatch.Limits, ok bool) 
 	return limits, limits.MaxInputs > 1
 }
 
+// Places is how many tasks of so many tokens can share one call to any of the targets.
+func (r *Runner) Places(e penstock.Endpoint, candidates []penstock.Target, tokens int64) int {
+	limits, ok := tightest(candidates)
+	if !ok || e != penstock.EndpointEmbeddings {
+		return 1
+	}
+	return int(max(1, min(int64(limits.MaxInputs), limits.MaxTokens/max(tokens, 1))))
+}
+
 // ride runs a task together with others of its kind, or alone when there are none.
 func (r *Runner) ride(ctx context.Context, m member, sink Sink) Outcome {
 	rd := m.Value
