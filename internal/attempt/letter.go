@@ -26,8 +26,9 @@ type Translator interface {
 // Translation carries inferences over into another dialect, and their answers back.
 type Translation interface {
 	// Request translates a body. Members that the other dialect has no place for are named in dropped;
-	// what cannot be left out without asking for something else is an error. Codes: invalid_request.
-	Request(body []byte) (translated []byte, dropped []string, err error)
+	// what cannot be left out without asking for something else is an error. Where the dialect demands a bound of
+	// the answer and the body sets none, it is most. Codes: invalid_request.
+	Request(body []byte, most int64) (translated []byte, dropped []string, err error)
 	// Answer translates an answer back while it is read. One that cannot be carried whole has a method
 	// Dropped that names what was left out.
 	Answer(upstream provider.Answer, asked Asked) provider.Answer
@@ -125,7 +126,7 @@ func (r *Runner) letterTo(task Task, target penstock.Target) (l letter, err erro
 	}()
 	l.endpoint, l.translation = to, t
 	l.header = nil // headers of one dialect mean nothing in another
-	l.body, l.dropped, err = t.Request(task.Body)
+	l.body, l.dropped, err = t.Request(task.Body, target.MaxOutputTokens)
 	return l, err
 }
 
