@@ -108,7 +108,7 @@ type Task struct {
 	// Choice is room that was taken for the first attempt beforehand; nil for none. Run gives it back.
 	Choice *route.Choice
 
-	needs *route.Needs                // of what was merged into Body; nil to read them from it
+	needs *route.Needs               // of what was merged into Body; nil to read them from it
 	began func(try penstock.Attempt) // is told of each attempt; nil for nobody
 }
 

@@ -223,7 +223,7 @@ func TestDroppedIsBounded(t *testing.T) {
 	for i := range 200 {
 		members.WriteString(`,"` + strings.Repeat("ü", i+1) + `":1`)
 	}
-	_, dropped, err := chatToMessages.Request([]byte(`{"messages":[{"role":"user","content":"a"}]` + members.String() + `}`), testMost)
+	_, dropped, err := chatToMessages.Request([]byte(`{"messages":[{"role":"user","content":"a"}]`+members.String()+`}`), testMost)
 	if err != nil || len(dropped) != MaxDropped || dropped[MaxDropped-1] != more {
 		t.Fatalf("%v, %d names, the last %q", err, len(dropped), dropped[len(dropped)-1])
 	}
