@@ -43,6 +43,33 @@ func (y *yard) carry(ctx context.Context, b *Batch[string, int]) {
 	}
 }
 
+// known is how many kinds are remembered.
+func (y *yard) known() int {
+	y.Batcher.mu.Lock()
+	defer y.Batcher.mu.Unlock()
+	return len(y.kinds)
+}
+
+// seen are the calls that were made.
+func (y *yard) seen() [][]int {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	return slices.Clone(y.calls)
+}
+
+// first is when the first of them was.
+func (y *yard) first() time.Time {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	return y.at[0]
+}
+
+func (y *yard) ends() int {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	return y.ended
+}
+
 var usual = Limits{MaxInputs: 4, MaxTokens: 100, Wait: 5 * time.Millisecond}
 
 func of(value int) Member[string, int] {
@@ -61,8 +88,8 @@ func TestWhoeverIsAloneDoesNotWait(t *testing.T) {
 			over()
 			over() // once is enough
 		}
-		if len(y.kinds) != 0 {
-			t.Errorf("%d kinds are remembered", len(y.kinds))
+		if y.known() != 0 {
+			t.Errorf("%d kinds are remembered", y.known())
 		}
 	})
 }
@@ -98,12 +125,13 @@ func TestBatchesDepart(t *testing.T) {
 				}
 				time.Sleep(tt.after)
 				synctest.Wait()
-				if len(y.calls) == 0 || y.at[0].Sub(began) != tt.after {
-					t.Fatalf("calls %v at %v, want the first after %v", y.calls, y.at, tt.after)
+				if len(y.seen()) == 0 || y.first().Sub(began) != tt.after {
+					t.Fatalf("calls %v at %v, want the first after %v", y.seen(), y.first(), tt.after)
 				}
 				time.Sleep(2 * time.Minute)
-				if !slices.EqualFunc(y.calls, tt.want, slices.Equal) || len(y.kinds) != 0 {
-					t.Errorf("calls %v, want %v; %d kinds are remembered", y.calls, tt.want, len(y.kinds))
+				synctest.Wait()
+				if !slices.EqualFunc(y.seen(), tt.want, slices.Equal) || y.known() != 0 {
+					t.Errorf("calls %v, want %v; %d kinds are remembered", y.seen(), tt.want, y.known())
 				}
 			})
 		})
@@ -125,8 +153,9 @@ func TestBatchesFillWhileTheyWaitForRoom(t *testing.T) {
 		y.Join(t.Context(), later)
 		y.Join(t.Context(), of(3))
 		time.Sleep(time.Minute)
-		if !slices.EqualFunc(y.calls, [][]int{{1, 2}, {3}}, slices.Equal) {
-			t.Errorf("calls %v", y.calls)
+		synctest.Wait()
+		if !slices.EqualFunc(y.seen(), [][]int{{1, 2}, {3}}, slices.Equal) {
+			t.Errorf("calls %v", y.seen())
 		}
 	})
 }
@@ -143,11 +172,11 @@ func TestMembersLeave(t *testing.T) {
 		}
 		time.Sleep(usual.Wait)
 		synctest.Wait()
-		if !slices.EqualFunc(y.calls, [][]int{{2}}, slices.Equal) || b.Leave(2) {
-			t.Fatalf("calls %v; who is part of a call cannot leave without a trace", y.calls)
+		if !slices.EqualFunc(y.seen(), [][]int{{2}}, slices.Equal) || b.Leave(2) {
+			t.Fatalf("calls %v; who is part of a call cannot leave without a trace", y.seen())
 		}
 		synctest.Wait()
-		if y.ended != 1 {
+		if y.ends() != 1 {
 			t.Error("nobody waits for the call, and it goes on")
 		}
 		// A batch that everybody left is not carried out, and nobody joins it.
@@ -160,8 +189,9 @@ func TestMembersLeave(t *testing.T) {
 		again.Leave(4)
 		over()
 		time.Sleep(time.Minute)
-		if len(y.calls) != 1 || len(y.kinds) != 0 {
-			t.Errorf("calls %v, %d kinds are remembered", y.calls, len(y.kinds))
+		synctest.Wait()
+		if len(y.seen()) != 1 || y.known() != 0 {
+			t.Errorf("calls %v, %d kinds are remembered", y.seen(), y.known())
 		}
 	})
 }
@@ -185,8 +215,9 @@ func TestPropertyEveryoneIsCarriedOnce(t *testing.T) {
 				time.Sleep(time.Duration(gaps[i]) * time.Millisecond)
 			}
 			time.Sleep(time.Minute)
+			synctest.Wait()
 			seen := map[int]bool{}
-			for _, call := range y.calls {
+			for _, call := range y.seen() {
 				total := 0
 				for _, m := range call {
 					if seen[m] {
@@ -199,8 +230,8 @@ func TestPropertyEveryoneIsCarriedOnce(t *testing.T) {
 					t.Errorf("a call of %d inputs", total)
 				}
 			}
-			if len(seen)+alone != len(sizes) || len(y.kinds) != 0 {
-				t.Errorf("%d were carried and %d went alone, of %d; %d kinds are left", len(seen), alone, len(sizes), len(y.kinds))
+			if len(seen)+alone != len(sizes) || y.known() != 0 {
+				t.Errorf("%d were carried and %d went alone, of %d; %d kinds are left", len(seen), alone, len(sizes), y.known())
 			}
 		})
 	})
