@@ -53,9 +53,10 @@ var architecture = map[string][]string{
 	"penstock/internal/store/storetest":       {"penstock", "penstock/internal/store"},
 
 	// The way of a request: admit → queue ← work → attempt → route, provider.
-	"penstock/internal/room":  {"penstock", "penstock/internal/provider", "penstock/internal/store"},
-	"penstock/internal/route": {"penstock", "penstock/internal/body", "penstock/internal/room"},
-	"penstock/internal/attempt": {"penstock", "penstock/internal/body", "penstock/internal/config", "penstock/internal/provider", "penstock/internal/room",
+	"penstock/internal/room":       {"penstock", "penstock/internal/provider", "penstock/internal/store"},
+	"penstock/internal/route":      {"penstock", "penstock/internal/body", "penstock/internal/room"},
+	"penstock/internal/microbatch": {"penstock", "penstock/internal/body"},
+	"penstock/internal/attempt": {"penstock", "penstock/internal/body", "penstock/internal/config", "penstock/internal/microbatch", "penstock/internal/provider", "penstock/internal/room",
 		"penstock/internal/route", "penstock/internal/telemetry"},
 	"penstock/internal/queue": {"penstock", "penstock/internal/provider", "penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/work": {"penstock", "penstock/internal/assemble", "penstock/internal/attempt", "penstock/internal/fair", "penstock/internal/provider", "penstock/internal/queue",

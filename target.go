@@ -36,10 +36,20 @@ type Target struct {
 	Quality       float64      // how good its answers are, from 0 to 1, by the operator's judgement
 	PromptCache   bool         // calls that begin alike are cheaper on the same target
 
+	// Batching is how calls for embeddings are put together before they are sent to it.
+	Batching Batching
+
 	ConnectTimeout    time.Duration
 	FirstTokenTimeout time.Duration
 	IdleTimeout       time.Duration
 	TotalTimeout      time.Duration
+}
+
+// Batching bounds how many small calls one call upstream may answer.
+type Batching struct {
+	MaxInputs int           // in one call; below 2, every call is sent by itself
+	MaxTokens int64         // in one call, by estimate
+	Wait      time.Duration // how long a call waits for others
 }
 
 // UpstreamModelAsAsked is the upstream model of a target that passes on the name the caller asked for.

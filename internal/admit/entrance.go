@@ -30,7 +30,7 @@ func (e Entrance) Submit(ctx context.Context, tenant penstock.TenantID, sub stor
 	items := make([]store.Candidate, len(sub.Items))
 	for n, item := range sub.Items {
 		items[n] = store.Candidate{
-			Item: penstock.ItemID(sub.Job.ID, n), Tenant: tenant, Model: sub.Job.Model, Lane: sub.Job.Lane,
+			Item: penstock.ItemID(sub.Job.ID, n), Tenant: tenant, Model: sub.Job.Model, Lane: sub.Job.Lane, Endpoint: sub.Job.Endpoint,
 			Estimate: item.EstimateTokens, InputBytes: int64(len(item.Body)),
 		}
 	}

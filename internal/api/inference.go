@@ -58,8 +58,17 @@ func inference(endpoint penstock.Endpoint) func(*call) error {
 
 // infer answers an inference at once.
 func (c *call) infer(d door) error {
+	text, err := c.readBody()
+	if err != nil {
+		return err
+	}
+	return c.inferText(d, text)
+}
+
+// inferText answers the inference of a body.
+func (c *call) inferText(d door, text []byte) error {
 	defer func() { c.stay.Leave() }() // should anything here panic
-	e, err := c.admitInference(d)
+	e, err := c.admitInference(d, text)
 	if err != nil || e == nil {
 		return err
 	}
@@ -80,16 +89,7 @@ type errand struct {
 
 // admitInference reads and admits an inference, and takes the places that it needs. It returns nil when the answer was
 // given by other means.
-func (c *call) admitInference(d door) (*errand, error) {
-	text, err := c.readBody()
-	if err != nil {
-		return nil, err
-	}
-	return c.inferText(d, text)
-}
-
-// inferText answers the inference of a body.
-func (c *call) inferText(d door, text []byte) error {
+func (c *call) admitInference(d door, text []byte) (*errand, error) {
 	asked, err := d.read(text)
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func (c *call) inferText(d door, text []byte) error {
 		return nil, err
 	}
 	e := &errand{asked: asked, plan: plan, task: attempt.Task{
-		Subject: c.id, Tenant: c.caller.Tenant.ID, Model: asked.Model, Lane: penstock.LaneRealtime, Targets: admitted.Targets, Endpoint: d.endpoint,
+		Subject: c.id, Tenant: c.caller.Tenant.ID, Owner: c.caller.Tenant.ID, Model: asked.Model, Lane: penstock.LaneRealtime, Targets: admitted.Targets, Endpoint: d.endpoint,
 		Header: d.forwarded(c.r.Header), Body: asked.Object.Text, Stream: asked.Stream, IncludeUsage: asked.IncludeUsage,
 		Bound: admitted.Bound, Wait: roomWait, MaxOutputTokens: asked.MaxOutputTokens * asked.Choices,
 	}}

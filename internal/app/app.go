@@ -90,6 +90,7 @@ type app struct {
 	parties   *room.Book // who is limited, beside targets
 	limits    *limit.Book
 	router    *route.Router
+	runner    *attempt.Runner
 	sweeper   *retain.Sweeper
 	disks     *disk.Watcher
 	webhooks  *webhook.Runner
@@ -164,15 +165,15 @@ func (a *app) connect() (err error) {
 	if err != nil {
 		return err
 	}
-	runner := attempt.New(attempt.Deps{
+	a.runner = attempt.New(attempt.Deps{
 		Config: a.live, Providers: a.providers, Translator: translator{}, Router: a.router, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
 	})
 	if a.Role.serves() {
-		if err := a.connectAPI(runner); err != nil {
+		if err := a.connectAPI(a.runner); err != nil {
 			return err
 		}
 	}
-	if err := a.connectPool(runner); err != nil {
+	if err := a.connectPool(a.runner); err != nil {
 		return err
 	}
 	a.keeper, err = queue.NewKeeper(queue.KeeperDeps{

@@ -39,20 +39,22 @@ func (g gate) Closed() work.Closed {
 
 // Reserve implements work.Gate. It goes by the model as it is configured now; an item that was resolved to
 // other targets gives the room back and finds its own.
-func (g gate) Reserve(c store.Candidate) (*route.Choice, bool) {
+func (g gate) Reserve(c store.Candidate) (work.Grant, bool) {
 	s := g.live.Current()
 	model, ok := s.Model(c.Model)
 	var candidates []penstock.Target
 	if ok {
 		candidates, _ = route.Candidates(g.controls.Open(model.Targets), s.Targets) // an error says that there are none
+		candidates = slices.DeleteFunc(candidates, func(t penstock.Target) bool { return !g.runner.Serves(t, c.Endpoint) })
 	}
 	if len(candidates) == 0 {
-		return nil, true // running it will tell why
+		return work.Grant{}, true // running it will tell why
 	}
+	tokens := room.InputTokens(c.InputBytes)
 	choice, ok := g.router.TryChoose(route.Query{
-		Candidates: candidates, Model: model, Lane: c.Lane, InputTokens: room.InputTokens(c.InputBytes), MaxOutputTokens: max(0, c.Estimate-c.InputBytes),
+		Candidates: candidates, Model: model, Lane: c.Lane, InputTokens: tokens, MaxOutputTokens: max(0, c.Estimate-c.InputBytes),
 	})
-	return &choice, ok
+	return work.Grant{Choice: &choice, Places: g.runner.Places(c.Endpoint, candidates, tokens)}, ok
 }
 
 // bays are the slots that the configuration sets apart for some models.

@@ -6,8 +6,10 @@
 // retries over time (package queue) nor the record of what happened (package store): it returns an
 // [Outcome] that says everything, and writes nothing itself.
 //
-// A Runner is safe for concurrent use and starts no goroutines. A panic below it ends the attempt
-// and not the process.
+// Calls for embeddings that differ in their inputs alone share a call upstream: see ride.go.
+//
+// A Runner is safe for concurrent use. It starts a goroutine for each call that several tasks share, and no
+// others. A panic below it ends the attempt and not the process.
 package attempt
 
 import (
@@ -26,6 +28,7 @@ import (
 	"penstock"
 	"penstock/internal/body"
 	"penstock/internal/config"
+	"penstock/internal/microbatch"
 	"penstock/internal/provider"
 	"penstock/internal/room"
 	"penstock/internal/route"
@@ -62,11 +65,16 @@ type Deps struct {
 // Runner runs inferences.
 type Runner struct {
 	Deps
-	ids penstock.IDs
+	ids     penstock.IDs
+	batches *microbatch.Batcher[kind, *rider]
 }
 
 // New returns a runner.
-func New(d Deps) *Runner { return &Runner{Deps: d} }
+func New(d Deps) *Runner {
+	r := &Runner{Deps: d}
+	r.batches = microbatch.New(r.carry)
+	return r
+}
 
 // Task is one inference to run.
 type Task struct {
@@ -86,6 +94,8 @@ type Task struct {
 	MaxAttempts int
 	// Tries is how many attempts were made in earlier claims: with any, this one is a retry.
 	Tries int
+	// Owner is whose inference it is. Calls of one owner may be put together; one without an owner is made alone.
+	Owner penstock.TenantID
 	// Bound is the most that one attempt can cost. It is forfeit when the upstream does not tell
 	// what it charged.
 	Bound penstock.NanoUSD
@@ -99,6 +109,9 @@ type Task struct {
 	Tenant penstock.TenantID
 	// Choice is room that was taken for the first attempt beforehand; nil for none. Run gives it back.
 	Choice *route.Choice
+
+	needs *route.Needs               // of what was merged into Body; nil to read them from it
+	began func(try penstock.Attempt) // is told of each attempt; nil for nobody
 }
 
 // Outcome is everything that came of a task.
@@ -116,13 +129,23 @@ type Outcome struct {
 	Cost         penstock.NanoUSD // what that usage costs
 	Forfeit      penstock.NanoUSD // upper bound of what was spent without the upstream telling
 	PriceVersion string
+
+	prices []penstock.Price // of the attempts
 }
 
-// Run tries targets until one answers, none is left, or the error would be the same anywhere.
+// Run tries targets until one answers, none is left, or the error would be the same anywhere. A task that may
+// share a call with others does.
 //
 // A stream stands on the stack of this for minutes, thousands at a time: what is large is kept behind pointers, here
 // and in what it calls, so that the stack of a stream stays small.
 func (r *Runner) Run(ctx context.Context, task Task, sink Sink) Outcome {
+	if member, ok := r.member(task); ok {
+		return r.ride(ctx, member, sink)
+	}
+	return r.runAlone(ctx, task, sink)
+}
+
+func (r *Runner) runAlone(ctx context.Context, task Task, sink Sink) Outcome {
 	if task.Choice != nil {
 		defer task.Choice.Release() // of no effect once an attempt was made on it
 	}
@@ -157,6 +180,9 @@ func (r *Runner) Run(ctx context.Context, task Task, sink Sink) Outcome {
 		}
 		t.sink, t.record.Number, t.record.Config = sink, len(out.Attempts)+1, snapshot.Hash
 		t.record.Reason = t.letter.explain(choice.Reason, asides)
+		if task.began != nil {
+			task.began(t.record)
+		}
 		failure := r.run(ctx, t, choice)
 		out.add(t, failure)
 		spent := task.MaxAttempts > 0 && out.Counted >= task.MaxAttempts
@@ -185,9 +211,11 @@ func (r *Runner) tryOn(task *Task, choice *route.Choice) (*try, error) {
 
 // choose finds a target with room, or takes the one that was found beforehand.
 func (r *Runner) choose(ctx context.Context, task *Task, q *route.Query) (*route.Choice, error) {
-	if task.Choice != nil && len(q.Tried) == 0 && task.keepsChoice(q) {
-		task.Choice.Amend(q.InputTokens, q.MaxOutputTokens)
-		return task.Choice, nil
+	if task.Choice != nil && len(q.Tried) == 0 {
+		if held := task.takeChoice(q); held != nil {
+			held.Amend(q.InputTokens, q.MaxOutputTokens)
+			return held, nil
+		}
 	}
 	c, err := r.Router.Choose(ctx, *q)
 	if err != nil {
@@ -196,16 +224,20 @@ func (r *Runner) choose(ctx context.Context, task *Task, q *route.Query) (*route
 	return &c, nil
 }
 
-// keepsChoice says whether the room that was taken beforehand is used. Otherwise it is given back.
-func (t *Task) keepsChoice(q *route.Query) bool {
+// takeChoice is the room that was taken beforehand, nil if it cannot be used and is given back.
+func (t *Task) takeChoice(q *route.Query) *route.Choice {
 	resolved := func(target penstock.Target) bool { return target.Name == t.Choice.Target.Name }
 	if !slices.ContainsFunc(q.Candidates, resolved) || !q.Serves(&t.Choice.Target) {
 		// The model has other targets by now than when the task was resolved, or whoever chose for it could
 		// not know what its body asks for.
 		t.Choice.Release()
-		return false
+		return nil
 	}
-	return !q.Retry || t.Choice.MakeRetry()
+	held, ok := t.Choice.Take()
+	if !ok || (q.Retry && !held.MakeRetry()) {
+		return nil
+	}
+	return &held
 }
 
 // add books a try into the outcome.
@@ -224,6 +256,7 @@ func (o *Outcome) add(t *try, failure *provider.Error) {
 	o.Cost += t.record.Cost
 	o.Forfeit += t.forfeit
 	o.PriceVersion = t.target.PriceVersion
+	o.prices = append(o.prices, t.target.Price)
 }
 
 // try is one attempt while it runs.

@@ -24,7 +24,10 @@ func queryOf(task *Task, s *config.Snapshot, candidates []penstock.Target) *rout
 		Candidates: candidates, Model: model, Lane: task.Lane, Tenant: task.Tenant, Wait: task.Wait, Stream: task.Stream, Retry: task.Tries > 0,
 		InputTokens: room.InputTokens(int64(len(task.Body))), MaxOutputTokens: task.MaxOutputTokens,
 	}
-	if route.Picky(candidates) {
+	switch {
+	case task.needs != nil:
+		q.Needs = *task.needs
+	case route.Picky(candidates):
 		q.Needs = route.NeedsOf(task.Body)
 	}
 	if slices.ContainsFunc(candidates, func(t penstock.Target) bool { return t.PromptCache }) {

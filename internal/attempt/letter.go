@@ -27,8 +27,9 @@ type Translator interface {
 // Translation carries inferences over into another dialect, and their answers back.
 type Translation interface {
 	// Request translates a body. Members that the other dialect has no place for are named in dropped;
-	// what cannot be left out without asking for something else is an error. Codes: invalid_request.
-	Request(body []byte) (translated []byte, dropped []string, err error)
+	// what cannot be left out without asking for something else is an error. Where the dialect demands a bound of
+	// the answer and the body sets none, it is most. Codes: invalid_request.
+	Request(body []byte, most int64) (translated []byte, dropped []string, err error)
 	// Answer translates an answer back while it is read. One that cannot be carried whole has a method
 	// Dropped that names what was left out.
 	Answer(upstream provider.Answer, asked Asked) provider.Answer
@@ -65,17 +66,24 @@ func (a *asides) add(format string, args ...any) { *a = append(*a, fmt.Sprintf(f
 func (r *Runner) spoken(task *Task, candidates []penstock.Target) ([]penstock.Target, asides) {
 	var left asides
 	deaf := func(t penstock.Target) bool {
-		upstream, ok := r.Providers.Provider(t.Provider)
-		if !ok || upstream.Speaks(task.Endpoint) {
-			return false
-		}
-		if _, _, ok := r.translation(task.Endpoint, upstream); ok {
+		if r.Serves(t, task.Endpoint) {
 			return false
 		}
 		left.add("%s %s", t.Name, unserved(task.Endpoint))
 		return true
 	}
 	return slices.DeleteFunc(candidates, deaf), left
+}
+
+// Serves says whether a target can be asked for an endpoint, itself or by translation. One whose provider is gone can:
+// the attempt says what is wrong.
+func (r *Runner) Serves(t penstock.Target, e penstock.Endpoint) bool {
+	upstream, ok := r.Providers.Provider(t.Provider)
+	if !ok || upstream.Speaks(e) {
+		return true
+	}
+	_, _, ok = r.translation(e, upstream)
+	return ok
 }
 
 // unserved is why a target is left out, as it follows its name.
@@ -120,7 +128,7 @@ func (r *Runner) letterTo(task *Task, target *penstock.Target) (l letter, err er
 	}()
 	l.endpoint, l.translation = to, t
 	l.header, l.object = nil, nil // headers of one dialect mean nothing in another
-	l.body, l.dropped, err = t.Request(task.Body)
+	l.body, l.dropped, err = t.Request(task.Body, target.MaxOutputTokens)
 	return l, err
 }
 

@@ -36,7 +36,7 @@ func (s shout) For(from, to penstock.Endpoint) (Translation, bool) {
 	return s, from == penstock.EndpointMessages && to == penstock.EndpointChat
 }
 
-func (shout) Request(body []byte) ([]byte, []string, error) {
+func (shout) Request(body []byte, _ int64) ([]byte, []string, error) {
 	if strings.Contains(string(body), "unbearable") {
 		panic("the translation broke")
 	}

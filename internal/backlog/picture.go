@@ -120,6 +120,9 @@ func (s step) plus(o step) step { return step{s.items + o.items, s.tokens + o.to
 func (p *picture) progress(b *store.Backlog) step {
 	was, known := p.flows[level{b.Lane, b.Tenant, b.Model}]
 	switch {
+	case known && was.drainedItems-b.DrainedItems > was.running:
+		// More than ran cannot have come back: the row was forgotten, and made anew.
+		return step{float64(b.DrainedItems), float64(b.DrainedTokens)}
 	case known:
 		return step{float64(b.DrainedItems - was.drainedItems), float64(b.DrainedTokens - was.drainedTk)}
 	case p.whole:

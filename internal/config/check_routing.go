@@ -88,6 +88,7 @@ func (c *checker) target(at path, name string, t TargetConfig, providers map[str
 	if _, written := c.draft.places[at+".limits.max_share"]; written || t.Limits.MaxShare != 0 {
 		within(c, at+".limits.max_share", t.Limits.MaxShare, bounds[float64]{minShare, 1})
 	}
+	c.batching(at+".batching", t.Batching)
 	c.price(at+".price", t.Price)
 	c.timeouts(at+".timeouts", t.Timeouts)
 }

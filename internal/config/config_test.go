@@ -151,6 +151,7 @@ func TestSnapshotHoldsWhatTheFileSays(t *testing.T) {
 		Price:           penstock.Price{Input: 200_000, CachedInput: 200_000, Output: 1_000_000},
 		MaxOutputTokens: 4096, Quality: 0.5,
 		Lacks:          penstock.NewCapabilities(penstock.CapabilityVision, penstock.CapabilityJSONSchema),
+		Batching:       penstock.Batching{MaxInputs: 256, MaxTokens: DefaultBatchTokens},
 		ConnectTimeout: 2 * time.Second, FirstTokenTimeout: 30 * time.Second,
 		IdleTimeout: 20 * time.Second, TotalTimeout: 5 * time.Minute,
 	}

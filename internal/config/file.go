@@ -289,6 +289,7 @@ type TargetConfig struct {
 	PromptCache bool `yaml:"prompt_cache,omitempty"`
 
 	Limits   TargetLimits `yaml:"limits,omitempty"`
+	Batching Batching     `yaml:"batching"`
 	Price    Price        `yaml:"price,omitempty"`
 	Timeouts Timeouts     `yaml:"timeouts"`
 }

@@ -117,6 +117,7 @@ func (t *TargetConfig) fillDefaults(written places, at path) {
 	fill(written, at+".max_output_tokens", &t.MaxOutputTokens, DefaultMaxOutputTokens)
 	t.Capabilities = fillList(written, at+".capabilities", t.Capabilities, penstock.AllCapabilities)
 	fill(written, at+".quality", &t.Quality, DefaultQuality)
+	t.Batching.fillDefaults(written, at+".batching")
 	fill(written, at+".price.cached_input", &t.Price.CachedInput, t.Price.Input)
 	out := &t.Timeouts
 	// From the outside in, so that an inner default can yield to what was written around it.

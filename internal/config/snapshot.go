@@ -116,6 +116,7 @@ func (t TargetConfig) target(name, priceVersion string) penstock.Target {
 		InputTokensPerMinute:  t.Limits.InputTokensPerMinute,
 		OutputTokensPerMinute: t.Limits.OutputTokensPerMinute,
 		MaxShare:              t.Limits.MaxShare,
+		Batching:              t.Batching.batching(),
 		Region:                t.Region,
 		MaxOutputTokens:       t.MaxOutputTokens,
 		ContextTokens:         t.ContextTokens,

@@ -80,7 +80,7 @@ func TestLimitsAreUsedAndKept(t *testing.T) {
 }
 
 // startSim runs `penstock sim` and returns its URL.
-func startSim(t *testing.T, flags ...string) string {
+func startSim(t testing.TB, flags ...string) string {
 	t.Helper()
 	address := FreeAddress(t)
 	args := append([]string{"sim", "--listen", address, "--output-tokens", fmt.Sprint(tokensPerCall)}, flags...)

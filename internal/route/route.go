@@ -69,6 +69,7 @@ type Choice struct {
 
 	ticket *room.Ticket
 	router *Router
+	hold   *hold // of room that is shared with other tasks, nil for none
 }
 
 // Done gives the room back and tells how the call went. Calling it again changes nothing.
@@ -80,6 +81,9 @@ func (c Choice) Done(result room.Result) {
 
 // Release gives room back that was not used. After Done, or on no choice at all, it changes nothing.
 func (c Choice) Release() {
+	if c.hold != nil && !c.hold.letGo() {
+		return
+	}
 	if c.ticket != nil {
 		c.ticket.Release()
 		c.router.roomCameBack()

@@ -157,7 +157,11 @@ func (s *Server) understand(r *http.Request, x *exchange) error {
 	}
 	last := x.call.prompt.last()
 	x.key = keyOf(last)
-	if x.directives, err = parseDirectives(last); err != nil {
+	directed := last
+	if x.call.silent { // every input of a list is a prompt of its own, and may be the one that is at fault
+		directed = x.call.prompt.all()
+	}
+	if x.directives, err = parseDirectives(directed); err != nil {
 		return invalid("", err.Error())
 	}
 	return nil

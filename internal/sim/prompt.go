@@ -44,6 +44,15 @@ func (p *prompt) last() string {
 	return ""
 }
 
+// all returns the texts of all turns.
+func (p *prompt) all() string {
+	texts := make([]string, len(p.turns))
+	for i, t := range p.turns {
+		texts[i] = t.text
+	}
+	return strings.Join(texts, "\n")
+}
+
 func (p *prompt) tokens() int {
 	size := 0
 	for _, t := range p.turns {

@@ -157,7 +157,8 @@ type Want struct {
 	Models        []string
 	ExceptModels  []string
 	ExceptTenants []penstock.TenantID
-	// Room is asked before an item is taken, so that no claimed item waits for room; nil takes all. It
+	// Room is asked before an item is taken, so that no claimed item waits for room; nil takes all. What it
+	// refuses once, it is not asked for again in the same claim: items of that tenant, model and endpoint. It
 	// is called inside the transaction, for some items that are then not taken after all, and again for
 	// the same items when the transaction is run again. A claim that is refused often leaves the lane.
 	Room func(Candidate) bool
@@ -174,6 +175,7 @@ type Candidate struct {
 	Tenant     penstock.TenantID
 	Model      string
 	Lane       penstock.Lane
+	Endpoint   penstock.Endpoint
 	Estimate   int64 // upper bound of its tokens
 	InputBytes int64 // of its body
 }

@@ -44,6 +44,7 @@ type Metrics struct {
 	cache     *cacheMetrics
 	key       keyMetrics
 	webhook   webhookMetrics
+	batch     batchMetrics
 	outbox    *outboxCollector
 }
 
@@ -66,6 +67,7 @@ func NewMetrics(version, commit string) *Metrics {
 	m.signal = newSignalMetrics(factory)
 	m.cache = newCacheMetrics(factory, m)
 	m.key = newKeyMetrics(factory)
+	m.batch = newBatchMetrics(factory)
 	m.webhook, m.outbox = newWebhookMetrics(factory), newOutboxCollector()
 	m.depths = newDepthCollector(factory)
 	m.rooms = newRoomCollector(m.targets)

@@ -223,7 +223,7 @@ func TestDroppedIsBounded(t *testing.T) {
 	for i := range 200 {
 		members.WriteString(`,"` + strings.Repeat("ü", i+1) + `":1`)
 	}
-	_, dropped, err := chatToMessages.Request([]byte(`{"messages":[{"role":"user","content":"a"}]` + members.String() + `}`))
+	_, dropped, err := chatToMessages.Request([]byte(`{"messages":[{"role":"user","content":"a"}]`+members.String()+`}`), testMost)
 	if err != nil || len(dropped) != MaxDropped || dropped[MaxDropped-1] != more {
 		t.Fatalf("%v, %d names, the last %q", err, len(dropped), dropped[len(dropped)-1])
 	}
@@ -255,13 +255,13 @@ func TestDepthIsBounded(t *testing.T) {
 	for _, depth := range []int{maxDepth - 10, maxDepth, maxDepth + 1, 9_990, 10_000, 100_000} {
 		deep := strings.Repeat(`{"a":`, depth) + "1" + strings.Repeat("}", depth)
 		schema := []byte(`{"max_tokens":1,"messages":[{"role":"user","content":"a"}],"tools":[{"name":"f","input_schema":` + deep + `}]}`)
-		if _, _, err := messagesToChat.Request(schema); (err == nil) != (depth < maxDepth) {
+		if _, _, err := messagesToChat.Request(schema, testMost); (err == nil) != (depth < maxDepth) {
 			t.Errorf("a schema %d deep: %v", depth, err)
 		}
 		quoted := strings.ReplaceAll(deep, `"`, `\"`)
 		call := `"tool_calls":[{"id":"x","type":"function","function":{"name":"f","arguments":"` + quoted + `"}}]`
 		history := []byte(`{"messages":[{"role":"user","content":"a"},{"role":"assistant",` + call + `},{"role":"tool","tool_call_id":"x","content":"y"}]}`)
-		if _, _, err := chatToMessages.Request(history); (err == nil) != (depth <= maxDepth) {
+		if _, _, err := chatToMessages.Request(history, testMost); (err == nil) != (depth <= maxDepth) {
 			t.Errorf("arguments %d deep: %v", depth, err)
 		}
 		completion := []byte(`{"id":"x","choices":[{"message":{` + call + `},"finish_reason":"tool_calls"}]}`)
@@ -280,7 +280,7 @@ func BenchmarkRequest(b *testing.B) {
 		b.Run(direction, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, _, err := tr.Request(text); err != nil {
+				if _, _, err := tr.Request(text, testMost); err != nil {
 					b.Fatal(err)
 				}
 			}

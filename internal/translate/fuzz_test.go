@@ -31,7 +31,7 @@ func FuzzRequest(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		for _, name := range ordered {
 			tr := directions[name]
-			body, dropped, err := tr.Request(text)
+			body, dropped, err := tr.Request(text, testMost)
 			if err != nil {
 				if e, ok := errors.AsType[*penstock.Error](err); !ok || e.Code != penstock.CodeInvalidRequest || e.Param == "" || len(e.Message) > 2000 {
 					t.Fatalf("%s: %v is no invalid_request that names a field", name, err)
@@ -46,7 +46,7 @@ func FuzzRequest(f *testing.F) {
 			}
 			for _, back := range directions {
 				if back != tr {
-					_, _, _ = back.Request(body)
+					_, _, _ = back.Request(body, testMost)
 				}
 			}
 		}

@@ -109,18 +109,18 @@ func TestRequestsComeBack(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		first := encode(drawMessageRequest(t))
-		chat, dropped, err := chatFromMessages(first)
+		chat, dropped, err := chatFromMessages(first, testMost)
 		if err != nil || len(dropped) > 0 {
 			t.Fatalf("%s: dropped %q, %v", first, dropped, err)
 		}
-		second, dropped, err := messagesFromChat(chat)
+		second, dropped, err := messagesFromChat(chat, testMost)
 		if err != nil || len(dropped) > 0 {
 			t.Fatalf("%s became %s: dropped %q, %v", first, chat, dropped, err)
 		}
 		if diff := cmp.Diff(string(first), string(second)); diff != "" {
 			t.Fatalf("by way of %s (-first +second):\n%s", chat, diff)
 		}
-		third, _, err := chatFromMessages(second)
+		third, _, err := chatFromMessages(second, testMost)
 		if err != nil || string(third) != string(chat) {
 			t.Fatalf("the chat completion %s came back as %s, %v", chat, third, err)
 		}

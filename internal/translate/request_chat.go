@@ -9,9 +9,9 @@ import (
 )
 
 // messagesFromChat translates the body of a chat completion into one that asks for a message.
-func messagesFromChat(text []byte) ([]byte, []string, error) {
+func messagesFromChat(text []byte, most int64) ([]byte, []string, error) {
 	var in chatRequest
-	t := &messageBuilder{}
+	t := &messageBuilder{most: most}
 	if err := chatRules.decode(text, &in, &t.notes); err != nil {
 		return nil, nil, err
 	}
@@ -38,6 +38,7 @@ func messagesFromChat(text []byte) ([]byte, []string, error) {
 // messageBuilder builds the body that asks for a message.
 type messageBuilder struct {
 	notes
+	most int64 // that the answer may be where the caller set no bound
 	out  messageRequest
 	open openCalls
 }

@@ -15,10 +15,10 @@ var efforts = []struct {
 // effort sets how long the answer may get and how much of it is for thinking. Thinking is a wish: where
 // the other dialect forbids it together with something else that was asked for, it is dropped.
 func (t *messageBuilder) effort(word string, bound int64) error {
-	t.out.MaxTokens = bound
 	if bound == 0 {
-		t.out.MaxTokens = DefaultMaxTokens
+		bound = t.most
 	}
+	t.out.MaxTokens = bound
 	if word == "" {
 		return nil
 	}
@@ -35,17 +35,12 @@ func (t *messageBuilder) think(budget, bound int64) {
 	if budget == 0 {
 		return
 	}
-	if bound > 0 {
-		budget = min(budget, bound/2) // some of the bound must be left for the answer
-	}
+	budget = min(budget, bound/2) // some of the bound must be left for the answer
 	if budget < minThinking || !t.mayThink() {
 		t.drop("reasoning_effort")
 		return
 	}
 	t.out.Thinking = &thinking{Type: "enabled", BudgetTokens: budget}
-	if bound == 0 {
-		t.out.MaxTokens += budget
-	}
 }
 
 // mayThink reports whether the rest of the body goes together with thinking. After the result of a tool

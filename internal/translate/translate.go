@@ -29,8 +29,9 @@ import (
 type Translation interface {
 	// Request translates the body of a call; the body itself is not changed. What could not be carried
 	// without changing the meaning of the answer is named in dropped, as paths such as
-	// tools[].cache_control. What would change it is an error. Codes: invalid_request, with the field.
-	Request(body []byte) (translated []byte, dropped []string, err error)
+	// tools[].cache_control. What would change it is an error. Where the upstream demands a bound of its answer
+	// and the body sets none, it is most: what was reserved for the call. Codes: invalid_request, with the field.
+	Request(body []byte, most int64) (translated []byte, dropped []string, err error)
 	// Answer reads an upstream's answer and gives it in the caller's dialect: as a stream if one was asked
 	// for, else in one piece, whichever way it came. Errors of the upstream's answer pass unchanged; one
 	// that is not of the upstream's protocol is malformed. Closing it closes the upstream's.
@@ -53,9 +54,6 @@ type Asked struct {
 	At time.Time
 }
 
-// DefaultMaxTokens bounds the answer to a call that set no bound itself, where the upstream demands one.
-const DefaultMaxTokens = 4096
-
 // For returns how a call in the dialect of from is put to an upstream that speaks to, and false when
 // nobody can.
 func For(from, to penstock.Endpoint) (Translation, bool) {
@@ -71,7 +69,7 @@ func For(from, to penstock.Endpoint) (Translation, bool) {
 // translation is one direction: how its requests are translated, how an upstream's answer is read and
 // how the caller's is written.
 type translation struct {
-	request  func(body []byte) ([]byte, []string, error)
+	request  func(body []byte, most int64) ([]byte, []string, error)
 	reader   func() reader
 	plain    func(Asked) writer
 	streamed func(Asked) writer
@@ -89,8 +87,8 @@ var (
 	}
 )
 
-func (t *translation) Request(body []byte) (translated []byte, dropped []string, err error) {
-	return t.request(body)
+func (t *translation) Request(body []byte, most int64) (translated []byte, dropped []string, err error) {
+	return t.request(body, most)
 }
 
 func (t *translation) Error(failure *provider.Error) *provider.Error {

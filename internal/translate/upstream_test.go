@@ -40,8 +40,8 @@ func TestMessageFromAServerOfChatCompletions(t *testing.T) {
 	t.Cleanup(adapter.CloseIdleConnections)
 	for _, stream := range []bool{false, true} {
 		for choice, stop := range map[string]string{`{"type":"auto"}`: "end_turn", `{"type":"any"}`: "tool_use"} {
-			body, dropped, err := messagesToChat.Request([]byte(`{"model":"m","max_tokens":50,"system":"Be brief.","stream":` + boolText(stream) +
-				`,"messages":[{"role":"user","content":"Hi"}],"tools":[{"name":"f","input_schema":{"type":"object"}}],"tool_choice":` + choice + `}`))
+			body, dropped, err := messagesToChat.Request([]byte(`{"model":"m","max_tokens":50,"system":"Be brief.","stream":`+boolText(stream)+
+				`,"messages":[{"role":"user","content":"Hi"}],"tools":[{"name":"f","input_schema":{"type":"object"}}],"tool_choice":`+choice+`}`), testMost)
 			if err != nil || len(dropped) > 0 {
 				t.Fatal(dropped, err)
 			}
@@ -83,9 +83,9 @@ func TestChatCompletionFromAServerOfMessages(t *testing.T) {
 	url := simulator(t) + "/v1/messages"
 	for _, stream := range []bool{false, true} {
 		for choice, finish := range map[string]string{"auto": "stop", "required": "tool_calls"} {
-			body, dropped, err := chatToMessages.Request([]byte(`{"model":"m","max_tokens":50,"stream":` + boolText(stream) +
-				`,"messages":[{"role":"developer","content":"Be brief."},{"role":"user","content":"Hi"}],` +
-				`"tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":"` + choice + `"}`))
+			body, dropped, err := chatToMessages.Request([]byte(`{"model":"m","max_tokens":50,"stream":`+boolText(stream)+
+				`,"messages":[{"role":"developer","content":"Be brief."},{"role":"user","content":"Hi"}],`+
+				`"tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":"`+choice+`"}`), testMost)
 			if err != nil || len(dropped) > 0 {
 				t.Fatal(dropped, err)
 			}
@@ -135,7 +135,7 @@ func TestRefusalOfAServerOfChatCompletions(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(adapter.CloseIdleConnections)
-	body, _, err := messagesToChat.Request([]byte(`{"max_tokens":50,"messages":[{"role":"user","content":"Hi [sim:fault=context_length]"}]}`))
+	body, _, err := messagesToChat.Request([]byte(`{"max_tokens":50,"messages":[{"role":"user","content":"Hi [sim:fault=context_length]"}]}`), testMost)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -78,7 +78,7 @@ func (p *Pool) claimOnce(ctx context.Context, b *bay, n int) []granted {
 	}
 	closed := p.Gate.Closed()
 	lanes := slices.DeleteFunc(b.lanes.Order(), func(l penstock.Lane) bool { return slices.Contains(closed.Lanes, l) })
-	room := reservations{Pool: p, bay: b, choices: make(map[penstock.ID]*route.Choice)}
+	room := newReservations(p, b)
 	if b.held = p.paceLeft(b) > 0; b.held {
 		// Nothing but urgent items can start: to look at all others would be in vain.
 		lanes = slices.DeleteFunc(lanes, func(l penstock.Lane) bool { return l != penstock.LaneRealtime })

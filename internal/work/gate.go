@@ -15,7 +15,27 @@ type Gate interface {
 	Closed() Closed
 	// Reserve takes room for an item at one of its targets. It returns no choice and true for an item
 	// that does not need any, because no target of its model is known any more.
-	Reserve(store.Candidate) (*route.Choice, bool)
+	Reserve(store.Candidate) (Grant, bool)
+}
+
+// Grant is the room of an item.
+type Grant struct {
+	Choice *route.Choice // nil when it needs none
+	Places int           // items of the same tenant, model and endpoint that can share it; below 2 for none
+}
+
+// company is what items have in common that can share room.
+type company struct {
+	lane     penstock.Lane
+	tenant   penstock.TenantID
+	model    string
+	endpoint penstock.Endpoint
+}
+
+// ride is room that more items can share.
+type ride struct {
+	choice *route.Choice
+	left   int
 }
 
 // Closed is what claims leave alone.
@@ -28,8 +48,8 @@ type Closed struct {
 // open is the gate of a pool that nobody restricts: every item finds its room once it runs.
 type open struct{}
 
-func (open) Closed() Closed                                { return Closed{} }
-func (open) Reserve(store.Candidate) (*route.Choice, bool) { return nil, true }
+func (open) Closed() Closed                        { return Closed{} }
+func (open) Reserve(store.Candidate) (Grant, bool) { return Grant{}, true }
 
 // reservations is the room that a claim takes while it picks items. The store may ask for the same item
 // again, and may not take it in the end.
@@ -37,6 +57,26 @@ type reservations struct {
 	*Pool
 	bay     *bay
 	choices map[penstock.ID]*route.Choice
+	rides   map[company]*ride
+}
+
+func newReservations(p *Pool, b *bay) reservations {
+	return reservations{Pool: p, bay: b, choices: make(map[penstock.ID]*route.Choice), rides: make(map[company]*ride)}
+}
+
+// grant finds room for an item: what others of its kind have left, or more of it.
+func (r reservations) grant(c store.Candidate) (*route.Choice, bool) {
+	of := company{c.Lane, c.Tenant, c.Model, c.Endpoint}
+	if shared := r.rides[of]; shared != nil && shared.left > 0 {
+		shared.left--
+		return shared.choice.Share(), true
+	}
+	g, ok := r.Gate.Reserve(c)
+	if ok && g.Choice != nil && g.Places > 1 {
+		g.Choice = g.Choice.Shared()
+		r.rides[of] = &ride{g.Choice, g.Places - 1}
+	}
+	return g.Choice, ok
 }
 
 func (r reservations) reserve(c store.Candidate) bool {
@@ -48,7 +88,7 @@ func (r reservations) reserve(c store.Candidate) bool {
 		r.bay.held = true
 		return false
 	}
-	choice, ok := r.Gate.Reserve(c)
+	choice, ok := r.grant(c)
 	if !ok {
 		return false
 	}

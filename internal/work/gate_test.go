@@ -10,6 +10,8 @@ import (
 
 	"penstock"
 	"penstock/internal/attempt"
+	"penstock/internal/queue"
+	"penstock/internal/room"
 	"penstock/internal/route"
 	"penstock/internal/store"
 )
@@ -27,11 +29,11 @@ func (g *fakeGate) Closed() Closed {
 	return g.closed
 }
 
-func (g *fakeGate) Reserve(store.Candidate) (*route.Choice, bool) {
+func (g *fakeGate) Reserve(store.Candidate) (Grant, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.places--
-	return nil, g.places >= 0
+	return Grant{}, g.places >= 0
 }
 
 func (g *fakeGate) set(edit func(*fakeGate)) {
@@ -100,3 +102,44 @@ func TestBaysSetSlotsApart(t *testing.T) {
 		}
 	})
 }
+
+// Items that can share a call need the room of one.
+func TestItemsShareRoom(t *testing.T) {
+	t.Parallel()
+	book := room.New(room.Config{Clock: time.Now})
+	router := route.New(book)
+	target := penstock.Target{Name: "t", Concurrency: 2}
+	gate := gateFunc(func(store.Candidate) (Grant, bool) {
+		choice, ok := router.TryChoose(route.Query{Candidates: []penstock.Target{target}})
+		return Grant{Choice: &choice, Places: 3}, ok
+	})
+	p, err := New(Config{Process: "p", Slots: 10, LeaseTimeout: time.Second, PollInterval: time.Second},
+		Deps{Gate: gate, Bell: queue.NewBell(), Clock: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newReservations(p, p.bays[0])
+	reserve := func(id penstock.ID, e penstock.Endpoint) bool {
+		return r.reserve(store.Candidate{Item: id, Tenant: "a", Model: "m", Lane: penstock.LaneRealtime, Endpoint: e})
+	}
+	for _, id := range []penstock.ID{"1", "2", "3"} {
+		if !reserve(id, penstock.EndpointEmbeddings) {
+			t.Fatalf("item %s found no room", id)
+		}
+	}
+	if !reserve("4", penstock.EndpointChat) || reserve("5", penstock.EndpointEmbeddings) {
+		t.Error("two calls fit in: that of the three, and another one")
+	}
+	r.release()
+	for range 2 {
+		if _, ok := router.TryChoose(route.Query{Candidates: []penstock.Target{target}}); !ok {
+			t.Error("what was shared was not given back")
+		}
+	}
+}
+
+// gateFunc is a gate that keeps nothing closed.
+type gateFunc func(store.Candidate) (Grant, bool)
+
+func (gateFunc) Closed() Closed                            { return Closed{} }
+func (f gateFunc) Reserve(c store.Candidate) (Grant, bool) { return f(c) }

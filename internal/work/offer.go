@@ -4,8 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"penstock"
-	"penstock/internal/route"
 	"penstock/internal/store"
 )
 
@@ -22,7 +20,7 @@ func (p *Pool) Offer(items []store.Candidate) (lease store.Lease, taken func([]s
 	if b == nil || p.closed(items[0]) || !b.trySlots(len(items)) {
 		return lease, nil, false
 	}
-	room := reservations{Pool: p, bay: b, choices: make(map[penstock.ID]*route.Choice, len(items))}
+	room := newReservations(p, b)
 	if !slices.ContainsFunc(items, func(c store.Candidate) bool { return !room.reserve(c) }) && p.beginOffer() {
 		lease = *p.lease.Load()
 		return lease, func(claimed []store.Claimed, err error) { p.takeUp(offer{room, items}, claimed, err) }, true

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -45,7 +46,7 @@ func (s *Store) DeleteJob(ctx context.Context, tenant penstock.TenantID, d store
 		if err := e.deleteJob(ctx, tx, deletedJob{id: id, tenant: j.Tenant, total: j.Counts.Total}); err != nil {
 			return err
 		}
-		if err := e.remember(ctx, tx); err != nil {
+		if err := errors.Join(e.remember(ctx, tx), e.backlogs.forget(ctx, tx)); err != nil {
 			return err
 		}
 		return s.note(ctx, tx, noted{
@@ -100,7 +101,10 @@ func (s *Store) PurgeJobs(ctx context.Context, tenant penstock.TenantID, p store
 			}
 		}
 		done.More = e.left == 0
-		return e.remember(ctx, tx)
+		if err := e.remember(ctx, tx); err != nil {
+			return err
+		}
+		return e.backlogs.forget(ctx, tx)
 	})
 	return done, s.erased(ctx, e, err)
 }
@@ -159,6 +163,7 @@ type eraser struct {
 	items    int
 	payloads []placed
 	settled  map[penstock.TenantID]tally
+	backlogs backlogKeys // of the jobs
 }
 
 // tally is how many settlements lost what they settle, and what they add up to.
@@ -168,7 +173,7 @@ type tally struct {
 }
 
 func newEraser(rows int) *eraser {
-	return &eraser{left: rows, settled: map[penstock.TenantID]tally{}}
+	return &eraser{left: rows, settled: map[penstock.TenantID]tally{}, backlogs: backlogKeys{}}
 }
 
 // take deletes a job unless another process just does.
@@ -185,8 +190,13 @@ func (e *eraser) take(ctx context.Context, tx Tx, d deletedJob) (bool, error) {
 // as there are rows left for.
 func (e *eraser) deleteJob(ctx context.Context, tx Tx, d deletedJob) error {
 	e.left--
-	if err := tx.Do(ctx, `DELETE FROM jobs WHERE id = $1`, d.id); err != nil {
+	key, found, err := queryOne(ctx, tx, sqlf(`DELETE FROM jobs WHERE id = $1 RETURNING lane, tenant_id, model`, d.id),
+		func(row Row) (k backlogKey, err error) { return k, row.Scan(&k.lane, &k.tenant, &k.model) })
+	if err != nil {
 		return err
+	}
+	if found {
+		e.backlogs[key] = true
 	}
 	if err := e.removeItems(ctx, tx, &d); err != nil || d.next == d.total {
 		return err

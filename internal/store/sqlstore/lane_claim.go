@@ -149,10 +149,10 @@ func (c *laneClaim) takeTurn(ctx context.Context, tx Tx, s *share) error {
 			return err
 		}
 		candidate := store.Candidate{
-			Item: penstock.ItemID(p.from.job, p.n), Tenant: s.tenant, Model: shelf.model, Lane: c.lane, Estimate: p.estimate, InputBytes: p.bytes,
+			Item: penstock.ItemID(p.from.job, p.n), Tenant: s.tenant, Model: shelf.model, Lane: c.lane, Endpoint: p.from.endpoint, Estimate: p.estimate, InputBytes: p.bytes,
 		}
 		if c.want.Room != nil && !c.want.Room(candidate) {
-			shelf.ranges, shelf.empty = nil, true // what follows is for the same targets
+			shelf.refuse(p.from.endpoint)
 			c.refusals++
 			continue
 		}
@@ -172,9 +172,12 @@ func (c *laneClaim) takeTurn(ctx context.Context, tx Tx, s *share) error {
 func (c *laneClaim) earliest(ctx context.Context, tx Tx, s *share) (*shelf, error) {
 	var first *shelf
 	for _, sh := range s.shelf {
-		if len(sh.ranges) == 0 && !sh.empty {
+		for len(sh.ranges) == 0 && !sh.empty && !c.over() {
 			if err := c.fill(ctx, tx, s, sh); err != nil {
 				return nil, err
+			}
+			if len(sh.ranges) == 0 && len(sh.refused) > 0 {
+				c.refusals++ // to look for other endpoints behind those that were refused must end somewhere
 			}
 		}
 		if len(sh.ranges) > 0 && (first == nil || sh.before(first)) {
@@ -188,14 +191,14 @@ func (c *laneClaim) earliest(ctx context.Context, tx Tx, s *share) (*shelf, erro
 func (c *laneClaim) fill(ctx context.Context, tx Tx, s *share, sh *shelf) error {
 	n := max(fair.ItemsPerTurn, (c.limit-len(c.picks))/len(c.shares))
 	sh.reading = min(max(fewRanges, 2*sh.reading), n) // a range may have one item or hundreds
-	ranges, err := queryAll(ctx, tx, sqlf(`SELECT `+rangeColumns+` FROM ready r
+	ranges, err := queryAll(ctx, tx, sqlf(`SELECT `+rangeColumns+`, (SELECT j.endpoint FROM jobs j WHERE j.id = r.job_id) FROM ready r
 		WHERE r.lane = $1 AND r.tenant_id = $2 AND r.model = $3 AND r.deadline > $4 AND (r.deadline, r.job_id, r.last_n) > ($5, $6, $7)
 			AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = r.job_id AND j.cancel_requested_at > 0)
 		ORDER BY r.deadline, r.job_id, r.last_n LIMIT $8`,
 		c.lane, s.tenant, sh.model, micros(tx.Now()), sh.seen.deadline, sh.seen.job, sh.seen.last, sh.reading),
 		func(row Row) (*readyRange, error) {
 			r := &readyRange{backlogKey: backlogKey{c.lane, s.tenant, sh.model}}
-			return r, row.Scan(r.dest()...)
+			return r, row.Scan(append(r.dest(), &r.endpoint)...)
 		})
 	if err != nil {
 		return err
@@ -204,6 +207,10 @@ func (c *laneClaim) fill(ctx context.Context, tx Tx, s *share, sh *shelf) error 
 	var facts []Question
 	for items := 0; len(ranges) > 0 && items < n; ranges = ranges[1:] {
 		r := ranges[0]
+		if sh.isRefused(r) {
+			sh.seen = *r
+			continue
+		}
 		items += r.size()
 		if !r.single() {
 			facts = append(facts, askFacts(r.bundleOf(), &r.facts))

@@ -32,7 +32,8 @@ type readyRange struct {
 	item        penstock.ID // the one item that has a row of its own, or ""
 	estimate    int64       // where it is one item
 	inputBytes  int64
-	facts       []fact // of the whole bundle, where it is several
+	facts       []fact            // of the whole bundle, where it is several
+	endpoint    penstock.Endpoint // of its job; known to claims alone
 }
 
 const rangeColumns = `job_id, first_n, last_n, bundle_n, item_id, deadline, estimate_tokens, input_bytes`

@@ -104,6 +104,8 @@ type shelf struct {
 	empty  bool          // there is no more to read
 	seen   readyRange    // the last that was read
 
+	refused []penstock.Endpoint // those that found no room
+
 	reading int // how many ranges were asked for last
 }
 
@@ -139,6 +141,16 @@ func (s *shelf) drop() {
 		s.next = s.ranges[0].first
 	}
 }
+
+// refuse leaves out what is of an endpoint, now and from what is read later: it is for the same targets.
+func (s *shelf) refuse(e penstock.Endpoint) {
+	s.refused = append(s.refused, e)
+	if s.ranges = slices.DeleteFunc(s.ranges, s.isRefused); len(s.ranges) > 0 {
+		s.next = s.ranges[0].first
+	}
+}
+
+func (s *shelf) isRefused(r *readyRange) bool { return slices.Contains(s.refused, r.endpoint) }
 
 // before is the order of shelves: by the deadline of what is in front, then by age.
 func (s *shelf) before(other *shelf) bool {

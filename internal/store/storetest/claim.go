@@ -23,6 +23,7 @@ func claimCases() []testCase {
 		{"items past their deadline are left alone", claimSkipsExpired},
 		{"waiting items do not hide those behind them", claimBehindWaiting},
 		{"a claim takes what finds room", claimRoom},
+		{"what is refused does not hold up other endpoints", claimEndpoints},
 		{"a claim that is refused everywhere gives up", claimRefused},
 		{"models and tenants can be left alone", claimFilters},
 		{"many claimers share without overlap", claimConcurrently},
@@ -47,7 +48,7 @@ func claimRoom(r *rig) {
 	}
 	first := asked[0]
 	r.wantSame("candidate", first, store.Candidate{
-		Item: penstock.ItemID(full.Job.ID, 0), Tenant: acme, Model: "full", Lane: full.Job.Lane,
+		Item: penstock.ItemID(full.Job.ID, 0), Tenant: acme, Model: "full", Lane: full.Job.Lane, Endpoint: full.Job.Endpoint,
 		Estimate: full.Items[0].EstimateTokens, InputBytes: int64(len(full.Items[0].Body)),
 	})
 	for _, c := range claimed {
@@ -57,6 +58,34 @@ func claimRoom(r *rig) {
 		r.t.Errorf("what was refused is gone: %+v", left)
 	}
 	r.audit(full)
+}
+
+// claimEndpoints: what Room refuses of one endpoint does not hold up items of another that wait behind it, of the same
+// tenant and model; and it is not asked for again.
+func claimEndpoints(r *rig) {
+	chats, vectors := make([]store.Submission, 20), r.submission(3)
+	for i := range chats {
+		chats[i] = r.submission(2)
+		r.submit(chats[i])
+	}
+	vectors.Job.Endpoint, vectors.DeadlineIn = penstock.EndpointEmbeddings, 2*vectors.DeadlineIn // behind the others
+	r.submit(vectors)
+	var asked []penstock.Endpoint
+	claimed, err := r.s.ClaimItems(r.t.Context(), r.lease("worker"), store.Want{Lanes: penstock.Lanes, Limit: 10, Room: func(c store.Candidate) bool {
+		asked = append(asked, c.Endpoint)
+		return c.Endpoint == penstock.EndpointEmbeddings
+	}})
+	r.must("claim", err)
+	for _, c := range claimed {
+		if c.Job != vectors.Job.ID {
+			r.t.Errorf("claimed %+v, which was refused", c)
+		}
+	}
+	want := []penstock.Endpoint{chats[0].Job.Endpoint, penstock.EndpointEmbeddings, penstock.EndpointEmbeddings, penstock.EndpointEmbeddings}
+	if len(claimed) != 3 || !slices.Equal(asked, want) {
+		r.t.Errorf("claimed %d items after asking for %v, want 3 after %v", len(claimed), asked, want)
+	}
+	r.audit(chats[0])
 }
 
 // claimRefused: with many tenants and no room for any, a claim does not ask for all of them.

@@ -22,6 +22,7 @@ func retentionCases() []testCase {
 		{"each tenant has a window of its own", purgeWindows},
 		{"work that is not finished is never purged", purgeSparesOpen},
 		{"jobs are purged in bounded steps", purgeInSteps},
+		{"a backlog goes with the last of its jobs", purgeBacklogs},
 		{"several sweeps at once divide the work", purgeTogether},
 		{"records of calls are purged with their attempts", purgeRequests},
 		{"keys are purged when they expire", purgeKeys},
@@ -500,4 +501,44 @@ func retentionTenants(r *rig) {
 		page.After = ids[len(ids)-1]
 	}
 	r.wantSame("tenants", got, want)
+}
+
+// purgeBacklogs: what counts a model's queue goes with the last job of it that anybody can look up, unless one is open.
+func purgeBacklogs(r *rig) {
+	job := func(model string) store.Submission {
+		sub := r.submission(2)
+		sub.Job.Model = model
+		r.submit(sub)
+		return sub
+	}
+	ended := func(_ store.Submission, lease store.Lease) {
+		for _, c := range r.claimN(lease, 2) {
+			r.win(r.ending(c, penstock.TransitionSucceed))
+		}
+	}
+	lease := r.lease("worker")
+	ended(job("invented"), lease)
+	ended(job("busy"), lease)
+	r.clock.Advance(2 * time.Hour)
+	running := job("busy")
+	lease = r.lease("worker")
+	held := r.claimN(lease, 2)
+	if n := r.purgeJobs(acme, store.Purge{Kept: time.Hour, Limit: everything}); n != 2 {
+		r.t.Fatalf("%d jobs were purged, want 2", n)
+	}
+	if b := r.onlyBacklog(); b.Model != "busy" || b.Running != 2 || b.DrainedItems != 4 {
+		r.t.Errorf("what is left is %+v, want that of the job that runs", b)
+	}
+	for _, c := range held {
+		r.win(r.ending(c, penstock.TransitionSucceed))
+	}
+	r.must("delete job", r.s.DeleteJob(r.t.Context(), acme, store.Deletion{Job: running.Job.ID, Actor: "app"}))
+	if left := r.backlogs(); len(left) != 0 {
+		r.t.Errorf("nothing is left to count, but %+v", left)
+	}
+	ended(job("busy"), r.lease("worker"))
+	if b := r.onlyBacklog(); b.DrainedItems != 2 || b.Queued() != 0 {
+		r.t.Errorf("a backlog that was made anew counts %+v", b)
+	}
+	r.verifyBooks()
 }
