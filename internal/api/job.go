@@ -25,7 +25,7 @@ type jobCreate struct {
 	Model       string            `json:"model,omitzero" required:"true"`
 	Lane        penstock.Lane     `json:"lane,omitzero" about:"realtime, standard (default) or bulk."`
 	Input       jsontext.Value    `json:"input,omitzero" about:"One inference: a question as a string, or a body."`
-	Inputs      []jobInput        `json:"inputs,omitzero" about:"Several inferences, at most 256. Exactly one of input and inputs is given."`
+	Inputs      []jobInput        `json:"inputs,omitzero" about:"Several inferences, at most 10,000. Exactly one of input and inputs is given."`
 	Defaults    jsontext.Value    `json:"defaults,omitzero" about:"Members for every body that does not have them itself."`
 	Deadline    time.Time         `json:"deadline,omitzero" about:"When unfinished items expire, within 30 days; 24 hours from now when not given."`
 	MaxAttempts *int              `json:"max_attempts,omitzero" about:"How often an item is tried, 1 to 20; 4 when not given."`
@@ -44,14 +44,19 @@ type jobInput struct {
 	Body     jsontext.Value `json:"body" required:"true"`
 }
 
-// MaxJobBytes bounds the bodies of a job, with defaults filled in.
-const MaxJobBytes = 64 << 20
-
 // MaxWait is the longest that Prefer: wait waits.
 const MaxWait = 60 * time.Second
 
 func (c *call) submitJob() error {
-	text, err := c.readBody()
+	limits := c.Config.Current().Process.Limits
+	if n := c.r.ContentLength; n < 0 || n > limits.MaxBodyBytes {
+		leave, err := c.uploads.enter(c.caller.Tenant.ID) // as much memory as an upload, and more
+		if err != nil {
+			return err
+		}
+		defer leave()
+	}
+	text, err := c.readBodyOf(limits.MaxJobBytes)
 	if err != nil {
 		return err
 	}
@@ -59,7 +64,7 @@ func (c *call) submitJob() error {
 	if err := decode(text, &in); err != nil {
 		return err
 	}
-	order, err := in.order()
+	order, err := in.order(limits)
 	if err != nil {
 		return err
 	}
@@ -124,7 +129,7 @@ func (c *call) accepted(receipt store.Receipt, wait time.Duration) error {
 }
 
 // order checks what the envelope itself can get wrong and brings every inference into one form.
-func (in *jobCreate) order() (admit.JobOrder, error) {
+func (in *jobCreate) order(limits config.Limits) (admit.JobOrder, error) {
 	o := admit.JobOrder{
 		Endpoint: in.Endpoint, Model: in.Model, Lane: in.Lane, Deadline: in.Deadline, Tags: in.Tags,
 	}
@@ -150,14 +155,18 @@ func (in *jobCreate) order() (admit.JobOrder, error) {
 		return o, err
 	}
 	o.Inferences = make([]admit.Inference, len(inputs))
-	total := 0
+	var total int64
 	for i, input := range inputs {
 		if o.Inferences[i], err = in.inference(input, defaults, d); err != nil {
 			return o, err
 		}
+		size := int64(len(o.Inferences[i].Body))
+		if size > limits.MaxBodyBytes {
+			return o, penstock.Errorf(penstock.CodeTooLarge, "With defaults filled in, %s is larger than %d bytes, the most for one.", input.path, limits.MaxBodyBytes)
+		}
 		// Defaults are copied into every body, so a small request could become a very large job.
-		if total += len(o.Inferences[i].Body); total > MaxJobBytes {
-			return o, penstock.Errorf(penstock.CodeTooLarge, "With defaults filled in, the inputs are larger than %d bytes together.", MaxJobBytes)
+		if total += size; total > limits.MaxJobBytes {
+			return o, penstock.Errorf(penstock.CodeTooLarge, "With defaults filled in, the inputs are larger than %d bytes together; upload them as a file.", limits.MaxJobBytes)
 		}
 	}
 	return o, nil
@@ -203,8 +212,8 @@ func (in *jobCreate) inputs(d door) ([]namedInput, error) {
 		return []namedInput{{jobInput{Body: text}, "input"}}, err
 	case len(in.Inputs) == 0:
 		return nil, penstock.InvalidParam("input", "Nothing to run: give input (one inference) or inputs (several).")
-	case len(in.Inputs) > config.MaxItemsPerJob:
-		return nil, penstock.InvalidParam("inputs", "inputs holds %d entries; a job takes at most %d.", len(in.Inputs), config.MaxItemsPerJob)
+	case len(in.Inputs) > config.MaxInputs:
+		return nil, penstock.InvalidParam("inputs", "inputs holds %d entries; a job takes at most %d; upload more as a file.", len(in.Inputs), config.MaxInputs)
 	}
 	named := make([]namedInput, len(in.Inputs))
 	for i, input := range in.Inputs {

@@ -27,6 +27,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"penstock"
+	"penstock/internal/config"
 	"penstock/internal/api/dialect/anthropic"
 	"penstock/internal/api/dialect/openai"
 	"penstock/internal/store"
@@ -509,7 +510,7 @@ func TestOpenAPIDescribesJobCreate(t *testing.T) {
 		var in jobCreate
 		if err := decode([]byte(text), &in); err != nil {
 			t.Errorf("%s: %v", name, err)
-		} else if _, err := in.order(); err != nil {
+		} else if _, err := in.order(config.Limits{MaxBodyBytes: 1 << 20, MaxJobBytes: 1 << 20}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
