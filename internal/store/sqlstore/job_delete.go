@@ -188,6 +188,9 @@ func (e *eraser) deleteJob(ctx context.Context, tx Tx, d deletedJob) error {
 	if err := tx.Do(ctx, `DELETE FROM jobs WHERE id = $1`, d.id); err != nil {
 		return err
 	}
+	if err := tx.Do(ctx, `DELETE FROM batches WHERE job_id = $1`, d.id); err != nil {
+		return err
+	}
 	if err := e.removeItems(ctx, tx, &d); err != nil || d.next == d.total {
 		return err
 	}
