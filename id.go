@@ -29,6 +29,9 @@ const (
 	ViewEvent   View = "evt"
 	ViewKey     View = "key"
 	ViewFile    View = "file"
+	ViewBatch   View = "batch"
+
+	ViewMessageBatch View = "msgbatch"
 
 	ViewWebhook  View = "whk"
 	ViewDelivery View = "dlv"

@@ -341,6 +341,7 @@ func sampleViews() []any {
 	withResult.Result = &result
 	return []any{
 		newJobView(bareJob), withResult,
+		page[listedItemView]{Object: "list", Data: []listedItemView{{ID: "item_1", resultView: newResultView(penstock.Item{Status: penstock.StatusQueued}), Object: "item", JobID: "job_1"}}},
 		page[jobView]{Object: "list"}, page[jobView]{Object: "list", Data: []jobView{withResult}, HasMore: true},
 		newResultView(bareItem), result, newResultView(failed),
 		itemView{resultView: newResultView(bareItem), Object: "item"},
@@ -535,7 +536,6 @@ func TestOpenAPIDescribesJobCreate(t *testing.T) {
 		}
 	}
 	for name, text := range map[string]string{ // what the stages behind the envelope refuse
-		"no model":         `{"input":"Hi"}`,
 		"no body":          `{"model":"fast","inputs":[{"custom_id":"x"}]}`,
 		"unknown lane":     `{"model":"fast","input":"Hi","lane":"express"}`,
 		"unknown endpoint": `{"model":"fast","input":"Hi","endpoint":"/v1/other"}`,
