@@ -130,6 +130,7 @@ var aboutTags = []docTag{
 	{"requests", "Synchronous calls, explained afterwards."},
 	{"dead_letters", "Failed items that nobody has dealt with yet."},
 	{"files", "Requests to be run as a batch, one a line."},
+	{"batches", "Batches in OpenAI's dialect, as views of jobs."},
 	{"download", "Content for whoever has a signed link to it."},
 	{"webhooks", "Endpoints that are told of events by signed messages."},
 	{"deliveries", "Messages on their way to webhooks."},

@@ -211,6 +211,9 @@ const (
 	typeJSON  = "application/json"
 	typeJSONL = "application/x-ndjson"
 	typeSSE   = "text/event-stream"
+
+	typeAnthropicJSONL = "application/x-jsonl"
+
 	typeBytes = "application/octet-stream"
 	typeForm  = "multipart/form-data"
 )

@@ -145,3 +145,154 @@ func TestBatchIsRefused(t *testing.T) {
 		t.Errorf("a job whose lines name the model: %+v", named)
 	}
 }
+
+// openAIBatch is what these tests read of one of OpenAI's batches.
+type openAIBatch struct {
+	ID            string                                 `json:"id"`
+	Status        string                                 `json:"status"`
+	OutputFileID  string                                 `json:"output_file_id"`
+	ErrorFileID   string                                 `json:"error_file_id"`
+	RequestCounts struct{ Total, Completed, Failed int } `json:"request_counts"`
+	Errors        *struct{ Data []struct{ Line int } }
+	Metadata      map[string]string
+}
+
+func openAILines(n int) string {
+	var b strings.Builder
+	for i := range n {
+		prompt := fmt.Sprintf("openai line %d [sim:tokens=2]", i)
+		if i == 1 {
+			prompt = "openai line 1 [sim:fault=bad_request]"
+		}
+		fmt.Fprintf(&b, `{"custom_id":"row-%d","method":"POST","url":"/v1/chat/completions","body":{"model":"sim","messages":[{"role":"user","content":%q}]}}`+"\n", i, prompt)
+	}
+	return b.String()
+}
+
+// TestOpenAIBatch runs a batch with a failure among its lines through OpenAI's door.
+func TestOpenAIBatch(t *testing.T) {
+	t.Parallel()
+	s := stage(t).Server
+	file := s.uploaded(openAILines(5))
+	b := readAs[openAIBatch](t, s.Do(post("/v1/batches", `{"input_file_id":"`+file+`","endpoint":"/v1/chat/completions","completion_window":"24h","metadata":{"k":"v"}}`)))
+	s.awaitBatch(&b, "completed")
+	if b.RequestCounts.Total != 5 || b.RequestCounts.Completed != 4 || b.RequestCounts.Failed != 1 || b.Metadata["k"] != "v" {
+		t.Errorf("the batch is %+v", b)
+	}
+	output := s.Do(get("/v1/files/" + b.OutputFileID + "/content")).Body
+	failures := s.Do(get("/v1/files/" + b.ErrorFileID + "/content")).Body
+	if strings.Count(output, `"status_code":200`) != 4 || strings.Contains(output, `"row-1"`) {
+		t.Errorf("the output is %s", output)
+	}
+	if strings.Count(failures, "\n") != 1 || !strings.Contains(failures, `"custom_id":"row-1"`) || !strings.Contains(failures, `"status_code":400`) {
+		t.Errorf("the errors are %s", failures)
+	}
+	list := s.Do(get("/v1/batches?limit=1")).Body
+	if !strings.Contains(list, b.ID) {
+		t.Errorf("the list is %s", list)
+	}
+	bad := readAs[openAIBatch](t, s.Do(post("/v1/batches", `{"input_file_id":"`+s.uploaded(openAILines(1)+"{}\n")+`","endpoint":"/v1/chat/completions","completion_window":"24h"}`)))
+	if bad.Status != "failed" || bad.Errors == nil || bad.Errors.Data[0].Line != 2 {
+		t.Errorf("a batch of a bad line is %+v", bad)
+	}
+	s.awaitBatch(&bad, "failed")
+}
+
+// TestOpenAIBatchStops cancels one batch halfway and lets another's window close.
+func TestOpenAIBatchStops(t *testing.T) {
+	t.Parallel()
+	st := stage(t)
+	s := st.Server
+	st.setSim(t, `{"first_token_latency":"1s"}`)
+	file := s.uploaded(batchLines(3000))
+	create := func(window string) openAIBatch {
+		return readAs[openAIBatch](t, s.Do(post("/v1/batches", `{"input_file_id":"`+file+`","endpoint":"/v1/chat/completions","completion_window":"`+window+`"}`)))
+	}
+	cancelled, expired := create("24h"), create("2s")
+	s.awaitBatch(&cancelled, "in_progress")
+	if stopping := readAs[openAIBatch](t, s.Do(post("/v1/batches/"+cancelled.ID+"/cancel", ""))); stopping.Status != "cancelling" && stopping.Status != "cancelled" {
+		t.Errorf("after the cancel it is %+v", stopping)
+	}
+	s.awaitBatch(&cancelled, "cancelled")
+	s.awaitBatch(&expired, "expired")
+	for b, code := range map[*openAIBatch]string{&cancelled: "batch_cancelled", &expired: "batch_expired"} {
+		failures := s.Do(get("/v1/files/" + b.ErrorFileID + "/content")).Body
+		if c := b.RequestCounts; c.Total != 3000 || c.Completed+c.Failed != 3000 || strings.Count(failures, code) != c.Failed {
+			t.Errorf("of %+v there are %d lines with %s", b, strings.Count(failures, code), code)
+		}
+	}
+}
+
+func (s *Server) awaitBatch(b *openAIBatch, want string) {
+	s.t.Helper()
+	Await(s.t, "the batch to be "+want, func() error {
+		*b = readAs[openAIBatch](s.t, s.Do(get("/v1/batches/"+b.ID)))
+		if b.Status != want {
+			return fmt.Errorf("it is %+v", *b)
+		}
+		return nil
+	})
+}
+
+func readAs[T any](t testing.TB, a Answer) (v T) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(a.Body), &v); err != nil || a.Status != http.StatusOK {
+		t.Fatalf("%d %s: %v", a.Status, a.Body, err)
+	}
+	return v
+}
+
+// messageBatch is what these tests read of one of Anthropic's batches.
+type messageBatch struct {
+	ID               string                                                          `json:"id"`
+	ProcessingStatus string                                                          `json:"processing_status"`
+	RequestCounts    struct{ Processing, Succeeded, Errored, Canceled, Expired int } `json:"request_counts"`
+	ResultsURL       string                                                          `json:"results_url"`
+}
+
+// TestMessageBatch runs a batch with a failure through Anthropic's door, reads its results and deletes it.
+func TestMessageBatch(t *testing.T) {
+	t.Parallel()
+	s := stage(t).Server
+	request := func(id, prompt string) string {
+		return fmt.Sprintf(`{"custom_id":%q,"params":{"model":"sim","max_tokens":8,"messages":[{"role":"user","content":%q}]}}`, id, prompt)
+	}
+	b := readAs[messageBatch](t, s.Do(post("/v1/messages/batches", `{"requests":[`+request("a", "first [sim:tokens=2]")+`, `+request("b", "second [sim:fault=bad_request]")+`]}`)))
+	Await(t, "the batch to end", func() error {
+		if b = readAs[messageBatch](t, s.Do(get("/v1/messages/batches/"+b.ID))); b.ProcessingStatus != "ended" {
+			return fmt.Errorf("it is %+v", b)
+		}
+		return nil
+	})
+	if b.RequestCounts.Succeeded != 1 || b.RequestCounts.Errored != 1 {
+		t.Errorf("the batch is %+v", b)
+	}
+	results := s.Do(get(strings.TrimPrefix(b.ResultsURL, s.URL)))
+	for _, want := range []string{`{"custom_id":"a","result":{"type":"succeeded","message":{`, `{"custom_id":"b","result":{"type":"errored","error":{"type":"error","error":{"type":"invalid_request_error"`} {
+		if !strings.Contains(results.Body, want) {
+			t.Errorf("the results lack %s: %s", want, results.Body)
+		}
+	}
+	for name, c := range map[string]struct {
+		body   string
+		status int
+	}{
+		"nothing":     {`{"requests":[]}`, 400},
+		"no requests": {`{"model":"sim"}`, 400},
+		"cut off":     {`{"requests":[` + request("a", "x"), 400},
+		"bad id":      {`{"requests":[` + request("a b", "x") + `]}`, 400},
+		"an id twice": {`{"requests":[` + request("a", "x") + `,` + request("a", "x") + `]}`, 400},
+		"no params":   {`{"requests":[{"custom_id":"a"}]}`, 400},
+	} {
+		if a := s.Do(post("/v1/messages/batches", c.body)); a.Status != c.status || !strings.Contains(a.Body, "type") {
+			t.Errorf("%s: %d %s", name, a.Status, a.Body)
+		}
+	}
+	gone := s.Do(Call{Method: http.MethodDelete, Path: "/v1/messages/batches/" + b.ID})
+	if gone.Status != http.StatusOK || !strings.Contains(gone.Body, "message_batch_deleted") {
+		t.Errorf("delete: %d %s", gone.Status, gone.Body)
+	}
+	if a := s.Do(get("/v1/messages/batches/" + b.ID)); a.Status != http.StatusNotFound {
+		t.Errorf("after the delete: %d %s", a.Status, a.Body)
+	}
+}
