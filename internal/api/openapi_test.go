@@ -343,7 +343,6 @@ func sampleViews() []any {
 	withResult.Result = &result
 	return []any{
 		newJobView(bareJob), withResult,
-		page[listedItemView]{Object: "list", Data: []listedItemView{{ID: "item_1", resultView: newResultView(penstock.Item{Status: penstock.StatusQueued}), Object: "item", JobID: "job_1"}}},
 		page[jobView]{Object: "list"}, page[jobView]{Object: "list", Data: []jobView{withResult}, HasMore: true},
 		newResultView(bareItem), result, newResultView(failed),
 		itemView{resultView: newResultView(bareItem), Object: "item"},
@@ -387,6 +386,7 @@ func fileSamples() []any {
 		newFileView(store.File{ID: id, Purpose: store.PurposeBatchOutput, CreatedAt: sampleTime}), newFileView(sampleFile),
 		filePageView{Object: "list", Data: []fileView{}},
 		filePageView{Object: "list", Data: []fileView{newFileView(sampleFile)}, FirstID: text("file_1"), LastID: text("file_1"), HasMore: true},
+		page[listedItemView]{Object: "list", Data: []listedItemView{{ID: "item_1", resultView: newResultView(penstock.Item{Status: penstock.StatusQueued}), Object: "item", JobID: "job_1"}}},
 		newBatchView(sampleBatch()), newBatchView(store.Batch{ID: "01JQ0000000000000000000000", Endpoint: penstock.EndpointChat, Errors: []store.LineError{{Line: 2, Code: "x", Message: "X."}}, DoneAt: sampleTime}),
 		batchPageView{Object: "list", Data: []batchView{newBatchView(sampleBatch())}},
 		sampleMessageBatch(), messageBatchPageView{Data: []messageBatchView{sampleMessageBatch()}},
