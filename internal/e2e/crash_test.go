@@ -33,7 +33,7 @@ var fileSteps = []string{"create_file"}
 // plainSteps are transitions that nothing outside of the database goes before: that they happen as a whole or not at
 // all is the database's own doing. What is told to webhooks is sent at least once, whenever a server dies.
 var plainSteps = []string{
-	"delete_file", "delivery_claim", "delivery_finish", "key_touch", "purge_deliveries", "purge_files", "redeliver", "split",
+	"delete_file", "delivery_claim", "delivery_finish", "key_touch", "purge_deliveries", "purge_files", "redeliver",
 	"webhook_change", "webhook_create", "webhook_delete", "webhook_rotate", "webhook_test",
 }
 
