@@ -67,6 +67,7 @@ var architecture = map[string][]string{
 		"penstock/internal/room", "penstock/internal/route",
 		"penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/backlog": {"penstock", "penstock/internal/store"},
+	"penstock/internal/batch":   {"penstock", "penstock/internal/file", "penstock/internal/store"},
 	"penstock/internal/cache":   {"penstock", "penstock/internal/body", "penstock/internal/provider"},
 	"penstock/internal/record":  {"penstock", "penstock/internal/store"},
 	"penstock/internal/retain":  {"penstock", "penstock/internal/blob", "penstock/internal/store", "penstock/internal/telemetry"},

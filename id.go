@@ -29,6 +29,9 @@ const (
 	ViewEvent   View = "evt"
 	ViewKey     View = "key"
 	ViewFile    View = "file"
+	ViewBatch   View = "batch"
+
+	ViewMessageBatch View = "msgbatch"
 	// ViewResponse is a job that a stored response runs as.
 	ViewResponse View = "resp"
 

@@ -42,12 +42,13 @@ const (
 	TransitionRescue  Transition = "rescue"  // its worker died
 	TransitionCancel  Transition = "cancel"  // its job was cancelled
 	TransitionExpire  Transition = "expire"  // its deadline passed
+	TransitionRefuse  Transition = "refuse"  // it is a line of a file that cannot be run
 )
 
 // Transitions lists every transition.
 var Transitions = []Transition{
 	TransitionClaim, TransitionSucceed, TransitionFail, TransitionRetry,
-	TransitionRescue, TransitionCancel, TransitionExpire,
+	TransitionRescue, TransitionCancel, TransitionExpire, TransitionRefuse,
 }
 
 // itemStates is the state machine of an item, as data. A pair that is missing is forbidden; no
@@ -57,6 +58,7 @@ var itemStates = map[Status]map[Transition]Status{
 		TransitionClaim:  StatusRunning,
 		TransitionCancel: StatusCancelled,
 		TransitionExpire: StatusExpired,
+		TransitionRefuse: StatusFailed,
 	},
 	StatusRunning: {
 		TransitionSucceed: StatusSucceeded,

@@ -17,6 +17,7 @@ var allowedMoves = []struct {
 	{"queued", "claim", "running"},
 	{"queued", "cancel", "cancelled"},
 	{"queued", "expire", "expired"},
+	{"queued", "refuse", "failed"},
 	{"running", "succeed", "succeeded"},
 	{"running", "fail", "failed"},
 	{"running", "retry", "queued"},
@@ -27,7 +28,7 @@ var allowedMoves = []struct {
 
 var everyStatus = []Status{"queued", "running", "succeeded", "failed", "cancelled", "expired"}
 
-var everyTransition = []Transition{"claim", "succeed", "fail", "retry", "rescue", "cancel", "expire"}
+var everyTransition = []Transition{"claim", "succeed", "fail", "retry", "rescue", "cancel", "expire", "refuse"}
 
 func TestItemStateMachine(t *testing.T) {
 	t.Parallel()

@@ -32,6 +32,8 @@ type Job struct {
 	ResultsExpireAt   time.Time `json:"results_expire_at"`   // when the job is deleted; zero until it has finished
 	CancelRequestedAt time.Time `json:"cancel_requested_at"` // zero unless a cancel was asked for
 
+	Rate      float64  `json:"rate"`       // items that ended a second; 0 until one did
+	InputFile string   `json:"input_file"` // the file whose lines are its items, or ""
 	RetryOf   string   `json:"retry_of"`   // the job whose items it runs again, or ""
 	WaitingOn string   `json:"waiting_on"` // what keeps it from going on, or ""
 	Resolved  Resolved `json:"resolved"`
@@ -68,10 +70,10 @@ type Usage struct {
 	Cost penstock.NanoUSD `json:"cost_usd"`
 }
 
-// JobSpec is a job to submit. Model and exactly one of Input and Inputs are required.
+// JobSpec is a job to submit. Model and exactly one of Input, Inputs and InputFile are required.
 type JobSpec struct {
-	// Model is the name to ask for; [Client.Models] lists them.
-	Model string `json:"model"`
+	// Model is the name to ask for; [Client.Models] lists them. A job over a file may leave it to its lines.
+	Model string `json:"model,omitempty"`
 
 	// Input is one inference: a string, which is asked as a user's question, or a body: anything that
 	// encodes to a JSON object in the dialect of Endpoint, a json.RawMessage for one.
@@ -79,6 +81,9 @@ type JobSpec struct {
 
 	// Inputs are several inferences.
 	Inputs []Input `json:"inputs,omitempty"`
+
+	// InputFile is the id of a file whose lines are the inferences; [Client.UploadFile] makes one.
+	InputFile string `json:"input_file,omitempty"`
 
 	// Defaults has members for every body that lacks them. Anything that encodes to a JSON object.
 	Defaults any `json:"defaults,omitempty"`

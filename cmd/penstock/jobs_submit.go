@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -22,7 +23,7 @@ import (
 type order struct {
 	model, lane, file string
 	tags              []string
-	wait              bool
+	wait, watch       bool
 	key               string
 	deadline          string
 	maxAttempts       int
@@ -32,21 +33,26 @@ type order struct {
 func (sh *shell) jobsSubmitCommand() *cobra.Command {
 	var o order
 	c := &cobra.Command{
-		Use: "submit [PROMPT | -]", Short: "Submit a prompt, a body or many inputs", Args: takesAtMostOne,
+		Use: "submit [PROMPT | FILE.jsonl | -]", Short: "Submit a prompt, a body or many inputs", Args: takesAtMostOne,
 		Long: `Submits a job and prints its id. Once it is printed, the job is on stable storage.
 
 What to run is one of
   PROMPT          a question; "-" reads it from standard input
+  FILE.jsonl      the same as --file FILE.jsonl
   --file body.json     one body, as the model's API takes it
   --file inputs.jsonl  many: a line for each, {"custom_id":"row-1","body":{…}}; files
                        for OpenAI's batch API are such files too
 and "--file -" reads either from standard input. Without --model, bodies that name
-their model decide.
+their model decide. A file of lines that is larger than 1 MiB is uploaded as it is,
+whatever its size, and the job runs over it.
+
+With --watch it follows the job to its end, with a bar that moves on a terminal.
 
 With --wait it waits until the job is finished and prints the answer, or for many
 inputs the job; it exits with 3 if some of them did not succeed.`,
 		Example: `  penstock jobs submit --model fast "Why is the sky blue?"
   penstock jobs submit --model fast --wait - < question.txt > answer.txt
+  penstock jobs submit inputs.jsonl --watch
   penstock jobs submit --file inputs.jsonl --lane bulk --tag team=search --deadline 8h
   penstock jobs submit --file inputs.jsonl --idempotency-key reviews-2026-11-15`,
 		RunE: func(c *cobra.Command, args []string) error { return sh.submit(c.Context(), o, args) },
@@ -57,6 +63,7 @@ inputs the job; it exits with 3 if some of them did not succeed.`,
 	f.StringVarP(&o.file, "file", "f", "", "file with a body or with many inputs; - is standard input")
 	f.StringArrayVar(&o.tags, "tag", nil, "tag to keep with the job, `KEY=VALUE`; may be repeated")
 	f.BoolVarP(&o.wait, "wait", "w", false, "wait until the job is finished")
+	f.BoolVar(&o.watch, "watch", false, "follow the job until it is finished: progress, rate, cost and failures")
 	f.StringVar(&o.key, "idempotency-key", "", "name of this submit: the same key and work find the same job again")
 	f.StringVar(&o.deadline, "deadline", "", "when unfinished items expire, a `TIME` in RFC 3339 or a duration such as 8h (24h)")
 	f.IntVar(&o.maxAttempts, "max-attempts", 0, "how often an item is tried (4)")
@@ -65,11 +72,20 @@ inputs the job; it exits with 3 if some of them did not succeed.`,
 }
 
 func (sh *shell) submit(ctx context.Context, o order, args []string) error {
-	spec, err := o.spec(sh, args)
+	if o.wait && o.watch {
+		return usageError{"--wait and --watch were both given; one of them is wanted"}
+	}
+	if len(args) == 1 && o.file == "" && isLinesFile(args[0]) {
+		o.file, args = args[0], nil
+	}
+	cl, err := sh.connect(triesOnce)
 	if err != nil {
 		return err
 	}
-	cl, err := sh.connect(triesOnce)
+	spec, err := o.upload(ctx, sh, cl)
+	if spec.InputFile == "" && err == nil {
+		spec, err = o.spec(sh, args)
+	}
 	if err != nil {
 		return err
 	}
@@ -81,8 +97,11 @@ func (sh *shell) submit(ctx context.Context, o order, args []string) error {
 	if err != nil {
 		return err
 	}
-	if o.wait {
+	switch {
+	case o.wait:
 		return sh.await(ctx, job.ID)
+	case o.watch:
+		return sh.watch(ctx, job.ID)
 	}
 	return sh.printAccepted(job)
 }
@@ -137,14 +156,62 @@ func (sh *shell) printAnswer(text string) error {
 	return err
 }
 
-// spec makes a job of the flags, the argument and the file.
-func (o order) spec(sh *shell, args []string) (client.JobSpec, error) {
-	spec := client.JobSpec{Lane: penstock.Lane(o.lane), MaxAttempts: o.maxAttempts, ItemTimeout: o.itemTimeout}
+// terms are what the flags say about a job, whatever it runs.
+func (o order) terms(sh *shell) (client.JobSpec, error) {
+	spec := client.JobSpec{Model: o.model, Lane: penstock.Lane(o.lane), MaxAttempts: o.maxAttempts, ItemTimeout: o.itemTimeout}
 	var err error
 	if spec.Tags, err = readTags(o.tags); err != nil {
 		return spec, err
 	}
-	if spec.Deadline, err = moment("--deadline", o.deadline, sh.now().Add); err != nil {
+	spec.Deadline, err = moment("--deadline", o.deadline, sh.now().Add)
+	return spec, err
+}
+
+// uploadOver is from how many bytes on a file of lines is uploaded instead of being sent with the job.
+const uploadOver = 1 << 20
+
+// isLinesFile says that an argument is the name of a file with lines, and no prompt.
+func isLinesFile(arg string) bool {
+	info, err := os.Stat(arg)
+	return strings.HasSuffix(arg, ".jsonl") && err == nil && info.Mode().IsRegular()
+}
+
+// upload sends a large file of lines ahead and makes a job over it. For anything else there is no InputFile.
+func (o order) upload(ctx context.Context, sh *shell, cl *client.Client) (client.JobSpec, error) {
+	info, err := os.Stat(o.file)
+	if err != nil || !info.Mode().IsRegular() || info.Size() <= uploadOver || !strings.HasSuffix(o.file, ".jsonl") {
+		return client.JobSpec{}, nil // reading it says what is wrong with it
+	}
+	spec, err := o.terms(sh)
+	if err != nil {
+		return spec, err
+	}
+	f, err := os.Open(o.file)
+	if err != nil {
+		return spec, fmt.Errorf("reading the inputs: %w", err)
+	}
+	defer f.Close()
+	if sh.terminal {
+		fmt.Fprintf(sh.stderr, "Uploading %s (%d MiB) …\n", o.file, info.Size()>>20)
+	}
+	sent, err := cl.UploadFile(ctx, filepath.Base(o.file), f)
+	if err != nil {
+		return spec, err
+	}
+	if sent.ErrorCount > 0 && sent.Errors != nil {
+		for _, e := range sent.Errors.Data {
+			fmt.Fprintf(sh.stderr, "%s:%d: %s\n", o.file, e.Line, clean(e.Message))
+		}
+		return spec, fmt.Errorf("%d lines of %s are no good; nothing was submitted", sent.ErrorCount, o.file)
+	}
+	spec.InputFile = sent.ID
+	return spec, nil
+}
+
+// spec makes a job of the flags, the argument and the file.
+func (o order) spec(sh *shell, args []string) (client.JobSpec, error) {
+	spec, err := o.terms(sh)
+	if err != nil {
 		return spec, err
 	}
 	var named string // the model that the file names

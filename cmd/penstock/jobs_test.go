@@ -5,9 +5,15 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"penstock"
+	"penstock/client"
 )
 
 // fake answers paths (with their queries) with text, and remembers what was asked.
@@ -290,13 +296,8 @@ func TestJobsWatch(t *testing.T) {
 	check(t, d.types("jobs", "watch", "job_1", "-o", "json"),
 		typed{code: exitItemsFailed, stderr: complaint, stdout: strings.Join(watched, "\n") + "\n"})
 
-	// A terminal's clock stands still here: only the first line and that of the last item are due.
-	d.terminal = true
-	check(t, d.types("jobs", "watch", "job_1"), typed{code: exitItemsFailed, stderr: complaint, stdout: "" +
-		"\r\x1b[Kjob_1 queued [------------------------------] 0/3" +
-		"\r\x1b[Kjob_1 running [##############################] 3/3, 1 failed, 1 expired" +
-		"\r\x1b[Kjob_1 running [##############################] 3/3, 1 failed, 1 expired" +
-		"\r\x1b[K" + summary})
+	d.terminal = true // it ended before the first look: there is nothing to draw
+	check(t, d.types("jobs", "watch", "job_1"), typed{code: exitItemsFailed, stderr: complaint, stdout: "\r\x1b[K" + summary})
 
 	check(t, at(t, &fake{}).types("jobs", "watch", "job_1"), typed{code: exitError, stderr: "penstock: not_found: There is no GET /v1/jobs/job_1.\n"})
 }
@@ -378,4 +379,41 @@ func TestModelsList(t *testing.T) {
 	d := at(t, &fake{answers: map[string]string{"GET /v1/models": list}})
 	check(t, d.types("models", "list"), typed{stdout: "MODEL  OWNED BY\nfast   penstock\n"})
 	check(t, d.types("models", "list", "-o", "json"), typed{stdout: list + "\n"})
+}
+
+func TestProgressBar(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 15, 3, 0, 0, 0, time.UTC)
+	j := &client.Job{
+		ID: "job_1", Status: penstock.StatusRunning, Counts: penstock.Counts{Total: 1000, Queued: 690, Running: 10, Succeeded: 298, Failed: 2},
+		Rate: 71.25, EstimatedFinishAt: now.Add(9800 * time.Millisecond), Usage: client.Usage{Cost: 41_200},
+	}
+	if got, want := progressBar(j, now), "job_1 running [#########---------------------] 300/1000, 71.25/s, 10s left, $0.000041200, 2 failed"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	j = &client.Job{ID: "job_1", Status: penstock.StatusQueued, Counts: penstock.Counts{Total: 3, Queued: 3}, WaitingOn: "paused"}
+	if got, want := progressBar(j, now), "job_1 queued [------------------------------] 0/3, waiting on paused"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// TestJobsSubmitUploads holds that a large file of lines is uploaded, watched to its end, and that failures show.
+func TestJobsSubmitUploads(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "rows.jsonl")
+	line := `{"custom_id":"a","body":{"model":"fast","messages":[{"role":"user","content":"` + strings.Repeat("x", 1<<20) + `"}]}}` + "\n"
+	if err := os.WriteFile(path, []byte(line), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := watchable(mixedJob)
+	f.answers["POST /v1/files"], f.answers["POST /v1/jobs"] = `{"id":"file_1","lines":1}`, mixedJob
+	got := at(t, f).types("jobs", "submit", path, "--watch")
+	if got.code != exitItemsFailed || !strings.Contains(got.stdout, "job_1 succeeded: 3: 1 succeeded, 1 failed") {
+		t.Errorf("%+v", got)
+	}
+	f.answers["POST /v1/files"] = `{"id":"file_1","lines":1,"error_count":1,"errors":{"data":[{"line":7,"code":"empty_line","message":"The line is empty."}]}}`
+	got = at(t, f).types("jobs", "submit", path)
+	if got.code != exitError || !strings.Contains(got.stderr, "rows.jsonl:7: The line is empty.") {
+		t.Errorf("%+v", got)
+	}
 }

@@ -18,8 +18,9 @@ func (sh *shell) jobsWatchCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "watch JOB", Short: "Follow a job until it is finished", Args: takes("the job's id"),
 		Long: `Follows a job's events until it is finished, over restarts of the server: on a
-terminal as one line that moves, elsewhere as a line for each event. It exits with
-3 if some items did not succeed. Ctrl-C ends the watching, not the job.`,
+terminal as a bar that moves, with rate, time left, cost and failures; elsewhere as
+a line for each event, or for more than 1,000 items a line now and then. It exits
+with 3 if some items did not succeed. Ctrl-C ends the watching, not the job.`,
 		Example: "  penstock jobs watch job_01JQ…\n  penstock jobs watch $(penstock jobs submit --model fast Hello) && echo done",
 		RunE:    func(c *cobra.Command, args []string) error { return sh.watch(c.Context(), args[0]) },
 	}
@@ -38,7 +39,11 @@ func (sh *shell) watch(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	err = sh.showEvents(following.Events(ctx, id, 0), newProgress(job))
+	if sh.output != outputJSON && (sh.terminal || job.Counts.Total > maxShownItems) {
+		err = sh.showProgress(ctx, following, id)
+	} else {
+		err = sh.showEvents(following.Events(ctx, id, 0))
+	}
 	if err != nil {
 		if errors.Is(err, context.Canceled) {
 			return fmt.Errorf("stopped watching; %s goes on", id)
@@ -54,31 +59,61 @@ func (sh *shell) watch(ctx context.Context, id string) error {
 	return outcomeError(job)
 }
 
-// showEvents prints events as they come.
-func (sh *shell) showEvents(events func(func(*client.Event, error) bool), p *progress) error {
-	live := sh.terminal && sh.output != outputJSON
-	for e, err := range events {
-		if err != nil {
-			if live {
-				fmt.Fprint(sh.stdout, eraseLine)
-			}
+// maxShownItems is up to how many items each of them gets a line where there is no terminal.
+const maxShownItems = 1000
+
+// How often progress is looked at, and how often it is told where there is no terminal.
+const (
+	lookEvery = 500 * time.Millisecond
+	tellEvery = 10 * time.Second
+)
+
+// showProgress follows a job by what its status tells: on a terminal as a line that moves, elsewhere as a line now
+// and then. It costs the server the same, however large the job is.
+func (sh *shell) showProgress(ctx context.Context, cl *client.Client, id string) error {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	var told time.Time
+	for {
+		job, err := cl.Job(ctx, id)
+		if sh.terminal {
+			fmt.Fprint(sh.stdout, eraseLine)
+		}
+		if err != nil || job.Finished() {
 			return err
 		}
-		p.add(e)
-		switch {
-		case sh.output == outputJSON:
-			err = sh.raw(e.Raw)
-		case !live:
-			_, err = fmt.Fprintln(sh.stdout, eventLine(e))
-		case p.due(sh.now()):
-			_, err = fmt.Fprint(sh.stdout, eraseLine+p.line())
+		switch now := sh.now(); {
+		case sh.terminal:
+			_, err = fmt.Fprint(sh.stdout, progressBar(job, now))
+		case now.Sub(told) >= tellEvery:
+			told = now
+			_, err = fmt.Fprintln(sh.stdout, now.UTC().Format(time.RFC3339), progressBar(job, now))
 		}
 		if err != nil {
 			return err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 	}
-	if live {
-		fmt.Fprint(sh.stdout, eraseLine)
+}
+
+// showEvents prints events as they come.
+func (sh *shell) showEvents(events func(func(*client.Event, error) bool)) error {
+	for e, err := range events {
+		if err != nil {
+			return err
+		}
+		if sh.output == outputJSON {
+			err = sh.raw(e.Raw)
+		} else {
+			_, err = fmt.Fprintln(sh.stdout, eventLine(e))
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -97,50 +132,29 @@ func eventLine(e *client.Event) string {
 	return clean(strings.Join(strings.Fields(strings.Join(words, " ")), " "))
 }
 
-// progress counts what the events of a job tell.
-type progress struct {
-	job    string
-	status penstock.Status
-	counts penstock.Counts
-	drawn  time.Time
-}
-
-// drawEvery is how often the line is drawn at the most: a terminal is slower than a job.
-const drawEvery = 100 * time.Millisecond
-
-func newProgress(j *client.Job) *progress {
-	return &progress{job: j.ID, status: penstock.StatusQueued, counts: penstock.Counts{Total: j.Counts.Total, Queued: j.Counts.Total}}
-}
-
-func (p *progress) add(e *client.Event) {
-	switch {
-	case e.Type == penstock.EventJobStarted:
-		p.status = penstock.StatusRunning
-	case e.Data != nil && e.Data.Status.Terminal() && p.counts.Queued > 0:
-		p.counts.Move(penstock.StatusQueued, e.Data.Status)
-	}
-}
-
-// due reports whether the line should be drawn again.
-func (p *progress) due(now time.Time) bool {
-	if p.counts.Open() > 0 && now.Sub(p.drawn) < drawEvery {
-		return false
-	}
-	p.drawn = now
-	return true
-}
-
 const barWidth = 30
 
-func (p *progress) line() string {
-	done := p.counts.Total - p.counts.Open()
-	filled := barWidth * done / max(p.counts.Total, 1)
-	missed := ""
+// progressBar is how far a job is, how fast it goes, when it will be done, what it cost, and what went wrong.
+func progressBar(j *client.Job, now time.Time) string {
+	done := j.Counts.Total - j.Counts.Open()
+	filled := barWidth * done / max(j.Counts.Total, 1)
+	words := []string{fmt.Sprintf("%s %s [%s%s] %d/%d", j.ID, j.Status, strings.Repeat("#", filled), strings.Repeat("-", barWidth-filled), done, j.Counts.Total)}
+	if j.Rate > 0 {
+		words = append(words, fmt.Sprintf("%.4g/s", j.Rate))
+	}
+	if left := j.EstimatedFinishAt.Sub(now); !j.EstimatedFinishAt.IsZero() && left > 0 {
+		words = append(words, left.Round(time.Second).String()+" left")
+	}
+	if j.Usage.Cost > 0 {
+		words = append(words, dollars(j.Usage.Cost))
+	}
 	for _, s := range []penstock.Status{penstock.StatusFailed, penstock.StatusCancelled, penstock.StatusExpired} {
-		if n := *p.counts.Of(s); n > 0 {
-			missed += fmt.Sprintf(", %d %s", n, s)
+		if n := *j.Counts.Of(s); n > 0 {
+			words = append(words, fmt.Sprintf("%d %s", n, s))
 		}
 	}
-	return fmt.Sprintf("%s %s [%s%s] %d/%d%s", p.job, p.status,
-		strings.Repeat("#", filled), strings.Repeat("-", barWidth-filled), done, p.counts.Total, missed)
+	if j.WaitingOn != "" {
+		words = append(words, "waiting on "+j.WaitingOn)
+	}
+	return strings.Join(words, ", ")
 }

@@ -114,6 +114,7 @@ type JobOrder struct {
 	Model       string
 	Lane        penstock.Lane
 	Inferences  []Inference
+	Lines       *Lines // instead of Inferences
 	Deadline    time.Time
 	MaxAttempts int
 	ItemTimeout time.Duration
@@ -187,17 +188,19 @@ func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder
 			MaxAttempts: o.MaxAttempts, ItemTimeout: o.ItemTimeout, Resolved: resolved, TraceParent: o.TraceParent,
 			Deadline: o.Deadline, Stream: o.Stream,
 		},
-		DeadlineIn: DefaultDeadline,
-		Items:      make([]store.NewItem, len(o.Inferences)),
-
+		DeadlineIn:  DefaultDeadline,
+		Items:       make([]store.NewItem, len(o.Inferences)),
 		Idempotency: s.idempotency(caller, o.IdempotencyKey, o.BodyHash),
 		Webhook:     o.Webhook,
 	}
 	for i, inf := range o.Inferences {
-		bound := Bound(targets, inf)
-		sub.Items[i] = store.NewItem{CustomID: inf.CustomID, Body: inf.Body, EstimateTokens: bound.Tokens, Reserved: bound.Cost}
+		sub.Items[i] = Item(targets, inf)
 	}
-	entry, err := s.enter(caller.Tenant.ID, &sub)
+	arrival := arrivalOf(caller.Tenant.ID, sub)
+	if o.Lines != nil {
+		o.Lines.submit(targets, &sub, &arrival)
+	}
+	entry, err := s.enter(arrival, &sub)
 	if err != nil {
 		return s.replay(ctx, caller, o, err)
 	}

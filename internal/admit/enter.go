@@ -12,14 +12,20 @@ type entry struct {
 	arrival backlog.Arrival
 }
 
+// arrivalOf is what the items of a submission add to the queue.
+func arrivalOf(tenant penstock.TenantID, sub store.Submission) backlog.Arrival {
+	a := backlog.Arrival{Lane: sub.Job.Lane, Tenant: tenant, Model: sub.Job.Model, Items: len(sub.Items)}
+	for _, item := range sub.Items {
+		a.Tokens += item.EstimateTokens
+		a.Bytes += int64(len(item.Body))
+	}
+	return a
+}
+
 // enter asks the queue to let a job in, and gives it its place there. It is to be settled. Codes:
 // queue_full, overloaded, too_large.
-func (s *Service) enter(tenant penstock.TenantID, sub *store.Submission) (entry, error) {
-	e := entry{s.Backlog, backlog.Arrival{Lane: sub.Job.Lane, Tenant: tenant, Model: sub.Job.Model, Items: len(sub.Items)}}
-	for _, item := range sub.Items {
-		e.arrival.Tokens += item.EstimateTokens
-		e.arrival.Bytes += int64(len(item.Body))
-	}
+func (s *Service) enter(a backlog.Arrival, sub *store.Submission) (entry, error) {
+	tenant, e := a.Tenant, entry{s.Backlog, a}
 	if err := s.Backlog.Enter(e.arrival); err != nil {
 		return e, err
 	}

@@ -215,7 +215,7 @@ func (s *Service) retry(ctx context.Context, caller penstock.Caller, r retry) (r
 			return store.Receipt{}, err
 		}
 		var in entry
-		if in, err = s.enter(caller.Tenant.ID, &order.Submission); err != nil {
+		if in, err = s.enter(arrivalOf(caller.Tenant.ID, order.Submission), &order.Submission); err != nil {
 			return store.Receipt{}, err
 		}
 		if err := s.spendSubmit(ctx, caller, JobOrder{Model: order.Job.Model}); err != nil {

@@ -49,6 +49,13 @@ type Deleter interface {
 	DeleteJob(ctx context.Context, tenant penstock.TenantID, d store.Deletion) error
 }
 
+// Batches is what can be read of batches, and how one is kept that cannot run.
+type Batches interface {
+	Batch(ctx context.Context, tenant penstock.TenantID, job penstock.ID) (store.Batch, error)
+	ListBatches(ctx context.Context, tenant penstock.TenantID, p store.BatchPage) ([]store.Batch, error)
+	RefuseBatch(ctx context.Context, tenant penstock.TenantID, b store.Batch) (store.Batch, error)
+}
+
 // Deps are the services behind the surface.
 type Deps struct {
 	Config   *config.Live
@@ -62,6 +69,7 @@ type Deps struct {
 	Webhooks *webhook.Service
 	Backlog  Estimator
 	Files    *file.Keeper
+	Batches  Batches
 	Links    *sign.Signer
 	Reader   *deliver.Reader
 	// Strangers slows down those who guess keys; may be nil.

@@ -24,6 +24,11 @@ const bodyTimeout = time.Minute
 // readBody reads the whole body of a call, within the configured bounds. Codes: too_large,
 // invalid_request.
 func (c *call) readBody() ([]byte, error) {
+	return c.readBodyOf(c.Config.Current().Process.Limits.MaxBodyBytes)
+}
+
+// readBodyOf reads a body of so many bytes at the most.
+func (c *call) readBodyOf(most int64) ([]byte, error) {
 	limits := c.Config.Current().Process.Limits
 	if enc := c.r.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
 		return nil, penstock.InvalidParam("Content-Encoding", "Content-Encoding %q is not supported; send the body as it is.", clip(enc))
@@ -35,12 +40,12 @@ func (c *call) readBody() ([]byte, error) {
 		defer func() { _ = conn.SetReadDeadline(time.Time{}) }()
 	}
 	var buf bytes.Buffer
-	if n := c.r.ContentLength; n > 0 && n <= limits.MaxBodyBytes {
+	if n := c.r.ContentLength; n > 0 && n <= most {
 		buf.Grow(int(n) + bytes.MinRead)
 	}
-	if _, err := buf.ReadFrom(http.MaxBytesReader(c.w, c.r.Body, limits.MaxBodyBytes)); err != nil {
+	if _, err := buf.ReadFrom(http.MaxBytesReader(c.w, c.r.Body, most)); err != nil {
 		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-			return nil, penstock.Errorf(penstock.CodeTooLarge, "The body is larger than %d bytes, the most that is read here.", limits.MaxBodyBytes)
+			return nil, penstock.Errorf(penstock.CodeTooLarge, "The body is larger than %d bytes, the most that is read here.", most)
 		}
 		return nil, &penstock.Error{Code: penstock.CodeInvalidRequest, Message: "The body could not be read to its end.", Err: err}
 	}

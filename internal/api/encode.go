@@ -67,10 +67,12 @@ type jobView struct {
 	StartedAt         *time.Time          `json:"started_at"`
 	FinishedAt        *time.Time          `json:"finished_at"`
 	Deadline          time.Time           `json:"deadline"`
+	Rate              *float64            `json:"rate" about:"Items that ended a second, since its first started; null until one did."`
 	EstimatedStartAt  *time.Time          `json:"estimated_start_at" about:"When its first item will start, as the queue stands now; null once it did, or when nobody can know."`
 	EstimatedFinishAt *time.Time          `json:"estimated_finish_at" about:"When its last item will end, as the queue stands now; null once it did, or when nobody can know."`
 	ResultsExpireAt   *time.Time          `json:"results_expire_at" about:"When the job is deleted with all that belongs to it; null until it has finished."`
 	CancelRequestedAt *time.Time          `json:"cancel_requested_at"`
+	InputFile         *string             `json:"input_file" about:"The file whose lines are its items."`
 	RetryOf           *string             `json:"retry_of" about:"The job whose unsuccessful items it runs again."`
 	WaitingOn         *string             `json:"waiting_on" about:"Why queued items do not start: paused, when an operator holds them back; null for their turn alone."`
 	Resolved          resolvedView        `json:"resolved" about:"What admission decided once; retries run it again."`
@@ -98,6 +100,10 @@ func (c *call) jobView(j penstock.Job) jobView {
 	}
 	e := c.estimate(j)
 	v.EstimatedStartAt, v.EstimatedFinishAt = optional(e.Start), optional(e.Finish)
+	v.Rate = rateOf(j, c.Clock())
+	if v.Rate != nil && j.FinishedAt.IsZero() && v.EstimatedFinishAt == nil && v.WaitingOn == nil {
+		v.EstimatedFinishAt = optional(byRate(j, *v.Rate, c.Clock()))
+	}
 	if !j.FinishedAt.IsZero() {
 		v.ResultsExpireAt = optional(j.FinishedAt.Add(c.caller.Tenant.Retention.Results))
 	}
@@ -113,6 +119,9 @@ func newJobView(j penstock.Job) jobView {
 	}
 	if o := j.Counts.Outcome(); o != "" {
 		v.Outcome = &o
+	}
+	if j.File != "" {
+		v.InputFile = text(penstock.ViewFile.Format(j.File))
 	}
 	if j.RetryOf != "" {
 		v.RetryOf = text(penstock.ViewJob.Format(j.RetryOf))

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/admit"
 	"penstock/internal/backlog"
 )
 
@@ -36,4 +37,34 @@ func (c *call) comeBack(j penstock.Job) {
 		wait = min(max(finish.Sub(c.Clock()), minPoll), maxPoll)
 	}
 	c.w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+}
+
+// rateOf is how many items of a job ended a second since its first started, nil when none did.
+func rateOf(j penstock.Job, now time.Time) *float64 {
+	ended := j.Counts.Total - j.Counts.Open()
+	if ended == 0 || j.StartedAt.IsZero() {
+		return nil
+	}
+	if !j.FinishedAt.IsZero() {
+		now = j.FinishedAt
+	}
+	// What took less than a moment says nothing about a rate that could be kept up.
+	took := max(now.Sub(j.StartedAt), minRateTime).Seconds()
+	rate := math.Round(float64(ended)/took*1000) / 1000
+	return &rate
+}
+
+// minRateTime is the least that a rate is taken over.
+const minRateTime = 100 * time.Millisecond
+
+// byRate is when a job ends that goes on as it did so far.
+func byRate(j penstock.Job, rate float64, now time.Time) time.Time {
+	if rate <= 0 {
+		return time.Time{}
+	}
+	end := now.Add(time.Duration(min(float64(j.Counts.Open())/rate, admit.MaxDeadline.Seconds()) * float64(time.Second)))
+	if end.After(j.Deadline) {
+		return j.Deadline
+	}
+	return end
 }

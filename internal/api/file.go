@@ -394,33 +394,15 @@ func (c *call) createFileLink() error {
 	if err != nil {
 		return err
 	}
-	var ask linkCreate
-	if c.r.ContentLength != 0 {
-		body, err := c.readBody()
-		if err != nil {
-			return err
-		}
-		if err := decode(body, &ask); err != nil {
-			return err
-		}
-	}
-	life := time.Duration(ask.ExpiresIn)
-	if life == 0 {
-		life = usualLink
-	}
-	if life < minLink || life > maxLink {
-		return penstock.InvalidParam("expires_in", "expires_in must be from %s to %s.", minLink, maxLink)
+	life, err := c.linkLife()
+	if err != nil {
+		return err
 	}
 	f, err := c.Files.File(c.r.Context(), c.caller.Tenant.ID, id)
 	if err != nil {
 		return err
 	}
-	end := c.Clock().Add(life)
-	if f.ExpiresAt.Before(end) {
-		end = f.ExpiresAt
-	}
-	link := c.Links.Link(sign.Grant{Tenant: f.Tenant, Object: penstock.ViewFile.Format(id), Expires: end})
-	return c.json(http.StatusOK, linkView{Object: "file.url", URL: c.base() + link, ExpiresAt: end.Unix()})
+	return c.link(f, life)
 }
 
 // base is how the caller reaches this server, by its own account and that of the proxy before it.

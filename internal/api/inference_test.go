@@ -208,7 +208,7 @@ func TestErrorsInAnthropicsDialect(t *testing.T) {
 		{"not JSON", "/v1/messages", `{`, testKey, nil, 400, "invalid_request_error"},
 		{"wrong type", "/v1/messages", `{"model":"fast","max_tokens":"7"}`, testKey, nil, 400, "invalid_request_error"},
 		{"nothing to count", "/v1/messages/count_tokens", `{"model":"fast"}`, testKey, nil, 400, "invalid_request_error"},
-		{"no such path", "/v1/messages/batches", `{}`, testKey, nil, 404, "not_found_error"},
+		{"no such path", "/v1/messages/drafts", `{}`, testKey, nil, 404, "not_found_error"},
 		{"upstream is busy", "/v1/messages", good, testKey, &provider.Error{Kind: provider.KindOverloaded}, 503, "overloaded_error"},
 		{"upstream limits us", "/v1/messages", good, testKey, &provider.Error{Kind: provider.KindRateLimited}, 503, "overloaded_error"},
 		{"upstream breaks", "/v1/messages", good, testKey, &provider.Error{Kind: provider.KindServer, Message: "It broke."}, 502, "api_error"},

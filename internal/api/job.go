@@ -22,10 +22,11 @@ import (
 // jobCreate is a job as a caller submits it.
 type jobCreate struct {
 	Endpoint    penstock.Endpoint `json:"endpoint,omitzero" about:"The dialect of the bodies; /v1/chat/completions when not given."`
-	Model       string            `json:"model,omitzero" required:"true"`
+	Model       string            `json:"model,omitzero" about:"The model that answers. A job over a file may leave it to the lines: the first one's counts."`
 	Lane        penstock.Lane     `json:"lane,omitzero" about:"realtime, standard (default) or bulk."`
 	Input       jsontext.Value    `json:"input,omitzero" about:"One inference: a question as a string, or a body."`
-	Inputs      []jobInput        `json:"inputs,omitzero" about:"Several inferences, at most 256. Exactly one of input and inputs is given."`
+	Inputs      []jobInput        `json:"inputs,omitzero" about:"Several inferences, at most 10,000. Exactly one of input, inputs and input_file is given."`
+	InputFile   *string           `json:"input_file,omitzero" about:"The id of a file (POST /v1/files) whose lines are the inferences, as many as it has."`
 	Defaults    jsontext.Value    `json:"defaults,omitzero" about:"Members for every body that does not have them itself."`
 	Deadline    time.Time         `json:"deadline,omitzero" about:"When unfinished items expire, within 30 days; 24 hours from now when not given."`
 	MaxAttempts *int              `json:"max_attempts,omitzero" about:"How often an item is tried, 1 to 20; 4 when not given."`
@@ -35,8 +36,7 @@ type jobCreate struct {
 	Stream      bool              `json:"stream,omitzero" about:"Show what answers say while they arrive, as item.delta in the job's events. The results are the same."`
 
 	// Known to the contract, but not served yet: only values that ask for nothing are accepted.
-	DryRun    bool           `json:"dry_run,omitzero" about:"Not supported yet: only false."`
-	InputFile jsontext.Value `json:"input_file,omitzero" about:"Not supported yet: only null."`
+	DryRun bool `json:"dry_run,omitzero" about:"Not supported yet: only false."`
 }
 
 type jobInput struct {
@@ -44,14 +44,19 @@ type jobInput struct {
 	Body     jsontext.Value `json:"body" required:"true"`
 }
 
-// MaxJobBytes bounds the bodies of a job, with defaults filled in.
-const MaxJobBytes = 64 << 20
-
 // MaxWait is the longest that Prefer: wait waits.
 const MaxWait = 60 * time.Second
 
 func (c *call) submitJob() error {
-	text, err := c.readBody()
+	limits := c.Config.Current().Process.Limits
+	if n := c.r.ContentLength; n < 0 || n > limits.MaxBodyBytes {
+		leave, err := c.uploads.enter(c.caller.Tenant.ID) // as much memory as an upload, and more
+		if err != nil {
+			return err
+		}
+		defer leave()
+	}
+	text, err := c.readBodyOf(limits.MaxJobBytes)
 	if err != nil {
 		return err
 	}
@@ -59,7 +64,7 @@ func (c *call) submitJob() error {
 	if err := decode(text, &in); err != nil {
 		return err
 	}
-	order, err := in.order()
+	order, err := c.orderOf(&in, limits)
 	if err != nil {
 		return err
 	}
@@ -123,17 +128,28 @@ func (c *call) accepted(receipt store.Receipt, wait time.Duration) error {
 	return c.w.conn.Flush()
 }
 
-// order checks what the envelope itself can get wrong and brings every inference into one form.
-func (in *jobCreate) order() (admit.JobOrder, error) {
+// orderOf checks what the envelope itself can get wrong and finds out what its inferences are.
+func (c *call) orderOf(in *jobCreate, limits config.Limits) (admit.JobOrder, error) {
+	o, err := in.terms()
+	if err != nil {
+		return o, err
+	}
+	if in.InputFile != nil {
+		return o, c.fileOrder(in, &o)
+	}
+	return in.order(limits)
+}
+
+// terms are what an order says about all of its inferences.
+func (in *jobCreate) terms() (admit.JobOrder, error) {
 	o := admit.JobOrder{
 		Endpoint: in.Endpoint, Model: in.Model, Lane: in.Lane, Deadline: in.Deadline, Tags: in.Tags,
 	}
 	if err := in.refuseUnsupported(); err != nil {
 		return o, err
 	}
-	d := in.door()
 	if in.Stream {
-		if d.silent {
+		if d := doorOf(in.Endpoint); d.silent {
 			return o, penstock.InvalidParam("stream", "stream is true, but %s has no text that could be shown while it arrives; leave it out.", d.endpoint)
 		}
 		o.Stream = penstock.StreamText
@@ -147,23 +163,36 @@ func (in *jobCreate) order() (admit.JobOrder, error) {
 	if in.ItemTimeout != nil {
 		o.ItemTimeout = max(time.Duration(*in.ItemTimeout), time.Nanosecond)
 	}
-	inputs, err := in.inputs(d)
+	return o, nil
+}
+
+// order brings every inference into one form.
+func (in *jobCreate) order(limits config.Limits) (admit.JobOrder, error) {
+	o, err := in.terms()
 	if err != nil {
 		return o, err
 	}
-	defaults, err := in.defaults()
+	form := Form{door: doorOf(in.Endpoint), model: in.Model}
+	inputs, err := in.inputs(form.door)
 	if err != nil {
+		return o, err
+	}
+	if form.defaults, err = in.defaults(); err != nil {
 		return o, err
 	}
 	o.Inferences = make([]admit.Inference, len(inputs))
-	total := 0
+	var total int64
 	for i, input := range inputs {
-		if o.Inferences[i], err = in.inference(input, defaults, d); err != nil {
+		if o.Inferences[i], err = form.inference(input); err != nil {
 			return o, err
 		}
+		size := int64(len(o.Inferences[i].Body))
+		if size > limits.MaxBodyBytes {
+			return o, penstock.Errorf(penstock.CodeTooLarge, "With defaults filled in, %s is larger than %d bytes, the most for one.", input.path, limits.MaxBodyBytes)
+		}
 		// Defaults are copied into every body, so a small request could become a very large job.
-		if total += len(o.Inferences[i].Body); total > MaxJobBytes {
-			return o, penstock.Errorf(penstock.CodeTooLarge, "With defaults filled in, the inputs are larger than %d bytes together.", MaxJobBytes)
+		if total += size; total > limits.MaxJobBytes {
+			return o, penstock.Errorf(penstock.CodeTooLarge, "With defaults filled in, the inputs are larger than %d bytes together; upload them as a file.", limits.MaxJobBytes)
 		}
 	}
 	return o, nil
@@ -174,7 +203,7 @@ func (in *jobCreate) refuseUnsupported() error {
 		name string
 		used bool
 	}{
-		{"dry_run", in.DryRun}, {"input_file", given(in.InputFile)},
+		{"dry_run", in.DryRun},
 	} {
 		if option.used {
 			return penstock.InvalidParam(option.name, "%s is not supported by this version yet; leave it out.", option.name)
@@ -191,11 +220,11 @@ type namedInput struct {
 	path string
 }
 
-// door is the endpoint that the bodies are written for. One that no job can name is admission's to refuse;
+// doorOf is the endpoint that the bodies are written for. One that no job can name is admission's to refuse;
 // until then its bodies are read as those of a chat.
-func (in *jobCreate) door() door {
-	if in.Endpoint.Valid() {
-		return doors[in.Endpoint]
+func doorOf(endpoint penstock.Endpoint) door {
+	if endpoint.Valid() {
+		return doors[endpoint]
 	}
 	return doors[penstock.EndpointChat]
 }
@@ -208,9 +237,9 @@ func (in *jobCreate) inputs(d door) ([]namedInput, error) {
 		text, err := inputBody(in.Input, d)
 		return []namedInput{{jobInput{Body: text}, "input"}}, err
 	case len(in.Inputs) == 0:
-		return nil, penstock.InvalidParam("input", "Nothing to run: give input (one inference) or inputs (several).")
-	case len(in.Inputs) > config.MaxItemsPerJob:
-		return nil, penstock.InvalidParam("inputs", "inputs holds %d entries; a job takes at most %d.", len(in.Inputs), config.MaxItemsPerJob)
+		return nil, penstock.InvalidParam("input", "Nothing to run: give input (one inference), inputs (several) or input_file (many).")
+	case len(in.Inputs) > config.MaxInputs:
+		return nil, penstock.InvalidParam("inputs", "inputs holds %d entries; a job takes at most %d; upload more as a file.", len(in.Inputs), config.MaxInputs)
 	}
 	named := make([]namedInput, len(in.Inputs))
 	for i, input := range in.Inputs {
@@ -240,36 +269,6 @@ func (in *jobCreate) defaults() (body.Object, error) {
 		return o, penstock.InvalidParam("defaults", "defaults %v.", err)
 	}
 	return o, nil
-}
-
-// inference completes one body and reads what has to be known of it.
-func (in *jobCreate) inference(input namedInput, defaults body.Object, d door) (admit.Inference, error) {
-	if !given(input.Body) {
-		return admit.Inference{}, penstock.InvalidParam(input.path, "%s is missing.", input.path)
-	}
-	object, err := body.Scan(input.Body)
-	if err != nil {
-		return admit.Inference{}, penstock.InvalidParam(input.path, "%s %v.", input.path, err)
-	}
-	text, err := d.complete(object.WithDefaults(defaults))
-	if err != nil {
-		return admit.Inference{}, err
-	}
-	asked, err := d.read(text)
-	if err != nil {
-		e := penstock.AsError(err)
-		return admit.Inference{}, penstock.InvalidParam(input.path+"."+e.Param, "%s.%s", input.path, e.Message)
-	}
-	if asked.Stream {
-		return admit.Inference{}, penstock.InvalidParam(input.path+".stream", "%s.stream is true; a job's answer is kept whole.", input.path)
-	}
-	if asked.Model != "" && asked.Model != in.Model {
-		return admit.Inference{}, penstock.InvalidParam(input.path+".model", "%s.model is %q, but the job's model is %q; leave it out of the body.",
-			input.path, clip(asked.Model), clip(in.Model))
-	}
-	inf := inferenceOf(asked)
-	inf.CustomID = input.CustomID
-	return inf, nil
 }
 
 // complete adds what the dialect needs and neither the body nor the job's defaults have.
@@ -348,7 +347,7 @@ func (c *call) readJob() error {
 		if err != nil {
 			return err
 		}
-		return c.job(http.StatusOK, job)
+		return c.unlessKnown(job)
 	}
 	ctx, cancel := c.patient()
 	defer cancel()
@@ -356,6 +355,7 @@ func (c *call) readJob() error {
 	if err != nil {
 		return err
 	}
+	c.tag(job)
 	if job.FinishedAt.IsZero() {
 		c.comeBack(job)
 		return c.job(http.StatusAccepted, job)

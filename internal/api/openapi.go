@@ -130,6 +130,7 @@ var aboutTags = []docTag{
 	{"requests", "Synchronous calls, explained afterwards."},
 	{"dead_letters", "Failed items that nobody has dealt with yet."},
 	{"files", "Requests to be run as a batch, one a line."},
+	{"batches", "Batches in OpenAI's dialect, as views of jobs."},
 	{"download", "Content for whoever has a signed link to it."},
 	{"webhooks", "Endpoints that are told of events by signed messages."},
 	{"deliveries", "Messages on their way to webhooks."},
@@ -308,7 +309,11 @@ func operationID(method, path string) string {
 	var words []string
 	for segment := range strings.SplitSeq(strings.TrimPrefix(path, "/v1"), "/") {
 		if strings.HasPrefix(segment, "{") { // one of many: the noun before it loses its plural
-			words[len(words)-1] = strings.TrimSuffix(words[len(words)-1], "s")
+			last := &words[len(words)-1]
+			*last = strings.TrimSuffix(*last, "s")
+			if stem, ok := strings.CutSuffix(*last, "che"); ok { // batches
+				*last = stem + "ch"
+			}
 			continue
 		}
 		words = append(words, strings.FieldsFunc(segment, func(r rune) bool { return !unicode.IsLetter(r) })...)

@@ -1,7 +1,9 @@
 package api
 
 import (
+	"bufio"
 	"bytes"
+	"errors"
 	"flag"
 	"fmt"
 	"go/ast"
@@ -29,6 +31,7 @@ import (
 	"penstock"
 	"penstock/internal/api/dialect/anthropic"
 	"penstock/internal/api/dialect/openai"
+	"penstock/internal/config"
 	"penstock/internal/store"
 )
 
@@ -383,8 +386,28 @@ func fileSamples() []any {
 		newFileView(store.File{ID: id, Purpose: store.PurposeBatchOutput, CreatedAt: sampleTime}), newFileView(sampleFile),
 		filePageView{Object: "list", Data: []fileView{}},
 		filePageView{Object: "list", Data: []fileView{newFileView(sampleFile)}, FirstID: text("file_1"), LastID: text("file_1"), HasMore: true},
+		page[listedItemView]{Object: "list", Data: []listedItemView{{ID: "item_1", resultView: newResultView(penstock.Item{Status: penstock.StatusQueued}), Object: "item", JobID: "job_1"}}},
+		newBatchView(sampleBatch()), newBatchView(store.Batch{ID: "01JQ0000000000000000000000", Endpoint: penstock.EndpointChat, Errors: []store.LineError{{Line: 2, Code: "x", Message: "X."}}, DoneAt: sampleTime}),
+		batchPageView{Object: "list", Data: []batchView{newBatchView(sampleBatch())}},
+		sampleMessageBatch(), messageBatchPageView{Data: []messageBatchView{sampleMessageBatch()}},
+		messageBatchDeletedView{"msgbatch_1", "message_batch_deleted"},
+		newMessageBatchLine(penstock.Item{CustomID: "a", Status: penstock.StatusFailed, Error: &penstock.ItemError{Code: penstock.CodePoison, Message: "X."}}),
+		newMessageBatchLine(penstock.Item{CustomID: "a", Status: penstock.StatusSucceeded, Result: []byte(`{}`)}),
 		linkView{Object: "file.url", URL: "http://127.0.0.1/v1/download/acme/file_1?expires=1&sig=x", ExpiresAt: 1},
 	}
+}
+
+func sampleBatch() store.Batch {
+	return store.Batch{
+		ID: "01JQ0000000000000000000000", File: "01JQ0000000000000000000001", Endpoint: penstock.EndpointChat, Output: "01JQ0000000000000000000002",
+		ErrorOutput: "01JQ0000000000000000000003", Metadata: map[string]string{"team": "search"}, CreatedAt: sampleTime, DoneAt: sampleTime,
+		Job: penstock.Job{Model: "fast", CreatedAt: sampleTime, StartedAt: sampleTime, FinishedAt: sampleTime, Deadline: sampleTime.Add(24 * time.Hour),
+			Counts: penstock.Counts{Total: 2, Succeeded: 1, Failed: 1}, Usage: penstock.Usage{InputTokens: 3, OutputTokens: 4}},
+	}
+}
+
+func sampleMessageBatch() messageBatchView {
+	return (&call{r: httptest.NewRequest(http.MethodGet, "/", nil)}).messageBatchView(sampleBatch())
 }
 
 func sampleWebhook() webhookView {
@@ -451,7 +474,8 @@ func encodings(t *testing.T, view any) [][]byte {
 	switch v := view.(type) {
 	case resultView:
 		var line bytes.Buffer
-		if err := (&lineWriter{w: &line}).write(v); err != nil {
+		out := &lineWriter{w: bufio.NewWriter(&line)}
+		if err := errors.Join(out.write(v), out.close()); err != nil {
 			t.Fatal(err)
 		}
 		texts = append(texts, line.Bytes())
@@ -513,7 +537,7 @@ func TestOpenAPIDescribesJobCreate(t *testing.T) {
 		var in jobCreate
 		if err := decode([]byte(text), &in); err != nil {
 			t.Errorf("%s: %v", name, err)
-		} else if _, err := in.order(); err != nil {
+		} else if _, err := in.order(config.Limits{MaxBodyBytes: 1 << 20, MaxJobBytes: 1 << 20}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -538,7 +562,6 @@ func TestOpenAPIDescribesJobCreate(t *testing.T) {
 		}
 	}
 	for name, text := range map[string]string{ // what the stages behind the envelope refuse
-		"no model":         `{"input":"Hi"}`,
 		"no body":          `{"model":"fast","inputs":[{"custom_id":"x"}]}`,
 		"unknown lane":     `{"model":"fast","input":"Hi","lane":"express"}`,
 		"unknown endpoint": `{"model":"fast","input":"Hi","endpoint":"/v1/other"}`,

@@ -1,9 +1,10 @@
 package api
 
 import (
+	"bufio"
 	"compress/gzip"
+	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -15,8 +16,9 @@ import (
 	"penstock/internal/store"
 )
 
-// resultPage is how many results are read from the store at a time; it bounds the memory of a stream.
-const resultPage = 16
+// resultPage is how many results are read from the store at a time. The next page is read while one is written, so
+// two of them bound the memory of a stream.
+const resultPage = 128
 
 // streamResults writes what is finished by now, one line each, and ends.
 func (c *call) streamResults() error {
@@ -28,29 +30,62 @@ func (c *call) streamResults() error {
 	if err != nil {
 		return err
 	}
+	c.w.Header().Set("Content-Type", typeJSONL)
+	return c.stream(id, p, func(item penstock.Item) any { return newResultView(item) })
+}
+
+// resultsRead is a page of results, or why there is none.
+type resultsRead struct {
+	items []penstock.Item
+	err   error
+}
+
+// stream writes the results of a job behind a place, each as line shows it.
+func (c *call) stream(job penstock.ID, p store.ResultPage, line func(penstock.Item) any) error {
+	ctx, cancel := context.WithCancel(c.r.Context())
+	defer cancel()
+	pages := make(chan resultsRead)
+	go c.readAhead(ctx, job, p, pages)
 	var out *lineWriter
-	for {
-		items, err := c.Jobs.Results(c.r.Context(), c.caller.Tenant.ID, id, p)
-		if err != nil {
+	for read := range pages {
+		if read.err != nil {
 			if out != nil {
 				out.abort()
 			}
-			return err
+			return read.err
 		}
 		if out == nil {
 			out = c.lines()
 		}
-		for _, item := range items {
-			if err := out.write(newResultView(item)); err != nil {
+		for _, item := range read.items {
+			if err := out.write(line(item)); err != nil {
 				return err
 			}
-			p.After = item.Seq
-			if p.Order == store.OrderInput {
-				p.After = int64(item.Index)
-			}
 		}
-		if len(items) < p.Limit {
-			return out.close()
+	}
+	if out == nil {
+		return ctx.Err() // the caller left
+	}
+	return out.close()
+}
+
+// readAhead reads the pages of a stream until the last one, or until ctx ends.
+func (c *call) readAhead(ctx context.Context, job penstock.ID, p store.ResultPage, pages chan<- resultsRead) {
+	defer close(pages)
+	for {
+		items, err := c.Jobs.Results(ctx, c.caller.Tenant.ID, job, p)
+		select {
+		case pages <- resultsRead{items, err}:
+		case <-ctx.Done():
+			return
+		}
+		if err != nil || len(items) < p.Limit {
+			return
+		}
+		last := items[len(items)-1]
+		p.After = last.Seq
+		if p.Order == store.OrderInput {
+			p.After = int64(last.Index)
 		}
 	}
 }
@@ -75,19 +110,21 @@ func (c *call) resultPage() (store.ResultPage, error) {
 
 // lineWriter writes lines of JSON, compressed if the caller takes it.
 type lineWriter struct {
-	w    io.Writer
+	w    *bufio.Writer
 	gzip *gzip.Writer
 }
 
+// lineBuffer is how much is sent at a time.
+const lineBuffer = 64 << 10
+
 func (c *call) lines() *lineWriter {
 	h := c.w.Header()
-	h.Set("Content-Type", typeJSONL)
 	h.Set("Vary", "Accept-Encoding")
-	out := &lineWriter{w: c.w}
+	out := &lineWriter{w: bufio.NewWriterSize(c.w, lineBuffer)}
 	if acceptsGzip(c.r.Header.Get("Accept-Encoding")) {
 		h.Set("Content-Encoding", "gzip")
-		out.gzip = gzip.NewWriter(c.w)
-		out.w = out.gzip
+		out.gzip, _ = gzip.NewWriterLevel(c.w, gzip.BestSpeed) // the level is a constant that it knows
+		out.w.Reset(out.gzip)
 	}
 	c.w.WriteHeader(http.StatusOK)
 	return out
@@ -113,13 +150,13 @@ func (w *lineWriter) write(v any) error {
 	if err != nil {
 		return fmt.Errorf("encoding a line: %w", err)
 	}
-	_, err = w.w.Write(append(text, '\n'))
-	return err
+	_, _ = w.w.Write(text) // an error stays with the writer, and is the next one's
+	return w.w.WriteByte('\n')
 }
 
 func (w *lineWriter) close() error {
-	if w.gzip == nil {
-		return nil
+	if err := w.w.Flush(); err != nil || w.gzip == nil {
+		return err
 	}
 	return w.gzip.Close()
 }

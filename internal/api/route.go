@@ -74,7 +74,7 @@ var letterParams = []param{
 }
 
 // routes is the whole surface.
-var routes = slices.Concat(coreRoutes, webhookRoutes, responseRoutes)
+var routes = slices.Concat(coreRoutes, webhookRoutes, responseRoutes, batchRoutes)
 
 // coreRoutes are all routes but those of files beside this one.
 var coreRoutes = []route{
@@ -91,8 +91,8 @@ var coreRoutes = []route{
 			{Name: "created_before", In: "query", About: "Only jobs created up to this time, RFC 3339."}},
 		Answers: []answer{{Status: 200, About: "A page of jobs.", Body: page[jobView]{}}}, serve: (*call).listJobs},
 	{Method: "GET", Path: "/v1/jobs/{id}", Scope: penstock.ScopeJobsRead, Summary: "Read a job",
-		Params: []param{jobParam, waitParam},
-		Answers: []answer{{Status: 200, About: "The job as it is.", Body: jobView{}},
+		Params: []param{jobParam, waitParam, etagParam},
+		Answers: []answer{{Status: 200, About: "The job as it is, with an ETag; 304 without a body while If-None-Match names it.", Body: jobView{}},
 			{Status: 202, About: "Not finished within the time that Prefer asked for.", Body: jobView{}}},
 		serve: (*call).readJob},
 	{Method: "POST", Path: "/v1/jobs/{id}/cancel", Scope: penstock.ScopeJobsWrite, Summary: "Cancel a job",
@@ -211,6 +211,9 @@ const (
 	typeJSON  = "application/json"
 	typeJSONL = "application/x-ndjson"
 	typeSSE   = "text/event-stream"
+
+	typeAnthropicJSONL = "application/x-jsonl"
+
 	typeBytes = "application/octet-stream"
 	typeForm  = "multipart/form-data"
 )

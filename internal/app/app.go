@@ -24,17 +24,20 @@ import (
 	"penstock/internal/api"
 	"penstock/internal/attempt"
 	"penstock/internal/backlog"
+	"penstock/internal/batch"
 	"penstock/internal/config"
 	"penstock/internal/control"
 	"penstock/internal/deliver"
 	"penstock/internal/directory"
 	"penstock/internal/disk"
+	"penstock/internal/file"
 	"penstock/internal/limit"
 	"penstock/internal/queue"
 	"penstock/internal/record"
 	"penstock/internal/retain"
 	"penstock/internal/room"
 	"penstock/internal/route"
+	"penstock/internal/sign"
 	"penstock/internal/signal"
 	"penstock/internal/telemetry"
 	"penstock/internal/webhook"
@@ -93,6 +96,9 @@ type app struct {
 	runner    *attempt.Runner
 	sweeper   *retain.Sweeper
 	disks     *disk.Watcher
+	files     *file.Keeper
+	splitter  *batch.Splitter
+	finisher  *batch.Finisher
 	webhooks  *webhook.Runner
 	reloading sync.Mutex     // held while one configuration replaces another
 	closers   []func() error // in the order of opening
@@ -168,6 +174,12 @@ func (a *app) connect() (err error) {
 	a.runner = attempt.New(attempt.Deps{
 		Config: a.live, Providers: a.providers, Translator: translator{}, Router: a.router, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
 	})
+	if a.files, err = a.newFiles(); err != nil {
+		return err
+	}
+	if err := a.connectBatches(); err != nil {
+		return err
+	}
 	if a.Role.serves() {
 		if err := a.connectAPI(a.runner); err != nil {
 			return err
@@ -186,12 +198,12 @@ func (a *app) connect() (err error) {
 }
 
 func (a *app) connectAPI(runner *attempt.Runner) (err error) {
-	files, links, err := a.newFiles()
+	links, err := sign.New(a.store.keys)
 	if err != nil {
-		return err
+		return fmt.Errorf("preparing links: %w", err)
 	}
 	a.api, err = api.New(api.Deps{
-		Files: files, Links: links,
+		Files: a.files, Links: links, Batches: a.store,
 		Config: a.live, Runner: runner, Recorder: a.recorder, Cache: a.newCache(), Jobs: a.store, Deleter: a.store, Letters: a.store, Webhooks: a.webhookService(),
 		Backlog: a.backlog, Reader: deliver.NewReader(a.store, a.hub),
 		Admit: admit.New(admit.Deps{
@@ -258,6 +270,10 @@ func (a *app) run(ctx context.Context) error {
 		return nil
 	})
 	front.Go(func() error { return a.pool.Run(frontCtx) })
+	if a.Role.works() {
+		front.Go(func() error { return a.splitter.Run(frontCtx) })
+		front.Go(func() error { return a.finisher.Run(frontCtx) })
+	}
 	if a.api != nil {
 		front.Go(func() error { return doors.serveAPI(doorCtx) })
 	}

@@ -101,7 +101,7 @@ func (p *picture) flow(before *picture, l level) *flow {
 
 func (f *flow) add(b *store.Backlog) {
 	f.ready += b.Ready
-	f.parked += b.Parked
+	f.parked += b.Parked + b.Unsplit
 	f.running += b.Running
 	f.tokens += b.Tokens
 	f.bytes += b.Bytes

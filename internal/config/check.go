@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// MaxItemsPerJob is how many items one job may carry. It is fixed in this version.
-const MaxItemsPerJob = 256
+// MaxInputs is how many inputs one job may carry in its own body; a file carries more.
+const MaxInputs = 10_000
 
 // The bounds of the file's fields.
 const (
@@ -30,6 +30,8 @@ const (
 	minPollInterval    = 10 * time.Millisecond
 	minMaxBodyBytes    = 1 << 10
 	maxMaxBodyBytes    = 64 << 20
+	minMaxJobBytes     = 1 << 10
+	maxMaxJobBytes     = 256 << 20
 	minMaxJSONDepth    = 8
 	maxMaxJSONDepth    = 512
 	minMaxFileBytes    = 1 << 10

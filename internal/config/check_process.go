@@ -42,6 +42,7 @@ func (c *checker) process(p *Process) {
 		c.notLonger("work.poll_interval", p.Work.PollInterval, "work.lease_timeout", p.Work.LeaseTimeout)
 	}
 	within(c, "limits.max_body_bytes", p.Limits.MaxBodyBytes, bounds[int64]{minMaxBodyBytes, maxMaxBodyBytes})
+	within(c, "limits.max_job_bytes", p.Limits.MaxJobBytes, bounds[int64]{minMaxJobBytes, maxMaxJobBytes})
 	c.cache("cache", p.Cache)
 	within(c, "limits.max_json_depth", p.Limits.MaxJSONDepth, bounds[int]{minMaxJSONDepth, maxMaxJSONDepth})
 	within(c, "limits.max_file_bytes", p.Limits.MaxFileBytes, bounds[int64]{minMaxFileBytes, maxMaxFileBytes})

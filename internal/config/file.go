@@ -181,9 +181,13 @@ type WorkPool struct {
 
 // Limits bounds what one call may carry.
 type Limits struct {
-	// MaxBodyBytes is the largest request body. Zero: the default, 8388608 (8 MiB). From 1024 to
-	// 67108864 (64 MiB).
+	// MaxBodyBytes is the largest request body, and the largest body of one inference in a job. Zero: the
+	// default, 8388608 (8 MiB). From 1024 to 67108864 (64 MiB).
 	MaxBodyBytes int64 `yaml:"max_body_bytes"`
+
+	// MaxJobBytes is the largest body of a call that submits a job, and the most that its inputs may come to
+	// with its defaults filled in. Zero: the default, 67108864 (64 MiB). From 1024 to 268435456 (256 MiB).
+	MaxJobBytes int64 `yaml:"max_job_bytes"`
 
 	// MaxJSONDepth is how deep the JSON of a body may nest. Zero: the default, 64. From 8 to 512.
 	MaxJSONDepth int `yaml:"max_json_depth"`
@@ -192,7 +196,7 @@ type Limits struct {
 	// the default, 2147483648 (2 GiB). From 1024 to 1099511627776 (1 TiB).
 	MaxFileBytes int64 `yaml:"max_file_bytes"`
 
-	_ reserved `yaml:"max_items" refuse:"cannot be set: a job takes at most 256 items in this version; remove it"`
+	_ reserved `yaml:"max_items" refuse:"cannot be set: a job takes at most 10000 inputs, and a file has as many lines as it likes; remove it"`
 }
 
 // Cache bounds the memory of answers that are given again. It holds nothing unless a model, a key or a call asks

@@ -28,6 +28,7 @@ const (
 	DefaultSharedPoll        = time.Second // on a database whose processes wake each other
 	DefaultMaxBodyBytes      = 8 << 20
 	DefaultMaxJSONDepth      = 64
+	DefaultMaxJobBytes       = 64 << 20
 	DefaultMaxFileBytes      = 2 << 30
 	DefaultCacheBytes        = 64 << 20
 	DefaultCacheEntryBytes   = 1 << 20
@@ -99,6 +100,7 @@ func (p *Process) fillDefaults(written places) {
 	}
 	fill(written, "work.poll_interval", &p.Work.PollInterval, shorter(poll, p.Work.LeaseTimeout/2))
 	fill(written, "limits.max_body_bytes", &p.Limits.MaxBodyBytes, DefaultMaxBodyBytes)
+	fill(written, "limits.max_job_bytes", &p.Limits.MaxJobBytes, DefaultMaxJobBytes)
 	fill(written, "limits.max_json_depth", &p.Limits.MaxJSONDepth, DefaultMaxJSONDepth)
 	fill(written, "limits.max_file_bytes", &p.Limits.MaxFileBytes, DefaultMaxFileBytes)
 	fill(written, "cache.max_bytes", &p.Cache.MaxBytes, DefaultCacheBytes)

@@ -204,8 +204,8 @@ func TestModelFallsBack(t *testing.T) {
 func TestRefusalOfMaxItemsNamesTheBound(t *testing.T) {
 	t.Parallel()
 	_, err := Parse("x.yaml", []byte("limits: {max_items: 1}"), noEnv)
-	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("at most %d items", MaxItemsPerJob)) {
-		t.Errorf("the refusal does not name MaxItemsPerJob: %v", err)
+	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("at most %d inputs", MaxInputs)) {
+		t.Errorf("the refusal does not name MaxInputs: %v", err)
 	}
 }
 

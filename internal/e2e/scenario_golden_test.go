@@ -92,6 +92,8 @@ var (
 		// What can be estimated depends on what ran before, and so does when to come back. Transcripts are
 		// those of a server that knows nothing yet.
 		{regexp.MustCompile(`("estimated_(?:start|finish)_at": ?)"[^"]*"`), "${1}null"},
+		{regexp.MustCompile(`("rate":\s?)[0-9.e+-]+`), "${1}<rate>"},
+		{regexp.MustCompile(`(Etag: )"\d+-\d+-\d+"`), "${1}<etag>"},
 		{regexp.MustCompile(`(=> 202 Accepted\n(?:[^\n]+\n)*?Retry-After: )\d+`), "${1}<when>"},
 		{regexp.MustCompile(`\b127\.0\.0\.1:\d+`), "<address>"},
 	}

@@ -144,7 +144,7 @@ var badBodies = []badInput{
 	{name: "inputs is an object", body: `{"model":"bad","inputs":{"body":{}}}`, param: "inputs"},
 	{name: "inputs holds a string", body: `{"model":"bad","inputs":["Hi"]}`, param: "inputs[0]"},
 	{name: "inputs holds null", body: `{"model":"bad","inputs":[null]}`, param: "inputs[0].body"},
-	{name: "too many inputs", body: `{"model":"bad","inputs":[` + numbered(257, `{"custom_id":"%d","body":{}}`) + `]}`, param: "inputs"},
+	{name: "too many inputs", body: `{"model":"bad","inputs":[` + numbered(10_001, `{"custom_id":"%d","body":{}}`) + `]}`, param: "inputs"},
 	{name: "an input without a body", body: `{"model":"bad","inputs":[{"body":{"messages":[]}},{"custom_id":"b"}]}`, param: "inputs[1].body"},
 	{name: "a body that is null", body: `{"model":"bad","inputs":[{"body":null}]}`, param: "inputs[0].body"},
 	{name: "a body that is text", body: `{"model":"bad","inputs":[{"body":"Hi"}]}`, param: "inputs[0].body"},
@@ -196,7 +196,7 @@ func numbered(n int, format string) string {
 // inputBounds holds that everything up to a bound is accepted, the bound included.
 func inputBounds(s *scene) {
 	for _, good := range []struct{ name, body string }{
-		{"256 inputs", `{"model":"bounds","inputs":[` + numbered(256, `{"custom_id":"%d","body":{"messages":[{"role":"user","content":"Hi"}]}}`) + `]}`},
+		{"10,000 inputs", `{"model":"bounds","inputs":[` + numbered(10_000, `{"custom_id":"%d","body":{"messages":[{"role":"user","content":"Hi"}]}}`) + `]}`},
 		{"the longest model", `{"model":"` + strings.Repeat("m", 256) + `","input":"Hi"}`},
 		{"the longest custom_id", `{"model":"bounds","inputs":[{"custom_id":"` + strings.Repeat("c", 128) + `","body":{"messages":[]}}]}`},
 		{"the most and longest tags", `{"model":"bounds","input":"Hi","tags":{` + numbered(16, `"`+strings.Repeat("t", 60)+`%d":"`+strings.Repeat("v", 256)+`"`) + `}}`},
@@ -204,7 +204,7 @@ func inputBounds(s *scene) {
 		{"max_attempts", `{"model":"bounds","input":"Hi","max_attempts":20}`},
 		{"item_timeout", `{"model":"bounds","input":"Hi","item_timeout":"1h"}`},
 		{"the deepest body", `{"model":"bounds","input":{"messages":[],"x":` + strings.Repeat("[", 62) + strings.Repeat("]", 62) + `}}`},
-		{"the largest body", largest(`{"model":"bounds","input":"`, `"}`, 8<<20)},
+		{"the largest body", largest(`{"model":"bounds","input":"`, `"}`, 8<<20-64)},
 		{"a body of four bytes more than are kept beside the job", largest(`{"model":"bounds","input":"`, `"}`, 32<<10+4)},
 	} {
 		a := s.call(post("/v1/jobs", good.body, "Prefer", "wait=30"))

@@ -42,6 +42,12 @@ var sdkScripts = []sdkScript{
 	{name: "abort", after: afterAbort},
 }
 
+// batchScripts use either SDK, on a server of their own: they make files, which other scripts list.
+var batchScripts = []sdkScript{
+	{name: "batches"},
+	{name: "message_batches"},
+}
+
 // dialectScripts use either SDK, on a server with targets of both dialects.
 var dialectScripts = []sdkScript{
 	{name: "tools"},
@@ -77,6 +83,7 @@ func TestSDK(t *testing.T) {
 			// Each language has servers of its own: the scripts ask the same questions, and upstreams count
 			// how often they were asked.
 			runner.play(t, stage(t), sdkScripts)
+			runner.play(t, stage(t), batchScripts)
 			runner.play(t, stageDialects(t), dialectScripts)
 		})
 	}

@@ -47,6 +47,14 @@ var objects = []object{
 			"--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"rows.jsonl\"\r\n\r\n" + fileLine(1) + "\r\n--x--\r\n"
 		return found(t, `"id":"(file[-_][0-9A-Za-z]+)"`, st.Do(post("/v1/files", form, "Content-Type", "multipart/form-data; boundary=x")).Body)
 	}},
+	{"batch", "/v1/batches/", func(t *testing.T, st *staged) string {
+		return found(t, `"id":"(batch_[0-9A-Za-z]+)"`, st.Do(post("/v1/batches", `{"input_file_id":"`+st.uploaded(openAILines(1))+
+			`","endpoint":"/v1/chat/completions","completion_window":"24h"}`)).Body)
+	}},
+	{"message batch", "/v1/messages/batches/", func(t *testing.T, st *staged) string {
+		return found(t, `"id":"(msgbatch_[0-9A-Za-z]+)"`, st.Do(post("/v1/messages/batches",
+			`{"requests":[{"custom_id":"a","params":{"model":"sim","max_tokens":2,"messages":[{"role":"user","content":"whose batch is this?"}]}}]}`)).Body)
+	}},
 	{"webhook", "/v1/webhooks/", makeWebhook},
 	{"delivery", "/v1/deliveries/", func(t *testing.T, st *staged) string {
 		return found(t, `"id":"(dlv_[0-9A-Za-z]+)"`, st.Do(post("/v1/webhooks/"+makeWebhook(t, st)+"/test", "")).Body)

@@ -30,6 +30,16 @@ func (k *Keeper) Open(ctx context.Context, tenant penstock.TenantID, id penstock
 	return k.open(ctx, f)
 }
 
+// Reopen opens a file for work that was accepted while it was there: the file may have expired since, and is kept
+// for as long as such work needs it. Codes: not_found.
+func (k *Keeper) Reopen(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (*Reader, error) {
+	f, err := k.Files.File(ctx, tenant, id)
+	if err != nil {
+		return nil, err
+	}
+	return k.open(ctx, f)
+}
+
 func (k *Keeper) open(ctx context.Context, f store.File) (*Reader, error) {
 	r := &Reader{File: f, blobs: k.Blobs, sealing: sealing{k.Codec, f.Tenant, f.ID}}
 	text, err := r.part(ctx, indexPart, blob.Range{Offset: f.IndexAt, Length: f.BlobBytes - f.IndexAt})

@@ -20,7 +20,7 @@ type Files interface {
 	// ListFiles returns files without their line errors, at most p.Limit of them.
 	ListFiles(ctx context.Context, tenant penstock.TenantID, p FilePage) ([]File, error)
 
-	// DeleteFile removes a file; the audit keeps who did it. Codes: not_found.
+	// DeleteFile removes a file; the audit keeps who did it. Codes: not_found, conflict (a job still reads it).
 	DeleteFile(ctx context.Context, tenant penstock.TenantID, d FileDeletion) error
 }
 

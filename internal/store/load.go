@@ -30,8 +30,9 @@ type Backlog struct {
 
 	Ready   int64 // items that may start
 	Parked  int64 // items that wait until they may be tried again
-	Tokens  int64 // upper bound of both
+	Tokens  int64 // upper bound of all that is queued
 	Bytes   int64 // of their inputs
+	Unsplit int64 // items that their jobs do not have yet: lines of files
 	Running int64
 
 	// DrainedItems and DrainedTokens are odometers: they grow with every claim and go back when a claimed
@@ -46,7 +47,7 @@ type Backlog struct {
 }
 
 // Queued is how many items are queued.
-func (b Backlog) Queued() int64 { return b.Ready + b.Parked }
+func (b Backlog) Queued() int64 { return b.Ready + b.Parked + b.Unsplit }
 
 // Depth is how much open work there is in a lane.
 type Depth struct {

@@ -50,7 +50,7 @@ type Jobs interface {
 	// SubmitJob writes job, items, reservation, idempotency key and first event in one transaction.
 	// If the key was used before with the same payload, nothing is written and the receipt names
 	// the earlier job. Codes: idempotency_mismatch (other payload), idempotency_in_flight (another
-	// submit holds the key), gone (the key outlived its job).
+	// submit holds the key), gone (the key outlived its job), not_found (its file).
 	//
 	// A job with a starter, in whose lane nothing waits, is accepted with its items under the starter's
 	// lease, as if they had been claimed. If the lease is not current, they wait like all others.
@@ -77,6 +77,10 @@ type Jobs interface {
 	// Item returns one item with its result. Codes: not_found.
 	Item(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (penstock.Item, error)
 
+	// Items returns items in input order, whatever became of them, without their results, at most p.Limit of
+	// them. Codes: not_found.
+	Items(ctx context.Context, tenant penstock.TenantID, job penstock.ID, p ItemPage) ([]penstock.Item, error)
+
 	// Attempts returns what was tried for an item or a request, in order; none for an unknown one.
 	Attempts(ctx context.Context, tenant penstock.TenantID, subject penstock.ID) ([]penstock.Attempt, error)
 
@@ -84,18 +88,6 @@ type Jobs interface {
 	// Item events carry the item without its result. Codes: not_found, gone (the log was kept long
 	// enough, and after lies before its end).
 	Events(ctx context.Context, tenant penstock.TenantID, p EventPage) ([]penstock.Event, error)
-}
-
-// Batches is how a job gets its items that are the lines of a file: in steps, a bounded number ahead of the
-// workers. Items that it does not have yet count as queued.
-type Batches interface {
-	// UnsplitJobs returns jobs that lack items and have few that wait, oldest first, at most limit. Those that
-	// were asked to stop, or whose deadline passed, are among them: their items end as they come.
-	UnsplitJobs(ctx context.Context, limit int) ([]Unsplit, error)
-
-	// SplitJob gives a job its next items, at most MaxSplit, and reserves for them. Codes: conflict (it has them
-	// already, or does not have those before them), not_found.
-	SplitJob(ctx context.Context, tenant penstock.TenantID, s Split) (Step, error)
 }
 
 // Retries is how items that did not succeed are dealt with. An item is retried once: what comes of it
@@ -223,7 +215,7 @@ type Retention interface {
 	PurgeRequests(ctx context.Context, tenant penstock.TenantID, p Purge) (Purged, error)
 
 	// PurgeFiles removes a tenant's files that expired, or were created longer than p.Kept ago, with their
-	// blobs.
+	// blobs. Those that a job still reads stay until it has. It also removes batches as old that were refused.
 	PurgeFiles(ctx context.Context, tenant penstock.TenantID, p Purge) (Purged, error)
 
 	// PurgeKeys removes idempotency keys that expired, at most limit.

@@ -14,6 +14,8 @@ type Submission struct {
 	// Lines is how many items a job has whose items are the lines of Job.File; SplitJob adds them later, and
 	// Items is empty.
 	Lines int
+	// Batch is what the job has beside others, nil for none. The store fills in what the job tells.
+	Batch *Batch
 	// DeadlineIn is how long the job may take, by the store's clock. It is not heeded when the job
 	// has a Deadline of its own.
 	DeadlineIn time.Duration
@@ -32,23 +34,9 @@ type NewItem struct {
 	EstimateTokens int64            // upper bound of input and output
 	Reserved       penstock.NanoUSD // upper bound of the cost of one attempt
 	StartIn        time.Duration    // how long it is held back, by the store's clock
+	// Refusal is why a line of a file cannot be run, nil if it can. Only SplitJob heeds it.
+	Refusal *penstock.ItemError
 }
-
-// Unsplit is a job that does not have all of its items yet.
-type Unsplit struct {
-	Job  penstock.Job
-	Next int // index of the next item that it gets, which is a line of its file
-}
-
-// Split gives a job its next items.
-type Split struct {
-	Job   penstock.ID
-	From  int // index of the first of them
-	Items []NewItem
-}
-
-// MaxSplit is how many items a job gets at a time.
-const MaxSplit = 500
 
 // IdempotencyKey recognises a submit that was sent before.
 type IdempotencyKey struct {
@@ -93,6 +81,13 @@ type ResultPage struct {
 	Order  Order
 	After  int64           // a seq in completion order, an index in input order; -1 for the start
 	Status penstock.Status // "" for every terminal status
+	Limit  int
+}
+
+// ItemPage selects items.
+type ItemPage struct {
+	After  int             // an index; -1 for the start
+	Status penstock.Status // "" for every status
 	Limit  int
 }
 

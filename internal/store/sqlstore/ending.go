@@ -42,30 +42,34 @@ func scanEndings(row Row) (e endings, err error) {
 	return e, json.Unmarshal(ns, &e.ns)
 }
 
-// endedPage reads the next items of a large job in the order in which they ended.
+// endedPage reads the next items of a large job in the order in which they ended. How many ended together is not
+// known beforehand: a few groups may fill the page, or many.
 func endedPage(ctx context.Context, tx Tx, j penstock.Job, p store.ResultPage) (page []itemRow, err error) {
-	const groups = 16 // read at a time
-	for len(page) < p.Limit {
+	const most = 64
+	for groups := 2; len(page) < p.Limit; groups = min(2*groups, most) {
 		found, err := queryAll(ctx, tx, sqlf(`SELECT last_seq, items FROM endings WHERE job_id = $1 AND last_seq > $2
 			ORDER BY last_seq LIMIT $3`, j.ID, p.After, groups), scanEndings)
 		if err != nil || len(found) == 0 {
 			return page, err
 		}
+		var ids []penstock.ID
 		for _, e := range found {
+			if len(ids) >= p.Limit {
+				break
+			}
 			first := e.last - int64(len(e.ns)) + 1
-			ids := make([]penstock.ID, 0, len(e.ns))
 			for i, n := range e.ns {
 				if first+int64(i) > p.After {
 					ids = append(ids, penstock.ItemID(j.ID, n))
 				}
 			}
-			if p.Status == "" {
-				ids = ids[:min(len(ids), p.Limit-len(page))]
-			}
-			if page, err = appendItems(ctx, tx, page, itemsQuery{ids, p}); err != nil || len(page) == p.Limit {
-				return page, err
-			}
 			p.After = e.last
+		}
+		if p.Status == "" {
+			ids = ids[:min(len(ids), p.Limit-len(page))]
+		}
+		if page, err = appendItems(ctx, tx, page, itemsQuery{ids, p}); err != nil {
+			return page, err
 		}
 	}
 	return page, nil

@@ -18,26 +18,51 @@ const fileColumns = `id, tenant_id, key_name, purpose, name, bytes, blob, blob_b
 
 // CreateFile implements store.Files.
 func (s *Store) CreateFile(ctx context.Context, tenant penstock.TenantID, f store.File) (store.File, error) {
-	errors, err := json.Marshal(f.Errors)
-	if err != nil {
-		return store.File{}, hide(fmt.Errorf("encoding line errors: %w", err))
-	}
 	f.Tenant, f.Name = tenant, storable(f.Name)
-	err = s.write(ctx, "create_file", func(tx Tx) error {
+	err := s.write(ctx, "create_file", func(tx Tx) error {
 		f.CreatedAt = tx.Now().Truncate(time.Microsecond)
-		n, err := tx.Exec(ctx, `INSERT INTO files (`+fileColumns+`, errors)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) ON CONFLICT (id) DO NOTHING`,
-			f.ID, f.Tenant, storable(f.Key), f.Purpose, f.Name, f.Bytes, f.Blob, f.BlobBytes, f.IndexAt, f.Lines, f.Tokens,
-			f.Endpoint, f.ErrorCount, micros(f.CreatedAt), micros(f.ExpiresAt), storable(string(errors)))
-		if err == nil && n == 0 {
-			err = penstock.Errorf(penstock.CodeConflict, "The id %s is taken.", penstock.ViewFile.Format(f.ID))
-		}
-		return err
+		return insertFile(ctx, tx, f)
 	})
 	if err != nil {
 		return store.File{}, err
 	}
 	return f, nil
+}
+
+func insertFile(ctx context.Context, tx Tx, f store.File) error {
+	errors, err := json.Marshal(f.Errors)
+	if err != nil {
+		return fmt.Errorf("encoding line errors: %w", err)
+	}
+	n, err := tx.Exec(ctx, `INSERT INTO files (`+fileColumns+`, errors)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) ON CONFLICT (id) DO NOTHING`,
+		f.ID, f.Tenant, storable(f.Key), f.Purpose, storable(f.Name), f.Bytes, f.Blob, f.BlobBytes, f.IndexAt, f.Lines, f.Tokens,
+		f.Endpoint, f.ErrorCount, micros(f.CreatedAt), micros(f.ExpiresAt), storable(string(errors)))
+	if err == nil && n == 0 {
+		err = penstock.Errorf(penstock.CodeConflict, "The id %s is taken.", penstock.ViewFile.Format(f.ID))
+	}
+	return err
+}
+
+// neededFiles finds those of the given files that a job still reads.
+const neededFiles = `SELECT file_id FROM jobs WHERE split < total AND finished_at = 0 AND file_id = /*pg ANY */($1)`
+
+// lockFile keeps jobs from beginning with a file, or waits for those that just do.
+func lockFile(ctx context.Context, tx Tx, id penstock.ID) error {
+	_, _, err := queryOne(ctx, tx, sqlf(`SELECT 1 FROM files WHERE id = $1 /*pg FOR UPDATE */`, id), scanInt)
+	return err
+}
+
+// inUse returns those of the given files that a job still reads.
+func inUse(ctx context.Context, tx Tx, ids []penstock.ID) (map[penstock.ID]bool, error) {
+	used := map[penstock.ID]bool{}
+	err := tx.QueryIn(ctx, IDQuery{SQL: neededFiles, IDs: plain(ids)}, func(row Row) error {
+		var id penstock.ID
+		err := row.Scan(&id)
+		used[id] = true
+		return err
+	})
+	return used, err
 }
 
 // File implements store.Files.
@@ -98,6 +123,17 @@ func (s *Store) DeleteFile(ctx context.Context, tenant penstock.TenantID, d stor
 		if f, err = findFile(ctx, tx, tenant, d.File); err != nil {
 			return err
 		}
+		if err := lockFile(ctx, tx, f.ID); err != nil {
+			return err
+		}
+		used, err := inUse(ctx, tx, []penstock.ID{f.ID})
+		if err != nil {
+			return err
+		}
+		if used[f.ID] {
+			return penstock.Errorf(penstock.CodeConflict, "A job still reads %s; cancel the job, or delete the file when it has read all lines.",
+				penstock.ViewFile.Format(f.ID))
+		}
 		n, err := tx.Exec(ctx, `DELETE FROM files WHERE id = $1`, f.ID)
 		if err == nil && n == 0 {
 			err = notFound(penstock.ViewFile, f.ID)
@@ -118,7 +154,9 @@ func (s *Store) DeleteFile(ctx context.Context, tenant penstock.TenantID, d stor
 
 // PurgeFiles implements store.Retention.
 func (s *Store) PurgeFiles(ctx context.Context, tenant penstock.TenantID, p store.Purge) (done store.Purged, err error) {
-	const due = ` FROM files WHERE tenant_id = $1 AND (created_at <= $2 OR (expires_at > 0 AND expires_at <= $3))`
+	const due = ` FROM files WHERE tenant_id = $1 AND (created_at <= $2 OR (expires_at > 0 AND expires_at <= $3))
+		AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.split < j.total AND j.finished_at = 0 AND j.file_id = files.id)`
+	const refused = ` FROM batches WHERE errors <> '[]' AND tenant_id = $1 AND created_at <= $2`
 	args := func(tx Tx) []any { return []any{tenant, micros(tx.Now().Add(-p.Kept)), micros(tx.Now())} }
 	var waiting bool
 	err = s.read(ctx, func(tx Tx) error {
@@ -131,6 +169,10 @@ func (s *Store) PurgeFiles(ctx context.Context, tenant penstock.TenantID, p stor
 			}
 			done.Overdue = tx.Now().Sub(end)
 		}
+		if err != nil || waiting {
+			return err
+		}
+		_, waiting, err = queryOne(ctx, tx, sqlf(`SELECT 1`+refused+` LIMIT 1`, args(tx)[:2]...), scanInt)
 		return err
 	})
 	if err != nil || !waiting {
@@ -138,10 +180,33 @@ func (s *Store) PurgeFiles(ctx context.Context, tenant penstock.TenantID, p stor
 	}
 	var blobs []placed
 	err = s.write(ctx, "purge_files", func(tx Tx) error {
-		blobs, err = queryAll(ctx, tx, sqlf(`DELETE FROM files WHERE id IN (SELECT id`+due+` ORDER BY created_at LIMIT $4) RETURNING blob`,
-			append(args(tx), p.Limit)...), func(row Row) (b placed, err error) { return b, row.Scan(&b.blob) })
-		done.Removed, done.More = len(blobs), len(blobs) == p.Limit
-		return err
+		blobs, done.More = nil, false
+		if err := tx.Do(ctx, `DELETE`+refused, args(tx)[:2]...); err != nil {
+			return err
+		}
+		// Those that are found are locked first and looked at again: a job may just have begun with one.
+		found, err := queryAll(ctx, tx, sqlf(`SELECT id`+due+` ORDER BY created_at LIMIT $4 /*pg FOR UPDATE SKIP LOCKED */`, append(args(tx), p.Limit)...),
+			func(row Row) (id penstock.ID, err error) { return id, row.Scan(&id) })
+		if err != nil {
+			return err
+		}
+		used, err := inUse(ctx, tx, found)
+		if err != nil {
+			return err
+		}
+		for _, id := range found {
+			if used[id] {
+				continue
+			}
+			gone, err := queryAll(ctx, tx, sqlf(`DELETE FROM files WHERE id = $1 RETURNING blob`, id),
+				func(row Row) (b placed, err error) { return b, row.Scan(&b.blob) })
+			if err != nil {
+				return err
+			}
+			blobs = append(blobs, gone...)
+		}
+		done.Removed, done.More = len(blobs), len(found) == p.Limit && len(blobs) > 0
+		return nil
 	})
 	if err == nil {
 		s.discard(ctx, blobs...)

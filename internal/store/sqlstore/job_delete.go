@@ -198,6 +198,9 @@ func (e *eraser) deleteJob(ctx context.Context, tx Tx, d deletedJob) error {
 	if found {
 		e.backlogs[key] = true
 	}
+	if err := tx.Do(ctx, `DELETE FROM batches WHERE job_id = $1`, d.id); err != nil {
+		return err
+	}
 	if err := e.removeItems(ctx, tx, &d); err != nil || d.next == d.total {
 		return err
 	}

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"time"
 
 	"penstock"
 	"penstock/internal/store"
@@ -13,27 +14,34 @@ const splitAhead = 8
 // UnsplitJobs implements store.Batches.
 func (s *Store) UnsplitJobs(ctx context.Context, limit int) (jobs []store.Unsplit, err error) {
 	err = s.read(ctx, func(tx Tx) error {
-		jobs, err = queryAll(ctx, tx, sqlf(`SELECT split, `+lockedColumns+` FROM jobs WHERE split < total AND finished_at = 0
+		jobs, err = queryAll(ctx, tx, sqlf(`SELECT split, (SELECT defaults FROM batches b WHERE b.job_id = jobs.id), `+lockedColumns+`
+			FROM jobs WHERE split < total AND finished_at = 0
 				AND (SELECT COUNT(*) FROM ready r WHERE r.lane = jobs.lane AND r.tenant_id = jobs.tenant_id AND r.model = jobs.model
 					AND r.deadline = jobs.deadline AND r.job_id = jobs.id) < $1
 			ORDER BY id LIMIT $2`, splitAhead, limit), scanUnsplit)
 		return err
 	})
+	for i := range jobs {
+		u := &jobs[i]
+		if u.Defaults, err = s.open(ctx, owner(u.Job.Tenant, u.Job.ID, partDefaults), placed{inline: u.Defaults}); err != nil {
+			return nil, hide(err)
+		}
+	}
 	return jobs, err
 }
 
 func scanUnsplit(row Row) (u store.Unsplit, err error) {
-	u.Job, err = scanJob(prefixed{row, &u.Next})
+	u.Job, err = scanJob(prefixed{row, []any{&u.Next, &u.Defaults}})
 	return u, err
 }
 
-// prefixed is a row that has a column before those that are asked for.
+// prefixed is a row that has columns before those that are asked for.
 type prefixed struct {
 	Row
-	first any
+	first []any
 }
 
-func (p prefixed) Scan(dest ...any) error { return p.Row.Scan(append([]any{p.first}, dest...)...) }
+func (p prefixed) Scan(dest ...any) error { return p.Row.Scan(append(p.first, dest...)...) }
 
 // SplitJob implements store.Batches.
 func (s *Store) SplitJob(ctx context.Context, tenant penstock.TenantID, split store.Split) (step store.Step, err error) {
@@ -85,32 +93,73 @@ func advanceSplit(ctx context.Context, tx Tx, split store.Split) error {
 	return err
 }
 
-// arrive puts items of a file in line. Those of a job that does not go on end at once; their inputs are kept, so
-// that they can be retried.
+// arrive puts items of a file in line. Those that cannot be run, and all of a job that does not go on, end at
+// once; their inputs are kept, so that they can be retried.
 func (s *Store) arrive(ctx context.Context, tx Tx, jobs jobGroup, a arrival) ([]penstock.ID, error) {
-	j := a.job
-	var stop *outcome
-	switch {
-	case !j.CancelRequestedAt.IsZero():
-		stop = &outcome{transition: penstock.TransitionCancel, err: cancelledError()}
-	case !j.Deadline.After(tx.Now()):
-		stop = &outcome{transition: penstock.TransitionExpire, err: expiredError()}
-	default:
-		if err := enqueue(ctx, tx, a); err != nil {
-			return nil, err
-		}
-		return nil, a.moved.save(ctx, tx)
+	if err := activate(ctx, tx, a.job.Tenant, a.job.Lane); err != nil {
+		return nil, err
 	}
 	for _, b := range a.bundles() {
-		if err := b.insert(ctx, tx, j.ID); err != nil {
+		if err := b.insert(ctx, tx, a.job.ID); err != nil {
 			return nil, err
 		}
-		for i, f := range b.facts {
-			item := jobs.item(bundled{f, bundleOf{j.ID, b.first}, b.first + i}.row(j))
-			if err := item.end(ctx, tx, *stop); err != nil {
-				return nil, err
-			}
+		if err := a.place(ctx, tx, jobs, b); err != nil {
+			return nil, err
 		}
 	}
+	if len(jobs.ended) == 0 {
+		return nil, a.moved.save(ctx, tx)
+	}
 	return jobs.save(ctx, tx)
+}
+
+// place puts the items of a bundle in line, in as many ranges as those that end at once leave.
+func (a arrival) place(ctx context.Context, tx Tx, jobs jobGroup, b bundle) error {
+	j, key := a.job, backlogKey{a.job.Lane, a.job.Tenant, a.job.Model}
+	from := 0 // the first item that is not in line yet and may start
+	for i, f := range b.facts {
+		end := a.ending(b.first+i, tx.Now())
+		if end == nil {
+			a.moved.add(key, stock{ready: 1, tokens: f.estimate, bytes: f.inputBytes})
+			continue
+		}
+		if err := b.ready(key, j).part(from, i).enterSome(ctx, tx); err != nil {
+			return err
+		}
+		from = i + 1
+		if err := jobs.item(bundled{f, bundleOf{j.ID, b.first}, b.first + i}.row(j)).end(ctx, tx, *end); err != nil {
+			return err
+		}
+	}
+	return b.ready(key, j).part(from, len(b.facts)).enterSome(ctx, tx)
+}
+
+// ending is how an item ends that may not start, nil for one that may.
+func (a arrival) ending(n int, now time.Time) *outcome {
+	switch refusal := a.items[n-a.first].Refusal; {
+	case !a.job.CancelRequestedAt.IsZero():
+		return &outcome{transition: penstock.TransitionCancel, err: cancelledError()}
+	case !a.job.Deadline.After(now):
+		return &outcome{transition: penstock.TransitionExpire, err: expiredError()}
+	case refusal != nil:
+		return &outcome{transition: penstock.TransitionRefuse, err: refusal}
+	}
+	return nil
+}
+
+// part is the range of some items of a bundle, from one to before another.
+func (r *readyRange) part(from, to int) *readyRange {
+	r.first, r.last = r.bundle+from, r.bundle+to-1
+	if !r.single() {
+		r.estimate, r.inputBytes = 0, 0
+	}
+	return r
+}
+
+// enterSome puts a range in line that may be empty.
+func (r *readyRange) enterSome(ctx context.Context, tx Tx) error {
+	if r.size() == 0 {
+		return nil
+	}
+	return r.enter(ctx, tx)
 }

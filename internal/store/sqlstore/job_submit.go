@@ -11,7 +11,17 @@ import (
 
 // SubmitJob implements store.Jobs.
 func (s *Store) SubmitJob(ctx context.Context, tenant penstock.TenantID, sub store.Submission) (store.Receipt, error) {
-	return s.accept(ctx, tenant, acceptance{Submission: sub, name: "submit", also: bringing(ctx, sub.Webhook)})
+	batch, err := s.sealBatch(tenant, sub)
+	if err != nil {
+		return store.Receipt{}, hide(err)
+	}
+	hear := bringing(ctx, sub.Webhook)
+	return s.accept(ctx, tenant, acceptance{Submission: sub, name: "submit", also: func(tx Tx, j penstock.Job) error {
+		if err := batch.insert(ctx, tx, j); err != nil || hear == nil {
+			return err
+		}
+		return hear(tx, j)
+	}})
 }
 
 // acceptance is a submission on its way into the store.

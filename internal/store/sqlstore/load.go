@@ -22,7 +22,11 @@ func (s *Store) Backlogs(ctx context.Context) (backlogs []store.Backlog, err err
 		if err != nil {
 			return err
 		}
-		return addRunning(ctx, tx, backlogs)
+		if err := addRunning(ctx, tx, backlogs); err != nil {
+			return err
+		}
+		backlogs, err = addUnsplit(ctx, tx, backlogs)
+		return err
 	})
 	return backlogs, err
 }
@@ -73,6 +77,38 @@ func addRunning(ctx context.Context, tx Tx, backlogs []store.Backlog) error {
 		b.Running, b.RunningFor = g.items, since(tx, g.oldest)
 	}
 	return nil
+}
+
+// addUnsplit completes backlogs with the lines that their jobs do not have yet. Their size is that of the whole
+// file, in proportion.
+func addUnsplit(ctx context.Context, tx Tx, backlogs []store.Backlog) ([]store.Backlog, error) {
+	at := make(map[backlogKey]int, len(backlogs))
+	for i, b := range backlogs {
+		at[backlogKey{b.Lane, b.Tenant, b.Model}] = i
+	}
+	type rest struct {
+		backlogKey
+		total, left, tokens, bytes int64
+	}
+	jobs, err := queryAll(ctx, tx, sqlf(`SELECT j.lane, j.tenant_id, j.model, j.total, j.total - j.split, j.queue_tokens, COALESCE(f.bytes, 0)
+		FROM jobs j LEFT JOIN files f ON f.id = j.file_id WHERE j.split < j.total AND j.finished_at = 0 ORDER BY j.id LIMIT $1`, store.MaxBacklogs),
+		func(row Row) (r rest, err error) {
+			return r, row.Scan(&r.lane, &r.tenant, &r.model, &r.total, &r.left, &r.tokens, &r.bytes)
+		})
+	for _, r := range jobs {
+		i, known := at[r.backlogKey]
+		if !known {
+			i = len(backlogs)
+			at[r.backlogKey] = i
+			backlogs = append(backlogs, store.Backlog{Lane: r.lane, Tenant: r.tenant, Model: r.model})
+		}
+		part := float64(r.left) / float64(r.total)
+		b := &backlogs[i]
+		b.Unsplit += r.left
+		b.Tokens += int64(part * float64(r.tokens))
+		b.Bytes += int64(part * float64(r.bytes))
+	}
+	return backlogs, err
 }
 
 // Depths implements store.Load.

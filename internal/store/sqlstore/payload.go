@@ -18,6 +18,8 @@ type part string
 const (
 	partInput  part = "input"
 	partResult part = "result"
+
+	partDefaults part = "defaults" // of a job over a file
 )
 
 // placed is a sealed payload: in its row, or in a blob that the row names.

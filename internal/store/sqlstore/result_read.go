@@ -2,6 +2,9 @@ package sqlstore
 
 import (
 	"context"
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
 
 	"penstock"
 	"penstock/internal/store"
@@ -65,11 +68,25 @@ func (s *Store) Results(ctx context.Context, tenant penstock.TenantID, job penst
 	if err != nil {
 		return nil, err
 	}
+	return s.withResults(ctx, rows)
+}
+
+// withResults opens the results of rows, on all processors where there are many of them.
+func (s *Store) withResults(ctx context.Context, rows []itemRow) ([]penstock.Item, error) {
+	const part = 32 // so few are not worth another goroutine
 	items := make([]penstock.Item, len(rows))
-	for i, row := range rows {
-		if items[i], err = s.withResult(ctx, row); err != nil {
-			return nil, err
-		}
+	opening, ctx := errgroup.WithContext(ctx)
+	opening.SetLimit(runtime.GOMAXPROCS(0))
+	for from := 0; from < len(rows); from += part {
+		opening.Go(func() (err error) {
+			for i := from; i < min(from+part, len(rows)) && err == nil; i++ {
+				items[i], err = s.withResult(ctx, rows[i])
+			}
+			return err
+		})
+	}
+	if err := opening.Wait(); err != nil {
+		return nil, err
 	}
 	return items, nil
 }

@@ -22,9 +22,9 @@ func batchCases() []testCase {
 func (r *rig) batch(n int) store.Submission {
 	r.t.Helper()
 	whole := r.submission(n)
-	whole.Job.File = r.newID()
+	whole.Job.File = r.keep(r.file()).ID
 	sub := whole
-	sub.Items, sub.Lines = nil, n
+	sub.Items, sub.Lines, sub.Batch = nil, n, &store.Batch{Kind: store.BatchOpenAI, Defaults: []byte(`{"max_tokens":3}`), Metadata: map[string]string{"team": "search"}}
 	r.submit(sub)
 	return whole
 }

@@ -30,6 +30,7 @@ type house struct {
 
 	file, spareFile, oldFile store.File
 	hooks                    hookHouse
+	batch                    store.Submission // lacks its items
 }
 
 const oldAge = time.Hour
@@ -49,6 +50,7 @@ func (r *rig) house() house {
 	r.dismiss(store.DeadLetterFilter{Job: r.fail(r.submission(1)).Job.ID}, 1) // for the audit
 	h.open = r.submit(r.keyed("secret-order", "hash"))
 	h.hooks = r.hookHouse()
+	h.batch = r.batch(1)
 	r.record(h.request)
 	return h
 }
@@ -71,6 +73,11 @@ func probes() map[string]probe {
 		"CancelJob":   {askCancelJob, penstock.CodeNotFound},
 		"Results":     {askResults, penstock.CodeNotFound},
 		"SplitJob":    {askSplitJob, penstock.CodeNotFound},
+		"Items":       {askItems, penstock.CodeNotFound},
+		"Batch":       {askBatch, penstock.CodeNotFound},
+		"ListBatches": {askListBatches, ""},
+		"RefuseBatch": {askRefuseBatch, ""},
+		"FinishBatch": {askFinishBatch, penstock.CodeNotFound},
 		"Item":        {askItem, penstock.CodeNotFound},
 		"Attempts":    {askAttempts, ""},
 		"Events":      {askEvents, penstock.CodeNotFound},

@@ -62,7 +62,7 @@ func topics() []topic {
 		{"cancel", cancelCases()},
 		{"expire", expireCases()},
 		{"results", resultCases()},
-		{"batch", batchCases()},
+		{"batch", append(batchCases(), batchFileCases()...)},
 		{"start", startCases()},
 		{"events", eventCases()},
 		{"dead_letters", deadLetterCases()},

@@ -1,0 +1,50 @@
+package admit
+
+import (
+	"math"
+
+	"penstock"
+	"penstock/internal/backlog"
+	"penstock/internal/config"
+	"penstock/internal/route"
+	"penstock/internal/store"
+)
+
+// Lines are the inferences of a job that are the lines of a file. They are admitted by what is known of the file,
+// and read later, a few at a time.
+type Lines struct {
+	File  store.File
+	Batch store.Batch
+	// Each is what every line gets: the defaults as its body, and the bounds that they set.
+	Each Inference
+}
+
+// submit makes a submission one over lines. What they add to the queue is an upper bound, like that of other jobs,
+// unless lines ask for more than the defaults do; what each may use is known when it is read.
+func (l *Lines) submit(targets []penstock.Target, sub *store.Submission, a *backlog.Arrival) {
+	batch := l.Batch
+	sub.Job.File, sub.Lines, sub.Batch = l.File.ID, l.File.Lines, &batch
+	each, lines := Bound(targets, l.Each), int64(l.File.Lines)
+	a.Items = l.File.Lines
+	a.Bytes = l.File.Bytes + lines*int64(len(l.Each.Body))
+	a.Tokens = math.MaxInt64 / 4 // no sum of a few of them overflows
+	if each.Tokens < (a.Tokens-l.File.Tokens)/max(lines, 1) {
+		a.Tokens = l.File.Tokens + lines*each.Tokens
+	}
+}
+
+// Item is an inference as it is kept, with the most that it can use on any of the targets.
+func Item(targets []penstock.Target, inf Inference) store.NewItem {
+	bound := Bound(targets, inf)
+	return store.NewItem{CustomID: inf.CustomID, Body: inf.Body, EstimateTokens: bound.Tokens, Reserved: bound.Cost}
+}
+
+// ResolvedTargets are the targets that a job was resolved to, as far as they are still configured. Where none is,
+// nothing can be reserved, and its items will fail for want of a target.
+func ResolvedTargets(snapshot *config.Snapshot, j penstock.Job) []penstock.Target {
+	targets, err := route.Candidates(j.Resolved.Targets, snapshot.Targets)
+	if err != nil {
+		return nil
+	}
+	return targets
+}

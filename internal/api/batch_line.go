@@ -1,0 +1,124 @@
+package api
+
+import (
+	"cmp"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"penstock"
+	"penstock/internal/api/dialect/anthropic"
+	"penstock/internal/store"
+)
+
+// ResultWriter writes results as the door that their batch came through has them. The zero value is ready to use.
+type ResultWriter struct{}
+
+// Line is one result, without what ends it.
+func (ResultWriter) Line(kind store.BatchKind, item penstock.Item) ([]byte, error) {
+	switch kind {
+	case store.BatchOpenAI:
+		return json.Marshal(newBatchLine(item), lenient)
+	case store.BatchAnthropic:
+		return json.Marshal(newMessageBatchLine(item), lenient)
+	}
+	return json.Marshal(newResultView(item), lenient)
+}
+
+// batchLine is a line of an output or error file of OpenAI's batches.
+type batchLine struct {
+	ID       string             `json:"id"`
+	CustomID string             `json:"custom_id"`
+	Response *batchResponse     `json:"response"`
+	Error    *batchRequestError `json:"error"`
+}
+
+type batchResponse struct {
+	StatusCode int            `json:"status_code"`
+	RequestID  string         `json:"request_id"`
+	Body       jsontext.Value `json:"body"`
+}
+
+// batchRequestError is why a request was not answered at all.
+type batchRequestError struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// The codes of requests that a batch did not come to, which are OpenAI's.
+const (
+	codeBatchExpired   = "batch_expired"
+	codeBatchCancelled = "batch_cancelled"
+)
+
+func newBatchLine(item penstock.Item) batchLine {
+	line := batchLine{ID: "batch_req_" + string(item.ID), CustomID: item.CustomID}
+	request := penstock.ViewItem.Format(item.ID)
+	switch item.Status {
+	case penstock.StatusSucceeded:
+		line.Response = &batchResponse{StatusCode: item.StatusCode, RequestID: request, Body: item.Result}
+	case penstock.StatusExpired:
+		line.Error = &batchRequestError{codeBatchExpired, "This request could not be executed before the completion window expired."}
+	case penstock.StatusCancelled:
+		line.Error = &batchRequestError{codeBatchCancelled, "This request was not executed: its batch was cancelled."}
+	default:
+		e := itemError(item)
+		text, err := json.Marshal(errorView{errorBody{
+			Code: e.Code, Type: usualErrorType(e.Code), Message: e.Message, RequestID: request, Retryable: e.Code.Retryable(),
+		}})
+		if err != nil {
+			text = []byte("{}")
+		}
+		line.Response = &batchResponse{StatusCode: cmp.Or(item.StatusCode, statusOf(e.Code)), RequestID: request, Body: text}
+	}
+	return line
+}
+
+// itemError is why an item failed.
+func itemError(item penstock.Item) penstock.ItemError {
+	if item.Error == nil {
+		return penstock.ItemError{Code: penstock.CodeInternal, Message: "The request failed."}
+	}
+	return *item.Error
+}
+
+// messageBatchLine is a line of the results of Anthropic's message batches.
+type messageBatchLine struct {
+	CustomID string             `json:"custom_id"`
+	Result   messageBatchResult `json:"result"`
+}
+
+type messageBatchResult struct {
+	Type    string             `json:"type" about:"succeeded, errored, canceled or expired."`
+	Message jsontext.Value     `json:"message,omitzero"`
+	Error   *messageBatchError `json:"error,omitzero"`
+}
+
+type messageBatchError struct {
+	Type      string            `json:"type"`
+	Error     messageErrorShape `json:"error"`
+	RequestID string            `json:"request_id"`
+}
+
+type messageErrorShape struct {
+	Type    string `json:"type"`
+	Message string `json:"message"`
+}
+
+func newMessageBatchLine(item penstock.Item) messageBatchLine {
+	line := messageBatchLine{CustomID: item.CustomID}
+	switch item.Status {
+	case penstock.StatusSucceeded:
+		line.Result = messageBatchResult{Type: "succeeded", Message: item.Result}
+	case penstock.StatusExpired:
+		line.Result.Type = "expired"
+	case penstock.StatusCancelled:
+		line.Result.Type = "canceled"
+	default:
+		e := itemError(item)
+		line.Result = messageBatchResult{Type: "errored", Error: &messageBatchError{
+			Type: "error", Error: messageErrorShape{anthropic.ErrorType(e.Code), e.Message}, RequestID: penstock.ViewItem.Format(item.ID),
+		}}
+	}
+	return line
+}

@@ -1,0 +1,158 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"penstock"
+	"penstock/internal/sign"
+	"penstock/internal/store"
+)
+
+// etagOf changes with everything that becomes of a job: what started, ended, or was asked to stop. Estimates pass,
+// so they do not count.
+func etagOf(j penstock.Job) string {
+	started, cancelled := 0, 0
+	if !j.StartedAt.IsZero() {
+		started = 1
+	}
+	if !j.CancelRequestedAt.IsZero() {
+		cancelled = 1
+	}
+	return fmt.Sprintf(`"%d-%d-%d%d"`, j.Seq, j.Counts.Running, started, cancelled)
+}
+
+// tag tells the version of a job that is answered with.
+func (c *call) tag(j penstock.Job) {
+	c.w.Header().Set("ETag", etagOf(j))
+	c.w.Header().Set("Cache-Control", "private, no-cache")
+}
+
+// unlessKnown answers with a job, or with nothing if the caller has seen it as it is.
+func (c *call) unlessKnown(j penstock.Job) error {
+	c.tag(j)
+	for _, known := range c.r.Header.Values("If-None-Match") {
+		for tag := range strings.SplitSeq(known, ",") {
+			if tag = strings.TrimPrefix(strings.TrimSpace(tag), "W/"); tag == etagOf(j) || tag == "*" {
+				c.w.WriteHeader(http.StatusNotModified)
+				return nil
+			}
+		}
+	}
+	return c.job(http.StatusOK, j)
+}
+
+// listItems lists items of a job, whatever became of them.
+func (c *call) listItems() error {
+	id, err := c.pathID(penstock.ViewJob)
+	if err != nil {
+		return err
+	}
+	p := store.ItemPage{After: -1, Status: penstock.Status(c.r.URL.Query().Get("status"))}
+	if p.Limit, err = c.pageLimit(); err != nil {
+		return err
+	}
+	if err := checkStatus(p.Status, penstock.Statuses); err != nil {
+		return err
+	}
+	if after := c.r.URL.Query().Get("after"); after != "" {
+		job, err := c.Jobs.Job(c.r.Context(), c.caller.Tenant.ID, id)
+		if err != nil {
+			return err
+		}
+		item, err := penstock.ViewItem.Parse(after)
+		n, ok := job.IndexOf(item)
+		if err != nil || !ok {
+			return penstock.InvalidParam("after", "after must be the id of an item of this job.")
+		}
+		p.After = n
+	}
+	wanted := p.Limit
+	p.Limit++ // one more tells whether another page follows
+	items, err := c.Jobs.Items(c.r.Context(), c.caller.Tenant.ID, id, p)
+	if err != nil {
+		return err
+	}
+	v := page[listedItemView]{Object: "list", Data: []listedItemView{}, HasMore: len(items) > wanted}
+	for _, item := range items[:min(wanted, len(items))] {
+		line := newResultView(item)
+		line.Response = nil
+		v.Data = append(v.Data, listedItemView{resultView: line, ID: line.ItemID, Object: "item", JobID: penstock.ViewJob.Format(item.Job)})
+	}
+	return c.json(http.StatusOK, v)
+}
+
+// listedItemView is an item in a list: how it stands, without its response.
+type listedItemView struct {
+	ID string `json:"id"`
+	resultView
+	Object string `json:"object"`
+	JobID  string `json:"job_id"`
+}
+
+// createResultsLink makes a link to the file with all results of a job.
+func (c *call) createResultsLink() error {
+	id, err := c.pathID(penstock.ViewJob)
+	if err != nil {
+		return err
+	}
+	life, err := c.linkLife()
+	if err != nil {
+		return err
+	}
+	job, err := c.Jobs.Job(c.r.Context(), c.caller.Tenant.ID, id)
+	if err != nil {
+		return err
+	}
+	b, err := c.Batches.Batch(c.r.Context(), c.caller.Tenant.ID, id)
+	switch {
+	case penstock.ErrorCode(err) == penstock.CodeNotFound:
+		return penstock.Errorf(penstock.CodeConflict, "%s is no job over a file, so no file is made of its results; read /v1/jobs/%[1]s/results.", penstock.ViewJob.Format(id))
+	case err != nil:
+		return err
+	case b.DoneAt.IsZero():
+		return &penstock.Error{Code: penstock.CodeConflict, RetryAfter: time.Second,
+			Message: fmt.Sprintf("The results of %s are not written to a file yet: it is %s; read /v1/jobs/%[1]s/results meanwhile.", penstock.ViewJob.Format(id), job.Status())}
+	case b.Output == "":
+		return penstock.Errorf(penstock.CodeConflict, "%s has no file of its own for results; its door tells where they are.", penstock.ViewJob.Format(id))
+	}
+	f, err := c.Files.File(c.r.Context(), c.caller.Tenant.ID, b.Output)
+	if err != nil {
+		return err
+	}
+	return c.link(f, life)
+}
+
+// link answers with a link to a file's content.
+func (c *call) link(f store.File, life time.Duration) error {
+	end := c.Clock().Add(life)
+	if f.ExpiresAt.Before(end) {
+		end = f.ExpiresAt
+	}
+	link := c.Links.Link(sign.Grant{Tenant: f.Tenant, Object: penstock.ViewFile.Format(f.ID), Expires: end})
+	return c.json(http.StatusOK, linkView{Object: "file.url", URL: c.base() + link, ExpiresAt: end.Unix()})
+}
+
+// linkLife reads how long a link shall work. Codes: invalid_request.
+func (c *call) linkLife() (time.Duration, error) {
+	var ask linkCreate
+	if c.r.ContentLength != 0 {
+		body, err := c.readBody()
+		if err != nil {
+			return 0, err
+		}
+		if err := decode(body, &ask); err != nil {
+			return 0, err
+		}
+	}
+	life := time.Duration(ask.ExpiresIn)
+	if life == 0 {
+		life = usualLink
+	}
+	if life < minLink || life > maxLink {
+		return 0, penstock.InvalidParam("expires_in", "expires_in must be from %s to %s.", minLink, maxLink)
+	}
+	return life, nil
+}

@@ -1,0 +1,47 @@
+package app
+
+import (
+	"time"
+
+	"penstock"
+	"penstock/internal/admit"
+	"penstock/internal/api"
+	"penstock/internal/batch"
+	"penstock/internal/config"
+	"penstock/internal/file"
+	"penstock/internal/store"
+)
+
+// connectBatches makes what carries jobs over files: in processes that work.
+func (a *app) connectBatches() (err error) {
+	if a.splitter, err = batch.NewSplitter(batch.SplitterDeps{
+		Store: a.store, Files: a.files, Composer: composer{a.live}, Ring: a.bell.Ring, Wake: a.bell.Listen(),
+		Announce: announcer{a.hub, a.webhooks}, Log: a.log, Clock: time.Now,
+	}); err != nil {
+		return err
+	}
+	a.finisher, err = batch.NewFinisher(batch.FinisherDeps{
+		Store: a.store, Artifacts: a.files, Writer: api.ResultWriter{}, Announce: announcer{a.hub, a.webhooks}, Log: a.log, Clock: time.Now,
+	})
+	return err
+}
+
+// composer makes items of lines as admission makes them of inputs.
+type composer struct{ live *config.Live }
+
+func (c composer) Compose(u store.Unsplit) (func(file.Line) store.NewItem, error) {
+	form, err := api.FormOf(u.Job, u.Defaults)
+	if err != nil {
+		return nil, err
+	}
+	snapshot := c.live.Current()
+	targets := admit.ResolvedTargets(snapshot, u.Job)
+	return func(l file.Line) store.NewItem {
+		inf, err := form.Line(l, snapshot.Process.Limits.MaxBodyBytes)
+		if err != nil {
+			e := penstock.AsError(err)
+			return store.NewItem{CustomID: l.CustomID, Body: l.Body, Refusal: &penstock.ItemError{Code: e.Code, Message: e.Message}}
+		}
+		return admit.Item(targets, inf)
+	}, nil
+}

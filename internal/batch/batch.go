@@ -1,0 +1,194 @@
+// Package batch carries jobs over files from their first line to their last file: the [Splitter] gives them their
+// items, a few ahead of the workers, and the [Finisher] writes what came of them.
+//
+// It owns when a step is taken and what becomes of a file that cannot be read. It does not own how a line becomes
+// an item, which is admission's, nor how a result is written down, which is the door's: both are passed in.
+//
+// Every step is one transaction that compares and sets, so any number of processes may take them at once, and a
+// process may die between any two: what it did not commit is done again, by it or by another. Both hold one step
+// in memory, whatever the size of the batch.
+package batch
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"penstock"
+	"penstock/internal/file"
+	"penstock/internal/store"
+)
+
+const (
+	// splitJobs is how many jobs get a step in one round: they take turns.
+	splitJobs = 16
+	// stepBytes bounds the bodies of a step; one line is always taken.
+	stepBytes = 4 << 20
+	// busyPoll is how long a splitter rests between looks while it has work, idlePoll while it has none.
+	busyPoll, idlePoll = 10 * time.Millisecond, time.Second
+	// busyFor is how long it takes a pause for one.
+	busyFor = 3 * time.Second
+	// roundTimeout bounds a round, so that a store that hangs does not end splitting for good.
+	roundTimeout = 30 * time.Second
+)
+
+// Splits is what a splitter reads and writes.
+type Splits interface {
+	UnsplitJobs(ctx context.Context, limit int) ([]store.Unsplit, error)
+	SplitJob(ctx context.Context, tenant penstock.TenantID, s store.Split) (store.Step, error)
+}
+
+// Files opens files that jobs were accepted with.
+type Files interface {
+	// Reopen opens a file though it may have expired meanwhile. Codes: not_found.
+	Reopen(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (*file.Reader, error)
+}
+
+// Composer makes items of lines, with the same checks, defaults and bounds as the items of other jobs.
+type Composer interface {
+	// Compose returns what makes the items of one job. A line that cannot be run becomes an item with a Refusal.
+	Compose(u store.Unsplit) (func(file.Line) store.NewItem, error)
+}
+
+// Announcer is told which jobs changed.
+type Announcer interface {
+	Announce(jobs ...penstock.ID)
+}
+
+// SplitterDeps are what a Splitter works with.
+type SplitterDeps struct {
+	Store    Splits
+	Files    Files
+	Composer Composer
+	Ring     func()          // tells workers that there is work
+	Wake     <-chan struct{} // says that there may be something to split, or room for more
+	Announce Announcer
+	Log      *slog.Logger
+	Clock    func() time.Time
+}
+
+// Splitter gives jobs over files their items.
+type Splitter struct{ SplitterDeps }
+
+// NewSplitter returns a splitter.
+func NewSplitter(d SplitterDeps) (*Splitter, error) {
+	if d.Store == nil || d.Files == nil || d.Composer == nil || d.Ring == nil || d.Announce == nil || d.Log == nil || d.Clock == nil {
+		return nil, errors.New("a splitter needs a store, files, a composer, a bell, somebody to tell, a log and a clock")
+	}
+	return &Splitter{d}, nil
+}
+
+// Run splits until ctx ends. Errors are logged and tried again: the next round finds the same work.
+func (s *Splitter) Run(ctx context.Context) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	var last time.Time // when there was something to do
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-s.Wake:
+		case <-timer.C:
+		}
+		began := s.Clock()
+		items, err := s.runOnce(ctx)
+		if err != nil && ctx.Err() == nil {
+			s.Log.ErrorContext(ctx, "splitting files into items", "error", err)
+		}
+		now := s.Clock()
+		if items > 0 {
+			last = now
+		}
+		rest := idlePoll
+		if err == nil && now.Sub(last) < busyFor {
+			// As long as it took: half of the time belongs to those who submit, claim and finish.
+			rest = max(busyPoll, now.Sub(began))
+		}
+		timer.Reset(rest)
+	}
+}
+
+// runOnce gives each of some jobs its next items and returns how many there were.
+func (s *Splitter) runOnce(ctx context.Context) (items int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, roundTimeout)
+	defer cancel()
+	jobs, err := s.Store.UnsplitJobs(ctx, splitJobs)
+	if err != nil {
+		return 0, err
+	}
+	var errs []error
+	for _, u := range jobs {
+		n, err := s.step(ctx, u)
+		items += n
+		if err != nil && penstock.ErrorCode(err) != penstock.CodeConflict { // then another process was faster
+			errs = append(errs, err)
+		}
+	}
+	if items > 0 {
+		s.Ring()
+	}
+	return items, errors.Join(errs...)
+}
+
+// step gives a job its next items.
+func (s *Splitter) step(ctx context.Context, u store.Unsplit) (int, error) {
+	items, err := s.next(ctx, u)
+	if err != nil {
+		return 0, err
+	}
+	step, err := s.Store.SplitJob(ctx, u.Job.Tenant, store.Split{Job: u.Job.ID, From: u.Next, Items: items})
+	if err != nil {
+		return 0, err
+	}
+	s.Announce.Announce(append(step.Finished, u.Job.ID)...)
+	return step.Items, nil
+}
+
+// next reads the next lines of a job's file and makes items of them.
+func (s *Splitter) next(ctx context.Context, u store.Unsplit) ([]store.NewItem, error) {
+	r, err := s.Files.Reopen(ctx, u.Job.Tenant, u.Job.File)
+	if penstock.ErrorCode(err) == penstock.CodeNotFound {
+		return s.lost(ctx, u, err), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	compose, err := s.Composer.Compose(u)
+	if err != nil {
+		return nil, err
+	}
+	var items []store.NewItem
+	size, most := 0, min(store.MaxSplit, u.Job.Counts.Total-u.Next)
+	for line, err := range r.Lines(ctx, u.Next) {
+		if penstock.ErrorCode(err) == penstock.CodeNotFound {
+			return s.lost(ctx, u, err), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		item := compose(line)
+		items = append(items, item)
+		if size += len(item.Body); len(items) == most || size >= stepBytes {
+			break
+		}
+	}
+	if len(items) == 0 {
+		return s.lost(ctx, u, errors.New("it has fewer lines than its row says")), nil
+	}
+	return items, nil
+}
+
+// lost makes items that fail, for lines that are gone: a file whose blob was lost must not keep its job open for
+// ever. Nothing of Penstock's own removes a file that a job still needs.
+func (s *Splitter) lost(ctx context.Context, u store.Unsplit, why error) []store.NewItem {
+	s.Log.ErrorContext(ctx, "the file of a job cannot be read; its lines fail", "job", penstock.ViewJob.Format(u.Job.ID),
+		"file", penstock.ViewFile.Format(u.Job.File), "line", u.Next+1, "error", why)
+	items := make([]store.NewItem, min(store.MaxSplit, u.Job.Counts.Total-u.Next))
+	for i := range items {
+		items[i].Body = []byte("{}")
+		items[i].Refusal = &penstock.ItemError{Code: penstock.CodeGone, Message: "The line could not be read any more: " +
+			penstock.ViewFile.Format(u.Job.File) + " is gone."}
+	}
+	return items
+}

@@ -1,0 +1,215 @@
+package batch
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"time"
+
+	"penstock"
+	"penstock/internal/store"
+)
+
+const (
+	finishJobs = 4
+	finishPoll = 250 * time.Millisecond
+	// finishTimeout bounds the writing of one batch's files.
+	finishTimeout = time.Hour
+	// resultPage and pageBuffer bound what is in memory of a batch's results.
+	resultPage = 256
+	pageBuffer = 256 << 10
+)
+
+// Batches is what a finisher reads and writes.
+type Batches interface {
+	UnfinishedBatches(ctx context.Context, limit int) ([]store.Batch, error)
+	FinishBatch(ctx context.Context, tenant penstock.TenantID, f store.BatchFiles) (store.Batch, bool, error)
+	Results(ctx context.Context, tenant penstock.TenantID, job penstock.ID, p store.ResultPage) ([]penstock.Item, error)
+}
+
+// Artifacts keeps what is written.
+type Artifacts interface {
+	Write(ctx context.Context, tenant penstock.TenantID, content io.Reader) (store.File, error)
+	Discard(ctx context.Context, f store.File)
+}
+
+// Writer is how a door writes results down.
+type Writer interface {
+	// Line is one result, without what ends it.
+	Line(kind store.BatchKind, item penstock.Item) ([]byte, error)
+}
+
+// FinisherDeps are what a Finisher works with.
+type FinisherDeps struct {
+	Store     Batches
+	Artifacts Artifacts
+	Writer    Writer
+	Announce  Announcer
+	Log       *slog.Logger
+	Clock     func() time.Time
+}
+
+// Finisher writes the files of batches that ended.
+type Finisher struct{ FinisherDeps }
+
+// NewFinisher returns a finisher.
+func NewFinisher(d FinisherDeps) (*Finisher, error) {
+	if d.Store == nil || d.Artifacts == nil || d.Writer == nil || d.Announce == nil || d.Log == nil || d.Clock == nil {
+		return nil, errors.New("a finisher needs a store, a place for files, a writer, somebody to tell, a log and a clock")
+	}
+	return &Finisher{d}, nil
+}
+
+// Run finishes batches until ctx ends. Errors are logged and tried again.
+func (f *Finisher) Run(ctx context.Context) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-timer.C:
+		}
+		done, err := f.runOnce(ctx)
+		if err != nil && ctx.Err() == nil {
+			f.Log.ErrorContext(ctx, "writing the files of batches", "error", err)
+		}
+		if done > 0 && err == nil {
+			timer.Reset(0)
+		} else {
+			timer.Reset(finishPoll)
+		}
+	}
+}
+
+// runOnce finishes some batches and returns how many.
+func (f *Finisher) runOnce(ctx context.Context) (done int, err error) {
+	batches, err := f.Store.UnfinishedBatches(ctx, finishJobs)
+	if err != nil {
+		return 0, err
+	}
+	var errs []error
+	for _, b := range batches {
+		if err := f.finish(ctx, b); err != nil {
+			if penstock.ErrorCode(err) == penstock.CodeNotFound {
+				continue // it was deleted meanwhile
+			}
+			errs = append(errs, err)
+			continue
+		}
+		done++
+	}
+	return done, errors.Join(errs...)
+}
+
+// finish writes a batch's files and makes them known. Content is durable before the row that names it; whoever
+// loses to another process removes its own.
+func (f *Finisher) finish(ctx context.Context, b store.Batch) error {
+	ctx, cancel := context.WithTimeout(ctx, finishTimeout)
+	defer cancel()
+	files := store.BatchFiles{Job: b.ID}
+	if b.Kind != store.BatchAnthropic { // whose results are read from the job
+		for _, part := range parts(b) {
+			made, err := f.write(ctx, b, part)
+			if err != nil {
+				f.discard(ctx, files)
+				return err
+			}
+			*part.into(&files) = made
+		}
+	}
+	_, won, err := f.Store.FinishBatch(ctx, b.Tenant, files)
+	if err == nil && !won || penstock.ErrorCode(err) == penstock.CodeNotFound {
+		f.discard(ctx, files)
+	}
+	if err == nil {
+		f.Announce.Announce(b.ID)
+	}
+	return err
+}
+
+func (f *Finisher) discard(ctx context.Context, files store.BatchFiles) {
+	for _, made := range []*store.File{files.Output, files.ErrorOutput} {
+		if made != nil {
+			f.Artifacts.Discard(ctx, *made)
+		}
+	}
+}
+
+// part is one of the files of a batch.
+type part struct {
+	suffix string
+	keep   func(penstock.Status) bool
+	into   func(*store.BatchFiles) **store.File
+}
+
+// parts are the files that a batch gets. Those of the native door have all results in one.
+func parts(b store.Batch) []part {
+	output := part{"output", func(penstock.Status) bool { return true }, func(f *store.BatchFiles) **store.File { return &f.Output }}
+	if b.Kind == store.BatchNative {
+		return []part{output}
+	}
+	output.keep = func(s penstock.Status) bool { return s == penstock.StatusSucceeded }
+	failed := part{"error", func(s penstock.Status) bool { return s != penstock.StatusSucceeded }, func(f *store.BatchFiles) **store.File { return &f.ErrorOutput }}
+	var wanted []part
+	if b.Job.Counts.Succeeded > 0 {
+		wanted = append(wanted, output)
+	}
+	if b.Job.Counts.Succeeded < b.Job.Counts.Total {
+		wanted = append(wanted, failed)
+	}
+	return wanted
+}
+
+// write writes one file of a batch: its results in the order of its lines.
+func (f *Finisher) write(ctx context.Context, b store.Batch, p part) (*store.File, error) {
+	content, results := io.Pipe()
+	go func() {
+		out := bufio.NewWriterSize(results, pageBuffer)
+		err := f.results(ctx, b, p, out)
+		if err == nil {
+			err = out.Flush()
+		}
+		results.CloseWithError(err)
+	}()
+	made, err := f.Artifacts.Write(ctx, b.Tenant, content)
+	content.CloseWithError(context.Canceled) // lets the other side go if it still writes
+	if err != nil {
+		return nil, err
+	}
+	made.Key, made.Purpose, made.Name = b.Job.Key, store.PurposeBatchOutput, string(b.ID)+"_"+p.suffix+".jsonl"
+	if b.OutputLife > 0 {
+		made.ExpiresAt = f.Clock().Add(b.OutputLife)
+	}
+	return &made, nil
+}
+
+// results writes the results of a batch, page by page.
+func (f *Finisher) results(ctx context.Context, b store.Batch, p part, out *bufio.Writer) error {
+	page := store.ResultPage{Order: store.OrderInput, After: -1, Limit: resultPage}
+	for {
+		items, err := f.Store.Results(ctx, b.Tenant, b.ID, page)
+		if err != nil {
+			return err
+		}
+		for _, item := range items {
+			page.After = int64(item.Index)
+			if !p.keep(item.Status) {
+				continue
+			}
+			line, err := f.Writer.Line(b.Kind, item)
+			if err != nil {
+				return err
+			}
+			_, _ = out.Write(line) // an error stays with the writer and is the next one's
+			if err := out.WriteByte('\n'); err != nil {
+				return err
+			}
+		}
+		if len(items) < page.Limit {
+			return nil
+		}
+	}
+}

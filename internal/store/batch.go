@@ -1,0 +1,105 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"penstock"
+)
+
+// Batches is how a job gets its items that are the lines of a file: in steps, a bounded number ahead of the
+// workers; and what such a job, or one that came through a door for batches, leaves behind. Items that a job
+// does not have yet count as queued.
+type Batches interface {
+	// UnsplitJobs returns jobs that lack items and have few that wait, oldest first, at most limit. Those that
+	// were asked to stop, or whose deadline passed, are among them: their items end as they come.
+	UnsplitJobs(ctx context.Context, limit int) ([]Unsplit, error)
+
+	// SplitJob gives a job its next items, at most MaxSplit, and reserves for them. Those that have a Refusal
+	// fail at once. Codes: conflict (it has them already, or does not have those before them), not_found.
+	SplitJob(ctx context.Context, tenant penstock.TenantID, s Split) (Step, error)
+
+	// Batch returns what a job has as a batch. Codes: not_found (also where the job is none).
+	Batch(ctx context.Context, tenant penstock.TenantID, job penstock.ID) (Batch, error)
+
+	// ListBatches returns the batches of one door, newest first, at most p.Limit.
+	ListBatches(ctx context.Context, tenant penstock.TenantID, p BatchPage) ([]Batch, error)
+
+	// RefuseBatch keeps a batch that cannot run, with the reasons; there is no job.
+	RefuseBatch(ctx context.Context, tenant penstock.TenantID, b Batch) (Batch, error)
+
+	// UnfinishedBatches returns batches whose job has ended and whose files are not written yet, oldest first, at
+	// most limit.
+	UnfinishedBatches(ctx context.Context, limit int) ([]Batch, error)
+
+	// FinishBatch makes what was written for a batch its files. It is done once: whoever comes later gets the
+	// batch as it is, and false. Codes: not_found.
+	FinishBatch(ctx context.Context, tenant penstock.TenantID, f BatchFiles) (Batch, bool, error)
+}
+
+// BatchKind is the door that a batch came through.
+type BatchKind string
+
+// The doors.
+const (
+	BatchNative    BatchKind = "native"    // POST /v1/jobs
+	BatchOpenAI    BatchKind = "openai"    // POST /v1/batches
+	BatchAnthropic BatchKind = "anthropic" // POST /v1/messages/batches
+)
+
+// Batch is what a job has beside other jobs when it is one over a file.
+type Batch struct {
+	ID         penstock.ID // that of its job
+	Tenant     penstock.TenantID
+	Kind       BatchKind
+	File       penstock.ID // whose lines are its items
+	Endpoint   penstock.Endpoint
+	Defaults   []byte // members for every body that does not have them itself; nil in lists
+	Metadata   map[string]string
+	Errors     []LineError   // why it was refused; then it has no job
+	OutputLife time.Duration // how long its files are kept, 0 for as long as files are
+
+	Output, ErrorOutput penstock.ID // its files, "" until they are written, and where there was nothing to write
+	CreatedAt           time.Time
+	DoneAt              time.Time // when its files were written, zero until then
+
+	Job   penstock.Job // zero where it was refused
+	Split int          // how many of its items the job has
+}
+
+// Refused says that it never ran.
+func (b Batch) Refused() bool { return len(b.Errors) > 0 }
+
+// MaxDefaultsBytes bounds the defaults of a job over a file: they are read with every step.
+const MaxDefaultsBytes = 1 << 20
+
+// Unsplit is a job that does not have all of its items yet.
+type Unsplit struct {
+	Job      penstock.Job
+	Next     int    // index of the next item that it gets, which is a line of its file
+	Defaults []byte // members for every line that does not have them itself
+}
+
+// Split gives a job its next items.
+type Split struct {
+	Job   penstock.ID
+	From  int // index of the first of them
+	Items []NewItem
+}
+
+// MaxSplit is how many items a job gets at a time.
+const MaxSplit = 500
+
+// BatchPage selects batches.
+type BatchPage struct {
+	Kind   BatchKind
+	After  penstock.ID // the last batch of the page before
+	Before penstock.ID // the first batch of the page behind; exclusive with After
+	Limit  int
+}
+
+// BatchFiles are what was written for a batch.
+type BatchFiles struct {
+	Job                 penstock.ID
+	Output, ErrorOutput *File // nil where there was nothing to write
+}

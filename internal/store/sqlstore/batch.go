@@ -1,0 +1,211 @@
+package sqlstore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"penstock"
+	"penstock/internal/store"
+)
+
+// batchRow is a batch as its row has it: the defaults are sealed. The zero value is none.
+type batchRow struct {
+	store.Batch
+	defaults []byte
+}
+
+// sealBatch prepares what a submission has as a batch.
+func (s *Store) sealBatch(tenant penstock.TenantID, sub store.Submission) (b batchRow, err error) {
+	if sub.Batch == nil {
+		return b, nil
+	}
+	b.Batch = *sub.Batch
+	b.ID, b.File, b.Endpoint = sub.Job.ID, sub.Job.File, sub.Job.Endpoint
+	if len(b.Defaults) > 0 {
+		if b.defaults, err = s.codec.Seal(owner(tenant, b.ID, partDefaults), b.Defaults); err != nil {
+			return b, fmt.Errorf("sealing defaults: %w", err)
+		}
+	}
+	return b, nil
+}
+
+// insert writes a batch with its job. The file is held until the commit, so that it is there for as long as the
+// job needs it.
+func (b batchRow) insert(ctx context.Context, tx Tx, j penstock.Job) error {
+	if j.File != "" {
+		_, there, err := queryOne(ctx, tx, sqlf(`SELECT 1 FROM files WHERE id = $1 AND tenant_id = $2 /*pg FOR SHARE */`, j.File, j.Tenant), scanInt)
+		if err == nil && !there {
+			err = notFound(penstock.ViewFile, j.File)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if b.ID == "" {
+		return nil
+	}
+	b.Tenant, b.CreatedAt = j.Tenant, j.CreatedAt
+	return b.write(ctx, tx)
+}
+
+func (b batchRow) write(ctx context.Context, tx Tx) error {
+	metadata, err := json.Marshal(b.Metadata)
+	if err != nil {
+		return fmt.Errorf("encoding metadata: %w", err)
+	}
+	errors := []byte("[]")
+	if b.Refused() {
+		if errors, err = json.Marshal(b.Errors); err != nil {
+			return fmt.Errorf("encoding line errors: %w", err)
+		}
+	}
+	return tx.Do(ctx, `INSERT INTO batches (job_id, tenant_id, kind, file_id, endpoint, defaults, metadata, errors, output_life, created_at, done_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+		b.ID, b.Tenant, b.Kind, b.File, b.Endpoint, b.defaults, storable(string(metadata)), storable(string(errors)), b.OutputLife.Microseconds(),
+		micros(b.CreatedAt), micros(b.DoneAt))
+}
+
+const batchColumns = `b.job_id, b.tenant_id, b.kind, b.file_id, b.endpoint, b.metadata, b.errors, b.output_life, b.output_file, b.error_file,
+	b.created_at, b.done_at`
+
+func scanBatch(row Row) (b store.Batch, err error) {
+	var metadata, errors string
+	var life, created, done int64
+	err = row.Scan(&b.ID, &b.Tenant, &b.Kind, &b.File, &b.Endpoint, &metadata, &errors, &life, &b.Output, &b.ErrorOutput, &created, &done)
+	if err != nil {
+		return b, fmt.Errorf("scanning a batch: %w", err)
+	}
+	b.OutputLife, b.CreatedAt, b.DoneAt = time.Duration(life)*time.Microsecond, fromMicros(created), fromMicros(done)
+	if err := json.Unmarshal([]byte(metadata), &b.Metadata); err != nil {
+		return b, fmt.Errorf("reading metadata of batch %s: %w", b.ID, err)
+	}
+	if err := json.Unmarshal([]byte(errors), &b.Errors); err != nil {
+		return b, fmt.Errorf("reading errors of batch %s: %w", b.ID, err)
+	}
+	return b, nil
+}
+
+// Batch implements store.Batches.
+func (s *Store) Batch(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (b store.Batch, err error) {
+	err = s.read(ctx, func(tx Tx) error {
+		b, err = findBatch(ctx, tx, tenant, id)
+		return err
+	})
+	return b, err
+}
+
+// findBatch returns a tenant's batch with its job, or not_found.
+func findBatch(ctx context.Context, tx Tx, tenant penstock.TenantID, id penstock.ID) (store.Batch, error) {
+	b, ok, err := queryOne(ctx, tx, sqlf(`SELECT `+batchColumns+` FROM batches b WHERE b.job_id = $1 AND b.tenant_id = $2`, id, tenant), scanBatch)
+	if err == nil && !ok {
+		err = penstock.Errorf(penstock.CodeNotFound, "There is no batch %s.", id)
+	}
+	if err != nil {
+		return b, err
+	}
+	all := []store.Batch{b}
+	err = withJobs(ctx, tx, all)
+	return all[0], err
+}
+
+// withJobs completes batches with their jobs.
+func withJobs(ctx context.Context, tx Tx, batches []store.Batch) error {
+	at := make(map[penstock.ID]*store.Batch, len(batches))
+	ids := make([]penstock.ID, 0, len(batches))
+	for i := range batches {
+		if b := &batches[i]; !b.Refused() {
+			at[b.ID] = b
+			ids = append(ids, b.ID)
+		}
+	}
+	return tx.QueryIn(ctx, IDQuery{IDs: plain(ids), SQL: `SELECT split, ` + jobColumns + ` FROM jobs WHERE id = /*pg ANY */($1)`}, func(row Row) error {
+		var split int
+		j, err := scanJob(prefixed{row, []any{&split}})
+		if b := at[j.ID]; b != nil {
+			b.Job, b.Split = j, split
+		}
+		return err
+	})
+}
+
+// ListBatches implements store.Batches.
+func (s *Store) ListBatches(ctx context.Context, tenant penstock.TenantID, p store.BatchPage) (batches []store.Batch, err error) {
+	after := p.After
+	if after == "" {
+		after = "~" // behind every id
+	}
+	q := sqlf(`SELECT `+batchColumns+` FROM batches b WHERE b.tenant_id = $1 AND b.kind = $2 AND b.job_id < $3 ORDER BY b.job_id DESC LIMIT $4`,
+		tenant, p.Kind, after, p.Limit)
+	if p.Before != "" { // the page just before it, still newest first
+		q = sqlf(`SELECT * FROM (SELECT `+batchColumns+` FROM batches b WHERE b.tenant_id = $1 AND b.kind = $2 AND b.job_id > $3
+			ORDER BY b.job_id LIMIT $4) AS page ORDER BY job_id DESC`, tenant, p.Kind, p.Before, p.Limit)
+	}
+	err = s.read(ctx, func(tx Tx) error {
+		if batches, err = queryAll(ctx, tx, q, scanBatch); err != nil {
+			return err
+		}
+		return withJobs(ctx, tx, batches)
+	})
+	return batches, err
+}
+
+// RefuseBatch implements store.Batches.
+func (s *Store) RefuseBatch(ctx context.Context, tenant penstock.TenantID, b store.Batch) (store.Batch, error) {
+	b.Tenant = tenant
+	err := s.write(ctx, "refuse_batch", func(tx Tx) error {
+		b.CreatedAt = tx.Now().Truncate(time.Microsecond)
+		b.DoneAt = b.CreatedAt
+		return batchRow{Batch: b}.write(ctx, tx)
+	})
+	return b, err
+}
+
+// UnfinishedBatches implements store.Batches.
+func (s *Store) UnfinishedBatches(ctx context.Context, limit int) (batches []store.Batch, err error) {
+	err = s.read(ctx, func(tx Tx) error {
+		batches, err = queryAll(ctx, tx, sqlf(`SELECT `+batchColumns+` FROM batches b WHERE b.done_at = 0
+			AND EXISTS (SELECT 1 FROM jobs j WHERE j.id = b.job_id AND j.finished_at > 0) ORDER BY b.job_id LIMIT $1`, limit), scanBatch)
+		if err != nil {
+			return err
+		}
+		return withJobs(ctx, tx, batches)
+	})
+	return batches, err
+}
+
+// FinishBatch implements store.Batches.
+func (s *Store) FinishBatch(ctx context.Context, tenant penstock.TenantID, f store.BatchFiles) (b store.Batch, done bool, err error) {
+	err = s.write(ctx, "finish_batch", func(tx Tx) error {
+		done = false
+		var output, errors penstock.ID
+		for _, made := range []struct {
+			file *store.File
+			id   *penstock.ID
+		}{{f.Output, &output}, {f.ErrorOutput, &errors}} {
+			if made.file != nil {
+				*made.id = made.file.ID
+			}
+		}
+		n, err := tx.Exec(ctx, `UPDATE batches SET output_file = $3, error_file = $4, done_at = $5 WHERE job_id = $1 AND tenant_id = $2 AND done_at = 0`,
+			f.Job, tenant, output, errors, micros(tx.Now()))
+		if err != nil {
+			return err
+		}
+		for _, file := range []*store.File{f.Output, f.ErrorOutput} {
+			if n == 0 || file == nil {
+				continue
+			}
+			made := *file
+			made.Tenant, made.CreatedAt = tenant, tx.Now()
+			if err := insertFile(ctx, tx, made); err != nil {
+				return err
+			}
+		}
+		done = n > 0
+		b, err = findBatch(ctx, tx, tenant, f.Job)
+		return err
+	})
+	return b, done, err
+}

@@ -1,0 +1,130 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"penstock"
+	"penstock/internal/store"
+)
+
+// Items implements store.Jobs. An item may have a row, be told by its bundle and the claims, or be a line that
+// its job does not have yet; the page is put together of all three.
+func (s *Store) Items(ctx context.Context, tenant penstock.TenantID, job penstock.ID, p store.ItemPage) (items []penstock.Item, err error) {
+	err = s.read(ctx, func(tx Tx) error {
+		j, err := findJob(ctx, tx, tenant, job)
+		if err != nil {
+			return err
+		}
+		var ns []int
+		switch p.Status {
+		case "":
+			for n := p.After + 1; n < j.Counts.Total && len(ns) < p.Limit; n++ {
+				ns = append(ns, n)
+			}
+		case penstock.StatusRunning:
+			ns, err = runningIndexes(ctx, tx, j)
+		case penstock.StatusQueued:
+			ns, err = queuedIndexes(ctx, tx, j, p)
+		default:
+			items, err = endedItemsOf(ctx, tx, j, p)
+			return err
+		}
+		if err != nil {
+			return err
+		}
+		slices.Sort(ns)
+		ns = slices.DeleteFunc(ns, func(n int) bool { return n <= p.After })
+		items, err = itemsAt(ctx, tx, j, ns[:min(len(ns), p.Limit)])
+		return err
+	})
+	return items, err
+}
+
+// endedItemsOf are the next items of a job that ended in one way.
+func endedItemsOf(ctx context.Context, tx Tx, j penstock.Job, p store.ItemPage) ([]penstock.Item, error) {
+	next := min(max(p.After, -1), j.Counts.Total-1) + 1
+	return queryAll(ctx, tx, sqlf(`SELECT `+itemColumns+` FROM items WHERE id >= $1 AND id <= $2 AND seq > 0 AND status = $3 ORDER BY id LIMIT $4`,
+		penstock.ItemID(j.ID, next), penstock.ItemID(j.ID, j.Counts.Total-1), p.Status, p.Limit),
+		func(row Row) (penstock.Item, error) {
+			r, err := scanItem(row)
+			return r.Item, err
+		})
+}
+
+// runningIndexes are the items that claims of a job hold: never more than there are slots.
+func runningIndexes(ctx context.Context, tx Tx, j penstock.Job) ([]int, error) {
+	claims, err := queryAll(ctx, tx, sqlf(`SELECT `+claimColumns+` FROM claims c WHERE c.job_id = $1`, j.ID), scanClaim)
+	if err != nil {
+		return nil, err
+	}
+	held, err := itemsOf(ctx, tx, claims)
+	ns := make([]int, len(held))
+	for i, r := range held {
+		ns[i] = r.n
+	}
+	return ns, err
+}
+
+// queuedIndexes are the next queued items of a job: those that are in line, those that wait for their time, and
+// the lines that it does not have yet.
+func queuedIndexes(ctx context.Context, tx Tx, j penstock.Job, p store.ItemPage) ([]int, error) {
+	ranges, err := queryAll(ctx, tx, sqlf(`SELECT first_n, last_n FROM ready WHERE lane = $1 AND tenant_id = $2 AND model = $3 AND deadline = $4
+			AND job_id = $5 AND last_n > $6 ORDER BY last_n LIMIT $7`,
+		j.Lane, j.Tenant, j.Model, micros(j.Deadline), j.ID, p.After, p.Limit),
+		func(row Row) (r [2]int, err error) { return r, row.Scan(&r[0], &r[1]) })
+	if err != nil {
+		return nil, err
+	}
+	ns, err := queryAll(ctx, tx, sqlf(`SELECT n FROM items WHERE job_id = $1 AND status = 'queued' AND parked = 1 AND n > $2 ORDER BY n LIMIT $3`,
+		j.ID, p.After, p.Limit), func(row Row) (n int, err error) { return n, row.Scan(&n) })
+	if err != nil {
+		return nil, err
+	}
+	split, _, err := queryOne(ctx, tx, sqlf(`SELECT split FROM jobs WHERE id = $1`, j.ID), scanInt)
+	ranges = append(ranges, [2]int{int(split), j.Counts.Total - 1})
+	slices.SortFunc(ranges, func(a, b [2]int) int { return cmp.Compare(a[0], b[0]) })
+	taken := 0
+	for _, r := range ranges {
+		for n := max(r[0], p.After+1); n <= r[1] && taken < p.Limit; n++ {
+			ns = append(ns, n)
+			taken++
+		}
+	}
+	return ns, err
+}
+
+// itemsAt are items of a job by their indexes, in the order given.
+func itemsAt(ctx context.Context, tx Tx, j penstock.Job, ns []int) ([]penstock.Item, error) {
+	ids := make([]penstock.ID, len(ns))
+	for i, n := range ns {
+		ids[i] = penstock.ItemID(j.ID, n)
+	}
+	rows, err := findRows(ctx, tx, ids)
+	if err != nil {
+		return nil, err
+	}
+	var bare []int
+	for i, n := range ns {
+		if rows[ids[i]] == nil {
+			bare = append(bare, n)
+		}
+	}
+	bundled, err := bundledRows(ctx, tx, &j, bare)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range bundled {
+		rows[r.ID] = r
+	}
+	items := make([]penstock.Item, len(ns))
+	for i, n := range ns {
+		if r := rows[ids[i]]; r != nil {
+			items[i] = r.Item
+			continue
+		}
+		items[i] = penstock.Item{ID: ids[i], Job: j.ID, Tenant: j.Tenant, Index: n, Status: penstock.StatusQueued}
+	}
+	return items, nil
+}
