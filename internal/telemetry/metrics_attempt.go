@@ -30,10 +30,10 @@ type attemptMetrics struct {
 type attemptKey struct{ model, target, kind string }
 
 type attemptChild struct {
-	attempts                   prometheus.Counter
-	firstToken, duration       prometheus.Observer
-	input, cachedInput, output prometheus.Counter
-	cost                       prometheus.Counter
+	attempts                                          prometheus.Counter
+	firstToken, duration                              prometheus.Observer
+	input, cachedInput, cacheWrite, output, reasoning prometheus.Counter
+	cost                                              prometheus.Counter
 }
 
 // attemptVectors split counts by model and target, but times by target alone: how long an upstream takes
@@ -83,7 +83,9 @@ func (v attemptVectors) child(k attemptKey) attemptChild {
 		duration:    v.duration.WithLabelValues(k.target),
 		input:       v.tokens.WithLabelValues(k.model, k.target, "input"),
 		cachedInput: v.tokens.WithLabelValues(k.model, k.target, "cached_input"),
+		cacheWrite:  v.tokens.WithLabelValues(k.model, k.target, "cache_write"),
 		output:      v.tokens.WithLabelValues(k.model, k.target, "output"),
+		reasoning:   v.tokens.WithLabelValues(k.model, k.target, "reasoning"),
 		cost:        v.cost.WithLabelValues(k.model, k.target),
 	}
 }
@@ -108,10 +110,12 @@ func (m *Metrics) AttemptFinished(o AttemptObservation) {
 	}
 	observe(child.duration, o.Total)
 
-	cached := min(o.Usage.CachedInputTokens, o.Usage.InputTokens)
-	count(child.input, o.Usage.InputTokens-max(cached, 0))
-	count(child.cachedInput, cached)
-	count(child.output, o.Usage.OutputTokens)
+	c := o.Usage.Classes()
+	count(child.input, c.Input)
+	count(child.cachedInput, c.CachedInput)
+	count(child.cacheWrite, c.CacheWrite)
+	count(child.output, c.Output)
+	count(child.reasoning, c.Reasoning)
 	if o.Cost > 0 {
 		child.cost.Add(float64(o.Cost) / 1e9)
 	}

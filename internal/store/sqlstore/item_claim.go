@@ -225,7 +225,7 @@ func (c claimOf) starting() (map[penstock.ID]candidate, Question, error) {
 			WHERE id = /*pg ANY */($1) AND status = 'queued'
 				AND EXISTS (SELECT 1 FROM jobs j WHERE j.id = items.job_id AND j.cancel_requested_at = 0)
 			RETURNING id, job_id, tenant_id, n, model, lane, fence, tries, attempts, estimate_tokens, input_bytes, reserved_nano_usd,
-				crashes, input_tokens, cached_input_tokens, output_tokens, cost_nano_usd, claim_id, input, input_blob, not_before`,
+				crashes, cost_nano_usd, claim_id, input, input_blob, not_before, ` + usageNames,
 			Args: []any{running, c.lease.Process, c.lease.Epoch, c.id}},
 		func(row Row) error {
 			r, err := scanCandidate(row)
@@ -237,10 +237,9 @@ func (c claimOf) starting() (map[penstock.ID]candidate, Question, error) {
 
 func scanCandidate(row Row) (c candidate, err error) {
 	spent := &c.Spent
-	err = row.Scan(&c.Item, &c.Job, &c.Tenant, &c.Index, &c.Model, &c.Lane, &c.Fence, &c.Tries, &c.Attempts,
+	err = row.Scan(intoUsage(&spent.Usage, &c.Item, &c.Job, &c.Tenant, &c.Index, &c.Model, &c.Lane, &c.Fence, &c.Tries, &c.Attempts,
 		&c.Estimate, &c.InputBytes, &c.Reserved,
-		&spent.Crashes, &spent.Usage.InputTokens, &spent.Usage.CachedInputTokens, &spent.Usage.OutputTokens, &spent.Cost,
-		&c.Claim, &c.input.inline, &c.input.blob, &c.notBefore)
+		&spent.Crashes, &spent.Cost, &c.Claim, &c.input.inline, &c.input.blob, &c.notBefore)...)
 	if err != nil {
 		return c, fmt.Errorf("scanning a claimed item: %w", err)
 	}

@@ -25,14 +25,13 @@ type itemRow struct {
 // itemColumns leaves the result out: most readers do not want it, and it can be large.
 const itemColumns = `id, job_id, tenant_id, model, n, custom_id, status, seq, attempts, fence, tries, crashes,
 	reserved_nano_usd, estimate_tokens, input_bytes, not_before, parked = 1, claim_id, target, status_code, error_code, error_message,
-	input_tokens, cached_input_tokens, output_tokens, cost_nano_usd, finished_at`
+	cost_nano_usd, ` + usageNames + `, finished_at`
 
 func (r *itemRow) dest(extra ...any) []any {
-	u := &r.Usage
 	r.Error = &penstock.ItemError{}
-	return append([]any{&r.ID, &r.Job, &r.Tenant, &r.model, &r.Index, &r.CustomID, &r.Status, &r.Seq, &r.Attempts,
+	return append(intoUsage(&r.Usage, &r.ID, &r.Job, &r.Tenant, &r.model, &r.Index, &r.CustomID, &r.Status, &r.Seq, &r.Attempts,
 		&r.Fence, &r.tries, &r.crashes, &r.reserved, &r.estimate, &r.inputBytes, &r.notBefore, &r.parked, &r.claim, &r.Target, &r.StatusCode, &r.Error.Code, &r.Error.Message,
-		&u.InputTokens, &u.CachedInputTokens, &u.OutputTokens, &r.Cost}, extra...)
+		&r.Cost), extra...)
 }
 
 // scanned completes a row after its columns were read.
@@ -113,9 +112,9 @@ func (r itemInJob) end(ctx context.Context, tx Tx, o outcome) error {
 	if err != nil {
 		return err
 	}
-	err = tx.Put(ctx, endItem, r.ID, r.claim, next, r.Seq, r.tries, r.Attempts, r.crashes, o.target,
+	err = tx.Put(ctx, endItem, withUsage(r.Usage, r.ID, r.claim, next, r.Seq, r.tries, r.Attempts, r.crashes, o.target,
 		o.statusCode, o.result.inline, o.result.blob, o.err.Code, storable(o.err.Message),
-		r.Usage.InputTokens, r.Usage.CachedInputTokens, r.Usage.OutputTokens, r.Cost, micros(tx.Now()), last)
+		r.Cost, micros(tx.Now()), last)...)
 	if err != nil {
 		return err
 	}
@@ -131,9 +130,9 @@ const heldKey = "id text, claim_id text"
 var (
 	endItem = update("items", heldKey, `status text, seq bigint, tries bigint, attempts bigint, crashes bigint, target text,
 		status_code bigint, result bytea, result_blob text, error_code text, error_message text,
-		input_tokens bigint, cached_input_tokens bigint, output_tokens bigint, cost_nano_usd bigint, finished_at bigint, last_attempt text`, "process_id = '', claim_id = ''")
+		cost_nano_usd bigint, finished_at bigint, last_attempt text, `+usageColumns, "process_id = '', claim_id = ''")
 	requeueItem = update("items", heldKey, `status text, not_before bigint, parked bigint, tries bigint, attempts bigint, crashes bigint,
-		input_tokens bigint, cached_input_tokens bigint, output_tokens bigint, cost_nano_usd bigint`, "process_id = '', claim_id = ''")
+		cost_nano_usd bigint, `+usageColumns, "process_id = '', claim_id = ''")
 )
 
 var addDeadLetter = insertInto("dead_letters", `item_id text, job_id text, tenant_id text, model text, error_code text,
@@ -183,8 +182,8 @@ func (r itemInJob) requeue(ctx context.Context, tx Tx, t penstock.Transition, no
 	r.job.Counts.Move(r.Status, next)
 	r.Status, r.notBefore = next, notBefore
 	r.moved.takeBack(r.job.Lane, r.itemRow)
-	err = tx.Put(ctx, requeueItem, r.ID, r.claim, next, notBefore, truth(r.parked).column(), r.tries, r.Attempts, r.crashes,
-		r.Usage.InputTokens, r.Usage.CachedInputTokens, r.Usage.OutputTokens, r.Cost)
+	err = tx.Put(ctx, requeueItem, withUsage(r.Usage, r.ID, r.claim, next, notBefore, truth(r.parked).column(), r.tries, r.Attempts, r.crashes,
+		r.Cost)...)
 	if err != nil {
 		return err
 	}

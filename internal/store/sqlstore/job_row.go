@@ -13,9 +13,9 @@ import (
 
 const jobColumns = `id, tenant_id, key_name, endpoint, model, lane, tags,
 	total, queued, running, succeeded, failed, cancelled, expired,
-	input_tokens, cached_input_tokens, output_tokens, cost_nano_usd, seq, started_seq,
+	cost_nano_usd, seq, started_seq,
 	max_attempts, item_timeout, resolved, retry_of, trace_parent,
-	created_at, deadline, started_at, finished_at, cancel_requested_at, queue_mark, queue_tokens, promised_at`
+	created_at, deadline, started_at, finished_at, cancel_requested_at, queue_mark, queue_tokens, promised_at, ` + usageNames
 
 func scanJob(row Row) (penstock.Job, error) {
 	var (
@@ -25,12 +25,12 @@ func scanJob(row Row) (penstock.Job, error) {
 		created, deadline, started, finished, cancelAt int64
 		promised                                       int64
 	)
-	c, u := &j.Counts, &j.Usage
-	err := row.Scan(&j.ID, &j.Tenant, &j.Key, &j.Endpoint, &j.Model, &j.Lane, &tags,
+	c := &j.Counts
+	err := row.Scan(intoUsage(&j.Usage, &j.ID, &j.Tenant, &j.Key, &j.Endpoint, &j.Model, &j.Lane, &tags,
 		&c.Total, &c.Queued, &c.Running, &c.Succeeded, &c.Failed, &c.Cancelled, &c.Expired,
-		&u.InputTokens, &u.CachedInputTokens, &u.OutputTokens, &j.Cost, &j.Seq, &j.StartedSeq,
+		&j.Cost, &j.Seq, &j.StartedSeq,
 		&j.MaxAttempts, &timeout, &resolved, &j.RetryOf, &j.TraceParent,
-		&created, &deadline, &started, &finished, &cancelAt, &j.QueueMark, &j.QueueTokens, &promised)
+		&created, &deadline, &started, &finished, &cancelAt, &j.QueueMark, &j.QueueTokens, &promised)...)
 	if err != nil {
 		return j, fmt.Errorf("scanning job: %w", err)
 	}
@@ -110,8 +110,8 @@ func (g jobGroup) start(tx Tx, j *penstock.Job) {
 func (g jobGroup) item(r *itemRow) itemInJob { return itemInJob{r, g.byID[r.Job], g} }
 
 var saveJob = update("jobs", "id text", `status text, queued bigint, running bigint, succeeded bigint, failed bigint,
-	cancelled bigint, expired bigint, input_tokens bigint, cached_input_tokens bigint, output_tokens bigint,
-	cost_nano_usd bigint, seq bigint, started_at bigint, finished_at bigint, cancel_requested_at bigint, started_seq bigint`, "").lenient()
+	cancelled bigint, expired bigint,
+	cost_nano_usd bigint, seq bigint, started_at bigint, finished_at bigint, cancel_requested_at bigint, started_seq bigint, `+usageColumns, "").lenient()
 
 // save writes the jobs back and closes those that have no open item left. It returns the closed
 // ones in ascending order.
@@ -123,10 +123,9 @@ func (g jobGroup) save(ctx context.Context, tx Tx) ([]penstock.ID, error) {
 			j.FinishedAt = tx.Now()
 			finished = append(finished, id)
 		}
-		c, u := j.Counts, j.Usage
-		err := tx.Put(ctx, saveJob, id, j.Status(), c.Queued, c.Running, c.Succeeded, c.Failed, c.Cancelled, c.Expired,
-			u.InputTokens, u.CachedInputTokens, u.OutputTokens, j.Cost, j.Seq,
-			micros(j.StartedAt), micros(j.FinishedAt), micros(j.CancelRequestedAt), j.StartedSeq)
+		c := j.Counts
+		err := tx.Put(ctx, saveJob, withUsage(j.Usage, id, j.Status(), c.Queued, c.Running, c.Succeeded, c.Failed, c.Cancelled, c.Expired,
+			j.Cost, j.Seq, micros(j.StartedAt), micros(j.FinishedAt), micros(j.CancelRequestedAt), j.StartedSeq)...)
 		if err != nil {
 			return nil, err
 		}

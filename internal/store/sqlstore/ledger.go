@@ -22,8 +22,7 @@ func forfeitKey(subject penstock.ID, fence int64) string {
 
 var (
 	entryColumns = `key text, tenant_id text, kind text, subject_id text, job_id text, target text,
-	reserved_nano_usd bigint, cost_nano_usd bigint, input_tokens bigint, cached_input_tokens bigint, output_tokens bigint,
-	price_version text, created_at bigint`
+	reserved_nano_usd bigint, cost_nano_usd bigint, price_version text, created_at bigint, ` + usageColumns
 	addEntry     = insertInto("ledger", entryColumns, "")
 	addEntryOnce = insertInto("ledger", entryColumns, "ON CONFLICT (key) DO NOTHING")
 )
@@ -37,8 +36,8 @@ func bookOnce(ctx context.Context, tx Tx, e penstock.LedgerEntry) error {
 }
 
 func put(ctx context.Context, tx Tx, how *Bulk, e penstock.LedgerEntry) error {
-	return tx.Put(ctx, how, e.Key, e.Tenant, e.Kind, e.Subject, e.Job, e.Target, e.Reserved, e.Cost,
-		e.Usage.InputTokens, e.Usage.CachedInputTokens, e.Usage.OutputTokens, e.PriceVersion, micros(tx.Now()))
+	return tx.Put(ctx, how, withUsage(e.Usage, e.Key, e.Tenant, e.Kind, e.Subject, e.Job, e.Target, e.Reserved, e.Cost,
+		e.PriceVersion, micros(tx.Now()))...)
 }
 
 // JobEntries implements store.Ledger.
@@ -51,7 +50,7 @@ func (s *Store) JobEntries(ctx context.Context, tenant penstock.TenantID, job pe
 		// The keys of a job's items are two ranges, since the ids of its items are one.
 		first, last := penstock.ItemID(job, 0), penstock.ItemID(job, j.Counts.Total-1)
 		es, err = queryAll(ctx, tx, sqlf(`SELECT key, tenant_id, kind, subject_id, job_id, target, reserved_nano_usd, cost_nano_usd,
-				input_tokens, cached_input_tokens, output_tokens, price_version, created_at
+				price_version, created_at, `+usageNames+`
 			FROM ledger WHERE key = $1 OR key BETWEEN $2 AND $3 OR key BETWEEN $4 AND $5 ORDER BY created_at, key`,
 			reserveKey(job), settleKey(first), settleKey(last), forfeitPrefix+string(first), forfeitPrefix+string(last)+";"), scanEntry) // ";" is next to ":"
 		return err
@@ -62,8 +61,8 @@ func (s *Store) JobEntries(ctx context.Context, tenant penstock.TenantID, job pe
 func scanEntry(row Row) (penstock.LedgerEntry, error) {
 	var e penstock.LedgerEntry
 	var created int64
-	err := row.Scan(&e.Key, &e.Tenant, &e.Kind, &e.Subject, &e.Job, &e.Target, &e.Reserved, &e.Cost,
-		&e.Usage.InputTokens, &e.Usage.CachedInputTokens, &e.Usage.OutputTokens, &e.PriceVersion, &created)
+	err := row.Scan(intoUsage(&e.Usage, &e.Key, &e.Tenant, &e.Kind, &e.Subject, &e.Job, &e.Target, &e.Reserved, &e.Cost,
+		&e.PriceVersion, &created)...)
 	e.CreatedAt = fromMicros(created)
 	return e, err
 }

@@ -55,13 +55,11 @@ func insertRequest(ctx context.Context, tx Tx, r penstock.Request) error {
 		stream = 1
 	}
 	return tx.Do(ctx, `INSERT INTO requests (id, tenant_id, key_name, endpoint, model, stream, status, status_code,
-			error_code, error_message, target, input_tokens, cached_input_tokens, output_tokens, cost_nano_usd,
-			started_at, first_token_at, finished_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+			error_code, error_message, target, cost_nano_usd, started_at, first_token_at, finished_at, `+usageNames+`)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
 		ON CONFLICT (id) DO NOTHING`,
-		r.ID, r.Tenant, r.Key, r.Endpoint, r.Model, stream, r.Status, r.StatusCode,
-		r.ErrorCode, storable(r.Error), r.Target, r.Usage.InputTokens, r.Usage.CachedInputTokens, r.Usage.OutputTokens, r.Cost,
-		micros(r.StartedAt), micros(r.FirstTokenAt), micros(r.FinishedAt))
+		withUsage(r.Usage, r.ID, r.Tenant, r.Key, r.Endpoint, r.Model, stream, r.Status, r.StatusCode,
+			r.ErrorCode, storable(r.Error), r.Target, r.Cost, micros(r.StartedAt), micros(r.FirstTokenAt), micros(r.FinishedAt))...)
 }
 
 // settleRequest books a call once, and apart from it what may have been spent unseen.
@@ -85,8 +83,7 @@ func settleRequest(ctx context.Context, tx Tx, r penstock.Request) error {
 func (s *Store) Request(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (r penstock.Request, err error) {
 	err = s.read(ctx, func(tx Tx) error {
 		found, ok, err := queryOne(ctx, tx, sqlf(`SELECT id, tenant_id, key_name, endpoint, model, stream, status, status_code,
-				error_code, error_message, target, input_tokens, cached_input_tokens, output_tokens, cost_nano_usd,
-				started_at, first_token_at, finished_at
+				error_code, error_message, target, cost_nano_usd, started_at, first_token_at, finished_at, `+usageNames+`
 			FROM requests WHERE id = $1 AND tenant_id = $2`, id, tenant), scanRequest)
 		if err != nil {
 			return err
@@ -104,9 +101,8 @@ func (s *Store) Request(ctx context.Context, tenant penstock.TenantID, id pensto
 func scanRequest(row Row) (penstock.Request, error) {
 	var r penstock.Request
 	var stream, started, first, finished int64
-	err := row.Scan(&r.ID, &r.Tenant, &r.Key, &r.Endpoint, &r.Model, &stream, &r.Status, &r.StatusCode,
-		&r.ErrorCode, &r.Error, &r.Target, &r.Usage.InputTokens, &r.Usage.CachedInputTokens, &r.Usage.OutputTokens, &r.Cost,
-		&started, &first, &finished)
+	err := row.Scan(intoUsage(&r.Usage, &r.ID, &r.Tenant, &r.Key, &r.Endpoint, &r.Model, &stream, &r.Status, &r.StatusCode,
+		&r.ErrorCode, &r.Error, &r.Target, &r.Cost, &started, &first, &finished)...)
 	r.Stream = stream != 0
 	r.StartedAt, r.FirstTokenAt, r.FinishedAt = fromMicros(started), fromMicros(first), fromMicros(finished)
 	return r, err
