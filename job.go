@@ -120,6 +120,7 @@ type Attempt struct {
 	Usage        Usage
 	UsageKnown   bool // false when the upstream did not tell, or the worker died
 	Cost         NanoUSD
+	PriceVersion string // of the price that Cost was computed with
 
 	StartedAt    time.Time
 	FirstTokenAt time.Time

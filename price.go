@@ -1,6 +1,10 @@
 package penstock
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+	"time"
+)
 
 // Price is what a target charges for each class of token, and for a call and an image whatever their
 // tokens are.
@@ -18,6 +22,50 @@ type Price struct {
 
 // Zero reports whether the target is free, or has no price at all.
 func (p Price) Zero() bool { return p == Price{} }
+
+// Dearest is the price of the tokens that cost most: what they can cost while their class is not known.
+func (p Price) Dearest() Price {
+	p.Input = max(p.Input, p.CachedInput, p.CacheWrite)
+	p.Output = max(p.Output, p.Reasoning)
+	p.CachedInput, p.CacheWrite, p.Reasoning = p.Input, p.Input, p.Output
+	return p
+}
+
+// PriceChange is a price that holds from a moment on.
+type PriceChange struct {
+	From    time.Time
+	Price   Price
+	Version string
+}
+
+// PriceAt is what the target charges at a moment, and the version of that price.
+func (t *Target) PriceAt(now time.Time) (Price, string) {
+	price, version := t.Price, t.PriceVersion
+	for _, c := range t.PriceChanges {
+		if !c.From.After(now) {
+			price, version = c.Price, c.Version
+		}
+	}
+	return price, version
+}
+
+// MostFrom is the most that something can cost on the target at any time from a moment on, whatever class
+// its tokens turn out to be of.
+func (t *Target) MostFrom(now time.Time, c Charge) NanoUSD {
+	price, _ := t.PriceAt(now)
+	most := price.Dearest().Charge(c)
+	for _, change := range t.PriceChanges {
+		if change.From.After(now) {
+			most = max(most, change.Price.Dearest().Charge(c))
+		}
+	}
+	return most
+}
+
+// ChargesImages says whether the target ever charges by the image.
+func (t *Target) ChargesImages() bool {
+	return t.Price.PerImage > 0 || slices.ContainsFunc(t.PriceChanges, func(c PriceChange) bool { return c.Price.PerImage > 0 })
+}
 
 // Charge is what an upstream charges for.
 type Charge struct {

@@ -56,6 +56,21 @@ func (r Rate) String() string {
 	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
 }
 
+// ParseNanoUSD reads an amount of dollars, such as "0.002".
+func ParseNanoUSD(s string) (NanoUSD, error) {
+	n, err := parseDecimal(s, 9)
+	if err == nil && strings.HasPrefix(s, "-") {
+		err = errors.New("it must not be negative")
+	}
+	if err != nil {
+		return 0, fmt.Errorf("%q is not an amount of dollars: %w", clip(s, 40), err)
+	}
+	return NanoUSD(n), nil
+}
+
+// Short renders dollars without trailing zeros, as ParseNanoUSD reads them.
+func (m NanoUSD) Short() string { return strings.TrimSuffix(strings.TrimRight(m.String(), "0"), ".") }
+
 // parseDecimal reads a decimal number as an integer of 10^-places.
 func parseDecimal(s string, places int) (int64, error) {
 	unsigned, negative := strings.CutPrefix(s, "-")

@@ -184,7 +184,7 @@ func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder
 		Idempotency: s.idempotency(caller, o.IdempotencyKey, o.BodyHash),
 	}
 	for i, inf := range o.Inferences {
-		bound := Bound(targets, inf)
+		bound := Bound(targets, inf, Terms{now, o.Lane})
 		sub.Items[i] = store.NewItem{CustomID: inf.CustomID, Body: inf.Body, EstimateTokens: bound.Tokens, Reserved: bound.Cost}
 	}
 	entry, err := s.enter(caller.Tenant.ID, &sub)
@@ -254,7 +254,7 @@ func (s *Service) Request(caller penstock.Caller, o RequestOrder) (Admitted, err
 	if err := s.refuseHeld(demand{caller.Tenant.ID, penstock.LaneRealtime, o.Model, resolved.Targets}); err != nil {
 		return Admitted{}, err
 	}
-	return Admitted{Targets: s.Controls.Open(resolved.Targets), Bound: Bound(targets, o.Inference).Cost}, nil
+	return Admitted{Targets: s.Controls.Open(resolved.Targets), Bound: Bound(targets, o.Inference, Terms{s.Clock(), penstock.LaneRealtime}).Cost}, nil
 }
 
 // resolve finds the model that answers for a name and notes what it means today, to a tenant whose work may run
@@ -288,44 +288,6 @@ func known(snapshot *config.Snapshot) string {
 		return fmt.Sprintf("GET /v1/models lists all %d, such as %s", len(names), strings.Join(names[:most], ", "))
 	}
 	return "those are configured: " + strings.Join(names, ", ")
-}
-
-// Most is the most that an inference can use.
-type Most struct {
-	Tokens int64
-	Cost   penstock.NanoUSD
-}
-
-// MaxReservation is the most that is set aside for one attempt: more than any can cost, and so little
-// that the sum over all items of a job fits its column.
-const MaxReservation = penstock.NanoUSD(1) << 53
-
-// Bound is the most that one attempt at an inference can use on any of the targets. Every token of
-// input is at least one byte of body; the output is bounded by the caller or by the target.
-func Bound(targets []penstock.Target, inf Inference) Most {
-	const mostTokens = 1 << 53 // no sum of a few of them overflows
-	var most Most
-	for _, t := range targets {
-		each := inf.MaxOutputTokens
-		if each == 0 {
-			each = t.MaxOutputTokens
-		}
-		choices := max(inf.Choices, 1)
-		output := int64(mostTokens)
-		if each <= mostTokens/choices {
-			output = each * choices
-		}
-		if inf.Silent {
-			output = 0
-		}
-		u := penstock.Usage{InputTokens: int64(len(inf.Body)), OutputTokens: output}
-		cached := u
-		cached.CachedInputTokens = u.InputTokens // some prices make cached input the dearer one
-		most.Tokens = max(most.Tokens, u.InputTokens+u.OutputTokens)
-		most.Cost = max(most.Cost, t.Price.Cost(u), t.Price.Cost(cached))
-	}
-	most.Cost = min(most.Cost, MaxReservation)
-	return most
 }
 
 func join[T ~string](list []T) string {

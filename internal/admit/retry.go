@@ -262,7 +262,7 @@ func (s *Service) retryOrder(ctx context.Context, caller penstock.Caller, r retr
 		if err != nil {
 			return store.Retry{}, err
 		}
-		bound := Bound(targets, inf)
+		bound := Bound(targets, inf, Terms{s.Clock(), of.Lane})
 		order.Retried = append(order.Retried, item.ID)
 		order.Items = append(order.Items, store.NewItem{
 			CustomID: item.CustomID, Body: item.Body, EstimateTokens: bound.Tokens, Reserved: bound.Cost, StartIn: r.startIn(r.before + i),

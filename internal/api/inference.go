@@ -14,6 +14,7 @@ import (
 	"penstock/internal/api/dialect/anthropic"
 	"penstock/internal/api/dialect/openai"
 	"penstock/internal/attempt"
+	"penstock/internal/config"
 	"penstock/internal/provider"
 	"penstock/internal/sse"
 )
@@ -110,7 +111,7 @@ func (d door) forwarded(from http.Header) http.Header {
 
 // runCall runs an admitted call, answers it, and records it whatever came of it.
 func (c *call) runCall(d door, asked dialect.Call, task attempt.Task) error {
-	sink := &httpSink{w: c.w, stream: asked.Stream}
+	sink := &httpSink{w: c.w, stream: asked.Stream, config: c.Config.Current()}
 	began := c.Clock()
 	recorded := false
 	defer func() {
@@ -132,6 +133,9 @@ func (c *call) runCall(d door, asked dialect.Call, task attempt.Task) error {
 	}
 	return nil
 }
+
+// headerUnpriced marks an answer of a target that has no price: what it cost is not known.
+const headerUnpriced = "x-penstock-unpriced"
 
 // headerEstimate marks a number that was not counted.
 const headerEstimate = "x-penstock-estimate"
@@ -212,6 +216,7 @@ type httpSink struct {
 	w      *response
 	out    *http.ResponseController
 	stream bool
+	config *config.Snapshot
 	cut    bool // the answer broke off where no error can be said any more
 }
 
@@ -219,6 +224,9 @@ func (s *httpSink) Begin(target string, meta provider.Meta) error {
 	h := s.w.Header()
 	h.Set("Content-Type", meta.ContentType)
 	h.Set("x-penstock-target", target)
+	if s.config.Targets[target].Unpriced {
+		h.Set(headerUnpriced, "true")
+	}
 	if s.stream {
 		h.Set("Cache-Control", "no-cache")
 		h.Set("X-Accel-Buffering", "no")

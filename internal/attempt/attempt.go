@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/body"
 	"penstock/internal/config"
 	"penstock/internal/provider"
 	"penstock/internal/room"
@@ -112,6 +113,7 @@ type Outcome struct {
 	Cost         penstock.NanoUSD // what the known usage costs
 	Forfeit      penstock.NanoUSD // upper bound of what was spent without the upstream telling
 	PriceVersion string
+	Unpriced     bool // a target was used that has no price
 }
 
 // Run tries targets until one answers, none is left, or the error would be the same anywhere.
@@ -201,7 +203,8 @@ func (o *Outcome) add(t *try, failure *provider.Error) {
 	o.Usage = o.Usage.Plus(t.record.Usage)
 	o.Cost += t.record.Cost
 	o.Forfeit += t.forfeit
-	o.PriceVersion = t.target.PriceVersion
+	o.PriceVersion = t.record.PriceVersion
+	o.Unpriced = o.Unpriced || t.target.Unpriced
 }
 
 // try is one attempt while it runs.
@@ -351,10 +354,26 @@ func refused(err error) error {
 // meter prices what the upstream told, and what it may have charged without telling.
 func (t *try) meter(meta provider.Meta, failure *provider.Error) {
 	t.record.Usage, t.record.UsageKnown = meta.Usage, meta.UsageKnown
-	t.record.Cost = t.target.Price.Cost(meta.Usage)
+	charge := penstock.Charge{Usage: meta.Usage, Lane: t.task.Lane}
+	if meta.UsageKnown || meta.Usage != (penstock.Usage{}) {
+		charge.Calls, charge.Images = t.extras()
+	}
+	price, version := t.target.PriceAt(t.record.StartedAt)
+	t.record.Cost, t.record.PriceVersion = price.Charge(charge), version
 	if !meta.UsageKnown && (t.begun || failure == nil || failure.Kind.Policy().Billable) {
 		t.forfeit = max(0, t.task.Bound-t.record.Cost)
 	}
+}
+
+// extras are what is charged for beside tokens: calls and images. To count tokens is free.
+func (t *try) extras() (calls, images int64) {
+	if t.letter.endpoint == penstock.EndpointCountTokens {
+		return 0, 0
+	}
+	if t.target.ChargesImages() {
+		images = body.Images(t.task.Body)
+	}
+	return 1, images
 }
 
 // result is what the room of a target learns from a try.
@@ -394,6 +413,7 @@ func (r *Runner) observe(t *try) {
 	o := telemetry.AttemptObservation{
 		Model: t.task.Model, Target: t.target.Name, Kind: t.record.ErrorKind,
 		Total: t.record.FinishedAt.Sub(t.record.StartedAt), Usage: t.record.Usage, Cost: t.record.Cost,
+		Unpriced: t.target.Unpriced,
 	}
 	if !t.record.FirstTokenAt.IsZero() {
 		o.FirstToken = t.record.FirstTokenAt.Sub(t.record.StartedAt)

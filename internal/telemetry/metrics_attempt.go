@@ -33,14 +33,14 @@ type attemptChild struct {
 	attempts                                          prometheus.Counter
 	firstToken, duration                              prometheus.Observer
 	input, cachedInput, cacheWrite, output, reasoning prometheus.Counter
-	cost                                              prometheus.Counter
+	cost, unpriced                                    prometheus.Counter
 }
 
 // attemptVectors split counts by model and target, but times by target alone: how long an upstream takes
 // does not depend on the name it was asked for by, and a histogram costs a series for each bucket.
 type attemptVectors struct {
-	attempts, tokens, cost *prometheus.CounterVec
-	firstToken, duration   *prometheus.HistogramVec
+	attempts, tokens, cost, unpriced *prometheus.CounterVec
+	firstToken, duration             *prometheus.HistogramVec
 }
 
 func newAttemptMetrics(factory promauto.Factory, m *Metrics) attemptMetrics {
@@ -56,6 +56,10 @@ func newAttemptMetrics(factory promauto.Factory, m *Metrics) attemptMetrics {
 		cost: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "penstock_cost_usd_total",
 			Help: "Cost of attempts in dollars, for trends; the ledger is exact.",
+		}, []string{"model", "target"}),
+		unpriced: factory.NewCounterVec(prometheus.CounterOpts{
+			Name: "penstock_unpriced_attempts_total",
+			Help: "Attempts on targets that have no price: what they cost is not known.",
 		}, []string{"model", "target"}),
 		firstToken: factory.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "penstock_attempt_first_token_seconds",
@@ -87,6 +91,7 @@ func (v attemptVectors) child(k attemptKey) attemptChild {
 		output:      v.tokens.WithLabelValues(k.model, k.target, "output"),
 		reasoning:   v.tokens.WithLabelValues(k.model, k.target, "reasoning"),
 		cost:        v.cost.WithLabelValues(k.model, k.target),
+		unpriced:    v.unpriced.WithLabelValues(k.model, k.target),
 	}
 }
 
@@ -99,6 +104,7 @@ type AttemptObservation struct {
 	Total      time.Duration
 	Usage      penstock.Usage
 	Cost       penstock.NanoUSD
+	Unpriced   bool // its target has no price
 }
 
 // AttemptFinished counts an attempt.
@@ -116,6 +122,9 @@ func (m *Metrics) AttemptFinished(o AttemptObservation) {
 	count(child.cacheWrite, c.CacheWrite)
 	count(child.output, c.Output)
 	count(child.reasoning, c.Reasoning)
+	if o.Unpriced {
+		child.unpriced.Inc()
+	}
 	if o.Cost > 0 {
 		child.cost.Add(float64(o.Cost) / 1e9)
 	}

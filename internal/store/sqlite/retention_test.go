@@ -272,10 +272,10 @@ func TestAuditSeesWhatWasNotDeleted(t *testing.T) {
 	t.Parallel()
 	const problem = "settlements without what they settle differ from what was deleted: acme item"
 	for name, sql := range map[string]string{
-		"a lost item":           `DELETE FROM items WHERE n = 1`,
-		"a job that came back":  `UPDATE forgotten SET subjects = subjects - 1`,
-		"other costs":           `UPDATE forgotten SET cost_nano_usd = cost_nano_usd + 1`,
-		"a forged settlement":   `INSERT INTO ledger (key, tenant_id, kind, subject_id, job_id, reserved_nano_usd, cost_nano_usd, input_tokens, cached_input_tokens, output_tokens, created_at)
+		"a lost item":          `DELETE FROM items WHERE n = 1`,
+		"a job that came back": `UPDATE forgotten SET subjects = subjects - 1`,
+		"other costs":          `UPDATE forgotten SET cost_nano_usd = cost_nano_usd + 1`,
+		"a forged settlement": `INSERT INTO ledger (key, tenant_id, kind, subject_id, job_id, reserved_nano_usd, cost_nano_usd, input_tokens, cached_input_tokens, output_tokens, created_at)
 			SELECT 'item:forged', tenant_id, kind, 'forged', job_id, 0, 0, 0, 0, 0, 0 FROM ledger WHERE kind = 'settle' LIMIT 1`,
 		"nothing is remembered": `DELETE FROM forgotten`,
 	} {

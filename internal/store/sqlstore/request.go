@@ -69,7 +69,7 @@ func settleRequest(ctx context.Context, tx Tx, r penstock.Request) error {
 		Cost: r.Cost, Usage: r.Usage,
 	}
 	if n := len(r.Attempts); n > 0 {
-		entry.PriceVersion = r.Attempts[n-1].Config
+		entry.PriceVersion = r.Attempts[n-1].PriceVersion
 	}
 	if err := bookOnce(ctx, tx, entry); err != nil || r.Forfeit == 0 {
 		return err

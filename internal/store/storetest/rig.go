@@ -158,6 +158,7 @@ func (r *rig) attempt(c store.Claimed) penstock.Attempt {
 		Target:       "first",
 		Reason:       "first in order",
 		Config:       c.Resolved.Config,
+		PriceVersion: "price_1",
 		StatusCode:   200,
 		Usage:        usage,
 		UsageKnown:   true,

@@ -10,3 +10,6 @@ ALTER TABLE requests ADD COLUMN cache_write_tokens BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE requests ADD COLUMN reasoning_tokens   BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE ledger   ADD COLUMN cache_write_tokens BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE ledger   ADD COLUMN reasoning_tokens   BIGINT NOT NULL DEFAULT 0;
+
+-- Which price an attempt was charged at: that of its own time.
+ALTER TABLE attempts ADD COLUMN price_version TEXT NOT NULL DEFAULT '';
