@@ -35,6 +35,13 @@ type Job struct {
 	QueueMark   int64
 	QueueTokens int64
 	PromisedAt  time.Time // zero when nothing could be said
+
+	Budgets []ID // that it is paid from, each in the period in which the job was accepted
+}
+
+// Origin is what the ledger keeps of where an entry comes from.
+func (j *Job) Origin() Origin {
+	return Origin{Key: j.Key, Model: j.Model, Lane: j.Lane, Tags: j.Tags, Budgets: j.Budgets}
 }
 
 // Status derives where the job stands from what its items are doing; a job has no state of its own
@@ -62,7 +69,8 @@ type Resolved struct {
 	Config  string   `json:"config"` // hash of the configuration snapshot
 	Model   string   `json:"model"`
 	Policy  string   `json:"policy"`
-	Targets []string `json:"targets"` // names of the model's targets, in the order of its policy
+	Targets []string `json:"targets"`          // names of the model's targets, in the order of its policy
+	Bounded bool     `json:"bounded,omitzero"` // a hard budget pays: no attempt may cost more than was set aside
 }
 
 // Resolve says what a retry runs on.
@@ -146,6 +154,7 @@ type Request struct {
 	Usage      Usage
 	Cost       NanoUSD
 	Forfeit    NanoUSD // upper bound of what was spent without the upstream telling
+	Holding    Holding
 	Attempts   []Attempt
 
 	StartedAt    time.Time
@@ -216,4 +225,14 @@ type LedgerEntry struct {
 	Usage        Usage
 	PriceVersion string
 	CreatedAt    time.Time
+	Origin       Origin // written, for reports and budgets; readers of single entries do without
+}
+
+// Origin is where money was spent, and which budgets it counts against.
+type Origin struct {
+	Key     string
+	Model   string
+	Lane    Lane
+	Tags    map[string]string
+	Budgets []ID
 }

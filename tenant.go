@@ -25,6 +25,7 @@ type Tenant struct {
 	Lanes     []Lane // the lanes it may use
 	Retention Retention
 	Regions   []string // where its work may run; nil for anywhere
+	Budgets   []Budget
 }
 
 // Retention is how long finished work is kept.

@@ -131,7 +131,11 @@ type Inference struct {
 // scope_missing, queue_full, too_large, overloaded (the queue is full, or held back, through another
 // door), and those of store.Jobs.SubmitJob.
 func (s *Service) Job(ctx context.Context, caller penstock.Caller, o JobOrder) (store.Receipt, error) {
-	return s.counted(s.submit(ctx, caller, o))
+	receipt, err := s.submit(ctx, caller, o)
+	if penstock.ErrorCode(err) == penstock.CodeBudgetExceeded {
+		s.Metrics.BudgetRefused(string(caller.Tenant.ID))
+	}
+	return s.counted(receipt, err)
 }
 
 // counted counts what became of an order.
@@ -139,6 +143,9 @@ func (s *Service) counted(receipt store.Receipt, err error) (store.Receipt, erro
 	if err != nil {
 		s.Metrics.JobRejected(penstock.ErrorCode(err))
 		return receipt, err
+	}
+	if len(receipt.Warnings) > 0 {
+		s.Metrics.BudgetWarned(string(receipt.Job.Tenant))
 	}
 	if !receipt.Replayed {
 		j := receipt.Job
@@ -162,6 +169,9 @@ func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder
 	snapshot := s.Config.Current()
 	resolved, targets, err := resolve(snapshot, o.Model, caller.Tenant.Regions)
 	if err == nil {
+		targets, err = payable(caller, o.Model, &resolved, targets)
+	}
+	if err == nil {
 		err = s.Room.Refusal()
 	}
 	if err != nil {
@@ -182,6 +192,7 @@ func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder
 		Items:      make([]store.NewItem, len(o.Inferences)),
 
 		Idempotency: s.idempotency(caller, o.IdempotencyKey, o.BodyHash),
+		Accounts:    store.AccountsOf(caller, o.Model, now),
 	}
 	for i, inf := range o.Inferences {
 		bound := Bound(targets, inf, Terms{now, o.Lane})
@@ -248,6 +259,9 @@ func (s *Service) Request(caller penstock.Caller, o RequestOrder) (Admitted, err
 		return Admitted{}, err
 	}
 	resolved, targets, err := resolve(s.Config.Current(), o.Model, caller.Tenant.Regions)
+	if err == nil {
+		targets, err = payable(caller, o.Model, &resolved, targets)
+	}
 	if err != nil {
 		return Admitted{}, err
 	}

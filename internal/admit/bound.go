@@ -17,10 +17,6 @@ type Most struct {
 // that the sum over all items of a job fits its column.
 const MaxReservation = penstock.NanoUSD(1) << 53
 
-// imageTokens is more than any upstream takes an image for, however large it is. One that is given by its address
-// has tokens that its bytes in the body say nothing about.
-const imageTokens = 16 << 10
-
 // Terms are what the price of an inference depends on beside its tokens.
 type Terms struct {
 	From time.Time // when it may run, or any time later
@@ -33,7 +29,7 @@ type Terms struct {
 func Bound(targets []penstock.Target, inf Inference, terms Terms) Most {
 	const mostTokens = 1 << 53 // no sum of a few of them overflows
 	images := body.Images(inf.Body)
-	input := int64(len(inf.Body)) + images*imageTokens
+	input := int64(len(inf.Body)) + images*body.ImageTokens
 	var most Most
 	for i := range targets {
 		t := &targets[i]

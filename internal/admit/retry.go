@@ -241,6 +241,9 @@ func (s *Service) retryOrder(ctx context.Context, caller penstock.Caller, r retr
 		return store.Retry{}, err
 	}
 	resolved, targets, err := resolveAgain(s.Config.Current(), of, r.Resolve)
+	if err == nil {
+		targets, err = payable(caller, of.Model, &resolved, targets)
+	}
 	if err != nil {
 		return store.Retry{}, err
 	}
@@ -254,6 +257,7 @@ func (s *Service) retryOrder(ctx context.Context, caller penstock.Caller, r retr
 			// It may take as long as the first did, from when its last item may start.
 			DeadlineIn:  max(of.Deadline.Sub(of.CreatedAt), DefaultDeadline) + last,
 			Idempotency: r.key,
+			Accounts:    store.AccountsOf(caller, of.Model, s.Clock()),
 		},
 		OfLetters: r.selection.Letters != nil, Resolve: r.Resolve,
 	}

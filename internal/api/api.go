@@ -18,6 +18,7 @@ import (
 	"penstock"
 	"penstock/internal/admit"
 	"penstock/internal/attempt"
+	"penstock/internal/budget"
 	"penstock/internal/config"
 	"penstock/internal/deliver"
 	"penstock/internal/record"
@@ -45,6 +46,7 @@ type Deleter interface {
 // Deps are the services behind the surface.
 type Deps struct {
 	Config   *config.Live
+	Budgets  *budget.Book
 	Admit    *admit.Service
 	Runner   Runner
 	Recorder *record.Recorder

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -14,6 +15,7 @@ import (
 	"penstock/internal/api/dialect/anthropic"
 	"penstock/internal/api/dialect/openai"
 	"penstock/internal/attempt"
+	"penstock/internal/budget"
 	"penstock/internal/config"
 	"penstock/internal/provider"
 	"penstock/internal/sse"
@@ -80,13 +82,19 @@ func (c *call) infer(d door) error {
 	if d.free {
 		admitted.Bound = 0
 	}
-	if err := c.Recorder.Place(); err != nil {
+	ticket, err := c.Budgets.Reserve(c.r.Context(), budget.Demand{Caller: c.caller, Model: asked.Model, Most: admitted.Bound})
+	if err != nil {
 		return err
 	}
-	return c.runCall(d, asked, attempt.Task{
+	c.warnOfBudgets(ticket.Warnings)
+	if err := c.Recorder.Place(); err != nil {
+		ticket.Settle(0)
+		return err
+	}
+	return c.runCall(d, payment{asked, ticket}, attempt.Task{
 		Subject: c.id, Model: asked.Model, Lane: penstock.LaneRealtime, Targets: admitted.Targets, Endpoint: d.endpoint,
 		Header: d.forwarded(c.r.Header), Body: asked.Object.Text, Stream: asked.Stream, IncludeUsage: asked.IncludeUsage,
-		Bound: admitted.Bound, Wait: roomWait, MaxOutputTokens: asked.MaxOutputTokens * asked.Choices,
+		Bound: admitted.Bound, Bounded: ticket.Hard, Wait: roomWait, MaxOutputTokens: asked.MaxOutputTokens * asked.Choices,
 	})
 }
 
@@ -109,24 +117,42 @@ func (d door) forwarded(from http.Header) http.Header {
 	return to
 }
 
+// headerBudget warns that a soft budget is used up.
+const headerBudget = "x-penstock-budget-warning"
+
+func (c *call) warnOfBudgets(warnings []string) {
+	if len(warnings) > 0 {
+		c.w.Header().Set(headerBudget, strings.Join(warnings, "; "))
+	}
+}
+
+// payment is a call and the money that is set aside for it.
+type payment struct {
+	dialect.Call
+	ticket budget.Ticket
+}
+
 // runCall runs an admitted call, answers it, and records it whatever came of it.
-func (c *call) runCall(d door, asked dialect.Call, task attempt.Task) error {
+func (c *call) runCall(d door, asked payment, task attempt.Task) error {
 	sink := &httpSink{w: c.w, stream: asked.Stream, config: c.Config.Current()}
 	began := c.Clock()
 	recorded := false
 	defer func() {
 		if !recorded {
-			c.Recorder.Leave() // a panic: there is nothing sound to record
+			c.Recorder.Leave() // a panic: there is nothing sound to record, and what was set aside stays so
 		}
 	}()
 	out := c.Runner.Run(c.r.Context(), task, sink)
 	var err error
 	if d.estimate != nil && errors.Is(out.Err, attempt.ErrUnspoken) {
-		err = d.estimate(c, asked)
+		err = d.estimate(c, asked.Call)
 	} else {
 		err = c.conclude(out, sink)
 	}
-	c.Recorder.Add(c.recordOf(task, out, outcomeOf{began: began, err: err}))
+	record := c.recordOf(task, out, outcomeOf{began: began, err: err})
+	record.Holding = asked.ticket.Holding
+	c.Recorder.Add(record)
+	asked.ticket.Settle(record.Cost + record.Forfeit)
 	recorded = true
 	if sink.cut {
 		panic(http.ErrAbortHandler) // the only way to tell a caller that a plain answer is not whole
@@ -280,6 +306,7 @@ func (c *call) inferAsJob(d door, asked dialect.Call, key string) error {
 	if err != nil {
 		return err
 	}
+	c.warnOfBudgets(receipt.Warnings)
 	if receipt.Replayed {
 		c.w.Header().Set("Idempotency-Replayed", "true")
 	}

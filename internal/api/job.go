@@ -82,6 +82,7 @@ func (c *call) submitJob() error {
 	if err != nil {
 		return err
 	}
+	c.warnOfBudgets(receipt.Warnings)
 	return c.accepted(receipt, wait)
 }
 

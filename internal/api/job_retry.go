@@ -47,6 +47,7 @@ func (c *call) retryJob() error {
 	if err != nil {
 		return err
 	}
+	c.warnOfBudgets(receipt.Warnings)
 	return c.accepted(receipt, wait)
 }
 

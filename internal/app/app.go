@@ -23,6 +23,7 @@ import (
 	"penstock/internal/api"
 	"penstock/internal/attempt"
 	"penstock/internal/backlog"
+	"penstock/internal/budget"
 	"penstock/internal/config"
 	"penstock/internal/control"
 	"penstock/internal/deliver"
@@ -33,6 +34,7 @@ import (
 	"penstock/internal/room"
 	"penstock/internal/route"
 	"penstock/internal/signal"
+	"penstock/internal/store"
 	"penstock/internal/telemetry"
 	"penstock/internal/work"
 )
@@ -77,6 +79,7 @@ type app struct {
 	pool      *work.Pool
 	keeper    *queue.Keeper
 	rooms     *room.Book
+	budgets   *budget.Book
 	router    *route.Router
 	sweeper   *retain.Sweeper
 	disks     *disk.Watcher
@@ -138,6 +141,9 @@ func (a *app) connect() (err error) {
 	a.recorder = record.New(a.store, a.log)
 	a.rooms = a.newRooms(time.Now)
 	a.router = route.New(a.rooms)
+	a.budgets = budget.New(budget.Deps{
+		Store: a.store, Lease: func() store.Lease { return a.pool.Lease() }, Metrics: a.metrics, Log: a.log, Clock: time.Now,
+	})
 	if err := a.connectRetention(); err != nil {
 		return err
 	}
@@ -159,7 +165,7 @@ func (a *app) connect() (err error) {
 		return err
 	}
 	a.keeper, err = queue.NewKeeper(queue.KeeperDeps{
-		Store: a.store, Bell: a.bell, Announce: a.hub, Metrics: a.metrics, Log: a.log, Interval: keepInterval(p.Work.LeaseTimeout),
+		Store: a.store, Budgets: a.store, Bell: a.bell, Announce: a.hub, Metrics: a.metrics, Log: a.log, Interval: keepInterval(p.Work.LeaseTimeout),
 	})
 	a.metrics.CollectDepths(a.depths)
 	a.metrics.CollectRooms(a.roomStatus)
@@ -169,7 +175,7 @@ func (a *app) connect() (err error) {
 
 func (a *app) connectAPI(runner *attempt.Runner) (err error) {
 	a.api, err = api.New(api.Deps{
-		Config: a.live, Runner: runner, Recorder: a.recorder, Jobs: a.store, Deleter: a.store, Letters: a.store,
+		Config: a.live, Budgets: a.budgets, Runner: runner, Recorder: a.recorder, Jobs: a.store, Deleter: a.store, Letters: a.store,
 		Backlog: a.backlog, Reader: deliver.NewReader(a.store, a.hub),
 		Admit: admit.New(admit.Deps{
 			Config: a.live, Jobs: a.store, Retries: a.store, Room: a.disks, Backlog: a.backlog, Bell: a.bell, Controls: a.controls,
@@ -217,6 +223,7 @@ func (a *app) run(ctx context.Context) error {
 	back.Go(func() error { return a.recorder.Run(backCtx) })
 	back.Go(func() error { return a.keeper.Run(backCtx) })
 	back.Go(func() error { return a.rooms.Run(backCtx) })
+	back.Go(func() error { return a.budgets.Run(backCtx) })
 	back.Go(func() error { return a.ringForRoom(backCtx) })
 	back.Go(func() error { return a.signals.Run(backCtx) })
 	back.Go(func() error { return a.controls.Run(backCtx) })

@@ -88,6 +88,8 @@ type Task struct {
 	// Bound is the most that one attempt can cost. It is forfeit when the upstream does not tell
 	// what it charged.
 	Bound penstock.NanoUSD
+	// Bounded says that a hard budget pays: the task may not cost more than Bound, all attempts together.
+	Bounded bool
 	// Timeout is how long one attempt may take, beside the target's own bound; 0 for that alone.
 	Timeout time.Duration
 	// Wait is how long to wait for a target with room.
@@ -133,6 +135,10 @@ func (r *Runner) Run(ctx context.Context, task Task, sink Sink) Outcome {
 		out.Err = unspoken(task)
 		return out
 	}
+	if candidates = r.affordable(task, candidates, &asides); len(candidates) == 0 {
+		out.Err = unaffordable(task)
+		return out
+	}
 	query := queryOf(task, snapshot, candidates)
 	for ctx.Err() == nil {
 		choice, err := r.choose(ctx, task, query)
@@ -142,7 +148,7 @@ func (r *Runner) Run(ctx context.Context, task Task, sink Sink) Outcome {
 			}
 			return out
 		}
-		letter, err := r.letterTo(task, choice.Target)
+		letter, err := r.letterTo(task.capped(choice.Target), choice.Target)
 		if err != nil {
 			choice.Release()
 			out.Err = cmp.Or(out.Err, err)
@@ -157,7 +163,7 @@ func (r *Runner) Run(ctx context.Context, task Task, sink Sink) Outcome {
 		}
 		failure := r.run(ctx, t, choice)
 		out.add(t, failure)
-		spent := task.MaxAttempts > 0 && out.Counted >= task.MaxAttempts
+		spent := (task.MaxAttempts > 0 && out.Counted >= task.MaxAttempts) || (task.Bounded && out.Cost+out.Forfeit > 0)
 		if failure == nil || t.begun || spent || !failure.Kind.Policy().Fallback {
 			return out
 		}

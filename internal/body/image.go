@@ -7,6 +7,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
+// ImageTokens is more than any upstream takes an image for, however large it is. One that is given by its
+// address has tokens that its bytes in the body say nothing about.
+const ImageTokens = 16 << 10
+
 // Images counts the images in the body of a call, in any dialect: a part of a message says what it is in
 // its type. A text that is no JSON has those that come before the fault.
 func Images(text []byte) int64 {

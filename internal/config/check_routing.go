@@ -242,6 +242,7 @@ func (c *checker) tenants(tenants map[string]TenantConfig) {
 		}
 		eachOnce(c, at+".regions", t.Regions)
 		names := map[string]bool{}
+		c.budgets(at, t)
 		for i, k := range t.Keys {
 			at := (at + ".keys").index(i)
 			switch {

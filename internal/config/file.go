@@ -378,7 +378,27 @@ type TenantConfig struct {
 	// for it. Zero: it may run anywhere.
 	Regions []string `yaml:"regions,omitempty"`
 
-	_ reserved `yaml:"budget" refuse:"is not supported by this version yet; remove it, nothing would enforce it"`
+	// Budget bounds what it may spend. Zero: nothing does.
+	Budget Budget `yaml:"budget,omitempty"`
+
+	// ModelBudgets bound what it may spend on single models, by the names that it asks for. Zero: nothing does.
+	ModelBudgets map[string]Budget `yaml:"model_budgets,omitempty"`
+}
+
+// Budget bounds what is spent, in US dollars with at most nine decimals. A reload changes limits; what was spent
+// already counts on.
+type Budget struct {
+	// Daily is the most for a day of UTC. Zero: there is no bound.
+	Daily string `yaml:"daily_usd,omitempty"`
+
+	// Monthly is the most for a month of UTC. Zero: there is no bound.
+	Monthly string `yaml:"monthly_usd,omitempty"`
+
+	// Total is the most for good. Zero: there is no bound.
+	Total string `yaml:"total_usd,omitempty"`
+
+	// Hard refuses whatever could exceed a bound, with 402. Zero: it is admitted, with a warning.
+	Hard bool `yaml:"hard,omitempty"`
 }
 
 // KeyConfig is one API key.
@@ -393,6 +413,9 @@ type KeyConfig struct {
 
 	// Scopes are what it may do: inference, jobs:write, jobs:read. Zero: the default, all of them.
 	Scopes []penstock.Scope `yaml:"scopes"`
+
+	// Budget bounds what may be spent with it. Zero: nothing does.
+	Budget Budget `yaml:"budget,omitempty"`
 }
 
 // reserved is the type of the options that this version refuses.
@@ -424,7 +447,7 @@ func (f File) clone() File {
 	f.Tenants = maps.Clone(f.Tenants)
 	for id, t := range f.Tenants {
 		t.Lanes, t.Regions = slices.Clone(t.Lanes), slices.Clone(t.Regions)
-		t.Keys = slices.Clone(t.Keys)
+		t.Keys, t.ModelBudgets = slices.Clone(t.Keys), maps.Clone(t.ModelBudgets)
 		for i := range t.Keys {
 			t.Keys[i].Scopes = slices.Clone(t.Keys[i].Scopes)
 		}

@@ -36,6 +36,7 @@ type Store interface {
 	Pools
 	Controls
 	Load
+	Budgets
 }
 
 // Jobs is what callers do with their jobs.

@@ -16,6 +16,8 @@ type Submission struct {
 	DeadlineIn time.Duration
 	// Idempotency is nil when the caller gave no key.
 	Idempotency *IdempotencyKey
+	// Accounts are the budgets that the job is paid from. SubmitJob then also answers budget_exceeded.
+	Accounts []Account
 }
 
 // NewItem is an item to be accepted.
@@ -37,7 +39,8 @@ type IdempotencyKey struct {
 // Receipt is the answer to a submission.
 type Receipt struct {
 	Job      penstock.Job
-	Replayed bool // the job was there already, under the same idempotency key
+	Replayed bool     // the job was there already, under the same idempotency key
+	Warnings []string // of soft budgets that it exceeds
 }
 
 // JobFilter selects jobs. Zero fields select everything.

@@ -40,6 +40,7 @@ type Metrics struct {
 	config  *configCollector
 
 	retention retentionMetrics
+	budget    budgetMetrics
 }
 
 // NewMetrics makes the metrics of one process, with a registry of their own.
@@ -57,6 +58,7 @@ func NewMetrics(version, commit string) *Metrics {
 	m.attempt = newAttemptMetrics(factory, m)
 	m.queue = newQueueMetrics(factory)
 	m.retention = newRetentionMetrics(factory)
+	m.budget = newBudgetMetrics(factory)
 	m.signal = newSignalMetrics(factory)
 	m.depths = newDepthCollector(factory)
 	m.rooms = newRoomCollector(m.targets)

@@ -59,7 +59,7 @@ func (p *Pool) attempt(ctx context.Context, c granted) store.Finish {
 	answer := &answerBuffer{}
 	out := p.Runner.Run(ctx, attempt.Task{
 		Subject: c.Item, Fence: c.Fence, Model: c.Model, Lane: c.Lane, Targets: targets, Endpoint: c.Endpoint,
-		Body: c.Body, Bound: c.Reserved, MaxAttempts: max(c.MaxAttempts-c.Attempts, 1), Tries: c.Tries,
+		Body: c.Body, Bound: c.Reserved, Bounded: c.Resolved.Bounded, MaxAttempts: max(c.MaxAttempts-c.Attempts, 1), Tries: c.Tries,
 		Timeout: c.ItemTimeout, Wait: min(roomWait, c.ItemTimeout), MaxOutputTokens: max(0, c.Estimate-int64(len(c.Body))),
 		Choice: c.choice,
 	}, answer)

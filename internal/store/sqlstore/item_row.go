@@ -86,6 +86,7 @@ func (r itemInJob) spend(u penstock.Usage, cost penstock.NanoUSD) {
 	r.Usage, r.job.Usage = r.Usage.Plus(u), r.job.Usage.Plus(u)
 	r.Cost += cost
 	r.job.Cost += cost
+	r.purse.move(r.job.Budgets, 0, cost)
 }
 
 // end takes an item to its outcome: status, event number, settlement and dead letter.
@@ -149,14 +150,15 @@ func (t truth) column() int64 {
 }
 
 // settle books the outcome once: the key is the item's, and the ledger takes a key only once.
-func (r *itemRow) settle(ctx context.Context, tx Tx, o outcome) error {
+func (r itemInJob) settle(ctx context.Context, tx Tx, o outcome) error {
+	r.purse.move(r.job.Budgets, r.reserved, 0)
 	kind := penstock.EntrySettle
 	if r.tries == 0 {
 		kind = penstock.EntryRelease
 	}
 	return book(ctx, tx, penstock.LedgerEntry{
 		Key: settleKey(r.ID), Tenant: r.Tenant, Kind: kind, Subject: r.ID, Job: r.Job, Target: o.target,
-		Reserved: r.reserved, Cost: r.Cost, Usage: r.Usage, PriceVersion: o.priceVersion,
+		Reserved: r.reserved, Cost: r.Cost, Usage: r.Usage, PriceVersion: o.priceVersion, Origin: r.job.Origin(),
 	})
 }
 

@@ -15,12 +15,12 @@ const jobColumns = `id, tenant_id, key_name, endpoint, model, lane, tags,
 	total, queued, running, succeeded, failed, cancelled, expired,
 	cost_nano_usd, seq, started_seq,
 	max_attempts, item_timeout, resolved, retry_of, trace_parent,
-	created_at, deadline, started_at, finished_at, cancel_requested_at, queue_mark, queue_tokens, promised_at, ` + usageNames
+	created_at, deadline, started_at, finished_at, cancel_requested_at, queue_mark, queue_tokens, promised_at, budgets, ` + usageNames
 
 func scanJob(row Row) (penstock.Job, error) {
 	var (
 		j                                              penstock.Job
-		tags, resolved                                 string
+		tags, resolved, budgets                        string
 		timeout                                        int64
 		created, deadline, started, finished, cancelAt int64
 		promised                                       int64
@@ -30,11 +30,11 @@ func scanJob(row Row) (penstock.Job, error) {
 		&c.Total, &c.Queued, &c.Running, &c.Succeeded, &c.Failed, &c.Cancelled, &c.Expired,
 		&j.Cost, &j.Seq, &j.StartedSeq,
 		&j.MaxAttempts, &timeout, &resolved, &j.RetryOf, &j.TraceParent,
-		&created, &deadline, &started, &finished, &cancelAt, &j.QueueMark, &j.QueueTokens, &promised)...)
+		&created, &deadline, &started, &finished, &cancelAt, &j.QueueMark, &j.QueueTokens, &promised, &budgets)...)
 	if err != nil {
 		return j, fmt.Errorf("scanning job: %w", err)
 	}
-	j.ItemTimeout = time.Duration(timeout) * time.Microsecond
+	j.ItemTimeout, j.Budgets = time.Duration(timeout)*time.Microsecond, readBudgetList(budgets)
 	j.CreatedAt, j.Deadline = fromMicros(created), fromMicros(deadline)
 	j.StartedAt, j.FinishedAt = fromMicros(started), fromMicros(finished)
 	j.CancelRequestedAt, j.PromisedAt = fromMicros(cancelAt), fromMicros(promised)
@@ -47,24 +47,33 @@ func scanJob(row Row) (penstock.Job, error) {
 	return j, nil
 }
 
+// encodeTags never makes null, which PostgreSQL could not look into.
+func encodeTags(tags map[string]string) (string, error) {
+	if len(tags) == 0 {
+		return "{}", nil
+	}
+	text, err := json.Marshal(tags)
+	if err != nil {
+		return "", fmt.Errorf("encoding tags: %w", err)
+	}
+	return string(text), nil
+}
+
 func insertJob(ctx context.Context, tx Tx, j penstock.Job) error {
-	tags := []byte("{}") // never null, which PostgreSQL could not look into
-	var err error
-	if len(j.Tags) > 0 {
-		if tags, err = json.Marshal(j.Tags); err != nil {
-			return fmt.Errorf("encoding tags: %w", err)
-		}
+	tags, err := encodeTags(j.Tags)
+	if err != nil {
+		return err
 	}
 	resolved, err := json.Marshal(j.Resolved)
 	if err != nil {
 		return fmt.Errorf("encoding resolution: %w", err)
 	}
 	return tx.Do(ctx, `INSERT INTO jobs (id, tenant_id, key_name, endpoint, model, lane, tags, status, total, queued,
-			seq, max_attempts, item_timeout, resolved, retry_of, trace_parent, created_at, deadline, queue_mark, queue_tokens, promised_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)`,
-		j.ID, j.Tenant, j.Key, j.Endpoint, j.Model, j.Lane, string(tags), j.Status(), j.Counts.Total, j.Counts.Queued,
+			seq, max_attempts, item_timeout, resolved, retry_of, trace_parent, created_at, deadline, queue_mark, queue_tokens, promised_at, budgets)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)`,
+		j.ID, j.Tenant, j.Key, j.Endpoint, j.Model, j.Lane, tags, j.Status(), j.Counts.Total, j.Counts.Queued,
 		j.Seq, j.MaxAttempts, j.ItemTimeout.Microseconds(), string(resolved), j.RetryOf, j.TraceParent,
-		micros(j.CreatedAt), micros(j.Deadline), j.QueueMark, j.QueueTokens, micros(j.PromisedAt))
+		micros(j.CreatedAt), micros(j.Deadline), j.QueueMark, j.QueueTokens, micros(j.PromisedAt), budgetList(j.Budgets))
 }
 
 // jobGroup is a set of jobs whose rows this transaction has locked. Transitions move their counters
@@ -73,6 +82,7 @@ type jobGroup struct {
 	byID     map[penstock.ID]*penstock.Job
 	moved    backlog               // how transitions changed what is queued
 	released map[penstock.ID]int64 // by claim, how many of its items do not run any more
+	purse    purse                 // what the jobs are paid from
 }
 
 // lockJobs locks the rows of the given jobs in ascending order, so that two transactions never wait
@@ -81,7 +91,11 @@ func lockJobs(ctx context.Context, tx Tx, ids []penstock.ID) (jobGroup, error) {
 	slices.SortFunc(ids, func(a, b penstock.ID) int { return strings.Compare(string(a), string(b)) })
 	ids = slices.Compact(ids)
 	jobs, question := lockingJobs(ids)
-	return jobs, tx.Ask(ctx, question)
+	err := tx.Ask(ctx, question)
+	if err == nil {
+		jobs.purse, err = lockPurse(ctx, tx, jobs.byID)
+	}
+	return jobs, err
 }
 
 // lockingJobs is the question by which jobs are locked, and the group that its answer fills.
@@ -132,6 +146,9 @@ func (g jobGroup) save(ctx context.Context, tx Tx) ([]penstock.ID, error) {
 	}
 	slices.Sort(finished)
 	if err := releaseClaims(ctx, tx, g.released); err != nil {
+		return nil, err
+	}
+	if err := g.purse.save(ctx, tx); err != nil {
 		return nil, err
 	}
 	return finished, g.moved.save(ctx, tx)

@@ -46,6 +46,9 @@ func (s *Store) accept(ctx context.Context, tenant penstock.TenantID, sub accept
 				return err
 			}
 		}
+		if receipt.Warnings, err = reserve(ctx, tx, &receipt.Job, sub.Submission); err != nil {
+			return err
+		}
 		err = insertSubmission(ctx, tx, &receipt.Job, submittedItems{sub.Items, inputs})
 		named = err == nil // a commit that fails may have happened all the same
 		return err
@@ -198,7 +201,7 @@ func insertSubmission(ctx context.Context, tx Tx, j *penstock.Job, sub submitted
 	}
 	err := book(ctx, tx, penstock.LedgerEntry{
 		Key: reserveKey(j.ID), Tenant: j.Tenant, Kind: penstock.EntryReserve,
-		Subject: j.ID, Job: j.ID, Reserved: reserved,
+		Subject: j.ID, Job: j.ID, Reserved: reserved, Origin: j.Origin(),
 	})
 	if err != nil {
 		return err

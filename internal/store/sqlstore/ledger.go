@@ -16,13 +16,18 @@ func requestKey(request penstock.ID) string { return "request:" + string(request
 
 const forfeitPrefix = "forfeit:"
 
+func holdKey(h lostHold) string {
+	return "hold:" + string(h.budget) + ":" + h.lease.Process + ":" + strconv.FormatInt(h.lease.Epoch, 10)
+}
+
 func forfeitKey(subject penstock.ID, fence int64) string {
 	return forfeitPrefix + string(subject) + ":" + strconv.FormatInt(fence, 10)
 }
 
 var (
 	entryColumns = `key text, tenant_id text, kind text, subject_id text, job_id text, target text,
-	reserved_nano_usd bigint, cost_nano_usd bigint, price_version text, created_at bigint, ` + usageColumns
+	reserved_nano_usd bigint, cost_nano_usd bigint, price_version text, created_at bigint,
+	key_name text, model text, lane text, tags text, budgets text, ` + usageColumns
 	addEntry     = insertInto("ledger", entryColumns, "")
 	addEntryOnce = insertInto("ledger", entryColumns, "ON CONFLICT (key) DO NOTHING")
 )
@@ -36,8 +41,12 @@ func bookOnce(ctx context.Context, tx Tx, e penstock.LedgerEntry) error {
 }
 
 func put(ctx context.Context, tx Tx, how *Bulk, e penstock.LedgerEntry) error {
+	tags, err := encodeTags(e.Origin.Tags)
+	if err != nil {
+		return err
+	}
 	return tx.Put(ctx, how, withUsage(e.Usage, e.Key, e.Tenant, e.Kind, e.Subject, e.Job, e.Target, e.Reserved, e.Cost,
-		e.PriceVersion, micros(tx.Now()))...)
+		e.PriceVersion, micros(tx.Now()), e.Origin.Key, e.Origin.Model, e.Origin.Lane, tags, budgetList(e.Origin.Budgets))...)
 }
 
 // JobEntries implements store.Ledger.
@@ -124,6 +133,15 @@ var audits = []struct{ problem, sql string }{
 		WHERE i.status = 'queued' AND i.parked = 0 AND (COALESCE(s.active, 0) = 0 OR b.model IS NULL) LIMIT $1`},
 	{"request is recorded without a settlement", `SELECT r.id FROM requests r LEFT JOIN ledger l ON l.key = 'request:' || r.id
 		WHERE l.key IS NULL OR l.cost_nano_usd <> r.cost_nano_usd LIMIT $1`},
+	{"budget's settled differs from what was booked against it", `SELECT b.id FROM budgets b WHERE b.settled_nano_usd <>
+		COALESCE((SELECT SUM(l.cost_nano_usd) FROM ledger l WHERE l.kind IN ('settle', 'forfeit') AND l.budgets LIKE '%' || b.id || '%'), 0)
+		+ COALESCE((SELECT SUM(i.cost_nano_usd) FROM jobs j JOIN items i ON i.job_id = j.id
+			WHERE j.budgets LIKE '%' || b.id || '%' AND i.status IN ('queued', 'running')), 0) LIMIT $1`},
+	{"budget's held differs from what is set aside", `SELECT b.id FROM budgets b WHERE b.held_nano_usd <>
+		COALESCE((SELECT SUM(h.amount_nano_usd) FROM holds h WHERE h.budget_id = b.id), 0)
+		+ COALESCE((SELECT SUM(i.reserved_nano_usd) FROM jobs j JOIN items i ON i.job_id = j.id
+			WHERE j.budgets LIKE '%' || b.id || '%' AND i.status IN ('queued', 'running')), 0) LIMIT $1`},
+	{"hard budget is exceeded", `SELECT id FROM budgets WHERE hard = 1 AND settled_nano_usd > limit_nano_usd LIMIT $1`},
 	// What is missing must be what was deleted, in number and in cost, tenant by tenant.
 	{"settlements without what they settle differ from what was deleted", `SELECT tenant_id || ' ' || kind FROM (
 			SELECT tenant_id, kind, subjects, cost_nano_usd FROM forgotten

@@ -13,6 +13,16 @@ func (s *Store) RecordRequests(ctx context.Context, rs []penstock.Request) error
 		if err != nil {
 			return err
 		}
+		var budgets []penstock.ID
+		for _, r := range rs {
+			if !recorded[r.ID] {
+				budgets = append(budgets, r.Holding.Budgets...)
+			}
+		}
+		purse, err := lockBudgets(ctx, tx, budgets)
+		if err != nil {
+			return err
+		}
 		for _, r := range rs {
 			if recorded[r.ID] {
 				continue
@@ -25,11 +35,11 @@ func (s *Store) RecordRequests(ctx context.Context, rs []penstock.Request) error
 					return err
 				}
 			}
-			if err := settleRequest(ctx, tx, r); err != nil {
+			if err := settleRequest(ctx, tx, r, purse); err != nil {
 				return err
 			}
 		}
-		return nil
+		return purse.save(ctx, tx)
 	})
 }
 
@@ -63,10 +73,14 @@ func insertRequest(ctx context.Context, tx Tx, r penstock.Request) error {
 }
 
 // settleRequest books a call once, and apart from it what may have been spent unseen.
-func settleRequest(ctx context.Context, tx Tx, r penstock.Request) error {
+func settleRequest(ctx context.Context, tx Tx, r penstock.Request, p purse) error {
+	charged, err := chargeRequest(ctx, tx, r, p)
+	if err != nil {
+		return err
+	}
 	entry := penstock.LedgerEntry{
 		Key: requestKey(r.ID), Tenant: r.Tenant, Kind: penstock.EntrySettle, Subject: r.ID, Target: r.Target,
-		Cost: r.Cost, Usage: r.Usage,
+		Cost: r.Cost, Usage: r.Usage, Origin: penstock.Origin{Key: r.Key, Model: r.Model, Lane: penstock.LaneRealtime, Budgets: charged},
 	}
 	if n := len(r.Attempts); n > 0 {
 		entry.PriceVersion = r.Attempts[n-1].PriceVersion

@@ -79,6 +79,9 @@ func probes() map[string]probe {
 		"Request":    {askRequest, penstock.CodeNotFound},
 		"JobEntries": {askJobEntries, penstock.CodeNotFound},
 
+		"Hold":         {askHold, ""},
+		"BudgetStates": {askBudgetStates, ""},
+
 		"DeleteJob":     {askDeleteJob, penstock.CodeNotFound},
 		"PurgeJobs":     {askPurgeJobs, ""},
 		"PurgeRequests": {askPurgeRequests, ""},

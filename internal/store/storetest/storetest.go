@@ -69,6 +69,7 @@ func topics() []topic {
 		{"requests", requestCases()},
 		{"retention", retentionCases()},
 		{"ledger", ledgerCases()},
+		{"budgets", budgetCases()},
 		{"settings", settingsCases()},
 		{"pools", poolCases()},
 		{"controls", controlCases()},

@@ -13,3 +13,20 @@ ALTER TABLE ledger   ADD COLUMN reasoning_tokens   BIGINT NOT NULL DEFAULT 0;
 
 -- Which price an attempt was charged at: that of its own time.
 ALTER TABLE attempts ADD COLUMN price_version TEXT NOT NULL DEFAULT '';
+
+-- A budget in one of its periods. Its id is made of what names it, so that whoever draws on it knows it.
+ALTER TABLE budgets ADD COLUMN key_name  TEXT NOT NULL DEFAULT '';
+ALTER TABLE budgets ADD COLUMN model     TEXT NOT NULL DEFAULT '';
+ALTER TABLE budgets ADD COLUMN starts_at BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE holds   ADD COLUMN tenant_id TEXT NOT NULL DEFAULT '';
+CREATE INDEX holds_by_process ON holds (process_id, epoch);
+
+-- The budgets that a job is paid from, their ids one after the other, and those that an entry counts against.
+ALTER TABLE jobs   ADD COLUMN budgets TEXT NOT NULL DEFAULT '';
+ALTER TABLE ledger ADD COLUMN budgets TEXT NOT NULL DEFAULT '';
+
+-- What reports are made by.
+ALTER TABLE ledger ADD COLUMN key_name TEXT NOT NULL DEFAULT '';
+ALTER TABLE ledger ADD COLUMN model    TEXT NOT NULL DEFAULT '';
+ALTER TABLE ledger ADD COLUMN lane     TEXT NOT NULL DEFAULT '';
+ALTER TABLE ledger ADD COLUMN tags     TEXT NOT NULL DEFAULT '{}';
