@@ -45,7 +45,7 @@ func TestCrashPointsAreKnown(t *testing.T) {
 			found = append(found, match[1])
 		}
 	}
-	known := slices.Concat(steps, []string{sweepStep, roomStep, deleteStep}, letterSteps, controlSteps, purgeSteps)
+	known := slices.Concat(steps, []string{sweepStep, roomStep, deleteStep}, budgetSteps, letterSteps, controlSteps, purgeSteps)
 	slices.Sort(known)
 	slices.Sort(found)
 	if !slices.Equal(known, found) {
