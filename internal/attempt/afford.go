@@ -94,3 +94,22 @@ func (task Task) capped(t penstock.Target) Task {
 	}
 	return task
 }
+
+// clamp keeps a translation from allowing a longer answer than what it is a translation of.
+func (task Task) clamp(l *letter) {
+	if !task.Bounded || l.translation == nil {
+		return
+	}
+	before, err := body.Scan(task.Body)
+	most, ok := task.outputBound(before)
+	after, scanErr := body.Scan(l.body)
+	if err != nil || scanErr != nil || !ok {
+		return
+	}
+	for _, name := range outputBounds {
+		if n, err := after.Count(name); err == nil && n > most {
+			l.body = body.Apply(l.body, after.Replace(name, strconv.FormatInt(most, 10)))
+			return // a dialect has one of them
+		}
+	}
+}

@@ -148,7 +148,11 @@ func (r *Runner) Run(ctx context.Context, task Task, sink Sink) Outcome {
 			}
 			return out
 		}
-		letter, err := r.letterTo(task.capped(choice.Target), choice.Target)
+		capped := task.capped(choice.Target)
+		letter, err := r.letterTo(capped, choice.Target)
+		if err == nil {
+			capped.clamp(&letter)
+		}
 		if err != nil {
 			choice.Release()
 			out.Err = cmp.Or(out.Err, err)
