@@ -24,10 +24,13 @@ var architecture = map[string][]string{
 	"penstock/internal/sim":       {},
 	"penstock/internal/payload":   {},
 	"penstock/internal/blob":      {},
+	"penstock/internal/dial":      {},
 	"penstock/internal/store":     {"penstock"},
 	"penstock/internal/provider":  {"penstock"},
 	"penstock/internal/config":    {"penstock"},
 	"penstock/internal/telemetry": {"penstock"},
+	"penstock/internal/sign":      {"penstock", "penstock/internal/payload"},
+	"penstock/internal/file":      {"penstock", "penstock/internal/blob", "penstock/internal/body", "penstock/internal/payload", "penstock/internal/store"},
 	"penstock/internal/signal":    {"penstock", "penstock/internal/telemetry"},
 
 	// Between the dialects: attempt uses it where an upstream does not speak the caller's own.
@@ -35,11 +38,12 @@ var architecture = map[string][]string{
 
 	// Adapters: only app, cmd and tests import them.
 	"penstock/internal/blob/dir":              {"penstock/internal/blob"},
+	"penstock/internal/blob/s3":               {"penstock/internal/blob"},
 	"penstock/internal/blob/blobtest":         {"penstock/internal/blob"},
 	"penstock/internal/provider/wire":         {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/sse"},
 	"penstock/internal/provider/openai":       {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/provider/wire", "penstock/internal/sse"},
 	"penstock/internal/provider/anthropic":    {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/provider/wire", "penstock/internal/sse"},
-	"penstock/internal/provider/providertest": {"penstock", "penstock/internal/provider", "penstock/internal/sim"},
+	"penstock/internal/provider/providertest": {"penstock", "penstock/internal/provider", "penstock/internal/provider/wire", "penstock/internal/sim", "penstock/internal/sse"},
 	"penstock/internal/store/sqlstore": {"penstock", "penstock/internal/blob", "penstock/internal/crash",
 		"penstock/internal/fair", "penstock/internal/payload", "penstock/internal/store"},
 	"penstock/internal/store/sqlite":          {"penstock/internal/store/sqlstore"},
@@ -55,15 +59,23 @@ var architecture = map[string][]string{
 	"penstock/internal/queue": {"penstock", "penstock/internal/provider", "penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/work": {"penstock", "penstock/internal/attempt", "penstock/internal/fair", "penstock/internal/provider", "penstock/internal/queue",
 		"penstock/internal/route", "penstock/internal/store", "penstock/internal/telemetry"},
-	"penstock/internal/admit": {"penstock", "penstock/internal/backlog", "penstock/internal/body", "penstock/internal/config", "penstock/internal/queue", "penstock/internal/route",
+	"penstock/internal/limit": {"penstock", "penstock/internal/room"},
+	"penstock/internal/token": {},
+	"penstock/internal/admit": {"penstock", "penstock/internal/backlog", "penstock/internal/body", "penstock/internal/config", "penstock/internal/limit", "penstock/internal/queue",
+		"penstock/internal/room", "penstock/internal/route",
 		"penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/backlog": {"penstock", "penstock/internal/store"},
+	"penstock/internal/cache":   {"penstock", "penstock/internal/body", "penstock/internal/provider"},
 	"penstock/internal/record":  {"penstock", "penstock/internal/store"},
 	"penstock/internal/budget":  {"penstock", "penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/retain":  {"penstock", "penstock/internal/blob", "penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/disk":    {"penstock", "penstock/internal/telemetry"},
 	"penstock/internal/deliver": {"penstock", "penstock/internal/store"},
 	"penstock/internal/control": {"penstock/internal/store"},
+	"penstock/internal/webhook": {"penstock", "penstock/internal/dial", "penstock/internal/store", "penstock/internal/telemetry"},
+
+	// Who may call.
+	"penstock/internal/directory": {"penstock", "penstock/internal/config", "penstock/internal/store"},
 
 	// Questions about a load that is not there.
 	"penstock/internal/forecast": {"penstock", "penstock/internal/config", "penstock/internal/fair", "penstock/internal/provider",
@@ -75,8 +87,10 @@ var architecture = map[string][]string{
 	"penstock/internal/api/dialect/anthropic": {"penstock", "penstock/internal/api/dialect"},
 	"penstock/internal/api": {"penstock", "penstock/internal/admit", "penstock/internal/api/dialect", "penstock/internal/api/dialect/anthropic",
 		"penstock/internal/api/dialect/openai", "penstock/internal/attempt", "penstock/internal/backlog",
-		"penstock/internal/body", "penstock/internal/budget", "penstock/internal/config", "penstock/internal/deliver", "penstock/internal/provider",
-		"penstock/internal/record", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/telemetry"},
+		"penstock/internal/body", "penstock/internal/budget", "penstock/internal/cache", "penstock/internal/config", "penstock/internal/deliver", "penstock/internal/directory",
+		"penstock/internal/file", "penstock/internal/limit", "penstock/internal/provider", "penstock/internal/record", "penstock/internal/room",
+		"penstock/internal/sign", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/token",
+		"penstock/internal/webhook"},
 }
 
 // wiring may import anything inside the module.

@@ -27,6 +27,11 @@ const (
 	ViewRequest View = "req"
 	ViewAttempt View = "att"
 	ViewEvent   View = "evt"
+	ViewKey     View = "key"
+	ViewFile    View = "file"
+
+	ViewWebhook  View = "whk"
+	ViewDelivery View = "dlv"
 )
 
 // Format renders an ID as callers see it, such as job_01JQ….
@@ -62,6 +67,15 @@ func (n u128) plus(d uint64) u128 {
 		return u128{n.hi + 1, lo}
 	}
 	return u128{n.hi, lo}
+}
+
+// minus is n - m, which must not be more.
+func (n u128) minus(m u128) u128 {
+	d := u128{n.hi - m.hi, n.lo - m.lo}
+	if m.lo > n.lo {
+		d.hi--
+	}
+	return d
 }
 
 func (n u128) less(m u128) bool { return n.hi < m.hi || (n.hi == m.hi && n.lo < m.lo) }
@@ -116,6 +130,16 @@ func ItemID(job ID, n int) ID {
 		panic("penstock: item of a malformed job id " + string(job))
 	}
 	return num.plus(uint64(n) + 1).id()
+}
+
+// indexIn is the index of an item whose job is given; it means something only for the ID of an item of that job.
+func (id ID) indexIn(job ID) (n uint64, ok bool) {
+	a, errA := job.number()
+	b, errB := id.number()
+	if errA != nil || errB != nil || !a.less(b) || b.minus(a).hi != 0 {
+		return 0, false
+	}
+	return b.minus(a).lo - 1, true
 }
 
 // idSpacing keeps generated IDs apart, so that the items of a job (fewer than 2^32) cannot

@@ -1,6 +1,9 @@
 package penstock
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Job is what a caller submitted for later: one or many items.
 type Job struct {
@@ -12,6 +15,7 @@ type Job struct {
 	Lane     Lane
 	Tags     map[string]string
 	RetryOf  ID // the job whose unsuccessful items it runs again, or ""
+	File     ID // the file whose lines are its items, or ""
 
 	Counts     Counts
 	Usage      Usage
@@ -36,12 +40,50 @@ type Job struct {
 	QueueTokens int64
 	PromisedAt  time.Time // zero when nothing could be said
 
-	Budgets []ID // that it is paid from, each in the period in which the job was accepted
+	// Paid says which budgets its items are paid from: those of the period in which they came.
+	Paid      []Stretch
+	WaitingOn Reason // what keeps it from getting more of its items, "" for nothing
 }
 
-// Origin is what the ledger keeps of where an entry comes from.
-func (j *Job) Origin() Origin {
-	return Origin{Key: j.Key, Model: j.Model, Lane: j.Lane, Tags: j.Tags, Budgets: j.Budgets}
+// Stretch is items of a job that are paid from the same budgets, from an index on.
+type Stretch struct {
+	From    int  `json:"from"`
+	Budgets []ID `json:"budgets"`
+}
+
+// Reason is why a job does not go on.
+type Reason string
+
+// WaitingOnBudget is why a job gets no more items while a hard budget has too little left.
+const WaitingOnBudget Reason = "budget"
+
+// Pay notes that the items from an index on are paid from some budgets. Those before it were noted before.
+func (j *Job) Pay(from int, budgets []ID) {
+	if !slices.Equal(j.BudgetsOf(from), budgets) {
+		j.Paid = append(j.Paid, Stretch{from, budgets})
+	}
+}
+
+// Stretch is the number of the stretch that an item is in, -1 if no budget ever paid for the job by then.
+func (j *Job) Stretch(n int) int {
+	at := len(j.Paid) - 1
+	for at >= 0 && j.Paid[at].From > n {
+		at--
+	}
+	return at
+}
+
+// BudgetsOf are the budgets that an item is paid from.
+func (j *Job) BudgetsOf(n int) []ID {
+	if at := j.Stretch(n); at >= 0 {
+		return j.Paid[at].Budgets
+	}
+	return nil
+}
+
+// Origin is what the ledger keeps of where an entry for an item comes from.
+func (j *Job) Origin(n int) Origin {
+	return Origin{Key: j.Key, Model: j.Model, Lane: j.Lane, Tags: j.Tags, Budgets: j.BudgetsOf(n)}
 }
 
 // Status derives where the job stands from what its items are doing; a job has no state of its own
@@ -61,6 +103,15 @@ func (j *Job) Status() Status {
 	default:
 		return StatusFailed
 	}
+}
+
+// IndexOf is the index of an item, if the job has it.
+func (j *Job) IndexOf(item ID) (n int, ok bool) {
+	at, ok := item.indexIn(j.ID)
+	if !ok || at >= uint64(j.Counts.Total) {
+		return 0, false
+	}
+	return int(at), true
 }
 
 // Resolved is what admission decided once and stored. Retries run it again, whatever the
@@ -217,8 +268,9 @@ type LedgerEntry struct {
 	Key          string // what it books; a key can be booked once
 	Tenant       TenantID
 	Kind         EntryKind
-	Subject      ID // job, item or request
-	Job          ID // the job of an item, "" for a request
+	Subject      ID    // job, item or request
+	Outcomes     int64 // how many outcomes it settles
+	Job          ID    // the job of an item, "" for a request
 	Target       string
 	Reserved     NanoUSD // set aside (reserve) or freed (settle, release)
 	Cost         NanoUSD

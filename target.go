@@ -24,6 +24,10 @@ type Target struct {
 	InputTokensPerMinute  int64
 	OutputTokensPerMinute int64
 
+	// MaxShare is the part of it that the synchronous calls of one tenant may hold while others use it, 0
+	// for the default.
+	MaxShare float64
+
 	// MaxOutputTokens is the most that the upstream generates for one inference; it bounds the
 	// reservation of a call that sets no max_tokens itself.
 	MaxOutputTokens int64
@@ -104,6 +108,11 @@ type Model struct {
 	Targets []string
 	Weights map[string]int // of PolicyWeighted, by target
 	Score   ScoreWeights   // of PolicyScored and its presets
+
+	// CacheTTL is how long answers may be given again to the same tenant; 0 for not at all.
+	CacheTTL time.Duration
+	// Definition is a hash of all that the model means: itself, its targets, and how they are reached.
+	Definition string
 }
 
 // ScoreWeights is how much each part of a score counts. Only their proportions matter.

@@ -1,6 +1,9 @@
 package penstock
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // TenantID names who pays. It is the name an operator chose, so that logs and metrics can be read.
 type TenantID string
@@ -13,10 +16,15 @@ const (
 	ScopeInference Scope = "inference"  // synchronous calls and model lists
 	ScopeJobsWrite Scope = "jobs:write" // submit, cancel, retry, delete
 	ScopeJobsRead  Scope = "jobs:read"  // jobs, items, results, events, dead letters
+	ScopeWebhooks  Scope = "webhooks"   // endpoints, their secrets and what was delivered to them
+	ScopeAdmin     Scope = "admin"      // the admin API: everything, for every tenant
 )
 
-// Scopes lists every scope.
-var Scopes = []Scope{ScopeInference, ScopeJobsWrite, ScopeJobsRead}
+// Scopes lists what a key may do unless it was made for less or more: everything but administration.
+var Scopes = []Scope{ScopeInference, ScopeJobsWrite, ScopeJobsRead, ScopeWebhooks}
+
+// AllScopes lists every scope.
+var AllScopes = slices.Concat(Scopes, []Scope{ScopeAdmin})
 
 // Tenant is who pays for inferences, and the wall that no work can see across.
 type Tenant struct {
@@ -26,6 +34,16 @@ type Tenant struct {
 	Retention Retention
 	Regions   []string // where its work may run; nil for anywhere
 	Budgets   []Budget
+	Models    []string // the models it may ask for; nil for any
+	Tier      string   // the operator's own word for tenants of its kind; nothing depends on it
+
+	Limits      Limits
+	ModelLimits map[string]Limits // of its calls for one model, by the name it asked for
+}
+
+// MayUse reports whether the tenant may ask for a configured model.
+func (t Tenant) MayUse(model string) bool {
+	return len(t.Models) == 0 || slices.Contains(t.Models, model)
 }
 
 // Retention is how long finished work is kept.
@@ -33,6 +51,7 @@ type Retention struct {
 	Results     time.Duration // a job with all that belongs to it after its end, the record of a call
 	Events      time.Duration // a job's log after its end; at most Results
 	Idempotency time.Duration // an idempotency key, from the submit on
+	Files       time.Duration // a file, from its upload on
 }
 
 // Caller is an authenticated key in use: the tenant it belongs to and what it may do.
@@ -40,4 +59,7 @@ type Caller struct {
 	Tenant Tenant
 	Key    string // the key's name, never its secret
 	Scopes []Scope
+	Limits Limits // of the key, beside those of its tenant
+	// CacheTTL is how old an answer may be that is given again to this key; 0 for what the model says.
+	CacheTTL time.Duration
 }

@@ -112,10 +112,10 @@ func newLife(conn *sql.Conn) (*life, error) {
 		into **sql.Stmt
 		text string
 	}{
-		{&l.insert, `INSERT INTO items (id, job_id, tenant_id, lane, model, n, custom_id, status, input, estimate_tokens, reserved_nano_usd, deadline)
-			VALUES (?1, ?1, 'demo', 'standard', 'fast', 0, '', 'queued', ?2, 100, 100, 1)`},
-		{&l.claim, `UPDATE items SET status = 'running', process_id = 'local', epoch = 1, fence = fence + 1 WHERE id = ?1`},
-		{&l.finish, `UPDATE items SET status = 'succeeded', seq = 3, result = ?2, target = 'sim', finished_at = 1, process_id = '' WHERE id = ?1`},
+		{&l.insert, `INSERT INTO items (id, job_id, tenant_id, n, custom_id, status, input, input_bytes, estimate_tokens, reserved_nano_usd)
+			VALUES (?1, ?1, 'demo', 0, '', 'queued', ?2, 512, 100, 100)`},
+		{&l.claim, `UPDATE items SET status = 'running', claim_id = 'local', fence = fence + 1 WHERE id = ?1`},
+		{&l.finish, `UPDATE items SET status = 'succeeded', seq = 3, result = ?2, target = 'sim', finished_at = 1 WHERE id = ?1`},
 		{&l.attempt, `INSERT INTO attempts (id, subject_id, tenant_id, number, fence, target, reason, config, error_kind, error_message, status_code,
 			input_tokens, cached_input_tokens, output_tokens, usage_known, cost_nano_usd, started_at, first_token_at, finished_at)
 			VALUES (?1, ?1, 'demo', 1, 1, 'sim', 'first', 'cfg', '', '', 200, 1, 0, 1, 1, 1, 1, 1, 1)`},

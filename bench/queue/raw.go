@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -23,6 +24,9 @@ import (
 // rawGroup is how many items the raw loop takes through one transaction.
 const rawGroup = 500
 
+// rawBundle is how many of them it keeps together, as Penstock does.
+const rawBundle = 256
+
 // rawLoop is the least that the same rows cost: Penstock's schema, driver and durability, prepared
 // statements in groups, and nothing else. It knows what it has queued, so it never looks; it seals
 // nothing, decides nothing, and nobody works on its items.
@@ -33,10 +37,10 @@ type rawLoop struct {
 	ids  penstock.IDs
 	now  int64
 
-	insertJob, insertItem, enter, stock, book      *sql.Stmt
-	claimItem, leave, openClaim, claimJob, charge  *sql.Stmt
+	insertJob, insertBundle, enter, stock, book    *sql.Stmt
+	leave, openClaim, claimJob, charge             *sql.Stmt
 	finishItem, finishClaim, closeClaim, finishJob *sql.Stmt
-	input, result                                  []byte // sealed once, so that rows have their real size
+	facts, inputs, result                          []byte // of their real size
 	attempt                                        string // likewise
 }
 
@@ -102,9 +106,12 @@ func (l *rawLoop) seal() error {
 		return err
 	}
 	owner := payload.Owner{Tenant: "bench", ID: "raw", Part: "input"}
-	if l.input, err = codec.Seal(owner, prompt(label{tenant: "bench"}, promptWords)); err != nil {
+	input, err := codec.Seal(owner, prompt(label{tenant: "bench"}, promptWords))
+	if err != nil {
 		return err
 	}
+	const factBytes = 12 // what Penstock keeps of an item beside its input
+	l.facts, l.inputs = make([]byte, rawBundle*factBytes), bytes.Repeat(input, rawBundle)
 	l.result, err = codec.Seal(owner, []byte(answerBody))
 	return err
 }
@@ -114,28 +121,27 @@ func (l *rawLoop) prepare(ctx context.Context) error {
 		into **sql.Stmt
 		text string
 	}{
-		{&l.insertJob, `INSERT INTO jobs (id, tenant_id, key_name, endpoint, model, lane, tags, status, total, queued, seq, max_attempts, item_timeout, resolved, created_at, deadline)
-			VALUES (?1, 'bench', 'bench', 'chat', 'noop', 'standard', '{}', 'queued', ?2, ?2, 1, 4, 600000000, ?3, ?4, ?4 + 86400000000)`},
-		{&l.insertItem, `INSERT INTO items (id, job_id, tenant_id, lane, model, n, custom_id, status, input, input_bytes, estimate_tokens, reserved_nano_usd, not_before, deadline)
-			VALUES (?1, ?2, 'bench', 'standard', 'noop', ?3, '', 'queued', ?4, 256, 320, 80000, ?5, ?5 + 86400000000)`},
-		{&l.enter, `INSERT INTO ready (lane, tenant_id, model, deadline, item_id, job_id, estimate_tokens, input_bytes)
-			VALUES ('standard', 'bench', 'noop', ?1 + 86400000000, ?2, ?3, 320, 256)`},
-		{&l.leave, `DELETE FROM ready WHERE lane = 'standard' AND tenant_id = 'bench' AND model = 'noop' AND deadline = ?1 + 86400000000 AND item_id = ?2`},
-		{&l.openClaim, `INSERT INTO claims (id, process_id, epoch, open, items) VALUES (?1, 'bench', 1, ?2, ?3)`},
-		{&l.finishClaim, `UPDATE claims SET open = open - ?2 WHERE id = ?1`},
-		{&l.closeClaim, `DELETE FROM claims WHERE id = ?1 AND open <= 0`},
-		{&l.claimItem, `UPDATE items SET status = 'running', process_id = 'bench', epoch = 1, claim_id = ?2, fence = fence + 1 WHERE id = ?1`},
-		{&l.claimJob, `UPDATE jobs SET status = 'running', queued = 0, running = ?2, seq = 2, started_at = ?3, started_seq = 2 WHERE id = ?1`},
+		{&l.insertJob, `INSERT INTO jobs (id, tenant_id, key_name, endpoint, model, lane, tags, status, total, seq, max_attempts, item_timeout, resolved, created_at, deadline)
+			VALUES (?1, 'bench', 'bench', 'chat', 'noop', 'standard', '{}', 'queued', ?2, 1, 4, 600000000, ?3, ?4, ?4 + 86400000000)`},
+		{&l.insertBundle, `INSERT INTO bundles (job_id, first_n, facts, inputs) VALUES (?1, ?2, ?3, ?4)`},
+		{&l.enter, `INSERT INTO ready (lane, tenant_id, model, deadline, job_id, last_n, first_n, bundle_n, item_id, estimate_tokens, input_bytes)
+			VALUES ('standard', 'bench', 'noop', ?1 + 86400000000, ?2, ?3, ?4, ?4, '', 0, 0)`},
+		{&l.leave, `DELETE FROM ready WHERE lane = 'standard' AND tenant_id = 'bench' AND model = 'noop' AND deadline = ?1 + 86400000000 AND job_id = ?2`},
+		{&l.openClaim, `INSERT INTO claims (id, job_id, tenant_id, process_id, epoch, open, items) VALUES (?1, ?1, 'bench', 'bench', 1, ?2, ?3)`},
+		{&l.finishClaim, `UPDATE claims SET open = open - ?2 WHERE job_id = ?1`},
+		{&l.closeClaim, `DELETE FROM claims WHERE job_id = ?1 AND open <= 0`},
+		{&l.claimJob, `UPDATE jobs SET status = 'running', seq = 2, started_at = ?2, started_seq = 2 WHERE id = ?1`},
 		{&l.charge, `UPDATE shares SET vtime = vtime + ?1 WHERE lane = 'standard' AND tenant_id = 'bench'`},
-		{&l.finishItem, `UPDATE items SET status = 'succeeded', seq = ?2, tries = 1, attempts = 1, target = 'noop', status_code = 200, result = ?3,
-			input_tokens = 64, output_tokens = 9, cost_nano_usd = 15000, finished_at = ?4, last_attempt = ?5, process_id = '', claim_id = '' WHERE id = ?1`},
-		{&l.finishJob, `UPDATE jobs SET status = 'succeeded', running = 0, succeeded = ?2, input_tokens = 64 * ?2, output_tokens = 9 * ?2,
+		{&l.finishItem, `INSERT INTO items (id, job_id, tenant_id, n, custom_id, estimate_tokens, input_bytes, reserved_nano_usd, claim_id, status, seq,
+			fence, tries, attempts, target, status_code, result, input_tokens, output_tokens, cost_nano_usd, price_version, finished_at, last_attempt)
+			VALUES (?1, ?2, 'bench', ?3, '', 320, 256, 80000, ?2, 'succeeded', ?4, 1, 1, 1, 'noop', 200, ?5, 64, 9, 15000, ?8, ?6, ?7)`},
+		{&l.finishJob, `UPDATE jobs SET status = 'succeeded', succeeded = ?2, input_tokens = 64 * ?2, output_tokens = 9 * ?2,
 			cost_nano_usd = 15000 * ?2, seq = 3 + ?2, finished_at = ?3 WHERE id = ?1`},
 		{&l.stock, `INSERT INTO backlogs (lane, tenant_id, model, ready, parked, tokens, bytes) VALUES ('standard', 'bench', 'noop', ?1, 0, ?1 * 320, ?1 * 256)
 			ON CONFLICT (lane, tenant_id, model) DO UPDATE SET ready = ready + excluded.ready, tokens = tokens + excluded.tokens, bytes = bytes + excluded.bytes`},
 		{&l.book, `INSERT INTO ledger (key, tenant_id, kind, subject_id, job_id, target, reserved_nano_usd, cost_nano_usd,
-			input_tokens, cached_input_tokens, output_tokens, price_version, created_at)
-			VALUES (?1, 'bench', ?2, ?3, ?4, 'noop', 80000, 15000, 64, 0, 9, ?6, ?5)`},
+			input_tokens, cached_input_tokens, output_tokens, price_version, created_at, outcomes)
+			VALUES (?1, 'bench', ?2, ?3, ?3, 'noop', 80000, 15000, 64, 0, 9, ?5, ?4, ?6)`},
 	} {
 		s, err := l.conn.PrepareContext(ctx, p.text)
 		if err != nil {
@@ -198,40 +204,42 @@ func (l *rawLoop) submit(job penstock.ID, items []penstock.ID) error {
 	if err := exec(l.insertJob, job, len(items), rawResolved, l.now); err != nil {
 		return err
 	}
-	for n, id := range items {
-		if err := errors.Join(exec(l.insertItem, id, job, n, l.input, l.now), exec(l.enter, l.now, id, job)); err != nil {
-			return err
-		}
-	}
-	return errors.Join(
-		exec(l.stock, len(items)),
-		exec(l.book, "job:"+string(job), "reserve", job, job, l.now, ""))
-}
-
-func (l *rawLoop) claim(job penstock.ID, items []penstock.ID) error {
-	for _, id := range items {
-		if err := errors.Join(exec(l.claimItem, id, job), exec(l.leave, l.now, id)); err != nil {
-			return err
-		}
-	}
-	ids, err := json.Marshal(items)
-	return errors.Join(err,
-		exec(l.openClaim, job, len(items), string(ids)),
-		exec(l.stock, -len(items)),
-		exec(l.charge, len(items)*320),
-		exec(l.claimJob, job, len(items), l.now))
-}
-
-func (l *rawLoop) finish(job penstock.ID, items []penstock.ID) error {
-	for n, id := range items {
+	for first := 0; first < len(items); first += rawBundle {
+		n := min(rawBundle, len(items)-first)
 		err := errors.Join(
-			exec(l.finishItem, id, 3+n, l.result, l.now, l.attempt),
-			exec(l.book, "item:"+string(id), "settle", id, job, l.now, rawHash))
+			exec(l.insertBundle, job, first, l.facts[:len(l.facts)*n/rawBundle], l.inputs[:len(l.inputs)*n/rawBundle]),
+			exec(l.enter, l.now, job, first+n-1, first))
 		if err != nil {
 			return err
 		}
 	}
 	return errors.Join(
+		exec(l.stock, len(items)),
+		exec(l.book, "job:"+string(job), "reserve", job, l.now, "", 0))
+}
+
+func (l *rawLoop) claim(job penstock.ID, items []penstock.ID) error {
+	ns := make([]int, len(items))
+	for n := range ns {
+		ns[n] = n
+	}
+	held, err := json.Marshal(ns)
+	return errors.Join(err,
+		exec(l.leave, l.now, job),
+		exec(l.openClaim, job, len(items), string(held)),
+		exec(l.stock, -len(items)),
+		exec(l.charge, len(items)*320),
+		exec(l.claimJob, job, l.now))
+}
+
+func (l *rawLoop) finish(job penstock.ID, items []penstock.ID) error {
+	for n, id := range items {
+		if err := exec(l.finishItem, id, job, n, 3+n, l.result, l.now, l.attempt, rawHash); err != nil {
+			return err
+		}
+	}
+	return errors.Join(
+		exec(l.book, "settle:"+string(job)+":3", "settle", job, l.now, rawHash, len(items)),
 		exec(l.finishClaim, job, len(items)),
 		exec(l.closeClaim, job),
 		exec(l.finishJob, job, len(items), l.now))
@@ -262,7 +270,7 @@ func (l *rawLoop) Close() error {
 // written is what a database file holds for each finished item.
 type written struct {
 	rows  string  // table by table, beside the item's own
-	bytes float64 // of input, result and attempt in the item's own
+	bytes float64 // of its input, result and attempt
 }
 
 // like says whether two sides write the same.
@@ -282,7 +290,8 @@ func writtenPerItem(ctx context.Context, path string) (w written, err error) {
 	}
 	defer db.Close()
 	var items int64
-	err = db.QueryRowContext(ctx, `SELECT COUNT(*), AVG(LENGTH(input) + LENGTH(result) + LENGTH(last_attempt))
+	err = db.QueryRowContext(ctx, `SELECT COUNT(*), AVG(LENGTH(result) + LENGTH(last_attempt)) +
+			(SELECT SUM(LENGTH(inputs)) * 1.0 / (SELECT SUM(total) FROM jobs) FROM bundles)
 		FROM items WHERE status = 'succeeded'`).Scan(&items, &w.bytes)
 	if err != nil {
 		return w, err

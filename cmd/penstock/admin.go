@@ -10,12 +10,15 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
 
 	"penstock"
 	"penstock/client"
+	"penstock/internal/app"
 	"penstock/internal/config"
 )
 
@@ -26,7 +29,10 @@ const (
 
 // admin calls the admin door of a server. Which process of several it is does not matter: what is done
 // there holds for all of them.
-type admin struct{ base *url.URL }
+type admin struct {
+	base *url.URL
+	key  string
+}
 
 // connectAdmin takes the address from a flag, else from the environment, else the default of a server.
 func (sh *shell) connectAdmin(flag string) (*admin, error) {
@@ -35,7 +41,21 @@ func (sh *shell) connectAdmin(flag string) (*admin, error) {
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
 		return nil, usageError{fmt.Sprintf("--admin-url must be an http or https URL, not %q", at)}
 	}
-	return &admin{base}, nil
+	key, err := sh.adminKey(at)
+	return &admin{base, key}, err
+}
+
+// adminKey is the key to call with. The one that a server drew is used without being asked for, but only on this
+// machine; without any the server says where to find one.
+func (sh *shell) adminKey(at string) (string, error) {
+	if key := sh.variable("PENSTOCK_ADMIN_KEY"); key != "" || !isLocal(at) {
+		return key, nil
+	}
+	text, err := os.ReadFile(filepath.Join(cmp.Or(sh.variable("PENSTOCK_DATA"), config.DefaultData), app.AdminKeyFile))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", fmt.Errorf("reading the admin key: %w", err)
+	}
+	return strings.TrimSpace(string(text)), nil
 }
 
 // adminCall is one call of the admin door.
@@ -43,7 +63,8 @@ type adminCall struct {
 	method string
 	path   []string // escaped on the way
 	query  url.Values
-	body   any // nil for none
+	body   any    // nil for none
+	match  string // If-Match; "" for whatever is there
 }
 
 // do makes a call and decodes its answer.
@@ -64,6 +85,12 @@ func (a *admin) do(ctx context.Context, c adminCall, answer any) error {
 	if err != nil {
 		return fmt.Errorf("calling the admin door: %w", err)
 	}
+	if a.key != "" {
+		req.Header.Set("Authorization", "Bearer "+a.key)
+	}
+	if c.match != "" {
+		req.Header.Set("If-Match", c.match)
+	}
 	resp, err := http.DefaultClient.Do(req)
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		return fmt.Errorf("nobody listens on %s; set --admin-url or PENSTOCK_ADMIN_URL to the admin_listen of a server", a.base.Redacted())
@@ -76,7 +103,7 @@ func (a *admin) do(ctx context.Context, c adminCall, answer any) error {
 	if err != nil {
 		return fmt.Errorf("reading the answer of the admin door: %w", err)
 	}
-	if resp.StatusCode != http.StatusOK {
+	if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusCreated {
 		return adminError(resp, text)
 	}
 	if err := json.Unmarshal(text, answer); err != nil {
@@ -104,5 +131,12 @@ func adminError(resp *http.Response, text []byte) error {
 	if json.Unmarshal(text, &envelope) != nil || envelope.Error.Code == "" {
 		return fmt.Errorf("the admin door answered %s; is --admin-url the admin_listen of a server?", resp.Status)
 	}
-	return &client.Error{Status: resp.StatusCode, Code: envelope.Error.Code, Message: envelope.Error.Message}
+	refusal := &client.Error{Status: resp.StatusCode, Code: envelope.Error.Code, Message: envelope.Error.Message}
+	switch refusal.Code {
+	case penstock.CodeInvalidKey:
+		return fmt.Errorf("%s; set PENSTOCK_ADMIN_KEY to an admin key of %s", refusal.Error(), resp.Request.URL.Host)
+	case penstock.CodeScopeMissing:
+		return fmt.Errorf("%s; use another key in PENSTOCK_ADMIN_KEY", refusal.Error())
+	}
+	return refusal
 }

@@ -40,10 +40,6 @@ func (sh *shell) targetsCommand() *cobra.Command {
 	return noun("targets", "Pause and resume targets", sh.holdCommands(store.ControlTarget, "openai-mini")...)
 }
 
-func (sh *shell) tenantsCommand() *cobra.Command {
-	return noun("tenants", "Pause and resume tenants", sh.holdCommands(store.ControlTenant, "search")...)
-}
-
 func (sh *shell) controlsListCommand() *cobra.Command {
 	var at string
 	c := &cobra.Command{

@@ -54,7 +54,7 @@ func examine(ctx context.Context, s *config.Snapshot) []finding {
 	p := s.Process
 	all := []finding{{Check: "config", Status: healthOK, Detail: s.Hash}}
 	if len(s.Tenants) == 0 {
-		all[0].Detail += ", without tenants: only penstock dev makes one"
+		all[0].Detail += ", without tenants: penstock tenants create makes them"
 	}
 	all = append(all, checkData(p.Data), checkKeyset(p), checkDatabase(ctx, p))
 	all = append(all, checkProviders(ctx, s.Providers)...)

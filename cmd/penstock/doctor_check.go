@@ -144,14 +144,15 @@ func showKey(h http.Header, p config.ProviderConfig) {
 	if p.Kind == config.KindAnthropic {
 		h.Set("anthropic-version", anthropic.DefaultVersion)
 	}
+	keys := p.Keys()
 	switch {
-	case p.APIKey.IsZero():
+	case len(keys) == 0:
 	case p.Kind == config.KindAnthropic:
-		h.Set("x-api-key", p.APIKey.Reveal())
+		h.Set("x-api-key", keys[0].Reveal())
 	case p.Azure != (config.Azure{}):
-		h.Set("api-key", p.APIKey.Reveal())
+		h.Set("api-key", keys[0].Reveal())
 	default:
-		h.Set("Authorization", "Bearer "+p.APIKey.Reveal())
+		h.Set("Authorization", "Bearer "+keys[0].Reveal())
 	}
 }
 

@@ -53,14 +53,16 @@ Environment, for servers:
   PENSTOCK_LISTEN        address of the API, over listen in the file (127.0.0.1:8080)
   PENSTOCK_DATA          data directory, over data in the file (./penstock-data)
   PENSTOCK_DATABASE_URL  PostgreSQL URL, over database in the file (none: SQLite in the data directory)
+  PENSTOCK_ADMIN_KEY     admin key, over admin.key in the file (drawn once, kept in the data directory)
   PENSTOCK_DEV_KEY       API key that "penstock dev" accepts (drawn once, kept in the data directory)
 
 Environment, for the commands that call a server:
   PENSTOCK_URL           where it is (http://127.0.0.1:8080)
   PENSTOCK_API_KEY       key to call with (for a server on this machine: the one of "penstock dev",
                          read from the data directory)
-  PENSTOCK_ADMIN_URL     admin door, for "penstock top" and the commands that pause and resume
-                         (http://127.0.0.1:9090)
+  PENSTOCK_ADMIN_URL     admin door, for "penstock top" and the commands that pause and resume or change
+                         tenants and keys (http://127.0.0.1:9090)
+  PENSTOCK_ADMIN_KEY     key for the admin door (for a server on this machine: read from the data directory)
 
 Exit codes: 0 ok, 1 error, 2 wrong usage, 3 some items failed.`
 
@@ -98,8 +100,8 @@ func (sh *shell) command() *cobra.Command {
 		}
 	}
 	add(groupRun, sh.devCommand(), sh.serveCommand(), sh.simCommand())
-	add(groupWork, sh.jobsCommand(), sh.itemsCommand(), sh.requestsCommand(), sh.deadLettersCommand(), sh.modelsCommand())
-	add(groupOperate, sh.topCommand(), sh.lanesCommand(), sh.targetsCommand(), sh.tenantsCommand(), sh.controlsCommand(), sh.configCommand(), sh.doctorCommand(), sh.forecastCommand(), sh.ledgerCommand(), sh.dbCommand(), sh.versionCommand())
+	add(groupWork, sh.jobsCommand(), sh.itemsCommand(), sh.requestsCommand(), sh.deadLettersCommand(), sh.webhooksCommand(), sh.modelsCommand())
+	add(groupOperate, sh.topCommand(), sh.lanesCommand(), sh.targetsCommand(), sh.tenantsCommand(), sh.keysCommand(), sh.controlsCommand(), sh.configCommand(), sh.doctorCommand(), sh.forecastCommand(), sh.ledgerCommand(), sh.dbCommand(), sh.versionCommand())
 	return root
 }
 

@@ -24,14 +24,17 @@ type desk struct {
 	hangups  chan struct{}
 }
 
-const testKey = "psk_test_0123456789"
+const (
+	testKey      = "psk_test_0123456789"
+	testAdminKey = "psk_test_admin_0123456789"
+)
 
 // testNow is what the clock says at every desk.
 var testNow = time.Date(2026, 11, 15, 3, 0, 0, 0, time.UTC)
 
 func newDesk(t *testing.T) *desk {
 	return &desk{t: t, hangups: make(chan struct{}), env: map[string]string{
-		"PENSTOCK_API_KEY": testKey, "PENSTOCK_DATA": filepath.Join(t.TempDir(), "data"),
+		"PENSTOCK_API_KEY": testKey, "PENSTOCK_ADMIN_KEY": testAdminKey, "PENSTOCK_DATA": filepath.Join(t.TempDir(), "data"),
 	}}
 }
 

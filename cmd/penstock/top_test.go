@@ -208,6 +208,7 @@ func readLoad(ctx context.Context, admin string) (report backlog.Report, err err
 	if err != nil {
 		return report, err
 	}
+	req.Header.Set("Authorization", "Bearer "+testAdminKey)
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return report, err

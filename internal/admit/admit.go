@@ -20,7 +20,9 @@ import (
 	"penstock"
 	"penstock/internal/backlog"
 	"penstock/internal/config"
+	"penstock/internal/limit"
 	"penstock/internal/queue"
+	"penstock/internal/room"
 	"penstock/internal/route"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
@@ -55,15 +57,23 @@ type Room interface {
 	Full()          // a write found that there is none
 }
 
+// Callers knows the keys. It answers from memory.
+type Callers interface {
+	// Caller returns who a secret belongs to. Codes: invalid_key.
+	Caller(secret string) (penstock.Caller, error)
+}
+
 // Deps are what a Service works with.
 type Deps struct {
 	Config   *config.Live
+	Callers  Callers
 	Jobs     Jobs
 	Retries  Retries
 	Room     Room
 	Backlog  *backlog.View
 	Bell     *queue.Bell
 	Controls Controls
+	Limits   *limit.Book
 	Metrics  *telemetry.Metrics
 	Clock    func() time.Time
 }
@@ -83,11 +93,7 @@ func (s *Service) Authenticate(secret string) (penstock.Caller, error) {
 		return penstock.Caller{}, penstock.Errorf(penstock.CodeInvalidKey,
 			"No API key was given; send it as \"Authorization: Bearer psk_…\" or \"x-api-key: psk_…\".")
 	}
-	caller, ok := s.Config.Current().Caller(secret)
-	if !ok {
-		return penstock.Caller{}, penstock.Errorf(penstock.CodeInvalidKey, "This API key is not known.")
-	}
-	return caller, nil
+	return s.Callers.Caller(secret)
 }
 
 // Require checks that a caller may do something. Codes: scope_missing.
@@ -112,6 +118,7 @@ type JobOrder struct {
 	ItemTimeout time.Duration
 	Tags        map[string]string
 	TraceParent string
+	Webhook     *store.JobWebhook // where its events are sent, nil for nowhere; checked by who decoded it
 
 	IdempotencyKey string
 	BodyHash       []byte // of the canonical body, with IdempotencyKey
@@ -132,15 +139,15 @@ type Inference struct {
 // door), and those of store.Jobs.SubmitJob.
 func (s *Service) Job(ctx context.Context, caller penstock.Caller, o JobOrder) (store.Receipt, error) {
 	receipt, err := s.submit(ctx, caller, o)
-	if penstock.ErrorCode(err) == penstock.CodeBudgetExceeded {
-		s.Metrics.BudgetRefused(string(caller.Tenant.ID))
-	}
-	return s.counted(receipt, err)
+	return s.counted(caller, receipt, err)
 }
 
 // counted counts what became of an order.
-func (s *Service) counted(receipt store.Receipt, err error) (store.Receipt, error) {
+func (s *Service) counted(caller penstock.Caller, receipt store.Receipt, err error) (store.Receipt, error) {
 	if err != nil {
+		if penstock.ErrorCode(err) == penstock.CodeBudgetExceeded {
+			s.Metrics.BudgetRefused(string(caller.Tenant.ID))
+		}
 		s.Metrics.JobRejected(penstock.ErrorCode(err))
 		return receipt, err
 	}
@@ -167,7 +174,7 @@ func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder
 		return s.replay(ctx, caller, o, err)
 	}
 	snapshot := s.Config.Current()
-	resolved, targets, err := resolve(snapshot, o.Model, caller.Tenant.Regions)
+	resolved, targets, err := resolve(snapshot, o.Model, caller.Tenant)
 	if err == nil {
 		targets, err = payable(caller, o.Model, &resolved, targets)
 	}
@@ -193,6 +200,7 @@ func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder
 
 		Idempotency: s.idempotency(caller, o.IdempotencyKey, o.BodyHash),
 		Accounts:    store.AccountsOf(caller, o.Model, now),
+		Webhook:     o.Webhook,
 	}
 	for i, inf := range o.Inferences {
 		bound := Bound(targets, inf, Terms{now, o.Lane})
@@ -200,6 +208,10 @@ func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder
 	}
 	entry, err := s.enter(caller.Tenant.ID, &sub)
 	if err != nil {
+		return s.replay(ctx, caller, o, err)
+	}
+	if err := s.spendSubmit(ctx, caller, o); err != nil {
+		entry.queue.Dropped(entry.arrival)
 		return s.replay(ctx, caller, o, err)
 	}
 	return s.kept(entry.settle(s.Jobs.SubmitJob(ctx, caller.Tenant.ID, sub)))
@@ -218,7 +230,7 @@ func (s *Service) idempotency(caller penstock.Caller, key string, hash []byte) *
 	if key == "" {
 		return nil
 	}
-	return &store.IdempotencyKey{Key: key, BodyHash: hash, TTL: s.Config.Current().RetentionOf(caller.Tenant.ID).Idempotency}
+	return &store.IdempotencyKey{Key: key, BodyHash: hash, TTL: cmp.Or(caller.Tenant.Retention.Idempotency, s.Config.Current().Retention.Idempotency)}
 }
 
 // replay answers for an order that is refused today but may have been accepted before: its deadline
@@ -238,17 +250,23 @@ func (s *Service) replay(ctx context.Context, caller penstock.Caller, o JobOrder
 type RequestOrder struct {
 	Model     string
 	Inference Inference
+	Free      bool // nobody charges for it
 }
 
 // Admitted is a synchronous call that may run.
 type Admitted struct {
 	Targets []string
 	Bound   penstock.NanoUSD // the most that one attempt can cost
+	// Model is what answers for the name, and Resolved what it means to this tenant, paused targets included.
+	Model    penstock.Model
+	Resolved []string
+	// Stay is its room under its caller's limits, nil without any. It is to be given back.
+	Stay *room.Stay
 }
 
 // Request admits a synchronous call, from memory. Codes: scope_missing, model_not_found,
-// invalid_request, overloaded (an operator holds it back).
-func (s *Service) Request(caller penstock.Caller, o RequestOrder) (Admitted, error) {
+// invalid_request, rate_limited, overloaded (an operator holds it back, or limits cannot be looked at).
+func (s *Service) Request(ctx context.Context, caller penstock.Caller, o RequestOrder) (Admitted, error) {
 	if err := Require(caller, penstock.ScopeInference); err != nil {
 		return Admitted{}, err
 	}
@@ -258,8 +276,9 @@ func (s *Service) Request(caller penstock.Caller, o RequestOrder) (Admitted, err
 	if err := checkModel(o.Model); err != nil {
 		return Admitted{}, err
 	}
-	resolved, targets, err := resolve(s.Config.Current(), o.Model, caller.Tenant.Regions)
-	if err == nil {
+	snapshot := s.Config.Current()
+	resolved, targets, err := resolve(snapshot, o.Model, caller.Tenant)
+	if err == nil && !o.Free {
 		targets, err = payable(caller, o.Model, &resolved, targets)
 	}
 	if err != nil {
@@ -268,19 +287,32 @@ func (s *Service) Request(caller penstock.Caller, o RequestOrder) (Admitted, err
 	if err := s.refuseHeld(demand{caller.Tenant.ID, penstock.LaneRealtime, o.Model, resolved.Targets}); err != nil {
 		return Admitted{}, err
 	}
-	return Admitted{Targets: s.Controls.Open(resolved.Targets), Bound: Bound(targets, o.Inference, Terms{s.Clock(), penstock.LaneRealtime}).Cost}, nil
+	use := useOf(o.Inference)
+	use.Free = o.Free
+	stay, err := s.Limits.Enter(ctx, &caller, o.Model, use)
+	if err != nil {
+		return Admitted{}, err
+	}
+	a := Admitted{
+		Targets: s.Controls.Open(resolved.Targets), Stay: stay, Model: snapshot.Models[resolved.Model], Resolved: resolved.Targets,
+	}
+	if !o.Free {
+		a.Bound = Bound(targets, o.Inference, Terms{s.Clock(), penstock.LaneRealtime}).Cost
+	}
+	return a, nil
 }
 
-// resolve finds the model that answers for a name and notes what it means today, to a tenant whose work may run
-// in some regions only. What is left out here is never called: a region is a promise.
-func resolve(snapshot *config.Snapshot, name string, regions []string) (penstock.Resolved, []penstock.Target, error) {
+// resolve finds the model that answers for a name and notes what it means today, to a tenant who may use some
+// models only, and whose work may run in some regions only. What is left out here is never called: a region is
+// a promise. A model that the tenant may not use does not exist for it.
+func resolve(snapshot *config.Snapshot, name string, tenant penstock.Tenant) (penstock.Resolved, []penstock.Target, error) {
 	model, ok := snapshot.Model(name)
-	if !ok {
-		e := penstock.Errorf(penstock.CodeModelNotFound, "There is no model %q; %s.", clip(name), known(snapshot))
+	if !ok || !tenant.MayUse(model.Name) {
+		e := penstock.Errorf(penstock.CodeModelNotFound, "There is no model %q; %s.", clip(name), known(snapshot, tenant))
 		e.Param = "model"
 		return penstock.Resolved{}, nil, e
 	}
-	allowed, err := inRegions(model, snapshot.Targets, regions)
+	allowed, err := inRegions(model, snapshot.Targets, tenant.Regions)
 	if err != nil {
 		return penstock.Resolved{}, nil, err
 	}
@@ -291,10 +323,12 @@ func resolve(snapshot *config.Snapshot, name string, regions []string) (penstock
 }
 
 // known helps a caller who mistyped a model's name.
-func known(snapshot *config.Snapshot) string {
+func known(snapshot *config.Snapshot, tenant penstock.Tenant) string {
 	names := make([]string, 0, len(snapshot.Models))
 	for name := range snapshot.Models {
-		names = append(names, name)
+		if tenant.MayUse(name) {
+			names = append(names, name)
+		}
 	}
 	slices.Sort(names)
 	const most = 10

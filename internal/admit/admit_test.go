@@ -185,7 +185,7 @@ func TestModelNotFound(t *testing.T) {
 	o := order()
 	o.Model = "fsat"
 	_, jobErr := r.Job(t.Context(), r.caller, o)
-	_, requestErr := r.Request(r.caller, RequestOrder{Model: "fsat"})
+	_, requestErr := r.Request(t.Context(), r.caller, RequestOrder{Model: "fsat"})
 	for name, err := range map[string]error{"job": jobErr, "request": requestErr} {
 		e := penstock.AsError(err)
 		if e.Code != penstock.CodeModelNotFound || e.Param != "model" {
@@ -205,7 +205,7 @@ func TestModelNotFoundStaysShort(t *testing.T) {
 		}
 	})
 	for _, name := range []string{strings.Repeat("x", MaxModelBytes), "x" + strings.Repeat("é", 100)} {
-		_, err := r.Request(r.caller, RequestOrder{Model: name})
+		_, err := r.Request(t.Context(), r.caller, RequestOrder{Model: name})
 		if e := penstock.AsError(err); len(e.Message) > 400 || !strings.Contains(e.Message, "all 102") || !utf8.ValidString(e.Message) {
 			t.Errorf("%d bytes: %.200q", len(e.Message), e.Message)
 		}
@@ -234,7 +234,7 @@ func TestModelNameIsBounded(t *testing.T) {
 		o := order()
 		o.Model = name
 		_, jobErr := r.Job(t.Context(), r.caller, o)
-		_, requestErr := r.Request(r.caller, RequestOrder{Model: name})
+		_, requestErr := r.Request(t.Context(), r.caller, RequestOrder{Model: name})
 		for what, err := range map[string]error{"job": jobErr, "request": requestErr} {
 			if e := penstock.AsError(err); err == nil || e.Code != penstock.CodeInvalidRequest || e.Param != "model" {
 				t.Errorf("%s: model %.20q is answered %v, want invalid_request for model", what, name, err)
@@ -246,8 +246,9 @@ func TestModelNameIsBounded(t *testing.T) {
 func TestRequest(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	got, err := r.Request(r.caller, RequestOrder{Model: "smart", Inference: Inference{Body: []byte(`{}`), MaxOutputTokens: 7}})
-	want := Admitted{Targets: []string{"costly", "cheap"}, Bound: 2*10_000 + 7*20_000}
+	got, err := r.Request(t.Context(), r.caller, RequestOrder{Model: "smart", Inference: Inference{Body: []byte(`{}`), MaxOutputTokens: 7}})
+	want := Admitted{Targets: []string{"costly", "cheap"}, Bound: 2*10_000 + 7*20_000,
+		Model: r.Config.Current().Models["smart"], Resolved: []string{"costly", "cheap"}}
 	if err != nil || !cmp.Equal(got, want) {
 		t.Errorf("got %+v, %v; want %+v", got, err, want)
 	}
@@ -261,12 +262,12 @@ func TestRequestNeedsScopeAndLane(t *testing.T) {
 	r := newRig(t)
 	noScope := r.caller
 	noScope.Scopes = []penstock.Scope{penstock.ScopeJobsWrite, penstock.ScopeJobsRead}
-	if _, err := r.Request(noScope, RequestOrder{Model: "fast"}); penstock.ErrorCode(err) != penstock.CodeScopeMissing {
+	if _, err := r.Request(t.Context(), noScope, RequestOrder{Model: "fast"}); penstock.ErrorCode(err) != penstock.CodeScopeMissing {
 		t.Errorf("without the scope: %v", err)
 	}
 	noLane := r.caller
 	noLane.Tenant.Lanes = []penstock.Lane{penstock.LaneBulk}
-	_, err := r.Request(noLane, RequestOrder{Model: "fast"})
+	_, err := r.Request(t.Context(), noLane, RequestOrder{Model: "fast"})
 	if e := penstock.AsError(err); e.Code != penstock.CodeInvalidRequest || e.Param != "lane" {
 		t.Errorf("without the lane: %+v", e)
 	}

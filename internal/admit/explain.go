@@ -24,7 +24,7 @@ func (s *Service) Consider(caller penstock.Caller, name string) (Considered, err
 		return Considered{}, err
 	}
 	snapshot := s.Config.Current()
-	_, _, err := resolve(snapshot, name, nil)
+	_, _, err := resolve(snapshot, name, penstock.Tenant{Models: caller.Tenant.Models}) // its regions are told below
 	if err != nil {
 		return Considered{}, err
 	}

@@ -10,6 +10,7 @@ import (
 	"penstock"
 	"penstock/internal/backlog"
 	"penstock/internal/config"
+	"penstock/internal/directory"
 	"penstock/internal/queue"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
@@ -56,7 +57,7 @@ type rig struct {
 	t      *testing.T
 	heard  <-chan struct{}
 	store  *submits
-	room   *room
+	room   *shelf
 	bounds *bounds
 	caller penstock.Caller
 
@@ -74,14 +75,14 @@ func (h holds) Open(targets []string) []string {
 	return slices.DeleteFunc(slices.Clone(targets), func(t string) bool { return t == h[store.ControlTarget] })
 }
 
-// room refuses as it is told, and counts how often it hears that there is none.
-type room struct {
+// shelf refuses as it is told, and counts how often it hears that there is none.
+type shelf struct {
 	refusal error
 	full    int
 }
 
-func (r *room) Refusal() error { return r.refusal }
-func (r *room) Full()          { r.full++ }
+func (r *shelf) Refusal() error { return r.refusal }
+func (r *shelf) Full()          { r.full++ }
 
 const secret = "psk_0123456789abcdef"
 
@@ -107,8 +108,8 @@ func newRig(t *testing.T, edit ...func(*config.File)) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, bell, room, controls := &submits{}, queue.NewBell(), &room{}, holds{}
-	bounds := &bounds{}
+	s, bell, room, controls := &submits{}, queue.NewBell(), &shelf{}, holds{}
+	bounds, live := &bounds{}, config.NewLive(snapshot)
 	view, err := backlog.New(backlog.Deps{
 		Source: s, Limits: bounds, Failed: func() {}, Log: slog.New(slog.DiscardHandler), Clock: func() time.Time { return now },
 	})
@@ -118,7 +119,7 @@ func newRig(t *testing.T, edit ...func(*config.File)) *rig {
 	return &rig{
 		t: t, store: s, room: room, bounds: bounds, heard: bell.Listen(), controls: controls,
 		Service: New(Deps{
-			Config: config.NewLive(snapshot), Jobs: s, Room: room, Backlog: view, Bell: bell, Controls: controls, Metrics: telemetry.NewMetrics("test", ""),
+			Config: live, Callers: directory.New(directory.Deps{Config: live, Clock: time.Now}), Jobs: s, Room: room, Backlog: view, Bell: bell, Controls: controls, Metrics: telemetry.NewMetrics("test", ""),
 			Clock: func() time.Time { return now },
 		}),
 		caller: penstock.Caller{Tenant: penstock.Tenant{ID: "search", Weight: 1, Lanes: penstock.Lanes}, Key: "app", Scopes: penstock.Scopes},

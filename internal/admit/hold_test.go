@@ -15,7 +15,7 @@ func TestWhatIsHeldBackRefusesCallsAndAcceptsJobs(t *testing.T) {
 	} {
 		r := newRig(t)
 		r.controls[kind] = name
-		_, err := r.Request(r.caller, RequestOrder{Model: "fast"})
+		_, err := r.Request(t.Context(), r.caller, RequestOrder{Model: "fast"})
 		e := penstock.AsError(err)
 		if e.Code != penstock.CodeOverloaded || e.RetryAfter <= 0 || !strings.Contains(e.Message, name+": moving house") {
 			t.Errorf("%s: a call got %+v, want overloaded with the operator's reason", kind, e)
@@ -40,7 +40,7 @@ func TestWhatIsNotHeldBackRuns(t *testing.T) {
 	} {
 		r := newRig(t)
 		r.controls[kind] = name
-		if _, err := r.Request(r.caller, RequestOrder{Model: "fast"}); err != nil {
+		if _, err := r.Request(t.Context(), r.caller, RequestOrder{Model: "fast"}); err != nil {
 			t.Errorf("%s: %v", kind, err)
 		}
 		job := r.admit(order()).Job
@@ -57,13 +57,13 @@ func TestAHeldTargetIsPassedOver(t *testing.T) {
 	r := newRig(t)
 	r.controls[store.ControlTarget] = "costly"
 	for range 2 {
-		admitted, err := r.Request(r.caller, RequestOrder{Model: "smart"})
+		admitted, err := r.Request(t.Context(), r.caller, RequestOrder{Model: "smart"})
 		if err != nil || len(admitted.Targets) != 1 || admitted.Targets[0] != "cheap" {
 			t.Errorf("admitted to %v, %v; want cheap alone", admitted.Targets, err)
 		}
 	}
 	delete(r.controls, store.ControlTarget)
-	if admitted, err := r.Request(r.caller, RequestOrder{Model: "smart"}); err != nil || len(admitted.Targets) != 2 {
+	if admitted, err := r.Request(t.Context(), r.caller, RequestOrder{Model: "smart"}); err != nil || len(admitted.Targets) != 2 {
 		t.Errorf("admitted to %v, %v after it was resumed; want both", admitted.Targets, err)
 	}
 }

@@ -75,10 +75,10 @@ type RetryOrder struct {
 // store.Jobs.SubmitJob.
 func (s *Service) RetryJob(ctx context.Context, caller penstock.Caller, o RetryOrder) (store.Receipt, error) {
 	if err := Require(caller, penstock.ScopeJobsWrite); err != nil {
-		return s.counted(store.Receipt{}, err)
+		return s.counted(caller, store.Receipt{}, err)
 	}
 	if err := cmp.Or(o.Terms.complete(), checkKey(o.IdempotencyKey)); err != nil {
-		return s.counted(store.Receipt{}, err)
+		return s.counted(caller, store.Receipt{}, err)
 	}
 	key := s.idempotency(caller, o.IdempotencyKey, o.BodyHash)
 	receipt, err := s.retry(ctx, caller, retry{RetryTerms: o.Terms, selection: store.RetrySelection{Job: o.Job}, key: key})
@@ -92,7 +92,7 @@ func (s *Service) RetryJob(ctx context.Context, caller penstock.Caller, o RetryO
 			err = known
 		}
 	}
-	return s.counted(receipt, err)
+	return s.counted(caller, receipt, err)
 }
 
 // LetterOrder asks for dead letters to be dealt with.
@@ -147,7 +147,7 @@ func (s *Service) RetryDeadLetters(ctx context.Context, caller penstock.Caller, 
 			report.Items += n
 			report.Jobs = append(report.Jobs, RetriedJob{Job: receipt.Job.ID, RetryOf: j.Job, Items: n})
 			if !o.DryRun {
-				_, _ = s.counted(receipt, nil)
+				_, _ = s.counted(caller, receipt, nil)
 			}
 			continue
 		}
@@ -218,6 +218,10 @@ func (s *Service) retry(ctx context.Context, caller penstock.Caller, r retry) (r
 		if in, err = s.enter(caller.Tenant.ID, &order.Submission); err != nil {
 			return store.Receipt{}, err
 		}
+		if err := s.spendSubmit(ctx, caller, JobOrder{Model: order.Job.Model}); err != nil {
+			in.queue.Dropped(in.arrival)
+			return store.Receipt{}, err
+		}
 		receipt, err = s.kept(in.settle(s.Retries.RetryItems(ctx, caller.Tenant.ID, order)))
 		if penstock.ErrorCode(err) != penstock.CodeConflict {
 			break
@@ -240,7 +244,7 @@ func (s *Service) retryOrder(ctx context.Context, caller penstock.Caller, r retr
 	if err := allowLane(caller.Tenant, of.Lane); err != nil {
 		return store.Retry{}, err
 	}
-	resolved, targets, err := resolveAgain(s.Config.Current(), of, r.Resolve)
+	resolved, targets, err := resolveAgain(s.Config.Current(), caller.Tenant, of, r.Resolve)
 	if err == nil {
 		targets, err = payable(caller, of.Model, &resolved, targets)
 	}
@@ -276,9 +280,9 @@ func (s *Service) retryOrder(ctx context.Context, caller penstock.Caller, r retr
 }
 
 // resolveAgain decides what a retry runs on, and finds the targets that price it.
-func resolveAgain(snapshot *config.Snapshot, of penstock.Job, how penstock.Resolve) (penstock.Resolved, []penstock.Target, error) {
+func resolveAgain(snapshot *config.Snapshot, tenant penstock.Tenant, of penstock.Job, how penstock.Resolve) (penstock.Resolved, []penstock.Target, error) {
 	if how == penstock.ResolveFresh {
-		return resolve(snapshot, of.Model, snapshot.Tenants[of.Tenant].Regions)
+		return resolve(snapshot, of.Model, tenant)
 	}
 	targets, err := route.Candidates(of.Resolved.Targets, snapshot.Targets)
 	if err != nil {

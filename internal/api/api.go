@@ -19,11 +19,17 @@ import (
 	"penstock/internal/admit"
 	"penstock/internal/attempt"
 	"penstock/internal/budget"
+	"penstock/internal/cache"
 	"penstock/internal/config"
 	"penstock/internal/deliver"
+	"penstock/internal/directory"
+	"penstock/internal/file"
 	"penstock/internal/record"
+	"penstock/internal/sign"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
+	"penstock/internal/token"
+	"penstock/internal/webhook"
 )
 
 // Runner runs one inference.
@@ -50,11 +56,17 @@ type Deps struct {
 	Admit    *admit.Service
 	Runner   Runner
 	Recorder *record.Recorder
+	Cache    *cache.Cache // nil for none
 	Jobs     store.Jobs
 	Letters  Letters
 	Deleter  Deleter
+	Webhooks *webhook.Service
 	Backlog  Estimator
+	Files    *file.Keeper
+	Links    *sign.Signer
 	Reader   *deliver.Reader
+	// Strangers slows down those who guess keys; may be nil.
+	Strangers *directory.Throttle
 	// Cancelled is told of jobs that were asked to stop.
 	Cancelled func(job penstock.ID)
 	Ready     func(context.Context) error // whether this process can take work
@@ -70,7 +82,9 @@ type Deps struct {
 type Server struct {
 	Deps
 	ids     penstock.IDs
+	tokens  token.Counter
 	openAPI []byte
+	uploads uploads
 }
 
 // New returns a server.
@@ -95,7 +109,7 @@ func (s *Server) Handler() http.Handler {
 
 // noRoute tells what would have worked instead, if anything would.
 func noRoute(mux *http.ServeMux, r *http.Request) error {
-	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
+	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete} {
 		other := r.Clone(r.Context())
 		other.Method = method
 		if _, pattern := mux.Handler(other); pattern != "/" && method != r.Method {
@@ -113,7 +127,8 @@ type call struct {
 	id     penstock.ID
 	caller penstock.Caller
 	words  *wording
-	final  bool // the answer will never change: sending the call again is in vain
+	model  string // that the call is for, "" while that is not known
+	final  bool   // the answer will never change: sending the call again is in vain
 }
 
 // serve is the one way into every handler: ids, trace, authentication, recovery, errors, metrics.
@@ -157,10 +172,11 @@ func (c *call) run(rt route) (err error) {
 		}
 	}()
 	if !rt.open {
-		if c.caller, err = c.Admit.Authenticate(presentedKey(c.r)); err != nil {
+		if c.caller, err = c.authenticate(); err != nil {
 			return err
 		}
 		c.r = c.r.WithContext(telemetry.WithIDs(c.r.Context(), telemetry.IDs{Tenant: c.caller.Tenant.ID}))
+		c.w.begin = c.tellLimits
 		if rt.Scope != "" {
 			if err := admit.Require(c.caller, rt.Scope); err != nil {
 				return err
@@ -168,6 +184,18 @@ func (c *call) run(rt route) (err error) {
 		}
 	}
 	return rt.serve(c)
+}
+
+// authenticate finds out who calls. Codes: invalid_key, rate_limited.
+func (c *call) authenticate() (penstock.Caller, error) {
+	key := PresentedKey(c.r)
+	caller, err := c.Admit.Authenticate(key)
+	if err != nil && key != "" {
+		if slow := c.Strangers.Wrong(c.r.RemoteAddr); slow != nil {
+			err = slow
+		}
+	}
+	return caller, err
 }
 
 // patient is the context of a call that only waits for something to happen: it also ends when the
@@ -197,6 +225,7 @@ const writeTimeout = 30 * time.Second
 type response struct {
 	http.ResponseWriter
 	conn   *http.ResponseController
+	begin  func() // called once, before headers are sent; may be nil
 	status int
 }
 
@@ -205,6 +234,10 @@ func newResponse(w http.ResponseWriter) *response {
 }
 
 func (w *response) WriteHeader(status int) {
+	if w.begin != nil {
+		w.begin()
+		w.begin = nil
+	}
 	if w.status == 0 {
 		w.status = status
 	}
@@ -213,7 +246,7 @@ func (w *response) WriteHeader(status int) {
 
 func (w *response) Write(b []byte) (int, error) {
 	if w.status == 0 {
-		w.status = http.StatusOK
+		w.WriteHeader(http.StatusOK)
 	}
 	_ = w.conn.SetWriteDeadline(time.Now().Add(writeTimeout)) // a writer without deadlines has no slow reader
 	return w.ResponseWriter.Write(b)

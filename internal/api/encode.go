@@ -72,7 +72,7 @@ type jobView struct {
 	ResultsExpireAt   *time.Time          `json:"results_expire_at" about:"When the job is deleted with all that belongs to it; null until it has finished."`
 	CancelRequestedAt *time.Time          `json:"cancel_requested_at"`
 	RetryOf           *string             `json:"retry_of" about:"The job whose unsuccessful items it runs again."`
-	WaitingOn         *string             `json:"waiting_on" about:"Why queued items do not start: paused, when an operator holds them back; null for their turn alone."`
+	WaitingOn         *string             `json:"waiting_on" about:"Why queued items do not start: paused, when an operator holds them back; budget, when a hard budget has too little left for the next ones; null for their turn alone."`
 	Resolved          resolvedView        `json:"resolved" about:"What admission decided once; retries run it again."`
 	Error             *penstock.ItemError `json:"error" about:"Why the job itself could not run; what went wrong with items is in their results."`
 	Result            *resultView         `json:"result" about:"The result of a job with one item, once it is finished; null in lists."`
@@ -95,6 +95,9 @@ func (c *call) jobView(j penstock.Job) jobView {
 	v := newJobView(j)
 	if c.Admit.Held(j) {
 		v.WaitingOn = text(waitingOnPaused)
+	}
+	if j.WaitingOn != "" && v.WaitingOn == nil && j.FinishedAt.IsZero() && j.CancelRequestedAt.IsZero() {
+		v.WaitingOn = text(string(j.WaitingOn))
 	}
 	e := c.estimate(j)
 	v.EstimatedStartAt, v.EstimatedFinishAt = optional(e.Start), optional(e.Finish)
@@ -189,7 +192,7 @@ type attemptView struct {
 	ErrorMessage *string    `json:"error_message"`
 	StatusCode   *int       `json:"status_code"`
 	Usage        usageView  `json:"usage"`
-	UsageKnown   bool       `json:"usage_known" about:"false when the upstream did not tell: the bound of its cost is counted against the budget, not invoiced."`
+	UsageKnown   bool       `json:"usage_known" about:"false when the upstream did not tell all of it: usage is then estimated from what arrived, and the rest of the bound of its cost is counted against the budget, not invoiced."`
 	StartedAt    *time.Time `json:"started_at"`
 	FirstTokenAt *time.Time `json:"first_token_at"`
 	FinishedAt   *time.Time `json:"finished_at"`
@@ -247,6 +250,8 @@ type requestView struct {
 	Error        *penstock.ItemError `json:"error"`
 	Target       *string             `json:"target"`
 	Usage        usageView           `json:"usage"`
+	Cache        *string             `json:"cache" about:"hit or coalesced when another call paid for the answer; null otherwise."`
+	Saved        *savedView          `json:"saved" about:"What that other call used."`
 	StartedAt    time.Time           `json:"started_at"`
 	FirstTokenAt *time.Time          `json:"first_token_at"`
 	FinishedAt   time.Time           `json:"finished_at"`
@@ -262,5 +267,6 @@ func newRequestView(r penstock.Request) requestView {
 	if r.ErrorCode != "" {
 		v.Error = &penstock.ItemError{Code: r.ErrorCode, Message: r.Error}
 	}
+	v.showShared(r)
 	return v
 }

@@ -57,6 +57,10 @@ func (c *call) explainModel() error {
 	if err != nil {
 		return penstock.InvalidParam("stream", "stream must be true or false.")
 	}
+	endpoint := penstock.Endpoint(c.r.URL.Query().Get("endpoint"))
+	if _, known := doors[endpoint]; endpoint != "" && !known {
+		return penstock.InvalidParam("endpoint", "endpoint must be one that inferences come in by, such as %s.", penstock.EndpointChat)
+	}
 	name := c.r.PathValue("model")
 	considered, err := c.Admit.Consider(c.caller, name)
 	if err != nil {
@@ -66,7 +70,7 @@ func (c *call) explainModel() error {
 	told := map[string]explainTargetView{}
 	view.Reason = "No target of this model may be called for you."
 	if len(considered.Open) > 0 {
-		task := attempt.Task{Model: name, Lane: penstock.LaneRealtime, Targets: considered.Open, Body: sent, Stream: stream}
+		task := attempt.Task{Model: name, Lane: penstock.LaneRealtime, Targets: considered.Open, Endpoint: endpoint, Body: sent, Stream: stream}
 		if err := c.explain(task, &view, told); err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -15,7 +16,10 @@ import (
 	"penstock/internal/admit"
 	"penstock/internal/attempt"
 	"penstock/internal/backlog"
+	"penstock/internal/cache"
 	"penstock/internal/config"
+	"penstock/internal/directory"
+	"penstock/internal/limit"
 	"penstock/internal/provider"
 	"penstock/internal/queue"
 	"penstock/internal/record"
@@ -25,7 +29,10 @@ import (
 	"penstock/internal/telemetry"
 )
 
-const testKey = "psk_0123456789abcdef"
+const (
+	testKey  = "psk_0123456789abcdef"
+	otherKey = "psk_fedcba9876543210" // of another tenant, and it uses the cache
+)
 
 // upstream answers as it is told, and keeps the last call.
 type upstream struct {
@@ -76,6 +83,7 @@ type rig struct {
 	upstream *upstream
 	store    *submits
 	recorder *record.Recorder
+	metrics  *telemetry.Metrics
 }
 
 // submits keeps the jobs that were submitted.
@@ -104,19 +112,30 @@ func (open) Tenant(penstock.TenantID) backlog.Bounds                { return bac
 
 func newRig(t *testing.T, speaks ...penstock.Endpoint) *rig {
 	t.Helper()
+	return newLimitedRig(t, config.TenantLimits{}, speaks...)
+}
+
+// newLimitedRig is a rig whose tenant has limits.
+func newLimitedRig(t *testing.T, limits config.TenantLimits, speaks ...penstock.Endpoint) *rig {
+	t.Helper()
 	snapshot, err := config.NewSnapshot(config.File{
 		Providers: map[string]config.ProviderConfig{"up": {Kind: config.KindOpenAI}},
 		Targets: map[string]config.TargetConfig{"main": {Provider: "up", UpstreamModel: "upstream-1", MaxOutputTokens: 100,
 			Price: config.Price{Input: "1", Output: "2"}}},
-		Models: map[string]config.ModelConfig{"fast": {Targets: []string{"main"}}, "smart": {Targets: []string{"main"}}},
-		Tenants: map[string]config.TenantConfig{"search": {Keys: []config.KeyConfig{
-			{Name: "app", Secret: config.NewSecret(testKey), Scopes: penstock.Scopes}}}},
+		Models: map[string]config.ModelConfig{"fast": {Targets: []string{"main"}},
+			"smart": {Targets: []string{"main"}, Cache: config.CacheUse{TTL: time.Minute}}},
+		Tenants: map[string]config.TenantConfig{
+			"search": {Limits: limits, Keys: []config.KeyConfig{{Name: "app", Secret: config.NewSecret(testKey), Scopes: penstock.Scopes}}},
+			"other": {Keys: []config.KeyConfig{{Name: "app", Secret: config.NewSecret(otherKey), Scopes: penstock.Scopes,
+				Cache: config.CacheUse{TTL: time.Minute}}}},
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{t: t, upstream: &upstream{speaks: speaks}, store: &submits{}}
-	live, log, metrics := config.NewLive(snapshot), slog.New(slog.DiscardHandler), telemetry.NewMetrics("test", "")
+	metrics := telemetry.NewMetrics("test", "")
+	r := &rig{t: t, upstream: &upstream{speaks: speaks}, store: &submits{}, metrics: metrics}
+	live, log := config.NewLive(snapshot), slog.New(slog.DiscardHandler)
 	tracer, err := telemetry.NewTracer(t.Context(), telemetry.TraceConfig{})
 	if err != nil {
 		t.Fatal(err)
@@ -127,9 +146,10 @@ func newRig(t *testing.T, speaks ...penstock.Endpoint) *rig {
 	}
 	r.recorder = record.New(requests{}, log)
 	s, err := New(Deps{
+		Cache:  cache.New(cache.Config{MaxBytes: 1 << 20, MaxEntryBytes: 1 << 17, Clock: time.Now}),
 		Config: live, Recorder: r.recorder, Backlog: view, Metrics: metrics, Tracer: tracer, Log: log, Clock: time.Now,
-		Admit: admit.New(admit.Deps{Config: live, Jobs: r.store, Room: open{}, Backlog: view, Bell: queue.NewBell(),
-			Controls: open{}, Metrics: metrics, Clock: time.Now}),
+		Admit: admit.New(admit.Deps{Config: live, Callers: directory.New(directory.Deps{Config: live, Clock: time.Now}), Jobs: r.store, Room: open{}, Backlog: view, Bell: queue.NewBell(),
+			Controls: open{}, Limits: limit.New(room.New(room.Config{Clock: time.Now})), Metrics: metrics, Clock: time.Now}),
 		Runner: attempt.New(attempt.Deps{Config: live, Providers: r.upstream, Router: routing.New(room.New(room.Config{Clock: time.Now})),
 			Metrics: metrics, Tracer: tracer, Log: log, Clock: time.Now}),
 	})
@@ -220,6 +240,27 @@ func (r *rig) recorded(answer http.Header) penstock.Request {
 		case <-look.C:
 		case <-late:
 			r.t.Fatal("the call was not recorded")
+		}
+	}
+}
+
+// awaitAnswers waits until so many calls found something in the cache.
+func (r *rig) awaitAnswers(t *testing.T, result string, n int) {
+	t.Helper()
+	want := fmt.Sprintf(`penstock_cache_answers_total{model="smart",result=%q} %d`, result, n)
+	look := time.NewTicker(time.Millisecond)
+	defer look.Stop()
+	late := time.After(5 * time.Second)
+	for {
+		w := httptest.NewRecorder()
+		r.metrics.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
+		if strings.Contains(w.Body.String(), want) {
+			return
+		}
+		select {
+		case <-look.C:
+		case <-late:
+			t.Fatalf("there is no %s", want)
 		}
 	}
 }

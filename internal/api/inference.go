@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -68,6 +67,7 @@ func (c *call) infer(d door) error {
 	if err != nil {
 		return err
 	}
+	c.model = asked.Model
 	key, err := idempotencyKey(c.r)
 	if err != nil {
 		return err
@@ -75,27 +75,28 @@ func (c *call) infer(d door) error {
 	if key != "" && d.question != nil {
 		return c.inferAsJob(d, asked, key)
 	}
-	admitted, err := c.Admit.Request(c.caller, admit.RequestOrder{Model: asked.Model, Inference: inferenceOf(asked)})
+	admitted, err := c.Admit.Request(c.r.Context(), c.caller, admit.RequestOrder{Model: asked.Model, Inference: inferenceOf(asked), Free: d.free})
 	if err != nil {
 		return err
 	}
-	if d.free {
-		admitted.Bound = 0
-	}
-	ticket, err := c.Budgets.Reserve(c.r.Context(), budget.Demand{Caller: c.caller, Model: asked.Model, Most: admitted.Bound})
+	defer admitted.Stay.Leave() // should anything here panic
+	plan, err := c.cachePlan(d, asked, admitted)
 	if err != nil {
 		return err
 	}
-	c.warnOfBudgets(ticket.Warnings)
 	if err := c.Recorder.Place(); err != nil {
-		ticket.Settle(0)
 		return err
 	}
-	return c.runCall(d, payment{asked, ticket}, attempt.Task{
-		Subject: c.id, Model: asked.Model, Lane: penstock.LaneRealtime, Targets: admitted.Targets, Endpoint: d.endpoint,
+	task := attempt.Task{
+		Subject: c.id, Tenant: c.caller.Tenant.ID, Model: asked.Model, Lane: penstock.LaneRealtime, Targets: admitted.Targets, Endpoint: d.endpoint,
 		Header: d.forwarded(c.r.Header), Body: asked.Object.Text, Stream: asked.Stream, IncludeUsage: asked.IncludeUsage,
-		Bound: admitted.Bound, Bounded: ticket.Hard, Wait: roomWait, MaxOutputTokens: asked.MaxOutputTokens * asked.Choices,
-	})
+		Bound: admitted.Bound, Wait: roomWait, MaxOutputTokens: asked.MaxOutputTokens * asked.Choices,
+	}
+	t := &tab{door: d, stay: admitted.Stay, demand: budget.Demand{Caller: c.caller, Model: asked.Model, Most: admitted.Bound}}
+	if plan.ttl > 0 {
+		return c.runShared(plan, task, t)
+	}
+	return c.runCall(asked, task, t)
 }
 
 // inferenceOf is what admission has to know of a body.
@@ -117,42 +118,30 @@ func (d door) forwarded(from http.Header) http.Header {
 	return to
 }
 
-// headerBudget warns that a soft budget is used up.
-const headerBudget = "x-penstock-budget-warning"
-
-func (c *call) warnOfBudgets(warnings []string) {
-	if len(warnings) > 0 {
-		c.w.Header().Set(headerBudget, strings.Join(warnings, "; "))
-	}
-}
-
-// payment is a call and the money that is set aside for it.
-type payment struct {
-	dialect.Call
-	ticket budget.Ticket
-}
-
 // runCall runs an admitted call, answers it, and records it whatever came of it.
-func (c *call) runCall(d door, asked payment, task attempt.Task) error {
-	sink := &httpSink{w: c.w, stream: asked.Stream, config: c.Config.Current()}
+func (c *call) runCall(asked dialect.Call, task attempt.Task, t *tab) error {
+	if err := c.open(c.r.Context(), t, &task); err != nil {
+		c.Recorder.Leave()
+		return err
+	}
+	sink := &httpSink{w: c.w, stream: asked.Stream, config: c.Config.Current(), tab: t}
 	began := c.Clock()
 	recorded := false
 	defer func() {
 		if !recorded {
-			c.Recorder.Leave() // a panic: there is nothing sound to record, and what was set aside stays so
+			c.Recorder.Leave() // a panic: there is nothing sound to record, and nobody knows what was spent
+			t.ticket.Lose()
 		}
 	}()
 	out := c.Runner.Run(c.r.Context(), task, sink)
+	t.settle(out)
 	var err error
-	if d.estimate != nil && errors.Is(out.Err, attempt.ErrUnspoken) {
-		err = d.estimate(c, asked.Call)
+	if estimate := t.door.estimate; estimate != nil && (errors.Is(out.Err, attempt.ErrUnspoken) || unserved(out.Err)) {
+		err = estimate(c, asked)
 	} else {
 		err = c.conclude(out, sink)
 	}
-	record := c.recordOf(task, out, outcomeOf{began: began, err: err})
-	record.Holding = asked.ticket.Holding
-	c.Recorder.Add(record)
-	asked.ticket.Settle(record.Cost + record.Forfeit)
+	c.Recorder.Add(c.recordOf(task, out, outcomeOf{began: began, err: err, status: c.w.status, holding: t.ticket.Holding}))
 	recorded = true
 	if sink.cut {
 		panic(http.ErrAbortHandler) // the only way to tell a caller that a plain answer is not whole
@@ -160,16 +149,20 @@ func (c *call) runCall(d door, asked payment, task attempt.Task) error {
 	return nil
 }
 
-// headerUnpriced marks an answer of a target that has no price: what it cost is not known.
-const headerUnpriced = "x-penstock-unpriced"
+// unserved says that a target speaks the dialect, but its server does not have the endpoint.
+func unserved(err error) bool {
+	e, ok := errors.AsType[*provider.Error](err)
+	return ok && e.Kind == provider.KindRejected &&
+		slices.Contains([]int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented}, e.StatusCode)
+}
 
 // headerEstimate marks a number that was not counted.
 const headerEstimate = "x-penstock-estimate"
 
-// estimateTokens answers how long a message is by the estimate that limits are kept with.
+// estimateTokens answers how long a message is by a tokenizer that may not be the upstream's.
 func (c *call) estimateTokens(asked dialect.Call) error {
 	c.w.Header().Set(headerEstimate, "true")
-	return c.json(http.StatusOK, anthropic.TokenCount{InputTokens: attempt.EstimateInput(asked.Object.Text)})
+	return c.json(http.StatusOK, anthropic.TokenCount{InputTokens: c.tokens.Body(asked.Object.Text)})
 }
 
 // conclude answers with the error of a call that failed, and returns it.
@@ -179,7 +172,7 @@ func (c *call) conclude(out attempt.Outcome, sink *httpSink) error {
 	}
 	if c.r.Context().Err() != nil {
 		c.w.status = statusClientClosed
-		return penstock.Errorf(penstock.CodeCancelled, "The caller left before the answer was complete.")
+		return errLeft()
 	}
 	e := callerError(out.Err)
 	switch upstream, ok := errors.AsType[*provider.Error](out.Err); {
@@ -198,6 +191,11 @@ func (c *call) conclude(out attempt.Outcome, sink *httpSink) error {
 	return e
 }
 
+// errLeft is the end of a call whose caller did not wait for it.
+func errLeft() error {
+	return penstock.Errorf(penstock.CodeCancelled, "The caller left before the answer was complete.")
+}
+
 // callerError says to the caller what went wrong upstream. An upstream's rate limit is no business of
 // the caller's: to them, we are busy.
 func callerError(err error) *penstock.Error {
@@ -214,15 +212,18 @@ func callerError(err error) *penstock.Error {
 
 // outcomeOf is what a record adds to the outcome of the attempts.
 type outcomeOf struct {
-	began time.Time
-	err   error
+	began  time.Time
+	err    error
+	status int // that the caller saw
+	// holding is what it was paid from.
+	holding penstock.Holding
 }
 
 func (c *call) recordOf(task attempt.Task, out attempt.Outcome, o outcomeOf) penstock.Request {
 	r := penstock.Request{
 		ID: c.id, Tenant: c.caller.Tenant.ID, Key: c.caller.Key, Endpoint: task.Endpoint, Model: task.Model, Stream: task.Stream,
-		Status: penstock.StatusSucceeded, StatusCode: c.w.status, Target: out.Target, Usage: out.Usage, Cost: out.Cost,
-		Forfeit: out.Forfeit, Attempts: out.Attempts, StartedAt: o.began, FinishedAt: c.Clock(),
+		Status: penstock.StatusSucceeded, StatusCode: o.status, Target: out.Target, Usage: out.Usage, Cost: out.Cost,
+		Forfeit: out.Forfeit, Holding: o.holding, Attempts: out.Attempts, StartedAt: o.began, FinishedAt: c.Clock(),
 	}
 	if n := len(out.Attempts); n > 0 {
 		r.FirstTokenAt = out.Attempts[n-1].FirstTokenAt
@@ -243,6 +244,7 @@ type httpSink struct {
 	out    *http.ResponseController
 	stream bool
 	config *config.Snapshot
+	tab    *tab
 	cut    bool // the answer broke off where no error can be said any more
 }
 
@@ -253,6 +255,7 @@ func (s *httpSink) Begin(target string, meta provider.Meta) error {
 	if s.config.Targets[target].Unpriced {
 		h.Set(headerUnpriced, "true")
 	}
+	tellBudgets(h, s.tab.ticket.Warnings)
 	if s.stream {
 		h.Set("Cache-Control", "no-cache")
 		h.Set("X-Accel-Buffering", "no")
@@ -306,7 +309,7 @@ func (c *call) inferAsJob(d door, asked dialect.Call, key string) error {
 	if err != nil {
 		return err
 	}
-	c.warnOfBudgets(receipt.Warnings)
+	tellBudgets(c.w.Header(), receipt.Warnings)
 	if receipt.Replayed {
 		c.w.Header().Set("Idempotency-Replayed", "true")
 	}

@@ -12,6 +12,7 @@ import (
 
 	"penstock"
 	"penstock/internal/provider"
+	"penstock/internal/token"
 )
 
 // streaming are the endpoints that stream, each with a body that asks for it.
@@ -264,11 +265,22 @@ func TestCountTokens(t *testing.T) {
 			t.Errorf("recorded as %+v; it costs nothing", got)
 		}
 	})
+	t.Run("not counted by the server", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t, penstock.EndpointMessages, penstock.EndpointCountTokens)
+		r.upstream.reply = func(context.Context, provider.Call) (provider.Answer, error) {
+			return nil, &provider.Error{Kind: provider.KindRejected, StatusCode: 404, Message: "no such path"}
+		}
+		a := r.post("/v1/messages/count_tokens", body)
+		if a.status != 200 || a.header.Get(headerEstimate) != "true" {
+			t.Errorf("%+v", a)
+		}
+	})
 	t.Run("estimated", func(t *testing.T) {
 		t.Parallel()
 		r := newRig(t, penstock.EndpointChat)
 		a := r.post("/v1/messages/count_tokens", body)
-		if want := fmt.Sprintf(`{"input_tokens":%d}`, (len(body)+3)/4); a.status != 200 || strings.TrimSpace(a.body) != want || a.header.Get(headerEstimate) != "true" {
+		if want := fmt.Sprintf(`{"input_tokens":%d}`, new(token.Counter).Body([]byte(body))); a.status != 200 || strings.TrimSpace(a.body) != want || a.header.Get(headerEstimate) != "true" {
 			t.Errorf("%+v, want %s", a, want)
 		}
 		if got := r.recorded(a.header); got.Status != penstock.StatusSucceeded || len(got.Attempts) != 0 || got.StatusCode != 200 {

@@ -31,12 +31,12 @@ type jobCreate struct {
 	MaxAttempts *int              `json:"max_attempts,omitzero" about:"How often an item is tried, 1 to 20; 4 when not given."`
 	ItemTimeout *seconds          `json:"item_timeout,omitzero" about:"How long one try may take, from 1s to 1h; 5m when not given."`
 	Tags        map[string]string `json:"tags,omitzero"`
+	Webhook     *jobWebhook       `json:"webhook,omitzero" about:"Where the events of this job are sent, signed with the secret of POST /v1/webhooks/secret."`
 
 	// Known to the contract, but not served yet: only values that ask for nothing are accepted.
 	Stream    bool           `json:"stream,omitzero" about:"Not supported yet: only false."`
 	DryRun    bool           `json:"dry_run,omitzero" about:"Not supported yet: only false."`
 	InputFile jsontext.Value `json:"input_file,omitzero" about:"Not supported yet: only null."`
-	Webhook   jsontext.Value `json:"webhook,omitzero" about:"Not supported yet: only null."`
 }
 
 type jobInput struct {
@@ -63,6 +63,9 @@ func (c *call) submitJob() error {
 	if err != nil {
 		return err
 	}
+	if order.Webhook, err = c.hearing(in.Webhook); err != nil {
+		return err
+	}
 	if order.IdempotencyKey, err = idempotencyKey(c.r); err != nil {
 		return err
 	}
@@ -82,7 +85,7 @@ func (c *call) submitJob() error {
 	if err != nil {
 		return err
 	}
-	c.warnOfBudgets(receipt.Warnings)
+	tellBudgets(c.w.Header(), receipt.Warnings)
 	return c.accepted(receipt, wait)
 }
 
@@ -164,7 +167,7 @@ func (in *jobCreate) refuseUnsupported() error {
 		name string
 		used bool
 	}{
-		{"stream", in.Stream}, {"dry_run", in.DryRun}, {"input_file", given(in.InputFile)}, {"webhook", given(in.Webhook)},
+		{"stream", in.Stream}, {"dry_run", in.DryRun}, {"input_file", given(in.InputFile)},
 	} {
 		if option.used {
 			return penstock.InvalidParam(option.name, "%s is not supported by this version yet; leave it out.", option.name)

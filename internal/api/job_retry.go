@@ -47,7 +47,7 @@ func (c *call) retryJob() error {
 	if err != nil {
 		return err
 	}
-	c.warnOfBudgets(receipt.Warnings)
+	tellBudgets(c.w.Header(), receipt.Warnings)
 	return c.accepted(receipt, wait)
 }
 

@@ -12,6 +12,7 @@ import (
 
 func (c *call) listModels() error {
 	names := slices.Sorted(maps.Keys(c.Config.Current().Models))
+	names = slices.DeleteFunc(names, func(name string) bool { return !c.caller.Tenant.MayUse(name) })
 	if !c.anthropic() {
 		return c.json(http.StatusOK, openai.NewModelList(names))
 	}
@@ -31,7 +32,7 @@ func (c *call) listModels() error {
 
 func (c *call) readModel() error {
 	name := c.r.PathValue("model")
-	if _, ok := c.Config.Current().Models[name]; !ok {
+	if _, ok := c.Config.Current().Models[name]; !ok || !c.caller.Tenant.MayUse(name) {
 		return penstock.Errorf(penstock.CodeModelNotFound, "There is no model %q; GET /v1/models lists what there is.", clip(name))
 	}
 	if c.anthropic() {

@@ -129,6 +129,10 @@ var aboutTags = []docTag{
 	{"items", "The inferences of a job, and what was tried for each."},
 	{"requests", "Synchronous calls, explained afterwards."},
 	{"dead_letters", "Failed items that nobody has dealt with yet."},
+	{"files", "Requests to be run as a batch, one a line."},
+	{"download", "Content for whoever has a signed link to it."},
+	{"webhooks", "Endpoints that are told of events by signed messages."},
+	{"deliveries", "Messages on their way to webhooks."},
 	{"chat", "Inference at once, in OpenAI's dialect."},
 	{"completions", "Completions of a prompt at once, in OpenAI's dialect."},
 	{"embeddings", "Embeddings at once, in OpenAI's dialect."},
@@ -138,7 +142,7 @@ var aboutTags = []docTag{
 	{"process", "The process itself. No key is needed."},
 }
 
-// The schemes by which a key can be presented, in the order that presentedKey looks.
+// The schemes by which a key can be presented, in the order that PresentedKey looks.
 const schemeBearer, schemeHeader = "bearer", "apiKey"
 
 const refError = "#/components/responses/Error"
@@ -189,13 +193,20 @@ func newOperation(rt route, set *schemaSet) docOperation {
 	}
 	if rt.Body != nil {
 		content := set.of(reflect.TypeOf(rt.Body), sent)
-		op.RequestBody = &docBody{Required: !rt.NoBody, Content: ordered[docMedia]{{typeJSON, docMedia{&content}}}}
+		op.RequestBody = &docBody{Required: !rt.NoBody, Content: ordered[docMedia]{{bodyType(rt), docMedia{&content}}}}
 	}
 	for _, a := range rt.Answers {
 		addAnswer(&op, a, set)
 	}
 	op.Responses.at("default").Ref = refError
 	return op
+}
+
+func bodyType(rt route) string {
+	if rt.Form {
+		return typeForm
+	}
+	return typeJSON
 }
 
 // addAnswer adds a successful answer. Answers with one status are one response of several media types.
@@ -272,6 +283,9 @@ var paramTypes = map[string]reflect.Type{
 
 func paramSchema(p param, set *schemaSet) schema {
 	t, ok := paramTypes[p.Name]
+	if p.Type != nil {
+		t, ok = p.Type, true
+	}
 	if !ok {
 		t = reflect.TypeFor[string]()
 	}

@@ -87,9 +87,13 @@ func enums() map[reflect.Type][]string {
 	enumerate(all, []penstock.EventType{
 		penstock.EventJobQueued, penstock.EventJobStarted, penstock.EventJobFinished, penstock.EventItemSucceeded,
 		penstock.EventItemFailed, penstock.EventItemCancelled, penstock.EventItemExpired,
+		penstock.EventWebhookTest,
 	})
+	enumerate(all, penstock.DeliveryStatuses)
 	enumerate(all, []store.Order{store.OrderCompletion, store.OrderInput})
 	enumerate(all, penstock.Resolves)
+	enumerate(all, []store.Direction{store.Ascending, store.Descending})
+	enumerate(all, []store.Purpose{store.PurposeBatch, store.PurposeBatchOutput})
 	return all
 }
 

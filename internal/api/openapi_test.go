@@ -368,7 +368,38 @@ func sampleViews() []any {
 				Score: &explainScoreView{Total: 1, Cost: 1, Latency: 1}},
 			{Target: "b", Excluded: text("lacks vision"), NoRoom: text("is full")}}},
 		healthView{Status: "degraded", Reason: text("The disk is nearly full.")}, deletedView{ID: "job_1", Object: "job", Deleted: true},
+		sampleWebhook(), sampleDelivery(), page[webhookView]{Data: []webhookView{sampleWebhook()}}, page[deliveryView]{Data: []deliveryView{sampleDelivery()}}, secretView{},
 	}
+}
+
+// fileSamples are views of files.
+func fileSamples() []any {
+	const id penstock.ID = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
+	sampleFile := store.File{
+		ID: id, Purpose: store.PurposeBatch, Name: "rows.jsonl", Bytes: 12, Lines: 2, ErrorCount: 2, CreatedAt: sampleTime, ExpiresAt: sampleTime,
+		Errors: []store.LineError{{Line: 1, Code: "missing_body", Message: "body is missing.", Param: "body"}, {Line: 2, Code: "empty_line", Message: "The line is empty."}},
+	}
+	return []any{
+		newFileView(store.File{ID: id, Purpose: store.PurposeBatchOutput, CreatedAt: sampleTime}), newFileView(sampleFile),
+		filePageView{Object: "list", Data: []fileView{}},
+		filePageView{Object: "list", Data: []fileView{newFileView(sampleFile)}, FirstID: text("file_1"), LastID: text("file_1"), HasMore: true},
+		linkView{Object: "file.url", URL: "http://127.0.0.1/v1/download/acme/file_1?expires=1&sig=x", ExpiresAt: 1},
+	}
+}
+
+func sampleWebhook() webhookView {
+	return newWebhookView(penstock.Webhook{
+		ID: "01JQ0000000000000000000000", URL: "https://app.example/hook", Events: penstock.WebhookEvents, DisabledAt: sampleTime,
+		DisabledReason: "the receiver answered 410 Gone", Failures: 1, FailingSince: sampleTime, CreatedAt: sampleTime, UpdatedAt: sampleTime,
+	})
+}
+
+func sampleDelivery() deliveryView {
+	return newDeliveryView(penstock.Delivery{
+		ID: "01JQ0000000000000000000000", Webhook: "01JQ0000000000000000000001", Event: "01JQ0000000000000000000002", Type: penstock.EventWebhookTest,
+		URL: "https://app.example/hook", Status: penstock.DeliveryPending, Attempts: 2, NextAt: sampleTime, CreatedAt: sampleTime,
+		Tries: []penstock.DeliveryTry{{At: sampleTime, StatusCode: 500, Error: "answered 500"}, {At: sampleTime, Error: "no answer within 15s"}},
+	})
 }
 
 func TestOpenAPIDescribesAnswers(t *testing.T) {
@@ -376,7 +407,7 @@ func TestOpenAPIDescribesAnswers(t *testing.T) {
 	_, doc := openAPI(t)
 	compile := schemaCompiler(t, closed(doc))
 	sampled := map[reflect.Type]bool{reflect.TypeFor[anyObject](): true} // an object of someone else's
-	for i, view := range sampleViews() {
+	for i, view := range append(sampleViews(), fileSamples()...) {
 		name := schemaName(reflect.TypeOf(view))
 		compiled := compile(schemasAt.AppendToken(name)) // here: a compiler serves one goroutine
 		sampled[reflect.TypeOf(view)] = true

@@ -2,11 +2,13 @@ package api
 
 import (
 	"net/http"
+	"reflect"
 	"strings"
 
 	"penstock"
 	"penstock/internal/api/dialect/anthropic"
 	"penstock/internal/api/dialect/openai"
+	"penstock/internal/store"
 )
 
 // route is a row of the surface. The exported fields are what the OpenAPI document tells about it.
@@ -17,6 +19,7 @@ type route struct {
 	Summary string
 	Params  []param
 	Body    any  // a zero value of what is sent, nil for nothing
+	Form    bool // Body is sent as a form
 	NoBody  bool // Body may be left out
 	Answers []answer
 
@@ -30,6 +33,7 @@ type route struct {
 type param struct {
 	Name, In, About string
 	Required        bool
+	Type            reflect.Type // where its name means something else than on other routes
 }
 
 // answer is a successful answer.
@@ -42,12 +46,16 @@ type answer struct {
 
 var (
 	jobParam     = param{Name: "id", In: "path", About: "The job's id, job_….", Required: true}
+	fileParam    = param{Name: "id", In: "path", About: "The file's id, file_….", Required: true}
+	rangeParam   = param{Name: "Range", In: "header", About: "bytes=N- resumes a download behind N bytes; answered with 206."}
 	itemParam    = param{Name: "id", In: "path", About: "The item's id, item_….", Required: true}
 	waitParam    = param{Name: "Prefer", In: "header", About: "wait=N waits up to N seconds (60 at most) for the job to finish."}
 	keyParam     = param{Name: "Idempotency-Key", In: "header", About: "Makes sending the same call again safe: it names the same job."}
 	versionParam = param{Name: "anthropic-version", In: "header", About: "The version of Anthropic's dialect that the caller speaks, such as 2023-06-01."}
-	betaParam    = param{Name: "anthropic-beta", In: "header", About: "Passed on to targets that speak Anthropic's dialect themselves."}
-	limitPage    = param{Name: "limit", In: "query", About: "Entries a page holds at the most: 1 to 100, 20 when not given."}
+	cacheParam   = param{Name: "x-penstock-cache", In: "header", About: "use: the answer to an earlier identical call of the same tenant will do. " +
+		"refresh: it will not, but this one is kept. off: this one is not kept either. Without it, what the key or the model says."}
+	betaParam = param{Name: "anthropic-beta", In: "header", About: "Passed on to targets that speak Anthropic's dialect themselves."}
+	limitPage = param{Name: "limit", In: "query", About: "Entries a page holds at the most: 1 to 100, 20 when not given."}
 )
 
 // passedOn are the answers of an inference.
@@ -65,7 +73,10 @@ var letterParams = []param{
 }
 
 // routes is the whole surface.
-var routes = []route{
+var routes = append(coreRoutes, webhookRoutes...)
+
+// coreRoutes are all routes but those of files beside this one.
+var coreRoutes = []route{
 	{Method: "POST", Path: "/v1/jobs", Scope: penstock.ScopeJobsWrite, Summary: "Submit a job",
 		Params: []param{keyParam, waitParam}, Body: jobCreate{},
 		Answers: []answer{{Status: 202, About: "Accepted: it is on stable storage.", Body: jobView{}},
@@ -130,21 +141,21 @@ var routes = []route{
 		Answers: []answer{{Status: 200, About: "What was dismissed: 1,000 at the most, the rest by further calls.", Body: deadLetterDismissedView{}}},
 		serve:   (*call).dismissDeadLetters},
 	{Method: "POST", Path: "/v1/chat/completions", Scope: penstock.ScopeInference, Summary: "OpenAI chat completion, plain or streamed",
-		Params: []param{keyParam}, Body: anyObject{}, Answers: passedOn, serve: inference(penstock.EndpointChat)},
+		Params: []param{keyParam, cacheParam}, Body: anyObject{}, Answers: passedOn, serve: inference(penstock.EndpointChat)},
 	{Method: "POST", Path: "/v1/completions", Scope: penstock.ScopeInference, Summary: "OpenAI completion, plain or streamed",
-		Params: []param{keyParam}, Body: anyObject{}, Answers: passedOn, serve: inference(penstock.EndpointCompletions)},
+		Params: []param{keyParam, cacheParam}, Body: anyObject{}, Answers: passedOn, serve: inference(penstock.EndpointCompletions)},
 	{Method: "POST", Path: "/v1/embeddings", Scope: penstock.ScopeInference, Summary: "OpenAI embeddings",
-		Params: []param{keyParam}, Body: anyObject{}, Answers: passedOn[:1], serve: inference(penstock.EndpointEmbeddings)},
+		Params: []param{keyParam, cacheParam}, Body: anyObject{}, Answers: passedOn[:1], serve: inference(penstock.EndpointEmbeddings)},
 	{Method: "POST", Path: "/v1/responses", Scope: penstock.ScopeInference,
 		Summary: "OpenAI response, plain or streamed; nothing is kept, so store, background, previous_response_id and conversation are refused",
-		Params:  []param{keyParam}, Body: anyObject{}, Answers: passedOn, words: &responsesWording, serve: inference(penstock.EndpointResponses)},
+		Params:  []param{keyParam, cacheParam}, Body: anyObject{}, Answers: passedOn, words: &responsesWording, serve: inference(penstock.EndpointResponses)},
 	{Method: "POST", Path: "/v1/messages", Scope: penstock.ScopeInference, Summary: "Anthropic message, plain or streamed",
-		Params: []param{keyParam, versionParam, betaParam}, Body: anyObject{}, Answers: passedOn, words: &anthropicWording,
+		Params: []param{keyParam, cacheParam, versionParam, betaParam}, Body: anyObject{}, Answers: passedOn, words: &anthropicWording,
 		serve: inference(penstock.EndpointMessages)},
 	{Method: "POST", Path: "/v1/messages/count_tokens", Scope: penstock.ScopeInference, Summary: "Count the tokens of an Anthropic message",
 		Params: []param{versionParam, betaParam}, Body: anyObject{}, words: &anthropicWording,
 		Answers: []answer{{Status: 200, Body: anthropic.TokenCount{}, About: "What a target that counts answered. Where the model has none, an estimate: " +
-			"a token for four bytes of body, marked by the header x-penstock-estimate: true."}},
+			"counted with a tokenizer that may not be the model's own, marked by the header x-penstock-estimate: true."}},
 		serve: inference(penstock.EndpointCountTokens)},
 	{Method: "GET", Path: "/v1/models", Scope: penstock.ScopeInference, Summary: "List models", shared: true,
 		Params: []param{versionParam, {Name: "limit", In: "query", About: "Anthropic's dialect only: models a page holds at the most, 1 to 1000; 20 when not given."},
@@ -158,9 +169,34 @@ var routes = []route{
 			{Status: 200, About: "In Anthropic's shape when anthropic-version is present.", Body: anthropic.ModelInfo{}}}, serve: (*call).readModel},
 	{Method: "POST", Path: "/v1/models/{model}/explain", Scope: penstock.ScopeInference,
 		Summary: "Say what a model would do with a call, without making it", Body: anyObject{}, NoBody: true,
-		Params: []param{{Name: "model", In: "path", About: "The model's name; a slash in it as %2F.", Required: true}},
+		Params: []param{{Name: "model", In: "path", About: "The model's name; a slash in it as %2F.", Required: true},
+			{Name: "endpoint", In: "query", About: "The endpoint that the call would come in by, such as /v1/embeddings: targets that do not serve it are left out. " +
+				"Not given: all are taken to."}},
 		Answers: []answer{{Status: 200, About: "Each target's score by its parts, or why it does not come into question, and which one would be called.",
 			Body: explainView{}}}, serve: (*call).explainModel},
+	{Method: "POST", Path: "/v1/files", Scope: penstock.ScopeJobsWrite, Summary: "Upload a file of requests, one a line",
+		Body: fileUpload{}, Form: true,
+		Answers: []answer{{Status: 200, About: "The file is on stable storage. Lines that are no good are told by number; a batch of them is refused.", Body: fileView{}}},
+		serve:   (*call).createFile},
+	{Method: "GET", Path: "/v1/files", Scope: penstock.ScopeJobsRead, Summary: "List files",
+		Params: []param{{Name: "limit", In: "query", About: "Files a page holds at the most: 1 to 10000, 10000 when not given."},
+			{Name: "after", In: "query", About: "The last id of the page before."},
+			{Name: "order", In: "query", About: "By age: asc, or desc when not given.", Type: reflect.TypeFor[store.Direction]()},
+			{Name: "purpose", In: "query", About: "Only files with this purpose."}},
+		Answers: []answer{{Status: 200, About: "A page of files.", Body: filePageView{}}}, serve: (*call).listFiles},
+	{Method: "GET", Path: "/v1/files/{id}", Scope: penstock.ScopeJobsRead, Summary: "Read what is known of a file",
+		Params: []param{fileParam}, Answers: []answer{{Status: 200, About: "The file.", Body: fileView{}}}, serve: (*call).readFile},
+	{Method: "DELETE", Path: "/v1/files/{id}", Scope: penstock.ScopeJobsWrite, Summary: "Delete a file",
+		Params: []param{fileParam}, Answers: []answer{{Status: 200, About: "It is gone.", Body: deletedView{}}}, serve: (*call).deleteFile},
+	{Method: "GET", Path: "/v1/files/{id}/content", Scope: penstock.ScopeJobsRead, Summary: "Download a file, byte by byte as it was uploaded",
+		Params: []param{fileParam, rangeParam}, Answers: []answer{{Status: 200, About: "The content.", Type: typeBytes}}, serve: (*call).fileContent},
+	{Method: "POST", Path: "/v1/files/{id}/url", Scope: penstock.ScopeJobsRead, Summary: "Make a link that downloads a file without a key",
+		Params: []param{fileParam}, Body: linkCreate{}, NoBody: true,
+		Answers: []answer{{Status: 200, About: "Whoever has the link can download the file until it ends.", Body: linkView{}}}, serve: (*call).createFileLink},
+	{Method: "GET", Path: "/v1/download/{tenant}/{object}", open: true, Summary: "Follow a link to a download",
+		Params: []param{{Name: "tenant", In: "path", About: "As the link has it.", Required: true}, {Name: "object", In: "path", About: "As the link has it.", Required: true},
+			{Name: "expires", In: "query", About: "As the link has it.", Required: true}, {Name: "sig", In: "query", About: "As the link has it.", Required: true}, rangeParam},
+		Answers: []answer{{Status: 200, About: "The content. 410 once the link has ended.", Type: typeBytes}}, serve: (*call).download},
 	{Method: "GET", Path: "/healthz", open: true, Summary: "Whether the process lives",
 		Answers: []answer{{Status: 200, About: "It does.", Body: healthView{}}}, serve: (*call).healthz},
 	{Method: "GET", Path: "/readyz", open: true, Summary: "Whether the process can take work: store and blobs are written and read",
@@ -174,10 +210,12 @@ const (
 	typeJSON  = "application/json"
 	typeJSONL = "application/x-ndjson"
 	typeSSE   = "text/event-stream"
+	typeBytes = "application/octet-stream"
+	typeForm  = "multipart/form-data"
 )
 
-// presentedKey returns the API key of a call, "" if there is none.
-func presentedKey(r *http.Request) string {
+// PresentedKey returns the API key of a call, "" if there is none.
+func PresentedKey(r *http.Request) string {
 	if scheme, key, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
 		return strings.TrimSpace(key)
 	}

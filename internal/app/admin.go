@@ -9,10 +9,11 @@ import (
 )
 
 // adminHandler serves operators: metrics, profiles, health, the audit, the reload of the configuration, and what
-// is paused. It has no keys of its own, so its address must not be reachable by callers; the default is
-// loopback.
+// is paused, tenants and keys. What is below /admin/v1 needs an admin key. Metrics, profiles and health do not, so
+// its address must not be reachable by callers; the default is loopback.
 func (a *app) adminHandler() http.Handler {
 	mux := http.NewServeMux()
+	operate := func(pattern string, h http.HandlerFunc) { mux.Handle(pattern, a.operatorsOnly(h)) }
 	mux.Handle("GET /metrics", a.metrics.Handler())
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
@@ -30,8 +31,8 @@ func (a *app) adminHandler() http.Handler {
 		}
 		adminJSON(w, http.StatusOK, map[string]string{"status": "ready"})
 	})
-	mux.HandleFunc("GET /admin/v1/load", func(w http.ResponseWriter, _ *http.Request) { adminJSON(w, http.StatusOK, a.report()) })
-	mux.HandleFunc("POST /admin/v1/config/reload", func(w http.ResponseWriter, r *http.Request) {
+	operate("GET /admin/v1/load", func(w http.ResponseWriter, _ *http.Request) { adminJSON(w, http.StatusOK, a.report()) })
+	operate("POST /admin/v1/config/reload", func(w http.ResponseWriter, r *http.Request) {
 		changes, err := a.reload(r.Context())
 		if err != nil {
 			adminJSON(w, http.StatusConflict, map[string]string{"status": "refused", "reason": penstock.AsError(err).Message})
@@ -43,10 +44,12 @@ func (a *app) adminHandler() http.Handler {
 		}
 		adminJSON(w, http.StatusOK, map[string]any{"status": "reloaded", "config": a.live.Current().Hash, "changes": lines})
 	})
-	mux.HandleFunc("GET /admin/v1/audit", a.audit)
-	mux.HandleFunc("GET /admin/v1/controls", a.listControls)
-	mux.HandleFunc("PUT /admin/v1/controls/{kind}/{name...}", a.setControl)
-	mux.HandleFunc("DELETE /admin/v1/controls/{kind}/{name...}", a.liftControl)
+	operate("GET /admin/v1/audit", a.audit)
+	operate("GET /admin/v1/controls", a.listControls)
+	operate("PUT /admin/v1/controls/{kind}/{name...}", a.setControl)
+	operate("DELETE /admin/v1/controls/{kind}/{name...}", a.liftControl)
+	a.tenantRoutes(operate)
+	a.keyRoutes(operate)
 	return mux
 }
 

@@ -1,12 +1,13 @@
 package app
 
 import (
-	"cmp"
 	"encoding/json"
+	"errors"
 	"io"
-	"net"
+	"math"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -153,18 +154,6 @@ func (a *app) controlAsked(r *http.Request) (store.Control, error) {
 	return c, err
 }
 
-// actor is who an operator says to be, or else where they call from: the admin door knows no keys.
-func actor(r *http.Request, claimed string) (string, error) {
-	if len(claimed) > maxActorBytes {
-		return "", penstock.InvalidParam("actor", "actor must be at most %d bytes.", maxActorBytes)
-	}
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		host = r.RemoteAddr
-	}
-	return cmp.Or(claimed, "admin@"+host), nil
-}
-
 // knows keeps typing errors from holding back nothing.
 func (a *app) knows(c store.Control) bool {
 	config, known := a.live.Current(), false
@@ -176,7 +165,7 @@ func (a *app) knows(c store.Control) bool {
 	case store.ControlTarget:
 		_, known = config.Targets[c.Name]
 	case store.ControlTenant:
-		_, known = config.Tenants[penstock.TenantID(c.Name)]
+		_, known = a.directory.Tenant(penstock.TenantID(c.Name))
 	}
 	return known
 }
@@ -184,8 +173,12 @@ func (a *app) knows(c store.Control) bool {
 // adminStatuses are the codes that the admin door answers with; others are its own fault.
 var adminStatuses = map[penstock.Code]int{
 	penstock.CodeInvalidRequest: http.StatusBadRequest,
+	penstock.CodeInvalidKey:     http.StatusUnauthorized,
+	penstock.CodeScopeMissing:   http.StatusForbidden,
 	penstock.CodeNotFound:       http.StatusNotFound,
 	penstock.CodeConflict:       http.StatusConflict,
+	penstock.CodeManagedByFile:  http.StatusConflict,
+	penstock.CodeRateLimited:    http.StatusTooManyRequests,
 	penstock.CodeOverloaded:     http.StatusServiceUnavailable,
 }
 
@@ -195,6 +188,14 @@ func (a *app) adminError(w http.ResponseWriter, r *http.Request, err error) {
 	if !ok {
 		status = http.StatusInternalServerError
 		a.log.ErrorContext(r.Context(), "answering an operator", "path", r.URL.Path, "error", err)
+	}
+	switch {
+	case errors.Is(err, store.ErrStale):
+		status = http.StatusPreconditionFailed
+	case status == http.StatusUnauthorized:
+		w.Header().Set("WWW-Authenticate", `Bearer realm="penstock admin"`)
+	case e.RetryAfter > 0:
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
 	}
 	adminJSON(w, status, map[string]any{"error": map[string]any{"code": e.Code, "message": e.Message, "param": e.Param}})
 }

@@ -9,6 +9,7 @@ package app
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -27,7 +28,9 @@ import (
 	"penstock/internal/config"
 	"penstock/internal/control"
 	"penstock/internal/deliver"
+	"penstock/internal/directory"
 	"penstock/internal/disk"
+	"penstock/internal/limit"
 	"penstock/internal/queue"
 	"penstock/internal/record"
 	"penstock/internal/retain"
@@ -36,6 +39,7 @@ import (
 	"penstock/internal/signal"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
+	"penstock/internal/webhook"
 	"penstock/internal/work"
 )
 
@@ -52,7 +56,9 @@ type Options struct {
 	Ready  func(Addresses) // called once, when both doors are open; may be nil
 	// AnyAdmin lets the admin door open elsewhere on loopback when its address is taken.
 	AnyAdmin bool
-	Commit   string
+	// NewAdminKey is called with the admin key when one was drawn, which happens once for a data directory; may be nil.
+	NewAdminKey func(secret string)
+	Commit      string
 }
 
 // Addresses are base URLs, such as http://127.0.0.1:8080.
@@ -72,6 +78,10 @@ type app struct {
 	cancels   *queue.Bell // rung when running items may have to stop
 	signals   *signal.Exchange
 	controls  *control.View
+	directory *directory.Directory
+	strangers *directory.Throttle
+	ids       penstock.IDs
+	adminKey  [sha256.Size]byte // digest of the key that operators begin with
 	backlog   *backlog.View
 	readiness *readiness
 	recorder  *record.Recorder
@@ -80,9 +90,12 @@ type app struct {
 	keeper    *queue.Keeper
 	rooms     *room.Book
 	budgets   *budget.Book
+	parties   *room.Book // who is limited, beside targets
+	limits    *limit.Book
 	router    *route.Router
 	sweeper   *retain.Sweeper
 	disks     *disk.Watcher
+	webhooks  *webhook.Runner
 	reloading sync.Mutex     // held while one configuration replaces another
 	closers   []func() error // in the order of opening
 }
@@ -119,7 +132,7 @@ func (a *app) open(ctx context.Context) error {
 		return err
 	}
 	a.closers = append(a.closers, a.store.Close)
-	a.providers = newRegistry(a.live)
+	a.providers = newRegistry(a.live, a.watchKeys)
 	if err := a.providers.check(a.Config); err != nil {
 		return err
 	}
@@ -129,8 +142,11 @@ func (a *app) open(ctx context.Context) error {
 	if err := a.connect(); err != nil {
 		return err
 	}
-	// What is paused must not run in the moment before the first look.
-	return a.controls.Refresh(ctx)
+	if err := a.loadAdminKey(); err != nil {
+		return err
+	}
+	// What is paused must not run in the moment before the first look, and no key be refused that is good.
+	return errors.Join(a.controls.Refresh(ctx), a.directory.Refresh(ctx))
 }
 
 // connect makes the stages and hands each what it needs.
@@ -140,11 +156,12 @@ func (a *app) connect() (err error) {
 	a.readiness = newReadiness(a.probe)
 	a.recorder = record.New(a.store, a.log)
 	a.rooms = a.newRooms(time.Now)
+	a.connectLimits(time.Now)
 	a.router = route.New(a.rooms)
 	a.budgets = budget.New(budget.Deps{
 		Store: a.store, Lease: func() store.Lease { return a.pool.Lease() }, Metrics: a.metrics, Log: a.log, Clock: time.Now,
 	})
-	if err := a.connectRetention(); err != nil {
+	if err := errors.Join(a.connectRetention(), a.connectWebhooks()); err != nil {
 		return err
 	}
 	a.backlog, err = backlog.New(backlog.Deps{
@@ -165,7 +182,7 @@ func (a *app) connect() (err error) {
 		return err
 	}
 	a.keeper, err = queue.NewKeeper(queue.KeeperDeps{
-		Store: a.store, Budgets: a.store, Bell: a.bell, Announce: a.hub, Metrics: a.metrics, Log: a.log, Interval: keepInterval(p.Work.LeaseTimeout),
+		Store: a.store, Budgets: a.store, Bell: a.bell, Announce: announcer{a.hub, a.webhooks}, Metrics: a.metrics, Log: a.log, Interval: keepInterval(p.Work.LeaseTimeout),
 	})
 	a.metrics.CollectDepths(a.depths)
 	a.metrics.CollectRooms(a.roomStatus)
@@ -174,14 +191,19 @@ func (a *app) connect() (err error) {
 }
 
 func (a *app) connectAPI(runner *attempt.Runner) (err error) {
+	files, links, err := a.newFiles()
+	if err != nil {
+		return err
+	}
 	a.api, err = api.New(api.Deps{
-		Config: a.live, Budgets: a.budgets, Runner: runner, Recorder: a.recorder, Jobs: a.store, Deleter: a.store, Letters: a.store,
+		Files: files, Links: links,
+		Config: a.live, Budgets: a.budgets, Runner: runner, Recorder: a.recorder, Cache: a.newCache(), Jobs: a.store, Deleter: a.store, Letters: a.store, Webhooks: a.webhookService(),
 		Backlog: a.backlog, Reader: deliver.NewReader(a.store, a.hub),
 		Admit: admit.New(admit.Deps{
-			Config: a.live, Jobs: a.store, Retries: a.store, Room: a.disks, Backlog: a.backlog, Bell: a.bell, Controls: a.controls,
-			Metrics: a.metrics, Clock: time.Now,
+			Config: a.live, Callers: a.directory, Jobs: a.store, Retries: a.store, Room: a.disks, Backlog: a.backlog, Bell: a.bell, Controls: a.controls,
+			Limits: a.limits, Metrics: a.metrics, Clock: time.Now,
 		}),
-		Cancelled: a.cancelled, Ready: a.readiness.check, Refusing: a.disks.Refusal, Draining: a.readiness.stopping,
+		Strangers: a.strangers, Cancelled: a.cancelled, Ready: a.readiness.check, Refusing: a.disks.Refusal, Draining: a.readiness.stopping,
 		Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
 	})
 	return err
@@ -193,8 +215,8 @@ func (a *app) connectPool(runner *attempt.Runner) (err error) {
 		Process: a.store.process, Slots: p.Work.Slots, LeaseTimeout: p.Work.LeaseTimeout, PollInterval: p.Work.PollInterval,
 		SoftStop: softStop(p.ShutdownGrace), Bays: bays(p.Work.Pools), LeaseOnly: !a.Role.works(),
 	}, work.Deps{
-		Store: a.store, Runner: runner, Gate: gate{a}, Weights: a.laneWeights, Open: a.controls.Open, Bell: a.bell, Announce: a.hub, Cancels: a.cancels.Listen(),
-		Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
+		Store: a.store, Runner: runner, Gate: gate{a}, Weights: a.laneWeights, Open: a.controls.Open, Bell: a.bell, Announce: announcer{a.hub, a.webhooks}, Cancels: a.cancels.Listen(),
+		Used: a.usedByItem, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
 	})
 	return err
 }
@@ -224,10 +246,13 @@ func (a *app) run(ctx context.Context) error {
 	back.Go(func() error { return a.keeper.Run(backCtx) })
 	back.Go(func() error { return a.rooms.Run(backCtx) })
 	back.Go(func() error { return a.budgets.Run(backCtx) })
+	back.Go(func() error { return a.parties.Run(backCtx) })
 	back.Go(func() error { return a.ringForRoom(backCtx) })
 	back.Go(func() error { return a.signals.Run(backCtx) })
 	back.Go(func() error { return a.controls.Run(backCtx) })
+	back.Go(func() error { return a.directory.Run(backCtx) })
 	back.Go(func() error { return a.backlog.Run(backCtx) })
+	back.Go(func() error { return a.webhooks.Run(backCtx) })
 	back.Go(func() error { return doors.serveAdmin(backCtx) })
 	front.Go(func() error { return a.reloads(frontCtx) })
 	front.Go(func() error { return a.sweeper.Run(frontCtx) })

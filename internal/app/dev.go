@@ -67,14 +67,15 @@ func Dev(ctx context.Context, o DevOptions) error {
 	if err != nil {
 		return errors.Join(err, upstream.listener.Close())
 	}
+	adminKey := ""
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() error { return upstream.serve(groupCtx) })
 	group.Go(func() error {
-		return Run(groupCtx, Options{Config: snapshot, Log: o.Log, Commit: o.Commit, AnyAdmin: true, Ready: func(at Addresses) {
+		return Run(groupCtx, Options{Config: snapshot, Log: o.Log, Commit: o.Commit, AnyAdmin: true, NewAdminKey: func(secret string) { adminKey = secret }, Ready: func(at Addresses) {
 			if err := keepDevKey(file.Data, key); err != nil {
 				fmt.Fprintf(o.Out, "The key below is good for this run only: %v\n\n", err)
 			}
-			greet(o.Out, greeting{at: at, key: key, data: file.Data, sim: upstream.url, found: found, postgres: !file.Database.IsZero()})
+			greet(o.Out, greeting{at: at, key: key, adminKey: adminKey, data: file.Data, sim: upstream.url, found: found, postgres: !file.Database.IsZero()})
 		}})
 	})
 	return group.Wait()
@@ -125,6 +126,7 @@ func describeDev(file *config.File, simURL, key string, found []detected) {
 	}
 	file.Models[autoModel] = config.ModelConfig{Targets: auto}
 	file.FallbackModel = autoModel
+	file.Webhooks.Allow = []string{"127.0.0.0/8", "::1"} // whoever develops receives on this machine
 	file.Tenants = map[string]config.TenantConfig{
 		devTenant: {Keys: []config.KeyConfig{{Name: "dev", Secret: config.NewSecret(key)}}},
 	}

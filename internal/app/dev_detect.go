@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -86,6 +87,7 @@ func answers(ctx context.Context, url string) bool {
 type greeting struct {
 	at       Addresses
 	key      string
+	adminKey string // "" when it was shown before
 	data     string
 	sim      string
 	found    []detected
@@ -124,4 +126,12 @@ Submit a prompt that survives a crash, and wait for its answer:
   curl -s %[1]s/v1/jobs -H "Authorization: Bearer %[6]s" -H "Prefer: wait=10" -d '{"model":"sim","input":"Hi"}'
 
 `, g.at.API, g.at.Admin, where, names, unknown, g.key)
+	if g.adminKey != "" {
+		fmt.Fprintf(out, `Tenants and keys are made by "penstock tenants" and "penstock keys", with the admin key. It is in
+%s, readable by you alone, and shown this once:
+
+  export PENSTOCK_ADMIN_KEY=%s
+
+`, filepath.Join(g.data, AdminKeyFile), g.adminKey)
+	}
 }

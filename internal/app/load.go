@@ -20,7 +20,7 @@ func (l queueLimits) All() backlog.Bounds {
 
 func (l queueLimits) Tenant(id penstock.TenantID) backlog.Bounds {
 	t := l.live.Current().QueueLimits(id)
-	return backlog.Bounds{Items: t.QueuedItems, Bytes: t.QueuedBytes}
+	return backlog.Bounds{Items: t.QueuedItems, Bytes: t.QueuedBytes, Tokens: t.EnqueuedTokens}
 }
 
 // laneWeights are the weights of the configuration in force.

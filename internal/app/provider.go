@@ -2,18 +2,21 @@ package app
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"penstock/internal/config"
 	"penstock/internal/provider"
 	"penstock/internal/provider/anthropic"
 	"penstock/internal/provider/openai"
+	"penstock/internal/provider/wire"
 )
 
 // registry makes the adapters of the configuration in force. An adapter whose settings did not change
 // outlives a reload, and with it its warm connections.
 type registry struct {
 	live *config.Live
+	keys keyWatch
 
 	mu       sync.Mutex
 	snapshot *config.Snapshot // the one that adapters were made for
@@ -25,8 +28,8 @@ type adapter struct {
 	settings config.ProviderConfig
 }
 
-func newRegistry(live *config.Live) *registry {
-	return &registry{live: live, adapters: make(map[string]adapter)}
+func newRegistry(live *config.Live, keys keyWatch) *registry {
+	return &registry{live: live, keys: keys, adapters: make(map[string]adapter)}
 }
 
 // Provider implements attempt.Providers.
@@ -54,7 +57,7 @@ func (r *registry) build(s *config.Snapshot) map[string]adapter {
 			next[name] = old
 			continue
 		}
-		if p, err := newProvider(name, settings); err == nil {
+		if p, err := newProvider(name, settings, r.keys); err == nil {
 			next[name] = adapter{p, settings}
 		}
 	}
@@ -69,29 +72,58 @@ func closeIdle(p provider.Provider) {
 }
 
 func sameProvider(a, b config.ProviderConfig) bool {
-	return a.Kind == b.Kind && a.BaseURL == b.BaseURL && a.Azure == b.Azure && a.APIKey.Equal(b.APIKey)
+	return a.Kind == b.Kind && a.BaseURL == b.BaseURL && a.Azure == b.Azure &&
+		slices.EqualFunc(a.Keys(), b.Keys(), config.Secret.Equal)
 }
 
 // check reports what keeps a snapshot's adapters from being made.
 func (r *registry) check(s *config.Snapshot) error {
 	for name, settings := range s.Providers {
-		if _, err := newProvider(name, settings); err != nil {
+		if _, err := newProvider(name, settings, nil); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func newProvider(name string, c config.ProviderConfig) (provider.Provider, error) {
+func newProvider(name string, c config.ProviderConfig, keys keyWatch) (provider.Provider, error) {
+	settings := wire.Config{Name: name, BaseURL: c.BaseURL, WatchKeys: keys.of(name)}
+	for _, key := range c.Keys() {
+		settings.APIKeys = append(settings.APIKeys, key.Reveal())
+	}
 	switch c.Kind {
 	case config.KindOpenAI:
-		settings := openai.Config{Name: name, BaseURL: c.BaseURL, APIKey: c.APIKey.Reveal()}
 		if c.Azure != (config.Azure{}) {
 			return openai.NewAzure(settings, c.Azure.APIVersion)
 		}
 		return openai.New(settings)
 	case config.KindAnthropic:
-		return anthropic.New(anthropic.Config{Name: name, BaseURL: c.BaseURL, APIKey: c.APIKey.Reveal()})
+		return anthropic.New(settings)
 	}
 	return nil, fmt.Errorf("providers.%s.kind: %q has no adapter", name, c.Kind)
+}
+
+// keyWatch is told what happens to the keys of a provider; nil for nobody.
+type keyWatch func(provider string, c wire.KeyChange)
+
+func (w keyWatch) of(name string) func(wire.KeyChange) {
+	if w == nil {
+		return nil
+	}
+	return func(c wire.KeyChange) { w(name, c) }
+}
+
+// watchKeys tells the operator about keys. One that only rests does so many times a day, and is counted alone.
+func (a *app) watchKeys(name string, c wire.KeyChange) {
+	switch c.Kind {
+	case "":
+		a.metrics.KeyRestored(name, c.Key)
+		a.log.Info("a key of a provider works again", "provider", name, "key", c.Key)
+	case provider.KindRateLimited:
+		a.metrics.KeyResting(name, c.Key)
+		a.log.Debug("a key of a provider rests", "provider", name, "key", c.Key, "model", c.Model, "for", c.For)
+	default:
+		a.metrics.KeyBenched(name, c.Key, string(c.Kind))
+		a.log.Warn("a key of a provider is refused and left alone", "provider", name, "key", c.Key, "kind", c.Kind, "for", c.For, "error", c.Err)
+	}
 }

@@ -61,7 +61,7 @@ func (a *app) reload(ctx context.Context) ([]config.Change, error) {
 	a.reloading.Lock()
 	defer a.reloading.Unlock()
 	next, err := a.Load()
-	if err == nil && len(next.Tenants) == 0 {
+	if err == nil && len(next.Tenants) == 0 && len(a.live.Current().Tenants) > 0 {
 		// An editor may just be writing the file: an empty one is valid, but would lock everybody out.
 		err = errors.New("the file names no tenant; a restart would take it, a reload does not")
 	}

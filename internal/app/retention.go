@@ -3,7 +3,6 @@ package app
 import (
 	"time"
 
-	"penstock"
 	"penstock/internal/disk"
 	"penstock/internal/retain"
 )
@@ -11,8 +10,8 @@ import (
 // connectRetention makes what removes old work, and what refuses new work when there is no room for it.
 func (a *app) connectRetention() (err error) {
 	a.sweeper, err = retain.New(retain.Deps{
-		Store: a.store, Metrics: a.metrics, Log: a.log, Clock: time.Now,
-		Windows: func(id penstock.TenantID) penstock.Retention { return a.live.Current().RetentionOf(id) },
+		Store: a.store, Outbox: a.store, Metrics: a.metrics, Log: a.log, Clock: time.Now,
+		Windows: a.directory.Retention,
 	})
 	if err != nil {
 		return err

@@ -1,9 +1,12 @@
 package app
 
 import (
+	"time"
+
 	"penstock"
 	"penstock/internal/control"
 	"penstock/internal/deliver"
+	"penstock/internal/directory"
 	"penstock/internal/queue"
 	"penstock/internal/signal"
 	"penstock/internal/store"
@@ -13,6 +16,8 @@ import (
 // whatever is rung or announced here is told to them, and what they tell is rung here and goes no further.
 func (a *app) connectProcesses() {
 	a.hub, a.bell, a.cancels = new(deliver.Hub), queue.NewBell(), queue.NewBell()
+	a.directory = directory.New(directory.Deps{Config: a.live, Source: a.store, Log: a.log, Clock: time.Now})
+	a.strangers = directory.NewThrottle(time.Now)
 	a.controls = control.New(control.Deps{Store: a.store, Changed: a.holdsChanged, Log: a.log})
 	a.signals = signal.New(signal.Deps{Wire: a.store.wire, Metrics: a.metrics, Log: a.log})
 
@@ -27,6 +32,7 @@ func (a *app) connectProcesses() {
 		a.hub.Wake(jobs...)
 	})
 	a.signals.On(signal.TopicControl, func([]penstock.ID) { a.controls.Look() })
+	a.signals.On(signal.TopicCallers, func([]penstock.ID) { a.directory.Look() })
 	if a.Role.works() {
 		a.signals.On(signal.TopicWork, func([]penstock.ID) { a.bell.RingHere() })
 		a.signals.On(signal.TopicCancel, func([]penstock.ID) { a.cancels.RingHere() })
@@ -35,7 +41,7 @@ func (a *app) connectProcesses() {
 
 // cancelled is told of a job that was asked to stop: its readers look, and whoever runs its items does.
 func (a *app) cancelled(job penstock.ID) {
-	a.hub.Announce(job)
+	announcer{a.hub, a.webhooks}.Announce(job)
 	a.cancels.RingHere()
 	a.signals.Tell(signal.TopicCancel)
 }

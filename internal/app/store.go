@@ -10,7 +10,9 @@ import (
 	"strings"
 	"syscall"
 
+	"penstock/internal/blob"
 	"penstock/internal/blob/dir"
+	"penstock/internal/blob/s3"
 	"penstock/internal/config"
 	"penstock/internal/disk"
 	"penstock/internal/payload"
@@ -34,6 +36,10 @@ type Store struct {
 	wire    signal.Wire // to other processes on the same database; nil when there can be none
 	lock    *os.File
 	volumes []disk.Volume // where it writes on this machine
+
+	keys  *payload.Keyset
+	codec *payload.Codec
+	blobs blob.Store
 }
 
 // Close closes the store and lets go of the data directory.
@@ -93,22 +99,41 @@ func open(ctx context.Context, p config.Process) (*Store, error) {
 		return nil, fmt.Errorf("opening the keyset: %w", err)
 	}
 	blobPath := filepath.Join(p.Data, "blobs")
-	blobs, err := dir.New(blobPath)
+	blobs, err := openBlobs(p.Blobs.S3, blobPath)
 	if err != nil {
-		return nil, fmt.Errorf("opening the blob directory: %w", err)
+		return nil, err
 	}
-	s := &Store{volumes: []disk.Volume{{Name: "data", Path: p.Data}}}
+	s := &Store{volumes: []disk.Volume{{Name: "data", Path: p.Data}}, keys: keys, codec: codec, blobs: blobs}
 	engine, err := s.engine(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	if !sameDisk(p.Data, blobPath) {
+	if p.Blobs.S3.IsZero() && !sameDisk(p.Data, blobPath) {
 		s.volumes = append(s.volumes, disk.Volume{Name: "blob", Path: blobPath})
 	}
 	if s.Store, err = sqlstore.New(ctx, engine, codec, blobs); err != nil {
 		return nil, errors.Join(err, engine.Close())
 	}
 	return s, nil
+}
+
+// openBlobs opens the bucket if one is configured, and a directory otherwise.
+func openBlobs(c config.S3, path string) (blob.Store, error) {
+	if c.IsZero() {
+		blobs, err := dir.New(path)
+		if err != nil {
+			return nil, fmt.Errorf("opening the blob directory: %w", err)
+		}
+		return blobs, nil
+	}
+	blobs, err := s3.New(s3.Config{
+		Endpoint: c.Endpoint, Bucket: c.Bucket, Region: c.Region, Prefix: c.Prefix,
+		AccessKey: c.AccessKey.Reveal(), SecretKey: c.SecretKey.Reveal(), PathStyle: c.PathStyle,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("opening the bucket: %w", err)
+	}
+	return blobs, nil
 }
 
 // engine opens PostgreSQL if it is configured, and SQLite in the data directory otherwise.

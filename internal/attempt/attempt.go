@@ -96,6 +96,8 @@ type Task struct {
 	Wait time.Duration
 	// MaxOutputTokens is the most that the body lets the model generate, 0 when that is not known.
 	MaxOutputTokens int64
+	// Tenant is whose synchronous call it is, "" for the item of a job: those have had their turn in the queue.
+	Tenant penstock.TenantID
 	// Choice is room that was taken for the first attempt beforehand; nil for none. Run gives it back.
 	Choice *route.Choice
 }
@@ -111,8 +113,8 @@ type Outcome struct {
 	Counted      int    // attempts that the upstream worked on; those it turned away for lack of room do not count
 	Target       string // of the last attempt
 	StatusCode   int
-	Usage        penstock.Usage   // known usage of all attempts
-	Cost         penstock.NanoUSD // what the known usage costs
+	Usage        penstock.Usage   // of all attempts, estimated where an upstream broke off before telling
+	Cost         penstock.NanoUSD // what that usage costs
 	Forfeit      penstock.NanoUSD // upper bound of what was spent without the upstream telling
 	PriceVersion string
 	Unpriced     bool // a target was used that has no price
@@ -226,6 +228,7 @@ type try struct {
 	record  penstock.Attempt
 	probe   bool // it finds out whether a target that was out of order works again
 	begun   bool
+	said    int64 // bytes of text that arrived
 	forfeit penstock.NanoUSD
 }
 
@@ -241,7 +244,9 @@ func (r *Runner) run(ctx context.Context, t *try, choice route.Choice) *provider
 	meta, failure := r.exchange(ctx, t)
 	t.record.FinishedAt = r.Clock()
 	choice.Done(t.result(meta, failure))
+	meta.Usage = t.usage(meta, failure)
 	t.meter(meta, failure)
+	t.remark(meta, failure)
 	if failure != nil {
 		t.record.ErrorKind, t.record.ErrorMessage = string(failure.Kind), failure.Public()
 		r.tellOperator(ctx, t, failure)
@@ -251,7 +256,7 @@ func (r *Runner) run(ctx context.Context, t *try, choice route.Choice) *provider
 	genAI.Usage = meta.Usage
 	span.SetGenAI(genAI)
 	span.End(nil)
-	r.observe(t)
+	r.observe(ctx, t)
 	return failure
 }
 
@@ -279,6 +284,7 @@ func (r *Runner) exchange(ctx context.Context, t *try) (meta provider.Meta, fail
 	answer = t.letter.answer(answer, t.asked())
 	t.record.FirstTokenAt = r.Clock()
 	err = t.pass(answer)
+	t.record.Reason = withLosses(t.record.Reason, answer)
 	meta = answer.Meta()
 	t.record.StatusCode = meta.StatusCode
 	if err != nil {
@@ -347,6 +353,7 @@ func (t *try) pass(answer provider.Answer) error {
 				return refused(err)
 			}
 		}
+		t.said += int64(len(chunk.Text))
 		if err := t.sink.Chunk(chunk); err != nil {
 			return refused(err)
 		}
@@ -361,7 +368,7 @@ func refused(err error) error {
 	return &provider.Error{Kind: provider.KindCancelled, Message: "The caller left before the answer was complete.", Err: err}
 }
 
-// meter prices what the upstream told, and what it may have charged without telling.
+// meter prices what was used, and what the upstream may have charged beyond that without telling.
 func (t *try) meter(meta provider.Meta, failure *provider.Error) {
 	t.record.Usage, t.record.UsageKnown = meta.Usage, meta.UsageKnown
 	charge := penstock.Charge{Usage: meta.Usage, Lane: t.task.Lane}
@@ -370,6 +377,9 @@ func (t *try) meter(meta provider.Meta, failure *provider.Error) {
 	}
 	price, version := t.target.PriceAt(t.record.StartedAt)
 	t.record.Cost, t.record.PriceVersion = price.Charge(charge), version
+	if t.task.Bounded && !meta.UsageKnown {
+		t.record.Cost = min(t.record.Cost, t.task.Bound) // an estimate; the upstream was told not to go beyond that
+	}
 	if !meta.UsageKnown && (t.begun || failure == nil || failure.Kind.Policy().Billable) {
 		t.forfeit = max(0, t.task.Bound-t.record.Cost)
 	}
@@ -393,6 +403,9 @@ func (t *try) result(meta provider.Meta, failure *provider.Error) room.Result {
 	}
 	if !t.record.FirstTokenAt.IsZero() {
 		res.FirstToken = t.record.FirstTokenAt.Sub(t.record.StartedAt)
+	}
+	if t.task.Endpoint == penstock.EndpointCountTokens {
+		res.Took, res.FirstToken = 0, 0 // nothing was generated: how fast that went says nothing of inferences
 	}
 	if failure == nil {
 		return res
@@ -419,9 +432,9 @@ func (r *Runner) tellOperator(ctx context.Context, t *try, failure *provider.Err
 	}
 }
 
-func (r *Runner) observe(t *try) {
+func (r *Runner) observe(ctx context.Context, t *try) {
 	o := telemetry.AttemptObservation{
-		Model: t.task.Model, Target: t.target.Name, Kind: t.record.ErrorKind,
+		Tenant: telemetry.Tenant(ctx), Model: t.task.Model, Target: t.target.Name, Kind: t.record.ErrorKind, Stream: t.task.Stream,
 		Total: t.record.FinishedAt.Sub(t.record.StartedAt), Usage: t.record.Usage, Cost: t.record.Cost,
 		Unpriced: t.target.Unpriced,
 	}

@@ -229,10 +229,10 @@ func TestSinkErrors(t *testing.T) {
 		cost    penstock.NanoUSD
 		forfeit penstock.NanoUSD
 	}{
-		{"the caller left before the first chunk", sink{beginErr: gone}, untold, provider.KindCancelled, 0, bound},
-		{"the caller left later", sink{refuseFrom: 2, chunkErr: gone}, untold, provider.KindCancelled, 0, bound},
+		{"the caller left before the first chunk", sink{beginErr: gone}, untold, provider.KindCancelled, 4_000, bound - 4_000},
+		{"the caller left later", sink{refuseFrom: 2, chunkErr: gone}, untold, provider.KindCancelled, 6_000, bound - 6_000},
 		{"the caller left after usage was told", sink{refuseFrom: 2, chunkErr: gone}, told, provider.KindCancelled, 30_000, 0},
-		{"the sink says why", sink{refuseFrom: 2, chunkErr: tooLarge}, untold, provider.KindMalformed, 0, bound},
+		{"the sink says why", sink{refuseFrom: 2, chunkErr: tooLarge}, untold, provider.KindMalformed, 6_000, bound - 6_000},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -256,17 +256,21 @@ func TestMoneyOfAnAnswerWithoutUsage(t *testing.T) {
 	for _, tt := range []struct {
 		name          string
 		meta          provider.Meta
+		used          penstock.Usage
 		cost, forfeit penstock.NanoUSD
 	}{
-		{"told", told, 30_000, 0},
-		{"told that it was nothing", provider.Meta{UsageKnown: true}, 0, 0},
-		{"not told", untold, 0, bound},
-		{"partly told", provider.Meta{Usage: penstock.Usage{InputTokens: 10}}, 10_000, bound - 10_000},
-		{"partly told, above the bound", provider.Meta{Usage: penstock.Usage{InputTokens: 5_000}}, 5_000_000, 0},
+		{"told", told, told.Usage, 30_000, 0},
+		{"told that it was nothing", provider.Meta{UsageKnown: true}, penstock.Usage{}, 0, 0},
+		{"not told", untold, penstock.Usage{InputTokens: 4, OutputTokens: 1}, 5_000, bound - 5_000},
+		{"partly told", provider.Meta{Usage: penstock.Usage{InputTokens: 10}}, penstock.Usage{InputTokens: 10, OutputTokens: 1}, 11_000, bound - 11_000},
+		{"more told than arrived", provider.Meta{Usage: penstock.Usage{InputTokens: 10, OutputTokens: 7}},
+			penstock.Usage{InputTokens: 10, OutputTokens: 7}, 17_000, bound - 17_000},
+		{"partly told, above the bound", provider.Meta{Usage: penstock.Usage{InputTokens: 5_000}},
+			penstock.Usage{InputTokens: 5_000, OutputTokens: 1}, 5_001_000, 0},
 	} {
 		r := newRig(t, upstream{"ua": {chunks: []string{"ok"}, meta: tt.meta}})
 		out := r.Run(t.Context(), task("a"), &sink{})
-		if out.Err != nil || out.Cost != tt.cost || out.Forfeit != tt.forfeit || out.Usage != tt.meta.Usage {
+		if out.Err != nil || out.Cost != tt.cost || out.Forfeit != tt.forfeit || out.Usage != tt.used {
 			t.Errorf("%s: cost %v, forfeit %v, usage %+v, %v; want %v, %v", tt.name, out.Cost, out.Forfeit, out.Usage, out.Err, tt.cost, tt.forfeit)
 		}
 	}
@@ -276,8 +280,8 @@ func TestBrokenOffAnswerIsNeverRefunded(t *testing.T) {
 	t.Parallel()
 	for _, kind := range provider.Kinds {
 		r := newRig(t, upstream{"ua": {chunks: []string{"Hel"}, broken: &provider.Error{Kind: kind, Message: "cut"}, meta: untold}})
-		if out := r.Run(t.Context(), task("a"), &sink{}); out.Forfeit != bound {
-			t.Errorf("%s: forfeit %v, want %v", kind, out.Forfeit, bound)
+		if out := r.Run(t.Context(), task("a"), &sink{}); out.Cost+out.Forfeit != bound {
+			t.Errorf("%s: cost %v and forfeit %v, want %v in all", kind, out.Cost, out.Forfeit, bound)
 		}
 	}
 }

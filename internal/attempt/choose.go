@@ -21,7 +21,7 @@ func (t *try) free(kind provider.Kind) bool {
 func queryOf(task Task, s *config.Snapshot, candidates []penstock.Target) route.Query {
 	model, _ := s.Model(task.Model)
 	q := route.Query{
-		Candidates: candidates, Model: model, Lane: task.Lane, Wait: task.Wait, Stream: task.Stream, Retry: task.Tries > 0,
+		Candidates: candidates, Model: model, Lane: task.Lane, Tenant: task.Tenant, Wait: task.Wait, Stream: task.Stream, Retry: task.Tries > 0,
 		InputTokens: room.InputTokens(int64(len(task.Body))), MaxOutputTokens: task.MaxOutputTokens,
 	}
 	if route.Picky(candidates) {
@@ -36,12 +36,26 @@ func queryOf(task Task, s *config.Snapshot, candidates []penstock.Target) route.
 // Explanation is what would become of a task, and why.
 type Explanation = route.Explanation
 
-// Explain says what Run would do with a task, without doing it. Codes: no_target_available.
+// Explain says what Run would do with a task, without doing it. Without an endpoint, all targets are taken to serve it.
+// Codes: no_target_available.
 func (r *Runner) Explain(task Task) (Explanation, error) {
 	s := r.Config.Current()
 	candidates, err := route.Candidates(task.Targets, s.Targets)
 	if err != nil {
 		return Explanation{}, err
 	}
-	return r.Router.Explain(queryOf(task, s, candidates)), nil
+	if task.Endpoint == "" {
+		return r.Router.Explain(queryOf(task, s, candidates)), nil
+	}
+	able, _ := r.spoken(task, slices.Clone(candidates))
+	explained := Explanation{Reason: penstock.AsError(unspoken(task)).Message}
+	if len(able) > 0 {
+		explained = r.Router.Explain(queryOf(task, s, able))
+	}
+	for _, t := range candidates {
+		if !slices.ContainsFunc(able, func(other penstock.Target) bool { return other.Name == t.Name }) {
+			explained.Targets = append(explained.Targets, route.Explained{Target: t.Name, Excluded: unserved(task.Endpoint)})
+		}
+	}
+	return explained, nil
 }

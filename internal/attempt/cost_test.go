@@ -82,10 +82,14 @@ func TestCostsOverAllClassesAndDialects(t *testing.T) {
 		"chat":           {target: "chat", endpoint: penstock.EndpointChat, body: ask, cost: (120 + 12 + 75 + 90 + 80 + 1000) * micro},
 		"chat, streamed": {target: "chat", endpoint: penstock.EndpointChat, body: flow, cost: (120 + 12 + 75 + 90 + 80 + 1000) * micro},
 		// The simulator takes an image for 256 tokens: 256 × 3 more.
-		"chat, an image":   {target: "chat", endpoint: penstock.EndpointChat, body: look, cost: (120 + 768 + 12 + 75 + 90 + 80 + 1000 + 2000) * micro},
-		"chat, in bulk":    {target: "chat", endpoint: penstock.EndpointChat, body: ask, lane: penstock.LaneBulk, cost: (120 + 12 + 75 + 90 + 80 + 1000) * micro / 2},
-		"chat, truncated":  {target: "chat", endpoint: penstock.EndpointChat, body: flow, sim: "fault=disconnect", forfeit: most},
-		"chat, abandoned":  {target: "chat", endpoint: penstock.EndpointChat, body: flow, leaves: 3, forfeit: most},
+		"chat, an image": {target: "chat", endpoint: penstock.EndpointChat, body: look, cost: (120 + 768 + 12 + 75 + 90 + 80 + 1000 + 2000) * micro},
+		"chat, in bulk":  {target: "chat", endpoint: penstock.EndpointChat, body: ask, lane: penstock.LaneBulk, cost: (120 + 12 + 75 + 90 + 80 + 1000) * micro / 2},
+		// Nothing was told: the input is estimated by the bytes of the body, 132 × 3, the output by the text that
+		// came, 2 × 15 and 4 × 15. The rest of what was set aside is forfeit.
+		"chat, truncated": {target: "chat", endpoint: penstock.EndpointChat, body: flow, sim: "fault=disconnect",
+			cost: (396 + 30 + 1000) * micro, forfeit: most - (396+30+1000)*micro},
+		"chat, abandoned": {target: "chat", endpoint: penstock.EndpointChat, body: flow, leaves: 3,
+			cost: (396 + 60 + 1000) * micro, forfeit: most - (396+60+1000)*micro},
 		"chat, refused":    {target: "chat", endpoint: penstock.EndpointChat, body: ask, sim: "fault=bad_request"},
 		"chat, overloaded": {target: "chat", endpoint: penstock.EndpointChat, body: ask, sim: "fault=overloaded"},
 		// A response does not tell what was written to a cache: (40 + 20) × 3.
@@ -94,9 +98,9 @@ func TestCostsOverAllClassesAndDialects(t *testing.T) {
 		"message":           {target: "message", endpoint: penstock.EndpointMessages, body: ask, cost: (120 + 12 + 75 + 150 + 1000) * micro},
 		"message, streamed": {target: "message", endpoint: penstock.EndpointMessages, body: told, cost: (120 + 12 + 75 + 150 + 1000) * micro},
 		"message, in bulk":  {target: "message", endpoint: penstock.EndpointMessages, body: ask, lane: penstock.LaneBulk, cost: (120 + 12 + 75 + 150 + 1000) * micro / 2},
-		// The first event tells the input and one token of output; what came after it is not known.
+		// The first event tells the input and one token of output; what came after it is estimated.
 		"message, truncated": {target: "message", endpoint: penstock.EndpointMessages, body: told, sim: "fault=disconnect",
-			cost: (120 + 12 + 75 + 15 + 1000) * micro, forfeit: most - (120+12+75+15+1000)*micro},
+			cost: (120 + 12 + 75 + 30 + 1000) * micro, forfeit: most - (120+12+75+30+1000)*micro},
 		"message, abandoned": {target: "message", endpoint: penstock.EndpointMessages, body: told, leaves: 3,
 			cost: (120 + 12 + 75 + 15 + 1000) * micro, forfeit: most - (120+12+75+15+1000)*micro},
 		"message, refused": {target: "message", endpoint: penstock.EndpointMessages, body: ask, sim: "fault=bad_request"},

@@ -11,7 +11,6 @@ import (
 
 	"penstock"
 	"penstock/internal/provider"
-	"penstock/internal/room"
 	"penstock/internal/telemetry"
 )
 
@@ -29,7 +28,8 @@ type Translation interface {
 	// Request translates a body. Members that the other dialect has no place for are named in dropped;
 	// what cannot be left out without asking for something else is an error. Codes: invalid_request.
 	Request(body []byte) (translated []byte, dropped []string, err error)
-	// Answer translates an answer back while it is read.
+	// Answer translates an answer back while it is read. One that cannot be carried whole has a method
+	// Dropped that names what was left out.
 	Answer(upstream provider.Answer, asked Asked) provider.Answer
 	// Error translates what the upstream says about a failure. The error given is not changed.
 	Error(failure *provider.Error) *provider.Error
@@ -70,11 +70,14 @@ func (r *Runner) spoken(task Task, candidates []penstock.Target) ([]penstock.Tar
 		if _, _, ok := r.translation(task.Endpoint, upstream); ok {
 			return false
 		}
-		left.add("%s does not serve %s", t.Name, task.Endpoint)
+		left.add("%s %s", t.Name, unserved(task.Endpoint))
 		return true
 	}
 	return slices.DeleteFunc(candidates, deaf), left
 }
+
+// unserved is why a target is left out, as it follows its name.
+func unserved(e penstock.Endpoint) string { return "does not serve " + string(e) }
 
 // translation finds a dialect that the upstream speaks and the endpoint can be translated to.
 func (r *Runner) translation(from penstock.Endpoint, upstream provider.Provider) (Translation, penstock.Endpoint, bool) {
@@ -151,11 +154,42 @@ func (l letter) explain(reason string, left asides) string {
 	if len(l.dropped) > 0 {
 		parts = append(parts, "dropped "+strings.Join(l.dropped, ", "))
 	}
-	all := strings.Join(parts, "; ")
-	if len(all) > maxReasonBytes {
-		all = strings.ToValidUTF8(all[:maxReasonBytes], "") + "…"
+	return bounded(strings.Join(parts, "; "))
+}
+
+// bounded shortens a reason that is too long.
+func bounded(reason string) string {
+	if len(reason) > maxReasonBytes {
+		return strings.ToValidUTF8(reason[:maxReasonBytes], "") + "…"
 	}
-	return all
+	return reason
+}
+
+// remark adds to the reason what the adapter has to tell, such as the key that it used.
+func (t *try) remark(meta provider.Meta, failure *provider.Error) {
+	note := meta.Note
+	if failure != nil && failure.Note != "" {
+		note = failure.Note
+	}
+	if note != "" {
+		t.record.Reason = bounded(t.record.Reason + "; " + note)
+	}
+}
+
+// lossy is an answer of which a translation could not carry everything.
+type lossy interface {
+	// Dropped names what was left out so far.
+	Dropped() []string
+}
+
+// withLosses adds to a reason what was left out of the answer.
+func withLosses(reason string, answer provider.Answer) string {
+	if a, ok := answer.(lossy); ok {
+		if dropped := a.Dropped(); len(dropped) > 0 {
+			return bounded(reason + "; dropped " + strings.Join(dropped, ", "))
+		}
+	}
+	return reason
 }
 
 // unspoken is the error of a task that no target can be asked.
@@ -174,6 +208,3 @@ func operation(e penstock.Endpoint) string {
 	}
 	return telemetry.OperationChat
 }
-
-// EstimateInput is how many tokens of input a body is taken for while nobody has counted them.
-func EstimateInput(body []byte) int64 { return room.InputTokens(int64(len(body))) }

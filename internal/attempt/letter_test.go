@@ -85,6 +85,32 @@ func message(targets ...string) Task {
 	return m
 }
 
+// What is explained beforehand is what Run leaves out.
+func TestExplainNamesTargetsThatDoNotUnderstand(t *testing.T) {
+	t.Parallel()
+	r := letterRig(t, nil, upstream{"ub": {chunks: []string{"ok"}, meta: told}})
+	excluded := func(e Explanation) map[string]string {
+		all := map[string]string{}
+		for _, t := range e.Targets {
+			all[t.Target] = t.Excluded
+		}
+		return all
+	}
+	got, err := r.Explain(message("a", "b"))
+	if why := excluded(got); err != nil || got.Chosen != "b" || why["a"] != "does not serve /v1/messages" || why["b"] != "" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	got, err = r.Explain(message("a"))
+	if err != nil || got.Chosen != "" || !strings.Contains(got.Reason, "serves /v1/messages") || excluded(got)["a"] == "" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	anywhere := message("a", "b")
+	anywhere.Endpoint = ""
+	if got, err = r.Explain(anywhere); err != nil || got.Chosen != "a" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
 func TestTargetsThatDoNotUnderstandAreLeftOut(t *testing.T) {
 	t.Parallel()
 	var call provider.Call

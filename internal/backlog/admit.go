@@ -60,14 +60,12 @@ type bound struct {
 
 // check refuses an arrival that does not fit beside what is queued.
 func (b bound) check(f flow, local weight) error {
-	queued := weight{items: f.queued(), bytes: f.bytes}.plus(local)
-	each := 1.0 // bytes of an item
-	if queued.items > 0 {
-		each = max(float64(queued.bytes)/float64(queued.items), 1)
-	}
+	queued := weight{items: f.queued(), bytes: f.bytes, tokens: f.tokens}.plus(local)
+	each := func(all int64) float64 { return max(float64(all)/float64(max(queued.items, 1)), 1) }
 	for _, m := range []measure{
 		{"items", queued.items, int64(b.Items), b.most.Items, 1},
-		{"bytes", queued.bytes, b.Bytes, b.most.Bytes, each},
+		{"bytes", queued.bytes, b.Bytes, b.most.Bytes, each(queued.bytes)},
+		{"tokens", queued.tokens, b.Tokens, b.most.Tokens, each(queued.tokens)},
 	} {
 		switch {
 		case m.most == 0 || m.queued+m.more <= m.most:
@@ -80,7 +78,7 @@ func (b bound) check(f flow, local weight) error {
 	return nil
 }
 
-// measure is one of the two things that are bounded.
+// measure is one of the things that are bounded.
 type measure struct {
 	unit               string
 	queued, more, most int64

@@ -44,7 +44,7 @@ type Source interface {
 }
 
 // Bounds are the most that may be queued; 0 is no bound.
-type Bounds struct{ Items, Bytes int64 }
+type Bounds struct{ Items, Bytes, Tokens int64 }
 
 // Limits are the bounds in force.
 type Limits interface {

@@ -8,7 +8,7 @@
 // A blob is written once under a random name and never changed. It is put before the transaction that
 // refers to it commits, so a crash between the two leaves an orphan, never a dangling reference; a sweep
 // finds orphans with List. The contract asks for nothing that an S3-compatible store lacks: no
-// directories, no renames, no seeking and no appending.
+// directories, no renames and no appending.
 package blob
 
 import (
@@ -29,6 +29,8 @@ var (
 	ErrExists = errors.New("blob exists already")
 	// ErrInvalidName means that the name was not made by [NewName].
 	ErrInvalidName = errors.New("invalid blob name")
+	// ErrInvalidRange means that a [Range] is out of its bounds.
+	ErrInvalidRange = errors.New("invalid blob range")
 	// ErrInvalidQuery means that a [Query] is out of its bounds.
 	ErrInvalidQuery = errors.New("invalid blob query")
 )
@@ -57,6 +59,10 @@ type Store interface {
 	// until then: reads may fail after it is done.
 	Open(ctx context.Context, name string) (io.ReadCloser, error)
 
+	// OpenRange returns what a blob holds of a range, which is less than its length where the blob ends
+	// before, or ErrNotFound. Close and ctx are as for Open.
+	OpenRange(ctx context.Context, name string, r Range) (io.ReadCloser, error)
+
 	// Delete removes a blob. Removing one that does not exist is no error. A deletion may be undone by a
 	// crash of the machine; the blob is then an orphan, and the sweep finds it again.
 	Delete(ctx context.Context, name string) error
@@ -68,6 +74,20 @@ type Store interface {
 	// Check reports whether the store works, by storing a small blob, reading it back and removing it. It
 	// is meant for readiness, and returns why the store is not ready.
 	Check(ctx context.Context) error
+}
+
+// Range is a part of a blob.
+type Range struct {
+	Offset int64 // of its first byte, at least 0
+	Length int64 // at least 1
+}
+
+// Validate returns ErrInvalidRange, with what is wrong, unless r is within its bounds.
+func (r Range) Validate() error {
+	if r.Offset < 0 || r.Length < 1 || r.Offset+r.Length < 0 {
+		return fmt.Errorf("%w: %d bytes from %d", ErrInvalidRange, r.Length, r.Offset)
+	}
+	return nil
 }
 
 // Query selects a page of blobs.

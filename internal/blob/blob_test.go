@@ -26,6 +26,8 @@ func TestNewNameIsValidAndNew(t *testing.T) {
 
 // memory is the least of a store that Probe needs, with faults to inject.
 type memory struct {
+	Store // what a probe does not ask for
+
 	blobs                         map[string][]byte
 	putErr, openErr, deleteErr    error
 	afterPut                      func()

@@ -45,13 +45,16 @@ type Deps struct {
 // Book is what this process holds of the budgets of all tenants.
 type Book struct {
 	Deps
-	mu       sync.Mutex
-	purses   map[penstock.ID]*purse
-	visiting sync.Mutex // one withdrawal at a time: those who wait for it find what it brought
+	mu     sync.Mutex
+	purses map[penstock.ID]*purse
+	gates  map[penstock.ID]*gate
+	number int64 // of the last return
 }
 
 // New returns an empty book.
-func New(d Deps) *Book { return &Book{Deps: d, purses: map[penstock.ID]*purse{}} }
+func New(d Deps) *Book {
+	return &Book{Deps: d, purses: map[penstock.ID]*purse{}, gates: map[penstock.ID]*gate{}}
+}
 
 // purse is what is held of one budget under one lease.
 type purse struct {
@@ -59,7 +62,9 @@ type purse struct {
 	free    penstock.NanoUSD // held, and not set aside for any call
 	running int              // calls that it pays for
 	usedAt  time.Time
-	warning string // what there is to say to callers, "" for nothing
+	back    penstock.NanoUSD // on its way back to the budget
+	number  int64            // of that return
+	warning string           // what there is to say to callers, "" for nothing
 }
 
 // Demand is a call that is about to run.
@@ -92,8 +97,11 @@ func (b *Book) Reserve(ctx context.Context, d Demand) (Ticket, error) {
 	if t, ok := b.draw(d, accounts); ok {
 		return t, nil
 	}
-	b.visiting.Lock()
-	defer b.visiting.Unlock()
+	leave, err := b.enter(ctx, d, accounts)
+	if err != nil {
+		return Ticket{}, err
+	}
+	defer leave()
 	if t, ok := b.draw(d, accounts); ok { // whoever was here before brought enough
 		return t, nil
 	}
@@ -105,9 +113,13 @@ func (b *Book) Reserve(ctx context.Context, d Demand) (Ticket, error) {
 	}
 	t, ok := b.draw(d, accounts)
 	if !ok { // others were quicker to spend it
-		return Ticket{}, &penstock.Error{Code: penstock.CodeOverloaded, Message: "The budget is drawn on by many calls at once; try again.", RetryAfter: time.Second}
+		return Ticket{}, crowded()
 	}
 	return t, nil
+}
+
+func crowded() error {
+	return &penstock.Error{Code: penstock.CodeOverloaded, Message: "The budget is drawn on by many calls at once; try again.", RetryAfter: time.Second}
 }
 
 // draw sets money aside from memory, if there is enough in every purse.
@@ -207,11 +219,13 @@ func (b *Book) purse(id penstock.ID, lease store.Lease) *purse {
 	return p
 }
 
-// Settle takes back what a call did not spend. What it spent is booked with its record.
-func (t Ticket) Settle(spent penstock.NanoUSD) {
+// Settle takes back what a call did not spend. What it spent is booked with its record. Only the first settling
+// of a ticket counts.
+func (t *Ticket) Settle(spent penstock.NanoUSD) {
 	if t.book == nil {
 		return
 	}
+	defer func() { t.book = nil }()
 	lease := store.Lease{Process: t.Holding.Process, Epoch: t.Holding.Epoch}
 	t.book.mu.Lock()
 	defer t.book.mu.Unlock()
@@ -224,6 +238,10 @@ func (t Ticket) Settle(spent penstock.NanoUSD) {
 		p.free += t.most - spent
 	}
 }
+
+// Lose gives up a call of which nobody knows what it spent, unless it is settled: all of it stays withdrawn, and is
+// forfeit when the lease ends.
+func (t *Ticket) Lose() { t.Settle(t.most) }
 
 // Run returns what nobody draws on, until ctx ends. Then it returns all that is left.
 func (b *Book) Run(ctx context.Context) error {
@@ -241,28 +259,54 @@ func (b *Book) Run(ctx context.Context) error {
 	}
 }
 
-// returnIdle gives back what was not drawn on for some time.
+// returnIdle gives back what was not drawn on for some time. A return whose end is not known is made again under the
+// same number, which counts once.
 func (b *Book) returnIdle(ctx context.Context, idle time.Duration) error {
-	lease, returns := b.Lease(), []store.HoldReturn(nil)
-	b.mu.Lock()
-	for id, p := range b.purses {
-		if b.Clock().Sub(p.usedAt) < idle {
-			continue
-		}
-		if p.lease == lease && p.free > 0 {
-			returns = append(returns, store.HoldReturn{Budget: id, Amount: p.free})
-		}
-		p.free = 0
-		if p.running == 0 {
-			delete(b.purses, id)
-		}
-	}
-	b.mu.Unlock()
+	lease := b.Lease()
+	returns := b.idle(lease, idle)
 	if len(returns) == 0 {
 		return nil
 	}
-	slices.SortFunc(returns, func(a, c store.HoldReturn) int { return cmp.Compare(a.Budget, c.Budget) })
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	return b.Store.ReturnHolds(ctx, lease, returns) // what an error leaves behind is forfeit when the lease ends
+	if err := b.Store.ReturnHolds(ctx, lease, returns); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, r := range returns {
+		if p := b.purses[r.Budget]; p != nil && p.lease == lease && p.number == r.Number {
+			p.back = 0
+		}
+	}
+	return nil
+}
+
+// idle takes what was not drawn on for some time out of the purses, and forgets purses of which nothing is left.
+func (b *Book) idle(lease store.Lease, idle time.Duration) (returns []store.HoldReturn) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for id, p := range b.purses {
+		switch {
+		case p.lease != lease: // forfeit, or about to be
+			if p.running == 0 {
+				delete(b.purses, id)
+			}
+			continue
+		case b.Clock().Sub(p.usedAt) < idle && p.back == 0:
+			continue
+		case p.back == 0 && p.free <= 0:
+			if p.running == 0 && p.free == 0 {
+				delete(b.purses, id)
+			}
+			continue
+		case p.back == 0:
+			p.back, p.free = p.free, 0
+			b.number++
+			p.number = b.number
+		}
+		returns = append(returns, store.HoldReturn{Budget: id, Amount: p.back, Number: p.number})
+	}
+	slices.SortFunc(returns, func(a, c store.HoldReturn) int { return cmp.Compare(a.Budget, c.Budget) })
+	return returns
 }

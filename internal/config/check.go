@@ -32,6 +32,8 @@ const (
 	maxMaxBodyBytes    = 64 << 20
 	minMaxJSONDepth    = 8
 	maxMaxJSONDepth    = 512
+	minMaxFileBytes    = 1 << 10
+	maxMaxFileBytes    = 1 << 40
 	maxUpstreamModel   = 256
 	maxMaxOutputTokens = 1_000_000
 	maxContextTokens   = 100_000_000
@@ -40,6 +42,13 @@ const (
 	minTimeout         = time.Millisecond
 	maxTotalTimeout    = 24 * time.Hour
 	maxWeight          = 1000
+	maxAPIKeys         = 64
+	minCacheBytes      = 1 << 20
+	maxCacheBytes      = 64 << 30
+	minCacheEntryBytes = 1 << 10
+	maxCacheEntryPart  = 8 // of all that is held
+	minCacheTTL        = time.Second
+	maxCacheTTL        = 24 * time.Hour
 )
 
 var (
@@ -70,7 +79,7 @@ func check(f *File, d draft) Problems {
 		c.target(path("targets").key(name), name, t, f.Providers)
 	}
 	c.models(f)
-	c.tenants(f.Tenants)
+	c.tenants(f)
 	c.retentions(f)
 	c.problems.sort()
 	return c.problems

@@ -18,6 +18,10 @@ func (c *checker) process(p *Process) {
 		c.fail("data", "must name a directory")
 	}
 	c.database(p.Database)
+	if !p.Admin.Key.IsZero() {
+		c.keySecret("admin.key", p.Admin.Key, map[keyDigest]path{})
+	}
+	c.blobs(p.Blobs.S3)
 	oneOf(c, "log.level", p.Log.Level, []string{"debug", "info", "warn", "error"})
 	oneOf(c, "log.format", p.Log.Format, []string{"json", "text"})
 	within(c, "shutdown_grace", p.ShutdownGrace, bounds[time.Duration]{time.Second, maxShutdownGrace})
@@ -38,7 +42,10 @@ func (c *checker) process(p *Process) {
 		c.notLonger("work.poll_interval", p.Work.PollInterval, "work.lease_timeout", p.Work.LeaseTimeout)
 	}
 	within(c, "limits.max_body_bytes", p.Limits.MaxBodyBytes, bounds[int64]{minMaxBodyBytes, maxMaxBodyBytes})
+	c.cache("cache", p.Cache)
 	within(c, "limits.max_json_depth", p.Limits.MaxJSONDepth, bounds[int]{minMaxJSONDepth, maxMaxJSONDepth})
+	within(c, "limits.max_file_bytes", p.Limits.MaxFileBytes, bounds[int64]{minMaxFileBytes, maxMaxFileBytes})
+	c.webhooks(p.Webhooks)
 }
 
 func (c *checker) address(at path, s string) {

@@ -30,6 +30,7 @@ func (c *checker) retention(at path, r Retention) {
 	if within(c, at+".events", r.Events, window) {
 		c.notLonger(at+".events", r.Events, at+".results", r.Results)
 	}
+	within(c, at+".files", r.Files, window)
 	within(c, at+".idempotency", r.Idempotency, bounds[time.Duration]{minIdempotency, maxRetention})
 }
 

@@ -19,10 +19,30 @@ func (c *checker) provider(at path, name string, p ProviderConfig) {
 	if !p.APIKey.IsZero() && !isVisible(p.APIKey.Reveal()) {
 		c.fail(at+".api_key", "must be visible ASCII characters only: it is sent in a header")
 	}
+	c.apiKeys(at, p)
 	if _, written := c.draft.places[at+".base_url"]; written || p.BaseURL != "" {
 		c.httpURL(at+".base_url", p.BaseURL)
 	}
 	c.azure(at, p)
+}
+
+func (c *checker) apiKeys(at path, p ProviderConfig) {
+	if len(p.Keys()) > maxAPIKeys {
+		c.fail(at+".api_keys", "must be at most %d keys, api_key included, not %d", maxAPIKeys, len(p.Keys()))
+	}
+	seen := map[keyDigest]bool{p.APIKey.digest(): true}
+	for i, key := range p.APIKeys {
+		one := (at + ".api_keys").index(i)
+		switch {
+		case key.IsZero():
+			c.fail(one, `is empty: "${NAME}" for an environment variable, or "file:/path" for a file`)
+		case !isVisible(key.Reveal()):
+			c.fail(one, "must be visible ASCII characters only: it is sent in a header")
+		case seen[key.digest()]:
+			c.fail(one, "is the same as a key before it")
+		}
+		seen[key.digest()] = true
+	}
 }
 
 func (c *checker) azure(at path, p ProviderConfig) {
@@ -65,6 +85,9 @@ func (c *checker) target(at path, name string, t TargetConfig, providers map[str
 	within(c, at+".limits.requests_per_minute", t.Limits.RequestsPerMinute, perMinute)
 	within(c, at+".limits.input_tokens_per_minute", t.Limits.InputTokensPerMinute, perMinute)
 	within(c, at+".limits.output_tokens_per_minute", t.Limits.OutputTokensPerMinute, perMinute)
+	if _, written := c.draft.places[at+".limits.max_share"]; written || t.Limits.MaxShare != 0 {
+		within(c, at+".limits.max_share", t.Limits.MaxShare, bounds[float64]{minShare, 1})
+	}
 	c.price(at+".price", t.Price)
 	c.priceChanges(at, t)
 	c.timeouts(at+".timeouts", t.Timeouts)
@@ -173,6 +196,7 @@ func (c *checker) models(f *File) {
 		}
 		eachOnce(c, at+".targets", m.Targets)
 		c.policy(at, m)
+		c.cacheUse(at+".cache", m.Cache)
 		for i, target := range m.Targets {
 			refer(c, (at + ".targets").index(i), target, namedTable[TargetConfig]{"targets", f.Targets})
 		}
@@ -230,10 +254,10 @@ func (c *checker) policy(at path, m ModelConfig) {
 	within(c, at+".score.headroom", m.Score.Headroom, share)
 }
 
-func (c *checker) tenants(tenants map[string]TenantConfig) {
+func (c *checker) tenants(f *File) {
 	owners := map[keyDigest]path{}
-	for _, id := range slices.Sorted(maps.Keys(tenants)) {
-		t, at := tenants[id], path("tenants").key(id)
+	for _, id := range slices.Sorted(maps.Keys(f.Tenants)) {
+		t, at := f.Tenants[id], path("tenants").key(id)
 		c.name(at, id)
 		within(c, at+".weight", t.Weight, bounds[int]{1, maxWeight})
 		listOf(c, at+".lanes", t.Lanes, penstock.Lanes)
@@ -241,6 +265,14 @@ func (c *checker) tenants(tenants map[string]TenantConfig) {
 			c.name((at + ".regions").index(i), region)
 		}
 		eachOnce(c, at+".regions", t.Regions)
+		for i, model := range t.Models {
+			refer(c, (at + ".models").index(i), model, namedTable[ModelConfig]{"models", f.Models})
+		}
+		eachOnce(c, at+".models", t.Models)
+		if t.Tier != "" {
+			c.name(at+".tier", t.Tier)
+		}
+		c.tenantLimits(at, t)
 		names := map[string]bool{}
 		c.budgets(at, t)
 		for i, k := range t.Keys {
@@ -255,7 +287,8 @@ func (c *checker) tenants(tenants map[string]TenantConfig) {
 			}
 			names[k.Name] = true
 			c.keySecret(at+".secret", k.Secret, owners)
-			listOf(c, at+".scopes", k.Scopes, penstock.Scopes)
+			listOf(c, at+".scopes", k.Scopes, penstock.AllScopes)
+			c.cacheUse(at+".cache", k.Cache)
 		}
 	}
 }
@@ -280,7 +313,7 @@ func (c *checker) keySecret(at path, s Secret, owners map[keyDigest]path) {
 // listOf checks a list of words that the version knows, each at most once.
 func listOf[T ~string](c *checker, at path, list, allowed []T) {
 	if len(list) == 0 {
-		c.fail(at, "must name at least one of %s; without it, all are meant", join(allowed))
+		c.fail(at, "must name at least one of %s, or be left out for the default", join(allowed))
 	}
 	eachOnce(c, at, list)
 	for i, v := range list {

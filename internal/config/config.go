@@ -19,6 +19,8 @@ package config
 
 import (
 	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"os"
@@ -55,8 +57,8 @@ type Snapshot struct {
 	// Process holds the settings of this process, with defaults filled in.
 	Process Process
 
-	callers map[keyDigest]penstock.Caller
-	file    File // the effective file, for YAML and Diff; its key secrets are digests
+	callers map[uint64][]keyed // by the first bytes of the digest of the secret
+	file    File               // the effective file, for YAML and Diff; its key secrets are digests
 }
 
 // NewSnapshot validates a configuration made in memory exactly as if it had been read from a
@@ -136,20 +138,57 @@ func (s *Snapshot) RetentionOf(id penstock.TenantID) penstock.Retention {
 // keyDigest is the SHA-256 of a key's secret: all that is kept of it.
 type keyDigest [sha256.Size]byte
 
-// Caller returns who a presented secret belongs to.
+// keyed is a key of the file.
+type keyed struct {
+	digest keyDigest
+	caller penstock.Caller
+}
+
+// Digest is the SHA-256 of a presented secret, and whether it can be one at all.
 //
-// The lookup may take the time it takes: what an ordinary map compares are digests, and a caller
-// who could measure how far the digest of a guess agrees with a stored one would learn bits of that
-// digest, which help neither to find the next guess nor to undo SHA-256. Keys need no slow hash:
-// unlike passwords they are long and random, and this runs on every request.
-func (s *Snapshot) Caller(secret string) (penstock.Caller, bool) {
+// Keys need no slow hash: unlike passwords they are long and random, and this runs on every request.
+func Digest(secret string) (digest [sha256.Size]byte, ok bool) {
 	// The length of a guess is the guesser's own: refusing it early tells nothing, and bounds the work.
 	if len(secret) < MinKeySecretLength || len(secret) > MaxKeySecretLength {
-		return penstock.Caller{}, false
+		return digest, false
 	}
 	// Copying to the stack spares the allocation of a conversion from string.
 	var buf [MaxKeySecretLength]byte
 	n := copy(buf[:], secret)
-	caller, ok := s.callers[sha256.Sum256(buf[:n])]
-	return caller, ok
+	return sha256.Sum256(buf[:n]), true
+}
+
+// Caller returns who a presented secret belongs to.
+func (s *Snapshot) Caller(secret string) (penstock.Caller, bool) {
+	digest, ok := Digest(secret)
+	if !ok {
+		return penstock.Caller{}, false
+	}
+	return s.CallerOf(digest)
+}
+
+// CallerOf returns who the secret with a digest belongs to. The first bytes of the digest find candidates;
+// the whole of it is compared in constant time.
+func (s *Snapshot) CallerOf(digest [sha256.Size]byte) (penstock.Caller, bool) {
+	for _, k := range s.callers[binary.LittleEndian.Uint64(digest[:])] {
+		if subtle.ConstantTimeCompare(k.digest[:], digest[:]) == 1 {
+			return k.caller, true
+		}
+	}
+	return penstock.Caller{}, false
+}
+
+// FileKey is a key of the file without its secret.
+type FileKey struct {
+	Name   string
+	Scopes []penstock.Scope
+}
+
+// KeysOf lists the keys that the file gives a tenant, by name.
+func (s *Snapshot) KeysOf(id penstock.TenantID) []FileKey {
+	var keys []FileKey
+	for _, k := range s.file.Tenants[string(id)].Keys {
+		keys = append(keys, FileKey{k.Name, k.Scopes})
+	}
+	return keys
 }

@@ -163,17 +163,18 @@ func TestSnapshotHoldsWhatTheFileSays(t *testing.T) {
 		"cheap":  {Policy: penstock.PolicyCheapest, Score: penstock.ScoreWeights{Cost: 1}},
 		"quick":  {Policy: penstock.PolicyFastest, Score: penstock.ScoreWeights{Latency: 1}},
 	} {
-		want.Name, want.Targets = name, []string{"openai-mini", "resold-mini"}
+		want.Name, want.Targets, want.Definition = name, []string{"openai-mini", "resold-mini"}, s.Models[name].Definition
 		if diff := cmp.Diff(want, s.Models[name]); diff != "" {
 			t.Errorf("model %s (-want +got)\n%s", name, diff)
 		}
 	}
-	wantModel := penstock.Model{Name: "fast", Policy: "ordered", Targets: []string{"openai-mini", "resold-mini"}}
+	wantModel := penstock.Model{Name: "fast", Policy: "ordered", Targets: []string{"openai-mini", "resold-mini"}, CacheTTL: 10 * time.Minute,
+		Definition: s.Models["fast"].Definition}
 	if diff := cmp.Diff(wantModel, s.Models["fast"]); diff != "" {
 		t.Errorf("model (-want +got)\n%s", diff)
 	}
 	wantTenant := penstock.Tenant{ID: "search", Weight: 3, Lanes: []penstock.Lane{"realtime", "bulk"}, Retention: hours(24, 24, 72),
-		Regions: []string{"eu", "us"}}
+		Regions: []string{"eu", "us"}, Models: []string{"fast", "quick"}, Tier: "gold"}
 	if diff := cmp.Diff(wantTenant, s.Tenants["search"]); diff != "" {
 		t.Errorf("tenant (-want +got)\n%s", diff)
 	}

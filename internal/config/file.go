@@ -70,6 +70,9 @@ type Process struct {
 	// wins over it. Zero: SQLite in Data.
 	Database Secret `yaml:"database,omitempty"`
 
+	Admin Admin `yaml:"admin,omitempty"`
+	Blobs Blobs `yaml:"blobs,omitempty"`
+
 	Log Log `yaml:"log"`
 
 	// ShutdownGrace is how long running work may take to finish after a stop was asked for, before it
@@ -81,6 +84,17 @@ type Process struct {
 	Tracing Tracing `yaml:"tracing,omitempty"`
 	Work    Work    `yaml:"work"`
 	Limits  Limits  `yaml:"limits"`
+	Cache   Cache   `yaml:"cache"`
+
+	Webhooks Webhooks `yaml:"webhooks"`
+}
+
+// Admin guards the admin API.
+type Admin struct {
+	// Key is the key that the admin API can be called with before there are others, 16 to 256 visible ASCII
+	// characters. The environment's PENSTOCK_ADMIN_KEY wins over it. Zero: one is drawn at the first start
+	// and kept in the file admin-key in Data.
+	Key Secret `yaml:"key,omitempty"`
 }
 
 // Log says what is logged and how.
@@ -109,6 +123,10 @@ type Retention struct {
 	// that was deleted. Zero: the default, 24h, or for a tenant what holds for all. From 24h, which
 	// callers are promised, to 87600h.
 	Idempotency time.Duration `yaml:"idempotency"`
+
+	// Files is how long a file is kept, from its upload on; its own expires_after can only shorten that.
+	// Zero: the default, 720h, or for a tenant what holds for all. From 1m to 87600h.
+	Files time.Duration `yaml:"files"`
 }
 
 // Disk guards the file systems that Data lies on.
@@ -175,7 +193,43 @@ type Limits struct {
 	// MaxJSONDepth is how deep the JSON of a body may nest. Zero: the default, 64. From 8 to 512.
 	MaxJSONDepth int `yaml:"max_json_depth"`
 
+	// MaxFileBytes is the largest file that can be uploaded. A line of it holds at most MaxBodyBytes. Zero:
+	// the default, 2147483648 (2 GiB). From 1024 to 1099511627776 (1 TiB).
+	MaxFileBytes int64 `yaml:"max_file_bytes"`
+
 	_ reserved `yaml:"max_items" refuse:"cannot be set: a job takes at most 256 items in this version; remove it"`
+}
+
+// Cache bounds the memory of answers that are given again. It holds nothing unless a model, a key or a call asks
+// for it.
+type Cache struct {
+	// MaxBytes is how much is held at the most, in one process. Zero: the default, 67108864 (64 MiB). From
+	// 1048576 (1 MiB) to 68719476736 (64 GiB).
+	MaxBytes int64 `yaml:"max_bytes"`
+
+	// MaxEntryBytes is the largest answer that is kept. At most an eighth of MaxBytes. Zero: the default, 1048576
+	// (1 MiB), or as much as MaxBytes allows. From 1024.
+	MaxEntryBytes int64 `yaml:"max_entry_bytes"`
+}
+
+// CacheUse says that answers may be given again.
+type CacheUse struct {
+	// TTL is for how long. Zero: not at all. From 1s to 24h.
+	TTL time.Duration `yaml:"ttl,omitempty"`
+}
+
+// Webhooks bounds what the URLs that tenants choose can reach.
+type Webhooks struct {
+	// Allow are networks that may be sent to although they are not public, such as "10.20.0.0/16", and by plain
+	// http too. An address that serves a cloud's metadata is opened by naming it alone, not by a network around
+	// it. Zero: none; in development, loopback.
+	Allow []string `yaml:"allow,omitempty"`
+
+	// PlainHTTP allows http without TLS everywhere. Zero: public addresses need https.
+	PlainHTTP bool `yaml:"plain_http,omitempty"`
+
+	// Timeout is how long a receiver may take to answer. Zero: the default, 15s. From 1s to 30s.
+	Timeout time.Duration `yaml:"timeout"`
 }
 
 // ProviderConfig is one upstream: an account at it, reached by one protocol.
@@ -185,6 +239,10 @@ type ProviderConfig struct {
 
 	// APIKey authenticates Penstock to it. Zero: no key is sent, as local servers want it.
 	APIKey Secret `yaml:"api_key,omitempty"`
+
+	// APIKeys are further keys, which take turns with APIKey. Each is taken to have limits of its own. One that is refused
+	// or at its limit is left alone for a while. Zero: none. At most 64 keys in all, each once.
+	APIKeys []Secret `yaml:"api_keys,omitempty"`
 
 	// BaseURL is the http or https URL that the protocol's paths are appended to, its version
 	// included. Zero: the default of the kind; for openai https://api.openai.com/v1,
@@ -259,6 +317,11 @@ type TargetLimits struct {
 
 	// OutputTokensPerMinute is how many tokens may be generated in a minute. Zero and bounds: as above.
 	OutputTokensPerMinute int64 `yaml:"output_tokens_per_minute,omitempty"`
+
+	// MaxShare is the part of the calls that may run at a time which one tenant's synchronous calls may be
+	// while other tenants use the target too, or did within a minute. 1 sets no such bound. From 0.01 to 1.
+	// Zero: the default, 0.75.
+	MaxShare float64 `yaml:"max_share,omitempty"`
 }
 
 // Price is what a target charges, in US dollars per million tokens, as decimal strings with at most
@@ -340,6 +403,10 @@ type ModelConfig struct {
 
 	// Score is how much each part of a score counts, for policy scored only, and required there.
 	Score Score `yaml:"score,omitempty"`
+
+	// Cache says that an identical call of the same tenant may get the answer of an earlier one. Zero: it gets
+	// one of its own, unless its key or the call says otherwise.
+	Cache CacheUse `yaml:"cache,omitempty"`
 }
 
 // Score weighs what a target is chosen by. Only proportions matter. Each from 0 to 1000, not all 0.
@@ -383,6 +450,13 @@ type TenantConfig struct {
 
 	// ModelBudgets bound what it may spend on single models, by the names that it asks for. Zero: nothing does.
 	ModelBudgets map[string]Budget `yaml:"model_budgets,omitempty"`
+
+	// Models are the configured models that it may ask for. Zero: all of them.
+	Models []string `yaml:"models,omitempty"`
+
+	// Tier is your own word for tenants of its kind, to list them by. It matches [a-z0-9][a-z0-9._-]{0,62}.
+	// Zero: none.
+	Tier string `yaml:"tier,omitempty"`
 }
 
 // Budget bounds what is spent, in US dollars with at most nine decimals. A reload changes limits; what was spent
@@ -411,8 +485,15 @@ type KeyConfig struct {
 	// characters.
 	Secret Secret `yaml:"secret"`
 
-	// Scopes are what it may do: inference, jobs:write, jobs:read. Zero: the default, all of them.
+	// Scopes are what it may do: inference, jobs:write, jobs:read, webhooks, admin. Zero: the default, all but admin.
 	Scopes []penstock.Scope `yaml:"scopes"`
+
+	// Cache says that calls with this key may get the answers of earlier identical calls of its tenant, whatever the
+	// model. Zero: what the model says.
+	Cache CacheUse `yaml:"cache,omitempty"`
+
+	// Limits are those of the key, beside those of its tenant.
+	Limits RateLimits `yaml:"limits,omitempty"`
 
 	// Budget bounds what may be spent with it. Zero: nothing does.
 	Budget Budget `yaml:"budget,omitempty"`
@@ -420,6 +501,14 @@ type KeyConfig struct {
 
 // reserved is the type of the options that this version refuses.
 type reserved struct{}
+
+// Keys are all keys of a provider, in the order that they are numbered by.
+func (p ProviderConfig) Keys() []Secret {
+	if p.APIKey.IsZero() {
+		return p.APIKeys
+	}
+	return append([]Secret{p.APIKey}, p.APIKeys...)
+}
 
 // ProviderKinds lists every protocol that a provider can speak.
 var ProviderKinds = []string{KindOpenAI, KindAnthropic}
@@ -434,6 +523,10 @@ const (
 // clone copies the file deeply enough that filling it in leaves the original alone.
 func (f File) clone() File {
 	f.Providers = maps.Clone(f.Providers)
+	for name, p := range f.Providers {
+		p.APIKeys = slices.Clone(p.APIKeys)
+		f.Providers[name] = p
+	}
 	f.Targets = maps.Clone(f.Targets)
 	for name, t := range f.Targets {
 		t.Capabilities, t.PriceChanges = slices.Clone(t.Capabilities), slices.Clone(t.PriceChanges)
@@ -446,8 +539,8 @@ func (f File) clone() File {
 	}
 	f.Tenants = maps.Clone(f.Tenants)
 	for id, t := range f.Tenants {
-		t.Lanes, t.Regions = slices.Clone(t.Lanes), slices.Clone(t.Regions)
-		t.Keys, t.ModelBudgets = slices.Clone(t.Keys), maps.Clone(t.ModelBudgets)
+		t.Lanes, t.Regions, t.Models = slices.Clone(t.Lanes), slices.Clone(t.Regions), slices.Clone(t.Models)
+		t.Keys, t.Limits.Models, t.ModelBudgets = slices.Clone(t.Keys), maps.Clone(t.Limits.Models), maps.Clone(t.ModelBudgets)
 		for i := range t.Keys {
 			t.Keys[i].Scopes = slices.Clone(t.Keys[i].Scopes)
 		}

@@ -19,6 +19,7 @@ const (
 	DefaultRetentionResults  = 168 * time.Hour
 	DefaultRetentionEvents   = 24 * time.Hour
 	DefaultRetentionKeys     = 24 * time.Hour
+	DefaultRetentionFiles    = 720 * time.Hour
 	DefaultMinFree           = "512MiB"
 	DefaultSampleRatio       = 1.0
 	DefaultSlots             = 64
@@ -27,6 +28,9 @@ const (
 	DefaultSharedPoll        = time.Second // on a database whose processes wake each other
 	DefaultMaxBodyBytes      = 8 << 20
 	DefaultMaxJSONDepth      = 64
+	DefaultMaxFileBytes      = 2 << 30
+	DefaultCacheBytes        = 64 << 20
+	DefaultCacheEntryBytes   = 1 << 20
 	DefaultOpenAIBaseURL     = "https://api.openai.com/v1"
 	DefaultAnthropicBaseURL  = "https://api.anthropic.com/v1"
 	DefaultMaxOutputTokens   = 4096
@@ -36,13 +40,14 @@ const (
 	DefaultTotalTimeout      = 10 * time.Minute
 	DefaultWeight            = 1
 	DefaultQuality           = 0.5
+	DefaultWebhookTimeout    = 15 * time.Second
 )
 
 // fillDefaults gives every field that nobody wrote its default, and every list its canonical order
 // where order means nothing. What was written stays as it is, also when it is zero, for check to see.
 func (f *File) fillDefaults(written places) {
 	f.Process.fillDefaults(written)
-	f.Retention.fillDefaults(written, "retention", Retention{DefaultRetentionResults, DefaultRetentionEvents, DefaultRetentionKeys})
+	f.Retention.fillDefaults(written, "retention", Retention{DefaultRetentionResults, DefaultRetentionEvents, DefaultRetentionKeys, DefaultRetentionFiles})
 	fill(written, "unpriced", &f.Unpriced, UnpricedFlag)
 	f.Queue.fillDefaults(written)
 	f.Lanes.fillDefaults(written)
@@ -79,6 +84,7 @@ func (p *Process) fillDefaults(written places) {
 	fill(written, "listen", &p.Listen, DefaultListen)
 	fill(written, "admin_listen", &p.AdminListen, DefaultAdminListen)
 	fill(written, "data", &p.Data, DefaultData)
+	p.Blobs.fillDefaults(written)
 	fill(written, "log.level", &p.Log.Level, DefaultLogLevel)
 	fill(written, "log.format", &p.Log.Format, DefaultLogFormat)
 	fill(written, "shutdown_grace", &p.ShutdownGrace, DefaultShutdownGrace)
@@ -95,12 +101,17 @@ func (p *Process) fillDefaults(written places) {
 	fill(written, "work.poll_interval", &p.Work.PollInterval, shorter(poll, p.Work.LeaseTimeout/2))
 	fill(written, "limits.max_body_bytes", &p.Limits.MaxBodyBytes, DefaultMaxBodyBytes)
 	fill(written, "limits.max_json_depth", &p.Limits.MaxJSONDepth, DefaultMaxJSONDepth)
+	fill(written, "limits.max_file_bytes", &p.Limits.MaxFileBytes, DefaultMaxFileBytes)
+	fill(written, "cache.max_bytes", &p.Cache.MaxBytes, DefaultCacheBytes)
+	fill(written, "cache.max_entry_bytes", &p.Cache.MaxEntryBytes, min(DefaultCacheEntryBytes, p.Cache.MaxBytes/maxCacheEntryPart))
+	fill(written, "webhooks.timeout", &p.Webhooks.Timeout, DefaultWebhookTimeout)
 }
 
 func (r *Retention) fillDefaults(written places, at path, byDefault Retention) {
 	fill(written, at+".results", &r.Results, byDefault.Results)
 	fill(written, at+".events", &r.Events, shorter(byDefault.Events, r.Results))
 	fill(written, at+".idempotency", &r.Idempotency, byDefault.Idempotency)
+	fill(written, at+".files", &r.Files, byDefault.Files)
 }
 
 func (t *TargetConfig) fillDefaults(written places, at path) {
@@ -143,6 +154,7 @@ func (t *TenantConfig) fillDefaults(written places, at path) {
 	for i := range t.Keys {
 		k := &t.Keys[i]
 		k.Scopes = fillList(written, (at+".keys").index(i)+".scopes", k.Scopes, penstock.Scopes)
+		k.Limits.fillDefaults(written, (at+".keys").index(i)+".limits")
 	}
 }
 
@@ -174,7 +186,7 @@ func shorter(byDefault, limit time.Duration) time.Duration {
 type overrides map[path]string
 
 // Override lets the environment win over the file: PENSTOCK_LISTEN over listen, PENSTOCK_DATA over
-// data and PENSTOCK_DATABASE_URL over database. An empty variable counts as unset. [Load] and
+// data, PENSTOCK_DATABASE_URL over database and PENSTOCK_ADMIN_KEY over admin.key. An empty variable counts as unset. [Load] and
 // [Parse] do this on their own.
 func (f *File) Override(env Env) {
 	d := draft{file: *f}
@@ -194,4 +206,5 @@ func (d *draft) override(env Env) {
 	take("PENSTOCK_LISTEN", "listen", func(v string) { d.file.Listen = v })
 	take("PENSTOCK_DATA", "data", func(v string) { d.file.Data = v })
 	take("PENSTOCK_DATABASE_URL", "database", func(v string) { d.file.Database = NewSecret(v) })
+	take("PENSTOCK_ADMIN_KEY", "admin.key", func(v string) { d.file.Admin.Key = NewSecret(v) })
 }

@@ -39,9 +39,16 @@ type TenantLimits struct {
 	// From 1024 to queue.max_bytes.
 	QueuedBytes int64 `yaml:"queued_bytes"`
 
-	_ reserved `yaml:"requests_per_minute" refuse:"is not supported by this version yet; remove it, nothing would enforce it"`
-	_ reserved `yaml:"tokens_per_minute" refuse:"is not supported by this version yet; remove it, nothing would enforce it"`
-	_ reserved `yaml:"concurrency" refuse:"is not supported by this version yet; remove it, nothing would enforce it"`
+	// EnqueuedTokens is how many tokens its queued items may have together, by their upper bounds: a token for
+	// each byte of a body, and the most that it lets be generated. Zero: no such bound. Up to
+	// 1000000000000000.
+	EnqueuedTokens int64 `yaml:"enqueued_tokens,omitempty"`
+
+	RateLimits `yaml:",inline"`
+
+	// Models are limits of its calls for one model, by the name that callers ask for; they hold beside its
+	// own. Zero: none.
+	Models map[string]RateLimits `yaml:"models,omitempty"`
 }
 
 // Lanes says what each lane is given and what is expected of it.
@@ -108,6 +115,11 @@ func orMost(n int64) int64 {
 }
 
 func (l *TenantLimits) fillDefaults(written places, at path, q Queue) {
+	l.RateLimits.fillDefaults(written, at)
+	for name, m := range l.Models {
+		m.fillDefaults(written, (at + ".models").key(name))
+		l.Models[name] = m
+	}
 	fill(written, at+".queued_items", &l.QueuedItems, q.TenantMaxItems)
 	fill(written, at+".queued_bytes", &l.QueuedBytes, q.TenantMaxBytes)
 }

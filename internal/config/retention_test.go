@@ -8,7 +8,9 @@ import (
 )
 
 func hours(results, events, idempotency time.Duration) penstock.Retention {
-	return penstock.Retention{Results: results * time.Hour, Events: events * time.Hour, Idempotency: idempotency * time.Hour}
+	return penstock.Retention{
+		Results: results * time.Hour, Events: events * time.Hour, Idempotency: idempotency * time.Hour, Files: DefaultRetentionFiles,
+	}
 }
 
 // TestRetentionOf holds that a tenant has what it says, else what holds for all; that events never

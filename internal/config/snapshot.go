@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"slices"
@@ -23,13 +24,14 @@ func newSnapshot(file File) *Snapshot {
 		Queue:         file.Queue,
 		Lanes:         file.Lanes,
 		Process:       file.Process,
-		callers:       map[keyDigest]penstock.Caller{},
+		callers:       map[uint64][]keyed{},
 		file:          file,
 	}
 	if s.Providers == nil {
 		s.Providers = map[string]ProviderConfig{}
 	}
-	body, err := json.Marshal(canonicalOf(file))
+	whole := canonicalOf(file)
+	body, err := json.Marshal(whole)
 	if err != nil {
 		panic("config: encode a checked configuration: " + err.Error())
 	}
@@ -39,16 +41,22 @@ func newSnapshot(file File) *Snapshot {
 	for name, t := range file.Targets {
 		s.Targets[name] = t.target(name, s.Hash)
 	}
+	definitions := whole.definitions()
 	for name, m := range file.Models {
-		s.Models[name] = m.model(name)
+		model := m.model(name)
+		model.Definition = definitions[name]
+		s.Models[name] = model
 	}
 	for id, t := range file.Tenants {
 		tenant := penstock.Tenant{ID: penstock.TenantID(id), Weight: t.Weight, Lanes: t.Lanes, Retention: penstock.Retention(t.Retention),
-			Regions: t.Regions, Budgets: t.budgets()}
+			Regions: t.Regions, Models: t.Models, Tier: t.Tier, Limits: t.Limits.limits(), ModelLimits: t.Limits.modelLimits(),
+			Budgets: t.budgets()}
 		s.Tenants[tenant.ID] = tenant
 		for i, k := range t.Keys {
 			digest := k.Secret.digest()
-			s.callers[digest] = penstock.Caller{Tenant: tenant, Key: k.Name, Scopes: k.Scopes}
+			at := binary.LittleEndian.Uint64(digest[:])
+			s.callers[at] = append(s.callers[at], keyed{digest, penstock.Caller{
+				Tenant: tenant, Key: k.Name, Scopes: k.Scopes, CacheTTL: k.Cache.TTL, Limits: k.Limits.limits()}})
 			t.Keys[i].Secret = digest.secret()
 		}
 	}
@@ -69,9 +77,10 @@ func (f *File) normalize() {
 	for _, t := range f.Tenants {
 		sortLike(t.Lanes, penstock.Lanes)
 		slices.Sort(t.Regions)
+		slices.Sort(t.Models)
 		slices.SortFunc(t.Keys, func(a, b KeyConfig) int { return cmp.Compare(a.Name, b.Name) })
 		for _, k := range t.Keys {
-			sortLike(k.Scopes, penstock.Scopes)
+			sortLike(k.Scopes, penstock.AllScopes)
 		}
 	}
 }
@@ -92,7 +101,7 @@ func (m ModelConfig) model(name string) penstock.Model {
 	case penstock.PolicyFastest:
 		score = penstock.ScoreWeights{Latency: 1}
 	}
-	return penstock.Model{Name: name, Policy: m.Policy, Targets: m.Targets, Weights: m.Weights, Score: score}
+	return penstock.Model{Name: name, Policy: m.Policy, Targets: m.Targets, Weights: m.Weights, Score: score, CacheTTL: m.Cache.TTL}
 }
 
 // target is what a checked TargetConfig means to the rest of Penstock.
@@ -109,6 +118,7 @@ func (t TargetConfig) target(name, priceVersion string) penstock.Target {
 		RequestsPerMinute:     t.Limits.RequestsPerMinute,
 		InputTokensPerMinute:  t.Limits.InputTokensPerMinute,
 		OutputTokensPerMinute: t.Limits.OutputTokensPerMinute,
+		MaxShare:              t.Limits.MaxShare,
 		Region:                t.Region,
 		MaxOutputTokens:       t.MaxOutputTokens,
 		ContextTokens:         t.ContextTokens,

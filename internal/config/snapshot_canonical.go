@@ -1,6 +1,12 @@
 package config
 
-import "penstock"
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+
+	"penstock"
+)
 
 // canonical is what is hashed and stored: what decides how an inference resolves, and nothing else.
 // It is spelled out apart from File, so that a new setting of a process cannot change the hashes of
@@ -54,6 +60,8 @@ type canonicalModel struct {
 
 	Weights map[string]int `json:"weights,omitempty"`
 	Score   canonicalScore `json:"score,omitzero"`
+
+	CacheTTL string `json:"cache_ttl,omitzero"`
 }
 
 type canonicalScore struct {
@@ -69,11 +77,14 @@ type canonicalTenant struct {
 	Keys   []canonicalKey  `json:"keys"`
 
 	Regions []string `json:"regions,omitempty"`
+	Models  []string `json:"models,omitempty"`
 }
 
 type canonicalKey struct {
 	Name   string           `json:"name"`
 	Scopes []penstock.Scope `json:"scopes"`
+
+	CacheTTL string `json:"cache_ttl,omitzero"`
 }
 
 // canonicalOf expects a normalized file. Its maps are made even when empty, because null and {}
@@ -120,14 +131,51 @@ func canonicalOf(f File) canonical {
 		}
 	}
 	for name, m := range f.Models {
-		c.Models[name] = canonicalModel{Policy: m.Policy, Targets: m.Targets, Weights: m.Weights, Score: canonicalScore(m.Score)}
+		c.Models[name] = canonicalModel{Policy: m.Policy, Targets: m.Targets, Weights: m.Weights, Score: canonicalScore(m.Score),
+			CacheTTL: m.Cache.canonical()}
 	}
 	for id, t := range f.Tenants {
-		tenant := canonicalTenant{Weight: t.Weight, Lanes: t.Lanes, Keys: []canonicalKey{}, Regions: t.Regions}
+		tenant := canonicalTenant{Weight: t.Weight, Lanes: t.Lanes, Keys: []canonicalKey{}, Regions: t.Regions, Models: t.Models}
 		for _, k := range t.Keys {
-			tenant.Keys = append(tenant.Keys, canonicalKey{Name: k.Name, Scopes: k.Scopes})
+			tenant.Keys = append(tenant.Keys, canonicalKey{Name: k.Name, Scopes: k.Scopes, CacheTTL: k.Cache.canonical()})
 		}
 		c.Tenants[id] = tenant
 	}
 	return c
+}
+
+// canonical is "" where the cache is not used.
+func (u CacheUse) canonical() string {
+	if u.TTL == 0 {
+		return ""
+	}
+	return durationText(u.TTL)
+}
+
+// definitions hashes what each model means: itself, its targets, and how they are reached. Answers of one definition
+// can stand in for each other, whatever else changes in the file.
+func (c canonical) definitions() map[string]string {
+	all := make(map[string]string, len(c.Models))
+	for name, m := range c.Models {
+		part := canonical{
+			Models: map[string]canonicalModel{name: m}, Targets: map[string]canonicalTarget{}, Providers: map[string]canonicalProvider{},
+		}
+		for _, t := range m.Targets {
+			target := c.Targets[t]
+			part.Targets[t] = target
+			part.Providers[target.Provider] = c.Providers[target.Provider]
+		}
+		all[name] = hashOf(part)
+	}
+	return all
+}
+
+// hashOf is the whole digest of a part of a configuration.
+func hashOf(c canonical) string {
+	body, err := json.Marshal(c)
+	if err != nil {
+		panic("config: encode a checked configuration: " + err.Error())
+	}
+	sum := sha256.Sum256(body)
+	return hex.EncodeToString(sum[:])
 }

@@ -84,9 +84,10 @@ func (d *differ) fields(a, b reflect.Value, at path) {
 	for i := range a.NumField() {
 		switch f := a.Type().Field(i); {
 		case f.Anonymous:
-			d.atRestart = true
+			was := d.atRestart
+			d.atRestart = was || f.Type == reflect.TypeFor[Process]()
 			d.compare(a.Field(i), b.Field(i), at)
-			d.atRestart = false
+			d.atRestart = was
 		case f.IsExported():
 			d.compare(a.Field(i), b.Field(i), at.key(yamlName(f)))
 		}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/goccy/go-yaml"
 	"github.com/google/go-cmp/cmp"
@@ -142,14 +143,14 @@ func TestCaller(t *testing.T) {
 	t.Parallel()
 	s := parseGood(t, fixture(t, "full.good.yaml"), testEnv(t))
 	search := penstock.Tenant{ID: "search", Weight: 3, Lanes: []penstock.Lane{"realtime", "bulk"}, Retention: hours(24, 24, 72),
-		Regions: []string{"eu", "us"}}
+		Regions: []string{"eu", "us"}, Models: []string{"fast", "quick"}, Tier: "gold"}
 	twelve := penstock.Tenant{ID: "12", Weight: 1, Lanes: penstock.Lanes, Retention: hours(720, 48, 72)}
 	for _, tt := range []struct {
 		secret string
 		want   penstock.Caller
 		ok     bool
 	}{
-		{searchKey, penstock.Caller{Tenant: search, Key: "app", Scopes: []penstock.Scope{"inference", "jobs:read"}}, true},
+		{searchKey, penstock.Caller{Tenant: search, Key: "app", Scopes: []penstock.Scope{"inference", "jobs:read"}, CacheTTL: 90 * time.Second}, true},
 		{adminKey, penstock.Caller{Tenant: search, Key: "admin", Scopes: penstock.Scopes}, true},
 		{twelveKey, penstock.Caller{Tenant: twelve, Key: "app", Scopes: penstock.Scopes}, true},
 		{"", penstock.Caller{}, false},
@@ -239,5 +240,33 @@ func TestCallerDoesNotAllocate(t *testing.T) {
 	long := strings.Repeat("x", MaxKeySecretLength)
 	if n := testing.AllocsPerRun(100, func() { s.Caller(searchKey); s.Caller(long) }); n > 0 {
 		t.Errorf("Caller allocates %v times", n)
+	}
+}
+
+// A definition changes with what a model means, and with nothing else.
+func TestDefinition(t *testing.T) {
+	t.Parallel()
+	const file = `
+providers: {up: {kind: openai, base_url: "http://127.0.0.1:1/v1"}, other: {kind: openai}}
+targets: {a: {provider: up, upstream_model: m}, b: {provider: other, upstream_model: m}}
+models: {one: {targets: [a]}, two: {targets: [b]}}
+`
+	base := parseGood(t, file, noEnv).Models["one"].Definition
+	for name, tt := range map[string]struct {
+		old, new string
+		same     bool
+	}{
+		"another model":    {"two: {targets: [b]}", "two: {targets: [a, b]}", true},
+		"another target":   {"b: {provider: other, upstream_model: m}", "b: {provider: other, upstream_model: n}", true},
+		"another provider": {"other: {kind: openai}", "other: {kind: anthropic}", true},
+		"a tenant":         {"models:", "tenants: {t: {}}\nmodels:", true},
+		"its targets":      {"one: {targets: [a]}", "one: {targets: [a, b]}", false},
+		"its upstream":     {"a: {provider: up, upstream_model: m}", "a: {provider: up, upstream_model: n}", false},
+		"its provider":     {"127.0.0.1:1", "127.0.0.1:2", false},
+	} {
+		got := parseGood(t, strings.Replace(file, tt.old, tt.new, 1), noEnv).Models["one"].Definition
+		if same := got == base; same != tt.same {
+			t.Errorf("%s: the definition is the same: %v", name, same)
+		}
 	}
 }

@@ -75,7 +75,7 @@ func newRig(t *testing.T, on engine) *rig {
 	}
 	r := &rig{t: t, on: on, seed: seedOf(t), data: t.TempDir()}
 	r.random = rand.New(rand.NewPCG(r.seed, 0))
-	r.env = []string{"E2E_KEY=" + Key}
+	r.env = []string{"E2E_KEY=" + Key, "PENSTOCK_ADMIN_KEY=" + AdminKey}
 	if on == onPostgres {
 		// The configuration wants a host in its place; the socket that the URL names as a parameter wins.
 		r.env = append(r.env, databaseEnv+"="+strings.Replace(pgtest.URL(t), "@/", "@localhost/", 1))

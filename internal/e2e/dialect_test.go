@@ -10,7 +10,8 @@ import (
 )
 
 // dialectScenarios are conversations with the endpoints beside chat. Their server has a target for each
-// dialect: model chats is one that speaks OpenAI's, model claude one that speaks Anthropic's.
+// dialect: model chats is one that speaks OpenAI's, model claude one that speaks Anthropic's. The upstream of
+// both is sim; that of played-chats and played-claude says what testdata/upstream says.
 var dialectScenarios = []scenario{
 	{name: "dialect_completions", play: dialectCompletions},
 	{name: "dialect_embeddings", play: dialectEmbeddings},
@@ -20,6 +21,10 @@ var dialectScenarios = []scenario{
 	{name: "dialect_messages_errors", play: dialectMessagesErrors},
 	{name: "dialect_models", play: dialectModels},
 	{name: "dialect_jobs", play: dialectJobs},
+	{name: "translate_chat", play: translateChat},
+	{name: "translate_chat_stream", play: translateChatStream},
+	{name: "translate_messages", play: translateMessages},
+	{name: "translate_messages_stream", play: translateMessagesStream},
 }
 
 // upstreamIDs are ids that the upstream gives, which differ from run to run.
@@ -39,10 +44,13 @@ func TestDialects(t *testing.T) {
 	}
 }
 
+// smallKey is that of a tenant who may queue no more than one item.
+const smallKey = "psk_e2e_small_0123456789abcdef"
+
 // stageDialects starts a server whose targets speak different dialects.
 func stageDialects(t *testing.T) *staged {
 	t.Helper()
-	st := &staged{data: t.TempDir(), sim: startSim(t)}
+	st := &staged{data: t.TempDir(), sim: startSim(t), played: playUpstream(t)}
 	st.setSim(t, `{"first_token_latency":"0s","tokens_per_second":0,"output_tokens":4}`)
 	address, metrics := FreeAddress(t), FreeAddress(t)
 	path := filepath.Join(t.TempDir(), "penstock.yaml")
@@ -53,16 +61,28 @@ data: %s
 providers:
   openai: {kind: openai, base_url: %[4]s/v1}
   claude: {kind: anthropic, base_url: %[4]s/v1, api_key: "${E2E_UPSTREAM_KEY}"}
+  played-openai: {kind: openai, base_url: %[5]s/v1}
+  played-claude: {kind: anthropic, base_url: %[5]s/v1, api_key: "${E2E_UPSTREAM_KEY}"}
 targets:
   chats: {provider: openai, upstream_model: sim-1, price: {input: "1", output: "2"}}
   messages: {provider: claude, upstream_model: sim-1, price: {input: "1", output: "2"}}
-models: {chats: {targets: [chats]}, claude: {targets: [messages]}}
-tenants: {acme: {keys: [{name: e2e, secret: "${E2E_KEY}"}]}}
-`, address, metrics, st.data, st.sim), 0o600)
+  narrow: {provider: openai, upstream_model: sim-1, limits: {requests_per_minute: 1}}
+  played-chats: {provider: played-openai, upstream_model: up, price: {input: "1", cached_input: "0.1", output: "2"}}
+  played-messages: {provider: played-claude, upstream_model: up, price: {input: "1", cached_input: "0.1", output: "2"}}
+models:
+  chats: {targets: [chats]}
+  claude: {targets: [messages]}
+  narrow: {targets: [narrow]}
+  played-chats: {targets: [played-chats]}
+  played-claude: {targets: [played-messages]}
+tenants:
+  acme: {keys: [{name: e2e, secret: "${E2E_KEY}"}]}
+  small: {keys: [{name: e2e, secret: "${E2E_SMALL_KEY}"}], limits: {queued_items: 1}}
+`, address, metrics, st.data, st.sim, st.played.URL), 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}
-	env := []string{"E2E_KEY=" + Key, "E2E_UPSTREAM_KEY=sk-ant-upstream"}
+	env := []string{"E2E_KEY=" + Key, "E2E_SMALL_KEY=" + smallKey, "E2E_UPSTREAM_KEY=sk-ant-upstream"}
 	st.Server = &Server{Process: Start(t, env, "serve", "--config", path), URL: "http://" + address}
 	st.AwaitReady()
 	st.metrics = "http://" + metrics
@@ -111,6 +131,8 @@ func dialectMessages(s *scene) {
 	s.tell("explained", get("/v1/requests/"+a.Header.Get("X-Request-Id")))
 	s.tell("a tool is used", post(messagesPath, message("use it", `"tools":[{"name":"look","input_schema":{"type":"object"}}]`, `"tool_choice":{"type":"any"}`)))
 	s.tell("with a key", post(messagesPath, message("message once"), "Idempotency-Key", "dialect-message"))
+	counted := s.tell("tokens, counted by the upstream", post(messagesPath+"/count_tokens", ask("how long is this", `"model":"claude"`)))
+	s.tell("explained", get("/v1/requests/"+counted.Header.Get("X-Request-Id")))
 	s.tell("tokens, estimated where no target counts", post(messagesPath+"/count_tokens", ask("how long is this", `"model":"chats"`)))
 }
 

@@ -25,6 +25,9 @@ import (
 // Key is the API key that every started server knows. It has all scopes.
 const Key = "psk_e2e_0123456789abcdef"
 
+// AdminKey is the key that the admin door of every started server knows. Calls below /admin/ are made with it.
+const AdminKey = "psk_e2e_admin_0123456789"
+
 // patience is how long anything may take that should happen soon, on a machine that is busy.
 const patience = 30 * time.Second
 
@@ -189,7 +192,7 @@ type Server struct {
 func Dev(t testing.TB, data string, env ...string) *Server {
 	t.Helper()
 	address := FreeAddress(t)
-	env = append([]string{"PENSTOCK_LISTEN=" + address, "PENSTOCK_DATA=" + data, "PENSTOCK_DEV_KEY=" + Key}, env...)
+	env = append([]string{"PENSTOCK_LISTEN=" + address, "PENSTOCK_DATA=" + data, "PENSTOCK_DEV_KEY=" + Key, "PENSTOCK_ADMIN_KEY=" + AdminKey}, env...)
 	s := &Server{Process: Start(t, env, "dev"), URL: "http://" + address}
 	s.AwaitReady()
 	return s
@@ -247,6 +250,9 @@ func (s *Server) Try(ctx context.Context, c Call) (Answer, error) {
 		return Answer{}, err
 	}
 	req.Header.Set("Authorization", "Bearer "+Key)
+	if strings.HasPrefix(c.Path, "/admin/") {
+		req.Header.Set("Authorization", "Bearer "+AdminKey)
+	}
 	for name, value := range c.Header {
 		req.Header.Set(name, value)
 	}

@@ -128,7 +128,7 @@ var badFields = []badInput{
 	{name: "stream", body: withField(`"stream":true`), param: "stream"},
 	{name: "stream of the wrong type", body: withField(`"stream":"no"`), param: "stream"},
 	{name: "dry_run", body: withField(`"dry_run":true`), param: "dry_run"},
-	{name: "webhook", body: withField(`"webhook":{"url":"https://app.example/hook"}`), param: "webhook"},
+	{name: "webhook", body: withField(`"webhook":{"url":"ftp://app.example/hook"}`), param: "webhook.url"},
 	{name: "input_file", body: withField(`"input_file":"file_1"`), param: "input_file"},
 }
 

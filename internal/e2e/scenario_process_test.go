@@ -34,7 +34,20 @@ func processOpenAPI(s *scene) {
 
 func (s *scene) fetch(url string) (int, string) {
 	s.Helper()
-	resp, err := s.client.Get(url)
+	return s.fetchAs(AdminKey, http.MethodGet, url)
+}
+
+// fetchAs makes a call of the admin door with a key, "" for none.
+func (s *scene) fetchAs(key, method, url string) (int, string) {
+	s.Helper()
+	req, err := http.NewRequestWithContext(s.Context(), method, url, nil)
+	if err != nil {
+		s.Fatal(err)
+	}
+	if key != "" {
+		req.Header.Set("Authorization", "Bearer "+key)
+	}
+	resp, err := s.client.Do(req)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -90,16 +103,11 @@ func processAdmin(s *scene) {
 	admin := strings.TrimSuffix(s.metrics, "/metrics")
 	for _, path := range []string{"/healthz", "/readyz", "/admin/v1/load", "/debug/pprof/cmdline", "/v1/jobs", "/v1/models"} {
 		status, _ := s.fetch(admin + path)
-		s.script.note("admin GET %s => %d", path, status)
+		open, _ := s.fetchAs("", http.MethodGet, admin+path)
+		s.script.note("admin GET %s => %d, without a key %d", path, status, open)
 	}
-	resp, err := s.client.Post(admin+"/admin/v1/config/reload", "", nil)
-	if err != nil {
-		s.Fatal(err)
+	for _, key := range []string{AdminKey, "", Key, "psk_unknown_0123456789"} {
+		status, text := s.fetchAs(key, http.MethodPost, admin+"/admin/v1/config/reload")
+		s.script.note("admin POST /admin/v1/config/reload with %q => %d %s", key, status, text)
 	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		s.Fatal(err)
-	}
-	s.script.note("admin POST /admin/v1/config/reload => %d %s", resp.StatusCode, text)
 }

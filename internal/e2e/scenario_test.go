@@ -89,8 +89,9 @@ func TestScenarios(t *testing.T) {
 type staged struct {
 	*Server
 	data     string
-	sim      string // URL of its simulated upstream
-	metrics  string // URL of its metrics
+	sim      string          // URL of its simulated upstream
+	played   *playedUpstream // nil unless its targets speak different dialects
+	metrics  string          // URL of its metrics
 	contract *contract
 }
 

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,37 +31,91 @@ var sdkScripts = []sdkScript{
 	{name: "chat"},
 	{name: "environment"},
 	{name: "endpoints"},
+	{name: "responses"},
 	{name: "stream"},
 	{name: "models"},
 	{name: "errors"},
 	{name: "jobs"},
+	{name: "files"},
 	{name: "retries", after: afterRetries},
 	{name: "abort", after: afterAbort},
 }
 
-// messageScripts use Anthropic's SDK, on a server with a target that speaks its dialect.
-var messageScripts = []sdkScript{
+// dialectScripts use either SDK, on a server with targets of both dialects.
+var dialectScripts = []sdkScript{
+	{name: "tools"},
+	{name: "images"},
+	{name: "limited"},
 	{name: "messages"},
+	{name: "messages_tools"},
 	{name: "messages_errors", after: afterMessageErrors},
+	{name: "messages_abort", after: afterAbort},
+	{name: "cross_chat"},
+	{name: "cross_messages"},
 }
+
+// sdkRunner runs the scripts that use the SDKs of one language.
+type sdkRunner struct {
+	golden  string // what the names of its golden files begin with
+	lacks   string // a script that there is no need for
+	command func(ctx context.Context, script string) *exec.Cmd
+}
+
+// sdkRunners make the scripts of each language ready to run.
+var sdkRunners = map[string]func(*testing.T) sdkRunner{"node": nodeScripts, "go": goScripts}
 
 func TestSDK(t *testing.T) {
 	if testing.Short() {
 		t.Skip("installs packages")
 	}
 	t.Parallel()
-	installSDK(t)
-	playScripts(t, stage(t), sdkScripts)
-	playScripts(t, stageDialects(t), messageScripts)
+	for name, prepare := range sdkRunners {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			runner := prepare(t)
+			// Each language has servers of its own: the scripts ask the same questions, and upstreams count
+			// how often they were asked.
+			runner.play(t, stage(t), sdkScripts)
+			runner.play(t, stageDialects(t), dialectScripts)
+		})
+	}
 }
 
-func playScripts(t *testing.T, on *staged, scripts []sdkScript) {
+func nodeScripts(t *testing.T) sdkRunner {
+	t.Helper()
+	installSDK(t)
+	return sdkRunner{golden: "sdk_", command: func(ctx context.Context, script string) *exec.Cmd {
+		cmd := exec.CommandContext(ctx, "node", script+".mjs")
+		cmd.Dir = sdkDir
+		return cmd
+	}}
+}
+
+// goScripts builds the scripts in Go. They are a module apart, so that the SDKs are no dependency of ours.
+// All of them take the environment alone, so none is about that.
+func goScripts(t *testing.T) sdkRunner {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "scripts")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", path, ".")
+	build.Dir = filepath.Join(sdkDir, "go")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("building the scripts in Go: %v\n%s", err, out)
+	}
+	return sdkRunner{golden: "sdk_go_", lacks: "environment", command: func(ctx context.Context, script string) *exec.Cmd {
+		return exec.CommandContext(ctx, path, script)
+	}}
+}
+
+func (r sdkRunner) play(t *testing.T, on *staged, scripts []sdkScript) {
 	for _, script := range scripts {
+		if script.name == r.lacks {
+			continue
+		}
 		t.Run(script.name, func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, on)
 			s.script.mask(upstreamIDs, "${1}${2}<id>")
-			out := s.runScript(script.name)
+			out := s.printed(r.command(t.Context(), script.name))
 			s.script.note("%s", out)
 			if script.after != nil {
 				var told map[string]any
@@ -69,22 +124,20 @@ func playScripts(t *testing.T, on *staged, scripts []sdkScript) {
 				}
 				script.after(s, told)
 			}
-			s.compare(goldenFile{name: "sdk_" + script.name, engine: "sqlite"})
+			s.compare(goldenFile{name: r.golden + script.name, engine: "sqlite"})
 		})
 	}
 }
 
-// runScript runs a script against the server and returns what it prints.
-func (s *scene) runScript(name string) string {
+// printed runs a script against the server and returns what it prints.
+func (s *scene) printed(cmd *exec.Cmd) string {
 	s.Helper()
-	cmd := exec.CommandContext(s.Context(), "node", name+".mjs")
-	cmd.Dir = sdkDir
-	cmd.Env = append(cleanEnv(), "PENSTOCK_URL="+s.URL, "PENSTOCK_API_KEY="+Key, "OPENAI_BASE_URL="+s.URL+"/v1", "OPENAI_API_KEY="+Key,
+	cmd.Env = append(cleanEnv(), "PENSTOCK_URL="+s.URL, "PENSTOCK_API_KEY="+Key, "PENSTOCK_SMALL_KEY="+smallKey, "OPENAI_BASE_URL="+s.URL+"/v1", "OPENAI_API_KEY="+Key,
 		"ANTHROPIC_BASE_URL="+s.URL, "ANTHROPIC_API_KEY="+Key)
 	out, err := cmd.Output()
 	if err != nil {
 		if failed, ok := errors.AsType[*exec.ExitError](err); ok {
-			s.Fatalf("%s.mjs: %v\n%s%s", name, err, out, failed.Stderr)
+			s.Fatalf("%v: %v\n%s%s", cmd.Args, err, out, failed.Stderr)
 		}
 		s.Fatal(err)
 	}
@@ -109,17 +162,32 @@ func afterMessageErrors(s *scene, _ map[string]any) {
 	}
 }
 
-// afterAbort waits until the upstream has noticed that both callers of the script left it.
+// afterAbort waits until the upstream has noticed that both callers of the script left it, and looks at what
+// was recorded of the stream: what it had used by then.
 func afterAbort(s *scene, told map[string]any) {
 	s.upstreamLeft(2)
-	path := "/v1/requests/" + fmt.Sprint(told["request_id"])
-	Await(s, "the record of the aborted stream", func() error {
+	s.tellLeft("the record of the aborted stream", fmt.Sprint(told["request_id"]))
+}
+
+// tellLeft tells the record of a stream that its caller left, once it is there. What had been used by then is
+// on it; how much that is depends on how fast the caller went, and so does which side noticed first.
+func (s *scene) tellLeft(title, id string) {
+	s.Helper()
+	path := "/v1/requests/" + id
+	Await(s, title, func() error {
 		a := s.call(get(path))
 		if a.Status != http.StatusOK || s.field(a, "status") != "cancelled" {
 			return fmt.Errorf("%d %s", a.Status, a.Body)
 		}
+		if s.field(a, "usage.input_tokens") == "0" || s.field(a, "usage.cost_usd") == "0.000000000" {
+			s.Fatalf("what the caller used before it left is not on the record: %s", a.Body)
+		}
 		return nil
 	})
+	s.script.mask(`"error_message": "[^"]*"`, `"error_message": "<how it was noticed>"`)
+	s.script.mask(`"output_tokens": \d+`, `"output_tokens": <as many as arrived>`)
+	s.script.mask(`"cost_usd": "[0-9.]+"`, `"cost_usd": "<of those>"`)
+	s.tell(title, get(path))
 }
 
 // installSDK makes the installed packages those of the lock file.

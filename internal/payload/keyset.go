@@ -1,7 +1,9 @@
 package payload
 
 import (
+	"crypto/hkdf"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -63,6 +65,20 @@ func (k *Keyset) secret(id uint32) ([]byte, bool) {
 		return nil, false
 	}
 	return k.keys[i].Secret, true
+}
+
+// Derive returns a key for each of the keyset's, by id, for a use other than sealing payloads. The label names
+// the use: keys of two labels have nothing in common.
+func (k *Keyset) Derive(label string) (map[uint32][]byte, error) {
+	derived := make(map[uint32][]byte, len(k.keys))
+	for _, key := range k.keys {
+		secret, err := hkdf.Key(sha256.New, key.Secret, nil, label, secretBytes)
+		if err != nil {
+			return nil, fmt.Errorf("derive key for %q: %w", label, err)
+		}
+		derived[key.ID] = secret
+	}
+	return derived, nil
 }
 
 // withNewPrimary returns a keyset that seals with a new key and opens with all the old ones too.

@@ -91,6 +91,7 @@ type Error struct {
 	RetryAfter time.Duration // how long the upstream asked us to wait, 0 when it did not
 	Limits     RateLimits    // what its headers say, if there was an answer
 	Body       []byte        // the upstream's error body, bounded, for same-dialect callers; may be nil
+	Note       string        // what is worth telling about how it came about; "" for nothing
 	Err        error
 }
 

@@ -85,4 +85,5 @@ type Meta struct {
 	Usage       penstock.Usage
 	UsageKnown  bool       // false while the upstream has not told all of it; Usage then holds what it did tell
 	Limits      RateLimits // as of the answer's beginning
+	Note        string     // what is worth telling about how it came about, such as the key that was used; "" for nothing
 }

@@ -1,5 +1,5 @@
 // Package retain forgets what was kept long enough: finished jobs with all that belongs to them, records
-// of synchronous calls, expired idempotency keys, and blobs that no row names.
+// of synchronous calls, files, what was delivered to webhooks, expired idempotency keys, and blobs that no row names.
 //
 // It owns the order and the pace of the sweep. How long things are kept is the configuration's to say,
 // what goes with what is the store's to know. A step is one short transaction of at most [StepRows] rows,
@@ -46,10 +46,16 @@ const (
 // Deps are what a Sweeper works with.
 type Deps struct {
 	Store   store.Retention
+	Outbox  Outbox
 	Windows func(penstock.TenantID) penstock.Retention // as configured now
 	Metrics *telemetry.Metrics
 	Log     *slog.Logger
 	Clock   func() time.Time
+}
+
+// Outbox is what is forgotten of webhooks.
+type Outbox interface {
+	PurgeDeliveries(ctx context.Context, tenant penstock.TenantID, p store.Purge) (store.Purged, error)
 }
 
 // Sweeper removes what was kept long enough.
@@ -64,8 +70,8 @@ type Sweeper struct {
 // New returns a sweeper. Its first walk over the blobs begins somewhere among them, so that all get their
 // turn even where no process lives long enough for a whole walk.
 func New(d Deps) (*Sweeper, error) {
-	if d.Store == nil || d.Windows == nil || d.Metrics == nil || d.Log == nil || d.Clock == nil {
-		return nil, errors.New("a sweeper needs a store, windows, metrics, a log and a clock")
+	if d.Store == nil || d.Outbox == nil || d.Windows == nil || d.Metrics == nil || d.Log == nil || d.Clock == nil {
+		return nil, errors.New("a sweeper needs a store, an outbox, windows, metrics, a log and a clock")
 	}
 	return &Sweeper{Deps: d, blobAfter: blob.NewName()}, nil
 }
@@ -115,7 +121,7 @@ func (s *Sweeper) items(ctx context.Context) (bool, error) {
 	})
 }
 
-// tenants removes the old jobs and calls of each tenant.
+// tenants removes the old jobs, calls and files of each tenant.
 func (s *Sweeper) tenants(ctx context.Context) (more bool, err error) {
 	page := store.TenantPage{Limit: tenantPage}
 	for {
@@ -148,7 +154,19 @@ func (s *Sweeper) tenant(ctx context.Context, id penstock.TenantID) (more bool, 
 	requests, err := s.turn(ctx, telemetry.SweptRequests, func(ctx context.Context) (store.Purged, error) {
 		return s.Store.PurgeRequests(ctx, id, purge)
 	})
-	return jobs || requests, err
+	if err != nil {
+		return jobs || requests, err
+	}
+	files, err := s.turn(ctx, telemetry.SweptFiles, func(ctx context.Context) (store.Purged, error) {
+		return s.Store.PurgeFiles(ctx, id, store.Purge{Kept: s.Windows(id).Files, Limit: StepRows})
+	})
+	if err != nil {
+		return false, err
+	}
+	deliveries, err := s.turn(ctx, telemetry.SweptDeliveries, func(ctx context.Context) (store.Purged, error) {
+		return s.Outbox.PurgeDeliveries(ctx, id, purge)
+	})
+	return jobs || requests || files || deliveries, err
 }
 
 func (s *Sweeper) keys(ctx context.Context) (bool, error) {

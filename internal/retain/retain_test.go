@@ -56,6 +56,9 @@ func (a *attic) step(ctx context.Context, name string, limit int) (store.Purged,
 }
 
 // kept is the window of a tenant; the name tells which.
+// fileExtra is how much longer files are kept than results.
+const fileExtra = time.Hour
+
 func kept(id penstock.TenantID) time.Duration { return time.Duration(len(id)) * time.Hour }
 
 func (a *attic) DeleteJob(context.Context, penstock.TenantID, store.Deletion) error {
@@ -78,8 +81,18 @@ func (a *attic) PurgeJobs(ctx context.Context, id penstock.TenantID, p store.Pur
 	return a.owned(ctx, "jobs", id, p)
 }
 
+// PurgeDeliveries has nothing to remove.
+func (a *attic) PurgeDeliveries(context.Context, penstock.TenantID, store.Purge) (store.Purged, error) {
+	return store.Purged{}, nil
+}
+
 func (a *attic) PurgeRequests(ctx context.Context, id penstock.TenantID, p store.Purge) (store.Purged, error) {
 	return a.owned(ctx, "requests", id, p)
+}
+
+func (a *attic) PurgeFiles(ctx context.Context, id penstock.TenantID, p store.Purge) (store.Purged, error) {
+	p.Kept -= fileExtra
+	return a.owned(ctx, "files", id, p)
 }
 
 func (a *attic) PurgeItems(ctx context.Context, limit int) (store.Purged, error) {
@@ -126,8 +139,10 @@ func newRig(t *testing.T) *rig {
 		tenants: []penstock.TenantID{"bob", "eve", "search"}, due: map[string]int{}, failing: map[string]error{},
 	}}
 	s, err := New(Deps{
-		Store: r.attic, Metrics: telemetry.NewMetrics("test", ""), Log: slog.New(slog.NewTextHandler(r.log, nil)), Clock: time.Now,
-		Windows: func(id penstock.TenantID) penstock.Retention { return penstock.Retention{Results: kept(id)} },
+		Store: r.attic, Outbox: r.attic, Metrics: telemetry.NewMetrics("test", ""), Log: slog.New(slog.NewTextHandler(r.log, nil)), Clock: time.Now,
+		Windows: func(id penstock.TenantID) penstock.Retention {
+			return penstock.Retention{Results: kept(id), Files: kept(id) + fileExtra}
+		},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -50,7 +50,7 @@ func (a account) Withdraw(_ context.Context, w store.Withdrawal) (store.Allotmen
 			p = &store.Pool{}
 			a.pools[d.Pool] = p
 		}
-		p.PerMinute = d.PerMinute
+		p.Terms, p.PerMinute = d.Terms, d.PerMinute
 		all.Rates = append(all.Rates, p.Serve(now, d))
 	}
 	for _, d := range w.Seats {

@@ -15,17 +15,19 @@ const (
 	input             // tokens
 	output            // tokens
 	tokens            // input and output together, as some upstreams count; known from their headers alone
+	daily             // tokens, input and output together, of a day; of parties alone
 	resources
 )
 
-var resourceNames = [resources]string{"requests", "input_tokens", "output_tokens", "tokens"}
+var resourceNames = [resources]string{"requests", "input_tokens", "output_tokens", "tokens", "daily_tokens"}
 
 // amounts is a number for each resource: what a call takes, or took.
 type amounts [resources]int64
 
 // callOf is what one call with so many tokens takes.
 func callOf(inputTokens, outputTokens int64) amounts {
-	return amounts{requests: 1, input: inputTokens, output: outputTokens, tokens: inputTokens + outputTokens}
+	all := inputTokens + outputTokens
+	return amounts{requests: 1, input: inputTokens, output: outputTokens, tokens: all, daily: all}
 }
 
 const (
@@ -46,13 +48,17 @@ type rate struct {
 	pool  store.Pool
 	purse int64
 
+	mostAim   int64     // what the purse may hold at the most; 0 for a full pool's worth
 	aim       int64     // what the purse should hold
 	spent     int64     // since the last visit
 	unmet     bool      // somebody was refused since the last visit
+	wanted    int64     // and so much together, of those who wait for the next one
 	dryUntil  time.Time // no visit is worth it before
 	moreAt    time.Time // when the pool, as it said, has more
-	told      bool      // an upstream said how many are left, since the last visit,
-	remaining int64     // and how many
+	left      int64     // what the pool had at the last visit
+	leftAt    time.Time
+	told      bool  // an upstream said how many are left, since the last visit,
+	remaining int64 // and how many
 }
 
 // configure puts a limit of the configuration in force. Without one, what was learned stays.
@@ -134,19 +140,19 @@ func (m *rate) lower(now time.Time, remaining int64) {
 
 // draw is what to ask of the pool; false for nothing. What it returns is no longer in the purse.
 func (m *rate) draw(pool string, v visitTime) (store.RateDraw, bool) {
-	if m.perMinute == 0 {
+	if m.perMinute == 0 || !m.shared {
 		return store.RateDraw{}, false
 	}
 	m.aimFor(v)
-	d := store.RateDraw{Pool: pool, PerMinute: m.perMinute, Lower: m.told, Remaining: m.remaining}
-	if surplus := m.purse - m.aim; (v.idle && surplus > 0) || surplus > m.pool.Burst() {
+	d := store.RateDraw{Pool: pool, Terms: m.pool.Terms, PerMinute: m.perMinute, Lower: m.told, Remaining: m.remaining}
+	if surplus := m.purse - m.aim; (v.idle && surplus > 0) || surplus > m.most() {
 		d.Return = surplus
 		m.purse -= surplus
 	}
 	if m.purse <= m.aim/2 && !v.now.Before(m.dryUntil) {
 		d.Want = m.aim - m.purse
 	}
-	m.spent, m.unmet, m.told = 0, false, false
+	m.spent, m.wanted, m.unmet, m.told = 0, 0, false, false
 	return d, d.Want > 0 || d.Return > 0 || d.Lower
 }
 
@@ -156,16 +162,25 @@ func (m *rate) aimFor(v visitTime) {
 		m.aim = 0
 		return
 	}
-	aim := max(1, m.spent*int64(lead)/int64(max(v.since, lead/10)), m.aim/2)
+	aim := max(1, m.spent*int64(lead)/int64(max(v.since, lead/10)), m.aim/2, m.wanted)
 	if m.unmet {
 		aim = max(aim, 2*m.aim)
 	}
-	m.aim = min(aim, m.pool.Burst())
+	m.aim = min(aim, m.most())
+}
+
+// most is what the purse may hold.
+func (m *rate) most() int64 {
+	if m.mostAim > 0 {
+		return m.mostAim
+	}
+	return m.pool.Burst()
 }
 
 // receive puts a grant into the purse.
 func (m *rate) receive(now time.Time, wanted int64, g store.RateGrant) {
 	m.purse += g.Units
+	m.left, m.leftAt = g.Left, now
 	if g.Units < wanted {
 		m.dryUntil, m.moreAt = now.Add(max(drySpell, min(g.Next, time.Second))), now.Add(g.Next)
 	}
@@ -174,7 +189,7 @@ func (m *rate) receive(now time.Time, wanted int64, g store.RateGrant) {
 // due is when the pool is to be visited, if at all.
 func (m *rate) due(r *room, now time.Time) (time.Time, bool) {
 	switch {
-	case m.perMinute == 0:
+	case m.perMinute == 0 || !m.shared:
 		return time.Time{}, false
 	case m.told:
 		return now, true

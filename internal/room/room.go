@@ -40,7 +40,10 @@ type Config struct {
 	Clock func() time.Time
 	// Bank is nil for a process that shares with nobody: its pools are its own, in memory.
 	Bank Bank
-	Log  *slog.Logger // nil for none
+	// Alone says that nobody else uses the bank: only what must outlive the process, which is what was used of
+	// a day, is withdrawn from it.
+	Alone bool
+	Log   *slog.Logger // nil for none
 }
 
 const (
@@ -59,6 +62,9 @@ type Book struct {
 
 	mu        sync.Mutex
 	rooms     map[string]*room
+	busy      map[string]*room // those of them that something may be due for
+	sweptAt   time.Time        // when rooms that nobody asks for were last forgotten
+	visits    chan struct{}    // closed at the end of the visit to come
 	notify    func()
 	visitedAt time.Time
 	failed    bool // the last visit did
@@ -69,7 +75,10 @@ func New(cfg Config) *Book {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	b := &Book{Config: cfg, kick: make(chan struct{}, 1), rooms: make(map[string]*room)}
+	b := &Book{
+		Config: cfg, kick: make(chan struct{}, 1), visits: make(chan struct{}),
+		rooms: make(map[string]*room), busy: make(map[string]*room),
+	}
 	b.notify = func() { b.Wake() }
 	return b
 }
@@ -92,6 +101,9 @@ type room struct {
 	askedAt   time.Time // when somebody last asked for it
 	refused   bool      // and was refused, with no news since
 	throttles int64     // answers that refused us, for limits or for load
+
+	syncs crowd // synchronous calls that run, by tenant
+	party bool  // it is not a target's
 }
 
 // of returns the room of a target, with its configured limits in force.
@@ -104,6 +116,7 @@ func (b *Book) of(t *penstock.Target, now time.Time) *room {
 		}
 		b.rooms[t.Name] = r
 	}
+	b.busy[t.Name] = r
 	r.seating.cap = t.Concurrency
 	r.rates[requests].configure(t.RequestsPerMinute, now)
 	r.rates[input].configure(t.InputTokensPerMinute, now)
@@ -124,6 +137,7 @@ const (
 	Limited Reason = "is at its rate limit"
 	Broken  Reason = "is out of order"
 	Probed  Reason = "is being probed"
+	Crowded Reason = "has as many calls of this tenant as one may have beside others"
 )
 
 // Look is how a target stands.
@@ -183,7 +197,7 @@ func (b *Book) limit(r *room, now time.Time) int {
 }
 
 // shared says whether there are other processes to share with.
-func (b *Book) shared() bool { return b.Bank != nil }
+func (b *Book) shared() bool { return b.Bank != nil && !b.Alone }
 
 // Refused notes that somebody wants room of a target that has none: its coming back is told, and more is
 // asked of the bank. It says how the target stands.
@@ -212,7 +226,7 @@ func (b *Book) Wake() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now, any := b.Clock(), false
-	for _, r := range b.rooms {
+	for _, r := range b.busy {
 		if r.refused && b.look(r, now).Reason == "" {
 			r.refused, any = false, true
 		}

@@ -14,6 +14,8 @@ type Ask struct {
 	InputTokens     int64
 	MaxOutputTokens int64 // the most that it can generate
 	Retry           bool  // another call failed that this one makes up for
+	// Tenant is whose synchronous call it is, "" for the item of a job: those are fair by their queue.
+	Tenant penstock.TenantID
 }
 
 // Ticket is a unit of a target's room, until it is given back with Done or Release.
@@ -24,6 +26,7 @@ type Ticket struct {
 	began   time.Time
 	retry   bool
 	probe   int64 // its number, when it finds out how a broken target fares
+	guest   *guest
 	over    bool
 }
 
@@ -36,7 +39,8 @@ func (b *Book) Take(a Ask) (*Ticket, bool) {
 	defer b.mu.Unlock()
 	now := b.Clock()
 	r := b.of(a.Target, now)
-	if b.look(r, now).Reason != "" {
+	guest := r.saw(now, a.Tenant)
+	if b.look(r, now).Reason != "" || b.crowded(r, now, a) {
 		return nil, false
 	}
 	if r.idle(now) {
@@ -45,7 +49,10 @@ func (b *Book) Take(a Ask) (*Ticket, bool) {
 	r.askedAt = now
 	r.running++
 	r.seating.peak = max(r.seating.peak, r.running)
-	t := &Ticket{book: b, room: r, began: now, retry: a.Retry, probe: r.health.began(now, a)}
+	t := &Ticket{book: b, room: r, began: now, retry: a.Retry, probe: r.health.began(now, a), guest: guest}
+	if guest != nil {
+		guest.running++
+	}
 	t.charge(r.expects.call(a.InputTokens, a.MaxOutputTokens))
 	return t, true
 }
@@ -88,6 +95,9 @@ func (t *Ticket) Release() {
 func (t *Ticket) leave() {
 	t.over = true
 	t.room.running--
+	if t.guest != nil {
+		t.guest.running--
+	}
 }
 
 // Result is what came of a call.
@@ -99,7 +109,7 @@ type Result struct {
 	Limits     provider.RateLimits
 	Usage      penstock.Usage
 	UsageKnown bool
-	Took       time.Duration // from sending the call to the end of its answer
+	Took       time.Duration // from sending the call to the end of its answer; 0 if that says nothing about others
 	FirstToken time.Duration // from sending the call to the first of its answer, 0 when there was none
 }
 
@@ -120,6 +130,9 @@ func (t *Ticket) Done(res Result) {
 	t.settle(res)
 	switch res.Kind {
 	case "":
+		if res.Took == 0 {
+			break
+		}
 		r.window.succeeded(res.Took, res.Usage.OutputTokens, running)
 	case provider.KindRateLimited:
 		r.throttled(now, t.began)
@@ -150,7 +163,9 @@ func (r *room) learn(now time.Time, l provider.RateLimits) {
 func (t *Ticket) settle(res Result) {
 	switch {
 	case res.UsageKnown:
-		t.room.expects.learn(res.Usage)
+		if res.Usage != (penstock.Usage{}) { // nothing was used: that is no inference like others
+			t.room.expects.learn(res.Usage)
+		}
 		t.charge(callOf(res.Usage.InputTokens, res.Usage.OutputTokens))
 	case res.Kind == provider.KindRateLimited || res.Kind == provider.KindOverloaded || res.Kind == provider.KindConnect:
 		t.charge(callOf(0, 0))

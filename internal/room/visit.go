@@ -56,7 +56,8 @@ func (b *Book) Next() time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now, next := b.Clock(), Forever
-	for _, r := range b.rooms {
+	b.calm(now)
+	for _, r := range b.busy {
 		if r.refused {
 			next = min(next, b.look(r, now).Wait)
 		}
@@ -69,7 +70,7 @@ func (b *Book) Next() time.Duration {
 
 // due is when the bank is to be visited, if at all.
 func (b *Book) due(now time.Time) (at time.Time, any bool) {
-	if !b.shared() {
+	if b.Bank == nil {
 		return at, false
 	}
 	consider := func(when time.Time, wanted bool) {
@@ -77,13 +78,16 @@ func (b *Book) due(now time.Time) (at time.Time, any bool) {
 			at, any = when, true
 		}
 	}
-	for _, r := range b.rooms {
-		consider(now, r.restNews)
-		consider(r.seating.due(r, now))
+	for _, r := range b.busy {
 		for i := range r.rates {
 			consider(r.rates[i].due(r, now))
 		}
-		if !r.idle(now) { // others may have heard that the target wants a rest
+		if b.Alone {
+			continue
+		}
+		consider(now, r.restNews)
+		consider(r.seating.due(r, now))
+		if !r.party && !r.idle(now) { // others may have heard that the target wants a rest
 			consider(r.seating.visited.Add(seatRefresh), true)
 		}
 	}
@@ -130,18 +134,18 @@ func (b *Book) plan() (plan, bool) {
 	}
 	since := p.at.Sub(b.visitedAt)
 	b.visitedAt = p.at
-	for name, r := range b.rooms {
+	for name, r := range b.busy {
 		v := visitTime{p.at, since, r.idle(p.at)}
 		for i := range r.rates {
-			if d, ok := r.rates[i].draw(poolName(name, resourceNames[i]), v); ok {
+			if d, ok := r.rates[i].draw(r.poolName(name, resourceNames[i]), v); ok {
 				p.withdrawal.Rates = append(p.withdrawal.Rates, d)
 				p.rates = append(p.rates, &r.rates[i])
 			}
 		}
-		if !r.wantsSeatVisit(p.at) {
+		if b.Alone || !r.wantsSeatVisit(p.at) {
 			continue
 		}
-		d := r.seating.draw(poolName(name, "seats"), r.running, r.window.size())
+		d := r.seating.draw(r.poolName(name, "seats"), r.running, r.window.size())
 		if r.restNews {
 			d.Rest = r.restUntil.Sub(p.at)
 		}
@@ -155,16 +159,24 @@ func (b *Book) plan() (plan, bool) {
 // wantsSeatVisit says whether there is anything to ask about seats and rests.
 func (r *room) wantsSeatVisit(now time.Time) bool {
 	at, due := r.seating.due(r, now)
-	return r.restNews || (due && !at.After(now)) || (!r.idle(now) && now.Sub(r.seating.visited) >= seatRefresh)
+	return r.restNews || (due && !at.After(now)) || (!r.party && !r.idle(now) && now.Sub(r.seating.visited) >= seatRefresh)
 }
 
-func poolName(target, what string) string { return "target/" + target + "/" + what }
+// poolName names a pool of a target. The name of a party says itself what kind it is of.
+func (r *room) poolName(name, what string) string {
+	if r.party {
+		return name + "/" + what
+	}
+	return "target/" + name + "/" + what
+}
 
 // receive books the answer to a visit. Without one nothing was granted, and what was to be returned is
 // lost: it may have been taken back.
 func (b *Book) receive(p plan, a store.Allotment, failure error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	close(b.visits)
+	b.visits = make(chan struct{})
 	if b.failed = failure != nil; b.failed {
 		for i, r := range p.seats {
 			r.restNews = r.restNews || p.withdrawal.Seats[i].Rest > 0
@@ -185,25 +197,25 @@ func (b *Book) receive(p plan, a store.Allotment, failure error) {
 
 // leave returns what a process that stops has not used, and gives up its seats.
 func (b *Book) leave(ctx context.Context) error {
-	if !b.shared() {
+	if b.Bank == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, farewell)
 	defer cancel()
 	b.mu.Lock()
 	var w store.Withdrawal
-	for name, r := range b.rooms {
+	for name, r := range b.busy {
 		for i := range r.rates {
 			if m := &r.rates[i]; m.perMinute > 0 && m.purse > 0 {
 				w.Rates = append(w.Rates, store.RateDraw{
-					Pool: poolName(name, resourceNames[i]), PerMinute: m.perMinute, Return: m.purse,
+					Pool: r.poolName(name, resourceNames[i]), Terms: m.pool.Terms, PerMinute: m.perMinute, Return: m.purse,
 				})
 				m.purse = 0
 			}
 		}
-		if s := &r.seating; s.cap > 0 && s.granted > 0 {
+		if s := &r.seating; b.shared() && s.cap > 0 && s.granted > 0 {
 			s.granted = min(s.granted, r.running)
-			w.Seats = append(w.Seats, store.SeatDraw{Pool: poolName(name, "seats"), Cap: s.cap, Hold: s.granted})
+			w.Seats = append(w.Seats, store.SeatDraw{Pool: r.poolName(name, "seats"), Cap: s.cap, Hold: s.granted})
 		}
 	}
 	b.mu.Unlock()

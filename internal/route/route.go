@@ -40,6 +40,7 @@ type Router struct {
 	draw    func(n int) int               // a random number below n
 
 	waiters list.List   // of *waiter, in the order they are served
+	turns   turns       // of the tenants in it
 	alarm   *time.Timer // serves the line when time may have made room
 	alarmAt time.Time   // zero when it is not set
 }
@@ -47,6 +48,7 @@ type Router struct {
 // waiter is an attempt in line for room.
 type waiter struct {
 	query   Query
+	turn    int64       // of its tenant, see turns
 	granted chan Choice // holds the choice once there is one
 }
 
@@ -115,7 +117,9 @@ type Query struct {
 
 	exclusions []exclusion
 	Lane       penstock.Lane // how urgent it is
-	Wait       time.Duration // how long to wait for room; 0 means not at all
+	// Tenant is whose synchronous call it is, "" for the item of a job.
+	Tenant penstock.TenantID
+	Wait   time.Duration // how long to wait for room; 0 means not at all
 
 	// What the call will use, for limits on tokens. 0 for the average of the target's calls.
 	InputTokens     int64
@@ -229,6 +233,10 @@ func (r *Router) enter(q Query) (*waiter, *list.Element, error) {
 	if v.timed == v.left && v.soonest > q.Wait {
 		return nil, nil, v.noRoom(nil)
 	}
+	if !v.free && r.turns.waiting[q.Tenant] >= MaxWaitingEach {
+		return nil, nil, &penstock.Error{Code: penstock.CodeOverloaded, RetryAfter: time.Second,
+			Message: fmt.Sprintf("All targets of this model are busy and %d calls of this tenant wait already.", MaxWaitingEach)}
+	}
 	if !v.free && r.waiters.Len() >= MaxWaiting {
 		return nil, nil, &penstock.Error{Code: penstock.CodeOverloaded, RetryAfter: time.Second,
 			Message: fmt.Sprintf("All targets of this model are busy and %d calls wait already.", MaxWaiting)}
@@ -243,11 +251,13 @@ func (r *Router) enter(q Query) (*waiter, *list.Element, error) {
 	return w, at, nil
 }
 
-// line puts a waiter behind those who are as urgent, and in front of those who are less.
+// line puts a waiter behind those who are as urgent and whose turn is not later, and in front of the others.
 func (r *Router) line(w *waiter) *list.Element {
+	w.turn = r.turns.enter(w.query.Tenant)
 	urgency := slices.Index(penstock.Lanes, w.query.Lane)
 	for at := r.waiters.Back(); at != nil; at = at.Prev() {
-		if slices.Index(penstock.Lanes, at.Value.(*waiter).query.Lane) <= urgency {
+		other := at.Value.(*waiter)
+		if u := slices.Index(penstock.Lanes, other.query.Lane); u < urgency || (u == urgency && other.turn <= w.turn) {
 			return r.waiters.InsertAfter(w, at)
 		}
 	}
@@ -257,6 +267,7 @@ func (r *Router) line(w *waiter) *list.Element {
 func (r *Router) leave(at *list.Element) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.turns.leave(at.Value.(*waiter).query.Tenant)
 	r.waiters.Remove(at)
 }
 
@@ -301,7 +312,7 @@ func (r *Router) view(q *Query) view {
 			continue
 		}
 		v.left++
-		look := r.rooms.Look(t)
+		look := r.rooms.LookFor(t, q.Tenant)
 		if look.Reason == "" {
 			v.free = true
 			return v
@@ -350,6 +361,7 @@ func (r *Router) serve() {
 		if w.granted != nil {
 			if c, ok := r.take(&w.query, none); ok {
 				w.granted <- c
+				r.turns.served(w.turn)
 				r.waiters.Remove(at)
 			}
 		}
@@ -397,12 +409,14 @@ func (r *Router) take(q *Query, none looks) (Choice, bool) {
 		if _, out := q.excluded(t); out {
 			continue
 		}
-		ask := room.Ask{Target: t, InputTokens: q.InputTokens, MaxOutputTokens: q.MaxOutputTokens, Retry: q.Retry}
+		ask := room.Ask{Target: t, InputTokens: q.InputTokens, MaxOutputTokens: q.MaxOutputTokens, Retry: q.Retry, Tenant: q.Tenant}
 		if ticket, ok := r.rooms.Take(ask); ok {
 			r.settle(q, ranking, n)
 			return Choice{Target: *t, Reason: r.reason(q, ranking, n), ticket: ticket, router: r}, true
 		}
-		none[t.Name] = r.rooms.Refused(t)
+		if look := r.rooms.Refused(t); look.Reason != "" {
+			none[t.Name] = look
+		} // else it has room, though not for this tenant
 	}
 	return Choice{}, false
 }

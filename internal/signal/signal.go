@@ -45,10 +45,11 @@ const (
 	TopicJob     Topic = "job"     // the jobs named changed
 	TopicCancel  Topic = "cancel"  // jobs were asked to stop
 	TopicControl Topic = "control" // an operator paused or resumed something
+	TopicCallers Topic = "callers" // an operator changed tenants or keys
 )
 
 // Topics lists every topic.
-var Topics = []Topic{TopicWork, TopicJob, TopicCancel, TopicControl}
+var Topics = []Topic{TopicWork, TopicJob, TopicCancel, TopicControl, TopicCallers}
 
 // Message is the news of one topic. Without ids it says: look at everything.
 type Message struct {

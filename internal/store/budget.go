@@ -21,7 +21,8 @@ type Budgets interface {
 	// budget_exceeded (a hard one has less left than is needed), conflict (the lease is not current).
 	Hold(ctx context.Context, tenant penstock.TenantID, o HoldOrder) ([]HoldGrant, error)
 
-	// ReturnHolds gives back what was not spent. What is not held any more is passed over.
+	// ReturnHolds gives back what was not spent. What is not held any more is passed over, and so is what was
+	// returned before under the same number.
 	ReturnHolds(ctx context.Context, l Lease, returns []HoldReturn) error
 
 	// ForfeitHolds books what leases held that ended, at most limit of them: what their processes spent of
@@ -85,6 +86,23 @@ func (b *Balance) Hold(need, want penstock.NanoUSD) (penstock.NanoUSD, bool) {
 	return want, true
 }
 
+// Fit is how many items, from the first on, there is enough left for.
+func (b *Balance) Fit(items []NewItem) int {
+	if !b.Hard {
+		return len(items)
+	}
+	left := b.Limit - b.Settled - b.Held
+	if left < 0 {
+		return 0
+	}
+	for i, item := range items {
+		if left -= item.Reserved; left < 0 {
+			return i
+		}
+	}
+	return len(items)
+}
+
 // Spend books what was spent, and sets free what had been set aside for it.
 func (b *Balance) Spend(freed, spent penstock.NanoUSD) {
 	b.Held -= freed
@@ -125,6 +143,8 @@ type HoldGrant struct {
 type HoldReturn struct {
 	Budget penstock.ID
 	Amount penstock.NanoUSD
+	// Number is that of the return, counted up under its lease: a number that was used counts no more.
+	Number int64
 }
 
 // BudgetState is a budget in one of its periods, and what it comes to.

@@ -15,7 +15,8 @@ type Withdrawal struct {
 
 // RateDraw asks for units of an allowance per minute.
 type RateDraw struct {
-	Pool      string
+	Pool string
+	Terms
 	PerMinute int64 // the allowance, from 1 to MaxPerMinute; whoever visits last decides
 	Want      int64 // units to withdraw
 	Return    int64 // units that were withdrawn before and will not be used
@@ -27,6 +28,7 @@ type RateDraw struct {
 // RateGrant is the answer to a RateDraw.
 type RateGrant struct {
 	Units int64         // withdrawn for good
+	Left  int64         // what the pool has then; below zero, what is owed
 	Next  time.Duration // when Units fell short of what was wanted: until there is more
 }
 
@@ -62,6 +64,7 @@ type Allotment struct {
 // wherever it begins, sees more than the allowance and that unit withdrawn, and a visit that is a second
 // late loses nothing.
 type Pool struct {
+	Terms
 	PerMinute int64     // the allowance, at least 1, at most MaxPerMinute
 	Level     int64     // what is there, in parts of a unit: PartsPerUnit of them
 	At        time.Time // when Level was true
@@ -79,12 +82,34 @@ const (
 	// maxClockSkew is how far a pool's time may lie ahead of the caller's. A transaction that waited for
 	// the row is late by the length of that wait; a clock that was set back is off by more.
 	maxClockSkew = time.Minute
+	day          = 24 * time.Hour
+
 	// maxDebt bounds what a pool can be overdrawn by, in units.
 	maxDebt = MaxPerMinute
 )
 
+// Terms are how a pool fills, where it does not as Pool says. All who draw on it give the same.
+type Terms struct {
+	Hold  int64 // units that it holds when full; 0 for the usual
+	Fill  int64 // with Hold: by how many sixtieths of a unit it grows in a minute
+	Daily bool  // it is full again at midnight UTC, and does not grow in between; PerMinute is per day then
+}
+
 // full is what a pool holds at the most, in parts.
-func (p *Pool) full() int64 { return PartsPerUnit + p.PerMinute*(PartsPerUnit/60) }
+func (p *Pool) full() int64 {
+	if p.Hold > 0 {
+		return p.Hold * PartsPerUnit
+	}
+	return PartsPerUnit + p.PerMinute*(PartsPerUnit/60)
+}
+
+// perMicro is by how many parts a pool grows in a microsecond.
+func (p *Pool) perMicro() int64 {
+	if p.Hold > 0 {
+		return max(1, p.Fill)
+	}
+	return p.PerMinute * partsFilled
+}
 
 // Burst is how many whole units a full pool holds.
 func (p *Pool) Burst() int64 { return p.full() / PartsPerUnit }
@@ -94,10 +119,15 @@ func (p *Pool) Refill(now time.Time) {
 	full := p.full()
 	elapsed := now.Sub(p.At)
 	switch {
+	case p.Daily:
+		if p.At.Before(now.UTC().Truncate(day)) {
+			p.Level = full
+		}
+		p.At = now
 	case elapsed < -maxClockSkew:
 		p.At = now
 	case elapsed > 0:
-		perMicro := p.PerMinute * partsFilled
+		perMicro := p.perMicro()
 		// Compared as times: the product may not fit.
 		if micros := elapsed.Microseconds(); micros > (full-p.Level)/perMicro {
 			p.Level, p.At = full, now
@@ -120,6 +150,7 @@ func (p *Pool) Serve(now time.Time, d RateDraw) RateGrant {
 	if g.Units < d.Want {
 		g.Next = p.Until(1)
 	}
+	g.Left = p.Units()
 	return g
 }
 
@@ -165,7 +196,10 @@ func (p *Pool) Until(n int64) time.Duration {
 	if missing <= 0 {
 		return 0
 	}
-	perMicro := p.PerMinute * partsFilled
+	if p.Daily {
+		return p.At.UTC().Truncate(day).Add(day).Sub(p.At)
+	}
+	perMicro := p.perMicro()
 	return time.Duration((missing+perMicro-1)/perMicro) * time.Microsecond
 }
 

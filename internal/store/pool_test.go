@@ -130,3 +130,45 @@ func TestShareSeats(t *testing.T) {
 		}
 	})
 }
+
+// With terms that leave out of the flow what may be used at once, no minute sees more than the allowance at all.
+func TestPoolWithTermsKeepsEveryMinute(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		perMinute := rapid.Int64Range(2, 100_000).Draw(t, "per minute")
+		burst := rapid.Float64Range(0.001, 0.5).Draw(t, "burst")
+		p := Pool{PerMinute: perMinute, Terms: Terms{
+			Hold: max(1, int64(burst*float64(perMinute))), Fill: max(1, int64(60*float64(perMinute)*(1-burst))),
+		}}
+		var times []time.Time
+		var units []int64
+		now := noon
+		for range rapid.IntRange(1, 300).Draw(t, "visits") {
+			now = now.Add(time.Duration(rapid.Int64Range(0, int64(3*time.Second)).Draw(t, "pause")))
+			times, units = append(times, now), append(units, p.Serve(now, RateDraw{Want: rapid.Int64Range(0, 5000).Draw(t, "want")}).Units)
+		}
+		for i := range times {
+			sum := int64(0)
+			for k := i; k < len(times) && times[k].Sub(times[i]) < time.Minute; k++ {
+				sum += units[k]
+			}
+			if sum > perMinute {
+				t.Fatalf("%d units in a minute, %d are allowed", sum, perMinute)
+			}
+		}
+	})
+}
+
+func TestPoolOfADay(t *testing.T) {
+	t.Parallel()
+	p := Pool{PerMinute: 100, Terms: Terms{Hold: 100, Daily: true}}
+	if got := p.Serve(noon, RateDraw{Want: 250}); got != (RateGrant{Units: 100, Next: 12 * time.Hour}) {
+		t.Errorf("at noon: %+v", got)
+	}
+	if got := p.Serve(noon.Add(11*time.Hour), RateDraw{Want: 1}); got != (RateGrant{Next: time.Hour}) {
+		t.Errorf("in the evening: %+v", got)
+	}
+	if got := p.Serve(noon.Add(12*time.Hour), RateDraw{Want: 1}); got != (RateGrant{Units: 1, Left: 99}) {
+		t.Errorf("at midnight: %+v", got)
+	}
+}

@@ -26,6 +26,7 @@ import (
 // Store is everything at once. Consumers should ask for the role that they need.
 type Store interface {
 	Jobs
+	Batches
 	Retries
 	Audit
 	Queue
@@ -35,8 +36,13 @@ type Store interface {
 	Settings
 	Pools
 	Controls
+	Tenants
+	Keys
 	Load
 	Budgets
+	Files
+	Webhooks
+	Outbox
 }
 
 // Jobs is what callers do with their jobs.
@@ -75,6 +81,20 @@ type Jobs interface {
 	// Item events carry the item without its result. Codes: not_found, gone (the log was kept long
 	// enough, and after lies before its end).
 	Events(ctx context.Context, tenant penstock.TenantID, p EventPage) ([]penstock.Event, error)
+}
+
+// Batches is how a job gets its items that are the lines of a file: in steps, a bounded number ahead of the
+// workers. Items that it does not have yet count as queued.
+type Batches interface {
+	// UnsplitJobs returns jobs that lack items and have few that wait, oldest first, at most limit. Those that
+	// were asked to stop, or whose deadline passed, are among them: their items end as they come.
+	UnsplitJobs(ctx context.Context, limit int) ([]Unsplit, error)
+
+	// SplitJob gives a job its next items, at most MaxSplit, and reserves for them: as many, from the first on, as
+	// every hard budget has enough left for. The step says how many; for none the job waits on its budget, and
+	// UnsplitJobs passes it over for a while. Codes: conflict (it has them already, or does not have those before
+	// them), not_found.
+	SplitJob(ctx context.Context, tenant penstock.TenantID, s Split) (Step, error)
 }
 
 // Retries is how items that did not succeed are dealt with. An item is retried once: what comes of it
@@ -201,6 +221,10 @@ type Retention interface {
 	// PurgeRequests removes the records of a tenant's calls that began longer than p.Kept ago.
 	PurgeRequests(ctx context.Context, tenant penstock.TenantID, p Purge) (Purged, error)
 
+	// PurgeFiles removes a tenant's files that expired, or were created longer than p.Kept ago, with their
+	// blobs.
+	PurgeFiles(ctx context.Context, tenant penstock.TenantID, p Purge) (Purged, error)
+
 	// PurgeKeys removes idempotency keys that expired, at most limit.
 	PurgeKeys(ctx context.Context, limit int) (Purged, error)
 
@@ -246,6 +270,50 @@ type Controls interface {
 
 	// ListControls returns all that is held back, by kind and name.
 	ListControls(ctx context.Context) ([]Control, error)
+}
+
+// Tenants is who may call, as operators keep it. Like Keys it acts for them and not for a tenant, and writes every
+// change to the tenant's audit in the same transaction. Whoever changes anything takes the next version of the
+// directory and holds it until the commit, so versions are committed in their order.
+type Tenants interface {
+	// CreateTenant makes a tenant. Codes: conflict (there is one, or MaxTenants), managed_by_file (the file's, and
+	// t.Adopt is not set).
+	CreateTenant(ctx context.Context, t NewTenant) (TenantRecord, error)
+
+	// ChangeTenant edits a tenant. Codes: not_found, managed_by_file, conflict (it has another version), and those
+	// of c.Apply.
+	ChangeTenant(ctx context.Context, c TenantChange) (TenantRecord, error)
+
+	// DeleteTenant disables a tenant and revokes its keys. Its work, its books and its name stay; what was accepted
+	// still runs. Codes: not_found, managed_by_file, conflict (it has another version). c.Apply is not used.
+	DeleteTenant(ctx context.Context, c TenantChange) (TenantRecord, error)
+
+	// ListTenants returns tenants by id, those of the file too, at most f.Limit.
+	ListTenants(ctx context.Context, f TenantFilter) ([]TenantRecord, error)
+}
+
+// Keys is what tenants may call with, beside the keys of the configuration file, which are not kept.
+type Keys interface {
+	// CreateKey makes a key. Codes: not_found (the tenant), conflict (the name is taken, or MaxKeysPerTenant).
+	CreateKey(ctx context.Context, k NewKey) (APIKey, error)
+
+	// RotateKey replaces a key: the new one works at once, the old one for r.Overlap. It returns the new one.
+	// Codes: not_found, conflict (it ended or was replaced, or has another version).
+	RotateKey(ctx context.Context, r KeyRotation) (APIKey, error)
+
+	// RevokeKey ends a key for good. Revoking again changes nothing. Codes: not_found, conflict (it has another
+	// version).
+	RevokeKey(ctx context.Context, r KeyRevocation) (APIKey, error)
+
+	// ListKeys returns keys, oldest first, also those that ended, at most f.Limit.
+	ListKeys(ctx context.Context, f KeyFilter) ([]APIKey, error)
+
+	// TouchKeys notes when keys were used, as far as it is news. It is no change of the directory.
+	TouchKeys(ctx context.Context, uses []KeyUse) error
+
+	// DirectoryChanges returns what changed behind a mark, at most limit tenants and as many keys, in the order of
+	// their versions.
+	DirectoryChanges(ctx context.Context, after DirectoryMark, limit int) (DirectoryChanges, error)
 }
 
 // MaxControls is how many things can be held back at a time.

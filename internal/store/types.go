@@ -11,6 +11,9 @@ import (
 type Submission struct {
 	Job   penstock.Job
 	Items []NewItem
+	// Lines is how many items a job has whose items are the lines of Job.File; SplitJob adds them later, and
+	// Items is empty.
+	Lines int
 	// DeadlineIn is how long the job may take, by the store's clock. It is not heeded when the job
 	// has a Deadline of its own.
 	DeadlineIn time.Duration
@@ -18,6 +21,8 @@ type Submission struct {
 	Idempotency *IdempotencyKey
 	// Accounts are the budgets that the job is paid from. SubmitJob then also answers budget_exceeded.
 	Accounts []Account
+	// Webhook is where the events of this job alone are sent, beside the tenant's endpoints; nil for nowhere.
+	Webhook *JobWebhook
 }
 
 // NewItem is an item to be accepted.
@@ -28,6 +33,24 @@ type NewItem struct {
 	Reserved       penstock.NanoUSD // upper bound of the cost of one attempt
 	StartIn        time.Duration    // how long it is held back, by the store's clock
 }
+
+// Unsplit is a job that does not have all of its items yet.
+type Unsplit struct {
+	Job  penstock.Job
+	Next int // index of the next item that it gets, which is a line of its file
+}
+
+// Split gives a job its next items.
+type Split struct {
+	Job   penstock.ID
+	From  int // index of the first of them
+	Items []NewItem
+	// Accounts are the budgets that these items are paid from: those of their job's key and model, now.
+	Accounts []Account
+}
+
+// MaxSplit is how many items a job gets at a time.
+const MaxSplit = 500
 
 // IdempotencyKey recognises a submit that was sent before.
 type IdempotencyKey struct {
@@ -168,6 +191,7 @@ type Claimed struct {
 	Job         penstock.ID
 	Tenant      penstock.TenantID
 	Index       int
+	CustomID    string
 	Endpoint    penstock.Endpoint
 	Model       string
 	Lane        penstock.Lane

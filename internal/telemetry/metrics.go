@@ -31,6 +31,7 @@ type Metrics struct {
 	http    httpMetrics
 	job     jobMetrics
 	attempt attemptMetrics
+	usage   usageMetrics
 	queue   queueMetrics
 	signal  signalMetrics
 	depths  *depthCollector
@@ -41,6 +42,10 @@ type Metrics struct {
 
 	retention retentionMetrics
 	budget    budgetMetrics
+	cache     *cacheMetrics
+	key       keyMetrics
+	webhook   webhookMetrics
+	outbox    *outboxCollector
 }
 
 // NewMetrics makes the metrics of one process, with a registry of their own.
@@ -56,14 +61,18 @@ func NewMetrics(version, commit string) *Metrics {
 	m.http = newHTTPMetrics(factory)
 	m.job = newJobMetrics(factory, m)
 	m.attempt = newAttemptMetrics(factory, m)
+	m.usage = newUsageMetrics(factory, m)
 	m.queue = newQueueMetrics(factory)
 	m.retention = newRetentionMetrics(factory)
 	m.budget = newBudgetMetrics(factory)
 	m.signal = newSignalMetrics(factory)
+	m.cache = newCacheMetrics(factory, m)
+	m.key = newKeyMetrics(factory)
+	m.webhook, m.outbox = newWebhookMetrics(factory), newOutboxCollector()
 	m.depths = newDepthCollector(factory)
 	m.rooms = newRoomCollector(m.targets)
 	m.load, m.loads = newLoadMetrics(factory), newLoadCollector(m.tenants)
-	m.registry.MustRegister(m.depths, m.rooms, m.loads, m.config,
+	m.registry.MustRegister(m.depths, m.rooms, m.loads, m.outbox, m.config,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 
 	factory.NewGauge(prometheus.GaugeOpts{

@@ -20,6 +20,7 @@ const maxKinds = 40
 //
 //	gen_ai.client.operation.duration      penstock_attempt_duration_seconds
 //	gen_ai.server.time_to_first_token     penstock_attempt_first_token_seconds
+//	gen_ai.server.time_per_output_token   penstock_attempt_output_tokens_per_second (its inverse)
 //	gen_ai.client.token.usage             penstock_tokens_total (a counter, where theirs is a histogram)
 //
 // Their gen_ai.request.model is our target, their error.type our kind.
@@ -97,9 +98,11 @@ func (v attemptVectors) child(k attemptKey) attemptChild {
 
 // AttemptObservation is an attempt that ended.
 type AttemptObservation struct {
+	Tenant     penstock.TenantID // "" when that is not known
 	Model      string
 	Target     string
 	Kind       string        // kind of error, "" when it succeeded
+	Stream     bool          // it was to arrive token by token
 	FirstToken time.Duration // from start to first token; 0 if none came
 	Total      time.Duration
 	Usage      penstock.Usage
@@ -128,4 +131,5 @@ func (m *Metrics) AttemptFinished(o AttemptObservation) {
 	if o.Cost > 0 {
 		child.cost.Add(float64(o.Cost) / 1e9)
 	}
+	m.usage.attemptFinished(o)
 }

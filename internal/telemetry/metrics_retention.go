@@ -17,10 +17,13 @@ const (
 	SweptRequests SweptKind = "request"
 	SweptKeys     SweptKind = "idempotency_key"
 	SweptBlobs    SweptKind = "blob" // orphans
+	SweptFiles    SweptKind = "file"
+
+	SweptDeliveries SweptKind = "delivery" // of webhooks
 )
 
 // SweptKinds lists every kind.
-var SweptKinds = []SweptKind{SweptJobs, SweptItems, SweptRequests, SweptKeys, SweptBlobs}
+var SweptKinds = []SweptKind{SweptJobs, SweptItems, SweptRequests, SweptKeys, SweptBlobs, SweptFiles, SweptDeliveries}
 
 type retentionMetrics struct {
 	swept    *prometheus.CounterVec

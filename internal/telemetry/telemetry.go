@@ -72,6 +72,14 @@ func idsFrom(ctx context.Context) *IDs {
 	return ids
 }
 
+// Tenant is whose work a context is about, "" when that is not known.
+func Tenant(ctx context.Context) penstock.TenantID {
+	if ids := idsFrom(ctx); ids != nil {
+		return ids.Tenant
+	}
+	return ""
+}
+
 func or[S ~string](s, fallback S) S {
 	if s != "" {
 		return s

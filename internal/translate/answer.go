@@ -30,6 +30,8 @@ type reader interface {
 	event(data []byte, w writer) error
 	// ending is how the answer ended. It is asked after the upstream's last byte.
 	ending() (ending, error)
+	// dropped names what was read so far and cannot be said in the caller's dialect.
+	dropped() []string
 }
 
 // writer writes an answer in the caller's dialect. Its methods are called in the order of the answer.
@@ -87,6 +89,10 @@ func (a *answer) Meta() provider.Meta {
 }
 
 func (a *answer) Close() error { return a.upstream.Close() }
+
+// Dropped names what the upstream said so far that the caller's dialect has no words for, such as
+// answer.thinking.
+func (a *answer) Dropped() []string { return a.in.dropped() }
 
 func (a *answer) Next() (provider.Chunk, error) {
 	if a.err != nil {

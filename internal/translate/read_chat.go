@@ -28,6 +28,12 @@ type completionMessage struct {
 	Content   spokenText       `json:"content"`
 	Refusal   spokenText       `json:"refusal"`
 	ToolCalls []completionCall `json:"tool_calls"`
+
+	// What servers call the thoughts of a model, and what else a message of theirs cannot hold.
+	ReasoningContent saidMark `json:"reasoning_content"`
+	Reasoning        saidMark `json:"reasoning"`
+	Annotations      saidMark `json:"annotations"`
+	Audio            saidMark `json:"audio"`
 }
 
 type completionCall struct {
@@ -49,6 +55,7 @@ type chatReader struct {
 	end     ending
 	refused bool
 	calls   int // how many were begun
+	notes
 
 	// The call that is being told. Upstreams tell one after the other, joined by their index.
 	index   int
@@ -95,6 +102,7 @@ func (r *chatReader) read(c *completion, w writer) error {
 	for i := range c.Choices {
 		choice := &c.Choices[i]
 		if choice.Index != 0 {
+			r.lose("choices")
 			continue
 		}
 		if err := r.said(&choice.Message, w); err != nil {
@@ -111,6 +119,15 @@ func (r *chatReader) read(c *completion, w writer) error {
 }
 
 func (r *chatReader) said(m *completionMessage, w writer) error {
+	if m.ReasoningContent || m.Reasoning {
+		r.lose("reasoning")
+	}
+	if m.Annotations {
+		r.lose("annotations")
+	}
+	if m.Audio {
+		r.lose("audio")
+	}
 	if m.Content != "" {
 		r.aside = true
 		w.text(string(m.Content))

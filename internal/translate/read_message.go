@@ -19,13 +19,14 @@ type readMessage struct {
 }
 
 // readBlock is a block of a message. Thoughts, and what a server's own tools said, are no part of what
-// the model says and are not read.
+// the model says and are not read, but named as dropped.
 type readBlock struct {
-	Type  string         `json:"type"`
-	Text  string         `json:"text"`
-	ID    string         `json:"id"`
-	Name  string         `json:"name"`
-	Input jsontext.Value `json:"input"`
+	Type      string         `json:"type"`
+	Text      string         `json:"text"`
+	Citations saidMark       `json:"citations"`
+	ID        string         `json:"id"`
+	Name      string         `json:"name"`
+	Input     jsontext.Value `json:"input"`
 }
 
 // messageEvent is an event of a streamed message.
@@ -50,6 +51,7 @@ type readDelta struct {
 type messageReader struct {
 	begun bool
 	end   ending
+	notes
 
 	calling bool           // the block that is being told is the use of a tool
 	input   jsontext.Value // the input that came with its beginning, until a part of it comes
@@ -95,9 +97,14 @@ func (r *messageReader) open(b *readBlock, w writer) {
 		if b.Text != "" {
 			w.text(b.Text)
 		}
+		if b.Citations {
+			r.lose("citations")
+		}
 	case "tool_use":
 		w.call(portableID(b.ID), b.Name)
 		r.calling, r.input = true, b.Input
+	default:
+		r.lose(b.Type)
 	}
 }
 
@@ -146,6 +153,8 @@ func (r *messageReader) part(ev *messageEvent, w writer) {
 		case ev.Delta.Type == "input_json_delta" && ev.Delta.PartialJSON != "" && r.calling:
 			r.input = nil
 			w.arguments(ev.Delta.PartialJSON)
+		case ev.Delta.Type == "citations_delta":
+			r.lose("citations")
 		}
 	case "content_block_stop":
 		r.close(w)

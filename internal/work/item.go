@@ -66,6 +66,7 @@ func (p *Pool) attempt(ctx context.Context, c granted) store.Finish {
 	f.Attempts, f.Target, f.StatusCode = out.Attempts, out.Target, out.StatusCode
 	f.Usage, f.Cost, f.Forfeit, f.PriceVersion = out.Usage, out.Cost, out.Forfeit, out.PriceVersion
 	f.Counted = out.Counted
+	p.Used(of, out.Usage)
 	if out.Err == nil {
 		f.Transition, f.Result = penstock.TransitionSucceed, answer.body
 		return f

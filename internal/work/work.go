@@ -67,6 +67,7 @@ type Deps struct {
 	Cancels  <-chan struct{} // received from when running items may have to stop; may be nil
 	// Open are those of the given targets that may be called; nil when all may.
 	Open    func(targets []string) []string
+	Used    func(c store.Claimed, u penstock.Usage) // told what each run of an item used; may be nil
 	Metrics *telemetry.Metrics
 	Tracer  *telemetry.Tracer
 	Log     *slog.Logger
@@ -110,6 +111,9 @@ func New(cfg Config, deps Deps) (*Pool, error) {
 	}
 	if deps.Gate == nil {
 		deps.Gate = open{}
+	}
+	if deps.Used == nil {
+		deps.Used = func(store.Claimed, penstock.Usage) {}
 	}
 	bays := newBays(cfg, deps.Bell)
 	return &Pool{

@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"math"
 	"runtime"
 	"testing"
 	"time"
@@ -34,6 +35,7 @@ func Run(t *testing.T, open func(t *testing.T) blob.Store) {
 		test func(*testing.T, blob.Store)
 	}{
 		{"round trip", testRoundTrip},
+		{"ranges", testRanges},
 		{"not found", testNotFound},
 		{"overwrite refused", testOverwriteRefused},
 		{"one of many writers wins", testOneWriterWins},
@@ -190,6 +192,55 @@ func testRoundTrip(t *testing.T, store blob.Store) {
 			t.Errorf("List shows %+v, want size %d", info, size)
 		}
 	}
+}
+
+func testRanges(t *testing.T, store blob.Store) {
+	const size = 100_000
+	content := make([]byte, size)
+	if _, err := io.ReadFull(&pattern{n: size}, content); err != nil {
+		t.Fatal(err)
+	}
+	name, empty := mustPut(t, store, content), mustPut(t, store, nil)
+	for _, test := range []struct {
+		name string
+		part blob.Range
+		want []byte
+	}{
+		{name, blob.Range{Offset: 0, Length: 1}, content[:1]},
+		{name, blob.Range{Offset: 0, Length: size}, content},
+		{name, blob.Range{Offset: 4097, Length: 60_000}, content[4097:64_097]},
+		{name, blob.Range{Offset: size - 1, Length: 1}, content[size-1:]},
+		{name, blob.Range{Offset: size - 10, Length: 1 << 40}, content[size-10:]},
+		{name, blob.Range{Offset: size, Length: 1}, nil},
+		{name, blob.Range{Offset: 2 * size, Length: 5}, nil},
+		{empty, blob.Range{Offset: 0, Length: 5}, nil},
+	} {
+		got, err := readRange(t, store, test.name, test.part)
+		if err != nil || !bytes.Equal(got, test.want) {
+			t.Errorf("%+v: read %d bytes, %v; want %d", test.part, len(got), err, len(test.want))
+		}
+	}
+	if _, err := readRange(t, store, blob.NewName(), blob.Range{Length: 1}); !errors.Is(err, blob.ErrNotFound) {
+		t.Errorf("range of a blob that never was: %v, want ErrNotFound", err)
+	}
+	for _, bad := range []blob.Range{{}, {Offset: -1, Length: 1}, {Length: -1}, {Offset: math.MaxInt64, Length: 1}} {
+		if _, err := readRange(t, store, name, bad); !errors.Is(err, blob.ErrInvalidRange) {
+			t.Errorf("%+v: %v, want ErrInvalidRange", bad, err)
+		}
+	}
+	if _, err := readRange(t, store, "..", blob.Range{Length: 1}); !errors.Is(err, blob.ErrInvalidName) {
+		t.Errorf("range of a bad name: %v, want ErrInvalidName", err)
+	}
+}
+
+func readRange(t *testing.T, store blob.Store, name string, r blob.Range) ([]byte, error) {
+	t.Helper()
+	reader, err := store.OpenRange(t.Context(), name, r)
+	if err != nil {
+		return nil, err
+	}
+	content, err := io.ReadAll(reader)
+	return content, errors.Join(err, reader.Close())
 }
 
 func testNotFound(t *testing.T, store blob.Store) {

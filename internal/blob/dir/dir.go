@@ -104,6 +104,22 @@ func (s *Store) Open(ctx context.Context, name string) (io.ReadCloser, error) {
 	return file, nil
 }
 
+// OpenRange implements [blob.Store].
+func (s *Store) OpenRange(ctx context.Context, name string, r blob.Range) (io.ReadCloser, error) {
+	if err := r.Validate(); err != nil {
+		return nil, err
+	}
+	whole, err := s.Open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	file := whole.(*os.File)
+	return struct {
+		io.Reader
+		io.Closer
+	}{io.NewSectionReader(file, r.Offset, r.Length), file}, nil
+}
+
 // Delete implements [blob.Store].
 func (s *Store) Delete(ctx context.Context, name string) error {
 	if err := precheck(ctx, name); err != nil {

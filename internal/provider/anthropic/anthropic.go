@@ -1,4 +1,4 @@
-// Package anthropic calls upstreams that speak Anthropic's messages protocol.
+// Package anthropic calls upstreams that speak Anthropic's messages protocol, the counting of tokens included.
 //
 // It owns what is Anthropic's about the wire: the key and version headers, the one patch to the body
 // (the model's name), the meaning of answers and the classification of complaints. Package wire owns
@@ -42,7 +42,6 @@ type Config = wire.Config
 // Provider calls one upstream.
 type Provider struct {
 	*wire.Client
-	apiKey string
 }
 
 var _ provider.Provider = (*Provider)(nil)
@@ -52,11 +51,11 @@ func New(cfg Config) (*Provider, error) {
 	if cfg.BaseURL == "" {
 		cfg.BaseURL = DefaultBaseURL
 	}
-	client, err := wire.New(cfg, penstock.EndpointMessages)
+	client, err := wire.New(cfg, penstock.EndpointMessages, penstock.EndpointCountTokens)
 	if err != nil {
 		return nil, err
 	}
-	return &Provider{Client: client, apiKey: cfg.APIKey}, nil
+	return &Provider{Client: client}, nil
 }
 
 // Call implements [provider.Provider].
@@ -65,16 +64,18 @@ func (p *Provider) Call(ctx context.Context, call provider.Call) (provider.Answe
 	if err != nil {
 		return nil, err
 	}
-	return p.Client.Call(ctx, call, wire.Request{
-		Body: body.Apply(call.Body, model), SetHeader: p.setHeader, Reader: &messageReader{}, Wanted: "a message",
-	})
+	request := wire.Request{Body: body.Apply(call.Body, model), SetHeader: setHeader, Reader: &messageReader{}, Wanted: "a message"}
+	if call.Endpoint == penstock.EndpointCountTokens {
+		request.Reader, request.Wanted = &countReader{}, "a count of tokens"
+	}
+	return p.Client.Call(ctx, call, request)
 }
 
-func (p *Provider) setHeader(h http.Header) {
+func setHeader(h http.Header, apiKey string) {
 	if h.Get("Anthropic-Version") == "" {
 		h.Set("Anthropic-Version", DefaultVersion)
 	}
-	if p.apiKey != "" {
-		h.Set("X-Api-Key", p.apiKey)
+	if apiKey != "" {
+		h.Set("X-Api-Key", apiKey)
 	}
 }

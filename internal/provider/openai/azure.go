@@ -28,8 +28,8 @@ func NewAzure(cfg Config, apiVersion string) (*Provider, error) {
 			"such as https://name.openai.azure.com", cfg.Name)
 	}
 	return &Provider{
-		Client: client, apiKey: cfg.APIKey,
-		azure: &azure{resource: resource, query: "?api-version=" + url.QueryEscape(apiVersion)},
+		Client: client,
+		azure:  &azure{resource: resource, query: "?api-version=" + url.QueryEscape(apiVersion)},
 	}, nil
 }
 

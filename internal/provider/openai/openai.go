@@ -36,8 +36,7 @@ type Config = wire.Config
 // Provider calls one OpenAI-compatible upstream.
 type Provider struct {
 	*wire.Client
-	apiKey string
-	azure  *azure // nil elsewhere
+	azure *azure // nil elsewhere
 }
 
 var _ provider.Provider = (*Provider)(nil)
@@ -48,7 +47,7 @@ func New(cfg Config) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Provider{Client: client, apiKey: cfg.APIKey}, nil
+	return &Provider{Client: client}, nil
 }
 
 func newClient(cfg Config) (*wire.Client, error) {
@@ -72,13 +71,13 @@ func (p *Provider) Call(ctx context.Context, call provider.Call) (provider.Answe
 	return p.Client.Call(ctx, call, request)
 }
 
-func (p *Provider) setHeader(h http.Header) {
+func (p *Provider) setHeader(h http.Header, apiKey string) {
 	switch {
-	case p.apiKey == "":
+	case apiKey == "":
 	case p.azure != nil:
-		h.Set("Api-Key", p.apiKey)
+		h.Set("Api-Key", apiKey)
 	default:
-		h.Set("Authorization", "Bearer "+p.apiKey)
+		h.Set("Authorization", "Bearer "+apiKey)
 	}
 }
 

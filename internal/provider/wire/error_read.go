@@ -6,6 +6,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -70,14 +71,14 @@ func (c Complaint) describe(resp *http.Response, body []byte) string {
 }
 
 func (c *Client) mentionsKey(s string) bool {
-	return c.cfg.APIKey != "" && strings.Contains(s, c.cfg.APIKey)
+	return slices.ContainsFunc(c.keys.keys, func(k *key) bool { return strings.Contains(s, k.secret) })
 }
 
 func (c *Client) withoutKey(s string) string {
-	if !c.mentionsKey(s) {
-		return s
+	for _, k := range c.keys.keys {
+		s = strings.ReplaceAll(s, k.secret, "[redacted]")
 	}
-	return strings.ReplaceAll(s, c.cfg.APIKey, "[redacted]")
+	return s
 }
 
 // scrub makes an upstream's words fit for an error message: without our key, and bounded.

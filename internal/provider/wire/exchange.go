@@ -35,7 +35,7 @@ type exchange struct {
 }
 
 // send delivers the call and returns when the headers of an answer are there.
-func (c *Client) send(ctx context.Context, call provider.Call, r Request) (*exchange, error) {
+func (c *Client) send(ctx context.Context, call provider.Call, r Request, apiKey string) (*exchange, error) {
 	url := cmp.Or(r.URL, c.urls[call.Endpoint])
 	if !c.Speaks(call.Endpoint) {
 		return nil, &provider.Error{Kind: provider.KindInternal,
@@ -53,7 +53,7 @@ func (c *Client) send(ctx context.Context, call provider.Call, r Request) (*exch
 		return nil, &provider.Error{Kind: provider.KindInternal, Message: "the request could not be built", Err: err}
 	}
 	setHeader(req.Header, call)
-	r.SetHeader(req.Header)
+	r.SetHeader(req.Header, apiKey)
 	// The transport, not a client: there are no redirects to follow, no cookies to keep, and errors
 	// need no URL in front of them.
 	ex.resp, err = c.transport.RoundTrip(req)

@@ -20,7 +20,6 @@
 package wire
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -53,6 +52,10 @@ type Config struct {
 	BaseURL string
 	// APIKey is sent in the way of the protocol. Empty for servers that want none.
 	APIKey string
+	// APIKeys are further keys, which take turns with APIKey. At most [MaxKeys] in all.
+	APIKeys []string
+	// WatchKeys is told what happens to keys when there are several; nil for nobody. It must not block.
+	WatchKeys func(KeyChange)
 	// ConnectTimeout bounds dialling and, apart from that, the TLS handshake of every new connection.
 	// A call may ask for less. Default 10 s.
 	ConnectTimeout time.Duration
@@ -101,9 +104,27 @@ func (c Config) problems() (all []error) {
 			all = append(all, fmt.Errorf("%s: %d is negative", count.name, count.n))
 		}
 	}
-	if strings.ContainsFunc(c.APIKey, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
-		all = append(all, errors.New("api_key: contains a space, a line break or a character outside of ASCII; "+
-			"check how it was copied"))
+	secrets := c.secrets()
+	for _, secret := range secrets {
+		if strings.ContainsFunc(secret, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+			all = append(all, errors.New("api_key: contains a space, a line break or a character outside of ASCII; "+
+				"check how it was copied"))
+			break
+		}
+	}
+	if len(secrets) > MaxKeys {
+		all = append(all, fmt.Errorf("api_keys: %d are more than %d", len(secrets), MaxKeys))
+	}
+	return all
+}
+
+// secrets are all keys there are.
+func (c Config) secrets() []string {
+	var all []string
+	for _, secret := range append([]string{c.APIKey}, c.APIKeys...) {
+		if secret != "" {
+			all = append(all, secret)
+		}
 	}
 	return all
 }
@@ -113,6 +134,7 @@ type Client struct {
 	cfg       Config
 	urls      map[penstock.Endpoint]string
 	transport *http.Transport
+	keys      *keyring
 }
 
 // New returns a client for the upstream that cfg describes, at which the given endpoints are called. It
@@ -132,7 +154,7 @@ func New(cfg Config, endpoints ...penstock.Endpoint) (*Client, error) {
 	if len(problems) > 0 {
 		return nil, fmt.Errorf("provider %q: %w", cfg.Name, errors.Join(problems...))
 	}
-	return &Client{cfg: cfg, urls: urls, transport: newTransport(cfg)}, nil
+	return &Client{cfg: cfg, urls: urls, transport: newTransport(cfg), keys: newKeyring(cfg)}, nil
 }
 
 // CloseIdleConnections closes the pooled connections that no call is using. Call it when the
@@ -149,8 +171,8 @@ type Request struct {
 	// Body is what the upstream gets.
 	Body []byte
 	// SetHeader adds the protocol's own headers, credentials among them, to those that are there: the
-	// caller's, without credentials, and those that every protocol has.
-	SetHeader func(http.Header)
+	// caller's, without credentials, and those that every protocol has. The key is "" if there is none.
+	SetHeader func(h http.Header, apiKey string)
 	// Reader understands the answer.
 	Reader Reader
 	// Wanted names a good answer in errors, such as "a chat completion".
@@ -183,20 +205,6 @@ type Complaint struct {
 	Kind    provider.Kind
 	Message string // in the upstream's words, "" when it has none
 	Body    []byte // the error as a caller of the dialect knows it, nil if it has not that form
-}
-
-// Call sends a call and returns when the answer can be believed; see [provider.Provider].
-func (c *Client) Call(ctx context.Context, call provider.Call, r Request) (provider.Answer, error) {
-	ex, err := c.send(ctx, call, r)
-	if err != nil {
-		return nil, err
-	}
-	answer, err := ex.receive(call)
-	if err != nil {
-		ex.close()
-		return nil, err
-	}
-	return answer, nil
 }
 
 // endpointURL is where an endpoint of the server at base is found.

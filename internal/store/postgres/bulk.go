@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/jackc/pgx/v5/pgconn"
-
 	"penstock/internal/store/sqlstore"
 )
 
@@ -49,19 +47,27 @@ func (g *gathered) add(row []any) error {
 	return nil
 }
 
-// check fails unless every row was found.
-func (g *gathered) check(tag pgconn.CommandTag) error {
-	if tag.RowsAffected() != g.rows {
-		return sqlstore.ErrMissed
+// statement writes the rows. A strict write fails by itself unless it finds every row, with a division by zero,
+// which no other statement here can come to: so the commit can be on its way with it.
+func (g *gathered) statement() string {
+	if !g.bulk.Strict {
+		return g.bulk.Many
 	}
-	return nil
+	return fmt.Sprintf("WITH done AS (%s RETURNING 1) SELECT 1 / (CASE WHEN COUNT(*) = $%d THEN 1 ELSE 0 END) FROM done",
+		g.bulk.Many, len(g.columns)+1)
 }
 
-// args are the columns as the driver takes them.
+// missed is the code of a strict write that did not find every row.
+const missed = "22012" // division_by_zero
+
+// args are the columns as the driver takes them, and for a strict write how many rows there are.
 func (g *gathered) args() []any {
-	args := make([]any, len(g.columns))
+	args := make([]any, len(g.columns), len(g.columns)+1)
 	for i, column := range g.columns {
 		args[i] = reflect.ValueOf(column).Elem().Interface()
+	}
+	if g.bulk.Strict {
+		args = append(args, g.rows)
 	}
 	return args
 }

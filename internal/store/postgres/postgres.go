@@ -110,6 +110,8 @@ func (e *Engine) Write(ctx context.Context, fn func(sqlstore.Tx) error) error {
 	switch pgCode(err) {
 	case "55P03": // lock_not_available
 		return fmt.Errorf("%w: %w", sqlstore.ErrLockTimeout, err)
+	case missed:
+		return fmt.Errorf("%w: %w", sqlstore.ErrMissed, err)
 	case "53100": // disk_full
 		return fmt.Errorf("%w: %w", sqlstore.ErrFull, err)
 	}

@@ -19,7 +19,6 @@ type tx struct {
 	now     time.Time
 	pending *pgx.Batch
 	rows    []*gathered // of bulk writes that are pending as well
-	strict  bool        // some of them must find every row
 	closed  bool
 }
 
@@ -50,11 +49,7 @@ func (t *tx) queue(text string, args []any) *pgx.QueuedQuery {
 // queueRows lets the gathered rows travel next.
 func (t *tx) queueRows() {
 	for _, g := range t.rows {
-		queued := t.queue(g.bulk.Many, g.args())
-		if g.bulk.Strict {
-			t.strict = true
-			queued.Exec(g.check)
-		}
+		t.queue(g.statement(), g.args())
 	}
 	t.rows = nil
 }
@@ -72,11 +67,6 @@ func (t *tx) flush(ctx context.Context) error {
 
 func (t *tx) commit(ctx context.Context) error {
 	t.queueRows()
-	if t.strict { // what a strict write found must be known before the commit is on its way
-		if err := t.flush(ctx); err != nil {
-			return err
-		}
-	}
 	t.queue("commit", nil)
 	if err := t.flush(ctx); err != nil {
 		return fmt.Errorf("committing: %w", err)
@@ -97,6 +87,9 @@ func (t *tx) rollback(ctx context.Context) {
 		_ = t.conn.Close(ctx)
 	}
 }
+
+// Relax implements sqlstore.Tx.
+func (t *tx) Relax() { t.queue("set local synchronous_commit = off", nil) }
 
 // Alone implements sqlstore.Tx.
 func (t *tx) Alone() bool { return false }

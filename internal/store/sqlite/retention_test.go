@@ -270,14 +270,20 @@ func TestSweepSparesOlderBlobs(t *testing.T) {
 // that nobody deleted, or a deletion is counted twice.
 func TestAuditSeesWhatWasNotDeleted(t *testing.T) {
 	t.Parallel()
-	const problem = "settlements without what they settle differ from what was deleted: acme item"
-	for name, sql := range map[string]string{
-		"a lost item":          `DELETE FROM items WHERE n = 1`,
-		"a job that came back": `UPDATE forgotten SET subjects = subjects - 1`,
-		"other costs":          `UPDATE forgotten SET cost_nano_usd = cost_nano_usd + 1`,
-		"a forged settlement": `INSERT INTO ledger (key, tenant_id, kind, subject_id, job_id, reserved_nano_usd, cost_nano_usd, input_tokens, cached_input_tokens, output_tokens, created_at)
-			SELECT 'item:forged', tenant_id, kind, 'forged', job_id, 0, 0, 0, 0, 0, 0 FROM ledger WHERE kind = 'settle' LIMIT 1`,
-		"nothing is remembered": `DELETE FROM forgotten`,
+	const forgotten, living = "settlements without what they settle differ from what was deleted: acme item", "job's settlements differ from its outcomes"
+	const entry = `key, tenant_id, kind, subject_id, job_id, target, reserved_nano_usd, cost_nano_usd,
+		input_tokens, cached_input_tokens, output_tokens, price_version, created_at, outcomes`
+	for name, damage := range map[string]struct{ sql, problem string }{
+		"a lost item":           {`DELETE FROM items WHERE n = 1`, living},
+		"another cost":          {`UPDATE items SET cost_nano_usd = cost_nano_usd + 1 WHERE n = 1`, living},
+		"a job that came back":  {`UPDATE forgotten SET subjects = subjects - 1`, forgotten},
+		"other costs":           {`UPDATE forgotten SET cost_nano_usd = cost_nano_usd + 1`, forgotten},
+		"nothing is remembered": {`DELETE FROM forgotten`, forgotten},
+		"a forged settlement": {`INSERT INTO ledger (`+entry+`) SELECT 'settle:forged', tenant_id, kind, 'forged', 'forged', target, 0, 0, 0, 0, 0, '', 0, 1
+			FROM ledger WHERE kind = 'settle' LIMIT 1`, forgotten},
+		"a settlement booked twice": {`INSERT INTO ledger (`+entry+`) SELECT key || '-again', tenant_id, kind, subject_id, job_id, target, reserved_nano_usd, cost_nano_usd,
+			input_tokens, cached_input_tokens, output_tokens, price_version, created_at, outcomes FROM ledger
+			WHERE kind = 'settle' AND job_id IN (SELECT id FROM jobs) LIMIT 1`, living},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -289,8 +295,8 @@ func TestAuditSeesWhatWasNotDeleted(t *testing.T) {
 			if problems := h.verify(); len(problems) > 0 {
 				t.Fatalf("before the damage: %v", problems)
 			}
-			h.damage(sql)
-			if problems := h.verify(); !slices.Contains(problems, problem) {
+			h.damage(damage.sql)
+			if problems := h.verify(); !slices.ContainsFunc(problems, func(p string) bool { return strings.HasPrefix(p, damage.problem) }) {
 				t.Errorf("the audit finds %v", problems)
 			}
 		})

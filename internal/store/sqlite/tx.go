@@ -30,6 +30,9 @@ type database interface {
 
 func (t *tx) Now() time.Time { return t.now.UTC().Truncate(time.Microsecond) }
 
+// Relax implements sqlstore.Tx: the log is flushed for the whole group.
+func (t *tx) Relax() {}
+
 // Alone implements sqlstore.Tx: there is one writer.
 func (t *tx) Alone() bool { return true }
 

@@ -44,17 +44,17 @@ func (b backlog) claim(key backlogKey, p pick) {
 }
 
 // takeBack notes that a claimed item will be queued again: nothing was drained with it after all.
-func (b backlog) takeBack(lane penstock.Lane, r *itemRow) {
-	b.add(backlogKey{lane, r.Tenant, r.model}, stock{drainedItems: -1, drainedTokens: -r.estimate})
+func (b backlog) takeBack(key backlogKey, r *itemRow) {
+	b.add(key, stock{drainedItems: -1, drainedTokens: -r.estimate})
 }
 
 // move notes that an item joins the queue, with sign 1, or leaves it, with sign -1.
-func (b backlog) move(lane penstock.Lane, r *itemRow, sign int64) {
+func (b backlog) move(key backlogKey, r *itemRow, sign int64) {
 	by := stock{ready: sign, tokens: sign * r.estimate, bytes: sign * r.inputBytes}
 	if r.parked {
 		by.ready, by.parked = 0, sign
 	}
-	b.add(backlogKey{lane, r.Tenant, r.model}, by)
+	b.add(key, by)
 }
 
 const moveBacklog = `INSERT INTO backlogs (lane, tenant_id, model, ready, parked, tokens, bytes, drained_items, drained_tokens)

@@ -2,6 +2,8 @@ package sqlstore
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -45,10 +47,11 @@ var saveBudget = update("budgets", "id text", "settled_nano_usd bigint, held_nan
 // reserve sets the cost of a new job aside in every account that covers it, and notes them on the job. It
 // returns what soft budgets have to say.
 func reserve(ctx context.Context, tx Tx, j *penstock.Job, sub store.Submission) (warnings []string, err error) {
-	var most penstock.NanoUSD
-	for _, item := range sub.Items {
-		most += item.Reserved
+	if len(sub.Items) == 0 { // SplitJob reserves for what comes later
+		return nil, nil
 	}
+	most := submittedItems{items: sub.Items}.reserved()
+	var paid []penstock.ID
 	for _, a := range sub.Accounts {
 		b, err := openAccount(ctx, tx, j.Tenant, a)
 		if err != nil {
@@ -64,10 +67,65 @@ func reserve(ctx context.Context, tx Tx, j *penstock.Job, sub store.Submission) 
 		if err := tx.Put(ctx, saveBudget, id, b.Settled, b.Held); err != nil {
 			return nil, err
 		}
-		j.Budgets = append(j.Budgets, id)
+		paid = append(paid, id)
 	}
+	j.Pay(0, paid)
 	return warnings, nil
 }
+
+// reserveSplit sets money aside for as many of a job's next items as every hard budget has enough for, from the
+// first on. It returns how many.
+func reserveSplit(ctx context.Context, tx Tx, j *penstock.Job, split store.Split) (fit int, err error) {
+	fit = len(split.Items)
+	balances := make([]store.Balance, len(split.Accounts))
+	for i, a := range split.Accounts {
+		if balances[i], err = openAccount(ctx, tx, j.Tenant, a); err != nil {
+			return 0, err
+		}
+		fit = min(fit, balances[i].Fit(split.Items))
+	}
+	if fit == 0 {
+		return 0, nil
+	}
+	most := submittedItems{items: split.Items[:fit]}.reserved()
+	var paid []penstock.ID
+	for i, a := range split.Accounts {
+		id, b := a.ID(j.Tenant), &balances[i]
+		b.Hold(most, most)
+		j.Resolved.Bounded = j.Resolved.Bounded || a.Hard // the budget may be younger than the job
+		if err := tx.Put(ctx, saveBudget, id, b.Settled, b.Held); err != nil {
+			return 0, err
+		}
+		paid = append(paid, id)
+	}
+	j.Pay(split.From, paid)
+	return fit, nil
+}
+
+// stretchList is how a job is paid as its column keeps it.
+func stretchList(paid []penstock.Stretch) string {
+	if len(paid) == 0 {
+		return ""
+	}
+	text, err := json.Marshal(paid)
+	if err != nil {
+		panic("sqlstore: encode stretches: " + err.Error()) // they are strings and numbers
+	}
+	return string(text)
+}
+
+func readStretches(column string) (paid []penstock.Stretch, err error) {
+	if column == "" {
+		return nil, nil
+	}
+	if err := json.Unmarshal([]byte(column), &paid); err != nil {
+		return nil, fmt.Errorf("reading how a job is paid: %w", err)
+	}
+	return paid, nil
+}
+
+// budgets are those that the item is paid from.
+func (r itemInJob) budgets() []penstock.ID { return r.job.BudgetsOf(r.Index) }
 
 // purse is the budgets that the jobs of a group are paid from, locked. Transitions move them in memory; save
 // writes each once.
@@ -77,7 +135,9 @@ type purse map[penstock.ID]*store.Balance
 func lockPurse(ctx context.Context, tx Tx, jobs map[penstock.ID]*penstock.Job) (purse, error) {
 	var ids []penstock.ID
 	for _, j := range jobs {
-		ids = append(ids, j.Budgets...)
+		for _, s := range j.Paid {
+			ids = append(ids, s.Budgets...)
+		}
 	}
 	return lockBudgets(ctx, tx, ids)
 }
@@ -133,10 +193,10 @@ func (r itemInJob) forfeit(ctx context.Context, tx Tx, f store.Finish, amount pe
 	if amount == 0 {
 		return nil
 	}
-	r.purse.move(r.job.Budgets, 0, amount)
+	r.purse.move(r.budgets(), 0, amount)
 	return bookOnce(ctx, tx, penstock.LedgerEntry{
 		Key: forfeitKey(f.Item, f.Fence), Tenant: f.Tenant, Kind: penstock.EntryForfeit, Subject: f.Item, Job: f.Job,
-		Target: f.Target, Cost: amount, PriceVersion: f.PriceVersion, Origin: r.job.Origin(),
+		Target: f.Target, Cost: amount, PriceVersion: f.PriceVersion, Origin: r.job.Origin(r.Index),
 	})
 }
 
@@ -201,11 +261,14 @@ func (s *Store) ReturnHolds(ctx context.Context, l store.Lease, returns []store.
 			return err
 		}
 		for _, r := range returns {
-			given, err := drawHold(ctx, tx, l, r)
+			// A hold that was forfeit is counted as spent already.
+			n, err := tx.Exec(ctx, `UPDATE holds SET amount_nano_usd = amount_nano_usd - $4, returns = $5
+				WHERE budget_id = $1 AND process_id = $2 AND epoch = $3 AND amount_nano_usd >= $4 AND returns < $5`,
+				r.Budget, l.Process, l.Epoch, r.Amount, r.Number)
 			if err != nil {
 				return err
 			}
-			if given {
+			if n > 0 {
 				p.move([]penstock.ID{r.Budget}, r.Amount, 0)
 			}
 		}
@@ -213,30 +276,78 @@ func (s *Store) ReturnHolds(ctx context.Context, l store.Lease, returns []store.
 	})
 }
 
-// drawHold takes money out of what a lease holds. It reports whether the lease still held it: a hold that was
-// forfeit is counted as spent already.
-func drawHold(ctx context.Context, tx Tx, l store.Lease, r store.HoldReturn) (bool, error) {
-	n, err := tx.Exec(ctx, `UPDATE holds SET amount_nano_usd = amount_nano_usd - $4
-		WHERE budget_id = $1 AND process_id = $2 AND epoch = $3 AND amount_nano_usd >= $4`, r.Budget, l.Process, l.Epoch, r.Amount)
-	return n > 0, err
+// tills are what processes hold of budgets, while calls are charged to them. The budgets are locked, and so is
+// what is held of them.
+type tills struct {
+	purse
+	held map[tillKey]*penstock.NanoUSD // nil for what is not held any more
 }
 
-// chargeRequest moves what a call spent from what its process held to what is settled. It returns the budgets
-// that it counts against now.
-func chargeRequest(ctx context.Context, tx Tx, r penstock.Request, p purse) ([]penstock.ID, error) {
-	var charged []penstock.ID
+type tillKey struct {
+	budget penstock.ID
+	lease  store.Lease
+}
+
+// lockTills locks the budgets that calls were paid from.
+func lockTills(ctx context.Context, tx Tx, rs []penstock.Request) (t tills, err error) {
+	var ids []penstock.ID
+	for _, r := range rs {
+		ids = append(ids, r.Holding.Budgets...)
+	}
+	t.held = map[tillKey]*penstock.NanoUSD{}
+	t.purse, err = lockBudgets(ctx, tx, ids)
+	return t, err
+}
+
+// find looks up what a lease holds of a budget, once.
+func (t tills) find(ctx context.Context, tx Tx, of tillKey) (*penstock.NanoUSD, error) {
+	if held, known := t.held[of]; known {
+		return held, nil
+	}
+	amount, ok, err := queryOne(ctx, tx, sqlf(`SELECT amount_nano_usd FROM holds WHERE budget_id = $1 AND process_id = $2 AND epoch = $3`,
+		of.budget, of.lease.Process, of.lease.Epoch), func(row Row) (n penstock.NanoUSD, err error) { return n, row.Scan(&n) })
+	if err != nil {
+		return nil, err
+	}
+	t.held[of] = nil
+	if ok {
+		t.held[of] = &amount
+	}
+	return t.held[of], nil
+}
+
+// charge moves what a call spent from what its process held to what is settled. It returns the budgets that the
+// call counts against now: what was forfeit meanwhile counts already.
+func (t tills) charge(ctx context.Context, tx Tx, r penstock.Request) (charged []penstock.ID, err error) {
 	spent := r.Cost + r.Forfeit
 	for _, id := range r.Holding.Budgets {
-		held, err := drawHold(ctx, tx, store.Lease{Process: r.Holding.Process, Epoch: r.Holding.Epoch}, store.HoldReturn{Budget: id, Amount: spent})
+		held, err := t.find(ctx, tx, tillKey{id, store.Lease{Process: r.Holding.Process, Epoch: r.Holding.Epoch}})
 		if err != nil {
 			return nil, err
 		}
-		if held {
-			p.move([]penstock.ID{id}, spent, spent)
-			charged = append(charged, id)
+		if held == nil {
+			continue
 		}
+		drawn := min(*held, spent) // what an upstream charges beyond all bounds was spent all the same
+		*held -= drawn
+		t.move([]penstock.ID{id}, drawn, spent)
+		charged = append(charged, id)
 	}
 	return charged, nil
+}
+
+func (t tills) save(ctx context.Context, tx Tx) error {
+	for of, held := range t.held {
+		if held == nil {
+			continue
+		}
+		err := tx.Do(ctx, `UPDATE holds SET amount_nano_usd = $4 WHERE budget_id = $1 AND process_id = $2 AND epoch = $3`,
+			of.budget, of.lease.Process, of.lease.Epoch, *held)
+		if err != nil {
+			return err
+		}
+	}
+	return t.purse.save(ctx, tx)
 }
 
 // lostHold is what a process held that is gone.

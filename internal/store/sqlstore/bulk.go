@@ -42,6 +42,15 @@ func insertInto(table, columns, rest string) *Bulk {
 	}
 }
 
+// overwriting is the conflict clause by which a row that is there takes columns of the one that was to be added.
+func overwriting(key, columns string) string {
+	names, _ := parseColumns(columns)
+	for i, name := range names {
+		names[i] = name + " = excluded." + name
+	}
+	return fmt.Sprintf("ON CONFLICT (%s) DO UPDATE SET %s", key, strings.Join(names, ", "))
+}
+
 // update is a Bulk that changes rows, every one of which must be found by the key. Assignments that are the
 // same for all rows come last.
 func update(table, key, columns, constant string) *Bulk {
@@ -75,6 +84,25 @@ func (b *Bulk) lenient() *Bulk {
 	return b
 }
 
+// swap is a Bulk that takes a number from one value to another in rows that are found by the key: the
+// arguments are the key, the value that it must have, and the one that it gets.
+func swap(table, key, column string) *Bulk {
+	names, types := parseColumns(key + ", " + column + " bigint")
+	var one, many []string
+	for i, name := range names {
+		one = append(one, fmt.Sprintf("%s = $%d", name, i+1))
+		many = append(many, fmt.Sprintf("%s.%s = v.%s", table, name, name))
+	}
+	types = append(types, Bigint)
+	return &Bulk{
+		Strict: true,
+		Types:  types,
+		One:    fmt.Sprintf("UPDATE %s SET %s = $%d WHERE %s", table, column, len(types), strings.Join(one, " AND ")),
+		Many: fmt.Sprintf("UPDATE %s SET %s = v.becomes FROM unnest(%s) AS v(%s, becomes) WHERE %s",
+			table, column, lists(types), strings.Join(names, ", "), strings.Join(many, " AND ")),
+	}
+}
+
 // deleteFrom is a Bulk that removes rows found by all of the columns.
 func deleteFrom(table, columns string) *Bulk {
 	names, types := parseColumns(columns)
@@ -89,6 +117,12 @@ func deleteFrom(table, columns string) *Bulk {
 		Many: fmt.Sprintf("DELETE FROM %s USING unnest(%s) AS v(%s) WHERE %s",
 			table, lists(types), strings.Join(names, ", "), strings.Join(many, " AND ")),
 	}
+}
+
+// strict makes a Bulk fail unless it finds every row.
+func (b *Bulk) strict() *Bulk {
+	b.Strict = true
+	return b
 }
 
 func parseColumns(columns string) (names []string, types []ColumnType) {

@@ -91,12 +91,12 @@ func controlFields(c store.Control) map[string]any {
 	return map[string]any{"state": c.State, "reason": c.Reason, "since": c.Since}
 }
 
-// ListControls implements store.Controls. What runs is summed over jobs with running items, of which there
+// ListControls implements store.Controls. What runs is summed over claims, of which there
 // are few.
 func (s *Store) ListControls(ctx context.Context) (all []store.Control, err error) {
 	err = s.read(ctx, func(tx Tx) error {
 		all, err = queryAll(ctx, tx, sqlf(`SELECT `+controlColumns+`, CASE kind WHEN 'target' THEN -1 ELSE
-			(SELECT COALESCE(SUM(j.running), 0) FROM jobs j WHERE j.running > 0 AND controls.name =
+			(SELECT COALESCE(SUM(c.open), 0) FROM claims c JOIN jobs j ON j.id = c.job_id WHERE controls.name =
 				CASE controls.kind WHEN 'lane' THEN j.lane WHEN 'model' THEN j.model ELSE j.tenant_id END) /*pg ::bigint */ END
 			FROM controls ORDER BY kind, name LIMIT $1`, store.MaxControls), func(row Row) (c store.Control, err error) {
 			var since int64

@@ -41,6 +41,10 @@ type Tx interface {
 	// Alone says that no other transaction writes beside this one, so that nothing has to be locked.
 	Alone() bool
 
+	// Relax lets the commit be acknowledged before it is on stable storage, at the latest it is there with
+	// the next one that is not relaxed. It is for what can be lost without that anybody was promised it.
+	Relax()
+
 	// Do writes without waiting for the outcome: an engine may send several writes at once. An
 	// error may show up at a later call or at the commit.
 	Do(ctx context.Context, sql string, args ...any) error

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"penstock"
@@ -32,8 +34,8 @@ func (s *Store) ClaimItems(ctx context.Context, l store.Lease, want store.Want) 
 			got, err = s.claim(ctx, l, w)
 		}
 	}
-	for tries := 1; err == nil && len(got.taken) == 0 && got.busy && tries < claimTries; tries++ {
-		// Other processes hold every share, each for the length of a transaction.
+	for tries := 1; tries < claimTries && ((err == nil && len(got.taken) == 0 && got.busy) || errors.Is(err, ErrMissed)); tries++ {
+		// Other processes hold every share, each for the length of a transaction, or ended what was picked.
 		w.Corrections = nil
 		pause := time.NewTimer(claimPause)
 		select {
@@ -44,6 +46,9 @@ func (s *Store) ClaimItems(ctx context.Context, l store.Lease, want store.Want) 
 			return nil, hide(ctx.Err())
 		}
 	}
+	if errors.Is(err, ErrMissed) {
+		return nil, nil // whoever takes items away so fast leaves nothing to claim
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +56,7 @@ func (s *Store) ClaimItems(ctx context.Context, l store.Lease, want store.Want) 
 	claimed := make([]store.Claimed, 0, len(taken))
 	for _, c := range taken {
 		// An input that cannot be opened must not hold up the others: it goes out without a body.
-		c.Body, c.BodyErr = s.open(ctx, owner(c.Tenant, c.Item, partInput), c.input)
+		c.Body, c.BodyErr = s.open(ctx, inputOwner(c.Tenant, c.Item), c.input)
 		if errors.Is(c.BodyErr, blob.ErrNotFound) || errors.Is(c.BodyErr, payload.ErrTampered) {
 			c.BodyErr = &penstock.Error{Code: penstock.CodeGone, Message: "The input is gone.", Err: c.BodyErr}
 		}
@@ -95,8 +100,16 @@ func (s *Store) claim(ctx context.Context, l store.Lease, w wanted) (got claimRe
 		}
 		want := w.Want
 		want.Lanes = o.lanes
-		got, err = s.claimLanes(ctx, tx, l, want)
-		return err
+		if got, err = s.claimLanes(ctx, tx, l, want); err != nil {
+			return err
+		}
+		// A claim that a crash of the database undoes never was: its items are still in line, and a finish
+		// of them, which is not relaxed, finds no claim. Where a hard budget pays, what such a claim spends
+		// would be known to nobody if its process died as well.
+		if !slices.ContainsFunc(got.taken, func(c candidate) bool { return c.Resolved.Bounded }) {
+			tx.Relax()
+		}
+		return nil
 	})
 	return got, err
 }
@@ -160,86 +173,260 @@ type claimOf struct {
 	moved backlog
 }
 
-// take marks picked items as running. A job that was asked to stop in the meantime keeps its items
-// queued, for CancelItems, and an item that ended meanwhile is left alone.
+// take brings picked items under the lease. Their jobs are locked against being stopped or swept, not against
+// finishes: a job that was asked to stop in the meantime keeps its items, and nobody takes from a range
+// beside this claim without that this claim, or the other, misses it.
 func take(ctx context.Context, tx Tx, c claimOf) ([]candidate, error) {
-	jobIDs := make([]penstock.ID, len(c.picks))
-	for i, p := range c.picks {
-		jobIDs[i] = p.job
-	}
-	jobs, lock := lockingJobs(jobIDs)
-	rows, start, err := c.starting()
+	runs := runsOf(c.picks)
+	jobs, lock := openJobs(runs)
+	rows, questions, err := c.questions(runs)
 	if err != nil {
 		return nil, err
 	}
-	if err := tx.Ask(ctx, lock, start); err != nil {
+	if err := tx.Ask(ctx, append([]Question{lock}, questions...)...); err != nil {
 		return nil, err
 	}
-	given := make(map[*share]int64)
-	held := heldClaim{id: c.id}
+	if err := inputsApart(ctx, tx, rows); err != nil {
+		return nil, err
+	}
 	var taken []candidate
-	for _, p := range c.picks {
-		row, ok := rows[p.item]
-		if !ok {
+	given := make(map[*share]int64)
+	held := make(map[penstock.ID]*heldClaim)
+	for _, run := range runs {
+		j := jobs[run.from.job]
+		if j == nil {
 			continue
 		}
-		j := jobs.byID[p.job]
-		jobs.start(tx, j)
-		j.Counts.Move(penstock.StatusQueued, penstock.StatusRunning)
-		c.moved.claim(backlogKey{p.lane, row.Tenant, row.Model}, p.pick)
-		held.items = append(held.items, p.item)
-		if err := tx.Put(ctx, leaveReady, p.lane, row.Tenant, row.Model, p.deadline, p.item); err != nil {
+		if err := run.from.leaveTo(ctx, tx, run.last().n+1); err != nil {
 			return nil, err
 		}
-		given[p.share] += p.charge
-		row.Charged = p.charge
-		taken = append(taken, describe(row, j, tx.Now()))
+		for i, p := range run.picks {
+			row, err := run.candidate(i, rows)
+			if err != nil {
+				return nil, err
+			}
+			row.Claim, row.Charged = c.id, p.charge
+			given[p.share] += p.charge
+			c.moved.claim(run.from.backlogKey, p.pick)
+			if held[j.ID] == nil {
+				held[j.ID] = &heldClaim{claimKey: claimKey{j.ID, c.id}, tenant: j.Tenant}
+			}
+			held[j.ID].ns = append(held[j.ID].ns, p.n)
+			taken = append(taken, describe(row, j, tx.Now()))
+		}
 	}
-	if len(held.items) > 0 {
-		if err := insertClaim(ctx, tx, c.lease, held); err != nil {
-			return nil, err
+	return taken, c.note(ctx, tx, noteOf{runs, jobs, held, given})
+}
+
+// noteOf is what a claim writes down.
+type noteOf struct {
+	runs  []run
+	jobs  map[penstock.ID]*penstock.Job
+	held  map[penstock.ID]*heldClaim
+	given map[*share]int64
+}
+
+// note writes the claim, the start of jobs, and what the tenants were given.
+func (c claimOf) note(ctx context.Context, tx Tx, n noteOf) error {
+	var started []penstock.ID
+	for _, id := range slices.Sorted(maps.Keys(n.held)) {
+		if err := n.held[id].insert(ctx, tx, c.lease); err != nil {
+			return err
+		}
+		if !n.jobs[id].StartedAt.IsZero() {
+			continue
+		}
+		started = append(started, id)
+		if err := tx.Put(ctx, startJob, id, micros(tx.Now()), penstock.StatusRunning); err != nil {
+			return err
 		}
 	}
 	for _, p := range c.picks {
-		if err := p.share.save(ctx, tx, p.lane, given[p.share]); err != nil {
-			return nil, err
+		if err := p.share.save(ctx, tx, p.from.lane, n.given[p.share]); err != nil {
+			return err
 		}
-		delete(given, p.share)
+		delete(n.given, p.share)
 	}
-	_, err = jobs.save(ctx, tx)
-	return taken, err
+	return tellStarted(ctx, tx, started)
 }
 
-// starting is the question by which picked items come under the lease, with a higher fence, and the rows
-// that its answer fills: those that are still queued, of jobs that go on. It is asked once their jobs are
-// locked; the picking was not.
-func (c claimOf) starting() (map[penstock.ID]candidate, Question, error) {
-	running, err := penstock.StatusQueued.Next(penstock.TransitionClaim)
-	ids := make([]string, len(c.picks))
-	for i, p := range c.picks {
-		ids[i] = string(p.item)
+// startJob notes the first claim of a job's items, whoever comes first.
+var startJob = &Bulk{
+	Types: []ColumnType{Text, Bigint, Text},
+	One:   `UPDATE jobs SET started_at = $2, status = $3, seq = seq + 1, started_seq = seq + 1 WHERE id = $1 AND started_at = 0`,
+	Many: `UPDATE jobs SET started_at = v.now, status = v.status, seq = seq + 1, started_seq = seq + 1
+		FROM unnest($1::text[], $2::bigint[], $3::text[]) AS v(id, now, status) WHERE jobs.id = v.id AND jobs.started_at = 0`,
+}
+
+// run is what a claim takes of one range: items from its front.
+type run struct {
+	from   *readyRange
+	picks  []picked
+	inputs []byte // sealed, of all of them
+}
+
+func (r run) last() picked { return r.picks[len(r.picks)-1] }
+
+// runsOf gathers picks by the ranges that they are from. Those of one range come in the order of the items.
+func runsOf(picks []picked) []run {
+	var runs []run
+	at := make(map[*readyRange]int)
+	for _, p := range picks {
+		i, ok := at[p.from]
+		if !ok {
+			i = len(runs)
+			at[p.from] = i
+			runs = append(runs, run{from: p.from})
+		}
+		runs[i].picks = append(runs[i].picks, p)
 	}
-	rows := make(map[penstock.ID]candidate, len(ids))
-	return rows, Question{
-		IDQuery{IDs: ids, SQL: `UPDATE items SET status = $2, process_id = $3, epoch = $4, claim_id = $5, fence = fence + 1
+	return runs
+}
+
+// openJobs is the question for the jobs of runs that go on, and what its answer fills.
+func openJobs(runs []run) (map[penstock.ID]*penstock.Job, Question) {
+	ids := make([]penstock.ID, len(runs))
+	for i, r := range runs {
+		ids[i] = r.from.job
+	}
+	slices.Sort(ids)
+	jobs := make(map[penstock.ID]*penstock.Job, len(ids))
+	return jobs, Question{
+		IDQuery{IDs: plain(slices.Compact(ids)), SQL: `SELECT ` + lockedColumns + ` FROM jobs
+			WHERE id = /*pg ANY */($1) AND cancel_requested_at = 0 /*pg ORDER BY id FOR KEY SHARE */`},
+		func(row Row) error {
+			j, err := scanJob(row)
+			jobs[j.ID] = &j
+			return err
+		},
+	}
+}
+
+// questions ask for what the runs are made of. Items with a row come under the lease by it, and the rows that
+// come back are kept by their ids; those of one-item bundles travel together.
+func (c claimOf) questions(runs []run) (map[penstock.ID]candidate, []Question, error) {
+	status, err := penstock.StatusQueued.Next(penstock.TransitionClaim)
+	rows := make(map[penstock.ID]candidate)
+	var questions []Question
+	var apart, lone []string
+	of := make(map[penstock.ID]*run)
+	for i := range runs {
+		r := &runs[i]
+		switch from := r.from; {
+		case from.item != "":
+			apart = append(apart, string(from.item))
+		case from.single() && from.bundle == 0:
+			lone = append(lone, string(from.job))
+			of[from.job] = r
+		case from.single():
+			questions = append(questions, askFacts(from.bundleOf(), &from.facts), askInputs(from.bundleOf(), span{0, bundleBytes}, &r.inputs))
+		default:
+			first, err := from.fact(from.first)
+			if err != nil {
+				return nil, nil, err
+			}
+			last, err := from.fact(r.last().n)
+			if err != nil {
+				return nil, nil, err
+			}
+			questions = append(questions, askInputs(from.bundleOf(), span{first.input.from, last.input.to}, &r.inputs))
+		}
+	}
+	if len(lone) > 0 {
+		questions = append(questions, Question{IDQuery{IDs: lone, SQL: `SELECT job_id, facts, inputs FROM bundles
+			WHERE job_id = /*pg ANY */($1) AND first_n = 0`}, func(row Row) error { return scanLone(row, of) }})
+	}
+	if len(apart) > 0 {
+		questions = append(questions, c.resume(apart, status, rows))
+	}
+	return rows, questions, err
+}
+
+// scanLone reads a bundle of one item into the run that is waiting for it.
+func scanLone(row Row, of map[penstock.ID]*run) (err error) {
+	var job penstock.ID
+	var facts, inputs []byte
+	if err := row.Scan(&job, &facts, &inputs); err != nil {
+		return err
+	}
+	of[job].inputs = inputs
+	of[job].from.facts, err = decodeFacts(facts)
+	return err
+}
+
+// resume is the question by which items that have rows come under the lease, with a higher fence.
+func (c claimOf) resume(ids []string, status penstock.Status, rows map[penstock.ID]candidate) Question {
+	return Question{
+		IDQuery{IDs: ids, SQL: `UPDATE items SET status = $2, claim_id = $3, fence = fence + 1
 			WHERE id = /*pg ANY */($1) AND status = 'queued'
 				AND EXISTS (SELECT 1 FROM jobs j WHERE j.id = items.job_id AND j.cancel_requested_at = 0)
-			RETURNING id, job_id, tenant_id, n, model, lane, fence, tries, attempts, estimate_tokens, input_bytes, reserved_nano_usd,
-				crashes, cost_nano_usd, claim_id, input, input_blob, not_before, ` + usageNames,
-			Args: []any{running, c.lease.Process, c.lease.Epoch, c.id}},
+			RETURNING id, job_id, tenant_id, n, custom_id, fence, tries, attempts, estimate_tokens, input_bytes, reserved_nano_usd,
+				crashes, cost_nano_usd, input, input_blob, not_before, ` + usageNames,
+			Args: []any{status, c.id}},
 		func(row Row) error {
 			r, err := scanCandidate(row)
 			rows[r.Item] = r
 			return err
 		},
-	}, err
+	}
+}
+
+// inputsApart finds the inputs of items that have rows but came in bundles.
+func inputsApart(ctx context.Context, tx Tx, rows map[penstock.ID]candidate) error {
+	byJob := make(map[penstock.ID][]int)
+	for _, c := range rows {
+		if c.input.inline == nil && c.input.blob == "" {
+			byJob[c.Job] = append(byJob[c.Job], c.Index)
+		}
+	}
+	for job, ns := range byJob {
+		found, err := findBundled(ctx, tx, job, ns)
+		if err != nil {
+			return err
+		}
+		for n, b := range found {
+			c := rows[penstock.ItemID(job, n)]
+			if c.input, err = b.sealedInput(ctx, tx); err != nil {
+				return err
+			}
+			rows[c.Item] = c
+		}
+	}
+	return nil
+}
+
+// candidate is the i-th item of the run. One with a row that is not there any more was ended meanwhile.
+func (r run) candidate(i int, rows map[penstock.ID]candidate) (candidate, error) {
+	from, n := r.from, r.picks[i].n
+	if from.item != "" {
+		row, ok := rows[from.item]
+		if !ok {
+			return row, ErrMissed
+		}
+		return row, nil
+	}
+	f, err := from.fact(n)
+	if err != nil {
+		return candidate{}, err
+	}
+	first, err := from.fact(from.first)
+	if err != nil {
+		return candidate{}, err
+	}
+	c := candidate{Claimed: store.Claimed{
+		Item: penstock.ItemID(from.job, n), Job: from.job, Tenant: from.tenant, Index: n, CustomID: f.customID, Fence: 1,
+		Estimate: f.estimate, InputBytes: f.inputBytes, Reserved: f.reserved,
+	}, input: placed{blob: f.blob}}
+	if part := (span{f.input.from - first.input.from, f.input.to - first.input.from}); part.to <= int64(len(r.inputs)) && f.blob == "" {
+		c.input.inline = r.inputs[part.from:part.to]
+	}
+	return c, nil
 }
 
 func scanCandidate(row Row) (c candidate, err error) {
 	spent := &c.Spent
-	err = row.Scan(intoUsage(&spent.Usage, &c.Item, &c.Job, &c.Tenant, &c.Index, &c.Model, &c.Lane, &c.Fence, &c.Tries, &c.Attempts,
-		&c.Estimate, &c.InputBytes, &c.Reserved,
-		&spent.Crashes, &spent.Cost, &c.Claim, &c.input.inline, &c.input.blob, &c.notBefore)...)
+	err = row.Scan(intoUsage(&spent.Usage, &c.Item, &c.Job, &c.Tenant, &c.Index, &c.CustomID, &c.Fence, &c.Tries, &c.Attempts,
+		&c.Estimate, &c.InputBytes, &c.Reserved, &spent.Crashes, &spent.Cost, &c.input.inline, &c.input.blob, &c.notBefore)...)
 	if err != nil {
 		return c, fmt.Errorf("scanning a claimed item: %w", err)
 	}
@@ -248,8 +435,12 @@ func scanCandidate(row Row) (c candidate, err error) {
 
 // describe adds what an attempt needs to know of the job.
 func describe(c candidate, j *penstock.Job, now time.Time) candidate {
-	c.Endpoint, c.Resolved, c.TraceParent = j.Endpoint, j.Resolved, j.TraceParent
+	c.Endpoint, c.Model, c.Lane, c.Resolved, c.TraceParent = j.Endpoint, j.Model, j.Lane, j.Resolved, j.TraceParent
 	c.MaxAttempts, c.ItemTimeout, c.TimeLeft = j.MaxAttempts, j.ItemTimeout, j.Deadline.Sub(now)
-	c.Age, c.QueuedFor = now.Sub(j.CreatedAt), now.Sub(fromMicros(c.notBefore))
+	due := j.CreatedAt
+	if c.notBefore > 0 {
+		due = fromMicros(c.notBefore)
+	}
+	c.Age, c.QueuedFor = now.Sub(j.CreatedAt), now.Sub(due)
 	return c
 }

@@ -87,11 +87,11 @@ func recalled(group []store.Finish) map[penstock.ID]*itemRow {
 		}
 		items[f.Item] = &itemRow{
 			Item: penstock.Item{
-				ID: c.Item, Job: c.Job, Tenant: c.Tenant, Index: c.Index, Status: penstock.StatusRunning, Attempts: c.Attempts,
+				ID: c.Item, Job: c.Job, Tenant: c.Tenant, Index: c.Index, CustomID: c.CustomID, Status: penstock.StatusRunning, Attempts: c.Attempts,
 				Fence: c.Fence, Usage: c.Spent.Usage, Cost: c.Spent.Cost,
 			},
 			reserved: c.Reserved, estimate: c.Estimate, inputBytes: c.InputBytes, tries: c.Tries, crashes: c.Spent.Crashes,
-			model: c.Model, claim: c.Claim,
+			claim: c.Claim,
 		}
 	}
 	return items
@@ -104,16 +104,16 @@ func finishGroup(ctx context.Context, tx Tx, g finishing) ([]store.Verdict, erro
 		items = recalled(group) // anew, for a transaction that is run again
 	}
 	recalling := items != nil
-	jobIDs, itemIDs := make([]penstock.ID, len(group)), make([]penstock.ID, len(group))
+	jobIDs := make([]penstock.ID, len(group))
 	for i, f := range group {
-		jobIDs[i], itemIDs[i] = f.Job, f.Item
+		jobIDs[i] = f.Job
 	}
-	jobs, err := lockJobs(ctx, tx, jobIDs)
+	jobs, err := lockJobs(ctx, tx, jobIDs, lockFinish)
 	if err != nil {
 		return nil, err
 	}
 	if items == nil {
-		if items, err = heldItems(ctx, tx, itemIDs); err != nil {
+		if items, err = lookItems(ctx, tx, jobs, group); err != nil {
 			return nil, err
 		}
 	}
@@ -126,7 +126,7 @@ func finishGroup(ctx context.Context, tx Tx, g finishing) ([]store.Verdict, erro
 		if item == nil || job == nil || item.Tenant != f.Tenant {
 			continue // nothing of that name was ever claimed: it loses, and nobody is there to bill
 		}
-		if item.Status != penstock.StatusRunning || item.Fence != f.Fence {
+		if item.Status != penstock.StatusRunning || item.Fence != f.Fence || (f.Of != nil && f.Of.Claim != item.claim) {
 			verdicts[i] = store.Verdict{Status: item.Status}
 			if err := bookStale(ctx, tx, f, jobs.item(item)); err != nil {
 				return nil, err
@@ -142,9 +142,9 @@ func finishGroup(ctx context.Context, tx Tx, g finishing) ([]store.Verdict, erro
 	return verdicts, err
 }
 
-// heldItems returns those of the given items that exist. Nobody but the holder of their jobs' locks can
-// move items that run, so they need no locks of their own.
-func heldItems(ctx context.Context, tx Tx, ids []penstock.ID) (map[penstock.ID]*itemRow, error) {
+// findRows returns the rows of those of the given items that have one. Nobody but the holder of their jobs'
+// locks can move items that run, so they need no locks of their own.
+func findRows(ctx context.Context, tx Tx, ids []penstock.ID) (map[penstock.ID]*itemRow, error) {
 	items := make(map[penstock.ID]*itemRow, len(ids))
 	err := tx.QueryIn(ctx, IDQuery{SQL: `SELECT ` + itemColumns + ` FROM items WHERE id = /*pg ANY */($1)`, IDs: plain(ids)}, func(row Row) error {
 		item, err := scanItem(row)
@@ -152,6 +152,66 @@ func heldItems(ctx context.Context, tx Tx, ids []penstock.ID) (map[penstock.ID]*
 		return err
 	})
 	return items, err
+}
+
+// lookItems finds out how the items of a group are. One that has no row runs if a claim has it, and waits
+// otherwise.
+func lookItems(ctx context.Context, tx Tx, jobs jobGroup, group []store.Finish) (map[penstock.ID]*itemRow, error) {
+	ids := make([]penstock.ID, len(group))
+	for i, f := range group {
+		ids[i] = f.Item
+	}
+	items, err := findRows(ctx, tx, ids)
+	if err != nil {
+		return nil, err
+	}
+	for id, j := range jobs.byID {
+		var ns []int
+		for _, f := range group {
+			if n, ok := j.IndexOf(f.Item); ok && f.Job == id && items[f.Item] == nil {
+				ns = append(ns, n)
+			}
+		}
+		rows, err := bundledRows(ctx, tx, j, ns)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range rows {
+			items[r.ID] = r
+		}
+	}
+	return items, nil
+}
+
+// bundledRows are items of a job that have no row, as one would have them: under the claims that hold them.
+func bundledRows(ctx context.Context, tx Tx, j *penstock.Job, ns []int) ([]*itemRow, error) {
+	if len(ns) == 0 {
+		return nil, nil
+	}
+	claims, err := queryAll(ctx, tx, sqlf(`SELECT `+claimColumns+` FROM claims c WHERE c.job_id = $1`, j.ID), scanClaim)
+	if err != nil {
+		return nil, err
+	}
+	found, err := findBundled(ctx, tx, j.ID, ns)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]*itemRow, 0, len(found))
+	for n, b := range found {
+		r := b.row(j)
+		for _, c := range claims {
+			if slices.Contains(c.ns, n) {
+				r.claimed(c.claim)
+			}
+		}
+		rows = append(rows, r)
+	}
+	return rows, nil
+}
+
+// claimed makes an item that has no row run under the only claim that it was ever given to.
+func (r *itemRow) claimed(claim penstock.ID) {
+	r.Status, r.claim, r.Fence = penstock.StatusRunning, claim, 1
 }
 
 // finishedClaim is a finish with its sealed result.
@@ -180,7 +240,7 @@ func finishItem(ctx context.Context, tx Tx, item itemInJob, f finishedClaim) err
 	if err := item.forfeit(ctx, tx, f.Finish, f.Forfeit); err != nil {
 		return err
 	}
-	if again && !item.purse.affords(item.job.Budgets) {
+	if again && !item.purse.affords(item.budgets()) {
 		again, f.Transition, f.Error = false, penstock.TransitionFail, unaffordable()
 	}
 	if again {
@@ -194,6 +254,10 @@ func finishItem(ctx context.Context, tx Tx, item itemInJob, f finishedClaim) err
 		o.transition, o.err = penstock.TransitionCancel, cancelledError()
 	}
 	return item.end(ctx, tx, o)
+}
+
+func expiredError() *penstock.ItemError {
+	return &penstock.ItemError{Code: penstock.CodeDeadlineExceeded, Message: "The job's deadline passed before this item could finish."}
 }
 
 func cancelledError() *penstock.ItemError {

@@ -18,20 +18,20 @@ type itemRow struct {
 	claim      penstock.ID // under which it runs
 	tries      int
 	crashes    int
-	model      string
 	result     placed
+	price      string // version of the price that its settlement is at
 }
 
 // itemColumns leaves the result out: most readers do not want it, and it can be large.
-const itemColumns = `id, job_id, tenant_id, model, n, custom_id, status, seq, attempts, fence, tries, crashes,
+const itemColumns = `id, job_id, tenant_id, n, custom_id, status, seq, attempts, fence, tries, crashes,
 	reserved_nano_usd, estimate_tokens, input_bytes, not_before, parked = 1, claim_id, target, status_code, error_code, error_message,
-	cost_nano_usd, ` + usageNames + `, finished_at`
+	cost_nano_usd, price_version, ` + usageNames + `, finished_at`
 
 func (r *itemRow) dest(extra ...any) []any {
 	r.Error = &penstock.ItemError{}
-	return append(intoUsage(&r.Usage, &r.ID, &r.Job, &r.Tenant, &r.model, &r.Index, &r.CustomID, &r.Status, &r.Seq, &r.Attempts,
+	return append(intoUsage(&r.Usage, &r.ID, &r.Job, &r.Tenant, &r.Index, &r.CustomID, &r.Status, &r.Seq, &r.Attempts,
 		&r.Fence, &r.tries, &r.crashes, &r.reserved, &r.estimate, &r.inputBytes, &r.notBefore, &r.parked, &r.claim, &r.Target, &r.StatusCode, &r.Error.Code, &r.Error.Message,
-		&r.Cost), extra...)
+		&r.Cost, &r.price), extra...)
 }
 
 // scanned completes a row after its columns were read.
@@ -86,7 +86,7 @@ func (r itemInJob) spend(u penstock.Usage, cost penstock.NanoUSD) {
 	r.Usage, r.job.Usage = r.Usage.Plus(u), r.job.Usage.Plus(u)
 	r.Cost += cost
 	r.job.Cost += cost
-	r.purse.move(r.job.Budgets, 0, cost)
+	r.purse.move(r.budgets(), 0, cost)
 }
 
 // end takes an item to its outcome: status, event number, settlement and dead letter.
@@ -95,45 +95,59 @@ func (r itemInJob) end(ctx context.Context, tx Tx, o outcome) error {
 	if err != nil {
 		return err
 	}
-	if r.Status == penstock.StatusQueued {
-		err = r.leave(ctx, tx)
-	} else {
-		r.released[r.claim]++
+	if r.Status == penstock.StatusRunning {
+		r.released[claimKey{r.Job, r.claim}]++
 	}
-	if err != nil {
-		return err
-	}
-	r.job.Counts.Move(r.Status, next)
+	r.job.Counts.Move(penstock.StatusQueued, next)
 	r.job.Seq++
-	r.Status, r.Seq = next, r.job.Seq
-	if o.err == nil {
-		o.err = &penstock.ItemError{}
-	}
-	last, err := keepAttempt(o.attempt)
-	if err != nil {
+	was := r.Status
+	r.Status, r.Seq, r.parked, r.FinishedAt = next, r.job.Seq, false, tx.Now()
+	r.Target, r.StatusCode, r.Error, r.result, r.price = o.target, o.statusCode, o.err, o.result, o.priceVersion
+	if err := r.save(ctx, tx, was, o.attempt); err != nil {
 		return err
 	}
-	err = tx.Put(ctx, endItem, withUsage(r.Usage, r.ID, r.claim, next, r.Seq, r.tries, r.Attempts, r.crashes, o.target,
-		o.statusCode, o.result.inline, o.result.blob, o.err.Code, storable(o.err.Message),
-		r.Cost, micros(tx.Now()), last)...)
-	if err != nil {
-		return err
-	}
-	if err := r.settle(ctx, tx, o); err != nil || next != penstock.StatusFailed {
-		return err
+	r.settled.add(r)
+	r.purse.move(r.budgets(), r.reserved, 0)
+	r.ended[r.Job] = append(r.ended[r.Job], r.Index)
+	if next != penstock.StatusFailed {
+		return nil
 	}
 	return r.bury(ctx, tx, o)
 }
 
-// heldKey finds an item only under the claim that it is thought to run under, "" for one that is queued.
-const heldKey = "id text, claim_id text"
+// save writes the row of an item that was in the given status and, if it was running, under its claim. An item
+// that has no row yet gets one. If it is not how it was thought to be, the transaction fails with ErrMissed.
+func (r itemInJob) save(ctx context.Context, tx Tx, was penstock.Status, last *penstock.Attempt) error {
+	kept, err := keepAttempt(last)
+	if err != nil {
+		return err
+	}
+	failure := r.Error
+	if failure == nil {
+		failure = &penstock.ItemError{}
+	}
+	how := saveItem
+	if was == penstock.StatusQueued {
+		how = saveQueued
+	}
+	return tx.Put(ctx, how, withUsage(r.Usage, r.ID, r.Job, r.Tenant, r.Index, r.CustomID, r.estimate, r.inputBytes, r.reserved, r.claim,
+		r.Status, r.Seq, r.notBefore, truth(r.parked).column(), r.Fence, r.tries, r.Attempts, r.crashes, r.Target, r.StatusCode,
+		r.result.inline, r.result.blob, failure.Code, storable(failure.Message),
+		r.Cost, r.price, micros(r.FinishedAt), kept)...)
+}
+
+// savedColumns are those of a new row; of a row that is there those change that changing lists.
+const savedColumns = `id text, job_id text, tenant_id text, n bigint, custom_id text, estimate_tokens bigint, input_bytes bigint,
+	reserved_nano_usd bigint, claim_id text, ` + changing
+
+const changing = `status text, seq bigint, not_before bigint, parked bigint, fence bigint, tries bigint, attempts bigint, crashes bigint,
+	target text, status_code bigint, result bytea, result_blob text, error_code text, error_message text,
+	cost_nano_usd bigint, price_version text, finished_at bigint, last_attempt text, ` + usageColumns
 
 var (
-	endItem = update("items", heldKey, `status text, seq bigint, tries bigint, attempts bigint, crashes bigint, target text,
-		status_code bigint, result bytea, result_blob text, error_code text, error_message text,
-		cost_nano_usd bigint, finished_at bigint, last_attempt text, `+usageColumns, "process_id = '', claim_id = ''")
-	requeueItem = update("items", heldKey, `status text, not_before bigint, parked bigint, tries bigint, attempts bigint, crashes bigint,
-		cost_nano_usd bigint, `+usageColumns, "process_id = '', claim_id = ''")
+	saveItem = insertInto("items", savedColumns, overwriting("id", changing)+
+		" WHERE items.status = 'running' AND items.claim_id = excluded.claim_id AND items.fence = excluded.fence").strict()
+	saveQueued = insertInto("items", savedColumns, overwriting("id", changing)+" WHERE items.status = 'queued'").strict()
 )
 
 var addDeadLetter = insertInto("dead_letters", `item_id text, job_id text, tenant_id text, model text, error_code text,
@@ -149,27 +163,18 @@ func (t truth) column() int64 {
 	return 0
 }
 
-// settle books the outcome once: the key is the item's, and the ledger takes a key only once.
-func (r itemInJob) settle(ctx context.Context, tx Tx, o outcome) error {
-	r.purse.move(r.job.Budgets, r.reserved, 0)
-	kind := penstock.EntrySettle
-	if r.tries == 0 {
-		kind = penstock.EntryRelease
-	}
-	return book(ctx, tx, penstock.LedgerEntry{
-		Key: settleKey(r.ID), Tenant: r.Tenant, Kind: kind, Subject: r.ID, Job: r.Job, Target: o.target,
-		Reserved: r.reserved, Cost: r.Cost, Usage: r.Usage, PriceVersion: o.priceVersion, Origin: r.job.Origin(),
-	})
-}
-
 // bury keeps a failed item in sight until somebody retries or dismisses it.
-func (r *itemRow) bury(ctx context.Context, tx Tx, o outcome) error {
+func (r itemInJob) bury(ctx context.Context, tx Tx, o outcome) error {
 	fingerprint := string(o.err.Code) + "/" + o.errorKind + "/" + o.target
-	return tx.Put(ctx, addDeadLetter, r.ID, r.Job, r.Tenant, r.model, o.err.Code, o.errorKind, fingerprint, micros(tx.Now()))
+	return tx.Put(ctx, addDeadLetter, r.ID, r.Job, r.Tenant, r.job.Model, o.err.Code, o.errorKind, fingerprint, micros(tx.Now()))
 }
 
-// requeue gives an item back to the queue.
+// requeue gives a running item back to the queue, in which it stands alone from then on. Past the deadline of
+// its job it ends instead: nobody would ever claim it.
 func (r itemInJob) requeue(ctx context.Context, tx Tx, t penstock.Transition, notBefore int64) error {
+	if !r.job.Deadline.After(tx.Now()) {
+		return r.end(ctx, tx, outcome{transition: penstock.TransitionExpire, target: r.Target, err: expiredError()})
+	}
 	next, err := r.Status.Next(t)
 	if err != nil {
 		return err
@@ -180,13 +185,11 @@ func (r itemInJob) requeue(ctx context.Context, tx Tx, t penstock.Transition, no
 			return err
 		}
 	}
-	r.released[r.claim]++
-	r.job.Counts.Move(r.Status, next)
+	r.released[claimKey{r.Job, r.claim}]++
+	was := r.Status
 	r.Status, r.notBefore = next, notBefore
-	r.moved.takeBack(r.job.Lane, r.itemRow)
-	err = tx.Put(ctx, requeueItem, withUsage(r.Usage, r.ID, r.claim, next, notBefore, truth(r.parked).column(), r.tries, r.Attempts, r.crashes,
-		r.Cost)...)
-	if err != nil {
+	r.moved.takeBack(r.backlogKey(), r.itemRow)
+	if err := r.save(ctx, tx, was, nil); err != nil {
 		return err
 	}
 	return r.enter(ctx, tx)

@@ -56,27 +56,29 @@ func committed(step store.Step, err error) (store.Step, error) {
 
 // lostQuery finds claims whose process is gone, or took its lease anew without them.
 func lostQuery(tx Tx) query {
-	return sqlf(`SELECT c.id, c.items FROM claims c LEFT JOIN leases l ON l.process_id = c.process_id
+	return sqlf(`SELECT `+claimColumns+` FROM claims c LEFT JOIN leases l ON l.process_id = c.process_id
 		WHERE l.process_id IS NULL OR l.epoch <> c.epoch OR l.expires_at <= $1
-		ORDER BY c.id LIMIT $2`, micros(tx.Now()), lostClaims)
+		ORDER BY c.job_id, c.id LIMIT $2`, micros(tx.Now()), lostClaims)
 }
 
-func (s *Store) rescue(ctx context.Context, tx Tx, lost []*itemRow, step *store.Step) error {
-	jobIDs, itemIDs := make([]penstock.ID, len(lost)), make([]penstock.ID, len(lost))
+func (s *Store) rescue(ctx context.Context, tx Tx, lost []running, step *store.Step) error {
+	group := make([]store.Finish, len(lost))
+	jobIDs := make([]penstock.ID, len(lost))
 	for i, r := range lost {
-		jobIDs[i], itemIDs[i] = r.Job, r.ID
+		jobIDs[i] = r.job
+		group[i] = store.Finish{Item: r.item, Job: r.job}
 	}
-	jobs, err := lockJobs(ctx, tx, jobIDs)
+	jobs, err := lockJobs(ctx, tx, jobIDs, lockWhole)
 	if err != nil {
 		return err
 	}
 	// The locks may have made us wait while the worker finished after all: look again.
-	items, err := heldItems(ctx, tx, itemIDs)
+	items, err := lookItems(ctx, tx, jobs, group)
 	if err != nil {
 		return err
 	}
 	for _, l := range lost {
-		item, job := items[l.ID], jobs.byID[l.Job]
+		item, job := items[l.item], jobs.byID[l.job]
 		if item == nil || job == nil || item.Status != penstock.StatusRunning || item.claim != l.claim {
 			continue
 		}
@@ -113,7 +115,7 @@ func (s *Store) rescueItem(ctx context.Context, tx Tx, item itemInJob) error {
 	switch {
 	case !item.job.CancelRequestedAt.IsZero():
 		return item.end(ctx, tx, outcome{transition: penstock.TransitionCancel, err: cancelledError()})
-	case !item.purse.affords(item.job.Budgets):
+	case !item.purse.affords(item.budgets()):
 		return item.end(ctx, tx, outcome{transition: penstock.TransitionFail, errorKind: penstock.AttemptLost, err: unaffordable()})
 	case item.crashes >= store.MaxCrashes:
 		return item.end(ctx, tx, outcome{
@@ -147,9 +149,8 @@ type sweep struct {
 func (s *Store) ExpireItems(ctx context.Context, limit int) (store.Step, error) {
 	return s.sweep(ctx, sweep{
 		name: "expire", limit: limit,
-		jobs: `SELECT id FROM jobs WHERE queued > 0 AND deadline <= $1 ORDER BY deadline, id LIMIT $2`,
-		outcome: outcome{transition: penstock.TransitionExpire, err: &penstock.ItemError{
-			Code: penstock.CodeDeadlineExceeded, Message: "The job's deadline passed before this item could finish."}},
+		jobs:    `SELECT id FROM jobs WHERE finished_at = 0 AND swept = 0 AND deadline <= $1 ORDER BY deadline, id LIMIT $2`,
+		outcome: outcome{transition: penstock.TransitionExpire, err: expiredError()},
 	})
 }
 
@@ -157,7 +158,7 @@ func (s *Store) ExpireItems(ctx context.Context, limit int) (store.Step, error) 
 func (s *Store) CancelItems(ctx context.Context, limit int) (store.Step, error) {
 	return s.sweep(ctx, sweep{
 		name: "cancel_items", limit: limit,
-		jobs:    `SELECT id FROM jobs WHERE cancel_requested_at > 0 AND cancel_requested_at <= $1 AND queued > 0 ORDER BY id LIMIT $2`,
+		jobs:    `SELECT id FROM jobs WHERE cancel_requested_at > 0 AND finished_at = 0 AND swept = 0 AND cancel_requested_at <= $1 ORDER BY id LIMIT $2`,
 		outcome: outcome{transition: penstock.TransitionCancel, err: cancelledError()},
 	})
 }
@@ -176,12 +177,12 @@ func (s *Store) sweep(ctx context.Context, w sweep) (step store.Step, err error)
 	}
 	err = s.write(ctx, w.name, func(tx Tx) error {
 		step = store.Step{More: len(ids) == sweepJobs}
-		jobs, err := lockJobs(ctx, tx, ids)
+		jobs, err := lockJobs(ctx, tx, ids, lockWhole)
 		if err != nil {
 			return err
 		}
 		for _, j := range jobs.byID {
-			n, err := endQueued(ctx, tx, jobs, endAll(j, w.limit-step.Items, w.outcome))
+			n, err := endQueued(ctx, tx, jobs, ending{j, w.limit - step.Items, w.outcome})
 			if err != nil {
 				return err
 			}
@@ -196,26 +197,84 @@ func (s *Store) sweep(ctx context.Context, w sweep) (step store.Step, err error)
 	return committed(step, err)
 }
 
-// endRange is a range of item ids to be ended while they are queued.
-type endRange struct {
-	from, to penstock.ID // both inclusive
-	limit    int
-	outcome  outcome
+// ending ends what is queued of a locked job.
+type ending struct {
+	job     *penstock.Job
+	limit   int
+	outcome outcome
 }
 
-// endQueued ends queued items of a locked job. It passes over items that a claim is just waking: they are
-// found by the next step.
-func endQueued(ctx context.Context, tx Tx, jobs jobGroup, r endRange) (int, error) {
+// endQueued ends items that are ready, and those that wait for their time. A job of which nothing is left to
+// end is not looked at again: nothing of it will ever be queued.
+func endQueued(ctx context.Context, tx Tx, jobs jobGroup, e ending) (int, error) {
+	ended, err := endReady(ctx, tx, jobs, e)
+	if err != nil {
+		return ended, err
+	}
+	e.limit -= ended
+	apart, err := endApart(ctx, tx, jobs, e)
+	if err != nil || ended+apart > 0 {
+		return ended + apart, err
+	}
+	return 0, tx.Do(ctx, `UPDATE jobs SET swept = 1 WHERE id = $1
+		AND NOT EXISTS (SELECT 1 FROM items WHERE job_id = $1 AND status = 'queued')`, e.job.ID)
+}
+
+// endReady ends items that nothing happened to yet, from the front of their ranges.
+func endReady(ctx context.Context, tx Tx, jobs jobGroup, e ending) (ended int, err error) {
+	j := e.job
+	ranges, err := queryAll(ctx, tx, sqlf(`SELECT `+rangeColumns+` FROM ready r WHERE r.lane = $1 AND r.tenant_id = $2 AND r.model = $3
+			AND r.deadline = $4 AND r.job_id = $5 AND r.item_id = '' ORDER BY r.last_n LIMIT $6`,
+		j.Lane, j.Tenant, j.Model, micros(j.Deadline), j.ID, e.limit),
+		func(row Row) (*readyRange, error) {
+			r := &readyRange{backlogKey: backlogKey{j.Lane, j.Tenant, j.Model}}
+			return r, row.Scan(r.dest()...)
+		})
+	if err != nil {
+		return 0, err
+	}
+	for _, r := range ranges {
+		if ended == e.limit {
+			break
+		}
+		next := min(r.last+1, r.first+e.limit-ended)
+		if err := r.leaveTo(ctx, tx, next); err != nil {
+			return ended, err
+		}
+		if err := tx.Ask(ctx, askFacts(r.bundleOf(), &r.facts)); err != nil {
+			return ended, err
+		}
+		for n := r.first; n < next; n++ {
+			f, err := r.fact(n)
+			if err != nil {
+				return ended, err
+			}
+			item := jobs.item(bundled{f, r.bundleOf(), n}.row(j))
+			item.moved.move(r.backlogKey, item.itemRow, -1)
+			if err := item.end(ctx, tx, e.outcome); err != nil {
+				return ended, err
+			}
+			ended++
+		}
+	}
+	return ended, nil
+}
+
+// endApart ends items that have rows. It passes over those that a claim is just waking: they are found by
+// the next step.
+func endApart(ctx context.Context, tx Tx, jobs jobGroup, e ending) (int, error) {
 	items, err := queryAll(ctx, tx, sqlf(`SELECT `+itemColumns+` FROM items
-		WHERE id >= $1 AND id <= $2 AND status = 'queued' ORDER BY id LIMIT $3 /*pg FOR UPDATE SKIP LOCKED */`,
-		r.from, r.to, r.limit), scanItem)
+		WHERE job_id = $1 AND status = 'queued' ORDER BY n LIMIT $2 /*pg FOR UPDATE SKIP LOCKED */`, e.job.ID, e.limit), scanItem)
 	if err != nil {
 		return 0, err
 	}
 	for i := range items {
-		o := r.outcome
-		o.target = items[i].Target
-		if err := jobs.item(&items[i]).end(ctx, tx, o); err != nil {
+		item, o := jobs.item(&items[i]), e.outcome
+		o.target = item.Target
+		if err := item.leave(ctx, tx); err != nil {
+			return 0, err
+		}
+		if err := item.end(ctx, tx, o); err != nil {
 			return 0, err
 		}
 	}
@@ -231,7 +290,7 @@ func (s *Store) CancelJob(ctx context.Context, tenant penstock.TenantID, id pens
 		if _, err := findJob(ctx, tx, tenant, id); err != nil {
 			return err
 		}
-		jobs, err := lockJobs(ctx, tx, []penstock.ID{id})
+		jobs, err := lockJobs(ctx, tx, []penstock.ID{id}, lockWhole)
 		if err != nil {
 			return err
 		}
@@ -244,20 +303,15 @@ func (s *Store) CancelJob(ctx context.Context, tenant penstock.TenantID, id pens
 				j.CancelRequestedAt = tx.Now()
 			}
 			stop := outcome{transition: penstock.TransitionCancel, err: cancelledError()}
-			if _, err := endQueued(ctx, tx, jobs, endAll(j, cancelStep, stop)); err != nil {
+			if _, err := endQueued(ctx, tx, jobs, ending{j, cancelStep, stop}); err != nil {
 				return err
 			}
 			if _, err := jobs.save(ctx, tx); err != nil {
 				return err
 			}
 		}
-		job = *j
-		return nil
+		job, err = findJob(ctx, tx, tenant, id)
+		return err
 	})
 	return job, err
-}
-
-// endAll is the range of all items of a job.
-func endAll(j *penstock.Job, limit int, o outcome) endRange {
-	return endRange{from: penstock.ItemID(j.ID, 0), to: penstock.ItemID(j.ID, j.Counts.Total-1), limit: limit, outcome: o}
 }

@@ -47,17 +47,17 @@ var wakeItem = update("items", "id text", "parked bigint", "")
 
 // sleeper is a parked item whose time has come.
 type sleeper struct {
-	readyItem
+	readyRange
 	notBefore int64
 }
 
 // overdue locks parked items whose time has come. It passes over those that somebody is just ending.
 func overdue(ctx context.Context, tx Tx) ([]sleeper, error) {
-	return queryAll(ctx, tx, sqlf(`SELECT i.lane, i.tenant_id, i.model, i.deadline, i.id, i.job_id, i.estimate_tokens, i.input_bytes, p.not_before
-		FROM parked p JOIN items i ON i.id = p.item_id
+	return queryAll(ctx, tx, sqlf(`SELECT j.lane, j.tenant_id, j.model, i.job_id, i.n, i.n, i.n, i.id, j.deadline, i.estimate_tokens, i.input_bytes, p.not_before
+		FROM parked p JOIN items i ON i.id = p.item_id JOIN jobs j ON j.id = i.job_id
 		WHERE p.not_before <= $1 AND i.status = $2 AND i.parked = 1
 		ORDER BY p.not_before, p.item_id LIMIT $3 /*pg FOR UPDATE OF i SKIP LOCKED */`, micros(tx.Now()), penstock.StatusQueued, wakeStep),
 		func(row Row) (w sleeper, err error) {
-			return w, row.Scan(&w.lane, &w.tenant, &w.model, &w.deadline, &w.item, &w.job, &w.estimate, &w.inputBytes, &w.notBefore)
+			return w, row.Scan(append(append([]any{&w.lane, &w.tenant, &w.model}, w.dest()...), &w.notBefore)...)
 		})
 }

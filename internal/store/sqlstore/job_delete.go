@@ -30,7 +30,7 @@ func (s *Store) DeleteJob(ctx context.Context, tenant penstock.TenantID, d store
 		if _, err := findJob(ctx, tx, tenant, id); err != nil {
 			return err
 		}
-		jobs, err := lockJobs(ctx, tx, []penstock.ID{id})
+		jobs, err := lockJobs(ctx, tx, []penstock.ID{id}, lockWhole)
 		if err != nil {
 			return err
 		}
@@ -211,6 +211,16 @@ func (e *eraser) removeItems(ctx context.Context, tx Tx, d *deletedJob) error {
 	if e.left <= 0 || d.next == d.total {
 		return nil
 	}
+	if d.total >= largeJob {
+		endings, err := tx.Exec(ctx, `DELETE FROM endings WHERE job_id = $1 AND last_seq IN
+			(SELECT last_seq FROM endings WHERE job_id = $1 LIMIT $2)`, d.id, e.left)
+		if err != nil {
+			return err
+		}
+		if e.left -= int(endings); e.left == 0 {
+			return nil // there may be more of them
+		}
+	}
 	from, to := d.rangeOf(e.left)
 	attempts, err := tx.Exec(ctx, `DELETE FROM attempts WHERE (subject_id, number) IN
 		(SELECT subject_id, number FROM attempts WHERE subject_id >= $1 AND subject_id <= $2 LIMIT $3)`, from, to, e.left)
@@ -233,6 +243,9 @@ func (e *eraser) removeItems(ctx context.Context, tx Tx, d *deletedJob) error {
 	if err != nil {
 		return err
 	}
+	if err := e.removeBundles(ctx, tx, *d); err != nil {
+		return err
+	}
 	sum := e.settled[d.tenant]
 	for _, r := range items {
 		e.payloads = append(e.payloads, r.input, r.result)
@@ -244,6 +257,35 @@ func (e *eraser) removeItems(ctx context.Context, tx Tx, d *deletedJob) error {
 	e.left -= len(items)
 	return nil
 }
+
+// removeBundles removes the bundles that the next items begin. Nobody asks any more for the others in them.
+func (e *eraser) removeBundles(ctx context.Context, tx Tx, d deletedJob) error {
+	bundles, err := queryAll(ctx, tx, sqlf(`DELETE FROM bundles WHERE job_id = $1 AND first_n >= $2 AND first_n < $3 RETURNING facts`,
+		d.id, d.next, d.next+e.left), func(row Row) (facts []fact, err error) {
+		var buf []byte
+		if err := row.Scan(&buf); err != nil {
+			return nil, err
+		}
+		return decodeFacts(buf)
+	})
+	if err != nil {
+		return err
+	}
+	for _, facts := range bundles {
+		for _, f := range facts {
+			if f.blob == "" {
+				continue
+			}
+			e.payloads = append(e.payloads, placed{blob: f.blob})
+			if err := tx.Put(ctx, dropInputBlob, f.blob); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+var dropInputBlob = deleteFrom("input_blobs", "name text")
 
 // rangeOf is the ids of the next items, at most n of them.
 func (d deletedJob) rangeOf(n int) (from, to penstock.ID) {

@@ -88,9 +88,7 @@ func (s *Store) Events(ctx context.Context, tenant penstock.TenantID, p store.Ev
 		if err != nil {
 			return err
 		}
-		items, err := queryAll(ctx, tx, sqlf(`SELECT `+itemColumns+` FROM items
-			WHERE id >= $1 AND id <= $2 AND seq > 0 AND seq > $3 ORDER BY seq LIMIT $4`,
-			penstock.ItemID(job.ID, 0), penstock.ItemID(job.ID, job.Counts.Total-1), p.After, p.Limit), scanItem)
+		items, err := endedItems(ctx, tx, job, p)
 		if err != nil {
 			return err
 		}
@@ -99,6 +97,16 @@ func (s *Store) Events(ctx context.Context, tenant penstock.TenantID, p store.Ev
 		return nil
 	})
 	return events, err
+}
+
+// endedItems are the next items of a job's log.
+func endedItems(ctx context.Context, tx Tx, job penstock.Job, p store.EventPage) ([]itemRow, error) {
+	if job.Counts.Total >= largeJob {
+		return endedPage(ctx, tx, job, store.ResultPage{After: p.After, Limit: p.Limit})
+	}
+	return queryAll(ctx, tx, sqlf(`SELECT `+itemColumns+` FROM items
+		WHERE id >= $1 AND id <= $2 AND seq > 0 AND seq > $3 ORDER BY seq LIMIT $4`,
+		penstock.ItemID(job.ID, 0), penstock.ItemID(job.ID, job.Counts.Total-1), p.After, p.Limit), scanItem)
 }
 
 func mergeEvents(own []penstock.Event, items []itemRow, limit int) []penstock.Event {

@@ -14,14 +14,15 @@ import (
 // retryable is an item that can be retried, its input still sealed.
 type retryable struct {
 	store.RetryableItem
+	n     int
 	input placed
 }
 
 func scanRetryable(row Row) (r retryable, err error) {
-	return r, row.Scan(&r.ID, &r.CustomID, &r.input.inline, &r.input.blob)
+	return r, row.Scan(&r.ID, &r.CustomID, &r.n, &r.input.inline, &r.input.blob)
 }
 
-const retryableColumns = `i.id, i.custom_id, i.input, i.input_blob`
+const retryableColumns = `i.id, i.custom_id, i.n, i.input, i.input_blob`
 
 // Retryable implements store.Retries.
 func (s *Store) Retryable(ctx context.Context, tenant penstock.TenantID, sel store.RetrySelection) (store.Retryable, error) {
@@ -31,14 +32,16 @@ func (s *Store) Retryable(ctx context.Context, tenant penstock.TenantID, sel sto
 		if found.Job, err = findJob(ctx, tx, tenant, sel.Job); err != nil {
 			return err
 		}
-		items, err = queryAll(ctx, tx, retryableQuery(found.Job, sel), scanRetryable)
-		return err
+		if items, err = queryAll(ctx, tx, retryableQuery(found.Job, sel), scanRetryable); err != nil {
+			return err
+		}
+		return bundledInputs(ctx, tx, sel.Job, items)
 	})
 	if err != nil {
 		return found, err
 	}
 	for _, item := range items {
-		item.Body, err = s.open(ctx, owner(tenant, item.ID, partInput), item.input)
+		item.Body, err = s.open(ctx, inputOwner(tenant, item.ID), item.input)
 		if errors.Is(err, blob.ErrNotFound) || errors.Is(err, payload.ErrTampered) {
 			err = &penstock.Error{Code: penstock.CodeGone, Err: err,
 				Message: fmt.Sprintf("The input of %s is gone: it cannot be retried.", penstock.ViewItem.Format(item.ID))}
@@ -49,6 +52,30 @@ func (s *Store) Retryable(ctx context.Context, tenant penstock.TenantID, sel sto
 		found.Items = append(found.Items, item.RetryableItem)
 	}
 	return found, nil
+}
+
+// bundledInputs finds the inputs of items that came in bundles.
+func bundledInputs(ctx context.Context, tx Tx, job penstock.ID, items []retryable) error {
+	var ns []int
+	for _, item := range items {
+		if item.input.inline == nil && item.input.blob == "" {
+			ns = append(ns, item.n)
+		}
+	}
+	found, err := findBundled(ctx, tx, job, ns)
+	if err != nil {
+		return err
+	}
+	for i, item := range items {
+		b, ok := found[item.n]
+		if !ok {
+			continue
+		}
+		if items[i].input, err = b.sealedInput(ctx, tx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func retryableQuery(j penstock.Job, sel store.RetrySelection) query {
@@ -70,7 +97,7 @@ func (s *Store) RetryItems(ctx context.Context, tenant penstock.TenantID, r stor
 		Submission: r.Submission, name: "retry",
 		also: func(tx Tx, j penstock.Job) error {
 			// Whoever deletes the job, or ends items of it, waits for this or is waited for.
-			jobs, err := lockJobs(ctx, tx, []penstock.ID{j.RetryOf})
+			jobs, err := lockRows(ctx, tx, []penstock.ID{j.RetryOf}, lockWhole)
 			if err != nil {
 				return err
 			}
@@ -93,7 +120,7 @@ const (
 		WHERE item_id = /*pg ANY */($1) AND job_id = $2 AND tenant_id = $3 AND resolved_at = 0 RETURNING 1`
 	retryItem = `INSERT INTO dead_letters (item_id, job_id, tenant_id, model, error_code, error_kind, fingerprint,
 			created_at, resolved_at, resolution)
-		SELECT i.id, i.job_id, i.tenant_id, i.model, i.error_code, '', '', i.finished_at, $4, 'retried' FROM items i
+		SELECT i.id, i.job_id, i.tenant_id, j.model, i.error_code, '', '', i.finished_at, $4, 'retried' FROM items i JOIN jobs j ON j.id = i.job_id
 		WHERE i.id = /*pg ANY */($1) AND i.job_id = $2 AND i.tenant_id = $3 AND i.status IN ('failed', 'expired', 'cancelled')
 		ON CONFLICT (item_id) DO UPDATE SET resolved_at = excluded.resolved_at, resolution = excluded.resolution
 			WHERE dead_letters.resolution <> 'retried' RETURNING 1`

@@ -11,11 +11,19 @@ import (
 	"penstock"
 )
 
-const jobColumns = `id, tenant_id, key_name, endpoint, model, lane, tags,
-	total, queued, running, succeeded, failed, cancelled, expired,
+// jobColumns are those of a job that is read: how many of its items run is the sum of its claims. Whoever has
+// locked a job does not ask, and counts all that are open as queued.
+const (
+	jobColumns    = runningColumn + jobRowColumns
+	lockedColumns = `0, ` + jobRowColumns
+	runningColumn = `(SELECT COALESCE(SUM(c.open), 0) /*pg ::bigint */ FROM claims c WHERE c.job_id = jobs.id), `
+)
+
+const jobRowColumns = `id, tenant_id, key_name, endpoint, model, lane, tags,
+	total, succeeded, failed, cancelled, expired,
 	cost_nano_usd, seq, started_seq,
-	max_attempts, item_timeout, resolved, retry_of, trace_parent,
-	created_at, deadline, started_at, finished_at, cancel_requested_at, queue_mark, queue_tokens, promised_at, budgets, ` + usageNames
+	max_attempts, item_timeout, resolved, retry_of, file_id, trace_parent,
+	created_at, deadline, started_at, finished_at, cancel_requested_at, queue_mark, queue_tokens, promised_at, budgets, waiting_on, ` + usageNames
 
 func scanJob(row Row) (penstock.Job, error) {
 	var (
@@ -26,15 +34,16 @@ func scanJob(row Row) (penstock.Job, error) {
 		promised                                       int64
 	)
 	c := &j.Counts
-	err := row.Scan(intoUsage(&j.Usage, &j.ID, &j.Tenant, &j.Key, &j.Endpoint, &j.Model, &j.Lane, &tags,
-		&c.Total, &c.Queued, &c.Running, &c.Succeeded, &c.Failed, &c.Cancelled, &c.Expired,
+	err := row.Scan(intoUsage(&j.Usage, &c.Running, &j.ID, &j.Tenant, &j.Key, &j.Endpoint, &j.Model, &j.Lane, &tags,
+		&c.Total, &c.Succeeded, &c.Failed, &c.Cancelled, &c.Expired,
 		&j.Cost, &j.Seq, &j.StartedSeq,
-		&j.MaxAttempts, &timeout, &resolved, &j.RetryOf, &j.TraceParent,
-		&created, &deadline, &started, &finished, &cancelAt, &j.QueueMark, &j.QueueTokens, &promised, &budgets)...)
+		&j.MaxAttempts, &timeout, &resolved, &j.RetryOf, &j.File, &j.TraceParent,
+		&created, &deadline, &started, &finished, &cancelAt, &j.QueueMark, &j.QueueTokens, &promised, &budgets, &j.WaitingOn)...)
 	if err != nil {
 		return j, fmt.Errorf("scanning job: %w", err)
 	}
-	j.ItemTimeout, j.Budgets = time.Duration(timeout)*time.Microsecond, readBudgetList(budgets)
+	c.Queued = c.Total - c.Running - c.Succeeded - c.Failed - c.Cancelled - c.Expired
+	j.ItemTimeout = time.Duration(timeout) * time.Microsecond
 	j.CreatedAt, j.Deadline = fromMicros(created), fromMicros(deadline)
 	j.StartedAt, j.FinishedAt = fromMicros(started), fromMicros(finished)
 	j.CancelRequestedAt, j.PromisedAt = fromMicros(cancelAt), fromMicros(promised)
@@ -44,7 +53,8 @@ func scanJob(row Row) (penstock.Job, error) {
 	if err := json.Unmarshal([]byte(resolved), &j.Resolved); err != nil {
 		return j, fmt.Errorf("reading resolution of job %s: %w", j.ID, err)
 	}
-	return j, nil
+	j.Paid, err = readStretches(budgets)
+	return j, err
 }
 
 // encodeTags never makes null, which PostgreSQL could not look into.
@@ -68,87 +78,105 @@ func insertJob(ctx context.Context, tx Tx, j penstock.Job) error {
 	if err != nil {
 		return fmt.Errorf("encoding resolution: %w", err)
 	}
-	return tx.Do(ctx, `INSERT INTO jobs (id, tenant_id, key_name, endpoint, model, lane, tags, status, total, queued,
-			seq, max_attempts, item_timeout, resolved, retry_of, trace_parent, created_at, deadline, queue_mark, queue_tokens, promised_at, budgets)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)`,
-		j.ID, j.Tenant, j.Key, j.Endpoint, j.Model, j.Lane, tags, j.Status(), j.Counts.Total, j.Counts.Queued,
-		j.Seq, j.MaxAttempts, j.ItemTimeout.Microseconds(), string(resolved), j.RetryOf, j.TraceParent,
-		micros(j.CreatedAt), micros(j.Deadline), j.QueueMark, j.QueueTokens, micros(j.PromisedAt), budgetList(j.Budgets))
+	split := j.Counts.Total
+	if j.File != "" {
+		split = 0
+	}
+	return tx.Do(ctx, `INSERT INTO jobs (id, tenant_id, key_name, endpoint, model, lane, tags, status, total,
+			seq, max_attempts, item_timeout, resolved, retry_of, file_id, trace_parent, created_at, deadline, queue_mark, queue_tokens, promised_at, split, budgets)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)`,
+		j.ID, j.Tenant, j.Key, j.Endpoint, j.Model, j.Lane, tags, j.Status(), j.Counts.Total,
+		j.Seq, j.MaxAttempts, j.ItemTimeout.Microseconds(), string(resolved), j.RetryOf, j.File, j.TraceParent,
+		micros(j.CreatedAt), micros(j.Deadline), j.QueueMark, j.QueueTokens, micros(j.PromisedAt), split, stretchList(j.Paid))
 }
 
 // jobGroup is a set of jobs whose rows this transaction has locked. Transitions move their counters
 // in memory; save writes each row once, however many items moved.
 type jobGroup struct {
 	byID     map[penstock.ID]*penstock.Job
-	moved    backlog               // how transitions changed what is queued
-	released map[penstock.ID]int64 // by claim, how many of its items do not run any more
+	moved    backlog            // how transitions changed what is queued
+	released map[claimKey]int64 // how many of the items of a claim do not run any more
+	settled  settlements
 	purse    purse                 // what the jobs are paid from
+	ended    map[penstock.ID][]int // by job, the items that ended, in order
+	news     *news                 // what webhooks are told
 }
 
-// lockJobs locks the rows of the given jobs in ascending order, so that two transactions never wait
-// for each other. Jobs that are gone are missing from the group.
-func lockJobs(ctx context.Context, tx Tx, ids []penstock.ID) (jobGroup, error) {
-	slices.SortFunc(ids, func(a, b penstock.ID) int { return strings.Compare(string(a), string(b)) })
-	ids = slices.Compact(ids)
-	jobs, question := lockingJobs(ids)
-	err := tx.Ask(ctx, question)
+// jobLock is how the rows of jobs are locked.
+type jobLock string
+
+const (
+	// lockFinish keeps others from finishing items of the job, and lets claims pass.
+	lockFinish jobLock = ` /*pg ORDER BY id FOR NO KEY UPDATE */`
+	// lockWhole keeps claims out as well.
+	lockWhole jobLock = ` /*pg ORDER BY id FOR UPDATE */`
+)
+
+// lockJobs locks the given jobs and the budgets that they are paid from: whoever ends items needs both.
+func lockJobs(ctx context.Context, tx Tx, ids []penstock.ID, lock jobLock) (jobGroup, error) {
+	jobs, err := lockRows(ctx, tx, ids, lock)
 	if err == nil {
 		jobs.purse, err = lockPurse(ctx, tx, jobs.byID)
 	}
 	return jobs, err
 }
 
-// lockingJobs is the question by which jobs are locked, and the group that its answer fills.
-func lockingJobs(ids []penstock.ID) (jobGroup, Question) {
-	jobs := jobGroup{byID: make(map[penstock.ID]*penstock.Job, len(ids)), moved: backlog{}, released: map[penstock.ID]int64{}}
-	return jobs, Question{
-		IDQuery{IDs: plain(ids), SQL: `SELECT ` + jobColumns + ` FROM jobs WHERE id = /*pg ANY */($1) /*pg ORDER BY id FOR UPDATE */`},
-		func(row Row) error {
-			j, err := scanJob(row)
-			jobs.byID[j.ID] = &j
-			return err
-		},
+// lockRows locks the rows of the given jobs in ascending order, so that two transactions never wait
+// for each other. Jobs that are gone are missing from the group.
+func lockRows(ctx context.Context, tx Tx, ids []penstock.ID, lock jobLock) (jobGroup, error) {
+	slices.SortFunc(ids, func(a, b penstock.ID) int { return strings.Compare(string(a), string(b)) })
+	ids = slices.Compact(ids)
+	jobs := jobGroup{
+		byID: make(map[penstock.ID]*penstock.Job, len(ids)), moved: backlog{}, released: map[claimKey]int64{},
+		settled: settlements{}, ended: map[penstock.ID][]int{}, news: newNews(),
 	}
-}
-
-// start notes the first claim of a job's items.
-func (g jobGroup) start(tx Tx, j *penstock.Job) {
-	if !j.StartedAt.IsZero() {
-		return
-	}
-	j.Seq++
-	j.StartedAt, j.StartedSeq = tx.Now(), j.Seq
+	return jobs, tx.QueryIn(ctx, IDQuery{
+		IDs: plain(ids), SQL: `SELECT ` + lockedColumns + `, ` + heardColumn + ` FROM jobs WHERE id = /*pg ANY */($1)` + string(lock),
+	}, func(row Row) error {
+		j, err := jobs.news.scan(row)
+		jobs.byID[j.ID] = &j
+		return err
+	})
 }
 
 // item is an item of the group with its job.
 func (g jobGroup) item(r *itemRow) itemInJob { return itemInJob{r, g.byID[r.Job], g} }
 
-var saveJob = update("jobs", "id text", `status text, queued bigint, running bigint, succeeded bigint, failed bigint,
-	cancelled bigint, expired bigint,
-	cost_nano_usd bigint, seq bigint, started_at bigint, finished_at bigint, cancel_requested_at bigint, started_seq bigint, `+usageColumns, "").lenient()
+var saveJob = update("jobs", "id text", `status text, succeeded bigint, failed bigint,
+	cancelled bigint, expired bigint, cost_nano_usd bigint, seq bigint, finished_at bigint, cancel_requested_at bigint, `+usageColumns, "").lenient()
 
 // save writes the jobs back and closes those that have no open item left. It returns the closed
 // ones in ascending order.
 func (g jobGroup) save(ctx context.Context, tx Tx) ([]penstock.ID, error) {
 	var finished []penstock.ID
 	for id, j := range g.byID {
+		if err := g.noteEndings(ctx, tx, j); err != nil {
+			return nil, err
+		}
 		if j.Counts.Open() == 0 && j.FinishedAt.IsZero() {
 			j.Seq++
 			j.FinishedAt = tx.Now()
 			finished = append(finished, id)
+			g.news.tell(j, penstock.EventJobFinished)
 		}
 		c := j.Counts
-		err := tx.Put(ctx, saveJob, withUsage(j.Usage, id, j.Status(), c.Queued, c.Running, c.Succeeded, c.Failed, c.Cancelled, c.Expired,
-			j.Cost, j.Seq, micros(j.StartedAt), micros(j.FinishedAt), micros(j.CancelRequestedAt), j.StartedSeq)...)
+		err := tx.Put(ctx, saveJob, withUsage(j.Usage, id, j.Status(), c.Succeeded, c.Failed, c.Cancelled, c.Expired,
+			j.Cost, j.Seq, micros(j.FinishedAt), micros(j.CancelRequestedAt))...)
 		if err != nil {
 			return nil, err
 		}
 	}
 	slices.Sort(finished)
+	if err := g.settled.book(ctx, tx); err != nil {
+		return nil, err
+	}
 	if err := releaseClaims(ctx, tx, g.released); err != nil {
 		return nil, err
 	}
 	if err := g.purse.save(ctx, tx); err != nil {
+		return nil, err
+	}
+	if err := g.news.publish(ctx, tx); err != nil {
 		return nil, err
 	}
 	return finished, g.moved.save(ctx, tx)

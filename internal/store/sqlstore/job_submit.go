@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"slices"
 
 	"penstock"
 	"penstock/internal/store"
@@ -12,7 +11,7 @@ import (
 
 // SubmitJob implements store.Jobs.
 func (s *Store) SubmitJob(ctx context.Context, tenant penstock.TenantID, sub store.Submission) (store.Receipt, error) {
-	return s.accept(ctx, tenant, acceptance{Submission: sub, name: "submit"})
+	return s.accept(ctx, tenant, acceptance{Submission: sub, name: "submit", also: bringing(ctx, sub.Webhook)})
 }
 
 // acceptance is a submission on its way into the store.
@@ -23,7 +22,7 @@ type acceptance struct {
 }
 
 func (s *Store) accept(ctx context.Context, tenant penstock.TenantID, sub acceptance) (store.Receipt, error) {
-	inputs, err := s.placeInputs(ctx, tenant, sub.Submission)
+	inputs, err := s.placeInputs(ctx, tenant, store.Split{Job: sub.Job.ID, Items: sub.Items})
 	if err != nil {
 		return store.Receipt{}, hide(err)
 	}
@@ -66,10 +65,10 @@ func (s *Store) accept(ctx context.Context, tenant penstock.TenantID, sub accept
 	return receipt, err
 }
 
-func (s *Store) placeInputs(ctx context.Context, tenant penstock.TenantID, sub store.Submission) ([]placed, error) {
+func (s *Store) placeInputs(ctx context.Context, tenant penstock.TenantID, sub store.Split) ([]placed, error) {
 	inputs := make([]placed, 0, len(sub.Items))
 	for n, item := range sub.Items {
-		p, err := s.place(ctx, owner(tenant, penstock.ItemID(sub.Job.ID, n), partInput), item.Body)
+		p, err := s.place(ctx, inputOwner(tenant, penstock.ItemID(sub.Job, sub.From+n)), item.Body)
 		if err != nil {
 			s.discard(ctx, inputs...)
 			return nil, err
@@ -151,7 +150,11 @@ func newJob(tx Tx, tenant penstock.TenantID, sub store.Submission) penstock.Job 
 	if j.Deadline.IsZero() {
 		j.Deadline = j.CreatedAt.Add(sub.DeadlineIn)
 	}
-	j.Counts = penstock.Counts{Total: len(sub.Items), Queued: len(sub.Items)}
+	total := len(sub.Items)
+	if j.File != "" {
+		total = sub.Lines
+	}
+	j.Counts = penstock.Counts{Total: total, Queued: total}
 	return j
 }
 
@@ -161,50 +164,99 @@ type submittedItems struct {
 	inputs []placed
 }
 
-var addItem = insertInto("items", `id text, job_id text, tenant_id text, lane text, model text, n bigint, custom_id text, status text,
-	input bytea, input_blob text, estimate_tokens bigint, input_bytes bigint, reserved_nano_usd bigint, not_before bigint, parked bigint, deadline bigint`, "")
-
 func insertSubmission(ctx context.Context, tx Tx, j *penstock.Job, sub submittedItems) error {
 	j.Seq = 1 // job.queued
 	if err := insertJob(ctx, tx, *j); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(sub.items, func(item store.NewItem) bool { return item.StartIn <= 0 }) {
-		if err := activate(ctx, tx, j.Tenant, j.Lane); err != nil {
-			return err
-		}
-	}
-	var reserved penstock.NanoUSD
-	moved, key := backlog{}, backlogKey{j.Lane, j.Tenant, j.Model}
-	for n, item := range sub.items {
-		reserved += item.Reserved
-		waits := sleeper{
-			readyItem{key, micros(j.Deadline), penstock.ItemID(j.ID, n), j.ID, item.EstimateTokens, int64(len(item.Body))},
-			micros(j.CreatedAt.Add(item.StartIn)),
-		}
-		err := tx.Put(ctx, addItem, waits.item, j.ID, j.Tenant, j.Lane, j.Model, n, item.CustomID, penstock.StatusQueued,
-			sub.inputs[n].inline, sub.inputs[n].blob, waits.estimate, waits.inputBytes, item.Reserved,
-			waits.notBefore, truth(item.StartIn > 0).column(), waits.deadline)
-		if err != nil {
-			return err
-		}
-		by := stock{tokens: waits.estimate, bytes: waits.inputBytes}
-		if item.StartIn > 0 {
-			by.parked, err = 1, tx.Put(ctx, enterParked, waits.notBefore, waits.item)
-		} else {
-			by.ready, err = 1, waits.enter(ctx, tx)
-		}
-		if err != nil {
-			return err
-		}
-		moved.add(key, by)
+	moved := backlog{}
+	if err := enqueue(ctx, tx, arrival{submittedItems: sub, job: j, moved: moved}); err != nil {
+		return err
 	}
 	err := book(ctx, tx, penstock.LedgerEntry{
 		Key: reserveKey(j.ID), Tenant: j.Tenant, Kind: penstock.EntryReserve,
-		Subject: j.ID, Job: j.ID, Reserved: reserved, Origin: j.Origin(),
+		Subject: j.ID, Job: j.ID, Reserved: sub.reserved(), Origin: j.Origin(0),
 	})
 	if err != nil {
 		return err
 	}
 	return moved.save(ctx, tx)
+}
+
+func (s submittedItems) reserved() (sum penstock.NanoUSD) {
+	for _, item := range s.items {
+		sum += item.Reserved
+	}
+	return sum
+}
+
+// arrival is items that a job gets.
+type arrival struct {
+	submittedItems
+	job   *penstock.Job
+	first int // index of the first of them
+	moved backlog
+}
+
+// enqueue bundles items up and puts them in line, or parks those that are held back.
+func enqueue(ctx context.Context, tx Tx, a arrival) error {
+	j, key := a.job, backlogKey{a.job.Lane, a.job.Tenant, a.job.Model}
+	bundles := a.bundles()
+	if len(bundles) > 0 {
+		if err := activate(ctx, tx, j.Tenant, j.Lane); err != nil {
+			return err
+		}
+	}
+	for _, b := range bundles {
+		if err := b.insert(ctx, tx, j.ID); err != nil {
+			return err
+		}
+		if err := b.ready(key, j).enter(ctx, tx); err != nil {
+			return err
+		}
+		for _, f := range b.facts {
+			a.moved.add(key, stock{ready: 1, tokens: f.estimate, bytes: f.inputBytes})
+		}
+	}
+	for i, item := range a.items {
+		if item.StartIn <= 0 {
+			continue
+		}
+		if err := park(ctx, tx, j, parking{item, a.first + i, a.inputs[i]}); err != nil {
+			return err
+		}
+		a.moved.add(key, stock{parked: 1, tokens: item.EstimateTokens, bytes: int64(len(item.Body))})
+	}
+	return nil
+}
+
+// ready is the range in which all items of a new bundle stand in line.
+func (b bundle) ready(key backlogKey, j *penstock.Job) *readyRange {
+	r := &readyRange{
+		backlogKey: key, deadline: micros(j.Deadline), job: j.ID, first: b.first, last: b.first + len(b.facts) - 1, bundle: b.first,
+	}
+	if len(b.facts) == 1 {
+		r.estimate, r.inputBytes = b.facts[0].estimate, b.facts[0].inputBytes
+	}
+	return r
+}
+
+// parking is an item that is held back: it stands apart from the beginning, with an input of its own.
+type parking struct {
+	store.NewItem
+	n     int
+	input placed
+}
+
+var addItem = insertInto("items", `id text, job_id text, tenant_id text, n bigint, custom_id text, status text, input bytea, input_blob text,
+	estimate_tokens bigint, input_bytes bigint, reserved_nano_usd bigint, not_before bigint, parked bigint`, "")
+
+func park(ctx context.Context, tx Tx, j *penstock.Job, p parking) error {
+	id, until := penstock.ItemID(j.ID, p.n), micros(j.CreatedAt.Add(p.StartIn))
+	err := tx.Put(ctx, addItem, id, j.ID, j.Tenant, p.n, p.CustomID, penstock.StatusQueued, p.input.inline, p.input.blob,
+		p.EstimateTokens, len(p.Body), p.Reserved, until, int64(1))
+	if err != nil {
+		return err
+	}
+	return tx.Put(ctx, enterParked, until, id)
 }

@@ -39,7 +39,6 @@ func (c *laneClaim) over() bool { return len(c.picks) == c.limit || c.refusals >
 type picked struct {
 	pick
 	share *share
-	lane  penstock.Lane
 }
 
 // pickInLane picks queued items of a lane that may start, fairly among its tenants. It looks at a window
@@ -143,22 +142,25 @@ func (c *laneClaim) takeTurn(ctx context.Context, tx Tx, s *share) error {
 			s.done = true
 			break
 		}
-		p := shelf.picks[0]
+		p, err := shelf.front()
+		if err != nil {
+			return err
+		}
 		candidate := store.Candidate{
-			Item: p.item, Tenant: s.tenant, Model: shelf.model, Lane: c.lane, Estimate: p.estimate, InputBytes: p.bytes,
+			Item: penstock.ItemID(p.from.job, p.n), Tenant: s.tenant, Model: shelf.model, Lane: c.lane, Estimate: p.estimate, InputBytes: p.bytes,
 		}
 		if c.want.Room != nil && !c.want.Room(candidate) {
-			shelf.picks, shelf.empty = nil, true // what follows is for the same targets
+			shelf.ranges, shelf.empty = nil, true // what follows is for the same targets
 			c.refusals++
 			continue
 		}
-		shelf.picks = shelf.picks[1:]
+		shelf.advance()
 		p.charge = fair.Tokens(p.estimate)
 		if c.want.Charge != nil {
 			p.charge = fair.Tokens(c.want.Charge(candidate))
 		}
 		turn.Add(p.charge)
-		c.picks = append(c.picks, picked{p, s, c.lane})
+		c.picks = append(c.picks, picked{p, s})
 	}
 	s.Charge(turn.Tokens)
 	return nil
@@ -168,38 +170,49 @@ func (c *laneClaim) takeTurn(ctx context.Context, tx Tx, s *share) error {
 func (c *laneClaim) earliest(ctx context.Context, tx Tx, s *share) (*shelf, error) {
 	var first *shelf
 	for _, sh := range s.shelf {
-		if len(sh.picks) == 0 && !sh.empty {
+		if len(sh.ranges) == 0 && !sh.empty {
 			if err := c.fill(ctx, tx, s, sh); err != nil {
 				return nil, err
 			}
 		}
-		if len(sh.picks) == 0 {
-			continue
-		}
-		if first == nil || sh.picks[0].deadline < first.picks[0].deadline ||
-			(sh.picks[0].deadline == first.picks[0].deadline && sh.picks[0].item < first.picks[0].item) {
+		if len(sh.ranges) > 0 && (first == nil || sh.before(first)) {
 			first = sh
 		}
 	}
 	return first, nil
 }
 
-// fill reads the next items of a shelf: as many as the tenant is likely to be given.
+// fill reads the next ranges of a shelf: as many items as the tenant is likely to be given.
 func (c *laneClaim) fill(ctx context.Context, tx Tx, s *share, sh *shelf) error {
 	n := max(fair.ItemsPerTurn, (c.limit-len(c.picks))/len(c.shares))
-	picks, err := queryAll(ctx, tx, sqlf(`SELECT r.item_id, r.job_id, r.estimate_tokens, r.input_bytes, r.deadline FROM ready r
-		WHERE r.lane = $1 AND r.tenant_id = $2 AND r.model = $3 AND r.deadline > $4 AND (r.deadline, r.item_id) > ($5, $6)
-			AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = r.job_id AND j.cancel_requested_at > 0 AND j.queued > 0)
-		ORDER BY r.deadline, r.item_id LIMIT $7`,
-		c.lane, s.tenant, sh.model, micros(tx.Now()), sh.deadline, sh.id, n),
-		func(r Row) (p pick, err error) { return p, r.Scan(&p.item, &p.job, &p.estimate, &p.bytes, &p.deadline) })
+	ranges, err := queryAll(ctx, tx, sqlf(`SELECT `+rangeColumns+` FROM ready r
+		WHERE r.lane = $1 AND r.tenant_id = $2 AND r.model = $3 AND r.deadline > $4 AND (r.deadline, r.job_id, r.last_n) > ($5, $6, $7)
+			AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = r.job_id AND j.cancel_requested_at > 0)
+		ORDER BY r.deadline, r.job_id, r.last_n LIMIT $8`,
+		c.lane, s.tenant, sh.model, micros(tx.Now()), sh.seen.deadline, sh.seen.job, sh.seen.last, n),
+		func(row Row) (*readyRange, error) {
+			r := &readyRange{backlogKey: backlogKey{c.lane, s.tenant, sh.model}}
+			return r, row.Scan(r.dest()...)
+		})
 	if err != nil {
 		return err
 	}
-	sh.picks, sh.empty = picks, len(picks) < n
-	if len(picks) > 0 {
-		last := picks[len(picks)-1]
-		sh.deadline, sh.id = last.deadline, last.item
+	sh.empty = len(ranges) < n
+	var facts []Question
+	for items := 0; len(ranges) > 0 && items < n; ranges = ranges[1:] {
+		r := ranges[0]
+		items += r.size()
+		if !r.single() {
+			facts = append(facts, askFacts(r.bundleOf(), &r.facts))
+		}
+		sh.ranges, sh.seen = append(sh.ranges, r), *r
 	}
-	return nil
+	sh.empty = sh.empty && len(ranges) == 0 // those that were read in vain are read again
+	if len(sh.ranges) > 0 {
+		sh.next = sh.ranges[0].first
+	}
+	if len(facts) == 0 {
+		return nil
+	}
+	return tx.Ask(ctx, facts...)
 }

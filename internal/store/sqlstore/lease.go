@@ -61,7 +61,7 @@ func (s *Store) ReleaseLease(ctx context.Context, l store.Lease) error {
 // HeldItems implements store.Queue.
 func (s *Store) HeldItems(ctx context.Context, l store.Lease) (held []store.Held, err error) {
 	err = s.read(ctx, func(tx Tx) error {
-		claims, err := queryAll(ctx, tx, sqlf(`SELECT id, items FROM claims WHERE process_id = $1 AND epoch = $2 ORDER BY id`,
+		claims, err := queryAll(ctx, tx, sqlf(`SELECT `+claimColumns+` FROM claims c WHERE c.process_id = $1 AND c.epoch = $2 ORDER BY c.id`,
 			l.Process, l.Epoch), scanClaim)
 		if err != nil {
 			return err
@@ -76,7 +76,7 @@ func (s *Store) HeldItems(ctx context.Context, l store.Lease) (held []store.Held
 		}
 		held = make([]store.Held, len(items))
 		for i, r := range items {
-			held[i] = store.Held{Item: r.ID, Job: r.Job, Tenant: r.Tenant, Fence: r.Fence, Cancelled: stopping[r.Job]}
+			held[i] = store.Held{Item: r.item, Job: r.job, Tenant: r.tenant, Fence: r.fence(), Cancelled: stopping[r.job]}
 		}
 		return nil
 	})
@@ -84,10 +84,10 @@ func (s *Store) HeldItems(ctx context.Context, l store.Lease) (held []store.Held
 }
 
 // stoppingJobs are those of the items' jobs that were asked to stop.
-func stoppingJobs(ctx context.Context, tx Tx, items []*itemRow) (map[penstock.ID]bool, error) {
+func stoppingJobs(ctx context.Context, tx Tx, items []running) (map[penstock.ID]bool, error) {
 	jobs := make(map[penstock.ID]bool)
 	for _, r := range items {
-		jobs[r.Job] = false
+		jobs[r.job] = false
 	}
 	err := tx.QueryIn(ctx, IDQuery{IDs: plain(slices.Sorted(maps.Keys(jobs))),
 		SQL: `SELECT id FROM jobs WHERE id = /*pg ANY */($1) AND cancel_requested_at > 0`,

@@ -7,42 +7,92 @@ import (
 )
 
 // A queued item stands in one of two lines: ready, in the order of claims, or parked until its time comes.
+// The ready line holds ranges: items that nothing happened to stand in it together, and leave it from the
+// front; an item that came back stands in it alone.
 
 var (
-	enterReady = insertInto("ready", `lane text, tenant_id text, model text, deadline bigint, item_id text, job_id text,
-		estimate_tokens bigint, input_bytes bigint`, "")
-	leaveReady  = deleteFrom("ready", `lane text, tenant_id text, model text, deadline bigint, item_id text`)
+	enterReady = insertInto("ready", `lane text, tenant_id text, model text, deadline bigint, job_id text, last_n bigint, first_n bigint,
+		bundle_n bigint, item_id text, estimate_tokens bigint, input_bytes bigint`, "")
 	enterParked = insertInto("parked", `not_before bigint, item_id text`, "")
 	leaveParked = deleteFrom("parked", `not_before bigint, item_id text`)
+
+	// A range that somebody else took from meanwhile is missed.
+	readyKey     = `lane text, tenant_id text, model text, deadline bigint, job_id text, last_n bigint`
+	leaveReady   = deleteFrom("ready", readyKey+", first_n bigint").strict()
+	advanceReady = swap("ready", readyKey, "first_n")
 )
 
-// enter puts a queued item into its line.
+// readyRange is a range of items that may start, as the line keeps it.
+type readyRange struct {
+	backlogKey
+	deadline    int64
+	job         penstock.ID
+	first, last int
+	bundle      int         // first item of the bundle that they are in
+	item        penstock.ID // the one item that has a row of its own, or ""
+	estimate    int64       // where it is one item
+	inputBytes  int64
+	facts       []fact // of the whole bundle, where it is several
+}
+
+const rangeColumns = `job_id, first_n, last_n, bundle_n, item_id, deadline, estimate_tokens, input_bytes`
+
+func (r *readyRange) dest() []any {
+	return []any{&r.job, &r.first, &r.last, &r.bundle, &r.item, &r.deadline, &r.estimate, &r.inputBytes}
+}
+
+func (r *readyRange) size() int { return r.last - r.first + 1 }
+
+// single says that the row of the range tells all that a claim weighs.
+func (r *readyRange) single() bool { return r.item != "" || (r.first == r.last && r.first == r.bundle) }
+
+func (r *readyRange) bundleOf() bundleOf { return bundleOf{r.job, r.bundle} }
+
+// fact is what the bundle knows of an item of the range.
+func (r *readyRange) fact(n int) (fact, error) {
+	if at := n - r.bundle; at >= 0 && at < len(r.facts) {
+		return r.facts[at], nil
+	}
+	return fact{}, brokenBundle(r.bundleOf())
+}
+
+func (r *readyRange) enter(ctx context.Context, tx Tx) error {
+	return tx.Put(ctx, enterReady, r.lane, r.tenant, r.model, r.deadline, r.job, r.last, r.first, r.bundle, r.item, r.estimate, r.inputBytes)
+}
+
+// leaveTo takes the items before next out of the line.
+func (r *readyRange) leaveTo(ctx context.Context, tx Tx, next int) error {
+	if next > r.last {
+		return tx.Put(ctx, leaveReady, r.lane, r.tenant, r.model, r.deadline, r.job, r.last, r.first)
+	}
+	return tx.Put(ctx, advanceReady, r.lane, r.tenant, r.model, r.deadline, r.job, r.last, r.first, next)
+}
+
+// alone is the range of an item that has a row.
+func (r itemInJob) alone() *readyRange {
+	return &readyRange{
+		backlogKey: backlogKey{r.job.Lane, r.Tenant, r.job.Model}, deadline: micros(r.job.Deadline), job: r.Job,
+		first: r.Index, last: r.Index, bundle: r.Index, item: r.ID, estimate: r.estimate, inputBytes: r.inputBytes,
+	}
+}
+
+// enter puts a queued item that has a row into its line.
 func (r itemInJob) enter(ctx context.Context, tx Tx) error {
-	r.moved.move(r.job.Lane, r.itemRow, 1)
+	r.moved.move(r.backlogKey(), r.itemRow, 1)
 	if r.parked {
 		return tx.Put(ctx, enterParked, r.notBefore, r.ID)
 	}
-	return tx.Put(ctx, enterReady, r.job.Lane, r.Tenant, r.model, micros(r.job.Deadline), r.ID, r.Job, r.estimate, r.inputBytes)
+	return r.alone().enter(ctx, tx)
 }
 
-// leave takes an item out of its line.
+// leave takes an item that has a row out of its line.
 func (r itemInJob) leave(ctx context.Context, tx Tx) error {
-	r.moved.move(r.job.Lane, r.itemRow, -1)
+	r.moved.move(r.backlogKey(), r.itemRow, -1)
 	if r.parked {
 		return tx.Put(ctx, leaveParked, r.notBefore, r.ID)
 	}
-	return tx.Put(ctx, leaveReady, r.job.Lane, r.Tenant, r.model, micros(r.job.Deadline), r.ID)
+	alone := r.alone()
+	return alone.leaveTo(ctx, tx, alone.last+1)
 }
 
-// readyItem is an item that may start, as its line keeps it.
-type readyItem struct {
-	backlogKey
-	deadline   int64
-	item, job  penstock.ID
-	estimate   int64
-	inputBytes int64
-}
-
-func (r readyItem) enter(ctx context.Context, tx Tx) error {
-	return tx.Put(ctx, enterReady, r.lane, r.tenant, r.model, r.deadline, r.item, r.job, r.estimate, r.inputBytes)
-}
+func (r itemInJob) backlogKey() backlogKey { return backlogKey{r.job.Lane, r.Tenant, r.job.Model} }

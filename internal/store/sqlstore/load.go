@@ -9,14 +9,15 @@ import (
 	"penstock/internal/store"
 )
 
-// Backlogs implements store.Load. The head of a queue is one look into the line of ready items; jobs
-// with running items are found by an index that holds no others.
+// Backlogs implements store.Load. The head of a queue is one look into the line of ready items; what
+// runs is told by the claims.
 func (s *Store) Backlogs(ctx context.Context) (backlogs []store.Backlog, err error) {
 	err = s.read(ctx, func(tx Tx) error {
 		backlogs, err = queryAll(ctx, tx, sqlf(`SELECT b.lane, b.tenant_id, b.model, b.ready, b.parked, b.tokens, b.bytes,
 				b.drained_items, b.drained_tokens, CASE WHEN b.ready = 0 THEN 0 ELSE
-				COALESCE((SELECT i.not_before FROM items i WHERE i.id = (SELECT r.item_id FROM ready r WHERE r.lane = b.lane
-					AND r.tenant_id = b.tenant_id AND r.model = b.model ORDER BY r.deadline, r.item_id LIMIT 1)), 0) END
+				COALESCE((SELECT COALESCE(i.not_before, j.created_at) FROM ready r JOIN jobs j ON j.id = r.job_id
+					LEFT JOIN items i ON i.id = r.item_id WHERE r.lane = b.lane
+					AND r.tenant_id = b.tenant_id AND r.model = b.model ORDER BY r.deadline, r.job_id, r.last_n LIMIT 1), 0) END
 			FROM backlogs b ORDER BY b.ready + b.parked DESC, b.lane, b.tenant_id, b.model LIMIT $1`, store.MaxBacklogs), scanBacklog(tx))
 		if err != nil {
 			return err
@@ -54,8 +55,8 @@ func addRunning(ctx context.Context, tx Tx, backlogs []store.Backlog) error {
 		items  int64
 		oldest int64
 	}
-	groups, err := queryAll(ctx, tx, sqlf(`SELECT lane, tenant_id, model, SUM(running) /*pg ::bigint */, MIN(created_at)
-		FROM jobs WHERE running > 0 GROUP BY lane, tenant_id, model`),
+	groups, err := queryAll(ctx, tx, sqlf(`SELECT j.lane, j.tenant_id, j.model, SUM(c.open) /*pg ::bigint */, MIN(j.created_at)
+		FROM claims c JOIN jobs j ON j.id = c.job_id GROUP BY j.lane, j.tenant_id, j.model`),
 		func(row Row) (g group, err error) {
 			return g, row.Scan(&g.lane, &g.tenant, &g.model, &g.items, &g.oldest)
 		})

@@ -88,7 +88,7 @@ func (v *visit) lock(ctx context.Context, tx Tx) error {
 // rate withdraws from one allowance.
 func (v *visit) rate(ctx context.Context, tx Tx, d store.RateDraw) (store.RateGrant, error) {
 	row := v.pools[d.Pool]
-	p := store.Pool{PerMinute: d.PerMinute, Level: row.level, At: fromMicros(row.filledAt)}
+	p := store.Pool{Terms: d.Terms, PerMinute: d.PerMinute, Level: row.level, At: fromMicros(row.filledAt)}
 	g := p.Serve(tx.Now(), d)
 	row.level, row.filledAt = p.Level, micros(p.At)
 	v.pools[d.Pool] = row

@@ -127,7 +127,9 @@ func (s *Store) orphans(ctx context.Context, page []blob.Info) (names []string, 
 		}
 		named := map[string]bool{}
 		q := IDQuery{SQL: `SELECT input_blob FROM items WHERE input_blob <> '' AND input_blob = /*pg ANY */($1)
-			UNION ALL SELECT result_blob FROM items WHERE result_blob <> '' AND result_blob = /*pg ANY */($1)`, IDs: []string{}}
+			UNION ALL SELECT name FROM input_blobs WHERE name = /*pg ANY */($1)
+			UNION ALL SELECT result_blob FROM items WHERE result_blob <> '' AND result_blob = /*pg ANY */($1)
+			UNION ALL ` + fileBlobs, IDs: []string{}}
 		for _, b := range page {
 			q.IDs = append(q.IDs, b.Name)
 		}

@@ -13,13 +13,7 @@ func (s *Store) RecordRequests(ctx context.Context, rs []penstock.Request) error
 		if err != nil {
 			return err
 		}
-		var budgets []penstock.ID
-		for _, r := range rs {
-			if !recorded[r.ID] {
-				budgets = append(budgets, r.Holding.Budgets...)
-			}
-		}
-		purse, err := lockBudgets(ctx, tx, budgets)
+		tills, err := lockTills(ctx, tx, rs)
 		if err != nil {
 			return err
 		}
@@ -35,11 +29,11 @@ func (s *Store) RecordRequests(ctx context.Context, rs []penstock.Request) error
 					return err
 				}
 			}
-			if err := settleRequest(ctx, tx, r, purse); err != nil {
+			if err := settleRequest(ctx, tx, r, tills); err != nil {
 				return err
 			}
 		}
-		return purse.save(ctx, tx)
+		return tills.save(ctx, tx)
 	})
 }
 
@@ -73,13 +67,13 @@ func insertRequest(ctx context.Context, tx Tx, r penstock.Request) error {
 }
 
 // settleRequest books a call once, and apart from it what may have been spent unseen.
-func settleRequest(ctx context.Context, tx Tx, r penstock.Request, p purse) error {
-	charged, err := chargeRequest(ctx, tx, r, p)
+func settleRequest(ctx context.Context, tx Tx, r penstock.Request, t tills) error {
+	charged, err := t.charge(ctx, tx, r)
 	if err != nil {
 		return err
 	}
 	entry := penstock.LedgerEntry{
-		Key: requestKey(r.ID), Tenant: r.Tenant, Kind: penstock.EntrySettle, Subject: r.ID, Target: r.Target,
+		Key: requestKey(r.ID), Tenant: r.Tenant, Kind: penstock.EntrySettle, Subject: r.ID, Outcomes: 1, Target: r.Target,
 		Cost: r.Cost, Usage: r.Usage, Origin: penstock.Origin{Key: r.Key, Model: r.Model, Lane: penstock.LaneRealtime, Budgets: charged},
 	}
 	if n := len(r.Attempts); n > 0 {

@@ -16,7 +16,7 @@ func (s *Store) Item(ctx context.Context, tenant penstock.TenantID, id penstock.
 		found, ok, err := queryOne(ctx, tx, sqlf(`SELECT `+itemColumnsWithResult+` FROM items
 			WHERE id = $1 AND tenant_id = $2 AND EXISTS (SELECT 1 FROM jobs j WHERE j.id = items.job_id)`, id, tenant), scanItemWithResult)
 		if err == nil && !ok {
-			err = notFound(penstock.ViewItem, id)
+			found, err = findUntouched(ctx, tx, tenant, id)
 		}
 		row = found
 		return err
@@ -27,12 +27,36 @@ func (s *Store) Item(ctx context.Context, tenant penstock.TenantID, id penstock.
 	return s.withResult(ctx, row)
 }
 
+// findUntouched returns an item that has no row of its own. The job that it is of is the one before it.
+func findUntouched(ctx context.Context, tx Tx, tenant penstock.TenantID, id penstock.ID) (itemRow, error) {
+	job, ok, err := queryOne(ctx, tx, sqlf(`SELECT `+lockedColumns+` FROM jobs WHERE id < $1 ORDER BY id DESC LIMIT 1`, id), scanJob)
+	if err != nil {
+		return itemRow{}, err
+	}
+	n, has := job.IndexOf(id)
+	if !ok || !has || job.Tenant != tenant {
+		return itemRow{}, notFound(penstock.ViewItem, id)
+	}
+	rows, err := bundledRows(ctx, tx, &job, []int{n})
+	if err == nil && len(rows) == 0 {
+		err = notFound(penstock.ViewItem, id)
+	}
+	if err != nil {
+		return itemRow{}, err
+	}
+	return *rows[0], nil
+}
+
 // Results implements store.Jobs.
 func (s *Store) Results(ctx context.Context, tenant penstock.TenantID, job penstock.ID, p store.ResultPage) ([]penstock.Item, error) {
 	var rows []itemRow
 	err := s.read(ctx, func(tx Tx) error {
 		j, err := findJob(ctx, tx, tenant, job)
 		if err != nil {
+			return err
+		}
+		if p.Order == store.OrderCompletion && j.Counts.Total >= largeJob {
+			rows, err = endedPage(ctx, tx, j, p)
 			return err
 		}
 		rows, err = queryAll(ctx, tx, resultsQuery(j, p), scanItemWithResult)

@@ -2,8 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 
 	"penstock"
 )
@@ -16,19 +14,28 @@ func (s *Store) SaveSnapshot(ctx context.Context, hash string, body []byte) erro
 	})
 }
 
-// SaveTenants implements store.Settings.
+// SaveTenants implements store.Settings. It writes only what is news, so that the start of a process is no change
+// of the directory.
 func (s *Store) SaveTenants(ctx context.Context, tenants []penstock.Tenant) error {
+	if len(tenants) == 0 {
+		return nil
+	}
 	return s.write(ctx, "tenants", func(tx Tx) error {
+		version, err := nextVersion(ctx, tx)
+		if err != nil {
+			return err
+		}
 		for _, t := range tenants {
-			settings, err := json.Marshal(map[string]any{"lanes": t.Lanes})
+			settings, err := encodeSettings(t)
 			if err != nil {
-				return fmt.Errorf("encoding settings of tenant %s: %w", t.ID, err)
+				return err
 			}
-			err = tx.Do(ctx, `INSERT INTO tenants (id, source, weight, settings, created_at, updated_at)
-				VALUES ($1, 'file', $2, $3, $4, $4)
-				ON CONFLICT (id) DO UPDATE SET source = excluded.source, weight = excluded.weight,
-					settings = excluded.settings, updated_at = excluded.updated_at`,
-				t.ID, t.Weight, string(settings), micros(tx.Now()))
+			err = tx.Do(ctx, `INSERT INTO tenants (`+tenantColumns+`) VALUES ($1, 'file', $2, $3, $4, 1, $5, $6, $6)
+				ON CONFLICT (id) DO UPDATE SET source = excluded.source, weight = excluded.weight, settings = excluded.settings,
+					tier = excluded.tier, enabled = 1, version = excluded.version, updated_at = excluded.updated_at
+				WHERE tenants.source <> 'file' OR tenants.enabled <> 1 OR tenants.weight <> excluded.weight
+					OR tenants.settings <> excluded.settings OR tenants.tier <> excluded.tier`,
+				t.ID, t.Weight, settings, t.Tier, version, micros(tx.Now()))
 			if err != nil {
 				return err
 			}

@@ -98,18 +98,48 @@ func (s *share) save(ctx context.Context, tx Tx, lane penstock.Lane, tokens int6
 
 // shelf is what a tenant has ready for one model, in the order of deadlines. It is read in parts.
 type shelf struct {
-	model    string
-	picks    []pick // read and not taken yet
-	empty    bool   // there is no more to read
-	deadline int64  // of the last item that was read, and its id
-	id       penstock.ID
+	model  string
+	ranges []*readyRange // read and not all taken yet
+	next   int           // index of the item that is in front, in the first of them
+	empty  bool          // there is no more to read
+	seen   readyRange    // the last that was read
 }
 
 // pick is a queued item that a claim may take.
 type pick struct {
-	item, job penstock.ID
-	estimate  int64
-	bytes     int64
-	deadline  int64
-	charge    int64 // tokens that its tenant is charged for it
+	from     *readyRange
+	n        int
+	estimate int64
+	bytes    int64
+	charge   int64 // tokens that its tenant is charged for it
+}
+
+// front is the item in front. The shelf must not be empty.
+func (s *shelf) front() (pick, error) {
+	r := s.ranges[0]
+	if r.single() {
+		return pick{from: r, n: r.first, estimate: r.estimate, bytes: r.inputBytes}, nil
+	}
+	f, err := r.fact(s.next)
+	return pick{from: r, n: s.next, estimate: f.estimate, bytes: f.inputBytes}, err
+}
+
+// advance moves on to the item behind the one in front.
+func (s *shelf) advance() {
+	if s.next++; s.next > s.ranges[0].last {
+		s.drop()
+	}
+}
+
+// drop leaves out the first range.
+func (s *shelf) drop() {
+	if s.ranges = s.ranges[1:]; len(s.ranges) > 0 {
+		s.next = s.ranges[0].first
+	}
+}
+
+// before is the order of shelves: by the deadline of what is in front, then by age.
+func (s *shelf) before(other *shelf) bool {
+	a, b := s.ranges[0], other.ranges[0]
+	return cmp.Or(cmp.Compare(a.deadline, b.deadline), cmp.Compare(a.job, b.job), cmp.Compare(s.next, other.next)) < 0
 }

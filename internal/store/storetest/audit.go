@@ -168,8 +168,12 @@ func (r *rig) auditLedger(sub store.Submission, items []penstock.Item) {
 	r.must("read ledger entries", err)
 	r.auditEntries(sub, entries)
 
+	var reserved penstock.NanoUSD
 	reserves := selectEntries(entries, sub.Job.ID, penstock.EntryReserve)
-	if len(reserves) != 1 || reserves[0].Reserved != reservation(sub) {
+	for _, e := range reserves {
+		reserved += e.Reserved
+	}
+	if reserved != reservation(sub) || (len(reserves) != 1 && sub.Job.File == "") {
 		r.t.Errorf("reservation of %v is booked as %+v", reservation(sub), reserves)
 	}
 	for n, item := range items {

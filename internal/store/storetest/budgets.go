@@ -18,6 +18,10 @@ func budgetCases() []testCase {
 		{"a process withdraws, spends and returns", budgetHold},
 		{"what a dead process held is forfeit", budgetForfeit},
 		{"every account has to have enough", budgetAll},
+		{"what was spent beyond all bounds counts", budgetOverdrawn},
+		{"a job over a file waits on its budget", budgetSplit},
+		{"items are paid from the period in which they came", budgetTurn},
+		{"a stopped job needs no money", budgetStopped},
 		{"only a current lease may withdraw", budgetLease},
 	}
 }
@@ -33,7 +37,7 @@ func account(limit penstock.NanoUSD, edit ...func(*penstock.Budget)) store.Accou
 
 func soft(b *penstock.Budget) { b.Hard = false }
 
-// paid is a job of n items, each of which reserves 10,000 nano-dollars and spends 300.
+// paid is a job of n items, each of which reserves 10,000 nano-dollars and spends 300 and its index.
 func (r *rig) paid(n int, accounts ...store.Account) store.Submission {
 	s := r.submission(n)
 	for i := range s.Items {
@@ -182,8 +186,115 @@ func budgetHold(r *rig) {
 	r.record(call)
 	r.record(call) // a group may be written again
 	r.wantBalance(100, 900)
-	r.must("return", r.s.ReturnHolds(r.t.Context(), l, []store.HoldReturn{{Budget: a.ID(acme), Amount: 800}}))
+	for range 2 { // one whose answer got lost is sent again
+		r.must("return", r.s.ReturnHolds(r.t.Context(), l, []store.HoldReturn{{Budget: a.ID(acme), Amount: 400, Number: 1}}))
+		r.wantBalance(100, 500)
+	}
+	r.must("return more", r.s.ReturnHolds(r.t.Context(), l, []store.HoldReturn{{Budget: a.ID(acme), Amount: 400, Number: 2}}))
 	r.wantBalance(100, 100)
+}
+
+func budgetOverdrawn(r *rig) {
+	a, l := account(1_000), r.lease("api")
+	_, err := r.held(l, 100, 100, a)
+	r.must("hold", err)
+	call := r.request()
+	call.Cost = 130 // an upstream that did not keep to the bounds
+	call.Holding = penstock.Holding{Process: l.Process, Epoch: l.Epoch, Budgets: []penstock.ID{a.ID(acme)}}
+	r.record(call)
+	r.wantBalance(130, 0)
+}
+
+// splitPaid gives a job items of its file that are paid from accounts.
+func (r *rig) splitPaid(sub store.Submission, from int, accounts ...store.Account) store.Step {
+	r.t.Helper()
+	step, err := r.s.SplitJob(r.t.Context(), acme, store.Split{Job: sub.Job.ID, From: from, Items: sub.Items[from:], Accounts: accounts})
+	r.must("split", err)
+	return step
+}
+
+// paidBatch is a job over a file of n lines, each of which reserves 10,000 nano-dollars and spends 300 and its index.
+func (r *rig) paidBatch(n int) store.Submission {
+	sub := r.batch(n)
+	for i := range sub.Items {
+		sub.Items[i].Reserved = 10_000
+	}
+	return sub
+}
+
+func budgetSplit(r *rig) {
+	a := account(25_000)
+	sub := r.paidBatch(4)
+	if step := r.splitPaid(sub, 0, a); step.Items != 2 {
+		r.t.Errorf("the job got %d items, want the 2 that there is money for", step.Items)
+	}
+	r.wantBalance(0, 20_000)
+	r.wantSame("lacking", r.unsplit(), map[penstock.ID]int{sub.Job.ID: 2})
+	if step := r.splitPaid(sub, 2, a); step.Items != 0 {
+		r.t.Errorf("the job got %d items, want none", step.Items)
+	}
+	if j := r.job(sub.Job.ID); j.WaitingOn != penstock.WaitingOnBudget || !j.Resolved.Bounded {
+		r.t.Errorf("the job waits on %q, bounded %t", j.WaitingOn, j.Resolved.Bounded)
+	}
+	r.wantSame("those to look at while it waits", r.unsplit(), map[penstock.ID]int{})
+
+	r.win(r.endings(r.claimN(r.lease("worker"), 2), penstock.TransitionSucceed)...)
+	r.wantBalance(601, 0)
+	r.clock.Advance(time.Minute)
+	r.wantSame("lacking later", r.unsplit(), map[penstock.ID]int{sub.Job.ID: 2})
+	if step := r.splitPaid(sub, 2, a); step.Items != 2 {
+		r.t.Errorf("the job got %d items, want the last 2", step.Items)
+	}
+	if j := r.job(sub.Job.ID); j.WaitingOn != "" {
+		r.t.Errorf("the job waits on %q", j.WaitingOn)
+	}
+	r.win(r.endings(r.claimN(r.lease("worker"), 2), penstock.TransitionSucceed)...)
+	r.wantBalance(1_206, 0)
+	r.audit(sub)
+}
+
+func budgetTurn(r *rig) {
+	daily := func(day int) store.Account {
+		b := penstock.Budget{Period: penstock.PeriodDaily, Limit: 25_000, Hard: true}
+		return store.Account{Budget: b, Start: time.Date(2026, 1, day, 0, 0, 0, 0, time.UTC)}
+	}
+	sub := r.paidBatch(3)
+	r.splitPaid(sub, 0, daily(1))
+	if step := r.splitPaid(sub, 2, daily(2)); step.Items != 1 { // the next day
+		r.t.Fatalf("the job got %d items, want 1", step.Items)
+	}
+	l := r.lease("worker")
+	claims := r.claimN(l, 3)
+	r.win(r.ending(claims[0], penstock.TransitionRetry), r.ending(claims[1], penstock.TransitionSucceed), r.ending(claims[2], penstock.TransitionSucceed))
+	r.wantStates(map[int]store.Balance{1: {Settled: 601, Held: 10_000}, 2: {Settled: 302}})
+	r.win(r.ending(r.claimOne(l), penstock.TransitionSucceed))
+	r.wantStates(map[int]store.Balance{1: {Settled: 901}, 2: {Settled: 302}})
+}
+
+// wantStates checks what the budgets of days come to; the books must agree with them.
+func (r *rig) wantStates(want map[int]store.Balance) {
+	r.t.Helper()
+	r.verifyBooks()
+	states, err := r.s.BudgetStates(r.t.Context(), acme, everything)
+	r.must("list budgets", err)
+	got := map[int]store.Balance{}
+	for _, s := range states {
+		got[s.Start.Day()] = store.Balance{Settled: s.Balance.Settled, Held: s.Balance.Held}
+	}
+	r.wantSame("budgets by day", got, want)
+}
+
+func budgetStopped(r *rig) {
+	a := account(15_000)
+	sub := r.paidBatch(4)
+	r.splitPaid(sub, 0, a)
+	r.splitPaid(sub, 1, a) // which waits
+	r.stop(sub.Job.ID)
+	r.wantSame("a stopped one is looked at while it waits", r.unsplit(), map[penstock.ID]int{sub.Job.ID: 1})
+	if step := r.splitPaid(sub, 1, a); step.Items != 3 || len(step.Finished) != 1 {
+		r.t.Errorf("a stopped job got %d items and finished %v", step.Items, step.Finished)
+	}
+	r.wantBalance(0, 0)
 }
 
 func budgetForfeit(r *rig) {
@@ -204,7 +315,7 @@ func budgetForfeit(r *rig) {
 	call.Cost = 50
 	call.Holding = penstock.Holding{Process: l.Process, Epoch: l.Epoch, Budgets: []penstock.ID{a.ID(acme)}}
 	r.record(call)
-	r.must("return", r.s.ReturnHolds(r.t.Context(), l, []store.HoldReturn{{Budget: a.ID(acme), Amount: 500}}))
+	r.must("return", r.s.ReturnHolds(r.t.Context(), l, []store.HoldReturn{{Budget: a.ID(acme), Amount: 500, Number: 1}}))
 	r.wantBalance(600, 0)
 }
 

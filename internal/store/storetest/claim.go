@@ -121,6 +121,7 @@ func claimFields(r *rig) {
 			Job:         sub.Job.ID,
 			Tenant:      acme,
 			Index:       i,
+			CustomID:    sub.Items[i].CustomID,
 			Endpoint:    sub.Job.Endpoint,
 			Model:       sub.Job.Model,
 			Lane:        sub.Job.Lane,

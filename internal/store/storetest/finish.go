@@ -95,6 +95,7 @@ func finishSettles(r *rig) {
 		Tenant:       acme,
 		Kind:         penstock.EntrySettle,
 		Subject:      c.Item,
+		Outcomes:     1,
 		Job:          c.Job,
 		Target:       f.Target,
 		Reserved:     sub.Items[c.Index].Reserved,

@@ -27,6 +27,9 @@ type house struct {
 	spare   store.Submission // finished, to be deleted
 	old     store.Submission // finished longer than oldAge ago
 	call    penstock.Request // as old
+
+	file, spareFile, oldFile store.File
+	hooks                    hookHouse
 }
 
 const oldAge = time.Hour
@@ -35,13 +38,16 @@ func (r *rig) house() house {
 	r.t.Helper()
 	h := house{old: r.finished(1), call: r.request()}
 	r.record(h.call)
+	h.oldFile = r.keep(r.file())
 	r.clock.Advance(oldAge)
+	h.file, h.spareFile = r.keep(r.file()), r.keep(r.file())
 	h.spare = r.finished(1)
 	h.done, h.request = r.submitN(2), r.request()
 	claims := r.claimN(r.lease("worker"), 2)
 	r.win(r.ending(claims[0], penstock.TransitionSucceed), r.ending(claims[1], penstock.TransitionFail))
 	r.dismiss(store.DeadLetterFilter{Job: r.fail(r.submission(1)).Job.ID}, 1) // for the audit
 	h.open = r.submit(r.keyed("secret-order", "hash"))
+	h.hooks = r.hookHouse()
 	r.record(h.request)
 	return h
 }
@@ -63,6 +69,7 @@ func probes() map[string]probe {
 		"ListJobs":    {askListJobs, ""},
 		"CancelJob":   {askCancelJob, penstock.CodeNotFound},
 		"Results":     {askResults, penstock.CodeNotFound},
+		"SplitJob":    {askSplitJob, penstock.CodeNotFound},
 		"Item":        {askItem, penstock.CodeNotFound},
 		"Attempts":    {askAttempts, ""},
 		"Events":      {askEvents, penstock.CodeNotFound},
@@ -85,6 +92,22 @@ func probes() map[string]probe {
 		"DeleteJob":     {askDeleteJob, penstock.CodeNotFound},
 		"PurgeJobs":     {askPurgeJobs, ""},
 		"PurgeRequests": {askPurgeRequests, ""},
+
+		"CreateFile":      {askCreateFile, ""},
+		"File":            {askFile, penstock.CodeNotFound},
+		"ListFiles":       {askListFiles, ""},
+		"DeleteFile":      {askDeleteFile, penstock.CodeNotFound},
+		"PurgeFiles":      {askPurgeFiles, ""},
+		"CreateWebhook":   {askCreateWebhook, ""},
+		"ListWebhooks":    {askListWebhooks, ""},
+		"Webhook":         {askWebhook, penstock.CodeNotFound},
+		"ChangeWebhook":   {askChangeWebhook, penstock.CodeNotFound},
+		"DeleteWebhook":   {askDeleteWebhook, penstock.CodeNotFound},
+		"RotateSecret":    {askRotateSecret, penstock.CodeNotFound},
+		"TestWebhook":     {askTestWebhook, penstock.CodeNotFound},
+		"Deliveries":      {askDeliveries, penstock.CodeNotFound},
+		"Redeliver":       {askRedeliver, penstock.CodeNotFound},
+		"PurgeDeliveries": {askPurgeDeliveries, ""},
 	}
 }
 
@@ -122,6 +145,14 @@ func askResults(r *rig, h house, tenant penstock.TenantID) (bool, error) {
 	page := store.ResultPage{Order: store.OrderInput, After: -1, Limit: everything}
 	items, err := r.s.Results(r.t.Context(), tenant, h.done.Job.ID, page)
 	return len(items) > 0, err
+}
+
+func askSplitJob(r *rig, h house, tenant penstock.TenantID) (bool, error) {
+	_, err := r.s.SplitJob(r.t.Context(), tenant, store.Split{Job: h.open.Job.ID, Items: h.open.Items})
+	if penstock.ErrorCode(err) == penstock.CodeConflict {
+		return true, nil // it has its items
+	}
+	return false, err
 }
 
 func askItem(r *rig, h house, tenant penstock.TenantID) (bool, error) {

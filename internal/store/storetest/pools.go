@@ -15,6 +15,8 @@ func poolCases() []testCase {
 		{"an upstream's word only lowers", poolLower},
 		{"processes together never exceed the allowance", poolRace},
 		{"pools do not mix", poolApart},
+		{"a pool fills as its terms say", poolTerms},
+		{"a day's pool is full again the next day", poolOfADay},
 		{"seats go to whoever wants them", seatsShared},
 		{"a seat is given only when it is free", seatsReleased},
 		{"seats end with the lease", seatsOfDeadLeases},
@@ -57,7 +59,7 @@ func (r *rig) wantUnits(when string, d store.RateDraw, n int64) {
 }
 
 func poolRefills(r *rig) {
-	if got := r.draw(store.RateDraw{Want: 1}); got != (store.RateGrant{Units: 1}) {
+	if got := r.draw(store.RateDraw{Want: 1}); got != (store.RateGrant{Units: 1, Left: 100}) {
 		r.t.Errorf("drew %+v from a full pool, want 1 unit", got)
 	}
 	r.wantUnits("the rest of a full pool", store.RateDraw{}, 100)
@@ -74,6 +76,34 @@ func poolRefills(r *rig) {
 	if got := r.draw(store.RateDraw{Want: 1}); got.Next <= 0 || got.Next > 11*time.Millisecond {
 		r.t.Errorf("an empty pool says that there is more in %v, want 10 ms", got.Next)
 	}
+}
+
+// poolTerms holds little, and fills at nine tenths of the allowance.
+func poolTerms(r *rig) {
+	terms := store.Terms{Hold: 10, Fill: 60 * perMinute * 9 / 10}
+	r.wantUnits("at first", store.RateDraw{Terms: terms}, 10)
+	r.clock.Advance(50 * time.Millisecond)
+	got := r.draw(store.RateDraw{Terms: terms, Want: 1})
+	if got != (store.RateGrant{Units: 1, Left: 3}) {
+		r.t.Errorf("50 ms later, of 90 a second: %+v", got)
+	}
+	r.clock.Advance(time.Second)
+	r.wantUnits("when full", store.RateDraw{Terms: terms}, 10)
+}
+
+// poolOfADay does not grow before the day ends.
+func poolOfADay(r *rig) {
+	terms := store.Terms{Hold: perMinute, Daily: true}
+	if got := r.draw(store.RateDraw{Terms: terms, Want: 1000}); got.Units != 1000 || got.Left != perMinute-1000 {
+		r.t.Errorf("the first of a day: %+v", got)
+	}
+	r.clock.Advance(time.Microsecond)
+	got := r.draw(store.RateDraw{Terms: terms, Want: 10 * perMinute})
+	if got.Units != perMinute-1000 || got.Left != 0 || got.Next <= 0 || got.Next > 24*time.Hour {
+		r.t.Errorf("the rest of a day: %+v", got)
+	}
+	r.clock.Advance(got.Next)
+	r.wantUnits("at midnight", store.RateDraw{Terms: terms}, perMinute)
 }
 
 func poolReturn(r *rig) {

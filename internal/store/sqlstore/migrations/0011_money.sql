@@ -19,6 +19,7 @@ ALTER TABLE budgets ADD COLUMN key_name  TEXT NOT NULL DEFAULT '';
 ALTER TABLE budgets ADD COLUMN model     TEXT NOT NULL DEFAULT '';
 ALTER TABLE budgets ADD COLUMN starts_at BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE holds   ADD COLUMN tenant_id TEXT NOT NULL DEFAULT '';
+ALTER TABLE holds   ADD COLUMN returns   BIGINT NOT NULL DEFAULT 0;   -- number of the last return
 CREATE INDEX holds_by_process ON holds (process_id, epoch);
 
 -- The budgets that a job is paid from, their ids one after the other, and those that an entry counts against.
@@ -30,3 +31,9 @@ ALTER TABLE ledger ADD COLUMN key_name TEXT NOT NULL DEFAULT '';
 ALTER TABLE ledger ADD COLUMN model    TEXT NOT NULL DEFAULT '';
 ALTER TABLE ledger ADD COLUMN lane     TEXT NOT NULL DEFAULT '';
 ALTER TABLE ledger ADD COLUMN tags     TEXT NOT NULL DEFAULT '{}';
+
+-- A job that waits on its budget (waiting_on) is looked at again from then on.
+ALTER TABLE jobs ADD COLUMN split_after BIGINT NOT NULL DEFAULT 0;
+
+-- Reports read what was spent by a tenant, or by all, between two days.
+CREATE INDEX ledger_spent ON ledger (tenant_id, created_at) WHERE kind <> 'reserve';

@@ -1,0 +1,292 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"penstock/internal/store"
+)
+
+// adminPage is how many entries are asked for at a time.
+const adminPage = 1000
+
+func (sh *shell) tenantsCommand() *cobra.Command {
+	verbs := []*cobra.Command{sh.tenantsListCommand(), sh.tenantsGetCommand(), sh.tenantsCreateCommand(), sh.tenantsUpdateCommand(), sh.tenantsDeleteCommand()}
+	return noun("tenants", "Make, change, pause and resume tenants", append(verbs, sh.holdCommands(store.ControlTenant, "search")...)...)
+}
+
+// tenant is a tenant as the admin door tells it.
+type tenant struct {
+	ID, Source, Tier       string
+	Enabled                bool
+	Weight                 int
+	Lanes, Regions, Models []string
+	Retention              struct{ Results, Events, Idempotency string }
+	ETag                   string
+	CreatedAt              time.Time `json:"created_at"`
+	UpdatedAt              time.Time `json:"updated_at"`
+	DryRun                 bool      `json:"dry_run"`
+}
+
+// changing is the flags of every command that changes tenants or keys.
+type changing struct {
+	at, match string
+	dryRun    bool
+}
+
+func (o *changing) flags(c *cobra.Command) {
+	adminFlag(c, &o.at)
+	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "answer what would be and change nothing")
+}
+
+// matchFlag is for changes of what is there.
+func (o *changing) matchFlag(c *cobra.Command) {
+	c.Flags().StringVar(&o.match, "if-match", "", "change it only if its `ETAG` is still this one")
+}
+
+// change makes a change at the admin door and returns what it answers.
+func (sh *shell) change(ctx context.Context, o changing, call adminCall) (answer json.RawMessage, err error) {
+	a, err := sh.connectAdmin(o.at)
+	if err != nil {
+		return nil, err
+	}
+	call.query, call.match = url.Values{}, o.match
+	if who := sh.operator(); who != "" {
+		call.query.Set("actor", who)
+	}
+	if o.dryRun {
+		call.query.Set("dry_run", "true")
+	}
+	return answer, a.do(ctx, call, &answer)
+}
+
+// adminList reads a whole list of the admin door, page by page.
+func (sh *shell) adminList(ctx context.Context, at string, call adminCall) (all []json.RawMessage, err error) {
+	a, err := sh.connectAdmin(at)
+	if err != nil {
+		return nil, err
+	}
+	call.method = http.MethodGet
+	call.query.Set("limit", strconv.Itoa(adminPage))
+	for {
+		var page struct {
+			Data    []json.RawMessage `json:"data"`
+			HasMore bool              `json:"has_more"`
+		}
+		if err := a.do(ctx, call, &page); err != nil {
+			return nil, err
+		}
+		all = append(all, page.Data...)
+		if !page.HasMore || len(page.Data) == 0 {
+			return all, nil
+		}
+		var last struct{ ID string }
+		if err := json.Unmarshal(page.Data[len(page.Data)-1], &last); err != nil {
+			return nil, fmt.Errorf("reading a list: %w", err)
+		}
+		call.query.Set("after", last.ID)
+	}
+}
+
+func (sh *shell) tenantsListCommand() *cobra.Command {
+	var at, tier string
+	c := &cobra.Command{
+		Use: "list", Short: "List tenants, those of the configuration file too", Args: takes(),
+		Example: "  penstock tenants list\n  penstock tenants list --tier gold -o json",
+		RunE: func(c *cobra.Command, _ []string) error {
+			query := url.Values{}
+			if tier != "" {
+				query.Set("tier", tier)
+			}
+			all, err := sh.adminList(c.Context(), at, adminCall{path: []string{"admin/v1/tenants"}, query: query})
+			if err != nil {
+				return err
+			}
+			if sh.output == outputJSON {
+				return sh.json(rawList{Object: "list", Data: append([]json.RawMessage{}, all...)})
+			}
+			table := sh.table("ID", "STATE", "SOURCE", "TIER", "WEIGHT", "LANES", "MODELS", "REGIONS")
+			for _, raw := range all {
+				var t tenant
+				if err := json.Unmarshal(raw, &t); err != nil {
+					return fmt.Errorf("reading a tenant: %w", err)
+				}
+				err := table.row(t.ID, t.state(), t.Source, t.Tier, strconv.Itoa(t.Weight), strings.Join(t.Lanes, ","),
+					sh.brief(strings.Join(t.Models, ",")), strings.Join(t.Regions, ","))
+				if err != nil {
+					return err
+				}
+			}
+			return table.end("There are no tenants.")
+		},
+	}
+	adminFlag(c, &at)
+	c.Flags().StringVar(&tier, "tier", "", "only those of this tier")
+	return c
+}
+
+func (t tenant) state() string {
+	if t.Enabled {
+		return "enabled"
+	}
+	return "disabled"
+}
+
+func (sh *shell) tenantsGetCommand() *cobra.Command {
+	var at string
+	c := &cobra.Command{
+		Use: "get ID", Short: "Show a tenant", Args: takes("ID"), Example: "  penstock tenants get search",
+		RunE: func(c *cobra.Command, args []string) error {
+			a, err := sh.connectAdmin(at)
+			if err != nil {
+				return err
+			}
+			var raw json.RawMessage
+			if err := a.do(c.Context(), adminCall{method: http.MethodGet, path: []string{"admin/v1/tenants", args[0]}}, &raw); err != nil {
+				return err
+			}
+			return sh.printTenant(raw)
+		},
+	}
+	adminFlag(c, &at)
+	return c
+}
+
+func (sh *shell) printTenant(raw json.RawMessage) error {
+	if sh.output == outputJSON {
+		return sh.raw(raw)
+	}
+	var t tenant
+	if err := json.Unmarshal(raw, &t); err != nil {
+		return fmt.Errorf("reading a tenant: %w", err)
+	}
+	note := ""
+	if t.DryRun {
+		note = "nothing was changed"
+	}
+	return sh.describe(field{"Dry run", note}, field{"Tenant", t.ID}, field{"State", t.state()}, field{"Source", t.Source}, field{"Tier", t.Tier},
+		field{"Weight", strconv.Itoa(t.Weight)}, field{"Lanes", strings.Join(t.Lanes, ", ")}, field{"Models", cmp.Or(strings.Join(t.Models, ", "), "any")},
+		field{"Regions", cmp.Or(strings.Join(t.Regions, ", "), "anywhere")}, field{"Results kept", t.Retention.Results},
+		field{"Events kept", t.Retention.Events}, field{"Idempotency kept", t.Retention.Idempotency}, field{"ETag", t.ETag},
+		field{"Created", sh.when(t.CreatedAt)}, field{"Updated", sh.when(t.UpdatedAt)})
+}
+
+// tenantFlags are what can be said about a tenant. Only flags that were given are sent.
+type tenantFlags struct {
+	changing
+	tier                               string
+	weight                             int
+	lanes, regions, models             []string
+	results, events, idempotent, files time.Duration
+	enabled                            bool
+}
+
+func (o *tenantFlags) add(c *cobra.Command) {
+	o.flags(c)
+	f := c.Flags()
+	f.StringVar(&o.tier, "tier", "", "your own word for tenants of its kind")
+	f.IntVar(&o.weight, "weight", 1, "its share of the queue, relative to others: 1 to 1000")
+	f.StringSliceVar(&o.lanes, "lanes", nil, "lanes it may use: realtime,standard,bulk")
+	f.StringSliceVar(&o.regions, "regions", nil, "regions its work may run in; empty for anywhere")
+	f.StringSliceVar(&o.models, "models", nil, "models it may ask for; empty for any")
+	f.DurationVar(&o.results, "keep-results", 0, "how long finished work is kept, such as 168h")
+	f.DurationVar(&o.events, "keep-events", 0, "how long a job's log is kept after its end")
+	f.DurationVar(&o.files, "keep-files", 0, "how long files are kept after their upload")
+	f.DurationVar(&o.idempotent, "keep-idempotency", 0, "how long an idempotency key is kept, at least 24h")
+	f.BoolVar(&o.enabled, "enabled", true, "whether its keys work")
+}
+
+// body is what the flags say.
+func (o *tenantFlags) body(c *cobra.Command) map[string]any {
+	said := map[string]any{}
+	for name, value := range map[string]any{
+		"tier": o.tier, "weight": o.weight, "lanes": o.lanes, "regions": o.regions, "models": o.models, "enabled": o.enabled,
+	} {
+		if c.Flags().Changed(name) {
+			said[name] = value
+		}
+	}
+	kept := map[string]string{}
+	for name, d := range map[string]time.Duration{"results": o.results, "events": o.events, "idempotency": o.idempotent, "files": o.files} {
+		if c.Flags().Changed("keep-" + name) {
+			kept[name] = d.String()
+		}
+	}
+	if len(kept) > 0 {
+		said["retention"] = kept
+	}
+	return said
+}
+
+func (sh *shell) tenantsCreateCommand() *cobra.Command {
+	var o tenantFlags
+	c := &cobra.Command{
+		Use: "create ID", Short: "Make a tenant", Args: takes("ID"),
+		Example: "  penstock tenants create search --tier gold --weight 3 --models fast,smart\n  penstock keys create app --tenant search",
+		RunE: func(c *cobra.Command, args []string) error {
+			body := o.body(c)
+			body["id"] = args[0]
+			raw, err := sh.change(c.Context(), o.changing, adminCall{method: http.MethodPost, path: []string{"admin/v1/tenants"}, body: body})
+			if err != nil {
+				return err
+			}
+			return sh.printTenant(raw)
+		},
+	}
+	o.add(c)
+	return c
+}
+
+func (sh *shell) tenantsUpdateCommand() *cobra.Command {
+	var o tenantFlags
+	c := &cobra.Command{
+		Use: "update ID", Short: "Change what is said about a tenant, and leave the rest", Args: takes("ID"),
+		Long: `Changes what is said about a tenant, and leaves the rest. The --keep flags belong
+together: those that are left out go back to what holds for all.`,
+		Example: "  penstock tenants update search --weight 5\n  penstock tenants update search --enabled=false --if-match '\"v12\"'",
+		RunE: func(c *cobra.Command, args []string) error {
+			body := o.body(c)
+			if len(body) == 0 {
+				return usageError{"say what to change, such as --weight 5"}
+			}
+			raw, err := sh.change(c.Context(), o.changing, adminCall{method: http.MethodPatch, path: []string{"admin/v1/tenants", args[0]}, body: body})
+			if err != nil {
+				return err
+			}
+			return sh.printTenant(raw)
+		},
+	}
+	o.add(c)
+	o.matchFlag(c)
+	return c
+}
+
+func (sh *shell) tenantsDeleteCommand() *cobra.Command {
+	var o changing
+	c := &cobra.Command{
+		Use: "delete ID", Short: "Disable a tenant and revoke its keys", Args: takes("ID"),
+		Long: `Disables a tenant and revokes all its keys for good. What it submitted still runs, and
+its work and books are kept as long as any. To keep it out for a while, use
+"update ID --enabled=false"; to hold its queued work, "pause".`,
+		Example: "  penstock tenants delete search --dry-run\n  penstock tenants delete search",
+		RunE: func(c *cobra.Command, args []string) error {
+			raw, err := sh.change(c.Context(), o, adminCall{method: http.MethodDelete, path: []string{"admin/v1/tenants", args[0]}})
+			if err != nil {
+				return err
+			}
+			return sh.printTenant(raw)
+		},
+	}
+	o.flags(c)
+	o.matchFlag(c)
+	return c
+}

@@ -1,0 +1,306 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"penstock"
+	"penstock/client"
+)
+
+func (sh *shell) webhooksCommand() *cobra.Command {
+	return noun("webhooks", "Keep the endpoints that are told of events, and see what was sent to them",
+		sh.webhooksListCommand(), sh.webhooksCreateCommand(), sh.webhooksUpdateCommand(), sh.webhooksRotateCommand(), sh.webhooksSecretCommand(),
+		sh.webhooksDeleteCommand(), sh.webhooksTestCommand(), sh.webhooksDeliveriesCommand(), sh.webhooksRedeliverCommand())
+}
+
+func (sh *shell) webhooksListCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List endpoints", Args: takes(),
+		Example: "  penstock webhooks list",
+		RunE: func(c *cobra.Command, _ []string) error {
+			cl, err := sh.connect(triesOnce)
+			if err != nil {
+				return err
+			}
+			hooks, more, err := firstOf(cl.Webhooks(c.Context()), client.MaxPageSize)
+			if err != nil {
+				return err
+			}
+			if sh.output == outputJSON {
+				list := rawList{Object: "list", Data: []json.RawMessage{}, HasMore: more}
+				for _, w := range hooks {
+					list.Data = append(list.Data, w.Raw)
+				}
+				return sh.json(list)
+			}
+			t := sh.table("WEBHOOK", "STATE", "EVENTS", "FAILURES", "CREATED", "URL")
+			for _, w := range hooks {
+				if err := t.row(w.ID, webhookState(w), eventList(w.Events), strconv.Itoa(w.Failures), sh.when(w.CreatedAt), w.URL); err != nil {
+					return err
+				}
+			}
+			return t.end("There are no endpoints; add one by: penstock webhooks create URL")
+		},
+	}
+}
+
+func webhookState(w *client.Webhook) string {
+	switch {
+	case !w.Enabled:
+		return "disabled: " + w.DisabledReason
+	case w.Failures > 0:
+		return "failing"
+	}
+	return "enabled"
+}
+
+func eventList(events []penstock.EventType) string {
+	words := make([]string, len(events))
+	for i, e := range events {
+		words[i] = string(e)
+	}
+	return strings.Join(words, ",")
+}
+
+func eventTypes(words []string) (events []penstock.EventType) {
+	for _, w := range words {
+		events = append(events, penstock.EventType(w))
+	}
+	return events
+}
+
+// printSecret prints what is shown once. The secret alone is on stdout, so that it can be caught.
+func (sh *shell) printSecret(secret string, raw json.RawMessage, about string) error {
+	if sh.output == outputJSON {
+		return sh.raw(raw)
+	}
+	fmt.Fprintln(sh.stderr, about)
+	_, err := fmt.Fprintln(sh.stdout, secret)
+	return err
+}
+
+func (sh *shell) webhooksCreateCommand() *cobra.Command {
+	var events []string
+	var about string
+	c := &cobra.Command{
+		Use: "create URL", Short: "Add an endpoint; prints the secret that signs its messages, once", Args: takes("the URL"),
+		Example: "  penstock webhooks create https://app.example/hook --event job.finished",
+		RunE: func(c *cobra.Command, args []string) error {
+			cl, err := sh.connect(triesOnce)
+			if err != nil {
+				return err
+			}
+			w, err := cl.CreateWebhook(c.Context(), client.WebhookOrder{URL: &args[0], Description: &about, Events: eventTypes(events)})
+			if err != nil {
+				return err
+			}
+			return sh.printSecret(w.Secret, w.Raw, "Added "+w.ID+". Give this secret to the receiver; it is not shown again:")
+		},
+	}
+	c.Flags().StringSliceVar(&events, "event", nil, "what it is told of: job.started, job.finished (all of them)")
+	c.Flags().StringVar(&about, "description", "", "what it is for")
+	return c
+}
+
+func (sh *shell) webhooksUpdateCommand() *cobra.Command {
+	var events []string
+	var to, about string
+	var enable, disable bool
+	c := &cobra.Command{
+		Use: "update WEBHOOK", Short: "Change, enable or disable an endpoint", Args: takes("the endpoint's id"),
+		Example: "  penstock webhooks update whk_01JQ… --url https://new.example/hook\n  penstock webhooks update whk_01JQ… --enable",
+		RunE: func(c *cobra.Command, args []string) error {
+			o := client.WebhookOrder{Events: eventTypes(events)}
+			changed := c.Flags().Changed
+			if changed("url") {
+				o.URL = &to
+			}
+			if changed("description") {
+				o.Description = &about
+			}
+			if enable && disable {
+				return usageError{"--enable and --disable contradict each other"}
+			}
+			if enable || disable {
+				o.Enabled = &enable
+			}
+			cl, err := sh.connect(triesOnce)
+			if err != nil {
+				return err
+			}
+			w, err := cl.ChangeWebhook(c.Context(), args[0], o)
+			if err != nil {
+				return err
+			}
+			if sh.output == outputJSON {
+				return sh.raw(w.Raw)
+			}
+			_, err = fmt.Fprintf(sh.stdout, "%s is %s and told of %s at %s.\n", w.ID, webhookState(w), eventList(w.Events), w.URL)
+			return err
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&to, "url", "", "where to send from now on")
+	f.StringVar(&about, "description", "", "what it is for")
+	f.StringSliceVar(&events, "event", nil, "what it is told of: job.started, job.finished")
+	f.BoolVar(&enable, "enable", false, "send again, and forget earlier failures")
+	f.BoolVar(&disable, "disable", false, "send nothing")
+	return c
+}
+
+func (sh *shell) webhooksRotateCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "rotate WEBHOOK", Short: "Give an endpoint a new secret; the old one signs for another day", Args: takes("the endpoint's id"),
+		Example: "  penstock webhooks rotate whk_01JQ…",
+		RunE: func(c *cobra.Command, args []string) error {
+			cl, err := sh.connect(triesOnce)
+			if err != nil {
+				return err
+			}
+			w, err := cl.RotateWebhook(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return sh.printSecret(w.Secret, w.Raw, "The new secret, not shown again; the old one signs too until "+sh.when(w.OldSecretUntil)+":")
+		},
+	}
+}
+
+func (sh *shell) webhooksSecretCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "secret", Short: "Make or replace the secret that signs the webhooks that jobs bring along", Args: takes(),
+		Example: "  penstock webhooks secret",
+		RunE: func(c *cobra.Command, _ []string) error {
+			cl, err := sh.connect(triesOnce)
+			if err != nil {
+				return err
+			}
+			s, err := cl.RotateWebhookSecret(c.Context())
+			if err != nil {
+				return err
+			}
+			return sh.printSecret(s.Secret, s.Raw, "The new secret, not shown again; one before it signs for another day:")
+		},
+	}
+}
+
+func (sh *shell) webhooksDeleteCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "delete WEBHOOK", Short: "Delete an endpoint", Args: takes("the endpoint's id"),
+		Example: "  penstock webhooks delete whk_01JQ…",
+		RunE: func(c *cobra.Command, args []string) error {
+			cl, err := sh.connect(triesOnce)
+			if err != nil {
+				return err
+			}
+			if err := cl.DeleteWebhook(c.Context(), args[0]); err != nil {
+				return err
+			}
+			if sh.output == outputJSON {
+				return sh.json(map[string]any{"id": args[0], "object": "webhook", "deleted": true})
+			}
+			_, err = fmt.Fprintf(sh.stdout, "Deleted %s.\n", args[0])
+			return err
+		},
+	}
+}
+
+func (sh *shell) webhooksTestCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "test WEBHOOK", Short: "Send an endpoint a webhook.test", Args: takes("the endpoint's id"),
+		Example: "  penstock webhooks test whk_01JQ…",
+		RunE: func(c *cobra.Command, args []string) error {
+			cl, err := sh.connect(triesOnce)
+			if err != nil {
+				return err
+			}
+			d, err := cl.TestWebhook(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return sh.printSent(d, "see penstock webhooks deliveries "+args[0])
+		},
+	}
+}
+
+func (sh *shell) webhooksRedeliverCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "redeliver DELIVERY", Short: "Send a message again", Args: takes("the delivery's id"),
+		Example: "  penstock webhooks redeliver dlv_01JQ…",
+		RunE: func(c *cobra.Command, args []string) error {
+			cl, err := sh.connect(triesOnce)
+			if err != nil {
+				return err
+			}
+			d, err := cl.Redeliver(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return sh.printSent(d, "its webhook-id is "+d.EventID+" again")
+		},
+	}
+}
+
+func (sh *shell) printSent(d *client.Delivery, hint string) error {
+	if sh.output == outputJSON {
+		return sh.raw(d.Raw)
+	}
+	_, err := fmt.Fprintf(sh.stdout, "%s is on its way to %s; %s.\n", d.ID, d.URL, hint)
+	return err
+}
+
+func (sh *shell) webhooksDeliveriesCommand() *cobra.Command {
+	var limit int
+	var status string
+	c := &cobra.Command{
+		Use: "deliveries [WEBHOOK]", Short: "List what was sent to an endpoint, or to the webhooks that jobs brought along", Args: takesAtMostOne,
+		Example: "  penstock webhooks deliveries whk_01JQ… --status failed",
+		RunE: func(c *cobra.Command, args []string) error {
+			if limit < 1 {
+				return usageError{"--limit must be at least 1"}
+			}
+			cl, err := sh.connect(triesOnce)
+			if err != nil {
+				return err
+			}
+			list := client.DeliveryList{Status: penstock.DeliveryStatus(status), PageSize: limit + 1}
+			if len(args) > 0 {
+				list.Webhook = args[0]
+			}
+			return sh.printDeliveries(firstOf(cl.Deliveries(c.Context(), list), limit))
+		},
+	}
+	c.Flags().IntVar(&limit, "limit", 20, "how many at the most")
+	c.Flags().StringVar(&status, "status", "", "only those that are pending, delivered or failed")
+	return c
+}
+
+func (sh *shell) printDeliveries(all []*client.Delivery, more hasMore, err error) error {
+	if err != nil {
+		return err
+	}
+	if sh.output == outputJSON {
+		list := rawList{Object: "list", Data: []json.RawMessage{}, HasMore: more}
+		for _, d := range all {
+			list.Data = append(list.Data, d.Raw)
+		}
+		return sh.json(list)
+	}
+	t := sh.table("DELIVERY", "STATUS", "TYPE", "JOB", "ATTEMPTS", "CREATED", "LAST")
+	for _, d := range all {
+		last := d.Error
+		if n := len(d.History); n > 0 && last == "" {
+			last = d.History[n-1].Error
+		}
+		if err := t.row(d.ID, string(d.Status), string(d.Type), d.JobID, strconv.Itoa(d.Attempts), sh.when(d.CreatedAt), sh.brief(last)); err != nil {
+			return err
+		}
+	}
+	defer sh.tellMore(more)
+	return t.end("Nothing was sent yet.")
+}

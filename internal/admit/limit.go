@@ -1,0 +1,35 @@
+package admit
+
+import (
+	"context"
+
+	"penstock"
+	"penstock/internal/limit"
+	"penstock/internal/room"
+)
+
+// useOf is what limits take an inference for: its bytes, and what its caller's answers are long on average.
+func useOf(inf Inference) room.Use {
+	return room.Use{
+		InputTokens: room.InputTokens(int64(len(inf.Body))), MaxOutputTokens: inf.MaxOutputTokens, Choices: inf.Choices,
+		Silent: inf.Silent,
+	}
+}
+
+// spendSubmit counts a submit as a request of its caller, and refuses it past a limit. What its items use counts
+// for the day when they have run; what they may add to the queue is the queue's bound. A call that only runs as a
+// job, so as not to run twice, is a call like any other, at its estimate.
+func (s *Service) spendSubmit(ctx context.Context, caller penstock.Caller, o JobOrder) error {
+	use := room.Use{Free: true, Queued: true}
+	if o.Scope == penstock.ScopeInference && len(o.Inferences) == 1 {
+		use = useOf(o.Inferences[0])
+	}
+	stay, err := s.Limits.Enter(ctx, &caller, o.Model, use)
+	stay.Leave()
+	return err
+}
+
+// Standings tell how a caller stands with its limits. It may be asked for any answer.
+func (s *Service) Standings(caller *penstock.Caller, model string) []limit.Standing {
+	return s.Limits.Standings(caller, model)
+}

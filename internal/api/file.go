@@ -1,0 +1,447 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"penstock"
+	"penstock/internal/file"
+	"penstock/internal/sign"
+	"penstock/internal/store"
+)
+
+// Bounds of an upload.
+const (
+	// stallTimeout is how long an upload may bring nothing.
+	stallTimeout = time.Minute
+	// uploadTimeout is how long one may take in all.
+	uploadTimeout = time.Hour
+	// maxUploads and maxTenantUploads are how many may be under way at a time in this process, in all and for a
+	// tenant. Each holds some MiB, and eight bytes and more for each line.
+	maxUploads, maxTenantUploads = 32, 4
+	maxFormFields                = 8
+	maxFieldBytes                = 1 << 10
+	maxFilenameBytes             = 255
+)
+
+// The bounds of expires_after, which are OpenAI's.
+const minFileLife, maxFileLife = time.Hour, 720 * time.Hour
+
+// fileView is a file, in OpenAI's shape. What stands behind status_details is ours.
+type fileView struct {
+	ID            string         `json:"id"`
+	Object        string         `json:"object"`
+	Bytes         int64          `json:"bytes"`
+	CreatedAt     int64          `json:"created_at" about:"Seconds since 1970."`
+	ExpiresAt     int64          `json:"expires_at" about:"Seconds since 1970; the file is deleted then."`
+	Filename      string         `json:"filename"`
+	Purpose       store.Purpose  `json:"purpose"`
+	Status        string         `json:"status" about:"processed, or error when lines are no good."`
+	StatusDetails *string        `json:"status_details" about:"What is wrong with the first line that is no good."`
+	Lines         int            `json:"lines"`
+	ErrorCount    int            `json:"error_count" about:"Lines that are no good. Of lines that share a custom_id, the first 100 are counted."`
+	Errors        *lineErrorList `json:"errors" about:"The first 100 lines that are no good; null in lists."`
+}
+
+type lineErrorList struct {
+	Object string          `json:"object"`
+	Data   []lineErrorView `json:"data"`
+}
+
+// lineErrorView has the shape of an error of OpenAI's batches.
+type lineErrorView struct {
+	Code    string  `json:"code"`
+	Message string  `json:"message"`
+	Param   *string `json:"param"`
+	Line    int     `json:"line" about:"From 1."`
+}
+
+// filePageView is a page of files, in OpenAI's shape.
+type filePageView struct {
+	Object  string     `json:"object"`
+	Data    []fileView `json:"data"`
+	FirstID *string    `json:"first_id"`
+	LastID  *string    `json:"last_id"`
+	HasMore bool       `json:"has_more"`
+}
+
+// fileUpload is what an upload sends, for the OpenAPI document: a form is read as it comes.
+type fileUpload struct {
+	File    string `json:"file" required:"true" about:"The content: one request a line, {custom_id, body} or OpenAI's {custom_id, method, url, body}."`
+	Purpose string `json:"purpose" required:"true" about:"batch."`
+	Anchor  string `json:"expires_after[anchor],omitzero" about:"created_at."`
+	Seconds int    `json:"expires_after[seconds],omitzero" about:"How long the file is kept, from 3600 to 2592000; never longer than files are kept here."`
+}
+
+// linkCreate asks for a link.
+type linkCreate struct {
+	ExpiresIn seconds `json:"expires_in,omitzero" about:"How long the link works, from 1m to 168h; 1h when not given."`
+}
+
+// linkView is a link that opens one object to whoever has it.
+type linkView struct {
+	Object    string `json:"object"`
+	URL       string `json:"url"`
+	ExpiresAt int64  `json:"expires_at" about:"Seconds since 1970; 410 from then on."`
+}
+
+func newFileView(f store.File) fileView {
+	v := fileView{
+		ID: penstock.ViewFile.Format(f.ID), Object: "file", Bytes: f.Bytes, CreatedAt: f.CreatedAt.Unix(), ExpiresAt: f.ExpiresAt.Unix(),
+		Filename: f.Name, Purpose: f.Purpose, Status: "processed", Lines: f.Lines, ErrorCount: f.ErrorCount,
+	}
+	if f.ErrorCount > 0 {
+		v.Status = "error"
+	}
+	if len(f.Errors) > 0 {
+		v.StatusDetails = text(fmt.Sprintf("Line %d: %s", f.Errors[0].Line, f.Errors[0].Message))
+		v.Errors = &lineErrorList{Object: "list"}
+		for _, e := range f.Errors {
+			v.Errors.Data = append(v.Errors.Data, lineErrorView{Code: e.Code, Message: e.Message, Param: text(e.Param), Line: e.Line})
+		}
+	}
+	return v
+}
+
+// createFile streams an upload into the store. The file is there when it answers, and not before.
+func (c *call) createFile() error {
+	if err := c.Refusing(); err != nil {
+		return err
+	}
+	leave, err := c.uploads.enter(c.caller.Tenant.ID)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	ctx, cancel := context.WithTimeout(c.r.Context(), uploadTimeout)
+	defer cancel()
+	c.r.Body = c.patientBody(c.r.Body)
+	form, err := c.r.MultipartReader()
+	if err != nil {
+		return penstock.Errorf(penstock.CodeInvalidRequest, "Send a form (multipart/form-data) with the fields file and purpose.")
+	}
+	u := upload{call: c}
+	if err := u.read(ctx, form); err != nil {
+		c.Files.Discard(ctx, u.file)
+		return err
+	}
+	kept, err := c.Files.Keep(ctx, u.file)
+	if err != nil {
+		// The row may be there all the same, so its blob must stay: if it is not, the sweep finds it.
+		return err
+	}
+	return c.json(http.StatusOK, newFileView(kept))
+}
+
+// patientBody gives a body that keeps coming all the time it needs.
+func (c *call) patientBody(body io.ReadCloser) io.ReadCloser {
+	conn := http.NewResponseController(c.w)
+	return struct {
+		io.Reader
+		io.Closer
+	}{readerFunc(func(p []byte) (int, error) {
+		_ = conn.SetReadDeadline(time.Now().Add(stallTimeout)) // a connection without deadlines cannot stall
+		n, err := body.Read(p)
+		if err != nil {
+			_ = conn.SetReadDeadline(time.Time{})
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			err = unreadable(err)
+		}
+		return n, err
+	}), body}
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// upload is a form being read. Its fields come in any order; SDKs send the file first.
+type upload struct {
+	*call
+	file    store.File
+	fields  map[string]string
+	hasFile bool
+}
+
+func (u *upload) read(ctx context.Context, form *multipart.Reader) error {
+	u.fields = map[string]string{}
+	for range maxFormFields {
+		part, err := form.NextRawPart()
+		if errors.Is(err, io.EOF) {
+			return u.check()
+		}
+		if err != nil {
+			return unreadable(err)
+		}
+		if err := u.part(ctx, part); err != nil {
+			return err
+		}
+	}
+	return penstock.Errorf(penstock.CodeInvalidRequest, "The form has more than %d fields.", maxFormFields)
+}
+
+func (u *upload) part(ctx context.Context, part *multipart.Part) error {
+	name := part.FormName()
+	switch {
+	case name == "file" && !u.hasFile:
+		u.hasFile = true
+		limits := u.Config.Current().Process.Limits
+		f, err := u.Files.Receive(ctx, u.caller.Tenant.ID, part, file.Limits{
+			MaxBytes: limits.MaxFileBytes, MaxLineBytes: limits.MaxBodyBytes, MaxJSONDepth: limits.MaxJSONDepth,
+		})
+		if errors.Is(err, io.ErrUnexpectedEOF) || ctx.Err() != nil {
+			return unreadable(err)
+		}
+		if err != nil {
+			return err
+		}
+		f.Key, f.Name = u.caller.Key, filename(part)
+		u.file = f
+		return nil
+	case name == "purpose" || name == "expires_after[anchor]" || name == "expires_after[seconds]":
+		if _, twice := u.fields[name]; twice {
+			break
+		}
+		text, err := io.ReadAll(io.LimitReader(part, maxFieldBytes+1))
+		if err != nil {
+			return unreadable(err)
+		}
+		if len(text) > maxFieldBytes {
+			return penstock.InvalidParam(name, "%s is longer than %d bytes.", name, maxFieldBytes)
+		}
+		u.fields[name] = string(text)
+		return u.checkField(name)
+	case name != "file":
+		return penstock.InvalidParam(clip(name), "%q is not a field that is known here.", clip(name))
+	}
+	return penstock.InvalidParam(name, "%s is given twice.", name)
+}
+
+// filename is what the caller called the file, without a path.
+func filename(part *multipart.Part) string {
+	name := path.Base(strings.ReplaceAll(part.FileName(), `\`, "/"))
+	if name == "." || name == "/" {
+		return "file"
+	}
+	return strings.ToValidUTF8(name[:min(len(name), maxFilenameBytes)], "")
+}
+
+// unreadable words what went wrong with reading a form; errors of ours pass.
+func unreadable(err error) error {
+	if _, ours := errors.AsType[*penstock.Error](err); ours {
+		return err
+	}
+	message := "The form could not be read to its end."
+	if errors.Is(err, context.DeadlineExceeded) {
+		message = "The upload took longer than an hour; split the file."
+	}
+	return &penstock.Error{Code: penstock.CodeInvalidRequest, Message: message, Err: err}
+}
+
+// checkField refuses a field as soon as it is there: perhaps before a large file follows.
+func (u *upload) checkField(name string) error {
+	value := u.fields[name]
+	switch name {
+	case "purpose":
+		if store.Purpose(value) != store.PurposeBatch {
+			return penstock.InvalidParam("purpose", "purpose must be batch, not %q.", clip(value))
+		}
+	case "expires_after[anchor]":
+		if value != "created_at" {
+			return penstock.InvalidParam("expires_after.anchor", "expires_after.anchor must be created_at.")
+		}
+	case "expires_after[seconds]":
+		n, err := strconv.ParseInt(value, 10, 32)
+		if life := time.Duration(n) * time.Second; err != nil || life < minFileLife || life > maxFileLife {
+			return penstock.InvalidParam("expires_after.seconds", "expires_after.seconds must be from %d to %d.", int(minFileLife.Seconds()), int(maxFileLife.Seconds()))
+		}
+	}
+	return nil
+}
+
+// check makes the file what the form says, once all of it was read.
+func (u *upload) check() error {
+	if !u.hasFile {
+		return penstock.InvalidParam("file", "file is missing: it is the content.")
+	}
+	if u.fields["purpose"] == "" {
+		return penstock.InvalidParam("purpose", "purpose is missing; it must be batch.")
+	}
+	u.file.Purpose = store.Purpose(u.fields["purpose"])
+	anchor, seconds := u.fields["expires_after[anchor]"], u.fields["expires_after[seconds]"]
+	if (anchor == "") != (seconds == "") {
+		return penstock.InvalidParam("expires_after", "expires_after needs both anchor and seconds.")
+	}
+	if seconds != "" {
+		n, _ := strconv.ParseInt(seconds, 10, 32) // checkField has read it
+		u.file.ExpiresAt = u.Clock().Add(time.Duration(n) * time.Second)
+	}
+	return nil
+}
+
+func (c *call) listFiles() error {
+	const most = 10_000 // OpenAI's, and what it takes when none is given
+	limit, err := c.queryInt("limit", most)
+	if err != nil {
+		return err
+	}
+	if limit < 1 || limit > most {
+		return penstock.InvalidParam("limit", "limit must be from 1 to %d.", most)
+	}
+	q := c.r.URL.Query()
+	p := store.FilePage{Purpose: store.Purpose(q.Get("purpose")), Direction: store.Direction(q.Get("order")), Limit: int(limit)}
+	if p.Direction != "" && p.Direction != store.Ascending && p.Direction != store.Descending {
+		return penstock.InvalidParam("order", "order must be asc or desc.")
+	}
+	if after := q.Get("after"); after != "" {
+		if p.After, err = penstock.ViewFile.Parse(after); err != nil {
+			return penstock.InvalidParam("after", "%v.", err)
+		}
+	}
+	files, more, err := c.Files.List(c.r.Context(), c.caller.Tenant.ID, p)
+	if err != nil {
+		return err
+	}
+	v := filePageView{Object: "list", Data: make([]fileView, len(files)), HasMore: more}
+	for i, f := range files {
+		v.Data[i] = newFileView(f)
+	}
+	if len(files) > 0 {
+		v.FirstID, v.LastID = &v.Data[0].ID, &v.Data[len(files)-1].ID
+	}
+	return c.json(http.StatusOK, v)
+}
+
+func (c *call) readFile() error {
+	id, err := c.pathID(penstock.ViewFile)
+	if err != nil {
+		return err
+	}
+	f, err := c.Files.File(c.r.Context(), c.caller.Tenant.ID, id)
+	if err != nil {
+		return err
+	}
+	return c.json(http.StatusOK, newFileView(f))
+}
+
+func (c *call) deleteFile() error {
+	id, err := c.pathID(penstock.ViewFile)
+	if err != nil {
+		return err
+	}
+	if err := c.Files.Delete(c.r.Context(), c.caller.Tenant.ID, store.FileDeletion{File: id, Actor: c.caller.Key}); err != nil {
+		return err
+	}
+	return c.json(http.StatusOK, deletedView{ID: penstock.ViewFile.Format(id), Object: "file", Deleted: true})
+}
+
+func (c *call) fileContent() error {
+	id, err := c.pathID(penstock.ViewFile)
+	if err != nil {
+		return err
+	}
+	return c.sendFile(c.caller.Tenant.ID, id)
+}
+
+// sendFile answers with the bytes of a file, or with the range of them that was asked for.
+func (c *call) sendFile(tenant penstock.TenantID, id penstock.ID) error {
+	r, err := c.Files.Open(c.r.Context(), tenant, id)
+	if err != nil {
+		return err
+	}
+	h := c.w.Header()
+	h.Set("Content-Type", typeBytes)
+	// The content is the caller's: no browser shall take it for a page of ours.
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": r.File.Name}))
+	h.Set("ETag", `"`+penstock.ViewFile.Format(id)+`"`)
+	content := &watched{ReadSeeker: r.Seekable(c.r.Context())}
+	http.ServeContent(c.w, c.r, "", r.File.CreatedAt, content)
+	// Part of it may be sent: its length was told before, so the caller sees that the rest is missing.
+	return content.err
+}
+
+// watched remembers what went wrong, which ServeContent does not tell.
+type watched struct {
+	io.ReadSeeker
+	err error
+}
+
+func (w *watched) Read(p []byte) (int, error) {
+	n, err := w.ReadSeeker.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		w.err = err
+	}
+	return n, err
+}
+
+// The bounds of how long a link works.
+const minLink, usualLink, maxLink = time.Minute, time.Hour, 168 * time.Hour
+
+// createFileLink makes a link to a file's content.
+func (c *call) createFileLink() error {
+	id, err := c.pathID(penstock.ViewFile)
+	if err != nil {
+		return err
+	}
+	var ask linkCreate
+	if c.r.ContentLength != 0 {
+		body, err := c.readBody()
+		if err != nil {
+			return err
+		}
+		if err := decode(body, &ask); err != nil {
+			return err
+		}
+	}
+	life := time.Duration(ask.ExpiresIn)
+	if life == 0 {
+		life = usualLink
+	}
+	if life < minLink || life > maxLink {
+		return penstock.InvalidParam("expires_in", "expires_in must be from %s to %s.", minLink, maxLink)
+	}
+	f, err := c.Files.File(c.r.Context(), c.caller.Tenant.ID, id)
+	if err != nil {
+		return err
+	}
+	end := c.Clock().Add(life)
+	if f.ExpiresAt.Before(end) {
+		end = f.ExpiresAt
+	}
+	link := c.Links.Link(sign.Grant{Tenant: f.Tenant, Object: penstock.ViewFile.Format(id), Expires: end})
+	return c.json(http.StatusOK, linkView{Object: "file.url", URL: c.base() + link, ExpiresAt: end.Unix()})
+}
+
+// base is how the caller reaches this server, by its own account and that of the proxy before it.
+func (c *call) base() string {
+	scheme := "http"
+	if c.r.TLS != nil || strings.EqualFold(c.r.Header.Get("X-Forwarded-Proto"), "https") {
+		scheme = "https"
+	}
+	return scheme + "://" + c.r.Host
+}
+
+// download serves the holder of a link.
+func (c *call) download() error {
+	asked := sign.Grant{Tenant: penstock.TenantID(c.r.PathValue("tenant")), Object: c.r.PathValue("object")}
+	grant, err := c.Links.Check(asked, c.r.URL.Query(), c.Clock())
+	if err != nil {
+		return err
+	}
+	id, err := penstock.ViewFile.Parse(grant.Object)
+	if err != nil {
+		return &penstock.Error{Code: penstock.CodeNotFound, Message: "There is no such object.", Err: err}
+	}
+	return c.sendFile(grant.Tenant, id)
+}

@@ -1,0 +1,163 @@
+// Package cache answers an inference with the answer to an identical one: one that was given a while ago
+// and kept, or one that is just coming in for somebody else.
+//
+// It owns what is kept, for how long and how much of it, and the calls that several callers wait for. It does not
+// decide who may use it, does not call upstreams and records nothing: whoever asks brings the call along.
+//
+// Invariants:
+//   - Tenants share nothing. What is kept is held by tenant first, so that not even two equal digests could
+//     lead from one to the other; and a tenant that fills the cache pushes out its own answers first.
+//   - Only a whole answer is kept: nothing that failed, broke off, or grew too large.
+//   - A call that several wait for goes on while one of them does, whoever began it; when it fails, all who
+//     waited are told, and none of them calls again.
+//   - What is kept and what is coming in are bounded, together.
+//
+// A Cache is safe for concurrent use. It starts one goroutine for each call that it makes, which ends with the
+// call, or when nobody waits for it any more.
+package cache
+
+import (
+	"container/heap"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"penstock"
+	"penstock/internal/provider"
+)
+
+// Config bounds a cache.
+type Config struct {
+	// MaxBytes is how much is held at the most. A quarter of it is for answers that are coming in.
+	MaxBytes int64
+	// MaxEntryBytes is the largest answer that is kept.
+	MaxEntryBytes int64
+	Clock         func() time.Time
+	// Evicted is told of answers that gave way to others; nil for nobody.
+	Evicted func()
+}
+
+// entryOverhead is what an answer takes besides its bytes: many small ones are bounded too.
+const entryOverhead = 512
+
+// Cache keeps answers. Make one with New.
+type Cache struct {
+	Config
+
+	mu      sync.Mutex
+	shares  map[penstock.TenantID]*share
+	largest shareHeap // of all shares, the one that holds most on top
+	bytes   int64     // of all shares
+	flights map[Key]*Flight
+
+	flying atomic.Int64 // bytes of answers that are coming in and may be joined
+}
+
+// New returns an empty cache.
+func New(cfg Config) *Cache {
+	return &Cache{Config: cfg, shares: make(map[penstock.TenantID]*share), flights: make(map[Key]*Flight)}
+}
+
+// Answer is a whole answer that was kept.
+type Answer struct {
+	Subject  penstock.ID // the call that it was the answer to
+	Target   string      // whose answer it is
+	Meta     provider.Meta
+	Body     []byte // what the caller received, events and all
+	Cost     penstock.NanoUSD
+	StoredAt time.Time
+}
+
+func (a *Answer) size() int64 { return int64(len(a.Body)) + entryOverhead }
+
+// lookup finds an answer that is young enough for both who left it and who asks.
+func (c *Cache) lookup(key Key, ttl time.Duration) *Answer {
+	s := c.shares[key.Tenant]
+	if s == nil {
+		return nil
+	}
+	e := s.entries[key.digest]
+	if e == nil {
+		return nil
+	}
+	switch age := c.Clock().Sub(e.answer.StoredAt); {
+	case age >= e.ttl:
+		c.remove(s, e)
+		return nil
+	case age >= ttl:
+		return nil
+	}
+	s.order.MoveToFront(e.place)
+	return e.answer
+}
+
+// keep stores an answer, and makes room for it if it must.
+func (c *Cache) keep(key Key, a *Answer, ttl time.Duration) {
+	s := c.shares[key.Tenant]
+	if s == nil {
+		s = &share{tenant: key.Tenant, entries: make(map[digest]*entry)}
+		c.shares[key.Tenant] = s
+		heap.Push(&c.largest, s)
+	}
+	if old := s.entries[key.digest]; old != nil {
+		c.drop(s, old)
+	}
+	e := &entry{digest: key.digest, answer: a, ttl: ttl}
+	e.place = s.order.PushFront(e)
+	s.entries[key.digest] = e
+	c.resize(s, a.size())
+	c.shrink()
+}
+
+// maxFlying is how much of all that is held may be coming in.
+func (c *Cache) maxFlying() int64 { return c.MaxBytes / 4 }
+
+// shrink lets go of what is too much: of the tenant that holds most, what it has not used for longest. So the
+// fair part of a tenant is its own, however much the others ask.
+func (c *Cache) shrink() {
+	for c.bytes > c.MaxBytes-c.maxFlying() {
+		s := c.largest[0]
+		c.remove(s, s.order.Back().Value.(*entry))
+		if c.Evicted != nil {
+			c.Evicted()
+		}
+	}
+}
+
+// remove forgets an answer, and the tenant with its last one.
+func (c *Cache) remove(s *share, e *entry) {
+	c.drop(s, e)
+	if len(s.entries) == 0 {
+		heap.Remove(&c.largest, s.at)
+		delete(c.shares, s.tenant)
+	}
+}
+
+func (c *Cache) drop(s *share, e *entry) {
+	s.order.Remove(e.place)
+	delete(s.entries, e.digest)
+	c.resize(s, -e.answer.size())
+}
+
+func (c *Cache) resize(s *share, by int64) {
+	s.bytes += by
+	c.bytes += by
+	heap.Fix(&c.largest, s.at)
+}
+
+// Size is how much a cache holds.
+type Size struct {
+	Entries int
+	Bytes   int64 // what is coming in included
+}
+
+// Size says how much is held.
+func (c *Cache) Size() Size {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	size := Size{Bytes: c.bytes + c.flying.Load()}
+	for _, s := range c.shares {
+		size.Entries += len(s.entries)
+	}
+	return size
+}

@@ -1,0 +1,206 @@
+package cache
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+
+	"penstock"
+	"penstock/internal/provider"
+)
+
+// Source says where an answer came from.
+type Source string
+
+// The sources, as callers are told of them.
+const (
+	Hit       Source = "hit"       // it was kept
+	Miss      Source = "miss"      // a call was made for it
+	Coalesced Source = "coalesced" // a call was under way for it
+)
+
+// unreadBytes is how far an answer that cannot be kept may be ahead of its slowest reader.
+const unreadBytes = 256 << 10
+
+// Sink receives an answer.
+type Sink interface {
+	Begin(target string, meta provider.Meta) error
+	Chunk(provider.Chunk) error
+}
+
+// Result is what came of a call.
+type Result struct {
+	Err  error // nil after a whole answer
+	Meta provider.Meta
+	Cost penstock.NanoUSD
+}
+
+// Call makes a call and hands its answer to the flight. Its context ends when nobody waits for the answer.
+type Call func(ctx context.Context, f *Flight) Result
+
+// Ask asks for an answer.
+type Ask struct {
+	Key     Key
+	Subject penstock.ID   // the call that asks
+	TTL     time.Duration // how old an answer may be, and how long a new one is kept
+	Refresh bool          // an answer that is kept, or coming in, is not good enough
+	Call    Call
+}
+
+// Ask finds a kept answer, joins a call that is under way, or makes one, which has the values of ctx but not its
+// end. The reading must be closed.
+func (c *Cache) Ask(ctx context.Context, a Ask) *Reading {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !a.Refresh {
+		if kept := c.lookup(a.Key, a.TTL); kept != nil {
+			return &Reading{Source: Hit, kept: kept}
+		}
+		if f := c.flights[a.Key]; f != nil {
+			if r := f.join(Coalesced); r != nil {
+				return r
+			}
+		}
+	}
+	f := &Flight{cache: c, key: a.Key, subject: a.Subject, ttl: a.TTL, news: make(chan struct{})}
+	ctx, f.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	c.flights[a.Key] = f // a refreshed answer is the one to wait for from now on
+	r := f.join(Miss)
+	go f.run(ctx, a.Call)
+	return r
+}
+
+// Flight is a call whose answer is coming in. It is the sink of that call.
+type Flight struct {
+	cache   *Cache
+	key     Key
+	subject penstock.ID
+	ttl     time.Duration
+	cancel  context.CancelFunc
+
+	mu       sync.Mutex
+	news     chan struct{} // closed when something changed
+	readers  []*Reading
+	deserted bool // nobody waits any more
+	begun    bool
+	target   string
+	meta     provider.Meta
+	buf      []byte // of the answer, what must still be read by somebody or is to be kept
+	base     int    // how much of the answer was there before buf
+	spilled  bool   // it is too much to be kept: nobody can join it any more
+	done     bool
+	result   Result
+}
+
+// run makes the call. A panic in it is an error of the call: in a goroutine of its own it would end the process.
+func (f *Flight) run(ctx context.Context, call Call) {
+	defer f.cancel()
+	defer func() {
+		if p := recover(); p != nil {
+			f.land(Result{Err: &provider.Error{Kind: provider.KindInternal, Message: "The attempt broke on our side.",
+				Err: fmt.Errorf("panic: %v\n%s", p, debug.Stack())}})
+		}
+	}()
+	f.land(call(ctx, f))
+}
+
+// Begin takes the beginning of the answer.
+func (f *Flight) Begin(target string, meta provider.Meta) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.begun, f.target, f.meta = true, target, meta
+	f.tell()
+	return nil
+}
+
+// Chunk takes a part of the answer. It waits for slow readers only once there is too much of it to be kept.
+func (f *Flight) Chunk(c provider.Chunk) error {
+	if len(c.Wire) == 0 {
+		return nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.spilled && !f.reserve(int64(len(c.Wire))) {
+		f.spilled = true
+		f.cache.flying.Add(-int64(len(f.buf)))
+	}
+	for f.spilled && !f.deserted && f.unread() > unreadBytes {
+		f.wait()
+	}
+	if f.deserted {
+		return context.Canceled
+	}
+	f.buf = append(f.buf, c.Wire...)
+	f.tell()
+	return nil
+}
+
+// unread lets go of what everybody has read, and says how much is left.
+func (f *Flight) unread() int {
+	least := f.base + len(f.buf)
+	for _, r := range f.readers {
+		least = min(least, r.read)
+	}
+	f.buf, f.base = f.buf[least-f.base:], least
+	return len(f.buf)
+}
+
+// land ends the flight. Whoever asks from now on finds its answer kept, if it can be, or makes a call.
+func (f *Flight) land(result Result) {
+	c := f.cache
+	f.mu.Lock()
+	whole := result.Err == nil && f.begun && !f.spilled && !f.deserted
+	body, target, meta := f.buf, f.target, f.meta
+	if !f.spilled {
+		c.flying.Add(-int64(len(body)))
+	}
+	f.mu.Unlock()
+
+	// The answer is kept before anybody can see its end: whoever has it will find it.
+	c.mu.Lock()
+	current := c.flights[f.key] == f // otherwise somebody wanted a fresher answer than this one
+	if current {
+		delete(c.flights, f.key)
+	}
+	if whole && current {
+		meta.Usage, meta.UsageKnown = result.Meta.Usage, result.Meta.UsageKnown
+		c.keep(f.key, &Answer{Subject: f.subject, Target: target, Meta: meta, Body: slices.Clone(body), Cost: result.Cost, StoredAt: c.Clock()}, f.ttl)
+	}
+	c.mu.Unlock()
+
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.done, f.result = true, result
+	f.tell()
+}
+
+// reserve makes room for more of the answer. It reports false when that is too much for one, or all that are coming
+// in are too much together.
+func (f *Flight) reserve(more int64) bool {
+	c := f.cache
+	if int64(len(f.buf))+more+entryOverhead > c.MaxEntryBytes {
+		return false
+	}
+	if c.flying.Add(more) > c.maxFlying() {
+		c.flying.Add(-more)
+		return false
+	}
+	return true
+}
+
+// tell wakes everybody who waits for news.
+func (f *Flight) tell() {
+	close(f.news)
+	f.news = make(chan struct{})
+}
+
+// wait waits for news, without the lock.
+func (f *Flight) wait() {
+	news := f.news
+	f.mu.Unlock()
+	<-news
+	f.mu.Lock()
+}

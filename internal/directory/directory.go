@@ -1,0 +1,270 @@
+// Package directory knows who may call: the tenants and keys of the configuration file and those that operators
+// keep in the store, in one view.
+//
+// It owns the view of this process and its refreshing: every [PollInterval], and sooner when told to look. The
+// truth is the file's and the store's; where both name a tenant, the file's word counts. It also notes when keys
+// were last used, behind the answers and in bounded batches, and slows down those who guess keys ([Throttle]).
+// What a caller may do is for those who ask.
+//
+// Secrets are never kept, only their SHA-256: keys are long and random, so they need no slow hash. A look-up is a
+// few map hits on a state that is never changed, only replaced; candidates are found by the first bytes of the
+// digest, and the whole of it is compared in constant time.
+//
+// While the store cannot be read the last view stays, and with it a key that was revoked meanwhile. A Directory is
+// safe for concurrent use; looking up takes no lock and no allocation.
+package directory
+
+import (
+	"cmp"
+	"context"
+	"crypto/subtle"
+	"encoding/binary"
+	"log/slog"
+	"maps"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"penstock"
+	"penstock/internal/config"
+	"penstock/internal/store"
+)
+
+const (
+	// PollInterval is how old the view gets when nobody says that something changed. A revoked key must not work
+	// for longer than a second anywhere.
+	PollInterval = 500 * time.Millisecond
+	// lookTimeout bounds one look, so that a store that hangs does not freeze the view for good.
+	lookTimeout = 30 * time.Second
+	// pageSize is how many changes are read at a time.
+	pageSize = 5_000
+)
+
+// Source is where operators' tenants and keys are kept.
+type Source interface {
+	DirectoryChanges(ctx context.Context, after store.DirectoryMark, limit int) (store.DirectoryChanges, error)
+	TouchKeys(ctx context.Context, uses []store.KeyUse) error
+}
+
+// Deps are what a directory works with.
+type Deps struct {
+	Config *config.Live
+	Source Source
+	Log    *slog.Logger
+	Clock  func() time.Time
+}
+
+// Directory is who may call, as this process knows it. Until the first look it knows the file alone.
+type Directory struct {
+	Deps
+	look     chan struct{}
+	uses     chan store.KeyUse
+	known    atomic.Pointer[state]
+	updating sync.Mutex // held while one state replaces another
+}
+
+// state is one view of the store. It is never changed, only replaced.
+type state struct {
+	mark    store.DirectoryMark
+	tenants map[penstock.TenantID]*store.TenantRecord
+	keys    map[uint64]*key // by the first bytes of their digest
+}
+
+// key is a key that was not revoked.
+type key struct {
+	store.APIKey
+	next *key         // another one whose digest begins alike
+	used atomic.Int64 // when its last use was noted, in microseconds
+}
+
+// New returns a directory that has not looked yet.
+func New(d Deps) *Directory {
+	dir := &Directory{Deps: d, look: make(chan struct{}, 1), uses: make(chan store.KeyUse, maxUses)}
+	dir.known.Store(&state{})
+	return dir
+}
+
+// Caller returns who a presented secret belongs to. Codes: invalid_key.
+func (d *Directory) Caller(secret string) (penstock.Caller, error) {
+	digest, ok := config.Digest(secret)
+	if !ok {
+		return penstock.Caller{}, unknownKey()
+	}
+	file, now := d.Config.Current(), d.Clock()
+	if caller, ok := file.CallerOf(digest); ok {
+		return caller, nil
+	}
+	known := d.known.Load()
+	k := known.find(digest)
+	if k == nil {
+		return penstock.Caller{}, unknownKey()
+	}
+	if !k.ExpiresAt.IsZero() && !k.ExpiresAt.After(now) {
+		return penstock.Caller{}, penstock.Errorf(penstock.CodeInvalidKey, "This API key has expired; ask for another one.")
+	}
+	tenant, ok := known.tenant(file, k.Tenant)
+	if !ok {
+		return penstock.Caller{}, penstock.Errorf(penstock.CodeInvalidKey, "The tenant of this API key is disabled.")
+	}
+	d.note(k, now)
+	return penstock.Caller{Tenant: tenant, Key: k.Name, Scopes: k.Scopes}, nil
+}
+
+func unknownKey() error {
+	return penstock.Errorf(penstock.CodeInvalidKey, "This API key is not known.")
+}
+
+func (s *state) find(digest store.KeyHash) *key {
+	for k := s.keys[indexOf(digest)]; k != nil; k = k.next {
+		if subtle.ConstantTimeCompare(k.Hash[:], digest[:]) == 1 {
+			return k
+		}
+	}
+	return nil
+}
+
+func indexOf(digest store.KeyHash) uint64 { return binary.LittleEndian.Uint64(digest[:]) }
+
+// tenant returns a tenant that may call. One that the file declared once and does not any more is nobody's.
+func (s *state) tenant(file *config.Snapshot, id penstock.TenantID) (penstock.Tenant, bool) {
+	if t, ok := file.Tenants[id]; ok {
+		return t, true
+	}
+	kept, ok := s.tenants[id]
+	if !ok || !kept.Enabled || kept.Source == store.SourceFile {
+		return penstock.Tenant{}, false
+	}
+	t := kept.Tenant
+	t.Retention = complete(t.Retention, file.Retention)
+	return t, true
+}
+
+// complete fills in what holds for all where a tenant has no word of its own. Events never outlast results.
+func complete(own, all penstock.Retention) penstock.Retention {
+	results := cmp.Or(own.Results, all.Results)
+	return penstock.Retention{
+		Results: results, Events: cmp.Or(own.Events, min(all.Events, results)), Idempotency: cmp.Or(own.Idempotency, all.Idempotency),
+		Files: cmp.Or(own.Files, all.Files),
+	}
+}
+
+// Tenant returns a tenant that may call.
+func (d *Directory) Tenant(id penstock.TenantID) (penstock.Tenant, bool) {
+	return d.known.Load().tenant(d.Config.Current(), id)
+}
+
+// Retention is how long a tenant's work is kept, also that of one who may not call any more.
+func (d *Directory) Retention(id penstock.TenantID) penstock.Retention {
+	file := d.Config.Current()
+	if t, ok := file.Tenants[id]; ok {
+		return t.Retention
+	}
+	if t, ok := d.known.Load().tenants[id]; ok && t.Source != store.SourceFile {
+		return complete(t.Retention, file.Retention)
+	}
+	return file.Retention
+}
+
+// Look makes Run look soon. It never blocks.
+func (d *Directory) Look() {
+	select {
+	case d.look <- struct{}{}:
+	default: // it is about to
+	}
+}
+
+// Refresh looks now. When it returns nil the view is at least as new as its call.
+func (d *Directory) Refresh(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	d.updating.Lock()
+	defer d.updating.Unlock()
+	known := d.known.Load()
+	var next *state
+	for mark := known.mark; ; {
+		changes, err := d.Source.DirectoryChanges(ctx, mark, pageSize)
+		if err != nil {
+			return err
+		}
+		if len(changes.Tenants)+len(changes.Keys) > 0 && next == nil {
+			next = known.copy()
+		}
+		if next != nil {
+			next.apply(changes)
+		}
+		if mark = changes.Mark; !changes.More {
+			break
+		}
+	}
+	if next != nil {
+		d.known.Store(next)
+	}
+	return nil
+}
+
+// copy returns a state that can be changed. Keys are shared: they never change, but for when they were used.
+func (s *state) copy() *state {
+	next := &state{mark: s.mark, tenants: maps.Clone(s.tenants), keys: maps.Clone(s.keys)}
+	if next.tenants == nil {
+		next.tenants, next.keys = map[penstock.TenantID]*store.TenantRecord{}, map[uint64]*key{}
+	}
+	return next
+}
+
+// apply brings a state up to date that nobody else sees yet.
+func (s *state) apply(changes store.DirectoryChanges) {
+	for i := range changes.Tenants {
+		s.tenants[changes.Tenants[i].ID] = &changes.Tenants[i]
+	}
+	for _, k := range changes.Keys {
+		s.replace(k)
+	}
+	s.mark = changes.Mark
+}
+
+// replace puts a key in the place of what was known of it, or takes it out when it was revoked.
+func (s *state) replace(k store.APIKey) {
+	at := indexOf(k.Hash)
+	was := s.keys[at]
+	delete(s.keys, at)
+	put := func(k store.APIKey, used int64) {
+		entry := &key{APIKey: k, next: s.keys[at]}
+		entry.used.Store(used)
+		s.keys[at] = entry
+	}
+	used := int64(0)
+	for ; was != nil; was = was.next { // entries are shared with other states: those that stay are made anew
+		if was.ID != k.ID {
+			put(was.APIKey, was.used.Load())
+		} else {
+			used = was.used.Load()
+		}
+	}
+	if k.RevokedAt.IsZero() {
+		put(k, used)
+	}
+}
+
+// Run keeps the view fresh and notes uses until ctx ends.
+func (d *Directory) Run(ctx context.Context) error {
+	poll, flush := time.NewTicker(PollInterval), time.NewTicker(flushInterval)
+	defer poll.Stop()
+	defer flush.Stop()
+	away := false
+	for {
+		err := d.Refresh(ctx)
+		if err != nil && ctx.Err() == nil && !away {
+			d.Log.WarnContext(ctx, "looking for changed tenants and keys; going by what was known", "error", err)
+		}
+		away = err != nil
+		select {
+		case <-ctx.Done():
+			d.flush(context.WithoutCancel(ctx))
+			return nil
+		case <-d.look:
+		case <-poll.C:
+		case <-flush.C:
+			d.flush(ctx)
+		}
+	}
+}

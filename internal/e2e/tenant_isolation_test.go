@@ -1,0 +1,221 @@
+package e2e
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"penstock"
+)
+
+// object is a kind of thing that belongs to a tenant, and how one comes to be.
+type object struct {
+	name string
+	root string // routes below it name one of its kind
+	make func(t *testing.T, st *staged) (id string)
+}
+
+// objects is every kind of thing that a path can name. A route whose path names anything else fails the test: add its
+// kind here.
+var objects = []object{
+	{"job", "/v1/jobs/", makeJob},
+	{"item", "/v1/items/", func(t *testing.T, st *staged) string {
+		results := st.Do(get("/v1/jobs/" + makeJob(t, st) + "/results")).Body
+		return found(t, `"item_id":"(item_[0-9A-Za-z-]+)"`, results)
+	}},
+	{"request", "/v1/requests/", func(t *testing.T, st *staged) string {
+		a := st.Do(post(chatPath, `{"model":"sim",`+ask("whose call is this?")[1:]))
+		id := a.Header.Get("X-Request-Id")
+		Await(t, "the record of the call", func() error {
+			if a := st.Do(get("/v1/requests/" + id)); a.Status != http.StatusOK {
+				return fmt.Errorf("%d %s", a.Status, a.Body)
+			}
+			return nil
+		})
+		return id
+	}},
+}
+
+// nobodys are paths with a name that is no tenant's own.
+var nobodys = []string{"/v1/models/"}
+
+func makeJob(t *testing.T, st *staged) string {
+	t.Helper()
+	a := st.Do(post("/v1/jobs", `{"model":"sim","input":"whose job is this?"}`, "Prefer", "wait=30"))
+	if a.Status != http.StatusOK {
+		t.Fatalf("make a job: %d %s", a.Status, a.Body)
+	}
+	return found(t, `"id":"(job_[0-9A-Za-z]+)"`, a.Body)
+}
+
+func found(t *testing.T, pattern, text string) string {
+	t.Helper()
+	m := regexp.MustCompile(pattern).FindStringSubmatch(text)
+	if m == nil {
+		t.Fatalf("no %s in %s", pattern, text)
+	}
+	return m[1]
+}
+
+// operation is a method of a path that the server describes.
+type operation struct {
+	method, path string
+	scope        penstock.Scope // "" for any key
+	open         bool
+}
+
+// operations are all that the server describes: those that only read first, those that delete last.
+func (c *contract) operations() (all []operation) {
+	paths := c.document["paths"].(map[string]any)
+	for _, path := range slices.Sorted(maps.Keys(paths)) {
+		for method, described := range paths[path].(map[string]any) {
+			op := operation{method: strings.ToUpper(method), path: path}
+			if security, said := described.(map[string]any)["security"].([]any); said {
+				op.open = len(security) == 0
+				for _, way := range security {
+					for _, scopes := range way.(map[string]any) {
+						for _, scope := range scopes.([]any) {
+							op.scope = penstock.Scope(scope.(string))
+						}
+					}
+				}
+			}
+			all = append(all, op)
+		}
+	}
+	rank := []string{"GET", "POST", "DELETE"}
+	slices.SortStableFunc(all, func(a, b operation) int { return slices.Index(rank, a.method) - slices.Index(rank, b.method) })
+	return all
+}
+
+func (op operation) named() bool { return strings.Contains(op.path, "{") }
+
+// owned reports whether what a route tells of belongs to somebody.
+func (op operation) owned() bool {
+	return !op.open && !slices.ContainsFunc(nobodys, func(root string) bool { return strings.HasPrefix(op.path, root) })
+}
+
+var wildcard = regexp.MustCompile(`\{[^}]*\}`)
+
+func (op operation) on(id string) Call {
+	return Call{Method: op.method, Path: wildcard.ReplaceAllString(op.path, id), Header: map[string]string{}}
+}
+
+// TestIsolation walks every route with every kind of object of one tenant and the key of another: to a stranger it
+// does not exist. Whoever owns it is answered otherwise, which shows that the probe would have found it.
+func TestIsolation(t *testing.T) {
+	t.Parallel()
+	st := stage(t)
+	at := st.operators()
+	at.makeTenant(t, "umbra")
+	stranger := at.makeKey(t, "umbra", "app", penstock.AllScopes...)
+	ids := map[string]string{}
+	for _, o := range objects {
+		ids[o.name] = o.make(t, st)
+	}
+	probes := 0
+	for _, op := range st.contract.operations() {
+		if !op.owned() {
+			continue
+		}
+		for kind, id := range ids {
+			calls := []Call{op.on(id)}
+			if op.method == "GET" && !op.named() {
+				calls = []Call{op.on(""), {Method: "GET", Path: op.path + "?job_id=" + id + "&limit=100", Header: map[string]string{}}}
+			} else if !op.named() {
+				continue // it makes something of the caller's own
+			}
+			for _, c := range calls {
+				probes++
+				a := st.Do(stranger.as(c))
+				if op.named() && a.Status != http.StatusNotFound {
+					t.Errorf("%s with another tenant's %s answers %d %s", op.method+" "+op.path, kind, a.Status, a.Body)
+				}
+				if !op.named() && a.Status == http.StatusOK && strings.Contains(a.Body, id) { // an error may quote what was asked
+					t.Errorf("%s %s shows another tenant's %s", op.method, c.Path, kind)
+				}
+			}
+		}
+	}
+	for _, op := range st.contract.operations() {
+		if !op.named() || !op.owned() {
+			continue
+		}
+		i := slices.IndexFunc(objects, func(o object) bool { return strings.HasPrefix(op.path, o.root) })
+		if i < 0 {
+			t.Errorf("%s %s names a kind of object that is not probed", op.method, op.path)
+			continue
+		}
+		if a := st.Do(op.on(ids[objects[i].name])); a.Status == http.StatusNotFound {
+			t.Errorf("%s %s does not find its owner's %s: the probe proves nothing", op.method, op.path, objects[i].name)
+		}
+	}
+	t.Logf("%d probes", probes)
+}
+
+// TestScopes calls every route with a key that may do everything but what the route needs.
+func TestScopes(t *testing.T) {
+	t.Parallel()
+	st := stage(t)
+	at := st.operators()
+	at.makeTenant(t, "umbra")
+	lacking := map[penstock.Scope]madeKey{}
+	for _, scope := range penstock.Scopes {
+		others := slices.DeleteFunc(slices.Clone(penstock.AllScopes), func(s penstock.Scope) bool { return s == scope })
+		lacking[scope] = at.makeKey(t, "umbra", strings.ReplaceAll(string(scope), ":", "-"), others...)
+	}
+	probes := 0
+	for _, op := range st.contract.operations() {
+		if op.scope == "" {
+			continue
+		}
+		probes++
+		a := st.Do(lacking[op.scope].as(op.on("x")))
+		if a.Status != http.StatusForbidden || !strings.Contains(a.Body, "scope_missing") && !strings.Contains(a.Body, "permission_error") {
+			t.Errorf("%s %s without %s answers %d %s", op.method, op.path, op.scope, a.Status, a.Body)
+		}
+	}
+	if probes < 10 {
+		t.Errorf("only %d routes need a scope", probes)
+	}
+	for _, path := range []string{"/admin/v1/tenants", "/admin/v1/keys", "/admin/v1/controls", "/admin/v1/audit?tenant=umbra", "/admin/v1/load"} {
+		usual := at.makeKey(t, "umbra", fmt.Sprintf("usual-%d", probes))
+		probes++
+		if a := at.Do(usual.as(get(path))); a.Status != http.StatusForbidden {
+			t.Errorf("%s with a key of a tenant answers %d %s", path, a.Status, a.Body)
+		}
+	}
+}
+
+// TestGuessing holds that wrong keys are slowed down, by address, and good ones never.
+func TestGuessing(t *testing.T) {
+	t.Parallel()
+	st := stage(t)
+	refused := 0
+	for n := range 40 {
+		a := st.Do(get("/v1/jobs", "Authorization", fmt.Sprintf("Bearer psk_guess_%016d", n)))
+		switch a.Status {
+		case http.StatusUnauthorized:
+		case http.StatusTooManyRequests:
+			refused++
+			if a.Header.Get("Retry-After") == "" || !strings.Contains(a.Body, "rate_limited") {
+				t.Errorf("%v %s", a.Header, a.Body)
+			}
+		default:
+			t.Fatalf("a guess is answered with %d %s", a.Status, a.Body)
+		}
+	}
+	if refused < 10 {
+		t.Errorf("%d of 40 guesses were slowed down", refused)
+	}
+	if a := st.operators().Do(get("/admin/v1/keys", "Authorization", "Bearer psk_guess_at_the_other_door")); a.Status != http.StatusTooManyRequests {
+		t.Errorf("a guess at the admin door is answered with %d", a.Status)
+	}
+	if a := st.Do(get("/v1/jobs")); a.Status != http.StatusOK {
+		t.Errorf("a good key from the same address is answered with %d %s", a.Status, a.Body)
+	}
+}

@@ -1,0 +1,237 @@
+// Package file keeps what is too large to be held in memory: files that callers upload, and artifacts that
+// are made for them.
+//
+// It owns the form that content has in a blob, the checks of a batch's lines, and the way in and out. It does
+// not own rows ([store.Files]) or blobs, and knows nothing of HTTP. Content passes in one direction, in
+// constant memory but for the table of custom ids (see [MaxLines]).
+//
+// # Form
+//
+// A blob is a sequence of chunks and an index, each sealed by the payload codec on its own:
+//
+//	chunk 0 | chunk 1 | … | chunk n−1 | index
+//
+// A chunk holds the next bytes of the content and ends with the 500th line since the last multiple of 500, or
+// once it has 1 MiB; a line may go on in the next chunk. The index tells of every chunk how long it is, sealed
+// and plain, and how many lines begin in it. So any line, and any byte, is found by reading the index once and
+// one chunk, and there is an offset for every 500 lines at the least.
+//
+// Each part is sealed for its file and its place ("chunk 7", "index"): chunks that were altered, exchanged,
+// repeated or taken from another file or tenant do not open. The index is written last and says how many chunks
+// there are, and the row says where the index lies: content that was cut off does not open at all.
+//
+// # Life
+//
+// A blob is durable before the row that names it is written. A crash in between leaves an orphan, which the
+// sweep removes; nobody ever sees a part of a file.
+//
+// A [Keeper] is safe for concurrent use; a [Reader] belongs to one goroutine at a time.
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"syscall"
+	"time"
+
+	"penstock"
+	"penstock/internal/blob"
+	"penstock/internal/payload"
+	"penstock/internal/store"
+)
+
+const (
+	// ChunkBytes is the content that ends a chunk.
+	ChunkBytes = 1 << 20
+	// ChunkLines is the number of lines whose multiples end a chunk.
+	ChunkLines = 500
+	// MaxLines bounds the lines of a batch file. It bounds memory, too: eight bytes for each line, and as much
+	// again where the table is half full.
+	MaxLines = 5_000_000
+	// MaxLineErrors is how many of the lines that are no good are told of.
+	MaxLineErrors = 100
+)
+
+// Codec seals and opens parts of content.
+type Codec interface {
+	Seal(owner payload.Owner, plain []byte) ([]byte, error)
+	Open(owner payload.Owner, sealed []byte) ([]byte, error)
+}
+
+// Deps are what a Keeper works with.
+type Deps struct {
+	Files store.Files
+	Blobs blob.Store
+	Codec Codec
+	// Windows says how long a tenant's files are kept, as configured now.
+	Windows func(penstock.TenantID) penstock.Retention
+	Clock   func() time.Time
+}
+
+// Keeper keeps files.
+type Keeper struct {
+	Deps
+	ids penstock.IDs
+}
+
+// New returns a keeper.
+func New(d Deps) (*Keeper, error) {
+	if d.Files == nil || d.Blobs == nil || d.Codec == nil || d.Windows == nil || d.Clock == nil {
+		return nil, errors.New("a keeper of files needs rows, blobs, a codec, windows and a clock")
+	}
+	return &Keeper{Deps: d}, nil
+}
+
+// Limits bound a file.
+type Limits struct {
+	MaxBytes     int64
+	MaxLineBytes int64
+	MaxJSONDepth int
+}
+
+// Receive stores the content of a batch file and checks its lines. Nobody sees the file until [Keeper.Keep];
+// one that is not kept is for [Keeper.Discard]. Codes: too_large, invalid_request (it holds nothing).
+func (k *Keeper) Receive(ctx context.Context, tenant penstock.TenantID, content io.Reader, l Limits) (store.File, error) {
+	check := newLineCheck(l)
+	f, err := k.write(ctx, tenant, &bounded{r: content, left: l.MaxBytes, most: l.MaxBytes}, check)
+	if err != nil {
+		return f, err
+	}
+	if f.Bytes == 0 {
+		k.Discard(ctx, f)
+		return f, penstock.InvalidParam("file", "The file is empty; send one request a line.")
+	}
+	if err := k.settleDuplicates(ctx, f, check); err != nil {
+		k.Discard(ctx, f)
+		return f, err
+	}
+	f.Lines, f.Tokens, f.Endpoint = check.items, check.tokens, check.endpoint
+	f.Errors, f.ErrorCount = check.report()
+	return f, nil
+}
+
+// Write stores content whose lines need no check: an artifact. As with Receive, Keep makes it a file.
+func (k *Keeper) Write(ctx context.Context, tenant penstock.TenantID, content io.Reader) (store.File, error) {
+	count := &lineCount{}
+	f, err := k.write(ctx, tenant, content, count)
+	f.Lines = count.lines
+	return f, err
+}
+
+// lineSink is told of every line as it passes: part is its next bytes, and ends says whether that is all.
+type lineSink interface {
+	line(part []byte, ends lineEnd) error
+}
+
+// lineEnd says whether a line goes on.
+type lineEnd bool
+
+func (k *Keeper) write(ctx context.Context, tenant penstock.TenantID, content io.Reader, lines lineSink) (store.File, error) {
+	f := store.File{ID: k.ids.New(k.Clock()), Tenant: tenant, Blob: blob.NewName()}
+	s := newSealer(content, lines, sealing{k.Codec, f.Tenant, f.ID})
+	size, err := k.Blobs.Put(ctx, f.Blob, s)
+	if err != nil {
+		if _, ours := errors.AsType[*penstock.Error](err); ours || ctx.Err() != nil {
+			return store.File{}, err
+		}
+		if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+			return store.File{}, &penstock.Error{
+				Code: penstock.CodeOverloaded, Message: "The server's disk is full and the file was not kept; try again when its operator has made room.",
+				RetryAfter: fullRetry, Err: fmt.Errorf("%w: %w", store.ErrFull, err),
+			}
+		}
+		return store.File{}, fmt.Errorf("storing a file: %w", err)
+	}
+	f.Bytes, f.BlobBytes, f.IndexAt = s.index.plainBytes(), size, s.index.sealedBytes()
+	return f, nil
+}
+
+// fullRetry is what callers are told who found the disk full.
+const fullRetry = 30 * time.Second
+
+// Keep makes received content a file. The row is on stable storage when it returns.
+func (k *Keeper) Keep(ctx context.Context, f store.File) (store.File, error) {
+	kept, err := k.Files.CreateFile(ctx, f.Tenant, f)
+	if err != nil {
+		return kept, fmt.Errorf("keeping a file: %w", err)
+	}
+	kept.ExpiresAt = k.expiry(kept)
+	return kept, nil
+}
+
+// File returns what is known of a file. One that has expired is not found, whether it was swept or not. Codes:
+// not_found.
+func (k *Keeper) File(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (store.File, error) {
+	f, err := k.Files.File(ctx, tenant, id)
+	if err != nil {
+		return f, err
+	}
+	if f.ExpiresAt = k.expiry(f); k.Clock().After(f.ExpiresAt) {
+		return store.File{}, penstock.Errorf(penstock.CodeNotFound, "%s has expired.", penstock.ViewFile.Format(id))
+	}
+	return f, nil
+}
+
+// List returns files that have not expired, and whether more follow.
+func (k *Keeper) List(ctx context.Context, tenant penstock.TenantID, p store.FilePage) (files []store.File, more bool, err error) {
+	limit := p.Limit
+	p.Limit++
+	found, err := k.Files.ListFiles(ctx, tenant, p)
+	if err != nil {
+		return nil, false, err
+	}
+	now := k.Clock()
+	for _, f := range found[:min(limit, len(found))] {
+		if f.ExpiresAt = k.expiry(f); !now.After(f.ExpiresAt) {
+			files = append(files, f)
+		}
+	}
+	return files, len(found) > limit, nil
+}
+
+// Delete removes a file. Codes: not_found.
+func (k *Keeper) Delete(ctx context.Context, tenant penstock.TenantID, d store.FileDeletion) error {
+	return k.Files.DeleteFile(ctx, tenant, d)
+}
+
+// expiry is when a file goes: when it says itself, or when files are kept no longer.
+func (k *Keeper) expiry(f store.File) time.Time {
+	end := f.CreatedAt.Add(k.Windows(f.Tenant).Files)
+	if !f.ExpiresAt.IsZero() && f.ExpiresAt.Before(end) {
+		return f.ExpiresAt
+	}
+	return end
+}
+
+// Discard removes received content that became no file. What it misses is an orphan for the sweep.
+func (k *Keeper) Discard(ctx context.Context, f store.File) {
+	if f.Blob != "" {
+		_ = k.Blobs.Delete(context.WithoutCancel(ctx), f.Blob)
+	}
+}
+
+// bounded refuses content that is longer than allowed.
+type bounded struct {
+	r          io.Reader
+	left, most int64
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.r.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return 0, penstock.Errorf(penstock.CodeTooLarge, "The file is larger than %d bytes, the most that is kept; split it.", b.most)
+	}
+	return n, err
+}
+
+// lineCount only counts.
+type lineCount struct{ lines int }
+
+func (c *lineCount) line(_ []byte, ends lineEnd) error {
+	if ends {
+		c.lines++
+	}
+	return nil
+}

@@ -1,0 +1,225 @@
+package file
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"penstock"
+	"penstock/internal/body"
+	"penstock/internal/store"
+)
+
+// The codes of lines that are no good.
+const (
+	CodeEmptyLine         = "empty_line"
+	CodeLineTooLong       = "line_too_long"
+	CodeInvalidJSON       = "invalid_json_line"
+	CodeNotAnObject       = "not_an_object"
+	CodeUnknownField      = "unknown_field"
+	CodeMissingCustomID   = "missing_custom_id"
+	CodeInvalidCustomID   = "invalid_custom_id"
+	CodeDuplicateCustomID = "duplicate_custom_id"
+	CodeInvalidMethod     = "invalid_method"
+	CodeInvalidURL        = "invalid_url"
+	CodeMissingBody       = "missing_body"
+	CodeInvalidBody       = "invalid_body"
+)
+
+// MaxCustomIDBytes bounds a custom id.
+const MaxCustomIDBytes = 512
+
+// Line is a request of a batch file.
+type Line struct {
+	Index    int // from 0
+	CustomID string
+	Endpoint penstock.Endpoint // "" in the native shape, which does not name it
+	Body     []byte            // as it was written
+}
+
+// parseLine reads one line in either shape: {custom_id, body}, or OpenAI's {custom_id, method, url, body}. In
+// the second shape unknown members are passed over, as they are elsewhere.
+func parseLine(text []byte) (Line, *store.LineError) {
+	o, err := body.Scan(text)
+	switch {
+	case errors.Is(err, body.ErrNotObject):
+		return Line{}, wrong(CodeNotAnObject, "", "The line is not a JSON object.")
+	case err != nil:
+		return Line{}, wrong(CodeInvalidJSON, "", "The line %v.", err)
+	}
+	var line Line
+	openAI := o.Raw("method") != nil || o.Raw("url") != nil
+	for _, check := range []func(*Line, body.Object) *store.LineError{readCustomID, readDestination, readBody} {
+		if bad := check(&line, o); bad != nil {
+			return Line{}, bad
+		}
+	}
+	for _, m := range o.Members {
+		if !openAI && m.Name != "custom_id" && m.Name != "body" {
+			return Line{}, wrong(CodeUnknownField, clip(m.Name), "%q is not known here; a line has custom_id and body, and in OpenAI's shape also method and url.", clip(m.Name))
+		}
+	}
+	return line, nil
+}
+
+func readCustomID(line *Line, o body.Object) *store.LineError {
+	id, err := o.String("custom_id")
+	switch {
+	case err != nil:
+		return wrong(CodeInvalidCustomID, "custom_id", "custom_id must be a string.")
+	case id == "":
+		return wrong(CodeMissingCustomID, "custom_id", "custom_id is missing: each line needs one, so that its result can be told from others.")
+	case len(id) > MaxCustomIDBytes:
+		return wrong(CodeInvalidCustomID, "custom_id", "custom_id has %d bytes; %d are the most.", len(id), MaxCustomIDBytes)
+	}
+	line.CustomID = id
+	return nil
+}
+
+func readDestination(line *Line, o body.Object) *store.LineError {
+	method, url := o.Raw("method"), o.Raw("url")
+	if method == nil && url == nil {
+		return nil
+	}
+	if string(method) != `"POST"` {
+		return wrong(CodeInvalidMethod, "method", `method must be "POST".`)
+	}
+	path, err := o.String("url")
+	if line.Endpoint = penstock.Endpoint(path); err != nil || !line.Endpoint.Valid() {
+		return wrong(CodeInvalidURL, "url", "url must be one of %s.", endpointNames())
+	}
+	return nil
+}
+
+func endpointNames() string {
+	names := make([]string, len(penstock.Endpoints))
+	for i, e := range penstock.Endpoints {
+		names[i] = string(e)
+	}
+	return strings.Join(names, ", ")
+}
+
+func readBody(line *Line, o body.Object) *store.LineError {
+	raw := o.Raw("body")
+	switch {
+	case raw == nil || string(raw) == "null":
+		return wrong(CodeMissingBody, "body", "body is missing: it is the request itself.")
+	case raw[0] != '{':
+		return wrong(CodeInvalidBody, "body", "body must be a JSON object.")
+	}
+	line.Body = raw
+	return nil
+}
+
+func wrong(code, param, format string, args ...any) *store.LineError {
+	return &store.LineError{Code: code, Param: param, Message: fmt.Sprintf(format, args...)}
+}
+
+// clip shortens what a caller wrote before it is quoted.
+func clip(s string) string {
+	const most = 64
+	if len(s) > most {
+		return strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return s
+}
+
+// lineCheck checks the lines of a batch file as they pass.
+type lineCheck struct {
+	limits   Limits
+	lines    int // that have ended, blank ones included
+	items    int // up to the last line that is not blank
+	tokens   int64
+	endpoint penstock.Endpoint // of the first line that names one
+
+	errors     []store.LineError // the first MaxLineErrors
+	errorCount int
+	suspects   []suspect // lines whose custom id may be another's
+	seen       hashSet
+	blank      int // blank lines since the last that was not
+	partial    []byte
+	tooLong    bool // the line at hand is longer than allowed
+}
+
+func newLineCheck(l Limits) *lineCheck { return &lineCheck{limits: l, seen: newHashSet()} }
+
+// line implements lineSink.
+func (c *lineCheck) line(part []byte, ends lineEnd) error {
+	c.tooLong = c.tooLong || int64(len(c.partial)+len(part)) > c.limits.MaxLineBytes+2 // what ends it is not counted
+	if !ends || len(c.partial) > 0 {
+		if !c.tooLong {
+			c.partial = append(c.partial, part...)
+		}
+		part = c.partial
+	}
+	if !ends {
+		return nil
+	}
+	if c.lines++; c.lines > MaxLines {
+		return penstock.Errorf(penstock.CodeTooLarge, "The file has more than %d lines, the most that one may have; split it.", MaxLines)
+	}
+	c.whole(part)
+	c.partial, c.tooLong = c.partial[:0], false
+	if cap(c.partial) > ChunkBytes {
+		c.partial = nil // one huge line is no reason to keep its room
+	}
+	return nil
+}
+
+// whole checks one line.
+func (c *lineCheck) whole(text []byte) {
+	text = bytes.TrimRight(text, "\r\n")
+	if c.lines == 1 {
+		text = bytes.TrimPrefix(text, byteOrderMark)
+	}
+	if !c.tooLong && len(bytes.TrimLeft(text, " \t\r")) == 0 {
+		c.blank++ // blank lines at the end are none
+		return
+	}
+	for ; c.blank > 0; c.blank-- {
+		c.add(c.lines-c.blank, wrong(CodeEmptyLine, "", "The line is empty; remove it."))
+	}
+	c.items = c.lines
+	switch {
+	case c.tooLong:
+		c.add(c.lines, wrong(CodeLineTooLong, "", "The line is longer than %d bytes, the most that one may have.", c.limits.MaxLineBytes))
+		return
+	case body.Depth(text) > c.limits.MaxJSONDepth+1: // the line itself is one level
+		c.add(c.lines, wrong(CodeInvalidJSON, "", "The line nests more than %d levels deep.", c.limits.MaxJSONDepth))
+		return
+	}
+	line, bad := parseLine(text)
+	if bad == nil && line.Endpoint != "" {
+		if c.endpoint == "" {
+			c.endpoint = line.Endpoint
+		}
+		if line.Endpoint != c.endpoint {
+			bad = wrong(CodeInvalidURL, "url", "url differs from that of lines before, %s; all lines of a file have the same.", c.endpoint)
+		}
+	}
+	if bad != nil {
+		c.add(c.lines, bad)
+		return
+	}
+	c.tokens += int64(len(line.Body))
+	if !c.seen.add(line.CustomID) && len(c.suspects) < MaxLineErrors {
+		c.suspects = append(c.suspects, suspect{line: c.lines, id: line.CustomID})
+	}
+}
+
+func (c *lineCheck) add(line int, bad *store.LineError) {
+	c.errorCount++
+	if len(c.errors) < MaxLineErrors {
+		bad.Line = line
+		c.errors = append(c.errors, *bad)
+	}
+}
+
+// report returns the first errors by line, and how many there are. Of lines that share a custom id only the
+// first MaxLineErrors are counted.
+func (c *lineCheck) report() ([]store.LineError, int) {
+	slices.SortStableFunc(c.errors, func(a, b store.LineError) int { return a.Line - b.Line })
+	return c.errors[:min(len(c.errors), MaxLineErrors)], c.errorCount
+}

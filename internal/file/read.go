@@ -1,0 +1,229 @@
+package file
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"penstock"
+	"penstock/internal/blob"
+	"penstock/internal/store"
+)
+
+// Reader reads one file, from any place.
+type Reader struct {
+	File  store.File
+	blobs blob.Store
+	index *chunkIndex
+	sealing
+}
+
+// Open finds a file and reads its index. Codes: not_found.
+func (k *Keeper) Open(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (*Reader, error) {
+	f, err := k.File(ctx, tenant, id)
+	if err != nil {
+		return nil, err
+	}
+	return k.open(ctx, f)
+}
+
+func (k *Keeper) open(ctx context.Context, f store.File) (*Reader, error) {
+	r := &Reader{File: f, blobs: k.Blobs, sealing: sealing{k.Codec, f.Tenant, f.ID}}
+	text, err := r.part(ctx, indexPart, blob.Range{Offset: f.IndexAt, Length: f.BlobBytes - f.IndexAt})
+	if err != nil {
+		return nil, err
+	}
+	if r.index, err = decodeIndex(text); err == nil && r.index.plainBytes() != f.Bytes {
+		err = errBadIndex
+	}
+	if err != nil {
+		return nil, penstock.Internal(fmt.Errorf("reading the index of %s: %w", penstock.ViewFile.Format(f.ID), err))
+	}
+	return r, nil
+}
+
+// part reads and opens one part of the blob.
+func (r *Reader) part(ctx context.Context, name string, at blob.Range) ([]byte, error) {
+	sealed, err := r.sealed(ctx, at)
+	var plain []byte
+	if err == nil {
+		plain, err = r.codec.Open(r.owner(name), sealed)
+	}
+	if errors.Is(err, blob.ErrNotFound) {
+		// The row was there a moment ago: the file was deleted since.
+		return nil, &penstock.Error{Code: penstock.CodeNotFound, Message: "There is no " + penstock.ViewFile.Format(r.file) + ".", Err: err}
+	}
+	if err != nil {
+		return nil, penstock.Internal(fmt.Errorf("reading %s of %s: %w", name, penstock.ViewFile.Format(r.file), err))
+	}
+	return plain, nil
+}
+
+func (r *Reader) sealed(ctx context.Context, at blob.Range) ([]byte, error) {
+	body, err := r.blobs.OpenRange(ctx, r.File.Blob, at)
+	if err != nil {
+		return nil, err
+	}
+	sealed := make([]byte, at.Length)
+	_, err = io.ReadFull(body, sealed)
+	return sealed, errors.Join(err, body.Close())
+}
+
+// chunk returns the content of the n-th chunk.
+func (r *Reader) chunk(ctx context.Context, n int) ([]byte, error) {
+	return r.part(ctx, chunkPart(n), blob.Range{Offset: r.index.starts[n].sealed, Length: int64(r.index.chunks[n].sealed)})
+}
+
+// Texts yields the lines from the n-th on, as they are, without what ends them. A line stays valid when the
+// next one is asked for. An error is the last that is yielded.
+func (r *Reader) Texts(ctx context.Context, n int) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		var begun []byte // of a line that goes on in the next chunk
+		next := n        // the line that comes next
+		for i := r.index.withLine(n); i < len(r.index.chunks); i++ {
+			text, err := r.chunk(ctx, i)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			last := i == len(r.index.chunks)-1
+			if begun == nil {
+				text = skipLines(text, next-r.index.starts[i].lines, r.index.chunks[i])
+			}
+			for len(text) > 0 {
+				line, rest, ended := bytes.Cut(text, []byte{'\n'})
+				text = rest
+				if !ended && !last {
+					begun = append(begun, line...)
+					break
+				}
+				if begun != nil {
+					line, begun = append(begun, line...), nil
+				}
+				if !yield(trimLine(line, next), nil) {
+					return
+				}
+				next++
+			}
+		}
+		if begun != nil {
+			yield(trimLine(begun, next), nil) // the content ended with the chunk
+		}
+	}
+}
+
+// skipLines removes what comes before the n-th line that begins in a chunk.
+func skipLines(text []byte, n int, c chunk) []byte {
+	if c.continues {
+		n++ // the end of a line that began before
+	}
+	for range n {
+		_, text, _ = bytes.Cut(text, []byte{'\n'})
+	}
+	return text
+}
+
+// byteOrderMark is what some editors put in front of a text.
+var byteOrderMark = []byte("\xEF\xBB\xBF")
+
+// trimLine removes what is not part of a line's JSON.
+func trimLine(line []byte, n int) []byte {
+	if n == 0 {
+		line = bytes.TrimPrefix(line, byteOrderMark)
+	}
+	return bytes.TrimSuffix(line, []byte{'\r'})
+}
+
+// Lines yields the requests of a batch file from the n-th line on. An error is the last that is yielded: a
+// line that is no request can only be in a file that has errors.
+func (r *Reader) Lines(ctx context.Context, n int) iter.Seq2[Line, error] {
+	return func(yield func(Line, error) bool) {
+		for text, err := range r.Texts(ctx, n) {
+			if err != nil {
+				yield(Line{}, err)
+				return
+			}
+			if n >= r.File.Lines {
+				return // what follows is blank
+			}
+			line, bad := parseLine(text)
+			if bad != nil {
+				bad.Line = n + 1
+				yield(Line{}, penstock.InvalidParam(bad.Param, "Line %d: %s", bad.Line, bad.Message))
+				return
+			}
+			line.Index = n
+			n++
+			if !yield(line, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Content returns the content from an offset on, exactly as it was written. It is read chunk by chunk while ctx
+// lasts.
+func (r *Reader) Content(ctx context.Context, offset int64) io.Reader {
+	i := r.index.withByte(offset)
+	var left []byte
+	return readerFunc(func(p []byte) (int, error) {
+		for len(left) == 0 {
+			if i == len(r.index.chunks) {
+				return 0, io.EOF
+			}
+			text, err := r.chunk(ctx, i)
+			if err != nil {
+				return 0, err
+			}
+			left = text[max(0, offset-r.index.starts[i].plain):]
+			i++
+		}
+		n := copy(p, left)
+		left = left[n:]
+		return n, nil
+	})
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// Seekable returns the content for those who choose where to read on.
+func (r *Reader) Seekable(ctx context.Context) io.ReadSeeker {
+	return &seekable{open: func(offset int64) io.Reader { return r.Content(ctx, offset) }, size: r.File.Bytes}
+}
+
+type seekable struct {
+	open     func(offset int64) io.Reader
+	at, size int64
+	content  io.Reader // from at on; nil until it is needed
+}
+
+func (s *seekable) Read(p []byte) (int, error) {
+	if s.content == nil {
+		s.content = s.open(s.at)
+	}
+	n, err := s.content.Read(p)
+	s.at += int64(n)
+	return n, err
+}
+
+func (s *seekable) Seek(offset int64, whence int) (int64, error) {
+	switch whence {
+	case io.SeekCurrent:
+		offset += s.at
+	case io.SeekEnd:
+		offset += s.size
+	}
+	if offset < 0 {
+		return 0, errors.New("seek before the content begins")
+	}
+	if offset != s.at {
+		s.content = nil
+	}
+	s.at = offset
+	return offset, nil
+}

@@ -1,0 +1,258 @@
+package limit
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"penstock"
+	"penstock/internal/room"
+	"penstock/internal/store"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func alone() *Book { return New(room.New(room.Config{Clock: time.Now})) }
+
+func enter(t *testing.T, b *Book, c penstock.Caller, u room.Use) (*room.Stay, *penstock.Error) {
+	t.Helper()
+	stay, err := b.Enter(t.Context(), &c, "fast", u)
+	if err != nil {
+		return nil, penstock.AsError(err)
+	}
+	return stay, nil
+}
+
+func TestNoLimits(t *testing.T) {
+	t.Parallel()
+	var b *Book // nothing is asked of it
+	stay, err := b.Enter(t.Context(), &penstock.Caller{}, "fast", room.Use{})
+	if stay != nil || err != nil || b.Standings(&penstock.Caller{}, "fast") != nil {
+		t.Errorf("%v, %v", stay, err)
+	}
+	stay.Done(penstock.Usage{})
+	stay.Leave()
+	stay.Release()
+}
+
+// Each limit refuses on its own, and says whose it is, how it stands and when to come back.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	tenant := penstock.Tenant{ID: "search"}
+	limited := func(l penstock.Limits) penstock.Caller {
+		c := penstock.Caller{Tenant: tenant, Key: "app"}
+		l.Burst = 0.05
+		c.Tenant.Limits = l
+		return c
+	}
+	key := penstock.Caller{Tenant: tenant, Key: "app", Limits: penstock.Limits{RequestsPerMinute: 60, Burst: 0.05}}
+	model := penstock.Caller{Tenant: tenant, Key: "app"}
+	model.Tenant.ModelLimits = map[string]penstock.Limits{"fast": {RequestsPerMinute: 60, Burst: 0.05}}
+	for _, tt := range []struct {
+		name   string
+		caller penstock.Caller
+		calls  int // that are let in
+		says   string
+		wait   time.Duration
+	}{
+		{"requests", limited(penstock.Limits{RequestsPerMinute: 60}), 3,
+			"Tenant search is at its limit of 60 requests/min with 0 left; retry in 2 s.", 1053 * time.Millisecond},
+		{"input", limited(penstock.Limits{InputTokensPerMinute: 6000}), 3,
+			"Tenant search is at its limit of 6000 input tokens/min with 0 left; retry in 0.1 s.", 11 * time.Millisecond},
+		{"output", limited(penstock.Limits{OutputTokensPerMinute: 1000}), 1,
+			"Tenant search is at its limit of 1000 output tokens/min with 0 left; retry in 4 s.", 3221 * time.Millisecond},
+		{"day", limited(penstock.Limits{DailyTokens: 400}), 2,
+			"Tenant search is at its limit of 400 tokens/day with 0 left; retry in 86400 s.", 24 * time.Hour},
+		{"concurrency", limited(penstock.Limits{Concurrency: 2}), 2,
+			"Tenant search runs 2 of 2 calls at a time; retry when one has ended, in 1 s.", time.Second},
+		{"key", key, 3, "Key app of tenant search is at its limit of 60 requests/min with 0 left; retry in 2 s.", 1053 * time.Millisecond},
+		{"model", model, 3, "Tenant search with model fast is at its limit of 60 requests/min with 0 left; retry in 2 s.", 1053 * time.Millisecond},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { // its time begins at a midnight
+				b := alone()
+				use := room.Use{InputTokens: 100, MaxOutputTokens: 100}
+				for n := range tt.calls {
+					if _, err := enter(t, b, tt.caller, use); err != nil {
+						t.Fatalf("call %d: %v", n, err)
+					}
+				}
+				_, err := enter(t, b, tt.caller, use)
+				if err == nil || err.Code != penstock.CodeRateLimited || err.Message != tt.says || err.RetryAfter.Round(time.Millisecond) != tt.wait {
+					t.Fatalf("%v, after %v; want %q after %v", err, err.RetryAfter, tt.says, tt.wait)
+				}
+				if tt.name == "concurrency" {
+					return
+				}
+				time.Sleep(err.RetryAfter)
+				if _, err := enter(t, b, tt.caller, use); err != nil {
+					t.Errorf("after the time it was told: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// What a call used replaces what it was taken for: less is given back, more is owed.
+func TestEstimatesAreSettled(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		caller := penstock.Caller{Tenant: penstock.Tenant{ID: "search", Limits: penstock.Limits{InputTokensPerMinute: 6000, Burst: 0.05, Concurrency: 9}}}
+		b := alone()
+		left := func() int64 { return b.Standings(&caller, "fast")[0].Left }
+		stay, _ := enter(t, b, caller, room.Use{InputTokens: 200})
+		if got := left(); got != 100 {
+			t.Errorf("%d of 300 are left after an estimate of 200", got)
+		}
+		stay.Done(penstock.Usage{InputTokens: 50})
+		if got := left(); got != 250 {
+			t.Errorf("%d of 300 are left after a use of 50", got)
+		}
+		stay, _ = enter(t, b, caller, room.Use{InputTokens: 10})
+		stay.Done(penstock.Usage{InputTokens: 1200})
+		if _, err := enter(t, b, caller, room.Use{InputTokens: 1}); err == nil || err.RetryAfter < 9*time.Second || err.RetryAfter > 11*time.Second {
+			t.Errorf("a debt of 950 tokens, of which 95 are repaid a second: %v", err)
+		}
+		time.Sleep(11 * time.Second)
+		stay, err := enter(t, b, caller, room.Use{InputTokens: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		was := left()
+		stay.Release()
+		if got := left(); got != was+1 {
+			t.Errorf("a call that was not made cost %d tokens", got-was-1)
+		}
+	})
+}
+
+// A call is let in by all of its limits or counts for none.
+func TestAllOrNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		caller := penstock.Caller{
+			Tenant: penstock.Tenant{ID: "search", Limits: penstock.Limits{RequestsPerMinute: 6000, Burst: 0.05}},
+			Key:    "app", Limits: penstock.Limits{Concurrency: 1, Burst: 0.05},
+		}
+		b := alone()
+		first, _ := enter(t, b, caller, room.Use{})
+		if _, err := enter(t, b, caller, room.Use{}); err == nil || !strings.HasPrefix(err.Message, "Key app") {
+			t.Fatalf("a second call at a time: %v", err)
+		}
+		if got := b.Standings(&caller, "fast")[0].Left; got != 299 {
+			t.Errorf("a call that the key refused counts for the tenant: %d of 300 are left", got)
+		}
+		if stay, err := enter(t, b, caller, room.Use{Queued: true, Free: true}); err != nil || stay == nil {
+			t.Errorf("a job needs no seat: %v", err)
+		}
+		first.Done(penstock.Usage{})
+		if _, err := enter(t, b, caller, room.Use{}); err != nil {
+			t.Errorf("after the first has ended: %v", err)
+		}
+	})
+}
+
+// Jobs count for their tenant's day when they have run, in whatever process; the day is kept by the bank, so a
+// restart does not forget it.
+func TestDayOutlivesTheProcess(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		caller := penstock.Caller{Tenant: penstock.Tenant{ID: "search", Limits: penstock.Limits{DailyTokens: 1000, Burst: 0.05}}}
+		bank := room.NewMemory(time.Now)
+		for life := range 4 {
+			ctx, stop := context.WithCancel(t.Context())
+			rooms := room.New(room.Config{Clock: time.Now, Bank: bank.Process("a"), Alone: true})
+			done := make(chan error)
+			go func() { done <- rooms.Run(ctx) }()
+			b := New(rooms)
+			stay, err := b.Enter(ctx, &caller, "fast", room.Use{InputTokens: 1, MaxOutputTokens: 1})
+			if want := life < 3; (err == nil) != want {
+				t.Errorf("life %d: %v", life, err)
+			}
+			stay.Release()
+			b.Spend(caller.Tenant, "fast", penstock.Usage{InputTokens: 300, OutputTokens: 100})
+			time.Sleep(2 * time.Second)
+			stop()
+			<-done
+		}
+		time.Sleep(24 * time.Hour)
+		rooms := room.New(room.Config{Clock: time.Now, Bank: bank.Process("a"), Alone: true})
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- rooms.Run(ctx) }()
+		if _, err := New(rooms).Enter(ctx, &caller, "fast", room.Use{InputTokens: 1}); err != nil {
+			t.Errorf("the next day: %v", err)
+		}
+		stop()
+		<-done
+	})
+}
+
+// broken is a bank that is away.
+type broken struct{}
+
+func (broken) Withdraw(context.Context, store.Withdrawal) (store.Allotment, error) {
+	return store.Allotment{}, errors.New("away")
+}
+
+// Limits do not fail open: without the database nobody knows what is left.
+func TestBankAway(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		rooms := room.New(room.Config{Clock: time.Now, Bank: broken{}})
+		done := make(chan error)
+		go func() { done <- rooms.Run(ctx) }()
+		caller := penstock.Caller{Tenant: penstock.Tenant{ID: "search", Limits: penstock.Limits{RequestsPerMinute: 60, Burst: 0.05}}}
+		began := time.Now()
+		_, err := New(rooms).Enter(ctx, &caller, "fast", room.Use{})
+		if penstock.ErrorCode(err) != penstock.CodeOverloaded || time.Since(began) > MaxWait {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+		stop()
+		<-done
+	})
+}
+
+// Limits that a reload changes hold from the next call on, in both directions, and one that is gone is gone.
+func TestLimitsChange(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := alone()
+		with := func(perMinute int64) penstock.Caller {
+			return penstock.Caller{Tenant: penstock.Tenant{ID: "search", Limits: penstock.Limits{RequestsPerMinute: perMinute, Concurrency: 1000, Burst: 0.1}}}
+		}
+		count := func(perMinute int64) (n int) {
+			for ; n < 500; n++ {
+				if _, err := enter(t, b, with(perMinute), room.Use{}); err != nil {
+					return n
+				}
+			}
+			return n
+		}
+		if n := count(100); n != 10 {
+			t.Errorf("%d calls at once, want 10", n)
+		}
+		time.Sleep(time.Minute)
+		if n := count(1000); n != 10 {
+			t.Errorf("%d calls at once after a raise: what was there stays, want 10", n)
+		}
+		time.Sleep(time.Minute)
+		if n := count(1000); n != 100 {
+			t.Errorf("%d calls at once, want 100", n)
+		}
+		time.Sleep(time.Minute)
+		if n := count(50); n != 5 {
+			t.Errorf("%d calls at once after a cut, want 5", n)
+		}
+		if n := count(0); n != 500 {
+			t.Errorf("%d calls without a limit per minute, want any number", n)
+		}
+	})
+}

@@ -1,0 +1,56 @@
+package room
+
+import "time"
+
+const (
+	// forgetAfter is how long nobody must have asked for a party until it is forgotten, and sweepEvery how often
+	// that is looked at. There are as many as keys, and most of them rest most of the time.
+	forgetAfter = 10 * time.Minute
+	sweepEvery  = time.Minute
+)
+
+// calm takes those off the busy list that nothing is due for, so that the loop does not look at everybody who
+// ever called; and forgets parties that nobody asks for any more.
+func (b *Book) calm(now time.Time) {
+	for name, r := range b.busy {
+		if r.calm(now) {
+			delete(b.busy, name)
+		}
+	}
+	if now.Sub(b.sweptAt) < sweepEvery {
+		return
+	}
+	b.sweptAt = now
+	for name, r := range b.rooms {
+		if r.party && now.Sub(r.askedAt) >= forgetAfter && r.calm(now) && r.whole(now) {
+			delete(b.rooms, name)
+			delete(b.busy, name)
+		}
+	}
+}
+
+// calm says that nothing is to be returned, asked for or told.
+func (r *room) calm(now time.Time) bool {
+	if !r.idle(now) || r.running > 0 || r.restNews || r.seating.granted > 0 {
+		return false
+	}
+	for i := range r.rates {
+		if m := &r.rates[i]; m.told || m.purse != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// whole says that all of its own pools are full, so that a room made anew would stand alike.
+func (r *room) whole(now time.Time) bool {
+	for i := range r.rates {
+		if m := &r.rates[i]; m.perMinute > 0 && !m.shared {
+			m.pool.Refill(now)
+			if m.pool.Units() < m.pool.Burst() {
+				return false
+			}
+		}
+	}
+	return true
+}

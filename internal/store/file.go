@@ -1,0 +1,91 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"penstock"
+)
+
+// Files is what is known of files. Their content lies in blobs, in a form that is package file's: a row is
+// written once its blob is durable, and a blob is removed once its row is gone.
+type Files interface {
+	// CreateFile writes the row of a file. The store sets when it was created. Codes: conflict (the id is
+	// taken).
+	CreateFile(ctx context.Context, tenant penstock.TenantID, f File) (File, error)
+
+	// File returns one file with its line errors. Codes: not_found.
+	File(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (File, error)
+
+	// ListFiles returns files without their line errors, at most p.Limit of them.
+	ListFiles(ctx context.Context, tenant penstock.TenantID, p FilePage) ([]File, error)
+
+	// DeleteFile removes a file; the audit keeps who did it. Codes: not_found.
+	DeleteFile(ctx context.Context, tenant penstock.TenantID, d FileDeletion) error
+}
+
+// Purpose is what a file is for.
+type Purpose string
+
+// The purposes.
+const (
+	PurposeBatch       Purpose = "batch"        // requests, one a line
+	PurposeBatchOutput Purpose = "batch_output" // their results
+)
+
+// File is a file.
+type File struct {
+	ID      penstock.ID
+	Tenant  penstock.TenantID
+	Key     string // the name of the key that made it
+	Purpose Purpose
+	Name    string
+	Bytes   int64 // of its content
+
+	Blob      string // where the content lies
+	BlobBytes int64
+	IndexAt   int64 // where in the blob its index begins
+
+	Lines      int               // of a batch: requests
+	Tokens     int64             // of a batch: upper bound of the input tokens of all bodies
+	Endpoint   penstock.Endpoint // of a batch: what its lines name, "" if none does
+	ErrorCount int               // lines that are no good
+	Errors     []LineError       // the first of them
+
+	CreatedAt time.Time
+	ExpiresAt time.Time // zero for a file that is kept for as long as files are
+}
+
+// LineError says what is wrong with a line of a file.
+type LineError struct {
+	Line    int    `json:"line"` // from 1
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Param   string `json:"param,omitempty"`
+}
+
+// Direction is the order of a list by age.
+type Direction string
+
+// The directions.
+const (
+	Ascending  Direction = "asc"
+	Descending Direction = "desc"
+)
+
+// FilePage selects files.
+type FilePage struct {
+	Purpose   Purpose     // "" for every purpose
+	Direction Direction   // by when they were begun; Descending when empty
+	After     penstock.ID // the last file of the page before
+	Limit     int
+}
+
+// FileDeletion is a file to be deleted.
+type FileDeletion struct {
+	File  penstock.ID
+	Actor string // the name of the key
+}
+
+// ActionDeleteFile is how the audit names the deletion of a file.
+const ActionDeleteFile = "file.delete"

@@ -1,0 +1,252 @@
+package sqlstore
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"penstock"
+	"penstock/internal/payload"
+)
+
+// A bundle has what consecutive items of a job came with. It is written once, when they are accepted, and
+// stays as long as the job: what becomes of its items is told by the line, by claims and by rows of their own.
+
+const (
+	// bundleItems and bundleBytes bound a bundle: claims read the facts of a whole one.
+	bundleItems = 256
+	bundleBytes = 1 << 20
+)
+
+// fact is what a bundle knows of one item.
+type fact struct {
+	customID   string
+	estimate   int64
+	inputBytes int64
+	reserved   penstock.NanoUSD
+	input      span   // of the sealed input in the bundle
+	blob       string // where the input lies instead, or ""
+}
+
+// span is a part of a bundle's inputs.
+type span struct{ from, to int64 }
+
+// bundle is a bundle as it is written.
+type bundle struct {
+	first  int
+	facts  []fact
+	inputs []byte
+}
+
+// factsFormat is the first byte of encoded facts.
+const factsFormat = 1
+
+// encodeFacts writes facts one behind the other, numbers in the few bytes that they need.
+func encodeFacts(facts []fact) []byte {
+	buf := binary.AppendUvarint([]byte{factsFormat}, uint64(len(facts)))
+	text := func(s string) {
+		buf = binary.AppendUvarint(buf, uint64(len(s)))
+		buf = append(buf, s...)
+	}
+	for _, f := range facts {
+		text(f.customID)
+		for _, n := range []int64{f.estimate, f.inputBytes, int64(f.reserved), f.input.to - f.input.from} {
+			buf = binary.AppendUvarint(buf, uint64(n))
+		}
+		text(f.blob)
+	}
+	return buf
+}
+
+var errBrokenFacts = errors.New("the facts of a bundle are broken")
+
+func decodeFacts(buf []byte) ([]fact, error) {
+	d := factReader{rest: buf}
+	if format := d.take(1); d.broken || format[0] != factsFormat {
+		return nil, errBrokenFacts
+	}
+	count := d.number()
+	if d.broken || count > bundleItems {
+		return nil, errBrokenFacts
+	}
+	facts := make([]fact, count)
+	var at int64
+	for i := range facts {
+		f := &facts[i]
+		f.customID = d.text()
+		f.estimate, f.inputBytes, f.reserved = d.number(), d.number(), penstock.NanoUSD(d.number())
+		f.input = span{at, at + d.number()}
+		at = f.input.to
+		f.blob = d.text()
+	}
+	if d.broken || len(d.rest) > 0 {
+		return nil, errBrokenFacts
+	}
+	return facts, nil
+}
+
+// factReader takes encoded facts apart. Once it found something broken it returns nothing more.
+type factReader struct {
+	rest   []byte
+	broken bool
+}
+
+func (d *factReader) take(n int64) []byte {
+	if n < 0 || n > int64(len(d.rest)) {
+		d.broken, d.rest = true, nil
+		return make([]byte, 1)
+	}
+	part := d.rest[:n]
+	d.rest = d.rest[n:]
+	return part
+}
+
+func (d *factReader) number() int64 {
+	n, width := binary.Uvarint(d.rest)
+	if width <= 0 || int64(n) < 0 {
+		d.broken, d.rest = true, nil
+		return 0
+	}
+	d.rest = d.rest[width:]
+	return int64(n)
+}
+
+func (d *factReader) text() string { return string(d.take(d.number())) }
+
+var (
+	addBundle    = insertInto("bundles", `job_id text, first_n bigint, facts bytea, inputs bytea`, "")
+	addInputBlob = insertInto("input_blobs", `name text, job_id text`, "")
+)
+
+func (b bundle) insert(ctx context.Context, tx Tx, job penstock.ID) error {
+	if err := tx.Put(ctx, addBundle, job, b.first, encodeFacts(b.facts), b.inputs); err != nil {
+		return err
+	}
+	for _, f := range b.facts {
+		if f.blob == "" {
+			continue
+		}
+		if err := tx.Put(ctx, addInputBlob, f.blob, job); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bundles puts items that may start at once into bundles. The others stand apart from the beginning.
+func (a arrival) bundles() (all []bundle) {
+	open := false // whether the last bundle takes the next item
+	for i, item := range a.items {
+		if item.StartIn > 0 {
+			open = false
+			continue
+		}
+		input := a.inputs[i]
+		if !open || !all[len(all)-1].takes(input) {
+			all, open = append(all, bundle{first: a.first + i, inputs: []byte{}}), true
+		}
+		b := &all[len(all)-1]
+		at := int64(len(b.inputs))
+		b.inputs = append(b.inputs, input.inline...)
+		b.facts = append(b.facts, fact{
+			customID: item.CustomID, estimate: item.EstimateTokens, inputBytes: int64(len(item.Body)), reserved: item.Reserved,
+			input: span{at, int64(len(b.inputs))}, blob: input.blob,
+		})
+	}
+	return all
+}
+
+// takes says whether there is room for another item.
+func (b bundle) takes(input placed) bool {
+	return len(b.facts) < bundleItems && len(b.inputs)+len(input.inline) <= bundleBytes
+}
+
+// bundleOf is the place of a bundle.
+type bundleOf struct {
+	job   penstock.ID
+	first int
+}
+
+// askFacts is the question for the facts of a bundle.
+func askFacts(of bundleOf, facts *[]fact) Question {
+	return ask(sqlf(`SELECT facts FROM bundles WHERE job_id = $1 AND first_n = $2`, of.job, of.first), func(row Row) error {
+		var buf []byte
+		if err := row.Scan(&buf); err != nil {
+			return err
+		}
+		var err error
+		*facts, err = decodeFacts(buf)
+		return err
+	})
+}
+
+// askInputs is the question for the sealed inputs of some consecutive items of a bundle.
+func askInputs(of bundleOf, part span, inputs *[]byte) Question {
+	return ask(sqlf(`SELECT substr(inputs, $3, $4) FROM bundles WHERE job_id = $1 AND first_n = $2`,
+		of.job, of.first, part.from+1, part.to-part.from), func(row Row) error { return row.Scan(inputs) })
+}
+
+// bundled is an item that has no row: what its bundle and its job know of it.
+type bundled struct {
+	fact
+	bundleOf
+	n int
+}
+
+// findBundled returns those of a job's items that are in bundles. They may have rows as well.
+func findBundled(ctx context.Context, tx Tx, job penstock.ID, ns []int) (map[int]bundled, error) {
+	found := make(map[int]bundled, len(ns))
+	known := map[int][]fact{}
+	for _, n := range ns {
+		first, ok, err := queryOne(ctx, tx, sqlf(`SELECT first_n FROM bundles WHERE job_id = $1 AND first_n <= $2
+			ORDER BY first_n DESC LIMIT 1`, job, n), scanInt)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			continue
+		}
+		of := bundleOf{job, int(first)}
+		facts, read := known[of.first]
+		if !read {
+			if err := tx.Ask(ctx, askFacts(of, &facts)); err != nil {
+				return nil, err
+			}
+			known[of.first] = facts
+		}
+		if at := n - of.first; at < len(facts) {
+			found[n] = bundled{facts[at], of, n}
+		}
+	}
+	return found, nil
+}
+
+// sealedInput reads the sealed input of a bundled item.
+func (b bundled) sealedInput(ctx context.Context, tx Tx) (p placed, err error) {
+	if b.blob != "" {
+		return placed{blob: b.blob}, nil
+	}
+	err = tx.Ask(ctx, askInputs(b.bundleOf, b.input, &p.inline))
+	return p, err
+}
+
+// inputOwner is whom the sealed input of an item belongs to.
+func inputOwner(tenant penstock.TenantID, item penstock.ID) payload.Owner {
+	return owner(tenant, item, partInput)
+}
+
+// row is the item as a row would have it.
+func (b bundled) row(j *penstock.Job) *itemRow {
+	return &itemRow{
+		Item: penstock.Item{
+			ID: penstock.ItemID(j.ID, b.n), Job: j.ID, Tenant: j.Tenant, Index: b.n, CustomID: b.customID, Status: penstock.StatusQueued,
+		},
+		reserved: b.reserved, estimate: b.estimate, inputBytes: b.inputBytes, notBefore: micros(j.CreatedAt),
+	}
+}
+
+// brokenBundle says that a bundle is not what the line says it is.
+func brokenBundle(of bundleOf) error {
+	return fmt.Errorf("bundle %d of job %s: %w", of.first, of.job, errBrokenFacts)
+}

@@ -1,0 +1,177 @@
+package sqlstore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"penstock"
+	"penstock/internal/store"
+)
+
+// splitPause is how long a job that waits on its budget is left alone: somebody else's items have to end, the
+// period to turn, or an operator to raise the limit.
+const splitPause = 2 * time.Second
+
+// splitAhead is how many ranges of a job may stand in line before it gets more items.
+const splitAhead = 8
+
+// UnsplitJobs implements store.Batches.
+func (s *Store) UnsplitJobs(ctx context.Context, limit int) (jobs []store.Unsplit, err error) {
+	err = s.read(ctx, func(tx Tx) error {
+		jobs, err = queryAll(ctx, tx, sqlf(`SELECT split, `+lockedColumns+` FROM jobs WHERE split < total AND finished_at = 0 AND (split_after <= $3 OR cancel_requested_at > 0)
+				AND (SELECT COUNT(*) FROM ready r WHERE r.lane = jobs.lane AND r.tenant_id = jobs.tenant_id AND r.model = jobs.model
+					AND r.deadline = jobs.deadline AND r.job_id = jobs.id) < $1
+			ORDER BY id LIMIT $2`, splitAhead, limit, micros(tx.Now())), scanUnsplit)
+		return err
+	})
+	return jobs, err
+}
+
+func scanUnsplit(row Row) (u store.Unsplit, err error) {
+	u.Job, err = scanJob(prefixed{row, &u.Next})
+	return u, err
+}
+
+// prefixed is a row that has a column before those that are asked for.
+type prefixed struct {
+	Row
+	first any
+}
+
+func (p prefixed) Scan(dest ...any) error { return p.Row.Scan(append([]any{p.first}, dest...)...) }
+
+// SplitJob implements store.Batches.
+func (s *Store) SplitJob(ctx context.Context, tenant penstock.TenantID, split store.Split) (step store.Step, err error) {
+	inputs, err := s.placeInputs(ctx, tenant, split)
+	if err != nil {
+		return step, hide(err)
+	}
+	var named bool
+	err = s.write(ctx, "split", func(tx Tx) error {
+		named, step = false, store.Step{Items: len(split.Items)}
+		jobs, err := lockRows(ctx, tx, []penstock.ID{split.Job}, lockWhole)
+		if err != nil {
+			return err
+		}
+		j := jobs.byID[split.Job]
+		if j == nil || j.Tenant != tenant {
+			return notFound(penstock.ViewJob, split.Job)
+		}
+		step, err = splitGroup{jobs, j, split, inputs}.take(ctx, tx)
+		named = err == nil
+		return err
+	})
+	if !named {
+		s.discard(ctx, inputs...)
+	} else {
+		s.discard(ctx, inputs[step.Items:]...)
+	}
+	return committed(step, err)
+}
+
+// splitGroup is a job that is about to get items.
+type splitGroup struct {
+	jobs   jobGroup
+	job    *penstock.Job
+	split  store.Split
+	inputs []placed
+}
+
+// take gives the job as many of the items as there is money for. Those of a job that was stopped need none.
+func (g splitGroup) take(ctx context.Context, tx Tx) (step store.Step, err error) {
+	j, from := g.job, g.split.From
+	stop := stopped(tx, j)
+	fit := len(g.split.Items)
+	if stop == nil {
+		fit, err = reserveSplit(ctx, tx, j, g.split)
+	} else {
+		g.jobs.purse, err = lockPurse(ctx, tx, g.jobs.byID)
+	}
+	if err != nil {
+		return step, err
+	}
+	if err := advanceSplit(ctx, tx, j, splitTo{g.split, fit}); err != nil || fit == 0 {
+		return step, err
+	}
+	a := arrival{submittedItems{g.split.Items[:fit], g.inputs[:fit]}, j, from, g.jobs.moved}
+	err = book(ctx, tx, penstock.LedgerEntry{
+		Key: splitKey(j.ID, from), Tenant: j.Tenant, Kind: penstock.EntryReserve, Subject: j.ID, Job: j.ID, Reserved: a.reserved(), Origin: j.Origin(from),
+	})
+	if err != nil {
+		return step, err
+	}
+	step.Items = fit
+	step.Finished, err = arrive(ctx, tx, g.jobs, arriving{a, stop})
+	return step, err
+}
+
+// splitTo is how far a job comes by a step.
+type splitTo struct {
+	store.Split
+	fit int // of its items
+}
+
+// advanceSplit notes that a job has more of its items, or that there was no money for any.
+func advanceSplit(ctx context.Context, tx Tx, j *penstock.Job, split splitTo) error {
+	var waiting penstock.Reason
+	var after int64
+	if split.fit == 0 && len(split.Items) > 0 {
+		waiting, after = penstock.WaitingOnBudget, micros(tx.Now().Add(splitPause))
+	}
+	resolved, err := json.Marshal(j.Resolved)
+	if err != nil {
+		return fmt.Errorf("encoding resolution: %w", err)
+	}
+	n, err := tx.Exec(ctx, `UPDATE jobs SET split = split + $3, budgets = $5, waiting_on = $6, split_after = $7, resolved = $8
+		WHERE id = $1 AND split = $2 AND split + $4 <= total`,
+		split.Job, split.From, split.fit, len(split.Items), stretchList(j.Paid), waiting, after, string(resolved))
+	if err == nil && n == 0 {
+		err = penstock.Errorf(penstock.CodeConflict, "%s has the items from %d on already, or lacks some before them.",
+			penstock.ViewJob.Format(split.Job), split.From)
+	}
+	return err
+}
+
+// stopped is how the items end of a job that does not go on, nil for one that does.
+func stopped(tx Tx, j *penstock.Job) *outcome {
+	switch {
+	case !j.CancelRequestedAt.IsZero():
+		return &outcome{transition: penstock.TransitionCancel, err: cancelledError()}
+	case !j.Deadline.After(tx.Now()):
+		return &outcome{transition: penstock.TransitionExpire, err: expiredError()}
+	}
+	return nil
+}
+
+// arriving is an arrival, and how it ends if its job does not go on.
+type arriving struct {
+	arrival
+	stop *outcome
+}
+
+// arrive puts items of a file in line. Those of a job that does not go on end at once; their inputs are kept, so
+// that they can be retried.
+func arrive(ctx context.Context, tx Tx, jobs jobGroup, a arriving) ([]penstock.ID, error) {
+	j := a.job
+	if a.stop == nil {
+		if err := enqueue(ctx, tx, a.arrival); err != nil {
+			return nil, err
+		}
+		return nil, a.moved.save(ctx, tx)
+	}
+	jobs.purse.move(j.BudgetsOf(a.first), -a.reserved(), 0) // until they end, below
+	for _, b := range a.bundles() {
+		if err := b.insert(ctx, tx, j.ID); err != nil {
+			return nil, err
+		}
+		for i, f := range b.facts {
+			item := jobs.item(bundled{f, bundleOf{j.ID, b.first}, b.first + i}.row(j))
+			if err := item.end(ctx, tx, *a.stop); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return jobs.save(ctx, tx)
+}

@@ -1,0 +1,226 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"penstock"
+	"penstock/internal/store"
+)
+
+const keyColumns = `id, tenant_id, name, hash, prefix, scopes, created_at, expires_at, revoked_at, last_used_at, replaced_by, version`
+
+func scanKey(row Row) (k store.APIKey, err error) {
+	var hash []byte
+	var scopes string
+	var created, expires, revoked, used int64
+	err = row.Scan(&k.ID, &k.Tenant, &k.Name, &hash, &k.Prefix, &scopes, &created, &expires, &revoked, &used, &k.ReplacedBy, &k.Version)
+	if err != nil {
+		return k, err
+	}
+	if copy(k.Hash[:], hash) != len(k.Hash) {
+		return k, fmt.Errorf("key %s has a hash of %d bytes", k.ID, len(hash))
+	}
+	for _, scope := range strings.Fields(scopes) {
+		k.Scopes = append(k.Scopes, penstock.Scope(scope))
+	}
+	k.CreatedAt, k.ExpiresAt, k.RevokedAt, k.LastUsedAt = fromMicros(created), fromMicros(expires), fromMicros(revoked), fromMicros(used)
+	return k, nil
+}
+
+func insertKey(ctx context.Context, tx Tx, k store.APIKey) error {
+	scopes := make([]string, len(k.Scopes))
+	for i, scope := range k.Scopes {
+		scopes[i] = string(scope)
+	}
+	return tx.Do(ctx, `INSERT INTO api_keys (`+keyColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, 0, '', $9)`,
+		k.ID, k.Tenant, k.Name, k.Hash[:], k.Prefix, strings.Join(scopes, " "), micros(k.CreatedAt), micros(k.ExpiresAt), k.Version)
+}
+
+// ended reports whether a key works no more.
+func ended(k store.APIKey, now time.Time) bool {
+	return !k.RevokedAt.IsZero() || !k.ExpiresAt.IsZero() && !k.ExpiresAt.After(now)
+}
+
+// CreateKey implements store.Keys.
+func (s *Store) CreateKey(ctx context.Context, n store.NewKey) (made store.APIKey, err error) {
+	err = s.change(ctx, "key_create", n.Condition, func(tx Tx, version int64) error {
+		made = n.Key
+		made.CreatedAt, made.Version = tx.Now(), version
+		_, there, err := findTenant(ctx, tx, made.Tenant)
+		if err == nil && !there {
+			err = noTenant(made.Tenant)
+		}
+		if err != nil {
+			return err
+		}
+		if err := forgetKeys(ctx, tx, made.Tenant); err != nil {
+			return err
+		}
+		if err := checkKeys(ctx, tx, made); err != nil {
+			return err
+		}
+		if err := insertKey(ctx, tx, made); err != nil {
+			return err
+		}
+		return s.noteKey(ctx, tx, noted{actor: n.Actor, action: store.ActionCreateKey, after: keyFields(made)}, made)
+	})
+	return made, err
+}
+
+// forgetKeys removes keys of a tenant that ended long ago, so that rotating for ever keeps few.
+func forgetKeys(ctx context.Context, tx Tx, tenant penstock.TenantID) error {
+	return tx.Do(ctx, `DELETE FROM api_keys WHERE tenant_id = $1 AND (revoked_at BETWEEN 1 AND $2 OR expires_at BETWEEN 1 AND $2)`,
+		tenant, micros(tx.Now().Add(-store.KeyMemory)))
+}
+
+// checkKeys holds a new key against those that its tenant has.
+func checkKeys(ctx context.Context, tx Tx, k store.APIKey) error {
+	now := micros(tx.Now())
+	n, err := count(ctx, tx, sqlf(`SELECT COUNT(*) FROM api_keys WHERE tenant_id = $1 AND revoked_at = 0
+		AND (expires_at = 0 OR expires_at > $2)`, k.Tenant, now))
+	if err != nil {
+		return err
+	}
+	if n >= store.MaxKeysPerTenant {
+		return penstock.Errorf(penstock.CodeConflict, "Tenant %s has %d keys, the most it can have; revoke one first.", k.Tenant, n)
+	}
+	taken, err := count(ctx, tx, sqlf(`SELECT COUNT(*) FROM api_keys WHERE tenant_id = $1 AND name = $2 AND revoked_at = 0
+		AND replaced_by = '' AND (expires_at = 0 OR expires_at > $3)`, k.Tenant, k.Name, now))
+	if err == nil && taken > 0 {
+		err = penstock.Errorf(penstock.CodeConflict, "Tenant %s has a key %q already; rotate that one, or choose another name.", k.Tenant, k.Name)
+	}
+	return err
+}
+
+// RotateKey implements store.Keys.
+func (s *Store) RotateKey(ctx context.Context, r store.KeyRotation) (made store.APIKey, err error) {
+	err = s.change(ctx, "key_rotate", r.Condition, func(tx Tx, version int64) error {
+		old, err := findKey(ctx, tx, r.ID, r.Condition)
+		if err != nil {
+			return err
+		}
+		if ended(old, tx.Now()) || old.ReplacedBy != "" {
+			return penstock.Errorf(penstock.CodeConflict, "Key %s is not in use any more; create another one.", penstock.ViewKey.Format(old.ID))
+		}
+		if err := forgetKeys(ctx, tx, old.Tenant); err != nil {
+			return err
+		}
+		made = r.Next
+		made.Tenant, made.Name, made.Scopes, made.CreatedAt, made.Version = old.Tenant, old.Name, old.Scopes, tx.Now(), version
+		if err := insertKey(ctx, tx, made); err != nil {
+			return err
+		}
+		was := keyFields(old)
+		old.ReplacedBy = made.ID
+		if until := tx.Now().Add(r.Overlap); old.ExpiresAt.IsZero() || old.ExpiresAt.After(until) {
+			old.ExpiresAt = until
+		}
+		err = tx.Do(ctx, `UPDATE api_keys SET replaced_by = $2, expires_at = $3, version = $4 WHERE id = $1`,
+			old.ID, old.ReplacedBy, micros(old.ExpiresAt), version)
+		if err != nil {
+			return err
+		}
+		after := keyFields(made)
+		after["replaces"], after["old_expires_at"] = penstock.ViewKey.Format(old.ID), old.ExpiresAt
+		return s.noteKey(ctx, tx, noted{actor: r.Actor, action: store.ActionRotateKey, before: was, after: after}, old)
+	})
+	return made, err
+}
+
+// RevokeKey implements store.Keys.
+func (s *Store) RevokeKey(ctx context.Context, r store.KeyRevocation) (now store.APIKey, err error) {
+	err = s.change(ctx, "key_revoke", r.Condition, func(tx Tx, version int64) error {
+		was, err := findKey(ctx, tx, r.ID, r.Condition)
+		if now = was; err != nil || !was.RevokedAt.IsZero() {
+			return err
+		}
+		now.RevokedAt, now.Version = tx.Now(), version
+		if err := tx.Do(ctx, `UPDATE api_keys SET revoked_at = $2, version = $3 WHERE id = $1`, r.ID, micros(now.RevokedAt), version); err != nil {
+			return err
+		}
+		return s.noteKey(ctx, tx, noted{actor: r.Actor, action: store.ActionRevokeKey, before: keyFields(was), after: keyFields(now)}, now)
+	})
+	return now, err
+}
+
+func findKey(ctx context.Context, tx Tx, id penstock.ID, c store.Condition) (store.APIKey, error) {
+	k, there, err := queryOne(ctx, tx, sqlf(`SELECT `+keyColumns+` FROM api_keys WHERE id = $1`, id), scanKey)
+	if err == nil && !there {
+		err = penstock.Errorf(penstock.CodeNotFound, "There is no key %s.", penstock.ViewKey.Format(id))
+	}
+	if err != nil {
+		return k, err
+	}
+	return k, checkVersion("Key "+penstock.ViewKey.Format(id), k.Version, c)
+}
+
+func (s *Store) noteKey(ctx context.Context, tx Tx, n noted, k store.APIKey) error {
+	n.tenant, n.subject = k.Tenant, "key/"+penstock.ViewKey.Format(k.ID)
+	return s.note(ctx, tx, n)
+}
+
+// keyFields is a key in the audit: neither its secret nor the hash of it.
+func keyFields(k store.APIKey) map[string]any {
+	fields := map[string]any{"id": penstock.ViewKey.Format(k.ID), "name": k.Name, "prefix": k.Prefix, "scopes": k.Scopes}
+	for name, t := range map[string]time.Time{"expires_at": k.ExpiresAt, "revoked_at": k.RevokedAt} {
+		if !t.IsZero() {
+			fields[name] = t
+		}
+	}
+	return fields
+}
+
+// ListKeys implements store.Keys.
+func (s *Store) ListKeys(ctx context.Context, f store.KeyFilter) (all []store.APIKey, err error) {
+	err = s.read(ctx, func(tx Tx) error {
+		all, err = queryAll(ctx, tx, sqlf(`SELECT `+keyColumns+` FROM api_keys
+			WHERE id > $1 AND ($2 = '' OR id = $2) AND ($3 = '' OR tenant_id = $3) ORDER BY id LIMIT $4`, f.After, f.ID, f.Tenant, f.Limit), scanKey)
+		return err
+	})
+	return all, err
+}
+
+// TouchKeys implements store.Keys. All processes go through keys in the same order.
+func (s *Store) TouchKeys(ctx context.Context, uses []store.KeyUse) error {
+	if len(uses) == 0 {
+		return nil
+	}
+	uses = slices.SortedFunc(slices.Values(uses), func(a, b store.KeyUse) int { return cmp.Compare(a.Key, b.Key) })
+	return s.write(ctx, "key_touch", func(tx Tx) error {
+		for _, u := range uses {
+			if err := tx.Do(ctx, `UPDATE api_keys SET last_used_at = $2 WHERE id = $1 AND last_used_at < $2`, u.Key, micros(u.At)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// DirectoryChanges implements store.Keys.
+func (s *Store) DirectoryChanges(ctx context.Context, after store.DirectoryMark, limit int) (changes store.DirectoryChanges, err error) {
+	err = s.read(ctx, func(tx Tx) error {
+		changes = store.DirectoryChanges{Mark: after}
+		return tx.Ask(ctx,
+			ask(sqlf(`SELECT `+tenantColumns+` FROM tenants WHERE (version, id) > ($1, $2) ORDER BY version, id LIMIT $3`,
+				after.Tenants.Version, after.Tenants.ID, limit), func(row Row) error {
+				t, err := scanTenant(row)
+				changes.Tenants = append(changes.Tenants, t)
+				changes.Mark.Tenants = store.TenantMark{Version: t.Version, ID: t.ID}
+				return err
+			}),
+			ask(sqlf(`SELECT `+keyColumns+` FROM api_keys WHERE (version, id) > ($1, $2) ORDER BY version, id LIMIT $3`,
+				after.Keys.Version, after.Keys.ID, limit), func(row Row) error {
+				k, err := scanKey(row)
+				changes.Keys = append(changes.Keys, k)
+				changes.Mark.Keys = store.KeyMark{Version: k.Version, ID: k.ID}
+				return err
+			}))
+	})
+	changes.More = len(changes.Tenants) == limit || len(changes.Keys) == limit
+	return changes, err
+}

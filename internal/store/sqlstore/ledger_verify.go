@@ -1,0 +1,120 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+
+	"penstock/internal/store"
+)
+
+// audits are the rules of the books. Each query returns the subjects that break one.
+var audits = []struct{ problem, sql string }{
+	{"job's settlements differ from its outcomes", `SELECT j.id FROM jobs j
+		LEFT JOIN (SELECT job_id, COUNT(*) AS outcomes, SUM(cost_nano_usd) AS cost, SUM(reserved_nano_usd) AS reserved,
+				SUM(input_tokens) AS input, SUM(cached_input_tokens) AS cached, SUM(output_tokens) AS output,
+				SUM(cache_write_tokens) AS written, SUM(reasoning_tokens) AS reasoned
+			FROM items WHERE status NOT IN ('queued', 'running') GROUP BY job_id) i ON i.job_id = j.id
+		LEFT JOIN (SELECT job_id, SUM(outcomes) AS outcomes, SUM(cost_nano_usd) AS cost, SUM(reserved_nano_usd) AS reserved,
+				SUM(input_tokens) AS input, SUM(cached_input_tokens) AS cached, SUM(output_tokens) AS output,
+				SUM(cache_write_tokens) AS written, SUM(reasoning_tokens) AS reasoned
+			FROM ledger WHERE kind IN ('settle', 'release') GROUP BY job_id) l ON l.job_id = j.id
+		WHERE COALESCE(i.outcomes, 0) <> COALESCE(l.outcomes, 0) OR COALESCE(i.cost, 0) <> COALESCE(l.cost, 0)
+			OR COALESCE(i.reserved, 0) <> COALESCE(l.reserved, 0) OR COALESCE(i.input, 0) <> COALESCE(l.input, 0)
+			OR COALESCE(i.cached, 0) <> COALESCE(l.cached, 0) OR COALESCE(i.output, 0) <> COALESCE(l.output, 0)
+			OR COALESCE(i.written, 0) <> COALESCE(l.written, 0) OR COALESCE(i.reasoned, 0) <> COALESCE(l.reasoned, 0) LIMIT $1`},
+	{"job ended without having freed what it reserved", `SELECT j.id FROM jobs j
+		LEFT JOIN (SELECT job_id, SUM(reserved_nano_usd) AS reserved FROM ledger WHERE kind = 'reserve' GROUP BY job_id) l ON l.job_id = j.id
+		LEFT JOIN (SELECT job_id, SUM(reserved_nano_usd) AS reserved FROM ledger WHERE kind IN ('settle', 'release') GROUP BY job_id) f
+			ON f.job_id = j.id
+		WHERE l.job_id IS NULL OR (j.finished_at > 0 AND l.reserved <> COALESCE(f.reserved, 0)) LIMIT $1`},
+	{"job's cost differs from the sum of its items", `SELECT j.id FROM jobs j
+		LEFT JOIN (SELECT job_id, SUM(cost_nano_usd) AS cost FROM items GROUP BY job_id) i ON i.job_id = j.id
+		WHERE j.cost_nano_usd <> COALESCE(i.cost, 0) LIMIT $1`},
+	{"job's counts differ from its items", `SELECT j.id FROM jobs j LEFT JOIN (
+			SELECT job_id,
+				SUM(CASE WHEN status = 'succeeded' THEN 1 ELSE 0 END) AS succeeded,
+				SUM(CASE WHEN status = 'failed' THEN 1 ELSE 0 END) AS failed,
+				SUM(CASE WHEN status = 'cancelled' THEN 1 ELSE 0 END) AS cancelled,
+				SUM(CASE WHEN status = 'expired' THEN 1 ELSE 0 END) AS expired
+			FROM items GROUP BY job_id) c ON c.job_id = j.id
+		WHERE j.succeeded <> COALESCE(c.succeeded, 0) OR j.failed <> COALESCE(c.failed, 0)
+			OR j.cancelled <> COALESCE(c.cancelled, 0) OR j.expired <> COALESCE(c.expired, 0) LIMIT $1`},
+	// Every item is in exactly one place: in a line, under a claim, or ended.
+	{"job's items are lost, or in two places", `SELECT j.id FROM jobs j
+		LEFT JOIN (SELECT job_id, SUM(last_n - first_n + 1) AS items FROM ready GROUP BY job_id) r ON r.job_id = j.id
+		LEFT JOIN (SELECT job_id, COUNT(*) AS items FROM items WHERE status = 'queued' AND parked = 1 GROUP BY job_id) p ON p.job_id = j.id
+		LEFT JOIN (SELECT job_id, SUM(open) AS items FROM claims GROUP BY job_id) c ON c.job_id = j.id
+		LEFT JOIN (SELECT job_id, COUNT(*) AS items FROM items WHERE status NOT IN ('queued', 'running') GROUP BY job_id) e ON e.job_id = j.id
+		WHERE j.split <> COALESCE(r.items, 0) + COALESCE(p.items, 0) + COALESCE(c.items, 0) + COALESCE(e.items, 0) LIMIT $1`},
+	{"job's event numbers have gaps or repeat", `SELECT j.id FROM jobs j JOIN (
+			SELECT job_id, COUNT(*) AS entries, COUNT(DISTINCT seq) AS numbers, MIN(seq) AS first, MAX(seq) AS last
+			FROM (SELECT job_id, seq FROM items WHERE seq > 0
+				UNION ALL SELECT id, 1 FROM jobs
+				UNION ALL SELECT id, started_seq FROM jobs WHERE started_seq > 0
+				UNION ALL SELECT id, seq FROM jobs WHERE finished_at > 0) log
+			GROUP BY job_id) e ON e.job_id = j.id
+		WHERE e.entries <> j.seq OR e.numbers <> j.seq OR e.first <> 1 OR e.last <> j.seq LIMIT $1`},
+	{"backlog differs from what is queued", `SELECT b.tenant_id || '/' || b.lane || '/' || b.model FROM backlogs b
+		LEFT JOIN (SELECT lane, tenant_id, model, SUM(last_n - first_n + 1) AS ready FROM ready GROUP BY lane, tenant_id, model) r
+			ON r.lane = b.lane AND r.tenant_id = b.tenant_id AND r.model = b.model
+		LEFT JOIN (SELECT j.lane, j.tenant_id, j.model, COUNT(*) AS parked FROM items i JOIN jobs j ON j.id = i.job_id
+			WHERE i.status = 'queued' AND i.parked = 1 GROUP BY j.lane, j.tenant_id, j.model) p
+			ON p.lane = b.lane AND p.tenant_id = b.tenant_id AND p.model = b.model
+		WHERE b.ready <> COALESCE(r.ready, 0) OR b.parked <> COALESCE(p.parked, 0)
+			OR (b.ready = 0 AND b.parked = 0 AND (b.tokens <> 0 OR b.bytes <> 0)) LIMIT $1`},
+	{"ready range is of a backlog that is not there", `SELECT r.job_id FROM ready r
+		LEFT JOIN backlogs b ON b.lane = r.lane AND b.tenant_id = r.tenant_id AND b.model = r.model WHERE b.model IS NULL LIMIT $1`},
+	{"queued item does not stand in its line", `SELECT i.id FROM items i
+		LEFT JOIN ready r ON r.item_id = i.id LEFT JOIN parked p ON p.not_before = i.not_before AND p.item_id = i.id
+		WHERE i.status = 'queued' AND ((i.parked = 0 AND r.item_id IS NULL) OR (i.parked = 1 AND p.item_id IS NULL)) LIMIT $1`},
+	{"item stands in line but is not queued", `SELECT l.item_id FROM (SELECT item_id FROM ready WHERE item_id <> '' UNION ALL SELECT item_id FROM parked) l
+		LEFT JOIN items i ON i.id = l.item_id GROUP BY l.item_id HAVING COUNT(*) > 1 OR MAX(COALESCE(i.status, '')) <> 'queued' LIMIT $1`},
+	{"item stands in line but has a row", `SELECT i.id FROM ready r JOIN items i ON i.job_id = r.job_id AND i.n BETWEEN r.first_n AND r.last_n
+		WHERE r.item_id = '' LIMIT $1`},
+	{"item runs without a claim", `SELECT i.id FROM items i LEFT JOIN claims c ON c.job_id = i.job_id AND c.id = i.claim_id
+		WHERE i.status = 'running' AND c.id IS NULL LIMIT $1`},
+	{"item is ready but its tenant counts as idle", `SELECT r.job_id FROM ready r
+		LEFT JOIN shares s ON s.lane = r.lane AND s.tenant_id = r.tenant_id WHERE COALESCE(s.active, 0) = 0 LIMIT $1`},
+	{"request is recorded without a settlement", `SELECT r.id FROM requests r LEFT JOIN ledger l ON l.key = 'request:' || r.id
+		WHERE l.key IS NULL OR l.cost_nano_usd <> r.cost_nano_usd LIMIT $1`},
+	// What is missing must be what was deleted, in number and in cost, tenant by tenant.
+	{"settlements without what they settle differ from what was deleted", `SELECT tenant_id || ' ' || kind FROM (
+			SELECT tenant_id, kind, subjects, cost_nano_usd FROM forgotten
+			UNION ALL SELECT l.tenant_id, 'item', -l.outcomes, -l.cost_nano_usd FROM ledger l
+			WHERE l.kind IN ('settle', 'release') AND l.job_id <> '' AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = l.job_id)
+			UNION ALL SELECT i.tenant_id, 'item', 1, i.cost_nano_usd FROM items i WHERE NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = i.job_id)
+			UNION ALL SELECT l.tenant_id, 'request', -l.outcomes, -l.cost_nano_usd FROM ledger l
+			WHERE l.kind IN ('settle', 'release') AND l.job_id = '' AND NOT EXISTS (SELECT 1 FROM requests r WHERE r.id = l.subject_id)) missing
+		GROUP BY tenant_id, kind HAVING SUM(subjects) <> 0 OR SUM(cost_nano_usd) <> 0 LIMIT $1`},
+}
+
+// VerifyLedger implements store.Ledger.
+func (s *Store) VerifyLedger(ctx context.Context) (report store.LedgerReport, err error) {
+	err = s.read(ctx, func(tx Tx) error {
+		report = store.LedgerReport{}
+		counts, _, err := queryOne(ctx, tx, sqlf(`SELECT (SELECT COUNT(*) FROM ledger),
+				(SELECT COUNT(*) FROM items WHERE status NOT IN ('queued', 'running')), (SELECT COUNT(*) FROM requests)`),
+			func(row Row) (r store.LedgerReport, err error) { return r, row.Scan(&r.Entries, &r.Items, &r.Requests) })
+		if err != nil {
+			return err
+		}
+		report = counts
+		for _, a := range audits {
+			left := store.MaxLedgerProblems - len(report.Problems)
+			broken, err := queryAll(ctx, tx, sqlf(a.sql, left), func(row Row) (id string, err error) { return id, row.Scan(&id) })
+			if err != nil {
+				return fmt.Errorf("checking that no %s: %w", a.problem, err)
+			}
+			for _, id := range broken {
+				report.Problems = append(report.Problems, a.problem+": "+id)
+			}
+		}
+		wrong, err := auditBudgets(ctx, tx)
+		if left := store.MaxLedgerProblems - len(report.Problems); len(wrong) > left {
+			wrong = wrong[:left]
+		}
+		report.Problems = append(report.Problems, wrong...)
+		return err
+	})
+	return report, err
+}

@@ -1,0 +1,254 @@
+package sqlstore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"penstock"
+	"penstock/internal/store"
+)
+
+// errDryRun undoes a change that was only tried.
+var errDryRun = errors.New("a dry run keeps nothing")
+
+// change runs a change of the directory under its next version, and keeps it unless it is a dry run. Holding the
+// one row of the directory makes such changes follow each other, so that what they count and compare stays true.
+func (s *Store) change(ctx context.Context, name string, c store.Condition, fn func(tx Tx, version int64) error) error {
+	err := s.write(ctx, name, func(tx Tx) error {
+		version, err := nextVersion(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if err := fn(tx, version); err != nil {
+			return err
+		}
+		if c.DryRun {
+			return errDryRun
+		}
+		return nil
+	})
+	if errors.Is(err, errDryRun) {
+		return nil
+	}
+	return err
+}
+
+func nextVersion(ctx context.Context, tx Tx) (int64, error) {
+	version, _, err := queryOne(ctx, tx, sqlf(`UPDATE directory SET version = version + 1 WHERE id = 1 RETURNING version`),
+		func(row Row) (n int64, err error) { return n, row.Scan(&n) })
+	return version, err
+}
+
+// tenantSettings is what the settings column holds.
+type tenantSettings struct {
+	Lanes     []penstock.Lane    `json:"lanes"`
+	Regions   []string           `json:"regions,omitempty"`
+	Models    []string           `json:"models,omitempty"`
+	Retention *retentionSettings `json:"retention,omitempty"`
+}
+
+type retentionSettings struct {
+	Results     time.Duration `json:"results_ns"`
+	Events      time.Duration `json:"events_ns"`
+	Idempotency time.Duration `json:"idempotency_ns"`
+	Files       time.Duration `json:"files_ns"`
+}
+
+func encodeSettings(t penstock.Tenant) (string, error) {
+	settings := tenantSettings{Lanes: t.Lanes, Regions: t.Regions, Models: t.Models}
+	if t.Retention != (penstock.Retention{}) {
+		kept := retentionSettings(t.Retention)
+		settings.Retention = &kept
+	}
+	text, err := json.Marshal(settings)
+	if err != nil {
+		return "", fmt.Errorf("encoding settings of tenant %s: %w", t.ID, err)
+	}
+	return string(text), nil
+}
+
+const tenantColumns = `id, source, weight, settings, tier, enabled, version, created_at, updated_at`
+
+func scanTenant(row Row) (t store.TenantRecord, err error) {
+	var text string
+	var enabled, created, updated int64
+	if err := row.Scan(&t.ID, &t.Source, &t.Weight, &text, &t.Tier, &enabled, &t.Version, &created, &updated); err != nil {
+		return t, err
+	}
+	var settings tenantSettings
+	if err := json.Unmarshal([]byte(text), &settings); err != nil {
+		return t, fmt.Errorf("decoding settings of tenant %s: %w", t.ID, err)
+	}
+	t.Lanes, t.Regions, t.Models = settings.Lanes, settings.Regions, settings.Models
+	if settings.Retention != nil {
+		t.Retention = penstock.Retention(*settings.Retention)
+	}
+	t.Enabled, t.CreatedAt, t.UpdatedAt = enabled != 0, fromMicros(created), fromMicros(updated)
+	return t, nil
+}
+
+func findTenant(ctx context.Context, tx Tx, id penstock.TenantID) (store.TenantRecord, bool, error) {
+	return queryOne(ctx, tx, sqlf(`SELECT `+tenantColumns+` FROM tenants WHERE id = $1`, id), scanTenant)
+}
+
+// putTenant writes a tenant over whatever was there.
+func putTenant(ctx context.Context, tx Tx, t store.TenantRecord) error {
+	settings, err := encodeSettings(t.Tenant)
+	if err != nil {
+		return err
+	}
+	return tx.Do(ctx, `INSERT INTO tenants (`+tenantColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+		ON CONFLICT (id) DO UPDATE SET source = excluded.source, weight = excluded.weight, settings = excluded.settings,
+			tier = excluded.tier, enabled = excluded.enabled, version = excluded.version, updated_at = excluded.updated_at`,
+		t.ID, t.Source, t.Weight, settings, t.Tier, enabledColumn(t), t.Version, micros(t.CreatedAt), micros(t.UpdatedAt))
+}
+
+// enabledColumn is how both engines keep whether a tenant is enabled.
+func enabledColumn(t store.TenantRecord) int64 {
+	if t.Enabled {
+		return 1
+	}
+	return 0
+}
+
+// CreateTenant implements store.Tenants.
+func (s *Store) CreateTenant(ctx context.Context, n store.NewTenant) (made store.TenantRecord, err error) {
+	err = s.change(ctx, "tenant_create", n.Condition, func(tx Tx, version int64) error {
+		made = store.TenantRecord{Tenant: n.Tenant, Source: store.SourceAPI, Enabled: n.Enabled, Version: version,
+			CreatedAt: tx.Now(), UpdatedAt: tx.Now()}
+		was, there, err := findTenant(ctx, tx, n.Tenant.ID)
+		switch {
+		case err != nil:
+			return err
+		case there && was.Source == store.SourceAPI:
+			return penstock.Errorf(penstock.CodeConflict, "There is a tenant %s already; change that one.", n.Tenant.ID)
+		case there && !n.Adopt:
+			return managedByFile(n.Tenant.ID)
+		case there:
+			made.CreatedAt = was.CreatedAt
+		default:
+			if err := checkTenants(ctx, tx); err != nil {
+				return err
+			}
+		}
+		if err := putTenant(ctx, tx, made); err != nil {
+			return err
+		}
+		return s.noteTenant(ctx, tx, noted{actor: n.Actor, action: store.ActionCreateTenant, after: tenantFields(made)}, n.Tenant.ID)
+	})
+	return made, err
+}
+
+func managedByFile(id penstock.TenantID) error {
+	return penstock.Errorf(penstock.CodeManagedByFile, "Tenant %s is declared in the configuration file; change it there and reload.", id)
+}
+
+func checkTenants(ctx context.Context, tx Tx) error {
+	n, err := count(ctx, tx, sqlf(`SELECT COUNT(*) FROM tenants`))
+	if err == nil && n >= store.MaxTenants {
+		err = penstock.Errorf(penstock.CodeConflict, "There are %d tenants, the most there can be.", n)
+	}
+	return err
+}
+
+func count(ctx context.Context, tx Tx, q query) (int64, error) {
+	n, _, err := queryOne(ctx, tx, q, func(row Row) (n int64, err error) { return n, row.Scan(&n) })
+	return n, err
+}
+
+// ChangeTenant implements store.Tenants.
+func (s *Store) ChangeTenant(ctx context.Context, c store.TenantChange) (now store.TenantRecord, err error) {
+	err = s.change(ctx, "tenant_change", c.Condition, func(tx Tx, version int64) error {
+		was, err := changeable(ctx, tx, c)
+		if err != nil {
+			return err
+		}
+		now = was
+		if err := c.Apply(&now); err != nil {
+			return err
+		}
+		now.ID, now.Source, now.CreatedAt, now.Version, now.UpdatedAt = was.ID, was.Source, was.CreatedAt, version, tx.Now()
+		if err := putTenant(ctx, tx, now); err != nil {
+			return err
+		}
+		return s.noteTenant(ctx, tx, noted{actor: c.Actor, action: store.ActionChangeTenant,
+			before: tenantFields(was), after: tenantFields(now)}, c.ID)
+	})
+	return now, err
+}
+
+// DeleteTenant implements store.Tenants.
+func (s *Store) DeleteTenant(ctx context.Context, c store.TenantChange) (now store.TenantRecord, err error) {
+	err = s.change(ctx, "tenant_delete", c.Condition, func(tx Tx, version int64) error {
+		was, err := changeable(ctx, tx, c)
+		if err != nil {
+			return err
+		}
+		now = was
+		now.Enabled, now.Version, now.UpdatedAt = false, version, tx.Now()
+		if err := putTenant(ctx, tx, now); err != nil {
+			return err
+		}
+		revoked, err := tx.Exec(ctx, `UPDATE api_keys SET revoked_at = $2, version = $3 WHERE tenant_id = $1 AND revoked_at = 0`,
+			c.ID, micros(tx.Now()), version)
+		if err != nil {
+			return err
+		}
+		after := tenantFields(now)
+		after["revoked_keys"] = revoked
+		return s.noteTenant(ctx, tx, noted{actor: c.Actor, action: store.ActionDeleteTenant, before: tenantFields(was), after: after}, c.ID)
+	})
+	return now, err
+}
+
+// changeable finds the tenant of a change, if it may be made.
+func changeable(ctx context.Context, tx Tx, c store.TenantChange) (store.TenantRecord, error) {
+	was, there, err := findTenant(ctx, tx, c.ID)
+	switch {
+	case err != nil:
+		return was, err
+	case !there:
+		return was, noTenant(c.ID)
+	case was.Source == store.SourceFile:
+		return was, managedByFile(c.ID)
+	}
+	return was, checkVersion("Tenant "+string(c.ID), was.Version, c.Condition)
+}
+
+func noTenant(id penstock.TenantID) error {
+	return penstock.Errorf(penstock.CodeNotFound, "There is no tenant %q.", id)
+}
+
+func checkVersion(what string, version int64, c store.Condition) error {
+	if c.IfVersion != 0 && c.IfVersion != version {
+		return &penstock.Error{Code: penstock.CodeConflict, Message: what + " was changed meanwhile; read it again and decide anew.", Err: store.ErrStale}
+	}
+	return nil
+}
+
+// ListTenants implements store.Tenants.
+func (s *Store) ListTenants(ctx context.Context, f store.TenantFilter) (all []store.TenantRecord, err error) {
+	err = s.read(ctx, func(tx Tx) error {
+		all, err = queryAll(ctx, tx, sqlf(`SELECT `+tenantColumns+` FROM tenants
+			WHERE id > $1 AND ($2 = '' OR id = $2) AND ($3 = '' OR tier = $3) ORDER BY id LIMIT $4`, f.After, f.ID, f.Tier, f.Limit), scanTenant)
+		return err
+	})
+	return all, err
+}
+
+func (s *Store) noteTenant(ctx context.Context, tx Tx, n noted, id penstock.TenantID) error {
+	n.tenant, n.subject = id, "tenant/"+string(id)
+	return s.note(ctx, tx, n)
+}
+
+// tenantFields is a tenant in the audit.
+func tenantFields(t store.TenantRecord) map[string]any {
+	return map[string]any{
+		"enabled": t.Enabled, "tier": t.Tier, "weight": t.Weight, "lanes": t.Lanes, "regions": t.Regions, "models": t.Models,
+		"retention": map[string]string{"results": t.Retention.Results.String(), "events": t.Retention.Events.String(),
+			"idempotency": t.Retention.Idempotency.String()},
+	}
+}

@@ -1,0 +1,158 @@
+package storetest
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"penstock"
+	"penstock/internal/store"
+)
+
+func fileCases() []testCase {
+	return []testCase{
+		{"a file reads back as it was kept", fileRoundTrip},
+		{"listed by age, page by page, by purpose", fileList},
+		{"a deleted file is gone, and the audit says who did it", fileDelete},
+		{"a taken id is refused", fileTakenID},
+		{"files go when they expire or were kept long enough", filePurge},
+	}
+}
+
+// file is one of acme's; its blob is a name alone.
+func (r *rig) file() store.File {
+	return store.File{
+		ID: r.newID(), Tenant: acme, Key: "app", Purpose: store.PurposeBatch, Name: "größe\x00.jsonl", Bytes: 1234,
+		Blob: strings.Repeat("ab", 16), BlobBytes: 777, IndexAt: 700, Lines: 12, Tokens: 900, Endpoint: penstock.EndpointChat,
+		ErrorCount: 2, Errors: []store.LineError{
+			{Line: 3, Code: "missing_body", Message: "body is missing.", Param: "body"}, {Line: 7, Code: "empty_line", Message: "The line is empty."},
+		},
+	}
+}
+
+func (r *rig) keep(f store.File) store.File {
+	r.t.Helper()
+	kept, err := r.s.CreateFile(r.t.Context(), f.Tenant, f)
+	r.must("create file", err)
+	return kept
+}
+
+func fileRoundTrip(r *rig) {
+	f := r.file()
+	f.ExpiresAt = r.clock.Now().Add(time.Hour)
+	kept := r.keep(f)
+	f.CreatedAt, f.Name = r.clock.Now().Truncate(time.Microsecond), "größe\uFFFD.jsonl" // not every engine takes a zero byte
+	r.wantSame("created file", kept, f)
+	got, err := r.s.File(r.t.Context(), acme, f.ID)
+	r.must("read file", err)
+	r.wantSame("file", got, f)
+	_, err = r.s.File(r.t.Context(), acme, r.newID())
+	r.wantCode("read a file that is not there", err, penstock.CodeNotFound)
+}
+
+func (r *rig) listFiles(p store.FilePage) (ids []penstock.ID) {
+	r.t.Helper()
+	files, err := r.s.ListFiles(r.t.Context(), acme, p)
+	r.must("list files", err)
+	for _, f := range files {
+		ids = append(ids, f.ID)
+		if f.Errors != nil {
+			r.t.Errorf("the list carries the line errors of %s", f.ID)
+		}
+	}
+	return ids
+}
+
+func fileList(r *rig) {
+	var all []penstock.ID
+	for i := range 5 {
+		f := r.file()
+		if i == 2 {
+			f.Purpose = store.PurposeBatchOutput
+		}
+		all = append(all, r.keep(f).ID)
+	}
+	r.wantSame("oldest first", r.listFiles(store.FilePage{Direction: store.Ascending, Limit: everything}), all)
+	r.wantSame("second page, oldest first", r.listFiles(store.FilePage{Direction: store.Ascending, After: all[1], Limit: 2}), all[2:4])
+	r.wantSame("outputs", r.listFiles(store.FilePage{Purpose: store.PurposeBatchOutput, Limit: everything}), all[2:3])
+	slices.Reverse(all)
+	r.wantSame("newest first", r.listFiles(store.FilePage{Limit: everything}), all)
+	r.wantSame("last page", r.listFiles(store.FilePage{Direction: store.Descending, After: all[2], Limit: 10}), all[3:])
+}
+
+func fileDelete(r *rig) {
+	f := r.keep(r.file())
+	r.must("delete", r.s.DeleteFile(r.t.Context(), acme, store.FileDeletion{File: f.ID, Actor: "app"}))
+	_, err := r.s.File(r.t.Context(), acme, f.ID)
+	r.wantCode("read a deleted file", err, penstock.CodeNotFound)
+	err = r.s.DeleteFile(r.t.Context(), acme, store.FileDeletion{File: f.ID, Actor: "app"})
+	r.wantCode("delete it again", err, penstock.CodeNotFound)
+	entries, err := r.s.AuditEntries(r.t.Context(), acme, store.AuditPage{Limit: everything})
+	r.must("read the audit", err)
+	if len(entries) != 1 || entries[0].Action != store.ActionDeleteFile || entries[0].Actor != "app" || entries[0].Subject != penstock.ViewFile.Format(f.ID) {
+		r.t.Errorf("the audit has %+v", entries)
+	}
+}
+
+func fileTakenID(r *rig) {
+	mine := r.keep(r.file())
+	theirs := r.file()
+	theirs.ID, theirs.Name = mine.ID, "theirs"
+	_, err := r.s.CreateFile(r.t.Context(), umbra, theirs)
+	r.wantCode("create under a taken id", err, penstock.CodeConflict)
+	got, err := r.s.File(r.t.Context(), acme, mine.ID)
+	r.must("read file", err)
+	r.wantSame("the file whose id was taken", got, mine)
+}
+
+func filePurge(r *rig) {
+	const kept = 10 * time.Hour
+	old := r.keep(r.file())
+	brief := r.file()
+	brief.ExpiresAt = r.clock.Now().Add(6 * time.Hour)
+	r.keep(brief)
+	r.clock.Advance(5 * time.Hour)
+	young := r.keep(r.file())
+	purge := func(limit int) store.Purged {
+		r.t.Helper()
+		done, err := r.s.PurgeFiles(r.t.Context(), acme, store.Purge{Kept: kept, Limit: limit})
+		r.must("purge files", err)
+		return done
+	}
+	r.wantSame("nothing is due", purge(10), store.Purged{})
+	r.clock.Advance(2 * time.Hour)
+	r.wantSame("one has expired", purge(10), store.Purged{Removed: 1, Overdue: time.Hour})
+	r.wantSame("what is left", r.listFiles(store.FilePage{Direction: store.Ascending, Limit: everything}), []penstock.ID{old.ID, young.ID})
+	r.clock.Advance(20 * time.Hour)
+	if done := purge(1); done.Removed != 1 || !done.More {
+		r.t.Errorf("a step of one removed %+v", done)
+	}
+	r.wantSame("the oldest goes first", r.listFiles(store.FilePage{Limit: everything}), []penstock.ID{young.ID})
+}
+
+func askCreateFile(r *rig, h house, tenant penstock.TenantID) (bool, error) {
+	f := r.file()
+	f.Tenant = acme // the call decides whose it is
+	kept, err := r.s.CreateFile(r.t.Context(), tenant, f)
+	return kept.Tenant == acme, err
+}
+
+func askFile(r *rig, h house, tenant penstock.TenantID) (bool, error) {
+	f, err := r.s.File(r.t.Context(), tenant, h.file.ID)
+	return f.ID != "", err
+}
+
+func askListFiles(r *rig, h house, tenant penstock.TenantID) (bool, error) {
+	files, err := r.s.ListFiles(r.t.Context(), tenant, store.FilePage{Limit: everything})
+	return slices.ContainsFunc(files, func(f store.File) bool { return f.Tenant == acme }), err
+}
+
+func askDeleteFile(r *rig, h house, tenant penstock.TenantID) (bool, error) {
+	err := r.s.DeleteFile(r.t.Context(), tenant, store.FileDeletion{File: h.spareFile.ID})
+	return err == nil, err
+}
+
+func askPurgeFiles(r *rig, _ house, tenant penstock.TenantID) (bool, error) {
+	done, err := r.s.PurgeFiles(r.t.Context(), tenant, store.Purge{Kept: oldAge, Limit: everything})
+	return done.Removed > 0, err
+}

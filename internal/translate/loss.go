@@ -1,0 +1,24 @@
+package translate
+
+import "github.com/go-json-experiment/json/jsontext"
+
+// lose notes that a part of the upstream's answer was left out.
+func (n *notes) lose(what string) { n.drop("answer." + what) }
+
+// dropped names what was left out so far.
+func (n *notes) dropped() []string { return n.paths }
+
+// saidMark tells whether a member says anything: it is there, and neither null nor empty.
+type saidMark bool
+
+// UnmarshalJSONFrom implements [json.UnmarshalerFrom].
+func (m *saidMark) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	value, err := dec.ReadValue()
+	switch string(value) {
+	case "null", `""`, "[]", "{}", "false":
+		*m = false
+	default:
+		*m = err == nil
+	}
+	return err
+}

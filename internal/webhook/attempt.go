@@ -1,0 +1,159 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"penstock"
+	"penstock/internal/dial"
+	"penstock/internal/store"
+)
+
+const (
+	// maxAnswerBytes is how much of an answer is read, so that its connection can be used again.
+	maxAnswerBytes = 16 << 10
+	// maxErrorBytes bounds what the log keeps of an error.
+	maxErrorBytes = 300
+)
+
+// deliver makes one attempt and records what it came to.
+func (r *Runner) deliver(ctx context.Context, c *store.DeliveryClaim) {
+	report := r.attempt(ctx, c)
+	report.Delivery, report.Fence = c.ID, c.Fence
+	report.Breaker = store.Breaker{Rest: rest, DisableAfter: DisableAfter}
+	r.Metrics.WebhookAttempt(string(report.Outcome), report.Try.Took)
+
+	// What was sent must be recorded also when the process is about to stop.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	defer cancel()
+	verdict, err := r.Outbox.FinishDelivery(ctx, report)
+	log := r.Log.With("delivery", penstock.ViewDelivery.Format(c.ID), "tenant", c.Tenant)
+	switch {
+	case err != nil:
+		log.ErrorContext(ctx, "recording a webhook's delivery; it will be sent again", "error", err)
+	case verdict.Disabled:
+		r.Metrics.WebhookDisabled()
+		log.WarnContext(ctx, "disabled a webhook", "webhook", penstock.ViewWebhook.Format(c.Webhook), "failures", verdict.Failures)
+	case report.Outcome == store.OutcomeFailed:
+		log.WarnContext(ctx, "gave up a webhook's delivery", "attempts", c.Attempts+1, "error", report.Try.Error)
+	}
+}
+
+// attempt sends a message, and says what is to become of it.
+func (r *Runner) attempt(ctx context.Context, c *store.DeliveryClaim) store.DeliveryReport {
+	if c.Refused != "" {
+		return store.DeliveryReport{Outcome: store.OutcomeVoid, Reason: c.Refused}
+	}
+	began := r.Clock()
+	var answer answered
+	err := c.Err
+	if err != nil {
+		r.Log.ErrorContext(ctx, "signing a webhook", "delivery", penstock.ViewDelivery.Format(c.ID), "error", err)
+		err = errUnsigned
+	} else {
+		answer, err = r.send(ctx, c)
+	}
+	try := penstock.DeliveryTry{At: began, Took: r.Clock().Sub(began), StatusCode: answer.status, Error: explain(err, r.Timeout)}
+	if err != nil && ctx.Err() != nil {
+		return store.DeliveryReport{Outcome: store.OutcomeRelease, Try: try} // cut off by our own stop
+	}
+	return judge(c.Round+1, answer, try)
+}
+
+var errUnsigned = errors.New("the secret could not be read; ask the operator to look into the log")
+
+// judge decides what follows from an attempt.
+func judge(attempts int, a answered, try penstock.DeliveryTry) store.DeliveryReport {
+	report := store.DeliveryReport{Try: try}
+	if try.Error == "" {
+		report.Outcome = store.OutcomeDelivered
+		return report
+	}
+	in, again := wait(attempts)
+	switch {
+	case a.status == http.StatusGone:
+		report.Outcome, report.Reason = store.OutcomeGone, "the receiver answered 410 Gone: it wants no more"
+	case again:
+		report.Outcome, report.RetryIn = store.OutcomeRetry, max(in, a.retryAfter)
+	default:
+		report.Outcome, report.Reason = store.OutcomeFailed, fmt.Sprintf("gave up after %d attempts: %s", attempts, try.Error)
+	}
+	return report
+}
+
+// answered is what a receiver answered, zero when it did not.
+type answered struct {
+	status     int
+	retryAfter time.Duration
+}
+
+// send makes the call. Only an answer of 2xx, in time, is no error.
+func (r *Runner) send(ctx context.Context, c *store.DeliveryClaim) (a answered, err error) {
+	ctx, cancel := context.WithTimeout(ctx, r.Timeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.URL, bytes.NewReader(c.Body))
+	if err != nil {
+		return a, err
+	}
+	id, at := penstock.ViewEvent.Format(c.Event), r.Clock()
+	h := request.Header
+	h.Set("Content-Type", "application/json")
+	h.Set("User-Agent", "Penstock/"+penstock.Version)
+	h.Set("webhook-id", id)
+	h.Set("webhook-timestamp", strconv.FormatInt(at.Unix(), 10))
+	h.Set("webhook-signature", signatures(c.Secrets, signed{id, at, c.Body}))
+	answer, err := r.Client.Do(request)
+	if err != nil {
+		return a, err
+	}
+	defer answer.Body.Close()
+	_, _ = io.CopyN(io.Discard, answer.Body, maxAnswerBytes) // the status says it all
+	a.status = answer.StatusCode
+	switch {
+	case a.status >= 200 && a.status < 300:
+		return a, nil
+	case a.status >= 300 && a.status < 400:
+		return a, fmt.Errorf("answered %d: redirects are not followed, change the URL instead", a.status)
+	case a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable:
+		a.retryAfter = retryAfter(answer.Header, r.Clock())
+	}
+	return a, fmt.Errorf("answered %d", a.status)
+}
+
+// retryAfter is how long the receiver asks us to wait, within bounds.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	text := h.Get("Retry-After")
+	d := time.Duration(0)
+	if n, err := strconv.Atoi(text); err == nil {
+		d = time.Duration(min(max(n, 0), int(MaxRetryAfter.Seconds()))) * time.Second
+	} else if at, err := http.ParseTime(text); err == nil {
+		d = at.Sub(now)
+	}
+	return min(max(d, 0), MaxRetryAfter)
+}
+
+// explain words an error for the owner of the endpoint.
+func explain(err error, timeout time.Duration) string {
+	if err == nil {
+		return ""
+	}
+	if refusal, ok := errors.AsType[*dial.Refusal](err); ok {
+		return "refused: " + refusal.Error() + ". An operator can allow it by webhooks.allow"
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Sprintf("no answer within %s", timeout)
+	}
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		err = e.Err // the URL may carry a token
+	}
+	text := err.Error()
+	return strings.ToValidUTF8(text[:min(len(text), maxErrorBytes)], "")
+}

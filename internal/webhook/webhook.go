@@ -1,0 +1,213 @@
+// Package webhook tells receivers outside what happened to jobs: it keeps the endpoints of tenants, and brings
+// what the store wrote into its outbox to them, signed as the Standard Webhooks specification has it.
+//
+// It owns the rules of endpoints, the signature, the schedule of attempts, and the policy of breakers. It does not
+// decide what is announced: the store writes a message, with its own copy of the body, in the transaction of the
+// event. A message is delivered at least once, and every attempt at it carries the same id.
+//
+// Invariants: an attempt is made only under a claim, and what it came to is recorded only while the claim holds. No
+// receiver has more than [PerReceiver] attempts under way in a process and no tenant more than [PerTenant], so that
+// one that hangs delays nobody else. Where a connection may go to is decided by package dial.
+//
+// A Service and a Runner are safe for concurrent use.
+package webhook
+
+import (
+	"context"
+	"crypto/rand"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"penstock"
+	"penstock/internal/dial"
+	"penstock/internal/store"
+)
+
+const (
+	// Overlap is how long a secret signs on after it was replaced.
+	Overlap = 24 * time.Hour
+	// MaxURLBytes bounds the URL of a receiver.
+	MaxURLBytes = 2048
+	// MaxDescriptionBytes bounds what an owner notes about an endpoint.
+	MaxDescriptionBytes = 256
+
+	secretBytes = 32
+)
+
+// ServiceDeps are what a Service works with.
+type ServiceDeps struct {
+	Store  store.Webhooks
+	Policy dial.Policy
+	Wake   func() // something was put into the outbox
+	Clock  func() time.Time
+}
+
+// Service keeps the endpoints of tenants.
+type Service struct {
+	ServiceDeps
+	ids penstock.IDs
+}
+
+// NewService returns a service.
+func NewService(d ServiceDeps) *Service { return &Service{ServiceDeps: d} }
+
+// Order is an endpoint that a caller asks for, or how one shall be changed. Nil fields are not given.
+type Order struct {
+	URL         *string
+	Description *string
+	Events      []penstock.EventType
+	Enabled     *bool
+}
+
+// Create adds an endpoint and returns it with its secret, which is never shown again. Without events it is told of
+// every one. Codes: invalid_request, conflict (there are too many).
+func (s *Service) Create(ctx context.Context, caller penstock.Caller, o Order) (penstock.Webhook, string, error) {
+	if o.URL == nil {
+		return penstock.Webhook{}, "", penstock.InvalidParam("url", "url is missing; say where to send events.")
+	}
+	if o.Events == nil {
+		o.Events = slices.Clone(penstock.WebhookEvents)
+	}
+	if err := s.check(o); err != nil {
+		return penstock.Webhook{}, "", err
+	}
+	n := store.NewWebhook{ID: s.ids.New(s.Clock()), URL: *o.URL, Events: o.Events, Secret: newSecret(), Actor: caller.Key}
+	if o.Description != nil {
+		n.Description = *o.Description
+	}
+	w, err := s.Store.CreateWebhook(ctx, caller.Tenant.ID, n)
+	return w, FormatSecret(n.Secret), err
+}
+
+// Change changes an endpoint. Codes: invalid_request, not_found.
+func (s *Service) Change(ctx context.Context, caller penstock.Caller, id penstock.ID, o Order) (penstock.Webhook, error) {
+	if err := s.check(o); err != nil {
+		return penstock.Webhook{}, err
+	}
+	return s.Store.ChangeWebhook(ctx, caller.Tenant.ID, store.WebhookChange{
+		ID: id, URL: o.URL, Description: o.Description, Events: o.Events, Enabled: o.Enabled, Actor: caller.Key,
+	})
+}
+
+// Rotated is a new secret, and until when the one before it signs too.
+type Rotated struct {
+	Secret   string
+	OldUntil time.Time // zero if there was none
+}
+
+// Rotate gives an endpoint a new secret, or with the id "" the tenant itself, whose secret signs what jobs' own
+// webhooks are sent. Codes: not_found.
+func (s *Service) Rotate(ctx context.Context, caller penstock.Caller, id penstock.ID) (Rotated, error) {
+	secret := newSecret()
+	until, err := s.Store.RotateSecret(ctx, caller.Tenant.ID, store.SecretRotation{Webhook: id, Secret: secret, Overlap: Overlap, Actor: caller.Key})
+	return Rotated{FormatSecret(secret), until}, err
+}
+
+// Delete removes an endpoint. Codes: not_found.
+func (s *Service) Delete(ctx context.Context, caller penstock.Caller, id penstock.ID) error {
+	return s.Store.DeleteWebhook(ctx, caller.Tenant.ID, store.WebhookRemoval{ID: id, Actor: caller.Key})
+}
+
+// Test sends a webhook.test to an endpoint. Codes: not_found, conflict.
+func (s *Service) Test(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (penstock.Delivery, error) {
+	defer s.Wake()
+	return s.Store.TestWebhook(ctx, tenant, id)
+}
+
+// Redeliver sends a message again. Codes: not_found, conflict.
+func (s *Service) Redeliver(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (penstock.Delivery, error) {
+	defer s.Wake()
+	return s.Store.Redeliver(ctx, tenant, id)
+}
+
+// CheckJob checks the webhook that a job brings along; without events it is told of the job's end. Codes:
+// invalid_request.
+func (s *Service) CheckJob(w *store.JobWebhook) error {
+	if w.Events == nil {
+		w.Events = []penstock.EventType{penstock.EventJobFinished}
+	}
+	if err := s.checkURL("webhook.url", w.URL); err != nil {
+		return err
+	}
+	return checkEvents("webhook.events", w.Events)
+}
+
+func (s *Service) check(o Order) error {
+	if o.URL != nil {
+		if err := s.checkURL("url", *o.URL); err != nil {
+			return err
+		}
+	}
+	if d := o.Description; d != nil && (len(*d) > MaxDescriptionBytes || !printable(*d)) {
+		return penstock.InvalidParam("description", "description must be printable text of at most %d bytes.", MaxDescriptionBytes)
+	}
+	if o.Events != nil {
+		return checkEvents("events", o.Events)
+	}
+	return nil
+}
+
+// checkURL refuses what could never be delivered to. A name is judged again, by what it resolves to, whenever it is
+// connected to.
+func (s *Service) checkURL(param, text string) error {
+	u, err := url.Parse(text)
+	switch {
+	case len(text) > MaxURLBytes || !printable(text):
+		return penstock.InvalidParam(param, "%s must be a URL of at most %d bytes.", param, MaxURLBytes)
+	case err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "":
+		return penstock.InvalidParam(param, "%s must be an https URL such as https://app.example/hook.", param)
+	case u.User != nil || u.Fragment != "":
+		return penstock.InvalidParam(param, "%s must hold no user, password or fragment; messages are signed instead.", param)
+	}
+	check := s.Policy.Check
+	if u.Scheme == "http" {
+		if check = s.Policy.CheckPlain; !s.Policy.PlainHTTP && len(s.Policy.Allow) == 0 {
+			return penstock.InvalidParam(param, "%s must use https; plain http is not allowed here.", param)
+		}
+	}
+	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		host = "127.0.0.1"
+	}
+	if addr, err := netip.ParseAddr(host); err == nil {
+		if err := check(addr); err != nil {
+			return penstock.InvalidParam(param, "%s cannot be delivered to: %v. An operator can allow it by webhooks.allow.", param, err)
+		}
+	}
+	return nil
+}
+
+func checkEvents(param string, events []penstock.EventType) error {
+	if len(events) == 0 || len(events) > len(penstock.WebhookEvents) {
+		return penstock.InvalidParam(param, "%s must name one or more of %s, each once.", param, eventNames())
+	}
+	for i, e := range events {
+		if !slices.Contains(penstock.WebhookEvents, e) || slices.Contains(events[:i], e) {
+			return penstock.InvalidParam(param, "%s must name one or more of %s, each once.", param, eventNames())
+		}
+	}
+	return nil
+}
+
+func eventNames() string {
+	names := make([]string, len(penstock.WebhookEvents))
+	for i, e := range penstock.WebhookEvents {
+		names[i] = string(e)
+	}
+	return strings.Join(names, ", ")
+}
+
+func printable(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
+}
+
+func newSecret() []byte {
+	secret := make([]byte, secretBytes)
+	rand.Read(secret) // never fails: crypto/rand aborts the process instead
+	return secret
+}

@@ -1,0 +1,154 @@
+package webhook
+
+import (
+	"context"
+	"encoding/base64"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"penstock"
+	"penstock/internal/dial"
+	"penstock/internal/store"
+	"penstock/internal/telemetry"
+)
+
+func TestURLs(t *testing.T) {
+	t.Parallel()
+	strict := NewService(ServiceDeps{})
+	open := NewService(ServiceDeps{Policy: dial.Policy{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}})
+	for url, reason := range map[string]string{
+		"https://app.example/hook?x=1":                "",
+		"https://93.184.216.34/":                      "",
+		"http://app.example/":                         "https",
+		"ftp://app.example/":                          "https URL",
+		"https:///hook":                               "https URL",
+		"app.example":                                 "https URL",
+		"https://user:pw@app.example":                 "password",
+		"https://app.example/#x":                      "fragment",
+		"https://127.0.0.1/":                          "loopback",
+		"https://localhost/":                          "loopback",
+		"https://x.localhost./":                       "loopback",
+		"https://169.254.169.254/latest":              "metadata",
+		"https://168.63.129.16/":                      "metadata",
+		"https://[fd00:ec2::254]/":                    "metadata",
+		"https://[::ffff:10.0.0.1]/":                  "private",
+		"https://10.0.0.1:8443/":                      "private",
+		"https://" + strings.Repeat("a", MaxURLBytes): "at most",
+	} {
+		err := strict.CheckJob(&store.JobWebhook{URL: url})
+		if reason == "" && err != nil || reason != "" && (err == nil || !strings.Contains(err.Error(), reason)) {
+			t.Errorf("%s: %v, want %q", url, err, reason)
+		}
+	}
+	if err := open.CheckJob(&store.JobWebhook{URL: "http://localhost:8080/hook"}); err != nil {
+		t.Errorf("loopback where it is allowed: %v", err)
+	}
+}
+
+func TestEvents(t *testing.T) {
+	t.Parallel()
+	for _, bad := range [][]penstock.EventType{{}, {"job.queued"}, {"item.failed"}, {"job.finished", "job.finished"}} {
+		if err := NewService(ServiceDeps{}).CheckJob(&store.JobWebhook{URL: "https://app.example", Events: bad}); err == nil {
+			t.Errorf("%q is taken", bad)
+		}
+	}
+	w := &store.JobWebhook{URL: "https://app.example"}
+	if err := NewService(ServiceDeps{}).CheckJob(w); err != nil || len(w.Events) != 1 || w.Events[0] != penstock.EventJobFinished {
+		t.Errorf("by default a job's webhook is told of %v: %v", w.Events, err)
+	}
+}
+
+// The waits of a schedule are those of the standard, within the jitter, and there are nine of them.
+func TestScheduleProperties(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		attempts := rapid.IntRange(1, 30).Draw(t, "attempts")
+		d, again := wait(attempts)
+		if again != (attempts <= 9) {
+			t.Fatalf("after %d attempts: again is %v", attempts, again)
+		}
+		if again && (float64(d) < 0.9*float64(Schedule[attempts-1]) || float64(d) > 1.1*float64(Schedule[attempts-1])) {
+			t.Fatalf("after %d attempts it waits %v", attempts, d)
+		}
+		failures := rapid.IntRange(1, 1000).Draw(t, "failures")
+		if r := rest(failures); (r == 0) != (failures < BreakerFailures) || r > MaxRest+MaxRest/10 {
+			t.Fatalf("after %d failures it rests %v", failures, r)
+		}
+	})
+}
+
+func TestRefusalsAreExplained(t *testing.T) {
+	t.Parallel()
+	for _, addr := range []string{"127.0.0.1", "169.254.169.254", "168.63.129.16"} {
+		text := explain(blocked("hook.example", addr), time.Second)
+		for _, part := range []string{"refused", "hook.example", addr, "webhooks.allow"} {
+			if !strings.Contains(text, part) {
+				t.Errorf("%q does not say %q", text, part)
+			}
+		}
+	}
+	if text := explain(context.DeadlineExceeded, 15*time.Second); text != "no answer within 15s" {
+		t.Errorf("a timeout reads %q", text)
+	}
+}
+
+// The example that the specification's reference implementations are tested with.
+func TestSignatureOfTheReference(t *testing.T) {
+	t.Parallel()
+	const want = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
+	secret, err := base64.StdEncoding.DecodeString("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := signed{"msg_p5jXN8AQM9LWM0D4loKWxJek", time.Unix(1614265330, 0), []byte(`{"test": 2432232314}`)}
+	if got := signatures([][]byte{secret, []byte("another")}, m); !strings.HasPrefix(got, want+" v1,") {
+		t.Errorf("signed as %q, want %q first", got, want)
+	}
+}
+
+// With the client that the program uses, what must not be reached is not, and the log says why. It is tried again: an
+// operator may allow it, a name may be mended.
+func TestForbiddenAddressesAreRefused(t *testing.T) {
+	t.Parallel()
+	r, err := New(Deps{
+		Outbox: struct{ store.Outbox }{}, Client: dial.Policy{}.Client(nil), Timeout: attemptTimeout, Poll: PollInterval,
+		Metrics: telemetry.NewMetrics("test", ""), Log: slog.New(slog.DiscardHandler), Clock: time.Now,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, host := range []string{"127.0.0.1", "169.254.169.254", "168.63.129.16", "[::1]", "[::ffff:7f00:1]", "localhost"} {
+		for _, scheme := range []string{"https", "http"} {
+			c := &store.DeliveryClaim{Delivery: penstock.Delivery{URL: scheme + "://" + host + ":9/hook"}, Secrets: [][]byte{{1}}}
+			report := r.attempt(t.Context(), c)
+			if report.Outcome != store.OutcomeRetry || report.Try.StatusCode != 0 || !strings.HasPrefix(report.Try.Error, "refused: ") {
+				t.Errorf("%s://%s: %+v", scheme, host, report)
+			}
+		}
+	}
+}
+
+// An attempt that our own stop cuts off does not count.
+func TestStopReleases(t *testing.T) {
+	t.Parallel()
+	ctx, stop := context.WithCancel(t.Context())
+	cut := roundTrip(func(request *http.Request) (*http.Response, error) {
+		stop()
+		return nil, request.Context().Err()
+	})
+	r := &Runner{Deps: Deps{Client: &http.Client{Transport: cut}, Timeout: attemptTimeout, Clock: time.Now, Log: slog.New(slog.DiscardHandler)}}
+	c := &store.DeliveryClaim{Delivery: penstock.Delivery{URL: "https://app.example/hook"}, Secrets: [][]byte{{1}}}
+	if report := r.attempt(ctx, c); report.Outcome != store.OutcomeRelease {
+		t.Errorf("reported %+v", report)
+	}
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

@@ -1,0 +1,76 @@
+package penstock
+
+import (
+	"slices"
+	"time"
+)
+
+// WebhookEvents lists every event that an endpoint can be told of. Items have none: a job of a million items
+// would make a million messages.
+var WebhookEvents = []EventType{EventJobStarted, EventJobFinished}
+
+// EventWebhookTest is the event by which an endpoint is tried. It is in no job's log.
+const EventWebhookTest EventType = "webhook.test"
+
+// Webhook is an endpoint of a tenant: a URL that is told when something happened to a job.
+type Webhook struct {
+	ID          ID
+	Tenant      TenantID
+	URL         string
+	Description string
+	Events      []EventType
+
+	DisabledAt     time.Time // zero while it is enabled
+	DisabledReason string
+
+	FailingSince time.Time // when its unbroken row of failures began, zero if the last delivery succeeded
+	Failures     int       // in that row
+	RestUntil    time.Time // nothing is sent before, because too much failed; zero if it rests not
+
+	OldSecretUntil time.Time // until when the secret before this one signs too; zero if there is none
+	CreatedAt      time.Time
+	UpdatedAt      time.Time
+}
+
+// Wants says whether the endpoint is told of an event.
+func (w Webhook) Wants(e EventType) bool { return slices.Contains(w.Events, e) }
+
+// DeliveryStatus is where a delivery stands.
+type DeliveryStatus string
+
+// The statuses of a delivery.
+const (
+	DeliveryPending   DeliveryStatus = "pending"   // it will be tried, or tried again
+	DeliveryDelivered DeliveryStatus = "delivered" // the receiver took it
+	DeliveryFailed    DeliveryStatus = "failed"    // it will not be tried again, unless somebody asks for it
+)
+
+// DeliveryStatuses lists every status of a delivery.
+var DeliveryStatuses = []DeliveryStatus{DeliveryPending, DeliveryDelivered, DeliveryFailed}
+
+// Delivery is one webhook message on its way to one endpoint.
+type Delivery struct {
+	ID      ID
+	Tenant  TenantID
+	Webhook ID // the endpoint, "" for one that a job brought along
+	Job     ID // "" for a test
+	Event   ID // the same for every attempt and every endpoint: receivers recognise the message by it
+	Type    EventType
+	URL     string // where it goes; for an endpoint, where the endpoint is now
+
+	Status      DeliveryStatus
+	Error       string // why it failed for good
+	Tries       []DeliveryTry
+	Attempts    int       // so far; Tries may hold only the last of them
+	NextAt      time.Time // when it is tried next, zero once it is not pending
+	CreatedAt   time.Time
+	DeliveredAt time.Time // zero unless it was
+}
+
+// DeliveryTry is one attempt at a delivery.
+type DeliveryTry struct {
+	At         time.Time     `json:"at"`
+	Took       time.Duration `json:"took"`
+	StatusCode int           `json:"status_code,omitempty"` // 0 when there was no answer
+	Error      string        `json:"error,omitempty"`       // "" when it was taken
+}
