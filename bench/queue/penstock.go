@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/admit"
 	"penstock/internal/app"
 	"penstock/internal/attempt"
 	"penstock/internal/config"
@@ -114,6 +115,7 @@ type counting struct {
 }
 
 func (c counting) FinishItems(ctx context.Context, group []store.Finish) ([]store.Verdict, error) {
+	began := time.Now()
 	verdicts, err := c.Queue.FinishItems(ctx, group)
 	if err != nil {
 		return nil, err
@@ -124,29 +126,40 @@ func (c counting) FinishItems(ctx context.Context, group []store.Finish) ([]stor
 			ended++
 		}
 	}
-	c.in.groups.finished(len(group))
+	c.in.groups.finished(len(group), time.Since(began))
 	c.in.done.Add(ended)
 	return verdicts, nil
 }
 
 func (c counting) ClaimItems(ctx context.Context, l store.Lease, w store.Want) ([]store.Claimed, error) {
+	began := time.Now()
 	claimed, err := c.Queue.ClaimItems(ctx, l, w)
 	if len(claimed) > 0 {
-		c.in.groups.claimed(len(claimed))
+		c.in.groups.claimed(len(claimed), time.Since(began))
 	}
 	return claimed, err
 }
 
-// groupSizes says how much travelled together.
-type groupSizes struct{ claims, claimedItems, finishes, finishedItems atomic.Int64 }
+// groupSizes says how much travelled together, and for how long.
+type groupSizes struct{ claims, claimedItems, claimTime, finishes, finishedItems, finishTime atomic.Int64 }
 
-func (g *groupSizes) claimed(n int)  { g.claims.Add(1); g.claimedItems.Add(int64(n)) }
-func (g *groupSizes) finished(n int) { g.finishes.Add(1); g.finishedItems.Add(int64(n)) }
+func (g *groupSizes) claimed(n int, took time.Duration) {
+	g.claims.Add(1)
+	g.claimedItems.Add(int64(n))
+	g.claimTime.Add(took.Microseconds())
+}
+
+func (g *groupSizes) finished(n int, took time.Duration) {
+	g.finishes.Add(1)
+	g.finishedItems.Add(int64(n))
+	g.finishTime.Add(took.Microseconds())
+}
 
 func (g *groupSizes) String() string {
 	mean := func(items, groups int64) float64 { return float64(items) / float64(max(groups, 1)) }
-	return fmt.Sprintf("%.0f items a claim, %.0f a finish",
-		mean(g.claimedItems.Load(), g.claims.Load()), mean(g.finishedItems.Load(), g.finishes.Load()))
+	return fmt.Sprintf("%.0f items a claim in %.1f ms, %.0f a finish in %.1f ms",
+		mean(g.claimedItems.Load(), g.claims.Load()), mean(g.claimTime.Load(), g.claims.Load())/1000,
+		mean(g.finishedItems.Load(), g.finishes.Load()), mean(g.finishTime.Load(), g.finishes.Load())/1000)
 }
 
 // order is a job to be made.
@@ -184,8 +197,8 @@ func (in *instance) job(o order) store.Submission {
 // submit accepts a job and rings the bell, as admission does after the commit.
 func (in *instance) submit(ctx context.Context, o order) error {
 	s := in.job(o)
-	_, err := in.store.SubmitJob(ctx, s.Job.Tenant, s)
-	if err == nil {
+	receipt, err := admit.Entrance{Jobs: in.store, Starter: in.pool}.Submit(ctx, s.Job.Tenant, s)
+	if err == nil && len(receipt.Claimed) == 0 {
 		in.bell.Ring()
 	}
 	return err

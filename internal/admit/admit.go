@@ -72,6 +72,7 @@ type Deps struct {
 	Room     Room
 	Backlog  *backlog.View
 	Bell     *queue.Bell
+	Starter  Starter // nil where no worker is
 	Controls Controls
 	Limits   *limit.Book
 	Metrics  *telemetry.Metrics
@@ -214,7 +215,7 @@ func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder
 		entry.queue.Dropped(entry.arrival)
 		return s.replay(ctx, caller, o, err)
 	}
-	return s.kept(entry.settle(s.Jobs.SubmitJob(ctx, caller.Tenant.ID, sub)))
+	return s.kept(entry.settle(Entrance{s.Jobs, s.Starter}.Submit(ctx, caller.Tenant.ID, sub)))
 }
 
 // kept passes on what became of a job that was to be kept, and closes the door if there was no room.

@@ -313,7 +313,9 @@ func (c *call) inferAsJob(d door, asked dialect.Call, key string) error {
 	if receipt.Replayed {
 		c.w.Header().Set("Idempotency-Replayed", "true")
 	}
-	c.Admit.Wake()
+	if len(receipt.Claimed) == 0 {
+		c.Admit.Wake()
+	}
 	ctx, cancel := c.patient()
 	defer cancel()
 	job, err := c.Reader.Wait(ctx, c.caller.Tenant.ID, receipt.Job.ID, keyedWait)

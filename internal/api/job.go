@@ -97,9 +97,11 @@ func (c *call) accepted(receipt store.Receipt, wait time.Duration) error {
 		h.Set("Idempotency-Replayed", "true")
 	}
 	job := receipt.Job
-	if wait == 0 {
+	switch {
+	case len(receipt.Claimed) > 0: // they have begun
+	case wait == 0:
 		defer c.Admit.Wake() // once the answer is on its way
-	} else {
+	default:
 		c.Admit.Wake()
 	}
 	if wait > 0 && job.FinishedAt.IsZero() {

@@ -63,3 +63,11 @@ func bays(pools []config.WorkPool) []work.Bay {
 	}
 	return all
 }
+
+// starter lets jobs start as they are accepted, in the slots of this process.
+type starter struct{ *app }
+
+// Offer implements admit.Starter.
+func (s starter) Offer(items []store.Candidate) (store.Lease, func([]store.Claimed, error), bool) {
+	return s.pool.Offer(items)
+}

@@ -27,6 +27,16 @@ var (
 // anyone hears of it.
 var moments = []string{"begin", "written", "committed"}
 
+// fileSteps are those that a file's blob is written before; TestKillDuringUpload strikes there.
+var fileSteps = []string{"create_file"}
+
+// plainSteps are transitions that nothing outside of the database goes before: that they happen as a whole or not at
+// all is the database's own doing. What is told to webhooks is sent at least once, whenever a server dies.
+var plainSteps = []string{
+	"delete_file", "delivery_claim", "delivery_finish", "key_touch", "purge_deliveries", "purge_files", "redeliver", "split",
+	"webhook_change", "webhook_create", "webhook_delete", "webhook_rotate", "webhook_test",
+}
+
 // TestCrashPointsAreKnown holds that no transition of the store was forgotten here.
 func TestCrashPointsAreKnown(t *testing.T) {
 	t.Parallel()
@@ -45,7 +55,7 @@ func TestCrashPointsAreKnown(t *testing.T) {
 			found = append(found, match[1])
 		}
 	}
-	known := slices.Concat(steps, []string{sweepStep, roomStep, deleteStep}, budgetSteps, letterSteps, controlSteps, purgeSteps)
+	known := slices.Concat(steps, []string{sweepStep, roomStep, deleteStep}, budgetSteps, letterSteps, controlSteps, purgeSteps, fileSteps, plainSteps)
 	slices.Sort(known)
 	slices.Sort(found)
 	if !slices.Equal(known, found) {

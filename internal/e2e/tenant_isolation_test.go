@@ -38,6 +38,20 @@ var objects = []object{
 		})
 		return id
 	}},
+	{"file", "/v1/files/", func(t *testing.T, st *staged) string {
+		form := "--x\r\nContent-Disposition: form-data; name=\"purpose\"\r\n\r\nbatch\r\n" +
+			"--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"rows.jsonl\"\r\n\r\n" + fileLine(1) + "\r\n--x--\r\n"
+		return found(t, `"id":"(file[-_][0-9A-Za-z]+)"`, st.Do(post("/v1/files", form, "Content-Type", "multipart/form-data; boundary=x")).Body)
+	}},
+	{"webhook", "/v1/webhooks/", makeWebhook},
+	{"delivery", "/v1/deliveries/", func(t *testing.T, st *staged) string {
+		return found(t, `"id":"(dlv_[0-9A-Za-z]+)"`, st.Do(post("/v1/webhooks/"+makeWebhook(t, st)+"/test", "")).Body)
+	}},
+}
+
+func makeWebhook(t *testing.T, st *staged) string {
+	t.Helper()
+	return found(t, `"id":"(whk_[0-9A-Za-z]+)"`, st.Do(post("/v1/webhooks", `{"url":"http://127.0.0.1:9/hook"}`)).Body)
 }
 
 // nobodys are paths with a name that is no tenant's own.
@@ -102,7 +116,11 @@ func (op operation) owned() bool {
 var wildcard = regexp.MustCompile(`\{[^}]*\}`)
 
 func (op operation) on(id string) Call {
-	return Call{Method: op.method, Path: wildcard.ReplaceAllString(op.path, id), Header: map[string]string{}}
+	c := Call{Method: op.method, Path: wildcard.ReplaceAllString(op.path, id), Header: map[string]string{}}
+	if op.method == http.MethodPatch {
+		c.Body = `{}` // a change of nothing
+	}
+	return c
 }
 
 // TestIsolation walks every route with every kind of object of one tenant and the key of another: to a stranger it

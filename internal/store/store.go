@@ -51,6 +51,9 @@ type Jobs interface {
 	// If the key was used before with the same payload, nothing is written and the receipt names
 	// the earlier job. Codes: idempotency_mismatch (other payload), idempotency_in_flight (another
 	// submit holds the key), gone (the key outlived its job).
+	//
+	// A job with a starter, in whose lane nothing waits, is accepted with its items under the starter's
+	// lease, as if they had been claimed. If the lease is not current, they wait like all others.
 	SubmitJob(ctx context.Context, tenant penstock.TenantID, s Submission) (Receipt, error)
 
 	// JobByKey returns the job that an earlier submit with the key made. Codes: not_found,

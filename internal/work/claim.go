@@ -3,7 +3,6 @@ package work
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	"penstock"
@@ -12,7 +11,7 @@ import (
 )
 
 // claim fills free slots with items until ctx ends.
-func (p *Pool) claim(ctx, workCtx context.Context, b *bay, items *sync.WaitGroup) {
+func (p *Pool) claim(ctx context.Context, b *bay) {
 	for {
 		free := b.takeSlots(ctx)
 		if free == 0 {
@@ -22,12 +21,7 @@ func (p *Pool) claim(ctx, workCtx context.Context, b *bay, items *sync.WaitGroup
 		b.giveSlots(free - len(granted))
 		p.Metrics.SlotsInUse(p.slotsInUse())
 		for _, g := range granted {
-			itemCtx, stop := context.WithCancelCause(workCtx)
-			p.hold(g.Claimed, stop)
-			items.Go(func() {
-				defer stop(nil)
-				p.runItem(itemCtx, g)
-			})
+			p.launch(g)
 		}
 		p.claimed()
 		if len(granted) < free && !p.awaitWork(ctx, b) {

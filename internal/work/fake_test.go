@@ -120,6 +120,15 @@ func (q *fakeQueue) count(method string) int {
 	return n
 }
 
+// give has a lease hold an item from the moment that it is accepted.
+func (q *fakeQueue) give(c store.Claimed, l store.Lease) store.Claimed {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	c.Fence = 1
+	q.items[c.Item] = &fakeItem{Claimed: c, status: penstock.StatusRunning, epoch: l.Epoch}
+	return c
+}
+
 func (q *fakeQueue) AcquireLease(ctx context.Context, process string, _ time.Duration) (store.Lease, error) {
 	if err := q.called(ctx, "acquire"); err != nil {
 		return store.Lease{}, err

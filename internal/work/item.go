@@ -29,7 +29,7 @@ func (p *Pool) runItem(ctx context.Context, c granted) {
 	f := p.attempt(ctx, c)
 	span.Set(telemetry.String("penstock.transition", string(f.Transition)))
 	span.End(nil)
-	p.finishes <- finished{Finish: f, claimed: c.Claimed, bay: c.bay, lease: lease, took: p.Clock().Sub(began)}
+	p.recorderOf(c.Job) <- finished{Finish: f, claimed: c.Claimed, bay: c.bay, lease: lease, took: p.Clock().Sub(began)}
 }
 
 // attempt runs the item and says how the claim ends.

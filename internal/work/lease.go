@@ -9,13 +9,24 @@ import (
 	"penstock/internal/store"
 )
 
+// acquireRetry is how long a start waits before it asks for the lease again.
+const acquireRetry = 200 * time.Millisecond
+
 // acquire takes a new epoch of the process lease.
 func (p *Pool) acquire(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, p.LeaseTimeout)
 	defer cancel()
 	l, err := p.Store.AcquireLease(ctx, p.Process, p.LeaseTimeout)
-	if err != nil {
-		return fmt.Errorf("acquiring the process lease: %w", err)
+	for err != nil {
+		// A database that is just starting, or lost a connection, is no reason to give up at once.
+		pause := time.NewTimer(acquireRetry)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			return fmt.Errorf("acquiring the process lease: %w", err)
+		}
+		l, err = p.Store.AcquireLease(ctx, p.Process, p.LeaseTimeout)
 	}
 	p.lease.Store(&l)
 	p.leased.Store(true)

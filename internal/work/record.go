@@ -13,6 +13,19 @@ import (
 // MaxFinishGroup is how many ends are recorded in one transaction at the most.
 const MaxFinishGroup = 256
 
+// recorders is how many groups are recorded at a time. All ends of a job go to one of them: two groups with items
+// of the same job would only wait for each other.
+const recorders = 2
+
+// recorderOf is where the ends of a job are recorded.
+func (p *Pool) recorderOf(job penstock.ID) chan<- finished {
+	var sum byte // ids that follow each other differ in their last characters
+	for i := range len(job) {
+		sum += job[i]
+	}
+	return p.finishes[sum%recorders]
+}
+
 const (
 	// recordRetry is how long the recorder waits before it tries a group again.
 	recordRetry = 200 * time.Millisecond
@@ -34,14 +47,14 @@ type finished struct {
 
 // record commits ends in groups until the channel is closed: what gathered during one commit is the
 // next group. It outlives the items, so that finished work is kept during a shutdown.
-func (p *Pool) record(ctx context.Context) {
+func (p *Pool) record(ctx context.Context, ends <-chan finished) {
 	var aside sync.WaitGroup
 	defer aside.Wait()
-	for first := range p.finishes {
+	for first := range ends {
 		group := []finished{first}
 		for len(group) < MaxFinishGroup {
 			select {
-			case next, ok := <-p.finishes:
+			case next, ok := <-ends:
 				if ok {
 					group = append(group, next)
 					continue

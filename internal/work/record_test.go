@@ -28,8 +28,9 @@ func TestEndsAreRecordedInGroups(t *testing.T) {
 		})
 		pass(4 * time.Second)
 		r.wantStatuses(map[penstock.Status]int{penstock.StatusSucceeded: 10})
-		if !slices.Equal(q.sizes, []int{1, 9}) {
-			t.Errorf("groups of %v, want 1 and 9", q.sizes)
+		// All but the first that each recorder gets.
+		if most := slices.Max(q.sizes); most < (10-recorders)/recorders || len(q.sizes) > 2*recorders {
+			t.Errorf("groups of %v", q.sizes)
 		}
 	})
 }
@@ -46,7 +47,7 @@ func TestFinishGroupsAreBounded(t *testing.T) {
 		if most := slices.Max(q.sizes); most > MaxFinishGroup {
 			t.Errorf("a group of %d was recorded, %d are the most", most, MaxFinishGroup)
 		}
-		if len(q.sizes) > 4 {
+		if len(q.sizes) > 3*recorders { // the first, as many as there may be, and the rest
 			t.Errorf("groups of %v; want few", q.sizes)
 		}
 	})

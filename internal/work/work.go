@@ -80,7 +80,7 @@ type Pool struct {
 	Deps
 	backoff  queue.Backoff
 	bays     []*bay
-	finishes chan finished
+	finishes [recorders]chan finished
 	lease    atomic.Pointer[store.Lease]
 	leased   atomic.Bool // whether lease is believed to be current
 
@@ -89,7 +89,12 @@ type Pool struct {
 	claiming int                               // claims under way: the store may know more than held
 	used     map[account]int64                 // tokens used beyond what was charged, not reported yet
 	expected fair.Expectations
-	doubts   int // looks to take, since a claim's answer was lost
+	doubts   int           // looks to take, since a claim's answer was lost
+	launch   func(granted) // starts an item; nil while the pool does not take any up
+	closing  bool
+
+	items  sync.WaitGroup // that run
+	offers sync.WaitGroup // that are open
 }
 
 // claim names one claim of an item.
@@ -116,13 +121,16 @@ func New(cfg Config, deps Deps) (*Pool, error) {
 		deps.Used = func(store.Claimed, penstock.Usage) {}
 	}
 	bays := newBays(cfg, deps.Bell)
-	return &Pool{
+	p := &Pool{
 		Config: cfg, Deps: deps, backoff: queue.DefaultBackoff, bays: bays,
-		finishes: make(chan finished, slotsOf(bays)),
 		held:     make(map[claim]context.CancelCauseFunc),
 		used:     make(map[account]int64),
 		expected: make(fair.Expectations),
-	}, nil
+	}
+	for i := range p.finishes {
+		p.finishes[i] = make(chan finished, slotsOf(bays))
+	}
+	return p, nil
 }
 
 // Run works until ctx ends, then drains: it stops claiming, lets running items go on for SoftStop,
@@ -143,20 +151,25 @@ func (p *Pool) Run(ctx context.Context) error {
 	var heartbeat, recorder sync.WaitGroup
 	heartbeat.Go(func() { p.keepLease(beatCtx) })
 	heartbeat.Go(func() { p.watchHeld(beatCtx) })
-	recorder.Go(func() { p.record(recordCtx) })
+	for _, ends := range p.finishes {
+		recorder.Go(func() { p.record(recordCtx, ends) })
+	}
 
-	items := new(sync.WaitGroup)
+	p.setLaunch(p.launcher(workCtx))
 	var claims sync.WaitGroup
 	for _, b := range p.bays {
-		claims.Go(func() { p.claim(ctx, workCtx, b, items) })
+		claims.Go(func() { p.claim(ctx, b) })
 	}
 	claims.Go(func() { <-ctx.Done() }) // a pool that claims nothing stays all the same
 	claims.Wait()
-	if !waitFor(items, p.SoftStop) {
+	p.stopOffers()
+	if !waitFor(&p.items, p.SoftStop) {
 		hardStop(errShutdown)
-		items.Wait()
+		p.items.Wait()
 	}
-	close(p.finishes)
+	for _, ends := range p.finishes {
+		close(ends)
+	}
 	if !waitFor(&recorder, p.LeaseTimeout) {
 		stopRecording() // the store is away: the items will be rescued
 		recorder.Wait()

@@ -206,15 +206,20 @@ func TestClaimErrorsAreTriedAgain(t *testing.T) {
 
 func TestRunNeedsALease(t *testing.T) {
 	t.Parallel()
-	q := newQueue(item("1"))
-	q.fails["acquire"] = errAway
-	r := newPool(t, 1, q, takes(0))
-	if err := r.Run(t.Context()); !errors.Is(err, errAway) {
-		t.Errorf("run: %v, want %v", err, errAway)
-	}
-	if q.count("claim") != 0 {
-		t.Error("it claims without a lease")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(item("1"))
+		q.fails["acquire"] = errAway
+		r := newPool(t, 1, q, takes(0))
+		if err := r.Run(t.Context()); !errors.Is(err, errAway) {
+			t.Errorf("run: %v, want %v", err, errAway)
+		}
+		if q.count("acquire") < 2 {
+			t.Error("it gives up at once")
+		}
+		if q.count("claim") != 0 {
+			t.Error("it claims without a lease")
+		}
+	})
 }
 
 func TestSoftStopLetsItemsFinish(t *testing.T) {

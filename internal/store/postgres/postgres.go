@@ -112,6 +112,10 @@ func (e *Engine) Write(ctx context.Context, fn func(sqlstore.Tx) error) error {
 		return fmt.Errorf("%w: %w", sqlstore.ErrLockTimeout, err)
 	case missed:
 		return fmt.Errorf("%w: %w", sqlstore.ErrMissed, err)
+	case "23505": // unique_violation
+		if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.TableName == "items" {
+			return fmt.Errorf("%w: %w", sqlstore.ErrMissed, err) // an item that was thought to have no row
+		}
 	case "53100": // disk_full
 		return fmt.Errorf("%w: %w", sqlstore.ErrFull, err)
 	}

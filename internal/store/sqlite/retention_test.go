@@ -279,9 +279,9 @@ func TestAuditSeesWhatWasNotDeleted(t *testing.T) {
 		"a job that came back":  {`UPDATE forgotten SET subjects = subjects - 1`, forgotten},
 		"other costs":           {`UPDATE forgotten SET cost_nano_usd = cost_nano_usd + 1`, forgotten},
 		"nothing is remembered": {`DELETE FROM forgotten`, forgotten},
-		"a forged settlement": {`INSERT INTO ledger (`+entry+`) SELECT 'settle:forged', tenant_id, kind, 'forged', 'forged', target, 0, 0, 0, 0, 0, '', 0, 1
+		"a forged settlement": {`INSERT INTO ledger (` + entry + `) SELECT 'settle:forged', tenant_id, kind, 'forged', 'forged', target, 0, 0, 0, 0, 0, '', 0, 1
 			FROM ledger WHERE kind = 'settle' LIMIT 1`, forgotten},
-		"a settlement booked twice": {`INSERT INTO ledger (`+entry+`) SELECT key || '-again', tenant_id, kind, subject_id, job_id, target, reserved_nano_usd, cost_nano_usd,
+		"a settlement booked twice": {`INSERT INTO ledger (` + entry + `) SELECT key || '-again', tenant_id, kind, subject_id, job_id, target, reserved_nano_usd, cost_nano_usd,
 			input_tokens, cached_input_tokens, output_tokens, price_version, created_at, outcomes FROM ledger
 			WHERE kind = 'settle' AND job_id IN (SELECT id FROM jobs) LIMIT 1`, living},
 	} {

@@ -242,7 +242,7 @@ func (b bundled) row(j *penstock.Job) *itemRow {
 		Item: penstock.Item{
 			ID: penstock.ItemID(j.ID, b.n), Job: j.ID, Tenant: j.Tenant, Index: b.n, CustomID: b.customID, Status: penstock.StatusQueued,
 		},
-		reserved: b.reserved, estimate: b.estimate, inputBytes: b.inputBytes, notBefore: micros(j.CreatedAt),
+		reserved: b.reserved, estimate: b.estimate, inputBytes: b.inputBytes, notBefore: micros(j.CreatedAt), fresh: true,
 	}
 }
 

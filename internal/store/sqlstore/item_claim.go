@@ -178,7 +178,7 @@ type claimOf struct {
 // beside this claim without that this claim, or the other, misses it.
 func take(ctx context.Context, tx Tx, c claimOf) ([]candidate, error) {
 	runs := runsOf(c.picks)
-	jobs, lock := openJobs(runs)
+	jobs, heard, lock := openJobs(runs)
 	rows, questions, err := c.questions(runs)
 	if err != nil {
 		return nil, err
@@ -215,13 +215,13 @@ func take(ctx context.Context, tx Tx, c claimOf) ([]candidate, error) {
 			taken = append(taken, describe(row, j, tx.Now()))
 		}
 	}
-	return taken, c.note(ctx, tx, noteOf{runs, jobs, held, given})
+	return taken, c.note(ctx, tx, noteOf{jobs, heard, held, given})
 }
 
 // noteOf is what a claim writes down.
 type noteOf struct {
-	runs  []run
 	jobs  map[penstock.ID]*penstock.Job
+	heard *news
 	held  map[penstock.ID]*heldClaim
 	given map[*share]int64
 }
@@ -236,7 +236,9 @@ func (c claimOf) note(ctx context.Context, tx Tx, n noteOf) error {
 		if !n.jobs[id].StartedAt.IsZero() {
 			continue
 		}
-		started = append(started, id)
+		if n.heard.heard[id] {
+			started = append(started, id)
+		}
 		if err := tx.Put(ctx, startJob, id, micros(tx.Now()), penstock.StatusRunning); err != nil {
 			return err
 		}
@@ -284,18 +286,19 @@ func runsOf(picks []picked) []run {
 }
 
 // openJobs is the question for the jobs of runs that go on, and what its answer fills.
-func openJobs(runs []run) (map[penstock.ID]*penstock.Job, Question) {
+func openJobs(runs []run) (map[penstock.ID]*penstock.Job, *news, Question) {
 	ids := make([]penstock.ID, len(runs))
 	for i, r := range runs {
 		ids[i] = r.from.job
 	}
 	slices.Sort(ids)
 	jobs := make(map[penstock.ID]*penstock.Job, len(ids))
-	return jobs, Question{
-		IDQuery{IDs: plain(slices.Compact(ids)), SQL: `SELECT ` + lockedColumns + ` FROM jobs
+	heard := newNews()
+	return jobs, heard, Question{
+		IDQuery{IDs: plain(slices.Compact(ids)), SQL: `SELECT ` + lockedColumns + `, ` + heardColumn + ` FROM jobs
 			WHERE id = /*pg ANY */($1) AND cancel_requested_at = 0 /*pg ORDER BY id FOR KEY SHARE */`},
 		func(row Row) error {
-			j, err := scanJob(row)
+			j, err := heard.scan(row)
 			jobs[j.ID] = &j
 			return err
 		},

@@ -91,7 +91,7 @@ func recalled(group []store.Finish) map[penstock.ID]*itemRow {
 				Fence: c.Fence, Usage: c.Spent.Usage, Cost: c.Spent.Cost,
 			},
 			reserved: c.Reserved, estimate: c.Estimate, inputBytes: c.InputBytes, tries: c.Tries, crashes: c.Spent.Crashes,
-			claim: c.Claim,
+			claim: c.Claim, fresh: c.Fence == 1,
 		}
 	}
 	return items

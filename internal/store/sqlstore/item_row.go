@@ -20,6 +20,7 @@ type itemRow struct {
 	crashes    int
 	result     placed
 	price      string // version of the price that its settlement is at
+	fresh      bool   // it has no row yet
 }
 
 // itemColumns leaves the result out: most readers do not want it, and it can be large.
@@ -116,7 +117,7 @@ func (r itemInJob) end(ctx context.Context, tx Tx, o outcome) error {
 }
 
 // save writes the row of an item that was in the given status and, if it was running, under its claim. An item
-// that has no row yet gets one. If it is not how it was thought to be, the transaction fails with ErrMissed.
+// that has no row yet gets one. If an item is not how it was thought to be, the transaction fails with ErrMissed.
 func (r itemInJob) save(ctx context.Context, tx Tx, was penstock.Status, last *penstock.Attempt) error {
 	kept, err := keepAttempt(last)
 	if err != nil {
@@ -127,7 +128,10 @@ func (r itemInJob) save(ctx context.Context, tx Tx, was penstock.Status, last *p
 		failure = &penstock.ItemError{}
 	}
 	how := saveItem
-	if was == penstock.StatusQueued {
+	switch {
+	case r.fresh:
+		how = addFresh
+	case was == penstock.StatusQueued:
 		how = saveQueued
 	}
 	return tx.Put(ctx, how, withUsage(r.Usage, r.ID, r.Job, r.Tenant, r.Index, r.CustomID, r.estimate, r.inputBytes, r.reserved, r.claim,
@@ -147,6 +151,9 @@ const changing = `status text, seq bigint, not_before bigint, parked bigint, fen
 var (
 	saveItem = insertInto("items", savedColumns, overwriting("id", changing)+
 		" WHERE items.status = 'running' AND items.claim_id = excluded.claim_id AND items.fence = excluded.fence").strict()
+	// addFresh is for items that are thought to have no row: a server need not look for one first.
+	addFresh = &Bulk{Strict: true, Types: saveItem.Types, One: saveItem.One, Many: insertInto("items", savedColumns, "").Many}
+
 	saveQueued = insertInto("items", savedColumns, overwriting("id", changing)+" WHERE items.status = 'queued'").strict()
 )
 

@@ -48,7 +48,17 @@ func (s *Store) accept(ctx context.Context, tenant penstock.TenantID, sub accept
 		if receipt.Warnings, err = reserve(ctx, tx, &receipt.Job, sub.Submission); err != nil {
 			return err
 		}
-		err = insertSubmission(ctx, tx, &receipt.Job, submittedItems{sub.Items, inputs})
+		start, ok, err := startable(ctx, tx, tenant, sub.Submission)
+		if err != nil {
+			return err
+		}
+		if ok {
+			start.submittedItems = submittedItems{sub.Items, inputs}
+			receipt.Job.Seq = 1 // as it was before
+			receipt.Claimed, err = s.start(ctx, tx, receipt.Job, start)
+		} else {
+			err = insertSubmission(ctx, tx, &receipt.Job, submittedItems{sub.Items, inputs})
+		}
 		named = err == nil // a commit that fails may have happened all the same
 		return err
 	})

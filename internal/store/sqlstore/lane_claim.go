@@ -18,6 +18,8 @@ const (
 	// maxRefusals is how often Room may refuse before a claim leaves the lane: what filled up meanwhile is
 	// left alone by the next claim, and to go on asking every tenant would be in vain.
 	maxRefusals = 32
+	// fewRanges is how many ranges of a shelf are read at first; each further look reads twice as many.
+	fewRanges = 8
 )
 
 // laneClaim picks items of one lane, from the tenants in the order of their shares.
@@ -185,11 +187,12 @@ func (c *laneClaim) earliest(ctx context.Context, tx Tx, s *share) (*shelf, erro
 // fill reads the next ranges of a shelf: as many items as the tenant is likely to be given.
 func (c *laneClaim) fill(ctx context.Context, tx Tx, s *share, sh *shelf) error {
 	n := max(fair.ItemsPerTurn, (c.limit-len(c.picks))/len(c.shares))
+	sh.reading = min(max(fewRanges, 2*sh.reading), n) // a range may have one item or hundreds
 	ranges, err := queryAll(ctx, tx, sqlf(`SELECT `+rangeColumns+` FROM ready r
 		WHERE r.lane = $1 AND r.tenant_id = $2 AND r.model = $3 AND r.deadline > $4 AND (r.deadline, r.job_id, r.last_n) > ($5, $6, $7)
 			AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = r.job_id AND j.cancel_requested_at > 0)
 		ORDER BY r.deadline, r.job_id, r.last_n LIMIT $8`,
-		c.lane, s.tenant, sh.model, micros(tx.Now()), sh.seen.deadline, sh.seen.job, sh.seen.last, n),
+		c.lane, s.tenant, sh.model, micros(tx.Now()), sh.seen.deadline, sh.seen.job, sh.seen.last, sh.reading),
 		func(row Row) (*readyRange, error) {
 			r := &readyRange{backlogKey: backlogKey{c.lane, s.tenant, sh.model}}
 			return r, row.Scan(r.dest()...)
@@ -197,7 +200,7 @@ func (c *laneClaim) fill(ctx context.Context, tx Tx, s *share, sh *shelf) error 
 	if err != nil {
 		return err
 	}
-	sh.empty = len(ranges) < n
+	sh.empty = len(ranges) < sh.reading
 	var facts []Question
 	for items := 0; len(ranges) > 0 && items < n; ranges = ranges[1:] {
 		r := ranges[0]

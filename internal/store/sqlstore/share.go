@@ -103,6 +103,8 @@ type shelf struct {
 	next   int           // index of the item that is in front, in the first of them
 	empty  bool          // there is no more to read
 	seen   readyRange    // the last that was read
+
+	reading int // how many ranges were asked for last
 }
 
 // pick is a queued item that a claim may take.

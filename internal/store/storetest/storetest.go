@@ -63,6 +63,7 @@ func topics() []topic {
 		{"expire", expireCases()},
 		{"results", resultCases()},
 		{"batch", batchCases()},
+		{"start", startCases()},
 		{"events", eventCases()},
 		{"dead_letters", deadLetterCases()},
 		{"retry", retryCases()},

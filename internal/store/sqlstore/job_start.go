@@ -1,0 +1,77 @@
+package sqlstore
+
+import (
+	"context"
+	"slices"
+
+	"penstock"
+	"penstock/internal/store"
+)
+
+// startable says whether the items of a submission may begin at once: the lease of its starter is current, and
+// nothing in the lane waits that they would overtake.
+func startable(ctx context.Context, tx Tx, tenant penstock.TenantID, sub store.Submission) (s starting, ok bool, err error) {
+	held := func(item store.NewItem) bool { return item.StartIn > 0 }
+	if sub.Starter == nil || len(sub.Items) == 0 || len(sub.Items) > bundleItems || slices.ContainsFunc(sub.Items, held) {
+		return s, false, nil
+	}
+	s.lease = *sub.Starter
+	var expires int64
+	waiting := false
+	err = tx.Ask(ctx,
+		ask(sqlf(`SELECT expires_at FROM leases WHERE process_id = $1 AND epoch = $2`, sub.Starter.Process, sub.Starter.Epoch),
+			func(row Row) error { return row.Scan(&expires) }),
+		ask(sqlf(`SELECT 1 FROM shares WHERE lane = $1 AND active = 1 LIMIT 1`, sub.Job.Lane), func(Row) error { waiting = true; return nil }),
+		ask(sqlf(`SELECT 1 FROM webhooks w WHERE w.tenant_id = $1 AND w.job_id IN ('', $2) LIMIT 1`, tenant, sub.Job.ID),
+			func(Row) error { s.heard = true; return nil }))
+	return s, err == nil && !waiting && expires > micros(tx.Now()), err
+}
+
+// starting is a submission that begins at once.
+type starting struct {
+	submittedItems
+	lease store.Lease
+	heard bool // somebody listens to it
+}
+
+// start inserts a job as it is after its first claim, which took all of its items. The tenant is charged nothing: where
+// nobody waits, nobody is given less.
+func (s *Store) start(ctx context.Context, tx Tx, j penstock.Job, sub starting) ([]store.Claimed, error) {
+	j.Seq, j.StartedAt, j.StartedSeq = 2, tx.Now(), 2 // job.queued and job.started
+	if err := insertJob(ctx, tx, j); err != nil {
+		return nil, err
+	}
+	held := heldClaim{claimKey: claimKey{j.ID, s.ids.New(tx.Now())}, tenant: j.Tenant}
+	moved, key := backlog{}, backlogKey{j.Lane, j.Tenant, j.Model}
+	var claimed []store.Claimed
+	for _, b := range (arrival{submittedItems: sub.submittedItems, job: &j}).bundles() {
+		if err := b.insert(ctx, tx, j.ID); err != nil {
+			return nil, err
+		}
+		for i, f := range b.facts {
+			n := b.first + i
+			held.ns = append(held.ns, n)
+			moved.add(key, stock{drainedItems: 1, drainedTokens: f.estimate})
+			c := candidate{Claimed: store.Claimed{
+				Item: penstock.ItemID(j.ID, n), Job: j.ID, Tenant: j.Tenant, Index: n, CustomID: f.customID, Fence: 1, Body: sub.items[n].Body,
+				Estimate: f.estimate, InputBytes: f.inputBytes, Reserved: f.reserved, Claim: held.claim,
+			}}
+			claimed = append(claimed, describe(c, &j, tx.Now()).Claimed)
+		}
+	}
+	if err := held.insert(ctx, tx, sub.lease); err != nil {
+		return nil, err
+	}
+	err := book(ctx, tx, penstock.LedgerEntry{
+		Key: reserveKey(j.ID), Tenant: j.Tenant, Kind: penstock.EntryReserve, Subject: j.ID, Job: j.ID, Reserved: sub.reserved(), Origin: j.Origin(0),
+	})
+	if err != nil {
+		return nil, err
+	}
+	if sub.heard {
+		if err := tellStarted(ctx, tx, []penstock.ID{j.ID}); err != nil {
+			return nil, err
+		}
+	}
+	return claimed, moved.save(ctx, tx)
+}
