@@ -77,14 +77,25 @@ func (task Task) outputBound(object body.Object) (most int64, ok bool) {
 	return most, ok
 }
 
+// boundName is the member that bounds the answers of an endpoint, "" where there is none.
+func boundName(e penstock.Endpoint) string {
+	switch e {
+	case penstock.EndpointChat:
+		return "max_completion_tokens"
+	case penstock.EndpointCompletions, penstock.EndpointMessages:
+		return "max_tokens"
+	case penstock.EndpointResponses:
+		return "max_output_tokens"
+	}
+	return ""
+}
+
 // capped is a bounded task whose body bounds the answer: by what the caller said, else by what was set aside.
 func (task Task) capped(t penstock.Target) Task {
 	if !task.Bounded {
 		return task
 	}
-	name := map[penstock.Endpoint]string{
-		penstock.EndpointChat: "max_completion_tokens", penstock.EndpointCompletions: "max_tokens", penstock.EndpointResponses: "max_output_tokens",
-	}[task.Endpoint]
+	name := boundName(task.Endpoint)
 	object, err := body.Scan(task.Body)
 	if name == "" || err != nil {
 		return task
@@ -106,10 +117,16 @@ func (task Task) clamp(l *letter) {
 	if err != nil || scanErr != nil || !ok {
 		return
 	}
-	for _, name := range outputBounds {
-		if n, err := after.Count(name); err == nil && n > most {
-			l.body = body.Apply(l.body, after.Replace(name, strconv.FormatInt(most, 10)))
-			return // a dialect has one of them
+	name := boundName(l.endpoint)
+	for _, other := range outputBounds {
+		if n, err := after.Count(other); err == nil && n > 0 {
+			if n <= most {
+				return
+			}
+			name = other // a dialect has one of them
 		}
+	}
+	if name != "" {
+		l.body = body.Apply(l.body, after.Replace(name, strconv.FormatInt(most, 10)))
 	}
 }

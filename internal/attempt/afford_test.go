@@ -67,3 +67,39 @@ func TestBoundedTaskTellsTheUpstream(t *testing.T) {
 		}
 	}
 }
+
+// lavish is a translation that forgets how long an answer may be, or makes it longer.
+type lavish struct {
+	shout
+	body string
+}
+
+func (t lavish) For(_, to penstock.Endpoint) (Translation, bool) {
+	return t, to == penstock.EndpointChat
+}
+
+func (t lavish) Request([]byte) ([]byte, []string, error) { return []byte(t.body), nil, nil }
+
+// A translation allows no longer an answer than what was paid for.
+func TestBoundedTranslationIsClamped(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		bounded          bool
+		translated, want string
+	}{
+		{true, `{"max_completion_tokens":5000}`, `{"max_completion_tokens":9}`},
+		{true, `{"max_tokens":5000}`, `{"max_tokens":9}`},
+		{true, `{"messages":[]}`, `"max_completion_tokens":9`},
+		{true, `{"max_completion_tokens":5}`, `{"max_completion_tokens":5}`},
+		{false, `{"max_completion_tokens":5000}`, `{"max_completion_tokens":5000}`},
+	} {
+		var seen string
+		r := letterRig(t, upstream{"ua": {chunks: []string{"ok"}, meta: told, seen: func(c provider.Call) { seen = string(c.Body) }}}, nil)
+		r.Translator = lavish{body: tt.translated}
+		job := task("a")
+		job.Endpoint, job.Bounded, job.Body = penstock.EndpointMessages, tt.bounded, []byte(`{"max_tokens":9}`)
+		if out := r.Run(t.Context(), job, &sink{}); out.Err != nil || !strings.Contains(seen, tt.want) {
+			t.Errorf("bounded %t, %s: the upstream gets %s, want %s (%v)", tt.bounded, tt.translated, seen, tt.want, out.Err)
+		}
+	}
+}

@@ -123,7 +123,7 @@ func (s *spender) send(ctx context.Context, call Call, limit time.Duration) {
 	}
 }
 
-// checkSpending waits until nothing is open any more, and compares what the upstream counted with the budget and
+// checkSpending stops the server, whatever is still open, and compares what the upstream counted with the budget and
 // with the books.
 func (r *rig) checkSpending(limit penstock.NanoUSD, s *spender) {
 	r.t.Helper()
