@@ -2,6 +2,7 @@ package budget
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
@@ -19,9 +20,15 @@ type bank struct {
 	mu      sync.Mutex
 	balance store.Balance
 	visits  int
+	deaf    int           // how many returns are booked without that the answer arrives
+	last    int64         // number of the last return
+	stall   chan struct{} // holds wait for it
 }
 
 func (b *bank) Hold(_ context.Context, _ penstock.TenantID, o store.HoldOrder) ([]store.HoldGrant, error) {
+	if b.stall != nil {
+		<-b.stall
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.visits++
@@ -37,7 +44,14 @@ func (b *bank) ReturnHolds(_ context.Context, _ store.Lease, returns []store.Hol
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, r := range returns {
-		b.balance.Spend(r.Amount, 0)
+		if r.Number > b.last {
+			b.balance.Spend(r.Amount, 0)
+			b.last = r.Number
+		}
+	}
+	if b.deaf > 0 {
+		b.deaf--
+		return errors.New("the connection broke")
 	}
 	return nil
 }
@@ -127,5 +141,79 @@ func TestSoftBudgetWarns(t *testing.T) {
 		if err != nil || len(ticket.Warnings) != warnings || ticket.Hard {
 			t.Errorf("call %d: ticket %+v, %v; want %d warnings", i, ticket, err, warnings)
 		}
+	}
+}
+
+// A return whose answer got lost is made again, and counts once.
+func TestReturnIsRepeated(t *testing.T) {
+	t.Parallel()
+	book, money, demand := newBook(1_000_000, true)
+	demand.Most = 500
+	for round := range 3 {
+		ticket, err := book.Reserve(t.Context(), demand)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ticket.Settle(0)
+		money.deaf = 2
+		for range 2 {
+			if err := book.returnIdle(t.Context(), 0); err == nil {
+				t.Fatal("a lost answer is no error")
+			}
+		}
+		if err := book.returnIdle(t.Context(), 0); err != nil {
+			t.Fatal(err)
+		}
+		if money.balance.Held != 0 {
+			t.Errorf("round %d: %v stays held", round, money.balance.Held)
+		}
+	}
+}
+
+// What a call may have spent of which nobody knows stays withdrawn, and its purse is forgotten.
+func TestLostCall(t *testing.T) {
+	t.Parallel()
+	book, money, demand := newBook(1_000, true)
+	demand.Most = 400
+	ticket, err := book.Reserve(t.Context(), demand)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ticket.Lose()
+	ticket.Settle(0) // too late
+	for range 2 {
+		if err := book.returnIdle(t.Context(), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if money.balance.Held != 400 || len(book.purses) != 0 || len(book.gates) != 0 {
+		t.Errorf("%v is held, %d purses and %d gates are left", money.balance.Held, len(book.purses), len(book.gates))
+	}
+}
+
+// A withdrawal from one budget does not wait for one from another.
+func TestBudgetsDoNotWaitForEachOther(t *testing.T) {
+	t.Parallel()
+	book, money, slow := newBook(1_000_000, true)
+	quick := slow
+	quick.Caller.Tenant.ID = "other"
+	slow.Most, quick.Most = 10, 10
+	if _, err := book.Reserve(t.Context(), quick); err != nil {
+		t.Fatal(err)
+	}
+	money.stall = make(chan struct{})
+	done := make(chan error)
+	go func() {
+		_, err := book.Reserve(t.Context(), slow)
+		done <- err
+	}()
+	leave, err := book.enter(t.Context(), quick, store.AccountsOf(quick.Caller, "m", time.Now()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	leave()
+	close(money.stall)
+	if err := <-done; err != nil {
+		t.Error(err)
 	}
 }
