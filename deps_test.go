@@ -68,6 +68,7 @@ var architecture = map[string][]string{
 	"penstock/internal/cache":   {"penstock", "penstock/internal/body", "penstock/internal/provider"},
 	"penstock/internal/record":  {"penstock", "penstock/internal/store"},
 	"penstock/internal/budget":  {"penstock", "penstock/internal/store", "penstock/internal/telemetry"},
+	"penstock/internal/usage":   {"penstock", "penstock/internal/store"},
 	"penstock/internal/retain":  {"penstock", "penstock/internal/blob", "penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/disk":    {"penstock", "penstock/internal/telemetry"},
 	"penstock/internal/deliver": {"penstock", "penstock/internal/store"},
@@ -90,7 +91,7 @@ var architecture = map[string][]string{
 		"penstock/internal/body", "penstock/internal/budget", "penstock/internal/cache", "penstock/internal/config", "penstock/internal/deliver", "penstock/internal/directory",
 		"penstock/internal/file", "penstock/internal/limit", "penstock/internal/provider", "penstock/internal/record", "penstock/internal/room",
 		"penstock/internal/sign", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/token",
-		"penstock/internal/webhook"},
+		"penstock/internal/usage", "penstock/internal/webhook"},
 }
 
 // wiring may import anything inside the module.

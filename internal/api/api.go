@@ -29,6 +29,7 @@ import (
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
 	"penstock/internal/token"
+	"penstock/internal/usage"
 	"penstock/internal/webhook"
 )
 
@@ -53,6 +54,7 @@ type Deleter interface {
 type Deps struct {
 	Config   *config.Live
 	Budgets  *budget.Book
+	Usage    usage.Reporter
 	Admit    *admit.Service
 	Runner   Runner
 	Recorder *record.Recorder

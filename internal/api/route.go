@@ -3,6 +3,7 @@ package api
 import (
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 
 	"penstock"
@@ -73,7 +74,7 @@ var letterParams = []param{
 }
 
 // routes is the whole surface.
-var routes = append(coreRoutes, webhookRoutes...)
+var routes = slices.Concat(coreRoutes, webhookRoutes, usageRoutes)
 
 // coreRoutes are all routes but those of files beside this one.
 var coreRoutes = []route{

@@ -85,6 +85,7 @@ func probes() map[string]probe {
 
 		"Request":    {askRequest, penstock.CodeNotFound},
 		"JobEntries": {askJobEntries, penstock.CodeNotFound},
+		"Spending":   {askSpending, ""},
 
 		"Hold":         {askHold, ""},
 		"BudgetStates": {askBudgetStates, ""},
