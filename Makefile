@@ -30,7 +30,7 @@ lint: ## formatting and vet
 soak: setup ## the largest forecast, sick targets and limits for minutes, and long kill loops on both engines (KILLS=300 by default)
 	@PENSTOCK_FORECAST_WHOLE=1 $(GO) test ./internal/forecast -run Docs -count=1 -v
 	@PENSTOCK_SOAK_RESILIENCE=$${SICK:-3m} $(GO) test ./internal/e2e -run 'TestOneSick' -count=1 -v
-	@PENSTOCK_REQUIRE_POSTGRES=1 PENSTOCK_SOAK_MINUTES=3 $(GO) test ./internal/e2e -run TestCallersKeepTheirLimit -count=1 -timeout 1h -v
+	@PENSTOCK_REQUIRE_POSTGRES=1 PENSTOCK_SOAK_MINUTES=3 $(GO) test ./internal/e2e -run 'TestCallersKeepTheirLimit|TestLimitsAreUsed' -count=1 -timeout 1h -v
 	@PENSTOCK_REQUIRE_POSTGRES=1 PENSTOCK_SOAK_KILLS=$${KILLS:-300} $(GO) test ./internal/e2e -run 'TestCrash' -count=1 -timeout 3h -v
 
 bench: setup ## measurements, beside what they are judged by; about 12 minutes

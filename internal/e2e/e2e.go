@@ -166,7 +166,13 @@ func FreeAddress(t testing.TB) string {
 // Await polls until check succeeds. It fails the test with check's last error when patience is over.
 func Await(t testing.TB, what string, check func() error) {
 	t.Helper()
-	deadline := time.After(patience)
+	AwaitLong(t, what, patience, check)
+}
+
+// AwaitLong is Await for what takes its time.
+func AwaitLong(t testing.TB, what string, most time.Duration, check func() error) {
+	t.Helper()
+	deadline := time.After(most)
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
