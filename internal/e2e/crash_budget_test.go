@@ -26,7 +26,7 @@ func TestBudgetHoldsThroughCrashes(t *testing.T) {
 	for _, on := range []engine{onSQLite, onPostgres} {
 		t.Run(string(on), func(t *testing.T) {
 			t.Parallel()
-			kills, limit := 6, penstock.NanoUSD(20_000_000)
+			kills, limit := 6, penstock.NanoUSD(200_000_000)
 			if text := os.Getenv(envKills); text != "" {
 				kills, limit = 100, 10_000_000_000
 				if n, err := strconv.Atoi(text); err == nil {
@@ -49,7 +49,9 @@ func TestBudgetHoldsThroughCrashes(t *testing.T) {
 				r.live(d)
 			}
 			r.start(death{})
-			if os.Getenv(envKills) == "" { // a small budget is spent to the end
+			if os.Getenv(envKills) == "" { // a small budget is spent to the end, by calls of which the cost is told
+				s.calm.Store(true)
+				s.refused.Store(0)
 				Await(t, "the budget to be used up", func() error {
 					if s.refused.Load() < 20 {
 						return fmt.Errorf("%d refusals, %d answers", s.refused.Load(), s.answered.Load())
@@ -59,7 +61,10 @@ func TestBudgetHoldsThroughCrashes(t *testing.T) {
 			}
 			stop()
 			crowd.Wait()
-			r.checkSpending(limit, s)
+			spent := r.checkSpending(limit, s)
+			if s.calm.Load() && spent < limit/4*3 {
+				t.Errorf("only $%s of $%s were spent: the limit was never near", spent.Short(), limit.Short())
+			}
 		})
 	}
 }
@@ -79,6 +84,7 @@ func (r *rig) giveBudget(limit penstock.NanoUSD) {
 type spender struct {
 	*rig
 	answered, refused atomic.Int64
+	calm              atomic.Bool // nothing breaks any more
 }
 
 // spend sends one thing after the other. What is not answered is not of interest: it may have been spent.
@@ -88,8 +94,11 @@ func (s *spender) spend(ctx context.Context, who int) {
 		prompt := fmt.Sprintf("%d-%d [sim:tokens=9 latency=20ms %s]", who, n, faults[n%len(faults)])
 		message := fmt.Sprintf(`[{"role":"user","content":%q}]`, prompt)
 		call := Call{Method: http.MethodPost, Path: "/v1/chat/completions", Body: fmt.Sprintf(`{"model":"fast","messages":%s}`, message)}
-		limit := 5 * time.Second
-		switch (who + n) % 4 {
+		limit, way := 5*time.Second, (who+n)%4
+		if s.calm.Load() {
+			call.Body, way = strings.Replace(call.Body, prompt, fmt.Sprintf("%d-%d [sim:tokens=40]", who, n), 1), 0
+		}
+		switch way {
 		case 1:
 			call.Body = fmt.Sprintf(`{"model":"fast","stream":true,"messages":%s}`, message)
 		case 2: // the caller leaves
@@ -125,12 +134,12 @@ func (s *spender) send(ctx context.Context, call Call, limit time.Duration) {
 
 // checkSpending stops the server, whatever is still open, and compares what the upstream counted with the budget and
 // with the books.
-func (r *rig) checkSpending(limit penstock.NanoUSD, s *spender) {
+func (r *rig) checkSpending(limit penstock.NanoUSD, s *spender) (spent penstock.NanoUSD) {
 	r.t.Helper()
 	last := r.lives[len(r.lives)-1]
 	last.Stop()
 	used := r.upstream.Stats()
-	spent := penstock.NanoUSD(used.InputTokens)*1000 + penstock.NanoUSD(used.OutputTokens)*2000
+	spent = penstock.NanoUSD(used.InputTokens)*1000 + penstock.NanoUSD(used.OutputTokens)*2000
 	books := r.openStore()
 	report, err := books.VerifyLedger(r.t.Context())
 	if err != nil || len(report.Problems) > 0 {
@@ -149,4 +158,5 @@ func (r *rig) checkSpending(limit penstock.NanoUSD, s *spender) {
 	if spent == 0 || s.answered.Load() == 0 || !slices.ContainsFunc(r.lives, func(l *life) bool { return !l.ended.IsZero() }) {
 		r.t.Error("nothing was spent: the test proves nothing")
 	}
+	return spent
 }
