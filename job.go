@@ -1,6 +1,9 @@
 package penstock
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Job is what a caller submitted for later: one or many items.
 type Job struct {
@@ -41,6 +44,51 @@ type Job struct {
 	QueueMark   int64
 	QueueTokens int64
 	PromisedAt  time.Time // zero when nothing could be said
+
+	// Paid says which budgets its items are paid from: those of the period in which they came.
+	Paid      []Stretch
+	WaitingOn Reason // what keeps it from getting more of its items, "" for nothing
+}
+
+// Stretch is items of a job that are paid from the same budgets, from an index on.
+type Stretch struct {
+	From    int  `json:"from"`
+	Budgets []ID `json:"budgets"`
+}
+
+// Reason is why a job does not go on.
+type Reason string
+
+// WaitingOnBudget is why a job gets no more items while a hard budget has too little left.
+const WaitingOnBudget Reason = "budget"
+
+// Pay notes that the items from an index on are paid from some budgets. Those before it were noted before.
+func (j *Job) Pay(from int, budgets []ID) {
+	if !slices.Equal(j.BudgetsOf(from), budgets) {
+		j.Paid = append(j.Paid, Stretch{from, budgets})
+	}
+}
+
+// Stretch is the number of the stretch that an item is in, -1 if no budget ever paid for the job by then.
+func (j *Job) Stretch(n int) int {
+	at := len(j.Paid) - 1
+	for at >= 0 && j.Paid[at].From > n {
+		at--
+	}
+	return at
+}
+
+// BudgetsOf are the budgets that an item is paid from.
+func (j *Job) BudgetsOf(n int) []ID {
+	if at := j.Stretch(n); at >= 0 {
+		return j.Paid[at].Budgets
+	}
+	return nil
+}
+
+// Origin is what the ledger keeps of where an entry for an item comes from.
+func (j *Job) Origin(n int) Origin {
+	return Origin{Key: j.Key, Model: j.Model, Lane: j.Lane, Tags: j.Tags, Budgets: j.BudgetsOf(n)}
 }
 
 // Status derives where the job stands from what its items are doing; a job has no state of its own
@@ -77,7 +125,8 @@ type Resolved struct {
 	Config  string   `json:"config"` // hash of the configuration snapshot
 	Model   string   `json:"model"`
 	Policy  string   `json:"policy"`
-	Targets []string `json:"targets"` // names of the model's targets, in the order of its policy
+	Targets []string `json:"targets"`          // names of the model's targets, in the order of its policy
+	Bounded bool     `json:"bounded,omitzero"` // a hard budget pays: no attempt may cost more than was set aside
 }
 
 // Resolve says what a retry runs on.
@@ -135,6 +184,7 @@ type Attempt struct {
 	Usage        Usage
 	UsageKnown   bool // false when the upstream did not tell, or the worker died
 	Cost         NanoUSD
+	PriceVersion string // of the price that Cost was computed with
 
 	StartedAt    time.Time
 	FirstTokenAt time.Time
@@ -160,6 +210,7 @@ type Request struct {
 	Usage      Usage
 	Cost       NanoUSD
 	Forfeit    NanoUSD // upper bound of what was spent without the upstream telling
+	Holding    Holding
 	Attempts   []Attempt
 
 	StartedAt    time.Time
@@ -192,4 +243,14 @@ type LedgerEntry struct {
 	Usage        Usage
 	PriceVersion string
 	CreatedAt    time.Time
+	Origin       Origin // written, for reports and budgets; readers of single entries do without
+}
+
+// Origin is where money was spent, and which budgets it counts against.
+type Origin struct {
+	Key     string
+	Model   string
+	Lane    Lane
+	Tags    map[string]string
+	Budgets []ID
 }

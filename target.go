@@ -12,7 +12,9 @@ type Target struct {
 	Provider      string // name of the configured provider that reaches it
 	UpstreamModel string // the name that the upstream knows it by, or UpstreamModelAsAsked
 	Price         Price
-	PriceVersion  string // stamped on every ledger entry that used Price
+	PriceVersion  string        // stamped on every ledger entry that used Price
+	PriceChanges  []PriceChange // in the order of their time
+	Unpriced      bool          // nobody said what it costs, not even that it is free
 	Region        string
 
 	// Most calls at a time, and most that may be used per minute, by all processes together. 0 for what

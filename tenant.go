@@ -33,6 +33,7 @@ type Tenant struct {
 	Lanes     []Lane // the lanes it may use
 	Retention Retention
 	Regions   []string // where its work may run; nil for anywhere
+	Budgets   []Budget
 	Models    []string // the models it may ask for; nil for any
 	Tier      string   // the operator's own word for tenants of its kind; nothing depends on it
 

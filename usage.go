@@ -3,7 +3,6 @@ package penstock
 import (
 	"errors"
 	"fmt"
-	"math/bits"
 	"strconv"
 	"strings"
 )
@@ -57,6 +56,21 @@ func (r Rate) String() string {
 	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
 }
 
+// ParseNanoUSD reads an amount of dollars, such as "0.002".
+func ParseNanoUSD(s string) (NanoUSD, error) {
+	n, err := parseDecimal(s, 9)
+	if err == nil && strings.HasPrefix(s, "-") {
+		err = errors.New("it must not be negative")
+	}
+	if err != nil {
+		return 0, fmt.Errorf("%q is not an amount of dollars: %w", clip(s, 40), err)
+	}
+	return NanoUSD(n), nil
+}
+
+// Short renders dollars without trailing zeros, as ParseNanoUSD reads them.
+func (m NanoUSD) Short() string { return strings.TrimSuffix(strings.TrimRight(m.String(), "0"), ".") }
+
 // parseDecimal reads a decimal number as an integer of 10^-places.
 func parseDecimal(s string, places int) (int64, error) {
 	unsigned, negative := strings.CutPrefix(s, "-")
@@ -78,22 +92,15 @@ func parseDecimal(s string, places int) (int64, error) {
 	return n, nil
 }
 
-// Price is what a target charges for each class of token.
-type Price struct {
-	Input       Rate
-	CachedInput Rate
-	Output      Rate
-}
-
-// Zero reports whether the target is free, or has no price at all.
-func (p Price) Zero() bool { return p == Price{} }
-
-// Usage counts the tokens of an inference by class. InputTokens includes CachedInputTokens: the
-// cached ones are a part of the input that is priced apart.
+// Usage counts the tokens of an inference by class. InputTokens includes CachedInputTokens, which the
+// upstream read from its cache, and CacheWriteTokens, which it wrote there; OutputTokens includes
+// ReasoningTokens. Each of these parts is priced apart.
 type Usage struct {
 	InputTokens       int64 `json:"input_tokens"`
 	CachedInputTokens int64 `json:"cached_input_tokens"`
+	CacheWriteTokens  int64 `json:"cache_write_tokens,omitzero"`
 	OutputTokens      int64 `json:"output_tokens"`
+	ReasoningTokens   int64 `json:"reasoning_tokens,omitzero"`
 }
 
 // Plus adds two usages.
@@ -101,39 +108,25 @@ func (u Usage) Plus(v Usage) Usage {
 	return Usage{
 		InputTokens:       u.InputTokens + v.InputTokens,
 		CachedInputTokens: u.CachedInputTokens + v.CachedInputTokens,
+		CacheWriteTokens:  u.CacheWriteTokens + v.CacheWriteTokens,
 		OutputTokens:      u.OutputTokens + v.OutputTokens,
+		ReasoningTokens:   u.ReasoningTokens + v.ReasoningTokens,
 	}
 }
 
-// Cost is what the usage costs at a price, rounded up to a whole NanoUSD once, at the end, so that
-// many small calls are never given away. It saturates instead of overflowing.
-func (p Price) Cost(u Usage) NanoUSD {
-	var hi, lo uint64
-	add := func(tokens int64, rate Rate) {
-		if tokens <= 0 || rate <= 0 {
-			return
-		}
-		h, l := bits.Mul64(uint64(tokens), uint64(rate))
-		var carry uint64
-		lo, carry = bits.Add64(lo, l, 0)
-		hi, _ = bits.Add64(hi, h, carry)
-	}
-	cached := max(0, min(u.CachedInputTokens, u.InputTokens))
-	add(u.InputTokens-cached, p.Input)
-	add(cached, p.CachedInput)
-	add(u.OutputTokens, p.Output)
+// Classes are the counts of a usage with no token in two of them.
+type Classes struct {
+	Input, CachedInput, CacheWrite, Output, Reasoning int64
+}
 
-	const picoPerNano = 1000
-	const most = NanoUSD(1<<63 - 1)
-	if hi >= picoPerNano {
-		return most
-	}
-	nano, rest := bits.Div64(hi, lo, picoPerNano)
-	if rest > 0 {
-		nano++
-	}
-	if nano > uint64(most) {
-		return most
-	}
-	return NanoUSD(nano)
+// Classes takes a usage apart. A part that is larger than the whole counts as all of it, and nothing
+// counts below zero: what an upstream tells is not to be trusted.
+func (u Usage) Classes() Classes {
+	input, output := max(0, u.InputTokens), max(0, u.OutputTokens)
+	var c Classes
+	c.CachedInput = max(0, min(u.CachedInputTokens, input))
+	c.CacheWrite = max(0, min(u.CacheWriteTokens, input-c.CachedInput))
+	c.Reasoning = max(0, min(u.ReasoningTokens, output))
+	c.Input, c.Output = input-c.CachedInput-c.CacheWrite, output-c.Reasoning
+	return c
 }

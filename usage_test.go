@@ -31,27 +31,27 @@ func TestCost(t *testing.T) {
 		want  NanoUSD
 	}{
 		{"nothing used", mini, Usage{}, 0},
-		{"free target", Price{}, Usage{1 << 40, 0, 1 << 40}, 0},
-		{"one token of input", mini, Usage{1, 0, 0}, 150},
-		{"one token of output", mini, Usage{0, 0, 1}, 600},
-		{"one cached token", mini, Usage{1, 1, 0}, 75},
-		{"a million of input", mini, Usage{1_000_000, 0, 0}, 150_000_000},
-		{"the contract's example", mini, Usage{12, 0, 9}, 7_200}, // 12×0.15 + 9×0.60 = 7.2 µ$
-		{"part of it cached", mini, Usage{1_000, 400, 100}, 180_000},
-		{"all of it cached", mini, Usage{1_000, 1_000, 0}, 75_000},
-		{"more cached than input", mini, Usage{10, 20, 0}, 750},
-		{"usage below zero costs nothing", mini, Usage{-5, 0, -7}, 0},
+		{"free target", Price{}, Usage{InputTokens: 1 << 40, CachedInputTokens: 0, OutputTokens: 1 << 40}, 0},
+		{"one token of input", mini, Usage{InputTokens: 1, CachedInputTokens: 0, OutputTokens: 0}, 150},
+		{"one token of output", mini, Usage{InputTokens: 0, CachedInputTokens: 0, OutputTokens: 1}, 600},
+		{"one cached token", mini, Usage{InputTokens: 1, CachedInputTokens: 1, OutputTokens: 0}, 75},
+		{"a million of input", mini, Usage{InputTokens: 1_000_000, CachedInputTokens: 0, OutputTokens: 0}, 150_000_000},
+		{"the contract's example", mini, Usage{InputTokens: 12, CachedInputTokens: 0, OutputTokens: 9}, 7_200}, // 12×0.15 + 9×0.60 = 7.2 µ$
+		{"part of it cached", mini, Usage{InputTokens: 1_000, CachedInputTokens: 400, OutputTokens: 100}, 180_000},
+		{"all of it cached", mini, Usage{InputTokens: 1_000, CachedInputTokens: 1_000, OutputTokens: 0}, 75_000},
+		{"more cached than input", mini, Usage{InputTokens: 10, CachedInputTokens: 20, OutputTokens: 0}, 750},
+		{"usage below zero costs nothing", mini, Usage{InputTokens: -5, CachedInputTokens: 0, OutputTokens: -7}, 0},
 
-		{"a thousandth is rounded up", tiny, Usage{1, 0, 0}, 1},
-		{"exactly one is not", tiny, Usage{1_000, 0, 0}, 1},
-		{"a thousandth over one", tiny, Usage{1_001, 0, 0}, 2},
-		{"rounded once, not per class", tiny, Usage{400, 100, 600}, 1},
-		{"rounded once, just above", tiny, Usage{401, 100, 600}, 2},
+		{"a thousandth is rounded up", tiny, Usage{InputTokens: 1, CachedInputTokens: 0, OutputTokens: 0}, 1},
+		{"exactly one is not", tiny, Usage{InputTokens: 1_000, CachedInputTokens: 0, OutputTokens: 0}, 1},
+		{"a thousandth over one", tiny, Usage{InputTokens: 1_001, CachedInputTokens: 0, OutputTokens: 0}, 2},
+		{"rounded once, not per class", tiny, Usage{InputTokens: 400, CachedInputTokens: 100, OutputTokens: 600}, 1},
+		{"rounded once, just above", tiny, Usage{InputTokens: 401, CachedInputTokens: 100, OutputTokens: 600}, 2},
 
-		{"the most that fits", Price{Input: 1000}, Usage{math.MaxInt64, 0, 0}, math.MaxInt64},
-		{"just too much for 63 bits", Price{Input: 1001}, Usage{math.MaxInt64, 0, 0}, math.MaxInt64},
-		{"too much for 128 bits of money", Price{math.MaxInt64, math.MaxInt64, math.MaxInt64},
-			Usage{math.MaxInt64, math.MaxInt64 / 2, math.MaxInt64}, math.MaxInt64},
+		{"the most that fits", Price{Input: 1000}, Usage{InputTokens: math.MaxInt64, CachedInputTokens: 0, OutputTokens: 0}, math.MaxInt64},
+		{"just too much for 63 bits", Price{Input: 1001}, Usage{InputTokens: math.MaxInt64, CachedInputTokens: 0, OutputTokens: 0}, math.MaxInt64},
+		{"too much for 128 bits of money", Price{Input: math.MaxInt64, CachedInput: math.MaxInt64, Output: math.MaxInt64},
+			Usage{InputTokens: math.MaxInt64, CachedInputTokens: math.MaxInt64 / 2, OutputTokens: math.MaxInt64}, math.MaxInt64},
 	} {
 		if got := tt.price.Cost(tt.usage); got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
@@ -64,21 +64,39 @@ func TestCostIsExact(t *testing.T) {
 	t.Parallel()
 	amounts := rapid.Int64Range(0, math.MaxInt64)
 	rapid.Check(t, func(t *rapid.T) {
-		p := Price{Rate(amounts.Draw(t, "input")), Rate(amounts.Draw(t, "cached")), Rate(amounts.Draw(t, "output"))}
+		rate := func(name string) Rate { return Rate(amounts.Draw(t, name)) }
+		p := Price{
+			Input: rate("input"), CachedInput: rate("cached"), CacheWrite: rate("write"), Output: rate("output"), Reasoning: rate("reasoning"),
+			PerRequest: NanoUSD(amounts.Draw(t, "per request")), PerImage: NanoUSD(amounts.Draw(t, "per image")),
+			BatchDiscount: rapid.Int64Range(0, 100).Draw(t, "discount"),
+		}
 		u := Usage{InputTokens: amounts.Draw(t, "in"), OutputTokens: amounts.Draw(t, "out")}
 		u.CachedInputTokens = rapid.Int64Range(0, u.InputTokens).Draw(t, "of it cached")
+		u.CacheWriteTokens = rapid.Int64Range(0, u.InputTokens-u.CachedInputTokens).Draw(t, "of it written")
+		u.ReasoningTokens = rapid.Int64Range(0, u.OutputTokens).Draw(t, "of it reasoning")
+		c := Charge{Usage: u, Calls: 1, Images: amounts.Draw(t, "images"), Lane: rapid.SampledFrom(Lanes).Draw(t, "lane")}
 
 		sum := new(big.Int)
-		add := func(tokens int64, r Rate) { sum.Add(sum, new(big.Int).Mul(big.NewInt(tokens), big.NewInt(int64(r)))) }
-		add(u.InputTokens-u.CachedInputTokens, p.Input)
-		add(u.CachedInputTokens, p.CachedInput)
-		add(u.OutputTokens, p.Output)
-		want := sum.Add(sum, big.NewInt(999)).Div(sum, big.NewInt(1000))
+		add := func(n, each int64) { sum.Add(sum, new(big.Int).Mul(big.NewInt(n), big.NewInt(each))) }
+		add(c.Calls, int64(p.PerRequest))
+		add(c.Images, int64(p.PerImage))
+		sum.Mul(sum, big.NewInt(1000))
+		add(u.InputTokens-u.CachedInputTokens-u.CacheWriteTokens, int64(p.Input))
+		add(u.CachedInputTokens, int64(p.CachedInput))
+		add(u.CacheWriteTokens, int64(p.CacheWrite))
+		add(u.OutputTokens-u.ReasoningTokens, int64(p.Output))
+		add(u.ReasoningTokens, int64(p.Reasoning))
+		percent := int64(100)
+		if c.Lane == LaneBulk {
+			percent -= p.BatchDiscount
+		}
+		sum.Mul(sum, big.NewInt(percent))
+		want := sum.Add(sum, big.NewInt(99_999)).Div(sum, big.NewInt(100_000))
 		if most := big.NewInt(math.MaxInt64); want.Cmp(most) > 0 {
 			want = most
 		}
-		if got := p.Cost(u); int64(got) != want.Int64() {
-			t.Fatalf("%+v at %+v costs %d, want %d", u, p, got, want)
+		if got := p.Charge(c); int64(got) != want.Int64() {
+			t.Fatalf("%+v at %+v costs %d, want %d", c, p, got, want)
 		}
 	})
 }
@@ -96,7 +114,7 @@ func TestCostOfNegativeCachedTokens(t *testing.T) {
 
 func TestUsagePlus(t *testing.T) {
 	t.Parallel()
-	if got := (Usage{1, 2, 3}).Plus(Usage{10, 20, 30}); got != (Usage{11, 22, 33}) {
+	if got := (Usage{InputTokens: 1, CachedInputTokens: 2, OutputTokens: 3}).Plus(Usage{InputTokens: 10, CachedInputTokens: 20, OutputTokens: 30}); got != (Usage{InputTokens: 11, CachedInputTokens: 22, OutputTokens: 33}) {
 		t.Errorf("got %+v", got)
 	}
 }

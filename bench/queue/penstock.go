@@ -103,7 +103,7 @@ func (in *instance) connect(ctx context.Context, c instanceConfig, snapshot *con
 		return err
 	}
 	in.keeper, err = queue.NewKeeper(queue.KeeperDeps{
-		Store: in.store, Bell: in.bell, Announce: hub, Metrics: metrics, Log: log, Interval: time.Second,
+		Store: in.store, Budgets: in.store, Bell: in.bell, Announce: hub, Metrics: metrics, Log: log, Interval: time.Second,
 	})
 	return err
 }

@@ -177,13 +177,22 @@ func span(from, to time.Time) string {
 	return to.Sub(from).Round(time.Millisecond).String()
 }
 
-// tokens shows what was used: input and output, and how much of the input was cached.
+// tokens shows what was used: input and output, and the parts of them that are priced apart.
 func tokens(u client.Usage) string {
-	s := fmt.Sprintf("%d in, %d out", u.InputTokens, u.OutputTokens)
-	if u.CachedInputTokens > 0 {
-		s = fmt.Sprintf("%d in (%d cached), %d out", u.InputTokens, u.CachedInputTokens, u.OutputTokens)
+	part := func(list []string, n int64, word string) []string {
+		if n > 0 {
+			list = append(list, fmt.Sprintf("%d %s", n, word))
+		}
+		return list
 	}
-	return s
+	among := func(n int64, direction string, parts []string) string {
+		if len(parts) == 0 {
+			return fmt.Sprintf("%d %s", n, direction)
+		}
+		return fmt.Sprintf("%d %s (%s)", n, direction, strings.Join(parts, ", "))
+	}
+	in := part(part(nil, u.CachedInputTokens, "cached"), u.CacheWriteTokens, "written to cache")
+	return among(u.InputTokens, "in", in) + ", " + among(u.OutputTokens, "out", part(nil, u.ReasoningTokens, "reasoning"))
 }
 
 func dollars(m penstock.NanoUSD) string { return "$" + m.String() }

@@ -141,14 +141,21 @@ type Inference struct {
 // scope_missing, queue_full, too_large, overloaded (the queue is full, or held back, through another
 // door), and those of store.Jobs.SubmitJob.
 func (s *Service) Job(ctx context.Context, caller penstock.Caller, o JobOrder) (store.Receipt, error) {
-	return s.counted(s.submit(ctx, caller, o))
+	receipt, err := s.submit(ctx, caller, o)
+	return s.counted(caller, receipt, err)
 }
 
 // counted counts what became of an order.
-func (s *Service) counted(receipt store.Receipt, err error) (store.Receipt, error) {
+func (s *Service) counted(caller penstock.Caller, receipt store.Receipt, err error) (store.Receipt, error) {
 	if err != nil {
+		if penstock.ErrorCode(err) == penstock.CodeBudgetExceeded {
+			s.Metrics.BudgetRefused(string(caller.Tenant.ID))
+		}
 		s.Metrics.JobRejected(penstock.ErrorCode(err))
 		return receipt, err
+	}
+	if len(receipt.Warnings) > 0 {
+		s.Metrics.BudgetWarned(string(receipt.Job.Tenant))
 	}
 	if !receipt.Replayed {
 		j := receipt.Job
@@ -172,6 +179,9 @@ func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder
 	snapshot := s.Config.Current()
 	resolved, targets, err := resolve(snapshot, o.Model, caller.Tenant)
 	if err == nil {
+		targets, err = payable(caller, o.Model, &resolved, targets)
+	}
+	if err == nil {
 		err = s.Room.Refusal()
 	}
 	if err != nil {
@@ -191,10 +201,11 @@ func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder
 		DeadlineIn:  DefaultDeadline,
 		Items:       make([]store.NewItem, len(o.Inferences)),
 		Idempotency: s.idempotency(caller, o.IdempotencyKey, o.BodyHash),
+		Accounts:    store.AccountsOf(caller, o.Model, now),
 		Webhook:     o.Webhook,
 	}
 	for i, inf := range o.Inferences {
-		sub.Items[i] = Item(targets, inf)
+		sub.Items[i] = Item(targets, inf, Terms{now, o.Lane})
 	}
 	arrival := arrivalOf(caller.Tenant.ID, sub)
 	if o.Lines != nil {
@@ -272,6 +283,9 @@ func (s *Service) Request(ctx context.Context, caller penstock.Caller, o Request
 	}
 	snapshot := s.Config.Current()
 	resolved, targets, err := resolve(snapshot, o.Model, caller.Tenant)
+	if err == nil && !o.Free {
+		targets, err = payable(caller, o.Model, &resolved, targets)
+	}
 	if err != nil {
 		return Admitted{}, err
 	}
@@ -288,7 +302,7 @@ func (s *Service) Request(ctx context.Context, caller penstock.Caller, o Request
 		Targets: s.Controls.Open(resolved.Targets), Stay: stay, Model: snapshot.Models[resolved.Model], Resolved: resolved.Targets,
 	}
 	if !o.Free {
-		a.Bound = Bound(targets, o.Inference).Cost
+		a.Bound = Bound(targets, o.Inference, Terms{s.Clock(), penstock.LaneRealtime}).Cost
 	}
 	return a, nil
 }
@@ -327,44 +341,6 @@ func known(snapshot *config.Snapshot, tenant penstock.Tenant) string {
 		return fmt.Sprintf("GET /v1/models lists all %d, such as %s", len(names), strings.Join(names[:most], ", "))
 	}
 	return "those are configured: " + strings.Join(names, ", ")
-}
-
-// Most is the most that an inference can use.
-type Most struct {
-	Tokens int64
-	Cost   penstock.NanoUSD
-}
-
-// MaxReservation is the most that is set aside for one attempt: more than any can cost, and so little
-// that the sum over all items of a job fits its column.
-const MaxReservation = penstock.NanoUSD(1) << 53
-
-// Bound is the most that one attempt at an inference can use on any of the targets. Every token of
-// input is at least one byte of body; the output is bounded by the caller or by the target.
-func Bound(targets []penstock.Target, inf Inference) Most {
-	const mostTokens = 1 << 53 // no sum of a few of them overflows
-	var most Most
-	for _, t := range targets {
-		each := inf.MaxOutputTokens
-		if each == 0 {
-			each = t.MaxOutputTokens
-		}
-		choices := max(inf.Choices, 1)
-		output := int64(mostTokens)
-		if each <= mostTokens/choices {
-			output = each * choices
-		}
-		if inf.Silent {
-			output = 0
-		}
-		u := penstock.Usage{InputTokens: int64(len(inf.Body)), OutputTokens: output}
-		cached := u
-		cached.CachedInputTokens = u.InputTokens // some prices make cached input the dearer one
-		most.Tokens = max(most.Tokens, u.InputTokens+u.OutputTokens)
-		most.Cost = max(most.Cost, t.Price.Cost(u), t.Price.Cost(cached))
-	}
-	most.Cost = min(most.Cost, MaxReservation)
-	return most
 }
 
 func join[T ~string](list []T) string {

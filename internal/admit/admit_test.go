@@ -294,7 +294,7 @@ func TestBound(t *testing.T) {
 		{"bytes, not characters", []penstock.Target{cheap}, Inference{Body: []byte("éé"), MaxOutputTokens: 1}, Most{5, 4*1_000 + 2_000}},
 		{"no target", nil, Inference{Body: body}, Most{}},
 	} {
-		if got := Bound(tt.targets, tt.inf); got != tt.want {
+		if got := Bound(tt.targets, tt.inf, Terms{}); got != tt.want {
 			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
 		}
 	}
@@ -302,7 +302,7 @@ func TestBound(t *testing.T) {
 
 func TestBoundSaturates(t *testing.T) {
 	t.Parallel()
-	got := Bound([]penstock.Target{{Price: penstock.Price{Output: 1_000_000}}}, Inference{Body: []byte("{}"), MaxOutputTokens: math.MaxInt64})
+	got := Bound([]penstock.Target{{Price: penstock.Price{Output: 1_000_000}}}, Inference{Body: []byte("{}"), MaxOutputTokens: math.MaxInt64}, Terms{})
 	if got.Tokens < 1<<53 || got.Cost != MaxReservation {
 		t.Errorf("got %+v, want the most that there is", got)
 	}
@@ -311,7 +311,7 @@ func TestBoundSaturates(t *testing.T) {
 func TestBoundCoversCachedInputThatCostsMore(t *testing.T) {
 	t.Parallel()
 	target := penstock.Target{Price: penstock.Price{Input: 1_000_000, CachedInput: 5_000_000, Output: 1_000_000}}
-	got := Bound([]penstock.Target{target}, Inference{Body: []byte(strings.Repeat("x", 10)), MaxOutputTokens: 1})
+	got := Bound([]penstock.Target{target}, Inference{Body: []byte(strings.Repeat("x", 10)), MaxOutputTokens: 1}, Terms{})
 	if most := target.Price.Cost(penstock.Usage{InputTokens: 10, CachedInputTokens: 10, OutputTokens: 1}); got.Cost < most {
 		t.Errorf("bound %v, but it can cost %v", got.Cost, most)
 	}

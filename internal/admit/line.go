@@ -24,7 +24,7 @@ type Lines struct {
 func (l *Lines) submit(targets []penstock.Target, sub *store.Submission, a *backlog.Arrival) {
 	batch := l.Batch
 	sub.Job.File, sub.Lines, sub.Batch = l.File.ID, l.File.Lines, &batch
-	each, lines := Bound(targets, l.Each), int64(l.File.Lines)
+	each, lines := Bound(targets, l.Each, Terms{From: sub.Job.CreatedAt, Lane: sub.Job.Lane}), int64(l.File.Lines)
 	a.Items = l.File.Lines
 	a.Bytes = l.File.Bytes + lines*int64(len(l.Each.Body))
 	a.Tokens = math.MaxInt64 / 4 // no sum of a few of them overflows
@@ -34,8 +34,8 @@ func (l *Lines) submit(targets []penstock.Target, sub *store.Submission, a *back
 }
 
 // Item is an inference as it is kept, with the most that it can use on any of the targets.
-func Item(targets []penstock.Target, inf Inference) store.NewItem {
-	bound := Bound(targets, inf)
+func Item(targets []penstock.Target, inf Inference, terms Terms) store.NewItem {
+	bound := Bound(targets, inf, terms)
 	return store.NewItem{CustomID: inf.CustomID, Body: inf.Body, EstimateTokens: bound.Tokens, Reserved: bound.Cost}
 }
 

@@ -75,10 +75,10 @@ type RetryOrder struct {
 // store.Jobs.SubmitJob.
 func (s *Service) RetryJob(ctx context.Context, caller penstock.Caller, o RetryOrder) (store.Receipt, error) {
 	if err := Require(caller, penstock.ScopeJobsWrite); err != nil {
-		return s.counted(store.Receipt{}, err)
+		return s.counted(caller, store.Receipt{}, err)
 	}
 	if err := cmp.Or(o.Terms.complete(), checkKey(o.IdempotencyKey)); err != nil {
-		return s.counted(store.Receipt{}, err)
+		return s.counted(caller, store.Receipt{}, err)
 	}
 	key := s.idempotency(caller, o.IdempotencyKey, o.BodyHash)
 	receipt, err := s.retry(ctx, caller, retry{RetryTerms: o.Terms, selection: store.RetrySelection{Job: o.Job}, key: key})
@@ -92,7 +92,7 @@ func (s *Service) RetryJob(ctx context.Context, caller penstock.Caller, o RetryO
 			err = known
 		}
 	}
-	return s.counted(receipt, err)
+	return s.counted(caller, receipt, err)
 }
 
 // LetterOrder asks for dead letters to be dealt with.
@@ -147,7 +147,7 @@ func (s *Service) RetryDeadLetters(ctx context.Context, caller penstock.Caller, 
 			report.Items += n
 			report.Jobs = append(report.Jobs, RetriedJob{Job: receipt.Job.ID, RetryOf: j.Job, Items: n})
 			if !o.DryRun {
-				_, _ = s.counted(receipt, nil)
+				_, _ = s.counted(caller, receipt, nil)
 			}
 			continue
 		}
@@ -245,6 +245,9 @@ func (s *Service) retryOrder(ctx context.Context, caller penstock.Caller, r retr
 		return store.Retry{}, err
 	}
 	resolved, targets, err := resolveAgain(s.Config.Current(), caller.Tenant, of, r.Resolve)
+	if err == nil {
+		targets, err = payable(caller, of.Model, &resolved, targets)
+	}
 	if err != nil {
 		return store.Retry{}, err
 	}
@@ -259,6 +262,7 @@ func (s *Service) retryOrder(ctx context.Context, caller penstock.Caller, r retr
 			// It may take as long as the first did, from when its last item may start.
 			DeadlineIn:  max(of.Deadline.Sub(of.CreatedAt), DefaultDeadline) + last,
 			Idempotency: r.key,
+			Accounts:    store.AccountsOf(caller, of.Model, s.Clock()),
 		},
 		OfLetters: r.selection.Letters != nil, Resolve: r.Resolve,
 	}
@@ -267,7 +271,7 @@ func (s *Service) retryOrder(ctx context.Context, caller penstock.Caller, r retr
 		if err != nil {
 			return store.Retry{}, err
 		}
-		bound := Bound(targets, inf)
+		bound := Bound(targets, inf, Terms{s.Clock(), of.Lane})
 		order.Retried = append(order.Retried, item.ID)
 		order.Items = append(order.Items, store.NewItem{
 			CustomID: item.CustomID, Body: item.Body, EstimateTokens: bound.Tokens, Reserved: bound.Cost, StartIn: r.startIn(r.before + i),

@@ -18,6 +18,7 @@ import (
 	"penstock"
 	"penstock/internal/admit"
 	"penstock/internal/attempt"
+	"penstock/internal/budget"
 	"penstock/internal/cache"
 	"penstock/internal/config"
 	"penstock/internal/deliver"
@@ -29,6 +30,7 @@ import (
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
 	"penstock/internal/token"
+	"penstock/internal/usage"
 	"penstock/internal/webhook"
 )
 
@@ -59,6 +61,8 @@ type Batches interface {
 // Deps are the services behind the surface.
 type Deps struct {
 	Config   *config.Live
+	Budgets  *budget.Book
+	Usage    usage.Reporter
 	Admit    *admit.Service
 	Runner   Runner
 	Recorder *record.Recorder

@@ -81,10 +81,10 @@ func (d door) spelled(from http.Header) []string {
 }
 
 // runShared answers a call from the cache, or from a call upstream that others with the same question may join.
-func (c *call) runShared(plan cachePlan, task attempt.Task, settle func(attempt.Outcome)) error {
+func (c *call) runShared(plan cachePlan, task attempt.Task, t *tab) error {
 	began := c.Clock()
 	reading := c.Cache.Ask(c.r.Context(), cache.Ask{
-		Key: plan.key, Subject: c.id, TTL: plan.ttl, Refresh: plan.refresh, Call: c.lead(task, began, settle),
+		Key: plan.key, Subject: c.id, TTL: plan.ttl, Refresh: plan.refresh, Call: c.lead(task, began, t),
 	})
 	defer reading.Close()
 	recorded := reading.Source == cache.Miss // then the call upstream is what is recorded
@@ -95,13 +95,13 @@ func (c *call) runShared(plan cachePlan, task attempt.Task, settle func(attempt.
 	}()
 	c.w.Header().Set(headerCache, string(reading.Source))
 	c.Metrics.CacheAnswered(task.Model, string(reading.Source))
-	sink := &httpSink{w: c.w, stream: task.Stream}
+	sink := &httpSink{w: c.w, stream: task.Stream, config: c.Config.Current(), tab: t}
 	out := attempt.Outcome{Err: reading.Copy(c.r.Context(), sink)}
 	answer := reading.Answer()
 	out.Begun, out.Target = c.w.status != 0, answer.Target
 	err := c.conclude(out, sink)
 	if !recorded {
-		settle(attempt.Outcome{}) // it was a call, and used nothing
+		t.settle(attempt.Outcome{}) // it was a call, and used nothing
 		c.Recorder.Add(c.recordShared(task, sharedAnswer{reading.Source, answer, out.Err}, outcomeOf{began: began, err: err, status: c.w.status}))
 		recorded = true
 	}
@@ -113,18 +113,23 @@ func (c *call) runShared(plan cachePlan, task attempt.Task, settle func(attempt.
 
 // lead makes the call upstream, and records it as the caller's who began it: also when that one has left, and others
 // wait for the answer.
-func (c *call) lead(task attempt.Task, began time.Time, settle func(attempt.Outcome)) cache.Call {
+func (c *call) lead(task attempt.Task, began time.Time, t *tab) cache.Call {
 	caller := c.r.Context()
 	return func(ctx context.Context, f *cache.Flight) cache.Result {
 		recorded := false
 		defer func() {
 			if !recorded {
-				c.Recorder.Leave() // a panic: there is nothing sound to record
+				c.Recorder.Leave() // a panic, or a refusal: there is nothing sound to record
+				t.ticket.Lose()
 			}
 		}()
+		if err := c.open(ctx, t, &task); err != nil {
+			t.settle(attempt.Outcome{})
+			return cache.Result{Err: err}
+		}
 		out := c.Runner.Run(ctx, task, f)
-		settle(out)
-		end := outcomeOf{began: began, status: out.StatusCode}
+		t.settle(out)
+		end := outcomeOf{began: began, status: out.StatusCode, holding: t.ticket.Holding}
 		switch {
 		case caller.Err() != nil:
 			end.status, end.err = statusClientClosed, errLeft()

@@ -14,6 +14,8 @@ import (
 	"penstock/internal/api/dialect/anthropic"
 	"penstock/internal/api/dialect/openai"
 	"penstock/internal/attempt"
+	"penstock/internal/budget"
+	"penstock/internal/config"
 	"penstock/internal/provider"
 	"penstock/internal/sse"
 )
@@ -72,11 +74,11 @@ func (c *call) inferText(d door, text []byte) error {
 	if err != nil || e == nil {
 		return err
 	}
-	settle := func(out attempt.Outcome) { settleLimits(d, c.stay, out) }
+	t := &tab{door: d, stay: c.stay, demand: budget.Demand{Caller: c.caller, Model: e.asked.Model, Most: e.task.Bound}}
 	if e.plan.ttl > 0 {
-		return c.runShared(e.plan, e.task, settle)
+		return c.runShared(e.plan, e.task, t)
 	}
-	return c.runCall(d, e, settle)
+	return c.runCall(e, t)
 }
 
 // errand is an inference that was admitted. It is apart from the functions that made it, because the stack of a stream
@@ -143,24 +145,29 @@ func (d door) forwarded(from http.Header) http.Header {
 }
 
 // runCall runs an admitted call, answers it, and records it whatever came of it.
-func (c *call) runCall(d door, e *errand, settle func(attempt.Outcome)) error {
-	sink := &httpSink{w: c.w, stream: e.asked.Stream}
+func (c *call) runCall(e *errand, t *tab) error {
+	if err := c.open(c.r.Context(), t, &e.task); err != nil {
+		c.Recorder.Leave()
+		return err
+	}
+	sink := &httpSink{w: c.w, stream: e.asked.Stream, config: c.Config.Current(), tab: t}
 	began := c.Clock()
 	recorded := false
 	defer func() {
 		if !recorded {
-			c.Recorder.Leave() // a panic: there is nothing sound to record
+			c.Recorder.Leave() // a panic: there is nothing sound to record, and nobody knows what was spent
+			t.ticket.Lose()
 		}
 	}()
 	out := c.Runner.Run(c.r.Context(), e.task, sink)
-	settle(out)
+	t.settle(out)
 	var err error
-	if d.estimate != nil && (errors.Is(out.Err, attempt.ErrUnspoken) || unserved(out.Err)) {
-		err = d.estimate(c, e.asked)
+	if estimate := t.door.estimate; estimate != nil && (errors.Is(out.Err, attempt.ErrUnspoken) || unserved(out.Err)) {
+		err = estimate(c, e.asked)
 	} else {
 		err = c.conclude(out, sink)
 	}
-	c.record(e, out, outcomeOf{began: began, err: err, status: c.w.status})
+	c.record(e, out, outcomeOf{began: began, err: err, status: c.w.status, holding: t.ticket.Holding})
 	recorded = true
 	if sink.cut {
 		panic(http.ErrAbortHandler) // the only way to tell a caller that a plain answer is not whole
@@ -234,6 +241,8 @@ type outcomeOf struct {
 	began  time.Time
 	err    error
 	status int // that the caller saw
+	// holding is what it was paid from.
+	holding penstock.Holding
 }
 
 func (c *call) record(e *errand, out attempt.Outcome, o outcomeOf) {
@@ -244,7 +253,7 @@ func (c *call) recordOf(task attempt.Task, out attempt.Outcome, o outcomeOf) pen
 	r := penstock.Request{
 		ID: c.id, Tenant: c.caller.Tenant.ID, Key: c.caller.Key, Endpoint: task.Endpoint, Model: task.Model, Stream: task.Stream,
 		Status: penstock.StatusSucceeded, StatusCode: o.status, Target: out.Target, Usage: out.Usage, Cost: out.Cost,
-		Forfeit: out.Forfeit, Attempts: out.Attempts, StartedAt: o.began, FinishedAt: c.Clock(),
+		Forfeit: out.Forfeit, Holding: o.holding, Attempts: out.Attempts, StartedAt: o.began, FinishedAt: c.Clock(),
 	}
 	if n := len(out.Attempts); n > 0 {
 		r.FirstTokenAt = out.Attempts[n-1].FirstTokenAt
@@ -267,12 +276,18 @@ type httpSink struct {
 	w      *response
 	out    *http.ResponseController
 	stream bool
+	config *config.Snapshot
+	tab    *tab
 	cut    bool // the answer broke off where no error can be said any more
 }
 
 func (s *httpSink) Begin(target string, meta provider.Meta) error {
 	h := s.w.Header()
 	h["Content-Type"], h[headerTarget] = []string{meta.ContentType}, []string{target}
+	if s.config.Targets[target].Unpriced {
+		h.Set(headerUnpriced, "true")
+	}
+	tellBudgets(h, s.tab.ticket.Warnings)
 	if s.stream {
 		h["Cache-Control"], h["X-Accel-Buffering"] = []string{"no-cache"}, []string{"no"}
 		s.out = http.NewResponseController(s.w)
@@ -325,6 +340,7 @@ func (c *call) inferAsJob(d door, asked dialect.Call, key string) error {
 	if err != nil {
 		return err
 	}
+	tellBudgets(c.w.Header(), receipt.Warnings)
 	if receipt.Replayed {
 		c.w.Header().Set("Idempotency-Replayed", "true")
 	}

@@ -90,6 +90,7 @@ func (c *call) submitJob() error {
 	if err != nil {
 		return err
 	}
+	tellBudgets(c.w.Header(), receipt.Warnings)
 	return c.accepted(receipt, wait)
 }
 

@@ -47,6 +47,7 @@ func (c *call) retryJob() error {
 	if err != nil {
 		return err
 	}
+	tellBudgets(c.w.Header(), receipt.Warnings)
 	return c.accepted(receipt, wait)
 }
 

@@ -128,6 +128,7 @@ var aboutTags = []docTag{
 	{"jobs", "Work for later: accepted once it is on stable storage, then read by poll, results or events."},
 	{"items", "The inferences of a job, and what was tried for each."},
 	{"requests", "Synchronous calls, explained afterwards."},
+	{"usage", "What was spent, by whom and on what."},
 	{"dead_letters", "Failed items that nobody has dealt with yet."},
 	{"files", "Requests to be run as a batch, one a line."},
 	{"batches", "Batches in OpenAI's dialect, as views of jobs."},

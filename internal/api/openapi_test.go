@@ -33,6 +33,7 @@ import (
 	"penstock/internal/api/dialect/openai"
 	"penstock/internal/config"
 	"penstock/internal/store"
+	"penstock/internal/usage"
 )
 
 var update = flag.Bool("update", false, "rewrite the files that tests compare with")
@@ -410,6 +411,17 @@ func sampleMessageBatch() messageBatchView {
 	return (&call{r: httptest.NewRequest(http.MethodGet, "/", nil)}).messageBatchView(sampleBatch())
 }
 
+func usageSamples() []any {
+	word := "x"
+	return []any{
+		usage.Report{Object: "usage", From: "2026-11-01", To: "2026-11-15", GroupBy: []usage.By{}, Data: []usage.Line{}},
+		usage.Report{Object: "usage", From: "2026-11-01", To: "2026-11-15", GroupBy: []usage.By{usage.ByModel, "tag:team"}, Data: []usage.Line{
+			{Sum: usage.Sum{Requests: 1, Cost: 3}},
+			{Tenant: &word, Key: &word, Model: &word, Lane: &word, Day: &word, Tags: map[string]string{"team": "search"}},
+		}},
+	}
+}
+
 func sampleWebhook() webhookView {
 	return newWebhookView(penstock.Webhook{
 		ID: "01JQ0000000000000000000000", URL: "https://app.example/hook", Events: penstock.WebhookEvents, DisabledAt: sampleTime,
@@ -430,7 +442,7 @@ func TestOpenAPIDescribesAnswers(t *testing.T) {
 	_, doc := openAPI(t)
 	compile := schemaCompiler(t, closed(doc))
 	sampled := map[reflect.Type]bool{reflect.TypeFor[anyObject](): true} // an object of someone else's
-	for i, view := range append(sampleViews(), fileSamples()...) {
+	for i, view := range slices.Concat(sampleViews(), fileSamples(), usageSamples()) {
 		name := schemaName(reflect.TypeOf(view))
 		compiled := compile(schemasAt.AppendToken(name)) // here: a compiler serves one goroutine
 		sampled[reflect.TypeOf(view)] = true

@@ -48,6 +48,7 @@ func (a *app) adminHandler() http.Handler {
 	operate("GET /admin/v1/controls", a.listControls)
 	operate("PUT /admin/v1/controls/{kind}/{name...}", a.setControl)
 	operate("DELETE /admin/v1/controls/{kind}/{name...}", a.liftControl)
+	operate("GET /admin/v1/usage", a.reportUsage)
 	a.tenantRoutes(operate)
 	a.keyRoutes(operate)
 	return mux

@@ -25,6 +25,7 @@ import (
 	"penstock/internal/attempt"
 	"penstock/internal/backlog"
 	"penstock/internal/batch"
+	"penstock/internal/budget"
 	"penstock/internal/config"
 	"penstock/internal/control"
 	"penstock/internal/deliver"
@@ -39,7 +40,9 @@ import (
 	"penstock/internal/route"
 	"penstock/internal/sign"
 	"penstock/internal/signal"
+	"penstock/internal/store"
 	"penstock/internal/telemetry"
+	"penstock/internal/usage"
 	"penstock/internal/webhook"
 	"penstock/internal/work"
 )
@@ -90,6 +93,7 @@ type app struct {
 	pool      *work.Pool
 	keeper    *queue.Keeper
 	rooms     *room.Book
+	budgets   *budget.Book
 	parties   *room.Book // who is limited, beside targets
 	limits    *limit.Book
 	router    *route.Router
@@ -162,6 +166,9 @@ func (a *app) connect() (err error) {
 	a.rooms = a.newRooms(time.Now)
 	a.connectLimits(time.Now)
 	a.router = route.New(a.rooms)
+	a.budgets = budget.New(budget.Deps{
+		Store: a.store, Lease: func() store.Lease { return a.pool.Lease() }, Metrics: a.metrics, Log: a.log, Clock: time.Now,
+	})
 	if err := errors.Join(a.connectRetention(), a.connectWebhooks()); err != nil {
 		return err
 	}
@@ -189,7 +196,7 @@ func (a *app) connect() (err error) {
 		return err
 	}
 	a.keeper, err = queue.NewKeeper(queue.KeeperDeps{
-		Store: a.store, Bell: a.bell, Announce: announcer{a.hub, a.webhooks}, Metrics: a.metrics, Log: a.log, Interval: keepInterval(p.Work.LeaseTimeout),
+		Store: a.store, Budgets: a.store, Bell: a.bell, Announce: announcer{a.hub, a.webhooks}, Metrics: a.metrics, Log: a.log, Interval: keepInterval(p.Work.LeaseTimeout),
 	})
 	a.metrics.CollectDepths(a.depths)
 	a.metrics.CollectRooms(a.roomStatus)
@@ -204,7 +211,7 @@ func (a *app) connectAPI(runner *attempt.Runner) (err error) {
 	}
 	a.api, err = api.New(api.Deps{
 		Files: a.files, Links: links, Batches: a.store,
-		Config: a.live, Runner: runner, Recorder: a.recorder, Cache: a.newCache(), Jobs: a.store, Deleter: a.store, Letters: a.store, Webhooks: a.webhookService(),
+		Config: a.live, Budgets: a.budgets, Usage: usage.New(a.store), Runner: runner, Recorder: a.recorder, Cache: a.newCache(), Jobs: a.store, Deleter: a.store, Letters: a.store, Webhooks: a.webhookService(),
 		Backlog: a.backlog, Reader: deliver.NewReader(a.store, a.hub),
 		Admit: admit.New(admit.Deps{
 			Config: a.live, Callers: a.directory, Jobs: a.store, Retries: a.store, Room: a.disks, Backlog: a.backlog, Bell: a.bell, Starter: starter{a}, Controls: a.controls,
@@ -252,6 +259,7 @@ func (a *app) run(ctx context.Context) error {
 	back.Go(func() error { return a.recorder.Run(backCtx) })
 	back.Go(func() error { return a.keeper.Run(backCtx) })
 	back.Go(func() error { return a.rooms.Run(backCtx) })
+	back.Go(func() error { return a.budgets.Run(backCtx) })
 	back.Go(func() error { return a.parties.Run(backCtx) })
 	back.Go(func() error { return a.ringForRoom(backCtx) })
 	back.Go(func() error { return a.signals.Run(backCtx) })

@@ -8,6 +8,7 @@ import (
 	"penstock/internal/api"
 	"penstock/internal/batch"
 	"penstock/internal/config"
+	"penstock/internal/directory"
 	"penstock/internal/file"
 	"penstock/internal/store"
 )
@@ -15,7 +16,7 @@ import (
 // connectBatches makes what carries jobs over files: in processes that work.
 func (a *app) connectBatches() (err error) {
 	if a.splitter, err = batch.NewSplitter(batch.SplitterDeps{
-		Store: a.store, Files: a.files, Composer: composer{a.live}, Ring: a.bell.Ring, Wake: a.bell.Listen(),
+		Store: a.store, Files: a.files, Composer: composer{a.live, a.directory}, Ring: a.bell.Ring, Wake: a.bell.Listen(),
 		Announce: announcer{a.hub, a.webhooks}, Log: a.log, Clock: time.Now,
 	}); err != nil {
 		return err
@@ -27,7 +28,20 @@ func (a *app) connectBatches() (err error) {
 }
 
 // composer makes items of lines as admission makes them of inputs.
-type composer struct{ live *config.Live }
+type composer struct {
+	live      *config.Live
+	directory *directory.Directory
+}
+
+// Accounts implements batch.Composer. A tenant that may not call any more has no budgets to look up; what it was
+// accepted for goes on.
+func (c composer) Accounts(j penstock.Job) []store.Account {
+	tenant, ok := c.directory.Tenant(j.Tenant)
+	if !ok {
+		return nil
+	}
+	return store.AccountsOf(penstock.Caller{Tenant: tenant, Key: j.Key}, j.Model, time.Now())
+}
 
 func (c composer) Compose(u store.Unsplit) (func(file.Line) store.NewItem, error) {
 	form, err := api.FormOf(u.Job, u.Defaults)
@@ -42,6 +56,6 @@ func (c composer) Compose(u store.Unsplit) (func(file.Line) store.NewItem, error
 			e := penstock.AsError(err)
 			return store.NewItem{CustomID: l.CustomID, Body: l.Body, Refusal: &penstock.ItemError{Code: e.Code, Message: e.Message}}
 		}
-		return admit.Item(targets, inf)
+		return admit.Item(targets, inf, admit.Terms{From: time.Now(), Lane: u.Job.Lane})
 	}, nil
 }

@@ -43,7 +43,7 @@ const (
 )
 
 // simPrice makes costs visible in development: those of a small hosted model.
-var simPrice = config.Price{Input: "0.15", CachedInput: "0.075", Output: "0.60"}
+var simPrice = config.Price{Input: "0.15", CachedInput: "0.075", CacheWrite: "0.1875", Output: "0.60"}
 
 // Dev serves the embedded default: everything on one machine, a simulated upstream, one tenant whose
 // key survives restarts, and any real provider that it finds.

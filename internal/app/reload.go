@@ -30,6 +30,11 @@ func (a *app) remember(ctx context.Context, s *config.Snapshot) error {
 	a.metrics.Admit(names)
 	a.metrics.SetObjectives(objectives(s))
 	a.metrics.ConfigActive(s.Hash)
+	for _, name := range slices.Sorted(maps.Keys(s.Targets)) {
+		if s.Targets[name].Unpriced {
+			a.log.WarnContext(ctx, "a target has no price: what it costs is not known; set one, \"0\" if it is free", "target", name)
+		}
+	}
 	return nil
 }
 

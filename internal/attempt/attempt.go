@@ -99,6 +99,8 @@ type Task struct {
 	// Bound is the most that one attempt can cost. It is forfeit when the upstream does not tell
 	// what it charged.
 	Bound penstock.NanoUSD
+	// Bounded says that a hard budget pays: the task may not cost more than Bound, all attempts together.
+	Bounded bool
 	// Timeout is how long one attempt may take, beside the target's own bound; 0 for that alone.
 	Timeout time.Duration
 	// Wait is how long to wait for a target with room.
@@ -129,6 +131,7 @@ type Outcome struct {
 	Cost         penstock.NanoUSD // what that usage costs
 	Forfeit      penstock.NanoUSD // upper bound of what was spent without the upstream telling
 	PriceVersion string
+	Unpriced     bool // a target was used that has no price
 
 	prices []penstock.Price // of the attempts
 }
@@ -161,6 +164,10 @@ func (r *Runner) runAlone(ctx context.Context, task Task, sink Sink) Outcome {
 		out.Err = unspoken(&task)
 		return out
 	}
+	if candidates = r.affordable(&task, candidates, &asides); len(candidates) == 0 {
+		out.Err = unaffordable(&task)
+		return out
+	}
 	query := queryOf(&task, snapshot, candidates)
 	for ctx.Err() == nil {
 		choice, err := r.choose(ctx, &task, query)
@@ -185,7 +192,7 @@ func (r *Runner) runAlone(ctx context.Context, task Task, sink Sink) Outcome {
 		}
 		failure := r.run(ctx, t, choice)
 		out.add(t, failure)
-		spent := task.MaxAttempts > 0 && out.Counted >= task.MaxAttempts
+		spent := (task.MaxAttempts > 0 && out.Counted >= task.MaxAttempts) || (task.Bounded && out.Cost+out.Forfeit > 0)
 		if failure == nil || t.begun || spent || !failure.Kind.Policy().Fallback {
 			return out
 		}
@@ -199,10 +206,12 @@ func (r *Runner) runAlone(ctx context.Context, task Task, sink Sink) Outcome {
 
 // tryOn prepares a try on the room that was chosen for it.
 func (r *Runner) tryOn(task *Task, choice *route.Choice) (*try, error) {
+	task = task.capped(&choice.Target)
 	letter, err := r.letterTo(task, &choice.Target)
 	if err != nil {
 		return nil, err
 	}
+	task.clamp(&letter)
 	return &try{
 		task: task, letter: letter, target: &choice.Target, probe: choice.Probe(),
 		record: penstock.Attempt{ID: r.ids.New(r.Clock()), Subject: task.Subject, Fence: task.Fence, Target: choice.Target.Name},
@@ -255,8 +264,10 @@ func (o *Outcome) add(t *try, failure *provider.Error) {
 	o.Usage = o.Usage.Plus(t.record.Usage)
 	o.Cost += t.record.Cost
 	o.Forfeit += t.forfeit
-	o.PriceVersion = t.target.PriceVersion
-	o.prices = append(o.prices, t.target.Price)
+	o.PriceVersion = t.record.PriceVersion
+	o.Unpriced = o.Unpriced || t.target.Unpriced
+	price, _ := t.target.PriceAt(t.record.StartedAt)
+	o.prices = append(o.prices, price)
 }
 
 // try is one attempt while it runs.
@@ -436,10 +447,29 @@ func refused(err error) error {
 // meter prices what was used, and what the upstream may have charged beyond that without telling.
 func (t *try) meter(meta *provider.Meta, failure *provider.Error) {
 	t.record.Usage, t.record.UsageKnown = meta.Usage, meta.UsageKnown
-	t.record.Cost = t.target.Price.Cost(meta.Usage)
+	charge := penstock.Charge{Usage: meta.Usage, Lane: t.task.Lane}
+	if meta.UsageKnown || meta.Usage != (penstock.Usage{}) {
+		charge.Calls, charge.Images = t.extras()
+	}
+	price, version := t.target.PriceAt(t.record.StartedAt)
+	t.record.Cost, t.record.PriceVersion = price.Charge(charge), version
+	if t.task.Bounded && !meta.UsageKnown {
+		t.record.Cost = min(t.record.Cost, t.task.Bound) // an estimate; the upstream was told not to go beyond that
+	}
 	if !meta.UsageKnown && (t.begun || failure == nil || failure.Kind.Policy().Billable) {
 		t.forfeit = max(0, t.task.Bound-t.record.Cost)
 	}
+}
+
+// extras are what is charged for beside tokens: calls and images. To count tokens is free.
+func (t *try) extras() (calls, images int64) {
+	if t.letter.endpoint == penstock.EndpointCountTokens {
+		return 0, 0
+	}
+	if t.target.ChargesImages() {
+		images = body.Images(t.task.Body)
+	}
+	return 1, images
 }
 
 // result is what the room of a target learns from a try.
@@ -482,6 +512,7 @@ func (r *Runner) observe(ctx context.Context, t *try) {
 	o := telemetry.AttemptObservation{
 		Tenant: telemetry.Tenant(ctx), Model: t.task.Model, Target: t.target.Name, Kind: t.record.ErrorKind, Stream: t.task.Stream,
 		Total: t.record.FinishedAt.Sub(t.record.StartedAt), Usage: t.record.Usage, Cost: t.record.Cost,
+		Unpriced: t.target.Unpriced,
 	}
 	if !t.record.FirstTokenAt.IsZero() {
 		o.FirstToken = t.record.FirstTokenAt.Sub(t.record.StartedAt)

@@ -35,7 +35,7 @@ func TestSuccess(t *testing.T) {
 		hash := r.Config.Current().Hash
 		want := penstock.Attempt{
 			Subject: "subject", Number: 1, Fence: 7, Target: "a", Reason: "first of the model's order", Config: hash,
-			StatusCode: 200, Usage: told.Usage, UsageKnown: true, Cost: 30_000,
+			StatusCode: 200, Usage: told.Usage, UsageKnown: true, Cost: 30_000, PriceVersion: hash,
 			StartedAt: began, FirstTokenAt: began.Add(time.Second), FinishedAt: began.Add(time.Second),
 		}
 		got := out.Attempts[0]

@@ -53,10 +53,11 @@ type rider struct {
 }
 
 // member says how a task may share a call, if it may. The last attempt at an item that failed before is its own: whatever
-// it meets then is not its neighbours' fault.
+// it meets then is not its neighbours' fault. What a hard budget pays for goes alone: it may not cost more than was set
+// aside for it.
 func (r *Runner) member(task Task) (member, bool) {
 	lastChance := task.Tries > 0 && task.MaxAttempts == 1
-	if task.Endpoint != penstock.EndpointEmbeddings || task.Stream || task.Owner == "" || len(task.Header) > 0 || lastChance {
+	if task.Endpoint != penstock.EndpointEmbeddings || task.Stream || task.Owner == "" || len(task.Header) > 0 || lastChance || task.Bounded {
 		return member{}, false
 	}
 	candidates, err := route.Candidates(task.Targets, r.Config.Current().Targets)

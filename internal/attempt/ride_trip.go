@@ -165,7 +165,12 @@ func (r *Runner) book(t trip, out Outcome, sink *division) {
 		charged := try.ErrorKind == "" || provider.Kind(try.ErrorKind).Policy().Billable || (sink.begun && n == len(out.Attempts)-1)
 		for i, rd := range t.riders {
 			mine := try
-			mine.ID, mine.Usage, mine.Cost = r.ids.New(r.Clock()), shares[i], out.prices[n].Cost(shares[i])
+			mine.ID, mine.Usage = r.ids.New(r.Clock()), shares[i]
+			charge := penstock.Charge{Usage: shares[i], Lane: rd.task.Lane}
+			if i == 0 && charged {
+				charge.Calls = 1 // what a call costs by itself is the first one's
+			}
+			mine.Cost = out.prices[n].Charge(charge)
 			var forfeit penstock.NanoUSD
 			if !mine.UsageKnown && charged {
 				forfeit = max(0, rd.task.Bound-mine.Cost)

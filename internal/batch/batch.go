@@ -47,6 +47,8 @@ type Files interface {
 
 // Composer makes items of lines, with the same checks, defaults and bounds as the items of other jobs.
 type Composer interface {
+	// Accounts are the budgets that a job's next items are paid from.
+	Accounts(j penstock.Job) []store.Account
 	// Compose returns what makes the items of one job. A line that cannot be run becomes an item with a Refusal.
 	Compose(u store.Unsplit) (func(file.Line) store.NewItem, error)
 }
@@ -137,7 +139,9 @@ func (s *Splitter) step(ctx context.Context, u store.Unsplit) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	step, err := s.Store.SplitJob(ctx, u.Job.Tenant, store.Split{Job: u.Job.ID, From: u.Next, Items: items})
+	step, err := s.Store.SplitJob(ctx, u.Job.Tenant, store.Split{
+		Job: u.Job.ID, From: u.Next, Items: items, Accounts: s.Composer.Accounts(u.Job),
+	})
 	if err != nil {
 		return 0, err
 	}

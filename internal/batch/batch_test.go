@@ -52,6 +52,8 @@ func (h *house) UnsplitJobs(context.Context, int) ([]store.Unsplit, error) {
 	return []store.Unsplit{{Job: h.job, Next: h.next}}, nil
 }
 
+func (h *house) Accounts(penstock.Job) []store.Account { return nil }
+
 func (h *house) SplitJob(_ context.Context, _ penstock.TenantID, s store.Split) (store.Step, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

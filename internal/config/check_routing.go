@@ -90,7 +90,21 @@ func (c *checker) target(at path, name string, t TargetConfig, providers map[str
 	}
 	c.batching(at+".batching", t.Batching)
 	c.price(at+".price", t.Price)
+	c.priceChanges(at, t)
 	c.timeouts(at+".timeouts", t.Timeouts)
+}
+
+// unpriced refuses targets without a price, if that is the policy.
+func (c *checker) unpriced(f *File) {
+	oneOf(c, "unpriced", f.Unpriced, []string{UnpricedFlag, UnpricedRefuse})
+	if f.Unpriced != UnpricedRefuse {
+		return
+	}
+	for name, t := range f.Targets {
+		if t.Price == (Price{}) {
+			c.fail(path("targets").key(name), `has no price, and unpriced is refuse: add one; that of a free target is {input: "0", output: "0"}`)
+		}
+	}
 }
 
 func (c *checker) price(at path, p Price) {
@@ -101,14 +115,56 @@ func (c *checker) price(at path, p Price) {
 	}
 	c.rate(at+".input", p.Input)
 	c.rate(at+".output", p.Output)
-	if p.CachedInput != p.Input { // where it follows the input price, that one's problem is enough
-		c.rate(at+".cached_input", p.CachedInput)
+	// Where a price follows another one, that one's problem is enough.
+	for _, class := range []struct{ name, quote, follows string }{
+		{"cached_input", p.CachedInput, p.Input}, {"cache_write", p.CacheWrite, p.Input}, {"reasoning", p.Reasoning, p.Output},
+	} {
+		if class.quote != class.follows {
+			c.rate(at.key(class.name), class.quote)
+		}
+	}
+	c.amount(at+".per_request", p.PerRequest)
+	c.amount(at+".per_image", p.PerImage)
+	within(c, at+".batch_discount", p.BatchDiscount, bounds[int64]{0, 100})
+}
+
+// amount checks an amount of money that may be left out.
+func (c *checker) amount(at path, dollars string) {
+	if dollars == "" {
+		return
+	}
+	if _, err := penstock.ParseNanoUSD(dollars); err != nil {
+		c.fail(at, "%v", err)
+	}
+}
+
+// priceChanges checks that the prices of a target follow one another, from the first on.
+func (c *checker) priceChanges(at path, t TargetConfig) {
+	if t.Price == (Price{}) && len(t.PriceChanges) > 0 {
+		c.fail(at+".price_changes", "there is nothing to change: price says what holds until then")
+	}
+	var last time.Time
+	for i, change := range t.PriceChanges {
+		at := (at + ".price_changes").index(i)
+		from, err := time.Parse(time.DateOnly, change.From)
+		switch {
+		case err != nil:
+			c.fail(at+".from", `must be a day such as "2026-01-01"`)
+		case !from.After(last):
+			c.fail(at+".from", "must be later than the change before")
+		}
+		last = from
+		if change.Price == (Price{}) {
+			c.fail(at+".price", "is required: what is charged from that day on")
+			continue
+		}
+		c.price(at+".price", change.Price)
 	}
 }
 
 func (c *checker) rate(at path, quote string) {
 	if quote == "" {
-		c.fail(at, `is required in a price, such as "0.15"; a free target has no price at all`)
+		c.fail(at, `is required in a price, such as "0.15"; that of a free target is "0"`)
 	} else if _, err := penstock.ParseRate(quote); err != nil {
 		c.fail(at, "%v", err)
 	}
@@ -146,6 +202,7 @@ func (c *checker) models(f *File) {
 			refer(c, (at + ".targets").index(i), target, namedTable[TargetConfig]{"targets", f.Targets})
 		}
 	}
+	c.unpriced(f)
 	if f.FallbackModel != "" {
 		refer(c, "fallback_model", f.FallbackModel, models)
 	}
@@ -218,6 +275,7 @@ func (c *checker) tenants(f *File) {
 		}
 		c.tenantLimits(at, t)
 		names := map[string]bool{}
+		c.budgets(at, t)
 		for i, k := range t.Keys {
 			at := (at + ".keys").index(i)
 			switch {

@@ -41,5 +41,5 @@ targets:
 	// penstock.yaml: 3 problems in the configuration:
 	//   3:3: targets.mini.provider: is required: the name of a provider
 	//   3:10: targets.mini.provder: unknown key; did you mean "provider"?
-	//   3:56: targets.mini.price.output: is required in a price, such as "0.15"; a free target has no price at all
+	//   3:56: targets.mini.price.output: is required in a price, such as "0.15"; that of a free target is "0"
 }

@@ -40,6 +40,11 @@ type File struct {
 	// Meant for development, where any SDK example should run. Zero: unknown names are errors.
 	FallbackModel string `yaml:"fallback_model,omitempty"`
 
+	// Unpriced says what becomes of targets without a price: flag, their use is counted, logged and marked on
+	// the answer; refuse, the configuration is not accepted. Tenants with a hard budget never use them. Zero:
+	// the default, flag.
+	Unpriced string `yaml:"unpriced"`
+
 	// Tenants are those who may call, by id. Ids match [a-z0-9][a-z0-9._-]{0,62}. Zero: none, nobody
 	// can call.
 	Tenants map[string]TenantConfig `yaml:"tenants,omitempty"`
@@ -296,6 +301,10 @@ type TargetConfig struct {
 	Batching Batching     `yaml:"batching"`
 	Price    Price        `yaml:"price,omitempty"`
 	Timeouts Timeouts     `yaml:"timeouts"`
+
+	// PriceChanges are prices that take the place of Price, each from a day on, in the order of their days. An
+	// attempt costs what its target charged when it began. Zero: Price holds for good.
+	PriceChanges []PriceChange `yaml:"price_changes,omitempty"`
 }
 
 // TargetLimits bounds the use of a target over all models, tenants and lanes.
@@ -321,7 +330,8 @@ type TargetLimits struct {
 }
 
 // Price is what a target charges, in US dollars per million tokens, as decimal strings with at most
-// six decimals such as "0.15". Zero: the target is free.
+// six decimals such as "0.15". Zero: the target has no price, and Unpriced says what that means. A target that
+// is free says so with prices of "0".
 type Price struct {
 	// Input is the price of input tokens. Required with any other price.
 	Input string `yaml:"input,omitempty"`
@@ -329,9 +339,39 @@ type Price struct {
 	// CachedInput is the price of input tokens that the upstream had cached. Zero: the default, Input.
 	CachedInput string `yaml:"cached_input,omitempty"`
 
+	// CacheWrite is the price of input tokens that the upstream wrote to its cache. Zero: the default, Input.
+	CacheWrite string `yaml:"cache_write,omitempty"`
+
 	// Output is the price of output tokens. Required with any other price.
 	Output string `yaml:"output,omitempty"`
+
+	// Reasoning is the price of output tokens that the model reasoned with. Zero: the default, Output.
+	Reasoning string `yaml:"reasoning,omitempty"`
+
+	// PerRequest is what a call costs beside its tokens, in dollars with at most nine decimals. Zero: nothing.
+	PerRequest string `yaml:"per_request,omitempty"`
+
+	// PerImage is what an image in a call costs beside its tokens, in dollars. Zero: nothing.
+	PerImage string `yaml:"per_image,omitempty"`
+
+	// BatchDiscount is how much less work in the lane bulk costs, in percent. Zero: nothing. Up to 100.
+	BatchDiscount int64 `yaml:"batch_discount,omitempty"`
 }
+
+// PriceChange is a price from a day on.
+type PriceChange struct {
+	// From is the first day of the price, such as "2026-01-01", in UTC. Required.
+	From string `yaml:"from"`
+
+	// Price is what is charged from then on, all of it. Required.
+	Price Price `yaml:"price"`
+}
+
+// The policies on targets without a price.
+const (
+	UnpricedFlag   = "flag"
+	UnpricedRefuse = "refuse"
+)
 
 // Timeouts bound the phases of one call. A phase never outlasts the one that holds it: Connect is at
 // most FirstToken, FirstToken and Idle are at most Total. Defaults that would be longer than what
@@ -410,14 +450,34 @@ type TenantConfig struct {
 	// for it. Zero: it may run anywhere.
 	Regions []string `yaml:"regions,omitempty"`
 
+	// Budget bounds what it may spend. Zero: nothing does.
+	Budget Budget `yaml:"budget,omitempty"`
+
+	// ModelBudgets bound what it may spend on single models, by the names that it asks for. Zero: nothing does.
+	ModelBudgets map[string]Budget `yaml:"model_budgets,omitempty"`
+
 	// Models are the configured models that it may ask for. Zero: all of them.
 	Models []string `yaml:"models,omitempty"`
 
 	// Tier is your own word for tenants of its kind, to list them by. It matches [a-z0-9][a-z0-9._-]{0,62}.
 	// Zero: none.
 	Tier string `yaml:"tier,omitempty"`
+}
 
-	_ reserved `yaml:"budget" refuse:"is not supported by this version yet; remove it, nothing would enforce it"`
+// Budget bounds what is spent, in US dollars with at most nine decimals. A reload changes limits; what was spent
+// already counts on.
+type Budget struct {
+	// Daily is the most for a day of UTC. Zero: there is no bound.
+	Daily string `yaml:"daily_usd,omitempty"`
+
+	// Monthly is the most for a month of UTC. Zero: there is no bound.
+	Monthly string `yaml:"monthly_usd,omitempty"`
+
+	// Total is the most for good. Zero: there is no bound.
+	Total string `yaml:"total_usd,omitempty"`
+
+	// Hard refuses whatever could exceed a bound, with 402. Zero: it is admitted, with a warning.
+	Hard bool `yaml:"hard,omitempty"`
 }
 
 // KeyConfig is one API key.
@@ -439,6 +499,9 @@ type KeyConfig struct {
 
 	// Limits are those of the key, beside those of its tenant.
 	Limits RateLimits `yaml:"limits,omitempty"`
+
+	// Budget bounds what may be spent with it. Zero: nothing does.
+	Budget Budget `yaml:"budget,omitempty"`
 }
 
 // reserved is the type of the options that this version refuses.
@@ -471,7 +534,7 @@ func (f File) clone() File {
 	}
 	f.Targets = maps.Clone(f.Targets)
 	for name, t := range f.Targets {
-		t.Capabilities = slices.Clone(t.Capabilities)
+		t.Capabilities, t.PriceChanges = slices.Clone(t.Capabilities), slices.Clone(t.PriceChanges)
 		f.Targets[name] = t
 	}
 	f.Models = maps.Clone(f.Models)
@@ -482,7 +545,7 @@ func (f File) clone() File {
 	f.Tenants = maps.Clone(f.Tenants)
 	for id, t := range f.Tenants {
 		t.Lanes, t.Regions, t.Models = slices.Clone(t.Lanes), slices.Clone(t.Regions), slices.Clone(t.Models)
-		t.Keys, t.Limits.Models = slices.Clone(t.Keys), maps.Clone(t.Limits.Models)
+		t.Keys, t.Limits.Models, t.ModelBudgets = slices.Clone(t.Keys), maps.Clone(t.Limits.Models), maps.Clone(t.ModelBudgets)
 		for i := range t.Keys {
 			t.Keys[i].Scopes = slices.Clone(t.Keys[i].Scopes)
 		}

@@ -49,6 +49,7 @@ const (
 func (f *File) fillDefaults(written places) {
 	f.Process.fillDefaults(written)
 	f.Retention.fillDefaults(written, "retention", Retention{DefaultRetentionResults, DefaultRetentionEvents, DefaultRetentionKeys, DefaultRetentionFiles})
+	fill(written, "unpriced", &f.Unpriced, UnpricedFlag)
 	f.Queue.fillDefaults(written)
 	f.Lanes.fillDefaults(written)
 	for name, p := range f.Providers {
@@ -120,13 +121,22 @@ func (t *TargetConfig) fillDefaults(written places, at path) {
 	t.Capabilities = fillList(written, at+".capabilities", t.Capabilities, penstock.AllCapabilities)
 	fill(written, at+".quality", &t.Quality, DefaultQuality)
 	t.Batching.fillDefaults(written, at+".batching")
-	fill(written, at+".price.cached_input", &t.Price.CachedInput, t.Price.Input)
+	t.Price.fillDefaults(written, at+".price")
+	for i := range t.PriceChanges {
+		t.PriceChanges[i].Price.fillDefaults(written, (at+".price_changes").index(i)+".price")
+	}
 	out := &t.Timeouts
 	// From the outside in, so that an inner default can yield to what was written around it.
 	fill(written, at+".timeouts.total", &out.Total, DefaultTotalTimeout)
 	fill(written, at+".timeouts.idle", &out.Idle, shorter(DefaultIdleTimeout, out.Total))
 	fill(written, at+".timeouts.first_token", &out.FirstToken, shorter(DefaultFirstTokenTimeout, out.Total))
 	fill(written, at+".timeouts.connect", &out.Connect, shorter(DefaultConnectTimeout, out.FirstToken))
+}
+
+func (p *Price) fillDefaults(written places, at path) {
+	fill(written, at+".cached_input", &p.CachedInput, p.Input)
+	fill(written, at+".cache_write", &p.CacheWrite, p.Input)
+	fill(written, at+".reasoning", &p.Reasoning, p.Output)
 }
 
 // fillWeights gives each target of a weighted model a share.

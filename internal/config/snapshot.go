@@ -49,7 +49,8 @@ func newSnapshot(file File) *Snapshot {
 	}
 	for id, t := range file.Tenants {
 		tenant := penstock.Tenant{ID: penstock.TenantID(id), Weight: t.Weight, Lanes: t.Lanes, Retention: penstock.Retention(t.Retention),
-			Regions: t.Regions, Models: t.Models, Tier: t.Tier, Limits: t.Limits.limits(), ModelLimits: t.Limits.modelLimits()}
+			Regions: t.Regions, Models: t.Models, Tier: t.Tier, Limits: t.Limits.limits(), ModelLimits: t.Limits.modelLimits(),
+			Budgets: t.budgets()}
 		s.Tenants[tenant.ID] = tenant
 		for i, k := range t.Keys {
 			digest := k.Secret.digest()
@@ -67,11 +68,11 @@ func newSnapshot(file File) *Snapshot {
 func (f *File) normalize() {
 	for name, t := range f.Targets {
 		sortLike(t.Capabilities, penstock.AllCapabilities)
-		if t.Price != (Price{}) {
-			rates := t.Price.rates()
-			t.Price = Price{rates.Input.String(), rates.CachedInput.String(), rates.Output.String()}
-			f.Targets[name] = t
+		t.Price = t.Price.normal()
+		for i := range t.PriceChanges {
+			t.PriceChanges[i].Price = t.PriceChanges[i].Price.normal()
 		}
+		f.Targets[name] = t
 	}
 	for _, t := range f.Tenants {
 		sortLike(t.Lanes, penstock.Lanes)
@@ -111,6 +112,8 @@ func (t TargetConfig) target(name, priceVersion string) penstock.Target {
 		UpstreamModel:         t.UpstreamModel,
 		Price:                 t.Price.rates(),
 		PriceVersion:          priceVersion,
+		PriceChanges:          t.changes(priceVersion),
+		Unpriced:              t.Price == Price{},
 		Concurrency:           t.Limits.Concurrency,
 		RequestsPerMinute:     t.Limits.RequestsPerMinute,
 		InputTokensPerMinute:  t.Limits.InputTokensPerMinute,
@@ -133,19 +136,4 @@ func (t TargetConfig) target(name, priceVersion string) penstock.Target {
 // lacks is what a target cannot do.
 func (t TargetConfig) lacks() penstock.Capabilities {
 	return penstock.NewCapabilities(penstock.AllCapabilities...) &^ penstock.NewCapabilities(t.Capabilities...)
-}
-
-// rates reads a checked price; none at all is free.
-func (p Price) rates() penstock.Price {
-	if p == (Price{}) {
-		return penstock.Price{}
-	}
-	rate := func(quote string) penstock.Rate {
-		r, err := penstock.ParseRate(quote)
-		if err != nil {
-			panic("config: read a checked price: " + err.Error())
-		}
-		return r
-	}
-	return penstock.Price{Input: rate(p.Input), CachedInput: rate(p.CachedInput), Output: rate(p.Output)}
 }

@@ -50,6 +50,8 @@ type canonicalTarget struct {
 	Lacks         []penstock.Capability `json:"lacks,omitempty"`
 	Quality       float64               `json:"quality,omitzero"` // left out where it is the default
 	PromptCache   bool                  `json:"prompt_cache,omitzero"`
+	Price         canonicalPrice        `json:"price,omitzero"`
+	PriceChanges  []canonicalPrice      `json:"price_changes,omitempty"`
 }
 
 type canonicalModel struct {
@@ -125,6 +127,7 @@ func canonicalOf(f File) canonical {
 			OutputTokensPerMinute: t.Limits.OutputTokensPerMinute,
 
 			ContextTokens: t.ContextTokens, Lacks: t.lacks().List(), Quality: quality, PromptCache: t.PromptCache,
+			Price: t.Price.canonical(), PriceChanges: t.canonicalChanges(),
 		}
 	}
 	for name, m := range f.Models {

@@ -45,7 +45,7 @@ tenants:
 			`{name: ci, secret: "${OTHER_KEY}"}, {name: app, secret: "${SEARCH_KEY}"}`, true},
 		{"a default spelled out", "upstream_model: y", "upstream_model: y, max_output_tokens: 4096, timeouts: {total: 10m}", true},
 		{"the default base URL", `api_key: "${OPENAI_API_KEY}"`, `base_url: "https://api.openai.com/v1/"`, true},
-		{"a free price", "upstream_model: y", `upstream_model: y, price: {input: "0", output: "0.00"}`, true},
+		{"a free price", "upstream_model: y", `upstream_model: y, price: {input: "0", output: "0.00"}`, false},
 		{"listen", "127.0.0.1:8080", "127.0.0.1:8081", true},
 		{"process settings", "listen: 127.0.0.1:8080", "work: {slots: 1}\nlog: {level: debug}", true},
 		{"queue and lanes", "listen: 127.0.0.1:8080", "queue: {max_items: 5}\nlanes: {bulk: {weight: 2}}", true},
@@ -53,6 +53,9 @@ tenants:
 		{"a provider's key", "${OPENAI_API_KEY}", "${DB_PASSWORD}", true},
 
 		{"a price", "0.15", "0.16", false},
+		{"a price that follows another", `input: "0.15"`, `input: "0.15", cache_write: "0.15", reasoning: "0.60"`, true},
+		{"a price of cache writes", `input: "0.15"`, `input: "0.15", cache_write: "0.2"`, false},
+		{"a later price", `output: "0.60"}`, `output: "0.60"}, price_changes: [{from: "2027-01-01", price: {input: "1", output: "2"}}]`, false},
 		{"a cached price", `input: "0.15"`, `input: "0.15", cached_input: "0.1"`, false},
 		{"an upstream model", "upstream_model: y", "upstream_model: z", false},
 		{"a timeout", "upstream_model: y", "upstream_model: y, timeouts: {idle: 29s}", false},

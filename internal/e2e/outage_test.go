@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -99,7 +100,7 @@ func (s *Server) explain(model string) (e explained) {
 }
 
 // serveOne starts a server with the given targets and models.
-func serveOne(t *testing.T, routing string) *Server {
+func serveOne(t *testing.T, routing string, edits ...func(path string) error) *Server {
 	t.Helper()
 	address := FreeAddress(t)
 	path := filepath.Join(t.TempDir(), "penstock.yaml")
@@ -110,6 +111,9 @@ data: %s
 %s
 tenants: {acme: {keys: [{name: e2e, secret: "${E2E_KEY}"}]}}
 `, address, FreeAddress(t), t.TempDir(), routing), 0o600)
+	for _, edit := range edits {
+		err = errors.Join(err, edit(path))
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,6 +31,7 @@ type Announcer interface {
 // KeeperDeps are what a Keeper works with.
 type KeeperDeps struct {
 	Store    store.Queue
+	Budgets  store.Budgets
 	Bell     *Bell
 	Announce Announcer
 	Metrics  *telemetry.Metrics
@@ -79,6 +80,7 @@ func (k *Keeper) runOnce(ctx context.Context) (more bool, err error) {
 	rescued, rescueErr := k.Store.RescueItems(ctx, StepItems)
 	expired, expireErr := k.Store.ExpireItems(ctx, StepItems)
 	cancelled, cancelErr := k.Store.CancelItems(ctx, StepItems)
+	forfeited, forfeitErr := k.Budgets.ForfeitHolds(ctx, StepItems)
 
 	k.Metrics.Rescued(rescued.Items)
 	k.Metrics.Expired(expired.Items)
@@ -92,5 +94,8 @@ func (k *Keeper) runOnce(ctx context.Context) (more bool, err error) {
 		k.Announce.Announce(step.Finished...)
 		more = more || step.More
 	}
-	return more, errors.Join(rescueErr, expireErr, cancelErr)
+	if forfeited.Items > 0 {
+		k.Log.WarnContext(ctx, "booked what dead processes had withdrawn from budgets", "holds", forfeited.Items)
+	}
+	return more || forfeited.More, errors.Join(rescueErr, expireErr, cancelErr, forfeitErr)
 }

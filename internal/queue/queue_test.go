@@ -97,13 +97,18 @@ type keeperRig struct {
 	log   *bytes.Buffer
 }
 
+// noHolds is budgets that no dead process drew on.
+type noHolds struct{ store.Budgets }
+
+func (noHolds) ForfeitHolds(context.Context, int) (store.Step, error) { return store.Step{}, nil }
+
 const interval = 10 * time.Second
 
 func newKeeper(t *testing.T, s *sweeper) keeperRig {
 	t.Helper()
 	rig := keeperRig{store: s, crier: &crier{}, log: &bytes.Buffer{}}
 	k, err := NewKeeper(KeeperDeps{
-		Store: s, Bell: NewBell(), Announce: rig.crier, Metrics: telemetry.NewMetrics("test", ""),
+		Store: s, Budgets: noHolds{}, Bell: NewBell(), Announce: rig.crier, Metrics: telemetry.NewMetrics("test", ""),
 		Log: slog.New(slog.NewTextHandler(rig.log, nil)), Interval: interval,
 	})
 	if err != nil {

@@ -148,7 +148,10 @@ func (a *answer) message() message {
 		Role:    "assistant",
 		Model:   a.model,
 		Content: []contentBlock{},
-		Usage:   messageUsage{InputTokens: a.inputTokens},
+		Usage: messageUsage{
+			InputTokens:              a.inputTokens - a.cachedTokens - a.writtenTokens,
+			CacheCreationInputTokens: a.writtenTokens, CacheReadInputTokens: a.cachedTokens,
+		},
 	}
 }
 

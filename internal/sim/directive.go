@@ -13,6 +13,8 @@ type directives struct {
 	times   int // the fault strikes only the first so many requests with this prompt; 0: always
 	latency *time.Duration
 	tokens  int // 0: as configured
+	// How many of the tokens are reported to have been read from a cache, written to it, and reasoned with.
+	cached, written, reasoning int
 }
 
 // parseDirectives reads every [sim:…] in a prompt. A misspelt one is an error rather than ignored, since a
@@ -51,6 +53,12 @@ func (d *directives) set(field string) error {
 		d.times, err = parseCount(value, MaxOutputTokens)
 	case "tokens":
 		d.tokens, err = parseCount(value, MaxOutputTokens)
+	case "cached":
+		d.cached, err = parseCount(value, MaxOutputTokens)
+	case "written":
+		d.written, err = parseCount(value, MaxOutputTokens)
+	case "reasoning":
+		d.reasoning, err = parseCount(value, MaxOutputTokens)
 	case "latency":
 		var latency time.Duration
 		latency, err = time.ParseDuration(value)
@@ -59,7 +67,7 @@ func (d *directives) set(field string) error {
 		}
 		d.latency = &latency
 	default:
-		err = fmt.Errorf("unknown setting %q; use fault, times, latency or tokens", abridge(name))
+		err = fmt.Errorf("unknown setting %q; use fault, times, latency, tokens, cached, written or reasoning", abridge(name))
 	}
 	return err
 }

@@ -58,6 +58,8 @@ type answer struct {
 	tool         string
 	inputTokens  int
 	outputTokens int
+	// Parts of the input and the output.
+	cachedTokens, writtenTokens, reasoningTokens int
 }
 
 // toolArguments are the pieces in which a tool call's arguments are streamed, and its length in tokens.
@@ -194,6 +196,9 @@ func (x *exchange) plan() {
 		x.answer.script = script{digest: c.prompt.digest(x.config.Seed, c.model), length: length}
 		x.answer.outputTokens = length
 	}
+	x.answer.cachedTokens = min(x.directives.cached, x.answer.inputTokens)
+	x.answer.writtenTokens = min(x.directives.written, x.answer.inputTokens-x.answer.cachedTokens)
+	x.answer.reasoningTokens = min(x.directives.reasoning, x.answer.outputTokens)
 }
 
 func (x *exchange) cost() rates {

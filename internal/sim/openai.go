@@ -113,8 +113,9 @@ type openAIUsage struct {
 	CompletionTokens int `json:"completion_tokens"`
 	TotalTokens      int `json:"total_tokens"`
 	PromptDetails    struct {
-		CachedTokens int `json:"cached_tokens"`
-		AudioTokens  int `json:"audio_tokens"`
+		CachedTokens     int `json:"cached_tokens"`
+		CacheWriteTokens int `json:"cache_write_tokens,omitzero"` // told by some compatible servers
+		AudioTokens      int `json:"audio_tokens"`
 	} `json:"prompt_tokens_details"`
 	CompletionDetails struct {
 		ReasoningTokens          int `json:"reasoning_tokens"`
@@ -125,11 +126,14 @@ type openAIUsage struct {
 }
 
 func (a *answer) openAIUsage() openAIUsage {
-	return openAIUsage{
+	u := openAIUsage{
 		PromptTokens:     a.inputTokens,
 		CompletionTokens: a.outputTokens,
 		TotalTokens:      a.inputTokens + a.outputTokens,
 	}
+	u.PromptDetails.CachedTokens, u.PromptDetails.CacheWriteTokens = a.cachedTokens, a.writtenTokens
+	u.CompletionDetails.ReasoningTokens = a.reasoningTokens
+	return u
 }
 
 // finishReason is why the answer ended, in the dialect's words.

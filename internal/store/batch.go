@@ -15,8 +15,10 @@ type Batches interface {
 	// were asked to stop, or whose deadline passed, are among them: their items end as they come.
 	UnsplitJobs(ctx context.Context, limit int) ([]Unsplit, error)
 
-	// SplitJob gives a job its next items, at most MaxSplit, and reserves for them. Those that have a Refusal
-	// fail at once. Codes: conflict (it has them already, or does not have those before them), not_found.
+	// SplitJob gives a job its next items, at most MaxSplit, and reserves for them: as many, from the first on, as
+	// every hard budget has enough left for. The step says how many; for none the job waits on its budget, and
+	// UnsplitJobs passes it over for a while. Those that have a Refusal fail at once. Codes: conflict (it has them
+	// already, or does not have those before them), not_found.
 	SplitJob(ctx context.Context, tenant penstock.TenantID, s Split) (Step, error)
 
 	// Batch returns what a job has as a batch. Codes: not_found (also where the job is none).
@@ -85,6 +87,8 @@ type Split struct {
 	Job   penstock.ID
 	From  int // index of the first of them
 	Items []NewItem
+	// Accounts are the budgets that these items are paid from: those of their job's key and model, now.
+	Accounts []Account
 }
 
 // MaxSplit is how many items a job gets at a time.

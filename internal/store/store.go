@@ -39,6 +39,7 @@ type Store interface {
 	Tenants
 	Keys
 	Load
+	Budgets
 	Files
 	Webhooks
 	Outbox
@@ -188,6 +189,10 @@ type Ledger interface {
 
 	// VerifyLedger checks that every outcome is settled exactly once and that the books add up.
 	VerifyLedger(ctx context.Context) (LedgerReport, error)
+
+	// Spending adds up what a tenant spent in a span of time, also of jobs and calls that were deleted since: at most
+	// q.Limit sums, in order.
+	Spending(ctx context.Context, tenant penstock.TenantID, q SpendingQuery) ([]Spending, error)
 }
 
 // Retention forgets: jobs that their owner deletes, and what was kept long enough. All but DeleteJob are

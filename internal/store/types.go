@@ -21,6 +21,8 @@ type Submission struct {
 	DeadlineIn time.Duration
 	// Idempotency is nil when the caller gave no key.
 	Idempotency *IdempotencyKey
+	// Accounts are the budgets that the job is paid from. SubmitJob then also answers budget_exceeded.
+	Accounts []Account
 	// Starter, if there is one, would start all of the items at once.
 	Starter *Lease
 	// Webhook is where the events of this job alone are sent, beside the tenant's endpoints; nil for nowhere.
@@ -51,7 +53,8 @@ type Receipt struct {
 	Replayed bool // the job was there already, under the same idempotency key
 	// Claimed are the items if the submission's starter has them: nothing waited in the job's lane. Job is as it
 	// was before.
-	Claimed []Claimed
+	Claimed  []Claimed
+	Warnings []string // of soft budgets that it exceeds
 }
 
 // JobFilter selects jobs. Zero fields select everything.

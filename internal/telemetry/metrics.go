@@ -41,6 +41,7 @@ type Metrics struct {
 	config  *configCollector
 
 	retention retentionMetrics
+	budget    budgetMetrics
 	cache     *cacheMetrics
 	key       keyMetrics
 	webhook   webhookMetrics
@@ -64,6 +65,7 @@ func NewMetrics(version, commit string) *Metrics {
 	m.usage = newUsageMetrics(factory, m)
 	m.queue = newQueueMetrics(factory)
 	m.retention = newRetentionMetrics(factory)
+	m.budget = newBudgetMetrics(factory)
 	m.signal = newSignalMetrics(factory)
 	m.cache = newCacheMetrics(factory, m)
 	m.key = newKeyMetrics(factory)

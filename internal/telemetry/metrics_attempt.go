@@ -31,17 +31,17 @@ type attemptMetrics struct {
 type attemptKey struct{ model, target, kind string }
 
 type attemptChild struct {
-	attempts                   prometheus.Counter
-	firstToken, duration       prometheus.Observer
-	input, cachedInput, output prometheus.Counter
-	cost                       prometheus.Counter
+	attempts                                          prometheus.Counter
+	firstToken, duration                              prometheus.Observer
+	input, cachedInput, cacheWrite, output, reasoning prometheus.Counter
+	cost, unpriced                                    prometheus.Counter
 }
 
 // attemptVectors split counts by model and target, but times by target alone: how long an upstream takes
 // does not depend on the name it was asked for by, and a histogram costs a series for each bucket.
 type attemptVectors struct {
-	attempts, tokens, cost *prometheus.CounterVec
-	firstToken, duration   *prometheus.HistogramVec
+	attempts, tokens, cost, unpriced *prometheus.CounterVec
+	firstToken, duration             *prometheus.HistogramVec
 }
 
 func newAttemptMetrics(factory promauto.Factory, m *Metrics) attemptMetrics {
@@ -57,6 +57,10 @@ func newAttemptMetrics(factory promauto.Factory, m *Metrics) attemptMetrics {
 		cost: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "penstock_cost_usd_total",
 			Help: "Cost of attempts in dollars, for trends; the ledger is exact.",
+		}, []string{"model", "target"}),
+		unpriced: factory.NewCounterVec(prometheus.CounterOpts{
+			Name: "penstock_unpriced_attempts_total",
+			Help: "Attempts on targets that have no price: what they cost is not known.",
 		}, []string{"model", "target"}),
 		firstToken: factory.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "penstock_attempt_first_token_seconds",
@@ -84,8 +88,11 @@ func (v attemptVectors) child(k attemptKey) attemptChild {
 		duration:    v.duration.WithLabelValues(k.target),
 		input:       v.tokens.WithLabelValues(k.model, k.target, "input"),
 		cachedInput: v.tokens.WithLabelValues(k.model, k.target, "cached_input"),
+		cacheWrite:  v.tokens.WithLabelValues(k.model, k.target, "cache_write"),
 		output:      v.tokens.WithLabelValues(k.model, k.target, "output"),
+		reasoning:   v.tokens.WithLabelValues(k.model, k.target, "reasoning"),
 		cost:        v.cost.WithLabelValues(k.model, k.target),
+		unpriced:    v.unpriced.WithLabelValues(k.model, k.target),
 	}
 }
 
@@ -100,6 +107,7 @@ type AttemptObservation struct {
 	Total      time.Duration
 	Usage      penstock.Usage
 	Cost       penstock.NanoUSD
+	Unpriced   bool // its target has no price
 }
 
 // AttemptFinished counts an attempt.
@@ -111,10 +119,15 @@ func (m *Metrics) AttemptFinished(o AttemptObservation) {
 	}
 	observe(child.duration, o.Total)
 
-	cached := min(o.Usage.CachedInputTokens, o.Usage.InputTokens)
-	count(child.input, o.Usage.InputTokens-max(cached, 0))
-	count(child.cachedInput, cached)
-	count(child.output, o.Usage.OutputTokens)
+	c := o.Usage.Classes()
+	count(child.input, c.Input)
+	count(child.cachedInput, c.CachedInput)
+	count(child.cacheWrite, c.CacheWrite)
+	count(child.output, c.Output)
+	count(child.reasoning, c.Reasoning)
+	if o.Unpriced {
+		child.unpriced.Inc()
+	}
 	if o.Cost > 0 {
 		child.cost.Add(float64(o.Cost) / 1e9)
 	}

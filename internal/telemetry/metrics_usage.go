@@ -16,9 +16,9 @@ type usageMetrics struct {
 }
 
 type tenantChild struct {
-	succeeded, failed          prometheus.Counter
-	input, cachedInput, output prometheus.Counter
-	cost                       prometheus.Counter
+	succeeded, failed                                 prometheus.Counter
+	input, cachedInput, cacheWrite, output, reasoning prometheus.Counter
+	cost                                              prometheus.Counter
 }
 
 func newUsageMetrics(factory promauto.Factory, m *Metrics) usageMetrics {
@@ -28,7 +28,7 @@ func newUsageMetrics(factory promauto.Factory, m *Metrics) usageMetrics {
 	}, []string{"tenant", "outcome"})
 	tokens := factory.NewCounterVec(prometheus.CounterOpts{
 		Name: "penstock_tenant_tokens_total",
-		Help: "Tokens that a tenant used. Classes do not overlap: input is what was not cached.",
+		Help: "Tokens that a tenant used. Classes do not overlap: input is what was neither read from a cache nor written to one, output what was not reasoning.",
 	}, []string{"tenant", "class"})
 	cost := factory.NewCounterVec(prometheus.CounterOpts{
 		Name: "penstock_tenant_cost_usd_total",
@@ -46,7 +46,9 @@ func newUsageMetrics(factory promauto.Factory, m *Metrics) usageMetrics {
 				failed:      attempts.WithLabelValues(tenant, "failed"),
 				input:       tokens.WithLabelValues(tenant, "input"),
 				cachedInput: tokens.WithLabelValues(tenant, "cached_input"),
+				cacheWrite:  tokens.WithLabelValues(tenant, "cache_write"),
 				output:      tokens.WithLabelValues(tenant, "output"),
+				reasoning:   tokens.WithLabelValues(tenant, "reasoning"),
 				cost:        cost.WithLabelValues(tenant),
 			}
 		}),
@@ -61,10 +63,12 @@ func (u usageMetrics) attemptFinished(o AttemptObservation) {
 	} else {
 		child.failed.Inc()
 	}
-	cached := max(0, min(o.Usage.CachedInputTokens, o.Usage.InputTokens))
-	count(child.input, o.Usage.InputTokens-cached)
-	count(child.cachedInput, cached)
-	count(child.output, o.Usage.OutputTokens)
+	c := o.Usage.Classes()
+	count(child.input, c.Input)
+	count(child.cachedInput, c.CachedInput)
+	count(child.cacheWrite, c.CacheWrite)
+	count(child.output, c.Output)
+	count(child.reasoning, c.Reasoning)
 	if o.Cost > 0 {
 		child.cost.Add(float64(o.Cost) / 1e9)
 	}

@@ -15,6 +15,7 @@ const (
 	keyResponseModel = "gen_ai.response.model"
 	keyInputTokens   = "gen_ai.usage.input_tokens"
 	keyCachedTokens  = "gen_ai.usage.cache_read.input_tokens"
+	keyWriteTokens   = "gen_ai.usage.cache_creation.input_tokens"
 	keyOutputTokens  = "gen_ai.usage.output_tokens"
 	keyFinishReasons = "gen_ai.response.finish_reasons"
 	keyErrorType     = "error.type"
@@ -77,6 +78,7 @@ func (g GenAI) attributes() []attribute.KeyValue {
 	text(keyResponseModel, g.ResponseModel)
 	tokens(keyInputTokens, g.Usage.InputTokens)
 	tokens(keyCachedTokens, g.Usage.CachedInputTokens)
+	tokens(keyWriteTokens, g.Usage.CacheWriteTokens)
 	tokens(keyOutputTokens, g.Usage.OutputTokens)
 	if len(g.FinishReasons) > 0 {
 		attrs = append(attrs, attribute.StringSlice(keyFinishReasons, g.FinishReasons))

@@ -104,16 +104,16 @@ func TestUsage(t *testing.T) {
 		complete bool
 	}{
 		"nothing":   {},
-		"the start": {events: []string{startEvent}, want: penstock.Usage{InputTokens: 107, CachedInputTokens: 100, OutputTokens: 1}},
+		"the start": {events: []string{startEvent}, want: penstock.Usage{InputTokens: 107, CachedInputTokens: 100, CacheWriteTokens: 2, OutputTokens: 1}},
 		"to the end": {events: []string{startEvent, delta(`{"output_tokens":9}`)}, complete: true,
-			want: penstock.Usage{InputTokens: 107, CachedInputTokens: 100, OutputTokens: 9}},
+			want: penstock.Usage{InputTokens: 107, CachedInputTokens: 100, CacheWriteTokens: 2, OutputTokens: 9}},
 		"totals, not increments": {events: []string{startEvent, delta(`{"output_tokens":9}`), delta(`{"output_tokens":12}`)}, complete: true,
-			want: penstock.Usage{InputTokens: 107, CachedInputTokens: 100, OutputTokens: 12}},
-		"the input grew": {complete: true, want: penstock.Usage{InputTokens: 350, CachedInputTokens: 300, OutputTokens: 9},
+			want: penstock.Usage{InputTokens: 107, CachedInputTokens: 100, CacheWriteTokens: 2, OutputTokens: 12}},
+		"the input grew": {complete: true, want: penstock.Usage{InputTokens: 350, CachedInputTokens: 300, CacheWriteTokens: 10, OutputTokens: 9},
 			events: []string{startEvent, delta(`{"input_tokens":40,"cache_creation_input_tokens":10,"cache_read_input_tokens":300,"output_tokens":9}`)}},
 		"no cache":             {events: []string{start(`{"input_tokens":3}`), delta(`{"output_tokens":4}`)}, complete: true, want: penstock.Usage{InputTokens: 3, OutputTokens: 4}},
 		"null":                 {events: []string{start(`{"input_tokens":3,"cache_read_input_tokens":null}`), delta(`null`)}, want: penstock.Usage{InputTokens: 3}},
-		"an end without count": {events: []string{startEvent, delta(`{}`)}, want: penstock.Usage{InputTokens: 107, CachedInputTokens: 100, OutputTokens: 1}},
+		"an end without count": {events: []string{startEvent, delta(`{}`)}, want: penstock.Usage{InputTokens: 107, CachedInputTokens: 100, CacheWriteTokens: 2, OutputTokens: 1}},
 		"no input told":        {events: []string{delta(`{"output_tokens":4}`)}},
 		"negative":             {events: []string{startEvent, delta(`{"output_tokens":-4}`)}},
 		"too many":             {events: []string{start(`{"input_tokens":9223372036854775807}`), delta(`{"output_tokens":1}`)}},
@@ -134,9 +134,9 @@ func TestCostOfCachedInput(t *testing.T) {
 		t.Fatal(err)
 	}
 	usage, _ := r.Usage()
-	price := penstock.Price{Input: 3_000_000, CachedInput: 300_000, Output: 15_000_000}
-	// (20 + 36) × 3 + 64 × 0.3 + 9 × 15 dollars per million.
-	if got, want := price.Cost(usage), penstock.NanoUSD(168_000+19_200+135_000); got != want {
+	price := penstock.Price{Input: 3_000_000, CachedInput: 300_000, CacheWrite: 3_750_000, Output: 15_000_000}
+	// 20 × 3 + 64 × 0.3 + 36 × 3.75 + 9 × 15 dollars per million.
+	if got, want := price.Cost(usage), penstock.NanoUSD(60_000+19_200+135_000+135_000); got != want {
 		t.Errorf("cost %s, want %s", got, want)
 	}
 }

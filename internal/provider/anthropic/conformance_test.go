@@ -79,7 +79,7 @@ var plainTranscript = providertest.Transcript{
 			`"usage":{"input_tokens":20,"cache_creation_input_tokens":36,"cache_read_input_tokens":64,` +
 			`"cache_creation":{"ephemeral_5m_input_tokens":36,"ephemeral_1h_input_tokens":0},"output_tokens":9,"service_tier":"standard"}}`,
 	}},
-	Usage: penstock.Usage{InputTokens: 120, CachedInputTokens: 64, OutputTokens: 9},
+	Usage: penstock.Usage{InputTokens: 120, CachedInputTokens: 64, CacheWriteTokens: 36, OutputTokens: 9},
 }
 
 // frame is an event of a stream, as the protocol writes it.
@@ -116,7 +116,7 @@ var streamTranscript = providertest.Transcript{
 		{Wire: frame("message_delta", `{"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"output_tokens":17}}`)},
 		{Wire: frame("message_stop", `{"type":"message_stop"}`)},
 	},
-	Usage: penstock.Usage{InputTokens: 107, CachedInputTokens: 100, OutputTokens: 17},
+	Usage: penstock.Usage{InputTokens: 107, CachedInputTokens: 100, CacheWriteTokens: 2, OutputTokens: 17},
 }
 
 // errorBody is an error in the protocol's form.

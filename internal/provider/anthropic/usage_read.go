@@ -62,6 +62,7 @@ func (t *tally) usage() (penstock.Usage, bool) {
 	return penstock.Usage{
 		InputTokens:       t.input + t.cacheRead + t.cacheWrite,
 		CachedInputTokens: t.cacheRead,
+		CacheWriteTokens:  t.cacheWrite,
 		OutputTokens:      t.output,
 	}, t.last
 }

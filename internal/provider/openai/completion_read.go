@@ -123,30 +123,37 @@ func readUsage(told jsontext.Value) (penstock.Usage, bool) {
 	if !wire.IsSet(told) {
 		return penstock.Usage{}, false
 	}
-	type details struct {
-		Cached int64 `json:"cached_tokens"`
+	type input struct {
+		Cached     int64 `json:"cached_tokens"`
+		CacheWrite int64 `json:"cache_write_tokens"` // not OpenAI's own, but widely told
+	}
+	type output struct {
+		Reasoning int64 `json:"reasoning_tokens"`
 	}
 	var u struct {
-		Prompt        *int64  `json:"prompt_tokens"`
-		Completion    int64   `json:"completion_tokens"`
-		PromptDetails details `json:"prompt_tokens_details"`
-		Input         *int64  `json:"input_tokens"`
-		Output        int64   `json:"output_tokens"`
-		InputDetails  details `json:"input_tokens_details"`
+		Prompt            *int64 `json:"prompt_tokens"`
+		Completion        int64  `json:"completion_tokens"`
+		PromptDetails     input  `json:"prompt_tokens_details"`
+		CompletionDetails output `json:"completion_tokens_details"`
+		Input             *int64 `json:"input_tokens"`
+		Output            int64  `json:"output_tokens"`
+		InputDetails      input  `json:"input_tokens_details"`
+		OutputDetails     output `json:"output_tokens_details"`
 	}
 	if wire.Decode(told, &u) != nil {
 		return penstock.Usage{}, false
 	}
-	var usage penstock.Usage
-	switch {
-	case u.Prompt != nil:
-		usage = penstock.Usage{InputTokens: *u.Prompt, CachedInputTokens: u.PromptDetails.Cached, OutputTokens: u.Completion}
-	case u.Input != nil:
-		usage = penstock.Usage{InputTokens: *u.Input, CachedInputTokens: u.InputDetails.Cached, OutputTokens: u.Output}
-	default:
+	if u.Prompt == nil {
+		u.Prompt, u.PromptDetails, u.Completion, u.CompletionDetails = u.Input, u.InputDetails, u.Output, u.OutputDetails
+	}
+	if u.Prompt == nil {
 		return penstock.Usage{}, false
 	}
-	if usage.InputTokens < 0 || usage.OutputTokens < 0 || usage.CachedInputTokens < 0 {
+	usage := penstock.Usage{
+		InputTokens: *u.Prompt, CachedInputTokens: u.PromptDetails.Cached, CacheWriteTokens: u.PromptDetails.CacheWrite,
+		OutputTokens: u.Completion, ReasoningTokens: u.CompletionDetails.Reasoning,
+	}
+	if min(usage.InputTokens, usage.CachedInputTokens, usage.CacheWriteTokens, usage.OutputTokens, usage.ReasoningTokens) < 0 {
 		return penstock.Usage{}, false
 	}
 	return usage, true

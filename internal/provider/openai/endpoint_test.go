@@ -59,7 +59,7 @@ const responseUsage = `"usage":{"input_tokens":36,"input_tokens_details":{"cache
 func responseDialect() providertest.Dialect {
 	d := dialect
 	d.Endpoint, d.Path, d.StreamHidden = penstock.EndpointResponses, "/v1/responses", providertest.Transcript{}
-	usage := penstock.Usage{InputTokens: 36, CachedInputTokens: 16, OutputTokens: 12}
+	usage := penstock.Usage{InputTokens: 36, CachedInputTokens: 16, OutputTokens: 12, ReasoningTokens: 5}
 	d.Plain = providertest.Transcript{
 		Body: `{"input":"Hi","model":"fast","store":false}`, UpstreamModel: "gpt-test",
 		Sent: `{"input":"Hi","model":"gpt-test","store":false}`,

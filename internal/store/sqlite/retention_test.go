@@ -271,15 +271,17 @@ func TestSweepSparesOlderBlobs(t *testing.T) {
 func TestAuditSeesWhatWasNotDeleted(t *testing.T) {
 	t.Parallel()
 	const forgotten, living = "settlements without what they settle differ from what was deleted: acme item", "job's settlements differ from its outcomes"
+	const entry = `key, tenant_id, kind, subject_id, job_id, target, reserved_nano_usd, cost_nano_usd,
+		input_tokens, cached_input_tokens, output_tokens, price_version, created_at, outcomes`
 	for name, damage := range map[string]struct{ sql, problem string }{
 		"a lost item":           {`DELETE FROM items WHERE n = 1`, living},
 		"another cost":          {`UPDATE items SET cost_nano_usd = cost_nano_usd + 1 WHERE n = 1`, living},
 		"a job that came back":  {`UPDATE forgotten SET subjects = subjects - 1`, forgotten},
 		"other costs":           {`UPDATE forgotten SET cost_nano_usd = cost_nano_usd + 1`, forgotten},
 		"nothing is remembered": {`DELETE FROM forgotten`, forgotten},
-		"a forged settlement": {`INSERT INTO ledger SELECT 'settle:forged', tenant_id, kind, 'forged', 'forged', target, 0, 0, 0, 0, 0, '', 0, 1
+		"a forged settlement": {`INSERT INTO ledger (` + entry + `) SELECT 'settle:forged', tenant_id, kind, 'forged', 'forged', target, 0, 0, 0, 0, 0, '', 0, 1
 			FROM ledger WHERE kind = 'settle' LIMIT 1`, forgotten},
-		"a settlement booked twice": {`INSERT INTO ledger SELECT key || '-again', tenant_id, kind, subject_id, job_id, target, reserved_nano_usd, cost_nano_usd,
+		"a settlement booked twice": {`INSERT INTO ledger (` + entry + `) SELECT key || '-again', tenant_id, kind, subject_id, job_id, target, reserved_nano_usd, cost_nano_usd,
 			input_tokens, cached_input_tokens, output_tokens, price_version, created_at, outcomes FROM ledger
 			WHERE kind = 'settle' AND job_id IN (SELECT id FROM jobs) LIMIT 1`, living},
 	} {

@@ -88,9 +88,6 @@ type claimResult struct {
 func (s *Store) claim(ctx context.Context, l store.Lease, w wanted) (got claimResult, err error) {
 	err = s.write(ctx, "claim", func(tx Tx) error {
 		got = claimResult{}
-		// A claim that a crash of the database undoes never was: its items are still in line, and a finish
-		// of them, which is not relaxed, finds no claim.
-		tx.Relax()
 		if err := correct(ctx, tx, w.Corrections); err != nil {
 			return err
 		}
@@ -103,8 +100,16 @@ func (s *Store) claim(ctx context.Context, l store.Lease, w wanted) (got claimRe
 		}
 		want := w.Want
 		want.Lanes = o.lanes
-		got, err = s.claimLanes(ctx, tx, l, want)
-		return err
+		if got, err = s.claimLanes(ctx, tx, l, want); err != nil {
+			return err
+		}
+		// A claim that a crash of the database undoes never was: its items are still in line, and a finish
+		// of them, which is not relaxed, finds no claim. Where a hard budget pays, what such a claim spends
+		// would be known to nobody if its process died as well.
+		if !slices.ContainsFunc(got.taken, func(c candidate) bool { return c.Resolved.Bounded }) {
+			tx.Relax()
+		}
+		return nil
 	})
 	return got, err
 }
@@ -359,7 +364,7 @@ func (c claimOf) resume(ids []string, status penstock.Status, rows map[penstock.
 			WHERE id = /*pg ANY */($1) AND status = 'queued'
 				AND EXISTS (SELECT 1 FROM jobs j WHERE j.id = items.job_id AND j.cancel_requested_at = 0)
 			RETURNING id, job_id, tenant_id, n, custom_id, fence, tries, attempts, estimate_tokens, input_bytes, reserved_nano_usd,
-				crashes, input_tokens, cached_input_tokens, output_tokens, cost_nano_usd, input, input_blob, not_before`,
+				crashes, cost_nano_usd, input, input_blob, not_before, ` + usageNames,
 			Args: []any{status, c.id}},
 		func(row Row) error {
 			r, err := scanCandidate(row)
@@ -423,10 +428,8 @@ func (r run) candidate(i int, rows map[penstock.ID]candidate) (candidate, error)
 
 func scanCandidate(row Row) (c candidate, err error) {
 	spent := &c.Spent
-	err = row.Scan(&c.Item, &c.Job, &c.Tenant, &c.Index, &c.CustomID, &c.Fence, &c.Tries, &c.Attempts,
-		&c.Estimate, &c.InputBytes, &c.Reserved,
-		&spent.Crashes, &spent.Usage.InputTokens, &spent.Usage.CachedInputTokens, &spent.Usage.OutputTokens, &spent.Cost,
-		&c.input.inline, &c.input.blob, &c.notBefore)
+	err = row.Scan(intoUsage(&spent.Usage, &c.Item, &c.Job, &c.Tenant, &c.Index, &c.CustomID, &c.Fence, &c.Tries, &c.Attempts,
+		&c.Estimate, &c.InputBytes, &c.Reserved, &spent.Crashes, &spent.Cost, &c.input.inline, &c.input.blob, &c.notBefore)...)
 	if err != nil {
 		return c, fmt.Errorf("scanning a claimed item: %w", err)
 	}

@@ -134,7 +134,7 @@ func finishGroup(ctx context.Context, tx Tx, g finishing) ([]store.Verdict, erro
 		}
 		if item.Status != penstock.StatusRunning || item.Fence != f.Fence || (f.Of != nil && f.Of.Claim != item.claim) {
 			verdicts[i] = store.Verdict{Status: item.Status}
-			if err := bookStale(ctx, tx, f); err != nil {
+			if err := bookStale(ctx, tx, f, jobs.item(item)); err != nil {
 				return nil, err
 			}
 			continue
@@ -249,8 +249,11 @@ func finishItem(ctx context.Context, tx Tx, item itemInJob, f finishedClaim) err
 	}
 	item.Attempts += f.Counted
 	item.spend(f.Usage, f.Cost)
-	if err := bookForfeit(ctx, tx, f.Finish, f.Forfeit); err != nil {
+	if err := item.forfeit(ctx, tx, f.Finish, f.Forfeit); err != nil {
 		return err
+	}
+	if again && !item.purse.affords(item.budgets()) {
+		again, f.Transition, f.Error = false, penstock.TransitionFail, unaffordable()
 	}
 	if again {
 		return item.requeue(ctx, tx, f.Transition, micros(tx.Now().Add(f.RetryIn)))
@@ -275,7 +278,7 @@ func cancelledError() *penstock.ItemError {
 
 // bookStale books what a claim spent after another took its place: counted, not invoiced. A finish
 // that was recorded before, by a worker that did not hear so, is booked already.
-func bookStale(ctx context.Context, tx Tx, f store.Finish) error {
+func bookStale(ctx context.Context, tx Tx, f store.Finish, item itemInJob) error {
 	if len(f.Attempts) == 0 {
 		return nil
 	}
@@ -283,15 +286,10 @@ func bookStale(ctx context.Context, tx Tx, f store.Finish) error {
 	if err != nil || slices.ContainsFunc(recorded, func(a penstock.Attempt) bool { return a.ID == f.Attempts[0].ID }) {
 		return err
 	}
-	return bookForfeit(ctx, tx, f, f.Cost+f.Forfeit)
-}
-
-func bookForfeit(ctx context.Context, tx Tx, f store.Finish, amount penstock.NanoUSD) error {
-	if amount == 0 {
-		return nil
+	_, booked, err := queryOne(ctx, tx, sqlf(`SELECT key FROM ledger WHERE key = $1`, forfeitKey(f.Item, f.Fence)),
+		func(row Row) (key string, err error) { return key, row.Scan(&key) })
+	if err != nil || booked { // whoever took the item over did
+		return err
 	}
-	return bookOnce(ctx, tx, penstock.LedgerEntry{
-		Key: forfeitKey(f.Item, f.Fence), Tenant: f.Tenant, Kind: penstock.EntryForfeit, Subject: f.Item, Job: f.Job,
-		Target: f.Target, Cost: amount, PriceVersion: f.PriceVersion,
-	})
+	return item.forfeit(ctx, tx, f, f.Cost+f.Forfeit)
 }

@@ -26,14 +26,13 @@ type itemRow struct {
 // itemColumns leaves the result out: most readers do not want it, and it can be large.
 const itemColumns = `id, job_id, tenant_id, n, custom_id, status, seq, attempts, fence, tries, crashes,
 	reserved_nano_usd, estimate_tokens, input_bytes, not_before, parked = 1, claim_id, target, status_code, error_code, error_message,
-	input_tokens, cached_input_tokens, output_tokens, cost_nano_usd, price_version, finished_at`
+	cost_nano_usd, price_version, ` + usageNames + `, finished_at`
 
 func (r *itemRow) dest(extra ...any) []any {
-	u := &r.Usage
 	r.Error = &penstock.ItemError{}
-	return append([]any{&r.ID, &r.Job, &r.Tenant, &r.Index, &r.CustomID, &r.Status, &r.Seq, &r.Attempts,
+	return append(intoUsage(&r.Usage, &r.ID, &r.Job, &r.Tenant, &r.Index, &r.CustomID, &r.Status, &r.Seq, &r.Attempts,
 		&r.Fence, &r.tries, &r.crashes, &r.reserved, &r.estimate, &r.inputBytes, &r.notBefore, &r.parked, &r.claim, &r.Target, &r.StatusCode, &r.Error.Code, &r.Error.Message,
-		&u.InputTokens, &u.CachedInputTokens, &u.OutputTokens, &r.Cost, &r.price}, extra...)
+		&r.Cost, &r.price), extra...)
 }
 
 // scanned completes a row after its columns were read.
@@ -88,6 +87,7 @@ func (r itemInJob) spend(u penstock.Usage, cost penstock.NanoUSD) {
 	r.Usage, r.job.Usage = r.Usage.Plus(u), r.job.Usage.Plus(u)
 	r.Cost += cost
 	r.job.Cost += cost
+	r.purse.move(r.budgets(), 0, cost)
 }
 
 // end takes an item to its outcome: status, event number, settlement and dead letter.
@@ -108,6 +108,7 @@ func (r itemInJob) end(ctx context.Context, tx Tx, o outcome) error {
 		return err
 	}
 	r.settled.add(r)
+	r.purse.move(r.budgets(), r.reserved, 0)
 	r.ended[r.Job] = append(r.ended[r.Job], r.Index)
 	if next != penstock.StatusFailed {
 		return nil
@@ -126,17 +127,17 @@ func (r itemInJob) save(ctx context.Context, tx Tx, was penstock.Status, last *p
 	if failure == nil {
 		failure = &penstock.ItemError{}
 	}
-	how, u := saveItem, r.Usage
+	how := saveItem
 	switch {
 	case r.fresh:
 		how = addFresh
 	case was == penstock.StatusQueued:
 		how = saveQueued
 	}
-	return tx.Put(ctx, how, r.ID, r.Job, r.Tenant, r.Index, r.CustomID, r.estimate, r.inputBytes, r.reserved, r.claim,
+	return tx.Put(ctx, how, withUsage(r.Usage, r.ID, r.Job, r.Tenant, r.Index, r.CustomID, r.estimate, r.inputBytes, r.reserved, r.claim,
 		r.Status, r.Seq, r.notBefore, truth(r.parked).column(), r.Fence, r.tries, r.Attempts, r.crashes, r.Target, r.StatusCode,
 		r.result.inline, r.result.blob, failure.Code, storable(failure.Message),
-		u.InputTokens, u.CachedInputTokens, u.OutputTokens, r.Cost, r.price, micros(r.FinishedAt), kept)
+		r.Cost, r.price, micros(r.FinishedAt), kept)...)
 }
 
 // savedColumns are those of a new row; of a row that is there those change that changing lists.
@@ -145,8 +146,7 @@ const savedColumns = `id text, job_id text, tenant_id text, n bigint, custom_id 
 
 const changing = `status text, seq bigint, not_before bigint, parked bigint, fence bigint, tries bigint, attempts bigint, crashes bigint,
 	target text, status_code bigint, result bytea, result_blob text, error_code text, error_message text,
-	input_tokens bigint, cached_input_tokens bigint, output_tokens bigint, cost_nano_usd bigint, price_version text,
-	finished_at bigint, last_attempt text`
+	cost_nano_usd bigint, price_version text, finished_at bigint, last_attempt text, ` + usageColumns
 
 var (
 	saveItem = insertInto("items", savedColumns, overwriting("id", changing)+

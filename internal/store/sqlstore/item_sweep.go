@@ -109,12 +109,14 @@ func (s *Store) rescueItem(ctx context.Context, tx Tx, item itemInJob) error {
 		return err
 	}
 	lost := store.Finish{Item: item.ID, Job: item.Job, Tenant: item.Tenant, Fence: item.Fence}
-	if err := bookForfeit(ctx, tx, lost, item.reserved); err != nil {
+	if err := item.forfeit(ctx, tx, lost, item.reserved); err != nil {
 		return err
 	}
 	switch {
 	case !item.job.CancelRequestedAt.IsZero():
 		return item.end(ctx, tx, outcome{transition: penstock.TransitionCancel, err: cancelledError()})
+	case !item.purse.affords(item.budgets()):
+		return item.end(ctx, tx, outcome{transition: penstock.TransitionFail, errorKind: penstock.AttemptLost, err: unaffordable()})
 	case item.crashes >= store.MaxCrashes:
 		return item.end(ctx, tx, outcome{
 			transition: penstock.TransitionFail, errorKind: penstock.AttemptLost,

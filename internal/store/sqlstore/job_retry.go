@@ -97,7 +97,7 @@ func (s *Store) RetryItems(ctx context.Context, tenant penstock.TenantID, r stor
 		Submission: r.Submission, name: "retry",
 		also: func(tx Tx, j penstock.Job) error {
 			// Whoever deletes the job, or ends items of it, waits for this or is waited for.
-			jobs, err := lockJobs(ctx, tx, []penstock.ID{j.RetryOf}, lockWhole)
+			jobs, err := lockRows(ctx, tx, []penstock.ID{j.RetryOf}, lockWhole)
 			if err != nil {
 				return err
 			}

@@ -21,24 +21,24 @@ const (
 
 const jobRowColumns = `id, tenant_id, key_name, endpoint, model, lane, tags,
 	total, succeeded, failed, cancelled, expired,
-	input_tokens, cached_input_tokens, output_tokens, cost_nano_usd, seq, started_seq, started_items, progress_at, stream, log IN ('purging', 'purged'),
+	cost_nano_usd, seq, started_seq, started_items, progress_at, stream, log IN ('purging', 'purged'),
 	max_attempts, item_timeout, resolved, retry_of, file_id, trace_parent,
-	created_at, deadline, started_at, finished_at, cancel_requested_at, queue_mark, queue_tokens, promised_at`
+	created_at, deadline, started_at, finished_at, cancel_requested_at, queue_mark, queue_tokens, promised_at, budgets, waiting_on, ` + usageNames
 
 func scanJob(row Row) (penstock.Job, error) {
 	var (
 		j                                              penstock.Job
-		tags, resolved                                 string
+		tags, resolved, budgets                        string
 		timeout                                        int64
 		created, deadline, started, finished, cancelAt int64
 		promised, progress                             int64
 	)
-	c, u := &j.Counts, &j.Usage
-	err := row.Scan(&c.Running, &j.ID, &j.Tenant, &j.Key, &j.Endpoint, &j.Model, &j.Lane, &tags,
+	c := &j.Counts
+	err := row.Scan(intoUsage(&j.Usage, &c.Running, &j.ID, &j.Tenant, &j.Key, &j.Endpoint, &j.Model, &j.Lane, &tags,
 		&c.Total, &c.Succeeded, &c.Failed, &c.Cancelled, &c.Expired,
-		&u.InputTokens, &u.CachedInputTokens, &u.OutputTokens, &j.Cost, &j.Seq, &j.StartedSeq, &j.StartedItems, &progress, &j.Stream, &j.LogPurged,
+		&j.Cost, &j.Seq, &j.StartedSeq, &j.StartedItems, &progress, &j.Stream, &j.LogPurged,
 		&j.MaxAttempts, &timeout, &resolved, &j.RetryOf, &j.File, &j.TraceParent,
-		&created, &deadline, &started, &finished, &cancelAt, &j.QueueMark, &j.QueueTokens, &promised)
+		&created, &deadline, &started, &finished, &cancelAt, &j.QueueMark, &j.QueueTokens, &promised, &budgets, &j.WaitingOn)...)
 	if err != nil {
 		return j, fmt.Errorf("scanning job: %w", err)
 	}
@@ -53,16 +53,26 @@ func scanJob(row Row) (penstock.Job, error) {
 	if err := json.Unmarshal([]byte(resolved), &j.Resolved); err != nil {
 		return j, fmt.Errorf("reading resolution of job %s: %w", j.ID, err)
 	}
-	return j, nil
+	j.Paid, err = readStretches(budgets)
+	return j, err
+}
+
+// encodeTags never makes null, which PostgreSQL could not look into.
+func encodeTags(tags map[string]string) (string, error) {
+	if len(tags) == 0 {
+		return "{}", nil
+	}
+	text, err := json.Marshal(tags)
+	if err != nil {
+		return "", fmt.Errorf("encoding tags: %w", err)
+	}
+	return string(text), nil
 }
 
 func insertJob(ctx context.Context, tx Tx, j penstock.Job) error {
-	tags := []byte("{}") // never null, which PostgreSQL could not look into
-	var err error
-	if len(j.Tags) > 0 {
-		if tags, err = json.Marshal(j.Tags); err != nil {
-			return fmt.Errorf("encoding tags: %w", err)
-		}
+	tags, err := encodeTags(j.Tags)
+	if err != nil {
+		return err
 	}
 	resolved, err := json.Marshal(j.Resolved)
 	if err != nil {
@@ -74,12 +84,12 @@ func insertJob(ctx context.Context, tx Tx, j penstock.Job) error {
 	}
 	return tx.Do(ctx, `INSERT INTO jobs (id, tenant_id, key_name, endpoint, model, lane, tags, status, total,
 			seq, max_attempts, item_timeout, resolved, retry_of, file_id, trace_parent, created_at, deadline, queue_mark, queue_tokens, promised_at, split,
-			started_at, started_seq, started_items, stream, log)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27)`,
-		j.ID, j.Tenant, j.Key, j.Endpoint, j.Model, j.Lane, string(tags), j.Status(), j.Counts.Total,
+			started_at, started_seq, started_items, stream, log, budgets)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28)`,
+		j.ID, j.Tenant, j.Key, j.Endpoint, j.Model, j.Lane, tags, j.Status(), j.Counts.Total,
 		j.Seq, j.MaxAttempts, j.ItemTimeout.Microseconds(), string(resolved), j.RetryOf, j.File, j.TraceParent,
 		micros(j.CreatedAt), micros(j.Deadline), j.QueueMark, j.QueueTokens, micros(j.PromisedAt), split,
-		micros(j.StartedAt), j.StartedSeq, j.StartedItems, j.Stream, logOf(j))
+		micros(j.StartedAt), j.StartedSeq, j.StartedItems, j.Stream, logOf(j), stretchList(j.Paid))
 }
 
 // jobGroup is a set of jobs whose rows this transaction has locked. Transitions move their counters
@@ -89,6 +99,7 @@ type jobGroup struct {
 	moved    backlog            // how transitions changed what is queued
 	released map[claimKey]int64 // how many of the items of a claim do not run any more
 	settled  settlements
+	purse    purse                 // what the jobs are paid from
 	ended    map[penstock.ID][]int // by job, the items that ended, in order
 	news     *news                 // what webhooks are told
 }
@@ -103,9 +114,18 @@ const (
 	lockWhole jobLock = ` /*pg ORDER BY id FOR UPDATE */`
 )
 
-// lockJobs locks the rows of the given jobs in ascending order, so that two transactions never wait
-// for each other. Jobs that are gone are missing from the group.
+// lockJobs locks the given jobs and the budgets that they are paid from: whoever ends items needs both.
 func lockJobs(ctx context.Context, tx Tx, ids []penstock.ID, lock jobLock) (jobGroup, error) {
+	jobs, err := lockRows(ctx, tx, ids, lock)
+	if err == nil {
+		jobs.purse, err = lockPurse(ctx, tx, jobs.byID)
+	}
+	return jobs, err
+}
+
+// lockRows locks the rows of the given jobs in ascending order, so that two transactions never wait
+// for each other. Jobs that are gone are missing from the group.
+func lockRows(ctx context.Context, tx Tx, ids []penstock.ID, lock jobLock) (jobGroup, error) {
 	slices.SortFunc(ids, func(a, b penstock.ID) int { return strings.Compare(string(a), string(b)) })
 	ids = slices.Compact(ids)
 	jobs := jobGroup{
@@ -125,8 +145,7 @@ func lockJobs(ctx context.Context, tx Tx, ids []penstock.ID, lock jobLock) (jobG
 func (g jobGroup) item(r *itemRow) itemInJob { return itemInJob{r, g.byID[r.Job], g} }
 
 var saveJob = update("jobs", "id text", `status text, succeeded bigint, failed bigint,
-	cancelled bigint, expired bigint, input_tokens bigint, cached_input_tokens bigint, output_tokens bigint,
-	cost_nano_usd bigint, seq bigint, finished_at bigint, cancel_requested_at bigint, progress_at bigint`, "").lenient()
+	cancelled bigint, expired bigint, cost_nano_usd bigint, seq bigint, finished_at bigint, cancel_requested_at bigint, progress_at bigint, `+usageColumns, "").lenient()
 
 // save writes the jobs back and closes those that have no open item left. It returns the closed
 // ones in ascending order.
@@ -148,10 +167,9 @@ func (g jobGroup) save(ctx context.Context, tx Tx) ([]penstock.ID, error) {
 			j.ProgressAt = tx.Now()
 			progressed = append(progressed, j)
 		}
-		c, u := j.Counts, j.Usage
-		err := tx.Put(ctx, saveJob, id, j.Status(), c.Succeeded, c.Failed, c.Cancelled, c.Expired,
-			u.InputTokens, u.CachedInputTokens, u.OutputTokens, j.Cost, j.Seq,
-			micros(j.FinishedAt), micros(j.CancelRequestedAt), micros(j.ProgressAt))
+		c := j.Counts
+		err := tx.Put(ctx, saveJob, withUsage(j.Usage, id, j.Status(), c.Succeeded, c.Failed, c.Cancelled, c.Expired,
+			j.Cost, j.Seq, micros(j.FinishedAt), micros(j.CancelRequestedAt), micros(j.ProgressAt))...)
 		if err != nil {
 			return nil, err
 		}
@@ -164,6 +182,9 @@ func (g jobGroup) save(ctx context.Context, tx Tx) ([]penstock.ID, error) {
 		return nil, err
 	}
 	if err := noteProgress(ctx, tx, progressed); err != nil {
+		return nil, err
+	}
+	if err := g.purse.save(ctx, tx); err != nil {
 		return nil, err
 	}
 	if err := g.news.publish(ctx, tx); err != nil {

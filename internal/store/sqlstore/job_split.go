@@ -2,11 +2,18 @@ package sqlstore
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
 	"time"
 
 	"penstock"
 	"penstock/internal/store"
 )
+
+// splitPause is how long a job that waits on its budget is left alone: somebody else's items have to end, the
+// period to turn, or an operator to raise the limit.
+const splitPause = 2 * time.Second
 
 // splitAhead is how many ranges of a job may stand in line before it gets more items.
 const splitAhead = 8
@@ -15,10 +22,10 @@ const splitAhead = 8
 func (s *Store) UnsplitJobs(ctx context.Context, limit int) (jobs []store.Unsplit, err error) {
 	err = s.read(ctx, func(tx Tx) error {
 		jobs, err = queryAll(ctx, tx, sqlf(`SELECT split, (SELECT defaults FROM batches b WHERE b.job_id = jobs.id), `+lockedColumns+`
-			FROM jobs WHERE split < total AND finished_at = 0
+			FROM jobs WHERE split < total AND finished_at = 0 AND (split_after <= $3 OR cancel_requested_at > 0)
 				AND (SELECT COUNT(*) FROM ready r WHERE r.lane = jobs.lane AND r.tenant_id = jobs.tenant_id AND r.model = jobs.model
 					AND r.deadline = jobs.deadline AND r.job_id = jobs.id) < $1
-			ORDER BY id LIMIT $2`, splitAhead, limit), scanUnsplit)
+			ORDER BY id LIMIT $2`, splitAhead, limit, micros(tx.Now())), scanUnsplit)
 		return err
 	})
 	for i := range jobs {
@@ -52,7 +59,7 @@ func (s *Store) SplitJob(ctx context.Context, tenant penstock.TenantID, split st
 	var named bool
 	err = s.write(ctx, "split", func(tx Tx) error {
 		named, step = false, store.Step{Items: len(split.Items)}
-		jobs, err := lockJobs(ctx, tx, []penstock.ID{split.Job}, lockWhole)
+		jobs, err := lockRows(ctx, tx, []penstock.ID{split.Job}, lockWhole)
 		if err != nil {
 			return err
 		}
@@ -60,32 +67,80 @@ func (s *Store) SplitJob(ctx context.Context, tenant penstock.TenantID, split st
 		if j == nil || j.Tenant != tenant {
 			return notFound(penstock.ViewJob, split.Job)
 		}
-		if err := advanceSplit(ctx, tx, split); err != nil {
-			return err
-		}
-		a := arrival{submittedItems{split.Items, inputs}, j, split.From, jobs.moved}
-		err = book(ctx, tx, penstock.LedgerEntry{
-			Key: splitKey(j.ID, split.From), Tenant: j.Tenant, Kind: penstock.EntryReserve, Subject: j.ID, Job: j.ID, Reserved: a.reserved(),
-		})
-		if err != nil {
-			return err
-		}
-		if step.Finished, err = s.arrive(ctx, tx, jobs, a); err != nil {
-			return err
-		}
-		named = true
-		return nil
+		step, err = splitGroup{jobs, j, split, inputs}.take(ctx, tx)
+		named = err == nil
+		return err
 	})
 	if !named {
 		s.discard(ctx, inputs...)
+	} else {
+		s.discard(ctx, inputs[step.Items:]...)
 	}
 	return committed(step, err)
 }
 
-// advanceSplit notes that a job has more of its items.
-func advanceSplit(ctx context.Context, tx Tx, split store.Split) error {
-	n, err := tx.Exec(ctx, `UPDATE jobs SET split = $3 WHERE id = $1 AND split = $2 AND $3 <= total`,
-		split.Job, split.From, split.From+len(split.Items))
+// splitGroup is a job that is about to get items.
+type splitGroup struct {
+	jobs   jobGroup
+	job    *penstock.Job
+	split  store.Split
+	inputs []placed
+}
+
+// take gives the job as many of the items as there is money for. Those of a job that was stopped need none.
+func (g splitGroup) take(ctx context.Context, tx Tx) (step store.Step, err error) {
+	j, from := g.job, g.split.From
+	stop := stopped(j, tx.Now())
+	fit := len(g.split.Items)
+	if stop == nil {
+		if fit, err = reserveSplit(ctx, tx, j, g.split); err != nil {
+			return step, err
+		}
+	}
+	refused := func(item store.NewItem) bool { return item.Refusal != nil }
+	if stop != nil || slices.ContainsFunc(g.split.Items, refused) { // some end at once
+		if g.jobs.purse, err = lockPurse(ctx, tx, g.jobs.byID); err != nil {
+			return step, err
+		}
+	}
+	if err := advanceSplit(ctx, tx, j, splitTo{g.split, fit}); err != nil || fit == 0 {
+		return step, err
+	}
+	a := arrival{submittedItems{g.split.Items[:fit], g.inputs[:fit]}, j, from, g.jobs.moved}
+	err = book(ctx, tx, penstock.LedgerEntry{
+		Key: splitKey(j.ID, from), Tenant: j.Tenant, Kind: penstock.EntryReserve, Subject: j.ID, Job: j.ID, Reserved: a.reserved(), Origin: j.Origin(from),
+	})
+	if err != nil {
+		return step, err
+	}
+	step.Items = fit
+	if stop != nil {
+		g.jobs.purse.move(j.BudgetsOf(from), -a.reserved(), 0) // until they end, below: nothing was set aside
+	}
+	step.Finished, err = arrive(ctx, tx, g.jobs, a)
+	return step, err
+}
+
+// splitTo is how far a job comes by a step.
+type splitTo struct {
+	store.Split
+	fit int // of its items
+}
+
+// advanceSplit notes that a job has more of its items, or that there was no money for any.
+func advanceSplit(ctx context.Context, tx Tx, j *penstock.Job, split splitTo) error {
+	var waiting penstock.Reason
+	var after int64
+	if split.fit == 0 && len(split.Items) > 0 {
+		waiting, after = penstock.WaitingOnBudget, micros(tx.Now().Add(splitPause))
+	}
+	resolved, err := json.Marshal(j.Resolved)
+	if err != nil {
+		return fmt.Errorf("encoding resolution: %w", err)
+	}
+	n, err := tx.Exec(ctx, `UPDATE jobs SET split = split + $3, budgets = $5, waiting_on = $6, split_after = $7, resolved = $8
+		WHERE id = $1 AND split = $2 AND split + $4 <= total`,
+		split.Job, split.From, split.fit, len(split.Items), stretchList(j.Paid), waiting, after, string(resolved))
 	if err == nil && n == 0 {
 		err = penstock.Errorf(penstock.CodeConflict, "%s has the items from %d on already, or lacks some before them.",
 			penstock.ViewJob.Format(split.Job), split.From)
@@ -93,9 +148,20 @@ func advanceSplit(ctx context.Context, tx Tx, split store.Split) error {
 	return err
 }
 
+// stopped is how the items end of a job that does not go on, nil for one that does.
+func stopped(j *penstock.Job, now time.Time) *outcome {
+	switch {
+	case !j.CancelRequestedAt.IsZero():
+		return &outcome{transition: penstock.TransitionCancel, err: cancelledError()}
+	case !j.Deadline.After(now):
+		return &outcome{transition: penstock.TransitionExpire, err: expiredError()}
+	}
+	return nil
+}
+
 // arrive puts items of a file in line. Those that cannot be run, and all of a job that does not go on, end at
 // once; their inputs are kept, so that they can be retried.
-func (s *Store) arrive(ctx context.Context, tx Tx, jobs jobGroup, a arrival) ([]penstock.ID, error) {
+func arrive(ctx context.Context, tx Tx, jobs jobGroup, a arrival) ([]penstock.ID, error) {
 	if err := activate(ctx, tx, a.job.Tenant, a.job.Lane); err != nil {
 		return nil, err
 	}
@@ -136,12 +202,10 @@ func (a arrival) place(ctx context.Context, tx Tx, jobs jobGroup, b bundle) erro
 
 // ending is how an item ends that may not start, nil for one that may.
 func (a arrival) ending(n int, now time.Time) *outcome {
-	switch refusal := a.items[n-a.first].Refusal; {
-	case !a.job.CancelRequestedAt.IsZero():
-		return &outcome{transition: penstock.TransitionCancel, err: cancelledError()}
-	case !a.job.Deadline.After(now):
-		return &outcome{transition: penstock.TransitionExpire, err: expiredError()}
-	case refusal != nil:
+	if stop := stopped(a.job, now); stop != nil {
+		return stop
+	}
+	if refusal := a.items[n-a.first].Refusal; refusal != nil {
 		return &outcome{transition: penstock.TransitionRefuse, err: refusal}
 	}
 	return nil

@@ -63,7 +63,7 @@ func (s *Store) start(ctx context.Context, tx Tx, j penstock.Job, sub starting) 
 		return nil, err
 	}
 	err := book(ctx, tx, penstock.LedgerEntry{
-		Key: reserveKey(j.ID), Tenant: j.Tenant, Kind: penstock.EntryReserve, Subject: j.ID, Job: j.ID, Reserved: sub.reserved(),
+		Key: reserveKey(j.ID), Tenant: j.Tenant, Kind: penstock.EntryReserve, Subject: j.ID, Job: j.ID, Reserved: sub.reserved(), Origin: j.Origin(0),
 	})
 	if err != nil {
 		return nil, err

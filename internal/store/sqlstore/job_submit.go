@@ -55,6 +55,9 @@ func (s *Store) accept(ctx context.Context, tenant penstock.TenantID, sub accept
 				return err
 			}
 		}
+		if receipt.Warnings, err = reserve(ctx, tx, &receipt.Job, sub.Submission); err != nil {
+			return err
+		}
 		start, ok, err := startable(ctx, tx, tenant, sub.Submission)
 		if err != nil {
 			return err
@@ -192,7 +195,7 @@ func insertSubmission(ctx context.Context, tx Tx, j *penstock.Job, sub submitted
 	}
 	err := book(ctx, tx, penstock.LedgerEntry{
 		Key: reserveKey(j.ID), Tenant: j.Tenant, Kind: penstock.EntryReserve,
-		Subject: j.ID, Job: j.ID, Reserved: sub.reserved(),
+		Subject: j.ID, Job: j.ID, Reserved: sub.reserved(), Origin: j.Origin(0),
 	})
 	if err != nil {
 		return err

@@ -21,6 +21,10 @@ func settleKey(job penstock.ID, seq int64) string {
 	return "settle:" + string(job) + ":" + strconv.FormatInt(seq, 10)
 }
 
+func holdKey(h lostHold) string {
+	return "hold:" + string(h.budget) + ":" + h.lease.Process + ":" + strconv.FormatInt(h.lease.Epoch, 10)
+}
+
 const forfeitPrefix = "forfeit:"
 
 func forfeitKey(subject penstock.ID, fence int64) string {
@@ -29,8 +33,8 @@ func forfeitKey(subject penstock.ID, fence int64) string {
 
 var (
 	entryColumns = `key text, tenant_id text, kind text, subject_id text, job_id text, target text,
-	reserved_nano_usd bigint, cost_nano_usd bigint, input_tokens bigint, cached_input_tokens bigint, output_tokens bigint,
-	price_version text, created_at bigint, outcomes bigint`
+	reserved_nano_usd bigint, cost_nano_usd bigint, price_version text, created_at bigint, outcomes bigint,
+	key_name text, model text, lane text, tags text, budgets text, ` + usageColumns
 	addEntry     = insertInto("ledger", entryColumns, "")
 	addEntryOnce = insertInto("ledger", entryColumns, "ON CONFLICT (key) DO NOTHING")
 )
@@ -44,8 +48,12 @@ func bookOnce(ctx context.Context, tx Tx, e penstock.LedgerEntry) error {
 }
 
 func put(ctx context.Context, tx Tx, how *Bulk, e penstock.LedgerEntry) error {
-	return tx.Put(ctx, how, e.Key, e.Tenant, e.Kind, e.Subject, e.Job, e.Target, e.Reserved, e.Cost,
-		e.Usage.InputTokens, e.Usage.CachedInputTokens, e.Usage.OutputTokens, e.PriceVersion, micros(tx.Now()), e.Outcomes)
+	tags, err := encodeTags(e.Origin.Tags)
+	if err != nil {
+		return err
+	}
+	return tx.Put(ctx, how, withUsage(e.Usage, e.Key, e.Tenant, e.Kind, e.Subject, e.Job, e.Target, e.Reserved, e.Cost,
+		e.PriceVersion, micros(tx.Now()), e.Outcomes, e.Origin.Key, e.Origin.Model, e.Origin.Lane, tags, budgetList(e.Origin.Budgets))...)
 }
 
 // settlements gathers the outcomes of a transaction. A terminal item is its own settlement and tells of
@@ -54,10 +62,11 @@ type settlements map[settled]*penstock.LedgerEntry
 
 // settled is what outcomes have in common that are added up.
 type settled struct {
-	job    penstock.ID
-	kind   penstock.EntryKind
-	target string
-	price  string
+	job     penstock.ID
+	kind    penstock.EntryKind
+	target  string
+	price   string
+	stretch int // of the job's items that are paid from the same budgets
 }
 
 // settlementKind says whether an outcome cost something or only frees what was reserved.
@@ -70,11 +79,12 @@ func (r *itemRow) settlementKind() penstock.EntryKind {
 
 // add settles an outcome. Those of a job come in the order of their numbers.
 func (s settlements) add(r itemInJob) {
-	of := settled{r.Job, r.settlementKind(), r.Target, r.price}
+	of := settled{r.Job, r.settlementKind(), r.Target, r.price, r.job.Stretch(r.Index)}
 	sum := s[of]
 	if sum == nil {
 		sum = &penstock.LedgerEntry{
 			Key: settleKey(r.Job, r.Seq), Tenant: r.Tenant, Kind: of.kind, Subject: r.Job, Job: r.Job, Target: r.Target, PriceVersion: r.price,
+			Origin: r.job.Origin(r.Index),
 		}
 		s[of] = sum
 	}
@@ -103,7 +113,7 @@ func (s *Store) JobEntries(ctx context.Context, tenant penstock.TenantID, job pe
 		// The keys of what was forfeited are one range, since the ids of a job's items are one.
 		first, last := penstock.ItemID(job, 0), penstock.ItemID(job, j.Counts.Total-1)
 		es, err = queryAll(ctx, tx, sqlf(`SELECT key, tenant_id, kind, subject_id, job_id, target, reserved_nano_usd, cost_nano_usd,
-				input_tokens, cached_input_tokens, output_tokens, price_version, created_at, outcomes
+				price_version, created_at, outcomes, `+usageNames+`
 			FROM ledger WHERE key BETWEEN $1 AND $1 || ';' OR key BETWEEN $2 AND $3`,
 			reserveKey(job), forfeitPrefix+string(first), forfeitPrefix+string(last)+";"), scanEntry) // ";" is next to ":"
 		if err != nil {
@@ -132,8 +142,8 @@ func (r *itemRow) settlement() penstock.LedgerEntry {
 func scanEntry(row Row) (penstock.LedgerEntry, error) {
 	var e penstock.LedgerEntry
 	var created int64
-	err := row.Scan(&e.Key, &e.Tenant, &e.Kind, &e.Subject, &e.Job, &e.Target, &e.Reserved, &e.Cost,
-		&e.Usage.InputTokens, &e.Usage.CachedInputTokens, &e.Usage.OutputTokens, &e.PriceVersion, &created, &e.Outcomes)
+	err := row.Scan(intoUsage(&e.Usage, &e.Key, &e.Tenant, &e.Kind, &e.Subject, &e.Job, &e.Target, &e.Reserved, &e.Cost,
+		&e.PriceVersion, &created, &e.Outcomes)...)
 	e.CreatedAt = fromMicros(created)
 	return e, err
 }

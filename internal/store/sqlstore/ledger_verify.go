@@ -11,14 +11,17 @@ import (
 var audits = []struct{ problem, sql string }{
 	{"job's settlements differ from its outcomes", `SELECT j.id FROM jobs j
 		LEFT JOIN (SELECT job_id, COUNT(*) AS outcomes, SUM(cost_nano_usd) AS cost, SUM(reserved_nano_usd) AS reserved,
-				SUM(input_tokens) AS input, SUM(cached_input_tokens) AS cached, SUM(output_tokens) AS output
+				SUM(input_tokens) AS input, SUM(cached_input_tokens) AS cached, SUM(output_tokens) AS output,
+				SUM(cache_write_tokens) AS written, SUM(reasoning_tokens) AS reasoned
 			FROM items WHERE status NOT IN ('queued', 'running') GROUP BY job_id) i ON i.job_id = j.id
 		LEFT JOIN (SELECT job_id, SUM(outcomes) AS outcomes, SUM(cost_nano_usd) AS cost, SUM(reserved_nano_usd) AS reserved,
-				SUM(input_tokens) AS input, SUM(cached_input_tokens) AS cached, SUM(output_tokens) AS output
+				SUM(input_tokens) AS input, SUM(cached_input_tokens) AS cached, SUM(output_tokens) AS output,
+				SUM(cache_write_tokens) AS written, SUM(reasoning_tokens) AS reasoned
 			FROM ledger WHERE kind IN ('settle', 'release') GROUP BY job_id) l ON l.job_id = j.id
 		WHERE COALESCE(i.outcomes, 0) <> COALESCE(l.outcomes, 0) OR COALESCE(i.cost, 0) <> COALESCE(l.cost, 0)
 			OR COALESCE(i.reserved, 0) <> COALESCE(l.reserved, 0) OR COALESCE(i.input, 0) <> COALESCE(l.input, 0)
-			OR COALESCE(i.cached, 0) <> COALESCE(l.cached, 0) OR COALESCE(i.output, 0) <> COALESCE(l.output, 0) LIMIT $1`},
+			OR COALESCE(i.cached, 0) <> COALESCE(l.cached, 0) OR COALESCE(i.output, 0) <> COALESCE(l.output, 0)
+			OR COALESCE(i.written, 0) <> COALESCE(l.written, 0) OR COALESCE(i.reasoned, 0) <> COALESCE(l.reasoned, 0) LIMIT $1`},
 	{"job ended without having freed what it reserved", `SELECT j.id FROM jobs j
 		LEFT JOIN (SELECT job_id, SUM(reserved_nano_usd) AS reserved FROM ledger WHERE kind = 'reserve' GROUP BY job_id) l ON l.job_id = j.id
 		LEFT JOIN (SELECT job_id, SUM(reserved_nano_usd) AS reserved FROM ledger WHERE kind IN ('settle', 'release') GROUP BY job_id) f
@@ -108,7 +111,12 @@ func (s *Store) VerifyLedger(ctx context.Context) (report store.LedgerReport, er
 				report.Problems = append(report.Problems, a.problem+": "+id)
 			}
 		}
-		return nil
+		wrong, err := auditBudgets(ctx, tx)
+		if left := store.MaxLedgerProblems - len(report.Problems); len(wrong) > left {
+			wrong = wrong[:left]
+		}
+		report.Problems = append(report.Problems, wrong...)
+		return err
 	})
 	return report, err
 }

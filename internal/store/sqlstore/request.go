@@ -15,12 +15,19 @@ func (s *Store) RecordRequests(ctx context.Context, rs []penstock.Request) error
 			return err
 		}
 		rs := slices.DeleteFunc(slices.Clone(rs), func(r penstock.Request) bool { return recorded[r.ID] })
-		return insertRequests(ctx, tx, rs)
+		tills, err := lockTills(ctx, tx, rs)
+		if err != nil {
+			return err
+		}
+		if err := insertRequests(ctx, tx, rs, tills); err != nil {
+			return err
+		}
+		return tills.save(ctx, tx)
 	})
 }
 
 // insertRequests writes calls, table by table, so that the rows of each can travel together.
-func insertRequests(ctx context.Context, tx Tx, rs []penstock.Request) error {
+func insertRequests(ctx context.Context, tx Tx, rs []penstock.Request, t tills) error {
 	for i := range rs {
 		if err := insertRequest(ctx, tx, &rs[i]); err != nil {
 			return err
@@ -34,7 +41,7 @@ func insertRequests(ctx context.Context, tx Tx, rs []penstock.Request) error {
 		}
 	}
 	for i := range rs {
-		if err := settleRequest(ctx, tx, &rs[i]); err != nil {
+		if err := settleRequest(ctx, tx, &rs[i], t); err != nil {
 			return err
 		}
 	}
@@ -58,24 +65,26 @@ func recordedRequests(ctx context.Context, tx Tx, rs []penstock.Request) (map[pe
 }
 
 var addRequest = insertInto("requests", `id text, tenant_id text, key_name text, endpoint text, model text, stream bigint,
-	status text, status_code bigint, error_code text, error_message text, target text, input_tokens bigint,
-	cached_input_tokens bigint, output_tokens bigint, cost_nano_usd bigint, started_at bigint, first_token_at bigint,
-	finished_at bigint`, "ON CONFLICT (id) DO NOTHING")
+	status text, status_code bigint, error_code text, error_message text, target text, cost_nano_usd bigint, started_at bigint,
+	first_token_at bigint, finished_at bigint, `+usageColumns, "ON CONFLICT (id) DO NOTHING")
 
 func insertRequest(ctx context.Context, tx Tx, r *penstock.Request) error {
-	return tx.Put(ctx, addRequest, r.ID, r.Tenant, r.Key, r.Endpoint, r.Model, truth(r.Stream).column(), r.Status, r.StatusCode,
-		r.ErrorCode, storable(r.Error), r.Target, r.Usage.InputTokens, r.Usage.CachedInputTokens, r.Usage.OutputTokens, r.Cost,
-		micros(r.StartedAt), micros(r.FirstTokenAt), micros(r.FinishedAt))
+	return tx.Put(ctx, addRequest, withUsage(r.Usage, r.ID, r.Tenant, r.Key, r.Endpoint, r.Model, truth(r.Stream).column(), r.Status,
+		r.StatusCode, r.ErrorCode, storable(r.Error), r.Target, r.Cost, micros(r.StartedAt), micros(r.FirstTokenAt), micros(r.FinishedAt))...)
 }
 
 // settleRequest books a call once, and apart from it what may have been spent unseen.
-func settleRequest(ctx context.Context, tx Tx, r *penstock.Request) error {
+func settleRequest(ctx context.Context, tx Tx, r *penstock.Request, t tills) error {
+	charged, err := t.charge(ctx, tx, *r)
+	if err != nil {
+		return err
+	}
 	entry := penstock.LedgerEntry{
 		Key: requestKey(r.ID), Tenant: r.Tenant, Kind: penstock.EntrySettle, Subject: r.ID, Outcomes: 1, Target: r.Target,
-		Cost: r.Cost, Usage: r.Usage,
+		Cost: r.Cost, Usage: r.Usage, Origin: penstock.Origin{Key: r.Key, Model: r.Model, Lane: penstock.LaneRealtime, Budgets: charged},
 	}
 	if n := len(r.Attempts); n > 0 {
-		entry.PriceVersion = r.Attempts[n-1].Config
+		entry.PriceVersion = r.Attempts[n-1].PriceVersion
 	}
 	if err := bookOnce(ctx, tx, entry); err != nil || r.Forfeit == 0 {
 		return err
@@ -89,8 +98,7 @@ func settleRequest(ctx context.Context, tx Tx, r *penstock.Request) error {
 func (s *Store) Request(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (r penstock.Request, err error) {
 	err = s.read(ctx, func(tx Tx) error {
 		found, ok, err := queryOne(ctx, tx, sqlf(`SELECT id, tenant_id, key_name, endpoint, model, stream, status, status_code,
-				error_code, error_message, target, input_tokens, cached_input_tokens, output_tokens, cost_nano_usd,
-				started_at, first_token_at, finished_at
+				error_code, error_message, target, cost_nano_usd, started_at, first_token_at, finished_at, `+usageNames+`
 			FROM requests WHERE id = $1 AND tenant_id = $2`, id, tenant), scanRequest)
 		if err != nil {
 			return err
@@ -108,9 +116,8 @@ func (s *Store) Request(ctx context.Context, tenant penstock.TenantID, id pensto
 func scanRequest(row Row) (penstock.Request, error) {
 	var r penstock.Request
 	var stream, started, first, finished int64
-	err := row.Scan(&r.ID, &r.Tenant, &r.Key, &r.Endpoint, &r.Model, &stream, &r.Status, &r.StatusCode,
-		&r.ErrorCode, &r.Error, &r.Target, &r.Usage.InputTokens, &r.Usage.CachedInputTokens, &r.Usage.OutputTokens, &r.Cost,
-		&started, &first, &finished)
+	err := row.Scan(intoUsage(&r.Usage, &r.ID, &r.Tenant, &r.Key, &r.Endpoint, &r.Model, &stream, &r.Status, &r.StatusCode,
+		&r.ErrorCode, &r.Error, &r.Target, &r.Cost, &started, &first, &finished)...)
 	r.Stream = stream != 0
 	r.StartedAt, r.FirstTokenAt, r.FinishedAt = fromMicros(started), fromMicros(first), fromMicros(finished)
 	return r, err

@@ -93,6 +93,10 @@ func probes() map[string]probe {
 
 		"Request":    {askRequest, penstock.CodeNotFound},
 		"JobEntries": {askJobEntries, penstock.CodeNotFound},
+		"Spending":   {askSpending, ""},
+
+		"Hold":         {askHold, ""},
+		"BudgetStates": {askBudgetStates, ""},
 
 		"DeleteJob":     {askDeleteJob, penstock.CodeNotFound},
 		"PurgeJobs":     {askPurgeJobs, ""},

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"slices"
+	"time"
 
 	"penstock"
 	"penstock/internal/store"
@@ -12,6 +13,7 @@ func ledgerCases() []testCase {
 		{"the books of an empty store are right", ledgerEmpty},
 		{"the books add up after everything at once", ledgerMixed},
 		{"free work is settled too", ledgerFree},
+		{"spending is added up by what is asked for, also of what was deleted", ledgerSpending},
 	}
 }
 
@@ -94,4 +96,54 @@ func ledgerFree(r *rig) {
 	r.win(group[2])
 	r.audit(sub)
 	r.verifyBooks()
+}
+
+// spending is what acme spent on the day that it is.
+func (r *rig) spending(q store.SpendingQuery) []store.Spending {
+	r.t.Helper()
+	q.From = penstock.PeriodDaily.Start(r.clock.Now())
+	q.To, q.Limit = q.From.AddDate(0, 0, 1), everything
+	all, err := r.s.Spending(r.t.Context(), acme, q)
+	r.must("spending", err)
+	return all
+}
+
+func ledgerSpending(r *rig) {
+	sub := r.submitN(2)
+	claims := r.claimN(r.lease("worker"), 2)
+	r.submitN(1) // never runs: nothing is spent
+	lost := r.ending(claims[1], penstock.TransitionFail)
+	lost.Forfeit = 70
+	r.win(r.ending(claims[0], penstock.TransitionSucceed), lost)
+	call := r.request()
+	r.record(call)
+
+	jobs := store.Spending{Outcomes: 2, Cost: 300 + 301, Forfeit: 70, Usage: claimsUsage(r, sub)}
+	all := jobs
+	all.Outcomes++
+	all.Cost += call.Cost
+	all.Usage = all.Usage.Plus(call.Usage)
+	all.Tags = map[string]string{}
+	r.wantSame("in all", r.spending(store.SpendingQuery{}), []store.Spending{all})
+
+	of := r.spending(store.SpendingQuery{ByLane: true, ByKey: true, ByModel: true, ByTags: true})
+	jobs.Key, jobs.Model, jobs.Lane, jobs.Tags = sub.Job.Key, sub.Job.Model, sub.Job.Lane, sub.Job.Tags
+	at := slices.IndexFunc(of, func(s store.Spending) bool { return s.Lane == sub.Job.Lane })
+	if len(of) != 2 || at < 0 {
+		r.t.Fatalf("told apart there are %+v, want those of the job and of the call", of)
+	}
+	r.wantSame("of the job", of[at], jobs)
+	r.must("delete", r.s.DeleteJob(r.t.Context(), acme, store.Deletion{Job: sub.Job.ID}))
+	r.wantSame("after the job is gone", r.spending(store.SpendingQuery{ByLane: true, ByKey: true, ByModel: true, ByTags: true}), of)
+	r.clock.Advance(24 * time.Hour)
+	r.wantSame("the next day", r.spending(store.SpendingQuery{}), []store.Spending(nil))
+}
+
+// claimsUsage is what the items of a job used, as the job says.
+func claimsUsage(r *rig, sub store.Submission) penstock.Usage { return r.job(sub.Job.ID).Usage }
+
+func askSpending(r *rig, _ house, tenant penstock.TenantID) (bool, error) {
+	now := r.clock.Now()
+	all, err := r.s.Spending(r.t.Context(), tenant, store.SpendingQuery{From: now.AddDate(0, 0, -2), To: now.AddDate(0, 0, 2), Limit: everything})
+	return len(all) > 0, err
 }

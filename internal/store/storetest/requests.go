@@ -21,7 +21,7 @@ func requestCases() []testCase {
 // request is a finished call with two attempts: one that did not get through and one that answered.
 func (r *rig) request() penstock.Request {
 	id, now := r.newID(), r.clock.Now()
-	usage := penstock.Usage{InputTokens: 31, CachedInputTokens: 3, OutputTokens: 17}
+	usage := penstock.Usage{InputTokens: 31, CachedInputTokens: 3, CacheWriteTokens: 4, OutputTokens: 17, ReasoningTokens: 6}
 	return penstock.Request{
 		ID:         id,
 		Tenant:     acme,

@@ -143,7 +143,7 @@ func (r *rig) claimOne(l store.Lease) store.Claimed {
 // spend is what finishing an item costs in these tests.
 func spend(index int) (penstock.Usage, penstock.NanoUSD) {
 	n := int64(index)
-	return penstock.Usage{InputTokens: 20 + n, CachedInputTokens: 5, OutputTokens: 7 + n}, penstock.NanoUSD(300 + n)
+	return penstock.Usage{InputTokens: 20 + n, CachedInputTokens: 5, CacheWriteTokens: 2, OutputTokens: 7 + n, ReasoningTokens: 3}, penstock.NanoUSD(300 + n)
 }
 
 // attempt is one try under a claim, as a worker would report it.
@@ -158,6 +158,7 @@ func (r *rig) attempt(c store.Claimed) penstock.Attempt {
 		Target:       "first",
 		Reason:       "first in order",
 		Config:       c.Resolved.Config,
+		PriceVersion: "price_1",
 		StatusCode:   200,
 		Usage:        usage,
 		UsageKnown:   true,

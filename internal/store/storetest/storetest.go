@@ -71,6 +71,7 @@ func topics() []topic {
 		{"requests", requestCases()},
 		{"retention", retentionCases()},
 		{"ledger", ledgerCases()},
+		{"budgets", budgetCases()},
 		{"settings", settingsCases()},
 		{"pools", poolCases()},
 		{"controls", controlCases()},

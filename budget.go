@@ -1,0 +1,66 @@
+package penstock
+
+import (
+	"fmt"
+	"time"
+)
+
+// Period is how long a budget lasts before it begins anew.
+type Period string
+
+// The periods.
+const (
+	PeriodDaily   Period = "daily"   // a day of UTC
+	PeriodMonthly Period = "monthly" // a month of UTC
+	PeriodTotal   Period = "total"   // for good
+)
+
+// Start is when the period began that a moment lies in; the zero time for one without a beginning.
+func (p Period) Start(now time.Time) time.Time {
+	now = now.UTC()
+	switch p {
+	case PeriodDaily:
+		return time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)
+	case PeriodMonthly:
+		return time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
+	}
+	return time.Time{}
+}
+
+// Budget bounds what a tenant may spend in a period: all of it, or what one of its keys spends, or what is
+// spent on one model.
+type Budget struct {
+	Key    string // "" for all keys
+	Model  string // "" for all models
+	Period Period
+	Limit  NanoUSD
+	// Hard refuses what could exceed it. A soft one only warns.
+	Hard bool
+}
+
+// Covers says whether what a key spends on a model counts against the budget.
+func (b Budget) Covers(key, model string) bool {
+	return (b.Key == "" || b.Key == key) && (b.Model == "" || b.Model == model)
+}
+
+// String names the budget to its tenant.
+func (b Budget) String() string {
+	s := string(b.Period) + " budget"
+	if b.Period == PeriodTotal {
+		s = "budget"
+	}
+	if b.Key != "" {
+		s += fmt.Sprintf(" of key %s", b.Key)
+	}
+	if b.Model != "" {
+		s += fmt.Sprintf(" for model %s", b.Model)
+	}
+	return s
+}
+
+// Holding is what a synchronous call was paid from: money that a process withdrew from budgets beforehand.
+type Holding struct {
+	Process string
+	Epoch   int64
+	Budgets []ID // none for a call that no budget covers
+}

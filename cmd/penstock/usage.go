@@ -1,0 +1,92 @@
+package main
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"penstock/client"
+)
+
+func (sh *shell) usageCommand() *cobra.Command {
+	var q client.ReportQuery
+	c := &cobra.Command{
+		Use: "usage", Short: "Show what was spent", Args: takes(),
+		Long: `Shows what your tenant spent, by default in this month: calls and items, tokens by
+class, and what they cost. Forfeit is what counts against budgets although nobody
+knows whether it was spent.
+
+--by divides it by key, model, lane, day, tag (all tags of a job) or tag:NAME.`,
+		Example: "  penstock usage --by model,day --from 2026-11-01 --to 2026-11-15\n  penstock usage --by tag:team -o json",
+		RunE: func(c *cobra.Command, _ []string) error {
+			cl, err := sh.connect(triesOnce)
+			if err != nil {
+				return err
+			}
+			report, err := cl.Usage(c.Context(), q)
+			if err != nil {
+				return err
+			}
+			return sh.printReport(report)
+		},
+	}
+	c.Flags().StringSliceVar(&q.GroupBy, "by", nil, "what to tell apart: key, model, lane, day, tag, tag:NAME")
+	c.Flags().StringVar(&q.From, "from", "", "the first `day`, such as 2026-11-01 (default: the first of this month)")
+	c.Flags().StringVar(&q.To, "to", "", "the last `day` (default: today)")
+	return c
+}
+
+func (sh *shell) printReport(r *client.Report) error {
+	if sh.output == outputJSON {
+		return sh.raw(r.Raw)
+	}
+	var header []string
+	for _, by := range r.GroupBy {
+		header = append(header, strings.ToUpper(by))
+	}
+	t := sh.table(slices.Concat(header, []string{"REQUESTS", "TOKENS", "COST", "FORFEIT"})...)
+	line := func(of []string, s client.ReportSum) error {
+		return t.row(slices.Concat(of, []string{strconv.FormatInt(s.Requests, 10), tokens(s.Usage), dollars(s.Cost), dollars(s.Forfeit)})...)
+	}
+	for _, g := range r.Data {
+		var of []string
+		for _, by := range r.GroupBy {
+			of = append(of, groupValue(g, by))
+		}
+		if err := line(of, g.ReportSum); err != nil {
+			return err
+		}
+	}
+	of := make([]string, len(r.GroupBy))
+	if len(of) > 0 {
+		of[0] = "total"
+	}
+	if err := line(of, r.Total); err != nil {
+		return err
+	}
+	return t.end("")
+}
+
+func groupValue(g *client.ReportGroup, by string) string {
+	switch by {
+	case "key":
+		return g.Key
+	case "model":
+		return g.Model
+	case "lane":
+		return g.Lane
+	case "day":
+		return g.Day
+	}
+	if name, ok := strings.CutPrefix(by, "tag:"); ok {
+		return g.Tags[name]
+	}
+	var tags []string
+	for name, value := range g.Tags {
+		tags = append(tags, name+":"+value)
+	}
+	slices.Sort(tags)
+	return strings.Join(tags, " ")
+}

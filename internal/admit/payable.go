@@ -1,0 +1,32 @@
+package admit
+
+import (
+	"slices"
+
+	"penstock"
+)
+
+// payable leaves out targets that have no price when a hard budget pays: nobody could say what they take from it.
+// Codes: budget_exceeded.
+func payable(caller penstock.Caller, model string, resolved *penstock.Resolved, targets []penstock.Target) ([]penstock.Target, error) {
+	resolved.Bounded = bounded(caller, model)
+	unpriced := func(t penstock.Target) bool { return t.Unpriced }
+	if !resolved.Bounded || !slices.ContainsFunc(targets, unpriced) {
+		return targets, nil
+	}
+	targets = slices.DeleteFunc(slices.Clone(targets), unpriced)
+	if len(targets) == 0 {
+		return nil, penstock.Errorf(penstock.CodeBudgetExceeded,
+			"No target of model %q has a price, and tenant %s has a hard budget; ask the operator to set one.", clip(model), caller.Tenant.ID)
+	}
+	priced := func(name string) bool {
+		return slices.ContainsFunc(targets, func(t penstock.Target) bool { return t.Name == name })
+	}
+	resolved.Targets = slices.DeleteFunc(slices.Clone(resolved.Targets), func(name string) bool { return !priced(name) })
+	return targets, nil
+}
+
+// bounded says whether a hard budget pays for what a caller asks of a model.
+func bounded(caller penstock.Caller, model string) bool {
+	return slices.ContainsFunc(caller.Tenant.Budgets, func(b penstock.Budget) bool { return b.Hard && b.Covers(caller.Key, model) })
+}

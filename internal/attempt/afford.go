@@ -1,0 +1,134 @@
+package attempt
+
+import (
+	"math"
+	"slices"
+	"strconv"
+
+	"penstock"
+	"penstock/internal/body"
+)
+
+// What a hard budget pays for may not cost more than was set aside for it, whatever changed since: prices and
+// targets are live, and a caller need not say how long an answer may be.
+
+// outputBounds are the members by which the dialects bound an answer.
+var outputBounds = []string{"max_tokens", "max_completion_tokens", "max_output_tokens"}
+
+// affordable leaves out targets on which a bounded task could cost more than was set aside.
+func (r *Runner) affordable(task *Task, candidates []penstock.Target, left *asides) []penstock.Target {
+	if !task.Bounded {
+		return candidates
+	}
+	now := r.Clock()
+	dear := func(t penstock.Target) bool {
+		price, _ := t.PriceAt(now)
+		if !t.Unpriced && price.Dearest().Charge(task.worst(t)) <= task.Bound {
+			return false
+		}
+		left.add("%s may cost more than was set aside", t.Name)
+		return true
+	}
+	return slices.DeleteFunc(candidates, dear)
+}
+
+// unaffordable is the error of a task that every target is too dear for by now.
+func unaffordable(task *Task) error {
+	return penstock.Errorf(penstock.CodeBudgetExceeded,
+		"Every target of model %q may cost more by now than was set aside when this was accepted; submit it again.", task.Model)
+}
+
+// worst is the most that a target can charge for a task.
+func (task *Task) worst(t penstock.Target) penstock.Charge {
+	if task.Endpoint == penstock.EndpointCountTokens {
+		return penstock.Charge{} // nobody charges for it
+	}
+	images := body.Images(task.Body)
+	output, choices := t.MaxOutputTokens, int64(1)
+	if object, err := body.Scan(task.Body); err == nil {
+		if asked, ok := task.outputBound(object); ok {
+			output = asked
+		}
+		for _, name := range []string{"n", "best_of"} {
+			if n, err := object.Count(name); err == nil {
+				choices = max(choices, n)
+			}
+		}
+	}
+	if task.Endpoint == penstock.EndpointEmbeddings {
+		output = 0
+	}
+	if output > math.MaxInt64/choices {
+		output, choices = math.MaxInt64, 1
+	}
+	return penstock.Charge{
+		Usage: penstock.Usage{InputTokens: int64(len(task.Body)) + images*body.ImageTokens, OutputTokens: output * choices},
+		Calls: 1, Images: images, Lane: task.Lane,
+	}
+}
+
+// outputBound is what the body itself bounds an answer by.
+func (task *Task) outputBound(object body.Object) (most int64, ok bool) {
+	for _, name := range outputBounds {
+		if n, err := object.Count(name); err == nil && n > 0 {
+			most, ok = max(most, n), true
+		}
+	}
+	return most, ok
+}
+
+// boundName is the member that bounds the answers of an endpoint, "" where there is none.
+func boundName(e penstock.Endpoint) string {
+	switch e {
+	case penstock.EndpointChat:
+		return "max_completion_tokens"
+	case penstock.EndpointCompletions, penstock.EndpointMessages:
+		return "max_tokens"
+	case penstock.EndpointResponses:
+		return "max_output_tokens"
+	}
+	return ""
+}
+
+// capped is a bounded task whose body bounds the answer: by what the caller said, else by what was set aside.
+func (task *Task) capped(t *penstock.Target) *Task {
+	if !task.Bounded {
+		return task
+	}
+	name := boundName(task.Endpoint)
+	object, err := body.Scan(task.Body)
+	if name == "" || err != nil {
+		return task
+	}
+	if _, ok := task.outputBound(object); !ok {
+		bounded := *task
+		bounded.Body, bounded.Object = body.Apply(task.Body, object.Replace(name, strconv.FormatInt(t.MaxOutputTokens, 10))), nil
+		return &bounded
+	}
+	return task
+}
+
+// clamp keeps a translation from allowing a longer answer than what it is a translation of.
+func (task *Task) clamp(l *letter) {
+	if !task.Bounded || l.translation == nil {
+		return
+	}
+	before, err := body.Scan(task.Body)
+	most, ok := task.outputBound(before)
+	after, scanErr := body.Scan(l.body)
+	if err != nil || scanErr != nil || !ok {
+		return
+	}
+	name := boundName(l.endpoint)
+	for _, other := range outputBounds {
+		if n, err := after.Count(other); err == nil && n > 0 {
+			if n <= most {
+				return
+			}
+			name = other // a dialect has one of them
+		}
+	}
+	if name != "" {
+		l.body = body.Apply(l.body, after.Replace(name, strconv.FormatInt(most, 10)))
+	}
+}

@@ -1,0 +1,105 @@
+package attempt
+
+import (
+	"strings"
+	"testing"
+
+	"penstock"
+	"penstock/internal/config"
+	"penstock/internal/provider"
+)
+
+// A bounded task never costs more than was set aside, all attempts together.
+func TestBoundedTaskStopsWhenSomethingWasSpent(t *testing.T) {
+	t.Parallel()
+	broken := reply{err: &provider.Error{Kind: provider.KindTimeout, Message: "late"}} // billable, and nothing told
+	for _, bounded := range []bool{false, true} {
+		r := newRig(t, upstream{"ua": broken, "ub": {chunks: []string{"ok"}, meta: told}})
+		job := task("a", "b")
+		job.Bounded, job.Body, job.Bound = bounded, []byte(`{"max_tokens":9}`), 2*bound
+		out := r.Run(t.Context(), job, &sink{})
+		if spent := out.Cost + out.Forfeit; bounded && (len(out.Attempts) != 1 || spent > job.Bound) || !bounded && len(out.Attempts) != 2 {
+			t.Errorf("bounded %t: %d attempts for %v of %v", bounded, len(out.Attempts), spent, job.Bound)
+		}
+	}
+}
+
+// Prices and bounds are live: a target that became too dear is not asked.
+func TestBoundedTaskLeavesDearTargetsOut(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, upstream{"ua": {chunks: []string{"no"}, meta: told}, "ub": {chunks: []string{"ok"}, meta: told}},
+		editTarget("a", func(c *config.TargetConfig) { c.Price = config.Price{Input: "1000", Output: "1000"} }),
+		editTarget("c", func(c *config.TargetConfig) { c.Price = config.Price{} }))
+	job := task("a", "c", "b")
+	job.Bounded, job.Body = true, []byte(`{"max_tokens":9}`)
+	if out := r.Run(t.Context(), job, &sink{}); out.Target != "b" || !strings.Contains(out.Attempts[0].Reason, "a may cost more than was set aside") {
+		t.Errorf("outcome %+v", out)
+	}
+	job.Targets = []string{"a", "c"}
+	if out := r.Run(t.Context(), job, &sink{}); penstock.ErrorCode(out.Err) != penstock.CodeBudgetExceeded || len(out.Attempts) != 0 {
+		t.Errorf("outcome %+v, want that the budget is exceeded", out)
+	}
+}
+
+// An answer that nobody bounds is bounded by what was set aside for it.
+func TestBoundedTaskTellsTheUpstream(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		endpoint   penstock.Endpoint
+		bounded    bool
+		body, want string
+	}{
+		{penstock.EndpointChat, false, `{"model":"m"}`, `{"model":"m"}`},
+		{penstock.EndpointChat, true, `{"model":"m"}`, `"max_completion_tokens":77`},
+		{penstock.EndpointChat, true, `{"model":"m","max_tokens":5}`, `{"model":"m","max_tokens":5}`},
+		{penstock.EndpointChat, true, `{"model":"m","max_tokens":null}`, `"max_completion_tokens":77`},
+		{penstock.EndpointCompletions, true, `{"model":"m"}`, `"max_tokens":77`},
+		{penstock.EndpointResponses, true, `{"model":"m"}`, `"max_output_tokens":77`},
+		{penstock.EndpointEmbeddings, true, `{"model":"m"}`, `{"model":"m"}`},
+	} {
+		var seen string
+		r := newRig(t, upstream{"ua": {chunks: []string{"ok"}, meta: told, seen: func(c provider.Call) { seen = string(c.Body) }}},
+			editTarget("a", func(c *config.TargetConfig) { c.MaxOutputTokens = 77 }))
+		job := task("a")
+		job.Endpoint, job.Bounded, job.Body = tt.endpoint, tt.bounded, []byte(tt.body)
+		if out := r.Run(t.Context(), job, &sink{}); out.Err != nil || !strings.Contains(seen, tt.want) {
+			t.Errorf("%s %s: the upstream gets %s, want %s (%v)", tt.endpoint, tt.body, seen, tt.want, out.Err)
+		}
+	}
+}
+
+// lavish is a translation that forgets how long an answer may be, or makes it longer.
+type lavish struct {
+	shout
+	body string
+}
+
+func (t lavish) For(_, to penstock.Endpoint) (Translation, bool) {
+	return t, to == penstock.EndpointChat
+}
+
+func (t lavish) Request([]byte, int64) ([]byte, []string, error) { return []byte(t.body), nil, nil }
+
+// A translation allows no longer an answer than what was paid for.
+func TestBoundedTranslationIsClamped(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		bounded          bool
+		translated, want string
+	}{
+		{true, `{"max_completion_tokens":5000}`, `{"max_completion_tokens":9}`},
+		{true, `{"max_tokens":5000}`, `{"max_tokens":9}`},
+		{true, `{"messages":[]}`, `"max_completion_tokens":9`},
+		{true, `{"max_completion_tokens":5}`, `{"max_completion_tokens":5}`},
+		{false, `{"max_completion_tokens":5000}`, `{"max_completion_tokens":5000}`},
+	} {
+		var seen string
+		r := letterRig(t, upstream{"ua": {chunks: []string{"ok"}, meta: told, seen: func(c provider.Call) { seen = string(c.Body) }}}, nil)
+		r.Translator = lavish{body: tt.translated}
+		job := task("a")
+		job.Endpoint, job.Bounded, job.Body = penstock.EndpointMessages, tt.bounded, []byte(`{"max_tokens":9}`)
+		if out := r.Run(t.Context(), job, &sink{}); out.Err != nil || !strings.Contains(seen, tt.want) {
+			t.Errorf("bounded %t, %s: the upstream gets %s, want %s (%v)", tt.bounded, tt.translated, seen, tt.want, out.Err)
+		}
+	}
+}

@@ -1,0 +1,312 @@
+// Package budget pays for synchronous calls out of memory: it withdraws money from the budgets of tenants ahead
+// of the calls, sets the most that a call can cost aside before it runs, and takes back what it did not use.
+//
+// It owns what this process holds of each budget. It does not own the budgets (package store), nor the
+// reservations of jobs, which are a part of their submit. What was withdrawn counts as spent for everybody
+// else, so whatever this process does or however it ends, a hard budget is never exceeded: what a process that
+// died had withdrawn is forfeit.
+//
+// A Book is safe for concurrent use. Calls that no budget covers cost it nothing.
+package budget
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"penstock"
+	"penstock/internal/store"
+	"penstock/internal/telemetry"
+)
+
+const (
+	// ahead is the part of a budget that is withdrawn at a time, more than is needed: one in so many.
+	ahead = 1000
+	// idleAfter is how long nobody must have drawn on what is held until it is returned.
+	idleAfter = 2 * time.Second
+	// lookInterval is how often idle money is looked for.
+	lookInterval = time.Second
+	// patience bounds a visit to the store.
+	patience = 5 * time.Second
+)
+
+// Deps are what a Book works with.
+type Deps struct {
+	Store   store.Budgets
+	Lease   func() store.Lease // of this process
+	Metrics *telemetry.Metrics
+	Log     *slog.Logger
+	Clock   func() time.Time
+}
+
+// Book is what this process holds of the budgets of all tenants.
+type Book struct {
+	Deps
+	mu     sync.Mutex
+	purses map[penstock.ID]*purse
+	gates  map[penstock.ID]*gate
+	number int64 // of the last return
+}
+
+// New returns an empty book.
+func New(d Deps) *Book {
+	return &Book{Deps: d, purses: map[penstock.ID]*purse{}, gates: map[penstock.ID]*gate{}}
+}
+
+// purse is what is held of one budget under one lease.
+type purse struct {
+	lease   store.Lease
+	free    penstock.NanoUSD // held, and not set aside for any call
+	running int              // calls that it pays for
+	usedAt  time.Time
+	back    penstock.NanoUSD // on its way back to the budget
+	number  int64            // of that return
+	warning string           // what there is to say to callers, "" for nothing
+}
+
+// Demand is a call that is about to run.
+type Demand struct {
+	Caller penstock.Caller
+	Model  string
+	Most   penstock.NanoUSD // that it can cost
+}
+
+// Ticket is money that is set aside for a call. The zero Ticket is that of a call without a budget.
+type Ticket struct {
+	Holding  penstock.Holding
+	Warnings []string // of soft budgets that are used up
+	Hard     bool     // a hard budget pays: the call must not cost more than was set aside
+
+	book *Book
+	most penstock.NanoUSD
+}
+
+// Reserve sets the most that a call can cost aside, in every budget that covers it. It is to be settled. Codes:
+// budget_exceeded, overloaded.
+func (b *Book) Reserve(ctx context.Context, d Demand) (Ticket, error) {
+	if len(d.Caller.Tenant.Budgets) == 0 {
+		return Ticket{}, nil
+	}
+	accounts := store.AccountsOf(d.Caller, d.Model, b.Clock())
+	if len(accounts) == 0 {
+		return Ticket{}, nil
+	}
+	if t, ok := b.draw(d, accounts); ok {
+		return t, nil
+	}
+	leave, err := b.enter(ctx, d, accounts)
+	if err != nil {
+		return Ticket{}, err
+	}
+	defer leave()
+	if t, ok := b.draw(d, accounts); ok { // whoever was here before brought enough
+		return t, nil
+	}
+	if err := b.withdraw(ctx, d, accounts); err != nil {
+		if penstock.ErrorCode(err) == penstock.CodeBudgetExceeded {
+			b.Metrics.BudgetRefused(string(d.Caller.Tenant.ID))
+		}
+		return Ticket{}, err
+	}
+	t, ok := b.draw(d, accounts)
+	if !ok { // others were quicker to spend it
+		return Ticket{}, crowded()
+	}
+	return t, nil
+}
+
+func crowded() error {
+	return &penstock.Error{Code: penstock.CodeOverloaded, Message: "The budget is drawn on by many calls at once; try again.", RetryAfter: time.Second}
+}
+
+// draw sets money aside from memory, if there is enough in every purse.
+func (b *Book) draw(d Demand, accounts []store.Account) (Ticket, bool) {
+	lease := b.Lease()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, a := range accounts {
+		if p := b.purses[a.ID(d.Caller.Tenant.ID)]; p == nil || p.lease != lease || p.free < d.Most {
+			return Ticket{}, false
+		}
+	}
+	t := Ticket{Holding: penstock.Holding{Process: lease.Process, Epoch: lease.Epoch}, book: b, most: d.Most}
+	for _, a := range accounts {
+		id := a.ID(d.Caller.Tenant.ID)
+		p := b.purses[id]
+		p.free -= d.Most
+		p.running++
+		p.usedAt = b.Clock()
+		t.Holding.Budgets = append(t.Holding.Budgets, id)
+		t.Hard = t.Hard || a.Hard
+		if p.warning != "" {
+			t.Warnings = append(t.Warnings, p.warning)
+		}
+	}
+	if len(t.Warnings) > 0 {
+		b.Metrics.BudgetWarned(string(d.Caller.Tenant.ID))
+	}
+	return t, true
+}
+
+// withdraw brings what is missing, and a little more, so that the next calls need not wait.
+func (b *Book) withdraw(ctx context.Context, d Demand, accounts []store.Account) error {
+	tenant := d.Caller.Tenant.ID
+	order := store.HoldOrder{Lease: b.Lease()}
+	b.mu.Lock()
+	for _, a := range accounts {
+		need := d.Most
+		if p := b.purses[a.ID(tenant)]; p != nil && p.lease == order.Lease {
+			need = max(0, need-p.free)
+		}
+		order.Wants = append(order.Wants, store.HoldWant{Account: a, Need: need, Want: need + a.Limit/ahead})
+	}
+	b.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	grants, err := b.Store.Hold(ctx, tenant, order)
+	if err != nil {
+		return busy(err)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for i, a := range accounts {
+		p := b.purse(a.ID(tenant), order.Lease)
+		p.free += grants[i].Amount
+		p.usedAt = b.Clock()
+		b.warn(ctx, p, tenant, heard{a, grants[i].Balance})
+	}
+	return nil
+}
+
+// heard is what the store said of an account.
+type heard struct {
+	store.Account
+	balance store.Balance
+}
+
+// warn notes what callers are told of a soft budget, and tells the operator once.
+func (b *Book) warn(ctx context.Context, p *purse, tenant penstock.TenantID, h heard) {
+	before := p.warning
+	p.warning = ""
+	if h.Hard || !h.balance.Over() {
+		return
+	}
+	p.warning = h.Warning(h.balance)
+	if before == "" {
+		b.Log.WarnContext(ctx, "a soft budget is used up", "tenant", tenant, "budget", h.String(), "limit_usd", h.Limit.Short())
+	}
+}
+
+// busy is the error of a withdrawal that could not be made for another reason than the budget: the process is
+// about to get a new lease.
+func busy(err error) error {
+	if penstock.ErrorCode(err) != penstock.CodeConflict {
+		return err
+	}
+	return &penstock.Error{Code: penstock.CodeOverloaded, Message: "This server is just starting or lost its database for a moment; try again.", RetryAfter: time.Second, Err: err}
+}
+
+// purse finds or makes a purse. What an earlier lease left in it is forfeit.
+func (b *Book) purse(id penstock.ID, lease store.Lease) *purse {
+	p := b.purses[id]
+	if p == nil || p.lease != lease {
+		p = &purse{lease: lease}
+		b.purses[id] = p
+	}
+	return p
+}
+
+// Settle takes back what a call did not spend. What it spent is booked with its record. Only the first settling
+// of a ticket counts.
+func (t *Ticket) Settle(spent penstock.NanoUSD) {
+	if t.book == nil {
+		return
+	}
+	defer func() { t.book = nil }()
+	lease := store.Lease{Process: t.Holding.Process, Epoch: t.Holding.Epoch}
+	t.book.mu.Lock()
+	defer t.book.mu.Unlock()
+	for _, id := range t.Holding.Budgets {
+		p := t.book.purses[id]
+		if p == nil || p.lease != lease {
+			continue // its lease is gone, and all of it forfeit
+		}
+		p.running--
+		p.free += t.most - spent
+	}
+}
+
+// Lose gives up a call of which nobody knows what it spent, unless it is settled: all of it stays withdrawn, and is
+// forfeit when the lease ends.
+func (t *Ticket) Lose() { t.Settle(t.most) }
+
+// Run returns what nobody draws on, until ctx ends. Then it returns all that is left.
+func (b *Book) Run(ctx context.Context) error {
+	tick := time.NewTicker(lookInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return b.returnIdle(context.WithoutCancel(ctx), 0)
+		case <-tick.C:
+			if err := b.returnIdle(ctx, idleAfter); err != nil && ctx.Err() == nil {
+				b.Log.WarnContext(ctx, "returning what was withdrawn from budgets", "error", err)
+			}
+		}
+	}
+}
+
+// returnIdle gives back what was not drawn on for some time. A return whose end is not known is made again under the
+// same number, which counts once.
+func (b *Book) returnIdle(ctx context.Context, idle time.Duration) error {
+	lease := b.Lease()
+	returns := b.idle(lease, idle)
+	if len(returns) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if err := b.Store.ReturnHolds(ctx, lease, returns); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, r := range returns {
+		if p := b.purses[r.Budget]; p != nil && p.lease == lease && p.number == r.Number {
+			p.back = 0
+		}
+	}
+	return nil
+}
+
+// idle takes what was not drawn on for some time out of the purses, and forgets purses of which nothing is left.
+func (b *Book) idle(lease store.Lease, idle time.Duration) (returns []store.HoldReturn) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for id, p := range b.purses {
+		switch {
+		case p.lease != lease: // forfeit, or about to be
+			if p.running == 0 {
+				delete(b.purses, id)
+			}
+			continue
+		case b.Clock().Sub(p.usedAt) < idle && p.back == 0:
+			continue
+		case p.back == 0 && p.free <= 0:
+			if p.running == 0 && p.free == 0 {
+				delete(b.purses, id)
+			}
+			continue
+		case p.back == 0:
+			p.back, p.free = p.free, 0
+			b.number++
+			p.number = b.number
+		}
+		returns = append(returns, store.HoldReturn{Budget: id, Amount: p.back, Number: p.number})
+	}
+	slices.SortFunc(returns, func(a, c store.HoldReturn) int { return cmp.Compare(a.Budget, c.Budget) })
+	return returns
+}

@@ -1,0 +1,219 @@
+package budget
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"penstock"
+	"penstock/internal/store"
+	"penstock/internal/telemetry"
+)
+
+// bank is a store of one budget.
+type bank struct {
+	store.Budgets
+	mu      sync.Mutex
+	balance store.Balance
+	visits  int
+	deaf    int           // how many returns are booked without that the answer arrives
+	last    int64         // number of the last return
+	stall   chan struct{} // holds wait for it
+}
+
+func (b *bank) Hold(_ context.Context, _ penstock.TenantID, o store.HoldOrder) ([]store.HoldGrant, error) {
+	if b.stall != nil {
+		<-b.stall
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.visits++
+	w := o.Wants[0]
+	got, ok := b.balance.Hold(w.Need, w.Want)
+	if !ok {
+		return nil, w.Account.Exceeded(b.balance, w.Need)
+	}
+	return []store.HoldGrant{{Amount: got, Balance: b.balance}}, nil
+}
+
+func (b *bank) ReturnHolds(_ context.Context, _ store.Lease, returns []store.HoldReturn) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, r := range returns {
+		if r.Number > b.last {
+			b.balance.Spend(r.Amount, 0)
+			b.last = r.Number
+		}
+	}
+	if b.deaf > 0 {
+		b.deaf--
+		return errors.New("the connection broke")
+	}
+	return nil
+}
+
+// record is what the record of a call does to the budget.
+func (b *bank) record(spent penstock.NanoUSD) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.balance.Spend(spent, spent)
+}
+
+func newBook(limit penstock.NanoUSD, hard bool) (*Book, *bank, Demand) {
+	money := &bank{balance: store.Balance{Limit: limit, Hard: hard}}
+	book := New(Deps{
+		Store: money, Lease: func() store.Lease { return store.Lease{Process: "p", Epoch: 1} },
+		Metrics: telemetry.NewMetrics("test", ""), Log: slog.New(slog.DiscardHandler), Clock: time.Now,
+	})
+	budget := penstock.Budget{Period: penstock.PeriodTotal, Limit: limit, Hard: hard}
+	return book, money, Demand{Caller: penstock.Caller{Key: "k", Tenant: penstock.Tenant{ID: "t", Budgets: []penstock.Budget{budget}}}, Model: "m"}
+}
+
+// Many calls at once spend a hard budget to the end and never beyond it, and nothing stays held.
+func TestCallsNeverExceedAHardBudget(t *testing.T) {
+	t.Parallel()
+	const limit, most = 100_000, 500
+	book, money, demand := newBook(limit, true)
+	demand.Most = most
+	var calls sync.WaitGroup
+	for range 16 {
+		calls.Go(func() {
+			for {
+				ticket, err := book.Reserve(t.Context(), demand)
+				switch penstock.ErrorCode(err) {
+				case penstock.CodeBudgetExceeded:
+					return
+				case penstock.CodeOverloaded:
+					continue
+				}
+				spent := penstock.NanoUSD(rand.Int64N(most + 1))
+				money.record(spent)
+				ticket.Settle(spent)
+			}
+		})
+	}
+	calls.Wait()
+	if err := book.returnIdle(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	if b := money.balance; b.Settled > limit || b.Held != 0 || b.Settled < limit-17*most {
+		t.Errorf("%+v after all calls ended", b)
+	}
+}
+
+func TestMemoryPaysForMostCalls(t *testing.T) {
+	t.Parallel()
+	book, money, demand := newBook(10_000_000, true)
+	demand.Most = 100
+	for range 90 {
+		ticket, err := book.Reserve(t.Context(), demand)
+		if err != nil {
+			t.Fatal(err)
+		}
+		money.record(100)
+		ticket.Settle(100)
+	}
+	if money.visits != 1 {
+		t.Errorf("%d visits for 90 calls within one withdrawal", money.visits)
+	}
+}
+
+func TestCallsWithoutABudgetCostNothing(t *testing.T) {
+	t.Parallel()
+	book, money, _ := newBook(1, true)
+	ticket, err := book.Reserve(t.Context(), Demand{Most: 1000})
+	ticket.Settle(1000)
+	if err != nil || money.visits != 0 || ticket.Hard || len(ticket.Holding.Budgets) != 0 {
+		t.Errorf("ticket %+v, %v, %d visits", ticket, err, money.visits)
+	}
+}
+
+func TestSoftBudgetWarns(t *testing.T) {
+	t.Parallel()
+	book, _, demand := newBook(1_000, false)
+	demand.Most = 900
+	for i, warnings := range []int{0, 1} {
+		ticket, err := book.Reserve(t.Context(), demand)
+		if err != nil || len(ticket.Warnings) != warnings || ticket.Hard {
+			t.Errorf("call %d: ticket %+v, %v; want %d warnings", i, ticket, err, warnings)
+		}
+	}
+}
+
+// A return whose answer got lost is made again, and counts once.
+func TestReturnIsRepeated(t *testing.T) {
+	t.Parallel()
+	book, money, demand := newBook(1_000_000, true)
+	demand.Most = 500
+	for round := range 3 {
+		ticket, err := book.Reserve(t.Context(), demand)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ticket.Settle(0)
+		money.deaf = 2
+		for range 2 {
+			if err := book.returnIdle(t.Context(), 0); err == nil {
+				t.Fatal("a lost answer is no error")
+			}
+		}
+		if err := book.returnIdle(t.Context(), 0); err != nil {
+			t.Fatal(err)
+		}
+		if money.balance.Held != 0 {
+			t.Errorf("round %d: %v stays held", round, money.balance.Held)
+		}
+	}
+}
+
+// What a call may have spent of which nobody knows stays withdrawn, and its purse is forgotten.
+func TestLostCall(t *testing.T) {
+	t.Parallel()
+	book, money, demand := newBook(1_000, true)
+	demand.Most = 400
+	ticket, err := book.Reserve(t.Context(), demand)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ticket.Lose()
+	ticket.Settle(0) // too late
+	for range 2 {
+		if err := book.returnIdle(t.Context(), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if money.balance.Held != 400 || len(book.purses) != 0 || len(book.gates) != 0 {
+		t.Errorf("%v is held, %d purses and %d gates are left", money.balance.Held, len(book.purses), len(book.gates))
+	}
+}
+
+// A withdrawal from one budget does not wait for one from another.
+func TestBudgetsDoNotWaitForEachOther(t *testing.T) {
+	t.Parallel()
+	book, money, slow := newBook(1_000_000, true)
+	quick := slow
+	quick.Caller.Tenant.ID = "other"
+	slow.Most, quick.Most = 10, 10
+	if _, err := book.Reserve(t.Context(), quick); err != nil {
+		t.Fatal(err)
+	}
+	money.stall = make(chan struct{})
+	done := make(chan error)
+	go func() {
+		_, err := book.Reserve(t.Context(), slow)
+		done <- err
+	}()
+	leave, err := book.enter(t.Context(), quick, store.AccountsOf(quick.Caller, "m", time.Now()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	leave()
+	close(money.stall)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}

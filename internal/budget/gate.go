@@ -1,0 +1,55 @@
+package budget
+
+import (
+	"context"
+
+	"penstock"
+	"penstock/internal/store"
+)
+
+// gate lets one call at a time withdraw from a budget: those who wait for it find what it brought.
+type gate struct {
+	turn  chan struct{}
+	users int // who hold it or wait for it
+}
+
+// enter passes the gates of all accounts, in the order in which everybody does. The caller leaves by what it returns.
+// Codes: overloaded.
+func (b *Book) enter(ctx context.Context, d Demand, accounts []store.Account) (leave func(), err error) {
+	var passed []penstock.ID
+	leave = func() {
+		for _, id := range passed {
+			<-b.gate(id, 0).turn
+			b.gate(id, -1)
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for _, a := range accounts {
+		id := a.ID(d.Caller.Tenant.ID)
+		select {
+		case b.gate(id, 1).turn <- struct{}{}:
+			passed = append(passed, id)
+		case <-ctx.Done():
+			b.gate(id, -1)
+			leave()
+			return nil, crowded()
+		}
+	}
+	return leave, nil
+}
+
+// gate finds a gate and changes how many use it. One that nobody uses is forgotten.
+func (b *Book) gate(id penstock.ID, change int) *gate {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	g := b.gates[id]
+	if g == nil {
+		g = &gate{turn: make(chan struct{}, 1)}
+		b.gates[id] = g
+	}
+	if g.users += change; g.users == 0 {
+		delete(b.gates, id)
+	}
+	return g
+}

@@ -1,0 +1,155 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"time"
+
+	"penstock"
+)
+
+// Budgets is what processes withdraw from budgets ahead of synchronous calls. Jobs reserve in SubmitJob, and
+// what was spent is booked by RecordRequests and by whatever ends items. Of a hard budget no more is ever
+// settled and held together than its limit.
+type Budgets interface {
+	// Hold withdraws money for a lease, from all accounts or none. It stays with the lease until
+	// RecordRequests books what was spent of it, ReturnHolds gives it back, or the lease ends. Codes:
+	// budget_exceeded (a hard one has less left than is needed), conflict (the lease is not current).
+	Hold(ctx context.Context, tenant penstock.TenantID, o HoldOrder) ([]HoldGrant, error)
+
+	// ReturnHolds gives back what was not spent. What is not held any more is passed over, and so is what was
+	// returned before under the same number.
+	ReturnHolds(ctx context.Context, l Lease, returns []HoldReturn) error
+
+	// ForfeitHolds books what leases held that ended, at most limit of them: what their processes spent of
+	// it will never be known.
+	ForfeitHolds(ctx context.Context, limit int) (Step, error)
+
+	// BudgetStates returns the budgets of a tenant that were ever drawn on, newest period first, at most limit.
+	BudgetStates(ctx context.Context, tenant penstock.TenantID, limit int) ([]BudgetState, error)
+}
+
+// Account is a budget in one of its periods.
+type Account struct {
+	penstock.Budget
+	Start time.Time
+}
+
+// ID identifies the account of a tenant.
+func (a Account) ID(tenant penstock.TenantID) penstock.ID {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%s\x00%s\x00%d", tenant, a.Key, a.Model, a.Period, a.Start.Unix()))
+	return penstock.ID(hex.EncodeToString(sum[:])[:26])
+}
+
+// AccountsOf are the accounts that what a caller spends on a model now counts against, in the order in which
+// they are locked.
+func AccountsOf(caller penstock.Caller, model string, now time.Time) []Account {
+	var all []Account
+	for _, b := range caller.Tenant.Budgets {
+		if b.Covers(caller.Key, model) {
+			all = append(all, Account{b, b.Period.Start(now)})
+		}
+	}
+	slices.SortFunc(all, func(a, b Account) int { return cmp.Compare(a.ID(caller.Tenant.ID), b.ID(caller.Tenant.ID)) })
+	return all
+}
+
+// Balance is what a budget comes to.
+type Balance struct {
+	Limit   penstock.NanoUSD
+	Settled penstock.NanoUSD // spent
+	Held    penstock.NanoUSD // set aside for what runs or waits
+	Hard    bool
+}
+
+// Left is how much can still be set aside; of a soft budget, before it warns.
+func (b *Balance) Left() penstock.NanoUSD { return max(0, b.Limit-b.Settled-b.Held) }
+
+// Over says that more is spent or set aside than the limit.
+func (b *Balance) Over() bool { return b.Settled+b.Held > b.Limit }
+
+// Hold sets money aside, as much as wanted but for a hard budget that has less left. It reports how much, and
+// whether that is what is needed; if not, nothing is set aside.
+func (b *Balance) Hold(need, want penstock.NanoUSD) (penstock.NanoUSD, bool) {
+	want = max(need, want)
+	if b.Hard {
+		if b.Left() < need || b.Over() {
+			return 0, false
+		}
+		want = min(want, b.Left())
+	}
+	b.Held += want
+	return want, true
+}
+
+// Fit is how many items, from the first on, there is enough left for.
+func (b *Balance) Fit(items []NewItem) int {
+	if !b.Hard {
+		return len(items)
+	}
+	left := b.Limit - b.Settled - b.Held
+	if left < 0 {
+		return 0
+	}
+	for i, item := range items {
+		if left -= item.Reserved; left < 0 {
+			return i
+		}
+	}
+	return len(items)
+}
+
+// Spend books what was spent, and sets free what had been set aside for it.
+func (b *Balance) Spend(freed, spent penstock.NanoUSD) {
+	b.Held -= freed
+	b.Settled += spent
+}
+
+// Exceeded is the error of a hard budget that has too little left.
+func (a Account) Exceeded(b Balance, need penstock.NanoUSD) error {
+	return penstock.Errorf(penstock.CodeBudgetExceeded, "The %s is $%s; $%s is spent and $%s set aside, and this may cost up to $%s.",
+		a.Budget, b.Limit.Short(), b.Settled.Short(), b.Held.Short(), need.Short())
+}
+
+// Warning says that a soft budget is used up.
+func (a Account) Warning(b Balance) string {
+	return fmt.Sprintf("the %s is $%s; $%s is spent and $%s set aside", a.Budget, b.Limit.Short(), b.Settled.Short(), b.Held.Short())
+}
+
+// HoldOrder is what a process asks of the budgets of a tenant.
+type HoldOrder struct {
+	Lease Lease
+	Wants []HoldWant
+}
+
+// HoldWant is what is asked of one account.
+type HoldWant struct {
+	Account Account
+	Need    penstock.NanoUSD // less than that is of no use
+	Want    penstock.NanoUSD
+}
+
+// HoldGrant is what was withdrawn from one account, in the order of the wants.
+type HoldGrant struct {
+	Amount  penstock.NanoUSD
+	Balance Balance // afterwards
+}
+
+// HoldReturn is what is given back to one budget.
+type HoldReturn struct {
+	Budget penstock.ID
+	Amount penstock.NanoUSD
+	// Number is that of the return, counted up under its lease: a number that was used counts no more.
+	Number int64
+}
+
+// BudgetState is a budget in one of its periods, and what it comes to.
+type BudgetState struct {
+	ID penstock.ID
+	Account
+	Balance Balance
+}

@@ -1,0 +1,81 @@
+package store
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"penstock"
+)
+
+// Whatever jobs, calls and processes do, and in whatever order they end or die, no more than the limit of a hard
+// budget is ever spent, and nothing stays set aside in the end.
+func TestHardBudgetIsNeverExceeded(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		b := Balance{Limit: penstock.NanoUSD(rapid.Int64Range(0, 10_000).Draw(t, "limit")), Hard: true}
+		var open []penstock.NanoUSD // what is set aside for each thing that runs
+		var spent penstock.NanoUSD  // upstream, as the provider counts it
+		amount := func(most penstock.NanoUSD, name string) penstock.NanoUSD {
+			return penstock.NanoUSD(rapid.Int64Range(0, int64(most)).Draw(t, name))
+		}
+		take := func(t *rapid.T) int {
+			if len(open) == 0 {
+				t.Skip("nothing runs")
+			}
+			return rapid.IntRange(0, len(open)-1).Draw(t, "which")
+		}
+		drop := func(i int) { open = append(open[:i], open[i+1:]...) }
+		t.Repeat(map[string]func(*rapid.T){
+			"begin": func(t *rapid.T) {
+				need := amount(3_000, "need")
+				if got, ok := b.Hold(need, need+amount(500, "ahead")); ok {
+					if got < need {
+						t.Fatalf("got %d, needed %d", got, need)
+					}
+					open = append(open, got)
+				}
+			},
+			"end": func(t *rapid.T) { // known and unknown cost alike, never more than was set aside
+				i := take(t)
+				cost := amount(open[i], "cost")
+				spent += cost
+				b.Spend(open[i], cost)
+				drop(i)
+			},
+			"again": func(t *rapid.T) { // a failed attempt is made again, if there is money for it
+				i := take(t)
+				cost := amount(open[i], "cost")
+				spent += cost
+				b.Spend(0, cost)
+				if b.Over() {
+					b.Spend(open[i], 0)
+					drop(i)
+				}
+			},
+			"die": func(t *rapid.T) { // nobody knows what was spent: all of it counts
+				i := take(t)
+				spent += amount(open[i], "unseen")
+				b.Spend(open[i], open[i])
+				drop(i)
+			},
+			"": func(t *rapid.T) {
+				var held penstock.NanoUSD
+				for _, h := range open {
+					held += h
+				}
+				if spent > b.Limit || b.Settled > b.Limit || b.Settled+b.Held > b.Limit || b.Held != held || spent > b.Settled {
+					t.Fatalf("%+v with %d held and %d spent", b, held, spent)
+				}
+			},
+		})
+	})
+}
+
+func TestSoftBudgetGivesWhatIsWanted(t *testing.T) {
+	t.Parallel()
+	b := Balance{Limit: 10}
+	if got, ok := b.Hold(5, 20); got != 20 || !ok || !b.Over() {
+		t.Errorf("got %d, %t, over %t", got, ok, b.Over())
+	}
+}

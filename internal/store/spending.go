@@ -1,0 +1,27 @@
+package store
+
+import (
+	"time"
+
+	"penstock"
+)
+
+// SpendingQuery asks what was spent in a span of time.
+type SpendingQuery struct {
+	From, To time.Time // To itself is not part of it
+	// What is told apart; the rest is added up.
+	ByKey, ByModel, ByLane, ByTags bool
+	Limit                          int
+}
+
+// Spending is what was spent with a key on a model in a lane under some tags, as far as they are told apart.
+type Spending struct {
+	Key      string
+	Model    string
+	Lane     penstock.Lane
+	Tags     map[string]string
+	Outcomes int64
+	Usage    penstock.Usage
+	Cost     penstock.NanoUSD
+	Forfeit  penstock.NanoUSD // booked without that anybody knows whether it was spent
+}

@@ -1,0 +1,443 @@
+package sqlstore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"penstock"
+	"penstock/internal/store"
+)
+
+// Budgets are locked after the jobs and before anything else, by ascending id: two transactions never wait for
+// each other's.
+
+// budgetList is a list of budgets as a column keeps it.
+func budgetList(ids []penstock.ID) string { return strings.Join(plain(ids), ",") }
+
+func readBudgetList(column string) []penstock.ID {
+	var ids []penstock.ID
+	for id := range strings.SplitSeq(column, ",") {
+		if id != "" {
+			ids = append(ids, penstock.ID(id))
+		}
+	}
+	return ids
+}
+
+// openAccount locks an account and returns what it comes to. It is made when it is not there yet, and takes
+// over a limit that was changed.
+func openAccount(ctx context.Context, tx Tx, tenant penstock.TenantID, a store.Account) (store.Balance, error) {
+	b := store.Balance{Limit: a.Limit, Hard: a.Hard}
+	found, _, err := queryOne(ctx, tx, sqlf(`INSERT INTO budgets (id, tenant_id, key_name, model, period, starts_at, limit_nano_usd, hard, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+		ON CONFLICT (id) DO UPDATE SET limit_nano_usd = excluded.limit_nano_usd, hard = excluded.hard
+		RETURNING settled_nano_usd, held_nano_usd`,
+		a.ID(tenant), tenant, a.Key, a.Model, a.Period, micros(a.Start), a.Limit, truth(a.Hard).column(), micros(tx.Now())),
+		func(row Row) (b store.Balance, err error) { return b, row.Scan(&b.Settled, &b.Held) })
+	b.Settled, b.Held = found.Settled, found.Held
+	return b, err
+}
+
+var saveBudget = update("budgets", "id text", "settled_nano_usd bigint, held_nano_usd bigint", "")
+
+// reserve sets the cost of a new job aside in every account that covers it, and notes them on the job. It
+// returns what soft budgets have to say.
+func reserve(ctx context.Context, tx Tx, j *penstock.Job, sub store.Submission) (warnings []string, err error) {
+	if len(sub.Items) == 0 { // SplitJob reserves for what comes later
+		return nil, nil
+	}
+	most := submittedItems{items: sub.Items}.reserved()
+	var paid []penstock.ID
+	for _, a := range sub.Accounts {
+		b, err := openAccount(ctx, tx, j.Tenant, a)
+		if err != nil {
+			return nil, err
+		}
+		if _, ok := b.Hold(most, most); !ok {
+			return nil, a.Exceeded(b, most)
+		}
+		if b.Over() {
+			warnings = append(warnings, a.Warning(b))
+		}
+		id := a.ID(j.Tenant)
+		if err := tx.Put(ctx, saveBudget, id, b.Settled, b.Held); err != nil {
+			return nil, err
+		}
+		paid = append(paid, id)
+	}
+	j.Pay(0, paid)
+	return warnings, nil
+}
+
+// reserveSplit sets money aside for as many of a job's next items as every hard budget has enough for, from the
+// first on. It returns how many.
+func reserveSplit(ctx context.Context, tx Tx, j *penstock.Job, split store.Split) (fit int, err error) {
+	fit = len(split.Items)
+	balances := make([]store.Balance, len(split.Accounts))
+	for i, a := range split.Accounts {
+		if balances[i], err = openAccount(ctx, tx, j.Tenant, a); err != nil {
+			return 0, err
+		}
+		fit = min(fit, balances[i].Fit(split.Items))
+	}
+	if fit == 0 {
+		return 0, nil
+	}
+	most := submittedItems{items: split.Items[:fit]}.reserved()
+	var paid []penstock.ID
+	for i, a := range split.Accounts {
+		id, b := a.ID(j.Tenant), &balances[i]
+		b.Hold(most, most)
+		j.Resolved.Bounded = j.Resolved.Bounded || a.Hard // the budget may be younger than the job
+		if err := tx.Put(ctx, saveBudget, id, b.Settled, b.Held); err != nil {
+			return 0, err
+		}
+		paid = append(paid, id)
+	}
+	j.Pay(split.From, paid)
+	return fit, nil
+}
+
+// stretchList is how a job is paid as its column keeps it.
+func stretchList(paid []penstock.Stretch) string {
+	if len(paid) == 0 {
+		return ""
+	}
+	text, err := json.Marshal(paid)
+	if err != nil {
+		panic("sqlstore: encode stretches: " + err.Error()) // they are strings and numbers
+	}
+	return string(text)
+}
+
+func readStretches(column string) (paid []penstock.Stretch, err error) {
+	if column == "" {
+		return nil, nil
+	}
+	if err := json.Unmarshal([]byte(column), &paid); err != nil {
+		return nil, fmt.Errorf("reading how a job is paid: %w", err)
+	}
+	return paid, nil
+}
+
+// budgets are those that the item is paid from.
+func (r itemInJob) budgets() []penstock.ID { return r.job.BudgetsOf(r.Index) }
+
+// purse is the budgets that the jobs of a group are paid from, locked. Transitions move them in memory; save
+// writes each once.
+type purse map[penstock.ID]*store.Balance
+
+// lockPurse locks the budgets of jobs.
+func lockPurse(ctx context.Context, tx Tx, jobs map[penstock.ID]*penstock.Job) (purse, error) {
+	var ids []penstock.ID
+	for _, j := range jobs {
+		for _, s := range j.Paid {
+			ids = append(ids, s.Budgets...)
+		}
+	}
+	return lockBudgets(ctx, tx, ids)
+}
+
+func lockBudgets(ctx context.Context, tx Tx, ids []penstock.ID) (purse, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	slices.Sort(ids)
+	p := purse{}
+	err := tx.QueryIn(ctx, IDQuery{IDs: plain(slices.Compact(ids)), SQL: `SELECT id, limit_nano_usd, settled_nano_usd, held_nano_usd, hard = 1
+		FROM budgets WHERE id = /*pg ANY */($1) /*pg ORDER BY id FOR UPDATE */`}, func(row Row) error {
+		var id penstock.ID
+		var b store.Balance
+		err := row.Scan(&id, &b.Limit, &b.Settled, &b.Held, &b.Hard)
+		p[id] = &b
+		return err
+	})
+	return p, err
+}
+
+// move books money in every budget of a list.
+func (p purse) move(ids []penstock.ID, freed, spent penstock.NanoUSD) {
+	for _, id := range ids {
+		if b := p[id]; b != nil {
+			b.Spend(freed, spent)
+		}
+	}
+}
+
+// affords says whether what is set aside for a job's open items is within every hard budget, after what was
+// spent: only then may another attempt be made.
+func (p purse) affords(ids []penstock.ID) bool {
+	return !slices.ContainsFunc(ids, func(id penstock.ID) bool { b := p[id]; return b != nil && b.Hard && b.Over() })
+}
+
+func (p purse) save(ctx context.Context, tx Tx) error {
+	for _, id := range slices.Sorted(maps.Keys(p)) {
+		if err := tx.Put(ctx, saveBudget, id, p[id].Settled, p[id].Held); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unaffordable is how an item ends that could be tried again, if there were money left.
+func unaffordable() *penstock.ItemError {
+	return &penstock.ItemError{Code: penstock.CodeBudgetExceeded, Message: "The budget has too little left for another attempt."}
+}
+
+// forfeit books what a claim may have spent without anybody telling: counted, not invoiced.
+func (r itemInJob) forfeit(ctx context.Context, tx Tx, f store.Finish, amount penstock.NanoUSD) error {
+	if amount == 0 {
+		return nil
+	}
+	r.purse.move(r.budgets(), 0, amount)
+	return bookOnce(ctx, tx, penstock.LedgerEntry{
+		Key: forfeitKey(f.Item, f.Fence), Tenant: f.Tenant, Kind: penstock.EntryForfeit, Subject: f.Item, Job: f.Job,
+		Target: f.Target, Cost: amount, PriceVersion: f.PriceVersion, Origin: r.job.Origin(r.Index),
+	})
+}
+
+// Hold implements store.Budgets.
+func (s *Store) Hold(ctx context.Context, tenant penstock.TenantID, o store.HoldOrder) (grants []store.HoldGrant, err error) {
+	err = s.write(ctx, "hold", func(tx Tx) error {
+		grants = make([]store.HoldGrant, len(o.Wants))
+		if err := requireLease(ctx, tx, o.Lease); err != nil {
+			return err
+		}
+		for i, w := range o.Wants {
+			if grants[i], err = hold(ctx, tx, tenant, holdFor{o.Lease, w}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return grants, err
+}
+
+type holdFor struct {
+	store.Lease
+	store.HoldWant
+}
+
+func hold(ctx context.Context, tx Tx, tenant penstock.TenantID, w holdFor) (g store.HoldGrant, err error) {
+	if g.Balance, err = openAccount(ctx, tx, tenant, w.Account); err != nil {
+		return g, err
+	}
+	var ok bool
+	if g.Amount, ok = g.Balance.Hold(w.Need, w.Want); !ok {
+		return g, w.Account.Exceeded(g.Balance, w.Need)
+	}
+	id := w.Account.ID(tenant)
+	if err := tx.Put(ctx, saveBudget, id, g.Balance.Settled, g.Balance.Held); err != nil {
+		return g, err
+	}
+	return g, tx.Do(ctx, `INSERT INTO holds (budget_id, process_id, epoch, amount_nano_usd, tenant_id) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT (budget_id, process_id, epoch) DO UPDATE SET amount_nano_usd = holds.amount_nano_usd + excluded.amount_nano_usd`,
+		id, w.Process, w.Epoch, g.Amount, tenant)
+}
+
+// requireLease fails unless a lease is current.
+func requireLease(ctx context.Context, tx Tx, l store.Lease) error {
+	_, current, err := queryOne(ctx, tx, sqlf(`SELECT epoch FROM leases WHERE process_id = $1 AND epoch = $2 AND expires_at > $3 /*pg FOR SHARE */`,
+		l.Process, l.Epoch, micros(tx.Now())), func(row Row) (n int64, err error) { return n, row.Scan(&n) })
+	if err == nil && !current {
+		err = leaseLost(l)
+	}
+	return err
+}
+
+// ReturnHolds implements store.Budgets.
+func (s *Store) ReturnHolds(ctx context.Context, l store.Lease, returns []store.HoldReturn) error {
+	return s.write(ctx, "return_holds", func(tx Tx) error {
+		ids := make([]penstock.ID, len(returns))
+		for i, r := range returns {
+			ids[i] = r.Budget
+		}
+		p, err := lockBudgets(ctx, tx, ids)
+		if err != nil {
+			return err
+		}
+		for _, r := range returns {
+			// A hold that was forfeit is counted as spent already.
+			n, err := tx.Exec(ctx, `UPDATE holds SET amount_nano_usd = amount_nano_usd - $4, returns = $5
+				WHERE budget_id = $1 AND process_id = $2 AND epoch = $3 AND amount_nano_usd >= $4 AND returns < $5`,
+				r.Budget, l.Process, l.Epoch, r.Amount, r.Number)
+			if err != nil {
+				return err
+			}
+			if n > 0 {
+				p.move([]penstock.ID{r.Budget}, r.Amount, 0)
+			}
+		}
+		return p.save(ctx, tx)
+	})
+}
+
+// tills are what processes hold of budgets, while calls are charged to them. The budgets are locked, and so is
+// what is held of them.
+type tills struct {
+	purse
+	held map[tillKey]*penstock.NanoUSD // nil for what is not held any more
+}
+
+type tillKey struct {
+	budget penstock.ID
+	lease  store.Lease
+}
+
+// lockTills locks the budgets that calls were paid from.
+func lockTills(ctx context.Context, tx Tx, rs []penstock.Request) (t tills, err error) {
+	var ids []penstock.ID
+	for _, r := range rs {
+		ids = append(ids, r.Holding.Budgets...)
+	}
+	t.held = map[tillKey]*penstock.NanoUSD{}
+	t.purse, err = lockBudgets(ctx, tx, ids)
+	return t, err
+}
+
+// find looks up what a lease holds of a budget, once.
+func (t tills) find(ctx context.Context, tx Tx, of tillKey) (*penstock.NanoUSD, error) {
+	if held, known := t.held[of]; known {
+		return held, nil
+	}
+	amount, ok, err := queryOne(ctx, tx, sqlf(`SELECT amount_nano_usd FROM holds WHERE budget_id = $1 AND process_id = $2 AND epoch = $3`,
+		of.budget, of.lease.Process, of.lease.Epoch), func(row Row) (n penstock.NanoUSD, err error) { return n, row.Scan(&n) })
+	if err != nil {
+		return nil, err
+	}
+	t.held[of] = nil
+	if ok {
+		t.held[of] = &amount
+	}
+	return t.held[of], nil
+}
+
+// charge moves what a call spent from what its process held to what is settled. It returns the budgets that the
+// call counts against now: what was forfeit meanwhile counts already.
+func (t tills) charge(ctx context.Context, tx Tx, r penstock.Request) (charged []penstock.ID, err error) {
+	spent := r.Cost + r.Forfeit
+	for _, id := range r.Holding.Budgets {
+		held, err := t.find(ctx, tx, tillKey{id, store.Lease{Process: r.Holding.Process, Epoch: r.Holding.Epoch}})
+		if err != nil {
+			return nil, err
+		}
+		if held == nil {
+			continue
+		}
+		drawn := min(*held, spent) // what an upstream charges beyond all bounds was spent all the same
+		*held -= drawn
+		t.move([]penstock.ID{id}, drawn, spent)
+		charged = append(charged, id)
+	}
+	return charged, nil
+}
+
+func (t tills) save(ctx context.Context, tx Tx) error {
+	for of, held := range t.held {
+		if held == nil {
+			continue
+		}
+		err := tx.Do(ctx, `UPDATE holds SET amount_nano_usd = $4 WHERE budget_id = $1 AND process_id = $2 AND epoch = $3`,
+			of.budget, of.lease.Process, of.lease.Epoch, *held)
+		if err != nil {
+			return err
+		}
+	}
+	return t.purse.save(ctx, tx)
+}
+
+// lostHold is what a process held that is gone.
+type lostHold struct {
+	budget penstock.ID
+	lease  store.Lease
+	amount penstock.NanoUSD
+	tenant penstock.TenantID
+}
+
+// lostHolds finds holds of leases that ended.
+func lostHolds(tx Tx, limit int) query {
+	return sqlf(`SELECT h.budget_id, h.process_id, h.epoch, h.amount_nano_usd, h.tenant_id FROM holds h
+		LEFT JOIN leases l ON l.process_id = h.process_id
+		WHERE l.process_id IS NULL OR l.epoch <> h.epoch OR l.expires_at <= $1
+		ORDER BY h.budget_id, h.process_id, h.epoch LIMIT $2`, micros(tx.Now()), limit)
+}
+
+func scanLostHold(row Row) (h lostHold, err error) {
+	return h, row.Scan(&h.budget, &h.lease.Process, &h.lease.Epoch, &h.amount, &h.tenant)
+}
+
+// ForfeitHolds implements store.Budgets.
+func (s *Store) ForfeitHolds(ctx context.Context, limit int) (step store.Step, err error) {
+	// Nearly always there is none; a write transaction, which costs a disk flush, is only begun when there is.
+	var lost []lostHold
+	look := func(tx Tx) error {
+		lost, err = queryAll(ctx, tx, lostHolds(tx, limit), scanLostHold)
+		return err
+	}
+	if err := s.read(ctx, look); err != nil || len(lost) == 0 {
+		return store.Step{}, err
+	}
+	err = s.write(ctx, "forfeit_holds", func(tx Tx) error {
+		if err := look(tx); err != nil {
+			return err
+		}
+		step = store.Step{Items: len(lost), More: len(lost) == limit}
+		return forfeitHolds(ctx, tx, lost)
+	})
+	return committed(step, err)
+}
+
+func forfeitHolds(ctx context.Context, tx Tx, lost []lostHold) error {
+	ids := make([]penstock.ID, len(lost))
+	for i, h := range lost {
+		ids[i] = h.budget
+	}
+	p, err := lockBudgets(ctx, tx, ids)
+	if err != nil {
+		return err
+	}
+	for _, h := range lost {
+		// The lock may have made us wait while the process booked some of it after all: take what is left.
+		left, found, err := queryOne(ctx, tx, sqlf(`DELETE FROM holds WHERE budget_id = $1 AND process_id = $2 AND epoch = $3 RETURNING amount_nano_usd`,
+			h.budget, h.lease.Process, h.lease.Epoch), func(row Row) (n penstock.NanoUSD, err error) { return n, row.Scan(&n) })
+		if err != nil {
+			return err
+		}
+		if !found || left == 0 {
+			continue
+		}
+		p.move([]penstock.ID{h.budget}, left, left)
+		err = bookOnce(ctx, tx, penstock.LedgerEntry{
+			Key: holdKey(h), Tenant: h.tenant, Kind: penstock.EntryForfeit, Cost: left, Origin: penstock.Origin{Budgets: []penstock.ID{h.budget}},
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if err := p.save(ctx, tx); err != nil {
+		return err
+	}
+	// A lease whose holds were taken must not come back to life by a late heartbeat.
+	return tx.Do(ctx, `UPDATE leases SET expires_at = 0 WHERE expires_at <= $1`, micros(tx.Now()))
+}
+
+// BudgetStates implements store.Budgets.
+func (s *Store) BudgetStates(ctx context.Context, tenant penstock.TenantID, limit int) (all []store.BudgetState, err error) {
+	err = s.read(ctx, func(tx Tx) error {
+		all, err = queryAll(ctx, tx, sqlf(`SELECT id, key_name, model, period, starts_at, limit_nano_usd, hard = 1, settled_nano_usd, held_nano_usd
+			FROM budgets WHERE tenant_id = $1 ORDER BY starts_at DESC, id LIMIT $2`, tenant, limit), scanBudget)
+		return err
+	})
+	return all, err
+}
+
+func scanBudget(row Row) (s store.BudgetState, err error) {
+	var start int64
+	err = row.Scan(&s.ID, &s.Key, &s.Model, &s.Period, &start, &s.Limit, &s.Hard, &s.Balance.Settled, &s.Balance.Held)
+	s.Start, s.Balance.Limit, s.Balance.Hard = fromMicros(start), s.Limit, s.Hard
+	return s, err
+}

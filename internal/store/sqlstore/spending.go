@@ -1,0 +1,40 @@
+package sqlstore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"penstock"
+	"penstock/internal/store"
+)
+
+// Spending implements store.Ledger. The condition on the kind is that of the index.
+func (s *Store) Spending(ctx context.Context, tenant penstock.TenantID, q store.SpendingQuery) (all []store.Spending, err error) {
+	err = s.read(ctx, func(tx Tx) error {
+		all, err = queryAll(ctx, tx, sqlf(`SELECT CASE WHEN $4 = 1 THEN key_name ELSE '' END AS k, CASE WHEN $5 = 1 THEN model ELSE '' END AS m,
+				CASE WHEN $6 = 1 THEN lane ELSE '' END AS l, CASE WHEN $7 = 1 THEN tags ELSE '{}' END AS t,
+				SUM(CASE WHEN kind = 'settle' THEN outcomes ELSE 0 END) /*pg ::bigint */,
+				SUM(CASE WHEN kind = 'settle' THEN cost_nano_usd ELSE 0 END) /*pg ::bigint */,
+				SUM(CASE WHEN kind = 'forfeit' THEN cost_nano_usd ELSE 0 END) /*pg ::bigint */,
+				SUM(input_tokens) /*pg ::bigint */, SUM(cached_input_tokens) /*pg ::bigint */, SUM(cache_write_tokens) /*pg ::bigint */,
+				SUM(output_tokens) /*pg ::bigint */, SUM(reasoning_tokens) /*pg ::bigint */
+			FROM ledger WHERE tenant_id = $1 AND created_at >= $2 AND created_at < $3 AND kind <> 'reserve' AND kind <> 'release'
+			GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4 LIMIT $8`,
+			tenant, micros(q.From), micros(q.To), truth(q.ByKey).column(), truth(q.ByModel).column(), truth(q.ByLane).column(),
+			truth(q.ByTags).column(), q.Limit), scanSpending)
+		return err
+	})
+	return all, err
+}
+
+func scanSpending(row Row) (s store.Spending, err error) {
+	var tags string
+	if err := row.Scan(intoUsage(&s.Usage, &s.Key, &s.Model, &s.Lane, &tags, &s.Outcomes, &s.Cost, &s.Forfeit)...); err != nil {
+		return s, err
+	}
+	if err := json.Unmarshal([]byte(tags), &s.Tags); err != nil {
+		return s, fmt.Errorf("reading tags of an entry: %w", err)
+	}
+	return s, nil
+}

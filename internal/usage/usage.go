@@ -1,0 +1,226 @@
+// Package usage reports what was spent, by whom and on what, from the ledger: also when the jobs and records that
+// spent it are long gone.
+//
+// It owns how a report is asked for, put together and written. It does not own the ledger (package store), nor who may
+// see a report. A report is made day by day where days are told apart, and tenant by tenant, so that what is held
+// in memory is bounded by what one of these can have: it is written as it comes.
+//
+// A Reporter is safe for concurrent use.
+package usage
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"penstock"
+	"penstock/internal/store"
+)
+
+const (
+	// MaxDays is how many days a report covers at the most.
+	MaxDays = 366
+	// MaxGroups is how many groups one day, or a whole report that does not tell days apart, has at the most.
+	MaxGroups = 10_000
+	// maxBy is by how much a report can be divided.
+	maxBy = 8
+	day   = 24 * time.Hour
+)
+
+// Ledger is what reports are made of.
+type Ledger interface {
+	Spending(ctx context.Context, tenant penstock.TenantID, q store.SpendingQuery) ([]store.Spending, error)
+}
+
+// By is what a report is divided by.
+type By string
+
+// What a report can be divided by, beside single tags.
+const (
+	ByTenant By = "tenant"
+	ByKey    By = "key"
+	ByModel  By = "model"
+	ByLane   By = "lane"
+	ByDay    By = "day"
+	ByTags   By = "tag" // all tags of a job together; "tag:team" is one of them
+)
+
+const tagPrefix = "tag:"
+
+// tag is the name of the single tag that a report is divided by.
+func (b By) tag() (string, bool) { return strings.CutPrefix(string(b), tagPrefix) }
+
+// Query asks for a report.
+type Query struct {
+	From, To time.Time // days of UTC, both included
+	By       []By
+}
+
+// Terms are a query as a caller writes it; empty for what is usual.
+type Terms struct{ From, To, GroupBy string }
+
+// Read makes a query of what a caller wrote: by default, all of the current month. Codes: invalid_request.
+func Read(t Terms, now time.Time) (Query, error) {
+	now = now.UTC()
+	q := Query{From: penstock.PeriodMonthly.Start(now), To: penstock.PeriodDaily.Start(now)}
+	for name, at := range map[string]struct {
+		text string
+		into *time.Time
+	}{"from": {t.From, &q.From}, "to": {t.To, &q.To}} {
+		if at.text == "" {
+			continue
+		}
+		d, err := time.Parse(time.DateOnly, at.text)
+		if err != nil {
+			return q, penstock.InvalidParam(name, "%s must be a day such as 2026-11-15.", name)
+		}
+		*at.into = d
+	}
+	if q.To.Before(q.From) || q.To.Sub(q.From) >= MaxDays*day {
+		return q, penstock.InvalidParam("to", "to must not be before from, and a report covers %d days at the most.", MaxDays)
+	}
+	for word := range strings.SplitSeq(t.GroupBy, ",") {
+		by := By(strings.TrimSpace(word))
+		tag, single := by.tag()
+		switch known := slices.Contains([]By{ByKey, ByModel, ByLane, ByDay, ByTags}, by); {
+		case by == "" && t.GroupBy == "":
+		case !known && (!single || tag == ""), slices.Contains(q.By, by), len(q.By) == maxBy:
+			return q, penstock.InvalidParam("group_by", "group_by lists some of key, model, lane, day, tag and tag:NAME, each once.")
+		default:
+			q.By = append(q.By, by)
+		}
+	}
+	return q, nil
+}
+
+// Sum is what was spent.
+type Sum struct {
+	Requests int64 `json:"requests"` // calls, and items that were tried
+	penstock.Usage
+	Cost    penstock.NanoUSD `json:"cost_usd"`
+	Forfeit penstock.NanoUSD `json:"forfeit_usd"` // counted against budgets without that anybody knows whether it was spent
+}
+
+func (s *Sum) add(o store.Spending) {
+	s.Requests += o.Outcomes
+	s.Usage = s.Usage.Plus(o.Usage)
+	s.Cost += o.Cost
+	s.Forfeit += o.Forfeit
+}
+
+// Group is a line of a report: what it is about, in the order of the query, and what was spent.
+type Group struct {
+	Values []string
+	Sum
+}
+
+// Reporter makes reports.
+type Reporter struct{ ledger Ledger }
+
+// New returns a reporter over a ledger.
+func New(l Ledger) Reporter { return Reporter{l} }
+
+// Scope is whose spending is reported: that of one tenant after the other.
+type Scope struct {
+	Tenants []penstock.TenantID
+	Query
+}
+
+// Report makes a report and hands its groups over as they come, in order. It returns the total. Codes: too_large, and
+// those of the ledger.
+func (r Reporter) Report(ctx context.Context, s Scope, emit func(Group) error) (total Sum, err error) {
+	spans := []store.SpendingQuery{{From: s.From, To: s.To.Add(day)}}
+	if slices.Contains(s.By, ByDay) {
+		spans = nil
+		for d := s.From; !d.After(s.To); d = d.Add(day) {
+			spans = append(spans, store.SpendingQuery{From: d, To: d.Add(day)})
+		}
+	}
+	for _, span := range spans {
+		for _, tenant := range s.Tenants {
+			groups, err := r.groups(ctx, tenant, s.ask(span))
+			if err != nil {
+				return total, err
+			}
+			for _, g := range groups {
+				total.Requests += g.Requests
+				total.Usage = total.Usage.Plus(g.Usage)
+				total.Cost += g.Cost
+				total.Forfeit += g.Forfeit
+				if len(s.By) == 0 {
+					continue // the total is all
+				}
+				if err := emit(g); err != nil {
+					return total, err
+				}
+			}
+		}
+	}
+	return total, nil
+}
+
+// ask is what the ledger is asked for a part of a report.
+func (q Query) ask(span store.SpendingQuery) asked {
+	single := func(b By) bool { _, ok := b.tag(); return ok }
+	span.ByKey, span.ByModel, span.ByLane = slices.Contains(q.By, ByKey), slices.Contains(q.By, ByModel), slices.Contains(q.By, ByLane)
+	span.ByTags = slices.Contains(q.By, ByTags) || slices.ContainsFunc(q.By, single)
+	span.Limit = MaxGroups + 1
+	return asked{span, q.By}
+}
+
+type asked struct {
+	store.SpendingQuery
+	by []By
+}
+
+// groups are the lines of one tenant in one span of time.
+func (r Reporter) groups(ctx context.Context, tenant penstock.TenantID, a asked) ([]Group, error) {
+	spent, err := r.ledger.Spending(ctx, tenant, a.SpendingQuery)
+	if err != nil {
+		return nil, err
+	}
+	if len(spent) > MaxGroups {
+		return nil, penstock.Errorf(penstock.CodeTooLarge, "The report has more than %d groups; divide it by less, or ask for one day after the other by group_by=day.", MaxGroups)
+	}
+	byValues := map[string]*Group{}
+	for _, s := range spent {
+		values := make([]string, len(a.by))
+		for i, by := range a.by {
+			values[i] = value(by, tenant, a.From, s)
+		}
+		id := strings.Join(values, "\x00")
+		if byValues[id] == nil {
+			byValues[id] = &Group{Values: values}
+		}
+		byValues[id].add(s)
+	}
+	var groups []Group
+	for _, id := range slices.Sorted(maps.Keys(byValues)) {
+		groups = append(groups, *byValues[id])
+	}
+	return groups, nil
+}
+
+// value is what spending is put under.
+func value(by By, tenant penstock.TenantID, from time.Time, s store.Spending) string {
+	if tag, ok := by.tag(); ok {
+		return s.Tags[tag]
+	}
+	switch by {
+	case ByTenant:
+		return string(tenant)
+	case ByKey:
+		return s.Key
+	case ByModel:
+		return s.Model
+	case ByLane:
+		return string(s.Lane)
+	case ByDay:
+		return from.Format(time.DateOnly)
+	case ByTags:
+		return tagText(s.Tags)
+	}
+	return ""
+}

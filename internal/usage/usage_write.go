@@ -1,0 +1,217 @@
+package usage
+
+import (
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Format is how a report is written.
+type Format string
+
+// The formats.
+const (
+	JSON Format = "json"
+	CSV  Format = "csv"
+)
+
+// MediaType is what a format is called in a header.
+func (f Format) MediaType() string {
+	if f == CSV {
+		return "text/csv; charset=utf-8"
+	}
+	return "application/json"
+}
+
+// FormatOf is the format that a caller wants: what its query says, else what it accepts, else JSON.
+func FormatOf(asked, accept string) (Format, bool) {
+	switch {
+	case asked == string(CSV), asked == "" && strings.HasPrefix(accept, "text/csv"):
+		return CSV, true
+	case asked == "", asked == string(JSON):
+		return JSON, true
+	}
+	return "", false
+}
+
+// Write makes a report and writes it as it comes. What fails before the first byte is written returns with begun false.
+func (r Reporter) Write(ctx context.Context, s Scope, f Format, w io.Writer) (begun bool, err error) {
+	var out sheet = &jsonSheet{w: w, query: s.Query}
+	if f == CSV {
+		out = &csvSheet{csv.NewWriter(w), s.Query}
+	}
+	open := func() error {
+		if begun {
+			return nil
+		}
+		begun = true
+		return out.begin()
+	}
+	total, err := r.Report(ctx, s, func(g Group) error {
+		if err := open(); err != nil {
+			return err
+		}
+		return out.line(g)
+	})
+	if err != nil {
+		return begun, err
+	}
+	if err := open(); err != nil {
+		return begun, err
+	}
+	return begun, out.end(total)
+}
+
+// sheet is a report as it is written.
+type sheet interface {
+	begin() error
+	line(Group) error
+	end(Sum) error
+}
+
+// Report is a report as JSON has it.
+type Report struct {
+	Object  string `json:"object"`
+	From    string `json:"from"`
+	To      string `json:"to"`
+	GroupBy []By   `json:"group_by"`
+	Data    []Line `json:"data"`
+	Total   Sum    `json:"total"`
+}
+
+// Line is a group as JSON has it: with what the report is divided by, and nothing of the rest.
+type Line struct {
+	Tenant *string           `json:"tenant,omitzero"`
+	Key    *string           `json:"key,omitzero"`
+	Model  *string           `json:"model,omitzero"`
+	Lane   *string           `json:"lane,omitzero"`
+	Day    *string           `json:"day,omitzero"`
+	Tags   map[string]string `json:"tags,omitzero"`
+	Sum
+}
+
+func newLine(q Query, g Group) Line {
+	l := Line{Sum: g.Sum}
+	for i, by := range q.By {
+		v := g.Values[i]
+		if tag, ok := by.tag(); ok {
+			l.tag(tag, v)
+			continue
+		}
+		switch by {
+		case ByTenant:
+			l.Tenant = &v
+		case ByKey:
+			l.Key = &v
+		case ByModel:
+			l.Model = &v
+		case ByLane:
+			l.Lane = &v
+		case ByDay:
+			l.Day = &v
+		case ByTags:
+			var tags map[string]string
+			_ = json.Unmarshal([]byte(v), &tags) // tagText wrote it
+			for name, value := range tags {
+				l.tag(name, value)
+			}
+		}
+	}
+	return l
+}
+
+func (l *Line) tag(name, value string) {
+	if value == "" {
+		return
+	}
+	if l.Tags == nil {
+		l.Tags = map[string]string{}
+	}
+	l.Tags[name] = value
+}
+
+// tagText is all tags as one value, in the order of their names.
+func tagText(tags map[string]string) string {
+	if len(tags) == 0 {
+		return "{}"
+	}
+	text, _ := json.Marshal(tags) // strings always can be
+	return string(text)
+}
+
+type jsonSheet struct {
+	w     io.Writer
+	query Query
+	lines int
+}
+
+func (s *jsonSheet) begin() error {
+	by, err := json.Marshal(append([]By{}, s.query.By...))
+	if err == nil {
+		_, err = fmt.Fprintf(s.w, `{"object":"usage","from":%q,"to":%q,"group_by":%s,"data":[`,
+			s.query.From.Format(time.DateOnly), s.query.To.Format(time.DateOnly), by)
+	}
+	return err
+}
+
+func (s *jsonSheet) line(g Group) error {
+	text, err := json.Marshal(newLine(s.query, g))
+	if err != nil {
+		return err
+	}
+	if s.lines++; s.lines > 1 {
+		text = append([]byte(","), text...)
+	}
+	_, err = s.w.Write(text)
+	return err
+}
+
+func (s *jsonSheet) end(total Sum) error {
+	text, err := json.Marshal(total)
+	if err == nil {
+		_, err = fmt.Fprintf(s.w, `],"total":%s}`+"\n", text)
+	}
+	return err
+}
+
+type csvSheet struct {
+	w     *csv.Writer
+	query Query
+}
+
+var sumColumns = []string{"requests", "input_tokens", "cached_input_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens", "cost_usd", "forfeit_usd"}
+
+func (s Sum) cells() []string {
+	var cells []string
+	for _, n := range []int64{s.Requests, s.InputTokens, s.CachedInputTokens, s.CacheWriteTokens, s.OutputTokens, s.ReasoningTokens} {
+		cells = append(cells, strconv.FormatInt(n, 10))
+	}
+	return append(cells, s.Cost.String(), s.Forfeit.String())
+}
+
+// begin names the columns. The first says whether a line is a group or the total.
+func (s *csvSheet) begin() error {
+	columns := []string{"line"}
+	for _, by := range s.query.By {
+		columns = append(columns, string(by))
+	}
+	return s.w.Write(append(columns, sumColumns...))
+}
+
+func (s *csvSheet) line(g Group) error {
+	return s.w.Write(append(append([]string{"group"}, g.Values...), g.cells()...))
+}
+
+func (s *csvSheet) end(total Sum) error {
+	cells := append([]string{"total"}, make([]string, len(s.query.By))...)
+	if err := s.w.Write(append(cells, total.cells()...)); err != nil {
+		return err
+	}
+	s.w.Flush()
+	return s.w.Error()
+}

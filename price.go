@@ -1,0 +1,150 @@
+package penstock
+
+import (
+	"math/bits"
+	"slices"
+	"time"
+)
+
+// Price is what a target charges for each class of token, and for a call and an image whatever their
+// tokens are.
+type Price struct {
+	Input       Rate
+	CachedInput Rate
+	CacheWrite  Rate
+	Output      Rate
+	Reasoning   Rate
+	PerRequest  NanoUSD
+	PerImage    NanoUSD
+	// BatchDiscount is how much less work in the bulk lane costs, in percent.
+	BatchDiscount int64
+}
+
+// Zero reports whether the target is free, or has no price at all.
+func (p Price) Zero() bool { return p == Price{} }
+
+// Dearest is the price of the tokens that cost most: what they can cost while their class is not known.
+func (p Price) Dearest() Price {
+	p.Input = max(p.Input, p.CachedInput, p.CacheWrite)
+	p.Output = max(p.Output, p.Reasoning)
+	p.CachedInput, p.CacheWrite, p.Reasoning = p.Input, p.Input, p.Output
+	return p
+}
+
+// PriceChange is a price that holds from a moment on.
+type PriceChange struct {
+	From    time.Time
+	Price   Price
+	Version string
+}
+
+// PriceAt is what the target charges at a moment, and the version of that price.
+func (t *Target) PriceAt(now time.Time) (Price, string) {
+	price, version := t.Price, t.PriceVersion
+	for _, c := range t.PriceChanges {
+		if !c.From.After(now) {
+			price, version = c.Price, c.Version
+		}
+	}
+	return price, version
+}
+
+// MostFrom is the most that something can cost on the target at any time from a moment on, whatever class
+// its tokens turn out to be of.
+func (t *Target) MostFrom(now time.Time, c Charge) NanoUSD {
+	price, _ := t.PriceAt(now)
+	most := price.Dearest().Charge(c)
+	for _, change := range t.PriceChanges {
+		if change.From.After(now) {
+			most = max(most, change.Price.Dearest().Charge(c))
+		}
+	}
+	return most
+}
+
+// ChargesImages says whether the target ever charges by the image.
+func (t *Target) ChargesImages() bool {
+	return t.Price.PerImage > 0 || slices.ContainsFunc(t.PriceChanges, func(c PriceChange) bool { return c.Price.PerImage > 0 })
+}
+
+// Charge is what an upstream charges for.
+type Charge struct {
+	Usage  Usage
+	Calls  int64
+	Images int64
+	Lane   Lane
+}
+
+// Cost is what the tokens of a usage cost at a price.
+func (p Price) Cost(u Usage) NanoUSD { return p.Charge(Charge{Usage: u}) }
+
+// Charge is what something costs at a price, rounded up to a whole NanoUSD once, at the end, so that
+// many small calls are never given away. It saturates instead of overflowing.
+func (p Price) Charge(c Charge) NanoUSD {
+	const picoPerNano = 1000
+	var sum total
+	classes := c.Usage.Classes()
+	sum.add(classes.Input, int64(p.Input))
+	sum.add(classes.CachedInput, int64(p.CachedInput))
+	sum.add(classes.CacheWrite, int64(p.CacheWrite))
+	sum.add(classes.Output, int64(p.Output))
+	sum.add(classes.Reasoning, int64(p.Reasoning))
+	calls, images := total{}, total{}
+	calls.add(c.Calls, int64(p.PerRequest))
+	images.add(c.Images, int64(p.PerImage))
+	sum = sum.plus(calls.times(picoPerNano)).plus(images.times(picoPerNano))
+	if c.Lane == LaneBulk && p.BatchDiscount > 0 {
+		const all = 100
+		return sum.times(uint64(max(0, all-p.BatchDiscount))).over(picoPerNano * all)
+	}
+	return sum.over(picoPerNano)
+}
+
+// total is a sum of products in 128 bits. It saturates.
+type total struct{ hi, lo uint64 }
+
+// mostTotal is what a sum saturates at.
+func mostTotal() total { return total{^uint64(0), ^uint64(0)} }
+
+// add adds a product, unless one of its factors is not above zero.
+func (t *total) add(n, each int64) {
+	if n > 0 && each > 0 {
+		hi, lo := bits.Mul64(uint64(n), uint64(each))
+		*t = t.plus(total{hi, lo})
+	}
+}
+
+func (t total) plus(v total) total {
+	lo, carry := bits.Add64(t.lo, v.lo, 0)
+	hi, over := bits.Add64(t.hi, v.hi, carry)
+	if over > 0 {
+		return mostTotal()
+	}
+	return total{hi, lo}
+}
+
+func (t total) times(n uint64) total {
+	over, hi := bits.Mul64(t.hi, n)
+	carry, lo := bits.Mul64(t.lo, n)
+	hi, more := bits.Add64(hi, carry, 0)
+	if over > 0 || more > 0 {
+		return mostTotal()
+	}
+	return total{hi, lo}
+}
+
+// over divides and rounds up.
+func (t total) over(n uint64) NanoUSD {
+	const limit = NanoUSD(1<<63 - 1)
+	if t.hi >= n {
+		return limit
+	}
+	q, rest := bits.Div64(t.hi, t.lo, n)
+	if q >= uint64(limit) {
+		return limit
+	}
+	if rest > 0 {
+		q++
+	}
+	return NanoUSD(q)
+}
