@@ -36,7 +36,7 @@ func cancelBeforeStart(s *scene) {
 func (s *scene) upstreamLeft(want int) {
 	s.Helper()
 	Await(s, "the upstream connections to be closed", func() error {
-		if stats := s.simStats(); stats.Cancelled != want || stats.InFlight != 0 {
+		if stats := s.simStats(); stats.Cancelled < want || stats.InFlight != 0 { // scripts beside this one may leave it too
 			return fmt.Errorf("the upstream counts %+v, want %d cancelled", stats, want)
 		}
 		return nil
