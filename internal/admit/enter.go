@@ -39,7 +39,7 @@ func (s *Service) enter(a backlog.Arrival, sub *store.Submission) (entry, error)
 
 // settle tells the queue what became of the job, and passes it on.
 func (e entry) settle(receipt store.Receipt, err error) (store.Receipt, error) {
-	if err != nil || receipt.Replayed {
+	if err != nil || receipt.Replayed || len(receipt.Claimed) > 0 { // what has begun never waited
 		e.queue.Dropped(e.arrival)
 	} else {
 		e.queue.Accepted(e.arrival)

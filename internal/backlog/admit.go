@@ -43,7 +43,7 @@ func (v *View) Accepted(a Arrival) {
 	v.local.fresh.add(a.level(), a.weight())
 }
 
-// Dropped says that a job which was let in did not become one after all.
+// Dropped says that a job which was let in does not wait after all: it did not become one, or has begun.
 func (v *View) Dropped(a Arrival) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
