@@ -142,8 +142,14 @@ func TestCrashFreeStall(t *testing.T) {
 	t.Parallel()
 	r, d := newRig(t, onPostgres), newDiary()
 	l := r.start(death{})
+	given, _ := r.lookup(databaseEnv)
+	conn, err := pgx.Connect(t.Context(), given)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
 	c := r.client(d, calm)
-	id := c.submit(t.Context(), d.orderFor("stalled", inference{prompt: "stalled [sim:tokens=5 latency=1s]", slow: true}))
+	id := c.submit(t.Context(), d.orderFor("stalled", inference{prompt: "stalled [sim:tokens=5 latency=3s]", slow: true}))
 	Await(t, "the item to run", func() error {
 		job, err := fetch(t.Context(), r.door, "/v1/jobs/"+id, decoded[jobAnswer])
 		if err == nil && job.Status != penstock.StatusRunning {
@@ -151,12 +157,6 @@ func TestCrashFreeStall(t *testing.T) {
 		}
 		return err
 	})
-	given, _ := r.lookup(databaseEnv)
-	conn, err := pgx.Connect(t.Context(), given)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(t.Context())
 	tx, err := conn.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -164,7 +164,7 @@ func TestCrashFreeStall(t *testing.T) {
 	if _, err := tx.Exec(t.Context(), `SELECT id FROM jobs FOR UPDATE`); err != nil {
 		t.Fatal(err)
 	}
-	if l.pass(time.Second + 3*leaseTimeout) {
+	if l.pass(3*time.Second + 3*leaseTimeout) {
 		t.Fatalf("the server ended by itself; it printed:\n%s", tail(l.Output()))
 	}
 	if job, err := fetch(t.Context(), r.door, "/v1/jobs/"+id, decoded[jobAnswer]); err != nil || job.Status != penstock.StatusRunning {
