@@ -29,7 +29,10 @@ func (p *Pool) runItem(ctx context.Context, c granted) {
 	f := p.attempt(ctx, c)
 	span.Set(telemetry.String("penstock.transition", string(f.Transition)))
 	span.End(nil)
-	p.recorderOf(c.Job) <- finished{Finish: f, claimed: c.Claimed, bay: c.bay, lease: lease, took: p.Clock().Sub(began)}
+	took := p.Clock().Sub(began)
+	p.ended <- struct{}{}
+	c.bay.giveSlots(1)
+	p.recorderOf(c.Job) <- finished{Finish: f, claimed: c.Claimed, bay: c.bay, lease: lease, took: took}
 }
 
 // attempt runs the item and says how the claim ends.

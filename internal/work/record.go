@@ -13,6 +13,10 @@ import (
 // MaxFinishGroup is how many ends are recorded in one transaction at the most.
 const MaxFinishGroup = 256
 
+// MaxUnrecorded is how many items may have ended and given their slots back before that is on stable storage; no
+// more than there are slots. As many may run again after a crash, beside those that had a slot.
+const MaxUnrecorded = recorders * MaxFinishGroup
+
 // recorders is how many groups are recorded at a time. All ends of a job go to one of them: two groups with items
 // of the same job would only wait for each other.
 const recorders = 2
@@ -40,7 +44,7 @@ const (
 type finished struct {
 	store.Finish
 	claimed store.Claimed
-	bay     *bay        // whose slot it has
+	bay     *bay        // that it ran in
 	lease   store.Lease // that it was claimed under
 	took    time.Duration
 }
@@ -77,7 +81,7 @@ func (p *Pool) record(ctx context.Context, ends <-chan finished) {
 }
 
 // recordAside tries to record one end until it works, its lease is lost, or ctx ends: the result is paid
-// for. Its slot stays taken.
+// for. Its place among the unrecorded stays taken.
 func (p *Pool) recordAside(ctx context.Context, one []finished) {
 	for !p.recordGroup(ctx, one, 1) {
 		pause := time.NewTimer(slowRetry)
@@ -94,7 +98,7 @@ func (p *Pool) recordAside(ctx context.Context, one []finished) {
 	}
 }
 
-// letGo forgets claims whose end is recorded, and makes their slots free.
+// letGo forgets claims whose end is recorded.
 func (p *Pool) letGo(group []finished) {
 	p.mu.Lock()
 	for _, f := range group {
@@ -106,8 +110,8 @@ func (p *Pool) letGo(group []finished) {
 		p.expected.Learn(f.claimed.Model, f.claimed.Estimate, actual)
 	}
 	p.mu.Unlock()
-	for _, f := range group {
-		f.bay.giveSlots(1)
+	for range group {
+		<-p.ended
 	}
 	p.Metrics.SlotsInUse(p.slotsInUse())
 }

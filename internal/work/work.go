@@ -5,8 +5,9 @@
 // the store's to say, what an attempt does is package attempt's, and when a failed item comes back is
 // package queue's.
 //
-// A slot is taken before an item is claimed and given back after its end is on stable storage, so a
-// store that is slow to record results slows claiming instead of piling results up in memory.
+// A slot is taken before an item is claimed and given back when its attempt is over. What is over and not
+// on stable storage yet is bounded by itself: beyond that an item keeps its slot, so a store that is slow to
+// record results slows claiming instead of piling results up in memory.
 package work
 
 import (
@@ -83,6 +84,7 @@ type Pool struct {
 	backoff  queue.Backoff
 	bays     []*bay
 	finishes [recorders]chan finished
+	ended    chan struct{} // a place for each end that is not recorded yet
 	lease    atomic.Pointer[store.Lease]
 	leased   atomic.Bool // whether lease is believed to be current
 	speaker  *speaker    // nil when nothing is shown
@@ -130,9 +132,10 @@ func New(cfg Config, deps Deps) (*Pool, error) {
 		used:     make(map[account]int64),
 		expected: make(fair.Expectations),
 		speaker:  newSpeaker(deps, cfg.LeaseTimeout),
+		ended:    make(chan struct{}, min(slotsOf(bays), MaxUnrecorded)),
 	}
 	for i := range p.finishes {
-		p.finishes[i] = make(chan finished, slotsOf(bays))
+		p.finishes[i] = make(chan finished, cap(p.ended))
 	}
 	return p, nil
 }
@@ -172,7 +175,10 @@ func (p *Pool) Run(ctx context.Context) error {
 	p.stopOffers()
 	if !waitFor(&p.items, p.SoftStop) {
 		hardStop(errShutdown)
-		p.items.Wait()
+		if !waitFor(&p.items, p.LeaseTimeout) {
+			stopRecording() // the store is away, and items wait for it with their ends
+			p.items.Wait()
+		}
 	}
 	for _, ends := range p.finishes {
 		close(ends)
