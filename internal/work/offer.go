@@ -116,7 +116,7 @@ func (p *Pool) launcher(workCtx context.Context) func(granted) {
 	return func(g granted) {
 		itemCtx, stop := context.WithCancelCause(workCtx)
 		p.hold(g.Claimed, stop)
-		p.items.Go(func() {
+		p.crew.run(func() {
 			defer stop(nil)
 			p.runItem(itemCtx, g)
 		})

@@ -98,7 +98,7 @@ type Pool struct {
 	launch   func(granted) // starts an item; nil while the pool does not take any up
 	closing  bool
 
-	items  sync.WaitGroup // that run
+	crew   *crew
 	offers sync.WaitGroup // that are open
 }
 
@@ -132,6 +132,7 @@ func New(cfg Config, deps Deps) (*Pool, error) {
 		used:     make(map[account]int64),
 		expected: make(fair.Expectations),
 		speaker:  newSpeaker(deps, cfg.LeaseTimeout),
+		crew:     newCrew(),
 		ended:    make(chan struct{}, min(slotsOf(bays), MaxUnrecorded)),
 	}
 	for i := range p.finishes {
@@ -173,13 +174,14 @@ func (p *Pool) Run(ctx context.Context) error {
 	claims.Go(func() { <-ctx.Done() }) // a pool that claims nothing stays all the same
 	claims.Wait()
 	p.stopOffers()
-	if !waitFor(&p.items, p.SoftStop) {
+	if !waitFor(&p.crew.busy, p.SoftStop) {
 		hardStop(errShutdown)
-		if !waitFor(&p.items, p.LeaseTimeout) {
+		if !waitFor(&p.crew.busy, p.LeaseTimeout) {
 			stopRecording() // the store is away, and items wait for it with their ends
-			p.items.Wait()
+			p.crew.busy.Wait()
 		}
 	}
+	p.crew.dismiss()
 	for _, ends := range p.finishes {
 		close(ends)
 	}
