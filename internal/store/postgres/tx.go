@@ -91,9 +91,6 @@ func (t *tx) rollback(ctx context.Context) {
 // Relax implements sqlstore.Tx.
 func (t *tx) Relax() { t.queue("set local synchronous_commit = off", nil) }
 
-// Alone implements sqlstore.Tx.
-func (t *tx) Alone() bool { return false }
-
 func (t *tx) Do(_ context.Context, text string, args ...any) error {
 	t.queueRows() // a lock that is meant to be taken last must not be taken before them
 	t.queue(text, args)

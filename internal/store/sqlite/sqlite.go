@@ -32,8 +32,8 @@ const (
 	MaxGroup = 256
 	// MaxQueued is how many writes may wait for their turn; more block their callers.
 	MaxQueued = 1024
-	// readers is how many reads run at a time.
-	readers = 8
+	// MaxReads is how many reads run at a time.
+	MaxReads = 8
 )
 
 // Config opens an engine.
@@ -45,7 +45,7 @@ type Config struct {
 // Engine is a SQLite database. It is safe for concurrent use.
 type Engine struct {
 	clock  func() time.Time
-	reads  *sql.DB
+	reads  *readers
 	writes *sql.DB
 	writer *writer
 
@@ -75,9 +75,7 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("opening %s for reading: %w", cfg.Path, err), conn.Close(), writes.Close())
 	}
-	reads.SetMaxOpenConns(readers)
-	reads.SetMaxIdleConns(readers)
-	return &Engine{clock: cfg.Clock, reads: reads, writes: writes, writer: newWriter(conn, cfg.Clock)}, nil
+	return &Engine{clock: cfg.Clock, reads: newReaders(reads, MaxReads), writes: writes, writer: newWriter(conn, cfg.Clock)}, nil
 }
 
 // createPrivate makes sure that a new database can be read by its owner alone.
@@ -128,17 +126,22 @@ func (e *Engine) Slack(ctx context.Context) (bytes int64, err error) {
 
 // Read implements sqlstore.Engine.
 func (e *Engine) Read(ctx context.Context, fn func(sqlstore.Tx) error) error {
-	conn, err := e.reads.Conn(ctx)
+	db, err := e.reads.take(ctx)
 	if err != nil {
-		return fmt.Errorf("taking a connection: %w", err)
+		return err
 	}
-	defer conn.Close()
-	dbtx, err := conn.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
-	if err != nil {
+	if err := db.exec("BEGIN DEFERRED"); err != nil {
+		e.reads.discard(db)
 		return fmt.Errorf("beginning a read: %w", err)
 	}
-	defer dbtx.Rollback() // ends the snapshot; there is nothing to lose
-	return fn(&tx{now: e.clock(), db: plain{dbtx}})
+	defer func() {
+		if err := db.exec("ROLLBACK"); err != nil { // an interrupt may have ended the snapshot
+			e.reads.discard(db)
+			return
+		}
+		e.reads.give(db)
+	}()
+	return fn(&tx{now: e.clock(), db: db})
 }
 
 // Migrate implements sqlstore.Engine.
@@ -186,7 +189,7 @@ var forPostgres = regexp.MustCompile(`/\*pg [^*]*\*/`)
 // Close finishes the writes that were handed over and closes the file.
 func (e *Engine) Close() error {
 	e.closeOnce.Do(func() {
-		e.closeErr = errors.Join(e.writer.close(), e.reads.Close(), e.writes.Close())
+		e.closeErr = errors.Join(e.writer.close(), e.reads.close(), e.writes.Close())
 	})
 	return e.closeErr
 }

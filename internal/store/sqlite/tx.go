@@ -19,26 +19,16 @@ import (
 // writes to a library in groups. Rows that are put one after the other are, where one statement takes several.
 type tx struct {
 	now time.Time
-	db  database
+	db  *prepared
 
 	bulk *sqlstore.Bulk // of the rows that wait
 	rows []any          // their arguments, one row after the other
-}
-
-// database runs statements, prepared or not.
-type database interface {
-	execArgs(ctx context.Context, text string, args []any) (sql.Result, error)
-	execOnce(ctx context.Context, text string) error
-	rows(ctx context.Context, text string, args []any) (*sql.Rows, error)
 }
 
 func (t *tx) Now() time.Time { return t.now.UTC().Truncate(time.Microsecond) }
 
 // Relax implements sqlstore.Tx: the log is flushed for the whole group.
 func (t *tx) Relax() {}
-
-// Alone implements sqlstore.Tx: there is one writer.
-func (t *tx) Alone() bool { return true }
 
 func (t *tx) Do(ctx context.Context, text string, args ...any) error {
 	_, err := t.Exec(ctx, text, args...)
@@ -166,79 +156,4 @@ func inTurn(rest string, n int) bool {
 	digits := strconv.Itoa(n)
 	after, ok := strings.CutPrefix(rest, digits)
 	return ok && (after == "" || after[0] < '0' || after[0] > '9')
-}
-
-// prepared keeps the statements of the writing connection ready. The texts are constants of package
-// sqlstore, so there are few of them.
-//
-// It never passes a caller's context on: interrupting a statement would make SQLite roll back the
-// whole transaction, and with it the other writes of the group.
-type prepared struct {
-	conn  *sql.Conn
-	stmts map[string]*sql.Stmt
-}
-
-func newPrepared(conn *sql.Conn) *prepared {
-	return &prepared{conn: conn, stmts: make(map[string]*sql.Stmt)}
-}
-
-func (p *prepared) stmt(text string) (*sql.Stmt, error) {
-	if s, ok := p.stmts[text]; ok {
-		return s, nil
-	}
-	s, err := p.conn.PrepareContext(context.Background(), numbered(text))
-	if err == nil {
-		p.stmts[text] = s
-	}
-	return s, err
-}
-
-func (p *prepared) exec(text string) error {
-	_, err := p.execArgs(context.Background(), text, nil)
-	return err
-}
-
-func (p *prepared) execArgs(_ context.Context, text string, args []any) (sql.Result, error) {
-	s, err := p.stmt(text)
-	if err != nil {
-		return nil, err
-	}
-	return s.ExecContext(context.Background(), args...)
-}
-
-func (p *prepared) execOnce(_ context.Context, text string) error {
-	_, err := p.conn.ExecContext(context.Background(), text)
-	return err
-}
-
-func (p *prepared) rows(_ context.Context, text string, args []any) (*sql.Rows, error) {
-	s, err := p.stmt(text)
-	if err != nil {
-		return nil, err
-	}
-	return s.QueryContext(context.Background(), args...)
-}
-
-func (p *prepared) close() error {
-	var errs []error
-	for _, s := range p.stmts {
-		errs = append(errs, s.Close())
-	}
-	return errors.Join(errs...)
-}
-
-// plain runs statements of a reading transaction.
-type plain struct{ tx *sql.Tx }
-
-func (p plain) execArgs(ctx context.Context, text string, args []any) (sql.Result, error) {
-	return p.tx.ExecContext(ctx, numbered(text), args...)
-}
-
-func (p plain) execOnce(ctx context.Context, text string) error {
-	_, err := p.tx.ExecContext(ctx, text)
-	return err
-}
-
-func (p plain) rows(ctx context.Context, text string, args []any) (*sql.Rows, error) {
-	return p.tx.QueryContext(ctx, numbered(text), args...)
 }

@@ -22,7 +22,6 @@ type write struct {
 // writer owns the one connection that writes. It has no goroutine of its own: whoever finds it free
 // commits its own write and all that wait beside it, so a lone write is handed to nobody.
 type writer struct {
-	conn  *sql.Conn
 	db    *prepared
 	clock func() time.Time
 
@@ -33,8 +32,10 @@ type writer struct {
 }
 
 func newWriter(conn *sql.Conn, clock func() time.Time) *writer {
+	db := newPrepared(conn)
+	db.patient = true
 	return &writer{
-		conn: conn, db: newPrepared(conn), clock: clock,
+		db: db, clock: clock,
 		queue: make(chan write, MaxQueued), turn: make(chan struct{}, 1),
 		closing: make(chan struct{}), closed: make(chan struct{}),
 	}
@@ -82,7 +83,7 @@ func (w *writer) close() error {
 		w.commitGroup()
 	}
 	close(w.closed)
-	return errors.Join(w.db.close(), w.conn.Close())
+	return w.db.close()
 }
 
 // commitGroup commits what queued up while the previous group was being committed.

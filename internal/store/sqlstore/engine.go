@@ -38,9 +38,6 @@ type Tx interface {
 	// Now is the database's clock at the start of the transaction.
 	Now() time.Time
 
-	// Alone says that no other transaction writes beside this one, so that nothing has to be locked.
-	Alone() bool
-
 	// Relax lets the commit be acknowledged before it is on stable storage, at the latest it is there with
 	// the next one that is not relaxed. It is for what can be lost without that anybody was promised it.
 	Relax()

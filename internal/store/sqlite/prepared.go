@@ -1,0 +1,138 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+// maxPrepared is how many statements a connection keeps ready. The texts are constants of package sqlstore, most
+// of them, so there are few; filters and orders that readers combine are what might be many.
+const maxPrepared = 512
+
+// prepared is a connection that keeps its statements ready: to prepare one takes as long as to run it.
+type prepared struct {
+	conn  *sql.Conn
+	stmts map[string]*sql.Stmt
+	// patient statements run to their end whatever becomes of their caller: interrupting a write would make
+	// SQLite roll back the whole transaction, and with it the other writes of the group.
+	patient bool
+}
+
+func newPrepared(conn *sql.Conn) *prepared {
+	return &prepared{conn: conn, stmts: make(map[string]*sql.Stmt)}
+}
+
+func (p *prepared) context(ctx context.Context) context.Context {
+	if p.patient {
+		return context.Background()
+	}
+	return ctx
+}
+
+func (p *prepared) stmt(text string) (*sql.Stmt, error) {
+	if s, ok := p.stmts[text]; ok {
+		return s, nil
+	}
+	if len(p.stmts) >= maxPrepared {
+		if err := p.forget(); err != nil {
+			return nil, err
+		}
+	}
+	s, err := p.conn.PrepareContext(context.Background(), numbered(text))
+	if err == nil {
+		p.stmts[text] = s
+	}
+	return s, err
+}
+
+func (p *prepared) exec(text string) error {
+	_, err := p.execArgs(context.Background(), text, nil)
+	return err
+}
+
+func (p *prepared) execArgs(ctx context.Context, text string, args []any) (sql.Result, error) {
+	s, err := p.stmt(text)
+	if err != nil {
+		return nil, err
+	}
+	return s.ExecContext(p.context(ctx), args...)
+}
+
+func (p *prepared) execOnce(ctx context.Context, text string) error {
+	_, err := p.conn.ExecContext(p.context(ctx), text)
+	return err
+}
+
+func (p *prepared) rows(ctx context.Context, text string, args []any) (*sql.Rows, error) {
+	s, err := p.stmt(text)
+	if err != nil {
+		return nil, err
+	}
+	return s.QueryContext(p.context(ctx), args...)
+}
+
+// forget closes the statements. One whose rows are still being read is closed with them.
+func (p *prepared) forget() error {
+	var errs []error
+	for _, s := range p.stmts {
+		errs = append(errs, s.Close())
+	}
+	clear(p.stmts)
+	return errors.Join(errs...)
+}
+
+func (p *prepared) close() error { return errors.Join(p.forget(), p.conn.Close()) }
+
+// readers are the connections that read, opened when they are first needed.
+type readers struct {
+	db   *sql.DB
+	free chan *prepared // nil for one that is not open yet
+}
+
+func newReaders(db *sql.DB, n int) *readers {
+	r := &readers{db: db, free: make(chan *prepared, n)}
+	for range n {
+		r.free <- nil
+	}
+	return r
+}
+
+// take waits for a connection, which is to be given back.
+func (r *readers) take(ctx context.Context) (*prepared, error) {
+	var p *prepared
+	select {
+	case p = <-r.free:
+	case <-ctx.Done():
+		return nil, fmt.Errorf("waiting for a connection: %w", ctx.Err())
+	}
+	if p != nil {
+		return p, nil
+	}
+	conn, err := r.db.Conn(ctx)
+	if err != nil {
+		r.free <- nil
+		return nil, fmt.Errorf("taking a connection: %w", err)
+	}
+	return newPrepared(conn), nil
+}
+
+func (r *readers) give(p *prepared) { r.free <- p }
+
+// discard closes a connection that is not to be used again.
+func (r *readers) discard(p *prepared) {
+	_ = p.close() // whatever is wrong with it, the caller knows already
+	r.free <- nil
+}
+
+// close waits for what is being read.
+func (r *readers) close() error {
+	var errs []error
+	for range cap(r.free) {
+		if p := <-r.free; p != nil {
+			errs = append(errs, p.close())
+		}
+	}
+	return errors.Join(append(errs, r.db.Close())...)
+}
