@@ -32,7 +32,7 @@ func (p *Pool) runItem(ctx context.Context, c granted) {
 	took := p.Clock().Sub(began)
 	p.ended <- struct{}{}
 	c.bay.giveSlots(1)
-	p.recorderOf(c.Job) <- finished{Finish: f, claimed: c.Claimed, bay: c.bay, lease: lease, took: took}
+	p.recorderOf(c.Job) <- finished{Finish: f, bay: c.bay, lease: lease, took: took}
 }
 
 // attempt runs the item and says how the claim ends.

@@ -40,13 +40,12 @@ const (
 	slowRetry = 5 * time.Second
 )
 
-// finished is a claim that ended in this process and is not recorded yet.
+// finished is a claim that ended in this process and is not recorded yet. It says what it is the end Of.
 type finished struct {
 	store.Finish
-	claimed store.Claimed
-	bay     *bay        // that it ran in
-	lease   store.Lease // that it was claimed under
-	took    time.Duration
+	bay   *bay        // that it ran in
+	lease store.Lease // that it was claimed under
+	took  time.Duration
 }
 
 // record commits ends in groups until the channel is closed: what gathered during one commit is the
@@ -54,8 +53,10 @@ type finished struct {
 func (p *Pool) record(ctx context.Context, ends <-chan finished) {
 	var aside sync.WaitGroup
 	defer aside.Wait()
+	group := make([]finished, 0, MaxFinishGroup)
 	for first := range ends {
-		group := []finished{first}
+		clear(group) // what was recorded must not stay in memory
+		group = append(group[:0], first)
 		for len(group) < MaxFinishGroup {
 			select {
 			case next, ok := <-ends:
@@ -73,8 +74,8 @@ func (p *Pool) record(ctx context.Context, ends <-chan finished) {
 		// The store refuses the group again and again. If it is away, all that follows waits here; if
 		// it is one end that it does not take, the others must not suffer for it.
 		for i := range group {
-			if !p.recordGroup(ctx, group[i:i+1], 1) {
-				aside.Go(func() { p.recordAside(ctx, group[i:i+1]) })
+			if one := []finished{group[i]}; !p.recordGroup(ctx, one, 1) {
+				aside.Go(func() { p.recordAside(ctx, one) })
 			}
 		}
 	}
@@ -105,9 +106,9 @@ func (p *Pool) letGo(group []finished) {
 		delete(p.held, claim{f.Item, f.Fence})
 		// A claim is charged by what it was expected to use; the rest is charged or given back later.
 		actual := f.Usage.InputTokens + f.Usage.OutputTokens
-		p.used[account{f.claimed.Lane, f.Tenant}] += actual - f.claimed.Charged
+		p.used[account{f.Of.Lane, f.Tenant}] += actual - f.Of.Charged
 		f.bay.pace.Ended(f.took)
-		p.expected.Learn(f.claimed.Model, f.claimed.Estimate, actual)
+		p.expected.Learn(f.Of.Model, f.Of.Estimate, actual)
 	}
 	p.mu.Unlock()
 	for range group {
@@ -164,10 +165,10 @@ func (p *Pool) report(ctx context.Context, group []finished, verdicts []store.Ve
 		default:
 			changed = append(changed, f.Job)
 			p.Metrics.ItemFinished(telemetry.ItemObservation{
-				Model: f.claimed.Model, Lane: f.claimed.Lane, Status: v.Status, Wait: f.claimed.QueuedFor, Total: f.claimed.Age + f.took,
+				Model: f.Of.Model, Lane: f.Of.Lane, Status: v.Status, Wait: f.Of.QueuedFor, Total: f.Of.Age + f.took,
 			})
 			if v.JobFinished && v.PromisedIn > 0 {
-				p.Metrics.EstimateDue(telemetry.EstimateObservation{Lane: f.claimed.Lane, Promised: v.PromisedIn, Took: f.claimed.Age + f.took})
+				p.Metrics.EstimateDue(telemetry.EstimateObservation{Lane: f.Of.Lane, Promised: v.PromisedIn, Took: f.Of.Age + f.took})
 			}
 			p.Log.DebugContext(itemCtx, "item ended", "status", v.Status, "target", f.Target, "took", f.took)
 		}
