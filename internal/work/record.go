@@ -55,30 +55,34 @@ func (p *Pool) record(ctx context.Context, ends <-chan finished) {
 	defer aside.Wait()
 	group := make([]finished, 0, MaxFinishGroup)
 	for first := range ends {
-		clear(group) // what was recorded must not stay in memory
-		group = append(group[:0], first)
-		for len(group) < MaxFinishGroup {
-			select {
-			case next, ok := <-ends:
-				if ok {
-					group = append(group, next)
-					continue
+		group = gather(append(group[:0], first), ends)
+		if !p.recordGroup(ctx, group, refusals) {
+			// The store refuses the group again and again. If it is away, all that follows waits here; if
+			// it is one end that it does not take, the others must not suffer for it.
+			for i := range group {
+				if one := []finished{group[i]}; !p.recordGroup(ctx, one, 1) {
+					aside.Go(func() { p.recordAside(ctx, one) })
 				}
-			default:
 			}
-			break
 		}
-		if p.recordGroup(ctx, group, refusals) {
-			continue
-		}
-		// The store refuses the group again and again. If it is away, all that follows waits here; if
-		// it is one end that it does not take, the others must not suffer for it.
-		for i := range group {
-			if one := []finished{group[i]}; !p.recordGroup(ctx, one, 1) {
-				aside.Go(func() { p.recordAside(ctx, one) })
+		clear(group) // what was recorded must not stay in memory
+	}
+}
+
+// gather adds what has ended meanwhile to a group, as far as it has room.
+func gather(group []finished, ends <-chan finished) []finished {
+	for len(group) < cap(group) {
+		select {
+		case next, ok := <-ends:
+			if !ok {
+				return group
 			}
+			group = append(group, next)
+		default:
+			return group
 		}
 	}
+	return group
 }
 
 // recordAside tries to record one end until it works, its lease is lost, or ctx ends: the result is paid
