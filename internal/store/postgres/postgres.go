@@ -135,8 +135,8 @@ func pgCode(err error) string {
 	return ""
 }
 
-// transact runs fn between begin and commit. The clock is read in the same round trip as begin, and
-// the commit travels with the last writes.
+// transact runs fn between begin and commit. Begin and a look at the clock travel with the first statement, and
+// the commit with the last writes.
 func (e *Engine) transact(ctx context.Context, begin string, fn func(sqlstore.Tx) error) error {
 	conn, err := e.pool.Acquire(ctx)
 	if err != nil {
@@ -144,9 +144,7 @@ func (e *Engine) transact(ctx context.Context, begin string, fn func(sqlstore.Tx
 	}
 	defer conn.Release()
 	t := &tx{engine: e, conn: conn.Conn()}
-	if err := t.begin(ctx, begin); err != nil {
-		return err
-	}
+	t.begin(ctx, begin)
 	if err = fn(t); err == nil {
 		err = t.commit(ctx)
 	}

@@ -19,23 +19,34 @@ type tx struct {
 	now     time.Time
 	pending *pgx.Batch
 	rows    []*gathered // of bulk writes that are pending as well
+	sent    bool        // the server knows of it
 	closed  bool
+
+	start  func()
+	failed error // why start did
 }
 
-func (t *tx) Now() time.Time { return t.now }
+// Now implements sqlstore.Tx. Whoever asks before anything was sent waits for the transaction to begin.
+func (t *tx) Now() time.Time {
+	if t.now.IsZero() {
+		t.start()
+	}
+	return t.now
+}
 
-func (t *tx) begin(ctx context.Context, begin string) error {
-	batch := &pgx.Batch{}
-	batch.Queue(begin)
-	batch.Queue(`SELECT clock_timestamp()`).QueryRow(func(row pgx.Row) error { return row.Scan(&t.now) })
-	if err := t.conn.SendBatch(ctx, batch).Close(); err != nil {
-		return fmt.Errorf("beginning a transaction: %w", err)
-	}
-	if t.engine.clock != nil {
-		t.now = t.engine.clock()
-	}
-	t.now = t.now.UTC().Truncate(time.Microsecond)
-	return nil
+// begin lets the transaction begin with whatever is sent first. If somebody needs the time before that, it
+// begins by itself; that it could not is what the next statement says.
+func (t *tx) begin(ctx context.Context, begin string) {
+	t.start = func() { t.failed = t.flush(ctx) }
+	t.queue(begin, nil)
+	t.queue(`SELECT clock_timestamp()`, nil).QueryRow(func(row pgx.Row) error {
+		err := row.Scan(&t.now)
+		if t.engine.clock != nil {
+			t.now = t.engine.clock()
+		}
+		t.now = t.now.UTC().Truncate(time.Microsecond)
+		return err
+	})
 }
 
 // queue adds a statement to what travels next.
@@ -57,11 +68,11 @@ func (t *tx) queueRows() {
 // flush sends what is pending and waits for all of it.
 func (t *tx) flush(ctx context.Context) error {
 	t.queueRows()
-	if t.pending == nil {
-		return nil
+	if t.pending == nil || t.failed != nil {
+		return t.failed
 	}
 	batch := t.pending
-	t.pending = nil
+	t.pending, t.sent = nil, true
 	return t.conn.SendBatch(ctx, batch).Close()
 }
 
@@ -78,7 +89,7 @@ func (t *tx) commit(ctx context.Context) error {
 // rollback leaves the connection clean for its next user. A connection that is broken is thrown away
 // by the pool, and the server rolls back by itself.
 func (t *tx) rollback(ctx context.Context) {
-	if t.closed || t.conn.IsClosed() {
+	if !t.sent || t.closed || t.conn.IsClosed() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -123,10 +124,11 @@ type outlook struct {
 // survey fails with conflict unless the lease is current.
 func survey(ctx context.Context, tx Tx, l store.Lease, lanes []penstock.Lane) (o outlook, err error) {
 	var expires int64
+	soonest := int64(math.MaxInt64)
 	questions := []Question{
 		ask(sqlf(`SELECT expires_at FROM leases WHERE process_id = $1 AND epoch = $2`, l.Process, l.Epoch),
 			func(row Row) error { return row.Scan(&expires) }),
-		ask(sqlf(`SELECT 1 FROM parked WHERE not_before <= $1 LIMIT 1`, micros(tx.Now())), func(Row) error { o.due = true; return nil }),
+		ask(sqlf(`SELECT not_before FROM parked ORDER BY not_before LIMIT 1`), func(row Row) error { return row.Scan(&soonest) }),
 	}
 	for _, lane := range lanes {
 		questions = append(questions, ask(sqlf(`SELECT 1 FROM shares WHERE lane = $1 AND active = 1 LIMIT 1`, lane),
@@ -138,6 +140,7 @@ func survey(ctx context.Context, tx Tx, l store.Lease, lanes []penstock.Lane) (o
 	if expires <= micros(tx.Now()) {
 		return o, leaseLost(l)
 	}
+	o.due = soonest <= micros(tx.Now())
 	return o, nil
 }
 
