@@ -207,3 +207,17 @@ func TestOldRunDoesNotHideTheNewOne(t *testing.T) {
 		r.wantStatuses(map[penstock.Status]int{penstock.StatusCancelled: 1})
 	})
 }
+
+// A process that is asked to stop while it waits for its lease has nothing to drain, and nothing went wrong.
+func TestStopBeforeTheLeaseIsHeld(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(item("1"))
+		q.fails["acquire"] = errAway
+		r := start(t, 1, q, takes(time.Second))
+		pass(time.Second)
+		if err := r.stop(); err != nil {
+			t.Errorf("stopped with %v", err)
+		}
+	})
+}

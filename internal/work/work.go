@@ -145,6 +145,9 @@ func New(cfg Config, deps Deps) (*Pool, error) {
 // gives the rest back to the queue, records everything and releases the lease.
 func (p *Pool) Run(ctx context.Context) error {
 	if err := p.acquire(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil // asked to stop before it could begin: there is nothing to drain
+		}
 		return err
 	}
 	// Items, their recording and the heartbeat outlive ctx.
