@@ -19,10 +19,13 @@ func batchCases() []testCase {
 }
 
 // batch submits a job of n items that are the lines of a file, and returns it with the items it will get.
-func (r *rig) batch(n int) store.Submission {
+func (r *rig) batch(n int, edits ...func(*store.Submission)) store.Submission {
 	r.t.Helper()
 	whole := r.submission(n)
 	whole.Job.File = r.keep(r.file()).ID
+	for _, edit := range edits {
+		edit(&whole)
+	}
 	sub := whole
 	sub.Items, sub.Lines, sub.Batch = nil, n, &store.Batch{Kind: store.BatchOpenAI, Defaults: []byte(`{"max_tokens":3}`), Metadata: map[string]string{"team": "search"}}
 	r.submit(sub)
