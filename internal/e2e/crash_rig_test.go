@@ -270,6 +270,9 @@ func (r *rig) awaitRunning(id string, n int) {
 		job, err := fetch(r.t.Context(), r.door, "/v1/jobs/"+id, decoded[jobAnswer])
 		if called := r.upstream.Stats().InFlight; err == nil && (job.Counts.Running != n || called < int64(n)) {
 			err = fmt.Errorf("%+v, and %d calls", job.Counts, called)
+			if len(r.lives) > 0 {
+				err = fmt.Errorf("%w; the server printed:\n%s", err, tail(r.lives[len(r.lives)-1].Output()))
+			}
 		}
 		return err
 	})
