@@ -123,7 +123,7 @@ func splitStopped(r *rig) {
 	if j := r.audit(sub); j.Status() != penstock.StatusCancelled || j.Counts.Cancelled != 5 {
 		r.t.Errorf("the job is %s: %+v", j.Status(), j.Counts)
 	}
-	again, err := r.s.Retryable(r.t.Context(), acme, store.RetrySelection{Job: sub.Job.ID})
+	again, err := r.s.Retryable(r.t.Context(), acme, store.RetrySelection{Job: sub.Job.ID, Limit: everything})
 	r.must("retryable", err)
 	if len(again.Items) != 5 || string(again.Items[4].Body) != string(sub.Items[5].Body) {
 		r.t.Errorf("%d items can be retried", len(again.Items))
