@@ -2,6 +2,7 @@ package work
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -218,6 +219,27 @@ func TestStopBeforeTheLeaseIsHeld(t *testing.T) {
 		pass(time.Second)
 		if err := r.stop(); err != nil {
 			t.Errorf("stopped with %v", err)
+		}
+	})
+}
+
+// A database that is slow to start is waited for, though a lease would have ended by then, but not for ever.
+func TestBeginWaitsForTheDatabase(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(item("1"))
+		q.fails["acquire"] = errAway
+		r := start(t, 1, q, takes(time.Second))
+		pass(2 * leaseTimeout)
+		q.set(func(q *fakeQueue) { delete(q.fails, "acquire") })
+		pass(5 * time.Second)
+		r.wantStatuses(map[penstock.Status]int{penstock.StatusSucceeded: 1})
+	})
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue()
+		q.fails["acquire"] = errAway
+		if err := newPool(t, 1, q, takes(time.Second)).Run(t.Context()); !errors.Is(err, errAway) {
+			t.Errorf("gave up with %v", err)
 		}
 	})
 }
