@@ -62,7 +62,7 @@ func TestBudgetHoldsThroughCrashes(t *testing.T) {
 			stop()
 			crowd.Wait()
 			spent := r.checkSpending(limit, s)
-			if s.calm.Load() && spent < limit/4*3 {
+			if s.calm.Load() && spent < limit/2 { // the rest was forfeit
 				t.Errorf("only $%s of $%s were spent: the limit was never near", spent.Short(), limit.Short())
 			}
 		})
