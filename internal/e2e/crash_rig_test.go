@@ -65,6 +65,7 @@ type life struct {
 	*Server
 	plan    death
 	begun   time.Time
+	ready   time.Time
 	ended   time.Time
 	crashed string // the crash point that ended it, "" if something else did
 }
@@ -200,6 +201,7 @@ func (r *rig) start(d death) *life {
 		}
 		return nil
 	})
+	l.ready = time.Now()
 	return l
 }
 
