@@ -266,7 +266,7 @@ func (s *Service) retryOrder(ctx context.Context, caller penstock.Caller, r retr
 			// It may take as long as the first did, from when its last item may start.
 			DeadlineIn:  max(of.Deadline.Sub(of.CreatedAt), DefaultDeadline) + last,
 			Idempotency: r.key,
-			Accounts:    store.AccountsOf(caller, of.Model, s.Clock()),
+			Accounts:    store.AccountsOf(caller, penstock.ModelNames{Asked: of.Model, Answers: resolved.Model}, s.Clock()),
 		},
 		OfLetters: r.selection.Letters != nil, Resolve: r.Resolve,
 	}

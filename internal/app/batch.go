@@ -40,7 +40,7 @@ func (c composer) Accounts(j penstock.Job) (accounts []store.Account, known bool
 	if !ok {
 		return nil, false
 	}
-	return store.AccountsOf(penstock.Caller{Tenant: tenant, Key: j.Key}, j.Model, time.Now()), true
+	return store.AccountsOf(penstock.Caller{Tenant: tenant, Key: j.Key}, j.ModelNames(), time.Now()), true
 }
 
 func (c composer) Compose(u store.Unsplit) (func(file.Line) store.NewItem, error) {

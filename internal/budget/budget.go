@@ -70,7 +70,7 @@ type purse struct {
 // Demand is a call that is about to run.
 type Demand struct {
 	Caller penstock.Caller
-	Model  string
+	Model  penstock.ModelNames
 	Most   penstock.NanoUSD // that it can cost
 }
 

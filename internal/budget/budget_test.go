@@ -71,7 +71,7 @@ func newBook(limit penstock.NanoUSD, hard bool) (*Book, *bank, Demand) {
 		Metrics: telemetry.NewMetrics("test", ""), Log: slog.New(slog.DiscardHandler), Clock: time.Now,
 	})
 	budget := penstock.Budget{Period: penstock.PeriodTotal, Limit: limit, Hard: hard}
-	return book, money, Demand{Caller: penstock.Caller{Key: "k", Tenant: penstock.Tenant{ID: "t", Budgets: []penstock.Budget{budget}}}, Model: "m"}
+	return book, money, Demand{Caller: penstock.Caller{Key: "k", Tenant: penstock.Tenant{ID: "t", Budgets: []penstock.Budget{budget}}}, Model: penstock.ModelNames{Asked: "m", Answers: "m"}}
 }
 
 // Many calls at once spend a hard budget to the end and never beyond it, and nothing stays held.
@@ -234,7 +234,7 @@ func TestBudgetsDoNotWaitForEachOther(t *testing.T) {
 		_, err := book.Reserve(t.Context(), slow)
 		done <- err
 	}()
-	leave, err := book.enter(t.Context(), quick, store.AccountsOf(quick.Caller, "m", time.Now()))
+	leave, err := book.enter(t.Context(), quick, store.AccountsOf(quick.Caller, penstock.ModelNames{Asked: "m", Answers: "m"}, time.Now()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,7 @@ func (a Account) ID(tenant penstock.TenantID) penstock.ID {
 
 // AccountsOf are the accounts that what a caller spends on a model now counts against, in the order in which
 // they are locked.
-func AccountsOf(caller penstock.Caller, model string, now time.Time) []Account {
+func AccountsOf(caller penstock.Caller, model penstock.ModelNames, now time.Time) []Account {
 	var all []Account
 	for _, b := range caller.Tenant.Budgets {
 		if b.Covers(caller.Key, model) {
