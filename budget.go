@@ -39,9 +39,13 @@ type Budget struct {
 }
 
 // Covers says whether what a key spends on a model counts against the budget.
-func (b Budget) Covers(key, model string) bool {
-	return (b.Key == "" || b.Key == key) && (b.Model == "" || b.Model == model)
+func (b Budget) Covers(key string, model ModelNames) bool {
+	return (b.Key == "" || b.Key == key) && (b.Model == "" || b.Model == model.Asked || b.Model == model.Answers)
 }
+
+// ModelNames are the names of a model: the one that was asked for, and that of the model which answers for it. They
+// differ where a fallback does, which must not be a way around its budget.
+type ModelNames struct{ Asked, Answers string }
 
 // String names the budget to its tenant.
 func (b Budget) String() string {

@@ -86,6 +86,9 @@ func (j *Job) BudgetsOf(n int) []ID {
 	return nil
 }
 
+// ModelNames are what its model is called.
+func (j *Job) ModelNames() ModelNames { return ModelNames{Asked: j.Model, Answers: j.Resolved.Model} }
+
 // Origin is what the ledger keeps of where an entry for an item comes from.
 func (j *Job) Origin(n int) Origin {
 	return Origin{Key: j.Key, Model: j.Model, Lane: j.Lane, Tags: j.Tags, Budgets: j.BudgetsOf(n)}

@@ -201,7 +201,7 @@ func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder
 		DeadlineIn:  DefaultDeadline,
 		Items:       make([]store.NewItem, len(o.Inferences)),
 		Idempotency: s.idempotency(caller, o.IdempotencyKey, o.BodyHash),
-		Accounts:    store.AccountsOf(caller, o.Model, now),
+		Accounts:    store.AccountsOf(caller, penstock.ModelNames{Asked: o.Model, Answers: resolved.Model}, now),
 		Webhook:     o.Webhook,
 	}
 	for i, inf := range o.Inferences {

@@ -308,6 +308,14 @@ func TestBoundSaturates(t *testing.T) {
 	}
 }
 
+// What a job reserves is one number, which decides whether a hard budget lets it in.
+func TestSumOfReservationsFits(t *testing.T) {
+	t.Parallel()
+	if most := penstock.NanoUSD(math.MaxInt64 / max(config.MaxInputs, MaxRetryItems)); MaxReservation > most {
+		t.Errorf("the sum over the items of a job overflows: each reserves up to %d, and may reserve %d", MaxReservation, most)
+	}
+}
+
 func TestBoundCoversCachedInputThatCostsMore(t *testing.T) {
 	t.Parallel()
 	target := penstock.Target{Price: penstock.Price{Input: 1_000_000, CachedInput: 5_000_000, Output: 1_000_000}}

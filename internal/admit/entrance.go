@@ -42,6 +42,8 @@ func (e Entrance) Submit(ctx context.Context, tenant penstock.TenantID, sub stor
 	err := errors.New("the submit did not return")
 	defer func() { taken(receipt.Claimed, err) }()
 	sub.Starter = &lease
-	receipt, err = e.Jobs.SubmitJob(ctx, tenant, sub)
+	if receipt, err = e.Jobs.SubmitJob(ctx, tenant, sub); err != nil {
+		receipt = store.Receipt{} // nobody knows what became of it, so none of it may run
+	}
 	return receipt, err
 }

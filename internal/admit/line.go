@@ -1,8 +1,6 @@
 package admit
 
 import (
-	"math"
-
 	"penstock"
 	"penstock/internal/backlog"
 	"penstock/internal/config"
@@ -27,8 +25,9 @@ func (l *Lines) submit(targets []penstock.Target, sub *store.Submission, a *back
 	each, lines := Bound(targets, l.Each, Terms{From: sub.Job.CreatedAt, Lane: sub.Job.Lane}), int64(l.File.Lines)
 	a.Items = l.File.Lines
 	a.Bytes = l.File.Bytes + lines*int64(len(l.Each.Body))
-	a.Tokens = math.MaxInt64 / 4 // no sum of a few of them overflows
-	if each.Tokens < (a.Tokens-l.File.Tokens)/max(lines, 1) {
+	const most = int64(1) << 53 // no sum of many jobs overflows
+	a.Tokens = most
+	if each.Tokens < (most-l.File.Tokens)/max(lines, 1) {
 		a.Tokens = l.File.Tokens + lines*each.Tokens
 	}
 }

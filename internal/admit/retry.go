@@ -15,7 +15,7 @@ import (
 // Bounds of what one call retries or dismisses. Whoever has more asks again.
 const (
 	MaxRetryJobs  = 32
-	MaxRetryItems = 1024
+	MaxRetryItems = 1024 // dead letters; the retry of one job takes as many items as a job has inputs
 	MaxDismissals = 1000
 	MinRetryRate  = 0.1 // items a second
 	MaxRetryRate  = 1000.0
@@ -81,7 +81,7 @@ func (s *Service) RetryJob(ctx context.Context, caller penstock.Caller, o RetryO
 		return s.counted(caller, store.Receipt{}, err)
 	}
 	key := s.idempotency(caller, o.IdempotencyKey, o.BodyHash)
-	receipt, err := s.retry(ctx, caller, retry{RetryTerms: o.Terms, selection: store.RetrySelection{Job: o.Job}, key: key})
+	receipt, err := s.retry(ctx, caller, retry{RetryTerms: o.Terms, selection: store.RetrySelection{Job: o.Job, Limit: config.MaxInputs}, key: key})
 	if err != nil && key != nil {
 		// It may have been accepted before, and have left nothing to retry: then the key says more.
 		job, known := s.Jobs.JobByKey(ctx, caller.Tenant.ID, *key)
@@ -139,8 +139,12 @@ func (s *Service) RetryDeadLetters(ctx context.Context, caller penstock.Caller, 
 		return report, err
 	}
 	for _, j := range jobs {
+		if report.Items == MaxRetryItems {
+			break
+		}
 		receipt, err := s.retry(ctx, caller, retry{
-			RetryTerms: terms, selection: store.RetrySelection{Job: j.Job, Letters: &o.Filter}, before: report.Items, dryRun: o.DryRun,
+			RetryTerms: terms, before: report.Items, dryRun: o.DryRun,
+			selection: store.RetrySelection{Job: j.Job, Letters: &o.Filter, Limit: MaxRetryItems - report.Items},
 		})
 		if err == nil {
 			n := receipt.Job.Counts.Total
@@ -262,7 +266,7 @@ func (s *Service) retryOrder(ctx context.Context, caller penstock.Caller, r retr
 			// It may take as long as the first did, from when its last item may start.
 			DeadlineIn:  max(of.Deadline.Sub(of.CreatedAt), DefaultDeadline) + last,
 			Idempotency: r.key,
-			Accounts:    store.AccountsOf(caller, of.Model, s.Clock()),
+			Accounts:    store.AccountsOf(caller, penstock.ModelNames{Asked: of.Model, Answers: resolved.Model}, s.Clock()),
 		},
 		OfLetters: r.selection.Letters != nil, Resolve: r.Resolve,
 	}

@@ -74,7 +74,7 @@ func (c *call) inferText(d door, text []byte) error {
 	if err != nil || e == nil {
 		return err
 	}
-	t := &tab{door: d, stay: c.stay, demand: budget.Demand{Caller: c.caller, Model: e.asked.Model, Most: e.task.Bound}}
+	t := &tab{door: d, stay: c.stay, demand: budget.Demand{Caller: c.caller, Model: e.names, Most: e.task.Bound}}
 	if e.plan.ttl > 0 {
 		return c.runShared(e.plan, e.task, t)
 	}
@@ -85,6 +85,7 @@ func (c *call) inferText(d door, text []byte) error {
 // stands for as long as the stream does.
 type errand struct {
 	asked dialect.Call
+	names penstock.ModelNames
 	task  attempt.Task
 	plan  cachePlan
 }
@@ -116,7 +117,7 @@ func (c *call) admitInference(d door, text []byte) (*errand, error) {
 	if err := c.Recorder.Place(); err != nil {
 		return nil, err
 	}
-	e := &errand{asked: asked, plan: plan, task: attempt.Task{
+	e := &errand{asked: asked, names: penstock.ModelNames{Asked: asked.Model, Answers: admitted.Model.Name}, plan: plan, task: attempt.Task{
 		Subject: c.id, Tenant: c.caller.Tenant.ID, Owner: c.caller.Tenant.ID, Model: asked.Model, Lane: penstock.LaneRealtime, Targets: admitted.Targets, Endpoint: d.endpoint,
 		Header: d.forwarded(c.r.Header), Body: asked.Object.Text, Stream: asked.Stream, IncludeUsage: asked.IncludeUsage,
 		Bound: admitted.Bound, Wait: roomWait, MaxOutputTokens: asked.MaxOutputTokens * asked.Choices,

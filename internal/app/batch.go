@@ -33,14 +33,14 @@ type composer struct {
 	directory *directory.Directory
 }
 
-// Accounts implements batch.Composer. A tenant that may not call any more has no budgets to look up; what it was
-// accepted for goes on.
-func (c composer) Accounts(j penstock.Job) []store.Account {
+// Accounts implements batch.Composer. A tenant that may not call any more has no budgets to look up; what was
+// accepted of it goes on, within those that it had.
+func (c composer) Accounts(j penstock.Job) (accounts []store.Account, known bool) {
 	tenant, ok := c.directory.Tenant(j.Tenant)
 	if !ok {
-		return nil
+		return nil, false
 	}
-	return store.AccountsOf(penstock.Caller{Tenant: tenant, Key: j.Key}, j.Model, time.Now())
+	return store.AccountsOf(penstock.Caller{Tenant: tenant, Key: j.Key}, j.ModelNames(), time.Now()), true
 }
 
 func (c composer) Compose(u store.Unsplit) (func(file.Line) store.NewItem, error) {

@@ -12,9 +12,6 @@ import (
 // What a hard budget pays for may not cost more than was set aside for it, whatever changed since: prices and
 // targets are live, and a caller need not say how long an answer may be.
 
-// outputBounds are the members by which the dialects bound an answer.
-var outputBounds = []string{"max_tokens", "max_completion_tokens", "max_output_tokens"}
-
 // affordable leaves out targets on which a bounded task could cost more than was set aside.
 func (r *Runner) affordable(task *Task, candidates []penstock.Target, left *asides) []penstock.Target {
 	if !task.Bounded {
@@ -46,13 +43,16 @@ func (task *Task) worst(t penstock.Target) penstock.Charge {
 	images := body.Images(task.Body)
 	output, choices := t.MaxOutputTokens, int64(1)
 	if object, err := body.Scan(task.Body); err == nil {
-		if asked, ok := task.outputBound(object); ok {
+		if asked, ok := outputBound(task.Endpoint, object); ok {
 			output = asked
 		}
 		for _, name := range []string{"n", "best_of"} {
 			if n, err := object.Count(name); err == nil {
 				choices = max(choices, n)
 			}
+		}
+		if task.Endpoint == penstock.EndpointCompletions {
+			choices = min(choices, maxAnswers) * min(body.Prompts(object.Raw("prompt")), maxAnswers)
 		}
 	}
 	if task.Endpoint == penstock.EndpointEmbeddings {
@@ -62,14 +62,18 @@ func (task *Task) worst(t penstock.Target) penstock.Charge {
 		output, choices = math.MaxInt64, 1
 	}
 	return penstock.Charge{
-		Usage: penstock.Usage{InputTokens: int64(len(task.Body)) + images*body.ImageTokens, OutputTokens: output * choices},
+		Usage: penstock.Usage{InputTokens: int64(len(task.Body)-task.Added) + images*body.ImageTokens, OutputTokens: output * choices},
 		Calls: 1, Images: images, Lane: task.Lane,
 	}
 }
 
-// outputBound is what the body itself bounds an answer by.
-func (task *Task) outputBound(object body.Object) (most int64, ok bool) {
-	for _, name := range outputBounds {
+// maxAnswers keeps the number of answers that a body asks for a number; bodies are refused long before.
+const maxAnswers = 1 << 20
+
+// outputBound is what the body of a call itself bounds an answer by. Members of other dialects bound nothing: an upstream
+// does not know them.
+func outputBound(e penstock.Endpoint, object body.Object) (most int64, ok bool) {
+	for _, name := range boundNames(e) {
 		if n, err := object.Count(name); err == nil && n > 0 {
 			most, ok = max(most, n), true
 		}
@@ -77,17 +81,17 @@ func (task *Task) outputBound(object body.Object) (most int64, ok bool) {
 	return most, ok
 }
 
-// boundName is the member that bounds the answers of an endpoint, "" where there is none.
-func boundName(e penstock.Endpoint) string {
+// boundNames are the members that bound the answers of an endpoint, the one to use first; none where nothing does.
+func boundNames(e penstock.Endpoint) []string {
 	switch e {
 	case penstock.EndpointChat:
-		return "max_completion_tokens"
+		return []string{"max_completion_tokens", "max_tokens"}
 	case penstock.EndpointCompletions, penstock.EndpointMessages:
-		return "max_tokens"
+		return []string{"max_tokens"}
 	case penstock.EndpointResponses:
-		return "max_output_tokens"
+		return []string{"max_output_tokens"}
 	}
-	return ""
+	return nil
 }
 
 // capped is a bounded task whose body bounds the answer: by what the caller said, else by what was set aside.
@@ -95,14 +99,14 @@ func (task *Task) capped(t *penstock.Target) *Task {
 	if !task.Bounded {
 		return task
 	}
-	name := boundName(task.Endpoint)
+	names := boundNames(task.Endpoint)
 	object, err := body.Scan(task.Body)
-	if name == "" || err != nil {
+	if len(names) == 0 || err != nil {
 		return task
 	}
-	if _, ok := task.outputBound(object); !ok {
+	if _, ok := outputBound(task.Endpoint, object); !ok {
 		bounded := *task
-		bounded.Body, bounded.Object = body.Apply(task.Body, object.Replace(name, strconv.FormatInt(t.MaxOutputTokens, 10))), nil
+		bounded.Body, bounded.Object = body.Apply(task.Body, object.Replace(names[0], strconv.FormatInt(t.MaxOutputTokens, 10))), nil
 		return &bounded
 	}
 	return task
@@ -114,21 +118,21 @@ func (task *Task) clamp(l *letter) {
 		return
 	}
 	before, err := body.Scan(task.Body)
-	most, ok := task.outputBound(before)
+	most, ok := outputBound(task.Endpoint, before)
 	after, scanErr := body.Scan(l.body)
 	if err != nil || scanErr != nil || !ok {
 		return
 	}
-	name := boundName(l.endpoint)
-	for _, other := range outputBounds {
-		if n, err := after.Count(other); err == nil && n > 0 {
+	names := boundNames(l.endpoint)
+	for _, name := range names {
+		if n, err := after.Count(name); err == nil && n > 0 {
 			if n <= most {
 				return
 			}
-			name = other // a dialect has one of them
+			names = []string{name} // a dialect has one of them
 		}
 	}
-	if name != "" {
-		l.body = body.Apply(l.body, after.Replace(name, strconv.FormatInt(most, 10)))
+	if len(names) > 0 {
+		l.body = body.Apply(l.body, after.Replace(names[0], strconv.FormatInt(most, 10)))
 	}
 }

@@ -53,6 +53,8 @@ func TestBoundedTaskTellsTheUpstream(t *testing.T) {
 		{penstock.EndpointChat, true, `{"model":"m"}`, `"max_completion_tokens":77`},
 		{penstock.EndpointChat, true, `{"model":"m","max_tokens":5}`, `{"model":"m","max_tokens":5}`},
 		{penstock.EndpointChat, true, `{"model":"m","max_tokens":null}`, `"max_completion_tokens":77`},
+		{penstock.EndpointChat, true, `{"model":"m","max_output_tokens":5}`, `"max_completion_tokens":77`},
+		{penstock.EndpointResponses, true, `{"model":"m","max_tokens":5}`, `"max_output_tokens":77`},
 		{penstock.EndpointCompletions, true, `{"model":"m"}`, `"max_tokens":77`},
 		{penstock.EndpointResponses, true, `{"model":"m"}`, `"max_output_tokens":77`},
 		{penstock.EndpointEmbeddings, true, `{"model":"m"}`, `{"model":"m"}`},
@@ -64,6 +66,29 @@ func TestBoundedTaskTellsTheUpstream(t *testing.T) {
 		job.Endpoint, job.Bounded, job.Body = tt.endpoint, tt.bounded, []byte(tt.body)
 		if out := r.Run(t.Context(), job, &sink{}); out.Err != nil || !strings.Contains(seen, tt.want) {
 			t.Errorf("%s %s: the upstream gets %s, want %s (%v)", tt.endpoint, tt.body, seen, tt.want, out.Err)
+		}
+	}
+}
+
+// What is set aside covers all that a body asks for, and nothing that was added to it on our side.
+func TestWorstIsAllThatIsAskedFor(t *testing.T) {
+	t.Parallel()
+	target := penstock.Target{MaxOutputTokens: 10}
+	for _, tt := range []struct {
+		endpoint penstock.Endpoint
+		body     string
+		added    int
+		want     penstock.Usage
+	}{
+		{penstock.EndpointChat, `{"max_tokens":3,"n":2}`, 0, penstock.Usage{InputTokens: 22, OutputTokens: 6}},
+		{penstock.EndpointChat, `{"max_output_tokens":3}`, 0, penstock.Usage{InputTokens: 23, OutputTokens: 10}},
+		{penstock.EndpointChat, `{"max_tokens":3,"stream":true}`, 14, penstock.Usage{InputTokens: 16, OutputTokens: 3}},
+		{penstock.EndpointCompletions, `{"prompt":["a","b","c"],"max_tokens":3,"best_of":2}`, 0, penstock.Usage{InputTokens: 51, OutputTokens: 18}},
+		{penstock.EndpointCompletions, `{"prompt":["a","b","c"]}`, 0, penstock.Usage{InputTokens: 24, OutputTokens: 30}},
+	} {
+		task := Task{Endpoint: tt.endpoint, Body: []byte(tt.body), Added: tt.added}
+		if got := task.worst(target).Usage; got != tt.want {
+			t.Errorf("%s %s: %+v, want %+v", tt.endpoint, tt.body, got, tt.want)
 		}
 	}
 }

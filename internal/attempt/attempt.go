@@ -85,6 +85,7 @@ type Task struct {
 	Targets  []string // what the model resolved to, in order
 	Endpoint penstock.Endpoint
 	Body     []byte
+	Added    int          // bytes of Body that no model reads: they were added for our own sake
 	Object   *body.Object // Body, if it was scanned; nil otherwise
 	Header   http.Header  // the caller's own, for upstreams of the same dialect; nil for none
 	Stream   bool

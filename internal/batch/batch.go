@@ -47,8 +47,9 @@ type Files interface {
 
 // Composer makes items of lines, with the same checks, defaults and bounds as the items of other jobs.
 type Composer interface {
-	// Accounts are the budgets that a job's next items are paid from.
-	Accounts(j penstock.Job) []store.Account
+	// Accounts are the budgets that a job's next items are paid from. They are not known where the job's tenant may not
+	// call any more.
+	Accounts(j penstock.Job) (accounts []store.Account, known bool)
 	// Compose returns what makes the items of one job. A line that cannot be run becomes an item with a Refusal.
 	Compose(u store.Unsplit) (func(file.Line) store.NewItem, error)
 }
@@ -139,8 +140,9 @@ func (s *Splitter) step(ctx context.Context, u store.Unsplit) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	accounts, known := s.Composer.Accounts(u.Job)
 	step, err := s.Store.SplitJob(ctx, u.Job.Tenant, store.Split{
-		Job: u.Job.ID, From: u.Next, Items: items, Accounts: s.Composer.Accounts(u.Job),
+		Job: u.Job.ID, From: u.Next, Items: items, Accounts: accounts, AsBefore: !known,
 	})
 	if err != nil {
 		return 0, err

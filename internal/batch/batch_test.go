@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -30,6 +31,9 @@ type house struct {
 	next   int
 	items  []store.NewItem
 	failed error // what the next split fails with
+
+	disabled bool // the tenant may not call any more
+	asBefore []bool
 }
 
 func (h *house) CreateFile(_ context.Context, _ penstock.TenantID, f store.File) (store.File, error) {
@@ -52,7 +56,7 @@ func (h *house) UnsplitJobs(context.Context, int) ([]store.Unsplit, error) {
 	return []store.Unsplit{{Job: h.job, Next: h.next}}, nil
 }
 
-func (h *house) Accounts(penstock.Job) []store.Account { return nil }
+func (h *house) Accounts(penstock.Job) ([]store.Account, bool) { return nil, !h.disabled }
 
 func (h *house) SplitJob(_ context.Context, _ penstock.TenantID, s store.Split) (store.Step, error) {
 	h.mu.Lock()
@@ -64,6 +68,7 @@ func (h *house) SplitJob(_ context.Context, _ penstock.TenantID, s store.Split) 
 	if s.From != h.next {
 		return store.Step{}, penstock.Errorf(penstock.CodeConflict, "It has them.")
 	}
+	h.asBefore = append(h.asBefore, s.AsBefore)
 	h.items = append(h.items, s.Items...)
 	h.next += len(s.Items)
 	return store.Step{Items: len(s.Items)}, nil
@@ -149,6 +154,20 @@ func TestEveryLineOnce(t *testing.T) {
 		if item.CustomID != fmt.Sprintf("row-%d", i) || item.Refusal != nil {
 			t.Fatalf("item %d is %+v", i, item)
 		}
+	}
+}
+
+// TestDisabledTenantPaysAsBefore holds that what was accepted of a tenant who may not call any more is not free.
+func TestDisabledTenantPaysAsBefore(t *testing.T) {
+	t.Parallel()
+	h, s := newHouse(t, 700)
+	if _, err := s.runOnce(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h.disabled = true
+	drain(t, s)
+	if !slices.Equal(h.asBefore, []bool{false, true}) {
+		t.Errorf("paid as before: %v", h.asBefore)
 	}
 }
 

@@ -14,8 +14,8 @@ const ImageTokens = 16 << 10
 // Images counts the images in the body of a call, in any dialect: a part of a message says what it is in
 // its type. A text that is no JSON has those that come before the fault.
 func Images(text []byte) int64 {
-	if !bytes.Contains(text, []byte("image")) {
-		return 0 // nearly always, and found out without a look at the structure
+	if !bytes.Contains(text, []byte("image")) && !bytes.Contains(text, []byte(`\u`)) {
+		return 0 // nearly always, and found out without a look at the structure; any letter may be escaped
 	}
 	var n int64
 	types := []string{"image_url", "input_image", "image"}

@@ -17,6 +17,7 @@ func TestImages(t *testing.T) {
 		"a value 'type'":  {`{"a":["type","image"],"b":"type","image":1}`, 0},
 		"no type":         {`{"a":{"type":{"type":"image"}}}`, 1},
 		"cut off":         {`{"a":{"type":"image"},`, 1},
+		"escaped":         {`{"a":{"type":"\u0069m\u0061ge"}}`, 1},
 		"nothing":         {``, 0},
 	} {
 		if got := Images([]byte(tt.text)); got != tt.want {

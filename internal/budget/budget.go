@@ -70,7 +70,7 @@ type purse struct {
 // Demand is a call that is about to run.
 type Demand struct {
 	Caller penstock.Caller
-	Model  string
+	Model  penstock.ModelNames
 	Most   penstock.NanoUSD // that it can cost
 }
 
@@ -164,7 +164,8 @@ func (b *Book) withdraw(ctx context.Context, d Demand, accounts []store.Account)
 		order.Wants = append(order.Wants, store.HoldWant{Account: a, Need: need, Want: need + a.Limit/ahead})
 	}
 	b.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	// A caller who leaves must not leave money behind that the store has given out and nobody here knows of.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	grants, err := b.Store.Hold(ctx, tenant, order)
 	if err != nil {

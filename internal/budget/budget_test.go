@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"penstock"
@@ -25,7 +26,7 @@ type bank struct {
 	stall   chan struct{} // holds wait for it
 }
 
-func (b *bank) Hold(_ context.Context, _ penstock.TenantID, o store.HoldOrder) ([]store.HoldGrant, error) {
+func (b *bank) Hold(ctx context.Context, _ penstock.TenantID, o store.HoldOrder) ([]store.HoldGrant, error) {
 	if b.stall != nil {
 		<-b.stall
 	}
@@ -37,7 +38,7 @@ func (b *bank) Hold(_ context.Context, _ penstock.TenantID, o store.HoldOrder) (
 	if !ok {
 		return nil, w.Account.Exceeded(b.balance, w.Need)
 	}
-	return []store.HoldGrant{{Amount: got, Balance: b.balance}}, nil
+	return []store.HoldGrant{{Amount: got, Balance: b.balance}}, ctx.Err() // what is committed is, whoever hears of it
 }
 
 func (b *bank) ReturnHolds(_ context.Context, _ store.Lease, returns []store.HoldReturn) error {
@@ -70,7 +71,7 @@ func newBook(limit penstock.NanoUSD, hard bool) (*Book, *bank, Demand) {
 		Metrics: telemetry.NewMetrics("test", ""), Log: slog.New(slog.DiscardHandler), Clock: time.Now,
 	})
 	budget := penstock.Budget{Period: penstock.PeriodTotal, Limit: limit, Hard: hard}
-	return book, money, Demand{Caller: penstock.Caller{Key: "k", Tenant: penstock.Tenant{ID: "t", Budgets: []penstock.Budget{budget}}}, Model: "m"}
+	return book, money, Demand{Caller: penstock.Caller{Key: "k", Tenant: penstock.Tenant{ID: "t", Budgets: []penstock.Budget{budget}}}, Model: penstock.ModelNames{Asked: "m", Answers: "m"}}
 }
 
 // Many calls at once spend a hard budget to the end and never beyond it, and nothing stays held.
@@ -103,6 +104,32 @@ func TestCallsNeverExceedAHardBudget(t *testing.T) {
 	if b := money.balance; b.Settled > limit || b.Held != 0 || b.Settled < limit-17*most {
 		t.Errorf("%+v after all calls ended", b)
 	}
+}
+
+// What was withdrawn for a caller who has left is there for the next one, and goes back when nobody comes.
+func TestCallerWhoLeavesLeavesNoMoneyBehind(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		book, money, demand := newBook(100_000, true)
+		demand.Most = 500
+		money.stall = make(chan struct{})
+		ctx, leave := context.WithCancel(t.Context())
+		go func() {
+			if ticket, err := book.Reserve(ctx, demand); err == nil {
+				ticket.Settle(0)
+			}
+		}()
+		synctest.Wait()
+		leave()
+		close(money.stall)
+		synctest.Wait()
+		if err := book.returnIdle(t.Context(), 0); err != nil {
+			t.Fatal(err)
+		}
+		if money.visits != 1 || money.balance.Held != 0 {
+			t.Errorf("after %d visits %d are held for nobody", money.visits, money.balance.Held)
+		}
+	})
 }
 
 func TestMemoryPaysForMostCalls(t *testing.T) {
@@ -207,7 +234,7 @@ func TestBudgetsDoNotWaitForEachOther(t *testing.T) {
 		_, err := book.Reserve(t.Context(), slow)
 		done <- err
 	}()
-	leave, err := book.enter(t.Context(), quick, store.AccountsOf(quick.Caller, "m", time.Now()))
+	leave, err := book.enter(t.Context(), quick, store.AccountsOf(quick.Caller, penstock.ModelNames{Asked: "m", Answers: "m"}, time.Now()))
 	if err != nil {
 		t.Fatal(err)
 	}

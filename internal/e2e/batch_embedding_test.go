@@ -157,10 +157,21 @@ func TestEmbeddingItemsShareCalls(t *testing.T) {
 	}
 }
 
-// Synchronous calls share calls too, and their records say with whom.
+// Synchronous calls share calls too, and their records say with whom. They wait for others while one of their kind is
+// under way, so one is, all the time.
 func TestEmbeddingRequestsShareCalls(t *testing.T) {
 	t.Parallel()
-	r := newEmbedRig(t, "batching: {wait: 50ms}")
+	r := newEmbedRig(t, "batching: {wait: 300ms}")
+	var first sync.WaitGroup
+	first.Go(func() {
+		_, _ = r.Try(t.Context(), Call{Method: "POST", Path: "/v1/embeddings", Body: `{"model":"vectors","dimensions":8,"input":"first [sim:hold=first]"}`})
+	})
+	Await(t, "the first call", func() error {
+		if n := r.stats().InFlight; n != 1 {
+			return fmt.Errorf("%d calls are under way", n)
+		}
+		return nil
+	})
 	inputs := inputsOf(60)
 	answers := make([]Answer, len(inputs))
 	var all sync.WaitGroup
@@ -171,6 +182,8 @@ func TestEmbeddingRequestsShareCalls(t *testing.T) {
 		})
 	}
 	all.Wait()
+	(&staged{Server: r.Server, sim: r.upstream}).release("first")
+	first.Wait()
 	if stats := r.stats(); stats.Requests > 30 {
 		t.Errorf("%d calls upstream for %d requests", stats.Requests, len(inputs))
 	}

@@ -31,6 +31,11 @@ models: {fast: {targets: [sim], cache: {ttl: 10m}}}
 			if a := s.Do(Call{Method: "POST", Path: "/v1/chat/completions", Body: small}); a.Status != http.StatusOK || a.Header.Get("x-penstock-budget-warning") != "" {
 				t.Fatalf("a call within the budget: %d %s %v", a.Status, a.Body, a.Header)
 			}
+			// What is asked of the upstream for the sake of showing an answer while it arrives is nothing that the caller pays for.
+			shown := s.Do(post("/v1/jobs", `{"model":"fast","stream":true,"input":`+small+`}`, "Prefer", "wait=30"))
+			if shown.Status != http.StatusOK || !strings.Contains(shown.Body, `"status":"succeeded"`) {
+				t.Errorf("a job within the budget that is shown: %d %s", shown.Status, shown.Body)
+			}
 			for _, path := range []string{"/v1/chat/completions", "/v1/jobs"} {
 				body := large
 				if path == "/v1/jobs" {

@@ -16,7 +16,7 @@ type sums struct {
 	poisoned    int                     // items that lost too many workers, by no fault of their own
 	lost        int                     // claims whose worker died
 	reruns      int                     // executions to the end beyond the first of each item
-	recoveries  []time.Duration         // how long lost items took to run again once a server was started
+	recoveries  []time.Duration         // how long lost items took to run again once a server was ready
 	suspects    []time.Duration         // the same, of items that lost more than one worker and wait on purpose
 }
 
@@ -40,11 +40,12 @@ func (a *audit) sum() sums {
 			}
 			// The server that took the item from its dead worker may have died before it ran it.
 			rescued, again := attempt.FinishedAt, item.History[i+1].StartedAt
-			if born := a.bornBefore(again); rescued.After(born) {
+			if l := a.aliveAt(again); l != nil && rescued.After(l.begun) {
+				delay := max(0, again.Sub(l.ready)) // how long a start takes is the machine's affair
 				if deaths > 1 {
-					s.suspects = append(s.suspects, again.Sub(born))
+					s.suspects = append(s.suspects, delay)
 				} else {
-					s.recoveries = append(s.recoveries, again.Sub(born))
+					s.recoveries = append(s.recoveries, delay)
 				}
 			}
 		}
@@ -57,15 +58,14 @@ func (a *audit) sum() sums {
 	return s
 }
 
-// bornBefore is when the server began that lived at a time.
-func (a *audit) bornBefore(at time.Time) time.Time {
-	var begun time.Time
+// aliveAt is the server that lived at a time.
+func (a *audit) aliveAt(at time.Time) (found *life) {
 	for _, l := range a.lives {
 		if l.begun.Before(at) {
-			begun = l.begun
+			found = l
 		}
 	}
-	return begun
+	return found
 }
 
 // checkBooks stops the server and audits the ledger, by the command and in the store itself.
@@ -157,7 +157,7 @@ func (s sums) String() string {
 		quantile(s.recoveries, 0.5).Round(time.Millisecond), quantile(s.recoveries, 1).Round(time.Millisecond))
 }
 
-// recoverySlack is for starting the process and for a machine that does other things too.
+// recoverySlack is for a machine that does other things too.
 const recoverySlack = 3 * time.Second
 
 // suspicion is the longest that an item waits on purpose after it lost its second worker.

@@ -52,7 +52,7 @@ func TestBudgetHoldsThroughCrashes(t *testing.T) {
 			if os.Getenv(envKills) == "" { // a small budget is spent to the end, by calls of which the cost is told
 				s.calm.Store(true)
 				s.refused.Store(0)
-				Await(t, "the budget to be used up", func() error {
+				AwaitLong(t, "the budget to be used up", 3*patience, func() error {
 					if s.refused.Load() < 20 {
 						return fmt.Errorf("%d refusals, %d answers", s.refused.Load(), s.answered.Load())
 					}
@@ -62,7 +62,7 @@ func TestBudgetHoldsThroughCrashes(t *testing.T) {
 			stop()
 			crowd.Wait()
 			spent := r.checkSpending(limit, s)
-			if s.calm.Load() && spent < limit/4*3 {
+			if s.calm.Load() && spent < limit/2 { // the rest was forfeit
 				t.Errorf("only $%s of $%s were spent: the limit was never near", spent.Short(), limit.Short())
 			}
 		})
@@ -95,8 +95,8 @@ func (s *spender) spend(ctx context.Context, who int) {
 		message := fmt.Sprintf(`[{"role":"user","content":%q}]`, prompt)
 		call := Call{Method: http.MethodPost, Path: "/v1/chat/completions", Body: fmt.Sprintf(`{"model":"fast","messages":%s}`, message)}
 		limit, way := 5*time.Second, (who+n)%4
-		if s.calm.Load() {
-			call.Body, way = strings.Replace(call.Body, prompt, fmt.Sprintf("%d-%d [sim:tokens=40]", who, n), 1), 0
+		if s.calm.Load() { // long questions, so that not many are needed
+			call.Body, way = strings.Replace(call.Body, prompt, fmt.Sprintf("%d-%d [sim:tokens=40] %s", who, n, strings.Repeat("and so on ", 300)), 1), 0
 		}
 		switch way {
 		case 1:

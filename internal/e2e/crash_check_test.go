@@ -8,7 +8,9 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -127,11 +129,30 @@ func (a *audit) run() {
 	_ = group.Wait() // problems are reported where they are found
 	a.checkCalls()
 	for _, p := range a.problems {
-		a.t.Error(p)
+		a.t.Error(p + a.logged(p))
 	}
 	if a.t.Failed() {
 		a.t.Logf("the last server printed:\n%s", a.lastLog())
 	}
+}
+
+var requestID = regexp.MustCompile(`req_[0-9A-Z]{26}`)
+
+// logged is what the servers wrote about the request that a problem names.
+func (a *audit) logged(problem string) string {
+	id := requestID.FindString(problem)
+	if id == "" {
+		return ""
+	}
+	var found strings.Builder
+	for _, l := range a.lives {
+		for line := range strings.Lines(l.Output()) {
+			if strings.Contains(line, id) {
+				found.WriteString("\n" + line)
+			}
+		}
+	}
+	return found.String()
 }
 
 // match holds that accepted orders and existing jobs are the same, and returns who asked for which job.

@@ -3,7 +3,6 @@ package e2e
 import (
 	"bufio"
 	"encoding/binary"
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
@@ -149,14 +148,8 @@ func TestCrashFreeStall(t *testing.T) {
 	}
 	defer conn.Close(t.Context())
 	c := r.client(d, calm)
-	id := c.submit(t.Context(), d.orderFor("stalled", inference{prompt: "stalled [sim:tokens=5 latency=3s]", slow: true}))
-	Await(t, "the item to run", func() error {
-		job, err := fetch(t.Context(), r.door, "/v1/jobs/"+id, decoded[jobAnswer])
-		if err == nil && job.Status != penstock.StatusRunning {
-			err = fmt.Errorf("it is %s", job.Status)
-		}
-		return err
-	})
+	id := c.submit(t.Context(), d.orderFor("stalled", inference{prompt: "stalled [sim:tokens=5 hold=stall]"}))
+	r.awaitRunning(id, 1)
 	tx, err := conn.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -164,7 +157,8 @@ func TestCrashFreeStall(t *testing.T) {
 	if _, err := tx.Exec(t.Context(), `SELECT id FROM jobs FOR UPDATE`); err != nil {
 		t.Fatal(err)
 	}
-	if l.pass(3*time.Second + 3*leaseTimeout) {
+	r.release("stall")
+	if l.pass(3 * leaseTimeout) {
 		t.Fatalf("the server ended by itself; it printed:\n%s", tail(l.Output()))
 	}
 	if job, err := fetch(t.Context(), r.door, "/v1/jobs/"+id, decoded[jobAnswer]); err != nil || job.Status != penstock.StatusRunning {

@@ -14,7 +14,7 @@ import (
 )
 
 // at is a death at the first pass of a crash point.
-func at(point string) death { return death{point: point, pass: 1, after: patience} }
+func at(point string) death { return death{point: point, pass: 1, after: 3 * patience} }
 
 // liveAt runs a life that must end at the first pass of a crash point.
 func (r *rig) liveAt(point string) {
@@ -32,7 +32,8 @@ func (d *diary) orderFor(name string, inferences ...inference) *order {
 }
 
 // submitWhileDying submits an order to a server that dies at a crash point, and waits for its end. It
-// returns the job's id if the server lived long enough to tell it.
+// returns the job's id if the server lived long enough to tell it; what the upstream holds under the order's name is let
+// go when it was told.
 func (r *rig) submitWhileDying(d *diary, o *order, point string) string {
 	r.t.Helper()
 	l := r.start(at(point))
@@ -43,6 +44,7 @@ func (r *rig) submitWhileDying(d *diary, o *order, point string) string {
 	if o.sent++; err == nil {
 		id = c.accepted(o, answer)
 	}
+	r.release(o.name)
 	if l.pass(patience) {
 		r.bury(l)
 	}
@@ -60,7 +62,8 @@ func TestCrashPoison(t *testing.T) {
 		t.Run(string(on), func(t *testing.T) {
 			t.Parallel()
 			r, d := newRig(t, on), newDiary()
-			o := d.orderFor("poison", inference{prompt: "deadly [sim:tokens=5]"})
+			const deadly = "deadly [sim:tokens=5 hold=poison]" // it ends after it was accepted
+			o := d.orderFor("poison", inference{prompt: deadly})
 			id := r.submitWhileDying(d, o, "finish.begin")
 			if id == "" {
 				t.Fatal("the job was not accepted")
@@ -88,7 +91,7 @@ func TestCrashPoison(t *testing.T) {
 					t.Errorf("item of %s is %s after %d attempts, want %s after %d", item.JobID, item.Status, len(item.History), want, tries)
 				}
 			}
-			if ran := a.executions["deadly [sim:tokens=5]"]; ran.Completed != maxCrashes {
+			if ran := a.executions[deadly]; ran.Completed != maxCrashes {
 				t.Errorf("the poisoned item ran %d times, want %d", ran.Completed, maxCrashes)
 			}
 		})
@@ -130,7 +133,7 @@ func TestCrashDuringCancelSweep(t *testing.T) {
 	r, d := newRig(t, onSQLite), newDiary()
 	var many []inference
 	for n := range 3 * slots {
-		many = append(many, inference{prompt: fmt.Sprintf("swept %d [sim:latency=10s]", n), slow: true})
+		many = append(many, inference{prompt: fmt.Sprintf("swept %d [sim:fault=hang]", n)})
 	}
 	o := d.orderFor("swept", many...)
 	if id := r.submitWhileDying(d, o, "submit.committed"); id != "" {

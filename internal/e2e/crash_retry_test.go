@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"testing"
 )
@@ -40,9 +41,9 @@ func TestCrashDuringRetry(t *testing.T) {
 		t.Run(string(on), func(t *testing.T) {
 			t.Parallel()
 			r, d := newRig(t, on), newDiary()
-			const prompt = "fails once [sim:tokens=5 fault=bad_request times=1]"
 			for _, name := range []string{"first", "second"} {
-				o := d.orderFor(name, inference{prompt: prompt + " " + name})
+				prompt := fmt.Sprintf("fails once [sim:tokens=5 fault=bad_request times=1 hold=%s]", name) // after it was accepted
+				o := d.orderFor(name, inference{prompt: prompt})
 				if r.submitWhileDying(d, o, "finish.committed") == "" {
 					t.Fatal("the job was not accepted")
 				}

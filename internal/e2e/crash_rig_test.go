@@ -57,6 +57,7 @@ type rig struct {
 	admin    *Server
 	lives    []*life
 	brittle  bool // the server may answer that something of its own is broken
+	lease    time.Duration
 }
 
 // life is one process, from its start to its end.
@@ -64,6 +65,7 @@ type life struct {
 	*Server
 	plan    death
 	begun   time.Time
+	ready   time.Time
 	ended   time.Time
 	crashed string // the crash point that ended it, "" if something else did
 }
@@ -73,7 +75,7 @@ func newRig(t *testing.T, on engine) *rig {
 	if testing.Short() {
 		t.Skip("kills real processes for a while")
 	}
-	r := &rig{t: t, on: on, seed: seedOf(t), data: t.TempDir()}
+	r := &rig{t: t, on: on, seed: seedOf(t), data: t.TempDir(), lease: leaseTimeout}
 	r.random = rand.New(rand.NewPCG(r.seed, 0))
 	r.env = []string{"E2E_KEY=" + Key, "PENSTOCK_ADMIN_KEY=" + AdminKey}
 	if on == onPostgres {
@@ -148,7 +150,7 @@ models:
 tenants:
   %s: {keys: [{name: e2e, secret: "${E2E_KEY}"}]}
 `, strings.TrimPrefix(r.door.URL, "http://"), strings.TrimPrefix(r.admin.URL, "http://"), r.data,
-		database, shutdownGrace, slots, leaseTimeout, r.listener.URL, tenant)
+		database, shutdownGrace, slots, r.lease, r.listener.URL, tenant)
 }
 
 // upstreamModels says what the targets of the configuration are called upstream.
@@ -199,6 +201,7 @@ func (r *rig) start(d death) *life {
 		}
 		return nil
 	})
+	l.ready = time.Now()
 	return l
 }
 
@@ -252,6 +255,29 @@ func (r *rig) bury(l *life) {
 	if code := l.cmd.ProcessState.ExitCode(); !l.plan.stop || code != 0 {
 		r.t.Fatalf("a server that should end by %v ended with code %d; it printed:\n%s", l.plan, code, tail(l.Output()))
 	}
+}
+
+// release lets go the calls that the upstream holds under a name.
+func (r *rig) release(hold string) {
+	r.t.Helper()
+	if err := r.upstream.Release(hold); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// awaitRunning waits until so many items of a job run, and the upstream is called for each.
+func (r *rig) awaitRunning(id string, n int) {
+	r.t.Helper()
+	Await(r.t, "items to run", func() error {
+		job, err := fetch(r.t.Context(), r.door, "/v1/jobs/"+id, decoded[jobAnswer])
+		if called := r.upstream.Stats().InFlight; err == nil && (job.Counts.Running != n || called < int64(n)) {
+			err = fmt.Errorf("%+v, and %d calls", job.Counts, called)
+			if len(r.lives) > 0 {
+				err = fmt.Errorf("%w; the server printed:\n%s", err, tail(r.lives[len(r.lives)-1].Output()))
+			}
+		}
+		return err
+	})
 }
 
 // kills counts the lives that ended by SIGKILL, from inside or outside.

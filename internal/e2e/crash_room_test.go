@@ -13,7 +13,7 @@ const roomStep = "withdraw"
 func TestCrashDuringWithdrawal(t *testing.T) {
 	t.Parallel()
 	r, d := newRig(t, onPostgres), newDiary()
-	want := inference{prompt: "roomy [sim:tokens=5 latency=500ms]"} // so that it runs while the visit is made
+	want := inference{prompt: "roomy [sim:tokens=5 hold=visit]"} // so that it runs while the visit is made
 	o := d.orderFor("roomy", want)
 	// A visit may begin before the order is accepted, so each life is sent it. An item that lost a third worker would
 	// be poison.
@@ -21,13 +21,15 @@ func TestCrashDuringWithdrawal(t *testing.T) {
 		r.submitWhileDying(d, o, roomStep+"."+moment)
 	}
 	r.start(death{})
+	r.release("visit")
 	c := r.client(d, calm)
 	c.await(t.Context(), c.submit(t.Context(), o))
-	second := d.orderFor("second", inference{prompt: "roomy too [sim:tokens=5 latency=500ms]"})
+	second := d.orderFor("second", inference{prompt: "roomy too [sim:tokens=5 hold=last-visit]"})
 	for _, l := range r.lives {
 		l.Kill()
 	}
 	r.submitWhileDying(d, second, roomStep+"."+moments[2])
+	r.release("last-visit")
 	r.start(death{})
 	c.await(t.Context(), c.submit(t.Context(), second))
 

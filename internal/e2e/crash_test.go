@@ -133,7 +133,7 @@ func TestCrashUnderLoad(t *testing.T) {
 }
 
 // maxRounds bounds how often a crash point is tried that does not come.
-const maxRounds = 4
+const maxRounds = 8
 
 // killUnderLoad lets clients use a server that dies, at every crash point and at least so many times.
 // It starts the server a last time and returns how often each crash point was reached.

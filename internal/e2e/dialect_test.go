@@ -11,7 +11,8 @@ import (
 
 // dialectScenarios are conversations with the endpoints beside chat. Their server has a target for each
 // dialect: model chats is one that speaks OpenAI's, model claude one that speaks Anthropic's. The upstream of
-// both is sim; that of played-chats and played-claude says what testdata/upstream says.
+// both is sim; that of played-chats and played-claude says what testdata/upstream says, and is asked how it was called
+// last, so those who play with it have it for themselves.
 var dialectScenarios = []scenario{
 	{name: "dialect_completions", play: dialectCompletions},
 	{name: "dialect_embeddings", play: dialectEmbeddings},
@@ -21,10 +22,10 @@ var dialectScenarios = []scenario{
 	{name: "dialect_messages_errors", play: dialectMessagesErrors},
 	{name: "dialect_models", play: dialectModels},
 	{name: "dialect_jobs", play: dialectJobs},
-	{name: "translate_chat", play: translateChat},
-	{name: "translate_chat_stream", play: translateChatStream},
-	{name: "translate_messages", play: translateMessages},
-	{name: "translate_messages_stream", play: translateMessagesStream},
+	{name: "translate_chat", play: translateChat, own: true},
+	{name: "translate_chat_stream", play: translateChatStream, own: true},
+	{name: "translate_messages", play: translateMessages, own: true},
+	{name: "translate_messages_stream", play: translateMessagesStream, own: true},
 }
 
 // upstreamIDs are ids that the upstream gives, which differ from run to run.
@@ -32,10 +33,14 @@ const upstreamIDs = `\b(msg|toolu|cmpl|req)([-_])[0-9a-f]{24}\b`
 
 func TestDialects(t *testing.T) {
 	t.Parallel()
-	on := stageDialects(t)
+	shared := stageDialects(t)
 	for _, sc := range dialectScenarios {
 		t.Run(sc.name, func(t *testing.T) {
 			t.Parallel()
+			on := shared
+			if sc.own {
+				on = stageDialects(t)
+			}
 			s := newScene(t, on)
 			s.script.mask(upstreamIDs, "${1}${2}<id>")
 			sc.play(s)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -152,16 +153,29 @@ func (p *Process) Exit() int {
 // Ended is closed when the process has ended.
 func (p *Process) Ended() <-chan struct{} { return p.done }
 
-// FreeAddress returns an address on loopback that nobody listens on.
+// FreeAddress returns an address on loopback that nobody listens on, and that nobody else is given. Its port is below
+// those that the system gives to connections and to whoever asks for any: one of these could be taken again before it
+// is used.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	const first, count = 10_000, 20_000
+	for range count {
+		address := fmt.Sprintf("127.0.0.1:%d", first+nextPort.Add(1)%count)
+		if l, err := net.Listen("tcp", address); err == nil {
+			_ = l.Close() // it was only to see that it is free
+			return address
+		}
 	}
-	defer l.Close()
-	return l.Addr().String()
+	t.Fatal("there is no free port")
+	return ""
 }
+
+// nextPort numbers the ports that are given out. Tests of several packages, or runs, may give out some at a time.
+var nextPort = func() *atomic.Uint32 {
+	var n atomic.Uint32
+	n.Store(rand.Uint32())
+	return &n
+}()
 
 // Await polls until check succeeds. It fails the test with check's last error when patience is over.
 func Await(t testing.TB, what string, check func() error) {

@@ -35,9 +35,9 @@ var callerTests = []callerTest{
 const (
 	callsPerMinute = 6000
 	callsAtOnce    = callsPerMinute / 100
-	// callerPause keeps the clients from spending the machine on refusals; together they still want four times the
+	// callerPause keeps the clients from spending the machine on refusals; together they still want twice the
 	// limit.
-	callerPause = 150 * time.Millisecond
+	callerPause = 250 * time.Millisecond
 )
 
 // TestCallersKeepTheirLimit holds that a key never gets more than its limit and can use 97 % of it. PENSTOCK_SOAK_MINUTES
@@ -158,7 +158,8 @@ func (tt callerTest) drive(t *testing.T, servers []*Server, d time.Duration) *ca
 		}
 	}
 	clients.Wait()
-	log.passed = time.Since(began)
+	log.passed = d // what came later does not count: on a busy machine it takes clients a while to leave
+	log.times = slices.DeleteFunc(log.times, func(at time.Time) bool { return at.After(began.Add(d)) })
 	return log
 }
 

@@ -53,9 +53,10 @@ const (
 	// callRate is how many calls a second each sick target's model gets: well within what the healthy one carries.
 	callRate = 20
 	// sickTimeout is how long a call may take on a target. A caller waits for the sick one at the most, then for the
-	// healthy one, which answers in a few milliseconds, and for this machine.
+	// healthy one, which answers in a few milliseconds, and for this machine, which does other things too.
 	sickTimeout   = time.Second
 	longestWait   = sickTimeout + 1500*time.Millisecond
+	mostLate      = 0.02
 	mostExtraLoad = 0.10
 	mostFailures  = 0.001
 )
@@ -167,6 +168,7 @@ type verdicts struct {
 	calls, good, cut int
 	failed           []string
 	longest          time.Duration
+	late             int // longer than longestWait
 }
 
 // load calls a model at a steady pace, whatever becomes of the calls, until ctx ends: every other one is streamed.
@@ -196,6 +198,9 @@ func (r *sickbay) one(t *testing.T, v *verdicts, model string, n int) {
 	defer v.mu.Unlock()
 	v.calls++
 	v.longest = max(v.longest, took)
+	if took > longestWait {
+		v.late++
+	}
 	switch {
 	case err == nil && a.Status == http.StatusOK && (!stream || strings.HasSuffix(a.Body, "data: [DONE]\n\n")) && !strings.Contains(a.Body, `"error"`):
 		v.good++
@@ -250,8 +255,8 @@ func (v *verdicts) judge(t *testing.T, onSick int) {
 	if whole := v.calls - v.cut; float64(len(v.failed)) > mostFailures*float64(whole) || v.good == 0 {
 		t.Errorf("%d of %d failed, such as %q", len(v.failed), whole, v.failed[:min(3, len(v.failed))])
 	}
-	if v.longest > longestWait {
-		t.Errorf("a call took %v", v.longest)
+	if float64(v.late) > mostLate*float64(v.calls) || v.longest > 2*longestWait {
+		t.Errorf("%d calls took longer than %v, one of them %v", v.late, longestWait, v.longest)
 	}
 	if most := (1 + mostExtraLoad) * float64(v.calls); float64(onSick) > most {
 		t.Errorf("the sick target was called %d times for %d calls", onSick, v.calls)

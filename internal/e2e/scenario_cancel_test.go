@@ -27,16 +27,29 @@ func cancelBeforeStart(s *scene) {
 	if n := s.executions("still waiting"); n != 0 {
 		s.Errorf("the cancelled job ran %d times", n)
 	}
+	s.upstreamServes(slots)
 	s.call(post("/v1/jobs/"+hog+"/cancel", ""))
 	s.finished(hog)
 	s.upstreamLeft(slots)
 }
 
-// upstreamLeft waits until the upstream has noticed that so many callers left it, and serves nobody.
+// upstreamServes waits until the upstream is at work on so many calls. It must be the scene's own.
+func (s *scene) upstreamServes(want int) {
+	s.Helper()
+	Await(s, "the upstream to be called", func() error {
+		if stats := s.simStats(); stats.InFlight != want {
+			return fmt.Errorf("the upstream counts %+v, want %d in flight", stats, want)
+		}
+		return nil
+	})
+}
+
+// upstreamLeft waits until the upstream has noticed that so many callers left it, and serves nobody. It must be the
+// scene's own.
 func (s *scene) upstreamLeft(want int) {
 	s.Helper()
 	Await(s, "the upstream connections to be closed", func() error {
-		if stats := s.simStats(); stats.Cancelled < want || stats.InFlight != 0 { // scripts beside this one may leave it too
+		if stats := s.simStats(); stats.Cancelled != want || stats.InFlight != 0 {
 			return fmt.Errorf("the upstream counts %+v, want %d cancelled", stats, want)
 		}
 		return nil
@@ -48,6 +61,7 @@ func cancelWhileRunning(s *scene) {
 		`},{"custom_id":"stopped","body":` + ask("cancel stops this [sim:fault=hang]") + `}]}`)
 	s.counted(id, "succeeded", 1)
 	s.counted(id, "running", 1)
+	s.upstreamServes(1)
 	s.tell("results before the end", get("/v1/jobs/"+id+"/results"))
 	live, err := s.open(s.Context(), get("/v1/jobs/"+id+"/events"))
 	if err != nil {

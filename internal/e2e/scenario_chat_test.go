@@ -6,7 +6,7 @@ import (
 	"io"
 	"regexp"
 	"strings"
-	"time"
+	"sync"
 )
 
 var chatScenarios = []scenario{
@@ -94,11 +94,17 @@ func chatModels(s *scene) {
 
 // chatTimesOut holds that a caller who stops waiting frees the upstream.
 func chatTimesOut(s *scene) {
-	ctx, cancel := context.WithTimeout(s.Context(), 300*time.Millisecond)
+	ctx, cancel := context.WithCancel(s.Context())
 	defer cancel()
-	if a, err := s.try(ctx, post(chatPath, ask("too slow [sim:fault=hang]", `"model":"sim"`))); err == nil {
-		s.Errorf("a hanging upstream answered %d %s", a.Status, a.Body)
-	}
+	var call sync.WaitGroup
+	call.Go(func() {
+		if a, err := s.try(ctx, post(chatPath, ask("too slow [sim:fault=hang]", `"model":"sim"`))); err == nil {
+			s.Errorf("a hanging upstream answered %d %s", a.Status, a.Body)
+		}
+	})
+	s.upstreamServes(1)
+	cancel()
+	call.Wait()
 	s.upstreamLeft(1)
 }
 

@@ -12,7 +12,7 @@ var inputScenarios = []scenario{
 	{name: "input_job_fields", play: func(s *scene) { s.refuses("/v1/jobs", badFields) }},
 	{name: "input_job_bodies", play: func(s *scene) { s.refuses("/v1/jobs", badBodies) }},
 	{name: "input_chat", play: func(s *scene) { s.refuses(chatPath, badChats) }},
-	{name: "input_bounds", play: inputBounds},
+	{name: "input_bounds", play: inputBounds, own: true}, // ten thousand items would keep others waiting
 	{name: "input_headers", play: inputHeaders},
 	{name: "input_queries", play: inputQueries},
 }
@@ -208,6 +208,12 @@ func inputBounds(s *scene) {
 		{"a body of four bytes more than are kept beside the job", largest(`{"model":"bounds","input":"`, `"}`, 32<<10+4)},
 	} {
 		a := s.call(post("/v1/jobs", good.body, "Prefer", "wait=30"))
+		for range 5 { // ten thousand items may take a busy machine a while
+			if a.Status != http.StatusAccepted {
+				break
+			}
+			a = s.call(get("/v1/jobs/"+s.field(a, "id"), "Prefer", "wait=30"))
+		}
 		s.script.note("%s => %d", good.name, a.Status)
 		if a.Status != http.StatusOK {
 			s.Errorf("%s: %d %.500s", good.name, a.Status, a.Body)

@@ -52,7 +52,7 @@ func outcomeAttempts(s *scene) {
 }
 
 func outcomeExpired(s *scene) {
-	id := s.submit(`{"model":"expired","deadline":"` + momentIn(2*time.Second) + `","inputs":[{"body":` + ask("in time") +
+	id := s.submit(`{"model":"expired","deadline":"` + momentIn(4*time.Second) + `","inputs":[{"body":` + ask("in time") +
 		`},{"body":` + ask("never in time [sim:fault=hang]") + `}]}`)
 	s.finished(id)
 	s.tell("a job past its deadline", get("/v1/jobs/"+id))

@@ -87,14 +87,25 @@ func readList(s *scene) {
 	s.tell("a page as it is", get("/v1/jobs?limit=1&model=a&status=failed"))
 }
 
-// threeEnds is a job whose items end in the order 1, 2, 0, far enough apart for a busy machine.
-const threeEnds = `{"model":"three-ends","inputs":[
- {"custom_id":"last","body":{"messages":[{"role":"user","content":"ends last [sim:latency=900ms]"}]}},
- {"custom_id":"first","body":{"messages":[{"role":"user","content":"ends first [sim:fault=bad_request]"}]}},
- {"custom_id":"second","body":{"messages":[{"role":"user","content":"ends second [sim:latency=450ms]"}]}}]}`
+// threeEnds submits a job whose items end in the order 1, 2, 0, the later ones when end is called. The name is that of
+// the scene, since a hold that was let go stays open.
+func (s *scene) threeEnds(name string) (id string, end func()) {
+	s.Helper()
+	held := func(which string) string { return ask(fmt.Sprintf("ends %s [sim:hold=%s-%[1]s]", which, name)) }
+	id = s.submit(`{"model":"three-ends","inputs":[{"custom_id":"last","body":` + held("last") +
+		`},{"custom_id":"first","body":` + ask("ends first [sim:fault=bad_request]") + `},{"custom_id":"second","body":` + held("second") + `}]}`)
+	return id, func() {
+		s.Helper()
+		s.counted(id, "failed", 1)
+		s.release(name + "-second")
+		s.counted(id, "succeeded", 1)
+		s.release(name + "-last")
+	}
+}
 
 func readResults(s *scene) {
-	id := s.submit(threeEnds)
+	id, end := s.threeEnds("results")
+	end()
 	s.finished(id)
 	path := "/v1/jobs/" + id + "/results"
 	completion := s.tell("in the order of completion", get(path))
@@ -170,12 +181,21 @@ func (s *scene) gunzip(body string) string {
 }
 
 func readEvents(s *scene) {
-	id := s.submit(threeEnds)
+	id, end := s.threeEnds("events")
 	path := "/v1/jobs/" + id + "/events"
-	live := s.call(get(path)) // followed while it happens, to its end
+	live, err := s.open(s.Context(), get(path)) // followed while it happens, to its end
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer live.Body.Close()
+	end()
+	followed, err := io.ReadAll(live.Body)
+	if err != nil {
+		s.Fatal(err)
+	}
 	all := s.tell("the whole log", get(path))
-	if live.Body != all.Body {
-		s.Errorf("followed live, the log was\n%s", live.Body)
+	if string(followed) != all.Body {
+		s.Errorf("followed live, the log was\n%s", followed)
 	}
 	events := strings.SplitAfter(strings.TrimSuffix(all.Body, "\n\n"), "\n\n")
 	events[len(events)-1] += "\n\n"

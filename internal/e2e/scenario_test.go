@@ -154,6 +154,19 @@ func (st *staged) setSim(t testing.TB, settings string) {
 	}
 }
 
+// release lets go the calls that the upstream holds under a name.
+func (st *staged) release(hold string) {
+	st.t.Helper()
+	resp, err := http.Post(st.sim+"/sim/release?name="+hold, "", nil)
+	if err != nil {
+		st.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		st.t.Fatalf("releasing %s: %s", hold, resp.Status)
+	}
+}
+
 // holdAdminPort keeps the usual port of the metrics taken for as long as the tests run. Development
 // servers use that port when it is free, and two that start together might both find it so.
 var holdAdminPort = sync.OnceValue(func() net.Listener {

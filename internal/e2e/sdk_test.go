@@ -23,6 +23,7 @@ const sdkDir = "sdk"
 // sdkScript is a script, with what is to be seen on the server's side once it has run.
 type sdkScript struct {
 	name  string
+	own   bool // it counts what the upstream did for it, so no other script may call that one
 	after func(*scene, map[string]any)
 }
 
@@ -39,7 +40,7 @@ var sdkScripts = []sdkScript{
 	{name: "jobs"},
 	{name: "files"},
 	{name: "retries", after: afterRetries},
-	{name: "abort", after: afterAbort},
+	{name: "abort", own: true, after: afterAbort},
 }
 
 // batchScripts use either SDK, on a server of their own: they make files, which other scripts list.
@@ -56,7 +57,7 @@ var dialectScripts = []sdkScript{
 	{name: "messages"},
 	{name: "messages_tools"},
 	{name: "messages_errors", after: afterMessageErrors},
-	{name: "messages_abort", after: afterAbort},
+	{name: "messages_abort", own: true, after: afterAbort},
 	{name: "cross_chat"},
 	{name: "cross_messages"},
 }
@@ -82,9 +83,10 @@ func TestSDK(t *testing.T) {
 			runner := prepare(t)
 			// Each language has servers of its own: the scripts ask the same questions, and upstreams count
 			// how often they were asked.
-			runner.play(t, stage(t), sdkScripts)
-			runner.play(t, stage(t), batchScripts)
-			runner.play(t, stageDialects(t), dialectScripts)
+			plain := func(t *testing.T) *staged { return stage(t) }
+			runner.play(t, plain, sdkScripts)
+			runner.play(t, plain, batchScripts)
+			runner.play(t, stageDialects, dialectScripts)
 		})
 	}
 }
@@ -114,13 +116,20 @@ func goScripts(t *testing.T) sdkRunner {
 	}}
 }
 
-func (r sdkRunner) play(t *testing.T, on *staged, scripts []sdkScript) {
+// play runs scripts on one server, but for those that need their own.
+func (r sdkRunner) play(t *testing.T, prepare func(*testing.T) *staged, scripts []sdkScript) {
+	t.Helper()
+	shared := prepare(t)
 	for _, script := range scripts {
 		if script.name == r.lacks {
 			continue
 		}
 		t.Run(script.name, func(t *testing.T) {
 			t.Parallel()
+			on := shared
+			if script.own {
+				on = prepare(t)
+			}
 			s := newScene(t, on)
 			s.script.mask(upstreamIDs, "${1}${2}<id>")
 			out := s.printed(r.command(t.Context(), script.name))

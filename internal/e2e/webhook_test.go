@@ -188,7 +188,10 @@ func TestWebhooks(t *testing.T) {
 func killAfterTheEnd(t *testing.T, data string, env []string) string {
 	t.Helper()
 	s := Dev(t, data, append([]string{"PENSTOCK_CRASH=finish.committed"}, env...)...)
-	job, _ := made(t, s.Do(Call{Method: "POST", Path: "/v1/jobs", Body: `{"model":"sim","input":"Hi again"}`}), 202)
+	on := &staged{Server: s}
+	on.readGreeting(t)
+	job, _ := made(t, s.Do(Call{Method: "POST", Path: "/v1/jobs", Body: `{"model":"sim","input":"Hi again [sim:hold=told]"}`}), 202)
+	on.release("told") // it ends after it was accepted
 	select {
 	case <-s.Ended():
 	case <-time.After(patience):

@@ -52,6 +52,13 @@ func (s *Server) reset(*http.Request) (any, error) {
 	return s.Stats(), nil
 }
 
+func (s *Server) release(r *http.Request) (any, error) {
+	if err := s.Release(r.URL.Query().Get("name")); err != nil {
+		return nil, fmt.Errorf("release ?name=: %w", err)
+	}
+	return s.Stats(), nil
+}
+
 // promptExecutions is Executions with the prompt it belongs to.
 type promptExecutions struct {
 	SHA256 string `json:"sha256"`

@@ -12,7 +12,8 @@ type directives struct {
 	fault   Fault
 	times   int // the fault strikes only the first so many requests with this prompt; 0: always
 	latency *time.Duration
-	tokens  int // 0: as configured
+	tokens  int    // 0: as configured
+	hold    string // the name of a hold to wait on; "" for none
 	// How many of the tokens are reported to have been read from a cache, written to it, and reasoned with.
 	cached, written, reasoning int
 }
@@ -59,6 +60,11 @@ func (d *directives) set(field string) error {
 		d.written, err = parseCount(value, MaxOutputTokens)
 	case "reasoning":
 		d.reasoning, err = parseCount(value, MaxOutputTokens)
+	case "hold":
+		d.hold = value
+		if value == "" || len(value) > maxHoldName {
+			err = fmt.Errorf("a hold has a name of at most %d bytes", maxHoldName)
+		}
 	case "latency":
 		var latency time.Duration
 		latency, err = time.ParseDuration(value)
@@ -67,7 +73,7 @@ func (d *directives) set(field string) error {
 		}
 		d.latency = &latency
 	default:
-		err = fmt.Errorf("unknown setting %q; use fault, times, latency, tokens, cached, written or reasoning", abridge(name))
+		err = fmt.Errorf("unknown setting %q; use fault, times, latency, tokens, hold, cached, written or reasoning", abridge(name))
 	}
 	return err
 }

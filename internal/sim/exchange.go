@@ -130,6 +130,9 @@ func (s *Server) run(r *http.Request, x *exchange) error {
 	if !x.call.dry {
 		s.prompts.attempted(x.key)
 	}
+	if err := s.holds.await(ctx, x.directives.hold, s.done); err != nil {
+		return err
+	}
 	if err := s.chooseFault(r, x); err != nil {
 		return err
 	}

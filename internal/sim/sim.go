@@ -17,7 +17,8 @@
 //	GET  /sim/stats                  what was served, as Stats
 //	GET  /sim/executions             how often one prompt ran: ?prompt=TEXT or ?sha256=HEX
 //	POST /sim/executions             the same for many: {"prompts":["…","…"]}
-//	POST /sim/reset                  forget counters, limits used and request numbers; keep the settings
+//	POST /sim/release                let go what waits on a hold: ?name=NAME
+//	POST /sim/reset                  forget counters, limits used, holds and request numbers; keep the settings
 //	GET  /sim/config                 the settings in force
 //	PUT  /sim/config                 replace them (what is left out returns to its default)
 //	PATCH /sim/config                change only those named
@@ -50,6 +51,7 @@
 //	[sim:fault=server_error times=2]   fail the first two requests with this exact text, then answer
 //	[sim:latency=250ms]                time to the first token
 //	[sim:tokens=50]                    length of the answer
+//	[sim:hold=NAME]                    wait, slot included, until NAME is released; at once if it was before
 //
 // Rate limits, slots and the queue apply before faults: a request refused by them does not use up a counted
 // fault.
@@ -71,7 +73,7 @@
 // A Server is safe for use by many goroutines and starts none. Settings are an immutable snapshot that each
 // request reads once. All time comes from package time, so a Server runs under testing/synctest. Everything
 // kept is bounded: bodies by MaxBodyBytes, prompt counters by MaxPrompts, counted faults by MaxCountedFaults,
-// the queue by Config.MaxQueue.
+// holds by MaxHolds, the queue by Config.MaxQueue.
 package sim
 
 import (
@@ -98,6 +100,7 @@ type Server struct {
 	sequence atomic.Int64 // number of the latest inference request
 	limiter  limiter
 	gate     gate
+	holds    holds
 	counted  countedFaults
 	tally    tally
 	prompts  promptTable
@@ -145,6 +148,7 @@ func (s *Server) route() {
 	s.mux.HandleFunc("GET /sim/stats", s.control(s.readStats))
 	s.mux.HandleFunc("GET /sim/executions", s.control(s.readExecutions))
 	s.mux.HandleFunc("POST /sim/executions", s.control(s.readManyExecutions))
+	s.mux.HandleFunc("POST /sim/release", s.control(s.release))
 	s.mux.HandleFunc("POST /sim/reset", s.control(s.reset))
 	s.mux.HandleFunc("GET /sim/config", s.control(s.readConfig))
 	s.mux.HandleFunc("PUT /sim/config", s.control(s.replaceConfig))
@@ -213,7 +217,11 @@ func (s *Server) Executions(prompt string) Executions {
 	return s.prompts.executions(keyOf(prompt))
 }
 
-// Reset forgets counters, used limits and request numbers, as if the server had just started. Settings stay,
+// Release lets go the requests that wait on a hold, and those that will name it later. It fails when there are more than
+// MaxHolds.
+func (s *Server) Release(name string) error { return s.holds.release(name) }
+
+// Reset forgets counters, used limits, holds and request numbers, as if the server had just started. Settings stay,
 // and requests in flight stay counted as such.
 func (s *Server) Reset() {
 	s.sequence.Store(0)
@@ -221,6 +229,7 @@ func (s *Server) Reset() {
 	s.counted.reset()
 	s.tally.reset()
 	s.prompts.reset()
+	s.holds.reset()
 }
 
 // Close ends every request that waits, hanging ones included, by cutting its connection. Call it before

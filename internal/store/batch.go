@@ -89,6 +89,9 @@ type Split struct {
 	Items []NewItem
 	// Accounts are the budgets that these items are paid from: those of their job's key and model, now.
 	Accounts []Account
+	// AsBefore has them paid from the budgets that paid for the items before them, where nobody knows others any more:
+	// their tenant was disabled, or is gone. A job that a hard budget was to pay for, and none has yet, waits.
+	AsBefore bool
 }
 
 // MaxSplit is how many items a job gets at a time.

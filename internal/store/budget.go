@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -47,7 +48,7 @@ func (a Account) ID(tenant penstock.TenantID) penstock.ID {
 
 // AccountsOf are the accounts that what a caller spends on a model now counts against, in the order in which
 // they are locked.
-func AccountsOf(caller penstock.Caller, model string, now time.Time) []Account {
+func AccountsOf(caller penstock.Caller, model penstock.ModelNames, now time.Time) []Account {
 	var all []Account
 	for _, b := range caller.Tenant.Budgets {
 		if b.Covers(caller.Key, model) {
@@ -72,31 +73,36 @@ func (b *Balance) Left() penstock.NanoUSD { return max(0, b.Limit-b.Settled-b.He
 // Over says that more is spent or set aside than the limit.
 func (b *Balance) Over() bool { return b.Settled+b.Held > b.Limit }
 
-// Hold sets money aside, as much as wanted but for a hard budget that has less left. It reports how much, and
-// whether that is what is needed; if not, nothing is set aside.
-func (b *Balance) Hold(need, want penstock.NanoUSD) (penstock.NanoUSD, bool) {
-	want = max(need, want)
+// room is how much more can be set aside: what is left of a hard budget, and of a soft one whatever can be counted. It is
+// negative for a hard budget that is exceeded.
+func (b *Balance) room() penstock.NanoUSD {
+	most := penstock.NanoUSD(math.MaxInt64)
 	if b.Hard {
-		if b.Left() < need || b.Over() {
-			return 0, false
-		}
-		want = min(want, b.Left())
+		most = b.Limit
 	}
-	b.Held += want
-	return want, true
+	return most - b.Settled - b.Held
+}
+
+// Hold sets money aside, as much as wanted but for a budget that has less room. It reports how much, and whether that is
+// what is needed; if not, nothing is set aside.
+func (b *Balance) Hold(need, want penstock.NanoUSD) (penstock.NanoUSD, bool) {
+	room := b.room()
+	if room < need || need < 0 {
+		return 0, false
+	}
+	held := min(max(need, want), room)
+	b.Held += held
+	return held, true
 }
 
 // Fit is how many items, from the first on, there is enough left for.
 func (b *Balance) Fit(items []NewItem) int {
-	if !b.Hard {
-		return len(items)
-	}
-	left := b.Limit - b.Settled - b.Held
-	if left < 0 {
+	room := b.room()
+	if room < 0 {
 		return 0
 	}
 	for i, item := range items {
-		if left -= item.Reserved; left < 0 {
+		if room -= item.Reserved; room < 0 {
 			return i
 		}
 	}

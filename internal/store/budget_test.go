@@ -1,6 +1,7 @@
 package store
 
 import (
+	"math"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -70,6 +71,30 @@ func TestHardBudgetIsNeverExceeded(t *testing.T) {
 			},
 		})
 	})
+}
+
+// Of a soft budget as much may be set aside as can be counted.
+func TestSoftBudgetDoesNotOverflow(t *testing.T) {
+	t.Parallel()
+	b := Balance{Limit: 10, Settled: 5}
+	const half = math.MaxInt64 / 2
+	if _, ok := b.Hold(half, half); !ok {
+		t.Fatal("half of all money cannot be set aside")
+	}
+	items := []NewItem{{Reserved: half / 2}, {Reserved: half}}
+	if fit := b.Fit(items); fit != 1 {
+		t.Errorf("%d items fit, want 1", fit)
+	}
+	before := b
+	if got, ok := b.Hold(half, half); ok || b != before {
+		t.Errorf("set %d aside, of which there is none: %+v", got, b)
+	}
+	if got, ok := b.Hold(1, math.MaxInt64); !ok || !b.Over() || b.Held < 0 {
+		t.Errorf("got %d, %t: %+v", got, ok, b)
+	}
+	if _, ok := b.Hold(-1, -1); ok {
+		t.Error("less than nothing was set aside")
+	}
 }
 
 func TestSoftBudgetGivesWhatIsWanted(t *testing.T) {

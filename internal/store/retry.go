@@ -73,7 +73,11 @@ type RetrySelection struct {
 	// Letters narrows it to dead letters. Nil: every item that failed, expired or was cancelled, also
 	// when its dead letter was dismissed.
 	Letters *DeadLetterFilter
+	Limit   int // items at the most
 }
+
+// MaxRetryBytes is about how much the inputs of one retry may come to; one item is always taken.
+const MaxRetryBytes = 64 << 20
 
 // Retryable is what can be retried of a job.
 type Retryable struct {

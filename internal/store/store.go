@@ -109,8 +109,9 @@ type Retries interface {
 	// CountDeadLetters says how many dead letters a filter selects.
 	CountDeadLetters(ctx context.Context, tenant penstock.TenantID, f DeadLetterFilter) (int, error)
 
-	// Retryable returns a job with those of its items that can be retried now, and their inputs; none
-	// when all succeeded, are still open or were retried. Codes: not_found, gone (an input is).
+	// Retryable returns a job with those of its items that can be retried now, and their inputs, the first
+	// s.Limit of them and no more than MaxRetryBytes; none when all succeeded, are still open or were
+	// retried. Codes: not_found, gone (an input is).
 	Retryable(ctx context.Context, tenant penstock.TenantID, s RetrySelection) (Retryable, error)
 
 	// RetryItems writes a job over items of another as SubmitJob does, and in the same transaction

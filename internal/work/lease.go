@@ -12,6 +12,22 @@ import (
 // acquireRetry is how long a start waits before it asks for the lease again.
 const acquireRetry = 200 * time.Millisecond
 
+// beginPatience is how long a start asks for its lease before it gives up, and the process with it.
+const beginPatience = 30 * time.Second
+
+// begin takes the first epoch of the process lease. However short a lease is, a database that is busy, or starting too,
+// is waited for.
+func (p *Pool) begin(ctx context.Context) error {
+	began := p.Clock()
+	for {
+		err := p.acquire(ctx)
+		if err == nil || ctx.Err() != nil || p.Clock().Sub(began) >= beginPatience {
+			return err
+		}
+		p.Log.WarnContext(ctx, "still waiting for the process lease", "error", err)
+	}
+}
+
 // acquire takes a new epoch of the process lease.
 func (p *Pool) acquire(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, p.LeaseTimeout)

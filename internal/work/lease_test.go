@@ -2,6 +2,7 @@ package work
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -205,5 +206,40 @@ func TestOldRunDoesNotHideTheNewOne(t *testing.T) {
 		r.queue.cancel("1")
 		pass(2 * CancelInterval)
 		r.wantStatuses(map[penstock.Status]int{penstock.StatusCancelled: 1})
+	})
+}
+
+// A process that is asked to stop while it waits for its lease has nothing to drain, and nothing went wrong.
+func TestStopBeforeTheLeaseIsHeld(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(item("1"))
+		q.fails["acquire"] = errAway
+		r := start(t, 1, q, takes(time.Second))
+		pass(time.Second)
+		if err := r.stop(); err != nil {
+			t.Errorf("stopped with %v", err)
+		}
+	})
+}
+
+// A database that is slow to start is waited for, though a lease would have ended by then, but not for ever.
+func TestBeginWaitsForTheDatabase(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(item("1"))
+		q.fails["acquire"] = errAway
+		r := start(t, 1, q, takes(time.Second))
+		pass(2 * leaseTimeout)
+		q.set(func(q *fakeQueue) { delete(q.fails, "acquire") })
+		pass(5 * time.Second)
+		r.wantStatuses(map[penstock.Status]int{penstock.StatusSucceeded: 1})
+	})
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue()
+		q.fails["acquire"] = errAway
+		if err := newPool(t, 1, q, takes(time.Second)).Run(t.Context()); !errors.Is(err, errAway) {
+			t.Errorf("gave up with %v", err)
+		}
 	})
 }

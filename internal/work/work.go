@@ -144,7 +144,10 @@ func New(cfg Config, deps Deps) (*Pool, error) {
 // Run works until ctx ends, then drains: it stops claiming, lets running items go on for SoftStop,
 // gives the rest back to the queue, records everything and releases the lease.
 func (p *Pool) Run(ctx context.Context) error {
-	if err := p.acquire(ctx); err != nil {
+	if err := p.begin(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil // asked to stop before it could begin: there is nothing to drain
+		}
 		return err
 	}
 	// Items, their recording and the heartbeat outlive ctx.

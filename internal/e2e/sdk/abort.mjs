@@ -14,7 +14,7 @@ for await (const chunk of stream) {
 
 let impatient = "no error";
 try {
-  await client.chat.completions.create(question("SDK waits [sim:fault=hang]"), { timeout: 300 });
+  await client.chat.completions.create(question("SDK waits [sim:fault=hang]"), { timeout: 2000 });
 } catch (error) {
   impatient = error.constructor.name;
 }

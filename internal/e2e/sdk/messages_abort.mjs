@@ -15,7 +15,7 @@ for await (const event of stream) {
 
 let impatient = "no error";
 try {
-  await client.messages.create(ask("SDK messages wait [sim:fault=hang]"), { timeout: 300 });
+  await client.messages.create(ask("SDK messages wait [sim:fault=hang]"), { timeout: 2000 });
 } catch (error) {
   impatient = error.constructor.name;
 }

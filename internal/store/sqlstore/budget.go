@@ -76,30 +76,43 @@ func reserve(ctx context.Context, tx Tx, j *penstock.Job, sub store.Submission) 
 // reserveSplit sets money aside for as many of a job's next items as every hard budget has enough for, from the
 // first on. It returns how many.
 func reserveSplit(ctx context.Context, tx Tx, j *penstock.Job, split store.Split) (fit int, err error) {
+	paid, p, err := payers(ctx, tx, j, split)
+	if err != nil || split.AsBefore && len(p) == 0 && j.Resolved.Bounded {
+		return 0, err
+	}
 	fit = len(split.Items)
-	balances := make([]store.Balance, len(split.Accounts))
-	for i, a := range split.Accounts {
-		if balances[i], err = openAccount(ctx, tx, j.Tenant, a); err != nil {
-			return 0, err
-		}
-		fit = min(fit, balances[i].Fit(split.Items))
+	for _, b := range p {
+		fit = min(fit, b.Fit(split.Items))
 	}
 	if fit == 0 {
 		return 0, nil
 	}
 	most := submittedItems{items: split.Items[:fit]}.reserved()
-	var paid []penstock.ID
-	for i, a := range split.Accounts {
-		id, b := a.ID(j.Tenant), &balances[i]
+	for _, b := range p {
 		b.Hold(most, most)
-		j.Resolved.Bounded = j.Resolved.Bounded || a.Hard // the budget may be younger than the job
-		if err := tx.Put(ctx, saveBudget, id, b.Settled, b.Held); err != nil {
-			return 0, err
-		}
-		paid = append(paid, id)
+		j.Resolved.Bounded = j.Resolved.Bounded || b.Hard // the budget may be younger than the job
 	}
 	j.Pay(split.From, paid)
-	return fit, nil
+	return fit, p.save(ctx, tx)
+}
+
+// payers locks the budgets that a job's next items are paid from, and returns them in the order of their ids.
+func payers(ctx context.Context, tx Tx, j *penstock.Job, split store.Split) (paid []penstock.ID, p purse, err error) {
+	if split.AsBefore {
+		paid = j.BudgetsOf(split.From)
+		p, err = lockBudgets(ctx, tx, slices.Clone(paid))
+		return paid, p, err
+	}
+	p = purse{}
+	for _, a := range split.Accounts {
+		b, err := openAccount(ctx, tx, j.Tenant, a)
+		if err != nil {
+			return nil, nil, err
+		}
+		id := a.ID(j.Tenant)
+		paid, p[id] = append(paid, id), &b
+	}
+	return paid, p, nil
 }
 
 // stretchList is how a job is paid as its column keeps it.

@@ -24,34 +24,68 @@ func scanRetryable(row Row) (r retryable, err error) {
 
 const retryableColumns = `i.id, i.custom_id, i.n, i.input, i.input_blob`
 
+// retryPage is how many items are looked at in one go: their inputs are in memory.
+const retryPage = 256
+
 // Retryable implements store.Retries.
 func (s *Store) Retryable(ctx context.Context, tenant penstock.TenantID, sel store.RetrySelection) (store.Retryable, error) {
 	var found store.Retryable
-	var items []retryable
-	err := s.read(ctx, func(tx Tx) (err error) {
-		if found.Job, err = findJob(ctx, tx, tenant, sel.Job); err != nil {
-			return err
-		}
-		if items, err = queryAll(ctx, tx, retryableQuery(found.Job, sel), scanRetryable); err != nil {
-			return err
-		}
-		return bundledInputs(ctx, tx, sel.Job, items)
-	})
-	if err != nil {
-		return found, err
-	}
-	for _, item := range items {
-		item.Body, err = s.open(ctx, inputOwner(tenant, item.ID), item.input)
-		if errors.Is(err, blob.ErrNotFound) || errors.Is(err, payload.ErrTampered) {
-			err = &penstock.Error{Code: penstock.CodeGone, Err: err,
-				Message: fmt.Sprintf("The input of %s is gone: it cannot be retried.", penstock.ViewItem.Format(item.ID))}
-		}
+	size := 0
+	for after := penstock.ID(""); ; {
+		page, err := s.retryPage(ctx, tenant, retrySearch{sel, after, min(retryPage, sel.Limit-len(found.Items))})
 		if err != nil {
-			return store.Retryable{}, hide(err)
+			return store.Retryable{}, err
 		}
-		found.Items = append(found.Items, item.RetryableItem)
+		found.Job = page.job
+		for _, item := range page.items {
+			if item.Body, err = s.retriedInput(ctx, tenant, item); err != nil {
+				return store.Retryable{}, hide(err)
+			}
+			found.Items = append(found.Items, item.RetryableItem)
+			if after, size = item.ID, size+len(item.Body); size >= store.MaxRetryBytes {
+				return found, nil
+			}
+		}
+		if len(page.items) < retryPage || len(found.Items) >= sel.Limit {
+			return found, nil
+		}
 	}
-	return found, nil
+}
+
+// retrySearch asks for some of the items of a selection.
+type retrySearch struct {
+	store.RetrySelection
+	after penstock.ID
+	limit int
+}
+
+// retryFound is what a search found.
+type retryFound struct {
+	job   penstock.Job
+	items []retryable
+}
+
+func (s *Store) retryPage(ctx context.Context, tenant penstock.TenantID, search retrySearch) (page retryFound, err error) {
+	err = s.read(ctx, func(tx Tx) error {
+		if page.job, err = findJob(ctx, tx, tenant, search.Job); err != nil {
+			return err
+		}
+		if page.items, err = queryAll(ctx, tx, search.query(page.job), scanRetryable); err != nil {
+			return err
+		}
+		return bundledInputs(ctx, tx, search.Job, page.items)
+	})
+	return page, err
+}
+
+// retriedInput opens the input of an item. Codes: gone.
+func (s *Store) retriedInput(ctx context.Context, tenant penstock.TenantID, item retryable) ([]byte, error) {
+	text, err := s.open(ctx, inputOwner(tenant, item.ID), item.input)
+	if errors.Is(err, blob.ErrNotFound) || errors.Is(err, payload.ErrTampered) {
+		err = &penstock.Error{Code: penstock.CodeGone, Err: err,
+			Message: fmt.Sprintf("The input of %s is gone: it cannot be retried.", penstock.ViewItem.Format(item.ID))}
+	}
+	return text, err
 }
 
 // bundledInputs finds the inputs of items that came in bundles.
@@ -78,17 +112,17 @@ func bundledInputs(ctx context.Context, tx Tx, job penstock.ID, items []retryabl
 	return nil
 }
 
-func retryableQuery(j penstock.Job, sel store.RetrySelection) query {
-	if sel.Letters != nil {
-		f := *sel.Letters
+func (r retrySearch) query(j penstock.Job) query {
+	if r.Letters != nil {
+		f := *r.Letters
 		f.Job = j.ID
 		return sqlf(`SELECT `+retryableColumns+` FROM dead_letters d JOIN items i ON i.id = d.item_id
-			WHERE `+openLetters+` ORDER BY i.id`, letterArgs(j.Tenant, f, "")...)
+			WHERE `+openLetters+` ORDER BY i.id LIMIT $10`, append(letterArgs(j.Tenant, f, r.after), r.limit)...)
 	}
 	return sqlf(`SELECT `+retryableColumns+` FROM items i
-		WHERE i.id >= $1 AND i.id <= $2 AND i.status IN ('failed', 'expired', 'cancelled')
+		WHERE i.id >= $1 AND i.id <= $2 AND i.id > $3 AND i.status IN ('failed', 'expired', 'cancelled')
 			AND NOT EXISTS (SELECT 1 FROM dead_letters d WHERE d.item_id = i.id AND d.resolution = 'retried')
-		ORDER BY i.id`, penstock.ItemID(j.ID, 0), penstock.ItemID(j.ID, j.Counts.Total-1))
+		ORDER BY i.id LIMIT $4`, penstock.ItemID(j.ID, 0), penstock.ItemID(j.ID, j.Counts.Total-1), r.after, r.limit)
 }
 
 // RetryItems implements store.Retries.

@@ -76,13 +76,16 @@ func (s *Store) accept(ctx context.Context, tenant penstock.TenantID, sub accept
 		s.discard(ctx, inputs...)
 	}
 	if errors.Is(err, ErrLockTimeout) && sub.Idempotency != nil {
-		return receipt, &penstock.Error{
+		err = &penstock.Error{
 			Code:    penstock.CodeIdempotencyInFlight,
 			Message: "Another submit with this Idempotency-Key has been running for more than 5 s; try again to get its job.",
 			Err:     err,
 		}
 	}
-	return receipt, err
+	if err != nil {
+		return store.Receipt{}, err // what was to be written may not be there: its items must not start
+	}
+	return receipt, nil
 }
 
 func (s *Store) placeInputs(ctx context.Context, tenant penstock.TenantID, sub store.Split) ([]placed, error) {

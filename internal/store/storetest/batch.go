@@ -19,10 +19,13 @@ func batchCases() []testCase {
 }
 
 // batch submits a job of n items that are the lines of a file, and returns it with the items it will get.
-func (r *rig) batch(n int) store.Submission {
+func (r *rig) batch(n int, edits ...func(*store.Submission)) store.Submission {
 	r.t.Helper()
 	whole := r.submission(n)
 	whole.Job.File = r.keep(r.file()).ID
+	for _, edit := range edits {
+		edit(&whole)
+	}
 	sub := whole
 	sub.Items, sub.Lines, sub.Batch = nil, n, &store.Batch{Kind: store.BatchOpenAI, Defaults: []byte(`{"max_tokens":3}`), Metadata: map[string]string{"team": "search"}}
 	r.submit(sub)
@@ -120,7 +123,7 @@ func splitStopped(r *rig) {
 	if j := r.audit(sub); j.Status() != penstock.StatusCancelled || j.Counts.Cancelled != 5 {
 		r.t.Errorf("the job is %s: %+v", j.Status(), j.Counts)
 	}
-	again, err := r.s.Retryable(r.t.Context(), acme, store.RetrySelection{Job: sub.Job.ID})
+	again, err := r.s.Retryable(r.t.Context(), acme, store.RetrySelection{Job: sub.Job.ID, Limit: everything})
 	r.must("retryable", err)
 	if len(again.Items) != 5 || string(again.Items[4].Body) != string(sub.Items[5].Body) {
 		r.t.Errorf("%d items can be retried", len(again.Items))

@@ -21,6 +21,8 @@ func budgetCases() []testCase {
 		{"what was spent beyond all bounds counts", budgetOverdrawn},
 		{"a job over a file waits on its budget", budgetSplit},
 		{"items are paid from the period in which they came", budgetTurn},
+		{"what nobody knows the budgets of is paid as before", budgetAsBefore},
+		{"a job that nobody can pay for waits", budgetNobody},
 		{"a stopped job needs no money", budgetStopped},
 		{"only a current lease may withdraw", budgetLease},
 	}
@@ -251,6 +253,47 @@ func budgetSplit(r *rig) {
 	r.win(r.endings(r.claimN(r.lease("worker"), 2), penstock.TransitionSucceed)...)
 	r.wantBalance(1_206, 0)
 	r.audit(sub)
+}
+
+// splitAsBefore gives a job items of its file whose budgets nobody knows.
+func (r *rig) splitAsBefore(sub store.Submission, from int) store.Step {
+	r.t.Helper()
+	step, err := r.s.SplitJob(r.t.Context(), acme, store.Split{Job: sub.Job.ID, From: from, Items: sub.Items[from:], AsBefore: true})
+	r.must("split", err)
+	return step
+}
+
+func budgetAsBefore(r *rig) {
+	a := account(25_000)
+	sub := r.paidBatch(5)
+	first := sub
+	first.Items = sub.Items[:1]
+	r.splitPaid(first, 0, a)
+	if step := r.splitAsBefore(sub, 1); step.Items != 1 {
+		r.t.Errorf("the job got %d items, want the one that there is money for", step.Items)
+	}
+	r.wantBalance(0, 20_000)
+	if step := r.splitAsBefore(sub, 2); step.Items != 0 {
+		r.t.Errorf("the job got %d items beyond its hard budget", step.Items)
+	}
+	if j := r.job(sub.Job.ID); j.WaitingOn != penstock.WaitingOnBudget {
+		r.t.Errorf("the job waits on %q", j.WaitingOn)
+	}
+	r.win(r.endings(r.claimN(r.lease("worker"), 2), penstock.TransitionSucceed)...)
+	r.wantBalance(601, 0)
+}
+
+func budgetNobody(r *rig) {
+	free, bounded := r.batch(1), r.batch(1, func(s *store.Submission) { s.Job.Resolved.Bounded = true })
+	if step := r.splitAsBefore(free, 0); step.Items != 1 {
+		r.t.Errorf("a job without budgets got %d items", step.Items)
+	}
+	if step := r.splitAsBefore(bounded, 0); step.Items != 0 {
+		r.t.Errorf("a job that a hard budget is to pay for got %d items from nobody", step.Items)
+	}
+	if j := r.job(bounded.Job.ID); j.WaitingOn != penstock.WaitingOnBudget {
+		r.t.Errorf("the job waits on %q", j.WaitingOn)
+	}
 }
 
 func budgetTurn(r *rig) {

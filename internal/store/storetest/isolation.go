@@ -205,7 +205,7 @@ func askCountDeadLetters(r *rig, _ house, tenant penstock.TenantID) (bool, error
 }
 
 func askRetryable(r *rig, h house, tenant penstock.TenantID) (bool, error) {
-	found, err := r.s.Retryable(r.t.Context(), tenant, store.RetrySelection{Job: h.done.Job.ID})
+	found, err := r.s.Retryable(r.t.Context(), tenant, store.RetrySelection{Job: h.done.Job.ID, Limit: everything})
 	return found.Job.ID != "" || len(found.Items) > 0, err
 }
 

@@ -28,6 +28,23 @@ func retryCases() []testCase {
 		{"retries of a job and of its letters do not share items", retryRaceSelections},
 		{"a retry takes only items of the job that it names", retryForeignItems},
 		{"letters of a filter", retryFiltered},
+		{"as many as are asked for", retryLimited},
+	}
+}
+
+// retryLimited retries a job in parts.
+func retryLimited(r *rig) {
+	sub := r.fail(r.submission(5))
+	for _, letters := range []*store.DeadLetterFilter{nil, {}} {
+		found, err := r.s.Retryable(r.t.Context(), acme, store.RetrySelection{Job: sub.Job.ID, Letters: letters, Limit: 2})
+		r.must("select some", err)
+		if len(found.Items) != 2 || found.Items[0].ID >= found.Items[1].ID {
+			r.t.Fatalf("found %+v, want the next two", found.Items)
+		}
+		r.retry(r.retryOf(found, letters != nil))
+	}
+	if left := r.retryable(sub.Job.ID, nil); len(left.Items) != 1 {
+		r.t.Errorf("%d items are left, want 1", len(left.Items))
 	}
 }
 
@@ -41,7 +58,7 @@ func (r *rig) fail(sub store.Submission) store.Submission {
 
 func (r *rig) retryable(job penstock.ID, letters *store.DeadLetterFilter) store.Retryable {
 	r.t.Helper()
-	found, err := r.s.Retryable(r.t.Context(), acme, store.RetrySelection{Job: job, Letters: letters})
+	found, err := r.s.Retryable(r.t.Context(), acme, store.RetrySelection{Job: job, Letters: letters, Limit: everything})
 	r.must("select what can be retried", err)
 	return found
 }
@@ -174,7 +191,7 @@ func retryNothing(r *rig) {
 		_, err := r.s.RetryItems(r.t.Context(), acme, again)
 		r.wantCode("retry an item that did not fail", err, penstock.CodeConflict)
 	}
-	_, err := r.s.Retryable(r.t.Context(), acme, store.RetrySelection{Job: r.newID()})
+	_, err := r.s.Retryable(r.t.Context(), acme, store.RetrySelection{Job: r.newID(), Limit: everything})
 	r.wantCode("select from a job that is not there", err, penstock.CodeNotFound)
 	r.audit(open)
 }

@@ -4,10 +4,6 @@
 package openai
 
 import (
-	"bytes"
-
-	"github.com/go-json-experiment/json/jsontext"
-
 	"penstock/internal/api/dialect"
 	"penstock/internal/body"
 )
@@ -37,28 +33,12 @@ func ReadCompletion(text []byte) (dialect.Call, error) {
 		// best_of answers are generated, and paid for, of which n are shown.
 		Choices: max(f.Choices("n"), f.Choices("best_of")),
 	}
-	prompts := int64(prompts(f.Raw("prompt")))
+	prompts := body.Prompts(f.Raw("prompt"))
 	if prompts > dialect.MaxPrompts {
 		f.Refuse("prompt", "prompt holds %d prompts; at most %d are taken at once.", prompts, dialect.MaxPrompts)
 	}
 	c.Choices *= prompts
 	return c, f.Err()
-}
-
-// prompts counts the prompts in a value: a string, a list of strings, a list of tokens, or a list of such lists.
-func prompts(value jsontext.Value) int {
-	if value.Kind() != '[' {
-		return 1
-	}
-	dec := jsontext.NewDecoder(bytes.NewBuffer(value), jsontext.AllowDuplicateNames(true))
-	if _, err := dec.ReadToken(); err != nil || dec.PeekKind() == '0' {
-		return 1 // of tokens: one prompt
-	}
-	n := 0
-	for dec.PeekKind() != ']' && dec.SkipValue() == nil {
-		n++
-	}
-	return max(n, 1)
 }
 
 // ReadEmbedding reads the body of a call for embeddings. Codes: invalid_request.

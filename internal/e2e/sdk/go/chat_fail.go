@@ -81,6 +81,6 @@ func abort(ctx context.Context) (any, error) {
 		return nil, chunks.Err()
 	}
 	leave()
-	_, err := client.Chat.Completions.New(ctx, ask("SDK waits [sim:fault=hang]"), option.WithRequestTimeout(300*time.Millisecond))
+	_, err := client.Chat.Completions.New(ctx, ask("SDK waits [sim:fault=hang]"), option.WithRequestTimeout(2*time.Second))
 	return object{"request_id": raw.Header.Get("x-request-id"), "impatient": errors.Is(err, context.DeadlineExceeded)}, nil
 }

@@ -206,6 +206,6 @@ func messageAbort(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	leave()
-	_, err := client.Messages.New(ctx, say("claude", "SDK messages wait [sim:fault=hang]"), option.WithRequestTimeout(300*time.Millisecond))
+	_, err := client.Messages.New(ctx, say("claude", "SDK messages wait [sim:fault=hang]"), option.WithRequestTimeout(2*time.Second))
 	return object{"request_id": raw.Header.Get("request-id"), "impatient": errors.Is(err, context.DeadlineExceeded)}, nil
 }

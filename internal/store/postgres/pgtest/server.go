@@ -54,7 +54,7 @@ func serverOptions(socketDir string) string {
 		"fsync=off",
 		"full_page_writes=off",
 		"shared_buffers=32MB",
-		"max_connections=100",
+		"max_connections=400", // several clusters at a time, and what killed servers leave behind
 		"log_min_messages=fatal",
 	}
 	return "-c " + strings.Join(settings, " -c ")

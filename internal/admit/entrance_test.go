@@ -1,0 +1,53 @@
+package admit
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"penstock"
+	"penstock/internal/store"
+)
+
+// offers makes every offer and remembers what was taken of it.
+type offers struct {
+	claimed []store.Claimed
+	err     error
+	taken   int
+}
+
+func (o *offers) Offer([]store.Candidate) (store.Lease, func([]store.Claimed, error), bool) {
+	return store.Lease{Process: "here", Epoch: 1}, func(claimed []store.Claimed, err error) {
+		o.claimed, o.err, o.taken = claimed, err, o.taken+1
+	}, true
+}
+
+// grants claims every item, whatever becomes of the commit.
+type grants struct {
+	submits
+	err error
+}
+
+func (g *grants) SubmitJob(context.Context, penstock.TenantID, store.Submission) (store.Receipt, error) {
+	return store.Receipt{Claimed: []store.Claimed{{Item: "1"}}}, g.err
+}
+
+// Whoever leaves while a job is being committed may not know that it was; what was not accepted must not run.
+func TestNothingStartsOfASubmitThatFailed(t *testing.T) {
+	t.Parallel()
+	gone := errors.New("the caller left")
+	for _, tt := range []struct {
+		err  error
+		want int
+	}{{nil, 1}, {gone, 0}} {
+		o := &offers{}
+		sub := store.Submission{Job: penstock.Job{ID: "01ARZ3NDEKTSV4RRFFQ69G5FAV"}, Items: []store.NewItem{{Body: []byte("{}")}}}
+		receipt, err := Entrance{&grants{err: tt.err}, o}.Submit(t.Context(), "acme", sub)
+		if !errors.Is(err, tt.err) || len(receipt.Claimed) != tt.want {
+			t.Errorf("%v: %d items are said to run, %v", tt.err, len(receipt.Claimed), err)
+		}
+		if o.taken != 1 || len(o.claimed) != tt.want || !errors.Is(o.err, tt.err) {
+			t.Errorf("%v: the starter was told %d times of %d items, %v", tt.err, o.taken, len(o.claimed), o.err)
+		}
+	}
+}
