@@ -60,7 +60,10 @@ func (r *hookReceiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	if err == nil {
 		err = json.Unmarshal(text, &m.body)
 	}
-	if m.signatures, err = verifyHook(r.secret, request.Header, text); err != nil {
+	if err == nil {
+		m.signatures, err = verifyHook(r.secret, request.Header, text)
+	}
+	if err != nil {
 		r.forged++
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return

@@ -252,7 +252,7 @@ func TestRotationSignsTwice(t *testing.T) {
 		w := r.endpoint("app.example", always(200))
 		old := r.net.secrets["app.example"]
 		rotated, err := r.Rotate(t.Context(), r.caller, w.ID)
-		if err != nil || rotated.OldUntil.Sub(time.Now()) != Overlap || rotated.Secret == old {
+		if err != nil || time.Until(rotated.OldUntil) != Overlap || rotated.Secret == old {
 			t.Fatalf("rotated to %+v: %v", rotated, err)
 		}
 		send := func() call {
