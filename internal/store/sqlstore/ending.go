@@ -44,55 +44,62 @@ func scanEndings(row Row) (e endings, err error) {
 
 // endedPage reads the next items of a large job in the order in which they ended. How many ended together is not
 // known beforehand: a few groups may fill the page, or many.
-func endedPage(ctx context.Context, tx Tx, j penstock.Job, p store.ResultPage) (page []itemRow, err error) {
+func endedPage(ctx context.Context, tx Tx, scan *resultScan, p store.ResultPage) (page []*resultRow, err error) {
 	const most = 64
 	for groups := 2; len(page) < p.Limit; groups = min(2*groups, most) {
 		found, err := queryAll(ctx, tx, sqlf(`SELECT last_seq, items FROM endings WHERE job_id = $1 AND last_seq > $2
-			ORDER BY last_seq LIMIT $3`, j.ID, p.After, groups), scanEndings)
+			ORDER BY last_seq LIMIT $3`, scan.job.ID, p.After, groups), scanEndings)
 		if err != nil || len(found) == 0 {
 			return page, err
 		}
-		var ids []penstock.ID
+		var ns []int
 		for _, e := range found {
-			if len(ids) >= p.Limit {
+			if len(ns) >= p.Limit {
 				break
 			}
 			first := e.last - int64(len(e.ns)) + 1
 			for i, n := range e.ns {
 				if first+int64(i) > p.After {
-					ids = append(ids, penstock.ItemID(j.ID, n))
+					ns = append(ns, n)
 				}
 			}
 			p.After = e.last
 		}
 		if p.Status == "" {
-			ids = ids[:min(len(ids), p.Limit-len(page))]
+			ns = ns[:min(len(ns), p.Limit-len(page))]
 		}
-		if page, err = appendItems(ctx, tx, page, itemsQuery{ids, p}); err != nil {
+		if page, err = appendItems(ctx, tx, page, itemsQuery{scan, ns, p}); err != nil {
 			return page, err
 		}
 	}
 	return page, nil
 }
 
-// itemsQuery selects items by their ids, in the order given, as far as the page has room.
+// itemsQuery selects items of a job by their places in it, in the order given, as far as the page has room.
 type itemsQuery struct {
-	ids  []penstock.ID
+	scan *resultScan
+	ns   []int
 	page store.ResultPage
 }
 
-func appendItems(ctx context.Context, tx Tx, page []itemRow, q itemsQuery) ([]itemRow, error) {
-	rows := make(map[penstock.ID]itemRow, len(q.ids))
+func appendItems(ctx context.Context, tx Tx, page []*resultRow, q itemsQuery) ([]*resultRow, error) {
+	ids := make([]string, len(q.ns))
+	for i, n := range q.ns {
+		ids[i] = string(penstock.ItemID(q.scan.job.ID, n))
+	}
+	rows := make(map[int]*resultRow, len(q.ns))
 	err := tx.QueryIn(ctx, IDQuery{
-		SQL: `SELECT ` + itemColumnsWithResult + ` FROM items WHERE id = /*pg ANY */($1) AND ($2 = '' OR status = $2)`,
-		IDs: plain(q.ids), Args: []any{q.page.Status},
+		SQL: `SELECT ` + resultColumns + ` FROM items WHERE id = /*pg ANY */($1) AND ($2 = '' OR status = $2)`,
+		IDs: ids, Args: []any{q.page.Status},
 	}, func(row Row) error {
-		r, err := scanItemWithResult(row)
-		rows[r.ID] = r
+		r, err := q.scan.row(row)
+		if err == nil {
+			rows[r.Index] = r
+		}
 		return err
 	})
-	for _, id := range q.ids {
-		if r, ok := rows[id]; ok && len(page) < q.page.Limit {
+	for _, n := range q.ns {
+		if r, ok := rows[n]; ok && len(page) < q.page.Limit {
 			page = append(page, r)
 		}
 	}
