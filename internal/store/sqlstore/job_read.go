@@ -114,14 +114,7 @@ func endedItems(ctx context.Context, tx Tx, job penstock.Job, p store.EventPage)
 	if job.Counts.Total > penstock.MaxItemEvents {
 		return nil, nil
 	}
-	if job.Counts.Total >= largeJob {
-		rows, err := endedPage(ctx, tx, newResultScan(job, func(*resultRow) {}), store.ResultPage{After: p.After, Limit: p.Limit})
-		return mapped(rows, func(r *resultRow) penstock.Item { return r.Item }), err
-	}
-	rows, err := queryAll(ctx, tx, sqlf(`SELECT `+itemColumns+` FROM items
-		WHERE id >= $1 AND id <= $2 AND seq > 0 AND seq > $3 ORDER BY seq LIMIT $4`,
-		penstock.ItemID(job.ID, 0), penstock.ItemID(job.ID, job.Counts.Total-1), p.After, p.Limit), scanItem)
-	return mapped(rows, func(r itemRow) penstock.Item { return r.Item }), err
+	return readEnded(ctx, tx, endedQuery{job: job, page: store.ResultPage{Order: store.OrderCompletion, After: p.After, Limit: p.Limit}})
 }
 
 // mapped is what one function makes of each.
