@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"penstock"
+	"penstock/internal/store"
 )
 
 // A harvest has what items of a job came to that succeeded at their first try and were committed together. It is
@@ -15,7 +16,7 @@ import (
 
 const (
 	// harvestItems and harvestBytes bound a harvest: readers take the facts of a whole one.
-	harvestItems = 256
+	harvestItems = store.MaxTogether
 	harvestBytes = 1 << 20
 	// harvestSpan is how far apart the indexes in a harvest may lie, so that those which may have an item are few.
 	harvestSpan = 4096

@@ -160,7 +160,7 @@ func (s *Store) erased(ctx context.Context, e *eraser, err error) error {
 // eraser removes jobs in one transaction, with at most so many rows of items and attempts.
 type eraser struct {
 	left     int  // rows that may still be removed; a harvest counts as the rows that its items would have
-	items    int  // rows of items and harvests that were
+	items    int  // that were
 	more     bool // some job has items left
 	payloads []placed
 	settled  map[penstock.TenantID]tally
@@ -307,9 +307,9 @@ func (e *eraser) removeHarvests(ctx context.Context, tx Tx, d deletedJob) error 
 	sum := e.settled[d.tenant]
 	for _, t := range removed {
 		sum.subjects, sum.cost = sum.subjects+t.subjects, sum.cost+t.cost
+		e.items += t.subjects
 	}
 	e.settled[d.tenant] = sum
-	e.items += len(removed)
 	return err
 }
 
