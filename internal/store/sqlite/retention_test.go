@@ -3,7 +3,9 @@ package sqlite_test
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -263,6 +265,40 @@ func TestSweepSparesOlderBlobs(t *testing.T) {
 	}
 	if n := h.sweepBlobs(); n != 0 || len(h.names()) != 1 {
 		t.Errorf("%d blobs of an older database were removed", n)
+	}
+}
+
+// TestClaimWithoutBits holds that a claim of a release which kept no bits, and had any number of items in a row, ends
+// like others: each item once.
+func TestClaimWithoutBits(t *testing.T) {
+	t.Parallel()
+	const items = 70
+	h := newHouse(t)
+	job, err := h.submit(items, []byte("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	group := h.claim([]byte("{}"))
+	var ns []int
+	for n := range items {
+		ns = append(ns, n)
+	}
+	list, err := json.Marshal(ns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.damage(`DELETE FROM claims WHERE id <> (SELECT MIN(id) FROM claims)`)
+	h.damage(fmt.Sprintf(`UPDATE claims SET open = %d, items = '%s'`, items, list))
+	for _, part := range [][]store.Finish{group[:10], group[5:], group} {
+		if _, err := h.FinishItems(t.Context(), part); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if problems := h.verify(); len(problems) > 0 {
+		t.Error(problems)
+	}
+	if j, err := h.Job(t.Context(), "acme", job); err != nil || j.Counts.Succeeded != items {
+		t.Errorf("counts %+v, %v; want all of %d succeeded", j.Counts, err, items)
 	}
 }
 

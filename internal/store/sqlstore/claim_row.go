@@ -43,7 +43,8 @@ func (c heldClaim) placeOf(n int) int {
 	return at + 1
 }
 
-// placeBit is the bit of a place. There is none for items with rows, which are told apart by these.
+// placeBit is the bit of a place. Items with rows have none: these tell what became of them. Nor have the last in a
+// claim that was written before there were bits; they get rows.
 func placeBit(place int) int64 {
 	if place <= 0 || place > claimPlaces {
 		return 0

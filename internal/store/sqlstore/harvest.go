@@ -52,11 +52,11 @@ func chargeOf(a *penstock.Attempt) charge {
 	return charge{a.Target, a.StatusCode, a.PriceVersion, a.Usage, a.Cost}
 }
 
-// reapable says whether an item that is about to end so needs no row to tell of it: nothing set it apart before, and
-// its only attempt succeeded.
+// reapable says whether an item that is about to end so needs no row to tell of it: nothing set it apart before, its
+// claim has a bit for it, and its only attempt succeeded.
 func (r itemInJob) reapable(o outcome) bool {
 	a := o.attempt
-	return r.fresh && r.place > 0 && r.Status == penstock.StatusRunning && o.transition == penstock.TransitionSucceed && o.err == nil &&
+	return r.fresh && placeBit(r.place) != 0 && r.Status == penstock.StatusRunning && o.transition == penstock.TransitionSucceed && o.err == nil &&
 		o.result.blob == "" && a != nil && r.tries == 1 && r.crashes == 0 && a.Fence == r.Fence && a.ErrorKind == "" && a.ErrorMessage == ""
 }
 
