@@ -13,8 +13,8 @@ import (
 	"penstock/internal/store"
 )
 
-// A claim is kept as one row for each job that it took items of, not as an index over items: it says what a
-// process holds, for as long as any of it runs.
+// A claim is kept as rows for each job that it took items of, not as an index over items: they say what a process
+// holds, for as long as any of it runs. Items that have rows of their own and those that have none are held apart.
 
 // claimKey names a claim's row.
 type claimKey struct{ job, claim penstock.ID }
@@ -26,7 +26,7 @@ func (k claimKey) compare(l claimKey) int {
 // claimPlaces is how many items without a row a claim's row holds: each has a bit in it, and the sign has none.
 const claimPlaces = 63
 
-// heldClaim is what a claim took of one job: items without rows, or such with rows.
+// heldClaim is a claim's row: items of one job, all with rows or all without.
 type heldClaim struct {
 	claimKey
 	tenant penstock.TenantID
