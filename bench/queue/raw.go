@@ -24,8 +24,11 @@ import (
 // rawGroup is how many items the raw loop takes through one transaction.
 const rawGroup = 500
 
-// rawBundle is how many of them it keeps together, as Penstock does.
-const rawBundle = 256
+// rawBundle is how many of them it keeps together, as Penstock does, and rawPlaces how many one row of a claim holds.
+const (
+	rawBundle = 256
+	rawPlaces = 63
+)
 
 // rawLoop is the least that the same rows cost: Penstock's schema, driver and durability, prepared
 // statements in groups, and nothing else. It knows what it has queued, so it never looks; it seals
@@ -37,11 +40,10 @@ type rawLoop struct {
 	ids  penstock.IDs
 	now  int64
 
-	insertJob, insertBundle, enter, stock, book    *sql.Stmt
-	leave, openClaim, claimJob, charge             *sql.Stmt
-	finishItem, finishClaim, closeClaim, finishJob *sql.Stmt
-	facts, inputs, result                          []byte // of their real size
-	attempt                                        string // likewise
+	insertJob, insertBundle, enter, stock, book     *sql.Stmt
+	leave, openClaim, claimJob, charge              *sql.Stmt
+	finishItems, finishClaim, closeClaim, finishJob *sql.Stmt
+	facts, inputs, ends, results                    []byte // of their real size, for a bundle
 }
 
 func openRaw(ctx context.Context, dir string) (*rawLoop, error) {
@@ -80,20 +82,7 @@ func (l *rawLoop) open(ctx context.Context) (err error) {
 	if err := l.seal(); err != nil {
 		return err
 	}
-	if l.attempt, err = rawAttempt(&l.ids); err != nil {
-		return err
-	}
 	return l.prepare(ctx)
-}
-
-// rawAttempt is the attempt that a finished item keeps.
-func rawAttempt(ids *penstock.IDs) (string, error) {
-	now := time.Now().UTC().Truncate(time.Microsecond)
-	text, err := json.Marshal(penstock.Attempt{
-		ID: ids.New(now), Subject: ids.New(now), Number: 1, Fence: 1, Target: "noop", Reason: "first in order", Config: rawHash, StatusCode: 200,
-		Usage: usageOf(prompt(label{tenant: "bench"}, promptWords)), UsageKnown: true, Cost: 15_000, StartedAt: now, FirstTokenAt: now, FinishedAt: now,
-	})
-	return string(text), err
 }
 
 func (l *rawLoop) seal() error {
@@ -110,9 +99,11 @@ func (l *rawLoop) seal() error {
 	if err != nil {
 		return err
 	}
-	const factBytes = 12 // what Penstock keeps of an item beside its input
+	result, err := codec.Seal(owner, []byte(answerBody))
+	// What Penstock keeps of an item beside its input, and beside its result when it ended.
+	const factBytes, endBytes = 12, 66
 	l.facts, l.inputs = make([]byte, rawBundle*factBytes), bytes.Repeat(input, rawBundle)
-	l.result, err = codec.Seal(owner, []byte(answerBody))
+	l.ends, l.results = make([]byte, rawBundle*endBytes), bytes.Repeat(result, rawBundle)
 	return err
 }
 
@@ -127,14 +118,14 @@ func (l *rawLoop) prepare(ctx context.Context) error {
 		{&l.enter, `INSERT INTO ready (lane, tenant_id, model, deadline, job_id, last_n, first_n, bundle_n, item_id, estimate_tokens, input_bytes)
 			VALUES ('standard', 'bench', 'noop', ?1 + 86400000000, ?2, ?3, ?4, ?4, '', 0, 0)`},
 		{&l.leave, `DELETE FROM ready WHERE lane = 'standard' AND tenant_id = 'bench' AND model = 'noop' AND deadline = ?1 + 86400000000 AND job_id = ?2`},
-		{&l.openClaim, `INSERT INTO claims (id, job_id, tenant_id, process_id, epoch, open, items) VALUES (?1, ?1, 'bench', 'bench', 1, ?2, ?3)`},
-		{&l.finishClaim, `UPDATE claims SET open = open - ?2 WHERE job_id = ?1`},
-		{&l.closeClaim, `DELETE FROM claims WHERE job_id = ?1 AND open <= 0`},
+		{&l.openClaim, `INSERT INTO claims (id, job_id, tenant_id, process_id, epoch, open, items) VALUES (?1, ?2, 'bench', 'bench', 1, ?3, ?4)`},
+		{&l.finishClaim, `UPDATE claims SET open = open - ?3, ended = ended | ?4 WHERE job_id = ?1 AND id = ?2 AND (ended & ?4) = 0`},
+		{&l.closeClaim, `DELETE FROM claims WHERE job_id = ?1 AND id = ?2 AND open <= 0`},
 		{&l.claimJob, `UPDATE jobs SET status = 'running', seq = 2, started_at = ?2, started_seq = 2 WHERE id = ?1`},
 		{&l.charge, `UPDATE shares SET vtime = vtime + ?1 WHERE lane = 'standard' AND tenant_id = 'bench'`},
-		{&l.finishItem, `INSERT INTO items (id, job_id, tenant_id, n, custom_id, estimate_tokens, input_bytes, reserved_nano_usd, claim_id, status, seq,
-			fence, tries, attempts, target, status_code, result, input_tokens, output_tokens, cost_nano_usd, price_version, finished_at, last_attempt)
-			VALUES (?1, ?2, 'bench', ?3, '', 320, 256, 80000, ?2, 'succeeded', ?4, 1, 1, 1, 'noop', 200, ?5, 64, 9, 15000, ?8, ?6, ?7)`},
+		{&l.finishItems, `INSERT INTO harvests (job_id, last_seq, tenant_id, min_n, max_n, items, finished_at, reserved_nano_usd, cost_nano_usd,
+			input_tokens, cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens, facts, results)
+			VALUES (?1, ?2, 'bench', ?3, ?3 + ?4 - 1, ?4, ?5, 80000 * ?4, 15000 * ?4, 64 * ?4, 0, 0, 9 * ?4, 0, ?6, ?7)`},
 		{&l.finishJob, `UPDATE jobs SET status = 'succeeded', succeeded = ?2, input_tokens = 64 * ?2, output_tokens = 9 * ?2,
 			cost_nano_usd = 15000 * ?2, seq = 3 + ?2, finished_at = ?3 WHERE id = ?1`},
 		{&l.stock, `INSERT INTO backlogs (lane, tenant_id, model, ready, parked, tokens, bytes) VALUES ('standard', 'bench', 'noop', ?1, 0, ?1 * 320, ?1 * 256)
@@ -219,29 +210,39 @@ func (l *rawLoop) submit(job penstock.ID, items []penstock.ID) error {
 }
 
 func (l *rawLoop) claim(job penstock.ID, items []penstock.ID) error {
-	ns := make([]int, len(items))
-	for n := range ns {
-		ns[n] = n
+	for first := 0; first < len(items); first += rawPlaces {
+		ns := make([]int, min(rawPlaces, len(items)-first))
+		for i := range ns {
+			ns[i] = first + i
+		}
+		held, err := json.Marshal(ns)
+		if err := errors.Join(err, exec(l.openClaim, items[first], job, len(ns), string(held))); err != nil {
+			return err
+		}
 	}
-	held, err := json.Marshal(ns)
-	return errors.Join(err,
+	return errors.Join(
 		exec(l.leave, l.now, job),
-		exec(l.openClaim, job, len(items), string(held)),
 		exec(l.stock, -len(items)),
 		exec(l.charge, len(items)*320),
 		exec(l.claimJob, job, l.now))
 }
 
 func (l *rawLoop) finish(job penstock.ID, items []penstock.ID) error {
-	for n, id := range items {
-		if err := exec(l.finishItem, id, job, n, 3+n, l.result, l.now, l.attempt, rawHash); err != nil {
+	for first := 0; first < len(items); first += rawBundle {
+		n := min(rawBundle, len(items)-first)
+		err := exec(l.finishItems, job, 2+first+n, first, n, l.now, l.ends[:len(l.ends)*n/rawBundle], l.results[:len(l.results)*n/rawBundle])
+		if err != nil {
+			return err
+		}
+	}
+	for first := 0; first < len(items); first += rawPlaces {
+		n := min(rawPlaces, len(items)-first)
+		if err := errors.Join(exec(l.finishClaim, job, items[first], n, int64(1)<<n-1), exec(l.closeClaim, job, items[first])); err != nil {
 			return err
 		}
 	}
 	return errors.Join(
 		exec(l.book, "settle:"+string(job)+":3", "settle", job, l.now, rawHash, len(items)),
-		exec(l.finishClaim, job, len(items)),
-		exec(l.closeClaim, job),
 		exec(l.finishJob, job, len(items), l.now))
 }
 
@@ -290,9 +291,10 @@ func writtenPerItem(ctx context.Context, path string) (w written, err error) {
 	}
 	defer db.Close()
 	var items int64
-	err = db.QueryRowContext(ctx, `SELECT COUNT(*), AVG(LENGTH(result) + LENGTH(last_attempt)) +
+	err = db.QueryRowContext(ctx, `SELECT SUM(items) + (SELECT COUNT(*) FROM items WHERE status = 'succeeded'),
+			SUM(LENGTH(facts) + LENGTH(results)) * 1.0 / SUM(items) +
 			(SELECT SUM(LENGTH(inputs)) * 1.0 / (SELECT SUM(total) FROM jobs) FROM bundles)
-		FROM items WHERE status = 'succeeded'`).Scan(&items, &w.bytes)
+		FROM harvests`).Scan(&items, &w.bytes)
 	if err != nil {
 		return w, err
 	}

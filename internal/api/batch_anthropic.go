@@ -303,5 +303,5 @@ func (c *call) messageBatchResults() error {
 	}
 	c.w.Header().Set("Content-Type", typeAnthropicJSONL)
 	p := store.ResultPage{Order: store.OrderInput, After: -1, Limit: resultPage}
-	return c.stream(b.ID, p, func(item penstock.Item) any { return newMessageBatchLine(item) })
+	return c.stream(b.ID, p, store.BatchAnthropic)
 }

@@ -1,7 +1,10 @@
 package api
 
 import (
+	"bufio"
+	"bytes"
 	"cmp"
+	"fmt"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -14,15 +17,52 @@ import (
 // ResultWriter writes results as the door that their batch came through has them. The zero value is ready to use.
 type ResultWriter struct{}
 
-// Line is one result, without what ends it.
-func (ResultWriter) Line(kind store.BatchKind, item penstock.Item) ([]byte, error) {
+// blank stands where an answer belongs. The name before it cannot be found anywhere else in a line: inside of a
+// string, quotes are escaped.
+var (
+	blank        = jsontext.Value("null")
+	blankBody    = []byte(`"body":null`)
+	blankMessage = []byte(`"message":null`)
+)
+
+// WriteLine writes one result. The answer goes out as it was stored, without being read again: with it, most of
+// the time of a stream would go into looking for errors that were looked for when it came in.
+func (ResultWriter) WriteLine(w *bufio.Writer, kind store.BatchKind, item penstock.Item) error {
+	answer, gap := item.Result, blankBody
+	item.Result = blank
+	var view any
 	switch kind {
 	case store.BatchOpenAI:
-		return json.Marshal(newBatchLine(item), lenient)
+		view = newBatchLine(item)
 	case store.BatchAnthropic:
-		return json.Marshal(newMessageBatchLine(item), lenient)
+		view, gap = newMessageBatchLine(item), blankMessage
+	default:
+		view = newResultView(item)
 	}
-	return json.Marshal(newResultView(item), lenient)
+	line, err := json.Marshal(view, lenient)
+	if err != nil {
+		return fmt.Errorf("encoding a line: %w", err)
+	}
+	if at := bytes.Index(line, gap); at >= 0 && item.Status == penstock.StatusSucceeded {
+		end := at + len(gap)
+		_, _ = w.Write(line[:end-len(blank)]) // an error stays with the writer, and is the last one's
+		_, _ = w.Write(oneLine(answer))
+		line = line[end:]
+	}
+	_, _ = w.Write(line)
+	return w.WriteByte('\n')
+}
+
+// oneLine is an answer without the line breaks that some upstreams make their JSON readable with.
+func oneLine(answer []byte) []byte {
+	if bytes.IndexByte(answer, '\n') < 0 && bytes.IndexByte(answer, '\r') < 0 {
+		return answer
+	}
+	text := jsontext.Value(bytes.Clone(answer))
+	if err := text.Compact(lenient); err != nil {
+		return blank // what is no JSON was not let in
+	}
+	return text
 }
 
 // batchLine is a line of an output or error file of OpenAI's batches.

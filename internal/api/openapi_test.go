@@ -1,9 +1,7 @@
 package api
 
 import (
-	"bufio"
 	"bytes"
-	"errors"
 	"flag"
 	"fmt"
 	"go/ast"
@@ -484,13 +482,6 @@ func encodings(t *testing.T, view any) [][]byte {
 	}
 	texts := [][]byte{to.Body.Bytes()}
 	switch v := view.(type) {
-	case resultView:
-		var line bytes.Buffer
-		out := &lineWriter{w: bufio.NewWriter(&line)}
-		if err := errors.Join(out.write(v), out.close()); err != nil {
-			t.Fatal(err)
-		}
-		texts = append(texts, line.Bytes())
 	case eventView:
 		c, to := newTestCall()
 		stream := newEventStream(c)

@@ -4,13 +4,10 @@ import (
 	"bufio"
 	"compress/gzip"
 	"context"
-	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/go-json-experiment/json"
 
 	"penstock"
 	"penstock/internal/store"
@@ -18,7 +15,7 @@ import (
 
 // resultPage is how many results are read from the store at a time. The next page is read while one is written, so
 // two of them bound the memory of a stream.
-const resultPage = 128
+const resultPage = 256
 
 // streamResults writes what is finished by now, one line each, and ends.
 func (c *call) streamResults() error {
@@ -31,7 +28,7 @@ func (c *call) streamResults() error {
 		return err
 	}
 	c.w.Header().Set("Content-Type", typeJSONL)
-	return c.stream(id, p, func(item penstock.Item) any { return newResultView(item) })
+	return c.stream(id, p, store.BatchNative)
 }
 
 // resultsRead is a page of results, or why there is none.
@@ -40,8 +37,8 @@ type resultsRead struct {
 	err   error
 }
 
-// stream writes the results of a job behind a place, each as line shows it.
-func (c *call) stream(job penstock.ID, p store.ResultPage, line func(penstock.Item) any) error {
+// stream writes the results of a job behind a place, as one of the doors has them.
+func (c *call) stream(job penstock.ID, p store.ResultPage, kind store.BatchKind) error {
 	ctx, cancel := context.WithCancel(c.r.Context())
 	defer cancel()
 	pages := make(chan resultsRead)
@@ -58,7 +55,7 @@ func (c *call) stream(job penstock.ID, p store.ResultPage, line func(penstock.It
 			out = c.lines()
 		}
 		for _, item := range read.items {
-			if err := out.write(line(item)); err != nil {
+			if err := (ResultWriter{}).WriteLine(out.w, kind, item); err != nil {
 				return err
 			}
 		}
@@ -143,15 +140,6 @@ func acceptsGzip(header string) bool {
 		return gzip
 	}
 	return accepted["*"]
-}
-
-func (w *lineWriter) write(v any) error {
-	text, err := json.Marshal(v, lenient)
-	if err != nil {
-		return fmt.Errorf("encoding a line: %w", err)
-	}
-	_, _ = w.w.Write(text) // an error stays with the writer, and is the next one's
-	return w.w.WriteByte('\n')
 }
 
 func (w *lineWriter) close() error {

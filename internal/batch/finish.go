@@ -37,8 +37,8 @@ type Artifacts interface {
 
 // Writer is how a door writes results down.
 type Writer interface {
-	// Line is one result, without what ends it.
-	Line(kind store.BatchKind, item penstock.Item) ([]byte, error)
+	// WriteLine writes one result and what ends it.
+	WriteLine(w *bufio.Writer, kind store.BatchKind, item penstock.Item) error
 }
 
 // FinisherDeps are what a Finisher works with.
@@ -199,12 +199,7 @@ func (f *Finisher) results(ctx context.Context, b store.Batch, p part, out *bufi
 			if !p.keep(item.Status) {
 				continue
 			}
-			line, err := f.Writer.Line(b.Kind, item)
-			if err != nil {
-				return err
-			}
-			_, _ = out.Write(line) // an error stays with the writer and is the next one's
-			if err := out.WriteByte('\n'); err != nil {
+			if err := f.Writer.WriteLine(out, b.Kind, item); err != nil {
 				return err
 			}
 		}

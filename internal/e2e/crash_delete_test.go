@@ -114,7 +114,7 @@ func TestCrashDuringSweep(t *testing.T) {
 		t.Errorf("the last server stopped with code %d:\n%s", code, tail(last.Output()))
 	}
 	r.verifyLedger()
-	r.wantRows(map[string]int{"jobs": 1, "items": 1, "requests": 0, "attempts": 0, "idempotency_keys": 1, "deleted_jobs": 0})
+	r.wantRows(map[string]int{"jobs": 1, "items": 0, "harvests": 1, "requests": 0, "attempts": 0, "idempotency_keys": 1, "deleted_jobs": 0})
 }
 
 // age makes everything in the database of a dead server older than any window. The time of a call is in its

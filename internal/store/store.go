@@ -214,7 +214,7 @@ type Retention interface {
 	PurgeJobs(ctx context.Context, tenant penstock.TenantID, p Purge) (Purged, error)
 
 	// PurgeItems goes on removing the items of jobs that were too large to be removed at once, at most
-	// limit rows. It counts items.
+	// limit rows; items that are kept together may go beyond it by MaxTogether. It counts items.
 	PurgeItems(ctx context.Context, limit int) (Purged, error)
 
 	// PurgeRequests removes the records of a tenant's calls that began longer than p.Kept ago.
@@ -317,6 +317,9 @@ type Keys interface {
 
 // MaxControls is how many things can be held back at a time.
 const MaxControls = 1000
+
+// MaxTogether is how many items that ended together are kept as one, and forgotten as one.
+const MaxTogether = 256
 
 // MaxCrashes is how many workers an item may take down before it is poison.
 const MaxCrashes = 3

@@ -212,6 +212,7 @@ type Claimed struct {
 	Charged     int64         // tokens that its tenant was charged for it
 	Spent       Spent         // by earlier claims
 	Claim       penstock.ID   // what it was claimed with
+	Place       int           // in its claim, from 1; 0 for one that the store keeps apart
 	Reserved    penstock.NanoUSD
 	TraceParent string
 }

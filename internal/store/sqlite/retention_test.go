@@ -3,7 +3,9 @@ package sqlite_test
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -130,7 +132,7 @@ func (h *house) claim(result []byte) []store.Finish {
 	for _, c := range claims {
 		group = append(group, store.Finish{
 			Item: c.Item, Job: c.Job, Tenant: c.Tenant, Fence: c.Fence, Transition: penstock.TransitionSucceed, Counted: 1,
-			Attempts: []penstock.Attempt{{ID: h.ids.New(time.Now()), Subject: c.Item, Target: "a"}},
+			Attempts: []penstock.Attempt{{ID: h.ids.New(time.Now()), Subject: c.Item, Fence: c.Fence, Target: "a"}},
 			Target:   "a", StatusCode: 200, Result: result, Cost: 3,
 		})
 	}
@@ -263,6 +265,84 @@ func TestSweepSparesOlderBlobs(t *testing.T) {
 	}
 	if n := h.sweepBlobs(); n != 0 || len(h.names()) != 1 {
 		t.Errorf("%d blobs of an older database were removed", n)
+	}
+}
+
+// TestClaimWithoutBits holds that a claim of a release which kept no bits, and had any number of items in a row, ends
+// like others: each item once.
+func TestClaimWithoutBits(t *testing.T) {
+	t.Parallel()
+	const items = 70
+	h := newHouse(t)
+	job, err := h.submit(items, []byte("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	group := h.claim([]byte("{}"))
+	var ns []int
+	for n := range items {
+		ns = append(ns, n)
+	}
+	list, err := json.Marshal(ns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.damage(`DELETE FROM claims WHERE id <> (SELECT MIN(id) FROM claims)`)
+	h.damage(fmt.Sprintf(`UPDATE claims SET open = %d, items = '%s'`, items, list))
+	for _, part := range [][]store.Finish{group[:10], group[5:], group} {
+		if _, err := h.FinishItems(t.Context(), part); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if problems := h.verify(); len(problems) > 0 {
+		t.Error(problems)
+	}
+	if j, err := h.Job(t.Context(), "acme", job); err != nil || j.Counts.Succeeded != items {
+		t.Errorf("counts %+v, %v; want all of %d succeeded", j.Counts, err, items)
+	}
+}
+
+// TestAuditSeesIntoHarvests holds that the books are wrong once a harvest tells something else than its row, or than
+// what is elsewhere.
+func TestAuditSeesIntoHarvests(t *testing.T) {
+	t.Parallel()
+	const differs, twice = "harvest differs from what it says it is: ", "item is in a harvest and elsewhere: "
+	for name, damage := range map[string]struct{ sql, problem string }{
+		"another cost":          {`UPDATE harvests SET cost_nano_usd = cost_nano_usd + 1`, "job's settlements differ from its outcomes"},
+		"another reservation":   {`UPDATE harvests SET reserved_nano_usd = reserved_nano_usd - 1`, differs},
+		"other tokens":          {`UPDATE harvests SET output_tokens = output_tokens + 1`, differs},
+		"more items":            {`UPDATE harvests SET items = items + 1`, differs},
+		"other indexes":         {`UPDATE harvests SET min_n = min_n + 1`, differs},
+		"a result cut off":      {`UPDATE harvests SET results = substr(results, 1, length(results) - 1)`, differs},
+		"facts cut off":         {`UPDATE harvests SET facts = substr(facts, 1, length(facts) - 1)`, differs},
+		"facts of another kind": {`UPDATE harvests SET facts = x'07' || substr(facts, 2)`, differs},
+		"a harvest lost":        {`DELETE FROM harvests`, "job's items are lost, or in two places"},
+		"a number used twice":   {`UPDATE harvests SET last_seq = last_seq + 1`, "job's event numbers have gaps or repeat"},
+		"a row beside it": {`INSERT INTO items (id, job_id, tenant_id, n, custom_id, status, estimate_tokens, input_bytes, reserved_nano_usd)
+			SELECT '{item 1}', job_id, tenant_id, 1, '', 'succeeded', 0, 0, 0 FROM harvests`, twice},
+		"still in line": {`INSERT INTO ready SELECT lane, tenant_id, model, deadline, id, 1, 1, 0, '', 0, 0 FROM jobs`, twice},
+		"still claimed": {`INSERT INTO claims (id, job_id, tenant_id, process_id, epoch, open, items) SELECT 'x', id, tenant_id, 'p', 1, 1, '[2]' FROM jobs`, twice},
+		"ended under its claim": {`INSERT INTO claims (id, job_id, tenant_id, process_id, epoch, open, items, ended)
+			SELECT 'x', id, tenant_id, 'p', 1, 1, '[2]', 1 FROM jobs`, "job's items are lost, or in two places"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t)
+			job, err := h.submit(3, []byte("{}"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := h.FinishItems(t.Context(), h.claim([]byte("{}"))); err != nil {
+				t.Fatal(err)
+			}
+			if problems := h.verify(); len(problems) > 0 {
+				t.Fatalf("before the damage: %v", problems)
+			}
+			h.damage(strings.ReplaceAll(damage.sql, "{item 1}", string(penstock.ItemID(job, 1))))
+			if problems := h.verify(); !slices.ContainsFunc(problems, func(p string) bool { return strings.HasPrefix(p, damage.problem) }) {
+				t.Errorf("the audit finds %v", problems)
+			}
+		})
 	}
 }
 

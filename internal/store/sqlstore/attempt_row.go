@@ -40,7 +40,26 @@ func findAttempts(ctx context.Context, tx Tx, tenant penstock.TenantID, subject 
 	}
 	last, err := queryAll(ctx, tx, sqlf(`SELECT last_attempt FROM items WHERE id = $1 AND tenant_id = $2 AND last_attempt <> ''
 		AND EXISTS (SELECT 1 FROM jobs j WHERE j.id = items.job_id)`, subject, tenant), scanKept)
-	return append(as, last...), err
+	if as = append(as, last...); err != nil || len(as) > 0 {
+		return as, err
+	}
+	return reapedAttempt(ctx, tx, tenant, subject)
+}
+
+// reapedAttempt is the only attempt at an item that lies in a harvest.
+func reapedAttempt(ctx context.Context, tx Tx, tenant penstock.TenantID, subject penstock.ID) ([]penstock.Attempt, error) {
+	job, n, err := jobOfItem(ctx, tx, tenant, subject)
+	if penstock.ErrorCode(err) == penstock.CodeNotFound {
+		return nil, nil // nothing of that name, or a request
+	}
+	if err != nil {
+		return nil, err
+	}
+	found, err := findReaped(ctx, tx, job.ID, []int{n})
+	if err != nil || found[n] == nil {
+		return nil, err
+	}
+	return []penstock.Attempt{*found[n].last}, nil
 }
 
 // keepAttempt is an attempt as the row of its item keeps it.

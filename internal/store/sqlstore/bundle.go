@@ -112,6 +112,17 @@ func (d *factReader) number() int64 {
 	return int64(n)
 }
 
+// signed reads a number that may be below zero.
+func (d *factReader) signed() int64 {
+	n, width := binary.Varint(d.rest)
+	if width <= 0 {
+		d.broken, d.rest = true, nil
+		return 0
+	}
+	d.rest = d.rest[width:]
+	return n
+}
+
 func (d *factReader) text() string { return string(d.take(d.number())) }
 
 var (

@@ -7,33 +7,62 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"penstock"
 	"penstock/internal/store"
 )
 
-// A claim is kept as one row for each job that it took items of, not as an index over items: it says what a
-// process holds, for as long as any of it runs.
+// A claim is kept as rows for each job that it took items of, not as an index over items: they say what a process
+// holds, for as long as any of it runs. Items that have rows of their own and those that have none are held apart.
 
 // claimKey names a claim's row.
 type claimKey struct{ job, claim penstock.ID }
 
-// heldClaim is what a claim took of one job.
+func (k claimKey) compare(l claimKey) int {
+	return cmp.Or(cmp.Compare(k.job, l.job), cmp.Compare(k.claim, l.claim))
+}
+
+// claimPlaces is how many items without a row a claim's row holds: each has a bit in it, and the sign has none.
+const claimPlaces = 63
+
+// heldClaim is a claim's row: items of one job, all with rows or all without.
 type heldClaim struct {
 	claimKey
 	tenant penstock.TenantID
 	ns     []int // indexes of the items
+	ended  int64 // bits of those that do not run any more and have no row to tell so
+}
+
+// placeOf is the place, from 1, of an item without a row that runs under the claim; 0 if it does not.
+func (c heldClaim) placeOf(n int) int {
+	at := slices.Index(c.ns, n)
+	if at < 0 || c.ended&placeBit(at+1) != 0 {
+		return 0
+	}
+	return at + 1
+}
+
+// placeBit is the bit of a place. Items with rows have none: these tell what became of them. Nor have the last in a
+// claim that was written before there were bits; they get rows.
+func placeBit(place int) int64 {
+	if place <= 0 || place > claimPlaces {
+		return 0
+	}
+	return 1 << (place - 1)
 }
 
 var (
 	addClaim = insertInto("claims", `job_id text, id text, tenant_id text, process_id text, epoch bigint, open bigint, items text`, "")
-	// A claim whose row is gone holds nothing: the database lost it, or somebody else released its items.
+	// A claim whose row is gone holds nothing: the database lost it, or somebody else released its items. This is the
+	// compare-and-set of items that have no row: whoever was first to release one set its bit.
 	releaseClaim = &Bulk{
 		Strict: true,
-		Types:  []ColumnType{Text, Text, Bigint},
-		One:    `UPDATE claims SET open = open - $3 WHERE job_id = $1 AND id = $2`,
-		Many: `UPDATE claims SET open = open - v.items FROM unnest($1::text[], $2::text[], $3::bigint[]) AS v(job_id, id, items)
-			WHERE claims.job_id = v.job_id AND claims.id = v.id`,
+		Types:  []ColumnType{Text, Text, Bigint, Bigint},
+		One:    `UPDATE claims SET open = open - $3, ended = ended | $4 WHERE job_id = $1 AND id = $2 AND (ended & $4) = 0`,
+		Many: `UPDATE claims SET open = open - v.items, ended = ended | v.bits
+			FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) AS v(job_id, id, items, bits)
+			WHERE claims.job_id = v.job_id AND claims.id = v.id AND (claims.ended & v.bits) = 0`,
 	}
 	closeClaim = &Bulk{
 		Types: []ColumnType{Text, Text},
@@ -51,13 +80,25 @@ func (c heldClaim) insert(ctx context.Context, tx Tx, l store.Lease) error {
 	return tx.Put(ctx, addClaim, c.job, c.claim, c.tenant, l.Process, l.Epoch, len(c.ns), string(ns))
 }
 
-// releaseClaims notes that items do not run any more. Their jobs are locked, so nobody waits here.
-func releaseClaims(ctx context.Context, tx Tx, released map[claimKey]int64) error {
-	keys := slices.SortedFunc(maps.Keys(released), func(a, b claimKey) int {
-		return cmp.Or(cmp.Compare(a.job, b.job), cmp.Compare(a.claim, b.claim))
-	})
+// release is what does not run any more of a claim.
+type release struct {
+	items int64
+	bits  int64 // of those that have no row
+}
+
+// releases are items that do not run any more, by their claims.
+type releases map[claimKey]release
+
+func (rs releases) add(r *itemRow) {
+	of := claimKey{r.Job, r.claim}
+	rs[of] = release{rs[of].items + 1, rs[of].bits | placeBit(r.place)}
+}
+
+// save writes releases down. The jobs are locked, so nobody waits here.
+func (rs releases) save(ctx context.Context, tx Tx) error {
+	keys := slices.SortedFunc(maps.Keys(rs), claimKey.compare)
 	for _, k := range keys {
-		if err := tx.Put(ctx, releaseClaim, k.job, k.claim, released[k]); err != nil {
+		if err := tx.Put(ctx, releaseClaim, k.job, k.claim, rs[k].items, rs[k].bits); err != nil {
 			return err
 		}
 	}
@@ -69,11 +110,82 @@ func releaseClaims(ctx context.Context, tx Tx, released map[claimKey]int64) erro
 	return nil
 }
 
-const claimColumns = `c.job_id, c.id, c.tenant_id, c.items`
+// claimIDs are the ids of one claim's rows, as many as it turns out to need.
+type claimIDs struct {
+	from *penstock.IDs
+	now  time.Time
+	made []penstock.ID
+}
+
+func newClaims(from *penstock.IDs, now time.Time) *claimIDs { return &claimIDs{from: from, now: now} }
+
+// apart is the id of the rows that hold items with rows of their own, however many.
+func (c *claimIDs) apart() penstock.ID { return c.at(0) }
+
+// bundled is the id of a job's rows for items without rows, of which each holds claimPlaces.
+func (c *claimIDs) bundled(nth int) penstock.ID { return c.at(1 + nth/claimPlaces) }
+
+func (c *claimIDs) at(i int) penstock.ID {
+	for len(c.made) <= i {
+		c.made = append(c.made, c.from.New(c.now))
+	}
+	return c.made[i]
+}
+
+// claimRows is what a claim takes, gathered into rows.
+type claimRows struct {
+	ids     *claimIDs
+	rows    map[claimKey]*heldClaim
+	items   map[penstock.ID]int // by job, all that are taken
+	bundled map[penstock.ID]int // by job, those without rows
+}
+
+func newClaimRows(ids *claimIDs) *claimRows {
+	return &claimRows{ids: ids, rows: map[claimKey]*heldClaim{}, items: map[penstock.ID]int{}, bundled: map[penstock.ID]int{}}
+}
+
+// take gives an item its place in the claim.
+func (h *claimRows) take(j *penstock.Job, c *store.Claimed, kept keptHow) {
+	id := h.ids.apart()
+	if kept == keptInBundle {
+		id = h.ids.bundled(h.bundled[j.ID])
+		h.bundled[j.ID]++
+	}
+	h.items[j.ID]++
+	of := claimKey{j.ID, id}
+	row := h.rows[of]
+	if row == nil {
+		row = &heldClaim{claimKey: of, tenant: j.Tenant}
+		h.rows[of] = row
+	}
+	row.ns = append(row.ns, c.Index)
+	if c.Claim = id; kept == keptInBundle {
+		c.Place = len(row.ns)
+	}
+}
+
+// keptHow is how an item that is claimed is kept.
+type keptHow int
+
+const (
+	keptInBundle keptHow = iota // nothing happened to it yet
+	keptApart                   // by a row of its own
+)
+
+func (h *claimRows) insert(ctx context.Context, tx Tx, l store.Lease) error {
+	for _, of := range slices.SortedFunc(maps.Keys(h.rows), claimKey.compare) {
+		if err := h.rows[of].insert(ctx, tx, l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const claimColumns = `c.job_id, c.id, c.tenant_id, c.items, c.ended`
 
 func scanClaim(row Row) (c heldClaim, err error) {
 	var ns []byte
-	if err := row.Scan(&c.job, &c.claim, &c.tenant, &ns); err != nil {
+	if err := row.Scan(&c.job, &c.claim, &c.tenant, &ns, &c.ended); err != nil {
 		return c, err
 	}
 	return c, json.Unmarshal(ns, &c.ns)
@@ -97,12 +209,15 @@ func (r running) fence() int64 {
 }
 
 // itemsOf are the items of claims that still run under them, in the order of their ids. An item without a row
-// left its line with the claim and did not end: it runs.
+// left its line with the claim: it runs until the claim says that it ended.
 func itemsOf(ctx context.Context, tx Tx, claims []heldClaim) ([]running, error) {
 	var all []running
 	var ids []penstock.ID
 	for _, c := range claims {
-		for _, n := range c.ns {
+		for at, n := range c.ns {
+			if c.ended&placeBit(at+1) != 0 {
+				continue
+			}
 			item := penstock.ItemID(c.job, n)
 			ids = append(ids, item)
 			all = append(all, running{claimKey: c.claimKey, tenant: c.tenant, n: n, item: item})

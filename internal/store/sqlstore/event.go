@@ -146,18 +146,18 @@ func holding(ctx context.Context, tx Tx, group []store.ClaimDelta) (func(*store.
 	if err != nil {
 		return nil, err
 	}
-	claims := map[claimKey][]int{}
+	claims := map[claimKey]heldClaim{}
 	err = tx.QueryIn(ctx, IDQuery{SQL: `SELECT ` + claimColumns + ` FROM claims c WHERE c.job_id = /*pg ANY */($1)`, IDs: plain(slices.Compact(jobs))},
 		func(row Row) error {
 			c, err := scanClaim(row)
-			claims[c.claimKey] = c.ns
+			claims[c.claimKey] = c
 			return err
 		})
 	return func(c *store.Claimed) bool {
 		if row := rows[c.Item]; row != nil {
 			return row.Status == penstock.StatusRunning && row.claim == c.Claim && row.Fence == c.Fence
 		}
-		return slices.Contains(claims[claimKey{c.Job, c.Claim}], c.Index)
+		return claims[claimKey{c.Job, c.Claim}].placeOf(c.Index) > 0
 	}, err
 }
 

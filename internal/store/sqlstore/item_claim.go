@@ -161,7 +161,7 @@ func (s *Store) claimLanes(ctx context.Context, tx Tx, l store.Lease, w store.Wa
 		got.busy = got.busy || c.busy
 	}
 	if len(picks) > 0 {
-		if got.taken, err = take(ctx, tx, claimOf{s.ids.New(tx.Now()), l, picks, moved}); err != nil {
+		if got.taken, err = take(ctx, tx, claimOf{newClaims(&s.ids, tx.Now()), l, picks, moved}); err != nil {
 			return got, err
 		}
 	}
@@ -170,7 +170,7 @@ func (s *Store) claimLanes(ctx context.Context, tx Tx, l store.Lease, w store.Wa
 
 // claimOf is what a lease takes.
 type claimOf struct {
-	id    penstock.ID
+	ids   *claimIDs
 	lease store.Lease
 	picks []picked
 	moved backlog
@@ -194,7 +194,7 @@ func take(ctx context.Context, tx Tx, c claimOf) ([]candidate, error) {
 	}
 	var taken []candidate
 	given := make(map[*share]int64)
-	held := make(map[penstock.ID]*heldClaim)
+	held := newClaimRows(c.ids)
 	for _, run := range runs {
 		j := jobs[run.from.job]
 		if j == nil {
@@ -208,13 +208,10 @@ func take(ctx context.Context, tx Tx, c claimOf) ([]candidate, error) {
 			if err != nil {
 				return nil, err
 			}
-			row.Claim, row.Charged = c.id, p.charge
+			row.Charged = p.charge
+			held.take(j, &row.Claimed, run.from.kept())
 			given[p.share] += p.charge
 			c.moved.claim(run.from.backlogKey, p.pick)
-			if held[j.ID] == nil {
-				held[j.ID] = &heldClaim{claimKey: claimKey{j.ID, c.id}, tenant: j.Tenant}
-			}
-			held[j.ID].ns = append(held[j.ID].ns, p.n)
 			taken = append(taken, describe(row, j, tx.Now()))
 		}
 	}
@@ -225,24 +222,24 @@ func take(ctx context.Context, tx Tx, c claimOf) ([]candidate, error) {
 type noteOf struct {
 	jobs  map[penstock.ID]*penstock.Job
 	heard *news
-	held  map[penstock.ID]*heldClaim
+	held  *claimRows
 	given map[*share]int64
 }
 
 // note writes the claim, the start of jobs, and what the tenants were given.
 func (c claimOf) note(ctx context.Context, tx Tx, n noteOf) error {
 	var started []penstock.ID
-	for _, id := range slices.Sorted(maps.Keys(n.held)) {
-		if err := n.held[id].insert(ctx, tx, c.lease); err != nil {
-			return err
-		}
+	if err := n.held.insert(ctx, tx, c.lease); err != nil {
+		return err
+	}
+	for _, id := range slices.Sorted(maps.Keys(n.held.items)) {
 		if !n.jobs[id].StartedAt.IsZero() {
 			continue
 		}
 		if n.heard.heard[id] {
 			started = append(started, id)
 		}
-		if err := tx.Put(ctx, startJob, id, micros(tx.Now()), penstock.StatusRunning, len(n.held[id].ns)); err != nil {
+		if err := tx.Put(ctx, startJob, id, micros(tx.Now()), penstock.StatusRunning, n.held.items[id]); err != nil {
 			return err
 		}
 	}
@@ -368,7 +365,7 @@ func (c claimOf) resume(ids []string, status penstock.Status, rows map[penstock.
 				AND EXISTS (SELECT 1 FROM jobs j WHERE j.id = items.job_id AND j.cancel_requested_at = 0)
 			RETURNING id, job_id, tenant_id, n, custom_id, fence, tries, attempts, estimate_tokens, input_bytes, reserved_nano_usd,
 				crashes, cost_nano_usd, input, input_blob, not_before, ` + usageNames,
-			Args: []any{status, c.id}},
+			Args: []any{status, c.ids.apart()}},
 		func(row Row) error {
 			r, err := scanCandidate(row)
 			rows[r.Item] = r

@@ -97,7 +97,7 @@ func recalled(group []store.Finish) map[penstock.ID]*itemRow {
 				Fence: c.Fence, Usage: c.Spent.Usage, Cost: c.Spent.Cost,
 			},
 			reserved: c.Reserved, estimate: c.Estimate, inputBytes: c.InputBytes, tries: c.Tries, crashes: c.Spent.Crashes,
-			claim: c.Claim, fresh: c.Fence == 1,
+			claim: c.Claim, fresh: c.Place > 0, place: c.Place,
 		}
 	}
 	return items
@@ -160,8 +160,7 @@ func findRows(ctx context.Context, tx Tx, ids []penstock.ID) (map[penstock.ID]*i
 	return items, err
 }
 
-// lookItems finds out how the items of a group are. One that has no row runs if a claim has it, and waits
-// otherwise.
+// lookItems finds out how the items of a group are, with rows or without.
 func lookItems(ctx context.Context, tx Tx, jobs jobGroup, group []store.Finish) (map[penstock.ID]*itemRow, error) {
 	ids := make([]penstock.ID, len(group))
 	for i, f := range group {
@@ -178,7 +177,7 @@ func lookItems(ctx context.Context, tx Tx, jobs jobGroup, group []store.Finish) 
 				ns = append(ns, n)
 			}
 		}
-		rows, err := bundledRows(ctx, tx, j, ns)
+		rows, err := rowless(ctx, tx, j, ns)
 		if err != nil {
 			return nil, err
 		}
@@ -189,35 +188,45 @@ func lookItems(ctx context.Context, tx Tx, jobs jobGroup, group []store.Finish) 
 	return items, nil
 }
 
-// bundledRows are items of a job that have no row, as one would have them: under the claims that hold them.
-func bundledRows(ctx context.Context, tx Tx, j *penstock.Job, ns []int) ([]*itemRow, error) {
+// rowless are items of a job that have no row, as one would have them: those that ended lie in harvests, the others
+// run under the claims that hold them, or wait.
+func rowless(ctx context.Context, tx Tx, j *penstock.Job, ns []int) (rows []*itemRow, err error) {
 	if len(ns) == 0 {
 		return nil, nil
+	}
+	reaped, err := findReaped(ctx, tx, j.ID, ns)
+	if err != nil {
+		return nil, err
+	}
+	var open []int
+	for _, n := range ns {
+		if r := reaped[n]; r != nil {
+			rows = append(rows, r)
+		} else {
+			open = append(open, n)
+		}
+	}
+	if len(open) == 0 {
+		return rows, nil
 	}
 	claims, err := queryAll(ctx, tx, sqlf(`SELECT `+claimColumns+` FROM claims c WHERE c.job_id = $1`, j.ID), scanClaim)
 	if err != nil {
 		return nil, err
 	}
-	found, err := findBundled(ctx, tx, j.ID, ns)
+	found, err := findBundled(ctx, tx, j.ID, open)
 	if err != nil {
 		return nil, err
 	}
-	rows := make([]*itemRow, 0, len(found))
 	for n, b := range found {
 		r := b.row(j)
 		for _, c := range claims {
-			if slices.Contains(c.ns, n) {
-				r.claimed(c.claim)
+			if place := c.placeOf(n); place > 0 {
+				r.Status, r.claim, r.place, r.Fence = penstock.StatusRunning, c.claim, place, 1
 			}
 		}
 		rows = append(rows, r)
 	}
 	return rows, nil
-}
-
-// claimed makes an item that has no row run under the only claim that it was ever given to.
-func (r *itemRow) claimed(claim penstock.ID) {
-	r.Status, r.claim, r.Fence = penstock.StatusRunning, claim, 1
 }
 
 // finishedClaim is a finish with its sealed result.
@@ -279,7 +288,7 @@ func cancelledError() *penstock.ItemError {
 // bookStale books what a claim spent after another took its place: counted, not invoiced. A finish
 // that was recorded before, by a worker that did not hear so, is booked already.
 func bookStale(ctx context.Context, tx Tx, f store.Finish, item itemInJob) error {
-	if len(f.Attempts) == 0 {
+	if len(f.Attempts) == 0 || (item.last != nil && item.last.ID == f.Attempts[0].ID) {
 		return nil
 	}
 	recorded, err := findAttempts(ctx, tx, f.Tenant, f.Item)

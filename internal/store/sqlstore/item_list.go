@@ -44,13 +44,9 @@ func (s *Store) Items(ctx context.Context, tenant penstock.TenantID, job penstoc
 
 // endedItemsOf are the next items of a job that ended in one way.
 func endedItemsOf(ctx context.Context, tx Tx, j penstock.Job, p store.ItemPage) ([]penstock.Item, error) {
-	next := min(max(p.After, -1), j.Counts.Total-1) + 1
-	return queryAll(ctx, tx, sqlf(`SELECT `+itemColumns+` FROM items WHERE id >= $1 AND id <= $2 AND seq > 0 AND status = $3 ORDER BY id LIMIT $4`,
-		penstock.ItemID(j.ID, next), penstock.ItemID(j.ID, j.Counts.Total-1), p.Status, p.Limit),
-		func(row Row) (penstock.Item, error) {
-			r, err := scanItem(row)
-			return r.Item, err
-		})
+	return readEnded(ctx, tx, endedQuery{job: j, page: store.ResultPage{
+		Order: store.OrderInput, After: int64(p.After), Status: p.Status, Limit: p.Limit,
+	}})
 }
 
 // runningIndexes are the items that claims of a job hold: never more than there are slots.
@@ -111,7 +107,7 @@ func itemsAt(ctx context.Context, tx Tx, j penstock.Job, ns []int) ([]penstock.I
 			bare = append(bare, n)
 		}
 	}
-	bundled, err := bundledRows(ctx, tx, &j, bare)
+	bundled, err := rowless(ctx, tx, &j, bare)
 	if err != nil {
 		return nil, err
 	}

@@ -19,8 +19,11 @@ type itemRow struct {
 	tries      int
 	crashes    int
 	result     placed
-	price      string // version of the price that its settlement is at
-	fresh      bool   // it has no row yet
+	price      string            // version of the price that its settlement is at
+	fresh      bool              // it has no row yet
+	place      int               // of one that has no row and runs: its place in its claim, from 1
+	last       *penstock.Attempt // that decided it, where it has no row or ended in this transaction
+	lies       inHarvest         // where one lies that ended without a row
 }
 
 // itemColumns leaves the result out: most readers do not want it, and it can be large.
@@ -96,19 +99,24 @@ func (r itemInJob) end(ctx context.Context, tx Tx, o outcome) error {
 	if err != nil {
 		return err
 	}
+	reapable := r.reapable(o)
 	if r.Status == penstock.StatusRunning {
-		r.released[claimKey{r.Job, r.claim}]++
+		r.released.add(r.itemRow)
 	}
 	r.job.Counts.Move(penstock.StatusQueued, next)
 	r.job.Seq++
 	was := r.Status
 	r.Status, r.Seq, r.parked, r.FinishedAt = next, r.job.Seq, false, tx.Now()
 	r.Target, r.StatusCode, r.Error, r.result, r.price = o.target, o.statusCode, o.err, o.result, o.priceVersion
+	r.last = o.attempt
+	r.settled.add(r)
+	r.purse.move(r.budgets(), r.reserved, 0)
+	if reapable {
+		return r.reap(ctx, tx)
+	}
 	if err := r.save(ctx, tx, was, o.attempt); err != nil {
 		return err
 	}
-	r.settled.add(r)
-	r.purse.move(r.budgets(), r.reserved, 0)
 	r.ended[r.Job] = append(r.ended[r.Job], r.Index)
 	if next != penstock.StatusFailed {
 		return nil
@@ -192,7 +200,7 @@ func (r itemInJob) requeue(ctx context.Context, tx Tx, t penstock.Transition, no
 			return err
 		}
 	}
-	r.released[claimKey{r.Job, r.claim}]++
+	r.released.add(r.itemRow)
 	was := r.Status
 	r.Status, r.notBefore = next, notBefore
 	r.moved.takeBack(r.backlogKey(), r.itemRow)

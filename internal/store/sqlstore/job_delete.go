@@ -133,7 +133,7 @@ func (s *Store) PurgeItems(ctx context.Context, limit int) (done store.Purged, e
 				return err
 			}
 		}
-		done = store.Purged{Removed: e.items, More: e.left == 0 || len(found) == jobs}
+		done = store.Purged{Removed: e.items, More: e.more || len(found) == jobs}
 		return e.remember(ctx, tx)
 	})
 	return done, s.erased(ctx, e, err)
@@ -159,8 +159,9 @@ func (s *Store) erased(ctx context.Context, e *eraser, err error) error {
 
 // eraser removes jobs in one transaction, with at most so many rows of items and attempts.
 type eraser struct {
-	left     int // rows that may still be removed
-	items    int
+	left     int  // rows that may still be removed; a harvest counts as the rows that its items would have
+	items    int  // that were
+	more     bool // some job has items left
 	payloads []placed
 	settled  map[penstock.TenantID]tally
 	backlogs backlogKeys // of the jobs
@@ -215,6 +216,7 @@ func (e *eraser) goOn(ctx context.Context, tx Tx, d deletedJob) error {
 	if d.next == d.total {
 		return tx.Do(ctx, `DELETE FROM deleted_jobs WHERE job_id = $1`, d.id)
 	}
+	e.more = true
 	return tx.Do(ctx, `UPDATE deleted_jobs SET next = $2 WHERE job_id = $1`, d.id, d.next)
 }
 
@@ -230,6 +232,9 @@ func (e *eraser) removeItems(ctx context.Context, tx Tx, d *deletedJob) error {
 	}
 	if e.left -= events; e.left == 0 {
 		return nil // there may be more of them
+	}
+	if err := e.removeHarvests(ctx, tx, *d); err != nil || e.left == 0 {
+		return err // there may be more of them
 	}
 	if d.total >= largeJob {
 		endings, err := tx.Exec(ctx, `DELETE FROM endings WHERE job_id = $1 AND last_seq IN
@@ -276,6 +281,36 @@ func (e *eraser) removeItems(ctx context.Context, tx Tx, d *deletedJob) error {
 	d.next = min(d.next+e.left, d.total)
 	e.left -= len(items)
 	return nil
+}
+
+// removeHarvests removes what items of a job came to that have no rows. One that counts for more than may still be
+// removed is the last.
+func (e *eraser) removeHarvests(ctx context.Context, tx Tx, d deletedJob) error {
+	type reaped struct {
+		last  int64
+		items int
+	}
+	found, err := queryAll(ctx, tx, sqlf(`SELECT last_seq, items FROM harvests WHERE job_id = $1 ORDER BY last_seq LIMIT $2`, d.id, e.left),
+		func(row Row) (r reaped, err error) { return r, row.Scan(&r.last, &r.items) })
+	if err != nil || len(found) == 0 {
+		return err
+	}
+	var last int64
+	for _, r := range found {
+		if e.left == 0 {
+			break
+		}
+		e.left, last = max(0, e.left-r.items), r.last
+	}
+	removed, err := queryAll(ctx, tx, sqlf(`DELETE FROM harvests WHERE job_id = $1 AND last_seq <= $2 RETURNING items, cost_nano_usd`, d.id, last),
+		func(row Row) (t tally, err error) { return t, row.Scan(&t.subjects, &t.cost) })
+	sum := e.settled[d.tenant]
+	for _, t := range removed {
+		sum.subjects, sum.cost = sum.subjects+t.subjects, sum.cost+t.cost
+		e.items += t.subjects
+	}
+	e.settled[d.tenant] = sum
+	return err
 }
 
 // removeBundles removes the bundles that the next items begin. Nobody asks any more for the others in them.

@@ -82,7 +82,7 @@ func listQuery(tenant penstock.TenantID, f store.JobFilter) query {
 // tells and the finished items, merged by number.
 func (s *Store) Events(ctx context.Context, tenant penstock.TenantID, p store.EventPage) (events []penstock.Event, err error) {
 	var job penstock.Job
-	var items []itemRow
+	var items []penstock.Item
 	var rows []eventRow
 	err = s.read(ctx, func(tx Tx) error {
 		job, err = findJob(ctx, tx, tenant, p.Job)
@@ -110,26 +110,27 @@ func (s *Store) Events(ctx context.Context, tenant penstock.TenantID, p store.Ev
 }
 
 // endedItems are the next items of a job's log.
-func endedItems(ctx context.Context, tx Tx, job penstock.Job, p store.EventPage) ([]itemRow, error) {
+func endedItems(ctx context.Context, tx Tx, job penstock.Job, p store.EventPage) ([]penstock.Item, error) {
 	if job.Counts.Total > penstock.MaxItemEvents {
 		return nil, nil
 	}
-	if job.Counts.Total >= largeJob {
-		return endedPage(ctx, tx, job, store.ResultPage{After: p.After, Limit: p.Limit})
+	return readEnded(ctx, tx, endedQuery{job: job, page: store.ResultPage{Order: store.OrderCompletion, After: p.After, Limit: p.Limit}})
+}
+
+// mapped is what one function makes of each.
+func mapped[A, B any](all []A, of func(A) B) []B {
+	made := make([]B, len(all))
+	for i, a := range all {
+		made[i] = of(a)
 	}
-	return queryAll(ctx, tx, sqlf(`SELECT `+itemColumns+` FROM items
-		WHERE id >= $1 AND id <= $2 AND seq > 0 AND seq > $3 ORDER BY seq LIMIT $4`,
-		penstock.ItemID(job.ID, 0), penstock.ItemID(job.ID, job.Counts.Total-1), p.After, p.Limit), scanItem)
+	return made
 }
 
 // endEvents are the events by which items ended.
-func endEvents(items []itemRow) []penstock.Event {
-	events := make([]penstock.Event, len(items))
-	for i, r := range items {
-		item := r.Item
-		events[i] = penstock.Event{Job: item.Job, Seq: item.Seq, Type: penstock.ItemEvent(item.Status), Item: &item, CreatedAt: item.FinishedAt}
-	}
-	return events
+func endEvents(items []penstock.Item) []penstock.Event {
+	return mapped(items, func(item penstock.Item) penstock.Event {
+		return penstock.Event{Job: item.Job, Seq: item.Seq, Type: penstock.ItemEvent(item.Status), Item: &item, CreatedAt: item.FinishedAt}
+	})
 }
 
 // mergeEvents is the first events of several parts of a log, each of which is in order and begins at the same place.

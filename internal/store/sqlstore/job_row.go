@@ -96,12 +96,13 @@ func insertJob(ctx context.Context, tx Tx, j penstock.Job) error {
 // in memory; save writes each row once, however many items moved.
 type jobGroup struct {
 	byID     map[penstock.ID]*penstock.Job
-	moved    backlog            // how transitions changed what is queued
-	released map[claimKey]int64 // how many of the items of a claim do not run any more
+	moved    backlog  // how transitions changed what is queued
+	released releases // which items do not run any more
 	settled  settlements
-	purse    purse                 // what the jobs are paid from
-	ended    map[penstock.ID][]int // by job, the items that ended, in order
-	news     *news                 // what webhooks are told
+	purse    purse                    // what the jobs are paid from
+	ended    map[penstock.ID][]int    // by job, the items that ended and have rows, in order
+	harvests map[penstock.ID]*harvest // by job, what the other items that ended lie in
+	news     *news                    // what webhooks are told
 }
 
 // jobLock is how the rows of jobs are locked.
@@ -129,8 +130,8 @@ func lockRows(ctx context.Context, tx Tx, ids []penstock.ID, lock jobLock) (jobG
 	slices.SortFunc(ids, func(a, b penstock.ID) int { return strings.Compare(string(a), string(b)) })
 	ids = slices.Compact(ids)
 	jobs := jobGroup{
-		byID: make(map[penstock.ID]*penstock.Job, len(ids)), moved: backlog{}, released: map[claimKey]int64{},
-		settled: settlements{}, ended: map[penstock.ID][]int{}, news: newNews(),
+		byID: make(map[penstock.ID]*penstock.Job, len(ids)), moved: backlog{}, released: releases{},
+		settled: settlements{}, ended: map[penstock.ID][]int{}, harvests: map[penstock.ID]*harvest{}, news: newNews(),
 	}
 	return jobs, tx.QueryIn(ctx, IDQuery{
 		IDs: plain(ids), SQL: `SELECT ` + lockedColumns + `, ` + heardColumn + ` FROM jobs WHERE id = /*pg ANY */($1)` + string(lock),
@@ -156,6 +157,11 @@ func (g jobGroup) save(ctx context.Context, tx Tx) ([]penstock.ID, error) {
 		if err := g.noteEndings(ctx, tx, j); err != nil {
 			return nil, err
 		}
+		if h := g.harvests[id]; h != nil {
+			if err := h.insert(ctx, tx); err != nil {
+				return nil, err
+			}
+		}
 		if j.Counts.Open() == 0 && j.FinishedAt.IsZero() {
 			j.Seq++
 			j.FinishedAt = tx.Now()
@@ -178,7 +184,7 @@ func (g jobGroup) save(ctx context.Context, tx Tx) ([]penstock.ID, error) {
 	if err := g.settled.book(ctx, tx); err != nil {
 		return nil, err
 	}
-	if err := releaseClaims(ctx, tx, g.released); err != nil {
+	if err := g.released.save(ctx, tx); err != nil {
 		return nil, err
 	}
 	if err := noteProgress(ctx, tx, progressed); err != nil {

@@ -41,7 +41,7 @@ func (s *Store) start(ctx context.Context, tx Tx, j penstock.Job, sub starting) 
 	if err := insertJob(ctx, tx, j); err != nil {
 		return nil, err
 	}
-	held := heldClaim{claimKey: claimKey{j.ID, s.ids.New(tx.Now())}, tenant: j.Tenant}
+	held := newClaimRows(newClaims(&s.ids, tx.Now()))
 	moved, key := backlog{}, backlogKey{j.Lane, j.Tenant, j.Model}
 	var claimed []store.Claimed
 	for _, b := range (arrival{submittedItems: sub.submittedItems, job: &j}).bundles() {
@@ -50,12 +50,12 @@ func (s *Store) start(ctx context.Context, tx Tx, j penstock.Job, sub starting) 
 		}
 		for i, f := range b.facts {
 			n := b.first + i
-			held.ns = append(held.ns, n)
 			moved.add(key, stock{drainedItems: 1, drainedTokens: f.estimate})
 			c := candidate{Claimed: store.Claimed{
 				Item: penstock.ItemID(j.ID, n), Job: j.ID, Tenant: j.Tenant, Index: n, CustomID: f.customID, Fence: 1, Body: sub.items[n].Body,
-				Estimate: f.estimate, InputBytes: f.inputBytes, Reserved: f.reserved, Claim: held.claim,
+				Estimate: f.estimate, InputBytes: f.inputBytes, Reserved: f.reserved,
 			}}
+			held.take(&j, &c.Claimed, keptInBundle)
 			claimed = append(claimed, describe(c, &j, tx.Now()).Claimed)
 		}
 	}

@@ -120,7 +120,11 @@ func (s *Store) JobEntries(ctx context.Context, tenant penstock.TenantID, job pe
 			return err
 		}
 		items, err := queryAll(ctx, tx, sqlf(`SELECT `+itemColumns+` FROM items WHERE id >= $1 AND id <= $2 AND seq > 0`, first, last), scanItem)
-		for _, r := range items {
+		if err != nil {
+			return err
+		}
+		reaped, err := allReaped(ctx, tx, job)
+		for _, r := range append(items, reaped...) {
 			es = append(es, r.settlement())
 		}
 		slices.SortFunc(es, func(a, b penstock.LedgerEntry) int {

@@ -7,13 +7,18 @@ import (
 	"penstock/internal/store"
 )
 
+// endedSums are the items that ended, those with a row and those in harvests, as far as they can be added up.
+const endedSums = `(SELECT job_id, tenant_id, status, 1 AS outcomes, cost_nano_usd, reserved_nano_usd, ` + usageNames + ` FROM items
+		WHERE status NOT IN ('queued', 'running')
+	UNION ALL SELECT job_id, tenant_id, 'succeeded', items, cost_nano_usd, reserved_nano_usd, ` + usageNames + ` FROM harvests)`
+
 // audits are the rules of the books. Each query returns the subjects that break one.
 var audits = []struct{ problem, sql string }{
 	{"job's settlements differ from its outcomes", `SELECT j.id FROM jobs j
-		LEFT JOIN (SELECT job_id, COUNT(*) AS outcomes, SUM(cost_nano_usd) AS cost, SUM(reserved_nano_usd) AS reserved,
+		LEFT JOIN (SELECT job_id, SUM(outcomes) AS outcomes, SUM(cost_nano_usd) AS cost, SUM(reserved_nano_usd) AS reserved,
 				SUM(input_tokens) AS input, SUM(cached_input_tokens) AS cached, SUM(output_tokens) AS output,
 				SUM(cache_write_tokens) AS written, SUM(reasoning_tokens) AS reasoned
-			FROM items WHERE status NOT IN ('queued', 'running') GROUP BY job_id) i ON i.job_id = j.id
+			FROM ` + endedSums + ` e GROUP BY job_id) i ON i.job_id = j.id
 		LEFT JOIN (SELECT job_id, SUM(outcomes) AS outcomes, SUM(cost_nano_usd) AS cost, SUM(reserved_nano_usd) AS reserved,
 				SUM(input_tokens) AS input, SUM(cached_input_tokens) AS cached, SUM(output_tokens) AS output,
 				SUM(cache_write_tokens) AS written, SUM(reasoning_tokens) AS reasoned
@@ -28,15 +33,16 @@ var audits = []struct{ problem, sql string }{
 			ON f.job_id = j.id
 		WHERE l.job_id IS NULL OR (j.finished_at > 0 AND l.reserved <> COALESCE(f.reserved, 0)) LIMIT $1`},
 	{"job's cost differs from the sum of its items", `SELECT j.id FROM jobs j
-		LEFT JOIN (SELECT job_id, SUM(cost_nano_usd) AS cost FROM items GROUP BY job_id) i ON i.job_id = j.id
+		LEFT JOIN (SELECT job_id, SUM(cost_nano_usd) AS cost FROM (SELECT job_id, cost_nano_usd FROM items
+			UNION ALL SELECT job_id, cost_nano_usd FROM harvests) c GROUP BY job_id) i ON i.job_id = j.id
 		WHERE j.cost_nano_usd <> COALESCE(i.cost, 0) LIMIT $1`},
 	{"job's counts differ from its items", `SELECT j.id FROM jobs j LEFT JOIN (
 			SELECT job_id,
-				SUM(CASE WHEN status = 'succeeded' THEN 1 ELSE 0 END) AS succeeded,
-				SUM(CASE WHEN status = 'failed' THEN 1 ELSE 0 END) AS failed,
-				SUM(CASE WHEN status = 'cancelled' THEN 1 ELSE 0 END) AS cancelled,
-				SUM(CASE WHEN status = 'expired' THEN 1 ELSE 0 END) AS expired
-			FROM items GROUP BY job_id) c ON c.job_id = j.id
+				SUM(CASE WHEN status = 'succeeded' THEN outcomes ELSE 0 END) AS succeeded,
+				SUM(CASE WHEN status = 'failed' THEN outcomes ELSE 0 END) AS failed,
+				SUM(CASE WHEN status = 'cancelled' THEN outcomes ELSE 0 END) AS cancelled,
+				SUM(CASE WHEN status = 'expired' THEN outcomes ELSE 0 END) AS expired
+			FROM ` + endedSums + ` e GROUP BY job_id) c ON c.job_id = j.id
 		WHERE j.succeeded <> COALESCE(c.succeeded, 0) OR j.failed <> COALESCE(c.failed, 0)
 			OR j.cancelled <> COALESCE(c.cancelled, 0) OR j.expired <> COALESCE(c.expired, 0) LIMIT $1`},
 	// Every item is in exactly one place: in a line, under a claim, or ended.
@@ -44,17 +50,20 @@ var audits = []struct{ problem, sql string }{
 		LEFT JOIN (SELECT job_id, SUM(last_n - first_n + 1) AS items FROM ready GROUP BY job_id) r ON r.job_id = j.id
 		LEFT JOIN (SELECT job_id, COUNT(*) AS items FROM items WHERE status = 'queued' AND parked = 1 GROUP BY job_id) p ON p.job_id = j.id
 		LEFT JOIN (SELECT job_id, SUM(open) AS items FROM claims GROUP BY job_id) c ON c.job_id = j.id
-		LEFT JOIN (SELECT job_id, COUNT(*) AS items FROM items WHERE status NOT IN ('queued', 'running') GROUP BY job_id) e ON e.job_id = j.id
+		LEFT JOIN (SELECT job_id, SUM(outcomes) AS items FROM ` + endedSums + ` o GROUP BY job_id) e ON e.job_id = j.id
 		WHERE j.split <> COALESCE(r.items, 0) + COALESCE(p.items, 0) + COALESCE(c.items, 0) + COALESCE(e.items, 0) LIMIT $1`},
 	{"job's event numbers have gaps or repeat", `SELECT j.id FROM jobs j JOIN (
-			SELECT job_id, COUNT(*) AS entries, COUNT(DISTINCT seq) AS numbers, MIN(seq) AS first, MAX(seq) AS last
-			FROM (SELECT job_id, seq FROM items WHERE seq > 0
-				UNION ALL SELECT job_id, seq FROM events
-				UNION ALL SELECT id, 1 FROM jobs
-				UNION ALL SELECT id, started_seq FROM jobs WHERE started_seq > 0
-				UNION ALL SELECT id, seq FROM jobs WHERE finished_at > 0) log
+			SELECT job_id, SUM(last - first + 1) AS entries, MIN(first) AS first, MAX(last) AS last,
+				SUM(CASE WHEN next <= last THEN 1 ELSE 0 END) AS repeated
+			FROM (SELECT job_id, first, last, LEAD(first) OVER (PARTITION BY job_id ORDER BY first) AS next FROM (
+				SELECT job_id, seq AS first, seq AS last FROM items WHERE seq > 0
+				UNION ALL SELECT job_id, last_seq - items + 1, last_seq FROM harvests
+				UNION ALL SELECT job_id, seq, seq FROM events
+				UNION ALL SELECT id, 1, 1 FROM jobs
+				UNION ALL SELECT id, started_seq, started_seq FROM jobs WHERE started_seq > 0
+				UNION ALL SELECT id, seq, seq FROM jobs WHERE finished_at > 0) log) ordered
 			GROUP BY job_id) e ON e.job_id = j.id
-		WHERE e.numbers <> e.entries OR e.first <> 1 OR e.last <> j.seq
+		WHERE e.repeated > 0 OR e.first <> 1 OR e.last <> j.seq
 			OR (e.entries <> j.seq AND j.log NOT IN ('purging', 'purged')) LIMIT $1`},
 	{"backlog differs from what is queued", `SELECT b.tenant_id || '/' || b.lane || '/' || b.model FROM backlogs b
 		LEFT JOIN (SELECT lane, tenant_id, model, SUM(last_n - first_n + 1) AS ready FROM ready GROUP BY lane, tenant_id, model) r
@@ -84,7 +93,7 @@ var audits = []struct{ problem, sql string }{
 			SELECT tenant_id, kind, subjects, cost_nano_usd FROM forgotten
 			UNION ALL SELECT l.tenant_id, 'item', -l.outcomes, -l.cost_nano_usd FROM ledger l
 			WHERE l.kind IN ('settle', 'release') AND l.job_id <> '' AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = l.job_id)
-			UNION ALL SELECT i.tenant_id, 'item', 1, i.cost_nano_usd FROM items i WHERE NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = i.job_id)
+			UNION ALL SELECT i.tenant_id, 'item', i.outcomes, i.cost_nano_usd FROM ` + endedSums + ` i WHERE NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = i.job_id)
 			UNION ALL SELECT l.tenant_id, 'request', -l.outcomes, -l.cost_nano_usd FROM ledger l
 			WHERE l.kind IN ('settle', 'release') AND l.job_id = '' AND NOT EXISTS (SELECT 1 FROM requests r WHERE r.id = l.subject_id)) missing
 		GROUP BY tenant_id, kind HAVING SUM(subjects) <> 0 OR SUM(cost_nano_usd) <> 0 LIMIT $1`},
@@ -95,7 +104,7 @@ func (s *Store) VerifyLedger(ctx context.Context) (report store.LedgerReport, er
 	err = s.read(ctx, func(tx Tx) error {
 		report = store.LedgerReport{}
 		counts, _, err := queryOne(ctx, tx, sqlf(`SELECT (SELECT COUNT(*) FROM ledger),
-				(SELECT COUNT(*) FROM items WHERE status NOT IN ('queued', 'running')), (SELECT COUNT(*) FROM requests)`),
+				(SELECT COALESCE(SUM(outcomes), 0) /*pg ::bigint */ FROM `+endedSums+` e), (SELECT COUNT(*) FROM requests)`),
 			func(row Row) (r store.LedgerReport, err error) { return r, row.Scan(&r.Entries, &r.Items, &r.Requests) })
 		if err != nil {
 			return err
@@ -111,12 +120,15 @@ func (s *Store) VerifyLedger(ctx context.Context) (report store.LedgerReport, er
 				report.Problems = append(report.Problems, a.problem+": "+id)
 			}
 		}
-		wrong, err := auditBudgets(ctx, tx)
-		if left := store.MaxLedgerProblems - len(report.Problems); len(wrong) > left {
-			wrong = wrong[:left]
+		for _, audit := range []func(context.Context, Tx) ([]string, error){auditHarvests, auditBudgets} {
+			wrong, err := audit(ctx, tx)
+			if err != nil {
+				return err
+			}
+			left := store.MaxLedgerProblems - len(report.Problems)
+			report.Problems = append(report.Problems, wrong[:min(left, len(wrong))]...)
 		}
-		report.Problems = append(report.Problems, wrong...)
-		return err
+		return nil
 	})
 	return report, err
 }

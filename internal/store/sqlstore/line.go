@@ -44,6 +44,14 @@ func (r *readyRange) dest() []any {
 
 func (r *readyRange) size() int { return r.last - r.first + 1 }
 
+// kept is how its items are kept.
+func (r *readyRange) kept() keptHow {
+	if r.item != "" {
+		return keptApart
+	}
+	return keptInBundle
+}
+
 // single says that the row of the range tells all that a claim weighs.
 func (r *readyRange) single() bool { return r.item != "" || (r.first == r.last && r.first == r.bundle) }
 

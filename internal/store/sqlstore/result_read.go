@@ -2,7 +2,8 @@ package sqlstore
 
 import (
 	"context"
-	"runtime"
+	"errors"
+	"fmt"
 
 	"golang.org/x/sync/errgroup"
 
@@ -14,33 +15,33 @@ const itemColumnsWithResult = itemColumns + `, result, result_blob`
 
 // Item implements store.Jobs.
 func (s *Store) Item(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (penstock.Item, error) {
-	var row itemRow
+	var found resultRow
 	err := s.read(ctx, func(tx Tx) error {
-		found, ok, err := queryOne(ctx, tx, sqlf(`SELECT `+itemColumnsWithResult+` FROM items
+		row, ok, err := queryOne(ctx, tx, sqlf(`SELECT `+itemColumnsWithResult+` FROM items
 			WHERE id = $1 AND tenant_id = $2 AND EXISTS (SELECT 1 FROM jobs j WHERE j.id = items.job_id)`, id, tenant), scanItemWithResult)
 		if err == nil && !ok {
-			found, err = findUntouched(ctx, tx, tenant, id)
+			row, err = findRowless(ctx, tx, tenant, id)
 		}
-		row = found
-		return err
+		if err != nil {
+			return err
+		}
+		found = resultRow{row.Item, row.result, row.lies}
+		return readResults(ctx, tx, []*resultRow{&found}, func(*resultRow) {})
 	})
 	if err != nil {
 		return penstock.Item{}, err
 	}
-	return s.withResult(ctx, row)
+	err = s.openResult(ctx, &found)
+	return found.Item, err
 }
 
-// findUntouched returns an item that has no row of its own. The job that it is of is the one before it.
-func findUntouched(ctx context.Context, tx Tx, tenant penstock.TenantID, id penstock.ID) (itemRow, error) {
-	job, ok, err := queryOne(ctx, tx, sqlf(`SELECT `+lockedColumns+` FROM jobs WHERE id < $1 ORDER BY id DESC LIMIT 1`, id), scanJob)
+// findRowless returns an item that has no row of its own.
+func findRowless(ctx context.Context, tx Tx, tenant penstock.TenantID, id penstock.ID) (itemRow, error) {
+	job, n, err := jobOfItem(ctx, tx, tenant, id)
 	if err != nil {
 		return itemRow{}, err
 	}
-	n, has := job.IndexOf(id)
-	if !ok || !has || job.Tenant != tenant {
-		return itemRow{}, notFound(penstock.ViewItem, id)
-	}
-	rows, err := bundledRows(ctx, tx, &job, []int{n})
+	rows, err := rowless(ctx, tx, &job, []int{n})
 	if err == nil && len(rows) == 0 {
 		err = notFound(penstock.ViewItem, id)
 	}
@@ -50,66 +51,121 @@ func findUntouched(ctx context.Context, tx Tx, tenant penstock.TenantID, id pens
 	return *rows[0], nil
 }
 
+// jobOfItem is the job of an item and its index there. The job is the one before it.
+func jobOfItem(ctx context.Context, tx Tx, tenant penstock.TenantID, id penstock.ID) (penstock.Job, int, error) {
+	job, ok, err := queryOne(ctx, tx, sqlf(`SELECT `+lockedColumns+` FROM jobs WHERE id < $1 ORDER BY id DESC LIMIT 1`, id), scanJob)
+	if err != nil {
+		return job, 0, err
+	}
+	n, has := job.IndexOf(id)
+	if !ok || !has || job.Tenant != tenant {
+		return job, 0, notFound(penstock.ViewItem, id)
+	}
+	return job, n, nil
+}
+
 // Results implements store.Jobs.
-func (s *Store) Results(ctx context.Context, tenant penstock.TenantID, job penstock.ID, p store.ResultPage) ([]penstock.Item, error) {
-	var rows []itemRow
-	err := s.read(ctx, func(tx Tx) error {
+func (s *Store) Results(ctx context.Context, tenant penstock.TenantID, job penstock.ID, p store.ResultPage) (items []penstock.Item, err error) {
+	var rows []*resultRow
+	opening := opening{open: func(r *resultRow) error { return s.openResult(ctx, r) }}
+	err = s.read(ctx, func(tx Tx) error {
 		j, err := findJob(ctx, tx, tenant, job)
 		if err != nil {
 			return err
 		}
-		if p.Order == store.OrderCompletion && j.Counts.Total >= largeJob {
-			rows, err = endedPage(ctx, tx, j, p)
-			return err
-		}
-		rows, err = queryAll(ctx, tx, resultsQuery(j, p), scanItemWithResult)
+		rows, err = endedQuery{job: j, page: p, results: true}.read(ctx, tx, opening.add)
 		return err
 	})
-	if err != nil {
+	if err = errors.Join(err, opening.wait()); err != nil {
 		return nil, err
 	}
-	return s.withResults(ctx, rows)
+	return mapped(rows, func(r *resultRow) penstock.Item { return r.Item }), nil
 }
 
-// withResults opens the results of rows, on all processors where there are many of them.
-func (s *Store) withResults(ctx context.Context, rows []itemRow) ([]penstock.Item, error) {
-	const part = 32 // so few are not worth another goroutine
-	items := make([]penstock.Item, len(rows))
-	opening, ctx := errgroup.WithContext(ctx)
-	opening.SetLimit(runtime.GOMAXPROCS(0))
-	for from := 0; from < len(rows); from += part {
-		opening.Go(func() (err error) {
-			for i := from; i < min(from+part, len(rows)) && err == nil; i++ {
-				items[i], err = s.withResult(ctx, rows[i])
+// opening opens results on other processors while more rows are read.
+type opening struct {
+	open  func(*resultRow) error
+	group errgroup.Group
+	next  []*resultRow
+}
+
+// openTogether is how many are worth a goroutine.
+const openTogether = 32
+
+func (o *opening) add(r *resultRow) {
+	if o.next = append(o.next, r); len(o.next) == openTogether {
+		o.start()
+	}
+}
+
+func (o *opening) start() {
+	part := o.next
+	o.next = nil
+	o.group.Go(func() error {
+		for _, r := range part {
+			if err := o.open(r); err != nil {
+				return err
 			}
-			return err
-		})
-	}
-	if err := opening.Wait(); err != nil {
-		return nil, err
-	}
-	return items, nil
+		}
+		return nil
+	})
 }
 
-func resultsQuery(j penstock.Job, p store.ResultPage) query {
-	if p.Order == store.OrderInput {
-		// One behind the last item is as far as anyone can be.
-		next := min(max(p.After, -1), int64(j.Counts.Total)-1) + 1
-		first, last := penstock.ItemID(j.ID, int(next)), penstock.ItemID(j.ID, j.Counts.Total-1)
-		return sqlf(`SELECT `+itemColumnsWithResult+` FROM items
-			WHERE id >= $1 AND id <= $2 AND seq > 0 AND ($3 = '' OR status = $3) ORDER BY id LIMIT $4`,
-			first, last, p.Status, p.Limit)
-	}
-	// The items are sorted by themselves first, so that only the results of this page are read.
-	first, last := penstock.ItemID(j.ID, 0), penstock.ItemID(j.ID, j.Counts.Total-1)
-	return sqlf(`SELECT `+itemColumnsWithResult+` FROM items WHERE id IN (SELECT id FROM items
-			WHERE id >= $1 AND id <= $2 AND seq > 0 AND seq > $3 AND ($4 = '' OR status = $4) ORDER BY seq LIMIT $5)
-		ORDER BY seq`,
-		first, last, p.After, p.Status, p.Limit)
+func (o *opening) wait() error {
+	o.start()
+	return o.group.Wait()
 }
 
-func (s *Store) withResult(ctx context.Context, row itemRow) (penstock.Item, error) {
-	result, err := s.open(ctx, owner(row.Tenant, row.ID, partResult), row.result)
-	row.Result = result
-	return row.Item, hide(err)
+// openResult opens the result of a row.
+func (s *Store) openResult(ctx context.Context, row *resultRow) (err error) {
+	row.Result, err = s.open(ctx, owner(row.Tenant, row.ID, partResult), row.result)
+	return hide(err)
+}
+
+// resultRow is an item that ended, with its result still sealed.
+type resultRow struct {
+	penstock.Item
+	result placed
+	lies   inHarvest // where it is, if it has no row
+}
+
+// resultColumns are what readers of results want to know. Most of a row is of no interest to somebody who reads a
+// million of them, and what all items of a job share is taken from the job.
+const (
+	resultColumns = endedColumns + `, result, result_blob`
+	endedColumns  = `n, custom_id, status, seq, attempts, fence, target, status_code, error_code, error_message,
+	cost_nano_usd, ` + usageNames + `, finished_at`
+)
+
+// resultScan reads rows of resultColumns. It reads into plain types, which are assigned as they are; named ones and
+// smaller integers go through reflection and text.
+type resultScan struct {
+	job                                                 *penstock.Job
+	n, seq, attempts, fence, statusCode, cost, finished int64
+	customID, status, target, code, message             string
+	usage                                               penstock.Usage
+	result                                              placed
+	dest                                                []any
+}
+
+func newResultScan(j *penstock.Job) *resultScan {
+	r := &resultScan{job: j}
+	r.dest = append(intoUsage(&r.usage, &r.n, &r.customID, &r.status, &r.seq, &r.attempts, &r.fence, &r.target, &r.statusCode, &r.code, &r.message,
+		&r.cost), &r.finished, &r.result.inline, &r.result.blob)
+	return r
+}
+
+func (r *resultScan) row(from Row) (*resultRow, error) {
+	if err := from.Scan(r.dest...); err != nil {
+		return nil, fmt.Errorf("scanning a result: %w", err)
+	}
+	row := &resultRow{result: r.result, Item: penstock.Item{
+		ID: penstock.ItemID(r.job.ID, int(r.n)), Job: r.job.ID, Tenant: r.job.Tenant, Index: int(r.n), CustomID: r.customID,
+		Status: penstock.Status(r.status), Seq: r.seq, Attempts: int(r.attempts), Fence: r.fence,
+		Target: r.target, StatusCode: int(r.statusCode), Usage: r.usage, Cost: penstock.NanoUSD(r.cost), FinishedAt: fromMicros(r.finished),
+	}}
+	if r.code != "" {
+		row.Error = &penstock.ItemError{Code: penstock.Code(r.code), Message: r.message}
+	}
+	return row, nil
 }

@@ -146,6 +146,7 @@ func claimFields(r *rig) {
 		}
 		r.wantSame("claim", c, store.Claimed{
 			Claim:       c.Claim,
+			Place:       c.Place,
 			Item:        penstock.ItemID(sub.Job.ID, i),
 			Job:         sub.Job.ID,
 			Tenant:      acme,

@@ -58,6 +58,7 @@ func topics() []topic {
 		{"fair", fairCases()},
 		{"finish", finishCases()},
 		{"stale", staleCases()},
+		{"together", togetherCases()},
 		{"rescue", rescueCases()},
 		{"cancel", cancelCases()},
 		{"expire", expireCases()},

@@ -1,0 +1,259 @@
+package sqlstore
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"penstock"
+	"penstock/internal/store"
+)
+
+// A harvest has what items of a job came to that succeeded at their first try and were committed together. It is
+// written once and stays as long as the job. An item in a harvest has no row; that it ended but once is the word of
+// its claim, in which every item has a bit.
+
+const (
+	// harvestItems and harvestBytes bound a harvest: readers take the facts of a whole one.
+	harvestItems = store.MaxTogether
+	harvestBytes = 1 << 20
+	// harvestSpan is how far apart the indexes in a harvest may lie, so that those which may have an item are few.
+	harvestSpan = 4096
+)
+
+// harvest is a harvest as it is written.
+type harvest struct {
+	job      penstock.ID
+	tenant   penstock.TenantID
+	last     int64 // number of the last item
+	minN     int
+	maxN     int
+	items    int
+	finished int64
+	reserved penstock.NanoUSD
+	charge   charge // sums; no target, status or price
+	facts    factWriter
+	results  []byte
+}
+
+// charge is what an item and the attempt that decided it both tell, nearly always the same.
+type charge struct {
+	target     string
+	statusCode int
+	price      string
+	usage      penstock.Usage
+	cost       penstock.NanoUSD
+}
+
+func (r *itemRow) charge() charge { return charge{r.Target, r.StatusCode, r.price, r.Usage, r.Cost} }
+
+func chargeOf(a *penstock.Attempt) charge {
+	return charge{a.Target, a.StatusCode, a.PriceVersion, a.Usage, a.Cost}
+}
+
+// reapable says whether an item that is about to end so needs no row to tell of it: nothing set it apart before, its
+// claim has a bit for it, and its only attempt succeeded.
+func (r itemInJob) reapable(o outcome) bool {
+	a := o.attempt
+	return r.fresh && placeBit(r.place) != 0 && r.Status == penstock.StatusRunning && o.transition == penstock.TransitionSucceed && o.err == nil &&
+		o.result.blob == "" && a != nil && r.tries == 1 && r.crashes == 0 && a.Fence == r.Fence && a.ErrorKind == "" && a.ErrorMessage == ""
+}
+
+// reap puts an item that ended into the harvest of its job, or into another one behind it.
+func (r itemInJob) reap(ctx context.Context, tx Tx) error {
+	h := r.harvests[r.Job]
+	if h != nil && !h.takes(r.itemRow) {
+		if err := h.insert(ctx, tx); err != nil {
+			return err
+		}
+		h = nil
+	}
+	if h == nil {
+		h = &harvest{job: r.Job, tenant: r.Tenant, minN: r.Index, maxN: r.Index, finished: micros(r.FinishedAt), facts: newFactWriter()}
+		r.harvests[r.Job] = h
+	}
+	h.add(r.itemRow)
+	return nil
+}
+
+// takes says whether an item fits in, as the next one.
+func (h *harvest) takes(r *itemRow) bool {
+	return r.Seq == h.last+1 && h.items < harvestItems && len(h.results)+len(r.result.inline) <= harvestBytes &&
+		max(h.maxN, r.Index)-min(h.minN, r.Index) < harvestSpan
+}
+
+func (h *harvest) add(r *itemRow) {
+	h.last, h.items = r.Seq, h.items+1
+	h.minN, h.maxN = min(h.minN, r.Index), max(h.maxN, r.Index)
+	h.reserved += r.reserved
+	h.charge.cost += r.Cost
+	h.charge.usage = h.charge.usage.Plus(r.Usage)
+	h.results = append(h.results, r.result.inline...)
+	h.facts.reaped(r)
+}
+
+var addHarvest = insertInto("harvests", `job_id text, last_seq bigint, tenant_id text, min_n bigint, max_n bigint, items bigint,
+	finished_at bigint, reserved_nano_usd bigint, cost_nano_usd bigint, facts bytea, results bytea, `+usageColumns, "")
+
+func (h *harvest) insert(ctx context.Context, tx Tx) error {
+	results := h.results
+	if results == nil {
+		results = []byte{}
+	}
+	return tx.Put(ctx, addHarvest, withUsage(h.charge.usage, h.job, h.last, h.tenant, h.minN, h.maxN, h.items,
+		h.finished, h.reserved, h.charge.cost, h.facts.buf, results)...)
+}
+
+// harvestFormat is the first byte of a harvest's facts.
+const harvestFormat = 1
+
+// What is told of an attempt in one byte.
+const (
+	chargedAsItem = 1 << iota // it tells the same charge as its item
+	usageIsKnown
+)
+
+// factWriter writes the facts of a harvest one behind the other. Words that come again and again are written once.
+type factWriter struct {
+	buf   []byte
+	words map[string]int
+}
+
+func newFactWriter() factWriter {
+	return factWriter{buf: []byte{harvestFormat}, words: map[string]int{}}
+}
+
+func (w *factWriter) number(n int64) { w.buf = binary.AppendVarint(w.buf, n) }
+
+func (w *factWriter) text(s string) {
+	w.buf = binary.AppendUvarint(w.buf, uint64(len(s)))
+	w.buf = append(w.buf, s...)
+}
+
+// word writes the number of a word, with the word behind it when it is a new one.
+func (w *factWriter) word(s string) {
+	at, known := w.words[s]
+	if !known {
+		at = len(w.words)
+		w.words[s] = at
+	}
+	w.buf = binary.AppendUvarint(w.buf, uint64(at))
+	if !known {
+		w.text(s)
+	}
+}
+
+func (w *factWriter) charge(c charge) {
+	w.word(c.target)
+	w.number(int64(c.statusCode))
+	w.word(c.price)
+	u := c.usage
+	for _, n := range [...]int64{u.InputTokens, u.CachedInputTokens, u.CacheWriteTokens, u.OutputTokens, u.ReasoningTokens, int64(c.cost)} {
+		w.number(n)
+	}
+}
+
+func (w *factWriter) reaped(r *itemRow) {
+	a, known, paid := r.last, byte(0), r.charge()
+	if chargeOf(a) == paid {
+		known |= chargedAsItem
+	}
+	if a.UsageKnown {
+		known |= usageIsKnown
+	}
+	w.number(int64(r.Index))
+	w.text(r.CustomID)
+	w.number(int64(r.Attempts))
+	w.number(int64(r.reserved))
+	w.number(int64(len(r.result.inline)))
+	w.charge(paid)
+	w.buf = append(w.buf, known)
+	if known&chargedAsItem == 0 {
+		w.charge(chargeOf(a))
+	}
+	w.text(string(a.ID))
+	w.word(a.Reason)
+	w.word(a.Config)
+	started := micros(a.StartedAt)
+	w.number(started)
+	w.number(micros(a.FirstTokenAt) - started)
+	w.number(micros(a.FinishedAt) - started)
+}
+
+var errBrokenHarvest = errors.New("the facts of a harvest are broken")
+
+// harvestReader takes the facts of a harvest apart.
+type harvestReader struct {
+	factReader
+	words []string
+}
+
+func (d *harvestReader) word() string {
+	at := d.number()
+	if at == int64(len(d.words)) {
+		d.words = append(d.words, d.text())
+	}
+	if at >= int64(len(d.words)) || d.broken {
+		d.broken, d.rest = true, nil
+		return ""
+	}
+	return d.words[at]
+}
+
+func (d *harvestReader) charge() (c charge) {
+	c.target, c.statusCode, c.price = d.word(), int(d.signed()), d.word()
+	u := &c.usage
+	for _, n := range [...]*int64{&u.InputTokens, &u.CachedInputTokens, &u.CacheWriteTokens, &u.OutputTokens, &u.ReasoningTokens} {
+		*n = d.signed()
+	}
+	c.cost = penstock.NanoUSD(d.signed())
+	return c
+}
+
+// reaped reads the next item. Its result begins where that of the one before it ends.
+func (d *harvestReader) reaped(from int64) (r itemRow) {
+	r.Index, r.CustomID = int(d.signed()), d.text()
+	r.Attempts, r.reserved = int(d.signed()), penstock.NanoUSD(d.signed())
+	r.lies.result = span{from, from + d.signed()}
+	paid := d.charge()
+	r.Target, r.StatusCode, r.price, r.Usage, r.Cost = paid.target, paid.statusCode, paid.price, paid.usage, paid.cost
+	known := d.take(1)[0]
+	if known&chargedAsItem == 0 {
+		paid = d.charge()
+	}
+	a := &penstock.Attempt{
+		Number: 1, Fence: 1, Target: paid.target, StatusCode: paid.statusCode, PriceVersion: paid.price, Usage: paid.usage, Cost: paid.cost,
+		UsageKnown: known&usageIsKnown != 0, ID: penstock.ID(d.text()), Reason: d.word(), Config: d.word(),
+	}
+	started := d.signed()
+	a.StartedAt, a.FirstTokenAt, a.FinishedAt = fromMicros(started), fromMicros(started+d.signed()), fromMicros(started+d.signed())
+	r.last = a
+	return r
+}
+
+// decodeHarvest reads the items of a harvest.
+func decodeHarvest(facts []byte) ([]itemRow, error) {
+	d := harvestReader{factReader: factReader{rest: facts}}
+	if d.take(1)[0] != harvestFormat {
+		return nil, errBrokenHarvest
+	}
+	var rows []itemRow
+	var at int64
+	for len(d.rest) > 0 {
+		r := d.reaped(at)
+		if at = r.lies.result.to; d.broken || at < r.lies.result.from || len(rows) == harvestItems {
+			return nil, errBrokenHarvest
+		}
+		rows = append(rows, r)
+	}
+	if d.broken || len(rows) == 0 {
+		return nil, errBrokenHarvest
+	}
+	return rows, nil
+}
+
+// brokenHarvest says that a harvest cannot be read.
+func brokenHarvest(of harvestOf, err error) error {
+	return fmt.Errorf("harvest %d of job %s: %w", of.last, of.job, err)
+}

@@ -1,0 +1,115 @@
+package sqlstore
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"penstock"
+)
+
+func drawUsage(t *rapid.T) penstock.Usage {
+	n := rapid.Int64()
+	return penstock.Usage{
+		InputTokens: n.Draw(t, "input"), CachedInputTokens: n.Draw(t, "cached"), CacheWriteTokens: n.Draw(t, "written"),
+		OutputTokens: n.Draw(t, "output"), ReasoningTokens: n.Draw(t, "reasoned"),
+	}
+}
+
+func drawTime(t *rapid.T) time.Time {
+	return fromMicros(rapid.Int64Range(0, 1<<52).Draw(t, "at"))
+}
+
+// drawReaped is an item that ended so that it may lie in a harvest.
+func drawReaped(t *rapid.T) *itemRow {
+	word := rapid.SampledFrom([]string{"", "first", "second", "a longer word"})
+	a := &penstock.Attempt{
+		ID: penstock.ID(rapid.String().Draw(t, "id")), Number: 1, Fence: 1, Target: word.Draw(t, "target"), Reason: word.Draw(t, "reason"),
+		Config: word.Draw(t, "config"), StatusCode: rapid.Int().Draw(t, "code"), Usage: drawUsage(t), UsageKnown: rapid.Bool().Draw(t, "known"),
+		Cost: penstock.NanoUSD(rapid.Int64().Draw(t, "cost")), PriceVersion: word.Draw(t, "price"),
+		StartedAt: drawTime(t), FirstTokenAt: drawTime(t), FinishedAt: drawTime(t),
+	}
+	r := &itemRow{last: a, price: a.PriceVersion, reserved: penstock.NanoUSD(rapid.Int64().Draw(t, "reserved"))}
+	r.Index, r.CustomID = rapid.IntRange(0, harvestSpan-1).Draw(t, "n"), rapid.String().Draw(t, "custom id")
+	r.Attempts, r.Target, r.StatusCode, r.Usage, r.Cost = rapid.IntRange(0, 1).Draw(t, "counted"), a.Target, a.StatusCode, a.Usage, a.Cost
+	if rapid.Bool().Draw(t, "told otherwise") {
+		r.Target, r.Cost, r.Usage = word.Draw(t, "its target"), r.Cost+1, drawUsage(t)
+	}
+	r.result.inline = rapid.SliceOf(rapid.Byte()).Draw(t, "result")
+	return r
+}
+
+// TestHarvestFacts holds that what goes into a harvest comes out of it.
+func TestHarvestFacts(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		h := &harvest{facts: newFactWriter()}
+		var want []itemRow
+		for range rapid.IntRange(1, 20).Draw(t, "items") {
+			r := drawReaped(t)
+			h.add(r)
+			from := int64(len(h.results) - len(r.result.inline))
+			kept := *r
+			kept.result, kept.lies.result = placed{}, span{from, int64(len(h.results))}
+			want = append(want, kept)
+		}
+		got, err := decodeHarvest(h.facts.buf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(itemRow{}, placed{}, inHarvest{}, harvestOf{}, span{})); diff != "" {
+			t.Fatalf("facts (-want +got):\n%s", diff)
+		}
+		if _, err := decodeHarvest(h.facts.buf[:len(h.facts.buf)-1]); err == nil {
+			t.Fatal("facts that were cut off can be read")
+		}
+	})
+}
+
+// FuzzHarvestFacts holds that no bytes make the reader panic, or read more than a harvest has.
+func FuzzHarvestFacts(f *testing.F) {
+	f.Add([]byte{harvestFormat})
+	f.Add([]byte{harvestFormat, 2, 0, 2, 2, 0, 0, 0, 2, 1, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0})
+	f.Fuzz(func(t *testing.T, facts []byte) {
+		items, err := decodeHarvest(facts)
+		if (err == nil) == (len(items) == 0) || len(items) > harvestItems {
+			t.Errorf("%d items, %v", len(items), err)
+		}
+		var at int64
+		for _, r := range items {
+			if r.lies.result.from != at || r.lies.result.to < at {
+				t.Errorf("result at %+v, the one before ends at %d", r.lies.result, at)
+			}
+			at = r.lies.result.to
+		}
+	})
+}
+
+// TestHarvestKeepsEverything holds that no field was added that a harvest would forget. Whoever adds one writes it in
+// factWriter, under a new format, or knows that it is told elsewhere.
+func TestHarvestKeepsEverything(t *testing.T) {
+	t.Parallel()
+	fields := func(of reflect.Type) (names []string) {
+		for i := range of.NumField() {
+			names = append(names, of.Field(i).Name)
+		}
+		return names
+	}
+	for _, c := range []struct {
+		of   reflect.Type
+		kept string
+	}{
+		{reflect.TypeFor[penstock.Attempt](), `ID Subject Number Fence Target Reason Config ErrorKind ErrorMessage StatusCode Usage UsageKnown
+			Cost PriceVersion StartedAt FirstTokenAt FinishedAt`},
+		{reflect.TypeFor[penstock.Item](), `ID Job Tenant Index CustomID Status Seq Attempts Fence Target StatusCode Result Error Usage Cost FinishedAt`},
+		{reflect.TypeFor[penstock.Usage](), `InputTokens CachedInputTokens CacheWriteTokens OutputTokens ReasoningTokens`},
+	} {
+		if diff := cmp.Diff(strings.Fields(c.kept), fields(c.of)); diff != "" {
+			t.Errorf("fields of %v that a harvest knows of (-known +there):\n%s", c.of, diff)
+		}
+	}
+}
