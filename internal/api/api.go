@@ -149,7 +149,7 @@ type call struct {
 // serve is the one way into every handler: ids, trace, authentication, recovery, errors, metrics.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt route) {
 	began := s.Clock()
-	c := &call{Server: s, w: newResponse(w), id: s.ids.New(began), words: wordingFor(rt, r)}
+	c := &call{Server: s, w: newResponse(w, r), id: s.ids.New(began), words: wordingFor(rt, r)}
 	ctx := telemetry.WithIDs(telemetry.Extract(r.Context(), r.Header), telemetry.IDs{Request: c.id})
 	ctx, span := s.Tracer.StartServer(ctx, rt.Method+" "+rt.Path)
 	c.r = r.WithContext(ctx)
@@ -247,12 +247,14 @@ const writeTimeout = 30 * time.Second
 type response struct {
 	http.ResponseWriter
 	conn   *http.ResponseController
-	begin  func() // called once, before headers are sent; may be nil
+	begin  func()    // called once, before headers are sent; may be nil
+	until  time.Time // what is written must be received by then
+	strict bool      // a deadline that passes ends the answer, even if nothing is being written
 	status int
 }
 
-func newResponse(w http.ResponseWriter) *response {
-	return &response{ResponseWriter: w, conn: http.NewResponseController(w)}
+func newResponse(w http.ResponseWriter, r *http.Request) *response {
+	return &response{ResponseWriter: w, conn: http.NewResponseController(w), strict: r.ProtoMajor > 1}
 }
 
 func (w *response) WriteHeader(status int) {
@@ -270,14 +272,29 @@ func (w *response) Write(b []byte) (int, error) {
 	if w.status == 0 {
 		w.WriteHeader(http.StatusOK)
 	}
-	_ = w.conn.SetWriteDeadline(time.Now().Add(writeTimeout)) // a writer without deadlines has no slow reader
+	w.extend()
 	return w.ResponseWriter.Write(b)
 }
 
-// FlushError sends what was written and lifts the deadline: a stream may be silent for long.
+// extend gives the caller at least half of writeTimeout for what is written next. The deadline of a stream that is silent
+// may pass meanwhile, which harms nothing over HTTP/1.1; so a stream of many small events moves it once in a while,
+// instead of twice for each of them.
+func (w *response) extend() {
+	now := time.Now()
+	if w.until.Sub(now) > writeTimeout/2 {
+		return
+	}
+	w.until = now.Add(writeTimeout)
+	_ = w.conn.SetWriteDeadline(w.until) // a writer without deadlines has no slow reader
+}
+
+// FlushError sends what was written. A stream may be silent for long afterwards.
 func (w *response) FlushError() error {
 	err := w.conn.Flush()
-	_ = w.conn.SetWriteDeadline(time.Time{})
+	if w.strict {
+		w.until = time.Time{}
+		_ = w.conn.SetWriteDeadline(w.until)
+	}
 	return err
 }
 
