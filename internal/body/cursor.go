@@ -58,7 +58,7 @@ func (c *Cursor) Kind() byte {
 // one. Names are valid while the text is.
 func (c *Cursor) Members(yield func(name []byte) bool) {
 	if c.open('{') {
-		for first := true; c.more('}', first); first = false {
+		for n := 0; c.more('}', n); n++ {
 			name := c.name()
 			if c.err != nil || !yield(name) {
 				return
@@ -70,7 +70,7 @@ func (c *Cursor) Members(yield func(name []byte) bool) {
 // Elements ranges over the array that comes next, in the same way.
 func (c *Cursor) Elements(yield func(n int) bool) {
 	if c.open('[') {
-		for n := 0; c.more(']', n == 0); n++ {
+		for n := 0; c.more(']', n); n++ {
 			if !yield(n) {
 				return
 			}
@@ -90,13 +90,13 @@ func (c *Cursor) open(bracket byte) bool {
 	return false
 }
 
-// more stands before the next entry of an object or array, or behind its end.
-func (c *Cursor) more(end byte, first bool) bool {
+// more stands before the next entry of an object or array, of which n were read, or behind its end.
+func (c *Cursor) more(end byte, n int) bool {
 	if c.Kind() == end {
 		c.pass(1)
 		return false
 	}
-	if !first {
+	if n > 0 {
 		c.take(',')
 	}
 	return c.err == nil
@@ -214,14 +214,14 @@ func (c *Cursor) skip(depth int) {
 	switch c.Kind() {
 	case '{':
 		c.pass(1)
-		for first := true; c.more('}', first); first = false {
+		for n := 0; c.more('}', n); n++ {
 			c.quoted()
 			c.take(':')
 			c.skip(depth + 1)
 		}
 	case '[':
 		c.pass(1)
-		for first := true; c.more(']', first); first = false {
+		for n := 0; c.more(']', n); n++ {
 			c.skip(depth + 1)
 		}
 	case '"':
