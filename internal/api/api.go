@@ -36,7 +36,7 @@ import (
 
 // Runner runs one inference.
 type Runner interface {
-	Run(ctx context.Context, task attempt.Task, sink attempt.Sink) attempt.Outcome
+	Answer(ctx context.Context, task *attempt.Task, sink attempt.Sink) *attempt.Outcome
 	Explain(task attempt.Task) (attempt.Explanation, error)
 }
 
@@ -111,10 +111,10 @@ func New(d Deps) (*Server, error) {
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for _, rt := range routes {
-		mux.HandleFunc(rt.Method+" "+rt.Path, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, rt) })
+		mux.HandleFunc(rt.Method+" "+rt.Path, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, &rt) })
 	}
 	nowhere := route{Path: "/", open: true, shared: true, serve: func(c *call) error { return noRoute(mux, c.r) }}
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, nowhere) })
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, &nowhere) })
 	return mux
 }
 
@@ -147,7 +147,7 @@ type call struct {
 }
 
 // serve is the one way into every handler: ids, trace, authentication, recovery, errors, metrics.
-func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt route) {
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt *route) {
 	began := s.Clock()
 	c := &call{Server: s, w: newResponse(w, r), id: s.ids.New(began), words: wordingFor(rt, r)}
 	ctx := telemetry.WithIDs(telemetry.Extract(r.Context(), r.Header), telemetry.IDs{Request: c.id})
@@ -174,7 +174,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt route) {
 }
 
 // run authenticates the caller and calls the handler. A panic becomes an error like any other.
-func (c *call) run(rt route) (err error) {
+func (c *call) run(rt *route) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			if errors.Is(asError(p), http.ErrAbortHandler) {

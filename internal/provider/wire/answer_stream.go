@@ -35,7 +35,7 @@ type streamAnswer struct {
 
 // openStream reads up to the first event that says something. Comments and pings before it prove
 // nothing: a server may send them for a minute and then an error. They go out with that first event.
-func (ex *exchange) openStream(call provider.Call, meta provider.Meta) (provider.Answer, error) {
+func (ex *exchange) openStream(call *provider.Call, meta provider.Meta) (provider.Answer, error) {
 	a := &streamAnswer{
 		ex: ex, meta: meta, idle: call.Timeouts.Idle,
 		events: sse.NewReader(ex.body, min(maxEventBytes, ex.client.cfg.MaxAnswerBytes)),

@@ -24,7 +24,7 @@ const (
 // watchdogs keep them.
 type carrier interface {
 	// post sends a body and returns when the headers of an answer are there. The end of ctx also ends the answer.
-	post(ctx context.Context, p parcel) (*http.Response, error)
+	post(ctx context.Context, p *parcel) (*http.Response, error)
 	CloseIdleConnections()
 }
 
@@ -70,7 +70,7 @@ func isPlain(base *url.URL) bool {
 // and a gateway's share of the time is largest.
 type direct struct{ *http1.Client }
 
-func (d direct) post(ctx context.Context, p parcel) (*http.Response, error) {
+func (d direct) post(ctx context.Context, p *parcel) (*http.Response, error) {
 	return d.Post(ctx, http1.Request{
 		URL: p.to, Header: p.header, Body: p.body, Connecting: p.connecting, Connected: p.connected,
 	})
@@ -83,16 +83,18 @@ type pooled struct{ *http.Transport }
 // need no URL in front of them. The URL is shared by all calls of an endpoint, which http.NewRequest would parse again
 // for each of them; nothing below changes it. The body can be read again, so that a call survives a pooled connection
 // that turns out to be dead.
-func (t *pooled) post(ctx context.Context, p parcel) (*http.Response, error) {
+func (t *pooled) post(ctx context.Context, p *parcel) (*http.Response, error) {
 	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(p.body)), nil }
 	first, _ := open()
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GetConn: func(string) { p.connecting() },
 		GotConn: func(httptrace.GotConnInfo) { p.connected() },
 	})
-	req := &http.Request{
-		Method: http.MethodPost, URL: p.to, Host: p.to.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: p.header, Body: first, GetBody: open, ContentLength: int64(len(p.body)),
-	}
-	return t.RoundTrip(req.WithContext(ctx))
+	req := blank.WithContext(ctx)
+	req.Method, req.URL, req.Host, req.Proto, req.ProtoMajor, req.ProtoMinor = http.MethodPost, p.to, p.to.Host, "HTTP/1.1", 1, 1
+	req.Header, req.Body, req.GetBody, req.ContentLength = p.header, first, open, int64(len(p.body))
+	return t.RoundTrip(req)
 }
+
+// blank is what requests are made from: a stream would otherwise keep room for a second one on its stack.
+var blank http.Request

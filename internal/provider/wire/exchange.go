@@ -33,7 +33,7 @@ type exchange struct {
 }
 
 // send delivers the call and returns when the headers of an answer are there.
-func (c *Client) send(ctx context.Context, call provider.Call, r Request, apiKey string) (*exchange, error) {
+func (c *Client) send(ctx context.Context, call *provider.Call, r *Request, apiKey string) (*exchange, error) {
 	to, err := c.address(call.Endpoint, r)
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (c *Client) send(ctx context.Context, call provider.Call, r Request, apiKey
 	header := make(http.Header, usualHeaders)
 	setHeader(header, call)
 	r.SetHeader(header, apiKey)
-	ex.resp, err = c.carrier.post(ctx, parcel{
+	ex.resp, err = c.carrier.post(ctx, &parcel{
 		to: to, header: header, body: r.Body,
 		connecting: func() { ex.watch.enter(phaseConnect, call.Timeouts.Connect) },
 		connected:  func() { ex.watch.enter(phaseFirstToken, call.Timeouts.FirstToken) },
@@ -62,7 +62,7 @@ func (c *Client) send(ctx context.Context, call provider.Call, r Request, apiKey
 }
 
 // address is where a call goes.
-func (c *Client) address(endpoint penstock.Endpoint, r Request) (*url.URL, error) {
+func (c *Client) address(endpoint penstock.Endpoint, r *Request) (*url.URL, error) {
 	to := c.urls[endpoint]
 	if to == nil {
 		return nil, &provider.Error{Kind: provider.KindInternal,
@@ -85,7 +85,7 @@ const usualHeaders = 8
 var credentials = []string{"Authorization", "X-Api-Key", "Api-Key"}
 
 // setHeader sets what every protocol has.
-func setHeader(h http.Header, call provider.Call) {
+func setHeader(h http.Header, call *provider.Call) {
 	for name, values := range call.Header {
 		h[http.CanonicalHeaderKey(name)] = values
 	}
