@@ -160,17 +160,20 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt *route) {
 	}
 
 	var err error
-	defer func() { // also when the answer is aborted by a panic
-		span.Set(telemetry.Int("http.response.status_code", int64(c.w.status)), telemetry.String("http.route", rt.Path))
-		if c.w.status >= http.StatusInternalServerError {
-			span.Fail(string(penstock.ErrorCode(err)))
-		}
-		span.End(nil)
-		s.Metrics.HTTPRequest(rt.Path, r.Method, c.w.status, s.Clock().Sub(began))
-	}()
+	defer func() { c.close(rt, span, err, began) }() // also when the answer is aborted by a panic
 	if err = c.run(rt); err != nil {
 		c.fail(err)
 	}
+}
+
+// close tells traces and metrics of a call that is over.
+func (c *call) close(rt *route, span telemetry.Span, err error, began time.Time) {
+	span.Set(telemetry.Int("http.response.status_code", int64(c.w.status)), telemetry.String("http.route", rt.Path))
+	if c.w.status >= http.StatusInternalServerError {
+		span.Fail(string(penstock.ErrorCode(err)))
+	}
+	span.End(nil)
+	c.Metrics.HTTPRequest(rt.Path, c.r.Method, c.w.status, c.Clock().Sub(began))
 }
 
 // run authenticates the caller and calls the handler. A panic becomes an error like any other.
