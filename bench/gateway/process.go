@@ -124,7 +124,7 @@ func build(o options, dir string) (string, error) {
 		return filepath.Abs(o.binary)
 	}
 	binary := filepath.Join(dir, "penstock")
-	if out, err := exec.Command("go", "build", "-trimpath", "-o", binary, "penstock/cmd/penstock").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-C", "..", "-trimpath", "-o", binary, "./cmd/penstock").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building penstock: %w\n%s", err, out)
 	}
 	return binary, nil

@@ -13,6 +13,8 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"penstock/internal/pace"
 )
 
 func main() { os.Exit(run()) }
@@ -22,6 +24,7 @@ func run() int {
 	defer stop()
 	// After the first signal the next one does what it does by default: it ends the process at once.
 	context.AfterFunc(ctx, stop)
+	defer pace.Start(os.LookupEnv).Stop()
 	sh := &shell{
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
 		env: os.LookupEnv, terminal: isTerminal(os.Stdout), hangups: hangups, now: time.Now,

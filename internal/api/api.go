@@ -36,7 +36,7 @@ import (
 
 // Runner runs one inference.
 type Runner interface {
-	Run(ctx context.Context, task attempt.Task, sink attempt.Sink) attempt.Outcome
+	Answer(ctx context.Context, task *attempt.Task, sink attempt.Sink) *attempt.Outcome
 	Explain(task attempt.Task) (attempt.Explanation, error)
 }
 
@@ -111,10 +111,10 @@ func New(d Deps) (*Server, error) {
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for _, rt := range routes {
-		mux.HandleFunc(rt.Method+" "+rt.Path, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, rt) })
+		mux.HandleFunc(rt.Method+" "+rt.Path, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, &rt) })
 	}
 	nowhere := route{Path: "/", open: true, shared: true, serve: func(c *call) error { return noRoute(mux, c.r) }}
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, nowhere) })
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, &nowhere) })
 	return mux
 }
 
@@ -147,9 +147,9 @@ type call struct {
 }
 
 // serve is the one way into every handler: ids, trace, authentication, recovery, errors, metrics.
-func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt route) {
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt *route) {
 	began := s.Clock()
-	c := &call{Server: s, w: newResponse(w), id: s.ids.New(began), words: wordingFor(rt, r)}
+	c := &call{Server: s, w: newResponse(w, r), id: s.ids.New(began), words: wordingFor(rt, r)}
 	ctx := telemetry.WithIDs(telemetry.Extract(r.Context(), r.Header), telemetry.IDs{Request: c.id})
 	ctx, span := s.Tracer.StartServer(ctx, rt.Method+" "+rt.Path)
 	c.r = r.WithContext(ctx)
@@ -160,21 +160,24 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt route) {
 	}
 
 	var err error
-	defer func() { // also when the answer is aborted by a panic
-		span.Set(telemetry.Int("http.response.status_code", int64(c.w.status)), telemetry.String("http.route", rt.Path))
-		if c.w.status >= http.StatusInternalServerError {
-			span.Fail(string(penstock.ErrorCode(err)))
-		}
-		span.End(nil)
-		s.Metrics.HTTPRequest(rt.Path, r.Method, c.w.status, s.Clock().Sub(began))
-	}()
+	defer func() { c.close(rt, span, err, began) }() // also when the answer is aborted by a panic
 	if err = c.run(rt); err != nil {
 		c.fail(err)
 	}
 }
 
+// close tells traces and metrics of a call that is over.
+func (c *call) close(rt *route, span telemetry.Span, err error, began time.Time) {
+	span.Set(telemetry.Int("http.response.status_code", int64(c.w.status)), telemetry.String("http.route", rt.Path))
+	if c.w.status >= http.StatusInternalServerError {
+		span.Fail(string(penstock.ErrorCode(err)))
+	}
+	span.End(nil)
+	c.Metrics.HTTPRequest(rt.Path, c.r.Method, c.w.status, c.Clock().Sub(began))
+}
+
 // run authenticates the caller and calls the handler. A panic becomes an error like any other.
-func (c *call) run(rt route) (err error) {
+func (c *call) run(rt *route) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			if errors.Is(asError(p), http.ErrAbortHandler) {
@@ -247,12 +250,14 @@ const writeTimeout = 30 * time.Second
 type response struct {
 	http.ResponseWriter
 	conn   *http.ResponseController
-	begin  func() // called once, before headers are sent; may be nil
+	begin  func()    // called once, before headers are sent; may be nil
+	until  time.Time // what is written must be received by then
+	strict bool      // a deadline that passes ends the answer, even if nothing is being written
 	status int
 }
 
-func newResponse(w http.ResponseWriter) *response {
-	return &response{ResponseWriter: w, conn: http.NewResponseController(w)}
+func newResponse(w http.ResponseWriter, r *http.Request) *response {
+	return &response{ResponseWriter: w, conn: http.NewResponseController(w), strict: r.ProtoMajor > 1}
 }
 
 func (w *response) WriteHeader(status int) {
@@ -270,14 +275,29 @@ func (w *response) Write(b []byte) (int, error) {
 	if w.status == 0 {
 		w.WriteHeader(http.StatusOK)
 	}
-	_ = w.conn.SetWriteDeadline(time.Now().Add(writeTimeout)) // a writer without deadlines has no slow reader
+	w.extend()
 	return w.ResponseWriter.Write(b)
 }
 
-// FlushError sends what was written and lifts the deadline: a stream may be silent for long.
+// extend gives the caller at least half of writeTimeout for what is written next. The deadline of a stream that is silent
+// may pass meanwhile, which harms nothing over HTTP/1.1; so a stream of many small events moves it once in a while,
+// instead of twice for each of them.
+func (w *response) extend() {
+	now := time.Now()
+	if w.until.Sub(now) > writeTimeout/2 {
+		return
+	}
+	w.until = now.Add(writeTimeout)
+	_ = w.conn.SetWriteDeadline(w.until) // a writer without deadlines has no slow reader
+}
+
+// FlushError sends what was written. A stream may be silent for long afterwards.
 func (w *response) FlushError() error {
 	err := w.conn.Flush()
-	_ = w.conn.SetWriteDeadline(time.Time{})
+	if w.strict {
+		w.until = time.Time{}
+		_ = w.conn.SetWriteDeadline(w.until)
+	}
 	return err
 }
 

@@ -40,7 +40,7 @@ type cachePlan struct {
 
 // cachePlan decides how a call uses the cache: the caller's word counts most, then its key's, then the model's.
 // Codes: invalid_request.
-func (c *call) cachePlan(d door, asked dialect.Call, a admit.Admitted) (cachePlan, error) {
+func (c *call) cachePlan(d *door, asked dialect.Call, a admit.Admitted) (cachePlan, error) {
 	plan := cachePlan{ttl: a.Model.CacheTTL}
 	if c.caller.CacheTTL > 0 {
 		plan.ttl = c.caller.CacheTTL
@@ -72,7 +72,7 @@ func (c *call) cachePlan(d door, asked dialect.Call, a admit.Admitted) (cachePla
 }
 
 // spelled lists the headers that go on to the upstream, in a fixed order.
-func (d door) spelled(from http.Header) []string {
+func (d *door) spelled(from http.Header) []string {
 	var all []string
 	for _, name := range d.forward {
 		all = append(all, name, strings.Join(from.Values(name), "\n"))
@@ -81,7 +81,7 @@ func (d door) spelled(from http.Header) []string {
 }
 
 // runShared answers a call from the cache, or from a call upstream that others with the same question may join.
-func (c *call) runShared(plan cachePlan, task attempt.Task, t *tab) error {
+func (c *call) runShared(plan cachePlan, task *attempt.Task, t *tab) error {
 	began := c.Clock()
 	reading := c.Cache.Ask(c.r.Context(), cache.Ask{
 		Key: plan.key, Subject: c.id, TTL: plan.ttl, Refresh: plan.refresh, Call: c.lead(task, began, t),
@@ -96,12 +96,12 @@ func (c *call) runShared(plan cachePlan, task attempt.Task, t *tab) error {
 	c.w.Header().Set(headerCache, string(reading.Source))
 	c.Metrics.CacheAnswered(task.Model, string(reading.Source))
 	sink := &httpSink{w: c.w, stream: task.Stream, config: c.Config.Current(), tab: t}
-	out := attempt.Outcome{Err: reading.Copy(c.r.Context(), sink)}
+	out := &attempt.Outcome{Err: reading.Copy(c.r.Context(), sink)}
 	answer := reading.Answer()
 	out.Begun, out.Target = c.w.status != 0, answer.Target
 	err := c.conclude(out, sink)
 	if !recorded {
-		t.settle(attempt.Outcome{}) // it was a call, and used nothing
+		t.settle(&attempt.Outcome{}) // it was a call, and used nothing
 		c.Recorder.Add(c.recordShared(task, sharedAnswer{reading.Source, answer, out.Err}, outcomeOf{began: began, err: err, status: c.w.status}))
 		recorded = true
 	}
@@ -113,7 +113,7 @@ func (c *call) runShared(plan cachePlan, task attempt.Task, t *tab) error {
 
 // lead makes the call upstream, and records it as the caller's who began it: also when that one has left, and others
 // wait for the answer.
-func (c *call) lead(task attempt.Task, began time.Time, t *tab) cache.Call {
+func (c *call) lead(task *attempt.Task, began time.Time, t *tab) cache.Call {
 	caller := c.r.Context()
 	return func(ctx context.Context, f *cache.Flight) cache.Result {
 		recorded := false
@@ -123,11 +123,11 @@ func (c *call) lead(task attempt.Task, began time.Time, t *tab) cache.Call {
 				t.ticket.Lose()
 			}
 		}()
-		if err := c.open(ctx, t, &task); err != nil {
-			t.settle(attempt.Outcome{})
+		if err := c.open(ctx, t, task); err != nil {
+			t.settle(&attempt.Outcome{})
 			return cache.Result{Err: err}
 		}
-		out := c.Runner.Run(ctx, task, f)
+		out := c.Runner.Answer(ctx, task, f)
 		t.settle(out)
 		end := outcomeOf{began: began, status: out.StatusCode, holding: t.ticket.Holding}
 		switch {
@@ -155,7 +155,7 @@ type sharedAnswer struct {
 
 // recordShared is the record of a call that cost nothing. What it would have used stands on its only attempt, which was
 // made on no target; the name of the target says so, because no target can have such a name.
-func (c *call) recordShared(task attempt.Task, s sharedAnswer, o outcomeOf) penstock.Request {
+func (c *call) recordShared(task *attempt.Task, s sharedAnswer, o outcomeOf) penstock.Request {
 	now := c.Clock()
 	try := penstock.Attempt{
 		ID: c.ids.New(now), Subject: c.id, Number: 1, Target: string(s.source) + "/" + s.answer.Target, Config: c.Config.Current().Hash,
@@ -168,7 +168,7 @@ func (c *call) recordShared(task attempt.Task, s sharedAnswer, o outcomeOf) pens
 		failure := provider.AsError(s.err)
 		try.ErrorKind, try.ErrorMessage = string(failure.Kind), failure.Public()
 	}
-	return c.recordOf(task, attempt.Outcome{Target: try.Target, Attempts: []penstock.Attempt{try}}, o)
+	return c.recordOf(task, &attempt.Outcome{Target: try.Target, Attempts: []penstock.Attempt{try}}, o)
 }
 
 // reason explains to whoever asks later why no target was called.

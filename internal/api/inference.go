@@ -55,11 +55,12 @@ var doors = map[penstock.Endpoint]door{
 
 // inference makes the handler of an endpoint.
 func inference(endpoint penstock.Endpoint) func(*call) error {
-	return func(c *call) error { return c.infer(doors[endpoint]) }
+	d := doors[endpoint]
+	return func(c *call) error { return c.infer(&d) }
 }
 
 // infer answers an inference at once.
-func (c *call) infer(d door) error {
+func (c *call) infer(d *door) error {
 	text, err := c.readBody()
 	if err != nil {
 		return err
@@ -68,31 +69,30 @@ func (c *call) infer(d door) error {
 }
 
 // inferText answers the inference of a body.
-func (c *call) inferText(d door, text []byte) error {
+func (c *call) inferText(d *door, text []byte) error {
 	defer func() { c.stay.Leave() }() // should anything here panic
 	e, err := c.admitInference(d, text)
 	if err != nil || e == nil {
 		return err
 	}
-	t := &tab{door: d, stay: c.stay, demand: budget.Demand{Caller: c.caller, Model: e.names, Most: e.task.Bound}}
 	if e.plan.ttl > 0 {
-		return c.runShared(e.plan, e.task, t)
+		return c.runShared(e.plan, &e.task, e.tab)
 	}
-	return c.runCall(e, t)
+	return c.runCall(e)
 }
 
 // errand is an inference that was admitted. It is apart from the functions that made it, because the stack of a stream
 // stands for as long as the stream does.
 type errand struct {
 	asked dialect.Call
-	names penstock.ModelNames
 	task  attempt.Task
 	plan  cachePlan
+	tab   *tab
 }
 
 // admitInference reads and admits an inference, and takes the places that it needs. It returns nil when the answer was
 // given by other means.
-func (c *call) admitInference(d door, text []byte) (*errand, error) {
+func (c *call) admitInference(d *door, text []byte) (*errand, error) {
 	asked, err := d.read(text)
 	if err != nil {
 		return nil, err
@@ -117,12 +117,14 @@ func (c *call) admitInference(d door, text []byte) (*errand, error) {
 	if err := c.Recorder.Place(); err != nil {
 		return nil, err
 	}
-	e := &errand{asked: asked, names: penstock.ModelNames{Asked: asked.Model, Answers: admitted.Model.Name}, plan: plan, task: attempt.Task{
+	e := &errand{asked: asked, plan: plan, task: attempt.Task{
 		Subject: c.id, Tenant: c.caller.Tenant.ID, Owner: c.caller.Tenant.ID, Model: asked.Model, Lane: penstock.LaneRealtime, Targets: admitted.Targets, Endpoint: d.endpoint,
 		Header: d.forwarded(c.r.Header), Body: asked.Object.Text, Stream: asked.Stream, IncludeUsage: asked.IncludeUsage,
 		Bound: admitted.Bound, Wait: roomWait, MaxOutputTokens: asked.MaxOutputTokens * asked.Choices,
 	}}
 	e.task.Object = &e.asked.Object
+	names := penstock.ModelNames{Asked: asked.Model, Answers: admitted.Model.Name}
+	e.tab = &tab{door: d, stay: c.stay, demand: budget.Demand{Caller: c.caller, Model: names, Most: admitted.Bound}}
 	return e, nil
 }
 
@@ -132,7 +134,7 @@ func inferenceOf(asked dialect.Call) admit.Inference {
 }
 
 // forwarded returns the headers that go on to the upstream.
-func (d door) forwarded(from http.Header) http.Header {
+func (d *door) forwarded(from http.Header) http.Header {
 	var to http.Header
 	for _, name := range d.forward {
 		if values := from.Values(name); len(values) > 0 {
@@ -146,34 +148,39 @@ func (d door) forwarded(from http.Header) http.Header {
 }
 
 // runCall runs an admitted call, answers it, and records it whatever came of it.
-func (c *call) runCall(e *errand, t *tab) error {
-	if err := c.open(c.r.Context(), t, &e.task); err != nil {
+func (c *call) runCall(e *errand) error {
+	if err := c.open(c.r.Context(), e.tab, &e.task); err != nil {
 		c.Recorder.Leave()
 		return err
 	}
-	sink := &httpSink{w: c.w, stream: e.asked.Stream, config: c.Config.Current(), tab: t}
+	sink := &httpSink{w: c.w, stream: e.asked.Stream, config: c.Config.Current(), tab: e.tab}
 	began := c.Clock()
 	recorded := false
 	defer func() {
 		if !recorded {
 			c.Recorder.Leave() // a panic: there is nothing sound to record, and nobody knows what was spent
-			t.ticket.Lose()
+			e.tab.ticket.Lose()
 		}
 	}()
-	out := c.Runner.Run(c.r.Context(), e.task, sink)
-	t.settle(out)
-	var err error
-	if estimate := t.door.estimate; estimate != nil && (errors.Is(out.Err, attempt.ErrUnspoken) || unserved(out.Err)) {
-		err = estimate(c, e.asked)
-	} else {
-		err = c.conclude(out, sink)
-	}
-	c.record(e, out, outcomeOf{began: began, err: err, status: c.w.status, holding: t.ticket.Holding})
+	out := c.Runner.Answer(c.r.Context(), &e.task, sink)
+	c.finish(e, out, sink, began)
 	recorded = true
 	if sink.cut {
 		panic(http.ErrAbortHandler) // the only way to tell a caller that a plain answer is not whole
 	}
 	return nil
+}
+
+// finish settles a call, answers it if that was not done, and records it.
+func (c *call) finish(e *errand, out *attempt.Outcome, sink *httpSink, began time.Time) {
+	e.tab.settle(out)
+	var err error
+	if estimate := e.tab.door.estimate; estimate != nil && (errors.Is(out.Err, attempt.ErrUnspoken) || unserved(out.Err)) {
+		err = estimate(c, e.asked)
+	} else {
+		err = c.conclude(out, sink)
+	}
+	c.Recorder.Add(c.recordOf(&e.task, out, outcomeOf{began: began, err: err, status: c.w.status, holding: e.tab.ticket.Holding}))
 }
 
 // unserved says that a target speaks the dialect, but its server does not have the endpoint.
@@ -193,7 +200,7 @@ func (c *call) estimateTokens(asked dialect.Call) error {
 }
 
 // conclude answers with the error of a call that failed, and returns it.
-func (c *call) conclude(out attempt.Outcome, sink *httpSink) error {
+func (c *call) conclude(out *attempt.Outcome, sink *httpSink) error {
 	if out.Err == nil {
 		return nil
 	}
@@ -246,11 +253,7 @@ type outcomeOf struct {
 	holding penstock.Holding
 }
 
-func (c *call) record(e *errand, out attempt.Outcome, o outcomeOf) {
-	c.Recorder.Add(c.recordOf(e.task, out, o))
-}
-
-func (c *call) recordOf(task attempt.Task, out attempt.Outcome, o outcomeOf) penstock.Request {
+func (c *call) recordOf(task *attempt.Task, out *attempt.Outcome, o outcomeOf) penstock.Request {
 	r := penstock.Request{
 		ID: c.id, Tenant: c.caller.Tenant.ID, Key: c.caller.Key, Endpoint: task.Endpoint, Model: task.Model, Stream: task.Stream,
 		Status: penstock.StatusSucceeded, StatusCode: o.status, Target: out.Target, Usage: out.Usage, Cost: out.Cost,
@@ -324,7 +327,7 @@ func (s *httpSink) breakOff(c *call, e *penstock.Error) {
 }
 
 // inferAsJob runs a call that must not run twice as a job, and waits for it.
-func (c *call) inferAsJob(d door, asked dialect.Call, key string) error {
+func (c *call) inferAsJob(d *door, asked dialect.Call, key string) error {
 	if asked.Stream {
 		return penstock.InvalidParam("Idempotency-Key", "A streamed call cannot be repeated; leave out stream or Idempotency-Key.")
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // settleLimits gives a call's room under its caller's limits back, for what it used.
-func settleLimits(d door, stay *room.Stay, out attempt.Outcome) {
+func settleLimits(d *door, stay *room.Stay, out *attempt.Outcome) {
 	if d.free {
 		stay.Done(penstock.Usage{})
 		return

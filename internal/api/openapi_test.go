@@ -466,7 +466,8 @@ func TestOpenAPIDescribesAnswers(t *testing.T) {
 func newTestCall() (*call, *httptest.ResponseRecorder) {
 	to := httptest.NewRecorder()
 	s := &Server{Deps: Deps{Log: slog.New(slog.DiscardHandler)}}
-	return &call{Server: s, words: &usualWording, w: newResponse(to), r: httptest.NewRequest(http.MethodGet, "/", nil)}, to
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	return &call{Server: s, words: &usualWording, w: newResponse(to, r), r: r}, to
 }
 
 func sampleDelta(job penstock.ID, typ penstock.EventType) eventView {

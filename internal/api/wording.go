@@ -64,7 +64,7 @@ type typedErrorView struct {
 
 // wordingFor returns the words that a call on a route is answered in. Paths that both dialects have are
 // Anthropic's for whoever says so by its header.
-func wordingFor(rt route, r *http.Request) *wording {
+func wordingFor(rt *route, r *http.Request) *wording {
 	switch {
 	case rt.words != nil:
 		return rt.words

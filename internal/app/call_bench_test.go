@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"penstock"
 	"penstock/internal/config"
@@ -99,6 +100,10 @@ func (d *discard) Header() http.Header         { return d.header }
 func (d *discard) WriteHeader(status int)      { d.status = status }
 func (d *discard) Write(p []byte) (int, error) { return len(p), nil }
 func (d *discard) Flush()                      {}
+
+// It has deadlines, as a connection has: that there are none is an error, and one that is made for every event.
+func (d *discard) SetReadDeadline(time.Time) error  { return nil }
+func (d *discard) SetWriteDeadline(time.Time) error { return nil }
 
 // cannedUpstream answers every call on a connection with what the simulated upstream says to a body.
 func cannedUpstream(b *testing.B, body []byte) (url string) {

@@ -139,70 +139,102 @@ type Outcome struct {
 
 // Run tries targets until one answers, none is left, or the error would be the same anywhere. A task that may
 // share a call with others does.
-//
-// A stream stands on the stack of this for minutes, thousands at a time: what is large is kept behind pointers, here
-// and in what it calls, so that the stack of a stream stays small.
 func (r *Runner) Run(ctx context.Context, task Task, sink Sink) Outcome {
-	if member, ok := r.member(task); ok {
-		return r.ride(ctx, member, sink)
+	return *r.Answer(ctx, &task, sink)
+}
+
+// Answer is Run for a caller who waits for the answer. A stream stands on the stack of this for minutes, thousands at a
+// time: what is large is kept behind pointers, here and in what it calls, and what is over before the answer begins is
+// done in functions that have returned by then, so that the stack of a stream stays small.
+func (r *Runner) Answer(ctx context.Context, task *Task, sink Sink) *Outcome {
+	if m := r.member(task); m != nil {
+		return r.ride(ctx, m, sink)
 	}
 	return r.runAlone(ctx, task, sink)
 }
 
-func (r *Runner) runAlone(ctx context.Context, task Task, sink Sink) Outcome {
-	if task.Choice != nil {
-		defer task.Choice.Release() // of no effect once an attempt was made on it
+func (r *Runner) runAlone(ctx context.Context, task *Task, sink Sink) *Outcome {
+	defer task.release()
+	c := &course{task: task, snapshot: r.Config.Current()}
+	if c.out.Err = r.setOut(c); c.out.Err != nil {
+		return &c.out
 	}
-	var out Outcome
-	snapshot := r.Config.Current()
-	candidates, err := route.Candidates(task.Targets, snapshot.Targets)
-	if err != nil {
-		out.Err = err
-		return out
-	}
-	candidates, asides := r.spoken(&task, candidates)
-	if len(candidates) == 0 {
-		out.Err = unspoken(&task)
-		return out
-	}
-	if candidates = r.affordable(&task, candidates, &asides); len(candidates) == 0 {
-		out.Err = unaffordable(&task)
-		return out
-	}
-	query := queryOf(&task, snapshot, candidates)
 	for ctx.Err() == nil {
-		choice, err := r.choose(ctx, &task, query)
+		choice, err := r.choose(ctx, c.task, c.query)
 		if err != nil {
-			if out.Err == nil { // what an upstream said tells more than that no other is left
-				out.Err = err
+			if c.out.Err == nil { // what an upstream said tells more than that no other is left
+				c.out.Err = err
 			}
-			return out
+			return &c.out
 		}
-		t, err := r.tryOn(&task, choice)
-		if err != nil {
-			choice.Release()
-			out.Err = cmp.Or(out.Err, err)
-			query.Tried = append(query.Tried, choice.Target.Name)
-			asides.add("%s cannot be asked: %s", choice.Target.Name, penstock.AsError(err).Message)
+		t := r.prepare(c, choice)
+		if t == nil {
 			continue
 		}
-		t.sink, t.record.Number, t.record.Config = sink, len(out.Attempts)+1, snapshot.Hash
-		t.record.Reason = t.letter.explain(choice.Reason, asides)
-		if task.began != nil {
-			task.began(t.record)
+		t.sink = sink
+		failure := r.run(ctx, t)
+		if c.end(t, failure) {
+			return &c.out
 		}
-		failure := r.run(ctx, t, choice)
-		out.add(t, failure)
-		spent := (task.MaxAttempts > 0 && out.Counted >= task.MaxAttempts) || (task.Bounded && out.Cost+out.Forfeit > 0)
-		if failure == nil || t.begun || spent || !failure.Kind.Policy().Fallback {
-			return out
-		}
-		query.Tried, query.Retry = append(query.Tried, choice.Target.Name), true
 	}
-	if out.Err == nil {
-		out.Err = &provider.Error{Kind: provider.KindCancelled, Message: "Nobody wanted the answer any more.", Err: context.Cause(ctx)}
+	if c.out.Err == nil {
+		c.out.Err = &provider.Error{Kind: provider.KindCancelled, Message: "Nobody wanted the answer any more.", Err: context.Cause(ctx)}
 	}
-	return out
+	return &c.out
+}
+
+// course is a task on its way from target to target.
+type course struct {
+	task     *Task
+	snapshot *config.Snapshot
+	query    *route.Query
+	asides   asides
+	out      Outcome
+}
+
+// setOut finds the targets that may be asked at all.
+func (r *Runner) setOut(c *course) error {
+	candidates, err := route.Candidates(c.task.Targets, c.snapshot.Targets)
+	if err != nil {
+		return err
+	}
+	if candidates, c.asides = r.spoken(c.task, candidates); len(candidates) == 0 {
+		return unspoken(c.task)
+	}
+	if candidates = r.affordable(c.task, candidates, &c.asides); len(candidates) == 0 {
+		return unaffordable(c.task)
+	}
+	c.query = queryOf(c.task, c.snapshot, candidates)
+	return nil
+}
+
+// prepare makes the try on a target that was chosen. It returns nil if the target cannot be asked.
+func (r *Runner) prepare(c *course, choice *route.Choice) *try {
+	t, err := r.tryOn(c.task, choice)
+	if err != nil {
+		choice.Release()
+		c.out.Err = cmp.Or(c.out.Err, err)
+		c.query.Tried = append(c.query.Tried, choice.Target.Name)
+		c.asides.add("%s cannot be asked: %s", choice.Target.Name, penstock.AsError(err).Message)
+		return nil
+	}
+	t.record.Number, t.record.Config = len(c.out.Attempts)+1, c.snapshot.Hash
+	t.record.Reason = t.letter.explain(choice.Reason, c.asides)
+	if c.task.began != nil {
+		c.task.began(t.record)
+	}
+	return t
+}
+
+// end books a try, and says whether it was the last one.
+func (c *course) end(t *try, failure *provider.Error) bool {
+	c.out.add(t, failure)
+	spent := (c.task.MaxAttempts > 0 && c.out.Counted >= c.task.MaxAttempts) || (c.task.Bounded && c.out.Cost+c.out.Forfeit > 0)
+	if failure == nil || t.begun || spent || !failure.Kind.Policy().Fallback {
+		return true
+	}
+	c.query.Tried, c.query.Retry = append(c.query.Tried, t.choice.Target.Name), true
+	return false
 }
 
 // tryOn prepares a try on the room that was chosen for it.
@@ -214,7 +246,7 @@ func (r *Runner) tryOn(task *Task, choice *route.Choice) (*try, error) {
 	}
 	task.clamp(&letter)
 	return &try{
-		task: task, letter: letter, target: &choice.Target, probe: choice.Probe(),
+		task: task, letter: letter, choice: choice, target: &choice.Target, probe: choice.Probe(),
 		record: penstock.Attempt{ID: r.ids.New(r.Clock()), Subject: task.Subject, Fence: task.Fence, Target: choice.Target.Name},
 	}, nil
 }
@@ -227,11 +259,7 @@ func (r *Runner) choose(ctx context.Context, task *Task, q *route.Query) (*route
 			return held, nil
 		}
 	}
-	c, err := r.Router.Choose(ctx, *q)
-	if err != nil {
-		return nil, err
-	}
-	return &c, nil
+	return r.Router.Choose(ctx, *q)
 }
 
 // takeChoice is the room that was taken beforehand, nil if it cannot be used and is given back.
@@ -275,6 +303,7 @@ func (o *Outcome) add(t *try, failure *provider.Error) {
 type try struct {
 	task    *Task
 	letter  letter
+	choice  *route.Choice // the room that it runs on
 	target  *penstock.Target
 	sink    Sink
 	record  penstock.Attempt
@@ -286,23 +315,33 @@ type try struct {
 }
 
 // run makes one try on the room that was chosen for it, and completes its record.
-func (r *Runner) run(ctx context.Context, t *try, choice *route.Choice) *provider.Error {
-	defer choice.Release() // should anything here panic
+func (r *Runner) run(ctx context.Context, t *try) *provider.Error {
+	defer t.release() // should anything here panic
 	ctx = telemetry.WithIDs(ctx, telemetry.IDs{Attempt: t.record.ID})
 	ctx, span := r.startSpan(ctx, t)
 	t.record.StartedAt = r.Clock()
 	failure := r.exchange(ctx, t)
 	t.record.FinishedAt = r.Clock()
-	t.giveBack(choice, failure)
+	t.giveBack(failure)
 	r.conclude(ctx, t, failure)
 	r.endSpan(span, t, failure)
 	r.observe(ctx, t)
 	return failure
 }
 
+// release gives back room that was taken beforehand. It has no effect once an attempt was made on it.
+func (t *Task) release() {
+	if t.Choice != nil {
+		t.Choice.Release()
+	}
+}
+
+// release gives the room of a try back if that was not done.
+func (t *try) release() { t.choice.Release() }
+
 // giveBack gives the room of a try back, with what it taught.
-func (t *try) giveBack(choice *route.Choice, failure *provider.Error) {
-	choice.Done(t.result(&t.meta, failure))
+func (t *try) giveBack(failure *provider.Error) {
+	t.choice.Done(t.result(&t.meta, failure))
 }
 
 func (r *Runner) startSpan(ctx context.Context, t *try) (context.Context, telemetry.Span) {
@@ -345,29 +384,42 @@ func (r *Runner) exchange(ctx context.Context, t *try) (failure *provider.Error)
 				Err: fmt.Errorf("panic: %v\n%s", p, debug.Stack())}
 		}
 	}()
-	if t.letter.upstream == nil {
-		return &provider.Error{Kind: provider.KindConnect, Message: "Its provider is not configured any more."}
-	}
 	if bound := t.timeout(); bound > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, bound)
 		defer cancel()
 	}
-	answer, err := t.letter.upstream.Call(ctx, t.call(ctx))
+	answer, err := r.open(ctx, t)
 	if err != nil {
 		return t.letter.failure(err)
 	}
 	defer answer.Close()
-	answer = t.letter.answer(answer, t.asked())
-	t.record.FirstTokenAt = r.Clock()
 	err = t.pass(answer)
-	t.record.Reason = withLosses(t.record.Reason, answer)
-	t.meta = answer.Meta()
-	t.record.StatusCode = t.meta.StatusCode
+	t.keep(answer)
 	if err != nil {
 		return t.letter.failure(err)
 	}
 	return nil
+}
+
+// open calls the upstream. It returns when the answer begins.
+func (r *Runner) open(ctx context.Context, t *try) (provider.Answer, error) {
+	if t.letter.upstream == nil {
+		return nil, &provider.Error{Kind: provider.KindConnect, Message: "Its provider is not configured any more."}
+	}
+	answer, err := t.letter.upstream.Call(ctx, t.call(ctx))
+	if err != nil {
+		return nil, err
+	}
+	t.record.FirstTokenAt = r.Clock()
+	return t.letter.answer(answer, t.asked()), nil
+}
+
+// keep writes down what is known of an answer at its end.
+func (t *try) keep(answer provider.Answer) {
+	t.record.Reason = withLosses(t.record.Reason, answer)
+	t.meta = answer.Meta()
+	t.record.StatusCode = t.meta.StatusCode
 }
 
 // impatient says that the caller allows less time than the target.
@@ -416,7 +468,7 @@ func (t *try) upstreamModel() string {
 
 // pass hands the answer to the sink, chunk by chunk.
 func (t *try) pass(answer provider.Answer) error {
-	for first := true; ; first = false {
+	for {
 		chunk, err := answer.Next()
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -424,9 +476,8 @@ func (t *try) pass(answer provider.Answer) error {
 		if err != nil {
 			return err
 		}
-		if first {
-			t.begun = true
-			if err := t.sink.Begin(t.target.Name, answer.Meta()); err != nil {
+		if !t.begun {
+			if err := t.begin(answer); err != nil {
 				return refused(err)
 			}
 		}
@@ -435,6 +486,12 @@ func (t *try) pass(answer provider.Answer) error {
 			return refused(err)
 		}
 	}
+}
+
+// begin tells the sink what kind of answer comes.
+func (t *try) begin(answer provider.Answer) error {
+	t.begun = true
+	return t.sink.Begin(t.target.Name, answer.Meta())
 }
 
 // refused explains why the sink took no more: it says so itself, or its reader is gone.

@@ -133,7 +133,7 @@ func (r *Runner) letterTo(task *Task, target *penstock.Target) (l letter, err er
 }
 
 // answer brings an answer back into the caller's dialect.
-func (l letter) answer(upstream provider.Answer, asked Asked) provider.Answer {
+func (l *letter) answer(upstream provider.Answer, asked Asked) provider.Answer {
 	if l.translation == nil {
 		return upstream
 	}
@@ -141,7 +141,7 @@ func (l letter) answer(upstream provider.Answer, asked Asked) provider.Answer {
 }
 
 // failure is an error of the exchange, in the caller's dialect.
-func (l letter) failure(err error) *provider.Error {
+func (l *letter) failure(err error) *provider.Error {
 	e := provider.AsError(err)
 	if l.translation == nil {
 		return e
@@ -153,7 +153,7 @@ func (l letter) failure(err error) *provider.Error {
 const maxReasonBytes = 1 << 10
 
 // explain adds to the reason of a choice what was translated, what was lost by it, and who was left out.
-func (l letter) explain(reason string, left asides) string {
+func (l *letter) explain(reason string, left asides) string {
 	if l.translation == nil && len(left) == 0 {
 		return reason
 	}

@@ -52,40 +52,41 @@ type rider struct {
 	meta   provider.Meta
 }
 
-// member says how a task may share a call, if it may. The last attempt at an item that failed before is its own: whatever
+// member says how a task may share a call, nil if it may not. The last attempt at an item that failed before is its own: whatever
 // it meets then is not its neighbours' fault. What a hard budget pays for goes alone: it may not cost more than was set
 // aside for it.
-func (r *Runner) member(task Task) (member, bool) {
+func (r *Runner) member(task *Task) *member {
 	lastChance := task.Tries > 0 && task.MaxAttempts == 1
 	if task.Endpoint != penstock.EndpointEmbeddings || task.Stream || task.Owner == "" || len(task.Header) > 0 || lastChance || task.Bounded {
-		return member{}, false
+		return nil
 	}
 	candidates, err := route.Candidates(task.Targets, r.Config.Current().Targets)
 	if err != nil {
-		return member{}, false
+		return nil
 	}
-	candidates, _ = r.spoken(&task, candidates)
+	candidates, _ = r.spoken(task, candidates)
 	limits, ok := tightest(candidates)
 	if !ok {
-		return member{}, false
+		return nil
 	}
 	input, ok := microbatch.Read(task.Body)
 	if !ok || input.Inputs >= limits.MaxInputs || input.Tokens >= limits.MaxTokens {
-		return member{}, false
+		return nil
 	}
 	attempts := task.MaxAttempts
 	if attempts == 0 || attempts > len(candidates) {
 		attempts = len(candidates)
 	}
-	if task.Choice != nil {
-		task.Choice = task.Choice.Shared()
+	own := *task
+	if own.Choice != nil {
+		own.Choice = own.Choice.Shared()
 	}
-	return member{
+	return &member{
 		Key: kind{owner: task.Owner, model: task.Model, targets: strings.Join(task.Targets, "\n"), shape: input.Shape,
 			retry: task.Tries > 0, attempts: attempts},
-		Value:  &rider{task: task, input: input, done: make(chan struct{})},
+		Value:  &rider{task: own, input: input, done: make(chan struct{})},
 		Inputs: input.Inputs, Tokens: input.Tokens, Urgency: slices.Index(penstock.Lanes, task.Lane), Limits: limits,
-	}, true
+	}
 }
 
 // tightest are limits that all of the targets allow: which of them a batch goes to is decided once it is there.
@@ -110,7 +111,7 @@ func (r *Runner) Places(e penstock.Endpoint, candidates []penstock.Target, token
 }
 
 // ride runs a task together with others of its kind, or alone when there are none.
-func (r *Runner) ride(ctx context.Context, m member, sink Sink) Outcome {
+func (r *Runner) ride(ctx context.Context, m *member, sink Sink) *Outcome {
 	rd := m.Value
 	if deadline, ok := ctx.Deadline(); ok {
 		m.Limits.Wait = min(m.Limits.Wait, max(0, time.Until(deadline)/patience))
@@ -119,12 +120,12 @@ func (r *Runner) ride(ctx context.Context, m member, sink Sink) Outcome {
 		m.Limits.Wait = min(m.Limits.Wait, rd.task.Timeout/patience)
 	}
 	rd.joined = r.Clock()
-	b, over := r.batches.Join(ctx, m)
+	b, over := r.batches.Join(ctx, *m)
 	if over != nil {
 		defer over()
 		r.Metrics.BatchSent(rd.input.Inputs)
 		r.Metrics.BatchWaited(0)
-		return r.runAlone(ctx, rd.task, sink)
+		return r.runAlone(ctx, &rd.task, sink)
 	}
 	if rd.task.Choice != nil {
 		defer rd.task.Choice.Release() // of no effect once a call was made on it
@@ -150,10 +151,10 @@ func (r *Runner) ride(ctx context.Context, m member, sink Sink) Outcome {
 }
 
 // deliver hands the answer over. A slow caller keeps nobody else waiting: this is its own goroutine.
-func (rd *rider) deliver(sink Sink) Outcome {
+func (rd *rider) deliver(sink Sink) *Outcome {
 	out := rd.out
 	if out.Err != nil {
-		return out
+		return &out
 	}
 	out.Begun = true
 	err := sink.Begin(out.Target, rd.meta)
@@ -166,7 +167,7 @@ func (rd *rider) deliver(sink Sink) Outcome {
 		last.ErrorKind, last.ErrorMessage = string(failure.Kind), failure.Public()
 		out.Err = failure
 	}
-	return out
+	return &out
 }
 
 // leave says that the caller gave up. It reports false when the end came first.
@@ -179,7 +180,7 @@ func (rd *rider) leave() bool {
 
 // abandoned is the outcome of a task whose caller gave up. The call that was under way goes on for the others, and
 // what part of it this one has to pay will not be known here.
-func (r *Runner) abandoned(ctx context.Context, rd *rider) Outcome {
+func (r *Runner) abandoned(ctx context.Context, rd *rider) *Outcome {
 	failure := &provider.Error{Kind: provider.KindCancelled, Message: "Nobody wanted the answer any more.", Err: context.Cause(ctx)}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		failure.Kind, failure.Message = provider.KindTimeout, "The answer was not there in time."
@@ -192,7 +193,7 @@ func (r *Runner) abandoned(ctx context.Context, rd *rider) Outcome {
 		if len(out.Attempts) == 0 {
 			failure.Kind = provider.KindCancelled // nobody was called, so nobody was too slow
 		}
-		return out
+		return &out
 	}
 	last := *rd.call
 	last.ID, last.Subject, last.Fence, last.Number = r.ids.New(r.Clock()), rd.task.Subject, rd.task.Fence, len(out.Attempts)+1
@@ -201,7 +202,7 @@ func (r *Runner) abandoned(ctx context.Context, rd *rider) Outcome {
 	out.Counted++
 	out.Target = last.Target
 	out.Forfeit += rd.task.Bound
-	return out
+	return &out
 }
 
 // began notes that a call is under way.
@@ -253,30 +254,30 @@ func (r *Runner) carry(ctx context.Context, b *batch) {
 		}
 		return
 	}
-	r.trip(ctx, trip{riders: riders, choice: &choice})
+	r.trip(ctx, trip{riders: riders, choice: choice})
 }
 
 // board finds room for one call: what a member has brought along, or what there is.
-func (r *Runner) board(ctx context.Context, members []*rider) (route.Choice, error) {
+func (r *Runner) board(ctx context.Context, members []*rider) (*route.Choice, error) {
 	for _, rd := range members {
 		if rd.task.Choice == nil {
 			continue
 		}
 		if choice, ok := rd.task.Choice.Take(); ok {
-			return choice, nil
+			return &choice, nil
 		}
 	}
 	if len(members) == 0 {
-		return route.Choice{}, context.Canceled // everybody left
+		return nil, context.Canceled // everybody left
 	}
 	task, snapshot := merged(members), r.Config.Current()
 	candidates, err := route.Candidates(task.Targets, snapshot.Targets)
 	if err != nil {
-		return route.Choice{}, err
+		return nil, err
 	}
 	candidates, _ = r.spoken(&task, candidates)
 	if len(candidates) == 0 {
-		return route.Choice{}, unspoken(&task)
+		return nil, unspoken(&task)
 	}
 	return r.Router.Choose(ctx, *queryOf(&task, snapshot, candidates))
 }

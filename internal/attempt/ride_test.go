@@ -264,21 +264,21 @@ func TestWhatDiffersDoesNotShare(t *testing.T) {
 	} {
 		r := newRig(t, nil)
 		r.Runner.Providers = &embedder{}
-		plain, _ := r.member(embeds("x"))
+		plain := r.member(new(embeds("x")))
 		other := embeds("x")
 		edit(&other)
-		if m, ok := r.member(other); ok && m.Key == plain.Key {
+		if m := r.member(&other); m != nil && m.Key == plain.Key {
 			t.Errorf("%s: shares a call with one that differs", name)
 		}
 	}
 	r := newRig(t, nil, editTarget("b", func(c *config.TargetConfig) { c.Batching.MaxInputs = 1 }))
 	r.Runner.Providers = &embedder{}
 	both := embeds("x")
-	if _, ok := r.member(both); !ok {
+	if r.member(&both) == nil {
 		t.Error("a plain call does not share")
 	}
 	both.Targets = []string{"a", "b"}
-	if _, ok := r.member(both); ok {
+	if r.member(&both) != nil {
 		t.Error("it may go to a target that takes no batches")
 	}
 }

@@ -52,7 +52,7 @@ func (r *Runner) trip(ctx context.Context, t trip) {
 		}
 	}
 	r.Metrics.BatchSent(inputs)
-	out := r.runAlone(ctx, task, sink)
+	out := r.runAlone(ctx, &task, sink)
 	failure, _ := errors.AsType[*provider.Error](out.Err)
 	splits := failure != nil && (suspicious(failure.Kind) || doubtful(failure.Kind))
 	r.book(t, out, sink)
@@ -140,7 +140,7 @@ func (r *Runner) solo(ctx context.Context, t trip) {
 	}
 	r.Metrics.BatchSent(rd.input.Inputs)
 	sink := &collection{}
-	out := r.runAlone(ctx, task, sink)
+	out := r.runAlone(ctx, &task, sink)
 	for i, try := range out.Attempts {
 		var forfeit penstock.NanoUSD
 		if i == 0 {
@@ -153,7 +153,7 @@ func (r *Runner) solo(ctx context.Context, t trip) {
 }
 
 // book writes a call down for each of those who shared it: what they had of it, at its price.
-func (r *Runner) book(t trip, out Outcome, sink *division) {
+func (r *Runner) book(t trip, out *Outcome, sink *division) {
 	weights, inputs := make([]int64, len(t.riders)), 0
 	for i, p := range sink.parts {
 		weights[i] = p.Weight
@@ -184,7 +184,7 @@ func (r *Runner) book(t trip, out Outcome, sink *division) {
 }
 
 // conclude adds what is said of a call as a whole, and has its answer kept if there is one.
-func (rd *rider) conclude(out Outcome, keep func()) {
+func (rd *rider) conclude(out *Outcome, keep func()) {
 	rd.mu.Lock()
 	defer rd.mu.Unlock()
 	if rd.left {

@@ -48,8 +48,8 @@ type Router struct {
 // waiter is an attempt in line for room.
 type waiter struct {
 	query   Query
-	turn    int64       // of its tenant, see turns
-	granted chan Choice // holds the choice once there is one
+	turn    int64        // of its tenant, see turns
+	granted chan *Choice // holds the choice once there is one
 }
 
 // New returns a router over the rooms of a book. The book notifies nobody else.
@@ -165,30 +165,30 @@ func (q *Query) excluded(t *penstock.Target) (string, bool) {
 // Choose returns the candidate that the policy puts first among those that were not tried, can serve and have
 // room, waiting in line for one if there is none. Codes: invalid_request (no target can serve such a call),
 // no_target_available (nothing is left to try), overloaded (no room in time; RetryAfter says when to come back).
-func (r *Router) Choose(ctx context.Context, q Query) (Choice, error) {
+func (r *Router) Choose(ctx context.Context, q Query) (*Choice, error) {
 	r.exclude(&q)
-	if c, ok := r.walkIn(&q); ok {
+	if c := r.walkIn(&q); c != nil {
 		return c, nil
 	}
-	return r.queueUp(ctx, q)
+	return r.queueUp(ctx, &q)
 }
 
 // walkIn takes room for a call that finds the line empty. Most do, and need no place in it, no timer and nobody
 // who wakes them.
-func (r *Router) walkIn(q *Query) (Choice, bool) {
+func (r *Router) walkIn(q *Query) *Choice {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.waiters.Len() > 0 || !r.view(q).free {
-		return Choice{}, false
+		return nil
 	}
 	return r.take(q, looks{})
 }
 
 // queueUp is Choose for a call that may have to wait.
-func (r *Router) queueUp(ctx context.Context, q Query) (Choice, error) {
+func (r *Router) queueUp(ctx context.Context, q *Query) (*Choice, error) {
 	w, at, err := r.enter(q)
 	if err != nil {
-		return Choice{}, err
+		return nil, err
 	}
 	defer r.leave(at)
 	patience := time.NewTimer(q.Wait)
@@ -209,7 +209,10 @@ func (r *Router) TryChoose(q Query) (Choice, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.serve()
-	return r.take(&q, looks{})
+	if c := r.take(&q, looks{}); c != nil {
+		return *c, true
+	}
+	return Choice{}, false
 }
 
 // Freed receives when a target has room again that had none for somebody. It is for one reader.
@@ -246,10 +249,10 @@ func (r *Router) roomCameBack() {
 }
 
 // enter joins the line and takes what is free at once. It refuses whoever would wait in vain.
-func (r *Router) enter(q Query) (*waiter, *list.Element, error) {
+func (r *Router) enter(q *Query) (*waiter, *list.Element, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	v := r.view(&q)
+	v := r.view(q)
 	if v.left == 0 {
 		return nil, nil, q.nothingLeft()
 	}
@@ -264,7 +267,7 @@ func (r *Router) enter(q Query) (*waiter, *list.Element, error) {
 		return nil, nil, &penstock.Error{Code: penstock.CodeOverloaded, RetryAfter: time.Second,
 			Message: fmt.Sprintf("All targets of this model are busy and %d calls wait already.", MaxWaiting)}
 	}
-	w := &waiter{query: q, granted: make(chan Choice, 1)}
+	w := &waiter{query: *q, granted: make(chan *Choice, 1)}
 	at := r.line(w)
 	if v.free {
 		r.serve()
@@ -295,7 +298,7 @@ func (r *Router) leave(at *list.Element) {
 }
 
 // giveUp ends a wait, unless room was granted in the same moment.
-func (r *Router) giveUp(w *waiter, cause error) (Choice, error) {
+func (r *Router) giveUp(w *waiter, cause error) (*Choice, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	select {
@@ -304,7 +307,7 @@ func (r *Router) giveUp(w *waiter, cause error) (Choice, error) {
 	default:
 	}
 	w.granted = nil // nothing is granted to it any more
-	return Choice{}, r.view(&w.query).noRoom(cause)
+	return nil, r.view(&w.query).noRoom(cause)
 }
 
 // view is how the candidates of a query stand.
@@ -382,7 +385,7 @@ func (r *Router) serve() {
 	for at := r.waiters.Front(); at != nil; {
 		w, following := at.Value.(*waiter), at.Next()
 		if w.granted != nil {
-			if c, ok := r.take(&w.query, none); ok {
+			if c := r.take(&w.query, none); c != nil {
 				w.granted <- c
 				r.turns.served(w.turn)
 				r.waiters.Remove(at)
@@ -422,7 +425,7 @@ func (r *Router) wakeIn(d time.Duration) {
 
 // take takes room of the first candidate, in the order of the policy, that has some. Targets in none are known
 // to have none; those found to be without are added to it.
-func (r *Router) take(q *Query, none looks) (Choice, bool) {
+func (r *Router) take(q *Query, none looks) *Choice {
 	ranking := r.rank(q)
 	for n := range ranking.places(q) {
 		t := ranking.at(q, n)
@@ -435,13 +438,13 @@ func (r *Router) take(q *Query, none looks) (Choice, bool) {
 		ask := room.Ask{Target: t, InputTokens: q.InputTokens, MaxOutputTokens: q.MaxOutputTokens, Retry: q.Retry, Tenant: q.Tenant}
 		if ticket, ok := r.rooms.Take(ask); ok {
 			r.settle(q, ranking, n)
-			return Choice{Target: *t, Reason: r.reason(q, ranking, n), ticket: ticket, router: r}, true
+			return &Choice{Target: *t, Reason: r.reason(q, ranking, n), ticket: ticket, router: r}
 		}
 		if look := r.rooms.Refused(t); look.Reason != "" {
 			none[t.Name] = look
 		} // else it has room, though not for this tenant
 	}
-	return Choice{}, false
+	return nil
 }
 
 // Candidates returns the configured targets that a model names, in its order. Names that the

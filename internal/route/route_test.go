@@ -56,7 +56,7 @@ func take(t *testing.T, r *Router, q Query) Choice {
 	if err != nil {
 		t.Fatalf("choose: %v", err)
 	}
-	return c
+	return *c
 }
 
 // refuse chooses and must be refused with a code.

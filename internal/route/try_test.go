@@ -50,7 +50,7 @@ func TestTryChooseDoesNotPassTheLine(t *testing.T) {
 		q := Query{Candidates: inOrder(penstock.Target{Name: "a", RequestsPerMinute: 60}), Wait: time.Minute}
 		for _, ok := r.TryChoose(q); ok; _, ok = r.TryChoose(q) { // until the rate is used up
 		}
-		served := make(chan Choice, 1)
+		served := make(chan *Choice, 1)
 		go func() {
 			c, err := r.Choose(t.Context(), q)
 			if err != nil {

@@ -39,8 +39,7 @@ func (r *embeddingReader) Plain(body []byte) (wire.Part, error) {
 
 // Event implements [wire.Reader]. The one thing that a server can stream here is an error.
 func (r *embeddingReader) Event(ev sse.Event) (wire.Part, error) {
-	var c completion
-	if wire.Decode(ev.Data, &c) == nil && c.failed() {
+	if c, err := readCompletion(ev.Data); err == nil && c.failed {
 		return wire.Part{Failed: true}, nil
 	}
 	return wire.Part{}, errors.New("embeddings are not streamed")

@@ -16,7 +16,7 @@ const maxUpstreamIDBytes = 128
 
 // receive reads an answer up to the point where it can be believed. It is read as what it says it
 // is, not as what was asked for: some servers answer a stream request with a plain body.
-func (ex *exchange) receive(call provider.Call) (provider.Answer, error) {
+func (ex *exchange) receive(call *provider.Call) (provider.Answer, error) {
 	header := ex.resp.Header
 	meta := provider.Meta{
 		StatusCode:  ex.resp.StatusCode,
@@ -39,7 +39,7 @@ func (ex *exchange) receive(call provider.Call) (provider.Answer, error) {
 
 // isStream decides how to read an answer. To a stream request, anything but JSON is read as a
 // stream, because not every server gives its streams their proper type.
-func isStream(mediaType string, call provider.Call) bool {
+func isStream(mediaType string, call *provider.Call) bool {
 	if mediaType == "text/event-stream" {
 		return true
 	}

@@ -27,6 +27,7 @@ type streamAnswer struct {
 	events *sse.Reader
 	idle   time.Duration
 	meta   provider.Meta
+	event  sse.Event // the last one; valid until the next is read
 
 	first   *provider.Chunk // what openStream read ahead, until Next returns it
 	started bool            // an event that says something was seen
@@ -35,7 +36,7 @@ type streamAnswer struct {
 
 // openStream reads up to the first event that says something. Comments and pings before it prove
 // nothing: a server may send them for a minute and then an error. They go out with that first event.
-func (ex *exchange) openStream(call provider.Call, meta provider.Meta) (provider.Answer, error) {
+func (ex *exchange) openStream(call *provider.Call, meta provider.Meta) (provider.Answer, error) {
 	a := &streamAnswer{
 		ex: ex, meta: meta, idle: call.Timeouts.Idle,
 		events: sse.NewReader(ex.body, min(maxEventBytes, ex.client.cfg.MaxAnswerBytes)),
@@ -88,7 +89,14 @@ func (a *streamAnswer) Next() (provider.Chunk, error) {
 
 // read returns the next frame as a chunk. After the terminator it has set err to io.EOF.
 func (a *streamAnswer) read() (provider.Chunk, error) {
-	ev, err := a.events.Next()
+	var err error
+	a.event, err = a.events.Next()
+	return a.understand(err)
+}
+
+// understand makes a chunk of the event that was read. It is apart from read, on whose stack a stream waits.
+func (a *streamAnswer) understand(err error) (provider.Chunk, error) {
+	ev := a.event
 	ev.Data = bytes.TrimSpace(ev.Data)
 	if err != nil {
 		return a.ending(ev, err)

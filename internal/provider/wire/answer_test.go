@@ -79,7 +79,7 @@ func (r readerUntil) Read(p []byte) (int, error) {
 func receiveFrom(t *testing.T, contentType string, body io.Reader) (provider.Answer, error) {
 	t.Helper()
 	ex, _ := newExchange(t, contentType, body)
-	return ex.receive(streamCall())
+	return ex.receive(new(streamCall()))
 }
 
 // collect reads a stream to its end.
@@ -202,7 +202,7 @@ func TestIdleTimeMeasuresTheUpstreamAlone(t *testing.T) {
 				body.pieces = append(body.pieces, "data: [DONE]\n\n")
 				call := streamCall()
 				call.Timeouts.Idle = 10 * time.Second
-				answer, err := ex.receive(call)
+				answer, err := ex.receive(&call)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -223,7 +223,7 @@ func TestPlainAnswerHoldsNothing(t *testing.T) {
 	t.Parallel()
 	ex, cancelled := newExchange(t, "application/json", strings.NewReader("Hi"))
 	ex.watch.enter(phaseFirstToken, time.Hour)
-	if _, err := ex.receive(plainCall()); err != nil {
+	if _, err := ex.receive(new(plainCall())); err != nil {
 		t.Fatal(err)
 	}
 	select {
@@ -255,7 +255,7 @@ func TestFirstEventOfADeadExchange(t *testing.T) {
 		late := onRead{func() { pass(time.Second) }, strings.NewReader("data: Hi\n\n")}
 		ex, _ := newExchange(t, "text/event-stream", late)
 		ex.watch.enter(phaseFirstToken, time.Second)
-		_, err := ex.receive(streamCall())
+		_, err := ex.receive(new(streamCall()))
 		if e := provider.AsError(err); e.Kind != provider.KindTimeout || !strings.Contains(e.Message, "first token") {
 			t.Errorf("got %v", err)
 		}

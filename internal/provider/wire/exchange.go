@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -9,7 +8,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
 	"syscall"
 	"time"
@@ -35,7 +33,7 @@ type exchange struct {
 }
 
 // send delivers the call and returns when the headers of an answer are there.
-func (c *Client) send(ctx context.Context, call provider.Call, r Request, apiKey string) (*exchange, error) {
+func (c *Client) send(ctx context.Context, call *provider.Call, r *Request, apiKey string) (*exchange, error) {
 	to, err := c.address(call.Endpoint, r)
 	if err != nil {
 		return nil, err
@@ -46,12 +44,14 @@ func (c *Client) send(ctx context.Context, call provider.Call, r Request, apiKey
 	}
 	ctx, ex.cancel = context.WithCancel(ctx)
 	ex.watch.abort = ex.cancel
-	req := post(to, r.Body).WithContext(ex.traced(ctx, call.Timeouts))
-	setHeader(req.Header, call)
-	r.SetHeader(req.Header, apiKey)
-	// The transport, not a client: there are no redirects to follow, no cookies to keep, and errors
-	// need no URL in front of them.
-	ex.resp, err = c.transport.RoundTrip(req)
+	header := make(http.Header, usualHeaders)
+	setHeader(header, call)
+	r.SetHeader(header, apiKey)
+	ex.resp, err = c.carrier.post(ctx, &parcel{
+		to: to, header: header, body: r.Body,
+		connecting: func() { ex.watch.enter(phaseConnect, call.Timeouts.Connect) },
+		connected:  func() { ex.watch.enter(phaseFirstToken, call.Timeouts.FirstToken) },
+	})
 	if err != nil {
 		ex.close()
 		return nil, ex.unanswered(err)
@@ -62,7 +62,7 @@ func (c *Client) send(ctx context.Context, call provider.Call, r Request, apiKey
 }
 
 // address is where a call goes.
-func (c *Client) address(endpoint penstock.Endpoint, r Request) (*url.URL, error) {
+func (c *Client) address(endpoint penstock.Endpoint, r *Request) (*url.URL, error) {
 	to := c.urls[endpoint]
 	if to == nil {
 		return nil, &provider.Error{Kind: provider.KindInternal,
@@ -78,35 +78,14 @@ func (c *Client) address(endpoint penstock.Endpoint, r Request) (*url.URL, error
 	return to, nil
 }
 
-// post is the request that sends a body. The URL is shared by all calls of an endpoint, which http.NewRequest would
-// parse again for each of them; nothing below changes it. The body can be read again, so that a call survives a
-// pooled connection that turns out to be dead.
-func post(to *url.URL, body []byte) *http.Request {
-	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-	first, _ := open()
-	return &http.Request{
-		Method: http.MethodPost, URL: to, Host: to.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: make(http.Header, usualHeaders), Body: first, GetBody: open, ContentLength: int64(len(body)),
-	}
-}
-
 // usualHeaders is how many headers a call has that says nothing special.
 const usualHeaders = 8
-
-// traced keeps the watchdog informed of how far the transport got. When a pooled connection turns
-// out to be dead before anything was sent, the transport starts over and so do the phases.
-func (ex *exchange) traced(ctx context.Context, timeouts provider.Timeouts) context.Context {
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GetConn: func(string) { ex.watch.enter(phaseConnect, timeouts.Connect) },
-		GotConn: func(httptrace.GotConnInfo) { ex.watch.enter(phaseFirstToken, timeouts.FirstToken) },
-	})
-}
 
 // credentials are the headers in which callers show theirs, in canonical form.
 var credentials = []string{"Authorization", "X-Api-Key", "Api-Key"}
 
 // setHeader sets what every protocol has.
-func setHeader(h http.Header, call provider.Call) {
+func setHeader(h http.Header, call *provider.Call) {
 	for name, values := range call.Header {
 		h[http.CanonicalHeaderKey(name)] = values
 	}

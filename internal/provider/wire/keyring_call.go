@@ -14,10 +14,15 @@ import (
 func (c *Client) Call(ctx context.Context, call provider.Call, r Request) (provider.Answer, error) {
 	switch all := c.keys.keys; len(all) {
 	case 0:
-		return c.exchange(ctx, call, r, "")
+		return c.exchange(ctx, &call, &r, "")
 	case 1:
-		return c.exchange(ctx, call, r, all[0].secret)
+		return c.exchange(ctx, &call, &r, all[0].secret)
 	}
+	return c.callInTurn(ctx, &call, &r)
+}
+
+// callInTurn makes a call with one key after the other.
+func (c *Client) callInTurn(ctx context.Context, call *provider.Call, r *Request) (provider.Answer, error) {
 	var tried []*key
 	var why []string
 	var last *provider.Error
@@ -54,7 +59,7 @@ func (c *Client) giveUp(model string, last *provider.Error, why []string) *provi
 }
 
 // exchange makes one call with one key.
-func (c *Client) exchange(ctx context.Context, call provider.Call, r Request, apiKey string) (provider.Answer, error) {
+func (c *Client) exchange(ctx context.Context, call *provider.Call, r *Request, apiKey string) (provider.Answer, error) {
 	ex, err := c.send(ctx, call, r, apiKey)
 	if err != nil {
 		return nil, err

@@ -22,7 +22,6 @@ package wire
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -131,10 +130,10 @@ func (c Config) secrets() []string {
 
 // Client calls one upstream.
 type Client struct {
-	cfg       Config
-	urls      map[penstock.Endpoint]*url.URL
-	transport *http.Transport
-	keys      *keyring
+	cfg     Config
+	urls    map[penstock.Endpoint]*url.URL
+	carrier carrier
+	keys    *keyring
 }
 
 // New returns a client for the upstream that cfg describes, at which the given endpoints are called. It
@@ -154,12 +153,12 @@ func New(cfg Config, endpoints ...penstock.Endpoint) (*Client, error) {
 	if len(problems) > 0 {
 		return nil, fmt.Errorf("provider %q: %w", cfg.Name, errors.Join(problems...))
 	}
-	return &Client{cfg: cfg, urls: urls, transport: newTransport(cfg), keys: newKeyring(cfg)}, nil
+	return &Client{cfg: cfg, urls: urls, carrier: newCarrier(cfg), keys: newKeyring(cfg)}, nil
 }
 
 // CloseIdleConnections closes the pooled connections that no call is using. Call it when the
 // provider goes out of use; calls that are under way are not disturbed.
-func (c *Client) CloseIdleConnections() { c.transport.CloseIdleConnections() }
+func (c *Client) CloseIdleConnections() { c.carrier.CloseIdleConnections() }
 
 // Speaks reports whether the client was made for an endpoint.
 func (c *Client) Speaks(e penstock.Endpoint) bool { return c.urls[e] != nil }
@@ -228,25 +227,4 @@ func endpointURL(base string, endpoint penstock.Endpoint) (*url.URL, error) {
 		path = "/v1"
 	}
 	return url.Parse(u.Scheme + "://" + u.Host + path + suffix)
-}
-
-// maxHeaderBytes bounds the headers of an answer.
-const maxHeaderBytes = 64 << 10
-
-// newTransport makes the pool of connections of one provider. It has no timeouts of its own for
-// answers: those differ from call to call, and watchdogs keep them.
-func newTransport(cfg Config) *http.Transport {
-	dialer := &net.Dialer{Timeout: cfg.ConnectTimeout, KeepAlive: 30 * time.Second}
-	return &http.Transport{
-		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            dialer.DialContext,
-		TLSHandshakeTimeout:    cfg.ConnectTimeout,
-		MaxIdleConnsPerHost:    cfg.MaxIdleConnsPerHost,
-		IdleConnTimeout:        90 * time.Second,
-		MaxResponseHeaderBytes: maxHeaderBytes,
-		ForceAttemptHTTP2:      true,
-		// Many streams share one HTTP/2 connection. If the other end is gone without a word, all
-		// of them hang until their own timeouts, unless something asks.
-		HTTP2: &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second},
-	}
 }

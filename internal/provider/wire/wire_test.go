@@ -144,7 +144,7 @@ func http2Client(t *testing.T, handler http.HandlerFunc) *Client {
 	server.EnableHTTP2 = true
 	server.StartTLS()
 	p := newClient(t, Config{BaseURL: server.URL})
-	p.transport.TLSClientConfig = server.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+	p.carrier.(*pooled).TLSClientConfig = server.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
 	t.Cleanup(func() {
 		p.CloseIdleConnections()
 		server.CloseClientConnections()

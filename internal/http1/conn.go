@@ -1,0 +1,185 @@
+package http1
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"syscall"
+	"time"
+)
+
+const (
+	// readBuffer is memory of every open stream.
+	readBuffer = 4 << 10
+	// maxJoined is up to which size a body is sent together with its head: copying it costs less than a list of
+	// buffers for the kernel.
+	maxJoined = 16 << 10
+	// maxInterim is how many answers of the kind "100 Continue" are passed over.
+	maxInterim = 5
+	// lastWords is how long to wait for what a server said that took no more of a request.
+	lastWords = 100 * time.Millisecond
+)
+
+// conn is a connection. It belongs to one call at a time; only closing it is everybody's right.
+type conn struct {
+	net.Conn
+	client  *Client
+	address string
+	raw     syscall.RawConn // nil if it has none
+	probe   func(fd uintptr) bool
+	silent  bool // what probe found
+	in      *bufio.Reader
+	left    int64 // bytes that may still be read: it bounds headers
+	uses    int
+	sent    int       // bytes of the request under way
+	idle    time.Time // since when
+}
+
+func newConn(raw net.Conn, address string, client *Client) *conn {
+	c := &conn{Conn: raw, client: client, address: address}
+	if s, ok := raw.(syscall.Conn); ok {
+		c.raw, _ = s.SyscallConn()
+	}
+	c.probe = c.listen
+	c.in = bufio.NewReaderSize(limited{c}, readBuffer)
+	return c
+}
+
+// drop closes the connection. What comes of that is nobody's concern any more.
+func (c *conn) drop() { _ = c.Conn.Close() }
+
+// limited reads a connection within its bound.
+type limited struct{ *conn }
+
+func (l limited) Read(p []byte) (int, error) {
+	if l.left <= 0 {
+		return 0, errHeader
+	}
+	n, err := l.Conn.Read(p)
+	l.left -= int64(n)
+	return n, err
+}
+
+// exchange sends a request and reads the head of its answer.
+func (c *conn) exchange(ctx context.Context, r *Request) (*http.Response, error) {
+	c.uses++
+	stop := context.AfterFunc(ctx, c.drop)
+	resp, err := c.ask(r)
+	if err != nil {
+		stop()
+		return nil, err
+	}
+	resp.Body = &body{conn: c, inner: resp.Body, stop: stop, reusable: !resp.Close}
+	return resp, nil
+}
+
+func (c *conn) ask(r *Request) (*http.Response, error) {
+	if err := c.send(r); err != nil {
+		if c.sent == 0 {
+			return nil, err
+		}
+		// A server may answer and stop listening before it has seen everything.
+		if c.SetReadDeadline(time.Now().Add(lastWords)) != nil {
+			return nil, err
+		}
+		resp, unread := c.readHead()
+		if unread != nil {
+			return nil, err
+		}
+		resp.Close = true
+		return resp, nil
+	}
+	return c.readHead()
+}
+
+func (c *conn) send(r *Request) (err error) {
+	buffer := c.client.buffers.Get().(*[]byte)
+	defer c.client.buffers.Put(buffer)
+	*buffer = r.appendHead((*buffer)[:0])
+	if len(r.Body) <= maxJoined {
+		*buffer = append(*buffer, r.Body...)
+		c.sent, err = c.Conn.Write(*buffer)
+		return err
+	}
+	parts := net.Buffers{*buffer, r.Body}
+	sent, err := parts.WriteTo(c.Conn)
+	c.sent = int(sent)
+	return err
+}
+
+// readHead reads up to the body of the answer.
+func (c *conn) readHead() (*http.Response, error) {
+	for range maxInterim + 1 {
+		c.left = c.client.cfg.MaxHeaderBytes
+		resp, err := http.ReadResponse(c.in, nil)
+		if err != nil {
+			return nil, err
+		}
+		c.left = math.MaxInt64
+		if resp.StatusCode >= http.StatusOK || resp.StatusCode == http.StatusSwitchingProtocols {
+			return resp, nil
+		}
+	}
+	return nil, errInterim
+}
+
+// dead reports whether a connection that is not in use was closed by the server, or said something unasked.
+func (c *conn) dead() bool {
+	if c.raw == nil {
+		return false
+	}
+	c.silent = false
+	return c.raw.Read(c.probe) != nil || !c.silent
+}
+
+// listen looks whether there is anything to be read, without waiting for it.
+func (c *conn) listen(fd uintptr) bool {
+	var one [1]byte
+	_, err := syscall.Read(int(fd), one[:])
+	c.silent = err == syscall.EAGAIN
+	return true
+}
+
+// body is that of an answer. With its end the connection is free.
+type body struct {
+	conn     *conn
+	inner    io.Reader
+	stop     func() bool // no longer heeds the context; false if that has ended
+	reusable bool
+	closed   error // what is read from now on; nil while the connection is held
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	if b.closed != nil {
+		return 0, b.closed
+	}
+	n, err := b.inner.Read(p)
+	if err == io.EOF {
+		b.closed = io.EOF
+		b.release()
+	}
+	return n, err
+}
+
+// Close lets go of the connection. If the answer was not read to its end, the server is told by that to stop.
+func (b *body) Close() error {
+	if b.closed == nil {
+		b.closed = errReadLate
+		b.stop()
+		b.conn.drop()
+	}
+	return nil
+}
+
+// release gives the connection back.
+func (b *body) release() {
+	heeded := b.stop()
+	if !heeded || !b.reusable || b.conn.in.Buffered() > 0 {
+		b.conn.drop()
+		return
+	}
+	b.conn.client.pool.put(b.conn)
+}

@@ -1,0 +1,151 @@
+// Package http1 posts to HTTP/1.1 servers on the goroutine of whoever calls.
+//
+// It exists for one reason. The client of net/http gives every connection two goroutines and hands each call to them and
+// back, which costs a gateway about as much as all that it does besides. Here a call writes and reads its connection
+// itself. Model servers in the same network, which speak HTTP/1.1 without TLS, are what it is for; all others are
+// net/http's.
+//
+// It owns connections: dialling, a bounded pool, whether one can be used again, and that a call whose context ended
+// lets go of its own at once. It has no timeouts but that of idle connections: the context of a call ends it. It
+// follows no redirects, keeps no cookies, uses no proxy and asks for no compression. The framing of answers is read by
+// net/http.
+//
+// Invariants:
+//   - A call is sent at most once. It starts over on another connection only if not one byte of it was sent.
+//   - A connection is used again only after an answer that was read to its end, with nothing after it.
+//   - Headers of answers and the pool are bounded; answers are for the caller to bound.
+//
+// A Client is safe for concurrent use and starts no goroutine for a call. An answer belongs to one goroutine.
+package http1
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Config is how a Client connects. All fields are required.
+type Config struct {
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// MaxIdle is how many unused connections are kept.
+	MaxIdle int
+	// IdleTimeout is for how long.
+	IdleTimeout time.Duration
+	// MaxHeaderBytes bounds the headers of an answer, give or take a buffer.
+	MaxHeaderBytes int64
+}
+
+// Client posts to any number of servers.
+type Client struct {
+	cfg     Config
+	pool    pool
+	buffers sync.Pool // of *[]byte, for what is sent
+}
+
+// New returns a client without connections.
+func New(cfg Config) *Client {
+	return &Client{
+		cfg: cfg, pool: pool{most: cfg.MaxIdle, timeout: cfg.IdleTimeout}, buffers: sync.Pool{New: func() any { return new([]byte) }},
+	}
+}
+
+// CloseIdleConnections closes the connections that no call is using.
+func (c *Client) CloseIdleConnections() { c.pool.clear() }
+
+// Request is what is posted.
+type Request struct {
+	URL    *url.URL
+	Header http.Header // without Host and Content-Length, which are added
+	Body   []byte
+	// Connecting is called whenever a new connection is needed, Connected whenever there is one: the call is sent next.
+	Connecting, Connected func()
+}
+
+// Post sends a request and returns when the headers of its answer are there. Until the answer's body is read to its end
+// or closed, the end of ctx closes the connection, and with it the answer.
+func (c *Client) Post(ctx context.Context, r Request) (*http.Response, error) {
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		conn, err := c.connection(ctx, &r)
+		if err != nil {
+			return nil, err
+		}
+		r.Connected()
+		resp, err := conn.exchange(ctx, &r)
+		if err == nil {
+			return resp, nil
+		}
+		conn.drop()
+		// A server may close a connection in the very moment in which it is used again.
+		if conn.uses == 1 || conn.sent > 0 {
+			return nil, err
+		}
+	}
+}
+
+// connection is one from the pool or a new one.
+func (c *Client) connection(ctx context.Context, r *Request) (*conn, error) {
+	address := r.URL.Host
+	if found := c.pool.take(address); found != nil {
+		return found, nil
+	}
+	r.Connecting()
+	dialled := address
+	if r.URL.Port() == "" {
+		dialled = net.JoinHostPort(r.URL.Hostname(), "80")
+	}
+	raw, err := c.cfg.Dial(ctx, "tcp", dialled)
+	if err != nil {
+		return nil, err
+	}
+	return newConn(raw, address, c), nil
+}
+
+// check refuses headers that would be read as something else: they are whole lines of what is sent.
+func (r *Request) check() error {
+	for name, values := range r.Header {
+		for _, value := range values {
+			if strings.ContainsAny(value, "\r\n\x00") || strings.ContainsAny(name, "\r\n\x00: ") {
+				return fmt.Errorf("the header %q cannot be sent", name)
+			}
+		}
+	}
+	return nil
+}
+
+// appendHead appends all that is sent before the body.
+func (r *Request) appendHead(b []byte) []byte {
+	b = append(b, "POST "...)
+	b = append(b, r.URL.RequestURI()...)
+	b = append(b, " HTTP/1.1\r\nHost: "...)
+	b = append(b, r.URL.Host...)
+	b = append(b, "\r\nContent-Length: "...)
+	b = strconv.AppendInt(b, int64(len(r.Body)), 10)
+	for name, values := range r.Header {
+		for _, value := range values {
+			b = append(b, "\r\n"...)
+			b = append(b, name...)
+			b = append(b, ": "...)
+			b = append(b, value...)
+		}
+	}
+	return append(b, "\r\n\r\n"...)
+}
+
+var (
+	errHeader   = errors.New("http1: the headers of the answer are too large")
+	errInterim  = errors.New("http1: too many interim answers")
+	errReadLate = errors.New("http1: the answer was closed")
+)

@@ -1,0 +1,98 @@
+package openai
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"penstock"
+	"penstock/internal/body"
+	"penstock/internal/provider/wire"
+)
+
+// readUsage reads the counts that a server told, in the names of completions (prompt, completion) or
+// of responses (input, output). Usage that makes no sense counts as not told: whoever charges for it
+// must then assume the worst, and not what is cheapest.
+func readUsage(told jsontext.Value) (penstock.Usage, bool) {
+	if !wire.IsSet(told) {
+		return penstock.Usage{}, false
+	}
+	var completions, responses usage
+	in := body.NewCursor(told)
+	for name := range in.Members {
+		switch string(name) {
+		case "prompt_tokens":
+			completions.readInput(&in)
+		case "completion_tokens":
+			completions.OutputTokens = in.Int()
+		case "prompt_tokens_details":
+			completions.readInputDetails(&in)
+		case "completion_tokens_details":
+			completions.readOutputDetails(&in)
+		case "input_tokens":
+			responses.readInput(&in)
+		case "output_tokens":
+			responses.OutputTokens = in.Int()
+		case "input_tokens_details":
+			responses.readInputDetails(&in)
+		case "output_tokens_details":
+			responses.readOutputDetails(&in)
+		default:
+			in.Skip()
+		}
+	}
+	if in.End() != nil {
+		return penstock.Usage{}, false
+	}
+	if completions.told {
+		return completions.sensible()
+	}
+	return responses.sensible()
+}
+
+// usage is what was told in one vocabulary.
+type usage struct {
+	penstock.Usage
+	told bool // without the input there is no usage
+}
+
+func (u *usage) readInput(in *body.Cursor) {
+	u.told = in.Kind() != 'n'
+	u.InputTokens = in.Int()
+}
+
+func (u *usage) readInputDetails(in *body.Cursor) {
+	if in.Kind() == 'n' {
+		in.Skip()
+		return
+	}
+	for name := range in.Members {
+		switch string(name) {
+		case "cached_tokens":
+			u.CachedInputTokens = in.Int()
+		case "cache_write_tokens": // not OpenAI's own, but widely told
+			u.CacheWriteTokens = in.Int()
+		default:
+			in.Skip()
+		}
+	}
+}
+
+func (u *usage) readOutputDetails(in *body.Cursor) {
+	if in.Kind() == 'n' {
+		in.Skip()
+		return
+	}
+	for name := range in.Members {
+		if string(name) == "reasoning_tokens" {
+			u.ReasoningTokens = in.Int()
+		} else {
+			in.Skip()
+		}
+	}
+}
+
+func (u *usage) sensible() (penstock.Usage, bool) {
+	if !u.told || min(u.InputTokens, u.CachedInputTokens, u.CacheWriteTokens, u.OutputTokens, u.ReasoningTokens) < 0 {
+		return penstock.Usage{}, false
+	}
+	return u.Usage, true
+}

@@ -1,0 +1,100 @@
+package wire
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"time"
+
+	"penstock/internal/http1"
+)
+
+const (
+	// maxHeaderBytes bounds the headers of an answer.
+	maxHeaderBytes = 64 << 10
+	// idleTimeout is how long a connection is kept that nobody uses.
+	idleTimeout = 90 * time.Second
+)
+
+// carrier takes bytes to the upstream. It has no timeouts of its own for answers: those differ from call to call, and
+// watchdogs keep them.
+type carrier interface {
+	// post sends a body and returns when the headers of an answer are there. The end of ctx also ends the answer.
+	post(ctx context.Context, p *parcel) (*http.Response, error)
+	CloseIdleConnections()
+}
+
+// parcel is what a carrier takes.
+type parcel struct {
+	to     *url.URL
+	header http.Header
+	body   []byte
+	// connecting and connected are told how far it got. When a pooled connection turns out to be dead before
+	// anything was sent, the carrier starts over, and so do the phases.
+	connecting, connected func()
+}
+
+// newCarrier makes the pool of connections of one provider.
+func newCarrier(cfg Config) carrier {
+	dialer := &net.Dialer{Timeout: cfg.ConnectTimeout, KeepAlive: 30 * time.Second}
+	if base, err := url.Parse(cfg.BaseURL); err == nil && isPlain(base) {
+		return direct{http1.New(http1.Config{
+			Dial: dialer.DialContext, MaxIdle: cfg.MaxIdleConnsPerHost, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+		})}
+	}
+	return &pooled{&http.Transport{
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            dialer.DialContext,
+		TLSHandshakeTimeout:    cfg.ConnectTimeout,
+		MaxIdleConnsPerHost:    cfg.MaxIdleConnsPerHost,
+		IdleConnTimeout:        idleTimeout,
+		MaxResponseHeaderBytes: maxHeaderBytes,
+		ForceAttemptHTTP2:      true,
+		// Many streams share one HTTP/2 connection. If the other end is gone without a word, all
+		// of them hang until their own timeouts, unless something asks.
+		HTTP2: &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second},
+	}}
+}
+
+// isPlain reports whether a server is reached without TLS and without a proxy between.
+func isPlain(base *url.URL) bool {
+	proxy, err := http.ProxyFromEnvironment(&http.Request{URL: base})
+	return base.Scheme == "http" && proxy == nil && err == nil
+}
+
+// direct carries without TLS, on the goroutine of the call: for servers of one's own, where the model is quick to answer
+// and a gateway's share of the time is largest.
+type direct struct{ *http1.Client }
+
+func (d direct) post(ctx context.Context, p *parcel) (*http.Response, error) {
+	return d.Post(ctx, http1.Request{
+		URL: p.to, Header: p.header, Body: p.body, Connecting: p.connecting, Connected: p.connected,
+	})
+}
+
+// pooled carries by net/http: with TLS, HTTP/2 and proxies.
+type pooled struct{ *http.Transport }
+
+// post sends by the transport and not by a client: there are no redirects to follow, no cookies to keep, and errors
+// need no URL in front of them. The URL is shared by all calls of an endpoint, which http.NewRequest would parse again
+// for each of them; nothing below changes it. The body can be read again, so that a call survives a pooled connection
+// that turns out to be dead.
+func (t *pooled) post(ctx context.Context, p *parcel) (*http.Response, error) {
+	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(p.body)), nil }
+	first, _ := open()
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GetConn: func(string) { p.connecting() },
+		GotConn: func(httptrace.GotConnInfo) { p.connected() },
+	})
+	req := blank.WithContext(ctx)
+	req.Method, req.URL, req.Host, req.Proto, req.ProtoMajor, req.ProtoMinor = http.MethodPost, p.to, p.to.Host, "HTTP/1.1", 1, 1
+	req.Header, req.Body, req.GetBody, req.ContentLength = p.header, first, open, int64(len(p.body))
+	return t.RoundTrip(req)
+}
+
+// blank is what requests are made from: a stream would otherwise keep room for a second one on its stack.
+var blank http.Request
