@@ -49,6 +49,11 @@ var batchScripts = []sdkScript{
 	{name: "message_batches"},
 }
 
+// webhookScripts verify what they are told with both SDKs, on a server on which nothing else ends.
+var webhookScripts = []sdkScript{
+	{name: "webhooks"},
+}
+
 // dialectScripts use either SDK, on a server with targets of both dialects.
 var dialectScripts = []sdkScript{
 	{name: "tools"},
@@ -86,6 +91,7 @@ func TestSDK(t *testing.T) {
 			plain := func(t *testing.T) *staged { return stage(t) }
 			runner.play(t, plain, sdkScripts)
 			runner.play(t, plain, batchScripts)
+			runner.play(t, plain, webhookScripts)
 			runner.play(t, stageDialects, dialectScripts)
 		})
 	}

@@ -34,6 +34,7 @@ var scripts = map[string]script{
 	"files":           files,
 	"batches":         batches,
 	"message_batches": messageBatches,
+	"webhooks":        webhooks,
 	"messages":        messages,
 	"messages_tools":  messageTools,
 	"messages_errors": messageErrors,
