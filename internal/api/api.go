@@ -68,6 +68,7 @@ type Deps struct {
 	Recorder *record.Recorder
 	Cache    *cache.Cache // nil for none
 	Jobs     store.Jobs
+	Inputs   store.Inputs
 	Letters  Letters
 	Deleter  Deleter
 	Webhooks *webhook.Service

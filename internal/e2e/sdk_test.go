@@ -34,6 +34,7 @@ var sdkScripts = []sdkScript{
 	{name: "endpoints"},
 	{name: "responses"},
 	{name: "background"},
+	{name: "conversation"},
 	{name: "stream"},
 	{name: "models"},
 	{name: "errors"},

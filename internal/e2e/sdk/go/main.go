@@ -35,6 +35,7 @@ var scripts = map[string]script{
 	"batches":         batches,
 	"message_batches": messageBatches,
 	"webhooks":        webhooks,
+	"conversation":    conversation,
 	"messages":        messages,
 	"messages_tools":  messageTools,
 	"messages_errors": messageErrors,
