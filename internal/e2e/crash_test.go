@@ -34,7 +34,7 @@ var fileSteps = []string{"create_file"}
 // all is the database's own doing. What is told to webhooks is sent at least once, whenever a server dies.
 var plainSteps = []string{
 	"delete_file", "delivery_claim", "delivery_finish", "key_touch", "purge_deliveries", "purge_events", "purge_files", "redeliver",
-	"webhook_change", "webhook_create", "webhook_delete", "webhook_rotate", "webhook_test",
+	"want_results", "webhook_change", "webhook_create", "webhook_delete", "webhook_rotate", "webhook_test",
 }
 
 // TestCrashPointsAreKnown holds that no transition of the store was forgotten here.

@@ -75,6 +75,7 @@ func probes() map[string]probe {
 		"SplitJob":    {askSplitJob, penstock.CodeNotFound},
 		"Items":       {askItems, penstock.CodeNotFound},
 		"Batch":       {askBatch, penstock.CodeNotFound},
+		"WantResults": {askWantResults, penstock.CodeNotFound},
 		"ListBatches": {askListBatches, ""},
 		"RefuseBatch": {askRefuseBatch, ""},
 		"FinishBatch": {askFinishBatch, penstock.CodeNotFound},
