@@ -89,7 +89,7 @@ var architecture = map[string][]string{
 
 	// The doors.
 	"penstock/internal/api/dialect":           {"penstock", "penstock/internal/body"},
-	"penstock/internal/api/dialect/openai":    {"penstock/internal/api/dialect", "penstock/internal/body"},
+	"penstock/internal/api/dialect/openai":    {"penstock", "penstock/internal/api/dialect", "penstock/internal/body"},
 	"penstock/internal/api/dialect/anthropic": {"penstock", "penstock/internal/api/dialect"},
 	"penstock/internal/api": {"penstock", "penstock/internal/admit", "penstock/internal/api/dialect", "penstock/internal/api/dialect/anthropic",
 		"penstock/internal/api/dialect/openai", "penstock/internal/attempt", "penstock/internal/backlog",

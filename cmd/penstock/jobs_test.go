@@ -388,11 +388,11 @@ func TestProgressBar(t *testing.T) {
 		ID: "job_1", Status: penstock.StatusRunning, Counts: penstock.Counts{Total: 1000, Queued: 690, Running: 10, Succeeded: 298, Failed: 2},
 		Rate: 71.25, EstimatedFinishAt: now.Add(9800 * time.Millisecond), Usage: client.Usage{Cost: 41_200},
 	}
-	if got, want := progressBar(j, now), "job_1 running [#########---------------------] 300/1000, 71.25/s, 10s left, $0.000041200, 2 failed"; got != want {
+	if got, want := progressBar(j, now), "running [######--------------] 300/1000, 2 failed, 71.25/s, 10s left, $0.000041200"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	j = &client.Job{ID: "job_1", Status: penstock.StatusQueued, Counts: penstock.Counts{Total: 3, Queued: 3}, WaitingOn: "paused"}
-	if got, want := progressBar(j, now), "job_1 queued [------------------------------] 0/3, waiting on paused"; got != want {
+	if got, want := progressBar(j, now), "queued [--------------------] 0/3, waiting on paused"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

@@ -84,10 +84,10 @@ func (sh *shell) showProgress(ctx context.Context, cl *client.Client, id string)
 		}
 		switch now := sh.now(); {
 		case sh.terminal:
-			_, err = fmt.Fprint(sh.stdout, progressBar(job, now))
+			_, err = fmt.Fprint(sh.stdout, cutLine(progressBar(job, now)))
 		case now.Sub(told) >= tellEvery:
 			told = now
-			_, err = fmt.Fprintln(sh.stdout, now.UTC().Format(time.RFC3339), progressBar(job, now))
+			_, err = fmt.Fprintln(sh.stdout, now.UTC().Format(time.RFC3339), job.ID, progressBar(job, now))
 		}
 		if err != nil {
 			return err
@@ -121,6 +121,9 @@ func (sh *shell) showEvents(events func(func(*client.Event, error) bool)) error 
 // eraseLine goes to the start of a terminal's line and empties it.
 const eraseLine = "\r\x1b[K"
 
+// cutLine lets a terminal cut off what does not fit: a line that goes on in the next could not be erased.
+func cutLine(text string) string { return "\x1b[?7l" + text + "\x1b[?7h" }
+
 func eventLine(e *client.Event) string {
 	words := []string{e.CreatedAt.UTC().Format(time.RFC3339Nano), string(e.Type)}
 	if e.ItemID != "" && e.Data == nil {
@@ -132,13 +135,22 @@ func eventLine(e *client.Event) string {
 	return clean(strings.Join(strings.Fields(strings.Join(words, " ")), " "))
 }
 
-const barWidth = 30
+const barWidth = 20
 
-// progressBar is how far a job is, how fast it goes, when it will be done, what it cost, and what went wrong.
+// progressBar is how far a job is, what went wrong, how fast it goes, when it will be done, and what it cost: in 80
+// columns, unless all of that is large.
 func progressBar(j *client.Job, now time.Time) string {
 	done := j.Counts.Total - j.Counts.Open()
 	filled := barWidth * done / max(j.Counts.Total, 1)
-	words := []string{fmt.Sprintf("%s %s [%s%s] %d/%d", j.ID, j.Status, strings.Repeat("#", filled), strings.Repeat("-", barWidth-filled), done, j.Counts.Total)}
+	words := []string{fmt.Sprintf("%s [%s%s] %d/%d", j.Status, strings.Repeat("#", filled), strings.Repeat("-", barWidth-filled), done, j.Counts.Total)}
+	for _, s := range []penstock.Status{penstock.StatusFailed, penstock.StatusCancelled, penstock.StatusExpired} {
+		if n := *j.Counts.Of(s); n > 0 {
+			words = append(words, fmt.Sprintf("%d %s", n, s))
+		}
+	}
+	if j.WaitingOn != "" {
+		words = append(words, "waiting on "+j.WaitingOn)
+	}
 	if j.Rate > 0 {
 		words = append(words, fmt.Sprintf("%.4g/s", j.Rate))
 	}
@@ -147,14 +159,6 @@ func progressBar(j *client.Job, now time.Time) string {
 	}
 	if j.Usage.Cost > 0 {
 		words = append(words, dollars(j.Usage.Cost))
-	}
-	for _, s := range []penstock.Status{penstock.StatusFailed, penstock.StatusCancelled, penstock.StatusExpired} {
-		if n := *j.Counts.Of(s); n > 0 {
-			words = append(words, fmt.Sprintf("%d %s", n, s))
-		}
-	}
-	if j.WaitingOn != "" {
-		words = append(words, "waiting on "+j.WaitingOn)
 	}
 	return strings.Join(words, ", ")
 }

@@ -122,6 +122,7 @@ type JobOrder struct {
 	TraceParent string
 	Stream      penstock.Stream   // how its answers are shown while they arrive
 	Webhook     *store.JobWebhook // where its events are sent, nil for nowhere; checked by who decoded it
+	Previous    penstock.ID       // the response that it goes on from, "" for none
 
 	IdempotencyKey string
 	BodyHash       []byte // of the canonical body, with IdempotencyKey
@@ -192,6 +193,7 @@ func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder
 			return s.replay(ctx, caller, o, err)
 		}
 	}
+	resolved.Previous = o.Previous
 	sub := store.Submission{
 		Job: penstock.Job{
 			ID: s.ids.New(now), Key: caller.Key, Endpoint: o.Endpoint, Model: o.Model, Lane: o.Lane, Tags: o.Tags,

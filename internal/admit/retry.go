@@ -287,7 +287,9 @@ func (s *Service) retryOrder(ctx context.Context, caller penstock.Caller, r retr
 // resolveAgain decides what a retry runs on, and finds the targets that price it.
 func resolveAgain(snapshot *config.Snapshot, tenant penstock.Tenant, of penstock.Job, how penstock.Resolve) (penstock.Resolved, []penstock.Target, error) {
 	if how == penstock.ResolveFresh {
-		return resolve(snapshot, of.Model, tenant)
+		resolved, targets, err := resolve(snapshot, of.Model, tenant)
+		resolved.Previous = of.Resolved.Previous
+		return resolved, targets, err
 	}
 	targets, err := route.Candidates(of.Resolved.Targets, snapshot.Targets)
 	if err != nil {

@@ -54,6 +54,7 @@ type Deleter interface {
 // Batches is what can be read of batches, and how one is kept that cannot run.
 type Batches interface {
 	Batch(ctx context.Context, tenant penstock.TenantID, job penstock.ID) (store.Batch, error)
+	WantResults(ctx context.Context, tenant penstock.TenantID, job penstock.ID) (store.Batch, error)
 	ListBatches(ctx context.Context, tenant penstock.TenantID, p store.BatchPage) ([]store.Batch, error)
 	RefuseBatch(ctx context.Context, tenant penstock.TenantID, b store.Batch) (store.Batch, error)
 }
@@ -68,6 +69,7 @@ type Deps struct {
 	Recorder *record.Recorder
 	Cache    *cache.Cache // nil for none
 	Jobs     store.Jobs
+	Inputs   store.Inputs
 	Letters  Letters
 	Deleter  Deleter
 	Webhooks *webhook.Service

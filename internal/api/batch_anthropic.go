@@ -101,7 +101,7 @@ func (c *call) createMessageBatch() error {
 		return err
 	}
 	defer leave()
-	ctx, cancel := context.WithTimeout(c.r.Context(), uploadTimeout)
+	ctx, cancel := context.WithTimeout(c.r.Context(), UploadTimeout)
 	defer cancel()
 	sum := sha256.New()
 	f, err := c.receiveMessages(ctx, sum)

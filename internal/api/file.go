@@ -23,8 +23,8 @@ import (
 const (
 	// stallTimeout is how long an upload may bring nothing.
 	stallTimeout = time.Minute
-	// uploadTimeout is how long one may take in all.
-	uploadTimeout = time.Hour
+	// UploadTimeout is how long one may take in all.
+	UploadTimeout = time.Hour
 	// maxUploads and maxTenantUploads are how many may be under way at a time in this process, in all and for a
 	// tenant. Each holds some MiB, and eight bytes and more for each line.
 	maxUploads, maxTenantUploads = 32, 4
@@ -122,7 +122,7 @@ func (c *call) createFile() error {
 		return err
 	}
 	defer leave()
-	ctx, cancel := context.WithTimeout(c.r.Context(), uploadTimeout)
+	ctx, cancel := context.WithTimeout(c.r.Context(), UploadTimeout)
 	defer cancel()
 	c.r.Body = c.patientBody(c.r.Body)
 	form, err := c.r.MultipartReader()
@@ -405,8 +405,12 @@ func (c *call) createFileLink() error {
 	return c.link(f, life)
 }
 
-// base is how the caller reaches this server, by its own account and that of the proxy before it.
+// base is how callers reach this server: as the operator says, and else by the caller's own account and that of the
+// proxy before it.
 func (c *call) base() string {
+	if url := c.Config.Current().Process.PublicURL; url != "" {
+		return strings.TrimSuffix(url, "/")
+	}
 	scheme := "http"
 	if c.r.TLS != nil || strings.EqualFold(c.r.Header.Get("X-Forwarded-Proto"), "https") {
 		scheme = "https"

@@ -92,7 +92,8 @@ type listedItemView struct {
 	JobID  string `json:"job_id"`
 }
 
-// createResultsLink makes a link to the file with all results of a job.
+// createResultsLink makes a link to the file with all results of a job. Those of a job over a file are written when it
+// ends; those of others when somebody asks for them here.
 func (c *call) createResultsLink() error {
 	id, err := c.pathID(penstock.ViewJob)
 	if err != nil {
@@ -107,14 +108,15 @@ func (c *call) createResultsLink() error {
 		return err
 	}
 	b, err := c.Batches.Batch(c.r.Context(), c.caller.Tenant.ID, id)
+	if penstock.ErrorCode(err) == penstock.CodeNotFound {
+		b, err = c.Batches.WantResults(c.r.Context(), c.caller.Tenant.ID, id)
+	}
 	switch {
-	case penstock.ErrorCode(err) == penstock.CodeNotFound:
-		return penstock.Errorf(penstock.CodeConflict, "%s is no job over a file, so no file is made of its results; read /v1/jobs/%[1]s/results.", penstock.ViewJob.Format(id))
 	case err != nil:
 		return err
 	case b.DoneAt.IsZero():
 		return &penstock.Error{Code: penstock.CodeConflict, RetryAfter: time.Second,
-			Message: fmt.Sprintf("The results of %s are not written to a file yet: it is %s; read /v1/jobs/%[1]s/results meanwhile.", penstock.ViewJob.Format(id), job.Status())}
+			Message: fmt.Sprintf("The results of %s are not written to a file yet: it is %s; ask again when it has ended, and read /v1/jobs/%[1]s/results meanwhile.", penstock.ViewJob.Format(id), job.Status())}
 	case b.Output == "":
 		return penstock.Errorf(penstock.CodeConflict, "%s has no file of its own for results; its door tells where they are.", penstock.ViewJob.Format(id))
 	}

@@ -65,7 +65,7 @@ func (f Form) inference(input namedInput) (admit.Inference, error) {
 		return admit.Inference{}, penstock.InvalidParam(input.path+".stream", "%s.stream is true; a job's answer is kept whole.", input.path)
 	}
 	if asked.Model != "" && asked.Model != f.model {
-		return admit.Inference{}, penstock.InvalidParam(input.path+".model", "%s.model is %q, but the job's model is %q; leave it out of the body.",
+		return admit.Inference{}, penstock.InvalidParam(input.path+".model", "%s.model is %q, but the job's model is %q: a job or batch is for one model. Leave it out of the body, or put it into another job.",
 			input.path, clip(asked.Model), clip(f.model))
 	}
 	inf := inferenceOf(asked)

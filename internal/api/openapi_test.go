@@ -406,7 +406,8 @@ func sampleBatch() store.Batch {
 }
 
 func sampleMessageBatch() messageBatchView {
-	return (&call{r: httptest.NewRequest(http.MethodGet, "/", nil)}).messageBatchView(sampleBatch())
+	s := &Server{Deps: Deps{Config: config.NewLive(&config.Snapshot{})}}
+	return (&call{Server: s, r: httptest.NewRequest(http.MethodGet, "/", nil)}).messageBatchView(sampleBatch())
 }
 
 func usageSamples() []any {

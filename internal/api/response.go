@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"strconv"
@@ -21,7 +22,11 @@ import (
 
 // createResponse answers a response: at once and for good, or as a job if it is to be kept.
 func (c *call) createResponse() error {
-	text, err := c.readBody()
+	sent, err := c.readBody()
+	if err != nil {
+		return err
+	}
+	text, earlier, err := c.goOn(sent)
 	if err != nil {
 		return err
 	}
@@ -39,7 +44,7 @@ func (c *call) createResponse() error {
 	c.model = asked.Model
 	order := admit.JobOrder{
 		Endpoint: penstock.EndpointResponses, Model: asked.Model, Scope: penstock.ScopeInference, Lane: penstock.LaneRealtime,
-		Inferences: []admit.Inference{inferenceOf(asked)},
+		Inferences: []admit.Inference{inferenceOf(asked)}, Previous: earlier,
 	}
 	if kept.Background {
 		order.Lane = penstock.LaneStandard
@@ -51,7 +56,7 @@ func (c *call) createResponse() error {
 		return err
 	}
 	if order.IdempotencyKey != "" {
-		if order.BodyHash, err = canonicalHash(c.r.URL.Path, text); err != nil {
+		if order.BodyHash, err = canonicalHash(c.r.URL.Path, sent); err != nil {
 			return err
 		}
 	}
@@ -63,6 +68,57 @@ func (c *call) createResponse() error {
 		c.Admit.Wake()
 	}
 	return c.keptResponse(receipt, kept)
+}
+
+// goOn completes a body that goes on from an earlier response with what was said until then, and returns which one
+// that is. Codes: invalid_request, not_found, conflict (it has not ended), too_large.
+func (c *call) goOn(text []byte) ([]byte, penstock.ID, error) {
+	const param = "previous_response_id"
+	name, err := openai.PreviousResponse(text)
+	if err != nil || name == "" {
+		return text, "", err
+	}
+	refuse := func(code penstock.Code, reason string) error {
+		return &penstock.Error{Code: code, Param: param, Message: fmt.Sprintf("previous_response_id: %s %s", clip(name), reason)}
+	}
+	id, err := penstock.ViewResponse.Parse(name)
+	if err != nil {
+		return nil, "", refuse(penstock.CodeInvalidRequest, "is no id of a response.")
+	}
+	job, err := c.findResponse(id)
+	if penstock.ErrorCode(err) == penstock.CodeNotFound {
+		return nil, "", refuse(penstock.CodeNotFound, "is not kept: only responses that were created with store or background are, and for as long as jobs are.")
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	if job.FinishedAt.IsZero() {
+		return nil, "", refuse(penstock.CodeConflict, "has not ended; go on from it when it is completed.")
+	}
+	turn, err := c.turn(job)
+	if err != nil {
+		return nil, "", err
+	}
+	if turn.Answered == nil {
+		return nil, "", refuse(penstock.CodeInvalidRequest, "came to nothing; go on from the response before it.")
+	}
+	whole, err := openai.GoOn(text, turn)
+	if most := c.Config.Current().Process.Limits.MaxBodyBytes; err == nil && int64(len(whole)) > most {
+		err = penstock.Errorf(penstock.CodeTooLarge, "With what was said before, the body is larger than %d bytes, the most that is read here.", most)
+	}
+	return whole, job.ID, err
+}
+
+// turn is what was asked and answered in a response that has ended; nothing was answered unless it succeeded.
+func (c *call) turn(job penstock.Job) (t openai.Turn, err error) {
+	item := penstock.ItemID(job.ID, 0)
+	ended, err := c.Jobs.Item(c.r.Context(), c.caller.Tenant.ID, item)
+	if err != nil || ended.Status != penstock.StatusSucceeded {
+		return t, err
+	}
+	t.Answered = ended.Result
+	t.Asked, err = c.Inputs.ItemInput(c.r.Context(), c.caller.Tenant.ID, item)
+	return t, err
 }
 
 // keptResponse answers with a response that runs as a job.
@@ -103,6 +159,10 @@ func (c *call) responseJob() (penstock.Job, error) {
 	if err != nil {
 		return penstock.Job{}, err
 	}
+	return c.findResponse(id)
+}
+
+func (c *call) findResponse(id penstock.ID) (penstock.Job, error) {
 	job, err := c.Jobs.Job(c.r.Context(), c.caller.Tenant.ID, id)
 	if penstock.ErrorCode(err) == penstock.CodeNotFound || (err == nil && (job.Endpoint != penstock.EndpointResponses || job.Counts.Total != 1)) {
 		return job, &penstock.Error{Code: penstock.CodeNotFound, Param: "id",
@@ -202,6 +262,7 @@ type keptView struct {
 	Usage             *jsontext.Value   `json:"usage"`
 	Instructions      *string           `json:"instructions"`
 	Metadata          map[string]string `json:"metadata"`
+	Previous          *string           `json:"previous_response_id"`
 	ParallelToolCalls bool              `json:"parallel_tool_calls"`
 	ToolChoice        string            `json:"tool_choice"`
 	Tools             []jsontext.Value  `json:"tools"`
@@ -216,11 +277,15 @@ type responseError struct {
 }
 
 func newKeptView(job penstock.Job, status string) keptView {
-	return keptView{
+	v := keptView{
 		ID: penstock.ViewResponse.Format(job.ID), Object: "response", CreatedAt: job.CreatedAt.Unix(), Status: status,
 		Background: job.Lane != penstock.LaneRealtime, Store: true, Model: job.Model, Output: []jsontext.Value{},
 		Metadata: map[string]string{}, ParallelToolCalls: true, ToolChoice: "auto", Tools: []jsontext.Value{},
 	}
+	if previous := job.Resolved.Previous; previous != "" {
+		v.Previous = text(penstock.ViewResponse.Format(previous))
+	}
+	return v
 }
 
 // responseObject is a response as it is now. One that an upstream completed is what the upstream said, under our id.
@@ -265,6 +330,9 @@ func ownResponse(job penstock.Job, result []byte) (jsontext.Value, error) {
 	if err != nil {
 		return nil, penstock.Internal(err)
 	}
-	return body.Apply(result, o.Replace("id", string(id)), o.Replace("store", "true"),
-		o.Replace("background", strconv.FormatBool(v.Background))), nil
+	edits := []body.Edit{o.Replace("id", string(id)), o.Replace("store", "true"), o.Replace("background", strconv.FormatBool(v.Background))}
+	if v.Previous != nil {
+		edits = append(edits, o.Replace("previous_response_id", strconv.Quote(*v.Previous)))
+	}
+	return body.Apply(result, edits...), nil
 }

@@ -148,7 +148,7 @@ var coreRoutes = []route{
 	{Method: "POST", Path: "/v1/embeddings", Scope: penstock.ScopeInference, Summary: "OpenAI embeddings",
 		Params: []param{keyParam, cacheParam}, Body: anyObject{}, Answers: passedOn[:1], serve: inference(penstock.EndpointEmbeddings)},
 	{Method: "POST", Path: "/v1/responses", Scope: penstock.ScopeInference,
-		Summary: "OpenAI response, plain or streamed; with store: true or background: true it runs as a job and is kept. previous_response_id and conversation are refused",
+		Summary: "OpenAI response, plain or streamed; with store: true or background: true it runs as a job and is kept, and previous_response_id goes on from it. conversation is refused",
 		Params:  []param{keyParam, cacheParam}, Body: anyObject{}, Answers: passedOn, words: &responsesWording, serve: (*call).createResponse},
 	{Method: "POST", Path: "/v1/messages", Scope: penstock.ScopeInference, Summary: "Anthropic message, plain or streamed",
 		Params: []param{keyParam, cacheParam, versionParam, betaParam}, Body: anyObject{}, Answers: passedOn, words: &anthropicWording,

@@ -15,8 +15,8 @@ import (
 const (
 	finishJobs = 4
 	finishPoll = 250 * time.Millisecond
-	// finishTimeout bounds the writing of one batch's files.
-	finishTimeout = time.Hour
+	// FinishTimeout bounds the writing of one batch's files.
+	FinishTimeout = time.Hour
 	// resultPage and pageBuffer bound what is in memory of a batch's results.
 	resultPage = 256
 	pageBuffer = 256 << 10
@@ -107,7 +107,7 @@ func (f *Finisher) runOnce(ctx context.Context) (done int, err error) {
 // finish writes a batch's files and makes them known. Content is durable before the row that names it; whoever
 // loses to another process removes its own.
 func (f *Finisher) finish(ctx context.Context, b store.Batch) error {
-	ctx, cancel := context.WithTimeout(ctx, finishTimeout)
+	ctx, cancel := context.WithTimeout(ctx, FinishTimeout)
 	defer cancel()
 	files := store.BatchFiles{Job: b.ID}
 	if b.Kind != store.BatchAnthropic { // whose results are read from the job

@@ -11,6 +11,9 @@ import (
 func (c *checker) process(p *Process) {
 	c.address("listen", p.Listen)
 	c.address("admin_listen", p.AdminListen)
+	if p.PublicURL != "" {
+		c.httpURL("public_url", p.PublicURL)
+	}
 	if p.Listen == p.AdminListen && !strings.HasSuffix(p.Listen, ":0") {
 		c.fail("admin_listen", "must differ from listen")
 	}

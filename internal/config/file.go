@@ -57,6 +57,11 @@ type Process struct {
 	// PENSTOCK_LISTEN wins over it. Zero: the default, 127.0.0.1:8080.
 	Listen string `yaml:"listen"`
 
+	// PublicURL is how callers reach the public API, such as https://llm.example.com or, behind a proxy that puts it
+	// below a path, https://example.com/llm. Links that are handed out begin with it. Zero: with the host that the
+	// caller asked, and https where a proxy says so.
+	PublicURL string `yaml:"public_url"`
+
 	// AdminListen is the address of metrics, profiles and the admin API, host:port. It must differ
 	// from Listen. Zero: the default, 127.0.0.1:9090.
 	AdminListen string `yaml:"admin_listen"`

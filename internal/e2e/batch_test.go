@@ -296,3 +296,20 @@ func TestMessageBatch(t *testing.T) {
 		t.Errorf("after the delete: %d %s", a.Status, a.Body)
 	}
 }
+
+// TestResultsOfInputsAreAFileToo holds that a job that is not over a file has one made of its results when asked.
+func TestResultsOfInputsAreAFileToo(t *testing.T) {
+	t.Parallel()
+	s := stage(t).Server
+	body := `{"model":"sim","inputs":[{"custom_id":"a","body":{"messages":[{"role":"user","content":"one [sim:tokens=2]"}]}},` +
+		`{"custom_id":"b","body":{"messages":[{"role":"user","content":"two [sim:fault=bad_request]"}]}}]}`
+	id := strings.TrimPrefix(s.Do(post("/v1/jobs", body)).Header.Get("Location"), "/v1/jobs/")
+	if early := s.Do(Call{Method: http.MethodPost, Path: "/v1/jobs/" + id + "/results/url"}); early.Status != http.StatusConflict && early.Status != http.StatusOK {
+		t.Errorf("asked early: %d %s", early.Status, early.Body)
+	}
+	done := decodeJob(t, s.Do(Call{Method: http.MethodGet, Path: "/v1/jobs/" + id, Header: map[string]string{"Prefer": "wait=30"}}))
+	if done.Counts.Succeeded != 1 || done.Counts.Failed != 1 {
+		t.Errorf("the job is %+v", done)
+	}
+	s.checkArtifact(id, s.Do(get("/v1/jobs/"+id+"/results?order=input")).Body)
+}

@@ -58,6 +58,7 @@ type rig struct {
 	lives    []*life
 	brittle  bool // the server may answer that something of its own is broken
 	lease    time.Duration
+	more     string // settings that a test adds to the configuration
 }
 
 // life is one process, from its start to its end.
@@ -149,8 +150,8 @@ models:
   fast: {targets: [large, small]}
 tenants:
   %s: {keys: [{name: e2e, secret: "${E2E_KEY}"}]}
-`, strings.TrimPrefix(r.door.URL, "http://"), strings.TrimPrefix(r.admin.URL, "http://"), r.data,
-		database, shutdownGrace, slots, r.lease, r.listener.URL, tenant)
+%s`, strings.TrimPrefix(r.door.URL, "http://"), strings.TrimPrefix(r.admin.URL, "http://"), r.data,
+		database, shutdownGrace, slots, r.lease, r.listener.URL, tenant, r.more)
 }
 
 // upstreamModels says what the targets of the configuration are called upstream.

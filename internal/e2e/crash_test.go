@@ -33,8 +33,8 @@ var fileSteps = []string{"create_file"}
 // plainSteps are transitions that nothing outside of the database goes before: that they happen as a whole or not at
 // all is the database's own doing. What is told to webhooks is sent at least once, whenever a server dies.
 var plainSteps = []string{
-	"delete_file", "delivery_claim", "delivery_finish", "deltas", "key_touch", "purge_deliveries", "purge_events", "purge_files", "redeliver",
-	"webhook_change", "webhook_create", "webhook_delete", "webhook_rotate", "webhook_test",
+	"delete_file", "delivery_claim", "delivery_finish", "key_touch", "purge_deliveries", "purge_events", "purge_files", "redeliver",
+	"want_results", "webhook_change", "webhook_create", "webhook_delete", "webhook_rotate", "webhook_test",
 }
 
 // TestCrashPointsAreKnown holds that no transition of the store was forgotten here.
@@ -55,7 +55,7 @@ func TestCrashPointsAreKnown(t *testing.T) {
 			found = append(found, match[1])
 		}
 	}
-	known := slices.Concat(steps, []string{sweepStep, roomStep, deleteStep}, budgetSteps, letterSteps, controlSteps, purgeSteps, fileSteps, plainSteps, batchSteps)
+	known := slices.Concat(steps, []string{sweepStep, roomStep, deleteStep}, budgetSteps, letterSteps, controlSteps, purgeSteps, fileSteps, plainSteps, batchSteps, streamSteps)
 	slices.Sort(known)
 	slices.Sort(found)
 	if !slices.Equal(known, found) {

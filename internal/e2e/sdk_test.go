@@ -34,6 +34,7 @@ var sdkScripts = []sdkScript{
 	{name: "endpoints"},
 	{name: "responses"},
 	{name: "background"},
+	{name: "conversation"},
 	{name: "stream"},
 	{name: "models"},
 	{name: "errors"},
@@ -47,6 +48,11 @@ var sdkScripts = []sdkScript{
 var batchScripts = []sdkScript{
 	{name: "batches"},
 	{name: "message_batches"},
+}
+
+// webhookScripts verify what they are told with both SDKs, on a server on which nothing else ends.
+var webhookScripts = []sdkScript{
+	{name: "webhooks"},
 }
 
 // dialectScripts use either SDK, on a server with targets of both dialects.
@@ -86,6 +92,7 @@ func TestSDK(t *testing.T) {
 			plain := func(t *testing.T) *staged { return stage(t) }
 			runner.play(t, plain, sdkScripts)
 			runner.play(t, plain, batchScripts)
+			runner.play(t, plain, webhookScripts)
 			runner.play(t, stageDialects, dialectScripts)
 		})
 	}

@@ -33,8 +33,9 @@ const (
 	TurnSteps = 20
 	// Interval lies between two rounds that found nothing left to do.
 	Interval = time.Minute
-	// BlobGrace is how old a blob must be before it can be an orphan: its transaction may be under way.
-	BlobGrace = time.Hour
+	// BlobGrace is how old a blob must be before it can be an orphan: its transaction may be under way. Where a blob
+	// is as old as the beginning of its upload, an hour may lie between the two.
+	BlobGrace = 6 * time.Hour
 	// WalkInterval lies between two walks over all blobs. Orphans are what crashes leave, and are few.
 	WalkInterval = time.Hour
 

@@ -24,6 +24,10 @@ type Batches interface {
 	// Batch returns what a job has as a batch. Codes: not_found (also where the job is none).
 	Batch(ctx context.Context, tenant penstock.TenantID, job penstock.ID) (Batch, error)
 
+	// WantResults has the results of a job written to a file when it has ended, as those of a job over a file are
+	// without being asked for. For a job that is a batch already it changes nothing. Codes: not_found.
+	WantResults(ctx context.Context, tenant penstock.TenantID, job penstock.ID) (Batch, error)
+
 	// ListBatches returns the batches of one door, newest first, at most p.Limit.
 	ListBatches(ctx context.Context, tenant penstock.TenantID, p BatchPage) ([]Batch, error)
 
@@ -49,12 +53,12 @@ const (
 	BatchAnthropic BatchKind = "anthropic" // POST /v1/messages/batches
 )
 
-// Batch is what a job has beside other jobs when it is one over a file.
+// Batch is what a job has beside other jobs when it is one over a file, or its results are wanted as one.
 type Batch struct {
 	ID         penstock.ID // that of its job
 	Tenant     penstock.TenantID
 	Kind       BatchKind
-	File       penstock.ID // whose lines are its items
+	File       penstock.ID // whose lines are its items, "" for none
 	Endpoint   penstock.Endpoint
 	Defaults   []byte // members for every body that does not have them itself; nil in lists
 	Metadata   map[string]string

@@ -27,6 +27,7 @@ import (
 type Store interface {
 	Jobs
 	Batches
+	Inputs
 	Retries
 	Audit
 	Queue
@@ -89,6 +90,13 @@ type Jobs interface {
 	// Item events carry the item without its result. Codes: not_found, gone (the log was kept long
 	// enough, and after lies before its end).
 	Events(ctx context.Context, tenant penstock.TenantID, p EventPage) ([]penstock.Event, error)
+}
+
+// Inputs is what items were accepted with.
+type Inputs interface {
+	// ItemInput returns the body that an item was accepted with, whatever became of it since. Codes: not_found,
+	// gone (a blob is).
+	ItemInput(ctx context.Context, tenant penstock.TenantID, item penstock.ID) ([]byte, error)
 }
 
 // Retries is how items that did not succeed are dealt with. An item is retried once: what comes of it

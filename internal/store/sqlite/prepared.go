@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"sync"
 )
 
 // maxPrepared is how many statements a connection keeps ready. The texts are constants of package sqlstore, most
@@ -85,54 +86,81 @@ func (p *prepared) forget() error {
 
 func (p *prepared) close() error { return errors.Join(p.forget(), p.conn.Close()) }
 
-// readers are the connections that read, opened when they are first needed.
+// readers are the connections that read, opened when they are first needed. The one that was used last is used next:
+// its cache is warm, and those that only a crowd needs stay unopened and empty.
 type readers struct {
-	db   *sql.DB
-	free chan *prepared // nil for one that is not open yet
+	db      *sql.DB
+	lent    chan struct{} // a token for each that is in use
+	closing chan struct{}
+
+	mu   sync.Mutex
+	idle []*prepared
 }
 
 func newReaders(db *sql.DB, n int) *readers {
-	r := &readers{db: db, free: make(chan *prepared, n)}
-	for range n {
-		r.free <- nil
-	}
-	return r
+	return &readers{db: db, lent: make(chan struct{}, n), closing: make(chan struct{})}
 }
 
 // take waits for a connection, which is to be given back.
 func (r *readers) take(ctx context.Context) (*prepared, error) {
-	var p *prepared
 	select {
-	case p = <-r.free:
+	case <-r.closing:
+		return nil, errClosed
+	default:
+	}
+	select {
+	case r.lent <- struct{}{}:
+	case <-r.closing:
+		return nil, errClosed
 	case <-ctx.Done():
 		return nil, fmt.Errorf("waiting for a connection: %w", ctx.Err())
 	}
-	if p != nil {
+	if p := r.pop(); p != nil {
 		return p, nil
 	}
 	conn, err := r.db.Conn(ctx)
 	if err != nil {
-		r.free <- nil
+		<-r.lent
 		return nil, fmt.Errorf("taking a connection: %w", err)
 	}
 	return newPrepared(conn), nil
 }
 
-func (r *readers) give(p *prepared) { r.free <- p }
+// pop returns the connection that was used last, nil if none is idle.
+func (r *readers) pop() *prepared {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	last := len(r.idle) - 1
+	if last < 0 {
+		return nil
+	}
+	p := r.idle[last]
+	r.idle = r.idle[:last]
+	return p
+}
+
+func (r *readers) give(p *prepared) {
+	r.mu.Lock()
+	r.idle = append(r.idle, p)
+	r.mu.Unlock()
+	<-r.lent
+}
 
 // discard closes a connection that is not to be used again.
 func (r *readers) discard(p *prepared) {
 	_ = p.close() // whatever is wrong with it, the caller knows already
-	r.free <- nil
+	<-r.lent
 }
 
 // close waits for what is being read.
 func (r *readers) close() error {
+	close(r.closing)
+	for range cap(r.lent) {
+		r.lent <- struct{}{}
+	}
 	var errs []error
-	for range cap(r.free) {
-		if p := <-r.free; p != nil {
-			errs = append(errs, p.close())
-		}
+	for p := r.pop(); p != nil; p = r.pop() {
+		errs = append(errs, p.close())
 	}
 	return errors.Join(append(errs, r.db.Close())...)
 }

@@ -51,3 +51,21 @@ func TestReadersGoOn(t *testing.T) {
 		}
 	}
 }
+
+// Who comes after the end is told so, instead of waiting for a connection that nobody gives back.
+func TestReadAfterClose(t *testing.T) {
+	t.Parallel()
+	e, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "penstock.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := number(t.Context(), e, `SELECT 1`); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := number(t.Context(), e, `SELECT 1`); err == nil {
+		t.Error("a closed database was read")
+	}
+}

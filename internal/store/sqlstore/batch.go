@@ -96,6 +96,31 @@ func (s *Store) Batch(ctx context.Context, tenant penstock.TenantID, id penstock
 	return b, err
 }
 
+// WantResults implements store.Batches.
+func (s *Store) WantResults(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (b store.Batch, err error) {
+	err = s.write(ctx, "want_results", func(tx Tx) error {
+		jobs, err := lockRows(ctx, tx, []penstock.ID{id}, lockWhole) // against its deletion, and whoever asks as well
+		if err != nil {
+			return err
+		}
+		j := jobs.byID[id]
+		if j == nil || j.Tenant != tenant {
+			return notFound(penstock.ViewJob, id)
+		}
+		b, err = findBatch(ctx, tx, tenant, id)
+		if penstock.ErrorCode(err) != penstock.CodeNotFound {
+			return err
+		}
+		b = store.Batch{ID: id, Tenant: tenant, Kind: store.BatchNative, Endpoint: j.Endpoint, CreatedAt: tx.Now()}
+		if err := (batchRow{Batch: b}).write(ctx, tx); err != nil {
+			return err
+		}
+		b, err = findBatch(ctx, tx, tenant, id)
+		return err
+	})
+	return b, err
+}
+
 // findBatch returns a tenant's batch with its job, or not_found.
 func findBatch(ctx context.Context, tx Tx, tenant penstock.TenantID, id penstock.ID) (store.Batch, error) {
 	b, ok, err := queryOne(ctx, tx, sqlf(`SELECT `+batchColumns+` FROM batches b WHERE b.job_id = $1 AND b.tenant_id = $2`, id, tenant), scanBatch)

@@ -199,6 +199,10 @@ func (e *eraser) deleteJob(ctx context.Context, tx Tx, d deletedJob) error {
 	if found {
 		e.backlogs[key] = true
 	}
+	// Until now it was kept for retries, which inherit it.
+	if err := tx.Do(ctx, `DELETE FROM webhooks WHERE tenant_id = $1 AND job_id = $2`, d.tenant, d.id); err != nil {
+		return err
+	}
 	if err := tx.Do(ctx, `DELETE FROM batches WHERE job_id = $1`, d.id); err != nil {
 		return err
 	}

@@ -83,7 +83,7 @@ func (s *Store) retriedInput(ctx context.Context, tenant penstock.TenantID, item
 	text, err := s.open(ctx, inputOwner(tenant, item.ID), item.input)
 	if errors.Is(err, blob.ErrNotFound) || errors.Is(err, payload.ErrTampered) {
 		err = &penstock.Error{Code: penstock.CodeGone, Err: err,
-			Message: fmt.Sprintf("The input of %s is gone: it cannot be retried.", penstock.ViewItem.Format(item.ID))}
+			Message: fmt.Sprintf("The input of %s is gone: it cannot be run again.", penstock.ViewItem.Format(item.ID))}
 	}
 	return text, err
 }
@@ -142,9 +142,19 @@ func (s *Store) RetryItems(ctx context.Context, tenant penstock.TenantID, r stor
 			if err := markRetried(ctx, tx, j, r); err != nil {
 				return err
 			}
+			if err := inheritWebhook(ctx, tx, j); err != nil {
+				return err
+			}
 			return s.noteRetry(ctx, tx, retried{Retry: r, of: *of, as: j})
 		},
 	})
+}
+
+// inheritWebhook lets those who were told of a job hear of its retry as well.
+func inheritWebhook(ctx context.Context, tx Tx, j penstock.Job) error {
+	return tx.Do(ctx, `INSERT INTO webhooks (tenant_id, job_id, id, url, events, created_at, updated_at)
+		SELECT tenant_id, $3, $3, url, events, $4, $4 FROM webhooks WHERE tenant_id = $1 AND job_id = $2`,
+		j.Tenant, j.RetryOf, j.ID, micros(tx.Now()))
 }
 
 // The statements by which items are retried once. They return a row for each item of which this

@@ -83,11 +83,6 @@ func (n *news) publish(ctx context.Context, tx Tx) error {
 				return err
 			}
 		}
-		if e.typ == penstock.EventJobFinished {
-			if err := tx.Do(ctx, `DELETE FROM webhooks WHERE tenant_id = $1 AND job_id = $2`, e.job.Tenant, e.job.ID); err != nil {
-				return err
-			}
-		}
 	}
 	return nil
 }

@@ -15,7 +15,41 @@ func batchCases() []testCase {
 		{"what a job lacks when it is stopped is cancelled", splitStopped},
 		{"what a job lacks at its deadline expires", splitExpired},
 		{"a large job's results come in both orders", largeResults},
+		{"results are written where they are wanted", wantResults},
 	}
+}
+
+func wantResults(r *rig) {
+	open := func() []penstock.ID {
+		unfinished, err := r.s.UnfinishedBatches(r.t.Context(), everything)
+		r.must("look for batches", err)
+		var ids []penstock.ID
+		for _, b := range unfinished {
+			ids = append(ids, b.ID)
+		}
+		return ids
+	}
+	sub := r.submission(2)
+	r.submit(sub)
+	for range 2 { // asking again changes nothing
+		b, err := r.s.WantResults(r.t.Context(), acme, sub.Job.ID)
+		r.must("want results", err)
+		if b.Kind != store.BatchNative || b.Job.ID != sub.Job.ID || !b.DoneAt.IsZero() {
+			r.t.Errorf("wanted %+v", b)
+		}
+	}
+	r.wantSame("before the end", open(), []penstock.ID(nil))
+	r.win(r.endings(r.claimN(r.lease("worker"), 2), penstock.TransitionSucceed)...)
+	r.wantSame("after the end", open(), []penstock.ID{sub.Job.ID})
+	file := r.file()
+	_, done, err := r.s.FinishBatch(r.t.Context(), acme, store.BatchFiles{Job: sub.Job.ID, Output: &file})
+	r.must("finish", err)
+	b, err := r.s.WantResults(r.t.Context(), acme, sub.Job.ID)
+	r.must("want them again", err)
+	if !done || b.Output != file.ID || b.DoneAt.IsZero() {
+		r.t.Errorf("finished %+v", b)
+	}
+	r.wantSame("when they are written", open(), []penstock.ID(nil))
 }
 
 // batch submits a job of n items that are the lines of a file, and returns it with the items it will get.

@@ -226,6 +226,11 @@ func askBatch(r *rig, h house, tenant penstock.TenantID) (bool, error) {
 	return b.ID != "", err
 }
 
+func askWantResults(r *rig, h house, tenant penstock.TenantID) (bool, error) {
+	b, err := r.s.WantResults(r.t.Context(), tenant, h.done.Job.ID)
+	return b.ID != "", err
+}
+
 func askListBatches(r *rig, _ house, tenant penstock.TenantID) (bool, error) {
 	all, err := r.s.ListBatches(r.t.Context(), tenant, store.BatchPage{Kind: store.BatchOpenAI, Limit: everything})
 	return len(all) > 0, err

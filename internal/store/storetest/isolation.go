@@ -75,10 +75,12 @@ func probes() map[string]probe {
 		"SplitJob":    {askSplitJob, penstock.CodeNotFound},
 		"Items":       {askItems, penstock.CodeNotFound},
 		"Batch":       {askBatch, penstock.CodeNotFound},
+		"WantResults": {askWantResults, penstock.CodeNotFound},
 		"ListBatches": {askListBatches, ""},
 		"RefuseBatch": {askRefuseBatch, ""},
 		"FinishBatch": {askFinishBatch, penstock.CodeNotFound},
 		"Item":        {askItem, penstock.CodeNotFound},
+		"ItemInput":   {askItemInput, penstock.CodeNotFound},
 		"Attempts":    {askAttempts, ""},
 		"Events":      {askEvents, penstock.CodeNotFound},
 		"DeadLetters": {askDeadLetters, ""},
@@ -168,6 +170,11 @@ func askSplitJob(r *rig, h house, tenant penstock.TenantID) (bool, error) {
 func askItem(r *rig, h house, tenant penstock.TenantID) (bool, error) {
 	item, err := r.s.Item(r.t.Context(), tenant, penstock.ItemID(h.done.Job.ID, 0))
 	return item.ID != "" || item.Result != nil, err
+}
+
+func askItemInput(r *rig, h house, tenant penstock.TenantID) (bool, error) {
+	body, err := r.s.ItemInput(r.t.Context(), tenant, penstock.ItemID(h.done.Job.ID, 0))
+	return body != nil, err
 }
 
 func askAttempts(r *rig, h house, tenant penstock.TenantID) (bool, error) {

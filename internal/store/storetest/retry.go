@@ -28,6 +28,8 @@ func retryCases() []testCase {
 		{"retries of a job and of its letters do not share items", retryRaceSelections},
 		{"a retry takes only items of the job that it names", retryForeignItems},
 		{"letters of a filter", retryFiltered},
+		{"who was told of a job is told of its retry", retryTold},
+		{"inputs can be read before and after the end", readInputs},
 		{"as many as are asked for", retryLimited},
 	}
 }
@@ -468,5 +470,39 @@ func auditPages(r *rig) {
 	r.wantSame("pages", paged, all)
 	if !slices.IsSortedFunc(all, func(a, b store.AuditEntry) int { return b.CreatedAt.Compare(a.CreatedAt) }) {
 		r.t.Error("the entries are not sorted from the newest to the oldest")
+	}
+}
+
+func retryTold(r *rig) {
+	_, err := r.s.RotateSecret(r.t.Context(), acme, store.SecretRotation{Secret: []byte("tenant's"), Actor: "app"})
+	r.must("make the tenant's secret", err)
+	sub := r.submission(1)
+	sub.Webhook = &store.JobWebhook{URL: "https://app.example/jobs", Events: []penstock.EventType{penstock.EventJobFinished}}
+	r.fail(sub)
+	r.settled(r.delivering(1)[0], store.OutcomeDelivered)
+	again := r.retry(r.retryOf(r.retryable(sub.Job.ID, nil), false))
+	r.win(r.endings(r.claimN(r.lease("worker"), 1), penstock.TransitionSucceed)...)
+	if d := r.delivering(1)[0]; d.Job != again.ID || d.URL != sub.Webhook.URL {
+		r.t.Errorf("told %s of %s, want the end of %s", d.URL, d.Job, again.ID)
+	}
+}
+
+func readInputs(r *rig) {
+	sub := r.submission(3)
+	r.submit(sub)
+	check := func(when string) {
+		for n, item := range sub.Items {
+			body, err := r.s.ItemInput(r.t.Context(), acme, penstock.ItemID(sub.Job.ID, n))
+			r.must(when, err)
+			r.wantSame(when, string(body), string(item.Body))
+		}
+	}
+	check("queued")
+	r.win(r.endings(r.claimN(r.lease("worker"), 3), penstock.TransitionSucceed)...)
+	check("ended")
+	for name, id := range map[string]penstock.ID{"none": r.newID(), "behind the last": penstock.ItemID(sub.Job.ID, 3)} {
+		if _, err := r.s.ItemInput(r.t.Context(), acme, id); penstock.ErrorCode(err) != penstock.CodeNotFound {
+			r.t.Errorf("%s: %v", name, err)
+		}
 	}
 }

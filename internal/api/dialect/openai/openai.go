@@ -70,10 +70,11 @@ func ReadResponse(text []byte) (dialect.Call, error) {
 			f.Refuse(option, "%s is for POST /v1/responses: the body of a job is kept with its job. Leave it out.", option)
 		}
 	}
-	for _, reference := range []string{"previous_response_id", "conversation"} {
-		if f.Given(reference) {
-			f.Refuse(reference, "%s is not supported yet: an answer is not taken for input again. Send the whole conversation as input.", reference)
-		}
+	if f.Given(previous) {
+		f.Refuse(previous, "%s is for POST /v1/responses; in the body of a job, send the whole conversation as input.", previous)
+	}
+	if f.Given("conversation") {
+		f.Refuse("conversation", "conversation is not supported; go on from a response with %s, or send the whole conversation as input.", previous)
 	}
 	if err := f.Err(); err != nil || f.Given("store") {
 		return c, err

@@ -34,6 +34,8 @@ var scripts = map[string]script{
 	"files":           files,
 	"batches":         batches,
 	"message_batches": messageBatches,
+	"webhooks":        webhooks,
+	"conversation":    conversation,
 	"messages":        messages,
 	"messages_tools":  messageTools,
 	"messages_errors": messageErrors,
