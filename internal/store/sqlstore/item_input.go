@@ -13,9 +13,9 @@ func (s *Store) ItemInput(ctx context.Context, tenant penstock.TenantID, id pens
 		found, ok, err := queryOne(ctx, tx, sqlf(`SELECT i.job_id, `+retryableColumns+` FROM items i
 			WHERE i.id = $1 AND i.tenant_id = $2 AND EXISTS (SELECT 1 FROM jobs j WHERE j.id = i.job_id)`, id, tenant), scanItemOfJob)
 		if err == nil && !ok {
-			var row itemRow
-			row, err = findUntouched(ctx, tx, tenant, id)
-			found = itemOfJob{retryable{n: row.Index}, row.Job}
+			var job penstock.Job
+			job, found.n, err = jobOfItem(ctx, tx, tenant, id)
+			found.job = job.ID
 		}
 		if err != nil {
 			return err
