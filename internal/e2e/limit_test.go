@@ -33,11 +33,11 @@ var callerTests = []callerTest{
 }
 
 const (
-	callsPerMinute = 6000
+	callsPerMinute = 3000
 	callsAtOnce    = callsPerMinute / 100
 	// callerPause keeps the clients from spending the machine on refusals; together they still want twice the
 	// limit.
-	callerPause = 250 * time.Millisecond
+	callerPause = 500 * time.Millisecond
 	// callerTries is how often clients try to use their limit, on a machine that does other things too.
 	callerTries = 3
 )
@@ -86,7 +86,7 @@ func serveCallers(t *testing.T, upstream string) []*Server {
 	env := []string{"E2E_DATABASE=" + databaseURL(t)}
 	var tenants strings.Builder
 	for _, tt := range callerTests {
-		limit := "requests_per_minute: 6000"
+		limit := fmt.Sprintf("requests_per_minute: %d", callsPerMinute)
 		if tt.units > 1 {
 			limit = fmt.Sprintf("output_tokens_per_minute: %d", callsPerMinute*tt.units)
 		}
