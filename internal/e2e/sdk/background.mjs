@@ -71,6 +71,6 @@ console.log(JSON.stringify({
     deleted: await met(client.responses.retrieve(stored.id)),
     not_streamed: await met(client.responses.retrieve(queued.id, { stream: true })),
     unkept: await met(client.responses.create({ ...question, store: false })),
-    previous: await met(client.responses.create({ model: "sim", input: "And?", previous_response_id: queued.id })),
+    conversation: await met(client.responses.create({ model: "sim", input: "And?", conversation: "conv_1" })),
   },
 }, null, 2));
