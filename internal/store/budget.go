@@ -30,6 +30,10 @@ type Budgets interface {
 	// it will never be known.
 	ForfeitHolds(ctx context.Context, limit int) (Step, error)
 
+	// Balances are what accounts of a tenant come to, in their order: nothing is settled or held in one that was
+	// never drawn on. It writes nothing.
+	Balances(ctx context.Context, tenant penstock.TenantID, accounts []Account) ([]Balance, error)
+
 	// BudgetStates returns the budgets of a tenant that were ever drawn on, newest period first, at most limit.
 	BudgetStates(ctx context.Context, tenant penstock.TenantID, limit int) ([]BudgetState, error)
 }

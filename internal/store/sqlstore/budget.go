@@ -438,6 +438,31 @@ func forfeitHolds(ctx context.Context, tx Tx, lost []lostHold) error {
 	return tx.Do(ctx, `UPDATE leases SET expires_at = 0 WHERE expires_at <= $1`, micros(tx.Now()))
 }
 
+// Balances implements store.Budgets.
+func (s *Store) Balances(ctx context.Context, tenant penstock.TenantID, accounts []store.Account) ([]store.Balance, error) {
+	found := map[penstock.ID]store.Balance{}
+	ids := make([]string, len(accounts))
+	for i, a := range accounts {
+		ids[i] = string(a.ID(tenant))
+	}
+	err := s.read(ctx, func(tx Tx) error {
+		return tx.QueryIn(ctx, IDQuery{IDs: ids, SQL: `SELECT id, settled_nano_usd, held_nano_usd FROM budgets WHERE id = /*pg ANY */($1)`},
+			func(row Row) error {
+				var id penstock.ID
+				var b store.Balance
+				err := row.Scan(&id, &b.Settled, &b.Held)
+				found[id] = b
+				return err
+			})
+	})
+	balances := make([]store.Balance, len(accounts))
+	for i, a := range accounts {
+		balances[i] = found[penstock.ID(ids[i])]
+		balances[i].Limit, balances[i].Hard = a.Limit, a.Hard
+	}
+	return balances, err
+}
+
 // BudgetStates implements store.Budgets.
 func (s *Store) BudgetStates(ctx context.Context, tenant penstock.TenantID, limit int) (all []store.BudgetState, err error) {
 	err = s.read(ctx, func(tx Tx) error {

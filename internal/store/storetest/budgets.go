@@ -25,6 +25,7 @@ func budgetCases() []testCase {
 		{"a job that nobody can pay for waits", budgetNobody},
 		{"a stopped job needs no money", budgetStopped},
 		{"only a current lease may withdraw", budgetLease},
+		{"balances are told without writing", budgetBalances},
 	}
 }
 
@@ -385,6 +386,37 @@ func budgetLease(r *rig) {
 	r.lease("api")
 	_, err := r.held(old, 1, 1, account(1_000))
 	r.wantCode("a hold of an old epoch", err, penstock.CodeConflict)
+}
+
+func budgetBalances(r *rig) {
+	drawn, fresh := account(25_000), account(9_000, func(b *penstock.Budget) { b.Model = "smart" })
+	ask := func() []store.Balance {
+		r.t.Helper()
+		all, err := r.s.Balances(r.t.Context(), acme, []store.Account{fresh, drawn})
+		r.must("ask for balances", err)
+		return all
+	}
+	untouched := store.Balance{Limit: 9_000, Hard: true}
+	if all := ask(); all[0] != untouched || all[1].Held != 0 {
+		r.t.Errorf("balances of budgets that nobody drew on: %+v", all)
+	}
+	if states, err := r.s.BudgetStates(r.t.Context(), acme, everything); err != nil || len(states) != 0 {
+		r.t.Errorf("asking made %v, %v", states, err)
+	}
+	r.submit(r.paid(2, drawn))
+	drawn.Limit = 30_000 // as it is configured now counts, not as it was
+	if all := ask(); all[0] != untouched || (all[1] != store.Balance{Limit: 30_000, Held: 20_000, Hard: true}) {
+		r.t.Errorf("balances: %+v", all)
+	}
+}
+
+func askBalances(r *rig, _ house, tenant penstock.TenantID) (bool, error) {
+	a := account(1_000)
+	if _, err := r.held(r.lease("api"), 7, 7, a); err != nil {
+		return false, err
+	}
+	all, err := r.s.Balances(r.t.Context(), tenant, []store.Account{a})
+	return len(all) != 1 || all[0].Held > 0, err
 }
 
 // askHold draws on an account that is named as acme's is: a stranger must get one of its own.
