@@ -173,7 +173,7 @@ func (a *app) connect() (err error) {
 		return err
 	}
 	a.backlog, err = backlog.New(backlog.Deps{
-		Source: a.store, Limits: queueLimits{a.live}, Failed: a.metrics.LoadUnread, Log: a.log, Clock: time.Now,
+		Source: a.store, Limits: queueLimits{a.live, a.directory}, Failed: a.metrics.LoadUnread, Log: a.log, Clock: time.Now,
 	})
 	if err != nil {
 		return err

@@ -69,6 +69,8 @@ type Balance struct {
 	Settled penstock.NanoUSD // spent
 	Held    penstock.NanoUSD // set aside for what runs or waits
 	Hard    bool
+	// ExceededAt is when a soft one was first found used up in its period; zero while it was not.
+	ExceededAt time.Time
 }
 
 // Left is how much can still be set aside; of a soft budget, before it warns.

@@ -161,11 +161,13 @@ func lockBudgets(ctx context.Context, tx Tx, ids []penstock.ID) (purse, error) {
 	}
 	slices.Sort(ids)
 	p := purse{}
-	err := tx.QueryIn(ctx, IDQuery{IDs: plain(slices.Compact(ids)), SQL: `SELECT id, limit_nano_usd, settled_nano_usd, held_nano_usd, hard = 1
+	err := tx.QueryIn(ctx, IDQuery{IDs: plain(slices.Compact(ids)), SQL: `SELECT id, limit_nano_usd, settled_nano_usd, held_nano_usd, hard = 1, exceeded_at
 		FROM budgets WHERE id = /*pg ANY */($1) /*pg ORDER BY id FOR UPDATE */`}, func(row Row) error {
 		var id penstock.ID
 		var b store.Balance
-		err := row.Scan(&id, &b.Limit, &b.Settled, &b.Held, &b.Hard)
+		var exceeded int64
+		err := row.Scan(&id, &b.Limit, &b.Settled, &b.Held, &b.Hard, &exceeded)
+		b.ExceededAt = fromMicros(exceeded)
 		p[id] = &b
 		return err
 	})
@@ -191,6 +193,11 @@ func (p purse) save(ctx context.Context, tx Tx) error {
 	for _, id := range slices.Sorted(maps.Keys(p)) {
 		if err := tx.Put(ctx, saveBudget, id, p[id].Settled, p[id].Held); err != nil {
 			return err
+		}
+		if passed(p[id]) {
+			if err := tellExceeded(ctx, tx, id, p[id]); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -446,11 +453,13 @@ func (s *Store) Balances(ctx context.Context, tenant penstock.TenantID, accounts
 		ids[i] = string(a.ID(tenant))
 	}
 	err := s.read(ctx, func(tx Tx) error {
-		return tx.QueryIn(ctx, IDQuery{IDs: ids, SQL: `SELECT id, settled_nano_usd, held_nano_usd FROM budgets WHERE id = /*pg ANY */($1)`},
+		return tx.QueryIn(ctx, IDQuery{IDs: ids, SQL: `SELECT id, settled_nano_usd, held_nano_usd, exceeded_at FROM budgets WHERE id = /*pg ANY */($1)`},
 			func(row Row) error {
 				var id penstock.ID
 				var b store.Balance
-				err := row.Scan(&id, &b.Settled, &b.Held)
+				var exceeded int64
+				err := row.Scan(&id, &b.Settled, &b.Held, &exceeded)
+				b.ExceededAt = fromMicros(exceeded)
 				found[id] = b
 				return err
 			})
