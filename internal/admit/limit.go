@@ -28,7 +28,9 @@ func (s *Service) spendSubmit(ctx context.Context, caller penstock.Caller, o Job
 // submitUse is what a submit takes of its caller's limits.
 func submitUse(o JobOrder) room.Use {
 	if o.Scope == penstock.ScopeInference && len(o.Inferences) == 1 {
-		return useOf(o.Inferences[0])
+		use := useOf(o.Inferences[0])
+		use.Later = true // its item says what it was
+		return use
 	}
 	return room.Use{Free: true, Queued: true}
 }

@@ -18,7 +18,7 @@ import (
 func limited(t *testing.T, l penstock.Limits) *rig {
 	t.Helper()
 	r := newRig(t)
-	r.Limits = limit.New(room.New(room.Config{Clock: r.Clock}))
+	r.Limits = limit.New(room.New(room.Config{Clock: r.Clock}), nil)
 	l.Burst = 0.05
 	r.caller.Tenant.Limits = l
 	return r
@@ -94,7 +94,7 @@ func BenchmarkAdmit(b *testing.B) {
 	}
 	live := config.NewLive(snapshot)
 	s := New(Deps{
-		Config: live, Callers: directory.New(directory.Deps{Config: live, Clock: time.Now}), Controls: holds{}, Limits: limit.New(room.New(room.Config{Clock: time.Now})), Clock: time.Now,
+		Config: live, Callers: directory.New(directory.Deps{Config: live, Clock: time.Now}), Controls: holds{}, Limits: limit.New(room.New(room.Config{Clock: time.Now}), nil), Clock: time.Now,
 	})
 	order := RequestOrder{Model: "fast", Inference: Inference{Body: make([]byte, 1024), MaxOutputTokens: 100}}
 	used := penstock.Usage{InputTokens: 256, OutputTokens: 50}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -80,7 +81,7 @@ func TestAllowancesAcrossProcesses(t *testing.T) {
 // in the same period.
 func TestSoftBudgetIsToldOnce(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t)
+	c := newCluster(t, "webhooks: {plain_http: true, allow: [127.0.0.1]}")
 	here, there := c.api, c.join("api")
 	at := operators{here.admin}
 	at.makeTenant(t, "search")
@@ -158,5 +159,28 @@ func TestSoftBudgetIsToldOnce(t *testing.T) {
 	n, body := told()
 	if n != 1 || strings.Count(deliveries, `"type":"budget.soft_exceeded"`) != 1 || !strings.Contains(body, `"limit_usd":"0.000100000"`) || !strings.Contains(body, `"period":"daily"`) {
 		t.Errorf("told %d times: %s; deliveries %s", n, body, deliveries)
+	}
+}
+
+// What jobs use counts for the day of the key that submitted them.
+func TestKeysDaySeesJobs(t *testing.T) {
+	t.Parallel()
+	s := serveOne(t, fmt.Sprintf(`
+providers: {upstream: {kind: openai, base_url: %s/v1}}
+targets: {sim: {provider: upstream, upstream_model: sim-small, price: {input: "0", output: "0"}}}
+models: {fast: {targets: [sim]}}
+`, startSim(t)), func(path string) error {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(path, []byte(strings.Replace(string(text), "{name: e2e,", "{name: e2e, limits: {daily_tokens: 5},", 1)), 0o600)
+	})
+	if a := s.Do(post("/v1/jobs", `{"model":"fast","input":"Hi [sim:tokens=9]"}`, "Prefer", "wait=30")); a.Status != http.StatusOK {
+		t.Fatalf("%d %s", a.Status, a.Body)
+	}
+	a := s.Do(post(chatPath, `{"model":"fast","messages":[{"role":"user","content":"Hi"}]}`))
+	if a.Status != http.StatusTooManyRequests || !strings.Contains(a.Body, "Key e2e of tenant acme is at its limit of 5 tokens/day with 0 left") {
+		t.Errorf("%d %s", a.Status, a.Body)
 	}
 }
