@@ -39,7 +39,7 @@ type Budget struct {
 }
 
 // Covers says whether what a key spends on a model counts against the budget.
-func (b Budget) Covers(key string, model ModelNames) bool {
+func (b *Budget) Covers(key string, model ModelNames) bool {
 	return (b.Key == "" || b.Key == key) && (b.Model == "" || b.Model == model.Asked || b.Model == model.Answers)
 }
 

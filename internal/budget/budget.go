@@ -80,8 +80,9 @@ type Ticket struct {
 	Warnings []string // of soft budgets that are used up
 	Hard     bool     // a hard budget pays: the call must not cost more than was set aside
 
-	book *Book
-	most penstock.NanoUSD
+	book   *Book
+	most   penstock.NanoUSD
+	purses []*purse // that it was set aside from; one whose lease ended is not in the book any more
 }
 
 // Reserve sets the most that a call can cost aside, in every budget that covers it. It is to be settled. Codes:
@@ -124,23 +125,24 @@ func crowded() error {
 
 // draw sets money aside from memory, if there is enough in every purse.
 func (b *Book) draw(d Demand, accounts []store.Account) (Ticket, bool) {
-	lease := b.Lease()
+	lease, tenant, now := b.Lease(), d.Caller.Tenant.ID, b.Clock()
+	t := Ticket{Holding: penstock.Holding{Process: lease.Process, Epoch: lease.Epoch}, book: b, most: d.Most}
+	t.Holding.Budgets, t.purses = make([]penstock.ID, len(accounts)), make([]*purse, len(accounts))
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, a := range accounts {
-		if p := b.purses[a.ID(d.Caller.Tenant.ID)]; p == nil || p.lease != lease || p.free < d.Most {
+	for i := range accounts {
+		id := accounts[i].ID(tenant)
+		p := b.purses[id]
+		if p == nil || p.lease != lease || p.free < d.Most {
 			return Ticket{}, false
 		}
+		t.Holding.Budgets[i], t.purses[i] = id, p
 	}
-	t := Ticket{Holding: penstock.Holding{Process: lease.Process, Epoch: lease.Epoch}, book: b, most: d.Most}
-	for _, a := range accounts {
-		id := a.ID(d.Caller.Tenant.ID)
-		p := b.purses[id]
+	for i, p := range t.purses {
 		p.free -= d.Most
 		p.running++
-		p.usedAt = b.Clock()
-		t.Holding.Budgets = append(t.Holding.Budgets, id)
-		t.Hard = t.Hard || a.Hard
+		p.usedAt = now
+		t.Hard = t.Hard || accounts[i].Hard
 		if p.warning != "" {
 			t.Warnings = append(t.Warnings, p.warning)
 		}
@@ -227,14 +229,9 @@ func (t *Ticket) Settle(spent penstock.NanoUSD) {
 		return
 	}
 	defer func() { t.book = nil }()
-	lease := store.Lease{Process: t.Holding.Process, Epoch: t.Holding.Epoch}
 	t.book.mu.Lock()
 	defer t.book.mu.Unlock()
-	for _, id := range t.Holding.Budgets {
-		p := t.book.purses[id]
-		if p == nil || p.lease != lease {
-			continue // its lease is gone, and all of it forfeit
-		}
+	for _, p := range t.purses { // where its lease is gone nobody looks at it any more: all of it is forfeit
 		p.running--
 		p.free += t.most - spent
 	}
