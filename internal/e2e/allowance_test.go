@@ -142,6 +142,12 @@ func TestSoftBudgetIsToldOnce(t *testing.T) {
 		}
 		crowd.Wait()
 	}
+	Await(t, "the key to be known everywhere", func() error {
+		if a := there.door.Do(k.as(get("/v1/jobs"))); a.Status != http.StatusOK {
+			return fmt.Errorf("%d %s", a.Status, a.Body)
+		}
+		return nil
+	})
 	spend()
 	Await(t, "the message", func() error {
 		if n, _ := hook.told(); n == 0 {
