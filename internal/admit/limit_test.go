@@ -116,7 +116,7 @@ func BenchmarkAdmit(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		money, err := budgets.Reserve(b.Context(), budget.Demand{Caller: caller, Model: order.Model, Most: a.Bound})
+		money, err := budgets.Reserve(b.Context(), budget.Demand{Caller: caller, Model: penstock.ModelNames{Asked: order.Model, Answers: order.Model}, Most: a.Bound})
 		if err != nil || !money.Hard || len(money.Holding.Budgets) != 3 {
 			b.Fatal(money, err)
 		}

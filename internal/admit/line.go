@@ -1,6 +1,8 @@
 package admit
 
 import (
+	"math"
+
 	"penstock"
 	"penstock/internal/backlog"
 	"penstock/internal/config"

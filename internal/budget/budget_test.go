@@ -254,7 +254,7 @@ func TestCrowdIsNotTurnedAway(t *testing.T) {
 		Store: b, Lease: func() store.Lease { return store.Lease{Process: "a", Epoch: 1} }, Metrics: telemetry.NewMetrics("test", ""),
 		Log: slog.New(slog.DiscardHandler), Clock: time.Now,
 	})
-	d := Demand{Caller: penstock.Caller{Tenant: penstock.Tenant{ID: "t", Budgets: []penstock.Budget{{Period: penstock.PeriodTotal, Limit: limit, Hard: true}}}}, Model: "m", Most: 1000}
+	d := Demand{Caller: penstock.Caller{Tenant: penstock.Tenant{ID: "t", Budgets: []penstock.Budget{{Period: penstock.PeriodTotal, Limit: limit, Hard: true}}}}, Model: penstock.ModelNames{Asked: "m", Answers: "m"}, Most: 1000}
 	var all sync.WaitGroup
 	for range 20 {
 		all.Go(func() {
