@@ -30,16 +30,16 @@ func (p Period) Start(now time.Time) time.Time {
 // Budget bounds what a tenant may spend in a period: all of it, or what one of its keys spends, or what is
 // spent on one model.
 type Budget struct {
-	Key    string // "" for all keys
-	Model  string // "" for all models
-	Period Period
-	Limit  NanoUSD
+	Key    string  `json:"key,omitempty"`   // "" for all keys
+	Model  string  `json:"model,omitempty"` // "" for all models
+	Period Period  `json:"period"`
+	Limit  NanoUSD `json:"limit_usd"`
 	// Hard refuses what could exceed it. A soft one only warns.
-	Hard bool
+	Hard bool `json:"hard,omitempty"`
 }
 
 // Covers says whether what a key spends on a model counts against the budget.
-func (b Budget) Covers(key string, model ModelNames) bool {
+func (b *Budget) Covers(key string, model ModelNames) bool {
 	return (b.Key == "" || b.Key == key) && (b.Model == "" || b.Model == model.Asked || b.Model == model.Answers)
 }
 

@@ -39,6 +39,8 @@ type Tenant struct {
 
 	Limits      Limits
 	ModelLimits map[string]Limits // of its calls for one model, by the name it asked for
+	// EnqueuedTokens is how many tokens its queued items may have together, by their upper bounds; 0 for any number.
+	EnqueuedTokens int64
 }
 
 // MayUse reports whether the tenant may ask for a configured model.

@@ -7,7 +7,11 @@ import (
 
 // WebhookEvents lists every event that an endpoint can be told of. Items have none: a job of a million items
 // would make a million messages.
-var WebhookEvents = []EventType{EventJobStarted, EventJobFinished}
+var WebhookEvents = []EventType{EventJobStarted, EventJobFinished, EventBudgetExceeded}
+
+// EventBudgetExceeded says that more was spent of a soft budget than it has: once in each of its periods. It is in no
+// job's log.
+const EventBudgetExceeded EventType = "budget.soft_exceeded"
 
 // EventWebhookTest is the event by which an endpoint is tried. It is in no job's log.
 const EventWebhookTest EventType = "webhook.test"

@@ -105,6 +105,8 @@ type JobSpec struct {
 
 	// Tags are kept with the job; jobs can be listed by them.
 	Tags map[string]string `json:"tags,omitempty"`
+
+	dryRun bool // see [Client.TryJob]
 }
 
 // Input is one inference of several.
@@ -125,7 +127,8 @@ func (s JobSpec) MarshalJSON() ([]byte, error) {
 	return encode(struct {
 		plain
 		ItemTimeout string `json:"item_timeout,omitempty"`
-	}{plain(s), timeout})
+		DryRun      bool   `json:"dry_run,omitempty"`
+	}{plain(s), timeout, s.dryRun})
 }
 
 // JobFilter selects jobs. Zero fields select everything.

@@ -3,9 +3,12 @@ package client
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"time"
+
+	"penstock"
 )
 
 // MaxWait is the longest that the server waits for a job in one call.
@@ -52,6 +55,47 @@ func (c *Client) SubmitJob(ctx context.Context, spec JobSpec, options ...SubmitO
 	}
 	j.Replayed = header.Get("Idempotency-Replayed") == "true"
 	return j, nil
+}
+
+// Trial is what would become of a job.
+type Trial struct {
+	Admitted bool                `json:"admitted"` // whether it would be accepted
+	Refusal  *penstock.ItemError `json:"refusal"`  // what SubmitJob would answer, nil if it would be accepted
+	Items    int                 `json:"items"`
+	Target   string              `json:"target"` // that the estimate is made for
+	Estimate struct {
+		InputTokens  int64             `json:"input_tokens"`
+		OutputTokens int64             `json:"output_tokens"`
+		Cost         *penstock.NanoUSD `json:"cost_usd"` // nil when the target has no price
+	} `json:"estimate"`
+	// AtMost is what would be set aside.
+	AtMost struct {
+		Tokens int64            `json:"tokens"`
+		Cost   penstock.NanoUSD `json:"cost_usd"`
+	} `json:"at_most"`
+	EstimatedFinishAt time.Time `json:"estimated_finish_at"` // zero when it is not known
+	WaitingOn         string    `json:"waiting_on"`          // what would keep it from going on, or ""
+	Warnings          []string  `json:"warnings"`
+	// Raw is the object as the server sent it.
+	Raw json.RawMessage `json:"-"`
+}
+
+// UnmarshalJSON keeps the text in Raw.
+func (t *Trial) UnmarshalJSON(text []byte) error {
+	type plain Trial
+	return keepRaw(text, (*plain)(t), &t.Raw)
+}
+
+// TryJob tells what would become of a job: tokens, cost, and when it would be finished. Nothing is kept. Codes:
+// invalid_request, model_not_found, scope_missing, too_large.
+func (c *Client) TryJob(ctx context.Context, spec JobSpec) (*Trial, error) {
+	spec.dryRun = true
+	body, err := encode(spec)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the job: %w", err)
+	}
+	t, _, err := fetch[Trial](ctx, c, call{method: http.MethodPost, path: "/v1/jobs", body: body})
+	return t, err
 }
 
 // WaitJob returns the job once it is finished, or an error when ctx ends before that. Codes: not_found.

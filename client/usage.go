@@ -30,11 +30,12 @@ type Report struct {
 
 // ReportGroup is what was spent by, or on, one of what the report tells apart.
 type ReportGroup struct {
-	Key   string            `json:"key"`
-	Model string            `json:"model"`
-	Lane  string            `json:"lane"`
-	Day   string            `json:"day"`
-	Tags  map[string]string `json:"tags"`
+	Tenant string            `json:"tenant"` // in reports of operators alone
+	Key    string            `json:"key"`
+	Model  string            `json:"model"`
+	Lane   string            `json:"lane"`
+	Day    string            `json:"day"`
+	Tags   map[string]string `json:"tags"`
 	ReportSum
 }
 
@@ -51,14 +52,19 @@ func (r *Report) UnmarshalJSON(text []byte) error {
 	return keepRaw(text, (*plain)(r), &r.Raw)
 }
 
-// Usage reports what was spent.
-func (c *Client) Usage(ctx context.Context, q ReportQuery) (*Report, error) {
+// Values are the parameters of the query.
+func (q ReportQuery) Values() url.Values {
 	query := url.Values{}
 	for name, value := range map[string]string{"from": q.From, "to": q.To, "group_by": strings.Join(q.GroupBy, ",")} {
 		if value != "" {
 			query.Set(name, value)
 		}
 	}
-	r, _, err := fetch[Report](ctx, c, call{method: http.MethodGet, path: "/v1/usage", query: query})
+	return query
+}
+
+// Usage reports what was spent.
+func (c *Client) Usage(ctx context.Context, q ReportQuery) (*Report, error) {
+	r, _, err := fetch[Report](ctx, c, call{method: http.MethodGet, path: "/v1/usage", query: q.Values()})
 	return r, err
 }

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -24,6 +25,7 @@ type order struct {
 	model, lane, file string
 	tags              []string
 	wait, watch       bool
+	dryRun            bool
 	key               string
 	deadline          string
 	maxAttempts       int
@@ -54,6 +56,7 @@ inputs the job; it exits with 3 if some of them did not succeed.`,
   penstock jobs submit --model fast --wait - < question.txt > answer.txt
   penstock jobs submit inputs.jsonl --watch
   penstock jobs submit --file inputs.jsonl --lane bulk --tag team=search --deadline 8h
+  penstock jobs submit --file inputs.jsonl --dry-run
   penstock jobs submit --file inputs.jsonl --idempotency-key reviews-2026-11-15`,
 		RunE: func(c *cobra.Command, args []string) error { return sh.submit(c.Context(), o, args) },
 	}
@@ -64,6 +67,7 @@ inputs the job; it exits with 3 if some of them did not succeed.`,
 	f.StringArrayVar(&o.tags, "tag", nil, "tag to keep with the job, `KEY=VALUE`; may be repeated")
 	f.BoolVarP(&o.wait, "wait", "w", false, "wait until the job is finished")
 	f.BoolVar(&o.watch, "watch", false, "follow the job until it is finished: progress, rate, cost and failures")
+	f.BoolVar(&o.dryRun, "dry-run", false, "only tell tokens, cost and when it would be finished; exits with 1 if it would be refused")
 	f.StringVar(&o.key, "idempotency-key", "", "name of this submit: the same key and work find the same job again")
 	f.StringVar(&o.deadline, "deadline", "", "when unfinished items expire, a `TIME` in RFC 3339 or a duration such as 8h (24h)")
 	f.IntVar(&o.maxAttempts, "max-attempts", 0, "how often an item is tried (4)")
@@ -72,8 +76,8 @@ inputs the job; it exits with 3 if some of them did not succeed.`,
 }
 
 func (sh *shell) submit(ctx context.Context, o order, args []string) error {
-	if o.wait && o.watch {
-		return usageError{"--wait and --watch were both given; one of them is wanted"}
+	if o.wait && o.watch || o.dryRun && (o.wait || o.watch) {
+		return usageError{"of --wait, --watch and --dry-run only one is wanted"}
 	}
 	if len(args) == 1 && o.file == "" && isLinesFile(args[0]) {
 		o.file, args = args[0], nil
@@ -88,6 +92,9 @@ func (sh *shell) submit(ctx context.Context, o order, args []string) error {
 	}
 	if err != nil {
 		return err
+	}
+	if o.dryRun {
+		return sh.tryJob(ctx, cl, spec)
 	}
 	var options []client.SubmitOption
 	if o.key != "" {
@@ -104,6 +111,32 @@ func (sh *shell) submit(ctx context.Context, o order, args []string) error {
 		return sh.watch(ctx, job.ID)
 	}
 	return sh.printAccepted(job)
+}
+
+// tryJob prints what would become of a job.
+func (sh *shell) tryJob(ctx context.Context, cl *client.Client, spec client.JobSpec) error {
+	t, err := cl.TryJob(ctx, spec)
+	if err != nil {
+		return err
+	}
+	if sh.output == outputJSON {
+		err = sh.raw(t.Raw)
+	} else {
+		cost := "not known: the target has no price"
+		if t.Estimate.Cost != nil {
+			cost = dollars(*t.Estimate.Cost)
+		}
+		err = sh.describe(
+			field{"Items", strconv.Itoa(t.Items)}, field{"Target", t.Target},
+			field{"Tokens", fmt.Sprintf("about %d in, %d out", t.Estimate.InputTokens, t.Estimate.OutputTokens)}, field{"Cost", "about " + cost},
+			field{"At most", fmt.Sprintf("%d tokens, %s", t.AtMost.Tokens, dollars(t.AtMost.Cost))},
+			field{"Finished", sh.when(t.EstimatedFinishAt)}, field{"Waiting on", t.WaitingOn}, field{"Warning", strings.Join(t.Warnings, "; ")},
+		)
+	}
+	if err == nil && t.Refusal != nil {
+		err = fmt.Errorf("it would be refused: %s", itemError(t.Refusal))
+	}
+	return err
 }
 
 // printAccepted prints the id of a job that was just accepted.

@@ -156,6 +156,28 @@ func TestJobsSubmitPrompt(t *testing.T) {
 		typed{stdout: "job_1\n", stderr: "Accepted. Follow it with: penstock jobs watch job_1\n"})
 }
 
+func TestJobsSubmitDryRun(t *testing.T) {
+	t.Parallel()
+	answer := `{"object":"job.dry_run","admitted":true,"refusal":null,"items":2,"target":"mini","estimate":{"input_tokens":20,"output_tokens":9,"cost_usd":"0.000041200"},` +
+		`"at_most":{"tokens":200,"cost_usd":"0.000400000"},"estimated_finish_at":null,"waiting_on":null,"warnings":[]}`
+	f := &fake{answers: map[string]string{"POST /v1/jobs": answer}}
+	d := at(t, f)
+	out := d.ok("jobs", "submit", "-m", "fast", "--dry-run", "Why?")
+	for _, want := range []string{"about 20 in, 9 out", "about $0.000041200", "200 tokens, $0.000400000", "mini"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("it prints %s without %s", out, want)
+		}
+	}
+	if want := `{"model":"fast","input":"Why?","dry_run":true}`; f.body != want || f.head.Get("Idempotency-Key") != "" {
+		t.Errorf("it sends %s under %q", f.body, f.head.Get("Idempotency-Key"))
+	}
+	check(t, d.types("jobs", "submit", "-m", "fast", "--dry-run", "Why?", "-o", "json"), typed{stdout: answer + "\n"})
+	f.answers["POST /v1/jobs"] = strings.Replace(answer, `"admitted":true,"refusal":null`, `"admitted":false,"refusal":{"code":"budget_exceeded","message":"No."}`, 1)
+	if got := d.types("jobs", "submit", "-m", "fast", "--dry-run", "Why?"); got.code != exitError || !strings.Contains(got.stderr, "it would be refused: budget_exceeded: No.") {
+		t.Errorf("a job that would be refused: %+v", got)
+	}
+}
+
 func TestJobsSubmitFile(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

@@ -12,7 +12,7 @@ import (
 )
 
 func (sh *shell) keysCommand() *cobra.Command {
-	return noun("keys", "Make, rotate and revoke API keys", sh.keysListCommand(), sh.keysCreateCommand(), sh.keysRotateCommand(), sh.keysRevokeCommand())
+	return noun("keys", "Make, limit, rotate and revoke API keys", sh.keysListCommand(), sh.keysCreateCommand(), sh.keysUpdateCommand(), sh.keysRotateCommand(), sh.keysRevokeCommand())
 }
 
 // apiKeyView is a key as the admin door tells it.
@@ -24,6 +24,7 @@ type apiKeyView struct {
 	ExpiresAt                                time.Time `json:"expires_at"`
 	LastUsedAt                               time.Time `json:"last_used_at"`
 	DryRun                                   bool      `json:"dry_run"`
+	allowed
 }
 
 func (sh *shell) keysListCommand() *cobra.Command {
@@ -69,6 +70,7 @@ func (sh *shell) keysCreateCommand() *cobra.Command {
 	var tenant string
 	var scopes []string
 	var expires time.Duration
+	var may allowance
 	c := &cobra.Command{
 		Use: "create NAME", Short: "Make a key and show its secret, once", Args: takes("NAME"),
 		Example: "  penstock keys create app --tenant search\n  penstock keys create nightly --tenant search --scopes jobs:write,jobs:read --expires-in 720h",
@@ -83,6 +85,9 @@ func (sh *shell) keysCreateCommand() *cobra.Command {
 			if expires != 0 {
 				body["expires_in"] = expires.String()
 			}
+			if err := may.say(c, body); err != nil {
+				return err
+			}
 			raw, err := sh.change(c.Context(), o, adminCall{method: http.MethodPost, path: []string{"admin/v1/keys"}, body: body})
 			if err != nil {
 				return err
@@ -94,6 +99,7 @@ func (sh *shell) keysCreateCommand() *cobra.Command {
 	c.Flags().StringVar(&tenant, "tenant", "", "whose key it shall be")
 	c.Flags().StringSliceVar(&scopes, "scopes", nil, "what it may do: inference,jobs:write,jobs:read,admin (all but admin)")
 	c.Flags().DurationVar(&expires, "expires-in", 0, "how long it works, such as 720h (for ever)")
+	may.add(c)
 	return c
 }
 
@@ -155,8 +161,10 @@ func (sh *shell) printKey(raw json.RawMessage) error {
 	if k.DryRun {
 		note = "nothing was changed"
 	}
-	err := sh.describe(field{"Dry run", note}, field{"Key", k.ID}, field{"Tenant", k.Tenant}, field{"Name", k.Name}, field{"Status", k.Status},
-		field{"Scopes", strings.Join(k.Scopes, ", ")}, field{"Prefix", k.Prefix}, field{"Expires", sh.when(k.ExpiresAt)}, field{"Secret", k.Secret})
+	about := []field{{"Dry run", note}, {"Key", k.ID}, {"Tenant", k.Tenant}, {"Name", k.Name}, {"Status", k.Status},
+		{"Scopes", strings.Join(k.Scopes, ", ")}, {"Prefix", k.Prefix}, {"Expires", sh.when(k.ExpiresAt)}}
+	about = append(about, k.allowed.fields()...)
+	err := sh.describe(append(about, field{"ETag", k.ETag}, field{"Secret", k.Secret})...)
 	if err == nil && k.Secret != "" {
 		fmt.Fprintln(sh.stderr, "The secret is shown this once; keep it where your application finds it.")
 	}

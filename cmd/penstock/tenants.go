@@ -31,10 +31,11 @@ type tenant struct {
 	Weight                 int
 	Lanes, Regions, Models []string
 	Retention              struct{ Results, Events, Idempotency string }
-	ETag                   string
-	CreatedAt              time.Time `json:"created_at"`
-	UpdatedAt              time.Time `json:"updated_at"`
-	DryRun                 bool      `json:"dry_run"`
+	allowed
+	ETag      string
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+	DryRun    bool      `json:"dry_run"`
 }
 
 // changing is the flags of every command that changes tenants or keys.
@@ -173,11 +174,12 @@ func (sh *shell) printTenant(raw json.RawMessage) error {
 	if t.DryRun {
 		note = "nothing was changed"
 	}
-	return sh.describe(field{"Dry run", note}, field{"Tenant", t.ID}, field{"State", t.state()}, field{"Source", t.Source}, field{"Tier", t.Tier},
-		field{"Weight", strconv.Itoa(t.Weight)}, field{"Lanes", strings.Join(t.Lanes, ", ")}, field{"Models", cmp.Or(strings.Join(t.Models, ", "), "any")},
-		field{"Regions", cmp.Or(strings.Join(t.Regions, ", "), "anywhere")}, field{"Results kept", t.Retention.Results},
-		field{"Events kept", t.Retention.Events}, field{"Idempotency kept", t.Retention.Idempotency}, field{"ETag", t.ETag},
-		field{"Created", sh.when(t.CreatedAt)}, field{"Updated", sh.when(t.UpdatedAt)})
+	about := []field{{"Dry run", note}, {"Tenant", t.ID}, {"State", t.state()}, {"Source", t.Source}, {"Tier", t.Tier},
+		{"Weight", strconv.Itoa(t.Weight)}, {"Lanes", strings.Join(t.Lanes, ", ")}, {"Models", cmp.Or(strings.Join(t.Models, ", "), "any")},
+		{"Regions", cmp.Or(strings.Join(t.Regions, ", "), "anywhere")}, {"Results kept", t.Retention.Results},
+		{"Events kept", t.Retention.Events}, {"Idempotency kept", t.Retention.Idempotency}}
+	about = append(about, t.allowed.fields()...)
+	return sh.describe(append(about, field{"ETag", t.ETag}, field{"Created", sh.when(t.CreatedAt)}, field{"Updated", sh.when(t.UpdatedAt)})...)
 }
 
 // tenantFlags are what can be said about a tenant. Only flags that were given are sent.
@@ -188,6 +190,7 @@ type tenantFlags struct {
 	lanes, regions, models             []string
 	results, events, idempotent, files time.Duration
 	enabled                            bool
+	may                                allowance
 }
 
 func (o *tenantFlags) add(c *cobra.Command) {
@@ -203,10 +206,12 @@ func (o *tenantFlags) add(c *cobra.Command) {
 	f.DurationVar(&o.files, "keep-files", 0, "how long files are kept after their upload")
 	f.DurationVar(&o.idempotent, "keep-idempotency", 0, "how long an idempotency key is kept, at least 24h")
 	f.BoolVar(&o.enabled, "enabled", true, "whether its keys work")
+	o.may.add(c)
+	o.may.addModels(c)
 }
 
 // body is what the flags say.
-func (o *tenantFlags) body(c *cobra.Command) map[string]any {
+func (o *tenantFlags) body(c *cobra.Command) (map[string]any, error) {
 	said := map[string]any{}
 	for name, value := range map[string]any{
 		"tier": o.tier, "weight": o.weight, "lanes": o.lanes, "regions": o.regions, "models": o.models, "enabled": o.enabled,
@@ -224,7 +229,7 @@ func (o *tenantFlags) body(c *cobra.Command) map[string]any {
 	if len(kept) > 0 {
 		said["retention"] = kept
 	}
-	return said
+	return said, o.may.say(c, said)
 }
 
 func (sh *shell) tenantsCreateCommand() *cobra.Command {
@@ -233,7 +238,10 @@ func (sh *shell) tenantsCreateCommand() *cobra.Command {
 		Use: "create ID", Short: "Make a tenant", Args: takes("ID"),
 		Example: "  penstock tenants create search --tier gold --weight 3 --models fast,smart\n  penstock keys create app --tenant search",
 		RunE: func(c *cobra.Command, args []string) error {
-			body := o.body(c)
+			body, err := o.body(c)
+			if err != nil {
+				return err
+			}
 			body["id"] = args[0]
 			raw, err := sh.change(c.Context(), o.changing, adminCall{method: http.MethodPost, path: []string{"admin/v1/tenants"}, body: body})
 			if err != nil {
@@ -251,10 +259,14 @@ func (sh *shell) tenantsUpdateCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "update ID", Short: "Change what is said about a tenant, and leave the rest", Args: takes("ID"),
 		Long: `Changes what is said about a tenant, and leaves the rest. The --keep flags belong
-together: those that are left out go back to what holds for all.`,
-		Example: "  penstock tenants update search --weight 5\n  penstock tenants update search --enabled=false --if-match '\"v12\"'",
+together: those that are left out go back to what holds for all. So do --limits and
+--model-limits: what is left out is removed.`,
+		Example: "  penstock tenants update search --weight 5\n  penstock tenants update search --limits requests_per_minute=600 --budget monthly=500,hard\n  penstock tenants update search --enabled=false --if-match '\"v12\"'",
 		RunE: func(c *cobra.Command, args []string) error {
-			body := o.body(c)
+			body, err := o.body(c)
+			if err != nil {
+				return err
+			}
 			if len(body) == 0 {
 				return usageError{"say what to change, such as --weight 5"}
 			}

@@ -40,7 +40,10 @@ func TestTenantsAndKeys(t *testing.T) {
 	if got := d.ok("tenants", "list", "--tier", "gold"); !strings.Contains(got, "search  enabled  api     gold  5") || strings.Contains(got, "demo") {
 		t.Errorf("list:\n%s", got)
 	}
+	d.allowances(t)
 	for _, wrong := range [][]string{
+		{"tenants", "update", "search", "--limits", "requests_per_minute=-1"}, {"tenants", "update", "search", "--limits", "wishes=3"},
+		{"tenants", "update", "search", "--budget", "daily=many"}, {"tenants", "update", "search", "--budget", "hard"},
 		{"tenants", "create", "Search"}, {"tenants", "create", "x", "--weight", "0"}, {"tenants", "create", "x", "--models", "nope"},
 		{"tenants", "create", "x", "--lanes", "fast"}, {"tenants", "create", "x", "--keep-idempotency", "1h"}, {"keys", "create", "app", "--tenant", "search", "--scopes", "all"},
 	} {
@@ -147,5 +150,38 @@ func TestDrawnAdminKey(t *testing.T) {
 		if resp.StatusCode != want {
 			t.Errorf("%s without a key answers %s", path, resp.Status)
 		}
+	}
+}
+
+// allowances gives a tenant and a key limits and budgets, and takes them back.
+func (d *desk) allowances(t *testing.T) {
+	t.Helper()
+	got := d.ok("tenants", "update", "search", "--limits", "requests_per_minute=600,enqueued_tokens=5000", "--model-limits", "fast:concurrency=2",
+		"--budget", "monthly=500,hard", "--model-budget", "fast:daily=2.5")
+	for _, want := range []string{"burst:0.05", "enqueued_tokens:5000", "models:{fast:{", "requests_per_minute:600", "hard:true,monthly_usd:500", "fast:{daily_usd:2.5}"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("limits and budgets of a tenant: %q lacks %s", got, want)
+		}
+	}
+	var k apiKeyView
+	decode(t, d.ok("keys", "create", "thrifty", "--tenant", "search", "--limits", "requests_per_minute=2", "--budget", "total=1", "-o", "json"), &k)
+	if got := d.ok("keys", "update", k.ID, "--limits", "requests_per_minute=4", "--if-match", k.ETag); !strings.Contains(got, "requests_per_minute:4") || !strings.Contains(got, "total_usd:1") {
+		t.Errorf("limits of a key: %q", got)
+	}
+	if got := d.types("keys", "update", k.ID, "--budget", "", "--if-match", k.ETag); got.code != exitError || !strings.Contains(got.stderr, "changed meanwhile") {
+		t.Errorf("update of a stale key: %+v", got)
+	}
+	if got := d.ok("budgets", "list", "--tenant", "search"); strings.Count(got, "$") != 3*4 || !strings.Contains(got, "thrifty") || !strings.Contains(got, "$500.000000000") {
+		t.Errorf("budgets:\n%s", got)
+	}
+	d.ok("keys", "revoke", k.ID)
+	if got := d.ok("tenants", "update", "search", "--limits", "", "--budget", "", "--model-budget", ""); strings.Contains(got, "requests_per_minute") || strings.Contains(got, "usd") {
+		t.Errorf("without limits and budgets: %q", got)
+	}
+	if got := d.types("keys", "update", "file:demo:app", "--limits", "concurrency=1"); !strings.Contains(got.stderr, "managed_by_file") {
+		t.Errorf("limits of a key of the file: %+v", got)
+	}
+	if got := d.types("tenants", "update", "demo", "--budget", "daily=1"); !strings.Contains(got.stderr, "managed_by_file") {
+		t.Errorf("a budget of the file's tenant: %+v", got)
 	}
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,15 +14,22 @@ import (
 
 func (sh *shell) usageCommand() *cobra.Command {
 	var q client.ReportQuery
+	var o operatorUsage
 	c := &cobra.Command{
 		Use: "usage", Short: "Show what was spent", Args: takes(),
 		Long: `Shows what your tenant spent, by default in this month: calls and items, tokens by
 class, and what they cost. Forfeit is what counts against budgets although nobody
 knows whether it was spent.
 
---by divides it by key, model, lane, day, tag (all tags of a job) or tag:NAME.`,
-		Example: "  penstock usage --by model,day --from 2026-11-01 --to 2026-11-15\n  penstock usage --by tag:team -o json",
+--by divides it by key, model, lane, day, tag (all tags of a job) or tag:NAME.
+
+Operators ask for one tenant with --tenant or for every one with --all-tenants; both
+call the admin door.`,
+		Example: "  penstock usage --by model,day --from 2026-11-01 --to 2026-11-15\n  penstock usage --by tag:team -o json\n  penstock usage --all-tenants --by model",
 		RunE: func(c *cobra.Command, _ []string) error {
+			if o.all || o.tenant != "" {
+				return sh.operatorUsage(c.Context(), o, q)
+			}
 			cl, err := sh.connect(triesOnce)
 			if err != nil {
 				return err
@@ -35,7 +44,35 @@ knows whether it was spent.
 	c.Flags().StringSliceVar(&q.GroupBy, "by", nil, "what to tell apart: key, model, lane, day, tag, tag:NAME")
 	c.Flags().StringVar(&q.From, "from", "", "the first `day`, such as 2026-11-01 (default: the first of this month)")
 	c.Flags().StringVar(&q.To, "to", "", "the last `day` (default: today)")
+	c.Flags().StringVar(&o.tenant, "tenant", "", "what this tenant spent; for operators")
+	c.Flags().BoolVar(&o.all, "all-tenants", false, "what every tenant spent; for operators")
+	adminFlag(c, &o.at)
 	return c
+}
+
+// operatorUsage is whose spending an operator asks for.
+type operatorUsage struct {
+	at, tenant string
+	all        bool
+}
+
+func (sh *shell) operatorUsage(ctx context.Context, o operatorUsage, q client.ReportQuery) error {
+	if o.all && o.tenant != "" {
+		return usageError{"--tenant and --all-tenants were both given; one of them is wanted"}
+	}
+	a, err := sh.connectAdmin(o.at)
+	if err != nil {
+		return err
+	}
+	query := q.Values()
+	if o.tenant != "" {
+		query.Set("tenant", o.tenant)
+	}
+	var report client.Report
+	if err := a.do(ctx, adminCall{method: http.MethodGet, path: []string{"admin/v1/usage"}, query: query}, &report); err != nil {
+		return err
+	}
+	return sh.printReport(&report)
 }
 
 func (sh *shell) printReport(r *client.Report) error {
@@ -71,6 +108,8 @@ func (sh *shell) printReport(r *client.Report) error {
 
 func groupValue(g *client.ReportGroup, by string) string {
 	switch by {
+	case "tenant":
+		return g.Tenant
 	case "key":
 		return g.Key
 	case "model":

@@ -69,6 +69,7 @@ type Deps struct {
 	Callers  Callers
 	Jobs     Jobs
 	Retries  Retries
+	Balances Balances
 	Room     Room
 	Backlog  *backlog.View
 	Bell     *queue.Bell
@@ -173,28 +174,47 @@ func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder
 	if err := Require(caller, cmp.Or(o.Scope, penstock.ScopeJobsWrite)); err != nil {
 		return store.Receipt{}, err
 	}
-	now := s.Clock()
-	if err := o.complete(caller.Tenant, now); err != nil {
-		return s.replay(ctx, caller, o, err)
-	}
-	snapshot := s.Config.Current()
-	resolved, targets, err := resolve(snapshot, o.Model, caller.Tenant)
+	d, err := s.draft(caller, &o)
 	if err == nil {
-		targets, err = payable(caller, o.Model, &resolved, targets)
-	}
-	if err == nil {
-		err = s.Room.Refusal()
+		err = s.open(caller, o, d)
 	}
 	if err != nil {
 		return s.replay(ctx, caller, o, err)
 	}
-	if o.Scope == penstock.ScopeInference { // its caller waits for the answer, and should not wait for an operator
-		if err := s.refuseHeld(demand{caller.Tenant.ID, o.Lane, o.Model, resolved.Targets}); err != nil {
-			return s.replay(ctx, caller, o, err)
-		}
+	entry, err := s.enter(d.arrival, &d.sub)
+	if err != nil {
+		return s.replay(ctx, caller, o, err)
+	}
+	if err := s.spendSubmit(ctx, caller, o); err != nil {
+		entry.queue.Dropped(entry.arrival)
+		return s.replay(ctx, caller, o, err)
+	}
+	return s.kept(entry.settle(Entrance{s.Jobs, s.Starter}.Submit(ctx, caller.Tenant.ID, d.sub)))
+}
+
+// draft is an order as it would be written, and what it adds to the queue.
+type draft struct {
+	sub     store.Submission
+	arrival backlog.Arrival
+	targets []penstock.Target // that it can be paid for on
+}
+
+// draft completes, checks and resolves an order. Codes: invalid_request, model_not_found, budget_exceeded.
+func (s *Service) draft(caller penstock.Caller, o *JobOrder) (d draft, err error) {
+	now := s.Clock()
+	if err := o.complete(caller.Tenant, now); err != nil {
+		return d, err
+	}
+	resolved, targets, err := resolve(s.Config.Current(), o.Model, caller.Tenant)
+	if err == nil {
+		targets, err = payable(caller, o.Model, &resolved, targets)
+	}
+	if err != nil {
+		return d, err
 	}
 	resolved.Previous = o.Previous
-	sub := store.Submission{
+	d.targets = targets
+	d.sub = store.Submission{
 		Job: penstock.Job{
 			ID: s.ids.New(now), Key: caller.Key, Endpoint: o.Endpoint, Model: o.Model, Lane: o.Lane, Tags: o.Tags,
 			MaxAttempts: o.MaxAttempts, ItemTimeout: o.ItemTimeout, Resolved: resolved, TraceParent: o.TraceParent,
@@ -207,21 +227,25 @@ func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder
 		Webhook:     o.Webhook,
 	}
 	for i, inf := range o.Inferences {
-		sub.Items[i] = Item(targets, inf, Terms{now, o.Lane})
+		d.sub.Items[i] = Item(targets, inf, Terms{now, o.Lane})
 	}
-	arrival := arrivalOf(caller.Tenant.ID, sub)
+	d.arrival = arrivalOf(caller.Tenant.ID, d.sub)
 	if o.Lines != nil {
-		o.Lines.submit(targets, &sub, &arrival)
+		o.Lines.submit(targets, &d.sub, &d.arrival)
 	}
-	entry, err := s.enter(arrival, &sub)
-	if err != nil {
-		return s.replay(ctx, caller, o, err)
+	return d, nil
+}
+
+// open refuses what cannot be taken in at this moment, whatever it is. Codes: overloaded.
+func (s *Service) open(caller penstock.Caller, o JobOrder, d draft) error {
+	if err := s.Room.Refusal(); err != nil {
+		return err
 	}
-	if err := s.spendSubmit(ctx, caller, o); err != nil {
-		entry.queue.Dropped(entry.arrival)
-		return s.replay(ctx, caller, o, err)
+	if o.Scope != penstock.ScopeInference {
+		return nil
 	}
-	return s.kept(entry.settle(Entrance{s.Jobs, s.Starter}.Submit(ctx, caller.Tenant.ID, sub)))
+	// Its caller waits for the answer, and should not wait for an operator.
+	return s.refuseHeld(demand{caller.Tenant.ID, o.Lane, o.Model, d.sub.Job.Resolved.Targets})
 }
 
 // kept passes on what became of a job that was to be kept, and closes the door if there was no room.

@@ -20,13 +20,19 @@ func useOf(inf Inference) room.Use {
 // for the day when they have run; what they may add to the queue is the queue's bound. A call that only runs as a
 // job, so as not to run twice, is a call like any other, at its estimate.
 func (s *Service) spendSubmit(ctx context.Context, caller penstock.Caller, o JobOrder) error {
-	use := room.Use{Free: true, Queued: true}
-	if o.Scope == penstock.ScopeInference && len(o.Inferences) == 1 {
-		use = useOf(o.Inferences[0])
-	}
-	stay, err := s.Limits.Enter(ctx, &caller, o.Model, use)
+	stay, err := s.Limits.Enter(ctx, &caller, o.Model, submitUse(o))
 	stay.Leave()
 	return err
+}
+
+// submitUse is what a submit takes of its caller's limits.
+func submitUse(o JobOrder) room.Use {
+	if o.Scope == penstock.ScopeInference && len(o.Inferences) == 1 {
+		use := useOf(o.Inferences[0])
+		use.Later = true // its item says what it was
+		return use
+	}
+	return room.Use{Free: true, Queued: true}
 }
 
 // Standings tell how a caller stands with its limits. It may be asked for any answer.

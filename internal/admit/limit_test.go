@@ -1,6 +1,7 @@
 package admit
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"syscall"
@@ -8,17 +9,19 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/budget"
 	"penstock/internal/config"
 	"penstock/internal/directory"
 	"penstock/internal/limit"
 	"penstock/internal/room"
+	"penstock/internal/store"
 )
 
 // limited gives a rig a book of limits and its caller some.
 func limited(t *testing.T, l penstock.Limits) *rig {
 	t.Helper()
 	r := newRig(t)
-	r.Limits = limit.New(room.New(room.Config{Clock: r.Clock}))
+	r.Limits = limit.New(room.New(room.Config{Clock: r.Clock}), nil)
 	l.Burst = 0.05
 	r.caller.Tenant.Limits = l
 	return r
@@ -69,22 +72,26 @@ func TestFreeCallsTakeNoTokens(t *testing.T) {
 }
 
 // BenchmarkAdmit is what admission costs a synchronous call, with as many tenants and keys as a large company has:
-// to find out who calls, what the name of the model means, and that six limits have room.
+// to find out who calls, what the name of the model means, that six limits have room, and to set money aside in three
+// hard budgets.
 func BenchmarkAdmit(b *testing.B) {
 	const tenants, keys = 10_000, 5
 	file := config.File{
 		Providers: map[string]config.ProviderConfig{"up": {Kind: config.KindOpenAI}},
-		Targets:   map[string]config.TargetConfig{"main": {Provider: "up", UpstreamModel: "m"}, "spare": {Provider: "up", UpstreamModel: "n"}},
-		Models:    map[string]config.ModelConfig{"fast": {Targets: []string{"main", "spare"}}},
-		Tenants:   make(map[string]config.TenantConfig, tenants),
+		Targets: map[string]config.TargetConfig{
+			"main":  {Provider: "up", UpstreamModel: "m", Price: config.Price{Input: "1", Output: "2"}},
+			"spare": {Provider: "up", UpstreamModel: "n", Price: config.Price{Input: "2", Output: "4"}},
+		},
+		Models:  map[string]config.ModelConfig{"fast": {Targets: []string{"main", "spare"}}},
+		Tenants: make(map[string]config.TenantConfig, tenants),
 	}
 	limits := config.RateLimits{RequestsPerMinute: 1_000_000_000, InputTokensPerMinute: 1_000_000_000, DailyTokens: 1_000_000_000, Concurrency: 1000}
 	var secrets []string
 	for i := range tenants {
-		t := config.TenantConfig{Limits: config.TenantLimits{RateLimits: limits}}
+		t := config.TenantConfig{Limits: config.TenantLimits{RateLimits: limits}, Budget: config.Budget{Monthly: "1000000", Daily: "100000", Hard: true}}
 		for k := range keys {
 			secrets = append(secrets, fmt.Sprintf("psk_bench_%08d_%d", i, k))
-			t.Keys = append(t.Keys, config.KeyConfig{Name: fmt.Sprintf("key-%d", k), Secret: config.NewSecret(secrets[len(secrets)-1]), Limits: limits})
+			t.Keys = append(t.Keys, config.KeyConfig{Name: fmt.Sprintf("key-%d", k), Secret: config.NewSecret(secrets[len(secrets)-1]), Limits: limits, Budget: config.Budget{Total: "50000", Hard: true}})
 		}
 		file.Tenants[fmt.Sprintf("tenant-%d", i)] = t
 	}
@@ -94,8 +101,10 @@ func BenchmarkAdmit(b *testing.B) {
 	}
 	live := config.NewLive(snapshot)
 	s := New(Deps{
-		Config: live, Callers: directory.New(directory.Deps{Config: live, Clock: time.Now}), Controls: holds{}, Limits: limit.New(room.New(room.Config{Clock: time.Now})), Clock: time.Now,
+		Config: live, Callers: directory.New(directory.Deps{Config: live, Clock: time.Now}), Controls: holds{}, Limits: limit.New(room.New(room.Config{Clock: time.Now}), nil), Clock: time.Now,
 	})
+	lease := store.Lease{Process: "bench", Epoch: 1}
+	budgets := budget.New(budget.Deps{Store: treasury{}, Lease: func() store.Lease { return lease }, Clock: time.Now})
 	order := RequestOrder{Model: "fast", Inference: Inference{Body: make([]byte, 1024), MaxOutputTokens: 100}}
 	used := penstock.Usage{InputTokens: 256, OutputTokens: 50}
 	call := func(secret string) {
@@ -107,8 +116,13 @@ func BenchmarkAdmit(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
+		money, err := budgets.Reserve(b.Context(), budget.Demand{Caller: caller, Model: penstock.ModelNames{Asked: order.Model, Answers: order.Model}, Most: a.Bound})
+		if err != nil || !money.Hard || len(money.Holding.Budgets) != 3 {
+			b.Fatal(money, err)
+		}
 		s.Standings(&caller, order.Model)
 		a.Stay.Done(used)
+		money.Settle(a.Bound / 2)
 	}
 	for _, secret := range secrets {
 		call(secret)
@@ -120,6 +134,17 @@ func BenchmarkAdmit(b *testing.B) {
 		n += 7919 // not in the order that they were made in
 	}
 	b.ReportMetric(float64(cpuTime(b)-before)/float64(b.N), "cpu-ns/op")
+}
+
+// treasury has money for everybody: enough that one visit lasts.
+type treasury struct{ store.Budgets }
+
+func (treasury) Hold(_ context.Context, _ penstock.TenantID, o store.HoldOrder) ([]store.HoldGrant, error) {
+	grants := make([]store.HoldGrant, len(o.Wants))
+	for i, w := range o.Wants {
+		grants[i] = store.HoldGrant{Amount: w.Want, Balance: store.Balance{Limit: w.Account.Limit, Hard: true}}
+	}
+	return grants, nil
 }
 
 // cpuTime is what the process has used of the processor, collecting garbage included. Unlike the time that

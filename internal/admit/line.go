@@ -1,6 +1,8 @@
 package admit
 
 import (
+	"math"
+
 	"penstock"
 	"penstock/internal/backlog"
 	"penstock/internal/config"
@@ -30,6 +32,26 @@ func (l *Lines) submit(targets []penstock.Target, sub *store.Submission, a *back
 	if each.Tokens < (most-l.File.Tokens)/max(lines, 1) {
 		a.Tokens = l.File.Tokens + lines*each.Tokens
 	}
+}
+
+// most is the most that one attempt at each line can use, if all are as long as they are on average and ask for no
+// more than the defaults do.
+func (l *Lines) most(targets []penstock.Target, terms Terms) Most {
+	lines := int64(l.File.Lines)
+	if lines == 0 {
+		return Most{}
+	}
+	usual := l.Each
+	usual.Body = make([]byte, int64(len(l.Each.Body))+(l.File.Tokens+lines-1)/lines) // only its length counts
+	each := Bound(targets, usual, terms)
+	most := Most{Tokens: math.MaxInt64, Cost: math.MaxInt64}
+	if each.Tokens < most.Tokens/lines {
+		most.Tokens = each.Tokens * lines
+	}
+	if each.Cost < most.Cost/penstock.NanoUSD(lines) {
+		most.Cost = each.Cost * penstock.NanoUSD(lines)
+	}
+	return most
 }
 
 // Item is an inference as it is kept, with the most that it can use on any of the targets.

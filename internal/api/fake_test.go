@@ -151,7 +151,7 @@ func newLimitedRig(t *testing.T, limits config.TenantLimits, speaks ...penstock.
 		Cache:  cache.New(cache.Config{MaxBytes: 1 << 20, MaxEntryBytes: 1 << 17, Clock: time.Now}),
 		Config: live, Recorder: r.recorder, Backlog: view, Metrics: metrics, Tracer: tracer, Log: log, Clock: time.Now,
 		Admit: admit.New(admit.Deps{Config: live, Callers: directory.New(directory.Deps{Config: live, Clock: time.Now}), Jobs: r.store, Room: open{}, Backlog: view, Bell: queue.NewBell(),
-			Controls: open{}, Limits: limit.New(room.New(room.Config{Clock: still})), Metrics: metrics, Clock: time.Now}),
+			Controls: open{}, Limits: limit.New(room.New(room.Config{Clock: still}), nil), Metrics: metrics, Clock: time.Now}),
 		Runner: attempt.New(attempt.Deps{Config: live, Providers: r.upstream, Router: routing.New(room.New(room.Config{Clock: time.Now})),
 			Metrics: metrics, Tracer: tracer, Log: log, Clock: time.Now}),
 	})

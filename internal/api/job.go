@@ -34,9 +34,7 @@ type jobCreate struct {
 	Tags        map[string]string `json:"tags,omitzero"`
 	Webhook     *jobWebhook       `json:"webhook,omitzero" about:"Where the events of this job are sent, signed with the secret of POST /v1/webhooks/secret."`
 	Stream      bool              `json:"stream,omitzero" about:"Show what answers say while they arrive, as item.delta in the job's events. The results are the same."`
-
-	// Known to the contract, but not served yet: only values that ask for nothing are accepted.
-	DryRun bool `json:"dry_run,omitzero" about:"Not supported yet: only false."`
+	DryRun      bool              `json:"dry_run,omitzero" about:"Only tell what would become of it: tokens, cost, when it would be finished, and whether it would be accepted. Nothing is kept."`
 }
 
 type jobInput struct {
@@ -70,6 +68,9 @@ func (c *call) submitJob() error {
 	}
 	if order.Webhook, err = c.hearing(in.Webhook); err != nil {
 		return err
+	}
+	if in.DryRun {
+		return c.tryJob(order)
 	}
 	if order.IdempotencyKey, err = idempotencyKey(c.r); err != nil {
 		return err
@@ -146,9 +147,6 @@ func (in *jobCreate) terms() (admit.JobOrder, error) {
 	o := admit.JobOrder{
 		Endpoint: in.Endpoint, Model: in.Model, Lane: in.Lane, Deadline: in.Deadline, Tags: in.Tags,
 	}
-	if err := in.refuseUnsupported(); err != nil {
-		return o, err
-	}
 	if in.Stream {
 		if d := doorOf(in.Endpoint); d.silent {
 			return o, penstock.InvalidParam("stream", "stream is true, but %s has no text that could be shown while it arrives; leave it out.", d.endpoint)
@@ -197,20 +195,6 @@ func (in *jobCreate) order(limits config.Limits) (admit.JobOrder, error) {
 		}
 	}
 	return o, nil
-}
-
-func (in *jobCreate) refuseUnsupported() error {
-	for _, option := range []struct {
-		name string
-		used bool
-	}{
-		{"dry_run", in.DryRun},
-	} {
-		if option.used {
-			return penstock.InvalidParam(option.name, "%s is not supported by this version yet; leave it out.", option.name)
-		}
-	}
-	return nil
 }
 
 func given(v jsontext.Value) bool { return len(v) > 0 && string(v) != "null" }

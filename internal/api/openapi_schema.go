@@ -88,7 +88,7 @@ func enums() map[reflect.Type][]string {
 		penstock.EventJobQueued, penstock.EventJobStarted, penstock.EventJobProgress, penstock.EventJobFinished,
 		penstock.EventItemDelta, penstock.EventItemReset, penstock.EventItemSucceeded,
 		penstock.EventItemFailed, penstock.EventItemCancelled, penstock.EventItemExpired,
-		penstock.EventWebhookTest,
+		penstock.EventBudgetExceeded, penstock.EventWebhookTest,
 	})
 	enumerate(all, penstock.DeliveryStatuses)
 	enumerate(all, []store.Order{store.OrderCompletion, store.OrderInput})

@@ -428,6 +428,14 @@ func sampleWebhook() webhookView {
 	})
 }
 
+func trialSamples() []any {
+	return []any{
+		trialView{Object: "job.dry_run", DryRun: true, Endpoint: penstock.EndpointChat, Lane: penstock.LaneBulk, Refusal: &errorBody{Code: penstock.CodeRateLimited}, Deadline: sampleTime, Warnings: []string{}},
+		trialView{Object: "job.dry_run", DryRun: true, Endpoint: penstock.EndpointChat, Lane: penstock.LaneBulk, Admitted: true, Items: 2, Target: text("a"), Estimate: trialEstimateView{CostUSD: text("0.000000100")},
+			Deadline: sampleTime, EstimatedStartAt: &sampleTime, EstimatedFinishAt: &sampleTime, WaitingOn: text("budget"), Warnings: []string{"soon"}},
+	}
+}
+
 func sampleDelivery() deliveryView {
 	return newDeliveryView(penstock.Delivery{
 		ID: "01JQ0000000000000000000000", Webhook: "01JQ0000000000000000000001", Event: "01JQ0000000000000000000002", Type: penstock.EventWebhookTest,
@@ -441,7 +449,7 @@ func TestOpenAPIDescribesAnswers(t *testing.T) {
 	_, doc := openAPI(t)
 	compile := schemaCompiler(t, closed(doc))
 	sampled := map[reflect.Type]bool{reflect.TypeFor[anyObject](): true} // an object of someone else's
-	for i, view := range slices.Concat(sampleViews(), fileSamples(), usageSamples()) {
+	for i, view := range slices.Concat(sampleViews(), trialSamples(), fileSamples(), usageSamples()) {
 		name := schemaName(reflect.TypeOf(view))
 		compiled := compile(schemasAt.AppendToken(name)) // here: a compiler serves one goroutine
 		sampled[reflect.TypeOf(view)] = true

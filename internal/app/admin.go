@@ -49,6 +49,7 @@ func (a *app) adminHandler() http.Handler {
 	operate("PUT /admin/v1/controls/{kind}/{name...}", a.setControl)
 	operate("DELETE /admin/v1/controls/{kind}/{name...}", a.liftControl)
 	operate("GET /admin/v1/usage", a.reportUsage)
+	operate("GET /admin/v1/budgets", a.listBudgets)
 	a.tenantRoutes(operate)
 	a.keyRoutes(operate)
 	return mux

@@ -30,6 +30,8 @@ type keyView struct {
 	Prefix     string             `json:"prefix"`
 	Status     string             `json:"status"` // active, rotated (works until it expires), expired, revoked
 	Scopes     []penstock.Scope   `json:"scopes"`
+	Limits     penstock.Limits    `json:"limits"` // with all keys of this name together
+	Budget     config.Budget      `json:"budget"`
 	Secret     string             `json:"secret,omitempty"`
 	ETag       string             `json:"etag,omitempty"`
 	CreatedAt  *time.Time         `json:"created_at"`
@@ -43,6 +45,7 @@ type keyView struct {
 func newKeyView(k store.APIKey, now time.Time) keyView {
 	v := keyView{
 		Object: "key", ID: penstock.ViewKey.Format(k.ID), Tenant: k.Tenant, Name: k.Name, Source: store.SourceAPI, Prefix: k.Prefix, Status: "active",
+		Limits: k.Limits, Budget: config.BudgetOf(k.Budgets, k.Name, ""),
 		Scopes: k.Scopes, ETag: etag(k.Version), CreatedAt: moment(k.CreatedAt), ExpiresAt: moment(k.ExpiresAt),
 		RevokedAt: moment(k.RevokedAt), LastUsedAt: moment(k.LastUsedAt),
 	}
@@ -70,6 +73,7 @@ func moment(t time.Time) *time.Time {
 func (a *app) keyRoutes(operate func(pattern string, h http.HandlerFunc)) {
 	operate("GET /admin/v1/keys", a.listKeys)
 	operate("POST /admin/v1/keys", a.createKey)
+	operate("PATCH /admin/v1/keys/{key}", a.changeKey)
 	operate("POST /admin/v1/keys/{key}/rotate", a.rotateKey)
 	operate("DELETE /admin/v1/keys/{key}", a.revokeKey)
 }
@@ -96,7 +100,7 @@ func (a *app) listKeys(w http.ResponseWriter, r *http.Request) {
 	if filter.After == "" {
 		for _, k := range a.live.Current().KeysOf(filter.Tenant) {
 			data = append(data, keyView{Object: "key", ID: ofFile + string(filter.Tenant) + ":" + k.Name, Tenant: filter.Tenant, Name: k.Name,
-				Source: store.SourceFile, Status: "active", Scopes: k.Scopes})
+				Source: store.SourceFile, Status: "active", Scopes: k.Scopes, Limits: k.Limits, Budget: k.Budget})
 		}
 	}
 	now := time.Now()
@@ -113,6 +117,7 @@ type keyFields struct {
 	Scopes    []penstock.Scope  `json:"scopes"`
 	ExpiresAt time.Time         `json:"expires_at"`
 	ExpiresIn *duration         `json:"expires_in"`
+	keyAllowance
 }
 
 // expiry is when a new key ends. Codes: invalid_request.
@@ -192,6 +197,9 @@ func (a *app) newKey(r *http.Request) (key drawnKey, c store.Condition, err erro
 	key = a.drawKey(now)
 	key.Tenant, key.Name, key.Scopes = said.Tenant, said.Name, said.Scopes
 	if key.ExpiresAt, err = said.expiry(now); err != nil {
+		return key, c, err
+	}
+	if err := said.apply(&key.APIKey); err != nil {
 		return key, c, err
 	}
 	key.APIKey, err = a.store.CreateKey(r.Context(), store.NewKey{Key: key.APIKey, Condition: c})

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/config"
 	"penstock/internal/store"
 )
 
@@ -20,10 +21,15 @@ type tenantView struct {
 	Regions   []string           `json:"regions"` // empty for anywhere
 	Models    []string           `json:"models"`  // empty for any
 	Retention retentionView      `json:"retention"`
-	ETag      string             `json:"etag"`
-	CreatedAt time.Time          `json:"created_at"`
-	UpdatedAt time.Time          `json:"updated_at"`
-	DryRun    bool               `json:"dry_run,omitempty"`
+	Limits    limitsView         `json:"limits"`
+	Budget    config.Budget      `json:"budget"`
+
+	ModelBudgets map[string]config.Budget `json:"model_budgets"`
+
+	ETag      string    `json:"etag"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+	DryRun    bool      `json:"dry_run,omitempty"`
 }
 
 // retentionView is how long work is kept; null where the tenant goes by what holds for all.
@@ -65,6 +71,7 @@ func (a *app) tenantView(t store.TenantRecord) tenantView {
 	return tenantView{
 		Object: "tenant", ID: t.ID, Source: t.Source, Enabled: t.Enabled, Tier: t.Tier, Weight: t.Weight, Lanes: t.Lanes,
 		Regions: append([]string{}, t.Regions...), Models: append([]string{}, t.Models...),
+		Limits: limitsView{t.Limits, t.EnqueuedTokens, t.ModelLimits}, Budget: config.BudgetOf(t.Budgets, "", ""), ModelBudgets: modelBudgets(t.Budgets),
 		Retention: retentionView{own(t.Retention.Results), own(t.Retention.Events), own(t.Retention.Idempotency), own(t.Retention.Files)},
 		ETag:      etag(t.Version), CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt,
 	}
@@ -80,6 +87,7 @@ type tenantFields struct {
 	Regions   *[]string          `json:"regions"`
 	Models    *[]string          `json:"models"`
 	Retention *retentionView     `json:"retention"`
+	allowanceFields
 }
 
 // apply edits a tenant by what was said and holds the outcome to the rules. Codes: invalid_request.
@@ -96,6 +104,9 @@ func (a *app) apply(f tenantFields, t *store.TenantRecord) error {
 		assign(&t.Retention.Events, (*time.Duration)(f.Retention.Events))
 		assign(&t.Retention.Idempotency, (*time.Duration)(f.Retention.Idempotency))
 		assign(&t.Retention.Files, (*time.Duration)(f.Retention.Files))
+	}
+	if err := f.allowanceFields.apply(t); err != nil {
+		return err
 	}
 	return a.live.Current().CheckTenant(t.Tenant)
 }

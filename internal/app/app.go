@@ -173,7 +173,7 @@ func (a *app) connect() (err error) {
 		return err
 	}
 	a.backlog, err = backlog.New(backlog.Deps{
-		Source: a.store, Limits: queueLimits{a.live}, Failed: a.metrics.LoadUnread, Log: a.log, Clock: time.Now,
+		Source: a.store, Limits: queueLimits{a.live, a.directory}, Failed: a.metrics.LoadUnread, Log: a.log, Clock: time.Now,
 	})
 	if err != nil {
 		return err
@@ -214,7 +214,7 @@ func (a *app) connectAPI(runner *attempt.Runner) (err error) {
 		Config: a.live, Budgets: a.budgets, Usage: usage.New(a.store), Runner: runner, Recorder: a.recorder, Cache: a.newCache(), Jobs: a.store, Inputs: a.store, Deleter: a.store, Letters: a.store, Webhooks: a.webhookService(),
 		Backlog: a.backlog, Reader: deliver.NewReader(a.store, a.hub),
 		Admit: admit.New(admit.Deps{
-			Config: a.live, Callers: a.directory, Jobs: a.store, Retries: a.store, Room: a.disks, Backlog: a.backlog, Bell: a.bell, Starter: starter{a}, Controls: a.controls,
+			Config: a.live, Callers: a.directory, Jobs: a.store, Retries: a.store, Balances: a.store, Room: a.disks, Backlog: a.backlog, Bell: a.bell, Starter: starter{a}, Controls: a.controls,
 			Limits: a.limits, Metrics: a.metrics, Clock: time.Now,
 		}),
 		Strangers: a.strangers, Cancelled: a.cancelled, Ready: a.readiness.check, Refusing: a.disks.Refusal, Draining: a.readiness.stopping,

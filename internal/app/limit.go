@@ -7,18 +7,33 @@ import (
 	"penstock/internal/limit"
 	"penstock/internal/room"
 	"penstock/internal/store"
+	"penstock/internal/telemetry"
 )
 
 // connectLimits makes the book of the callers' limits. On SQLite only what was used of a day is kept in the
 // database: a minute's worth may be forgotten by a restart, a day's may not.
 func (a *app) connectLimits(clock func() time.Time) {
 	a.parties = room.New(room.Config{Clock: clock, Bank: bank{a}, Alone: a.Config.Process.Database.IsZero(), Log: a.log})
-	a.limits = limit.New(a.parties)
+	a.limits = limit.New(a.parties, a.metrics)
+	a.metrics.CollectLimits(a.limitStatus)
 }
 
-// usedByItem books what an item used against its tenant's day.
+// limitStatus describes the limits of callers to metrics.
+func (a *app) limitStatus() (all []telemetry.CallerLimit) {
+	for _, p := range a.parties.PartyStatuses() {
+		for _, l := range p.Limits {
+			all = append(all, telemetry.CallerLimit{
+				Tenant: string(limit.TenantOf(p.Name)), Scope: string(limit.ScopeOf(p.Name)), Resource: l.Resource, Used: l.Used,
+			})
+		}
+	}
+	return all
+}
+
+// usedByItem books what an item used against the day of its tenant, of the key that its job was submitted with, and of
+// its model.
 func (a *app) usedByItem(c store.Claimed, u penstock.Usage) {
 	if t, ok := a.directory.Tenant(c.Tenant); ok {
-		a.limits.Spend(t, c.Model, u)
+		a.limits.Spend(penstock.Caller{Tenant: t, Key: c.Key, Limits: a.directory.KeyLimits(c.Tenant, c.Key)}, c.Model, u)
 	}
 }

@@ -6,12 +6,16 @@ import (
 	"penstock"
 	"penstock/internal/backlog"
 	"penstock/internal/config"
+	"penstock/internal/directory"
 	"penstock/internal/queue"
 	"penstock/internal/telemetry"
 )
 
 // queueLimits are the bounds of the configuration in force.
-type queueLimits struct{ live *config.Live }
+type queueLimits struct {
+	live      *config.Live
+	directory *directory.Directory
+}
 
 func (l queueLimits) All() backlog.Bounds {
 	q := l.live.Current().Queue
@@ -20,7 +24,8 @@ func (l queueLimits) All() backlog.Bounds {
 
 func (l queueLimits) Tenant(id penstock.TenantID) backlog.Bounds {
 	t := l.live.Current().QueueLimits(id)
-	return backlog.Bounds{Items: t.QueuedItems, Bytes: t.QueuedBytes, Tokens: t.EnqueuedTokens}
+	kept, _ := l.directory.Tenant(id) // of the file too
+	return backlog.Bounds{Items: t.QueuedItems, Bytes: t.QueuedBytes, Tokens: kept.EnqueuedTokens}
 }
 
 // laneWeights are the weights of the configuration in force.

@@ -9,6 +9,7 @@ import (
 	"penstock"
 	"penstock/internal/backlog"
 	"penstock/internal/config"
+	"penstock/internal/directory"
 	"penstock/internal/queue"
 )
 
@@ -35,7 +36,7 @@ func TestLoadFollowsTheConfiguration(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.live.Swap(next)
-	limits := queueLimits{a.live}
+	limits := queueLimits{a.live, directory.New(directory.Deps{Config: a.live, Clock: time.Now})}
 	if got := limits.All(); got != (backlog.Bounds{Items: 100, Bytes: config.DefaultQueueBytes}) {
 		t.Errorf("the whole queue takes %+v", got)
 	}

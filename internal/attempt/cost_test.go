@@ -63,13 +63,15 @@ func costPrompt(directives string) string {
 func TestCostsOverAllClassesAndDialects(t *testing.T) {
 	t.Parallel()
 	const (
-		micro = penstock.NanoUSD(1000)
-		most  = 1_000_000 * micro
-		ask   = `{"model":"m","max_tokens":50,"messages":[{"role":"user","content":%q}]}`
-		flow  = `{"model":"m","max_tokens":50,"stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":%q}]}`
-		told  = `{"model":"m","max_tokens":50,"stream":true,"messages":[{"role":"user","content":%q}]}`
-		reply = `{"model":"m","input":%q}`
-		look  = `{"model":"m","max_tokens":50,"messages":[{"role":"user","content":[{"type":"text","text":%q},{"type":"image_url","image_url":{"url":"https://x.example/y"}}]}]}`
+		micro  = penstock.NanoUSD(1000)
+		most   = 1_000_000 * micro
+		ask    = `{"model":"m","max_tokens":50,"messages":[{"role":"user","content":%q}]}`
+		flow   = `{"model":"m","max_tokens":50,"stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":%q}]}`
+		told   = `{"model":"m","max_tokens":50,"stream":true,"messages":[{"role":"user","content":%q}]}`
+		reply  = `{"model":"m","input":%q}`
+		extend = `{"model":"m","max_tokens":50,"prompt":%q}`
+		see    = `{"model":"m","max_tokens":50,"messages":[{"role":"user","content":[{"type":"text","text":%q},{"type":"image","source":{"type":"url","url":"https://x.example/y"}}]}]}`
+		look   = `{"model":"m","max_tokens":50,"messages":[{"role":"user","content":[{"type":"text","text":%q},{"type":"image_url","image_url":{"url":"https://x.example/y"}}]}]}`
 	)
 	for name, tt := range map[string]struct {
 		target        string
@@ -103,7 +105,12 @@ func TestCostsOverAllClassesAndDialects(t *testing.T) {
 			cost: (120 + 12 + 75 + 30 + 1000) * micro, forfeit: most - (120+12+75+30+1000)*micro},
 		"message, abandoned": {target: "message", endpoint: penstock.EndpointMessages, body: told, leaves: 3,
 			cost: (120 + 12 + 75 + 15 + 1000) * micro, forfeit: most - (120+12+75+15+1000)*micro},
-		"message, refused": {target: "message", endpoint: penstock.EndpointMessages, body: ask, sim: "fault=bad_request"},
+		"message, an image": {target: "message", endpoint: penstock.EndpointMessages, body: see, cost: (120 + 768 + 12 + 75 + 150 + 1000 + 2000) * micro},
+		"message, an image in bulk": {target: "message", endpoint: penstock.EndpointMessages, body: see, lane: penstock.LaneBulk,
+			cost: (120 + 768 + 12 + 75 + 150 + 1000 + 2000) * micro / 2},
+		"message, overloaded": {target: "message", endpoint: penstock.EndpointMessages, body: ask, sim: "fault=overloaded"},
+		"completion":          {target: "chat", endpoint: penstock.EndpointCompletions, body: extend, cost: (120 + 12 + 75 + 90 + 80 + 1000) * micro},
+		"message, refused":    {target: "message", endpoint: penstock.EndpointMessages, body: ask, sim: "fault=bad_request"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

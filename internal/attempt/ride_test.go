@@ -284,6 +284,45 @@ func TestWhatDiffersDoesNotShare(t *testing.T) {
 }
 
 // Who gives up leaves the others alone, and pays the most that it can have cost.
+// What a call costs by itself is paid once by those who share it, and by somebody who stayed. Worked out by hand: $0.001
+// for each call, a millionth for each of the bytes that the upstream takes for tokens.
+func TestSharedCallPaysItsChargeOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrew(t, &embedder{}, editTarget("a", func(c *config.TargetConfig) { c.Price.PerRequest = "0.001" }))
+		ctx, cancel := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		run := func(ctx context.Context, input string) {
+			all.Go(func() {
+				out := c.Run(ctx, embeds(input), &sink{})
+				c.mu.Lock()
+				defer c.mu.Unlock()
+				c.outs[input] = out
+			})
+			synctest.Wait()
+		}
+		run(t.Context(), "alone")
+		run(ctx, "leaver")
+		run(t.Context(), "fourth")
+		run(t.Context(), "fifths")
+		time.Sleep(500 * time.Millisecond) // the second call is under way
+		cancel()
+		all.Wait()
+		if len(c.calls) != 2 || len(c.calls[1]) != 3 {
+			t.Fatalf("calls %q", c.calls)
+		}
+		const micro = penstock.NanoUSD(1000)
+		for input, want := range map[string]penstock.NanoUSD{"alone": (1000 + 5) * micro, "fourth": (1000 + 6) * micro, "fifths": 6 * micro, "leaver": 0} {
+			if out := c.outs[input]; out.Cost != want {
+				t.Errorf("%s costs %v, want %v", input, out.Cost, want)
+			}
+		}
+		if out := c.outs["leaver"]; out.Forfeit != bound {
+			t.Errorf("who left forfeits %v, want all that was set aside: %v", out.Forfeit, penstock.NanoUSD(bound))
+		}
+	})
+}
+
 func TestRidersLeave(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -159,6 +159,8 @@ func (r *Runner) book(t trip, out *Outcome, sink *division) {
 		weights[i] = p.Weight
 		inputs += p.Inputs
 	}
+	// What a call costs by itself is paid once, by the first of those who stayed: every bound has enough for it.
+	payer := max(0, slices.IndexFunc(t.riders, func(rd *rider) bool { return !rd.gone() }))
 	for n, try := range out.Attempts {
 		try.Reason = t.reason(try, inputs)
 		shares := microbatch.ShareUsage(try.Usage, weights)
@@ -167,8 +169,8 @@ func (r *Runner) book(t trip, out *Outcome, sink *division) {
 			mine := try
 			mine.ID, mine.Usage = r.ids.New(r.Clock()), shares[i]
 			charge := penstock.Charge{Usage: shares[i], Lane: rd.task.Lane}
-			if i == 0 && charged {
-				charge.Calls = 1 // what a call costs by itself is the first one's
+			if i == payer && charged {
+				charge.Calls = 1
 			}
 			mine.Cost = out.prices[n].Charge(charge)
 			var forfeit penstock.NanoUSD

@@ -12,6 +12,7 @@ type Estimate struct{ Start, Finish time.Time }
 // Place is where a job stands when it is accepted.
 type Place struct {
 	Mark   int64     // the odometer's reading at which its first item is due
+	Start  time.Time // when it will start; zero when nobody knows
 	Finish time.Time // when it will be finished; zero when nobody knows
 }
 
@@ -28,7 +29,7 @@ func (v *View) Place(a Arrival, deadline time.Time) Place {
 		Lane: a.Lane, Tenant: a.Tenant, Model: a.Model, QueueMark: mark, QueueTokens: a.Tokens, Deadline: deadline,
 		Counts: penstock.Counts{Total: a.Items, Queued: a.Items},
 	}, local, v.Clock())
-	return Place{Mark: mark, Finish: e.Finish}
+	return Place{Mark: mark, Start: e.Start, Finish: e.Finish}
 }
 
 // Estimate says when an open job will start and finish, as far as anybody can know. It takes the queue to

@@ -80,8 +80,9 @@ type Ticket struct {
 	Warnings []string // of soft budgets that are used up
 	Hard     bool     // a hard budget pays: the call must not cost more than was set aside
 
-	book *Book
-	most penstock.NanoUSD
+	book   *Book
+	most   penstock.NanoUSD
+	purses []*purse // that it was set aside from; one whose lease ended is not in the book any more
 }
 
 // Reserve sets the most that a call can cost aside, in every budget that covers it. It is to be settled. Codes:
@@ -105,17 +106,11 @@ func (b *Book) Reserve(ctx context.Context, d Demand) (Ticket, error) {
 	if t, ok := b.draw(d, accounts); ok { // whoever was here before brought enough
 		return t, nil
 	}
-	if err := b.withdraw(ctx, d, accounts); err != nil {
-		if penstock.ErrorCode(err) == penstock.CodeBudgetExceeded {
-			b.Metrics.BudgetRefused(string(d.Caller.Tenant.ID))
-		}
-		return Ticket{}, err
+	t, err := b.withdraw(ctx, d, accounts)
+	if penstock.ErrorCode(err) == penstock.CodeBudgetExceeded {
+		b.Metrics.BudgetRefused(string(d.Caller.Tenant.ID))
 	}
-	t, ok := b.draw(d, accounts)
-	if !ok { // others were quicker to spend it
-		return Ticket{}, crowded()
-	}
-	return t, nil
+	return t, err
 }
 
 func crowded() error {
@@ -124,62 +119,86 @@ func crowded() error {
 
 // draw sets money aside from memory, if there is enough in every purse.
 func (b *Book) draw(d Demand, accounts []store.Account) (Ticket, bool) {
-	lease := b.Lease()
+	lease, tenant, now := b.Lease(), d.Caller.Tenant.ID, b.Clock()
+	t := Ticket{Holding: penstock.Holding{Process: lease.Process, Epoch: lease.Epoch}, book: b, most: d.Most}
+	t.Holding.Budgets, t.purses = make([]penstock.ID, len(accounts)), make([]*purse, len(accounts))
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, a := range accounts {
-		if p := b.purses[a.ID(d.Caller.Tenant.ID)]; p == nil || p.lease != lease || p.free < d.Most {
+	for i := range accounts {
+		id := accounts[i].ID(tenant)
+		p := b.purses[id]
+		if p == nil || p.lease != lease || p.free < d.Most {
 			return Ticket{}, false
 		}
+		t.Holding.Budgets[i], t.purses[i] = id, p
 	}
-	t := Ticket{Holding: penstock.Holding{Process: lease.Process, Epoch: lease.Epoch}, book: b, most: d.Most}
-	for _, a := range accounts {
-		id := a.ID(d.Caller.Tenant.ID)
-		p := b.purses[id]
+	for _, p := range t.purses {
 		p.free -= d.Most
 		p.running++
-		p.usedAt = b.Clock()
-		t.Holding.Budgets = append(t.Holding.Budgets, id)
-		t.Hard = t.Hard || a.Hard
+	}
+	b.complete(&t, accounts, now)
+	b.countWarned(d, t)
+	return t, true
+}
+
+// complete adds to a ticket what there is to say of the accounts that pay.
+func (b *Book) complete(t *Ticket, accounts []store.Account, now time.Time) {
+	for i, p := range t.purses {
+		p.usedAt = now
+		t.Hard = t.Hard || accounts[i].Hard
 		if p.warning != "" {
 			t.Warnings = append(t.Warnings, p.warning)
 		}
 	}
-	if len(t.Warnings) > 0 {
-		b.Metrics.BudgetWarned(string(d.Caller.Tenant.ID))
-	}
-	return t, true
 }
 
-// withdraw brings what is missing, and a little more, so that the next calls need not wait.
-func (b *Book) withdraw(ctx context.Context, d Demand, accounts []store.Account) error {
-	tenant := d.Caller.Tenant.ID
-	order := store.HoldOrder{Lease: b.Lease()}
+// withdraw sets money aside for a call for which there is too little in the purses: what there is, and what is missing
+// from the store. A little more comes along, so that the next calls need not wait.
+func (b *Book) withdraw(ctx context.Context, d Demand, accounts []store.Account) (Ticket, error) {
+	tenant, lease := d.Caller.Tenant.ID, b.Lease()
+	order := store.HoldOrder{Lease: lease, Wants: make([]store.HoldWant, len(accounts))}
+	t := Ticket{Holding: penstock.Holding{Process: lease.Process, Epoch: lease.Epoch}, book: b, most: d.Most}
+	t.Holding.Budgets, t.purses = make([]penstock.ID, len(accounts)), make([]*purse, len(accounts))
+	taken := make([]penstock.NanoUSD, len(accounts))
 	b.mu.Lock()
-	for _, a := range accounts {
-		need := d.Most
-		if p := b.purses[a.ID(tenant)]; p != nil && p.lease == order.Lease {
-			need = max(0, need-p.free)
-		}
-		order.Wants = append(order.Wants, store.HoldWant{Account: a, Need: need, Want: need + a.Limit/ahead})
+	for i := range accounts {
+		a := &accounts[i]
+		id := a.ID(tenant)
+		p := b.purse(id, lease)
+		p.running++ // so that it is not forgotten meanwhile
+		taken[i] = min(max(0, p.free), d.Most)
+		p.free -= taken[i]
+		t.Holding.Budgets[i], t.purses[i] = id, p
+		order.Wants[i] = store.HoldWant{Account: *a, Need: d.Most - taken[i], Want: d.Most - taken[i] + a.Limit/ahead}
 	}
 	b.mu.Unlock()
 	// A caller who leaves must not leave money behind that the store has given out and nobody here knows of.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	grants, err := b.Store.Hold(ctx, tenant, order)
-	if err != nil {
-		return busy(err)
-	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for i, a := range accounts {
-		p := b.purse(a.ID(tenant), order.Lease)
-		p.free += grants[i].Amount
-		p.usedAt = b.Clock()
-		b.warn(ctx, p, tenant, heard{a, grants[i].Balance})
+	if err != nil {
+		for i, p := range t.purses {
+			p.free += taken[i]
+			p.running--
+		}
+		return Ticket{}, busy(err)
 	}
-	return nil
+	for i, p := range t.purses {
+		p.free += grants[i].Amount - order.Wants[i].Need
+		b.warn(ctx, p, tenant, heard{accounts[i], grants[i].Balance})
+	}
+	b.complete(&t, accounts, b.Clock())
+	b.countWarned(d, t)
+	return t, nil
+}
+
+// countWarned counts a call that is admitted although a soft budget is used up.
+func (b *Book) countWarned(d Demand, t Ticket) {
+	if len(t.Warnings) > 0 {
+		b.Metrics.BudgetWarned(string(d.Caller.Tenant.ID))
+	}
 }
 
 // heard is what the store said of an account.
@@ -227,14 +246,9 @@ func (t *Ticket) Settle(spent penstock.NanoUSD) {
 		return
 	}
 	defer func() { t.book = nil }()
-	lease := store.Lease{Process: t.Holding.Process, Epoch: t.Holding.Epoch}
 	t.book.mu.Lock()
 	defer t.book.mu.Unlock()
-	for _, id := range t.Holding.Budgets {
-		p := t.book.purses[id]
-		if p == nil || p.lease != lease {
-			continue // its lease is gone, and all of it forfeit
-		}
+	for _, p := range t.purses { // where its lease is gone nobody looks at it any more: all of it is forfeit
 		p.running--
 		p.free += t.most - spent
 	}

@@ -244,3 +244,29 @@ func TestBudgetsDoNotWaitForEachOther(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// However many draw at once on a budget of which little is withdrawn ahead, nobody is turned away while there is money.
+func TestCrowdIsNotTurnedAway(t *testing.T) {
+	t.Parallel()
+	const limit = 100_000
+	b := &bank{balance: store.Balance{Limit: limit, Hard: true}}
+	book := New(Deps{
+		Store: b, Lease: func() store.Lease { return store.Lease{Process: "a", Epoch: 1} }, Metrics: telemetry.NewMetrics("test", ""),
+		Log: slog.New(slog.DiscardHandler), Clock: time.Now,
+	})
+	d := Demand{Caller: penstock.Caller{Tenant: penstock.Tenant{ID: "t", Budgets: []penstock.Budget{{Period: penstock.PeriodTotal, Limit: limit, Hard: true}}}}, Model: penstock.ModelNames{Asked: "m", Answers: "m"}, Most: 1000}
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			for range 20 {
+				ticket, err := book.Reserve(t.Context(), d)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				ticket.Settle(0)
+			}
+		})
+	}
+	all.Wait()
+}

@@ -46,21 +46,52 @@ func (c *checker) budget(at path, b Budget) {
 
 // budgets are all budgets of a checked tenant.
 func (t TenantConfig) budgets() []penstock.Budget {
-	var all []penstock.Budget
-	add := func(of penstock.Budget, b Budget) {
-		for _, bound := range b.bounds() {
-			if bound.dollars != "" {
-				of.Period, of.Limit, of.Hard = bound.period, checkedAmount(bound.dollars), b.Hard
-				all = append(all, of)
-			}
-		}
-	}
-	add(penstock.Budget{}, t.Budget)
+	all := t.Budget.of(penstock.Budget{})
 	for _, k := range t.Keys {
-		add(penstock.Budget{Key: k.Name}, k.Budget)
+		all = append(all, k.Budget.of(penstock.Budget{Key: k.Name})...)
 	}
 	for _, model := range slices.Sorted(maps.Keys(t.ModelBudgets)) {
-		add(penstock.Budget{Model: model}, t.ModelBudgets[model])
+		all = append(all, t.ModelBudgets[model].of(penstock.Budget{Model: model})...)
 	}
 	return all
+}
+
+// of is a checked budget of a key, a model, or neither: one for each period.
+func (b Budget) of(what penstock.Budget) (all []penstock.Budget) {
+	for _, bound := range b.bounds() {
+		if bound.dollars != "" {
+			what.Period, what.Limit, what.Hard = bound.period, checkedAmount(bound.dollars), b.Hard
+			all = append(all, what)
+		}
+	}
+	return all
+}
+
+// Of checks a budget that is kept elsewhere, and returns one for each period. Codes: invalid_request; param names
+// the budget.
+func (b Budget) Of(what penstock.Budget, param string) ([]penstock.Budget, error) {
+	c := checker{broken: map[path]bool{}}
+	if c.budget(path(param), b); len(c.problems) > 0 {
+		return nil, c.problems[0].refusal("")
+	}
+	return b.of(what), nil
+}
+
+// BudgetOf is the budget of a key, a model, or neither, in the words of the file.
+func BudgetOf(all []penstock.Budget, key, model string) (b Budget) {
+	for _, one := range all {
+		if one.Key != key || one.Model != model {
+			continue
+		}
+		b.Hard = one.Hard
+		switch one.Period {
+		case penstock.PeriodDaily:
+			b.Daily = one.Limit.Short()
+		case penstock.PeriodMonthly:
+			b.Monthly = one.Limit.Short()
+		case penstock.PeriodTotal:
+			b.Total = one.Limit.Short()
+		}
+	}
+	return b
 }

@@ -10,7 +10,18 @@ import (
 // stand for what holds for all. Codes: invalid_request, for the first problem.
 func (s *Snapshot) CheckTenant(t penstock.Tenant) error {
 	c := checker{broken: map[path]bool{}}
-	own := TenantConfig{Weight: t.Weight, Lanes: t.Lanes, Regions: t.Regions, Models: t.Models, Tier: t.Tier}
+	own := TenantConfig{Weight: t.Weight, Lanes: t.Lanes, Regions: t.Regions, Models: t.Models, Tier: t.Tier, Limits: TenantLimits{
+		RateLimits: rateLimitsOf(t.Limits), EnqueuedTokens: t.EnqueuedTokens, Models: map[string]RateLimits{},
+	}}
+	for model, l := range t.ModelLimits {
+		own.Limits.Models[model] = rateLimitsOf(l)
+	}
+	own.ModelBudgets = map[string]Budget{}
+	for _, b := range t.Budgets { // their amounts were checked when they were read
+		if b.Model != "" {
+			own.ModelBudgets[b.Model] = BudgetOf(t.Budgets, "", b.Model)
+		}
+	}
 	c.tenants(&File{Models: s.file.Models, Tenants: map[string]TenantConfig{string(t.ID): own}})
 	kept := Retention(t.Retention)
 	kept.fillDefaults(nil, "", s.file.Retention)
@@ -20,12 +31,33 @@ func (s *Snapshot) CheckTenant(t penstock.Tenant) error {
 		return nil
 	}
 	c.problems.sort()
-	first := c.problems[0]
-	param := strings.TrimPrefix(strings.TrimPrefix(first.Path, string(at)), ".")
+	return c.problems[0].refusal(at)
+}
+
+// refusal tells a problem to whoever sent what is at a path. Codes: invalid_request.
+func (p Problem) refusal(at path) error {
+	param := strings.TrimPrefix(strings.TrimPrefix(p.Path, string(at)), ".")
 	if param == "" {
 		param = "id"
 	}
-	return penstock.InvalidParam(param, "%s %s.", param, first.Message)
+	return penstock.InvalidParam(param, "%s %s.", param, p.Message)
+}
+
+// CheckLimits holds limits that are kept elsewhere to the rules of those in the file. Codes: invalid_request; param
+// names the limits.
+func CheckLimits(l penstock.Limits, param string) error {
+	c := checker{broken: map[path]bool{}}
+	if c.rateLimits(path(param), rateLimitsOf(l)); len(c.problems) > 0 {
+		return c.problems[0].refusal("")
+	}
+	return nil
+}
+
+func rateLimitsOf(l penstock.Limits) RateLimits {
+	return RateLimits{
+		RequestsPerMinute: l.RequestsPerMinute, InputTokensPerMinute: l.InputTokensPerMinute, OutputTokensPerMinute: l.OutputTokensPerMinute,
+		DailyTokens: l.DailyTokens, Concurrency: l.Concurrency, Burst: l.Burst,
+	}
 }
 
 // CheckName holds a name to the rules of those in the file. Codes: invalid_request.

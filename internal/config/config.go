@@ -182,13 +182,15 @@ func (s *Snapshot) CallerOf(digest [sha256.Size]byte) (penstock.Caller, bool) {
 type FileKey struct {
 	Name   string
 	Scopes []penstock.Scope
+	Limits penstock.Limits
+	Budget Budget
 }
 
 // KeysOf lists the keys that the file gives a tenant, by name.
 func (s *Snapshot) KeysOf(id penstock.TenantID) []FileKey {
 	var keys []FileKey
 	for _, k := range s.file.Tenants[string(id)].Keys {
-		keys = append(keys, FileKey{k.Name, k.Scopes})
+		keys = append(keys, FileKey{k.Name, k.Scopes, k.Limits.limits(), k.Budget})
 	}
 	return keys
 }

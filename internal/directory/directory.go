@@ -68,6 +68,10 @@ type state struct {
 	mark    store.DirectoryMark
 	tenants map[penstock.TenantID]*store.TenantRecord
 	keys    map[uint64]*key // by the first bytes of their digest
+	// allowed is what the keys of tenants may use and spend, by name: that outlives the keys, since what was
+	// accepted with them still runs. budgets are all of them of a tenant.
+	allowed map[penstock.TenantID]map[string]allowance
+	budgets map[penstock.TenantID][]penstock.Budget
 }
 
 // key is a key that was not revoked.
@@ -107,7 +111,7 @@ func (d *Directory) Caller(secret string) (penstock.Caller, error) {
 		return penstock.Caller{}, penstock.Errorf(penstock.CodeInvalidKey, "The tenant of this API key is disabled.")
 	}
 	d.note(k, now)
-	return penstock.Caller{Tenant: tenant, Key: k.Name, Scopes: k.Scopes}, nil
+	return penstock.Caller{Tenant: tenant, Key: k.Name, Scopes: k.Scopes, Limits: k.Limits}, nil
 }
 
 func unknownKey() error {
@@ -128,7 +132,7 @@ func indexOf(digest store.KeyHash) uint64 { return binary.LittleEndian.Uint64(di
 // tenant returns a tenant that may call. One that the file declared once and does not any more is nobody's.
 func (s *state) tenant(file *config.Snapshot, id penstock.TenantID) (penstock.Tenant, bool) {
 	if t, ok := file.Tenants[id]; ok {
-		return t, true
+		return s.paying(t), true
 	}
 	kept, ok := s.tenants[id]
 	if !ok || !kept.Enabled || kept.Source == store.SourceFile {
@@ -136,7 +140,7 @@ func (s *state) tenant(file *config.Snapshot, id penstock.TenantID) (penstock.Te
 	}
 	t := kept.Tenant
 	t.Retention = complete(t.Retention, file.Retention)
-	return t, true
+	return s.paying(t), true
 }
 
 // complete fills in what holds for all where a tenant has no word of its own. Events never outlast results.
@@ -204,9 +208,10 @@ func (d *Directory) Refresh(ctx context.Context) error {
 
 // copy returns a state that can be changed. Keys are shared: they never change, but for when they were used.
 func (s *state) copy() *state {
-	next := &state{mark: s.mark, tenants: maps.Clone(s.tenants), keys: maps.Clone(s.keys)}
+	next := &state{mark: s.mark, tenants: maps.Clone(s.tenants), keys: maps.Clone(s.keys), allowed: maps.Clone(s.allowed), budgets: maps.Clone(s.budgets)}
 	if next.tenants == nil {
 		next.tenants, next.keys = map[penstock.TenantID]*store.TenantRecord{}, map[uint64]*key{}
+		next.allowed, next.budgets = map[penstock.TenantID]map[string]allowance{}, map[penstock.TenantID][]penstock.Budget{}
 	}
 	return next
 }
@@ -218,6 +223,7 @@ func (s *state) apply(changes store.DirectoryChanges) {
 	}
 	for _, k := range changes.Keys {
 		s.replace(k)
+		s.allow(k)
 	}
 	s.mark = changes.Mark
 }

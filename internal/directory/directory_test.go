@@ -342,3 +342,50 @@ func BenchmarkRefreshOne(b *testing.B) {
 		known.copy().apply(store.DirectoryChanges{Keys: []store.APIKey{k}})
 	}
 }
+
+// Limits and budgets of keys reach callers and jobs by the key's name, over rotations and after the key's end, and
+// the last word counts.
+func TestKeysAreAllowed(t *testing.T) {
+	t.Parallel()
+	s := &state{}
+	change := func(k store.APIKey) {
+		next := s.copy()
+		next.apply(store.DirectoryChanges{Keys: []store.APIKey{k}})
+		s = next
+	}
+	key := func(id string, version int64, perMinute int64, budgets ...penstock.Budget) store.APIKey {
+		k := store.APIKey{ID: penstock.ID(id), Tenant: "search", Name: "app", Version: version, Budgets: budgets}
+		k.Limits.RequestsPerMinute = perMinute
+		copy(k.Hash[:], id)
+		return k
+	}
+	daily := penstock.Budget{Key: "app", Period: penstock.PeriodDaily, Limit: 5, Hard: true}
+	check := func(when string, perMinute int64, budgets int) {
+		t.Helper()
+		tenant := s.paying(penstock.Tenant{ID: "search", Budgets: []penstock.Budget{{Period: penstock.PeriodTotal, Limit: 9}}})
+		if got := s.allowed["search"]["app"].limits.RequestsPerMinute; got != perMinute || len(tenant.Budgets) != 1+budgets {
+			t.Errorf("%s: %d requests/min and budgets %v", when, got, tenant.Budgets)
+		}
+		if other := s.paying(penstock.Tenant{ID: "other"}); len(other.Budgets) != 0 {
+			t.Errorf("%s: another tenant has budgets %v", when, other.Budgets)
+		}
+	}
+	change(key("first-key", 1, 0))
+	check("without any", 0, 0)
+	change(key("first-key", 2, 60, daily))
+	check("allowed", 60, 1)
+	before := s
+	change(key("other-key", 3, 30, daily))
+	check("rotated", 30, 1)
+	change(key("first-key", 2, 60, daily)) // told again, late
+	check("an older word", 30, 1)
+	ended := key("other-key", 4, 30, daily)
+	ended.RevokedAt = time.Now()
+	change(ended)
+	check("revoked: what was accepted with it still runs", 30, 1)
+	change(key("third-key", 5, 0))
+	check("made anew without any", 0, 0)
+	if got := before.allowed["search"]["app"].limits.RequestsPerMinute; got != 60 || len(before.budgets["search"]) != 1 {
+		t.Errorf("an earlier state was changed: %d", got)
+	}
+}

@@ -58,12 +58,15 @@ models: {fast: {targets: [sim], cache: {ttl: 10m}}}
 }
 
 // budgetOf gives the tenant of a configuration a budget.
-func budgetOf(budget string) func(path string) error {
+func budgetOf(budget string) func(path string) error { return tenantWith("budget: " + budget) }
+
+// tenantWith gives the tenant of a configuration further settings.
+func tenantWith(settings string) func(path string) error {
 	return func(path string) error {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			return err
 		}
-		return os.WriteFile(path, []byte(strings.Replace(string(text), "tenants: {acme: {", "tenants: {acme: {budget: "+budget+", ", 1)), 0o600)
+		return os.WriteFile(path, []byte(strings.Replace(string(text), "tenants: {acme: {", "tenants: {acme: {"+settings+", ", 1)), 0o600)
 	}
 }

@@ -27,8 +27,9 @@ const (
 // cluster is several processes on one PostgreSQL: one that serves, and workers.
 type cluster struct {
 	*rig
-	api     *node
-	workers []*node
+	api      *node
+	workers  []*node
+	settings string // further ones of every process
 }
 
 // node is one process of a cluster.
@@ -38,9 +39,9 @@ type node struct {
 	door, admin *Server
 }
 
-func newCluster(t *testing.T) *cluster {
+func newCluster(t *testing.T, settings ...string) *cluster {
 	t.Helper()
-	c := &cluster{rig: newRig(t, onPostgres)}
+	c := &cluster{rig: newRig(t, onPostgres), settings: strings.Join(settings, "\n")}
 	c.api = c.join("api")
 	return c
 }
@@ -57,7 +58,7 @@ func (c *cluster) join(role string) *node {
 	if !strings.Contains(text, clusterPoll.String()) {
 		c.t.Fatal("the configuration does not poll slowly")
 	}
-	if err := os.WriteFile(r.config, []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(r.config, []byte(text+c.settings), 0o600); err != nil {
 		c.t.Fatal(err)
 	}
 	n := &node{role: role, Process: Start(c.t, r.env, "serve", "--config", r.config, "--role", role)}

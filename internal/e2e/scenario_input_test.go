@@ -127,7 +127,8 @@ var badFields = []badInput{
 	{name: "too many tags", body: withField(`"tags":{` + numbered(17, `"t%d":"v"`) + `}`), param: "tags"},
 	{name: "stream of what has no text", body: withField(`"endpoint":"/v1/embeddings","stream":true`), param: "stream"},
 	{name: "stream of the wrong type", body: withField(`"stream":"no"`), param: "stream"},
-	{name: "dry_run", body: withField(`"dry_run":true`), param: "dry_run"},
+	{name: "dry_run of the wrong type", body: withField(`"dry_run":"yes"`), param: "dry_run"},
+	{name: "a dry run of nothing", body: `{"model":"bad","dry_run":true}`, param: "input"},
 	{name: "webhook", body: withField(`"webhook":{"url":"ftp://app.example/hook"}`), param: "webhook.url"},
 	{name: "input_file", body: withField(`"input_file":"file_1"`), param: "input_file"},
 }

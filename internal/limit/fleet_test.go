@@ -64,7 +64,7 @@ func (f fleet) run(t *testing.T, d time.Duration) *meter {
 			cfg.Bank = bank.Process(fmt.Sprint(p))
 		}
 		rooms := room.New(cfg)
-		book := New(rooms)
+		book := New(rooms, nil)
 		group.Go(func() { _ = rooms.Run(ctx) })
 		for i := range f.clients(p) {
 			random := rand.New(rand.NewPCG(uint64(p), uint64(i)))

@@ -16,6 +16,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"penstock"
@@ -35,11 +36,19 @@ type Rooms interface {
 	Standings(parties []room.Party) []room.Standing
 }
 
+// Metrics count what limits refuse; nil for nobody who counts.
+type Metrics interface {
+	LimitRefused(tenant, scope, resource string)
+}
+
 // Book knows how callers stand.
-type Book struct{ rooms Rooms }
+type Book struct {
+	rooms   Rooms
+	metrics Metrics
+}
 
 // New returns a book over rooms that nobody else uses.
-func New(rooms Rooms) *Book { return &Book{rooms} }
+func New(rooms Rooms, m Metrics) *Book { return &Book{rooms, m} }
 
 // Parties are those that a caller's calls for a model are limited with; nil when nothing limits them.
 func Parties(c *penstock.Caller, model string) []room.Party {
@@ -74,7 +83,7 @@ func (b *Book) Enter(ctx context.Context, c *penstock.Caller, model string, u ro
 			return stay, nil
 		}
 		if short.Retry == nil {
-			return nil, refusal(c, model, parties[short.Party], short)
+			return nil, b.refuse(c, model, parties[short.Party], short)
 		}
 		if short.Failed {
 			return nil, unknown(nil)
@@ -88,11 +97,19 @@ func (b *Book) Enter(ctx context.Context, c *penstock.Caller, model string, u ro
 		case <-short.Retry:
 		case <-patience: // so many want it that there is nothing left for this one
 			short.Wait = MaxWait
-			return nil, refusal(c, model, parties[short.Party], short)
+			return nil, b.refuse(c, model, parties[short.Party], short)
 		case <-ctx.Done():
 			return nil, unknown(ctx.Err())
 		}
 	}
+}
+
+// refuse counts a refusal and says it.
+func (b *Book) refuse(c *penstock.Caller, model string, p room.Party, s *room.Shortage) error {
+	if b.metrics != nil {
+		b.metrics.LimitRefused(string(c.Tenant.ID), string(ScopeOf(p.Name)), s.Resource)
+	}
+	return refusal(c, model, p, s)
 }
 
 // unknown refuses a call whose limits could not be looked at: they hold when the database is away, too.
@@ -121,10 +138,10 @@ func refusal(c *penstock.Caller, model string, p room.Party, s *room.Shortage) e
 
 // name is what a party is called in messages.
 func name(c *penstock.Caller, model string, p room.Party) string {
-	switch p.Name[0] {
-	case 'k':
+	switch ScopeOf(p.Name) {
+	case ScopeKey:
 		return fmt.Sprintf("Key %s of tenant %s", c.Key, c.Tenant.ID)
-	case 'm':
+	case ScopeModel:
 		return fmt.Sprintf("Tenant %s with model %s", c.Tenant.ID, model)
 	}
 	return fmt.Sprintf("Tenant %s", c.Tenant.ID)
@@ -139,9 +156,10 @@ func spell(d time.Duration) string {
 	return fmt.Sprintf("%.1f s", max(0.1, math.Ceil(s*10)/10))
 }
 
-// Spend books what an item of a job used. It was admitted when its job was; it counts for its tenant's day.
-func (b *Book) Spend(t penstock.Tenant, model string, u penstock.Usage) {
-	if parties := Parties(&penstock.Caller{Tenant: t}, model); len(parties) > 0 {
+// Spend books what an item of a caller's job used. It was admitted when its job was; it counts for the day of its
+// tenant, key and model.
+func (b *Book) Spend(c penstock.Caller, model string, u penstock.Usage) {
+	if parties := Parties(&c, model); len(parties) > 0 {
 		b.rooms.Spend(parties, u)
 	}
 }
@@ -155,6 +173,24 @@ const (
 	ScopeKey    Scope = "key"
 	ScopeModel  Scope = "model"
 )
+
+// ScopeOf is who the party of a name is.
+func ScopeOf(party string) Scope {
+	switch party[0] {
+	case 'k':
+		return ScopeKey
+	case 'm':
+		return ScopeModel
+	}
+	return ScopeTenant
+}
+
+// TenantOf is the tenant of the party of a name. Names of tenants have no slash.
+func TenantOf(party string) penstock.TenantID {
+	_, rest, _ := strings.Cut(party, "/")
+	tenant, _, _ := strings.Cut(rest, "/")
+	return penstock.TenantID(tenant)
+}
 
 // Standing is how a caller stands with one limit.
 type Standing struct {
@@ -172,13 +208,7 @@ func (b *Book) Standings(c *penstock.Caller, model string) []Standing {
 	found := b.rooms.Standings(parties)
 	all := make([]Standing, len(found))
 	for i, s := range found {
-		all[i] = Standing{s, ScopeTenant}
-		switch parties[s.Party].Name[0] {
-		case 'k':
-			all[i].Scope = ScopeKey
-		case 'm':
-			all[i].Scope = ScopeModel
-		}
+		all[i] = Standing{s, ScopeOf(parties[s.Party].Name)}
 	}
 	return all
 }

@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func alone() *Book { return New(room.New(room.Config{Clock: time.Now})) }
+func alone() *Book { return New(room.New(room.Config{Clock: time.Now}), nil) }
 
 func enter(t *testing.T, b *Book, c penstock.Caller, u room.Use) (*room.Stay, *penstock.Error) {
 	t.Helper()
@@ -170,13 +170,13 @@ func TestDayOutlivesTheProcess(t *testing.T) {
 			rooms := room.New(room.Config{Clock: time.Now, Bank: bank.Process("a"), Alone: true})
 			done := make(chan error)
 			go func() { done <- rooms.Run(ctx) }()
-			b := New(rooms)
+			b := New(rooms, nil)
 			stay, err := b.Enter(ctx, &caller, "fast", room.Use{InputTokens: 1, MaxOutputTokens: 1})
 			if want := life < 3; (err == nil) != want {
 				t.Errorf("life %d: %v", life, err)
 			}
 			stay.Release()
-			b.Spend(caller.Tenant, "fast", penstock.Usage{InputTokens: 300, OutputTokens: 100})
+			b.Spend(caller, "fast", penstock.Usage{InputTokens: 300, OutputTokens: 100})
 			time.Sleep(2 * time.Second)
 			stop()
 			<-done
@@ -186,7 +186,7 @@ func TestDayOutlivesTheProcess(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- rooms.Run(ctx) }()
-		if _, err := New(rooms).Enter(ctx, &caller, "fast", room.Use{InputTokens: 1}); err != nil {
+		if _, err := New(rooms, nil).Enter(ctx, &caller, "fast", room.Use{InputTokens: 1}); err != nil {
 			t.Errorf("the next day: %v", err)
 		}
 		stop()
@@ -211,7 +211,7 @@ func TestBankAway(t *testing.T) {
 		go func() { done <- rooms.Run(ctx) }()
 		caller := penstock.Caller{Tenant: penstock.Tenant{ID: "search", Limits: penstock.Limits{RequestsPerMinute: 60, Burst: 0.05}}}
 		began := time.Now()
-		_, err := New(rooms).Enter(ctx, &caller, "fast", room.Use{})
+		_, err := New(rooms, nil).Enter(ctx, &caller, "fast", room.Use{})
 		if penstock.ErrorCode(err) != penstock.CodeOverloaded || time.Since(began) > MaxWait {
 			t.Errorf("after %v: %v", time.Since(began), err)
 		}
@@ -253,6 +253,53 @@ func TestLimitsChange(t *testing.T) {
 		}
 		if n := count(0); n != 500 {
 			t.Errorf("%d calls without a limit per minute, want any number", n)
+		}
+	})
+}
+
+// refusals counts what is refused.
+type refusals map[string]int
+
+func (r refusals) LimitRefused(tenant, scope, resource string) { r[tenant+" "+scope+" "+resource]++ }
+
+// What items of jobs use counts for the day of the key that submitted them, and what a call uses that runs as a job
+// counts once. Refusals are counted by whose limit it was.
+func TestKeysDaySeesJobs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		caller := penstock.Caller{Tenant: penstock.Tenant{ID: "search"}, Key: "app", Limits: penstock.Limits{DailyTokens: 1000, Burst: 0.05}}
+		counted := refusals{}
+		rooms := room.New(room.Config{Clock: time.Now})
+		b := New(rooms, counted)
+		keyed := room.Use{InputTokens: 600, MaxOutputTokens: 1, Later: true}
+		for range 5 { // they would be 3,000 tokens, if they counted when they are let in
+			stay, err := b.Enter(t.Context(), &caller, "fast", keyed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			stay.Leave()
+		}
+		other := caller
+		other.Key = "other"
+		b.Spend(other, "fast", penstock.Usage{InputTokens: 5000})
+		b.Spend(caller, "fast", penstock.Usage{InputTokens: 900, OutputTokens: 50})
+		if stay, err := b.Enter(t.Context(), &caller, "fast", keyed); err != nil {
+			t.Errorf("with 50 tokens left: %v", err)
+		} else {
+			stay.Release()
+		}
+		b.Spend(caller, "fast", penstock.Usage{InputTokens: 50})
+		_, err := b.Enter(t.Context(), &caller, "fast", keyed)
+		if penstock.ErrorCode(err) != penstock.CodeRateLimited || !strings.Contains(err.Error(), "Key app of tenant search is at its limit of 1000 tokens/day") {
+			t.Errorf("with none left: %v", err)
+		}
+		if counted["search key daily_tokens"] != 1 || len(counted) != 1 {
+			t.Errorf("counted %v", counted)
+		}
+		for _, p := range rooms.PartyStatuses() {
+			if p.Name == "key/search/app" && (len(p.Limits) != 1 || p.Limits[0] != (room.LimitStatus{Resource: "daily_tokens", Limit: 1000, Used: 1})) || TenantOf(p.Name) != "search" || ScopeOf(p.Name) != ScopeKey {
+				t.Errorf("party %+v", p)
+			}
 		}
 	})
 }

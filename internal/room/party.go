@@ -23,6 +23,8 @@ type Use struct {
 	Free            bool // it takes no tokens
 	// Queued says that it is work for later: it takes no seat, and tokens per minute are not its concern.
 	Queued bool
+	// Later says that what it uses counts for the day when it has run: see Spend.
+	Later bool
 }
 
 // Stay is a call's room of all of its parties, until it is given back with Done, Leave or Release.
@@ -149,7 +151,11 @@ func (r *room) use(u Use) amounts {
 	if u.Silent {
 		out = 0
 	}
-	return callOf(call[input], out)
+	used := callOf(call[input], out)
+	if u.Later {
+		used[daily] = 0
+	}
+	return used
 }
 
 // refusal says why a party has no room for a call, nil when it has. It notes that somebody wants it.

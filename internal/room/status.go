@@ -83,3 +83,10 @@ func (b *Book) Headroom(t *penstock.Target) float64 {
 	}
 	return least
 }
+
+// UsualOutput is how long a target's answers are on average, in tokens; a guess before any has told.
+func (b *Book) UsualOutput(t *penstock.Target) int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return int64(b.of(t, b.Clock()).expects.output)
+}

@@ -16,6 +16,7 @@ type Explained struct {
 	Excluded string // why it does not, "" when it does
 	NoRoom   string // why it cannot be called at this moment, "" when it can
 	Standing Standing
+	Output   int64  // how long its answers are on average, in tokens
 	Score    *Score // nil unless the policy scores
 }
 
@@ -35,7 +36,7 @@ func (r *Router) Explain(q Query) Explanation {
 	e := Explanation{Targets: make([]Explained, len(q.Candidates))}
 	for i := range q.Candidates {
 		t := &q.Candidates[i]
-		e.Targets[i] = Explained{Target: t.Name, NoRoom: string(r.rooms.Look(t).Reason)}
+		e.Targets[i] = Explained{Target: t.Name, NoRoom: string(r.rooms.Look(t).Reason), Output: r.rooms.UsualOutput(t)}
 		e.Targets[i].Excluded, _ = q.excluded(t)
 	}
 	for place, n := range full.order {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"penstock"
@@ -30,6 +31,10 @@ type Budgets interface {
 	// it will never be known.
 	ForfeitHolds(ctx context.Context, limit int) (Step, error)
 
+	// Balances are what accounts of a tenant come to, in their order: nothing is settled or held in one that was
+	// never drawn on. It writes nothing.
+	Balances(ctx context.Context, tenant penstock.TenantID, accounts []Account) ([]Balance, error)
+
 	// BudgetStates returns the budgets of a tenant that were ever drawn on, newest period first, at most limit.
 	BudgetStates(ctx context.Context, tenant penstock.TenantID, limit int) ([]BudgetState, error)
 }
@@ -38,24 +43,46 @@ type Budgets interface {
 type Account struct {
 	penstock.Budget
 	Start time.Time
+	id    penstock.ID // of the tenant that AccountsOf was asked for, "" for not worked out yet
 }
 
 // ID identifies the account of a tenant.
-func (a Account) ID(tenant penstock.TenantID) penstock.ID {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%s\x00%s\x00%d", tenant, a.Key, a.Model, a.Period, a.Start.Unix()))
-	return penstock.ID(hex.EncodeToString(sum[:])[:26])
+func (a *Account) ID(tenant penstock.TenantID) penstock.ID {
+	if a.id != "" {
+		return a.id
+	}
+	const usual = 128 // bytes, so that it stays on the stack: this is on the way of every call
+	text := append(make([]byte, 0, usual), tenant...)
+	for _, part := range [...]string{a.Key, a.Model, string(a.Period)} {
+		text = append(append(text, 0), part...)
+	}
+	sum := sha256.Sum256(strconv.AppendInt(append(text, 0), a.Start.Unix(), 10))
+	var id [26]byte
+	hex.Encode(id[:], sum[:len(id)/2])
+	return penstock.ID(id[:])
 }
 
 // AccountsOf are the accounts that what a caller spends on a model now counts against, in the order in which
 // they are locked.
 func AccountsOf(caller penstock.Caller, model penstock.ModelNames, now time.Time) []Account {
-	var all []Account
-	for _, b := range caller.Tenant.Budgets {
-		if b.Covers(caller.Key, model) {
-			all = append(all, Account{b, b.Period.Start(now)})
+	n := 0
+	for i := range caller.Tenant.Budgets {
+		if caller.Tenant.Budgets[i].Covers(caller.Key, model) {
+			n++
 		}
 	}
-	slices.SortFunc(all, func(a, b Account) int { return cmp.Compare(a.ID(caller.Tenant.ID), b.ID(caller.Tenant.ID)) })
+	if n == 0 {
+		return nil
+	}
+	all := make([]Account, 0, n)
+	for i := range caller.Tenant.Budgets {
+		if b := &caller.Tenant.Budgets[i]; b.Covers(caller.Key, model) {
+			a := Account{Budget: *b, Start: b.Period.Start(now)}
+			a.id = a.ID(caller.Tenant.ID)
+			all = append(all, a)
+		}
+	}
+	slices.SortFunc(all, func(a, b Account) int { return cmp.Compare(a.id, b.id) })
 	return all
 }
 
@@ -65,6 +92,8 @@ type Balance struct {
 	Settled penstock.NanoUSD // spent
 	Held    penstock.NanoUSD // set aside for what runs or waits
 	Hard    bool
+	// ExceededAt is when a soft one was first found used up in its period; zero while it was not.
+	ExceededAt time.Time
 }
 
 // Left is how much can still be set aside; of a soft budget, before it warns.

@@ -1,8 +1,14 @@
 package store
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -102,5 +108,24 @@ func TestSoftBudgetGivesWhatIsWanted(t *testing.T) {
 	b := Balance{Limit: 10}
 	if got, ok := b.Hold(5, 20); got != 20 || !ok || !b.Over() {
 		t.Errorf("got %d, %t, over %t", got, ok, b.Over())
+	}
+}
+
+// The id of an account is kept in the database: it must stay what it was.
+func TestAccountIDStays(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 15, 13, 0, 0, 0, time.UTC)
+	budgets := []penstock.Budget{{Period: penstock.PeriodTotal}, {Key: "app", Period: penstock.PeriodDaily}, {Model: "fast", Period: penstock.PeriodMonthly}}
+	all := AccountsOf(penstock.Caller{Tenant: penstock.Tenant{ID: "search", Budgets: budgets}, Key: "app"}, penstock.ModelNames{Asked: "fast", Answers: "fast"}, now)
+	for _, a := range all {
+		text := fmt.Sprintf("search\x00%s\x00%s\x00%s\x00%d", a.Key, a.Model, a.Period, a.Period.Start(now).Unix())
+		sum := sha256.Sum256([]byte(text))
+		again := Account{Budget: a.Budget, Start: a.Start}
+		if want := penstock.ID(hex.EncodeToString(sum[:])[:26]); a.ID("search") != want || again.ID("search") != want {
+			t.Errorf("%v is %s and %s, want %s", a.Budget, a.ID("search"), again.ID("search"), want)
+		}
+	}
+	if len(all) != 3 || !slices.IsSortedFunc(all, func(a, b Account) int { return strings.Compare(string(a.id), string(b.id)) }) {
+		t.Errorf("accounts %v", all)
 	}
 }

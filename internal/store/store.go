@@ -304,6 +304,10 @@ type Keys interface {
 	// CreateKey makes a key. Codes: not_found (the tenant), conflict (the name is taken, or MaxKeysPerTenant).
 	CreateKey(ctx context.Context, k NewKey) (APIKey, error)
 
+	// ChangeKey edits the limits and budgets of a key, and of all others in use that have its name. Codes: not_found,
+	// conflict (it ended, or has another version), and those of c.Apply.
+	ChangeKey(ctx context.Context, c KeyChange) (APIKey, error)
+
 	// RotateKey replaces a key: the new one works at once, the old one for r.Overlap. It returns the new one.
 	// Codes: not_found, conflict (it ended or was replaced, or has another version).
 	RotateKey(ctx context.Context, r KeyRotation) (APIKey, error)

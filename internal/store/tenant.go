@@ -41,6 +41,11 @@ type APIKey struct {
 	LastUsedAt time.Time // about; zero for never
 	ReplacedBy penstock.ID
 	Version    int64
+
+	// Limits and Budgets are those of its name: keys of one tenant with one name have them together, also over a
+	// rotation.
+	Limits  penstock.Limits
+	Budgets []penstock.Budget
 }
 
 // KeyHash is the SHA-256 of a key's secret.
@@ -93,6 +98,15 @@ type KeyRotation struct {
 	ID      penstock.ID   // the key to replace
 	Next    APIKey        // id, hash, prefix and expiry of the one that comes
 	Overlap time.Duration // how long the old one still works, unless it ends sooner
+	Condition
+}
+
+// KeyChange changes what a key may use and spend.
+type KeyChange struct {
+	ID penstock.ID
+	// Apply edits the limits and budgets of the key as it is; what else it edits is not kept. It may be called more
+	// than once, each time with a fresh copy, and its error ends the change.
+	Apply func(*APIKey) error
 	Condition
 }
 
@@ -156,6 +170,7 @@ const (
 	ActionChangeTenant = "tenant.change"
 	ActionDeleteTenant = "tenant.delete"
 	ActionCreateKey    = "key.create"
+	ActionChangeKey    = "key.change"
 	ActionRotateKey    = "key.rotate"
 	ActionRevokeKey    = "key.revoke"
 )

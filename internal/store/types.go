@@ -190,6 +190,7 @@ type Claimed struct {
 	Item        penstock.ID
 	Job         penstock.ID
 	Tenant      penstock.TenantID
+	Key         string // name of the key that its job was submitted with
 	Index       int
 	CustomID    string
 	Endpoint    penstock.Endpoint

@@ -36,6 +36,7 @@ type Metrics struct {
 	signal  signalMetrics
 	depths  *depthCollector
 	rooms   *roomCollector
+	limits  *limitMetrics
 	load    *loadMetrics
 	loads   *loadCollector
 	config  *configCollector
@@ -73,8 +74,9 @@ func NewMetrics(version, commit string) *Metrics {
 	m.webhook, m.outbox = newWebhookMetrics(factory), newOutboxCollector()
 	m.depths = newDepthCollector(factory)
 	m.rooms = newRoomCollector(m.targets)
+	m.limits = newLimitMetrics(factory, m.tenants)
 	m.load, m.loads = newLoadMetrics(factory), newLoadCollector(m.tenants)
-	m.registry.MustRegister(m.depths, m.rooms, m.loads, m.outbox, m.config,
+	m.registry.MustRegister(m.depths, m.rooms, m.limits, m.loads, m.outbox, m.config,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 
 	factory.NewGauge(prometheus.GaugeOpts{

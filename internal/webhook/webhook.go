@@ -134,7 +134,7 @@ func (s *Service) CheckJob(w *store.JobWebhook) error {
 	if err := s.checkURL("webhook.url", w.URL); err != nil {
 		return err
 	}
-	return checkEvents("webhook.events", w.Events)
+	return checkEvents("webhook.events", w.Events, []penstock.EventType{penstock.EventJobStarted, penstock.EventJobFinished})
 }
 
 func (s *Service) check(o Order) error {
@@ -147,7 +147,7 @@ func (s *Service) check(o Order) error {
 		return penstock.InvalidParam("description", "description must be printable text of at most %d bytes.", MaxDescriptionBytes)
 	}
 	if o.Events != nil {
-		return checkEvents("events", o.Events)
+		return checkEvents("events", o.Events, penstock.WebhookEvents)
 	}
 	return nil
 }
@@ -182,21 +182,21 @@ func (s *Service) checkURL(param, text string) error {
 	return nil
 }
 
-func checkEvents(param string, events []penstock.EventType) error {
-	if len(events) == 0 || len(events) > len(penstock.WebhookEvents) {
-		return penstock.InvalidParam(param, "%s must name one or more of %s, each once.", param, eventNames())
+func checkEvents(param string, events, known []penstock.EventType) error {
+	if len(events) == 0 || len(events) > len(known) {
+		return penstock.InvalidParam(param, "%s must name one or more of %s, each once.", param, eventNames(known))
 	}
 	for i, e := range events {
-		if !slices.Contains(penstock.WebhookEvents, e) || slices.Contains(events[:i], e) {
-			return penstock.InvalidParam(param, "%s must name one or more of %s, each once.", param, eventNames())
+		if !slices.Contains(known, e) || slices.Contains(events[:i], e) {
+			return penstock.InvalidParam(param, "%s must name one or more of %s, each once.", param, eventNames(known))
 		}
 	}
 	return nil
 }
 
-func eventNames() string {
-	names := make([]string, len(penstock.WebhookEvents))
-	for i, e := range penstock.WebhookEvents {
+func eventNames(known []penstock.EventType) string {
+	names := make([]string, len(known))
+	for i, e := range known {
 		names[i] = string(e)
 	}
 	return strings.Join(names, ", ")

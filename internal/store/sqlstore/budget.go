@@ -161,11 +161,13 @@ func lockBudgets(ctx context.Context, tx Tx, ids []penstock.ID) (purse, error) {
 	}
 	slices.Sort(ids)
 	p := purse{}
-	err := tx.QueryIn(ctx, IDQuery{IDs: plain(slices.Compact(ids)), SQL: `SELECT id, limit_nano_usd, settled_nano_usd, held_nano_usd, hard = 1
+	err := tx.QueryIn(ctx, IDQuery{IDs: plain(slices.Compact(ids)), SQL: `SELECT id, limit_nano_usd, settled_nano_usd, held_nano_usd, hard = 1, exceeded_at
 		FROM budgets WHERE id = /*pg ANY */($1) /*pg ORDER BY id FOR UPDATE */`}, func(row Row) error {
 		var id penstock.ID
 		var b store.Balance
-		err := row.Scan(&id, &b.Limit, &b.Settled, &b.Held, &b.Hard)
+		var exceeded int64
+		err := row.Scan(&id, &b.Limit, &b.Settled, &b.Held, &b.Hard, &exceeded)
+		b.ExceededAt = fromMicros(exceeded)
 		p[id] = &b
 		return err
 	})
@@ -191,6 +193,11 @@ func (p purse) save(ctx context.Context, tx Tx) error {
 	for _, id := range slices.Sorted(maps.Keys(p)) {
 		if err := tx.Put(ctx, saveBudget, id, p[id].Settled, p[id].Held); err != nil {
 			return err
+		}
+		if passed(p[id]) {
+			if err := tellExceeded(ctx, tx, id, p[id]); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -436,6 +443,33 @@ func forfeitHolds(ctx context.Context, tx Tx, lost []lostHold) error {
 	}
 	// A lease whose holds were taken must not come back to life by a late heartbeat.
 	return tx.Do(ctx, `UPDATE leases SET expires_at = 0 WHERE expires_at <= $1`, micros(tx.Now()))
+}
+
+// Balances implements store.Budgets.
+func (s *Store) Balances(ctx context.Context, tenant penstock.TenantID, accounts []store.Account) ([]store.Balance, error) {
+	found := map[penstock.ID]store.Balance{}
+	ids := make([]string, len(accounts))
+	for i, a := range accounts {
+		ids[i] = string(a.ID(tenant))
+	}
+	err := s.read(ctx, func(tx Tx) error {
+		return tx.QueryIn(ctx, IDQuery{IDs: ids, SQL: `SELECT id, settled_nano_usd, held_nano_usd, exceeded_at FROM budgets WHERE id = /*pg ANY */($1)`},
+			func(row Row) error {
+				var id penstock.ID
+				var b store.Balance
+				var exceeded int64
+				err := row.Scan(&id, &b.Settled, &b.Held, &exceeded)
+				b.ExceededAt = fromMicros(exceeded)
+				found[id] = b
+				return err
+			})
+	})
+	balances := make([]store.Balance, len(accounts))
+	for i, a := range accounts {
+		balances[i] = found[penstock.ID(ids[i])]
+		balances[i].Limit, balances[i].Hard = a.Limit, a.Hard
+	}
+	return balances, err
 }
 
 // BudgetStates implements store.Budgets.

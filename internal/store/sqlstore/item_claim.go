@@ -439,7 +439,7 @@ func scanCandidate(row Row) (c candidate, err error) {
 // describe adds what an attempt needs to know of the job.
 func describe(c candidate, j *penstock.Job, now time.Time) candidate {
 	c.Endpoint, c.Model, c.Lane, c.Resolved, c.TraceParent = j.Endpoint, j.Model, j.Lane, j.Resolved, j.TraceParent
-	c.Stream = j.Stream
+	c.Stream, c.Key = j.Stream, j.Key
 	c.MaxAttempts, c.ItemTimeout, c.TimeLeft = j.MaxAttempts, j.ItemTimeout, j.Deadline.Sub(now)
 	due := j.CreatedAt
 	if c.notBefore > 0 {

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,15 +13,22 @@ import (
 	"penstock/internal/store"
 )
 
-const keyColumns = `id, tenant_id, name, hash, prefix, scopes, created_at, expires_at, revoked_at, last_used_at, replaced_by, version`
+const keyColumns = `id, tenant_id, name, hash, prefix, scopes, created_at, expires_at, revoked_at, last_used_at, replaced_by, version, settings`
 
 func scanKey(row Row) (k store.APIKey, err error) {
 	var hash []byte
-	var scopes string
+	var scopes, settings string
 	var created, expires, revoked, used int64
-	err = row.Scan(&k.ID, &k.Tenant, &k.Name, &hash, &k.Prefix, &scopes, &created, &expires, &revoked, &used, &k.ReplacedBy, &k.Version)
+	err = row.Scan(&k.ID, &k.Tenant, &k.Name, &hash, &k.Prefix, &scopes, &created, &expires, &revoked, &used, &k.ReplacedBy, &k.Version, &settings)
 	if err != nil {
 		return k, err
+	}
+	if settings != "" {
+		var a allowance
+		if err := json.Unmarshal([]byte(settings), &a); err != nil {
+			return k, fmt.Errorf("decoding settings of key %s: %w", k.ID, err)
+		}
+		k.Limits, k.Budgets = a.limits(), a.Budgets
 	}
 	if copy(k.Hash[:], hash) != len(k.Hash) {
 		return k, fmt.Errorf("key %s has a hash of %d bytes", k.ID, len(hash))
@@ -37,8 +45,24 @@ func insertKey(ctx context.Context, tx Tx, k store.APIKey) error {
 	for i, scope := range k.Scopes {
 		scopes[i] = string(scope)
 	}
-	return tx.Do(ctx, `INSERT INTO api_keys (`+keyColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, 0, '', $9)`,
-		k.ID, k.Tenant, k.Name, k.Hash[:], k.Prefix, strings.Join(scopes, " "), micros(k.CreatedAt), micros(k.ExpiresAt), k.Version)
+	settings, err := keySettings(k)
+	if err != nil {
+		return err
+	}
+	return tx.Do(ctx, `INSERT INTO api_keys (`+keyColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, 0, '', $9, $10)`,
+		k.ID, k.Tenant, k.Name, k.Hash[:], k.Prefix, strings.Join(scopes, " "), micros(k.CreatedAt), micros(k.ExpiresAt), k.Version, settings)
+}
+
+// keySettings is what the settings column of a key holds.
+func keySettings(k store.APIKey) (string, error) {
+	if k.Limits.None() && len(k.Budgets) == 0 {
+		return "", nil
+	}
+	text, err := json.Marshal(allow(k.Limits, k.Budgets))
+	if err != nil {
+		return "", fmt.Errorf("encoding settings of key %s: %w", k.ID, err)
+	}
+	return string(text), nil
 }
 
 // ended reports whether a key works no more.
@@ -97,6 +121,36 @@ func checkKeys(ctx context.Context, tx Tx, k store.APIKey) error {
 	return err
 }
 
+// ChangeKey implements store.Keys. A key that was replaced and works on has the same name, and so the same limits.
+func (s *Store) ChangeKey(ctx context.Context, c store.KeyChange) (now store.APIKey, err error) {
+	err = s.change(ctx, "key_change", c.Condition, func(tx Tx, version int64) error {
+		was, err := findKey(ctx, tx, c.ID, c.Condition)
+		if err != nil {
+			return err
+		}
+		if ended(was, tx.Now()) {
+			return penstock.Errorf(penstock.CodeConflict, "Key %s is not in use any more; create another one.", penstock.ViewKey.Format(was.ID))
+		}
+		edited := was
+		if err := c.Apply(&edited); err != nil {
+			return err
+		}
+		now = was
+		now.Limits, now.Budgets, now.Version = edited.Limits, edited.Budgets, version
+		settings, err := keySettings(now)
+		if err != nil {
+			return err
+		}
+		err = tx.Do(ctx, `UPDATE api_keys SET settings = $3, version = $4 WHERE tenant_id = $1 AND name = $2 AND revoked_at = 0`,
+			now.Tenant, now.Name, settings, version)
+		if err != nil {
+			return err
+		}
+		return s.noteKey(ctx, tx, noted{actor: c.Actor, action: store.ActionChangeKey, before: keyFields(was), after: keyFields(now)}, now)
+	})
+	return now, err
+}
+
 // RotateKey implements store.Keys.
 func (s *Store) RotateKey(ctx context.Context, r store.KeyRotation) (made store.APIKey, err error) {
 	err = s.change(ctx, "key_rotate", r.Condition, func(tx Tx, version int64) error {
@@ -112,6 +166,7 @@ func (s *Store) RotateKey(ctx context.Context, r store.KeyRotation) (made store.
 		}
 		made = r.Next
 		made.Tenant, made.Name, made.Scopes, made.CreatedAt, made.Version = old.Tenant, old.Name, old.Scopes, tx.Now(), version
+		made.Limits, made.Budgets = old.Limits, old.Budgets
 		if err := insertKey(ctx, tx, made); err != nil {
 			return err
 		}
@@ -171,6 +226,12 @@ func keyFields(k store.APIKey) map[string]any {
 		if !t.IsZero() {
 			fields[name] = t
 		}
+	}
+	if !k.Limits.None() {
+		fields["limits"] = k.Limits
+	}
+	if len(k.Budgets) > 0 {
+		fields["budgets"] = k.Budgets
 	}
 	return fields
 }

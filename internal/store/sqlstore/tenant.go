@@ -48,6 +48,30 @@ type tenantSettings struct {
 	Regions   []string           `json:"regions,omitempty"`
 	Models    []string           `json:"models,omitempty"`
 	Retention *retentionSettings `json:"retention,omitempty"`
+	allowance
+	ModelLimits    map[string]penstock.Limits `json:"model_limits,omitempty"`
+	EnqueuedTokens int64                      `json:"enqueued_tokens,omitempty"`
+}
+
+// allowance is what a tenant or a key may use and spend.
+type allowance struct {
+	Limits  *penstock.Limits  `json:"limits,omitempty"`
+	Budgets []penstock.Budget `json:"budgets,omitempty"`
+}
+
+func allow(l penstock.Limits, budgets []penstock.Budget) allowance {
+	a := allowance{Budgets: budgets}
+	if !l.None() {
+		a.Limits = &l
+	}
+	return a
+}
+
+func (a allowance) limits() penstock.Limits {
+	if a.Limits == nil {
+		return penstock.Limits{}
+	}
+	return *a.Limits
 }
 
 type retentionSettings struct {
@@ -58,7 +82,8 @@ type retentionSettings struct {
 }
 
 func encodeSettings(t penstock.Tenant) (string, error) {
-	settings := tenantSettings{Lanes: t.Lanes, Regions: t.Regions, Models: t.Models}
+	settings := tenantSettings{Lanes: t.Lanes, Regions: t.Regions, Models: t.Models, allowance: allow(t.Limits, t.Budgets),
+		ModelLimits: t.ModelLimits, EnqueuedTokens: t.EnqueuedTokens}
 	if t.Retention != (penstock.Retention{}) {
 		kept := retentionSettings(t.Retention)
 		settings.Retention = &kept
@@ -83,6 +108,7 @@ func scanTenant(row Row) (t store.TenantRecord, err error) {
 		return t, fmt.Errorf("decoding settings of tenant %s: %w", t.ID, err)
 	}
 	t.Lanes, t.Regions, t.Models = settings.Lanes, settings.Regions, settings.Models
+	t.Limits, t.Budgets, t.ModelLimits, t.EnqueuedTokens = settings.limits(), settings.Budgets, settings.ModelLimits, settings.EnqueuedTokens
 	if settings.Retention != nil {
 		t.Retention = penstock.Retention(*settings.Retention)
 	}
@@ -249,6 +275,7 @@ func tenantFields(t store.TenantRecord) map[string]any {
 	return map[string]any{
 		"enabled": t.Enabled, "tier": t.Tier, "weight": t.Weight, "lanes": t.Lanes, "regions": t.Regions, "models": t.Models,
 		"retention": map[string]string{"results": t.Retention.Results.String(), "events": t.Retention.Events.String(),
-			"idempotency": t.Retention.Idempotency.String()},
+			"idempotency": t.Retention.Idempotency.String(), "files": t.Retention.Files.String()},
+		"limits": t.Limits, "model_limits": t.ModelLimits, "enqueued_tokens": t.EnqueuedTokens, "budgets": t.Budgets,
 	}
 }

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"strings"
 	"time"
 
 	"penstock"
@@ -25,6 +26,8 @@ func budgetCases() []testCase {
 		{"a job that nobody can pay for waits", budgetNobody},
 		{"a stopped job needs no money", budgetStopped},
 		{"only a current lease may withdraw", budgetLease},
+		{"balances are told without writing", budgetBalances},
+		{"a soft budget that is used up is told of once", budgetExceeded},
 	}
 }
 
@@ -385,6 +388,71 @@ func budgetLease(r *rig) {
 	r.lease("api")
 	_, err := r.held(old, 1, 1, account(1_000))
 	r.wantCode("a hold of an old epoch", err, penstock.CodeConflict)
+}
+
+func budgetExceeded(r *rig) {
+	told := r.hook(penstock.EventBudgetExceeded)
+	r.hook(penstock.EventJobFinished)
+	a := account(500, soft) // each item spends 300 and its index, and holds 10,000
+	r.submit(r.paid(3, a))
+	claims := r.claimN(r.lease("worker"), 3)
+	r.win(r.ending(claims[0], penstock.TransitionSucceed))
+	r.delivering(0) // much is set aside, but not so much spent
+	r.win(r.ending(claims[1], penstock.TransitionSucceed))
+	d := r.delivering(1)[0]
+	if d.Type != penstock.EventBudgetExceeded || d.Webhook != told.ID || d.Job != "" ||
+		!strings.Contains(string(d.Body), `"job_id":null,"item_id":null,"data":{"key":null,"model":null,"period":"total","starts_at":null,"limit_usd":"0.000000500","spent_usd":"0.000000601"}`) {
+		r.t.Errorf("%s was told of %s: %s", d.Webhook, d.Type, d.Body)
+	}
+	r.settled(d, store.OutcomeDelivered)
+	at := r.clock.Now()
+	r.clock.Advance(time.Minute)
+	r.win(r.ending(claims[2], penstock.TransitionSucceed))
+	for _, d := range r.delivering(1) { // the end of the job, for the other one
+		if d.Type != penstock.EventJobFinished {
+			r.t.Errorf("told again: %s", d.Body)
+		}
+	}
+	if all, err := r.s.Balances(r.t.Context(), acme, []store.Account{a}); err != nil || !all[0].ExceededAt.Equal(at) {
+		r.t.Errorf("it was used up at %v, says %+v, %v", at, all, err)
+	}
+	next := account(1, soft, func(b *penstock.Budget) { b.Model = "m2" })
+	r.submit(r.paid(1, next))
+	r.win(r.ending(r.claimOne(r.lease("other")), penstock.TransitionSucceed))
+	if all := r.delivering(2); all[0].Type != penstock.EventBudgetExceeded && all[1].Type != penstock.EventBudgetExceeded {
+		r.t.Errorf("nobody is told of another budget: %+v", all)
+	}
+}
+
+func budgetBalances(r *rig) {
+	drawn, fresh := account(25_000), account(9_000, func(b *penstock.Budget) { b.Model = "smart" })
+	ask := func() []store.Balance {
+		r.t.Helper()
+		all, err := r.s.Balances(r.t.Context(), acme, []store.Account{fresh, drawn})
+		r.must("ask for balances", err)
+		return all
+	}
+	untouched := store.Balance{Limit: 9_000, Hard: true}
+	if all := ask(); all[0] != untouched || all[1].Held != 0 {
+		r.t.Errorf("balances of budgets that nobody drew on: %+v", all)
+	}
+	if states, err := r.s.BudgetStates(r.t.Context(), acme, everything); err != nil || len(states) != 0 {
+		r.t.Errorf("asking made %v, %v", states, err)
+	}
+	r.submit(r.paid(2, drawn))
+	drawn.Limit = 30_000 // as it is configured now counts, not as it was
+	if all := ask(); all[0] != untouched || (all[1] != store.Balance{Limit: 30_000, Held: 20_000, Hard: true}) {
+		r.t.Errorf("balances: %+v", all)
+	}
+}
+
+func askBalances(r *rig, _ house, tenant penstock.TenantID) (bool, error) {
+	a := account(1_000)
+	if _, err := r.held(r.lease("api"), 7, 7, a); err != nil {
+		return false, err
+	}
+	all, err := r.s.Balances(r.t.Context(), tenant, []store.Account{a})
+	return len(all) != 1 || all[0].Held > 0, err
 }
 
 // askHold draws on an account that is named as acme's is: a stranger must get one of its own.

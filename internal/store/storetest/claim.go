@@ -168,6 +168,7 @@ func claimFields(r *rig) {
 			Charged:     sub.Items[i].EstimateTokens,
 			Reserved:    sub.Items[i].Reserved,
 			TraceParent: sub.Job.TraceParent,
+			Key:         sub.Job.Key,
 		})
 		item := r.item(c.Item)
 		if item.Status != penstock.StatusRunning || item.Fence != 1 {

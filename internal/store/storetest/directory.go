@@ -21,6 +21,7 @@ func directoryCases() []testCase {
 		{"tenants are listed by id and tier", tenantList},
 		{"a key comes back without anything but its hash", keyCreate},
 		{"a rotated key works on for a while", keyRotate},
+		{"limits and budgets are those of a key's name", keyChange},
 		{"a key is revoked once", keyRevoke},
 		{"keys that ended long ago are forgotten", keyForget},
 		{"the latest use of a key stays", keyTouch},
@@ -39,6 +40,9 @@ func (r *rig) newTenant(id penstock.TenantID) store.NewTenant {
 	return store.NewTenant{Enabled: true, Condition: operator, Tenant: penstock.Tenant{
 		ID: id, Weight: 3, Tier: "gold", Lanes: []penstock.Lane{penstock.LaneBulk}, Regions: []string{"eu"}, Models: []string{"fast"},
 		Retention: penstock.Retention{Results: time.Hour, Events: time.Minute, Idempotency: 48 * time.Hour},
+		Limits:    penstock.Limits{RequestsPerMinute: 600, DailyTokens: 9, Burst: 0.05}, EnqueuedTokens: 77,
+		ModelLimits: map[string]penstock.Limits{"fast": {Concurrency: 2, Burst: 0.5}},
+		Budgets:     []penstock.Budget{{Period: penstock.PeriodMonthly, Limit: 5_000_000_001, Hard: true}, {Model: "fast", Period: penstock.PeriodDaily, Limit: 7}},
 	}}
 }
 
@@ -239,6 +243,49 @@ func keyRotate(r *rig) {
 	stale.IfVersion = again.Version - 1
 	_, err = r.s.RotateKey(r.t.Context(), stale)
 	r.wantCode("rotate what was changed meanwhile", err, penstock.CodeConflict)
+}
+
+func keyChange(r *rig) {
+	r.makeTenant(acme)
+	other := r.makeKey(acme, "other")
+	old := r.makeKey(acme, "app")
+	next, err := r.s.RotateKey(r.t.Context(), store.KeyRotation{ID: old.ID, Next: r.newKey(acme, "ignored").Key, Overlap: time.Hour, Condition: operator})
+	r.must("rotate key", err)
+	limits := penstock.Limits{RequestsPerMinute: 60, Burst: 0.05}
+	budgets := []penstock.Budget{{Key: "app", Period: penstock.PeriodTotal, Limit: 1_500_000_000, Hard: true}}
+	change := func(c store.Condition) store.KeyChange {
+		return store.KeyChange{ID: next.ID, Condition: c, Apply: func(k *store.APIKey) error {
+			k.Limits, k.Budgets, k.Name, k.Scopes = limits, budgets, "stolen", nil // only the first two are its to say
+			return nil
+		}}
+	}
+	_, err = r.s.ChangeKey(r.t.Context(), change(ifVersion(next.Version+9)))
+	r.wantCode("change what was changed meanwhile", err, penstock.CodeConflict)
+	_, err = r.s.ChangeKey(r.t.Context(), change(store.Condition{Actor: "ada", DryRun: true}))
+	r.must("try to change", err)
+	if kept := r.keys(store.KeyFilter{ID: next.ID})[0]; !kept.Limits.None() || kept.Budgets != nil {
+		r.t.Errorf("a dry run left %+v", kept)
+	}
+	now, err := r.s.ChangeKey(r.t.Context(), change(ifVersion(next.Version)))
+	r.must("change key", err)
+	if now.Limits != limits || now.Name != "app" || len(now.Scopes) != 2 || now.Version <= next.Version {
+		r.t.Errorf("changed to %+v", now)
+	}
+	for _, k := range r.keys(store.KeyFilter{Tenant: acme}) {
+		if mine := k.Name == "app"; mine != (k.Limits == limits) || mine != (len(k.Budgets) == 1) || k.ID == other.ID && k.Version != other.Version {
+			r.t.Errorf("key %s has %+v and %+v", k.Name, k.Limits, k.Budgets)
+		}
+	}
+	third, err := r.s.RotateKey(r.t.Context(), store.KeyRotation{ID: next.ID, Next: r.newKey(acme, "ignored").Key, Condition: operator})
+	r.must("rotate again", err)
+	r.wantSame("what goes on over a rotation", third.Budgets, budgets)
+	if e := r.auditOf(acme); e[1].Action != store.ActionChangeKey || !strings.Contains(string(e[1].After), `"limit_usd":"1.500000000"`) || strings.Contains(string(e[1].Before), "limit_usd") {
+		r.t.Errorf("the audit says %s: %s, %s", e[1].Action, e[1].Before, e[1].After)
+	}
+	_, err = r.s.RevokeKey(r.t.Context(), store.KeyRevocation{ID: third.ID, Condition: operator})
+	r.must("revoke", err)
+	_, err = r.s.ChangeKey(r.t.Context(), store.KeyChange{ID: third.ID, Condition: operator, Apply: func(*store.APIKey) error { return nil }})
+	r.wantCode("change a key that ended", err, penstock.CodeConflict)
 }
 
 func keyRevoke(r *rig) {

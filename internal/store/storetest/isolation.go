@@ -99,6 +99,7 @@ func probes() map[string]probe {
 
 		"Hold":         {askHold, ""},
 		"BudgetStates": {askBudgetStates, ""},
+		"Balances":     {askBalances, ""},
 
 		"DeleteJob":     {askDeleteJob, penstock.CodeNotFound},
 		"PurgeJobs":     {askPurgeJobs, ""},

@@ -1,0 +1,147 @@
+package admit
+
+import (
+	"context"
+	"time"
+
+	"penstock"
+	"penstock/internal/backlog"
+	"penstock/internal/store"
+)
+
+// Balances knows what is left of budgets.
+type Balances interface {
+	// Balances are what accounts of a tenant come to, in their order. It writes nothing.
+	Balances(ctx context.Context, tenant penstock.TenantID, accounts []store.Account) ([]store.Balance, error)
+}
+
+// Trial is what would become of an order at this moment.
+type Trial struct {
+	Endpoint penstock.Endpoint
+	Model    string
+	Lane     penstock.Lane
+	Deadline time.Time
+	Items    int
+	Bytes    int64             // of all bodies
+	Most     Most              // that one attempt at each item can use together; of lines, those of usual length
+	Targets  []penstock.Target // that it may run on
+	// When it would start and finish; zero where nobody knows, or it would not be admitted.
+	When backlog.Estimate
+	// Refusal is why it would not be admitted, nil if it would.
+	Refusal error
+	// Short is the hard budget that has too little left for all of it, "" for none. A job over a file is
+	// admitted all the same and waits for the money.
+	Short    string
+	Warnings []string // of soft budgets that it would use up
+}
+
+// Try says what would become of an order. It writes nothing, takes nothing of any limit or budget, and does not
+// touch idempotency keys. What is wrong with the order itself is an error; what the moment refuses is in the
+// trial. Codes: invalid_request, model_not_found, scope_missing.
+func (s *Service) Try(ctx context.Context, caller penstock.Caller, o JobOrder) (Trial, error) {
+	if err := Require(caller, penstock.ScopeJobsWrite); err != nil {
+		return Trial{}, err
+	}
+	d, err := s.draft(caller, &o)
+	refused := penstock.ErrorCode(err) == penstock.CodeBudgetExceeded // nothing that has a price is left to run it
+	if err != nil && !refused {
+		return Trial{}, err
+	}
+	t := Trial{
+		Endpoint: o.Endpoint, Model: o.Model, Lane: o.Lane, Deadline: o.Deadline, Items: o.items(), Bytes: d.arrival.Bytes,
+		Most: d.most(o, s.Clock()), Targets: d.targets, Refusal: err,
+	}
+	if t.Deadline.IsZero() {
+		t.Deadline = s.Clock().Add(DefaultDeadline).UTC().Truncate(time.Microsecond)
+	}
+	if o.Lines != nil {
+		t.Bytes = o.Lines.File.Tokens + int64(t.Items*len(o.Lines.Each.Body)) // without what is around bodies
+	}
+	if refused {
+		return t, nil
+	}
+	if err := s.weigh(ctx, caller, d, &t); err != nil {
+		return t, err
+	}
+	for _, check := range []func() error{
+		func() error { return s.open(caller, o, d) },
+		func() error { return s.queueTrial(&t, d) },
+		func() error { return s.limitTrial(ctx, caller, o) },
+	} {
+		if t.Refusal == nil {
+			t.Refusal = check()
+		}
+	}
+	if t.Refusal != nil {
+		t.When = backlog.Estimate{}
+	}
+	return t, nil
+}
+
+// items is how many inferences are ordered.
+func (o *JobOrder) items() int {
+	if o.Lines != nil {
+		return o.Lines.File.Lines
+	}
+	return len(o.Inferences)
+}
+
+// most is the most that the items of a draft can use together.
+func (d *draft) most(o JobOrder, now time.Time) (all Most) {
+	if o.Lines != nil {
+		return o.Lines.most(d.targets, Terms{now, o.Lane})
+	}
+	for _, item := range d.sub.Items {
+		all.Tokens += item.EstimateTokens
+		all.Cost += item.Reserved
+	}
+	return all
+}
+
+// weigh holds a draft against the budgets that would pay for it, without taking anything from them.
+func (s *Service) weigh(ctx context.Context, caller penstock.Caller, d draft, t *Trial) error {
+	accounts := d.sub.Accounts
+	if len(accounts) == 0 {
+		return nil
+	}
+	balances, err := s.Balances.Balances(ctx, caller.Tenant.ID, accounts)
+	if err != nil {
+		return err
+	}
+	for i, a := range accounts {
+		b := balances[i]
+		_, enough := b.Hold(t.Most.Cost, t.Most.Cost)
+		switch {
+		case !enough:
+			short := a.Exceeded(b, t.Most.Cost)
+			t.Short = penstock.AsError(short).Message
+			if d.sub.Batch == nil {
+				t.Refusal = short
+			}
+		case b.Over():
+			t.Warnings = append(t.Warnings, a.Warning(b))
+		}
+	}
+	return nil
+}
+
+// queueTrial asks the queue for a place and leaves it again. Codes: queue_full, overloaded, too_large.
+func (s *Service) queueTrial(t *Trial, d draft) error {
+	if err := s.Backlog.Enter(d.arrival); err != nil {
+		return err
+	}
+	defer s.Backlog.Dropped(d.arrival)
+	if _, held := s.held(demand{d.arrival.Tenant, d.arrival.Lane, d.arrival.Model, d.sub.Job.Resolved.Targets}); held {
+		return nil // it would wait for a person, and nobody knows how long
+	}
+	place := s.Backlog.Place(d.arrival, t.Deadline)
+	t.When = backlog.Estimate{Start: place.Start, Finish: place.Finish}
+	return nil
+}
+
+// limitTrial asks for room under the caller's limits and gives it back. Codes: rate_limited, overloaded.
+func (s *Service) limitTrial(ctx context.Context, caller penstock.Caller, o JobOrder) error {
+	stay, err := s.Limits.Enter(ctx, &caller, o.Model, submitUse(o))
+	stay.Release()
+	return err
+}

@@ -1,0 +1,237 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"penstock"
+	"penstock/internal/admit"
+	"penstock/internal/attempt"
+	"penstock/internal/body"
+)
+
+// trialView is what would become of a job.
+type trialView struct {
+	Object            string            `json:"object"`
+	DryRun            bool              `json:"dry_run"`
+	Admitted          bool              `json:"admitted" about:"Whether it would be accepted at this moment."`
+	Refusal           *errorBody        `json:"refusal" about:"The error that a submit would get; null if it would be accepted."`
+	Endpoint          penstock.Endpoint `json:"endpoint"`
+	Model             string            `json:"model"`
+	Lane              penstock.Lane     `json:"lane"`
+	Items             int               `json:"items"`
+	Target            *string           `json:"target" about:"The target that the estimate is made for: the one that would be called now."`
+	Estimate          trialEstimateView `json:"estimate"`
+	AtMost            trialBoundView    `json:"at_most" about:"What would be set aside: the most that one attempt at each item can use. Of a job over a file, if its lines ask for no more than defaults do."`
+	Deadline          time.Time         `json:"deadline"`
+	EstimatedStartAt  *time.Time        `json:"estimated_start_at" about:"null if it would not be accepted, or when nobody can know."`
+	EstimatedFinishAt *time.Time        `json:"estimated_finish_at" about:"As the queue stands now; null if it would not be accepted, or when nobody can know."`
+	WaitingOn         *string           `json:"waiting_on" about:"budget: it would be accepted, but the budget has too little left for all of it. paused: an operator holds it back."`
+	Warnings          []string          `json:"warnings"`
+}
+
+// trialEstimateView is what a job is likely to use.
+type trialEstimateView struct {
+	InputTokens  int64   `json:"input_tokens" about:"Counted by the embedded tokenizer; of many or long inputs a sample is counted."`
+	OutputTokens int64   `json:"output_tokens" about:"As long as the target's answers are on average, or the inputs' own bound if that is less."`
+	CostUSD      *string `json:"cost_usd" about:"null when the target has no price."`
+}
+
+// trialBoundView is the most that a job can use.
+type trialBoundView struct {
+	Tokens  int64  `json:"tokens"`
+	CostUSD string `json:"cost_usd"`
+}
+
+// The bounds of what is counted of a job: counting costs a core about a second for 5 MiB.
+const (
+	maxSample      = 256
+	maxSampleBytes = 1 << 20
+	// sampleStep is how many lines of a file are read at a place.
+	sampleStep = 16
+)
+
+// tryJob answers a dry run: it tells what would become of a job, and keeps nothing.
+func (c *call) tryJob(order admit.JobOrder) error {
+	trial, err := c.Admit.Try(c.r.Context(), c.caller, order)
+	if err != nil {
+		return err
+	}
+	sample, err := c.sample(c.r.Context(), order)
+	if err != nil {
+		return err
+	}
+	view := trialView{
+		Object: "job.dry_run", DryRun: true, Admitted: trial.Refusal == nil, Endpoint: trial.Endpoint, Model: trial.Model, Lane: trial.Lane,
+		Items: trial.Items, Deadline: trial.Deadline, EstimatedStartAt: optional(trial.When.Start), EstimatedFinishAt: optional(trial.When.Finish),
+		AtMost: trialBoundView{trial.Most.Tokens, trial.Most.Cost.String()}, Warnings: append([]string{}, trial.Warnings...),
+	}
+	switch {
+	case trial.Refusal != nil:
+		refusal, _ := c.errorBody(penstock.AsError(trial.Refusal))
+		view.Refusal = &refusal
+	case trial.Short != "":
+		view.WaitingOn = text("budget")
+		view.Warnings = append(view.Warnings, trial.Short)
+	case c.Admit.Held(penstock.Job{
+		Tenant: c.caller.Tenant.ID, Lane: trial.Lane, Model: order.Model, Resolved: penstock.Resolved{Targets: names(trial.Targets)},
+		Counts: penstock.Counts{Queued: trial.Items},
+	}):
+		view.WaitingOn = text(waitingOnPaused)
+	}
+	if err := c.estimateTrial(trial, sample, &view); err != nil {
+		return err
+	}
+	tellBudgets(c.w.Header(), trial.Warnings)
+	return c.json(http.StatusOK, view)
+}
+
+func names(targets []penstock.Target) []string {
+	all := make([]string, len(targets))
+	for i := range targets {
+		all[i] = targets[i].Name
+	}
+	return all
+}
+
+// estimateTrial fills in what a job is likely to use and cost.
+func (c *call) estimateTrial(trial admit.Trial, sample []admit.Inference, view *trialView) error {
+	target, usual, err := c.likelyTarget(trial, sample)
+	if err != nil || target == nil {
+		return err
+	}
+	likely := extrapolate(&c.tokens, sample, usual).times(trial)
+	view.Target = &target.Name
+	view.Estimate = trialEstimateView{InputTokens: likely.Usage.InputTokens, OutputTokens: likely.Usage.OutputTokens}
+	if !target.Unpriced {
+		price, _ := target.PriceAt(c.Clock())
+		cost := price.Charge(likely).String()
+		view.Estimate.CostUSD = &cost
+	} else {
+		view.Warnings = append(view.Warnings, fmt.Sprintf("target %s has no price: what it costs is not known", target.Name))
+	}
+	return nil
+}
+
+// likelyTarget is the target that would be called for an input like the first, and how long its answers are. Where
+// none can be called at this moment, it is the one that would be if it could.
+func (c *call) likelyTarget(trial admit.Trial, sample []admit.Inference) (*penstock.Target, int64, error) {
+	if len(trial.Targets) == 0 || len(sample) == 0 {
+		return nil, 0, nil
+	}
+	e, err := c.Runner.Explain(attempt.Task{
+		Model: trial.Model, Lane: trial.Lane, Targets: names(trial.Targets), Endpoint: trial.Endpoint, Body: sample[0].Body, MaxOutputTokens: sample[0].MaxOutputTokens,
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	chosen := 0
+	for i, t := range e.Targets {
+		if t.Target == e.Chosen || e.Chosen == "" && t.Place == 1 {
+			chosen = i
+		}
+	}
+	if len(e.Targets) == 0 {
+		return nil, 0, nil
+	}
+	for i := range trial.Targets {
+		if trial.Targets[i].Name == e.Targets[chosen].Target {
+			return &trial.Targets[i], e.Targets[chosen].Output, nil
+		}
+	}
+	return nil, 0, nil
+}
+
+// counter counts the tokens of a body.
+type counter interface{ Body(body []byte) int64 }
+
+// sampled is what some inputs of a job are likely to use together.
+type sampled struct {
+	penstock.Charge
+	inputs, bytes int64
+}
+
+// extrapolate counts a sample; answers are as long as usual, or as the inputs allow.
+func extrapolate(count counter, sample []admit.Inference, usual int64) sampled {
+	var s sampled
+	for _, inf := range sample {
+		output := usual
+		if inf.MaxOutputTokens > 0 {
+			output = min(output, inf.MaxOutputTokens)
+		}
+		if inf.Silent {
+			output = 0
+		}
+		s.Usage.InputTokens += count.Body(inf.Body)
+		s.Usage.OutputTokens += output * max(inf.Choices, 1)
+		s.Images += body.Images(inf.Body)
+		s.inputs++
+		s.bytes += int64(len(inf.Body))
+	}
+	return s
+}
+
+// times is what all inputs of a job use if they are like the sample: input goes by bytes, the rest by their number.
+func (s sampled) times(t admit.Trial) penstock.Charge {
+	items := int64(t.Items)
+	part := func(n, all, of int64) int64 {
+		if of == 0 || s.inputs == items { // it is the whole job
+			return n
+		}
+		return int64(float64(n) * float64(all) / float64(of))
+	}
+	return penstock.Charge{
+		Usage: penstock.Usage{InputTokens: part(s.Usage.InputTokens, t.Bytes, s.bytes), OutputTokens: part(s.Usage.OutputTokens, items, s.inputs)},
+		Calls: items, Images: part(s.Images, items, s.inputs), Lane: t.Lane,
+	}
+}
+
+// sample picks inputs of a job that are evenly spread over it, all of them if they are few.
+func (c *call) sample(ctx context.Context, o admit.JobOrder) ([]admit.Inference, error) {
+	if o.Lines != nil {
+		return c.sampleLines(ctx, o)
+	}
+	step := (len(o.Inferences) + maxSample - 1) / maxSample
+	var sample []admit.Inference
+	bytes := 0
+	for i := 0; i < len(o.Inferences); i += step {
+		if bytes += len(o.Inferences[i].Body); bytes > maxSampleBytes && len(sample) > 0 {
+			break
+		}
+		sample = append(sample, o.Inferences[i])
+	}
+	return sample, nil
+}
+
+// sampleLines reads some lines at each of a few places in a file. Lines that cannot be run use nothing.
+func (c *call) sampleLines(ctx context.Context, o admit.JobOrder) (sample []admit.Inference, err error) {
+	form, err := FormOf(penstock.Job{Endpoint: o.Endpoint, Model: o.Model}, o.Lines.Batch.Defaults)
+	if err != nil {
+		return nil, err
+	}
+	file, err := c.Files.Open(ctx, c.caller.Tenant.ID, o.Lines.File.ID)
+	if err != nil {
+		return nil, err
+	}
+	lines, bytes := o.Lines.File.Lines, 0
+	step := max(sampleStep, lines*sampleStep/maxSample)
+	for at := 0; at < lines && bytes < maxSampleBytes; at += step {
+		read := 0
+		for line, err := range file.Lines(ctx, at) {
+			if err != nil {
+				return nil, err
+			}
+			inf, bad := form.Line(line, c.Config.Current().Process.Limits.MaxBodyBytes)
+			if bad == nil {
+				sample = append(sample, inf)
+			}
+			bytes += len(line.Body)
+			if read++; read == sampleStep {
+				break
+			}
+		}
+	}
+	return sample, nil
+}

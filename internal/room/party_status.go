@@ -1,0 +1,46 @@
+package room
+
+import (
+	"maps"
+	"slices"
+)
+
+// PartyStatus is how a party stands with its limits, for those who watch.
+type PartyStatus struct {
+	Name   string
+	Limits []LimitStatus
+}
+
+// LimitStatus is one limit of a party.
+type LimitStatus struct {
+	Resource string // requests, input_tokens, output_tokens, daily_tokens, concurrency
+	Limit    int64
+	Used     float64 // the part of what can be had at once that is used, from 0 to 1
+}
+
+// PartyStatuses tells of every party that was here within the last minutes, by name.
+func (b *Book) PartyStatuses() []PartyStatus {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := b.Clock()
+	part := func(used, all int64) float64 { return max(0, min(1, float64(used)/float64(max(1, all)))) }
+	var all []PartyStatus
+	for _, name := range slices.Sorted(maps.Keys(b.rooms)) {
+		r := b.rooms[name]
+		if !r.party {
+			continue
+		}
+		s := PartyStatus{Name: name}
+		for i := range r.rates {
+			if m := &r.rates[i]; m.perMinute > 0 {
+				p := m.estimate(now)
+				s.Limits = append(s.Limits, LimitStatus{resourceNames[i], m.perMinute, part(p.Burst()-p.Units(), p.Burst())})
+			}
+		}
+		if seats := int64(r.seating.cap); seats > 0 {
+			s.Limits = append(s.Limits, LimitStatus{Seats, seats, part(int64(r.running), seats)})
+		}
+		all = append(all, s)
+	}
+	return all
+}

@@ -1,0 +1,20 @@
+package telemetry
+
+import "testing"
+
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	m := NewMetrics("", "")
+	m.LimitRefused("search", "key", "requests")
+	m.LimitRefused("search", "key", "requests")
+	m.CollectLimits(func() []CallerLimit {
+		return []CallerLimit{
+			{"search", "key", "requests", 0.25}, {"search", "key", "requests", 0.75}, {"search", "key", "requests", 0.5}, {"search", "tenant", "daily_tokens", 1},
+		}
+	})
+	expect(t, scrape(t, m), map[string]float64{
+		`penstock_limit_refusals_total{resource="requests",scope="key",tenant="search"}`:    2,
+		`penstock_limit_used_ratio{resource="requests",scope="key",tenant="search"}`:        0.75,
+		`penstock_limit_used_ratio{resource="daily_tokens",scope="tenant",tenant="search"}`: 1,
+	})
+}
