@@ -500,7 +500,11 @@ func readInputs(r *rig) {
 	check("queued")
 	r.win(r.endings(r.claimN(r.lease("worker"), 3), penstock.TransitionSucceed)...)
 	check("ended")
-	for name, id := range map[string]penstock.ID{"none": r.newID(), "behind the last": penstock.ItemID(sub.Job.ID, 3)} {
+	lines := r.batch(3)
+	r.split(lines, 0, 1)
+	for name, id := range map[string]penstock.ID{
+		"none": r.newID(), "behind the last": penstock.ItemID(sub.Job.ID, 3), "a line that is not split yet": penstock.ItemID(lines.Job.ID, 1),
+	} {
 		if _, err := r.s.ItemInput(r.t.Context(), acme, id); penstock.ErrorCode(err) != penstock.CodeNotFound {
 			r.t.Errorf("%s: %v", name, err)
 		}
