@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"penstock/bench/measure"
+	"penstock/internal/pace"
 )
 
 // options are common to all measurements.
@@ -43,6 +44,8 @@ var measurements = []measurement{
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	// Garbage is collected as the binary has it, for both sides alike.
+	defer pace.Start(os.LookupEnv).Stop()
 	if err := run(ctx, os.Args[1:]); err != nil {
 		if !errors.Is(err, flag.ErrHelp) {
 			fmt.Fprintln(os.Stderr, "bench queue:", err)
