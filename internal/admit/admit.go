@@ -227,6 +227,9 @@ func (s *Service) draft(caller penstock.Caller, o *JobOrder) (d draft, err error
 		Webhook:     o.Webhook,
 	}
 	for i, inf := range o.Inferences {
+		if err := countable(resolved, inf); err != nil {
+			return d, err
+		}
 		d.sub.Items[i] = Item(targets, inf, Terms{now, o.Lane})
 	}
 	d.arrival = arrivalOf(caller.Tenant.ID, d.sub)
@@ -310,7 +313,9 @@ func (s *Service) Request(ctx context.Context, caller penstock.Caller, o Request
 	snapshot := s.Config.Current()
 	resolved, targets, err := resolve(snapshot, o.Model, caller.Tenant)
 	if err == nil && !o.Free {
-		targets, err = payable(caller, o.Model, &resolved, targets)
+		if targets, err = payable(caller, o.Model, &resolved, targets); err == nil {
+			err = countable(resolved, o.Inference)
+		}
 	}
 	if err != nil {
 		return Admitted{}, err

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"penstock"
+	"penstock/internal/body"
 )
 
 // payable leaves out targets that have no price when a hard budget pays: nobody could say what they take from it.
@@ -29,4 +30,17 @@ func payable(caller penstock.Caller, model string, resolved *penstock.Resolved, 
 // bounded says whether a hard budget pays for what a caller asks of a model.
 func bounded(caller penstock.Caller, model penstock.ModelNames) bool {
 	return slices.ContainsFunc(caller.Tenant.Budgets, func(b penstock.Budget) bool { return b.Hard && b.Covers(caller.Key, model) })
+}
+
+// countable refuses what a hard budget cannot pay for, because nobody can say beforehand what it may cost. Codes:
+// budget_exceeded.
+func countable(resolved penstock.Resolved, inf Inference) error {
+	if !resolved.Bounded {
+		return nil
+	}
+	if what := body.Opaque(inf.Body); what != "" {
+		return penstock.Errorf(penstock.CodeBudgetExceeded,
+			"A hard budget pays for this, and what %q may cost cannot be told beforehand. Leave it out, or ask the operator for a key without a hard budget.", clip(what))
+	}
+	return nil
 }

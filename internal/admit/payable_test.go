@@ -25,3 +25,32 @@ func TestFallbackIsNoWayAroundABudget(t *testing.T) {
 		}
 	}
 }
+
+// What nobody can tell the cost of is not paid by a hard budget, and by a soft one like anything else.
+func TestHardBudgetsPayForWhatCanBeCounted(t *testing.T) {
+	t.Parallel()
+	document := Inference{Body: []byte(`{"messages":[{"role":"user","content":[{"type":"document","source":{"type":"url","url":"https://x"}}]}]}`)}
+	for name, tt := range map[string]struct {
+		hard bool
+		want penstock.Code
+	}{"hard": {true, penstock.CodeBudgetExceeded}, "soft": {false, ""}} {
+		r := newRig(t)
+		r.caller.Tenant.Budgets = []penstock.Budget{{Period: penstock.PeriodTotal, Limit: 1_000_000_000, Hard: tt.hard}}
+		o := order()
+		o.Inferences = []Inference{document}
+		_, jobErr := r.Job(t.Context(), r.caller, o)
+		_, callErr := r.Request(t.Context(), r.caller, RequestOrder{Model: "fast", Inference: document})
+		for _, err := range []error{jobErr, callErr} {
+			if code := codeOf(err); code != tt.want {
+				t.Errorf("%s: %v, want %q", name, err, tt.want)
+			}
+		}
+	}
+}
+
+func codeOf(err error) penstock.Code {
+	if err == nil {
+		return ""
+	}
+	return penstock.ErrorCode(err)
+}

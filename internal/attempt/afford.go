@@ -58,7 +58,7 @@ func (task *Task) worst(t penstock.Target) penstock.Charge {
 	if task.Endpoint == penstock.EndpointEmbeddings {
 		output = 0
 	}
-	if output > math.MaxInt64/choices {
+	if output > math.MaxInt64/choices || body.Opaque(task.Body) != "" {
 		output, choices = math.MaxInt64, 1
 	}
 	return penstock.Charge{

@@ -2,6 +2,7 @@ package body
 
 import (
 	"bytes"
+	"iter"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -11,34 +12,45 @@ import (
 // address has tokens that its bytes in the body say nothing about.
 const ImageTokens = 16 << 10
 
-// Images counts the images in the body of a call, in any dialect: a part of a message says what it is in
-// its type. A text that is no JSON has those that come before the fault.
-func Images(text []byte) int64 {
-	if !bytes.Contains(text, []byte("image")) && !bytes.Contains(text, []byte(`\u`)) {
-		return 0 // nearly always, and found out without a look at the structure; any letter may be escaped
+// Images counts the images in the body of a call, in any dialect. A text that is no JSON has those that come before
+// the fault.
+func Images(text []byte) (n int64) {
+	if !mentions(text, "image") {
+		return 0
 	}
-	var n int64
-	types := []string{"image_url", "input_image", "image"}
-	dec := jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	for {
-		token, err := dec.ReadToken()
-		if err != nil { // io.EOF at the end
-			return n
-		}
-		kind, length := dec.StackIndex(dec.StackDepth())
-		// In an object names and values alternate: behind a name the length is odd.
-		if token.Kind() != '"' || kind != '{' || length%2 == 0 || token.String() != "type" {
-			continue
-		}
-		if dec.PeekKind() != '"' {
-			continue
-		}
-		value, err := dec.ReadToken()
-		if err != nil {
-			return n
-		}
-		if slices.Contains(types, value.String()) {
+	for kind := range kinds(text) {
+		if slices.Contains([]string{"image_url", "input_image", "image"}, kind) {
 			n++
+		}
+	}
+	return n
+}
+
+// mentions says whether a word may be in a text, which it nearly never is, without a look at the structure. Any letter may
+// be escaped.
+func mentions(text []byte, words ...string) bool {
+	return bytes.Contains(text, []byte(`\u`)) ||
+		slices.ContainsFunc(words, func(word string) bool { return bytes.Contains(text, []byte(word)) })
+}
+
+// kinds are the values of all members of the name type, at any depth: by it parts of messages and tools say what they are.
+func kinds(text []byte) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		dec := jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+		for {
+			token, err := dec.ReadToken()
+			if err != nil { // io.EOF at the end
+				return
+			}
+			kind, length := dec.StackIndex(dec.StackDepth())
+			// In an object names and values alternate: behind a name the length is odd.
+			if token.Kind() != '"' || kind != '{' || length%2 == 0 || token.String() != "type" || dec.PeekKind() != '"' {
+				continue
+			}
+			value, err := dec.ReadToken()
+			if err != nil || !yield(value.String()) {
+				return
+			}
 		}
 	}
 }

@@ -117,8 +117,9 @@ func failureOf(err, cause error) failure {
 	switch e.Code {
 	case penstock.CodeOverloaded:
 		kind = provider.KindRateLimited
-	case penstock.CodeInvalidRequest:
-		kind = provider.KindRejected // none of the targets can be asked this: no later time changes that
+	case penstock.CodeInvalidRequest, penstock.CodeBudgetExceeded:
+		// None of the targets can be asked this, or paid for: no later time changes that.
+		kind = provider.KindRejected
 	}
 	return failure{cause, e.Code, true, &provider.Error{Kind: kind, Message: e.Message, RetryAfter: e.RetryAfter, Err: e}}
 }

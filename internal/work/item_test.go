@@ -93,6 +93,18 @@ func TestNoRoomIsNotTheItemsFault(t *testing.T) {
 	}
 }
 
+// What cannot be paid for now cannot be later: it fails at once.
+func TestWhatIsTooDearFails(t *testing.T) {
+	t.Parallel()
+	r := newPool(t, 1, newQueue(), func(context.Context, attempt.Task, attempt.Sink) attempt.Outcome {
+		return attempt.Outcome{Err: penstock.Errorf(penstock.CodeBudgetExceeded, "too dear")}
+	})
+	f := r.attempt(t.Context(), granted{Claimed: item("1")})
+	if f.Transition != penstock.TransitionFail || f.Error == nil || f.Error.Code != penstock.CodeBudgetExceeded {
+		t.Errorf("%+v, %+v; want it to fail", f, f.Error)
+	}
+}
+
 func TestNoTargetIsTriedAgainAndThenFails(t *testing.T) {
 	t.Parallel()
 	gone := penstock.Errorf(penstock.CodeNoTargetAvailable, "No target of this model is configured any more.")
