@@ -213,6 +213,11 @@ func (c *cluster) cancels(t *testing.T) {
 			c.api.door.Do(get("/healthz")) // a breath
 		}
 		delays = append(delays, time.Since(began))
+		// What was closed is recorded next; nothing may be left that runs.
+		a := c.api.door.Do(Call{Method: "GET", Path: "/v1/jobs/" + id, Header: map[string]string{"Prefer": "wait=30"}})
+		if !strings.Contains(a.Body, `"status":"cancelled"`) {
+			t.Errorf("a cancelled job is %s", a.Body)
+		}
 	}
 	slices.Sort(delays)
 	t.Logf("cancel to closed upstream connection: p50 %v, max %v", quantile(delays, 0.5), quantile(delays, 1))
