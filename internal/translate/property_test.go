@@ -11,14 +11,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-var (
-	drawText = rapid.StringMatching(`[ -~\néЖ⚡]{1,20}`)
-	drawName = rapid.StringMatching(`[a-z_]{1,12}`)
-	drawData = rapid.StringMatching(`[A-Za-z0-9+/]{4,16}=`)
-)
+// Generators are made anew for every use: one that tests share is a race.
+func drawText() *rapid.Generator[string] { return rapid.StringMatching(`[ -~\néЖ⚡]{1,20}`) }
+func drawName() *rapid.Generator[string] { return rapid.StringMatching(`[a-z_]{1,12}`) }
+func drawData() *rapid.Generator[string] { return rapid.StringMatching(`[A-Za-z0-9+/]{4,16}=`) }
 
 func drawInput(t *rapid.T) jsontext.Value {
-	return encode(rapid.MapOf(drawName, drawText).Draw(t, "input"))
+	return encode(rapid.MapOf(drawName(), drawText()).Draw(t, "input"))
 }
 
 // drawTurns draws a conversation as messages have it: turns that alternate, each call with its result.
@@ -31,11 +30,11 @@ func drawTurns(t *rapid.T) []turn {
 		answer := turn{Role: "assistant", Content: drawTexts(t)}
 		for j := range rapid.IntRange(0, 2).Draw(t, "calls") {
 			id := fmt.Sprintf("toolu_%d-%d", i, j)
-			answer.Content = append(answer.Content, block{Type: "tool_use", ID: id, Name: drawName.Draw(t, "tool"), Input: drawInput(t)})
+			answer.Content = append(answer.Content, block{Type: "tool_use", ID: id, Name: drawName().Draw(t, "tool"), Input: drawInput(t)})
 			results = append(results, block{Type: "tool_result", ToolUseID: id, Content: drawTexts(t)})
 		}
 		if len(answer.Content) == 0 {
-			answer.Content = blocks{{Type: "text", Text: drawText.Draw(t, "text")}}
+			answer.Content = blocks{{Type: "text", Text: drawText().Draw(t, "text")}}
 		}
 		turns = append(turns, answer)
 	}
@@ -45,7 +44,7 @@ func drawTurns(t *rapid.T) []turn {
 func drawTexts(t *rapid.T) blocks {
 	var all blocks
 	for range rapid.IntRange(0, 2).Draw(t, "texts") {
-		all = append(all, block{Type: "text", Text: drawText.Draw(t, "text")})
+		all = append(all, block{Type: "text", Text: drawText().Draw(t, "text")})
 	}
 	return all
 }
@@ -60,13 +59,13 @@ func drawSaid(t *rapid.T, must bool) blocks {
 	for range rapid.IntRange(least, 3).Draw(t, "blocks") {
 		switch rapid.IntRange(0, 3).Draw(t, "kind") {
 		case 0:
-			all = append(all, block{Type: "text", Text: drawText.Draw(t, "text")})
+			all = append(all, block{Type: "text", Text: drawText().Draw(t, "text")})
 		case 1:
-			all = append(all, block{Type: "image", Source: &source{Type: "url", URL: "https://x.example/" + drawName.Draw(t, "path")}})
+			all = append(all, block{Type: "image", Source: &source{Type: "url", URL: "https://x.example/" + drawName().Draw(t, "path")}})
 		case 2:
-			all = append(all, block{Type: "image", Source: &source{Type: "base64", MediaType: "image/png", Data: drawData.Draw(t, "data")}})
+			all = append(all, block{Type: "image", Source: &source{Type: "base64", MediaType: "image/png", Data: drawData().Draw(t, "data")}})
 		case 3:
-			all = append(all, block{Type: "document", Title: drawName.Draw(t, "title"), Source: &source{Type: "base64", MediaType: pdf, Data: drawData.Draw(t, "data")}})
+			all = append(all, block{Type: "document", Title: drawName().Draw(t, "title"), Source: &source{Type: "base64", MediaType: pdf, Data: drawData().Draw(t, "data")}})
 		}
 	}
 	return all
@@ -82,18 +81,18 @@ func maybe[T any](t *rapid.T, g *rapid.Generator[T], name string) *T {
 
 func drawMessageRequest(t *rapid.T) messageRequest {
 	r := messageRequest{
-		Model: drawName.Draw(t, "model"), System: drawTexts(t), Messages: drawTurns(t), MaxTokens: rapid.Int64Range(1, 1<<20).Draw(t, "max"),
+		Model: drawName().Draw(t, "model"), System: drawTexts(t), Messages: drawTurns(t), MaxTokens: rapid.Int64Range(1, 1<<20).Draw(t, "max"),
 		Stream: rapid.Bool().Draw(t, "stream"), Temperature: maybe(t, rapid.Float64Range(0, 1), "temperature"),
 		TopP: maybe(t, rapid.Float64Range(0, 1), "top_p"),
 	}
-	if stop := rapid.SliceOfN(drawText, 0, 3).Draw(t, "stop"); len(stop) > 0 {
+	if stop := rapid.SliceOfN(drawText(), 0, 3).Draw(t, "stop"); len(stop) > 0 {
 		r.StopSequences = stop
 	}
-	if user := maybe(t, drawName, "user"); user != nil {
+	if user := maybe(t, drawName(), "user"); user != nil {
 		r.Metadata = &messageMetadata{UserID: *user}
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "tools") {
-		r.Tools = append(r.Tools, messageTool{Name: drawName.Draw(t, "tool"), Description: drawText.Draw(t, "about"), InputSchema: drawInput(t)})
+		r.Tools = append(r.Tools, messageTool{Name: drawName().Draw(t, "tool"), Description: drawText().Draw(t, "about"), InputSchema: drawInput(t)})
 	}
 	if len(r.Tools) > 0 {
 		r.ToolChoice = maybe(t, rapid.SampledFrom([]messageToolChoice{
@@ -128,13 +127,13 @@ func TestRequestsComeBack(t *testing.T) {
 }
 
 func drawMessage(t *rapid.T) []byte {
-	m := newMessage(drawName.Draw(t, "id"), "as-asked")
-	if text := maybe(t, drawText, "text"); text != nil {
+	m := newMessage(drawName().Draw(t, "id"), "as-asked")
+	if text := maybe(t, drawText(), "text"); text != nil {
 		m.Content = append(m.Content, block{Type: "text", Text: *text})
 	}
 	stops := []stop{stopTurn, stopLength, stopRefusal}
 	for i := range rapid.IntRange(0, 3).Draw(t, "calls") {
-		m.Content = append(m.Content, block{Type: "tool_use", ID: "toolu_" + strconv.Itoa(i), Name: drawName.Draw(t, "tool"), Input: drawInput(t)})
+		m.Content = append(m.Content, block{Type: "tool_use", ID: "toolu_" + strconv.Itoa(i), Name: drawName().Draw(t, "tool"), Input: drawInput(t)})
 		stops = []stop{stopTools, stopLength}
 	}
 	m.StopReason = &messageWords[rapid.SampledFrom(stops).Draw(t, "stop")]
