@@ -30,11 +30,7 @@ func (c *call) streamResponse(job penstock.Job, after int64) error {
 	if _, err := c.Jobs.Events(c.r.Context(), c.caller.Tenant.ID, page); err != nil {
 		return err
 	}
-	h := c.w.Header()
-	h.Set("Content-Type", typeSSE)
-	h.Set("Cache-Control", "no-cache")
-	h.Set("X-Accel-Buffering", "no")
-	c.w.WriteHeader(http.StatusOK)
+	c.beginEvents()
 	stream := &responseStream{eventStream: newEventStream(c), job: job, after: after}
 	defer stream.stop()
 	ctx, cancel := c.patient()

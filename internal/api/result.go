@@ -170,11 +170,7 @@ func (c *call) streamEvents() error {
 	if _, err := c.Jobs.Events(c.r.Context(), c.caller.Tenant.ID, page); err != nil {
 		return err
 	}
-	h := c.w.Header()
-	h.Set("Content-Type", typeSSE)
-	h.Set("Cache-Control", "no-cache")
-	h.Set("X-Accel-Buffering", "no")
-	c.w.WriteHeader(http.StatusOK)
+	c.beginEvents()
 	stream := newEventStream(c)
 	defer stream.stop()
 	ctx, cancel := c.patient()

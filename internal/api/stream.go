@@ -63,3 +63,12 @@ func (s *eventStream) write(frame []byte) error {
 	}
 	return s.out.Flush()
 }
+
+// beginEvents sends the headers of an event stream, which nothing between here and its reader may hold back.
+func (c *call) beginEvents() {
+	h := c.w.Header()
+	h.Set("Content-Type", typeSSE)
+	h.Set("Cache-Control", "no-cache")
+	h.Set("X-Accel-Buffering", "no")
+	c.w.WriteHeader(http.StatusOK)
+}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/chore"
 	"penstock/internal/store"
 )
 
@@ -64,24 +65,14 @@ func NewFinisher(d FinisherDeps) (*Finisher, error) {
 
 // Run finishes batches until ctx ends. Errors are logged and tried again.
 func (f *Finisher) Run(ctx context.Context) error {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-timer.C:
-		}
+	round := func(ctx context.Context) (more bool, err error) {
 		done, err := f.runOnce(ctx)
-		if err != nil && ctx.Err() == nil {
-			f.Log.ErrorContext(ctx, "writing the files of batches", "error", err)
-		}
-		if done > 0 && err == nil {
-			timer.Reset(0)
-		} else {
-			timer.Reset(finishPoll)
-		}
+		return done > 0, err
 	}
+	chore.Chore{Interval: finishPoll, Round: round, Failed: func(ctx context.Context, err error) {
+		f.Log.ErrorContext(ctx, "writing the files of batches", "error", err)
+	}}.Run(ctx)
+	return nil
 }
 
 // runOnce finishes some batches and returns how many.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/chore"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
 )
@@ -53,24 +54,10 @@ func NewKeeper(d KeeperDeps) (*Keeper, error) {
 // Run keeps house until ctx ends. Errors are logged and tried again: the next round finds the same
 // work.
 func (k *Keeper) Run(ctx context.Context) error {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-timer.C:
-		}
-		more, err := k.runOnce(ctx)
-		if err != nil && ctx.Err() == nil {
-			k.Log.ErrorContext(ctx, "keeping house", "error", err)
-		}
-		if more && err == nil {
-			timer.Reset(0)
-		} else {
-			timer.Reset(k.Interval)
-		}
-	}
+	chore.Chore{Interval: k.Interval, Round: k.runOnce, Failed: func(ctx context.Context, err error) {
+		k.Log.ErrorContext(ctx, "keeping house", "error", err)
+	}}.Run(ctx)
+	return nil
 }
 
 // runOnce does one bounded step of each kind and reports whether there is more to do.

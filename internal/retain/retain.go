@@ -18,6 +18,7 @@ import (
 
 	"penstock"
 	"penstock/internal/blob"
+	"penstock/internal/chore"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
 )
@@ -85,25 +86,11 @@ func New(d Deps) (*Sweeper, error) {
 
 // Run sweeps until ctx ends. Errors are logged and tried again: the next round finds the same work.
 func (s *Sweeper) Run(ctx context.Context) error {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-timer.C:
-		}
-		more, err := s.runOnce(ctx)
-		if err != nil && ctx.Err() == nil {
-			s.Metrics.SweepFailed()
-			s.Log.ErrorContext(ctx, "sweeping", "error", err)
-		}
-		if more && err == nil {
-			timer.Reset(0)
-		} else {
-			timer.Reset(Interval)
-		}
-	}
+	chore.Chore{Interval: Interval, Round: s.runOnce, Failed: func(ctx context.Context, err error) {
+		s.Metrics.SweepFailed()
+		s.Log.ErrorContext(ctx, "sweeping", "error", err)
+	}}.Run(ctx)
+	return nil
 }
 
 // runOnce is one round: a turn of every kind, and of every tenant. It reports whether there is more to do.
