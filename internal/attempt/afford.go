@@ -40,6 +40,9 @@ func (task *Task) worst(t penstock.Target) penstock.Charge {
 	if task.Endpoint == penstock.EndpointCountTokens {
 		return penstock.Charge{} // nobody charges for it
 	}
+	if body.Opaque(task.Body) != "" {
+		return penstock.Charge{Usage: penstock.Usage{InputTokens: math.MaxInt64, OutputTokens: math.MaxInt64}, Calls: 1, Lane: task.Lane}
+	}
 	images := body.Images(task.Body)
 	output, choices := t.MaxOutputTokens, int64(1)
 	if object, err := body.Scan(task.Body); err == nil {
@@ -58,7 +61,7 @@ func (task *Task) worst(t penstock.Target) penstock.Charge {
 	if task.Endpoint == penstock.EndpointEmbeddings {
 		output = 0
 	}
-	if output > math.MaxInt64/choices || body.Opaque(task.Body) != "" {
+	if output > math.MaxInt64/choices {
 		output, choices = math.MaxInt64, 1
 	}
 	return penstock.Charge{

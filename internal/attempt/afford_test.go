@@ -41,6 +41,23 @@ func TestBoundedTaskLeavesDearTargetsOut(t *testing.T) {
 	}
 }
 
+// What no byte of a body bounds is not asked of any target, also of one that charges for input alone.
+func TestBoundedTaskIsNotOpaque(t *testing.T) {
+	t.Parallel()
+	for name, price := range map[string]config.Price{"both": {Input: "0.01", Output: "0.01"}, "input alone": {Input: "0.01", Output: "0"}, "output alone": {Input: "0", Output: "0.01"}} {
+		r := newRig(t, upstream{"ua": {chunks: []string{"ok"}, meta: told}}, editTarget("a", func(c *config.TargetConfig) { c.Price = price }))
+		job := task("a")
+		job.Body, job.Bound = []byte(`{"max_tokens":9,"messages":[{"content":[{"type":"document","source":{"type":"url","url":"https://x"}}]}]}`), 1_000_000_000
+		if out := r.Run(t.Context(), job, &sink{}); out.Err != nil {
+			t.Errorf("%s, unbounded: %v", name, out.Err)
+		}
+		job.Bounded = true
+		if out := r.Run(t.Context(), job, &sink{}); penstock.ErrorCode(out.Err) != penstock.CodeBudgetExceeded || len(out.Attempts) != 0 {
+			t.Errorf("%s: outcome %+v, want that the budget is exceeded", name, out)
+		}
+	}
+}
+
 // An answer that nobody bounds is bounded by what was set aside for it.
 func TestBoundedTaskTellsTheUpstream(t *testing.T) {
 	t.Parallel()
