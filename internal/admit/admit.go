@@ -142,37 +142,36 @@ type Inference struct {
 // accepted and waits, unless its caller waits for the answer. Codes: invalid_request, model_not_found,
 // scope_missing, queue_full, too_large, overloaded (the queue is full, or held back, through another
 // door), and those of store.Jobs.SubmitJob.
-func (s *Service) Job(ctx context.Context, caller penstock.Caller, o JobOrder) (store.Receipt, error) {
-	receipt, err := s.submit(ctx, caller, o)
-	return s.counted(caller, receipt, err)
+func (s *Service) Job(ctx context.Context, caller penstock.Caller, o JobOrder) (Accepted, error) {
+	job, err := s.submit(ctx, caller, o)
+	return s.counted(caller, job, err)
 }
 
 // counted counts what became of an order.
-func (s *Service) counted(caller penstock.Caller, receipt store.Receipt, err error) (store.Receipt, error) {
+func (s *Service) counted(caller penstock.Caller, job Accepted, err error) (Accepted, error) {
 	if err != nil {
 		if penstock.ErrorCode(err) == penstock.CodeBudgetExceeded {
 			s.Metrics.BudgetRefused(string(caller.Tenant.ID))
 		}
 		s.Metrics.JobRejected(penstock.ErrorCode(err))
-		return receipt, err
+		return job, err
 	}
-	if len(receipt.Warnings) > 0 {
-		s.Metrics.BudgetWarned(string(receipt.Job.Tenant))
+	if len(job.Warnings) > 0 {
+		s.Metrics.BudgetWarned(string(job.Job.Tenant))
 	}
-	if !receipt.Replayed {
-		j := receipt.Job
+	if !job.Replayed {
+		j := job.Job
 		s.Metrics.JobAccepted(string(j.Tenant), j.Model, j.Lane, j.Counts.Total)
 	}
-	return receipt, nil
+	return job, nil
 }
 
-// Wake tells the workers of this process that a job was accepted. It is apart from Job so that the
-// caller can have its answer before the work begins to compete for the processor.
+// Wake tells the workers that jobs were accepted which nobody begins.
 func (s *Service) Wake() { s.Bell.Ring() }
 
-func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder) (store.Receipt, error) {
+func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder) (Accepted, error) {
 	if err := Require(caller, cmp.Or(o.Scope, penstock.ScopeJobsWrite)); err != nil {
-		return store.Receipt{}, err
+		return Accepted{}, err
 	}
 	d, err := s.draft(caller, &o)
 	if err == nil {
@@ -189,7 +188,7 @@ func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder
 		entry.queue.Dropped(entry.arrival)
 		return s.replay(ctx, caller, o, err)
 	}
-	return s.kept(entry.settle(Entrance{s.Jobs, s.Starter}.Submit(ctx, caller.Tenant.ID, d.sub)))
+	return s.kept(entry.settle(Entrance{s.Jobs, s.Starter, s.Bell}.Submit(ctx, caller.Tenant.ID, d.sub)))
 }
 
 // draft is an order as it would be written, and what it adds to the queue.
@@ -252,11 +251,11 @@ func (s *Service) open(caller penstock.Caller, o JobOrder, d draft) error {
 }
 
 // kept passes on what became of a job that was to be kept, and closes the door if there was no room.
-func (s *Service) kept(receipt store.Receipt, err error) (store.Receipt, error) {
+func (s *Service) kept(job Accepted, err error) (Accepted, error) {
 	if errors.Is(err, store.ErrFull) {
 		s.Room.Full()
 	}
-	return receipt, err
+	return job, err
 }
 
 // idempotency is the key of an order, nil if it has none.
@@ -269,15 +268,20 @@ func (s *Service) idempotency(caller penstock.Caller, key string, hash []byte) *
 
 // replay answers for an order that is refused today but may have been accepted before: its deadline
 // passed meanwhile, its model is gone, the queue is full, or there is no room for new ones. The key says so.
-func (s *Service) replay(ctx context.Context, caller penstock.Caller, o JobOrder, refusal error) (store.Receipt, error) {
+func (s *Service) replay(ctx context.Context, caller penstock.Caller, o JobOrder, refusal error) (Accepted, error) {
 	if o.IdempotencyKey == "" || checkKey(o.IdempotencyKey) != nil {
-		return store.Receipt{}, refusal
+		return Accepted{}, refusal
 	}
 	job, err := s.Jobs.JobByKey(ctx, caller.Tenant.ID, store.IdempotencyKey{Key: o.IdempotencyKey, BodyHash: o.BodyHash})
 	if err != nil {
-		return store.Receipt{}, refusal
+		return Accepted{}, refusal
 	}
-	return store.Receipt{Job: job, Replayed: true}, nil
+	return s.replayed(job), nil
+}
+
+// replayed is a job that was accepted before.
+func (s *Service) replayed(job penstock.Job) Accepted {
+	return Accepted{store.Receipt{Job: job, Replayed: true}, s.Bell.Ring}
 }
 
 // RequestOrder is a synchronous call that a caller asks for.

@@ -38,11 +38,11 @@ func (s *Service) enter(a backlog.Arrival, sub *store.Submission) (entry, error)
 }
 
 // settle tells the queue what became of the job, and passes it on.
-func (e entry) settle(receipt store.Receipt, err error) (store.Receipt, error) {
-	if err != nil || receipt.Replayed || len(receipt.Claimed) > 0 { // what has begun never waited
+func (e entry) settle(job Accepted, err error) (Accepted, error) {
+	if err != nil || job.Replayed || len(job.Claimed) > 0 { // what begins at once never waits
 		e.queue.Dropped(e.arrival)
 	} else {
 		e.queue.Accepted(e.arrival)
 	}
-	return receipt, err
+	return job, err
 }

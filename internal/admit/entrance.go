@@ -3,8 +3,11 @@ package admit
 import (
 	"context"
 	"errors"
+	"sync"
+	"time"
 
 	"penstock"
+	"penstock/internal/queue"
 	"penstock/internal/store"
 )
 
@@ -19,13 +22,27 @@ type Starter interface {
 type Entrance struct {
 	Jobs    Jobs
 	Starter Starter // nil where no worker is
+	Bell    *queue.Bell
 }
 
+// Accepted is a job that was accepted.
+type Accepted struct {
+	store.Receipt
+	begin func()
+}
+
+// Begin lets the work begin, or has begun it already. It is apart from accepting, so that a caller can have its answer
+// before the work competes with it for the processor.
+func (a Accepted) Begin() { a.begin() }
+
+// beginAtLatest is how long the work waits to be begun: the answer before it may be slow to leave.
+const beginAtLatest = 10 * time.Millisecond
+
 // Submit has a job accepted. If this process has slots and room for its items, and nothing waits before them, they
-// start without waiting for a claim; they are in the receipt then.
-func (e Entrance) Submit(ctx context.Context, tenant penstock.TenantID, sub store.Submission) (store.Receipt, error) {
+// need not wait for a claim; they are in the receipt then.
+func (e Entrance) Submit(ctx context.Context, tenant penstock.TenantID, sub store.Submission) (Accepted, error) {
 	if e.Starter == nil {
-		return e.Jobs.SubmitJob(ctx, tenant, sub)
+		return e.queue(ctx, tenant, sub)
 	}
 	items := make([]store.Candidate, len(sub.Items))
 	for n, item := range sub.Items {
@@ -36,14 +53,31 @@ func (e Entrance) Submit(ctx context.Context, tenant penstock.TenantID, sub stor
 	}
 	lease, taken, ok := e.Starter.Offer(items)
 	if !ok {
-		return e.Jobs.SubmitJob(ctx, tenant, sub)
+		return e.queue(ctx, tenant, sub)
 	}
-	var receipt store.Receipt
+	var accepted Accepted
 	err := errors.New("the submit did not return")
-	defer func() { taken(receipt.Claimed, err) }()
+	defer func() {
+		if len(accepted.Claimed) == 0 {
+			taken(nil, err)
+		}
+	}()
 	sub.Starter = &lease
-	if receipt, err = e.Jobs.SubmitJob(ctx, tenant, sub); err != nil {
-		receipt = store.Receipt{} // nobody knows what became of it, so none of it may run
+	if accepted, err = e.queue(ctx, tenant, sub); err != nil {
+		return Accepted{}, err // nobody knows what became of it, so none of it may run
 	}
-	return receipt, err
+	if claimed := accepted.Claimed; len(claimed) > 0 {
+		accepted.begin = sync.OnceFunc(func() { taken(claimed, nil) })
+		time.AfterFunc(beginAtLatest, accepted.begin)
+	}
+	return accepted, nil
+}
+
+// queue has a job accepted that workers are told of.
+func (e Entrance) queue(ctx context.Context, tenant penstock.TenantID, sub store.Submission) (Accepted, error) {
+	receipt, err := e.Jobs.SubmitJob(ctx, tenant, sub)
+	if err != nil {
+		return Accepted{}, err
+	}
+	return Accepted{receipt, e.Bell.Ring}, nil
 }

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"penstock"
+	"penstock/internal/queue"
 	"penstock/internal/store"
 )
 
@@ -42,12 +45,35 @@ func TestNothingStartsOfASubmitThatFailed(t *testing.T) {
 	}{{nil, 1}, {gone, 0}} {
 		o := &offers{}
 		sub := store.Submission{Job: penstock.Job{ID: "01ARZ3NDEKTSV4RRFFQ69G5FAV"}, Items: []store.NewItem{{Body: []byte("{}")}}}
-		receipt, err := Entrance{&grants{err: tt.err}, o}.Submit(t.Context(), "acme", sub)
-		if !errors.Is(err, tt.err) || len(receipt.Claimed) != tt.want {
-			t.Errorf("%v: %d items are said to run, %v", tt.err, len(receipt.Claimed), err)
+		job, err := Entrance{&grants{err: tt.err}, o, queue.NewBell()}.Submit(t.Context(), "acme", sub)
+		if !errors.Is(err, tt.err) || len(job.Claimed) != tt.want {
+			t.Errorf("%v: %d items are said to run, %v", tt.err, len(job.Claimed), err)
+		}
+		if err == nil {
+			job.Begin()
+			job.Begin() // once is enough
 		}
 		if o.taken != 1 || len(o.claimed) != tt.want || !errors.Is(o.err, tt.err) {
 			t.Errorf("%v: the starter was told %d times of %d items, %v", tt.err, o.taken, len(o.claimed), o.err)
 		}
 	}
+}
+
+// The answer goes out before the work begins, but the work does not depend on it.
+func TestWorkBeginsWhateverBecomesOfTheAnswer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := &offers{}
+		sub := store.Submission{Job: penstock.Job{ID: "01ARZ3NDEKTSV4RRFFQ69G5FAV"}, Items: []store.NewItem{{Body: []byte("{}")}}}
+		if _, err := (Entrance{&grants{}, o, queue.NewBell()}).Submit(t.Context(), "acme", sub); err != nil {
+			t.Fatal(err)
+		}
+		if synctest.Wait(); o.taken != 0 {
+			t.Error("the work began before the answer could leave")
+		}
+		time.Sleep(beginAtLatest)
+		if synctest.Wait(); o.taken != 1 || len(o.claimed) != 1 {
+			t.Errorf("nobody said that the work may begin, and %v later it has not", beginAtLatest)
+		}
+	})
 }

@@ -73,26 +73,26 @@ type RetryOrder struct {
 // error. Codes: invalid_request, scope_missing, model_not_found, not_found, gone, queue_full, overloaded,
 // conflict (nothing is left to retry, or no target of the first job is configured any more), and those of
 // store.Jobs.SubmitJob.
-func (s *Service) RetryJob(ctx context.Context, caller penstock.Caller, o RetryOrder) (store.Receipt, error) {
+func (s *Service) RetryJob(ctx context.Context, caller penstock.Caller, o RetryOrder) (Accepted, error) {
 	if err := Require(caller, penstock.ScopeJobsWrite); err != nil {
-		return s.counted(caller, store.Receipt{}, err)
+		return s.counted(caller, Accepted{}, err)
 	}
 	if err := cmp.Or(o.Terms.complete(), checkKey(o.IdempotencyKey)); err != nil {
-		return s.counted(caller, store.Receipt{}, err)
+		return s.counted(caller, Accepted{}, err)
 	}
 	key := s.idempotency(caller, o.IdempotencyKey, o.BodyHash)
-	receipt, err := s.retry(ctx, caller, retry{RetryTerms: o.Terms, selection: store.RetrySelection{Job: o.Job, Limit: config.MaxInputs}, key: key})
+	accepted, err := s.retry(ctx, caller, retry{RetryTerms: o.Terms, selection: store.RetrySelection{Job: o.Job, Limit: config.MaxInputs}, key: key})
 	if err != nil && key != nil {
 		// It may have been accepted before, and have left nothing to retry: then the key says more.
 		job, known := s.Jobs.JobByKey(ctx, caller.Tenant.ID, *key)
 		switch penstock.ErrorCode(known) {
 		case "":
-			receipt, err = store.Receipt{Job: job, Replayed: true}, nil
+			accepted, err = s.replayed(job), nil
 		case penstock.CodeIdempotencyMismatch, penstock.CodeGone:
 			err = known
 		}
 	}
-	return s.counted(caller, receipt, err)
+	return s.counted(caller, accepted, err)
 }
 
 // LetterOrder asks for dead letters to be dealt with.
@@ -142,16 +142,16 @@ func (s *Service) RetryDeadLetters(ctx context.Context, caller penstock.Caller, 
 		if report.Items == MaxRetryItems {
 			break
 		}
-		receipt, err := s.retry(ctx, caller, retry{
+		accepted, err := s.retry(ctx, caller, retry{
 			RetryTerms: terms, before: report.Items, dryRun: o.DryRun,
 			selection: store.RetrySelection{Job: j.Job, Letters: &o.Filter, Limit: MaxRetryItems - report.Items},
 		})
 		if err == nil {
-			n := receipt.Job.Counts.Total
+			n := accepted.Job.Counts.Total
 			report.Items += n
-			report.Jobs = append(report.Jobs, RetriedJob{Job: receipt.Job.ID, RetryOf: j.Job, Items: n})
+			report.Jobs = append(report.Jobs, RetriedJob{Job: accepted.Job.ID, RetryOf: j.Job, Items: n})
 			if !o.DryRun {
-				_, _ = s.counted(caller, receipt, nil)
+				_, _ = s.counted(caller, accepted, nil)
 			}
 			continue
 		}
@@ -206,32 +206,33 @@ type retry struct {
 
 // retry selects items and makes a job of them. When others take some of them first, nothing was written
 // and it selects again.
-func (s *Service) retry(ctx context.Context, caller penstock.Caller, r retry) (receipt store.Receipt, err error) {
+func (s *Service) retry(ctx context.Context, caller penstock.Caller, r retry) (accepted Accepted, err error) {
 	for range retryTries {
 		var order store.Retry
 		if order, err = s.retryOrder(ctx, caller, r); err != nil {
-			return store.Receipt{}, err
+			return Accepted{}, err
 		}
 		if r.dryRun {
-			return store.Receipt{Job: penstock.Job{Counts: penstock.Counts{Total: len(order.Items)}}}, nil
+			return Accepted{Receipt: store.Receipt{Job: penstock.Job{Counts: penstock.Counts{Total: len(order.Items)}}}}, nil
 		}
 		if err := s.Room.Refusal(); err != nil {
-			return store.Receipt{}, err
+			return Accepted{}, err
 		}
 		var in entry
 		if in, err = s.enter(arrivalOf(caller.Tenant.ID, order.Submission), &order.Submission); err != nil {
-			return store.Receipt{}, err
+			return Accepted{}, err
 		}
 		if err := s.spendSubmit(ctx, caller, JobOrder{Model: order.Job.Model}); err != nil {
 			in.queue.Dropped(in.arrival)
-			return store.Receipt{}, err
+			return Accepted{}, err
 		}
-		receipt, err = s.kept(in.settle(s.Retries.RetryItems(ctx, caller.Tenant.ID, order)))
+		receipt, failure := s.Retries.RetryItems(ctx, caller.Tenant.ID, order)
+		accepted, err = s.kept(in.settle(Accepted{receipt, s.Bell.Ring}, failure))
 		if penstock.ErrorCode(err) != penstock.CodeConflict {
 			break
 		}
 	}
-	return receipt, err
+	return accepted, err
 }
 
 // retryOrder reads what is to be retried and prices it anew.

@@ -117,7 +117,7 @@ func (c *call) createMessageBatch() error {
 		return err // the row may be there all the same, so its blob must stay
 	}
 	order := admit.JobOrder{Endpoint: penstock.EndpointMessages, Lane: penstock.LaneBulk, IdempotencyKey: key, BodyHash: sum.Sum(nil)}
-	var receipt store.Receipt
+	var receipt admit.Accepted
 	if err = c.overLines(&order, admit.Lines{File: f, Batch: store.Batch{Kind: store.BatchAnthropic}}); err == nil {
 		receipt, err = c.Admit.Job(ctx, c.caller, order)
 	}
@@ -128,7 +128,7 @@ func (c *call) createMessageBatch() error {
 	if err != nil {
 		return err
 	}
-	c.Admit.Wake()
+	receipt.Begin()
 	b, err := c.Batches.Batch(ctx, c.caller.Tenant.ID, receipt.Job.ID)
 	if err != nil {
 		return err

@@ -312,7 +312,7 @@ func (c *call) submitBatch(order admit.JobOrder, sent []byte) (penstock.Job, err
 	if receipt.Replayed {
 		c.w.Header().Set("Idempotency-Replayed", "true")
 	}
-	c.Admit.Wake()
+	receipt.Begin()
 	return receipt.Job, nil
 }
 

@@ -344,12 +344,10 @@ func (c *call) inferAsJob(d *door, asked dialect.Call, key string) error {
 	if err != nil {
 		return err
 	}
+	receipt.Begin()
 	tellBudgets(c.w.Header(), receipt.Warnings)
 	if receipt.Replayed {
 		c.w.Header().Set("Idempotency-Replayed", "true")
-	}
-	if len(receipt.Claimed) == 0 {
-		c.Admit.Wake()
 	}
 	ctx, cancel := c.patient()
 	defer cancel()

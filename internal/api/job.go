@@ -86,31 +86,26 @@ func (c *call) submitJob() error {
 	}
 	ctx, span := c.Tracer.StartProducer(c.r.Context(), "submit job")
 	order.TraceParent = telemetry.TraceParent(ctx)
-	receipt, err := c.Admit.Job(ctx, c.caller, order)
+	job, err := c.Admit.Job(ctx, c.caller, order)
 	span.End(err)
 	if err != nil {
 		return err
 	}
-	tellBudgets(c.w.Header(), receipt.Warnings)
-	return c.accepted(receipt, wait)
+	tellBudgets(c.w.Header(), job.Warnings)
+	return c.accepted(job, wait)
 }
 
 // accepted answers a submit, after waiting as long as the caller prefers.
-func (c *call) accepted(receipt store.Receipt, wait time.Duration) error {
+func (c *call) accepted(a admit.Accepted, wait time.Duration) error {
 	h := c.w.Header()
-	h.Set("Location", "/v1/jobs/"+penstock.ViewJob.Format(receipt.Job.ID))
-	if receipt.Replayed {
+	h.Set("Location", "/v1/jobs/"+penstock.ViewJob.Format(a.Job.ID))
+	if a.Replayed {
 		h.Set("Idempotency-Replayed", "true")
 	}
-	job := receipt.Job
-	switch {
-	case len(receipt.Claimed) > 0: // they have begun
-	case wait == 0:
-		defer c.Admit.Wake() // once the answer is on its way
-	default:
-		c.Admit.Wake()
-	}
+	defer a.Begin() // once the answer is on its way
+	job := a.Job
 	if wait > 0 && job.FinishedAt.IsZero() {
+		a.Begin()
 		ctx, cancel := c.patient()
 		defer cancel()
 		var err error

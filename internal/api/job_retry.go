@@ -42,13 +42,13 @@ func (c *call) retryJob() error {
 	}
 	ctx, span := c.Tracer.StartProducer(c.r.Context(), "retry job")
 	order.Terms = in.terms(telemetry.TraceParent(ctx))
-	receipt, err := c.Admit.RetryJob(ctx, c.caller, order)
+	job, err := c.Admit.RetryJob(ctx, c.caller, order)
 	span.End(err)
 	if err != nil {
 		return err
 	}
-	tellBudgets(c.w.Header(), receipt.Warnings)
-	return c.accepted(receipt, wait)
+	tellBudgets(c.w.Header(), job.Warnings)
+	return c.accepted(job, wait)
 }
 
 func (in jobRetry) terms(traceParent string) admit.RetryTerms {

@@ -64,10 +64,8 @@ func (c *call) createResponse() error {
 	if err != nil {
 		return err
 	}
-	if len(receipt.Claimed) == 0 {
-		c.Admit.Wake()
-	}
-	return c.keptResponse(receipt, kept)
+	receipt.Begin()
+	return c.keptResponse(receipt.Receipt, kept)
 }
 
 // goOn completes a body that goes on from an earlier response with what was said until then, and returns which one
