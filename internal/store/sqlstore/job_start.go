@@ -16,15 +16,16 @@ func startable(ctx context.Context, tx Tx, tenant penstock.TenantID, sub store.S
 		return s, false, nil
 	}
 	s.lease = *sub.Starter
-	var expires int64
-	waiting := false
-	err = tx.Ask(ctx,
-		ask(sqlf(`SELECT expires_at FROM leases WHERE process_id = $1 AND epoch = $2`, sub.Starter.Process, sub.Starter.Epoch),
-			func(row Row) error { return row.Scan(&expires) }),
-		ask(sqlf(`SELECT 1 FROM shares WHERE lane = $1 AND active = 1 LIMIT 1`, sub.Job.Lane), func(Row) error { waiting = true; return nil }),
-		ask(sqlf(`SELECT 1 FROM webhooks w WHERE w.tenant_id = $1 AND w.job_id IN ('', $2) LIMIT 1`, tenant, sub.Job.ID),
-			func(Row) error { s.heard = true; return nil }))
-	return s, err == nil && !waiting && expires > micros(tx.Now()), err
+	// One statement, since this is on the way of an accept.
+	facts, _, err := queryOne(ctx, tx, sqlf(`SELECT COALESCE((SELECT expires_at FROM leases WHERE process_id = $1 AND epoch = $2), 0),
+			CASE WHEN EXISTS (SELECT 1 FROM shares WHERE lane = $3 AND active = 1) THEN 1 ELSE 0 END,
+			CASE WHEN EXISTS (SELECT 1 FROM webhooks WHERE tenant_id = $4 AND job_id IN ('', $5)) THEN 1 ELSE 0 END`,
+		sub.Starter.Process, sub.Starter.Epoch, sub.Job.Lane, tenant, sub.Job.ID),
+		func(row Row) (f struct{ expires, waiting, heard int64 }, err error) {
+			return f, row.Scan(&f.expires, &f.waiting, &f.heard)
+		})
+	s.heard = facts.heard > 0
+	return s, err == nil && facts.waiting == 0 && facts.expires > micros(tx.Now()), err
 }
 
 // starting is a submission that begins at once.
