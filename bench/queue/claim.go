@@ -91,29 +91,46 @@ func claimTimes(ctx context.Context, o options, p claimPlan) (times [][]time.Dur
 	return times, nil
 }
 
+// claimJob is how many items each job of the queues has: what a claim meets is the same in all of them.
+const claimJob = 100
+
 // claimQueue is a queue that is claimed from by hand.
 type claimQueue struct {
 	in    *instance
 	lease store.Lease
-	next  int // tenant that is topped up
+	owed  map[penstock.TenantID]int // what each tenant has less than at the beginning
 }
 
+// fillQueue makes a queue that never has fewer items than that, spread evenly over the tenants.
 func fillQueue(ctx context.Context, in *instance, items int) (*claimQueue, error) {
-	q := &claimQueue{in: in}
-	for left := items; left > 0; left -= 1000 {
-		if err := q.submit(ctx, min(left, 1000)); err != nil {
-			return nil, err
-		}
+	q := &claimQueue{in: in, owed: map[penstock.TenantID]int{}}
+	for n := range claimTenants {
+		q.owed[penstock.TenantID(fmt.Sprintf("tenant-%d", n))] = items/claimTenants + claimJob
+	}
+	if err := q.topUp(ctx); err != nil {
+		return nil, err
 	}
 	var err error
 	q.lease, err = in.store.AcquireLease(ctx, "bench", time.Hour)
 	return q, err
 }
 
-func (q *claimQueue) submit(ctx context.Context, items int) error {
-	q.next = (q.next + 1) % claimTenants
-	tenant := penstock.TenantID(fmt.Sprintf("tenant-%d", q.next))
-	return q.in.submit(ctx, order{tenant: tenant, key: "bench", items: items, words: promptWords})
+// topUp submits what tenants have less than at the beginning, in whole jobs and in turns.
+func (q *claimQueue) topUp(ctx context.Context) error {
+	for more := true; more; {
+		more = false
+		for tenant, items := range q.owed {
+			if items < claimJob {
+				continue
+			}
+			if err := q.in.submit(ctx, order{tenant: tenant, key: "bench", items: claimJob, words: promptWords}); err != nil {
+				return err
+			}
+			q.owed[tenant] -= claimJob
+			more = true
+		}
+	}
+	return nil
 }
 
 // sample times one claim, and leaves the queue as long as it was.
@@ -129,11 +146,12 @@ func (q *claimQueue) sample(ctx context.Context) (time.Duration, error) {
 	}
 	group := make([]store.Finish, len(claimed))
 	for i, c := range claimed {
+		q.owed[c.Tenant]++
 		group[i] = store.Finish{Item: c.Item, Job: c.Job, Tenant: c.Tenant, Fence: c.Fence, Transition: penstock.TransitionSucceed,
 			Counted: 1, Target: "noop", StatusCode: 200, Result: []byte(answerBody), Usage: usageOf(c.Body)}
 	}
 	if _, err := q.in.store.FinishItems(ctx, group); err != nil {
 		return 0, err
 	}
-	return took, q.submit(ctx, len(claimed))
+	return took, q.topUp(ctx)
 }

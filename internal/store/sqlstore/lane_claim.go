@@ -188,12 +188,15 @@ func (c *laneClaim) earliest(ctx context.Context, tx Tx, s *share) (*shelf, erro
 }
 
 // fill reads the next ranges of a shelf: as many items as the tenant is likely to be given.
+//
+// Jobs are looked up by scalar subqueries: of a NOT EXISTS or a join PostgreSQL may make one that reads the whole
+// line before it sorts and takes the first few.
 func (c *laneClaim) fill(ctx context.Context, tx Tx, s *share, sh *shelf) error {
 	n := max(fair.ItemsPerTurn, (c.limit-len(c.picks))/len(c.shares))
 	sh.reading = min(max(fewRanges, 2*sh.reading), n) // a range may have one item or hundreds
 	ranges, err := queryAll(ctx, tx, sqlf(`SELECT `+rangeColumns+`, (SELECT j.endpoint FROM jobs j WHERE j.id = r.job_id) FROM ready r
 		WHERE r.lane = $1 AND r.tenant_id = $2 AND r.model = $3 AND r.deadline > $4 AND (r.deadline, r.job_id, r.last_n) > ($5, $6, $7)
-			AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = r.job_id AND j.cancel_requested_at > 0)
+			AND COALESCE((SELECT j.cancel_requested_at FROM jobs j WHERE j.id = r.job_id), 0) = 0
 		ORDER BY r.deadline, r.job_id, r.last_n LIMIT $8`,
 		c.lane, s.tenant, sh.model, micros(tx.Now()), sh.seen.deadline, sh.seen.job, sh.seen.last, sh.reading),
 		func(row Row) (*readyRange, error) {
