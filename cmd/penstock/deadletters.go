@@ -85,9 +85,17 @@ func (sh *shell) deadLettersListCommand() *cobra.Command {
 			}
 			list := client.DeadLetterList{Filter: filter, PageSize: limit + 1}
 			if items {
-				return sh.printDeadLetters(firstOf(cl.DeadLetters(c.Context(), list), limit))
+				letters, err := firstOf(cl.DeadLetters(c.Context(), list), limit)
+				if err != nil {
+					return err
+				}
+				return sh.deadLetters().show(sh, letters)
 			}
-			return sh.printDeadLetterGroups(firstOf(cl.DeadLetterGroups(c.Context(), list), limit))
+			groups, err := firstOf(cl.DeadLetterGroups(c.Context(), list), limit)
+			if err != nil {
+				return err
+			}
+			return sh.deadLetterGroups().show(sh, groups)
 		},
 	}
 	q.flags(c)
@@ -96,48 +104,26 @@ func (sh *shell) deadLettersListCommand() *cobra.Command {
 	return c
 }
 
-func (sh *shell) printDeadLetterGroups(groups []*client.DeadLetterGroup, more hasMore, err error) error {
-	if err != nil {
-		return err
+func (sh *shell) deadLetterGroups() look[*client.DeadLetterGroup] {
+	return look[*client.DeadLetterGroup]{
+		header: []string{"FINGERPRINT", "COUNT", "MODEL", "FIRST", "LAST", "SAMPLE", "MESSAGE"},
+		cells: func(g *client.DeadLetterGroup) []string {
+			return []string{g.Fingerprint, strconv.Itoa(g.Count), g.Model, sh.when(g.FirstAt), sh.when(g.LastAt), g.Sample.ItemID, sh.brief(g.Sample.Message)}
+		},
+		raw:   func(g *client.DeadLetterGroup) json.RawMessage { return g.Raw },
+		empty: "There are no dead letters.",
 	}
-	if sh.output == outputJSON {
-		list := rawList{Object: "list", Data: []json.RawMessage{}, HasMore: more}
-		for _, g := range groups {
-			list.Data = append(list.Data, g.Raw)
-		}
-		return sh.json(list)
-	}
-	t := sh.table("FINGERPRINT", "COUNT", "MODEL", "FIRST", "LAST", "SAMPLE", "MESSAGE")
-	for _, g := range groups {
-		err := t.row(g.Fingerprint, strconv.Itoa(g.Count), g.Model, sh.when(g.FirstAt), sh.when(g.LastAt), g.Sample.ItemID, sh.brief(g.Sample.Message))
-		if err != nil {
-			return err
-		}
-	}
-	defer sh.tellMore(more)
-	return t.end("There are no dead letters.")
 }
 
-func (sh *shell) printDeadLetters(letters []*client.DeadLetter, more hasMore, err error) error {
-	if err != nil {
-		return err
+func (sh *shell) deadLetters() look[*client.DeadLetter] {
+	return look[*client.DeadLetter]{
+		header: []string{"ITEM", "JOB", "MODEL", "CODE", "KIND", "FINGERPRINT", "CREATED", "MESSAGE"},
+		cells: func(d *client.DeadLetter) []string {
+			return []string{d.ItemID, d.JobID, d.Model, string(d.Code), d.ErrorKind, d.Fingerprint, sh.when(d.CreatedAt), sh.brief(d.Message)}
+		},
+		raw:   func(d *client.DeadLetter) json.RawMessage { return d.Raw },
+		empty: "There are no dead letters.",
 	}
-	if sh.output == outputJSON {
-		list := rawList{Object: "list", Data: []json.RawMessage{}, HasMore: more}
-		for _, d := range letters {
-			list.Data = append(list.Data, d.Raw)
-		}
-		return sh.json(list)
-	}
-	t := sh.table("ITEM", "JOB", "MODEL", "CODE", "KIND", "FINGERPRINT", "CREATED", "MESSAGE")
-	for _, d := range letters {
-		err := t.row(d.ItemID, d.JobID, d.Model, string(d.Code), d.ErrorKind, d.Fingerprint, sh.when(d.CreatedAt), sh.brief(d.Message))
-		if err != nil {
-			return err
-		}
-	}
-	defer sh.tellMore(more)
-	return t.end("There are no dead letters.")
 }
 
 func (sh *shell) deadLettersRetryCommand() *cobra.Command {

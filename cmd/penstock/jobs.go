@@ -109,7 +109,11 @@ func (sh *shell) jobsListCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return sh.printJobs(firstOf(cl.ListJobs(c.Context(), filter), q.limit))
+			jobs, err := firstOf(cl.ListJobs(c.Context(), filter), q.limit)
+			if err != nil {
+				return err
+			}
+			return sh.jobs().show(sh, jobs)
 		},
 	}
 	f := c.Flags()
@@ -159,27 +163,16 @@ func moment(flag, text string, away func(time.Duration) time.Time) (time.Time, e
 	return t, nil
 }
 
-func (sh *shell) printJobs(jobs []*client.Job, more hasMore, err error) error {
-	if err != nil {
-		return err
+func (sh *shell) jobs() look[*client.Job] {
+	return look[*client.Job]{
+		header: []string{"JOB", "STATUS", "OUTCOME", "DONE", "MODEL", "LANE", "COST", "CREATED"},
+		cells: func(j *client.Job) []string {
+			done := fmt.Sprintf("%d/%d", j.Counts.Total-j.Counts.Open(), j.Counts.Total)
+			return []string{j.ID, string(j.Status), string(j.Outcome), done, j.Model, string(j.Lane), dollars(j.Usage.Cost), sh.when(j.CreatedAt)}
+		},
+		raw:   func(j *client.Job) json.RawMessage { return j.Raw },
+		empty: "There are no such jobs.",
 	}
-	if sh.output == outputJSON {
-		list := rawList{Object: "list", Data: []json.RawMessage{}, HasMore: more}
-		for _, j := range jobs {
-			list.Data = append(list.Data, j.Raw)
-		}
-		return sh.json(list)
-	}
-	t := sh.table("JOB", "STATUS", "OUTCOME", "DONE", "MODEL", "LANE", "COST", "CREATED")
-	for _, j := range jobs {
-		done := fmt.Sprintf("%d/%d", j.Counts.Total-j.Counts.Open(), j.Counts.Total)
-		err := t.row(j.ID, string(j.Status), string(j.Outcome), done, j.Model, string(j.Lane), dollars(j.Usage.Cost), sh.when(j.CreatedAt))
-		if err != nil {
-			return err
-		}
-	}
-	defer sh.tellMore(more)
-	return t.end("There are no such jobs.")
 }
 
 // printJob shows a job in full.

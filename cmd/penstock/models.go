@@ -23,28 +23,20 @@ func (sh *shell) modelsListCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			models, err := cl.Models(c.Context())
+			all, err := cl.Models(c.Context())
 			if err != nil {
 				return err
 			}
-			return sh.printModels(models)
+			return models().show(sh, page[*client.Model]{entries: all})
 		},
 	}
 }
 
-func (sh *shell) printModels(models []*client.Model) error {
-	if sh.output == outputJSON {
-		list := rawList{Object: "list", Data: []json.RawMessage{}}
-		for _, m := range models {
-			list.Data = append(list.Data, m.Raw)
-		}
-		return sh.json(list)
+func models() look[*client.Model] {
+	return look[*client.Model]{
+		header: []string{"MODEL", "OWNED BY"},
+		cells:  func(m *client.Model) []string { return []string{m.ID, m.OwnedBy} },
+		raw:    func(m *client.Model) json.RawMessage { return m.Raw },
+		empty:  "No model is configured.",
 	}
-	t := sh.table("MODEL", "OWNED BY")
-	for _, m := range models {
-		if err := t.row(m.ID, m.OwnedBy); err != nil {
-			return err
-		}
-	}
-	return t.end("No model is configured.")
 }

@@ -38,18 +38,52 @@ type rawList struct {
 // hasMore says that a list goes on behind what was read of it.
 type hasMore bool
 
+// page is the beginning of a list.
+type page[T any] struct {
+	entries []T
+	more    hasMore
+}
+
 // firstOf reads at most n entries of a list.
-func firstOf[T any](all iter.Seq2[T, error], n int) (first []T, more hasMore, err error) {
+func firstOf[T any](all iter.Seq2[T, error], n int) (p page[T], err error) {
 	for v, err := range all {
 		if err != nil {
-			return nil, false, err
+			return page[T]{}, err
 		}
-		if len(first) == n {
-			return first, true, nil
+		if len(p.entries) == n {
+			p.more = true
+			return p, nil
 		}
-		first = append(first, v)
+		p.entries = append(p.entries, v)
 	}
-	return first, false, nil
+	return p, nil
+}
+
+// look is how the entries of a list are shown: a row of cells each, or as the server sent them.
+type look[T any] struct {
+	header []string
+	cells  func(T) []string
+	raw    func(T) json.RawMessage
+	empty  string // what is said when there are none
+}
+
+// show prints a page of a list.
+func (l look[T]) show(sh *shell, p page[T]) error {
+	if sh.output == outputJSON {
+		list := rawList{Object: "list", Data: []json.RawMessage{}, HasMore: p.more}
+		for _, v := range p.entries {
+			list.Data = append(list.Data, l.raw(v))
+		}
+		return sh.json(list)
+	}
+	t := sh.table(l.header...)
+	for _, v := range p.entries {
+		if err := t.row(l.cells(v)...); err != nil {
+			return err
+		}
+	}
+	defer sh.tellMore(p.more)
+	return t.end(l.empty)
 }
 
 // tellMore says that a table is not everything there is.

@@ -27,25 +27,23 @@ func (sh *shell) webhooksListCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			hooks, more, err := firstOf(cl.Webhooks(c.Context()), client.MaxPageSize)
+			hooks, err := firstOf(cl.Webhooks(c.Context()), client.MaxPageSize)
 			if err != nil {
 				return err
 			}
-			if sh.output == outputJSON {
-				list := rawList{Object: "list", Data: []json.RawMessage{}, HasMore: more}
-				for _, w := range hooks {
-					list.Data = append(list.Data, w.Raw)
-				}
-				return sh.json(list)
-			}
-			t := sh.table("WEBHOOK", "STATE", "EVENTS", "FAILURES", "CREATED", "URL")
-			for _, w := range hooks {
-				if err := t.row(w.ID, webhookState(w), eventList(w.Events), strconv.Itoa(w.Failures), sh.when(w.CreatedAt), w.URL); err != nil {
-					return err
-				}
-			}
-			return t.end("There are no endpoints; add one by: penstock webhooks create URL")
+			return sh.webhooks().show(sh, hooks)
 		},
+	}
+}
+
+func (sh *shell) webhooks() look[*client.Webhook] {
+	return look[*client.Webhook]{
+		header: []string{"WEBHOOK", "STATE", "EVENTS", "FAILURES", "CREATED", "URL"},
+		cells: func(w *client.Webhook) []string {
+			return []string{w.ID, webhookState(w), eventList(w.Events), strconv.Itoa(w.Failures), sh.when(w.CreatedAt), w.URL}
+		},
+		raw:   func(w *client.Webhook) json.RawMessage { return w.Raw },
+		empty: "There are no endpoints; add one by: penstock webhooks create URL",
 	}
 }
 
@@ -272,7 +270,11 @@ func (sh *shell) webhooksDeliveriesCommand() *cobra.Command {
 			if len(args) > 0 {
 				list.Webhook = args[0]
 			}
-			return sh.printDeliveries(firstOf(cl.Deliveries(c.Context(), list), limit))
+			sent, err := firstOf(cl.Deliveries(c.Context(), list), limit)
+			if err != nil {
+				return err
+			}
+			return sh.deliveries().show(sh, sent)
 		},
 	}
 	c.Flags().IntVar(&limit, "limit", 20, "how many at the most")
@@ -280,27 +282,17 @@ func (sh *shell) webhooksDeliveriesCommand() *cobra.Command {
 	return c
 }
 
-func (sh *shell) printDeliveries(all []*client.Delivery, more hasMore, err error) error {
-	if err != nil {
-		return err
+func (sh *shell) deliveries() look[*client.Delivery] {
+	return look[*client.Delivery]{
+		header: []string{"DELIVERY", "STATUS", "TYPE", "JOB", "ATTEMPTS", "CREATED", "LAST"},
+		cells: func(d *client.Delivery) []string {
+			last := d.Error
+			if n := len(d.History); n > 0 && last == "" {
+				last = d.History[n-1].Error
+			}
+			return []string{d.ID, string(d.Status), string(d.Type), d.JobID, strconv.Itoa(d.Attempts), sh.when(d.CreatedAt), sh.brief(last)}
+		},
+		raw:   func(d *client.Delivery) json.RawMessage { return d.Raw },
+		empty: "Nothing was sent yet.",
 	}
-	if sh.output == outputJSON {
-		list := rawList{Object: "list", Data: []json.RawMessage{}, HasMore: more}
-		for _, d := range all {
-			list.Data = append(list.Data, d.Raw)
-		}
-		return sh.json(list)
-	}
-	t := sh.table("DELIVERY", "STATUS", "TYPE", "JOB", "ATTEMPTS", "CREATED", "LAST")
-	for _, d := range all {
-		last := d.Error
-		if n := len(d.History); n > 0 && last == "" {
-			last = d.History[n-1].Error
-		}
-		if err := t.row(d.ID, string(d.Status), string(d.Type), d.JobID, strconv.Itoa(d.Attempts), sh.when(d.CreatedAt), sh.brief(last)); err != nil {
-			return err
-		}
-	}
-	defer sh.tellMore(more)
-	return t.end("Nothing was sent yet.")
 }

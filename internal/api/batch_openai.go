@@ -294,13 +294,8 @@ func (c *call) refuseBatch(b store.Batch) error {
 // submitBatch admits a job that came through a door for batches.
 func (c *call) submitBatch(order admit.JobOrder, sent []byte) (penstock.Job, error) {
 	var err error
-	if order.IdempotencyKey, err = idempotencyKey(c.r); err != nil {
+	if order.IdempotencyKey, order.BodyHash, err = c.idempotency(sent); err != nil {
 		return penstock.Job{}, err
-	}
-	if order.IdempotencyKey != "" {
-		if order.BodyHash, err = canonicalHash(c.r.URL.Path, sent); err != nil {
-			return penstock.Job{}, err
-		}
 	}
 	ctx, span := c.Tracer.StartProducer(c.r.Context(), "submit job")
 	order.TraceParent = telemetry.TraceParent(ctx)

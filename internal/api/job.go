@@ -72,13 +72,8 @@ func (c *call) submitJob() error {
 	if in.DryRun {
 		return c.tryJob(order)
 	}
-	if order.IdempotencyKey, err = idempotencyKey(c.r); err != nil {
+	if order.IdempotencyKey, order.BodyHash, err = c.idempotency(text); err != nil {
 		return err
-	}
-	if order.IdempotencyKey != "" {
-		if order.BodyHash, err = canonicalHash(c.r.URL.Path, text); err != nil {
-			return err
-		}
 	}
 	wait, err := c.preferredWait()
 	if err != nil {
@@ -278,6 +273,15 @@ func idempotencyKey(r *http.Request) (string, error) {
 		return "", penstock.InvalidParam("Idempotency-Key", "Idempotency-Key must be given once and not be empty.")
 	}
 	return key, nil
+}
+
+// idempotency reads the key, "" if there is none, and what is said under it. Codes: invalid_request.
+func (c *call) idempotency(sent []byte) (key string, hash []byte, err error) {
+	if key, err = idempotencyKey(c.r); err != nil || key == "" {
+		return "", nil, err
+	}
+	hash, err = canonicalHash(c.r.URL.Path, sent)
+	return key, hash, err
 }
 
 // canonicalHash is the same for bodies that mean the same: order of names and white space do not

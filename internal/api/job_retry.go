@@ -28,13 +28,8 @@ func (c *call) retryJob() error {
 		return err
 	}
 	order := admit.RetryOrder{Job: id}
-	if order.IdempotencyKey, err = idempotencyKey(c.r); err != nil {
+	if order.IdempotencyKey, order.BodyHash, err = c.idempotency(text); err != nil {
 		return err
-	}
-	if order.IdempotencyKey != "" {
-		if order.BodyHash, err = canonicalHash(c.r.URL.Path, text); err != nil {
-			return err
-		}
 	}
 	wait, err := c.preferredWait()
 	if err != nil {

@@ -52,13 +52,8 @@ func (c *call) createResponse() error {
 	if kept.Stream {
 		order.Stream = penstock.StreamWire
 	}
-	if order.IdempotencyKey, err = idempotencyKey(c.r); err != nil {
+	if order.IdempotencyKey, order.BodyHash, err = c.idempotency(sent); err != nil {
 		return err
-	}
-	if order.IdempotencyKey != "" {
-		if order.BodyHash, err = canonicalHash(c.r.URL.Path, sent); err != nil {
-			return err
-		}
 	}
 	receipt, err := c.Admit.Job(c.r.Context(), c.caller, order)
 	if err != nil {
