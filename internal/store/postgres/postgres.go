@@ -57,11 +57,11 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 		pc.MaxConns = DefaultMaxConns
 	}
 	params := pc.ConnConfig.RuntimeParams
-	if params["application_name"] == "" {
-		params["application_name"] = "penstock"
-	}
-	if params["lock_timeout"] == "" {
-		params["lock_timeout"] = lockTimeout
+	// What the URL does not say. No statement here runs for as long as it would take to compile it.
+	for name, value := range map[string]string{"application_name": "penstock", "lock_timeout": lockTimeout, "jit": "off"} {
+		if params[name] == "" {
+			params[name] = value
+		}
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, pc)
 	if err != nil {
