@@ -209,6 +209,7 @@ func (c *call) conclude(out *attempt.Outcome, sink *httpSink) error {
 		return errLeft()
 	}
 	e := callerError(out.Err)
+	c.final = c.final || out.Final
 	switch upstream, ok := errors.AsType[*provider.Error](out.Err); {
 	case out.Begun:
 		sink.breakOff(c, e)

@@ -193,6 +193,7 @@ func (rd *rider) conclude(out *Outcome, keep func()) {
 		return
 	}
 	rd.out.Counted += out.Counted
+	rd.out.Final = out.Final
 	rd.out.PriceVersion = out.PriceVersion
 	if out.Err == nil {
 		keep()

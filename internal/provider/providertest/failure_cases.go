@@ -60,6 +60,7 @@ func failureCases(d Dialect) []testCase {
 		{"an error after comments", caseErrorAfterComments},
 		{"an error as a later event", caseErrorLater},
 		{"an error as a good plain answer", caseErrorBody},
+		{"headers of a good answer say nothing of its error", caseErrorAdvised},
 		{"malformed events", caseMalformedFrames},
 		{"malformed plain answers", caseMalformedBodies},
 		{"an encoded answer", caseEncoded},
@@ -173,6 +174,15 @@ func caseErrorBody(t *testing.T, h Harness) {
 	for _, tr := range []Transcript{h.Dialect.Plain, h.Dialect.Stream} {
 		p, _ := h.open(t, plainHead(), Send(bad.Wire))
 		mustFailInCall(t, callToEnd(t.Context(), p, h.Dialect.call(tr)), bad.Kind)
+	}
+}
+
+// Headers are sent before anything goes wrong: what they say of sending the call again is not about the error that follows.
+func caseErrorAdvised(t *testing.T, h Harness) {
+	bad := h.Dialect.ErrorFrame
+	for _, advice := range []string{"true", "false"} {
+		p, _ := h.open(t, Head(http.StatusOK, "Content-Type", streamType, "X-Should-Retry", advice), Send(bad.Wire))
+		mustFailInCall(t, callToEnd(t.Context(), p, h.Dialect.call(h.Dialect.Stream)), bad.Kind)
 	}
 }
 

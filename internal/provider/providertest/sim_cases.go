@@ -32,6 +32,7 @@ var simKinds = map[sim.Fault]provider.Kind{
 	sim.FaultOverloaded:    provider.KindOverloaded,
 	sim.FaultRateLimit:     provider.KindRateLimited,
 	sim.FaultQuota:         provider.KindSpendCap,
+	sim.FaultFinal:         provider.KindFinal,
 	sim.FaultBadRequest:    provider.KindRejected,
 	sim.FaultContextLength: provider.KindContextTooLong,
 	sim.FaultContentFilter: provider.KindContentBlocked,
