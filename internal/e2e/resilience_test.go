@@ -61,10 +61,13 @@ const (
 	// some ten milliseconds and takes wellPlaces at a time.
 	callRate   = 60
 	wellPlaces = 32
-	// sickTimeout is how long a call may take on a target. A caller waits for the sick one at the most, then for the
-	// healthy one, and for this machine, which does other things too.
+	// sickTimeout is how long a call may take on a sick target, and wellTimeout on the healthy one: no call takes longer than
+	// both. The healthy one answers at once where this machine has time for it, so that all but mostLate of the calls are
+	// answered in usualWait.
 	sickTimeout = time.Second
-	longestWait = sickTimeout + 1500*time.Millisecond
+	wellTimeout = 4 * time.Second
+	usualWait   = sickTimeout + 1500*time.Millisecond
+	mostLate    = 0.01
 	// mostFailures is the part of the calls that may fail, streams that were cut apart.
 	mostFailures = 0.001
 	// mostExtraLoad is what a sick target may have to bear beyond its share, and how often it may see a call again.
@@ -93,22 +96,28 @@ func TestOneSickTargetIsNotNoticed(t *testing.T) {
 	}
 	r := newSickbay(t)
 	tallies := make([]*verdicts, len(sicknesses))
-	t.Run("while", func(t *testing.T) {
-		for i, s := range sicknesses {
-			t.Run(s.name, func(t *testing.T) {
-				t.Parallel()
-				ctx, cancel := context.WithCancel(t.Context())
-				var ailing sync.WaitGroup
-				ailing.Go(func() { s.ail(ctx, r.sims[s.name]) })
-				tallies[i] = r.load(t, s.name, calls)
-				cancel()
-				ailing.Wait()
-				tallies[i].reached, tallies[i].again = r.reached(t, s)
-				tallies[i].judge(t, s)
-			})
-		}
-	})
+	var all sync.WaitGroup
+	for i, s := range sicknesses {
+		all.Go(func() { tallies[i] = r.suffer(t, s, calls) })
+	}
+	all.Wait()
 	t.Log(tableOf(tallies))
+	for i, s := range sicknesses {
+		t.Run(s.name, func(t *testing.T) { tallies[i].judge(t, s) })
+	}
+}
+
+// suffer has a target fall ill while its models are called.
+func (r *sickbay) suffer(t *testing.T, s sickness, calls int) *verdicts {
+	ctx, cancel := context.WithCancel(t.Context())
+	var ailing sync.WaitGroup
+	ailing.Go(func() { s.ail(ctx, r.sims[s.name]) })
+	v := r.load(t, s.name, calls)
+	cancel()
+	ailing.Wait()
+	slices.Sort(v.took)
+	v.reached, v.again = r.reached(t, s)
+	return v
 }
 
 // sickbay is a server with two models for each sickness. Both have a target that falls ill and one that is well, which serves all
@@ -163,9 +172,9 @@ func newSickbay(t *testing.T) *sickbay {
 	r := &sickbay{admin: FreeAddress(t), sims: map[string]*sickSim{}}
 	address := FreeAddress(t)
 	var providers, targets, models strings.Builder
-	timeouts := fmt.Sprintf("timeouts: {connect: 500ms, first_token: 500ms, idle: 500ms, total: %s}", sickTimeout)
 	fmt.Fprintf(&providers, "  well: {kind: openai, base_url: %s/v1}\n", well.url)
-	fmt.Fprintf(&targets, "  well: {provider: well, upstream_model: sim-small, limits: {concurrency: %d}, %s}\n", wellPlaces, timeouts)
+	fmt.Fprintf(&targets, "  well: {provider: well, upstream_model: sim-small, limits: {concurrency: %d}, timeouts: {total: %s}}\n", wellPlaces, wellTimeout)
+	timeouts := fmt.Sprintf("timeouts: {connect: 500ms, first_token: 500ms, idle: 500ms, total: %s}", sickTimeout)
 	for _, s := range sicknesses {
 		r.sims[s.name] = startSickSim(t)
 		fmt.Fprintf(&providers, "  %s: {kind: openai, base_url: %s/v1}\n", s.name, r.sims[s.name].url)
@@ -250,12 +259,13 @@ func (r *sickbay) reached(t *testing.T, s sickness) (all, again int) {
 	}
 	resp, err := http.Get(r.sims[s.name].url + "/sim/stats")
 	if err != nil {
-		t.Fatal(err)
+		t.Error(err)
+		return 0, 0
 	}
 	defer resp.Body.Close()
 	var stats sim.Stats
 	if err := json.NewDecoder(resp.Body).Decode(&stats); err != nil {
-		t.Fatal(err)
+		t.Error(err)
 	}
 	calls := stats.ByEndpoint["/v1/chat/completions"]
 	return int(calls), int(calls - stats.Prompts.Seen)
@@ -268,19 +278,20 @@ func (r *sickbay) attempts(t *testing.T, target string) int {
 	t.Helper()
 	resp, err := http.Get("http://" + r.admin + "/metrics")
 	if err != nil {
-		t.Fatal(err)
+		t.Error(err)
+		return 0
 	}
 	defer resp.Body.Close()
 	var page bytes.Buffer
 	if _, err := page.ReadFrom(resp.Body); err != nil {
-		t.Fatal(err)
+		t.Error(err)
 	}
 	sum := 0
 	for _, m := range attemptsLine.FindAllStringSubmatch(page.String(), -1) {
 		if strings.Contains(m[1], fmt.Sprintf("target=%q", target)) {
 			n, err := strconv.Atoi(m[2])
 			if err != nil {
-				t.Fatal(err)
+				t.Error(err)
 			}
 			sum += n
 		}
@@ -295,13 +306,15 @@ func (v *verdicts) share() float64 { return sickShare * float64(v.calls) }
 // not be taken back.
 func (v *verdicts) judge(t *testing.T, s sickness) {
 	t.Helper()
-	if whole := v.calls - v.cut; float64(len(v.failed)) > mostFailures*float64(whole) {
-		t.Errorf("%d of %d failed, such as %q", len(v.failed), whole, v.failed[:min(3, len(v.failed))])
+	for _, why := range v.failed[:min(3, len(v.failed))] {
+		t.Log("failed", why)
 	}
-	slices.Sort(v.took)
-	if longest := v.took[len(v.took)-1]; longest > longestWait {
-		late, _ := slices.BinarySearch(v.took, longestWait)
-		t.Errorf("%d calls took longer than %v, one of them %v", len(v.took)-late, longestWait, longest)
+	if whole := v.calls - v.cut; float64(len(v.failed)) > mostFailures*float64(whole) {
+		t.Errorf("%d of %d failed", len(v.failed), whole)
+	}
+	intime, _ := slices.BinarySearch(v.took, usualWait)
+	if longest := v.took[v.calls-1]; longest > sickTimeout+wellTimeout || float64(v.calls-intime) > mostLate*float64(v.calls) {
+		t.Errorf("%d calls took longer than %v, one of them %v", v.calls-intime, usualWait, longest)
 	}
 	if float64(v.reached) > (1+mostExtraLoad)*v.share() || float64(v.again) > mostExtraLoad*float64(v.reached) {
 		t.Errorf("the sick target saw %d calls, %d of them again; its share is %.0f", v.reached, v.again, v.share())
