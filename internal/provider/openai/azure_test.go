@@ -22,6 +22,7 @@ func TestConformanceOfAzure(t *testing.T) {
 			return newAzure(t, Config{BaseURL: up.URL, APIKey: up.APIKey, RootCAs: up.RootCAs, MaxAnswerBytes: up.MaxAnswerBytes})
 		},
 		Dialect: d,
+		Plain:   true,
 	})
 }
 

@@ -111,6 +111,7 @@ func TestConformanceOfOtherEndpoints(t *testing.T) {
 					return newProvider(t, Config{BaseURL: up.URL + "/v1", APIKey: up.APIKey, RootCAs: up.RootCAs, MaxAnswerBytes: up.MaxAnswerBytes})
 				},
 				Dialect: d,
+				Plain:   true,
 			})
 		})
 	}
