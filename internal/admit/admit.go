@@ -342,7 +342,7 @@ func (s *Service) Request(ctx context.Context, caller penstock.Caller, o Request
 		terms := Terms{s.Clock(), penstock.LaneRealtime}
 		a.Bound = Bound(targets, o.Inference, terms).Cost
 		if resolved.Bounded && len(targets) > 1 {
-			a.Less = func() []penstock.NanoUSD { return lesser(a.Bound, targets, o.Inference, terms) }
+			a.Less = lesser(a.Bound, targets, o.Inference, terms)
 		}
 	}
 	return a, nil

@@ -33,17 +33,18 @@ func bounded(caller penstock.Caller, model penstock.ModelNames) bool {
 	return slices.ContainsFunc(caller.Tenant.Budgets, func(b penstock.Budget) bool { return b.Hard && b.Covers(caller.Key, model) })
 }
 
-// lesser are the bounds of single targets below that of all of them, the highest first: a budget that is nearly used up still pays
-// for the cheaper ones.
-func lesser(bound penstock.NanoUSD, targets []penstock.Target, inf Inference, terms Terms) []penstock.NanoUSD {
-	var all []penstock.NanoUSD
-	for i := range targets {
-		if one := Bound(targets[i:i+1], inf, terms).Cost; one < bound {
-			all = append(all, one)
+// lesser tells the bounds of single targets below that of all of them, the highest first: a budget that is nearly used up still pays
+// for the cheaper ones. They are worked out when they are asked for, which is seldom.
+func lesser(bound penstock.NanoUSD, targets []penstock.Target, inf Inference, terms Terms) func() []penstock.NanoUSD {
+	return func() (all []penstock.NanoUSD) {
+		for i := range targets {
+			if one := Bound(targets[i:i+1], inf, terms).Cost; one < bound {
+				all = append(all, one)
+			}
 		}
+		slices.SortFunc(all, func(a, b penstock.NanoUSD) int { return cmp.Compare(b, a) })
+		return slices.Compact(all)
 	}
-	slices.SortFunc(all, func(a, b penstock.NanoUSD) int { return cmp.Compare(b, a) })
-	return slices.Compact(all)
 }
 
 // countable refuses what a hard budget cannot pay for, because nobody can say beforehand what it may cost. Codes:
