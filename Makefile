@@ -27,9 +27,9 @@ lint: ## formatting and vet
 		if [ -n "$$unformatted" ]; then echo "not formatted, run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
 	@$(GO) vet ./...
 
-soak: setup ## the largest forecast, sick targets and limits for minutes, 2,000 readers of streams, a batch of a million lines (LINES), long kill loops on both engines (KILLS=300), and ten dollars spent through BUDGET_KILLS=100 kills
+soak: setup ## the largest forecast, 10,000 calls for each way in which a target can be sick (SICK), limits for minutes, 2,000 readers of streams, a batch of a million lines (LINES), long kill loops on both engines (KILLS=300), and ten dollars spent through BUDGET_KILLS=100 kills
 	@PENSTOCK_FORECAST_WHOLE=1 $(GO) test ./internal/forecast -run Docs -count=1 -v
-	@PENSTOCK_SOAK_RESILIENCE=$${SICK:-3m} $(GO) test ./internal/e2e -run 'TestOneSick' -count=1 -v
+	@PENSTOCK_SOAK_SICK=$${SICK:-10000} $(GO) test ./internal/e2e -run 'TestOneSick' -count=1 -v
 	@PENSTOCK_SOAK_READERS=$${READERS:-2000} $(GO) test ./internal/e2e -run TestReadersOfStreamsAgree -count=1 -v
 	@PENSTOCK_SOAK_LINES=$${LINES:-1000000} $(GO) test ./internal/e2e -run TestLargeBatch -count=1 -timeout 2h -v
 	@PENSTOCK_REQUIRE_POSTGRES=1 PENSTOCK_SOAK_MINUTES=3 $(GO) test ./internal/e2e -run 'TestCallersKeepTheirLimit|TestLimitsAreUsed' -count=1 -timeout 1h -v

@@ -10,6 +10,7 @@ import (
 	"encoding/pem"
 	"flag"
 	"fmt"
+	"io"
 	"math/big"
 	"net"
 	"net/http"
@@ -38,10 +39,21 @@ func proxyRole(ctx context.Context, args []string) error {
 	transport.MaxIdleConns, transport.MaxIdleConnsPerHost = 0, idleConns
 	transport.DisableCompression = true
 	proxy := &httputil.ReverseProxy{
-		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(to) },
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(to)
+			r.Out.Body = sized{io.LimitReader(r.Out.Body, r.Out.ContentLength), r.Out.Body}
+		},
 		Transport: transport,
 	}
 	return serve(ctx, proxy, nil)
+}
+
+// sized is a body that ends at its length without being asked again. Go's client looks once more whether a body has really ended,
+// and its server closes the body when the answer begins: an upstream that answers sooner than the client looks, as the simulated one
+// does on a busy machine, would have the proxy cut that answer.
+type sized struct {
+	io.Reader
+	io.Closer
 }
 
 // serve answers on a port of its own, which it prints, until ctx ends.

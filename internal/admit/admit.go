@@ -295,6 +295,8 @@ type RequestOrder struct {
 type Admitted struct {
 	Targets []string
 	Bound   penstock.NanoUSD // the most that one attempt can cost
+	// Less says what it can cost at most on fewer targets, the next lower amount first; nil unless a hard budget pays.
+	Less func() []penstock.NanoUSD
 	// Model is what answers for the name, and Resolved what it means to this tenant, paused targets included.
 	Model    penstock.Model
 	Resolved []string
@@ -337,7 +339,11 @@ func (s *Service) Request(ctx context.Context, caller penstock.Caller, o Request
 		Targets: s.Controls.Open(resolved.Targets), Stay: stay, Model: snapshot.Models[resolved.Model], Resolved: resolved.Targets,
 	}
 	if !o.Free {
-		a.Bound = Bound(targets, o.Inference, Terms{s.Clock(), penstock.LaneRealtime}).Cost
+		terms := Terms{s.Clock(), penstock.LaneRealtime}
+		a.Bound = Bound(targets, o.Inference, terms).Cost
+		if resolved.Bounded && len(targets) > 1 {
+			a.Less = lesser(a.Bound, targets, o.Inference, terms)
+		}
 	}
 	return a, nil
 }

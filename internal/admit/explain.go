@@ -1,9 +1,12 @@
 package admit
 
 import (
+	"context"
+	"fmt"
 	"slices"
 
 	"penstock"
+	"penstock/internal/body"
 	"penstock/internal/store"
 )
 
@@ -14,9 +17,10 @@ type Considered struct {
 	Out   map[string]string // why others may not, by target
 }
 
-// Consider says which targets of a model a caller's work may run on, and why not on the others. It admits
+// Consider says which targets of a model a caller's call may run on, and why not on the others. It admits
 // nothing. Codes: scope_missing, model_not_found.
-func (s *Service) Consider(caller penstock.Caller, name string) (Considered, error) {
+func (s *Service) Consider(ctx context.Context, caller penstock.Caller, o RequestOrder) (Considered, error) {
+	name := o.Model
 	if err := Require(caller, penstock.ScopeInference); err != nil {
 		return Considered{}, err
 	}
@@ -30,16 +34,54 @@ func (s *Service) Consider(caller penstock.Caller, name string) (Considered, err
 	}
 	model, _ := snapshot.Model(name)
 	c := Considered{Model: model, Out: map[string]string{}}
+	broke, err := s.unpaid(ctx, caller, o, model)
+	if err != nil {
+		return Considered{}, err
+	}
 	for _, target := range model.Targets {
 		if region := snapshot.Targets[target].Region; !allows(caller.Tenant.Regions, region) {
 			c.Out[target] = outOfRegion(region)
 		} else if _, paused := s.Controls.Paused(store.ControlTarget, target); paused {
 			c.Out[target] = "was paused by an operator"
+		} else if why := broke(snapshot.Targets[target]); why != "" {
+			c.Out[target] = why
 		} else {
 			c.Open = append(c.Open, target)
 		}
 	}
 	return c, nil
+}
+
+// unpaid says why the hard budgets of a caller would not pay for a target, "" when they would. What this process has withdrawn ahead
+// of calls counts as spent, a thousandth of a budget at the most.
+func (s *Service) unpaid(ctx context.Context, caller penstock.Caller, o RequestOrder, model penstock.Model) (func(penstock.Target) string, error) {
+	paid := func(penstock.Target) string { return "" }
+	names := penstock.ModelNames{Asked: o.Model, Answers: model.Name}
+	if o.Free || !bounded(caller, names) {
+		return paid, nil
+	}
+	now := s.Clock()
+	accounts := slices.DeleteFunc(store.AccountsOf(caller, names, now), func(a store.Account) bool { return !a.Hard })
+	balances, err := s.Balances.Balances(ctx, caller.Tenant.ID, accounts)
+	if err != nil {
+		return nil, err
+	}
+	opaque := body.Opaque(o.Inference.Body)
+	return func(t penstock.Target) string {
+		if t.Unpriced {
+			return "has no price, and a hard budget pays"
+		}
+		if opaque != "" {
+			return fmt.Sprintf("a hard budget pays, and what %q may cost cannot be told beforehand", clip(opaque))
+		}
+		most := Bound([]penstock.Target{t}, o.Inference, Terms{now, penstock.LaneRealtime}).Cost
+		for i := range balances {
+			if left := balances[i].Left(); most > left {
+				return fmt.Sprintf("may cost $%s, and the %s has $%s left", most.Short(), accounts[i].String(), left.Short())
+			}
+		}
+		return ""
+	}, nil
 }
 
 // inRegions are the targets of a model that may be used in some regions, nil for any. Codes: invalid_request.

@@ -1,10 +1,13 @@
 package admit
 
 import (
+	"context"
 	"slices"
+	"strings"
 	"testing"
 
 	"penstock"
+	"penstock/internal/store"
 )
 
 func TestRegions(t *testing.T) {
@@ -18,5 +21,58 @@ func TestRegions(t *testing.T) {
 		if !slices.Equal(got, tt.want) || (tt.want == nil) != (penstock.ErrorCode(err) == penstock.CodeInvalidRequest) {
 			t.Errorf("in %v: %v, %v; want %v", tt.regions, got, err, tt.want)
 		}
+	}
+}
+
+// left is what is left of every account.
+type left penstock.NanoUSD
+
+func (l left) Balances(_ context.Context, _ penstock.TenantID, accounts []store.Account) ([]store.Balance, error) {
+	all := make([]store.Balance, len(accounts))
+	for i := range all {
+		all[i] = store.Balance{Limit: penstock.NanoUSD(l), Hard: accounts[i].Hard}
+	}
+	return all, nil
+}
+
+// A hard budget that has too little left for a target leaves it out, says so, and pays for the others.
+func TestBudgetsLeaveTargetsOut(t *testing.T) {
+	t.Parallel()
+	inf := Inference{Body: []byte(`{"messages":[]}`), MaxOutputTokens: 10}
+	dear, cheap := penstock.NanoUSD(15*10_000+10*20_000), penstock.NanoUSD(15*1000+10*2000)
+	for _, tt := range []struct {
+		name  string
+		hard  bool
+		left  left
+		body  string
+		open  []string
+		wants string // of what is said about the dear one
+	}{
+		{"enough", true, left(dear), "", []string{"costly", "cheap"}, ""},
+		{"enough for one", true, left(dear - 1), "", []string{"cheap"}, "may cost $0.00035, and the budget has $0.000349999 left"},
+		{"for none", true, left(cheap - 1), "", nil, "may cost"},
+		{"a soft one", false, 0, "", []string{"costly", "cheap"}, ""},
+		{"what cannot be counted", true, left(dear), `{"messages":[],"tools":[{"type":"web_search"}]}`, nil, "cannot be told beforehand"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			r.Balances = tt.left
+			r.caller.Tenant.Budgets = []penstock.Budget{{Period: penstock.PeriodTotal, Limit: 1, Hard: tt.hard}}
+			order := RequestOrder{Model: "smart", Inference: inf}
+			if tt.body != "" {
+				order.Inference.Body = []byte(tt.body)
+			}
+			c, err := r.Consider(t.Context(), r.caller, order)
+			if err != nil || !slices.Equal(c.Open, tt.open) || !strings.Contains(c.Out["costly"], tt.wants) || (tt.wants == "") != (c.Out["costly"] == "") {
+				t.Errorf("%v may be called, costly %q, %v; want %v, %q", c.Open, c.Out["costly"], err, tt.open, tt.wants)
+			}
+		})
+	}
+	r := newRig(t)
+	r.caller.Tenant.Budgets = []penstock.Budget{{Period: penstock.PeriodTotal, Limit: 1, Hard: true}}
+	a, err := r.Request(t.Context(), r.caller, RequestOrder{Model: "smart", Inference: inf})
+	if err != nil || a.Bound != dear || a.Less == nil || !slices.Equal(a.Less(), []penstock.NanoUSD{cheap}) {
+		t.Errorf("%+v, %v; want the bounds %d and %d", a, err, dear, cheap)
 	}
 }

@@ -1,6 +1,7 @@
 package admit
 
 import (
+	"cmp"
 	"slices"
 
 	"penstock"
@@ -30,6 +31,20 @@ func payable(caller penstock.Caller, model string, resolved *penstock.Resolved, 
 // bounded says whether a hard budget pays for what a caller asks of a model.
 func bounded(caller penstock.Caller, model penstock.ModelNames) bool {
 	return slices.ContainsFunc(caller.Tenant.Budgets, func(b penstock.Budget) bool { return b.Hard && b.Covers(caller.Key, model) })
+}
+
+// lesser tells the bounds of single targets below that of all of them, the highest first: a budget that is nearly used up still pays
+// for the cheaper ones. They are worked out when they are asked for, which is seldom.
+func lesser(bound penstock.NanoUSD, targets []penstock.Target, inf Inference, terms Terms) func() []penstock.NanoUSD {
+	return func() (all []penstock.NanoUSD) {
+		for i := range targets {
+			if one := Bound(targets[i:i+1], inf, terms).Cost; one < bound {
+				all = append(all, one)
+			}
+		}
+		slices.SortFunc(all, func(a, b penstock.NanoUSD) int { return cmp.Compare(b, a) })
+		return slices.Compact(all)
+	}
 }
 
 // countable refuses what a hard budget cannot pay for, because nobody can say beforehand what it may cost. Codes:

@@ -19,7 +19,7 @@ func TestAllowedModels(t *testing.T) {
 	if _, err := r.Job(t.Context(), r.caller, order()); penstock.ErrorCode(err) != penstock.CodeModelNotFound {
 		t.Errorf("a job: %v", err)
 	}
-	if _, err := r.Consider(r.caller, "fast"); penstock.ErrorCode(err) != penstock.CodeModelNotFound {
+	if _, err := r.Consider(t.Context(), r.caller, RequestOrder{Model: "fast"}); penstock.ErrorCode(err) != penstock.CodeModelNotFound {
 		t.Errorf("a question: %v", err)
 	}
 	r.caller.Tenant.Models = []string{"fast"}

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"penstock"
+	"penstock/internal/admit"
 	"penstock/internal/attempt"
 	"penstock/internal/body"
 )
@@ -62,7 +63,9 @@ func (c *call) explainModel() error {
 		return penstock.InvalidParam("endpoint", "endpoint must be one that inferences come in by, such as %s.", penstock.EndpointChat)
 	}
 	name := c.r.PathValue("model")
-	considered, err := c.Admit.Consider(c.caller, name)
+	considered, err := c.Admit.Consider(c.r.Context(), c.caller, admit.RequestOrder{
+		Model: name, Inference: roughly(endpoint, object), Free: doors[endpoint].free,
+	})
 	if err != nil {
 		return err
 	}
@@ -83,6 +86,22 @@ func (c *call) explainModel() error {
 		view.Targets = append(view.Targets, one)
 	}
 	return c.json(http.StatusOK, view)
+}
+
+// roughly is what admission has to know of a body that need not be a whole one, nor say what endpoint it is for.
+func roughly(endpoint penstock.Endpoint, object body.Object) admit.Inference {
+	inf := admit.Inference{Body: object.Text, Choices: 1, Silent: endpoint == penstock.EndpointEmbeddings}
+	for _, name := range []string{"max_tokens", "max_completion_tokens", "max_output_tokens"} {
+		if n, err := object.Count(name); err == nil {
+			inf.MaxOutputTokens = max(inf.MaxOutputTokens, n)
+		}
+	}
+	for _, name := range []string{"n", "best_of"} {
+		if n, err := object.Count(name); err == nil {
+			inf.Choices = max(inf.Choices, n)
+		}
+	}
+	return inf
 }
 
 // explain fills in what the router says of the targets that may be called.

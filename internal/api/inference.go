@@ -124,7 +124,7 @@ func (c *call) admitInference(d *door, text []byte) (*errand, error) {
 	}}
 	e.task.Object = &e.asked.Object
 	names := penstock.ModelNames{Asked: asked.Model, Answers: admitted.Model.Name}
-	e.tab = &tab{door: d, stay: c.stay, demand: budget.Demand{Caller: c.caller, Model: names, Most: admitted.Bound}}
+	e.tab = &tab{door: d, stay: c.stay, demand: budget.Demand{Caller: c.caller, Model: names, Most: admitted.Bound, Less: admitted.Less}}
 	return e, nil
 }
 
@@ -209,6 +209,7 @@ func (c *call) conclude(out *attempt.Outcome, sink *httpSink) error {
 		return errLeft()
 	}
 	e := callerError(out.Err)
+	c.final = c.final || out.Final
 	switch upstream, ok := errors.AsType[*provider.Error](out.Err); {
 	case out.Begun:
 		sink.breakOff(c, e)

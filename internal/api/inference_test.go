@@ -241,6 +241,26 @@ func TestErrorsInAnthropicsDialect(t *testing.T) {
 	}
 }
 
+// A call that fails in a way that no time heals tells SDKs so, whatever the status stands for otherwise.
+func TestCallsInVainAreNotRetried(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[provider.Kind]string{
+		provider.KindFinal: "false", provider.KindAuth: "false", provider.KindSpendCap: "false", provider.KindModelNotFound: "false",
+		provider.KindContextTooLong: "false", provider.KindServer: "true", provider.KindOverloaded: "true", provider.KindRateLimited: "true",
+	} {
+		for _, stream := range []bool{false, true} {
+			r := newRig(t, penstock.EndpointChat)
+			r.upstream.reply = func(context.Context, provider.Call) (provider.Answer, error) {
+				return nil, &provider.Error{Kind: kind, Message: "No."}
+			}
+			a := r.post("/v1/chat/completions", fmt.Sprintf(`{"model":"fast","stream":%t,"messages":[]}`, stream))
+			if told := a.header.Get("x-should-retry"); told != want || !strings.Contains(a.body, `"retryable":`+want) {
+				t.Errorf("%s, stream %t: x-should-retry %q with %d %s; want %s", kind, stream, told, a.status, a.body, want)
+			}
+		}
+	}
+}
+
 func TestEndpointsThatNoTargetServes(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, penstock.EndpointChat)

@@ -37,7 +37,9 @@ func (c *call) open(ctx context.Context, t *tab, task *attempt.Task) (err error)
 		return nil
 	}
 	t.ticket, err = c.Budgets.Reserve(ctx, t.demand)
-	task.Bounded = t.ticket.Hard
+	if t.ticket.Hard {
+		task.Bounded, task.Bound = true, t.ticket.Most
+	}
 	return err
 }
 

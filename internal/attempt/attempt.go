@@ -121,8 +121,10 @@ type Task struct {
 type Outcome struct {
 	Attempts []penstock.Attempt
 	// Err is nil after a complete answer. It is a *provider.Error when an upstream was called, and
-	// a *penstock.Error when none could be.
+	// a *penstock.Error when none could be. Of several failures it is the last that leaves some hope.
 	Err error
+	// Final says that the same task would fail again: every target that can serve it was tried, and none may do better later.
+	Final bool
 	// Begun says that the sink has seen the answer begin.
 	Begun        bool
 	Counted      int    // attempts that the upstream worked on; those it turned away for lack of room do not count
@@ -165,6 +167,7 @@ func (r *Runner) runAlone(ctx context.Context, task *Task, sink Sink) *Outcome {
 			if c.out.Err == nil { // what an upstream said tells more than that no other is left
 				c.out.Err = err
 			}
+			c.out.Final = c.hopeless()
 			return &c.out
 		}
 		t := r.prepare(c, choice)
@@ -280,10 +283,7 @@ func (t *Task) takeChoice(q *route.Query) *route.Choice {
 
 // add books a try into the outcome.
 func (o *Outcome) add(t *try, failure *provider.Error) {
-	o.Err = nil
-	if failure != nil {
-		o.Err = failure
-	}
+	o.Err = decisive(o.Err, failure)
 	if failure == nil || !t.free(failure.Kind) {
 		o.Counted++
 	}

@@ -97,6 +97,7 @@ var kindRules = []struct {
 	{provider.KindContextTooLong, true, 0},
 	{provider.KindContentBlocked, false, 0},
 	{provider.KindServer, true, 0},
+	{provider.KindFinal, true, 0},
 	{provider.KindConnect, true, 0},
 	{provider.KindNetwork, true, bound},
 	{provider.KindTimeout, true, bound},
@@ -163,10 +164,10 @@ func TestFallbackIsRecorded(t *testing.T) {
 
 func TestLastErrorTellsMoreThanThatThereIsNoOther(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, upstream{"ua": fails(provider.KindServer), "ub": fails(provider.KindAuth)})
+	r := newRig(t, upstream{"ua": fails(provider.KindAuth), "ub": fails(provider.KindServer)})
 	out := r.Run(t.Context(), task("a", "b"), &sink{})
-	if kind := kindOf(t, out); kind != provider.KindAuth || out.Target != "b" || len(out.Attempts) != 2 || out.Begun {
-		t.Errorf("kind %s, outcome %+v; want b's auth", kind, out)
+	if kind := kindOf(t, out); kind != provider.KindServer || out.Target != "b" || len(out.Attempts) != 2 || out.Begun {
+		t.Errorf("kind %s, outcome %+v; want what b said", kind, out)
 	}
 }
 

@@ -170,7 +170,7 @@ func TestEmbeddingsShareACall(t *testing.T) {
 
 func TestOneBadInputFailsAlone(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []provider.Kind{provider.KindRejected, provider.KindContextTooLong, provider.KindServer, provider.KindNetwork} {
+	for _, kind := range []provider.Kind{provider.KindRejected, provider.KindContextTooLong, provider.KindFinal, provider.KindServer, provider.KindNetwork} {
 		synctest.Test(t, func(t *testing.T) {
 			c := newCrew(t, &embedder{refuses: map[string]provider.Kind{"poison": kind}})
 			inputs := []string{"first"}

@@ -74,7 +74,7 @@ func (r *Runner) trip(ctx context.Context, t trip) {
 
 // suspicious says that a call failed for what it asks, which one input alone may be the reason of.
 func suspicious(k provider.Kind) bool {
-	return k == provider.KindRejected || k == provider.KindContextTooLong || k == provider.KindContentBlocked
+	return k == provider.KindRejected || k == provider.KindContextTooLong || k == provider.KindContentBlocked || k == provider.KindFinal
 }
 
 // doubtful says that a call failed as it does on a sick target, or on an input that the target cannot bear. How often
@@ -193,6 +193,7 @@ func (rd *rider) conclude(out *Outcome, keep func()) {
 		return
 	}
 	rd.out.Counted += out.Counted
+	rd.out.Final = out.Final
 	rd.out.PriceVersion = out.PriceVersion
 	if out.Err == nil {
 		keep()

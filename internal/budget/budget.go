@@ -72,6 +72,9 @@ type Demand struct {
 	Caller penstock.Caller
 	Model  penstock.ModelNames
 	Most   penstock.NanoUSD // that it can cost
+	// Less is what it can cost at most on fewer of its targets, the next lower amount first: what is set aside when a hard budget
+	// has not as much as Most left. It is asked only then; nil for nothing.
+	Less func() []penstock.NanoUSD
 }
 
 // Ticket is money that is set aside for a call. The zero Ticket is that of a call without a budget.
@@ -79,14 +82,14 @@ type Ticket struct {
 	Holding  penstock.Holding
 	Warnings []string // of soft budgets that are used up
 	Hard     bool     // a hard budget pays: the call must not cost more than was set aside
+	Most     penstock.NanoUSD
 
 	book   *Book
-	most   penstock.NanoUSD
 	purses []*purse // that it was set aside from; one whose lease ended is not in the book any more
 }
 
-// Reserve sets the most that a call can cost aside, in every budget that covers it. It is to be settled. Codes:
-// budget_exceeded, overloaded.
+// Reserve sets the most that a call can cost aside, in every budget that covers it, on as many of its targets as there is
+// money for. It is to be settled. Codes: budget_exceeded, overloaded.
 func (b *Book) Reserve(ctx context.Context, d Demand) (Ticket, error) {
 	if len(d.Caller.Tenant.Budgets) == 0 {
 		return Ticket{}, nil
@@ -103,14 +106,27 @@ func (b *Book) Reserve(ctx context.Context, d Demand) (Ticket, error) {
 		return Ticket{}, err
 	}
 	defer leave()
+	t, err := b.take(ctx, d, accounts)
+	if penstock.ErrorCode(err) != penstock.CodeBudgetExceeded {
+		return t, err
+	}
+	if d.Less != nil {
+		for _, d.Most = range d.Less() {
+			if t, err = b.take(ctx, d, accounts); penstock.ErrorCode(err) != penstock.CodeBudgetExceeded {
+				return t, err
+			}
+		}
+	}
+	b.Metrics.BudgetRefused(string(d.Caller.Tenant.ID))
+	return t, err
+}
+
+// take sets money aside from memory or from the store.
+func (b *Book) take(ctx context.Context, d Demand, accounts []store.Account) (Ticket, error) {
 	if t, ok := b.draw(d, accounts); ok { // whoever was here before brought enough
 		return t, nil
 	}
-	t, err := b.withdraw(ctx, d, accounts)
-	if penstock.ErrorCode(err) == penstock.CodeBudgetExceeded {
-		b.Metrics.BudgetRefused(string(d.Caller.Tenant.ID))
-	}
-	return t, err
+	return b.withdraw(ctx, d, accounts)
 }
 
 func crowded() error {
@@ -120,7 +136,7 @@ func crowded() error {
 // draw sets money aside from memory, if there is enough in every purse.
 func (b *Book) draw(d Demand, accounts []store.Account) (Ticket, bool) {
 	lease, tenant, now := b.Lease(), d.Caller.Tenant.ID, b.Clock()
-	t := Ticket{Holding: penstock.Holding{Process: lease.Process, Epoch: lease.Epoch}, book: b, most: d.Most}
+	t := Ticket{Holding: penstock.Holding{Process: lease.Process, Epoch: lease.Epoch}, book: b, Most: d.Most}
 	t.Holding.Budgets, t.purses = make([]penstock.ID, len(accounts)), make([]*purse, len(accounts))
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -157,7 +173,7 @@ func (b *Book) complete(t *Ticket, accounts []store.Account, now time.Time) {
 func (b *Book) withdraw(ctx context.Context, d Demand, accounts []store.Account) (Ticket, error) {
 	tenant, lease := d.Caller.Tenant.ID, b.Lease()
 	order := store.HoldOrder{Lease: lease, Wants: make([]store.HoldWant, len(accounts))}
-	t := Ticket{Holding: penstock.Holding{Process: lease.Process, Epoch: lease.Epoch}, book: b, most: d.Most}
+	t := Ticket{Holding: penstock.Holding{Process: lease.Process, Epoch: lease.Epoch}, book: b, Most: d.Most}
 	t.Holding.Budgets, t.purses = make([]penstock.ID, len(accounts)), make([]*purse, len(accounts))
 	taken := make([]penstock.NanoUSD, len(accounts))
 	b.mu.Lock()
@@ -250,13 +266,13 @@ func (t *Ticket) Settle(spent penstock.NanoUSD) {
 	defer t.book.mu.Unlock()
 	for _, p := range t.purses { // where its lease is gone nobody looks at it any more: all of it is forfeit
 		p.running--
-		p.free += t.most - spent
+		p.free += t.Most - spent
 	}
 }
 
 // Lose gives up a call of which nobody knows what it spent, unless it is settled: all of it stays withdrawn, and is
 // forfeit when the lease ends.
-func (t *Ticket) Lose() { t.Settle(t.most) }
+func (t *Ticket) Lose() { t.Settle(t.Most) }
 
 // Run returns what nobody draws on, until ctx ends. Then it returns all that is left.
 func (b *Book) Run(ctx context.Context) error {

@@ -270,3 +270,25 @@ func TestCrowdIsNotTurnedAway(t *testing.T) {
 	}
 	all.Wait()
 }
+
+// What is left of a hard budget pays for the cheaper targets of a call, and the dearest that there is money for decides how much is set aside.
+func TestWhatIsLeftPaysForFewerTargets(t *testing.T) {
+	t.Parallel()
+	book, money, demand := newBook(1000, true)
+	asked := 0
+	demand.Less = func() []penstock.NanoUSD { asked++; return []penstock.NanoUSD{700, 300, 100} }
+	for _, tt := range []struct {
+		most, want penstock.NanoUSD // want is 0 for a refusal
+		asked      int
+	}{{600, 600, 0}, {800, 300, 1}, {400, 100, 2}, {50, 0, 3}} {
+		demand.Most = tt.most
+		ticket, err := book.Reserve(t.Context(), demand)
+		refused := penstock.ErrorCode(err) == penstock.CodeBudgetExceeded
+		if ticket.Most != tt.want || refused != (tt.want == 0) || asked != tt.asked {
+			t.Errorf("for %d: %d set aside, %v, lesser amounts asked for %d times; want %d and %d", tt.most, ticket.Most, err, asked, tt.want, tt.asked)
+		}
+	}
+	if b := money.balance; b.Held != 1000 || b.Settled != 0 {
+		t.Errorf("%+v", b)
+	}
+}

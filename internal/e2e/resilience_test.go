@@ -9,26 +9,31 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"text/tabwriter"
 	"time"
+
+	"penstock/internal/sim"
 )
 
 // sickness is one way in which the first of a model's two targets fails.
 type sickness struct {
 	name string
 	// ail makes the target sick, until ctx ends.
-	ail func(ctx context.Context, sim *sickSim)
+	ail    func(ctx context.Context, target *sickSim)
+	always bool // and not now and then
 }
 
 var sicknesses = []sickness{
-	{"dead", func(_ context.Context, s *sickSim) { s.Kill() }},
-	{"hanging", func(_ context.Context, s *sickSim) { s.faults(`{"hang":1}`) }},
-	{"refusing", func(_ context.Context, s *sickSim) { s.faults(`{"rate_limit":1}`) }},
-	{"truncating", func(_ context.Context, s *sickSim) { s.faults(`{"disconnect":1}`) }},
-	{"flapping", flap},
+	{"dead", func(_ context.Context, s *sickSim) { s.Kill() }, true},
+	{"hanging", func(_ context.Context, s *sickSim) { s.faults(`{"hang":1}`) }, true},
+	{"refusing", func(_ context.Context, s *sickSim) { s.faults(`{"rate_limit":1}`) }, true},
+	{"truncating", func(_ context.Context, s *sickSim) { s.faults(`{"disconnect":1}`) }, true},
+	{"flapping", flap, false},
 }
 
 // flap is sick and well in turn.
@@ -50,47 +55,73 @@ func flap(ctx context.Context, s *sickSim) {
 }
 
 const (
-	// callRate is how many calls a second each sick target's model gets: well within what the healthy one carries.
-	callRate = 20
-	// sickTimeout is how long a call may take on a target. A caller waits for the sick one at the most, then for the
-	// healthy one, which answers in a few milliseconds, and for this machine, which does other things too.
-	sickTimeout   = time.Second
-	longestWait   = sickTimeout + 1500*time.Millisecond
-	mostLate      = 0.02
+	// sickCalls is how many calls are made for each sickness: enough for one failure too many to show.
+	sickCalls = 1200
+	// callRate is how many of them a second: all sicknesses together a few hundred, for a healthy target that answers in
+	// some ten milliseconds and takes wellPlaces at a time.
+	callRate   = 60
+	wellPlaces = 32
+	// sickTimeout is how long a call may take on a sick target, and wellTimeout on the healthy one: no call takes longer than
+	// both. The healthy one answers at once where this machine has time for it, so that all but mostLate of the calls are
+	// answered in usualWait.
+	sickTimeout = time.Second
+	wellTimeout = 4 * time.Second
+	usualWait   = sickTimeout + 1500*time.Millisecond
+	mostLate    = 0.01
+	// mostFailures is the part of the calls that may fail, streams that were cut apart.
+	mostFailures = 0.001
+	// mostExtraLoad is what a sick target may have to bear beyond its share, and how often it may see a call again.
 	mostExtraLoad = 0.10
-	mostFailures  = 0.001
+	// mostPatience is the part of its share that may still reach a target that is sick all the time: what it takes
+	// to notice, and to see whether it is well again.
+	mostPatience = 0.25
 )
+
+// sickShare is the part of the calls that would reach the target which falls ill, were it well: all of those for the
+// model that has it first, and half of those for the model that gives each target as many.
+const sickShare = 0.75
 
 // One of a model's two targets is sick, the other carries the load: callers notice nothing but some waiting, and the sick
 // one is left alone.
 func TestOneSickTargetIsNotNoticed(t *testing.T) {
 	t.Parallel()
-	lasts := 5 * time.Second
-	if soak := os.Getenv("PENSTOCK_SOAK_RESILIENCE"); soak != "" {
+	calls := sickCalls
+	if soak := os.Getenv("PENSTOCK_SOAK_SICK"); soak != "" {
 		var err error
-		if lasts, err = time.ParseDuration(soak); err != nil {
+		if calls, err = strconv.Atoi(soak); err != nil {
 			t.Fatal(err)
 		}
 	} else if testing.Short() {
-		t.Skip("calls sick targets for five seconds")
+		t.Skip("calls sick targets for twenty seconds")
 	}
 	r := newSickbay(t)
-	for i := range sicknesses {
-		s := sicknesses[i]
-		t.Run(s.name, func(t *testing.T) {
-			t.Parallel()
-			ctx, cancel := context.WithTimeout(t.Context(), lasts)
-			defer cancel()
-			var ailing sync.WaitGroup
-			ailing.Go(func() { s.ail(ctx, r.sims[s.name]) })
-			tally := r.load(ctx, t, s.name)
-			ailing.Wait()
-			tally.judge(t, r.attempts(t, s.name))
-		})
+	tallies := make([]*verdicts, len(sicknesses))
+	var all sync.WaitGroup
+	for i, s := range sicknesses {
+		all.Go(func() { tallies[i] = r.suffer(t, s, calls) })
+	}
+	all.Wait()
+	t.Log(tableOf(tallies))
+	for i, s := range sicknesses {
+		t.Run(s.name, func(t *testing.T) { tallies[i].judge(t, s) })
 	}
 }
 
-// sickbay is a server with a model for each sickness: a target of its own that falls ill, and one that is well, for all.
+// suffer has a target fall ill while its models are called.
+func (r *sickbay) suffer(t *testing.T, s sickness, calls int) *verdicts {
+	ctx, cancel := context.WithCancel(t.Context())
+	var ailing sync.WaitGroup
+	ailing.Go(func() { s.ail(ctx, r.sims[s.name]) })
+	v := r.load(t, s.name, calls)
+	cancel()
+	ailing.Wait()
+	slices.Sort(v.took)
+	v.reached, v.again = r.reached(t, s)
+	return v
+}
+
+// sickbay is a server with two models for each sickness. Both have a target that falls ill and one that is well, which serves all
+// sicknesses: the one in this order, the other half and half.
 type sickbay struct {
 	*Server
 	admin string
@@ -141,14 +172,15 @@ func newSickbay(t *testing.T) *sickbay {
 	r := &sickbay{admin: FreeAddress(t), sims: map[string]*sickSim{}}
 	address := FreeAddress(t)
 	var providers, targets, models strings.Builder
-	timeouts := fmt.Sprintf("timeouts: {connect: 500ms, first_token: 500ms, idle: 500ms, total: %s}", sickTimeout)
 	fmt.Fprintf(&providers, "  well: {kind: openai, base_url: %s/v1}\n", well.url)
-	fmt.Fprintf(&targets, "  well: {provider: well, upstream_model: sim-small}\n")
+	fmt.Fprintf(&targets, "  well: {provider: well, upstream_model: sim-small, limits: {concurrency: %d}, timeouts: {total: %s}}\n", wellPlaces, wellTimeout)
+	timeouts := fmt.Sprintf("timeouts: {connect: 500ms, first_token: 500ms, idle: 500ms, total: %s}", sickTimeout)
 	for _, s := range sicknesses {
 		r.sims[s.name] = startSickSim(t)
 		fmt.Fprintf(&providers, "  %s: {kind: openai, base_url: %s/v1}\n", s.name, r.sims[s.name].url)
 		fmt.Fprintf(&targets, "  %s: {provider: %s, upstream_model: sim-small, %s}\n", s.name, s.name, timeouts)
-		fmt.Fprintf(&models, "  %s: {targets: [%s, well]}\n", s.name, s.name)
+		fmt.Fprintf(&models, "  %s-first: {targets: [%s, well]}\n", s.name, s.name)
+		fmt.Fprintf(&models, "  %s-half: {policy: weighted, targets: [%s, well], weights: {%s: 1, well: 1}}\n", s.name, s.name, s.name)
 	}
 	path := filepath.Join(t.TempDir(), "penstock.yaml")
 	err := os.WriteFile(path, fmt.Appendf(nil, "listen: %s\nadmin_listen: %s\ndata: %s\nproviders:\n%stargets:\n%smodels:\n%s"+
@@ -167,25 +199,27 @@ type verdicts struct {
 	mu               sync.Mutex
 	calls, good, cut int
 	failed           []string
-	longest          time.Duration
-	late             int // longer than longestWait
+	took             []time.Duration
+	reached          int // calls that the sick target saw
+	again            int // of them, those that it had seen before
 }
 
-// load calls a model at a steady pace, whatever becomes of the calls, until ctx ends: every other one is streamed.
-func (r *sickbay) load(ctx context.Context, t *testing.T, model string) *verdicts {
+// load calls the two models of a sickness at a steady pace, whatever becomes of the calls: plainly and streamed in turn.
+func (r *sickbay) load(t *testing.T, sickness string, calls int) *verdicts {
 	v := &verdicts{}
-	var calls sync.WaitGroup
-	defer calls.Wait()
+	var running sync.WaitGroup
+	defer running.Wait()
 	pace := time.NewTicker(time.Second / callRate)
 	defer pace.Stop()
-	for n := 0; ; n++ {
-		select {
-		case <-ctx.Done():
-			return v
-		case <-pace.C:
-			calls.Go(func() { r.one(t, v, model, n) })
+	for n := range calls {
+		<-pace.C
+		model := sickness + "-first"
+		if n%4 >= 2 {
+			model = sickness + "-half"
 		}
+		running.Go(func() { r.one(t, v, model, n) })
 	}
+	return v
 }
 
 func (r *sickbay) one(t *testing.T, v *verdicts, model string, n int) {
@@ -197,10 +231,7 @@ func (r *sickbay) one(t *testing.T, v *verdicts, model string, n int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.calls++
-	v.longest = max(v.longest, took)
-	if took > longestWait {
-		v.late++
-	}
+	v.took = append(v.took, took)
 	switch {
 	case err == nil && a.Status == http.StatusOK && (!stream || strings.HasSuffix(a.Body, "data: [DONE]\n\n")) && !strings.Contains(a.Body, `"error"`):
 		v.good++
@@ -219,6 +250,27 @@ func endsInTypedError(body string) bool {
 	return json.Unmarshal(data, &last) == nil && last.Error.Code == "upstream_error"
 }
 
+// reached is how many calls the sick target saw, and how many of them it had seen before. The dead one cannot be asked any
+// more: of that, the gateway says how often it was tried.
+func (r *sickbay) reached(t *testing.T, s sickness) (all, again int) {
+	t.Helper()
+	if s.name == "dead" {
+		return r.attempts(t, s.name), 0
+	}
+	resp, err := http.Get(r.sims[s.name].url + "/sim/stats")
+	if err != nil {
+		t.Error(err)
+		return 0, 0
+	}
+	defer resp.Body.Close()
+	var stats sim.Stats
+	if err := json.NewDecoder(resp.Body).Decode(&stats); err != nil {
+		t.Error(err)
+	}
+	calls := stats.ByEndpoint["/v1/chat/completions"]
+	return int(calls), int(calls - stats.Prompts.Seen)
+}
+
 var attemptsLine = regexp.MustCompile(`(?m)^penstock_attempts_total\{(.*)\} (\d+)$`)
 
 // attempts is how many calls were made on a target.
@@ -226,19 +278,20 @@ func (r *sickbay) attempts(t *testing.T, target string) int {
 	t.Helper()
 	resp, err := http.Get("http://" + r.admin + "/metrics")
 	if err != nil {
-		t.Fatal(err)
+		t.Error(err)
+		return 0
 	}
 	defer resp.Body.Close()
 	var page bytes.Buffer
 	if _, err := page.ReadFrom(resp.Body); err != nil {
-		t.Fatal(err)
+		t.Error(err)
 	}
 	sum := 0
 	for _, m := range attemptsLine.FindAllStringSubmatch(page.String(), -1) {
 		if strings.Contains(m[1], fmt.Sprintf("target=%q", target)) {
 			n, err := strconv.Atoi(m[2])
 			if err != nil {
-				t.Fatal(err)
+				t.Error(err)
 			}
 			sum += n
 		}
@@ -246,19 +299,44 @@ func (r *sickbay) attempts(t *testing.T, target string) int {
 	return sum
 }
 
+// share is how many calls would have reached the target, were it well.
+func (v *verdicts) share() float64 { return sickShare * float64(v.calls) }
+
 // judge holds what happened against what is promised. Streams that were cut count apart: what their callers had seen could
 // not be taken back.
-func (v *verdicts) judge(t *testing.T, onSick int) {
+func (v *verdicts) judge(t *testing.T, s sickness) {
 	t.Helper()
-	t.Logf("%d calls: %d good, %d streams cut with an error, %d failed; the longest took %v; %d calls of the sick target",
-		v.calls, v.good, v.cut, len(v.failed), v.longest.Round(time.Millisecond), onSick)
-	if whole := v.calls - v.cut; float64(len(v.failed)) > mostFailures*float64(whole) || v.good == 0 {
-		t.Errorf("%d of %d failed, such as %q", len(v.failed), whole, v.failed[:min(3, len(v.failed))])
+	for _, why := range v.failed[:min(3, len(v.failed))] {
+		t.Log("failed", why)
 	}
-	if float64(v.late) > mostLate*float64(v.calls) || v.longest > 2*longestWait {
-		t.Errorf("%d calls took longer than %v, one of them %v", v.late, longestWait, v.longest)
+	if whole := v.calls - v.cut; float64(len(v.failed)) > mostFailures*float64(whole) {
+		t.Errorf("%d of %d failed", len(v.failed), whole)
 	}
-	if most := (1 + mostExtraLoad) * float64(v.calls); float64(onSick) > most {
-		t.Errorf("the sick target was called %d times for %d calls", onSick, v.calls)
+	intime, _ := slices.BinarySearch(v.took, usualWait)
+	if longest := v.took[v.calls-1]; longest > sickTimeout+wellTimeout || float64(v.calls-intime) > mostLate*float64(v.calls) {
+		t.Errorf("%d calls took longer than %v, one of them %v", v.calls-intime, usualWait, longest)
 	}
+	if float64(v.reached) > (1+mostExtraLoad)*v.share() || float64(v.again) > mostExtraLoad*float64(v.reached) {
+		t.Errorf("the sick target saw %d calls, %d of them again; its share is %.0f", v.reached, v.again, v.share())
+	}
+	if v.reached == 0 || (s.always && float64(v.reached) > mostPatience*v.share()) {
+		t.Errorf("%d calls reached a target that is sick all the time; its share is %.0f", v.reached, v.share())
+	}
+}
+
+// tableOf shows what each sickness came to.
+func tableOf(tallies []*verdicts) string {
+	var table strings.Builder
+	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(w, "\nsick target\tcalls\tgood\tcut, told so\tfailed\tgood of those not cut\tp50\tp99\tlongest\treached it\tits share\tseen again\t\n")
+	for i, v := range tallies {
+		if v == nil || len(v.took) == 0 {
+			continue
+		}
+		at := func(p float64) time.Duration { return v.took[int(p*float64(len(v.took)-1))].Round(time.Millisecond) }
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%.2f %%\t%v\t%v\t%v\t%d\t%.0f\t%d\t\n", sicknesses[i].name, v.calls, v.good, v.cut, len(v.failed),
+			100*float64(v.good)/float64(v.calls-v.cut), at(0.5), at(0.99), at(1), v.reached, v.share(), v.again)
+	}
+	w.Flush()
+	return table.String()
 }

@@ -173,6 +173,8 @@ func afterRetries(s *scene, _ map[string]any) {
 		"SDK retries busy [sim:fault=overloaded times=1]":     2,
 		"SDK retries broken [sim:fault=server_error times=1]": 2,
 		"SDK retries refused [sim:fault=bad_request]":         1,
+		"SDK retries vain [sim:fault=final]":                  1,
+		"SDK retries unpaid [sim:fault=quota]":                1,
 	} {
 		if n := s.executions(prompt); n != want {
 			s.Errorf("%q was sent %d times, want %d", prompt, n, want)
@@ -183,6 +185,9 @@ func afterRetries(s *scene, _ map[string]any) {
 func afterMessageErrors(s *scene, _ map[string]any) {
 	if n := s.executions("SDK messages busy [sim:fault=overloaded times=1]"); n != 2 {
 		s.Errorf("what the SDK sends again was sent %d times, want 2", n)
+	}
+	if n := s.executions("SDK messages vain [sim:fault=final]"); n != 1 {
+		s.Errorf("what the SDK is told not to send again was sent %d times", n)
 	}
 }
 

@@ -32,7 +32,8 @@ type item struct {
 	tried          targets
 	waits          bool // for room, in its process's line
 	queued         bool
-	outcome        outcome
+	outcome        outcome // of its last call
+	verdict        outcome // what its calls since it was claimed come to
 
 	prev, next *item // in the line
 }

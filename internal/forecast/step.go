@@ -105,6 +105,9 @@ func (s *sim) conclude(it *item) {
 	if lent := it.lent && room.FreeProbe(kind, int(it.tries)); !policy.Free && !lent {
 		it.counted++
 	}
+	if it.tried == 0 || !kind.Yields(it.verdict.kind) {
+		it.verdict = it.outcome
+	}
 	it.tried.add(it.target)
 	if policy.Fallback && !s.spent(it) && it.process.enter(it) {
 		return
@@ -126,8 +129,8 @@ func (s *sim) retry(it *item) {
 		return
 	}
 	wait, again := queue.DefaultBackoff.Next(queue.Failure{
-		Kind: it.outcome.kind, Tries: int(it.tries), Counted: int(it.counted), MaxAttempts: g.MaxAttempts,
-		RetryAfter: it.outcome.retryAfter, Jitter: s.random.Float64(),
+		Kind: it.verdict.kind, Tries: int(it.tries), Counted: int(it.counted), MaxAttempts: g.MaxAttempts,
+		RetryAfter: it.verdict.retryAfter, Jitter: s.random.Float64(),
 	})
 	if !again {
 		s.end(it, failed)

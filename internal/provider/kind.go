@@ -3,6 +3,7 @@ package provider
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"penstock"
@@ -23,6 +24,7 @@ const (
 	KindContextTooLong Kind = "context_too_long" // the prompt does not fit the model
 	KindContentBlocked Kind = "content_blocked"  // the upstream's own filter refused
 	KindServer         Kind = "server_error"     // the upstream broke
+	KindFinal          Kind = "final"            // what else would be tried again, but the upstream says that this is in vain
 	KindConnect        Kind = "connect"          // no connection came about
 	KindNetwork        Kind = "network"          // the connection broke before an answer
 	KindTimeout        Kind = "timeout"          // a phase or the whole took too long
@@ -35,7 +37,7 @@ const (
 // Kinds lists every kind.
 var Kinds = []Kind{
 	KindRateLimited, KindOverloaded, KindSpendCap, KindAuth, KindModelNotFound, KindRejected,
-	KindContextTooLong, KindContentBlocked, KindServer, KindConnect, KindNetwork, KindTimeout,
+	KindContextTooLong, KindContentBlocked, KindServer, KindFinal, KindConnect, KindNetwork, KindTimeout,
 	KindTruncated, KindMalformed, KindCancelled, KindInternal,
 }
 
@@ -65,6 +67,7 @@ var policies = map[Kind]Policy{
 	KindContextTooLong: {Fallback: true, Code: penstock.CodeContextTooLong},
 	KindContentBlocked: {Code: penstock.CodeContentBlocked},
 	KindServer:         {Fallback: true, Retry: true, Code: penstock.CodeUpstreamError},
+	KindFinal:          {Fallback: true, Code: penstock.CodeUpstreamError},
 	KindConnect:        {Fallback: true, Retry: true, Code: penstock.CodeUpstreamError},
 	KindNetwork:        {Fallback: true, Retry: true, Billable: true, Code: penstock.CodeUpstreamError},
 	KindTimeout:        {Fallback: true, Retry: true, Billable: true, Code: penstock.CodeUpstreamTimeout},
@@ -81,6 +84,34 @@ func (k Kind) Policy() Policy {
 		panic("provider: no policy for error kind " + string(k))
 	}
 	return p
+}
+
+// Yields says that a failure on one target gives way to an earlier one on another when it is decided what becomes of the
+// inference. A target that is only ill for the moment may serve it later, whatever the next one said of itself in its place: that our
+// key is refused there must not be the end of an item.
+func (k Kind) Yields(earlier Kind) bool {
+	p := k.Policy()
+	return p.Fallback && !p.Retry && earlier.Policy().Retry
+}
+
+// Advised is the kind of a refusal in whose headers an upstream may say whether to send the call again, as the SDKs of
+// OpenAI and Anthropic heed it (x-should-retry).
+//
+// A "false" makes everything final that would be tried again: it is said of this call to this upstream, so another target may
+// still do better. A "true" makes a refusal transient that tells no reason of its own. It changes no other: a spent quota or a
+// prompt that is too long stays what it is, even where a server puts the header on all it answers with one status.
+func (k Kind) Advised(h http.Header) Kind {
+	switch first(h, "X-Should-Retry") {
+	case "false":
+		if k.Policy().Retry {
+			return KindFinal
+		}
+	case "true":
+		if k == KindRejected {
+			return KindServer
+		}
+	}
+	return k
 }
 
 // Error is what an upstream did wrong. Public is what the tenant whose call it was may see of it.

@@ -41,7 +41,7 @@ type verdict int
 
 const (
 	silent   verdict = iota // nothing
-	doubtful                // it failed again on a call that failed before, which may be the call's own fault
+	doubtful                // it failed in a way that may be the call's own fault
 	well
 	sick
 	unreachable
@@ -57,6 +57,9 @@ func (t *Ticket) verdict(kind provider.Kind) verdict {
 			return doubtful
 		}
 		return sick
+	case provider.KindFinal:
+		// The upstream broke, or has no room, for this call: that neither accuses nor clears it.
+		return doubtful
 	case provider.KindConnect:
 		return unreachable
 	case provider.KindNetwork, provider.KindTimeout, provider.KindOverloaded, provider.KindTruncated:

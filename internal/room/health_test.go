@@ -41,20 +41,22 @@ func TestBreakerOpens(t *testing.T) {
 		kinds []provider.Kind
 		open  bool
 	}{
-		"nothing happened":               {nil, false},
-		"three without a connection":     {repeat(3, provider.KindConnect), true},
-		"two without a connection":       {repeat(2, provider.KindConnect), false},
-		"five in a row":                  {repeat(5, provider.KindServer), true},
-		"of any kind that counts":        {[]provider.Kind{provider.KindNetwork, provider.KindTimeout, provider.KindOverloaded, provider.KindTruncated, provider.KindServer}, true},
-		"four in a row":                  {repeat(4, provider.KindTimeout), false},
-		"a good one between":             {append(repeat(4, provider.KindServer), "", provider.KindServer), false},
-		"every second of many":           {repeat(10, "", provider.KindServer), true},
-		"every third of many":            {repeat(30, "", "", provider.KindServer), false},
-		"the caller's faults":            {repeat(50, provider.KindRejected, provider.KindContextTooLong, provider.KindContentBlocked), false},
-		"our own":                        {repeat(50, provider.KindCancelled, provider.KindInternal, provider.KindAuth, provider.KindSpendCap), false},
-		"limits":                         {repeat(50, provider.KindRateLimited), false},
-		"cancelled ones change nothing":  {repeat(5, provider.KindServer, provider.KindCancelled), true},
-		"a refused body says it is well": {append(repeat(4, provider.KindServer), provider.KindRejected, provider.KindServer), false},
+		"nothing happened":                                {nil, false},
+		"three without a connection":                      {repeat(3, provider.KindConnect), true},
+		"two without a connection":                        {repeat(2, provider.KindConnect), false},
+		"five in a row":                                   {repeat(5, provider.KindServer), true},
+		"of any kind that counts":                         {[]provider.Kind{provider.KindNetwork, provider.KindTimeout, provider.KindOverloaded, provider.KindTruncated, provider.KindServer}, true},
+		"four in a row":                                   {repeat(4, provider.KindTimeout), false},
+		"a good one between":                              {append(repeat(4, provider.KindServer), "", provider.KindServer), false},
+		"every second of many":                            {repeat(10, "", provider.KindServer), true},
+		"every third of many":                             {repeat(30, "", "", provider.KindServer), false},
+		"the caller's faults":                             {repeat(50, provider.KindRejected, provider.KindContextTooLong, provider.KindContentBlocked), false},
+		"our own":                                         {repeat(50, provider.KindCancelled, provider.KindInternal, provider.KindAuth, provider.KindSpendCap), false},
+		"limits":                                          {repeat(50, provider.KindRateLimited), false},
+		"cancelled ones change nothing":                   {repeat(5, provider.KindServer, provider.KindCancelled), true},
+		"those for which trying again is in vain":         {repeat(50, provider.KindFinal), false},
+		"that neither speaks against a target nor for it": {append(repeat(4, provider.KindServer), provider.KindFinal, provider.KindServer), true},
+		"a refused body says it is well":                  {append(repeat(4, provider.KindServer), provider.KindRejected, provider.KindServer), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

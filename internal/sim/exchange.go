@@ -236,6 +236,9 @@ func (s *Server) chooseFault(r *http.Request, x *exchange) error {
 // fail answers with an error.
 func (x *exchange) fail(f *failure) {
 	x.setHeaders(f.retryAfter)
+	if f.final {
+		x.w.Header().Set("x-should-retry", "false")
+	}
 	status, body := x.endpoint.dialect.describe(f, x.requestID())
 	x.outcome.status = status
 	writeJSON(x.w, status, body)

@@ -16,6 +16,7 @@ type failure struct {
 	message    string
 	param      string        // the field at fault, where there is one
 	retryAfter time.Duration // 0: none is given
+	final      bool          // the client is told not to send it again
 }
 
 func (f *failure) Error() string { return f.message }

@@ -24,6 +24,7 @@ type Fault string
 // The faults.
 const (
 	FaultServerError   Fault = "server_error"   // 500
+	FaultFinal         Fault = "final"          // 500 with x-should-retry: false
 	FaultOverloaded    Fault = "overloaded"     // 503, 529
 	FaultRateLimit     Fault = "rate_limit"     // 429 with retry-after
 	FaultQuota         Fault = "quota"          // 429 insufficient_quota, 402 billing_error: no use retrying
@@ -47,6 +48,8 @@ func failureOf(fault Fault) (*failure, bool) {
 	switch fault {
 	case FaultServerError:
 		return &failure{class: classServerError, message: "The simulated model failed."}, true
+	case FaultFinal:
+		return &failure{class: classServerError, message: "The simulated model cannot serve this.", final: true}, true
 	case FaultOverloaded:
 		return overloaded(), true
 	case FaultRateLimit:
@@ -77,7 +80,7 @@ func wrongKey() *failure {
 
 func parseFault(name string) (Fault, error) {
 	known := []Fault{
-		FaultServerError, FaultOverloaded, FaultRateLimit, FaultQuota, FaultBadRequest, FaultContextLength,
+		FaultServerError, FaultFinal, FaultOverloaded, FaultRateLimit, FaultQuota, FaultBadRequest, FaultContextLength,
 		FaultContentFilter, FaultAuth, FaultNotFound, FaultHang, FaultDisconnect, FaultMalformed, FaultErrorIn200,
 		FaultErrorMidStream, FaultStall,
 	}

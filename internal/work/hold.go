@@ -1,14 +1,42 @@
 package work
 
 import (
+	"context"
+	"slices"
 	"time"
 
 	"penstock"
+	"penstock/internal/provider"
+	"penstock/internal/store"
 )
 
 // heldWait is when an item is looked at again whose targets are all paused. It is rare: the gate is closed
 // for models whose targets are all paused, but an item keeps the targets that its job was given.
 const heldWait = 5 * time.Second
+
+// hopefulTargets are the targets of an item without those that said in an earlier claim that this item is in vain there. What
+// cannot be read is no reason to wait: they would say so again.
+func (p *Pool) hopefulTargets(ctx context.Context, c store.Claimed) []string {
+	all := c.Resolved.Targets
+	if p.History == nil || c.Tries == 0 || len(all) < 2 {
+		return all
+	}
+	tried, err := p.History.Attempts(ctx, c.Tenant, c.Item)
+	if err != nil {
+		p.Log.WarnContext(ctx, "reading what was tried for an item", "error", err)
+		return all
+	}
+	left := slices.Clone(all)
+	for _, a := range tried {
+		if kind := provider.Kind(a.ErrorKind); kind == provider.KindFinal || kind == provider.KindContextTooLong {
+			left = slices.DeleteFunc(left, func(target string) bool { return target == a.Target })
+		}
+	}
+	if len(left) == 0 {
+		return all
+	}
+	return left
+}
 
 // openTargets are the targets that an item may run on now. Codes: overloaded (none).
 func (p *Pool) openTargets(targets []string) ([]string, error) {

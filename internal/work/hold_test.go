@@ -2,12 +2,14 @@ package work
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 	"time"
 
 	"penstock"
 	"penstock/internal/attempt"
+	"penstock/internal/provider"
 )
 
 // An item whose targets are all held back waits, and loses no attempt by it.
@@ -32,5 +34,63 @@ func TestAnItemWithoutAnOpenTargetWaits(t *testing.T) {
 	c.Resolved.Targets = []string{"a", "c"}
 	if f := r.attempt(t.Context(), c); f.Transition != penstock.TransitionSucceed || !slices.Equal(targets, []string{"c"}) {
 		t.Errorf("it ends with %+v on %v, want success on c", f, targets)
+	}
+}
+
+// told is a history that says the same of every item.
+type told struct {
+	tried []penstock.Attempt
+	err   error
+	asked int
+}
+
+func (h *told) Attempts(_ context.Context, tenant penstock.TenantID, subject penstock.ID) ([]penstock.Attempt, error) {
+	h.asked++
+	if tenant != "search" || subject != "1" {
+		return nil, errors.New("that is another item")
+	}
+	return h.tried, h.err
+}
+
+// A target that called an item in vain is not asked for it again, in whichever claim.
+func TestATargetIsNotAskedAgainInVain(t *testing.T) {
+	t.Parallel()
+	failed := func(target string, kind provider.Kind) penstock.Attempt {
+		return penstock.Attempt{Target: target, ErrorKind: string(kind)}
+	}
+	for _, tt := range []struct {
+		name  string
+		tries int
+		tried []penstock.Attempt
+		err   error
+		want  []string
+	}{
+		{"nothing was tried", 0, []penstock.Attempt{failed("a", provider.KindFinal)}, nil, []string{"a", "b"}},
+		{"in vain", 2, []penstock.Attempt{failed("a", provider.KindFinal), failed("b", provider.KindServer)}, nil, []string{"b"}},
+		{"too long", 2, []penstock.Attempt{failed("b", provider.KindContextTooLong), failed("a", provider.KindServer)}, nil, []string{"a"}},
+		{"for the moment", 1, []penstock.Attempt{failed("a", provider.KindOverloaded), failed("b", provider.KindAuth)}, nil, []string{"a", "b"}},
+		{"nobody knows", 1, nil, errors.New("the database is away"), []string{"a", "b"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var targets []string
+			r := newPool(t, 1, newQueue(), func(_ context.Context, task attempt.Task, _ attempt.Sink) attempt.Outcome {
+				targets = task.Targets
+				return attempt.Outcome{}
+			})
+			h := &told{tried: tt.tried, err: tt.err}
+			r.History = h
+			c := granted{Claimed: item("1")}
+			c.Tries = tt.tries
+			if r.attempt(t.Context(), c); !slices.Equal(targets, tt.want) {
+				t.Errorf("%v were offered, want %v", targets, tt.want)
+			}
+			if h.asked != min(tt.tries, 1) {
+				t.Errorf("its history was asked for %d times", h.asked)
+			}
+			if !slices.Equal(c.Resolved.Targets, []string{"a", "b"}) {
+				t.Errorf("the item's own targets are %v by now", c.Resolved.Targets)
+			}
+		})
 	}
 }

@@ -50,7 +50,7 @@ func (p *Pool) attempt(ctx context.Context, c granted) (f store.Finish) {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, c.TimeLeft, errDeadline)
 	defer cancel()
-	targets, err := p.openTargets(c.Resolved.Targets)
+	targets, err := p.openTargets(p.hopefulTargets(ctx, c.Claimed))
 	if err != nil {
 		if c.choice != nil {
 			c.choice.Release()

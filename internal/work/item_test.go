@@ -36,6 +36,7 @@ func TestEndByKind(t *testing.T) {
 		{provider.KindContextTooLong, false, 1, penstock.CodeContextTooLong},
 		{provider.KindContentBlocked, false, 1, penstock.CodeContentBlocked},
 		{provider.KindServer, true, 1, penstock.CodeUpstreamError},
+		{provider.KindFinal, false, 1, penstock.CodeUpstreamError},
 		{provider.KindConnect, true, 1, penstock.CodeUpstreamError},
 		{provider.KindNetwork, true, 1, penstock.CodeUpstreamError},
 		{provider.KindTimeout, true, 1, penstock.CodeUpstreamTimeout},

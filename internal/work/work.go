@@ -57,6 +57,11 @@ type Runner interface {
 	Run(ctx context.Context, task attempt.Task, sink attempt.Sink) attempt.Outcome
 }
 
+// History is what was tried for items before.
+type History interface {
+	Attempts(ctx context.Context, tenant penstock.TenantID, subject penstock.ID) ([]penstock.Attempt, error)
+}
+
 // Deps are what a pool works with.
 type Deps struct {
 	Store    store.Queue
@@ -66,6 +71,8 @@ type Deps struct {
 	Bell     *queue.Bell
 	Announce queue.Announcer
 	Cancels  <-chan struct{} // received from when running items may have to stop; may be nil
+	// History tells what was tried for items in earlier claims; nil for nobody who knows.
+	History History
 	// Open are those of the given targets that may be called; nil when all may.
 	Open    func(targets []string) []string
 	Used    func(c store.Claimed, u penstock.Usage) // told what each run of an item used; may be nil

@@ -36,4 +36,13 @@ const patient = await new Anthropic({ maxRetries: 1 }).messages.create({
 });
 met["an upstream that is busy once"] = patient.stop_reason;
 
+// It does not where it is told that this is in vain.
+try {
+  await new Anthropic({ maxRetries: 2 }).messages.create({
+    model: "claude", max_tokens: 16, messages: [{ role: "user", content: "SDK messages vain [sim:fault=final]" }],
+  });
+} catch (error) {
+  met["an upstream that calls it in vain"] = { class: error.constructor.name, status: error.status, should_retry: error.headers.get("x-should-retry") };
+}
+
 console.log(JSON.stringify(met, null, 2));

@@ -20,4 +20,6 @@ console.log(JSON.stringify({
   busy: await timed("SDK retries busy [sim:fault=overloaded times=1]"),
   broken: (await timed("SDK retries broken [sim:fault=server_error times=1]")).outcome,
   refused: await timed("SDK retries refused [sim:fault=bad_request]"),
+  vain: await timed("SDK retries vain [sim:fault=final]"),
+  unpaid: await timed("SDK retries unpaid [sim:fault=quota]"),
 }, null, 2));

@@ -21,7 +21,7 @@ func TestConformance(t *testing.T) {
 	t.Parallel()
 	providertest.Run(t, providertest.Harness{
 		New: func(t testing.TB, up providertest.Config) provider.Provider {
-			return newProvider(t, Config{BaseURL: up.URL + "/v1", APIKey: up.APIKey, MaxAnswerBytes: up.MaxAnswerBytes})
+			return newProvider(t, Config{BaseURL: up.URL + "/v1", APIKey: up.APIKey, RootCAs: up.RootCAs, MaxAnswerBytes: up.MaxAnswerBytes})
 		},
 		Dialect: dialect,
 	})
@@ -162,6 +162,14 @@ var failures = []providertest.Failure{
 	{Name: "504", Status: 504, Kind: provider.KindTimeout, KeepsBody: true, Body: errorBody("timeout_error", "Took too long")},
 	{Name: "504 of a proxy", Status: 504, Kind: provider.KindTimeout, Body: "<html>", Header: http.Header{"Content-Type": {"text/html"}}},
 	{Name: "529", Status: 529, Kind: provider.KindOverloaded, KeepsBody: true, Says: "Overloaded", Body: errorBody("overloaded_error", "Overloaded")},
+	{Name: "529 in vain", Status: 529, Kind: provider.KindFinal, KeepsBody: true, Body: errorBody("overloaded_error", "Overloaded"),
+		Header: http.Header{"X-Should-Retry": {"false"}}},
+	{Name: "429 in vain", Status: 429, Kind: provider.KindFinal, KeepsBody: true, Body: errorBody("rate_limit_error", "Extra usage is required"),
+		Header: http.Header{"X-Should-Retry": {"false"}}},
+	{Name: "409 for the moment", Status: 409, Kind: provider.KindServer, KeepsBody: true, Body: errorBody("conflict_error", "Locked"),
+		Header: http.Header{"X-Should-Retry": {"true"}}},
+	{Name: "400 context, whatever is said", Status: 400, Kind: provider.KindContextTooLong, KeepsBody: true,
+		Body: errorBody("invalid_request_error", "prompt is too long"), Header: http.Header{"X-Should-Retry": {"true"}}},
 	{Name: "529 without a word", Status: 529, Kind: provider.KindOverloaded, Body: "{"},
 	{Name: "500 with a body past the limit", Status: 500, Kind: provider.KindServer, Says: "500 Internal Server Error",
 		Body: errorBody("api_error", strings.Repeat("x", wire.DefaultMaxErrorBytes))},

@@ -19,9 +19,10 @@ func TestConformanceOfAzure(t *testing.T) {
 	d.Credentials = func(apiKey string) (name, value string) { return "Api-Key", apiKey }
 	providertest.Run(t, providertest.Harness{
 		New: func(t testing.TB, up providertest.Config) provider.Provider {
-			return newAzure(t, Config{BaseURL: up.URL, APIKey: up.APIKey, MaxAnswerBytes: up.MaxAnswerBytes})
+			return newAzure(t, Config{BaseURL: up.URL, APIKey: up.APIKey, RootCAs: up.RootCAs, MaxAnswerBytes: up.MaxAnswerBytes})
 		},
 		Dialect: d,
+		Plain:   true,
 	})
 }
 

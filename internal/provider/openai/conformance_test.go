@@ -21,7 +21,7 @@ func TestConformance(t *testing.T) {
 	t.Parallel()
 	providertest.Run(t, providertest.Harness{
 		New: func(t testing.TB, up providertest.Config) provider.Provider {
-			return newProvider(t, Config{BaseURL: up.URL + "/v1", APIKey: up.APIKey, MaxAnswerBytes: up.MaxAnswerBytes})
+			return newProvider(t, Config{BaseURL: up.URL + "/v1", APIKey: up.APIKey, RootCAs: up.RootCAs, MaxAnswerBytes: up.MaxAnswerBytes})
 		},
 		Dialect: dialect,
 	})
@@ -120,6 +120,12 @@ var hiddenTranscript = providertest.Transcript{
 	Usage: penstock.Usage{InputTokens: 12, OutputTokens: 2},
 }
 
+// What an upstream says of sending the call again.
+var (
+	inVain = http.Header{"X-Should-Retry": {"false"}}
+	forNow = http.Header{"X-Should-Retry": {"true"}}
+)
+
 // errorBody is an error as OpenAI words it.
 func errorBody(message, typ, code string) string {
 	return fmt.Sprintf(`{"error":{"message":%q,"type":%q,"param":null,"code":%q}}`, message, typ, code)
@@ -181,6 +187,15 @@ var failures = []providertest.Failure{
 	{Name: "503", Status: 503, Kind: provider.KindOverloaded, Body: errorBody("Slow down", "server_error", "slow_down"), KeepsBody: true,
 		Header: http.Header{"Retry-After": {"99999999"}}, RetryAfter: time.Hour},
 	{Name: "529", Status: 529, Kind: provider.KindOverloaded, Body: "{"},
+	{Name: "500 in vain", Status: 500, Kind: provider.KindFinal, Body: errorBody("Oops", "server_error", ""), KeepsBody: true, Says: "Oops", Header: inVain},
+	{Name: "503 in vain", Status: 503, Kind: provider.KindFinal, Header: inVain},
+	{Name: "429 that no waiting helps", Status: 429, Kind: provider.KindFinal, KeepsBody: true, Says: "Request too large", Header: inVain,
+		Body: errorBody("Request too large for gpt-test: Limit 10000, Requested 20000", "tokens", "rate_limit_exceeded")},
+	{Name: "400 in vain", Status: 400, Kind: provider.KindRejected, Body: errorBody("No", "invalid_request_error", ""), KeepsBody: true, Header: inVain},
+	{Name: "409 for the moment", Status: 409, Kind: provider.KindServer, Says: "409 Conflict", Header: forNow},
+	{Name: "429 for the moment", Status: 429, Kind: provider.KindRateLimited, Header: forNow},
+	{Name: "429 quota, whatever is said", Status: 429, Kind: provider.KindSpendCap, KeepsBody: true, Header: forNow,
+		Body: errorBody("You exceeded your current quota", "insufficient_quota", "insufficient_quota")},
 	{Name: "500 with a body past the limit", Status: 500, Kind: provider.KindServer, Says: "500 Internal Server Error",
 		Body: errorBody(strings.Repeat("x", wire.DefaultMaxErrorBytes), "server_error", "")},
 }

@@ -108,9 +108,10 @@ func TestConformanceOfOtherEndpoints(t *testing.T) {
 			t.Parallel()
 			providertest.Run(t, providertest.Harness{
 				New: func(t testing.TB, up providertest.Config) provider.Provider {
-					return newProvider(t, Config{BaseURL: up.URL + "/v1", APIKey: up.APIKey, MaxAnswerBytes: up.MaxAnswerBytes})
+					return newProvider(t, Config{BaseURL: up.URL + "/v1", APIKey: up.APIKey, RootCAs: up.RootCAs, MaxAnswerBytes: up.MaxAnswerBytes})
 				},
 				Dialect: d,
+				Plain:   true,
 			})
 		})
 	}

@@ -176,7 +176,7 @@ func caseHeaders(t *testing.T, h Harness) {
 	if cred := r.Header.Values(name); len(cred) != 1 || cred[0] != value {
 		t.Errorf("%s: %q, want %q alone", name, cred, value)
 	}
-	keyless := h.New(t, Config{URL: up.URL})
+	keyless := h.New(t, Config{URL: up.URL, RootCAs: up.rootCAs})
 	mustCall(t, keyless, call)
 	if cred := up.request(t).Header.Values(name); len(cred) != 0 {
 		t.Errorf("without an API key, %s: %q", name, cred)

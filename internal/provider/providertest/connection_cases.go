@@ -21,6 +21,8 @@ func connectionCases(Dialect) []testCase {
 		{"used again when the end comes late", caseReuseLateEnd},
 		{"used again after errors", caseReuseAfterError},
 		{"shared by concurrent calls", caseConcurrent},
+		{"ended by the upstream while nobody used it", caseStale},
+		{"ended by the upstream under a call", caseSentOnce},
 	}
 }
 
@@ -150,10 +152,44 @@ func caseReuseAfterError(t *testing.T, h Harness) {
 	mustReuse(t, up, reuseCalls/4)
 }
 
+// An upstream may end a connection that nobody uses, at any time. The next call must not be the one to find out.
+func caseStale(t *testing.T, h Harness) {
+	for _, tr := range []Transcript{h.Dialect.Plain, h.Dialect.Stream} {
+		script := []Step{plainHead(), Send(tr.Answer[0].Wire)}
+		if len(tr.Answer) > 1 {
+			script = play(tr.Answer)
+		}
+		p, up := h.open(t, script...)
+		const rounds = 3
+		for range rounds {
+			mustCall(t, p, h.Dialect.call(tr))
+			up.leave(t)
+		}
+		if conns, calls := up.conns.Load(), up.calls.Load(); conns != rounds || calls != rounds {
+			t.Errorf("%d connections and %d calls, want %d of each", conns, calls, rounds)
+		}
+	}
+}
+
+// Once a call was sent, the upstream may work on it, and charge: it is not sent again because the connection broke, not even
+// on one that was used before.
+func caseSentOnce(t *testing.T, h Harness) {
+	tr := h.Dialect.Plain
+	p, up := h.open(t, From(2, HangUp()), plainHead(), Send(tr.Answer[0].Wire))
+	mustCall(t, p, h.Dialect.call(tr))
+	up.mustIdle(t)
+	mustFailInCall(t, callToEnd(t.Context(), p, h.Dialect.call(tr)), provider.KindNetwork)
+	if n := up.calls.Load(); n != 2 {
+		t.Errorf("the upstream saw %d calls, want 2", n)
+	}
+	mustReuse(t, up, 1)
+}
+
 func caseConcurrent(t *testing.T, h Harness) {
 	const callers = 8
 	tr := h.Dialect.Stream
-	p, up := h.open(t, play(tr.Answer)...)
+	all := make(chan struct{})
+	p, up := h.open(t, append([]Step{Await(all)}, play(tr.Answer)...)...)
 	var wg sync.WaitGroup
 	for range callers {
 		wg.Go(func() {
@@ -165,7 +201,11 @@ func caseConcurrent(t *testing.T, h Harness) {
 			}
 		})
 	}
+	// Nobody is answered before all have asked, so that each has a connection and none is dialled while another becomes free.
+	for range callers {
+		up.request(t)
+	}
+	close(all)
 	wg.Wait()
-	// Each caller needs one; some more come from dials that were overtaken by a freed connection.
 	mustReuse(t, up, 4*callers)
 }

@@ -60,6 +60,7 @@ func failureCases(d Dialect) []testCase {
 		{"an error after comments", caseErrorAfterComments},
 		{"an error as a later event", caseErrorLater},
 		{"an error as a good plain answer", caseErrorBody},
+		{"headers of a good answer say nothing of its error", caseErrorAdvised},
 		{"malformed events", caseMalformedFrames},
 		{"malformed plain answers", caseMalformedBodies},
 		{"an encoded answer", caseEncoded},
@@ -176,6 +177,15 @@ func caseErrorBody(t *testing.T, h Harness) {
 	}
 }
 
+// Headers are sent before anything goes wrong: what they say of sending the call again is not about the error that follows.
+func caseErrorAdvised(t *testing.T, h Harness) {
+	bad := h.Dialect.ErrorFrame
+	for _, advice := range []string{"true", "false"} {
+		p, _ := h.open(t, Head(http.StatusOK, "Content-Type", streamType, "X-Should-Retry", advice), Send(bad.Wire))
+		mustFailInCall(t, callToEnd(t.Context(), p, h.Dialect.call(h.Dialect.Stream)), bad.Kind)
+	}
+}
+
 func caseMalformedFrames(t *testing.T, h Harness) {
 	for _, wire := range h.Dialect.MalformedFrames {
 		first := h.Dialect.Stream.Answer[:1]
@@ -255,8 +265,8 @@ func caseTooLarge(t *testing.T, h Harness) {
 		"many events":     {streamHead(), Repeat(d.Stream.Answer[0].Wire+d.LargeFrame("some text").Wire, time.Microsecond)},
 	} {
 		tr := d.Stream
-		up := NewUpstream(t, script...)
-		p := h.New(t, Config{URL: up.URL, APIKey: testKey, MaxAnswerBytes: 32 << 10})
+		up := h.road.upstream(t, script...)
+		p := h.New(t, Config{URL: up.URL, APIKey: testKey, RootCAs: up.rootCAs, MaxAnswerBytes: 32 << 10})
 		g := callToEnd(t.Context(), p, d.call(tr))
 		if e := mustFail(t, g.end, provider.KindMalformed); !strings.Contains(e.Message, "larger than") {
 			t.Errorf("%s: message %q", name, e.Message)
@@ -274,7 +284,7 @@ func caseRefused(t *testing.T, h Harness) {
 	}
 	addr := listener.Addr().String()
 	listener.Close()
-	p := h.New(t, Config{URL: "http://" + addr, APIKey: testKey})
+	p := h.New(t, Config{URL: h.road.scheme + "://" + addr, APIKey: testKey})
 	e := mustFailInCall(t, callToEnd(t.Context(), p, h.Dialect.call(h.Dialect.Plain)), provider.KindConnect)
 	if e.StatusCode != 0 {
 		t.Errorf("status %d without an answer", e.StatusCode)
@@ -290,7 +300,7 @@ func caseHangUp(t *testing.T, h Harness) {
 }
 
 func caseRedirect(t *testing.T, h Harness) {
-	elsewhere := NewUpstream(t, plainHead(), Send(h.Dialect.Plain.Answer[0].Wire))
+	elsewhere := h.road.upstream(t, plainHead(), Send(h.Dialect.Plain.Answer[0].Wire))
 	p, _ := h.open(t, Head(http.StatusTemporaryRedirect, "Location", elsewhere.URL+h.Dialect.Path))
 	e := mustFailInCall(t, callToEnd(t.Context(), p, h.Dialect.call(h.Dialect.Plain)), provider.KindServer)
 	if !strings.Contains(e.Message, "base_url") {

@@ -5,11 +5,12 @@
 // test describes its own as a [Dialect], a handful of golden transcripts, and calls [Run].
 //
 // The upstream is a real HTTP server on loopback, so that what is tested is what runs: connections,
-// their reuse and their end included. Cases run in parallel; each has an upstream and an adapter of
-// its own.
+// their reuse and their end included. Every case runs on each road by which upstreams are reached: plain HTTP/1.1,
+// and HTTP/1.1 and HTTP/2 over TLS. Cases run in parallel; each has an upstream and an adapter of its own.
 package providertest
 
 import (
+	"crypto/x509"
 	"net/http"
 	"testing"
 	"time"
@@ -25,13 +26,18 @@ type Harness struct {
 	New func(t testing.TB, upstream Config) provider.Provider
 	// Dialect is the protocol that the adapter speaks.
 	Dialect Dialect
+	// Plain leaves out the roads with TLS, for a dialect of an adapter that has taken them with another one.
+	Plain bool
+
+	road road // to the upstream
 }
 
 // Config is what an adapter needs to know of the upstream.
 type Config struct {
 	URL            string // scheme and host
 	APIKey         string
-	MaxAnswerBytes int // 0 for the adapter's default
+	RootCAs        *x509.CertPool // who vouches for it; nil without TLS
+	MaxAnswerBytes int            // 0 for the adapter's default
 }
 
 // Dialect is a protocol by example.
@@ -107,9 +113,22 @@ type Failure struct {
 	KeepsBody bool
 }
 
-// Run runs every case against the adapter.
+// Run runs every case against the adapter, on every road to an upstream.
 func Run(t *testing.T, h Harness) {
 	t.Helper()
+	for _, road := range roads {
+		if h.Plain && road.scheme == "https" {
+			continue
+		}
+		t.Run(road.name, func(t *testing.T) {
+			t.Parallel()
+			h.road = road
+			h.run(t)
+		})
+	}
+}
+
+func (h Harness) run(t *testing.T) {
 	for _, group := range []struct {
 		name  string
 		cases []testCase
@@ -142,8 +161,8 @@ const testKey = "sk-test-0123456789abcdef"
 // open starts an upstream with the given script and an adapter that calls it.
 func (h Harness) open(t testing.TB, script ...Step) (provider.Provider, *Upstream) {
 	t.Helper()
-	up := NewUpstream(t, script...)
-	return h.New(t, Config{URL: up.URL, APIKey: testKey}), up
+	up := h.road.upstream(t, script...)
+	return h.New(t, Config{URL: up.URL, APIKey: testKey, RootCAs: up.rootCAs}), up
 }
 
 // call makes the provider call of a transcript.

@@ -32,6 +32,7 @@ var simKinds = map[sim.Fault]provider.Kind{
 	sim.FaultOverloaded:    provider.KindOverloaded,
 	sim.FaultRateLimit:     provider.KindRateLimited,
 	sim.FaultQuota:         provider.KindSpendCap,
+	sim.FaultFinal:         provider.KindFinal,
 	sim.FaultBadRequest:    provider.KindRejected,
 	sim.FaultContextLength: provider.KindContextTooLong,
 	sim.FaultContentFilter: provider.KindContentBlocked,
@@ -138,7 +139,10 @@ func (h SimHarness) brokenStreams(t *testing.T) {
 		sim.FaultStall:          provider.KindTimeout,
 	} {
 		call := h.call(h.Stream(fmt.Sprintf("[sim:fault=%s]", fault)))
-		call.Stream, call.Timeouts.Idle = true, short
+		call.Stream = true
+		if kind == provider.KindTimeout {
+			call.Timeouts.Idle = short
+		}
 		g := callToEnd(t.Context(), h.open(t), call)
 		if (len(g.chunks) == 0 && fault != sim.FaultMalformed) || errors.Is(g.end, io.EOF) {
 			t.Errorf("%s: %d chunks, then %v", fault, len(g.chunks), g.end)

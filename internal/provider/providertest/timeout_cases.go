@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -83,13 +84,17 @@ func caseIdle(t *testing.T, h Harness) {
 }
 
 func caseTotal(t *testing.T, h Harness) {
+	// A call before it has opened a connection, so that there is time for more than a handshake.
+	answer := play(h.Dialect.Stream.Answer)
+	hangs := []Step{From(2, Hang()), From(2, Cut())}
 	for name, script := range map[string][]Step{
-		"before an answer": {Hang()},
-		"in the answer":    append(play(h.Dialect.Stream.Answer[:1]), Hang()),
+		"before an answer": slices.Insert(slices.Clone(answer), 0, hangs...),
+		"in the answer":    slices.Insert(slices.Clone(answer), 2, hangs...),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p, up := h.open(t, script...)
+			mustCall(t, p, h.Dialect.call(h.Dialect.Stream))
 			ctx, cancel := context.WithTimeout(t.Context(), 2*short)
 			defer cancel()
 			e := mustFail(t, callToEnd(ctx, p, h.Dialect.call(h.Dialect.Stream)).end, provider.KindTimeout)

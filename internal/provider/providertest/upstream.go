@@ -1,10 +1,13 @@
 package providertest
 
 import (
+	"crypto/x509"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -22,6 +25,13 @@ type Upstream struct {
 	gone     chan struct{} // gets a value for each client that went away while the script hung
 	closing  chan struct{}
 	conns    atomic.Int64
+	calls    atomic.Int64
+	rootCAs  *x509.CertPool // who vouches for it; nil without TLS
+
+	mu      sync.Mutex
+	idle    map[net.Conn]bool // connections that wait for a call
+	left    map[net.Conn]bool // those that the upstream has ended, until the client has too
+	changed chan struct{}     // gets a value when these may have changed
 }
 
 // Received is a request as the upstream saw it.
@@ -38,11 +48,17 @@ type Step func(up *Upstream, w http.ResponseWriter, r *http.Request)
 // forgotten.
 const maxRecorded = 16
 
-// NewUpstream starts an upstream that ends with the test.
+// NewUpstream starts an upstream without TLS that ends with the test.
 func NewUpstream(t testing.TB, script ...Step) *Upstream {
+	t.Helper()
+	return newUpstream(t, (*httptest.Server).Start, script)
+}
+
+func newUpstream(t testing.TB, start func(*httptest.Server), script []Step) *Upstream {
 	t.Helper()
 	up := &Upstream{
 		received: make(chan Received, maxRecorded), gone: make(chan struct{}, maxRecorded), closing: make(chan struct{}),
+		idle: map[net.Conn]bool{}, left: map[net.Conn]bool{}, changed: make(chan struct{}, 1),
 	}
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		up.record(r)
@@ -50,13 +66,10 @@ func NewUpstream(t testing.TB, script ...Step) *Upstream {
 			step(up, w, r)
 		}
 	}))
-	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
-		if state == http.StateNew {
-			up.conns.Add(1)
-		}
-	}
-	server.Start()
-	up.URL = server.URL
+	server.Config.ConnState = up.track
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // of handshakes that are broken off on purpose
+	start(server)
+	up.URL, up.rootCAs = server.URL, rootCAs(server)
 	t.Cleanup(func() {
 		close(up.closing)
 		server.Close()
@@ -64,9 +77,73 @@ func NewUpstream(t testing.TB, script ...Step) *Upstream {
 	return up
 }
 
+// track counts connections, and knows which of them wait for a call.
+func (up *Upstream) track(c net.Conn, state http.ConnState) {
+	if state == http.StateNew {
+		up.conns.Add(1)
+	}
+	up.mu.Lock()
+	defer up.mu.Unlock()
+	delete(up.idle, c)
+	delete(up.left, c)
+	if state == http.StateIdle {
+		up.idle[c] = true
+	}
+	select {
+	case up.changed <- struct{}{}:
+	default:
+	}
+}
+
+// leave ends the connections that wait for a call, as servers do with those that waited too long. With TLS the client
+// listens all the time, and hangs up as well; without, it looks when it is about to use a connection.
+func (up *Upstream) leave(t *testing.T) {
+	t.Helper()
+	up.mustIdle(t)
+	up.mu.Lock()
+	for c := range up.idle {
+		if err := c.(interface{ CloseWrite() error }).CloseWrite(); err != nil {
+			t.Error(err)
+		}
+		delete(up.idle, c)
+		up.left[c] = true
+	}
+	up.mu.Unlock()
+	if up.rootCAs != nil && !up.await(patience, func() bool { return len(up.left) == 0 }) {
+		t.Fatal("the client keeps a connection that has ended")
+	}
+}
+
+// mustIdle waits until a connection waits for a call.
+func (up *Upstream) mustIdle(t *testing.T) {
+	t.Helper()
+	if !up.await(patience, func() bool { return len(up.idle) > 0 }) {
+		t.Fatal("no connection waits for a call")
+	}
+}
+
+// await waits until something is true of the connections.
+func (up *Upstream) await(most time.Duration, holds func() bool) bool {
+	deadline := time.After(most)
+	for {
+		up.mu.Lock()
+		done := holds()
+		up.mu.Unlock()
+		if done {
+			return true
+		}
+		select {
+		case <-up.changed:
+		case <-deadline:
+			return false
+		}
+	}
+}
+
 // record keeps the request. It reads all of its body, without which a server does not notice that
 // the client goes away.
 func (up *Upstream) record(r *http.Request) {
+	up.calls.Add(1)
 	body, _ := io.ReadAll(r.Body)
 	select {
 	case up.received <- Received{Path: r.URL.Path, Header: r.Header, Body: string(body)}:
@@ -98,11 +175,16 @@ func Cut() Step {
 	return func(*Upstream, http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 }
 
-// HangUp closes the connection without any answer.
+// HangUp closes the connection without any answer, or the stream where many share one.
 func HangUp() Step {
-	return func(_ *Upstream, w http.ResponseWriter, _ *http.Request) {
-		if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
-			conn.Close()
+	return func(*Upstream, http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+}
+
+// From takes a step on the n-th call and all after it, and none on those before.
+func From(n int64, step Step) Step {
+	return func(up *Upstream, w http.ResponseWriter, r *http.Request) {
+		if up.calls.Load() >= n {
+			step(up, w, r)
 		}
 	}
 }

@@ -71,6 +71,12 @@ func (ex *exchange) readPlain(meta provider.Meta) (provider.Answer, error) {
 	ex.close()
 	body := buf.Bytes()
 	part, err := ex.reader.Plain(body)
+	if err != nil {
+		// Given up by us, the rest may be missing although the server ended its answer in good order.
+		if e := ex.interrupted(err); e != nil {
+			return nil, e
+		}
+	}
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF) && len(body) > 0:
 		// Servers that delimit by closing the connection can be cut without anyone noticing below.

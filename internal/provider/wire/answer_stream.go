@@ -128,6 +128,10 @@ func (a *streamAnswer) ending(ev sse.Event, err error) (provider.Chunk, error) {
 			return provider.Chunk{Wire: ev.Raw, Text: part.Text}, nil
 		}
 	}
+	if e := a.ex.interrupted(err); e != nil {
+		// A server that sees us go may still end its answer, and that may arrive before the connection is closed.
+		return provider.Chunk{}, e
+	}
 	ended := err == io.EOF || err == io.ErrUnexpectedEOF
 	switch {
 	case ended && !a.started && mediaType(a.ex.resp.Header) != "text/event-stream":

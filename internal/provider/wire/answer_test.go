@@ -261,3 +261,44 @@ func TestFirstEventOfADeadExchange(t *testing.T) {
 		}
 	})
 }
+
+// leaving is a body that ends in good order, but only once our side has given up.
+type leaving struct {
+	io.Reader
+	leave func()
+}
+
+func (l leaving) Read(p []byte) (int, error) {
+	n, err := l.Reader.Read(p)
+	if err == io.EOF {
+		l.leave()
+	}
+	return n, err
+}
+
+// A server that sees us go may end its answer, and over TLS that may arrive before the connection is closed. It is no truncation,
+// which would be held against its target.
+func TestTheEndThatLeavingBringsAbout(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ contentType, body string }{
+		"plain":               {"application/json", "gibberish"},
+		"before an event":     {"text/event-stream", ": wait\n\n"},
+		"after an event":      {"text/event-stream", "data: Hi\n\n"},
+		"in the middle of it": {"text/event-stream", "data: Hi\n\ndata: th"},
+	} {
+		for cause, kind := range map[error]provider.Kind{
+			context.Canceled: provider.KindCancelled, context.DeadlineExceeded: provider.KindTimeout,
+		} {
+			var gone error
+			ex, _ := newExchange(t, tt.contentType, leaving{strings.NewReader(tt.body), func() { gone = cause }})
+			ex.ended = func() error { return gone }
+			answer, err := ex.receive(new(streamCall()))
+			if err == nil {
+				_, _, err = collect(answer)
+			}
+			if e := provider.AsError(err); e.Kind != kind {
+				t.Errorf("%s: %v, want %s", name, e, kind)
+			}
+		}
+	}
+}

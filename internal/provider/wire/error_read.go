@@ -36,6 +36,10 @@ func (ex *exchange) refusal() *provider.Error {
 // good answer.
 func (ex *exchange) explain(body []byte) *provider.Error {
 	c := ex.reader.Complaint(ex.status(), body)
+	if ex.status() >= http.StatusBadRequest {
+		// The headers of a good answer were sent before its error came about.
+		c.Kind = c.Kind.Advised(ex.resp.Header)
+	}
 	e := ex.fail(c.Kind, nil, "%s", ex.client.scrub(c.describe(ex.resp, body)))
 	e.RetryAfter = provider.ParseRetryAfter(ex.resp.Header, time.Now())
 	if e.RetryAfter == 0 && e.Kind == provider.KindRateLimited {

@@ -20,6 +20,7 @@
 package wire
 
 import (
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
@@ -53,6 +54,8 @@ type Config struct {
 	APIKey string
 	// APIKeys are further keys, which take turns with APIKey. At most [MaxKeys] in all.
 	APIKeys []string
+	// RootCAs are who may vouch for an upstream with TLS; nil for whom the system trusts.
+	RootCAs *x509.CertPool
 	// WatchKeys is told what happens to keys when there are several; nil for nobody. It must not block.
 	WatchKeys func(KeyChange)
 	// ConnectTimeout bounds dialling and, apart from that, the TLS handshake of every new connection.

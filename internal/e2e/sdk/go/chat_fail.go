@@ -66,6 +66,8 @@ func retries(ctx context.Context) (any, error) {
 		"busy":    timed("SDK retries busy [sim:fault=overloaded times=1]"),
 		"broken":  timed("SDK retries broken [sim:fault=server_error times=1]")["outcome"],
 		"refused": timed("SDK retries refused [sim:fault=bad_request]"),
+		"vain":    timed("SDK retries vain [sim:fault=final]"),
+		"unpaid":  timed("SDK retries unpaid [sim:fault=quota]"),
 	}, nil
 }
 

@@ -190,6 +190,8 @@ func messageErrors(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	seen["an upstream that is busy once"] = patient.StopReason
+	_, err = client.Messages.New(ctx, say("claude", "SDK messages vain [sim:fault=final]"), option.WithMaxRetries(2))
+	seen["an upstream that calls it in vain"] = metMessage(err)
 	return seen, nil
 }
 
