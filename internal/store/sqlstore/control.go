@@ -2,16 +2,17 @@ package sqlstore
 
 import (
 	"context"
+	"fmt"
 
 	"penstock"
 	"penstock/internal/store"
 )
 
 // SetControl implements store.Controls.
-func (s *Store) SetControl(ctx context.Context, c store.Control) (set store.Control, err error) {
-	c.Reason, c.Actor = storable(c.Reason), storable(c.Actor)
+func (s *Store) SetControl(ctx context.Context, c store.Control, on store.Condition) (set store.Control, err error) {
+	c.Reason, c.Actor = storable(c.Reason), storable(on.Actor)
 	err = s.write(ctx, "control_set", func(tx Tx) error {
-		before, known, err := findControl(ctx, tx, c)
+		before, known, err := findControl(ctx, tx, c, on)
 		if err != nil {
 			return err
 		}
@@ -32,30 +33,36 @@ func (s *Store) SetControl(ctx context.Context, c store.Control) (set store.Cont
 		if err != nil {
 			return err
 		}
-		return s.noteControl(ctx, tx, noted{actor: c.Actor, action: store.ActionSetControl, before: controlFields(before), after: controlFields(set)}, c)
+		err = s.noteControl(ctx, tx, noted{actor: c.Actor, action: store.ActionSetControl, before: controlFields(before), after: controlFields(set)}, c)
+		return kept(err, on)
 	})
-	return set, err
+	return set, tried(err)
 }
 
 // LiftControl implements store.Controls.
-func (s *Store) LiftControl(ctx context.Context, c store.Control) error {
-	c.Actor = storable(c.Actor)
-	return s.write(ctx, "control_lift", func(tx Tx) error {
-		before, known, err := findControl(ctx, tx, c)
+func (s *Store) LiftControl(ctx context.Context, c store.Control, on store.Condition) error {
+	c.Actor = storable(on.Actor)
+	return tried(s.write(ctx, "control_lift", func(tx Tx) error {
+		before, known, err := findControl(ctx, tx, c, on)
 		if err != nil || !known {
 			return err
 		}
 		if err := tx.Do(ctx, `DELETE FROM controls WHERE kind = $1 AND name = $2`, c.Kind, c.Name); err != nil {
 			return err
 		}
-		return s.noteControl(ctx, tx, noted{actor: c.Actor, action: store.ActionLiftControl, before: controlFields(before)}, c)
-	})
+		return kept(s.noteControl(ctx, tx, noted{actor: c.Actor, action: store.ActionLiftControl, before: controlFields(before)}, c), on)
+	}))
 }
 
 const controlColumns = `kind, name, state, reason, actor, since`
 
-func findControl(ctx context.Context, tx Tx, c store.Control) (store.Control, bool, error) {
-	return queryOne(ctx, tx, sqlf(`SELECT `+controlColumns+` FROM controls WHERE kind = $1 AND name = $2 /*pg FOR UPDATE */`, c.Kind, c.Name), scanControl)
+// findControl finds what a change is about, if it may be made. Codes: conflict.
+func findControl(ctx context.Context, tx Tx, c store.Control, on store.Condition) (store.Control, bool, error) {
+	found, known, err := queryOne(ctx, tx, sqlf(`SELECT `+controlColumns+` FROM controls WHERE kind = $1 AND name = $2 /*pg FOR UPDATE */`, c.Kind, c.Name), scanControl)
+	if err == nil {
+		err = checkVersion(fmt.Sprintf("The pause of %s %s", c.Kind, c.Name), found.Version(), on)
+	}
+	return found, known, err
 }
 
 func scanControl(row Row) (c store.Control, err error) {
