@@ -99,12 +99,13 @@ func controlFields(c store.Control) map[string]any {
 }
 
 // ListControls implements store.Controls. What runs is summed over claims, of which there
-// are few.
+// are few. A model runs under every name that was resolved to it.
 func (s *Store) ListControls(ctx context.Context) (all []store.Control, err error) {
 	err = s.read(ctx, func(tx Tx) error {
 		all, err = queryAll(ctx, tx, sqlf(`SELECT `+controlColumns+`, CASE kind WHEN 'target' THEN -1 ELSE
-			(SELECT COALESCE(SUM(c.open), 0) FROM claims c JOIN jobs j ON j.id = c.job_id WHERE controls.name =
-				CASE controls.kind WHEN 'lane' THEN j.lane WHEN 'model' THEN j.model ELSE j.tenant_id END) /*pg ::bigint */ END
+			(SELECT COALESCE(SUM(c.open), 0) FROM claims c JOIN jobs j ON j.id = c.job_id WHERE CASE controls.kind
+				WHEN 'lane' THEN j.lane = controls.name WHEN 'tenant' THEN j.tenant_id = controls.name
+				ELSE j.model = controls.name OR j.resolved LIKE '%"model":"' || controls.name || '"%' END) /*pg ::bigint */ END
 			FROM controls ORDER BY kind, name LIMIT $1`, store.MaxControls), func(row Row) (c store.Control, err error) {
 			var since int64
 			err = row.Scan(&c.Kind, &c.Name, &c.State, &c.Reason, &c.Actor, &since, &c.Running)

@@ -81,8 +81,11 @@ func controlRunning(r *rig) {
 	bulk.Job.Lane, bulk.Job.Model, bulk.Job.Tenant = penstock.LaneBulk, "big", umbra
 	r.submit(bulk)
 	r.submitN(2)
+	other := r.submission(1) // by another name
+	other.Job.Lane, other.Job.Model, other.Job.Tenant, other.Job.Resolved.Model = penstock.LaneBulk, "anything", umbra, "big"
+	r.submit(other)
 	l := r.lease("worker")
-	claims := r.claimN(l, 5)
+	claims := r.claimN(l, 6)
 	for _, c := range []store.Control{
 		r.pauseOf(store.ControlLane, "bulk"), r.pauseOf(store.ControlLane, "realtime"), r.pauseOf(store.ControlModel, "big"),
 		r.pauseOf(store.ControlTenant, string(acme)), r.pauseOf(store.ControlTarget, "first"),
@@ -96,7 +99,7 @@ func controlRunning(r *rig) {
 		}
 		return counts
 	}
-	r.wantSame("running", running(), map[string]int64{"lane/bulk": 3, "lane/realtime": 0, "model/big": 3, "tenant/acme": 2, "target/first": -1})
+	r.wantSame("running", running(), map[string]int64{"lane/bulk": 4, "lane/realtime": 0, "model/big": 4, "tenant/acme": 2, "target/first": -1})
 	r.win(r.endings(claims, penstock.TransitionSucceed)...)
 	r.wantSame("running after all ended", running(), map[string]int64{"lane/bulk": 0, "lane/realtime": 0, "model/big": 0, "tenant/acme": 0, "target/first": -1})
 }
