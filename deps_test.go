@@ -95,7 +95,7 @@ var architecture = map[string][]string{
 	"penstock/internal/api": {"penstock", "penstock/internal/admit", "penstock/internal/api/dialect", "penstock/internal/api/dialect/anthropic",
 		"penstock/internal/api/dialect/openai", "penstock/internal/attempt", "penstock/internal/backlog",
 		"penstock/internal/body", "penstock/internal/budget", "penstock/internal/cache", "penstock/internal/config", "penstock/internal/deliver", "penstock/internal/directory",
-		"penstock/internal/file", "penstock/internal/provider", "penstock/internal/record", "penstock/internal/room",
+		"penstock/internal/file", "penstock/internal/limit", "penstock/internal/provider", "penstock/internal/record", "penstock/internal/room",
 		"penstock/internal/sign", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/token",
 		"penstock/internal/usage", "penstock/internal/webhook"},
 }

@@ -34,8 +34,8 @@ func submitUse(o JobOrder) room.Use {
 	return room.Use{Free: true, Queued: true}
 }
 
-// Standings tell how a caller stands with its limits, and with those of a model that it asked for. It may be asked for
-// any answer.
-func (s *Service) Standings(caller *penstock.Caller, model string) []room.Standing {
-	return s.Limits.Standings(caller, s.Config.Current().Names(model))
+// AppendStandings adds how a caller stands with its limits, and with those of a model that it asked for. It may be asked
+// for any answer.
+func (s *Service) AppendStandings(all []room.Standing, caller *penstock.Caller, model string) []room.Standing {
+	return s.Limits.AppendStandings(all, caller, s.Config.Current().Names(model))
 }

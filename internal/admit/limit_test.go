@@ -112,7 +112,7 @@ func TestFallbackIsNoWayAroundLimits(t *testing.T) {
 		if e := penstock.AsError(err); e == nil || e.Code != penstock.CodeRateLimited || !strings.Contains(e.Message, "Tenant search with model fast") {
 			t.Errorf("a fourth, for %s: %v", model, err)
 		}
-		if all := r.Standings(&r.caller, model); len(all) != 1 || all[0].Kind != room.KindModel || all[0].Left != 0 {
+		if all := r.AppendStandings(nil, &r.caller, model); len(all) != 1 || all[0].Kind != room.KindModel || all[0].Left != 0 {
 			t.Errorf("asking for %s, the caller is told %+v", model, all)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"penstock"
 	"penstock/internal/attempt"
+	"penstock/internal/limit"
 	"penstock/internal/room"
 )
 
@@ -32,7 +33,8 @@ func settleLimits(d *door, stay *room.Stay, out *attempt.Outcome) {
 //
 // It is on the way of every answer, so names are in canonical form and numbers are not formatted by package fmt.
 func (c *call) tellLimits() {
-	standings := c.Admit.Standings(&c.caller, c.model)
+	var few [limit.MaxStandings]room.Standing
+	standings := c.Admit.AppendStandings(few[:0], &c.caller, c.model)
 	if len(standings) == 0 {
 		return
 	}

@@ -163,13 +163,15 @@ func (b *Book) Spend(c *penstock.Caller, model penstock.ModelNames, u penstock.U
 	}
 }
 
-// Standings tell how a caller stands with all limits per time that its calls for a model have; no names leave
+// MaxStandings is how many limits per time a call can have.
+const MaxStandings = maxParties * 4
+
+// AppendStandings adds how a caller stands with all limits per time that its calls for a model have; no names leave
 // those of models out.
-func (b *Book) Standings(c *penstock.Caller, model penstock.ModelNames) []room.Standing {
+func (b *Book) AppendStandings(all []room.Standing, c *penstock.Caller, model penstock.ModelNames) []room.Standing {
 	var few [maxParties]room.Party
-	all := parties(few[:0], c, model)
-	if len(all) == 0 {
-		return nil
+	if limited := parties(few[:0], c, model); len(limited) > 0 {
+		return b.rooms.AppendStandings(all, limited)
 	}
-	return b.rooms.Standings(all)
+	return all
 }

@@ -35,7 +35,7 @@ func TestNoLimits(t *testing.T) {
 	t.Parallel()
 	var b *Book // nothing is asked of it
 	stay, err := b.Enter(t.Context(), &penstock.Caller{}, fast, room.Use{})
-	if stay != nil || err != nil || b.Standings(&penstock.Caller{}, fast) != nil {
+	if stay != nil || err != nil || b.AppendStandings(nil, &penstock.Caller{}, fast) != nil {
 		t.Errorf("%v, %v", stay, err)
 	}
 	stay.Done(penstock.Usage{})
@@ -108,7 +108,7 @@ func TestEstimatesAreSettled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		caller := penstock.Caller{Tenant: penstock.Tenant{ID: "search", Limits: penstock.Limits{InputTokensPerMinute: 6000, Burst: 0.05, Concurrency: 9}}}
 		b := alone()
-		left := func() int64 { return b.Standings(&caller, fast)[0].Left }
+		left := func() int64 { return b.AppendStandings(nil, &caller, fast)[0].Left }
 		stay, _ := enter(t, b, caller, room.Use{InputTokens: 200})
 		if got := left(); got != 100 {
 			t.Errorf("%d of 300 are left after an estimate of 200", got)
@@ -148,7 +148,7 @@ func TestAllOrNothing(t *testing.T) {
 		if _, err := enter(t, b, caller, room.Use{}); err == nil || !strings.HasPrefix(err.Message, "Key app") {
 			t.Fatalf("a second call at a time: %v", err)
 		}
-		if got := b.Standings(&caller, fast)[0].Left; got != 299 {
+		if got := b.AppendStandings(nil, &caller, fast)[0].Left; got != 299 {
 			t.Errorf("a call that the key refused counts for the tenant: %d of 300 are left", got)
 		}
 		if stay, err := enter(t, b, caller, room.Use{Queued: true, Free: true}); err != nil || stay == nil {
@@ -331,7 +331,7 @@ func TestOtherNamesAreNoWayAround(t *testing.T) {
 			if _, err = b.Enter(t.Context(), &caller, fast, room.Use{}); (penstock.ErrorCode(err) == penstock.CodeRateLimited) != own {
 				t.Errorf("%s: a call by the model's own name: %v", name, err)
 			}
-			if n := len(b.Standings(&caller, other)); n == 0 {
+			if n := len(b.AppendStandings(nil, &caller, other)); n == 0 {
 				t.Errorf("%s: nothing is told of it", name)
 			}
 		})

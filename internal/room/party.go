@@ -322,12 +322,11 @@ type Standing struct {
 	Reset    time.Duration // until Left is as high as it gets
 }
 
-// Standings tell how parties stand with all of their limits per time.
-func (b *Book) Standings(parties []Party) []Standing {
+// AppendStandings adds how parties stand with all of their limits per time.
+func (b *Book) AppendStandings(all []Standing, parties []Party) []Standing {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := b.Clock()
-	all := make([]Standing, 0, 4*len(parties))
 	for i := range parties {
 		r := b.party(&parties[i], now)
 		for k := range r.rates {
