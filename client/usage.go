@@ -13,7 +13,7 @@ import (
 // ReportQuery asks what was spent. All of it may be left out: then it is the total of this month.
 type ReportQuery struct {
 	From, To string   // days, such as 2026-11-01, both included
-	GroupBy  []string // key, model, lane, day, tag, tag:NAME
+	GroupBy  []string // tenant, key, model, lane, day, tag, tag:NAME
 }
 
 // Report is what was spent.
@@ -30,7 +30,7 @@ type Report struct {
 
 // ReportGroup is what was spent by, or on, one of what the report tells apart.
 type ReportGroup struct {
-	Tenant string            `json:"tenant"` // in reports of operators alone
+	Tenant string            `json:"tenant"`
 	Key    string            `json:"key"`
 	Model  string            `json:"model"`
 	Lane   string            `json:"lane"`

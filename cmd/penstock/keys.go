@@ -97,7 +97,7 @@ func (sh *shell) keysCreateCommand() *cobra.Command {
 	}
 	o.flags(c)
 	c.Flags().StringVar(&tenant, "tenant", "", "whose key it shall be")
-	c.Flags().StringSliceVar(&scopes, "scopes", nil, "what it may do: inference,jobs:write,jobs:read,admin (all but admin)")
+	c.Flags().StringSliceVar(&scopes, "scopes", nil, "what it may do, of inference, jobs:write, jobs:read, webhooks and admin (all but admin)")
 	c.Flags().DurationVar(&expires, "expires-in", 0, "how long it works, such as 720h (for ever)")
 	may.add(c)
 	return c

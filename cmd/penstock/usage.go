@@ -21,7 +21,7 @@ func (sh *shell) usageCommand() *cobra.Command {
 class, and what they cost. Forfeit is what counts against budgets although nobody
 knows whether it was spent.
 
---by divides it by key, model, lane, day, tag (all tags of a job) or tag:NAME.
+--by divides it by tenant, key, model, lane, day, tag (all tags of a job) or tag:NAME.
 
 Operators ask for one tenant with --tenant or for every one with --all-tenants; both
 call the admin door.`,
@@ -41,7 +41,7 @@ call the admin door.`,
 			return sh.printReport(report)
 		},
 	}
-	c.Flags().StringSliceVar(&q.GroupBy, "by", nil, "what to tell apart: key, model, lane, day, tag, tag:NAME")
+	c.Flags().StringSliceVar(&q.GroupBy, "by", nil, "what to tell apart: tenant, key, model, lane, day, tag, tag:NAME")
 	c.Flags().StringVar(&q.From, "from", "", "the first `day`, such as 2026-11-01 (default: the first of this month)")
 	c.Flags().StringVar(&q.To, "to", "", "the last `day` (default: today)")
 	c.Flags().StringVar(&o.tenant, "tenant", "", "what this tenant spent; for operators")

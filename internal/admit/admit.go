@@ -206,7 +206,7 @@ func (s *Service) draft(caller penstock.Caller, o *JobOrder) (d draft, err error
 	}
 	resolved, targets, err := resolve(s.Config.Current(), o.Model, caller.Tenant)
 	if err == nil {
-		targets, err = payable(caller, o.Model, &resolved, targets)
+		targets, err = payable(&caller, o.Model, &resolved, targets)
 	}
 	if err != nil {
 		return d, err
@@ -247,7 +247,7 @@ func (s *Service) open(caller penstock.Caller, o JobOrder, d draft) error {
 		return nil
 	}
 	// Its caller waits for the answer, and should not wait for an operator.
-	return s.refuseHeld(demand{caller.Tenant.ID, o.Lane, o.Model, d.sub.Job.Resolved.Targets})
+	return s.refuseHeld(demand{caller.Tenant.ID, o.Lane, d.sub.Job.ModelNames(), d.sub.Job.Resolved.Targets})
 }
 
 // kept passes on what became of a job that was to be kept, and closes the door if there was no room.
@@ -319,19 +319,20 @@ func (s *Service) Request(ctx context.Context, caller penstock.Caller, o Request
 	snapshot := s.Config.Current()
 	resolved, targets, err := resolve(snapshot, o.Model, caller.Tenant)
 	if err == nil && !o.Free {
-		if targets, err = payable(caller, o.Model, &resolved, targets); err == nil {
+		if targets, err = payable(&caller, o.Model, &resolved, targets); err == nil {
 			err = countable(resolved, o.Inference)
 		}
 	}
 	if err != nil {
 		return Admitted{}, err
 	}
-	if err := s.refuseHeld(demand{caller.Tenant.ID, penstock.LaneRealtime, o.Model, resolved.Targets}); err != nil {
+	names := penstock.ModelNames{Asked: o.Model, Answers: resolved.Model}
+	if err := s.refuseHeld(demand{caller.Tenant.ID, penstock.LaneRealtime, names, resolved.Targets}); err != nil {
 		return Admitted{}, err
 	}
 	use := useOf(o.Inference)
 	use.Free = o.Free
-	stay, err := s.Limits.Enter(ctx, &caller, o.Model, use)
+	stay, err := s.Limits.Enter(ctx, &caller, names, use)
 	if err != nil {
 		return Admitted{}, err
 	}
@@ -358,11 +359,13 @@ func resolve(snapshot *config.Snapshot, name string, tenant penstock.Tenant) (pe
 		e.Param = "model"
 		return penstock.Resolved{}, nil, e
 	}
-	allowed, err := inRegions(model, snapshot.Targets, tenant.Regions)
-	if err != nil {
-		return penstock.Resolved{}, nil, err
+	allowed, targets, err := model.Targets, snapshot.TargetsOf(model.Name), error(nil)
+	if len(tenant.Regions) > 0 {
+		if allowed, err = inRegions(model, snapshot.Targets, tenant.Regions); err != nil {
+			return penstock.Resolved{}, nil, err
+		}
+		targets, err = route.Candidates(allowed, snapshot.Targets)
 	}
-	targets, err := route.Candidates(allowed, snapshot.Targets)
 	return penstock.Resolved{
 		Config: snapshot.Hash, Model: model.Name, Policy: string(model.Policy), Targets: allowed,
 	}, targets, err

@@ -31,7 +31,7 @@ func (s *Service) enter(a backlog.Arrival, sub *store.Submission) (entry, error)
 	}
 	place := s.Backlog.Place(e.arrival, sub.Job.Deadline)
 	sub.Job.QueueMark, sub.Job.QueueTokens = place.Mark, e.arrival.Tokens
-	if _, held := s.held(demand{tenant, sub.Job.Lane, sub.Job.Model, sub.Job.Resolved.Targets}); !held {
+	if _, held := s.held(demand{tenant, sub.Job.Lane, sub.Job.ModelNames(), sub.Job.Resolved.Targets}); !held {
 		sub.Job.PromisedAt = place.Finish // what is held back waits for a person, and nobody knows how long
 	}
 	return e, nil

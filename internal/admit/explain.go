@@ -57,7 +57,7 @@ func (s *Service) Consider(ctx context.Context, caller penstock.Caller, o Reques
 func (s *Service) unpaid(ctx context.Context, caller penstock.Caller, o RequestOrder, model penstock.Model) (func(penstock.Target) string, error) {
 	paid := func(penstock.Target) string { return "" }
 	names := penstock.ModelNames{Asked: o.Model, Answers: model.Name}
-	if o.Free || !bounded(caller, names) {
+	if o.Free || !bounded(&caller, names) {
 		return paid, nil
 	}
 	now := s.Clock()

@@ -22,7 +22,7 @@ const heldRetryAfter = 10 * time.Second
 type demand struct {
 	tenant  penstock.TenantID
 	lane    penstock.Lane
-	model   string // as asked for
+	model   penstock.ModelNames
 	targets []string
 }
 
@@ -31,7 +31,7 @@ func (s *Service) held(d demand) (store.Control, bool) {
 	for _, at := range [...]struct {
 		kind store.ControlKind
 		name string
-	}{{store.ControlTenant, string(d.tenant)}, {store.ControlLane, string(d.lane)}, {store.ControlModel, d.model}} {
+	}{{store.ControlTenant, string(d.tenant)}, {store.ControlLane, string(d.lane)}, {store.ControlModel, d.model.Asked}, {store.ControlModel, d.model.Answers}} {
 		if c, ok := s.Controls.Paused(at.kind, at.name); ok {
 			return c, true
 		}
@@ -65,6 +65,6 @@ func (s *Service) Held(j penstock.Job) bool {
 	if j.Counts.Queued == 0 {
 		return false
 	}
-	_, held := s.held(demand{j.Tenant, j.Lane, j.Model, j.Resolved.Targets})
+	_, held := s.held(demand{j.Tenant, j.Lane, j.ModelNames(), j.Resolved.Targets})
 	return held
 }

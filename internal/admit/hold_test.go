@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"penstock"
+	"penstock/internal/config"
 	"penstock/internal/store"
 )
 
@@ -81,5 +82,31 @@ func TestAKeyedCallIsRefusedUnlessItRanBefore(t *testing.T) {
 	r.store.keyed = map[string]penstock.Job{"k/h": {ID: "job"}}
 	if receipt, err := r.Job(t.Context(), r.caller, o); err != nil || !receipt.Replayed {
 		t.Errorf("a call that ran before got %+v, %v; want its job", receipt, err)
+	}
+}
+
+// A model that is paused is paused under every name that leads to it.
+func TestFallbackIsNoWayAroundAPause(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(f *config.File) { f.FallbackModel = "fast" })
+	o := order()
+	o.Model = "anything"
+	for _, paused := range []string{"fast", "anything"} {
+		r.controls[store.ControlModel] = paused
+		if _, err := r.Request(t.Context(), r.caller, RequestOrder{Model: "anything"}); penstock.ErrorCode(err) != penstock.CodeOverloaded {
+			t.Errorf("with %s paused, a call got %v", paused, err)
+		}
+		job := r.admit(o).Job
+		job.Tenant, job.Counts.Queued = "search", 1
+		if !r.Held(job) {
+			t.Errorf("with %s paused, a job is not said to be held back", paused)
+		}
+		if trial, err := r.Try(t.Context(), r.caller, o); err != nil || !trial.Held {
+			t.Errorf("with %s paused, a dry run says %+v, %v", paused, trial, err)
+		}
+	}
+	r.controls[store.ControlModel] = "smart"
+	if _, err := r.Request(t.Context(), r.caller, RequestOrder{Model: "anything"}); err != nil {
+		t.Errorf("with another model paused: %v", err)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"penstock"
-	"penstock/internal/limit"
 	"penstock/internal/room"
 )
 
@@ -20,7 +19,7 @@ func useOf(inf Inference) room.Use {
 // for the day when they have run; what they may add to the queue is the queue's bound. A call that only runs as a
 // job, so as not to run twice, is a call like any other, at its estimate.
 func (s *Service) spendSubmit(ctx context.Context, caller penstock.Caller, o JobOrder) error {
-	stay, err := s.Limits.Enter(ctx, &caller, o.Model, submitUse(o))
+	stay, err := s.Limits.Enter(ctx, &caller, s.Config.Current().Names(o.Model), submitUse(o))
 	stay.Leave()
 	return err
 }
@@ -35,7 +34,8 @@ func submitUse(o JobOrder) room.Use {
 	return room.Use{Free: true, Queued: true}
 }
 
-// Standings tell how a caller stands with its limits. It may be asked for any answer.
-func (s *Service) Standings(caller *penstock.Caller, model string) []limit.Standing {
-	return s.Limits.Standings(caller, model)
+// AppendStandings adds how a caller stands with its limits, and with those of a model that it asked for. It may be asked
+// for any answer.
+func (s *Service) AppendStandings(all []room.Standing, caller *penstock.Caller, model string) []room.Standing {
+	return s.Limits.AppendStandings(all, caller, s.Config.Current().Names(model))
 }

@@ -1,20 +1,13 @@
 package admit
 
 import (
-	"context"
-	"fmt"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"penstock"
-	"penstock/internal/budget"
 	"penstock/internal/config"
-	"penstock/internal/directory"
 	"penstock/internal/limit"
 	"penstock/internal/room"
-	"penstock/internal/store"
 )
 
 // limited gives a rig a book of limits and its caller some.
@@ -71,88 +64,59 @@ func TestFreeCallsTakeNoTokens(t *testing.T) {
 	}
 }
 
-// BenchmarkAdmit is what admission costs a synchronous call, with as many tenants and keys as a large company has:
-// to find out who calls, what the name of the model means, that six limits have room, and to set money aside in three
-// hard budgets.
-func BenchmarkAdmit(b *testing.B) {
-	const tenants, keys = 10_000, 5
-	file := config.File{
-		Providers: map[string]config.ProviderConfig{"up": {Kind: config.KindOpenAI}},
-		Targets: map[string]config.TargetConfig{
-			"main":  {Provider: "up", UpstreamModel: "m", Price: config.Price{Input: "1", Output: "2"}},
-			"spare": {Provider: "up", UpstreamModel: "n", Price: config.Price{Input: "2", Output: "4"}},
-		},
-		Models:  map[string]config.ModelConfig{"fast": {Targets: []string{"main", "spare"}}},
-		Tenants: make(map[string]config.TenantConfig, tenants),
+// A dry run is a request and nothing else: it takes no tokens, and a day that is used up refuses the job, not the asking.
+func TestDryRunsCountAsRequests(t *testing.T) {
+	t.Parallel()
+	r := limited(t, penstock.Limits{RequestsPerMinute: 60, InputTokensPerMinute: 20, DailyTokens: 1000, Concurrency: 1})
+	if trial, err := r.Try(t.Context(), r.caller, order()); err != nil || trial.Refusal != nil {
+		t.Fatalf("the first: %+v, %v", trial, err)
 	}
-	limits := config.RateLimits{RequestsPerMinute: 1_000_000_000, InputTokensPerMinute: 1_000_000_000, DailyTokens: 1_000_000_000, Concurrency: 1000}
-	var secrets []string
-	for i := range tenants {
-		t := config.TenantConfig{Limits: config.TenantLimits{RateLimits: limits}, Budget: config.Budget{Monthly: "1000000", Daily: "100000", Hard: true}}
-		for k := range keys {
-			secrets = append(secrets, fmt.Sprintf("psk_bench_%08d_%d", i, k))
-			t.Keys = append(t.Keys, config.KeyConfig{Name: fmt.Sprintf("key-%d", k), Secret: config.NewSecret(secrets[len(secrets)-1]), Limits: limits, Budget: config.Budget{Total: "50000", Hard: true}})
-		}
-		file.Tenants[fmt.Sprintf("tenant-%d", i)] = t
-	}
-	snapshot, err := config.NewSnapshot(file)
+	stay, err := r.Request(t.Context(), r.caller, RequestOrder{Model: "fast", Inference: Inference{Body: make([]byte, 8000)}})
 	if err != nil {
-		b.Fatal(err)
+		t.Fatalf("a call after a dry run: %v", err)
 	}
-	live := config.NewLive(snapshot)
-	s := New(Deps{
-		Config: live, Callers: directory.New(directory.Deps{Config: live, Clock: time.Now}), Controls: holds{}, Limits: limit.New(room.New(room.Config{Clock: time.Now}), nil), Clock: time.Now,
-	})
-	lease := store.Lease{Process: "bench", Epoch: 1}
-	budgets := budget.New(budget.Deps{Store: treasury{}, Lease: func() store.Lease { return lease }, Clock: time.Now})
-	order := RequestOrder{Model: "fast", Inference: Inference{Body: make([]byte, 1024), MaxOutputTokens: 100}}
-	used := penstock.Usage{InputTokens: 256, OutputTokens: 50}
-	call := func(secret string) {
-		caller, err := s.Authenticate(secret)
-		if err != nil {
-			b.Fatal(err)
-		}
-		a, err := s.Request(b.Context(), caller, order)
-		if err != nil {
-			b.Fatal(err)
-		}
-		money, err := budgets.Reserve(b.Context(), budget.Demand{Caller: caller, Model: penstock.ModelNames{Asked: order.Model, Answers: order.Model}, Most: a.Bound})
-		if err != nil || !money.Hard || len(money.Holding.Budgets) != 3 {
-			b.Fatal(money, err)
-		}
-		s.Standings(&caller, order.Model)
-		a.Stay.Done(used)
-		money.Settle(a.Bound / 2)
+	trial, err := r.Try(t.Context(), r.caller, order()) // while the day is used up, and so are the tokens of the minute
+	if err != nil || penstock.ErrorCode(trial.Refusal) != penstock.CodeRateLimited || !strings.Contains(trial.Refusal.Error(), "tokens/day") {
+		t.Errorf("one whose day is used up: %v, %v", trial.Refusal, err)
 	}
-	for _, secret := range secrets {
-		call(secret)
+	stay.Stay.Release()
+	if _, err := r.Try(t.Context(), r.caller, order()); err != nil {
+		t.Errorf("one for the request that was given back: %v", err)
 	}
-	b.ReportAllocs()
-	n, before := 0, cpuTime(b)
-	for b.Loop() {
-		call(secrets[n%len(secrets)])
-		n += 7919 // not in the order that they were made in
+	_, err = r.Try(t.Context(), r.caller, order())
+	if e := penstock.AsError(err); e == nil || e.Code != penstock.CodeRateLimited || !strings.Contains(e.Message, "60 requests/min") || e.RetryAfter == 0 {
+		t.Errorf("a fourth: %v", err)
 	}
-	b.ReportMetric(float64(cpuTime(b)-before)/float64(b.N), "cpu-ns/op")
+	if _, err := r.Job(t.Context(), r.caller, order()); penstock.ErrorCode(err) != penstock.CodeRateLimited {
+		t.Errorf("a submit after three dry runs: %v", err)
+	}
 }
 
-// treasury has money for everybody: enough that one visit lasts.
-type treasury struct{ store.Budgets }
-
-func (treasury) Hold(_ context.Context, _ penstock.TenantID, o store.HoldOrder) ([]store.HoldGrant, error) {
-	grants := make([]store.HoldGrant, len(o.Wants))
-	for i, w := range o.Wants {
-		grants[i] = store.HoldGrant{Amount: w.Want, Balance: store.Balance{Limit: w.Account.Limit, Hard: true}}
+// What limits a model limits it under every name that leads to it.
+func TestFallbackIsNoWayAroundLimits(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(f *config.File) { f.FallbackModel = "fast" })
+	r.Limits = limit.New(room.New(room.Config{Clock: r.Clock}), nil)
+	r.caller.Tenant.ModelLimits = map[string]penstock.Limits{"fast": {RequestsPerMinute: 60, Burst: 0.05}}
+	other := order()
+	other.Model = "anything"
+	r.admit(other)
+	if _, err := r.Try(t.Context(), r.caller, other); err != nil {
+		t.Fatal(err)
 	}
-	return grants, nil
-}
-
-// cpuTime is what the process has used of the processor, collecting garbage included. Unlike the time that
-// passes it does not depend on who else uses the machine.
-func cpuTime(b *testing.B) time.Duration {
-	var r syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
-		b.Fatal(err)
+	if _, err := r.Request(t.Context(), r.caller, RequestOrder{Model: "something"}); err != nil {
+		t.Fatal(err)
 	}
-	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
+	for _, model := range []string{"fast", "anything"} {
+		_, err := r.Request(t.Context(), r.caller, RequestOrder{Model: model})
+		if e := penstock.AsError(err); e == nil || e.Code != penstock.CodeRateLimited || !strings.Contains(e.Message, "Tenant search with model fast") {
+			t.Errorf("a fourth, for %s: %v", model, err)
+		}
+		if all := r.AppendStandings(nil, &r.caller, model); len(all) != 1 || all[0].Kind != room.KindModel || all[0].Left != 0 {
+			t.Errorf("asking for %s, the caller is told %+v", model, all)
+		}
+	}
+	if _, err := r.Request(t.Context(), r.caller, RequestOrder{Model: "smart"}); err != nil {
+		t.Errorf("another model: %v", err)
+	}
 }

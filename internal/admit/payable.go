@@ -10,7 +10,7 @@ import (
 
 // payable leaves out targets that have no price when a hard budget pays: nobody could say what they take from it.
 // Codes: budget_exceeded.
-func payable(caller penstock.Caller, model string, resolved *penstock.Resolved, targets []penstock.Target) ([]penstock.Target, error) {
+func payable(caller *penstock.Caller, model string, resolved *penstock.Resolved, targets []penstock.Target) ([]penstock.Target, error) {
 	resolved.Bounded = bounded(caller, penstock.ModelNames{Asked: model, Answers: resolved.Model})
 	unpriced := func(t penstock.Target) bool { return t.Unpriced }
 	if !resolved.Bounded || !slices.ContainsFunc(targets, unpriced) {
@@ -29,8 +29,13 @@ func payable(caller penstock.Caller, model string, resolved *penstock.Resolved, 
 }
 
 // bounded says whether a hard budget pays for what a caller asks of a model.
-func bounded(caller penstock.Caller, model penstock.ModelNames) bool {
-	return slices.ContainsFunc(caller.Tenant.Budgets, func(b penstock.Budget) bool { return b.Hard && b.Covers(caller.Key, model) })
+func bounded(caller *penstock.Caller, model penstock.ModelNames) bool {
+	for i := range caller.Tenant.Budgets {
+		if b := &caller.Tenant.Budgets[i]; b.Hard && b.Covers(caller.Key, model) {
+			return true
+		}
+	}
+	return false
 }
 
 // lesser tells the bounds of single targets below that of all of them, the highest first: a budget that is nearly used up still pays

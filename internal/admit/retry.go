@@ -251,7 +251,7 @@ func (s *Service) retryOrder(ctx context.Context, caller penstock.Caller, r retr
 	}
 	resolved, targets, err := resolveAgain(s.Config.Current(), caller.Tenant, of, r.Resolve)
 	if err == nil {
-		targets, err = payable(caller, of.Model, &resolved, targets)
+		targets, err = payable(&caller, of.Model, &resolved, targets)
 	}
 	if err != nil {
 		return store.Retry{}, err

@@ -6,6 +6,7 @@ import (
 
 	"penstock"
 	"penstock/internal/backlog"
+	"penstock/internal/room"
 	"penstock/internal/store"
 )
 
@@ -27,6 +28,7 @@ type Trial struct {
 	Targets  []penstock.Target // that it may run on
 	// When it would start and finish; zero where nobody knows, or it would not be admitted.
 	When backlog.Estimate
+	Held bool // an operator would keep it from starting
 	// Refusal is why it would not be admitted, nil if it would.
 	Refusal error
 	// Short is the hard budget that has too little left for all of it, "" for none. A job over a file is
@@ -35,9 +37,9 @@ type Trial struct {
 	Warnings []string // of soft budgets that it would use up
 }
 
-// Try says what would become of an order. It writes nothing, takes nothing of any limit or budget, and does not
-// touch idempotency keys. What is wrong with the order itself is an error; what the moment refuses is in the
-// trial. Codes: invalid_request, model_not_found, scope_missing.
+// Try says what would become of an order. It writes nothing, takes nothing of any budget, and does not touch
+// idempotency keys. It counts as a request, since counting tokens is work. What is wrong with the order itself is an
+// error; what the moment refuses is in the trial. Codes: invalid_request, model_not_found, scope_missing, rate_limited.
 func (s *Service) Try(ctx context.Context, caller penstock.Caller, o JobOrder) (Trial, error) {
 	if err := Require(caller, penstock.ScopeJobsWrite); err != nil {
 		return Trial{}, err
@@ -51,6 +53,10 @@ func (s *Service) Try(ctx context.Context, caller penstock.Caller, o JobOrder) (
 		Endpoint: o.Endpoint, Model: o.Model, Lane: o.Lane, Deadline: o.Deadline, Items: o.items(), Bytes: d.arrival.Bytes,
 		Most: d.most(o, s.Clock()), Targets: d.targets, Refusal: err,
 	}
+	limited, err := s.limitTrial(ctx, caller, o)
+	if err != nil {
+		return Trial{}, err
+	}
 	if t.Deadline.IsZero() {
 		t.Deadline = s.Clock().Add(DefaultDeadline).UTC().Truncate(time.Microsecond)
 	}
@@ -60,13 +66,14 @@ func (s *Service) Try(ctx context.Context, caller penstock.Caller, o JobOrder) (
 	if refused {
 		return t, nil
 	}
+	_, t.Held = s.held(demand{d.arrival.Tenant, d.arrival.Lane, d.sub.Job.ModelNames(), d.sub.Job.Resolved.Targets})
 	if err := s.weigh(ctx, caller, d, &t); err != nil {
 		return t, err
 	}
 	for _, check := range []func() error{
 		func() error { return s.open(caller, o, d) },
 		func() error { return s.queueTrial(&t, d) },
-		func() error { return s.limitTrial(ctx, caller, o) },
+		func() error { return limited },
 	} {
 		if t.Refusal == nil {
 			t.Refusal = check()
@@ -131,7 +138,7 @@ func (s *Service) queueTrial(t *Trial, d draft) error {
 		return err
 	}
 	defer s.Backlog.Dropped(d.arrival)
-	if _, held := s.held(demand{d.arrival.Tenant, d.arrival.Lane, d.arrival.Model, d.sub.Job.Resolved.Targets}); held {
+	if t.Held {
 		return nil // it would wait for a person, and nobody knows how long
 	}
 	place := s.Backlog.Place(d.arrival, t.Deadline)
@@ -139,9 +146,14 @@ func (s *Service) queueTrial(t *Trial, d draft) error {
 	return nil
 }
 
-// limitTrial asks for room under the caller's limits and gives it back. Codes: rate_limited, overloaded.
-func (s *Service) limitTrial(ctx context.Context, caller penstock.Caller, o JobOrder) error {
-	stay, err := s.Limits.Enter(ctx, &caller, o.Model, submitUse(o))
-	stay.Release()
-	return err
+// limitTrial counts a trial as a request, and says why its caller's limits would refuse the order itself. Codes:
+// rate_limited, overloaded.
+func (s *Service) limitTrial(ctx context.Context, caller penstock.Caller, o JobOrder) (refusal, err error) {
+	names := s.Config.Current().Names(o.Model)
+	stay, refusal := s.Limits.Enter(ctx, &caller, names, submitUse(o))
+	if refusal != nil { // there may be none left of what is asked for, and yet enough for asking
+		stay, err = s.Limits.Enter(ctx, &caller, names, room.Use{Dry: true})
+	}
+	stay.Leave()
+	return refusal, err
 }

@@ -75,10 +75,7 @@ func (c *call) tryJob(order admit.JobOrder) error {
 	case trial.Short != "":
 		view.WaitingOn = text("budget")
 		view.Warnings = append(view.Warnings, trial.Short)
-	case c.Admit.Held(penstock.Job{
-		Tenant: c.caller.Tenant.ID, Lane: trial.Lane, Model: order.Model, Resolved: penstock.Resolved{Targets: names(trial.Targets)},
-		Counts: penstock.Counts{Queued: trial.Items},
-	}):
+	case trial.Held:
 		view.WaitingOn = text(waitingOnPaused)
 	}
 	if err := c.estimateTrial(trial, sample, &view); err != nil {

@@ -33,7 +33,8 @@ func settleLimits(d *door, stay *room.Stay, out *attempt.Outcome) {
 //
 // It is on the way of every answer, so names are in canonical form and numbers are not formatted by package fmt.
 func (c *call) tellLimits() {
-	standings := c.Admit.Standings(&c.caller, c.model)
+	var few [limit.MaxStandings]room.Standing
+	standings := c.Admit.AppendStandings(few[:0], &c.caller, c.model)
 	if len(standings) == 0 {
 		return
 	}
@@ -63,7 +64,7 @@ type limitFields struct {
 	resources               []string
 }
 
-func (f *limitFields) tell(h http.Header, s *limit.Standing, reset string) {
+func (f *limitFields) tell(h http.Header, s *room.Standing, reset string) {
 	values := [...]string{strconv.FormatInt(s.Limit, 10), strconv.FormatInt(s.Left, 10), reset}
 	h[f.limit], h[f.remaining], h[f.reset] = values[0:1:1], values[1:2:2], values[2:3:3]
 }
@@ -83,7 +84,7 @@ var (
 )
 
 // tellStandard writes the fields of the IETF's draft: each limit under a name of its own.
-func tellStandard(h http.Header, standings []limit.Standing) {
+func tellStandard(h http.Header, standings []room.Standing) {
 	const usual = 3 * 40 // bytes of a caller with three limits
 	policies, states := make([]byte, 0, usual), make([]byte, 0, usual)
 	for i := range standings {
@@ -104,11 +105,11 @@ type parameter struct {
 }
 
 // appendItem adds a limit to a list of the standard's fields.
-func appendItem(b []byte, s *limit.Standing, parameters [2]parameter) []byte {
+func appendItem(b []byte, s *room.Standing, parameters [2]parameter) []byte {
 	if len(b) > 0 {
 		b = append(b, ", "...)
 	}
-	b = append(append(append(append(append(b, '"'), s.Scope...), '-'), s.Resource...), '"')
+	b = append(append(append(append(append(b, '"'), s.Kind...), '-'), s.Resource...), '"')
 	for _, p := range parameters {
 		b = strconv.AppendInt(append(b, p.name...), p.value, 10)
 	}
@@ -116,8 +117,8 @@ func appendItem(b []byte, s *limit.Standing, parameters [2]parameter) []byte {
 }
 
 // nearest is the limit on any of the resources that has the least part of it left.
-func nearest(standings []limit.Standing, resources []string) *limit.Standing {
-	var least *limit.Standing
+func nearest(standings []room.Standing, resources []string) *room.Standing {
+	var least *room.Standing
 	for i := range standings {
 		s := &standings[i]
 		for _, r := range resources {

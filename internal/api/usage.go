@@ -11,7 +11,7 @@ import (
 var usageRoutes = []route{
 	{Method: "GET", Path: "/v1/usage", Scope: penstock.ScopeJobsRead, Summary: "Report what was spent",
 		Params: []param{
-			{Name: "group_by", In: "query", About: "What to tell apart: some of key, model, lane, day, tag (all tags of a job) and tag:NAME, divided by commas. Without it, the total alone."},
+			{Name: "group_by", In: "query", About: "What to tell apart: some of tenant, key, model, lane, day, tag (all tags of a job) and tag:NAME, divided by commas. Without it, the total alone."},
 			{Name: "from", In: "query", About: "The first day, such as 2026-11-01, of UTC; the first of this month when not given."},
 			{Name: "to", In: "query", About: "The last day; today when not given. 366 days at the most."},
 			{Name: "format", In: "query", About: "json or csv; without it, csv for whoever accepts text/csv."}},

@@ -32,18 +32,7 @@ func (a *app) adminHandler() http.Handler {
 		adminJSON(w, http.StatusOK, map[string]string{"status": "ready"})
 	})
 	operate("GET /admin/v1/load", func(w http.ResponseWriter, _ *http.Request) { adminJSON(w, http.StatusOK, a.report()) })
-	operate("POST /admin/v1/config/reload", func(w http.ResponseWriter, r *http.Request) {
-		changes, err := a.reload(r.Context())
-		if err != nil {
-			adminJSON(w, http.StatusConflict, map[string]string{"status": "refused", "reason": penstock.AsError(err).Message})
-			return
-		}
-		lines := make([]string, len(changes))
-		for i, c := range changes {
-			lines[i] = c.String()
-		}
-		adminJSON(w, http.StatusOK, map[string]any{"status": "reloaded", "config": a.live.Current().Hash, "changes": lines})
-	})
+	operate("POST /admin/v1/config/reload", a.reloadAsked)
 	operate("GET /admin/v1/audit", a.audit)
 	operate("GET /admin/v1/controls", a.listControls)
 	operate("PUT /admin/v1/controls/{kind}/{name...}", a.setControl)

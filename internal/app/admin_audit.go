@@ -38,19 +38,18 @@ func (a *app) audit(w http.ResponseWriter, r *http.Request) {
 	after := penstock.ID(q.Get("after"))
 	switch {
 	case q.Get("tenant") == "":
-		refuseAudit(w, "tenant is missing; say whose entries to list.")
+		a.adminError(w, r, penstock.InvalidParam("tenant", "tenant is missing; say whose entries to list, or - for those of operators."))
 		return
 	case err != nil || limit < 1 || limit > maxAuditPage:
-		refuseAudit(w, "limit must be from 1 to "+strconv.Itoa(maxAuditPage)+".")
+		a.adminError(w, r, penstock.InvalidParam("limit", "limit must be from 1 to %d.", maxAuditPage))
 		return
 	case after != "" && !after.Valid():
-		refuseAudit(w, "after must be the id of an entry.")
+		a.adminError(w, r, penstock.InvalidParam("after", "after must be the id of an entry."))
 		return
 	}
 	entries, err := a.store.AuditEntries(r.Context(), penstock.TenantID(q.Get("tenant")), store.AuditPage{After: after, Limit: limit + 1})
 	if err != nil {
-		a.log.ErrorContext(r.Context(), "reading the audit", "error", err)
-		adminJSON(w, http.StatusInternalServerError, map[string]string{"status": "failed", "reason": penstock.AsError(err).Message})
+		a.adminError(w, r, err)
 		return
 	}
 	data := []auditView{}
@@ -59,8 +58,4 @@ func (a *app) audit(w http.ResponseWriter, r *http.Request) {
 			Before: e.Before, After: e.After, CreatedAt: e.CreatedAt})
 	}
 	adminJSON(w, http.StatusOK, map[string]any{"object": "list", "data": data, "has_more": len(entries) > limit})
-}
-
-func refuseAudit(w http.ResponseWriter, reason string) {
-	adminJSON(w, http.StatusBadRequest, map[string]string{"status": "refused", "reason": reason})
 }

@@ -35,6 +35,8 @@ type controlView struct {
 	Since  *time.Time        `json:"since"`
 	// Running is how many items of jobs still run, in all processes; null where nobody knows.
 	Running *int64 `json:"running"`
+	ETag    string `json:"etag,omitempty"`
+	DryRun  bool   `json:"dry_run,omitempty"`
 }
 
 const (
@@ -43,7 +45,7 @@ const (
 )
 
 func newControlView(c store.Control) controlView {
-	v := controlView{Kind: c.Kind, Name: c.Name, State: string(c.State), Reason: c.Reason, Actor: c.Actor, Since: &c.Since}
+	v := controlView{Kind: c.Kind, Name: c.Name, State: string(c.State), Reason: c.Reason, Actor: c.Actor, Since: &c.Since, ETag: etag(c.Version())}
 	if c.Running >= 0 {
 		v.Running = &c.Running
 	}
@@ -74,12 +76,24 @@ type controlChange struct {
 }
 
 func (a *app) setControl(w http.ResponseWriter, r *http.Request) {
-	c, err := a.controlAsked(r)
+	on, err := condition(r)
+	c := store.Control{}
 	if err == nil {
-		c, err = a.store.SetControl(r.Context(), c)
+		c, err = a.controlAsked(r)
+	}
+	if err == nil {
+		on.Actor = c.Actor
+		c, err = a.store.SetControl(r.Context(), c, on)
 	}
 	if err != nil {
 		a.adminError(w, r, err)
+		return
+	}
+	if on.DryRun {
+		c.Running = -1 // it is not held back yet
+		view := newControlView(c)
+		view.DryRun, view.ETag = true, ""
+		adminJSON(w, http.StatusOK, view)
 		return
 	}
 	a.log.InfoContext(r.Context(), "held back", "kind", c.Kind, "name", c.Name, "state", c.State, "reason", c.Reason, "actor", c.Actor)
@@ -87,18 +101,23 @@ func (a *app) setControl(w http.ResponseWriter, r *http.Request) {
 }
 
 func (a *app) liftControl(w http.ResponseWriter, r *http.Request) {
-	c, err := a.controlNamed(r)
+	on, err := condition(r)
+	c := store.Control{}
 	if err == nil {
-		c.Actor, err = actor(r, r.URL.Query().Get("actor"))
+		c, err = a.controlNamed(r)
 	}
 	if err == nil {
-		err = a.store.LiftControl(r.Context(), c)
+		err = a.store.LiftControl(r.Context(), c, on)
 	}
 	if err != nil {
 		a.adminError(w, r, err)
 		return
 	}
-	a.log.InfoContext(r.Context(), "resumed", "kind", c.Kind, "name", c.Name, "actor", c.Actor)
+	if on.DryRun {
+		adminJSON(w, http.StatusOK, controlView{Kind: c.Kind, Name: c.Name, State: stateOpen, DryRun: true})
+		return
+	}
+	a.log.InfoContext(r.Context(), "resumed", "kind", c.Kind, "name", c.Name, "actor", on.Actor)
 	a.answerControl(w, r, c)
 }
 
@@ -110,7 +129,9 @@ func (a *app) answerControl(w http.ResponseWriter, r *http.Request, c store.Cont
 		return
 	}
 	if now, ok := a.controls.Paused(c.Kind, c.Name); ok {
-		adminJSON(w, http.StatusOK, newControlView(now))
+		view := newControlView(now)
+		w.Header().Set("ETag", view.ETag)
+		adminJSON(w, http.StatusOK, view)
 		return
 	}
 	adminJSON(w, http.StatusOK, controlView{Kind: c.Kind, Name: c.Name, State: stateOpen})

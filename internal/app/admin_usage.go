@@ -28,7 +28,9 @@ func (a *app) reportUsage(w http.ResponseWriter, r *http.Request) {
 		a.adminError(w, r, err)
 		return
 	}
-	scope.By = slices.Insert(scope.By, 0, usage.ByTenant)
+	if !slices.Contains(scope.By, usage.ByTenant) {
+		scope.By = slices.Insert(scope.By, 0, usage.ByTenant)
+	}
 	w.Header().Set("Content-Type", format.MediaType())
 	begun, err := usage.New(a.store).Write(r.Context(), scope, format, w)
 	switch {

@@ -38,10 +38,14 @@ func (g gate) Closed() work.Closed {
 }
 
 // Reserve implements work.Gate. It goes by the model as it is configured now; an item that was resolved to
-// other targets gives the room back and finds its own.
+// other targets gives the room back and finds its own. Closed knows names that are configured; a model that answers
+// for others is paused for them too.
 func (g gate) Reserve(c store.Candidate) (work.Grant, bool) {
 	s := g.live.Current()
 	model, ok := s.Model(c.Model)
+	if _, paused := g.controls.Paused(store.ControlModel, model.Name); paused {
+		return work.Grant{}, false
+	}
 	var candidates []penstock.Target
 	if ok {
 		candidates, _ = route.Candidates(g.controls.Open(model.Targets), s.Targets) // an error says that there are none

@@ -23,7 +23,7 @@ func (a *app) limitStatus() (all []telemetry.CallerLimit) {
 	for _, p := range a.parties.PartyStatuses() {
 		for _, l := range p.Limits {
 			all = append(all, telemetry.CallerLimit{
-				Tenant: string(limit.TenantOf(p.Name)), Scope: string(limit.ScopeOf(p.Name)), Resource: l.Resource, Used: l.Used,
+				Tenant: string(p.Name.Tenant), Scope: string(p.Name.Kind), Resource: l.Resource, Used: l.Used,
 			})
 		}
 	}
@@ -34,6 +34,7 @@ func (a *app) limitStatus() (all []telemetry.CallerLimit) {
 // its model.
 func (a *app) usedByItem(c store.Claimed, u penstock.Usage) {
 	if t, ok := a.directory.Tenant(c.Tenant); ok {
-		a.limits.Spend(penstock.Caller{Tenant: t, Key: c.Key, Limits: a.directory.KeyLimits(c.Tenant, c.Key)}, c.Model, u)
+		caller := penstock.Caller{Tenant: t, Key: c.Key, Limits: a.directory.KeyLimits(c.Tenant, c.Key)}
+		a.limits.Spend(&caller, penstock.ModelNames{Asked: c.Model, Answers: c.Resolved.Model}, u)
 	}
 }

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 
 	"penstock"
 	"penstock/internal/config"
+	"penstock/internal/store"
 	"penstock/internal/telemetry"
 )
 
@@ -45,16 +47,35 @@ func (a *app) reloads(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-a.Reload:
-			if _, err := a.reload(ctx); err != nil {
+			if _, err := a.reload(ctx, "SIGHUP"); err != nil {
 				a.log.ErrorContext(ctx, "the new configuration is refused; the old one stays in force", "error", err)
 			}
 		}
 	}
 }
 
-// reload validates a new configuration and puts it in force, or keeps the old one and says why.
-// Codes: invalid_request.
-func (a *app) reload(ctx context.Context) ([]config.Change, error) {
+// reloadAsked is a reload that an operator asks for.
+func (a *app) reloadAsked(w http.ResponseWriter, r *http.Request) {
+	who, err := actor(r, r.URL.Query().Get("actor"))
+	if err != nil {
+		a.adminError(w, r, err)
+		return
+	}
+	changes, err := a.reload(r.Context(), who)
+	if err != nil {
+		adminJSON(w, http.StatusConflict, map[string]string{"status": "refused", "reason": penstock.AsError(err).Message})
+		return
+	}
+	lines := make([]string, len(changes))
+	for i, c := range changes {
+		lines[i] = c.String()
+	}
+	adminJSON(w, http.StatusOK, map[string]any{"status": "reloaded", "config": a.live.Current().Hash, "changes": lines})
+}
+
+// reload validates a new configuration and puts it in force, or keeps the old one and says why. The audit tells who
+// asked for it. Codes: invalid_request.
+func (a *app) reload(ctx context.Context, actor string) ([]config.Change, error) {
 	if a.Load == nil {
 		return nil, penstock.Errorf(penstock.CodeConflict, "This process runs without a configuration file.")
 	}
@@ -74,7 +95,27 @@ func (a *app) reload(ctx context.Context) ([]config.Change, error) {
 	if err := a.remember(ctx, next); err != nil {
 		return nil, err
 	}
+	if err := a.noteReload(ctx, next, actor); err != nil {
+		return nil, err
+	}
 	changes := a.live.Swap(next)
 	a.log.InfoContext(ctx, "configuration reloaded", "config", next.Hash, "changes", len(changes))
 	return changes, nil
+}
+
+// maxNotedChanges is how many differences of a configuration the audit tells; its snapshots have all of them.
+const maxNotedChanges = 100
+
+// noteReload writes to the audit what is about to be put in force, unless nothing changes.
+func (a *app) noteReload(ctx context.Context, next *config.Snapshot, actor string) error {
+	current := a.live.Current()
+	changes := config.Diff(current, next)
+	if len(changes) == 0 {
+		return nil
+	}
+	r := store.Reload{Actor: actor, Before: current.Hash, After: next.Hash}
+	for _, c := range changes[:min(len(changes), maxNotedChanges)] {
+		r.Changes = append(r.Changes, c.String())
+	}
+	return a.store.NoteReload(ctx, r)
 }

@@ -70,7 +70,7 @@ func (b bound) check(f flow, local weight) error {
 		switch {
 		case m.most == 0 || m.queued+m.more <= m.most:
 		case m.more > m.most:
-			return penstock.Errorf(penstock.CodeTooLarge, "This job has %d %s; %s takes %d at the most. Split it.", m.more, m.unit, b.name(), m.most)
+			return penstock.Errorf(penstock.CodeTooLarge, "This job has %d %s. %s takes %d at the most; split it.", m.more, m.unit, b.name(), m.most)
 		default:
 			return b.refuse(m, f.drain)
 		}

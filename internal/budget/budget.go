@@ -46,18 +46,31 @@ type Deps struct {
 type Book struct {
 	Deps
 	mu     sync.Mutex
-	purses map[penstock.ID]*purse
+	purses map[account]*purse
 	gates  map[penstock.ID]*gate
 	number int64 // of the last return
 }
 
 // New returns an empty book.
 func New(d Deps) *Book {
-	return &Book{Deps: d, purses: map[penstock.ID]*purse{}, gates: map[penstock.ID]*gate{}}
+	return &Book{Deps: d, purses: map[account]*purse{}, gates: map[penstock.ID]*gate{}}
+}
+
+// account is what tells accounts apart. Their ID does so too, but has to be worked out.
+type account struct {
+	tenant     penstock.TenantID
+	key, model string
+	period     penstock.Period
+	start      int64
+}
+
+func accountOf(tenant penstock.TenantID, b *penstock.Budget, start time.Time) account {
+	return account{tenant, b.Key, b.Model, b.Period, start.Unix()}
 }
 
 // purse is what is held of one budget under one lease.
 type purse struct {
+	id      penstock.ID // of the account
 	lease   store.Lease
 	free    penstock.NanoUSD // held, and not set aside for any call
 	running int              // calls that it pays for
@@ -94,13 +107,11 @@ func (b *Book) Reserve(ctx context.Context, d Demand) (Ticket, error) {
 	if len(d.Caller.Tenant.Budgets) == 0 {
 		return Ticket{}, nil
 	}
-	accounts := store.AccountsOf(d.Caller, d.Model, b.Clock())
-	if len(accounts) == 0 {
-		return Ticket{}, nil
-	}
-	if t, ok := b.draw(d, accounts); ok {
+	now := b.Clock()
+	if t, ok := b.draw(&d, now); ok {
 		return t, nil
 	}
+	accounts := store.AccountsOf(d.Caller, d.Model, now)
 	leave, err := b.enter(ctx, d, accounts)
 	if err != nil {
 		return Ticket{}, err
@@ -123,7 +134,7 @@ func (b *Book) Reserve(ctx context.Context, d Demand) (Ticket, error) {
 
 // take sets money aside from memory or from the store.
 func (b *Book) take(ctx context.Context, d Demand, accounts []store.Account) (Ticket, error) {
-	if t, ok := b.draw(d, accounts); ok { // whoever was here before brought enough
+	if t, ok := b.draw(&d, b.Clock()); ok { // whoever was here before brought enough
 		return t, nil
 	}
 	return b.withdraw(ctx, d, accounts)
@@ -133,35 +144,44 @@ func crowded() error {
 	return &penstock.Error{Code: penstock.CodeOverloaded, Message: "The budget is drawn on by many calls at once; try again.", RetryAfter: time.Second}
 }
 
-// draw sets money aside from memory, if there is enough in every purse.
-func (b *Book) draw(d Demand, accounts []store.Account) (Ticket, bool) {
-	lease, tenant, now := b.Lease(), d.Caller.Tenant.ID, b.Clock()
+// draw sets money aside from memory, if there is enough in the purse of every budget that covers the call.
+func (b *Book) draw(d *Demand, now time.Time) (Ticket, bool) {
+	lease := b.Lease()
 	t := Ticket{Holding: penstock.Holding{Process: lease.Process, Epoch: lease.Epoch}, book: b, Most: d.Most}
-	t.Holding.Budgets, t.purses = make([]penstock.ID, len(accounts)), make([]*purse, len(accounts))
+	var few [8]*purse // so many cover a call, or fewer
+	found := few[:0]
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for i := range accounts {
-		id := accounts[i].ID(tenant)
-		p := b.purses[id]
+	for i := range d.Caller.Tenant.Budgets {
+		budget := &d.Caller.Tenant.Budgets[i]
+		if !budget.Covers(d.Caller.Key, d.Model) {
+			continue
+		}
+		p := b.purses[accountOf(d.Caller.Tenant.ID, budget, budget.Period.Start(now))]
 		if p == nil || p.lease != lease || p.free < d.Most {
 			return Ticket{}, false
 		}
-		t.Holding.Budgets[i], t.purses[i] = id, p
+		t.Hard = t.Hard || budget.Hard
+		found = append(found, p)
 	}
-	for _, p := range t.purses {
+	if len(found) == 0 {
+		return Ticket{}, true
+	}
+	for _, p := range found {
 		p.free -= d.Most
 		p.running++
 	}
-	b.complete(&t, accounts, now)
+	b.complete(&t, found, now)
 	b.countWarned(d, t)
 	return t, true
 }
 
-// complete adds to a ticket what there is to say of the accounts that pay.
-func (b *Book) complete(t *Ticket, accounts []store.Account, now time.Time) {
-	for i, p := range t.purses {
+// complete makes a ticket one on the purses that pay.
+func (b *Book) complete(t *Ticket, purses []*purse, now time.Time) {
+	t.purses, t.Holding.Budgets = slices.Clone(purses), make([]penstock.ID, len(purses))
+	for i, p := range purses {
 		p.usedAt = now
-		t.Hard = t.Hard || accounts[i].Hard
+		t.Holding.Budgets[i] = p.id
 		if p.warning != "" {
 			t.Warnings = append(t.Warnings, p.warning)
 		}
@@ -174,17 +194,15 @@ func (b *Book) withdraw(ctx context.Context, d Demand, accounts []store.Account)
 	tenant, lease := d.Caller.Tenant.ID, b.Lease()
 	order := store.HoldOrder{Lease: lease, Wants: make([]store.HoldWant, len(accounts))}
 	t := Ticket{Holding: penstock.Holding{Process: lease.Process, Epoch: lease.Epoch}, book: b, Most: d.Most}
-	t.Holding.Budgets, t.purses = make([]penstock.ID, len(accounts)), make([]*purse, len(accounts))
-	taken := make([]penstock.NanoUSD, len(accounts))
+	purses, taken := make([]*purse, len(accounts)), make([]penstock.NanoUSD, len(accounts))
 	b.mu.Lock()
 	for i := range accounts {
 		a := &accounts[i]
-		id := a.ID(tenant)
-		p := b.purse(id, lease)
+		p := b.purse(tenant, a, lease)
 		p.running++ // so that it is not forgotten meanwhile
 		taken[i] = min(max(0, p.free), d.Most)
 		p.free -= taken[i]
-		t.Holding.Budgets[i], t.purses[i] = id, p
+		t.Hard, purses[i] = t.Hard || a.Hard, p
 		order.Wants[i] = store.HoldWant{Account: *a, Need: d.Most - taken[i], Want: d.Most - taken[i] + a.Limit/ahead}
 	}
 	b.mu.Unlock()
@@ -195,23 +213,23 @@ func (b *Book) withdraw(ctx context.Context, d Demand, accounts []store.Account)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err != nil {
-		for i, p := range t.purses {
+		for i, p := range purses {
 			p.free += taken[i]
 			p.running--
 		}
 		return Ticket{}, busy(err)
 	}
-	for i, p := range t.purses {
+	for i, p := range purses {
 		p.free += grants[i].Amount - order.Wants[i].Need
 		b.warn(ctx, p, tenant, heard{accounts[i], grants[i].Balance})
 	}
-	b.complete(&t, accounts, b.Clock())
-	b.countWarned(d, t)
+	b.complete(&t, purses, b.Clock())
+	b.countWarned(&d, t)
 	return t, nil
 }
 
 // countWarned counts a call that is admitted although a soft budget is used up.
-func (b *Book) countWarned(d Demand, t Ticket) {
+func (b *Book) countWarned(d *Demand, t Ticket) {
 	if len(t.Warnings) > 0 {
 		b.Metrics.BudgetWarned(string(d.Caller.Tenant.ID))
 	}
@@ -246,11 +264,12 @@ func busy(err error) error {
 }
 
 // purse finds or makes a purse. What an earlier lease left in it is forfeit.
-func (b *Book) purse(id penstock.ID, lease store.Lease) *purse {
-	p := b.purses[id]
+func (b *Book) purse(tenant penstock.TenantID, a *store.Account, lease store.Lease) *purse {
+	at := accountOf(tenant, &a.Budget, a.Start)
+	p := b.purses[at]
 	if p == nil || p.lease != lease {
-		p = &purse{lease: lease}
-		b.purses[id] = p
+		p = &purse{id: a.ID(tenant), lease: lease}
+		b.purses[at] = p
 	}
 	return p
 }
@@ -294,9 +313,13 @@ func (b *Book) Run(ctx context.Context) error {
 // same number, which counts once.
 func (b *Book) returnIdle(ctx context.Context, idle time.Duration) error {
 	lease := b.Lease()
-	returns := b.idle(lease, idle)
-	if len(returns) == 0 {
+	purses := b.idle(lease, idle)
+	if len(purses) == 0 {
 		return nil
+	}
+	returns := make([]store.HoldReturn, len(purses))
+	for i, p := range purses { // what is on its way back is changed by nobody else
+		returns[i] = store.HoldReturn{Budget: p.id, Amount: p.back, Number: p.number}
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -305,30 +328,29 @@ func (b *Book) returnIdle(ctx context.Context, idle time.Duration) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, r := range returns {
-		if p := b.purses[r.Budget]; p != nil && p.lease == lease && p.number == r.Number {
-			p.back = 0
-		}
+	for _, p := range purses {
+		p.back = 0
 	}
 	return nil
 }
 
-// idle takes what was not drawn on for some time out of the purses, and forgets purses of which nothing is left.
-func (b *Book) idle(lease store.Lease, idle time.Duration) (returns []store.HoldReturn) {
+// idle takes what was not drawn on for some time out of the purses, and forgets purses of which nothing is left. It
+// returns those that have something on its way back.
+func (b *Book) idle(lease store.Lease, idle time.Duration) (giving []*purse) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for id, p := range b.purses {
+	for at, p := range b.purses {
 		switch {
 		case p.lease != lease: // forfeit, or about to be
 			if p.running == 0 {
-				delete(b.purses, id)
+				delete(b.purses, at)
 			}
 			continue
 		case b.Clock().Sub(p.usedAt) < idle && p.back == 0:
 			continue
 		case p.back == 0 && p.free <= 0:
 			if p.running == 0 && p.free == 0 {
-				delete(b.purses, id)
+				delete(b.purses, at)
 			}
 			continue
 		case p.back == 0:
@@ -336,8 +358,8 @@ func (b *Book) idle(lease store.Lease, idle time.Duration) (returns []store.Hold
 			b.number++
 			p.number = b.number
 		}
-		returns = append(returns, store.HoldReturn{Budget: id, Amount: p.back, Number: p.number})
+		giving = append(giving, p)
 	}
-	slices.SortFunc(returns, func(a, c store.HoldReturn) int { return cmp.Compare(a.Budget, c.Budget) })
-	return returns
+	slices.SortFunc(giving, func(p, o *purse) int { return cmp.Compare(p.id, o.id) })
+	return giving
 }

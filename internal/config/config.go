@@ -57,8 +57,9 @@ type Snapshot struct {
 	// Process holds the settings of this process, with defaults filled in.
 	Process Process
 
-	callers map[uint64][]keyed // by the first bytes of the digest of the secret
-	file    File               // the effective file, for YAML and Diff; its key secrets are digests
+	candidates map[string][]penstock.Target // by model
+	callers    map[uint64][]keyed           // by the first bytes of the digest of the secret
+	file       File                         // the effective file, for YAML and Diff; its key secrets are digests
 }
 
 // NewSnapshot validates a configuration made in memory exactly as if it had been read from a
@@ -126,6 +127,20 @@ func (s *Snapshot) Model(name string) (penstock.Model, bool) {
 	return m, ok
 }
 
+// Names are those of the model that answers for a name. Where none does, or none is asked for, there is no answering one.
+func (s *Snapshot) Names(asked string) penstock.ModelNames {
+	names := penstock.ModelNames{Asked: asked}
+	if _, ok := s.Models[asked]; ok {
+		names.Answers = asked
+	} else if asked != "" {
+		names.Answers = s.FallbackModel
+	}
+	return names
+}
+
+// TargetsOf returns the targets of a configured model, in its order.
+func (s *Snapshot) TargetsOf(model string) []penstock.Target { return s.candidates[model] }
+
 // RetentionOf returns how long a tenant's work is kept. One that is not configured any more may have left
 // work behind: what holds for all holds for it.
 func (s *Snapshot) RetentionOf(id penstock.TenantID) penstock.Retention {
@@ -170,7 +185,9 @@ func (s *Snapshot) Caller(secret string) (penstock.Caller, bool) {
 // CallerOf returns who the secret with a digest belongs to. The first bytes of the digest find candidates;
 // the whole of it is compared in constant time.
 func (s *Snapshot) CallerOf(digest [sha256.Size]byte) (penstock.Caller, bool) {
-	for _, k := range s.callers[binary.LittleEndian.Uint64(digest[:])] {
+	alike := s.callers[binary.LittleEndian.Uint64(digest[:])]
+	for i := range alike {
+		k := &alike[i]
 		if subtle.ConstantTimeCompare(k.digest[:], digest[:]) == 1 {
 			return k.caller, true
 		}

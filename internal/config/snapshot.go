@@ -24,6 +24,7 @@ func newSnapshot(file File) *Snapshot {
 		Queue:         file.Queue,
 		Lanes:         file.Lanes,
 		Process:       file.Process,
+		candidates:    map[string][]penstock.Target{},
 		callers:       map[uint64][]keyed{},
 		file:          file,
 	}
@@ -46,6 +47,9 @@ func newSnapshot(file File) *Snapshot {
 		model := m.model(name)
 		model.Definition = definitions[name]
 		s.Models[name] = model
+		for _, target := range model.Targets {
+			s.candidates[name] = append(s.candidates[name], s.Targets[target])
+		}
 	}
 	for id, t := range file.Tenants {
 		tenant := penstock.Tenant{ID: penstock.TenantID(id), Weight: t.Weight, Lanes: t.Lanes, Retention: penstock.Retention(t.Retention),

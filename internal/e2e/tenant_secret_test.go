@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -14,6 +15,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"penstock/internal/sim"
@@ -105,6 +107,8 @@ func TestSecretsStaySecret(t *testing.T) {
 		t.Errorf("the server ended with %d", code)
 	}
 	said["log"], said["traces"] = s.Output(), spans.String()
+	again := &Server{Process: Start(t, env, "serve", "--config", path), URL: "http://" + door}
+	said["crash dump"] = crashDump(t, again, "http://"+admin, secrets)
 	if !strings.Contains(said["traces"], "/v1/chat/completions") || !strings.Contains(said["log"], "key changed") {
 		t.Errorf("the log and %d bytes of traces tell nothing of what was done: there is nothing to look through", len(said["traces"]))
 	}
@@ -119,6 +123,33 @@ func TestSecretsStaySecret(t *testing.T) {
 		}
 	}
 	t.Logf("looked for %d secrets in %d places", len(secrets), len(said))
+}
+
+// crashDump is what a server prints that is told to show all that it does and to end, in the midst of calls.
+func crashDump(t *testing.T, s *Server, admin string, secrets map[string]string) string {
+	t.Helper()
+	s.AwaitReady()
+	var calls sync.WaitGroup
+	for _, secret := range secrets {
+		calls.Go(func() {
+			_, _ = s.Try(t.Context(), post(chatPath, `{"model":"fast",`+ask("[sim:hold=dump] Hi")[1:], "Authorization", "Bearer "+secret)) // it ends with the server
+		})
+	}
+	Await(t, "a call to be under way", func() error {
+		if at := (&Server{s.Process, admin}); !strings.Contains(at.Do(get("/debug/pprof/goroutine?debug=2")).Body, "runCall") {
+			return errors.New("no call runs")
+		}
+		return nil
+	})
+	if err := s.cmd.Process.Signal(syscall.SIGQUIT); err != nil {
+		t.Fatal(err)
+	}
+	s.Exit()
+	calls.Wait()
+	if !strings.Contains(s.Output(), "goroutine ") {
+		t.Error("the server printed no dump")
+	}
+	return s.Output()
 }
 
 // secretTalk makes calls of every kind, adds the secrets that it is given, and returns what was answered.
@@ -153,7 +184,7 @@ func secretTalk(t *testing.T, s *Server, at operators, secrets map[string]string
 	hear(at.Server, post("/admin/v1/config/reload", ""))
 	hear(at.Server, Call{Method: "DELETE", Path: "/admin/v1/keys/" + first.ID})
 	for _, path := range []string{"/metrics", "/admin/v1/audit?tenant=search", "/admin/v1/tenants", "/admin/v1/keys?tenant=declared", "/admin/v1/load",
-		"/debug/pprof/goroutine?debug=2", "/debug/pprof/cmdline"} {
+		"/debug/pprof/goroutine?debug=2", "/debug/pprof/cmdline", "/debug/pprof/heap?debug=1", "/admin/v1/audit?tenant=-"} {
 		hear(at.Server, get(path))
 	}
 	return said

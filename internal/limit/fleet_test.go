@@ -78,7 +78,7 @@ func (f fleet) run(t *testing.T, d time.Duration) *meter {
 // call makes one call after the other, and waits as long as it is told to.
 func (f fleet) call(ctx context.Context, b *Book, caller *penstock.Caller, m *meter, random *rand.Rand) {
 	for ctx.Err() == nil {
-		stay, err := b.Enter(ctx, caller, "fast", room.Use{InputTokens: f.tokens})
+		stay, err := b.Enter(ctx, caller, fast, room.Use{InputTokens: f.tokens})
 		wait := 10*time.Millisecond + time.Duration(random.Int64N(int64(10*time.Millisecond))) + f.pause
 		if err != nil {
 			wait = max(30*time.Millisecond, penstock.AsError(err).RetryAfter)

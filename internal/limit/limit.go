@@ -16,7 +16,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"strings"
 	"time"
 
 	"penstock"
@@ -29,13 +28,6 @@ const MaxWait = time.Second
 // busyRetry is told to whoever must wait for another call's end, which nobody knows.
 const busyRetry = time.Second
 
-// Rooms keeps the limits.
-type Rooms interface {
-	Enter(parties []room.Party, u room.Use) (*room.Stay, *room.Shortage)
-	Spend(parties []room.Party, u penstock.Usage)
-	Standings(parties []room.Party) []room.Standing
-}
-
 // Metrics count what limits refuse; nil for nobody who counts.
 type Metrics interface {
 	LimitRefused(tenant, scope, resource string)
@@ -43,47 +35,51 @@ type Metrics interface {
 
 // Book knows how callers stand.
 type Book struct {
-	rooms   Rooms
+	rooms   *room.Book
 	metrics Metrics
 }
 
 // New returns a book over rooms that nobody else uses.
-func New(rooms Rooms, m Metrics) *Book { return &Book{rooms, m} }
+func New(rooms *room.Book, m Metrics) *Book { return &Book{rooms, m} }
 
-// Parties are those that a caller's calls for a model are limited with; nil when nothing limits them.
-func Parties(c *penstock.Caller, model string) []room.Party {
-	modelLimits := c.Tenant.ModelLimits[model]
-	if c.Tenant.Limits.None() && c.Limits.None() && modelLimits.None() {
-		return nil
+// maxParties is how many can limit a call: its tenant, its key, and its model by each of its names.
+const maxParties = 4
+
+// parties adds those that a caller's calls for a model are limited with, if anything limits them. A model is limited by
+// the name that was asked for and by that of the model which answers for it, or a fallback would be a way around.
+func parties(all []room.Party, c *penstock.Caller, model penstock.ModelNames) []room.Party {
+	add := func(kind room.Kind, of string, l penstock.Limits) {
+		if !l.None() {
+			all = append(all, room.Party{Name: room.Name{Kind: kind, Tenant: c.Tenant.ID, Of: of}, Limits: l})
+		}
 	}
-	all := make([]room.Party, 0, 3)
-	if l := c.Tenant.Limits; !l.None() {
-		all = append(all, room.Party{Name: "tenant/" + string(c.Tenant.ID), Limits: l})
-	}
-	if l := c.Limits; !l.None() {
-		all = append(all, room.Party{Name: "key/" + string(c.Tenant.ID) + "/" + c.Key, Limits: l})
-	}
-	if !modelLimits.None() {
-		all = append(all, room.Party{Name: "model/" + string(c.Tenant.ID) + "/" + model, Limits: modelLimits})
+	add(room.KindTenant, "", c.Tenant.Limits)
+	add(room.KindKey, c.Key, c.Limits)
+	if len(c.Tenant.ModelLimits) > 0 {
+		add(room.KindModel, model.Asked, c.Tenant.ModelLimits[model.Asked])
+		if model.Answers != model.Asked {
+			add(room.KindModel, model.Answers, c.Tenant.ModelLimits[model.Answers])
+		}
 	}
 	return all
 }
 
 // Enter takes room for a call. The stay is nil when nothing limits the caller. Codes: rate_limited, overloaded
 // (what is left of a limit cannot be found out).
-func (b *Book) Enter(ctx context.Context, c *penstock.Caller, model string, u room.Use) (*room.Stay, error) {
-	parties := Parties(c, model)
-	if len(parties) == 0 {
+func (b *Book) Enter(ctx context.Context, c *penstock.Caller, model penstock.ModelNames, u room.Use) (*room.Stay, error) {
+	var few [maxParties]room.Party
+	all := parties(few[:0], c, model)
+	if len(all) == 0 {
 		return nil, nil
 	}
 	var patience <-chan time.Time
 	for {
-		stay, short := b.rooms.Enter(parties, u)
+		stay, short := b.rooms.Enter(all, u)
 		if short == nil {
 			return stay, nil
 		}
 		if short.Retry == nil {
-			return nil, b.refuse(c, model, parties[short.Party], short)
+			return nil, b.refuse(model.Asked, all[short.Party].Name, short)
 		}
 		if short.Failed {
 			return nil, unknown(nil)
@@ -97,7 +93,7 @@ func (b *Book) Enter(ctx context.Context, c *penstock.Caller, model string, u ro
 		case <-short.Retry:
 		case <-patience: // so many want it that there is nothing left for this one
 			short.Wait = MaxWait
-			return nil, b.refuse(c, model, parties[short.Party], short)
+			return nil, b.refuse(model.Asked, all[short.Party].Name, short)
 		case <-ctx.Done():
 			return nil, unknown(ctx.Err())
 		}
@@ -105,11 +101,11 @@ func (b *Book) Enter(ctx context.Context, c *penstock.Caller, model string, u ro
 }
 
 // refuse counts a refusal and says it.
-func (b *Book) refuse(c *penstock.Caller, model string, p room.Party, s *room.Shortage) error {
+func (b *Book) refuse(asked string, p room.Name, s *room.Shortage) error {
 	if b.metrics != nil {
-		b.metrics.LimitRefused(string(c.Tenant.ID), string(ScopeOf(p.Name)), s.Resource)
+		b.metrics.LimitRefused(string(p.Tenant), string(p.Kind), s.Resource)
 	}
-	return refusal(c, model, p, s)
+	return refusal(asked, p, s)
 }
 
 // unknown refuses a call whose limits could not be looked at: they hold when the database is away, too.
@@ -124,8 +120,8 @@ var units = map[string]string{
 }
 
 // refusal says which limit refuses, how it stands, and when to come back.
-func refusal(c *penstock.Caller, model string, p room.Party, s *room.Shortage) error {
-	who := name(c, model, p)
+func refusal(asked string, p room.Name, s *room.Shortage) error {
+	who := name(asked, p)
 	e := &penstock.Error{Code: penstock.CodeRateLimited, RetryAfter: s.Wait}
 	if s.Resource == room.Seats {
 		e.RetryAfter = busyRetry
@@ -137,14 +133,16 @@ func refusal(c *penstock.Caller, model string, p room.Party, s *room.Shortage) e
 }
 
 // name is what a party is called in messages.
-func name(c *penstock.Caller, model string, p room.Party) string {
-	switch ScopeOf(p.Name) {
-	case ScopeKey:
-		return fmt.Sprintf("Key %s of tenant %s", c.Key, c.Tenant.ID)
-	case ScopeModel:
-		return fmt.Sprintf("Tenant %s with model %s", c.Tenant.ID, model)
+func name(asked string, p room.Name) string {
+	switch {
+	case p.Kind == room.KindKey:
+		return fmt.Sprintf("Key %s of tenant %s", p.Of, p.Tenant)
+	case p.Kind == room.KindModel && p.Of != asked:
+		return fmt.Sprintf("Tenant %s with model %s, which answers for the name that was asked for,", p.Tenant, p.Of)
+	case p.Kind == room.KindModel:
+		return fmt.Sprintf("Tenant %s with model %s", p.Tenant, p.Of)
 	}
-	return fmt.Sprintf("Tenant %s", c.Tenant.ID)
+	return fmt.Sprintf("Tenant %s", p.Tenant)
 }
 
 // spell writes a wait as people read it: 12 s, or 0.2 s.
@@ -158,57 +156,22 @@ func spell(d time.Duration) string {
 
 // Spend books what an item of a caller's job used. It was admitted when its job was; it counts for the day of its
 // tenant, key and model.
-func (b *Book) Spend(c penstock.Caller, model string, u penstock.Usage) {
-	if parties := Parties(&c, model); len(parties) > 0 {
-		b.rooms.Spend(parties, u)
+func (b *Book) Spend(c *penstock.Caller, model penstock.ModelNames, u penstock.Usage) {
+	var few [maxParties]room.Party
+	if all := parties(few[:0], c, model); len(all) > 0 {
+		b.rooms.Spend(all, u)
 	}
 }
 
-// Scope says who a limit is of.
-type Scope string
+// MaxStandings is how many limits per time a call can have.
+const MaxStandings = maxParties * 4
 
-// The scopes.
-const (
-	ScopeTenant Scope = "tenant"
-	ScopeKey    Scope = "key"
-	ScopeModel  Scope = "model"
-)
-
-// ScopeOf is who the party of a name is.
-func ScopeOf(party string) Scope {
-	switch party[0] {
-	case 'k':
-		return ScopeKey
-	case 'm':
-		return ScopeModel
-	}
-	return ScopeTenant
-}
-
-// TenantOf is the tenant of the party of a name. Names of tenants have no slash.
-func TenantOf(party string) penstock.TenantID {
-	_, rest, _ := strings.Cut(party, "/")
-	tenant, _, _ := strings.Cut(rest, "/")
-	return penstock.TenantID(tenant)
-}
-
-// Standing is how a caller stands with one limit.
-type Standing struct {
-	room.Standing
-	Scope Scope
-}
-
-// Standings tell how a caller stands with all limits per time that its calls for a model have; model "" leaves
+// AppendStandings adds how a caller stands with all limits per time that its calls for a model have; no names leave
 // those of models out.
-func (b *Book) Standings(c *penstock.Caller, model string) []Standing {
-	parties := Parties(c, model)
-	if len(parties) == 0 {
-		return nil
-	}
-	found := b.rooms.Standings(parties)
-	all := make([]Standing, len(found))
-	for i, s := range found {
-		all[i] = Standing{s, ScopeOf(parties[s.Party].Name)}
+func (b *Book) AppendStandings(all []room.Standing, c *penstock.Caller, model penstock.ModelNames) []room.Standing {
+	var few [maxParties]room.Party
+	if limited := parties(few[:0], c, model); len(limited) > 0 {
+		return b.rooms.AppendStandings(all, limited)
 	}
 	return all
 }

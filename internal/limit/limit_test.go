@@ -17,11 +17,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// fast is a model that answers for its own name.
+var fast = penstock.ModelNames{Asked: "fast", Answers: "fast"}
+
 func alone() *Book { return New(room.New(room.Config{Clock: time.Now}), nil) }
 
 func enter(t *testing.T, b *Book, c penstock.Caller, u room.Use) (*room.Stay, *penstock.Error) {
 	t.Helper()
-	stay, err := b.Enter(t.Context(), &c, "fast", u)
+	stay, err := b.Enter(t.Context(), &c, fast, u)
 	if err != nil {
 		return nil, penstock.AsError(err)
 	}
@@ -31,8 +34,8 @@ func enter(t *testing.T, b *Book, c penstock.Caller, u room.Use) (*room.Stay, *p
 func TestNoLimits(t *testing.T) {
 	t.Parallel()
 	var b *Book // nothing is asked of it
-	stay, err := b.Enter(t.Context(), &penstock.Caller{}, "fast", room.Use{})
-	if stay != nil || err != nil || b.Standings(&penstock.Caller{}, "fast") != nil {
+	stay, err := b.Enter(t.Context(), &penstock.Caller{}, fast, room.Use{})
+	if stay != nil || err != nil || b.AppendStandings(nil, &penstock.Caller{}, fast) != nil {
 		t.Errorf("%v, %v", stay, err)
 	}
 	stay.Done(penstock.Usage{})
@@ -105,7 +108,7 @@ func TestEstimatesAreSettled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		caller := penstock.Caller{Tenant: penstock.Tenant{ID: "search", Limits: penstock.Limits{InputTokensPerMinute: 6000, Burst: 0.05, Concurrency: 9}}}
 		b := alone()
-		left := func() int64 { return b.Standings(&caller, "fast")[0].Left }
+		left := func() int64 { return b.AppendStandings(nil, &caller, fast)[0].Left }
 		stay, _ := enter(t, b, caller, room.Use{InputTokens: 200})
 		if got := left(); got != 100 {
 			t.Errorf("%d of 300 are left after an estimate of 200", got)
@@ -145,7 +148,7 @@ func TestAllOrNothing(t *testing.T) {
 		if _, err := enter(t, b, caller, room.Use{}); err == nil || !strings.HasPrefix(err.Message, "Key app") {
 			t.Fatalf("a second call at a time: %v", err)
 		}
-		if got := b.Standings(&caller, "fast")[0].Left; got != 299 {
+		if got := b.AppendStandings(nil, &caller, fast)[0].Left; got != 299 {
 			t.Errorf("a call that the key refused counts for the tenant: %d of 300 are left", got)
 		}
 		if stay, err := enter(t, b, caller, room.Use{Queued: true, Free: true}); err != nil || stay == nil {
@@ -171,12 +174,12 @@ func TestDayOutlivesTheProcess(t *testing.T) {
 			done := make(chan error)
 			go func() { done <- rooms.Run(ctx) }()
 			b := New(rooms, nil)
-			stay, err := b.Enter(ctx, &caller, "fast", room.Use{InputTokens: 1, MaxOutputTokens: 1})
+			stay, err := b.Enter(ctx, &caller, fast, room.Use{InputTokens: 1, MaxOutputTokens: 1})
 			if want := life < 3; (err == nil) != want {
 				t.Errorf("life %d: %v", life, err)
 			}
 			stay.Release()
-			b.Spend(caller, "fast", penstock.Usage{InputTokens: 300, OutputTokens: 100})
+			b.Spend(&caller, fast, penstock.Usage{InputTokens: 300, OutputTokens: 100})
 			time.Sleep(2 * time.Second)
 			stop()
 			<-done
@@ -186,7 +189,7 @@ func TestDayOutlivesTheProcess(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- rooms.Run(ctx) }()
-		if _, err := New(rooms, nil).Enter(ctx, &caller, "fast", room.Use{InputTokens: 1}); err != nil {
+		if _, err := New(rooms, nil).Enter(ctx, &caller, fast, room.Use{InputTokens: 1}); err != nil {
 			t.Errorf("the next day: %v", err)
 		}
 		stop()
@@ -211,7 +214,7 @@ func TestBankAway(t *testing.T) {
 		go func() { done <- rooms.Run(ctx) }()
 		caller := penstock.Caller{Tenant: penstock.Tenant{ID: "search", Limits: penstock.Limits{RequestsPerMinute: 60, Burst: 0.05}}}
 		began := time.Now()
-		_, err := New(rooms, nil).Enter(ctx, &caller, "fast", room.Use{})
+		_, err := New(rooms, nil).Enter(ctx, &caller, fast, room.Use{})
 		if penstock.ErrorCode(err) != penstock.CodeOverloaded || time.Since(began) > MaxWait {
 			t.Errorf("after %v: %v", time.Since(began), err)
 		}
@@ -273,7 +276,7 @@ func TestKeysDaySeesJobs(t *testing.T) {
 		b := New(rooms, counted)
 		keyed := room.Use{InputTokens: 600, MaxOutputTokens: 1, Later: true}
 		for range 5 { // they would be 3,000 tokens, if they counted when they are let in
-			stay, err := b.Enter(t.Context(), &caller, "fast", keyed)
+			stay, err := b.Enter(t.Context(), &caller, fast, keyed)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -281,15 +284,15 @@ func TestKeysDaySeesJobs(t *testing.T) {
 		}
 		other := caller
 		other.Key = "other"
-		b.Spend(other, "fast", penstock.Usage{InputTokens: 5000})
-		b.Spend(caller, "fast", penstock.Usage{InputTokens: 900, OutputTokens: 50})
-		if stay, err := b.Enter(t.Context(), &caller, "fast", keyed); err != nil {
+		b.Spend(&other, fast, penstock.Usage{InputTokens: 5000})
+		b.Spend(&caller, fast, penstock.Usage{InputTokens: 900, OutputTokens: 50})
+		if stay, err := b.Enter(t.Context(), &caller, fast, keyed); err != nil {
 			t.Errorf("with 50 tokens left: %v", err)
 		} else {
 			stay.Release()
 		}
-		b.Spend(caller, "fast", penstock.Usage{InputTokens: 50})
-		_, err := b.Enter(t.Context(), &caller, "fast", keyed)
+		b.Spend(&caller, fast, penstock.Usage{InputTokens: 50})
+		_, err := b.Enter(t.Context(), &caller, fast, keyed)
 		if penstock.ErrorCode(err) != penstock.CodeRateLimited || !strings.Contains(err.Error(), "Key app of tenant search is at its limit of 1000 tokens/day") {
 			t.Errorf("with none left: %v", err)
 		}
@@ -297,9 +300,40 @@ func TestKeysDaySeesJobs(t *testing.T) {
 			t.Errorf("counted %v", counted)
 		}
 		for _, p := range rooms.PartyStatuses() {
-			if p.Name == "key/search/app" && (len(p.Limits) != 1 || p.Limits[0] != (room.LimitStatus{Resource: "daily_tokens", Limit: 1000, Used: 1})) || TenantOf(p.Name) != "search" || ScopeOf(p.Name) != ScopeKey {
+			if p.Name == (room.Name{Kind: room.KindKey, Tenant: "search", Of: "app"}) && (len(p.Limits) != 1 || p.Limits[0] != (room.LimitStatus{Resource: "daily_tokens", Limit: 1000, Used: 1})) || p.Name.Kind != room.KindKey {
 				t.Errorf("party %+v", p)
 			}
 		}
 	})
+}
+
+// A model that answers for another name is limited all the same: by its own limits and by those of the name.
+func TestOtherNamesAreNoWayAround(t *testing.T) {
+	t.Parallel()
+	other := penstock.ModelNames{Asked: "anything", Answers: "fast"}
+	once := penstock.Limits{RequestsPerMinute: 20, Burst: 0.05}
+	for name, limits := range map[string]map[string]penstock.Limits{
+		"the model's":    {"fast": once},
+		"the name's":     {"anything": once},
+		"both":           {"fast": once, "anything": once},
+		"another's also": {"fast": once, "slow": {Concurrency: 1}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			b, caller := alone(), penstock.Caller{Tenant: penstock.Tenant{ID: "search", ModelLimits: limits}}
+			if _, err := b.Enter(t.Context(), &caller, other, room.Use{}); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			_, err := b.Enter(t.Context(), &caller, other, room.Use{})
+			if penstock.ErrorCode(err) != penstock.CodeRateLimited {
+				t.Errorf("%s: a second call: %v", name, err)
+			}
+			_, own := limits["fast"]
+			if _, err = b.Enter(t.Context(), &caller, fast, room.Use{}); (penstock.ErrorCode(err) == penstock.CodeRateLimited) != own {
+				t.Errorf("%s: a call by the model's own name: %v", name, err)
+			}
+			if n := len(b.AppendStandings(nil, &caller, other)); n == 0 {
+				t.Errorf("%s: nothing is told of it", name)
+			}
+		})
+	}
 }

@@ -1,6 +1,9 @@
 package room
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 const (
 	// forgetAfter is how long nobody must have asked for a party until it is forgotten, and sweepEvery how often
@@ -12,19 +15,17 @@ const (
 // calm takes those off the busy list that nothing is due for, so that the loop does not look at everybody who
 // ever called; and forgets parties that nobody asks for any more.
 func (b *Book) calm(now time.Time) {
-	for name, r := range b.busy {
-		if r.calm(now) {
-			delete(b.busy, name)
-		}
-	}
+	b.busy = slices.DeleteFunc(b.busy, func(r *room) bool {
+		r.busy = !r.calm(now)
+		return !r.busy
+	})
 	if now.Sub(b.sweptAt) < sweepEvery {
 		return
 	}
 	b.sweptAt = now
 	for name, r := range b.rooms {
-		if r.party && now.Sub(r.askedAt) >= forgetAfter && r.calm(now) && r.whole(now) {
+		if r.party() && now.Sub(r.askedAt) >= forgetAfter && r.calm(now) && r.whole(now) {
 			delete(b.rooms, name)
-			delete(b.busy, name)
 		}
 	}
 }

@@ -7,10 +7,9 @@ import (
 	"penstock/internal/store"
 )
 
-// Party is somebody whose calls are limited together: a tenant, a key, a tenant's calls for one model. Its
-// name is unique over all kinds, and names its pools.
+// Party is somebody whose calls are limited together: a tenant, a key, a tenant's calls for one model.
 type Party struct {
-	Name   string
+	Name
 	Limits penstock.Limits
 }
 
@@ -23,17 +22,35 @@ type Use struct {
 	Free            bool // it takes no tokens
 	// Queued says that it is work for later: it takes no seat, and tokens per minute are not its concern.
 	Queued bool
+	// Dry says that it only asks what would be: it is a request, and no tokens are its concern.
+	Dry bool
 	// Later says that what it uses counts for the day when it has run: see Spend.
 	Later bool
 }
 
+// concerns says whether a limit on a resource is one for the call.
+func (u *Use) concerns(r resource) bool {
+	switch r {
+	case requests:
+		return true
+	case daily:
+		return !u.Dry
+	}
+	return !u.Dry && !u.Queued
+}
+
 // Stay is a call's room of all of its parties, until it is given back with Done, Leave or Release.
 type Stay struct {
-	book    *Book
-	rooms   []*room
-	charged []amounts
-	seated  bool
-	over    bool
+	book   *Book
+	parts  []part
+	seated bool
+	over   bool
+}
+
+// part is a call's room of one party.
+type part struct {
+	room    *room
+	charged amounts
 }
 
 // Shortage is why a party has no room.
@@ -55,17 +72,16 @@ const Seats = "concurrency"
 
 // party returns the room of a party, with its limits in force.
 func (b *Book) party(p *Party, now time.Time) *room {
-	r, ok := b.rooms[p.Name]
-	if !ok {
-		r = &room{window: window{limit: maxWindow}, expects: newExpectation(), party: true}
-		for i := range r.rates {
-			r.rates[i].shared = b.shared()
-		}
+	r, made := b.find(p.Name)
+	if made {
+		r.window.limit = maxWindow
 		r.rates[daily].shared = b.Bank != nil
-		b.rooms[p.Name] = r
 	}
-	b.busy[p.Name] = r
-	l := &p.Limits
+	if r.limits == p.Limits {
+		return r
+	}
+	r.limits = p.Limits
+	l := &r.limits
 	r.seating.cap = l.Concurrency
 	r.rates[requests].confine(l.RequestsPerMinute, l.Burst, now)
 	r.rates[input].confine(l.InputTokensPerMinute, l.Burst, now)
@@ -106,11 +122,11 @@ func (b *Book) Enter(parties []Party, u Use) (*Stay, *Shortage) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := b.Clock()
-	s := &Stay{book: b, rooms: make([]*room, len(parties)), charged: make([]amounts, len(parties)), seated: !u.Queued}
+	s := &Stay{book: b, parts: make([]part, len(parties)), seated: !u.Queued && !u.Dry}
 	var worst *Shortage
 	for i := range parties {
-		s.rooms[i] = b.party(&parties[i], now)
-		if f := b.refusal(s.rooms[i], u, now); f != nil && f.worse(worst) {
+		s.parts[i].room = b.party(&parties[i], now)
+		if f := b.refusal(s.parts[i].room, u, now); f != nil && f.worse(worst) {
 			f.Party, worst = i, f
 		}
 	}
@@ -118,13 +134,14 @@ func (b *Book) Enter(parties []Party, u Use) (*Stay, *Shortage) {
 		b.nudge()
 		return nil, worst
 	}
-	for i, r := range s.rooms {
+	for i := range s.parts {
+		r := s.parts[i].room
 		r.askedAt = now
 		if s.seated {
 			r.running++
 			r.seating.peak = max(r.seating.peak, r.running)
 		}
-		s.charge(i, r.use(u))
+		s.parts[i].charge(b, r.use(u))
 	}
 	return s, nil
 }
@@ -143,7 +160,7 @@ func (f *Shortage) worse(than *Shortage) bool {
 
 // use is what a call is likely to take of a party.
 func (r *room) use(u Use) amounts {
-	if u.Free {
+	if u.Free || u.Dry {
 		return callOf(0, 0)
 	}
 	call := r.expects.call(u.InputTokens, u.MaxOutputTokens)
@@ -160,7 +177,7 @@ func (r *room) use(u Use) amounts {
 
 // refusal says why a party has no room for a call, nil when it has. It notes that somebody wants it.
 func (b *Book) refusal(r *room, u Use, now time.Time) *Shortage {
-	if limit := b.limit(r, now); !u.Queued && r.seating.cap > 0 && r.running >= limit {
+	if limit := b.limit(r, now); !u.Queued && !u.Dry && r.seating.cap > 0 && r.running >= limit {
 		r.askedAt, r.seating.unmet = now, true
 		f := &Shortage{Resource: Seats, Limit: int64(r.seating.cap), Wait: Forever}
 		if known := r.seating.dry && now.Sub(r.seating.visited) < seatRefresh; b.shared() && r.running < r.seating.cap && !known {
@@ -172,7 +189,7 @@ func (b *Book) refusal(r *room, u Use, now time.Time) *Shortage {
 	var worst *Shortage
 	for i := range r.rates {
 		m := &r.rates[i]
-		if m.perMinute == 0 || (u.Queued && (resource(i) == input || resource(i) == output)) {
+		if m.perMinute == 0 || !u.concerns(resource(i)) {
 			continue
 		}
 		ready, wait := m.ready(now)
@@ -209,17 +226,16 @@ func (m *rate) repaid() time.Duration {
 }
 
 // charge makes a party pay what a call takes, instead of what it paid for it so far.
-func (s *Stay) charge(i int, call amounts) {
-	r := s.rooms[i]
-	for k := range r.rates {
-		m := &r.rates[k]
+func (p *part) charge(b *Book, call amounts) {
+	for i := range p.room.rates {
+		m := &p.room.rates[i]
 		if m.perMinute == 0 {
 			continue
 		}
-		m.spend(call[k] - s.charged[i][k])
-		s.charged[i][k] = call[k]
+		m.spend(call[i] - p.charged[i])
+		p.charged[i] = call[i]
 		if m.low() {
-			s.book.nudge()
+			b.nudge()
 		}
 	}
 }
@@ -248,9 +264,9 @@ func (s *Stay) Done(u penstock.Usage) {
 		return
 	}
 	s.leave()
-	for i, r := range s.rooms {
-		r.expects.learn(u)
-		s.charge(i, callOf(u.InputTokens, u.OutputTokens))
+	for i := range s.parts {
+		s.parts[i].room.expects.learn(u)
+		s.parts[i].charge(s.book, callOf(u.InputTokens, u.OutputTokens))
 	}
 }
 
@@ -265,8 +281,8 @@ func (s *Stay) Release() {
 		return
 	}
 	s.leave()
-	for i := range s.rooms {
-		s.charge(i, amounts{})
+	for i := range s.parts {
+		s.parts[i].charge(s.book, amounts{})
 	}
 }
 
@@ -275,8 +291,8 @@ func (s *Stay) leave() {
 	if !s.seated {
 		return
 	}
-	for _, r := range s.rooms {
-		r.running--
+	for i := range s.parts {
+		s.parts[i].room.running--
 	}
 }
 
@@ -298,7 +314,7 @@ func (b *Book) Spend(parties []Party, u penstock.Usage) {
 
 // Standing is how a party stands with one of its limits.
 type Standing struct {
-	Party    int // which of them
+	Kind     Kind // of party
 	Resource string
 	Limit    int64
 	Daily    bool // the limit is per day, else per minute
@@ -306,19 +322,18 @@ type Standing struct {
 	Reset    time.Duration // until Left is as high as it gets
 }
 
-// Standings tell how parties stand with all of their limits per time.
-func (b *Book) Standings(parties []Party) []Standing {
+// AppendStandings adds how parties stand with all of their limits per time.
+func (b *Book) AppendStandings(all []Standing, parties []Party) []Standing {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := b.Clock()
-	all := make([]Standing, 0, 4*len(parties))
 	for i := range parties {
 		r := b.party(&parties[i], now)
 		for k := range r.rates {
 			if m := &r.rates[k]; m.perMinute > 0 {
 				p := m.estimate(now)
 				all = append(all, Standing{
-					Party: i, Resource: resourceNames[k], Limit: m.perMinute, Daily: p.Daily,
+					Kind: parties[i].Kind, Resource: resourceNames[k], Limit: m.perMinute, Daily: p.Daily,
 					Left: max(0, p.Units()), Reset: p.Until(p.Burst()),
 				})
 			}

@@ -1,13 +1,8 @@
 package room
 
-import (
-	"maps"
-	"slices"
-)
-
 // PartyStatus is how a party stands with its limits, for those who watch.
 type PartyStatus struct {
-	Name   string
+	Name   Name
 	Limits []LimitStatus
 }
 
@@ -25,12 +20,11 @@ func (b *Book) PartyStatuses() []PartyStatus {
 	now := b.Clock()
 	part := func(used, all int64) float64 { return max(0, min(1, float64(used)/float64(max(1, all)))) }
 	var all []PartyStatus
-	for _, name := range slices.Sorted(maps.Keys(b.rooms)) {
-		r := b.rooms[name]
-		if !r.party {
+	for _, r := range b.sorted() {
+		if !r.party() {
 			continue
 		}
-		s := PartyStatus{Name: name}
+		s := PartyStatus{Name: r.name}
 		for i := range r.rates {
 			if m := &r.rates[i]; m.perMinute > 0 {
 				p := m.estimate(now)

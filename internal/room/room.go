@@ -20,6 +20,7 @@
 package room
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"math"
@@ -61,10 +62,10 @@ type Book struct {
 	kick chan struct{} // holds a token when there may be something to do sooner than was thought
 
 	mu        sync.Mutex
-	rooms     map[string]*room
-	busy      map[string]*room // those of them that something may be due for
-	sweptAt   time.Time        // when rooms that nobody asks for were last forgotten
-	visits    chan struct{}    // closed at the end of the visit to come
+	rooms     map[Name]*room
+	busy      []*room       // those of them that something may be due for
+	sweptAt   time.Time     // when rooms that nobody asks for were last forgotten
+	visits    chan struct{} // closed at the end of the visit to come
 	notify    func()
 	visitedAt time.Time
 	failed    bool // the last visit did
@@ -77,7 +78,7 @@ func New(cfg Config) *Book {
 	}
 	b := &Book{
 		Config: cfg, kick: make(chan struct{}, 1), visits: make(chan struct{}),
-		rooms: make(map[string]*room), busy: make(map[string]*room),
+		rooms: make(map[Name]*room),
 	}
 	b.notify = func() { b.Wake() }
 	return b
@@ -87,36 +88,81 @@ func New(cfg Config) *Book {
 // be set before the book is used.
 func (b *Book) Notify(f func()) { b.notify = f }
 
-// room is what is known about one target.
+// Name tells rooms apart.
+type Name struct {
+	Kind   Kind
+	Tenant penstock.TenantID // of a party, "" for a target
+	Of     string            // the target, key or model; "" for a tenant as a whole
+}
+
+// Kind is whose room it is.
+type Kind string
+
+// The kinds. All but targets are parties.
+const (
+	KindTarget Kind = "target"
+	KindTenant Kind = "tenant"
+	KindKey    Kind = "key"
+	KindModel  Kind = "model" // a tenant's calls for it
+)
+
+// pool names what all processes share of something in a room.
+func (n Name) pool(what string) string {
+	name := string(n.Kind)
+	for _, part := range [...]string{string(n.Tenant), n.Of, what} {
+		if part != "" {
+			name += "/" + part
+		}
+	}
+	return name
+}
+
+func (n Name) compare(o Name) int {
+	return cmp.Or(cmp.Compare(n.Kind, o.Kind), cmp.Compare(n.Tenant, o.Tenant), cmp.Compare(n.Of, o.Of))
+}
+
+// room is what is known about one target, or one party. What every call looks at comes first: there are as many
+// rooms as keys, and most of what a call costs is to bring them from memory.
 type room struct {
-	rates     [resources]rate
-	window    window
-	seating   seating
-	expects   expectation
+	limits  penstock.Limits // of a party, those in force
+	running int
+	busy    bool      // it is on the list of those
+	askedAt time.Time // when somebody last asked for it
+	refused bool      // and was refused, with no news since
+	window  window
+	rates   [resources]rate
+	expects expectation
+	seating seating
+
+	name      Name
 	health    health
-	running   int
 	restUntil time.Time
-	restNews  bool // the others have not heard of it yet
+	restNews  bool  // the others have not heard of it yet
+	throttles int64 // answers that refused us, for limits or for load
+	syncs     crowd // synchronous calls that run, by tenant
+}
 
-	askedAt   time.Time // when somebody last asked for it
-	refused   bool      // and was refused, with no news since
-	throttles int64     // answers that refused us, for limits or for load
+func (r *room) party() bool { return r.name.Kind != KindTarget }
 
-	syncs crowd // synchronous calls that run, by tenant
-	party bool  // it is not a target's
+// find returns the room of a name, made if it is not there, and notes that something may be due for it.
+func (b *Book) find(name Name) (r *room, made bool) {
+	r, ok := b.rooms[name]
+	if !ok {
+		r = &room{name: name, window: newWindow(), expects: newExpectation()}
+		for i := range r.rates {
+			r.rates[i].shared = b.shared()
+		}
+		b.rooms[name] = r
+	}
+	if !r.busy {
+		r.busy, b.busy = true, append(b.busy, r)
+	}
+	return r, !ok
 }
 
 // of returns the room of a target, with its configured limits in force.
 func (b *Book) of(t *penstock.Target, now time.Time) *room {
-	r, ok := b.rooms[t.Name]
-	if !ok {
-		r = &room{window: newWindow(), expects: newExpectation()}
-		for i := range r.rates {
-			r.rates[i].shared = b.shared()
-		}
-		b.rooms[t.Name] = r
-	}
-	b.busy[t.Name] = r
+	r, _ := b.find(Name{Kind: KindTarget, Of: t.Name})
 	if t.Concurrency != r.seating.cap {
 		r.seating.cap = t.Concurrency
 		r.window.trust(t.Concurrency)

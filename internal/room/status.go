@@ -36,10 +36,9 @@ func (b *Book) Status() []Status {
 	defer b.mu.Unlock()
 	now := b.Clock()
 	var all []Status
-	for _, name := range slices.Sorted(maps.Keys(b.rooms)) {
-		r := b.rooms[name]
+	for _, r := range b.sorted() {
 		s := Status{
-			Target: name, Limit: b.limit(r, now), Running: r.running, Rest: max(0, r.restUntil.Sub(now)), Throttles: r.throttles,
+			Target: r.name.Of, Limit: b.limit(r, now), Running: r.running, Rest: max(0, r.restUntil.Sub(now)), Throttles: r.throttles,
 			Breaker: r.health.breaker(now), Opened: r.health.opened, RetriesRefused: r.health.refused,
 		}
 		for i := range r.rates {
@@ -50,6 +49,11 @@ func (b *Book) Status() []Status {
 		all = append(all, s)
 	}
 	return all
+}
+
+// sorted are all rooms, by name.
+func (b *Book) sorted() []*room {
+	return slices.SortedFunc(maps.Values(b.rooms), func(r, o *room) int { return r.name.compare(o.name) })
 }
 
 // level is what can be spent at once.

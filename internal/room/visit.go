@@ -87,7 +87,7 @@ func (b *Book) due(now time.Time) (at time.Time, any bool) {
 		}
 		consider(now, r.restNews)
 		consider(r.seating.due(r, now))
-		if !r.party && !r.idle(now) { // others may have heard that the target wants a rest
+		if !r.party() && !r.idle(now) { // others may have heard that the target wants a rest
 			consider(r.seating.visited.Add(seatRefresh), true)
 		}
 	}
@@ -134,10 +134,10 @@ func (b *Book) plan() (plan, bool) {
 	}
 	since := p.at.Sub(b.visitedAt)
 	b.visitedAt = p.at
-	for name, r := range b.busy {
+	for _, r := range b.busy {
 		v := visitTime{p.at, since, r.idle(p.at)}
 		for i := range r.rates {
-			if d, ok := r.rates[i].draw(r.poolName(name, resourceNames[i]), v); ok {
+			if d, ok := r.rates[i].draw(r.name.pool(resourceNames[i]), v); ok {
 				p.withdrawal.Rates = append(p.withdrawal.Rates, d)
 				p.rates = append(p.rates, &r.rates[i])
 			}
@@ -145,7 +145,7 @@ func (b *Book) plan() (plan, bool) {
 		if b.Alone || !r.wantsSeatVisit(p.at) {
 			continue
 		}
-		d := r.seating.draw(r.poolName(name, "seats"), r.running, r.window.size())
+		d := r.seating.draw(r.name.pool("seats"), r.running, r.window.size())
 		if r.restNews {
 			d.Rest = r.restUntil.Sub(p.at)
 		}
@@ -159,15 +159,7 @@ func (b *Book) plan() (plan, bool) {
 // wantsSeatVisit says whether there is anything to ask about seats and rests.
 func (r *room) wantsSeatVisit(now time.Time) bool {
 	at, due := r.seating.due(r, now)
-	return r.restNews || (due && !at.After(now)) || (!r.party && !r.idle(now) && now.Sub(r.seating.visited) >= seatRefresh)
-}
-
-// poolName names a pool of a target. The name of a party says itself what kind it is of.
-func (r *room) poolName(name, what string) string {
-	if r.party {
-		return name + "/" + what
-	}
-	return "target/" + name + "/" + what
+	return r.restNews || (due && !at.After(now)) || (!r.party() && !r.idle(now) && now.Sub(r.seating.visited) >= seatRefresh)
 }
 
 // receive books the answer to a visit. Without one nothing was granted, and what was to be returned is
@@ -204,18 +196,18 @@ func (b *Book) leave(ctx context.Context) error {
 	defer cancel()
 	b.mu.Lock()
 	var w store.Withdrawal
-	for name, r := range b.busy {
+	for _, r := range b.busy {
 		for i := range r.rates {
 			if m := &r.rates[i]; m.perMinute > 0 && m.purse > 0 {
 				w.Rates = append(w.Rates, store.RateDraw{
-					Pool: r.poolName(name, resourceNames[i]), Terms: m.pool.Terms, PerMinute: m.perMinute, Return: m.purse,
+					Pool: r.name.pool(resourceNames[i]), Terms: m.pool.Terms, PerMinute: m.perMinute, Return: m.purse,
 				})
 				m.purse = 0
 			}
 		}
 		if s := &r.seating; b.shared() && s.cap > 0 && s.granted > 0 {
 			s.granted = min(s.granted, r.running)
-			w.Seats = append(w.Seats, store.SeatDraw{Pool: r.poolName(name, "seats"), Cap: s.cap, Hold: s.granted})
+			w.Seats = append(w.Seats, store.SeatDraw{Pool: r.name.pool("seats"), Cap: s.cap, Hold: s.granted})
 		}
 	}
 	b.mu.Unlock()

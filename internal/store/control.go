@@ -1,6 +1,8 @@
 package store
 
 import (
+	"fmt"
+	"hash/fnv"
 	"time"
 
 	"penstock"
@@ -41,6 +43,16 @@ type Control struct {
 	// Running is how many items of jobs still run, in all processes. It is not known of a target, and -1
 	// there: an item's target is recorded when it ends.
 	Running int64
+}
+
+// Version names what a control says, for those who change it as they know it; 0 for one that is not there.
+func (c *Control) Version() int64 {
+	if c.State == "" {
+		return 0
+	}
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%s\x00%s\x00%s\x00%d", c.State, c.Reason, c.Actor, c.Since.UnixMicro())
+	return int64(h.Sum64()>>1) | 1
 }
 
 // What the audit calls a change of a control.

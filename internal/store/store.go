@@ -245,6 +245,9 @@ type Settings interface {
 	// SaveSnapshot keeps a configuration under its hash, so that old attempts can be explained.
 	SaveSnapshot(ctx context.Context, hash string, body []byte) error
 
+	// NoteReload writes to the audit of operators that a configuration took the place of another.
+	NoteReload(ctx context.Context, r Reload) error
+
 	// SaveTenants writes the tenants of the configuration file.
 	SaveTenants(ctx context.Context, tenants []penstock.Tenant) error
 
@@ -269,11 +272,12 @@ var ErrFull = errors.New("the disk is full")
 // the audit log in the same transaction.
 type Controls interface {
 	// SetControl holds something back, or changes how and why it is. Setting what is set already changes
-	// nothing. Codes: conflict (MaxControls are in force).
-	SetControl(ctx context.Context, c Control) (Control, error)
+	// nothing. Codes: conflict (MaxControls are in force, or it has another version).
+	SetControl(ctx context.Context, c Control, on Condition) (Control, error)
 
-	// LiftControl lets go of what was held back. Lifting what is not there changes nothing.
-	LiftControl(ctx context.Context, c Control) error
+	// LiftControl lets go of what was held back. Lifting what is not there changes nothing. Codes: conflict (it has
+	// another version).
+	LiftControl(ctx context.Context, c Control, on Condition) error
 
 	// ListControls returns all that is held back, by kind and name.
 	ListControls(ctx context.Context) ([]Control, error)

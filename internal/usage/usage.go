@@ -84,10 +84,10 @@ func Read(t Terms, now time.Time) (Query, error) {
 	for word := range strings.SplitSeq(t.GroupBy, ",") {
 		by := By(strings.TrimSpace(word))
 		tag, single := by.tag()
-		switch known := slices.Contains([]By{ByKey, ByModel, ByLane, ByDay, ByTags}, by); {
+		switch known := slices.Contains([]By{ByTenant, ByKey, ByModel, ByLane, ByDay, ByTags}, by); {
 		case by == "" && t.GroupBy == "":
 		case !known && (!single || tag == ""), slices.Contains(q.By, by), len(q.By) == maxBy:
-			return q, penstock.InvalidParam("group_by", "group_by lists some of key, model, lane, day, tag and tag:NAME, each once.")
+			return q, penstock.InvalidParam("group_by", "group_by lists some of tenant, key, model, lane, day, tag and tag:NAME, each once.")
 		default:
 			q.By = append(q.By, by)
 		}

@@ -33,7 +33,7 @@ func TestReadQuery(t *testing.T) {
 	}
 	for _, bad := range []Terms{
 		{From: "yesterday"}, {To: "2026-13-01"}, {From: "2026-11-10", To: "2026-11-09"}, {From: "2025-01-01", To: "2026-11-01"},
-		{GroupBy: "tenant"}, {GroupBy: "model,model"}, {GroupBy: "tag:"}, {GroupBy: "model,"}, {GroupBy: "moon"},
+		{GroupBy: "tenant,tenant"}, {GroupBy: "model,model"}, {GroupBy: "tag:"}, {GroupBy: "model,"}, {GroupBy: "moon"},
 	} {
 		if _, err := Read(bad, today); penstock.ErrorCode(err) != penstock.CodeInvalidRequest {
 			t.Errorf("%+v: %v", bad, err)
@@ -57,6 +57,9 @@ func write(t *testing.T, b books, terms Terms, f Format) string {
 func TestReport(t *testing.T) {
 	t.Parallel()
 	b := books{"a": {spent("fast", "x", 100), spent("fast", "y", 20), spent("slow", "x", 3)}}
+	if got := write(t, b, Terms{GroupBy: "tenant"}, CSV); !strings.Contains(got, "\ngroup,a,") {
+		t.Errorf("by tenant: %s", got)
+	}
 	for _, tt := range []struct {
 		terms Terms
 		want  string

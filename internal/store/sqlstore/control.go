@@ -2,16 +2,17 @@ package sqlstore
 
 import (
 	"context"
+	"fmt"
 
 	"penstock"
 	"penstock/internal/store"
 )
 
 // SetControl implements store.Controls.
-func (s *Store) SetControl(ctx context.Context, c store.Control) (set store.Control, err error) {
-	c.Reason, c.Actor = storable(c.Reason), storable(c.Actor)
+func (s *Store) SetControl(ctx context.Context, c store.Control, on store.Condition) (set store.Control, err error) {
+	c.Reason, c.Actor = storable(c.Reason), storable(on.Actor)
 	err = s.write(ctx, "control_set", func(tx Tx) error {
-		before, known, err := findControl(ctx, tx, c)
+		before, known, err := findControl(ctx, tx, c, on)
 		if err != nil {
 			return err
 		}
@@ -32,30 +33,36 @@ func (s *Store) SetControl(ctx context.Context, c store.Control) (set store.Cont
 		if err != nil {
 			return err
 		}
-		return s.noteControl(ctx, tx, noted{actor: c.Actor, action: store.ActionSetControl, before: controlFields(before), after: controlFields(set)}, c)
+		err = s.noteControl(ctx, tx, noted{actor: c.Actor, action: store.ActionSetControl, before: controlFields(before), after: controlFields(set)}, c)
+		return kept(err, on)
 	})
-	return set, err
+	return set, tried(err)
 }
 
 // LiftControl implements store.Controls.
-func (s *Store) LiftControl(ctx context.Context, c store.Control) error {
-	c.Actor = storable(c.Actor)
-	return s.write(ctx, "control_lift", func(tx Tx) error {
-		before, known, err := findControl(ctx, tx, c)
+func (s *Store) LiftControl(ctx context.Context, c store.Control, on store.Condition) error {
+	c.Actor = storable(on.Actor)
+	return tried(s.write(ctx, "control_lift", func(tx Tx) error {
+		before, known, err := findControl(ctx, tx, c, on)
 		if err != nil || !known {
 			return err
 		}
 		if err := tx.Do(ctx, `DELETE FROM controls WHERE kind = $1 AND name = $2`, c.Kind, c.Name); err != nil {
 			return err
 		}
-		return s.noteControl(ctx, tx, noted{actor: c.Actor, action: store.ActionLiftControl, before: controlFields(before)}, c)
-	})
+		return kept(s.noteControl(ctx, tx, noted{actor: c.Actor, action: store.ActionLiftControl, before: controlFields(before)}, c), on)
+	}))
 }
 
 const controlColumns = `kind, name, state, reason, actor, since`
 
-func findControl(ctx context.Context, tx Tx, c store.Control) (store.Control, bool, error) {
-	return queryOne(ctx, tx, sqlf(`SELECT `+controlColumns+` FROM controls WHERE kind = $1 AND name = $2 /*pg FOR UPDATE */`, c.Kind, c.Name), scanControl)
+// findControl finds what a change is about, if it may be made. Codes: conflict.
+func findControl(ctx context.Context, tx Tx, c store.Control, on store.Condition) (store.Control, bool, error) {
+	found, known, err := queryOne(ctx, tx, sqlf(`SELECT `+controlColumns+` FROM controls WHERE kind = $1 AND name = $2 /*pg FOR UPDATE */`, c.Kind, c.Name), scanControl)
+	if err == nil {
+		err = checkVersion(fmt.Sprintf("The pause of %s %s", c.Kind, c.Name), found.Version(), on)
+	}
+	return found, known, err
 }
 
 func scanControl(row Row) (c store.Control, err error) {
@@ -92,12 +99,13 @@ func controlFields(c store.Control) map[string]any {
 }
 
 // ListControls implements store.Controls. What runs is summed over claims, of which there
-// are few.
+// are few. A model runs under every name that was resolved to it.
 func (s *Store) ListControls(ctx context.Context) (all []store.Control, err error) {
 	err = s.read(ctx, func(tx Tx) error {
 		all, err = queryAll(ctx, tx, sqlf(`SELECT `+controlColumns+`, CASE kind WHEN 'target' THEN -1 ELSE
-			(SELECT COALESCE(SUM(c.open), 0) FROM claims c JOIN jobs j ON j.id = c.job_id WHERE controls.name =
-				CASE controls.kind WHEN 'lane' THEN j.lane WHEN 'model' THEN j.model ELSE j.tenant_id END) /*pg ::bigint */ END
+			(SELECT COALESCE(SUM(c.open), 0) FROM claims c JOIN jobs j ON j.id = c.job_id WHERE CASE controls.kind
+				WHEN 'lane' THEN j.lane = controls.name WHEN 'tenant' THEN j.tenant_id = controls.name
+				ELSE j.model = controls.name OR j.resolved LIKE '%"model":"' || controls.name || '"%' END) /*pg ::bigint */ END
 			FROM controls ORDER BY kind, name LIMIT $1`, store.MaxControls), func(row Row) (c store.Control, err error) {
 			var since int64
 			err = row.Scan(&c.Kind, &c.Name, &c.State, &c.Reason, &c.Actor, &since, &c.Running)

@@ -12,6 +12,9 @@ const endedSums = `(SELECT job_id, tenant_id, status, 1 AS outcomes, cost_nano_u
 		WHERE status NOT IN ('queued', 'running')
 	UNION ALL SELECT job_id, tenant_id, 'succeeded', items, cost_nano_usd, reserved_nano_usd, ` + usageNames + ` FROM harvests)`
 
+// named says that an entry tells key, model and lane: those of early versions do not.
+const named = `l.lane <> ''`
+
 // audits are the rules of the books. Each query returns the subjects that break one.
 var audits = []struct{ problem, sql string }{
 	{"job's settlements differ from its outcomes", `SELECT j.id FROM jobs j
@@ -87,7 +90,22 @@ var audits = []struct{ problem, sql string }{
 	{"item is ready but its tenant counts as idle", `SELECT r.job_id FROM ready r
 		LEFT JOIN shares s ON s.lane = r.lane AND s.tenant_id = r.tenant_id WHERE COALESCE(s.active, 0) = 0 LIMIT $1`},
 	{"request is recorded without a settlement", `SELECT r.id FROM requests r LEFT JOIN ledger l ON l.key = 'request:' || r.id
-		WHERE l.key IS NULL OR l.cost_nano_usd <> r.cost_nano_usd LIMIT $1`},
+		WHERE l.key IS NULL LIMIT $1`},
+	{"request's settlement differs from its record", `SELECT r.id FROM requests r JOIN ledger l ON l.key = 'request:' || r.id
+		WHERE l.tenant_id <> r.tenant_id OR l.subject_id <> r.id OR l.job_id <> '' OR l.outcomes <> 1 OR l.target <> r.target
+			OR l.cost_nano_usd <> r.cost_nano_usd OR l.reserved_nano_usd <> 0 OR l.input_tokens <> r.input_tokens
+			OR l.cached_input_tokens <> r.cached_input_tokens OR l.output_tokens <> r.output_tokens
+			OR l.cache_write_tokens <> r.cache_write_tokens OR l.reasoning_tokens <> r.reasoning_tokens
+			OR (` + named + ` AND (l.key_name <> r.key_name OR l.model <> r.model OR l.lane <> 'realtime'
+				OR l.price_version <> COALESCE((SELECT a.price_version FROM attempts a WHERE a.subject_id = r.id ORDER BY a.number DESC LIMIT 1), '')))
+		LIMIT $1`},
+	{"request is settled under another key than its own", `SELECT l.key FROM ledger l
+		WHERE l.kind IN ('settle', 'release') AND l.job_id = '' AND l.key <> 'request:' || l.subject_id LIMIT $1`},
+	{"entry is of another kind than its key", `SELECT l.key FROM ledger l
+		WHERE (l.kind = 'reserve') <> (l.key LIKE 'job:%') OR (l.kind = 'forfeit') <> (l.key LIKE 'forfeit:%' OR l.key LIKE 'hold:%') LIMIT $1`},
+	{"entry of a job is told as that of another tenant, key, model, lane or tags", `SELECT l.key FROM ledger l JOIN jobs j ON j.id = l.job_id
+		WHERE l.tenant_id <> j.tenant_id
+			OR (` + named + ` AND (l.key_name <> j.key_name OR l.model <> j.model OR l.lane <> j.lane OR l.tags <> j.tags)) LIMIT $1`},
 	// What is missing must be what was deleted, in number and in cost, tenant by tenant.
 	{"settlements without what they settle differ from what was deleted", `SELECT tenant_id || ' ' || kind FROM (
 			SELECT tenant_id, kind, subjects, cost_nano_usd FROM forgotten

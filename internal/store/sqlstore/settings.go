@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"penstock"
+	"penstock/internal/store"
 )
 
 // SaveSnapshot implements store.Settings.
@@ -11,6 +12,16 @@ func (s *Store) SaveSnapshot(ctx context.Context, hash string, body []byte) erro
 	return s.write(ctx, "snapshot", func(tx Tx) error {
 		return tx.Do(ctx, `INSERT INTO config_snapshots (hash, body, created_at) VALUES ($1, $2, $3) ON CONFLICT (hash) DO NOTHING`,
 			hash, string(body), micros(tx.Now()))
+	})
+}
+
+// NoteReload implements store.Settings.
+func (s *Store) NoteReload(ctx context.Context, r store.Reload) error {
+	return s.write(ctx, "reload", func(tx Tx) error {
+		return s.note(ctx, tx, noted{
+			tenant: store.AuditOfOperators, actor: r.Actor, action: store.ActionReload, subject: "config",
+			before: map[string]any{"config": r.Before}, after: map[string]any{"config": r.After, "changes": r.Changes},
+		})
 	})
 }
 

@@ -22,14 +22,20 @@ func (s *Store) change(ctx context.Context, name string, c store.Condition, fn f
 		if err != nil {
 			return err
 		}
-		if err := fn(tx, version); err != nil {
-			return err
-		}
-		if c.DryRun {
-			return errDryRun
-		}
-		return nil
+		return kept(fn(tx, version), c)
 	})
+	return tried(err)
+}
+
+// kept is how a change ends that was made, and tried what came of it for the caller: a dry run is undone.
+func kept(err error, c store.Condition) error {
+	if err == nil && c.DryRun {
+		return errDryRun
+	}
+	return err
+}
+
+func tried(err error) error {
 	if errors.Is(err, errDryRun) {
 		return nil
 	}

@@ -19,6 +19,9 @@ func controlCases() []testCase {
 		{"running items are counted by lane, model and tenant", controlRunning},
 		{"controls are bounded", controlBound},
 		{"operators who set the same thing at once agree", controlTogether},
+		{"a control is changed as it is known, or not", controlConditions},
+		{"a dry run of a control changes nothing", controlDryRuns},
+		{"a reload is in the audit of operators", reloadAudit},
 	}
 }
 
@@ -31,7 +34,7 @@ func (r *rig) controls() []store.Control {
 
 func (r *rig) hold(c store.Control) store.Control {
 	r.t.Helper()
-	set, err := r.s.SetControl(r.t.Context(), c)
+	set, err := r.s.SetControl(r.t.Context(), c, store.Condition{Actor: c.Actor})
 	r.must("set control", err)
 	return set
 }
@@ -52,7 +55,7 @@ func controlSetAndLift(r *rig) {
 	r.wantSame("controls", r.controls(), []store.Control{lane, tenant})
 
 	for range 2 {
-		r.must("lift control", r.s.LiftControl(r.t.Context(), store.Control{Kind: store.ControlLane, Name: "bulk", Actor: "bob"}))
+		r.must("lift control", r.s.LiftControl(r.t.Context(), store.Control{Kind: store.ControlLane, Name: "bulk"}, store.Condition{Actor: "bob"}))
 		r.wantSame("controls after the lane was resumed", r.controls(), []store.Control{tenant})
 	}
 }
@@ -78,8 +81,11 @@ func controlRunning(r *rig) {
 	bulk.Job.Lane, bulk.Job.Model, bulk.Job.Tenant = penstock.LaneBulk, "big", umbra
 	r.submit(bulk)
 	r.submitN(2)
+	other := r.submission(1) // by another name
+	other.Job.Lane, other.Job.Model, other.Job.Tenant, other.Job.Resolved.Model = penstock.LaneBulk, "anything", umbra, "big"
+	r.submit(other)
 	l := r.lease("worker")
-	claims := r.claimN(l, 5)
+	claims := r.claimN(l, 6)
 	for _, c := range []store.Control{
 		r.pauseOf(store.ControlLane, "bulk"), r.pauseOf(store.ControlLane, "realtime"), r.pauseOf(store.ControlModel, "big"),
 		r.pauseOf(store.ControlTenant, string(acme)), r.pauseOf(store.ControlTarget, "first"),
@@ -93,7 +99,7 @@ func controlRunning(r *rig) {
 		}
 		return counts
 	}
-	r.wantSame("running", running(), map[string]int64{"lane/bulk": 3, "lane/realtime": 0, "model/big": 3, "tenant/acme": 2, "target/first": -1})
+	r.wantSame("running", running(), map[string]int64{"lane/bulk": 4, "lane/realtime": 0, "model/big": 4, "tenant/acme": 2, "target/first": -1})
 	r.win(r.endings(claims, penstock.TransitionSucceed)...)
 	r.wantSame("running after all ended", running(), map[string]int64{"lane/bulk": 0, "lane/realtime": 0, "model/big": 0, "tenant/acme": 0, "target/first": -1})
 }
@@ -103,12 +109,12 @@ func controlBound(r *rig) {
 	group.SetLimit(16)
 	for n := range store.MaxControls {
 		group.Go(func() error {
-			_, err := r.s.SetControl(r.t.Context(), r.pauseOf(store.ControlTarget, fmt.Sprintf("t-%d", n)))
+			_, err := r.s.SetControl(r.t.Context(), r.pauseOf(store.ControlTarget, fmt.Sprintf("t-%d", n)), store.Condition{Actor: "ada"})
 			return err
 		})
 	}
 	r.must("set many controls", group.Wait())
-	_, err := r.s.SetControl(r.t.Context(), r.pauseOf(store.ControlTarget, "one-too-many"))
+	_, err := r.s.SetControl(r.t.Context(), r.pauseOf(store.ControlTarget, "one-too-many"), store.Condition{Actor: "ada"})
 	r.wantCode("one control too many", err, penstock.CodeConflict)
 	drain := r.pauseOf(store.ControlTarget, "t-7")
 	drain.State = store.ControlDraining
@@ -121,11 +127,11 @@ func controlTogether(r *rig) {
 		group.Go(func() error {
 			c := r.pauseOf(store.ControlLane, "bulk")
 			c.Reason = fmt.Sprintf("reason %d", n)
-			_, err := r.s.SetControl(r.t.Context(), c)
+			_, err := r.s.SetControl(r.t.Context(), c, store.Condition{Actor: c.Actor})
 			return err
 		})
 		group.Go(func() error {
-			return r.s.LiftControl(r.t.Context(), store.Control{Kind: store.ControlLane, Name: "bulk", Actor: "bob"})
+			return r.s.LiftControl(r.t.Context(), store.Control{Kind: store.ControlLane, Name: "bulk"}, store.Condition{Actor: "bob"})
 		})
 	}
 	r.must("set and lift together", group.Wait())
@@ -142,7 +148,7 @@ func controlAudit(r *rig) {
 	drain.State, drain.Actor = store.ControlDraining, "bob"
 	r.hold(drain)
 	for range 2 { // the second changes nothing
-		r.must("lift control", r.s.LiftControl(r.t.Context(), store.Control{Kind: store.ControlLane, Name: "bulk", Actor: "eve"}))
+		r.must("lift control", r.s.LiftControl(r.t.Context(), store.Control{Kind: store.ControlLane, Name: "bulk"}, store.Condition{Actor: "eve"}))
 	}
 	r.hold(r.pauseOf(store.ControlTenant, string(umbra)))
 	read := func(tenant penstock.TenantID) (lines []string) {
@@ -161,4 +167,53 @@ func controlAudit(r *rig) {
 	})
 	r.wantSame("audit of the tenant", read(umbra), []string{"ada control.set tenant/umbra:  > paused"})
 	r.wantSame("audit of another", read(acme), []string{})
+}
+
+// reloadAudit reads what is noted of a new configuration.
+func reloadAudit(r *rig) {
+	r.must("note a reload", r.s.NoteReload(r.t.Context(), store.Reload{Actor: "ada", Before: "cfg_1", After: "cfg_2", Changes: []string{"models.fast: added"}}))
+	entries, err := r.s.AuditEntries(r.t.Context(), store.AuditOfOperators, store.AuditPage{Limit: everything})
+	r.must("read the audit", err)
+	if len(entries) != 1 || entries[0].Actor != "ada" || entries[0].Action != store.ActionReload || string(entries[0].Before) != `{"config":"cfg_1"}` ||
+		string(entries[0].After) != `{"changes":["models.fast: added"],"config":"cfg_2"}` {
+		r.t.Errorf("the audit tells %+v", entries)
+	}
+}
+
+// controlConditions changes a control that somebody else changed meanwhile.
+func controlConditions(r *rig) {
+	pause := r.pauseOf(store.ControlLane, "bulk")
+	_, err := r.s.SetControl(r.t.Context(), pause, store.Condition{Actor: "ada", IfVersion: 5})
+	r.wantCode("change what is not there", err, penstock.CodeConflict)
+	first := r.hold(pause)
+	drain := pause
+	drain.State = store.ControlDraining
+	second, err := r.s.SetControl(r.t.Context(), drain, store.Condition{Actor: "ada", IfVersion: first.Version()})
+	r.must("change what is known", err)
+	if second.Version() == first.Version() {
+		r.t.Errorf("a change left the version at %d", first.Version())
+	}
+	_, err = r.s.SetControl(r.t.Context(), pause, store.Condition{Actor: "bob", IfVersion: first.Version()})
+	r.wantCode("change what was changed", err, penstock.CodeConflict)
+	r.wantCode("lift what was changed", r.s.LiftControl(r.t.Context(), pause, store.Condition{Actor: "bob", IfVersion: first.Version()}), penstock.CodeConflict)
+	r.wantSame("controls", r.controls(), []store.Control{second})
+	r.must("lift what is known", r.s.LiftControl(r.t.Context(), pause, store.Condition{Actor: "bob", IfVersion: second.Version()}))
+	r.wantSame("controls after it was lifted", r.controls(), []store.Control{})
+}
+
+// controlDryRuns tries a pause and its end.
+func controlDryRuns(r *rig) {
+	pause := r.pauseOf(store.ControlLane, "bulk")
+	set, err := r.s.SetControl(r.t.Context(), pause, store.Condition{Actor: "ada", DryRun: true})
+	r.must("try a pause", err)
+	if set.State != store.ControlPaused || len(r.controls()) != 0 {
+		r.t.Errorf("a dry run answers %+v and leaves %+v", set, r.controls())
+	}
+	r.hold(pause)
+	r.must("try its end", r.s.LiftControl(r.t.Context(), pause, store.Condition{Actor: "ada", DryRun: true}))
+	entries, err := r.s.AuditEntries(r.t.Context(), store.AuditOfOperators, store.AuditPage{Limit: everything})
+	r.must("read the audit", err)
+	if len(r.controls()) != 1 || len(entries) != 1 {
+		r.t.Errorf("dry runs leave %d controls and %d entries in the audit", len(r.controls()), len(entries))
+	}
 }

@@ -1,0 +1,70 @@
+package sqlite_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"penstock"
+	"penstock/internal/store"
+)
+
+// The audit finds whatever is changed in the books, added to them or taken out of them, as long as the job or the
+// record is there that they are about.
+func TestAuditFindsWhatIsChanged(t *testing.T) {
+	t.Parallel()
+	const request, job, copied = `WHERE key LIKE 'request:%'`, `WHERE key LIKE 'job:%'`, `INSERT INTO ledger (key, tenant_id, kind, subject_id, job_id,
+		reserved_nano_usd, cost_nano_usd, input_tokens, cached_input_tokens, output_tokens, created_at, outcomes, lane)`
+	const differs = "request's settlement differs"
+	for name, damage := range map[string]struct{ sql, problem string }{
+		"a cost":                   {`UPDATE ledger SET cost_nano_usd = cost_nano_usd - 1 ` + request, differs},
+		"input tokens":             {`UPDATE ledger SET input_tokens = input_tokens + 1 ` + request, differs},
+		"output tokens":            {`UPDATE ledger SET output_tokens = output_tokens + 1 ` + request, differs},
+		"tokens that were written": {`UPDATE ledger SET cache_write_tokens = 1 ` + request, differs},
+		"who pays":                 {`UPDATE ledger SET tenant_id = 'other' ` + request, differs},
+		"whose key it was":         {`UPDATE ledger SET key_name = 'other' ` + request, differs},
+		"the model":                {`UPDATE ledger SET model = 'other' ` + request, differs},
+		"the lane":                 {`UPDATE ledger SET lane = 'bulk' ` + request, differs},
+		"the target":               {`UPDATE ledger SET target = 'other' ` + request, differs},
+		"the price":                {`UPDATE ledger SET price_version = 'cfg_other' ` + request, differs},
+		"the record":               {`UPDATE requests SET cost_nano_usd = cost_nano_usd + 1`, differs},
+		"a settlement made void":   {`UPDATE ledger SET kind = 'forfeit' ` + request, "entry is of another kind than its key"},
+		"a settlement gone":        {`DELETE FROM ledger ` + request, "request is recorded without a settlement"},
+		"a settlement twice": {copied + ` SELECT key || ':2', tenant_id, kind, subject_id, '', 0, cost_nano_usd, input_tokens, 0, output_tokens, created_at, 1, lane
+			FROM ledger ` + request, "request is settled under another key"},
+		"a settlement of nothing": {copied + ` VALUES ('request:x', 'acme', 'settle', 'x', '', 0, 5, 0, 0, 0, 1, 1, 'realtime')`, "settlements without what they settle"},
+		"a job's tenant":          {`UPDATE ledger SET tenant_id = 'other' ` + job, "entry of a job is told as that of another"},
+		"a job's tags":            {`UPDATE ledger SET tags = '{"team":"other"}' ` + job, "entry of a job is told as that of another"},
+		"a job's reservation":     {`DELETE FROM ledger ` + job, "job ended without having freed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t)
+			_, err := h.SubmitJob(t.Context(), "acme", store.Submission{
+				Job:   penstock.Job{ID: h.ids.New(time.Now()), Model: "m", Lane: penstock.LaneStandard, Deadline: time.Now().Add(time.Hour)},
+				Items: []store.NewItem{{Body: []byte("{}"), Reserved: 100}},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			usage := penstock.Usage{InputTokens: 10, OutputTokens: 5}
+			id := h.ids.New(time.Now())
+			err = h.RecordRequests(t.Context(), []penstock.Request{{
+				ID: id, Tenant: "acme", Key: "app", Endpoint: penstock.EndpointChat, Model: "m", Status: penstock.StatusSucceeded, StatusCode: 200, Target: "a",
+				Usage: usage, Cost: 20, StartedAt: time.Now(), FinishedAt: time.Now(),
+				Attempts: []penstock.Attempt{{ID: h.ids.New(time.Now()), Subject: id, Number: 1, Target: "a", Usage: usage, UsageKnown: true, Cost: 20, PriceVersion: "cfg_1", StartedAt: time.Now(), FinishedAt: time.Now()}},
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if problems := h.verify(); len(problems) > 0 {
+				t.Fatalf("before the damage: %v", problems)
+			}
+			h.damage(damage.sql)
+			if problems := h.verify(); !slices.ContainsFunc(problems, func(p string) bool { return strings.HasPrefix(p, damage.problem) }) {
+				t.Errorf("the audit finds %v", problems)
+			}
+		})
+	}
+}
