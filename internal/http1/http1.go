@@ -47,12 +47,14 @@ type Client struct {
 	cfg     Config
 	pool    pool
 	buffers sync.Pool // of *[]byte, for what is sent
+	inputs  sync.Pool // of *[inputBytes]byte, for what arrives
 }
 
 // New returns a client without connections.
 func New(cfg Config) *Client {
 	return &Client{
-		cfg: cfg, pool: pool{most: cfg.MaxIdle, timeout: cfg.IdleTimeout}, buffers: sync.Pool{New: func() any { return new([]byte) }},
+		cfg: cfg, pool: pool{most: cfg.MaxIdle, timeout: cfg.IdleTimeout},
+		buffers: sync.Pool{New: func() any { return new([]byte) }}, inputs: sync.Pool{New: func() any { return new([inputBytes]byte) }},
 	}
 }
 
