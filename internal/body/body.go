@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -46,6 +47,32 @@ var ErrNotObject = errors.New("is not a JSON object")
 // Scan checks that text is one JSON object, in valid UTF-8 and without repeated names, and finds its
 // members. What is nested deeper is only checked for syntax.
 func Scan(text []byte) (Object, error) {
+	if o, ok := scanFast(text); ok {
+		return o, nil
+	}
+	return scanSlowly(text)
+}
+
+// scanFast is Scan for what is beyond doubt. All others, every error among them, are for scanSlowly to judge.
+func scanFast(text []byte) (o Object, ok bool) {
+	c := NewCursor(text)
+	o = Object{Text: text, start: c.at + 1, end: len(trimSpace(text)) - 1, Members: make([]Member, 0, 8)}
+	for name := range c.Members {
+		if len(o.Members) == MaxMembers || o.Value(string(name)).Found() {
+			return Object{}, false
+		}
+		start := c.at
+		c.Skip()
+		o.Members = append(o.Members, Member{string(name), Span{start, start + len(trimSpace(text[start:c.at]))}})
+	}
+	return o, c.End() == nil && !c.surrogates && utf8.Valid(text)
+}
+
+// trimSpace is a text without the space behind it.
+func trimSpace(text []byte) []byte { return bytes.TrimRight(text, " \t\r\n") }
+
+// scanSlowly is Scan by the JSON package, which says where and why a text is none.
+func scanSlowly(text []byte) (Object, error) {
 	// A Buffer lets the decoder work on the text itself instead of a copy.
 	dec := jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true))
 	open, err := dec.ReadToken()
