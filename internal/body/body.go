@@ -209,21 +209,25 @@ func (o Object) Append(name, value string) Edit {
 }
 
 // Apply makes a new text; the old one is not touched. Edits at one place keep their order.
-func Apply(text []byte, edits ...Edit) []byte {
+func Apply(text []byte, edits ...Edit) []byte { return Edited(text, edits...).Join() }
+
+// Pieces are a text that lies in several places.
+type Pieces [][]byte
+
+// Edited is Apply without a copy: what was not edited is the old text itself, which must not change from now on.
+func Edited(text []byte, edits ...Edit) Pieces {
 	slices.SortStableFunc(edits, func(a, b Edit) int { return a.At.Start - b.At.Start })
-	size := len(text)
-	for _, e := range edits {
-		size += len(e.Text)
-	}
-	out := make([]byte, 0, size)
+	pieces := make(Pieces, 0, 2*len(edits)+1)
 	done := 0
 	for _, e := range edits {
-		out = append(out, text[done:e.At.Start]...)
-		out = append(out, e.Text...)
+		pieces = append(pieces, text[done:e.At.Start], []byte(e.Text))
 		done = e.At.End
 	}
-	return append(out, text[done:]...)
+	return append(pieces, text[done:])
 }
+
+// Join makes one text of the pieces.
+func (p Pieces) Join() []byte { return bytes.Join(p, nil) }
 
 // WithDefaults returns an object with the members of defaults that it does not have itself.
 func (o Object) WithDefaults(defaults Object) []byte {

@@ -15,7 +15,7 @@ const ImageTokens = 16 << 10
 // Images counts the images in the body of a call, in any dialect. A text that is no JSON has those that come before
 // the fault.
 func Images(text []byte) (n int64) {
-	if !mentions(text, "image") {
+	if !mentions(text, "image", "input_image") {
 		return 0
 	}
 	for kind := range kinds(text) {
@@ -26,11 +26,11 @@ func Images(text []byte) (n int64) {
 	return n
 }
 
-// mentions says whether a word may be in a text, which it nearly never is, without a look at the structure. Any letter may
-// be escaped.
+// mentions says whether a string of a text may begin with a word, which it nearly never does, without a look at the
+// structure. Any letter may be escaped. Words are sought with their quote, which a text has fewer of than of any letter.
 func mentions(text []byte, words ...string) bool {
 	return bytes.Contains(text, []byte(`\u`)) ||
-		slices.ContainsFunc(words, func(word string) bool { return bytes.Contains(text, []byte(word)) })
+		slices.ContainsFunc(words, func(word string) bool { return bytes.Contains(text, []byte(`"`+word)) })
 }
 
 // kinds are the values of all members of the name type, at any depth: by it parts of messages and tools say what they are.

@@ -108,12 +108,14 @@ func (c *conn) send(r *Request) (err error) {
 	buffer := c.client.buffers.Get().(*[]byte)
 	defer c.client.buffers.Put(buffer)
 	*buffer = r.appendHead((*buffer)[:0])
-	if len(r.Body) <= maxJoined {
-		*buffer = append(*buffer, r.Body...)
+	if Length(r.Body) <= maxJoined {
+		for _, piece := range r.Body {
+			*buffer = append(*buffer, piece...)
+		}
 		c.sent, err = c.Conn.Write(*buffer)
 		return err
 	}
-	parts := net.Buffers{*buffer, r.Body}
+	parts := append(net.Buffers{*buffer}, r.Body...)
 	sent, err := parts.WriteTo(c.Conn)
 	c.sent = int(sent)
 	return err
