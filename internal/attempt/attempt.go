@@ -167,7 +167,11 @@ func (r *Runner) runAlone(ctx context.Context, task *Task, sink Sink) *Outcome {
 }
 
 func (r *Runner) begin(ctx context.Context, task *Task, sink Sink) (rest func() *Outcome) {
-	defer task.release()
+	defer func() {
+		if rest == nil {
+			task.release() // a panic
+		}
+	}()
 	c := &course{task: task, snapshot: r.Config.Current()}
 	if c.out.Err = r.setOut(c); c.out.Err != nil {
 		return c.outcome
@@ -204,6 +208,7 @@ func (r *Runner) begin(ctx context.Context, task *Task, sink Sink) (rest func() 
 
 // finish passes on an answer that has begun. Whatever comes of it, no other target is tried.
 func (r *Runner) finish(ctx context.Context, c *course, t *try) *Outcome {
+	defer c.task.release()
 	failure := t.pass()
 	r.close(ctx, t, failure)
 	c.end(t, failure)
@@ -219,7 +224,11 @@ type course struct {
 	out      Outcome
 }
 
-func (c *course) outcome() *Outcome { return &c.out }
+// outcome is the rest of a task that no target answered.
+func (c *course) outcome() *Outcome {
+	c.task.release()
+	return &c.out
+}
 
 // setOut finds the targets that may be asked at all.
 func (r *Runner) setOut(c *course) error {
