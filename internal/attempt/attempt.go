@@ -195,8 +195,7 @@ func (r *Runner) begin(ctx context.Context, task *Task, sink Sink) (rest func() 
 			c.lighten(t)
 			return func() *Outcome { return r.finish(within, c, t) }
 		}
-		r.close(within, t, failure)
-		if c.end(t, failure) {
+		if c.end(t, r.close(within, t, failure)) {
 			return c.outcome
 		}
 	}
@@ -209,9 +208,7 @@ func (r *Runner) begin(ctx context.Context, task *Task, sink Sink) (rest func() 
 // finish passes on an answer that has begun. Whatever comes of it, no other target is tried.
 func (r *Runner) finish(ctx context.Context, c *course, t *try) *Outcome {
 	defer c.task.release()
-	failure := t.pass()
-	r.close(ctx, t, failure)
-	c.end(t, failure)
+	c.end(t, r.close(ctx, t, t.pass()))
 	return &c.out
 }
 
@@ -376,11 +373,11 @@ func (r *Runner) open(ctx context.Context, t *try) (within context.Context, fail
 	return within, t.ending()
 }
 
-// close ends a try, and completes its record.
-func (r *Runner) close(ctx context.Context, t *try, failure *provider.Error) {
+// close ends a try, and completes its record. It returns what went wrong, if anything did.
+func (r *Runner) close(ctx context.Context, t *try, failure *provider.Error) *provider.Error {
 	defer t.release() // should anything here panic
-	if t.answer != nil {
-		t.answer.Close()
+	if broken := t.shut(); failure == nil {
+		failure = broken
 	}
 	if t.cancel != nil {
 		t.cancel()
@@ -390,6 +387,16 @@ func (r *Runner) close(ctx context.Context, t *try, failure *provider.Error) {
 	r.conclude(ctx, t, failure)
 	r.endSpan(t, failure)
 	r.observe(ctx, t)
+	return failure
+}
+
+// shut closes the answer.
+func (t *try) shut() (failure *provider.Error) {
+	defer t.rescue(&failure)
+	if t.answer != nil {
+		t.answer.Close()
+	}
+	return nil
 }
 
 // release gives back room that was taken beforehand. It has no effect once an attempt was made on it.
