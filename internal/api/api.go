@@ -37,6 +37,7 @@ import (
 // Runner runs one inference.
 type Runner interface {
 	Answer(ctx context.Context, task *attempt.Task, sink attempt.Sink) *attempt.Outcome
+	Begin(ctx context.Context, task *attempt.Task, sink attempt.Sink) (rest func() *attempt.Outcome)
 	Explain(task attempt.Task) (attempt.Explanation, error)
 }
 
@@ -138,6 +139,9 @@ const headerRequestID = "X-Request-Id"
 // call is one HTTP call being answered.
 type call struct {
 	*Server
+	route  *route
+	began  time.Time
+	span   telemetry.Span
 	w      *response
 	r      *http.Request
 	id     penstock.ID
@@ -146,58 +150,81 @@ type call struct {
 	model  string // that the call is for, "" while that is not known
 	final  bool   // the answer will never change: sending the call again is in vain
 	stay   *room.Stay
+	errand *errand      // what runs on the caller's account and is not recorded yet
+	rest   func() error // what a handler leaves to be done when it has returned, nil for nothing
+	err    error        // why it was not answered
 }
 
 // serve is the one way into every handler: ids, trace, authentication, recovery, errors, metrics.
+//
+// A stream waits for its events below this, thousands at a time, so what lies between is few and small functions. What
+// leads to an answer has returned by then: see [call.run].
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt *route) {
+	c := s.receive(w, r, rt)
+	defer c.close() // also when the answer is aborted by a panic
+	if c.err = c.run(); c.err != nil {
+		c.fail(c.err)
+	}
+}
+
+// receive gives a call its id, and begins its trace.
+func (s *Server) receive(w http.ResponseWriter, r *http.Request, rt *route) *call {
 	began := s.Clock()
-	c := &call{Server: s, w: newResponse(w, r), id: s.ids.New(began), words: wordingFor(rt, r)}
+	c := &call{Server: s, route: rt, began: began, w: newResponse(w, r), id: s.ids.New(began), words: wordingFor(rt, r)}
 	ctx := telemetry.WithIDs(telemetry.Extract(r.Context(), r.Header), telemetry.IDs{Request: c.id})
-	ctx, span := s.Tracer.StartServer(ctx, rt.Method+" "+rt.Path)
+	ctx, c.span = s.Tracer.StartServer(ctx, rt.Method+" "+rt.Path)
 	c.r = r.WithContext(ctx)
 	shown := []string{penstock.ViewRequest.Format(c.id)}
 	c.w.Header()[headerRequestID] = shown
 	if c.words.requestID != "" {
 		c.w.Header()[c.words.requestID] = shown
 	}
-
-	var err error
-	defer func() { c.close(rt, span, err, began) }() // also when the answer is aborted by a panic
-	if err = c.run(rt); err != nil {
-		c.fail(err)
-	}
+	return c
 }
 
-// close tells traces and metrics of a call that is over.
-func (c *call) close(rt *route, span telemetry.Span, err error, began time.Time) {
-	span.Set(telemetry.Int("http.response.status_code", int64(c.w.status)), telemetry.String("http.route", rt.Path))
+// close gives back what a panic left behind, and tells traces and metrics of a call that is over.
+func (c *call) close() {
+	c.abandon()
+	c.span.Set(telemetry.Int("http.response.status_code", int64(c.w.status)), telemetry.String("http.route", c.route.Path))
 	if c.w.status >= http.StatusInternalServerError {
-		span.Fail(string(penstock.ErrorCode(err)))
+		c.span.Fail(string(penstock.ErrorCode(c.err)))
 	}
-	span.End(nil)
-	c.Metrics.HTTPRequest(rt.Path, c.r.Method, c.w.status, c.Clock().Sub(began))
+	c.span.End(nil)
+	c.Metrics.HTTPRequest(c.route.Path, c.r.Method, c.w.status, c.Clock().Sub(c.began))
 }
 
-// run authenticates the caller and calls the handler. A panic becomes an error like any other.
-func (c *call) run(rt *route) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			if errors.Is(asError(p), http.ErrAbortHandler) {
-				panic(p)
-			}
-			err = penstock.Internal(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
-			if c.w.status != 0 {
-				c.fail(err)
-				panic(http.ErrAbortHandler) // half an answer must not end like a whole one
-			}
-		}
-	}()
-	if !rt.open {
-		if err := c.enter(rt.Scope); err != nil {
+// run authenticates the caller, calls the handler, and does what that left to be done. A panic becomes an error like any
+// other.
+func (c *call) run() (err error) {
+	defer c.rescue(&err)
+	if err := c.handle(); err != nil || c.rest == nil {
+		return err
+	}
+	return c.rest()
+}
+
+func (c *call) handle() error {
+	if !c.route.open {
+		if err := c.enter(c.route.Scope); err != nil {
 			return err
 		}
 	}
-	return rt.serve(c)
+	return c.route.serve(c)
+}
+
+func (c *call) rescue(err *error) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	if errors.Is(asError(p), http.ErrAbortHandler) {
+		panic(p)
+	}
+	*err = penstock.Internal(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+	if c.w.status != 0 {
+		c.fail(*err)
+		panic(http.ErrAbortHandler) // half an answer must not end like a whole one
+	}
 }
 
 // enter finds out who calls, and whether they may. Codes: invalid_key, rate_limited, scope_missing.

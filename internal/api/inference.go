@@ -38,7 +38,7 @@ type door struct {
 	free     bool                         // nobody charges for it
 	silent   bool                         // its answers are never streamed
 	// estimate answers when none of the model's targets can be asked; nil where there is no other answer.
-	estimate func(*call, dialect.Call) error
+	estimate func(c *call, text []byte) error
 }
 
 // doors are the endpoints that inferences come in by.
@@ -70,7 +70,6 @@ func (c *call) infer(d *door) error {
 
 // inferText answers the inference of a body.
 func (c *call) inferText(d *door, text []byte) error {
-	defer func() { c.stay.Leave() }() // should anything here panic
 	e, err := c.admitInference(d, text)
 	if err != nil || e == nil {
 		return err
@@ -81,13 +80,12 @@ func (c *call) inferText(d *door, text []byte) error {
 	return c.runCall(e)
 }
 
-// errand is an inference that was admitted. It is apart from the functions that made it, because the stack of a stream
-// stands for as long as the stream does.
+// errand is an inference that was admitted.
 type errand struct {
-	asked dialect.Call
 	task  attempt.Task
 	plan  cachePlan
 	tab   *tab
+	began time.Time
 }
 
 // admitInference reads and admits an inference, and takes the places that it needs. It returns nil when the answer was
@@ -117,12 +115,11 @@ func (c *call) admitInference(d *door, text []byte) (*errand, error) {
 	if err := c.Recorder.Place(); err != nil {
 		return nil, err
 	}
-	e := &errand{asked: asked, plan: plan, task: attempt.Task{
+	e := &errand{plan: plan, task: attempt.Task{
 		Subject: c.id, Tenant: c.caller.Tenant.ID, Owner: c.caller.Tenant.ID, Model: asked.Model, Lane: penstock.LaneRealtime, Targets: admitted.Targets, Endpoint: d.endpoint,
-		Header: d.forwarded(c.r.Header), Body: asked.Object.Text, Stream: asked.Stream, IncludeUsage: asked.IncludeUsage,
+		Header: d.forwarded(c.r.Header), Body: asked.Object.Text, Object: new(asked.Object), Stream: asked.Stream, IncludeUsage: asked.IncludeUsage,
 		Bound: admitted.Bound, Wait: roomWait, MaxOutputTokens: asked.MaxOutputTokens * asked.Choices,
 	}}
-	e.task.Object = &e.asked.Object
 	names := penstock.ModelNames{Asked: asked.Model, Answers: admitted.Model.Name}
 	e.tab = &tab{door: d, stay: c.stay, demand: budget.Demand{Caller: c.caller, Model: names, Most: admitted.Bound, Less: admitted.Less}}
 	return e, nil
@@ -147,40 +144,45 @@ func (d *door) forwarded(from http.Header) http.Header {
 	return to
 }
 
-// runCall runs an admitted call, answers it, and records it whatever came of it.
+// runCall runs an admitted call up to where its answer begins, and leaves the rest of it to be done.
 func (c *call) runCall(e *errand) error {
 	if err := c.open(c.r.Context(), e.tab, &e.task); err != nil {
 		c.Recorder.Leave()
 		return err
 	}
-	sink := &httpSink{w: c.w, stream: e.asked.Stream, config: c.Config.Current(), tab: e.tab}
-	began := c.Clock()
-	recorded := false
-	defer func() {
-		if !recorded {
-			c.Recorder.Leave() // a panic: there is nothing sound to record, and nobody knows what was spent
-			e.tab.ticket.Lose()
-		}
-	}()
-	out := c.Runner.Answer(c.r.Context(), &e.task, sink)
-	c.finish(e, out, sink, began)
-	recorded = true
+	c.errand, e.began = e, c.Clock()
+	sink := &httpSink{w: c.w, stream: e.task.Stream, config: c.Config.Current(), tab: e.tab}
+	pass := c.Runner.Begin(c.r.Context(), &e.task, sink)
+	c.rest = func() error { return c.finish(pass(), sink) }
+	return nil
+}
+
+// abandon gives back what a call holds that was not settled because of a panic: there is nothing sound to record, and
+// nobody knows what was spent.
+func (c *call) abandon() {
+	c.stay.Leave()
+	if c.errand != nil {
+		c.Recorder.Leave()
+		c.errand.tab.ticket.Lose()
+	}
+}
+
+// finish settles a call, answers it if that was not done, and records it, whatever came of it.
+func (c *call) finish(out *attempt.Outcome, sink *httpSink) error {
+	e := c.errand
+	e.tab.settle(out)
+	var err error
+	if estimate := e.tab.door.estimate; estimate != nil && (errors.Is(out.Err, attempt.ErrUnspoken) || unserved(out.Err)) {
+		err = estimate(c, e.task.Body)
+	} else {
+		err = c.conclude(out, sink)
+	}
+	c.Recorder.Add(c.recordOf(&e.task, out, outcomeOf{began: e.began, err: err, status: c.w.status, holding: e.tab.ticket.Holding}))
+	c.errand = nil
 	if sink.cut {
 		panic(http.ErrAbortHandler) // the only way to tell a caller that a plain answer is not whole
 	}
 	return nil
-}
-
-// finish settles a call, answers it if that was not done, and records it.
-func (c *call) finish(e *errand, out *attempt.Outcome, sink *httpSink, began time.Time) {
-	e.tab.settle(out)
-	var err error
-	if estimate := e.tab.door.estimate; estimate != nil && (errors.Is(out.Err, attempt.ErrUnspoken) || unserved(out.Err)) {
-		err = estimate(c, e.asked)
-	} else {
-		err = c.conclude(out, sink)
-	}
-	c.Recorder.Add(c.recordOf(&e.task, out, outcomeOf{began: began, err: err, status: c.w.status, holding: e.tab.ticket.Holding}))
 }
 
 // unserved says that a target speaks the dialect, but its server does not have the endpoint.
@@ -194,9 +196,9 @@ func unserved(err error) bool {
 const headerEstimate = "x-penstock-estimate"
 
 // estimateTokens answers how long a message is by a tokenizer that may not be the upstream's.
-func (c *call) estimateTokens(asked dialect.Call) error {
+func (c *call) estimateTokens(text []byte) error {
 	c.w.Header().Set(headerEstimate, "true")
-	return c.json(http.StatusOK, anthropic.TokenCount{InputTokens: c.tokens.Body(asked.Object.Text)})
+	return c.json(http.StatusOK, anthropic.TokenCount{InputTokens: c.tokens.Body(text)})
 }
 
 // conclude answers with the error of a call that failed, and returns it.

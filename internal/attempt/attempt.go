@@ -145,21 +145,36 @@ func (r *Runner) Run(ctx context.Context, task Task, sink Sink) Outcome {
 	return *r.Answer(ctx, &task, sink)
 }
 
-// Answer is Run for a caller who waits for the answer. A stream stands on the stack of this for minutes, thousands at a
-// time: what is large is kept behind pointers, here and in what it calls, and what is over before the answer begins is
-// done in functions that have returned by then, so that the stack of a stream stays small.
+// Answer is Run without copies of what is large.
 func (r *Runner) Answer(ctx context.Context, task *Task, sink Sink) *Outcome {
+	return r.Begin(ctx, task, sink)()
+}
+
+// Begin is Answer up to where the sink has seen the answer begin, or nothing is left to be tried. What it returns is the
+// rest, and has to be called once.
+//
+// They are apart because a stream waits for its events in the rest for minutes, thousands at a time. All that leads to an
+// answer has returned by then: its stack is given back, and the body of a stream is let go of, the task's own included.
+func (r *Runner) Begin(ctx context.Context, task *Task, sink Sink) (rest func() *Outcome) {
 	if m := r.member(task); m != nil {
-		return r.ride(ctx, m, sink)
+		return func() *Outcome { return r.ride(ctx, m, sink) }
 	}
-	return r.runAlone(ctx, task, sink)
+	return r.begin(ctx, task, sink)
 }
 
 func (r *Runner) runAlone(ctx context.Context, task *Task, sink Sink) *Outcome {
-	defer task.release()
+	return r.begin(ctx, task, sink)()
+}
+
+func (r *Runner) begin(ctx context.Context, task *Task, sink Sink) (rest func() *Outcome) {
+	defer func() {
+		if rest == nil {
+			task.release() // a panic
+		}
+	}()
 	c := &course{task: task, snapshot: r.Config.Current()}
 	if c.out.Err = r.setOut(c); c.out.Err != nil {
-		return &c.out
+		return c.outcome
 	}
 	for ctx.Err() == nil {
 		choice, err := r.choose(ctx, c.task, c.query)
@@ -168,21 +183,32 @@ func (r *Runner) runAlone(ctx context.Context, task *Task, sink Sink) *Outcome {
 				c.out.Err = err
 			}
 			c.out.Final = c.hopeless()
-			return &c.out
+			return c.outcome
 		}
 		t := r.prepare(c, choice)
 		if t == nil {
 			continue
 		}
 		t.sink = sink
-		failure := r.run(ctx, t)
-		if c.end(t, failure) {
-			return &c.out
+		within, failure := r.open(ctx, t)
+		if failure == nil {
+			c.lighten(t)
+			return func() *Outcome { return r.finish(within, c, t) }
+		}
+		if c.end(t, r.close(within, t, failure)) {
+			return c.outcome
 		}
 	}
 	if c.out.Err == nil {
 		c.out.Err = &provider.Error{Kind: provider.KindCancelled, Message: "Nobody wanted the answer any more.", Err: context.Cause(ctx)}
 	}
+	return c.outcome
+}
+
+// finish passes on an answer that has begun. Whatever comes of it, no other target is tried.
+func (r *Runner) finish(ctx context.Context, c *course, t *try) *Outcome {
+	defer c.task.release()
+	c.end(t, r.close(ctx, t, t.pass()))
 	return &c.out
 }
 
@@ -193,6 +219,12 @@ type course struct {
 	query    *route.Query
 	asides   asides
 	out      Outcome
+}
+
+// outcome is the rest of a task that no target answered.
+func (c *course) outcome() *Outcome {
+	c.task.release()
+	return &c.out
 }
 
 // setOut finds the targets that may be asked at all.
@@ -308,25 +340,63 @@ type try struct {
 	sink    Sink
 	record  penstock.Attempt
 	probe   bool // it finds out whether a target that was out of order works again
+	span    telemetry.Span
+	cancel  context.CancelFunc // nil if it has all the time in the world
+	answer  provider.Answer    // nil until there is one
 	begun   bool
+	err     error         // how the answer ended, io.EOF after all of it; nil until then
 	meta    provider.Meta // of the answer, as far as it came
 	said    int64         // bytes of text that arrived
+	weight  *weight       // of bodies that were let go of, nil while they are there
 	forfeit penstock.NanoUSD
 }
 
-// run makes one try on the room that was chosen for it, and completes its record.
-func (r *Runner) run(ctx context.Context, t *try) *provider.Error {
-	defer t.release() // should anything here panic
-	ctx = telemetry.WithIDs(ctx, telemetry.IDs{Attempt: t.record.ID})
-	ctx, span := r.startSpan(ctx, t)
+// open makes a try on the room that was chosen for it, up to where the sink has seen the answer begin. The context that it
+// returns is the try's, also when that failed.
+func (r *Runner) open(ctx context.Context, t *try) (within context.Context, failure *provider.Error) {
+	within = ctx
+	defer t.rescue(&failure)
+	within = telemetry.WithIDs(within, telemetry.IDs{Attempt: t.record.ID})
+	within, t.span = r.startSpan(within, t)
 	t.record.StartedAt = r.Clock()
-	failure := r.exchange(ctx, t)
+	if bound := t.timeout(); bound > 0 {
+		within, t.cancel = context.WithTimeout(within, bound)
+	}
+	answer, err := r.ask(within, t)
+	if err != nil {
+		return within, t.letter.failure(err)
+	}
+	t.answer = answer
+	if t.err = t.step(); t.err == nil || errors.Is(t.err, io.EOF) {
+		return within, nil
+	}
+	return within, t.ending()
+}
+
+// close ends a try, and completes its record. It returns what went wrong, if anything did.
+func (r *Runner) close(ctx context.Context, t *try, failure *provider.Error) *provider.Error {
+	defer t.release() // should anything here panic
+	if broken := t.shut(); failure == nil {
+		failure = broken
+	}
+	if t.cancel != nil {
+		t.cancel()
+	}
 	t.record.FinishedAt = r.Clock()
 	t.giveBack(failure)
 	r.conclude(ctx, t, failure)
-	r.endSpan(span, t, failure)
+	r.endSpan(t, failure)
 	r.observe(ctx, t)
 	return failure
+}
+
+// shut closes the answer.
+func (t *try) shut() (failure *provider.Error) {
+	defer t.rescue(&failure)
+	if t.answer != nil {
+		t.answer.Close()
+	}
+	return nil
 }
 
 // release gives back room that was taken beforehand. It has no effect once an attempt was made on it.
@@ -349,14 +419,14 @@ func (r *Runner) startSpan(ctx context.Context, t *try) (context.Context, teleme
 	return r.Tracer.StartClient(ctx, genAI.SpanName(), telemetry.String("penstock.target", t.target.Name))
 }
 
-func (r *Runner) endSpan(span telemetry.Span, t *try, failure *provider.Error) {
+func (r *Runner) endSpan(t *try, failure *provider.Error) {
 	genAI := t.genAI()
 	genAI.Usage = t.meta.Usage
 	if failure != nil {
 		genAI.ErrorType = string(failure.Kind)
 	}
-	span.SetGenAI(genAI)
-	span.End(nil)
+	t.span.SetGenAI(genAI)
+	t.span.End(nil)
 }
 
 // genAI is what traces say of a try.
@@ -376,34 +446,16 @@ func (r *Runner) conclude(ctx context.Context, t *try, failure *provider.Error) 
 	}
 }
 
-// exchange calls the upstream and passes its answer on. A panic on the way is an error like any other.
-func (r *Runner) exchange(ctx context.Context, t *try) (failure *provider.Error) {
-	defer func() {
-		if p := recover(); p != nil {
-			failure = &provider.Error{Kind: provider.KindInternal, Message: "The attempt broke on our side.",
-				Err: fmt.Errorf("panic: %v\n%s", p, debug.Stack())}
-		}
-	}()
-	if bound := t.timeout(); bound > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, bound)
-		defer cancel()
+// rescue makes a panic an error like any other.
+func (t *try) rescue(failure **provider.Error) {
+	if p := recover(); p != nil {
+		*failure = &provider.Error{Kind: provider.KindInternal, Message: "The attempt broke on our side.",
+			Err: fmt.Errorf("panic: %v\n%s", p, debug.Stack())}
 	}
-	answer, err := r.open(ctx, t)
-	if err != nil {
-		return t.letter.failure(err)
-	}
-	defer answer.Close()
-	err = t.pass(answer)
-	t.keep(answer)
-	if err != nil {
-		return t.letter.failure(err)
-	}
-	return nil
 }
 
-// open calls the upstream. It returns when the answer begins.
-func (r *Runner) open(ctx context.Context, t *try) (provider.Answer, error) {
+// ask calls the upstream. It returns when the answer can be believed.
+func (r *Runner) ask(ctx context.Context, t *try) (provider.Answer, error) {
 	if t.letter.upstream == nil {
 		return nil, &provider.Error{Kind: provider.KindConnect, Message: "Its provider is not configured any more."}
 	}
@@ -416,9 +468,9 @@ func (r *Runner) open(ctx context.Context, t *try) (provider.Answer, error) {
 }
 
 // keep writes down what is known of an answer at its end.
-func (t *try) keep(answer provider.Answer) {
-	t.record.Reason = withLosses(t.record.Reason, answer)
-	t.meta = answer.Meta()
+func (t *try) keep() {
+	t.record.Reason = withLosses(t.record.Reason, t.answer)
+	t.meta = t.answer.Meta()
 	t.record.StatusCode = t.meta.StatusCode
 }
 
@@ -466,32 +518,46 @@ func (t *try) upstreamModel() string {
 	return t.target.UpstreamModel
 }
 
-// pass hands the answer to the sink, chunk by chunk.
-func (t *try) pass(answer provider.Answer) error {
-	for {
-		chunk, err := answer.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if !t.begun {
-			if err := t.begin(answer); err != nil {
-				return refused(err)
-			}
-		}
-		t.said += int64(len(chunk.Text))
-		if err := t.sink.Chunk(chunk); err != nil {
+// pass hands the rest of an answer to the sink.
+func (t *try) pass() (failure *provider.Error) {
+	defer t.rescue(&failure)
+	for t.err == nil {
+		t.err = t.step()
+	}
+	return t.ending()
+}
+
+// step hands the next chunk of an answer to the sink. It returns io.EOF when there was none left.
+func (t *try) step() error {
+	chunk, err := t.answer.Next()
+	if err != nil {
+		return err
+	}
+	if !t.begun {
+		if err := t.begin(); err != nil {
 			return refused(err)
 		}
 	}
+	t.said += int64(len(chunk.Text))
+	if err := t.sink.Chunk(chunk); err != nil {
+		return refused(err)
+	}
+	return nil
 }
 
 // begin tells the sink what kind of answer comes.
-func (t *try) begin(answer provider.Answer) error {
+func (t *try) begin() error {
 	t.begun = true
-	return t.sink.Begin(t.target.Name, answer.Meta())
+	return t.sink.Begin(t.target.Name, t.answer.Meta())
+}
+
+// ending is how an answer ended: nil after all of it.
+func (t *try) ending() *provider.Error {
+	t.keep()
+	if errors.Is(t.err, io.EOF) {
+		return nil
+	}
+	return t.letter.failure(t.err)
 }
 
 // refused explains why the sink took no more: it says so itself, or its reader is gone.
@@ -525,7 +591,7 @@ func (t *try) extras() (calls, images int64) {
 		return 0, 0
 	}
 	if t.target.ChargesImages() {
-		images = body.Images(t.task.Body)
+		images = t.weigh().images
 	}
 	return 1, images
 }

@@ -295,6 +295,7 @@ func TestPanicsEndTheAttemptOnly(t *testing.T) {
 		sink   Sink
 	}{
 		"in the provider": {upstream{"ua": {panics: true}, "ub": {chunks: []string{"no"}}}, &sink{}},
+		"at the end":      {upstream{"ua": {chunks: []string{"x"}, meta: untold, breaks: true}, "ub": {chunks: []string{"no"}}}, &sink{}},
 		"in the sink":     {upstream{"ua": {chunks: []string{"x"}, meta: untold}, "ub": {chunks: []string{"no"}}}, broken},
 	} {
 		r := newRig(t, tt.script, editTarget("a", func(c *config.TargetConfig) { c.Limits.Concurrency = 1 }))

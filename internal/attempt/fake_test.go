@@ -26,6 +26,7 @@ type reply struct {
 	during func()              // happens while the call is under way
 	hang   bool                // never answers: waits for the end of the context
 	panics bool                // breaks
+	breaks bool                // breaks when the answer is closed
 	seen   func(provider.Call) // is shown the call
 }
 
@@ -90,7 +91,13 @@ func (a *answer) Next() (provider.Chunk, error) {
 
 func (a *answer) Meta() provider.Meta { return a.meta }
 
-func (a *answer) Close() error { a.closed++; return nil }
+func (a *answer) Close() error {
+	a.closed++
+	if a.breaks {
+		panic("the answer broke")
+	}
+	return nil
+}
 
 // sink keeps what it is given, and refuses when told to.
 type sink struct {

@@ -2,6 +2,7 @@ package attempt
 
 import (
 	"penstock"
+	"penstock/internal/body"
 	"penstock/internal/provider"
 	"penstock/internal/room"
 )
@@ -26,7 +27,7 @@ func (t *try) usage(meta *provider.Meta, failure *provider.Error) penstock.Usage
 		return used
 	}
 	if used.InputTokens == 0 {
-		used.InputTokens = estimateInput(t.letter.body)
+		used.InputTokens = t.weigh().tokens
 	}
 	used.OutputTokens = max(used.OutputTokens, room.InputTokens(t.said))
 	return used
@@ -34,26 +35,26 @@ func (t *try) usage(meta *provider.Meta, failure *provider.Error) penstock.Usage
 
 // estimateInput is how many tokens a body is likely to be: a token for each four bytes, but a bounded
 // number for what is attached to it.
+//
+// Every stream is estimated when it begins, so it looks at few bytes: what is attached is so long that it cannot
+// lie between two looks.
 func estimateInput(body []byte) int64 {
-	var text, attachments, run int64
-	end := func() {
-		if run >= attachmentBytes {
+	text, attachments := len(body), int64(0)
+	for at := attachmentBytes - 1; at < len(body); at += attachmentBytes {
+		start, end := at, at
+		for end < len(body) && isBase64(body[end]) {
+			end++
+		}
+		for end > at && start > 0 && isBase64(body[start-1]) {
+			start--
+		}
+		if end-start >= attachmentBytes {
+			text -= end - start
 			attachments++
-		} else {
-			text += run
 		}
-		run = 0
+		at = end
 	}
-	for _, b := range body {
-		if isBase64(b) {
-			run++
-			continue
-		}
-		end()
-		text++
-	}
-	end()
-	return room.InputTokens(text) + attachments*attachmentTokens
+	return room.InputTokens(int64(text)) + attachments*attachmentTokens
 }
 
 func isBase64(b byte) bool {
@@ -62,4 +63,34 @@ func isBase64(b byte) bool {
 		return true
 	}
 	return b == '+' || b == '/' || b == '=' || b == '-' || b == '_'
+}
+
+// weight is what has to be known of bodies when their answer is over.
+type weight struct {
+	tokens int64 // of what was sent, by its length
+	images int64 // 0 where nobody charges for them
+}
+
+func (t *try) weigh() weight {
+	if t.weight != nil {
+		return *t.weight
+	}
+	w := weight{tokens: estimateInput(t.letter.body)}
+	if t.target.ChargesImages() {
+		w.images = body.Images(t.task.Body)
+	}
+	return w
+}
+
+// lighten lets go of what is not needed once the answer to a task has begun. A plain one is over by then.
+func (c *course) lighten(t *try) {
+	if !c.task.Stream {
+		return
+	}
+	t.weight = new(t.weigh())
+	t.letter.body, t.letter.object = nil, nil
+	for _, task := range []*Task{c.task, t.task} { // a bounded one may be a copy
+		task.Body, task.Object = nil, nil
+	}
+	c.query = nil
 }

@@ -8,7 +8,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"penstock/internal/provider"
+	"penstock/internal/room"
 	"penstock/internal/telemetry"
 )
 
@@ -29,6 +32,28 @@ func TestEstimateInput(t *testing.T) {
 			t.Errorf("%s: %d tokens, want %d", tt.name, got, tt.want)
 		}
 	}
+}
+
+// Looking at few bytes finds what looking at all of them does.
+func TestEstimateInputLooksAtFewBytes(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var text strings.Builder
+		runs := rapid.SliceOfN(rapid.IntRange(0, 3*attachmentBytes), 0, 8).Draw(t, "runs")
+		var words, attached int64
+		for _, run := range runs {
+			text.WriteString(strings.Repeat("x", run) + " ")
+			words++
+			if run < attachmentBytes {
+				words += int64(run)
+			} else {
+				attached++
+			}
+		}
+		if got, want := estimateInput([]byte(text.String())), room.InputTokens(words)+attached*attachmentTokens; got != want {
+			t.Errorf("%d tokens, want %d", got, want)
+		}
+	})
 }
 
 // However a stream ends, what it used by then is on the attempt and in the metrics of its model, target and
@@ -88,4 +113,26 @@ func scraped(m *telemetry.Metrics) string {
 	w := httptest.NewRecorder()
 	m.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	return w.Body.String()
+}
+
+// A stream waits for its events without what asked for it, and is metered all the same.
+func TestTheBodyOfAStreamIsLetGoOf(t *testing.T) {
+	t.Parallel()
+	for _, stream := range []bool{true, false} {
+		r := newRig(t, upstream{"ua": {chunks: []string{"Hello", " you"}, meta: untold}})
+		asked, into := task("a"), &sink{}
+		asked.Stream = stream
+		want := estimateInput(asked.Body)
+		rest := r.Begin(t.Context(), &asked, into)
+		if got := into.text.String(); got != "Hello" {
+			t.Errorf("the caller has seen %q before the rest", got)
+		}
+		if kept := asked.Body != nil; kept == stream {
+			t.Errorf("stream %t: the body is kept: %t", stream, kept)
+		}
+		out := rest()
+		if got := out.Usage.InputTokens; got != want || out.Err != nil || into.text.String() != "Hello you" {
+			t.Errorf("stream %t: %d input tokens, want %d; %v; %q", stream, got, want, out.Err, into.text.String())
+		}
+	}
 }

@@ -315,3 +315,34 @@ func TestAnswersAreSettled(t *testing.T) {
 		t.Errorf("rates %+v; want a learned limit, and 20 tokens spent of 2", rates)
 	}
 }
+
+// Room is held until the answer has been passed on to its end, also room that was taken beforehand, and not given back as
+// unused.
+func TestRoomIsHeldByTheRest(t *testing.T) {
+	t.Parallel()
+	for _, beforehand := range []bool{true, false} {
+		r := newRig(t, upstream{"ua": {chunks: []string{"Hello", " you"}, meta: told}}, editTarget("a", concurrency(1)))
+		query := route.Query{Candidates: []penstock.Target{r.Config.Current().Targets["a"]}}
+		asked := task("a")
+		if beforehand {
+			choice, err := r.Router.Choose(t.Context(), query)
+			if err != nil {
+				t.Fatal(err)
+			}
+			asked.Choice = choice
+		}
+		rest := r.Begin(t.Context(), &asked, &sink{})
+		if other, err := r.Router.Choose(t.Context(), query); err == nil {
+			other.Release()
+			t.Errorf("beforehand %t: there is room while the answer goes on", beforehand)
+		}
+		if out := rest(); out.Err != nil {
+			t.Fatal(out.Err)
+		}
+		again, err := r.Router.Choose(t.Context(), query)
+		if err != nil {
+			t.Fatalf("beforehand %t: there is no room after the answer: %v", beforehand, err)
+		}
+		again.Release()
+	}
+}

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -46,6 +47,32 @@ var ErrNotObject = errors.New("is not a JSON object")
 // Scan checks that text is one JSON object, in valid UTF-8 and without repeated names, and finds its
 // members. What is nested deeper is only checked for syntax.
 func Scan(text []byte) (Object, error) {
+	if o, ok := scanFast(text); ok {
+		return o, nil
+	}
+	return scanSlowly(text)
+}
+
+// scanFast is Scan for what is beyond doubt. All others, every error among them, are for scanSlowly to judge.
+func scanFast(text []byte) (o Object, ok bool) {
+	c := NewCursor(text)
+	o = Object{Text: text, start: c.at + 1, end: len(trimSpace(text)) - 1, Members: make([]Member, 0, 8)}
+	for name := range c.Members {
+		if len(o.Members) == MaxMembers || o.Value(string(name)).Found() {
+			return Object{}, false
+		}
+		start := c.at
+		c.Skip()
+		o.Members = append(o.Members, Member{string(name), Span{start, start + len(trimSpace(text[start:c.at]))}})
+	}
+	return o, c.End() == nil && !c.surrogates && utf8.Valid(text)
+}
+
+// trimSpace is a text without the space behind it.
+func trimSpace(text []byte) []byte { return bytes.TrimRight(text, " \t\r\n") }
+
+// scanSlowly is Scan by the JSON package, which says where and why a text is none.
+func scanSlowly(text []byte) (Object, error) {
 	// A Buffer lets the decoder work on the text itself instead of a copy.
 	dec := jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true))
 	open, err := dec.ReadToken()
@@ -182,21 +209,25 @@ func (o Object) Append(name, value string) Edit {
 }
 
 // Apply makes a new text; the old one is not touched. Edits at one place keep their order.
-func Apply(text []byte, edits ...Edit) []byte {
+func Apply(text []byte, edits ...Edit) []byte { return Edited(text, edits...).Join() }
+
+// Pieces are a text that lies in several places.
+type Pieces [][]byte
+
+// Edited is Apply without a copy: what was not edited is the old text itself, which must not change from now on.
+func Edited(text []byte, edits ...Edit) Pieces {
 	slices.SortStableFunc(edits, func(a, b Edit) int { return a.At.Start - b.At.Start })
-	size := len(text)
-	for _, e := range edits {
-		size += len(e.Text)
-	}
-	out := make([]byte, 0, size)
+	pieces := make(Pieces, 0, 2*len(edits)+1)
 	done := 0
 	for _, e := range edits {
-		out = append(out, text[done:e.At.Start]...)
-		out = append(out, e.Text...)
+		pieces = append(pieces, text[done:e.At.Start], []byte(e.Text))
 		done = e.At.End
 	}
-	return append(out, text[done:]...)
+	return append(pieces, text[done:])
 }
+
+// Join makes one text of the pieces.
+func (p Pieces) Join() []byte { return bytes.Join(p, nil) }
 
 // WithDefaults returns an object with the members of defaults that it does not have itself.
 func (o Object) WithDefaults(defaults Object) []byte {

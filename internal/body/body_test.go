@@ -3,6 +3,8 @@ package body
 import (
 	"bytes"
 	"encoding/json"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -128,6 +130,59 @@ func TestDepth(t *testing.T) {
 	}
 }
 
+// The fast way must find what the slow one finds, and let nothing pass that it does not.
+func sameScan(t *testing.T, text []byte) {
+	t.Helper()
+	fast, ok := scanFast(text)
+	if !ok {
+		return
+	}
+	slow, err := scanSlowly(text)
+	if err != nil {
+		t.Fatalf("%q passes, though it %v", text, err)
+	}
+	if !reflect.DeepEqual(fast, slow) {
+		t.Fatalf("%q: fast %+v, slow %+v", text, fast, slow)
+	}
+}
+
+func TestScanFast(t *testing.T) {
+	t.Parallel()
+	for _, text := range texts {
+		sameScan(t, []byte(text))
+		for _, around := range []string{`{"a":%s}`, ` { "a" : %s , "b" : %s } `, `{"a":[%s,{"b":%s}]}`, `{%s:1}`, `%s{}`, `{}%s`} {
+			sameScan(t, []byte(strings.ReplaceAll(around, "%s", text)))
+		}
+	}
+	for _, common := range []string{`{}`, `{"model":"m","messages":[{"role":"user","content":"caf\u00e9 \"x\"\n é"}],"n":1, "stop" : null } `} {
+		if _, ok := scanFast([]byte(common)); !ok {
+			t.Errorf("%s is scanned slowly", common)
+		}
+	}
+}
+
+func FuzzScan(f *testing.F) {
+	for _, text := range texts {
+		f.Add([]byte(`{"a":` + text + `}`))
+	}
+	f.Fuzz(sameScan)
+}
+
+// plain looks at eight bytes at a time; it must see what a look at each of them sees.
+func TestPlainIsThatOfEveryByte(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.SliceOfN(rapid.OneOf(rapid.ByteRange(' ', 0xff), rapid.Byte()), 0, 40).Draw(t, "text")
+		want := slices.IndexFunc(text, func(b byte) bool { return b < ' ' || b == '"' || b == '\\' })
+		if want < 0 {
+			want = len(text)
+		}
+		if got := plain(text); got != want {
+			t.Fatalf("%q: %d, want %d", text, got, want)
+		}
+	})
+}
+
 func FuzzReplace(f *testing.F) {
 	f.Add([]byte(`{"model":"a","messages":[{"role":"user"}]}`))
 	f.Add([]byte(`{ }`))
@@ -154,17 +209,31 @@ func FuzzReplace(f *testing.F) {
 }
 
 func BenchmarkScan(b *testing.B) {
-	text, err := json.Marshal(map[string]any{"model": "fast", "stream": true, "max_tokens": 100,
-		"messages": []map[string]string{{"role": "user", "content": strings.Repeat("hello world ", 80)}}})
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.SetBytes(int64(len(text)))
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := Scan(text); err != nil {
+	for name, content := range map[string]string{
+		"1KiB": strings.Repeat("hello world ", 80), "100KiB": strings.Repeat("What does a weir do? Say it in \"plain\" words.\n", 2048),
+	} {
+		text, err := json.Marshal(map[string]any{"model": "fast", "stream": true, "max_tokens": 100, "messages": []map[string]string{{"role": "user", "content": content}}})
+		if err != nil {
 			b.Fatal(err)
 		}
+		b.Run("fast/"+name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := Scan(text); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run("slow/"+name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := scanSlowly(text); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
 

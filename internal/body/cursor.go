@@ -2,8 +2,10 @@ package body
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"io"
+	"math/bits"
 	"strconv"
 	"unicode/utf8"
 
@@ -16,9 +18,10 @@ import (
 //
 // After the first error everything reads as nothing, and End tells what it was.
 type Cursor struct {
-	text []byte
-	at   int
-	err  error
+	text       []byte
+	at         int
+	err        error
+	surrogates bool // there may be half characters among what was passed
 }
 
 // NewCursor stands before the value of a text.
@@ -200,7 +203,7 @@ func (c *Cursor) Raw() []byte {
 	if c.Skip(); c.err != nil {
 		return nil
 	}
-	return bytes.TrimRight(c.text[start:c.at], " \t\r\n")
+	return trimSpace(c.text[start:c.at])
 }
 
 // Skip passes over any value.
@@ -256,26 +259,56 @@ func (c *Cursor) quoted() []byte {
 		c.take('"') // says what is wrong
 		return nil
 	}
-	for i := c.at + 1; i < len(c.text); i++ {
-		switch b := c.text[i]; {
-		case b == '"':
+	for i := c.at + 1; ; {
+		i += plain(c.text[i:])
+		if i >= len(c.text) {
+			c.fail(io.ErrUnexpectedEOF)
+			return nil
+		}
+		switch c.text[i] {
+		case '"':
 			raw := c.text[c.at : i+1]
 			c.pass(len(raw))
 			return raw
-		case b == '\\':
+		case '\\':
 			n := escape(c.text[i:])
 			if n <= 0 {
 				c.fail(badEscape(n))
 				return nil
 			}
-			i += n - 1
-		case b < ' ':
+			c.surrogates = c.surrogates || isSurrogate(c.text[i:i+n])
+			i += n
+		default:
 			c.fail(errSyntax)
 			return nil
 		}
 	}
-	c.fail(io.ErrUnexpectedEOF)
-	return nil
+}
+
+// plain is how many bytes at the front of a text are neither a quote nor a backslash nor a control character. Most of a body is
+// such text, so it looks at eight bytes at a time: what is sought makes a bit of its byte in found, and the lowest is right.
+func plain(text []byte) int {
+	const every, highest = 0x0101010101010101, 0x8080808080808080
+	n := 0
+	for ; len(text)-n >= 8; n += 8 {
+		eight := binary.LittleEndian.Uint64(text[n:])
+		quote, backslash := eight^(every*'"'), eight^(every*'\\')
+		found := ((eight-every*' ')&^eight | (quote-every)&^quote | (backslash-every)&^backslash) & highest
+		if found != 0 {
+			return n + bits.TrailingZeros64(found)/8
+		}
+	}
+	for ; n < len(text); n++ {
+		if b := text[n]; b == '"' || b == '\\' || b < ' ' {
+			break
+		}
+	}
+	return n
+}
+
+// isSurrogate says whether an escape is half of a character, of which only the right pairs are valid.
+func isSurrogate(escape []byte) bool {
+	return len(escape) > 3 && escape[2]|0x20 == 'd' && escape[3] >= '8'
 }
 
 // escape is the length of the escape that text begins with: 0 if it ends early, -1 if it is none.

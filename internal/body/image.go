@@ -15,7 +15,7 @@ const ImageTokens = 16 << 10
 // Images counts the images in the body of a call, in any dialect. A text that is no JSON has those that come before
 // the fault.
 func Images(text []byte) (n int64) {
-	if !mentions(text, "image") {
+	if !mentions(text, "image", "input_image") {
 		return 0
 	}
 	for kind := range kinds(text) {
@@ -26,11 +26,25 @@ func Images(text []byte) (n int64) {
 	return n
 }
 
-// mentions says whether a word may be in a text, which it nearly never is, without a look at the structure. Any letter may
-// be escaped.
+// mentions says whether a string of a text may begin with a word, which it nearly never does, without a look at the
+// structure. Any letter may be escaped.
 func mentions(text []byte, words ...string) bool {
-	return bytes.Contains(text, []byte(`\u`)) ||
-		slices.ContainsFunc(words, func(word string) bool { return bytes.Contains(text, []byte(word)) })
+	for at := 0; at < len(text); at++ {
+		at += plain(text[at:])
+		if at+1 >= len(text) {
+			return false
+		}
+		rest := text[at+1:]
+		switch {
+		case text[at] == '\\' && rest[0] == 'u':
+			return true
+		case text[at] == '\\':
+			at++ // what is escaped begins no string
+		case text[at] == '"' && slices.ContainsFunc(words, func(word string) bool { return bytes.HasPrefix(rest, []byte(word)) }):
+			return true
+		}
+	}
+	return false
 }
 
 // kinds are the values of all members of the name type, at any depth: by it parts of messages and tools say what they are.

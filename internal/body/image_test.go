@@ -1,6 +1,28 @@
 package body
 
-import "testing"
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// What mentions passes over has no kind of a part in it.
+func TestMentions(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		word := rapid.SampledFrom([]string{`image`, `im`, `"`, `\`, `\u0069`, `u`, `{"type":`, `"image"`, `}`, ` `, `,`})
+		text := []byte(strings.Join(rapid.SliceOfN(word, 0, 12).Draw(t, "text"), ""))
+		if mentions(text, "image") {
+			return
+		}
+		for kind := range kinds(text) {
+			if kind == "image" {
+				t.Fatalf("%q was passed over", text)
+			}
+		}
+	})
+}
 
 func TestImages(t *testing.T) {
 	t.Parallel()

@@ -12,8 +12,10 @@ import (
 )
 
 const (
-	// readBuffer is memory of every open stream.
-	readBuffer = 4 << 10
+	// parseBytes is memory of every connection. Lines of headers may be longer, trailers may not.
+	parseBytes = 1 << 10
+	// inputBytes is how much is read at a time.
+	inputBytes = 4 << 10
 	// maxJoined is up to which size a body is sent together with its head: copying it costs less than a list of
 	// buffers for the kernel.
 	maxJoined = 16 << 10
@@ -31,6 +33,7 @@ type conn struct {
 	raw     syscall.RawConn // nil if it has none
 	probe   func(fd uintptr) bool
 	silent  bool // what probe found
+	input   input
 	in      *bufio.Reader
 	left    int64 // bytes that may still be read: it bounds headers
 	uses    int
@@ -44,7 +47,8 @@ func newConn(raw net.Conn, address string, client *Client) *conn {
 		c.raw, _ = s.SyscallConn()
 	}
 	c.probe = c.listen
-	c.in = bufio.NewReaderSize(limited{c}, readBuffer)
+	c.input.receive = c.receive
+	c.in = bufio.NewReaderSize(limited{c}, parseBytes)
 	return c
 }
 
@@ -54,11 +58,16 @@ func (c *conn) drop() { _ = c.Conn.Close() }
 // limited reads a connection within its bound.
 type limited struct{ *conn }
 
-func (l limited) Read(p []byte) (int, error) {
+func (l limited) Read(p []byte) (n int, err error) {
 	if l.left <= 0 {
 		return 0, errHeader
 	}
-	n, err := l.Conn.Read(p)
+	if l.input.empty() && len(p) >= inputBytes {
+		n, err = l.Conn.Read(p)
+	} else {
+		l.await()
+		n, err = l.take(p)
+	}
 	l.left -= int64(n)
 	return n, err
 }
@@ -72,7 +81,7 @@ func (c *conn) exchange(ctx context.Context, r *Request) (*http.Response, error)
 		stop()
 		return nil, err
 	}
-	resp.Body = &body{conn: c, inner: resp.Body, stop: stop, reusable: !resp.Close}
+	resp.Body = &body{conn: c, inner: resp.Body, stop: stop, reusable: !resp.Close, endless: resp.ContentLength < 0}
 	return resp, nil
 }
 
@@ -99,12 +108,14 @@ func (c *conn) send(r *Request) (err error) {
 	buffer := c.client.buffers.Get().(*[]byte)
 	defer c.client.buffers.Put(buffer)
 	*buffer = r.appendHead((*buffer)[:0])
-	if len(r.Body) <= maxJoined {
-		*buffer = append(*buffer, r.Body...)
+	if Length(r.Body) <= maxJoined {
+		for _, piece := range r.Body {
+			*buffer = append(*buffer, piece...)
+		}
 		c.sent, err = c.Conn.Write(*buffer)
 		return err
 	}
-	parts := net.Buffers{*buffer, r.Body}
+	parts := append(net.Buffers{*buffer}, r.Body...)
 	sent, err := parts.WriteTo(c.Conn)
 	c.sent = int(sent)
 	return err
@@ -149,12 +160,16 @@ type body struct {
 	inner    io.Reader
 	stop     func() bool // no longer heeds the context; false if that has ended
 	reusable bool
+	endless  bool  // its length is not known, so that only what arrives can say that there is no more
 	closed   error // what is read from now on; nil while the connection is held
 }
 
 func (b *body) Read(p []byte) (int, error) {
 	if b.closed != nil {
 		return 0, b.closed
+	}
+	if b.endless && b.conn.in.Buffered() == 0 {
+		b.conn.await() // the reader below would, on a deeper stack
 	}
 	n, err := b.inner.Read(p)
 	if err == io.EOF {
@@ -177,7 +192,7 @@ func (b *body) Close() error {
 // release gives the connection back.
 func (b *body) release() {
 	heeded := b.stop()
-	if !heeded || !b.reusable || b.conn.in.Buffered() > 0 {
+	if !heeded || !b.reusable || b.conn.in.Buffered() > 0 || !b.conn.input.empty() {
 		b.conn.drop()
 		return
 	}

@@ -47,12 +47,14 @@ type Client struct {
 	cfg     Config
 	pool    pool
 	buffers sync.Pool // of *[]byte, for what is sent
+	inputs  sync.Pool // of *[inputBytes]byte, for what arrives
 }
 
 // New returns a client without connections.
 func New(cfg Config) *Client {
 	return &Client{
-		cfg: cfg, pool: pool{most: cfg.MaxIdle, timeout: cfg.IdleTimeout}, buffers: sync.Pool{New: func() any { return new([]byte) }},
+		cfg: cfg, pool: pool{most: cfg.MaxIdle, timeout: cfg.IdleTimeout},
+		buffers: sync.Pool{New: func() any { return new([]byte) }}, inputs: sync.Pool{New: func() any { return new([inputBytes]byte) }},
 	}
 }
 
@@ -63,7 +65,7 @@ func (c *Client) CloseIdleConnections() { c.pool.clear() }
 type Request struct {
 	URL    *url.URL
 	Header http.Header // without Host and Content-Length, which are added
-	Body   []byte
+	Body   [][]byte    // in pieces
 	// Connecting is called whenever a new connection is needed, Connected whenever there is one: the call is sent next.
 	Connecting, Connected func()
 }
@@ -125,6 +127,14 @@ func (r *Request) check() error {
 	return nil
 }
 
+// Length is how many bytes a body in pieces has.
+func Length(pieces [][]byte) (n int64) {
+	for _, piece := range pieces {
+		n += int64(len(piece))
+	}
+	return n
+}
+
 // appendHead appends all that is sent before the body.
 func (r *Request) appendHead(b []byte) []byte {
 	b = append(b, "POST "...)
@@ -132,7 +142,7 @@ func (r *Request) appendHead(b []byte) []byte {
 	b = append(b, " HTTP/1.1\r\nHost: "...)
 	b = append(b, r.URL.Host...)
 	b = append(b, "\r\nContent-Length: "...)
-	b = strconv.AppendInt(b, int64(len(r.Body)), 10)
+	b = strconv.AppendInt(b, Length(r.Body), 10)
 	for name, values := range r.Header {
 		for _, value := range values {
 			b = append(b, "\r\n"...)

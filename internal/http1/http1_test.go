@@ -43,7 +43,7 @@ func newRig(t *testing.T, address string) *rig {
 }
 
 func (r *rig) post(ctx context.Context, body string) (*http.Response, error) {
-	return r.Post(ctx, Request{URL: r.url, Header: http.Header{"X-Test": {"1", "2"}}, Body: []byte(body), Connecting: func() {}, Connected: func() {}})
+	return r.Post(ctx, Request{URL: r.url, Header: http.Header{"X-Test": {"1", "2"}}, Body: [][]byte{[]byte(body)}, Connecting: func() {}, Connected: func() {}})
 }
 
 // ask posts and reads the answer to its end.
@@ -276,7 +276,7 @@ func TestAnswerBeforeTheEndOfTheRequest(t *testing.T) {
 		w.Header().Set("Connection", "close")
 		w.WriteHeader(http.StatusRequestEntityTooLarge)
 	})
-	resp, err := r.Post(t.Context(), Request{URL: r.url, Body: bytes.Repeat([]byte("x"), 1<<20), Connecting: func() {}, Connected: func() {}})
+	resp, err := r.Post(t.Context(), Request{URL: r.url, Body: [][]byte{bytes.Repeat([]byte("x"), 1<<19), nil, bytes.Repeat([]byte("x"), 1<<19)}, Connecting: func() {}, Connected: func() {}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ import (
 )
 
 // Event is one frame of a stream: the lines up to and including a blank one. Its slices point into
-// the reader's buffers and are valid until the next call of Next.
+// the reader's buffers and are valid until the next call of Next or Await.
 type Event struct {
 	// Type is the value of the event field, empty when there is none.
 	Type []byte
@@ -42,9 +42,13 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("server-sent event is larger than %d bytes", e.Limit)
 }
 
-// minBuffer holds several frames of a usual token stream. Thousands of streams can be open at a
-// time, so it is small, and grows only for those that need it.
-const minBuffer = 4 << 10
+const (
+	// sparseBuffer holds a frame of a usual token stream. Thousands of streams can be open at a time, and most of the time
+	// they wait: this is what each of them waits with.
+	sparseBuffer = 512
+	// denseBuffer is for streams of which more than that is there at once.
+	denseBuffer = 4 << 10
+)
 
 // maxEmptyReads is how often a source may return nothing and no error before it counts as broken.
 const maxEmptyReads = 100
@@ -59,8 +63,12 @@ type Reader struct {
 
 	buf        []byte // what was read and not yet returned is buf[start:end]
 	start, end int
+	size       int // of the frame at start, 0 while its end was not found
 	line       int // where the current line starts, counted from start
 	scanned    int // up to where the current line is known to go on, counted from start
+	got        int // bytes of the last read
+
+	sparse [sparseBuffer]byte // what buf is while events come one by one
 
 	begun  bool   // a frame was returned; only the first can open with a byte order mark
 	bareCR bool   // the last line ended in a CR that no LF followed
@@ -82,24 +90,31 @@ func NewReader(r io.Reader, maxEventBytes int) *Reader {
 //
 // Any other error comes from the source. Errors stay: later calls return them again.
 func (r *Reader) Next() (Event, error) {
-	for {
-		size := r.frame()
-		if size > r.max || (size == 0 && r.end-r.start > r.max) {
-			r.start, r.line, r.scanned = r.end, 0, 0
-			r.err = &TooLargeError{Limit: r.max}
-			return Event{}, r.err
+	r.Await()
+	switch {
+	case r.size > r.max || (r.size == 0 && r.end-r.start > r.max):
+		r.start, r.size, r.line, r.scanned = r.end, 0, 0, 0
+		r.err = &TooLargeError{Limit: r.max}
+		return Event{}, r.err
+	case r.size > 0:
+		return r.take(r.size), nil
+	case r.err == io.EOF && r.start < r.end:
+		r.err = io.ErrUnexpectedEOF
+		return r.take(r.end - r.start), r.err
+	default:
+		return Event{}, r.err
+	}
+}
+
+// Await returns when Next need not wait. That is all that Next waits for; who has thousands of streams waits here, with
+// less of a stack.
+func (r *Reader) Await() {
+	for r.size == 0 {
+		r.size = r.frame()
+		if r.size > 0 || r.err != nil || r.end-r.start > r.max {
+			return
 		}
-		switch {
-		case size > 0:
-			return r.take(size), nil
-		case r.err == nil:
-			r.fill()
-		case r.err == io.EOF && r.start < r.end:
-			r.err = io.ErrUnexpectedEOF
-			return r.take(r.end - r.start), r.err
-		default:
-			return Event{}, r.err
-		}
+		r.fill()
 	}
 }
 
@@ -158,29 +173,40 @@ func (r *Reader) take(size int) Event {
 	ev := r.parse(r.buf[r.start:end:end])
 	r.begun = true
 	r.start = end
-	r.line, r.scanned = 0, 0
+	r.size, r.line, r.scanned = 0, 0, 0
 	return ev
 }
 
 // fill reads once, after making room.
 func (r *Reader) fill() {
-	if r.start > 0 && (r.start == r.end || r.end == len(r.buf)) {
-		r.end = copy(r.buf, r.buf[r.start:r.end])
-		r.start = 0
-	}
-	if r.end == len(r.buf) {
-		// One byte past the limit is what proves that a frame is too large.
-		grown := make([]byte, max(minBuffer, min(2*len(r.buf), r.max+1)))
-		copy(grown, r.buf[:r.end])
-		r.buf = grown
-	}
+	r.makeRoom()
 	for range maxEmptyReads {
 		n, err := r.src.Read(r.buf[r.end:])
 		r.end += n
-		r.err = err
+		r.got, r.err = n, err
 		if n > 0 || err != nil {
 			return
 		}
 	}
 	r.err = io.ErrNoProgress
+}
+
+// makeRoom finds the buffer for the next read: a small one while little comes at a time, a larger one as soon as a read
+// filled it, and whatever it takes for a frame that is larger still.
+func (r *Reader) makeRoom() {
+	held, full := r.end-r.start, r.end == len(r.buf)
+	next := r.buf
+	switch {
+	case held == 0 && !full && r.got <= sparseBuffer, r.buf == nil:
+		next = r.sparse[:]
+	case full && len(r.buf) < denseBuffer:
+		next = make([]byte, denseBuffer)
+	case held == len(r.buf):
+		// One byte past the limit is what proves that a frame is too large.
+		next = make([]byte, max(denseBuffer, min(2*len(r.buf), r.max+1)))
+	}
+	if held == 0 || full {
+		copy(next, r.buf[r.start:r.end])
+		r.buf, r.start, r.end = next, 0, held
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -226,6 +227,58 @@ func TestNextDoesNotCopyOrAllocate(t *testing.T) {
 	}); n != 0 {
 		t.Errorf("%v allocations per event", n)
 	}
+}
+
+// A stream whose events come one by one waits with the small buffer, also after it had to hold more.
+func TestStreamsWaitWithLittle(t *testing.T) {
+	t.Parallel()
+	small, burst := "data: token\n\n", strings.Repeat("data: token\n\n", 200)
+	for name, reads := range map[string][]string{
+		"one by one":                           {small, small, small},
+		"after a burst":                        {burst, small, small},
+		"after a frame larger than any buffer": {"data: " + strings.Repeat("x", 1<<20) + "\n\n", small, small},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			src := &turns{left: slices.Clone(reads)}
+			r := NewReader(src, 2<<20)
+			var got int
+			for {
+				ev, err := r.Next()
+				if err == io.EOF {
+					break
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				got += len(ev.Raw)
+			}
+			if want := len(strings.Join(reads, "")); got != want {
+				t.Errorf("%d bytes of events, want %d", got, want)
+			}
+			if src.room != sparseBuffer {
+				t.Errorf("it waited with %d bytes, want %d", src.room, sparseBuffer)
+			}
+		})
+	}
+}
+
+// turns gives what there is in turns, of which a read never sees two.
+type turns struct {
+	left []string
+	room int // of the last read
+}
+
+func (s *turns) Read(p []byte) (int, error) {
+	s.room = len(p)
+	if len(s.left) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, s.left[0])
+	if s.left[0] = s.left[0][n:]; s.left[0] == "" {
+		s.left = s.left[1:]
+	}
+	return n, nil
 }
 
 func TestAppendEventIsReadBack(t *testing.T) {

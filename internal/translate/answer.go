@@ -98,6 +98,9 @@ func (a *answer) Next() (provider.Chunk, error) {
 	if a.err != nil {
 		return provider.Chunk{}, a.err
 	}
+	if a.events != nil {
+		a.events.Await() // here and not in step, which takes more of the stack that a stream waits on
+	}
 	err := a.step()
 	if err == io.EOF {
 		err = a.finish()

@@ -64,7 +64,7 @@ func (p *Provider) Call(ctx context.Context, call provider.Call) (provider.Answe
 	if err != nil {
 		return nil, err
 	}
-	request := wire.Request{Body: body.Apply(call.Body, model), SetHeader: setHeader, Reader: &messageReader{}, Wanted: "a message"}
+	request := wire.Request{Body: body.Edited(call.Body, model), SetHeader: setHeader, Reader: &messageReader{}, Wanted: "a message"}
 	if call.Endpoint == penstock.EndpointCountTokens {
 		request.Reader, request.Wanted = &countReader{}, "a count of tokens"
 	}

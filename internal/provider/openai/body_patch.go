@@ -9,7 +9,7 @@ import (
 
 // patched is a body that is ready for the upstream.
 type patched struct {
-	body []byte
+	body body.Pieces
 	// usageInjected: the upstream will tell usage in the stream although the caller did not ask.
 	usageInjected bool
 }
@@ -23,14 +23,14 @@ func patchBody(call provider.Call) (patched, error) {
 	}
 	edits := []body.Edit{model}
 	if !call.Stream || !tellsUsageWhenAsked(call.Endpoint) {
-		return patched{body: body.Apply(call.Body, edits...)}, nil
+		return patched{body: body.Edited(call.Body, edits...)}, nil
 	}
 	usage, err := askForUsage(top)
 	if err != nil {
 		return patched{}, err
 	}
 	edits = append(edits, usage...)
-	return patched{body: body.Apply(call.Body, edits...), usageInjected: len(usage) > 0}, nil
+	return patched{body: body.Edited(call.Body, edits...), usageInjected: len(usage) > 0}, nil
 }
 
 // tellsUsageWhenAsked: responses tell usage unasked, embeddings are never streamed, and both refuse the

@@ -63,8 +63,8 @@ func TestPatchBody(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if string(got.body) != tt.want {
-				t.Errorf("got  %s\nwant %s", got.body, tt.want)
+			if string(got.body.Join()) != tt.want {
+				t.Errorf("got  %s\nwant %s", got.body.Join(), tt.want)
 			}
 			if got.usageInjected != tt.hidden {
 				t.Errorf("usage injected: %v, want %v", got.usageInjected, tt.hidden)
@@ -79,8 +79,8 @@ func TestPatchBody(t *testing.T) {
 func TestPatchBodyQuotesTheModel(t *testing.T) {
 	t.Parallel()
 	got, err := patchBody(provider.Call{Endpoint: penstock.EndpointChat, Body: []byte(`{"model":"a"}`), UpstreamModel: "a\"b\\c\nd/é"})
-	if want := `{"model":"a\"b\\c\nd/é"}`; err != nil || string(got.body) != want {
-		t.Errorf("got %s, %v; want %s", got.body, err, want)
+	if want := `{"model":"a\"b\\c\nd/é"}`; err != nil || string(got.body.Join()) != want {
+		t.Errorf("got %s, %v; want %s", got.body.Join(), err, want)
 	}
 	_, err = patchBody(provider.Call{Endpoint: penstock.EndpointChat, Body: []byte(`{}`), UpstreamModel: "\xff"})
 	if kind := provider.AsError(err).Kind; kind != provider.KindInternal {
@@ -158,8 +158,8 @@ func FuzzPatchBody(f *testing.F) {
 			}
 			return
 		}
-		if !json.Valid(got.body) {
-			t.Fatalf("%q became %q, which is no JSON", body, got.body)
+		if !json.Valid(got.body.Join()) {
+			t.Fatalf("%q became %q, which is no JSON", body, got.body.Join())
 		}
 		checkPatch(t, provider.Call{Body: body, UpstreamModel: model, Stream: stream}, got)
 	})
@@ -168,7 +168,7 @@ func FuzzPatchBody(f *testing.F) {
 // checkPatch compares a patched body with the original by way of another JSON parser.
 func checkPatch(t *testing.T, call provider.Call, got patched) {
 	namesBefore, before := members(t, call.Body)
-	namesAfter, after := members(t, got.body)
+	namesAfter, after := members(t, got.body.Join())
 	if _, ok := before["model"]; !ok {
 		namesBefore = append([]string{"model"}, namesBefore...)
 	}

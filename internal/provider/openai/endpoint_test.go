@@ -166,8 +166,8 @@ func TestEmbeddings(t *testing.T) {
 		}
 	}
 	call.Stream = true // which is nonsense here, but must not become stream_options
-	if patched, err := patchBody(call); err != nil || strings.Contains(string(patched.body), "stream_options") {
-		t.Errorf("sent %s, %v", patched.body, err)
+	if patched, err := patchBody(call); err != nil || strings.Contains(string(patched.body.Join()), "stream_options") {
+		t.Errorf("sent %s, %v", patched.body.Join(), err)
 	}
 	if _, err := receiveFrom(t, "text/event-stream", strings.NewReader("data: {\"data\":[]}\n\n"), call); provider.AsError(err).Kind != provider.KindMalformed {
 		t.Errorf("a stream of embeddings: %v", err)

@@ -27,7 +27,6 @@ type streamAnswer struct {
 	events *sse.Reader
 	idle   time.Duration
 	meta   provider.Meta
-	event  sse.Event // the last one; valid until the next is read
 
 	first   *provider.Chunk // what openStream read ahead, until Next returns it
 	started bool            // an event that says something was seen
@@ -68,6 +67,16 @@ func (ex *exchange) openStream(call *provider.Call, meta provider.Meta) (provide
 }
 
 func (a *streamAnswer) Next() (provider.Chunk, error) {
+	if a.first == nil && a.err == nil {
+		a.ex.watch.enter(phaseIdle, a.idle)
+		a.events.Await()
+		a.ex.watch.leave()
+	}
+	return a.take()
+}
+
+// take is Next when there is nothing to wait for. It is apart from it because a stream waits on the stack of that.
+func (a *streamAnswer) take() (provider.Chunk, error) {
 	if a.first != nil {
 		chunk := *a.first
 		a.first = nil
@@ -76,27 +85,17 @@ func (a *streamAnswer) Next() (provider.Chunk, error) {
 	if a.err != nil {
 		return provider.Chunk{}, a.err
 	}
-	a.ex.watch.enter(phaseIdle, a.idle)
 	chunk, err := a.read()
-	a.ex.watch.leave()
 	if err != nil {
 		a.err = err
 		a.ex.close()
-		return provider.Chunk{}, err
 	}
-	return chunk, nil
+	return chunk, err
 }
 
 // read returns the next frame as a chunk. After the terminator it has set err to io.EOF.
 func (a *streamAnswer) read() (provider.Chunk, error) {
-	var err error
-	a.event, err = a.events.Next()
-	return a.understand(err)
-}
-
-// understand makes a chunk of the event that was read. It is apart from read, on whose stack a stream waits.
-func (a *streamAnswer) understand(err error) (provider.Chunk, error) {
-	ev := a.event
+	ev, err := a.events.Next()
 	ev.Data = bytes.TrimSpace(ev.Data)
 	if err != nil {
 		return a.ending(ev, err)

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"io"
@@ -33,7 +32,7 @@ type carrier interface {
 type parcel struct {
 	to     *url.URL
 	header http.Header
-	body   []byte
+	body   [][]byte
 	// connecting and connected are told how far it got. When a pooled connection turns out to be dead before
 	// anything was sent, the carrier starts over, and so do the phases.
 	connecting, connected func()
@@ -86,17 +85,44 @@ type pooled struct{ *http.Transport }
 // for each of them; nothing below changes it. The body can be read again, so that a call survives a pooled connection
 // that turns out to be dead.
 func (t *pooled) post(ctx context.Context, p *parcel) (*http.Response, error) {
-	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(p.body)), nil }
-	first, _ := open()
+	open := func() (io.ReadCloser, error) { return &upload{left: p.body}, nil }
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GetConn: func(string) { p.connecting() },
 		GotConn: func(httptrace.GotConnInfo) { p.connected() },
 	})
 	req := blank.WithContext(ctx)
 	req.Method, req.URL, req.Host, req.Proto, req.ProtoMajor, req.ProtoMinor = http.MethodPost, p.to, p.to.Host, "HTTP/1.1", 1, 1
-	req.Header, req.Body, req.GetBody, req.ContentLength = p.header, first, open, int64(len(p.body))
-	return t.RoundTrip(req)
+	req.Header, req.Body, req.GetBody, req.ContentLength = p.header, &upload{left: p.body}, open, http1.Length(p.body)
+	resp, err := t.RoundTrip(req)
+	p.body = nil // the hooks above live as long as the answer does
+	if err != nil {
+		return nil, err
+	}
+	resp.Request = nil
+	return resp, nil
 }
+
+// upload is a body on its way. The transport holds on to it until the answer has ended, which for a stream is minutes, so
+// it lets go of what was read itself.
+type upload struct {
+	left [][]byte
+	read int // of the first of them
+}
+
+func (u *upload) Read(p []byte) (int, error) {
+	for len(u.left) > 0 && u.read == len(u.left[0]) {
+		u.left, u.read = u.left[1:], 0
+	}
+	if len(u.left) == 0 {
+		u.left = nil
+		return 0, io.EOF
+	}
+	n := copy(p, u.left[0][u.read:])
+	u.read += n
+	return n, nil
+}
+
+func (u *upload) Close() error { return nil }
 
 // blank is what requests are made from: a stream would otherwise keep room for a second one on its stack.
 var blank http.Request

@@ -47,10 +47,11 @@ func (c *Client) send(ctx context.Context, call *provider.Call, r *Request, apiK
 	header := make(http.Header, usualHeaders)
 	setHeader(header, call)
 	r.SetHeader(header, apiKey)
+	timeouts := call.Timeouts // of the call nothing else is kept by those who wait for the answer
 	ex.resp, err = c.carrier.post(ctx, &parcel{
 		to: to, header: header, body: r.Body,
-		connecting: func() { ex.watch.enter(phaseConnect, call.Timeouts.Connect) },
-		connected:  func() { ex.watch.enter(phaseFirstToken, call.Timeouts.FirstToken) },
+		connecting: func() { ex.watch.enter(phaseConnect, timeouts.Connect) },
+		connected:  func() { ex.watch.enter(phaseFirstToken, timeouts.FirstToken) },
 	})
 	if err != nil {
 		ex.close()

@@ -29,6 +29,7 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/body"
 	"penstock/internal/provider"
 	"penstock/internal/sse"
 )
@@ -170,8 +171,8 @@ func (c *Client) Speaks(e penstock.Endpoint) bool { return c.urls[e] != nil }
 type Request struct {
 	// URL is where the call goes if that is not what the base URL and the endpoint make.
 	URL string
-	// Body is what the upstream gets.
-	Body []byte
+	// Body is what the upstream gets. It must not change before the answer is there.
+	Body body.Pieces
 	// SetHeader adds the protocol's own headers, credentials among them, to those that are there: the
 	// caller's, without credentials, and those that every protocol has. The key is "" if there is none.
 	SetHeader func(h http.Header, apiKey string)

@@ -50,7 +50,7 @@ func streamCall() provider.Call {
 
 // request sends a call's body as it is.
 func request(call provider.Call) Request {
-	return Request{Body: call.Body, Reader: &words{}, Wanted: "words", SetHeader: func(h http.Header, apiKey string) { h.Set("Authorization", apiKey) }}
+	return Request{Body: [][]byte{call.Body}, Reader: &words{}, Wanted: "words", SetHeader: func(h http.Header, apiKey string) { h.Set("Authorization", apiKey) }}
 }
 
 func TestEndpointURL(t *testing.T) {

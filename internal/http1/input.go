@@ -1,0 +1,85 @@
+package http1
+
+import (
+	"io"
+	"os"
+	"syscall"
+)
+
+// input is what arrived on a connection and was not looked at yet. Its memory is borrowed when something is there, and
+// given back when that was taken: a connection on which nothing happens, as on most streams most of the time, has none.
+type input struct {
+	receive func(fd uintptr) bool
+	buffer  *[inputBytes]byte // nil for none
+	left    []byte            // of it
+	err     error             // what came instead
+}
+
+func (i *input) empty() bool { return len(i.left) == 0 && i.err == nil }
+
+// await returns when something has arrived, be it an error.
+func (c *conn) await() {
+	if !c.input.empty() {
+		return
+	}
+	if c.raw == nil {
+		c.receiveFrom(c.Conn)
+		return
+	}
+	if err := c.raw.Read(c.input.receive); err != nil {
+		c.input.err = err
+	}
+}
+
+// receive reads what is there. If that is nothing, it returns false and is called again when there is.
+func (c *conn) receive(fd uintptr) bool {
+	c.borrow()
+	for {
+		n, err := syscall.Read(int(fd), c.input.buffer[:])
+		switch {
+		case err == syscall.EINTR:
+			continue
+		case err == syscall.EAGAIN:
+			c.giveBack()
+			return false
+		case err != nil:
+			c.input.err = os.NewSyscallError("read", err)
+		case n == 0:
+			c.input.err = io.EOF
+		}
+		c.input.left = c.input.buffer[:max(n, 0)]
+		return true
+	}
+}
+
+// receiveFrom reads a connection that has no file below it.
+func (c *conn) receiveFrom(r io.Reader) {
+	c.borrow()
+	n, err := r.Read(c.input.buffer[:])
+	c.input.left, c.input.err = c.input.buffer[:n], err
+}
+
+// take moves what arrived. An error comes after what came before it, once.
+func (c *conn) take(p []byte) (n int, err error) {
+	n = copy(p, c.input.left)
+	c.input.left = c.input.left[n:]
+	if len(c.input.left) > 0 {
+		return n, nil
+	}
+	c.giveBack()
+	if n == 0 {
+		err, c.input.err = c.input.err, nil
+	}
+	return n, err
+}
+
+func (c *conn) borrow() {
+	c.input.buffer = c.client.inputs.Get().(*[inputBytes]byte)
+}
+
+func (c *conn) giveBack() {
+	if c.input.buffer != nil {
+		c.client.inputs.Put(c.input.buffer)
+		c.input.buffer, c.input.left = nil, nil
+	}
+}

@@ -1,0 +1,69 @@
+package http1
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+// A stream that waits for more holds none of the memory that it was read into.
+func TestWaitingConnectionsHoldNoBuffer(t *testing.T) {
+	t.Parallel()
+	r := echo(t, func(w http.ResponseWriter, r *http.Request) {
+		for range 3 {
+			fmt.Fprint(w, "said")
+			_ = http.NewResponseController(w).Flush()
+		}
+		<-r.Context().Done()
+	})
+	resp, err := r.post(t.Context(), "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if text, err := io.ReadAll(io.LimitReader(resp.Body, 12)); string(text) != "saidsaidsaid" || err != nil {
+		t.Fatalf("%q, %v", text, err)
+	}
+	if held := resp.Body.(*body).conn.input.buffer; held != nil {
+		t.Error("a buffer is held while nothing is there")
+	}
+}
+
+// However large an answer is and in whatever pieces it is read, it is read whole, also from a connection that has no
+// file which could be waited for.
+func TestLargeAnswers(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("0123456789abcde\n", 5*inputBytes/16)
+	chunked := fmt.Sprintf("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n3\r\nend\r\n0\r\nX-Trailer: 1\r\n\r\n", len(long), long)
+	for name, answer := range map[string]string{
+		"chunks": chunked, "length": fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%send", len(long)+3, long),
+	} {
+		for _, file := range []bool{true, false} {
+			r := scripted(t, answer, answer)
+			if dial := r.cfg.Dial; !file {
+				r.cfg.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+					conn, err := dial(ctx, network, address)
+					return struct{ net.Conn }{conn}, err
+				}
+			}
+			for _, slowly := range []func(io.Reader) io.Reader{func(r io.Reader) io.Reader { return r }, iotest.OneByteReader} {
+				resp, err := r.post(t.Context(), "x")
+				if err != nil {
+					t.Fatal(err)
+				}
+				text, err := io.ReadAll(slowly(resp.Body))
+				if string(text) != long+"end" || err != nil {
+					t.Errorf("%s, with a file %t: %d bytes, %v, want %d", name, file, len(text), err, len(long)+3)
+				}
+			}
+			if n := r.dials.Load(); n != 1 {
+				t.Errorf("%s, with a file %t: %d connections", name, file, n)
+			}
+		}
+	}
+}
