@@ -121,7 +121,7 @@ func BenchmarkAdmit(b *testing.B) {
 }
 
 // Garbage is most of what admission can cost: what it leaves behind is bounded. It is the caller's stay and ticket, with
-// what they hold.
+// what they hold, and what it could cost on fewer targets.
 func TestAdmissionLeavesLittleBehind(t *testing.T) {
 	town := newTown(t, 3, 2)
 	n := 0
