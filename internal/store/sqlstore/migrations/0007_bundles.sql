@@ -1,13 +1,14 @@
 -- Items are accepted, wait and are given out together, so they are kept together: a bundle has what a job's
 -- consecutive items came with, and is never changed. An item gets a row of its own when something happens to
 -- it that sets it apart: most do once, when they end.
+-- Not WITHOUT ROWID: SQLite would read whole bundles on its way to one, as it compares keys in full rows.
 CREATE TABLE bundles (
     job_id  TEXT /*pg COLLATE "C" */ NOT NULL,
     first_n BIGINT NOT NULL,
     facts   BYTEA  NOT NULL,                  -- of each item: its custom id, how much it may use, where its input lies
     inputs  BYTEA  NOT NULL,                  -- each sealed by itself, one behind the other
     PRIMARY KEY (job_id, first_n)
-) WITHOUT ROWID;
+);
 /*pg ALTER TABLE bundles ALTER COLUMN inputs SET STORAGE EXTERNAL; */
 
 -- Inputs that were too large for a bundle: a blob that neither this nor an item names is an orphan.

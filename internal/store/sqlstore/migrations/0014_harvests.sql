@@ -1,5 +1,6 @@
 -- Items that succeed at their first try end together, so they are kept together: a harvest has what they came to and
 -- is never changed. Other ends are rows of items.
+-- Not WITHOUT ROWID: SQLite would read whole harvests on its way to one, as it compares keys in full rows.
 CREATE TABLE harvests (
     job_id      TEXT /*pg COLLATE "C" */ NOT NULL,
     last_seq    BIGINT NOT NULL,              -- number of the last of them; their numbers are consecutive
@@ -18,7 +19,7 @@ CREATE TABLE harvests (
     facts       BYTEA  NOT NULL,              -- of each item: all but its result, and the attempt that decided it
     results     BYTEA  NOT NULL,              -- each sealed by itself, one behind the other
     PRIMARY KEY (job_id, last_seq)
-) WITHOUT ROWID;
+);
 CREATE INDEX harvests_by_n ON harvests (job_id, max_n);
 /*pg ALTER TABLE harvests ALTER COLUMN facts SET STORAGE EXTERNAL; */
 /*pg ALTER TABLE harvests ALTER COLUMN results SET STORAGE EXTERNAL; */
