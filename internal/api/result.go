@@ -13,9 +13,9 @@ import (
 	"penstock/internal/store"
 )
 
-// resultPage is how many results are read from the store at a time. The next page is read while one is written, so
-// two of them bound the memory of a stream.
-const resultPage = 256
+// resultPage is how many results are read from the store at a time, or fewer where they are large. The next page is
+// read while one is written, so two of them bound the memory of a stream.
+const resultPage = 2048
 
 // streamResults writes what is finished by now, one line each, and ends.
 func (c *call) streamResults() error {
@@ -70,13 +70,13 @@ func (c *call) stream(job penstock.ID, p store.ResultPage, kind store.BatchKind)
 func (c *call) readAhead(ctx context.Context, job penstock.ID, p store.ResultPage, pages chan<- resultsRead) {
 	defer close(pages)
 	for {
-		items, err := c.Jobs.Results(ctx, c.caller.Tenant.ID, job, p)
+		items, more, err := c.Jobs.Results(ctx, c.caller.Tenant.ID, job, p)
 		select {
 		case pages <- resultsRead{items, err}:
 		case <-ctx.Done():
 			return
 		}
-		if err != nil || len(items) < p.Limit {
+		if err != nil || !more {
 			return
 		}
 		last := items[len(items)-1]

@@ -19,7 +19,7 @@ const (
 	// FinishTimeout bounds the writing of one batch's files.
 	FinishTimeout = time.Hour
 	// resultPage and pageBuffer bound what is in memory of a batch's results.
-	resultPage = 256
+	resultPage = 2048
 	pageBuffer = 256 << 10
 )
 
@@ -27,7 +27,7 @@ const (
 type Batches interface {
 	UnfinishedBatches(ctx context.Context, limit int) ([]store.Batch, error)
 	FinishBatch(ctx context.Context, tenant penstock.TenantID, f store.BatchFiles) (store.Batch, bool, error)
-	Results(ctx context.Context, tenant penstock.TenantID, job penstock.ID, p store.ResultPage) ([]penstock.Item, error)
+	Results(ctx context.Context, tenant penstock.TenantID, job penstock.ID, p store.ResultPage) (items []penstock.Item, more bool, err error)
 }
 
 // Artifacts keeps what is written.
@@ -181,7 +181,7 @@ func (f *Finisher) write(ctx context.Context, b store.Batch, p part) (*store.Fil
 func (f *Finisher) results(ctx context.Context, b store.Batch, p part, out *bufio.Writer) error {
 	page := store.ResultPage{Order: store.OrderInput, After: -1, Limit: resultPage}
 	for {
-		items, err := f.Store.Results(ctx, b.Tenant, b.ID, page)
+		items, more, err := f.Store.Results(ctx, b.Tenant, b.ID, page)
 		if err != nil {
 			return err
 		}
@@ -194,7 +194,7 @@ func (f *Finisher) results(ctx context.Context, b store.Batch, p part, out *bufi
 				return err
 			}
 		}
-		if len(items) < page.Limit {
+		if !more {
 			return nil
 		}
 	}

@@ -156,7 +156,7 @@ func askCancelJob(r *rig, h house, tenant penstock.TenantID) (bool, error) {
 
 func askResults(r *rig, h house, tenant penstock.TenantID) (bool, error) {
 	page := store.ResultPage{Order: store.OrderInput, After: -1, Limit: everything}
-	items, err := r.s.Results(r.t.Context(), tenant, h.done.Job.ID, page)
+	items, _, err := r.s.Results(r.t.Context(), tenant, h.done.Job.ID, page)
 	return len(items) > 0, err
 }
 
