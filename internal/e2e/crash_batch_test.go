@@ -12,7 +12,7 @@ import (
 
 // batchSteps are the transitions of jobs over files, at which TestCrashDuringBatch strikes; those of doors that only
 // write a row are in the last line.
-var batchSteps = []string{"split", "finish_batch",
+var batchSteps = []string{"split", "claim_batch", "finish_batch",
 	"refuse_batch"}
 
 // TestCrashDuringBatch kills the server at each moment of splitting a file and of writing its results. In the end
@@ -39,7 +39,7 @@ func TestCrashDuringBatch(t *testing.T) {
 			for range 3 { // at any moment of the run
 				r.live(death{after: time.Duration(20+r.random.IntN(200)) * time.Millisecond})
 			}
-			for _, point := range []string{"finish_batch.begin", "finish_batch.written", "finish_batch.committed"} {
+			for _, point := range []string{"claim_batch.begin", "claim_batch.written", "claim_batch.committed", "finish_batch.begin", "finish_batch.written", "finish_batch.committed"} {
 				r.liveAt(point)
 			}
 			last := r.start(death{})

@@ -79,6 +79,7 @@ func probes() map[string]probe {
 		"ListBatches": {askListBatches, ""},
 		"RefuseBatch": {askRefuseBatch, ""},
 		"FinishBatch": {askFinishBatch, penstock.CodeNotFound},
+		"ClaimBatch":  {askClaimBatch, ""},
 		"Item":        {askItem, penstock.CodeNotFound},
 		"ItemInput":   {askItemInput, penstock.CodeNotFound},
 		"Attempts":    {askAttempts, ""},
