@@ -100,8 +100,11 @@ func (c *call) createMessageBatch() error {
 		return err
 	}
 	defer leave()
-	key, err := idempotencyKey(c.r)
-	if err != nil {
+	order := admit.JobOrder{}
+	if order.IdempotencyKey, err = idempotencyKey(c.r); err != nil {
+		return err
+	}
+	if order.Deadline, err = c.windowEnd(); err != nil {
 		return err
 	}
 	sum := sha256.New()
@@ -113,7 +116,8 @@ func (c *call) createMessageBatch() error {
 	if err != nil {
 		return err
 	}
-	receipt, err := c.submitMessages(ctx, files, admit.JobOrder{IdempotencyKey: key, BodyHash: sum.Sum(nil)})
+	order.BodyHash = sum.Sum(nil)
+	receipt, err := c.submitMessages(ctx, files, order)
 	if err != nil || receipt.Replayed {
 		c.forget(ctx, files) // nothing reads them
 	}
@@ -134,7 +138,7 @@ func (c *call) submitMessages(ctx context.Context, files []store.File, order adm
 	orders[0] = order
 	for i, f := range files {
 		o := &orders[i]
-		o.Endpoint, o.Lane = penstock.EndpointMessages, penstock.LaneBulk
+		o.Endpoint, o.Lane, o.Deadline = penstock.EndpointMessages, penstock.LaneBulk, order.Deadline
 		if err := c.overLines(o, admit.Lines{File: f, Batch: store.Batch{Kind: store.BatchAnthropic}}); err != nil {
 			return admit.Accepted{}, err
 		}

@@ -52,6 +52,9 @@ func (c *call) createResponse() error {
 	if kept.Stream {
 		order.Stream = penstock.StreamWire
 	}
+	if order.Deadline, err = c.windowEnd(); err != nil {
+		return err
+	}
 	if order.IdempotencyKey, order.BodyHash, err = c.idempotency(sent); err != nil {
 		return err
 	}
