@@ -104,7 +104,8 @@ func (c *call) createMessageBatch() error {
 	if order.IdempotencyKey, err = idempotencyKey(c.r); err != nil {
 		return err
 	}
-	if order.Deadline, err = c.windowEnd(); err != nil {
+	window, err := c.window()
+	if err != nil {
 		return err
 	}
 	sum := sha256.New()
@@ -116,7 +117,7 @@ func (c *call) createMessageBatch() error {
 	if err != nil {
 		return err
 	}
-	order.BodyHash = sum.Sum(nil)
+	order.BodyHash, order.Deadline = sum.Sum(nil), c.closes(window)
 	receipt, err := c.submitMessages(ctx, files, order)
 	if err != nil || receipt.Replayed {
 		c.forget(ctx, files) // nothing reads them
@@ -153,7 +154,7 @@ func (c *call) receiveMessages(ctx context.Context, sum hash.Hash) (f store.File
 	limits := c.Config.Current().Process.Limits
 	most := min(limits.MaxFileBytes, maxMessageBatchBytes)
 	sent := io.TeeReader(http.MaxBytesReader(c.w, c.patientBody(c.r.Body), most), sum)
-	f, err = c.receiveLines(ctx, 2*most, func(out io.Writer) error {
+	f, err = c.receiveLines(ctx, 2*most, func(out io.Writer) (err error) {
 		models, err = copyRequests(sent, out)
 		return err
 	})

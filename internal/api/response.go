@@ -52,9 +52,11 @@ func (c *call) createResponse() error {
 	if kept.Stream {
 		order.Stream = penstock.StreamWire
 	}
-	if order.Deadline, err = c.windowEnd(); err != nil {
+	window, err := c.window()
+	if err != nil {
 		return err
 	}
+	order.Deadline = c.closes(window)
 	if order.IdempotencyKey, order.BodyHash, err = c.idempotency(sent); err != nil {
 		return err
 	}

@@ -86,17 +86,7 @@ func (b Batch) Jobs() []penstock.ID { return append([]penstock.ID{b.ID}, b.Parts
 
 // together is what two jobs of a batch come to: it runs until both have ended.
 func together(a, b penstock.Job) penstock.Job {
-	n, m := &a.Counts, b.Counts
-	for _, sum := range []struct {
-		into *int
-		with int
-	}{
-		{&n.Total, m.Total}, {&n.Queued, m.Queued}, {&n.Running, m.Running}, {&n.Succeeded, m.Succeeded}, {&n.Failed, m.Failed},
-		{&n.Cancelled, m.Cancelled}, {&n.Expired, m.Expired},
-	} {
-		*sum.into += sum.with
-	}
-	a.Usage, a.Cost = a.Usage.Plus(b.Usage), a.Cost+b.Cost
+	a.Counts, a.Usage, a.Cost = a.Counts.Plus(b.Counts), a.Usage.Plus(b.Usage), a.Cost+b.Cost
 	if a.StartedAt.IsZero() || !b.StartedAt.IsZero() && b.StartedAt.Before(a.StartedAt) {
 		a.StartedAt = b.StartedAt
 	}
