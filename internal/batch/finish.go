@@ -18,8 +18,9 @@ const (
 	finishPoll = 250 * time.Millisecond
 	// FinishTimeout bounds the writing of one batch's files.
 	FinishTimeout = time.Hour
-	// claimFor is how long others leave a batch to a finisher that is not heard of, and claimRenewal how often it is.
-	claimFor, claimRenewal = 10 * time.Second, 3 * time.Second
+	// claimFor is how long others leave a batch to a finisher that is not heard of, and claimRenewal how often it is. They
+	// are short, as a batch that is taken over too soon costs work and nothing else.
+	claimFor, claimRenewal = 3 * time.Second, time.Second
 	// resultPage and pageBuffer bound what is in memory of a batch's results.
 	resultPage = 2048
 	pageBuffer = 256 << 10
