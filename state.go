@@ -116,6 +116,14 @@ func (c *Counts) Move(from, to Status) {
 	*c.Of(to)++
 }
 
+// Plus adds the counts of two jobs.
+func (c Counts) Plus(d Counts) Counts {
+	return Counts{
+		Total: c.Total + d.Total, Queued: c.Queued + d.Queued, Running: c.Running + d.Running, Succeeded: c.Succeeded + d.Succeeded,
+		Failed: c.Failed + d.Failed, Cancelled: c.Cancelled + d.Cancelled, Expired: c.Expired + d.Expired,
+	}
+}
+
 // Open is the number of items that are not terminal yet.
 func (c Counts) Open() int { return c.Queued + c.Running }
 

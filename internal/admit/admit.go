@@ -111,11 +111,14 @@ type JobOrder struct {
 	// Scope is what the caller's key needs; jobs:write unless the order comes through another door.
 	Scope penstock.Scope
 
-	Endpoint    penstock.Endpoint
-	Model       string
-	Lane        penstock.Lane
-	Inferences  []Inference
-	Lines       *Lines // instead of Inferences
+	Endpoint   penstock.Endpoint
+	Model      string
+	Lane       penstock.Lane
+	Inferences []Inference
+	Lines      *Lines // instead of Inferences
+	// Parts are orders over other lines of the same batch, each for a model of its own: they are accepted with it, or none
+	// is. They have no parts and no key.
+	Parts       []JobOrder
 	Deadline    time.Time
 	MaxAttempts int
 	ItemTimeout time.Duration
@@ -144,7 +147,13 @@ type Inference struct {
 // door), and those of store.Jobs.SubmitJob.
 func (s *Service) Job(ctx context.Context, caller penstock.Caller, o JobOrder) (Accepted, error) {
 	job, err := s.submit(ctx, caller, o)
-	return s.counted(caller, job, err)
+	job, err = s.counted(caller, job, err)
+	if err == nil && !job.Replayed {
+		for _, p := range o.Parts {
+			s.Metrics.JobAccepted(string(job.Job.Tenant), p.Model, job.Job.Lane, p.Lines.File.Lines)
+		}
+	}
+	return job, err
 }
 
 // counted counts what became of an order.
@@ -184,11 +193,23 @@ func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder
 	if err != nil {
 		return s.replay(ctx, caller, o, err)
 	}
-	if err := s.spendSubmit(ctx, caller, o); err != nil {
+	err = s.spendSubmit(ctx, caller, o)
+	var parts []entryOfPart
+	if err == nil {
+		parts, err = s.enterParts(ctx, caller, o)
+	}
+	if err != nil {
 		entry.queue.Dropped(entry.arrival)
 		return s.replay(ctx, caller, o, err)
 	}
-	return s.kept(entry.settle(Entrance{s.Jobs, s.Starter, s.Bell}.Submit(ctx, caller.Tenant.ID, d.sub)))
+	for _, p := range parts {
+		d.sub.Parts = append(d.sub.Parts, p.sub)
+	}
+	job, err := s.kept(entry.settle(Entrance{s.Jobs, s.Starter, s.Bell}.Submit(ctx, caller.Tenant.ID, d.sub)))
+	for _, p := range parts {
+		_, _ = p.settle(job, err)
+	}
+	return job, err
 }
 
 // draft is an order as it would be written, and what it adds to the queue.

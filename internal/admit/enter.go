@@ -1,6 +1,8 @@
 package admit
 
 import (
+	"context"
+
 	"penstock"
 	"penstock/internal/backlog"
 	"penstock/internal/store"
@@ -45,4 +47,39 @@ func (e entry) settle(job Accepted, err error) (Accepted, error) {
 		e.queue.Accepted(e.arrival)
 	}
 	return job, err
+}
+
+// entryOfPart is a further job of a batch that the queue let in.
+type entryOfPart struct {
+	entry
+	sub store.Submission
+}
+
+// enterParts admits the parts of an order as if each were one of its own: its model is resolved, limited and paid for
+// by itself. All are let in, or none is. Codes: those of Job.
+func (s *Service) enterParts(ctx context.Context, caller penstock.Caller, o JobOrder) (parts []entryOfPart, err error) {
+	defer func() {
+		if err == nil {
+			return
+		}
+		for _, p := range parts {
+			p.queue.Dropped(p.arrival)
+		}
+	}()
+	for i := range o.Parts {
+		d, err := s.draft(caller, &o.Parts[i])
+		if err != nil {
+			return parts, err
+		}
+		d.sub.Batch = nil // it is that of the order
+		e, err := s.enter(d.arrival, &d.sub)
+		if err != nil {
+			return parts, err
+		}
+		parts = append(parts, entryOfPart{e, d.sub})
+		if err := s.spendSubmit(ctx, caller, o.Parts[i]); err != nil {
+			return parts, err
+		}
+	}
+	return parts, nil
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -30,7 +31,7 @@ var messageCustomID = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
 // messageBatchCreate is what Anthropic's SDKs send, for the OpenAPI document: it is read as it comes.
 type messageBatchCreate struct {
-	Requests []messageBatchRequest `json:"requests" required:"true" about:"At most 100,000. All are for one model: that of the first."`
+	Requests []messageBatchRequest `json:"requests" required:"true" about:"At most 100,000, for 16 models at the most."`
 }
 
 type messageBatchRequest struct {
@@ -91,39 +92,35 @@ func (c *call) messageBatchView(b store.Batch) messageBatchView {
 	return v
 }
 
-// createMessageBatch makes a job of a list of messages, which may be long: it is written to a file as it comes.
+// createMessageBatch makes jobs of a list of messages, which may be long: it is written to a file as it comes, and to
+// one for each model if there are several.
 func (c *call) createMessageBatch() error {
-	if err := c.Refusing(); err != nil {
-		return err
-	}
-	leave, err := c.uploads.enter(c.caller.Tenant.ID)
+	ctx, leave, err := c.receiving()
 	if err != nil {
 		return err
 	}
 	defer leave()
-	ctx, cancel := context.WithTimeout(c.r.Context(), UploadTimeout)
-	defer cancel()
+	order := admit.JobOrder{}
+	if order.IdempotencyKey, err = idempotencyKey(c.r); err != nil {
+		return err
+	}
+	window, err := c.window()
+	if err != nil {
+		return err
+	}
 	sum := sha256.New()
-	f, err := c.receiveMessages(ctx, sum)
+	f, models, err := c.receiveMessages(ctx, sum)
 	if err != nil {
 		return err
 	}
-	key, err := idempotencyKey(c.r)
+	files, err := c.keepByModel(ctx, f, models)
 	if err != nil {
-		c.Files.Discard(ctx, f)
 		return err
 	}
-	if f, err = c.Files.Keep(ctx, f); err != nil {
-		return err // the row may be there all the same, so its blob must stay
-	}
-	order := admit.JobOrder{Endpoint: penstock.EndpointMessages, Lane: penstock.LaneBulk, IdempotencyKey: key, BodyHash: sum.Sum(nil)}
-	var receipt admit.Accepted
-	if err = c.overLines(&order, admit.Lines{File: f, Batch: store.Batch{Kind: store.BatchAnthropic}}); err == nil {
-		receipt, err = c.Admit.Job(ctx, c.caller, order)
-	}
+	order.BodyHash, order.Deadline = sum.Sum(nil), c.closes(window)
+	receipt, err := c.submitMessages(ctx, files, order)
 	if err != nil || receipt.Replayed {
-		// Nothing reads it. Should this fail, it goes when files do.
-		_ = c.Files.Delete(ctx, f.Tenant, store.FileDeletion{File: f.ID, Actor: c.caller.Key})
+		c.forget(ctx, files) // nothing reads them
 	}
 	if err != nil {
 		return err
@@ -136,64 +133,114 @@ func (c *call) createMessageBatch() error {
 	return c.json(http.StatusOK, c.messageBatchView(b))
 }
 
-// receiveMessages writes the requests of a batch to a file that nobody sees yet, one line each.
-func (c *call) receiveMessages(ctx context.Context, sum hash.Hash) (store.File, error) {
+// submitMessages admits a batch: a job over the first file, and one as part of it over each of the others.
+func (c *call) submitMessages(ctx context.Context, files []store.File, order admit.JobOrder) (admit.Accepted, error) {
+	orders := make([]admit.JobOrder, len(files))
+	orders[0] = order
+	for i, f := range files {
+		o := &orders[i]
+		o.Endpoint, o.Lane, o.Deadline = penstock.EndpointMessages, penstock.LaneBulk, order.Deadline
+		if err := c.overLines(o, admit.Lines{File: f, Batch: store.Batch{Kind: store.BatchAnthropic}}); err != nil {
+			return admit.Accepted{}, err
+		}
+	}
+	orders[0].Parts = orders[1:]
+	return c.Admit.Job(ctx, c.caller, orders[0])
+}
+
+// receiveMessages writes the requests of a batch to a file that nobody sees yet, one line each, and tells which models
+// they name.
+func (c *call) receiveMessages(ctx context.Context, sum hash.Hash) (f store.File, models []string, err error) {
 	limits := c.Config.Current().Process.Limits
 	most := min(limits.MaxFileBytes, maxMessageBatchBytes)
 	sent := io.TeeReader(http.MaxBytesReader(c.w, c.patientBody(c.r.Body), most), sum)
-	lines, out := io.Pipe()
-	go func() { out.CloseWithError(copyRequests(sent, out)) }()
-	f, err := c.Files.Receive(ctx, c.caller.Tenant.ID, lines, file.Limits{
-		MaxBytes: 2 * most, MaxLineBytes: limits.MaxBodyBytes, MaxJSONDepth: limits.MaxJSONDepth,
+	f, err = c.receiveLines(ctx, 2*most, func(out io.Writer) (err error) {
+		models, err = copyRequests(sent, out)
+		return err
 	})
-	lines.CloseWithError(context.Canceled) // lets the other side go if it still writes
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return f, penstock.Errorf(penstock.CodeTooLarge, "The batch is larger than %d bytes; split it.", tooLarge.Limit)
+		return f, nil, penstock.Errorf(penstock.CodeTooLarge, "The batch is larger than %d bytes; split it.", tooLarge.Limit)
 	}
 	if err == nil && f.ErrorCount > 0 {
 		c.Files.Discard(ctx, f)
 		e := f.Errors[0]
-		return f, penstock.InvalidParam(fmt.Sprintf("requests.%d", e.Line-1), "requests.%d: %s", e.Line-1, e.Message)
+		return f, nil, penstock.InvalidParam(fmt.Sprintf("requests.%d", e.Line-1), "requests.%d: %s", e.Line-1, e.Message)
 	}
+	return f, models, err
+}
+
+// receiveLines writes lines to a file that nobody sees yet.
+func (c *call) receiveLines(ctx context.Context, most int64, write func(io.Writer) error) (store.File, error) {
+	limits := c.Config.Current().Process.Limits
+	lines, out := io.Pipe()
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		out.CloseWithError(write(out))
+	}()
+	f, err := c.Files.Receive(ctx, c.caller.Tenant.ID, lines, file.Limits{
+		MaxBytes: most, MaxLineBytes: limits.MaxBodyBytes, MaxJSONDepth: limits.MaxJSONDepth,
+	})
+	lines.CloseWithError(context.Canceled) // lets the other side go if it still writes
+	<-written
 	f.Key, f.Name, f.Purpose = c.caller.Key, "requests.jsonl", store.PurposeBatch
 	return f, err
 }
 
-// copyRequests turns the requests of a body into lines, one at a time.
-func copyRequests(sent io.Reader, out io.Writer) error {
+// copyRequests turns the requests of a body into lines, one at a time, and tells which models they name, in the order
+// in which they come first.
+func copyRequests(sent io.Reader, out io.Writer) (models []string, err error) {
 	dec := jsontext.NewDecoder(sent)
 	if err := seekRequests(dec); err != nil {
-		return err
+		return nil, err
 	}
 	n := 0
 	for ; dec.PeekKind() != ']'; n++ {
 		if n == maxMessageBatch {
-			return penstock.Errorf(penstock.CodeTooLarge, "A batch has at most %d requests; split it.", maxMessageBatch)
+			return nil, penstock.Errorf(penstock.CodeTooLarge, "A batch has at most %d requests; split it.", maxMessageBatch)
 		}
 		var r messageBatchRequest
 		if err := json.UnmarshalDecode(dec, &r, lenient); err != nil {
-			return unreadableRequest(err, n)
+			return nil, unreadableRequest(err, n)
 		}
-		if !messageCustomID.MatchString(r.CustomID) {
-			return penstock.InvalidParam(fmt.Sprintf("requests.%d.custom_id", n), "requests.%d.custom_id must be 1 to 64 letters, digits, _ and -.", n)
+		if err := r.check(n); err != nil {
+			return nil, err
 		}
-		if r.Params.Kind() != '{' {
-			return penstock.InvalidParam(fmt.Sprintf("requests.%d.params", n), "requests.%d.params must be an object.", n)
+		model := modelOf(r.Params)
+		if model == "" {
+			return nil, penstock.InvalidParam(fmt.Sprintf("requests.%d.params.model", n), "requests.%d.params.model is missing, or is no string.", n)
 		}
-		if err := r.Params.Compact(); err != nil { // so that it is one line
-			return unreadableRequest(err, n)
+		if !slices.Contains(models, model) {
+			if models = append(models, model); len(models) > maxBatchModels {
+				return nil, penstock.InvalidParam(fmt.Sprintf("requests.%d.params.model", n), "requests.%d.params.model is the %dth model of the batch; %d are the most: split it.",
+					n, len(models), maxBatchModels)
+			}
 		}
 		if _, err := fmt.Fprintf(out, `{"custom_id":%q,"body":%s}`+"\n", r.CustomID, r.Params); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if n == 0 {
-		return penstock.InvalidParam("requests", "requests is empty; send at least one.")
+		return nil, penstock.InvalidParam("requests", "requests is empty; send at least one.")
 	}
 	for range 2 { // the end of the list and of the body, so that a body that was cut off is no batch
 		if _, err := dec.ReadToken(); err != nil {
-			return unreadableRequest(err, n)
+			return nil, unreadableRequest(err, n)
 		}
+	}
+	return models, nil
+}
+
+// check holds a request against what one has to be, and brings its params into one line.
+func (r *messageBatchRequest) check(n int) error {
+	if !messageCustomID.MatchString(r.CustomID) {
+		return penstock.InvalidParam(fmt.Sprintf("requests.%d.custom_id", n), "requests.%d.custom_id must be 1 to 64 letters, digits, _ and -.", n)
+	}
+	if r.Params.Kind() != '{' {
+		return penstock.InvalidParam(fmt.Sprintf("requests.%d.params", n), "requests.%d.params must be an object.", n)
+	}
+	if err := r.Params.Compact(); err != nil {
+		return unreadableRequest(err, n)
 	}
 	return nil
 }
@@ -282,13 +329,14 @@ func (c *call) deleteMessageBatch() error {
 	if err != nil {
 		return err
 	}
-	ctx, tenant := c.r.Context(), c.caller.Tenant.ID
-	if err := c.Deleter.DeleteJob(ctx, tenant, store.Deletion{Job: b.ID, Actor: c.caller.Key}); err != nil {
-		return err
+	if b.Job.FinishedAt.IsZero() {
+		return penstock.Errorf(penstock.CodeConflict, "%s has not ended; cancel it first, or wait.", penstock.ViewMessageBatch.Format(b.ID))
 	}
-	// Its requests were written to a file that is of no use to anybody else.
-	if err := c.Files.Delete(ctx, tenant, store.FileDeletion{File: b.File, Actor: c.caller.Key}); err != nil && penstock.ErrorCode(err) != penstock.CodeNotFound {
-		return err
+	// The job that it is named by goes last, so that whoever is interrupted can ask again.
+	for _, id := range slices.Backward(b.Jobs()) {
+		if err := c.deleteWithFile(id); err != nil {
+			return err
+		}
 	}
 	return c.json(http.StatusOK, messageBatchDeletedView{penstock.ViewMessageBatch.Format(b.ID), "message_batch_deleted"})
 }
@@ -301,7 +349,10 @@ func (c *call) messageBatchResults() error {
 	if b.Job.FinishedAt.IsZero() {
 		return penstock.Errorf(penstock.CodeConflict, "%s has not ended; its results are there when processing_status is ended.", penstock.ViewMessageBatch.Format(b.ID))
 	}
+	if b.Lost {
+		return penstock.Errorf(penstock.CodeGone, "Some results of %s were deleted, or are kept no longer; GET /v1/jobs/{id}/results tells those that are left.", penstock.ViewMessageBatch.Format(b.ID))
+	}
 	c.w.Header().Set("Content-Type", typeAnthropicJSONL)
 	p := store.ResultPage{Order: store.OrderInput, After: -1, Limit: resultPage}
-	return c.stream(b.ID, p, store.BatchAnthropic)
+	return c.stream(results{jobs: b.Jobs(), page: p, kind: store.BatchAnthropic})
 }

@@ -17,40 +17,33 @@ import (
 // ResultWriter writes results as the door that their batch came through has them. The zero value is ready to use.
 type ResultWriter struct{}
 
-// blank stands where an answer belongs. The name before it cannot be found anywhere else in a line: inside of a
-// string, quotes are escaped.
-var (
-	blank        = jsontext.Value("null")
-	blankBody    = []byte(`"body":null`)
-	blankMessage = []byte(`"message":null`)
-)
-
 // WriteLine writes one result. The answer goes out as it was stored, without being read again: with it, most of
 // the time of a stream would go into looking for errors that were looked for when it came in.
 func (ResultWriter) WriteLine(w *bufio.Writer, kind store.BatchKind, item penstock.Item) error {
-	answer, gap := item.Result, blankBody
-	item.Result = blank
-	var view any
+	line := w.AvailableBuffer()
+	if item.Status == penstock.StatusSucceeded {
+		line = appendSuccess(line, kind, &item)
+	} else {
+		text, err := json.Marshal(lineView(kind, item), lenient)
+		if err != nil {
+			return fmt.Errorf("encoding a line: %w", err)
+		}
+		line = append(line, text...)
+	}
+	_, err := w.Write(append(line, '\n'))
+	return err
+}
+
+// lineView is what a line of results is an encoding of.
+func lineView(kind store.BatchKind, item penstock.Item) any {
 	switch kind {
 	case store.BatchOpenAI:
-		view = newBatchLine(item)
+		return newBatchLine(item)
 	case store.BatchAnthropic:
-		view, gap = newMessageBatchLine(item), blankMessage
+		return newMessageBatchLine(item)
 	default:
-		view = newResultView(item)
+		return newResultView(item)
 	}
-	line, err := json.Marshal(view, lenient)
-	if err != nil {
-		return fmt.Errorf("encoding a line: %w", err)
-	}
-	if at := bytes.Index(line, gap); at >= 0 && item.Status == penstock.StatusSucceeded {
-		end := at + len(gap)
-		_, _ = w.Write(line[:end-len(blank)]) // an error stays with the writer, and is the last one's
-		_, _ = w.Write(oneLine(answer))
-		line = line[end:]
-	}
-	_, _ = w.Write(line)
-	return w.WriteByte('\n')
 }
 
 // oneLine is an answer without the line breaks that some upstreams make their JSON readable with.
@@ -60,7 +53,7 @@ func oneLine(answer []byte) []byte {
 	}
 	text := jsontext.Value(bytes.Clone(answer))
 	if err := text.Compact(lenient); err != nil {
-		return blank // what is no JSON was not let in
+		return []byte("null") // what is no JSON was not let in
 	}
 	return text
 }

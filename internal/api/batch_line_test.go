@@ -13,17 +13,6 @@ import (
 	"penstock/internal/store"
 )
 
-// lineView is what a line of results is an encoding of.
-func lineView(kind store.BatchKind, item penstock.Item) any {
-	switch kind {
-	case store.BatchOpenAI:
-		return newBatchLine(item)
-	case store.BatchAnthropic:
-		return newMessageBatchLine(item)
-	}
-	return newResultView(item)
-}
-
 func writtenLine(t interface{ Fatal(...any) }, kind store.BatchKind, item penstock.Item) string {
 	var b bytes.Buffer
 	w := bufio.NewWriter(&b)
@@ -34,6 +23,14 @@ func writtenLine(t interface{ Fatal(...any) }, kind store.BatchKind, item pensto
 		t.Fatal(err)
 	}
 	return b.String()
+}
+
+func drawUsage(t *rapid.T) penstock.Usage {
+	n := rapid.OneOf(rapid.Just(int64(0)), rapid.Int64Range(0, 1<<40))
+	return penstock.Usage{
+		InputTokens: n.Draw(t, "input"), CachedInputTokens: n.Draw(t, "cached"), CacheWriteTokens: n.Draw(t, "written"),
+		OutputTokens: n.Draw(t, "output"), ReasoningTokens: n.Draw(t, "reasoned"),
+	}
 }
 
 // TestLinesAreTheirViews holds that a line whose answer was put in as it is reads like one that was encoded as a
@@ -48,7 +45,11 @@ func TestLinesAreTheirViews(t *testing.T) {
 		}
 		item := penstock.Item{
 			ID: "01JQ0000000000000000000000", Index: 3, CustomID: hostile.Draw(t, "custom id"), Target: hostile.Draw(t, "target"),
-			Status: rapid.SampledFrom(penstock.Statuses[2:]).Draw(t, "status"), Seq: 7, Attempts: 1, StatusCode: 200, FinishedAt: time.Unix(1, 0),
+			Status: rapid.SampledFrom(penstock.Statuses[2:]).Draw(t, "status"), Seq: 7, Attempts: 1, StatusCode: 200,
+			Cost: penstock.NanoUSD(rapid.Int64Range(0, 1<<40).Draw(t, "cost")), Usage: drawUsage(t),
+		}
+		if ended := rapid.Int64Range(0, 1<<52).Draw(t, "ended"); ended > 0 {
+			item.FinishedAt = time.UnixMicro(ended)
 		}
 		switch item.Status {
 		case penstock.StatusSucceeded:

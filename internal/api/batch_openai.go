@@ -384,9 +384,11 @@ func (c *call) stopBatch(kind store.BatchKind, view penstock.View) (store.Batch,
 	if b.Refused() || !b.Job.FinishedAt.IsZero() {
 		return b, penstock.Errorf(penstock.CodeConflict, "%s has ended already.", view.Format(b.ID))
 	}
-	if _, err := c.Jobs.CancelJob(c.r.Context(), c.caller.Tenant.ID, b.ID); err != nil {
-		return b, err
+	for _, id := range b.Jobs() {
+		if _, err := c.Jobs.CancelJob(c.r.Context(), c.caller.Tenant.ID, id); err != nil && penstock.ErrorCode(err) != penstock.CodeNotFound {
+			return b, err
+		}
+		c.Cancelled(id)
 	}
-	c.Cancelled(b.ID)
 	return c.Batches.Batch(c.r.Context(), c.caller.Tenant.ID, b.ID)
 }

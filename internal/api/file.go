@@ -114,16 +114,11 @@ func newFileView(f store.File) fileView {
 
 // createFile streams an upload into the store. The file is there when it answers, and not before.
 func (c *call) createFile() error {
-	if err := c.Refusing(); err != nil {
-		return err
-	}
-	leave, err := c.uploads.enter(c.caller.Tenant.ID)
+	ctx, leave, err := c.receiving()
 	if err != nil {
 		return err
 	}
 	defer leave()
-	ctx, cancel := context.WithTimeout(c.r.Context(), UploadTimeout)
-	defer cancel()
 	c.r.Body = c.patientBody(c.r.Body)
 	form, err := c.r.MultipartReader()
 	if err != nil {
@@ -140,6 +135,20 @@ func (c *call) createFile() error {
 		return err
 	}
 	return c.json(http.StatusOK, newFileView(kept))
+}
+
+// receiving opens the door for an upload: there is room for what it brings, and a place for it, which leave gives back,
+// for as long as one may take. Codes: overloaded, rate_limited.
+func (c *call) receiving() (ctx context.Context, leave func(), err error) {
+	if err := c.Refusing(); err != nil {
+		return nil, nil, err
+	}
+	place, err := c.uploads.enter(c.caller.Tenant.ID)
+	if err != nil {
+		return nil, nil, err
+	}
+	ctx, cancel := context.WithTimeout(c.r.Context(), UploadTimeout)
+	return ctx, func() { cancel(); place() }, nil
 }
 
 // patientBody gives a body that keeps coming all the time it needs.

@@ -115,8 +115,12 @@ func (c *call) createResultsLink() error {
 	case err != nil:
 		return err
 	case b.DoneAt.IsZero():
+		next := "they are being written; ask again in a moment"
+		if job.FinishedAt.IsZero() {
+			next = fmt.Sprintf("it is %s; ask again when it has ended", job.Status())
+		}
 		return &penstock.Error{Code: penstock.CodeConflict, RetryAfter: time.Second,
-			Message: fmt.Sprintf("The results of %s are not written to a file yet: it is %s; ask again when it has ended, and read /v1/jobs/%[1]s/results meanwhile.", penstock.ViewJob.Format(id), job.Status())}
+			Message: fmt.Sprintf("The results of %s are not in a file yet: %s, and read /v1/jobs/%[1]s/results meanwhile.", penstock.ViewJob.Format(id), next)}
 	case b.Output == "":
 		return penstock.Errorf(penstock.CodeConflict, "%s has no file of its own for results; its door tells where they are.", penstock.ViewJob.Format(id))
 	}

@@ -52,6 +52,11 @@ func (c *call) createResponse() error {
 	if kept.Stream {
 		order.Stream = penstock.StreamWire
 	}
+	window, err := c.window()
+	if err != nil {
+		return err
+	}
+	order.Deadline = c.closes(window)
 	if order.IdempotencyKey, order.BodyHash, err = c.idempotency(sent); err != nil {
 		return err
 	}

@@ -13,9 +13,9 @@ import (
 	"penstock/internal/store"
 )
 
-// resultPage is how many results are read from the store at a time. The next page is read while one is written, so
-// two of them bound the memory of a stream.
-const resultPage = 256
+// resultPage is how many results are read from the store at a time, or fewer where they are large. The next page is
+// read while one is written, so two of them bound the memory of a stream.
+const resultPage = 2048
 
 // streamResults writes what is finished by now, one line each, and ends.
 func (c *call) streamResults() error {
@@ -28,7 +28,15 @@ func (c *call) streamResults() error {
 		return err
 	}
 	c.w.Header().Set("Content-Type", typeJSONL)
-	return c.stream(id, p, store.BatchNative)
+	return c.stream(results{[]penstock.ID{id}, p, store.BatchNative})
+}
+
+// results are what is to be read: those of a job behind a place, or of several jobs one behind the other, as one of the
+// doors has them.
+type results struct {
+	jobs []penstock.ID
+	page store.ResultPage
+	kind store.BatchKind
 }
 
 // resultsRead is a page of results, or why there is none.
@@ -37,12 +45,12 @@ type resultsRead struct {
 	err   error
 }
 
-// stream writes the results of a job behind a place, as one of the doors has them.
-func (c *call) stream(job penstock.ID, p store.ResultPage, kind store.BatchKind) error {
+// stream writes results.
+func (c *call) stream(r results) error {
 	ctx, cancel := context.WithCancel(c.r.Context())
 	defer cancel()
 	pages := make(chan resultsRead)
-	go c.readAhead(ctx, job, p, pages)
+	go c.readAhead(ctx, r, pages)
 	var out *lineWriter
 	for read := range pages {
 		if read.err != nil {
@@ -55,7 +63,7 @@ func (c *call) stream(job penstock.ID, p store.ResultPage, kind store.BatchKind)
 			out = c.lines()
 		}
 		for _, item := range read.items {
-			if err := (ResultWriter{}).WriteLine(out.w, kind, item); err != nil {
+			if err := (ResultWriter{}).WriteLine(out.w, r.kind, item); err != nil {
 				return err
 			}
 		}
@@ -67,22 +75,30 @@ func (c *call) stream(job penstock.ID, p store.ResultPage, kind store.BatchKind)
 }
 
 // readAhead reads the pages of a stream until the last one, or until ctx ends.
-func (c *call) readAhead(ctx context.Context, job penstock.ID, p store.ResultPage, pages chan<- resultsRead) {
+func (c *call) readAhead(ctx context.Context, r results, pages chan<- resultsRead) {
 	defer close(pages)
-	for {
-		items, err := c.Jobs.Results(ctx, c.caller.Tenant.ID, job, p)
-		select {
-		case pages <- resultsRead{items, err}:
-		case <-ctx.Done():
-			return
-		}
-		if err != nil || len(items) < p.Limit {
-			return
-		}
-		last := items[len(items)-1]
-		p.After = last.Seq
-		if p.Order == store.OrderInput {
-			p.After = int64(last.Index)
+	for _, job := range r.jobs {
+		p := r.page
+		for more := true; more; {
+			var items []penstock.Item
+			var err error
+			items, more, err = c.Jobs.Results(ctx, c.caller.Tenant.ID, job, p)
+			select {
+			case pages <- resultsRead{items, err}:
+			case <-ctx.Done():
+				return
+			}
+			if err != nil {
+				return
+			}
+			if !more {
+				break
+			}
+			last := items[len(items)-1]
+			p.After = last.Seq
+			if p.Order == store.OrderInput {
+				p.After = int64(last.Index)
+			}
 		}
 	}
 }

@@ -150,7 +150,7 @@ var coreRoutes = []route{
 		Params: []param{keyParam, cacheParam}, Body: anyObject{}, Answers: passedOn[:1], serve: inference(penstock.EndpointEmbeddings)},
 	{Method: "POST", Path: "/v1/responses", Scope: penstock.ScopeInference,
 		Summary: "OpenAI response, plain or streamed; with store: true or background: true it runs as a job and is kept, and previous_response_id goes on from it. conversation is refused",
-		Params:  []param{keyParam, cacheParam}, Body: anyObject{}, Answers: passedOn, words: &responsesWording, serve: (*call).createResponse},
+		Params:  []param{keyParam, cacheParam, windowParam}, Body: anyObject{}, Answers: passedOn, words: &responsesWording, serve: (*call).createResponse},
 	{Method: "POST", Path: "/v1/messages", Scope: penstock.ScopeInference, Summary: "Anthropic message, plain or streamed",
 		Params: []param{keyParam, cacheParam, versionParam, betaParam}, Body: anyObject{}, Answers: passedOn, words: &anthropicWording,
 		serve: inference(penstock.EndpointMessages)},

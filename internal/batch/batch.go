@@ -5,8 +5,9 @@
 // an item, which is admission's, nor how a result is written down, which is the door's: both are passed in.
 //
 // Every step is one transaction that compares and sets, so any number of processes may take them at once, and a
-// process may die between any two: what it did not commit is done again, by it or by another. Both hold one step
-// in memory, whatever the size of the batch.
+// process may die between any two: what it did not commit is done again, by it or by another. So that not all of them
+// write the same files, a finisher claims a batch and keeps its claim while it writes; one that is not heard of loses
+// it. Both hold one step in memory, whatever the size of the batch.
 package batch
 
 import (

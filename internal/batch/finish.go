@@ -18,16 +18,20 @@ const (
 	finishPoll = 250 * time.Millisecond
 	// FinishTimeout bounds the writing of one batch's files.
 	FinishTimeout = time.Hour
+	// claimFor is how long others leave a batch to a finisher that is not heard of, and claimRenewal how often it is. They
+	// are short, as a batch that is taken over too soon costs work and nothing else.
+	claimFor, claimRenewal = 3 * time.Second, time.Second
 	// resultPage and pageBuffer bound what is in memory of a batch's results.
-	resultPage = 256
+	resultPage = 2048
 	pageBuffer = 256 << 10
 )
 
 // Batches is what a finisher reads and writes.
 type Batches interface {
 	UnfinishedBatches(ctx context.Context, limit int) ([]store.Batch, error)
+	ClaimBatch(ctx context.Context, tenant penstock.TenantID, c store.BatchClaim) (bool, error)
 	FinishBatch(ctx context.Context, tenant penstock.TenantID, f store.BatchFiles) (store.Batch, bool, error)
-	Results(ctx context.Context, tenant penstock.TenantID, job penstock.ID, p store.ResultPage) ([]penstock.Item, error)
+	Results(ctx context.Context, tenant penstock.TenantID, job penstock.ID, p store.ResultPage) (items []penstock.Item, more bool, err error)
 }
 
 // Artifacts keeps what is written.
@@ -53,14 +57,17 @@ type FinisherDeps struct {
 }
 
 // Finisher writes the files of batches that ended.
-type Finisher struct{ FinisherDeps }
+type Finisher struct {
+	FinisherDeps
+	id penstock.ID // what it claims batches as
+}
 
 // NewFinisher returns a finisher.
 func NewFinisher(d FinisherDeps) (*Finisher, error) {
 	if d.Store == nil || d.Artifacts == nil || d.Writer == nil || d.Announce == nil || d.Log == nil || d.Clock == nil {
 		return nil, errors.New("a finisher needs a store, a place for files, a writer, somebody to tell, a log and a clock")
 	}
-	return &Finisher{d}, nil
+	return &Finisher{d, new(penstock.IDs).New(d.Clock())}, nil
 }
 
 // Run finishes batches until ctx ends. Errors are logged and tried again.
@@ -83,23 +90,61 @@ func (f *Finisher) runOnce(ctx context.Context) (done int, err error) {
 	}
 	var errs []error
 	for _, b := range batches {
-		if err := f.finish(ctx, b); err != nil {
-			if penstock.ErrorCode(err) == penstock.CodeNotFound {
-				continue // it was deleted meanwhile
-			}
-			errs = append(errs, err)
-			continue
+		claimed, err := f.claim(ctx, b, claimFor)
+		if err == nil && claimed {
+			err = f.finish(ctx, b)
 		}
-		done++
+		switch {
+		case penstock.ErrorCode(err) == penstock.CodeNotFound: // it was deleted meanwhile
+		case err != nil:
+			errs = append(errs, err)
+		case claimed:
+			done++
+		}
 	}
 	return done, errors.Join(errs...)
 }
 
+func (f *Finisher) claim(ctx context.Context, b store.Batch, length time.Duration) (bool, error) {
+	return f.Store.ClaimBatch(ctx, b.Tenant, store.BatchClaim{Job: b.ID, By: f.id, For: length})
+}
+
+// hold keeps a batch claimed until it is let go. The context ends when somebody else has it.
+func (f *Finisher) hold(ctx context.Context, b store.Batch) (held context.Context, release func()) {
+	held, cancel := context.WithCancel(ctx)
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		tick := time.NewTicker(claimRenewal)
+		defer tick.Stop()
+		for {
+			select {
+			case <-held.Done():
+				return
+			case <-tick.C:
+			}
+			// A renewal that fails is tried again: whether the claim is lost is for the next one to say.
+			if claimed, err := f.claim(held, b, claimFor); err == nil && !claimed {
+				cancel()
+			}
+		}
+	}()
+	return held, func() { cancel(); <-gone }
+}
+
 // finish writes a batch's files and makes them known. Content is durable before the row that names it; whoever
-// loses to another process removes its own.
-func (f *Finisher) finish(ctx context.Context, b store.Batch) error {
+// loses to another process removes its own. What was not finished is left to others at once.
+func (f *Finisher) finish(ctx context.Context, b store.Batch) (err error) {
+	whole := context.WithoutCancel(ctx)
+	defer func() {
+		if err != nil {
+			_, _ = f.claim(whole, b, 0) // if it cannot be let go, it runs out
+		}
+	}()
 	ctx, cancel := context.WithTimeout(ctx, FinishTimeout)
 	defer cancel()
+	ctx, release := f.hold(ctx, b)
+	defer release()
 	files := store.BatchFiles{Job: b.ID}
 	if b.Kind != store.BatchAnthropic { // whose results are read from the job
 		for _, part := range parts(b) {
@@ -181,7 +226,7 @@ func (f *Finisher) write(ctx context.Context, b store.Batch, p part) (*store.Fil
 func (f *Finisher) results(ctx context.Context, b store.Batch, p part, out *bufio.Writer) error {
 	page := store.ResultPage{Order: store.OrderInput, After: -1, Limit: resultPage}
 	for {
-		items, err := f.Store.Results(ctx, b.Tenant, b.ID, page)
+		items, more, err := f.Store.Results(ctx, b.Tenant, b.ID, page)
 		if err != nil {
 			return err
 		}
@@ -194,7 +239,7 @@ func (f *Finisher) results(ctx context.Context, b store.Batch, p part, out *bufi
 				return err
 			}
 		}
-		if len(items) < page.Limit {
+		if !more {
 			return nil
 		}
 	}

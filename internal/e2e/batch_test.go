@@ -297,6 +297,73 @@ func TestMessageBatch(t *testing.T) {
 	}
 }
 
+// TestMessageBatchOfSeveralModels holds that requests for several models are one batch to whoever sent them, from the
+// first look to the last, though each model has a job of its own.
+func TestMessageBatchOfSeveralModels(t *testing.T) {
+	t.Parallel()
+	s := stage(t).Server
+	batch := func(models ...string) string {
+		var requests []string
+		for i, model := range models {
+			requests = append(requests, fmt.Sprintf(`{"custom_id":"row-%d","params":{"model":%q,"max_tokens":8,"messages":[{"role":"user","content":"several %d [sim:hold=several]"}]}}`, i, model, i))
+		}
+		return `{"requests":[` + strings.Join(requests, ",") + `]}`
+	}
+	b := readAs[messageBatch](t, s.Do(post("/v1/messages/batches", batch("sim-a", "sim-b", "sim-a"))))
+	if b.ProcessingStatus != "in_progress" || b.RequestCounts.Processing != 3 {
+		t.Errorf("in the beginning it is %+v", b)
+	}
+	var jobs struct {
+		Data []struct {
+			ID, Model string
+			Counts    struct{ Total int }
+		}
+	}
+	if err := json.Unmarshal([]byte(s.Do(get("/v1/jobs")).Body), &jobs); err != nil || len(jobs.Data) != 2 || jobs.Data[0].Model != "sim-b" || jobs.Data[1].Counts.Total != 2 {
+		t.Fatalf("its jobs are %+v: %v", jobs, err)
+	}
+	if a := s.Do(Call{Method: http.MethodDelete, Path: "/v1/messages/batches/" + b.ID}); a.Status != http.StatusConflict {
+		t.Errorf("deleted while it runs: %d %s", a.Status, a.Body)
+	}
+	stopping := readAs[messageBatch](t, s.Do(post("/v1/messages/batches/"+b.ID+"/cancel", "")))
+	if stopping.ProcessingStatus == "in_progress" {
+		t.Errorf("after the cancel it is %+v", stopping)
+	}
+	Await(t, "the batch to end", func() error {
+		if b = readAs[messageBatch](t, s.Do(get("/v1/messages/batches/"+b.ID))); b.ProcessingStatus != "ended" {
+			return fmt.Errorf("it is %+v", b)
+		}
+		return nil
+	})
+	path := strings.TrimPrefix(b.ResultsURL, s.URL)
+	if results := s.Do(get(path)).Body; b.RequestCounts.Canceled != 3 || strings.Count(results, `"type":"canceled"`) != 3 {
+		t.Errorf("cancelled, it is %+v with %s", b, results)
+	}
+	if a := s.Do(Call{Method: http.MethodDelete, Path: "/v1/jobs/" + jobs.Data[0].ID}); a.Status/100 != 2 {
+		t.Errorf("delete a part: %d %s", a.Status, a.Body)
+	}
+	if a := s.Do(get(path)); a.Status != http.StatusGone {
+		t.Errorf("the results without those of a part: %d %s", a.Status, a.Body)
+	}
+	if a := s.Do(Call{Method: http.MethodDelete, Path: "/v1/messages/batches/" + b.ID}); a.Status != http.StatusOK {
+		t.Errorf("delete: %d %s", a.Status, a.Body)
+	}
+	for list, left := range map[string]int{"/v1/jobs": 0, "/v1/messages/batches": 0, "/v1/files": 1} { // that of the part that went by itself
+		if a := s.Do(get(list)); strings.Count(a.Body, `"created_at"`) != left {
+			t.Errorf("after the delete %s has %s", list, a.Body)
+		}
+	}
+	var many []string
+	for i := range 17 {
+		many = append(many, fmt.Sprintf("sim-%d", i))
+	}
+	for _, models := range [][]string{many, {"sim", ""}} {
+		if a := s.Do(post("/v1/messages/batches", batch(models...))); a.Status != http.StatusBadRequest || !strings.Contains(a.Body, "params.model") {
+			t.Errorf("%d models: %d %s", len(models), a.Status, a.Body)
+		}
+	}
+}
+
 // TestResultsOfInputsAreAFileToo holds that a job that is not over a file has one made of its results when asked.
 func TestResultsOfInputsAreAFileToo(t *testing.T) {
 	t.Parallel()

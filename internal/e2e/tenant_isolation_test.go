@@ -187,6 +187,40 @@ func TestIsolation(t *testing.T) {
 	t.Logf("%d probes", probes)
 }
 
+// named are bodies that name what must be the caller's own.
+var named = []struct{ kind, path, body string }{
+	{"response", "/v1/responses", `{"model":"sim","input":"And then?","previous_response_id":"%s"}`},
+	{"response", "/v1/responses", `{"model":"sim","input":"And then?","background":true,"previous_response_id":"%s"}`},
+	{"file", "/v1/jobs", `{"input_file":"%s"}`},
+	{"file", "/v1/batches", `{"input_file_id":"%s","endpoint":"/v1/chat/completions","completion_window":"24h"}`},
+}
+
+// TestIsolationOfNames holds that a stranger who names another tenant's object in a body learns as much as from a name
+// that was never given.
+func TestIsolationOfNames(t *testing.T) {
+	t.Parallel()
+	st := stage(t)
+	at := st.operators()
+	at.makeTenant(t, "umbra")
+	stranger := at.makeKey(t, "umbra", "app", penstock.AllScopes...)
+	for _, n := range named {
+		i := slices.IndexFunc(objects, func(o object) bool { return o.name == n.kind })
+		id := objects[i].make(t, st)
+		prefix, _, _ := strings.Cut(id, "_")
+		none := prefix + "_01JQ0000000000000000000000"
+		ask := func(id string) Call { return post(n.path, fmt.Sprintf(n.body, id)) }
+		theirs, missing := st.Do(stranger.as(ask(id))), st.Do(stranger.as(ask(none)))
+		said := regexp.MustCompile(`"request_id":"[^"]*"`)
+		same := strings.ReplaceAll(said.ReplaceAllString(theirs.Body, ""), id, none) == said.ReplaceAllString(missing.Body, "")
+		if theirs.Status != http.StatusNotFound || missing.Status != http.StatusNotFound || !same {
+			t.Errorf("%s with another tenant's %s answers %d %s, with one that never was %d %s", n.path, n.kind, theirs.Status, theirs.Body, missing.Status, missing.Body)
+		}
+		if own := st.Do(ask(id)); own.Status/100 != 2 {
+			t.Errorf("%s with its owner's %s answers %d %s: the probe proves nothing", n.path, n.kind, own.Status, own.Body)
+		}
+	}
+}
+
 // TestScopes calls every route with a key that may do everything but what the route needs.
 func TestScopes(t *testing.T) {
 	t.Parallel()

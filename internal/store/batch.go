@@ -34,9 +34,14 @@ type Batches interface {
 	// RefuseBatch keeps a batch that cannot run, with the reasons; there is no job.
 	RefuseBatch(ctx context.Context, tenant penstock.TenantID, b Batch) (Batch, error)
 
-	// UnfinishedBatches returns batches whose job has ended and whose files are not written yet, oldest first, at
-	// most limit.
+	// UnfinishedBatches returns batches whose job has ended and whose files are not written yet, nor about to be by
+	// somebody who claimed them, oldest first, at most limit.
 	UnfinishedBatches(ctx context.Context, limit int) ([]Batch, error)
+
+	// ClaimBatch has others leave it to one of them to write a batch's files, for as long as the claim says; who holds it
+	// may claim it again. It saves work and decides nothing, which FinishBatch does. False: somebody else has it, it is
+	// done, or there is none.
+	ClaimBatch(ctx context.Context, tenant penstock.TenantID, c BatchClaim) (bool, error)
 
 	// FinishBatch makes what was written for a batch its files. It is done once: whoever comes later gets the
 	// batch as it is, and false. Codes: not_found.
@@ -64,13 +69,47 @@ type Batch struct {
 	Metadata   map[string]string
 	Errors     []LineError   // why it was refused; then it has no job
 	OutputLife time.Duration // how long its files are kept, 0 for as long as files are
+	Parts      []penstock.ID // further jobs of it, for other models
 
 	Output, ErrorOutput penstock.ID // its files, "" until they are written, and where there was nothing to write
 	CreatedAt           time.Time
 	DoneAt              time.Time // when its files were written, zero until then
 
-	Job   penstock.Job // zero where it was refused
-	Split int          // how many of its items the job has
+	// Job is zero where it was refused. Of a batch with parts, counts, usage and times are what all of its jobs come to.
+	Job   penstock.Job
+	Split int  // how many of its items the job has
+	Lost  bool // some of its jobs are gone: they were deleted by themselves, or kept no longer
+}
+
+// Jobs are the ids of all jobs of a batch.
+func (b Batch) Jobs() []penstock.ID { return append([]penstock.ID{b.ID}, b.Parts...) }
+
+// together is what two jobs of a batch come to: it runs until both have ended.
+func together(a, b penstock.Job) penstock.Job {
+	a.Counts, a.Usage, a.Cost = a.Counts.Plus(b.Counts), a.Usage.Plus(b.Usage), a.Cost+b.Cost
+	if a.StartedAt.IsZero() || !b.StartedAt.IsZero() && b.StartedAt.Before(a.StartedAt) {
+		a.StartedAt = b.StartedAt
+	}
+	if a.CancelRequestedAt.IsZero() {
+		a.CancelRequestedAt = b.CancelRequestedAt
+	}
+	if !a.FinishedAt.IsZero() && (b.FinishedAt.IsZero() || b.FinishedAt.After(a.FinishedAt)) {
+		a.FinishedAt = b.FinishedAt
+	}
+	return a
+}
+
+// Gather completes a batch with its jobs, those that are there.
+func (b *Batch) Gather(jobs map[penstock.ID]penstock.Job) {
+	b.Job = jobs[b.ID]
+	for _, id := range b.Parts {
+		j, there := jobs[id]
+		if !there {
+			b.Lost = true
+			continue
+		}
+		b.Job = together(b.Job, j)
+	}
 }
 
 // Refused says that it never ran.
@@ -107,6 +146,13 @@ type BatchPage struct {
 	After  penstock.ID // the last batch of the page before
 	Before penstock.ID // the first batch of the page behind; exclusive with After
 	Limit  int
+}
+
+// BatchClaim is the wish to write the files of a batch.
+type BatchClaim struct {
+	Job penstock.ID
+	By  penstock.ID // who wishes it
+	For time.Duration
 }
 
 // BatchFiles are what was written for a batch.

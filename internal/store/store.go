@@ -73,8 +73,10 @@ type Jobs interface {
 	// twice, or too late, changes nothing. Codes: not_found.
 	CancelJob(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (penstock.Job, error)
 
-	// Results returns finished items with their results, at most p.Limit of them. Codes: not_found.
-	Results(ctx context.Context, tenant penstock.TenantID, job penstock.ID, p ResultPage) ([]penstock.Item, error)
+	// Results returns finished items with their results, at most p.Limit of them, and fewer where their results are
+	// large: a page is what a reader holds in memory. More says that there may be others behind the last one. Codes:
+	// not_found.
+	Results(ctx context.Context, tenant penstock.TenantID, job penstock.ID, p ResultPage) (items []penstock.Item, more bool, err error)
 
 	// Item returns one item with its result. Codes: not_found.
 	Item(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (penstock.Item, error)

@@ -16,6 +16,9 @@ type Submission struct {
 	Lines int
 	// Batch is what the job has beside others, nil for none. The store fills in what the job tells.
 	Batch *Batch
+	// Parts are further jobs of the same Batch, over lines as well: they are accepted with it, or nothing is. They have
+	// neither a batch nor a key of their own.
+	Parts []Submission
 	// DeadlineIn is how long the job may take, by the store's clock. It is not heeded when the job
 	// has a Deadline of its own.
 	DeadlineIn time.Duration

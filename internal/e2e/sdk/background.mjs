@@ -1,4 +1,4 @@
-// Responses that are kept: in the background, polled, cancelled, streamed and resumed, stored, deleted.
+// Responses that are kept: in the background, polled, cancelled, expired, streamed and resumed, stored, deleted.
 import OpenAI from "openai";
 
 const client = new OpenAI({ maxRetries: 0 });
@@ -20,6 +20,7 @@ const cancelled = await client.responses.cancel(hanging.id);
 const again = await client.responses.cancel(hanging.id);
 
 const failed = await poll(await client.responses.create({ ...question, input: "Hi [sim:fault=context_length]" }));
+const expired = await poll(await client.responses.create({ ...question, input: "Hi, too late [sim:fault=hang]" }, { headers: { "x-penstock-window": "1s" } }));
 
 const kinds = [];
 let first;
@@ -62,6 +63,7 @@ console.log(JSON.stringify({
   done: { same_id: done.id === queued.id, status: done.status, text: done.output_text, background: done.background },
   cancelled: { status: cancelled.status, again: again.status },
   failed: { status: failed.status, code: failed.error?.code },
+  expired: { status: expired.status, code: expired.error?.code },
   streamed: {
     events: kinds.filter((kind, i) => kind !== kinds[i - 1]), gaps, same_id: resumed.id === first && streamed.id === first,
     whole: text === resumed.output_text || text === streamed.output_text,

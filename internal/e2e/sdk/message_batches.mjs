@@ -1,8 +1,9 @@
-// The life of message batches: one with a failure among its requests, and one that is cancelled halfway.
+// The life of message batches: one with a failure among its requests, one that is cancelled halfway, one whose window
+// closes, and one for several models.
 import Anthropic from "@anthropic-ai/sdk";
 
 const client = new Anthropic();
-const request = (custom_id, content) => ({ custom_id, params: { model: "sim", max_tokens: 16, messages: [{ role: "user", content }] } });
+const request = (custom_id, content, model = "sim") => ({ custom_id, params: { model, max_tokens: 16, messages: [{ role: "user", content }] } });
 const wait = async (batch) => {
   while (batch.processing_status !== "ended") {
     await new Promise((resolve) => setTimeout(resolve, 50));
@@ -31,9 +32,22 @@ const cancelled = await wait(cancelling);
 const kinds = [...new Set((await results(cancelled)).map(({ result }) => result.type))];
 const { succeeded, errored, canceled, expired } = cancelled.request_counts;
 
+const late = await wait(await client.messages.batches.create({
+  requests: [request("quick", "SDK message batch quick [sim:tokens=3]"), request("late", "SDK message batch late [sim:fault=hang]")],
+}, { headers: { "x-penstock-window": "3s" } }));
+const lateRows = await results(late);
+
+const several = await wait(await client.messages.batches.create({
+  requests: [request("one", "SDK message batch one", "sim-one"), request("two", "SDK message batch two", "sim-two"), request("three", "SDK message batch three", "sim-one")],
+}));
+const severalRows = await results(several);
+const crossed = await client.messages.batches.create({ requests: [request("same", "x", "sim-one"), request("same", "y", "sim-two")] })
+  .then(() => "no error", ({ status, error }) => ({ status, type: error.error.type }));
+
 const listed = [];
 for await (const batch of client.messages.batches.list({ limit: 1 })) listed.push(batch.processing_status);
 const deleted = await client.messages.batches.delete(mixed.id);
+await client.messages.batches.delete(several.id);
 const gone = await client.messages.batches.retrieve(mixed.id).then(() => "no error", ({ status }) => status);
 const refused = await client.messages.batches.create({ requests: [request("a b", "x")] }).then(() => "no error", ({ status, error }) => ({ status, type: error.error.type }));
 
@@ -46,6 +60,9 @@ console.log(JSON.stringify({
   early: early !== "no error",
   cancelling: ["canceling", "ended"].includes(cancelling.processing_status),
   cancelled: { adds_up: succeeded + errored + canceled + expired === 300, some: canceled > 0, kinds: kinds.includes("canceled") },
+  late: { request_counts: late.request_counts, rows: lateRows.map(({ custom_id, result: { type } }) => ({ custom_id, type })) },
+  several: { request_counts: several.request_counts, rows: severalRows.map(({ custom_id, result: { type, message } }) => ({ custom_id, type, model: message?.model })) },
+  crossed,
   listed,
   deleted: deleted.type,
   gone,

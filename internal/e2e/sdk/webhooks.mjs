@@ -1,5 +1,6 @@
 // A receiver of webhooks that trusts what the SDKs verify and nothing else: the end of a response in the background, of
-// a batch with a failure while the secret is being rotated, and of a message batch that is cancelled.
+// a batch with a failure while the secret is being rotated, of a message batch that is cancelled, and of a response and a
+// message batch that expire.
 import http from "node:http";
 import OpenAI, { toFile } from "openai";
 import Anthropic from "@anthropic-ai/sdk";
@@ -65,6 +66,14 @@ const messages = await anthropic.messages.batches.create({
 });
 await anthropic.messages.batches.cancel(messages.id);
 const third = await verified(await next(), rotated.secret);
+
+const window = { headers: { "x-penstock-window": "1s" } };
+const late = await openai.responses.create({ model: "sim", input: "Hi, too late [sim:fault=hang]", background: true }, window);
+const fourth = await verified(await next(), rotated.secret);
+const lateMessages = await anthropic.messages.batches.create({
+  requests: [{ custom_id: "late", params: { model: "sim", max_tokens: 16, messages: [{ role: "user", content: "SDK hook late [sim:fault=hang]" }] } }],
+}, window);
+const fifth = await verified(await next(), rotated.secret);
 receiver.close();
 receiver.closeAllConnections();
 
@@ -76,4 +85,6 @@ console.log(JSON.stringify({
   batch: { ...told(second), same_id: same(second.job, batch.id) },
   rotated: both(renewed),
   message_batch: { ...told(third), same_id: same(third.job, messages.id) },
+  expired: { ...told(fourth), same_id: same(fourth.job, late.id) },
+  message_batch_expired: { ...told(fifth), same_id: same(fifth.job, lateMessages.id) },
 }, null, 2));

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -190,9 +191,12 @@ func (e *Engine) text(shared string) string {
 	if t, ok := e.texts.Load(shared); ok {
 		return t.(string)
 	}
-	t := uncomment.Replace(shared)
+	t := uncomment.Replace(forSQLite.ReplaceAllString(shared, ""))
 	e.texts.Store(shared, t)
 	return t
 }
+
+// forSQLite is what shared SQL holds for SQLite alone.
+var forSQLite = regexp.MustCompile(`/\*sqlite[^*]*\*/`)
 
 var uncomment = strings.NewReplacer("/*pg ", "", " */", "", " WITHOUT ROWID", "")

@@ -170,7 +170,7 @@ func (e *Engine) Migrate(ctx context.Context, steps []sqlstore.Migration) error 
 // stand in a comment.
 func statements(text string) []string {
 	var clean strings.Builder
-	for line := range strings.Lines(forPostgres.ReplaceAllString(text, "")) {
+	for line := range strings.Lines(forSQLite.Replace(forPostgres.ReplaceAllString(text, ""))) {
 		code, _, _ := strings.Cut(line, "--")
 		clean.WriteString(code + "\n")
 	}
@@ -185,6 +185,9 @@ func statements(text string) []string {
 
 // forPostgres is what a migration holds for PostgreSQL alone.
 var forPostgres = regexp.MustCompile(`/\*pg [^*]*\*/`)
+
+// forSQLite brings what it holds for SQLite alone out of its comments.
+var forSQLite = strings.NewReplacer("/*sqlite", "", "*/", "")
 
 // Close finishes the writes that were handed over and closes the file.
 func (e *Engine) Close() error {

@@ -23,6 +23,9 @@ func (s *Store) sealBatch(tenant penstock.TenantID, sub store.Submission) (b bat
 	}
 	b.Batch = *sub.Batch
 	b.ID, b.File, b.Endpoint = sub.Job.ID, sub.Job.File, sub.Job.Endpoint
+	for _, part := range sub.Parts {
+		b.Parts = append(b.Parts, part.Job.ID)
+	}
 	if len(b.Defaults) > 0 {
 		if b.defaults, err = s.codec.Seal(owner(tenant, b.ID, partDefaults), b.Defaults); err != nil {
 			return b, fmt.Errorf("sealing defaults: %w", err)
@@ -50,6 +53,20 @@ func (b batchRow) insert(ctx context.Context, tx Tx, j penstock.Job) error {
 	return b.write(ctx, tx)
 }
 
+// insertParts writes the further jobs of a batch.
+func insertParts(ctx context.Context, tx Tx, tenant penstock.TenantID, parts []store.Submission) error {
+	for _, part := range parts {
+		j := newJob(tx, tenant, part)
+		if err := (batchRow{}).insert(ctx, tx, j); err != nil {
+			return err
+		}
+		if err := insertSubmission(ctx, tx, &j, submittedItems{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (b batchRow) write(ctx context.Context, tx Tx) error {
 	metadata, err := json.Marshal(b.Metadata)
 	if err != nil {
@@ -61,19 +78,25 @@ func (b batchRow) write(ctx context.Context, tx Tx) error {
 			return fmt.Errorf("encoding line errors: %w", err)
 		}
 	}
-	return tx.Do(ctx, `INSERT INTO batches (job_id, tenant_id, kind, file_id, endpoint, defaults, metadata, errors, output_life, created_at, done_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+	parts := []byte("[]")
+	if len(b.Parts) > 0 {
+		if parts, err = json.Marshal(b.Parts); err != nil {
+			return fmt.Errorf("encoding parts: %w", err)
+		}
+	}
+	return tx.Do(ctx, `INSERT INTO batches (job_id, tenant_id, kind, file_id, endpoint, defaults, metadata, errors, output_life, created_at, done_at, parts)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
 		b.ID, b.Tenant, b.Kind, b.File, b.Endpoint, b.defaults, storable(string(metadata)), storable(string(errors)), b.OutputLife.Microseconds(),
-		micros(b.CreatedAt), micros(b.DoneAt))
+		micros(b.CreatedAt), micros(b.DoneAt), string(parts))
 }
 
 const batchColumns = `b.job_id, b.tenant_id, b.kind, b.file_id, b.endpoint, b.metadata, b.errors, b.output_life, b.output_file, b.error_file,
-	b.created_at, b.done_at`
+	b.created_at, b.done_at, b.parts`
 
 func scanBatch(row Row) (b store.Batch, err error) {
-	var metadata, errors string
+	var metadata, errors, parts string
 	var life, created, done int64
-	err = row.Scan(&b.ID, &b.Tenant, &b.Kind, &b.File, &b.Endpoint, &metadata, &errors, &life, &b.Output, &b.ErrorOutput, &created, &done)
+	err = row.Scan(&b.ID, &b.Tenant, &b.Kind, &b.File, &b.Endpoint, &metadata, &errors, &life, &b.Output, &b.ErrorOutput, &created, &done, &parts)
 	if err != nil {
 		return b, fmt.Errorf("scanning a batch: %w", err)
 	}
@@ -83,6 +106,9 @@ func scanBatch(row Row) (b store.Batch, err error) {
 	}
 	if err := json.Unmarshal([]byte(errors), &b.Errors); err != nil {
 		return b, fmt.Errorf("reading errors of batch %s: %w", b.ID, err)
+	}
+	if err := json.Unmarshal([]byte(parts), &b.Parts); err != nil {
+		return b, fmt.Errorf("reading parts of batch %s: %w", b.ID, err)
 	}
 	return b, nil
 }
@@ -137,22 +163,25 @@ func findBatch(ctx context.Context, tx Tx, tenant penstock.TenantID, id penstock
 
 // withJobs completes batches with their jobs.
 func withJobs(ctx context.Context, tx Tx, batches []store.Batch) error {
-	at := make(map[penstock.ID]*store.Batch, len(batches))
-	ids := make([]penstock.ID, 0, len(batches))
-	for i := range batches {
-		if b := &batches[i]; !b.Refused() {
-			at[b.ID] = b
-			ids = append(ids, b.ID)
+	var ids []penstock.ID
+	for _, b := range batches {
+		if !b.Refused() {
+			ids = append(ids, b.Jobs()...)
 		}
 	}
-	return tx.QueryIn(ctx, IDQuery{IDs: plain(ids), SQL: `SELECT split, ` + jobColumns + ` FROM jobs WHERE id = /*pg ANY */($1)`}, func(row Row) error {
+	jobs, splits := make(map[penstock.ID]penstock.Job, len(ids)), make(map[penstock.ID]int, len(ids))
+	err := tx.QueryIn(ctx, IDQuery{IDs: plain(ids), SQL: `SELECT split, ` + jobColumns + ` FROM jobs WHERE id = /*pg ANY */($1)`}, func(row Row) error {
 		var split int
 		j, err := scanJob(prefixed{row, []any{&split}})
-		if b := at[j.ID]; b != nil {
-			b.Job, b.Split = j, split
-		}
+		jobs[j.ID], splits[j.ID] = j, split
 		return err
 	})
+	for i := range batches {
+		b := &batches[i]
+		b.Gather(jobs)
+		b.Split = splits[b.ID]
+	}
+	return err
 }
 
 // ListBatches implements store.Batches.
@@ -190,14 +219,26 @@ func (s *Store) RefuseBatch(ctx context.Context, tenant penstock.TenantID, b sto
 // UnfinishedBatches implements store.Batches.
 func (s *Store) UnfinishedBatches(ctx context.Context, limit int) (batches []store.Batch, err error) {
 	err = s.read(ctx, func(tx Tx) error {
-		batches, err = queryAll(ctx, tx, sqlf(`SELECT `+batchColumns+` FROM batches b WHERE b.done_at = 0
-			AND EXISTS (SELECT 1 FROM jobs j WHERE j.id = b.job_id AND j.finished_at > 0) ORDER BY b.job_id LIMIT $1`, limit), scanBatch)
+		batches, err = queryAll(ctx, tx, sqlf(`SELECT `+batchColumns+` FROM batches b WHERE b.done_at = 0 AND b.finisher_until <= $2
+			AND EXISTS (SELECT 1 FROM jobs j WHERE j.id = b.job_id AND j.finished_at > 0) ORDER BY b.job_id LIMIT $1`, limit, micros(tx.Now())), scanBatch)
 		if err != nil {
 			return err
 		}
 		return withJobs(ctx, tx, batches)
 	})
 	return batches, err
+}
+
+// ClaimBatch implements store.Batches.
+func (s *Store) ClaimBatch(ctx context.Context, tenant penstock.TenantID, c store.BatchClaim) (claimed bool, err error) {
+	err = s.write(ctx, "claim_batch", func(tx Tx) error {
+		now := tx.Now()
+		n, err := tx.Exec(ctx, `UPDATE batches SET finisher = $3, finisher_until = $4 WHERE job_id = $1 AND tenant_id = $2 AND done_at = 0
+			AND (finisher = $3 OR finisher_until <= $5)`, c.Job, tenant, c.By, micros(now.Add(c.For)), micros(now))
+		claimed = n > 0
+		return err
+	})
+	return claimed, err
 }
 
 // FinishBatch implements store.Batches.

@@ -19,31 +19,76 @@ type endedQuery struct {
 
 // readEnded reads items without their results.
 func readEnded(ctx context.Context, tx Tx, q endedQuery) ([]penstock.Item, error) {
-	rows, err := q.read(ctx, tx, nil)
+	rows, _, err := q.read(ctx, tx, nil)
 	return mapped(rows, func(r *resultRow) penstock.Item { return r.Item }), err
 }
 
-// read reads the page. Of items whose results are wanted, found is told as soon as there is one.
-func (q endedQuery) read(ctx context.Context, tx Tx, found func(*resultRow)) ([]*resultRow, error) {
-	page, err := q.rows(ctx, tx)
-	if err != nil {
-		return nil, err
+// What a page of results holds at the most, beside its limit.
+const (
+	pageRows  = 256      // rows: how large their results are is known once they are read
+	pageBytes = 1 << 20  // sealed results
+	blobBytes = 64 << 10 // what a result in a blob is taken for
+)
+
+// read reads the page. Of items whose results are wanted, found is told as soon as there is one. More says that there
+// may be items behind the page.
+func (q endedQuery) read(ctx context.Context, tx Tx, found func(*resultRow)) (page []*resultRow, more bool, err error) {
+	if page, more, err = q.next(ctx, tx); err != nil || !q.results {
+		return page, more, err
 	}
+	size := int64(0)
+	for i, r := range page {
+		if size += r.size(); size > pageBytes && i > 0 {
+			page, more = page[:i], true
+			break
+		}
+	}
+	return page, more, readResults(ctx, tx, page, found)
+}
+
+// next are the items of the page. Results that lie in harvests are not read yet.
+func (q endedQuery) next(ctx context.Context, tx Tx) (page []*resultRow, more bool, err error) {
+	limit := q.page.Limit
+	rows := q
+	if q.results {
+		rows.page.Limit = min(limit, pageRows)
+	}
+	if page, err = rows.rows(ctx, tx); err != nil {
+		return nil, false, err
+	}
+	rowsFull := len(page) >= rows.page.Limit
 	if q.page.Status == "" || q.page.Status == penstock.StatusSucceeded {
 		reaped, err := q.reaped(ctx, tx)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
-		for _, r := range reaped {
-			page = append(page, &resultRow{Item: r.Item, lies: r.lies})
+		for i := range reaped {
+			page = append(page, &resultRow{Item: reaped[i].Item, lies: reaped[i].lies})
 		}
 	}
 	slices.SortFunc(page, func(a, b *resultRow) int { return cmp.Compare(q.place(a), q.place(b)) })
-	page = page[:min(len(page), q.page.Limit)]
-	if !q.results {
-		return page, nil
+	if rowsFull {
+		// There may be a row behind the last one that comes before what harvests have.
+		last := len(page) - 1
+		for page[last].lies.last != 0 {
+			last--
+		}
+		page = page[:last+1]
 	}
-	return page, readResults(ctx, tx, page, found)
+	more = rowsFull || len(page) >= limit
+	return page[:min(len(page), limit)], more, nil
+}
+
+// size is about how many bytes the result of an item has.
+func (r *resultRow) size() int64 {
+	switch {
+	case r.lies.last != 0:
+		return r.lies.result.to - r.lies.result.from
+	case r.result.blob != "":
+		return blobBytes
+	default:
+		return int64(len(r.result.inline))
+	}
 }
 
 // place is where an item stands in the order.

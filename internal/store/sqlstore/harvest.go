@@ -211,8 +211,8 @@ func (d *harvestReader) charge() (c charge) {
 	return c
 }
 
-// reaped reads the next item. Its result begins where that of the one before it ends.
-func (d *harvestReader) reaped(from int64) (r itemRow) {
+// reaped reads the next item and the attempt that decided it. Its result begins where that of the one before it ends.
+func (d *harvestReader) reaped(r *itemRow, a *penstock.Attempt, from int64) {
 	r.Index, r.CustomID = int(d.signed()), d.text()
 	r.Attempts, r.reserved = int(d.signed()), penstock.NanoUSD(d.signed())
 	r.lies.result = span{from, from + d.signed()}
@@ -222,32 +222,31 @@ func (d *harvestReader) reaped(from int64) (r itemRow) {
 	if known&chargedAsItem == 0 {
 		paid = d.charge()
 	}
-	a := &penstock.Attempt{
+	*a = penstock.Attempt{
 		Number: 1, Fence: 1, Target: paid.target, StatusCode: paid.statusCode, PriceVersion: paid.price, Usage: paid.usage, Cost: paid.cost,
 		UsageKnown: known&usageIsKnown != 0, ID: penstock.ID(d.text()), Reason: d.word(), Config: d.word(),
 	}
 	started := d.signed()
 	a.StartedAt, a.FirstTokenAt, a.FinishedAt = fromMicros(started), fromMicros(started+d.signed()), fromMicros(started+d.signed())
 	r.last = a
-	return r
 }
 
-// decodeHarvest reads the items of a harvest.
-func decodeHarvest(facts []byte) ([]itemRow, error) {
+// decodeHarvest reads the items of a harvest, which are as many as its row says.
+func decodeHarvest(facts []byte, items int64) ([]itemRow, error) {
 	d := harvestReader{factReader: factReader{rest: facts}}
-	if d.take(1)[0] != harvestFormat {
+	if d.take(1)[0] != harvestFormat || items < 1 || items > harvestItems {
 		return nil, errBrokenHarvest
 	}
-	var rows []itemRow
+	rows, attempts := make([]itemRow, items), make([]penstock.Attempt, items)
 	var at int64
-	for len(d.rest) > 0 {
-		r := d.reaped(at)
-		if at = r.lies.result.to; d.broken || at < r.lies.result.from || len(rows) == harvestItems {
+	for i := range rows {
+		d.reaped(&rows[i], &attempts[i], at)
+		lies := rows[i].lies.result
+		if at = lies.to; d.broken || at < lies.from {
 			return nil, errBrokenHarvest
 		}
-		rows = append(rows, r)
 	}
-	if d.broken || len(rows) == 0 {
+	if len(d.rest) > 0 {
 		return nil, errBrokenHarvest
 	}
 	return rows, nil

@@ -34,10 +34,7 @@ func scanHarvest(row Row) (h readHarvest, err error) {
 	if err := row.Scan(&h.job, &h.last, &tenant, &items, &finished, &facts); err != nil {
 		return h, err
 	}
-	if h.items, err = decodeHarvest(facts); err == nil && int64(len(h.items)) != items {
-		err = errBrokenHarvest
-	}
-	if err != nil {
+	if h.items, err = decodeHarvest(facts, items); err != nil {
 		return h, brokenHarvest(h.harvestOf, err)
 	}
 	for i := range h.items {

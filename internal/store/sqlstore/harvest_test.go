@@ -57,25 +57,30 @@ func TestHarvestFacts(t *testing.T) {
 			kept.result, kept.lies.result = placed{}, span{from, int64(len(h.results))}
 			want = append(want, kept)
 		}
-		got, err := decodeHarvest(h.facts.buf)
+		got, err := decodeHarvest(h.facts.buf, int64(h.items))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(want, got, cmp.AllowUnexported(itemRow{}, placed{}, inHarvest{}, harvestOf{}, span{})); diff != "" {
 			t.Fatalf("facts (-want +got):\n%s", diff)
 		}
-		if _, err := decodeHarvest(h.facts.buf[:len(h.facts.buf)-1]); err == nil {
+		if _, err := decodeHarvest(h.facts.buf[:len(h.facts.buf)-1], int64(h.items)); err == nil {
 			t.Fatal("facts that were cut off can be read")
+		}
+		for _, items := range []int{h.items - 1, h.items + 1} {
+			if _, err := decodeHarvest(h.facts.buf, int64(items)); err == nil {
+				t.Fatalf("facts of %d items are taken for those of %d", h.items, items)
+			}
 		}
 	})
 }
 
 // FuzzHarvestFacts holds that no bytes make the reader panic, or read more than a harvest has.
 func FuzzHarvestFacts(f *testing.F) {
-	f.Add([]byte{harvestFormat})
-	f.Add([]byte{harvestFormat, 2, 0, 2, 2, 0, 0, 0, 2, 1, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0})
-	f.Fuzz(func(t *testing.T, facts []byte) {
-		items, err := decodeHarvest(facts)
+	f.Add([]byte{harvestFormat}, int64(1))
+	f.Add([]byte{harvestFormat, 2, 0, 2, 2, 0, 0, 0, 2, 1, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0}, int64(1))
+	f.Fuzz(func(t *testing.T, facts []byte, n int64) {
+		items, err := decodeHarvest(facts, n)
 		if (err == nil) == (len(items) == 0) || len(items) > harvestItems {
 			t.Errorf("%d items, %v", len(items), err)
 		}

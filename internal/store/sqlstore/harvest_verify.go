@@ -66,7 +66,7 @@ func scanWeighed(row Row) (w weighed, err error) {
 
 // agrees says whether the facts of a harvest add up to its row, and returns its items.
 func (w weighed) agrees() ([]itemRow, bool) {
-	items, err := decodeHarvest(w.facts)
+	items, err := decodeHarvest(w.facts, w.items)
 	if err != nil {
 		return nil, false
 	}

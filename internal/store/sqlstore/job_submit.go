@@ -17,7 +17,11 @@ func (s *Store) SubmitJob(ctx context.Context, tenant penstock.TenantID, sub sto
 	}
 	hear := bringing(ctx, sub.Webhook)
 	return s.accept(ctx, tenant, acceptance{Submission: sub, name: "submit", also: func(tx Tx, j penstock.Job) error {
-		if err := batch.insert(ctx, tx, j); err != nil || hear == nil {
+		err := batch.insert(ctx, tx, j)
+		if err == nil {
+			err = insertParts(ctx, tx, tenant, sub.Parts)
+		}
+		if err != nil || hear == nil {
 			return err
 		}
 		return hear(tx, j)

@@ -65,7 +65,7 @@ func jobOfItem(ctx context.Context, tx Tx, tenant penstock.TenantID, id penstock
 }
 
 // Results implements store.Jobs.
-func (s *Store) Results(ctx context.Context, tenant penstock.TenantID, job penstock.ID, p store.ResultPage) (items []penstock.Item, err error) {
+func (s *Store) Results(ctx context.Context, tenant penstock.TenantID, job penstock.ID, p store.ResultPage) (items []penstock.Item, more bool, err error) {
 	var rows []*resultRow
 	opening := opening{open: func(r *resultRow) error { return s.openResult(ctx, r) }}
 	err = s.read(ctx, func(tx Tx) error {
@@ -73,13 +73,13 @@ func (s *Store) Results(ctx context.Context, tenant penstock.TenantID, job penst
 		if err != nil {
 			return err
 		}
-		rows, err = endedQuery{job: j, page: p, results: true}.read(ctx, tx, opening.add)
+		rows, more, err = endedQuery{job: j, page: p, results: true}.read(ctx, tx, opening.add)
 		return err
 	})
 	if err = errors.Join(err, opening.wait()); err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return mapped(rows, func(r *resultRow) penstock.Item { return r.Item }), nil
+	return mapped(rows, func(r *resultRow) penstock.Item { return r.Item }), more, nil
 }
 
 // opening opens results on other processors while more rows are read.

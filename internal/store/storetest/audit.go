@@ -68,15 +68,14 @@ func (r *rig) results(job penstock.Job, order store.Order) []penstock.Item {
 	var all []penstock.Item
 	page := store.ResultPage{Order: order, After: -1, Limit: 7}
 	for {
-		items, err := r.s.Results(r.t.Context(), job.Tenant, job.ID, page)
+		items, more, err := r.s.Results(r.t.Context(), job.Tenant, job.ID, page)
 		r.must("read results", err)
 		if len(items) > page.Limit {
 			r.t.Fatalf("a page of %d results has %d", page.Limit, len(items))
 		}
-		if len(items) == 0 {
+		if all = append(all, items...); !more {
 			return all
 		}
-		all = append(all, items...)
 		last := items[len(items)-1]
 		page.After = last.Seq
 		if order == store.OrderInput {

@@ -16,6 +16,9 @@ func batchCases() []testCase {
 		{"what a job lacks at its deadline expires", splitExpired},
 		{"a large job's results come in both orders", largeResults},
 		{"results are written where they are wanted", wantResults},
+		{"one of many writes the files of a batch", batchClaimed},
+		{"a batch for several models is several jobs", batchParts},
+		{"the jobs of a batch are accepted together or not at all", batchPartsTogether},
 	}
 }
 

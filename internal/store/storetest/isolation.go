@@ -79,6 +79,7 @@ func probes() map[string]probe {
 		"ListBatches": {askListBatches, ""},
 		"RefuseBatch": {askRefuseBatch, ""},
 		"FinishBatch": {askFinishBatch, penstock.CodeNotFound},
+		"ClaimBatch":  {askClaimBatch, ""},
 		"Item":        {askItem, penstock.CodeNotFound},
 		"ItemInput":   {askItemInput, penstock.CodeNotFound},
 		"Attempts":    {askAttempts, ""},
@@ -156,7 +157,7 @@ func askCancelJob(r *rig, h house, tenant penstock.TenantID) (bool, error) {
 
 func askResults(r *rig, h house, tenant penstock.TenantID) (bool, error) {
 	page := store.ResultPage{Order: store.OrderInput, After: -1, Limit: everything}
-	items, err := r.s.Results(r.t.Context(), tenant, h.done.Job.ID, page)
+	items, _, err := r.s.Results(r.t.Context(), tenant, h.done.Job.ID, page)
 	return len(items) > 0, err
 }
 

@@ -1,7 +1,10 @@
 package storetest
 
 import (
+	"crypto/rand"
+	"fmt"
 	"math"
+	"slices"
 
 	"penstock"
 	"penstock/internal/store"
@@ -10,6 +13,7 @@ import (
 func resultCases() []testCase {
 	return []testCase{
 		{"both orders, page by page", resultPages},
+		{"pages are bounded by the size of their results", resultPageSize},
 		{"results can be read while the job runs", resultsPartial},
 		{"a status selects", resultsByStatus},
 	}
@@ -27,7 +31,7 @@ func (r *rig) finishInOrder(claims []store.Claimed, endings map[int]penstock.Tra
 // indexes reads one page of results and returns which items it has.
 func (r *rig) indexes(job penstock.ID, page store.ResultPage) []int {
 	r.t.Helper()
-	items, err := r.s.Results(r.t.Context(), acme, job, page)
+	items, _, err := r.s.Results(r.t.Context(), acme, job, page)
 	r.must("read results", err)
 	out := make([]int, len(items))
 	for i, item := range items {
@@ -111,4 +115,49 @@ func resultsByStatus(r *rig) {
 	r.wantSame("first success to complete", r.indexes(sub.Job.ID, page), []int{2})
 	page.After = r.item(penstock.ItemID(sub.Job.ID, 2)).Seq
 	r.wantSame("next success to complete", r.indexes(sub.Job.ID, page), []int{0})
+}
+
+// resultPageSize reads results that are too large for one page, of items with rows and without, and misses none.
+func resultPageSize(r *rig) {
+	const items, size = 600, 8 << 10
+	sub := r.submitN(items)
+	for group := range slices.Chunk(r.claimN(r.lease("worker"), items), 100) {
+		ends := r.endings(group, penstock.TransitionSucceed)
+		for i := range ends {
+			if i%2 == 1 {
+				ends[i] = r.ending(group[i], penstock.TransitionFail)
+				continue
+			}
+			text := make([]byte, size/2)
+			_, _ = rand.Read(text) // so that it does not get smaller in the store
+			ends[i].Result = fmt.Appendf(nil, `{"answer":"%x"}`, text)
+		}
+		r.win(ends...)
+	}
+	for _, order := range []store.Order{store.OrderCompletion, store.OrderInput} {
+		page, seen, pages := store.ResultPage{Order: order, After: -1, Limit: everything}, map[int]bool{}, 0
+		for more := true; more; pages++ {
+			var read []penstock.Item
+			var err error
+			read, more, err = r.s.Results(r.t.Context(), acme, sub.Job.ID, page)
+			r.must("read results", err)
+			bytes := 0
+			for _, item := range read {
+				at := item.Seq
+				if order == store.OrderInput {
+					at = int64(item.Index)
+				}
+				if at <= page.After {
+					r.t.Fatalf("in %s order, %d comes behind %d", order, at, page.After)
+				}
+				page.After, seen[item.Index], bytes = at, true, bytes+len(item.Result)
+			}
+			if more && len(read) == 0 || bytes > 3<<20 {
+				r.t.Fatalf("a page of %d results has %d bytes", len(read), bytes)
+			}
+		}
+		if len(seen) != items || pages < 2 {
+			r.t.Errorf("%d pages in %s order have %d of %d items", pages, order, len(seen), items)
+		}
+	}
 }

@@ -60,7 +60,7 @@ func (r *rig) wantGone(sub store.Submission) {
 	ctx, tenant, id := r.t.Context(), sub.Job.Tenant, sub.Job.ID
 	_, err := r.s.Job(ctx, tenant, id)
 	r.wantCode("read a deleted job", err, penstock.CodeNotFound)
-	_, err = r.s.Results(ctx, tenant, id, store.ResultPage{Order: store.OrderCompletion, After: -1, Limit: 10})
+	_, _, err = r.s.Results(ctx, tenant, id, store.ResultPage{Order: store.OrderCompletion, After: -1, Limit: 10})
 	r.wantCode("read results of a deleted job", err, penstock.CodeNotFound)
 	_, err = r.s.Events(ctx, tenant, store.EventPage{Job: id, Limit: 10})
 	r.wantCode("read events of a deleted job", err, penstock.CodeNotFound)

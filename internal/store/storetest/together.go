@@ -204,7 +204,7 @@ func togetherMixed(r *rig) {
 	}
 	job := r.audit(sub)
 	for _, p := range []store.ResultPage{{Order: store.OrderCompletion, After: 100, Limit: 37}, {Order: store.OrderInput, After: 100, Limit: 37}} {
-		items, err := r.s.Results(r.t.Context(), acme, sub.Job.ID, p)
+		items, _, err := r.s.Results(r.t.Context(), acme, sub.Job.ID, p)
 		r.must("read results", err)
 		all := r.results(job, p.Order)
 		from := slices.IndexFunc(all, func(item penstock.Item) bool {

@@ -82,6 +82,20 @@ func background(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	failed, err := client.Responses.New(ctx, inBackground("Hi [sim:fault=context_length]"))
+	if err == nil {
+		failed, err = poll(ctx, client, failed)
+	}
+	if err != nil {
+		return nil, err
+	}
+	expired, err := client.Responses.New(ctx, inBackground("Hi, too late [sim:fault=hang]"), option.WithHeader("x-penstock-window", "1s"))
+	if err == nil {
+		expired, err = poll(ctx, client, expired)
+	}
+	if err != nil {
+		return nil, err
+	}
 	h, err := streamAndResume(ctx, client, input)
 	if err != nil {
 		return nil, err
@@ -99,6 +113,8 @@ func background(ctx context.Context) (any, error) {
 		"queued":    object{"prefix": queued.ID[:5], "status": queued.Status},
 		"done":      object{"same_id": done.ID == queued.ID, "status": done.Status, "text": done.OutputText()},
 		"cancelled": cancelled.Status,
+		"failed":    object{"status": failed.Status, "code": failed.Error.Code},
+		"expired":   object{"status": expired.Status, "code": expired.Error.Code},
 		"streamed":  object{"events": h.kinds, "gaps": h.gaps, "same_id": h.whole.ID == h.id, "whole": h.text == h.whole.OutputText()},
 		"stored":    stored.OutputText() == done.OutputText(),
 		"deleted":   met(gone),

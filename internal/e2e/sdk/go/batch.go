@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/option"
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/packages/param"
 )
@@ -30,12 +31,22 @@ func upload(ctx context.Context, client openai.Client, name, lines string) (*ope
 	return client.Files.New(ctx, openai.FileNewParams{File: openai.File(strings.NewReader(lines), name, "application/jsonl"), Purpose: openai.FilePurposeBatch})
 }
 
-// files is the life of a file.
+// files is the life of a file, and of one with lines that are no good.
 func files(ctx context.Context) (any, error) {
 	client := openai.NewClient()
 	content := row("a", "Go file a") + row("b", "Go file b")
-	made, err := upload(ctx, client, "rows.jsonl", content)
+	made, err := client.Files.New(ctx, openai.FileNewParams{
+		File: openai.File(strings.NewReader(content), "rows.jsonl", "application/jsonl"), Purpose: openai.FilePurposeBatch,
+		ExpiresAfter: openai.FileNewParamsExpiresAfter{Seconds: 3600},
+	})
 	if err != nil {
+		return nil, err
+	}
+	bad, err := upload(ctx, client, "bad.jsonl", row("a", "Go file a")+"oops\n"+row("a", "Go file a"))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := client.Files.Delete(ctx, bad.ID); err != nil {
 		return nil, err
 	}
 	found, err := client.Files.Get(ctx, made.ID)
@@ -59,7 +70,9 @@ func files(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	_, gone := client.Files.Get(ctx, made.ID)
-	return object{"file": object{"filename": found.Filename, "purpose": found.Purpose, "status": found.Status, "bytes": found.Bytes},
+	return object{"file": object{"filename": found.Filename, "purpose": found.Purpose, "status": found.Status, "bytes": found.Bytes,
+		"expires_after": found.ExpiresAt - found.CreatedAt},
+		"bad":        object{"status": bad.Status, "status_details": bad.StatusDetails},
 		"same_bytes": got == content, "listed": listed, "deleted": deleted.Deleted, "gone": status(gone)}, nil
 }
 
@@ -168,30 +181,51 @@ func awaitBatch(ctx context.Context, client openai.Client, b *openai.Batch, want
 	return b, nil
 }
 
-// messageBatches is the life of message batches: one with a failure, and one that is cancelled halfway.
+// messageRequest is a request of a message batch.
+func messageRequest(id, model, content string) anthropic.MessageBatchNewParamsRequest {
+	return anthropic.MessageBatchNewParamsRequest{CustomID: id, Params: anthropic.MessageBatchNewParamsRequestParams{
+		Model: anthropic.Model(model), MaxTokens: 16, Messages: []anthropic.MessageParam{anthropic.NewUserMessage(anthropic.NewTextBlock(content))},
+	}}
+}
+
+// messageBatch runs requests to their end and tells what came of them.
+func messageBatch(ctx context.Context, client anthropic.Client, requests []anthropic.MessageBatchNewParamsRequest, with ...option.RequestOption) (*anthropic.MessageBatch, []object, error) {
+	b, err := client.Messages.Batches.New(ctx, anthropic.MessageBatchNewParams{Requests: requests}, with...)
+	if err == nil {
+		b, err = awaitMessages(ctx, client, b)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	rows, err := messageResults(ctx, client, b.ID)
+	return b, rows, err
+}
+
+// messageBatches is the life of message batches: one with a failure, one whose window closes, one for several models,
+// and one that is cancelled halfway.
 func messageBatches(ctx context.Context) (any, error) {
 	client := anthropic.NewClient()
-	request := func(id, content string) anthropic.MessageBatchNewParamsRequest {
-		return anthropic.MessageBatchNewParamsRequest{CustomID: id, Params: anthropic.MessageBatchNewParamsRequestParams{
-			Model: "sim", MaxTokens: 16, Messages: []anthropic.MessageParam{anthropic.NewUserMessage(anthropic.NewTextBlock(content))},
-		}}
-	}
-	mixed, err := client.Messages.Batches.New(ctx, anthropic.MessageBatchNewParams{Requests: []anthropic.MessageBatchNewParamsRequest{
-		request("good", "Go message batch good [sim:tokens=3]"), request("bad", "Go message batch bad [sim:fault=bad_request]"),
-	}})
-	if err == nil {
-		mixed, err = awaitMessages(ctx, client, mixed)
-	}
+	mixed, rows, err := messageBatch(ctx, client, []anthropic.MessageBatchNewParamsRequest{
+		messageRequest("good", "sim", "Go message batch good [sim:tokens=3]"), messageRequest("bad", "sim", "Go message batch bad [sim:fault=bad_request]"),
+	})
 	if err != nil {
 		return nil, err
 	}
-	rows, err := messageResults(ctx, client, mixed.ID)
+	_, late, err := messageBatch(ctx, client, []anthropic.MessageBatchNewParamsRequest{
+		messageRequest("quick", "sim", "Go message batch quick [sim:tokens=3]"), messageRequest("late", "sim", "Go message batch late [sim:fault=hang]"),
+	}, option.WithHeader("x-penstock-window", "3s"))
+	if err != nil {
+		return nil, err
+	}
+	both, several, err := messageBatch(ctx, client, []anthropic.MessageBatchNewParamsRequest{
+		messageRequest("one", "sim-one", "Go message batch one"), messageRequest("two", "sim-two", "Go message batch two [sim:fault=bad_request]"),
+	})
 	if err != nil {
 		return nil, err
 	}
 	var many []anthropic.MessageBatchNewParamsRequest
 	for n := range 300 {
-		many = append(many, request(fmt.Sprintf("row-%d", n), fmt.Sprintf("Go message batch slow %d [sim:latency=1s]", n)))
+		many = append(many, messageRequest(fmt.Sprintf("row-%d", n), []string{"sim-one", "sim-two"}[n%2], fmt.Sprintf("Go message batch slow %d [sim:latency=1s]", n)))
 	}
 	slow, err := client.Messages.Batches.New(ctx, anthropic.MessageBatchNewParams{Requests: many})
 	if err != nil {
@@ -218,7 +252,8 @@ func messageBatches(ctx context.Context) (any, error) {
 	_, gone := client.Messages.Batches.Get(ctx, mixed.ID, anthropic.MessageBatchGetParams{})
 	c := slow.RequestCounts
 	return object{
-		"mixed": object{"succeeded": mixed.RequestCounts.Succeeded, "errored": mixed.RequestCounts.Errored}, "rows": rows,
+		"mixed": object{"succeeded": mixed.RequestCounts.Succeeded, "errored": mixed.RequestCounts.Errored}, "rows": rows, "late": late,
+		"several":   object{"succeeded": both.RequestCounts.Succeeded, "errored": both.RequestCounts.Errored, "rows": several},
 		"cancelled": object{"adds_up": c.Succeeded+c.Errored+c.Canceled+c.Expired == 300, "some": c.Canceled > 0},
 		"listed":    listed, "deleted": deleted.Type, "gone": status(gone),
 	}, nil

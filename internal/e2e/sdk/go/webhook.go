@@ -104,7 +104,7 @@ func native(ctx context.Context, path, body string) (e endpoint, err error) {
 }
 
 // webhooks are told of the end of a response in the background, of a batch with a failure while the secret is being
-// rotated, and of a message batch that is cancelled.
+// rotated, of a message batch that is cancelled, and of a response and a message batch that expire.
 func webhooks(ctx context.Context) (any, error) {
 	r := receive()
 	defer r.Close()
@@ -142,10 +142,41 @@ func webhooks(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	third, err := r.cancelled(ctx, rotated.Secret)
+	if err != nil {
+		return nil, err
+	}
+	fourth, fifth, err := r.expired(ctx, client, rotated.Secret)
 	return object{
 		"response": first, "forged": forged.verified(e.Secret), "stale": stale.verified(e.Secret),
-		"batch": second, "rotated": mixed.verified(rotated.Secret), "message_batch": third,
+		"batch": second, "rotated": mixed.verified(rotated.Secret), "message_batch": third, "expired": fourth, "message_batch_expired": fifth,
 	}, err
+}
+
+// expired is what is told of a response and of a message batch whose windows close.
+func (r *receiver) expired(ctx context.Context, client openai.Client, secret string) (response, messages object, err error) {
+	const window = "1s"
+	late, err := client.Responses.New(ctx, inBackground("Hi, too late [sim:fault=hang]"), option.WithHeader("x-penstock-window", window))
+	if err != nil {
+		return nil, nil, err
+	}
+	h, err := r.next(ctx)
+	if err == nil {
+		response, err = h.told(secret, late.ID)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	other := anthropic.NewClient()
+	batch, err := other.Messages.Batches.New(ctx, anthropic.MessageBatchNewParams{
+		Requests: []anthropic.MessageBatchNewParamsRequest{messageRequest("late", "sim", "Go hook late [sim:fault=hang]")},
+	}, anthropicoption.WithHeader("x-penstock-window", window))
+	if err != nil {
+		return nil, nil, err
+	}
+	if h, err = r.next(ctx); err == nil {
+		messages, err = h.told(secret, batch.ID)
+	}
+	return response, messages, err
 }
 
 // batch is what is told of a batch with a failure among its lines.

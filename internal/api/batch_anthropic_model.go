@@ -1,0 +1,100 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"penstock"
+	"penstock/internal/body"
+	"penstock/internal/store"
+)
+
+// maxBatchModels is how many models the requests of one batch may name: it has a job for each.
+const maxBatchModels = 16
+
+// modelOf is the model that a body names, "" for none: what is wrong with it is told where it is admitted.
+func modelOf(text []byte) string {
+	o, err := body.Scan(text)
+	if err != nil {
+		return ""
+	}
+	model, err := o.String("model")
+	if err != nil {
+		return ""
+	}
+	return model
+}
+
+// keepByModel makes a file of the requests that were received, and one for each model if they name several: a job is
+// for one. They are written one after the other, so that memory does not depend on their number.
+func (c *call) keepByModel(ctx context.Context, whole store.File, models []string) (files []store.File, err error) {
+	kept, err := c.Files.Keep(ctx, whole)
+	if err != nil {
+		return nil, err // the row may be there all the same, so its blob must stay
+	}
+	if len(models) == 1 {
+		return []store.File{kept}, nil
+	}
+	defer func() {
+		c.forget(ctx, []store.File{kept})
+		if err != nil {
+			c.forget(ctx, files)
+		}
+	}()
+	for _, model := range models {
+		f, err := c.receiveLines(ctx, 2*kept.Bytes, func(out io.Writer) error { return c.copyModel(ctx, out, kept, model) })
+		if err != nil {
+			return files, err
+		}
+		if f, err = c.Files.Keep(ctx, f); err != nil {
+			return files, err
+		}
+		files = append(files, f)
+	}
+	return files, nil
+}
+
+// copyModel writes those lines of a file that are for one model.
+func (c *call) copyModel(ctx context.Context, out io.Writer, from store.File, model string) error {
+	r, err := c.Files.Open(ctx, from.Tenant, from.ID)
+	if err != nil {
+		return err
+	}
+	for line, err := range r.Lines(ctx, 0) {
+		if err != nil {
+			return err
+		}
+		if modelOf(line.Body) != model {
+			continue
+		}
+		if _, err := fmt.Fprintf(out, `{"custom_id":%q,"body":%s}`+"\n", line.CustomID, line.Body); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forget removes files that nothing reads. Should it fail, they go when files do.
+func (c *call) forget(ctx context.Context, files []store.File) {
+	for _, f := range files {
+		_ = c.Files.Delete(context.WithoutCancel(ctx), f.Tenant, store.FileDeletion{File: f.ID, Actor: c.caller.Key})
+	}
+}
+
+// deleteWithFile deletes a job of a batch, and the file that its requests were written to, which is of no use to
+// anybody else. What is gone already is no error.
+func (c *call) deleteWithFile(id penstock.ID) error {
+	ctx, tenant := c.r.Context(), c.caller.Tenant.ID
+	job, err := c.Jobs.Job(ctx, tenant, id)
+	if err == nil {
+		err = c.Deleter.DeleteJob(ctx, tenant, store.Deletion{Job: id, Actor: c.caller.Key})
+	}
+	if err == nil {
+		err = c.Files.Delete(ctx, tenant, store.FileDeletion{File: job.File, Actor: c.caller.Key})
+	}
+	if penstock.ErrorCode(err) == penstock.CodeNotFound {
+		return nil
+	}
+	return err
+}

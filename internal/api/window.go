@@ -1,0 +1,35 @@
+package api
+
+import (
+	"time"
+
+	"penstock"
+	"penstock/internal/admit"
+)
+
+const headerWindow = "x-penstock-window"
+
+// windowParam is for doors whose bodies have no word for it. SDKs send headers with any call.
+var windowParam = param{Name: headerWindow, In: "header",
+	About: "How long it may take until what is not done expires: a duration such as 90m, of up to 30 days. 24h when not given."}
+
+// window is how long what the caller asks for may take, 0 for as long as usual. Codes: invalid_request.
+func (c *call) window() (time.Duration, error) {
+	text := c.r.Header.Get(headerWindow)
+	if text == "" {
+		return 0, nil
+	}
+	window, err := time.ParseDuration(text)
+	if err != nil || window <= 0 || window > admit.MaxDeadline {
+		return 0, penstock.InvalidParam(headerWindow, "%s must be a duration of up to %d days, such as 90m.", headerWindow, admit.MaxDeadline/(24*time.Hour))
+	}
+	return window, nil
+}
+
+// closes is when a window that begins now ends, zero for the usual one.
+func (c *call) closes(window time.Duration) time.Time {
+	if window == 0 {
+		return time.Time{}
+	}
+	return c.Clock().Add(window)
+}
