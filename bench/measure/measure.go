@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"runtime/metrics"
 	"slices"
 	"strings"
 	"syscall"
@@ -31,6 +32,13 @@ func CPU() time.Duration {
 		return 0
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// Allocs is how many objects this process has allocated so far.
+func Allocs() uint64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/allocs:objects"}, {Name: "/gc/heap/tiny/allocs:objects"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64() + sample[1].Value.Uint64()
 }
 
 // Target is a promise and what was measured.

@@ -153,13 +153,14 @@ const (
 func (l *rawLoop) measure(warm, round time.Duration) (result, error) {
 	var r result
 	var cpu time.Duration
+	var allocs uint64
 	began, counting := time.Now(), false
 	for {
 		if !counting && time.Since(began) >= warm {
-			began, counting, r.items, cpu = time.Now(), true, 0, measure.CPU()
+			began, counting, r.items, cpu, allocs = time.Now(), true, 0, measure.CPU(), measure.Allocs()
 		}
 		if counting && time.Since(began) >= round {
-			r.took, r.process = time.Since(began), measure.CPU()-cpu
+			r.took, r.process, r.allocs = time.Since(began), measure.CPU()-cpu, measure.Allocs()-allocs
 			return r, nil
 		}
 		if err := l.pass(); err != nil {
