@@ -53,15 +53,15 @@ func (s *Store) ClaimItems(ctx context.Context, l store.Lease, want store.Want) 
 	if err != nil {
 		return nil, err
 	}
-	taken := got.taken
-	claimed := make([]store.Claimed, 0, len(taken))
-	for _, c := range taken {
+	claimed := make([]store.Claimed, len(got.taken))
+	for i := range got.taken {
+		c := &got.taken[i]
 		// An input that cannot be opened must not hold up the others: it goes out without a body.
 		c.Body, c.BodyErr = s.open(ctx, inputOwner(c.Tenant, c.Item), c.input)
 		if errors.Is(c.BodyErr, blob.ErrNotFound) || errors.Is(c.BodyErr, payload.ErrTampered) {
 			c.BodyErr = &penstock.Error{Code: penstock.CodeGone, Message: "The input is gone.", Err: c.BodyErr}
 		}
-		claimed = append(claimed, c.Claimed)
+		claimed[i] = c.Claimed
 	}
 	return claimed, nil
 }
@@ -86,6 +86,16 @@ type claimResult struct {
 	due   bool // parked items must be woken first; nothing was taken
 }
 
+// bounded says that a hard budget pays for something that was taken.
+func (r *claimResult) bounded() bool {
+	for i := range r.taken {
+		if r.taken[i].Resolved.Bounded {
+			return true
+		}
+	}
+	return false
+}
+
 func (s *Store) claim(ctx context.Context, l store.Lease, w wanted) (got claimResult, err error) {
 	err = s.write(ctx, "claim", func(tx Tx) error {
 		got = claimResult{}
@@ -107,7 +117,7 @@ func (s *Store) claim(ctx context.Context, l store.Lease, w wanted) (got claimRe
 		// A claim that a crash of the database undoes never was: its items are still in line, and a finish
 		// of them, which is not relaxed, finds no claim. Where a hard budget pays, what such a claim spends
 		// would be known to nobody if its process died as well.
-		if !slices.ContainsFunc(got.taken, func(c candidate) bool { return c.Resolved.Bounded }) {
+		if !got.bounded() {
 			tx.Relax()
 		}
 		return nil
@@ -192,10 +202,11 @@ func take(ctx context.Context, tx Tx, c claimOf) ([]candidate, error) {
 	if err := inputsApart(ctx, tx, rows); err != nil {
 		return nil, err
 	}
-	var taken []candidate
+	taken := make([]candidate, 0, len(c.picks))
 	given := make(map[*share]int64)
 	held := newClaimRows(c.ids)
-	for _, run := range runs {
+	for i := range runs {
+		run := &runs[i]
 		j := jobs[run.from.job]
 		if j == nil {
 			continue
@@ -203,16 +214,18 @@ func take(ctx context.Context, tx Tx, c claimOf) ([]candidate, error) {
 		if err := run.from.leaveTo(ctx, tx, run.last().n+1); err != nil {
 			return nil, err
 		}
-		for i, p := range run.picks {
-			row, err := run.candidate(i, rows)
-			if err != nil {
+		for i := range run.picks {
+			p := &run.picks[i]
+			taken = append(taken, candidate{})
+			row := &taken[len(taken)-1]
+			if err := run.read(i, rows, row); err != nil {
 				return nil, err
 			}
 			row.Charged = p.charge
 			held.take(j, &row.Claimed, run.from.kept())
 			given[p.share] += p.charge
-			c.moved.claim(run.from.backlogKey, p.pick)
-			taken = append(taken, describe(row, j, tx.Now()))
+			c.moved.claim(run.from.backlogKey, &p.pick)
+			row.describe(j, tx.Now())
 		}
 	}
 	return taken, c.note(ctx, tx, noteOf{jobs, heard, held, given})
@@ -398,32 +411,31 @@ func inputsApart(ctx context.Context, tx Tx, rows map[penstock.ID]candidate) err
 	return nil
 }
 
-// candidate is the i-th item of the run. One with a row that is not there any more was ended meanwhile.
-func (r run) candidate(i int, rows map[penstock.ID]candidate) (candidate, error) {
+// read fills in the i-th item of the run. One with a row that is not there any more was ended meanwhile.
+func (r *run) read(i int, rows map[penstock.ID]candidate, c *candidate) error {
 	from, n := r.from, r.picks[i].n
 	if from.item != "" {
 		row, ok := rows[from.item]
 		if !ok {
-			return row, ErrMissed
+			return ErrMissed
 		}
-		return row, nil
+		*c = row
+		return nil
 	}
 	f, err := from.fact(n)
 	if err != nil {
-		return candidate{}, err
+		return err
 	}
 	first, err := from.fact(from.first)
 	if err != nil {
-		return candidate{}, err
+		return err
 	}
-	c := candidate{Claimed: store.Claimed{
-		Item: penstock.ItemID(from.job, n), Job: from.job, Tenant: from.tenant, Index: n, CustomID: f.customID, Fence: 1,
-		Estimate: f.estimate, InputBytes: f.inputBytes, Reserved: f.reserved,
-	}, input: placed{blob: f.blob}}
+	c.Item, c.Job, c.Tenant, c.Index, c.CustomID, c.Fence = r.picks[i].item, from.job, from.tenant, n, f.customID, 1
+	c.Estimate, c.InputBytes, c.Reserved, c.input.blob = f.estimate, f.inputBytes, f.reserved, f.blob
 	if part := (span{f.input.from - first.input.from, f.input.to - first.input.from}); part.to <= int64(len(r.inputs)) && f.blob == "" {
 		c.input.inline = r.inputs[part.from:part.to]
 	}
-	return c, nil
+	return nil
 }
 
 func scanCandidate(row Row) (c candidate, err error) {
@@ -437,7 +449,7 @@ func scanCandidate(row Row) (c candidate, err error) {
 }
 
 // describe adds what an attempt needs to know of the job.
-func describe(c candidate, j *penstock.Job, now time.Time) candidate {
+func (c *candidate) describe(j *penstock.Job, now time.Time) {
 	c.Endpoint, c.Model, c.Lane, c.Resolved, c.TraceParent = j.Endpoint, j.Model, j.Lane, j.Resolved, j.TraceParent
 	c.Stream, c.Key = j.Stream, j.Key
 	c.MaxAttempts, c.ItemTimeout, c.TimeLeft = j.MaxAttempts, j.ItemTimeout, j.Deadline.Sub(now)
@@ -446,5 +458,4 @@ func describe(c candidate, j *penstock.Job, now time.Time) candidate {
 		due = fromMicros(c.notBefore)
 	}
 	c.Age, c.QueuedFor = now.Sub(j.CreatedAt), now.Sub(due)
-	return c
 }

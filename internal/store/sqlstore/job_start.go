@@ -57,7 +57,8 @@ func (s *Store) start(ctx context.Context, tx Tx, j penstock.Job, sub starting) 
 				Estimate: f.estimate, InputBytes: f.inputBytes, Reserved: f.reserved,
 			}}
 			held.take(&j, &c.Claimed, keptInBundle)
-			claimed = append(claimed, describe(c, &j, tx.Now()).Claimed)
+			c.describe(&j, tx.Now())
+			claimed = append(claimed, c.Claimed)
 		}
 	}
 	if err := held.insert(ctx, tx, sub.lease); err != nil {

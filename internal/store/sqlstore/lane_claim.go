@@ -149,7 +149,7 @@ func (c *laneClaim) takeTurn(ctx context.Context, tx Tx, s *share) error {
 			return err
 		}
 		candidate := store.Candidate{
-			Item: penstock.ItemID(p.from.job, p.n), Tenant: s.tenant, Model: shelf.model, Lane: c.lane, Endpoint: p.from.endpoint, Estimate: p.estimate, InputBytes: p.bytes,
+			Item: p.item, Tenant: s.tenant, Model: shelf.model, Lane: c.lane, Endpoint: p.from.endpoint, Estimate: p.estimate, InputBytes: p.bytes,
 		}
 		if c.want.Room != nil && !c.want.Room(candidate) {
 			shelf.refuse(p.from.endpoint)
