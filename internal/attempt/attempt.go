@@ -345,11 +345,17 @@ func (t *try) giveBack(failure *provider.Error) {
 }
 
 func (r *Runner) startSpan(ctx context.Context, t *try) (context.Context, telemetry.Span) {
+	if !r.Tracer.Enabled() {
+		return ctx, telemetry.Span{}
+	}
 	genAI := t.genAI()
 	return r.Tracer.StartClient(ctx, genAI.SpanName(), telemetry.String("penstock.target", t.target.Name))
 }
 
 func (r *Runner) endSpan(span telemetry.Span, t *try, failure *provider.Error) {
+	if !r.Tracer.Enabled() {
+		return
+	}
 	genAI := t.genAI()
 	genAI.Usage = t.meta.Usage
 	if failure != nil {

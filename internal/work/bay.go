@@ -94,8 +94,8 @@ func (b *bay) giveSlots(n int) {
 // charge tells the policy of the lanes what each was given.
 func (b *bay) charge(lanes []penstock.Lane, claimed []store.Claimed, wanted int) {
 	given := make(map[penstock.Lane]int64, len(lanes))
-	for _, c := range claimed {
-		given[c.Lane] += max(c.Estimate, 1)
+	for i := range claimed {
+		given[claimed[i].Lane] += max(claimed[i].Estimate, 1)
 	}
 	b.lanes.Claimed(lanes, given, wanted-len(claimed))
 }
