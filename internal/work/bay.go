@@ -2,6 +2,7 @@ package work
 
 import (
 	"context"
+	"runtime"
 
 	"penstock"
 	"penstock/internal/queue"
@@ -73,6 +74,7 @@ func (b *bay) takeSlots(ctx context.Context) int {
 		return 0
 	case b.slots <- struct{}{}:
 	}
+	runtime.Gosched() // lets those give theirs back that are about to end
 	taken := 1
 	for taken < MaxClaim {
 		select {

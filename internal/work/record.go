@@ -3,6 +3,7 @@ package work
 import (
 	"context"
 	"log/slog"
+	"runtime"
 	"sync"
 	"time"
 
@@ -56,6 +57,7 @@ func (p *Pool) record(ctx context.Context, ends <-chan finished) {
 	defer aside.Wait()
 	group := make([]finished, 0, MaxFinishGroup)
 	for first := range ends {
+		runtime.Gosched() // lets those end, and come along, that are about to
 		group = gather(append(group[:0], first), ends)
 		if !p.recordGroup(ctx, group, refusals) {
 			// The store refuses the group again and again. If it is away, all that follows waits here; if

@@ -199,6 +199,20 @@ func askFacts(of bundleOf, facts *[]fact) Question {
 	})
 }
 
+// askBundle is the question for all of a bundle. To find a row of this size costs more than to read it, so what is needed
+// of both parts is read at once.
+func askBundle(of bundleOf, facts *[]fact, inputs *[]byte) Question {
+	return ask(sqlf(`SELECT facts, inputs FROM bundles WHERE job_id = $1 AND first_n = $2`, of.job, of.first), func(row Row) error {
+		var buf []byte
+		if err := row.Scan(&buf, inputs); err != nil {
+			return err
+		}
+		var err error
+		*facts, err = decodeFacts(buf)
+		return err
+	})
+}
+
 // askInputs is the question for the sealed inputs of some consecutive items of a bundle.
 func askInputs(of bundleOf, part span, inputs *[]byte) Question {
 	return ask(sqlf(`SELECT substr(inputs, $3, $4) FROM bundles WHERE job_id = $1 AND first_n = $2`,

@@ -345,7 +345,12 @@ func (c claimOf) questions(runs []run) (map[penstock.ID]candidate, []Question, e
 			if err != nil {
 				return nil, nil, err
 			}
-			questions = append(questions, askInputs(from.bundleOf(), span{first.input.from, last.input.to}, &r.inputs))
+			part := span{first.input.from, last.input.to}
+			if part.to <= int64(len(from.inputs)) {
+				r.inputs = from.inputs[part.from:part.to]
+				continue
+			}
+			questions = append(questions, askInputs(from.bundleOf(), part, &r.inputs))
 		}
 	}
 	if len(lone) > 0 {

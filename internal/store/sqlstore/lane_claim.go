@@ -215,7 +215,11 @@ func (c *laneClaim) fill(ctx context.Context, tx Tx, s *share, sh *shelf) error 
 			continue
 		}
 		items += r.size()
-		if !r.single() {
+		switch {
+		case r.single():
+		case items <= n:
+			facts = append(facts, askBundle(r.bundleOf(), &r.facts, &r.inputs))
+		default:
 			facts = append(facts, askFacts(r.bundleOf(), &r.facts))
 		}
 		sh.ranges, sh.seen = append(sh.ranges, r), *r
