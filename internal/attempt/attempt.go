@@ -307,6 +307,7 @@ type try struct {
 	target  *penstock.Target
 	sink    Sink
 	record  penstock.Attempt
+	given   bool // its room was given back
 	probe   bool // it finds out whether a target that was out of order works again
 	begun   bool
 	meta    provider.Meta // of the answer, as far as it came
@@ -337,11 +338,16 @@ func (t *Task) release() {
 }
 
 // release gives the room of a try back if that was not done.
-func (t *try) release() { t.choice.Release() }
+func (t *try) release() {
+	if !t.given {
+		t.choice.Release()
+	}
+}
 
 // giveBack gives the room of a try back, with what it taught.
 func (t *try) giveBack(failure *provider.Error) {
 	t.choice.Done(t.result(&t.meta, failure))
+	t.given = true
 }
 
 func (r *Runner) startSpan(ctx context.Context, t *try) (context.Context, telemetry.Span) {

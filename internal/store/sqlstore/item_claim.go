@@ -15,7 +15,7 @@ import (
 	"penstock/internal/store"
 )
 
-// candidate is a claimed item whose input is still sealed.
+// candidate is a claimed item that has a row. Its input is still sealed.
 type candidate struct {
 	store.Claimed
 	input     placed
@@ -35,7 +35,7 @@ func (s *Store) ClaimItems(ctx context.Context, l store.Lease, want store.Want) 
 			got, err = s.claim(ctx, l, w)
 		}
 	}
-	for tries := 1; tries < claimTries && ((err == nil && len(got.taken) == 0 && got.busy) || errors.Is(err, ErrMissed)); tries++ {
+	for tries := 1; tries < claimTries && ((err == nil && len(got.items) == 0 && got.busy) || errors.Is(err, ErrMissed)); tries++ {
 		// Other processes hold every share, each for the length of a transaction, or ended what was picked.
 		w.Corrections = nil
 		pause := time.NewTimer(claimPause)
@@ -53,17 +53,15 @@ func (s *Store) ClaimItems(ctx context.Context, l store.Lease, want store.Want) 
 	if err != nil {
 		return nil, err
 	}
-	claimed := make([]store.Claimed, len(got.taken))
-	for i := range got.taken {
-		c := &got.taken[i]
+	for i := range got.items {
+		c, input := &got.items[i], got.inputs[i]
 		// An input that cannot be opened must not hold up the others: it goes out without a body.
-		c.Body, c.BodyErr = s.open(ctx, inputOwner(c.Tenant, c.Item), c.input)
+		c.Body, c.BodyErr = s.open(ctx, inputOwner(c.Tenant, c.Item), input)
 		if errors.Is(c.BodyErr, blob.ErrNotFound) || errors.Is(c.BodyErr, payload.ErrTampered) {
 			c.BodyErr = &penstock.Error{Code: penstock.CodeGone, Message: "The input is gone.", Err: c.BodyErr}
 		}
-		claimed[i] = c.Claimed
 	}
-	return claimed, nil
+	return got.items, nil
 }
 
 const (
@@ -81,15 +79,21 @@ type wanted struct {
 
 // claimResult is what one transaction of claiming came to.
 type claimResult struct {
-	taken []candidate
-	busy  bool // there may be more, but other claims hold it
-	due   bool // parked items must be woken first; nothing was taken
+	haul
+	busy bool // there may be more, but other claims hold it
+	due  bool // parked items must be woken first; nothing was taken
+}
+
+// haul is claimed items and, of each, the input that is still sealed.
+type haul struct {
+	items  []store.Claimed
+	inputs []placed
 }
 
 // bounded says that a hard budget pays for something that was taken.
-func (r *claimResult) bounded() bool {
-	for i := range r.taken {
-		if r.taken[i].Resolved.Bounded {
+func (h *haul) bounded() bool {
+	for i := range h.items {
+		if h.items[i].Resolved.Bounded {
 			return true
 		}
 	}
@@ -171,7 +175,7 @@ func (s *Store) claimLanes(ctx context.Context, tx Tx, l store.Lease, w store.Wa
 		got.busy = got.busy || c.busy
 	}
 	if len(picks) > 0 {
-		if got.taken, err = take(ctx, tx, claimOf{newClaims(&s.ids, tx.Now()), l, picks, moved}); err != nil {
+		if got.haul, err = take(ctx, tx, claimOf{newClaims(&s.ids, tx.Now()), l, picks, moved}); err != nil {
 			return got, err
 		}
 	}
@@ -189,22 +193,22 @@ type claimOf struct {
 // take brings picked items under the lease. Their jobs are locked against being stopped or swept, not against
 // finishes: a job that was asked to stop in the meantime keeps its items, and nobody takes from a range
 // beside this claim without that this claim, or the other, misses it.
-func take(ctx context.Context, tx Tx, c claimOf) ([]candidate, error) {
+func take(ctx context.Context, tx Tx, c claimOf) (h haul, err error) {
 	runs := runsOf(c.picks)
 	jobs, heard, lock := openJobs(runs)
 	rows, questions, err := c.questions(runs)
 	if err != nil {
-		return nil, err
+		return h, err
 	}
 	if err := tx.Ask(ctx, append([]Question{lock}, questions...)...); err != nil {
-		return nil, err
+		return h, err
 	}
 	if err := inputsApart(ctx, tx, rows); err != nil {
-		return nil, err
+		return h, err
 	}
-	taken := make([]candidate, 0, len(c.picks))
+	h = haul{make([]store.Claimed, 0, len(c.picks)), make([]placed, 0, len(c.picks))}
 	given := make(map[*share]int64)
-	held := newClaimRows(c.ids)
+	held, now := newClaimRows(c.ids), tx.Now()
 	for i := range runs {
 		run := &runs[i]
 		j := jobs[run.from.job]
@@ -212,23 +216,22 @@ func take(ctx context.Context, tx Tx, c claimOf) ([]candidate, error) {
 			continue
 		}
 		if err := run.from.leaveTo(ctx, tx, run.last().n+1); err != nil {
-			return nil, err
+			return h, err
 		}
 		for i := range run.picks {
 			p := &run.picks[i]
-			taken = append(taken, candidate{})
-			row := &taken[len(taken)-1]
-			if err := run.read(i, rows, row); err != nil {
-				return nil, err
+			item, due, err := h.add(run, i, rows)
+			if err != nil {
+				return h, err
 			}
-			row.Charged = p.charge
-			held.take(j, &row.Claimed, run.from.kept())
+			item.Charged = p.charge
+			held.take(j, item, run.from.kept())
 			given[p.share] += p.charge
 			c.moved.claim(run.from.backlogKey, &p.pick)
-			row.describe(j, tx.Now())
+			describe(item, j, moment{now, due})
 		}
 	}
-	return taken, c.note(ctx, tx, noteOf{jobs, heard, held, given})
+	return h, c.note(ctx, tx, noteOf{jobs, heard, held, given})
 }
 
 // noteOf is what a claim writes down.
@@ -416,31 +419,35 @@ func inputsApart(ctx context.Context, tx Tx, rows map[penstock.ID]candidate) err
 	return nil
 }
 
-// read fills in the i-th item of the run. One with a row that is not there any more was ended meanwhile.
-func (r *run) read(i int, rows map[penstock.ID]candidate, c *candidate) error {
+// add takes the i-th item of a run, and says since when it is due if that is later than its job. One with a row that is
+// not there any more was ended meanwhile.
+func (h *haul) add(r *run, i int, rows map[penstock.ID]candidate) (item *store.Claimed, due time.Time, err error) {
 	from, n := r.from, r.picks[i].n
 	if from.item != "" {
 		row, ok := rows[from.item]
 		if !ok {
-			return ErrMissed
+			return nil, due, ErrMissed
 		}
-		*c = row
-		return nil
+		h.items, h.inputs = append(h.items, row.Claimed), append(h.inputs, row.input)
+		return &h.items[len(h.items)-1], fromMicros(row.notBefore), nil
 	}
 	f, err := from.fact(n)
 	if err != nil {
-		return err
+		return nil, due, err
 	}
 	first, err := from.fact(from.first)
 	if err != nil {
-		return err
+		return nil, due, err
 	}
-	c.Item, c.Job, c.Tenant, c.Index, c.CustomID, c.Fence = r.picks[i].item, from.job, from.tenant, n, f.customID, 1
-	c.Estimate, c.InputBytes, c.Reserved, c.input.blob = f.estimate, f.inputBytes, f.reserved, f.blob
+	input := placed{blob: f.blob}
 	if part := (span{f.input.from - first.input.from, f.input.to - first.input.from}); part.to <= int64(len(r.inputs)) && f.blob == "" {
-		c.input.inline = r.inputs[part.from:part.to]
+		input.inline = r.inputs[part.from:part.to]
 	}
-	return nil
+	h.items, h.inputs = append(h.items, store.Claimed{
+		Item: r.picks[i].item, Job: from.job, Tenant: from.tenant, Index: n, CustomID: f.customID, Fence: 1,
+		Estimate: f.estimate, InputBytes: f.inputBytes, Reserved: f.reserved,
+	}), append(h.inputs, input)
+	return &h.items[len(h.items)-1], due, nil
 }
 
 func scanCandidate(row Row) (c candidate, err error) {
@@ -453,14 +460,16 @@ func scanCandidate(row Row) (c candidate, err error) {
 	return c, nil
 }
 
+// moment is when an item is claimed, and since when it is due; zero since its job was accepted.
+type moment struct{ now, due time.Time }
+
 // describe adds what an attempt needs to know of the job.
-func (c *candidate) describe(j *penstock.Job, now time.Time) {
+func describe(c *store.Claimed, j *penstock.Job, at moment) {
 	c.Endpoint, c.Model, c.Lane, c.Resolved, c.TraceParent = j.Endpoint, j.Model, j.Lane, j.Resolved, j.TraceParent
 	c.Stream, c.Key = j.Stream, j.Key
-	c.MaxAttempts, c.ItemTimeout, c.TimeLeft = j.MaxAttempts, j.ItemTimeout, j.Deadline.Sub(now)
-	due := j.CreatedAt
-	if c.notBefore > 0 {
-		due = fromMicros(c.notBefore)
+	c.MaxAttempts, c.ItemTimeout, c.TimeLeft = j.MaxAttempts, j.ItemTimeout, j.Deadline.Sub(at.now)
+	if at.due.IsZero() {
+		at.due = j.CreatedAt
 	}
-	c.Age, c.QueuedFor = now.Sub(j.CreatedAt), now.Sub(due)
+	c.Age, c.QueuedFor = at.now.Sub(j.CreatedAt), at.now.Sub(at.due)
 }
