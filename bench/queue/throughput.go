@@ -62,6 +62,7 @@ type result struct {
 	process    time.Duration // processor time of this process
 	server     time.Duration // and of PostgreSQL
 	allocs     uint64        // of this process
+	files      uint64        // bytes that this process wrote to files
 	notes      string
 }
 
@@ -104,10 +105,11 @@ func audit(ctx context.Context, c contender) error {
 
 // meter notes where everything stands, and returns a function that fills in what was used since.
 func meter(c contender, server func() time.Duration) func(*result) {
-	began, done, process, database, allocs := time.Now(), c.Done(), measure.CPU(), server(), measure.Allocs()
+	began, done, process, database, allocs, files := time.Now(), c.Done(), measure.CPU(), server(), measure.Allocs(), measure.FileBytes()
 	return func(r *result) {
 		r.items, r.took = c.Done()-done, time.Since(began)
 		r.process, r.server, r.allocs = measure.CPU()-process, server()-database, measure.Allocs()-allocs
+		r.files = measure.FileBytes() - files
 	}
 }
 
