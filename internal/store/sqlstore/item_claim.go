@@ -289,14 +289,24 @@ func (r run) last() picked { return r.picks[len(r.picks)-1] }
 func runsOf(picks []picked) []run {
 	var runs []run
 	at := make(map[*readyRange]int)
-	for _, p := range picks {
-		i, ok := at[p.from]
+	for len(picks) > 0 {
+		from, n := picks[0].from, 1
+		for n < len(picks) && picks[n].from == from {
+			n++
+		}
+		i, ok := at[from]
 		if !ok {
 			i = len(runs)
-			at[p.from] = i
-			runs = append(runs, run{from: p.from})
+			at[from] = i
+			runs = append(runs, run{from: from})
 		}
-		runs[i].picks = append(runs[i].picks, p)
+		// Most often all of a range were picked one after the other: then this only looks into the list.
+		if runs[i].picks == nil {
+			runs[i].picks = picks[:n:n]
+		} else {
+			runs[i].picks = append(runs[i].picks, picks[:n]...)
+		}
+		picks = picks[n:]
 	}
 	return runs
 }
