@@ -224,6 +224,38 @@ func TestItemTimeoutIsThatOfAnAttempt(t *testing.T) {
 	}
 }
 
+// A deadline is watched exactly where it may pass during a run: of the item's targets, each for its timeout.
+func TestDeadlineIsWatchedWhereItMayPass(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name              string
+		timeout, timeLeft time.Duration
+		targets           int
+		watched           bool
+	}{
+		{"hours behind a run", time.Minute, 24 * time.Hour, 2, false},
+		{"within a run", time.Minute, 2 * time.Minute, 2, true},
+		{"within a run over many targets", 10 * time.Minute, time.Hour, 8, true},
+		{"no bound of a run", 0, 24 * time.Hour, 1, true},
+		{"passed", time.Minute, -time.Second, 1, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var watched bool
+			r := newPool(t, 1, newQueue(), func(ctx context.Context, _ attempt.Task, _ attempt.Sink) attempt.Outcome {
+				_, watched = ctx.Deadline()
+				return attempt.Outcome{}
+			})
+			c := timed(tt.timeout, tt.timeLeft)
+			c.Resolved.Targets = make([]string, tt.targets)
+			r.attempt(context.WithoutCancel(t.Context()), &granted{Claimed: c})
+			if watched != tt.watched {
+				t.Errorf("watched: %v, want %v", watched, tt.watched)
+			}
+		})
+	}
+}
+
 // A deadline that passes while an item waits for room expires it; it is not retried for the room's sake.
 func TestEndsOfTimeWhileWaitingForRoom(t *testing.T) {
 	t.Parallel()
