@@ -214,10 +214,11 @@ func (c *laneClaim) fill(ctx context.Context, tx Tx, s *share, sh *shelf) error 
 			sh.seen = *r
 			continue
 		}
+		wanted := n - items
 		items += r.size()
 		switch {
 		case r.single():
-		case items <= n:
+		case 2*wanted >= r.size():
 			facts = append(facts, askBundle(r.bundleOf(), &r.facts, &r.inputs))
 		default:
 			facts = append(facts, askFacts(r.bundleOf(), &r.facts))
