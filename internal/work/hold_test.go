@@ -80,7 +80,7 @@ func TestATargetIsNotAskedAgainInVain(t *testing.T) {
 			})
 			h := &told{tried: tt.tried, err: tt.err}
 			r.History = h
-			c := granted{Claimed: item("1")}
+			c := &granted{Claimed: item("1")}
 			c.Tries = tt.tries
 			if r.attempt(t.Context(), c); !slices.Equal(targets, tt.want) {
 				t.Errorf("%v were offered, want %v", targets, tt.want)
