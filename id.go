@@ -61,6 +61,19 @@ const (
 	crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 )
 
+// crockfordDigits are the values of the characters; notDigit for those that are none.
+var crockfordDigits = func() (values [256]byte) {
+	for i := range values {
+		values[i] = notDigit
+	}
+	for i := range len(crockford) {
+		values[crockford[i]] = byte(i)
+	}
+	return values
+}()
+
+const notDigit = 0xff
+
 var errMalformedID = errors.New("after the prefix it needs 26 characters of Crockford base 32")
 
 // u128 is the number behind an ID: 48 bits of milliseconds, then 80 random bits.
@@ -102,8 +115,8 @@ func (id ID) number() (u128, error) {
 	}
 	var n u128
 	for i := range idLen {
-		d := strings.IndexByte(crockford, id[i])
-		if d < 0 {
+		d := crockfordDigits[id[i]]
+		if d == notDigit {
 			return u128{}, errMalformedID
 		}
 		n.hi = n.hi<<5 | n.lo>>59

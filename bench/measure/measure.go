@@ -6,7 +6,10 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"os"
+	"runtime/metrics"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -31,6 +34,27 @@ func CPU() time.Duration {
 		return 0
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// Allocs is how many objects this process has allocated so far.
+func Allocs() uint64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/allocs:objects"}, {Name: "/gc/heap/tiny/allocs:objects"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64() + sample[1].Value.Uint64()
+}
+
+// FileBytes is how many bytes this process has written to files, sockets and pipes so far; 0 where that is not counted.
+func FileBytes() (n uint64) {
+	counts, err := os.ReadFile("/proc/self/io")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(counts)) {
+		if count, ok := strings.CutPrefix(line, "wchar: "); ok {
+			n, _ = strconv.ParseUint(strings.TrimSpace(count), 10, 64)
+		}
+	}
+	return n
 }
 
 // Target is a promise and what was measured.

@@ -18,8 +18,10 @@ func embedded(ctx context.Context, o options, args []string) error {
 	f := flag.NewFlagSet("embedded", flag.ContinueOnError)
 	l.flags(f)
 	_ = f.Set("batch", fmt.Sprint(rawGroup))
+	f.BoolVar(&l.copies, "copies", false, "have the raw loop write copies of one sealed payload instead of sealing each for its item")
 	only := f.String("only", "", "measure this side alone, for profiles")
 	f.StringVar(&l.profile.cpu, "cpuprofile", "", "write a CPU profile of the last round to this file")
+	f.StringVar(&l.profile.allocs, "allocprofile", "", "write a profile of all allocations so far to this file after each round")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
@@ -49,7 +51,7 @@ func embedded(ctx context.Context, o options, args []string) error {
 	if !wrote["penstock"].like(wrote["raw"]) {
 		return fmt.Errorf("the two sides do not write the same for an item (penstock: %v; raw: %v); bring raw.go up to date", wrote["penstock"], wrote["raw"])
 	}
-	fmt.Fprintf(o.out, "  written for an item: penstock %v, raw %v\n", wrote["penstock"], wrote["raw"])
+	fmt.Fprintf(o.out, "  penstock %v\n  raw      %v\n", wrote["penstock"], wrote["raw"])
 	ours, raw := measure.Median(rates["penstock"]), measure.Median(rates["raw"])
 	fmt.Fprintf(o.out, "  median   penstock %.0f, raw %.0f items/s\n", ours, raw)
 	o.judge(measure.AtLeast("items/s, Penstock over the raw loop", ours/raw, 0.6, "×"))
@@ -60,6 +62,7 @@ func embedded(ctx context.Context, o options, args []string) error {
 type embeddedLoad struct {
 	load
 	profile profile
+	copies  bool // the raw loop copies one sealed payload
 }
 
 func embeddedRound(ctx context.Context, o options, l *embeddedLoad) (r result, w written, err error) {
@@ -80,11 +83,12 @@ func embeddedRound(ctx context.Context, o options, l *embeddedLoad) (r result, w
 		return r, w, err
 	}
 	w, err = writtenPerItem(ctx, filepath.Join(in.data, "penstock.db"))
+	w.toFiles = float64(r.files) / float64(max(r.items, 1))
 	return r, w, err
 }
 
 func rawRound(ctx context.Context, o options, l *embeddedLoad) (r result, w written, err error) {
-	raw, err := openRaw(ctx, o.dir)
+	raw, err := openRaw(ctx, o.dir, &rawLoop{copies: l.copies})
 	if err != nil {
 		return r, w, err
 	}
@@ -94,5 +98,6 @@ func rawRound(ctx context.Context, o options, l *embeddedLoad) (r result, w writ
 		return r, w, err
 	}
 	w, err = writtenPerItem(ctx, filepath.Join(raw.dir, "raw.db"))
+	w.toFiles = float64(r.files) / float64(max(r.items, 1))
 	return r, w, err
 }

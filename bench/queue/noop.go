@@ -21,11 +21,11 @@ type noop struct {
 	service time.Duration
 }
 
-func (n noop) Provider(string) (provider.Provider, bool) { return n, true }
+func (n *noop) Provider(string) (provider.Provider, bool) { return n, true }
 
-func (n noop) Speaks(penstock.Endpoint) bool { return true }
+func (n *noop) Speaks(penstock.Endpoint) bool { return true }
 
-func (n noop) Call(ctx context.Context, call provider.Call) (provider.Answer, error) {
+func (n *noop) Call(ctx context.Context, call provider.Call) (provider.Answer, error) {
 	if n.started != nil {
 		n.started(call.Body)
 	}
@@ -81,7 +81,14 @@ type label struct {
 
 // prompt is a request that carries its label.
 func prompt(l label, words int) []byte {
-	return fmt.Appendf(nil, "%s%s %08d %s%s", promptHead, l.tenant, l.serial, strings.Repeat("weir ", words), promptTail)
+	const word, digits = "weir ", 20
+	b := make([]byte, 0, len(promptHead)+len(l.tenant)+digits+2+words*len(word)+len(promptTail))
+	b = append(append(b, promptHead...), l.tenant...)
+	b = append(fmt.Appendf(append(b, ' '), "%08d", l.serial), ' ')
+	for range words {
+		b = append(b, word...)
+	}
+	return append(b, promptTail...)
 }
 
 // labelOf reads the label of a prompt.

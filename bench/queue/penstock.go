@@ -91,7 +91,7 @@ func (in *instance) connect(ctx context.Context, c instanceConfig, snapshot *con
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	metrics, hub := telemetry.NewMetrics("bench", ""), new(deliver.Hub)
 	runner := attempt.New(attempt.Deps{
-		Config: config.NewLive(snapshot), Providers: c.upstream, Router: route.New(room.New(room.Config{Clock: time.Now, Log: log})),
+		Config: config.NewLive(snapshot), Providers: &c.upstream, Router: route.New(room.New(room.Config{Clock: time.Now, Log: log})),
 		Metrics: metrics, Tracer: tracer, Log: log, Clock: time.Now,
 	})
 	w := snapshot.Process.Work

@@ -16,10 +16,12 @@ import (
 type profile struct {
 	cpu        string // file for a CPU profile of this process
 	statements string // file for what PostgreSQL spent its time on
+	allocs     string // file for a profile of what this process allocated
 }
 
 func (p *profile) flags(f *flag.FlagSet) {
 	f.StringVar(&p.cpu, "cpuprofile", "", "write a CPU profile of the last round to this file")
+	f.StringVar(&p.allocs, "allocprofile", "", "write a profile of all allocations so far to this file after each round")
 	f.StringVar(&p.statements, "statements", "", "write PostgreSQL's statements of the last round to this file; costs some speed")
 }
 
@@ -47,11 +49,22 @@ func (p *profile) start(ctx context.Context, server *cluster.Cluster, database s
 			pprof.StopCPUProfile()
 			err = file.Close()
 		}
+		if p.allocs != "" {
+			err = errors.Join(err, writeAllocs(p.allocs))
+		}
 		if p.statements != "" {
 			err = errors.Join(err, writeStatements(ctx, server, database, p.statements))
 		}
 		return err
 	}, nil
+}
+
+func writeAllocs(path string) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(pprof.Lookup("allocs").WriteTo(file, 0), file.Close())
 }
 
 var spaces = regexp.MustCompile(`\s+`)

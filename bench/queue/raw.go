@@ -1,12 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,8 +31,9 @@ const (
 )
 
 // rawLoop is the least that the same rows cost: Penstock's schema, driver and durability, prepared
-// statements in groups, and nothing else. It knows what it has queued, so it never looks; it seals
-// nothing, decides nothing, and nobody works on its items.
+// statements in groups, and nothing else. Payloads are sealed for the item that they belong to, since rows that are
+// not would not be the same, unless copies of one are asked for. It knows what it has queued, so it never looks; it
+// opens nothing, decides nothing, and nobody works on its items.
 type rawLoop struct {
 	dir  string
 	db   *sql.DB
@@ -43,15 +44,21 @@ type rawLoop struct {
 	insertJob, insertBundle, enter, stock, book     *sql.Stmt
 	leave, openClaim, claimJob, charge              *sql.Stmt
 	finishItems, finishClaim, closeClaim, finishJob *sql.Stmt
-	facts, inputs, ends, results                    []byte // of their real size, for a bundle
+
+	codec         *payload.Codec
+	copies        bool   // of one sealed payload, instead of sealing each
+	prompt        []byte // of an item
+	facts, ends   []byte // of a bundle, of their real size
+	input, result []byte // sealed, to be copied
+	sealed        []byte // payloads of a bundle, one behind the other
 }
 
-func openRaw(ctx context.Context, dir string) (*rawLoop, error) {
+func openRaw(ctx context.Context, dir string, l *rawLoop) (*rawLoop, error) {
 	dir, err := os.MkdirTemp(dir, "penstock-bench-raw-")
 	if err != nil {
 		return nil, err
 	}
-	l := &rawLoop{dir: dir}
+	l.dir = dir
 	if err := l.open(ctx); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
@@ -90,21 +97,45 @@ func (l *rawLoop) seal() error {
 	if err != nil {
 		return err
 	}
-	codec, err := payload.New(keys)
-	if err != nil {
+	if l.codec, err = payload.New(keys); err != nil {
 		return err
 	}
-	owner := payload.Owner{Tenant: "bench", ID: "raw", Part: "input"}
-	input, err := codec.Seal(owner, prompt(label{tenant: "bench"}, promptWords))
-	if err != nil {
-		return err
-	}
-	result, err := codec.Seal(owner, []byte(answerBody))
 	// What Penstock keeps of an item beside its input, and beside its result when it ended.
 	const factBytes, endBytes = 12, 66
-	l.facts, l.inputs = make([]byte, rawBundle*factBytes), bytes.Repeat(input, rawBundle)
-	l.ends, l.results = make([]byte, rawBundle*endBytes), bytes.Repeat(result, rawBundle)
+	l.facts, l.ends = make([]byte, rawBundle*factBytes), make([]byte, rawBundle*endBytes)
+	l.prompt = prompt(label{tenant: "bench"}, promptWords)
+	if l.input, err = l.codec.Seal(rawOwner("raw", "input"), l.prompt); err != nil {
+		return err
+	}
+	l.result, err = l.codec.Seal(rawOwner("raw", "result"), []byte(answerBody))
 	return err
+}
+
+func rawOwner(item penstock.ID, part string) payload.Owner {
+	return payload.Owner{Tenant: "bench", ID: string(item), Part: part}
+}
+
+// inputs are the sealed inputs of items, until the next call.
+func (l *rawLoop) inputs(items []penstock.ID) ([]byte, error) {
+	return l.payloads(items, "input", l.prompt, l.input)
+}
+
+// results are the sealed results of items, until the next call.
+func (l *rawLoop) results(items []penstock.ID) ([]byte, error) {
+	return l.payloads(items, "result", []byte(answerBody), l.result)
+}
+
+func (l *rawLoop) payloads(items []penstock.ID, part string, plain, sealed []byte) (all []byte, err error) {
+	l.sealed = l.sealed[:0]
+	for _, item := range items {
+		if !l.copies {
+			if sealed, err = l.codec.Seal(rawOwner(item, part), plain); err != nil {
+				return nil, err
+			}
+		}
+		l.sealed = append(l.sealed, sealed...)
+	}
+	return l.sealed, nil
 }
 
 func (l *rawLoop) prepare(ctx context.Context) error {
@@ -153,13 +184,14 @@ const (
 func (l *rawLoop) measure(warm, round time.Duration) (result, error) {
 	var r result
 	var cpu time.Duration
+	var allocs, files uint64
 	began, counting := time.Now(), false
 	for {
 		if !counting && time.Since(began) >= warm {
-			began, counting, r.items, cpu = time.Now(), true, 0, measure.CPU()
+			began, counting, r.items, cpu, allocs, files = time.Now(), true, 0, measure.CPU(), measure.Allocs(), measure.FileBytes()
 		}
 		if counting && time.Since(began) >= round {
-			r.took, r.process = time.Since(began), measure.CPU()-cpu
+			r.took, r.process, r.allocs, r.files = time.Since(began), measure.CPU()-cpu, measure.Allocs()-allocs, measure.FileBytes()-files
 			return r, nil
 		}
 		if err := l.pass(); err != nil {
@@ -197,8 +229,9 @@ func (l *rawLoop) submit(job penstock.ID, items []penstock.ID) error {
 	}
 	for first := 0; first < len(items); first += rawBundle {
 		n := min(rawBundle, len(items)-first)
-		err := errors.Join(
-			exec(l.insertBundle, job, first, l.facts[:len(l.facts)*n/rawBundle], l.inputs[:len(l.inputs)*n/rawBundle]),
+		inputs, err := l.inputs(items[first : first+n])
+		err = errors.Join(err,
+			exec(l.insertBundle, job, first, l.facts[:len(l.facts)*n/rawBundle], inputs),
 			exec(l.enter, l.now, job, first+n-1, first))
 		if err != nil {
 			return err
@@ -230,7 +263,8 @@ func (l *rawLoop) claim(job penstock.ID, items []penstock.ID) error {
 func (l *rawLoop) finish(job penstock.ID, items []penstock.ID) error {
 	for first := 0; first < len(items); first += rawBundle {
 		n := min(rawBundle, len(items)-first)
-		err := exec(l.finishItems, job, 2+first+n, first, n, l.now, l.ends[:len(l.ends)*n/rawBundle], l.results[:len(l.results)*n/rawBundle])
+		results, err := l.results(items[first : first+n])
+		err = errors.Join(err, exec(l.finishItems, job, 2+first+n, first, n, l.now, l.ends[:len(l.ends)*n/rawBundle], results))
 		if err != nil {
 			return err
 		}
@@ -268,21 +302,35 @@ func (l *rawLoop) Close() error {
 	return errors.Join(err, os.RemoveAll(l.dir))
 }
 
-// written is what a database file holds for each finished item.
+// written is what a database file holds for its finished items.
 type written struct {
-	rows  string  // table by table, beside the item's own
-	bytes float64 // of its input, result and attempt
+	rows    map[string]float64 // by table, for a thousand items
+	bytes   float64            // of an item's input, result and attempt
+	toFiles float64            // bytes that were written to files for an item, the log's and the checkpoints'
 }
 
-// like says whether two sides write the same.
-func (w written) like(v written) bool {
-	return w.rows == v.rows && w.bytes > v.bytes*0.9 && w.bytes < v.bytes*1.1
+// like says whether a side has no less than another: the same bytes of each item, and rows in the same tables, more of
+// them where its groups were smaller.
+func (w written) like(raw written) bool {
+	for table, n := range raw.rows {
+		if w.rows[table] < n*0.9 {
+			return false
+		}
+	}
+	return w.bytes > raw.bytes*0.95 && w.bytes < raw.bytes*1.05
 }
 
-func (w written) String() string { return fmt.Sprintf("%s and %.0f bytes", w.rows, w.bytes) }
+func (w written) String() string {
+	var rows []string
+	for _, table := range slices.Sorted(maps.Keys(w.rows)) {
+		rows = append(rows, fmt.Sprintf("%s %.1f", table, w.rows[table]))
+	}
+	return fmt.Sprintf("%.0f bytes an item, %.0f written to files; rows for 1,000 items: %s", w.bytes, w.toFiles, strings.Join(rows, ", "))
+}
 
-// openTables have rows for items that are not finished: some are left when Penstock's round ends.
-var openTables = []string{"items", "ready", "parked"}
+// lastingTables have rows that stay for as long as a job does. Others have rows for what is not finished, of which some
+// are left when Penstock's round ends, or one row however many items there are.
+var lastingTables = []string{"jobs", "bundles", "harvests", "ledger"}
 
 func writtenPerItem(ctx context.Context, path string) (w written, err error) {
 	db, err := sql.Open("sqlite", "file:"+path)
@@ -298,36 +346,13 @@ func writtenPerItem(ctx context.Context, path string) (w written, err error) {
 	if err != nil {
 		return w, err
 	}
-	tables, err := tablesOf(ctx, db)
-	if err != nil {
-		return w, err
-	}
-	var found []string
-	for _, name := range tables {
+	w.rows = make(map[string]float64)
+	for _, name := range lastingTables {
 		var n int64
 		if err := db.QueryRowContext(ctx, `SELECT COUNT(*) FROM `+name).Scan(&n); err != nil {
 			return w, err
 		}
-		if per := float64(n) / float64(items); !slices.Contains(openTables, name) && per >= 0.5 { // others have few rows for many items
-			found = append(found, fmt.Sprintf("%s %.0f", name, per))
-		}
+		w.rows[name] = 1000 * float64(n) / float64(items)
 	}
-	w.rows = strings.Join(found, ", ")
 	return w, nil
-}
-
-func tablesOf(ctx context.Context, db *sql.DB) (names []string, err error) {
-	rows, err := db.QueryContext(ctx, `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name`)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return nil, err
-		}
-		names = append(names, name)
-	}
-	return names, rows.Err()
 }

@@ -61,6 +61,8 @@ type result struct {
 	submitting time.Duration // burn: the part of took that went by before the work began
 	process    time.Duration // processor time of this process
 	server     time.Duration // and of PostgreSQL
+	allocs     uint64        // of this process
+	files      uint64        // bytes that this process wrote to files
 	notes      string
 }
 
@@ -68,7 +70,8 @@ func (r result) rate() float64 { return float64(r.items) / r.took.Seconds() }
 
 func (r result) String() string {
 	per := func(d time.Duration) float64 { return d.Seconds() * 1e6 / float64(max(r.items, 1)) }
-	s := fmt.Sprintf("%8.0f items/s   cpu µs/item: process %4.0f, database %4.0f", r.rate(), per(r.process), per(r.server))
+	s := fmt.Sprintf("%8.0f items/s   cpu µs/item: process %5.1f, database %5.1f   %4.0f allocs/item",
+		r.rate(), per(r.process), per(r.server), float64(r.allocs)/float64(max(r.items, 1)))
 	if r.submitting > 0 {
 		s += fmt.Sprintf("   submitted at %.0f/s, worked at %.0f/s",
 			float64(r.items)/r.submitting.Seconds(), float64(r.items)/(r.took-r.submitting).Seconds())
@@ -102,10 +105,11 @@ func audit(ctx context.Context, c contender) error {
 
 // meter notes where everything stands, and returns a function that fills in what was used since.
 func meter(c contender, server func() time.Duration) func(*result) {
-	began, done, process, database := time.Now(), c.Done(), measure.CPU(), server()
+	began, done, process, database, allocs, files := time.Now(), c.Done(), measure.CPU(), server(), measure.Allocs(), measure.FileBytes()
 	return func(r *result) {
 		r.items, r.took = c.Done()-done, time.Since(began)
-		r.process, r.server = measure.CPU()-process, server()-database
+		r.process, r.server, r.allocs = measure.CPU()-process, server()-database, measure.Allocs()-allocs
+		r.files = measure.FileBytes() - files
 	}
 }
 

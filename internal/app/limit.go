@@ -32,7 +32,7 @@ func (a *app) limitStatus() (all []telemetry.CallerLimit) {
 
 // usedByItem books what an item used against the day of its tenant, of the key that its job was submitted with, and of
 // its model.
-func (a *app) usedByItem(c store.Claimed, u penstock.Usage) {
+func (a *app) usedByItem(c *store.Claimed, u penstock.Usage) {
 	if t, ok := a.directory.Tenant(c.Tenant); ok {
 		caller := penstock.Caller{Tenant: t, Key: c.Key, Limits: a.directory.KeyLimits(c.Tenant, c.Key)}
 		a.limits.Spend(&caller, penstock.ModelNames{Asked: c.Model, Answers: c.Resolved.Model}, u)

@@ -339,6 +339,7 @@ type try struct {
 	target  *penstock.Target
 	sink    Sink
 	record  penstock.Attempt
+	given   bool // its room was given back
 	probe   bool // it finds out whether a target that was out of order works again
 	span    telemetry.Span
 	cancel  context.CancelFunc // nil if it has all the time in the world
@@ -407,19 +408,30 @@ func (t *Task) release() {
 }
 
 // release gives the room of a try back if that was not done.
-func (t *try) release() { t.choice.Release() }
+func (t *try) release() {
+	if !t.given {
+		t.choice.Release()
+	}
+}
 
 // giveBack gives the room of a try back, with what it taught.
 func (t *try) giveBack(failure *provider.Error) {
 	t.choice.Done(t.result(&t.meta, failure))
+	t.given = true
 }
 
 func (r *Runner) startSpan(ctx context.Context, t *try) (context.Context, telemetry.Span) {
+	if !r.Tracer.Enabled() {
+		return ctx, telemetry.Span{}
+	}
 	genAI := t.genAI()
 	return r.Tracer.StartClient(ctx, genAI.SpanName(), telemetry.String("penstock.target", t.target.Name))
 }
 
 func (r *Runner) endSpan(t *try, failure *provider.Error) {
+	if !r.Tracer.Enabled() {
+		return
+	}
 	genAI := t.genAI()
 	genAI.Usage = t.meta.Usage
 	if failure != nil {

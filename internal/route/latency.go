@@ -13,6 +13,9 @@ const (
 	sketchLeast   = time.Millisecond
 	// sketchHalf is how long until a call counts half.
 	sketchHalf = time.Minute
+	// sketchStep is how long calls count the same: to make each a little less at every call would be the most that a
+	// call costs here.
+	sketchStep = time.Second
 	// sketchEnough is how many calls, of full weight, make a quantile worth believing.
 	sketchEnough = 3
 )
@@ -47,7 +50,11 @@ func (s *sketch) quantile(now time.Time, part float64) (time.Duration, bool) {
 }
 
 func (s *sketch) fade(now time.Time) {
-	if passed := now.Sub(s.at); passed > 0 && s.total > 0 {
+	passed := now.Sub(s.at)
+	if s.total > 0 && passed >= 0 && passed < sketchStep {
+		return
+	}
+	if passed > 0 && s.total > 0 {
 		left := math.Exp2(-passed.Seconds() / sketchHalf.Seconds())
 		s.total = 0
 		for i := range s.weight {

@@ -450,7 +450,7 @@ func (r *Router) take(q *Query, none looks) *Choice {
 // Candidates returns the configured targets that a model names, in its order. Names that the
 // configuration no longer knows are left out.
 func Candidates(names []string, targets map[string]penstock.Target) ([]penstock.Target, error) {
-	var found []penstock.Target
+	found := make([]penstock.Target, 0, len(names))
 	for _, name := range names {
 		if t, ok := targets[name]; ok {
 			found = append(found, t)

@@ -63,8 +63,20 @@ func WithIDs(ctx context.Context, ids IDs) context.Context {
 	if merged == before {
 		return ctx
 	}
-	kept := merged // escapes, so that merged does not when nothing is new
-	return context.WithValue(ctx, idsKey{}, &kept)
+	return &idsContext{ctx, merged}
+}
+
+// idsContext is a context with its ids.
+type idsContext struct {
+	context.Context
+	ids IDs
+}
+
+func (c *idsContext) Value(key any) any {
+	if key == (idsKey{}) {
+		return &c.ids
+	}
+	return c.Context.Value(key)
 }
 
 func idsFrom(ctx context.Context) *IDs {

@@ -142,6 +142,9 @@ func String(key, value string) Attr { return attribute.String(key, value) }
 // Int makes an attribute.
 func Int(key string, value int64) Attr { return attribute.Int64(key, value) }
 
+// Enabled reports whether spans are made at all: what only a span would tell need not be put into words otherwise.
+func (t *Tracer) Enabled() bool { return t.tracer != nil }
+
 // Start begins a span for work inside the process. The span must be ended; the context it comes with makes
 // it the parent of what follows.
 func (t *Tracer) Start(ctx context.Context, name string, attrs ...Attr) (context.Context, Span) {

@@ -20,16 +20,19 @@ type answer interface {
 }
 
 // newAnswer is the answer of a claimed item, and the body that asks for it.
-func (p *Pool) newAnswer(c store.Claimed) (answer, []byte, error) {
+func (p *Pool) newAnswer(c *store.Claimed) (answer, []byte, error) {
+	if c.Stream == penstock.StreamNone || p.speaker == nil {
+		return &answerBuffer{}, c.Body, nil
+	}
 	assembled, streams := assemble.For(c.Endpoint)
-	if c.Stream == penstock.StreamNone || p.speaker == nil || !streams {
+	if !streams {
 		return &answerBuffer{}, c.Body, nil
 	}
 	body, err := assemble.Ask(c.Endpoint, c.Body)
 	if err != nil {
 		return nil, nil, err
 	}
-	return &shownAnswer{assembled: assembled, mode: c.Stream, speech: p.speaker.begin(c)}, body, nil
+	return &shownAnswer{assembled: assembled, mode: c.Stream, speech: p.speaker.begin(*c)}, body, nil
 }
 
 // answerBuffer keeps the whole answer for the store.

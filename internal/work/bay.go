@@ -2,6 +2,7 @@ package work
 
 import (
 	"context"
+	"runtime"
 
 	"penstock"
 	"penstock/internal/queue"
@@ -73,6 +74,7 @@ func (b *bay) takeSlots(ctx context.Context) int {
 		return 0
 	case b.slots <- struct{}{}:
 	}
+	runtime.Gosched() // lets those give theirs back that are about to end
 	taken := 1
 	for taken < MaxClaim {
 		select {
@@ -94,8 +96,8 @@ func (b *bay) giveSlots(n int) {
 // charge tells the policy of the lanes what each was given.
 func (b *bay) charge(lanes []penstock.Lane, claimed []store.Claimed, wanted int) {
 	given := make(map[penstock.Lane]int64, len(lanes))
-	for _, c := range claimed {
-		given[c.Lane] += max(c.Estimate, 1)
+	for i := range claimed {
+		given[claimed[i].Lane] += max(claimed[i].Estimate, 1)
 	}
 	b.lanes.Claimed(lanes, given, wanted-len(claimed))
 }

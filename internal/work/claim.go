@@ -30,7 +30,7 @@ func (p *Pool) claim(ctx context.Context, b *bay) {
 	}
 }
 
-func (p *Pool) hold(c store.Claimed, stop context.CancelCauseFunc) {
+func (p *Pool) hold(c *store.Claimed, stop context.CancelCauseFunc) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.held[claim{c.Item, c.Fence}] = stop
@@ -63,7 +63,7 @@ type granted struct {
 
 // claimOnce claims up to n items. Errors are logged; the next look tries again. A claim that began is
 // not given up when the pool stops: it may happen all the same, and its items must be known here.
-func (p *Pool) claimOnce(ctx context.Context, b *bay, n int) []granted {
+func (p *Pool) claimOnce(ctx context.Context, b *bay, n int) []*granted {
 	p.mu.Lock()
 	p.claiming++
 	p.mu.Unlock()
@@ -87,9 +87,11 @@ func (p *Pool) claimOnce(ctx context.Context, b *bay, n int) []granted {
 		Lanes: lanes, Limit: n, Corrections: p.corrections(), Room: room.reserve, Charge: p.charge,
 		Models: b.models, ExceptModels: slices.Concat(b.except, closed.Models), ExceptTenants: closed.Tenants,
 	})
-	all := make([]granted, len(claimed))
-	for i, c := range claimed {
-		all[i] = granted{c, b, room.choices[c.Item]}
+	all := make([]*granted, len(claimed))
+	for i := range claimed {
+		// Each by itself: one that runs for long must not keep all that it was claimed with in memory.
+		c := &claimed[i]
+		all[i] = &granted{*c, b, room.choices[c.Item]}
 		delete(room.choices, c.Item)
 	}
 	room.release()
@@ -126,8 +128,8 @@ func (p *Pool) corrections() []store.Correction {
 // jobsOf are the jobs of claimed items, each once.
 func jobsOf(claimed []store.Claimed) []penstock.ID {
 	ids := make([]penstock.ID, len(claimed))
-	for i, c := range claimed {
-		ids[i] = c.Job
+	for i := range claimed {
+		ids[i] = claimed[i].Job
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids)

@@ -83,8 +83,8 @@ func (r reservations) reserve(c store.Candidate) bool {
 	if _, ok := r.choices[c.Item]; ok {
 		return true
 	}
-	urgent := c.Lane == penstock.LaneRealtime
-	if !urgent && r.paceLeft(r.bay) > 0 {
+	urgent, now := c.Lane == penstock.LaneRealtime, r.Clock()
+	if !urgent && r.paceLeftAt(r.bay, now) > 0 {
 		r.bay.held = true
 		return false
 	}
@@ -95,7 +95,7 @@ func (r reservations) reserve(c store.Candidate) bool {
 	r.choices[c.Item] = choice
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if now := r.Clock(); urgent {
+	if urgent {
 		r.bay.pace.Urgent(now)
 	} else {
 		r.bay.pace.Take(now)
@@ -104,10 +104,12 @@ func (r reservations) reserve(c store.Candidate) bool {
 }
 
 // paceLeft is how long until an item that is not urgent may start in a bay.
-func (p *Pool) paceLeft(b *bay) time.Duration {
+func (p *Pool) paceLeft(b *bay) time.Duration { return p.paceLeftAt(b, p.Clock()) }
+
+func (p *Pool) paceLeftAt(b *bay, now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return b.pace.Next(p.Clock())
+	return b.pace.Next(now)
 }
 
 // release gives back what was reserved and is still here.

@@ -16,7 +16,7 @@ const heldWait = 5 * time.Second
 
 // hopefulTargets are the targets of an item without those that said in an earlier claim that this item is in vain there. What
 // cannot be read is no reason to wait: they would say so again.
-func (p *Pool) hopefulTargets(ctx context.Context, c store.Claimed) []string {
+func (p *Pool) hopefulTargets(ctx context.Context, c *store.Claimed) []string {
 	all := c.Resolved.Targets
 	if p.History == nil || c.Tries == 0 || len(all) < 2 {
 		return all

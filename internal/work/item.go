@@ -3,6 +3,7 @@ package work
 import (
 	"context"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"time"
 
@@ -21,7 +22,7 @@ const MaxResultBytes = 32 << 20
 const roomWait = 5 * time.Second
 
 // runItem works on one claimed item and hands its end to the recorder.
-func (p *Pool) runItem(ctx context.Context, c granted) {
+func (p *Pool) runItem(ctx context.Context, c *granted) {
 	ctx = telemetry.WithIDs(ctx, telemetry.IDs{Tenant: c.Tenant, Job: c.Job, Item: c.Item})
 	ctx, span := p.Tracer.StartConsumer(telemetry.WithTraceParent(ctx, c.TraceParent), "work item",
 		telemetry.String("penstock.lane", string(c.Lane)), telemetry.String("penstock.model", c.Model))
@@ -36,35 +37,37 @@ func (p *Pool) runItem(ctx context.Context, c granted) {
 }
 
 // attempt runs the item and says how the claim ends.
-func (p *Pool) attempt(ctx context.Context, c granted) (f store.Finish) {
-	of := c.Claimed
-	of.Body = nil
-	f = store.Finish{Item: c.Item, Job: c.Job, Tenant: c.Tenant, Fence: c.Fence, Of: &of}
+func (p *Pool) attempt(ctx context.Context, c *granted) (f store.Finish) {
+	defer func() { c.Body = nil }() // what the claim is kept for from here on does not need it
+	f = store.Finish{Item: c.Item, Job: c.Job, Tenant: c.Tenant, Fence: c.Fence, Of: &c.Claimed}
 	if c.BodyErr != nil {
 		if c.choice != nil {
 			c.choice.Release()
 		}
 		p.Log.ErrorContext(ctx, "reading an item's input", "error", c.BodyErr)
-		p.concludeUnread(&f, c.Claimed)
+		p.concludeUnread(&f, &c.Claimed)
 		return f
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, c.TimeLeft, errDeadline)
-	defer cancel()
-	targets, err := p.openTargets(p.hopefulTargets(ctx, c.Claimed))
+	if c.TimeLeft <= longestRun(&c.Claimed) {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, c.TimeLeft, errDeadline)
+		defer cancel()
+	}
+	targets, err := p.openTargets(p.hopefulTargets(ctx, &c.Claimed))
 	if err != nil {
 		if c.choice != nil {
 			c.choice.Release()
 		}
-		p.conclude(&f, c.Claimed, failureOf(err, context.Cause(ctx)))
+		p.conclude(&f, &c.Claimed, failureOf(err, context.Cause(ctx)))
 		return f
 	}
 
-	sink, body, err := p.newAnswer(c.Claimed)
+	sink, body, err := p.newAnswer(&c.Claimed)
 	if err != nil {
 		if c.choice != nil {
 			c.choice.Release()
 		}
-		p.conclude(&f, c.Claimed, failureOf(err, context.Cause(ctx)))
+		p.conclude(&f, &c.Claimed, failureOf(err, context.Cause(ctx)))
 		return f
 	}
 	defer func() { f.Tail = tailOf(&f, sink.close()) }()
@@ -78,7 +81,7 @@ func (p *Pool) attempt(ctx context.Context, c granted) (f store.Finish) {
 	f.Attempts, f.Target, f.StatusCode = out.Attempts, out.Target, out.StatusCode
 	f.Usage, f.Cost, f.Forfeit, f.PriceVersion = out.Usage, out.Cost, out.Forfeit, out.PriceVersion
 	f.Counted = out.Counted
-	p.Used(of, out.Usage)
+	p.Used(&c.Claimed, out.Usage)
 	if out.Err == nil {
 		f.Result, out.Err = sink.whole()
 	}
@@ -86,8 +89,17 @@ func (p *Pool) attempt(ctx context.Context, c granted) (f store.Finish) {
 		f.Transition = penstock.TransitionSucceed
 		return f
 	}
-	p.conclude(&f, c.Claimed, failureOf(out.Err, context.Cause(ctx)))
+	p.conclude(&f, &c.Claimed, failureOf(out.Err, context.Cause(ctx)))
 	return f
+}
+
+// longestRun is more than a run of an item can take: each of its targets is asked for so long at the most, once with
+// others and once alone. A deadline behind that, and most are hours away, need not be watched.
+func longestRun(c *store.Claimed) time.Duration {
+	if c.ItemTimeout <= 0 {
+		return math.MaxInt64
+	}
+	return time.Duration(2*len(c.Resolved.Targets)+1) * (c.ItemTimeout + roomWait)
 }
 
 // tailOf is what is shown of an answer beside its end. One that will be tried again begins anew, so nobody needs it.
@@ -125,7 +137,7 @@ func failureOf(err, cause error) failure {
 }
 
 // conclude decides what becomes of an item whose attempt failed.
-func (p *Pool) conclude(f *store.Finish, c store.Claimed, why failure) {
+func (p *Pool) conclude(f *store.Finish, c *store.Claimed, why failure) {
 	f.ErrorKind = string(why.Kind)
 	switch {
 	case errors.Is(why.cause, errCancelled):
@@ -158,7 +170,7 @@ func (p *Pool) conclude(f *store.Finish, c store.Claimed, why failure) {
 
 // concludeUnread decides what becomes of an item whose input could not be read. Only an input that is
 // gone, or was tampered with, is a lost cause; disks and mounts come back.
-func (p *Pool) concludeUnread(f *store.Finish, c store.Claimed) {
+func (p *Pool) concludeUnread(f *store.Finish, c *store.Claimed) {
 	f.Counted, f.ErrorKind = 1, string(provider.KindInternal)
 	wait, again := p.backoff.Next(queue.Failure{
 		Kind: provider.KindInternal, Tries: c.Attempts + 1, Counted: c.Attempts + 1, MaxAttempts: c.MaxAttempts, Jitter: rand.Float64(),

@@ -103,7 +103,7 @@ func (p *Pool) keepLease(ctx context.Context) {
 			p.leased.Store(false)
 			p.Metrics.LeaseLost()
 			p.Log.ErrorContext(ctx, "lost the process lease; stopping what ran under it", "error", err)
-			p.stopAll()
+			p.stopAll(errLeaseLost)
 			ticker.Reset(every)
 			if err := p.acquire(ctx); err == nil {
 				renewed, lost = p.Clock(), false
@@ -120,11 +120,12 @@ func (p *Pool) renew(ctx context.Context) error {
 	return p.Store.RenewLease(ctx, *p.lease.Load(), p.LeaseTimeout)
 }
 
-func (p *Pool) stopAll() {
+// stopAll ends whatever runs.
+func (p *Pool) stopAll(why error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, stop := range p.held {
-		stop(errLeaseLost)
+		stop(why)
 	}
 }
 

@@ -82,7 +82,7 @@ func (p *Pool) takeUp(o offer, claimed []store.Claimed, err error) {
 	defer p.offers.Done()
 	for _, c := range claimed {
 		c.Charged = p.charge(store.Candidate{Model: c.Model, Estimate: c.Estimate})
-		p.launch(granted{c, o.bay, o.choices[c.Item]})
+		p.launch(&granted{c, o.bay, o.choices[c.Item]})
 		delete(o.choices, c.Item)
 	}
 	o.release()
@@ -97,7 +97,7 @@ func (p *Pool) takeUp(o offer, claimed []store.Claimed, err error) {
 }
 
 // setLaunch lets the pool take items up.
-func (p *Pool) setLaunch(launch func(granted)) {
+func (p *Pool) setLaunch(launch func(*granted)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.launch = launch
@@ -111,11 +111,12 @@ func (p *Pool) stopOffers() {
 	p.offers.Wait()
 }
 
-// launcher starts claimed items until the pool stops.
-func (p *Pool) launcher(workCtx context.Context) func(granted) {
-	return func(g granted) {
-		itemCtx, stop := context.WithCancelCause(workCtx)
-		p.hold(g.Claimed, stop)
+// launcher starts claimed items until the pool stops. They are stopped one by one, so their contexts have no
+// parent in common at which they would have to queue up.
+func (p *Pool) launcher(lasting context.Context) func(*granted) {
+	return func(g *granted) {
+		itemCtx, stop := context.WithCancelCause(lasting)
+		p.hold(&g.Claimed, stop)
 		p.crew.run(func() {
 			defer stop(nil)
 			p.runItem(itemCtx, g)

@@ -2,6 +2,8 @@ package work
 
 import (
 	"context"
+	"log/slog"
+	"runtime"
 	"sync"
 	"time"
 
@@ -55,6 +57,7 @@ func (p *Pool) record(ctx context.Context, ends <-chan finished) {
 	defer aside.Wait()
 	group := make([]finished, 0, MaxFinishGroup)
 	for first := range ends {
+		runtime.Gosched() // lets those end, and come along, that are about to
 		group = gather(append(group[:0], first), ends)
 		if !p.recordGroup(ctx, group, refusals) {
 			// The store refuses the group again and again. If it is away, all that follows waits here; if
@@ -106,7 +109,8 @@ func (p *Pool) recordAside(ctx context.Context, one []finished) {
 // letGo forgets claims whose end is recorded.
 func (p *Pool) letGo(group []finished) {
 	p.mu.Lock()
-	for _, f := range group {
+	for i := range group {
+		f := &group[i]
 		delete(p.held, claim{f.Item, f.Fence})
 		// A claim is charged by what it was expected to use; the rest is charged or given back later.
 		actual := f.Usage.InputTokens + f.Usage.OutputTokens
@@ -124,8 +128,8 @@ func (p *Pool) letGo(group []finished) {
 // recordGroup tries to record a group, several times at the most, and lets go of it when that worked.
 func (p *Pool) recordGroup(ctx context.Context, group []finished, tries int) bool {
 	finishes := make([]store.Finish, len(group))
-	for i, f := range group {
-		finishes[i] = f.Finish
+	for i := range group {
+		finishes[i] = group[i].Finish
 	}
 	began := p.Clock()
 	for range tries {
@@ -157,15 +161,18 @@ func (p *Pool) finish(ctx context.Context, group []store.Finish) ([]store.Verdic
 func (p *Pool) report(ctx context.Context, group []finished, verdicts []store.Verdict) {
 	changed := make([]penstock.ID, 0, len(group))
 	soonest := p.PollInterval // polling finds what is due later
-	for i, f := range group {
-		v := verdicts[i]
-		itemCtx := telemetry.WithIDs(ctx, telemetry.IDs{Tenant: f.Tenant, Job: f.Job, Item: f.Item})
+	verbose := p.Log.Enabled(ctx, slog.LevelDebug)
+	for i := range group {
+		f, v := &group[i], verdicts[i]
+		of := func() context.Context {
+			return telemetry.WithIDs(ctx, telemetry.IDs{Tenant: f.Tenant, Job: f.Job, Item: f.Item})
+		}
 		switch {
 		case !v.Won:
-			p.Log.WarnContext(itemCtx, "discarded a stale result", "fence", f.Fence, "status", v.Status)
+			p.Log.WarnContext(of(), "discarded a stale result", "fence", f.Fence, "status", v.Status)
 		case v.Status == penstock.StatusQueued:
 			soonest = min(soonest, f.RetryIn)
-			p.Log.InfoContext(itemCtx, "item will be tried again", "kind", f.ErrorKind, "in", f.RetryIn)
+			p.Log.InfoContext(of(), "item will be tried again", "kind", f.ErrorKind, "in", f.RetryIn)
 		default:
 			changed = append(changed, f.Job)
 			p.Metrics.ItemFinished(telemetry.ItemObservation{
@@ -174,7 +181,9 @@ func (p *Pool) report(ctx context.Context, group []finished, verdicts []store.Ve
 			if v.JobFinished && v.PromisedIn > 0 {
 				p.Metrics.EstimateDue(telemetry.EstimateObservation{Lane: f.Of.Lane, Promised: v.PromisedIn, Took: f.Of.Age + f.took})
 			}
-			p.Log.DebugContext(itemCtx, "item ended", "status", v.Status, "target", f.Target, "took", f.took)
+			if verbose {
+				p.Log.DebugContext(of(), "item ended", "status", v.Status, "target", f.Target, "took", f.took)
+			}
 		}
 	}
 	p.Announce.Announce(changed...)

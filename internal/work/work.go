@@ -75,9 +75,9 @@ type Deps struct {
 	History History
 	// Open are those of the given targets that may be called; nil when all may.
 	Open    func(targets []string) []string
-	Used    func(c store.Claimed, u penstock.Usage) // told what each run of an item used; may be nil
-	Streams Log                                     // where answers are shown while they arrive; nil for nowhere
-	Said    func(jobs ...penstock.ID)               // told of jobs whose items said something; with Streams
+	Used    func(c *store.Claimed, u penstock.Usage) // told what each run of an item used; may be nil
+	Streams Log                                      // where answers are shown while they arrive; nil for nowhere
+	Said    func(jobs ...penstock.ID)                // told of jobs whose items said something; with Streams
 	Metrics *telemetry.Metrics
 	Tracer  *telemetry.Tracer
 	Log     *slog.Logger
@@ -101,8 +101,8 @@ type Pool struct {
 	claiming int                               // claims under way: the store may know more than held
 	used     map[account]int64                 // tokens used beyond what was charged, not reported yet
 	expected fair.Expectations
-	doubts   int           // looks to take, since a claim's answer was lost
-	launch   func(granted) // starts an item; nil while the pool does not take any up
+	doubts   int            // looks to take, since a claim's answer was lost
+	launch   func(*granted) // starts an item; nil while the pool does not take any up
 	closing  bool
 
 	crew   *crew
@@ -130,7 +130,7 @@ func New(cfg Config, deps Deps) (*Pool, error) {
 		deps.Gate = open{}
 	}
 	if deps.Used == nil {
-		deps.Used = func(store.Claimed, penstock.Usage) {}
+		deps.Used = func(*store.Claimed, penstock.Usage) {}
 	}
 	bays := newBays(cfg, deps.Bell)
 	p := &Pool{
@@ -159,8 +159,6 @@ func (p *Pool) Run(ctx context.Context) error {
 	}
 	// Items, their recording and the heartbeat outlive ctx.
 	lasting := context.WithoutCancel(ctx)
-	workCtx, hardStop := context.WithCancelCause(lasting)
-	defer hardStop(nil)
 	recordCtx, stopRecording := context.WithCancel(lasting)
 	defer stopRecording()
 	beatCtx, stopBeat := context.WithCancel(lasting)
@@ -176,7 +174,7 @@ func (p *Pool) Run(ctx context.Context) error {
 		heartbeat.Go(func() { p.speaker.run(beatCtx) })
 	}
 
-	p.setLaunch(p.launcher(workCtx))
+	p.setLaunch(p.launcher(lasting))
 	var claims sync.WaitGroup
 	for _, b := range p.bays {
 		claims.Go(func() { p.claim(ctx, b) })
@@ -185,7 +183,7 @@ func (p *Pool) Run(ctx context.Context) error {
 	claims.Wait()
 	p.stopOffers()
 	if !waitFor(&p.crew.busy, p.SoftStop) {
-		hardStop(errShutdown)
+		p.stopAll(errShutdown)
 		if !waitFor(&p.crew.busy, p.LeaseTimeout) {
 			stopRecording() // the store is away, and items wait for it with their ends
 			p.crew.busy.Wait()

@@ -39,7 +39,7 @@ func (b backlog) add(key backlogKey, by stock) {
 }
 
 // claim notes that a ready item was given to a worker.
-func (b backlog) claim(key backlogKey, p pick) {
+func (b backlog) claim(key backlogKey, p *pick) {
 	b.add(key, stock{ready: -1, tokens: -p.estimate, bytes: -p.bytes, drainedItems: 1, drainedTokens: p.estimate})
 }
 

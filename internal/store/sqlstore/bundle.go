@@ -147,30 +147,37 @@ func (b bundle) insert(ctx context.Context, tx Tx, job penstock.ID) error {
 
 // bundles puts items that may start at once into bundles. The others stand apart from the beginning.
 func (a arrival) bundles() (all []bundle) {
-	open := false // whether the last bundle takes the next item
-	for i, item := range a.items {
-		if item.StartIn > 0 {
-			open = false
+	for i := 0; i < len(a.items); {
+		items, bytes := a.bundleFrom(i)
+		if items == 0 {
+			i++
 			continue
 		}
-		input := a.inputs[i]
-		if !open || !all[len(all)-1].takes(input) {
-			all, open = append(all, bundle{first: a.first + i, inputs: []byte{}}), true
+		b := bundle{first: a.first + i, facts: make([]fact, 0, items), inputs: make([]byte, 0, bytes)}
+		for ; items > 0; i, items = i+1, items-1 {
+			item, input, at := &a.items[i], &a.inputs[i], int64(len(b.inputs))
+			b.inputs = append(b.inputs, input.inline...)
+			b.facts = append(b.facts, fact{
+				customID: item.CustomID, estimate: item.EstimateTokens, inputBytes: int64(len(item.Body)), reserved: item.Reserved,
+				input: span{at, int64(len(b.inputs))}, blob: input.blob,
+			})
 		}
-		b := &all[len(all)-1]
-		at := int64(len(b.inputs))
-		b.inputs = append(b.inputs, input.inline...)
-		b.facts = append(b.facts, fact{
-			customID: item.CustomID, estimate: item.EstimateTokens, inputBytes: int64(len(item.Body)), reserved: item.Reserved,
-			input: span{at, int64(len(b.inputs))}, blob: input.blob,
-		})
+		all = append(all, b)
 	}
 	return all
 }
 
-// takes says whether there is room for another item.
-func (b bundle) takes(input placed) bool {
-	return len(b.facts) < bundleItems && len(b.inputs)+len(input.inline) <= bundleBytes
+// bundleFrom is how many items from the i-th on make a bundle, and how many bytes their inputs have; none if it is held
+// back.
+func (a arrival) bundleFrom(i int) (items, bytes int) {
+	for ; i < len(a.items) && items < bundleItems && a.items[i].StartIn <= 0; i++ {
+		if more := bytes + len(a.inputs[i].inline); items == 0 || more <= bundleBytes {
+			items, bytes = items+1, more
+			continue
+		}
+		break
+	}
+	return items, bytes
 }
 
 // bundleOf is the place of a bundle.
@@ -184,6 +191,20 @@ func askFacts(of bundleOf, facts *[]fact) Question {
 	return ask(sqlf(`SELECT facts FROM bundles WHERE job_id = $1 AND first_n = $2`, of.job, of.first), func(row Row) error {
 		var buf []byte
 		if err := row.Scan(&buf); err != nil {
+			return err
+		}
+		var err error
+		*facts, err = decodeFacts(buf)
+		return err
+	})
+}
+
+// askBundle is the question for all of a bundle. To find a row of this size costs more than to read it, so what is needed
+// of both parts is read at once.
+func askBundle(of bundleOf, facts *[]fact, inputs *[]byte) Question {
+	return ask(sqlf(`SELECT facts, inputs FROM bundles WHERE job_id = $1 AND first_n = $2`, of.job, of.first), func(row Row) error {
+		var buf []byte
+		if err := row.Scan(&buf, inputs); err != nil {
 			return err
 		}
 		var err error

@@ -34,7 +34,8 @@ type harvest struct {
 	reserved penstock.NanoUSD
 	charge   charge // sums; no target, status or price
 	facts    factWriter
-	results  []byte
+	results  [][]byte
+	bytes    int // of all results
 }
 
 // charge is what an item and the attempt that decided it both tell, nearly always the same.
@@ -79,7 +80,7 @@ func (r itemInJob) reap(ctx context.Context, tx Tx) error {
 
 // takes says whether an item fits in, as the next one.
 func (h *harvest) takes(r *itemRow) bool {
-	return r.Seq == h.last+1 && h.items < harvestItems && len(h.results)+len(r.result.inline) <= harvestBytes &&
+	return r.Seq == h.last+1 && h.items < harvestItems && h.bytes+len(r.result.inline) <= harvestBytes &&
 		max(h.maxN, r.Index)-min(h.minN, r.Index) < harvestSpan
 }
 
@@ -89,7 +90,7 @@ func (h *harvest) add(r *itemRow) {
 	h.reserved += r.reserved
 	h.charge.cost += r.Cost
 	h.charge.usage = h.charge.usage.Plus(r.Usage)
-	h.results = append(h.results, r.result.inline...)
+	h.results, h.bytes = append(h.results, r.result.inline), h.bytes+len(r.result.inline)
 	h.facts.reaped(r)
 }
 
@@ -97,9 +98,9 @@ var addHarvest = insertInto("harvests", `job_id text, last_seq bigint, tenant_id
 	finished_at bigint, reserved_nano_usd bigint, cost_nano_usd bigint, facts bytea, results bytea, `+usageColumns, "")
 
 func (h *harvest) insert(ctx context.Context, tx Tx) error {
-	results := h.results
-	if results == nil {
-		results = []byte{}
+	results := make([]byte, 0, h.bytes)
+	for _, r := range h.results {
+		results = append(results, r...)
 	}
 	return tx.Put(ctx, addHarvest, withUsage(h.charge.usage, h.job, h.last, h.tenant, h.minN, h.maxN, h.items,
 		h.finished, h.reserved, h.charge.cost, h.facts.buf, results)...)

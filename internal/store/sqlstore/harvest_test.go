@@ -52,9 +52,9 @@ func TestHarvestFacts(t *testing.T) {
 		for range rapid.IntRange(1, 20).Draw(t, "items") {
 			r := drawReaped(t)
 			h.add(r)
-			from := int64(len(h.results) - len(r.result.inline))
+			from := int64(h.bytes - len(r.result.inline))
 			kept := *r
-			kept.result, kept.lies.result = placed{}, span{from, int64(len(h.results))}
+			kept.result, kept.lies.result = placed{}, span{from, int64(h.bytes)}
 			want = append(want, kept)
 		}
 		got, err := decodeHarvest(h.facts.buf, int64(h.items))

@@ -15,7 +15,7 @@ import (
 	"penstock/internal/store"
 )
 
-// candidate is a claimed item whose input is still sealed.
+// candidate is a claimed item that has a row. Its input is still sealed.
 type candidate struct {
 	store.Claimed
 	input     placed
@@ -35,7 +35,7 @@ func (s *Store) ClaimItems(ctx context.Context, l store.Lease, want store.Want) 
 			got, err = s.claim(ctx, l, w)
 		}
 	}
-	for tries := 1; tries < claimTries && ((err == nil && len(got.taken) == 0 && got.busy) || errors.Is(err, ErrMissed)); tries++ {
+	for tries := 1; tries < claimTries && ((err == nil && len(got.items) == 0 && got.busy) || errors.Is(err, ErrMissed)); tries++ {
 		// Other processes hold every share, each for the length of a transaction, or ended what was picked.
 		w.Corrections = nil
 		pause := time.NewTimer(claimPause)
@@ -53,17 +53,15 @@ func (s *Store) ClaimItems(ctx context.Context, l store.Lease, want store.Want) 
 	if err != nil {
 		return nil, err
 	}
-	taken := got.taken
-	claimed := make([]store.Claimed, 0, len(taken))
-	for _, c := range taken {
+	for i := range got.items {
+		c, input := &got.items[i], got.inputs[i]
 		// An input that cannot be opened must not hold up the others: it goes out without a body.
-		c.Body, c.BodyErr = s.open(ctx, inputOwner(c.Tenant, c.Item), c.input)
+		c.Body, c.BodyErr = s.open(ctx, inputOwner(c.Tenant, c.Item), input)
 		if errors.Is(c.BodyErr, blob.ErrNotFound) || errors.Is(c.BodyErr, payload.ErrTampered) {
 			c.BodyErr = &penstock.Error{Code: penstock.CodeGone, Message: "The input is gone.", Err: c.BodyErr}
 		}
-		claimed = append(claimed, c.Claimed)
 	}
-	return claimed, nil
+	return got.items, nil
 }
 
 const (
@@ -81,9 +79,25 @@ type wanted struct {
 
 // claimResult is what one transaction of claiming came to.
 type claimResult struct {
-	taken []candidate
-	busy  bool // there may be more, but other claims hold it
-	due   bool // parked items must be woken first; nothing was taken
+	haul
+	busy bool // there may be more, but other claims hold it
+	due  bool // parked items must be woken first; nothing was taken
+}
+
+// haul is claimed items and, of each, the input that is still sealed.
+type haul struct {
+	items  []store.Claimed
+	inputs []placed
+}
+
+// bounded says that a hard budget pays for something that was taken.
+func (h *haul) bounded() bool {
+	for i := range h.items {
+		if h.items[i].Resolved.Bounded {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *Store) claim(ctx context.Context, l store.Lease, w wanted) (got claimResult, err error) {
@@ -107,7 +121,7 @@ func (s *Store) claim(ctx context.Context, l store.Lease, w wanted) (got claimRe
 		// A claim that a crash of the database undoes never was: its items are still in line, and a finish
 		// of them, which is not relaxed, finds no claim. Where a hard budget pays, what such a claim spends
 		// would be known to nobody if its process died as well.
-		if !slices.ContainsFunc(got.taken, func(c candidate) bool { return c.Resolved.Bounded }) {
+		if !got.bounded() {
 			tx.Relax()
 		}
 		return nil
@@ -161,7 +175,7 @@ func (s *Store) claimLanes(ctx context.Context, tx Tx, l store.Lease, w store.Wa
 		got.busy = got.busy || c.busy
 	}
 	if len(picks) > 0 {
-		if got.taken, err = take(ctx, tx, claimOf{newClaims(&s.ids, tx.Now()), l, picks, moved}); err != nil {
+		if got.haul, err = take(ctx, tx, claimOf{newClaims(&s.ids, tx.Now()), l, picks, moved}); err != nil {
 			return got, err
 		}
 	}
@@ -179,43 +193,45 @@ type claimOf struct {
 // take brings picked items under the lease. Their jobs are locked against being stopped or swept, not against
 // finishes: a job that was asked to stop in the meantime keeps its items, and nobody takes from a range
 // beside this claim without that this claim, or the other, misses it.
-func take(ctx context.Context, tx Tx, c claimOf) ([]candidate, error) {
+func take(ctx context.Context, tx Tx, c claimOf) (h haul, err error) {
 	runs := runsOf(c.picks)
 	jobs, heard, lock := openJobs(runs)
 	rows, questions, err := c.questions(runs)
 	if err != nil {
-		return nil, err
+		return h, err
 	}
 	if err := tx.Ask(ctx, append([]Question{lock}, questions...)...); err != nil {
-		return nil, err
+		return h, err
 	}
 	if err := inputsApart(ctx, tx, rows); err != nil {
-		return nil, err
+		return h, err
 	}
-	var taken []candidate
+	h = haul{make([]store.Claimed, 0, len(c.picks)), make([]placed, 0, len(c.picks))}
 	given := make(map[*share]int64)
-	held := newClaimRows(c.ids)
-	for _, run := range runs {
+	held, now := newClaimRows(c.ids), tx.Now()
+	for i := range runs {
+		run := &runs[i]
 		j := jobs[run.from.job]
 		if j == nil {
 			continue
 		}
 		if err := run.from.leaveTo(ctx, tx, run.last().n+1); err != nil {
-			return nil, err
+			return h, err
 		}
-		for i, p := range run.picks {
-			row, err := run.candidate(i, rows)
+		for i := range run.picks {
+			p := &run.picks[i]
+			item, due, err := h.add(run, i, rows)
 			if err != nil {
-				return nil, err
+				return h, err
 			}
-			row.Charged = p.charge
-			held.take(j, &row.Claimed, run.from.kept())
+			item.Charged = p.charge
+			held.take(j, item, run.from.kept())
 			given[p.share] += p.charge
-			c.moved.claim(run.from.backlogKey, p.pick)
-			taken = append(taken, describe(row, j, tx.Now()))
+			c.moved.claim(run.from.backlogKey, &p.pick)
+			describe(item, j, moment{now, due})
 		}
 	}
-	return taken, c.note(ctx, tx, noteOf{jobs, heard, held, given})
+	return h, c.note(ctx, tx, noteOf{jobs, heard, held, given})
 }
 
 // noteOf is what a claim writes down.
@@ -273,14 +289,24 @@ func (r run) last() picked { return r.picks[len(r.picks)-1] }
 func runsOf(picks []picked) []run {
 	var runs []run
 	at := make(map[*readyRange]int)
-	for _, p := range picks {
-		i, ok := at[p.from]
+	for len(picks) > 0 {
+		from, n := picks[0].from, 1
+		for n < len(picks) && picks[n].from == from {
+			n++
+		}
+		i, ok := at[from]
 		if !ok {
 			i = len(runs)
-			at[p.from] = i
-			runs = append(runs, run{from: p.from})
+			at[from] = i
+			runs = append(runs, run{from: from})
 		}
-		runs[i].picks = append(runs[i].picks, p)
+		// Most often all of a range were picked one after the other: then this only looks into the list.
+		if runs[i].picks == nil {
+			runs[i].picks = picks[:n:n]
+		} else {
+			runs[i].picks = append(runs[i].picks, picks[:n]...)
+		}
+		picks = picks[n:]
 	}
 	return runs
 }
@@ -332,7 +358,12 @@ func (c claimOf) questions(runs []run) (map[penstock.ID]candidate, []Question, e
 			if err != nil {
 				return nil, nil, err
 			}
-			questions = append(questions, askInputs(from.bundleOf(), span{first.input.from, last.input.to}, &r.inputs))
+			part := span{first.input.from, last.input.to}
+			if part.to <= int64(len(from.inputs)) {
+				r.inputs = from.inputs[part.from:part.to]
+				continue
+			}
+			questions = append(questions, askInputs(from.bundleOf(), part, &r.inputs))
 		}
 	}
 	if len(lone) > 0 {
@@ -398,32 +429,35 @@ func inputsApart(ctx context.Context, tx Tx, rows map[penstock.ID]candidate) err
 	return nil
 }
 
-// candidate is the i-th item of the run. One with a row that is not there any more was ended meanwhile.
-func (r run) candidate(i int, rows map[penstock.ID]candidate) (candidate, error) {
+// add takes the i-th item of a run, and says since when it is due if that is later than its job. One with a row that is
+// not there any more was ended meanwhile.
+func (h *haul) add(r *run, i int, rows map[penstock.ID]candidate) (item *store.Claimed, due time.Time, err error) {
 	from, n := r.from, r.picks[i].n
 	if from.item != "" {
 		row, ok := rows[from.item]
 		if !ok {
-			return row, ErrMissed
+			return nil, due, ErrMissed
 		}
-		return row, nil
+		h.items, h.inputs = append(h.items, row.Claimed), append(h.inputs, row.input)
+		return &h.items[len(h.items)-1], fromMicros(row.notBefore), nil
 	}
 	f, err := from.fact(n)
 	if err != nil {
-		return candidate{}, err
+		return nil, due, err
 	}
 	first, err := from.fact(from.first)
 	if err != nil {
-		return candidate{}, err
+		return nil, due, err
 	}
-	c := candidate{Claimed: store.Claimed{
-		Item: penstock.ItemID(from.job, n), Job: from.job, Tenant: from.tenant, Index: n, CustomID: f.customID, Fence: 1,
-		Estimate: f.estimate, InputBytes: f.inputBytes, Reserved: f.reserved,
-	}, input: placed{blob: f.blob}}
+	input := placed{blob: f.blob}
 	if part := (span{f.input.from - first.input.from, f.input.to - first.input.from}); part.to <= int64(len(r.inputs)) && f.blob == "" {
-		c.input.inline = r.inputs[part.from:part.to]
+		input.inline = r.inputs[part.from:part.to]
 	}
-	return c, nil
+	h.items, h.inputs = append(h.items, store.Claimed{
+		Item: r.picks[i].item, Job: from.job, Tenant: from.tenant, Index: n, CustomID: f.customID, Fence: 1,
+		Estimate: f.estimate, InputBytes: f.inputBytes, Reserved: f.reserved,
+	}), append(h.inputs, input)
+	return &h.items[len(h.items)-1], due, nil
 }
 
 func scanCandidate(row Row) (c candidate, err error) {
@@ -436,15 +470,16 @@ func scanCandidate(row Row) (c candidate, err error) {
 	return c, nil
 }
 
+// moment is when an item is claimed, and since when it is due; zero since its job was accepted.
+type moment struct{ now, due time.Time }
+
 // describe adds what an attempt needs to know of the job.
-func describe(c candidate, j *penstock.Job, now time.Time) candidate {
+func describe(c *store.Claimed, j *penstock.Job, at moment) {
 	c.Endpoint, c.Model, c.Lane, c.Resolved, c.TraceParent = j.Endpoint, j.Model, j.Lane, j.Resolved, j.TraceParent
 	c.Stream, c.Key = j.Stream, j.Key
-	c.MaxAttempts, c.ItemTimeout, c.TimeLeft = j.MaxAttempts, j.ItemTimeout, j.Deadline.Sub(now)
-	due := j.CreatedAt
-	if c.notBefore > 0 {
-		due = fromMicros(c.notBefore)
+	c.MaxAttempts, c.ItemTimeout, c.TimeLeft = j.MaxAttempts, j.ItemTimeout, j.Deadline.Sub(at.now)
+	if at.due.IsZero() {
+		at.due = j.CreatedAt
 	}
-	c.Age, c.QueuedFor = now.Sub(j.CreatedAt), now.Sub(due)
-	return c
+	c.Age, c.QueuedFor = at.now.Sub(j.CreatedAt), at.now.Sub(at.due)
 }

@@ -86,12 +86,14 @@ const (
 // they are any more, the writes miss them.
 func recalled(group []store.Finish) map[penstock.ID]*itemRow {
 	items := make(map[penstock.ID]*itemRow, len(group))
-	for _, f := range group {
-		c := f.Of
-		if c == nil || items[f.Item] != nil {
+	rows := make([]itemRow, len(group))
+	for i := range group {
+		c := group[i].Of
+		if c == nil || items[group[i].Item] != nil {
 			return nil
 		}
-		items[f.Item] = &itemRow{
+		items[group[i].Item] = &rows[i]
+		rows[i] = itemRow{
 			Item: penstock.Item{
 				ID: c.Item, Job: c.Job, Tenant: c.Tenant, Index: c.Index, CustomID: c.CustomID, Status: penstock.StatusRunning, Attempts: c.Attempts,
 				Fence: c.Fence, Usage: c.Spent.Usage, Cost: c.Spent.Cost,
@@ -111,8 +113,8 @@ func finishGroup(ctx context.Context, tx Tx, g finishing) ([]store.Verdict, erro
 	}
 	recalling := items != nil
 	jobIDs := make([]penstock.ID, len(group))
-	for i, f := range group {
-		jobIDs[i] = f.Job
+	for i := range group {
+		jobIDs[i] = group[i].Job
 	}
 	jobs, err := lockJobs(ctx, tx, jobIDs, lockFinish)
 	if err != nil {

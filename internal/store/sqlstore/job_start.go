@@ -52,12 +52,13 @@ func (s *Store) start(ctx context.Context, tx Tx, j penstock.Job, sub starting) 
 		for i, f := range b.facts {
 			n := b.first + i
 			moved.add(key, stock{drainedItems: 1, drainedTokens: f.estimate})
-			c := candidate{Claimed: store.Claimed{
+			c := store.Claimed{
 				Item: penstock.ItemID(j.ID, n), Job: j.ID, Tenant: j.Tenant, Index: n, CustomID: f.customID, Fence: 1, Body: sub.items[n].Body,
 				Estimate: f.estimate, InputBytes: f.inputBytes, Reserved: f.reserved,
-			}}
-			held.take(&j, &c.Claimed, keptInBundle)
-			claimed = append(claimed, describe(c, &j, tx.Now()).Claimed)
+			}
+			held.take(&j, &c, keptInBundle)
+			describe(&c, &j, moment{now: tx.Now()})
+			claimed = append(claimed, c)
 		}
 	}
 	if err := held.insert(ctx, tx, sub.lease); err != nil {

@@ -149,7 +149,7 @@ func (c *laneClaim) takeTurn(ctx context.Context, tx Tx, s *share) error {
 			return err
 		}
 		candidate := store.Candidate{
-			Item: penstock.ItemID(p.from.job, p.n), Tenant: s.tenant, Model: shelf.model, Lane: c.lane, Endpoint: p.from.endpoint, Estimate: p.estimate, InputBytes: p.bytes,
+			Item: p.item, Tenant: s.tenant, Model: shelf.model, Lane: c.lane, Endpoint: p.from.endpoint, Estimate: p.estimate, InputBytes: p.bytes,
 		}
 		if c.want.Room != nil && !c.want.Room(candidate) {
 			shelf.refuse(p.from.endpoint)
@@ -214,8 +214,13 @@ func (c *laneClaim) fill(ctx context.Context, tx Tx, s *share, sh *shelf) error 
 			sh.seen = *r
 			continue
 		}
+		wanted := n - items
 		items += r.size()
-		if !r.single() {
+		switch {
+		case r.single():
+		case 2*wanted >= r.size():
+			facts = append(facts, askBundle(r.bundleOf(), &r.facts, &r.inputs))
+		default:
 			facts = append(facts, askFacts(r.bundleOf(), &r.facts))
 		}
 		sh.ranges, sh.seen = append(sh.ranges, r), *r

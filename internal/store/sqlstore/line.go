@@ -33,6 +33,7 @@ type readyRange struct {
 	estimate    int64       // where it is one item
 	inputBytes  int64
 	facts       []fact            // of the whole bundle, where it is several
+	inputs      []byte            // of the whole bundle, sealed; nil unless most of the range is likely to be taken
 	endpoint    penstock.Endpoint // of its job; known to claims alone
 }
 

@@ -18,7 +18,7 @@ import (
 // tenant idle. So a tenant with items that are ready is never taken for idle.
 
 // activate makes sure that a tenant's items can be found. Coming back it starts where the others are. Nearly always
-// it is there, and to look is cheap; SQLite plans the insert anew whenever it is run.
+// it is there, and to look is cheap.
 func activate(ctx context.Context, tx Tx, tenant penstock.TenantID, lane penstock.Lane) error {
 	active, ok, err := queryOne(ctx, tx, sqlf(`SELECT active FROM shares WHERE lane = $1 AND tenant_id = $2 /*pg FOR KEY SHARE */`,
 		lane, tenant), scanInt)
@@ -112,6 +112,7 @@ type shelf struct {
 type pick struct {
 	from     *readyRange
 	n        int
+	item     penstock.ID // of the n-th
 	estimate int64
 	bytes    int64
 	charge   int64 // tokens that its tenant is charged for it
@@ -121,10 +122,10 @@ type pick struct {
 func (s *shelf) front() (pick, error) {
 	r := s.ranges[0]
 	if r.single() {
-		return pick{from: r, n: r.first, estimate: r.estimate, bytes: r.inputBytes}, nil
+		return pick{from: r, n: r.first, item: penstock.ItemID(r.job, r.first), estimate: r.estimate, bytes: r.inputBytes}, nil
 	}
 	f, err := r.fact(s.next)
-	return pick{from: r, n: s.next, estimate: f.estimate, bytes: f.inputBytes}, err
+	return pick{from: r, n: s.next, item: penstock.ItemID(r.job, s.next), estimate: f.estimate, bytes: f.inputBytes}, err
 }
 
 // advance moves on to the item behind the one in front.
