@@ -60,7 +60,10 @@ func beginAndWait(w http.ResponseWriter, r *http.Request) {
 }
 
 // holding is a server that a stream is held open through.
-type holding struct{ *Server }
+type holding struct {
+	*Server
+	admin *Server
+}
 
 func startHolding(t *testing.T, plain string, secure *httptest.Server) *holding {
 	t.Helper()
@@ -92,8 +95,9 @@ tenants:
 			t.Fatal(err)
 		}
 	}
-	env := []string{"E2E_KEY=" + Key, "SSL_CERT_FILE=" + trusted, "GOTRACEBACK=system"}
-	s := &holding{&Server{Process: Start(t, env, "serve", "--config", config), URL: "http://" + address}}
+	env := []string{"E2E_KEY=" + Key, "PENSTOCK_ADMIN_KEY=" + AdminKey, "SSL_CERT_FILE=" + trusted, "GOTRACEBACK=system"}
+	p := Start(t, env, "serve", "--config", config)
+	s := &holding{&Server{Process: p, URL: "http://" + address}, &Server{Process: p, URL: "http://" + admin}}
 	s.AwaitReady()
 	return s
 }
@@ -128,7 +132,14 @@ var (
 // waiting ends the server, and tells how deep the stack of its only stream was, frame by frame.
 func (s *holding) waiting() (frames string, depth uint64) {
 	s.t.Helper()
-	s.Do(Call{Method: http.MethodGet, Path: "/readyz"}) // by then the stream waits again
+	// The stack of a goroutine that runs cannot be told, and the event that was read may still be on its way there.
+	Await(s.t, "the stream to wait", func() error {
+		running := s.admin.Do(Call{Method: http.MethodGet, Path: "/debug/pprof/goroutine?debug=2", Header: map[string]string{"Authorization": "Bearer " + AdminKey}})
+		if !strings.Contains(running.Body, waitsForEvent) {
+			return fmt.Errorf("%d: no goroutine is in %s", running.Status, waitsForEvent)
+		}
+		return nil
+	})
 	if err := s.cmd.Process.Signal(syscall.SIGQUIT); err != nil {
 		s.t.Fatal(err)
 	}
