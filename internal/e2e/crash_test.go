@@ -33,7 +33,7 @@ var fileSteps = []string{"create_file"}
 // plainSteps are transitions that nothing outside of the database goes before: that they happen as a whole or not at
 // all is the database's own doing. What is told to webhooks is sent at least once, whenever a server dies.
 var plainSteps = []string{
-	"delete_file", "delivery_claim", "delivery_finish", "key_touch", "purge_deliveries", "purge_events", "purge_files", "redeliver",
+	"delete_file", "delivery_claim", "delivery_finish", "key_touch", "purge_deliveries", "purge_events", "purge_files", "redeliver", "reload",
 	"want_results", "webhook_change", "webhook_create", "webhook_delete", "webhook_rotate", "webhook_test",
 }
 
