@@ -29,22 +29,22 @@ func Images(text []byte) (n int64) {
 // mentions says whether a string of a text may begin with a word, which it nearly never does, without a look at the
 // structure. Any letter may be escaped.
 func mentions(text []byte, words ...string) bool {
-	for at := 0; at < len(text); at++ {
-		at += plain(text[at:])
-		if at+1 >= len(text) {
+	if bytes.Contains(text, []byte(`\u`)) {
+		return true
+	}
+	for {
+		quote := bytes.IndexByte(text, '"')
+		if quote < 0 {
 			return false
 		}
-		rest := text[at+1:]
-		switch {
-		case text[at] == '\\' && rest[0] == 'u':
-			return true
-		case text[at] == '\\':
-			at++ // what is escaped begins no string
-		case text[at] == '"' && slices.ContainsFunc(words, func(word string) bool { return bytes.HasPrefix(rest, []byte(word)) }):
-			return true
+		text = text[quote+1:]
+		for _, word := range words {
+			// The first letter tells nearly all of them apart, in a fraction of the time.
+			if len(text) >= len(word) && text[0] == word[0] && string(text[:len(word)]) == word {
+				return true
+			}
 		}
 	}
-	return false
 }
 
 // kinds are the values of all members of the name type, at any depth: by it parts of messages and tools say what they are.
