@@ -15,7 +15,7 @@ import (
 
 // resultPage is how many results are read from the store at a time, or fewer where they are large. The next page is
 // read while one is written, so two of them bound the memory of a stream.
-const resultPage = 2048
+const resultPage = 1024
 
 // streamResults writes what is finished by now, one line each, and ends.
 func (c *call) streamResults() error {

@@ -22,7 +22,7 @@ const (
 	// are short, as a batch that is taken over too soon costs work and nothing else.
 	claimFor, claimRenewal = 3 * time.Second, time.Second
 	// resultPage and pageBuffer bound what is in memory of a batch's results.
-	resultPage = 2048
+	resultPage = 1024
 	pageBuffer = 256 << 10
 )
 

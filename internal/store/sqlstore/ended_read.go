@@ -25,9 +25,9 @@ func readEnded(ctx context.Context, tx Tx, q endedQuery) ([]penstock.Item, error
 
 // What a page of results holds at the most, beside its limit.
 const (
-	pageRows  = 256      // rows: how large their results are is known once they are read
-	pageBytes = 1 << 20  // sealed results
-	blobBytes = 64 << 10 // what a result in a blob is taken for
+	pageRows  = 256       // rows: how large their results are is known once they are read
+	pageBytes = 512 << 10 // sealed results
+	blobBytes = 64 << 10  // what a result in a blob is taken for
 )
 
 // read reads the page. Of items whose results are wanted, found is told as soon as there is one. More says that there
