@@ -194,12 +194,12 @@ func (in *instance) job(o order) store.Submission {
 	return s
 }
 
-// submit accepts a job and rings the bell, as admission does after the commit.
+// submit accepts a job and lets it begin, as the API does when the answer is on its way.
 func (in *instance) submit(ctx context.Context, o order) error {
 	s := in.job(o)
-	receipt, err := admit.Entrance{Jobs: in.store, Starter: in.pool}.Submit(ctx, s.Job.Tenant, s)
-	if err == nil && len(receipt.Claimed) == 0 {
-		in.bell.Ring()
+	job, err := admit.Entrance{Jobs: in.store, Starter: in.pool, Bell: in.bell}.Submit(ctx, s.Job.Tenant, s)
+	if err == nil {
+		job.Begin()
 	}
 	return err
 }
