@@ -135,10 +135,12 @@ func (f *Finisher) hold(ctx context.Context, b store.Batch) (held context.Contex
 // finish writes a batch's files and makes them known. Content is durable before the row that names it; whoever
 // loses to another process removes its own. What was not finished is left to others at once.
 func (f *Finisher) finish(ctx context.Context, b store.Batch) (err error) {
-	whole := context.WithoutCancel(ctx)
+	stopped := context.WithoutCancel(ctx)
 	defer func() {
 		if err != nil {
-			_, _ = f.claim(whole, b, 0) // if it cannot be let go, it runs out
+			ctx, cancel := context.WithTimeout(stopped, claimFor) // by then it has run out anyway
+			defer cancel()
+			_, _ = f.claim(ctx, b, 0)
 		}
 	}()
 	ctx, cancel := context.WithTimeout(ctx, FinishTimeout)

@@ -169,6 +169,18 @@ func (h *house) damage(sql string) {
 	}
 }
 
+// findsDamage changes what is sound behind the store's back, and holds that the audit names the problem.
+func (h *house) findsDamage(sql, problem string) {
+	h.t.Helper()
+	if problems := h.verify(); len(problems) > 0 {
+		h.t.Fatalf("before the damage: %v", problems)
+	}
+	h.damage(sql)
+	if problems := h.verify(); !slices.ContainsFunc(problems, func(p string) bool { return strings.HasPrefix(p, problem) }) {
+		h.t.Errorf("the audit finds %v", problems)
+	}
+}
+
 // sweepBlobs takes every blob for old enough.
 func (h *house) sweepBlobs() int {
 	h.t.Helper()
@@ -335,13 +347,7 @@ func TestAuditSeesIntoHarvests(t *testing.T) {
 			if _, err := h.FinishItems(t.Context(), h.claim([]byte("{}"))); err != nil {
 				t.Fatal(err)
 			}
-			if problems := h.verify(); len(problems) > 0 {
-				t.Fatalf("before the damage: %v", problems)
-			}
-			h.damage(strings.ReplaceAll(damage.sql, "{item 1}", string(penstock.ItemID(job, 1))))
-			if problems := h.verify(); !slices.ContainsFunc(problems, func(p string) bool { return strings.HasPrefix(p, damage.problem) }) {
-				t.Errorf("the audit finds %v", problems)
-			}
+			h.findsDamage(strings.ReplaceAll(damage.sql, "{item 1}", string(penstock.ItemID(job, 1))), damage.problem)
 		})
 	}
 }
@@ -372,13 +378,7 @@ func TestAuditSeesWhatWasNotDeleted(t *testing.T) {
 			if err := h.DeleteJob(t.Context(), "acme", store.Deletion{Job: h.finished(2)}); err != nil {
 				t.Fatal(err)
 			}
-			if problems := h.verify(); len(problems) > 0 {
-				t.Fatalf("before the damage: %v", problems)
-			}
-			h.damage(damage.sql)
-			if problems := h.verify(); !slices.ContainsFunc(problems, func(p string) bool { return strings.HasPrefix(p, damage.problem) }) {
-				t.Errorf("the audit finds %v", problems)
-			}
+			h.findsDamage(damage.sql, damage.problem)
 		})
 	}
 }
