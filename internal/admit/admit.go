@@ -216,7 +216,7 @@ func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder
 type draft struct {
 	sub     store.Submission
 	arrival backlog.Arrival
-	targets []penstock.Target // that it can be paid for on
+	targets []*penstock.Target // that it can be paid for on
 }
 
 // draft completes, checks and resolves an order. Codes: invalid_request, model_not_found, budget_exceeded.
@@ -373,7 +373,7 @@ func (s *Service) Request(ctx context.Context, caller penstock.Caller, o Request
 // resolve finds the model that answers for a name and notes what it means today, to a tenant who may use some
 // models only, and whose work may run in some regions only. What is left out here is never called: a region is
 // a promise. A model that the tenant may not use does not exist for it.
-func resolve(snapshot *config.Snapshot, name string, tenant penstock.Tenant) (penstock.Resolved, []penstock.Target, error) {
+func resolve(snapshot *config.Snapshot, name string, tenant penstock.Tenant) (penstock.Resolved, []*penstock.Target, error) {
 	model, ok := snapshot.Model(name)
 	if !ok || !tenant.MayUse(model.Name) {
 		e := penstock.Errorf(penstock.CodeModelNotFound, "There is no model %q; %s.", clip(name), known(snapshot, tenant))

@@ -26,13 +26,12 @@ type Terms struct {
 // Bound is the most that one attempt at an inference can use on any of the targets. Every token of
 // input is at least one byte of body, but for those of images; the output is bounded by the caller or by
 // the target. Prices that are announced count from now on.
-func Bound(targets []penstock.Target, inf Inference, terms Terms) Most {
+func Bound(targets []*penstock.Target, inf Inference, terms Terms) Most {
 	const mostTokens = 1 << 53 // no sum of a few of them overflows
 	images := body.Images(inf.Body)
 	input := int64(len(inf.Body)) + images*body.ImageTokens
 	var most Most
-	for i := range targets {
-		t := &targets[i]
+	for _, t := range targets {
 		each := inf.MaxOutputTokens
 		if each == 0 {
 			each = t.MaxOutputTokens

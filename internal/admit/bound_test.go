@@ -13,7 +13,7 @@ import (
 func TestReservationsDoNotOverflow(t *testing.T) {
 	t.Parallel()
 	target := newRig(t).Config.Current().Targets["cheap"]
-	bound := Bound([]penstock.Target{target}, Inference{MaxOutputTokens: math.MaxInt64, Choices: math.MaxInt64}, Terms{From: now, Lane: penstock.LaneStandard})
+	bound := Bound([]*penstock.Target{target}, Inference{MaxOutputTokens: math.MaxInt64, Choices: math.MaxInt64}, Terms{From: now, Lane: penstock.LaneStandard})
 	if bound.Cost != MaxReservation || bound.Cost > math.MaxInt64/config.MaxInputs {
 		t.Errorf("one item sets $%s aside, and a job has up to %d of them", bound.Cost.Short(), config.MaxInputs)
 	}

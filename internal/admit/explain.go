@@ -54,8 +54,8 @@ func (s *Service) Consider(ctx context.Context, caller penstock.Caller, o Reques
 
 // unpaid says why the hard budgets of a caller would not pay for a target, "" when they would. What this process has withdrawn ahead
 // of calls counts as spent, a thousandth of a budget at the most.
-func (s *Service) unpaid(ctx context.Context, caller penstock.Caller, o RequestOrder, model penstock.Model) (func(penstock.Target) string, error) {
-	paid := func(penstock.Target) string { return "" }
+func (s *Service) unpaid(ctx context.Context, caller penstock.Caller, o RequestOrder, model penstock.Model) (func(*penstock.Target) string, error) {
+	paid := func(*penstock.Target) string { return "" }
 	names := penstock.ModelNames{Asked: o.Model, Answers: model.Name}
 	if o.Free || !bounded(&caller, names) {
 		return paid, nil
@@ -67,14 +67,14 @@ func (s *Service) unpaid(ctx context.Context, caller penstock.Caller, o RequestO
 		return nil, err
 	}
 	opaque := body.Opaque(o.Inference.Body)
-	return func(t penstock.Target) string {
+	return func(t *penstock.Target) string {
 		if t.Unpriced {
 			return "has no price, and a hard budget pays"
 		}
 		if opaque != "" {
 			return fmt.Sprintf("a hard budget pays, and what %q may cost cannot be told beforehand", clip(opaque))
 		}
-		most := Bound([]penstock.Target{t}, o.Inference, Terms{now, penstock.LaneRealtime}).Cost
+		most := Bound([]*penstock.Target{t}, o.Inference, Terms{now, penstock.LaneRealtime}).Cost
 		for i := range balances {
 			if left := balances[i].Left(); most > left {
 				return fmt.Sprintf("may cost $%s, and the %s has $%s left", most.Short(), accounts[i].String(), left.Short())
@@ -85,7 +85,7 @@ func (s *Service) unpaid(ctx context.Context, caller penstock.Caller, o RequestO
 }
 
 // inRegions are the targets of a model that may be used in some regions, nil for any. Codes: invalid_request.
-func inRegions(model penstock.Model, targets map[string]penstock.Target, regions []string) ([]string, error) {
+func inRegions(model penstock.Model, targets map[string]*penstock.Target, regions []string) ([]string, error) {
 	allowed := slices.DeleteFunc(slices.Clone(model.Targets), func(name string) bool {
 		t, known := targets[name]
 		return known && !allows(regions, t.Region)

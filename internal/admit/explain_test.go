@@ -13,7 +13,7 @@ import (
 func TestRegions(t *testing.T) {
 	t.Parallel()
 	model := penstock.Model{Name: "m", Targets: []string{"eu", "us", "anywhere"}}
-	targets := map[string]penstock.Target{"eu": {Region: "eu"}, "us": {Region: "us"}, "anywhere": {}}
+	targets := map[string]*penstock.Target{"eu": {Region: "eu"}, "us": {Region: "us"}, "anywhere": {}}
 	for _, tt := range []struct{ regions, want []string }{
 		{nil, model.Targets}, {[]string{"eu"}, []string{"eu"}}, {[]string{"us", "eu"}, []string{"eu", "us"}}, {[]string{"mars"}, nil},
 	} {

@@ -21,7 +21,7 @@ type Lines struct {
 
 // submit makes a submission one over lines. What they add to the queue is an upper bound, like that of other jobs,
 // unless lines ask for more than the defaults do; what each may use is known when it is read.
-func (l *Lines) submit(targets []penstock.Target, sub *store.Submission, a *backlog.Arrival) {
+func (l *Lines) submit(targets []*penstock.Target, sub *store.Submission, a *backlog.Arrival) {
 	batch := l.Batch
 	sub.Job.File, sub.Lines, sub.Batch = l.File.ID, l.File.Lines, &batch
 	each, lines := Bound(targets, l.Each, Terms{From: sub.Job.CreatedAt, Lane: sub.Job.Lane}), int64(l.File.Lines)
@@ -36,7 +36,7 @@ func (l *Lines) submit(targets []penstock.Target, sub *store.Submission, a *back
 
 // most is the most that one attempt at each line can use, if all are as long as they are on average and ask for no
 // more than the defaults do.
-func (l *Lines) most(targets []penstock.Target, terms Terms) Most {
+func (l *Lines) most(targets []*penstock.Target, terms Terms) Most {
 	lines := int64(l.File.Lines)
 	if lines == 0 {
 		return Most{}
@@ -55,14 +55,14 @@ func (l *Lines) most(targets []penstock.Target, terms Terms) Most {
 }
 
 // Item is an inference as it is kept, with the most that it can use on any of the targets.
-func Item(targets []penstock.Target, inf Inference, terms Terms) store.NewItem {
+func Item(targets []*penstock.Target, inf Inference, terms Terms) store.NewItem {
 	bound := Bound(targets, inf, terms)
 	return store.NewItem{CustomID: inf.CustomID, Body: inf.Body, EstimateTokens: bound.Tokens, Reserved: bound.Cost}
 }
 
 // ResolvedTargets are the targets that a job was resolved to, as far as they are still configured. Where none is,
 // nothing can be reserved, and its items will fail for want of a target.
-func ResolvedTargets(snapshot *config.Snapshot, j penstock.Job) []penstock.Target {
+func ResolvedTargets(snapshot *config.Snapshot, j penstock.Job) []*penstock.Target {
 	targets, err := route.Candidates(j.Resolved.Targets, snapshot.Targets)
 	if err != nil {
 		return nil

@@ -10,9 +10,9 @@ import (
 
 // payable leaves out targets that have no price when a hard budget pays: nobody could say what they take from it.
 // Codes: budget_exceeded.
-func payable(caller *penstock.Caller, model string, resolved *penstock.Resolved, targets []penstock.Target) ([]penstock.Target, error) {
+func payable(caller *penstock.Caller, model string, resolved *penstock.Resolved, targets []*penstock.Target) ([]*penstock.Target, error) {
 	resolved.Bounded = bounded(caller, penstock.ModelNames{Asked: model, Answers: resolved.Model})
-	unpriced := func(t penstock.Target) bool { return t.Unpriced }
+	unpriced := func(t *penstock.Target) bool { return t.Unpriced }
 	if !resolved.Bounded || !slices.ContainsFunc(targets, unpriced) {
 		return targets, nil
 	}
@@ -22,7 +22,7 @@ func payable(caller *penstock.Caller, model string, resolved *penstock.Resolved,
 			"No target of model %q has a price, and tenant %s has a hard budget; ask the operator to set one.", clip(model), caller.Tenant.ID)
 	}
 	priced := func(name string) bool {
-		return slices.ContainsFunc(targets, func(t penstock.Target) bool { return t.Name == name })
+		return slices.ContainsFunc(targets, func(t *penstock.Target) bool { return t.Name == name })
 	}
 	resolved.Targets = slices.DeleteFunc(slices.Clone(resolved.Targets), func(name string) bool { return !priced(name) })
 	return targets, nil
@@ -40,7 +40,7 @@ func bounded(caller *penstock.Caller, model penstock.ModelNames) bool {
 
 // lesser tells the bounds of single targets below that of all of them, the highest first: a budget that is nearly used up still pays
 // for the cheaper ones. They are worked out when they are asked for, which is seldom.
-func lesser(bound penstock.NanoUSD, targets []penstock.Target, inf Inference, terms Terms) func() []penstock.NanoUSD {
+func lesser(bound penstock.NanoUSD, targets []*penstock.Target, inf Inference, terms Terms) func() []penstock.NanoUSD {
 	return func() (all []penstock.NanoUSD) {
 		for i := range targets {
 			if one := Bound(targets[i:i+1], inf, terms).Cost; one < bound {

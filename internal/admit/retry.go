@@ -286,7 +286,7 @@ func (s *Service) retryOrder(ctx context.Context, caller penstock.Caller, r retr
 }
 
 // resolveAgain decides what a retry runs on, and finds the targets that price it.
-func resolveAgain(snapshot *config.Snapshot, tenant penstock.Tenant, of penstock.Job, how penstock.Resolve) (penstock.Resolved, []penstock.Target, error) {
+func resolveAgain(snapshot *config.Snapshot, tenant penstock.Tenant, of penstock.Job, how penstock.Resolve) (penstock.Resolved, []*penstock.Target, error) {
 	if how == penstock.ResolveFresh {
 		resolved, targets, err := resolve(snapshot, of.Model, tenant)
 		resolved.Previous = of.Resolved.Previous

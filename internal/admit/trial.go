@@ -23,9 +23,9 @@ type Trial struct {
 	Lane     penstock.Lane
 	Deadline time.Time
 	Items    int
-	Bytes    int64             // of all bodies
-	Most     Most              // that one attempt at each item can use together; of lines, those of usual length
-	Targets  []penstock.Target // that it may run on
+	Bytes    int64              // of all bodies
+	Most     Most               // that one attempt at each item can use together; of lines, those of usual length
+	Targets  []*penstock.Target // that it may run on
 	// When it would start and finish; zero where nobody knows, or it would not be admitted.
 	When backlog.Estimate
 	Held bool // an operator would keep it from starting

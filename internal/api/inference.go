@@ -291,7 +291,7 @@ type httpSink struct {
 func (s *httpSink) Begin(target string, meta provider.Meta) error {
 	h := s.w.Header()
 	h["Content-Type"], h[headerTarget] = []string{meta.ContentType}, []string{target}
-	if s.config.Targets[target].Unpriced {
+	if t := s.config.Targets[target]; t != nil && t.Unpriced {
 		h.Set(headerUnpriced, "true")
 	}
 	tellBudgets(h, s.tab.ticket.Warnings)

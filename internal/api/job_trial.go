@@ -85,7 +85,7 @@ func (c *call) tryJob(order admit.JobOrder) error {
 	return c.json(http.StatusOK, view)
 }
 
-func names(targets []penstock.Target) []string {
+func names(targets []*penstock.Target) []string {
 	all := make([]string, len(targets))
 	for i := range targets {
 		all[i] = targets[i].Name
@@ -135,7 +135,7 @@ func (c *call) likelyTarget(trial admit.Trial, sample []admit.Inference) (*penst
 	}
 	for i := range trial.Targets {
 		if trial.Targets[i].Name == e.Targets[chosen].Target {
-			return &trial.Targets[i], e.Targets[chosen].Output, nil
+			return trial.Targets[i], e.Targets[chosen].Output, nil
 		}
 	}
 	return nil, 0, nil

@@ -46,10 +46,10 @@ func (g gate) Reserve(c store.Candidate) (work.Grant, bool) {
 	if _, paused := g.controls.Paused(store.ControlModel, model.Name); paused {
 		return work.Grant{}, false
 	}
-	var candidates []penstock.Target
+	var candidates []*penstock.Target
 	if ok {
 		candidates, _ = route.Candidates(g.controls.Open(model.Targets), s.Targets) // an error says that there are none
-		candidates = slices.DeleteFunc(candidates, func(t penstock.Target) bool { return !g.runner.Serves(t, c.Endpoint) })
+		candidates = slices.DeleteFunc(candidates, func(t *penstock.Target) bool { return !g.runner.Serves(t, c.Endpoint) })
 	}
 	if len(candidates) == 0 {
 		return work.Grant{}, true // running it will tell why

@@ -13,12 +13,12 @@ import (
 // targets are live, and a caller need not say how long an answer may be.
 
 // affordable leaves out targets on which a bounded task could cost more than was set aside.
-func (r *Runner) affordable(task *Task, candidates []penstock.Target, left *asides) []penstock.Target {
+func (r *Runner) affordable(task *Task, candidates []*penstock.Target, left *asides) []*penstock.Target {
 	if !task.Bounded {
 		return candidates
 	}
 	now := r.Clock()
-	dear := func(t penstock.Target) bool {
+	dear := func(t *penstock.Target) bool {
 		price, _ := t.PriceAt(now)
 		if !t.Unpriced && price.Dearest().Charge(task.worst(t)) <= task.Bound {
 			return false
@@ -36,7 +36,7 @@ func unaffordable(task *Task) error {
 }
 
 // worst is the most that a target can charge for a task.
-func (task *Task) worst(t penstock.Target) penstock.Charge {
+func (task *Task) worst(t *penstock.Target) penstock.Charge {
 	if task.Endpoint == penstock.EndpointCountTokens {
 		return penstock.Charge{} // nobody charges for it
 	}

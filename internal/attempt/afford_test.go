@@ -104,7 +104,7 @@ func TestWorstIsAllThatIsAskedFor(t *testing.T) {
 		{penstock.EndpointCompletions, `{"prompt":["a","b","c"]}`, 0, penstock.Usage{InputTokens: 24, OutputTokens: 30}},
 	} {
 		task := Task{Endpoint: tt.endpoint, Body: []byte(tt.body), Added: tt.added}
-		if got := task.worst(target).Usage; got != tt.want {
+		if got := task.worst(&target).Usage; got != tt.want {
 			t.Errorf("%s %s: %+v, want %+v", tt.endpoint, tt.body, got, tt.want)
 		}
 	}

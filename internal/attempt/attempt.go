@@ -110,7 +110,7 @@ type Task struct {
 	MaxOutputTokens int64
 	// Tenant is whose synchronous call it is, "" for the item of a job: those have had their turn in the queue.
 	Tenant penstock.TenantID
-	// Choice is room that was taken for the first attempt beforehand; nil for none. Run gives it back.
+	// Choice is room that was taken for the first attempt beforehand; nil for none. It is given back.
 	Choice *route.Choice
 
 	needs *route.Needs               // of what was merged into Body; nil to read them from it
@@ -119,7 +119,7 @@ type Task struct {
 
 // Outcome is everything that came of a task.
 type Outcome struct {
-	Attempts []penstock.Attempt
+	Attempts []penstock.Attempt // the last one is not complete before the task is over
 	// Err is nil after a complete answer. It is a *provider.Error when an upstream was called, and
 	// a *penstock.Error when none could be. Of several failures it is the last that leaves some hope.
 	Err error
@@ -139,13 +139,8 @@ type Outcome struct {
 	prices []penstock.Price // of the attempts
 }
 
-// Run tries targets until one answers, none is left, or the error would be the same anywhere. A task that may
+// Answer tries targets until one answers, none is left, or the error would be the same anywhere. A task that may
 // share a call with others does.
-func (r *Runner) Run(ctx context.Context, task Task, sink Sink) Outcome {
-	return *r.Answer(ctx, &task, sink)
-}
-
-// Answer is Run without copies of what is large.
 func (r *Runner) Answer(ctx context.Context, task *Task, sink Sink) *Outcome {
 	return r.Begin(ctx, task, sink)()
 }
@@ -253,10 +248,13 @@ func (r *Runner) prepare(c *course, choice *route.Choice) *try {
 		c.asides.add("%s cannot be asked: %s", choice.Target.Name, penstock.AsError(err).Message)
 		return nil
 	}
-	t.record.Number, t.record.Config = len(c.out.Attempts)+1, c.snapshot.Hash
-	t.record.Reason = t.letter.explain(choice.Reason, c.asides)
+	c.out.Attempts = append(c.out.Attempts, penstock.Attempt{
+		ID: r.ids.New(r.Clock()), Subject: c.task.Subject, Fence: c.task.Fence, Target: choice.Target.Name,
+		Number: len(c.out.Attempts) + 1, Config: c.snapshot.Hash, Reason: t.letter.explain(choice.Reason, c.asides),
+	})
+	t.record = &c.out.Attempts[len(c.out.Attempts)-1]
 	if c.task.began != nil {
-		c.task.began(t.record)
+		c.task.began(*t.record)
 	}
 	return t
 }
@@ -274,15 +272,14 @@ func (c *course) end(t *try, failure *provider.Error) bool {
 
 // tryOn prepares a try on the room that was chosen for it.
 func (r *Runner) tryOn(task *Task, choice *route.Choice) (*try, error) {
-	task = task.capped(&choice.Target)
-	letter, err := r.letterTo(task, &choice.Target)
+	task = task.capped(choice.Target)
+	letter, err := r.letterTo(task, choice.Target)
 	if err != nil {
 		return nil, err
 	}
 	task.clamp(&letter)
 	return &try{
-		task: task, letter: letter, choice: choice, target: &choice.Target, probe: choice.Probe(),
-		record: penstock.Attempt{ID: r.ids.New(r.Clock()), Subject: task.Subject, Fence: task.Fence, Target: choice.Target.Name},
+		task: task, letter: letter, choice: choice, target: choice.Target, probe: choice.Probe(),
 	}, nil
 }
 
@@ -299,8 +296,8 @@ func (r *Runner) choose(ctx context.Context, task *Task, q *route.Query) (*route
 
 // takeChoice is the room that was taken beforehand, nil if it cannot be used and is given back.
 func (t *Task) takeChoice(q *route.Query) *route.Choice {
-	resolved := func(target penstock.Target) bool { return target.Name == t.Choice.Target.Name }
-	if !slices.ContainsFunc(q.Candidates, resolved) || !q.Serves(&t.Choice.Target) {
+	resolved := func(target *penstock.Target) bool { return target.Name == t.Choice.Target.Name }
+	if !slices.ContainsFunc(q.Candidates, resolved) || !q.Serves(t.Choice.Target) {
 		// The model has other targets by now than when the task was resolved, or whoever chose for it could
 		// not know what its body asks for.
 		t.Choice.Release()
@@ -319,7 +316,6 @@ func (o *Outcome) add(t *try, failure *provider.Error) {
 	if failure == nil || !t.free(failure.Kind) {
 		o.Counted++
 	}
-	o.Attempts = append(o.Attempts, t.record)
 	o.Begun = o.Begun || t.begun
 	o.Target, o.StatusCode = t.record.Target, t.record.StatusCode
 	o.Usage = o.Usage.Plus(t.record.Usage)
@@ -338,12 +334,11 @@ type try struct {
 	choice  *route.Choice // the room that it runs on
 	target  *penstock.Target
 	sink    Sink
-	record  penstock.Attempt
-	given   bool // its room was given back
-	probe   bool // it finds out whether a target that was out of order works again
+	record  *penstock.Attempt // of it, in the outcome
+	given   bool              // its room was given back
+	probe   bool              // it finds out whether a target that was out of order works again
 	span    telemetry.Span
-	cancel  context.CancelFunc // nil if it has all the time in the world
-	answer  provider.Answer    // nil until there is one
+	answer  provider.Answer // nil until there is one
 	begun   bool
 	err     error         // how the answer ended, io.EOF after all of it; nil until then
 	meta    provider.Meta // of the answer, as far as it came
@@ -357,12 +352,8 @@ type try struct {
 func (r *Runner) open(ctx context.Context, t *try) (within context.Context, failure *provider.Error) {
 	within = ctx
 	defer t.rescue(&failure)
-	within = telemetry.WithIDs(within, telemetry.IDs{Attempt: t.record.ID})
 	within, t.span = r.startSpan(within, t)
 	t.record.StartedAt = r.Clock()
-	if bound := t.timeout(); bound > 0 {
-		within, t.cancel = context.WithTimeout(within, bound)
-	}
 	answer, err := r.ask(within, t)
 	if err != nil {
 		return within, t.letter.failure(err)
@@ -379,9 +370,6 @@ func (r *Runner) close(ctx context.Context, t *try, failure *provider.Error) *pr
 	defer t.release() // should anything here panic
 	if broken := t.shut(); failure == nil {
 		failure = broken
-	}
-	if t.cancel != nil {
-		t.cancel()
 	}
 	t.record.FinishedAt = r.Clock()
 	t.giveBack(failure)
@@ -424,6 +412,7 @@ func (r *Runner) startSpan(ctx context.Context, t *try) (context.Context, teleme
 	if !r.Tracer.Enabled() {
 		return ctx, telemetry.Span{}
 	}
+	ctx = telemetry.WithIDs(ctx, telemetry.IDs{Attempt: t.record.ID})
 	genAI := t.genAI()
 	return r.Tracer.StartClient(ctx, genAI.SpanName(), telemetry.String("penstock.target", t.target.Name))
 }
@@ -491,12 +480,16 @@ func (t *try) impatient() bool {
 	return t.task.Timeout > 0 && (t.target.TotalTimeout == 0 || t.task.Timeout < t.target.TotalTimeout)
 }
 
-// timeout is the tighter of what the caller and the target allow.
-func (t *try) timeout() time.Duration {
+// deadline is when the tighter of what the caller and the target allow is over, zero for never.
+func (t *try) deadline() time.Time {
+	bound := t.target.TotalTimeout
 	if t.impatient() {
-		return t.task.Timeout
+		bound = t.task.Timeout
 	}
-	return t.target.TotalTimeout
+	if bound <= 0 {
+		return time.Time{}
+	}
+	return time.Now().Add(bound)
 }
 
 func (t *try) call(ctx context.Context) provider.Call {
@@ -513,7 +506,7 @@ func (t *try) call(ctx context.Context) provider.Call {
 		Timeouts: provider.Timeouts{
 			Connect: t.target.ConnectTimeout, FirstToken: firstToken, Idle: t.target.IdleTimeout,
 		},
-		Header: header,
+		Deadline: t.deadline(), Header: header,
 	}
 }
 
@@ -636,6 +629,7 @@ func (t *try) result(meta *provider.Meta, failure *provider.Error) room.Result {
 
 // tellOperator logs what callers are not told: an upstream's complaint about our account, and defects.
 func (r *Runner) tellOperator(ctx context.Context, t *try, failure *provider.Error) {
+	ctx = telemetry.WithIDs(ctx, telemetry.IDs{Attempt: t.record.ID})
 	switch {
 	case failure.Kind == provider.KindInternal:
 		r.Log.ErrorContext(ctx, "an attempt broke on our side", "target", t.target.Name, "error", failure)

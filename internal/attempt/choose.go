@@ -18,7 +18,7 @@ func (t *try) free(kind provider.Kind) bool {
 
 // queryOf asks for a target for a task. How a model chooses is as live as health and limits are; what it
 // chooses from was resolved.
-func queryOf(task *Task, s *config.Snapshot, candidates []penstock.Target) *route.Query {
+func queryOf(task *Task, s *config.Snapshot, candidates []*penstock.Target) *route.Query {
 	model, _ := s.Model(task.Model)
 	q := &route.Query{
 		Candidates: candidates, Model: model, Lane: task.Lane, Tenant: task.Tenant, Wait: task.Wait, Stream: task.Stream, Retry: task.Tries > 0,
@@ -30,7 +30,7 @@ func queryOf(task *Task, s *config.Snapshot, candidates []penstock.Target) *rout
 	case route.Picky(candidates):
 		q.Needs = route.NeedsOf(task.Body)
 	}
-	if slices.ContainsFunc(candidates, func(t penstock.Target) bool { return t.PromptCache }) {
+	if slices.ContainsFunc(candidates, func(t *penstock.Target) bool { return t.PromptCache }) {
 		q.Prefix = route.Prefix(model.Name, task.Body)
 	}
 	return q
@@ -39,7 +39,7 @@ func queryOf(task *Task, s *config.Snapshot, candidates []penstock.Target) *rout
 // Explanation is what would become of a task, and why.
 type Explanation = route.Explanation
 
-// Explain says what Run would do with a task, without doing it. Without an endpoint, all targets are taken to serve it.
+// Explain says what Answer would do with a task, without doing it. Without an endpoint, all targets are taken to serve it.
 // Codes: no_target_available.
 func (r *Runner) Explain(task Task) (Explanation, error) {
 	s := r.Config.Current()
@@ -56,7 +56,7 @@ func (r *Runner) Explain(task Task) (Explanation, error) {
 		explained = r.Router.Explain(*queryOf(&task, s, able))
 	}
 	for _, t := range candidates {
-		if !slices.ContainsFunc(able, func(other penstock.Target) bool { return other.Name == t.Name }) {
+		if !slices.ContainsFunc(able, func(other *penstock.Target) bool { return other.Name == t.Name }) {
 			explained.Targets = append(explained.Targets, route.Explained{Target: t.Name, Excluded: unserved(task.Endpoint)})
 		}
 	}

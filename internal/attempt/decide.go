@@ -26,8 +26,7 @@ func (c *course) hopeless() bool {
 	if failure, ok := errors.AsType[*provider.Error](c.out.Err); !ok || failure.Kind.Policy().Retry {
 		return false
 	}
-	for i := range c.query.Candidates {
-		t := &c.query.Candidates[i]
+	for _, t := range c.query.Candidates {
 		if c.query.Serves(t) && !slices.Contains(c.query.Tried, t.Name) {
 			return false
 		}

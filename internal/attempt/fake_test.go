@@ -38,6 +38,7 @@ func (u upstream) Provider(name string) (provider.Provider, bool) { return u, na
 func (u upstream) Speaks(penstock.Endpoint) bool { return true }
 
 func (u upstream) Call(ctx context.Context, call provider.Call) (provider.Answer, error) {
+	ctx, cancel := within(ctx, call)
 	r, ok := u[call.UpstreamModel]
 	if !ok {
 		return nil, &provider.Error{Kind: provider.KindInternal, Message: "no reply is scripted for " + call.UpstreamModel}
@@ -58,7 +59,15 @@ func (u upstream) Call(ctx context.Context, call provider.Call) (provider.Answer
 	if r.err != nil {
 		return nil, r.err
 	}
-	return &answer{ctx: ctx, reply: r}, nil
+	return &answer{ctx: ctx, cancel: cancel, reply: r}, nil
+}
+
+// within is how long an adapter may take for a call.
+func within(ctx context.Context, call provider.Call) (context.Context, context.CancelFunc) {
+	if call.Deadline.IsZero() {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadline(ctx, call.Deadline)
 }
 
 // ended is the error of an adapter whose context ended.
@@ -70,7 +79,8 @@ func ended(ctx context.Context) error {
 }
 
 type answer struct {
-	ctx context.Context
+	ctx    context.Context
+	cancel context.CancelFunc
 	reply
 	closed int
 }
@@ -93,6 +103,9 @@ func (a *answer) Meta() provider.Meta { return a.meta }
 
 func (a *answer) Close() error {
 	a.closed++
+	if a.cancel != nil {
+		a.cancel()
+	}
 	if a.breaks {
 		panic("the answer broke")
 	}
@@ -127,6 +140,11 @@ func (s *sink) Chunk(c provider.Chunk) error {
 type rig struct {
 	*Runner
 	t *testing.T
+}
+
+// Run is Answer for tests that use a task several times.
+func (r rig) Run(ctx context.Context, task Task, sink Sink) Outcome {
+	return *r.Answer(ctx, &task, sink)
 }
 
 func newRig(t *testing.T, script upstream, edit ...func(*config.File)) rig {

@@ -63,9 +63,9 @@ func (a *asides) add(format string, args ...any) { *a = append(*a, fmt.Sprintf(f
 
 // spoken returns the candidates that can be asked, and what is to say about the others. A target whose
 // provider is gone stays: the attempt says so.
-func (r *Runner) spoken(task *Task, candidates []penstock.Target) ([]penstock.Target, asides) {
+func (r *Runner) spoken(task *Task, candidates []*penstock.Target) ([]*penstock.Target, asides) {
 	var left asides
-	deaf := func(t penstock.Target) bool {
+	deaf := func(t *penstock.Target) bool {
 		if r.Serves(t, task.Endpoint) {
 			return false
 		}
@@ -77,7 +77,7 @@ func (r *Runner) spoken(task *Task, candidates []penstock.Target) ([]penstock.Ta
 
 // Serves says whether a target can be asked for an endpoint, itself or by translation. One whose provider is gone can:
 // the attempt says what is wrong.
-func (r *Runner) Serves(t penstock.Target, e penstock.Endpoint) bool {
+func (r *Runner) Serves(t *penstock.Target, e penstock.Endpoint) bool {
 	upstream, ok := r.Providers.Provider(t.Provider)
 	if !ok || upstream.Speaks(e) {
 		return true

@@ -90,7 +90,7 @@ func (r *Runner) member(task *Task) *member {
 }
 
 // tightest are limits that all of the targets allow: which of them a batch goes to is decided once it is there.
-func tightest(candidates []penstock.Target) (limits microbatch.Limits, ok bool) {
+func tightest(candidates []*penstock.Target) (limits microbatch.Limits, ok bool) {
 	for i, t := range candidates {
 		b := microbatch.Limits(t.Batching)
 		if i == 0 {
@@ -102,7 +102,7 @@ func tightest(candidates []penstock.Target) (limits microbatch.Limits, ok bool) 
 }
 
 // Places is how many tasks of so many tokens can share one call to any of the targets.
-func (r *Runner) Places(e penstock.Endpoint, candidates []penstock.Target, tokens int64) int {
+func (r *Runner) Places(e penstock.Endpoint, candidates []*penstock.Target, tokens int64) int {
 	limits, ok := tightest(candidates)
 	if !ok || e != penstock.EndpointEmbeddings {
 		return 1

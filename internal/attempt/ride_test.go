@@ -37,6 +37,7 @@ func (e *embedder) Provider(name string) (provider.Provider, bool) { return e, n
 func (e *embedder) Speaks(p penstock.Endpoint) bool { return p == penstock.EndpointEmbeddings }
 
 func (e *embedder) Call(ctx context.Context, call provider.Call) (provider.Answer, error) {
+	ctx, cancel := within(ctx, call)
 	var asked struct{ Input json.RawMessage }
 	if err := json.Unmarshal(call.Body, &asked); err != nil {
 		return nil, err
@@ -76,7 +77,7 @@ func (e *embedder) Call(ctx context.Context, call provider.Call) (provider.Answe
 	if e.answer != nil {
 		text = e.answer(inputs)
 	}
-	return &answer{ctx: ctx, reply: reply{chunks: []string{text}, meta: meta, broken: io.EOF}}, nil
+	return &answer{ctx: ctx, cancel: cancel, reply: reply{chunks: []string{text}, meta: meta, broken: io.EOF}}, nil
 }
 
 func vectors(inputs []string) string {
@@ -416,7 +417,7 @@ func TestRidersShareTheirRoom(t *testing.T) {
 		c := newCrew(t, &embedder{}, editTarget("a", func(t *config.TargetConfig) { t.Limits.Concurrency = 2 }))
 		target := c.Config.Current().Targets["a"]
 		taken := func() *route.Choice {
-			choice, ok := c.Router.TryChoose(route.Query{Candidates: []penstock.Target{target}})
+			choice, ok := c.Router.TryChoose(route.Query{Candidates: []*penstock.Target{target}})
 			if !ok {
 				t.Fatal("there is no room")
 			}

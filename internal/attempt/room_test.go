@@ -22,7 +22,7 @@ func concurrency(n int) func(*config.TargetConfig) {
 // occupy takes all room of a target with a concurrency of 1.
 func (r rig) occupy(name string) {
 	r.t.Helper()
-	if _, err := r.Router.Choose(r.t.Context(), route.Query{Candidates: []penstock.Target{{Name: name, Concurrency: 1}}}); err != nil {
+	if _, err := r.Router.Choose(r.t.Context(), route.Query{Candidates: []*penstock.Target{{Name: name, Concurrency: 1}}}); err != nil {
 		r.t.Fatal(err)
 	}
 }
@@ -122,7 +122,7 @@ func TestRoomIsGivenBackBeforeFallback(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, upstream{"ua": fails(provider.KindServer)}, editTarget("a", concurrency(1)))
 	r.Providers = upstream{"ua": fails(provider.KindServer), "ub": {chunks: []string{"ok"}, meta: told, during: func() {
-		c, err := r.Router.Choose(t.Context(), route.Query{Candidates: []penstock.Target{{Name: "a", Concurrency: 1}}})
+		c, err := r.Router.Choose(t.Context(), route.Query{Candidates: []*penstock.Target{{Name: "a", Concurrency: 1}}})
 		if err != nil {
 			t.Errorf("while b is called, a has no room: %v", err)
 			return
@@ -237,7 +237,7 @@ func TestRunnersAreSafeTogether(t *testing.T) {
 func TestChoiceMadeBeforehand(t *testing.T) {
 	t.Parallel()
 	choose := func(r rig) *route.Choice {
-		c, ok := r.Router.TryChoose(route.Query{Candidates: []penstock.Target{r.Config.Current().Targets["b"]}})
+		c, ok := r.Router.TryChoose(route.Query{Candidates: []*penstock.Target{r.Config.Current().Targets["b"]}})
 		if !ok {
 			t.Fatal("b has no room")
 		}
@@ -269,7 +269,7 @@ func TestChoiceMadeBeforehand(t *testing.T) {
 func TestChoiceMadeBeforehandFallsBack(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, upstream{"ua": {chunks: []string{"ok"}, meta: told}, "ub": fails(provider.KindServer)})
-	c, _ := r.Router.TryChoose(route.Query{Candidates: []penstock.Target{r.Config.Current().Targets["b"]}})
+	c, _ := r.Router.TryChoose(route.Query{Candidates: []*penstock.Target{r.Config.Current().Targets["b"]}})
 	held := task("a", "b")
 	held.Choice = &c
 	if out := r.Run(t.Context(), held, &sink{}); out.Err != nil || len(out.Attempts) != 2 || out.Target != "a" {
@@ -322,7 +322,7 @@ func TestRoomIsHeldByTheRest(t *testing.T) {
 	t.Parallel()
 	for _, beforehand := range []bool{true, false} {
 		r := newRig(t, upstream{"ua": {chunks: []string{"Hello", " you"}, meta: told}}, editTarget("a", concurrency(1)))
-		query := route.Query{Candidates: []penstock.Target{r.Config.Current().Targets["a"]}}
+		query := route.Query{Candidates: []*penstock.Target{r.Config.Current().Targets["a"]}}
 		asked := task("a")
 		if beforehand {
 			choice, err := r.Router.Choose(t.Context(), query)

@@ -39,7 +39,7 @@ type Snapshot struct {
 	// secret and nothing of a single process.
 	Body []byte
 
-	Targets   map[string]penstock.Target // every PriceVersion is Hash
+	Targets   map[string]*penstock.Target // every PriceVersion is Hash
 	Models    map[string]penstock.Model
 	Tenants   map[penstock.TenantID]penstock.Tenant
 	Providers map[string]ProviderConfig
@@ -57,9 +57,9 @@ type Snapshot struct {
 	// Process holds the settings of this process, with defaults filled in.
 	Process Process
 
-	candidates map[string][]penstock.Target // by model
-	callers    map[uint64][]keyed           // by the first bytes of the digest of the secret
-	file       File                         // the effective file, for YAML and Diff; its key secrets are digests
+	candidates map[string][]*penstock.Target // by model
+	callers    map[uint64][]keyed            // by the first bytes of the digest of the secret
+	file       File                          // the effective file, for YAML and Diff; its key secrets are digests
 }
 
 // NewSnapshot validates a configuration made in memory exactly as if it had been read from a
@@ -139,7 +139,7 @@ func (s *Snapshot) Names(asked string) penstock.ModelNames {
 }
 
 // TargetsOf returns the targets of a configured model, in its order.
-func (s *Snapshot) TargetsOf(model string) []penstock.Target { return s.candidates[model] }
+func (s *Snapshot) TargetsOf(model string) []*penstock.Target { return s.candidates[model] }
 
 // RetentionOf returns how long a tenant's work is kept. One that is not configured any more may have left
 // work behind: what holds for all holds for it.

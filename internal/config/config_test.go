@@ -155,7 +155,7 @@ func TestSnapshotHoldsWhatTheFileSays(t *testing.T) {
 		ConnectTimeout: 2 * time.Second, FirstTokenTimeout: 30 * time.Second,
 		IdleTimeout: 20 * time.Second, TotalTimeout: 5 * time.Minute,
 	}
-	if diff := cmp.Diff(wantTarget, s.Targets["resold-mini"]); diff != "" {
+	if diff := cmp.Diff(&wantTarget, s.Targets["resold-mini"]); diff != "" {
 		t.Errorf("target (-want +got)\n%s", diff)
 	}
 	for name, want := range map[string]penstock.Model{

@@ -15,7 +15,7 @@ import (
 func newSnapshot(file File) *Snapshot {
 	file.normalize()
 	s := &Snapshot{
-		Targets:       map[string]penstock.Target{},
+		Targets:       map[string]*penstock.Target{},
 		Models:        map[string]penstock.Model{},
 		Tenants:       map[penstock.TenantID]penstock.Tenant{},
 		Providers:     file.Providers,
@@ -24,7 +24,7 @@ func newSnapshot(file File) *Snapshot {
 		Queue:         file.Queue,
 		Lanes:         file.Lanes,
 		Process:       file.Process,
-		candidates:    map[string][]penstock.Target{},
+		candidates:    map[string][]*penstock.Target{},
 		callers:       map[uint64][]keyed{},
 		file:          file,
 	}
@@ -109,8 +109,8 @@ func (m ModelConfig) model(name string) penstock.Model {
 }
 
 // target is what a checked TargetConfig means to the rest of Penstock.
-func (t TargetConfig) target(name, priceVersion string) penstock.Target {
-	return penstock.Target{
+func (t TargetConfig) target(name, priceVersion string) *penstock.Target {
+	return &penstock.Target{
 		Name:                  name,
 		Provider:              t.Provider,
 		UpstreamModel:         t.UpstreamModel,

@@ -48,11 +48,14 @@ type Call struct {
 	Stream bool
 	// Timeouts bound the phases of the exchange. A zero phase is unbounded.
 	Timeouts Timeouts
+	// Deadline is when the answer has to be complete, whoever is slow; zero for never. It is not the context's: the adapter
+	// has a clock for the phases already, and a second one would cost every call.
+	Deadline time.Time
 	// Header carries end-to-end headers for the upstream, such as traceparent. May be nil.
 	Header http.Header
 }
 
-// Timeouts bound the phases of a call. The total is the context's deadline.
+// Timeouts bound the phases of a call.
 type Timeouts struct {
 	Connect    time.Duration // dialling and TLS, for a new connection
 	FirstToken time.Duration // from sending the request to the first chunk of the answer

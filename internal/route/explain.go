@@ -35,7 +35,7 @@ func (r *Router) Explain(q Query) Explanation {
 	}
 	e := Explanation{Targets: make([]Explained, len(q.Candidates))}
 	for i := range q.Candidates {
-		t := &q.Candidates[i]
+		t := q.Candidates[i]
 		e.Targets[i] = Explained{Target: t.Name, NoRoom: string(r.rooms.Look(t).Reason), Output: r.rooms.UsualOutput(t)}
 		e.Targets[i].Excluded, _ = q.excluded(t)
 	}

@@ -29,8 +29,8 @@ func (n Needs) lacks(t *penstock.Target) string {
 }
 
 // Picky says whether any target cannot serve every call: only then is it worth finding out what one needs.
-func Picky(targets []penstock.Target) bool {
-	return slices.ContainsFunc(targets, func(t penstock.Target) bool { return t.Lacks != 0 || t.ContextTokens > 0 })
+func Picky(targets []*penstock.Target) bool {
+	return slices.ContainsFunc(targets, func(t *penstock.Target) bool { return t.Lacks != 0 || t.ContextTokens > 0 })
 }
 
 // NeedsOf reads what the body of a call asks for, in any dialect. A body that is no JSON object needs nothing: its

@@ -65,7 +65,7 @@ func TestFilters(t *testing.T) {
 		needs Needs
 		want  string // the reason, or the refusal
 		codes penstock.Code
-		among []penstock.Target
+		among []*penstock.Target
 	}{
 		{"nothing needed", Needs{}, "first of the model's order", "", inOrder(lacks, small, full)},
 		{"vision", Needs{Capabilities: penstock.NewCapabilities("vision", "streaming")}, "next in the model's order: plain lacks vision", "", inOrder(lacks, full)},

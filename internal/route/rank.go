@@ -30,9 +30,9 @@ func (k *ranking) places(q *Query) int {
 // at is the candidate in the n-th place.
 func (k *ranking) at(q *Query, n int) *penstock.Target {
 	if k.ordered {
-		return &q.Candidates[n]
+		return q.Candidates[n]
 	}
-	return &q.Candidates[k.eligible[k.order[n]]]
+	return q.Candidates[k.eligible[k.order[n]]]
 }
 
 // rank puts the candidates of a query into the order of its policy.
@@ -63,7 +63,7 @@ func (r *Router) standings(q *Query) ranking {
 	}
 	var k ranking
 	for i := range q.Candidates {
-		t := &q.Candidates[i]
+		t := q.Candidates[i]
 		if _, out := q.excluded(t); out {
 			continue
 		}

@@ -64,7 +64,7 @@ func New(rooms *room.Book) *Router {
 
 // Choice is a target with a unit of its room, to be given back with Done or Release.
 type Choice struct {
-	Target penstock.Target
+	Target *penstock.Target
 	Reason string // why this one, in words for whoever asks later
 
 	ticket *room.Ticket
@@ -101,7 +101,7 @@ func (c Choice) Probe() bool { return c.ticket.Probe() }
 // MakeRetry has the call count as one that makes up for another. It reports false when its target takes no more
 // of those: then the room is given back.
 func (c Choice) MakeRetry() bool {
-	if !c.router.rooms.MayRetry(&c.Target) {
+	if !c.router.rooms.MayRetry(c.Target) {
 		c.Release()
 		return false
 	}
@@ -111,9 +111,9 @@ func (c Choice) MakeRetry() bool {
 
 // Query asks for a target.
 type Query struct {
-	Candidates []penstock.Target // in the order of the model
-	Model      penstock.Model    // how to choose; the zero value chooses in order
-	Tried      []string          // targets that failed for this inference already
+	Candidates []*penstock.Target // in the order of the model
+	Model      penstock.Model     // how to choose; the zero value chooses in order
+	Tried      []string           // targets that failed for this inference already
 	Needs      Needs
 	Prefix     uint64 // what calls that begin alike share, 0 for nothing
 	Stream     bool
@@ -140,8 +140,7 @@ type exclusion struct {
 // exclude leaves out what cannot serve, once for each query: what is true of a call does not change while it
 // waits, and a refused retry is counted once.
 func (r *Router) exclude(q *Query) {
-	for i := range q.Candidates {
-		t := &q.Candidates[i]
+	for _, t := range q.Candidates {
 		if slices.Contains(q.Tried, t.Name) {
 			q.exclusions = append(q.exclusions, exclusion{target: t.Name, reason: "was tried"})
 		} else if reason := q.Needs.lacks(t); reason != "" {
@@ -220,12 +219,12 @@ func (r *Router) Freed() <-chan struct{} { return r.freed }
 
 // Full returns the names of those models that TryChoose would refuse, as it did before: Freed receives when
 // that is over.
-func (r *Router) Full(models []penstock.Model, targets map[string]penstock.Target) []string {
+func (r *Router) Full(models []penstock.Model, targets map[string]*penstock.Target) []string {
 	var full []string
 	for _, m := range models {
 		free := slices.ContainsFunc(m.Targets, func(name string) bool {
 			t, ok := targets[name]
-			return ok && !r.rooms.Closed(&t)
+			return ok && !r.rooms.Closed(t)
 		})
 		if !free {
 			full = append(full, m.Name)
@@ -331,8 +330,7 @@ func (v view) noRoom(cause error) error {
 
 func (r *Router) view(q *Query) view {
 	v := view{soonest: room.Forever}
-	for i := range q.Candidates {
-		t := &q.Candidates[i]
+	for _, t := range q.Candidates {
 		if reason, out := q.excluded(t); out {
 			v.why = append(v.why, t.Name+" "+reason)
 			continue
@@ -401,8 +399,7 @@ func (r *Router) serve() {
 
 // await lets the rooms know of somebody who found none, and serves the line when they may have some.
 func (r *Router) await(q *Query) {
-	for i := range q.Candidates {
-		t := &q.Candidates[i]
+	for _, t := range q.Candidates {
 		if _, out := q.excluded(t); !out {
 			r.wakeIn(r.rooms.Refused(t).Wait)
 		}
@@ -438,7 +435,7 @@ func (r *Router) take(q *Query, none looks) *Choice {
 		ask := room.Ask{Target: t, InputTokens: q.InputTokens, MaxOutputTokens: q.MaxOutputTokens, Retry: q.Retry, Tenant: q.Tenant}
 		if ticket, ok := r.rooms.Take(ask); ok {
 			r.settle(q, ranking, n)
-			return &Choice{Target: *t, Reason: r.reason(q, ranking, n), ticket: ticket, router: r}
+			return &Choice{Target: t, Reason: r.reason(q, ranking, n), ticket: ticket, router: r}
 		}
 		if look := r.rooms.Refused(t); look.Reason != "" {
 			none[t.Name] = look
@@ -449,8 +446,8 @@ func (r *Router) take(q *Query, none looks) *Choice {
 
 // Candidates returns the configured targets that a model names, in its order. Names that the
 // configuration no longer knows are left out.
-func Candidates(names []string, targets map[string]penstock.Target) ([]penstock.Target, error) {
-	found := make([]penstock.Target, 0, len(names))
+func Candidates(names []string, targets map[string]*penstock.Target) ([]*penstock.Target, error) {
+	found := make([]*penstock.Target, 0, len(names))
 	for _, name := range names {
 		if t, ok := targets[name]; ok {
 			found = append(found, t)

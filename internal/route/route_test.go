@@ -47,7 +47,13 @@ func rest(t *testing.T, r *Router, target string, ds ...time.Duration) {
 	}
 }
 
-func inOrder(ts ...penstock.Target) []penstock.Target { return ts }
+func inOrder(ts ...penstock.Target) []*penstock.Target {
+	all := make([]*penstock.Target, len(ts))
+	for i := range ts {
+		all[i] = &ts[i]
+	}
+	return all
+}
 
 // take chooses without waiting, and must find a target.
 func take(t *testing.T, r *Router, q Query) Choice {
@@ -367,7 +373,7 @@ func TestWaitersAreServedInTheirOrder(t *testing.T) {
 
 func TestCandidates(t *testing.T) {
 	t.Parallel()
-	known := map[string]penstock.Target{"a": target("a", 1), "b": target("b", 2)}
+	known := map[string]*penstock.Target{"a": new(target("a", 1)), "b": new(target("b", 2))}
 	got, err := Candidates([]string{"b", "gone", "a"}, known)
 	if err != nil || len(got) != 2 || got[0].Name != "b" || got[1].Name != "a" {
 		t.Errorf("got %v, %v; want b, a", got, err)

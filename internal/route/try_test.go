@@ -90,7 +90,7 @@ func TestFreedByTime(t *testing.T) {
 func TestFull(t *testing.T) {
 	t.Parallel()
 	r := newRouter()
-	targets := map[string]penstock.Target{"a": target("a", 1), "b": target("b", 1)}
+	targets := map[string]*penstock.Target{"a": new(target("a", 1)), "b": new(target("b", 1))}
 	models := []penstock.Model{
 		{Name: "one", Targets: []string{"a"}}, {Name: "both", Targets: []string{"a", "b"}}, {Name: "lost", Targets: []string{"gone"}},
 	}
@@ -101,7 +101,7 @@ func TestFull(t *testing.T) {
 		}
 	}
 	want("idle", "lost")
-	both := Query{Candidates: inOrder(targets["a"], targets["b"])}
+	both := Query{Candidates: []*penstock.Target{targets["a"], targets["b"]}}
 	a := take(t, r, both)
 	want("a is busy, and nobody minds", "lost")
 	b := take(t, r, both)

@@ -274,7 +274,7 @@ type runner struct {
 	started       []penstock.ID
 }
 
-func (r *runner) Run(ctx context.Context, task attempt.Task, sink attempt.Sink) attempt.Outcome {
+func (r *runner) Answer(ctx context.Context, task *attempt.Task, sink attempt.Sink) *attempt.Outcome {
 	r.mu.Lock()
 	r.running++
 	r.most = max(r.most, r.running)
@@ -285,7 +285,7 @@ func (r *runner) Run(ctx context.Context, task attempt.Task, sink attempt.Sink) 
 		r.running--
 		r.mu.Unlock()
 	}()
-	out := r.run(ctx, task, sink)
+	out := r.run(ctx, *task, sink)
 	upstream, called := errors.AsType[*provider.Error](out.Err)
 	for i, a := range out.Attempts {
 		kind := provider.Kind(a.ErrorKind)
@@ -296,7 +296,7 @@ func (r *runner) Run(ctx context.Context, task attempt.Task, sink attempt.Sink) 
 			out.Counted++
 		}
 	}
-	return out
+	return &out
 }
 
 func (r *runner) seen() []penstock.ID {

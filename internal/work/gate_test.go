@@ -110,7 +110,7 @@ func TestItemsShareRoom(t *testing.T) {
 	router := route.New(book)
 	target := penstock.Target{Name: "t", Concurrency: 2}
 	gate := gateFunc(func(store.Candidate) (Grant, bool) {
-		choice, ok := router.TryChoose(route.Query{Candidates: []penstock.Target{target}})
+		choice, ok := router.TryChoose(route.Query{Candidates: []*penstock.Target{&target}})
 		return Grant{Choice: &choice, Places: 3}, ok
 	})
 	p, err := New(Config{Process: "p", Slots: 10, LeaseTimeout: time.Second, PollInterval: time.Second},
@@ -132,7 +132,7 @@ func TestItemsShareRoom(t *testing.T) {
 	}
 	r.release()
 	for range 2 {
-		if _, ok := router.TryChoose(route.Query{Candidates: []penstock.Target{target}}); !ok {
+		if _, ok := router.TryChoose(route.Query{Candidates: []*penstock.Target{&target}}); !ok {
 			t.Error("what was shared was not given back")
 		}
 	}

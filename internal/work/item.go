@@ -33,7 +33,7 @@ func (p *Pool) runItem(ctx context.Context, c *granted) {
 	took := p.Clock().Sub(began)
 	p.ended <- struct{}{}
 	c.bay.giveSlots(1)
-	p.recorderOf(c.Job) <- finished{Finish: f, bay: c.bay, lease: lease, took: took}
+	p.recorderOf(c.Job) <- finished{f, run{c.bay, lease, took}}
 }
 
 // attempt runs the item and says how the claim ends.
@@ -72,7 +72,7 @@ func (p *Pool) attempt(ctx context.Context, c *granted) (f store.Finish) {
 	}
 	defer func() { f.Tail = tailOf(&f, sink.close()) }()
 	_, shown := sink.(*shownAnswer)
-	out := p.Runner.Run(ctx, attempt.Task{
+	out := p.Runner.Answer(ctx, &attempt.Task{
 		Subject: c.Item, Fence: c.Fence, Owner: c.Tenant, Model: c.Model, Lane: c.Lane, Targets: targets, Endpoint: c.Endpoint,
 		Body: body, Added: len(body) - len(c.Body), Stream: shown, IncludeUsage: shown, Bound: c.Reserved, Bounded: c.Resolved.Bounded, MaxAttempts: max(c.MaxAttempts-c.Attempts, 1), Tries: c.Tries,
 		Timeout: c.ItemTimeout, Wait: min(roomWait, c.ItemTimeout), MaxOutputTokens: max(0, c.Estimate-int64(len(c.Body))),

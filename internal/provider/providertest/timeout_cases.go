@@ -90,14 +90,21 @@ func caseTotal(t *testing.T, h Harness) {
 	for name, script := range map[string][]Step{
 		"before an answer": slices.Insert(slices.Clone(answer), 0, hangs...),
 		"in the answer":    slices.Insert(slices.Clone(answer), 2, hangs...),
+		"the caller's":     slices.Insert(slices.Clone(answer), 2, hangs...),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p, up := h.open(t, script...)
 			mustCall(t, p, h.Dialect.call(h.Dialect.Stream))
-			ctx, cancel := context.WithTimeout(t.Context(), 2*short)
-			defer cancel()
-			e := mustFail(t, callToEnd(ctx, p, h.Dialect.call(h.Dialect.Stream)).end, provider.KindTimeout)
+			call, ctx := h.Dialect.call(h.Dialect.Stream), t.Context()
+			if name == "the caller's" {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, 2*short)
+				defer cancel()
+			} else {
+				call.Deadline = time.Now().Add(2 * short)
+			}
+			e := mustFail(t, callToEnd(ctx, p, call).end, provider.KindTimeout)
 			if !strings.Contains(e.Message, "total") || !errors.Is(e, context.DeadlineExceeded) {
 				t.Errorf("%v does not say that the total expired", e)
 			}

@@ -19,8 +19,7 @@ import (
 
 // exchange is one request on its way and the answer to it.
 type exchange struct {
-	ended  func() error  // why the caller's context ended, nil while it has not
-	total  time.Duration // what that context allowed, 0 for no end
+	ended  func() error // why the caller's context ended, nil while it has not
 	cancel context.CancelFunc
 	watch  watchdog
 	resp   *http.Response
@@ -39,11 +38,9 @@ func (c *Client) send(ctx context.Context, call *provider.Call, r *Request, apiK
 		return nil, err
 	}
 	ex := &exchange{ended: ctx.Err, client: c, reader: r.Reader, wanted: r.Wanted}
-	if deadline, ok := ctx.Deadline(); ok {
-		ex.total = time.Until(deadline)
-	}
 	ctx, ex.cancel = context.WithCancel(ctx)
 	ex.watch.abort = ex.cancel
+	ex.watch.begin(call.Deadline)
 	header := make(http.Header, usualHeaders)
 	setHeader(header, call)
 	r.SetHeader(header, apiKey)
@@ -116,7 +113,7 @@ func (ex *exchange) status() int {
 
 // close ends the exchange. If the answer was not read to its end, the connection goes with it.
 func (ex *exchange) close() {
-	ex.watch.leave()
+	ex.watch.close()
 	ex.cancel()
 	if ex.resp != nil {
 		ex.resp.Body.Close()
@@ -142,7 +139,7 @@ func (ex *exchange) fail(kind provider.Kind, cause error, format string, args ..
 // returns nil if neither did.
 func (ex *exchange) interrupted(cause error) *provider.Error {
 	if err := ex.ended(); errors.Is(err, context.DeadlineExceeded) {
-		return ex.fail(provider.KindTimeout, err, "total: the answer was not complete after %s", roughly(ex.total))
+		return ex.fail(provider.KindTimeout, err, "total: the answer was not complete when its caller's time was over")
 	} else if err != nil {
 		return ex.fail(provider.KindCancelled, err, "the call was cancelled before the answer was complete")
 	}
@@ -151,6 +148,8 @@ func (ex *exchange) interrupted(cause error) *provider.Error {
 		return nil
 	}
 	switch phase {
+	case phaseTotal:
+		return ex.fail(provider.KindTimeout, context.DeadlineExceeded, "%s: the answer was not complete after %s", phase, roughly(limit))
 	case phaseConnect:
 		// Nothing was sent, so nothing was charged: that makes it a failed connection first.
 		return ex.fail(provider.KindConnect, cause, "%s: timed out after %s", phase, limit)

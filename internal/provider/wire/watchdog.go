@@ -13,10 +13,13 @@ const (
 	phaseConnect    phase = "connect"
 	phaseFirstToken phase = "first token"
 	phaseIdle       phase = "idle"
+
+	// phaseTotal is all of it, whatever phase it is in.
+	phaseTotal phase = "total"
 )
 
-// watchdog ends an exchange whose current phase takes too long. It runs while someone waits for the
-// upstream, and only then: a caller that reads slowly is no fault of the upstream's.
+// watchdog ends an exchange whose current phase takes too long. Phases run while someone waits for the
+// upstream, and only then: a caller that reads slowly is no fault of the upstream's. The total goes on.
 //
 // Entering, leaving and expiring may happen at the same time. Once it has expired it stays so.
 type watchdog struct {
@@ -26,8 +29,30 @@ type watchdog struct {
 	timer    *time.Timer
 	phase    phase
 	limit    time.Duration
-	deadline time.Time // zero while no limit runs
+	deadline time.Time // of the phase or the total, whichever is first; zero while no limit runs
+	total    time.Duration
+	end      time.Time // of the total; zero for never
 	expired  bool
+}
+
+// begin starts the clock of the whole exchange, unless it has no end.
+func (w *watchdog) begin(end time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.end = end; end.IsZero() {
+		return
+	}
+	w.total, w.deadline = time.Until(end), end
+	w.arm(w.total)
+}
+
+// arm has the timer look after d.
+func (w *watchdog) arm(d time.Duration) {
+	if w.timer == nil {
+		w.timer = time.AfterFunc(d, w.expire)
+	} else {
+		w.timer.Reset(d)
+	}
 }
 
 // enter starts a phase and its clock. A limit of zero never expires.
@@ -37,34 +62,57 @@ func (w *watchdog) enter(p phase, limit time.Duration) {
 	if w.expired {
 		return
 	}
-	w.phase, w.limit, w.deadline = p, limit, time.Time{}
-	switch {
-	case limit > 0 && w.timer == nil:
-		w.deadline = time.Now().Add(limit)
-		w.timer = time.AfterFunc(limit, w.expire)
-	case limit > 0:
-		w.deadline = time.Now().Add(limit)
-		w.timer.Reset(limit)
-	case w.timer != nil:
+	w.phase, w.limit = p, limit
+	if limit <= 0 {
+		w.rest()
+		return
+	}
+	now := time.Now()
+	w.deadline = now.Add(limit)
+	if !w.end.IsZero() && w.end.Before(w.deadline) {
+		w.deadline = w.end
+	}
+	w.arm(w.deadline.Sub(now))
+}
+
+// rest leaves the total running alone. The timer may look too early then, and see that it is not time yet.
+func (w *watchdog) rest() {
+	w.deadline = w.end
+	if w.end.IsZero() && w.timer != nil {
 		w.timer.Stop()
 	}
 }
 
-// leave stops the clock. The phase stays what it was.
+// leave stops the clock of the phase, which stays what it was.
 func (w *watchdog) leave() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.deadline = time.Time{}
-	if w.timer != nil {
-		w.timer.Stop()
-	}
+	w.rest()
+}
+
+// close stops all clocks.
+func (w *watchdog) close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.end = time.Time{}
+	w.rest()
 }
 
 func (w *watchdog) expire() {
 	w.mu.Lock()
 	// A timer that fired cannot be taken back: by now its phase may be over and another one running.
-	overdue := !w.deadline.IsZero() && !time.Now().Before(w.deadline)
-	w.expired = w.expired || overdue
+	left := time.Until(w.deadline)
+	overdue := !w.deadline.IsZero() && left <= 0
+	switch {
+	case w.deadline.IsZero() || w.expired:
+	case overdue:
+		w.expired = true
+		if w.deadline.Equal(w.end) {
+			w.phase, w.limit = phaseTotal, w.total
+		}
+	default:
+		w.arm(left)
+	}
 	w.mu.Unlock()
 	if overdue {
 		w.abort()

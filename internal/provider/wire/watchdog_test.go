@@ -61,6 +61,40 @@ func TestWatchdog(t *testing.T) {
 				pass(time.Hour)
 			}
 		}, phaseIdle, false},
+		{"the total expires in a phase that has time", func(w *watched) {
+			w.begin(time.Now().Add(3 * time.Second))
+			w.enter(phaseFirstToken, 2*time.Second)
+			pass(time.Second)
+			w.enter(phaseIdle, time.Hour)
+			pass(2 * time.Second)
+		}, phaseTotal, true},
+		{"the total expires before the first phase", func(w *watched) {
+			w.begin(time.Now().Add(time.Second))
+			pass(time.Second)
+		}, phaseTotal, true},
+		{"the total goes on between phases", func(w *watched) {
+			w.begin(time.Now().Add(time.Minute))
+			w.enter(phaseIdle, time.Second)
+			w.leave()
+			pass(time.Minute)
+		}, phaseTotal, true},
+		{"and in a phase without a limit", func(w *watched) {
+			w.begin(time.Now().Add(time.Minute))
+			w.enter(phaseIdle, time.Second)
+			w.enter(phaseFirstToken, 0)
+			pass(time.Minute - 1)
+		}, phaseFirstToken, false},
+		{"a phase expires before the total", func(w *watched) {
+			w.begin(time.Now().Add(time.Minute))
+			w.enter(phaseIdle, time.Second)
+			pass(time.Hour)
+		}, phaseIdle, true},
+		{"nothing expires once it is over", func(w *watched) {
+			w.begin(time.Now().Add(time.Minute))
+			w.enter(phaseIdle, time.Second)
+			w.close()
+			pass(time.Hour)
+		}, phaseIdle, false},
 		{"stays expired", func(w *watched) {
 			w.enter(phaseFirstToken, time.Second)
 			pass(time.Second)
