@@ -45,7 +45,7 @@ func (a *noopAnswer) Next() (provider.Chunk, error) {
 		return provider.Chunk{}, io.EOF
 	}
 	a.read = true
-	return provider.Chunk{Wire: []byte(answerBody)}, nil
+	return provider.Chunk{Wire: answerWire}, nil
 }
 
 func (a *noopAnswer) Meta() provider.Meta {
@@ -53,6 +53,9 @@ func (a *noopAnswer) Meta() provider.Meta {
 }
 
 func (a *noopAnswer) Close() error { return nil }
+
+// answerWire is what every answer consists of; readers copy what they keep.
+var answerWire = []byte(answerBody)
 
 const answerBody = `{"id":"chatcmpl-1","object":"chat.completion","created":1760000000,"model":"noop","choices":[{"index":0,` +
 	`"message":{"role":"assistant","content":"The gate is open and the water runs."},"finish_reason":"stop"}],` +

@@ -80,9 +80,10 @@ func TestARetryIsClaimedWhenItIsDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newPool(t, 1, newQueue(), takes(time.Hour)).begin()
 		pass(pollInterval / 10)
-		f := finished{Finish: store.Finish{Item: "1", Job: "job-1", Transition: penstock.TransitionRetry, RetryIn: pollInterval / 4}}
+		ended := newEndings(1)
+		ended.add(finished{Finish: store.Finish{Item: "1", Job: "job-1", Transition: penstock.TransitionRetry, RetryIn: pollInterval / 4}})
 		looks := r.queue.count("claim")
-		r.report(t.Context(), []finished{f}, []store.Verdict{{Won: true, Status: penstock.StatusQueued}})
+		r.report(t.Context(), ended, []store.Verdict{{Won: true, Status: penstock.StatusQueued}})
 		pass(pollInterval/4 - time.Millisecond)
 		if n := r.queue.count("claim"); n != looks {
 			t.Errorf("looked %d times for work that was not due", n-looks)

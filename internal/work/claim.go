@@ -20,20 +20,12 @@ func (p *Pool) claim(ctx context.Context, b *bay) {
 		granted := p.claimOnce(ctx, b, free)
 		b.giveSlots(free - len(granted))
 		p.Metrics.SlotsInUse(p.slotsInUse())
-		for _, g := range granted {
-			p.launch(g)
-		}
+		p.launch(granted)
 		p.claimed()
 		if len(granted) < free && !p.awaitWork(ctx, b) {
 			return
 		}
 	}
-}
-
-func (p *Pool) hold(c *store.Claimed, stop context.CancelCauseFunc) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.held[claim{c.Item, c.Fence}] = stop
 }
 
 // looksPerDoubt is how many looks must find nothing before a doubt is over: a commit whose answer was

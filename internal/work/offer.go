@@ -1,7 +1,6 @@
 package work
 
 import (
-	"context"
 	"slices"
 
 	"penstock/internal/store"
@@ -80,11 +79,13 @@ type offer struct {
 // takeUp starts what was given to the lease, and gives back what was taken for the rest.
 func (p *Pool) takeUp(o offer, claimed []store.Claimed, err error) {
 	defer p.offers.Done()
-	for _, c := range claimed {
+	all := make([]*granted, len(claimed))
+	for i, c := range claimed {
 		c.Charged = p.charge(store.Candidate{Model: c.Model, Estimate: c.Estimate})
-		p.launch(&granted{c, o.bay, o.choices[c.Item]})
+		all[i] = &granted{c, o.bay, o.choices[c.Item]}
 		delete(o.choices, c.Item)
 	}
+	p.launch(all)
 	o.release()
 	o.bay.giveSlots(len(o.items) - len(claimed))
 	if err != nil {
@@ -96,30 +97,10 @@ func (p *Pool) takeUp(o offer, claimed []store.Claimed, err error) {
 	}
 }
 
-// setLaunch lets the pool take items up.
-func (p *Pool) setLaunch(launch func(*granted)) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.launch = launch
-}
-
 // stopOffers waits until nothing more can be taken up.
 func (p *Pool) stopOffers() {
 	p.mu.Lock()
 	p.closing = true
 	p.mu.Unlock()
 	p.offers.Wait()
-}
-
-// launcher starts claimed items until the pool stops. They are stopped one by one, so their contexts have no
-// parent in common at which they would have to queue up.
-func (p *Pool) launcher(lasting context.Context) func(*granted) {
-	return func(g *granted) {
-		itemCtx, stop := context.WithCancelCause(lasting)
-		p.hold(&g.Claimed, stop)
-		p.crew.run(func() {
-			defer stop(nil)
-			p.runItem(itemCtx, g)
-		})
-	}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // MaxFinishGroup is how many ends are recorded in one transaction at the most.
-const MaxFinishGroup = 256
+const MaxFinishGroup = 512
 
 // MaxUnrecorded is how many items may have ended and given their slots back before that is on stable storage; no
 // more than there are slots. As many may run again after a crash, beside those that had a slot.
@@ -45,9 +45,42 @@ const (
 // finished is a claim that ended in this process and is not recorded yet. It says what it is the end Of.
 type finished struct {
 	store.Finish
-	bay   *bay        // that it ran in
+	run
+}
+
+// run is how a claim was worked on.
+type run struct {
+	bay   *bay        // in which
 	lease store.Lease // that it was claimed under
 	took  time.Duration
+}
+
+// endings are claims that are recorded together.
+type endings struct {
+	finishes []store.Finish
+	runs     []run
+}
+
+func newEndings(room int) *endings {
+	return &endings{make([]store.Finish, 0, room), make([]run, 0, room)}
+}
+
+func (e *endings) add(f finished) {
+	e.finishes, e.runs = append(e.finishes, f.Finish), append(e.runs, f.run)
+}
+
+// one is the i-th of them, to be recorded by itself.
+func (e *endings) one(i int) *endings {
+	one := newEndings(1)
+	one.add(finished{e.finishes[i], e.runs[i]})
+	return one
+}
+
+// clear forgets what was recorded: it must not stay in memory.
+func (e *endings) clear() {
+	clear(e.finishes)
+	clear(e.runs)
+	e.finishes, e.runs = e.finishes[:0], e.runs[:0]
 }
 
 // record commits ends in groups until the channel is closed: what gathered during one commit is the
@@ -55,42 +88,42 @@ type finished struct {
 func (p *Pool) record(ctx context.Context, ends <-chan finished) {
 	var aside sync.WaitGroup
 	defer aside.Wait()
-	group := make([]finished, 0, MaxFinishGroup)
+	group := newEndings(MaxFinishGroup)
 	for first := range ends {
 		runtime.Gosched() // lets those end, and come along, that are about to
-		group = gather(append(group[:0], first), ends)
+		group.add(first)
+		group.gather(ends)
 		if !p.recordGroup(ctx, group, refusals) {
 			// The store refuses the group again and again. If it is away, all that follows waits here; if
 			// it is one end that it does not take, the others must not suffer for it.
-			for i := range group {
-				if one := []finished{group[i]}; !p.recordGroup(ctx, one, 1) {
+			for i := range group.finishes {
+				if one := group.one(i); !p.recordGroup(ctx, one, 1) {
 					aside.Go(func() { p.recordAside(ctx, one) })
 				}
 			}
 		}
-		clear(group) // what was recorded must not stay in memory
+		group.clear()
 	}
 }
 
-// gather adds what has ended meanwhile to a group, as far as it has room.
-func gather(group []finished, ends <-chan finished) []finished {
-	for len(group) < cap(group) {
+// gather adds what has ended meanwhile, as far as there is room.
+func (e *endings) gather(ends <-chan finished) {
+	for len(e.finishes) < cap(e.finishes) {
 		select {
 		case next, ok := <-ends:
 			if !ok {
-				return group
+				return
 			}
-			group = append(group, next)
+			e.add(next)
 		default:
-			return group
+			return
 		}
 	}
-	return group
 }
 
 // recordAside tries to record one end until it works, its lease is lost, or ctx ends: the result is paid
 // for. Its place among the unrecorded stays taken.
-func (p *Pool) recordAside(ctx context.Context, one []finished) {
+func (p *Pool) recordAside(ctx context.Context, one *endings) {
 	for !p.recordGroup(ctx, one, 1) {
 		pause := time.NewTimer(slowRetry)
 		select {
@@ -98,8 +131,8 @@ func (p *Pool) recordAside(ctx context.Context, one []finished) {
 		case <-ctx.Done():
 		}
 		pause.Stop()
-		if ctx.Err() != nil || one[0].lease != *p.lease.Load() {
-			p.Log.ErrorContext(ctx, "gave up recording a result; the item will run again", "item", penstock.ViewItem.Format(one[0].Item))
+		if ctx.Err() != nil || one.runs[0].lease != *p.lease.Load() {
+			p.Log.ErrorContext(ctx, "gave up recording a result; the item will run again", "item", penstock.ViewItem.Format(one.finishes[0].Item))
 			p.letGo(one)
 			return
 		}
@@ -107,40 +140,36 @@ func (p *Pool) recordAside(ctx context.Context, one []finished) {
 }
 
 // letGo forgets claims whose end is recorded.
-func (p *Pool) letGo(group []finished) {
+func (p *Pool) letGo(group *endings) {
 	p.mu.Lock()
-	for i := range group {
-		f := &group[i]
+	for i := range group.finishes {
+		f, r := &group.finishes[i], &group.runs[i]
 		delete(p.held, claim{f.Item, f.Fence})
 		// A claim is charged by what it was expected to use; the rest is charged or given back later.
 		actual := f.Usage.InputTokens + f.Usage.OutputTokens
 		p.used[account{f.Of.Lane, f.Tenant}] += actual - f.Of.Charged
-		f.bay.pace.Ended(f.took)
+		r.bay.pace.Ended(r.took)
 		p.expected.Learn(f.Of.Model, f.Of.Estimate, actual)
 	}
 	p.mu.Unlock()
-	for range group {
+	for range group.finishes {
 		<-p.ended
 	}
 	p.Metrics.SlotsInUse(p.slotsInUse())
 }
 
 // recordGroup tries to record a group, several times at the most, and lets go of it when that worked.
-func (p *Pool) recordGroup(ctx context.Context, group []finished, tries int) bool {
-	finishes := make([]store.Finish, len(group))
-	for i := range group {
-		finishes[i] = group[i].Finish
-	}
+func (p *Pool) recordGroup(ctx context.Context, group *endings, tries int) bool {
 	began := p.Clock()
 	for range tries {
-		verdicts, err := p.finish(ctx, finishes)
+		verdicts, err := p.finish(ctx, group.finishes)
 		if err == nil {
-			p.Metrics.FinishGroup(len(group), p.Clock().Sub(began))
+			p.Metrics.FinishGroup(len(group.finishes), p.Clock().Sub(began))
 			p.report(ctx, group, verdicts)
 			p.letGo(group)
 			return true
 		}
-		p.Log.WarnContext(ctx, "recording results", "items", len(group), "error", err)
+		p.Log.WarnContext(ctx, "recording results", "items", len(group.finishes), "error", err)
 		pause := time.NewTimer(recordRetry)
 		select {
 		case <-pause.C:
@@ -158,12 +187,12 @@ func (p *Pool) finish(ctx context.Context, group []store.Finish) ([]store.Verdic
 }
 
 // report tells readers, metrics and logs what became of a group.
-func (p *Pool) report(ctx context.Context, group []finished, verdicts []store.Verdict) {
-	changed := make([]penstock.ID, 0, len(group))
+func (p *Pool) report(ctx context.Context, group *endings, verdicts []store.Verdict) {
+	changed := make([]penstock.ID, 0, len(verdicts))
 	soonest := p.PollInterval // polling finds what is due later
 	verbose := p.Log.Enabled(ctx, slog.LevelDebug)
-	for i := range group {
-		f, v := &group[i], verdicts[i]
+	for i, v := range verdicts {
+		f, took := &group.finishes[i], group.runs[i].took
 		of := func() context.Context {
 			return telemetry.WithIDs(ctx, telemetry.IDs{Tenant: f.Tenant, Job: f.Job, Item: f.Item})
 		}
@@ -176,13 +205,13 @@ func (p *Pool) report(ctx context.Context, group []finished, verdicts []store.Ve
 		default:
 			changed = append(changed, f.Job)
 			p.Metrics.ItemFinished(telemetry.ItemObservation{
-				Model: f.Of.Model, Lane: f.Of.Lane, Status: v.Status, Wait: f.Of.QueuedFor, Total: f.Of.Age + f.took,
+				Model: f.Of.Model, Lane: f.Of.Lane, Status: v.Status, Wait: f.Of.QueuedFor, Total: f.Of.Age + took,
 			})
 			if v.JobFinished && v.PromisedIn > 0 {
-				p.Metrics.EstimateDue(telemetry.EstimateObservation{Lane: f.Of.Lane, Promised: v.PromisedIn, Took: f.Of.Age + f.took})
+				p.Metrics.EstimateDue(telemetry.EstimateObservation{Lane: f.Of.Lane, Promised: v.PromisedIn, Took: f.Of.Age + took})
 			}
 			if verbose {
-				p.Log.DebugContext(of(), "item ended", "status", v.Status, "target", f.Target, "took", f.took)
+				p.Log.DebugContext(of(), "item ended", "status", v.Status, "target", f.Target, "took", took)
 			}
 		}
 	}

@@ -142,11 +142,12 @@ func TestRetryAtOnceRings(t *testing.T) {
 			want    int
 		}{{"later", time.Second, 0}, {"at once", 0, 1}} {
 			r.queue.set(func(q *fakeQueue) { q.items["1"].status, q.items["1"].Fence = penstock.StatusRunning, 1 })
-			f := finished{bay: r.bays[0]}
+			f, ended := finished{run: run{bay: r.bays[0]}}, newEndings(1)
 			f.Of = &claimed
 			f.Item, f.Job, f.Fence, f.Transition, f.RetryIn = "1", "job-1", 1, penstock.TransitionRetry, tt.retryIn
 			r.ended <- struct{}{}
-			r.recordGroup(t.Context(), []finished{f}, 1)
+			ended.add(f)
+			r.recordGroup(t.Context(), ended, 1)
 			if got := len(rung); got != tt.want {
 				t.Errorf("%s: rang %d times, want %d", tt.name, got, tt.want)
 			}

@@ -28,7 +28,7 @@ import (
 )
 
 // MaxClaim is how many items one claim takes at the most.
-const MaxClaim = 256
+const MaxClaim = 512
 
 // CancelInterval is how often a worker looks for running items that shall stop.
 const CancelInterval = 500 * time.Millisecond
@@ -54,7 +54,7 @@ type Config struct {
 
 // Runner runs one inference.
 type Runner interface {
-	Run(ctx context.Context, task attempt.Task, sink attempt.Sink) attempt.Outcome
+	Answer(ctx context.Context, task *attempt.Task, sink attempt.Sink) *attempt.Outcome
 }
 
 // History is what was tried for items before.
@@ -101,12 +101,13 @@ type Pool struct {
 	claiming int                               // claims under way: the store may know more than held
 	used     map[account]int64                 // tokens used beyond what was charged, not reported yet
 	expected fair.Expectations
-	doubts   int            // looks to take, since a claim's answer was lost
-	launch   func(*granted) // starts an item; nil while the pool does not take any up
+	doubts   int              // looks to take, since a claim's answer was lost
+	launch   func([]*granted) // starts items; nil while the pool does not take any up
 	closing  bool
 
-	crew   *crew
-	offers sync.WaitGroup // that are open
+	crew     *crew
+	launches sync.WaitGroup // whose items do not all run yet
+	offers   sync.WaitGroup // that are open
 }
 
 // claim names one claim of an item.
@@ -182,6 +183,7 @@ func (p *Pool) Run(ctx context.Context) error {
 	claims.Go(func() { <-ctx.Done() }) // a pool that claims nothing stays all the same
 	claims.Wait()
 	p.stopOffers()
+	p.launches.Wait()
 	if !waitFor(&p.crew.busy, p.SoftStop) {
 		p.stopAll(errShutdown)
 		if !waitFor(&p.crew.busy, p.LeaseTimeout) {

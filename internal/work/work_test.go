@@ -112,7 +112,7 @@ func TestSlotsAreNeverExceeded(t *testing.T) {
 func TestClaimsAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := start(t, 1000, newQueue(items(2*MaxClaim+1)...), takes(time.Second))
+		r := start(t, 3*MaxClaim, newQueue(items(2*MaxClaim+1)...), takes(time.Second))
 		synctest.Wait()
 		if n := r.queue.count("claim"); n != 3 || len(r.runner.seen()) != 2*MaxClaim+1 {
 			t.Errorf("%d items run after %d claims, want all after 3", len(r.runner.seen()), n)
