@@ -131,7 +131,7 @@ func (c counting) FinishItems(ctx context.Context, group []store.Finish) ([]stor
 	return verdicts, nil
 }
 
-func (c counting) ClaimItems(ctx context.Context, l store.Lease, w store.Want) ([]store.Claimed, error) {
+func (c counting) ClaimItems(ctx context.Context, l store.Lease, w store.Want) ([]*store.Claimed, error) {
 	began := time.Now()
 	claimed, err := c.Queue.ClaimItems(ctx, l, w)
 	if len(claimed) > 0 {

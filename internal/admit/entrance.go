@@ -15,7 +15,7 @@ import (
 type Starter interface {
 	// Offer takes slots and room for items, all or none, on behalf of a lease. The function is to be called once
 	// with the items that the store gave to the lease, or with why that is not known.
-	Offer(items []store.Candidate) (lease store.Lease, taken func([]store.Claimed, error), ok bool)
+	Offer(items []store.Candidate) (lease store.Lease, taken func([]*store.Claimed, error), ok bool)
 }
 
 // Entrance is where admitted jobs are written.

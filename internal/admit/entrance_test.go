@@ -14,14 +14,14 @@ import (
 
 // offers makes every offer and remembers what was taken of it.
 type offers struct {
-	claimed []store.Claimed
+	claimed []*store.Claimed
 	err     error
 	taken   int
 	told    chan struct{} // has one for each time; may be nil
 }
 
-func (o *offers) Offer([]store.Candidate) (store.Lease, func([]store.Claimed, error), bool) {
-	return store.Lease{Process: "here", Epoch: 1}, func(claimed []store.Claimed, err error) {
+func (o *offers) Offer([]store.Candidate) (store.Lease, func([]*store.Claimed, error), bool) {
+	return store.Lease{Process: "here", Epoch: 1}, func(claimed []*store.Claimed, err error) {
 		o.claimed, o.err, o.taken = claimed, err, o.taken+1
 		if o.told != nil {
 			o.told <- struct{}{}
@@ -36,7 +36,7 @@ type grants struct {
 }
 
 func (g *grants) SubmitJob(context.Context, penstock.TenantID, store.Submission) (store.Receipt, error) {
-	return store.Receipt{Claimed: []store.Claimed{{Item: "1"}}}, g.err
+	return store.Receipt{Claimed: []*store.Claimed{{Item: "1"}}}, g.err
 }
 
 // Whoever leaves while a job is being committed may not know that it was; what was not accepted must not run.

@@ -74,6 +74,6 @@ func bays(pools []config.WorkPool) []work.Bay {
 type starter struct{ *app }
 
 // Offer implements admit.Starter.
-func (s starter) Offer(items []store.Candidate) (store.Lease, func([]store.Claimed, error), bool) {
+func (s starter) Offer(items []store.Candidate) (store.Lease, func([]*store.Claimed, error), bool) {
 	return s.pool.Offer(items)
 }

@@ -46,6 +46,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -75,7 +76,8 @@ const (
 	headerBytes = 6 // version, flags, key id
 	nonceBytes  = 12
 	tagBytes    = 16
-	overhead    = headerBytes + nonceBytes + tagBytes
+	// Overhead is how many bytes sealing adds to a payload at the most.
+	Overhead = headerBytes + nonceBytes + tagBytes
 
 	// Below this the bytes that zstd saves are not worth the time it takes, which is then most of what
 	// sealing costs.
@@ -177,6 +179,11 @@ func (c *Codec) Use(keys *Keyset) { c.ring.Store(newKeyring(keys)) }
 // Seal compresses plain where that pays and encrypts it for owner alone. The result is newly
 // allocated; plain is not kept. It returns [ErrTooLarge] for a plaintext over the codec's bound.
 func (c *Codec) Seal(owner Owner, plain []byte) ([]byte, error) {
+	return c.AppendSealed(nil, owner, plain)
+}
+
+// AppendSealed is Seal behind what dst has already.
+func (c *Codec) AppendSealed(dst []byte, owner Owner, plain []byte) ([]byte, error) {
 	if err := owner.validate(); err != nil {
 		return nil, err
 	}
@@ -194,10 +201,9 @@ func (c *Codec) Seal(owner Owner, plain []byte) ([]byte, error) {
 	s := c.borrow()
 	defer c.giveBack(s)
 	body, flags := c.compress(s, plain)
-	sealed := make([]byte, 0, len(body)+overhead)
-	sealed = append(sealed, formatVersion, flags)
+	sealed := append(slices.Grow(dst, len(body)+Overhead), formatVersion, flags)
 	sealed = binary.BigEndian.AppendUint32(sealed, keyID)
-	s.bound = owner.appendTo(append(s.bound[:0], sealed...))
+	s.bound = owner.appendTo(append(s.bound[:0], sealed[len(dst):]...))
 	return aead.Seal(sealed, nil, body, s.bound), nil
 }
 
@@ -218,12 +224,12 @@ func (c *Codec) open(owner Owner, sealed []byte) ([]byte, error) {
 	if len(sealed) > 0 && sealed[0] != formatVersion {
 		return nil, fmt.Errorf("%w %d: this release reads version %d", ErrUnknownVersion, sealed[0], formatVersion)
 	}
-	if len(sealed) < overhead {
+	if len(sealed) < Overhead {
 		return nil, fmt.Errorf("%w: %d bytes are too few", ErrTampered, len(sealed))
 	}
-	if len(sealed)-overhead > c.maxPlain {
+	if len(sealed)-Overhead > c.maxPlain {
 		return nil, fmt.Errorf("%w: %d bytes sealed, at most %d are allowed",
-			ErrTooLarge, len(sealed), c.maxPlain+overhead)
+			ErrTooLarge, len(sealed), c.maxPlain+Overhead)
 	}
 	header, box := sealed[:headerBytes], sealed[headerBytes:]
 	aead, err := c.ring.Load().cipher(binary.BigEndian.Uint32(header[2:]), owner.Tenant)

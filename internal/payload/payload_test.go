@@ -88,7 +88,7 @@ func TestRoundTripProperty(t *testing.T) {
 		if !bytes.Equal(opened, before) || !bytes.Equal(plain, before) {
 			t.Fatalf("sealed %q, opened %q, argument is now %q", before, opened, plain)
 		}
-		if len(sealed) > len(plain)+overhead {
+		if len(sealed) > len(plain)+Overhead {
 			t.Fatalf("%d bytes grew to %d", len(plain), len(sealed))
 		}
 	})
@@ -116,8 +116,8 @@ func TestCompressesWhenItPays(t *testing.T) {
 			if got := sealed[1] == flagCompressed; got != test.compressed {
 				t.Errorf("compressed = %v, want %v", got, test.compressed)
 			}
-			if !test.compressed && len(sealed) != len(test.plain)+overhead {
-				t.Errorf("%d bytes sealed to %d, want %d more", len(test.plain), len(sealed), overhead)
+			if !test.compressed && len(sealed) != len(test.plain)+Overhead {
+				t.Errorf("%d bytes sealed to %d, want %d more", len(test.plain), len(sealed), Overhead)
 			}
 			if test.compressed && len(sealed) > len(test.plain) {
 				t.Errorf("%d bytes grew to %d", len(test.plain), len(sealed))
@@ -244,7 +244,7 @@ func TestIncompleteOwnerIsRefused(t *testing.T) {
 		if _, err := codec.Seal(owner, []byte("hello")); err == nil {
 			t.Errorf("Seal accepted %+v", owner)
 		}
-		if _, err := codec.Open(owner, make([]byte, overhead)); err == nil {
+		if _, err := codec.Open(owner, make([]byte, Overhead)); err == nil {
 			t.Errorf("Open accepted %+v", owner)
 		}
 	}

@@ -163,7 +163,7 @@ type Queue interface {
 	// running under the lease with a higher fence. Inside a lane the tenant that was given the fewest
 	// tokens for its weight is first; inside a tenant, the earliest deadline. Items of jobs that were
 	// asked to stop are never claimed. Codes: conflict (the lease is not current).
-	ClaimItems(ctx context.Context, l Lease, w Want) ([]Claimed, error)
+	ClaimItems(ctx context.Context, l Lease, w Want) ([]*Claimed, error)
 
 	// FinishItems records how claims ended: attempts, result, usage, ledger entry, events, counters
 	// and dead letter, in one transaction for the group. Each item is compare-and-set on its fence;

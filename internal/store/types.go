@@ -56,7 +56,7 @@ type Receipt struct {
 	Replayed bool // the job was there already, under the same idempotency key
 	// Claimed are the items if the submission's starter has them: nothing waited in the job's lane. Job is as it
 	// was before.
-	Claimed  []Claimed
+	Claimed  []*Claimed
 	Warnings []string // of soft budgets that it exceeds
 }
 

@@ -94,7 +94,7 @@ func (b *bay) giveSlots(n int) {
 }
 
 // charge tells the policy of the lanes what each was given.
-func (b *bay) charge(lanes []penstock.Lane, claimed []store.Claimed, wanted int) {
+func (b *bay) charge(lanes []penstock.Lane, claimed []*store.Claimed, wanted int) {
 	given := make(map[penstock.Lane]int64, len(lanes))
 	for i := range claimed {
 		given[claimed[i].Lane] += max(claimed[i].Estimate, 1)

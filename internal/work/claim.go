@@ -48,7 +48,7 @@ func (p *Pool) claimed() {
 
 // granted is a claimed item with the room that was taken for it.
 type granted struct {
-	store.Claimed
+	*store.Claimed
 	bay    *bay
 	choice *route.Choice // nil when no target of it is known any more
 }
@@ -80,10 +80,8 @@ func (p *Pool) claimOnce(ctx context.Context, b *bay, n int) []*granted {
 		Models: b.models, ExceptModels: slices.Concat(b.except, closed.Models), ExceptTenants: closed.Tenants,
 	})
 	all := make([]*granted, len(claimed))
-	for i := range claimed {
-		// Each by itself: one that runs for long must not keep all that it was claimed with in memory.
-		c := &claimed[i]
-		all[i] = &granted{*c, b, room.choices[c.Item]}
+	for i, c := range claimed {
+		all[i] = &granted{c, b, room.choices[c.Item]}
 		delete(room.choices, c.Item)
 	}
 	room.release()
@@ -118,7 +116,7 @@ func (p *Pool) corrections() []store.Correction {
 }
 
 // jobsOf are the jobs of claimed items, each once.
-func jobsOf(claimed []store.Claimed) []penstock.ID {
+func jobsOf(claimed []*store.Claimed) []penstock.ID {
 	ids := make([]penstock.ID, len(claimed))
 	for i := range claimed {
 		ids[i] = claimed[i].Job

@@ -174,7 +174,7 @@ func (q *fakeQueue) HeldItems(ctx context.Context, l store.Lease) ([]store.Held,
 	return held, nil
 }
 
-func (q *fakeQueue) ClaimItems(ctx context.Context, l store.Lease, w store.Want) ([]store.Claimed, error) {
+func (q *fakeQueue) ClaimItems(ctx context.Context, l store.Lease, w store.Want) ([]*store.Claimed, error) {
 	if err := q.called(ctx, "claim"); err != nil {
 		return nil, err
 	}
@@ -184,7 +184,7 @@ func (q *fakeQueue) ClaimItems(ctx context.Context, l store.Lease, w store.Want)
 		return nil, err
 	}
 	q.lanes = append(q.lanes, w.Lanes)
-	var claimed []store.Claimed
+	var claimed []*store.Claimed
 	for _, id := range q.order {
 		i := q.items[id]
 		if len(claimed) == w.Limit || !slices.Contains(w.Lanes, i.Lane) || i.status != penstock.StatusQueued || i.due.After(time.Now()) {
@@ -196,7 +196,7 @@ func (q *fakeQueue) ClaimItems(ctx context.Context, l store.Lease, w store.Want)
 		}
 		i.status, i.epoch = penstock.StatusRunning, l.Epoch
 		i.Fence++
-		claimed = append(claimed, i.Claimed)
+		claimed = append(claimed, new(i.Claimed))
 	}
 	return claimed, nil
 }

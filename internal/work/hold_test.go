@@ -23,7 +23,7 @@ func TestAnItemWithoutAnOpenTargetWaits(t *testing.T) {
 	r.Open = func(targets []string) []string {
 		return slices.DeleteFunc(slices.Clone(targets), func(t string) bool { return t != "c" })
 	}
-	c := &granted{Claimed: item("1")}
+	c := &granted{Claimed: new(item("1"))}
 	c.Resolved.Targets = []string{"a", "b"}
 	if f := r.attempt(t.Context(), c); f.Transition != penstock.TransitionRetry || f.Counted != 0 || f.RetryIn < heldWait || f.RetryIn > 2*heldWait+time.Minute {
 		t.Errorf("it ends with %+v, want a wait that counts for nothing", f)
@@ -80,7 +80,7 @@ func TestATargetIsNotAskedAgainInVain(t *testing.T) {
 			})
 			h := &told{tried: tt.tried, err: tt.err}
 			r.History = h
-			c := &granted{Claimed: item("1")}
+			c := &granted{Claimed: new(item("1"))}
 			c.Tries = tt.tries
 			if r.attempt(t.Context(), c); !slices.Equal(targets, tt.want) {
 				t.Errorf("%v were offered, want %v", targets, tt.want)

@@ -39,35 +39,35 @@ func (p *Pool) runItem(ctx context.Context, c *granted) {
 // attempt runs the item and says how the claim ends.
 func (p *Pool) attempt(ctx context.Context, c *granted) (f store.Finish) {
 	defer func() { c.Body = nil }() // what the claim is kept for from here on does not need it
-	f = store.Finish{Item: c.Item, Job: c.Job, Tenant: c.Tenant, Fence: c.Fence, Of: &c.Claimed}
+	f = store.Finish{Item: c.Item, Job: c.Job, Tenant: c.Tenant, Fence: c.Fence, Of: c.Claimed}
 	if c.BodyErr != nil {
 		if c.choice != nil {
 			c.choice.Release()
 		}
 		p.Log.ErrorContext(ctx, "reading an item's input", "error", c.BodyErr)
-		p.concludeUnread(&f, &c.Claimed)
+		p.concludeUnread(&f, c.Claimed)
 		return f
 	}
-	if c.TimeLeft <= longestRun(&c.Claimed) {
+	if c.TimeLeft <= longestRun(c.Claimed) {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, c.TimeLeft, errDeadline)
 		defer cancel()
 	}
-	targets, err := p.openTargets(p.hopefulTargets(ctx, &c.Claimed))
+	targets, err := p.openTargets(p.hopefulTargets(ctx, c.Claimed))
 	if err != nil {
 		if c.choice != nil {
 			c.choice.Release()
 		}
-		p.conclude(&f, &c.Claimed, failureOf(err, context.Cause(ctx)))
+		p.conclude(&f, c.Claimed, failureOf(err, context.Cause(ctx)))
 		return f
 	}
 
-	sink, body, err := p.newAnswer(&c.Claimed)
+	sink, body, err := p.newAnswer(c.Claimed)
 	if err != nil {
 		if c.choice != nil {
 			c.choice.Release()
 		}
-		p.conclude(&f, &c.Claimed, failureOf(err, context.Cause(ctx)))
+		p.conclude(&f, c.Claimed, failureOf(err, context.Cause(ctx)))
 		return f
 	}
 	defer func() { f.Tail = tailOf(&f, sink.close()) }()
@@ -81,7 +81,7 @@ func (p *Pool) attempt(ctx context.Context, c *granted) (f store.Finish) {
 	f.Attempts, f.Target, f.StatusCode = out.Attempts, out.Target, out.StatusCode
 	f.Usage, f.Cost, f.Forfeit, f.PriceVersion = out.Usage, out.Cost, out.Forfeit, out.PriceVersion
 	f.Counted = out.Counted
-	p.Used(&c.Claimed, out.Usage)
+	p.Used(c.Claimed, out.Usage)
 	if out.Err == nil {
 		f.Result, out.Err = sink.whole()
 	}
@@ -89,7 +89,7 @@ func (p *Pool) attempt(ctx context.Context, c *granted) (f store.Finish) {
 		f.Transition = penstock.TransitionSucceed
 		return f
 	}
-	p.conclude(&f, &c.Claimed, failureOf(out.Err, context.Cause(ctx)))
+	p.conclude(&f, c.Claimed, failureOf(out.Err, context.Cause(ctx)))
 	return f
 }
 

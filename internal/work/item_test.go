@@ -51,11 +51,11 @@ func TestEndByKind(t *testing.T) {
 			fresh, last := item("1"), item("1")
 			last.Tries, last.Attempts = 3, 3 // of four
 
-			f := r.attempt(t.Context(), &granted{Claimed: fresh})
+			f := r.attempt(t.Context(), &granted{Claimed: &fresh})
 			if again := f.Transition == penstock.TransitionRetry; again != tt.again || f.Counted != tt.counted || f.ErrorKind != string(tt.kind) {
 				t.Errorf("first attempt: %+v; want again %v, counted %d", f, tt.again, tt.counted)
 			}
-			f = r.attempt(t.Context(), &granted{Claimed: last})
+			f = r.attempt(t.Context(), &granted{Claimed: &last})
 			if tt.code == "" {
 				if f.Transition != penstock.TransitionRetry || f.Error != nil {
 					t.Errorf("last attempt: %+v; want another, it does not count", f)
@@ -76,7 +76,7 @@ func TestRetryWaits(t *testing.T) {
 	t.Parallel()
 	r := newPool(t, 1, newQueue(), fails(&provider.Error{Kind: provider.KindServer, RetryAfter: 7 * time.Second}))
 	for range 100 {
-		if f := r.attempt(t.Context(), &granted{Claimed: item("1")}); f.RetryIn < 7*time.Second || f.RetryIn >= 8*time.Second {
+		if f := r.attempt(t.Context(), &granted{Claimed: new(item("1"))}); f.RetryIn < 7*time.Second || f.RetryIn >= 8*time.Second {
 			t.Fatalf("waits %v; want 7s and up to one more", f.RetryIn)
 		}
 	}
@@ -88,7 +88,7 @@ func TestNoRoomIsNotTheItemsFault(t *testing.T) {
 	r := newPool(t, 1, newQueue(), fails(busy))
 	worn := item("1")
 	worn.Tries, worn.Attempts = 30, 3
-	f := r.attempt(t.Context(), &granted{Claimed: worn})
+	f := r.attempt(t.Context(), &granted{Claimed: &worn})
 	if f.Transition != penstock.TransitionRetry || f.Counted != 0 || f.RetryIn < 5*time.Second {
 		t.Errorf("end %+v; want a retry that does not count, after 5s at least", f)
 	}
@@ -100,7 +100,7 @@ func TestWhatIsTooDearFails(t *testing.T) {
 	r := newPool(t, 1, newQueue(), func(context.Context, attempt.Task, attempt.Sink) attempt.Outcome {
 		return attempt.Outcome{Err: penstock.Errorf(penstock.CodeBudgetExceeded, "too dear")}
 	})
-	f := r.attempt(t.Context(), &granted{Claimed: item("1")})
+	f := r.attempt(t.Context(), &granted{Claimed: new(item("1"))})
 	if f.Transition != penstock.TransitionFail || f.Error == nil || f.Error.Code != penstock.CodeBudgetExceeded {
 		t.Errorf("%+v, %+v; want it to fail", f, f.Error)
 	}
@@ -110,12 +110,12 @@ func TestNoTargetIsTriedAgainAndThenFails(t *testing.T) {
 	t.Parallel()
 	gone := penstock.Errorf(penstock.CodeNoTargetAvailable, "No target of this model is configured any more.")
 	r := newPool(t, 1, newQueue(), fails(gone))
-	if f := r.attempt(t.Context(), &granted{Claimed: item("1")}); f.Transition != penstock.TransitionRetry || f.Counted != 1 {
+	if f := r.attempt(t.Context(), &granted{Claimed: new(item("1"))}); f.Transition != penstock.TransitionRetry || f.Counted != 1 {
 		t.Errorf("end %+v; want a retry: a reload may bring the target back", f)
 	}
 	last := item("1")
 	last.Attempts = 3
-	if f := r.attempt(t.Context(), &granted{Claimed: last}); f.Transition != penstock.TransitionFail || f.Error.Message != gone.Message {
+	if f := r.attempt(t.Context(), &granted{Claimed: &last}); f.Transition != penstock.TransitionFail || f.Error.Message != gone.Message {
 		t.Errorf("end %+v", f)
 	}
 }
@@ -125,7 +125,7 @@ func TestNoTargetKeepsItsCode(t *testing.T) {
 	r := newPool(t, 1, newQueue(), fails(penstock.Errorf(penstock.CodeNoTargetAvailable, "No target.")))
 	last := item("1")
 	last.Attempts = 3
-	if f := r.attempt(t.Context(), &granted{Claimed: last}); f.Error == nil || f.Error.Code != penstock.CodeNoTargetAvailable {
+	if f := r.attempt(t.Context(), &granted{Claimed: &last}); f.Error == nil || f.Error.Code != penstock.CodeNoTargetAvailable {
 		t.Errorf("error %+v, want no_target_available", f.Error)
 	}
 }
@@ -135,7 +135,7 @@ func TestBodyThatCannotBeReadIsTriedAgain(t *testing.T) {
 	for attempts, want := range map[int]penstock.Transition{0: penstock.TransitionRetry, 3: penstock.TransitionFail} {
 		away := item("1")
 		away.Body, away.BodyErr, away.Attempts = nil, errAway, attempts
-		if f := newPool(t, 1, newQueue(), takes(0)).attempt(t.Context(), &granted{Claimed: away}); f.Transition != want || f.Counted != 1 {
+		if f := newPool(t, 1, newQueue(), takes(0)).attempt(t.Context(), &granted{Claimed: &away}); f.Transition != want || f.Counted != 1 {
 			t.Errorf("after %d attempts: %+v, want %s", attempts, f, want)
 		}
 	}
@@ -164,7 +164,7 @@ func TestBodyReadThatShutdownCutOff(t *testing.T) {
 	cut := item("1")
 	cut.Body, cut.BodyErr = nil, context.Canceled
 	r := newPool(t, 1, newQueue(), takes(0))
-	if f := r.attempt(t.Context(), &granted{Claimed: cut}); f.Transition != penstock.TransitionRetry {
+	if f := r.attempt(t.Context(), &granted{Claimed: &cut}); f.Transition != penstock.TransitionRetry {
 		t.Errorf("transition %s, want retry", f.Transition)
 	}
 }
@@ -195,7 +195,7 @@ func TestEndsOfTimeAreToldApart(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newPool(t, 1, newQueue(), takes(24*time.Hour))
 				began := time.Now()
-				f := r.attempt(t.Context(), &granted{Claimed: tt.item})
+				f := r.attempt(t.Context(), &granted{Claimed: new(tt.item)})
 				if took := time.Since(began); took != tt.after {
 					t.Errorf("ended after %v, want %v", took, tt.after)
 				}
@@ -218,7 +218,7 @@ func TestItemTimeoutIsThatOfAnAttempt(t *testing.T) {
 		got = task
 		return attempt.Outcome{}
 	})
-	r.attempt(t.Context(), &granted{Claimed: timed(7*time.Second, time.Hour)})
+	r.attempt(t.Context(), &granted{Claimed: new(timed(7*time.Second, time.Hour))})
 	if got.Timeout != 7*time.Second {
 		t.Errorf("an attempt may take %v, want 7s", got.Timeout)
 	}
@@ -248,7 +248,7 @@ func TestDeadlineIsWatchedWhereItMayPass(t *testing.T) {
 			})
 			c := timed(tt.timeout, tt.timeLeft)
 			c.Resolved.Targets = make([]string, tt.targets)
-			r.attempt(context.WithoutCancel(t.Context()), &granted{Claimed: c})
+			r.attempt(context.WithoutCancel(t.Context()), &granted{Claimed: &c})
 			if watched != tt.watched {
 				t.Errorf("watched: %v, want %v", watched, tt.watched)
 			}
@@ -265,7 +265,7 @@ func TestEndsOfTimeWhileWaitingForRoom(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		r := newPool(t, 1, newQueue(), waits)
-		if f := r.attempt(t.Context(), &granted{Claimed: timed(time.Hour, time.Second)}); f.Transition != penstock.TransitionExpire {
+		if f := r.attempt(t.Context(), &granted{Claimed: new(timed(time.Hour, time.Second))}); f.Transition != penstock.TransitionExpire {
 			t.Errorf("deadline: %+v", f)
 		}
 	})
@@ -280,7 +280,7 @@ func TestSuccessBeatsEveryCause(t *testing.T) {
 			stop(cause)
 			return takes(0)(context.WithoutCancel(ctx), task, sink)
 		})
-		if f := r.attempt(ctx, &granted{Claimed: item("1")}); f.Transition != penstock.TransitionSucceed {
+		if f := r.attempt(ctx, &granted{Claimed: new(item("1"))}); f.Transition != penstock.TransitionSucceed {
 			t.Errorf("%v: %+v", cause, f)
 		}
 	}
@@ -300,7 +300,7 @@ func TestEndByCause(t *testing.T) {
 		if want == penstock.TransitionCancel {
 			counted = 1
 		}
-		if f := r.attempt(ctx, &granted{Claimed: last}); f.Transition != want || f.Counted != counted || f.RetryIn != 0 {
+		if f := r.attempt(ctx, &granted{Claimed: &last}); f.Transition != want || f.Counted != counted || f.RetryIn != 0 {
 			t.Errorf("%v: %+v, want %s", cause, f, want)
 		}
 	}
@@ -316,7 +316,7 @@ func TestEveryAttemptCounts(t *testing.T) {
 			Err:      &provider.Error{Kind: provider.KindServer},
 		}
 	})
-	if f := r.attempt(t.Context(), &granted{Claimed: item("1")}); f.Counted != 2 {
+	if f := r.attempt(t.Context(), &granted{Claimed: new(item("1"))}); f.Counted != 2 {
 		t.Errorf("counted %d, want 2: one of three was rate-limited", f.Counted)
 	}
 }

@@ -11,7 +11,7 @@ const MaxOffer = 4
 
 // Offer takes slots and room for the items of a job that is about to be accepted, all or none. If it could, taken is to be
 // called once with those of them that the store gave to the lease, or with why it cannot be known.
-func (p *Pool) Offer(items []store.Candidate) (lease store.Lease, taken func([]store.Claimed, error), ok bool) {
+func (p *Pool) Offer(items []store.Candidate) (lease store.Lease, taken func([]*store.Claimed, error), ok bool) {
 	if len(items) == 0 || len(items) > MaxOffer || !p.leased.Load() {
 		return lease, nil, false
 	}
@@ -22,7 +22,7 @@ func (p *Pool) Offer(items []store.Candidate) (lease store.Lease, taken func([]s
 	room := newReservations(p, b)
 	if !slices.ContainsFunc(items, func(c store.Candidate) bool { return !room.reserve(c) }) && p.beginOffer() {
 		lease = *p.lease.Load()
-		return lease, func(claimed []store.Claimed, err error) { p.takeUp(offer{room, items}, claimed, err) }, true
+		return lease, func(claimed []*store.Claimed, err error) { p.takeUp(offer{room, items}, claimed, err) }, true
 	}
 	room.release()
 	b.giveSlots(len(items))
@@ -77,7 +77,7 @@ type offer struct {
 }
 
 // takeUp starts what was given to the lease, and gives back what was taken for the rest.
-func (p *Pool) takeUp(o offer, claimed []store.Claimed, err error) {
+func (p *Pool) takeUp(o offer, claimed []*store.Claimed, err error) {
 	defer p.offers.Done()
 	all := make([]*granted, len(claimed))
 	for i, c := range claimed {

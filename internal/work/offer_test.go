@@ -30,7 +30,7 @@ func TestOfferStartsWhatWasTaken(t *testing.T) {
 		if !ok || lease != r.Lease() {
 			t.Fatalf("offered %v under %+v", ok, lease)
 		}
-		taken([]store.Claimed{q.give(one, lease)}, nil)
+		taken([]*store.Claimed{new(q.give(one, lease))}, nil)
 		pass(time.Second)
 		if len(r.runner.seen()) != 1 || r.InUse() != 1 {
 			t.Errorf("%d items run in %d slots", len(r.runner.seen()), r.InUse())
@@ -84,7 +84,7 @@ func TestStopWaitsForOffers(t *testing.T) {
 		if _, _, ok := r.Offer(offered(item("2"))); ok {
 			t.Error("a pool that stops makes offers")
 		}
-		taken([]store.Claimed{q.give(one, lease)}, nil)
+		taken([]*store.Claimed{new(q.give(one, lease))}, nil)
 		if err := <-stopped; err != nil {
 			t.Error(err)
 		}

@@ -343,7 +343,7 @@ func TestStopDuringAClaim(t *testing.T) {
 // lateQueue commits a claim and only then notices that its caller has gone.
 type lateQueue struct{ *fakeQueue }
 
-func (q *lateQueue) ClaimItems(ctx context.Context, l store.Lease, w store.Want) ([]store.Claimed, error) {
+func (q *lateQueue) ClaimItems(ctx context.Context, l store.Lease, w store.Want) ([]*store.Claimed, error) {
 	claimed, err := q.fakeQueue.ClaimItems(context.WithoutCancel(ctx), l, w)
 	select {
 	case <-ctx.Done():
@@ -383,7 +383,7 @@ type lossyQueue struct {
 	left int
 }
 
-func (q *lossyQueue) ClaimItems(ctx context.Context, l store.Lease, w store.Want) ([]store.Claimed, error) {
+func (q *lossyQueue) ClaimItems(ctx context.Context, l store.Lease, w store.Want) ([]*store.Claimed, error) {
 	claimed, err := q.fakeQueue.ClaimItems(ctx, l, w)
 	if q.left--; q.left >= 0 {
 		return nil, errAway

@@ -136,6 +136,35 @@ var inList = strings.NewReplacer("= /*pg ANY */($1)", "IN (SELECT value FROM jso
 
 type rows struct{ *sql.Rows }
 
+// Scan is that of the library, but for bytes.
+func (r rows) Scan(dest ...any) error {
+	for i, d := range dest {
+		if bytes, ok := d.(*[]byte); ok {
+			dest[i] = (*bytesOf)(bytes)
+		}
+	}
+	return r.Rows.Scan(dest...)
+}
+
+// bytesOf keeps bytes as the driver has copied them out of SQLite's memory, which it does for each value. The library would
+// copy them once more, and a bundle has a hundred thousand.
+type bytesOf []byte
+
+// Scan implements sql.Scanner.
+func (b *bytesOf) Scan(value any) error {
+	switch v := value.(type) {
+	case nil:
+		*b = nil
+	case []byte:
+		*b = v
+	case string:
+		*b = []byte(v)
+	default:
+		return fmt.Errorf("a %T is not bytes", value)
+	}
+	return nil
+}
+
 func (r rows) Close() { _ = r.Rows.Close() } // what matters is in Err
 
 // numbered turns $1 into SQLite's ?1, or into a bare ? where that says the same: the driver then need not

@@ -23,7 +23,7 @@ type candidate struct {
 }
 
 // ClaimItems implements store.Queue.
-func (s *Store) ClaimItems(ctx context.Context, l store.Lease, want store.Want) ([]store.Claimed, error) {
+func (s *Store) ClaimItems(ctx context.Context, l store.Lease, want store.Want) ([]*store.Claimed, error) {
 	if want.Limit <= 0 {
 		return nil, nil
 	}
@@ -54,7 +54,7 @@ func (s *Store) ClaimItems(ctx context.Context, l store.Lease, want store.Want) 
 		return nil, err
 	}
 	for i := range got.items {
-		c, input := &got.items[i], got.inputs[i]
+		c, input := got.items[i], got.inputs[i]
 		// An input that cannot be opened must not hold up the others: it goes out without a body.
 		c.Body, c.BodyErr = s.open(ctx, inputOwner(c.Tenant, c.Item), input)
 		if errors.Is(c.BodyErr, blob.ErrNotFound) || errors.Is(c.BodyErr, payload.ErrTampered) {
@@ -86,7 +86,7 @@ type claimResult struct {
 
 // haul is claimed items and, of each, the input that is still sealed.
 type haul struct {
-	items  []store.Claimed
+	items  []*store.Claimed
 	inputs []placed
 }
 
@@ -206,7 +206,7 @@ func take(ctx context.Context, tx Tx, c claimOf) (h haul, err error) {
 	if err := inputsApart(ctx, tx, rows); err != nil {
 		return h, err
 	}
-	h = haul{make([]store.Claimed, 0, len(c.picks)), make([]placed, 0, len(c.picks))}
+	h = haul{make([]*store.Claimed, 0, len(c.picks)), make([]placed, 0, len(c.picks))}
 	given := make(map[*share]int64)
 	held, now := newClaimRows(c.ids), tx.Now()
 	for i := range runs {
@@ -438,8 +438,8 @@ func (h *haul) add(r *run, i int, rows map[penstock.ID]candidate) (item *store.C
 		if !ok {
 			return nil, due, ErrMissed
 		}
-		h.items, h.inputs = append(h.items, row.Claimed), append(h.inputs, row.input)
-		return &h.items[len(h.items)-1], fromMicros(row.notBefore), nil
+		h.items, h.inputs = append(h.items, &row.Claimed), append(h.inputs, row.input)
+		return &row.Claimed, fromMicros(row.notBefore), nil
 	}
 	f, err := from.fact(n)
 	if err != nil {
@@ -453,11 +453,12 @@ func (h *haul) add(r *run, i int, rows map[penstock.ID]candidate) (item *store.C
 	if part := (span{f.input.from - first.input.from, f.input.to - first.input.from}); part.to <= int64(len(r.inputs)) && f.blob == "" {
 		input.inline = r.inputs[part.from:part.to]
 	}
-	h.items, h.inputs = append(h.items, store.Claimed{
+	item = &store.Claimed{
 		Item: r.picks[i].item, Job: from.job, Tenant: from.tenant, Index: n, CustomID: f.customID, Fence: 1,
 		Estimate: f.estimate, InputBytes: f.inputBytes, Reserved: f.reserved,
-	}), append(h.inputs, input)
-	return &h.items[len(h.items)-1], due, nil
+	}
+	h.items, h.inputs = append(h.items, item), append(h.inputs, input)
+	return item, due, nil
 }
 
 func scanCandidate(row Row) (c candidate, err error) {

@@ -51,19 +51,13 @@ func (s *Store) finish(ctx context.Context, g finishing) (verdicts []store.Verdi
 }
 
 func (s *Store) placeResults(ctx context.Context, group []store.Finish) ([]placed, error) {
-	results := make([]placed, len(group))
-	for i, f := range group {
-		if len(f.Result) == 0 {
-			continue
+	results := make([]unplaced, len(group))
+	for i := range group {
+		if f := &group[i]; len(f.Result) > 0 {
+			results[i] = unplaced{owner(f.Tenant, f.Item, partResult), f.Result}
 		}
-		p, err := s.place(ctx, owner(f.Tenant, f.Item, partResult), f.Result)
-		if err != nil {
-			s.discard(ctx, results...)
-			return nil, err
-		}
-		results[i] = p
 	}
-	return results, nil
+	return s.placeAll(ctx, results)
 }
 
 // finishing is a group to be recorded.

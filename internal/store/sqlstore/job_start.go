@@ -37,14 +37,14 @@ type starting struct {
 
 // start inserts a job as it is after its first claim, which took all of its items. The tenant is charged nothing: where
 // nobody waits, nobody is given less.
-func (s *Store) start(ctx context.Context, tx Tx, j penstock.Job, sub starting) ([]store.Claimed, error) {
+func (s *Store) start(ctx context.Context, tx Tx, j penstock.Job, sub starting) ([]*store.Claimed, error) {
 	j.Seq, j.StartedAt, j.StartedSeq, j.StartedItems = 2, tx.Now(), 2, j.Counts.Total // job.queued and job.started
 	if err := insertJob(ctx, tx, j); err != nil {
 		return nil, err
 	}
 	held := newClaimRows(newClaims(&s.ids, tx.Now()))
 	moved, key := backlog{}, backlogKey{j.Lane, j.Tenant, j.Model}
-	var claimed []store.Claimed
+	var claimed []*store.Claimed
 	for _, b := range (arrival{submittedItems: sub.submittedItems, job: &j}).bundles() {
 		if err := b.insert(ctx, tx, j.ID); err != nil {
 			return nil, err
@@ -52,12 +52,12 @@ func (s *Store) start(ctx context.Context, tx Tx, j penstock.Job, sub starting) 
 		for i, f := range b.facts {
 			n := b.first + i
 			moved.add(key, stock{drainedItems: 1, drainedTokens: f.estimate})
-			c := store.Claimed{
+			c := &store.Claimed{
 				Item: penstock.ItemID(j.ID, n), Job: j.ID, Tenant: j.Tenant, Index: n, CustomID: f.customID, Fence: 1, Body: sub.items[n].Body,
 				Estimate: f.estimate, InputBytes: f.inputBytes, Reserved: f.reserved,
 			}
-			held.take(&j, &c, keptInBundle)
-			describe(&c, &j, moment{now: tx.Now()})
+			held.take(&j, c, keptInBundle)
+			describe(c, &j, moment{now: tx.Now()})
 			claimed = append(claimed, c)
 		}
 	}

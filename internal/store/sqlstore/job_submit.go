@@ -93,16 +93,11 @@ func (s *Store) accept(ctx context.Context, tenant penstock.TenantID, sub accept
 }
 
 func (s *Store) placeInputs(ctx context.Context, tenant penstock.TenantID, sub store.Split) ([]placed, error) {
-	inputs := make([]placed, 0, len(sub.Items))
-	for n, item := range sub.Items {
-		p, err := s.place(ctx, inputOwner(tenant, penstock.ItemID(sub.Job, sub.From+n)), item.Body)
-		if err != nil {
-			s.discard(ctx, inputs...)
-			return nil, err
-		}
-		inputs = append(inputs, p)
+	inputs := make([]unplaced, len(sub.Items))
+	for n := range sub.Items {
+		inputs[n] = unplaced{inputOwner(tenant, penstock.ItemID(sub.Job, sub.From+n)), sub.Items[n].Body}
 	}
-	return inputs, nil
+	return s.placeAll(ctx, inputs)
 }
 
 // takeKey claims the idempotency key for this job. It returns the job that holds it already, if any.

@@ -32,20 +32,55 @@ func owner(tenant penstock.TenantID, item penstock.ID, p part) payload.Owner {
 	return payload.Owner{Tenant: string(tenant), ID: string(item), Part: string(p)}
 }
 
-// place seals a payload and makes it durable if it is too large for a row.
-func (s *Store) place(ctx context.Context, o payload.Owner, plain []byte) (placed, error) {
-	sealed, err := s.codec.Seal(o, plain)
-	if err != nil {
-		return placed{}, fmt.Errorf("sealing %s: %w", o.Part, err)
+// unplaced is a payload that is to be placed; without an owner there is none.
+type unplaced struct {
+	owner payload.Owner
+	plain []byte
+}
+
+// placeAll seals payloads, and makes those durable that are too large for a row. It places all or none. Small ones
+// are sealed one behind the other: they are used together, and are garbage together.
+func (s *Store) placeAll(ctx context.Context, payloads []unplaced) ([]placed, error) {
+	bytes := 0
+	for i := range payloads {
+		if n := len(payloads[i].plain); n <= store.InlinePayloadBytes {
+			bytes += n + payload.Overhead
+		}
 	}
+	all, row := make([]placed, len(payloads)), make([]byte, 0, bytes)
+	for i := range payloads {
+		var err error
+		switch p := &payloads[i]; {
+		case p.owner == payload.Owner{}:
+		case len(p.plain) > store.InlinePayloadBytes:
+			all[i], _, err = s.place(ctx, nil, p)
+		default:
+			all[i], row, err = s.place(ctx, row, p)
+		}
+		if err != nil {
+			s.discard(ctx, all...)
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// place seals a payload behind others, and makes it durable if it is too large for a row.
+func (s *Store) place(ctx context.Context, row []byte, p *unplaced) (placed, []byte, error) {
+	o, at := p.owner, len(row)
+	row, err := s.codec.AppendSealed(row, o, p.plain)
+	if err != nil {
+		return placed{}, nil, fmt.Errorf("sealing %s: %w", o.Part, err)
+	}
+	sealed := row[at:len(row):len(row)]
 	if len(sealed) <= store.InlinePayloadBytes {
-		return placed{inline: sealed}, nil
+		return placed{inline: sealed}, row, nil
 	}
 	name := blob.NewName()
 	if _, err := s.blobs.Put(ctx, name, bytes.NewReader(sealed)); err != nil {
-		return placed{}, fmt.Errorf("storing %s: %w", o.Part, err)
+		return placed{}, nil, fmt.Errorf("storing %s: %w", o.Part, err)
 	}
-	return placed{blob: name}, nil
+	return placed{blob: name}, row, nil
 }
 
 // open is the way back of place.

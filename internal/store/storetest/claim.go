@@ -144,7 +144,7 @@ func claimFields(r *rig) {
 		if c.Claim == "" {
 			r.t.Error("the claim has no name")
 		}
-		r.wantSame("claim", c, store.Claimed{
+		r.wantSame("claim", *c, store.Claimed{
 			Claim:       c.Claim,
 			Place:       c.Place,
 			Item:        penstock.ItemID(sub.Job.ID, i),
@@ -328,7 +328,7 @@ func claimConcurrently(r *rig) {
 	subs := []store.Submission{r.submitN(perJob), r.submitN(perJob), r.submitN(perJob)}
 	var mu sync.Mutex
 	holders := map[penstock.ID]string{}
-	take := func(l store.Lease, claims []store.Claimed) error {
+	take := func(l store.Lease, claims []*store.Claimed) error {
 		mu.Lock()
 		defer mu.Unlock()
 		for _, c := range claims {

@@ -50,7 +50,7 @@ func raceCrossedGroups(r *rig) {
 	const pairs = 24
 	first, second := r.submitN(2*pairs), r.submitN(2*pairs)
 	l := r.lease("worker")
-	claims := map[penstock.ID][]store.Claimed{}
+	claims := map[penstock.ID][]*store.Claimed{}
 	for _, c := range r.claim(l, 3*pairs) { // the rest stays queued, for the cancel
 		claims[c.Job] = append(claims[c.Job], c)
 	}
@@ -289,7 +289,7 @@ func someTransition(random *rand.Rand) penstock.Transition {
 	return all[random.IntN(len(all))]
 }
 
-func (x *race) noteClaims(process string, claims []store.Claimed) error {
+func (x *race) noteClaims(process string, claims []*store.Claimed) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, c := range claims {

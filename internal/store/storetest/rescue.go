@@ -144,7 +144,7 @@ func rescueBounded(r *rig) {
 	r.audit(first)
 	r.audit(second)
 	claims := r.claimN(r.lease("alive"), 25)
-	if slices.ContainsFunc(claims, func(c store.Claimed) bool { return c.Fence != 2 }) {
+	if slices.ContainsFunc(claims, func(c *store.Claimed) bool { return c.Fence != 2 }) {
 		r.t.Error("a rescued item was not claimed under its second fence")
 	}
 	r.verifyBooks()

@@ -21,7 +21,7 @@ func resultCases() []testCase {
 
 // finishInOrder ends the items with the given indexes one after the other, so that completion order
 // differs from input order.
-func (r *rig) finishInOrder(claims []store.Claimed, endings map[int]penstock.Transition, order ...int) {
+func (r *rig) finishInOrder(claims []*store.Claimed, endings map[int]penstock.Transition, order ...int) {
 	r.t.Helper()
 	for _, n := range order {
 		r.win(r.ending(claims[n], endings[n]))

@@ -105,7 +105,7 @@ func (r *rig) lease(process string) store.Lease {
 	return l
 }
 
-func (r *rig) claim(l store.Lease, limit int) []store.Claimed {
+func (r *rig) claim(l store.Lease, limit int) []*store.Claimed {
 	r.t.Helper()
 	claims, err := r.s.ClaimItems(r.t.Context(), l, store.Want{Lanes: penstock.Lanes, Limit: limit})
 	r.must("claim", err)
@@ -121,7 +121,7 @@ func (r *rig) claim(l store.Lease, limit int) []store.Claimed {
 }
 
 // claimN claims everything that is due and demands that it be n items.
-func (r *rig) claimN(l store.Lease, n int) []store.Claimed {
+func (r *rig) claimN(l store.Lease, n int) []*store.Claimed {
 	r.t.Helper()
 	claims := r.claim(l, everything)
 	if len(claims) != n {
@@ -131,7 +131,7 @@ func (r *rig) claimN(l store.Lease, n int) []store.Claimed {
 }
 
 // claimOne claims the next item.
-func (r *rig) claimOne(l store.Lease) store.Claimed {
+func (r *rig) claimOne(l store.Lease) *store.Claimed {
 	r.t.Helper()
 	claims := r.claim(l, 1)
 	if len(claims) != 1 {
@@ -147,7 +147,7 @@ func spend(index int) (penstock.Usage, penstock.NanoUSD) {
 }
 
 // attempt is one try under a claim, as a worker would report it.
-func (r *rig) attempt(c store.Claimed) penstock.Attempt {
+func (r *rig) attempt(c *store.Claimed) penstock.Attempt {
 	usage, cost := spend(c.Index)
 	now := r.clock.Now()
 	return penstock.Attempt{
@@ -170,11 +170,11 @@ func (r *rig) attempt(c store.Claimed) penstock.Attempt {
 }
 
 // ending is a Finish of a claim after one attempt.
-func (r *rig) ending(c store.Claimed, how penstock.Transition) store.Finish {
+func (r *rig) ending(c *store.Claimed, how penstock.Transition) store.Finish {
 	try := r.attempt(c)
 	var of *store.Claimed
 	if c.Job[len(c.Job)-1]%2 == 0 { // a store may take the claim's word or look, and must come to the same
-		of = &c
+		of = c
 	}
 	f := store.Finish{
 		Of:           of,
@@ -209,7 +209,7 @@ func (r *rig) ending(c store.Claimed, how penstock.Transition) store.Finish {
 }
 
 // endings ends every claim the same way.
-func (r *rig) endings(claims []store.Claimed, how penstock.Transition) []store.Finish {
+func (r *rig) endings(claims []*store.Claimed, how penstock.Transition) []store.Finish {
 	group := make([]store.Finish, len(claims))
 	for i, c := range claims {
 		group[i] = r.ending(c, how)
@@ -278,7 +278,7 @@ func (r *rig) entries(job penstock.ID) []penstock.LedgerEntry {
 }
 
 // entriesOf returns what was booked for one item under the given kinds.
-func (r *rig) entriesOf(c store.Claimed, kinds ...penstock.EntryKind) []penstock.LedgerEntry {
+func (r *rig) entriesOf(c *store.Claimed, kinds ...penstock.EntryKind) []penstock.LedgerEntry {
 	r.t.Helper()
 	return selectEntries(r.entries(c.Job), c.Item, kinds...)
 }

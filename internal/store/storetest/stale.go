@@ -174,7 +174,7 @@ func staleInGroup(r *rig) {
 func staleUnknown(r *rig) {
 	sub := r.submitN(1)
 	c := r.claimOne(r.lease("worker"))
-	ghost := c
+	ghost := new(*c)
 	ghost.Job = r.newID()
 	ghost.Item = penstock.ItemID(ghost.Job, 0)
 	verdicts := r.finish(r.ending(ghost, penstock.TransitionSucceed), r.ending(c, penstock.TransitionSucceed))

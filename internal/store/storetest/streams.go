@@ -39,8 +39,8 @@ func (r *rig) say(deltas ...store.ClaimDelta) []bool {
 	return added
 }
 
-func saying(c store.Claimed, text string) store.ClaimDelta {
-	return store.ClaimDelta{Of: &c, Delta: store.Delta{Data: []byte(text)}}
+func saying(c *store.Claimed, text string) store.ClaimDelta {
+	return store.ClaimDelta{Of: c, Delta: store.Delta{Data: []byte(text)}}
 }
 
 // told is a job's log in words: the types of its events, and what deltas say.
@@ -93,11 +93,11 @@ func streamTail(r *rig) {
 func streamStale(r *rig) {
 	sub := r.streaming(1)
 	c := r.claimOne(r.lease("worker"))
-	strangers := c
+	strangers := new(*c)
 	strangers.Tenant = umbra
-	forged := c
+	forged := new(*c)
 	forged.Fence++
-	unheld := c
+	unheld := new(*c)
 	unheld.Claim = r.newID()
 	r.wantSame("heard", r.say(saying(strangers, "x"), saying(unheld, "x")), []bool{false, false})
 
@@ -135,7 +135,7 @@ func streamReset(r *rig) {
 	r.must("rescue", err)
 	r.wantSame("heard from a dead worker", r.say(saying(c, "x")), []bool{false})
 	c = r.claimOne(r.lease("worker"))
-	r.say(store.ClaimDelta{Of: &c, Delta: store.Delta{Reset: true}}, saying(c, "a whole answer"))
+	r.say(store.ClaimDelta{Of: c, Delta: store.Delta{Reset: true}}, saying(c, "a whole answer"))
 	r.win(r.ending(c, penstock.TransitionSucceed))
 	r.wantSame("log", r.told(sub.Job.ID), []string{
 		"job.queued", "job.started", "item.delta 0/1 half an ans", "item.reset 0/2 ", "item.delta 0/2 a whole answer",

@@ -28,14 +28,14 @@ func togetherCases() []testCase {
 }
 
 // wantAgain claims what is due and demands that it be the given items, under their second fence.
-func (r *rig) wantAgain(want []store.Claimed) []store.Claimed {
+func (r *rig) wantAgain(want []*store.Claimed) []*store.Claimed {
 	r.t.Helper()
 	again := r.claimN(r.lease("next"), len(want))
-	key := func(c store.Claimed) string { return fmt.Sprint(c.Item, " ", c.Fence) }
+	key := func(c *store.Claimed) string { return fmt.Sprint(c.Item, " ", c.Fence) }
 	var got, expected []string
 	for i := range want {
 		got = append(got, key(again[i]))
-		second := want[i]
+		second := new(*want[i])
 		second.Fence++
 		expected = append(expected, key(second))
 	}
@@ -46,7 +46,7 @@ func (r *rig) wantAgain(want []store.Claimed) []store.Claimed {
 }
 
 // apart takes every nth of the claims from the others.
-func apart(claims []store.Claimed, nth int) (some, rest []store.Claimed) {
+func apart(claims []*store.Claimed, nth int) (some, rest []*store.Claimed) {
 	for i, c := range claims {
 		if i%nth == 0 {
 			some = append(some, c)
@@ -151,9 +151,9 @@ func togetherLostClaim(r *rig) {
 	claims := r.claimN(r.lease("worker"), 3)
 	group := r.endings(claims, penstock.TransitionSucceed)
 	for i := range group {
-		lost := claims[i]
+		lost := new(*claims[i])
 		lost.Claim = r.newID()
-		group[i].Of = &lost
+		group[i].Of = lost
 	}
 	for _, v := range r.finish(group...) {
 		if v.Won {
@@ -226,7 +226,7 @@ func togetherFarApart(r *rig) {
 	const items = 4500
 	sub := r.submitN(items)
 	claims := r.claimN(r.lease("worker"), items)
-	r.win(r.endings([]store.Claimed{claims[0], claims[items-1], claims[1], claims[items-2], claims[2]}, penstock.TransitionSucceed)...)
+	r.win(r.endings([]*store.Claimed{claims[0], claims[items-1], claims[1], claims[items-2], claims[2]}, penstock.TransitionSucceed)...)
 	r.wantSame("input order", r.indexes(sub.Job.ID, store.ResultPage{Order: store.OrderInput, After: -1, Limit: 10}), []int{0, 1, 2, items - 2, items - 1})
 	r.wantSame("from the second on", r.indexes(sub.Job.ID, store.ResultPage{Order: store.OrderInput, After: 0, Limit: 3}), []int{1, 2, items - 2})
 	r.wantSame("completion order", r.indexes(sub.Job.ID, store.ResultPage{Order: store.OrderCompletion, After: -1, Limit: 10}),

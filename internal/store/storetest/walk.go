@@ -34,7 +34,7 @@ type walk struct {
 }
 
 type walkClaim struct {
-	store.Claimed
+	*store.Claimed
 	reported bool // an end was reported for it
 }
 
