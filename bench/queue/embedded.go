@@ -12,6 +12,10 @@ import (
 	"penstock/bench/measure"
 )
 
+// embeddedSlots lets one group of the raw loop's size be claimed while another runs: a provider that answers at once needs
+// no more.
+const embeddedSlots = 2 * rawGroup
+
 // embedded compares Penstock on SQLite with a raw loop over the same rows.
 func embedded(ctx context.Context, o options, args []string) error {
 	var l embeddedLoad
@@ -26,7 +30,7 @@ func embedded(ctx context.Context, o options, args []string) error {
 		return err
 	}
 	fmt.Fprintf(o.out, "durable items end to end on SQLite, jobs of %d, %d producers, %d slots, beside the same rows written by a raw loop in groups of %d:\n",
-		l.batch, l.producers, slots, rawGroup)
+		l.batch, l.producers, embeddedSlots, rawGroup)
 	sides := []struct {
 		name  string
 		round func(context.Context, options, *embeddedLoad) (result, written, error)
@@ -66,7 +70,7 @@ type embeddedLoad struct {
 }
 
 func embeddedRound(ctx context.Context, o options, l *embeddedLoad) (r result, w written, err error) {
-	in, err := openInstance(ctx, instanceConfig{slots: slots, dir: o.dir})
+	in, err := openInstance(ctx, instanceConfig{slots: embeddedSlots, dir: o.dir})
 	if err != nil {
 		return r, w, err
 	}

@@ -37,6 +37,7 @@ type instance struct {
 	keeper *queue.Keeper
 	data   string
 	ids    penstock.IDs
+	body   []byte // of items that need not be told apart
 	serial atomic.Int64
 	done   atomic.Int64
 	groups groupSizes
@@ -60,7 +61,7 @@ func openInstance(ctx context.Context, c instanceConfig) (*instance, error) {
 			return nil, err
 		}
 	}
-	in := &instance{data: data, bell: queue.NewBell()}
+	in := &instance{data: data, bell: queue.NewBell(), body: prompt(label{tenant: "bench"}, promptWords)}
 	snapshot, err := config.NewSnapshot(config.File{
 		Process:   config.Process{Data: data, Database: config.NewSecret(c.database), Work: config.Work{Slots: c.slots}},
 		Providers: map[string]config.ProviderConfig{"noop": {Kind: config.KindOpenAI}},
@@ -167,7 +168,8 @@ type order struct {
 	tenant penstock.TenantID
 	key    string
 	items  int
-	words  int           // of each prompt
+	body   []byte        // of every item; nil for prompts that can be told apart
+	words  int           // of each of those
 	lane   penstock.Lane // "" for standard
 	serial int64         // of the first item; 0 for the next one that is free
 }
@@ -188,7 +190,10 @@ func (in *instance) job(o order) store.Submission {
 		first = in.serial.Add(int64(o.items)) - int64(o.items)
 	}
 	for i := range s.Items {
-		body := prompt(label{o.tenant, first + int64(i)}, o.words)
+		body := o.body
+		if body == nil {
+			body = prompt(label{o.tenant, first + int64(i)}, o.words)
+		}
 		s.Items[i] = store.NewItem{Body: body, EstimateTokens: int64(len(body)) + maxOutput, Reserved: 80_000}
 	}
 	return s
@@ -206,7 +211,7 @@ func (in *instance) submit(ctx context.Context, o order) error {
 
 // Submit implements contender.
 func (in *instance) Submit(ctx context.Context, items int) error {
-	return in.submit(ctx, order{tenant: "bench", key: "bench", items: items, words: promptWords})
+	return in.submit(ctx, order{tenant: "bench", key: "bench", items: items, body: in.body})
 }
 
 // SubmitOne implements contender.
