@@ -19,7 +19,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"net/http"
 	"runtime/debug"
 	"slices"
@@ -248,8 +247,9 @@ func (r *Runner) prepare(c *course, choice *route.Choice) *try {
 		c.asides.add("%s cannot be asked: %s", choice.Target.Name, penstock.AsError(err).Message)
 		return nil
 	}
+	now := r.Clock()
 	c.out.Attempts = append(c.out.Attempts, penstock.Attempt{
-		ID: r.ids.New(r.Clock()), Subject: c.task.Subject, Fence: c.task.Fence, Target: choice.Target.Name,
+		ID: r.ids.New(now), Subject: c.task.Subject, Fence: c.task.Fence, Target: choice.Target.Name, StartedAt: now,
 		Number: len(c.out.Attempts) + 1, Config: c.snapshot.Hash, Reason: t.letter.explain(choice.Reason, c.asides),
 	})
 	t.record = &c.out.Attempts[len(c.out.Attempts)-1]
@@ -353,7 +353,6 @@ func (r *Runner) open(ctx context.Context, t *try) (within context.Context, fail
 	within = ctx
 	defer t.rescue(&failure)
 	within, t.span = r.startSpan(within, t)
-	t.record.StartedAt = r.Clock()
 	answer, err := r.ask(within, t)
 	if err != nil {
 		return within, t.letter.failure(err)
@@ -493,9 +492,6 @@ func (t *try) deadline() time.Time {
 }
 
 func (t *try) call(ctx context.Context) provider.Call {
-	header := http.Header{}
-	maps.Copy(header, t.letter.header)
-	telemetry.Inject(ctx, header)
 	// The first chunk of a plain answer is all of it, so its time is the total.
 	firstToken := t.target.FirstTokenTimeout
 	if !t.task.Stream {
@@ -506,7 +502,7 @@ func (t *try) call(ctx context.Context) provider.Call {
 		Timeouts: provider.Timeouts{
 			Connect: t.target.ConnectTimeout, FirstToken: firstToken, Idle: t.target.IdleTimeout,
 		},
-		Deadline: t.deadline(), Header: header,
+		Deadline: t.deadline(), Header: telemetry.Inject(ctx, t.letter.header),
 	}
 }
 

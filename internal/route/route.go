@@ -177,7 +177,7 @@ func (r *Router) Choose(ctx context.Context, q Query) (*Choice, error) {
 func (r *Router) walkIn(q *Query) *Choice {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.waiters.Len() > 0 || !r.view(q).free {
+	if r.waiters.Len() > 0 {
 		return nil
 	}
 	return r.take(q, looks{})

@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"context"
+	"maps"
 	"net/http"
 
 	"go.opentelemetry.io/otel/propagation"
@@ -22,9 +23,16 @@ func Extract(ctx context.Context, h http.Header) context.Context {
 	return propagation.TraceContext{}.Extract(ctx, headerCarrier(h))
 }
 
-// Inject writes the trace that ctx belongs to into a request's headers. Without one it writes nothing.
-func Inject(ctx context.Context, h http.Header) {
-	propagation.TraceContext{}.Inject(ctx, headerCarrier(h))
+// Inject returns a request's headers with the trace that ctx belongs to, or as they are without one. It does not change
+// those that it is given, which may be nil.
+func Inject(ctx context.Context, h http.Header) http.Header {
+	if !trace.SpanContextFromContext(ctx).IsValid() {
+		return h
+	}
+	told := make(http.Header, len(h)+1)
+	maps.Copy(told, h)
+	propagation.TraceContext{}.Inject(ctx, headerCarrier(told))
+	return told
 }
 
 // TraceParent renders the trace that ctx belongs to, to be stored with work that runs later. It is empty

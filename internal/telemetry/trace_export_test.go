@@ -84,7 +84,7 @@ func TestTraceOfAJob(t *testing.T) {
 	attempt.SetGenAI(GenAI{Provider: "openai", ErrorType: "overloaded"})
 	attempt.End(nil)
 	ctx, delivery := worker.StartClient(ctx, "deliver")
-	Inject(ctx, out)
+	out = Inject(ctx, out)
 	delivery.End(nil)
 	claim.End(nil)
 	shutdown(t, worker)

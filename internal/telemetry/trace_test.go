@@ -294,8 +294,7 @@ func TestPropagation(t *testing.T) {
 			if !test.joined && stored != t.Context() {
 				t.Error("an unusable traceparent made a new context")
 			}
-			out := http.Header{}
-			Inject(Extract(t.Context(), in), out)
+			out := Inject(Extract(t.Context(), in), http.Header{})
 			wantOut := http.Header{}
 			if test.joined {
 				wantOut = http.Header{"Traceparent": {want}, "Tracestate": {"vendor=1"}}
@@ -310,9 +309,12 @@ func TestPropagation(t *testing.T) {
 func TestInjectReplaces(t *testing.T) {
 	t.Parallel()
 	h := http.Header{"Traceparent": {"stale", "stale too"}}
-	Inject(WithTraceParent(t.Context(), testParent), h)
-	if got := h["Traceparent"]; !slices.Equal(got, []string{testParent}) {
+	told := Inject(WithTraceParent(t.Context(), testParent), h)
+	if got := told["Traceparent"]; !slices.Equal(got, []string{testParent}) {
 		t.Errorf("got %v", got)
+	}
+	if len(h["Traceparent"]) != 2 {
+		t.Errorf("the caller's headers were changed: %v", h)
 	}
 }
 
@@ -362,7 +364,7 @@ func TestTracerWithoutEndpointAllocatesNothing(t *testing.T) {
 		ctx, span := tracer.StartClient(ctx, "chat", String("model", model), Int("n", 7))
 		span.SetGenAI(GenAI{Operation: OperationChat, RequestModel: model})
 		span.Set(String("later", model))
-		Inject(ctx, out)
+		out = Inject(ctx, out)
 		if TraceParent(ctx) != "" {
 			t.Error("a trace began")
 		}
