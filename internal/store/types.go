@@ -190,34 +190,39 @@ type Correction struct {
 
 // Claimed is an item that a lease may now work on, with all that an attempt needs.
 type Claimed struct {
-	Item        penstock.ID
-	Job         penstock.ID
-	Tenant      penstock.TenantID
-	Key         string // name of the key that its job was submitted with
-	Index       int
-	CustomID    string
+	*ClaimedJob
+	Item       penstock.ID
+	Job        penstock.ID
+	Tenant     penstock.TenantID
+	Index      int
+	CustomID   string
+	Body       []byte
+	BodyErr    error // why Body could not be read; gone if it never can
+	Fence      int64
+	Tries      int           // attempts recorded so far
+	Attempts   int           // attempts so far that count against MaxAttempts
+	QueuedFor  time.Duration // since it became due
+	Estimate   int64         // upper bound of its tokens
+	InputBytes int64         // of its body
+	Charged    int64         // tokens that its tenant was charged for it
+	Spent      Spent         // by earlier claims
+	Claim      penstock.ID   // what it was claimed with
+	Place      int           // in its claim, from 1; 0 for one that the store keeps apart
+	Reserved   penstock.NanoUSD
+}
+
+// ClaimedJob is what the items of a job that were claimed together have in common, and share.
+type ClaimedJob struct {
+	Key         string // name of the key that it was submitted with
 	Endpoint    penstock.Endpoint
 	Model       string
 	Lane        penstock.Lane
 	Stream      penstock.Stream
 	Resolved    penstock.Resolved
-	Body        []byte
-	BodyErr     error // why Body could not be read; gone if it never can
-	Fence       int64
-	Tries       int // attempts recorded so far
-	Attempts    int // attempts so far that count against MaxAttempts
 	MaxAttempts int
 	ItemTimeout time.Duration
 	TimeLeft    time.Duration // until the deadline, by the database's clock
-	Age         time.Duration // since its job was accepted
-	QueuedFor   time.Duration // since it became due
-	Estimate    int64         // upper bound of its tokens
-	InputBytes  int64         // of its body
-	Charged     int64         // tokens that its tenant was charged for it
-	Spent       Spent         // by earlier claims
-	Claim       penstock.ID   // what it was claimed with
-	Place       int           // in its claim, from 1; 0 for one that the store keeps apart
-	Reserved    penstock.NanoUSD
+	Age         time.Duration // since it was accepted
 	TraceParent string
 }
 

@@ -58,9 +58,11 @@ func newQueue(items ...store.Claimed) *fakeQueue {
 // item is an item with time for everything.
 func item(id penstock.ID) store.Claimed {
 	return store.Claimed{
-		Item: id, Job: "job-" + id, Tenant: "search", Model: "fast", Lane: penstock.LaneStandard, Endpoint: penstock.EndpointChat,
-		Resolved: penstock.Resolved{Targets: []string{"a", "b"}}, Body: []byte("{}"),
-		MaxAttempts: 4, ItemTimeout: time.Hour, TimeLeft: 24 * time.Hour, Reserved: 1000,
+		ClaimedJob: &store.ClaimedJob{
+			Model: "fast", Lane: penstock.LaneStandard, Endpoint: penstock.EndpointChat, Resolved: penstock.Resolved{Targets: []string{"a", "b"}},
+			MaxAttempts: 4, ItemTimeout: time.Hour, TimeLeft: 24 * time.Hour,
+		},
+		Item: id, Job: "job-" + id, Tenant: "search", Body: []byte("{}"), Reserved: 1000,
 	}
 }
 

@@ -59,7 +59,8 @@ func (s *Store) seal(c *store.Claimed, d store.Delta) (sealedDelta, error) {
 // sealTails closes what items said last.
 func (s *Store) sealTails(group []store.Finish) ([][]sealedDelta, error) {
 	tails := make([][]sealedDelta, len(group))
-	for i, f := range group {
+	for i := range group {
+		f := &group[i]
 		for _, d := range f.Tail {
 			sealed, err := s.seal(&store.Claimed{Tenant: f.Tenant, Item: f.Item, Fence: f.Fence}, d)
 			if err != nil {

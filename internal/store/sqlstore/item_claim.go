@@ -218,17 +218,20 @@ func take(ctx context.Context, tx Tx, c claimOf) (h haul, err error) {
 		if err := run.from.leaveTo(ctx, tx, run.last().n+1); err != nil {
 			return h, err
 		}
+		job := claimedJob(j, now)
 		for i := range run.picks {
 			p := &run.picks[i]
 			item, due, err := h.add(run, i, rows)
 			if err != nil {
 				return h, err
 			}
-			item.Charged = p.charge
+			item.ClaimedJob, item.Charged, item.QueuedFor = job, p.charge, job.Age
+			if !due.IsZero() {
+				item.QueuedFor = now.Sub(due)
+			}
 			held.take(j, item, run.from.kept())
 			given[p.share] += p.charge
 			c.moved.claim(run.from.backlogKey, &p.pick)
-			describe(item, j, moment{now, due})
 		}
 	}
 	return h, c.note(ctx, tx, noteOf{jobs, heard, held, given})
@@ -471,16 +474,10 @@ func scanCandidate(row Row) (c candidate, err error) {
 	return c, nil
 }
 
-// moment is when an item is claimed, and since when it is due; zero since its job was accepted.
-type moment struct{ now, due time.Time }
-
-// describe adds what an attempt needs to know of the job.
-func describe(c *store.Claimed, j *penstock.Job, at moment) {
-	c.Endpoint, c.Model, c.Lane, c.Resolved, c.TraceParent = j.Endpoint, j.Model, j.Lane, j.Resolved, j.TraceParent
-	c.Stream, c.Key = j.Stream, j.Key
-	c.MaxAttempts, c.ItemTimeout, c.TimeLeft = j.MaxAttempts, j.ItemTimeout, j.Deadline.Sub(at.now)
-	if at.due.IsZero() {
-		at.due = j.CreatedAt
+// claimedJob is what an attempt needs to know of the job of items that are claimed now.
+func claimedJob(j *penstock.Job, now time.Time) *store.ClaimedJob {
+	return &store.ClaimedJob{
+		Key: j.Key, Endpoint: j.Endpoint, Model: j.Model, Lane: j.Lane, Stream: j.Stream, Resolved: j.Resolved, TraceParent: j.TraceParent,
+		MaxAttempts: j.MaxAttempts, ItemTimeout: j.ItemTimeout, TimeLeft: j.Deadline.Sub(now), Age: now.Sub(j.CreatedAt),
 	}
-	c.Age, c.QueuedFor = at.now.Sub(j.CreatedAt), at.now.Sub(at.due)
 }

@@ -45,6 +45,7 @@ func (s *Store) start(ctx context.Context, tx Tx, j penstock.Job, sub starting) 
 	held := newClaimRows(newClaims(&s.ids, tx.Now()))
 	moved, key := backlog{}, backlogKey{j.Lane, j.Tenant, j.Model}
 	var claimed []*store.Claimed
+	job := claimedJob(&j, tx.Now())
 	for _, b := range (arrival{submittedItems: sub.submittedItems, job: &j}).bundles() {
 		if err := b.insert(ctx, tx, j.ID); err != nil {
 			return nil, err
@@ -53,11 +54,10 @@ func (s *Store) start(ctx context.Context, tx Tx, j penstock.Job, sub starting) 
 			n := b.first + i
 			moved.add(key, stock{drainedItems: 1, drainedTokens: f.estimate})
 			c := &store.Claimed{
-				Item: penstock.ItemID(j.ID, n), Job: j.ID, Tenant: j.Tenant, Index: n, CustomID: f.customID, Fence: 1, Body: sub.items[n].Body,
+				ClaimedJob: job, QueuedFor: job.Age, Item: penstock.ItemID(j.ID, n), Job: j.ID, Tenant: j.Tenant, Index: n, CustomID: f.customID, Fence: 1, Body: sub.items[n].Body,
 				Estimate: f.estimate, InputBytes: f.inputBytes, Reserved: f.reserved,
 			}
 			held.take(&j, c, keptInBundle)
-			describe(c, &j, moment{now: tx.Now()})
 			claimed = append(claimed, c)
 		}
 	}
