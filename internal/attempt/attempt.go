@@ -171,7 +171,7 @@ func (r *Runner) begin(ctx context.Context, task *Task, sink Sink) (rest func() 
 		return c.outcome
 	}
 	for ctx.Err() == nil {
-		choice, err := r.choose(ctx, c.task, c.query)
+		choice, err := r.choose(ctx, c.task, &c.query)
 		if err != nil {
 			if c.out.Err == nil { // what an upstream said tells more than that no other is left
 				c.out.Err = err
@@ -210,9 +210,10 @@ func (r *Runner) finish(ctx context.Context, c *course, t *try) *Outcome {
 type course struct {
 	task     *Task
 	snapshot *config.Snapshot
-	query    *route.Query
+	query    route.Query
 	asides   asides
 	out      Outcome
+	try      try // under way; none is once the next one begins
 }
 
 // outcome is the rest of a task that no target answered.
@@ -239,8 +240,8 @@ func (r *Runner) setOut(c *course) error {
 
 // prepare makes the try on a target that was chosen. It returns nil if the target cannot be asked.
 func (r *Runner) prepare(c *course, choice *route.Choice) *try {
-	t, err := r.tryOn(c.task, choice)
-	if err != nil {
+	t := &c.try
+	if err := r.tryOn(t, c.task, choice); err != nil {
 		choice.Release()
 		c.out.Err = cmp.Or(c.out.Err, err)
 		c.query.Tried = append(c.query.Tried, choice.Target.Name)
@@ -271,16 +272,13 @@ func (c *course) end(t *try, failure *provider.Error) bool {
 }
 
 // tryOn prepares a try on the room that was chosen for it.
-func (r *Runner) tryOn(task *Task, choice *route.Choice) (*try, error) {
-	task = task.capped(choice.Target)
-	letter, err := r.letterTo(task, choice.Target)
-	if err != nil {
-		return nil, err
+func (r *Runner) tryOn(t *try, task *Task, choice *route.Choice) (err error) {
+	*t = try{task: task.capped(choice.Target), choice: choice, target: choice.Target, probe: choice.Probe()}
+	if t.letter, err = r.letterTo(t.task, choice.Target); err != nil {
+		return err
 	}
-	task.clamp(&letter)
-	return &try{
-		task: task, letter: letter, choice: choice, target: choice.Target, probe: choice.Probe(),
-	}, nil
+	t.task.clamp(&t.letter)
+	return nil
 }
 
 // choose finds a target with room, or takes the one that was found beforehand.

@@ -18,9 +18,9 @@ func (t *try) free(kind provider.Kind) bool {
 
 // queryOf asks for a target for a task. How a model chooses is as live as health and limits are; what it
 // chooses from was resolved.
-func queryOf(task *Task, s *config.Snapshot, candidates []*penstock.Target) *route.Query {
+func queryOf(task *Task, s *config.Snapshot, candidates []*penstock.Target) route.Query {
 	model, _ := s.Model(task.Model)
-	q := &route.Query{
+	q := route.Query{
 		Candidates: candidates, Model: model, Lane: task.Lane, Tenant: task.Tenant, Wait: task.Wait, Stream: task.Stream, Retry: task.Tries > 0,
 		InputTokens: room.InputTokens(int64(len(task.Body))), MaxOutputTokens: task.MaxOutputTokens,
 	}
@@ -48,12 +48,12 @@ func (r *Runner) Explain(task Task) (Explanation, error) {
 		return Explanation{}, err
 	}
 	if task.Endpoint == "" {
-		return r.Router.Explain(*queryOf(&task, s, candidates)), nil
+		return r.Router.Explain(queryOf(&task, s, candidates)), nil
 	}
 	able, _ := r.spoken(&task, slices.Clone(candidates))
 	explained := Explanation{Reason: penstock.AsError(unspoken(&task)).Message}
 	if len(able) > 0 {
-		explained = r.Router.Explain(*queryOf(&task, s, able))
+		explained = r.Router.Explain(queryOf(&task, s, able))
 	}
 	for _, t := range candidates {
 		if !slices.ContainsFunc(able, func(other *penstock.Target) bool { return other.Name == t.Name }) {

@@ -5,6 +5,7 @@ import (
 	"penstock/internal/body"
 	"penstock/internal/provider"
 	"penstock/internal/room"
+	"penstock/internal/route"
 )
 
 const (
@@ -92,5 +93,5 @@ func (c *course) lighten(t *try) {
 	for _, task := range []*Task{c.task, t.task} { // a bounded one may be a copy
 		task.Body, task.Object = nil, nil
 	}
-	c.query = nil
+	c.query = route.Query{}
 }

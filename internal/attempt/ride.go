@@ -279,5 +279,5 @@ func (r *Runner) board(ctx context.Context, members []*rider) (*route.Choice, er
 	if len(candidates) == 0 {
 		return nil, unspoken(&task)
 	}
-	return r.Router.Choose(ctx, *queryOf(&task, snapshot, candidates))
+	return r.Router.Choose(ctx, queryOf(&task, snapshot, candidates))
 }

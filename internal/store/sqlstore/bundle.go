@@ -34,9 +34,10 @@ type span struct{ from, to int64 }
 
 // bundle is a bundle as it is written.
 type bundle struct {
-	first  int
-	facts  []fact
-	inputs []byte
+	first   int
+	facts   []fact
+	encoded []byte // facts, as they are stored
+	inputs  []byte
 }
 
 // factsFormat is the first byte of encoded facts.
@@ -44,7 +45,8 @@ const factsFormat = 1
 
 // encodeFacts writes facts one behind the other, numbers in the few bytes that they need.
 func encodeFacts(facts []fact) []byte {
-	buf := binary.AppendUvarint([]byte{factsFormat}, uint64(len(facts)))
+	const usual = 16 // bytes of an item
+	buf := binary.AppendUvarint(append(make([]byte, 0, usual*(1+len(facts))), factsFormat), uint64(len(facts)))
 	text := func(s string) {
 		buf = binary.AppendUvarint(buf, uint64(len(s)))
 		buf = append(buf, s...)
@@ -131,7 +133,7 @@ var (
 )
 
 func (b bundle) insert(ctx context.Context, tx Tx, job penstock.ID) error {
-	if err := tx.Put(ctx, addBundle, job, b.first, encodeFacts(b.facts), b.inputs); err != nil {
+	if err := tx.Put(ctx, addBundle, job, b.first, b.encoded, b.inputs); err != nil {
 		return err
 	}
 	for _, f := range b.facts {
@@ -145,8 +147,8 @@ func (b bundle) insert(ctx context.Context, tx Tx, job penstock.ID) error {
 	return nil
 }
 
-// bundles puts items that may start at once into bundles. The others stand apart from the beginning.
-func (a arrival) bundles() (all []bundle) {
+// bundleUp puts items that may start at once into bundles. The others stand apart from the beginning.
+func (a submittedItems) bundleUp() (all []bundle) {
 	for i := 0; i < len(a.items); {
 		items, bytes := a.bundleFrom(i)
 		if items == 0 {
@@ -162,6 +164,7 @@ func (a arrival) bundles() (all []bundle) {
 				input: span{at, int64(len(b.inputs))}, blob: input.blob,
 			})
 		}
+		b.encoded = encodeFacts(b.facts)
 		all = append(all, b)
 	}
 	return all
@@ -169,7 +172,7 @@ func (a arrival) bundles() (all []bundle) {
 
 // bundleFrom is how many items from the i-th on make a bundle, and how many bytes their inputs have; none if it is held
 // back.
-func (a arrival) bundleFrom(i int) (items, bytes int) {
+func (a submittedItems) bundleFrom(i int) (items, bytes int) {
 	for ; i < len(a.items) && items < bundleItems && a.items[i].StartIn <= 0; i++ {
 		if more := bytes + len(a.inputs[i].inline); items == 0 || more <= bundleBytes {
 			items, bytes = items+1, more

@@ -71,7 +71,7 @@ func (r itemInJob) reap(ctx context.Context, tx Tx) error {
 		h = nil
 	}
 	if h == nil {
-		h = &harvest{job: r.Job, tenant: r.Tenant, minN: r.Index, maxN: r.Index, finished: micros(r.FinishedAt), facts: newFactWriter()}
+		h = &harvest{job: r.Job, tenant: r.Tenant, minN: r.Index, maxN: r.Index, finished: micros(r.FinishedAt), facts: newFactWriter(min(r.job.Counts.Total, harvestItems))}
 		r.harvests[r.Job] = h
 	}
 	h.add(r.itemRow)
@@ -121,8 +121,10 @@ type factWriter struct {
 	words map[string]int
 }
 
-func newFactWriter() factWriter {
-	return factWriter{buf: []byte{harvestFormat}, words: map[string]int{}}
+// newFactWriter returns a writer that is likely to be told of so many items.
+func newFactWriter(items int) factWriter {
+	const usual, words = 70, 100 // bytes of an item, and of what is written once
+	return factWriter{buf: append(make([]byte, 0, words+items*usual), harvestFormat), words: map[string]int{}}
 }
 
 func (w *factWriter) number(n int64) { w.buf = binary.AppendVarint(w.buf, n) }

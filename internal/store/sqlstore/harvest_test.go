@@ -47,7 +47,7 @@ func drawReaped(t *rapid.T) *itemRow {
 func TestHarvestFacts(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		h := &harvest{facts: newFactWriter()}
+		h := &harvest{facts: newFactWriter(1)}
 		var want []itemRow
 		for range rapid.IntRange(1, 20).Draw(t, "items") {
 			r := drawReaped(t)

@@ -167,7 +167,7 @@ func (s *Store) claimLanes(ctx context.Context, tx Tx, l store.Lease, w store.Wa
 		if len(picks) == w.Limit {
 			break
 		}
-		c := &laneClaim{lane: lane, limit: w.Limit - len(picks), want: w}
+		c := &laneClaim{lane: lane, limit: w.Limit - len(picks), want: w, recent: &s.recent}
 		if err := pickInLane(ctx, tx, c); err != nil {
 			return got, err
 		}

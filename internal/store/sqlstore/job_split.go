@@ -56,6 +56,7 @@ func (s *Store) SplitJob(ctx context.Context, tenant penstock.TenantID, split st
 	if err != nil {
 		return step, hide(err)
 	}
+	items := newSubmitted(split.Items, inputs, split.From)
 	var named bool
 	err = s.write(ctx, "split", func(tx Tx) error {
 		named, step = false, store.Step{Items: len(split.Items)}
@@ -67,7 +68,7 @@ func (s *Store) SplitJob(ctx context.Context, tenant penstock.TenantID, split st
 		if j == nil || j.Tenant != tenant {
 			return notFound(penstock.ViewJob, split.Job)
 		}
-		step, err = splitGroup{jobs, j, split, inputs}.take(ctx, tx)
+		step, err = splitGroup{jobs, j, split, items}.take(ctx, tx)
 		named = err == nil
 		return err
 	})
@@ -76,15 +77,18 @@ func (s *Store) SplitJob(ctx context.Context, tenant penstock.TenantID, split st
 	} else {
 		s.discard(ctx, inputs[step.Items:]...)
 	}
+	if err == nil && step.Items == len(split.Items) {
+		s.recent.keep(split.Job, items.bundles)
+	}
 	return committed(step, err)
 }
 
 // splitGroup is a job that is about to get items.
 type splitGroup struct {
-	jobs   jobGroup
-	job    *penstock.Job
-	split  store.Split
-	inputs []placed
+	jobs  jobGroup
+	job   *penstock.Job
+	split store.Split
+	items submittedItems
 }
 
 // take gives the job as many of the items as there is money for. Those of a job that was stopped need none.
@@ -106,7 +110,7 @@ func (g splitGroup) take(ctx context.Context, tx Tx) (step store.Step, err error
 	if err := advanceSplit(ctx, tx, j, splitTo{g.split, fit}); err != nil || fit == 0 {
 		return step, err
 	}
-	a := arrival{submittedItems{g.split.Items[:fit], g.inputs[:fit]}, j, from, g.jobs.moved}
+	a := arrival{g.items.upTo(fit), j, g.jobs.moved}
 	err = book(ctx, tx, penstock.LedgerEntry{
 		Key: splitKey(j.ID, from), Tenant: j.Tenant, Kind: penstock.EntryReserve, Subject: j.ID, Job: j.ID, Reserved: a.reserved(), Origin: j.Origin(from),
 	})
@@ -165,7 +169,7 @@ func arrive(ctx context.Context, tx Tx, jobs jobGroup, a arrival) ([]penstock.ID
 	if err := activate(ctx, tx, a.job.Tenant, a.job.Lane); err != nil {
 		return nil, err
 	}
-	for _, b := range a.bundles() {
+	for _, b := range a.bundles {
 		if err := b.insert(ctx, tx, a.job.ID); err != nil {
 			return nil, err
 		}

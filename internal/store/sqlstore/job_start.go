@@ -46,7 +46,7 @@ func (s *Store) start(ctx context.Context, tx Tx, j penstock.Job, sub starting) 
 	moved, key := backlog{}, backlogKey{j.Lane, j.Tenant, j.Model}
 	var claimed []*store.Claimed
 	job := claimedJob(&j, tx.Now())
-	for _, b := range (arrival{submittedItems: sub.submittedItems, job: &j}).bundles() {
+	for _, b := range sub.bundles {
 		if err := b.insert(ctx, tx, j.ID); err != nil {
 			return nil, err
 		}

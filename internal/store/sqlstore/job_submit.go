@@ -40,6 +40,7 @@ func (s *Store) accept(ctx context.Context, tenant penstock.TenantID, sub accept
 	if err != nil {
 		return store.Receipt{}, hide(err)
 	}
+	items := newSubmitted(sub.Items, inputs, 0)
 	var receipt store.Receipt
 	var named bool // whether rows may have come to name the inputs
 	err = s.write(ctx, sub.name, func(tx Tx) error {
@@ -67,11 +68,11 @@ func (s *Store) accept(ctx context.Context, tenant penstock.TenantID, sub accept
 			return err
 		}
 		if ok {
-			start.submittedItems = submittedItems{sub.Items, inputs}
+			start.submittedItems = items
 			receipt.Job.Seq = 1 // as it was before
 			receipt.Claimed, err = s.start(ctx, tx, receipt.Job, start)
 		} else {
-			err = insertSubmission(ctx, tx, &receipt.Job, submittedItems{sub.Items, inputs})
+			err = insertSubmission(ctx, tx, &receipt.Job, items)
 		}
 		named = err == nil // a commit that fails may have happened all the same
 		return err
@@ -88,6 +89,9 @@ func (s *Store) accept(ctx context.Context, tenant penstock.TenantID, sub accept
 	}
 	if err != nil {
 		return store.Receipt{}, err // what was to be written may not be there: its items must not start
+	}
+	if !receipt.Replayed && len(receipt.Claimed) == 0 {
+		s.recent.keep(receipt.Job.ID, items.bundles)
 	}
 	return receipt, nil
 }
@@ -180,10 +184,26 @@ func newJob(tx Tx, tenant penstock.TenantID, sub store.Submission) penstock.Job 
 	return j
 }
 
-// submittedItems are the items of a submission with their sealed inputs.
+// submittedItems are items that a job is about to get, with their sealed inputs.
 type submittedItems struct {
-	items  []store.NewItem
-	inputs []placed
+	items   []store.NewItem
+	inputs  []placed
+	first   int      // index of the first of them
+	bundles []bundle // made beforehand: transactions have others waiting
+}
+
+func newSubmitted(items []store.NewItem, inputs []placed, first int) submittedItems {
+	s := submittedItems{items: items, inputs: inputs, first: first}
+	s.bundles = s.bundleUp()
+	return s
+}
+
+// upTo are the first n of them.
+func (s submittedItems) upTo(n int) submittedItems {
+	if n == len(s.items) {
+		return s
+	}
+	return newSubmitted(s.items[:n], s.inputs[:n], s.first)
 }
 
 func insertSubmission(ctx context.Context, tx Tx, j *penstock.Job, sub submittedItems) error {
@@ -216,20 +236,18 @@ func (s submittedItems) reserved() (sum penstock.NanoUSD) {
 type arrival struct {
 	submittedItems
 	job   *penstock.Job
-	first int // index of the first of them
 	moved backlog
 }
 
 // enqueue bundles items up and puts them in line, or parks those that are held back.
 func enqueue(ctx context.Context, tx Tx, a arrival) error {
 	j, key := a.job, backlogKey{a.job.Lane, a.job.Tenant, a.job.Model}
-	bundles := a.bundles()
-	if len(bundles) > 0 {
+	if len(a.bundles) > 0 {
 		if err := activate(ctx, tx, j.Tenant, j.Lane); err != nil {
 			return err
 		}
 	}
-	for _, b := range bundles {
+	for _, b := range a.bundles {
 		if err := b.insert(ctx, tx, j.ID); err != nil {
 			return err
 		}

@@ -27,6 +27,7 @@ type laneClaim struct {
 	lane   penstock.Lane
 	limit  int
 	want   store.Want
+	recent *recent
 	shares []*share
 	picks  []picked
 	busy   bool // other claims hold every share
@@ -218,6 +219,7 @@ func (c *laneClaim) fill(ctx context.Context, tx Tx, s *share, sh *shelf) error 
 		items += r.size()
 		switch {
 		case r.single():
+		case c.recent.find(r):
 		case 2*wanted >= r.size():
 			facts = append(facts, askBundle(r.bundleOf(), &r.facts, &r.inputs))
 		default:

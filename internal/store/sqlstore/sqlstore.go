@@ -37,6 +37,7 @@ type Store struct {
 	codec  *payload.Codec
 	blobs  blob.Store
 	ids    penstock.IDs
+	recent recent
 }
 
 var _ store.Store = (*Store)(nil)

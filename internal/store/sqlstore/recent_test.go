@@ -1,0 +1,53 @@
+package sqlstore
+
+import (
+	"fmt"
+	"testing"
+
+	"penstock"
+)
+
+func TestRecentForgetsTheOldest(t *testing.T) {
+	t.Parallel()
+	var r recent
+	bundleOfTwo := func(first int) bundle {
+		return bundle{first: first, facts: make([]fact, 2), inputs: make([]byte, recentBytes/4)}
+	}
+	job := func(n int) penstock.ID { return penstock.ID(fmt.Sprint("job", n)) }
+	for n := range 10 {
+		r.keep(job(n), []bundle{bundleOfTwo(0)})
+		if r.bytes > recentBytes || len(r.bundles) != len(r.order) {
+			t.Fatalf("%d bytes, %d bundles and %d names are kept", r.bytes, len(r.bundles), len(r.order))
+		}
+	}
+	found := func(n int) bool { return r.find(&readyRange{job: job(n)}) }
+	if !found(9) || !found(7) || found(6) || found(0) {
+		t.Errorf("of ten: the last %v, the third last %v, the one before %v, the first %v", found(9), found(7), found(6), found(0))
+	}
+	r.keep(job(10), []bundle{{facts: make([]fact, 2), inputs: make([]byte, 2*recentBytes)}})
+	if len(r.bundles) != 0 || r.bytes != 0 {
+		t.Errorf("%d bundles of %d bytes are left of one that is too large", len(r.bundles), r.bytes)
+	}
+}
+
+func TestRecentTellsBundlesApart(t *testing.T) {
+	t.Parallel()
+	var r recent
+	if r.find(&readyRange{job: "a"}) {
+		t.Error("found something where nothing is kept")
+	}
+	r.keep("a", []bundle{
+		{first: 0, facts: make([]fact, 2), inputs: []byte("first")},
+		{first: 2, facts: make([]fact, 3), inputs: []byte("second")},
+		{first: 5, facts: make([]fact, 1), inputs: []byte("alone")},
+	})
+	second := readyRange{job: "a", first: 3, last: 4, bundle: 2}
+	if !r.find(&second) || string(second.inputs) != "second" || len(second.facts) != 3 {
+		t.Errorf("found %q with %d facts", second.inputs, len(second.facts))
+	}
+	for _, other := range []readyRange{{job: "b", bundle: 2}, {job: "a", bundle: 3}, {job: "a", bundle: 5}} {
+		if r.find(&other) {
+			t.Errorf("found %q for bundle %d of job %s", other.inputs, other.bundle, other.job)
+		}
+	}
+}
