@@ -132,6 +132,8 @@ type Resolved struct {
 	Bounded bool     `json:"bounded,omitzero"` // a hard budget pays: no attempt may cost more than was set aside
 	// Previous is the response that this one goes on from, "" for none. Its turns are in the input already.
 	Previous ID `json:"previous,omitzero"`
+	// PartOf is the job that a batch is named by which this one is a further job of, "" for none. The store sets it.
+	PartOf ID `json:"part_of,omitzero"`
 }
 
 // Resolve says what a retry runs on.
