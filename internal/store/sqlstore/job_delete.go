@@ -100,12 +100,14 @@ func (s *Store) PurgeJobs(ctx context.Context, tenant penstock.TenantID, p store
 	}
 	find := func(tx Tx, limit int) ([]expired, error) {
 		// The jobs of a batch go with the one that it is named by, and that when all of them were kept long enough.
-		return queryAll(ctx, tx, sqlf(`SELECT id, jobs.tenant_id, total, finished_at, b.job_id IS NOT NULL FROM jobs
+		return queryAll(ctx, tx, sqlf(`SELECT id, jobs.tenant_id, total, COALESCE(b.done_at, finished_at), b.job_id IS NOT NULL FROM jobs
 			LEFT JOIN batches b ON b.job_id = COALESCE(resolved /*pg ::jsonb */ ->> 'part_of', id) AND b.parts <> '[]'
 			WHERE jobs.tenant_id = $1 AND finished_at > 0 AND finished_at <= $2
 				AND (b.job_id IS NULL OR (b.job_id = id AND b.done_at > 0 AND b.done_at <= $2)) ORDER BY finished_at LIMIT $3`,
 			tenant, micros(tx.Now().Add(-p.Kept)), limit),
-			func(row Row) (x expired, err error) { return x, row.Scan(&x.id, &x.tenant, &x.total, &x.finished, &x.several) })
+			func(row Row) (x expired, err error) {
+				return x, row.Scan(&x.id, &x.tenant, &x.total, &x.finished, &x.several)
+			})
 	}
 	// Nearly always there is nothing to remove; a write transaction, which costs a disk flush, is only
 	// begun when there is.
