@@ -8,7 +8,7 @@ import (
 )
 
 // outcomeStep is how many jobs an audit of outcomes looks at a time.
-const outcomeStep = 64
+const outcomeStep = 256
 
 // auditOutcomes holds the entries of each job against the outcomes that they are of: an item and the entry that settles
 // it are written by one transaction, so they agree on target, price and the very time. A job whose entries are not as
