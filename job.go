@@ -130,8 +130,12 @@ type Resolved struct {
 	Policy  string   `json:"policy"`
 	Targets []string `json:"targets"`          // names of the model's targets, in the order of its policy
 	Bounded bool     `json:"bounded,omitzero"` // a hard budget pays: no attempt may cost more than was set aside
+	// Unpaid are targets that were left out because the budget had too little left for them.
+	Unpaid []string `json:"unpaid,omitempty"`
 	// Previous is the response that this one goes on from, "" for none. Its turns are in the input already.
 	Previous ID `json:"previous,omitzero"`
+	// PartOf is the job that a batch is named by which this one is a further job of, "" for none. The store sets it.
+	PartOf ID `json:"part_of,omitzero"`
 }
 
 // Resolve says what a retry runs on.

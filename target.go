@@ -45,6 +45,9 @@ type Target struct {
 	FirstTokenTimeout time.Duration
 	IdleTimeout       time.Duration
 	TotalTimeout      time.Duration
+
+	// DrainTimeout is how long a stream is read on whose caller left, to learn what it used; 0 to close it at once.
+	DrainTimeout time.Duration
 }
 
 // Batching bounds how many small calls one call upstream may answer.

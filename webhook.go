@@ -1,6 +1,8 @@
 package penstock
 
 import (
+	"fmt"
+	"hash/fnv"
 	"slices"
 	"time"
 )
@@ -34,6 +36,21 @@ type Webhook struct {
 	OldSecretUntil time.Time // until when the secret before this one signs too; zero if there is none
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
+}
+
+// Version names what an endpoint is by the will of its owner, for those who change it as they know it. Deliveries that
+// fail do not change it until they disable the endpoint.
+func (w Webhook) Version() int64 {
+	return VersionOf(w.ID, w.URL, w.Description, w.Events, w.DisabledAt.UnixMicro(), w.DisabledReason, w.UpdatedAt.UnixMicro())
+}
+
+// VersionOf is a number above zero that names what something says, where versions are not counted.
+func VersionOf(fields ...any) int64 {
+	h := fnv.New64a()
+	for _, f := range fields {
+		fmt.Fprintf(h, "%v\x00", f)
+	}
+	return int64(h.Sum64()>>1) | 1
 }
 
 // Wants says whether the endpoint is told of an event.

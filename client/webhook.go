@@ -24,6 +24,7 @@ type Webhook struct {
 	RestUntil      time.Time            `json:"rest_until"` // nothing is sent before
 	OldSecretUntil time.Time            `json:"old_secret_until"`
 	CreatedAt      time.Time            `json:"created_at"`
+	ETag           string               `json:"etag"`   // for IfMatch
 	Secret         string               `json:"secret"` // only when it was just made
 
 	// Raw is the object as the server sent it, with all that this version does not know of.
@@ -105,25 +106,40 @@ func (c *Client) Webhooks(ctx context.Context) iter.Seq2[*Webhook, error] {
 	return list[Webhook]{path: "/v1/webhooks", id: func(w *Webhook) string { return w.ID }}.all(ctx, c)
 }
 
-// ChangeWebhook changes, enables or disables an endpoint. Codes: invalid_request, not_found.
-func (c *Client) ChangeWebhook(ctx context.Context, id string, o WebhookOrder) (*Webhook, error) {
+// ChangeOption says when something is to be changed at all.
+type ChangeOption func(http.Header)
+
+// IfMatch changes something only if its ETag is still this one; else the code is conflict.
+func IfMatch(etag string) ChangeOption { return func(h http.Header) { h.Set("If-Match", etag) } }
+
+func changeHeader(options []ChangeOption) http.Header {
+	h := http.Header{}
+	for _, set := range options {
+		set(h)
+	}
+	return h
+}
+
+// ChangeWebhook changes, enables or disables an endpoint. Codes: invalid_request, not_found, conflict.
+func (c *Client) ChangeWebhook(ctx context.Context, id string, o WebhookOrder, options ...ChangeOption) (*Webhook, error) {
 	body, err := encode(o)
 	if err != nil {
 		return nil, err
 	}
-	w, _, err := fetch[Webhook](ctx, c, call{method: http.MethodPatch, path: webhookPath(id), body: body})
+	w, _, err := fetch[Webhook](ctx, c, call{method: http.MethodPatch, path: webhookPath(id), body: body, header: changeHeader(options)})
 	return w, err
 }
 
-// DeleteWebhook removes an endpoint. Codes: not_found.
-func (c *Client) DeleteWebhook(ctx context.Context, id string) error {
-	_, err := c.do(ctx, call{method: http.MethodDelete, path: webhookPath(id)})
+// DeleteWebhook removes an endpoint. Codes: not_found, conflict.
+func (c *Client) DeleteWebhook(ctx context.Context, id string, options ...ChangeOption) error {
+	_, err := c.do(ctx, call{method: http.MethodDelete, path: webhookPath(id), header: changeHeader(options)})
 	return err
 }
 
-// RotateWebhook gives an endpoint a new secret; the one before signs too until OldSecretUntil. Codes: not_found.
-func (c *Client) RotateWebhook(ctx context.Context, id string) (*Webhook, error) {
-	w, _, err := fetch[Webhook](ctx, c, call{method: http.MethodPost, path: webhookPath(id) + "/rotate"})
+// RotateWebhook gives an endpoint a new secret; the one before signs too until OldSecretUntil. Codes: not_found,
+// conflict.
+func (c *Client) RotateWebhook(ctx context.Context, id string, options ...ChangeOption) (*Webhook, error) {
+	w, _, err := fetch[Webhook](ctx, c, call{method: http.MethodPost, path: webhookPath(id) + "/rotate", header: changeHeader(options)})
 	return w, err
 }
 

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,6 +22,7 @@ type heldThing struct {
 	Actor   string            `json:"actor"`
 	Since   time.Time         `json:"since"`
 	Running *int64            `json:"running"`
+	DryRun  bool              `json:"dry_run"`
 }
 
 // drainPoll is how often a drain is looked at.
@@ -118,52 +118,42 @@ when the waiting is interrupted. What runs on a target is not counted.`, kind),
 
 // setCommand completes a command that holds something back.
 func (sh *shell) setCommand(kind store.ControlKind, c *cobra.Command, state store.ControlState) *cobra.Command {
-	var at, reason string
+	var o changing
+	var reason string
 	c.Args = takes("NAME")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		a, err := sh.connectAdmin(at)
-		if err != nil {
-			return err
-		}
-		var now json.RawMessage
-		err = a.do(c.Context(), adminCall{
+		now, err := sh.change(c.Context(), o, adminCall{
 			method: http.MethodPut, path: []string{"admin/v1/controls", string(kind), args[0]},
 			body: map[string]string{"state": string(state), "reason": reason, "actor": sh.operator()},
-		}, &now)
-		if err == nil && state == store.ControlDraining {
-			now, err = sh.awaitDrained(c.Context(), a, now)
+		})
+		if err == nil && state == store.ControlDraining && !o.dryRun {
+			now, err = sh.awaitDrained(c.Context(), o.at, now)
 		}
 		if err != nil {
 			return err
 		}
 		return sh.printHeld(now)
 	}
-	adminFlag(c, &at)
+	o.flags(c)
+	o.matchFlag(c)
 	c.Flags().StringVar(&reason, "reason", "", "why, for other operators and for callers who are refused")
 	return c
 }
 
 func (sh *shell) resumeCommand(kind store.ControlKind, example string) *cobra.Command {
-	var at string
+	var o changing
 	c := &cobra.Command{
 		Use: "resume NAME", Short: fmt.Sprintf("Let a %s go on", kind), Args: takes("NAME"), Example: example,
 		RunE: func(c *cobra.Command, args []string) error {
-			a, err := sh.connectAdmin(at)
-			if err != nil {
-				return err
-			}
-			var now json.RawMessage
-			err = a.do(c.Context(), adminCall{
-				method: http.MethodDelete, path: []string{"admin/v1/controls", string(kind), args[0]},
-				query: url.Values{"actor": {sh.operator()}},
-			}, &now)
+			now, err := sh.change(c.Context(), o, adminCall{method: http.MethodDelete, path: []string{"admin/v1/controls", string(kind), args[0]}})
 			if err != nil {
 				return err
 			}
 			return sh.printHeld(now)
 		},
 	}
-	adminFlag(c, &at)
+	o.flags(c)
+	o.matchFlag(c)
 	return c
 }
 
@@ -171,7 +161,11 @@ func (sh *shell) resumeCommand(kind store.ControlKind, example string) *cobra.Co
 func (sh *shell) operator() string { return cmp.Or(sh.variable("USER"), sh.variable("LOGNAME")) }
 
 // awaitDrained waits until nothing runs of something that drains, if that can be known.
-func (sh *shell) awaitDrained(ctx context.Context, a *admin, now json.RawMessage) (json.RawMessage, error) {
+func (sh *shell) awaitDrained(ctx context.Context, at string, now json.RawMessage) (json.RawMessage, error) {
+	a, err := sh.connectAdmin(at)
+	if err != nil {
+		return nil, err
+	}
 	var mine heldThing
 	tick := time.NewTicker(drainPoll)
 	defer tick.Stop()
@@ -215,6 +209,10 @@ func (sh *shell) printHeld(raw json.RawMessage) error {
 	var h heldThing
 	if err := json.Unmarshal(raw, &h); err != nil {
 		return fmt.Errorf("reading a control: %w", err)
+	}
+	if h.DryRun {
+		_, err := fmt.Fprintf(sh.stdout, "Dry run, nothing was changed: the %s %s would be %s.\n", h.Kind, clean(h.Name), h.State)
+		return err
 	}
 	note := ""
 	if h.State != "open" && h.Running != nil && *h.Running > 0 {

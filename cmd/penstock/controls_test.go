@@ -19,6 +19,15 @@ func TestPauseAndResume(t *testing.T) {
 	if got := d.types("controls", "list"); got.code != exitOK || got.stdout != "" || got.stderr != "Nothing is paused.\n" {
 		t.Errorf("list: %+v", got)
 	}
+	for _, verb := range []string{"pause", "drain"} {
+		const would = "Dry run, nothing was changed: the lane bulk would be "
+		if got := d.ok("lanes", verb, "bulk", "--dry-run"); !strings.HasPrefix(got, would) {
+			t.Errorf("%s, dry: %q", verb, got)
+		}
+	}
+	if got := d.types("controls", "list"); got.stderr != "Nothing is paused.\n" {
+		t.Errorf("after dry runs: %+v", got)
+	}
 	if got := d.ok("lanes", "pause", "bulk", "--reason", "night shift"); got != "The lane bulk is paused.\n" {
 		t.Errorf("pause: %q", got)
 	}
@@ -32,6 +41,15 @@ func TestPauseAndResume(t *testing.T) {
 	if len(list) != 5 || !strings.HasPrefix(list[1], "lane    bulk  paused    0        ") || !strings.HasSuffix(list[1], "  ada  night shift") ||
 		!strings.HasPrefix(list[3], "target  mini  draining  -        ") {
 		t.Errorf("list:\n%s", strings.Join(list, "\n"))
+	}
+	if got := d.ok("lanes", "resume", "bulk", "--dry-run"); got != "Dry run, nothing was changed: the lane bulk would be open.\n" {
+		t.Errorf("resume, dry: %q", got)
+	}
+	if got := d.types("lanes", "resume", "bulk", "--if-match", `"v1"`); got.code != exitError || !strings.Contains(got.stderr, "changed meanwhile") {
+		t.Errorf("resume of another pause: %+v", got)
+	}
+	if again := strings.Split(d.ok("controls", "list"), "\n"); len(again) != len(list) {
+		t.Errorf("after what changed nothing:\n%s", strings.Join(again, "\n"))
 	}
 	for range 2 {
 		if got := d.ok("lanes", "resume", "bulk"); got != "The lane bulk is open.\n" {

@@ -38,7 +38,7 @@ type tenant struct {
 	DryRun    bool      `json:"dry_run"`
 }
 
-// changing is the flags of every command that changes tenants or keys.
+// changing is the flags of every command that changes tenants or keys, or holds something back.
 type changing struct {
 	at, match string
 	dryRun    bool
@@ -50,8 +50,10 @@ func (o *changing) flags(c *cobra.Command) {
 }
 
 // matchFlag is for changes of what is there.
-func (o *changing) matchFlag(c *cobra.Command) {
-	c.Flags().StringVar(&o.match, "if-match", "", "change it only if its `ETAG` is still this one")
+func (o *changing) matchFlag(c *cobra.Command) { matchFlag(c, &o.match) }
+
+func matchFlag(c *cobra.Command, match *string) {
+	c.Flags().StringVar(match, "if-match", "", "change it only if its `ETAG` is still this one")
 }
 
 // change makes a change at the admin door and returns what it answers.

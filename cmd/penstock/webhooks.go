@@ -107,7 +107,7 @@ func (sh *shell) webhooksCreateCommand() *cobra.Command {
 
 func (sh *shell) webhooksUpdateCommand() *cobra.Command {
 	var events []string
-	var to, about string
+	var to, about, match string
 	var enable, disable bool
 	c := &cobra.Command{
 		Use: "update WEBHOOK", Short: "Change, enable or disable an endpoint", Args: takes("the endpoint's id"),
@@ -131,7 +131,7 @@ func (sh *shell) webhooksUpdateCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			w, err := cl.ChangeWebhook(c.Context(), args[0], o)
+			w, err := cl.ChangeWebhook(c.Context(), args[0], o, onMatch(match)...)
 			if err != nil {
 				return err
 			}
@@ -148,11 +148,21 @@ func (sh *shell) webhooksUpdateCommand() *cobra.Command {
 	f.StringSliceVar(&events, "event", nil, "what it is told of: job.started, job.finished")
 	f.BoolVar(&enable, "enable", false, "send again, and forget earlier failures")
 	f.BoolVar(&disable, "disable", false, "send nothing")
+	matchFlag(c, &match)
 	return c
 }
 
+// onMatch is what --if-match asks for.
+func onMatch(etag string) (options []client.ChangeOption) {
+	if etag != "" {
+		options = append(options, client.IfMatch(etag))
+	}
+	return options
+}
+
 func (sh *shell) webhooksRotateCommand() *cobra.Command {
-	return &cobra.Command{
+	var match string
+	c := &cobra.Command{
 		Use: "rotate WEBHOOK", Short: "Give an endpoint a new secret; the old one signs for another day", Args: takes("the endpoint's id"),
 		Example: "  penstock webhooks rotate whk_01JQ…",
 		RunE: func(c *cobra.Command, args []string) error {
@@ -160,13 +170,15 @@ func (sh *shell) webhooksRotateCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			w, err := cl.RotateWebhook(c.Context(), args[0])
+			w, err := cl.RotateWebhook(c.Context(), args[0], onMatch(match)...)
 			if err != nil {
 				return err
 			}
 			return sh.printSecret(w.Secret, w.Raw, "The new secret, not shown again; the old one signs too until "+sh.when(w.OldSecretUntil)+":")
 		},
 	}
+	matchFlag(c, &match)
+	return c
 }
 
 func (sh *shell) webhooksSecretCommand() *cobra.Command {
@@ -188,7 +200,8 @@ func (sh *shell) webhooksSecretCommand() *cobra.Command {
 }
 
 func (sh *shell) webhooksDeleteCommand() *cobra.Command {
-	return &cobra.Command{
+	var match string
+	c := &cobra.Command{
 		Use: "delete WEBHOOK", Short: "Delete an endpoint", Args: takes("the endpoint's id"),
 		Example: "  penstock webhooks delete whk_01JQ…",
 		RunE: func(c *cobra.Command, args []string) error {
@@ -196,7 +209,7 @@ func (sh *shell) webhooksDeleteCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := cl.DeleteWebhook(c.Context(), args[0]); err != nil {
+			if err := cl.DeleteWebhook(c.Context(), args[0], onMatch(match)...); err != nil {
 				return err
 			}
 			if sh.output == outputJSON {
@@ -206,6 +219,8 @@ func (sh *shell) webhooksDeleteCommand() *cobra.Command {
 			return err
 		},
 	}
+	matchFlag(c, &match)
+	return c
 }
 
 func (sh *shell) webhooksTestCommand() *cobra.Command {

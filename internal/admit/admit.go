@@ -205,7 +205,12 @@ func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder
 	for _, p := range parts {
 		d.sub.Parts = append(d.sub.Parts, p.sub)
 	}
-	job, err := s.kept(entry.settle(Entrance{s.Jobs, s.Starter, s.Bell}.Submit(ctx, caller.Tenant.ID, d.sub)))
+	entrance := Entrance{s.Jobs, s.Starter, s.Bell}
+	job, err := entrance.Submit(ctx, caller.Tenant.ID, d.sub)
+	if s.narrowed(ctx, &d.pricing, &d.sub, err) {
+		job, err = entrance.Submit(ctx, caller.Tenant.ID, d.sub)
+	}
+	job, err = s.kept(entry.settle(job, err))
 	for _, p := range parts {
 		_, _ = p.settle(job, err)
 	}
@@ -216,7 +221,7 @@ func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder
 type draft struct {
 	sub     store.Submission
 	arrival backlog.Arrival
-	targets []*penstock.Target // that it can be paid for on
+	pricing
 }
 
 // draft completes, checks and resolves an order. Codes: invalid_request, model_not_found, budget_exceeded.
@@ -233,7 +238,7 @@ func (s *Service) draft(caller penstock.Caller, o *JobOrder) (d draft, err error
 		return d, err
 	}
 	resolved.Previous = o.Previous
-	d.targets = targets
+	d.pricing = pricing{caller.Tenant.ID, o.Inferences, targets, Terms{now, o.Lane}}
 	d.sub = store.Submission{
 		Job: penstock.Job{
 			ID: s.ids.New(now), Key: caller.Key, Endpoint: o.Endpoint, Model: o.Model, Lane: o.Lane, Tags: o.Tags,
@@ -250,7 +255,7 @@ func (s *Service) draft(caller penstock.Caller, o *JobOrder) (d draft, err error
 		if err := countable(resolved, inf); err != nil {
 			return d, err
 		}
-		d.sub.Items[i] = Item(targets, inf, Terms{now, o.Lane})
+		d.sub.Items[i] = Item(targets, inf, d.terms)
 	}
 	d.arrival = arrivalOf(caller.Tenant.ID, d.sub)
 	if o.Lines != nil {

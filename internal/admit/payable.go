@@ -21,10 +21,8 @@ func payable(caller *penstock.Caller, model string, resolved *penstock.Resolved,
 		return nil, penstock.Errorf(penstock.CodeBudgetExceeded,
 			"No target of model %q has a price, and tenant %s has a hard budget; ask the operator to set one.", clip(model), caller.Tenant.ID)
 	}
-	priced := func(name string) bool {
-		return slices.ContainsFunc(targets, func(t *penstock.Target) bool { return t.Name == name })
-	}
-	resolved.Targets = slices.DeleteFunc(slices.Clone(resolved.Targets), func(name string) bool { return !priced(name) })
+	priced := named(targets)
+	resolved.Targets = slices.DeleteFunc(slices.Clone(resolved.Targets), func(name string) bool { return !slices.Contains(priced, name) })
 	return targets, nil
 }
 

@@ -209,7 +209,8 @@ type retry struct {
 func (s *Service) retry(ctx context.Context, caller penstock.Caller, r retry) (accepted Accepted, err error) {
 	for range retryTries {
 		var order store.Retry
-		if order, err = s.retryOrder(ctx, caller, r); err != nil {
+		var p pricing
+		if order, p, err = s.retryOrder(ctx, caller, r); err != nil {
 			return Accepted{}, err
 		}
 		if r.dryRun {
@@ -227,6 +228,9 @@ func (s *Service) retry(ctx context.Context, caller penstock.Caller, r retry) (a
 			return Accepted{}, err
 		}
 		receipt, failure := s.Retries.RetryItems(ctx, caller.Tenant.ID, order)
+		if s.narrowed(ctx, &p, &order.Submission, failure) {
+			receipt, failure = s.Retries.RetryItems(ctx, caller.Tenant.ID, order)
+		}
 		accepted, err = s.kept(in.settle(Accepted{receipt, s.Bell.Ring}, failure))
 		if penstock.ErrorCode(err) != penstock.CodeConflict {
 			break
@@ -236,25 +240,25 @@ func (s *Service) retry(ctx context.Context, caller penstock.Caller, r retry) (a
 }
 
 // retryOrder reads what is to be retried and prices it anew.
-func (s *Service) retryOrder(ctx context.Context, caller penstock.Caller, r retry) (store.Retry, error) {
+func (s *Service) retryOrder(ctx context.Context, caller penstock.Caller, r retry) (store.Retry, pricing, error) {
 	found, err := s.Retries.Retryable(ctx, caller.Tenant.ID, r.selection)
 	if err != nil {
-		return store.Retry{}, err
+		return store.Retry{}, pricing{}, err
 	}
 	of := found.Job
 	if len(found.Items) == 0 {
-		return store.Retry{}, penstock.Errorf(penstock.CodeConflict,
+		return store.Retry{}, pricing{}, penstock.Errorf(penstock.CodeConflict,
 			"Nothing of %s is left to retry: its items succeeded, are still open, or were retried in another job already.", penstock.ViewJob.Format(of.ID))
 	}
 	if err := allowLane(caller.Tenant, of.Lane); err != nil {
-		return store.Retry{}, err
+		return store.Retry{}, pricing{}, err
 	}
 	resolved, targets, err := resolveAgain(s.Config.Current(), caller.Tenant, of, r.Resolve)
 	if err == nil {
 		targets, err = payable(&caller, of.Model, &resolved, targets)
 	}
 	if err != nil {
-		return store.Retry{}, err
+		return store.Retry{}, pricing{}, err
 	}
 	last := r.startIn(r.before + len(found.Items) - 1)
 	order := store.Retry{
@@ -271,18 +275,20 @@ func (s *Service) retryOrder(ctx context.Context, caller penstock.Caller, r retr
 		},
 		OfLetters: r.selection.Letters != nil, Resolve: r.Resolve,
 	}
+	p := pricing{tenant: caller.Tenant.ID, targets: targets, terms: Terms{s.Clock(), of.Lane}}
 	for i, item := range found.Items {
 		inf, err := r.Read(of.Endpoint, item.Body)
 		if err != nil {
-			return store.Retry{}, err
+			return store.Retry{}, pricing{}, err
 		}
-		bound := Bound(targets, inf, Terms{s.Clock(), of.Lane})
+		p.infs = append(p.infs, inf)
+		bound := Bound(targets, inf, p.terms)
 		order.Retried = append(order.Retried, item.ID)
 		order.Items = append(order.Items, store.NewItem{
 			CustomID: item.CustomID, Body: item.Body, EstimateTokens: bound.Tokens, Reserved: bound.Cost, StartIn: r.startIn(r.before + i),
 		})
 	}
-	return order, nil
+	return order, p, nil
 }
 
 // resolveAgain decides what a retry runs on, and finds the targets that price it.

@@ -26,6 +26,7 @@ type Trial struct {
 	Bytes    int64              // of all bodies
 	Most     Most               // that one attempt at each item can use together; of lines, those of usual length
 	Targets  []*penstock.Target // that it may run on
+	Unpaid   []string           // targets that it may not run on, because a hard budget has too little left for them
 	// When it would start and finish; zero where nobody knows, or it would not be admitted.
 	When backlog.Estimate
 	Held bool // an operator would keep it from starting
@@ -67,7 +68,7 @@ func (s *Service) Try(ctx context.Context, caller penstock.Caller, o JobOrder) (
 		return t, nil
 	}
 	_, t.Held = s.held(demand{d.arrival.Tenant, d.arrival.Lane, d.sub.Job.ModelNames(), d.sub.Job.Resolved.Targets})
-	if err := s.weigh(ctx, caller, d, &t); err != nil {
+	if err := s.weigh(ctx, &d, &t); err != nil {
 		return t, err
 	}
 	for _, check := range []func() error{
@@ -106,14 +107,20 @@ func (d *draft) most(o JobOrder, now time.Time) (all Most) {
 }
 
 // weigh holds a draft against the budgets that would pay for it, without taking anything from them.
-func (s *Service) weigh(ctx context.Context, caller penstock.Caller, d draft, t *Trial) error {
+func (s *Service) weigh(ctx context.Context, d *draft, t *Trial) error {
 	accounts := d.sub.Accounts
 	if len(accounts) == 0 {
 		return nil
 	}
-	balances, err := s.Balances.Balances(ctx, caller.Tenant.ID, accounts)
+	balances, err := s.Balances.Balances(ctx, d.tenant, accounts)
 	if err != nil {
 		return err
+	}
+	if left := leastLeft(balances); t.Most.Cost > left && d.narrow(&d.sub, left) {
+		t.Targets, t.Unpaid, t.Most.Cost = d.targets, d.sub.Job.Resolved.Unpaid, 0
+		for _, item := range d.sub.Items {
+			t.Most.Cost += item.Reserved
+		}
 	}
 	for i, a := range accounts {
 		b := balances[i]

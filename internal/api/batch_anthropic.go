@@ -332,11 +332,8 @@ func (c *call) deleteMessageBatch() error {
 	if b.Job.FinishedAt.IsZero() {
 		return penstock.Errorf(penstock.CodeConflict, "%s has not ended; cancel it first, or wait.", penstock.ViewMessageBatch.Format(b.ID))
 	}
-	// The job that it is named by goes last, so that whoever is interrupted can ask again.
-	for _, id := range slices.Backward(b.Jobs()) {
-		if err := c.deleteWithFile(id); err != nil {
-			return err
-		}
+	if err := c.deleteWithFiles(b); err != nil {
+		return err
 	}
 	return c.json(http.StatusOK, messageBatchDeletedView{penstock.ViewMessageBatch.Format(b.ID), "message_batch_deleted"})
 }
@@ -348,9 +345,6 @@ func (c *call) messageBatchResults() error {
 	}
 	if b.Job.FinishedAt.IsZero() {
 		return penstock.Errorf(penstock.CodeConflict, "%s has not ended; its results are there when processing_status is ended.", penstock.ViewMessageBatch.Format(b.ID))
-	}
-	if b.Lost {
-		return penstock.Errorf(penstock.CodeGone, "Some results of %s were deleted, or are kept no longer; GET /v1/jobs/{id}/results tells those that are left.", penstock.ViewMessageBatch.Format(b.ID))
 	}
 	c.w.Header().Set("Content-Type", typeAnthropicJSONL)
 	p := store.ResultPage{Order: store.OrderInput, After: -1, Limit: resultPage}

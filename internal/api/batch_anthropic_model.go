@@ -82,19 +82,19 @@ func (c *call) forget(ctx context.Context, files []store.File) {
 	}
 }
 
-// deleteWithFile deletes a job of a batch, and the file that its requests were written to, which is of no use to
-// anybody else. What is gone already is no error.
-func (c *call) deleteWithFile(id penstock.ID) error {
+// deleteWithFiles deletes the jobs of a batch, and the files that their requests were written to, which are of no use
+// to anybody else. The jobs go last, so that whoever is interrupted can ask again.
+func (c *call) deleteWithFiles(b store.Batch) error {
 	ctx, tenant := c.r.Context(), c.caller.Tenant.ID
-	job, err := c.Jobs.Job(ctx, tenant, id)
-	if err == nil {
-		err = c.Deleter.DeleteJob(ctx, tenant, store.Deletion{Job: id, Actor: c.caller.Key})
-	}
-	if err == nil {
+	for _, id := range b.Jobs() {
+		job, err := c.Jobs.Job(ctx, tenant, id)
+		if err != nil {
+			return err
+		}
 		err = c.Files.Delete(ctx, tenant, store.FileDeletion{File: job.File, Actor: c.caller.Key})
+		if err != nil && penstock.ErrorCode(err) != penstock.CodeNotFound {
+			return err
+		}
 	}
-	if penstock.ErrorCode(err) == penstock.CodeNotFound {
-		return nil
-	}
-	return err
+	return c.Deleter.DeleteJob(ctx, tenant, store.Deletion{Job: b.ID, Batch: true, Actor: c.caller.Key})
 }

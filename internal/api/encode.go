@@ -85,6 +85,7 @@ type resolvedView struct {
 	Prompt  *string  `json:"prompt"`
 	Arm     *string  `json:"arm"`
 	Targets []string `json:"targets"`
+	Unpaid  []string `json:"unpaid,omitzero" about:"Targets that were left out because a hard budget had too little left for them when the job was accepted."`
 }
 
 type usageView struct {
@@ -118,7 +119,7 @@ func newJobView(j penstock.Job) jobView {
 		ID: penstock.ViewJob.Format(j.ID), Object: "job", Status: j.Status(), Endpoint: j.Endpoint, Model: j.Model, Lane: j.Lane,
 		Tags: j.Tags, Counts: j.Counts, Usage: usageView{j.Usage, j.Cost}, CreatedAt: j.CreatedAt,
 		StartedAt: optional(j.StartedAt), FinishedAt: optional(j.FinishedAt), Deadline: j.Deadline,
-		CancelRequestedAt: optional(j.CancelRequestedAt), Resolved: resolvedView{Config: j.Resolved.Config, Targets: j.Resolved.Targets},
+		CancelRequestedAt: optional(j.CancelRequestedAt), Resolved: resolvedView{Config: j.Resolved.Config, Targets: j.Resolved.Targets, Unpaid: j.Resolved.Unpaid},
 	}
 	if o := j.Counts.Outcome(); o != "" {
 		v.Outcome = &o

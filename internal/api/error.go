@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/store"
 )
 
 // statuses is the one place where codes become HTTP statuses. The codes that only items carry have
@@ -90,6 +92,9 @@ func statusOf(code penstock.Code) int {
 
 func (c *call) errorBody(e *penstock.Error) (errorBody, int) {
 	status := statusOf(e.Code)
+	if errors.Is(e, store.ErrStale) {
+		status = http.StatusPreconditionFailed
+	}
 	v := errorBody{
 		Code: e.Code, Type: c.words.errorType(e.Code), Message: e.Message, Retryable: e.Code.Retryable() && !c.final,
 		RequestID: penstock.ViewRequest.Format(c.id),

@@ -114,6 +114,8 @@ func (c *call) createResultsLink() error {
 	switch {
 	case err != nil:
 		return err
+	case b.Kind == store.BatchAnthropic, !b.DoneAt.IsZero() && b.Output == "":
+		return penstock.Errorf(penstock.CodeConflict, "%s has no file of its own for results; its door tells where they are.", penstock.ViewJob.Format(id))
 	case b.DoneAt.IsZero():
 		next := "they are being written; ask again in a moment"
 		if job.FinishedAt.IsZero() {
@@ -121,8 +123,6 @@ func (c *call) createResultsLink() error {
 		}
 		return &penstock.Error{Code: penstock.CodeConflict, RetryAfter: time.Second,
 			Message: fmt.Sprintf("The results of %s are not in a file yet: %s, and read /v1/jobs/%[1]s/results meanwhile.", penstock.ViewJob.Format(id), next)}
-	case b.Output == "":
-		return penstock.Errorf(penstock.CodeConflict, "%s has no file of its own for results; its door tells where they are.", penstock.ViewJob.Format(id))
 	}
 	f, err := c.Files.File(c.r.Context(), c.caller.Tenant.ID, b.Output)
 	if err != nil {

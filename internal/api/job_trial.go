@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"penstock"
@@ -77,6 +78,9 @@ func (c *call) tryJob(order admit.JobOrder) error {
 		view.Warnings = append(view.Warnings, trial.Short)
 	case trial.Held:
 		view.WaitingOn = text(waitingOnPaused)
+	}
+	if len(trial.Unpaid) > 0 {
+		view.Warnings = append(view.Warnings, "the budget has too little left for "+strings.Join(trial.Unpaid, ", ")+": it would run on other targets")
 	}
 	if err := c.estimateTrial(trial, sample, &view); err != nil {
 		return err

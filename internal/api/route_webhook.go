@@ -4,6 +4,7 @@ import "penstock"
 
 var (
 	webhookParam  = param{Name: "id", In: "path", About: "The endpoint's id, whk_….", Required: true}
+	matchParam    = param{Name: "If-Match", In: "header", About: "An ETag of the endpoint; 412, and nothing is done, if it was changed since."}
 	deliveryPages = []param{limitPage, {Name: "after", In: "query", About: "The last id of the page before."},
 		{Name: "status", In: "query", About: "Only those that are pending, delivered or failed."}}
 )
@@ -21,16 +22,16 @@ var webhookRoutes = []route{
 		Answers: []answer{{Status: 200, About: "The secret: it is not shown again. The one before it signs for another 24 hours.", Body: secretView{}}},
 		serve:   (*call).rotateSecret},
 	{Method: "GET", Path: "/v1/webhooks/{id}", Scope: penstock.ScopeWebhooks, Summary: "Read an endpoint", Params: []param{webhookParam},
-		Answers: []answer{{Status: 200, About: "The endpoint.", Body: webhookView{}}}, serve: (*call).readWebhook},
+		Answers: []answer{{Status: 200, About: "The endpoint, with an ETag.", Body: webhookView{}}}, serve: (*call).readWebhook},
 	{Method: "PATCH", Path: "/v1/webhooks/{id}", Scope: penstock.ScopeWebhooks, Summary: "Change, enable or disable an endpoint",
-		Params: []param{webhookParam}, Body: webhookOrder{},
+		Params: []param{webhookParam, matchParam}, Body: webhookOrder{},
 		Answers: []answer{{Status: 200, About: "The endpoint as it is now. Messages that wait go to its new URL.", Body: webhookView{}}},
 		serve:   (*call).changeWebhook},
-	{Method: "DELETE", Path: "/v1/webhooks/{id}", Scope: penstock.ScopeWebhooks, Summary: "Delete an endpoint", Params: []param{webhookParam},
+	{Method: "DELETE", Path: "/v1/webhooks/{id}", Scope: penstock.ScopeWebhooks, Summary: "Delete an endpoint", Params: []param{webhookParam, matchParam},
 		Answers: []answer{{Status: 200, About: "It is gone, and what was to be sent there is not sent.", Body: deletedView{}}},
 		serve:   (*call).deleteWebhook},
 	{Method: "POST", Path: "/v1/webhooks/{id}/rotate", Scope: penstock.ScopeWebhooks, Summary: "Give an endpoint a new secret",
-		Params:  []param{webhookParam},
+		Params:  []param{webhookParam, matchParam},
 		Answers: []answer{{Status: 200, About: "The endpoint with its new secret. The one before it signs for another 24 hours.", Body: webhookView{}}},
 		serve:   (*call).rotateWebhook},
 	{Method: "POST", Path: "/v1/webhooks/{id}/test", Scope: penstock.ScopeWebhooks, Summary: "Send an endpoint a webhook.test", Params: []param{webhookParam},

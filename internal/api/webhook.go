@@ -39,6 +39,7 @@ type webhookView struct {
 	OldSecretUntil *time.Time           `json:"old_secret_until" about:"Until when messages are signed with the secret before this one, too."`
 	CreatedAt      time.Time            `json:"created_at"`
 	UpdatedAt      time.Time            `json:"updated_at"`
+	ETag           string               `json:"etag" about:"Names it as its owner made it; for If-Match."`
 	Secret         *string              `json:"secret" about:"whsec_…; shown once, when the endpoint is created or its secret rotated."`
 }
 
@@ -47,7 +48,7 @@ func newWebhookView(w penstock.Webhook) webhookView {
 		ID: penstock.ViewWebhook.Format(w.ID), Object: "webhook", URL: w.URL, Description: w.Description, Events: w.Events,
 		Enabled: w.DisabledAt.IsZero(), DisabledAt: optional(w.DisabledAt), DisabledReason: text(w.DisabledReason),
 		Failures: w.Failures, FailingSince: optional(w.FailingSince), RestUntil: optional(w.RestUntil),
-		OldSecretUntil: optional(w.OldSecretUntil), CreatedAt: stamp(w.CreatedAt), UpdatedAt: stamp(w.UpdatedAt),
+		OldSecretUntil: optional(w.OldSecretUntil), CreatedAt: stamp(w.CreatedAt), UpdatedAt: stamp(w.UpdatedAt), ETag: ETag(w.Version()),
 	}
 }
 
@@ -128,7 +129,7 @@ func (c *call) createWebhook() error {
 	view := newWebhookView(w)
 	view.Secret = &secret
 	c.w.Header().Set("Location", "/v1/webhooks/"+view.ID)
-	return c.json(http.StatusCreated, view)
+	return c.answerWebhook(http.StatusCreated, view)
 }
 
 func (c *call) listWebhooks() error {
@@ -162,11 +163,25 @@ func (c *call) readWebhook() error {
 	if err != nil {
 		return err
 	}
-	return c.json(http.StatusOK, newWebhookView(w))
+	return c.answerWebhook(http.StatusOK, newWebhookView(w))
+}
+
+func (c *call) answerWebhook(status int, v webhookView) error {
+	c.w.Header().Set("ETag", v.ETag)
+	return c.json(status, v)
+}
+
+// webhookNamed is the endpoint that a change is about, as its caller knows it. Codes: invalid_request, not_found.
+func (c *call) webhookNamed() (of store.WebhookRef, err error) {
+	if of.ID, err = c.pathID(penstock.ViewWebhook); err != nil {
+		return of, err
+	}
+	of.IfVersion, err = IfMatch(c.r)
+	return of, err
 }
 
 func (c *call) changeWebhook() error {
-	id, err := c.pathID(penstock.ViewWebhook)
+	of, err := c.webhookNamed()
 	if err != nil {
 		return err
 	}
@@ -174,44 +189,44 @@ func (c *call) changeWebhook() error {
 	if err != nil {
 		return err
 	}
-	w, err := c.Webhooks.Change(c.r.Context(), c.caller, id, order)
+	w, err := c.Webhooks.Change(c.r.Context(), c.caller, of, order)
 	if err != nil {
 		return err
 	}
-	return c.json(http.StatusOK, newWebhookView(w))
+	return c.answerWebhook(http.StatusOK, newWebhookView(w))
 }
 
 func (c *call) deleteWebhook() error {
-	id, err := c.pathID(penstock.ViewWebhook)
+	of, err := c.webhookNamed()
 	if err != nil {
 		return err
 	}
-	if err := c.Webhooks.Delete(c.r.Context(), c.caller, id); err != nil {
+	if err := c.Webhooks.Delete(c.r.Context(), c.caller, of); err != nil {
 		return err
 	}
-	return c.json(http.StatusOK, deletedView{ID: penstock.ViewWebhook.Format(id), Object: "webhook", Deleted: true})
+	return c.json(http.StatusOK, deletedView{ID: penstock.ViewWebhook.Format(of.ID), Object: "webhook", Deleted: true})
 }
 
 func (c *call) rotateWebhook() error {
-	id, err := c.pathID(penstock.ViewWebhook)
+	of, err := c.webhookNamed()
 	if err != nil {
 		return err
 	}
-	rotated, err := c.Webhooks.Rotate(c.r.Context(), c.caller, id)
+	rotated, err := c.Webhooks.Rotate(c.r.Context(), c.caller, of)
 	if err != nil {
 		return err
 	}
-	w, err := c.Webhooks.Store.Webhook(c.r.Context(), c.caller.Tenant.ID, id)
+	w, err := c.Webhooks.Store.Webhook(c.r.Context(), c.caller.Tenant.ID, of.ID)
 	if err != nil {
 		return err
 	}
 	view := newWebhookView(w)
 	view.Secret = &rotated.Secret
-	return c.json(http.StatusOK, view)
+	return c.answerWebhook(http.StatusOK, view)
 }
 
 func (c *call) rotateSecret() error {
-	rotated, err := c.Webhooks.Rotate(c.r.Context(), c.caller, "")
+	rotated, err := c.Webhooks.Rotate(c.r.Context(), c.caller, store.WebhookRef{})
 	if err != nil {
 		return err
 	}

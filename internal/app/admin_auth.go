@@ -68,17 +68,9 @@ func condition(r *http.Request) (c store.Condition, err error) {
 			return c, penstock.InvalidParam("dry_run", "dry_run must be true or false.")
 		}
 	}
-	if tag := r.Header.Get("If-Match"); tag != "" && tag != "*" {
-		version, ok := strings.CutPrefix(strings.Trim(tag, `"`), "v")
-		if c.IfVersion, err = strconv.ParseInt(version, 10, 64); err != nil || !ok || c.IfVersion < 1 {
-			return c, penstock.InvalidParam("If-Match", `If-Match must be an ETag of this door, such as "v12".`)
-		}
-	}
-	return c, nil
+	c.IfVersion, err = api.IfMatch(r)
+	return c, err
 }
-
-// etag names a version.
-func etag(version int64) string { return `"v` + strconv.FormatInt(version, 10) + `"` }
 
 // adminBody decodes the body of a change strictly. Codes: invalid_request.
 func adminBody(r *http.Request, into any) error {

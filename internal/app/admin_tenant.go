@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/api"
 	"penstock/internal/config"
 	"penstock/internal/store"
 )
@@ -73,7 +74,7 @@ func (a *app) tenantView(t store.TenantRecord) tenantView {
 		Regions: append([]string{}, t.Regions...), Models: append([]string{}, t.Models...),
 		Limits: limitsView{t.Limits, t.EnqueuedTokens, t.ModelLimits}, Budget: config.BudgetOf(t.Budgets, "", ""), ModelBudgets: modelBudgets(t.Budgets),
 		Retention: retentionView{own(t.Retention.Results), own(t.Retention.Events), own(t.Retention.Idempotency), own(t.Retention.Files)},
-		ETag:      etag(t.Version), CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt,
+		ETag:      api.ETag(t.Version), CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt,
 	}
 }
 
@@ -157,7 +158,7 @@ func (a *app) readTenant(w http.ResponseWriter, r *http.Request) {
 		a.adminError(w, r, err)
 		return
 	}
-	w.Header().Set("ETag", etag(found[0].Version))
+	w.Header().Set("ETag", api.ETag(found[0].Version))
 	adminJSON(w, http.StatusOK, a.tenantView(found[0]))
 }
 

@@ -343,6 +343,7 @@ type try struct {
 	said    int64         // bytes of text that arrived
 	weight  *weight       // of bodies that were let go of, nil while they are there
 	forfeit penstock.NanoUSD
+	drain   *drain // nil unless its stream may outlive its caller
 }
 
 // open makes a try on the room that was chosen for it, up to where the sink has seen the answer begin. The context that it
@@ -351,6 +352,7 @@ func (r *Runner) open(ctx context.Context, t *try) (within context.Context, fail
 	within = ctx
 	defer t.rescue(&failure)
 	within, t.span = r.startSpan(within, t)
+	within = t.outlive(within)
 	answer, err := r.ask(within, t)
 	if err != nil {
 		return within, t.letter.failure(err)
@@ -368,6 +370,7 @@ func (r *Runner) close(ctx context.Context, t *try, failure *provider.Error) *pr
 	if broken := t.shut(); failure == nil {
 		failure = broken
 	}
+	t.drain.end()
 	t.record.FinishedAt = r.Clock()
 	t.giveBack(failure)
 	r.conclude(ctx, t, failure)
@@ -538,7 +541,7 @@ func (t *try) step() error {
 		}
 	}
 	t.said += int64(len(chunk.Text))
-	if err := t.sink.Chunk(chunk); err != nil {
+	if err := t.hand(chunk); err != nil {
 		return refused(err)
 	}
 	return nil
@@ -547,6 +550,7 @@ func (t *try) step() error {
 // begin tells the sink what kind of answer comes.
 func (t *try) begin() error {
 	t.begun = true
+	t.drain.begin()
 	return t.sink.Begin(t.target.Name, t.answer.Meta())
 }
 
@@ -554,7 +558,7 @@ func (t *try) begin() error {
 func (t *try) ending() *provider.Error {
 	t.keep()
 	if errors.Is(t.err, io.EOF) {
-		return nil
+		return t.drained()
 	}
 	return t.letter.failure(t.err)
 }

@@ -21,6 +21,8 @@ const (
 	// claimFor is how long others leave a batch to a finisher that is not heard of, and claimRenewal how often it is. They
 	// are short, as a batch that is taken over too soon costs work and nothing else.
 	claimFor, claimRenewal = 3 * time.Second, time.Second
+	// partsPoll is how long a batch is left alone of whose jobs the first has ended and others have not.
+	partsPoll = 5 * time.Second
 	// resultPage and pageBuffer bound what is in memory of a batch's results.
 	resultPage = 1024
 	pageBuffer = 256 << 10
@@ -90,6 +92,12 @@ func (f *Finisher) runOnce(ctx context.Context) (done int, err error) {
 	}
 	var errs []error
 	for _, b := range batches {
+		if len(b.Parts) > 0 && b.Job.FinishedAt.IsZero() {
+			// A claim also keeps it from taking the place of others on the next page.
+			_, err := f.claim(ctx, b, partsPoll)
+			errs = append(errs, err)
+			continue
+		}
 		claimed, err := f.claim(ctx, b, claimFor)
 		if err == nil && claimed {
 			err = f.finish(ctx, b)

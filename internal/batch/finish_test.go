@@ -26,6 +26,8 @@ type archive struct {
 	claims   int
 	pageTime time.Duration // how long a page of results takes
 	broken   error         // what the next page fails with
+	parts    []penstock.ID // further jobs of the batch
+	ended    time.Time     // when the last of its jobs had
 }
 
 const archived = 10 // pages of results
@@ -36,7 +38,7 @@ func (a *archive) UnfinishedBatches(context.Context, int) ([]store.Batch, error)
 	if a.done || time.Now().Before(a.until) {
 		return nil, nil
 	}
-	return []store.Batch{{ID: "01JQ0000000000000000000000", Tenant: tenant, Kind: store.BatchNative}}, nil
+	return []store.Batch{{ID: "01JQ0000000000000000000000", Tenant: tenant, Kind: store.BatchNative, Parts: a.parts, Job: penstock.Job{FinishedAt: a.ended}}}, nil
 }
 
 func (a *archive) ClaimBatch(_ context.Context, _ penstock.TenantID, c store.BatchClaim) (bool, error) {
@@ -116,6 +118,33 @@ func TestOneWritesTheFiles(t *testing.T) {
 		all.Wait()
 		if !a.done || a.written != 1 {
 			t.Errorf("done: %v, %d files were written", a.done, a.written)
+		}
+	})
+}
+
+// TestDoneWithItsLastJob holds that a batch of several jobs is done when the last of them has ended, and is not looked
+// at all the time until then.
+func TestDoneWithItsLastJob(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a := &archive{parts: []penstock.ID{"01JQ0000000000000000000001"}}
+		ctx, cancel := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		all.Go(func() { _ = a.finisher(t).Run(ctx) })
+		defer all.Wait()
+		defer cancel()
+		time.Sleep(time.Minute)
+		a.mu.Lock()
+		if most := int(time.Minute/partsPoll) + 1; a.done || a.claims > most {
+			t.Errorf("after a minute with one of two jobs ended, it is done: %v; claimed %d times, want %d at most", a.done, a.claims, most)
+		}
+		a.ended = time.Now()
+		a.mu.Unlock()
+		time.Sleep(partsPoll + finishPoll + archived*time.Second)
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if !a.done {
+			t.Error("it is not done though all of its jobs have ended")
 		}
 	})
 }

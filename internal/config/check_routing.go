@@ -88,6 +88,7 @@ func (c *checker) target(at path, name string, t TargetConfig, providers map[str
 	if _, written := c.draft.places[at+".limits.max_share"]; written || t.Limits.MaxShare != 0 {
 		within(c, at+".limits.max_share", t.Limits.MaxShare, bounds[float64]{minShare, 1})
 	}
+	oneOf(c, at+".on_disconnect", t.OnDisconnect, []OnDisconnect{DisconnectCancel, DisconnectDrain})
 	c.batching(at+".batching", t.Batching)
 	c.price(at+".price", t.Price)
 	c.priceChanges(at, t)
@@ -178,6 +179,9 @@ func (c *checker) timeouts(at path, t Timeouts) {
 	}
 	if within(c, at+".first_token", t.FirstToken, phase) {
 		c.notLonger(at+".first_token", t.FirstToken, at+".total", t.Total)
+	}
+	if within(c, at+".drain", t.Drain, phase) {
+		c.notLonger(at+".drain", t.Drain, at+".total", t.Total)
 	}
 	if within(c, at+".connect", t.Connect, phase) {
 		c.notLonger(at+".connect", t.Connect, at+".first_token", t.FirstToken)

@@ -38,6 +38,7 @@ const (
 	DefaultConnectTimeout    = 5 * time.Second
 	DefaultFirstTokenTimeout = 60 * time.Second
 	DefaultIdleTimeout       = 30 * time.Second
+	DefaultDrainTimeout      = 30 * time.Second
 	DefaultTotalTimeout      = 10 * time.Minute
 	DefaultWeight            = 1
 	DefaultQuality           = 0.5
@@ -129,6 +130,8 @@ func (t *TargetConfig) fillDefaults(written places, at path) {
 	// From the outside in, so that an inner default can yield to what was written around it.
 	fill(written, at+".timeouts.total", &out.Total, DefaultTotalTimeout)
 	fill(written, at+".timeouts.idle", &out.Idle, shorter(DefaultIdleTimeout, out.Total))
+	fill(written, at+".on_disconnect", &t.OnDisconnect, DisconnectCancel)
+	fill(written, at+".timeouts.drain", &out.Drain, shorter(DefaultDrainTimeout, out.Total))
 	fill(written, at+".timeouts.first_token", &out.FirstToken, shorter(DefaultFirstTokenTimeout, out.Total))
 	fill(written, at+".timeouts.connect", &out.Connect, shorter(DefaultConnectTimeout, out.FirstToken))
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"slices"
+	"time"
 
 	"penstock"
 )
@@ -134,7 +135,16 @@ func (t TargetConfig) target(name, priceVersion string) *penstock.Target {
 		FirstTokenTimeout:     t.Timeouts.FirstToken,
 		IdleTimeout:           t.Timeouts.Idle,
 		TotalTimeout:          t.Timeouts.Total,
+		DrainTimeout:          t.drain(),
 	}
+}
+
+// drain is how long a stream is read on whose caller left, 0 where it is closed.
+func (t TargetConfig) drain() time.Duration {
+	if t.OnDisconnect != DisconnectDrain {
+		return 0
+	}
+	return t.Timeouts.Drain
 }
 
 // lacks is what a target cannot do.

@@ -52,6 +52,7 @@ type canonicalTarget struct {
 	PromptCache   bool                  `json:"prompt_cache,omitzero"`
 	Price         canonicalPrice        `json:"price,omitzero"`
 	PriceChanges  []canonicalPrice      `json:"price_changes,omitempty"`
+	DrainTimeout  string                `json:"drain_timeout,omitzero"`
 }
 
 type canonicalModel struct {
@@ -108,6 +109,10 @@ func canonicalOf(f File) canonical {
 		} else if quality == 0 {
 			quality = -1 // apart from one that is left out
 		}
+		drain := ""
+		if d := t.drain(); d > 0 {
+			drain = durationText(d)
+		}
 		c.Targets[name] = canonicalTarget{
 			Provider:          t.Provider,
 			UpstreamModel:     t.UpstreamModel,
@@ -127,7 +132,7 @@ func canonicalOf(f File) canonical {
 			OutputTokensPerMinute: t.Limits.OutputTokensPerMinute,
 
 			ContextTokens: t.ContextTokens, Lacks: t.lacks().List(), Quality: quality, PromptCache: t.PromptCache,
-			Price: t.Price.canonical(), PriceChanges: t.canonicalChanges(),
+			Price: t.Price.canonical(), PriceChanges: t.canonicalChanges(), DrainTimeout: drain,
 		}
 	}
 	for name, m := range f.Models {

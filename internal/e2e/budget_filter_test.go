@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -40,6 +41,52 @@ models: {fast: {targets: [dear, cheap]}}
 		}
 	}
 	if a := s.Do(post("/v1/chat/completions", fmt.Sprintf(call, 5_000))); a.Status != http.StatusPaymentRequired {
+		t.Errorf("what no target can be paid for: %d %s", a.Status, a.Body)
+	}
+}
+
+// A job whose hard budget has too little left for a target is reserved for the others and runs on them alone, with all of its
+// items; what was left out is told by the job, and beforehand by a dry run. What no target can be paid for is refused.
+func TestBudgetLeavesTargetsOutOfJobs(t *testing.T) {
+	t.Parallel()
+	upstream := startSim(t)
+	s := serveOne(t, fmt.Sprintf(`
+providers: {upstream: {kind: openai, base_url: %s/v1}}
+targets:
+  dear: {provider: upstream, upstream_model: sim-small, price: {input: "100", output: "200"}}
+  cheap: {provider: upstream, upstream_model: sim-small, price: {input: "1", output: "2"}}
+models: {fast: {targets: [dear, cheap]}}
+`, upstream), budgetOf(`{total_usd: "0.015", hard: true}`))
+	job := func(items, most int, rest string) string {
+		inputs := strings.Repeat(`{"body":{"messages":[{"role":"user","content":"Hi"}]}},`, items)
+		return fmt.Sprintf(`{"model":"fast","defaults":{"max_tokens":%d},"inputs":[%s]%s}`, most, strings.TrimSuffix(inputs, ","), rest)
+	}
+	type view struct {
+		ID, Status string
+		Admitted   bool
+		Warnings   []string
+		Target     string
+		Resolved   struct{ Targets, Unpaid []string }
+		Error      struct{ Code string }
+	}
+	tried := readAs[view](t, s.Do(post("/v1/jobs", job(3, 20, `,"dry_run":true`))))
+	if !tried.Admitted || tried.Target != "cheap" || len(tried.Warnings) != 1 || !strings.Contains(tried.Warnings[0], "too little left for dear") {
+		t.Errorf("the dry run says %+v", tried)
+	}
+	a := s.Do(Call{Method: http.MethodPost, Path: "/v1/jobs", Body: job(3, 20, ""), Header: map[string]string{"Prefer": "wait=20"}})
+	ran := readAs[view](t, a)
+	if ran.Status != "succeeded" || !slices.Equal(ran.Resolved.Targets, []string{"cheap"}) || !slices.Equal(ran.Resolved.Unpaid, []string{"dear"}) {
+		t.Errorf("the job is %s", a.Body)
+	}
+	if results := s.Do(get("/v1/jobs/" + ran.ID + "/results")).Body; strings.Count(results, `"target":"cheap"`) != 3 {
+		t.Errorf("its results: %s", results)
+	}
+	// One item alone can be paid for on either.
+	one := readAs[view](t, s.Do(Call{Method: http.MethodPost, Path: "/v1/jobs", Body: job(1, 20, ""), Header: map[string]string{"Prefer": "wait=20"}}))
+	if len(one.Resolved.Targets) != 2 || one.Resolved.Unpaid != nil {
+		t.Errorf("a job that can be paid for is resolved to %+v", one.Resolved)
+	}
+	if a := s.Do(post("/v1/jobs", job(100, 200, ""))); a.Status != http.StatusPaymentRequired {
 		t.Errorf("what no target can be paid for: %d %s", a.Status, a.Body)
 	}
 }

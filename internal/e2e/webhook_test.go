@@ -202,3 +202,49 @@ func killAfterTheEnd(t *testing.T, data string, env []string) string {
 	}
 	return job
 }
+
+// TestWebhookIsChangedAsKnown holds that endpoints have an ETag at every door, and that a change which names another is
+// refused and does nothing.
+func TestWebhookIsChangedAsKnown(t *testing.T) {
+	t.Parallel()
+	s := stage(t).Server
+	type endpoint struct{ ID, ETag, URL string }
+	made := s.Do(post("/v1/webhooks", `{"url":"https://app.example/hook"}`))
+	var w endpoint
+	if err := json.Unmarshal([]byte(made.Body), &w); made.Status != http.StatusCreated || err != nil {
+		t.Fatal(made.Status, made.Body, err)
+	}
+	path := "/v1/webhooks/" + w.ID
+	if read := s.Do(get(path)); w.ETag == "" || made.Header.Get("ETag") != w.ETag || read.Header.Get("ETag") != w.ETag || !strings.Contains(s.Do(get("/v1/webhooks")).Body, `"etag":`) {
+		t.Errorf("the endpoint is %+v, %v %v", w, made.Header, read.Header)
+	}
+	change := func(method, under, match string) Answer {
+		c := Call{Method: method, Path: path + under, Header: map[string]string{"If-Match": match}}
+		if method == http.MethodPatch {
+			c.Body = `{"url":"https://app.example/` + strings.Trim(match, `"`) + `"}`
+		}
+		return s.Do(c)
+	}
+	now := readAs[endpoint](t, change(http.MethodPatch, "", w.ETag))
+	if now.ETag == w.ETag || now.URL == w.URL {
+		t.Errorf("changed to %+v", now)
+	}
+	for _, late := range []Answer{change(http.MethodPatch, "", w.ETag), change(http.MethodPost, "/rotate", w.ETag), change(http.MethodDelete, "", w.ETag)} {
+		if late.Status != http.StatusPreconditionFailed || !strings.Contains(late.Body, `"code":"conflict"`) || !strings.Contains(late.Body, "read it again") {
+			t.Errorf("a change of what it was: %d %s", late.Status, late.Body)
+		}
+	}
+	if a := change(http.MethodPatch, "", "W/soon"); a.Status != http.StatusBadRequest || !strings.Contains(a.Body, `"param":"If-Match"`) {
+		t.Errorf("a tag that is none: %d %s", a.Status, a.Body)
+	}
+	if left := readAs[endpoint](t, s.Do(get(path))); left != now {
+		t.Errorf("after refusals it is %+v, was %+v", left, now)
+	}
+	if a := change(http.MethodPatch, "", "*"); a.Status != http.StatusOK {
+		t.Errorf("a change of whatever it is: %d %s", a.Status, a.Body)
+	}
+	rotated := readAs[endpoint](t, change(http.MethodPost, "/rotate", s.Do(get(path)).Header.Get("ETag")))
+	if a := change(http.MethodDelete, "", rotated.ETag); a.Status != http.StatusOK {
+		t.Errorf("deleted as it is: %d %s", a.Status, a.Body)
+	}
+}

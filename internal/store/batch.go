@@ -34,8 +34,8 @@ type Batches interface {
 	// RefuseBatch keeps a batch that cannot run, with the reasons; there is no job.
 	RefuseBatch(ctx context.Context, tenant penstock.TenantID, b Batch) (Batch, error)
 
-	// UnfinishedBatches returns batches whose job has ended and whose files are not written yet, nor about to be by
-	// somebody who claimed them, oldest first, at most limit.
+	// UnfinishedBatches returns batches that are not done, nor about to be by somebody who claimed them, and whose job has
+	// ended, though others of their jobs need not have; oldest first, at most limit.
 	UnfinishedBatches(ctx context.Context, limit int) ([]Batch, error)
 
 	// ClaimBatch has others leave it to one of them to write a batch's files, for as long as the claim says; who holds it
@@ -69,16 +69,15 @@ type Batch struct {
 	Metadata   map[string]string
 	Errors     []LineError   // why it was refused; then it has no job
 	OutputLife time.Duration // how long its files are kept, 0 for as long as files are
-	Parts      []penstock.ID // further jobs of it, for other models
+	Parts      []penstock.ID // further jobs of it, for other models; they are kept and deleted together
 
 	Output, ErrorOutput penstock.ID // its files, "" until they are written, and where there was nothing to write
 	CreatedAt           time.Time
-	DoneAt              time.Time // when its files were written, zero until then
+	DoneAt              time.Time // when all of its jobs had ended and its files were written, zero until then
 
 	// Job is zero where it was refused. Of a batch with parts, counts, usage and times are what all of its jobs come to.
 	Job   penstock.Job
-	Split int  // how many of its items the job has
-	Lost  bool // some of its jobs are gone: they were deleted by themselves, or kept no longer
+	Split int // how many of its items the job has
 }
 
 // Jobs are the ids of all jobs of a batch.
@@ -99,16 +98,11 @@ func together(a, b penstock.Job) penstock.Job {
 	return a
 }
 
-// Gather completes a batch with its jobs, those that are there.
+// Gather completes a batch with its jobs.
 func (b *Batch) Gather(jobs map[penstock.ID]penstock.Job) {
 	b.Job = jobs[b.ID]
 	for _, id := range b.Parts {
-		j, there := jobs[id]
-		if !there {
-			b.Lost = true
-			continue
-		}
-		b.Job = together(b.Job, j)
+		b.Job = together(b.Job, jobs[id])
 	}
 }
 

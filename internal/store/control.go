@@ -1,8 +1,6 @@
 package store
 
 import (
-	"fmt"
-	"hash/fnv"
 	"time"
 
 	"penstock"
@@ -50,9 +48,7 @@ func (c *Control) Version() int64 {
 	if c.State == "" {
 		return 0
 	}
-	h := fnv.New64a()
-	fmt.Fprintf(h, "%s\x00%s\x00%s\x00%d", c.State, c.Reason, c.Actor, c.Since.UnixMicro())
-	return int64(h.Sum64()>>1) | 1
+	return penstock.VersionOf(c.State, c.Reason, c.Actor, c.Since.UnixMicro())
 }
 
 // What the audit calls a change of a control.

@@ -212,15 +212,15 @@ type Ledger interface {
 type Retention interface {
 	// DeleteJob removes a finished job with its items, payloads, attempts and dead letters; its
 	// idempotency key stays, and is gone from then on. The job vanishes at once; of a large one
-	// PurgeItems removes what is left. The audit keeps who did it. Codes: not_found, conflict (it has
-	// not finished).
+	// PurgeItems removes what is left. The audit keeps who did it. The jobs of a batch go together, or none does. Codes:
+	// not_found, conflict (it has not finished, or is one of several of a batch and that is not what is to be deleted).
 	DeleteJob(ctx context.Context, tenant penstock.TenantID, d Deletion) error
 
 	// TenantIDs returns every tenant that ever was configured, in order, at most p.Limit of them.
 	TenantIDs(ctx context.Context, p TenantPage) ([]penstock.TenantID, error)
 
 	// PurgeJobs deletes a tenant's jobs that finished longer than p.Kept ago, oldest first, as DeleteJob
-	// does. It counts jobs.
+	// does; those of a batch when that was done so long ago. It counts jobs, a batch as one.
 	PurgeJobs(ctx context.Context, tenant penstock.TenantID, p Purge) (Purged, error)
 
 	// PurgeItems goes on removing the items of jobs that were too large to be removed at once, at most

@@ -108,6 +108,7 @@ type EventPage struct {
 // Deletion removes a job on behalf of its owner.
 type Deletion struct {
 	Job   penstock.ID
+	Batch bool   // all jobs of the batch that the job names
 	Actor string // name of the key
 }
 

@@ -19,15 +19,15 @@ type Webhooks interface {
 	// Webhook returns one endpoint. Codes: not_found.
 	Webhook(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (penstock.Webhook, error)
 
-	// ChangeWebhook changes what c names. Enabling an endpoint forgets its failures. Codes: not_found.
+	// ChangeWebhook changes what c names. Enabling an endpoint forgets its failures. Codes: not_found, conflict (ErrStale).
 	ChangeWebhook(ctx context.Context, tenant penstock.TenantID, c WebhookChange) (penstock.Webhook, error)
 
 	// DeleteWebhook removes an endpoint with its secrets. What was still to be delivered to it fails. Codes:
-	// not_found.
+	// not_found, conflict (ErrStale).
 	DeleteWebhook(ctx context.Context, tenant penstock.TenantID, r WebhookRemoval) error
 
 	// RotateSecret makes a secret the one that signs, and lets the one before sign beside it for a while. It
-	// returns until when; zero if there was none before. Codes: not_found.
+	// returns until when; zero if there was none before. Codes: not_found, conflict (ErrStale).
 	RotateSecret(ctx context.Context, tenant penstock.TenantID, r SecretRotation) (time.Time, error)
 
 	// TestWebhook puts a webhook.test for an endpoint into the outbox. Codes: not_found, conflict (it is
@@ -96,9 +96,15 @@ type WebhookPage struct {
 	Limit int
 }
 
+// WebhookRef is an endpoint as its owner knows it.
+type WebhookRef struct {
+	ID        penstock.ID
+	IfVersion int64 // the version that it must have; 0 for any
+}
+
 // WebhookChange is what shall be different. Nil fields stay as they are.
 type WebhookChange struct {
-	ID          penstock.ID
+	WebhookRef
 	URL         *string
 	Description *string
 	Events      []penstock.EventType
@@ -108,13 +114,13 @@ type WebhookChange struct {
 
 // WebhookRemoval removes an endpoint.
 type WebhookRemoval struct {
-	ID    penstock.ID
+	WebhookRef
 	Actor string
 }
 
 // SecretRotation replaces a secret.
 type SecretRotation struct {
-	Webhook penstock.ID // "" for the tenant's own secret, which signs what jobs' own webhooks are sent
+	Webhook WebhookRef // without an id for the tenant's own secret, which signs what jobs' own webhooks are sent
 	Secret  []byte
 	Overlap time.Duration // how long the secret before it signs too
 	Actor   string

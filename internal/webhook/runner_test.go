@@ -251,7 +251,7 @@ func TestRotationSignsTwice(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		w := r.endpoint("app.example", always(200))
 		old := r.net.secrets["app.example"]
-		rotated, err := r.Rotate(t.Context(), r.caller, w.ID)
+		rotated, err := r.Rotate(t.Context(), r.caller, store.WebhookRef{ID: w.ID})
 		if err != nil || time.Until(rotated.OldUntil) != Overlap || rotated.Secret == old {
 			t.Fatalf("rotated to %+v: %v", rotated, err)
 		}

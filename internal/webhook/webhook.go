@@ -84,13 +84,13 @@ func (s *Service) Create(ctx context.Context, caller penstock.Caller, o Order) (
 	return w, FormatSecret(n.Secret), err
 }
 
-// Change changes an endpoint. Codes: invalid_request, not_found.
-func (s *Service) Change(ctx context.Context, caller penstock.Caller, id penstock.ID, o Order) (penstock.Webhook, error) {
+// Change changes an endpoint. Codes: invalid_request, not_found, conflict (it was changed meanwhile).
+func (s *Service) Change(ctx context.Context, caller penstock.Caller, of store.WebhookRef, o Order) (penstock.Webhook, error) {
 	if err := s.check(o); err != nil {
 		return penstock.Webhook{}, err
 	}
 	return s.Store.ChangeWebhook(ctx, caller.Tenant.ID, store.WebhookChange{
-		ID: id, URL: o.URL, Description: o.Description, Events: o.Events, Enabled: o.Enabled, Actor: caller.Key,
+		WebhookRef: of, URL: o.URL, Description: o.Description, Events: o.Events, Enabled: o.Enabled, Actor: caller.Key,
 	})
 }
 
@@ -100,17 +100,17 @@ type Rotated struct {
 	OldUntil time.Time // zero if there was none
 }
 
-// Rotate gives an endpoint a new secret, or with the id "" the tenant itself, whose secret signs what jobs' own
-// webhooks are sent. Codes: not_found.
-func (s *Service) Rotate(ctx context.Context, caller penstock.Caller, id penstock.ID) (Rotated, error) {
+// Rotate gives an endpoint a new secret, or without an id the tenant itself, whose secret signs what jobs' own
+// webhooks are sent. Codes: not_found, conflict (it was changed meanwhile).
+func (s *Service) Rotate(ctx context.Context, caller penstock.Caller, of store.WebhookRef) (Rotated, error) {
 	secret := newSecret()
-	until, err := s.Store.RotateSecret(ctx, caller.Tenant.ID, store.SecretRotation{Webhook: id, Secret: secret, Overlap: Overlap, Actor: caller.Key})
+	until, err := s.Store.RotateSecret(ctx, caller.Tenant.ID, store.SecretRotation{Webhook: of, Secret: secret, Overlap: Overlap, Actor: caller.Key})
 	return Rotated{FormatSecret(secret), until}, err
 }
 
-// Delete removes an endpoint. Codes: not_found.
-func (s *Service) Delete(ctx context.Context, caller penstock.Caller, id penstock.ID) error {
-	return s.Store.DeleteWebhook(ctx, caller.Tenant.ID, store.WebhookRemoval{ID: id, Actor: caller.Key})
+// Delete removes an endpoint. Codes: not_found, conflict (it was changed meanwhile).
+func (s *Service) Delete(ctx context.Context, caller penstock.Caller, of store.WebhookRef) error {
+	return s.Store.DeleteWebhook(ctx, caller.Tenant.ID, store.WebhookRemoval{WebhookRef: of, Actor: caller.Key})
 }
 
 // Test sends a webhook.test to an endpoint. Codes: not_found, conflict.

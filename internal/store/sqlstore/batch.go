@@ -54,9 +54,10 @@ func (b batchRow) insert(ctx context.Context, tx Tx, j penstock.Job) error {
 }
 
 // insertParts writes the further jobs of a batch.
-func insertParts(ctx context.Context, tx Tx, tenant penstock.TenantID, parts []store.Submission) error {
+func insertParts(ctx context.Context, tx Tx, of penstock.Job, parts []store.Submission) error {
 	for _, part := range parts {
-		j := newJob(tx, tenant, part)
+		j := newJob(tx, of.Tenant, part)
+		j.Resolved.PartOf = of.ID
 		if err := (batchRow{}).insert(ctx, tx, j); err != nil {
 			return err
 		}

@@ -17,7 +17,7 @@ func auditHarvests(ctx context.Context, tx Tx) (problems []string, err error) {
 	var after harvestOf
 	var places *jobPlaces
 	for len(problems) < store.MaxLedgerProblems {
-		found, err := queryAll(ctx, tx, sqlf(`SELECT job_id, last_seq, min_n, max_n, items, reserved_nano_usd, cost_nano_usd, facts, LENGTH(results),
+		found, err := queryAll(ctx, tx, sqlf(`SELECT job_id, last_seq, min_n, max_n, items, reserved_nano_usd, cost_nano_usd, facts, LENGTH(results), finished_at,
 				COALESCE((SELECT total FROM jobs j WHERE j.id = harvests.job_id), 0), `+usageNames+`
 			FROM harvests WHERE (job_id, last_seq) > ($1, $2) ORDER BY job_id, last_seq LIMIT $3`, after.job, after.last, harvestStep), scanWeighed)
 		if err != nil || len(found) == 0 {
@@ -31,6 +31,11 @@ func auditHarvests(ctx context.Context, tx Tx) (problems []string, err error) {
 				problems = append(problems, "harvest differs from what it says it is: "+name)
 				continue
 			}
+			wrong, err := w.wrongForfeits(ctx, tx, items)
+			if err != nil {
+				return nil, err
+			}
+			problems = append(problems, wrong...)
 			if w.total <= 1 {
 				continue // the job is gone, or has no other item that could be missing instead
 			}
@@ -57,11 +62,12 @@ type weighed struct {
 	usage           penstock.Usage
 	facts           []byte
 	results         int64 // bytes
-	total           int   // items of its job, 0 if that is gone
+	finished        int64
+	total           int // items of its job, 0 if that is gone
 }
 
 func scanWeighed(row Row) (w weighed, err error) {
-	return w, row.Scan(intoUsage(&w.usage, &w.job, &w.last, &w.min, &w.max, &w.items, &w.reserved, &w.cost, &w.facts, &w.results, &w.total)...)
+	return w, row.Scan(intoUsage(&w.usage, &w.job, &w.last, &w.min, &w.max, &w.items, &w.reserved, &w.cost, &w.facts, &w.results, &w.finished, &w.total)...)
 }
 
 // agrees says whether the facts of a harvest add up to its row, and returns its items.
@@ -81,6 +87,31 @@ func (w weighed) agrees() ([]itemRow, bool) {
 	same := sum.min == w.min && sum.max == w.max && sum.items == w.items && sum.reserved == w.reserved && sum.cost == w.cost &&
 		sum.usage == w.usage && sum.results == w.results
 	return items, same && sum.max-sum.min < harvestSpan
+}
+
+// wrongForfeits tells of what was forfeited for items of a harvest that nobody knows the use of: the commit that ended them
+// booked it, at their target and price. What was forfeited for others is of workers that came too late.
+func (w weighed) wrongForfeits(ctx context.Context, tx Tx, items []itemRow) (problems []string, err error) {
+	unknown := map[string]itemRow{}
+	for _, r := range items {
+		if !r.last.UsageKnown {
+			unknown[forfeitKey(penstock.ItemID(w.job, r.Index), r.last.Fence)] = r
+		}
+	}
+	if len(unknown) == 0 {
+		return nil, nil
+	}
+	err = tx.Ask(ctx, ask(sqlf(`SELECT key, target, price_version, created_at FROM ledger WHERE key BETWEEN $1 AND $2`,
+		forfeitPrefix+string(penstock.ItemID(w.job, int(w.min))), forfeitPrefix+string(penstock.ItemID(w.job, int(w.max)))+";"), func(row Row) error {
+		var key, target, price string
+		var at int64
+		err := row.Scan(&key, &target, &price, &at)
+		if r, ok := unknown[key]; ok && (target != r.Target || price != r.price || at != w.finished) {
+			problems = append(problems, "item's forfeit has another target, price or time than its end: "+key)
+		}
+		return err
+	}))
+	return problems, err
 }
 
 // jobPlaces are the items of a job that were found somewhere.

@@ -28,33 +28,67 @@ func (s *Store) DeleteJob(ctx context.Context, tenant penstock.TenantID, d store
 	var e *eraser
 	err := s.write(ctx, "delete_job", func(tx Tx) error {
 		e = newEraser(deleteStep)
-		if _, err := findJob(ctx, tx, tenant, id); err != nil {
-			return err
-		}
-		jobs, err := lockJobs(ctx, tx, []penstock.ID{id}, lockWhole)
+		j, err := findJob(ctx, tx, tenant, id)
 		if err != nil {
 			return err
 		}
-		j := jobs.byID[id]
-		if j == nil {
+		parts, err := partsOf(ctx, tx, id)
+		if err == nil {
+			err = refuseAlone(j, parts, d)
+		}
+		if err != nil {
+			return err
+		}
+		jobs, err := lockJobs(ctx, tx, append(parts, id), lockWhole)
+		if err != nil {
+			return err
+		}
+		if jobs.byID[id] == nil {
 			return notFound(penstock.ViewJob, id)
 		}
-		if j.FinishedAt.IsZero() {
+		if j := jobs.unfinished(); j != nil {
 			return penstock.Errorf(penstock.CodeConflict, "%s is still %s; cancel it first, and delete it when it has ended.",
-				penstock.ViewJob.Format(id), j.Status())
+				penstock.ViewJob.Format(j.ID), j.Status())
 		}
-		if err := e.deleteJob(ctx, tx, deletedJob{id: id, tenant: j.Tenant, total: j.Counts.Total}); err != nil {
+		if err := e.deleteJobs(ctx, tx, jobs); err != nil {
 			return err
 		}
 		if err := errors.Join(e.remember(ctx, tx), e.backlogs.forget(ctx, tx)); err != nil {
 			return err
 		}
-		return s.note(ctx, tx, noted{
-			tenant: tenant, actor: d.Actor, action: store.ActionDeleteJob, subject: penstock.ViewJob.Format(id),
-			before: map[string]any{"status": j.Status(), "counts": j.Counts, "finished_at": j.FinishedAt}, after: map[string]any{"deleted": true},
-		})
+		for _, id := range slices.Sorted(maps.Keys(jobs.byID)) {
+			j := jobs.byID[id]
+			err := s.note(ctx, tx, noted{
+				tenant: tenant, actor: d.Actor, action: store.ActionDeleteJob, subject: penstock.ViewJob.Format(j.ID),
+				before: map[string]any{"status": j.Status(), "counts": j.Counts, "finished_at": j.FinishedAt}, after: map[string]any{"deleted": true},
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	return s.erased(ctx, e, err)
+}
+
+// refuseAlone keeps the jobs of a batch together: one by itself is not deleted.
+func refuseAlone(j penstock.Job, parts []penstock.ID, d store.Deletion) error {
+	batch := j.ID
+	switch {
+	case j.Resolved.PartOf != "":
+		batch = j.Resolved.PartOf
+	case len(parts) == 0 || d.Batch:
+		return nil
+	}
+	name := penstock.ViewMessageBatch.Format(batch)
+	return penstock.Errorf(penstock.CodeConflict, "%s is one of the jobs of %s, which are kept and deleted together; use DELETE /v1/messages/batches/%[2]s.",
+		penstock.ViewJob.Format(j.ID), name)
+}
+
+// partsOf are the further jobs of the batch that a job names, none for most.
+func partsOf(ctx context.Context, tx Tx, id penstock.ID) ([]penstock.ID, error) {
+	b, _, err := queryOne(ctx, tx, sqlf(`SELECT `+batchColumns+` FROM batches b WHERE b.job_id = $1 AND b.parts <> '[]'`, id), scanBatch)
+	return b.Parts, err
 }
 
 // PurgeJobs implements store.Retention.
@@ -62,12 +96,18 @@ func (s *Store) PurgeJobs(ctx context.Context, tenant penstock.TenantID, p store
 	type expired struct {
 		deletedJob
 		finished int64
+		several  bool // it names a batch that has other jobs as well
 	}
 	find := func(tx Tx, limit int) ([]expired, error) {
-		return queryAll(ctx, tx, sqlf(`SELECT id, tenant_id, total, finished_at FROM jobs
-			WHERE tenant_id = $1 AND finished_at > 0 AND finished_at <= $2 ORDER BY finished_at LIMIT $3`,
+		// The jobs of a batch go with the one that it is named by, and that when all of them were kept long enough.
+		return queryAll(ctx, tx, sqlf(`SELECT id, jobs.tenant_id, total, COALESCE(b.done_at, finished_at), b.job_id IS NOT NULL FROM jobs
+			LEFT JOIN batches b ON b.job_id = COALESCE(resolved /*pg ::jsonb */ ->> 'part_of', id) AND b.parts <> '[]'
+			WHERE jobs.tenant_id = $1 AND finished_at > 0 AND finished_at <= $2
+				AND (b.job_id IS NULL OR (b.job_id = id AND b.done_at > 0 AND b.done_at <= $2)) ORDER BY finished_at LIMIT $3`,
 			tenant, micros(tx.Now().Add(-p.Kept)), limit),
-			func(row Row) (x expired, err error) { return x, row.Scan(&x.id, &x.tenant, &x.total, &x.finished) })
+			func(row Row) (x expired, err error) {
+				return x, row.Scan(&x.id, &x.tenant, &x.total, &x.finished, &x.several)
+			})
 	}
 	// Nearly always there is nothing to remove; a write transaction, which costs a disk flush, is only
 	// begun when there is.
@@ -89,10 +129,15 @@ func (s *Store) PurgeJobs(ctx context.Context, tenant penstock.TenantID, p store
 			return err
 		}
 		for _, x := range found {
-			if e.left == 0 {
+			if e.left <= 0 {
 				break
 			}
-			taken, err := e.take(ctx, tx, x.deletedJob)
+			var taken bool
+			if x.several {
+				taken, err = e.takeBatch(ctx, tx, x.id)
+			} else {
+				taken, err = e.take(ctx, tx, x.deletedJob)
+			}
 			if err != nil {
 				return err
 			}
@@ -100,7 +145,7 @@ func (s *Store) PurgeJobs(ctx context.Context, tenant penstock.TenantID, p store
 				done.Removed++
 			}
 		}
-		done.More = e.left == 0
+		done.More = e.left <= 0
 		if err := e.remember(ctx, tx); err != nil {
 			return err
 		}
@@ -185,6 +230,40 @@ func (e *eraser) take(ctx context.Context, tx Tx, d deletedJob) (bool, error) {
 		return false, err
 	}
 	return true, e.deleteJob(ctx, tx, d)
+}
+
+// takeBatch deletes all jobs of a batch unless another process is at one of them.
+func (e *eraser) takeBatch(ctx context.Context, tx Tx, id penstock.ID) (bool, error) {
+	parts, err := partsOf(ctx, tx, id)
+	if err != nil {
+		return false, err
+	}
+	all := append(parts, id)
+	free, err := lockRows(ctx, tx, all, lockFree)
+	if err != nil || len(free.byID) < len(all) || free.unfinished() != nil {
+		return false, err
+	}
+	return true, e.deleteJobs(ctx, tx, free)
+}
+
+// unfinished is a job of the group that has not ended, nil if all have.
+func (g jobGroup) unfinished() *penstock.Job {
+	for _, j := range g.byID {
+		if j.FinishedAt.IsZero() {
+			return j
+		}
+	}
+	return nil
+}
+
+// deleteJobs removes locked jobs.
+func (e *eraser) deleteJobs(ctx context.Context, tx Tx, jobs jobGroup) error {
+	for _, j := range jobs.byID {
+		if err := e.deleteJob(ctx, tx, deletedJob{id: j.ID, tenant: j.Tenant, total: j.Counts.Total}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // deleteJob removes the row of a locked job, which makes it vanish for everyone, and of its items as many

@@ -113,6 +113,8 @@ const (
 	lockFinish jobLock = ` /*pg ORDER BY id FOR NO KEY UPDATE */`
 	// lockWhole keeps claims out as well.
 	lockWhole jobLock = ` /*pg ORDER BY id FOR UPDATE */`
+	// lockFree is the same, for those that nobody has locked.
+	lockFree jobLock = ` /*pg ORDER BY id FOR UPDATE SKIP LOCKED */`
 )
 
 // lockJobs locks the given jobs and the budgets that they are paid from: whoever ends items needs both.

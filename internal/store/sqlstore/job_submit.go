@@ -19,7 +19,7 @@ func (s *Store) SubmitJob(ctx context.Context, tenant penstock.TenantID, sub sto
 	return s.accept(ctx, tenant, acceptance{Submission: sub, name: "submit", also: func(tx Tx, j penstock.Job) error {
 		err := batch.insert(ctx, tx, j)
 		if err == nil {
-			err = insertParts(ctx, tx, tenant, sub.Parts)
+			err = insertParts(ctx, tx, j, sub.Parts)
 		}
 		if err != nil || hear == nil {
 			return err
@@ -172,6 +172,7 @@ func priorJob(ctx context.Context, tx Tx, tenant penstock.TenantID, id penstock.
 func newJob(tx Tx, tenant penstock.TenantID, sub store.Submission) penstock.Job {
 	j := sub.Job
 	j.Tenant = tenant
+	j.Resolved.PartOf = "" // a retry is a job of its own, whatever it retries
 	j.CreatedAt = tx.Now()
 	if j.Deadline.IsZero() {
 		j.Deadline = j.CreatedAt.Add(sub.DeadlineIn)

@@ -12,6 +12,13 @@ const endedSums = `(SELECT job_id, tenant_id, status, 1 AS outcomes, cost_nano_u
 		WHERE status NOT IN ('queued', 'running')
 	UNION ALL SELECT job_id, tenant_id, 'succeeded', items, cost_nano_usd, reserved_nano_usd, ` + usageNames + ` FROM harvests)`
 
+// How far the time of a call and that of its settlement may lie apart, in microseconds: the clocks of a process and of the
+// database differ, and a process keeps what it could not write for as long as the database is away.
+const (
+	bookedEarly = `3600000000`
+	bookedLate  = `86400000000`
+)
+
 // named says that an entry tells key, model and lane: those of early versions do not.
 const named = `l.lane <> ''`
 
@@ -99,6 +106,21 @@ var audits = []struct{ problem, sql string }{
 			OR (` + named + ` AND (l.key_name <> r.key_name OR l.model <> r.model OR l.lane <> 'realtime'
 				OR l.price_version <> COALESCE((SELECT a.price_version FROM attempts a WHERE a.subject_id = r.id ORDER BY a.number DESC LIMIT 1), '')))
 		LIMIT $1`},
+	{"request is settled long before or after it ended", `SELECT r.id FROM requests r JOIN ledger l ON l.key = 'request:' || r.id
+		WHERE l.created_at < r.finished_at - ` + bookedEarly + ` OR l.created_at > r.finished_at + ` + bookedLate + ` LIMIT $1`},
+	{"request's forfeit differs from its settlement", `SELECT l.subject_id FROM ledger l JOIN ledger s ON s.key = 'request:' || l.subject_id
+		WHERE l.kind = 'forfeit' AND l.job_id = '' AND (l.tenant_id <> s.tenant_id OR l.target <> s.target OR l.price_version <> s.price_version
+			OR l.created_at <> s.created_at) LIMIT $1`},
+	// The commit that ends an item whose use nobody knows books that it is forfeit. What is forfeited beside that is of
+	// workers that came too late, on whatever target.
+	{"item's forfeit has another target, price or time than its end", `SELECT l.key FROM ledger l
+		JOIN items i ON i.id = l.subject_id AND l.key = 'forfeit:' || i.id || ':' || i.fence
+		WHERE l.kind = 'forfeit' AND i.seq > 0 AND i.last_attempt LIKE '%"UsageKnown":false%'
+			AND (l.target <> i.target OR l.price_version <> i.price_version OR l.created_at <> i.finished_at) LIMIT $1`},
+	{"job's reservation names a target or price, or another time than its own", `SELECT l.key FROM ledger l JOIN jobs j ON j.id = l.job_id
+		WHERE l.kind = 'reserve' AND (l.target <> '' OR l.price_version <> '' OR (l.key = 'job:' || j.id AND l.created_at <> j.created_at)) LIMIT $1`},
+	{"job's settlement is under another key than its own", `SELECT l.key FROM ledger l
+		WHERE l.kind IN ('settle', 'release') AND l.job_id <> '' AND ` + named + ` AND l.key NOT LIKE 'settle:' || l.job_id || ':%' LIMIT $1`},
 	{"request is settled under another key than its own", `SELECT l.key FROM ledger l
 		WHERE l.kind IN ('settle', 'release') AND l.job_id = '' AND l.key <> 'request:' || l.subject_id LIMIT $1`},
 	{"entry is of another kind than its key", `SELECT l.key FROM ledger l
@@ -138,7 +160,7 @@ func (s *Store) VerifyLedger(ctx context.Context) (report store.LedgerReport, er
 				report.Problems = append(report.Problems, a.problem+": "+id)
 			}
 		}
-		for _, audit := range []func(context.Context, Tx) ([]string, error){auditHarvests, auditBudgets} {
+		for _, audit := range []func(context.Context, Tx) ([]string, error){auditHarvests, auditOutcomes, auditBudgets} {
 			wrong, err := audit(ctx, tx)
 			if err != nil {
 				return err

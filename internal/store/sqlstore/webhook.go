@@ -49,6 +49,29 @@ func findWebhook(ctx context.Context, tx Tx, tenant penstock.TenantID, id pensto
 	return w, err
 }
 
+// lockWebhook finds an endpoint that is to be changed, if it is the version that its owner knows, and keeps it from changing
+// otherwise. Codes: not_found, conflict.
+func lockWebhook(ctx context.Context, tx Tx, tenant penstock.TenantID, c store.WebhookRef) (w penstock.Webhook, err error) {
+	if _, err := findWebhook(ctx, tx, tenant, c.ID); err != nil {
+		return w, err
+	}
+	// Receivers come before endpoints, as where a delivery fails.
+	if _, _, err := queryOne(ctx, tx, sqlf(`SELECT 1 FROM receivers WHERE id = $1 /*pg FOR UPDATE */`, c.ID), scanInt); err != nil {
+		return w, err
+	}
+	_, there, err := queryOne(ctx, tx, sqlf(`SELECT 1 FROM webhooks WHERE tenant_id = $1 AND job_id = '' AND id = $2 /*pg FOR UPDATE */`, tenant, c.ID), scanInt)
+	if err == nil && !there {
+		err = notFound(penstock.ViewWebhook, c.ID)
+	}
+	if err == nil {
+		w, err = findWebhook(ctx, tx, tenant, c.ID)
+	}
+	if err != nil {
+		return w, err
+	}
+	return w, checkVersion("The endpoint", w.Version(), store.Condition{IfVersion: c.IfVersion})
+}
+
 // sealSecret binds a secret to the endpoint whose it is; the tenant's own to none.
 func (s *Store) sealSecret(tenant penstock.TenantID, webhook penstock.ID, secret []byte) ([]byte, error) {
 	sealed, err := s.codec.Seal(secretOwner(tenant, webhook), secret)
@@ -148,7 +171,7 @@ const disabledByOwner = "disabled by its owner"
 // ChangeWebhook implements store.Webhooks.
 func (s *Store) ChangeWebhook(ctx context.Context, tenant penstock.TenantID, c store.WebhookChange) (w penstock.Webhook, err error) {
 	err = s.write(ctx, "webhook_change", func(tx Tx) error {
-		before, err := findWebhook(ctx, tx, tenant, c.ID)
+		before, err := lockWebhook(ctx, tx, tenant, c.WebhookRef)
 		if err != nil {
 			return err
 		}
@@ -160,7 +183,6 @@ func (s *Store) ChangeWebhook(ctx context.Context, tenant penstock.TenantID, c s
 		}
 		if c.Enabled != nil && *c.Enabled {
 			changed.DisabledAt, changed.DisabledReason = time.Time{}, ""
-			// Receivers come before endpoints, as where a delivery fails.
 			if err := tx.Do(ctx, `DELETE FROM receivers WHERE id = $1`, c.ID); err != nil {
 				return err
 			}
@@ -194,7 +216,7 @@ func apply[T any](field, value *T) {
 // DeleteWebhook implements store.Webhooks.
 func (s *Store) DeleteWebhook(ctx context.Context, tenant penstock.TenantID, r store.WebhookRemoval) error {
 	return s.write(ctx, "webhook_delete", func(tx Tx) error {
-		before, err := findWebhook(ctx, tx, tenant, r.ID)
+		before, err := lockWebhook(ctx, tx, tenant, r.WebhookRef)
 		if err != nil {
 			return err
 		}
@@ -215,29 +237,33 @@ func (s *Store) DeleteWebhook(ctx context.Context, tenant penstock.TenantID, r s
 
 // RotateSecret implements store.Webhooks.
 func (s *Store) RotateSecret(ctx context.Context, tenant penstock.TenantID, r store.SecretRotation) (until time.Time, err error) {
-	sealed, err := s.sealSecret(tenant, r.Webhook, r.Secret)
+	sealed, err := s.sealSecret(tenant, r.Webhook.ID, r.Secret)
 	if err != nil {
 		return until, hide(err)
 	}
 	err = s.write(ctx, "webhook_rotate", func(tx Tx) error {
 		until = time.Time{}
-		if r.Webhook != "" {
-			if _, err := findWebhook(ctx, tx, tenant, r.Webhook); err != nil {
+		if r.Webhook.ID != "" {
+			_, err := lockWebhook(ctx, tx, tenant, r.Webhook)
+			if err == nil {
+				err = tx.Do(ctx, `UPDATE webhooks SET updated_at = $3 WHERE tenant_id = $1 AND job_id = '' AND id = $2`, tenant, r.Webhook.ID, micros(tx.Now()))
+			}
+			if err != nil {
 				return err
 			}
 		}
 		ends := tx.Now().Add(r.Overlap)
 		rotated, err := tx.Exec(ctx, `UPDATE webhook_secrets SET old_secret = secret, old_until = $3, secret = $4
-			WHERE tenant_id = $1 AND webhook_id = $2`, tenant, r.Webhook, micros(ends), sealed)
+			WHERE tenant_id = $1 AND webhook_id = $2`, tenant, r.Webhook.ID, micros(ends), sealed)
 		if err != nil {
 			return err
 		}
 		if rotated > 0 {
 			until = ends
-		} else if err := tx.Do(ctx, `INSERT INTO webhook_secrets (tenant_id, webhook_id, secret) VALUES ($1, $2, $3)`, tenant, r.Webhook, sealed); err != nil {
+		} else if err := tx.Do(ctx, `INSERT INTO webhook_secrets (tenant_id, webhook_id, secret) VALUES ($1, $2, $3)`, tenant, r.Webhook.ID, sealed); err != nil {
 			return err
 		}
-		return s.noteWebhook(ctx, tx, webhookNote{tenant, r.Webhook, r.Actor, store.ActionRotateSecret, nil, map[string]any{"old_until": until}})
+		return s.noteWebhook(ctx, tx, webhookNote{tenant, r.Webhook.ID, r.Actor, store.ActionRotateSecret, nil, map[string]any{"old_until": until}})
 	})
 	return until, err
 }

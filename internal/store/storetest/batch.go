@@ -19,6 +19,8 @@ func batchCases() []testCase {
 		{"one of many writes the files of a batch", batchClaimed},
 		{"a batch for several models is several jobs", batchParts},
 		{"the jobs of a batch are accepted together or not at all", batchPartsTogether},
+		{"the jobs of a batch are deleted together", batchPartsDeleted},
+		{"the jobs of a batch are kept as long as the last of them", batchPartsKept},
 	}
 }
 

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"strings"
 	"time"
 
 	"penstock"
@@ -90,14 +91,85 @@ func batchParts(r *rig) {
 	last, err := r.s.Job(r.t.Context(), acme, jobs[2].Job.ID)
 	r.must("read the last job", err)
 	r.wantSame("counts at the end", b.Job.Counts, penstock.Counts{Total: 3, Succeeded: 2, Failed: 1})
-	if b.Lost || !b.Job.FinishedAt.Equal(last.FinishedAt) || b.Job.Cost != 3*last.Cost || b.Job.StartedAt.IsZero() {
+	if !b.Job.FinishedAt.Equal(last.FinishedAt) || b.Job.Cost != 3*last.Cost || b.Job.StartedAt.IsZero() {
 		r.t.Errorf("in the end the batch is %+v", b)
 	}
-	r.must("delete a part", r.s.DeleteJob(r.t.Context(), acme, store.Deletion{Job: jobs[1].Job.ID}))
-	if b := read(); !b.Lost || b.Job.Counts.Total != 2 {
-		r.t.Errorf("without one of its jobs the batch is %+v", b)
-	}
 	r.verifyBooks()
+}
+
+// runParts ends the jobs of a batch, one after the other, with time between them.
+func (r *rig) runParts(jobs []store.Submission, apart time.Duration) {
+	r.t.Helper()
+	for _, job := range jobs {
+		r.split(job, 0, 1)
+		r.win(r.ending(r.claimN(r.lease("worker"), 1)[0], penstock.TransitionSucceed))
+		r.clock.Advance(apart)
+	}
+}
+
+// wantParts checks what reading each job of a batch, and the batch, is answered with: "" if they are there.
+func (r *rig) wantParts(what string, jobs []store.Submission, code penstock.Code) {
+	r.t.Helper()
+	for _, job := range jobs {
+		_, err := r.s.Job(r.t.Context(), acme, job.Job.ID)
+		r.wantSame(what+": reading a job", penstock.ErrorCode(err), code)
+	}
+	_, err := r.s.Batch(r.t.Context(), acme, jobs[0].Job.ID)
+	r.wantSame(what+": reading the batch", penstock.ErrorCode(err), code)
+	r.verifyBooks()
+}
+
+func batchPartsDeleted(r *rig) {
+	jobs := r.mixedBatch("fast", "smart", "cheap")
+	remove := func(n int, whole bool) error {
+		return r.s.DeleteJob(r.t.Context(), acme, store.Deletion{Job: jobs[n].Job.ID, Batch: whole})
+	}
+	r.runParts(jobs[:2], 0)
+	r.wantCode("delete a batch that runs", remove(0, true), penstock.CodeConflict)
+	r.runParts(jobs[2:], 0)
+	r.wantCode("delete the first job alone", remove(0, false), penstock.CodeConflict)
+	r.wantCode("delete another job alone", remove(1, false), penstock.CodeConflict)
+	r.wantCode("delete a batch by another of its jobs", remove(1, true), penstock.CodeConflict)
+	err := remove(2, false)
+	if err == nil || !strings.Contains(err.Error(), penstock.ViewMessageBatch.Format(jobs[0].Job.ID)) {
+		r.t.Errorf("who deletes a part is not told of its batch: %v", err)
+	}
+	r.wantParts("after refusals", jobs, "")
+
+	found, err := r.s.Retryable(r.t.Context(), acme, store.RetrySelection{Job: jobs[1].Job.ID, Limit: 1})
+	r.must("read what could be retried", err)
+	r.wantSame("a part says whose it is", found.Job.Resolved.PartOf, jobs[0].Job.ID)
+	again := r.submission(1)
+	again.Job.Resolved = found.Job.Resolved
+	r.submit(again)
+	alone, err := r.s.Job(r.t.Context(), acme, again.Job.ID)
+	r.must("read what was submitted anew", err)
+	r.wantSame("what runs again is no part", alone.Resolved.PartOf, penstock.ID(""))
+
+	r.must("delete the batch", remove(0, true))
+	r.wantParts("after the deletion", jobs, penstock.CodeNotFound)
+}
+
+func batchPartsKept(r *rig) {
+	const kept = 15 * time.Minute
+	jobs := r.mixedBatch("fast", "smart", "cheap")
+	purge := func() int {
+		r.t.Helper()
+		done, err := r.s.PurgeJobs(r.t.Context(), acme, store.Purge{Kept: kept, Limit: everything})
+		r.must("purge", err)
+		return done.Removed
+	}
+	r.runParts(jobs, 10*time.Minute) // they ended 30, 20 and 10 minutes ago
+	r.wantSame("purged before it is done", purge(), 0)
+	_, done, err := r.s.FinishBatch(r.t.Context(), acme, store.BatchFiles{Job: jobs[0].Job.ID})
+	r.must("finish", err)
+	r.wantSame("finished", done, true)
+	r.clock.Advance(kept - time.Second)
+	r.wantSame("purged before its time", purge(), 0)
+	r.wantParts("until all were kept long enough", jobs, "")
+	r.clock.Advance(time.Second)
+	r.wantSame("purged", purge(), 1)
+	r.wantParts("after retention", jobs, penstock.CodeNotFound)
 }
 
 func batchPartsTogether(r *rig) {

@@ -2,9 +2,12 @@ package storetest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"penstock"
@@ -19,6 +22,7 @@ func webhookCases() []testCase {
 		{"a job's own webhook is told and then forgotten", webhookOfJob},
 		{"a job's own webhook needs the tenant's secret", webhookOfJobUnsigned},
 		{"an endpoint changes, is disabled and deleted", webhookChanges},
+		{"an endpoint is changed as it is known, or not at all", webhookVersions},
 		{"a tenant has few endpoints", webhookBound},
 		{"both secrets sign while they overlap", webhookRotation},
 		{"a claim is held, lost and fenced", deliveryClaims},
@@ -232,7 +236,7 @@ func webhookChanges(r *rig) {
 	w := r.hook(penstock.EventJobFinished)
 	url, about, off, on := "https://other.example/", "told late", false, true
 	changed, err := r.s.ChangeWebhook(r.t.Context(), acme, store.WebhookChange{
-		ID: w.ID, URL: &url, Description: &about, Events: []penstock.EventType{penstock.EventJobStarted}, Enabled: &off, Actor: "app",
+		WebhookRef: store.WebhookRef{ID: w.ID}, URL: &url, Description: &about, Events: []penstock.EventType{penstock.EventJobStarted}, Enabled: &off, Actor: "app",
 	})
 	r.must("change", err)
 	if changed.URL != url || changed.Description != about || changed.Wants(penstock.EventJobFinished) || changed.DisabledAt.IsZero() {
@@ -243,12 +247,12 @@ func webhookChanges(r *rig) {
 	r.delivering(0)
 	_, err = r.s.TestWebhook(r.t.Context(), acme, w.ID)
 	r.wantCode("test a disabled endpoint", err, penstock.CodeConflict)
-	again, err := r.s.ChangeWebhook(r.t.Context(), acme, store.WebhookChange{ID: w.ID, Enabled: &on, Actor: "app"})
+	again, err := r.s.ChangeWebhook(r.t.Context(), acme, store.WebhookChange{WebhookRef: store.WebhookRef{ID: w.ID}, Enabled: &on, Actor: "app"})
 	r.must("enable", err)
 	if !again.DisabledAt.IsZero() || again.DisabledReason != "" || again.URL != url {
 		r.t.Errorf("enabled as %+v", again)
 	}
-	r.must("delete", r.s.DeleteWebhook(r.t.Context(), acme, store.WebhookRemoval{ID: w.ID, Actor: "app"}))
+	r.must("delete", r.s.DeleteWebhook(r.t.Context(), acme, store.WebhookRemoval{WebhookRef: store.WebhookRef{ID: w.ID}, Actor: "app"}))
 	_, err = r.s.Webhook(r.t.Context(), acme, w.ID)
 	r.wantCode("read a deleted endpoint", err, penstock.CodeNotFound)
 	entries, err := r.s.AuditEntries(r.t.Context(), acme, store.AuditPage{Limit: everything})
@@ -285,9 +289,59 @@ func webhookBound(r *rig) {
 	}
 }
 
+func webhookVersions(r *rig) {
+	w := r.hook(penstock.EventJobFinished)
+	about := "told early"
+	changeIf := func(version int64) error {
+		_, err := r.s.ChangeWebhook(r.t.Context(), acme, store.WebhookChange{WebhookRef: store.WebhookRef{ID: w.ID, IfVersion: version}, Description: &about})
+		return err
+	}
+	rotateIf := func(version int64) error {
+		_, err := r.s.RotateSecret(r.t.Context(), acme, store.SecretRotation{Webhook: store.WebhookRef{ID: w.ID, IfVersion: version}, Secret: []byte("s")})
+		return err
+	}
+	deleteIf := func(version int64) error {
+		return r.s.DeleteWebhook(r.t.Context(), acme, store.WebhookRemoval{WebhookRef: store.WebhookRef{ID: w.ID, IfVersion: version}})
+	}
+	old := w.Version()
+	for i, change := range []func(int64) error{changeIf, rotateIf} {
+		r.clock.Advance(time.Second)
+		r.must("change it as it is", change(r.webhook(w.ID).Version()))
+		now := r.webhook(w.ID)
+		if now.Version() == old {
+			r.t.Errorf("change %d left the version as it was", i)
+		}
+		for _, late := range []func(int64) error{changeIf, rotateIf, deleteIf} {
+			if err := late(old); !errors.Is(err, store.ErrStale) || penstock.ErrorCode(err) != penstock.CodeConflict {
+				r.t.Errorf("after change %d, a change of what it was: %v", i, err)
+			}
+		}
+		r.wantSame("after those", r.webhook(w.ID), now)
+		old = now.Version()
+	}
+
+	var won atomic.Int64
+	var all sync.WaitGroup
+	for i := range 4 {
+		all.Go(func() {
+			url := fmt.Sprintf("https://app.example/%d", i)
+			_, err := r.s.ChangeWebhook(r.t.Context(), acme, store.WebhookChange{WebhookRef: store.WebhookRef{ID: w.ID, IfVersion: old}, URL: &url})
+			switch {
+			case err == nil:
+				won.Add(1)
+			case !errors.Is(err, store.ErrStale):
+				r.t.Errorf("change at once: %v", err)
+			}
+		})
+	}
+	all.Wait()
+	r.wantSame("of those who change the same version at once, so many do", won.Load(), int64(1))
+	r.must("delete it as it is", deleteIf(r.webhook(w.ID).Version()))
+}
+
 func webhookRotation(r *rig) {
 	w := r.hook(penstock.EventJobFinished)
-	until, err := r.s.RotateSecret(r.t.Context(), acme, store.SecretRotation{Webhook: w.ID, Secret: []byte("second"), Overlap: time.Hour, Actor: "app"})
+	until, err := r.s.RotateSecret(r.t.Context(), acme, store.SecretRotation{Webhook: store.WebhookRef{ID: w.ID}, Secret: []byte("second"), Overlap: time.Hour, Actor: "app"})
 	r.must("rotate", err)
 	if !until.Equal(r.clock.Now().Add(time.Hour)) || !r.webhook(w.ID).OldSecretUntil.Equal(until) {
 		r.t.Errorf("the old secret signs until %v", until)
@@ -305,7 +359,7 @@ func webhookRotation(r *rig) {
 	r.wantSame("during the overlap", secrets(), []string{"second", "first secret"})
 	r.clock.Advance(time.Hour)
 	r.wantSame("after it", secrets(), []string{"second"})
-	_, err = r.s.RotateSecret(r.t.Context(), acme, store.SecretRotation{Webhook: r.newID(), Secret: []byte("x")})
+	_, err = r.s.RotateSecret(r.t.Context(), acme, store.SecretRotation{Webhook: store.WebhookRef{ID: r.newID()}, Secret: []byte("x")})
 	r.wantCode("rotate what is not there", err, penstock.CodeNotFound)
 }
 
@@ -421,7 +475,7 @@ func deliveryDisables(r *rig) {
 		}
 	}
 	on := true
-	_, err = r.s.ChangeWebhook(r.t.Context(), acme, store.WebhookChange{ID: dead.ID, Enabled: &on})
+	_, err = r.s.ChangeWebhook(r.t.Context(), acme, store.WebhookChange{WebhookRef: store.WebhookRef{ID: dead.ID}, Enabled: &on})
 	r.must("enable", err)
 	r.clock.Advance(time.Minute)
 	if d := r.delivering(1)[0]; d.Refused != "" || r.webhook(dead.ID).Failures != 0 {
@@ -433,9 +487,9 @@ func deliveryVoid(r *rig) {
 	off, deleted := r.hook(penstock.EventJobFinished), r.hook(penstock.EventJobFinished)
 	r.finished(1)
 	no := false
-	_, err := r.s.ChangeWebhook(r.t.Context(), acme, store.WebhookChange{ID: off.ID, Enabled: &no})
+	_, err := r.s.ChangeWebhook(r.t.Context(), acme, store.WebhookChange{WebhookRef: store.WebhookRef{ID: off.ID}, Enabled: &no})
 	r.must("disable", err)
-	r.must("delete", r.s.DeleteWebhook(r.t.Context(), acme, store.WebhookRemoval{ID: deleted.ID}))
+	r.must("delete", r.s.DeleteWebhook(r.t.Context(), acme, store.WebhookRemoval{WebhookRef: store.WebhookRef{ID: deleted.ID}}))
 	for _, d := range r.delivering(2) {
 		if d.Refused == "" {
 			r.t.Errorf("delivery to %s may be sent", d.Webhook)
@@ -486,7 +540,7 @@ func deliveryLog(r *rig) {
 		r.clock.Advance(20 * time.Minute)
 		if i == 5 { // it must not be disabled meanwhile
 			on := true
-			_, err := r.s.ChangeWebhook(r.t.Context(), acme, store.WebhookChange{ID: w.ID, Enabled: &on})
+			_, err := r.s.ChangeWebhook(r.t.Context(), acme, store.WebhookChange{WebhookRef: store.WebhookRef{ID: w.ID}, Enabled: &on})
 			r.must("enable", err)
 		}
 	}

@@ -56,17 +56,17 @@ func askWebhook(r *rig, h house, tenant penstock.TenantID) (bool, error) {
 
 func askChangeWebhook(r *rig, h house, tenant penstock.TenantID) (bool, error) {
 	about := "mine now"
-	w, err := r.s.ChangeWebhook(r.t.Context(), tenant, store.WebhookChange{ID: h.hooks.kept.ID, Description: &about})
+	w, err := r.s.ChangeWebhook(r.t.Context(), tenant, store.WebhookChange{WebhookRef: store.WebhookRef{ID: h.hooks.kept.ID}, Description: &about})
 	return w.ID != "", err
 }
 
 func askDeleteWebhook(r *rig, h house, tenant penstock.TenantID) (bool, error) {
-	err := r.s.DeleteWebhook(r.t.Context(), tenant, store.WebhookRemoval{ID: h.hooks.spare.ID})
+	err := r.s.DeleteWebhook(r.t.Context(), tenant, store.WebhookRemoval{WebhookRef: store.WebhookRef{ID: h.hooks.spare.ID}})
 	return err == nil, err
 }
 
 func askRotateSecret(r *rig, h house, tenant penstock.TenantID) (bool, error) {
-	until, err := r.s.RotateSecret(r.t.Context(), tenant, store.SecretRotation{Webhook: h.hooks.kept.ID, Secret: []byte("s"), Overlap: time.Hour})
+	until, err := r.s.RotateSecret(r.t.Context(), tenant, store.SecretRotation{Webhook: store.WebhookRef{ID: h.hooks.kept.ID}, Secret: []byte("s"), Overlap: time.Hour})
 	return !until.IsZero(), err
 }
 

@@ -1,0 +1,109 @@
+package attempt
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"penstock/internal/provider"
+)
+
+// MaxDrainBytes bounds what is read of a stream that nobody hears any more.
+const MaxDrainBytes = 16 << 20
+
+// drain lets a stream outlive its caller. An upstream tells what a stream used at its end, and most charge for all of it
+// whoever listens; so a target may have its streams read on, for a while, when their callers leave. A nil drain does
+// nothing: the stream ends with its caller.
+type drain struct {
+	timeout time.Duration
+	cancel  context.CancelFunc // ends the call upstream
+	unwatch func() bool        // stops waiting for the caller to leave
+	missed  int                // bytes of the answer that nobody heard
+
+	mu    sync.Mutex // the caller leaves on another goroutine
+	begun bool       // there is something to be read on
+	gone  bool       // the caller left
+	timer *time.Timer
+}
+
+// outlive is the context of a try whose stream may outlive its caller, or else the caller's own.
+func (t *try) outlive(ctx context.Context) context.Context {
+	if t.target.DrainTimeout == 0 || !t.task.Stream || t.task.Tenant == "" {
+		return ctx
+	}
+	within, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	t.drain = &drain{timeout: t.target.DrainTimeout, cancel: cancel}
+	t.drain.unwatch = context.AfterFunc(ctx, t.drain.leave)
+	return within
+}
+
+// begin notes that the caller has seen the answer begin. One that leaves sooner wants none.
+func (d *drain) begin() {
+	if d == nil {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.begun = true
+}
+
+// leave notes that the caller is gone. From now on the time runs in which the stream has to end.
+func (d *drain) leave() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case d.gone:
+	case d.begun:
+		d.timer = time.AfterFunc(d.timeout, d.cancel)
+	default:
+		d.cancel()
+	}
+	d.gone = true
+}
+
+func (d *drain) left() bool {
+	if d == nil {
+		return false
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.gone
+}
+
+// end lets go of everything once the answer is closed.
+func (d *drain) end() {
+	if d == nil {
+		return
+	}
+	d.unwatch()
+	d.cancel()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.timer != nil {
+		d.timer.Stop()
+	}
+}
+
+// hand gives a chunk to the sink, or counts it if nobody is there to hear it.
+func (t *try) hand(chunk provider.Chunk) error {
+	if !t.drain.left() {
+		err := t.sink.Chunk(chunk)
+		if _, says := errors.AsType[*provider.Error](err); err == nil || says || t.drain == nil {
+			return err
+		}
+		t.drain.leave()
+	}
+	if t.drain.missed += len(chunk.Wire); t.drain.missed > MaxDrainBytes {
+		return errors.New("the rest of the answer is too long to be read for nobody")
+	}
+	return nil
+}
+
+// drained is the end of an answer that was read to its end: an error if its caller did not hear all of it.
+func (t *try) drained() *provider.Error {
+	if t.drain == nil || t.drain.missed == 0 {
+		return nil
+	}
+	return &provider.Error{Kind: provider.KindCancelled, Message: "The caller left before the answer was complete; the rest was read to learn what it used."}
+}
