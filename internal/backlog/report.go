@@ -29,6 +29,7 @@ type Report struct {
 // Process is what one process has to offer.
 type Process struct {
 	Name  string `json:"name"`
+	Works bool   `json:"works"` // it claims items; if not, its slots stay empty
 	Slots int    `json:"slots"`
 	InUse int    `json:"in_use"`
 }
