@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/store"
 )
 
 // statuses is the one place where codes become HTTP statuses. The codes that only items carry have
@@ -116,7 +118,7 @@ func retryAfter(e *penstock.Error, status int) time.Duration {
 // what went wrong on our side.
 func (c *call) fail(err error) {
 	e := penstock.AsError(err)
-	if e.Code == penstock.CodeInternal {
+	if e.Code == penstock.CodeInternal || errors.Is(err, store.ErrAway) {
 		c.Log.ErrorContext(c.r.Context(), "answering a call", "method", c.r.Method, "path", c.r.URL.Path, "error", err)
 	}
 	if c.w.status != 0 {
