@@ -22,7 +22,7 @@ var architecture = map[string][]string{
 	"penstock/internal/body":      {},
 	"penstock/internal/sse":       {},
 	"penstock/internal/http1":     {},
-	"penstock/internal/pace":      {},
+	"penstock/internal/garbage":   {},
 	"penstock/internal/sim":       {},
 	"penstock/internal/payload":   {},
 	"penstock/internal/blob":      {},
