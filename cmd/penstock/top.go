@@ -124,7 +124,7 @@ func (sh *shell) picture(ctx context.Context, o topOptions) ([]byte, error) {
 func (sh *shell) printLoad(r app.LoadReport, rows int) error {
 	t, here := r.Total, "none"
 	if r.Process.Works {
-		here = fmt.Sprintf("%d of %d in use", r.Process.InUse, r.Process.Slots)
+		here = fmt.Sprintf("%d of %d in use", r.Process.InUse, r.Process.Slots+r.Process.PoolSlots)
 	}
 	fmt.Fprintf(sh.stdout, "%d ready, %d parked, %d running; %s/s started; %s wanted, %s here (%s)\n",
 		t.Ready, t.Parked, t.Running, rateText(t.ItemsPerSecond), plural(r.Slots, "slot"), here, clean(r.Process.Name))

@@ -20,7 +20,7 @@ func loaded(t *testing.T, asked chan<- struct{}) *desk {
 	t.Helper()
 	rate, empty, service := 12.5, 3600.0, 2.25
 	report := app.LoadReport{Report: backlog.Report{
-		Current: true, Slots: 70, Workers: 2, Process: backlog.Process{Name: "local", Works: true, Slots: 64, InUse: 7},
+		Current: true, Slots: 70, Workers: 2, Process: backlog.Process{Name: "local", Works: true, Slots: 56, PoolSlots: 8, InUse: 7},
 		Total: backlog.Row{Ready: 45000, Parked: 2, Running: 7, ItemsPerSecond: 12.5},
 		Lanes: []backlog.Row{{Name: "bulk", Ready: 45000, Parked: 2, Running: 7, OldestSeconds: 300, ItemsPerSecond: 12.5,
 			TokensPerSecond: 5000, DrainPerSecond: &rate, EmptyInSeconds: &empty, ServiceSeconds: &service}},

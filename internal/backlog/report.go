@@ -31,7 +31,10 @@ type Process struct {
 	Name  string `json:"name"`
 	Works bool   `json:"works"` // it claims items; if not, its slots stay empty
 	Slots int    `json:"slots"`
-	InUse int    `json:"in_use"`
+	InUse int    `json:"in_use"` // of these and of PoolSlots
+
+	// PoolSlots are set apart for some models; what else waits cannot use them, so no number of workers is told by them.
+	PoolSlots int `json:"pool_slots"`
 }
 
 // Row is what is queued at one place. What was not measured is null.
