@@ -113,5 +113,5 @@ func (p *picture) row(name string, l level) Row {
 
 func (f *flow) demand(objective time.Duration) Demand {
 	service, _ := f.service.time()
-	return Demand{Ready: f.ready, Running: f.running, PerSecond: f.arrive.perItem.mean(), Service: service, SLOWait: objective}
+	return Demand{Ready: f.ready, Running: f.running, PerSecond: f.arrive.perItem.settled(), Service: service, SLOWait: objective}
 }
