@@ -168,6 +168,11 @@ func TestJobsSubmitDryRun(t *testing.T) {
 			t.Errorf("it prints %s without %s", out, want)
 		}
 	}
+	f.answers["POST /v1/jobs"] = strings.Replace(answer, `"cost_usd":"0.000041200"`, `"cost_usd":null`, 1)
+	if out := d.ok("jobs", "submit", "-m", "fast", "--dry-run", "Why?"); !strings.Contains(out, "Cost     not known\nAt most  200 tokens\n") {
+		t.Errorf("without a price it prints %s", out)
+	}
+	f.answers["POST /v1/jobs"] = answer
 	if want := `{"model":"fast","input":"Why?","dry_run":true}`; f.body != want || f.head.Get("Idempotency-Key") != "" {
 		t.Errorf("it sends %s under %q", f.body, f.head.Get("Idempotency-Key"))
 	}
