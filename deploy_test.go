@@ -156,6 +156,30 @@ func TestDeployKubernetes(t *testing.T) {
 	}
 }
 
+// Operators look for what the pages name.
+func TestDocsNameMetrics(t *testing.T) {
+	t.Parallel()
+	var pages []string
+	for _, pattern := range []string{"README.md", "docs/*.md", "docs/operations/*.md", "bench/README.md"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil || len(found) == 0 {
+			t.Fatalf("no page matches %s: %v", pattern, err)
+		}
+		pages = append(pages, found...)
+	}
+	named := 0
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		named += checkMetrics(t, page, string(text))
+	}
+	if named < 50 {
+		t.Errorf("the pages name metrics in %d places, want many more", named)
+	}
+}
+
 // A check that cannot fail proves nothing.
 func TestDeployCheckFindsUnknownMetrics(t *testing.T) {
 	t.Parallel()

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -22,7 +23,7 @@ var architecture = map[string][]string{
 	"penstock/internal/body":      {},
 	"penstock/internal/sse":       {},
 	"penstock/internal/http1":     {},
-	"penstock/internal/pace":      {},
+	"penstock/internal/garbage":   {},
 	"penstock/internal/sim":       {},
 	"penstock/internal/payload":   {},
 	"penstock/internal/blob":      {},
@@ -155,5 +156,20 @@ func listPackages(t *testing.T) []listedPackage {
 			t.Fatal(err)
 		}
 		all = append(all, p)
+	}
+}
+
+// A newcomer who reads the page has heard of every package below internal.
+func TestArchitecturePageNamesEveryPackage(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path := range architecture {
+		name, ok := strings.CutPrefix(path, "penstock/internal/")
+		if ok && !strings.Contains(name, "/") && !strings.Contains(string(page), "**"+name+"**") {
+			t.Errorf("docs/architecture.md does not name %s", name)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"iter"
 	"net/http"
 	"net/url"
 	"time"
@@ -51,6 +52,23 @@ type Attempt struct {
 func (c *Client) Item(ctx context.Context, id string) (*Item, error) {
 	i, _, err := fetch[Item](ctx, c, call{method: http.MethodGet, path: "/v1/items/" + url.PathEscape(id)})
 	return i, err
+}
+
+// ItemFilter selects items of a job. Zero fields select everything.
+type ItemFilter struct {
+	Status   penstock.Status
+	After    string // only items behind this one
+	PageSize int    // items read at a time. Zero: MaxPageSize
+}
+
+// Items yields the items of a job in the order of its inputs, whatever became of them, without their responses and
+// what was tried for them. Codes: not_found.
+func (c *Client) Items(ctx context.Context, jobID string, f ItemFilter) iter.Seq2[*Item, error] {
+	l := list[Item]{
+		path: jobPath(jobID) + "/items", size: f.PageSize, after: f.After, id: func(i *Item) string { return i.ItemID },
+		query: url.Values{"status": {string(f.Status)}},
+	}
+	return l.all(ctx, c)
 }
 
 // Request is one synchronous call, with all that was tried for it.

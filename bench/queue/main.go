@@ -14,7 +14,7 @@ import (
 	"syscall"
 
 	"penstock/bench/measure"
-	"penstock/internal/pace"
+	"penstock/internal/garbage"
 )
 
 // options are common to all measurements.
@@ -45,7 +45,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	// Garbage is collected as the binary has it, for both sides alike.
-	defer pace.Start(os.LookupEnv).Stop()
+	defer garbage.Start(os.LookupEnv).Stop()
 	if err := run(ctx, os.Args[1:]); err != nil {
 		if !errors.Is(err, flag.ErrHelp) {
 			fmt.Fprintln(os.Stderr, "bench queue:", err)

@@ -132,11 +132,13 @@ func adminError(resp *http.Response, text []byte) error {
 		return fmt.Errorf("the admin door answered %s; is --admin-url the admin_listen of a server?", resp.Status)
 	}
 	refusal := &client.Error{Status: resp.StatusCode, Code: envelope.Error.Code, Message: envelope.Error.Message}
+	said := strings.TrimSuffix(refusal.Error(), ".")
 	switch refusal.Code {
 	case penstock.CodeInvalidKey:
-		return fmt.Errorf("%s; set PENSTOCK_ADMIN_KEY to an admin key of %s", refusal.Error(), resp.Request.URL.Host)
+		return fmt.Errorf("%s; set PENSTOCK_ADMIN_KEY to an admin key of %s: admin.key in its configuration, or else the file %s in its data directory",
+			said, resp.Request.URL.Host, app.AdminKeyFile)
 	case penstock.CodeScopeMissing:
-		return fmt.Errorf("%s; use another key in PENSTOCK_ADMIN_KEY", refusal.Error())
+		return fmt.Errorf("%s; use another key in PENSTOCK_ADMIN_KEY", said)
 	}
 	return refusal
 }

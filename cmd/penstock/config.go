@@ -1,8 +1,10 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 
 	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
@@ -11,8 +13,47 @@ import (
 )
 
 func (sh *shell) configCommand() *cobra.Command {
-	return noun("config", "Check and compare configuration files",
-		sh.configValidateCommand(), sh.configShowCommand(), sh.configDiffCommand())
+	return noun("config", "Check and compare configuration files, and put them in force",
+		sh.configValidateCommand(), sh.configShowCommand(), sh.configDiffCommand(), sh.configReloadCommand())
+}
+
+func (sh *shell) configReloadCommand() *cobra.Command {
+	var at string
+	c := &cobra.Command{
+		Use: "reload", Short: "Have a server read its configuration file again", Args: takes(),
+		Long: `Has a process read its file again and lists what changed: providers, targets, models,
+prices, lanes and tenants, at once; settings of the process itself change at its
+next start. A file with problems changes nothing. Each process reads its own file: where
+there are several, reload each of them.`,
+		Example: "  penstock config validate && penstock config reload\n  penstock config reload --admin-url http://10.0.0.5:9090",
+		RunE: func(c *cobra.Command, _ []string) error {
+			door, err := sh.connectAdmin(at)
+			if err != nil {
+				return err
+			}
+			var answer json.RawMessage
+			if err := door.do(c.Context(), adminCall{method: http.MethodPost, path: []string{"admin", "v1", "config", "reload"}}, &answer); err != nil {
+				return err
+			}
+			if sh.output == outputJSON {
+				return sh.raw(answer)
+			}
+			var reloaded struct {
+				Config  string
+				Changes []string
+			}
+			if err := json.Unmarshal(answer, &reloaded); err != nil {
+				return fmt.Errorf("reading what was reloaded: %w", err)
+			}
+			for _, change := range reloaded.Changes {
+				fmt.Fprintln(sh.stdout, clean(change))
+			}
+			_, err = fmt.Fprintf(sh.stdout, "%s is in force, with %s.\n", clean(reloaded.Config), plural(len(reloaded.Changes), "change"))
+			return err
+		},
+	}
+	adminFlag(c, &at)
+	return c
 }
 
 // fileArg is the file that a command was given, or the default one.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -137,5 +138,28 @@ func TestConfigDiff(t *testing.T) {
 	if err := json.Unmarshal([]byte(d.ok("config", "diff", older, newer, "-o", "json")), &changes); err != nil || len(changes) != 4 ||
 		changes[0] != (change{"admin_listen", "127.0.0.1:0 → 127.0.0.1:9", true}) {
 		t.Errorf("%v: %+v", err, changes)
+	}
+}
+
+// A reload of a real server lists what changed; a file with problems changes nothing, and says which.
+func TestConfigReload(t *testing.T) {
+	t.Parallel()
+	d := goodDesk(t)
+	path := write(t, "penstock.yaml", goodYAML)
+	_, admin := d.doors(path)
+	rewrite := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rewrite(strings.Replace(goodYAML, "demo: {keys", "demo: {weight: 3, keys", 1))
+	if got := d.ok("config", "reload", "--admin-url", admin); !strings.HasPrefix(got, "tenants.demo.weight: 1 → 3\n") || !strings.HasSuffix(got, " is in force, with 1 change.\n") {
+		t.Errorf("it says %q", got)
+	}
+	rewrite(goodYAML + "nonsense: 1\n")
+	got := d.types("config", "reload", "--admin-url", admin)
+	if got.code != exitError || !strings.Contains(got.stderr, "nonsense: unknown key") || got.stdout != "" {
+		t.Errorf("a file with a problem: %+v", got)
 	}
 }

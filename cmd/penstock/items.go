@@ -1,16 +1,58 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"strconv"
 
 	"github.com/spf13/cobra"
 
+	"penstock"
 	"penstock/client"
 )
 
 func (sh *shell) itemsCommand() *cobra.Command {
-	return noun("items", "Explain the items of jobs", sh.itemsGetCommand())
+	return noun("items", "List and explain the items of jobs", sh.itemsListCommand(), sh.itemsGetCommand())
+}
+
+func (sh *shell) itemsListCommand() *cobra.Command {
+	var status string
+	var limit int
+	c := &cobra.Command{
+		Use: "list JOB", Short: "List the items of a job in the order of its inputs, whatever became of them", Args: takes("the job's id"),
+		Example: "  penstock items list job_01JQ…\n  penstock items list job_01JQ… --status running\n  penstock items list job_01JQ… --limit 1000 -o json",
+		RunE: func(c *cobra.Command, args []string) error {
+			if limit < 1 {
+				return usageError{"--limit must be at least 1"}
+			}
+			cl, err := sh.connect(triesOnce)
+			if err != nil {
+				return err
+			}
+			items, err := firstOf(cl.Items(c.Context(), args[0], client.ItemFilter{Status: penstock.Status(status), PageSize: limit + 1}), limit)
+			if err != nil {
+				return err
+			}
+			return sh.items().show(sh, items)
+		},
+	}
+	c.Flags().StringVar(&status, "status", "", "only items in this status: queued, running, succeeded, failed, cancelled or expired")
+	c.Flags().IntVar(&limit, "limit", 20, "how many at the most")
+	return c
+}
+
+func (sh *shell) items() look[*client.Item] {
+	return look[*client.Item]{
+		header: []string{"INDEX", "CUSTOM ID", "ITEM", "STATUS", "TARGET", "ATTEMPTS", "TOKENS", "COST", "FINISHED", "ERROR"},
+		cells: func(i *client.Item) []string {
+			return []string{
+				strconv.Itoa(i.Index), i.CustomID, i.ItemID, string(i.Status), i.Target, strconv.Itoa(i.Attempts),
+				tokens(i.Usage), dollars(i.Usage.Cost), sh.when(i.FinishedAt), sh.brief(itemError(i.Error)),
+			}
+		},
+		raw:   func(i *client.Item) json.RawMessage { return i.Raw },
+		empty: "There are no such items.",
+	}
 }
 
 func (sh *shell) itemsGetCommand() *cobra.Command {

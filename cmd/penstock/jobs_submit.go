@@ -122,14 +122,15 @@ func (sh *shell) tryJob(ctx context.Context, cl *client.Client, spec client.JobS
 	if sh.output == outputJSON {
 		err = sh.raw(t.Raw)
 	} else {
-		cost := "not known: the target has no price"
+		cost, most := "not known", fmt.Sprintf("%d tokens", t.AtMost.Tokens) // the warnings say why
 		if t.Estimate.Cost != nil {
-			cost = dollars(*t.Estimate.Cost)
+			cost = "about " + dollars(*t.Estimate.Cost)
+			most += ", " + dollars(t.AtMost.Cost)
 		}
 		err = sh.describe(
 			field{"Items", strconv.Itoa(t.Items)}, field{"Target", t.Target},
-			field{"Tokens", fmt.Sprintf("about %d in, %d out", t.Estimate.InputTokens, t.Estimate.OutputTokens)}, field{"Cost", "about " + cost},
-			field{"At most", fmt.Sprintf("%d tokens, %s", t.AtMost.Tokens, dollars(t.AtMost.Cost))},
+			field{"Tokens", fmt.Sprintf("about %d in, %d out", t.Estimate.InputTokens, t.Estimate.OutputTokens)}, field{"Cost", cost},
+			field{"At most", most},
 			field{"Finished", sh.when(t.EstimatedFinishAt)}, field{"Waiting on", t.WaitingOn}, field{"Warning", strings.Join(t.Warnings, "; ")},
 		)
 	}

@@ -168,6 +168,11 @@ func TestJobsSubmitDryRun(t *testing.T) {
 			t.Errorf("it prints %s without %s", out, want)
 		}
 	}
+	f.answers["POST /v1/jobs"] = strings.Replace(answer, `"cost_usd":"0.000041200"`, `"cost_usd":null`, 1)
+	if out := d.ok("jobs", "submit", "-m", "fast", "--dry-run", "Why?"); !strings.Contains(out, "Cost     not known\nAt most  200 tokens\n") {
+		t.Errorf("without a price it prints %s", out)
+	}
+	f.answers["POST /v1/jobs"] = answer
 	if want := `{"model":"fast","input":"Why?","dry_run":true}`; f.body != want || f.head.Get("Idempotency-Key") != "" {
 		t.Errorf("it sends %s under %q", f.body, f.head.Get("Idempotency-Key"))
 	}
@@ -351,6 +356,24 @@ const historyTable = `
 1  mini    first in order    rate_limited  429   2026-11-15T02:59:00Z  -            250ms  unknown       unknown       slow down
 2  large   mini has no room  -             200   2026-11-15T02:59:01Z  100ms        1s     12 in, 9 out  $0.000041200  -
 `
+
+func TestItemsList(t *testing.T) {
+	t.Parallel()
+	const waits = `{"id":"item_2","item_id":"item_2","index":1,"custom_id":"row-2","status":"queued","attempts":0,"object":"item","job_id":"job_1"}`
+	text := `{"object":"list","data":[` + resultJSON + `,` + waits + `],"has_more":false}`
+	d := at(t, &fake{answers: map[string]string{
+		"GET /v1/jobs/job_1/items?limit=21": text, "GET /v1/jobs/job_1/items?limit=6&status=failed": `{"data":[],"has_more":false}`,
+	}})
+	check(t, d.types("items", "list", "job_1"), typed{stdout: "" +
+		"INDEX  CUSTOM ID  ITEM    STATUS     TARGET  ATTEMPTS  TOKENS                   COST          FINISHED              ERROR\n" +
+		"0      row-1      item_1  succeeded  mini    2         12 in (4 cached), 9 out  $0.000041200  2026-11-15T02:59:02Z  -\n" +
+		"1      row-2      item_2  queued     -       0         0 in, 0 out              $0.000000000  -                     -\n"})
+	check(t, d.types("items", "list", "job_1", "-o", "json"), typed{stdout: text + "\n"})
+	check(t, d.types("items", "list", "job_1", "--status", "failed", "--limit", "5"), typed{stderr: "There are no such items.\n"})
+	if got := d.types("items", "list", "job_1", "--limit", "0"); got.code != exitUsage {
+		t.Errorf("%+v", got)
+	}
+}
 
 func TestItemsGet(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"penstock/internal/pace"
+	"penstock/internal/garbage"
 )
 
 func main() { os.Exit(run()) }
@@ -24,7 +24,7 @@ func run() int {
 	defer stop()
 	// After the first signal the next one does what it does by default: it ends the process at once.
 	context.AfterFunc(ctx, stop)
-	defer pace.Start(os.LookupEnv).Stop()
+	defer garbage.Start(os.LookupEnv).Stop()
 	sh := &shell{
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
 		env: os.LookupEnv, terminal: isTerminal(os.Stdout), hangups: hangups, now: time.Now,

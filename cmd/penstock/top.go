@@ -5,12 +5,15 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"penstock/internal/app"
 	"penstock/internal/backlog"
 )
 
@@ -33,17 +36,22 @@ func (sh *shell) topCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "top", Short: "Watch the queue: how deep it is, how fast it drains, what runs", Args: takes(),
 		Long: `Shows what is queued and what runs, by lane, tenant and model, the deepest first, and
-how fast it drains, over all processes of the server. On a terminal the picture is
-renewed until Ctrl-C; elsewhere, with --once or with -o json it is shown once.
+how fast it drains, over all processes of the server; and of the targets how much the
+process that answers uses and may use, so ask a worker for that (--admin-url). On a
+terminal the picture is renewed until Ctrl-C; elsewhere, with --once or with -o json
+it is shown once.
 
-It asks the server's admin listener, which needs no key.`,
-		Example: "  penstock top\n  penstock top --once --admin-url http://10.0.0.5:9090\n  penstock top -o json | jq '.tenants[0]'",
+TARGET is open, paused, resting (it asked to be left alone), broken (its calls fail) or
+probed (a call at a time finds out whether it works again). CALLS is how many run of
+those that may, LIMITS what is used of the limits per minute; "~" marks limits that were
+learned from the headers of answers.`,
+		Example: "  penstock top\n  penstock top --once --admin-url http://10.0.0.5:9090\n  penstock top -o json | jq '.targets[0]'",
 		RunE:    func(c *cobra.Command, _ []string) error { return sh.top(c.Context(), o) },
 	}
 	adminFlag(c, &o.admin)
 	c.Flags().BoolVar(&o.once, "once", false, "show one picture and end")
 	c.Flags().DurationVar(&o.interval, "interval", defaultTopInterval, "how often the picture is renewed")
-	c.Flags().IntVar(&o.rows, "rows", defaultTopRows, "tenants and models to show at the most")
+	c.Flags().IntVar(&o.rows, "rows", defaultTopRows, "tenants, models and targets to show at the most")
 	c.PreRunE = func(*cobra.Command, []string) error {
 		if o.interval < minTopInterval {
 			return usageError{fmt.Sprintf("--interval must be at least %v", minTopInterval)}
@@ -105,7 +113,7 @@ func (sh *shell) picture(ctx context.Context, o topOptions) ([]byte, error) {
 		err := frame.raw(answer)
 		return out.Bytes(), err
 	}
-	var report backlog.Report
+	var report app.LoadReport
 	if err := json.Unmarshal(answer, &report); err != nil {
 		return nil, fmt.Errorf("reading the load: %w", err)
 	}
@@ -113,10 +121,13 @@ func (sh *shell) picture(ctx context.Context, o topOptions) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-func (sh *shell) printLoad(r backlog.Report, rows int) error {
-	t := r.Total
-	fmt.Fprintf(sh.stdout, "%d ready, %d parked, %d running; %s/s started; %s wanted, %d of %d in use here (%s)\n",
-		t.Ready, t.Parked, t.Running, rateText(t.ItemsPerSecond), plural(r.Slots, "slot"), r.Process.InUse, r.Process.Slots, clean(r.Process.Name))
+func (sh *shell) printLoad(r app.LoadReport, rows int) error {
+	t, here := r.Total, "none"
+	if r.Process.Works {
+		here = fmt.Sprintf("%d of %d in use", r.Process.InUse, r.Process.Slots+r.Process.PoolSlots)
+	}
+	fmt.Fprintf(sh.stdout, "%d ready, %d parked, %d running; %s/s started; %s wanted, %s here (%s)\n",
+		t.Ready, t.Parked, t.Running, rateText(t.ItemsPerSecond), plural(r.Slots, "slot"), here, clean(r.Process.Name))
 	if !r.Current {
 		fmt.Fprintln(sh.stdout, "The server cannot read its store: this is nothing, or old.")
 	}
@@ -131,11 +142,52 @@ func (sh *shell) printLoad(r backlog.Report, rows int) error {
 		if err := sh.printRows(part.title, part.rows[:min(rows, len(part.rows))]); err != nil {
 			return err
 		}
-		if more := len(part.rows) - rows; more > 0 {
-			fmt.Fprintf(sh.stdout, "and %d more; --rows shows them\n", more)
+		sh.printMore(len(part.rows) - rows)
+	}
+	if len(r.Targets) == 0 {
+		return nil
+	}
+	fmt.Fprintln(sh.stdout)
+	if err := sh.printTargets(r.Targets[:min(rows, len(r.Targets))]); err != nil {
+		return err
+	}
+	sh.printMore(len(r.Targets) - rows)
+	return nil
+}
+
+// printMore says that a table was cut.
+func (sh *shell) printMore(more int) {
+	if more > 0 {
+		fmt.Fprintf(sh.stdout, "and %d more; --rows shows them\n", more)
+	}
+}
+
+func (sh *shell) printTargets(targets []app.TargetLoad) error {
+	t := sh.table("TARGET", "STATE", "CALLS", "CALLS/S", "REFUSED", "LIMITS")
+	for _, r := range targets {
+		state := string(r.State)
+		if r.State == app.TargetResting {
+			state += " " + roughly(time.Duration(math.Ceil(r.RestSeconds))*time.Second)
+		}
+		err := t.row(r.Name, state, fmt.Sprintf("%d/%d", r.Running, r.Seats), rateText(r.CallsPerSecond), number(r.Throttles), limitsText(r.Limits))
+		if err != nil {
+			return err
 		}
 	}
-	return nil
+	return t.end("")
+}
+
+// limitsText shows what is used of each limit.
+func limitsText(limits []app.TargetRate) string {
+	all := make([]string, len(limits))
+	for i, l := range limits {
+		about := ""
+		if l.Learned {
+			about = "~"
+		}
+		all[i] = fmt.Sprintf("%d/%s%d %s", l.Used, about, l.PerMinute, strings.ReplaceAll(l.Resource, "_", " "))
+	}
+	return strings.Join(all, ", ")
 }
 
 func (sh *shell) printRows(title string, rows []backlog.Row) error {
@@ -164,9 +216,9 @@ func rateText(perSecond float64) string {
 	return fmt.Sprintf("%.2g", perSecond)
 }
 
-// took shows how long an item runs, if that is known.
+// took shows how long an item runs, if that is known: none was caught running where it is nothing.
 func took(seconds *float64) string {
-	if seconds == nil {
+	if seconds == nil || *seconds < 0.001 {
 		return ""
 	}
 	return time.Duration(*seconds * float64(time.Second)).Round(time.Millisecond).String()

@@ -121,7 +121,7 @@ func retryAfter(e *penstock.Error, status int) time.Duration {
 // what went wrong on our side.
 func (c *call) fail(err error) {
 	e := penstock.AsError(err)
-	if e.Code == penstock.CodeInternal {
+	if e.Code == penstock.CodeInternal || errors.Is(err, store.ErrAway) {
 		c.Log.ErrorContext(c.r.Context(), "answering a call", "method", c.r.Method, "path", c.r.URL.Path, "error", err)
 	}
 	if c.w.status != 0 {

@@ -31,7 +31,7 @@ func (a *app) adminHandler() http.Handler {
 		}
 		adminJSON(w, http.StatusOK, map[string]string{"status": "ready"})
 	})
-	operate("GET /admin/v1/load", func(w http.ResponseWriter, _ *http.Request) { adminJSON(w, http.StatusOK, a.report()) })
+	operate("GET /admin/v1/load", func(w http.ResponseWriter, _ *http.Request) { adminJSON(w, http.StatusOK, a.loadReport()) })
 	operate("POST /admin/v1/config/reload", a.reloadAsked)
 	operate("GET /admin/v1/audit", a.audit)
 	operate("GET /admin/v1/controls", a.listControls)

@@ -51,7 +51,11 @@ func objectives(s *config.Snapshot) telemetry.Objectives {
 // report describes the load to operators.
 func (a *app) report() backlog.Report {
 	due := objectives(a.live.Current())
-	self := backlog.Process{Name: a.store.process, Slots: a.Config.Process.Work.Slots, InUse: a.pool.InUse()}
+	work := a.Config.Process.Work
+	self := backlog.Process{Name: a.store.process, Works: a.Role.works(), Slots: work.Slots, InUse: a.pool.InUse()}
+	for _, pool := range work.Pools {
+		self.PoolSlots += pool.Slots
+	}
 	return a.backlog.Report(self, func(lane penstock.Lane) time.Duration { return due[lane] })
 }
 

@@ -63,7 +63,7 @@ func (a *app) reloadAsked(w http.ResponseWriter, r *http.Request) {
 	}
 	changes, err := a.reload(r.Context(), who)
 	if err != nil {
-		adminJSON(w, http.StatusConflict, map[string]string{"status": "refused", "reason": penstock.AsError(err).Message})
+		a.adminError(w, r, err)
 		return
 	}
 	lines := make([]string, len(changes))

@@ -52,7 +52,9 @@ func (a *app) roomStatus() []telemetry.Room {
 			Breaker: string(s.Breaker), Opened: s.Opened, RetriesRefused: s.RetriesRefused,
 		}
 		for _, rate := range s.Rates {
-			r.Rates = append(r.Rates, telemetry.RoomRate(rate))
+			r.Rates = append(r.Rates, telemetry.RoomRate{
+				Resource: rate.Resource, PerMinute: rate.PerMinute, Learned: rate.Learned, Purse: rate.Purse,
+			})
 		}
 		all = append(all, r)
 	}

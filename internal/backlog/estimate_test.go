@@ -188,7 +188,7 @@ func TestRowsThatComeAndGo(t *testing.T) {
 		t.Errorf("a row that is gone left %+v", p.flows)
 	}
 	p = p.next([]store.Backlog{{Lane: penstock.LaneBulk, Tenant: "new", Model: "m", DrainedItems: 30}}, start.Add(3*time.Second))
-	if moved := p.of(level{}).moved.perItem.mean(); moved != 30 {
-		t.Errorf("a row that is new counts as %v items/s, want all it drained", moved)
+	if moved := p.of(level{}).moved.perItem.mean(); moved < 10 || moved > 11 {
+		t.Errorf("a row that is new counts as %v items/s, want all it drained in the three seconds that were watched", moved)
 	}
 }

@@ -29,6 +29,8 @@ type picture struct {
 	flows map[level]*flow
 	// whole says that no row was left out: one that is not here did not exist.
 	whole bool
+	// quiet is the rate of what was not there: nothing moved, for as long as anybody has looked.
+	quiet rate
 	// waiting counts, for each lane, the tenants that have something ready there.
 	waiting map[penstock.Lane]int
 }
@@ -64,7 +66,7 @@ func (p *picture) next(rows []store.Backlog, at time.Time) *picture {
 	}
 	n := &picture{
 		at: at, flows: make(map[level]*flow, len(p.flows)+len(levels(&store.Backlog{}))),
-		whole: len(rows) < store.MaxBacklogs, waiting: make(map[penstock.Lane]int),
+		whole: len(rows) < store.MaxBacklogs, waiting: make(map[penstock.Lane]int), quiet: p.quiet,
 	}
 	progress := make(map[level]step, len(p.flows))
 	waiting := make(map[level]bool)
@@ -81,6 +83,7 @@ func (p *picture) next(rows []store.Backlog, at time.Time) *picture {
 		}
 	}
 	if elapsed := at.Sub(p.at).Seconds(); !p.at.IsZero() && elapsed > 0 {
+		n.quiet.observe(elapsed, step{})
 		for l, f := range n.flows {
 			f.observe(p.of(l), progress[l], elapsed)
 		}
@@ -88,14 +91,19 @@ func (p *picture) next(rows []store.Backlog, at time.Time) *picture {
 	return n
 }
 
-// flow returns the flow of a level in the making, with the rates it had before.
+// flow returns the flow of a level in the making, with the rates it had before. One that was not there was quiet: were
+// its rates to begin with what came first, a burst would look like a stream of such bursts, and be scaled for.
 func (p *picture) flow(before *picture, l level) *flow {
-	f := p.flows[l]
-	if f == nil {
-		was := before.of(l)
-		f = &flow{moved: was.moved, drain: was.drain, service: was.service, arrive: was.arrive}
-		p.flows[l] = f
+	if f := p.flows[l]; f != nil {
+		return f
 	}
+	f := new(flow)
+	if was := before.flows[l]; was != nil {
+		f.moved, f.drain, f.service, f.arrive = was.moved, was.drain, was.service, was.arrive
+	} else if before.whole {
+		f.moved, f.arrive = before.quiet, before.quiet
+	}
+	p.flows[l] = f
 	return f
 }
 

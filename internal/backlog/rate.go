@@ -31,6 +31,13 @@ func (a average) mean() float64 {
 	return a.sum / a.weight
 }
 
+// settled is the mean as if half of the memory had been watched at least: what came in the first seconds after a start
+// says little about what goes on coming, and workers are not to be started by the dozen for it.
+func (a average) settled() float64 {
+	least := 1 - math.Exp(-0.5)
+	return a.sum / max(a.weight, least)
+}
+
 // rate is how much moves in a second.
 type rate struct {
 	perItem, perToken average

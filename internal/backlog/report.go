@@ -29,8 +29,12 @@ type Report struct {
 // Process is what one process has to offer.
 type Process struct {
 	Name  string `json:"name"`
+	Works bool   `json:"works"` // it claims items; if not, its slots stay empty
 	Slots int    `json:"slots"`
-	InUse int    `json:"in_use"`
+	InUse int    `json:"in_use"` // of these and of PoolSlots
+
+	// PoolSlots are set apart for some models; what else waits cannot use them, so no number of workers is told by them.
+	PoolSlots int `json:"pool_slots"`
 }
 
 // Row is what is queued at one place. What was not measured is null.
@@ -109,5 +113,5 @@ func (p *picture) row(name string, l level) Row {
 
 func (f *flow) demand(objective time.Duration) Demand {
 	service, _ := f.service.time()
-	return Demand{Ready: f.ready, Running: f.running, PerSecond: f.arrive.perItem.mean(), Service: service, SLOWait: objective}
+	return Demand{Ready: f.ready, Running: f.running, PerSecond: f.arrive.perItem.settled(), Service: service, SLOWait: objective}
 }

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"penstock/internal/store"
 )
 
 func TestSlots(t *testing.T) {
@@ -64,4 +66,33 @@ func TestSlotsGrowWithTheQueue(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A burst that comes after a quiet time is not taken for a stream of bursts: what waits is what must be worked off.
+func TestABurstIsNoStream(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, limits{})
+	burst := func() Row {
+		t.Helper()
+		r.queue.rows = []store.Backlog{row(600)}
+		r.queue.rows[0].Running = 10
+		r.pass(time.Second)
+		r.drains(1, 10)
+		return r.Report(Process{Slots: 8}, objective).Lanes[1]
+	}
+	r.pass(0)
+	if got := burst(); got.Slots < 15 || got.Slots > 100 {
+		t.Errorf("%d slots are wanted for a burst of 600 right after the start", got.Slots)
+	}
+	r.queue.rows = nil
+	for range 60 {
+		r.pass(time.Second)
+	}
+	got := burst()
+	if got.ArrivalsPerSecond < 10 || got.ArrivalsPerSecond > 25 {
+		t.Errorf("600 items after a minute of rest arrive at %.0f/s, want about 20, their part of half a minute", got.ArrivalsPerSecond)
+	}
+	if got.Slots < 15 || got.Slots > 60 {
+		t.Errorf("%d slots are wanted for 590 items within a minute, each of %.1f s", got.Slots, *got.ServiceSeconds)
+	}
 }

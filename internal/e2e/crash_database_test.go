@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -55,6 +56,42 @@ type cutter struct {
 	network, address string // of PostgreSQL
 	percent          atomic.Int64
 	cuts             atomic.Int64
+
+	mu    sync.Mutex
+	gone  bool // nothing gets through
+	conns map[net.Conn]bool
+}
+
+// leave makes the database unreachable, until comeBack.
+func (c *cutter) leave() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.gone = true
+	for conn := range c.conns {
+		_ = conn.Close()
+	}
+}
+
+func (c *cutter) comeBack() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.gone = false
+}
+
+// enter takes a connection, unless the database is away.
+func (c *cutter) enter(conn net.Conn) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.gone {
+		c.conns[conn] = true
+	}
+	return !c.gone
+}
+
+func (c *cutter) exit(conn net.Conn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.conns, conn)
 }
 
 // newCutter makes a rig's server reach PostgreSQL through a cutter.
@@ -65,7 +102,7 @@ func newCutter(t *testing.T, r *rig) *cutter {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &cutter{network: "tcp", address: u.Host}
+	c := &cutter{network: "tcp", address: u.Host, conns: map[net.Conn]bool{}}
 	query := u.Query()
 	if dir := query.Get("host"); strings.HasPrefix(dir, "/") {
 		c.network, c.address = "unix", filepath.Join(dir, ".s.PGSQL."+query.Get("port"))
@@ -97,6 +134,10 @@ func (c *cutter) serve(listener net.Listener) {
 // relay passes a connection on until either side ends it, or it is cut.
 func (c *cutter) relay(client net.Conn) {
 	defer client.Close()
+	if !c.enter(client) {
+		return
+	}
+	defer c.exit(client)
 	server, err := net.Dial(c.network, c.address)
 	if err != nil {
 		return // the client sees its connection end

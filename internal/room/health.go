@@ -204,6 +204,12 @@ func (h *health) mayRetry(now time.Time) bool {
 	return h.retries+1 <= retryShare*h.firsts+retriesPerSecond*recently.Seconds()
 }
 
+// pace is how many calls began in a second, lately.
+func (h *health) pace(now time.Time) float64 {
+	h.age(now)
+	return (h.firsts + h.retries) / recently.Seconds()
+}
+
 // age lets the counts fade.
 func (h *health) age(now time.Time) {
 	if passed := now.Sub(h.seen); passed > 0 && !h.seen.IsZero() {

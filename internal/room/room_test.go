@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -137,29 +138,35 @@ func TestLimitsAreLearned(t *testing.T) {
 	report := func(limit, remaining int64, reset time.Duration) provider.Allowance {
 		return provider.Allowance{Limit: limit, Remaining: remaining, HasRemaining: remaining >= 0, Reset: reset}
 	}
+	type limit struct {
+		resource  string
+		perMinute int64
+		learned   bool
+		purse     int64
+	}
 	for _, tt := range []struct {
 		name   string
 		target penstock.Target
 		limits provider.RateLimits
-		want   []RateStatus
+		want   []limit
 	}{
 		{"nothing told", penstock.Target{}, provider.RateLimits{}, nil},
-		{"a limit", penstock.Target{}, provider.RateLimits{Requests: report(600, -1, 0)}, []RateStatus{{"requests", 600, true, 10}}},
+		{"a limit", penstock.Target{}, provider.RateLimits{Requests: report(600, -1, 0)}, []limit{{"requests", 600, true, 10}}},
 		{"the configuration's counts", penstock.Target{RequestsPerMinute: 60}, provider.RateLimits{Requests: report(600, -1, 0)},
-			[]RateStatus{{"requests", 60, false, 1}}},
+			[]limit{{"requests", 60, false, 1}}},
 		{"what is left lowers", penstock.Target{RequestsPerMinute: 600}, provider.RateLimits{Requests: report(600, 3, time.Second)},
-			[]RateStatus{{"requests", 600, false, 3}}},
+			[]limit{{"requests", 600, false, 3}}},
 		{"what is left never raises", penstock.Target{RequestsPerMinute: 60}, provider.RateLimits{Requests: report(600, 500, time.Second)},
-			[]RateStatus{{"requests", 60, false, 1}}},
+			[]limit{{"requests", 60, false, 1}}},
 		{"a zero that means nothing", penstock.Target{RequestsPerMinute: 600}, provider.RateLimits{Requests: report(0, 0, 0)},
-			[]RateStatus{{"requests", 600, false, 10}}},
+			[]limit{{"requests", 600, false, 10}}},
 		{"a zero without a reset", penstock.Target{RequestsPerMinute: 600}, provider.RateLimits{Requests: report(600, 0, 0)},
-			[]RateStatus{{"requests", 600, false, 10}}},
-		{"tokens together", penstock.Target{}, provider.RateLimits{Tokens: report(6000, -1, 0)}, []RateStatus{{"tokens", 6000, true, 98}}},
+			[]limit{{"requests", 600, false, 10}}},
+		{"tokens together", penstock.Target{}, provider.RateLimits{Tokens: report(6000, -1, 0)}, []limit{{"tokens", 6000, true, 98}}},
 		{"tokens apart", penstock.Target{}, provider.RateLimits{Input: report(6000, -1, 0), Output: report(600, -1, 0), Tokens: report(6600, -1, 0)},
-			[]RateStatus{{"input_tokens", 6000, true, 100}, {"output_tokens", 600, true, 9}}},
+			[]limit{{"input_tokens", 6000, true, 100}, {"output_tokens", 600, true, 9}}},
 		{"tokens are configured", penstock.Target{OutputTokensPerMinute: 600}, provider.RateLimits{Tokens: report(6000, 1, time.Second)},
-			[]RateStatus{{"output_tokens", 600, false, 9}}},
+			[]limit{{"output_tokens", 600, false, 9}}},
 	} {
 		c := newClock()
 		b := New(Config{Clock: c.Now})
@@ -168,7 +175,11 @@ func TestLimitsAreLearned(t *testing.T) {
 		res := good(2)
 		res.Limits = tt.limits
 		ticket.Done(res)
-		if got := statusOf(t, b).Rates; fmt.Sprint(got) != fmt.Sprint(tt.want) {
+		var got []limit
+		for _, r := range statusOf(t, b).Rates {
+			got = append(got, limit{r.Resource, r.PerMinute, r.Learned, r.Purse})
+		}
+		if !slices.Equal(got, tt.want) {
 			t.Errorf("%s: rates %+v, want %+v", tt.name, got, tt.want)
 		}
 	}
@@ -459,5 +470,34 @@ func TestConfiguredConcurrencyIsTrusted(t *testing.T) {
 	target.Concurrency = 2 * bears
 	if _, ok := b.Take(Ask{Target: &target}); ok {
 		t.Error("a target that refused for load is believed to bear more because the configuration says so")
+	}
+}
+
+// Those who watch see how fast calls go out, and what that comes to of each limit.
+func TestStatusTellsThePace(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	b := New(Config{Clock: c.Now})
+	target := penstock.Target{Name: "a", RequestsPerMinute: 6000, OutputTokensPerMinute: 1_000_000}
+	for range 600 { // a minute of ten calls a second
+		ticket, ok := b.Take(Ask{Target: &target, InputTokens: 1})
+		if !ok {
+			t.Fatal("no room")
+		}
+		ticket.Done(good(100))
+		c.Advance(100 * time.Millisecond)
+	}
+	s := statusOf(t, b)
+	if s.Pace < 9.5 || s.Pace > 10.5 {
+		t.Errorf("a pace of %v, want about 10", s.Pace)
+	}
+	for i, want := range []int64{600, 60_000} {
+		if got := s.Rates[i].Used; got < want*9/10 || got > want*11/10 {
+			t.Errorf("%d %s used in a minute, want about %d", got, s.Rates[i].Resource, want)
+		}
+	}
+	c.Advance(time.Minute)
+	if s := statusOf(t, b); s.Pace > 0.1 {
+		t.Errorf("a pace of %v after a minute without calls", s.Pace)
 	}
 }

@@ -13,6 +13,7 @@ type Status struct {
 	Target    string
 	Limit     int // calls that may run at a time here, now
 	Running   int
+	Pace      float64       // calls that began here in a second, lately
 	Rest      time.Duration // how long it still rests
 	Throttles int64         // answers so far that refused us, for limits or for load
 	Rates     []RateStatus  // of the limits that are known
@@ -27,6 +28,7 @@ type RateStatus struct {
 	Resource  string // requests, input_tokens, output_tokens, tokens
 	PerMinute int64
 	Learned   bool  // from headers, where the configuration has none
+	Used      int64 // about so much here in a minute, at the pace of late
 	Purse     int64 // what this process can spend at once; below zero, what it owes
 }
 
@@ -37,13 +39,16 @@ func (b *Book) Status() []Status {
 	now := b.Clock()
 	var all []Status
 	for _, r := range b.sorted() {
+		pace := r.health.pace(now)
 		s := Status{
-			Target: r.name.Of, Limit: b.limit(r, now), Running: r.running, Rest: max(0, r.restUntil.Sub(now)), Throttles: r.throttles,
+			Target: r.name.Of, Limit: b.limit(r, now), Running: r.running, Pace: pace, Rest: max(0, r.restUntil.Sub(now)), Throttles: r.throttles,
 			Breaker: r.health.breaker(now), Opened: r.health.opened, RetriesRefused: r.health.refused,
 		}
+		usual := r.expects.call(0, 0)
 		for i := range r.rates {
 			if m := &r.rates[i]; m.perMinute > 0 {
-				s.Rates = append(s.Rates, RateStatus{resourceNames[i], m.perMinute, !m.configured, m.level(now)})
+				used := int64(pace * 60 * float64(usual[i]))
+				s.Rates = append(s.Rates, RateStatus{resourceNames[i], m.perMinute, !m.configured, used, m.level(now)})
 			}
 		}
 		all = append(all, s)

@@ -270,6 +270,10 @@ type Pools interface {
 // overloaded.
 var ErrFull = errors.New("the disk is full")
 
+// ErrAway is in the error of a call that could not reach the database, or the blobs. Nothing of it was written; its
+// code is overloaded.
+var ErrAway = errors.New("the store is away")
+
 // Controls is what operators hold back. It acts for them and not for a tenant; every change is written to
 // the audit log in the same transaction.
 type Controls interface {

@@ -96,12 +96,21 @@ func (s *Store) Open(ctx context.Context, name string) (io.ReadCloser, error) {
 	}
 	file, err := os.Open(s.path(name))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w: %s", blob.ErrNotFound, name)
+		return nil, s.missing(name)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open blob: %w", err)
 	}
 	return file, nil
+}
+
+// missing is why a blob is not there. Behind a lost mount there is nothing at all, not even tmp, and whoever took that
+// for a blob that is gone would give up work for good that could wait.
+func (s *Store) missing(name string) error {
+	if _, err := os.Stat(s.temp); err != nil {
+		return fmt.Errorf("open blob %s: the blob directory is away: %w", name, err)
+	}
+	return fmt.Errorf("%w: %s", blob.ErrNotFound, name)
 }
 
 // OpenRange implements [blob.Store].

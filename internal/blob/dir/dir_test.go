@@ -280,6 +280,37 @@ func TestListIgnoresForeignFiles(t *testing.T) {
 	}
 }
 
+// A directory that is away for a while has lost nothing.
+func TestALostDirectoryIsNoLostBlob(t *testing.T) {
+	t.Parallel()
+	store := newStore(t)
+	name := blob.NewName()
+	if _, err := store.Put(t.Context(), name, strings.NewReader("hello")); err != nil {
+		t.Fatal(err)
+	}
+	away := store.root + ".away"
+	if err := os.Rename(store.root, away); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Open(t.Context(), name); err == nil || errors.Is(err, blob.ErrNotFound) {
+		t.Errorf("without the directory: %v, want an error that is not ErrNotFound", err)
+	}
+	if err := os.MkdirAll(store.root, 0o700); err != nil { // the empty mount point
+		t.Fatal(err)
+	}
+	if _, err := store.Open(t.Context(), name); err == nil || errors.Is(err, blob.ErrNotFound) {
+		t.Errorf("with the mount point alone: %v, want an error that is not ErrNotFound", err)
+	}
+	if err := errors.Join(os.Remove(store.root), os.Rename(away, store.root)); err != nil {
+		t.Fatal(err)
+	}
+	reader, err := store.Open(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = reader.Close()
+}
+
 func TestCheckFindsALostDirectory(t *testing.T) {
 	t.Parallel()
 	store := newStore(t)

@@ -48,12 +48,7 @@ type Step func(up *Upstream, w http.ResponseWriter, r *http.Request)
 // forgotten.
 const maxRecorded = 16
 
-// NewUpstream starts an upstream without TLS that ends with the test.
-func NewUpstream(t testing.TB, script ...Step) *Upstream {
-	t.Helper()
-	return newUpstream(t, (*httptest.Server).Start, script)
-}
-
+// newUpstream starts an upstream that ends with the test.
 func newUpstream(t testing.TB, start func(*httptest.Server), script []Step) *Upstream {
 	t.Helper()
 	up := &Upstream{

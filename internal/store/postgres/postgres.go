@@ -141,7 +141,7 @@ func pgCode(err error) string {
 func (e *Engine) transact(ctx context.Context, begin string, fn func(sqlstore.Tx) error) error {
 	conn, err := e.pool.Acquire(ctx)
 	if err != nil {
-		return fmt.Errorf("taking a connection: %w", err)
+		return fmt.Errorf("%w: taking a connection: %w", sqlstore.ErrAway, err)
 	}
 	defer conn.Release()
 	t := &tx{engine: e, conn: conn.Conn()}

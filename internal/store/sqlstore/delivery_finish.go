@@ -131,23 +131,14 @@ func (s *Store) receiverFailed(ctx context.Context, tx Tx, f failing) error {
 
 // PurgeDeliveries implements store.Outbox. The id of a delivery has the time at which it was written.
 func (s *Store) PurgeDeliveries(ctx context.Context, tenant penstock.TenantID, p store.Purge) (done store.Purged, err error) {
-	find := func(tx Tx, limit int) ([]penstock.ID, error) {
-		return queryAll(ctx, tx, sqlf(`SELECT id FROM deliveries WHERE tenant_id = $1 AND id < $2 AND status <> 'pending'
-			ORDER BY id LIMIT $3`, tenant, penstock.FirstID(tx.Now().Add(-p.Kept)), limit),
-			func(row Row) (id penstock.ID, err error) { return id, row.Scan(&id) })
-	}
-	var found []penstock.ID
-	err = s.read(ctx, func(tx Tx) error {
-		if found, err = find(tx, 1); err == nil && len(found) > 0 {
-			done.Overdue = tx.Now().Sub(found[0].Time().Add(p.Kept))
-		}
-		return err
-	})
-	if err != nil || len(found) == 0 {
+	old := aged{`SELECT id FROM deliveries WHERE tenant_id = $1 AND id < $2 AND status <> 'pending' ORDER BY id LIMIT $3`, tenant, p}
+	due, err := s.overdue(ctx, old, &done)
+	if err != nil || !due {
 		return done, err
 	}
 	err = s.write(ctx, "purge_deliveries", func(tx Tx) error {
-		if found, err = find(tx, p.Limit); err != nil {
+		found, err := old.find(ctx, tx, p.Limit)
+		if err != nil {
 			return err
 		}
 		done.Removed, done.More = 0, len(found) == p.Limit

@@ -18,7 +18,7 @@ type Engine interface {
 	// set what it captures and not add to it.
 	//
 	// Waiting too long for another transaction's lock is ErrLockTimeout; no room on the database's disk
-	// is ErrFull.
+	// is ErrFull; a database that no connection can be had to is ErrAway, of Read as well.
 	Write(ctx context.Context, fn func(Tx) error) error
 
 	// Migrate brings the schema up to date with the given steps, one process at a time.
@@ -29,6 +29,10 @@ type Engine interface {
 
 // ErrFull says that the database's disk had no room for a write.
 var ErrFull = errors.New("the database's disk is full")
+
+// ErrAway says that the database, or the place where large payloads are kept, could not be reached. Nothing was
+// written.
+var ErrAway = errors.New("the store is away")
 
 // ErrLockTimeout says that a write gave up waiting for another transaction.
 var ErrLockTimeout = errors.New("waited too long for another transaction")

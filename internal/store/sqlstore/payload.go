@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -78,7 +79,7 @@ func (s *Store) place(ctx context.Context, row []byte, p *unplaced) (placed, []b
 	}
 	name := blob.NewName()
 	if _, err := s.blobs.Put(ctx, name, bytes.NewReader(sealed)); err != nil {
-		return placed{}, nil, fmt.Errorf("storing %s: %w", o.Part, err)
+		return placed{}, nil, fmt.Errorf("%w: storing %s: %w", ErrAway, o.Part, err)
 	}
 	return placed{blob: name}, row, nil
 }
@@ -87,13 +88,11 @@ func (s *Store) place(ctx context.Context, row []byte, p *unplaced) (placed, []b
 func (s *Store) open(ctx context.Context, o payload.Owner, p placed) ([]byte, error) {
 	sealed := p.inline
 	if p.blob != "" {
-		r, err := s.blobs.Open(ctx, p.blob)
-		if err != nil {
+		var err error
+		if sealed, err = s.fetch(ctx, p.blob); errors.Is(err, blob.ErrNotFound) {
 			return nil, fmt.Errorf("opening %s: %w", o.Part, err)
-		}
-		defer r.Close()
-		if sealed, err = io.ReadAll(r); err != nil {
-			return nil, fmt.Errorf("reading %s: %w", o.Part, err)
+		} else if err != nil {
+			return nil, fmt.Errorf("%w: reading %s: %w", ErrAway, o.Part, err)
 		}
 	}
 	if len(sealed) == 0 {
@@ -104,6 +103,15 @@ func (s *Store) open(ctx context.Context, o payload.Owner, p placed) ([]byte, er
 		return nil, fmt.Errorf("opening %s: %w", o.Part, err)
 	}
 	return plain, nil
+}
+
+func (s *Store) fetch(ctx context.Context, name string) ([]byte, error) {
+	r, err := s.blobs.Open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return io.ReadAll(r)
 }
 
 // discard removes blobs that no row came to name. What it misses, after a crash for example, stays

@@ -23,23 +23,14 @@ func (s *Store) TenantIDs(ctx context.Context, p store.TenantPage) (ids []pensto
 // PurgeRequests implements store.Retention. The id of a call has the time of its start, so no other index
 // is needed to find old ones.
 func (s *Store) PurgeRequests(ctx context.Context, tenant penstock.TenantID, p store.Purge) (done store.Purged, err error) {
-	find := func(tx Tx, limit int) ([]penstock.ID, error) {
-		return queryAll(ctx, tx, sqlf(`SELECT id FROM requests WHERE tenant_id = $1 AND id < $2
-			ORDER BY id LIMIT $3`, tenant, penstock.FirstID(tx.Now().Add(-p.Kept)), limit),
-			func(row Row) (id penstock.ID, err error) { return id, row.Scan(&id) })
-	}
-	var found []penstock.ID
-	err = s.read(ctx, func(tx Tx) error {
-		if found, err = find(tx, 1); err == nil && len(found) > 0 {
-			done.Overdue = tx.Now().Sub(found[0].Time().Add(p.Kept))
-		}
-		return err
-	})
-	if err != nil || len(found) == 0 {
+	old := aged{`SELECT id FROM requests WHERE tenant_id = $1 AND id < $2 ORDER BY id LIMIT $3`, tenant, p}
+	due, err := s.overdue(ctx, old, &done)
+	if err != nil || !due {
 		return done, err
 	}
 	err = s.write(ctx, "purge_requests", func(tx Tx) error {
-		if found, err = find(tx, p.Limit); err != nil {
+		found, err := old.find(ctx, tx, p.Limit)
+		if err != nil {
 			return err
 		}
 		removed, err := removeRequests(ctx, tx, found)
@@ -50,6 +41,30 @@ func (s *Store) PurgeRequests(ctx context.Context, tenant penstock.TenantID, p s
 		return forget(ctx, tx, forgotten{tenant, "request", removed})
 	})
 	return done, err
+}
+
+// aged is what a tenant has that was kept long enough, where ids tell when it began.
+type aged struct {
+	sql    string // selects ids of $1 below $2, oldest first, at most $3
+	tenant penstock.TenantID
+	purge  store.Purge
+}
+
+func (a aged) find(ctx context.Context, tx Tx, limit int) ([]penstock.ID, error) {
+	return queryAll(ctx, tx, sqlf(a.sql, a.tenant, penstock.FirstID(tx.Now().Add(-a.purge.Kept)), limit),
+		func(row Row) (id penstock.ID, err error) { return id, row.Scan(&id) })
+}
+
+// overdue says whether there is anything to remove, without a write, and for how long the oldest should have been gone.
+func (s *Store) overdue(ctx context.Context, a aged, done *store.Purged) (due bool, err error) {
+	err = s.read(ctx, func(tx Tx) error {
+		oldest, err := a.find(ctx, tx, 1)
+		if due = len(oldest) > 0; due {
+			done.Overdue = tx.Now().Sub(oldest[0].Time().Add(a.purge.Kept))
+		}
+		return err
+	})
+	return due, err
 }
 
 // removeRequests removes calls and what was tried for them. Of two processes that want to, one does.

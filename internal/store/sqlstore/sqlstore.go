@@ -138,8 +138,17 @@ func hide(err error) error {
 			RetryAfter: fullRetry, Err: fmt.Errorf("%w: %w", store.ErrFull, err),
 		}
 	}
+	if errors.Is(err, ErrAway) {
+		return &penstock.Error{
+			Code: penstock.CodeOverloaded, Message: "The server cannot reach its store and nothing was written; try again.",
+			RetryAfter: awayRetry, Err: fmt.Errorf("%w: %w", store.ErrAway, err),
+		}
+	}
 	return penstock.Internal(err)
 }
+
+// awayRetry is what callers are told who came while the store was away: such things are over in seconds, or not soon.
+const awayRetry = 5 * time.Second
 
 // fullRetry is what callers are told who found the disk full.
 const fullRetry = 30 * time.Second

@@ -1,4 +1,4 @@
-// Package pace decides when the garbage collector runs.
+// Package garbage decides when the garbage collector runs.
 //
 // By default Go collects whenever the heap has doubled. A gateway that serves short calls has a live heap of a few MiB, so
 // under load it would collect dozens of times a second, to save memory that nobody misses; with ten thousand open
@@ -10,7 +10,7 @@
 // takes, whatever is decided here.
 //
 // It changes a setting of the whole process, so only a command starts it.
-package pace
+package garbage
 
 import (
 	"math"

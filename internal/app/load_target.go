@@ -1,0 +1,86 @@
+package app
+
+import (
+	"penstock/internal/backlog"
+	"penstock/internal/room"
+	"penstock/internal/store"
+)
+
+// LoadReport is what operators are told of the load: the queue as it is over all processes, and the targets as the
+// process that answers knows them.
+type LoadReport struct {
+	backlog.Report
+	Targets []TargetLoad `json:"targets"`
+}
+
+// TargetLoad is how much of a target one process uses, and how much more it may. The limits are those of all
+// processes together.
+type TargetLoad struct {
+	Name           string       `json:"name"`
+	State          TargetState  `json:"state"`
+	Running        int          `json:"running"`
+	Seats          int          `json:"seats"` // calls that may run at a time
+	CallsPerSecond float64      `json:"calls_per_second"`
+	RestSeconds    float64      `json:"rest_seconds"` // for which it is still left alone because it asked for that
+	Throttles      int64        `json:"throttles"`    // answers so far that refused us, for limits or for load
+	Limits         []TargetRate `json:"limits"`       // those that are known
+}
+
+// TargetRate is a limit per minute of a target.
+type TargetRate struct {
+	Resource  string `json:"resource"` // requests, input_tokens, output_tokens, tokens
+	PerMinute int64  `json:"per_minute"`
+	Used      int64  `json:"used"`    // about so much in a minute, at the pace of late
+	Learned   bool   `json:"learned"` // from the headers of answers, where the configuration has none
+}
+
+// TargetState says whether calls may be made.
+type TargetState string
+
+// The states of a target. The first that holds is told.
+const (
+	TargetPaused  TargetState = "paused"  // by an operator; draining ones are too
+	TargetBroken  TargetState = "broken"  // its calls fail: nothing is sent until the next probe
+	TargetProbed  TargetState = "probed"  // one call at a time finds out whether it works again
+	TargetResting TargetState = "resting" // it asked to be left alone
+	TargetOpen    TargetState = "open"
+)
+
+// loadReport describes the load to operators.
+func (a *app) loadReport() LoadReport {
+	r := LoadReport{Report: a.report(), Targets: []TargetLoad{}}
+	configured := a.live.Current().Targets
+	for _, s := range a.rooms.Status() {
+		if _, ok := configured[s.Target]; !ok {
+			continue // a reload removed it
+		}
+		r.Targets = append(r.Targets, a.targetLoad(s))
+	}
+	return r
+}
+
+func (a *app) targetLoad(s room.Status) TargetLoad {
+	t := TargetLoad{
+		Name: s.Target, State: a.targetState(s), Running: s.Running, Seats: s.Limit, CallsPerSecond: s.Pace,
+		RestSeconds: s.Rest.Seconds(), Throttles: s.Throttles, Limits: []TargetRate{},
+	}
+	for _, rate := range s.Rates {
+		t.Limits = append(t.Limits, TargetRate{Resource: rate.Resource, PerMinute: rate.PerMinute, Used: rate.Used, Learned: rate.Learned})
+	}
+	return t
+}
+
+func (a *app) targetState(s room.Status) TargetState {
+	_, paused := a.controls.Paused(store.ControlTarget, s.Target)
+	switch {
+	case paused:
+		return TargetPaused
+	case s.Breaker == room.BreakerOpen:
+		return TargetBroken
+	case s.Breaker == room.BreakerHalfOpen:
+		return TargetProbed
+	case s.Rest > 0:
+		return TargetResting
+	}
+	return TargetOpen
+}
