@@ -59,7 +59,7 @@ func TestBlobsAway(t *testing.T) {
 
 	noise := make([]byte, 64<<10) // so that it cannot be compressed into a row
 	rand.Read(noise)
-	large := fmt.Sprintf(`{"model":"fast","input":%q,"max_attempts":20}`, hex.EncodeToString(noise))
+	large := fmt.Sprintf(`{"model":"fast","input":%q}`, hex.EncodeToString(noise))
 	control("PUT", `{"state":"paused"}`)
 	job := "/v1/jobs/" + s.read(post("/v1/jobs", large)).ID
 	blobs, away := filepath.Join(r.data, "blobs"), filepath.Join(r.data, "away")

@@ -10,8 +10,9 @@ import (
 	"penstock/internal/store"
 )
 
-// heldWait is when an item is looked at again whose targets are all paused. It is rare: the gate is closed
-// for models whose targets are all paused, but an item keeps the targets that its job was given.
+// heldWait is when an item is looked at again whose targets are all paused, or whose input lies where nobody can read it now.
+// The first is rare: the gate is closed for models whose targets are all paused, but an item keeps the targets that its job was
+// given.
 const heldWait = 5 * time.Second
 
 // hopefulTargets are the targets of an item without those that said in an earlier claim that this item is in vain there. What

@@ -169,9 +169,15 @@ func (p *Pool) conclude(f *store.Finish, c *store.Claimed, why failure) {
 }
 
 // concludeUnread decides what becomes of an item whose input could not be read. Only an input that is
-// gone, or was tampered with, is a lost cause; disks and mounts come back.
+// gone, or was tampered with, is a lost cause; disks and mounts come back, and however long they are away says nothing
+// about the item.
 func (p *Pool) concludeUnread(f *store.Finish, c *store.Claimed) {
-	f.Counted, f.ErrorKind = 1, string(provider.KindInternal)
+	f.ErrorKind = string(provider.KindInternal)
+	if errors.Is(c.BodyErr, store.ErrAway) {
+		f.Transition, f.RetryIn = penstock.TransitionRetry, heldWait+rand.N(heldWait)
+		return
+	}
+	f.Counted = 1
 	wait, again := p.backoff.Next(queue.Failure{
 		Kind: provider.KindInternal, Tries: c.Attempts + 1, Counted: c.Attempts + 1, MaxAttempts: c.MaxAttempts, Jitter: rand.Float64(),
 	})

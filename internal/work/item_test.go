@@ -2,6 +2,7 @@ package work
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -138,6 +139,17 @@ func TestBodyThatCannotBeReadIsTriedAgain(t *testing.T) {
 		if f := newPool(t, 1, newQueue(), takes(0)).attempt(t.Context(), &granted{Claimed: &away}); f.Transition != want || f.Counted != 1 {
 			t.Errorf("after %d attempts: %+v, want %s", attempts, f, want)
 		}
+	}
+}
+
+// While the blobs are away, nothing is learned about an item: it waits, for days if need be, and loses no attempt by it.
+func TestBodyThatIsAwayCostsNoAttempt(t *testing.T) {
+	t.Parallel()
+	last := item("1")
+	last.Body, last.BodyErr, last.Attempts = nil, fmt.Errorf("reading: %w", store.ErrAway), last.MaxAttempts-1
+	f := newPool(t, 1, newQueue(), takes(0)).attempt(t.Context(), &granted{Claimed: &last})
+	if f.Transition != penstock.TransitionRetry || f.Counted != 0 || f.RetryIn < heldWait || f.RetryIn > 2*heldWait {
+		t.Errorf("it ends with %+v, want a wait that counts for nothing", f)
 	}
 }
 

@@ -37,7 +37,9 @@ func (s *Store) ClaimItems(ctx context.Context, l store.Lease, want store.Want) 
 	}
 	for tries := 1; tries < claimTries && ((err == nil && len(got.items) == 0 && got.busy) || errors.Is(err, ErrMissed)); tries++ {
 		// Other processes hold every share, each for the length of a transaction, or ended what was picked.
-		w.Corrections = nil
+		if err == nil {
+			w.Corrections = nil // they are made, though nothing was claimed
+		}
 		pause := time.NewTimer(claimPause)
 		select {
 		case <-pause.C:
@@ -59,6 +61,8 @@ func (s *Store) ClaimItems(ctx context.Context, l store.Lease, want store.Want) 
 		c.Body, c.BodyErr = s.open(ctx, inputOwner(c.Tenant, c.Item), input)
 		if errors.Is(c.BodyErr, blob.ErrNotFound) || errors.Is(c.BodyErr, payload.ErrTampered) {
 			c.BodyErr = &penstock.Error{Code: penstock.CodeGone, Message: "The input is gone.", Err: c.BodyErr}
+		} else if c.BodyErr != nil {
+			c.BodyErr = hide(c.BodyErr)
 		}
 	}
 	return got.items, nil

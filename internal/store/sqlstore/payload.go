@@ -42,13 +42,13 @@ type unplaced struct {
 // placeAll seals payloads, and makes those durable that are too large for a row. It places all or none. Small ones
 // are sealed one behind the other: they are used together, and are garbage together.
 func (s *Store) placeAll(ctx context.Context, payloads []unplaced) ([]placed, error) {
-	bytes := 0
+	room := 0
 	for i := range payloads {
 		if n := len(payloads[i].plain); n <= store.InlinePayloadBytes {
-			bytes += n + payload.Overhead
+			room += n + payload.Overhead
 		}
 	}
-	all, row := make([]placed, len(payloads)), make([]byte, 0, bytes)
+	all, row := make([]placed, len(payloads)), make([]byte, 0, room)
 	for i := range payloads {
 		var err error
 		switch p := &payloads[i]; {
