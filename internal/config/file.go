@@ -353,11 +353,21 @@ type Price struct {
 	// CacheWrite is the price of input tokens that the upstream wrote to its cache. Zero: the default, Input.
 	CacheWrite string `yaml:"cache_write,omitempty"`
 
+	// CacheWrite1h is the price of those that the upstream keeps for an hour. Zero: the default, CacheWrite; where that is
+	// above Input, at least twice Input, which is what upstreams charge that charge for writes.
+	CacheWrite1h string `yaml:"cache_write_1h,omitempty"`
+
+	// AudioInput is the price of input tokens that are audio. Zero: the default, Input.
+	AudioInput string `yaml:"audio_input,omitempty"`
+
 	// Output is the price of output tokens. Required with any other price.
 	Output string `yaml:"output,omitempty"`
 
 	// Reasoning is the price of output tokens that the model reasoned with. Zero: the default, Output.
 	Reasoning string `yaml:"reasoning,omitempty"`
+
+	// AudioOutput is the price of output tokens that are audio. Zero: the default, Output.
+	AudioOutput string `yaml:"audio_output,omitempty"`
 
 	// PerRequest is what a call costs beside its tokens, in dollars with at most nine decimals. Zero: nothing.
 	PerRequest string `yaml:"per_request,omitempty"`

@@ -53,8 +53,9 @@ tenants:
 		{"a provider's key", "${OPENAI_API_KEY}", "${DB_PASSWORD}", true},
 
 		{"a price", "0.15", "0.16", false},
-		{"a price that follows another", `input: "0.15"`, `input: "0.15", cache_write: "0.15", reasoning: "0.60"`, true},
+		{"a price that follows another", `input: "0.15"`, `input: "0.15", cache_write: "0.15", cache_write_1h: "0.15", audio_input: "0.150", reasoning: "0.60", audio_output: "0.6"`, true},
 		{"a price of cache writes", `input: "0.15"`, `input: "0.15", cache_write: "0.2"`, false},
+		{"a price of audio", `input: "0.15"`, `input: "0.15", audio_input: "40"`, false},
 		{"a later price", `output: "0.60"}`, `output: "0.60"}, price_changes: [{from: "2027-01-01", price: {input: "1", output: "2"}}]`, false},
 		{"a cached price", `input: "0.15"`, `input: "0.15", cached_input: "0.1"`, false},
 		{"an upstream model", "upstream_model: y", "upstream_model: z", false},
