@@ -334,6 +334,10 @@ type TargetLimits struct {
 	// OutputTokensPerMinute is how many tokens may be generated in a minute. Zero and bounds: as above.
 	OutputTokensPerMinute int64 `yaml:"output_tokens_per_minute,omitempty"`
 
+	// FreeCachedInput says that the upstream does not count tokens against its limits which it read from its cache.
+	// Zero: it does.
+	FreeCachedInput bool `yaml:"free_cached_input,omitempty"`
+
 	// MaxShare is the part of the calls that may run at a time which one tenant's synchronous calls may be
 	// while other tenants use the target too, or did within a minute. 1 sets no such bound. From 0.01 to 1.
 	// Zero: the default, 0.75.

@@ -60,6 +60,7 @@ tenants:
 		{"a cached price", `input: "0.15"`, `input: "0.15", cached_input: "0.1"`, false},
 		{"an upstream model", "upstream_model: y", "upstream_model: z", false},
 		{"a timeout", "upstream_model: y", "upstream_model: y, timeouts: {idle: 29s}", false},
+		{"free reads of a cache", "upstream_model: y", "upstream_model: y, limits: {free_cached_input: true}", false},
 		{"a concurrency", "upstream_model: y", "upstream_model: y, limits: {concurrency: 1}", false},
 		{"a region", "upstream_model: y", "upstream_model: y, region: eu", false},
 		{"the order of a model's targets", "[a, b]", "[b, a]", false},
