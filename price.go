@@ -9,15 +9,26 @@ import (
 // Price is what a target charges for each class of token, and for a call and an image whatever their
 // tokens are.
 type Price struct {
-	Input       Rate
-	CachedInput Rate
-	CacheWrite  Rate
-	Output      Rate
-	Reasoning   Rate
-	PerRequest  NanoUSD
-	PerImage    NanoUSD
+	Input        Rate
+	CachedInput  Rate
+	CacheWrite   Rate
+	CacheWrite1h Rate
+	AudioInput   Rate
+	Output       Rate
+	Reasoning    Rate
+	AudioOutput  Rate
+	PerRequest   NanoUSD
+	PerImage     NanoUSD
 	// BatchDiscount is how much less work in the bulk lane costs, in percent.
 	BatchDiscount int64
+}
+
+// rates are the prices of the classes.
+func (p *Price) rates() [ClassCount]Rate {
+	return [...]Rate{
+		ClassInput: p.Input, ClassCachedInput: p.CachedInput, ClassCacheWrite: p.CacheWrite, ClassCacheWrite1h: p.CacheWrite1h,
+		ClassAudioInput: p.AudioInput, ClassOutput: p.Output, ClassReasoning: p.Reasoning, ClassAudioOutput: p.AudioOutput,
+	}
 }
 
 // Zero reports whether the target is free, or has no price at all.
@@ -25,9 +36,10 @@ func (p Price) Zero() bool { return p == Price{} }
 
 // Dearest is the price of the tokens that cost most: what they can cost while their class is not known.
 func (p Price) Dearest() Price {
-	p.Input = max(p.Input, p.CachedInput, p.CacheWrite)
-	p.Output = max(p.Output, p.Reasoning)
-	p.CachedInput, p.CacheWrite, p.Reasoning = p.Input, p.Input, p.Output
+	p.Input = max(p.Input, p.CachedInput, p.CacheWrite, p.CacheWrite1h, p.AudioInput)
+	p.Output = max(p.Output, p.Reasoning, p.AudioOutput)
+	p.CachedInput, p.CacheWrite, p.CacheWrite1h, p.AudioInput = p.Input, p.Input, p.Input, p.Input
+	p.Reasoning, p.AudioOutput = p.Output, p.Output
 	return p
 }
 
@@ -83,12 +95,10 @@ func (p Price) Cost(u Usage) NanoUSD { return p.Charge(Charge{Usage: u}) }
 func (p Price) Charge(c Charge) NanoUSD {
 	const picoPerNano = 1000
 	var sum total
-	classes := c.Usage.Classes()
-	sum.add(classes.Input, int64(p.Input))
-	sum.add(classes.CachedInput, int64(p.CachedInput))
-	sum.add(classes.CacheWrite, int64(p.CacheWrite))
-	sum.add(classes.Output, int64(p.Output))
-	sum.add(classes.Reasoning, int64(p.Reasoning))
+	rates := p.rates()
+	for class, n := range c.Usage.Classes() {
+		sum.add(n, int64(rates[class]))
+	}
 	calls, images := total{}, total{}
 	calls.add(c.Calls, int64(p.PerRequest))
 	images.add(c.Images, int64(p.PerImage))

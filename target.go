@@ -23,6 +23,7 @@ type Target struct {
 	RequestsPerMinute     int64
 	InputTokensPerMinute  int64
 	OutputTokensPerMinute int64
+	FreeCachedInput       bool // input that it read from its cache does not count
 
 	// MaxShare is the part of it that the synchronous calls of one tenant may hold while others use it, 0
 	// for the default.

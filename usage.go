@@ -92,41 +92,90 @@ func parseDecimal(s string, places int) (int64, error) {
 	return n, nil
 }
 
-// Usage counts the tokens of an inference by class. InputTokens includes CachedInputTokens, which the
-// upstream read from its cache, and CacheWriteTokens, which it wrote there; OutputTokens includes
-// ReasoningTokens. Each of these parts is priced apart.
+// Usage counts the tokens of an inference. InputTokens and OutputTokens are all of them; the others are parts, which
+// have prices of their own:
+//   - of the input, CachedInputTokens, which the upstream read from its cache, CacheWriteTokens, which it wrote there,
+//     and AudioInputTokens; of those written, CacheWrite1hTokens, which it keeps for an hour;
+//   - of the output, ReasoningTokens and AudioOutputTokens.
+//
+// A count that is added comes last, here, in UsageNames and in Counts: what is stored relies on their order.
 type Usage struct {
-	InputTokens       int64 `json:"input_tokens"`
-	CachedInputTokens int64 `json:"cached_input_tokens"`
-	CacheWriteTokens  int64 `json:"cache_write_tokens,omitzero"`
-	OutputTokens      int64 `json:"output_tokens"`
-	ReasoningTokens   int64 `json:"reasoning_tokens,omitzero"`
+	InputTokens        int64 `json:"input_tokens"`
+	CachedInputTokens  int64 `json:"cached_input_tokens"`
+	CacheWriteTokens   int64 `json:"cache_write_tokens,omitzero"`
+	OutputTokens       int64 `json:"output_tokens"`
+	ReasoningTokens    int64 `json:"reasoning_tokens,omitzero"`
+	CacheWrite1hTokens int64 `json:"cache_write_1h_tokens,omitzero"`
+	AudioInputTokens   int64 `json:"audio_input_tokens,omitzero"`
+	AudioOutputTokens  int64 `json:"audio_output_tokens,omitzero"`
+}
+
+// UsageNames are what the counts of a usage are called in the API, in the database and in reports.
+var UsageNames = [...]string{
+	"input_tokens", "cached_input_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens",
+	"cache_write_1h_tokens", "audio_input_tokens", "audio_output_tokens",
+}
+
+// Counts are the counts of a usage in the order of UsageNames, for whoever does the same with each of them.
+func (u *Usage) Counts() [len(UsageNames)]*int64 {
+	return [...]*int64{
+		&u.InputTokens, &u.CachedInputTokens, &u.CacheWriteTokens, &u.OutputTokens, &u.ReasoningTokens,
+		&u.CacheWrite1hTokens, &u.AudioInputTokens, &u.AudioOutputTokens,
+	}
 }
 
 // Plus adds two usages.
 func (u Usage) Plus(v Usage) Usage {
-	return Usage{
-		InputTokens:       u.InputTokens + v.InputTokens,
-		CachedInputTokens: u.CachedInputTokens + v.CachedInputTokens,
-		CacheWriteTokens:  u.CacheWriteTokens + v.CacheWriteTokens,
-		OutputTokens:      u.OutputTokens + v.OutputTokens,
-		ReasoningTokens:   u.ReasoningTokens + v.ReasoningTokens,
+	more := v.Counts()
+	for i, n := range u.Counts() {
+		*n += *more[i]
 	}
+	return u
 }
 
-// Classes are the counts of a usage with no token in two of them.
-type Classes struct {
-	Input, CachedInput, CacheWrite, Output, Reasoning int64
+// Class is a kind of token that has a price of its own.
+type Class int
+
+// The classes.
+const (
+	ClassInput Class = iota
+	ClassCachedInput
+	ClassCacheWrite
+	ClassCacheWrite1h
+	ClassAudioInput
+	ClassOutput
+	ClassReasoning
+	ClassAudioOutput
+	ClassCount
+)
+
+// String is the name of a class in prices and metrics.
+func (c Class) String() string {
+	return [ClassCount]string{
+		"input", "cached_input", "cache_write", "cache_write_1h", "audio_input", "output", "reasoning", "audio_output",
+	}[c]
 }
+
+// Classes are the tokens of a usage by class, with no token in two of them.
+type Classes [ClassCount]int64
 
 // Classes takes a usage apart. A part that is larger than the whole counts as all of it, and nothing
-// counts below zero: what an upstream tells is not to be trusted.
+// counts below zero: what an upstream tells is not to be trusted. Where parts overlap, as audio that was read from a
+// cache may, a token counts as audio, which costs more.
 func (u Usage) Classes() Classes {
-	input, output := max(0, u.InputTokens), max(0, u.OutputTokens)
+	part := func(n int64, whole *int64) int64 {
+		n = max(0, min(n, *whole))
+		*whole -= n
+		return n
+	}
 	var c Classes
-	c.CachedInput = max(0, min(u.CachedInputTokens, input))
-	c.CacheWrite = max(0, min(u.CacheWriteTokens, input-c.CachedInput))
-	c.Reasoning = max(0, min(u.ReasoningTokens, output))
-	c.Input, c.Output = input-c.CachedInput-c.CacheWrite, output-c.Reasoning
+	input, output := max(0, u.InputTokens), max(0, u.OutputTokens)
+	c[ClassAudioInput] = part(u.AudioInputTokens, &input)
+	c[ClassCachedInput] = part(u.CachedInputTokens, &input)
+	written := part(u.CacheWriteTokens, &input)
+	c[ClassCacheWrite1h] = part(u.CacheWrite1hTokens, &written)
+	c[ClassAudioOutput] = part(u.AudioOutputTokens, &output)
+	c[ClassReasoning] = part(u.ReasoningTokens, &output)
+	c[ClassInput], c[ClassCacheWrite], c[ClassOutput] = input, written, output
 	return c
 }

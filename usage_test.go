@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"math/big"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -66,14 +67,18 @@ func TestCostIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rate := func(name string) Rate { return Rate(amounts.Draw(t, name)) }
 		p := Price{
-			Input: rate("input"), CachedInput: rate("cached"), CacheWrite: rate("write"), Output: rate("output"), Reasoning: rate("reasoning"),
+			Input: rate("input"), CachedInput: rate("cached"), CacheWrite: rate("write"), CacheWrite1h: rate("hour"), AudioInput: rate("audio in"),
+			Output: rate("output"), Reasoning: rate("reasoning"), AudioOutput: rate("audio out"),
 			PerRequest: NanoUSD(amounts.Draw(t, "per request")), PerImage: NanoUSD(amounts.Draw(t, "per image")),
 			BatchDiscount: rapid.Int64Range(0, 100).Draw(t, "discount"),
 		}
 		u := Usage{InputTokens: amounts.Draw(t, "in"), OutputTokens: amounts.Draw(t, "out")}
 		u.CachedInputTokens = rapid.Int64Range(0, u.InputTokens).Draw(t, "of it cached")
 		u.CacheWriteTokens = rapid.Int64Range(0, u.InputTokens-u.CachedInputTokens).Draw(t, "of it written")
+		u.CacheWrite1hTokens = rapid.Int64Range(0, u.CacheWriteTokens).Draw(t, "for an hour")
+		u.AudioInputTokens = rapid.Int64Range(0, u.InputTokens-u.CachedInputTokens-u.CacheWriteTokens).Draw(t, "of it audio")
 		u.ReasoningTokens = rapid.Int64Range(0, u.OutputTokens).Draw(t, "of it reasoning")
+		u.AudioOutputTokens = rapid.Int64Range(0, u.OutputTokens-u.ReasoningTokens).Draw(t, "of it spoken")
 		c := Charge{Usage: u, Calls: 1, Images: amounts.Draw(t, "images"), Lane: rapid.SampledFrom(Lanes).Draw(t, "lane")}
 
 		sum := new(big.Int)
@@ -81,11 +86,14 @@ func TestCostIsExact(t *testing.T) {
 		add(c.Calls, int64(p.PerRequest))
 		add(c.Images, int64(p.PerImage))
 		sum.Mul(sum, big.NewInt(1000))
-		add(u.InputTokens-u.CachedInputTokens-u.CacheWriteTokens, int64(p.Input))
+		add(u.InputTokens-u.CachedInputTokens-u.CacheWriteTokens-u.AudioInputTokens, int64(p.Input))
 		add(u.CachedInputTokens, int64(p.CachedInput))
-		add(u.CacheWriteTokens, int64(p.CacheWrite))
-		add(u.OutputTokens-u.ReasoningTokens, int64(p.Output))
+		add(u.CacheWriteTokens-u.CacheWrite1hTokens, int64(p.CacheWrite))
+		add(u.CacheWrite1hTokens, int64(p.CacheWrite1h))
+		add(u.AudioInputTokens, int64(p.AudioInput))
+		add(u.OutputTokens-u.ReasoningTokens-u.AudioOutputTokens, int64(p.Output))
 		add(u.ReasoningTokens, int64(p.Reasoning))
+		add(u.AudioOutputTokens, int64(p.AudioOutput))
 		percent := int64(100)
 		if c.Lane == LaneBulk {
 			percent -= p.BatchDiscount
@@ -101,6 +109,72 @@ func TestCostIsExact(t *testing.T) {
 	})
 }
 
+// What is set aside for tokens whose class is not known is enough, whatever an upstream says of them afterwards.
+func TestDearestIsABound(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var p Price
+		for i, r := range []*Rate{&p.Input, &p.CachedInput, &p.CacheWrite, &p.CacheWrite1h, &p.AudioInput, &p.Output, &p.Reasoning, &p.AudioOutput} {
+			*r = Rate(rapid.Int64Range(0, 1<<30).Draw(t, Class(i).String()))
+		}
+		bound := Usage{InputTokens: rapid.Int64Range(0, 1<<40).Draw(t, "input"), OutputTokens: rapid.Int64Range(0, 1<<40).Draw(t, "output")}
+		var u Usage
+		for i, n := range u.Counts() {
+			*n = rapid.Int64Range(-1, 1<<40).Draw(t, UsageNames[i])
+		}
+		u.InputTokens, u.OutputTokens = min(u.InputTokens, bound.InputTokens), min(u.OutputTokens, bound.OutputTokens)
+		if cost, most := p.Cost(u), p.Dearest().Cost(bound); cost > most {
+			t.Fatalf("%+v costs %v at %+v, where at most %v was to be spent", u, cost, p, most)
+		}
+	})
+}
+
+// No token is lost or counted twice, and nothing an upstream can say makes a class negative.
+func TestClasses(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var u Usage
+		for i, n := range u.Counts() {
+			*n = rapid.Int64Range(-10, 100).Draw(t, UsageNames[i])
+		}
+		c := u.Classes()
+		var input, output int64
+		for class, n := range c {
+			if n < 0 {
+				t.Fatalf("%+v has %d tokens of %v", u, n, Class(class))
+			}
+			if Class(class) < ClassOutput {
+				input += n
+			} else {
+				output += n
+			}
+		}
+		if input != max(0, u.InputTokens) || output != max(0, u.OutputTokens) {
+			t.Fatalf("%+v came apart into %v", u, c)
+		}
+	})
+	got := Usage{InputTokens: 100, CachedInputTokens: 50, CacheWriteTokens: 30, CacheWrite1hTokens: 40, AudioInputTokens: 60, OutputTokens: 10, ReasoningTokens: 4, AudioOutputTokens: 8}.Classes()
+	want := Classes{ClassAudioInput: 60, ClassCachedInput: 40, ClassAudioOutput: 8, ClassReasoning: 2}
+	if got != want {
+		t.Errorf("parts that overlap came apart into %v, want %v", got, want)
+	}
+}
+
+// The counts are called in the API what they are called everywhere else.
+func TestUsageNames(t *testing.T) {
+	t.Parallel()
+	of, u := reflect.TypeFor[Usage](), Usage{}
+	counts, value := u.Counts(), reflect.ValueOf(&u).Elem()
+	if of.NumField() != len(UsageNames) {
+		t.Fatalf("a usage has %d counts, %d have a name", of.NumField(), len(UsageNames))
+	}
+	for i, name := range UsageNames {
+		if tag, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ","); tag != name || value.Field(i).Addr().Interface() != counts[i] {
+			t.Errorf("count %d is %s in JSON and %s elsewhere", i, tag, name)
+		}
+	}
+}
+
 func TestCostOfNegativeCachedTokens(t *testing.T) {
 	t.Parallel()
 	p := Price{Input: 1000, CachedInput: 1000, Output: 1000}
@@ -114,8 +188,12 @@ func TestCostOfNegativeCachedTokens(t *testing.T) {
 
 func TestUsagePlus(t *testing.T) {
 	t.Parallel()
-	if got := (Usage{InputTokens: 1, CachedInputTokens: 2, OutputTokens: 3}).Plus(Usage{InputTokens: 10, CachedInputTokens: 20, OutputTokens: 30}); got != (Usage{InputTokens: 11, CachedInputTokens: 22, OutputTokens: 33}) {
-		t.Errorf("got %+v", got)
+	var a, b, want Usage
+	for i, n := range want.Counts() {
+		*a.Counts()[i], *b.Counts()[i], *n = int64(i+1), int64(10*i), int64(11*i+1)
+	}
+	if got := a.Plus(b); got != want || *a.Counts()[1] != 2 {
+		t.Errorf("got %+v of %+v, want %+v", got, a, want)
 	}
 }
 
@@ -212,7 +290,7 @@ func TestPriceZero(t *testing.T) {
 	if !(Price{}).Zero() {
 		t.Error("no price is not zero")
 	}
-	for _, p := range []Price{{Input: 1}, {CachedInput: 1}, {Output: 1}} {
+	for _, p := range []Price{{Input: 1}, {CachedInput: 1}, {CacheWrite1h: 1}, {AudioInput: 1}, {Output: 1}} {
 		if p.Zero() {
 			t.Errorf("%+v is zero", p)
 		}

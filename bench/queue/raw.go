@@ -155,8 +155,9 @@ func (l *rawLoop) prepare(ctx context.Context) error {
 		{&l.claimJob, `UPDATE jobs SET status = 'running', seq = 2, started_at = ?2, started_seq = 2 WHERE id = ?1`},
 		{&l.charge, `UPDATE shares SET vtime = vtime + ?1 WHERE lane = 'standard' AND tenant_id = 'bench'`},
 		{&l.finishItems, `INSERT INTO harvests (job_id, last_seq, tenant_id, min_n, max_n, items, finished_at, reserved_nano_usd, cost_nano_usd,
-			input_tokens, cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens, facts, results)
-			VALUES (?1, ?2, 'bench', ?3, ?3 + ?4 - 1, ?4, ?5, 80000 * ?4, 15000 * ?4, 64 * ?4, 0, 0, 9 * ?4, 0, ?6, ?7)`},
+			input_tokens, cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens,
+			cache_write_1h_tokens, audio_input_tokens, audio_output_tokens, facts, results)
+			VALUES (?1, ?2, 'bench', ?3, ?3 + ?4 - 1, ?4, ?5, 80000 * ?4, 15000 * ?4, 64 * ?4, 0, 0, 9 * ?4, 0, 0, 0, 0, ?6, ?7)`},
 		{&l.finishJob, `UPDATE jobs SET status = 'succeeded', succeeded = ?2, input_tokens = 64 * ?2, output_tokens = 9 * ?2,
 			cost_nano_usd = 15000 * ?2, seq = 3 + ?2, finished_at = ?3 WHERE id = ?1`},
 		{&l.stock, `INSERT INTO backlogs (lane, tenant_id, model, ready, parked, tokens, bytes) VALUES ('standard', 'bench', 'noop', ?1, 0, ?1 * 320, ?1 * 256)

@@ -131,11 +131,13 @@ func TestConfigDiff(t *testing.T) {
 	check(t, d.types("config", "diff", older, older, "-o", "json"), typed{stdout: "[]\n"})
 	check(t, d.types("config", "diff", older, newer), typed{stdout: "" +
 		"admin_listen: 127.0.0.1:0 → 127.0.0.1:9 (takes effect at the next start)\n" +
+		"targets.mini.price.audio_input: 0.15 → 0.2\n" +
 		"targets.mini.price.cache_write: 0.15 → 0.2\n" +
+		"targets.mini.price.cache_write_1h: 0.15 → 0.2\n" +
 		"targets.mini.price.cached_input: 0.15 → 0.2\n" +
 		"targets.mini.price.input: 0.15 → 0.2\n"})
 	var changes []change
-	if err := json.Unmarshal([]byte(d.ok("config", "diff", older, newer, "-o", "json")), &changes); err != nil || len(changes) != 4 ||
+	if err := json.Unmarshal([]byte(d.ok("config", "diff", older, newer, "-o", "json")), &changes); err != nil || len(changes) != 6 ||
 		changes[0] != (change{"admin_listen", "127.0.0.1:0 → 127.0.0.1:9", true}) {
 		t.Errorf("%v: %+v", err, changes)
 	}

@@ -226,7 +226,9 @@ func tokens(u client.Usage) string {
 		return fmt.Sprintf("%d %s (%s)", n, direction, strings.Join(parts, ", "))
 	}
 	in := part(part(nil, u.CachedInputTokens, "cached"), u.CacheWriteTokens, "written to cache")
-	return among(u.InputTokens, "in", in) + ", " + among(u.OutputTokens, "out", part(nil, u.ReasoningTokens, "reasoning"))
+	in = part(part(in, u.CacheWrite1hTokens, "of them for an hour"), u.AudioInputTokens, "audio")
+	out := part(part(nil, u.ReasoningTokens, "reasoning"), u.AudioOutputTokens, "audio")
+	return among(u.InputTokens, "in", in) + ", " + among(u.OutputTokens, "out", out)
 }
 
 func dollars(m penstock.NanoUSD) string { return "$" + m.String() }

@@ -64,13 +64,20 @@ func appendID(b []byte, item penstock.ID) []byte {
 func appendUsage(b []byte, u penstock.Usage, cost penstock.NanoUSD) []byte {
 	b = strconv.AppendInt(append(b, `{"input_tokens":`...), u.InputTokens, 10)
 	b = strconv.AppendInt(append(b, `,"cached_input_tokens":`...), u.CachedInputTokens, 10)
-	if u.CacheWriteTokens != 0 {
-		b = strconv.AppendInt(append(b, `,"cache_write_tokens":`...), u.CacheWriteTokens, 10)
-	}
+	b = appendTokens(b, `,"cache_write_tokens":`, u.CacheWriteTokens)
 	b = strconv.AppendInt(append(b, `,"output_tokens":`...), u.OutputTokens, 10)
-	if u.ReasoningTokens != 0 {
-		b = strconv.AppendInt(append(b, `,"reasoning_tokens":`...), u.ReasoningTokens, 10)
-	}
+	b = appendTokens(b, `,"reasoning_tokens":`, u.ReasoningTokens)
+	b = appendTokens(b, `,"cache_write_1h_tokens":`, u.CacheWrite1hTokens)
+	b = appendTokens(b, `,"audio_input_tokens":`, u.AudioInputTokens)
+	b = appendTokens(b, `,"audio_output_tokens":`, u.AudioOutputTokens)
 	b = append(append(b, `,"cost_usd":"`...), cost.String()...)
 	return append(b, `"}`...)
+}
+
+// appendTokens adds a count that is left out where it is zero.
+func appendTokens(b []byte, name string, n int64) []byte {
+	if n == 0 {
+		return b
+	}
+	return strconv.AppendInt(append(b, name...), n, 10)
 }

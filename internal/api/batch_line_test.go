@@ -25,12 +25,11 @@ func writtenLine(t interface{ Fatal(...any) }, kind store.BatchKind, item pensto
 	return b.String()
 }
 
-func drawUsage(t *rapid.T) penstock.Usage {
-	n := rapid.OneOf(rapid.Just(int64(0)), rapid.Int64Range(0, 1<<40))
-	return penstock.Usage{
-		InputTokens: n.Draw(t, "input"), CachedInputTokens: n.Draw(t, "cached"), CacheWriteTokens: n.Draw(t, "written"),
-		OutputTokens: n.Draw(t, "output"), ReasoningTokens: n.Draw(t, "reasoned"),
+func drawUsage(t *rapid.T) (u penstock.Usage) {
+	for i, n := range u.Counts() {
+		*n = rapid.OneOf(rapid.Just(int64(0)), rapid.Int64Range(0, 1<<40)).Draw(t, penstock.UsageNames[i])
 	}
+	return u
 }
 
 // TestLinesAreTheirViews holds that a line whose answer was put in as it is reads like one that was encoded as a

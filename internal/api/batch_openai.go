@@ -166,7 +166,7 @@ func newBatchView(b store.Batch) batchView {
 	}
 	if u := j.Usage; u != (penstock.Usage{}) {
 		v.Usage = &batchUsage{InputTokens: u.InputTokens, InputDetails: batchInputDetails{u.CachedInputTokens}, OutputTokens: u.OutputTokens,
-			TotalTokens: u.InputTokens + u.OutputTokens}
+			OutputDetails: batchOutputDetails{u.ReasoningTokens}, TotalTokens: u.InputTokens + u.OutputTokens}
 	}
 	return v
 }

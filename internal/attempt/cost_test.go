@@ -41,7 +41,7 @@ func newSimRig(t *testing.T) rig {
 	}
 	r := newRig(t, nil, func(f *config.File) {
 		price := config.Price{Input: "3", CachedInput: "0.30", CacheWrite: "3.75", Output: "15", Reasoning: "20",
-			PerRequest: "0.001", PerImage: "0.002", BatchDiscount: 50}
+			CacheWrite1h: "6", AudioInput: "40", AudioOutput: "80", PerRequest: "0.001", PerImage: "0.002", BatchDiscount: 50}
 		for _, name := range []string{"chat", "message"} {
 			f.Providers[name] = config.ProviderConfig{Kind: config.KindOpenAI}
 			f.Targets[name] = config.TargetConfig{Provider: name, UpstreamModel: "sim-1", Price: price}
@@ -123,6 +123,36 @@ func TestCostsOverAllClassesAndDialects(t *testing.T) {
 				t.Errorf("cost %v, forfeit %v; want %v, %v (usage %+v, error %v)", out.Cost, out.Forfeit, tt.cost, tt.forfeit, out.Usage, out.Err)
 			}
 		})
+	}
+}
+
+// Audio and what is kept in a cache for an hour have prices of their own, at which the simulator's plain input is charged
+// here: 10 × 3 are left of it, and one × 15 of the plain output of a chat.
+func TestCostsOfRareClasses(t *testing.T) {
+	t.Parallel()
+	const micro = penstock.NanoUSD(1000)
+	for _, tt := range []struct {
+		target   string
+		endpoint penstock.Endpoint
+		sim      string
+		cost     penstock.NanoUSD
+	}{
+		// 30 × 40 for audio that came, 5 × 80 for audio that went.
+		{"chat", penstock.EndpointChat, "audio_input=30 audio_output=5", (30 + 12 + 75 + 1200 + 15 + 80 + 400 + 1000) * micro},
+		// 30 × 6 for what is kept for an hour.
+		{"message", penstock.EndpointMessages, "written_1h=30", (30 + 12 + 75 + 180 + 150 + 1000) * micro},
+	} {
+		for _, stream := range []bool{false, true} {
+			r := newSimRig(t)
+			body := fmt.Appendf(nil, `{"model":"m","max_tokens":50,"stream":%t,"messages":[{"role":"user","content":%q}]}`, stream, costPrompt(tt.sim))
+			out := r.Run(t.Context(), Task{
+				Subject: "subject", Model: "m", Targets: []string{tt.target}, Endpoint: tt.endpoint, Bound: 1_000_000 * micro,
+				Body: body, Stream: stream, IncludeUsage: true,
+			}, &sink{})
+			if out.Cost != tt.cost || out.Forfeit != 0 {
+				t.Errorf("%s of %s, stream %t: cost %v, want %v (usage %+v, error %v)", tt.sim, tt.target, stream, out.Cost, tt.cost, out.Usage, out.Err)
+			}
+		}
 	}
 }
 

@@ -15,8 +15,12 @@ func TestOpaque(t *testing.T) {
 		"a search in files":     {`{"tools":[{"type":"file_search"}]}`, "file_search"},
 		"a search of a chat":    {`{"web_search_options":{},"messages":[]}`, "web_search_options"},
 		"code that is run":      {`{"tools":[{"type":"code_interpreter"}]}`, "code_interpreter"},
-		"escaped":               {`{"a":{"type":"\u0064ocument"}}`, "document"},
-		"nothing":               {``, ""},
+		"audio in a chat": {`{"modalities":["text","audio"],"audio":{"voice":"alloy","format":"wav","id":"x"},` +
+			`"messages":[{"role":"user","content":[{"type":"input_audio","input_audio":{"data":"UklG","format":"wav"}}]},{"role":"assistant","audio":null,"content":"x"}]}`, ""},
+		"audio of before":  {`{"messages":[{"role":"user","content":"x"},{"role":"assistant","audio":{"id":"audio_1"}}]}`, "audio"},
+		"audio by address": {`{"messages":[{"content":[{"type":"audio_url","audio_url":{"url":"https://x"}}]}]}`, "audio_url"},
+		"escaped":          {`{"a":{"type":"\u0064ocument"}}`, "document"},
+		"nothing":          {``, ""},
 	} {
 		if got := Opaque([]byte(tt.text)); got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)

@@ -117,11 +117,9 @@ func (c *checker) price(at path, p Price) {
 	c.rate(at+".input", p.Input)
 	c.rate(at+".output", p.Output)
 	// Where a price follows another one, that one's problem is enough.
-	for _, class := range []struct{ name, quote, follows string }{
-		{"cached_input", p.CachedInput, p.Input}, {"cache_write", p.CacheWrite, p.Input}, {"reasoning", p.Reasoning, p.Output},
-	} {
-		if class.quote != class.follows {
-			c.rate(at.key(class.name), class.quote)
+	for _, f := range p.followers() {
+		if *f.quote != f.followed() {
+			c.rate(at.key(f.name), *f.quote)
 		}
 	}
 	c.amount(at+".per_request", p.PerRequest)

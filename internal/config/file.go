@@ -334,6 +334,10 @@ type TargetLimits struct {
 	// OutputTokensPerMinute is how many tokens may be generated in a minute. Zero and bounds: as above.
 	OutputTokensPerMinute int64 `yaml:"output_tokens_per_minute,omitempty"`
 
+	// FreeCachedInput says that the upstream does not count tokens against its limits which it read from its cache.
+	// Zero: it does.
+	FreeCachedInput bool `yaml:"free_cached_input,omitempty"`
+
 	// MaxShare is the part of the calls that may run at a time which one tenant's synchronous calls may be
 	// while other tenants use the target too, or did within a minute. 1 sets no such bound. From 0.01 to 1.
 	// Zero: the default, 0.75.
@@ -353,11 +357,21 @@ type Price struct {
 	// CacheWrite is the price of input tokens that the upstream wrote to its cache. Zero: the default, Input.
 	CacheWrite string `yaml:"cache_write,omitempty"`
 
+	// CacheWrite1h is the price of those that the upstream keeps for an hour. Zero: the default, CacheWrite; where that is
+	// above Input, at least twice Input, which is what upstreams charge that charge for writes.
+	CacheWrite1h string `yaml:"cache_write_1h,omitempty"`
+
+	// AudioInput is the price of input tokens that are audio. Zero: the default, Input.
+	AudioInput string `yaml:"audio_input,omitempty"`
+
 	// Output is the price of output tokens. Required with any other price.
 	Output string `yaml:"output,omitempty"`
 
 	// Reasoning is the price of output tokens that the model reasoned with. Zero: the default, Output.
 	Reasoning string `yaml:"reasoning,omitempty"`
+
+	// AudioOutput is the price of output tokens that are audio. Zero: the default, Output.
+	AudioOutput string `yaml:"audio_output,omitempty"`
 
 	// PerRequest is what a call costs beside its tokens, in dollars with at most nine decimals. Zero: nothing.
 	PerRequest string `yaml:"per_request,omitempty"`

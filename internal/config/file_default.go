@@ -137,9 +137,9 @@ func (t *TargetConfig) fillDefaults(written places, at path) {
 }
 
 func (p *Price) fillDefaults(written places, at path) {
-	fill(written, at+".cached_input", &p.CachedInput, p.Input)
-	fill(written, at+".cache_write", &p.CacheWrite, p.Input)
-	fill(written, at+".reasoning", &p.Reasoning, p.Output)
+	for _, f := range p.followers() {
+		fill(written, at.key(f.name), f.quote, f.followed())
+	}
 }
 
 // fillWeights gives each target of a weighted model a share.

@@ -123,6 +123,7 @@ func (t TargetConfig) target(name, priceVersion string) *penstock.Target {
 		RequestsPerMinute:     t.Limits.RequestsPerMinute,
 		InputTokensPerMinute:  t.Limits.InputTokensPerMinute,
 		OutputTokensPerMinute: t.Limits.OutputTokensPerMinute,
+		FreeCachedInput:       t.Limits.FreeCachedInput,
 		MaxShare:              t.Limits.MaxShare,
 		Batching:              t.Batching.batching(),
 		Region:                t.Region,

@@ -53,6 +53,8 @@ type canonicalTarget struct {
 	Price         canonicalPrice        `json:"price,omitzero"`
 	PriceChanges  []canonicalPrice      `json:"price_changes,omitempty"`
 	DrainTimeout  string                `json:"drain_timeout,omitzero"`
+
+	FreeCachedInput bool `json:"free_cached_input,omitzero"`
 }
 
 type canonicalModel struct {
@@ -132,7 +134,7 @@ func canonicalOf(f File) canonical {
 			OutputTokensPerMinute: t.Limits.OutputTokensPerMinute,
 
 			ContextTokens: t.ContextTokens, Lacks: t.lacks().List(), Quality: quality, PromptCache: t.PromptCache,
-			Price: t.Price.canonical(), PriceChanges: t.canonicalChanges(), DrainTimeout: drain,
+			Price: t.Price.canonical(), PriceChanges: t.canonicalChanges(), DrainTimeout: drain, FreeCachedInput: t.Limits.FreeCachedInput,
 		}
 	}
 	for name, m := range f.Models {

@@ -1,10 +1,42 @@
 package config
 
 import (
+	"math"
 	"time"
 
 	"penstock"
 )
+
+// A follower is the price of a class that follows that of another where it is left out.
+type follower struct {
+	name     string
+	quote    *string
+	followed func() string
+}
+
+// followers are the prices that may be left out, each behind those that it follows.
+func (p *Price) followers() []follower {
+	input, output := func() string { return p.Input }, func() string { return p.Output }
+	return []follower{
+		{"cached_input", &p.CachedInput, input},
+		{"cache_write", &p.CacheWrite, input},
+		{"cache_write_1h", &p.CacheWrite1h, p.hourOfCache},
+		{"audio_input", &p.AudioInput, input},
+		{"reasoning", &p.Reasoning, output},
+		{"audio_output", &p.AudioOutput, output},
+	}
+}
+
+// hourOfCache is what a cache write costs that is kept for an hour, if nobody says: as much as any other, and where writes
+// cost more than input, twice the input at least. Whoever charges for writes charges that, so nothing is charged too low.
+func (p *Price) hourOfCache() string {
+	input, err := penstock.ParseRate(p.Input)
+	write, err2 := penstock.ParseRate(p.CacheWrite)
+	if err != nil || err2 != nil || write <= input {
+		return p.CacheWrite
+	}
+	return max(write, 2*min(input, math.MaxInt64/2)).String()
+}
 
 // rates reads a checked price; none at all is free.
 func (p Price) rates() penstock.Price {
@@ -13,7 +45,8 @@ func (p Price) rates() penstock.Price {
 	}
 	return penstock.Price{
 		Input: checkedRate(p.Input), CachedInput: checkedRate(p.CachedInput), CacheWrite: checkedRate(p.CacheWrite),
-		Output: checkedRate(p.Output), Reasoning: checkedRate(p.Reasoning),
+		CacheWrite1h: checkedRate(p.CacheWrite1h), AudioInput: checkedRate(p.AudioInput),
+		Output: checkedRate(p.Output), Reasoning: checkedRate(p.Reasoning), AudioOutput: checkedRate(p.AudioOutput),
 		PerRequest: checkedAmount(p.PerRequest), PerImage: checkedAmount(p.PerImage), BatchDiscount: p.BatchDiscount,
 	}
 }
@@ -46,7 +79,8 @@ func (p Price) normal() Price {
 	r := p.rates()
 	n := Price{
 		Input: r.Input.String(), CachedInput: r.CachedInput.String(), CacheWrite: r.CacheWrite.String(),
-		Output: r.Output.String(), Reasoning: r.Reasoning.String(), BatchDiscount: p.BatchDiscount,
+		CacheWrite1h: r.CacheWrite1h.String(), AudioInput: r.AudioInput.String(),
+		Output: r.Output.String(), Reasoning: r.Reasoning.String(), AudioOutput: r.AudioOutput.String(), BatchDiscount: p.BatchDiscount,
 	}
 	if r.PerRequest > 0 {
 		n.PerRequest = r.PerRequest.Short()
@@ -83,19 +117,25 @@ type canonicalPrice struct {
 	PerImage      string `json:"per_image,omitzero"`
 	BatchDiscount int64  `json:"batch_discount,omitzero"`
 	Free          bool   `json:"free,omitzero"` // priced at nothing, which is not the same as not priced
+	CacheWrite1h  string `json:"cache_write_1h,omitzero"`
+	AudioInput    string `json:"audio_input,omitzero"`
+	AudioOutput   string `json:"audio_output,omitzero"`
 }
 
 // canonical is the parts of a price that did not always exist, empty where they follow those that did.
 func (p Price) canonical() canonicalPrice {
 	p = p.normal()
-	c := canonicalPrice{PerRequest: p.PerRequest, PerImage: p.PerImage, BatchDiscount: p.BatchDiscount, Free: p != (Price{}) && p.rates().Zero()}
-	if p.CacheWrite != p.Input {
-		c.CacheWrite = p.CacheWrite
+	apart := func(quote, followed string) string {
+		if quote == followed {
+			return ""
+		}
+		return quote
 	}
-	if p.Reasoning != p.Output {
-		c.Reasoning = p.Reasoning
+	return canonicalPrice{
+		CacheWrite: apart(p.CacheWrite, p.Input), CacheWrite1h: apart(p.CacheWrite1h, p.hourOfCache()), AudioInput: apart(p.AudioInput, p.Input),
+		Reasoning: apart(p.Reasoning, p.Output), AudioOutput: apart(p.AudioOutput, p.Output),
+		PerRequest: p.PerRequest, PerImage: p.PerImage, BatchDiscount: p.BatchDiscount, Free: p != (Price{}) && p.rates().Zero(),
 	}
-	return c
 }
 
 // canonicalChanges are the later prices of a target.

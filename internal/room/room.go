@@ -139,6 +139,7 @@ type room struct {
 	restUntil time.Time
 	restNews  bool  // the others have not heard of it yet
 	throttles int64 // answers that refused us, for limits or for load
+	fresh     fresh // of a target
 	syncs     crowd // synchronous calls that run, by tenant
 }
 
@@ -166,6 +167,9 @@ func (b *Book) of(t *penstock.Target, now time.Time) *room {
 	if t.Concurrency != r.seating.cap {
 		r.seating.cap = t.Concurrency
 		r.window.trust(t.Concurrency)
+	}
+	if t.FreeCachedInput != r.fresh.only {
+		r.fresh = fresh{only: t.FreeCachedInput}
 	}
 	r.rates[requests].configure(t.RequestsPerMinute, now)
 	r.rates[input].configure(t.InputTokensPerMinute, now)

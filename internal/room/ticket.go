@@ -53,7 +53,7 @@ func (b *Book) Take(a Ask) (*Ticket, bool) {
 	if guest != nil {
 		guest.running++
 	}
-	t.charge(r.expects.call(a.InputTokens, a.MaxOutputTokens))
+	t.charge(r.expects.call(r.fresh.estimate(a.InputTokens), a.MaxOutputTokens))
 	return t, true
 }
 
@@ -62,7 +62,7 @@ func (t *Ticket) Amend(inputTokens, maxOutputTokens int64) {
 	t.book.mu.Lock()
 	defer t.book.mu.Unlock()
 	if !t.over {
-		t.charge(t.room.expects.call(inputTokens, maxOutputTokens))
+		t.charge(t.room.expects.call(t.room.fresh.estimate(inputTokens), maxOutputTokens))
 	}
 }
 
@@ -163,10 +163,12 @@ func (r *room) learn(now time.Time, l provider.RateLimits) {
 func (t *Ticket) settle(res Result) {
 	switch {
 	case res.UsageKnown:
-		if res.Usage != (penstock.Usage{}) { // nothing was used: that is no inference like others
-			t.room.expects.learn(res.Usage)
+		used := res.Usage
+		if used != (penstock.Usage{}) { // nothing was used: that is no inference like others
+			used = t.room.fresh.count(used)
+			t.room.expects.learn(used)
 		}
-		t.charge(callOf(res.Usage.InputTokens, res.Usage.OutputTokens))
+		t.charge(callOf(used.InputTokens, used.OutputTokens))
 	case res.Kind == provider.KindRateLimited || res.Kind == provider.KindOverloaded || res.Kind == provider.KindConnect:
 		t.charge(callOf(0, 0))
 	}

@@ -139,19 +139,32 @@ type messageUsage struct {
 	CacheCreationInputTokens int `json:"cache_creation_input_tokens"`
 	CacheReadInputTokens     int `json:"cache_read_input_tokens"`
 	OutputTokens             int `json:"output_tokens"`
+	// Nothing where nothing was written.
+	CacheCreation *cacheCreation `json:"cache_creation,omitzero"`
+}
+
+// cacheCreation tells how long what was written is kept.
+type cacheCreation struct {
+	For5m int `json:"ephemeral_5m_input_tokens"`
+	For1h int `json:"ephemeral_1h_input_tokens"`
 }
 
 func (a *answer) message() message {
+	written := a.parts.written + a.parts.written1h
+	usage := messageUsage{
+		InputTokens:              a.inputTokens - a.parts.cached - written,
+		CacheCreationInputTokens: written, CacheReadInputTokens: a.parts.cached,
+	}
+	if written > 0 {
+		usage.CacheCreation = &cacheCreation{a.parts.written, a.parts.written1h}
+	}
 	return message{
 		ID:      "msg_" + a.id,
 		Type:    "message",
 		Role:    "assistant",
 		Model:   a.model,
 		Content: []contentBlock{},
-		Usage: messageUsage{
-			InputTokens:              a.inputTokens - a.cachedTokens - a.writtenTokens,
-			CacheCreationInputTokens: a.writtenTokens, CacheReadInputTokens: a.cachedTokens,
-		},
+		Usage:   usage,
 	}
 }
 

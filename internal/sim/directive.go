@@ -14,8 +14,30 @@ type directives struct {
 	latency *time.Duration
 	tokens  int    // 0: as configured
 	hold    string // the name of a hold to wait on; "" for none
-	// How many of the tokens are reported to have been read from a cache, written to it, and reasoned with.
-	cached, written, reasoning int
+	parts   parts  // at the most
+}
+
+// parts are the tokens of an answer that are reported to be of a class of their own.
+type parts struct {
+	cached      int // input that was read from a cache
+	written     int // input that was written to one
+	written1h   int // input that was written to be kept for an hour
+	audioInput  int
+	reasoning   int // output that was reasoned with
+	audioOutput int
+}
+
+// within are the parts as far as there are tokens for them.
+func (p parts) within(input, output int) parts {
+	part := func(n int, of *int) int {
+		n = min(n, *of)
+		*of -= n
+		return n
+	}
+	return parts{
+		cached: part(p.cached, &input), written: part(p.written, &input), written1h: part(p.written1h, &input), audioInput: part(p.audioInput, &input),
+		reasoning: part(p.reasoning, &output), audioOutput: part(p.audioOutput, &output),
+	}
 }
 
 // parseDirectives reads every [sim:…] in a prompt. A misspelt one is an error rather than ignored, since a
@@ -55,11 +77,17 @@ func (d *directives) set(field string) error {
 	case "tokens":
 		d.tokens, err = parseCount(value, MaxOutputTokens)
 	case "cached":
-		d.cached, err = parseCount(value, MaxOutputTokens)
+		d.parts.cached, err = parseCount(value, MaxOutputTokens)
 	case "written":
-		d.written, err = parseCount(value, MaxOutputTokens)
+		d.parts.written, err = parseCount(value, MaxOutputTokens)
+	case "written_1h":
+		d.parts.written1h, err = parseCount(value, MaxOutputTokens)
+	case "audio_input":
+		d.parts.audioInput, err = parseCount(value, MaxOutputTokens)
 	case "reasoning":
-		d.reasoning, err = parseCount(value, MaxOutputTokens)
+		d.parts.reasoning, err = parseCount(value, MaxOutputTokens)
+	case "audio_output":
+		d.parts.audioOutput, err = parseCount(value, MaxOutputTokens)
 	case "hold":
 		d.hold = value
 		if value == "" || len(value) > maxHoldName {
@@ -73,7 +101,7 @@ func (d *directives) set(field string) error {
 		}
 		d.latency = &latency
 	default:
-		err = fmt.Errorf("unknown setting %q; use fault, times, latency, tokens, hold, cached, written or reasoning", abridge(name))
+		err = fmt.Errorf("unknown setting %q; use fault, times, latency, tokens, hold, cached, written, written_1h, audio_input, reasoning or audio_output", abridge(name))
 	}
 	return err
 }

@@ -58,8 +58,7 @@ type answer struct {
 	tool         string
 	inputTokens  int
 	outputTokens int
-	// Parts of the input and the output.
-	cachedTokens, writtenTokens, reasoningTokens int
+	parts        parts
 }
 
 // toolArguments are the pieces in which a tool call's arguments are streamed, and its length in tokens.
@@ -199,9 +198,7 @@ func (x *exchange) plan() {
 		x.answer.script = script{digest: c.prompt.digest(x.config.Seed, c.model), length: length}
 		x.answer.outputTokens = length
 	}
-	x.answer.cachedTokens = min(x.directives.cached, x.answer.inputTokens)
-	x.answer.writtenTokens = min(x.directives.written, x.answer.inputTokens-x.answer.cachedTokens)
-	x.answer.reasoningTokens = min(x.directives.reasoning, x.answer.outputTokens)
+	x.answer.parts = x.directives.parts.within(x.answer.inputTokens, x.answer.outputTokens)
 }
 
 func (x *exchange) cost() rates {

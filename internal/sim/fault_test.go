@@ -185,9 +185,11 @@ func TestParseDirectives(t *testing.T) {
 		"[sim:tokens=50][sim:tokens=60]": {tokens: 60},
 		"[sim:fault=stall  times=3 latency=1ms\ttokens=2]": {fault: FaultStall, times: 3, latency: ms(1), tokens: 2},
 		"[sim:fault=stall] and [sim:times=3]":              {fault: FaultStall, times: 3},
+		"[sim:cached=1 written=2 written_1h=3 audio_input=4 reasoning=5 audio_output=6]": {
+			parts: parts{cached: 1, written: 2, written1h: 3, audioInput: 4, reasoning: 5, audioOutput: 6}},
 	} {
 		got, err := parseDirectives(prompt)
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(directives{})); err != nil || diff != "" {
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(directives{}, parts{})); err != nil || diff != "" {
 			t.Errorf("%q: %v\n%s", prompt, err, diff)
 		}
 	}

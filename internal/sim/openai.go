@@ -131,8 +131,9 @@ func (a *answer) openAIUsage() openAIUsage {
 		CompletionTokens: a.outputTokens,
 		TotalTokens:      a.inputTokens + a.outputTokens,
 	}
-	u.PromptDetails.CachedTokens, u.PromptDetails.CacheWriteTokens = a.cachedTokens, a.writtenTokens
-	u.CompletionDetails.ReasoningTokens = a.reasoningTokens
+	in, out := &u.PromptDetails, &u.CompletionDetails
+	in.CachedTokens, in.CacheWriteTokens, in.AudioTokens = a.parts.cached, a.parts.written+a.parts.written1h, a.parts.audioInput
+	out.ReasoningTokens, out.AudioTokens = a.parts.reasoning, a.parts.audioOutput
 	return u
 }
 

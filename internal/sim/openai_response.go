@@ -179,7 +179,7 @@ func (a *answer) finishedResponse() response {
 		r.Status, r.IncompleteDetails = "incomplete", &incompleteDetails{"max_output_tokens"}
 	}
 	r.Usage = &responseUsage{InputTokens: a.inputTokens, OutputTokens: a.outputTokens, TotalTokens: a.inputTokens + a.outputTokens}
-	r.Usage.InputDetails.CachedTokens, r.Usage.OutputDetails.ReasoningTokens = a.cachedTokens, a.reasoningTokens
+	r.Usage.InputDetails.CachedTokens, r.Usage.OutputDetails.ReasoningTokens = a.parts.cached, a.parts.reasoning
 	return r
 }
 

@@ -51,6 +51,8 @@
 //	[sim:fault=server_error times=2]   fail the first two requests with this exact text, then answer
 //	[sim:latency=250ms]                time to the first token
 //	[sim:tokens=50]                    length of the answer
+//	[sim:cached=40 reasoning=4]        how many tokens are reported to be of a class of their own; also written,
+//	                                   written_1h (in messages), audio_input and audio_output (in chats)
 //	[sim:hold=NAME]                    wait, slot included, until NAME is released; at once if it was before
 //
 // Rate limits, slots and the queue apply before faults: a request refused by them does not use up a counted

@@ -31,10 +31,10 @@ type attemptMetrics struct {
 type attemptKey struct{ model, target, kind string }
 
 type attemptChild struct {
-	attempts                                          prometheus.Counter
-	firstToken, duration                              prometheus.Observer
-	input, cachedInput, cacheWrite, output, reasoning prometheus.Counter
-	cost, unpriced                                    prometheus.Counter
+	attempts             prometheus.Counter
+	firstToken, duration prometheus.Observer
+	tokens               classCounters
+	cost, unpriced       prometheus.Counter
 }
 
 // attemptVectors split counts by model and target, but times by target alone: how long an upstream takes
@@ -52,7 +52,7 @@ func newAttemptMetrics(factory promauto.Factory, m *Metrics) attemptMetrics {
 		}, []string{"model", "target", "kind"}),
 		tokens: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "penstock_tokens_total",
-			Help: "Tokens that upstreams reported. Classes do not overlap: input is what was not cached.",
+			Help: "Tokens that upstreams reported. Classes do not overlap: input and output are what is in no other class.",
 		}, []string{"model", "target", "class"}),
 		cost: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "penstock_cost_usd_total",
@@ -83,16 +83,12 @@ func newAttemptMetrics(factory promauto.Factory, m *Metrics) attemptMetrics {
 
 func (v attemptVectors) child(k attemptKey) attemptChild {
 	return attemptChild{
-		attempts:    v.attempts.WithLabelValues(k.model, k.target, k.kind),
-		firstToken:  v.firstToken.WithLabelValues(k.target),
-		duration:    v.duration.WithLabelValues(k.target),
-		input:       v.tokens.WithLabelValues(k.model, k.target, "input"),
-		cachedInput: v.tokens.WithLabelValues(k.model, k.target, "cached_input"),
-		cacheWrite:  v.tokens.WithLabelValues(k.model, k.target, "cache_write"),
-		output:      v.tokens.WithLabelValues(k.model, k.target, "output"),
-		reasoning:   v.tokens.WithLabelValues(k.model, k.target, "reasoning"),
-		cost:        v.cost.WithLabelValues(k.model, k.target),
-		unpriced:    v.unpriced.WithLabelValues(k.model, k.target),
+		attempts:   v.attempts.WithLabelValues(k.model, k.target, k.kind),
+		firstToken: v.firstToken.WithLabelValues(k.target),
+		duration:   v.duration.WithLabelValues(k.target),
+		tokens:     newClassCounters(func(class string) prometheus.Counter { return v.tokens.WithLabelValues(k.model, k.target, class) }),
+		cost:       v.cost.WithLabelValues(k.model, k.target),
+		unpriced:   v.unpriced.WithLabelValues(k.model, k.target),
 	}
 }
 
@@ -119,12 +115,7 @@ func (m *Metrics) AttemptFinished(o AttemptObservation) {
 	}
 	observe(child.duration, o.Total)
 
-	c := o.Usage.Classes()
-	count(child.input, c.Input)
-	count(child.cachedInput, c.CachedInput)
-	count(child.cacheWrite, c.CacheWrite)
-	count(child.output, c.Output)
-	count(child.reasoning, c.Reasoning)
+	child.tokens.add(o.Usage)
 	if o.Unpriced {
 		child.unpriced.Inc()
 	}

@@ -3,6 +3,8 @@ package telemetry
 import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"penstock"
 )
 
 // minPaceTokens is the shortest answer whose pace says something about the target.
@@ -16,9 +18,25 @@ type usageMetrics struct {
 }
 
 type tenantChild struct {
-	succeeded, failed                                 prometheus.Counter
-	input, cachedInput, cacheWrite, output, reasoning prometheus.Counter
-	cost                                              prometheus.Counter
+	succeeded, failed prometheus.Counter
+	tokens            classCounters
+	cost              prometheus.Counter
+}
+
+// classCounters count tokens by their class.
+type classCounters [penstock.ClassCount]prometheus.Counter
+
+func newClassCounters(of func(class string) prometheus.Counter) (all classCounters) {
+	for class := range penstock.ClassCount {
+		all[class] = of(class.String())
+	}
+	return all
+}
+
+func (all *classCounters) add(u penstock.Usage) {
+	for class, n := range u.Classes() {
+		count(all[class], n)
+	}
 }
 
 func newUsageMetrics(factory promauto.Factory, m *Metrics) usageMetrics {
@@ -28,7 +46,7 @@ func newUsageMetrics(factory promauto.Factory, m *Metrics) usageMetrics {
 	}, []string{"tenant", "outcome"})
 	tokens := factory.NewCounterVec(prometheus.CounterOpts{
 		Name: "penstock_tenant_tokens_total",
-		Help: "Tokens that a tenant used. Classes do not overlap: input is what was neither read from a cache nor written to one, output what was not reasoning.",
+		Help: "Tokens that a tenant used. Classes do not overlap: input and output are what is in no other class.",
 	}, []string{"tenant", "class"})
 	cost := factory.NewCounterVec(prometheus.CounterOpts{
 		Name: "penstock_tenant_cost_usd_total",
@@ -42,14 +60,10 @@ func newUsageMetrics(factory promauto.Factory, m *Metrics) usageMetrics {
 	return usageMetrics{
 		tenants: newChildren(m.tenants.Value, func(tenant string) tenantChild {
 			return tenantChild{
-				succeeded:   attempts.WithLabelValues(tenant, kindOK),
-				failed:      attempts.WithLabelValues(tenant, "failed"),
-				input:       tokens.WithLabelValues(tenant, "input"),
-				cachedInput: tokens.WithLabelValues(tenant, "cached_input"),
-				cacheWrite:  tokens.WithLabelValues(tenant, "cache_write"),
-				output:      tokens.WithLabelValues(tenant, "output"),
-				reasoning:   tokens.WithLabelValues(tenant, "reasoning"),
-				cost:        cost.WithLabelValues(tenant),
+				succeeded: attempts.WithLabelValues(tenant, kindOK),
+				failed:    attempts.WithLabelValues(tenant, "failed"),
+				tokens:    newClassCounters(func(class string) prometheus.Counter { return tokens.WithLabelValues(tenant, class) }),
+				cost:      cost.WithLabelValues(tenant),
 			}
 		}),
 		paces: newChildren(m.targets.Value, func(target string) prometheus.Observer { return pace.WithLabelValues(target) }),
@@ -63,12 +77,7 @@ func (u usageMetrics) attemptFinished(o AttemptObservation) {
 	} else {
 		child.failed.Inc()
 	}
-	c := o.Usage.Classes()
-	count(child.input, c.Input)
-	count(child.cachedInput, c.CachedInput)
-	count(child.cacheWrite, c.CacheWrite)
-	count(child.output, c.Output)
-	count(child.reasoning, c.Reasoning)
+	child.tokens.add(o.Usage)
 	if o.Cost > 0 {
 		child.cost.Add(float64(o.Cost) / 1e9)
 	}

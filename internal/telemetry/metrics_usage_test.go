@@ -54,7 +54,7 @@ func TestUsageBoundsNames(t *testing.T) {
 	}
 	for name, most := range map[string]int{
 		"penstock_tenant_attempts_total":                  2 * (DefaultMaxLabels + 1),
-		"penstock_tenant_tokens_total":                    5 * (DefaultMaxLabels + 1),
+		"penstock_tenant_tokens_total":                    int(penstock.ClassCount) * (DefaultMaxLabels + 1),
 		"penstock_tenant_cost_usd_total":                  DefaultMaxLabels + 1,
 		"penstock_attempt_output_tokens_per_second_count": DefaultMaxLabels + 1,
 	} {

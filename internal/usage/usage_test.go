@@ -64,12 +64,12 @@ func TestReport(t *testing.T) {
 		terms Terms
 		want  string
 	}{
-		{Terms{From: "2026-11-15"}, "line,requests,input_tokens,cached_input_tokens,cache_write_tokens,output_tokens,reasoning_tokens,cost_usd,forfeit_usd\n" +
-			"total,3,9,0,0,6,0,0.000000123,0.000000000\n"},
-		{Terms{From: "2026-11-14", GroupBy: "day,tag:team"}, "line,day,tag:team,requests,input_tokens,cached_input_tokens,cache_write_tokens,output_tokens,reasoning_tokens,cost_usd,forfeit_usd\n" +
-			"group,2026-11-14,x,2,6,0,0,4,0,0.000000103,0.000000000\ngroup,2026-11-14,y,1,3,0,0,2,0,0.000000020,0.000000000\n" +
-			"group,2026-11-15,x,2,6,0,0,4,0,0.000000103,0.000000000\ngroup,2026-11-15,y,1,3,0,0,2,0,0.000000020,0.000000000\n" +
-			"total,,,6,18,0,0,12,0,0.000000246,0.000000000\n"},
+		{Terms{From: "2026-11-15"}, "line,requests,input_tokens,cached_input_tokens,cache_write_tokens,output_tokens,reasoning_tokens,cache_write_1h_tokens,audio_input_tokens,audio_output_tokens,cost_usd,forfeit_usd\n" +
+			"total,3,9,0,0,6,0,0,0,0,0.000000123,0.000000000\n"},
+		{Terms{From: "2026-11-14", GroupBy: "day,tag:team"}, "line,day,tag:team,requests,input_tokens,cached_input_tokens,cache_write_tokens,output_tokens,reasoning_tokens,cache_write_1h_tokens,audio_input_tokens,audio_output_tokens,cost_usd,forfeit_usd\n" +
+			"group,2026-11-14,x,2,6,0,0,4,0,0,0,0,0.000000103,0.000000000\ngroup,2026-11-14,y,1,3,0,0,2,0,0,0,0,0.000000020,0.000000000\n" +
+			"group,2026-11-15,x,2,6,0,0,4,0,0,0,0,0.000000103,0.000000000\ngroup,2026-11-15,y,1,3,0,0,2,0,0,0,0,0.000000020,0.000000000\n" +
+			"total,,,6,18,0,0,12,0,0,0,0,0.000000246,0.000000000\n"},
 	} {
 		if got := write(t, b, tt.terms, CSV); got != tt.want {
 			t.Errorf("%+v:\n%s\nwant\n%s", tt.terms, got, tt.want)

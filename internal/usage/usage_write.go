@@ -6,9 +6,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"penstock"
 )
 
 // Format is how a report is written.
@@ -184,12 +187,12 @@ type csvSheet struct {
 	query Query
 }
 
-var sumColumns = []string{"requests", "input_tokens", "cached_input_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens", "cost_usd", "forfeit_usd"}
+var sumColumns = slices.Concat([]string{"requests"}, penstock.UsageNames[:], []string{"cost_usd", "forfeit_usd"})
 
 func (s Sum) cells() []string {
-	var cells []string
-	for _, n := range []int64{s.Requests, s.InputTokens, s.CachedInputTokens, s.CacheWriteTokens, s.OutputTokens, s.ReasoningTokens} {
-		cells = append(cells, strconv.FormatInt(n, 10))
+	cells := []string{strconv.FormatInt(s.Requests, 10)}
+	for _, n := range s.Counts() {
+		cells = append(cells, strconv.FormatInt(*n, 10))
 	}
 	return append(cells, s.Cost.String(), s.Forfeit.String())
 }

@@ -126,6 +126,47 @@ func TestUsage(t *testing.T) {
 	}
 }
 
+// How long something is kept that was written to the cache is told at the start, how much it was also at the end.
+func TestUsageOfCacheWrites(t *testing.T) {
+	t.Parallel()
+	const split = `"cache_creation":{"ephemeral_5m_input_tokens":%d,"ephemeral_1h_input_tokens":%d}`
+	for name, tt := range map[string]struct {
+		start, end string
+		all, hour  int64
+	}{
+		"not told":                       {start: `"cache_creation_input_tokens":30`, all: 30},
+		"told as null":                   {start: `"cache_creation_input_tokens":30,"cache_creation":null`, all: 30},
+		"nothing written":                {start: `"cache_creation_input_tokens":0,` + fmt.Sprintf(split, 0, 0)},
+		"for five minutes":               {start: `"cache_creation_input_tokens":30,` + fmt.Sprintf(split, 30, 0), all: 30},
+		"for an hour":                    {start: `"cache_creation_input_tokens":30,` + fmt.Sprintf(split, 0, 30), all: 30, hour: 30},
+		"for both":                       {start: `"cache_creation_input_tokens":30,` + fmt.Sprintf(split, 10, 20), all: 30, hour: 20},
+		"the parts alone":                {start: fmt.Sprintf(split, 10, 20), all: 30, hour: 20},
+		"less than the parts":            {start: `"cache_creation_input_tokens":5,` + fmt.Sprintf(split, 10, 20), all: 30, hour: 20},
+		"told again at the end":          {start: fmt.Sprintf(split, 10, 20), end: `"cache_creation_input_tokens":70,` + fmt.Sprintf(split, 20, 50), all: 70, hour: 50},
+		"more, behind five minutes":      {start: fmt.Sprintf(split, 10, 20), end: `"cache_creation_input_tokens":70`, all: 70, hour: 20},
+		"more, behind an hour":           {start: fmt.Sprintf(split, 0, 20), end: `"cache_creation_input_tokens":70`, all: 70, hour: 70},
+		"more, behind what was read":     {start: fmt.Sprintf(split, 0, 0), end: `"cache_creation_input_tokens":70`, all: 70, hour: 70},
+		"more, of which nothing is told": {start: `"cache_creation_input_tokens":30`, end: `"cache_creation_input_tokens":70`, all: 70},
+	} {
+		end := `{"output_tokens":2,` + tt.end + `}`
+		if tt.end == "" {
+			end = `{"output_tokens":2}`
+		}
+		r, _ := readStream(t, `{"type":"message_start","message":{"usage":{"input_tokens":7,"cache_read_input_tokens":100,`+tt.start+`}}}`,
+			`{"type":"message_delta","delta":{},"usage":`+end+`}`)
+		want := penstock.Usage{InputTokens: 107 + tt.all, CachedInputTokens: 100, CacheWriteTokens: tt.all, CacheWrite1hTokens: tt.hour, OutputTokens: 2}
+		if got, complete := r.Usage(); got != want || !complete {
+			t.Errorf("%s: %+v, complete %v; want %+v", name, got, complete, want)
+		}
+	}
+	for _, invalid := range []string{fmt.Sprintf(split, 0, -1), fmt.Sprintf(split, 1<<50, 0), `"cache_creation":"x"`} {
+		r, _ := readStream(t, `{"type":"message_start","message":{"usage":{"input_tokens":7,`+invalid+`}}}`, `{"type":"message_delta","delta":{},"usage":{"output_tokens":2}}`)
+		if got, complete := r.Usage(); complete || got != (penstock.Usage{}) {
+			t.Errorf("%s: %+v, complete %v", invalid, got, complete)
+		}
+	}
+}
+
 // A cached read costs what the price says for it, and the rest of the input is not charged twice.
 func TestCostOfCachedInput(t *testing.T) {
 	t.Parallel()
@@ -134,9 +175,9 @@ func TestCostOfCachedInput(t *testing.T) {
 		t.Fatal(err)
 	}
 	usage, _ := r.Usage()
-	price := penstock.Price{Input: 3_000_000, CachedInput: 300_000, CacheWrite: 3_750_000, Output: 15_000_000}
-	// 20 × 3 + 64 × 0.3 + 36 × 3.75 + 9 × 15 dollars per million.
-	if got, want := price.Cost(usage), penstock.NanoUSD(60_000+19_200+135_000+135_000); got != want {
+	price := penstock.Price{Input: 3_000_000, CachedInput: 300_000, CacheWrite: 3_750_000, CacheWrite1h: 6_000_000, Output: 15_000_000}
+	// 20 × 3 + 64 × 0.3 + 26 × 3.75 + 10 × 6 + 9 × 15 dollars per million.
+	if got, want := price.Cost(usage), penstock.NanoUSD(60_000+19_200+97_500+60_000+135_000); got != want {
 		t.Errorf("cost %s, want %s", got, want)
 	}
 }

@@ -77,9 +77,9 @@ var plainTranscript = providertest.Transcript{
 			`{"type":"tool_use","id":"toolu_01","name":"lookup","input":{"text":"not said"}},` +
 			`{"type":"text","text":" Bye."}],"stop_reason":"tool_use","stop_sequence":null,` +
 			`"usage":{"input_tokens":20,"cache_creation_input_tokens":36,"cache_read_input_tokens":64,` +
-			`"cache_creation":{"ephemeral_5m_input_tokens":36,"ephemeral_1h_input_tokens":0},"output_tokens":9,"service_tier":"standard"}}`,
+			`"cache_creation":{"ephemeral_5m_input_tokens":26,"ephemeral_1h_input_tokens":10},"output_tokens":9,"service_tier":"standard"}}`,
 	}},
-	Usage: penstock.Usage{InputTokens: 120, CachedInputTokens: 64, CacheWriteTokens: 36, OutputTokens: 9},
+	Usage: penstock.Usage{InputTokens: 120, CachedInputTokens: 64, CacheWriteTokens: 36, CacheWrite1hTokens: 10, OutputTokens: 9},
 }
 
 // frame is an event of a stream, as the protocol writes it.

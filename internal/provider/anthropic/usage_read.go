@@ -10,8 +10,10 @@ import (
 // tally keeps the counts of one message. Each is a total so far, so that a later one replaces it.
 type tally struct {
 	input, cacheRead, cacheWrite, output int64
+	write5m, write1h                     int64 // parts of cacheWrite, by how long it is kept
 
 	hasInput bool
+	hasSplit bool // it was told how long what was written is kept
 	last     bool // the counts that end a message came
 	invalid  bool // some made no sense
 }
@@ -27,16 +29,24 @@ func (t *tally) add(told jsontext.Value) (output bool) {
 		CacheRead  *int64 `json:"cache_read_input_tokens"`
 		CacheWrite *int64 `json:"cache_creation_input_tokens"`
 		Output     *int64 `json:"output_tokens"`
+		Writes     struct {
+			For5m *int64 `json:"ephemeral_5m_input_tokens"`
+			For1h *int64 `json:"ephemeral_1h_input_tokens"`
+		} `json:"cache_creation"`
 	}
 	if wire.Decode(told, &u) != nil {
 		t.invalid = true
 		return false
 	}
 	t.hasInput = t.hasInput || u.Input != nil
+	t.hasSplit = t.hasSplit || u.Writes.For1h != nil
 	for _, count := range []struct {
 		told *int64
 		kept *int64
-	}{{u.Input, &t.input}, {u.CacheRead, &t.cacheRead}, {u.CacheWrite, &t.cacheWrite}, {u.Output, &t.output}} {
+	}{
+		{u.Input, &t.input}, {u.CacheRead, &t.cacheRead}, {u.CacheWrite, &t.cacheWrite}, {u.Output, &t.output},
+		{u.Writes.For5m, &t.write5m}, {u.Writes.For1h, &t.write1h},
+	} {
 		if count.told == nil {
 			continue
 		}
@@ -59,10 +69,24 @@ func (t *tally) usage() (penstock.Usage, bool) {
 	if t.invalid || !t.hasInput {
 		return penstock.Usage{}, false
 	}
+	written, hour := t.writes()
 	return penstock.Usage{
-		InputTokens:       t.input + t.cacheRead + t.cacheWrite,
-		CachedInputTokens: t.cacheRead,
-		CacheWriteTokens:  t.cacheWrite,
-		OutputTokens:      t.output,
+		InputTokens:        t.input + t.cacheRead + written,
+		CachedInputTokens:  t.cacheRead,
+		CacheWriteTokens:   written,
+		CacheWrite1hTokens: hour,
+		OutputTokens:       t.output,
 	}, t.last
+}
+
+// writes are the tokens that were written to the cache, and those of them that are kept for an hour. With tools of the
+// server's own the total grows to the end of a stream, while the parts are told at its start only. What was written
+// since stands behind the rest of the prompt, and what is kept for five minutes stands behind what is kept for an hour: so
+// it is kept for five minutes if anything is, and else nobody knows, and it counts as what costs more.
+func (t *tally) writes() (all, hour int64) {
+	all = max(t.cacheWrite, t.write5m+t.write1h)
+	if t.hasSplit && t.write5m == 0 {
+		return all, all
+	}
+	return all, t.write1h
 }

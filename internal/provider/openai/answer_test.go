@@ -139,6 +139,10 @@ func TestDecode(t *testing.T) {
 		{name: "names twice and bad UTF-8", body: "{\"choices\":[{\"message\":{\"content\":\"a\xff\",\"content\":\"b\xff\"}}]}", text: "b\ufffd"},
 		{name: "usage", body: `{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":4}}`, known: true,
 			usage: penstock.Usage{InputTokens: 3, OutputTokens: 4}},
+		{name: "audio", known: true, usage: penstock.Usage{InputTokens: 30, CachedInputTokens: 4, AudioInputTokens: 20, OutputTokens: 9, ReasoningTokens: 1, AudioOutputTokens: 6},
+			body: `{"choices":[],"usage":{"prompt_tokens":30,"completion_tokens":9,"prompt_tokens_details":{"audio_tokens":20,"cached_tokens":4},` +
+				`"completion_tokens_details":{"audio_tokens":6,"reasoning_tokens":1}}}`},
+		{name: "audio below zero", body: `{"choices":[],"usage":{"prompt_tokens":30,"completion_tokens":9,"completion_tokens_details":{"audio_tokens":-6}}}`},
 		{name: "no details", body: `{"choices":[],"usage":{"prompt_tokens":3,"prompt_tokens_details":null}}`, known: true,
 			usage: penstock.Usage{InputTokens: 3}},
 		{name: "usage null", body: `{"choices":[],"usage":null}`},

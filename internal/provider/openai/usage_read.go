@@ -1,6 +1,8 @@
 package openai
 
 import (
+	"slices"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"penstock"
@@ -70,6 +72,8 @@ func (u *usage) readInputDetails(in *body.Cursor) {
 			u.CachedInputTokens = in.Int()
 		case "cache_write_tokens": // not OpenAI's own, but widely told
 			u.CacheWriteTokens = in.Int()
+		case "audio_tokens":
+			u.AudioInputTokens = in.Int()
 		default:
 			in.Skip()
 		}
@@ -82,16 +86,20 @@ func (u *usage) readOutputDetails(in *body.Cursor) {
 		return
 	}
 	for name := range in.Members {
-		if string(name) == "reasoning_tokens" {
+		switch string(name) {
+		case "reasoning_tokens":
 			u.ReasoningTokens = in.Int()
-		} else {
+		case "audio_tokens":
+			u.AudioOutputTokens = in.Int()
+		default:
 			in.Skip()
 		}
 	}
 }
 
 func (u *usage) sensible() (penstock.Usage, bool) {
-	if !u.told || min(u.InputTokens, u.CachedInputTokens, u.CacheWriteTokens, u.OutputTokens, u.ReasoningTokens) < 0 {
+	counts := u.Counts()
+	if !u.told || slices.ContainsFunc(counts[:], func(n *int64) bool { return *n < 0 }) {
 		return penstock.Usage{}, false
 	}
 	return u.Usage, true

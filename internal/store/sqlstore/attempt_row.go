@@ -9,14 +9,14 @@ import (
 	"penstock"
 )
 
-var addAttempt = insertInto("attempts", `subject_id text, number bigint, id text, tenant_id text, fence bigint, target text,
+var addAttempt = insertUsage("attempts", `subject_id text, number bigint, id text, tenant_id text, fence bigint, target text,
 	reason text, config text, error_kind text, error_message text, status_code bigint,
-	usage_known bigint, cost_nano_usd bigint, started_at bigint, first_token_at bigint, finished_at bigint, price_version text, `+usageColumns, "ON CONFLICT (subject_id, number) DO NOTHING")
+	usage_known bigint, cost_nano_usd bigint, started_at bigint, first_token_at bigint, finished_at bigint, price_version text, `, "ON CONFLICT (subject_id, number) DO NOTHING")
 
 func insertAttempt(ctx context.Context, tx Tx, tenant penstock.TenantID, a penstock.Attempt) error {
-	return tx.Put(ctx, addAttempt, withUsage(a.Usage, a.Subject, a.Number, a.ID, tenant, a.Fence, a.Target, a.Reason, a.Config,
+	return addAttempt.put(ctx, tx, a.Usage, a.Subject, a.Number, a.ID, tenant, a.Fence, a.Target, a.Reason, a.Config,
 		a.ErrorKind, storable(a.ErrorMessage), a.StatusCode, truth(a.UsageKnown).column(),
-		a.Cost, micros(a.StartedAt), micros(a.FirstTokenAt), micros(a.FinishedAt), a.PriceVersion)...)
+		a.Cost, micros(a.StartedAt), micros(a.FirstTokenAt), micros(a.FinishedAt), a.PriceVersion)
 }
 
 // Attempts implements store.Jobs.

@@ -20,6 +20,9 @@ const (
 	harvestBytes = 1 << 20
 	// harvestSpan is how far apart the indexes in a harvest may lie, so that those which may have an item are few.
 	harvestSpan = 4096
+	// harvestCounts is how many counts of a usage a harvest tells, the first ones of all. There were no others when its
+	// facts got their format, and all versions that may run side by side read it.
+	harvestCounts = 5
 )
 
 // harvest is a harvest as it is written.
@@ -54,11 +57,12 @@ func chargeOf(a *penstock.Attempt) charge {
 }
 
 // reapable says whether an item that is about to end so needs no row to tell of it: nothing set it apart before, its
-// claim has a bit for it, and its only attempt succeeded.
+// claim has a bit for it, its only attempt succeeded, and a harvest can tell what was used.
 func (r itemInJob) reapable(o outcome) bool {
 	a := o.attempt
 	return r.fresh && placeBit(r.place) != 0 && r.Status == penstock.StatusRunning && o.transition == penstock.TransitionSucceed && o.err == nil &&
-		o.result.blob == "" && a != nil && r.tries == 1 && r.crashes == 0 && a.Fence == r.Fence && a.ErrorKind == "" && a.ErrorMessage == ""
+		o.result.blob == "" && a != nil && r.tries == 1 && r.crashes == 0 && a.Fence == r.Fence && a.ErrorKind == "" && a.ErrorMessage == "" &&
+		isUsual(&r.Usage, harvestCounts) && isUsual(&a.Usage, harvestCounts)
 }
 
 // reap puts an item that ended into the harvest of its job, or into another one behind it.
@@ -151,10 +155,11 @@ func (w *factWriter) charge(c charge) {
 	w.word(c.target)
 	w.number(int64(c.statusCode))
 	w.word(c.price)
-	u := c.usage
-	for _, n := range [...]int64{u.InputTokens, u.CachedInputTokens, u.CacheWriteTokens, u.OutputTokens, u.ReasoningTokens, int64(c.cost)} {
-		w.number(n)
+	counts := c.usage.Counts()
+	for _, n := range counts[:harvestCounts] {
+		w.number(*n)
 	}
+	w.number(int64(c.cost))
 }
 
 func (w *factWriter) reaped(r *itemRow) {
@@ -206,8 +211,8 @@ func (d *harvestReader) word() string {
 
 func (d *harvestReader) charge() (c charge) {
 	c.target, c.statusCode, c.price = d.word(), int(d.signed()), d.word()
-	u := &c.usage
-	for _, n := range [...]*int64{&u.InputTokens, &u.CachedInputTokens, &u.CacheWriteTokens, &u.OutputTokens, &u.ReasoningTokens} {
+	counts := c.usage.Counts()
+	for _, n := range counts[:harvestCounts] {
 		*n = d.signed()
 	}
 	c.cost = penstock.NanoUSD(d.signed())

@@ -34,9 +34,9 @@ func forfeitKey(subject penstock.ID, fence int64) string {
 var (
 	entryColumns = `key text, tenant_id text, kind text, subject_id text, job_id text, target text,
 	reserved_nano_usd bigint, cost_nano_usd bigint, price_version text, created_at bigint, outcomes bigint,
-	key_name text, model text, lane text, tags text, budgets text, ` + usageColumns
-	addEntry     = insertInto("ledger", entryColumns, "")
-	addEntryOnce = insertInto("ledger", entryColumns, "ON CONFLICT (key) DO NOTHING")
+	key_name text, model text, lane text, tags text, budgets text, `
+	addEntry     = insertUsage("ledger", entryColumns, "")
+	addEntryOnce = insertUsage("ledger", entryColumns, "ON CONFLICT (key) DO NOTHING")
 )
 
 // book appends an entry whose key cannot be booked yet: if it is, the transaction fails.
@@ -47,13 +47,13 @@ func bookOnce(ctx context.Context, tx Tx, e penstock.LedgerEntry) error {
 	return put(ctx, tx, addEntryOnce, e)
 }
 
-func put(ctx context.Context, tx Tx, how *Bulk, e penstock.LedgerEntry) error {
+func put(ctx context.Context, tx Tx, how usageInsert, e penstock.LedgerEntry) error {
 	tags, err := encodeTags(e.Origin.Tags)
 	if err != nil {
 		return err
 	}
-	return tx.Put(ctx, how, withUsage(e.Usage, e.Key, e.Tenant, e.Kind, e.Subject, e.Job, e.Target, e.Reserved, e.Cost,
-		e.PriceVersion, micros(tx.Now()), e.Outcomes, e.Origin.Key, e.Origin.Model, e.Origin.Lane, tags, budgetList(e.Origin.Budgets))...)
+	return how.put(ctx, tx, e.Usage, e.Key, e.Tenant, e.Kind, e.Subject, e.Job, e.Target, e.Reserved, e.Cost,
+		e.PriceVersion, micros(tx.Now()), e.Outcomes, e.Origin.Key, e.Origin.Model, e.Origin.Lane, tags, budgetList(e.Origin.Budgets))
 }
 
 // settlements gathers the outcomes of a transaction. A terminal item is its own settlement and tells of

@@ -26,17 +26,14 @@ const named = `l.lane <> ''`
 var audits = []struct{ problem, sql string }{
 	{"job's settlements differ from its outcomes", `SELECT j.id FROM jobs j
 		LEFT JOIN (SELECT job_id, SUM(outcomes) AS outcomes, SUM(cost_nano_usd) AS cost, SUM(reserved_nano_usd) AS reserved,
-				SUM(input_tokens) AS input, SUM(cached_input_tokens) AS cached, SUM(output_tokens) AS output,
-				SUM(cache_write_tokens) AS written, SUM(reasoning_tokens) AS reasoned
+				` + eachUsage(`SUM(%s) AS %s`, `, `) + `
 			FROM ` + endedSums + ` e GROUP BY job_id) i ON i.job_id = j.id
 		LEFT JOIN (SELECT job_id, SUM(outcomes) AS outcomes, SUM(cost_nano_usd) AS cost, SUM(reserved_nano_usd) AS reserved,
-				SUM(input_tokens) AS input, SUM(cached_input_tokens) AS cached, SUM(output_tokens) AS output,
-				SUM(cache_write_tokens) AS written, SUM(reasoning_tokens) AS reasoned
+				` + eachUsage(`SUM(%s) AS %s`, `, `) + `
 			FROM ledger WHERE kind IN ('settle', 'release') GROUP BY job_id) l ON l.job_id = j.id
 		WHERE COALESCE(i.outcomes, 0) <> COALESCE(l.outcomes, 0) OR COALESCE(i.cost, 0) <> COALESCE(l.cost, 0)
-			OR COALESCE(i.reserved, 0) <> COALESCE(l.reserved, 0) OR COALESCE(i.input, 0) <> COALESCE(l.input, 0)
-			OR COALESCE(i.cached, 0) <> COALESCE(l.cached, 0) OR COALESCE(i.output, 0) <> COALESCE(l.output, 0)
-			OR COALESCE(i.written, 0) <> COALESCE(l.written, 0) OR COALESCE(i.reasoned, 0) <> COALESCE(l.reasoned, 0) LIMIT $1`},
+			OR COALESCE(i.reserved, 0) <> COALESCE(l.reserved, 0)
+			OR ` + eachUsage(`COALESCE(i.%s, 0) <> COALESCE(l.%s, 0)`, ` OR `) + ` LIMIT $1`},
 	{"job ended without having freed what it reserved", `SELECT j.id FROM jobs j
 		LEFT JOIN (SELECT job_id, SUM(reserved_nano_usd) AS reserved FROM ledger WHERE kind = 'reserve' GROUP BY job_id) l ON l.job_id = j.id
 		LEFT JOIN (SELECT job_id, SUM(reserved_nano_usd) AS reserved FROM ledger WHERE kind IN ('settle', 'release') GROUP BY job_id) f
@@ -100,9 +97,7 @@ var audits = []struct{ problem, sql string }{
 		WHERE l.key IS NULL LIMIT $1`},
 	{"request's settlement differs from its record", `SELECT r.id FROM requests r JOIN ledger l ON l.key = 'request:' || r.id
 		WHERE l.tenant_id <> r.tenant_id OR l.subject_id <> r.id OR l.job_id <> '' OR l.outcomes <> 1 OR l.target <> r.target
-			OR l.cost_nano_usd <> r.cost_nano_usd OR l.reserved_nano_usd <> 0 OR l.input_tokens <> r.input_tokens
-			OR l.cached_input_tokens <> r.cached_input_tokens OR l.output_tokens <> r.output_tokens
-			OR l.cache_write_tokens <> r.cache_write_tokens OR l.reasoning_tokens <> r.reasoning_tokens
+			OR l.cost_nano_usd <> r.cost_nano_usd OR l.reserved_nano_usd <> 0 OR ` + eachUsage(`l.%s <> r.%s`, ` OR `) + `
 			OR (` + named + ` AND (l.key_name <> r.key_name OR l.model <> r.model OR l.lane <> 'realtime'
 				OR l.price_version <> COALESCE((SELECT a.price_version FROM attempts a WHERE a.subject_id = r.id ORDER BY a.number DESC LIMIT 1), '')))
 		LIMIT $1`},

@@ -64,13 +64,13 @@ func recordedRequests(ctx context.Context, tx Tx, rs []penstock.Request) (map[pe
 	return recorded, err
 }
 
-var addRequest = insertInto("requests", `id text, tenant_id text, key_name text, endpoint text, model text, stream bigint,
+var addRequest = insertUsage("requests", `id text, tenant_id text, key_name text, endpoint text, model text, stream bigint,
 	status text, status_code bigint, error_code text, error_message text, target text, cost_nano_usd bigint, started_at bigint,
-	first_token_at bigint, finished_at bigint, `+usageColumns, "ON CONFLICT (id) DO NOTHING")
+	first_token_at bigint, finished_at bigint, `, "ON CONFLICT (id) DO NOTHING")
 
 func insertRequest(ctx context.Context, tx Tx, r *penstock.Request) error {
-	return tx.Put(ctx, addRequest, withUsage(r.Usage, r.ID, r.Tenant, r.Key, r.Endpoint, r.Model, truth(r.Stream).column(), r.Status,
-		r.StatusCode, r.ErrorCode, storable(r.Error), r.Target, r.Cost, micros(r.StartedAt), micros(r.FirstTokenAt), micros(r.FinishedAt))...)
+	return addRequest.put(ctx, tx, r.Usage, r.ID, r.Tenant, r.Key, r.Endpoint, r.Model, truth(r.Stream).column(), r.Status,
+		r.StatusCode, r.ErrorCode, storable(r.Error), r.Target, r.Cost, micros(r.StartedAt), micros(r.FirstTokenAt), micros(r.FinishedAt))
 }
 
 // settleRequest books a call once, and apart from it what may have been spent unseen.

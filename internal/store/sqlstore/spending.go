@@ -17,8 +17,7 @@ func (s *Store) Spending(ctx context.Context, tenant penstock.TenantID, q store.
 				SUM(CASE WHEN kind = 'settle' THEN outcomes ELSE 0 END) /*pg ::bigint */,
 				SUM(CASE WHEN kind = 'settle' THEN cost_nano_usd ELSE 0 END) /*pg ::bigint */,
 				SUM(CASE WHEN kind = 'forfeit' THEN cost_nano_usd ELSE 0 END) /*pg ::bigint */,
-				SUM(input_tokens) /*pg ::bigint */, SUM(cached_input_tokens) /*pg ::bigint */, SUM(cache_write_tokens) /*pg ::bigint */,
-				SUM(output_tokens) /*pg ::bigint */, SUM(reasoning_tokens) /*pg ::bigint */
+				`+eachUsage(`SUM(%s) /*pg ::bigint */`, `, `)+`
 			FROM ledger WHERE tenant_id = $1 AND created_at >= $2 AND created_at < $3 AND kind <> 'reserve' AND kind <> 'release'
 			GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4 LIMIT $8`,
 			tenant, micros(q.From), micros(q.To), truth(q.ByKey).column(), truth(q.ByModel).column(), truth(q.ByLane).column(),

@@ -21,7 +21,8 @@ func requestCases() []testCase {
 // request is a finished call with two attempts: one that did not get through and one that answered.
 func (r *rig) request() penstock.Request {
 	id, now := r.newID(), r.clock.Now()
-	usage := penstock.Usage{InputTokens: 31, CachedInputTokens: 3, CacheWriteTokens: 4, OutputTokens: 17, ReasoningTokens: 6}
+	usage := penstock.Usage{InputTokens: 31, CachedInputTokens: 3, CacheWriteTokens: 4, OutputTokens: 17, ReasoningTokens: 6,
+		CacheWrite1hTokens: 2, AudioInputTokens: 9, AudioOutputTokens: 5}
 	return penstock.Request{
 		ID:         id,
 		Tenant:     acme,

@@ -140,10 +140,14 @@ func (r *rig) claimOne(l store.Lease) *store.Claimed {
 	return claims[0]
 }
 
-// spend is what finishing an item costs in these tests.
+// spend is what finishing an item costs in these tests. Every third item uses tokens of classes that are rare.
 func spend(index int) (penstock.Usage, penstock.NanoUSD) {
 	n := int64(index)
-	return penstock.Usage{InputTokens: 20 + n, CachedInputTokens: 5, CacheWriteTokens: 2, OutputTokens: 7 + n, ReasoningTokens: 3}, penstock.NanoUSD(300 + n)
+	u := penstock.Usage{InputTokens: 20 + n, CachedInputTokens: 5, CacheWriteTokens: 2, OutputTokens: 7 + n, ReasoningTokens: 3}
+	if index%3 == 1 {
+		u.CacheWrite1hTokens, u.AudioInputTokens, u.AudioOutputTokens = 1, 6+n, 2
+	}
+	return u, penstock.NanoUSD(300 + n)
 }
 
 // attempt is one try under a claim, as a worker would report it.
