@@ -72,7 +72,11 @@ func openInstance(ctx context.Context, c instanceConfig) (*instance, error) {
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(data))
 	}
-	if in.store, err = app.OpenStore(ctx, snapshot.Process); err != nil {
+	open := app.OpenStore
+	if c.data != "" {
+		open = app.InspectStore // beside the one whose data it is
+	}
+	if in.store, err = open(ctx, snapshot.Process); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(data))
 	}
 	if err := in.connect(ctx, c, snapshot); err != nil {

@@ -40,21 +40,21 @@ func urgent(ctx context.Context, o options, args []string) error {
 	defer server.Close()
 	fmt.Fprintf(o.out, "wait of realtime jobs at %.0f %% of %d slots × %v, beside a bulk backlog, on PostgreSQL:\n", l.part*100, l.slots, l.service)
 	for _, workers := range []int{1, 2} {
-		waits, cpu, err := l.run(ctx, o, server, workers)
+		r, err := l.run(ctx, o, server, workers)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(o.out, "  %d workers  %v  processor %.0f %%\n", workers, spread(waits), cpu*100)
-		o.judge(measure.AtMost(fmt.Sprintf("p99 wait of realtime jobs, %d workers", workers), measure.Quantile(waits, 0.99).Seconds()*1000, 50, " ms"))
+		fmt.Fprintf(o.out, "  %d workers  %v  processor %.0f %%, slots in use %.0f %%\n", workers, spread(r.waits), r.cpu*100, r.busy*100)
+		o.judge(measure.AtMost(fmt.Sprintf("p99 wait of realtime jobs, %d workers", workers), measure.Quantile(r.waits, 0.99).Seconds()*1000, 50, " ms"))
 	}
 	return nil
 }
 
-func (l urgentLoad) run(ctx context.Context, o options, server *cluster.Cluster, workers int) (waits []time.Duration, cpu float64, err error) {
+func (l urgentLoad) run(ctx context.Context, o options, server *cluster.Cluster, workers int) (r urgentResult, err error) {
 	const name = "bench_urgent"
 	url, err := server.Database(ctx, name)
 	if err != nil {
-		return nil, 0, err
+		return r, err
 	}
 	defer func() { err = errors.Join(err, server.Drop(ctx, name)) }()
 	gap := time.Duration(float64(l.service) / (float64(l.slots) * l.part))
@@ -74,7 +74,7 @@ func (l urgentLoad) run(ctx context.Context, o options, server *cluster.Cluster,
 			}},
 		})
 		if err != nil {
-			return nil, 0, err
+			return r, err
 		}
 		defer func() { err = errors.Join(err, in.Close()) }()
 		all = append(all, in)
@@ -82,7 +82,7 @@ func (l urgentLoad) run(ctx context.Context, o options, server *cluster.Cluster,
 	backlog := int(1.5 * l.round.Seconds() * float64(l.slots) / l.service.Seconds())
 	for range backlog/1000 + 1 {
 		if err := all[0].submit(ctx, order{tenant: "bulk", key: "bulk", lane: penstock.LaneBulk, items: 1000, words: promptWords}); err != nil {
-			return nil, 0, err
+			return r, err
 		}
 	}
 	workCtx, stop := context.WithCancel(ctx)
@@ -93,17 +93,35 @@ func (l urgentLoad) run(ctx context.Context, o options, server *cluster.Cluster,
 	}
 	sleep(ctx, 2*l.service)            // until every slot is taken
 	warm := int(2 * time.Second / gap) // until the slots are not in step any more
-	began, used := time.Now(), l.used(server)
+	began, used, ended := time.Now(), l.used(server), done(all)
 	err = l.send(ctx, all, watch, gap)
-	cpu = (l.used(server) - used).Seconds() / time.Since(began).Seconds() / float64(runtime.NumCPU())
+	took := time.Since(began).Seconds()
+	r.cpu = (l.used(server) - used).Seconds() / took / float64(runtime.NumCPU())
+	r.busy = float64(done(all)-ended) * l.service.Seconds() / took / float64(l.slots)
 	sleep(ctx, time.Second)
 	stop()
 	working.Wait()
-	waits, lost := watch.waits(1 + warm)
+	var lost int
+	r.waits, lost = watch.waits(1 + warm)
 	if lost > 1 {
 		err = errors.Join(err, fmt.Errorf("%d jobs did not begin within a second", lost))
 	}
-	return waits, cpu, err
+	return r, err
+}
+
+// urgentResult is what became of realtime jobs, and of the slots meanwhile.
+type urgentResult struct {
+	waits []time.Duration
+	cpu   float64
+	busy  float64 // part of the slots that items were in; to fill a slot again takes a few milliseconds
+}
+
+// done is how many items have an outcome.
+func done(all []*instance) (n int64) {
+	for _, in := range all {
+		n += in.Done()
+	}
+	return n
 }
 
 // used is the processor time of this process and of the database.

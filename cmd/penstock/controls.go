@@ -109,11 +109,19 @@ Jobs are still accepted and wait; synchronous calls are refused with the reason.
 	}, store.ControlPaused)
 	drain := sh.setCommand(kind, &cobra.Command{
 		Use: "drain NAME", Short: fmt.Sprintf("Pause a %s and wait until nothing of it runs", kind),
-		Long: fmt.Sprintf(`Pauses a %s and waits until no item of a job runs any more. It stays paused, also
-when the waiting is interrupted. What runs on a target is not counted.`, kind),
+		Long: fmt.Sprintf(`Pauses a %s and waits until %s. It stays paused, also
+when the waiting is interrupted.`, kind, drainedWhen(kind)),
 		Example: fmt.Sprintf("  penstock %s drain %s --reason \"moving it\"", noun, example),
 	}, store.ControlDraining)
 	return []*cobra.Command{pause, drain, sh.resumeCommand(kind, fmt.Sprintf("  penstock %s resume %s", noun, example))}
+}
+
+// drainedWhen is what a drain waits for.
+func drainedWhen(kind store.ControlKind) string {
+	if kind == store.ControlTarget {
+		return "no process calls it any more,\nneither for jobs nor for callers who wait; it takes about ten seconds to know that"
+	}
+	return "no item of a job runs any more"
 }
 
 // setCommand completes a command that holds something back.
@@ -160,7 +168,7 @@ func (sh *shell) resumeCommand(kind store.ControlKind, example string) *cobra.Co
 // operator is who the audit log shall name.
 func (sh *shell) operator() string { return cmp.Or(sh.variable("USER"), sh.variable("LOGNAME")) }
 
-// awaitDrained waits until nothing runs of something that drains, if that can be known.
+// awaitDrained waits until nothing runs of something that drains.
 func (sh *shell) awaitDrained(ctx context.Context, at string, now json.RawMessage) (json.RawMessage, error) {
 	a, err := sh.connectAdmin(at)
 	if err != nil {
@@ -173,7 +181,7 @@ func (sh *shell) awaitDrained(ctx context.Context, at string, now json.RawMessag
 		if err := json.Unmarshal(now, &mine); err != nil {
 			return nil, fmt.Errorf("reading a control: %w", err)
 		}
-		if mine.State != string(store.ControlDraining) || mine.Running == nil {
+		if mine.State != string(store.ControlDraining) {
 			return now, nil
 		}
 		select {

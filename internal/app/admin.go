@@ -25,7 +25,6 @@ func (a *app) adminHandler() http.Handler {
 	})
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		if err := a.readiness.check(r.Context()); err != nil {
-			a.log.WarnContext(r.Context(), "not ready", "error", err)
 			adminJSON(w, http.StatusServiceUnavailable, map[string]string{"status": "not ready", "reason": penstock.AsError(err).Message})
 			return
 		}

@@ -34,7 +34,8 @@ type controlView struct {
 	Reason string            `json:"reason"`
 	Actor  string            `json:"actor"`
 	Since  *time.Time        `json:"since"`
-	// Running is how many items of jobs still run, in all processes; null where nobody knows.
+	// Running is how many items of jobs still run, in all processes; of a target how many calls do, and null until all
+	// processes have told.
 	Running *int64 `json:"running"`
 	ETag    string `json:"etag,omitempty"`
 	DryRun  bool   `json:"dry_run,omitempty"`

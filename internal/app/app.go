@@ -161,7 +161,7 @@ func (a *app) open(ctx context.Context) error {
 func (a *app) connect() (err error) {
 	p := a.Config.Process
 	a.connectProcesses()
-	a.readiness = newReadiness(a.probe)
+	a.readiness = newReadiness(a.probe, a.log)
 	a.recorder = record.New(a.store, a.log)
 	a.rooms = a.newRooms(time.Now)
 	a.connectLimits(time.Now)
@@ -229,7 +229,7 @@ func (a *app) connectPool(runner *attempt.Runner) (err error) {
 		Process: a.store.process, Slots: p.Work.Slots, LeaseTimeout: p.Work.LeaseTimeout, PollInterval: p.Work.PollInterval,
 		SoftStop: softStop(p.ShutdownGrace), Bays: bays(p.Work.Pools), LeaseOnly: !a.Role.works(),
 	}, work.Deps{
-		Store: a.store, History: a.store, Runner: runner, Gate: gate{a}, Weights: a.laneWeights, Open: a.controls.Open, Bell: a.bell, Announce: announcer{a.hub, a.webhooks}, Cancels: a.cancels.Listen(),
+		Store: a.store, History: a.store, Runner: runner, Gate: gate{a}, Weights: a.laneWeights, Open: a.controls.Open, Calls: a.callsHeldBack, Bell: a.bell, Announce: announcer{a.hub, a.webhooks}, Cancels: a.cancels.Listen(),
 		Used: a.usedByItem, Streams: a.store, Said: a.hub.Announce, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
 	})
 	return err

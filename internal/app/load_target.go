@@ -46,6 +46,24 @@ const (
 	TargetOpen    TargetState = "open"
 )
 
+// callsHeldBack is how many calls this process makes on each target that an operator holds back.
+func (a *app) callsHeldBack() map[string]int {
+	held := a.controls.Names(store.ControlTarget)
+	if len(held) == 0 {
+		return nil
+	}
+	calls := make(map[string]int, len(held))
+	for _, name := range held {
+		calls[name] = 0
+	}
+	for _, s := range a.rooms.Status() {
+		if _, ok := calls[s.Target]; ok {
+			calls[s.Target] = s.Running
+		}
+	}
+	return calls
+}
+
 // loadReport describes the load to operators.
 func (a *app) loadReport() LoadReport {
 	r := LoadReport{Report: a.report(), Targets: []TargetLoad{}}

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -18,6 +19,7 @@ const checkTimeout = 3 * time.Second
 // readiness knows whether the process can take work.
 type readiness struct {
 	probe func(context.Context) error
+	log   *slog.Logger
 
 	stopping chan struct{} // closed by drain
 
@@ -26,8 +28,8 @@ type readiness struct {
 	last error
 }
 
-func newReadiness(probe func(context.Context) error) *readiness {
-	return &readiness{probe: probe, stopping: make(chan struct{})}
+func newReadiness(probe func(context.Context) error, log *slog.Logger) *readiness {
+	return &readiness{probe: probe, log: log, stopping: make(chan struct{})}
 }
 
 // drain makes the process unready for good. It is called once.
@@ -47,7 +49,13 @@ func (r *readiness) check(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkTimeout)
 	defer cancel()
-	r.last = r.probe(ctx)
-	r.at = time.Now()
+	before := r.last
+	r.last, r.at = r.probe(ctx), time.Now()
+	switch {
+	case r.last != nil && before == nil:
+		r.log.WarnContext(ctx, "not ready", "error", r.last)
+	case r.last == nil && before != nil:
+		r.log.InfoContext(ctx, "ready again")
+	}
 	return r.last
 }

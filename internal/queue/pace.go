@@ -18,8 +18,9 @@ type Pace struct {
 }
 
 const (
-	// paceSlack is how much faster than they can end items may start.
-	paceSlack = 1.25
+	// paceSlack is how much faster than they can end items may start. What is left of each round of slots is a time in which
+	// none comes free: with a quarter too much, an urgent item waited for a fifth of what items take.
+	paceSlack = 1.15
 	// paceBurst is which part of the slots may be filled together.
 	paceBurst = 1.0 / 16
 	// paceLearn is how much one item counts for in the average.
@@ -42,8 +43,12 @@ func (p *Pace) Ended(took time.Duration) {
 	p.service += (took.Seconds() - p.service) * paceLearn
 }
 
-// Urgent notes that an urgent item started.
-func (p *Pace) Urgent(now time.Time) { p.urgent = now }
+// Urgent notes that an urgent item started. It takes one of the starts that the slots have for all, of which the others
+// would else have too many.
+func (p *Pace) Urgent(now time.Time) {
+	p.Next(now)
+	p.urgent, p.starts = now, max(p.starts-1, -p.burst())
+}
 
 // Take reports whether an item may start now, and counts it if so.
 func (p *Pace) Take(now time.Time) bool {
@@ -66,7 +71,7 @@ func (p *Pace) Next(now time.Time) time.Duration {
 	if p.starts >= 1 {
 		return 0
 	}
-	return max(time.Duration((1-p.starts)/rate*float64(time.Second)), time.Microsecond)
+	return time.Duration((1-p.starts)/rate*float64(time.Second)) + time.Microsecond // rounded up: whoever waits so long may start
 }
 
 func (p *Pace) burst() float64 { return max(1, p.slots*paceBurst) }

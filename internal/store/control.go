@@ -38,10 +38,15 @@ type Control struct {
 	Actor  string // who did it
 	Since  time.Time
 
-	// Running is how many items of jobs still run, in all processes. It is not known of a target, and -1
-	// there: an item's target is recorded when it ends.
+	// Running is how many items of jobs still run, in all processes. Of a target it is how many calls do, synchronous ones
+	// too: processes tell with their heartbeats, and it is -1 until all of them have done so that are alive, [Settled] after
+	// it was held back.
 	Running int64
 }
+
+// Settled is how long after a target was held back a call may begin on it all the same: one that had found it open waits for
+// room, but not longer.
+const Settled = 6 * time.Second
 
 // Version names what a control says, for those who change it as they know it; 0 for one that is not there.
 func (c *Control) Version() int64 {

@@ -150,7 +150,7 @@ type Queue interface {
 
 	// RenewLease extends a lease. Codes: conflict (it expired and was taken over, or is unknown):
 	// whatever the process still runs will lose its compare-and-set.
-	RenewLease(ctx context.Context, l Lease, ttl time.Duration) error
+	RenewLease(ctx context.Context, l Lease, r Renewal) error
 
 	// ReleaseLease gives the lease up; items that it still holds are up for rescue at once.
 	ReleaseLease(ctx context.Context, l Lease) error

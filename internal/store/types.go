@@ -234,6 +234,13 @@ type Spent struct {
 	Cost    penstock.NanoUSD
 }
 
+// Renewal is the heartbeat of a process.
+type Renewal struct {
+	TTL time.Duration // of its lease, from now
+	// Calls are how many calls it makes on each target that it knows to be held back, synchronous ones too.
+	Calls map[string]int
+}
+
 // Held is an item that runs under a lease.
 type Held struct {
 	Item      penstock.ID

@@ -39,6 +39,7 @@ type fakeQueue struct {
 	stale []store.Finish           // those that lost
 	sizes []int                    // of finish groups that were committed
 	lanes [][]penstock.Lane        // of claims, in order
+	told  map[string]int           // with the last heartbeat
 }
 
 type fakeItem struct {
@@ -148,12 +149,13 @@ func (q *fakeQueue) current(l store.Lease) error {
 	return nil
 }
 
-func (q *fakeQueue) RenewLease(ctx context.Context, l store.Lease, _ time.Duration) error {
+func (q *fakeQueue) RenewLease(ctx context.Context, l store.Lease, r store.Renewal) error {
 	if err := q.called(ctx, "renew"); err != nil {
 		return err
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.told = r.Calls
 	return q.current(l)
 }
 

@@ -117,7 +117,11 @@ func (p *Pool) keepLease(ctx context.Context) {
 func (p *Pool) renew(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, p.LeaseTimeout/3)
 	defer cancel()
-	return p.Store.RenewLease(ctx, *p.lease.Load(), p.LeaseTimeout)
+	renewal := store.Renewal{TTL: p.LeaseTimeout}
+	if p.Calls != nil {
+		renewal.Calls = p.Calls()
+	}
+	return p.Store.RenewLease(ctx, *p.lease.Load(), renewal)
 }
 
 // stopAll ends whatever runs.

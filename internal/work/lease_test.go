@@ -3,6 +3,7 @@ package work
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -240,6 +241,23 @@ func TestBeginWaitsForTheDatabase(t *testing.T) {
 		q.fails["acquire"] = errAway
 		if err := newPool(t, 1, q, takes(time.Second)).Run(t.Context()); !errors.Is(err, errAway) {
 			t.Errorf("gave up with %v", err)
+		}
+	})
+}
+
+// The heartbeat tells what still runs on targets that an operator holds back.
+func TestHeartbeatTellsOfCalls(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue()
+		r := newPool(t, 1, q, takes(0))
+		r.Calls = func() map[string]int { return map[string]int{"a": 3} }
+		r.begin()
+		pass(leaseTimeout)
+		var told map[string]int
+		q.set(func(q *fakeQueue) { told = q.told })
+		if !maps.Equal(told, map[string]int{"a": 3}) {
+			t.Errorf("the heartbeat tells %v", told)
 		}
 	})
 }

@@ -73,6 +73,8 @@ type Deps struct {
 	Cancels  <-chan struct{} // received from when running items may have to stop; may be nil
 	// History tells what was tried for items in earlier claims; nil for nobody who knows.
 	History History
+	// Calls is how many calls run on each target that is held back, to be told with the heartbeat; nil for nobody who knows.
+	Calls func() map[string]int
 	// Open are those of the given targets that may be called; nil when all may.
 	Open    func(targets []string) []string
 	Used    func(c *store.Claimed, u penstock.Usage) // told what each run of an item used; may be nil

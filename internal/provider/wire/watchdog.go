@@ -42,7 +42,7 @@ func (w *watchdog) begin(end time.Time) {
 	if w.end = end; end.IsZero() {
 		return
 	}
-	w.total, w.deadline = time.Until(end), end
+	w.total, w.deadline = max(0, time.Until(end)), end
 	w.arm(w.total)
 }
 

@@ -2,7 +2,10 @@ package sqlstore
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"slices"
+	"time"
 
 	"penstock"
 	"penstock/internal/store"
@@ -99,7 +102,7 @@ func controlFields(c store.Control) map[string]any {
 }
 
 // ListControls implements store.Controls. What runs is summed over claims, of which there
-// are few. A model runs under every name that was resolved to it.
+// are few. A model runs under every name that was resolved to it. Calls on targets are summed over heartbeats.
 func (s *Store) ListControls(ctx context.Context) (all []store.Control, err error) {
 	err = s.read(ctx, func(tx Tx) error {
 		all, err = queryAll(ctx, tx, sqlf(`SELECT `+controlColumns+`, CASE kind WHEN 'target' THEN -1 ELSE
@@ -112,7 +115,51 @@ func (s *Store) ListControls(ctx context.Context) (all []store.Control, err erro
 			c.Since = fromMicros(since)
 			return c, err
 		})
+		if err != nil || !slices.ContainsFunc(all, onTarget) {
+			return err
+		}
+		told, err := heartbeats(ctx, tx)
+		for i := range all {
+			if onTarget(all[i]) {
+				all[i].Running = callsOn(all[i], told)
+			}
+		}
 		return err
 	})
 	return all, err
+}
+
+func onTarget(c store.Control) bool { return c.Kind == store.ControlTarget }
+
+// heartbeat is what a process that is alive told last.
+type heartbeat struct {
+	at    time.Time
+	calls map[string]int64 // on targets that it knew to be held back
+}
+
+func heartbeats(ctx context.Context, tx Tx) ([]heartbeat, error) {
+	return queryAll(ctx, tx, sqlf(`SELECT told_at, calls FROM leases WHERE expires_at > $1`, micros(tx.Now())), func(row Row) (h heartbeat, err error) {
+		var at int64
+		var calls []byte
+		if err := row.Scan(&at, &calls); err != nil {
+			return h, err
+		}
+		h.at = fromMicros(at)
+		if len(calls) > 0 {
+			err = json.Unmarshal(calls, &h.calls)
+		}
+		return h, err
+	})
+}
+
+// callsOn is how many calls all processes make on a target that is held back, -1 while one has not told that it knows.
+func callsOn(c store.Control, told []heartbeat) (sum int64) {
+	for _, h := range told {
+		n, knows := h.calls[c.Name]
+		if !knows || h.at.Before(c.Since.Add(store.Settled)) {
+			return -1
+		}
+		sum += n
+	}
+	return sum
 }

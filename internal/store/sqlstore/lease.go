@@ -2,6 +2,8 @@ package sqlstore
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -18,7 +20,7 @@ func (s *Store) AcquireLease(ctx context.Context, process string, ttl time.Durat
 		now := tx.Now()
 		epoch, _, err := queryOne(ctx, tx, sqlf(`INSERT INTO leases (process_id, epoch, expires_at, started_at)
 			VALUES ($1, $3, $2, $3)
-			ON CONFLICT (process_id) DO UPDATE SET expires_at = excluded.expires_at, started_at = excluded.started_at,
+			ON CONFLICT (process_id) DO UPDATE SET expires_at = excluded.expires_at, started_at = excluded.started_at, calls = '', told_at = 0,
 				epoch = CASE WHEN excluded.epoch > leases.epoch THEN excluded.epoch ELSE leases.epoch + 1 END
 			RETURNING epoch`, process, micros(now.Add(ttl)), micros(now)),
 			func(row Row) (n int64, err error) { return n, row.Scan(&n) })
@@ -40,10 +42,14 @@ func forgetLeases(ctx context.Context, tx Tx) error {
 }
 
 // RenewLease implements store.Queue.
-func (s *Store) RenewLease(ctx context.Context, l store.Lease, ttl time.Duration) error {
+func (s *Store) RenewLease(ctx context.Context, l store.Lease, r store.Renewal) error {
+	calls, err := json.Marshal(r.Calls)
+	if err != nil {
+		return fmt.Errorf("encoding calls: %w", err)
+	}
 	return s.write(ctx, "renew", func(tx Tx) error {
-		n, err := tx.Exec(ctx, `UPDATE leases SET expires_at = $3 WHERE process_id = $1 AND epoch = $2 AND expires_at > 0`,
-			l.Process, l.Epoch, micros(tx.Now().Add(ttl)))
+		n, err := tx.Exec(ctx, `UPDATE leases SET expires_at = $3, calls = $4, told_at = $5 WHERE process_id = $1 AND epoch = $2 AND expires_at > 0`,
+			l.Process, l.Epoch, micros(tx.Now().Add(r.TTL)), string(calls), micros(tx.Now()))
 		if err == nil && n == 0 {
 			err = leaseLost(l)
 		}

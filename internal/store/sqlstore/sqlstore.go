@@ -96,9 +96,12 @@ func (s *Store) Check(ctx context.Context) error {
 			ON CONFLICT (process_id) DO UPDATE SET started_at = excluded.started_at`, micros(tx.Now()))
 	})
 	if err != nil {
-		return err
+		return &penstock.Error{Code: penstock.CodeOverloaded, Message: "the database cannot be written.", Err: err}
 	}
-	return s.blobs.Check(ctx)
+	if err := s.blobs.Check(ctx); err != nil {
+		return &penstock.Error{Code: penstock.CodeOverloaded, Message: "the blobs cannot be written.", Err: err}
+	}
+	return nil
 }
 
 // write runs a named transition. The name is where crash tests strike.

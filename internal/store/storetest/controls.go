@@ -17,6 +17,7 @@ func controlCases() []testCase {
 		{"setting again changes state and reason, not since when", controlSetAgain},
 		{"every change is in the audit, and nothing else is", controlAudit},
 		{"running items are counted by lane, model and tenant", controlRunning},
+		{"calls on a target are counted by what all processes tell", controlCalls},
 		{"controls are bounded", controlBound},
 		{"operators who set the same thing at once agree", controlTogether},
 		{"a control is changed as it is known, or not", controlConditions},
@@ -102,6 +103,41 @@ func controlRunning(r *rig) {
 	r.wantSame("running", running(), map[string]int64{"lane/bulk": 4, "lane/realtime": 0, "model/big": 4, "tenant/acme": 2, "target/first": -1})
 	r.win(r.endings(claims, penstock.TransitionSucceed)...)
 	r.wantSame("running after all ended", running(), map[string]int64{"lane/bulk": 0, "lane/realtime": 0, "model/big": 0, "tenant/acme": 0, "target/first": -1})
+}
+
+func controlCalls(r *rig) {
+	hasty, slow, dead := r.lease("hasty"), r.lease("slow"), r.lease("dead")
+	tell := func(l store.Lease, calls map[string]int) {
+		r.t.Helper()
+		r.must("renew", r.s.RenewLease(r.t.Context(), l, store.Renewal{TTL: leaseTTL, Calls: calls}))
+	}
+	want := func(when string, running int64) {
+		r.t.Helper()
+		all := r.controls()
+		if len(all) != 1 || all[0].Running != running {
+			r.t.Errorf("%s: %+v, want %d running", when, all, running)
+		}
+	}
+	r.hold(r.pauseOf(store.ControlTarget, "first"))
+	want("nobody has told", -1)
+	for _, l := range []store.Lease{hasty, slow, dead} {
+		tell(l, map[string]int{"first": 1, "second": 5})
+	}
+	want("calls may still begin", -1)
+	r.clock.Advance(store.Settled)
+	tell(hasty, map[string]int{"first": 0})
+	tell(slow, nil)
+	want("one does not know of it", -1)
+	tell(slow, map[string]int{"first": 2})
+	want("one has not told since", -1)
+	r.clock.Advance(leaseTTL - store.Settled + time.Second)
+	tell(hasty, map[string]int{"first": 0})
+	tell(slow, map[string]int{"first": 2})
+	want("the third is dead", 2)
+	tell(slow, map[string]int{"first": 0, "second": 1})
+	want("the last call ended", 0)
+	r.lease("slow")
+	want("one starts anew", -1)
 }
 
 func controlBound(r *rig) {

@@ -23,7 +23,9 @@ func leaseCases() []testCase {
 	}
 }
 
-func (r *rig) renew(l store.Lease) error { return r.s.RenewLease(r.t.Context(), l, leaseTTL) }
+func (r *rig) renew(l store.Lease) error {
+	return r.s.RenewLease(r.t.Context(), l, store.Renewal{TTL: leaseTTL})
+}
 
 // wantNoLease demands that a lease can neither be renewed nor claim.
 func (r *rig) wantNoLease(l store.Lease) {

@@ -212,7 +212,7 @@ func (w *walk) crash(t *rapid.T) {
 
 func (w *walk) renew(t *rapid.T) {
 	l := rapid.SampledFrom(w.workers).Draw(t, "worker")
-	if err := w.s.RenewLease(t.Context(), l, leaseTTL); err != nil && penstock.ErrorCode(err) != penstock.CodeConflict {
+	if err := w.s.RenewLease(t.Context(), l, store.Renewal{TTL: leaseTTL}); err != nil && penstock.ErrorCode(err) != penstock.CodeConflict {
 		t.Fatalf("renew: %v", err)
 	}
 }
