@@ -177,12 +177,15 @@ func (sh *shell) awaitDrained(ctx context.Context, at string, now json.RawMessag
 	var mine heldThing
 	tick := time.NewTicker(drainPoll)
 	defer tick.Stop()
-	for {
+	for waited := false; ; waited = true {
 		if err := json.Unmarshal(now, &mine); err != nil {
 			return nil, fmt.Errorf("reading a control: %w", err)
 		}
 		if mine.State != string(store.ControlDraining) {
 			return now, nil
+		}
+		if !waited {
+			fmt.Fprintf(sh.stderr, "Waiting until the %s %s is drained; it stays paused if you interrupt this.\n", mine.Kind, clean(mine.Name))
 		}
 		select {
 		case <-ctx.Done():

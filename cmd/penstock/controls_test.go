@@ -34,12 +34,12 @@ func TestPauseAndResume(t *testing.T) {
 	if got := d.ok("models", "drain", "fast"); got != "The model fast is drained.\n" {
 		t.Errorf("drain: %q", got)
 	}
-	if got := d.ok("targets", "drain", "mini"); got != "The target mini is draining.\n" {
-		t.Errorf("drain of a target: %q", got)
+	if got := d.types("targets", "drain", "mini"); got.stdout != "The target mini is drained.\n" || !strings.HasPrefix(got.stderr, "Waiting until the target mini is drained") {
+		t.Errorf("drain of a target: %+v", got)
 	}
 	list := strings.Split(d.ok("controls", "list"), "\n")
-	if len(list) != 5 || !strings.HasPrefix(list[1], "lane    bulk  paused    0        ") || !strings.HasSuffix(list[1], "  ada  night shift") ||
-		!strings.HasPrefix(list[3], "target  mini  draining  -        ") {
+	if len(list) != 5 || !strings.HasPrefix(list[1], "lane    bulk  paused   0        ") || !strings.HasSuffix(list[1], "  ada  night shift") ||
+		!strings.HasPrefix(list[3], "target  mini  drained  0        ") {
 		t.Errorf("list:\n%s", strings.Join(list, "\n"))
 	}
 	if got := d.ok("lanes", "resume", "bulk", "--dry-run"); got != "Dry run, nothing was changed: the lane bulk would be open.\n" {
@@ -90,8 +90,9 @@ func TestDrainWaits(t *testing.T) {
 	})
 	server := httptest.NewServer(fake)
 	t.Cleanup(server.Close)
-	if got := newDesk(t).ok("models", "drain", "big/one", "--admin-url", server.URL); got != "The model big/one is drained.\n" || lists.Load() != 2 {
-		t.Errorf("%q after %d looks", got, lists.Load())
+	got := newDesk(t).types("models", "drain", "big/one", "--admin-url", server.URL)
+	if got.code != exitOK || got.stdout != "The model big/one is drained.\n" || strings.Count(got.stderr, "Waiting until the model big/one is drained") != 1 || lists.Load() != 2 {
+		t.Errorf("%+v after %d looks", got, lists.Load())
 	}
 }
 
