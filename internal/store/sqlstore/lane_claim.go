@@ -219,7 +219,7 @@ func (c *laneClaim) fill(ctx context.Context, tx Tx, s *share, sh *shelf) error 
 		items += r.size()
 		switch {
 		case r.single():
-		case c.recent.find(r):
+		case c.recent.find(r, wanted):
 		case 2*wanted >= r.size():
 			facts = append(facts, askBundle(r.bundleOf(), &r.facts, &r.inputs))
 		default:

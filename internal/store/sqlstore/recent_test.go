@@ -20,7 +20,7 @@ func TestRecentForgetsTheOldest(t *testing.T) {
 			t.Fatalf("%d bytes, %d bundles and %d names are kept", r.bytes, len(r.bundles), len(r.order))
 		}
 	}
-	found := func(n int) bool { return r.find(&readyRange{job: job(n)}) }
+	found := func(n int) bool { return r.find(&readyRange{job: job(n), last: 1}, 1) }
 	if !found(9) || !found(7) || found(6) || found(0) {
 		t.Errorf("of ten: the last %v, the third last %v, the one before %v, the first %v", found(9), found(7), found(6), found(0))
 	}
@@ -33,7 +33,7 @@ func TestRecentForgetsTheOldest(t *testing.T) {
 func TestRecentTellsBundlesApart(t *testing.T) {
 	t.Parallel()
 	var r recent
-	if r.find(&readyRange{job: "a"}) {
+	if r.find(&readyRange{job: "a"}, 1) {
 		t.Error("found something where nothing is kept")
 	}
 	r.keep("a", []bundle{
@@ -42,12 +42,29 @@ func TestRecentTellsBundlesApart(t *testing.T) {
 		{first: 5, facts: make([]fact, 1), inputs: []byte("alone")},
 	})
 	second := readyRange{job: "a", first: 3, last: 4, bundle: 2}
-	if !r.find(&second) || string(second.inputs) != "second" || len(second.facts) != 3 {
+	if !r.find(&second, 1) || string(second.inputs) != "second" || len(second.facts) != 3 {
 		t.Errorf("found %q with %d facts", second.inputs, len(second.facts))
 	}
 	for _, other := range []readyRange{{job: "b", bundle: 2}, {job: "a", bundle: 3}, {job: "a", bundle: 5}} {
-		if r.find(&other) {
+		if r.find(&other, 1) {
 			t.Errorf("found %q for bundle %d of job %s", other.inputs, other.bundle, other.job)
 		}
+	}
+}
+
+// What a claim takes to the end is not kept any longer, and neither are its names.
+func TestRecentLetsGoOfWhatIsTaken(t *testing.T) {
+	t.Parallel()
+	var r recent
+	for n := range 10 * minOrder {
+		job := penstock.ID(fmt.Sprint("job", n))
+		r.keep(job, []bundle{{facts: make([]fact, 4), inputs: make([]byte, 100)}})
+		front, rest := readyRange{job: job, first: 0, last: 3}, readyRange{job: job, first: 2, last: 3}
+		if !r.find(&front, 2) || !r.find(&rest, 2) || r.find(&rest, 2) {
+			t.Fatal("a bundle is to be there until the rest of it is taken, and not longer")
+		}
+	}
+	if r.bytes != 0 || len(r.bundles) != 0 || len(r.order) > 2*minOrder {
+		t.Errorf("%d bytes, %d bundles and %d names are left", r.bytes, len(r.bundles), len(r.order))
 	}
 }
