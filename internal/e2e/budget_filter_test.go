@@ -8,18 +8,21 @@ import (
 	"testing"
 )
 
-// A hard budget that is nearly used up leaves out the targets that it cannot pay for, and the call goes to another. Who was left out
-// is told before and after.
-func TestBudgetLeavesTargetsOut(t *testing.T) {
-	t.Parallel()
-	upstream := startSim(t)
-	s := serveOne(t, fmt.Sprintf(`
+// dearAndCheap is a model with two targets, of which the first costs a hundred times as much.
+const dearAndCheap = `
 providers: {upstream: {kind: openai, base_url: %s/v1}}
 targets:
   dear: {provider: upstream, upstream_model: sim-small, price: {input: "100", output: "200"}}
   cheap: {provider: upstream, upstream_model: sim-small, price: {input: "1", output: "2"}}
 models: {fast: {targets: [dear, cheap]}}
-`, upstream), budgetOf(`{total_usd: "0.005", hard: true}`))
+`
+
+// A hard budget that is nearly used up leaves out the targets that it cannot pay for, and the call goes to another. Who was left out
+// is told before and after.
+func TestBudgetLeavesTargetsOut(t *testing.T) {
+	t.Parallel()
+	upstream := startSim(t)
+	s := serveOne(t, fmt.Sprintf(dearAndCheap, upstream), budgetOf(`{total_usd: "0.005", hard: true}`))
 	const call = `{"model":"fast","max_tokens":%d,"messages":[{"role":"user","content":"Hi"}]}`
 	explained := s.Do(post("/v1/models/fast/explain?endpoint=/v1/chat/completions", fmt.Sprintf(call, 100)))
 	if explained.Status != http.StatusOK || !strings.Contains(explained.Body, `"chosen":"cheap"`) ||
@@ -50,13 +53,7 @@ models: {fast: {targets: [dear, cheap]}}
 func TestBudgetLeavesTargetsOutOfJobs(t *testing.T) {
 	t.Parallel()
 	upstream := startSim(t)
-	s := serveOne(t, fmt.Sprintf(`
-providers: {upstream: {kind: openai, base_url: %s/v1}}
-targets:
-  dear: {provider: upstream, upstream_model: sim-small, price: {input: "100", output: "200"}}
-  cheap: {provider: upstream, upstream_model: sim-small, price: {input: "1", output: "2"}}
-models: {fast: {targets: [dear, cheap]}}
-`, upstream), budgetOf(`{total_usd: "0.015", hard: true}`))
+	s := serveOne(t, fmt.Sprintf(dearAndCheap, upstream), budgetOf(`{total_usd: "0.015", hard: true}`))
 	job := func(items, most int, rest string) string {
 		inputs := strings.Repeat(`{"body":{"messages":[{"role":"user","content":"Hi"}]}},`, items)
 		return fmt.Sprintf(`{"model":"fast","defaults":{"max_tokens":%d},"inputs":[%s]%s}`, most, strings.TrimSuffix(inputs, ","), rest)

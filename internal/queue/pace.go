@@ -62,7 +62,7 @@ func (p *Pace) Take(now time.Time) bool {
 // Next is how long until an item may start.
 func (p *Pace) Next(now time.Time) time.Duration {
 	if p.service < paceFrom.Seconds() || now.Sub(p.urgent) > paceMemory {
-		p.starts = p.burst()
+		p.starts, p.at = p.burst(), now
 		return 0
 	}
 	rate := paceSlack * p.slots / p.service

@@ -83,3 +83,24 @@ func TestPaceSaysWhenToComeBack(t *testing.T) {
 		t.Errorf("a minute after the last urgent item it still asks for %v", wait)
 	}
 }
+
+// Urgent items take starts from the others: were they not counted, all together would start faster than slots come free.
+func TestPaceCountsUrgentStarts(t *testing.T) {
+	t.Parallel()
+	const slots, service, rounds = 32, 200 * time.Millisecond, 50
+	p, now := NewPace(slots), time.Unix(0, 0)
+	p.Ended(service)
+	all, gap := 0, service/slots
+	for step := range slots * rounds {
+		if now = now.Add(gap); step%5 == 0 {
+			p.Urgent(now)
+			all++
+		}
+		for p.Take(now) {
+			all++
+		}
+	}
+	if most := int(slots*rounds*paceSlack) + slots; all > most {
+		t.Errorf("%d items started in the time of %d, want at most %d", all, slots*rounds, most)
+	}
+}
