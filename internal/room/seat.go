@@ -63,7 +63,7 @@ func (s *seating) due(r *room, now time.Time) (time.Time, bool) {
 		return time.Time{}, false
 	case s.unmet && !s.dry:
 		return now, true
-	case s.unmet:
+	case s.unmet || len(r.line) > 0:
 		return s.visited.Add(drySpell), true
 	case r.idle(now):
 		return now, s.granted > r.running

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"reflect"
 	"sync"
 	"time"
 
@@ -59,7 +60,7 @@ func (r *rig) wantUnits(when string, d store.RateDraw, n int64) {
 }
 
 func poolRefills(r *rig) {
-	if got := r.draw(store.RateDraw{Want: 1}); got != (store.RateGrant{Units: 1, Left: 100}) {
+	if got := r.draw(store.RateDraw{Want: 1}); !reflect.DeepEqual(got, store.RateGrant{Units: 1, Left: 100}) {
 		r.t.Errorf("drew %+v from a full pool, want 1 unit", got)
 	}
 	r.wantUnits("the rest of a full pool", store.RateDraw{}, 100)
@@ -84,7 +85,7 @@ func poolTerms(r *rig) {
 	r.wantUnits("at first", store.RateDraw{Terms: terms}, 10)
 	r.clock.Advance(50 * time.Millisecond)
 	got := r.draw(store.RateDraw{Terms: terms, Want: 1})
-	if got != (store.RateGrant{Units: 1, Left: 3}) {
+	if !reflect.DeepEqual(got, store.RateGrant{Units: 1, Left: 3}) {
 		r.t.Errorf("50 ms later, of 90 a second: %+v", got)
 	}
 	r.clock.Advance(time.Second)
