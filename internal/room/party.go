@@ -150,7 +150,7 @@ func (b *Book) Enter(parties []Party, u Use) (*Stay, bool) {
 	s := &Stay{book: b, parts: make([]part, len(parties)), seated: u.seated()}
 	for i := range parties {
 		r := b.party(&parties[i], now)
-		r.sawHolder(parties[i].Holder, now)
+		r.users.Saw(parties[i].Holder, now)
 		s.parts[i].room = r
 		if !b.open(r, u, now) {
 			return nil, false

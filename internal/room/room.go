@@ -144,12 +144,11 @@ type room struct {
 
 	// Of a party: those who wait for its seats.
 	line      []*Turn
-	promised  int       // seats that are promised to calls which are about to take them
-	served    string    // the key that the last one was promised to
-	calls     int       // that run as jobs, whose seats are no process's
-	entrusted int       // those of them that came since the store was asked
-	holder    string    // the key that called last
-	mixedAt   time.Time // when another key called before it
+	promised  int           // seats that are promised to calls which are about to take them
+	served    string        // the key that the last one was promised to
+	calls     int           // that run as jobs, whose seats are no process's
+	entrusted int           // those of them that came since the store was asked
+	users     store.Holders // the keys that called of late
 }
 
 func (r *room) party() bool { return r.name.Kind != KindTarget }

@@ -86,8 +86,11 @@ func (t *Turn) bind(now time.Time) {
 		want := r.use(t.use)
 		for k := range r.rates {
 			if m := &r.rates[k]; m.strict && m.perMinute > 0 && t.use.concerns(resource(k)) {
+				if !m.shared {
+					m.pool.Users = r.users
+				}
 				t.claims = append(t.claims, &claim{
-					Claim: store.Claim{Holder: p.Holder, Units: want[k], Try: t.use.Try, Others: r.mixed(now)}, party: i, of: resource(k), rate: m,
+					Claim: store.Claim{Holder: p.Holder, Units: want[k], Try: t.use.Try}, party: i, of: resource(k), rate: m,
 				})
 			}
 		}
@@ -286,19 +289,4 @@ func (m *rate) burst() int64 {
 		return m.pool.Burst() * 2
 	}
 	return m.pool.Burst()
-}
-
-// sawHolder notes which key calls, and that another one did before.
-func (r *room) sawHolder(holder string, now time.Time) {
-	if holder != r.holder {
-		if r.holder != "" {
-			r.mixedAt = now
-		}
-		r.holder = holder
-	}
-}
-
-// mixed says that several keys use the room.
-func (r *room) mixed(now time.Time) bool {
-	return !r.mixedAt.IsZero() && now.Sub(r.mixedAt) < forgetAfter
 }

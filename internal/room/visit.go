@@ -140,6 +140,9 @@ func (b *Book) plan() (plan, bool) {
 		v := visitTime{p.at, since, r.idle(p.at)}
 		for i := range r.rates {
 			if d, ok := r.rates[i].draw(r.name.pool(resourceNames[i]), v); ok {
+				if r.rates[i].strict {
+					d.Users = r.users.Names(p.at)
+				}
 				p.withdrawal.Rates = append(p.withdrawal.Rates, d)
 				p.rates, p.claims = append(p.rates, &r.rates[i]), append(p.claims, r.rates[i].asks)
 				r.rates[i].asks = nil

@@ -25,6 +25,7 @@ type RateDraw struct {
 	Owed      int64 // units that were used beyond what was withdrawn
 	// Claims are for single calls. They come before what is withdrawn ahead.
 	Claims []Claim
+	Users  []string // those who claim, and those who used what was withdrawn ahead
 	// Lower says that an upstream told how many units are left, in Remaining.
 	Lower     bool
 	Remaining int64
@@ -87,7 +88,7 @@ type Pool struct {
 	PerMinute int64     // the allowance, at least 1, at most MaxPerMinute
 	Level     int64     // what is there, in parts of a unit: PartsPerUnit of them
 	At        time.Time // when Level was true
-	Places    []Place   // by moment
+	Kept
 }
 
 const (
@@ -167,6 +168,9 @@ func (p *Pool) Serve(now time.Time, d RateDraw) RateGrant {
 		p.Lower(d.Remaining)
 	}
 	p.Overdraw(max(0, d.Owed))
+	for _, name := range d.Users {
+		p.Users.Saw(name, now)
+	}
 	var g RateGrant
 	for _, c := range d.Claims {
 		g.Claims = append(g.Claims, p.Claim(now, c))

@@ -17,6 +17,12 @@ const (
 	MaxPlacesOfHolder = 128
 )
 
+// Kept is what a pool holds beside its level.
+type Kept struct {
+	Places []Place `json:"places,omitempty"` // by moment
+	Users  Holders `json:"users,omitzero"`
+}
+
 // Place is a part of an allowance that is kept for a holder: a call of the holder finds it from its moment on, and for
 // PlaceGrace. What is kept is not withdrawn: it is withdrawn when a call comes for it. So a pool that keeps places holds
 // its limit in every minute, as one without does.
@@ -44,7 +50,6 @@ type Claim struct {
 	Place  int64         // the place that the call was given before, 0 for none
 	Wait   time.Duration // how long the call would wait: a place within it is the call's alone
 	Try    Try
-	Others bool          // other holders use the pool as well
 	Later  time.Duration // the call cannot be made before
 	Look   bool          // nothing is taken or kept
 }
@@ -61,6 +66,9 @@ type ClaimGrant struct {
 func (p *Pool) Claim(now time.Time, c Claim) ClaimGrant {
 	p.Refill(now)
 	p.lapse(now)
+	if !c.Look {
+		p.Users.Saw(c.Holder, now)
+	}
 	t := now.UnixMicro()
 	n := p.placeFor(t, c)
 	if p.serves(t, n, c) {
@@ -89,8 +97,8 @@ func (p *Pool) serves(t int64, n int, c Claim) bool {
 	switch {
 	case c.Later > 0 || p.Level < PartsPerUnit:
 		return false
-	case n >= 0:
-		return p.Places[n].At <= t
+	case n >= 0 && p.Places[n].At <= t:
+		return true
 	}
 	return len(p.Places) == 0 || p.slack(t) >= float64(c.Units)*float64(PartsPerUnit)
 }
@@ -178,7 +186,7 @@ func (p *Pool) slack(t int64) float64 {
 
 // earliest is the first moment at which units can be kept for a call so that all places are honoured.
 func (p *Pool) earliest(t int64, c Claim) int64 {
-	from := max(t+c.Later.Microseconds(), p.turn(c))
+	from := max(t+c.Later.Microseconds(), p.turn(time.UnixMicro(t), c))
 	units := float64(c.Units) * float64(PartsPerUnit)
 	n := len(p.Places)
 	after := make([]float64, n+1) // what may be withdrawn before each place and those after it
@@ -205,13 +213,15 @@ func (p *Pool) earliest(t int64, c Claim) int64 {
 }
 
 // turn is before when a holder gets no further place, so that others find some before its last one. Where several
-// share a pool, each may have as much of what is to come as the others that have places, and one more that has none yet.
-func (p *Pool) turn(c Claim) int64 {
-	if !c.Others {
+// share a pool, each may have as much of what is to come as the others that have places; and while some of those that use
+// the pool have none, a part is left for one of them.
+func (p *Pool) turn(now time.Time, c Claim) int64 {
+	users := len(p.Users.Names(now))
+	if users < 2 {
 		return 0
 	}
 	var last *Place
-	shares := 2.0 // the holder's own, and that of one to come
+	shares := 1 // the holder's own
 	for i := range p.Places {
 		k := &p.Places[i]
 		if k.Holder == c.Holder {
@@ -223,5 +233,8 @@ func (p *Pool) turn(c Claim) int64 {
 	if last == nil {
 		return 0
 	}
-	return last.At + int64(min(shares*float64(last.Units)*float64(PartsPerUnit)/float64(p.perMicro()), float64(PlaceHorizon.Microseconds())))
+	if shares < users {
+		shares++
+	}
+	return last.At + int64(min(float64(shares)*float64(last.Units)*float64(PartsPerUnit)/float64(p.perMicro()), float64(PlaceHorizon.Microseconds())))
 }

@@ -16,7 +16,7 @@ type poolRow struct {
 	level     int64
 	filledAt  int64
 	restUntil int64
-	places    string
+	kept      string
 }
 
 // Withdraw implements store.Pools. Rows are locked by ascending name, so two visits never wait for each
@@ -78,11 +78,11 @@ func (v *visit) lock(ctx context.Context, tx Tx) error {
 			return err
 		}
 	}
-	return tx.QueryIn(ctx, IDQuery{IDs: names, SQL: `SELECT name, level, filled_at, rest_until, places FROM pools
+	return tx.QueryIn(ctx, IDQuery{IDs: names, SQL: `SELECT name, level, filled_at, rest_until, kept FROM pools
 			WHERE name = /*pg ANY */($1) ORDER BY name /*pg FOR UPDATE */`}, func(row Row) error {
 		var name string
 		var p poolRow
-		err := row.Scan(&name, &p.level, &p.filledAt, &p.restUntil, &p.places)
+		err := row.Scan(&name, &p.level, &p.filledAt, &p.restUntil, &p.kept)
 		v.pools[name] = p
 		return err
 	})
@@ -92,22 +92,22 @@ func (v *visit) lock(ctx context.Context, tx Tx) error {
 func (v *visit) rate(ctx context.Context, tx Tx, d store.RateDraw) (store.RateGrant, error) {
 	row := v.pools[d.Pool]
 	p := store.Pool{Terms: d.Terms, PerMinute: d.PerMinute, Level: row.level, At: fromMicros(row.filledAt)}
-	if row.places != "" {
-		if err := json.Unmarshal([]byte(row.places), &p.Places); err != nil {
-			return store.RateGrant{}, fmt.Errorf("reading the places of pool %s: %w", d.Pool, err)
+	if row.kept != "" {
+		if err := json.Unmarshal([]byte(row.kept), &p.Kept); err != nil {
+			return store.RateGrant{}, fmt.Errorf("reading what pool %s keeps: %w", d.Pool, err)
 		}
 	}
 	g := p.Serve(tx.Now(), d)
-	row.level, row.filledAt, row.places = p.Level, micros(p.At), ""
-	if len(p.Places) > 0 {
-		text, err := json.Marshal(p.Places)
+	row.level, row.filledAt, row.kept = p.Level, micros(p.At), ""
+	if len(p.Places) > 0 || !p.Users.IsZero() {
+		text, err := json.Marshal(p.Kept)
 		if err != nil {
-			return g, fmt.Errorf("encoding the places of pool %s: %w", d.Pool, err)
+			return g, fmt.Errorf("encoding what pool %s keeps: %w", d.Pool, err)
 		}
-		row.places = string(text)
+		row.kept = string(text)
 	}
 	v.pools[d.Pool] = row
-	return g, tx.Do(ctx, `UPDATE pools SET level = $2, filled_at = $3, places = $4 WHERE name = $1`, d.Pool, row.level, row.filledAt, row.places)
+	return g, tx.Do(ctx, `UPDATE pools SET level = $2, filled_at = $3, kept = $4 WHERE name = $1`, d.Pool, row.level, row.filledAt, row.kept)
 }
 
 // leaseLeft is how long the lease of the visitor lasts, 0 when it is not current.

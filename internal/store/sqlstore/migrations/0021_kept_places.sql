@@ -1,5 +1,5 @@
--- Parts of a pool that are kept for holders, see store.Place.
-ALTER TABLE pools ADD COLUMN places TEXT NOT NULL DEFAULT '';
+-- What a pool keeps beside its level: places, and who used it of late; see store.Kept.
+ALTER TABLE pools ADD COLUMN kept TEXT NOT NULL DEFAULT '';
 
 -- A synchronous call that runs as a job, so as not to run twice: the model that answers for its name. It counts against
 -- the concurrency of its caller until the job ends.
