@@ -48,7 +48,7 @@ func (r *room) whole(now time.Time) bool {
 	for i := range r.rates {
 		if m := &r.rates[i]; m.perMinute > 0 && !m.shared {
 			m.pool.Refill(now)
-			if m.pool.Units() < m.pool.Burst() || len(m.pool.Places) > 0 {
+			if m.pool.Units() < m.pool.Burst() || m.pool.Keeps() {
 				return false
 			}
 		}

@@ -156,8 +156,8 @@ func (b *Book) Enter(parties []Party, u Use) (*Stay, bool) {
 			return nil, false
 		}
 	}
+	s.sit(now)
 	for i := range s.parts {
-		s.parts[i].sit(s.seated, now)
 		s.parts[i].charge(b, s.parts[i].room.use(u))
 	}
 	return s, true
@@ -167,12 +167,14 @@ func (b *Book) Enter(parties []Party, u Use) (*Stay, bool) {
 func (u *Use) seated() bool { return !u.Queued && !u.Dry }
 
 // sit counts a call among those that run.
-func (p *part) sit(seated bool, now time.Time) {
-	r := p.room
-	r.askedAt = now
-	if seated {
-		r.running++
-		r.seating.peak = max(r.seating.peak, r.running)
+func (s *Stay) sit(now time.Time) {
+	for i := range s.parts {
+		r := s.parts[i].room
+		r.askedAt = now
+		if s.seated {
+			r.running++
+			r.seating.peak = max(r.seating.peak, r.running)
+		}
 	}
 }
 
@@ -189,7 +191,7 @@ func (b *Book) open(r *room, u Use, now time.Time) bool {
 		if ready, _ := m.ready(now); !ready || m.waiting > 0 {
 			return false
 		}
-		if len(m.pool.Places) > 0 && !m.pool.Claim(now, store.Claim{Units: r.use(u)[i], Try: store.TryFirst, Look: true}).Granted {
+		if m.pool.Keeps() && !m.pool.Claim(now, store.Claim{Units: r.use(u)[i], Try: store.TryFirst, Look: true}).Granted {
 			return false
 		}
 	}

@@ -41,7 +41,10 @@ const (
 type rate struct {
 	perMinute  int64 // 0: none is known
 	configured bool
-	shared     bool // with other processes
+	shared     bool  // with other processes
+	strict     bool  // it is a party's, per minute: no minute may see it passed
+	claimed    bool  // nothing is withdrawn ahead: each call claims its units
+	waiting    int32 // calls that claim units, or have a place and wait for its moment
 
 	// Alone, the pool itself is spent from and lends. Shared, purse is what was withdrawn and not spent;
 	// below zero it is owed.
@@ -57,12 +60,9 @@ type rate struct {
 	moreAt    time.Time // when the pool, as it said, has more
 	left      int64     // what the pool had at the last visit
 	leftAt    time.Time
-	strict    bool     // it is a party's, per minute: no minute may see it passed
-	claimed   bool     // nothing is withdrawn ahead: each call claims its units
-	waiting   int      // calls that claim units, or have a place and wait for its moment
-	asks      []*claim // those of them that the next visit asks for
 	told      bool     // an upstream said how many are left, since the last visit,
 	remaining int64    // and how many
+	asks      []*claim // what the next visit asks for, for calls that wait
 }
 
 // configure puts a limit of the configuration in force. Without one, what was learned stays.

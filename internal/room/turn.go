@@ -87,7 +87,7 @@ func (t *Turn) bind(now time.Time) {
 		for k := range r.rates {
 			if m := &r.rates[k]; m.strict && m.perMinute > 0 && t.use.concerns(resource(k)) {
 				if !m.shared {
-					m.pool.Users = r.users
+					m.pool.See(r.users.Names(now), now)
 				}
 				t.claims = append(t.claims, &claim{
 					Claim: store.Claim{Holder: p.Holder, Units: want[k], Try: t.use.Try}, party: i, of: resource(k), rate: m,
@@ -240,8 +240,8 @@ func (t *Turn) take(now time.Time) *Stay {
 			r.promised--
 			t.line, t.promise = nil, false
 		}
-		s.parts[i].sit(s.seated, now)
 	}
+	s.sit(now)
 	for _, c := range t.claims {
 		m := c.rate
 		switch {

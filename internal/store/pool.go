@@ -88,7 +88,7 @@ type Pool struct {
 	PerMinute int64     // the allowance, at least 1, at most MaxPerMinute
 	Level     int64     // what is there, in parts of a unit: PartsPerUnit of them
 	At        time.Time // when Level was true
-	Kept
+	*Kept               // nil for nothing
 }
 
 const (
@@ -168,9 +168,7 @@ func (p *Pool) Serve(now time.Time, d RateDraw) RateGrant {
 		p.Lower(d.Remaining)
 	}
 	p.Overdraw(max(0, d.Owed))
-	for _, name := range d.Users {
-		p.Users.Saw(name, now)
-	}
+	p.See(d.Users, now)
 	var g RateGrant
 	for _, c := range d.Claims {
 		g.Claims = append(g.Claims, p.Claim(now, c))
@@ -186,7 +184,7 @@ func (p *Pool) Serve(now time.Time, d RateDraw) RateGrant {
 
 // free is how many of so many wanted units are kept for nobody.
 func (p *Pool) free(now time.Time, want int64) int64 {
-	if len(p.Places) == 0 {
+	if !p.Keeps() {
 		return want
 	}
 	return min(want, int64(max(0, p.slack(now.UnixMicro()))/float64(PartsPerUnit)))

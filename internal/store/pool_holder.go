@@ -50,6 +50,16 @@ func (h *Holders) Saw(name string, now time.Time) {
 	h.all[oldest] = Holder{name, t}
 }
 
+// See notes that holders use the pool.
+func (p *Pool) See(names []string, now time.Time) {
+	if len(names) > 0 && p.Kept == nil {
+		p.Kept = new(Kept)
+	}
+	for _, name := range names {
+		p.Users.Saw(name, now)
+	}
+}
+
 // Names are those who used the pool within the last minutes.
 func (h *Holders) Names(now time.Time) []string {
 	var names []string

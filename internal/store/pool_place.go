@@ -23,6 +23,9 @@ type Kept struct {
 	Users  Holders `json:"users,omitzero"`
 }
 
+// Keeps says that a pool keeps places.
+func (p *Pool) Keeps() bool { return p.Kept != nil && len(p.Places) > 0 }
+
 // Place is a part of an allowance that is kept for a holder: a call of the holder finds it from its moment on, and for
 // PlaceGrace. What is kept is not withdrawn: it is withdrawn when a call comes for it. So a pool that keeps places holds
 // its limit in every minute, as one without does.
@@ -64,6 +67,9 @@ type ClaimGrant struct {
 // Claim answers a claim. A call without a place gets units when every place that is kept can still be honoured. So those
 // who are told a moment find their units, whoever else comes.
 func (p *Pool) Claim(now time.Time, c Claim) ClaimGrant {
+	if p.Kept == nil {
+		p.Kept = new(Kept)
+	}
 	p.Refill(now)
 	p.lapse(now)
 	if !c.Look {
@@ -128,6 +134,9 @@ func (p *Pool) placeFor(t int64, c Claim) int {
 
 // PlaceOf is which place a claim was given before, -1 if it has none, or none any more.
 func (p *Pool) PlaceOf(c Claim) int {
+	if !p.Keeps() {
+		return -1
+	}
 	return slices.IndexFunc(p.Places, func(k Place) bool { return k.At == c.Place && k.Holder == c.Holder })
 }
 
@@ -160,6 +169,9 @@ func (p *Pool) in(t, at int64) time.Duration {
 
 // lapse forgets places that nobody came for.
 func (p *Pool) lapse(now time.Time) {
+	if !p.Keeps() {
+		return
+	}
 	late := now.Add(-PlaceGrace).UnixMicro()
 	n := 0
 	for n < len(p.Places) && p.Places[n].At < late {

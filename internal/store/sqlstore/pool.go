@@ -99,7 +99,7 @@ func (v *visit) rate(ctx context.Context, tx Tx, d store.RateDraw) (store.RateGr
 	}
 	g := p.Serve(tx.Now(), d)
 	row.level, row.filledAt, row.kept = p.Level, micros(p.At), ""
-	if len(p.Places) > 0 || !p.Users.IsZero() {
+	if p.Kept != nil {
 		text, err := json.Marshal(p.Kept)
 		if err != nil {
 			return g, fmt.Errorf("encoding what pool %s keeps: %w", d.Pool, err)
