@@ -73,7 +73,9 @@ func TestKeyedCallsCountUntilTheirJobEnds(t *testing.T) {
 	slow := func(secret string) Call {
 		return auth(secret, post(chatPath, ask("Slow [sim:latency=4s]", `"model":"fast"`), "Idempotency-Key", "once"))
 	}
-	plain := func(secret string) Call { return auth(secret, post(chatPath, ask("Hi", `"model":"fast"`), "X-Test", "1")) }
+	plain := func(secret string) Call {
+		return auth(secret, post(chatPath, ask("Hi", `"model":"fast"`), "X-Test", "1"))
+	}
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
 		path := filepath.Join(t.TempDir(), "penstock.yaml")
