@@ -285,3 +285,49 @@ func TestTwoLimitsOneMoment(t *testing.T) {
 		}
 	})
 }
+
+// A call that runs as a job has its seat from the job: the process that accepted it counts it no longer, and one that starts
+// anew, or another one, knows of it from the store.
+func TestCallsThatRunAsJobsHaveSeats(t *testing.T) {
+	t.Parallel()
+	for name, one := range map[string]bool{"alone": true, "shared": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				bank := room.NewMemory(time.Now)
+				scope := store.CallScope{Tenant: "search"}
+				ctx, stop := context.WithCancel(t.Context())
+				var loops sync.WaitGroup
+				open := func(process string) *Book {
+					rooms := room.New(room.Config{Clock: time.Now, Bank: bank.Process(process), Alone: one})
+					loops.Go(func() { _ = rooms.Run(ctx) })
+					return New(rooms, nil)
+				}
+				first := open("a")
+				caller := keyOf("app", penstock.Limits{Concurrency: 2})
+				for n := 1; n <= 2; n++ {
+					stay, err := enterAs(t, first, caller, store.TryUnknown)
+					if err != nil {
+						t.Fatalf("call %d: %v", n, err)
+					}
+					bank.Calls(scope, n) // its job is accepted
+					stay.Entrust()
+					stay.Leave()
+				}
+				if _, err := enterAs(t, first, caller, store.TryUnknown); err == nil {
+					t.Error("a third call beside two that run as jobs")
+				}
+				second := open("b") // after the first was killed, where there is one process
+				if _, err := enterAs(t, second, caller, store.TryUnknown); err == nil {
+					t.Error("a third call, at another process")
+				}
+				bank.Calls(scope, 1)
+				if _, err := enterAs(t, second, caller, store.TryUnknown); err != nil {
+					t.Errorf("after one of the jobs has ended: %v", err)
+				}
+				stop()
+				loops.Wait()
+			})
+		})
+	}
+}

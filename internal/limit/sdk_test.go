@@ -137,6 +137,8 @@ func TestBurstsDoNotFail(t *testing.T) {
 		{"20 callers of four keys over three processes", sdkFleet{3, 20, 10, 4, usual, true, 20 * time.Millisecond, false}, 240 * time.Second},
 		{"20 calls at once", sdkFleet{1, 20, 1, 1, usual, false, time.Second, false}, 30 * time.Second},
 		{"20 calls at once that do not tell their try", sdkFleet{1, 20, 1, 1, usual, false, time.Second, true}, 30 * time.Second},
+		{"8 callers at 20 a minute, one at once", sdkFleet{1, 8, 5, 1, penstock.Limits{RequestsPerMinute: 20, Burst: 0.05}, false, 20 * time.Millisecond, false}, 130 * time.Second},
+		{"8 callers at 20 a minute over three processes", sdkFleet{3, 8, 5, 1, penstock.Limits{RequestsPerMinute: 20, Burst: 0.05}, false, 20 * time.Millisecond, false}, 135 * time.Second},
 		{"a loop at 600 a minute", sdkFleet{1, 1, 300, 1, penstock.Limits{RequestsPerMinute: 600, Burst: 0.05}, false, time.Millisecond, false}, 40 * time.Second},
 		{"a loop at 600 a minute over three processes", sdkFleet{3, 1, 300, 1, penstock.Limits{RequestsPerMinute: 600, Burst: 0.05}, false, time.Millisecond, false}, 60 * time.Second},
 	} {
