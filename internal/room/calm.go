@@ -32,7 +32,7 @@ func (b *Book) calm(now time.Time) {
 
 // calm says that nothing is to be returned, asked for or told.
 func (r *room) calm(now time.Time) bool {
-	if !r.idle(now) || r.running > 0 || r.restNews || r.seating.granted > 0 || len(r.line) > 0 {
+	if !r.idle(now) || r.running > 0 || r.restNews || r.seating.granted > 0 || (r.seating.cap > 0 && r.seating.wanted > 0) || len(r.line) > 0 {
 		return false
 	}
 	for i := range r.rates {
