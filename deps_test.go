@@ -26,6 +26,7 @@ var architecture = map[string][]string{
 	"penstock/internal/garbage":   {},
 	"penstock/internal/sim":       {},
 	"penstock/internal/payload":   {},
+	"penstock/internal/supervise": {},
 	"penstock/internal/blob":      {},
 	"penstock/internal/dial":      {},
 	"penstock/internal/store":     {"penstock"},
