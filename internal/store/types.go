@@ -187,6 +187,8 @@ type Candidate struct {
 	Endpoint   penstock.Endpoint
 	Estimate   int64 // upper bound of its tokens
 	InputBytes int64 // of its body
+	// Target is the target at which room was taken for it, where it is offered to a starter; the starter says so.
+	Target string
 }
 
 // Correction changes what a tenant was given in a lane.
@@ -250,8 +252,8 @@ type PayloadOwner struct{ Tenant, ID, Part string }
 type Spent struct {
 	Crashes     int // workers that died while holding it
 	ChildDeaths int // child processes that died with it while their workers lived
-	Usage   penstock.Usage
-	Cost    penstock.NanoUSD
+	Usage       penstock.Usage
+	Cost        penstock.NanoUSD
 }
 
 // Renewal is the heartbeat of a process.

@@ -48,6 +48,7 @@ func (p *Pool) spawn() (*child, error) {
 	defer childOutput.Close()
 	c := &child{input: input, output: output, frames: bufio.NewReader(output), printed: &printed{}, exited: make(chan struct{})}
 	cmd := exec.Command(p.Command[0], p.Command[1:]...)
+	cmd.Args[0] = os.Args[0] // what lists of processes show
 	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = p.Env, childInput, c.printed, c.printed
 	cmd.ExtraFiles = []*os.File{childOutput}
 	cmd.WaitDelay = time.Second

@@ -38,7 +38,7 @@ var (
 
 const (
 	// DefaultMaxFrameBytes bounds a task, a message and an answer.
-	DefaultMaxFrameBytes = 64 << 20
+	DefaultMaxFrameBytes = 96 << 20
 	// MaxStderrBytes bounds what is kept of the stderr of a child: as much from its beginning as from its end.
 	MaxStderrBytes = 8 << 10
 	// maxTasks is how many tasks a child runs before it is replaced, so that what tasks leave behind is bounded.
