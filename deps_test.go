@@ -60,7 +60,7 @@ var architecture = map[string][]string{
 	"penstock/internal/room":       {"penstock", "penstock/internal/provider", "penstock/internal/store"},
 	"penstock/internal/route":      {"penstock", "penstock/internal/body", "penstock/internal/room"},
 	"penstock/internal/microbatch": {"penstock", "penstock/internal/body"},
-	"penstock/internal/attempt": {"penstock", "penstock/internal/body", "penstock/internal/config", "penstock/internal/microbatch", "penstock/internal/provider", "penstock/internal/room",
+	"penstock/internal/attempt": {"penstock", "penstock/internal/body", "penstock/internal/config", "penstock/internal/crash", "penstock/internal/microbatch", "penstock/internal/provider", "penstock/internal/room",
 		"penstock/internal/route", "penstock/internal/telemetry"},
 	"penstock/internal/queue": {"penstock", "penstock/internal/chore", "penstock/internal/provider", "penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/isolate": {"penstock", "penstock/internal/assemble", "penstock/internal/attempt", "penstock/internal/config", "penstock/internal/payload", "penstock/internal/provider",

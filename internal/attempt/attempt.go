@@ -27,6 +27,7 @@ import (
 	"penstock"
 	"penstock/internal/body"
 	"penstock/internal/config"
+	"penstock/internal/crash"
 	"penstock/internal/microbatch"
 	"penstock/internal/provider"
 	"penstock/internal/room"
@@ -471,6 +472,7 @@ func (r *Runner) ask(ctx context.Context, t *try) (provider.Answer, error) {
 	if t.letter.upstream == nil {
 		return nil, &provider.Error{Kind: provider.KindConnect, Message: "Its provider is not configured any more."}
 	}
+	crash.Body(t.letter.body)
 	answer, err := t.letter.upstream.Call(ctx, t.call(ctx))
 	if err != nil {
 		return nil, err
