@@ -18,15 +18,14 @@ import (
 // suspectSteps are the transitions of which only suspects have need: see TestCrashOfSuspect.
 var suspectSteps = []string{"claim_suspects"}
 
-// ordinary submits jobs of one item each that allow one attempt, and returns their ids. Their answers take a moment, so that
-// kills find them running.
-func (r *rig) ordinary(jobs int) []string {
+// ordinary submits items whose jobs allow one attempt, and returns the jobs.
+func (r *rig) ordinary(name string, n int) []string {
 	r.t.Helper()
 	var items []map[string]any
-	for n := range jobs {
-		items = append(items, map[string]any{"body": chatBody(fmt.Sprintf("ordinary %d [sim:tokens=5]", n))})
+	for n := range n {
+		items = append(items, map[string]any{"body": chatBody(fmt.Sprintf("%s %d [sim:tokens=5]", name, n))})
 	}
-	return r.submitOne("ordinary", items)
+	return r.submitOne(name, items)
 }
 
 // submitOne submits items as jobs of 20 each, which allow one attempt.
@@ -150,7 +149,7 @@ func TestKillsFailNoOrdinaryWork(t *testing.T) {
 			for i := range team {
 				lives[i] = team[i].start(death{})
 			}
-			ids := r.ordinary(400)
+			ids := r.ordinary("ordinary", 400)
 			kills := soakKills(t, tc.kills)
 			for n := range kills {
 				i := n % len(team)
@@ -158,8 +157,8 @@ func TestKillsFailNoOrdinaryWork(t *testing.T) {
 				lives[i].Kill()
 				lives[i].ended = time.Now()
 				lives[i] = team[i].start(death{})
-				if n > 0 && n%20 == 0 { // a long loop outlasts the work
-					ids = append(ids, r.submitOne(fmt.Sprintf("more-%d", n), []map[string]any{{"body": chatBody("more [sim:tokens=5]")}})...)
+				if n > 0 && n%10 == 0 { // a long loop outlasts the work
+					ids = append(ids, r.ordinary(fmt.Sprintf("more-%d", n), 100)...)
 				}
 			}
 			sum := r.awaitEnd(ids)
