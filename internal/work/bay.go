@@ -77,15 +77,6 @@ func (p *Pool) slotsInUse() (n int) {
 	return n
 }
 
-// Suspects is how many suspects run.
-func (p *Pool) Suspects() (n int) {
-	for _, b := range p.bays {
-		if b.suspects {
-			n += len(b.slots)
-		}
-	}
-	return n
-}
 
 // takeSlots waits for one free slot and takes as many more as there are, up to MaxClaim. It takes
 // none when ctx has ended.

@@ -20,7 +20,6 @@ func (p *Pool) claim(ctx context.Context, b *bay) {
 		granted := p.claimOnce(ctx, b, free)
 		b.giveSlots(free - len(granted))
 		p.Metrics.SlotsInUse(p.slotsInUse())
-		p.Metrics.SuspectsRunning(p.Suspects())
 		p.launch(granted)
 		p.claimed()
 		if len(granted) < free && !p.awaitWork(ctx, b) {

@@ -156,7 +156,6 @@ func (p *Pool) letGo(group *endings) {
 		<-p.ended
 	}
 	p.Metrics.SlotsInUse(p.slotsInUse())
-	p.Metrics.SuspectsRunning(p.Suspects())
 }
 
 // recordGroup tries to record a group, several times at the most, and lets go of it when that worked.

@@ -13,6 +13,8 @@ import (
 // runSuspect runs a suspect in a child process, and says how its claim ends. Only the death of the child counts against the
 // item, and the store counts it: this process may be the next to die.
 func (p *Pool) runSuspect(ctx context.Context, c *granted, targets []string, f *store.Finish) {
+	p.Metrics.SuspectsRunning(int(p.suspects.Add(1)))
+	defer func() { p.Metrics.SuspectsRunning(int(p.suspects.Add(-1))) }()
 	s := isolate.Suspect{
 		Sealed: c.Sealed, Died: c.Spent.ChildDeaths,
 		Task: &attempt.Task{
@@ -44,3 +46,6 @@ func (p *Pool) runSuspect(ctx context.Context, c *granted, targets []string, f *
 		p.conclude(f, c.Claimed, failureOf(out.Err, context.Cause(ctx)))
 	}
 }
+
+// Suspects is how many suspects run.
+func (p *Pool) Suspects() int { return int(p.suspects.Load()) }

@@ -103,8 +103,9 @@ type Pool struct {
 	finishes [recorders]chan finished
 	ended    chan struct{} // a place for each end that is not recorded yet
 	lease    atomic.Pointer[store.Lease]
-	leased   atomic.Bool // whether lease is believed to be current
-	speaker  *speaker    // nil when nothing is shown
+	leased   atomic.Bool  // whether lease is believed to be current
+	speaker  *speaker     // nil when nothing is shown
+	suspects atomic.Int64 // that run
 
 	mu       sync.Mutex
 	held     map[claim]context.CancelCauseFunc // from the claim until its end is recorded
