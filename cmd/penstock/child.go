@@ -14,7 +14,8 @@ const childCommandName = "run-suspects"
 func (sh *shell) childCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: childCommandName, Short: "Run suspects for a server, which starts this by itself", Hidden: true, Args: takes(),
-		RunE: func(*cobra.Command, []string) error { return app.RunChild(sh.stderr) },
+		Example: "  penstock run-suspects   # by a server, with pipes on its stdin and file descriptor 3",
+		RunE:    func(*cobra.Command, []string) error { return app.RunChild(sh.stderr) },
 	}
 }
 

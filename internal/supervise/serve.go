@@ -29,12 +29,9 @@ func Serve(h Handler) error {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	volunteer()
 	output := os.NewFile(outputFile, "frames")
-	if _, err := output.Stat(); err != nil {
-		return fmt.Errorf("this command is started by a Penstock server, not by hand: %w", err)
-	}
 	s := &served{handler: h, output: output}
 	if err := s.send(frameReady); err != nil {
-		return err
+		return fmt.Errorf("this process is started by its parent, with pipes, and not by hand: %w", err)
 	}
 	s.read()
 	os.Exit(0) // nobody is left to tell
