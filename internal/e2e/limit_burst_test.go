@@ -69,7 +69,9 @@ func TestKeyedCallsCountUntilTheirJobEnds(t *testing.T) {
 	slow := func(secret string) Call {
 		return madeKey{Secret: secret}.as(post(chatPath, ask("Slow [sim:latency=4s]", `"model":"fast"`), "Idempotency-Key", "once"))
 	}
-	plain := func(secret string) Call { return madeKey{Secret: secret}.as(post(chatPath, ask("Hi", `"model":"fast"`))) }
+	plain := func(secret string) Call {
+		return madeKey{Secret: secret}.as(post(chatPath, ask("Hi", `"model":"fast"`)))
+	}
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
 		path := filepath.Join(t.TempDir(), "penstock.yaml")
