@@ -151,10 +151,11 @@ var goroutinesLine = regexp.MustCompile(`(?m)^go_goroutines (\d+)$`)
 
 func (a *attacked) vitals() (v vitals) {
 	a.t.Helper()
-	page := a.admin.Do(get("/metrics")).Body
-	m := goroutinesLine.FindStringSubmatch(page)
+	// When a test is cleaned up, its own context has ended.
+	page, err := a.admin.Try(context.Background(), get("/metrics"))
+	m := goroutinesLine.FindStringSubmatch(page.Body)
 	if m == nil {
-		a.t.Fatal("the metrics do not count goroutines")
+		a.t.Fatalf("the metrics do not count goroutines: %v\n%s", err, a.Output())
 	}
 	v.goroutines, _ = strconv.Atoi(m[1]) // digits
 	v.resident = a.memoryOf("VmRSS")
