@@ -258,7 +258,7 @@ func (st *staged) stealIdempotencyKey(t *testing.T, path string, thief madeKey) 
 			}
 			continue
 		}
-		if mine.Status/100 != 2 || theirs.Status/100 != 2 || strings.Contains(theirs.Body, idOf(mine.Body)) || theirs.Header.Get("Idempotent-Replayed") != "" {
+		if mine.Status/100 != 2 || theirs.Status/100 != 2 || strings.Contains(theirs.Body, idOf(mine.Body)) || theirs.Header.Get("Idempotency-Replayed") != "" {
 			t.Errorf("%s: the owner is answered %d %s, a stranger with the same key %d %s", path, mine.Status, mine.Body, theirs.Status, theirs.Body)
 		}
 	}
