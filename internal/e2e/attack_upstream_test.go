@@ -155,6 +155,14 @@ func headAttacks(canary string) map[string]upstreamAttack {
 		"header-hostile": good("Set-Cookie: session=stolen\r\nLocation: http://evil.example\r\nX-Request-Id: forged\r\nX-Penstock-Cost-Usd: 0\r\nX-Penstock-Target: forged\r\n"+
 			"Access-Control-Allow-Origin: *\r\nRefresh: 0\r\nContent-Disposition: attachment\r\nX-Injected: yes\r\nRetry-After: 99999\r\nConnection: X-Injected\r\n", answers),
 	}
+	for name, contentType := range map[string]string{
+		"html": "text/html; charset=utf-7", "script": "application/javascript", "svg": "image/svg+xml", "none": "", "two": "application/json\r\nContent-Type: text/html", "long": "text/html" + strings.Repeat(";a=b", 1000),
+	} {
+		all["type-"+name] = upstreamAttack{want: either, play: func(c *hostileConn) {
+			text, _ := c.body()
+			c.say(fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", contentType, len(text), text))
+		}}
+	}
 	for _, code := range []string{"0", "99", "199", "000", "999", "1000", "-200", "200.5", "abc", "", "20", "２００"} {
 		all["status-"+code] = raw("HTTP/1.1 " + code + " OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}")
 	}
@@ -424,6 +432,10 @@ func (a *attacked) judge(model string, attack upstreamAttack, c Call) {
 			a.t.Errorf("%s: the header %s of the upstream reached the caller: %q", model, name, answer.Header.Get(name))
 		}
 	}
+	// A browser that is shown the answer must not take it for a page.
+	if contentType := answer.Header.Get("Content-Type"); !strings.HasPrefix(contentType, "application/json") && !strings.HasPrefix(contentType, "text/event-stream") {
+		a.t.Errorf("%s: the answer has the type %.100q", model, contentType)
+	}
 	if strings.Contains(answer.Body, "stolen") || strings.Contains(answer.Header.Get("X-Request-Id"), "forged") || strings.Contains(answer.Header.Get("X-Penstock-Target"), "forged") {
 		a.t.Errorf("%s: what the upstream forged reached the caller: %v %.300s", model, answer.Header, answer.Body)
 	}
@@ -467,10 +479,12 @@ func (a *attacked) sufferJobs(attacks map[string]upstreamAttack) {
 	all.Wait()
 }
 
-// TestAttackSecondAnswers has an upstream send an answer that nobody asked for behind a good one, at once or a moment
-// later, over plain HTTP and TLS: no later call gets it.
+// TestAttackSecondAnswers has an upstream send an answer that nobody asked for behind a good one, at once or while the
+// connection is idle, over plain HTTP and TLS: no later call gets it. One that arrives when the next call was sent already
+// cannot be told from the answer to that.
 func TestAttackSecondAnswers(t *testing.T) {
 	t.Parallel()
+	sent := make(chan struct{}, 1)
 	second := func(c *hostileConn) string {
 		return strings.ReplaceAll(c.answer(""), goodText, "stolen by another caller")
 	}
@@ -480,6 +494,10 @@ func TestAttackSecondAnswers(t *testing.T) {
 			c.say(c.answer(""))
 			<-time.After(5 * time.Millisecond)
 			c.say(second(c))
+			select {
+			case sent <- struct{}{}:
+			default: // one was not waited for: its call failed
+			}
 		},
 		"before": func(c *hostileConn) { // with the answer to the first call comes that to the second
 			if c.turn == 1 {
@@ -500,18 +518,19 @@ func TestAttackSecondAnswers(t *testing.T) {
 		bases["plain-"+name], bases["tls-"+name] = plain+"/"+name, secure+"/"+name
 	}
 	a := besiege(t, siege{settings: hostileSettings(startSim(t), bases, func(string) bool { return true }), env: []string{"SSL_CERT_FILE=" + certificate.certFile}})
-	var all sync.WaitGroup
 	for model := range bases {
-		for _, stream := range []string{"false", "true"} {
-			all.Go(func() {
-				for range 30 {
-					answer := a.ask(post(chatPath, `{"model":"`+model+`","stream":`+stream+`,`+ask("Hi")[1:]), callBound)
-					if strings.Contains(answer.Body, "stolen") || answer.Status == http.StatusOK && !strings.Contains(answer.Body, goodText) && !saysError(answer.Body) {
-						t.Errorf("%s: a caller got %d %.300s", model, answer.Status, answer.Body)
-					}
+		for n := range 40 {
+			answer := a.ask(post(chatPath, fmt.Sprintf(`{"model":%q,"stream":%t,%s`, model, n%2 == 1, ask("Hi")[1:])), callBound)
+			if strings.Contains(answer.Body, "stolen") || answer.Status == http.StatusOK && !strings.Contains(answer.Body, goodText) && !saysError(answer.Body) {
+				t.Errorf("%s: a caller got %d %.300s", model, answer.Status, answer.Body)
+			}
+			if strings.HasSuffix(model, "later") {
+				select {
+				case <-sent:
+				case <-time.After(100 * time.Millisecond): // the call was refused before it was made
 				}
-			})
+			}
 		}
 	}
-	all.Wait()
+	h.stop()
 }
