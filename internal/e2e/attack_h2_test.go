@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"strings"
@@ -130,7 +131,24 @@ func until(send func() error) {
 
 // h2attacks are attacks in frames. A request may be sent before settings arrive that forbid it.
 func h2attacks() map[string]h2attack {
-	all := map[string]h2attack{
+	all := h2connections()
+	maps.Copy(all, h2heads())
+	maps.Copy(all, h2bodies())
+	for code := http2.ErrCodeNo; code <= http2.ErrCodeHTTP11Required; code++ {
+		name := strings.ToLower(strings.ReplaceAll(code.String(), "_", "-"))
+		all["rst-"+name] = h2attack{play: func(c *h2conn) { _ = c.WriteRSTStream(c.stream, code) }}
+		all["rst-later-"+name] = h2attack{play: func(c *h2conn) {
+			c.head()
+			_ = c.WriteData(c.stream, false, []byte(" "))
+			_ = c.WriteRSTStream(c.stream, code)
+		}}
+	}
+	return all
+}
+
+// h2connections are attacks on the connection.
+func h2connections() map[string]h2attack {
+	return map[string]h2attack{
 		"good":   {want: answers, play: (*h2conn).good},
 		"goaway": {play: func(c *h2conn) { _ = c.WriteGoAway(0, http2.ErrCodeNo, nil); c.Close() }},
 		"goaway-later": {play: func(c *h2conn) {
@@ -153,13 +171,19 @@ func h2attacks() map[string]h2attack {
 		"frame-size":      {settings: []http2.Setting{{ID: http2.SettingMaxFrameSize, Val: 1}}, play: (*h2conn).good},
 		"table-huge":      {settings: []http2.Setting{{ID: http2.SettingHeaderTableSize, Val: 1<<32 - 1}}, play: (*h2conn).good, want: answers},
 		"list-tiny":       {settings: []http2.Setting{{ID: http2.SettingMaxHeaderListSize, Val: 1}}, play: (*h2conn).good, want: either},
-		"status-missing":  {play: func(c *h2conn) { _ = c.headers(true, "content-type", "application/json") }},
-		"status-twice":    {play: func(c *h2conn) { _ = c.headers(true, ":status", "200", ":status", "500") }},
-		"status-late":     {play: func(c *h2conn) { _ = c.headers(true, "content-type", "application/json", ":status", "200") }},
-		"status-words":    {play: func(c *h2conn) { _ = c.headers(true, ":status", "abc") }},
-		"status-zero":     {play: func(c *h2conn) { _ = c.headers(true, ":status", "000") }},
-		"pseudo-unknown":  {play: func(c *h2conn) { _ = c.headers(true, ":status", "200", ":path", "/") }},
-		"header-upper":    {play: func(c *h2conn) { c.head("X-Upper", "a"); _ = c.WriteData(c.stream, true, []byte(goodAnswer)) }, want: either},
+	}
+}
+
+// h2heads are attacks in heads.
+func h2heads() map[string]h2attack {
+	return map[string]h2attack{
+		"status-missing": {play: func(c *h2conn) { _ = c.headers(true, "content-type", "application/json") }},
+		"status-twice":   {play: func(c *h2conn) { _ = c.headers(true, ":status", "200", ":status", "500") }},
+		"status-late":    {play: func(c *h2conn) { _ = c.headers(true, "content-type", "application/json", ":status", "200") }},
+		"status-words":   {play: func(c *h2conn) { _ = c.headers(true, ":status", "abc") }},
+		"status-zero":    {play: func(c *h2conn) { _ = c.headers(true, ":status", "000") }},
+		"pseudo-unknown": {play: func(c *h2conn) { _ = c.headers(true, ":status", "200", ":path", "/") }},
+		"header-upper":   {play: func(c *h2conn) { c.head("X-Upper", "a"); _ = c.WriteData(c.stream, true, []byte(goodAnswer)) }, want: either},
 		"header-crlf": {play: func(c *h2conn) {
 			c.head("x-split", "a\r\nX-Injected: b")
 			_ = c.WriteData(c.stream, true, []byte(goodAnswer))
@@ -169,12 +193,18 @@ func h2attacks() map[string]h2attack {
 			c.head("connection", "close", "transfer-encoding", "chunked")
 			_ = c.WriteData(c.stream, true, []byte(goodAnswer))
 		}, want: either},
-		"header-huge":    {play: func(c *h2conn) { c.continued(strings.Repeat("a", 10<<20)) }},
-		"header-bomb":    {play: (*h2conn).bomb},
-		"continuation":   {play: (*h2conn).continueForever},
-		"interim-flood":  {play: func(c *h2conn) { until(func() error { return c.headers(false, ":status", "103", "link", "x") }) }},
-		"headers-flood":  {play: func(c *h2conn) { c.head(); until(func() error { return c.headers(false, "x-more", "a") }) }},
-		"trailers-huge":  {play: func(c *h2conn) { c.head(); c.continued(strings.Repeat("b", 10<<20)) }},
+		"header-huge":   {play: func(c *h2conn) { c.continued(strings.Repeat("a", 10<<20)) }},
+		"header-bomb":   {play: (*h2conn).bomb},
+		"continuation":  {play: (*h2conn).continueForever},
+		"interim-flood": {play: func(c *h2conn) { until(func() error { return c.headers(false, ":status", "103", "link", "x") }) }},
+		"headers-flood": {play: func(c *h2conn) { c.head(); until(func() error { return c.headers(false, "x-more", "a") }) }},
+		"trailers-huge": {play: func(c *h2conn) { c.head(); c.continued(strings.Repeat("b", 10<<20)) }},
+	}
+}
+
+// h2bodies are attacks in bodies, and in frames that do not belong there.
+func h2bodies() map[string]h2attack {
+	return map[string]h2attack{
 		"data-unasked":   {play: func(c *h2conn) { _ = c.WriteData(c.stream, true, []byte(goodAnswer)) }},
 		"data-stream-0":  {play: func(c *h2conn) { _ = c.WriteRawFrame(http2.FrameData, http2.FlagDataEndStream, 0, []byte(goodAnswer)) }},
 		"data-other":     {play: func(c *h2conn) { _ = c.WriteData(c.stream+100, true, []byte(goodAnswer)) }},
@@ -218,16 +248,6 @@ func h2attacks() map[string]h2attack {
 			_ = c.WriteData(c.stream, true, []byte(text))
 		}},
 	}
-	for code := http2.ErrCodeNo; code <= http2.ErrCodeHTTP11Required; code++ {
-		name := strings.ToLower(strings.ReplaceAll(code.String(), "_", "-"))
-		all["rst-"+name] = h2attack{play: func(c *h2conn) { _ = c.WriteRSTStream(c.stream, code) }}
-		all["rst-later-"+name] = h2attack{play: func(c *h2conn) {
-			c.head()
-			_ = c.WriteData(c.stream, false, []byte(" "))
-			_ = c.WriteRSTStream(c.stream, code)
-		}}
-	}
-	return all
 }
 
 // continued sends one field in as many frames as it takes.
