@@ -14,8 +14,8 @@ import (
 // maxUpstreamIDBytes bounds the request id that is kept for support cases.
 const maxUpstreamIDBytes = 128
 
-// receive reads an answer up to the point where it can be believed. To a stream request it is read as what it
-// says it is: some servers answer one with a plain body.
+// receive reads an answer up to the point where it can be believed. It is read as what it says it
+// is, not as what was asked for: some servers answer a stream request with a plain body.
 func (ex *exchange) receive(call *provider.Call) (provider.Answer, error) {
 	header := ex.resp.Header
 	meta := provider.Meta{
@@ -30,9 +30,6 @@ func (ex *exchange) receive(call *provider.Call) (provider.Answer, error) {
 		return nil, ex.refusal()
 	case encoding != "" && encoding != "identity":
 		return nil, ex.fail(provider.KindMalformed, nil, "the answer is encoded as %.40q although none was accepted", encoding)
-	case !call.Stream && mediaType(header) == "text/event-stream":
-		// Whoever asked for one piece cannot read events, and a job cannot keep them.
-		return nil, ex.fail(provider.KindMalformed, nil, "the answer is an event stream although none was asked for")
 	case isStream(mediaType(header), call):
 		return ex.openStream(call, meta)
 	default:
@@ -43,6 +40,9 @@ func (ex *exchange) receive(call *provider.Call) (provider.Answer, error) {
 // isStream decides how to read an answer. To a stream request, anything but JSON is read as a
 // stream, because not every server gives its streams their proper type.
 func isStream(mediaType string, call *provider.Call) bool {
+	if mediaType == "text/event-stream" {
+		return true
+	}
 	return call.Stream && mediaType != "application/json" && !strings.HasSuffix(mediaType, "+json")
 }
 
