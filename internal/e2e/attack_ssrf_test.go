@@ -172,12 +172,15 @@ func TestAttackRedirects(t *testing.T) {
 	receiver.Start()
 	t.Cleanup(receiver.Close)
 	b := besiege(t, siege{settings: strings.Replace(simModel(upstream), "webhooks: {", "webhooks: {allow: [127.0.0.3/32], ", 1)})
-	b.Do(post("/v1/webhooks/secret", ""))
 	paths := []string{"/private", "/six", "/decimal", "/metadata", "/scheme", "/gopher", "/circle", "/relative"}
+	var ids []string
 	for _, path := range paths {
-		if answer := b.Do(post("/v1/jobs", `{"model":"fast","input":"Hi","webhook":{"url":"`+receiver.URL+path+`"}}`)); answer.Status != http.StatusAccepted {
-			t.Fatalf("a receiver that is allowed: %d %s", answer.Status, answer.Body)
+		made := b.Do(post("/v1/webhooks", `{"url":"`+receiver.URL+path+`"}`))
+		if made.Status != http.StatusCreated {
+			t.Fatalf("a receiver that is allowed: %d %s", made.Status, made.Body)
 		}
+		ids = append(ids, idOf(made.Body))
+		b.Do(post("/v1/webhooks/"+idOf(made.Body)+"/test", ""))
 	}
 	for _, path := range paths {
 		Await(t, "the delivery to "+path, func() error {
@@ -190,17 +193,18 @@ func TestAttackRedirects(t *testing.T) {
 		})
 	}
 	Await(t, "the deliveries to be told", func() error {
-		log := b.Do(get("/v1/deliveries?limit=100")).Body
-		if n := strings.Count(log, "redirects are not followed"); n != len(paths) {
-			return fmt.Errorf("%d of %d say why they failed: %s", n, len(paths), log)
+		for _, id := range ids {
+			if log := b.Do(get("/v1/webhooks/" + id + "/deliveries")).Body; !strings.Contains(log, "redirects are not followed") {
+				return fmt.Errorf("it does not say why it failed: %s", log)
+			}
 		}
 		return nil
 	})
 	mu.Lock()
 	defer mu.Unlock()
 	for path, n := range calls {
-		if n != 1 {
-			t.Errorf("%s was called %d times within a moment", path, n)
+		if n > 3 { // it may be tried again by now
+			t.Errorf("%s was called %d times", path, n)
 		}
 	}
 	if n := c.hits.Load(); n > 0 {
