@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strings"
@@ -63,7 +64,9 @@ var objects = []object{
 
 func makeWebhook(t *testing.T, st *staged) string {
 	t.Helper()
-	return found(t, `"id":"(whk_[0-9A-Za-z]+)"`, st.Do(post("/v1/webhooks", `{"url":"http://127.0.0.1:9/hook"}`)).Body)
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
+	t.Cleanup(receiver.Close)
+	return found(t, `"id":"(whk_[0-9A-Za-z]+)"`, st.Do(post("/v1/webhooks", `{"url":"`+receiver.URL+`/hook"}`)).Body)
 }
 
 // nobodys are paths with a name that is no tenant's own.

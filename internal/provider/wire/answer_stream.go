@@ -36,6 +36,10 @@ type streamAnswer struct {
 // openStream reads up to the first event that says something. Comments and pings before it prove
 // nothing: a server may send them for a minute and then an error. They go out with that first event.
 func (ex *exchange) openStream(call *provider.Call, meta provider.Meta) (provider.Answer, error) {
+	if !call.Stream {
+		// Whoever asked for one piece cannot read events, and a job cannot keep them.
+		return nil, ex.fail(provider.KindMalformed, nil, "the answer is an event stream although none was asked for")
+	}
 	a := &streamAnswer{
 		ex: ex, meta: meta, idle: call.Timeouts.Idle,
 		events: sse.NewReader(ex.body, min(maxEventBytes, ex.client.cfg.MaxAnswerBytes)),
