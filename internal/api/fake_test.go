@@ -146,7 +146,7 @@ func newLimitedRig(t *testing.T, limits config.TenantLimits, speaks ...penstock.
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.recorder = record.New(requests{}, log)
+	r.recorder = record.New(record.Deps{Store: requests{}, Log: log})
 	s, err := New(Deps{
 		Cache:  cache.New(cache.Config{MaxBytes: 1 << 20, MaxEntryBytes: 1 << 17, Clock: time.Now}),
 		Config: live, Recorder: r.recorder, Backlog: view, Metrics: metrics, Tracer: tracer, Log: log, Clock: time.Now,

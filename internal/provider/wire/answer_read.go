@@ -87,7 +87,7 @@ func (ex *exchange) readPlain(meta provider.Meta) (provider.Answer, error) {
 		return nil, ex.explain(body)
 	}
 	meta.Usage, meta.UsageKnown = ex.reader.Usage()
-	return &plainAnswer{chunk: provider.Chunk{Wire: body, Text: part.Text}, meta: meta}, nil
+	return &plainAnswer{chunk: provider.Chunk{Wire: body, Text: part.Text, Last: true}, meta: meta}, nil
 }
 
 func (a *plainAnswer) Next() (provider.Chunk, error) {
