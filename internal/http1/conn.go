@@ -192,7 +192,7 @@ func (b *body) Close() error {
 // release gives the connection back.
 func (b *body) release() {
 	heeded := b.stop()
-	if !heeded || !b.reusable || b.conn.in.Buffered() > 0 || !b.conn.input.empty() {
+	if !heeded || !b.reusable || b.conn.in.Buffered() > 0 || !b.conn.input.empty() || b.conn.dead() {
 		b.conn.drop()
 		return
 	}

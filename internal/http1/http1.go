@@ -12,7 +12,9 @@
 //
 // Invariants:
 //   - A call is sent at most once. It starts over on another connection only if not one byte of it was sent.
-//   - A connection is used again only after an answer that was read to its end, with nothing after it.
+//   - A connection is used again only after an answer that was read to its end, with nothing after it: not with it, not
+//     while the connection rested, and not until the next call is sent. HTTP/1.1 has no means to tell whose an answer is,
+//     so a server that sends one unasked loses its connection before anybody could take that answer for theirs.
 //   - Headers of answers and the pool are bounded; answers are for the caller to bound.
 //
 // A Client is safe for concurrent use and starts no goroutine for a call. An answer belongs to one goroutine.
@@ -38,6 +40,9 @@ type Config struct {
 	MaxIdle int
 	// IdleTimeout is for how long.
 	IdleTimeout time.Duration
+	// Rest is how long a connection is left alone after an answer before it is used again: an answer that nobody asked for comes
+	// right behind the one before it. A call that finds only such connections makes a new one. 0 for no rest.
+	Rest time.Duration
 	// MaxHeaderBytes bounds the headers of an answer, give or take a buffer.
 	MaxHeaderBytes int64
 }
@@ -53,7 +58,7 @@ type Client struct {
 // New returns a client without connections.
 func New(cfg Config) *Client {
 	return &Client{
-		cfg: cfg, pool: pool{most: cfg.MaxIdle, timeout: cfg.IdleTimeout},
+		cfg: cfg, pool: pool{most: cfg.MaxIdle, timeout: cfg.IdleTimeout, rest: cfg.Rest},
 		buffers: sync.Pool{New: func() any { return new([]byte) }}, inputs: sync.Pool{New: func() any { return new([inputBytes]byte) }},
 	}
 }

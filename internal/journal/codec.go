@@ -29,7 +29,7 @@ func appendFrame(b []byte, r *penstock.Request) []byte {
 	b = text(b, r.Key)
 	b = text(b, string(r.Endpoint))
 	b = text(b, r.Model)
-	b = flag(b, r.Stream)
+	b = flag(b, truth(r.Stream))
 	b = text(b, string(r.Status))
 	b = number(b, int64(r.StatusCode))
 	b = text(b, string(r.ErrorCode))
@@ -67,7 +67,7 @@ func attempt(b []byte, a *penstock.Attempt) []byte {
 	b = text(b, a.ErrorMessage)
 	b = number(b, int64(a.StatusCode))
 	b = usage(b, &a.Usage)
-	b = flag(b, a.UsageKnown)
+	b = flag(b, truth(a.UsageKnown))
 	b = number(b, int64(a.Cost))
 	b = text(b, a.PriceVersion)
 	b = instant(b, a.StartedAt)
@@ -79,7 +79,10 @@ func number(b []byte, n int64) []byte { return binary.AppendVarint(b, n) }
 
 func text(b []byte, s string) []byte { return append(number(b, int64(len(s))), s...) }
 
-func flag(b []byte, f bool) []byte {
+// truth is a bool that says what it is at the call.
+type truth bool
+
+func flag(b []byte, f truth) []byte {
 	if f {
 		return append(b, 1)
 	}

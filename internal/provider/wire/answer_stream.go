@@ -133,8 +133,9 @@ func (a *streamAnswer) ending(ev sse.Event, err error) (provider.Chunk, error) {
 	}
 	ended := err == io.EOF || err == io.ErrUnexpectedEOF
 	switch {
-	case ended && !a.started && mediaType(a.ex.resp.Header) != "text/event-stream":
-		return provider.Chunk{}, a.ex.fail(provider.KindMalformed, nil, "the answer is no event stream but %.80q", a.meta.ContentType)
+	case ended && !a.started && mediaType(a.ex.resp.Header) != typeStream:
+		said := a.ex.client.withoutKey(a.ex.resp.Header.Get("Content-Type"))
+		return provider.Chunk{}, a.ex.fail(provider.KindMalformed, nil, "the answer is no event stream but %.80q", said)
 	case err == io.EOF:
 		return provider.Chunk{}, a.ex.fail(provider.KindTruncated, nil, "the stream ended without its terminator")
 	default:

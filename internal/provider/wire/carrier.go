@@ -43,7 +43,7 @@ func newCarrier(cfg Config) carrier {
 	dialer := &net.Dialer{Timeout: cfg.ConnectTimeout, KeepAlive: 30 * time.Second}
 	if base, err := url.Parse(cfg.BaseURL); err == nil && isPlain(base) {
 		return direct{http1.New(http1.Config{
-			Dial: dialer.DialContext, MaxIdle: cfg.MaxIdleConnsPerHost, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+			Dial: dialer.DialContext, MaxIdle: cfg.MaxIdleConnsPerHost, IdleTimeout: idleTimeout, Rest: cfg.ConnectionRest, MaxHeaderBytes: maxHeaderBytes,
 		})}
 	}
 	return &pooled{&http.Transport{
