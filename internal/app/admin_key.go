@@ -29,12 +29,10 @@ func (a *app) loadAdminKey() error {
 			a.NewAdminKey(secret)
 		}
 	}
-	digest, ok := config.Digest(secret)
-	if !ok {
-		return fmt.Errorf("the admin key in %s must have %d to %d characters; remove the file to have one drawn", AdminKeyFile,
-			config.MinKeySecretLength, config.MaxKeySecretLength)
+	if problem := config.SecretProblem(secret); problem != "" {
+		return fmt.Errorf("the admin key in the file %s %s, or remove the file to have one drawn", AdminKeyFile, problem)
 	}
-	a.adminKey = digest
+	a.adminKey, _ = config.Digest(secret)
 	return nil
 }
 

@@ -18,7 +18,7 @@ import (
 	"penstock/internal/store"
 )
 
-const fileSecret = "psk_file_0123456789abcdef"
+const fileSecret = "psk_file_7gq2xk9dmw4ztfv8hsb3rnj6cp"
 
 var start = time.Date(2026, 11, 15, 9, 0, 0, 0, time.UTC)
 
