@@ -249,13 +249,20 @@ func (c *call) enter(scope penstock.Scope) (err error) {
 // authenticate finds out who calls. Codes: invalid_key, rate_limited.
 func (c *call) authenticate() (penstock.Caller, error) {
 	key := PresentedKey(c.r)
-	caller, err := c.Admit.Authenticate(key)
-	if err != nil && key != "" {
-		if slow := c.Strangers.Wrong(c.r.RemoteAddr); slow != nil {
-			err = slow
-		}
+	if key == "" {
+		return c.Admit.Authenticate(key)
 	}
-	return caller, err
+	pass, err := c.Strangers.Admit(c.r.RemoteAddr, key)
+	if err != nil {
+		return penstock.Caller{}, err
+	}
+	caller, err := c.Admit.Authenticate(key)
+	if err != nil {
+		pass.Wrong()
+		return penstock.Caller{}, err
+	}
+	pass.Good()
+	return caller, nil
 }
 
 // patient is the context of a call that only waits for something to happen: it also ends when the

@@ -85,15 +85,19 @@ func (a *app) operatorOf(secret, address string) (operator, error) {
 		return operator{}, penstock.Errorf(penstock.CodeInvalidKey, "No admin key was given; send it as \"Authorization: Bearer …\". "+
 			"It is admin.key of the configuration, or else in the file %s of the data directory.", AdminKeyFile)
 	}
+	pass, err := a.strangers.Admit(address, secret)
+	if err != nil {
+		return operator{}, err
+	}
 	if a.isAdminKey(secret) {
+		pass.Good()
 		return operator{}, nil
 	}
 	caller, err := a.directory.Caller(secret)
 	if err != nil {
-		if slow := a.strangers.Wrong(address); slow != nil {
-			err = slow
-		}
+		pass.Wrong()
 		return operator{}, err
 	}
+	pass.Good()
 	return operator{key: string(caller.Tenant.ID) + "/" + caller.Key}, requireAdmin(caller)
 }
