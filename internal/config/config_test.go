@@ -38,6 +38,7 @@ func testEnv(t testing.TB) Env {
 		"OPENAI_API_KEY": openAIKey,
 		"SEARCH_KEY":     searchKey,
 		"TWELVE_KEY":     twelveKey,
+		"METRICS_KEY":    "fW8yJq3tKb0+XzNs5cPv7hRmDgA2eLu9",
 		"OPERATOR_KEY":   "c0RbXq7Lw2+ZtV9kD4nHsUeYpGm1iJ8f",
 		"OTHER_KEY":      "psk_other_7gq2xk9dmw4ztfv8hsb3rnj6cp",
 		"DB_PASSWORD":    "db-secret",

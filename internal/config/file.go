@@ -99,6 +99,14 @@ type Admin struct {
 	// Key is the key that the admin API can be called with before there are others, as random as keys of tenants. The environment's PENSTOCK_ADMIN_KEY wins over it. Zero: one is drawn at the first start
 	// and kept in the file admin-key in Data.
 	Key Secret `yaml:"key,omitempty"`
+
+	// MetricsKey reads metrics and nothing else, for whoever scrapes them over the network. As random as Key. Zero: metrics are
+	// read with an admin key, and over loopback without any.
+	MetricsKey Secret `yaml:"metrics_key,omitempty"`
+
+	// Hosts are names that the admin API may be called by, beside localhost and IP addresses: calls for other names are
+	// refused, since a web page could make a browser send them. Without ports. Zero: none.
+	Hosts []string `yaml:"hosts,omitempty"`
 }
 
 // Log says what is logged and how.
