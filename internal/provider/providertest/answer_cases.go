@@ -130,7 +130,7 @@ func caseStream(t *testing.T, h Harness, tr Transcript) {
 	p, up := h.open(t, play(tr.Answer)...)
 	g := mustCall(t, p, h.Dialect.call(tr))
 	checkChunks(t, g, expected(tr.Answer))
-	checkMeta(t, g.meta, provider.Meta{ContentType: "text/event-stream", Usage: tr.Usage, UsageKnown: true})
+	checkMeta(t, g.meta, provider.Meta{ContentType: streamType, Usage: tr.Usage, UsageKnown: true})
 	if sent := up.request(t).Body; sent != tr.Sent {
 		t.Errorf("the upstream received\n%s\nwant\n%s", sent, tr.Sent)
 	}

@@ -14,10 +14,11 @@ import (
 // maxUpstreamIDBytes bounds the request id that is kept for support cases.
 const maxUpstreamIDBytes = 128
 
-// The types of answers. Callers are told one of them, whatever the upstream says.
+// The types of answers. Callers are told JSON or events, in the words of the large providers, whatever the upstream says.
 const (
 	typeJSON   = "application/json"
 	typeStream = "text/event-stream"
+	typeEvents = typeStream + "; charset=utf-8"
 )
 
 // receive reads an answer up to the point where it can be believed. It is read as what it says it
@@ -39,7 +40,7 @@ func (ex *exchange) receive(call *provider.Call) (provider.Answer, error) {
 	case encoding != "" && encoding != "identity":
 		return nil, ex.fail(provider.KindMalformed, nil, "the answer is encoded as %.40q although none was accepted", ex.client.withoutKey(encoding))
 	case isStream(mediaType(header), call):
-		meta.ContentType = typeStream
+		meta.ContentType = typeEvents
 		return ex.openStream(call, meta)
 	default:
 		return ex.readPlain(meta)

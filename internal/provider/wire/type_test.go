@@ -24,12 +24,12 @@ func TestTypesOfAnswersArePinned(t *testing.T) {
 		{"no type", "", "Hi", false, "application/json"},
 		{"a picture", "image/svg+xml", "Hi", false, "application/json"},
 		{"two types", "text/html, application/json", "Hi", false, "application/json"},
-		{"events", "text/event-stream; charset=utf-8", events, true, "text/event-stream"},
-		{"events unasked", "text/event-stream", events, false, "text/event-stream"},
-		{"events called a page", "text/html", events, true, "text/event-stream"},
+		{"events", "text/event-stream; charset=utf-8", events, true, typeEvents},
+		{"events unasked", "text/event-stream", events, false, typeEvents},
+		{"events called a page", "text/html", events, true, typeEvents},
 		{"a page for a stream", "text/html", "<h1>Hi</h1>", true, ""},
 		{"JSON for a stream", "application/problem+json", "Hi", true, "application/json"},
-		{"nonsense", "a/b/c;;;", events, true, "text/event-stream"},
+		{"nonsense", "a/b/c;;;", events, true, typeEvents},
 		{"gibberish", "text/html", "gibberish", false, ""},
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
