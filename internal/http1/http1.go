@@ -2,8 +2,8 @@
 //
 // It exists for one reason. The client of net/http gives every connection two goroutines and hands each call to them and
 // back, which costs a gateway about as much as all that it does besides. Here a call writes and reads its connection
-// itself. Model servers in the same network, which speak HTTP/1.1 without TLS, are what it is for; all others are
-// net/http's.
+// itself. Model servers in the same network, which speak HTTP/1.1 without TLS, are what it is for. With TLS it serves those
+// that speak HTTP/1.1 only: net/http would take an answer that such a server sends unasked for that of the next call.
 //
 // It owns connections: dialling, a bounded pool, whether one can be used again, and that a call whose context ended
 // lets go of its own at once. It has no timeouts but that of idle connections: the context of a call ends it. It
@@ -35,6 +35,7 @@ import (
 
 // Config is how a Client connects. All fields are required.
 type Config struct {
+	// Dial makes a connection. One with TLS has done its handshake.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// MaxIdle is how many unused connections are kept.
 	MaxIdle int
@@ -111,7 +112,11 @@ func (c *Client) connection(ctx context.Context, r *Request) (*conn, error) {
 	r.Connecting()
 	dialled := address
 	if r.URL.Port() == "" {
-		dialled = net.JoinHostPort(r.URL.Hostname(), "80")
+		port := "80"
+		if r.URL.Scheme == "https" {
+			port = "443"
+		}
+		dialled = net.JoinHostPort(r.URL.Hostname(), port)
 	}
 	raw, err := c.cfg.Dial(ctx, "tcp", dialled)
 	if err != nil {
