@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"penstock"
 )
 
@@ -61,8 +63,8 @@ func TestEveryFieldIsKept(t *testing.T) {
 			t.Fatalf("%s: %d frames, %d lost", name, len(payloads), lost)
 		}
 		got, err := decode(payloads[0])
-		if err != nil || !reflect.DeepEqual(got, r) {
-			t.Errorf("%s: %+v, %v; want %+v", name, got, err, r)
+		if diff := cmp.Diff(r, got); err != nil || diff != "" {
+			t.Errorf("%s: %v (-want +got)\n%s", name, err, diff)
 		}
 	}
 }
