@@ -33,6 +33,7 @@ import (
 	"penstock/internal/disk"
 	"penstock/internal/file"
 	"penstock/internal/isolate"
+	"penstock/internal/journal"
 	"penstock/internal/limit"
 	"penstock/internal/queue"
 	"penstock/internal/record"
@@ -94,7 +95,8 @@ type app struct {
 	backlog   *backlog.View
 	readiness *readiness
 	recorder  *record.Recorder
-	api       *api.Server // nil in a worker
+	journal   *journal.Journal // nil in a worker
+	api       *api.Server      // nil in a worker
 	pool      *work.Pool
 	keeper    *queue.Keeper
 	rooms     *room.Book
@@ -154,9 +156,13 @@ func (a *app) open(ctx context.Context) error {
 	if err := a.remember(ctx, a.Config); err != nil {
 		return err
 	}
+	if err := a.openJournal(); err != nil {
+		return err
+	}
 	if err := a.connect(); err != nil {
 		return err
 	}
+	a.replay(ctx)
 	if err := a.loadAdminKey(); err != nil {
 		return err
 	}
@@ -169,7 +175,7 @@ func (a *app) connect() (err error) {
 	p := a.Config.Process
 	a.connectProcesses()
 	a.readiness = newReadiness(a.probe, a.log)
-	a.recorder = record.New(a.store, a.log)
+	a.recorder = record.New(record.Deps{Store: a.store, Journal: a.journal, Log: a.log})
 	a.rooms = a.newRooms(time.Now)
 	a.connectLimits(time.Now)
 	a.router = route.New(a.rooms)
@@ -270,6 +276,7 @@ func (a *app) run(ctx context.Context) error {
 	var back errgroup.Group
 
 	back.Go(func() error { return a.recorder.Run(backCtx) })
+	back.Go(func() error { return a.replays(backCtx) })
 	back.Go(func() error { return a.keeper.Run(backCtx) })
 	back.Go(func() error { return a.rooms.Run(backCtx) })
 	back.Go(func() error { return a.budgets.Run(backCtx) })

@@ -30,7 +30,7 @@ func TestConformance(t *testing.T) {
 // newProvider makes a provider whose connections end with the test.
 func newProvider(t testing.TB, cfg Config) *Provider {
 	t.Helper()
-	cfg.Name = "test"
+	cfg.Name, cfg.ConnectionRest = "test", -1
 	p, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -14,14 +14,23 @@ import (
 // maxUpstreamIDBytes bounds the request id that is kept for support cases.
 const maxUpstreamIDBytes = 128
 
+// The types of answers. Callers are told JSON or events, in the words of the large providers, whatever the upstream says.
+const (
+	typeJSON   = "application/json"
+	typeStream = "text/event-stream"
+	typeEvents = typeStream + "; charset=utf-8"
+)
+
 // receive reads an answer up to the point where it can be believed. It is read as what it says it
 // is, not as what was asked for: some servers answer a stream request with a plain body.
 func (ex *exchange) receive(call *provider.Call) (provider.Answer, error) {
 	header := ex.resp.Header
 	meta := provider.Meta{
-		StatusCode:  ex.resp.StatusCode,
-		ContentType: header.Get("Content-Type"),
-		UpstreamID:  clip(cmp.Or(header.Get("X-Request-Id"), header.Get("Request-Id")), maxUpstreamIDBytes),
+		StatusCode: ex.resp.StatusCode,
+		// What was read as JSON or as events is told as such and nothing else: an upstream must not have a browser take its
+		// answer for a page.
+		ContentType: typeJSON,
+		UpstreamID:  clip(ex.client.withoutKey(cmp.Or(header.Get("X-Request-Id"), header.Get("Request-Id"))), maxUpstreamIDBytes),
 		Limits:      ex.limits,
 	}
 	encoding := header.Get("Content-Encoding")
@@ -29,8 +38,9 @@ func (ex *exchange) receive(call *provider.Call) (provider.Answer, error) {
 	case !isGood(ex.status()):
 		return nil, ex.refusal()
 	case encoding != "" && encoding != "identity":
-		return nil, ex.fail(provider.KindMalformed, nil, "the answer is encoded as %.40q although none was accepted", encoding)
+		return nil, ex.fail(provider.KindMalformed, nil, "the answer is encoded as %.40q although none was accepted", ex.client.withoutKey(encoding))
 	case isStream(mediaType(header), call):
+		meta.ContentType = typeEvents
 		return ex.openStream(call, meta)
 	default:
 		return ex.readPlain(meta)
@@ -40,10 +50,10 @@ func (ex *exchange) receive(call *provider.Call) (provider.Answer, error) {
 // isStream decides how to read an answer. To a stream request, anything but JSON is read as a
 // stream, because not every server gives its streams their proper type.
 func isStream(mediaType string, call *provider.Call) bool {
-	if mediaType == "text/event-stream" {
+	if mediaType == typeStream {
 		return true
 	}
-	return call.Stream && mediaType != "application/json" && !strings.HasSuffix(mediaType, "+json")
+	return call.Stream && mediaType != typeJSON && !strings.HasSuffix(mediaType, "+json")
 }
 
 // plainAnswer is an answer in one piece. It was read to its end before anyone saw it.
@@ -87,7 +97,7 @@ func (ex *exchange) readPlain(meta provider.Meta) (provider.Answer, error) {
 		return nil, ex.explain(body)
 	}
 	meta.Usage, meta.UsageKnown = ex.reader.Usage()
-	return &plainAnswer{chunk: provider.Chunk{Wire: body, Text: part.Text}, meta: meta}, nil
+	return &plainAnswer{chunk: provider.Chunk{Wire: body, Text: part.Text, Last: true}, meta: meta}, nil
 }
 
 func (a *plainAnswer) Next() (provider.Chunk, error) {

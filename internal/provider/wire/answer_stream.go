@@ -16,9 +16,9 @@ const (
 	// send one each second while a request waits; past this they are left out.
 	maxPreambleBytes = 64 << 10
 	// After the last event only the end of the body is still to come. It is worth a short wait,
-	// because with it the connection can be used again.
+	// because with it the connection can be used again. The caller gets the last event after it, so it is short indeed.
 	maxDrainBytes = 4 << 10
-	drainTimeout  = 200 * time.Millisecond
+	drainTimeout  = 25 * time.Millisecond
 )
 
 // streamAnswer is an answer that arrives event by event.
@@ -119,7 +119,7 @@ func (a *streamAnswer) read() (provider.Chunk, error) {
 	case part.Hidden:
 		ev.Raw = nil
 	}
-	return provider.Chunk{Wire: ev.Raw, Text: part.Text}, nil
+	return provider.Chunk{Wire: ev.Raw, Text: part.Text, Last: part.Last}, nil
 }
 
 // ending decides what the end of the body means. ev is what there is of a frame without its end.
@@ -128,7 +128,7 @@ func (a *streamAnswer) ending(ev sse.Event, err error) (provider.Chunk, error) {
 		// A last frame without its blank line is fine if it is the terminator; see sse.Reader.
 		if part, invalid := a.ex.reader.Event(ev); invalid == nil && part.Last {
 			a.started, a.err = true, io.EOF
-			return provider.Chunk{Wire: ev.Raw, Text: part.Text}, nil
+			return provider.Chunk{Wire: ev.Raw, Text: part.Text, Last: true}, nil
 		}
 	}
 	if e := a.ex.interrupted(err); e != nil {
@@ -137,8 +137,9 @@ func (a *streamAnswer) ending(ev sse.Event, err error) (provider.Chunk, error) {
 	}
 	ended := err == io.EOF || err == io.ErrUnexpectedEOF
 	switch {
-	case ended && !a.started && mediaType(a.ex.resp.Header) != "text/event-stream":
-		return provider.Chunk{}, a.ex.fail(provider.KindMalformed, nil, "the answer is no event stream but %.80q", a.meta.ContentType)
+	case ended && !a.started && mediaType(a.ex.resp.Header) != typeStream:
+		said := a.ex.client.withoutKey(a.ex.resp.Header.Get("Content-Type"))
+		return provider.Chunk{}, a.ex.fail(provider.KindMalformed, nil, "the answer is no event stream but %.80q", said)
 	case err == io.EOF:
 		return provider.Chunk{}, a.ex.fail(provider.KindTruncated, nil, "the stream ended without its terminator")
 	default:

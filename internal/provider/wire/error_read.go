@@ -6,9 +6,10 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"penstock/internal/provider"
 )
@@ -47,7 +48,7 @@ func (ex *exchange) explain(body []byte) *provider.Error {
 		e.RetryAfter = e.Limits.Wait()
 	}
 	if c.Body != nil && !ex.client.mentionsKey(c.Message) {
-		e.Body = []byte(ex.client.withoutKey(string(c.Body)))
+		e.Body = ex.client.bodyWithoutKey(c.Body)
 	}
 	if e.Kind == provider.KindAuth {
 		// Upstreams quote parts of the key that they refuse. That is for whoever runs Penstock.
@@ -74,15 +75,17 @@ func (c Complaint) describe(resp *http.Response, body []byte) string {
 	return status
 }
 
-func (c *Client) mentionsKey(s string) bool {
-	return slices.ContainsFunc(c.keys.keys, func(k *key) bool { return strings.Contains(s, k.secret) })
-}
+func (c *Client) mentionsKey(s string) bool { return c.secrets.replace(s) != s }
 
-func (c *Client) withoutKey(s string) string {
-	for _, k := range c.keys.keys {
-		s = strings.ReplaceAll(s, k.secret, "[redacted]")
+func (c *Client) withoutKey(s string) string { return c.secrets.replace(s) }
+
+// bodyWithoutKey is an error body without our keys, nil if there is none that is still JSON.
+func (c *Client) bodyWithoutKey(body []byte) []byte {
+	clean := c.secrets.replace(string(body))
+	if clean != string(body) && !jsontext.Value(clean).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) {
+		return nil
 	}
-	return s
+	return []byte(clean)
 }
 
 // scrub makes an upstream's words fit for an error message: without our key, and bounded.

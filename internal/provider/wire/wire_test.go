@@ -143,8 +143,9 @@ func http2Client(t *testing.T, handler http.HandlerFunc) *Client {
 	server := httptest.NewUnstartedServer(handler)
 	server.EnableHTTP2 = true
 	server.StartTLS()
-	p := newClient(t, Config{BaseURL: server.URL})
-	p.carrier.(*pooled).TLSClientConfig = server.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+	roots := x509.NewCertPool()
+	roots.AddCert(server.Certificate())
+	p := newClient(t, Config{BaseURL: server.URL, RootCAs: roots})
 	t.Cleanup(func() {
 		p.CloseIdleConnections()
 		server.CloseClientConnections()
