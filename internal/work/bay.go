@@ -77,7 +77,6 @@ func (p *Pool) slotsInUse() (n int) {
 	return n
 }
 
-
 // takeSlots waits for one free slot and takes as many more as there are, up to MaxClaim. It takes
 // none when ctx has ended.
 func (b *bay) takeSlots(ctx context.Context) int {
