@@ -32,6 +32,9 @@ type Job struct {
 	ItemTimeout time.Duration
 	Resolved    Resolved
 	TraceParent string // W3C trace context of the submit, so that later work joins its trace
+	// Call says, when the job is accepted, that it is a synchronous call which must not run twice: it counts against its
+	// caller's concurrency until it ends.
+	Call bool
 
 	CreatedAt         time.Time
 	Deadline          time.Time

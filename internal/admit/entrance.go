@@ -29,7 +29,8 @@ type Entrance struct {
 // Accepted is a job that was accepted.
 type Accepted struct {
 	store.Receipt
-	begin func()
+	Waited time.Duration // for its turn under its caller's limits
+	begin  func()
 }
 
 // Begin lets the work begin, or has begun it already. It is apart from accepting, so that a caller can have its answer
@@ -84,5 +85,5 @@ func (e Entrance) queue(ctx context.Context, tenant penstock.TenantID, sub store
 	if err != nil {
 		return Accepted{}, err
 	}
-	return Accepted{receipt, e.Bell.Ring}, nil
+	return Accepted{Receipt: receipt, begin: e.Bell.Ring}, nil
 }
