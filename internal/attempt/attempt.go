@@ -613,7 +613,10 @@ func (t *try) result(meta *provider.Meta, failure *provider.Error) room.Result {
 	if failure == nil {
 		return res
 	}
-	res.Kind, res.RetryAfter = failure.Kind, failure.RetryAfter
+	res.Kind, res.RetryAfter, res.Quota = failure.Kind, failure.RetryAfter, failure.Quota
+	if failure.Kind == provider.KindRateLimited && t.letter.endpoint == penstock.EndpointCountTokens {
+		res.Quota.Plenty = true // counting has limits of its own
+	}
 	if failure.Limits != (provider.RateLimits{}) {
 		res.Limits = failure.Limits
 	}

@@ -74,7 +74,11 @@ func (r *Runner) trip(ctx context.Context, t trip) {
 
 // suspicious says that a call failed for what it asks, which one input alone may be the reason of.
 func suspicious(k provider.Kind) bool {
-	return k == provider.KindRejected || k == provider.KindContextTooLong || k == provider.KindContentBlocked || k == provider.KindFinal
+	switch k {
+	case provider.KindRejected, provider.KindContextTooLong, provider.KindTooLarge, provider.KindForbidden, provider.KindContentBlocked, provider.KindFinal:
+		return true
+	}
+	return false
 }
 
 // doubtful says that a call failed as it does on a sick target, or on an input that the target cannot bear. How often

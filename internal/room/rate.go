@@ -57,8 +57,9 @@ type rate struct {
 	moreAt    time.Time // when the pool, as it said, has more
 	left      int64     // what the pool had at the last visit
 	leftAt    time.Time
-	told      bool  // an upstream said how many are left, since the last visit,
-	remaining int64 // and how many
+	restUntil time.Time // the upstream refused a call for this limit
+	told      bool      // an upstream said how many are left, since the last visit,
+	remaining int64     // and how many
 }
 
 // configure puts a limit of the configuration in force. Without one, what was learned stays.
@@ -74,7 +75,7 @@ func (m *rate) set(perMinute int64, now time.Time) {
 		return
 	}
 	if perMinute == 0 {
-		*m = rate{shared: m.shared}
+		*m = rate{shared: m.shared, restUntil: m.restUntil}
 		return
 	}
 	m.perMinute = min(perMinute, store.MaxPerMinute)
@@ -85,6 +86,8 @@ func (m *rate) set(perMinute int64, now time.Time) {
 // ready says whether the next call may spend, and if not, when.
 func (m *rate) ready(now time.Time) (bool, time.Duration) {
 	switch {
+	case m.restUntil.After(now):
+		return false, m.restUntil.Sub(now)
 	case m.perMinute == 0:
 		return true, 0
 	case m.shared && m.purse > 0:
