@@ -80,8 +80,8 @@ func (w weighed) agrees() ([]itemRow, bool) {
 	sum := weighed{harvestOf: w.harvestOf, min: first, max: first, items: int64(len(items)), results: items[len(items)-1].lies.result.to}
 	for _, r := range items {
 		sum.min, sum.max = min(sum.min, int64(r.Index)), max(sum.max, int64(r.Index))
-		sum.reserved += r.reserved
-		sum.cost += r.Cost
+		sum.reserved = sum.reserved.Plus(r.reserved)
+		sum.cost = sum.cost.Plus(r.Cost)
 		sum.usage = sum.usage.Plus(r.Usage)
 	}
 	same := sum.min == w.min && sum.max == w.max && sum.items == w.items && sum.reserved == w.reserved && sum.cost == w.cost &&
