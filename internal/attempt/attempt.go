@@ -469,6 +469,9 @@ func (r *Runner) ask(ctx context.Context, t *try) (provider.Answer, error) {
 		return nil, err
 	}
 	t.record.FirstTokenAt = r.Clock()
+	if t.task.Stream {
+		t.choice.Begun(t.record.FirstTokenAt.Sub(t.record.StartedAt))
+	}
 	return t.letter.answer(answer, t.asked()), nil
 }
 
