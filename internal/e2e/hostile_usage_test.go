@@ -40,23 +40,8 @@ targets:
 models: {claude: {targets: [messages]}, chats: {targets: [chats]}}
 `, startSim(t)), tenantWith(`budget: {total_usd: "1000", hard: true}`), func(path string) error { config = path; return nil })
 
-	const claim = "9223372036854775807"
-	chat := func(model, more string) string {
-		return fmt.Sprintf(`{"model":%q,%s"max_tokens":9,"messages":[{"role":"user","content":"Lie to me [sim:tokens=4 claim=%s]"}]}`, model, more, claim)
-	}
-	calls := []struct{ path, body string }{
-		{"/v1/chat/completions", chat("chats", "")},
-		{"/v1/chat/completions", chat("chats", `"stream":true,"stream_options":{"include_usage":true},`)},
-		{"/v1/chat/completions", chat("claude", "")}, // translated
-		{"/v1/messages", chat("claude", "")},
-		{"/v1/messages", chat("claude", `"stream":true,`)},
-		{"/v1/messages", chat("chats", "")}, // translated
-		{"/v1/embeddings", fmt.Sprintf(`{"model":"chats","input":"[sim:claim=%s]"}`, claim)},
-		{"/v1/responses", fmt.Sprintf(`{"model":"chats","max_output_tokens":9,"input":"[sim:tokens=4 claim=%s]"}`, claim)},
-		{"/v1/jobs", `{"endpoint":"/v1/chat/completions","model":"chats","inputs":[{"custom_id":"1","body":` + chat("chats", "") + `},{"custom_id":"2","body":` + chat("chats", "") + `}]}`},
-	}
 	const items = 10
-	for _, c := range calls {
+	for _, c := range lyingCalls() {
 		a := s.Do(Call{Method: "POST", Path: c.path, Body: c.body, Header: map[string]string{"Prefer": "wait=30"}})
 		if a.Status != http.StatusOK {
 			t.Fatalf("%s %s: %d %s", c.path, c.body, a.Status, a.Body)
@@ -104,5 +89,26 @@ models: {claude: {targets: [messages]}, chats: {targets: [chats]}}
 	}
 	if verify := Start(t, env, "ledger", "verify", "--config", config); verify.Exit() != 0 {
 		t.Errorf("the books are wrong:\n%s", verify.Output())
+	}
+}
+
+type lyingCall struct{ path, body string }
+
+// lyingCalls are ten inferences, on every endpoint, for which the simulator claims as many tokens as a number holds.
+func lyingCalls() []lyingCall {
+	const claim = "9223372036854775807"
+	chat := func(model, more string) string {
+		return fmt.Sprintf(`{"model":%q,%s"max_tokens":9,"messages":[{"role":"user","content":"Lie to me [sim:tokens=4 claim=%s]"}]}`, model, more, claim)
+	}
+	return []lyingCall{
+		{"/v1/chat/completions", chat("chats", "")},
+		{"/v1/chat/completions", chat("chats", `"stream":true,"stream_options":{"include_usage":true},`)},
+		{"/v1/chat/completions", chat("claude", "")}, // translated
+		{"/v1/messages", chat("claude", "")},
+		{"/v1/messages", chat("claude", `"stream":true,`)},
+		{"/v1/messages", chat("chats", "")}, // translated
+		{"/v1/embeddings", fmt.Sprintf(`{"model":"chats","input":"[sim:claim=%s]"}`, claim)},
+		{"/v1/responses", fmt.Sprintf(`{"model":"chats","max_output_tokens":9,"input":"[sim:tokens=4 claim=%s]"}`, claim)},
+		{"/v1/jobs", `{"endpoint":"/v1/chat/completions","model":"chats","inputs":[{"custom_id":"1","body":` + chat("chats", "") + `},{"custom_id":"2","body":` + chat("chats", "") + `}]}`},
 	}
 }
