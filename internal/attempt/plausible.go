@@ -21,9 +21,12 @@ const (
 	openSlack = 4 << 20
 )
 
-// openMarks are found in bodies that refer to more than they hold.
-var openMarks = [][]byte{
-	[]byte("document"), []byte("file"), []byte("audio"), []byte("video"), []byte("search"), []byte("mcp"), []byte("container"), []byte("computer"), []byte("code_"),
+// plainTypes are what parts of bodies, and schemas in them, call themselves that hold all that they are about.
+var plainTypes = map[string]bool{
+	"text": true, "input_text": true, "output_text": true, "message": true, "function": true, "function_call": true, "function_call_output": true,
+	"tool_use": true, "tool_result": true, "thinking": true, "redacted_thinking": true, "reasoning": true, "ephemeral": true, "auto": true, "any": true,
+	"tool": true, "none": true, "enabled": true, "disabled": true, "adaptive": true, "json_object": true, "json_schema": true, "custom": true, "grammar": true,
+	"object": true, "string": true, "number": true, "integer": true, "boolean": true, "array": true, "null": true,
 }
 
 // checkUsage drops what the upstream told if the call cannot have used as much.
@@ -56,15 +59,38 @@ func (t *try) mostInput() int64 {
 
 // mostInput is that of a body: what its bytes and its images come to, and more where it refers to what it does not hold.
 func mostInput(sent []byte) int64 {
-	most := usageFactor*int64(len(sent)) + int64(bytes.Count(sent, []byte("image")))*body.ImageTokens + usageSlack
-	for _, mark := range openMarks {
-		if bytes.Contains(sent, mark) {
-			most += openSlack
-			break
-		}
+	images, open := attachments(sent)
+	most := usageFactor*int64(len(sent)) + images*body.ImageTokens + usageSlack
+	if open {
+		most += openSlack
 	}
 	return min(most, penstock.MaxTokens-1)
 }
+
+// attachments looks at the types that a body names: how many are images, and whether one is of something whose length nobody knows. Every
+// stream is asked for them, so the body is not parsed: what is taken for a type and is none makes the bound larger, and nothing else.
+func attachments(sent []byte) (images int64, open bool) {
+	name := []byte(`"type"`)
+	for {
+		at := bytes.Index(sent, name)
+		if at < 0 {
+			return images, open
+		}
+		sent = bytes.TrimLeft(sent[at+len(name):], ": \t\r\n")
+		value, quoted := bytes.CutPrefix(sent, []byte(`"`))
+		end := bytes.IndexByte(value[:min(len(value), maxTypeBytes)], '"')
+		switch {
+		case !quoted || end < 0:
+		case bytes.Contains(value[:end], []byte("image")):
+			images++
+		case !plainTypes[string(value[:end])]:
+			open = true
+		}
+	}
+}
+
+// maxTypeBytes bounds the name of a type; longer ones are none that is known.
+const maxTypeBytes = 64
 
 // mostOutput is the most tokens of output that the call can have used.
 func (t *try) mostOutput() int64 {
