@@ -206,7 +206,7 @@ models: {chats: {targets: [chats]}}
 		t.Errorf("keys were shown %v times", shown)
 	}
 	a := s.Do(ask("'; DROP TABLE users"))
-	if a.Status != http.StatusBadRequest || !strings.Contains(a.Body, `"code":"upstream_rejected"`) || !strings.Contains(a.Body, `"retryable":false`) {
+	if a.Status != http.StatusBadRequest || !strings.Contains(a.Body, `"code":"upstream_rejected"`) || !strings.Contains(a.Body, `"retryable":false`) || !strings.Contains(a.Body, "refuses this request, with 403") {
 		t.Errorf("a body that the firewall dislikes: %d %s", a.Status, a.Body)
 	}
 	revoked := "key-two"

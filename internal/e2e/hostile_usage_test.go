@@ -38,7 +38,7 @@ targets:
   messages: {provider: claude, upstream_model: sim-1, max_output_tokens: 100, price: {input: "1000", output: "1000"}}
   chats: {provider: chats, upstream_model: sim-1, max_output_tokens: 100, price: {input: "1000", output: "1000"}}
 models: {claude: {targets: [messages]}, chats: {targets: [chats]}}
-`, startSim(t)), tenantWith(`budget: {total_usd: "1000", hard: true}`), func(path string) error { config = path; return nil })
+`, startSim(t)), tenantWith(`budget: {total_usd: "5", hard: true}`), func(path string) error { config = path; return nil })
 
 	const items = 10
 	for _, c := range lyingCalls() {
@@ -64,6 +64,19 @@ models: {claude: {targets: [messages]}, chats: {targets: [chats]}}
 		}
 	}
 	checkLies(t, s, items)
+	// To the end of the budget: what is refused is refused by it, and what it paid is no more than it has.
+	more := 0
+	for ; more < 100; more++ {
+		if a := s.Do(post("/v1/chat/completions", lyingCalls()[0].body)); a.Status == http.StatusPaymentRequired {
+			break
+		} else if a.Status != http.StatusOK {
+			t.Fatalf("%d %s", a.Status, a.Body)
+		}
+	}
+	if more == 0 || more == 100 {
+		t.Errorf("a budget of $5 pays for %d calls more", more)
+	}
+	checkLies(t, s, items+more)
 	if got := s.Output(); strings.Count(got, "usage that cannot be") < items-1 {
 		t.Errorf("the log tells of it %d times", strings.Count(got, "usage that cannot be"))
 	}
@@ -119,7 +132,7 @@ func checkLies(t *testing.T, s *Server, items int) {
 			return fmt.Errorf("%d are booked", report.Total.Requests)
 		}
 		// What was estimated, and what was set aside beyond that: dollars and not billions.
-		if u := report.Total; u.InputTokens <= 0 || u.InputTokens > 10_000 || u.OutputTokens > 1000 || u.Cost <= 0 || u.Forfeit <= 0 || u.Cost+u.Forfeit > 1000e9 {
+		if u := report.Total; u.InputTokens <= 0 || u.InputTokens > 10_000 || u.OutputTokens > 1000 || u.Cost <= 0 || u.Forfeit <= 0 || u.Cost+u.Forfeit > 5e9 {
 			t.Errorf("it says %+v", u)
 		}
 		return nil

@@ -154,6 +154,8 @@ func (e *Error) Public() string {
 		return "Our account at the upstream is used up; the operator's log says more."
 	case KindModelNotFound:
 		return "The upstream does not serve this target's model; the operator's log says more."
+	case KindForbidden:
+		return "The upstream refuses this request, with 403 or with every key of its provider; the operator's log says more."
 	}
 	return e.Message
 }

@@ -155,6 +155,37 @@ func TestOversizedCallsHoldNoTokens(t *testing.T) {
 	}
 }
 
+// Other processes hear that a limit rests, and leave the target alone as long.
+func TestOthersHearOfALimit(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	bank := NewMemory(c.Now)
+	target := penstock.Target{Name: "a"}
+	books := [2]*Book{}
+	for i, name := range []string{"one", "two"} {
+		books[i] = New(Config{Clock: c.Now, Bank: bank.Process(name)})
+		ticket, ok := books[i].Take(Ask{Target: &target})
+		if !ok {
+			t.Fatal("no room")
+		}
+		if i == 0 {
+			ticket.Done(refusedFor(provider.ResourceTokens, time.Minute, 30*time.Second))
+		} else {
+			ticket.Done(good(1))
+		}
+	}
+	c.Advance(2 * visitSpacing)
+	for _, b := range books {
+		visit(t, b)
+	}
+	left := 30*time.Second - 2*visitSpacing
+	for i, b := range books {
+		if look := b.Look(&target); look.Reason == "" || look.Wait != left {
+			t.Errorf("process %d: %+v, want a rest of %v", i+1, look, left)
+		}
+	}
+}
+
 // Too many calls at a time make the window smaller than what runs; rates are not concerned.
 func TestConcurrencyIsTheWindows(t *testing.T) {
 	t.Parallel()

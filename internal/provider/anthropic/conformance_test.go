@@ -153,7 +153,7 @@ var failures = []providertest.Failure{
 	{Name: "400 filter", Status: 400, Kind: provider.KindContentBlocked, KeepsBody: true,
 		Body: errorBody("invalid_request_error", "Output blocked by content filtering policy")},
 	{Name: "403 page of a firewall", Status: 403, Kind: provider.KindForbidden, Body: "<html>", Says: "403 Forbidden", Header: http.Header{"Content-Type": {"text/html"}}},
-	{Name: "403 of a region", Status: 403, Kind: provider.KindForbidden, KeepsBody: true, Body: `{"error":{"type":"forbidden","message":"Request not allowed"}}`},
+	{Name: "403 of a region", Status: 403, Kind: provider.KindForbidden, Body: `{"error":{"type":"forbidden","message":"Request not allowed"}}`},
 	{Name: "403 for a model", Status: 403, Kind: provider.KindModelNotFound, KeepsBody: true, Body: errorBody("permission_error", "Your key may not use this model")},
 	{Name: "429 that an unused limit is too small for", Status: 429, Kind: provider.KindTooLarge, KeepsBody: true, Says: "shorten it",
 		Body:   errorBody("rate_limit_error", "This request would exceed your organization's rate limit of 30,000 input tokens per minute"),

@@ -52,7 +52,7 @@ func (ex *exchange) explain(body []byte, call *provider.Call) *provider.Error {
 		// The upstream's words may name our account with it.
 		e.Err, e.Message, e.RetryAfter = errors.New(e.Message), tooLargeMessage(c.Quota), 0
 	}
-	if c.Body != nil && !ex.client.mentionsKey(c.Message) {
+	if c.Body != nil && e.Kind != provider.KindForbidden && !ex.client.mentionsKey(c.Message) {
 		e.Body = []byte(ex.client.withoutKey(string(c.Body)))
 	}
 	if e.Kind == provider.KindAuth {
