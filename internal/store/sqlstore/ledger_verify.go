@@ -163,9 +163,9 @@ func (s *Store) VerifyLedger(ctx context.Context) (report store.LedgerReport, er
 		sql  string
 		into *int64
 	}{
-		{`SELECT COUNT(*), 0 FROM ledger`, &report.Entries},
+		{`SELECT 0, COUNT(*) FROM ledger`, &report.Entries},
 		{`SELECT COALESCE(SUM(outcomes >> 32), 0) /*pg ::bigint */, COALESCE(SUM(outcomes & 4294967295), 0) /*pg ::bigint */ FROM ` + endedSums + ` e`, &report.Items},
-		{`SELECT COUNT(*), 0 FROM requests`, &report.Requests},
+		{`SELECT 0, COUNT(*) FROM requests`, &report.Requests},
 	} {
 		if *count.into, err = s.countWide(ctx, count.sql); err != nil {
 			return report, err
