@@ -46,5 +46,5 @@ func (c *call) open(ctx context.Context, t *tab, task *attempt.Task) (err error)
 // settle gives back what a call did not use.
 func (t *tab) settle(out *attempt.Outcome) {
 	settleLimits(t.door, t.stay, out)
-	t.ticket.Settle(out.Cost + out.Forfeit)
+	t.ticket.Settle(out.Cost.Plus(out.Forfeit))
 }

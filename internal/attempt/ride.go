@@ -201,7 +201,7 @@ func (r *Runner) abandoned(ctx context.Context, rd *rider) *Outcome {
 	out.Attempts = append(out.Attempts, last)
 	out.Counted++
 	out.Target = last.Target
-	out.Forfeit += rd.task.Bound
+	out.Forfeit = out.Forfeit.Plus(rd.task.Bound)
 	return &out
 }
 

@@ -36,7 +36,7 @@ func (ex *exchange) receive(call *provider.Call) (provider.Answer, error) {
 	encoding := header.Get("Content-Encoding")
 	switch {
 	case !isGood(ex.status()):
-		return nil, ex.refusal()
+		return nil, ex.refusal(call)
 	case encoding != "" && encoding != "identity":
 		return nil, ex.fail(provider.KindMalformed, nil, "the answer is encoded as %.40q although none was accepted", ex.client.withoutKey(encoding))
 	case isStream(mediaType(header), call):
@@ -94,7 +94,7 @@ func (ex *exchange) readPlain(meta provider.Meta) (provider.Answer, error) {
 	case err != nil:
 		return nil, ex.fail(provider.KindMalformed, err, "the answer is not %s", ex.wanted)
 	case part.Failed:
-		return nil, ex.explain(body)
+		return nil, ex.explain(body, nil)
 	}
 	meta.Usage, meta.UsageKnown = ex.reader.Usage()
 	return &plainAnswer{chunk: provider.Chunk{Wire: body, Text: part.Text, Last: true}, meta: meta}, nil

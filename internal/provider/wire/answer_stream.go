@@ -113,7 +113,7 @@ func (a *streamAnswer) read() (provider.Chunk, error) {
 	case err != nil:
 		return provider.Chunk{}, a.ex.fail(provider.KindMalformed, err, "an event of the stream is not a part of %s", a.ex.wanted)
 	case part.Failed:
-		return provider.Chunk{}, a.ex.explain(ev.Data)
+		return provider.Chunk{}, a.ex.explain(ev.Data, nil)
 	case part.Last:
 		a.err = io.EOF
 	case part.Hidden:

@@ -217,6 +217,8 @@ type Complaint struct {
 	Kind    provider.Kind
 	Message string // in the upstream's words, "" when it has none
 	Body    []byte // the error as a caller of the dialect knows it, nil if it has not that form
+	// Quota is the limit that a refusal names.
+	Quota provider.Quota
 }
 
 // endpointURL is where an endpoint of the server at base is found.

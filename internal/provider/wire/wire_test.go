@@ -213,7 +213,7 @@ func TestKeysAreScrubbed(t *testing.T) {
 				ended: t.Context().Err, client: client, reader: &words{},
 				resp: &http.Response{StatusCode: status, Header: http.Header{}},
 			}
-			e := ex.explain([]byte(body))
+			e := ex.explain([]byte(body), nil)
 			for _, said := range []string{e.Error(), string(e.Body)} {
 				if strings.Contains(said, key) {
 					t.Errorf("%d %.60s: the key is in %.200q", status, body, said)

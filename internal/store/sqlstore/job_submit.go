@@ -228,7 +228,7 @@ func insertSubmission(ctx context.Context, tx Tx, j *penstock.Job, sub submitted
 
 func (s submittedItems) reserved() (sum penstock.NanoUSD) {
 	for _, item := range s.items {
-		sum += item.Reserved
+		sum = sum.Plus(item.Reserved)
 	}
 	return sum
 }
