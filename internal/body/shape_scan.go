@@ -128,7 +128,7 @@ func (w *walk) unambiguous(s *Shape, f *field, seen *present, n named) {
 	if f != nil {
 		word, bit := &seen.known[f.class/64], uint64(1)<<(f.class%64)
 		if *word&bit != 0 {
-			w.doubt(n, f.Name, true)
+			w.doubt(n, Ambiguity{Other: f.Name, Given: true})
 		}
 		*word |= bit
 		return
@@ -136,13 +136,13 @@ func (w *walk) unambiguous(s *Shape, f *field, seen *present, n named) {
 	var buffer [64]byte
 	folded := appendFold(buffer[:0], n.name)
 	if alike := s.folded[string(folded)]; alike != nil {
-		w.doubt(n, alike.Name, seen.known[alike.class/64]&(uint64(1)<<(alike.class%64)) != 0)
+		w.doubt(n, Ambiguity{Other: alike.Name, Given: seen.known[alike.class/64]&(uint64(1)<<(alike.class%64)) != 0})
 		return
 	}
 	one := unknown{hash(folded), n.at}
 	for _, other := range seen.all() {
 		if other.fold == one.fold {
-			w.doubt(n, nameAt(w.text[other.at:]), true)
+			w.doubt(n, Ambiguity{Other: nameAt(w.text[other.at:]), Given: true})
 			return
 		}
 	}
@@ -185,8 +185,9 @@ func nameAt(text []byte) string {
 }
 
 // doubt fails because of a member that could be taken for another.
-func (w *walk) doubt(n named, other string, given bool) {
-	w.fail(&Ambiguity{Path: Path(w.text, n.at), Name: string(n.name), Other: other, Given: given})
+func (w *walk) doubt(n named, a Ambiguity) {
+	a.Path, a.Name = Path(w.text, n.at), string(n.name)
+	w.fail(&a)
 }
 
 // member passes over the value of a member.

@@ -49,7 +49,7 @@ func RefusesVariants(t *testing.T, s *body.Shape, read Read) {
 				`{"` + f.Name + `":null,` + string(quoted) + `:1}`,
 			} {
 				cases++
-				text := nest(path, object, cases%2 == 0)
+				text := nest(path, object, cases%2)
 				_, err := read([]byte(text))
 				if e := penstock.AsError(err); err == nil || e.Code != penstock.CodeInvalidRequest || e.Param == "body" || !strings.Contains(e.Message, "leave") {
 					t.Fatalf("%s passed, or does not say what to do: %v", text, err)
@@ -62,15 +62,13 @@ func RefusesVariants(t *testing.T, s *body.Shape, read Read) {
 	}
 }
 
-// nest puts an object where a path leads, in lists or not.
-func nest(path, object string, lists bool) string {
+// nest puts an object where a path leads, in as many lists at each level.
+func nest(path, object string, lists int) string {
 	if path == "" {
 		return object
 	}
 	for _, name := range slices.Backward(strings.Split(path, ".")) {
-		if lists {
-			object = "[" + object + "]"
-		}
+		object = strings.Repeat("[", lists) + object + strings.Repeat("]", lists)
 		object = `{"` + name + `":` + object + `}`
 	}
 	return object
