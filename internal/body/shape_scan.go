@@ -43,7 +43,7 @@ type place struct {
 }
 
 // maxUnknown is how many members that a shape does not name an object can have without an allocation.
-const maxUnknown = 8
+const maxUnknown = 4
 
 // object passes over an object of a shape.
 func (w *walk) object(s *Shape, p place) {
@@ -66,15 +66,14 @@ func (w *walk) object(s *Shape, p place) {
 		if w.err != nil {
 			return
 		}
-		f := s.fields[string(name)]
+		f := s.find(name)
 		if s.each == nil {
 			w.unambiguous(s, f, &seen, named{at, name})
 		}
 		start, links := w.at, len(w.links)
 		w.member(s, f, p.depth)
-		value := Span{start, start + len(trimSpace(w.text[start:w.at]))}
 		if p.into != nil && w.err == nil {
-			p.into.Members = append(p.into.Members, Member{nameOf(f, name), value})
+			p.into.Members = append(p.into.Members, Member{nameOf(f, name), Span{start, start + len(trimSpace(w.text[start:w.at]))}})
 			p.into.Marked = p.into.Marked || (f != nil && f.Mark)
 		}
 		switch {
@@ -82,7 +81,7 @@ func (w *walk) object(s *Shape, p place) {
 		case f.Link == CitesLink && len(w.links) == links+1:
 			cites = links
 		case f.Name == "type":
-			cited = cited || isCitation(w.text[value.Start:value.End])
+			cited = cited || isCitation(w.text[start:w.at])
 		}
 	}
 	if cited && cites >= 0 && w.err == nil {
@@ -100,7 +99,7 @@ func nameOf(f *field, name []byte) string {
 
 // isCitation says whether the kind of an object is one that tells where a text was found: nobody fetches it again.
 func isCitation(kind []byte) bool {
-	return string(kind) == `"web_search_result"` || string(kind) == `"web_fetch_result"`
+	return bytes.HasPrefix(kind, []byte(`"web_search_result"`)) || bytes.HasPrefix(kind, []byte(`"web_fetch_result"`))
 }
 
 // present are the members that an object has, as far as they were read.
@@ -161,7 +160,7 @@ func (m *present) add(one unknown) {
 	case m.further != nil:
 		m.further = append(m.further, one)
 	case m.count == len(m.first):
-		m.further = append(append(make([]unknown, 0, 4*maxUnknown), m.first[:]...), one)
+		m.further = append(append(make([]unknown, 0, 8*maxUnknown), m.first[:]...), one)
 	default:
 		m.first[m.count] = one
 		m.count++
