@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"penstock/internal/body"
@@ -66,11 +67,23 @@ type Further struct {
 
 // Most is the most tokens of one answer, where the names that every server obeys bound it.
 func (f Further) Most(bound int64) int64 {
-	most := max(bound, f.Output) + f.Added
-	if f.Thinking >= bound {
-		most += f.Thinking
+	most := max(bound, f.Output)
+	for _, more := range []int64{f.Added, f.thinkingBeside(bound)} {
+		if most > math.MaxInt64-more {
+			return math.MaxInt64
+		}
+		most += more
 	}
 	return most
+}
+
+// thinkingBeside are the tokens to think with that a bound cannot hold. A model that thinks between its calls of tools may have
+// more of them than its answer may have tokens.
+func (f Further) thinkingBeside(bound int64) int64 {
+	if f.Thinking < bound {
+		return 0
+	}
+	return f.Thinking
 }
 
 // WrongMember is a member that cannot be passed on.

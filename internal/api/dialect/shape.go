@@ -24,11 +24,9 @@ var (
 	StreamOptions = body.NewShape(body.Names("include_usage", "continuous_usage_stats", "include_obfuscation")...)
 )
 
-// source is where an image or a document is.
-var source = body.NewShape(append(body.Names("type", "media_type", "file_id"),
-	body.Field{Name: "url", Link: body.IsLink}, body.Field{Name: "data", Link: body.MayLink})...).Seeking()
-
 func newPart() *body.Shape {
+	// The data of a source is base64, or the text of a document, which may well begin with an address.
+	source := body.NewShape(append(body.Names("type", "media_type", "file_id", "data"), body.Field{Name: "url", Link: body.IsLink})...).Seeking()
 	address := body.NewShape(append(body.Names("detail", "uuid", "id"), body.Field{Name: "url", Link: body.IsLink})...).Seeking()
 	file := body.NewShape(append(body.Names("file_id", "filename", "format"),
 		body.Field{Name: "file_data", Link: body.MayLink}, body.Field{Name: "file_url", Link: body.IsLink}, body.Field{Name: "url", Link: body.IsLink})...).Seeking()
@@ -36,7 +34,9 @@ func newPart() *body.Shape {
 		body.Field{Name: "data", Link: body.MayLink}, body.Field{Name: "url", Link: body.IsLink})...).Seeking()
 	part := body.NewShape(body.Names("type", "text", "refusal", "id", "name", "input", "arguments", "title", "context", "citations", "annotations", "logprobs",
 		"cache_control", "tool_use_id", "tool_name", "server_name", "is_error", "thinking", "signature", "file_id", "filename", "detail", "media_type", "caller",
-		"encrypted_content", "encrypted_index", "page_age", "retrieved_at", "error_code", "stdout", "stderr", "return_code")...)
+		"encrypted_content", "encrypted_index", "page_age", "retrieved_at", "error_code", "error_message", "stdout", "stderr", "return_code",
+		"lines", "file_type", "num_lines", "start_line", "total_lines", "old_start", "old_lines", "new_start", "new_lines", "tool_references", "query")...)
+	source.Add(body.Field{Name: "content", Value: part})
 	return part.Add(
 		body.Field{Name: "content", Value: part},
 		body.Field{Name: "output", Value: part},

@@ -24,3 +24,24 @@ func TestFreeFormObjectsPass(t *testing.T) {
 		`{"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"f","input":`+odd+`}]}]}`,
 		`{"messages":[{"role":"assistant","content":[{"type":"text","text":"x","citations":[`+odd+`]}]}]}`)
 }
+
+// What only talks about an address is not fetched from, and is not taken for a link.
+func TestTextIsNoLink(t *testing.T) {
+	t.Parallel()
+	for text, links := range map[string]int{
+		`{"messages":[{"role":"user","content":"https://example.com/a.png"}]}`:                                                                                             0,
+		`{"messages":[{"role":"user","content":[{"type":"text","text":"https://example.com/a.png"}]}]}`:                                                                    0,
+		`{"messages":[{"role":"user","content":[{"type":"document","source":{"type":"text","media_type":"text/plain","data":"https://example.com"}}]}]}`:                   0,
+		`{"messages":[{"role":"user","content":[{"type":"document","source":{"type":"content","content":[{"type":"text","text":"http://x"}]}}]}]}`:                         0,
+		`{"messages":[{"role":"user","content":[{"type":"search_result","source":"https://example.com","title":"x","content":[]}]}]}`:                                      0,
+		`{"messages":[{"role":"user","content":[{"type":"web_search_tool_result","content":[{"type":"web_search_result","url":"https://example.com"}]}]}]}`:                0,
+		`{"messages":[{"role":"user","content":[{"type":"tool_use","input":{"url":"https://example.com"}}]}]}`:                                                             0,
+		`{"messages":[{"role":"user","content":[{"type":"document","source":{"type":"content","content":[{"type":"image","source":{"type":"url","url":"http://x"}}]}}]}]}`: 1,
+		`{"system":[{"type":"image","source":{"type":"url","url":"http://x"}}],"mcp_servers":[{"type":"url","url":"http://y"}]}`:                                           2,
+	} {
+		call, err := ReadMessage([]byte(text))
+		if err != nil || len(call.Object.Links) != links {
+			t.Errorf("%s: %d links, %v; want %d", text, len(call.Object.Links), err, links)
+		}
+	}
+}
