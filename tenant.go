@@ -36,12 +36,21 @@ type Tenant struct {
 	Budgets   []Budget
 	Models    []string // the models it may ask for; nil for any
 	Tier      string   // the operator's own word for tenants of its kind; nothing depends on it
+	// MediaHosts are the hosts that upstreams may fetch from because a body of the tenant says so; nil for the default.
+	MediaHosts []string
 
 	Limits      Limits
 	ModelLimits map[string]Limits // of its calls for one model, by the name it asked for
 	// EnqueuedTokens is how many tokens its queued items may have together, by their upper bounds; 0 for any number.
 	EnqueuedTokens int64
 }
+
+// The words that MediaHosts may have instead of hosts.
+const (
+	MediaNone   = "none"   // no host at all
+	MediaPublic = "public" // hosts that are not of a local network, as far as their names tell
+	MediaAny    = "any"    // every host, and what is no host
+)
 
 // MayUse reports whether the tenant may ask for a configured model.
 func (t Tenant) MayUse(model string) bool {

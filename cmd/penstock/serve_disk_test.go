@@ -25,11 +25,11 @@ func TestServeOnALowDisk(t *testing.T) {
 	base := d.env["PENSTOCK_URL"]
 	refused := ask(t, http.MethodPost, base+"/v1/jobs", `{"model":"fast","input":"Hello"}`)
 	if refused.status != http.StatusServiceUnavailable || refused.header.Get("Retry-After") != "30" ||
-		!strings.Contains(refused.body, `"code":"overloaded"`) || !strings.Contains(refused.body, "data disk is nearly full") {
+		!strings.Contains(refused.body, `"code":"overloaded"`) || !strings.Contains(refused.body, "short of disk space") {
 		t.Errorf("a new job: %+v", refused)
 	}
 	if ready := ask(t, http.MethodGet, base+"/readyz", ""); ready.status != http.StatusOK ||
-		!strings.Contains(ready.body, `"status":"degraded"`) || !strings.Contains(ready.body, "nearly full") {
+		!strings.Contains(ready.body, `"status":"degraded"`) || !strings.Contains(ready.body, "short of disk space") {
 		t.Errorf("readiness: %+v", ready)
 	}
 	if got := d.ok("jobs", "submit", "-m", "fast", "--wait", "--idempotency-key", "once", "Hello"); len(strings.Fields(got)) != 3 {

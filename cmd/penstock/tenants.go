@@ -30,6 +30,7 @@ type tenant struct {
 	Enabled                bool
 	Weight                 int
 	Lanes, Regions, Models []string
+	MediaHosts             []string `json:"media_hosts"`
 	Retention              struct{ Results, Events, Idempotency string }
 	allowed
 	ETag      string
@@ -178,7 +179,8 @@ func (sh *shell) printTenant(raw json.RawMessage) error {
 	}
 	about := []field{{"Dry run", note}, {"Tenant", t.ID}, {"State", t.state()}, {"Source", t.Source}, {"Tier", t.Tier},
 		{"Weight", strconv.Itoa(t.Weight)}, {"Lanes", strings.Join(t.Lanes, ", ")}, {"Models", cmp.Or(strings.Join(t.Models, ", "), "any")},
-		{"Regions", cmp.Or(strings.Join(t.Regions, ", "), "anywhere")}, {"Results kept", t.Retention.Results},
+		{"Regions", cmp.Or(strings.Join(t.Regions, ", "), "anywhere")},
+		{"Media hosts", cmp.Or(strings.Join(t.MediaHosts, ", "), "by default")}, {"Results kept", t.Retention.Results},
 		{"Events kept", t.Retention.Events}, {"Idempotency kept", t.Retention.Idempotency}}
 	about = append(about, t.allowed.fields()...)
 	return sh.describe(append(about, field{"ETag", t.ETag}, field{"Created", sh.when(t.CreatedAt)}, field{"Updated", sh.when(t.UpdatedAt)})...)
@@ -189,7 +191,7 @@ type tenantFlags struct {
 	changing
 	tier                               string
 	weight                             int
-	lanes, regions, models             []string
+	lanes, regions, models, media      []string
 	results, events, idempotent, files time.Duration
 	enabled                            bool
 	may                                allowance
@@ -203,6 +205,7 @@ func (o *tenantFlags) add(c *cobra.Command) {
 	f.StringSliceVar(&o.lanes, "lanes", nil, "lanes it may use: realtime,standard,bulk")
 	f.StringSliceVar(&o.regions, "regions", nil, "regions its work may run in; empty for anywhere")
 	f.StringSliceVar(&o.models, "models", nil, "models it may ask for; empty for any")
+	f.StringSliceVar(&o.media, "media-hosts", nil, "hosts that URLs in its bodies may name, such as *.example.com; none, public or any; empty for the default")
 	f.DurationVar(&o.results, "keep-results", 0, "how long finished work is kept, such as 168h")
 	f.DurationVar(&o.events, "keep-events", 0, "how long a job's log is kept after its end")
 	f.DurationVar(&o.files, "keep-files", 0, "how long files are kept after their upload")
@@ -221,6 +224,9 @@ func (o *tenantFlags) body(c *cobra.Command) (map[string]any, error) {
 		if c.Flags().Changed(name) {
 			said[name] = value
 		}
+	}
+	if c.Flags().Changed("media-hosts") {
+		said["media_hosts"] = o.media
 	}
 	kept := map[string]string{}
 	for name, d := range map[string]time.Duration{"results": o.results, "events": o.events, "idempotency": o.idempotent, "files": o.files} {

@@ -19,8 +19,10 @@ import (
 
 	"penstock"
 	"penstock/internal/backlog"
+	"penstock/internal/body"
 	"penstock/internal/config"
 	"penstock/internal/limit"
+	"penstock/internal/provider"
 	"penstock/internal/queue"
 	"penstock/internal/room"
 	"penstock/internal/route"
@@ -138,9 +140,11 @@ type JobOrder struct {
 type Inference struct {
 	CustomID        string
 	Body            []byte
-	MaxOutputTokens int64 // the caller's own bound for one answer, 0 when it set none
-	Choices         int64 // answers asked for at once, 0 for one
-	Silent          bool  // nothing is generated, whatever the bounds say
+	MaxOutputTokens int64            // the caller's own bound for one answer, 0 when it set none
+	Further         provider.Further // what it asks for by names that only some upstreams obey
+	Choices         int64            // answers asked for at once, 0 for one
+	Silent          bool             // nothing is generated, whatever the bounds say
+	Links           []body.Span      // the strings in Body that an upstream may fetch from
 }
 
 // Job admits a job: it is accepted when this returns without an error. What an operator holds back is
@@ -264,6 +268,9 @@ func (s *Service) draft(caller penstock.Caller, o *JobOrder) (d draft, err error
 		if err := countable(resolved, inf); err != nil {
 			return d, err
 		}
+		if err := Fetchable(s.Config.Current(), caller.Tenant, targets, inf); err != nil {
+			return d, inInput(err, i, len(o.Inferences))
+		}
 		d.sub.Items[i] = Item(targets, inf, d.terms)
 	}
 	d.arrival = arrivalOf(caller.Tenant.ID, d.sub)
@@ -358,6 +365,9 @@ func (s *Service) Request(ctx context.Context, caller penstock.Caller, o Request
 		if targets, err = payable(&caller, o.Model, &resolved, targets); err == nil {
 			err = countable(resolved, o.Inference)
 		}
+	}
+	if err == nil {
+		err = Fetchable(snapshot, caller.Tenant, targets, o.Inference)
 	}
 	if err != nil {
 		return Admitted{}, err

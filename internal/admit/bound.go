@@ -35,6 +35,7 @@ func Bound(targets []*penstock.Target, inf Inference, terms Terms) Most {
 		if each == 0 {
 			each = t.MaxOutputTokens
 		}
+		each = inf.Further.Most(each)
 		choices := max(inf.Choices, 1)
 		output := int64(mostTokens)
 		if each <= mostTokens/choices {

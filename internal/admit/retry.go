@@ -282,6 +282,9 @@ func (s *Service) retryOrder(ctx context.Context, caller penstock.Caller, r retr
 	p := pricing{tenant: caller.Tenant.ID, targets: targets, terms: Terms{s.Clock(), of.Lane}}
 	for i, item := range found.Items {
 		inf, err := r.Read(of.Endpoint, item.Body)
+		if err == nil {
+			err = Fetchable(s.Config.Current(), caller.Tenant, targets, inf)
+		}
 		if err != nil {
 			return store.Retry{}, pricing{}, err
 		}

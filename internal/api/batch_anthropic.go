@@ -200,7 +200,7 @@ func copyRequests(sent io.Reader, out io.Writer) (models []string, err error) {
 			return nil, penstock.Errorf(penstock.CodeTooLarge, "A batch has at most %d requests; split it.", maxMessageBatch)
 		}
 		var r messageBatchRequest
-		if err := json.UnmarshalDecode(dec, &r, lenient); err != nil {
+		if err := json.UnmarshalDecode(dec, &r, json.RejectUnknownMembers(true)); err != nil {
 			return nil, unreadableRequest(err, n)
 		}
 		if err := r.check(n); err != nil {
@@ -223,9 +223,13 @@ func copyRequests(sent io.Reader, out io.Writer) (models []string, err error) {
 	if n == 0 {
 		return nil, penstock.InvalidParam("requests", "requests is empty; send at least one.")
 	}
-	for range 2 { // the end of the list and of the body, so that a body that was cut off is no batch
-		if _, err := dec.ReadToken(); err != nil {
+	for _, want := range []jsontext.Kind{']', '}'} { // so that a body that was cut off is no batch, nor one that says more
+		token, err := dec.ReadToken()
+		if err != nil {
 			return nil, unreadableRequest(err, n)
+		}
+		if token.Kind() != want {
+			return nil, errOnlyRequests()
 		}
 	}
 	return models, nil
@@ -247,17 +251,20 @@ func (r *messageBatchRequest) check(n int) error {
 
 // seekRequests goes to the first request.
 func seekRequests(dec *jsontext.Decoder) error {
-	missing := penstock.InvalidParam("requests", "The body must be an object whose only member is requests, a list.")
 	for _, want := range []jsontext.Kind{'{', '"', '['} {
 		token, err := dec.ReadToken()
 		if err != nil {
 			return unreadableRequest(err, 0)
 		}
 		if token.Kind() != want || want == '"' && token.String() != "requests" {
-			return missing
+			return errOnlyRequests()
 		}
 	}
 	return nil
+}
+
+func errOnlyRequests() error {
+	return penstock.InvalidParam("requests", "The body must be an object whose only member is requests, a list.")
 }
 
 func unreadableRequest(err error, n int) error {
@@ -266,6 +273,10 @@ func unreadableRequest(err error, n int) error {
 	}
 	if _, ours := errors.AsType[*penstock.Error](err); ours {
 		return err
+	}
+	if e, ok := errors.AsType[*json.SemanticError](err); ok && errors.Is(err, json.ErrUnknownName) {
+		name := fmt.Sprintf("requests.%d.%s", n, clip(e.JSONPointer.LastToken()))
+		return penstock.InvalidParam(name, "%s is not known here; a request has custom_id and params.", name)
 	}
 	return &penstock.Error{Code: penstock.CodeInvalidRequest, Param: fmt.Sprintf("requests.%d", n), Err: err,
 		Message: fmt.Sprintf("The body could not be read to its end: requests.%d is not as it should be.", n)}

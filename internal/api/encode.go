@@ -77,7 +77,7 @@ type jobView struct {
 	WaitingOn         *string             `json:"waiting_on" about:"Why queued items do not start: paused, when an operator holds them back; budget, when a hard budget has too little left for the next ones; null for their turn alone."`
 	Resolved          resolvedView        `json:"resolved" about:"What admission decided once; retries run it again."`
 	Error             *penstock.ItemError `json:"error" about:"Why the job itself could not run; what went wrong with items is in their results."`
-	Result            *resultView         `json:"result" about:"The result of a job with one item, once it is finished; null in lists."`
+	Result            *resultView         `json:"result" about:"The result of a job with one item, once it is finished; null in lists, and for keys without jobs:read."`
 }
 
 type resolvedView struct {

@@ -7,6 +7,7 @@ import (
 	"penstock/internal/admit"
 	"penstock/internal/attempt"
 	"penstock/internal/body"
+	"penstock/internal/provider"
 )
 
 // explainView is what a model would do with a call.
@@ -100,6 +101,9 @@ func roughly(endpoint penstock.Endpoint, object body.Object) admit.Inference {
 		if n, err := object.Count(name); err == nil {
 			inf.Choices = max(inf.Choices, n)
 		}
+	}
+	if further, err := provider.FurtherOf(object, provider.Further{Output: 1 << 24, Added: 1 << 24, Thinking: 1 << 24, Answers: 128}); err == nil {
+		inf.Further, inf.Choices = further, max(inf.Choices, further.Answers)
 	}
 	return inf
 }

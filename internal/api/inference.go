@@ -129,7 +129,8 @@ func (c *call) admitInference(d *door, text []byte) (*errand, error) {
 
 // inferenceOf is what admission has to know of a body.
 func inferenceOf(asked dialect.Call) admit.Inference {
-	return admit.Inference{Body: asked.Object.Text, MaxOutputTokens: asked.MaxOutputTokens, Choices: asked.Choices, Silent: asked.Silent}
+	return admit.Inference{Body: asked.Object.Text, MaxOutputTokens: asked.MaxOutputTokens, Further: asked.Further, Choices: asked.Choices,
+		Silent: asked.Silent, Links: asked.Object.Links}
 }
 
 // forwarded returns the headers that go on to the upstream.

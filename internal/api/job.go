@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -361,7 +362,7 @@ func (c *call) job(status int, j penstock.Job) error {
 			telemetry.String("penstock.status", string(j.Status())))
 		defer span.End(nil)
 	}
-	if j.Counts.Total == 1 && !j.FinishedAt.IsZero() {
+	if j.Counts.Total == 1 && !j.FinishedAt.IsZero() && c.mayReadResults() {
 		item, err := c.Jobs.Item(c.r.Context(), c.caller.Tenant.ID, penstock.ItemID(j.ID, 0))
 		if err != nil {
 			return err
@@ -371,6 +372,10 @@ func (c *call) job(status int, j penstock.Job) error {
 	}
 	return c.json(status, view)
 }
+
+// mayReadResults says whether the caller's key may see what its tenant's jobs came to: one that may only submit, cancel and retry
+// is told how they stand, and nothing of their answers.
+func (c *call) mayReadResults() bool { return slices.Contains(c.caller.Scopes, penstock.ScopeJobsRead) }
 
 func (c *call) cancelJob() error {
 	id, err := c.pathID(penstock.ViewJob)

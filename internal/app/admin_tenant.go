@@ -12,18 +12,21 @@ import (
 
 // tenantView is a tenant as operators see it.
 type tenantView struct {
-	Object    string             `json:"object"`
-	ID        penstock.TenantID  `json:"id"`
-	Source    store.TenantSource `json:"source"`
-	Enabled   bool               `json:"enabled"`
-	Tier      string             `json:"tier"`
-	Weight    int                `json:"weight"`
-	Lanes     []penstock.Lane    `json:"lanes"`
-	Regions   []string           `json:"regions"` // empty for anywhere
-	Models    []string           `json:"models"`  // empty for any
-	Retention retentionView      `json:"retention"`
-	Limits    limitsView         `json:"limits"`
-	Budget    config.Budget      `json:"budget"`
+	Object  string             `json:"object"`
+	ID      penstock.TenantID  `json:"id"`
+	Source  store.TenantSource `json:"source"`
+	Enabled bool               `json:"enabled"`
+	Tier    string             `json:"tier"`
+	Weight  int                `json:"weight"`
+	Lanes   []penstock.Lane    `json:"lanes"`
+	Regions []string           `json:"regions"` // empty for anywhere
+	Models  []string           `json:"models"`  // empty for any
+
+	MediaHosts []string `json:"media_hosts"` // empty for what holds for all
+
+	Retention retentionView `json:"retention"`
+	Limits    limitsView    `json:"limits"`
+	Budget    config.Budget `json:"budget"`
 
 	ModelBudgets map[string]config.Budget `json:"model_budgets"`
 
@@ -71,7 +74,7 @@ func (a *app) tenantView(t store.TenantRecord) tenantView {
 	}
 	return tenantView{
 		Object: "tenant", ID: t.ID, Source: t.Source, Enabled: t.Enabled, Tier: t.Tier, Weight: t.Weight, Lanes: t.Lanes,
-		Regions: append([]string{}, t.Regions...), Models: append([]string{}, t.Models...),
+		Regions: append([]string{}, t.Regions...), Models: append([]string{}, t.Models...), MediaHosts: append([]string{}, t.MediaHosts...),
 		Limits: limitsView{t.Limits, t.EnqueuedTokens, t.ModelLimits}, Budget: config.BudgetOf(t.Budgets, "", ""), ModelBudgets: modelBudgets(t.Budgets),
 		Retention: retentionView{own(t.Retention.Results), own(t.Retention.Events), own(t.Retention.Idempotency), own(t.Retention.Files)},
 		ETag:      api.ETag(t.Version), CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt,
@@ -80,14 +83,17 @@ func (a *app) tenantView(t store.TenantRecord) tenantView {
 
 // tenantFields is what an operator says about a tenant. What is left out stays, or takes its default.
 type tenantFields struct {
-	ID        *penstock.TenantID `json:"id"`
-	Enabled   *bool              `json:"enabled"`
-	Tier      *string            `json:"tier"`
-	Weight    *int               `json:"weight"`
-	Lanes     *[]penstock.Lane   `json:"lanes"`
-	Regions   *[]string          `json:"regions"`
-	Models    *[]string          `json:"models"`
-	Retention *retentionView     `json:"retention"`
+	ID      *penstock.TenantID `json:"id"`
+	Enabled *bool              `json:"enabled"`
+	Tier    *string            `json:"tier"`
+	Weight  *int               `json:"weight"`
+	Lanes   *[]penstock.Lane   `json:"lanes"`
+	Regions *[]string          `json:"regions"`
+	Models  *[]string          `json:"models"`
+
+	MediaHosts *[]string `json:"media_hosts"`
+
+	Retention *retentionView `json:"retention"`
 	allowanceFields
 }
 
@@ -99,6 +105,7 @@ func (a *app) apply(f tenantFields, t *store.TenantRecord) error {
 	assign(&t.Lanes, f.Lanes)
 	assign(&t.Regions, f.Regions)
 	assign(&t.Models, f.Models)
+	assign(&t.MediaHosts, f.MediaHosts)
 	if f.Retention != nil {
 		t.Retention = penstock.Retention{}
 		assign(&t.Retention.Results, (*time.Duration)(f.Retention.Results))

@@ -50,11 +50,18 @@ func (c composer) Compose(u store.Unsplit) (func(file.Line) store.NewItem, error
 	}
 	snapshot := c.live.Current()
 	targets := admit.ResolvedTargets(snapshot, u.Job)
+	tenant, known := c.directory.Tenant(u.Job.Tenant)
+	if !known { // nobody says any more what may be fetched for it
+		tenant.MediaHosts = []string{penstock.MediaNone}
+	}
 	return func(l file.Line) store.NewItem {
 		inf, err := form.Line(l, snapshot.Process.Limits.MaxBodyBytes)
 		if err != nil {
 			e := penstock.AsError(err)
 			return store.NewItem{CustomID: l.CustomID, Body: l.Body, Refusal: &penstock.ItemError{Code: e.Code, Message: e.Message}}
+		}
+		if err := admit.Fetchable(snapshot, tenant, targets, inf); err != nil {
+			return store.NewItem{CustomID: l.CustomID, Body: l.Body, Refusal: &penstock.ItemError{Code: penstock.CodeInvalidRequest, Message: penstock.AsError(err).Message}}
 		}
 		return admit.Item(targets, inf, admit.Terms{From: time.Now(), Lane: u.Job.Lane})
 	}, nil

@@ -7,6 +7,7 @@ import (
 
 	"penstock"
 	"penstock/internal/body"
+	"penstock/internal/provider"
 )
 
 // What a hard budget pays for may not cost more than was set aside for it, whatever changed since: prices and
@@ -49,11 +50,11 @@ func (task *Task) worst(t *penstock.Target) penstock.Charge {
 		if asked, ok := outputBound(task.Endpoint, object); ok {
 			output = asked
 		}
-		for _, name := range []string{"n", "best_of"} {
-			if n, err := object.Count(name); err == nil {
-				choices = max(choices, n)
-			}
+		further, err := provider.FurtherOf(object, provider.Further{Output: maxAsked, Added: maxAsked, Thinking: maxAsked, Answers: maxAnswers})
+		if err != nil { // admission refuses it
+			output = maxAsked
 		}
+		output, choices = further.Most(output), max(choices, further.Answers)
 		if task.Endpoint == penstock.EndpointCompletions {
 			choices = min(choices, maxAnswers) * min(body.Prompts(object.Raw("prompt")), maxAnswers)
 		}
@@ -70,8 +71,8 @@ func (task *Task) worst(t *penstock.Target) penstock.Charge {
 	}
 }
 
-// maxAnswers keeps the number of answers that a body asks for a number; bodies are refused long before.
-const maxAnswers = 1 << 20
+// maxAnswers and maxAsked keep what a body asks for a number; bodies are refused long before.
+const maxAnswers, maxAsked = 1 << 20, 1 << 40
 
 // outputBound is what the body of a call itself bounds an answer by. Members of other dialects bound nothing: an upstream
 // does not know them.

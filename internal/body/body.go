@@ -37,8 +37,10 @@ type Member struct {
 type Object struct {
 	Text    []byte
 	Members []Member
-	start   int // just behind the opening brace
-	end     int // at the closing one
+	Links   []Span // the strings that an upstream may fetch from, of an object that was scanned by its shape
+	Marked  bool   // its shape marks one of its members
+	start   int    // just behind the opening brace
+	end     int    // at the closing one
 }
 
 // ErrNotObject says that a text is JSON, but not an object.

@@ -83,6 +83,7 @@ func check(f *File, d draft) Problems {
 	}
 	c.models(f)
 	c.tenants(f)
+	c.mediaHosts("media_hosts", f.MediaHosts)
 	c.retentions(f)
 	c.problems.sort()
 	return c.problems

@@ -24,6 +24,7 @@ func (c *checker) provider(at path, name string, p ProviderConfig) {
 		c.httpURL(at+".base_url", p.BaseURL)
 	}
 	c.azure(at, p)
+	c.network(at+".network", p.Network)
 }
 
 func (c *checker) apiKeys(at path, p ProviderConfig) {
@@ -272,6 +273,7 @@ func (c *checker) tenants(f *File) {
 			refer(c, (at + ".models").index(i), model, namedTable[ModelConfig]{"models", f.Models})
 		}
 		eachOnce(c, at+".models", t.Models)
+		c.mediaHosts(at+".media_hosts", t.MediaHosts)
 		if t.Tier != "" {
 			c.name(at+".tier", t.Tier)
 		}

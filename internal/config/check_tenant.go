@@ -10,7 +10,7 @@ import (
 // stand for what holds for all. Codes: invalid_request, for the first problem.
 func (s *Snapshot) CheckTenant(t penstock.Tenant) error {
 	c := checker{broken: map[path]bool{}}
-	own := TenantConfig{Weight: t.Weight, Lanes: t.Lanes, Regions: t.Regions, Models: t.Models, Tier: t.Tier, Limits: TenantLimits{
+	own := TenantConfig{Weight: t.Weight, Lanes: t.Lanes, Regions: t.Regions, Models: t.Models, Tier: t.Tier, MediaHosts: t.MediaHosts, Limits: TenantLimits{
 		RateLimits: rateLimitsOf(t.Limits), EnqueuedTokens: t.EnqueuedTokens, Models: map[string]RateLimits{},
 	}}
 	for model, l := range t.ModelLimits {

@@ -45,6 +45,8 @@ type Snapshot struct {
 	Providers map[string]ProviderConfig
 	// FallbackModel answers for model names that are not configured; "" for none.
 	FallbackModel string
+	// MediaHosts are those that targets may fetch from for tenants that do not say; nil for the default.
+	MediaHosts []string
 	// Retention holds for tenants that are not configured; [Snapshot.RetentionOf] knows for any. It
 	// decides nothing about an inference, so the hash does not cover it.
 	Retention penstock.Retention

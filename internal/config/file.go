@@ -36,6 +36,14 @@ type File struct {
 	// Zero: none, every call is answered with model_not_found.
 	Models map[string]ModelConfig `yaml:"models,omitempty"`
 
+	// MediaHosts are the hosts that a target may fetch images, videos, audio and files from because a body names their URLs:
+	// names of hosts, *.example.com for all hosts below a domain, or addresses; public for all hosts but those of local
+	// networks; any for everything, also what is no http URL; none for nothing. A public name may lead to a private address,
+	// so public does not protect a model server in your network. Data in the body itself and ids of files are never refused.
+	// Zero: the default, public for models all of whose targets run in a public network (see the network of a provider), and
+	// none for others. Tenants may have their own.
+	MediaHosts []string `yaml:"media_hosts,omitempty"`
+
 	// FallbackModel is the configured model that answers for every model name that is not configured.
 	// Meant for development, where any SDK example should run. Zero: unknown names are errors.
 	FallbackModel string `yaml:"fallback_model,omitempty"`
@@ -269,6 +277,11 @@ type ProviderConfig struct {
 	// included. Zero: the default of the kind; for openai https://api.openai.com/v1,
 	// for anthropic https://api.anthropic.com/v1.
 	BaseURL string `yaml:"base_url"`
+
+	// Network says where the servers run: private, where they can reach what strangers may not, such as your own network; or
+	// public. It decides what MediaHosts is by default. Zero: the default, public where base_url is the default of the kind or
+	// the resource is Azure's, private for all others.
+	Network string `yaml:"network,omitempty"`
 
 	// Azure says that an openai provider is a resource of Azure's, which has URLs and a header of its own.
 	// Its base_url is then the resource's, without a path. Zero: it is none.
@@ -509,6 +522,9 @@ type TenantConfig struct {
 	// Models are the configured models that it may ask for. Zero: all of them.
 	Models []string `yaml:"models,omitempty"`
 
+	// MediaHosts are the hosts that targets may fetch from for it. Zero: what holds for all.
+	MediaHosts []string `yaml:"media_hosts,omitempty"`
+
 	// Tier is your own word for tenants of its kind, to list them by. It matches [a-z0-9][a-z0-9._-]{0,62}.
 	// Zero: none.
 	Tier string `yaml:"tier,omitempty"`
@@ -568,6 +584,23 @@ func (p ProviderConfig) Keys() []Secret {
 // ProviderKinds lists every protocol that a provider can speak.
 var ProviderKinds = []string{KindOpenAI, KindAnthropic}
 
+// The networks that a provider can run in.
+const (
+	NetworkPublic  = "public"
+	NetworkPrivate = "private"
+)
+
+// private says whether a provider can reach what strangers may not.
+func (p ProviderConfig) private() bool {
+	switch {
+	case p.Network != "":
+		return p.Network == NetworkPrivate
+	case p.Azure.APIVersion != "":
+		return false
+	}
+	return p.BaseURL != DefaultOpenAIBaseURL && p.BaseURL != DefaultAnthropicBaseURL
+}
+
 const (
 	// KindOpenAI is OpenAI's API, and that of the many servers compatible with it.
 	KindOpenAI = "openai"
@@ -577,6 +610,7 @@ const (
 
 // clone copies the file deeply enough that filling it in leaves the original alone.
 func (f File) clone() File {
+	f.MediaHosts = slices.Clone(f.MediaHosts)
 	f.Providers = maps.Clone(f.Providers)
 	for name, p := range f.Providers {
 		p.APIKeys = slices.Clone(p.APIKeys)
@@ -595,6 +629,7 @@ func (f File) clone() File {
 	f.Tenants = maps.Clone(f.Tenants)
 	for id, t := range f.Tenants {
 		t.Lanes, t.Regions, t.Models = slices.Clone(t.Lanes), slices.Clone(t.Regions), slices.Clone(t.Models)
+		t.MediaHosts = slices.Clone(t.MediaHosts)
 		t.Keys, t.Limits.Models, t.ModelBudgets = slices.Clone(t.Keys), maps.Clone(t.Limits.Models), maps.Clone(t.ModelBudgets)
 		for i := range t.Keys {
 			t.Keys[i].Scopes = slices.Clone(t.Keys[i].Scopes)

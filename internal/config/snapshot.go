@@ -21,6 +21,7 @@ func newSnapshot(file File) *Snapshot {
 		Tenants:       map[penstock.TenantID]penstock.Tenant{},
 		Providers:     file.Providers,
 		FallbackModel: file.FallbackModel,
+		MediaHosts:    file.MediaHosts,
 		Retention:     penstock.Retention(file.Retention),
 		Queue:         file.Queue,
 		Lanes:         file.Lanes,
@@ -42,6 +43,7 @@ func newSnapshot(file File) *Snapshot {
 
 	for name, t := range file.Targets {
 		s.Targets[name] = t.target(name, s.Hash)
+		s.Targets[name].Private = file.Providers[t.Provider].private()
 	}
 	definitions := whole.definitions()
 	for name, m := range file.Models {
@@ -54,7 +56,7 @@ func newSnapshot(file File) *Snapshot {
 	}
 	for id, t := range file.Tenants {
 		tenant := penstock.Tenant{ID: penstock.TenantID(id), Weight: t.Weight, Lanes: t.Lanes, Retention: penstock.Retention(t.Retention),
-			Regions: t.Regions, Models: t.Models, Tier: t.Tier, Limits: t.Limits.limits(), ModelLimits: t.Limits.modelLimits(),
+			Regions: t.Regions, Models: t.Models, Tier: t.Tier, MediaHosts: t.MediaHosts, Limits: t.Limits.limits(), ModelLimits: t.Limits.modelLimits(),
 			EnqueuedTokens: t.Limits.EnqueuedTokens, Budgets: t.budgets()}
 		s.Tenants[tenant.ID] = tenant
 		for i, k := range t.Keys {
@@ -79,7 +81,9 @@ func (f *File) normalize() {
 		}
 		f.Targets[name] = t
 	}
+	slices.Sort(f.MediaHosts)
 	for _, t := range f.Tenants {
+		slices.Sort(t.MediaHosts)
 		sortLike(t.Lanes, penstock.Lanes)
 		slices.Sort(t.Regions)
 		slices.Sort(t.Models)

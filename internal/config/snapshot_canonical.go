@@ -17,6 +17,9 @@ type canonical struct {
 	Models        map[string]canonicalModel    `json:"models"`
 	FallbackModel string                       `json:"fallback_model"`
 	Tenants       map[string]canonicalTenant   `json:"tenants"`
+
+	// Left out where it is not set, as in targets.
+	MediaHosts []string `json:"media_hosts,omitempty"`
 }
 
 type canonicalProvider struct {
@@ -25,6 +28,7 @@ type canonicalProvider struct {
 
 	// Left out where it is not set, as in targets.
 	AzureAPIVersion string `json:"azure_api_version,omitzero"`
+	Network         string `json:"network,omitzero"`
 }
 
 type canonicalTarget struct {
@@ -81,6 +85,8 @@ type canonicalTenant struct {
 
 	Regions []string `json:"regions,omitempty"`
 	Models  []string `json:"models,omitempty"`
+
+	MediaHosts []string `json:"media_hosts,omitempty"`
 }
 
 type canonicalKey struct {
@@ -98,10 +104,11 @@ func canonicalOf(f File) canonical {
 		Targets:       map[string]canonicalTarget{},
 		Models:        map[string]canonicalModel{},
 		FallbackModel: f.FallbackModel,
+		MediaHosts:    f.MediaHosts,
 		Tenants:       map[string]canonicalTenant{},
 	}
 	for name, p := range f.Providers {
-		c.Providers[name] = canonicalProvider{Kind: p.Kind, BaseURL: p.BaseURL, AzureAPIVersion: p.Azure.APIVersion}
+		c.Providers[name] = canonicalProvider{Kind: p.Kind, BaseURL: p.BaseURL, AzureAPIVersion: p.Azure.APIVersion, Network: p.Network}
 	}
 	for name, t := range f.Targets {
 		price := t.Price.rates()
@@ -142,7 +149,7 @@ func canonicalOf(f File) canonical {
 			CacheTTL: m.Cache.canonical()}
 	}
 	for id, t := range f.Tenants {
-		tenant := canonicalTenant{Weight: t.Weight, Lanes: t.Lanes, Keys: []canonicalKey{}, Regions: t.Regions, Models: t.Models}
+		tenant := canonicalTenant{Weight: t.Weight, Lanes: t.Lanes, Keys: []canonicalKey{}, Regions: t.Regions, Models: t.Models, MediaHosts: t.MediaHosts}
 		for _, k := range t.Keys {
 			tenant.Keys = append(tenant.Keys, canonicalKey{Name: k.Name, Scopes: k.Scopes, CacheTTL: k.Cache.canonical()})
 		}

@@ -29,7 +29,7 @@ type Policy struct {
 	PlainHTTP bool
 }
 
-// Refusal is why an address is not connected to. It is safe to show to whoever chose the address.
+// Refusal is why an address is not connected to. Its text is for the operator; [Refusal.Public] is for whoever chose the host.
 type Refusal struct {
 	Host   string // as it was asked for, "" when only the address is known
 	Addr   netip.Addr
@@ -41,6 +41,20 @@ func (r *Refusal) Error() string {
 		return fmt.Sprintf("%s resolves to %s, which %s", r.Host, r.Addr, r.Reason)
 	}
 	return fmt.Sprintf("%s %s", r.Addr, r.Reason)
+}
+
+// plainReason is why plain http is refused.
+const plainReason = "is public: plain http is refused there, use https"
+
+// Public is the refusal without what only our resolver knows: which address a name leads to, and what is there.
+func (r *Refusal) Public() string {
+	switch {
+	case r.Host == "", r.Host == r.Addr.String():
+		return r.Error() // the address was chosen itself
+	case r.Reason == plainReason:
+		return r.Host + " " + plainReason
+	}
+	return r.Host + " does not lead to a public address"
 }
 
 // Check says whether an address may be connected to over TLS; nil, or a *Refusal.
@@ -61,7 +75,7 @@ func (p Policy) CheckPlain(addr netip.Addr) error {
 		return err
 	}
 	if addr = addr.Unmap().WithZone(""); !p.PlainHTTP && !p.allows(addr) {
-		return &Refusal{Addr: addr, Reason: "is public: plain http is refused there, use https"}
+		return &Refusal{Addr: addr, Reason: plainReason}
 	}
 	return nil
 }

@@ -169,11 +169,12 @@ func (w *Watcher) judge(ctx context.Context, v Volume, space Space) bool {
 	return low
 }
 
+// refusal is for tenants. Which disk it is, and how much room it has, is the operator's to know: it is in the cause, the log and the
+// metrics.
 func refusal(why string) *penstock.Error {
 	return &penstock.Error{
-		Code: penstock.CodeOverloaded, RetryAfter: retryAfter,
-		Message: why + ". No new jobs are taken until its operator makes room or lowers disk.min_free; " +
-			"jobs can still be read, cancelled and deleted.",
+		Code: penstock.CodeOverloaded, RetryAfter: retryAfter, Err: errors.New(why),
+		Message: "The server is short of disk space. No new jobs are taken until its operator makes room; jobs can still be read, cancelled and deleted.",
 	}
 }
 

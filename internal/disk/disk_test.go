@@ -71,8 +71,11 @@ func (r *rig) wantNow(reason string) {
 		r.t.Errorf("refusal is %v, want one that says %q", err, reason)
 	}
 	if reason != "" {
-		if e := penstock.AsError(err); e.Code != penstock.CodeOverloaded || e.RetryAfter <= 0 || !strings.Contains(e.Message, "disk.min_free") {
+		if e := penstock.AsError(err); e.Code != penstock.CodeOverloaded || e.RetryAfter <= 0 || !strings.Contains(e.Message, "operator makes room") {
 			r.t.Errorf("%+v does not say when to come back or what to do", e)
+		}
+		if e := penstock.AsError(err); strings.ContainsAny(e.Message, "0123456789/") || strings.Contains(e.Message, "data") || strings.Contains(e.Message, "blob") {
+			r.t.Errorf("a tenant is told of disks: %s", e.Message)
 		}
 	}
 }

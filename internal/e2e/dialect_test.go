@@ -81,7 +81,7 @@ models:
   played-chats: {targets: [played-chats]}
   played-claude: {targets: [played-messages]}
 tenants:
-  acme: {keys: [{name: e2e, secret: "${E2E_KEY}"}]}
+  acme: {media_hosts: [any], keys: [{name: e2e, secret: "${E2E_KEY}"}]}
   small: {keys: [{name: e2e, secret: "${E2E_SMALL_KEY}"}], limits: {queued_items: 1}}
 `, address, metrics, st.data, st.sim, st.played.URL), 0o600)
 	if err != nil {

@@ -26,6 +26,7 @@ const (
 	CodeInvalidURL        = "invalid_url"
 	CodeMissingBody       = "missing_body"
 	CodeInvalidBody       = "invalid_body"
+	CodeAmbiguousField    = "ambiguous_field"
 )
 
 // MaxCustomIDBytes bounds a custom id.
@@ -39,11 +40,17 @@ type Line struct {
 	Body     []byte            // as it was written
 }
 
+// lineShape is the shape of a line. What its body has to be like depends on the endpoint, and is found out when it is read.
+var lineShape = body.NewShape(body.Names("custom_id", "method", "url", "body")...)
+
 // parseLine reads one line in either shape: {custom_id, body}, or OpenAI's {custom_id, method, url, body}. In
 // the second shape unknown members are passed over, as they are elsewhere.
 func parseLine(text []byte) (Line, *store.LineError) {
-	o, err := body.Scan(text)
+	o, err := body.ScanAs(text, lineShape)
+	doubt, ambiguous := errors.AsType[*body.Ambiguity](err)
 	switch {
+	case ambiguous:
+		return Line{}, wrong(CodeAmbiguousField, clip(doubt.Name), "%v.", doubt)
 	case errors.Is(err, body.ErrNotObject):
 		return Line{}, wrong(CodeNotAnObject, "", "The line is not a JSON object.")
 	case err != nil:

@@ -51,6 +51,8 @@ func TestLineErrors(t *testing.T) {
 		`{"custom_id":"o","body":` + strings.Repeat("[", 80) + strings.Repeat("]", 80) + `}`,
 		`{"custom_id":"p","body":{"x":"` + strings.Repeat("y", 3000) + `"}}`,
 		`{"custom_id":"q","body":{}}`,
+		`{"custom_id":"r","method":"POST","url":"/v1/chat/completions","body":{},"Body":{"model":"dear"}}`,
+		`{"custom_id":"s","method":"POST","url":"/v1/chat/completions","body":{},"x":1,"X":2}`,
 		``, ` `, // none at the end
 	}
 	limits := usual
@@ -64,12 +66,12 @@ func TestLineErrors(t *testing.T) {
 		{8, CodeInvalidCustomID, "custom_id"}, {9, CodeInvalidCustomID, "custom_id"}, {10, CodeMissingBody, "body"}, {11, CodeMissingBody, "body"},
 		{12, CodeInvalidBody, "body"}, {13, CodeInvalidMethod, "method"}, {14, CodeInvalidURL, "url"}, {15, CodeInvalidURL, "url"},
 		{16, CodeInvalidMethod, "method"}, {17, CodeInvalidURL, "url"}, {18, CodeUnknownField, "prioity"}, {19, CodeDuplicateCustomID, "custom_id"},
-		{20, CodeInvalidJSON, ""}, {21, CodeLineTooLong, ""},
+		{20, CodeInvalidJSON, ""}, {21, CodeLineTooLong, ""}, {23, CodeAmbiguousField, "Body"}, {24, CodeAmbiguousField, "X"},
 	}
 	if diff := cmp.Diff(want, briefs(f.Errors)); diff != "" {
 		t.Errorf("line errors (-want +got):\n%s", diff)
 	}
-	if f.ErrorCount != len(want) || f.Lines != 22 || f.Endpoint != penstock.EndpointChat {
+	if f.ErrorCount != len(want) || f.Lines != 24 || f.Endpoint != penstock.EndpointChat {
 		t.Errorf("%d errors in %d lines for %q", f.ErrorCount, f.Lines, f.Endpoint)
 	}
 	for _, e := range f.Errors {

@@ -3,13 +3,15 @@ package webhook
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
+	"syscall"
 	"time"
 
 	"penstock"
@@ -20,8 +22,6 @@ import (
 const (
 	// maxAnswerBytes is how much of an answer is read, so that its connection can be used again.
 	maxAnswerBytes = 16 << 10
-	// maxErrorBytes bounds what the log keeps of an error.
-	maxErrorBytes = 300
 )
 
 // deliver makes one attempt and records what it came to.
@@ -61,6 +61,10 @@ func (r *Runner) attempt(ctx context.Context, c *store.DeliveryClaim) store.Deli
 	} else {
 		answer, err = r.send(ctx, c)
 	}
+	if err != nil {
+		// Addresses, resolvers and certificates are for the operator. The endpoint's owner is told the rest.
+		r.Log.InfoContext(ctx, "an attempt at a webhook's delivery failed", "delivery", penstock.ViewDelivery.Format(c.ID), "tenant", c.Tenant, "error", withoutURL(err))
+	}
 	try := penstock.DeliveryTry{At: began, Took: r.Clock().Sub(began), StatusCode: answer.status, Error: explain(err, r.Timeout)}
 	if err != nil && ctx.Err() != nil {
 		return store.DeliveryReport{Outcome: store.OutcomeRelease, Try: try} // cut off by our own stop
@@ -68,7 +72,12 @@ func (r *Runner) attempt(ctx context.Context, c *store.DeliveryClaim) store.Deli
 	return judge(c.Round+1, answer, try)
 }
 
-var errUnsigned = errors.New("the secret could not be read; ask the operator to look into the log")
+// told is an error that the owner of an endpoint may read as it is.
+type told string
+
+func (t told) Error() string { return string(t) }
+
+const errUnsigned = told("the secret could not be read; ask the operator to look into the log")
 
 // judge decides what follows from an attempt.
 func judge(attempts int, a answered, try penstock.DeliveryTry) store.DeliveryReport {
@@ -121,11 +130,11 @@ func (r *Runner) send(ctx context.Context, c *store.DeliveryClaim) (a answered, 
 	case a.status >= 200 && a.status < 300:
 		return a, nil
 	case a.status >= 300 && a.status < 400:
-		return a, fmt.Errorf("answered %d: redirects are not followed, change the URL instead", a.status)
+		return a, told(fmt.Sprintf("answered %d: redirects are not followed, change the URL instead", a.status))
 	case a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable:
 		a.retryAfter = retryAfter(answer.Header, r.Clock())
 	}
-	return a, fmt.Errorf("answered %d", a.status)
+	return a, told(fmt.Sprintf("answered %d", a.status))
 }
 
 // retryAfter is how long the receiver asks us to wait, within bounds.
@@ -140,20 +149,44 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	return min(max(d, 0), MaxRetryAfter)
 }
 
-// explain words an error for the owner of the endpoint.
+// withoutURL is an error without the URL around it, which may carry a token.
+func withoutURL(err error) error {
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		return e.Err
+	}
+	return err
+}
+
+// explain words an error for the owner of the endpoint. It names nothing that the owner did not write: which address a host
+// leads to here, and who said so, is about the operator's network.
 func explain(err error, timeout time.Duration) string {
 	if err == nil {
 		return ""
 	}
 	if refusal, ok := errors.AsType[*dial.Refusal](err); ok {
-		return "refused: " + refusal.Error() + ". An operator can allow it by webhooks.allow"
+		return "refused: " + refusal.Public() + ". An operator can allow it by webhooks.allow"
 	}
-	if errors.Is(err, context.DeadlineExceeded) {
+	if t, ok := errors.AsType[told](err); ok {
+		return string(t)
+	}
+	if _, ok := errors.AsType[*net.DNSError](err); ok {
+		return "the host name could not be resolved"
+	}
+	if e, ok := errors.AsType[net.Error](err); errors.Is(err, context.DeadlineExceeded) || ok && e.Timeout() {
 		return fmt.Sprintf("no answer within %s", timeout)
 	}
-	if e, ok := errors.AsType[*url.Error](err); ok {
-		err = e.Err // the URL may carry a token
+	_, badCertificate := errors.AsType[*tls.CertificateVerificationError](err)
+	_, notTLS := errors.AsType[tls.RecordHeaderError](err)
+	_, alert := errors.AsType[tls.AlertError](err)
+	switch {
+	case badCertificate:
+		return "the certificate of the host is not trusted, or not for this host"
+	case notTLS || alert:
+		return "no secure connection could be agreed on"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "the connection was refused"
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "the connection broke before an answer came"
 	}
-	text := err.Error()
-	return strings.ToValidUTF8(text[:min(len(text), maxErrorBytes)], "")
+	return "no answer could be had; the operator's log says more"
 }

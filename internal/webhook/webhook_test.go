@@ -2,11 +2,18 @@ package webhook
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/base64"
+	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -87,14 +94,49 @@ func TestRefusalsAreExplained(t *testing.T) {
 	t.Parallel()
 	for _, addr := range []string{"127.0.0.1", "169.254.169.254", "168.63.129.16"} {
 		text := explain(blocked("hook.example", addr), time.Second)
-		for _, part := range []string{"refused", "hook.example", addr, "webhooks.allow"} {
+		for _, part := range []string{"refused", "hook.example", "webhooks.allow"} {
 			if !strings.Contains(text, part) {
 				t.Errorf("%q does not say %q", text, part)
 			}
 		}
+		if strings.Contains(text, addr) {
+			t.Errorf("%q tells the address that our resolver found", text)
+		}
+		if text := explain(blocked(addr, addr), time.Second); !strings.Contains(text, addr) {
+			t.Errorf("%q does not name the address that the owner wrote", text)
+		}
 	}
 	if text := explain(context.DeadlineExceeded, 15*time.Second); text != "no answer within 15s" {
 		t.Errorf("a timeout reads %q", text)
+	}
+}
+
+// What a tenant reads of a failed delivery names nothing of the operator's network, whatever went wrong.
+func TestExplanationsHideTheNetwork(t *testing.T) {
+	t.Parallel()
+	const inside, resolver = "10.20.30.40", "10.96.0.10:53"
+	at := &net.TCPAddr{IP: net.ParseIP(inside), Port: 443}
+	for want, cause := range map[string]error{
+		"could not be resolved":   &net.DNSError{Err: "server misbehaving", Name: "hook.example", Server: resolver},
+		"connection was refused":  &net.OpError{Op: "dial", Net: "tcp", Addr: at, Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)},
+		"connection broke":        &net.OpError{Op: "read", Net: "tcp", Source: at, Addr: at, Err: os.NewSyscallError("read", syscall.ECONNRESET)},
+		"no answer within 1s":     &net.OpError{Op: "dial", Net: "tcp", Addr: at, Err: os.ErrDeadlineExceeded},
+		"not trusted":             &tls.CertificateVerificationError{Err: x509.HostnameError{Certificate: &x509.Certificate{DNSNames: []string{"vault.internal"}}, Host: "hook.example"}},
+		"operator's log":          &net.OpError{Op: "dial", Net: "tcp", Addr: at, Err: os.NewSyscallError("connect", syscall.EHOSTUNREACH)},
+		"not lead to a public":    blocked("hook.example", inside),
+		"no secure connection":    tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"},
+		"answered 500":            told("answered 500"),
+		"connection broke before": io.EOF,
+	} {
+		text := explain(&url.Error{Op: "Post", URL: "https://hook.example/?token=hidden", Err: cause}, time.Second)
+		if !strings.Contains(text, want) {
+			t.Errorf("%v reads %q, want %q", cause, text, want)
+		}
+		for _, secret := range []string{inside, "10.96", "vault", "hidden", ":53", "443"} {
+			if strings.Contains(text, secret) {
+				t.Errorf("%q tells %s", text, secret)
+			}
+		}
 	}
 }
 

@@ -7,10 +7,12 @@ package dialect
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"penstock"
 	"penstock/internal/body"
+	"penstock/internal/provider"
 )
 
 // Call is what Penstock has to know about a body. The rest is the upstream's business.
@@ -20,9 +22,10 @@ type Call struct {
 	Stream       bool
 	IncludeUsage bool // the caller wants usage at the end of an OpenAI stream
 
-	MaxOutputTokens int64 // of one answer, 0 when the caller set no bound
-	Choices         int64 // answers asked for at once
-	Silent          bool  // nothing is generated, as with embeddings
+	MaxOutputTokens int64            // of one answer, 0 when the caller set no bound
+	Further         provider.Further // what it asks for by names that only some servers obey
+	Choices         int64            // answers asked for at once
+	Silent          bool             // nothing is generated, as with embeddings
 }
 
 // Bounds of what a body may ask for, so that what is reserved for it stays a number.
@@ -39,13 +42,21 @@ type Fields struct {
 	err error
 }
 
-// Scan opens a body. Codes: invalid_request.
-func Scan(text []byte) (*Fields, error) {
-	o, err := body.Scan(text)
+// Scan opens a body of a shape, which refuses members that some server takes for others. Codes: invalid_request.
+func Scan(text []byte, s *body.Shape) (*Fields, error) {
+	o, err := body.ScanAs(text, s)
 	if err != nil {
-		return nil, penstock.InvalidParam("body", "The body %v.", err)
+		return nil, Refusal(err)
 	}
 	return &Fields{Object: o}, nil
+}
+
+// Refusal words why a body could not be scanned. Codes: invalid_request.
+func Refusal(err error) error {
+	if a, ok := errors.AsType[*body.Ambiguity](err); ok {
+		return penstock.InvalidParam(a.Path, "%v.", a)
+	}
+	return penstock.InvalidParam("body", "The body %v.", err)
 }
 
 // String reads a member that must be a string, "" when it is missing or null.
@@ -84,6 +95,30 @@ func (f *Fields) Choices(name string) int64 {
 		f.Refuse(name, "%s must be at most %d.", name, MaxChoices)
 	}
 	return max(n, 1)
+}
+
+// Further reads what a body asks for by names that only some servers obey. Nearly no body has one of them.
+func (f *Fields) Further() provider.Further {
+	if f.CheckModel(); !f.Marked {
+		return provider.Further{}
+	}
+	further, err := provider.FurtherOf(f.Object, provider.Further{
+		Output: MaxOutputTokens, Added: MaxOutputTokens, Thinking: MaxOutputTokens, Answers: MaxChoices,
+	})
+	if wrong, ok := errors.AsType[*provider.WrongMember](err); ok {
+		f.Refuse(wrong.Path, "%v.", wrong)
+	}
+	return further
+}
+
+// CheckModel refuses members by which some servers answer with another model than the one that was asked for.
+func (f *Fields) CheckModel() {
+	if !f.Marked {
+		return
+	}
+	if wrong, ok := errors.AsType[*provider.WrongMember](provider.CheckModel(f.Object)); ok {
+		f.Refuse(wrong.Path, "%v.", wrong)
+	}
 }
 
 // Given reports whether a member is there and is not null.

@@ -38,7 +38,7 @@ func ifVersion(v int64) store.Condition { return store.Condition{Actor: "ada", I
 
 func (r *rig) newTenant(id penstock.TenantID) store.NewTenant {
 	return store.NewTenant{Enabled: true, Condition: operator, Tenant: penstock.Tenant{
-		ID: id, Weight: 3, Tier: "gold", Lanes: []penstock.Lane{penstock.LaneBulk}, Regions: []string{"eu"}, Models: []string{"fast"},
+		ID: id, Weight: 3, Tier: "gold", Lanes: []penstock.Lane{penstock.LaneBulk}, Regions: []string{"eu"}, Models: []string{"fast"}, MediaHosts: []string{"*.example.com"},
 		Retention: penstock.Retention{Results: time.Hour, Events: time.Minute, Idempotency: 48 * time.Hour},
 		Limits:    penstock.Limits{RequestsPerMinute: 600, DailyTokens: 9, Burst: 0.05}, EnqueuedTokens: 77,
 		ModelLimits: map[string]penstock.Limits{"fast": {Concurrency: 2, Burst: 0.5}},

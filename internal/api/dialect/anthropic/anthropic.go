@@ -18,23 +18,25 @@ const (
 
 // ReadMessage reads the body of a message. Codes: invalid_request.
 func ReadMessage(text []byte) (dialect.Call, error) {
-	f, err := dialect.Scan(text)
+	f, err := dialect.Scan(text, messageShape)
 	if err != nil {
 		return dialect.Call{}, err
 	}
 	c := dialect.Call{
-		Object: f.Object, Model: f.String("model"), Stream: f.Bool("stream"), MaxOutputTokens: f.OutputTokens("max_tokens"), Choices: 1,
+		Object: f.Object, Model: f.String("model"), Stream: f.Bool("stream"), MaxOutputTokens: f.OutputTokens("max_tokens"), Further: f.Further(),
 	}
+	c.Choices = max(c.Further.Answers, 1)
 	return c, f.Err()
 }
 
 // ReadCount reads the body of a question for the tokens of a message. Codes: invalid_request.
 func ReadCount(text []byte) (dialect.Call, error) {
-	f, err := dialect.Scan(text)
+	f, err := dialect.Scan(text, messageShape)
 	if err != nil {
 		return dialect.Call{}, err
 	}
 	c := dialect.Call{Object: f.Object, Model: f.String("model"), Choices: 1, Silent: true}
+	f.CheckModel()
 	if !f.Given("messages") {
 		f.Refuse("messages", "messages is missing: it is what the tokens are counted of.")
 	}

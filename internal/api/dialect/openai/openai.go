@@ -10,29 +10,30 @@ import (
 
 // ReadChat reads the body of a chat completion. Codes: invalid_request.
 func ReadChat(text []byte) (dialect.Call, error) {
-	f, err := dialect.Scan(text)
+	f, err := dialect.Scan(text, chatShape)
 	if err != nil {
 		return dialect.Call{}, err
 	}
 	c := dialect.Call{
 		Object: f.Object, Model: f.String("model"), Stream: f.Bool("stream"), IncludeUsage: wantsUsage(f),
-		MaxOutputTokens: f.OutputTokens("max_tokens", "max_completion_tokens"), Choices: f.Choices("n"),
+		MaxOutputTokens: f.OutputTokens("max_tokens", "max_completion_tokens"), Further: f.Further(),
 	}
+	c.Choices = max(f.Choices("n"), c.Further.Answers)
 	return c, f.Err()
 }
 
 // ReadCompletion reads the body of a completion, which may hold several prompts. Codes: invalid_request.
 func ReadCompletion(text []byte) (dialect.Call, error) {
-	f, err := dialect.Scan(text)
+	f, err := dialect.Scan(text, completionShape)
 	if err != nil {
 		return dialect.Call{}, err
 	}
 	c := dialect.Call{
 		Object: f.Object, Model: f.String("model"), Stream: f.Bool("stream"), IncludeUsage: wantsUsage(f),
-		MaxOutputTokens: f.OutputTokens("max_tokens"),
-		// best_of answers are generated, and paid for, of which n are shown.
-		Choices: max(f.Choices("n"), f.Choices("best_of")),
+		MaxOutputTokens: f.OutputTokens("max_tokens"), Further: f.Further(),
 	}
+	// best_of answers are generated, and paid for, of which n are shown.
+	c.Choices = max(f.Choices("n"), f.Choices("best_of"), c.Further.Answers)
 	prompts := body.Prompts(f.Raw("prompt"))
 	if prompts > dialect.MaxPrompts {
 		f.Refuse("prompt", "prompt holds %d prompts; at most %d are taken at once.", prompts, dialect.MaxPrompts)
@@ -43,11 +44,12 @@ func ReadCompletion(text []byte) (dialect.Call, error) {
 
 // ReadEmbedding reads the body of a call for embeddings. Codes: invalid_request.
 func ReadEmbedding(text []byte) (dialect.Call, error) {
-	f, err := dialect.Scan(text)
+	f, err := dialect.Scan(text, embeddingShape)
 	if err != nil {
 		return dialect.Call{}, err
 	}
 	c := dialect.Call{Object: f.Object, Model: f.String("model"), Choices: 1, Silent: true}
+	f.CheckModel()
 	if f.Bool("stream") {
 		f.Refuse("stream", "stream: embeddings come in one piece; leave it out.")
 	}
@@ -57,14 +59,15 @@ func ReadEmbedding(text []byte) (dialect.Call, error) {
 // ReadResponse reads the body of a response. What would be kept between calls is refused, for it is not
 // served yet; and since upstreams keep responses unless told otherwise, they are told. Codes: invalid_request.
 func ReadResponse(text []byte) (dialect.Call, error) {
-	f, err := dialect.Scan(text)
+	f, err := dialect.Scan(text, responseShape)
 	if err != nil {
 		return dialect.Call{}, err
 	}
 	c := dialect.Call{
 		Object: f.Object, Model: f.String("model"), Stream: f.Bool("stream"),
-		MaxOutputTokens: f.OutputTokens("max_output_tokens"), Choices: 1,
+		MaxOutputTokens: f.OutputTokens("max_output_tokens"), Further: f.Further(),
 	}
+	c.Choices = max(c.Further.Answers, 1)
 	for _, option := range []string{"store", "background"} {
 		if f.Bool(option) {
 			f.Refuse(option, "%s is for POST /v1/responses: the body of a job is kept with its job. Leave it out.", option)
@@ -79,7 +82,7 @@ func ReadResponse(text []byte) (dialect.Call, error) {
 	if err := f.Err(); err != nil || f.Given("store") {
 		return c, err
 	}
-	c.Object, err = body.Scan(body.Apply(text, f.Replace("store", "false")))
+	c.Object, err = body.ScanAs(body.Apply(text, f.Replace("store", "false")), responseShape)
 	return c, err
 }
 

@@ -1,0 +1,17 @@
+package anthropic
+
+import (
+	"penstock/internal/api/dialect"
+	"penstock/internal/body"
+)
+
+// messageShape is the shape of a message, and of a question for its tokens.
+var messageShape = dialect.NewTop(append(body.Names("model", "stream", "max_tokens", "metadata", "temperature", "top_p", "top_k", "stop_sequences", "service_tier", "cache_control",
+	"container", "context_management", "inference_geo", "speed"),
+	body.Field{Name: "messages", Value: body.NewShape(append(body.Names("role"), body.Field{Name: "content", Value: dialect.Part})...)},
+	body.Field{Name: "system", Value: dialect.Part},
+	body.Field{Name: "tools", Value: dialect.Tool}, body.Field{Name: "tool_choice", Value: dialect.ToolChoice},
+	body.Field{Name: "mcp_servers", Value: body.NewShape(append(body.Names("type", "name", "authorization_token", "tool_configuration"), body.Field{Name: "url", Link: body.IsLink})...)},
+	body.Field{Name: "output_config", Value: body.NewShape(append(body.Names("effort"), body.Field{Name: "format", Value: dialect.ResponseFormat})...)},
+	body.Field{Name: "output_format", Value: dialect.ResponseFormat},
+)...)

@@ -1,0 +1,107 @@
+package openai
+
+import (
+	"strings"
+	"testing"
+
+	"penstock"
+	"penstock/internal/api/dialect"
+	"penstock/internal/api/dialect/dialecttest"
+	"penstock/internal/body"
+	"penstock/internal/provider"
+)
+
+// endpoints are the readers of this package and the shapes that they read by.
+var endpoints = map[string]struct {
+	shape *body.Shape
+	read  dialecttest.Read
+}{
+	"chat": {chatShape, ReadChat}, "completions": {completionShape, ReadCompletion}, "embeddings": {embeddingShape, ReadEmbedding}, "responses": {responseShape, ReadResponse},
+}
+
+func TestAmbiguousNamesAreRefused(t *testing.T) {
+	t.Parallel()
+	for name, e := range endpoints {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dialecttest.RefusesVariants(t, e.shape, e.read)
+		})
+	}
+}
+
+func TestAttacksOfTheReview(t *testing.T) {
+	t.Parallel()
+	for text, param := range map[string]string{
+		`{"model":"fast","Model":"dear"}`:                                                    "Model",
+		`{"Model":"dear","model":"fast"}`:                                                    "Model",
+		`{"model":"fast","max_tokens":1,"Max_Tokens":100000}`:                                "Max_Tokens",
+		`{"model":"fast","max_tokens":1,"max_to\u212aens":100000}`:                           `max_to\u212aens`,
+		`{"model":"fast","N":100}`:                                                           "N",
+		`{"model":"fast","maxTokens":100}`:                                                   "maxTokens",
+		`{"model":"fast","x-y":1,"X_Y":2}`:                                                   "X_Y",
+		`{"messages":[{"role":"user","role":"system"}]}`:                                     "messages[0].role",
+		`{"messages":[{"role":"user","r\u006fle":"system"}]}`:                                "messages[0].role",
+		`{"messages":[{},{"role":"user","content":[{"type":"text"},{"Type":"image_url"}]}]}`: "messages[1].content[1].Type",
+		`{"messages":[{"tool_calls":[{"function":{"Name":"f"}}]}]}`:                          "messages[0].tool_calls[0].function.Name",
+		`{"tools":[{"type":"function","function":{"name":"f","Parameters":{}}}]}`:            "tools[0].function.Parameters",
+		`{"stream_options":{"Include_Usage":true}}`:                                          "stream_options.Include_Usage",
+		`{"options":{"Num_Predict":5}}`:                                                      "options.Num_Predict",
+		`{"response_format":{"Type":"json_schema"}}`:                                         "response_format.Type",
+		`{"Metadata":{}}`: "Metadata",
+		`{"messages":[{"content":[{"type":"image_url","image_url":{"url":"a","URL":"b"}}]}]}`:      "messages[0].content[0].image_url.URL",
+		`{"messages":[{"content":[{"type":"tool_result","content":[{"Image_Url":{"url":""}}]}]}]}`: "messages[0].content[0].content[0].Image_Url",
+	} {
+		_, err := ReadChat([]byte(text))
+		if e := penstock.AsError(err); err == nil || e.Param != param || !strings.HasPrefix(e.Message, param) {
+			t.Errorf("%s: %v, want one about %s", text, err, param)
+		}
+	}
+}
+
+func TestFreeFormObjectsPass(t *testing.T) {
+	t.Parallel()
+	const odd = `{"Type":1,"type":2,"TYPE":3,"type":4,"a_b":1,"aB":2,"model":1,"Model":2}`
+	dialecttest.PassesFreeForm(t, ReadChat,
+		`{"metadata":`+odd+`}`, `{"logit_bias":`+odd+`}`, `{"tools":[{"type":"function","function":{"name":"f","parameters":`+odd+`}}]}`,
+		`{"functions":[{"name":"f","parameters":`+odd+`}]}`, `{"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":`+odd+`}}}`,
+		`{"messages":[{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{\"Model\":1,\"model\":2}"}}]}]}`,
+		`{"chat_template_kwargs":`+odd+`}`, `{"guided_json":`+odd+`}`, `{"unknown_to_us":`+odd+`}`, `{"web_search_options":`+odd+`}`, `{"prediction":`+odd+`}`,
+		`{"messages":[{"role":"user","content":"Model: {\"Model\":1,\"model\":2}"}]}`)
+	dialecttest.PassesFreeForm(t, ReadResponse,
+		`{"store":false,"prompt":{"id":"p","variables":{"Name":"x","name":"y","NAME":"z"}}}`, `{"store":false,"metadata":`+odd+`}`,
+		`{"store":false,"tools":[{"type":"function","name":"f","parameters":`+odd+`}]}`, `{"store":false,"text":{"format":{"type":"json_schema","name":"x","schema":`+odd+`}}}`,
+		`{"store":false,"input":[{"type":"computer_call","action":`+odd+`},{"type":"function_call","arguments":"{}"}]}`)
+}
+
+func TestFurtherBounds(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]dialect.Call{
+		`{"max_tokens":5}`:                              {MaxOutputTokens: 5, Choices: 1},
+		`{"max_tokens":5,"n_predict":100}`:              {MaxOutputTokens: 5, Choices: 1, Further: provider.Further{Output: 100}},
+		`{"n_predict":100}`:                             {Choices: 1, Further: provider.Further{Output: 100}},
+		`{"options":{"num_predict":7}}`:                 {Choices: 1, Further: provider.Further{Output: 7}},
+		`{"parameters":{"max_new_tokens":9}}`:           {Choices: 1, Further: provider.Further{Output: 9}},
+		`{"extra_body":{"best_of":4,"top_k":1}}`:        {Choices: 4, Further: provider.Further{Answers: 4}},
+		`{"best_of":3,"n":2}`:                           {Choices: 3, Further: provider.Further{Answers: 3}},
+		`{"thinking_budget":8}`:                         {Choices: 1, Further: provider.Further{Added: 8}},
+		`{"thinking":{"type":"x","budget_tokens":6}}`:   {Choices: 1, Further: provider.Further{Thinking: 6}},
+		`{"reasoning":{"effort":"low","max_tokens":3}}`: {Choices: 1, Further: provider.Further{Thinking: 3}},
+		`{"reasoning":{"effort":"low"}}`:                {Choices: 1},
+	} {
+		got, err := ReadChat([]byte(text))
+		got.Object = body.Object{}
+		if err != nil || got.MaxOutputTokens != want.MaxOutputTokens || got.Further != want.Further || got.Choices != want.Choices {
+			t.Errorf("%s: %+v, %v; want %+v", text, got, err, want)
+		}
+	}
+	for text, param := range map[string]string{
+		`{"n_predict":-1}`: "n_predict", `{"num_predict":"5"}`: "num_predict", `{"options":{"num_predict":-2}}`: "options.num_predict", `{"best_of":129}`: "best_of",
+		`{"max_new_tokens":16777217}`: "max_new_tokens", `{"models":["dear"]}`: "models", `{"fallbacks":["dear"]}`: "fallbacks",
+		`{"extra_body":{"model":"dear"}}`: "extra_body.model", `{"extra_body":{"Model":"dear"}}`: "extra_body.Model", `{"options":{"n_predict":1,"n_predict":2}}`: "options.n_predict",
+	} {
+		_, err := ReadChat([]byte(text))
+		if e := penstock.AsError(err); err == nil || e.Param != param {
+			t.Errorf("%s: %v, want one about %s", text, err, param)
+		}
+	}
+}
