@@ -112,7 +112,8 @@ var coreRoutes = []route{
 		serve: (*call).retryJob},
 	{Method: "GET", Path: "/v1/jobs/{id}/results", Scope: penstock.ScopeJobsRead, Summary: "Read results, at any time",
 		Params: []param{jobParam, {Name: "after", In: "query", About: "Resume behind this seq (order=completion) or index (order=input)."},
-			{Name: "order", In: "query", About: "completion (default) or input."}, {Name: "status", In: "query", About: "Only items in this terminal status."}},
+			{Name: "order", In: "query", About: "completion (default) or input. " +
+				"In input order the results of a job that has not ended stop before its first open item; ask again with after for those behind it."}, {Name: "status", In: "query", About: "Only items in this terminal status."}},
 		Answers: []answer{{Status: 200, About: "One line of JSON for each finished item.", Type: typeJSONL, Body: resultView{}}},
 		serve:   (*call).streamResults},
 	{Method: "GET", Path: "/v1/jobs/{id}/events", Scope: penstock.ScopeJobsRead, Summary: "Follow a job's events",
