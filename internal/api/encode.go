@@ -96,11 +96,8 @@ type usageView struct {
 // jobView shows a job to its owner as it is at this moment: with what it waits on, when it will be done, and how long it is kept.
 func (c *call) jobView(j penstock.Job) jobView {
 	v := newJobView(j)
-	if c.Admit.Held(j) {
-		v.WaitingOn = text(waitingOnPaused)
-	}
-	if j.WaitingOn != "" && v.WaitingOn == nil && j.FinishedAt.IsZero() && j.CancelRequestedAt.IsZero() {
-		v.WaitingOn = text(string(j.WaitingOn))
+	if on := c.waitingOn(j); on != "" {
+		v.WaitingOn = text(string(on))
 	}
 	e := c.estimate(j)
 	v.EstimatedStartAt, v.EstimatedFinishAt = optional(e.Start), optional(e.Finish)

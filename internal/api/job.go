@@ -335,6 +335,9 @@ func (c *call) readJob() error {
 	}
 	ctx, cancel := c.patient()
 	defer cancel()
+	if c.r.Header.Get("If-None-Match") != "" {
+		return c.waitForChange(ctx, id, wait)
+	}
 	job, err := c.Reader.Wait(ctx, c.caller.Tenant.ID, id, wait)
 	if err != nil {
 		return err
@@ -345,6 +348,20 @@ func (c *call) readJob() error {
 		return c.job(http.StatusAccepted, job)
 	}
 	return c.job(http.StatusOK, job)
+}
+
+// waitForChange answers as soon as the job is not what the caller has seen, or with 304 when the wait is over.
+func (c *call) waitForChange(ctx context.Context, id penstock.ID, wait time.Duration) error {
+	job, err := c.Reader.WaitUntil(ctx, c.caller.Tenant.ID, id, deliver.Until{
+		Timeout: wait, Reached: func(j penstock.Job) bool { return !c.known(j) },
+	})
+	if err != nil {
+		return err
+	}
+	if job.FinishedAt.IsZero() {
+		c.comeBack(job)
+	}
+	return c.unlessKnown(job)
 }
 
 // waitingOnPaused says that an operator holds back the tenant, lane, model or targets of a job.

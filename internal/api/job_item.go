@@ -11,9 +11,9 @@ import (
 	"penstock/internal/store"
 )
 
-// etagOf changes with everything that becomes of a job: what started, ended, or was asked to stop. Estimates pass,
-// so they do not count.
-func etagOf(j penstock.Job) string {
+// etagOf changes with everything that becomes of a job: what started, ended, was asked to stop, or waits on something
+// else. Estimates pass, so they do not count.
+func (c *call) etagOf(j penstock.Job) string {
 	started, cancelled := 0, 0
 	if !j.StartedAt.IsZero() {
 		started = 1
@@ -21,27 +21,36 @@ func etagOf(j penstock.Job) string {
 	if !j.CancelRequestedAt.IsZero() {
 		cancelled = 1
 	}
-	return fmt.Sprintf(`"%d-%d-%d%d"`, j.Seq, j.Counts.Running, started, cancelled)
+	return fmt.Sprintf(`"%d-%d-%d%d%s"`, j.Seq, j.Counts.Running, started, cancelled, c.waitingOn(j))
 }
 
 // tag tells the version of a job that is answered with.
 func (c *call) tag(j penstock.Job) {
-	c.w.Header().Set("ETag", etagOf(j))
+	c.w.Header().Set("ETag", c.etagOf(j))
 	c.w.Header().Set("Cache-Control", "private, no-cache")
 }
 
 // unlessKnown answers with a job, or with nothing if the caller has seen it as it is.
 func (c *call) unlessKnown(j penstock.Job) error {
 	c.tag(j)
+	if c.known(j) {
+		c.w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	return c.job(http.StatusOK, j)
+}
+
+// known says whether If-None-Match names the job as it is.
+func (c *call) known(j penstock.Job) bool {
+	current := c.etagOf(j)
 	for _, known := range c.r.Header.Values("If-None-Match") {
 		for tag := range strings.SplitSeq(known, ",") {
-			if tag = strings.TrimPrefix(strings.TrimSpace(tag), "W/"); tag == etagOf(j) || tag == "*" {
-				c.w.WriteHeader(http.StatusNotModified)
-				return nil
+			if tag = strings.TrimPrefix(strings.TrimSpace(tag), "W/"); tag == current || tag == "*" {
+				return true
 			}
 		}
 	}
-	return c.job(http.StatusOK, j)
+	return false
 }
 
 // listItems lists items of a job, whatever became of them.
