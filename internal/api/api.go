@@ -75,10 +75,12 @@ type Deps struct {
 	Deleter  Deleter
 	Webhooks *webhook.Service
 	Backlog  Estimator
-	Files    *file.Keeper
-	Batches  Batches
-	Links    *sign.Signer
-	Reader   *deliver.Reader
+	// WaitingOn says why queued items of a job do not start, beside what operators and budgets hold back; may be nil.
+	WaitingOn func(j penstock.Job) penstock.Reason
+	Files     *file.Keeper
+	Batches   Batches
+	Links     *sign.Signer
+	Reader    *deliver.Reader
 	// Strangers slows down those who guess keys; may be nil.
 	Strangers *directory.Throttle
 	// Cancelled is told of jobs that were asked to stop.

@@ -22,9 +22,11 @@ const (
 	maxPoll = 30 * time.Second
 )
 
-// estimate says when a job will be done. What an operator holds back waits for that person.
+// estimate says when a job will be done. What an operator holds back waits for that person, and nobody knows when a
+// provider is back, or a worker.
 func (c *call) estimate(j penstock.Job) backlog.Estimate {
-	if c.Admit.Held(j) {
+	switch c.waitingOn(j) {
+	case penstock.WaitingOnPaused, penstock.WaitingOnProvider, penstock.WaitingOnWorkers:
 		return backlog.Estimate{}
 	}
 	return c.Backlog.Estimate(j)

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"penstock/internal/admit"
 	"penstock/internal/body"
 	"penstock/internal/config"
+	"penstock/internal/deliver"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
 )
@@ -364,8 +366,22 @@ func (c *call) waitForChange(ctx context.Context, id penstock.ID, wait time.Dura
 	return c.unlessKnown(job)
 }
 
-// waitingOnPaused says that an operator holds back the tenant, lane, model or targets of a job.
-const waitingOnPaused = "paused"
+// waitingOn says why queued items of a job do not start, "" for their turn alone.
+func (c *call) waitingOn(j penstock.Job) penstock.Reason {
+	switch {
+	case !j.FinishedAt.IsZero():
+		return ""
+	case c.Admit.Held(j):
+		return penstock.WaitingOnPaused
+	case !j.CancelRequestedAt.IsZero():
+		return ""
+	case j.WaitingOn != "":
+		return j.WaitingOn
+	case c.WaitingOn == nil || j.Counts.Queued == 0:
+		return ""
+	}
+	return c.WaitingOn(j)
+}
 
 // job answers with a job. One that had a single item carries its result.
 func (c *call) job(status int, j penstock.Job) error {

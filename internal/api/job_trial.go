@@ -74,10 +74,10 @@ func (c *call) tryJob(order admit.JobOrder) error {
 		refusal, _ := c.errorBody(penstock.AsError(trial.Refusal))
 		view.Refusal = &refusal
 	case trial.Short != "":
-		view.WaitingOn = text("budget")
+		view.WaitingOn = text(string(penstock.WaitingOnBudget))
 		view.Warnings = append(view.Warnings, trial.Short)
 	case trial.Held:
-		view.WaitingOn = text(waitingOnPaused)
+		view.WaitingOn = text(string(penstock.WaitingOnPaused))
 	}
 	if len(trial.Unpaid) > 0 {
 		view.Warnings = append(view.Warnings, "the budget has too little left for "+strings.Join(trial.Unpaid, ", ")+": it would run on other targets")

@@ -33,6 +33,8 @@ type picture struct {
 	quiet rate
 	// waiting counts, for each lane, the tenants that have something ready there.
 	waiting map[penstock.Lane]int
+
+	processes []store.Process
 }
 
 // flow is what is queued at a level, and how it moves.

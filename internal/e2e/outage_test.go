@@ -35,6 +35,17 @@ models: {fast: {targets: [sim]}}
 		return nil
 	})
 	s.refusedAtOnce()
+	Await(t, "the reason why jobs wait", func() error {
+		var job struct {
+			WaitingOn         *string    `json:"waiting_on"`
+			EstimatedFinishAt *time.Time `json:"estimated_finish_at"`
+		}
+		a := s.Do(get(jobs[2]))
+		if err := json.Unmarshal([]byte(a.Body), &job); err != nil || job.WaitingOn == nil || *job.WaitingOn != "provider" || job.EstimatedFinishAt != nil {
+			return fmt.Errorf("%v %s", err, a.Body)
+		}
+		return nil
+	})
 	// An item's four attempts last for seven seconds at the most: the waits between them are up to 1, 2 and 4 s.
 	Await(t, "the outage to last long enough", func() error {
 		if left := 8*time.Second - time.Since(began); left > 0 {

@@ -15,6 +15,10 @@ type Load interface {
 	// consistent picture, read from counters and indexes and not by counting items.
 	Backlogs(ctx context.Context) ([]Backlog, error)
 
+	// Processes returns what the processes that hold a lease told of themselves last. One that has not told yet is taken
+	// for a worker that may call every target.
+	Processes(ctx context.Context) ([]Process, error)
+
 	// Depths sums the backlogs up by lane and status; what has nothing open is left out.
 	Depths(ctx context.Context) ([]Depth, error)
 }
