@@ -118,7 +118,7 @@ func (s *Server) Handler() http.Handler {
 	for _, rt := range routes {
 		mux.HandleFunc(rt.Method+" "+rt.Path, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, &rt) })
 	}
-	nowhere := route{Path: "/", open: true, shared: true, serve: func(c *call) error { return noRoute(mux, c.r) }}
+	nowhere := route{Path: "/", open: true, anyQuery: true, shared: true, serve: func(c *call) error { return noRoute(mux, c.r) }}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, &nowhere) })
 	return mux
 }
@@ -210,6 +210,9 @@ func (c *call) handle() error {
 		if err := c.enter(c.route.Scope); err != nil {
 			return err
 		}
+	}
+	if err := c.route.checkQuery(c.r.URL.RawQuery); err != nil {
+		return err
 	}
 	return c.route.serve(c)
 }

@@ -34,11 +34,16 @@ func (c *call) estimate(j penstock.Job) backlog.Estimate {
 
 // comeBack tells a caller when to ask for an unfinished job again.
 func (c *call) comeBack(j penstock.Job) {
+	c.w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(c.pollIn(j).Seconds()))))
+}
+
+// pollIn is how long a caller should wait before it asks for an unfinished job again.
+func (c *call) pollIn(j penstock.Job) time.Duration {
 	wait := minPoll
 	if finish := c.estimate(j).Finish; !finish.IsZero() {
 		wait = min(max(finish.Sub(c.Clock()), minPoll), maxPoll)
 	}
-	c.w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+	return wait
 }
 
 // rateOf is how many items of a job ended a second since its first started, nil when none did.

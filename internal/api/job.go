@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -458,7 +459,7 @@ func (c *call) jobFilter() (f store.JobFilter, err error) {
 	if f.Lane != "" && !f.Lane.Valid() {
 		return f, penstock.InvalidParam("lane", "lane must be realtime, standard or bulk.")
 	}
-	if err := checkStatus(f.Status, penstock.Statuses); err != nil {
+	if err := checkStatus(f.Status, jobStatuses); err != nil {
 		return f, err
 	}
 	if tag := q.Get("tag"); tag != "" {
@@ -474,6 +475,9 @@ func (c *call) jobFilter() (f store.JobFilter, err error) {
 	}
 	return f, nil
 }
+
+// jobStatuses are those that a job can have. Items expire; a job whose items did has succeeded or failed.
+var jobStatuses = slices.DeleteFunc(slices.Clone(penstock.Statuses), func(s penstock.Status) bool { return s == penstock.StatusExpired })
 
 func checkStatus(s penstock.Status, allowed []penstock.Status) error {
 	if s == "" {

@@ -126,11 +126,11 @@ func (c *call) createResultsLink() error {
 	case b.Kind == store.BatchAnthropic, !b.DoneAt.IsZero() && b.Output == "":
 		return penstock.Errorf(penstock.CodeConflict, "%s has no file of its own for results; its door tells where they are.", penstock.ViewJob.Format(id))
 	case b.DoneAt.IsZero():
-		next := "they are being written; ask again in a moment"
+		next, wait := "they are being written; ask again in a moment", minPoll
 		if job.FinishedAt.IsZero() {
-			next = fmt.Sprintf("it is %s; ask again when it has ended", job.Status())
+			next, wait = fmt.Sprintf("it is %s; ask again when it has ended", job.Status()), c.pollIn(job)
 		}
-		return &penstock.Error{Code: penstock.CodeConflict, RetryAfter: time.Second,
+		return &penstock.Error{Code: penstock.CodeConflict, RetryAfter: wait,
 			Message: fmt.Sprintf("The results of %s are not in a file yet: %s, and read /v1/jobs/%[1]s/results meanwhile.", penstock.ViewJob.Format(id), next)}
 	}
 	f, err := c.Files.File(c.r.Context(), c.caller.Tenant.ID, b.Output)

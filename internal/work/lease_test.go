@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"penstock"
-	"penstock/internal/store"
 	"penstock/internal/attempt"
 	"penstock/internal/provider"
+	"penstock/internal/store"
 )
 
 func (q *fakeQueue) cancel(ids ...penstock.ID) {
