@@ -58,17 +58,17 @@ func TestDoctorChecksTheBucket(t *testing.T) {
 		return func(*http.Request) (int, string) { return status, code }
 	}
 	for name, tt := range map[string]struct {
-		bucket       bucket
+		bucket       *bucket
 		status       health
 		detail, next string
 	}{
 		"in order":       {status: healthOK, detail: "an object was put, read and removed in"},
-		"no bucket":      {bucket: bucket{refusal: always(404, "NoSuchBucket")}, status: healthFail, detail: "NoSuchBucket", next: "create the bucket"},
-		"a wrong key":    {bucket: bucket{refusal: always(403, "InvalidAccessKeyId")}, status: healthFail, detail: "InvalidAccessKeyId", next: "access_key"},
-		"a wrong secret": {bucket: bucket{refusal: always(403, "SignatureDoesNotMatch")}, status: healthFail, detail: "SignatureDoesNotMatch", next: "secret_key"},
-		"a wrong region": {bucket: bucket{refusal: always(400, "AuthorizationHeaderMalformed")}, status: healthFail, detail: "AuthorizationHeaderMalformed", next: "region"},
-		"it overwrites":  {bucket: bucket{replace: true}, status: healthFail, detail: "replaces objects", next: "If-None-Match"},
-		"it cannot erase": {bucket: bucket{refusal: func(r *http.Request) (int, string) {
+		"no bucket":      {bucket: &bucket{refusal: always(404, "NoSuchBucket")}, status: healthFail, detail: "NoSuchBucket", next: "create the bucket"},
+		"a wrong key":    {bucket: &bucket{refusal: always(403, "InvalidAccessKeyId")}, status: healthFail, detail: "InvalidAccessKeyId", next: "access_key"},
+		"a wrong secret": {bucket: &bucket{refusal: always(403, "SignatureDoesNotMatch")}, status: healthFail, detail: "SignatureDoesNotMatch", next: "secret_key"},
+		"a wrong region": {bucket: &bucket{refusal: always(400, "AuthorizationHeaderMalformed")}, status: healthFail, detail: "AuthorizationHeaderMalformed", next: "region"},
+		"it overwrites":  {bucket: &bucket{replace: true}, status: healthFail, detail: "replaces objects", next: "If-None-Match"},
+		"it cannot erase": {bucket: &bucket{refusal: func(r *http.Request) (int, string) {
 			if r.Method == http.MethodDelete {
 				return 403, "AccessDenied"
 			}
@@ -77,7 +77,10 @@ func TestDoctorChecksTheBucket(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := &tt.bucket
+			b := tt.bucket
+			if b == nil {
+				b = new(bucket)
+			}
 			b.objects, b.calls = map[string]string{}, map[string]int{}
 			server := httptest.NewServer(b)
 			t.Cleanup(server.Close)

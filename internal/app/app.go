@@ -271,6 +271,7 @@ func (a *app) run(ctx context.Context) error {
 	back.Go(func() error { return a.webhooks.Run(backCtx) })
 	back.Go(func() error { return doors.serveAdmin(backCtx) })
 	front.Go(func() error { return a.reloads(frontCtx) })
+	front.Go(func() error { return a.warnOfLosses(frontCtx) })
 	front.Go(func() error { return a.sweeper.Run(frontCtx) })
 	front.Go(func() error { return a.disks.Run(frontCtx) })
 	doorCtx, closeDoor := context.WithCancel(context.WithoutCancel(ctx))

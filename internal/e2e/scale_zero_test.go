@@ -41,11 +41,8 @@ func TestScaleFromZero(t *testing.T) {
 	worker := c.join("worker")
 	c.finishes(t, early)
 
-	broken := make([]string, 12)
-	for i := range broken {
-		broken[i] = fmt.Sprintf("outage %d [sim:fault=server_error]", i)
-	}
-	Await(t, "that the provider is down", waitingOn(c.submit(broken...), "provider"))
+	c.listener.Close()
+	Await(t, "that the provider is down", waitingOn(c.submit("in an outage", "another", "and another"), "provider"))
 
 	worker.Kill()
 	Await(t, "that no worker is left", waitingOn(c.submit("after all were gone"), "workers"))

@@ -16,6 +16,7 @@ var readScenarios = []scenario{
 	{name: "read_list", play: readList, own: true},
 	{name: "read_results", play: readResults},
 	{name: "read_results_resumed", play: readResultsResumed},
+	{name: "read_long_poll", play: readLongPoll},
 	{name: "read_results_gzip", play: readResultsGzip},
 	{name: "read_events", play: readEvents},
 	{name: "read_unknown", play: readUnknown},
@@ -167,6 +168,41 @@ func readResultsResumed(s *scene) {
 	}
 	if !slices.Equal(seen, all) || !slices.Equal(failed, []int{5, 13, 21}) {
 		s.Errorf("it saw %v, and of those that failed %v", seen, failed)
+	}
+}
+
+// readLongPoll waits for the next change of a job: it is answered when something became of the job, with 304 when nothing did, and
+// at once when the job is not what the caller has seen, or has ended.
+func readLongPoll(s *scene) {
+	id := s.submit(`{"model":"long-poll","inputs":[{"body":` + ask("poll 0 [sim:hold=poll-0]") + `},{"body":` + ask("poll 1 [sim:hold=poll-1]") + `}]}`)
+	path := "/v1/jobs/" + id
+	s.counted(id, "running", 2)
+	poll := func(tag, wait string) (Answer, time.Duration) {
+		began := time.Now()
+		return s.call(get(path, "If-None-Match", tag, "Prefer", "wait="+wait)), time.Since(began)
+	}
+	seen := s.call(get(path)).Header.Get("ETag")
+	if a, took := poll(seen, "1"); a.Status != http.StatusNotModified || a.Body != "" || took < time.Second || a.Header.Get("Retry-After") == "" || a.Header.Get("ETag") != seen {
+		s.Errorf("without a change: %d after %v: %s", a.Status, took, a.Body)
+	}
+	if a, took := poll(`"other"`, "30"); a.Status != http.StatusOK || took > 5*time.Second {
+		s.Errorf("with another tag: %d after %v", a.Status, took)
+	}
+	answers := make(chan Answer, 1)
+	go func() {
+		a, _ := poll(seen, "30")
+		answers <- a
+	}()
+	s.release("poll-0")
+	next := <-answers
+	if next.Status != http.StatusOK || s.field(next, "counts.succeeded") != "1" || s.field(next, "status") != "running" || next.Header.Get("ETag") == seen {
+		s.Errorf("at the next change: %d %s", next.Status, next.Body)
+	}
+	s.release("poll-1")
+	s.finished(id)
+	done := s.call(get(path)).Header.Get("ETag")
+	if a, took := poll(done, "30"); a.Status != http.StatusNotModified || took > 5*time.Second {
+		s.Errorf("when it has ended: %d after %v", a.Status, took)
 	}
 }
 

@@ -19,8 +19,18 @@ type Load interface {
 	// for a worker that may call every target.
 	Processes(ctx context.Context) ([]Process, error)
 
+	// OpenResolutions returns what the jobs that have not ended were resolved to, each list of targets once.
+	OpenResolutions(ctx context.Context) ([]Resolution, error)
+
 	// Depths sums the backlogs up by lane and status; what has nothing open is left out.
 	Depths(ctx context.Context) ([]Depth, error)
+}
+
+// Resolution is a list of targets that open jobs were resolved to, and how many they are.
+type Resolution struct {
+	Targets []string
+	Jobs    int64
+	Items   int64 // of them that have not ended
 }
 
 // MaxBacklogs bounds the rows of a picture of the load. Past it the least queued are not seen.

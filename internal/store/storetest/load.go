@@ -17,7 +17,36 @@ func loadCases() []testCase {
 		{"the deepest backlog comes first", loadOrder},
 		{"a job keeps its place and its promise", loadPromise},
 		{"processes tell of themselves", loadProcesses},
+		{"open jobs are counted by what they were resolved to", loadResolutions},
 	}
+}
+
+func loadResolutions(r *rig) {
+	open := func() []store.Resolution {
+		r.t.Helper()
+		all, err := r.s.OpenResolutions(r.t.Context())
+		r.must("read resolutions", err)
+		return all
+	}
+	r.wantSame("of nobody", open(), []store.Resolution{})
+	first := r.submitN(3)
+	other := r.submission(2)
+	other.Job.Tenant, other.Job.Resolved.Targets, other.Job.Resolved.Config = umbra, []string{"second"}, "cfg_2"
+	r.submit(other)
+	again := r.submission(4)
+	again.Job.Resolved.Config = "cfg_2"
+	r.submit(again)
+	both := first.Job.Resolved.Targets
+	r.wantSame("all are open", open(), []store.Resolution{{Targets: both, Jobs: 2, Items: 7}, {Targets: []string{"second"}, Jobs: 1, Items: 2}})
+	claims := r.claim(r.lease("worker"), everything)
+	var ends []store.Finish
+	for _, c := range claims {
+		if c.Job != again.Job.ID {
+			ends = append(ends, r.ending(c, penstock.TransitionSucceed))
+		}
+	}
+	r.win(ends...)
+	r.wantSame("one is left", open(), []store.Resolution{{Targets: both, Jobs: 1, Items: 4}})
 }
 
 func loadProcesses(r *rig) {
