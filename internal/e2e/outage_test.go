@@ -170,3 +170,45 @@ models: {team/best: {policy: cheapest, targets: [blind, dear, cheap]}}
 		t.Errorf("an unknown model is explained with %d %s", a.Status, a.Body)
 	}
 }
+
+// An item that is lent as a probe and that the upstream refuses for what it says itself has had its attempt, and says so.
+func TestRejectedProbeIsAnAttempt(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("waits for an outage to pass")
+	}
+	upstream := FreeAddress(t)
+	s := serveOne(t, fmt.Sprintf(`
+providers: {upstream: {kind: openai, base_url: http://%s/v1}}
+targets: {sim: {provider: upstream, upstream_model: sim-small}}
+models: {fast: {targets: [sim]}}
+`, upstream))
+	s.job(10)
+	Await(t, "the breaker", func() error {
+		if e := s.explain("fast"); e.Chosen != nil {
+			return fmt.Errorf("explained as %+v", e)
+		}
+		return nil
+	})
+	a := s.Do(post("/v1/jobs", `{"model":"fast","lane":"realtime","inputs":[{"body":`+ask("no [sim:fault=bad_request]")+`},{"body":`+ask("never [sim:fault=bad_request]")+`}]}`))
+	var job jobAnswer
+	if err := json.Unmarshal([]byte(a.Body), &job); err != nil || a.Status != http.StatusAccepted {
+		t.Fatalf("submit: %d %s", a.Status, a.Body)
+	}
+	Start(t, nil, "sim", "--listen", upstream)
+	Await(t, "the end of the job", func() error {
+		if got := s.read(get("/v1/jobs/" + job.ID)).Status; got != "failed" {
+			return fmt.Errorf("it is %s", got)
+		}
+		return nil
+	})
+	for _, line := range listOf(t, s.Do(get("/v1/jobs/"+job.ID+"/items")).Body) {
+		var item struct {
+			Status   string
+			Attempts int
+		}
+		if err := json.Unmarshal(line, &item); err != nil || item.Status != "failed" || item.Attempts < 1 {
+			t.Errorf("%v: %s", err, line)
+		}
+	}
+}
