@@ -104,6 +104,7 @@ func (a *streamAnswer) read() (provider.Chunk, error) {
 		return provider.Chunk{Wire: ev.Raw}, nil
 	}
 	part, err := a.ex.reader.Event(ev)
+	a.ex.trace.read(ev.Data)
 	a.started = a.started || !part.Alive
 	switch {
 	case err != nil:
@@ -146,6 +147,7 @@ func (a *streamAnswer) ending(ev sse.Event, err error) (provider.Chunk, error) {
 func (a *streamAnswer) Meta() provider.Meta {
 	meta := a.meta
 	meta.Usage, meta.UsageKnown = a.ex.reader.Usage()
+	a.ex.trace.into(&meta)
 	return meta
 }
 
