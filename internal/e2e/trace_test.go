@@ -74,6 +74,19 @@ func (c *spanCollector) of(trace, attribute string) (all []map[string]string) {
 	return all
 }
 
+// tracedCalls are synchronous calls of every dialect, with what their spans have to tell.
+var tracedCalls = []struct{ path, body, model, reason string }{
+	{"/v1/chat/completions", `{"model":"fast","messages":[{"role":"user","content":"Hi"}]}`, "sim-small", "stop"},
+	{"/v1/chat/completions", `{"model":"fast","stream":true,"messages":[{"role":"user","content":"Hi"}]}`, "sim-small", "stop"},
+	{"/v1/completions", `{"model":"fast","prompt":"Hi","max_tokens":1}`, "sim-small", "length"},
+	{"/v1/responses", `{"model":"fast","store":false,"input":"Hi"}`, "sim-small", "completed"},
+	{"/v1/responses", `{"model":"fast","store":false,"stream":true,"input":"Hi"}`, "sim-small", "completed"},
+	{"/v1/embeddings", `{"model":"fast","input":"Hi"}`, "sim-small", ""},
+	{"/v1/messages", `{"model":"deep","max_tokens":50,"messages":[{"role":"user","content":"Hi"}]}`, "sim-large", "end_turn"},
+	{"/v1/messages", `{"model":"deep","max_tokens":1,"stream":true,"messages":[{"role":"user","content":"Hi"}]}`, "sim-large", "max_tokens"},
+	{"/v1/chat/completions", `{"model":"deep","messages":[{"role":"user","content":"Hi"}]}`, "sim-large", "end_turn"},
+}
+
 // A job's trace goes from the caller's own span to the webhook that tells of its end, and the receiver can go on with it. Spans of
 // calls tell which model answered and why it stopped, in every dialect, plain and streamed, in jobs and in synchronous calls. What
 // a worker logs of an item has the ids of trace and attempt.
@@ -110,23 +123,12 @@ models: {fast: {targets: [small]}, deep: {targets: [other]}}
 	if a.Status != http.StatusAccepted {
 		t.Fatalf("submit: %d %s", a.Status, a.Body)
 	}
-	calls := []struct{ path, body, model, reason string }{
-		{"/v1/chat/completions", `{"model":"fast","messages":[{"role":"user","content":"Hi"}]}`, "sim-small", "stop"},
-		{"/v1/chat/completions", `{"model":"fast","stream":true,"messages":[{"role":"user","content":"Hi"}]}`, "sim-small", "stop"},
-		{"/v1/completions", `{"model":"fast","prompt":"Hi","max_tokens":1}`, "sim-small", "length"},
-		{"/v1/responses", `{"model":"fast","store":false,"input":"Hi"}`, "sim-small", "completed"},
-		{"/v1/responses", `{"model":"fast","store":false,"stream":true,"input":"Hi"}`, "sim-small", "completed"},
-		{"/v1/embeddings", `{"model":"fast","input":"Hi"}`, "sim-small", ""},
-		{"/v1/messages", `{"model":"deep","max_tokens":50,"messages":[{"role":"user","content":"Hi"}]}`, "sim-large", "end_turn"},
-		{"/v1/messages", `{"model":"deep","max_tokens":1,"stream":true,"messages":[{"role":"user","content":"Hi"}]}`, "sim-large", "max_tokens"},
-		{"/v1/chat/completions", `{"model":"deep","messages":[{"role":"user","content":"Hi"}]}`, "sim-large", "end_turn"},
-	}
-	for i, c := range calls {
+	for i, c := range tracedCalls {
 		if a := s.Do(Call{Method: "POST", Path: c.path, Header: parent(1 + i), Body: c.body}); a.Status != http.StatusOK {
 			t.Errorf("%s: %d %s", c.path, a.Status, a.Body)
 		}
 	}
-	for i, c := range calls {
+	for i, c := range tracedCalls {
 		Await(t, "the span of "+c.path, func() error {
 			for _, attrs := range spans.of(trace(1+i), "gen_ai.operation.name") {
 				if attrs["gen_ai.response.model"] == c.model && attrs["gen_ai.response.finish_reasons"] == c.reason {
