@@ -45,6 +45,7 @@ func (c *call) createResponse() error {
 	order := admit.JobOrder{
 		Endpoint: penstock.EndpointResponses, Model: asked.Model, Scope: penstock.ScopeInference, Lane: penstock.LaneRealtime,
 		Inferences: []admit.Inference{inferenceOf(asked)}, Previous: earlier,
+		Try: tryOf(c.r),
 	}
 	if kept.Background {
 		order.Lane = penstock.LaneStandard
@@ -64,6 +65,7 @@ func (c *call) createResponse() error {
 	if err != nil {
 		return err
 	}
+	c.tellWait(receipt.Waited)
 	receipt.Begin()
 	return c.keptResponse(receipt.Receipt, kept)
 }

@@ -24,6 +24,9 @@ type Load interface {
 
 	// Depths sums the backlogs up by lane and status; what has nothing open is left out.
 	Depths(ctx context.Context) ([]Depth, error)
+
+	// Suspects is how many suspects wait to be run in a child process. It counts no further than MaxBacklogs.
+	Suspects(ctx context.Context) (int64, error)
 }
 
 // Resolution is a list of targets that open jobs were resolved to, and how many they are.

@@ -3,97 +3,37 @@ package work
 import (
 	"penstock"
 	"penstock/internal/assemble"
-	"penstock/internal/attempt"
-	"penstock/internal/provider"
 	"penstock/internal/store"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // answer is what becomes of an item's answer while it arrives.
-type answer interface {
-	attempt.Sink
-	// whole is the plain answer, once it is complete.
-	whole() ([]byte, error)
-	// close says that nothing more arrives, and returns what is left to be shown.
-	close() []store.Delta
+type answer struct {
+	*assemble.Sink
+	speech *speech // nil when nothing is shown
 }
 
 // newAnswer is the answer of a claimed item, and the body that asks for it.
 func (p *Pool) newAnswer(c *store.Claimed) (answer, []byte, error) {
-	if c.Stream == penstock.StreamNone || p.speaker == nil {
-		return &answerBuffer{}, c.Body, nil
+	mode := c.Stream
+	if p.speaker == nil {
+		mode = penstock.StreamNone
 	}
-	assembled, streams := assemble.For(c.Endpoint)
-	if !streams {
-		return &answerBuffer{}, c.Body, nil
-	}
-	body, err := assemble.Ask(c.Endpoint, c.Body)
+	var a answer
+	sink, body, err := assemble.NewSink(c.Endpoint, mode, c.Body, func(piece string) { a.speech.say(piece) })
 	if err != nil {
-		return nil, nil, err
+		return answer{}, nil, err
 	}
-	return &shownAnswer{assembled: assembled, mode: c.Stream, speech: p.speaker.begin(*c)}, body, nil
+	a.Sink = sink
+	if sink.Streams() {
+		a.speech = p.speaker.begin(*c)
+	}
+	return a, body, nil
 }
 
-// answerBuffer keeps the whole answer for the store.
-type answerBuffer struct{ body []byte }
-
-func (b *answerBuffer) Begin(string, provider.Meta) error { return nil }
-
-func (b *answerBuffer) Chunk(c provider.Chunk) error {
-	if len(b.body)+len(c.Wire) > MaxResultBytes {
-		return errTooLarge()
+// close says that nothing more arrives, and returns what is left to be shown.
+func (a answer) close() []store.Delta {
+	if a.speech == nil {
+		return nil
 	}
-	b.body = append(b.body, c.Wire...)
-	return nil
+	return a.speech.end()
 }
-
-func (b *answerBuffer) whole() ([]byte, error) { return b.body, nil }
-func (b *answerBuffer) close() []store.Delta   { return nil }
-
-func errTooLarge() error {
-	return &provider.Error{Kind: provider.KindMalformed, Message: "The answer is larger than an item may keep."}
-}
-
-// shownAnswer shows a streamed answer while it arrives, and puts it together.
-type shownAnswer struct {
-	assembled assemble.Answer
-	mode      penstock.Stream
-	speech    *speech
-	size      int
-}
-
-func (a *shownAnswer) Begin(string, provider.Meta) error { return nil }
-
-func (a *shownAnswer) Chunk(c provider.Chunk) error {
-	if a.size += len(c.Wire); a.size > MaxResultBytes {
-		return errTooLarge()
-	}
-	if a.mode == penstock.StreamText {
-		a.speech.say(c.Text)
-	}
-	err := assemble.Events(c.Wire, func(data []byte) error {
-		if a.mode == penstock.StreamWire && !a.assembled.Last(data) {
-			line := jsontext.Value(data).Clone()
-			if err := line.Compact(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {
-				return err
-			}
-			a.speech.say(string(line) + "\n")
-		}
-		return a.assembled.Add(data)
-	})
-	if err != nil {
-		return &provider.Error{Kind: provider.KindMalformed, Message: "The answer is not of its protocol.", Err: err}
-	}
-	return nil
-}
-
-func (a *shownAnswer) whole() ([]byte, error) {
-	whole, err := a.assembled.Whole()
-	if err != nil {
-		return nil, &provider.Error{Kind: provider.KindMalformed, Message: "The answer was empty.", Err: err}
-	}
-	return whole, nil
-}
-
-func (a *shownAnswer) close() []store.Delta { return a.speech.end() }
