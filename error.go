@@ -89,6 +89,12 @@ func Internal(err error) *Error {
 	return &Error{Code: CodeInternal, Message: "Something went wrong on our side; it was logged under this request id.", Err: err}
 }
 
+// Retryable reports whether the very same call may succeed later: by its code, or because it is a conflict that says when it
+// will be over.
+func (e *Error) Retryable() bool {
+	return e.Code.Retryable() || e.Code == CodeConflict && e.RetryAfter > 0
+}
+
 func (e *Error) Error() string {
 	if e.Err != nil {
 		return fmt.Sprintf("%s: %s: %v", e.Code, e.Message, e.Err)

@@ -62,8 +62,22 @@ type Stretch struct {
 // Reason is why a job does not go on.
 type Reason string
 
-// WaitingOnBudget is why a job gets no more items while a hard budget has too little left.
-const WaitingOnBudget Reason = "budget"
+// The reasons. None of them, "", is that queued items wait for their turn alone. Where several hold, the first one here
+// is shown.
+const (
+	WaitingOnPaused    Reason = "paused"     // an operator holds back its tenant, lane, model or targets
+	WaitingOnBudget    Reason = "budget"     // a hard budget has too little left for the next items
+	WaitingOnWorkers   Reason = "workers"    // no process is there that works on jobs
+	WaitingOnCapacity  Reason = "capacity"   // a target has as many calls under way as it may have
+	WaitingOnRateLimit Reason = "rate_limit" // a target is at its rate limit, or asked to be left alone
+	WaitingOnProvider  Reason = "provider"   // the calls of all targets fail
+	WaitingOnRetry     Reason = "retry"      // what is queued failed before, and is not due for its next attempt
+)
+
+// Reasons are all of them.
+var Reasons = []Reason{
+	WaitingOnPaused, WaitingOnBudget, WaitingOnWorkers, WaitingOnCapacity, WaitingOnRateLimit, WaitingOnProvider, WaitingOnRetry,
+}
 
 // Pay notes that the items from an index on are paid from some budgets. Those before it were noted before.
 func (j *Job) Pay(from int, budgets []ID) {

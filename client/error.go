@@ -46,7 +46,7 @@ func (e *Error) Error() string {
 // Retryable reports whether the very same call may succeed later.
 func (e *Error) Retryable() bool {
 	if e.Code != "" {
-		return e.Code.Retryable()
+		return (&penstock.Error{Code: e.Code, RetryAfter: e.RetryAfter}).Retryable()
 	}
 	switch e.Status {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:

@@ -50,7 +50,7 @@ type Order string
 // The orders of results.
 const (
 	OrderCompletion Order = "completion" // as items ended
-	OrderInput      Order = "input"      // as they were submitted
+	OrderInput      Order = "input"      // as they were submitted; while the job runs, up to its first open item
 )
 
 // ResultFilter selects results. Zero fields select everything.
@@ -64,7 +64,8 @@ type ResultFilter struct {
 	After *int64
 }
 
-// Results yields what is finished by now and ends; it does not wait for the rest. A broken connection is
+// Results yields what is finished by now and ends; it does not wait for the rest. Called again with After it yields what
+// was not yielded before, in either order: with OrderInput it stops before the first item that is still open. A broken connection is
 // taken up where it broke. Codes: not_found.
 func (c *Client) Results(ctx context.Context, jobID string, f ResultFilter) iter.Seq2[*Result, error] {
 	return func(yield func(*Result, error) bool) {

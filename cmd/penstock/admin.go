@@ -63,6 +63,7 @@ type adminCall struct {
 	method string
 	path   []string // escaped on the way
 	query  url.Values
+	whole  bool   // of a list: it has no pages
 	body   any    // nil for none
 	match  string // If-Match; "" for whatever is there
 }

@@ -185,7 +185,7 @@ models, from the configuration file and from "tenants update" and "keys update".
 			if tenant == "" {
 				return usageError{"--tenant is missing: say whose budgets to show"}
 			}
-			all, err := sh.adminList(c.Context(), at, adminCall{path: []string{"admin/v1/budgets"}, query: url.Values{"tenant": {tenant}}})
+			all, err := sh.adminList(c.Context(), at, adminCall{path: []string{"admin/v1/budgets"}, query: url.Values{"tenant": {tenant}}, whole: true})
 			if err != nil {
 				return err
 			}

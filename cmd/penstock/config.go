@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 
 	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
@@ -19,41 +20,77 @@ func (sh *shell) configCommand() *cobra.Command {
 
 func (sh *shell) configReloadCommand() *cobra.Command {
 	var at string
+	var dry, force bool
 	c := &cobra.Command{
 		Use: "reload", Short: "Have a server read its configuration file again", Args: takes(),
 		Long: `Has a process read its file again and lists what changed: providers, targets, models,
 prices, lanes and tenants, at once; settings of the process itself change at its
 next start. A file with problems changes nothing. Each process reads its own file: where
-there are several, reload each of them.`,
-		Example: "  penstock config validate && penstock config reload\n  penstock config reload --admin-url http://10.0.0.5:9090",
+there are several, reload each of them.
+
+A file without a target that open jobs were resolved to is refused, because their items
+could not run any more. Take the target out of its models first, reload, wait until
+--dry-run counts no job on it, and remove it then; or use --force.`,
+		Example: "  penstock config validate && penstock config reload --dry-run\n  penstock config reload --admin-url http://10.0.0.5:9090",
 		RunE: func(c *cobra.Command, _ []string) error {
 			door, err := sh.connectAdmin(at)
 			if err != nil {
 				return err
 			}
+			query := url.Values{}
+			for name, set := range map[string]bool{"dry_run": dry, "force": force} {
+				if set {
+					query.Set(name, "true")
+				}
+			}
 			var answer json.RawMessage
-			if err := door.do(c.Context(), adminCall{method: http.MethodPost, path: []string{"admin", "v1", "config", "reload"}}, &answer); err != nil {
+			if err := door.do(c.Context(), adminCall{method: http.MethodPost, path: []string{"admin", "v1", "config", "reload"}, query: query}, &answer); err != nil {
 				return err
 			}
 			if sh.output == outputJSON {
 				return sh.raw(answer)
 			}
-			var reloaded struct {
-				Config  string
-				Changes []string
-			}
-			if err := json.Unmarshal(answer, &reloaded); err != nil {
-				return fmt.Errorf("reading what was reloaded: %w", err)
-			}
-			for _, change := range reloaded.Changes {
-				fmt.Fprintln(sh.stdout, clean(change))
-			}
-			_, err = fmt.Fprintf(sh.stdout, "%s is in force, with %s.\n", clean(reloaded.Config), plural(len(reloaded.Changes), "change"))
-			return err
+			return sh.printReload(answer)
 		},
 	}
 	adminFlag(c, &at)
+	c.Flags().BoolVar(&dry, "dry-run", false, "only tell what would change, and how many jobs would lose a target")
+	c.Flags().BoolVar(&force, "force", false, "also remove targets that open jobs were resolved to")
 	return c
+}
+
+// printReload tells what a reload did, or would do.
+func (sh *shell) printReload(answer json.RawMessage) error {
+	var r struct {
+		Config  string
+		DryRun  bool `json:"dry_run"`
+		Changes []string
+		Removed []struct {
+			Target        string
+			Jobs, Items   int64
+			StrandedItems int64 `json:"stranded_items"`
+		} `json:"removed_targets"`
+		Refusal string
+	}
+	if err := json.Unmarshal(answer, &r); err != nil {
+		return fmt.Errorf("reading what was reloaded: %w", err)
+	}
+	for _, change := range r.Changes {
+		fmt.Fprintln(sh.stdout, clean(change))
+	}
+	for _, t := range r.Removed {
+		fmt.Fprintf(sh.stdout, "target %s: %d open jobs with %d items were resolved to it; %d items have no other target\n", clean(t.Target), t.Jobs, t.Items, t.StrandedItems)
+	}
+	if r.DryRun {
+		outcome := "would be in force"
+		if r.Refusal != "" {
+			outcome = "would be refused without --force"
+		}
+		_, err := fmt.Fprintf(sh.stdout, "%s %s, with %s.\n", clean(r.Config), outcome, plural(len(r.Changes), "change"))
+		return err
+	}
+	_, err := fmt.Fprintf(sh.stdout, "%s is in force, with %s.\n", clean(r.Config), plural(len(r.Changes), "change"))
+	return err
 }
 
 // fileArg is the file that a command was given, or the default one.

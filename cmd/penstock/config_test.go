@@ -148,7 +148,7 @@ func TestConfigReload(t *testing.T) {
 	t.Parallel()
 	d := goodDesk(t)
 	path := write(t, "penstock.yaml", goodYAML)
-	_, admin := d.doors(path)
+	api, admin := d.doors(path)
 	rewrite := func(text string) {
 		t.Helper()
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -158,6 +158,34 @@ func TestConfigReload(t *testing.T) {
 	rewrite(strings.Replace(goodYAML, "demo: {keys", "demo: {weight: 3, keys", 1))
 	if got := d.ok("config", "reload", "--admin-url", admin); !strings.HasPrefix(got, "tenants.demo.weight: 1 → 3\n") || !strings.HasSuffix(got, " is in force, with 1 change.\n") {
 		t.Errorf("it says %q", got)
+	}
+	// A target that an open job was resolved to is not removed without force; a dry run says how many jobs that are.
+	two := strings.NewReplacer("models:", "  maxi: {provider: up, upstream_model: x}\nmodels:", "targets: [mini]", "targets: [mini, maxi]").Replace(goodYAML)
+	rewrite(two)
+	d.ok("config", "reload", "--admin-url", admin)
+	d.env["PENSTOCK_URL"] = api
+	d.ok("jobs", "submit", "-m", "fast", "wait for the provider")
+	reload := func(args ...string) typed {
+		return d.types(append([]string{"config", "reload", "--admin-url", admin}, args...)...)
+	}
+	rewrite(goodYAML)
+	dry := reload("--dry-run")
+	if dry.code != exitOK || !strings.Contains(dry.stdout, "target maxi: 1 open jobs with 1 items were resolved to it; 0 items have no other target\n") || !strings.Contains(dry.stdout, "would be refused without --force") {
+		t.Errorf("a dry run: %+v", dry)
+	}
+	third := strings.NewReplacer("mini:", "other:", "[mini]", "[other]").Replace(goodYAML)
+	rewrite(third)
+	if got := reload(); got.code != exitError || !strings.Contains(got.stderr, "conflict: target maxi is removed, but 1 open jobs with 1 items were resolved to it, of which 1 jobs with 1 items would have no target left and fail") {
+		t.Errorf("jobs would lose all of their targets: %+v", got)
+	}
+	if got := d.ok("models", "list"); !strings.Contains(got, "fast") {
+		t.Errorf("after the refusal there is %q", got)
+	}
+	if got := d.types("config", "reload", "--admin-url", admin, "--dry-run", "--force"); got.code != exitOK {
+		t.Errorf("a dry run with force: %+v", got)
+	}
+	if got := reload("--force"); got.code != exitOK || !strings.Contains(got.stdout, "is in force") || !strings.Contains(got.stdout, "target mini: 1 open jobs") {
+		t.Errorf("with force: %+v", got)
 	}
 	rewrite(goodYAML + "nonsense: 1\n")
 	got := d.types("config", "reload", "--admin-url", admin)

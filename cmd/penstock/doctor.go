@@ -15,7 +15,7 @@ type health string
 const (
 	healthOK   health = "ok"
 	healthWarn health = "warn" // Penstock starts, but something will not work
-	healthFail health = "fail" // Penstock does not start
+	healthFail health = "fail" // Penstock does not start, or is never ready
 )
 
 // finding is the outcome of one check.
@@ -31,9 +31,11 @@ func (sh *shell) doctorCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "doctor", Short: "Check that Penstock can run here, and say what to do if not", Args: takes(),
 		Long: `Checks the configuration, the data directory, the keyset, the database and its
-schema, every provider and both addresses, and says what to do about what it finds.
-It changes nothing. "warn" does not keep Penstock from starting; "fail" does, and
-makes the exit code 1.
+schema, the bucket of blobs if one is configured, every provider and both addresses,
+and says what to do about what it finds. It changes nothing, but for two small objects
+that it puts into the bucket, reads and removes. "warn" does not keep Penstock from
+starting; "fail" keeps it from starting or from getting ready, and makes the exit
+code 1.
 
 Without --config and without a penstock.yaml it checks what "penstock dev" would use.`,
 		Example: "  penstock doctor\n  penstock doctor --config penstock.yaml -o json",
@@ -57,6 +59,9 @@ func examine(ctx context.Context, s *config.Snapshot) []finding {
 		all[0].Detail += ", without tenants: penstock tenants create makes them"
 	}
 	all = append(all, checkData(p.Data), checkKeyset(p), checkDatabase(ctx, p))
+	if !p.Blobs.S3.IsZero() {
+		all = append(all, checkBucket(ctx, p.Blobs.S3))
+	}
 	all = append(all, checkProviders(ctx, s.Providers)...)
 	return append(all, checkAddress(ctx, "listen", p.Listen), checkAddress(ctx, "admin_listen", p.AdminListen))
 }

@@ -25,7 +25,8 @@ func (sh *shell) jobsResultsCommand() *cobra.Command {
 		Use: "results JOB", Short: "Print results, at any time", Args: takes("the job's id"),
 		Long: `Prints what is finished by now. With -o json every result is a line of JSON with
 the whole answer; --after takes up where an earlier run ended. With --follow it
-goes on until the job is finished.`,
+goes on until the job is finished. With --order input the results of a job that
+runs stop before its first open item; what is behind it comes later.`,
 		Example: `  penstock jobs results job_01JQ…
   penstock jobs results job_01JQ… --status failed
   penstock jobs results job_01JQ… --follow -o json > results.jsonl`,
@@ -36,9 +37,6 @@ goes on until the job is finished.`,
 			}
 			if !q.follow {
 				return sh.results(c.Context(), args[0], filter)
-			}
-			if filter.Order == client.OrderInput {
-				return usageError{"--follow and --order input exclude each other: items do not end in that order"}
 			}
 			return sh.followResults(c.Context(), args[0], filter)
 		},
@@ -92,7 +90,9 @@ func (sh *shell) followResults(ctx context.Context, id string, f client.ResultFi
 			if err := sh.printResult(t, r); err != nil {
 				return err
 			}
-			f.After = new(r.Seq)
+			if f.After = new(r.Seq); f.Order == client.OrderInput {
+				f.After = new(int64(r.Index))
+			}
 		}
 		if job.Finished() {
 			return t.end("No item ended that way.")

@@ -290,7 +290,16 @@ func TestJobsResultsFollow(t *testing.T) {
 	mux.HandleFunc("GET /v1/jobs/job_1/results", func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, map[string]string{"": resultJSON + "\n", "3": failedJSON + "\n"}[r.URL.Query().Get("after")])
 	})
-	check(t, at(t, mux).types("jobs", "results", "job_1", "-f", "-o", "json"), typed{stdout: resultJSON + "\n" + failedJSON + "\n"})
+	both := typed{stdout: resultJSON + "\n" + failedJSON + "\n"}
+	check(t, at(t, mux).types("jobs", "results", "job_1", "-f", "-o", "json"), both)
+
+	polls = 0
+	ordered := http.NewServeMux()
+	ordered.Handle("GET /v1/jobs/job_1", mux)
+	ordered.HandleFunc("GET /v1/jobs/job_1/results", func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, map[string]string{"order=input": resultJSON + "\n", "after=0&order=input": failedJSON + "\n"}[r.URL.RawQuery])
+	})
+	check(t, at(t, ordered).types("jobs", "results", "job_1", "-f", "--order", "input", "-o", "json"), both)
 }
 
 func event(seq int, kind, data string) string {

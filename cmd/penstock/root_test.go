@@ -65,8 +65,6 @@ func TestWrongUsage(t *testing.T) {
 		{"jobs list --limit 0", `--limit must be at least 1; see "penstock jobs list --help"`},
 		{"jobs list --tag team", `--tag must look like key=value; see "penstock jobs list --help"`},
 		{"jobs list --since yesterday", `--since must be a time such as 2026-11-15T06:00:00Z or a duration such as 24h; see "penstock jobs list --help"`},
-		{"jobs results job_1 --follow --order input",
-			`--follow and --order input exclude each other: items do not end in that order; see "penstock jobs results --help"`},
 		{"jobs submit", `nothing to submit: give a prompt, - for standard input, or --file; see "penstock jobs submit --help"`},
 		{"jobs submit a b", `"b" is one argument too many; see "penstock jobs submit --help"`},
 		{"jobs submit a --file b", `a prompt and --file were both given; one of them is wanted; see "penstock jobs submit --help"`},

@@ -80,7 +80,9 @@ func (sh *shell) adminList(ctx context.Context, at string, call adminCall) (all 
 		return nil, err
 	}
 	call.method = http.MethodGet
-	call.query.Set("limit", strconv.Itoa(adminPage))
+	if !call.whole {
+		call.query.Set("limit", strconv.Itoa(adminPage))
+	}
 	for {
 		var page struct {
 			Data    []json.RawMessage `json:"data"`

@@ -75,10 +75,12 @@ type Deps struct {
 	Deleter  Deleter
 	Webhooks *webhook.Service
 	Backlog  Estimator
-	Files    *file.Keeper
-	Batches  Batches
-	Links    *sign.Signer
-	Reader   *deliver.Reader
+	// WaitingOn says why queued items of a job do not start, beside what operators and budgets hold back; may be nil.
+	WaitingOn func(j penstock.Job) penstock.Reason
+	Files     *file.Keeper
+	Batches   Batches
+	Links     *sign.Signer
+	Reader    *deliver.Reader
 	// Strangers slows down those who guess keys; may be nil.
 	Strangers *directory.Throttle
 	// Cancelled is told of jobs that were asked to stop.
@@ -116,7 +118,7 @@ func (s *Server) Handler() http.Handler {
 	for _, rt := range routes {
 		mux.HandleFunc(rt.Method+" "+rt.Path, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, &rt) })
 	}
-	nowhere := route{Path: "/", open: true, shared: true, serve: func(c *call) error { return noRoute(mux, c.r) }}
+	nowhere := route{Path: "/", open: true, anyQuery: true, shared: true, serve: func(c *call) error { return noRoute(mux, c.r) }}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, &nowhere) })
 	return mux
 }
@@ -214,6 +216,9 @@ func (c *call) handle() error {
 		if err := c.enter(c.route.Scope); err != nil {
 			return err
 		}
+	}
+	if err := c.route.checkQuery(c.r.URL.RawQuery); err != nil {
+		return err
 	}
 	return c.route.serve(c)
 }

@@ -74,7 +74,7 @@ type jobView struct {
 	CancelRequestedAt *time.Time          `json:"cancel_requested_at"`
 	InputFile         *string             `json:"input_file" about:"The file whose lines are its items."`
 	RetryOf           *string             `json:"retry_of" about:"The job whose unsuccessful items it runs again."`
-	WaitingOn         *string             `json:"waiting_on" about:"Why queued items do not start: paused, when an operator holds them back; budget, when a hard budget has too little left for the next ones; null for their turn alone."`
+	WaitingOn         *penstock.Reason    `json:"waiting_on" about:"Why queued items do not start: paused, when an operator holds them back; budget, when a hard budget has too little left for the next ones; workers, when no process works on jobs; capacity, rate_limit or provider, when every target has as many calls as it may have, is at its rate limit, or fails; retry, when they failed and are not due again; null for their turn alone."`
 	Resolved          resolvedView        `json:"resolved" about:"What admission decided once; retries run it again."`
 	Error             *penstock.ItemError `json:"error" about:"Why the job itself could not run; what went wrong with items is in their results."`
 	Result            *resultView         `json:"result" about:"The result of a job with one item, once it is finished; null in lists, and for keys without jobs:read."`
@@ -96,11 +96,8 @@ type usageView struct {
 // jobView shows a job to its owner as it is at this moment: with what it waits on, when it will be done, and how long it is kept.
 func (c *call) jobView(j penstock.Job) jobView {
 	v := newJobView(j)
-	if c.Admit.Held(j) {
-		v.WaitingOn = text(waitingOnPaused)
-	}
-	if j.WaitingOn != "" && v.WaitingOn == nil && j.FinishedAt.IsZero() && j.CancelRequestedAt.IsZero() {
-		v.WaitingOn = text(string(j.WaitingOn))
+	if on := c.waitingOn(j); on != "" {
+		v.WaitingOn = &on
 	}
 	e := c.estimate(j)
 	v.EstimatedStartAt, v.EstimatedFinishAt = optional(e.Start), optional(e.Finish)

@@ -96,20 +96,21 @@ func (c *call) errorBody(e *penstock.Error) (errorBody, int) {
 		status = http.StatusPreconditionFailed
 	}
 	v := errorBody{
-		Code: e.Code, Type: c.words.errorType(e.Code), Message: e.Message, Retryable: e.Code.Retryable() && !c.final,
+		Code: e.Code, Type: c.words.errorType(e.Code), Message: e.Message, Retryable: e.Retryable() && !c.final,
 		RequestID: penstock.ViewRequest.Format(c.id),
 	}
 	if e.Param != "" {
 		v.Param = &e.Param
 	}
-	if wait := retryAfter(e, status); wait > 0 {
+	// Whoever is told when to come back is told that it may help, and nobody else is.
+	if wait := retryAfter(e, status); wait > 0 && v.Retryable {
 		ms := (wait + time.Millisecond - 1).Milliseconds() // not before: a place may be kept for that moment
 		v.RetryAfterMS = &ms
 	}
 	return v, status
 }
 
-// retryAfter is how long the caller should wait. 429 and 503 always say.
+// retryAfter is how long a caller should wait who may try again. 429 and 503 always say.
 func retryAfter(e *penstock.Error, status int) time.Duration {
 	if e.RetryAfter == 0 && (status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable) {
 		return defaultRetryAfter
@@ -128,6 +129,11 @@ func (c *call) fail(err error) {
 		return
 	}
 	view, status := c.errorBody(e)
+	c.answerError(view, status)
+}
+
+// answerError writes an error, its headers as its body has it.
+func (c *call) answerError(view errorBody, status int) {
 	h := c.w.Header()
 	h.Set("x-should-retry", strconv.FormatBool(view.Retryable))
 	if view.RetryAfterMS != nil {

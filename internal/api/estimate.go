@@ -22,9 +22,11 @@ const (
 	maxPoll = 30 * time.Second
 )
 
-// estimate says when a job will be done. What an operator holds back waits for that person.
+// estimate says when a job will be done. What an operator holds back waits for that person, and nobody knows when a
+// provider is back, or a worker.
 func (c *call) estimate(j penstock.Job) backlog.Estimate {
-	if c.Admit.Held(j) {
+	switch c.waitingOn(j) {
+	case penstock.WaitingOnPaused, penstock.WaitingOnProvider, penstock.WaitingOnWorkers:
 		return backlog.Estimate{}
 	}
 	return c.Backlog.Estimate(j)
@@ -32,11 +34,16 @@ func (c *call) estimate(j penstock.Job) backlog.Estimate {
 
 // comeBack tells a caller when to ask for an unfinished job again.
 func (c *call) comeBack(j penstock.Job) {
+	c.w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(c.pollIn(j).Seconds()))))
+}
+
+// pollIn is how long a caller should wait before it asks for an unfinished job again.
+func (c *call) pollIn(j penstock.Job) time.Duration {
 	wait := minPoll
 	if finish := c.estimate(j).Finish; !finish.IsZero() {
 		wait = min(max(finish.Sub(c.Clock()), minPoll), maxPoll)
 	}
-	c.w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+	return wait
 }
 
 // rateOf is how many items of a job ended a second since its first started, nil when none did.

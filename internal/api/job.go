@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"penstock/internal/admit"
 	"penstock/internal/body"
 	"penstock/internal/config"
+	"penstock/internal/deliver"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
 )
@@ -338,6 +340,9 @@ func (c *call) readJob() error {
 	}
 	ctx, cancel := c.patient()
 	defer cancel()
+	if c.r.Header.Get("If-None-Match") != "" {
+		return c.waitForChange(ctx, id, wait)
+	}
 	job, err := c.Reader.Wait(ctx, c.caller.Tenant.ID, id, wait)
 	if err != nil {
 		return err
@@ -350,8 +355,36 @@ func (c *call) readJob() error {
 	return c.job(http.StatusOK, job)
 }
 
-// waitingOnPaused says that an operator holds back the tenant, lane, model or targets of a job.
-const waitingOnPaused = "paused"
+// waitForChange answers as soon as the job is not what the caller has seen, or with 304 when the wait is over.
+func (c *call) waitForChange(ctx context.Context, id penstock.ID, wait time.Duration) error {
+	job, err := c.Reader.WaitUntil(ctx, c.caller.Tenant.ID, id, deliver.Until{
+		Timeout: wait, Reached: func(j penstock.Job) bool { return !c.known(j) },
+	})
+	if err != nil {
+		return err
+	}
+	if job.FinishedAt.IsZero() {
+		c.comeBack(job)
+	}
+	return c.unlessKnown(job)
+}
+
+// waitingOn says why queued items of a job do not start, "" for their turn alone.
+func (c *call) waitingOn(j penstock.Job) penstock.Reason {
+	switch {
+	case !j.FinishedAt.IsZero():
+		return ""
+	case c.Admit.Held(j):
+		return penstock.WaitingOnPaused
+	case !j.CancelRequestedAt.IsZero():
+		return ""
+	case j.WaitingOn != "":
+		return j.WaitingOn
+	case c.WaitingOn == nil || j.Counts.Queued == 0:
+		return ""
+	}
+	return c.WaitingOn(j)
+}
 
 // job answers with a job. One that had a single item carries its result.
 func (c *call) job(status int, j penstock.Job) error {
@@ -432,7 +465,7 @@ func (c *call) jobFilter() (f store.JobFilter, err error) {
 	if f.Lane != "" && !f.Lane.Valid() {
 		return f, penstock.InvalidParam("lane", "lane must be realtime, standard or bulk.")
 	}
-	if err := checkStatus(f.Status, penstock.Statuses); err != nil {
+	if err := checkStatus(f.Status, jobStatuses); err != nil {
 		return f, err
 	}
 	if tag := q.Get("tag"); tag != "" {
@@ -448,6 +481,9 @@ func (c *call) jobFilter() (f store.JobFilter, err error) {
 	}
 	return f, nil
 }
+
+// jobStatuses are those that a job can have. Items expire; a job whose items did has succeeded or failed.
+var jobStatuses = slices.DeleteFunc(slices.Clone(penstock.Statuses), func(s penstock.Status) bool { return s == penstock.StatusExpired })
 
 func checkStatus(s penstock.Status, allowed []penstock.Status) error {
 	if s == "" {

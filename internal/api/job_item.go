@@ -11,9 +11,9 @@ import (
 	"penstock/internal/store"
 )
 
-// etagOf changes with everything that becomes of a job: what started, ended, or was asked to stop. Estimates pass,
-// so they do not count.
-func etagOf(j penstock.Job) string {
+// etagOf changes with everything that becomes of a job: what started, ended, was asked to stop, or waits on something
+// else. Estimates pass, so they do not count.
+func (c *call) etagOf(j penstock.Job) string {
 	started, cancelled := 0, 0
 	if !j.StartedAt.IsZero() {
 		started = 1
@@ -21,27 +21,36 @@ func etagOf(j penstock.Job) string {
 	if !j.CancelRequestedAt.IsZero() {
 		cancelled = 1
 	}
-	return fmt.Sprintf(`"%d-%d-%d%d"`, j.Seq, j.Counts.Running, started, cancelled)
+	return fmt.Sprintf(`"%d-%d-%d%d%s"`, j.Seq, j.Counts.Running, started, cancelled, c.waitingOn(j))
 }
 
 // tag tells the version of a job that is answered with.
 func (c *call) tag(j penstock.Job) {
-	c.w.Header().Set("ETag", etagOf(j))
+	c.w.Header().Set("ETag", c.etagOf(j))
 	c.w.Header().Set("Cache-Control", "private, no-cache")
 }
 
 // unlessKnown answers with a job, or with nothing if the caller has seen it as it is.
 func (c *call) unlessKnown(j penstock.Job) error {
 	c.tag(j)
+	if c.known(j) {
+		c.w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	return c.job(http.StatusOK, j)
+}
+
+// known says whether If-None-Match names the job as it is.
+func (c *call) known(j penstock.Job) bool {
+	current := c.etagOf(j)
 	for _, known := range c.r.Header.Values("If-None-Match") {
 		for tag := range strings.SplitSeq(known, ",") {
-			if tag = strings.TrimPrefix(strings.TrimSpace(tag), "W/"); tag == etagOf(j) || tag == "*" {
-				c.w.WriteHeader(http.StatusNotModified)
-				return nil
+			if tag = strings.TrimPrefix(strings.TrimSpace(tag), "W/"); tag == current || tag == "*" {
+				return true
 			}
 		}
 	}
-	return c.job(http.StatusOK, j)
+	return false
 }
 
 // listItems lists items of a job, whatever became of them.
@@ -117,11 +126,11 @@ func (c *call) createResultsLink() error {
 	case b.Kind == store.BatchAnthropic, !b.DoneAt.IsZero() && b.Output == "":
 		return penstock.Errorf(penstock.CodeConflict, "%s has no file of its own for results; its door tells where they are.", penstock.ViewJob.Format(id))
 	case b.DoneAt.IsZero():
-		next := "they are being written; ask again in a moment"
+		next, wait := "they are being written; ask again in a moment", minPoll
 		if job.FinishedAt.IsZero() {
-			next = fmt.Sprintf("it is %s; ask again when it has ended", job.Status())
+			next, wait = fmt.Sprintf("it is %s; ask again when it has ended", job.Status()), c.pollIn(job)
 		}
-		return &penstock.Error{Code: penstock.CodeConflict, RetryAfter: time.Second,
+		return &penstock.Error{Code: penstock.CodeConflict, RetryAfter: wait,
 			Message: fmt.Sprintf("The results of %s are not in a file yet: %s, and read /v1/jobs/%[1]s/results meanwhile.", penstock.ViewJob.Format(id), next)}
 	}
 	f, err := c.Files.File(c.r.Context(), c.caller.Tenant.ID, b.Output)

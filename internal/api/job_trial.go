@@ -29,7 +29,7 @@ type trialView struct {
 	Deadline          time.Time         `json:"deadline"`
 	EstimatedStartAt  *time.Time        `json:"estimated_start_at" about:"null if it would not be accepted, or when nobody can know."`
 	EstimatedFinishAt *time.Time        `json:"estimated_finish_at" about:"As the queue stands now; null if it would not be accepted, or when nobody can know."`
-	WaitingOn         *string           `json:"waiting_on" about:"budget: it would be accepted, but the budget has too little left for all of it. paused: an operator holds it back."`
+	WaitingOn         *penstock.Reason  `json:"waiting_on" about:"budget: it would be accepted, but the budget has too little left for all of it. paused: an operator holds it back."`
 	Warnings          []string          `json:"warnings"`
 }
 
@@ -74,10 +74,10 @@ func (c *call) tryJob(order admit.JobOrder) error {
 		refusal, _ := c.errorBody(penstock.AsError(trial.Refusal))
 		view.Refusal = &refusal
 	case trial.Short != "":
-		view.WaitingOn = text("budget")
+		view.WaitingOn = new(penstock.WaitingOnBudget)
 		view.Warnings = append(view.Warnings, trial.Short)
 	case trial.Held:
-		view.WaitingOn = text(waitingOnPaused)
+		view.WaitingOn = new(penstock.WaitingOnPaused)
 	}
 	if len(trial.Unpaid) > 0 {
 		view.Warnings = append(view.Warnings, "the budget has too little left for "+strings.Join(trial.Unpaid, ", ")+": it would run on other targets")

@@ -92,6 +92,7 @@ func enums() map[reflect.Type][]string {
 	})
 	enumerate(all, penstock.DeliveryStatuses)
 	enumerate(all, []store.Order{store.OrderCompletion, store.OrderInput})
+	enumerate(all, penstock.Reasons)
 	enumerate(all, penstock.Resolves)
 	enumerate(all, []store.Direction{store.Ascending, store.Descending})
 	enumerate(all, []store.Purpose{store.PurposeBatch, store.PurposeBatchOutput})

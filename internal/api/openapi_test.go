@@ -432,7 +432,7 @@ func trialSamples() []any {
 	return []any{
 		trialView{Object: "job.dry_run", DryRun: true, Endpoint: penstock.EndpointChat, Lane: penstock.LaneBulk, Refusal: &errorBody{Code: penstock.CodeRateLimited}, Deadline: sampleTime, Warnings: []string{}},
 		trialView{Object: "job.dry_run", DryRun: true, Endpoint: penstock.EndpointChat, Lane: penstock.LaneBulk, Admitted: true, Items: 2, Target: text("a"), Estimate: trialEstimateView{CostUSD: text("0.000000100")},
-			Deadline: sampleTime, EstimatedStartAt: &sampleTime, EstimatedFinishAt: &sampleTime, WaitingOn: text("budget"), Warnings: []string{"soon"}},
+			Deadline: sampleTime, EstimatedStartAt: &sampleTime, EstimatedFinishAt: &sampleTime, WaitingOn: new(penstock.WaitingOnBudget), Warnings: []string{"soon"}},
 	}
 }
 

@@ -24,10 +24,12 @@ type route struct {
 	NoBody  bool // Body may be left out
 	Answers []answer
 
-	open   bool     // needs no key
-	words  *wording // how errors look; nil for the usual ones
-	shared bool     // both dialects have it: Anthropic's for whoever sends anthropic-version
-	serve  func(*call) error
+	open bool // needs no key
+	// anyQuery ignores query parameters that are not its own: probes and links come by way of others, who add some.
+	anyQuery bool
+	words    *wording // how errors look; nil for the usual ones
+	shared   bool     // both dialects have it: Anthropic's for whoever sends anthropic-version
+	serve    func(*call) error
 }
 
 // param is a parameter in the path, the query or a header.
@@ -86,14 +88,15 @@ var coreRoutes = []route{
 		serve: (*call).submitJob},
 	{Method: "GET", Path: "/v1/jobs", Scope: penstock.ScopeJobsRead, Summary: "List jobs, newest first",
 		Params: []param{limitPage, {Name: "after", In: "query", About: "The last id of the page before."},
-			{Name: "status", In: "query", About: "Only jobs in this status."}, {Name: "lane", In: "query", About: "Only jobs of this lane."},
+			{Name: "status", In: "query", About: "Only jobs in this status: queued, running, succeeded, failed or cancelled."}, {Name: "lane", In: "query", About: "Only jobs of this lane."},
 			{Name: "model", In: "query", About: "Only jobs for this model."}, {Name: "tag", In: "query", About: "Only jobs with this tag, as key:value."},
 			{Name: "created_after", In: "query", About: "Only jobs created after this time, RFC 3339."},
 			{Name: "created_before", In: "query", About: "Only jobs created up to this time, RFC 3339."}},
 		Answers: []answer{{Status: 200, About: "A page of jobs.", Body: page[jobView]{}}}, serve: (*call).listJobs},
 	{Method: "GET", Path: "/v1/jobs/{id}", Scope: penstock.ScopeJobsRead, Summary: "Read a job",
 		Params: []param{jobParam, waitParam, etagParam},
-		Answers: []answer{{Status: 200, About: "The job as it is, with an ETag; 304 without a body while If-None-Match names it.", Body: jobView{}},
+		Answers: []answer{{Status: 200, About: "The job as it is, with an ETag; 304 without a body while If-None-Match names it. " +
+			"With Prefer: wait=N and If-None-Match, as soon as it is no longer what If-None-Match names; 304 after N seconds without a change.", Body: jobView{}},
 			{Status: 202, About: "Not finished within the time that Prefer asked for.", Body: jobView{}}},
 		serve: (*call).readJob},
 	{Method: "POST", Path: "/v1/jobs/{id}/cancel", Scope: penstock.ScopeJobsWrite, Summary: "Cancel a job",
@@ -112,7 +115,8 @@ var coreRoutes = []route{
 		serve: (*call).retryJob},
 	{Method: "GET", Path: "/v1/jobs/{id}/results", Scope: penstock.ScopeJobsRead, Summary: "Read results, at any time",
 		Params: []param{jobParam, {Name: "after", In: "query", About: "Resume behind this seq (order=completion) or index (order=input)."},
-			{Name: "order", In: "query", About: "completion (default) or input."}, {Name: "status", In: "query", About: "Only items in this terminal status."}},
+			{Name: "order", In: "query", About: "completion (default) or input. " +
+				"In input order the results of a job that has not ended stop before its first open item; ask again with after for those behind it."}, {Name: "status", In: "query", About: "Only items in this terminal status."}},
 		Answers: []answer{{Status: 200, About: "One line of JSON for each finished item.", Type: typeJSONL, Body: resultView{}}},
 		serve:   (*call).streamResults},
 	{Method: "GET", Path: "/v1/jobs/{id}/events", Scope: penstock.ScopeJobsRead, Summary: "Follow a job's events",
@@ -195,13 +199,13 @@ var coreRoutes = []route{
 	{Method: "POST", Path: "/v1/files/{id}/url", Scope: penstock.ScopeJobsRead, Summary: "Make a link that downloads a file without a key",
 		Params: []param{fileParam}, Body: linkCreate{}, NoBody: true,
 		Answers: []answer{{Status: 200, About: "Whoever has the link can download the file until it ends.", Body: linkView{}}}, serve: (*call).createFileLink},
-	{Method: "GET", Path: "/v1/download/{tenant}/{object}", open: true, Summary: "Follow a link to a download",
+	{Method: "GET", Path: "/v1/download/{tenant}/{object}", open: true, anyQuery: true, Summary: "Follow a link to a download",
 		Params: []param{{Name: "tenant", In: "path", About: "As the link has it.", Required: true}, {Name: "object", In: "path", About: "As the link has it.", Required: true},
 			{Name: "expires", In: "query", About: "As the link has it.", Required: true}, {Name: "sig", In: "query", About: "As the link has it.", Required: true}, rangeParam},
 		Answers: []answer{{Status: 200, About: "The content. 410 once the link has ended.", Type: typeBytes}}, serve: (*call).download},
-	{Method: "GET", Path: "/healthz", open: true, Summary: "Whether the process lives",
+	{Method: "GET", Path: "/healthz", open: true, anyQuery: true, Summary: "Whether the process lives",
 		Answers: []answer{{Status: 200, About: "It does.", Body: healthView{}}}, serve: (*call).healthz},
-	{Method: "GET", Path: "/readyz", open: true, Summary: "Whether the process can take work: store and blobs are written and read",
+	{Method: "GET", Path: "/readyz", open: true, anyQuery: true, Summary: "Whether the process can take work: store and blobs are written and read",
 		Answers: []answer{{Status: 200, About: "It can; degraded when it takes no new jobs for lack of room.", Body: healthView{}}}, serve: (*call).readyz},
 	{Method: "GET", Path: "/openapi.json", open: true, Summary: "This document",
 		Answers: []answer{{Status: 200, About: "OpenAPI 3.1.", Body: anyObject{}}}, serve: (*call).document},

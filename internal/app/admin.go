@@ -6,6 +6,7 @@ import (
 	"net/http/pprof"
 
 	"penstock"
+	"penstock/internal/api"
 )
 
 // adminHandler serves operators: metrics, profiles, health, the audit, the reload of the configuration, and what
@@ -13,7 +14,9 @@ import (
 // connection comes in over loopback; health needs none. Calls for a host that is not its own are refused.
 func (a *app) adminHandler() http.Handler {
 	mux := http.NewServeMux()
-	operate := func(pattern string, h http.HandlerFunc) { mux.Handle(pattern, a.operatorsOnly(h)) }
+	operate := func(pattern string, h http.HandlerFunc, query ...string) {
+		mux.Handle(pattern, a.operatorsOnly(a.withQuery(h, query)))
+	}
 	mux.Handle("GET /metrics", a.scrapersOnly(a.metrics.Handler()))
 	for pattern, h := range map[string]http.HandlerFunc{
 		"GET /debug/pprof/": pprof.Index, "GET /debug/pprof/cmdline": pprof.Cmdline, "GET /debug/pprof/profile": pprof.Profile,
@@ -32,16 +35,33 @@ func (a *app) adminHandler() http.Handler {
 		adminJSON(w, http.StatusOK, map[string]string{"status": "ready"})
 	})
 	operate("GET /admin/v1/load", func(w http.ResponseWriter, _ *http.Request) { adminJSON(w, http.StatusOK, a.loadReport()) })
-	operate("POST /admin/v1/config/reload", a.reloadAsked)
-	operate("GET /admin/v1/audit", a.audit)
+	operate("POST /admin/v1/config/reload", a.reloadAsked, "actor", "dry_run", "force")
+	operate("GET /admin/v1/audit", a.audit, "tenant", "limit", "after")
 	operate("GET /admin/v1/controls", a.listControls)
-	operate("PUT /admin/v1/controls/{kind}/{name...}", a.setControl)
-	operate("DELETE /admin/v1/controls/{kind}/{name...}", a.liftControl)
-	operate("GET /admin/v1/usage", a.reportUsage)
-	operate("GET /admin/v1/budgets", a.listBudgets)
+	operate("PUT /admin/v1/controls/{kind}/{name...}", a.setControl, changeQuery...)
+	operate("DELETE /admin/v1/controls/{kind}/{name...}", a.liftControl, changeQuery...)
+	operate("GET /admin/v1/usage", a.reportUsage, "from", "to", "group_by", "format", "tenant")
+	operate("GET /admin/v1/budgets", a.listBudgets, "tenant")
 	a.tenantRoutes(operate)
 	a.keyRoutes(operate)
 	return a.ownHosts(mux)
+}
+
+// operates adds a route of operators, with the parameters that its query may have.
+type operates func(pattern string, h http.HandlerFunc, query ...string)
+
+// changeQuery are the parameters of every change.
+var changeQuery = []string{"actor", "dry_run"}
+
+// withQuery refuses a query with other parameters than those that are known: a dry run that is misspelt would be a change.
+func (a *app) withQuery(h http.HandlerFunc, known []string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := api.CheckQuery(r.URL.RawQuery, known, nil); err != nil {
+			a.adminError(w, r, err)
+			return
+		}
+		h(w, r)
+	}
 }
 
 func adminJSON(w http.ResponseWriter, status int, v any) {

@@ -71,12 +71,12 @@ func moment(t time.Time) *time.Time {
 	return &t
 }
 
-func (a *app) keyRoutes(operate func(pattern string, h http.HandlerFunc)) {
-	operate("GET /admin/v1/keys", a.listKeys)
-	operate("POST /admin/v1/keys", a.createKey)
-	operate("PATCH /admin/v1/keys/{key}", a.changeKey)
-	operate("POST /admin/v1/keys/{key}/rotate", a.rotateKey)
-	operate("DELETE /admin/v1/keys/{key}", a.revokeKey)
+func (a *app) keyRoutes(operate operates) {
+	operate("GET /admin/v1/keys", a.listKeys, "tenant", "limit", "after")
+	operate("POST /admin/v1/keys", a.createKey, changeQuery...)
+	operate("PATCH /admin/v1/keys/{key}", a.changeKey, changeQuery...)
+	operate("POST /admin/v1/keys/{key}/rotate", a.rotateKey, changeQuery...)
+	operate("DELETE /admin/v1/keys/{key}", a.revokeKey, changeQuery...)
 }
 
 // listKeys lists keys, oldest first: ?tenant=, ?limit= and ?after=. The first page of one tenant begins with the

@@ -126,12 +126,12 @@ func assign[T any](field *T, said *T) {
 	}
 }
 
-func (a *app) tenantRoutes(operate func(pattern string, h http.HandlerFunc)) {
-	operate("GET /admin/v1/tenants", a.listTenants)
-	operate("POST /admin/v1/tenants", a.createTenant)
+func (a *app) tenantRoutes(operate operates) {
+	operate("GET /admin/v1/tenants", a.listTenants, "tier", "limit", "after")
+	operate("POST /admin/v1/tenants", a.createTenant, changeQuery...)
 	operate("GET /admin/v1/tenants/{tenant}", a.readTenant)
-	operate("PATCH /admin/v1/tenants/{tenant}", a.changeTenant)
-	operate("DELETE /admin/v1/tenants/{tenant}", a.deleteTenant)
+	operate("PATCH /admin/v1/tenants/{tenant}", a.changeTenant, changeQuery...)
+	operate("DELETE /admin/v1/tenants/{tenant}", a.deleteTenant, changeQuery...)
 }
 
 func (a *app) listTenants(w http.ResponseWriter, r *http.Request) {

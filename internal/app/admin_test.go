@@ -23,7 +23,7 @@ func TestAdminRoutesAreDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := 0
-	see := func(pattern string, _ http.HandlerFunc) {
+	see := func(pattern string, _ http.HandlerFunc, _ ...string) {
 		n++
 		if !strings.Contains(string(page), "| `"+pattern+"` |") {
 			t.Errorf("docs/operations/tenants.md does not tell of %s", pattern)

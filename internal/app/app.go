@@ -15,6 +15,7 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -113,6 +114,7 @@ type app struct {
 	splitter  *batch.Splitter
 	finisher  *batch.Finisher
 	webhooks  *webhook.Runner
+	blocked   atomic.Pointer[blocked]
 	reloading sync.Mutex     // held while one configuration replaces another
 	closers   []func() error // in the order of opening
 }
@@ -186,7 +188,7 @@ func (a *app) connect() (err error) {
 		return err
 	}
 	a.backlog, err = backlog.New(backlog.Deps{
-		Source: a.store, Limits: queueLimits{a.live, a.directory}, Failed: a.metrics.LoadUnread, Log: a.log, Clock: time.Now,
+		Source: a.store, Limits: queueLimits{a.live, a.directory}, Processes: a.store.Processes, Failed: a.metrics.LoadUnread, Log: a.log, Clock: time.Now,
 	})
 	if err != nil {
 		return err
@@ -228,7 +230,7 @@ func (a *app) connectAPI(runner *attempt.Runner) (err error) {
 	a.api, err = api.New(api.Deps{
 		Files: a.files, Links: links, Batches: a.store,
 		Config: a.live, Budgets: a.budgets, Usage: usage.New(a.store), Runner: runner, Recorder: a.recorder, Cache: a.newCache(), Jobs: a.store, Inputs: a.store, Deleter: a.store, Letters: a.store, Webhooks: a.webhookService(),
-		Backlog: a.backlog, Reader: deliver.NewReader(a.store, a.hub),
+		Backlog: a.backlog, WaitingOn: a.waitingOn, Reader: deliver.NewReader(a.store, a.hub),
 		Admit: admit.New(admit.Deps{
 			Config: a.live, Callers: a.directory, Jobs: a.store, Retries: a.store, Balances: a.store, Room: a.disks, Backlog: a.backlog, Bell: a.bell, Starter: starter{a}, Controls: a.controls,
 			Limits: a.limits, Metrics: a.metrics, Clock: time.Now,
@@ -248,7 +250,7 @@ func (a *app) connectPool(runner *attempt.Runner) (err error) {
 		Process: a.store.process, Slots: p.Work.Slots, LeaseTimeout: p.Work.LeaseTimeout, PollInterval: p.Work.PollInterval,
 		SoftStop: softStop(p.ShutdownGrace), Bays: bays(p.Work.Pools), LeaseOnly: !a.Role.works(), Suspects: suspects,
 	}, work.Deps{
-		Store: a.store, History: a.store, Runner: runner, Isolated: a.isolated, Gate: gate{a}, Weights: a.laneWeights, Open: a.controls.Open, Calls: a.callsHeldBack, Bell: a.bell, Announce: announcer{a.hub, a.webhooks}, Cancels: a.cancels.Listen(),
+		Store: a.store, History: a.store, Runner: runner, Isolated: a.isolated, Gate: gate{a}, Weights: a.laneWeights, Open: a.controls.Open, Calls: a.callsHeldBack, State: a.state, Bell: a.bell, Announce: announcer{a.hub, a.webhooks}, Cancels: a.cancels.Listen(),
 		Used: a.usedByItem, Streams: a.store, Said: a.hub.Announce, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
 	})
 	return err
@@ -292,6 +294,7 @@ func (a *app) run(ctx context.Context) error {
 	}
 	back.Go(func() error { return doors.serveAdmin(backCtx) })
 	front.Go(func() error { return a.reloads(frontCtx) })
+	front.Go(func() error { return a.warnOfLosses(frontCtx) })
 	front.Go(func() error { return a.sweeper.Run(frontCtx) })
 	front.Go(func() error { return a.disks.Run(frontCtx) })
 	doorCtx, closeDoor := context.WithCancel(context.WithoutCancel(ctx))
@@ -303,8 +306,8 @@ func (a *app) run(ctx context.Context) error {
 	front.Go(func() error { return a.pool.Run(frontCtx) })
 	if a.Role.works() {
 		front.Go(func() error { return a.splitter.Run(frontCtx) })
-		front.Go(func() error { return a.finisher.Run(frontCtx) })
 	}
+	front.Go(func() error { return a.finisher.Run(frontCtx) })
 	if a.api != nil {
 		front.Go(func() error { return doors.serveAPI(doorCtx) })
 	}

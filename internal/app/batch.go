@@ -13,7 +13,8 @@ import (
 	"penstock/internal/store"
 )
 
-// connectBatches makes what carries jobs over files: in processes that work.
+// connectBatches makes what carries jobs over files. Splitting is for processes that work; their results are written by others
+// too while no worker is there, such as after the last one was scaled away.
 func (a *app) connectBatches() (err error) {
 	if a.splitter, err = batch.NewSplitter(batch.SplitterDeps{
 		Store: a.store, Files: a.files, Composer: composer{a.live, a.directory}, Ring: a.bell.Ring, Wake: a.bell.Listen(),
@@ -22,7 +23,7 @@ func (a *app) connectBatches() (err error) {
 		return err
 	}
 	a.finisher, err = batch.NewFinisher(batch.FinisherDeps{
-		Store: a.store, Artifacts: a.files, Writer: api.ResultWriter{}, Announce: announcer{a.hub, a.webhooks}, Log: a.log, Clock: time.Now,
+		Store: a.store, Artifacts: a.files, Writer: api.ResultWriter{}, Announce: announcer{a.hub, a.webhooks}, Needed: a.finishes, Log: a.log, Clock: time.Now,
 	})
 	return err
 }

@@ -62,7 +62,7 @@ func (a *app) report() backlog.Report {
 // load describes the load to metrics.
 func (a *app) load() telemetry.Load {
 	report := a.report()
-	load := telemetry.Load{DesiredWorkers: report.Workers}
+	load := telemetry.Load{DesiredWorkers: report.Workers, Unknown: !report.Current}
 	for _, row := range report.Lanes {
 		load.Lanes = append(load.Lanes, telemetry.LaneLoad{
 			Lane: penstock.Lane(row.Name), DesiredSlots: row.Slots, DrainItemsPerSec: row.DrainPerSecond, ArrivalsPerSecond: row.ArrivalsPerSecond,

@@ -47,7 +47,7 @@ func (a *app) reloads(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-a.Reload:
-			if _, err := a.reload(ctx, "SIGHUP"); err != nil {
+			if _, err := a.reload(ctx, reloadOrder{actor: "SIGHUP"}); err != nil {
 				a.log.ErrorContext(ctx, "the new configuration is refused; the old one stays in force", "error", err)
 			}
 		}
@@ -56,26 +56,22 @@ func (a *app) reloads(ctx context.Context) error {
 
 // reloadAsked is a reload that an operator asks for.
 func (a *app) reloadAsked(w http.ResponseWriter, r *http.Request) {
-	who, err := actor(r, r.URL.Query().Get("actor"))
+	order, err := reloadOrderOf(r)
 	if err != nil {
 		a.adminError(w, r, err)
 		return
 	}
-	changes, err := a.reload(r.Context(), who)
+	done, err := a.reload(r.Context(), order)
 	if err != nil {
 		a.adminError(w, r, err)
 		return
 	}
-	lines := make([]string, len(changes))
-	for i, c := range changes {
-		lines[i] = c.String()
-	}
-	adminJSON(w, http.StatusOK, map[string]any{"status": "reloaded", "config": a.live.Current().Hash, "changes": lines})
+	adminJSON(w, http.StatusOK, done)
 }
 
 // reload validates a new configuration and puts it in force, or keeps the old one and says why. The audit tells who
-// asked for it. Codes: invalid_request.
-func (a *app) reload(ctx context.Context, actor string) ([]config.Change, error) {
+// asked for it. Codes: invalid_request, conflict.
+func (a *app) reload(ctx context.Context, o reloadOrder) (*reloadView, error) {
 	if a.Load == nil {
 		return nil, penstock.Errorf(penstock.CodeConflict, "This process runs without a configuration file.")
 	}
@@ -92,15 +88,24 @@ func (a *app) reload(ctx context.Context, actor string) ([]config.Change, error)
 	if err != nil {
 		return nil, &penstock.Error{Code: penstock.CodeInvalidRequest, Message: err.Error(), Err: err}
 	}
+	view, err := a.planReload(ctx, next)
+	if err != nil || o.dryRun {
+		view.Status, view.DryRun = "dry_run", o.dryRun
+		return view, err
+	}
+	if view.Refusal != nil && !o.force {
+		return nil, penstock.Errorf(penstock.CodeConflict, "%s", *view.Refusal)
+	}
 	if err := a.remember(ctx, next); err != nil {
 		return nil, err
 	}
-	if err := a.noteReload(ctx, next, actor); err != nil {
+	if err := a.noteReload(ctx, next, o.actor); err != nil {
 		return nil, err
 	}
-	changes := a.live.Swap(next)
-	a.log.InfoContext(ctx, "configuration reloaded", "config", next.Hash, "changes", len(changes))
-	return changes, nil
+	a.live.Swap(next)
+	a.log.InfoContext(ctx, "configuration reloaded", "config", next.Hash, "changes", len(view.Changes), "forced", view.Refusal != nil)
+	view.Refusal = nil
+	return view, nil
 }
 
 // maxNotedChanges is how many differences of a configuration the audit tells; its snapshots have all of them.

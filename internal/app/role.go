@@ -41,7 +41,7 @@ var errNotLeased = errors.New("the worker lost its lease")
 // A process that serves too stays ready without it, since what it accepts other processes can work off.
 func (a *app) probe(ctx context.Context) error {
 	if err := a.store.Check(ctx); err != nil {
-		return &penstock.Error{Code: penstock.CodeOverloaded, Message: "the store cannot be written and read.", Err: err}
+		return err // it names what does not work: the database or the blobs
 	}
 	if a.Role == RoleWorker && !a.pool.Leased() {
 		return &penstock.Error{Code: penstock.CodeOverloaded, Message: "the worker does not hold its lease.", Err: errNotLeased}

@@ -99,7 +99,7 @@ func open(ctx context.Context, p config.Process) (*Store, error) {
 		return nil, fmt.Errorf("opening the keyset: %w", err)
 	}
 	blobPath := filepath.Join(p.Data, "blobs")
-	blobs, err := openBlobs(p.Blobs.S3, blobPath)
+	blobs, err := OpenBlobs(p.Blobs.S3, blobPath)
 	if err != nil {
 		return nil, err
 	}
@@ -117,8 +117,8 @@ func open(ctx context.Context, p config.Process) (*Store, error) {
 	return s, nil
 }
 
-// openBlobs opens the bucket if one is configured, and a directory otherwise.
-func openBlobs(c config.S3, path string) (blob.Store, error) {
+// OpenBlobs opens the bucket if one is configured, and a directory otherwise.
+func OpenBlobs(c config.S3, path string) (blob.Store, error) {
 	if c.IsZero() {
 		blobs, err := dir.New(path)
 		if err != nil {

@@ -16,7 +16,7 @@ import (
 func (a *app) connectWebhooks() (err error) {
 	a.webhooks, err = webhook.New(webhook.Deps{
 		Outbox: a.store, Client: a.webhookPolicy().Client(nil), Timeout: a.Config.Process.Webhooks.Timeout, Poll: webhook.PollInterval,
-		Metrics: a.metrics, Log: a.log, Clock: time.Now,
+		Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
 	})
 	a.metrics.CollectOutbox(func(ctx context.Context) (telemetry.Outbox, error) {
 		d, err := a.store.OutboxDepth(ctx)

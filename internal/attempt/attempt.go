@@ -437,6 +437,9 @@ func (r *Runner) endSpan(t *try, failure *provider.Error) {
 	}
 	genAI := t.genAI()
 	genAI.Usage = t.meta.Usage
+	if told := t.meta.Traced; told != nil {
+		genAI.ResponseModel, genAI.FinishReasons = told.Model, told.FinishReasons
+	}
 	if failure != nil {
 		genAI.ErrorType = string(failure.Kind)
 	}
@@ -523,7 +526,7 @@ func (t *try) call(ctx context.Context) provider.Call {
 		Timeouts: provider.Timeouts{
 			Connect: t.target.ConnectTimeout, FirstToken: firstToken, Idle: t.target.IdleTimeout,
 		},
-		Deadline: t.deadline(), Header: telemetry.Inject(ctx, t.letter.header),
+		Deadline: t.deadline(), Header: telemetry.Inject(ctx, t.letter.header), Traced: t.span.Recording(),
 	}
 }
 

@@ -58,9 +58,11 @@ type Limits interface {
 type Deps struct {
 	Source Source
 	Limits Limits
-	Failed func() // called when the source could not be read
-	Log    *slog.Logger
-	Clock  func() time.Time
+	// Processes tells which processes are there; nil for nobody who knows.
+	Processes func(ctx context.Context) ([]store.Process, error)
+	Failed    func() // called when the source could not be read
+	Log       *slog.Logger
+	Clock     func() time.Time
 }
 
 // View is what is known of the queue.
@@ -117,6 +119,10 @@ func (v *View) runOnce(ctx context.Context) error {
 	v.mu.Unlock()
 
 	rows, err := v.Source.Backlogs(ctx)
+	var processes []store.Process
+	if err == nil && v.Processes != nil {
+		processes, err = v.Processes(ctx)
+	}
 
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -124,8 +130,23 @@ func (v *View) runOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	v.picture.Store(v.picture.Load().next(rows, v.Clock()))
+	next := v.picture.Load().next(rows, v.Clock())
+	next.processes = processes
+	v.picture.Store(next)
 	return nil
+}
+
+// Alive are the processes that held a lease when the picture was made, and whether there is a picture.
+func (v *View) Alive() ([]store.Process, bool) {
+	p := v.current()
+	return p.processes, !p.at.IsZero()
+}
+
+// Parked says that nothing may start of what a tenant has queued in a lane for a model: all of it waits until it may be
+// tried again, or is lines of files. It is false while nobody knows.
+func (v *View) Parked(lane penstock.Lane, tenant penstock.TenantID, model string) bool {
+	f := v.current().of(level{lane, tenant, model})
+	return f.ready == 0 && f.parked > 0
 }
 
 // current is the picture, unless it is too old to tell anything; then it is an empty one.

@@ -33,6 +33,8 @@ type picture struct {
 	quiet rate
 	// waiting counts, for each lane, the tenants that have something ready there.
 	waiting map[penstock.Lane]int
+
+	processes []store.Process
 }
 
 // flow is what is queued at a level, and how it moves.
@@ -41,6 +43,7 @@ type flow struct {
 	tokens, bytes           int64
 	waited                  time.Duration // of the item that waited longest among those that are next
 	drainedItems, drainedTk int64         // odometers, of a single row
+	busyAt                  time.Time     // when something was last open, came or moved; zero for never
 
 	moved   rate // whatever was there to move
 	drain   rate // while there was something to drain
@@ -85,7 +88,15 @@ func (p *picture) next(rows []store.Backlog, at time.Time) *picture {
 	if elapsed := at.Sub(p.at).Seconds(); !p.at.IsZero() && elapsed > 0 {
 		n.quiet.observe(elapsed, step{})
 		for l, f := range n.flows {
+			if progress[l].items != 0 {
+				f.busyAt = at // also if it came and ended between two reads
+			}
 			f.observe(p.of(l), progress[l], elapsed)
+		}
+	}
+	for _, f := range n.flows {
+		if f.queued()+f.running > 0 {
+			f.busyAt = at
 		}
 	}
 	return n
@@ -99,7 +110,7 @@ func (p *picture) flow(before *picture, l level) *flow {
 	}
 	f := new(flow)
 	if was := before.flows[l]; was != nil {
-		f.moved, f.drain, f.service, f.arrive = was.moved, was.drain, was.service, was.arrive
+		f.moved, f.drain, f.service, f.arrive, f.busyAt = was.moved, was.drain, was.service, was.arrive, was.busyAt
 	} else if before.whole {
 		f.moved, f.arrive = before.quiet, before.quiet
 	}

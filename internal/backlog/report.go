@@ -66,7 +66,9 @@ func (v *View) Report(self Process, objective func(penstock.Lane) time.Duration)
 	for _, lane := range penstock.Lanes {
 		at := level{lane: lane}
 		row, f := p.row(string(lane), at), p.of(at)
-		row.Slots = f.demand(objective(lane)).Slots()
+		d := f.demand(objective(lane))
+		d.Idle = p.at.Sub(f.busyAt)
+		row.Slots = d.Slots()
 		r.Slots += row.Slots
 		r.Lanes = append(r.Lanes, row)
 	}
@@ -113,5 +115,5 @@ func (p *picture) row(name string, l level) Row {
 
 func (f *flow) demand(objective time.Duration) Demand {
 	service, _ := f.service.time()
-	return Demand{Ready: f.ready, Running: f.running, PerSecond: f.arrive.perItem.settled(), Service: service, SLOWait: objective}
+	return Demand{Ready: f.ready, Parked: f.parked, Running: f.running, PerSecond: f.arrive.perItem.settled(), Service: service, SLOWait: objective}
 }

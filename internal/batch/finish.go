@@ -54,8 +54,10 @@ type FinisherDeps struct {
 	Artifacts Artifacts
 	Writer    Writer
 	Announce  Announcer
-	Log       *slog.Logger
-	Clock     func() time.Time
+	// Needed says whether this process shall write files now; nil for always.
+	Needed func() bool
+	Log    *slog.Logger
+	Clock  func() time.Time
 }
 
 // Finisher writes the files of batches that ended.
@@ -86,6 +88,9 @@ func (f *Finisher) Run(ctx context.Context) error {
 
 // runOnce finishes some batches and returns how many.
 func (f *Finisher) runOnce(ctx context.Context) (done int, err error) {
+	if f.Needed != nil && !f.Needed() {
+		return 0, nil
+	}
 	batches, err := f.Store.UnfinishedBatches(ctx, finishJobs)
 	if err != nil {
 		return 0, err

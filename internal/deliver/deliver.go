@@ -114,9 +114,25 @@ func NewReader(jobs Jobs, hub *Hub) *Reader { return &Reader{jobs: jobs, hub: hu
 // Wait returns the job as soon as it is finished, or as it is when d is over or ctx ends. Codes:
 // those of store.Jobs.Job.
 func (r *Reader) Wait(ctx context.Context, tenant penstock.TenantID, id penstock.ID, d time.Duration) (penstock.Job, error) {
+	return r.WaitUntil(ctx, tenant, id, Until{Timeout: d})
+}
+
+// Until says how long a caller waits. A finished job does not change any more, so its end always ends a wait.
+type Until struct {
+	Timeout time.Duration
+	Reached func(penstock.Job) bool // whether the job is what the caller waits for; nil for its end alone
+}
+
+func (u Until) over(j penstock.Job) bool {
+	return !j.FinishedAt.IsZero() || (u.Reached != nil && u.Reached(j))
+}
+
+// WaitUntil returns the job as soon as it is what the caller waits for, or as it is when the time is over or ctx ends.
+// Codes: those of store.Jobs.Job.
+func (r *Reader) WaitUntil(ctx context.Context, tenant penstock.TenantID, id penstock.ID, until Until) (penstock.Job, error) {
 	changed, stop := r.hub.subscribe(id)
 	defer stop()
-	timeout := time.NewTimer(d)
+	timeout := time.NewTimer(until.Timeout)
 	defer timeout.Stop()
 	poll := time.NewTicker(PollInterval)
 	defer poll.Stop()
@@ -129,7 +145,7 @@ func (r *Reader) Wait(ctx context.Context, tenant penstock.TenantID, id penstock
 		if err != nil {
 			return job, nil // the caller left during the last look: what is known is all there is to say
 		}
-		if job = latest; over || !job.FinishedAt.IsZero() {
+		if job = latest; over || until.over(job) {
 			return job, nil
 		}
 		select {

@@ -127,6 +127,42 @@ func TestWaitReturnsAFinishedJobAtOnce(t *testing.T) {
 	})
 }
 
+// A reader who waits for a change gets the next one, a finished job at once, and the job as it is when nothing changes.
+func TestWaitUntilTheNextChange(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, hub := newStore(), new(Hub)
+		r := NewReader(s, hub)
+		awaitSeq := func(above int64) (penstock.Job, time.Duration) {
+			began := time.Now()
+			job, err := r.WaitUntil(t.Context(), tenant, jobID, Until{Timeout: 10 * time.Second, Reached: func(j penstock.Job) bool { return j.Seq > above }})
+			if err != nil {
+				t.Error(err)
+			}
+			return job, time.Since(began)
+		}
+		if job, took := awaitSeq(0); job.Seq != 1 || took != 0 {
+			t.Errorf("a change that was there took %v", took)
+		}
+		if job, took := awaitSeq(1); job.Seq != 1 || took != 10*time.Second {
+			t.Errorf("without a change it took %v", took)
+		}
+		go func() {
+			time.Sleep(300 * time.Millisecond)
+			s.add(penstock.EventJobStarted)
+			hub.Announce(jobID)
+		}()
+		if job, took := awaitSeq(1); job.Seq != 2 || took != 300*time.Millisecond {
+			t.Errorf("a change was seen after %v", took)
+		}
+		s.add(penstock.EventJobFinished)
+		if _, took := awaitSeq(3); took != 0 {
+			t.Errorf("a finished job was waited for %v", took)
+		}
+		noReaders(t, hub)
+	})
+}
+
 func TestAnnouncementWakesWaitersAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

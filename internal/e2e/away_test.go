@@ -74,6 +74,9 @@ func TestBlobsAway(t *testing.T) {
 		return nil
 	})
 	s.awaitAway(large)
+	if a := s.Do(get("/readyz")); !strings.Contains(a.Body, "the blobs cannot be written and read") || strings.Contains(a.Body, "the store") {
+		t.Errorf("without blobs it is not ready for another reason: %s", a.Body)
+	}
 	if a := s.Do(post("/v1/jobs", `{"model":"fast","input":"small"}`, "Prefer", "wait=10")); a.Status != http.StatusOK {
 		t.Errorf("a small job is answered with %d %s", a.Status, a.Body)
 	}

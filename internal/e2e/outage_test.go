@@ -35,6 +35,17 @@ models: {fast: {targets: [sim]}}
 		return nil
 	})
 	s.refusedAtOnce()
+	Await(t, "the reason why jobs wait", func() error {
+		var job struct {
+			WaitingOn         *string    `json:"waiting_on"`
+			EstimatedFinishAt *time.Time `json:"estimated_finish_at"`
+		}
+		a := s.Do(get(jobs[2]))
+		if err := json.Unmarshal([]byte(a.Body), &job); err != nil || job.WaitingOn == nil || *job.WaitingOn != "provider" || job.EstimatedFinishAt != nil {
+			return fmt.Errorf("%v %s", err, a.Body)
+		}
+		return nil
+	})
 	// An item's four attempts last for seven seconds at the most: the waits between them are up to 1, 2 and 4 s.
 	Await(t, "the outage to last long enough", func() error {
 		if left := 8*time.Second - time.Since(began); left > 0 {
@@ -163,5 +174,47 @@ models: {team/best: {policy: cheapest, targets: [blind, dear, cheap]}}
 	}
 	if a := s.Do(Call{Method: "POST", Path: "/v1/models/nobody/explain"}); a.Status != http.StatusNotFound {
 		t.Errorf("an unknown model is explained with %d %s", a.Status, a.Body)
+	}
+}
+
+// An item that is lent as a probe and that the upstream refuses for what it says itself has had its attempt, and says so.
+func TestRejectedProbeIsAnAttempt(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("waits for an outage to pass")
+	}
+	upstream := FreeAddress(t)
+	s := serveOne(t, fmt.Sprintf(`
+providers: {upstream: {kind: openai, base_url: http://%s/v1}}
+targets: {sim: {provider: upstream, upstream_model: sim-small}}
+models: {fast: {targets: [sim]}}
+`, upstream))
+	s.job(10)
+	Await(t, "the breaker", func() error {
+		if e := s.explain("fast"); e.Chosen != nil {
+			return fmt.Errorf("explained as %+v", e)
+		}
+		return nil
+	})
+	a := s.Do(post("/v1/jobs", `{"model":"fast","lane":"realtime","inputs":[{"body":`+ask("no [sim:fault=bad_request]")+`},{"body":`+ask("never [sim:fault=bad_request]")+`}]}`))
+	var job jobAnswer
+	if err := json.Unmarshal([]byte(a.Body), &job); err != nil || a.Status != http.StatusAccepted {
+		t.Fatalf("submit: %d %s", a.Status, a.Body)
+	}
+	Start(t, nil, "sim", "--listen", upstream)
+	Await(t, "the end of the job", func() error {
+		if got := s.read(get("/v1/jobs/" + job.ID)).Status; got != "failed" {
+			return fmt.Errorf("it is %s", got)
+		}
+		return nil
+	})
+	for _, line := range listOf(t, s.Do(get("/v1/jobs/"+job.ID+"/items")).Body) {
+		var item struct {
+			Status   string
+			Attempts int
+		}
+		if err := json.Unmarshal(line, &item); err != nil || item.Status != "failed" || item.Attempts < 1 {
+			t.Errorf("%v: %s", err, line)
+		}
 	}
 }

@@ -252,6 +252,9 @@ func inputQueries(s *scene) {
 		{"/v1/jobs/" + done + "/results?order=random", "order"}, {"/v1/jobs/" + done + "/results?status=running", "status"},
 		{"/v1/jobs/" + done + "/results?status=done", "status"}, {"/v1/jobs/" + done + "/results?after=first", "after"},
 		{"/v1/jobs/" + done + "/results?after=-1", "after"}, {"/v1/jobs/" + done + "/events?after=first", "after"},
+		{"/v1/jobs?status=expired", "status"}, {"/v1/jobs?statsu=failed", "statsu"}, {"/v1/jobs?cursor=job_1", "cursor"}, {"/v1/jobs/" + done + "?limit=3", "limit"},
+		{"/v1/jobs/" + done + "/results?oder=input", "oder"}, {"/v1/jobs?limit=1&colour=red", "colour"}, {"/v1/batches?limt=3", "limt"},
+		{"/v1/files?after_id=file_1", "after_id"}, {"/v1/usage?groupby=model", "groupby"}, {"/v1/dead_letters?error_kidn=connect", "error_kidn"},
 	} {
 		a := s.call(get(bad.path))
 		s.script.note("GET %s => %d param %s: %s", bad.path, a.Status, s.field(a, "error.param"), s.field(a, "error.message"))

@@ -15,6 +15,8 @@ import (
 var readScenarios = []scenario{
 	{name: "read_list", play: readList, own: true},
 	{name: "read_results", play: readResults},
+	{name: "read_results_resumed", play: readResultsResumed},
+	{name: "read_long_poll", play: readLongPoll},
 	{name: "read_results_gzip", play: readResultsGzip},
 	{name: "read_events", play: readEvents},
 	{name: "read_unknown", play: readUnknown},
@@ -135,6 +137,95 @@ func readResults(s *scene) {
 			s.Errorf("%s: %d\n%s, want\n%s", query, got.Status, got.Body, want)
 		}
 	}
+}
+
+// readResultsResumed reads in input order while items end from the last to the first, and comes back for what is behind
+// the last index it saw. It gets every item once, also if it wants one status only.
+func readResultsResumed(s *scene) {
+	inputs := make([]string, 24)
+	for i := range inputs {
+		prompt := fmt.Sprintf("resumed %d [sim:hold=resumed-%d]", i, i/8)
+		if i%8 == 5 {
+			prompt = fmt.Sprintf("resumed %d [sim:fault=bad_request]", i) // ends before all others
+		}
+		inputs[i] = fmt.Sprintf(`{"body":%s}`, ask(prompt))
+	}
+	id := s.submit(`{"model":"resumed","inputs":[` + strings.Join(inputs, ",") + `]}`)
+	seen, failed := []int{}, []int{}
+	s.counted(id, "failed", 3)
+	for ended := 3; ; ended += 7 {
+		seen = s.resume(id, "order=input", seen)
+		failed = s.resume(id, "order=input&status=failed", failed)
+		if ended == len(inputs) {
+			break
+		}
+		s.release(fmt.Sprintf("resumed-%d", 2-(ended-3)/7))
+		s.counted(id, "succeeded", ended+7-3)
+	}
+	all := make([]int, len(inputs))
+	for i := range all {
+		all[i] = i
+	}
+	if !slices.Equal(seen, all) || !slices.Equal(failed, []int{5, 13, 21}) {
+		s.Errorf("it saw %v, and of those that failed %v", seen, failed)
+	}
+}
+
+// readLongPoll waits for the next change of a job: it is answered when something became of the job, with 304 when nothing did, and
+// at once when the job is not what the caller has seen, or has ended.
+func readLongPoll(s *scene) {
+	id := s.submit(`{"model":"long-poll","inputs":[{"body":` + ask("poll 0 [sim:hold=poll-0]") + `},{"body":` + ask("poll 1 [sim:hold=poll-1]") + `}]}`)
+	path := "/v1/jobs/" + id
+	s.counted(id, "running", 2)
+	poll := func(tag, wait string) (Answer, time.Duration) {
+		began := time.Now()
+		return s.call(get(path, "If-None-Match", tag, "Prefer", "wait="+wait)), time.Since(began)
+	}
+	seen := s.call(get(path)).Header.Get("ETag")
+	if a, took := poll(seen, "1"); a.Status != http.StatusNotModified || a.Body != "" || took < time.Second || a.Header.Get("Retry-After") == "" || a.Header.Get("ETag") != seen {
+		s.Errorf("without a change: %d after %v: %s", a.Status, took, a.Body)
+	}
+	if a, took := poll(`"other"`, "30"); a.Status != http.StatusOK || took > 5*time.Second {
+		s.Errorf("with another tag: %d after %v", a.Status, took)
+	}
+	answers := make(chan Answer, 1)
+	go func() {
+		a, _ := poll(seen, "30")
+		answers <- a
+	}()
+	s.release("poll-0")
+	next := <-answers
+	if next.Status != http.StatusOK || s.field(next, "counts.succeeded") != "1" || s.field(next, "status") != "running" || next.Header.Get("ETag") == seen {
+		s.Errorf("at the next change: %d %s", next.Status, next.Body)
+	}
+	s.release("poll-1")
+	s.finished(id)
+	done := s.call(get(path)).Header.Get("ETag")
+	if a, took := poll(done, "30"); a.Status != http.StatusNotModified || took > 5*time.Second {
+		s.Errorf("when it has ended: %d after %v", a.Status, took)
+	}
+}
+
+// resume reads the results behind those that were seen, and returns all indexes in the order in which they came.
+func (s *scene) resume(job, query string, seen []int) []int {
+	s.Helper()
+	if len(seen) > 0 {
+		query += fmt.Sprintf("&after=%d", seen[len(seen)-1])
+	}
+	a := s.call(get("/v1/jobs/" + job + "/results?" + query))
+	if a.Status != http.StatusOK {
+		s.Fatalf("%s: %d %s", query, a.Status, a.Body)
+	}
+	for line := range strings.Lines(a.Body) {
+		var result struct {
+			Index int `json:"index"`
+		}
+		if err := json.Unmarshal([]byte(line), &result); err != nil {
+			s.Fatal(err)
+		}
+		seen = append(seen, result.Index)
+	}
+	return seen
 }
 
 // readResultsGzip reads more results than one page of the store holds, plain and compressed.

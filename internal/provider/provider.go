@@ -53,6 +53,8 @@ type Call struct {
 	Deadline time.Time
 	// Header carries end-to-end headers for the upstream, such as traceparent. May be nil.
 	Header http.Header
+	// Traced says that a trace wants to be told of the answer: see Meta.Traced.
+	Traced bool
 }
 
 // Timeouts bound the phases of a call.
@@ -94,4 +96,11 @@ type Meta struct {
 	UsageKnown  bool       // false while the upstream has not told all of it; Usage then holds what it did tell
 	Limits      RateLimits // as of the answer's beginning
 	Note        string     // what is worth telling about how it came about, such as the key that was used; "" for nothing
+	Traced      *Traced    // nil unless the call asked for it
+}
+
+// Traced is what only traces tell of an answer, in the upstream's own words as far as they are plain ones.
+type Traced struct {
+	Model         string   // that answered, "" when it was not told
+	FinishReasons []string // one for each choice, as far as it came
 }

@@ -247,8 +247,12 @@ const maxFreeProbes = 16
 
 // FreeProbe says that a failed probe does not count against the attempts of its item, of which it was the n-th:
 // the item was lent to find out whether a target works again, which is not its fault. Where no connection came
-// about, or the target had no room for anyone, it cannot be; where the target answers it with an error again, it may.
+// about, or the target had no room for anyone, it cannot be; where the target answers it with an error again, it may. A refusal
+// that no later try changes is an answer to the item itself, probe or not.
 func FreeProbe(kind provider.Kind, n int) bool {
+	if !kind.Policy().Retry {
+		return false
+	}
 	switch kind {
 	case provider.KindConnect, provider.KindOverloaded:
 		return true

@@ -288,6 +288,7 @@ func TestFreeProbe(t *testing.T) {
 		{provider.KindServer, 1, true}, {provider.KindServer, 2, false},
 		{provider.KindNetwork, maxFreeProbes, true}, {provider.KindNetwork, maxFreeProbes + 1, false},
 		{provider.KindConnect, 10_000, true}, {provider.KindOverloaded, 10_000, true}, {provider.KindTimeout, 10_000, false},
+		{provider.KindRejected, 1, false}, {provider.KindContentBlocked, 1, false}, {provider.KindContextTooLong, 1, false}, {provider.KindAuth, 1, false},
 	} {
 		if got := FreeProbe(tt.kind, tt.n); got != tt.want {
 			t.Errorf("%s as attempt %d: free is %v, want %v", tt.kind, tt.n, got, tt.want)

@@ -18,6 +18,10 @@ type Status struct {
 	Throttles int64         // answers so far that refused us, for limits or for load
 	Rates     []RateStatus  // of the limits that are known
 
+	// Blocked is why a call is not made now, "" when one may be. That a target is full, or at its limit, counts only if
+	// somebody was refused for it: a process that used none of a limit for a while holds none of it.
+	Blocked Reason
+
 	Breaker        Breaker
 	Opened         int64 // how often the breaker opened
 	RetriesRefused int64 // calls that were not made because the retry budget was used up
@@ -42,7 +46,7 @@ func (b *Book) Status() []Status {
 		pace := r.health.pace(now)
 		s := Status{
 			Target: r.name.Of, Limit: b.limit(r, now), Running: r.running, Pace: pace, Rest: r.restLeft(now), Throttles: r.throttles,
-			Breaker: r.health.breaker(now), Opened: r.health.opened, RetriesRefused: r.health.refused,
+			Blocked: b.blocked(r, now), Breaker: r.health.breaker(now), Opened: r.health.opened, RetriesRefused: r.health.refused,
 		}
 		usual := r.expects.call(0, 0)
 		for i := range r.rates {
@@ -54,6 +58,18 @@ func (b *Book) Status() []Status {
 		all = append(all, s)
 	}
 	return all
+}
+
+// blocked is why no call is made. A target that is probed is out of order until enough probes went well.
+func (b *Book) blocked(r *room, now time.Time) Reason {
+	reason := b.look(r, now).Reason
+	switch {
+	case r.health.open:
+		return Broken
+	case reason == Resting || r.refused:
+		return reason
+	}
+	return ""
 }
 
 // sorted are all rooms, by name.

@@ -15,11 +15,25 @@ type Load interface {
 	// consistent picture, read from counters and indexes and not by counting items.
 	Backlogs(ctx context.Context) ([]Backlog, error)
 
+	// Processes returns what the processes that hold a lease told of themselves last. One that has not told yet is taken
+	// for a worker that may call every target.
+	Processes(ctx context.Context) ([]Process, error)
+
+	// OpenResolutions returns what the jobs that have not ended were resolved to, each list of targets once.
+	OpenResolutions(ctx context.Context) ([]Resolution, error)
+
 	// Depths sums the backlogs up by lane and status; what has nothing open is left out.
 	Depths(ctx context.Context) ([]Depth, error)
 
 	// Suspects is how many suspects wait to be run in a child process. It counts no further than MaxBacklogs.
 	Suspects(ctx context.Context) (int64, error)
+}
+
+// Resolution is a list of targets that open jobs were resolved to, and how many they are.
+type Resolution struct {
+	Targets []string
+	Jobs    int64
+	Items   int64 // of them that have not ended
 }
 
 // MaxBacklogs bounds the rows of a picture of the load. Past it the least queued are not seen.

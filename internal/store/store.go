@@ -74,8 +74,9 @@ type Jobs interface {
 	CancelJob(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (penstock.Job, error)
 
 	// Results returns finished items with their results, at most p.Limit of them, and fewer where their results are
-	// large: a page is what a reader holds in memory. More says that there may be others behind the last one. Codes:
-	// not_found.
+	// large: a page is what a reader holds in memory. More says that there may be others behind the last one. In input
+	// order, the results of a job that has not ended stop before its first open item, so that nothing is missed by a
+	// reader who comes back for what is behind the last index. Codes: not_found.
 	Results(ctx context.Context, tenant penstock.TenantID, job penstock.ID, p ResultPage) (items []penstock.Item, more bool, err error)
 
 	// Item returns one item with its result. Codes: not_found.

@@ -261,6 +261,19 @@ type Renewal struct {
 	TTL time.Duration // of its lease, from now
 	// Calls are how many calls it makes on each target that it knows to be held back, synchronous ones too.
 	Calls map[string]int
+	State ProcessState
+}
+
+// ProcessState is what a process tells of itself, for all others to know.
+type ProcessState struct {
+	Works   bool                       `json:"works,omitempty"`   // it claims items
+	Blocked map[string]penstock.Reason `json:"blocked,omitempty"` // by target: why it may make no call there now
+}
+
+// Process is a process that holds a lease.
+type Process struct {
+	Name string
+	ProcessState
 }
 
 // Held is an item that runs under a lease.

@@ -168,6 +168,8 @@ type DeliveryClaim struct {
 	Round    int // attempts of this schedule so far; a redelivery begins anew
 	Body     []byte
 	Secrets  [][]byte // the one that signs, and the one before while it does too
+	// TraceParent is the trace of the job that it tells of, "" for none.
+	TraceParent string
 	// Refused is why it cannot be sent at all, "" if it can: its endpoint is disabled or gone.
 	Refused string
 	Err     error // why a secret could not be read

@@ -105,6 +105,7 @@ type Load struct {
 	Lanes          []LaneLoad
 	Tenants        []TenantLoad
 	DesiredWorkers int
+	Unknown        bool // the queue could not be read for a while: nothing of the above is told
 }
 
 // LaneLoad is the load of a lane. A rate that is not known is nil.
@@ -161,6 +162,9 @@ func (c *loadCollector) Collect(ch chan<- prometheus.Metric) {
 		return
 	}
 	load := (*source)()
+	if load.Unknown {
+		return // whoever scales by it keeps what there is, instead of taking an unread queue for an empty one
+	}
 	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 	}

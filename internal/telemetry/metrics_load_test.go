@@ -82,6 +82,14 @@ func TestLoad(t *testing.T) {
 	})
 }
 
+// A queue that cannot be read is not an empty one: nothing is told of it, and nobody scales by it.
+func TestUnreadLoadIsNotTold(t *testing.T) {
+	t.Parallel()
+	m := NewMetrics("", "")
+	m.CollectLoad(func() Load { return Load{Unknown: true, Lanes: []LaneLoad{{Lane: penstock.LaneBulk}}} })
+	expect(t, scrape(t, m), map[string]float64{`penstock_desired_workers`: absent, `penstock_desired_slots{lane="bulk"}`: absent})
+}
+
 // Names knows what has no values yet, and nothing that cannot have any.
 func TestNamesAreAllThereIs(t *testing.T) {
 	t.Parallel()

@@ -215,6 +215,9 @@ func (s Span) End(err error) {
 	s.span.End()
 }
 
+// Recording reports whether what is said of the work reaches anybody: nothing need be found out for a span that does not.
+func (s Span) Recording() bool { return s.recording() }
+
 func (s Span) recording() bool { return s.span != nil && s.span.IsRecording() }
 
 // errorType is the code of err. A context that ended is no one's internal error.

@@ -17,6 +17,7 @@ import (
 	"penstock"
 	"penstock/internal/dial"
 	"penstock/internal/store"
+	"penstock/internal/telemetry"
 )
 
 const (
@@ -26,7 +27,9 @@ const (
 
 // deliver makes one attempt and records what it came to.
 func (r *Runner) deliver(ctx context.Context, c *store.DeliveryClaim) {
+	ctx, span := r.startSpan(ctx, c)
 	report := r.attempt(ctx, c)
+	endSpan(span, report)
 	report.Delivery, report.Fence = c.ID, c.Fence
 	report.Breaker = store.Breaker{Rest: rest, DisableAfter: DisableAfter}
 	r.Metrics.WebhookAttempt(string(report.Outcome), report.Try.Took)
@@ -35,7 +38,7 @@ func (r *Runner) deliver(ctx context.Context, c *store.DeliveryClaim) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
 	verdict, err := r.Outbox.FinishDelivery(ctx, report)
-	log := r.Log.With("delivery", penstock.ViewDelivery.Format(c.ID), "tenant", c.Tenant)
+	log := r.Log.With("delivery", penstock.ViewDelivery.Format(c.ID))
 	switch {
 	case err != nil:
 		log.ErrorContext(ctx, "recording a webhook's delivery; it will be sent again", "error", err)
@@ -45,6 +48,32 @@ func (r *Runner) deliver(ctx context.Context, c *store.DeliveryClaim) {
 	case report.Outcome == store.OutcomeFailed:
 		log.WarnContext(ctx, "gave up a webhook's delivery", "attempts", c.Attempts+1, "error", report.Try.Error)
 	}
+}
+
+// startSpan begins the span of an attempt, within the trace of the job that the message tells of.
+func (r *Runner) startSpan(ctx context.Context, c *store.DeliveryClaim) (context.Context, telemetry.Span) {
+	ctx = telemetry.WithIDs(telemetry.WithTraceParent(ctx, c.TraceParent), telemetry.IDs{Tenant: c.Tenant, Job: c.Job})
+	if !r.Tracer.Enabled() {
+		return ctx, telemetry.Span{}
+	}
+	attrs := []telemetry.Attr{
+		telemetry.String("penstock.delivery_id", penstock.ViewDelivery.Format(c.ID)), telemetry.String("penstock.event", string(c.Type)),
+		telemetry.Int("penstock.delivery_attempt", int64(c.Attempts+1)), telemetry.String("http.request.method", http.MethodPost),
+	}
+	if at, err := url.Parse(c.URL); err == nil {
+		attrs = append(attrs, telemetry.String("server.address", at.Hostname())) // the rest of the URL may carry a token
+	}
+	return r.Tracer.StartClient(ctx, "deliver webhook", attrs...)
+}
+
+func endSpan(span telemetry.Span, report store.DeliveryReport) {
+	if report.Try.StatusCode != 0 {
+		span.Set(telemetry.Int("http.response.status_code", int64(report.Try.StatusCode)))
+	}
+	if report.Outcome != store.OutcomeDelivered {
+		span.Fail(string(report.Outcome))
+	}
+	span.End(nil)
 }
 
 // attempt sends a message, and says what is to become of it.
@@ -119,6 +148,7 @@ func (r *Runner) send(ctx context.Context, c *store.DeliveryClaim) (a answered, 
 	h.Set("webhook-id", id)
 	h.Set("webhook-timestamp", strconv.FormatInt(at.Unix(), 10))
 	h.Set("webhook-signature", signatures(c.Secrets, signed{id, at, c.Body}))
+	request.Header = telemetry.Inject(ctx, h)
 	answer, err := r.Client.Do(request)
 	if err != nil {
 		return a, err

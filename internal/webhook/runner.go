@@ -38,6 +38,7 @@ type Deps struct {
 	Timeout time.Duration // of one attempt
 	Poll    time.Duration // between two looks at the most; PollInterval, but for tests
 	Metrics *telemetry.Metrics
+	Tracer  *telemetry.Tracer // nil for no spans
 	Log     *slog.Logger
 	Clock   func() time.Time
 }
@@ -53,6 +54,9 @@ type Runner struct {
 func New(d Deps) (*Runner, error) {
 	if d.Outbox == nil || d.Client == nil || d.Timeout <= 0 || d.Poll <= 0 || d.Metrics == nil || d.Log == nil || d.Clock == nil {
 		return nil, errors.New("a webhook runner needs an outbox, a client, a timeout, an interval, metrics, a log and a clock")
+	}
+	if d.Tracer == nil {
+		d.Tracer = new(telemetry.Tracer)
 	}
 	return &Runner{Deps: d, bell: make(chan struct{}, 1), ended: make(chan *store.DeliveryClaim, Slots)}, nil
 }

@@ -39,7 +39,7 @@ type fakeQueue struct {
 	stale []store.Finish           // those that lost
 	sizes []int                    // of finish groups that were committed
 	lanes [][]penstock.Lane        // of claims, in order
-	told  map[string]int           // with the last heartbeat
+	told  store.Renewal            // with the last heartbeat
 }
 
 type fakeItem struct {
@@ -155,7 +155,7 @@ func (q *fakeQueue) RenewLease(ctx context.Context, l store.Lease, r store.Renew
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.told = r.Calls
+	q.told = r
 	return q.current(l)
 }
 

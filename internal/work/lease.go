@@ -121,6 +121,9 @@ func (p *Pool) renew(ctx context.Context) error {
 	if p.Calls != nil {
 		renewal.Calls = p.Calls()
 	}
+	if p.State != nil {
+		renewal.State = p.State()
+	}
 	return p.Store.RenewLease(ctx, *p.lease.Load(), renewal)
 }
 

@@ -14,6 +14,7 @@ import (
 	"penstock"
 	"penstock/internal/attempt"
 	"penstock/internal/provider"
+	"penstock/internal/store"
 )
 
 func (q *fakeQueue) cancel(ids ...penstock.ID) {
@@ -245,19 +246,22 @@ func TestBeginWaitsForTheDatabase(t *testing.T) {
 	})
 }
 
-// The heartbeat tells what still runs on targets that an operator holds back.
+// The heartbeat tells what still runs on targets that an operator holds back, and what keeps this process from calling others.
 func TestHeartbeatTellsOfCalls(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newQueue()
 		r := newPool(t, 1, q, takes(0))
 		r.Calls = func() map[string]int { return map[string]int{"a": 3} }
+		r.State = func() store.ProcessState {
+			return store.ProcessState{Works: true, Blocked: map[string]penstock.Reason{"b": penstock.WaitingOnProvider}}
+		}
 		r.begin()
 		pass(leaseTimeout)
-		var told map[string]int
+		var told store.Renewal
 		q.set(func(q *fakeQueue) { told = q.told })
-		if !maps.Equal(told, map[string]int{"a": 3}) {
-			t.Errorf("the heartbeat tells %v", told)
+		if !maps.Equal(told.Calls, map[string]int{"a": 3}) || !told.State.Works || told.State.Blocked["b"] != penstock.WaitingOnProvider {
+			t.Errorf("the heartbeat tells %+v", told)
 		}
 	})
 }

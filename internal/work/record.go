@@ -132,7 +132,7 @@ func (p *Pool) recordAside(ctx context.Context, one *endings) {
 		}
 		pause.Stop()
 		if ctx.Err() != nil || one.runs[0].lease != *p.lease.Load() {
-			p.Log.ErrorContext(ctx, "gave up recording a result; the item will run again", "item", penstock.ViewItem.Format(one.finishes[0].Item))
+			p.Log.ErrorContext(about(ctx, &one.finishes[0]), "gave up recording a result; the item will run again")
 			p.letGo(one)
 			return
 		}
@@ -186,6 +186,19 @@ func (p *Pool) finish(ctx context.Context, group []store.Finish) ([]store.Verdic
 	return p.Store.FinishItems(ctx, group)
 }
 
+// about is the context in which something is logged about the end of an item: with its ids, its trace, and the attempt that
+// decided it.
+func about(ctx context.Context, f *store.Finish) context.Context {
+	ids := telemetry.IDs{Tenant: f.Tenant, Job: f.Job, Item: f.Item}
+	if n := len(f.Attempts); n > 0 {
+		ids.Attempt = f.Attempts[n-1].ID
+	}
+	if f.Of != nil {
+		ctx = telemetry.WithTraceParent(ctx, f.Of.TraceParent)
+	}
+	return telemetry.WithIDs(ctx, ids)
+}
+
 // report tells readers, metrics and logs what became of a group.
 func (p *Pool) report(ctx context.Context, group *endings, verdicts []store.Verdict) {
 	changed := make([]penstock.ID, 0, len(verdicts))
@@ -193,9 +206,7 @@ func (p *Pool) report(ctx context.Context, group *endings, verdicts []store.Verd
 	verbose := p.Log.Enabled(ctx, slog.LevelDebug)
 	for i, v := range verdicts {
 		f, took := &group.finishes[i], group.runs[i].took
-		of := func() context.Context {
-			return telemetry.WithIDs(ctx, telemetry.IDs{Tenant: f.Tenant, Job: f.Job, Item: f.Item})
-		}
+		of := func() context.Context { return about(ctx, f) }
 		switch {
 		case !v.Won:
 			p.Log.WarnContext(of(), "discarded a stale result", "fence", f.Fence, "status", v.Status)

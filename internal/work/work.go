@@ -83,6 +83,8 @@ type Deps struct {
 	History History
 	// Calls is how many calls run on each target that is held back, to be told with the heartbeat; nil for nobody who knows.
 	Calls func() map[string]int
+	// State is what else the heartbeat tells of this process; nil for nothing.
+	State func() store.ProcessState
 	// Open are those of the given targets that may be called; nil when all may.
 	Open    func(targets []string) []string
 	Used    func(c *store.Claimed, u penstock.Usage) // told what each run of an item used; may be nil

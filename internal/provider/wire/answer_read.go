@@ -97,6 +97,8 @@ func (ex *exchange) readPlain(meta provider.Meta) (provider.Answer, error) {
 		return nil, ex.explain(body, nil)
 	}
 	meta.Usage, meta.UsageKnown = ex.reader.Usage()
+	ex.trace.read(body)
+	ex.trace.into(&meta)
 	return &plainAnswer{chunk: provider.Chunk{Wire: body, Text: part.Text, Last: true}, meta: meta}, nil
 }
 

@@ -108,6 +108,7 @@ func (a *streamAnswer) read() (provider.Chunk, error) {
 		return provider.Chunk{Wire: ev.Raw}, nil
 	}
 	part, err := a.ex.reader.Event(ev)
+	a.ex.trace.read(ev.Data)
 	a.started = a.started || !part.Alive
 	switch {
 	case err != nil:
@@ -151,6 +152,7 @@ func (a *streamAnswer) ending(ev sse.Event, err error) (provider.Chunk, error) {
 func (a *streamAnswer) Meta() provider.Meta {
 	meta := a.meta
 	meta.Usage, meta.UsageKnown = a.ex.reader.Usage()
+	a.ex.trace.into(&meta)
 	return meta
 }
 

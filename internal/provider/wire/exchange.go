@@ -29,6 +29,7 @@ type exchange struct {
 	client *Client
 	reader Reader
 	wanted string
+	trace  *tracing
 }
 
 // send delivers the call and returns when the headers of an answer are there.
@@ -37,7 +38,7 @@ func (c *Client) send(ctx context.Context, call *provider.Call, r *Request, apiK
 	if err != nil {
 		return nil, err
 	}
-	ex := &exchange{ended: ctx.Err, client: c, reader: r.Reader, wanted: r.Wanted}
+	ex := &exchange{ended: ctx.Err, client: c, reader: r.Reader, wanted: r.Wanted, trace: newTracing(call)}
 	ctx, ex.cancel = context.WithCancel(ctx)
 	ex.watch.abort = ex.cancel
 	ex.watch.begin(call.Deadline)

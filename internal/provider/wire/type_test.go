@@ -25,7 +25,7 @@ func TestTypesOfAnswersArePinned(t *testing.T) {
 		{"a picture", "image/svg+xml", "Hi", false, "application/json"},
 		{"two types", "text/html, application/json", "Hi", false, "application/json"},
 		{"events", "text/event-stream; charset=utf-8", events, true, typeEvents},
-		{"events unasked", "text/event-stream", events, false, typeEvents},
+		{"events unasked", "text/event-stream", events, false, ""},
 		{"events called a page", "text/html", events, true, typeEvents},
 		{"a page for a stream", "text/html", "<h1>Hi</h1>", true, ""},
 		{"JSON for a stream", "application/problem+json", "Hi", true, "application/json"},

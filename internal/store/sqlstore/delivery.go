@@ -258,12 +258,13 @@ func takeDue(ctx context.Context, tx Tx, due []dueDelivery, w store.DeliveryWant
 	err = tx.QueryIn(ctx, IDQuery{IDs: taken, Args: []any{now}, SQL: `SELECT ` + deliveryColumns + `, d.receiver_id, d.fence, d.round, d.body,
 			s.secret, CASE WHEN s.old_until > $2 THEN s.old_secret END,
 			CASE WHEN d.webhook_id = '' THEN '' WHEN w.id IS NULL THEN 'the endpoint was deleted'
-				WHEN w.disabled_at > 0 THEN 'the endpoint is disabled: ' || w.disabled_reason ELSE '' END` + deliveryTables + `
+				WHEN w.disabled_at > 0 THEN 'the endpoint is disabled: ' || w.disabled_reason ELSE '' END,
+			COALESCE((SELECT j.trace_parent FROM jobs j WHERE j.id = d.job_id), '')` + deliveryTables + `
 		LEFT JOIN webhook_secrets s ON s.tenant_id = d.tenant_id AND s.webhook_id = d.webhook_id
 		WHERE d.id = /*pg ANY */($1)`}, func(row Row) error {
 		var c sealedClaim
 		dest, read := deliveryDest(&c.Delivery)
-		if err := row.Scan(append(dest, &c.Receiver, &c.Fence, &c.Round, &c.Body, &c.secret, &c.oldSecret, &c.Refused)...); err != nil {
+		if err := row.Scan(append(dest, &c.Receiver, &c.Fence, &c.Round, &c.Body, &c.secret, &c.oldSecret, &c.Refused, &c.TraceParent)...); err != nil {
 			return fmt.Errorf("scanning a claimed delivery: %w", err)
 		}
 		claims = append(claims, c)

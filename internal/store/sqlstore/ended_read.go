@@ -15,6 +15,10 @@ type endedQuery struct {
 	job     penstock.Job
 	page    store.ResultPage
 	results bool // with their sealed results
+
+	// unbroken ends the page before the first item that has not ended: it is for readers of a job that runs who come
+	// back for what is behind the last index they saw.
+	unbroken bool
 }
 
 // readEnded reads items without their results.
@@ -32,8 +36,13 @@ const (
 
 // read reads the page. Of items whose results are wanted, found is told as soon as there is one. More says that there
 // may be items behind the page.
-func (q endedQuery) read(ctx context.Context, tx Tx, found func(*resultRow)) (page []*resultRow, more bool, err error) {
-	if page, more, err = q.next(ctx, tx); err != nil || !q.results {
+func (q *endedQuery) read(ctx context.Context, tx Tx, found func(*resultRow)) (page []*resultRow, more bool, err error) {
+	if q.unbroken {
+		page, more, err = q.nextUnbroken(ctx, tx)
+	} else {
+		page, more, err = q.next(ctx, tx)
+	}
+	if err != nil || !q.results {
 		return page, more, err
 	}
 	size := int64(0)
@@ -77,6 +86,28 @@ func (q endedQuery) next(ctx context.Context, tx Tx) (page []*resultRow, more bo
 	}
 	more = rowsFull || len(page) >= limit
 	return page[:min(len(page), limit)], more, nil
+}
+
+// nextUnbroken are the items of the page up to the first index that is missing, which has not ended. It moves the
+// page behind the last one that it looked at, because a status may leave none of them.
+func (q *endedQuery) nextUnbroken(ctx context.Context, tx Tx) (page []*resultRow, more bool, err error) {
+	all := *q
+	all.page.Status = ""
+	if page, more, err = all.next(ctx, tx); err != nil {
+		return nil, false, err
+	}
+	q.page.After = max(q.page.After, -1)
+	for i, r := range page {
+		if int64(r.Index) != q.page.After+1 {
+			page, more = page[:i], false
+			break
+		}
+		q.page.After++
+	}
+	if q.page.Status != "" {
+		page = slices.DeleteFunc(page, func(r *resultRow) bool { return r.Status != q.page.Status })
+	}
+	return page, more, nil
 }
 
 // size is about how many bytes the result of an item has.

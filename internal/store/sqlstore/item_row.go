@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"penstock"
+	"penstock/internal/store"
 )
 
 // itemRow is an item as its row has it: the result is still sealed.
@@ -181,8 +182,8 @@ func (t truth) column() int64 {
 
 // bury keeps a failed item in sight until somebody retries or dismisses it.
 func (r itemInJob) bury(ctx context.Context, tx Tx, o outcome) error {
-	fingerprint := string(o.err.Code) + "/" + o.errorKind + "/" + o.target
-	return tx.Put(ctx, addDeadLetter, r.ID, r.Job, r.Tenant, r.job.Model, o.err.Code, o.errorKind, fingerprint, micros(tx.Now()))
+	cause := store.Cause{Code: o.err.Code, Kind: o.errorKind, Target: o.target, Status: o.statusCode, Message: o.err.Message}
+	return tx.Put(ctx, addDeadLetter, r.ID, r.Job, r.Tenant, r.job.Model, o.err.Code, o.errorKind, cause.Fingerprint(), micros(tx.Now()))
 }
 
 // requeue gives a running item back to the queue, in which it stands alone from then on. Past the deadline of

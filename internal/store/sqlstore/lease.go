@@ -20,7 +20,7 @@ func (s *Store) AcquireLease(ctx context.Context, process string, ttl time.Durat
 		now := tx.Now()
 		epoch, _, err := queryOne(ctx, tx, sqlf(`INSERT INTO leases (process_id, epoch, expires_at, started_at)
 			VALUES ($1, $3, $2, $3)
-			ON CONFLICT (process_id) DO UPDATE SET expires_at = excluded.expires_at, started_at = excluded.started_at, calls = '', told_at = 0,
+			ON CONFLICT (process_id) DO UPDATE SET expires_at = excluded.expires_at, started_at = excluded.started_at, calls = '', told_at = 0, state = '',
 				epoch = CASE WHEN excluded.epoch > leases.epoch THEN excluded.epoch ELSE leases.epoch + 1 END
 			RETURNING epoch`, process, micros(now.Add(ttl)), micros(now)),
 			func(row Row) (n int64, err error) { return n, row.Scan(&n) })
@@ -47,14 +47,40 @@ func (s *Store) RenewLease(ctx context.Context, l store.Lease, r store.Renewal) 
 	if err != nil {
 		return fmt.Errorf("encoding calls: %w", err)
 	}
+	state, err := json.Marshal(r.State)
+	if err != nil {
+		return fmt.Errorf("encoding the state of a process: %w", err)
+	}
 	return s.write(ctx, "renew", func(tx Tx) error {
-		n, err := tx.Exec(ctx, `UPDATE leases SET expires_at = $3, calls = $4, told_at = $5 WHERE process_id = $1 AND epoch = $2 AND expires_at > 0`,
-			l.Process, l.Epoch, micros(tx.Now().Add(r.TTL)), string(calls), micros(tx.Now()))
+		n, err := tx.Exec(ctx, `UPDATE leases SET expires_at = $3, calls = $4, told_at = $5, state = $6
+			WHERE process_id = $1 AND epoch = $2 AND expires_at > 0`,
+			l.Process, l.Epoch, micros(tx.Now().Add(r.TTL)), string(calls), micros(tx.Now()), string(state))
 		if err == nil && n == 0 {
 			err = leaseLost(l)
 		}
 		return err
 	})
+}
+
+// Processes implements store.Load.
+func (s *Store) Processes(ctx context.Context) (all []store.Process, err error) {
+	err = s.read(ctx, func(tx Tx) error {
+		all, err = queryAll(ctx, tx, sqlf(`SELECT process_id, state FROM leases WHERE expires_at > $1 ORDER BY process_id`, micros(tx.Now())), scanProcess)
+		return err
+	})
+	return all, err
+}
+
+func scanProcess(row Row) (p store.Process, err error) {
+	var state []byte
+	if err := row.Scan(&p.Name, &state); err != nil {
+		return p, fmt.Errorf("scanning a process: %w", err)
+	}
+	if p.Works = true; len(state) > 0 {
+		p.Works = false
+		err = json.Unmarshal(state, &p.ProcessState)
+	}
+	return p, err
 }
 
 // ReleaseLease implements store.Queue.

@@ -2,7 +2,11 @@ package sqlstore
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"penstock"
@@ -109,6 +113,42 @@ func addUnsplit(ctx context.Context, tx Tx, backlogs []store.Backlog) ([]store.B
 		b.Bytes += int64(part * float64(r.bytes))
 	}
 	return backlogs, err
+}
+
+// OpenResolutions implements store.Load. Most jobs share how they were resolved, so few texts are read.
+func (s *Store) OpenResolutions(ctx context.Context) (all []store.Resolution, err error) {
+	err = s.read(ctx, func(tx Tx) error {
+		rows, err := queryAll(ctx, tx, sqlf(`SELECT resolved, COUNT(*), SUM(total - succeeded - failed - cancelled - expired) /*pg ::bigint */
+			FROM jobs WHERE finished_at = 0 GROUP BY resolved`), scanResolution)
+		byTargets := make(map[string]*store.Resolution)
+		for i := range rows {
+			key := strings.Join(rows[i].Targets, "\x00")
+			if known := byTargets[key]; known != nil {
+				known.Jobs, known.Items = known.Jobs+rows[i].Jobs, known.Items+rows[i].Items
+				continue
+			}
+			byTargets[key] = &rows[i]
+		}
+		all = nil
+		for _, key := range slices.Sorted(maps.Keys(byTargets)) {
+			all = append(all, *byTargets[key])
+		}
+		return err
+	})
+	return all, err
+}
+
+func scanResolution(row Row) (r store.Resolution, err error) {
+	var text string
+	if err := row.Scan(&text, &r.Jobs, &r.Items); err != nil {
+		return r, fmt.Errorf("scanning a resolution: %w", err)
+	}
+	var resolved penstock.Resolved
+	if err := json.Unmarshal([]byte(text), &resolved); err != nil {
+		return r, fmt.Errorf("reading a resolution: %w", err)
+	}
+	r.Targets = resolved.Targets
+	return r, nil
 }
 
 // Depths implements store.Load.

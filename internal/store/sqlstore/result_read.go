@@ -64,8 +64,19 @@ func jobOfItem(ctx context.Context, tx Tx, tenant penstock.TenantID, id penstock
 	return job, n, nil
 }
 
-// Results implements store.Jobs.
+// Results implements store.Jobs. Of a job that has not ended a page in input order may have nothing of the wanted
+// status though there are finished items behind it: then the next one is read, in a transaction of its own.
 func (s *Store) Results(ctx context.Context, tenant penstock.TenantID, job penstock.ID, p store.ResultPage) (items []penstock.Item, more bool, err error) {
+	for more = true; more && len(items) == 0; {
+		if items, more, err = s.resultPage(ctx, tenant, job, &p); err != nil {
+			return nil, false, err
+		}
+	}
+	return items, more, nil
+}
+
+// resultPage reads one page, and moves p behind what was looked at.
+func (s *Store) resultPage(ctx context.Context, tenant penstock.TenantID, job penstock.ID, p *store.ResultPage) (items []penstock.Item, more bool, err error) {
 	var rows []*resultRow
 	opening := opening{open: func(r *resultRow) error { return s.openResult(ctx, r) }}
 	err = s.read(ctx, func(tx Tx) error {
@@ -73,7 +84,10 @@ func (s *Store) Results(ctx context.Context, tenant penstock.TenantID, job penst
 		if err != nil {
 			return err
 		}
-		rows, more, err = endedQuery{job: j, page: p, results: true}.read(ctx, tx, opening.add)
+		q := endedQuery{job: j, page: *p, results: true}
+		q.unbroken = p.Order == store.OrderInput && !j.Status().Terminal()
+		rows, more, err = q.read(ctx, tx, opening.add)
+		p.After = q.page.After
 		return err
 	})
 	if err = errors.Join(err, opening.wait()); err != nil {

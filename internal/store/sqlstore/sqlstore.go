@@ -96,10 +96,10 @@ func (s *Store) Check(ctx context.Context) error {
 			ON CONFLICT (process_id) DO UPDATE SET started_at = excluded.started_at`, micros(tx.Now()))
 	})
 	if err != nil {
-		return &penstock.Error{Code: penstock.CodeOverloaded, Message: "the database cannot be written.", Err: err}
+		return &penstock.Error{Code: penstock.CodeOverloaded, Message: "the database cannot be written and read.", Err: err}
 	}
 	if err := s.blobs.Check(ctx); err != nil {
-		return &penstock.Error{Code: penstock.CodeOverloaded, Message: "the blobs cannot be written.", Err: err}
+		return &penstock.Error{Code: penstock.CodeOverloaded, Message: "the blobs cannot be written and read.", Err: err}
 	}
 	return nil
 }

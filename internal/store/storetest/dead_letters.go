@@ -42,14 +42,23 @@ func deadLetterFields(r *rig) {
 }
 
 func deadLetterFingerprint(r *rig) {
-	r.submitN(3)
-	group := r.endings(r.claimN(r.lease("worker"), 3), penstock.TransitionFail)
+	r.submitN(7)
+	group := r.endings(r.claimN(r.lease("worker"), 7), penstock.TransitionFail)
 	group[2].Error = &penstock.ItemError{Code: penstock.CodeContextTooLong, Message: "prompt does not fit"}
 	group[2].ErrorKind = "context_too_long"
+	for i, message := range []string{"at most 5 images, not 17 (req_01a)", "at most 9 images, not 12 (req_7c)", "at most 5 images, not 17 (req_01a)", "no images at all"} {
+		f := &group[3+i]
+		f.StatusCode = []int{413, 413, 422, 413}[i]
+		f.Error = &penstock.ItemError{Code: penstock.CodeUpstreamRejected, Message: message}
+	}
 	r.win(group...)
 	letters := r.deadLetters(acme)
-	if len(letters) != 3 {
-		r.t.Fatalf("%d dead letters, want 3", len(letters))
+	if len(letters) != 7 {
+		r.t.Fatalf("%d dead letters, want 7", len(letters))
+	}
+	r.wantSame("a number and an id in the message", letters[4].Fingerprint, letters[3].Fingerprint)
+	if len(r.groups(store.DeadLetterGroupPage{Limit: everything})) != 5 || letters[5].Fingerprint == letters[3].Fingerprint || letters[6].Fingerprint == letters[3].Fingerprint {
+		r.t.Errorf("the status or the message does not tell causes apart: %+v", letters)
 	}
 	if letters[0].Fingerprint != letters[1].Fingerprint {
 		r.t.Errorf("equal failures have fingerprints %q and %q", letters[0].Fingerprint, letters[1].Fingerprint)

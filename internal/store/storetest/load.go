@@ -16,7 +16,58 @@ func loadCases() []testCase {
 		{"the next item's wait begins when it is due", loadWaited},
 		{"the deepest backlog comes first", loadOrder},
 		{"a job keeps its place and its promise", loadPromise},
+		{"processes tell of themselves", loadProcesses},
+		{"open jobs are counted by what they were resolved to", loadResolutions},
 	}
+}
+
+func loadResolutions(r *rig) {
+	open := func() []store.Resolution {
+		r.t.Helper()
+		all, err := r.s.OpenResolutions(r.t.Context())
+		r.must("read resolutions", err)
+		return all
+	}
+	r.wantSame("of nobody", open(), []store.Resolution{})
+	first := r.submitN(3)
+	other := r.submission(2)
+	other.Job.Tenant, other.Job.Resolved.Targets, other.Job.Resolved.Config = umbra, []string{"second"}, "cfg_2"
+	r.submit(other)
+	again := r.submission(4)
+	again.Job.Resolved.Config = "cfg_2"
+	r.submit(again)
+	both := first.Job.Resolved.Targets
+	r.wantSame("all are open", open(), []store.Resolution{{Targets: both, Jobs: 2, Items: 7}, {Targets: []string{"second"}, Jobs: 1, Items: 2}})
+	claims := r.claim(r.lease("worker"), everything)
+	var ends []store.Finish
+	for _, c := range claims {
+		if c.Job != again.Job.ID {
+			ends = append(ends, r.ending(c, penstock.TransitionSucceed))
+		}
+	}
+	r.win(ends...)
+	r.wantSame("one is left", open(), []store.Resolution{{Targets: both, Jobs: 1, Items: 4}})
+}
+
+func loadProcesses(r *rig) {
+	processes := func() []store.Process {
+		r.t.Helper()
+		all, err := r.s.Processes(r.t.Context())
+		r.must("read processes", err)
+		return all
+	}
+	r.wantSame("nobody is there", processes(), []store.Process{})
+	door, worker := r.lease("door"), r.lease("worker")
+	fresh := store.ProcessState{Works: true}
+	r.wantSame("nobody told anything", processes(), []store.Process{{Name: "door", ProcessState: fresh}, {Name: "worker", ProcessState: fresh}})
+	busy := store.ProcessState{Works: true, Blocked: map[string]penstock.Reason{"first": penstock.WaitingOnProvider}}
+	r.must("renew", r.s.RenewLease(r.t.Context(), door, store.Renewal{TTL: leaseTTL}))
+	r.must("renew", r.s.RenewLease(r.t.Context(), worker, store.Renewal{TTL: 2 * leaseTTL, State: busy}))
+	r.wantSame("both told", processes(), []store.Process{{Name: "door"}, {Name: "worker", ProcessState: busy}})
+	r.clock.Advance(pastLease)
+	r.wantSame("one is gone", processes(), []store.Process{{Name: "worker", ProcessState: busy}})
+	r.lease("worker")
+	r.wantSame("it begins anew", processes(), []store.Process{{Name: "worker", ProcessState: fresh}})
 }
 
 // depths returns what is open, by lane and status; an engine may leave zeros out or not.

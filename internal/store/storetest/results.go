@@ -15,6 +15,7 @@ func resultCases() []testCase {
 		{"both orders, page by page", resultPages},
 		{"pages are bounded by the size of their results", resultPageSize},
 		{"results can be read while the job runs", resultsPartial},
+		{"a reader in either order who comes back misses nothing", resultsResumed},
 		{"a status selects", resultsByStatus},
 	}
 }
@@ -87,7 +88,10 @@ func resultsPartial(r *rig) {
 
 	r.finishInOrder(claims, mixedEndings(), 4, 2)
 	r.win(r.ending(claims[3], penstock.TransitionRetry)) // back in the queue: no result
-	r.wantSame("first results in input order", r.indexes(sub.Job.ID, page), []int{2, 4})
+	r.wantSame("results in input order while the first item is open", r.indexes(sub.Job.ID, page), []int{})
+	page.After = 1
+	r.wantSame("results in input order behind the open ones", r.indexes(sub.Job.ID, page), []int{2})
+	page.After = -1
 	page.Order = store.OrderCompletion
 	r.wantSame("first results in completion order", r.indexes(sub.Job.ID, page), []int{4, 2})
 	job := r.audit(sub)
@@ -96,6 +100,65 @@ func resultsPartial(r *rig) {
 	page.After = job.Seq
 	r.finishInOrder(claims, mixedEndings(), 0)
 	r.wantSame("results that came since", r.indexes(sub.Job.ID, page), []int{0})
+}
+
+// resultsResumed ends the items of a job far out of order, some with a row and some in harvests, while readers come back
+// again and again for what is behind the last result they saw. Each of them gets every item once and in order.
+func resultsResumed(r *rig) {
+	const items = 120
+	sub := r.submitN(items)
+	claims := r.claimN(r.lease("worker"), items)
+	type reader struct {
+		page store.ResultPage
+		seen []int
+	}
+	readers := []*reader{
+		{page: store.ResultPage{Order: store.OrderInput, After: -1, Limit: 7}},
+		{page: store.ResultPage{Order: store.OrderCompletion, After: -1, Limit: 7}},
+		{page: store.ResultPage{Order: store.OrderInput, After: -1, Limit: 7, Status: penstock.StatusFailed}},
+	}
+	read := func() {
+		for _, reader := range readers {
+			for more := true; more; {
+				var page []penstock.Item
+				var err error
+				page, more, err = r.s.Results(r.t.Context(), acme, sub.Job.ID, reader.page)
+				r.must("read results", err)
+				for _, item := range page {
+					reader.seen = append(reader.seen, item.Index)
+					reader.page.After = item.Seq
+					if reader.page.Order == store.OrderInput {
+						reader.page.After = int64(item.Index)
+					}
+				}
+			}
+		}
+	}
+	ends := func(n int) penstock.Transition {
+		if n%10 == 3 {
+			return penstock.TransitionFail
+		}
+		return penstock.TransitionSucceed
+	}
+	completed := []int{}
+	for step := range 8 { // 7, 15, 23, …; 6, 14, 22, …
+		var group []store.Finish
+		for n := 7 - step; n < items; n += 8 {
+			group = append(group, r.ending(claims[n], ends(n)))
+			completed = append(completed, n)
+		}
+		r.win(group...)
+		read()
+	}
+	all, failed := make([]int, items), []int{}
+	for n := range items {
+		if all[n] = n; ends(n) == penstock.TransitionFail {
+			failed = append(failed, n)
+		}
+	}
+	r.wantSame("what a reader in input order saw", readers[0].seen, all)
+	r.wantSame("what a reader in completion order saw", readers[1].seen, completed)
+	r.wantSame("what a reader of failures in input order saw", readers[2].seen, failed)
 }
 
 func resultsByStatus(r *rig) {

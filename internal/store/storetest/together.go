@@ -227,8 +227,9 @@ func togetherFarApart(r *rig) {
 	sub := r.submitN(items)
 	claims := r.claimN(r.lease("worker"), items)
 	r.win(r.endings([]*store.Claimed{claims[0], claims[items-1], claims[1], claims[items-2], claims[2]}, penstock.TransitionSucceed)...)
-	r.wantSame("input order", r.indexes(sub.Job.ID, store.ResultPage{Order: store.OrderInput, After: -1, Limit: 10}), []int{0, 1, 2, items - 2, items - 1})
-	r.wantSame("from the second on", r.indexes(sub.Job.ID, store.ResultPage{Order: store.OrderInput, After: 0, Limit: 3}), []int{1, 2, items - 2})
+	r.wantSame("input order", r.indexes(sub.Job.ID, store.ResultPage{Order: store.OrderInput, After: -1, Limit: 10}), []int{0, 1, 2})
+	r.wantSame("from the second on", r.indexes(sub.Job.ID, store.ResultPage{Order: store.OrderInput, After: 0, Limit: 3}), []int{1, 2})
+	r.wantSame("from the last that runs on", r.indexes(sub.Job.ID, store.ResultPage{Order: store.OrderInput, After: items - 3, Limit: 3}), []int{items - 2, items - 1})
 	r.wantSame("completion order", r.indexes(sub.Job.ID, store.ResultPage{Order: store.OrderCompletion, After: -1, Limit: 10}),
 		[]int{0, items - 1, 1, items - 2, 2})
 	r.wantSame("the last", r.item(claims[items-1].Item).Status, penstock.StatusSucceeded)

@@ -271,7 +271,7 @@ func (w *walk) check(t *rapid.T) {
 
 // checkOutcomes notes how items ended, and that those that had ended still are what they were.
 func (w *walk) checkOutcomes(job penstock.Job) {
-	results := w.results(job, store.OrderInput)
+	results := w.results(job, store.OrderCompletion)
 	for _, item := range results {
 		if before, ok := w.outcomes[item.ID]; ok && before != item.Status {
 			w.t.Fatalf("item %d of job %s was %s and is %s", item.Index, job.ID, before, item.Status)

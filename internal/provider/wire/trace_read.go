@@ -1,0 +1,147 @@
+package wire
+
+import (
+	"slices"
+	"strings"
+
+	"penstock/internal/body"
+	"penstock/internal/provider"
+)
+
+// The bounds of what a trace is told in an upstream's words. What is longer, or is no plain word, may be a payload and is
+// left out.
+const (
+	maxTracedModel   = 128
+	maxTracedReason  = 64
+	maxTracedReasons = 16
+)
+
+// tracing reads from an answer what only traces tell of it: which model answered, and why it stopped. It is apart from the
+// readers of the protocols because few calls are traced, and all others must not pay for it. One reader does for all dialects:
+// their members have names that do not collide. A nil one reads nothing.
+type tracing struct{ told provider.Traced }
+
+// newTracing returns what reads the answer to a call, nil if no trace tells of it.
+func newTracing(call *provider.Call) *tracing {
+	if !call.Traced {
+		return nil
+	}
+	return new(tracing)
+}
+
+// read reads a plain answer, or an event of a stream. What cannot be read was complained about elsewhere.
+func (t *tracing) read(text []byte) {
+	if t == nil || len(text) == 0 || text[0] != '{' {
+		return
+	}
+	in := body.NewCursor(text)
+	t.answer(&in, t.within)
+}
+
+// into adds to the description of an answer what was read.
+func (t *tracing) into(m *provider.Meta) {
+	if t != nil {
+		m.Traced = &t.told
+	}
+}
+
+// answer reads the members of an answer, or of what carries one: Anthropic's message and delta, OpenAI's response. Those are
+// one level deep; further ones are passed over, however many an upstream sends.
+func (t *tracing) answer(in *body.Cursor, carried func(*body.Cursor)) {
+	status, isResponse := "", false
+	for name := range in.Members {
+		switch string(name) {
+		case "model":
+			t.model(word(in))
+		case "choices":
+			t.choices(in)
+		case "stop_reason":
+			t.reason(word(in))
+		case "object":
+			isResponse = word(in) == "response"
+		case "status":
+			status = word(in)
+		case "incomplete_details":
+			status = reasonIn(in, status)
+		case "message", "delta", "response":
+			carried(in)
+		default:
+			in.Skip()
+		}
+	}
+	if isResponse && status != "in_progress" && status != "queued" {
+		t.reason(status)
+	}
+}
+
+// within reads an answer inside of another object.
+func (t *tracing) within(in *body.Cursor) {
+	if in.Kind() != '{' {
+		in.Skip()
+		return
+	}
+	t.answer(in, (*body.Cursor).Skip)
+}
+
+// choices reads why each choice of a completion ended, in their order.
+func (t *tracing) choices(in *body.Cursor) {
+	if in.Kind() != '[' {
+		in.Skip()
+		return
+	}
+	for range in.Elements {
+		if in.Kind() != '{' {
+			in.Skip()
+			continue
+		}
+		for name := range in.Members {
+			if string(name) == "finish_reason" {
+				t.reason(word(in))
+			} else {
+				in.Skip()
+			}
+		}
+	}
+}
+
+// reasonIn is the reason in the details of a response that is incomplete, or else what is known already.
+func reasonIn(in *body.Cursor, known string) string {
+	if in.Kind() != '{' {
+		in.Skip()
+		return known
+	}
+	for name := range in.Members {
+		if string(name) == "reason" {
+			known = word(in)
+		} else {
+			in.Skip()
+		}
+	}
+	return known
+}
+
+func (t *tracing) model(name string) {
+	if t.told.Model == "" && isName(name, maxTracedModel) {
+		t.told.Model = name
+	}
+}
+
+func (t *tracing) reason(word string) {
+	if len(t.told.FinishReasons) < maxTracedReasons && isName(word, maxTracedReason) {
+		t.told.FinishReasons = append(slices.Clip(t.told.FinishReasons), word)
+	}
+}
+
+// word reads a string; anything else reads as "".
+func word(in *body.Cursor) string {
+	if in.Kind() != '"' {
+		in.Skip()
+		return ""
+	}
+	return in.String()
+}
+
+// isName says that a text is a name rather than a sentence.
+func isName(text string, most int) bool {
+	return text != "" && len(text) <= most && !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '"' || r == '\\' })
+}
