@@ -130,6 +130,8 @@ type JobOrder struct {
 
 	IdempotencyKey string
 	BodyHash       []byte // of the canonical body, with IdempotencyKey
+
+	Permitted bool // it has a permit (see Permit)
 }
 
 // Inference is one body with what its dialect says about it.
@@ -315,6 +317,7 @@ type RequestOrder struct {
 	Model     string
 	Inference Inference
 	Free      bool // nobody charges for it
+	Permitted bool // it has a permit (see Permit)
 }
 
 // Admitted is a synchronous call that may run.
@@ -357,7 +360,7 @@ func (s *Service) Request(ctx context.Context, caller penstock.Caller, o Request
 		return Admitted{}, err
 	}
 	use := useOf(o.Inference)
-	use.Free = o.Free
+	use.Free, use.Permitted = o.Free, o.Permitted
 	stay, err := s.Limits.Enter(ctx, &caller, names, use)
 	if err != nil {
 		return Admitted{}, err

@@ -147,6 +147,7 @@ func (c *call) receiving() (ctx context.Context, leave func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	c.endWithKey()
 	ctx, cancel := context.WithTimeout(c.r.Context(), UploadTimeout)
 	return ctx, func() { cancel(); place() }, nil
 }
@@ -154,6 +155,8 @@ func (c *call) receiving() (ctx context.Context, leave func(), err error) {
 // patientBody gives a body that keeps coming all the time it needs.
 func (c *call) patientBody(body io.ReadCloser) io.ReadCloser {
 	conn := http.NewResponseController(c.w)
+	stop := context.AfterFunc(c.r.Context(), func() { _ = conn.SetReadDeadline(time.Now()) }) // its key ended
+	c.atEnd(func() { stop() })
 	return struct {
 		io.Reader
 		io.Closer
@@ -364,6 +367,9 @@ func (c *call) fileContent() error {
 
 // sendFile answers with the bytes of a file, or with the range of them that was asked for.
 func (c *call) sendFile(tenant penstock.TenantID, id penstock.ID) error {
+	if err := c.stayOpen(openDownload); err != nil {
+		return err
+	}
 	r, err := c.Files.Open(c.r.Context(), tenant, id)
 	if err != nil {
 		return err
@@ -438,5 +444,6 @@ func (c *call) download() error {
 	if err != nil {
 		return &penstock.Error{Code: penstock.CodeNotFound, Message: "There is no such object.", Err: err}
 	}
+	c.caller.Tenant.ID = grant.Tenant // whose downloads are counted
 	return c.sendFile(grant.Tenant, id)
 }

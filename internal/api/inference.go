@@ -61,11 +61,21 @@ func inference(endpoint penstock.Endpoint) func(*call) error {
 
 // infer answers an inference at once.
 func (c *call) infer(d *door) error {
+	if err := c.takePermit(); err != nil {
+		return err
+	}
 	text, err := c.readBody()
 	if err != nil {
 		return err
 	}
 	return c.inferText(d, text)
+}
+
+// takePermit takes the call's place under the concurrency of its tenant and key. Callers are known by their headers, so
+// one that is at its limit gets no memory for another body. Codes: rate_limited, overloaded.
+func (c *call) takePermit() (err error) {
+	c.permit, err = c.Admit.Permit(c.r.Context(), &c.caller)
+	return err
 }
 
 // inferText answers the inference of a body.
@@ -103,7 +113,7 @@ func (c *call) admitInference(d *door, text []byte) (*errand, error) {
 	if key != "" && d.question != nil {
 		return nil, c.inferAsJob(d, asked, key)
 	}
-	admitted, err := c.Admit.Request(c.r.Context(), c.caller, admit.RequestOrder{Model: asked.Model, Inference: inferenceOf(asked), Free: d.free})
+	admitted, err := c.Admit.Request(c.r.Context(), c.caller, admit.RequestOrder{Model: asked.Model, Inference: inferenceOf(asked), Free: d.free, Permitted: c.permit != nil})
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +131,7 @@ func (c *call) admitInference(d *door, text []byte) (*errand, error) {
 		Bound: admitted.Bound, Wait: roomWait, MaxOutputTokens: asked.MaxOutputTokens * asked.Choices,
 	}}
 	names := penstock.ModelNames{Asked: asked.Model, Answers: admitted.Model.Name}
-	e.tab = &tab{door: d, stay: c.stay, demand: budget.Demand{Caller: c.caller, Model: names, Most: admitted.Bound, Less: admitted.Less}}
+	e.tab = &tab{door: d, permit: c.permit, stay: c.stay, demand: budget.Demand{Caller: c.caller, Model: names, Most: admitted.Bound, Less: admitted.Less}}
 	return e, nil
 }
 
@@ -146,6 +156,9 @@ func (d *door) forwarded(from http.Header) http.Header {
 
 // runCall runs an admitted call up to where its answer begins, and leaves the rest of it to be done.
 func (c *call) runCall(e *errand) error {
+	if e.task.Stream {
+		c.endWithKey()
+	}
 	if err := c.open(c.r.Context(), e.tab, &e.task); err != nil {
 		c.Recorder.Leave()
 		return err
@@ -153,6 +166,9 @@ func (c *call) runCall(e *errand) error {
 	c.errand, e.began = e, c.Clock()
 	sink := &httpSink{w: c.w, stream: e.task.Stream, config: c.Config.Current(), tab: e.tab}
 	pass := c.Runner.Begin(c.r.Context(), &e.task, sink)
+	if e.task.Body == nil { // a stream goes on without it
+		c.memory.Close()
+	}
 	c.rest = func() error { return c.finish(pass(), sink) }
 	return nil
 }
@@ -161,6 +177,7 @@ func (c *call) runCall(e *errand) error {
 // nobody knows what was spent.
 func (c *call) abandon() {
 	c.stay.Leave()
+	c.permit.Leave()
 	if c.errand != nil {
 		c.Recorder.Leave()
 		c.errand.tab.ticket.Lose()
@@ -206,11 +223,13 @@ func (c *call) conclude(out *attempt.Outcome, sink *httpSink) error {
 	if out.Err == nil {
 		return nil
 	}
-	if c.r.Context().Err() != nil {
+	e := callerError(out.Err)
+	if ended := c.keyEnded(); ended != nil {
+		e = penstock.AsError(ended)
+	} else if c.r.Context().Err() != nil {
 		c.w.status = statusClientClosed
 		return errLeft()
 	}
-	e := callerError(out.Err)
 	c.final = c.final || out.Final
 	switch upstream, ok := errors.AsType[*provider.Error](out.Err); {
 	case out.Begun:
@@ -239,6 +258,9 @@ func callerError(err error) *penstock.Error {
 	upstream, ok := errors.AsType[*provider.Error](err)
 	if !ok {
 		return penstock.AsError(err)
+	}
+	if full, ok := errors.AsType[*penstock.Error](upstream.Err); ok && upstream.Kind == provider.KindMemory {
+		return full
 	}
 	e := &penstock.Error{Code: upstream.Kind.Policy().Code, Message: upstream.Public(), RetryAfter: upstream.RetryAfter, Err: err}
 	if upstream.Kind == provider.KindRateLimited || upstream.Kind == provider.KindOverloaded {
@@ -320,13 +342,18 @@ func (s *httpSink) breakOff(c *call, e *penstock.Error) {
 		s.cut = true
 		return
 	}
+	_, _ = s.w.Write(c.errorEvent(e, c.words.event))
+	_ = s.out.Flush()
+}
+
+// errorEvent is an error within a stream, as an event of a type; nil for one without.
+func (c *call) errorEvent(e *penstock.Error, typ []byte) []byte {
 	view, _ := c.errorBody(e)
 	text, err := json.Marshal(c.words.inStream(view), lenient)
 	if err != nil {
-		return
+		return nil
 	}
-	_, _ = s.w.Write(sse.AppendEvent(nil, sse.Event{Type: c.words.event, Data: text}))
-	_ = s.out.Flush()
+	return sse.AppendEvent(nil, sse.Event{Type: typ, Data: text})
 }
 
 // inferAsJob runs a call that must not run twice as a job, and waits for it.
@@ -342,7 +369,7 @@ func (c *call) inferAsJob(d *door, asked dialect.Call, key string) error {
 	if order.BodyHash, err = canonicalHash(c.r.URL.Path, asked.Object.Text); err != nil {
 		return err
 	}
-	order.Lane, order.Scope = penstock.LaneRealtime, penstock.ScopeInference
+	order.Lane, order.Scope, order.Permitted = penstock.LaneRealtime, penstock.ScopeInference, c.permit != nil
 	receipt, err := c.Admit.Job(c.r.Context(), c.caller, order)
 	if err != nil {
 		return err
@@ -352,9 +379,7 @@ func (c *call) inferAsJob(d *door, asked dialect.Call, key string) error {
 	if receipt.Replayed {
 		c.w.Header().Set("Idempotency-Replayed", "true")
 	}
-	ctx, cancel := c.patient()
-	defer cancel()
-	job, err := c.Reader.Wait(ctx, c.caller.Tenant.ID, receipt.Job.ID, keyedWait)
+	job, err := c.wait(receipt.Job.ID, keyedWait)
 	if err != nil {
 		return err
 	}

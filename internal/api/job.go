@@ -76,6 +76,9 @@ func (c *call) submitJob() error {
 		return err
 	}
 	wait, err := c.preferredWait()
+	if err == nil && wait > 0 {
+		err = c.stayOpen(openStream) // while it can still be refused
+	}
 	if err != nil {
 		return err
 	}
@@ -101,10 +104,8 @@ func (c *call) accepted(a admit.Accepted, wait time.Duration) error {
 	job := a.Job
 	if wait > 0 && job.FinishedAt.IsZero() {
 		a.Begin()
-		ctx, cancel := c.patient()
-		defer cancel()
 		var err error
-		if job, err = c.Reader.Wait(ctx, c.caller.Tenant.ID, job.ID, wait); err != nil {
+		if job, err = c.wait(job.ID, wait); err != nil {
 			return err
 		}
 	}
@@ -333,9 +334,10 @@ func (c *call) readJob() error {
 		}
 		return c.unlessKnown(job)
 	}
-	ctx, cancel := c.patient()
-	defer cancel()
-	job, err := c.Reader.Wait(ctx, c.caller.Tenant.ID, id, wait)
+	if err := c.stayOpen(openStream); err != nil {
+		return err
+	}
+	job, err := c.wait(id, wait)
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,9 @@ import (
 
 // createResponse answers a response: at once and for good, or as a job if it is to be kept.
 func (c *call) createResponse() error {
+	if err := c.takePermit(); err != nil {
+		return err
+	}
 	sent, err := c.readBody()
 	if err != nil {
 		return err
@@ -44,13 +47,16 @@ func (c *call) createResponse() error {
 	c.model = asked.Model
 	order := admit.JobOrder{
 		Endpoint: penstock.EndpointResponses, Model: asked.Model, Scope: penstock.ScopeInference, Lane: penstock.LaneRealtime,
-		Inferences: []admit.Inference{inferenceOf(asked)}, Previous: earlier,
+		Inferences: []admit.Inference{inferenceOf(asked)}, Previous: earlier, Permitted: c.permit != nil,
 	}
 	if kept.Background {
 		order.Lane = penstock.LaneStandard
 	}
 	if kept.Stream {
 		order.Stream = penstock.StreamWire
+		if err := c.stayOpen(openStream); err != nil {
+			return err
+		}
 	}
 	window, err := c.window()
 	if err != nil {
@@ -129,10 +135,8 @@ func (c *call) keptResponse(receipt store.Receipt, kept openai.KeptResponse) err
 		return c.streamResponse(job, -1)
 	}
 	if !kept.Background {
-		ctx, cancel := c.patient()
-		defer cancel()
 		var err error
-		if job, err = c.Reader.Wait(ctx, c.caller.Tenant.ID, job.ID, keyedWait); err != nil {
+		if job, err = c.wait(job.ID, keyedWait); err != nil {
 			return err
 		}
 		if job.Status() == penstock.StatusFailed {
@@ -186,6 +190,9 @@ func (c *call) readResponse() error {
 	if job.Stream != penstock.StreamWire {
 		return penstock.InvalidParam("stream", "This response was not created with stream: true, so its events were not kept; read it without stream.")
 	}
+	if err := c.stayOpen(openStream); err != nil {
+		return err
+	}
 	return c.streamResponse(job, after)
 }
 
@@ -217,9 +224,7 @@ func (c *call) cancelResponse() error {
 		return err
 	}
 	c.Cancelled(job.ID)
-	ctx, cancel := c.patient()
-	defer cancel()
-	if job, err = c.Reader.Wait(ctx, c.caller.Tenant.ID, job.ID, cancelWait); err != nil {
+	if job, err = c.wait(job.ID, cancelWait); err != nil {
 		return err
 	}
 	return c.response(job)

@@ -26,10 +26,22 @@ type Use struct {
 	Dry bool
 	// Later says that what it uses counts for the day when it has run: see Spend.
 	Later bool
+	// Permit says that it asks for its places at a time alone: its body was not read yet, so nothing else is known of it.
+	Permit bool
+	// Permitted says that its tenant and its key gave it a place before.
+	Permitted bool
+}
+
+// seats says whether a call takes a place at a time of a party of some kind.
+func (u *Use) seats(k Kind) bool {
+	return !u.Queued && !u.Dry && (!u.Permitted || k == KindModel)
 }
 
 // concerns says whether a limit on a resource is one for the call.
 func (u *Use) concerns(r resource) bool {
+	if u.Permit {
+		return false
+	}
 	switch r {
 	case requests:
 		return true
@@ -41,16 +53,16 @@ func (u *Use) concerns(r resource) bool {
 
 // Stay is a call's room of all of its parties, until it is given back with Done, Leave or Release.
 type Stay struct {
-	book   *Book
-	parts  []part
-	seated bool
-	over   bool
+	book  *Book
+	parts []part
+	over  bool
 }
 
 // part is a call's room of one party.
 type part struct {
 	room    *room
 	charged amounts
+	seated  bool
 }
 
 // Shortage is why a party has no room.
@@ -122,7 +134,7 @@ func (b *Book) Enter(parties []Party, u Use) (*Stay, *Shortage) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := b.Clock()
-	s := &Stay{book: b, parts: make([]part, len(parties)), seated: !u.Queued && !u.Dry}
+	s := &Stay{book: b, parts: make([]part, len(parties))}
 	var worst *Shortage
 	for i := range parties {
 		s.parts[i].room = b.party(&parties[i], now)
@@ -137,7 +149,7 @@ func (b *Book) Enter(parties []Party, u Use) (*Stay, *Shortage) {
 	for i := range s.parts {
 		r := s.parts[i].room
 		r.askedAt = now
-		if s.seated {
+		if s.parts[i].seated = u.seats(r.name.Kind); s.parts[i].seated {
 			r.running++
 			r.seating.peak = max(r.seating.peak, r.running)
 		}
@@ -160,6 +172,9 @@ func (f *Shortage) worse(than *Shortage) bool {
 
 // use is what a call is likely to take of a party.
 func (r *room) use(u Use) amounts {
+	if u.Permit {
+		return amounts{}
+	}
 	if u.Free || u.Dry {
 		return callOf(0, 0)
 	}
@@ -177,7 +192,7 @@ func (r *room) use(u Use) amounts {
 
 // refusal says why a party has no room for a call, nil when it has. It notes that somebody wants it.
 func (b *Book) refusal(r *room, u Use, now time.Time) *Shortage {
-	if limit := b.limit(r, now); !u.Queued && !u.Dry && r.seating.cap > 0 && r.running >= limit {
+	if limit := b.limit(r, now); u.seats(r.name.Kind) && r.seating.cap > 0 && r.running >= limit {
 		r.askedAt, r.seating.unmet = now, true
 		f := &Shortage{Resource: Seats, Limit: int64(r.seating.cap), Wait: Forever}
 		if known := r.seating.dry && now.Sub(r.seating.visited) < seatRefresh; b.shared() && r.running < r.seating.cap && !known {
@@ -288,11 +303,10 @@ func (s *Stay) Release() {
 
 func (s *Stay) leave() {
 	s.over = true
-	if !s.seated {
-		return
-	}
 	for i := range s.parts {
-		s.parts[i].room.running--
+		if s.parts[i].seated {
+			s.parts[i].room.running--
+		}
 	}
 }
 

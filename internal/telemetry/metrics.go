@@ -39,6 +39,7 @@ type Metrics struct {
 	limits  *limitMetrics
 	load    *loadMetrics
 	loads   *loadCollector
+	memory  *memoryCollector
 	config  *configCollector
 
 	retention retentionMetrics
@@ -76,7 +77,8 @@ func NewMetrics(version, commit string) *Metrics {
 	m.rooms = newRoomCollector(m.targets)
 	m.limits = newLimitMetrics(factory, m.tenants)
 	m.load, m.loads = newLoadMetrics(factory), newLoadCollector(m.tenants)
-	m.registry.MustRegister(m.depths, m.rooms, m.limits, m.loads, m.outbox, m.config,
+	m.memory = newMemoryCollector()
+	m.registry.MustRegister(m.memory, m.depths, m.rooms, m.limits, m.loads, m.outbox, m.config,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 
 	factory.NewGauge(prometheus.GaugeOpts{

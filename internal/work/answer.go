@@ -1,9 +1,12 @@
 package work
 
 import (
+	"context"
+
 	"penstock"
 	"penstock/internal/assemble"
 	"penstock/internal/attempt"
+	"penstock/internal/inflight"
 	"penstock/internal/provider"
 	"penstock/internal/store"
 
@@ -15,28 +18,52 @@ type answer interface {
 	attempt.Sink
 	// whole is the plain answer, once it is complete.
 	whole() ([]byte, error)
+	// memory is what it is accounted for by.
+	memory() *inflight.Account
 	// close says that nothing more arrives, and returns what is left to be shown.
 	close() []store.Delta
 }
 
 // newAnswer is the answer of a claimed item, and the body that asks for it.
-func (p *Pool) newAnswer(c *store.Claimed) (answer, []byte, error) {
+func (p *Pool) newAnswer(ctx context.Context, c *store.Claimed) (answer, []byte, error) {
+	held := heldAnswer{p.Answers.Open(c.Tenant), ctx.Done()}
 	if c.Stream == penstock.StreamNone || p.speaker == nil {
-		return &answerBuffer{}, c.Body, nil
+		return &answerBuffer{heldAnswer: held}, c.Body, nil
 	}
 	assembled, streams := assemble.For(c.Endpoint)
 	if !streams {
-		return &answerBuffer{}, c.Body, nil
+		return &answerBuffer{heldAnswer: held}, c.Body, nil
 	}
 	body, err := assemble.Ask(c.Endpoint, c.Body)
 	if err != nil {
 		return nil, nil, err
 	}
-	return &shownAnswer{assembled: assembled, mode: c.Stream, speech: p.speaker.begin(*c)}, body, nil
+	return &shownAnswer{heldAnswer: held, assembled: assembled, mode: c.Stream, speech: p.speaker.begin(*c)}, body, nil
+}
+
+// heldAnswer accounts for the memory of an answer until it is recorded.
+type heldAnswer struct {
+	account inflight.Account
+	done    <-chan struct{} // closed when nobody wants the answer any more
+}
+
+func (h *heldAnswer) memory() *inflight.Account { return &h.account }
+
+// hold takes the memory of more bytes, or waits for it.
+func (h *heldAnswer) hold(n int) error {
+	err := h.account.Wait(h.done, int64(n))
+	if err != nil {
+		e := penstock.AsError(err)
+		return &provider.Error{Kind: provider.KindMemory, Message: "There was no memory for the answer: " + e.Message, RetryAfter: e.RetryAfter, Err: e}
+	}
+	return nil
 }
 
 // answerBuffer keeps the whole answer for the store.
-type answerBuffer struct{ body []byte }
+type answerBuffer struct {
+	heldAnswer
+	body []byte
+}
 
 func (b *answerBuffer) Begin(string, provider.Meta) error { return nil }
 
@@ -44,6 +71,7 @@ func (b *answerBuffer) Chunk(c provider.Chunk) error {
 	if len(b.body)+len(c.Wire) > MaxResultBytes {
 		return errTooLarge()
 	}
+	b.account.Add(int64(len(c.Wire))) // who read it asked for the memory; this is a copy, and soon the only one
 	b.body = append(b.body, c.Wire...)
 	return nil
 }
@@ -57,6 +85,7 @@ func errTooLarge() error {
 
 // shownAnswer shows a streamed answer while it arrives, and puts it together.
 type shownAnswer struct {
+	heldAnswer
 	assembled assemble.Answer
 	mode      penstock.Stream
 	speech    *speech
@@ -68,6 +97,9 @@ func (a *shownAnswer) Begin(string, provider.Meta) error { return nil }
 func (a *shownAnswer) Chunk(c provider.Chunk) error {
 	if a.size += len(c.Wire); a.size > MaxResultBytes {
 		return errTooLarge()
+	}
+	if err := a.hold(len(c.Wire)); err != nil {
+		return err
 	}
 	if a.mode == penstock.StreamText {
 		a.speech.say(c.Text)

@@ -24,6 +24,7 @@ const (
 // streamAnswer is an answer that arrives event by event.
 type streamAnswer struct {
 	ex     *exchange
+	body   meteredBody // of one event: those before it are gone
 	events *sse.Reader
 	idle   time.Duration
 	meta   provider.Meta
@@ -36,10 +37,9 @@ type streamAnswer struct {
 // openStream reads up to the first event that says something. Comments and pings before it prove
 // nothing: a server may send them for a minute and then an error. They go out with that first event.
 func (ex *exchange) openStream(call *provider.Call, meta provider.Meta) (provider.Answer, error) {
-	a := &streamAnswer{
-		ex: ex, meta: meta, idle: call.Timeouts.Idle,
-		events: sse.NewReader(ex.body, min(maxEventBytes, ex.client.cfg.MaxAnswerBytes)),
-	}
+	// Ordinary events need no memory that is worth counting, so the first bytes are not asked for.
+	a := &streamAnswer{ex: ex, meta: meta, idle: call.Timeouts.Idle, body: meteredBody{body: ex.body, memory: ex.memory, least: leastTake, taken: leastTake}}
+	a.events = sse.NewReader(&a.body, min(maxEventBytes, ex.client.cfg.MaxAnswerBytes))
 	var preamble []byte
 	for {
 		chunk, err := a.read()
@@ -96,6 +96,7 @@ func (a *streamAnswer) take() (provider.Chunk, error) {
 // read returns the next frame as a chunk. After the terminator it has set err to io.EOF.
 func (a *streamAnswer) read() (provider.Chunk, error) {
 	ev, err := a.events.Next()
+	a.body.got = 0
 	ev.Data = bytes.TrimSpace(ev.Data)
 	if err != nil {
 		return a.ending(ev, err)
