@@ -144,24 +144,24 @@ const headerRequestID = "X-Request-Id"
 // call is one HTTP call being answered.
 type call struct {
 	*Server
-	route   *route
-	began   time.Time
-	span    telemetry.Span
-	w       *response
-	r       *http.Request
-	id      penstock.ID
-	caller  penstock.Caller
-	words   *wording
-	model   string           // that the call is for, "" while that is not known
-	watched bool             // it ends with its key
-	final   bool             // the answer will never change: sending the call again is in vain
-	memory  inflight.Account // of its body
-	permit  *room.Stay       // its place under its tenant's and key's concurrency, nil without limits
-	stay    *room.Stay
-	ends    func()       // gives up what a call that stays open holds, nil for nothing
-	errand  *errand      // what runs on the caller's account and is not recorded yet
-	rest    func() error // what a handler leaves to be done when it has returned, nil for nothing
-	err     error        // why it was not answered
+	route  *route
+	began  time.Time
+	span   telemetry.Span
+	w      *response
+	r      *http.Request
+	id     penstock.ID
+	caller penstock.Caller
+	words  *wording
+	model  string           // that the call is for, "" while that is not known
+	final  bool             // the answer will never change: sending the call again is in vain
+	memory inflight.Account // of its body
+	permit *room.Stay       // its place under its tenant's and key's concurrency, nil without limits
+	stay   *room.Stay
+	cancel context.CancelCauseFunc // ends it with its key; nil while that is not watched
+	ends   func()                  // gives up what a call that stays open holds, nil for nothing
+	errand *errand                 // what runs on the caller's account and is not recorded yet
+	rest   func() error            // what a handler leaves to be done when it has returned, nil for nothing
+	err    error                   // why it was not answered
 }
 
 // serve is the one way into every handler: ids, trace, authentication, recovery, errors, metrics.
@@ -195,6 +195,7 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request, rt *route) *cal
 func (c *call) close() {
 	c.abandon()
 	c.memory.Close()
+	c.unwatch()
 	if c.ends != nil {
 		c.ends()
 	}

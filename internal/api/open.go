@@ -8,31 +8,41 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/directory"
 )
 
 // Keys knows when keys end.
 type Keys interface {
-	// Watch calls end when the key of a secret is not accepted any more. It does not after stop has returned.
-	Watch(secret string, end func(why error)) (stop func())
+	// Watch ends a call when the key of its secret is not accepted any more.
+	Watch(c directory.OpenCall, secret string)
+	// Unwatch forgets a call. After it has returned, the call is not ended.
+	Unwatch(c directory.OpenCall)
 }
 
 // endWithKey makes a call that may stay open end when its key does: its context ends, with the reason as its cause, and
 // a write that is stuck fails soon. Calls without a key are left alone. It may be called twice.
 func (c *call) endWithKey() {
-	if c.watched || c.Keys == nil || c.caller.Key == "" {
+	if c.cancel != nil || c.Keys == nil || c.caller.Key == "" {
 		return
 	}
-	c.watched = true
-	ctx, cancel := context.WithCancelCause(c.r.Context())
+	var ctx context.Context
+	ctx, c.cancel = context.WithCancelCause(c.r.Context())
 	c.r = c.r.WithContext(ctx)
-	stop := c.Keys.Watch(PresentedKey(c.r), func(why error) {
-		cancel(why)
-		c.w.hurry()
-	})
-	c.atEnd(func() {
-		stop()
-		cancel(nil)
-	})
+	c.Keys.Watch(c, PresentedKey(c.r))
+}
+
+// End implements directory.OpenCall.
+func (c *call) End(why error) {
+	c.cancel(why)
+	c.w.hurry()
+}
+
+// unwatch ends what endWithKey began.
+func (c *call) unwatch() {
+	if c.cancel != nil {
+		c.Keys.Unwatch(c)
+		c.cancel(nil)
+	}
 }
 
 // atEnd has something done when the call is over.
@@ -48,7 +58,7 @@ func (c *call) atEnd(do func()) {
 
 // keyEnded is the error of a call whose key ended while it was open, nil if the key did not.
 func (c *call) keyEnded() error {
-	if !c.watched {
+	if c.cancel == nil {
 		return nil
 	}
 	if e, ok := errors.AsType[*penstock.Error](context.Cause(c.r.Context())); ok {

@@ -10,36 +10,37 @@ import (
 	"penstock/internal/store"
 )
 
-// watches are the calls that stay open on the authority of a key: streams, long polls, downloads, uploads. Short calls
+// OpenCall is a call that stays open on the authority of a key: a stream, a long poll, a download, an upload. Short calls
 // are not watched, because their key was good a moment ago.
+type OpenCall interface {
+	// End is called when the key is not accepted any more. It must neither block nor call Unwatch. Codes of the error:
+	// invalid_key.
+	End(why error)
+}
+
+// watches are the open calls, with the digests of their keys.
 type watches struct {
 	mu   sync.Mutex
-	open map[*watch]struct{}
+	open map[OpenCall]store.KeyHash
 }
 
-// watch is one open call.
-type watch struct {
-	digest store.KeyHash
-	end    func(why error)
-}
-
-// Watch calls end once when the key of a secret is revoked or expires, or when its tenant is disabled. The check runs at
-// every change of the view and every [PollInterval]. After stop has returned, end is not called. end must not block
-// and must not call stop. Codes of the error: invalid_key.
-func (d *Directory) Watch(secret string, end func(why error)) (stop func()) {
+// Watch ends a call when the key of its secret is revoked or expires, or when its tenant is disabled. The check runs at
+// every change of the view and every [PollInterval].
+func (d *Directory) Watch(c OpenCall, secret string) {
 	digest, _ := config.Digest(secret)
-	w := &watch{digest, end}
 	d.watches.mu.Lock()
 	defer d.watches.mu.Unlock()
 	if d.watches.open == nil {
-		d.watches.open = map[*watch]struct{}{}
+		d.watches.open = map[OpenCall]store.KeyHash{}
 	}
-	d.watches.open[w] = struct{}{}
-	return func() {
-		d.watches.mu.Lock()
-		defer d.watches.mu.Unlock()
-		delete(d.watches.open, w)
-	}
+	d.watches.open[c] = digest
+}
+
+// Unwatch forgets a call. After it has returned, the call is not ended.
+func (d *Directory) Unwatch(c OpenCall) {
+	d.watches.mu.Lock()
+	defer d.watches.mu.Unlock()
+	delete(d.watches.open, c)
 }
 
 // endRefused ends the open calls whose key is not accepted any more. Each look-up takes about 100 ns, so ten thousand
@@ -47,10 +48,10 @@ func (d *Directory) Watch(secret string, end func(why error)) (stop func()) {
 func (d *Directory) endRefused() {
 	d.watches.mu.Lock()
 	defer d.watches.mu.Unlock()
-	for w := range d.watches.open {
-		if _, _, err := d.lookUp(w.digest); err != nil {
-			delete(d.watches.open, w)
-			w.end(&penstock.Error{Code: penstock.CodeInvalidKey, Err: err,
+	for c, digest := range d.watches.open {
+		if _, _, err := d.lookUp(digest); err != nil {
+			delete(d.watches.open, c)
+			c.End(&penstock.Error{Code: penstock.CodeInvalidKey, Err: err,
 				Message: "This API key was revoked or has expired, or its tenant was disabled, while the call was open."})
 		}
 	}
