@@ -252,6 +252,7 @@ func (s *Service) draft(caller penstock.Caller, o *JobOrder) (d draft, err error
 		Idempotency: s.idempotency(caller, o.IdempotencyKey, o.BodyHash),
 		Accounts:    store.AccountsOf(caller, penstock.ModelNames{Asked: o.Model, Answers: resolved.Model}, now),
 		Webhook:     o.Webhook,
+		StoredLimit: caller.Tenant.StoredBytes,
 	}
 	for i, inf := range o.Inferences {
 		if err := countable(resolved, inf); err != nil {

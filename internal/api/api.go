@@ -78,6 +78,7 @@ type Deps struct {
 	Webhooks *webhook.Service
 	Backlog  Estimator
 	Files    *file.Keeper
+	Storage  store.Storage
 	Batches  Batches
 	Links    *sign.Signer
 	Reader   *deliver.Reader
@@ -89,11 +90,13 @@ type Deps struct {
 	Cancelled func(job penstock.ID)
 	Ready     func(context.Context) error // whether this process can take work
 	Refusing  func() error                // why it takes no new jobs though it is ready, nil if it does
-	Draining  <-chan struct{}             // closed when it is about to stop: readers who wait are let go
-	Metrics   *telemetry.Metrics
-	Tracer    *telemetry.Tracer
-	Log       *slog.Logger
-	Clock     func() time.Time
+	// RefusingUploads says why it takes no files, nil if it does. An upload asks again while it comes in.
+	RefusingUploads func(context.Context) error
+	Draining        <-chan struct{} // closed when it is about to stop: readers who wait are let go
+	Metrics         *telemetry.Metrics
+	Tracer          *telemetry.Tracer
+	Log             *slog.Logger
+	Clock           func() time.Time
 }
 
 // Server answers HTTP calls. It is safe for concurrent use.

@@ -214,7 +214,7 @@ func (a *app) connectAPI(runner *attempt.Runner) (err error) {
 		return fmt.Errorf("preparing links: %w", err)
 	}
 	a.api, err = api.New(api.Deps{
-		Files: a.files, Links: links, Batches: a.store,
+		Files: a.files, Storage: a.store, RefusingUploads: a.disks.UploadRefusal, Links: links, Batches: a.store,
 		Config: a.live, Budgets: a.budgets, Usage: usage.New(a.store), Runner: runner, Recorder: a.recorder, Cache: a.newCache(), Jobs: a.store, Inputs: a.store, Deleter: a.store, Letters: a.store, Webhooks: a.webhookService(),
 		Bodies: a.bodies, Keys: a.directory, Backlog: a.backlog, Reader: deliver.NewReader(a.store, a.hub),
 		Admit: admit.New(admit.Deps{
@@ -270,6 +270,9 @@ func (a *app) run(ctx context.Context) error {
 	back.Go(func() error { return a.controls.Run(backCtx) })
 	back.Go(func() error { return a.directory.Run(backCtx) })
 	back.Go(func() error { return a.backlog.Run(backCtx) })
+	stored := &storedWatch{source: a.store}
+	a.metrics.CollectStored(stored.status)
+	back.Go(func() error { return stored.run(backCtx) })
 	back.Go(func() error { return a.webhooks.Run(backCtx) })
 	back.Go(func() error { return doors.serveAdmin(backCtx) })
 	front.Go(func() error { return a.reloads(frontCtx) })

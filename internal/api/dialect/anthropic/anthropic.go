@@ -67,7 +67,7 @@ func ErrorType(code penstock.Code) string {
 		return "not_found_error"
 	case penstock.CodeTooLarge:
 		return "request_too_large"
-	case penstock.CodeRateLimited, penstock.CodeQueueFull:
+	case penstock.CodeRateLimited, penstock.CodeQueueFull, penstock.CodeQuotaExceeded:
 		return "rate_limit_error"
 	case penstock.CodeOverloaded, penstock.CodeNoTargetAvailable:
 		return "overloaded_error"
