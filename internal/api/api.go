@@ -7,6 +7,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -175,6 +176,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt *route) {
 	c := s.receive(w, r, rt)
 	defer c.close() // also when the answer is aborted by a panic
 	if c.err = c.run(); c.err != nil {
+		c.err = cmp.Or(c.keyEnded(), c.err) // which explains the other one
 		c.fail(c.err)
 	}
 }
@@ -198,10 +200,10 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request, rt *route) *cal
 func (c *call) close() {
 	c.abandon()
 	c.memory.Close()
-	c.unwatch()
 	if c.ends != nil {
 		c.ends()
 	}
+	c.unwatch() // behind what waits for the context to end
 	c.span.Set(telemetry.Int("http.response.status_code", int64(c.w.status)), telemetry.String("http.route", c.route.Path))
 	if c.w.status >= http.StatusInternalServerError {
 		c.span.Fail(string(penstock.ErrorCode(c.err)))

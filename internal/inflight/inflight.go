@@ -127,6 +127,9 @@ func (a *Account) tryTake(n int64) (<-chan struct{}, error) {
 }
 
 func (a *Account) take(n int64) error {
+	if n <= 0 {
+		return nil
+	}
 	p := a.pool
 	held := p.tenants[a.tenant] + n
 	if held > p.Tenant {
