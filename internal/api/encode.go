@@ -72,7 +72,6 @@ type jobView struct {
 	EstimatedFinishAt *time.Time          `json:"estimated_finish_at" about:"When its last item will end, as the queue stands now; null once it did, or when nobody can know."`
 	ResultsExpireAt   *time.Time          `json:"results_expire_at" about:"When the job is deleted with all that belongs to it; null until it has finished."`
 	CancelRequestedAt *time.Time          `json:"cancel_requested_at"`
-	StoredBytes       int64               `json:"stored_bytes" about:"Of its inputs and results, as far as they are there: what it counts for in GET /v1/storage."`
 	InputFile         *string             `json:"input_file" about:"The file whose lines are its items."`
 	RetryOf           *string             `json:"retry_of" about:"The job whose unsuccessful items it runs again."`
 	WaitingOn         *string             `json:"waiting_on" about:"Why queued items do not start: paused, when an operator holds them back; budget, when a hard budget has too little left for the next ones; null for their turn alone."`
@@ -119,7 +118,7 @@ func newJobView(j penstock.Job) jobView {
 	v := jobView{
 		ID: penstock.ViewJob.Format(j.ID), Object: "job", Status: j.Status(), Endpoint: j.Endpoint, Model: j.Model, Lane: j.Lane,
 		Tags: j.Tags, Counts: j.Counts, Usage: usageView{j.Usage, j.Cost}, CreatedAt: j.CreatedAt,
-		StartedAt: optional(j.StartedAt), FinishedAt: optional(j.FinishedAt), Deadline: j.Deadline, StoredBytes: j.StoredBytes,
+		StartedAt: optional(j.StartedAt), FinishedAt: optional(j.FinishedAt), Deadline: j.Deadline,
 		CancelRequestedAt: optional(j.CancelRequestedAt), Resolved: resolvedView{Config: j.Resolved.Config, Targets: j.Resolved.Targets, Unpaid: j.Resolved.Unpaid},
 	}
 	if o := j.Counts.Outcome(); o != "" {
