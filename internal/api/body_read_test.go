@@ -95,7 +95,9 @@ func TestOpenCalls(t *testing.T) {
 	t.Parallel()
 	var o openCalls
 	most := openBound{tenant: 3, key: 2}
-	enter := func(tenant penstock.TenantID, key string) (func(), string) { return o.enter(opener{openStream, tenant, key}, most) }
+	enter := func(tenant penstock.TenantID, key string) (func(), string) {
+		return o.enter(opener{openStream, tenant, key}, most)
+	}
 	first, _ := enter("acme", "a")
 	_, _ = enter("acme", "a")
 	if leave, full := enter("acme", "a"); leave != nil || full != scopeKey {
