@@ -27,13 +27,15 @@ lint: ## formatting and vet
 		if [ -n "$$unformatted" ]; then echo "not formatted, run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
 	@$(GO) vet ./...
 
-soak: setup ## the largest forecast, 10,000 calls for each way in which a target can be sick (SICK), limits for minutes, 2,000 readers of streams, a batch of a million lines (LINES), long kill loops on both engines (KILLS=300), and ten dollars spent through BUDGET_KILLS=100 kills
+soak: setup ## what takes long: kill loops, limits for minutes, a batch of a million lines, sick targets, bursts; each line names its size
 	@PENSTOCK_FORECAST_WHOLE=1 $(GO) test ./internal/forecast -run Docs -count=1 -v
 	@PENSTOCK_SOAK_SICK=$${SICK:-10000} $(GO) test ./internal/e2e -run 'TestOneSick' -count=1 -v
 	@PENSTOCK_SOAK_READERS=$${READERS:-2000} $(GO) test ./internal/e2e -run TestReadersOfStreamsAgree -count=1 -v
 	@PENSTOCK_SOAK_LINES=$${LINES:-1000000} $(GO) test ./internal/e2e -run TestLargeBatch -count=1 -timeout 2h -v
 	@PENSTOCK_REQUIRE_POSTGRES=1 PENSTOCK_SOAK_MINUTES=3 $(GO) test ./internal/e2e -run 'TestCallersKeepTheirLimit|TestLimitsAreUsed' -count=1 -timeout 1h -v
+	@PENSTOCK_REQUIRE_NODE=1 PENSTOCK_SOAK_CALLS=$${CALLS:-10} $(GO) test ./internal/e2e -run 'TestSDKBurst' -count=1 -timeout 30m -v
 	@PENSTOCK_REQUIRE_POSTGRES=1 PENSTOCK_SOAK_KILLS=$${KILLS:-300} $(GO) test ./internal/e2e -run 'TestCrash' -count=1 -timeout 3h -v
+	@PENSTOCK_REQUIRE_POSTGRES=1 PENSTOCK_SOAK_KILLS=$${ORDINARY_KILLS:-200} $(GO) test ./internal/e2e -run 'TestKillsFailNoOrdinaryWork' -count=1 -timeout 2h -v
 	@PENSTOCK_REQUIRE_POSTGRES=1 PENSTOCK_SOAK_KILLS=$${BUDGET_KILLS:-100} $(GO) test ./internal/e2e -run 'TestBudgetHoldsThroughCrashes' -count=1 -timeout 1h -v
 
 bench: setup ## measurements, beside what they are judged by; about 25 minutes

@@ -26,6 +26,7 @@ var architecture = map[string][]string{
 	"penstock/internal/garbage":   {},
 	"penstock/internal/sim":       {},
 	"penstock/internal/payload":   {},
+	"penstock/internal/supervise": {},
 	"penstock/internal/blob":      {},
 	"penstock/internal/dial":      {},
 	"penstock/internal/store":     {"penstock"},
@@ -38,7 +39,7 @@ var architecture = map[string][]string{
 	"penstock/internal/signal":    {"penstock", "penstock/internal/telemetry"},
 
 	// Between the dialects: attempt uses it where an upstream does not speak the caller's own.
-	"penstock/internal/assemble":  {"penstock", "penstock/internal/body", "penstock/internal/sse"},
+	"penstock/internal/assemble":  {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/sse"},
 	"penstock/internal/translate": {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/sse"},
 
 	// Adapters: only app, cmd and tests import them.
@@ -60,10 +61,12 @@ var architecture = map[string][]string{
 	"penstock/internal/room":       {"penstock", "penstock/internal/provider", "penstock/internal/store"},
 	"penstock/internal/route":      {"penstock", "penstock/internal/body", "penstock/internal/room"},
 	"penstock/internal/microbatch": {"penstock", "penstock/internal/body"},
-	"penstock/internal/attempt": {"penstock", "penstock/internal/body", "penstock/internal/config", "penstock/internal/inflight", "penstock/internal/microbatch", "penstock/internal/provider", "penstock/internal/room",
+	"penstock/internal/attempt": {"penstock", "penstock/internal/body", "penstock/internal/config", "penstock/internal/crash", "penstock/internal/inflight", "penstock/internal/microbatch", "penstock/internal/provider", "penstock/internal/room",
 		"penstock/internal/route", "penstock/internal/telemetry"},
 	"penstock/internal/queue": {"penstock", "penstock/internal/chore", "penstock/internal/provider", "penstock/internal/store", "penstock/internal/telemetry"},
-	"penstock/internal/work": {"penstock", "penstock/internal/assemble", "penstock/internal/attempt", "penstock/internal/fair", "penstock/internal/inflight", "penstock/internal/provider", "penstock/internal/queue",
+	"penstock/internal/isolate": {"penstock", "penstock/internal/assemble", "penstock/internal/attempt", "penstock/internal/config", "penstock/internal/payload", "penstock/internal/provider",
+		"penstock/internal/room", "penstock/internal/route", "penstock/internal/store", "penstock/internal/supervise", "penstock/internal/telemetry"},
+	"penstock/internal/work": {"penstock", "penstock/internal/assemble", "penstock/internal/attempt", "penstock/internal/fair", "penstock/internal/inflight", "penstock/internal/isolate", "penstock/internal/provider", "penstock/internal/queue",
 		"penstock/internal/route", "penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/limit": {"penstock", "penstock/internal/room"},
 	"penstock/internal/token": {},

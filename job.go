@@ -32,6 +32,9 @@ type Job struct {
 	ItemTimeout time.Duration
 	Resolved    Resolved
 	TraceParent string // W3C trace context of the submit, so that later work joins its trace
+	// Call says, when the job is accepted, that it is a synchronous call which must not run twice: it counts against its
+	// caller's concurrency until it ends.
+	Call bool
 
 	CreatedAt         time.Time
 	Deadline          time.Time
@@ -187,6 +190,8 @@ type Attempt struct {
 	Target  string
 	Reason  string // why this target was chosen
 	Config  string // hash of the configuration it ran under
+	// Isolated says that it ran in a child process of the worker: its item was in flight in several crashes before.
+	Isolated bool `json:",omitempty"`
 
 	ErrorKind    string // "" when it succeeded
 	ErrorMessage string
@@ -203,6 +208,10 @@ type Attempt struct {
 
 // AttemptLost is the error kind of an attempt whose worker died: what it did upstream is unknown.
 const AttemptLost = "worker_lost"
+
+// AttemptDied is the error kind of an attempt whose child process died while its worker lived: what it did upstream is
+// unknown, and it counts against the item.
+const AttemptDied = "child_died"
 
 // Request is one synchronous call: metered and recorded, not durable.
 type Request struct {

@@ -38,6 +38,7 @@ type Attempt struct {
 	Target       string    `json:"target"`
 	Reason       string    `json:"reason"`     // why this target was chosen
 	Config       string    `json:"config"`     // hash of the configuration it ran under
+	Isolated     bool      `json:"isolated"`   // it ran in a child process of the worker: several workers died with its item
 	ErrorKind    string    `json:"error_kind"` // "" when it succeeded
 	ErrorMessage string    `json:"error_message"`
 	StatusCode   int       `json:"status_code"` // what the upstream answered with, 0 when it did not

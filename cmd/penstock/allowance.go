@@ -22,7 +22,7 @@ type allowance struct {
 
 func (o *allowance) add(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVar(&o.limits, "limits", "", "its limits, such as `requests_per_minute=600,concurrency=40`; all others are removed")
+	f.StringVar(&o.limits, "limits", "", "its limits, such as `requests_per_minute=600,concurrency=40,wait=2s`; all others are removed")
 	f.StringVar(&o.budget, "budget", "", "what it may spend, such as `monthly=500,hard`, of daily, monthly and total; empty removes it")
 }
 
@@ -88,7 +88,7 @@ func eachModel(flag string, values []string, read func(model, text string) error
 	return nil
 }
 
-// readLimits reads name=number pairs; the server knows the names.
+// readLimits reads name=number pairs, and the time of a wait; the server knows the names.
 func readLimits(flag, text string) (map[string]any, error) {
 	limits := map[string]any{}
 	for pair := range strings.SplitSeq(text, ",") {
@@ -96,6 +96,10 @@ func readLimits(flag, text string) (map[string]any, error) {
 			continue
 		}
 		name, value, ok := strings.Cut(pair, "=")
+		if name == "wait" && ok {
+			limits[name] = value // a time, such as 2s
+			continue
+		}
 		if _, err := strconv.ParseFloat(value, 64); !ok || err != nil {
 			return nil, usageError{flag + " must look like requests_per_minute=600,concurrency=40"}
 		}

@@ -102,7 +102,11 @@ func (sh *shell) printAttempts(history []client.Attempt) error {
 		if a.StatusCode != 0 {
 			status = strconv.Itoa(a.StatusCode)
 		}
-		err := t.row(strconv.Itoa(a.Number), a.Target, a.Reason, a.ErrorKind, status, sh.when(a.StartedAt),
+		target := a.Target
+		if a.Isolated {
+			target += " (isolated)"
+		}
+		err := t.row(strconv.Itoa(a.Number), target, a.Reason, a.ErrorKind, status, sh.when(a.StartedAt),
 			span(a.StartedAt, a.FirstTokenAt), span(a.StartedAt, a.FinishedAt), used, cost, sh.brief(a.ErrorMessage))
 		if err != nil {
 			return err

@@ -27,7 +27,7 @@ func run() int {
 	defer garbage.Start(os.LookupEnv).Stop()
 	sh := &shell{
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
-		env: os.LookupEnv, terminal: isTerminal(os.Stdout), hangups: hangups, now: time.Now,
+		env: os.LookupEnv, terminal: isTerminal(os.Stdout), hangups: hangups, now: time.Now, child: childOfSelf(),
 	}
 	return sh.execute(ctx, os.Args[1:])
 }

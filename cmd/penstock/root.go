@@ -21,7 +21,8 @@ type shell struct {
 	terminal       bool                   // stdout is read by a person
 	hangups        func() <-chan struct{} // asks to be told of SIGHUP
 	now            func() time.Time
-	output         output // -o
+	output         output   // -o
+	child          []string // starts this program as a child process of itself
 }
 
 // output is how a command answers.
@@ -99,6 +100,7 @@ func (sh *shell) command() *cobra.Command {
 			root.AddCommand(c)
 		}
 	}
+	root.AddCommand(sh.childCommand())
 	add(groupRun, sh.devCommand(), sh.serveCommand(), sh.simCommand())
 	add(groupWork, sh.jobsCommand(), sh.itemsCommand(), sh.requestsCommand(), sh.deadLettersCommand(), sh.webhooksCommand(), sh.modelsCommand(), sh.usageCommand())
 	add(groupOperate, sh.topCommand(), sh.lanesCommand(), sh.targetsCommand(), sh.tenantsCommand(), sh.keysCommand(), sh.budgetsCommand(), sh.controlsCommand(), sh.configCommand(), sh.doctorCommand(), sh.forecastCommand(), sh.ledgerCommand(), sh.dbCommand(), sh.versionCommand())

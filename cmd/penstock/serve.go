@@ -28,7 +28,7 @@ It prints what an SDK needs to be pointed at it. Stop it with Ctrl-C; what was
 accepted goes on at the next start.`,
 		Example: "  penstock dev\n  PENSTOCK_LISTEN=127.0.0.1:9000 PENSTOCK_DATA=/tmp/penstock penstock dev",
 		RunE: func(c *cobra.Command, _ []string) error {
-			return app.Dev(c.Context(), app.DevOptions{Env: sh.env, Log: sh.stderr, Out: sh.stdout, Commit: newBuild().Commit})
+			return app.Dev(c.Context(), app.DevOptions{Env: sh.env, Log: sh.stderr, Out: sh.stdout, Commit: newBuild().Commit, Child: sh.child})
 		},
 	}
 }
@@ -58,7 +58,7 @@ it does only that, and opens admin_listen alone.`,
 			}
 			return app.Run(c.Context(), app.Options{
 				Config: snapshot, Role: role, Load: load, Reload: sh.hangups(), Log: sh.stderr, Commit: newBuild().Commit,
-				Ready: sh.printReady,
+				Ready: sh.printReady, Child: sh.child,
 			})
 		},
 	}

@@ -131,7 +131,7 @@ type JobOrder struct {
 	IdempotencyKey string
 	BodyHash       []byte // of the canonical body, with IdempotencyKey
 
-	Permitted bool // it has a permit (see Permit)
+	Try store.Try // which try of its caller it is
 }
 
 // Inference is one body with what its dialect says about it.
@@ -191,15 +191,18 @@ func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder
 	if err != nil {
 		return s.replay(ctx, caller, o, err)
 	}
-	entry, err := s.enter(d.arrival, &d.sub)
+	// Limits come first: what waits for its turn must not hold a place in the queue.
+	stay, err := s.spendSubmit(ctx, caller, o)
 	if err != nil {
 		return s.replay(ctx, caller, o, err)
 	}
-	err = s.spendSubmit(ctx, caller, o)
-	var parts []entryOfPart
-	if err == nil {
-		parts, err = s.enterParts(ctx, caller, o)
+	defer stay.Leave()
+	entry, err := s.enter(d.arrival, &d.sub)
+	if err != nil {
+		stay.Release()
+		return s.replay(ctx, caller, o, err)
 	}
+	parts, err := s.enterParts(ctx, caller, o)
 	if err != nil {
 		entry.queue.Dropped(entry.arrival)
 		return s.replay(ctx, caller, o, err)
@@ -216,6 +219,10 @@ func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder
 	for _, p := range parts {
 		_, _ = p.settle(job, err)
 	}
+	if d.sub.Job.Call && !job.Replayed && (err == nil || penstock.ErrorCode(err) == penstock.CodeInternal) {
+		stay.Entrust() // also where nobody knows whether it was accepted: the store does
+	}
+	job.Waited = stay.WaitedFor()
 	return job, err
 }
 
@@ -245,7 +252,7 @@ func (s *Service) draft(caller penstock.Caller, o *JobOrder) (d draft, err error
 		Job: penstock.Job{
 			ID: s.ids.New(now), Key: caller.Key, Endpoint: o.Endpoint, Model: o.Model, Lane: o.Lane, Tags: o.Tags,
 			MaxAttempts: o.MaxAttempts, ItemTimeout: o.ItemTimeout, Resolved: resolved, TraceParent: o.TraceParent,
-			Deadline: o.Deadline, Stream: o.Stream,
+			Deadline: o.Deadline, Stream: o.Stream, Call: o.call() && o.Lane == penstock.LaneRealtime,
 		},
 		DeadlineIn:  DefaultDeadline,
 		Items:       make([]store.NewItem, len(o.Inferences)),
@@ -310,15 +317,16 @@ func (s *Service) replay(ctx context.Context, caller penstock.Caller, o JobOrder
 
 // replayed is a job that was accepted before.
 func (s *Service) replayed(job penstock.Job) Accepted {
-	return Accepted{store.Receipt{Job: job, Replayed: true}, s.Bell.Ring}
+	return Accepted{Receipt: store.Receipt{Job: job, Replayed: true}, begin: s.Bell.Ring}
 }
 
 // RequestOrder is a synchronous call that a caller asks for.
 type RequestOrder struct {
 	Model     string
 	Inference Inference
-	Free      bool // nobody charges for it
-	Permitted bool // it has a permit (see Permit)
+	Free      bool      // nobody charges for it
+	Try       store.Try // which try of its caller it is
+	Permitted bool      // it has a permit (see Permit)
 }
 
 // Admitted is a synchronous call that may run.
@@ -361,7 +369,7 @@ func (s *Service) Request(ctx context.Context, caller penstock.Caller, o Request
 		return Admitted{}, err
 	}
 	use := useOf(o.Inference)
-	use.Free, use.Permitted = o.Free, o.Permitted
+	use.Free, use.Try, use.Permitted = o.Free, o.Try, o.Permitted
 	stay, err := s.Limits.Enter(ctx, &caller, names, use)
 	if err != nil {
 		return Admitted{}, err

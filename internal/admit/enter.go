@@ -72,14 +72,16 @@ func (s *Service) enterParts(ctx context.Context, caller penstock.Caller, o JobO
 			return parts, err
 		}
 		d.sub.Batch = nil // it is that of the order
+		stay, err := s.spendSubmit(ctx, caller, o.Parts[i])
+		if err != nil {
+			return parts, err
+		}
+		stay.Leave()
 		e, err := s.enter(d.arrival, &d.sub)
 		if err != nil {
 			return parts, err
 		}
 		parts = append(parts, entryOfPart{e, d.sub})
-		if err := s.spendSubmit(ctx, caller, o.Parts[i]); err != nil {
-			return parts, err
-		}
 	}
 	return parts, nil
 }

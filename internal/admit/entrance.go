@@ -3,6 +3,7 @@ package admit
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 
 // Starter has slots for the items of jobs as they are accepted.
 type Starter interface {
-	// Offer takes slots and room for items, all or none, on behalf of a lease. The function is to be called once
+	// Offer takes slots and room for items, all or none, on behalf of a lease, and notes the target of each. The function is to be called once
 	// with the items that the store gave to the lease, or with why that is not known.
 	Offer(items []store.Candidate) (lease store.Lease, taken func([]*store.Claimed, error), ok bool)
 }
@@ -28,7 +29,8 @@ type Entrance struct {
 // Accepted is a job that was accepted.
 type Accepted struct {
 	store.Receipt
-	begin func()
+	Waited time.Duration // for its turn under its caller's limits
+	begin  func()
 }
 
 // Begin lets the work begin, or has begun it already. It is apart from accepting, so that a caller can have its answer
@@ -63,6 +65,10 @@ func (e Entrance) Submit(ctx context.Context, tenant penstock.TenantID, sub stor
 		}
 	}()
 	sub.Starter = &lease
+	sub.StartTarget = func(id penstock.ID) string {
+		at := slices.IndexFunc(items, func(c store.Candidate) bool { return c.Item == id })
+		return items[max(at, 0)].Target
+	}
 	if accepted, err = e.queue(ctx, tenant, sub); err != nil {
 		return Accepted{}, err // nobody knows what became of it, so none of it may run
 	}
@@ -79,5 +85,5 @@ func (e Entrance) queue(ctx context.Context, tenant penstock.TenantID, sub store
 	if err != nil {
 		return Accepted{}, err
 	}
-	return Accepted{receipt, e.Bell.Ring}, nil
+	return Accepted{Receipt: receipt, begin: e.Bell.Ring}, nil
 }

@@ -17,23 +17,23 @@ func useOf(inf Inference) room.Use {
 
 // spendSubmit counts a submit as a request of its caller, and refuses it past a limit. What its items use counts
 // for the day when they have run; what they may add to the queue is the queue's bound. A call that only runs as a
-// job, so as not to run twice, is a call like any other, at its estimate.
-func (s *Service) spendSubmit(ctx context.Context, caller penstock.Caller, o JobOrder) error {
-	stay, err := s.Limits.Enter(ctx, &caller, s.Config.Current().Names(o.Model), submitUse(o))
-	stay.Leave()
-	return err
+// job, so as not to run twice, is a call like any other, at its estimate. The stay is to be entrusted or given back.
+func (s *Service) spendSubmit(ctx context.Context, caller penstock.Caller, o JobOrder) (*room.Stay, error) {
+	return s.Limits.Enter(ctx, &caller, s.Config.Current().Names(o.Model), submitUse(o))
 }
 
 // submitUse is what a submit takes of its caller's limits.
 func submitUse(o JobOrder) room.Use {
-	if o.Scope == penstock.ScopeInference && len(o.Inferences) == 1 {
+	if o.call() {
 		use := useOf(o.Inferences[0])
-		use.Later = true // its item says what it was
-		use.Permitted = o.Permitted
+		use.Later, use.Try = true, o.Try // its item says what it used
 		return use
 	}
-	return room.Use{Free: true, Queued: true}
+	return room.Use{Free: true, Queued: true, Try: o.Try}
 }
+
+// call says that the order is a synchronous call that runs as a job, so as not to run twice.
+func (o *JobOrder) call() bool { return o.Scope == penstock.ScopeInference && len(o.Inferences) == 1 }
 
 // Permit takes a call's places at a time under the limits of its tenant and key, before its body is read: the limits of
 // its model follow when the model is known. The permit is nil when neither is limited, and is to be left. Codes:

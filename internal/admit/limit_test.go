@@ -15,7 +15,7 @@ func limited(t *testing.T, l penstock.Limits) *rig {
 	t.Helper()
 	r := newRig(t)
 	r.Limits = limit.New(room.New(room.Config{Clock: r.Clock}), nil)
-	l.Burst = 0.05
+	l.Burst, l.Wait = 0.05, penstock.NoLimitWait
 	r.caller.Tenant.Limits = l
 	return r
 }
@@ -33,7 +33,7 @@ func TestSubmitsCountAsRequests(t *testing.T) {
 	}
 	before := len(r.store.got)
 	_, err := r.Job(t.Context(), r.caller, order())
-	if e := penstock.AsError(err); e.Code != penstock.CodeRateLimited || !strings.Contains(e.Message, "60 requests/min") || e.RetryAfter == 0 {
+	if e := penstock.AsError(err); e.Code != penstock.CodeRateLimited || !strings.Contains(e.Message, "60 requests a minute") || e.RetryAfter == 0 {
 		t.Errorf("a fourth: %v", err)
 	}
 	if len(r.store.got) != before {
@@ -76,7 +76,7 @@ func TestDryRunsCountAsRequests(t *testing.T) {
 		t.Fatalf("a call after a dry run: %v", err)
 	}
 	trial, err := r.Try(t.Context(), r.caller, order()) // while the day is used up, and so are the tokens of the minute
-	if err != nil || penstock.ErrorCode(trial.Refusal) != penstock.CodeRateLimited || !strings.Contains(trial.Refusal.Error(), "tokens/day") {
+	if err != nil || penstock.ErrorCode(trial.Refusal) != penstock.CodeRateLimited || !strings.Contains(trial.Refusal.Error(), "tokens a day") {
 		t.Errorf("one whose day is used up: %v, %v", trial.Refusal, err)
 	}
 	stay.Stay.Release()
@@ -84,7 +84,7 @@ func TestDryRunsCountAsRequests(t *testing.T) {
 		t.Errorf("one for the request that was given back: %v", err)
 	}
 	_, err = r.Try(t.Context(), r.caller, order())
-	if e := penstock.AsError(err); e == nil || e.Code != penstock.CodeRateLimited || !strings.Contains(e.Message, "60 requests/min") || e.RetryAfter == 0 {
+	if e := penstock.AsError(err); e == nil || e.Code != penstock.CodeRateLimited || !strings.Contains(e.Message, "60 requests a minute") || e.RetryAfter == 0 {
 		t.Errorf("a fourth: %v", err)
 	}
 	if _, err := r.Job(t.Context(), r.caller, order()); penstock.ErrorCode(err) != penstock.CodeRateLimited {
@@ -97,7 +97,7 @@ func TestFallbackIsNoWayAroundLimits(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(f *config.File) { f.FallbackModel = "fast" })
 	r.Limits = limit.New(room.New(room.Config{Clock: r.Clock}), nil)
-	r.caller.Tenant.ModelLimits = map[string]penstock.Limits{"fast": {RequestsPerMinute: 60, Burst: 0.05}}
+	r.caller.Tenant.ModelLimits = map[string]penstock.Limits{"fast": {RequestsPerMinute: 60, Burst: 0.05, Wait: penstock.NoLimitWait}}
 	other := order()
 	other.Model = "anything"
 	r.admit(other)

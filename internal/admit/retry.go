@@ -207,10 +207,10 @@ type retry struct {
 // retry selects items and makes a job of them. When others take some of them first, nothing was written
 // and it selects again.
 func (s *Service) retry(ctx context.Context, caller penstock.Caller, r retry) (accepted Accepted, err error) {
+	var lost error
 	for range retryTries {
-		var order store.Retry
-		var p pricing
-		if order, p, err = s.retryOrder(ctx, caller, r); err != nil {
+		order, p, err := s.retryOrder(ctx, caller, r)
+		if err != nil {
 			return Accepted{}, err
 		}
 		if r.dryRun {
@@ -219,24 +219,28 @@ func (s *Service) retry(ctx context.Context, caller penstock.Caller, r retry) (a
 		if err := s.Room.Refusal(); err != nil {
 			return Accepted{}, err
 		}
-		var in entry
-		if in, err = s.enter(arrivalOf(caller.Tenant.ID, order.Submission), &order.Submission); err != nil {
+		stay, err := s.spendSubmit(ctx, caller, JobOrder{Model: order.Job.Model})
+		if err != nil {
 			return Accepted{}, err
 		}
-		if err := s.spendSubmit(ctx, caller, JobOrder{Model: order.Job.Model}); err != nil {
-			in.queue.Dropped(in.arrival)
+		in, err := s.enter(arrivalOf(caller.Tenant.ID, order.Submission), &order.Submission)
+		if err != nil {
+			stay.Release()
 			return Accepted{}, err
 		}
+		stay.Leave()
 		receipt, failure := s.Retries.RetryItems(ctx, caller.Tenant.ID, order)
 		if s.narrowed(ctx, &p, &order.Submission, failure) {
 			receipt, failure = s.Retries.RetryItems(ctx, caller.Tenant.ID, order)
 		}
-		accepted, err = s.kept(in.settle(Accepted{receipt, s.Bell.Ring}, failure))
+		accepted, err = s.kept(in.settle(Accepted{Receipt: receipt, begin: s.Bell.Ring}, failure))
+		accepted.Waited = stay.WaitedFor()
 		if penstock.ErrorCode(err) != penstock.CodeConflict {
-			break
+			return accepted, err
 		}
+		lost = err
 	}
-	return accepted, err
+	return accepted, lost
 }
 
 // retryOrder reads what is to be retried and prices it anew.

@@ -198,7 +198,8 @@ type attemptView struct {
 	Target       *string    `json:"target"`
 	Reason       *string    `json:"reason" about:"Why this target was chosen."`
 	Config       string     `json:"config"`
-	ErrorKind    *string    `json:"error_kind"`
+	Isolated     bool       `json:"isolated" about:"true when it ran in a child process of the worker, one item at a time: the item was in flight when several workers died."`
+	ErrorKind    *string    `json:"error_kind" about:"Beside what upstreams can fail with: worker_lost, when the worker that ran it died, which does not count against the item; child_died, when the child process of an isolated attempt died while its worker lived, which twice makes the item poison."`
 	ErrorMessage *string    `json:"error_message"`
 	StatusCode   *int       `json:"status_code"`
 	Usage        usageView  `json:"usage"`
@@ -212,7 +213,7 @@ func newAttemptViews(as []penstock.Attempt) []attemptView {
 	views := make([]attemptView, len(as))
 	for i, a := range as {
 		views[i] = attemptView{
-			ID: penstock.ViewAttempt.Format(a.ID), Number: a.Number, Target: text(a.Target), Reason: text(a.Reason), Config: a.Config,
+			ID: penstock.ViewAttempt.Format(a.ID), Number: a.Number, Target: text(a.Target), Reason: text(a.Reason), Config: a.Config, Isolated: a.Isolated,
 			ErrorKind: text(a.ErrorKind), ErrorMessage: text(a.ErrorMessage), Usage: usageView{a.Usage, a.Cost}, UsageKnown: a.UsageKnown,
 			StartedAt: optional(a.StartedAt), FirstTokenAt: optional(a.FirstTokenAt), FinishedAt: optional(a.FinishedAt),
 		}

@@ -104,7 +104,7 @@ func (c *call) errorBody(e *penstock.Error) (errorBody, int) {
 		v.Param = &e.Param
 	}
 	if wait := retryAfter(e, status); wait > 0 {
-		ms := wait.Milliseconds()
+		ms := (wait + time.Millisecond - 1).Milliseconds() // not before: a place may be kept for that moment
 		v.RetryAfterMS = &ms
 	}
 	return v, status

@@ -113,11 +113,12 @@ func (c *call) admitInference(d *door, text []byte) (*errand, error) {
 	if key != "" && d.question != nil {
 		return nil, c.inferAsJob(d, asked, key)
 	}
-	admitted, err := c.Admit.Request(c.r.Context(), c.caller, admit.RequestOrder{Model: asked.Model, Inference: inferenceOf(asked), Free: d.free, Permitted: c.permit != nil})
+	admitted, err := c.Admit.Request(c.r.Context(), c.caller, admit.RequestOrder{Model: asked.Model, Inference: inferenceOf(asked), Free: d.free, Try: tryOf(c.r), Permitted: c.permit != nil})
 	if err != nil {
 		return nil, err
 	}
 	c.stay = admitted.Stay
+	c.tellWait(admitted.Stay.WaitedFor())
 	plan, err := c.cachePlan(d, asked, admitted)
 	if err != nil {
 		return nil, err
@@ -369,11 +370,13 @@ func (c *call) inferAsJob(d *door, asked dialect.Call, key string) error {
 	if order.BodyHash, err = canonicalHash(c.r.URL.Path, asked.Object.Text); err != nil {
 		return err
 	}
-	order.Lane, order.Scope, order.Permitted = penstock.LaneRealtime, penstock.ScopeInference, c.permit != nil
+	order.Lane, order.Scope, order.Try = penstock.LaneRealtime, penstock.ScopeInference, tryOf(c.r)
+	c.permit.Leave() // its job takes one, until the job ends
 	receipt, err := c.Admit.Job(c.r.Context(), c.caller, order)
 	if err != nil {
 		return err
 	}
+	c.tellWait(receipt.Waited)
 	receipt.Begin()
 	tellBudgets(c.w.Header(), receipt.Warnings)
 	if receipt.Replayed {

@@ -84,11 +84,13 @@ func (c *call) submitJob() error {
 	}
 	ctx, span := c.Tracer.StartProducer(c.r.Context(), "submit job")
 	order.TraceParent = telemetry.TraceParent(ctx)
+	order.Try = tryOf(c.r)
 	job, err := c.Admit.Job(ctx, c.caller, order)
 	span.End(err)
 	if err != nil {
 		return err
 	}
+	c.tellWait(job.Waited)
 	tellBudgets(c.w.Header(), job.Warnings)
 	return c.accepted(job, wait)
 }

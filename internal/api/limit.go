@@ -10,6 +10,7 @@ import (
 	"penstock/internal/attempt"
 	"penstock/internal/limit"
 	"penstock/internal/room"
+	"penstock/internal/store"
 )
 
 // settleLimits gives a call's room under its caller's limits back, for what it used.
@@ -25,6 +26,29 @@ func settleLimits(d *door, stay *room.Stay, out *attempt.Outcome) {
 		}
 	}
 	stay.Done(out.Usage)
+}
+
+// headerLimitWait says for how many milliseconds a call waited for its turn under its caller's limits, if it did.
+const headerLimitWait = "X-Penstock-Limit-Wait-Ms"
+
+func (c *call) tellWait(waited time.Duration) {
+	if waited > 0 {
+		c.w.Header()[headerLimitWait] = []string{strconv.FormatInt(waited.Milliseconds(), 10)}
+	}
+}
+
+// headerRetryCount is in which the SDKs of OpenAI and Anthropic count the tries of a call.
+const headerRetryCount = "X-Stainless-Retry-Count"
+
+// tryOf says which try of its caller a call is, if the caller tells.
+func tryOf(r *http.Request) store.Try {
+	switch counts := r.Header[headerRetryCount]; {
+	case len(counts) == 0:
+		return store.TryUnknown
+	case counts[0] == "0":
+		return store.TryFirst
+	}
+	return store.TryAgain
 }
 
 // tellLimits puts how the caller stands with its limits on the answer: in the fields that are to become a

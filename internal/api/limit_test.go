@@ -57,7 +57,7 @@ func TestLimitHeaders(t *testing.T) {
 
 	a = r.post("/v1/messages", `{"model":"fast","max_tokens":10,"messages":[]}`)
 	if a.status != 429 || a.header.Get("Retry-After") == "" || a.header.Get("anthropic-ratelimit-requests-remaining") != "0" ||
-		!strings.Contains(a.body, `"rate_limit_error"`) || !strings.Contains(a.body, "Tenant search with model fast is at its limit of 20 requests/min") {
+		!strings.Contains(a.body, `"rate_limit_error"`) || !strings.Contains(a.body, "Tenant search with model fast is at its limit: 20 requests a minute, 1 at once; a place is kept for this key at ") {
 		t.Errorf("past the limit: %+v", a)
 	}
 	for _, a := range []reply{r.get("/v1/models"), r.post("/v1/chat/completions", `{`)} {
@@ -81,7 +81,7 @@ func TestLimitsAreSettled(t *testing.T) {
 			t.Fatalf("call %d: %+v", n, a)
 		}
 	}
-	if a := r.post("/v1/chat/completions", `{"model":"fast","messages":[]}`); a.status != 429 || !strings.Contains(a.body, "1000 tokens/day") {
+	if a := r.post("/v1/chat/completions", `{"model":"fast","messages":[]}`); a.status != 429 || !strings.Contains(a.body, "1000 tokens a day") {
 		t.Errorf("past the day's tokens: %+v", a)
 	}
 }

@@ -247,7 +247,7 @@ func errorResponse(set *schemaSet) docResponse {
 		Headers: ordered[docHeader]{
 			{"x-request-id", requestIDHeader},
 			{"x-should-retry", docHeader{"Whether the very same call may succeed later.", schema{Type: "boolean"}}},
-			{"Retry-After", docHeader{"Seconds to wait; always there with 429 and 503.", schema{Type: "integer"}}},
+			{"Retry-After", docHeader{"Seconds to wait; always there with 429 and 503. After 429 for a limit per minute a place is kept for the key then, if the message says so.", schema{Type: "integer"}}},
 			{"retry-after-ms", docHeader{"The same in milliseconds.", schema{Type: "integer"}}},
 		},
 		Content: ordered[docMedia]{{typeJSON, docMedia{&content}}},

@@ -47,7 +47,8 @@ func (c *call) createResponse() error {
 	c.model = asked.Model
 	order := admit.JobOrder{
 		Endpoint: penstock.EndpointResponses, Model: asked.Model, Scope: penstock.ScopeInference, Lane: penstock.LaneRealtime,
-		Inferences: []admit.Inference{inferenceOf(asked)}, Previous: earlier, Permitted: c.permit != nil,
+		Inferences: []admit.Inference{inferenceOf(asked)}, Previous: earlier,
+		Try: tryOf(c.r),
 	}
 	if kept.Background {
 		order.Lane = penstock.LaneStandard
@@ -66,10 +67,12 @@ func (c *call) createResponse() error {
 	if order.IdempotencyKey, order.BodyHash, err = c.idempotency(sent); err != nil {
 		return err
 	}
+	c.permit.Leave() // its job takes one, until the job ends
 	receipt, err := c.Admit.Job(c.r.Context(), c.caller, order)
 	if err != nil {
 		return err
 	}
+	c.tellWait(receipt.Waited)
 	receipt.Begin()
 	return c.keptResponse(receipt.Receipt, kept)
 }

@@ -33,6 +33,7 @@ import (
 	"penstock/internal/disk"
 	"penstock/internal/file"
 	"penstock/internal/inflight"
+	"penstock/internal/isolate"
 	"penstock/internal/limit"
 	"penstock/internal/queue"
 	"penstock/internal/record"
@@ -42,6 +43,7 @@ import (
 	"penstock/internal/sign"
 	"penstock/internal/signal"
 	"penstock/internal/store"
+	"penstock/internal/supervise"
 	"penstock/internal/telemetry"
 	"penstock/internal/usage"
 	"penstock/internal/webhook"
@@ -64,6 +66,9 @@ type Options struct {
 	// NewAdminKey is called with the admin key when one was drawn, which happens once for a data directory; may be nil.
 	NewAdminKey func(secret string)
 	Commit      string
+	// Child is the command that starts a child process for suspects: it shall call RunChild. Empty: this process runs no
+	// suspects, and leaves them to others.
+	Child []string
 }
 
 // Addresses are base URLs, such as http://127.0.0.1:8080.
@@ -99,6 +104,8 @@ type app struct {
 	limits    *limit.Book
 	router    *route.Router
 	runner    *attempt.Runner
+	children  *supervise.Pool // nil where no suspects run
+	isolated  *isolate.Runner
 	sweeper   *retain.Sweeper
 	disks     *disk.Watcher
 	files     *file.Keeper
@@ -196,6 +203,9 @@ func (a *app) connect() (err error) {
 			return err
 		}
 	}
+	if err := a.connectSuspects(); err != nil {
+		return err
+	}
 	if err := a.connectPool(a.runner); err != nil {
 		return err
 	}
@@ -228,12 +238,15 @@ func (a *app) connectAPI(runner *attempt.Runner) (err error) {
 }
 
 func (a *app) connectPool(runner *attempt.Runner) (err error) {
-	p := a.Config.Process
+	p, suspects := a.Config.Process, 0
+	if a.isolated != nil {
+		suspects = p.Work.Suspects
+	}
 	a.pool, err = work.New(work.Config{
 		Process: a.store.process, Slots: p.Work.Slots, LeaseTimeout: p.Work.LeaseTimeout, PollInterval: p.Work.PollInterval,
-		SoftStop: softStop(p.ShutdownGrace), Bays: bays(p.Work.Pools), LeaseOnly: !a.Role.works(),
+		SoftStop: softStop(p.ShutdownGrace), Bays: bays(p.Work.Pools), LeaseOnly: !a.Role.works(), Suspects: suspects,
 	}, work.Deps{
-		Store: a.store, History: a.store, Runner: runner, Gate: gate{a}, Weights: a.laneWeights, Open: a.controls.Open, Calls: a.callsHeldBack, Bell: a.bell, Announce: announcer{a.hub, a.webhooks}, Cancels: a.cancels.Listen(),
+		Store: a.store, History: a.store, Runner: runner, Isolated: a.isolated, Gate: gate{a}, Weights: a.laneWeights, Open: a.controls.Open, Calls: a.callsHeldBack, Bell: a.bell, Announce: announcer{a.hub, a.webhooks}, Cancels: a.cancels.Listen(),
 		Answers: a.answers, Used: a.usedByItem, Streams: a.store, Said: a.hub.Announce, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
 	})
 	return err
@@ -274,6 +287,9 @@ func (a *app) run(ctx context.Context) error {
 	a.metrics.CollectStored(stored.status)
 	back.Go(func() error { return stored.run(backCtx) })
 	back.Go(func() error { return a.webhooks.Run(backCtx) })
+	if a.children != nil {
+		back.Go(func() error { return a.children.Run(backCtx) })
+	}
 	back.Go(func() error { return doors.serveAdmin(backCtx) })
 	front.Go(func() error { return a.reloads(frontCtx) })
 	front.Go(func() error { return a.sweeper.Run(frontCtx) })
@@ -325,6 +341,11 @@ func (a *app) close() error {
 
 func (a *app) depths(ctx context.Context) ([]telemetry.Depth, error) {
 	found, err := a.store.Depths(ctx)
+	if err == nil {
+		var suspects int64
+		suspects, err = a.store.Suspects(ctx)
+		a.metrics.SuspectsWaiting(suspects)
+	}
 	depths := make([]telemetry.Depth, len(found))
 	for i, d := range found {
 		depths[i] = telemetry.Depth{

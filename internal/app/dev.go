@@ -27,6 +27,7 @@ type DevOptions struct {
 	Log    io.Writer // logs
 	Out    io.Writer // what a person should read first
 	Commit string
+	Child  []string // as in Options
 }
 
 const (
@@ -71,7 +72,7 @@ func Dev(ctx context.Context, o DevOptions) error {
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() error { return upstream.serve(groupCtx) })
 	group.Go(func() error {
-		return Run(groupCtx, Options{Config: snapshot, Log: o.Log, Commit: o.Commit, AnyAdmin: true, NewAdminKey: func(secret string) { adminKey = secret }, Ready: func(at Addresses) {
+		return Run(groupCtx, Options{Config: snapshot, Log: o.Log, Commit: o.Commit, AnyAdmin: true, Child: o.Child, NewAdminKey: func(secret string) { adminKey = secret }, Ready: func(at Addresses) {
 			if err := keepDevKey(file.Data, key); err != nil {
 				fmt.Fprintf(o.Out, "The key below is good for this run only: %v\n\n", err)
 			}

@@ -27,6 +27,7 @@ import (
 	"penstock"
 	"penstock/internal/body"
 	"penstock/internal/config"
+	"penstock/internal/crash"
 	"penstock/internal/inflight"
 	"penstock/internal/microbatch"
 	"penstock/internal/provider"
@@ -113,6 +114,13 @@ type Task struct {
 	Tenant penstock.TenantID
 	// Choice is room that was taken for the first attempt beforehand; nil for none. It is given back.
 	Choice *route.Choice
+
+	// InputBytes is the length of a body that this process does not read, for AnswerElsewhere.
+	InputBytes int64
+	// Reason is why its target was chosen, where another process chose it; "" otherwise.
+	Reason string
+	// Learned is told how each attempt went, as the target's room is; may be nil.
+	Learned func(room.Result)
 
 	needs *route.Needs               // of what was merged into Body; nil to read them from it
 	began func(try penstock.Attempt) // is told of each attempt; nil for nobody
@@ -253,7 +261,7 @@ func (r *Runner) prepare(c *course, choice *route.Choice) *try {
 	now := r.Clock()
 	c.out.Attempts = append(c.out.Attempts, penstock.Attempt{
 		ID: r.ids.New(now), Subject: c.task.Subject, Fence: c.task.Fence, Target: choice.Target.Name, StartedAt: now,
-		Number: len(c.out.Attempts) + 1, Config: c.snapshot.Hash, Reason: t.letter.explain(choice.Reason, c.asides),
+		Number: len(c.out.Attempts) + 1, Config: c.snapshot.Hash, Reason: t.letter.explain(cmp.Or(c.task.Reason, choice.Reason), c.asides),
 	})
 	t.record = &c.out.Attempts[len(c.out.Attempts)-1]
 	if c.task.began != nil {
@@ -410,8 +418,12 @@ func (t *try) release() {
 
 // giveBack gives the room of a try back, with what it taught.
 func (t *try) giveBack(failure *provider.Error) {
-	t.choice.Done(t.result(&t.meta, failure))
+	result := t.result(&t.meta, failure)
+	t.choice.Done(result)
 	t.given = true
+	if t.task.Learned != nil {
+		t.task.Learned(result)
+	}
 }
 
 func (r *Runner) startSpan(ctx context.Context, t *try) (context.Context, telemetry.Span) {
@@ -466,6 +478,7 @@ func (r *Runner) ask(ctx context.Context, t *try) (provider.Answer, error) {
 	if t.letter.upstream == nil {
 		return nil, &provider.Error{Kind: provider.KindConnect, Message: "Its provider is not configured any more."}
 	}
+	crash.Body(t.letter.body)
 	answer, err := t.letter.upstream.Call(ctx, t.call(ctx))
 	if err != nil {
 		return nil, err

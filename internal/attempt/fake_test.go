@@ -139,7 +139,8 @@ func (s *sink) Chunk(c provider.Chunk) error {
 // rig is a runner over scripted upstreams. Target a, b and c reach upstream models ua, ub and uc.
 type rig struct {
 	*Runner
-	t *testing.T
+	t     *testing.T
+	rooms *room.Book
 }
 
 // Run is Answer for tests that use a task several times.
@@ -169,8 +170,9 @@ func newRig(t *testing.T, script upstream, edit ...func(*config.File)) rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return rig{t: t, Runner: New(Deps{
-		Config: config.NewLive(snapshot), Providers: script, Router: route.New(room.New(room.Config{Clock: time.Now})),
+	rooms := room.New(room.Config{Clock: time.Now})
+	return rig{t: t, rooms: rooms, Runner: New(Deps{
+		Config: config.NewLive(snapshot), Providers: script, Router: route.New(rooms),
 		Metrics: telemetry.NewMetrics("test", ""), Tracer: tracer, Log: slog.New(slog.DiscardHandler), Clock: time.Now,
 	})}
 }

@@ -25,6 +25,7 @@ const (
 	minIdempotency     = 24 * time.Hour
 	maxRetention       = 87600 * time.Hour
 	maxSlots           = 10_000
+	maxSuspects        = 256
 	minLeaseTimeout    = 200 * time.Millisecond
 	maxLeaseTimeout    = 5 * time.Minute
 	minPollInterval    = 10 * time.Millisecond

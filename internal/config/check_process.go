@@ -39,6 +39,7 @@ func (c *checker) process(p *Process) {
 	}
 	c.tracing(p.Tracing)
 	within(c, "work.slots", p.Work.Slots, bounds[int]{1, maxSlots})
+	within(c, "work.suspects", p.Work.Suspects, bounds[int]{1, maxSuspects})
 	lease := bounds[time.Duration]{minLeaseTimeout, maxLeaseTimeout}
 	within(c, "work.lease_timeout", p.Work.LeaseTimeout, lease)
 	if within(c, "work.poll_interval", p.Work.PollInterval, bounds[time.Duration]{minPollInterval, maxLeaseTimeout}) {

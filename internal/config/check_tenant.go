@@ -56,7 +56,7 @@ func CheckLimits(l penstock.Limits, param string) error {
 func rateLimitsOf(l penstock.Limits) RateLimits {
 	return RateLimits{
 		RequestsPerMinute: l.RequestsPerMinute, InputTokensPerMinute: l.InputTokensPerMinute, OutputTokensPerMinute: l.OutputTokensPerMinute,
-		DailyTokens: l.DailyTokens, Concurrency: l.Concurrency, Burst: l.Burst,
+		DailyTokens: l.DailyTokens, Concurrency: l.Concurrency, Burst: l.Burst, Wait: l.Wait.Duration(),
 	}
 }
 

@@ -175,6 +175,11 @@ type Work struct {
 	// wake each other; at most half of LeaseTimeout.
 	PollInterval time.Duration `yaml:"poll_interval"`
 
+	// Suspects is how many suspects run at a time: items that were in flight when several workers died. Each runs in a
+	// child process of the worker, beside Slots, so that one which ends its process ends nothing else. Zero: the default,
+	// 8. From 1 to 256.
+	Suspects int `yaml:"suspects"`
+
 	// Pools are slots beside Slots that are set apart for the items of some models, so that one slow model
 	// cannot take them all: items of a model that is named here run nowhere else. Zero: none.
 	Pools []WorkPool `yaml:"pools,omitempty"`

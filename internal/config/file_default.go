@@ -23,6 +23,7 @@ const (
 	DefaultMinFree           = "512MiB"
 	DefaultSampleRatio       = 1.0
 	DefaultSlots             = 64
+	DefaultSuspects          = 8
 	DefaultLeaseTimeout      = 10 * time.Second
 	DefaultPollInterval      = 500 * time.Millisecond
 	DefaultSharedPoll        = time.Second // on a database whose processes wake each other
@@ -95,6 +96,7 @@ func (p *Process) fillDefaults(written places) {
 		fill(written, "tracing.sample_ratio", &p.Tracing.SampleRatio, DefaultSampleRatio)
 	}
 	fill(written, "work.slots", &p.Work.Slots, DefaultSlots)
+	fill(written, "work.suspects", &p.Work.Suspects, DefaultSuspects)
 	fill(written, "work.lease_timeout", &p.Work.LeaseTimeout, DefaultLeaseTimeout)
 	poll := DefaultPollInterval
 	if !p.Database.IsZero() {

@@ -3,6 +3,7 @@ package config
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"penstock"
 )
@@ -32,6 +33,10 @@ type RateLimits struct {
 	// From 0.001 to 0.5. Zero: the default, 0.05.
 	Burst float64 `yaml:"burst,omitempty"`
 
+	// Wait is how long a call or submit waits that would pass then, instead of being refused: for its turn under a limit
+	// per minute, or for another call to end. Days never wait. From 0s to 30s; 0s refuses at once. Default 2s.
+	Wait time.Duration `yaml:"wait,omitempty"`
+
 	_ reserved `yaml:"tokens_per_minute" refuse:"is two limits here: input_tokens_per_minute and output_tokens_per_minute"`
 }
 
@@ -49,14 +54,19 @@ const (
 func (l *RateLimits) fillDefaults(written places, at path) {
 	if *l != (RateLimits{}) { // what limits nothing needs no burst
 		fill(written, at+".burst", &l.Burst, DefaultBurst)
+		fill(written, at+".wait", &l.Wait, penstock.DefaultLimitWait)
 	}
 }
 
 // limits is what checked limits mean to the rest of Penstock.
 func (l RateLimits) limits() penstock.Limits {
+	if l == (RateLimits{}) {
+		return penstock.Limits{}
+	}
 	return penstock.Limits{
 		RequestsPerMinute: l.RequestsPerMinute, InputTokensPerMinute: l.InputTokensPerMinute,
 		OutputTokensPerMinute: l.OutputTokensPerMinute, DailyTokens: l.DailyTokens, Concurrency: l.Concurrency, Burst: l.Burst,
+		Wait: penstock.WaitFor(l.Wait),
 	}
 }
 
@@ -98,6 +108,7 @@ func (c *checker) rateLimits(at path, l RateLimits) {
 	if _, written := c.draft.places[at+".burst"]; written || l.Burst != 0 {
 		within(c, at+".burst", l.Burst, bounds[float64]{minBurst, maxBurst})
 	}
+	within(c, at+".wait", l.Wait, bounds[time.Duration]{0, penstock.MaxLimitWait})
 }
 
 // optional checks a bound that may be left out, but not written as 0: nobody would know what that means.

@@ -4,3 +4,6 @@ package crash
 
 // Point does nothing in this build.
 func Point(string) {}
+
+// Body does nothing in this build.
+func Body([]byte) {}

@@ -44,7 +44,7 @@ func TestAllowancesAcrossProcesses(t *testing.T) {
 	tenant, key := "/admin/v1/tenants/search", "/admin/v1/keys/"+k.ID
 	within("made", http.StatusOK, "")
 	for _, tt := range []struct{ what, path, on, off, says string }{
-		{"a tenant's limit", tenant, `{"limits":{"requests_per_minute":1,"burst":0.5}}`, `{"limits":{}}`, "Tenant search is at its limit of 1 requests/min"},
+		{"a tenant's limit", tenant, `{"limits":{"requests_per_minute":1,"burst":0.5}}`, `{"limits":{}}`, "Tenant search is at its limit: 1 requests a minute, 1 at once"},
 		{"a model's limit", tenant, `{"limits":{"models":{"fast":{"requests_per_minute":1,"burst":0.5}}}}`, `{"limits":{}}`, "Tenant search with model fast is at its limit"},
 		{"a key's limit", key, `{"limits":{"requests_per_minute":1,"burst":0.5}}`, `{"limits":{}}`, "Key app of tenant search is at its limit"},
 		{"a tenant's budget", tenant, `{"budget":{"total_usd":"0.000000001","hard":true}}`, `{"budget":{}}`, "The budget is $0.000000001"},
@@ -196,7 +196,7 @@ models: {fast: {targets: [sim]}}
 		t.Fatalf("%d %s", a.Status, a.Body)
 	}
 	a := s.Do(post(chatPath, `{"model":"fast","messages":[{"role":"user","content":"Hi"}]}`))
-	if a.Status != http.StatusTooManyRequests || !strings.Contains(a.Body, "Key e2e of tenant acme is at its limit of 5 tokens/day with 0 left") {
+	if a.Status != http.StatusTooManyRequests || !strings.Contains(a.Body, "Key e2e of tenant acme is at its limit: 5 tokens a day") {
 		t.Errorf("%d %s", a.Status, a.Body)
 	}
 }

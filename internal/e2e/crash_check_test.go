@@ -390,9 +390,8 @@ func checkFate(item itemAnswer, o *order, want inference) error {
 		return fmt.Errorf("item %d is called %s", item.Index, item.CustomID)
 	case item.Status == penstock.StatusCancelled && code == penstock.CodeCancelled && o.cancel != notCancelled:
 	case item.Status == penstock.StatusExpired && code == penstock.CodeDeadlineExceeded && o.hasty:
-	case item.Status == penstock.StatusFailed && code == penstock.CodePoison && item.lost() == maxCrashes:
 	case item.Status == penstock.StatusFailed && code == want.fails && want.fails != "":
-	case item.Status == penstock.StatusSucceeded && code == "" && want.fails == "" && item.lost() < maxCrashes:
+	case item.Status == penstock.StatusSucceeded && code == "" && want.fails == "":
 	default:
 		return fmt.Errorf("item %s ended as %s %v after %d attempts of which %d were lost; asked for was %.80q, to fail with %q",
 			item.ItemID, item.Status, item.Error, len(item.History), item.lost(), want.prompt, want.fails)
@@ -400,8 +399,8 @@ func checkFate(item itemAnswer, o *order, want inference) error {
 	return nil
 }
 
-// maxCrashes is how many workers an item may take down before it is poison.
-const maxCrashes = 3
+// suspectCrashes is how many workers an item loses before it runs in a child process.
+const suspectCrashes = 3
 
 // checkExecutions holds that whatever ran upstream is on record: as an attempt, or as a lost one, in
 // which both targets may have been called.

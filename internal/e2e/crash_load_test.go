@@ -380,7 +380,7 @@ func (c *client) chatWithKey(ctx context.Context, name string) {
 	for ctx.Err() == nil {
 		answer, err := c.try(ctx, call, 50*time.Millisecond)
 		switch {
-		case err == nil && (answer.Status == http.StatusOK || strings.Contains(answer.Body, string(penstock.CodePoison))):
+		case err == nil && answer.Status == http.StatusOK:
 			c.answered(ch, answer)
 			if !c.chance(20) {
 				return

@@ -15,8 +15,7 @@ func TestCrashDuringWithdrawal(t *testing.T) {
 	r, d := newRig(t, onPostgres), newDiary()
 	want := inference{prompt: "roomy [sim:tokens=5 hold=visit]"} // so that it runs while the visit is made
 	o := d.orderFor("roomy", want)
-	// A visit may begin before the order is accepted, so each life is sent it. An item that lost a third worker would
-	// be poison.
+	// A visit may begin before the order is accepted, so each life is sent it.
 	for _, moment := range moments[:2] {
 		r.submitWhileDying(d, o, roomStep+"."+moment)
 	}

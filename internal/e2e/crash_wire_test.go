@@ -118,6 +118,7 @@ func (i itemAnswer) unknown() int {
 type attemptAnswer struct {
 	Number     int         `json:"number"`
 	Target     string      `json:"target"`
+	Isolated   bool        `json:"isolated"`
 	ErrorKind  string      `json:"error_kind"`
 	Usage      usageAnswer `json:"usage"`
 	UsageKnown bool        `json:"usage_known"`

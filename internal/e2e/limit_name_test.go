@@ -19,7 +19,7 @@ providers: {upstream: {kind: openai, base_url: %s/v1}}
 targets: {sim: {provider: upstream, upstream_model: sim-small, price: {input: "1", output: "2"}}}
 models: {fast: {targets: [sim]}, other: {targets: [sim]}}
 fallback_model: fast
-`, "${E2E_KEY}", startSim(t)), tenantWith(`limits: {models: {fast: {requests_per_minute: 60, burst: 0.1}}}`), func(path string) error {
+`, "${E2E_KEY}", startSim(t)), tenantWith(`limits: {models: {fast: {requests_per_minute: 60, burst: 0.1, wait: 0s}}}`), func(path string) error {
 		text, err := os.ReadFile(path)
 		if found := regexp.MustCompile(`admin_listen: (\S+)`).FindSubmatch(text); found != nil {
 			admin = "http://" + string(found[1])

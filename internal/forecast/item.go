@@ -26,7 +26,6 @@ type item struct {
 	input, output  int32         // tokens
 	charged        int64         // tokens, for its claim
 	tries, counted int32
-	crashes        int32
 	place          int32  // among those that its process has
 	age            uint32 // grows with every step, so that what was planned for an earlier one is void
 	tried          targets

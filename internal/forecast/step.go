@@ -6,7 +6,6 @@ import (
 	"penstock"
 	"penstock/internal/queue"
 	"penstock/internal/room"
-	"penstock/internal/store"
 )
 
 // queue makes an item ready, and rings until a process takes it or none can.
@@ -214,14 +213,8 @@ func (s *sim) lose(it *item) {
 	s.planItem(it, s.Processes.LeaseTimeout, rescue)
 }
 
-// rescue puts an item of a dead process back, unless it killed too many.
-func (s *sim) rescue(it *item) {
-	if it.crashes++; it.crashes >= store.MaxCrashes {
-		s.end(it, failed)
-		return
-	}
-	s.queue(it)
-}
+// rescue puts an item of a dead process back: how often that happens does not count against it.
+func (s *sim) rescue(it *item) { s.queue(it) }
 
 // measured is how much of the time since a moment lies in the figures.
 func (s *sim) measured(since time.Duration) time.Duration { return max(0, s.now-max(since, s.WarmUp)) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -147,4 +148,13 @@ func TestQuietCallersAreNotRefused(t *testing.T) {
 			t.Errorf("%d calls were made, want one for each process every 1.5 s", n)
 		}
 	})
+}
+
+func newRandom() *rand.Rand { return rand.New(rand.NewPCG(1, 2)) }
+
+// inOrder is the most calls that any minute saw, of calls that were not noted in order.
+func (m *meter) inOrder() int64 {
+	slices.SortFunc(m.times, time.Time.Compare)
+	most, _ := m.worst()
+	return most
 }

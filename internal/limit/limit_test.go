@@ -49,13 +49,13 @@ func TestRefusals(t *testing.T) {
 	tenant := penstock.Tenant{ID: "search"}
 	limited := func(l penstock.Limits) penstock.Caller {
 		c := penstock.Caller{Tenant: tenant, Key: "app"}
-		l.Burst = 0.05
+		l.Burst, l.Wait = 0.05, penstock.NoLimitWait
 		c.Tenant.Limits = l
 		return c
 	}
-	key := penstock.Caller{Tenant: tenant, Key: "app", Limits: penstock.Limits{RequestsPerMinute: 60, Burst: 0.05}}
+	key := penstock.Caller{Tenant: tenant, Key: "app", Limits: penstock.Limits{RequestsPerMinute: 60, Burst: 0.05, Wait: penstock.NoLimitWait}}
 	model := penstock.Caller{Tenant: tenant, Key: "app"}
-	model.Tenant.ModelLimits = map[string]penstock.Limits{"fast": {RequestsPerMinute: 60, Burst: 0.05}}
+	model.Tenant.ModelLimits = map[string]penstock.Limits{"fast": {RequestsPerMinute: 60, Burst: 0.05, Wait: penstock.NoLimitWait}}
 	for _, tt := range []struct {
 		name   string
 		caller penstock.Caller
@@ -64,17 +64,17 @@ func TestRefusals(t *testing.T) {
 		wait   time.Duration
 	}{
 		{"requests", limited(penstock.Limits{RequestsPerMinute: 60}), 3,
-			"Tenant search is at its limit of 60 requests/min with 0 left; retry in 2 s.", 1053 * time.Millisecond},
+			"Tenant search is at its limit: 60 requests a minute, 3 at once; a place is kept for this key at 00:00:02Z (in 2 s).", 1053 * time.Millisecond},
 		{"input", limited(penstock.Limits{InputTokensPerMinute: 6000}), 3,
-			"Tenant search is at its limit of 6000 input tokens/min with 0 left; retry in 0.1 s.", 11 * time.Millisecond},
+			"Tenant search is at its limit: 6000 input tokens a minute, 300 at once; a place is kept for this key at 00:00:01Z (in 0.1 s).", 11 * time.Millisecond},
 		{"output", limited(penstock.Limits{OutputTokensPerMinute: 1000}), 1,
-			"Tenant search is at its limit of 1000 output tokens/min with 0 left; retry in 4 s.", 3221 * time.Millisecond},
+			"Tenant search is at its limit: 1000 output tokens a minute, 50 at once; a place is kept for this key at 00:00:04Z (in 4 s).", 3221 * time.Millisecond},
 		{"day", limited(penstock.Limits{DailyTokens: 400}), 2,
-			"Tenant search is at its limit of 400 tokens/day with 0 left; retry in 86400 s.", 24 * time.Hour},
+			"Tenant search is at its limit: 400 tokens a day; retry in 86400 s.", 24 * time.Hour},
 		{"concurrency", limited(penstock.Limits{Concurrency: 2}), 2,
 			"Tenant search runs 2 of 2 calls at a time; retry when one has ended, in 1 s.", time.Second},
-		{"key", key, 3, "Key app of tenant search is at its limit of 60 requests/min with 0 left; retry in 2 s.", 1053 * time.Millisecond},
-		{"model", model, 3, "Tenant search with model fast is at its limit of 60 requests/min with 0 left; retry in 2 s.", 1053 * time.Millisecond},
+		{"key", key, 3, "Key app of tenant search is at its limit: 60 requests a minute, 3 at once; a place is kept for this key at 00:00:02Z (in 2 s).", 1053 * time.Millisecond},
+		{"model", model, 3, "Tenant search with model fast is at its limit: 60 requests a minute, 3 at once; a place is kept for this key at 00:00:02Z (in 2 s).", 1053 * time.Millisecond},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -106,7 +106,7 @@ func TestRefusals(t *testing.T) {
 func TestEstimatesAreSettled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		caller := penstock.Caller{Tenant: penstock.Tenant{ID: "search", Limits: penstock.Limits{InputTokensPerMinute: 6000, Burst: 0.05, Concurrency: 9}}}
+		caller := penstock.Caller{Tenant: penstock.Tenant{ID: "search", Limits: penstock.Limits{InputTokensPerMinute: 6000, Burst: 0.05, Concurrency: 9, Wait: penstock.NoLimitWait}}}
 		b := alone()
 		left := func() int64 { return b.AppendStandings(nil, &caller, fast)[0].Left }
 		stay, _ := enter(t, b, caller, room.Use{InputTokens: 200})
@@ -141,7 +141,7 @@ func TestAllOrNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		caller := penstock.Caller{
 			Tenant: penstock.Tenant{ID: "search", Limits: penstock.Limits{RequestsPerMinute: 6000, Burst: 0.05}},
-			Key:    "app", Limits: penstock.Limits{Concurrency: 1, Burst: 0.05},
+			Key:    "app", Limits: penstock.Limits{Concurrency: 1, Burst: 0.05, Wait: penstock.NoLimitWait},
 		}
 		b := alone()
 		first, _ := enter(t, b, caller, room.Use{})
@@ -229,7 +229,7 @@ func TestLimitsChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := alone()
 		with := func(perMinute int64) penstock.Caller {
-			return penstock.Caller{Tenant: penstock.Tenant{ID: "search", Limits: penstock.Limits{RequestsPerMinute: perMinute, Concurrency: 1000, Burst: 0.1}}}
+			return penstock.Caller{Tenant: penstock.Tenant{ID: "search", Limits: penstock.Limits{RequestsPerMinute: perMinute, Concurrency: 1000, Burst: 0.1, Wait: penstock.NoLimitWait}}}
 		}
 		count := func(perMinute int64) (n int) {
 			for ; n < 500; n++ {
@@ -264,6 +264,7 @@ func TestLimitsChange(t *testing.T) {
 type refusals map[string]int
 
 func (r refusals) LimitRefused(tenant, scope, resource string) { r[tenant+" "+scope+" "+resource]++ }
+func (r refusals) LimitWaited(string, time.Duration)           {}
 
 // What items of jobs use counts for the day of the key that submitted them, and what a call uses that runs as a job
 // counts once. Refusals are counted by whose limit it was.
@@ -293,7 +294,7 @@ func TestKeysDaySeesJobs(t *testing.T) {
 		}
 		b.Spend(&caller, fast, penstock.Usage{InputTokens: 50})
 		_, err := b.Enter(t.Context(), &caller, fast, keyed)
-		if penstock.ErrorCode(err) != penstock.CodeRateLimited || !strings.Contains(err.Error(), "Key app of tenant search is at its limit of 1000 tokens/day") {
+		if penstock.ErrorCode(err) != penstock.CodeRateLimited || !strings.Contains(err.Error(), "Key app of tenant search is at its limit: 1000 tokens a day") {
 			t.Errorf("with none left: %v", err)
 		}
 		if counted["search key daily_tokens"] != 1 || len(counted) != 1 {
@@ -311,7 +312,7 @@ func TestKeysDaySeesJobs(t *testing.T) {
 func TestOtherNamesAreNoWayAround(t *testing.T) {
 	t.Parallel()
 	other := penstock.ModelNames{Asked: "anything", Answers: "fast"}
-	once := penstock.Limits{RequestsPerMinute: 20, Burst: 0.05}
+	once := penstock.Limits{RequestsPerMinute: 20, Burst: 0.05, Wait: penstock.NoLimitWait}
 	for name, limits := range map[string]map[string]penstock.Limits{
 		"the model's":    {"fast": once},
 		"the name's":     {"anything": once},

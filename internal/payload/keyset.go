@@ -102,6 +102,18 @@ func (k *Keyset) newID() uint32 {
 	}
 }
 
+// Export is the keyset for another process of the same program, secrets and all. It belongs on a pipe and nowhere else.
+func (k *Keyset) Export() ([]byte, error) { return k.encode() }
+
+// Import is the keyset that Export made.
+func Import(text []byte) (*Keyset, error) {
+	keys, err := decodeKeyset(text)
+	if err != nil {
+		return nil, fmt.Errorf("decode keyset: %w", err)
+	}
+	return keys, nil
+}
+
 func (k *Keyset) encode() ([]byte, error) {
 	text, err := json.MarshalIndent(keysetFile{Version: keysetVersion, Primary: k.primary, Keys: k.keys}, "", "  ")
 	if err != nil {

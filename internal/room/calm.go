@@ -32,11 +32,11 @@ func (b *Book) calm(now time.Time) {
 
 // calm says that nothing is to be returned, asked for or told.
 func (r *room) calm(now time.Time) bool {
-	if !r.idle(now) || r.running > 0 || r.restNews || r.seating.granted > 0 {
+	if !r.idle(now) || r.running > 0 || r.restNews || r.seating.granted > 0 || (r.seating.cap > 0 && r.seating.wanted > 0) || len(r.line) > 0 {
 		return false
 	}
 	for i := range r.rates {
-		if m := &r.rates[i]; m.told || m.purse != 0 {
+		if m := &r.rates[i]; m.told || m.purse != 0 || m.waiting > 0 {
 			return false
 		}
 	}
@@ -48,7 +48,7 @@ func (r *room) whole(now time.Time) bool {
 	for i := range r.rates {
 		if m := &r.rates[i]; m.perMinute > 0 && !m.shared {
 			m.pool.Refill(now)
-			if m.pool.Units() < m.pool.Burst() {
+			if m.pool.Units() < m.pool.Burst() || m.pool.Keeps() {
 				return false
 			}
 		}

@@ -87,11 +87,14 @@ func TestRestingPartiesAreForgotten(t *testing.T) {
 	bank := NewMemory(c.Now)
 	for name, b := range map[string]*Book{"alone": New(Config{Clock: c.Now}), "shared": New(Config{Clock: c.Now, Bank: bank.Process("p")})} {
 		limits := penstock.Limits{RequestsPerMinute: 6000, Concurrency: 3, Burst: 0.1}
-		parties := []Party{{Name{KindTenant, "a", ""}, limits}, {Name{KindKey, "a", "b"}, limits}}
-		var stay *Stay
+		parties := []Party{{Name{KindTenant, "a", ""}, "b", limits}, {Name{KindKey, "a", "b"}, "b", limits}}
+		stay, _ := b.Enter(parties, Use{})
+		turn := b.NewTurn(parties, Use{})
 		for range 3 { // a process that shares has to visit first
-			stay, _ = b.Enter(parties, Use{})
 			if stay != nil {
+				break
+			}
+			if stay, _ = b.Queue(turn); stay != nil {
 				break
 			}
 			c.Advance(visitSpacing)

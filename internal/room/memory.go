@@ -20,14 +20,22 @@ type Memory struct {
 	pools map[string]*store.Pool
 	rests map[string]time.Time
 	seats map[string]map[string]store.SeatHolding // by pool and process
+	calls map[store.CallScope]int                 // that run as jobs
 }
 
 // NewMemory returns a bank in which every pool is full.
 func NewMemory(clock func() time.Time) *Memory {
 	return &Memory{
 		clock: clock, pools: make(map[string]*store.Pool), rests: make(map[string]time.Time),
-		seats: make(map[string]map[string]store.SeatHolding),
+		seats: make(map[string]map[string]store.SeatHolding), calls: make(map[store.CallScope]int),
 	}
+}
+
+// Calls says how many calls of a scope run as jobs.
+func (m *Memory) Calls(scope store.CallScope, n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.calls[scope] = n
 }
 
 // Process is the bank as one of those who share it sees it.
@@ -57,8 +65,9 @@ func (a account) Withdraw(_ context.Context, w store.Withdrawal) (store.Allotmen
 		if until := now.Add(d.Rest); until.After(a.rests[d.Pool]) {
 			a.rests[d.Pool] = until
 		}
-		g := store.SeatGrant{For: seatsLast, Rest: a.rests[d.Pool].Sub(now)}
+		g := store.SeatGrant{For: seatsLast, Rest: a.rests[d.Pool].Sub(now), Calls: a.calls[d.Calls]}
 		if d.Cap > 0 {
+			d.Cap = max(0, d.Cap-g.Calls)
 			g.Seats, g.Share = a.sit(d)
 		}
 		all.Seats = append(all.Seats, g)

@@ -10,6 +10,7 @@ import (
 // Party is somebody whose calls are limited together: a tenant, a key, a tenant's calls for one model.
 type Party struct {
 	Name
+	Holder string // the key whose call it is: those of a party that several keys share take turns
 	Limits penstock.Limits
 }
 
@@ -26,15 +27,12 @@ type Use struct {
 	Dry bool
 	// Later says that what it uses counts for the day when it has run: see Spend.
 	Later bool
+	// Try says which try of its caller it is, as far as the caller tells.
+	Try store.Try
 	// Permit says that it asks for its places at a time alone: its body was not read yet, so nothing else is known of it.
 	Permit bool
 	// Permitted says that its tenant and its key gave it a place before.
 	Permitted bool
-}
-
-// seats says whether a call takes a place at a time of a party of some kind.
-func (u *Use) seats(k Kind) bool {
-	return !u.Queued && !u.Dry && (!u.Permitted || k == KindModel)
 }
 
 // concerns says whether a limit on a resource is one for the call.
@@ -53,9 +51,18 @@ func (u *Use) concerns(r resource) bool {
 
 // Stay is a call's room of all of its parties, until it is given back with Done, Leave or Release.
 type Stay struct {
-	book  *Book
-	parts []part
-	over  bool
+	book   *Book
+	parts  []part
+	over   bool
+	waited time.Duration
+}
+
+// WaitedFor is how long the call waited for its turn.
+func (s *Stay) WaitedFor() time.Duration {
+	if s == nil {
+		return 0
+	}
+	return s.waited
 }
 
 // part is a call's room of one party.
@@ -70,13 +77,19 @@ type Shortage struct {
 	Party    int // which of them
 	Resource string
 	Limit    int64
+	Burst    int64 // what may be used at once of a limit per minute
 	Left     int64
 	Wait     time.Duration // until there may be room; Forever where a call must end first
-	// Retry is closed when it is worth asking again: it was not the limit that refused, but that the process
-	// has withdrawn nothing of it yet. Nil when the limit refused.
+	Kept     bool          // room is kept for the call's key then
+	// Retry is closed when it is worth asking again; nil where only time helps.
 	Retry <-chan struct{}
+	// Unknown says that it was not the limit that refused, but that the process does not know yet what is left of it;
+	// Retry tells when it does.
+	Unknown bool
 	// Failed says that the bank could not be asked.
 	Failed bool
+
+	claim *claim
 }
 
 // Seats is the resource of a concurrency.
@@ -105,9 +118,14 @@ func (b *Book) party(p *Party, now time.Time) *room {
 	return r
 }
 
+// leastForPurses is the least burst of which processes withdraw something ahead: a unit for each of three, and half of it
+// for the pool.
+const leastForPurses = 6
+
 // confine puts a limit in force that no minute may see passed: what may be used at once and what flows in
 // during a minute are the limit together. Where processes share it, the pool has half of what may be used at
-// once, and the purses are kept small: what is in them was withdrawn before and is spent later.
+// once, and the purses are kept small: what is in them was withdrawn before and is spent later. Where that leaves less than
+// a unit for each purse there are none: each call is claimed from the pool.
 func (m *rate) confine(perMinute int64, burst float64, now time.Time) {
 	if perMinute == 0 {
 		m.set(0, now)
@@ -116,8 +134,9 @@ func (m *rate) confine(perMinute int64, burst float64, now time.Time) {
 	hold := max(1, int64(burst*float64(perMinute)))
 	terms := store.Terms{Hold: hold, Fill: max(1, int64(60*float64(perMinute)*(1-burst)))}
 	most := int64(0)
-	if m.shared {
-		terms.Hold, most = max(1, hold/2), max(1, hold/6)
+	m.strict, m.claimed = true, m.shared && hold < leastForPurses
+	if m.shared && !m.claimed {
+		terms.Hold, most = hold/2, hold/6
 	}
 	if perMinute != m.perMinute || terms != m.pool.Terms {
 		if m.perMinute > 0 {
@@ -129,33 +148,63 @@ func (m *rate) confine(perMinute int64, burst float64, now time.Time) {
 	}
 }
 
-// Enter takes room of every party for a call, or of none, and then says which one refused.
-func (b *Book) Enter(parties []Party, u Use) (*Stay, *Shortage) {
+// Enter takes room of every party for a call, or of none. Where a party has none, or calls wait for it, the call may take
+// a Turn.
+func (b *Book) Enter(parties []Party, u Use) (*Stay, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := b.Clock()
 	s := &Stay{book: b, parts: make([]part, len(parties))}
-	var worst *Shortage
 	for i := range parties {
-		s.parts[i].room = b.party(&parties[i], now)
-		if f := b.refusal(s.parts[i].room, u, now); f != nil && f.worse(worst) {
-			f.Party, worst = i, f
+		r := b.party(&parties[i], now)
+		r.users.Saw(parties[i].Holder, now)
+		s.parts[i].room, s.parts[i].seated = r, u.seated(r)
+		if !b.open(r, u, now) {
+			return nil, false
 		}
 	}
-	if worst != nil {
-		b.nudge()
-		return nil, worst
+	s.sit(now)
+	for i := range s.parts {
+		s.parts[i].charge(b, s.parts[i].room.use(u))
 	}
+	return s, true
+}
+
+// seated says whether a call takes a seat of a party.
+func (u *Use) seated(r *room) bool {
+	return !u.Queued && !u.Dry && (!u.Permitted || r.name.Kind == KindModel)
+}
+
+// sit counts a call among those that run.
+func (s *Stay) sit(now time.Time) {
 	for i := range s.parts {
 		r := s.parts[i].room
 		r.askedAt = now
-		if s.parts[i].seated = u.seats(r.name.Kind); s.parts[i].seated {
+		if s.parts[i].seated {
 			r.running++
 			r.seating.peak = max(r.seating.peak, r.running)
 		}
-		s.parts[i].charge(b, r.use(u))
 	}
-	return s, nil
+}
+
+// open says whether a party has room for a call at once, and nobody waits before it.
+func (b *Book) open(r *room, u Use, now time.Time) bool {
+	if u.seated(r) && r.seating.cap > 0 && (len(r.line) > 0 || !b.seatFree(r, now)) {
+		return false
+	}
+	for i := range r.rates {
+		m := &r.rates[i]
+		if m.perMinute == 0 || !u.concerns(resource(i)) {
+			continue
+		}
+		if ready, _ := m.ready(now); !ready || m.waiting > 0 {
+			return false
+		}
+		if m.pool.Keeps() && !m.pool.Claim(now, store.Claim{Units: r.use(u)[i], Try: store.TryFirst, Look: true}).Granted {
+			return false
+		}
+	}
+	return true
 }
 
 // worse orders refusals: what asking again may change is not told while a limit refuses, and of limits the one
@@ -164,8 +213,8 @@ func (f *Shortage) worse(than *Shortage) bool {
 	switch {
 	case than == nil:
 		return true
-	case (f.Retry == nil) != (than.Retry == nil):
-		return f.Retry == nil
+	case f.Unknown != than.Unknown:
+		return than.Unknown
 	}
 	return f.Wait > than.Wait
 }
@@ -190,54 +239,27 @@ func (r *room) use(u Use) amounts {
 	return used
 }
 
-// refusal says why a party has no room for a call, nil when it has. It notes that somebody wants it.
-func (b *Book) refusal(r *room, u Use, now time.Time) *Shortage {
-	if limit := b.limit(r, now); u.seats(r.name.Kind) && r.seating.cap > 0 && r.running >= limit {
-		r.askedAt, r.seating.unmet = now, true
-		f := &Shortage{Resource: Seats, Limit: int64(r.seating.cap), Wait: Forever}
-		if known := r.seating.dry && now.Sub(r.seating.visited) < seatRefresh; b.shared() && r.running < r.seating.cap && !known {
-			f.Retry, f.Failed = b.visits, b.failed
-		}
-		return f
+// dayRefusal says why a party has none of its day left, nil when it has. It notes that somebody wants it.
+func (b *Book) dayRefusal(r *room, u Use, now time.Time) *Shortage {
+	m := &r.rates[daily]
+	if m.perMinute == 0 || !u.concerns(daily) {
+		return nil
 	}
-	want := r.use(u)
-	var worst *Shortage
-	for i := range r.rates {
-		m := &r.rates[i]
-		if m.perMinute == 0 || !u.concerns(resource(i)) {
-			continue
-		}
-		ready, wait := m.ready(now)
-		if ready {
-			continue
-		}
-		r.askedAt, m.unmet = now, true
-		m.wanted += max(1, want[i])
-		f := &Shortage{Resource: resourceNames[i], Limit: m.perMinute, Left: max(0, m.level(now)), Wait: wait}
-		switch {
-		case !m.shared:
-		case wait != Forever:
-			f.Wait = max(wait, m.repaid())
-		case m.dryUntil.After(now): // the last visit fell short, and the next one is not due yet
-			f.Wait = max(m.dryUntil.Sub(now), m.repaid())
-		default:
-			f.Retry, f.Failed = b.visits, b.failed
-		}
-		if f.worse(worst) {
-			worst = f
+	ready, wait := m.ready(now)
+	if ready {
+		return nil
+	}
+	r.askedAt, m.unmet = now, true
+	m.wanted += max(1, r.use(u)[daily])
+	f := &Shortage{Resource: resourceNames[daily], Limit: m.perMinute, Left: max(0, m.level(now)), Wait: wait}
+	if m.shared && wait == Forever {
+		if m.dryUntil.After(now) { // the last visit fell short, and the next one is not due yet
+			f.Wait = m.dryUntil.Sub(now)
+		} else {
+			f.Retry, f.Unknown, f.Failed = b.visits, true, b.failed
 		}
 	}
-	return worst
-}
-
-// repaid is how long it takes at the least until a debt is repaid.
-func (m *rate) repaid() time.Duration {
-	if m.purse >= 0 || m.pool.Daily {
-		return 0
-	}
-	owed := store.Pool{Terms: store.Terms{Hold: store.MaxPerMinute, Fill: m.pool.Fill}, PerMinute: m.perMinute}
-	owed.Overdraw(-m.purse)
-	return owed.Until(1)
+	return f
 }
 
 // charge makes a party pay what a call takes, instead of what it paid for it so far.
@@ -306,6 +328,7 @@ func (s *Stay) leave() {
 	for i := range s.parts {
 		if s.parts[i].seated {
 			s.parts[i].room.running--
+			s.book.wakeLine(s.parts[i].room)
 		}
 	}
 }

@@ -41,7 +41,10 @@ const (
 type rate struct {
 	perMinute  int64 // 0: none is known
 	configured bool
-	shared     bool // with other processes
+	shared     bool  // with other processes
+	strict     bool  // it is a party's, per minute: no minute may see it passed
+	claimed    bool  // nothing is withdrawn ahead: each call claims its units
+	waiting    int32 // calls that claim units, or have a place and wait for its moment
 
 	// Alone, the pool itself is spent from and lends. Shared, purse is what was withdrawn and not spent;
 	// below zero it is owed.
@@ -57,8 +60,9 @@ type rate struct {
 	moreAt    time.Time // when the pool, as it said, has more
 	left      int64     // what the pool had at the last visit
 	leftAt    time.Time
-	told      bool  // an upstream said how many are left, since the last visit,
-	remaining int64 // and how many
+	told      bool     // an upstream said how many are left, since the last visit,
+	remaining int64    // and how many
+	asks      []*claim // what the next visit asks for, for calls that wait
 }
 
 // configure puts a limit of the configuration in force. Without one, what was learned stays.
@@ -74,7 +78,7 @@ func (m *rate) set(perMinute int64, now time.Time) {
 		return
 	}
 	if perMinute == 0 {
-		*m = rate{shared: m.shared}
+		*m = rate{shared: m.shared, waiting: m.waiting, asks: m.asks}
 		return
 	}
 	m.perMinute = min(perMinute, store.MaxPerMinute)
@@ -112,7 +116,7 @@ func (m *rate) spend(n int64) {
 }
 
 // low says that the purse should be filled.
-func (m *rate) low() bool { return m.shared && m.perMinute > 0 && m.purse <= m.aim/2 }
+func (m *rate) low() bool { return m.shared && m.perMinute > 0 && m.purse <= m.aim/2 && !m.claimed }
 
 // learn takes an upstream's word. A limit counts when the configuration has none.
 func (m *rate) learn(now time.Time, a provider.Allowance) {
@@ -149,16 +153,34 @@ func (m *rate) draw(pool string, v visitTime) (store.RateDraw, bool) {
 		d.Return = surplus
 		m.purse -= surplus
 	}
-	if m.purse <= m.aim/2 && !v.now.Before(m.dryUntil) {
+	if m.strict {
+		m.drawStrictly(&d)
+	}
+	if m.purse <= m.aim/2 && !v.now.Before(m.dryUntil) && !(m.strict && (m.claimed || m.waiting > 0)) {
 		d.Want = m.aim - m.purse
 	}
 	m.spent, m.wanted, m.unmet, m.told = 0, 0, false, false
-	return d, d.Want > 0 || d.Return > 0 || d.Lower
+	return d, d.Want > 0 || d.Return > 0 || d.Lower || d.Owed > 0 || len(d.Claims) > 0
+}
+
+// drawStrictly adds what calls claim. Debts are the pool's, and so is what was withdrawn while calls wait: both are to
+// count for whoever is next, in whatever process.
+func (m *rate) drawStrictly(d *store.RateDraw) {
+	switch {
+	case m.purse < 0:
+		d.Owed, m.purse = -m.purse, 0
+	case m.purse > 0 && (m.waiting > 0 || m.claimed):
+		d.Return += m.purse
+		m.purse = 0
+	}
+	for _, c := range m.asks {
+		d.Claims = append(d.Claims, c.Claim)
+	}
 }
 
 // aimFor follows the demand: at once when it grows, by halves when it falls.
 func (m *rate) aimFor(v visitTime) {
-	if v.idle {
+	if v.idle || m.claimed {
 		m.aim = 0
 		return
 	}
@@ -191,8 +213,10 @@ func (m *rate) due(r *room, now time.Time) (time.Time, bool) {
 	switch {
 	case m.perMinute == 0 || !m.shared:
 		return time.Time{}, false
-	case m.told:
+	case m.told || len(m.asks) > 0:
 		return now, true
+	case m.claimed || (m.strict && m.waiting > 0):
+		return now, m.purse != 0
 	case r.idle(now):
 		return m.dryUntil, m.purse != 0
 	case m.low():

@@ -141,6 +141,14 @@ type room struct {
 	throttles int64 // answers that refused us, for limits or for load
 	fresh     fresh // of a target
 	syncs     crowd // synchronous calls that run, by tenant
+
+	// Of a party: those who wait for its seats.
+	line      []*Turn
+	promised  int           // seats that are promised to calls which are about to take them
+	served    string        // the key that the last one was promised to
+	calls     int           // that run as jobs, whose seats are no process's
+	entrusted int           // those of them that came since the store was asked
+	users     store.Holders // the keys that called of late
 }
 
 func (r *room) party() bool { return r.name.Kind != KindTarget }
@@ -244,7 +252,7 @@ func (b *Book) limit(r *room, now time.Time) int {
 	case b.shared():
 		limit = min(limit, r.seating.usable(now))
 	default:
-		limit = min(limit, r.seating.cap)
+		limit = min(limit, r.seating.cap-r.calls)
 	}
 	return limit
 }

@@ -18,6 +18,7 @@ type seating struct {
 	peak    int       // the most calls that ran at a time since the last visit
 	unmet   bool      // somebody was refused a seat since the last visit
 	dry     bool      // the last visit gave less than was wanted
+	wanted  int       // at the last visit: others leave it to this process until it says otherwise
 	visited time.Time
 }
 
@@ -43,7 +44,7 @@ func (s *seating) draw(pool string, running, window int) store.SeatDraw {
 		d.Want = min(s.cap, max(running, min(window, max(firstWindow, 2*running))))
 	}
 	d.Hold = min(s.granted, max(running, min(s.share, d.Want)))
-	s.granted = d.Hold
+	s.granted, s.wanted = d.Hold, d.Want
 	s.peak, s.unmet = running, false
 	return d
 }
@@ -63,10 +64,10 @@ func (s *seating) due(r *room, now time.Time) (time.Time, bool) {
 		return time.Time{}, false
 	case s.unmet && !s.dry:
 		return now, true
-	case s.unmet:
+	case s.unmet || len(r.line) > 0:
 		return s.visited.Add(drySpell), true
 	case r.idle(now):
-		return now, s.granted > r.running
+		return now, s.granted > r.running || s.wanted > r.running
 	}
 	return fresh, true
 }

@@ -83,6 +83,7 @@ func (b *Book) due(now time.Time) (at time.Time, any bool) {
 			consider(r.rates[i].due(r, now))
 		}
 		if b.Alone {
+			consider(r.countDue(now))
 			continue
 		}
 		consider(now, r.restNews)
@@ -122,6 +123,7 @@ type plan struct {
 	at         time.Time
 	withdrawal store.Withdrawal
 	rates      []*rate // in the order of the withdrawal
+	claims     [][]*claim
 	seats      []*room
 }
 
@@ -138,14 +140,28 @@ func (b *Book) plan() (plan, bool) {
 		v := visitTime{p.at, since, r.idle(p.at)}
 		for i := range r.rates {
 			if d, ok := r.rates[i].draw(r.name.pool(resourceNames[i]), v); ok {
+				if r.rates[i].strict {
+					d.Users = r.users.Names(p.at)
+				}
 				p.withdrawal.Rates = append(p.withdrawal.Rates, d)
-				p.rates = append(p.rates, &r.rates[i])
+				p.rates, p.claims = append(p.rates, &r.rates[i]), append(p.claims, r.rates[i].asks)
+				r.rates[i].asks = nil
 			}
 		}
-		if b.Alone || !r.wantsSeatVisit(p.at) {
+		if b.Alone {
+			if at, due := r.countDue(p.at); due && !at.After(p.at) {
+				r.entrusted, r.seating.unmet = 0, false
+				p.withdrawal.Seats = append(p.withdrawal.Seats, store.SeatDraw{Pool: r.name.pool("seats"), Calls: r.callScope()})
+				p.seats = append(p.seats, r)
+			}
 			continue
 		}
-		d := r.seating.draw(r.name.pool("seats"), r.running, r.window.size())
+		if !r.wantsSeatVisit(p.at) {
+			continue
+		}
+		r.seating.unmet = r.seating.unmet || len(r.line) > 0
+		d := r.seating.draw(r.name.pool("seats"), r.running+r.promised, r.window.size())
+		d.Calls, r.entrusted = r.callScope(), 0
 		if r.restNews {
 			d.Rest = r.restUntil.Sub(p.at)
 		}
@@ -173,16 +189,35 @@ func (b *Book) receive(p plan, a store.Allotment, failure error) {
 		for i, r := range p.seats {
 			r.restNews = r.restNews || p.withdrawal.Seats[i].Rest > 0
 		}
+		for i, m := range p.rates {
+			m.missed(p.withdrawal.Rates[i], p.claims[i])
+		}
 		return
 	}
 	now := b.Clock()
 	for i, m := range p.rates {
 		m.receive(now, p.withdrawal.Rates[i].Want, a.Rates[i])
+		for k, c := range p.claims[i] {
+			c.answer(a.Rates[i].Claims[k], now)
+		}
 	}
 	for i, r := range p.seats {
 		r.seating.receive(p.at, p.withdrawal.Seats[i], a.Seats[i])
+		r.counted(a.Seats[i])
+		b.wakeLine(r)
 		if until := p.at.Add(a.Seats[i].Rest); until.After(r.restUntil) {
 			r.restUntil = until
+		}
+	}
+}
+
+// missed books a visit that failed: what is owed is still owed, and what was claimed may be claimed again.
+func (m *rate) missed(d store.RateDraw, claims []*claim) {
+	m.purse -= d.Owed
+	for _, c := range claims {
+		c.state = claimIdle
+		if !c.left {
+			m.waiting--
 		}
 	}
 }

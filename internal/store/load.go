@@ -17,6 +17,9 @@ type Load interface {
 
 	// Depths sums the backlogs up by lane and status; what has nothing open is left out.
 	Depths(ctx context.Context) ([]Depth, error)
+
+	// Suspects is how many suspects wait to be run in a child process. It counts no further than MaxBacklogs.
+	Suspects(ctx context.Context) (int64, error)
 }
 
 // MaxBacklogs bounds the rows of a picture of the load. Past it the least queued are not seen.

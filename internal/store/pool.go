@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"penstock"
 )
 
 // Withdrawal is what a process asks of the pools at one visit. Pools are named by who asks; one that is
@@ -20,6 +22,10 @@ type RateDraw struct {
 	PerMinute int64 // the allowance, from 1 to MaxPerMinute; whoever visits last decides
 	Want      int64 // units to withdraw
 	Return    int64 // units that were withdrawn before and will not be used
+	Owed      int64 // units that were used beyond what was withdrawn
+	// Claims are for single calls. They come before what is withdrawn ahead.
+	Claims []Claim
+	Users  []string // those who claim, and those who used what was withdrawn ahead
 	// Lower says that an upstream told how many units are left, in Remaining.
 	Lower     bool
 	Remaining int64
@@ -30,6 +36,8 @@ type RateGrant struct {
 	Units int64         // withdrawn for good
 	Left  int64         // what the pool has then; below zero, what is owed
 	Next  time.Duration // when Units fell short of what was wanted: until there is more
+	// Claims answers those of the draw, in their order.
+	Claims []ClaimGrant
 }
 
 // SeatDraw asks for a part of what may run at a time, and carries the news of a rest.
@@ -40,6 +48,16 @@ type SeatDraw struct {
 	Want int // seats it could use
 	// Rest is how long everybody shall leave the pool alone, from now; 0 for no news.
 	Rest time.Duration
+	// Calls says whose calls that run as jobs take seats, the zero value for nobody's. Such a call has its seat from its
+	// job alone, until the job ends, whatever becomes of the process that accepted it.
+	Calls CallScope
+}
+
+// CallScope are synchronous calls that run as jobs: all of a tenant's, or those of a key, or those for a model.
+type CallScope struct {
+	Tenant penstock.TenantID
+	Key    string // "" for any
+	Model  string // "" for any; the name that was asked for, or of the model that answers
 }
 
 // SeatGrant is the answer to a SeatDraw.
@@ -49,6 +67,8 @@ type SeatGrant struct {
 	// For is how long the seats last without another visit: as long as the lease.
 	For  time.Duration
 	Rest time.Duration // how long the pool is to be left alone, as somebody said
+	// Calls is how many calls of the draw's scope run as jobs. Their seats are no process's.
+	Calls int
 }
 
 // Allotment answers a Withdrawal, in its order.
@@ -68,6 +88,7 @@ type Pool struct {
 	PerMinute int64     // the allowance, at least 1, at most MaxPerMinute
 	Level     int64     // what is there, in parts of a unit: PartsPerUnit of them
 	At        time.Time // when Level was true
+	*Kept               // nil for nothing
 }
 
 const (
@@ -146,12 +167,27 @@ func (p *Pool) Serve(now time.Time, d RateDraw) RateGrant {
 	if d.Lower {
 		p.Lower(d.Remaining)
 	}
-	g := RateGrant{Units: p.Withdraw(d.Want)}
+	p.Overdraw(max(0, d.Owed))
+	p.See(d.Users, now)
+	var g RateGrant
+	for _, c := range d.Claims {
+		g.Claims = append(g.Claims, p.Claim(now, c))
+	}
+	p.lapse(now)
+	g.Units = p.Withdraw(p.free(now, d.Want))
 	if g.Units < d.Want {
 		g.Next = p.Until(1)
 	}
 	g.Left = p.Units()
 	return g
+}
+
+// free is how many of so many wanted units are kept for nobody.
+func (p *Pool) free(now time.Time, want int64) int64 {
+	if !p.Keeps() {
+		return want
+	}
+	return min(want, int64(max(0, p.slack(now.UnixMicro()))/float64(PartsPerUnit)))
 }
 
 // Withdraw takes up to want units and says how many it took.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"reflect"
 	"testing"
 	"time"
 
@@ -162,13 +163,13 @@ func TestPoolWithTermsKeepsEveryMinute(t *testing.T) {
 func TestPoolOfADay(t *testing.T) {
 	t.Parallel()
 	p := Pool{PerMinute: 100, Terms: Terms{Hold: 100, Daily: true}}
-	if got := p.Serve(noon, RateDraw{Want: 250}); got != (RateGrant{Units: 100, Next: 12 * time.Hour}) {
+	if got := p.Serve(noon, RateDraw{Want: 250}); !reflect.DeepEqual(got, RateGrant{Units: 100, Next: 12 * time.Hour}) {
 		t.Errorf("at noon: %+v", got)
 	}
-	if got := p.Serve(noon.Add(11*time.Hour), RateDraw{Want: 1}); got != (RateGrant{Next: time.Hour}) {
+	if got := p.Serve(noon.Add(11*time.Hour), RateDraw{Want: 1}); !reflect.DeepEqual(got, RateGrant{Next: time.Hour}) {
 		t.Errorf("in the evening: %+v", got)
 	}
-	if got := p.Serve(noon.Add(12*time.Hour), RateDraw{Want: 1}); got != (RateGrant{Units: 1, Left: 99}) {
+	if got := p.Serve(noon.Add(12*time.Hour), RateDraw{Want: 1}); !reflect.DeepEqual(got, RateGrant{Units: 1, Left: 99}) {
 		t.Errorf("at midnight: %+v", got)
 	}
 }

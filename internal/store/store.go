@@ -172,9 +172,14 @@ type Queue interface {
 	// never aborts the group.
 	FinishItems(ctx context.Context, group []Finish) ([]Verdict, error)
 
-	// RescueItems gives items of dead leases back to the queue, at most limit: the unknown attempt
-	// is booked as forfeit, and an item that lost MaxCrashes workers fails as poison. One that lost
-	// its second waits a few seconds, apart from others that did.
+	// ClaimSuspects is ClaimItems for suspects: items that lost SuspectCrashes workers or more, which ClaimItems never
+	// takes. Tenants take turns; inside a tenant the more urgent lane is first, then the earliest deadline. Their inputs
+	// come sealed. Corrections and Charge are not used. Codes: conflict (the lease is not current).
+	ClaimSuspects(ctx context.Context, l Lease, w Want) ([]*Claimed, error)
+
+	// RescueItems gives items of dead leases back to the queue, at most limit. The unknown attempt is booked as forfeit,
+	// and counts for nothing else: however many workers an item lost, it is tried again. One that lost
+	// SuspectCrashes of them is a suspect from then on.
 	RescueItems(ctx context.Context, limit int) (Step, error)
 
 	// ExpireItems expires queued items past their deadline, at most limit.
@@ -344,8 +349,12 @@ const MaxControls = 1000
 // MaxTogether is how many items that ended together are kept as one, and forgotten as one.
 const MaxTogether = 256
 
-// MaxCrashes is how many workers an item may take down before it is poison.
-const MaxCrashes = 3
+const (
+	// SuspectCrashes is how many workers an item loses before it is a suspect.
+	SuspectCrashes = 3
+	// MaxChildDeaths is how many child processes a suspect ends, while their parents live, before it is poison.
+	MaxChildDeaths = 2
+)
 
 // InlinePayloadBytes is the largest sealed payload kept in its row; larger ones become blobs.
 const InlinePayloadBytes = 32 << 10

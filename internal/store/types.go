@@ -28,6 +28,8 @@ type Submission struct {
 	Accounts []Account
 	// Starter, if there is one, would start all of the items at once.
 	Starter *Lease
+	// StartTarget is Want.Target for what Starter starts; nil tells nothing.
+	StartTarget func(item penstock.ID) string
 	// Webhook is where the events of this job alone are sent, beside the tenant's endpoints; nil for nowhere.
 	Webhook *JobWebhook
 	// StoredLimit is the most that the tenant may have stored with it, 0 for any amount. SubmitJob then also answers
@@ -172,6 +174,11 @@ type Want struct {
 	Charge func(Candidate) int64
 	// Corrections are what earlier claims used beyond their estimates, or below them.
 	Corrections []Correction
+	// Target is the target at which Room took capacity for an item, "" for none. It is kept with the claim, so that an
+	// attempt whose worker dies can be explained; nil tells nothing.
+	Target func(item penstock.ID) string
+	// AfterTenant is whose turn was last, for ClaimSuspects.
+	AfterTenant penstock.TenantID
 }
 
 // Candidate is an item that a claim is about to take.
@@ -183,6 +190,8 @@ type Candidate struct {
 	Endpoint   penstock.Endpoint
 	Estimate   int64 // upper bound of its tokens
 	InputBytes int64 // of its body
+	// Target is the target at which room was taken for it, where it is offered to a starter; the starter says so.
+	Target string
 }
 
 // Correction changes what a tenant was given in a lane.
@@ -210,6 +219,7 @@ type Claimed struct {
 	InputBytes int64         // of its body
 	Charged    int64         // tokens that its tenant was charged for it
 	Spent      Spent         // by earlier claims
+	Sealed     *Sealed       // of a suspect, in the place of Body
 	Claim      penstock.ID   // what it was claimed with
 	Place      int           // in its claim, from 1; 0 for one that the store keeps apart
 	Reserved   penstock.NanoUSD
@@ -230,11 +240,23 @@ type ClaimedJob struct {
 	TraceParent string
 }
 
+// Sealed is the input of a suspect as it is stored, and who its payloads belong to: what opens the input and seals the
+// result is not the process that claims.
+type Sealed struct {
+	Input  []byte
+	Opens  PayloadOwner // the input
+	Result PayloadOwner
+}
+
+// PayloadOwner is what a sealed payload is bound to.
+type PayloadOwner struct{ Tenant, ID, Part string }
+
 // Spent is what earlier claims of an item came to.
 type Spent struct {
-	Crashes int // workers that died while holding it
-	Usage   penstock.Usage
-	Cost    penstock.NanoUSD
+	Crashes     int // workers that died while holding it
+	ChildDeaths int // child processes that died with it while their workers lived
+	Usage       penstock.Usage
+	Cost        penstock.NanoUSD
 }
 
 // Renewal is the heartbeat of a process.
@@ -269,10 +291,14 @@ type Finish struct {
 	RetryIn    time.Duration // for a retry: how long to wait
 	Attempts   []penstock.Attempt
 	Counted    int // how many of them count against the job's maximum
+	// ChildDied says that the child process in which a suspect ran died, while its worker lived. A retry becomes a failure
+	// as poison the MaxChildDeaths-th time.
+	ChildDied bool
 
 	Target     string
 	StatusCode int
 	Result     []byte
+	Sealed     bool // Result is sealed already, by Claimed.Sealed.Result
 	Error      *penstock.ItemError
 	ErrorKind  string
 

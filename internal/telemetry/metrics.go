@@ -33,6 +33,7 @@ type Metrics struct {
 	attempt attemptMetrics
 	usage   usageMetrics
 	queue   queueMetrics
+	suspect suspectMetrics
 	signal  signalMetrics
 	depths  *depthCollector
 	rooms   *roomCollector
@@ -67,6 +68,7 @@ func NewMetrics(version, commit string) *Metrics {
 	m.attempt = newAttemptMetrics(factory, m)
 	m.usage = newUsageMetrics(factory, m)
 	m.queue = newQueueMetrics(factory)
+	m.suspect = newSuspectMetrics(factory)
 	m.retention = newRetentionMetrics(factory)
 	m.budget = newBudgetMetrics(factory)
 	m.signal = newSignalMetrics(factory)

@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"sync/atomic"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
@@ -24,10 +25,16 @@ func (m *Metrics) LimitRefused(tenant, scope, resource string) {
 	m.limits.refused.WithLabelValues(m.tenants.Value(tenant), scope, resource).Inc()
 }
 
+// LimitWaited counts a call or a submit that waited for its turn under a limit, and passed.
+func (m *Metrics) LimitWaited(tenant string, waited time.Duration) {
+	m.limits.waited.WithLabelValues(m.tenants.Value(tenant)).Observe(waited.Seconds())
+}
+
 // limitMetrics tell how callers stand with their limits. Keys and models are no labels: of those of one tenant, the
 // one that is nearest to its limit is told.
 type limitMetrics struct {
 	refused *prometheus.CounterVec
+	waited  *prometheus.HistogramVec
 	used    *prometheus.Desc
 	tenants *Labels
 	source  atomic.Pointer[func() []CallerLimit]
@@ -40,6 +47,10 @@ func newLimitMetrics(factory promauto.Factory, tenants *Labels) *limitMetrics {
 			Name: "penstock_limit_refusals_total",
 			Help: "Calls and submits that a limit of their caller refused; scope says whether it is the tenant's, a key's or a model's.",
 		}, []string{"tenant", "scope", "resource"}),
+		waited: factory.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "penstock_limit_wait_seconds", Buckets: []float64{0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30},
+			Help: "How long calls and submits waited for their turn under a limit of their caller, of those that waited and passed.",
+		}, []string{"tenant"}),
 		used: prometheus.NewDesc("penstock_limit_used_ratio",
 			"The part of a caller's limit that is used, from 0 to 1, as far as this process knows; of several keys or models, the largest.",
 			[]string{"tenant", "scope", "resource"}, nil),

@@ -25,6 +25,9 @@ type bay struct {
 	pace   *queue.Pace     // of starts that are not urgent; under the pool's lock
 	held   bool            // something was held back for the pace's sake by the last claim
 	rung   <-chan struct{} // there may be work
+
+	suspects bool              // suspects run here, and nothing else
+	after    penstock.TenantID // whose turn was last among the suspects
 }
 
 func newBays(cfg Config, bell *queue.Bell) []*bay {
@@ -45,6 +48,12 @@ func newBays(cfg Config, bell *queue.Bell) []*bay {
 		elsewhere = append(elsewhere, b.Models...)
 	}
 	add(nil, elsewhere, cfg.Slots)
+	if cfg.Suspects > 0 {
+		// Suspects are rare: nobody rings for them, they are polled for.
+		bays = append(bays, &bay{
+			suspects: true, slots: make(chan struct{}, cfg.Suspects), lanes: queue.NewStride(queue.DefaultLaneWeights), pace: queue.NewPace(cfg.Suspects),
+		})
+	}
 	return bays
 }
 
@@ -61,7 +70,9 @@ func (p *Pool) InUse() int { return p.slotsInUse() }
 
 func (p *Pool) slotsInUse() (n int) {
 	for _, b := range p.bays {
-		n += len(b.slots)
+		if !b.suspects {
+			n += len(b.slots)
+		}
 	}
 	return n
 }

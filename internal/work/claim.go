@@ -73,14 +73,21 @@ func (p *Pool) claimOnce(ctx context.Context, b *bay, n int) []*granted {
 	closed := p.Gate.Closed()
 	lanes := slices.DeleteFunc(b.lanes.Order(), func(l penstock.Lane) bool { return slices.Contains(closed.Lanes, l) })
 	room := newReservations(p, b)
-	if b.held = p.paceLeft(b) > 0; b.held {
+	claim := p.Store.ClaimItems
+	if b.suspects {
+		claim = p.Store.ClaimSuspects
+	} else if b.held = p.paceLeft(b) > 0; b.held {
 		// Nothing but urgent items can start: to look at all others would be in vain.
 		lanes = slices.DeleteFunc(lanes, func(l penstock.Lane) bool { return l != penstock.LaneRealtime })
 	}
-	claimed, err := p.Store.ClaimItems(bounded, *p.lease.Load(), store.Want{
-		Lanes: lanes, Limit: n, Corrections: p.corrections(), Room: room.reserve, Charge: p.charge,
+	want := store.Want{
+		Lanes: lanes, Limit: n, Room: room.reserve, Charge: p.charge, Target: room.target, AfterTenant: b.after,
 		Models: b.models, ExceptModels: slices.Concat(b.except, closed.Models), ExceptTenants: closed.Tenants,
-	})
+	}
+	if !b.suspects {
+		want.Corrections = p.corrections()
+	}
+	claimed, err := claim(bounded, *p.lease.Load(), want)
 	all := make([]*granted, len(claimed))
 	for i, c := range claimed {
 		all[i] = &granted{Claimed: c, bay: b, choice: room.choices[c.Item]}
@@ -96,6 +103,7 @@ func (p *Pool) claimOnce(ctx context.Context, b *bay, n int) []*granted {
 	}
 	b.charge(lanes, claimed, n)
 	if len(claimed) > 0 {
+		b.after = claimed[len(claimed)-1].Tenant
 		p.Metrics.ClaimGroup(len(claimed), p.Clock().Sub(began))
 		p.Announce.Announce(jobsOf(claimed)...)
 	}

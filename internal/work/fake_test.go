@@ -179,7 +179,15 @@ func (q *fakeQueue) HeldItems(ctx context.Context, l store.Lease) ([]store.Held,
 }
 
 func (q *fakeQueue) ClaimItems(ctx context.Context, l store.Lease, w store.Want) ([]*store.Claimed, error) {
-	if err := q.called(ctx, "claim"); err != nil {
+	return q.claim(ctx, "claim", l, w)
+}
+
+func (q *fakeQueue) ClaimSuspects(ctx context.Context, l store.Lease, w store.Want) ([]*store.Claimed, error) {
+	return q.claim(ctx, "claim suspects", l, w)
+}
+
+func (q *fakeQueue) claim(ctx context.Context, method string, l store.Lease, w store.Want) ([]*store.Claimed, error) {
+	if err := q.called(ctx, method); err != nil {
 		return nil, err
 	}
 	q.mu.Lock()
@@ -191,6 +199,9 @@ func (q *fakeQueue) ClaimItems(ctx context.Context, l store.Lease, w store.Want)
 	var claimed []*store.Claimed
 	for _, id := range q.order {
 		i := q.items[id]
+		if (i.Spent.Crashes >= store.SuspectCrashes) != (method == "claim suspects") {
+			continue
+		}
 		if len(claimed) == w.Limit || !slices.Contains(w.Lanes, i.Lane) || i.status != penstock.StatusQueued || i.due.After(time.Now()) {
 			continue
 		}

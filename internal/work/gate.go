@@ -83,6 +83,9 @@ func (r reservations) reserve(c store.Candidate) bool {
 	if _, ok := r.choices[c.Item]; ok {
 		return true
 	}
+	if r.bay.suspects {
+		return r.reserveAlone(c)
+	}
 	urgent, now := c.Lane == penstock.LaneRealtime, r.Clock()
 	if !urgent && r.paceLeftAt(r.bay, now) > 0 {
 		r.bay.held = true
@@ -101,6 +104,23 @@ func (r reservations) reserve(c store.Candidate) bool {
 		r.bay.pace.Take(now)
 	}
 	return true
+}
+
+// reserveAlone takes room for a suspect, which shares no call with others and has its own number of slots to pace it.
+func (r reservations) reserveAlone(c store.Candidate) bool {
+	g, ok := r.Gate.Reserve(c)
+	if ok {
+		r.choices[c.Item] = g.Choice
+	}
+	return ok
+}
+
+// target is where room was taken for an item, "" for nowhere.
+func (r reservations) target(item penstock.ID) string {
+	if choice := r.choices[item]; choice != nil {
+		return choice.Target.Name
+	}
+	return ""
 }
 
 // paceLeft is how long until an item that is not urgent may start in a bay.

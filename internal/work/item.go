@@ -15,9 +15,6 @@ import (
 	"penstock/internal/telemetry"
 )
 
-// MaxResultBytes bounds the answer that is kept for one item.
-const MaxResultBytes = 32 << 20
-
 // roomWait is how long an item waits for a target with room before it makes its slot free for others.
 const roomWait = 5 * time.Second
 
@@ -38,7 +35,7 @@ func (p *Pool) runItem(ctx context.Context, c *granted) {
 
 // attempt runs the item and says how the claim ends.
 func (p *Pool) attempt(ctx context.Context, c *granted) (f store.Finish) {
-	defer func() { c.Body = nil }() // what the claim is kept for from here on does not need it
+	defer func() { c.Body, c.Sealed = nil, nil }() // what the claim is kept for from here on does not need it
 	f = store.Finish{Item: c.Item, Job: c.Job, Tenant: c.Tenant, Fence: c.Fence, Of: c.Claimed}
 	if c.BodyErr != nil {
 		if c.choice != nil {
@@ -62,6 +59,10 @@ func (p *Pool) attempt(ctx context.Context, c *granted) (f store.Finish) {
 		return f
 	}
 
+	if c.Sealed != nil {
+		p.runSuspect(ctx, c, targets, &f)
+		return f
+	}
 	sink, body, err := p.newAnswer(ctx, c.Claimed)
 	if err != nil {
 		if c.choice != nil {
@@ -70,9 +71,9 @@ func (p *Pool) attempt(ctx context.Context, c *granted) (f store.Finish) {
 		p.conclude(&f, c.Claimed, failureOf(err, context.Cause(ctx)))
 		return f
 	}
-	c.memory = sink.memory()
+	c.memory = &sink.held.account
 	defer func() { f.Tail = tailOf(&f, sink.close()) }()
-	_, shown := sink.(*shownAnswer)
+	shown := sink.Streams()
 	out := p.Runner.Answer(ctx, &attempt.Task{
 		Subject: c.Item, Fence: c.Fence, Owner: c.Tenant, Model: c.Model, Lane: c.Lane, Targets: targets, Endpoint: c.Endpoint,
 		Body: body, Added: len(body) - len(c.Body), Stream: shown, IncludeUsage: shown, Bound: c.Reserved, Bounded: c.Resolved.Bounded, MaxAttempts: max(c.MaxAttempts-c.Attempts, 1), Tries: c.Tries,
@@ -84,7 +85,7 @@ func (p *Pool) attempt(ctx context.Context, c *granted) (f store.Finish) {
 	f.Counted = out.Counted
 	p.Used(c.Claimed, out.Usage)
 	if out.Err == nil {
-		f.Result, out.Err = sink.whole()
+		f.Result, out.Err = sink.Whole()
 	}
 	if out.Err == nil {
 		f.Transition = penstock.TransitionSucceed

@@ -332,30 +332,3 @@ func TestEveryAttemptCounts(t *testing.T) {
 		t.Errorf("counted %d, want 2: one of three was rate-limited", f.Counted)
 	}
 }
-
-func TestAnswerIsBounded(t *testing.T) {
-	t.Parallel()
-	b := &answerBuffer{}
-	chunk := provider.Chunk{Wire: make([]byte, MaxResultBytes/2)}
-	for i := range 2 {
-		if err := b.Chunk(chunk); err != nil {
-			t.Fatalf("chunk %d: %v", i+1, err)
-		}
-	}
-	err := b.Chunk(provider.Chunk{Wire: []byte("x")})
-	if provider.AsError(err).Kind != provider.KindMalformed || len(b.body) != MaxResultBytes {
-		t.Errorf("one byte too many: %v, %d kept", err, len(b.body))
-	}
-}
-
-func TestAnswerKeepsItsOwnBytes(t *testing.T) {
-	t.Parallel()
-	b := &answerBuffer{}
-	wire := []byte("one")
-	_ = b.Chunk(provider.Chunk{Wire: wire})
-	copy(wire, "two") // a chunk is valid only until Chunk returns
-	_ = b.Chunk(provider.Chunk{Wire: wire})
-	if string(b.body) != "onetwo" {
-		t.Errorf("kept %q", b.body)
-	}
-}

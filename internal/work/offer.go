@@ -21,6 +21,9 @@ func (p *Pool) Offer(items []store.Candidate) (lease store.Lease, taken func([]*
 	}
 	room := newReservations(p, b)
 	if !slices.ContainsFunc(items, func(c store.Candidate) bool { return !room.reserve(c) }) && p.beginOffer() {
+		for i := range items {
+			items[i].Target = room.target(items[i].Item)
+		}
 		lease = *p.lease.Load()
 		return lease, func(claimed []*store.Claimed, err error) { p.takeUp(offer{room, items}, claimed, err) }, true
 	}
@@ -32,6 +35,9 @@ func (p *Pool) Offer(items []store.Candidate) (lease store.Lease, taken func([]*
 // bayOf is where the items of a model run.
 func (p *Pool) bayOf(model string) *bay {
 	for _, b := range p.bays {
+		if b.suspects {
+			continue
+		}
 		if slices.Contains(b.models, model) || (b.models == nil && !slices.Contains(b.except, model)) {
 			return b
 		}

@@ -212,6 +212,10 @@ func (p *Pool) report(ctx context.Context, group *endings, verdicts []store.Verd
 			p.Log.InfoContext(of(), "item will be tried again", "kind", f.ErrorKind, "in", f.RetryIn)
 		default:
 			changed = append(changed, f.Job)
+			if f.ChildDied && v.Status == penstock.StatusFailed {
+				p.Metrics.Poisoned()
+				p.Log.ErrorContext(of(), "an item is poison: it ended its child process again and again", "target", f.Target)
+			}
 			p.Metrics.ItemFinished(telemetry.ItemObservation{
 				Model: f.Of.Model, Lane: f.Of.Lane, Status: v.Status, Wait: f.Of.QueuedFor, Total: f.Of.Age + took,
 			})

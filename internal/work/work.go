@@ -23,6 +23,7 @@ import (
 	"penstock/internal/attempt"
 	"penstock/internal/fair"
 	"penstock/internal/inflight"
+	"penstock/internal/isolate"
 	"penstock/internal/queue"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
@@ -50,12 +51,18 @@ type Config struct {
 	PollInterval time.Duration // how often to look for work without being told
 	SoftStop     time.Duration // how long running items may go on once stopping begins
 	Bays         []Bay         // slots that are set apart for some models; none by default
+	Suspects     int           // suspects that run at a time, in child processes; 0 for none
 	LeaseOnly    bool          // hold the lease, which room is shared by, and claim nothing
 }
 
 // Runner runs one inference.
 type Runner interface {
 	Answer(ctx context.Context, task *attempt.Task, sink attempt.Sink) *attempt.Outcome
+}
+
+// Isolated runs suspects, each in a child process.
+type Isolated interface {
+	Answer(ctx context.Context, s isolate.Suspect) isolate.Answered
 }
 
 // History is what was tried for items before.
@@ -67,6 +74,7 @@ type History interface {
 type Deps struct {
 	Store    store.Queue
 	Runner   Runner
+	Isolated Isolated // with Suspects
 	Gate     Gate
 	Weights  func() queue.LaneWeights // how the lanes share the slots; nil for the default
 	Bell     *queue.Bell
@@ -97,8 +105,9 @@ type Pool struct {
 	finishes [recorders]chan finished
 	ended    chan struct{} // a place for each end that is not recorded yet
 	lease    atomic.Pointer[store.Lease]
-	leased   atomic.Bool // whether lease is believed to be current
-	speaker  *speaker    // nil when nothing is shown
+	leased   atomic.Bool  // whether lease is believed to be current
+	speaker  *speaker     // nil when nothing is shown
+	suspects atomic.Int64 // that run
 
 	mu       sync.Mutex
 	held     map[claim]context.CancelCauseFunc // from the claim until its end is recorded

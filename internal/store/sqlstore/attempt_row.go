@@ -11,12 +11,12 @@ import (
 
 var addAttempt = insertUsage("attempts", `subject_id text, number bigint, id text, tenant_id text, fence bigint, target text,
 	reason text, config text, error_kind text, error_message text, status_code bigint,
-	usage_known bigint, cost_nano_usd bigint, started_at bigint, first_token_at bigint, finished_at bigint, price_version text, `, "ON CONFLICT (subject_id, number) DO NOTHING")
+	usage_known bigint, cost_nano_usd bigint, started_at bigint, first_token_at bigint, finished_at bigint, price_version text, isolated bigint, `, "ON CONFLICT (subject_id, number) DO NOTHING")
 
 func insertAttempt(ctx context.Context, tx Tx, tenant penstock.TenantID, a penstock.Attempt) error {
 	return addAttempt.put(ctx, tx, a.Usage, a.Subject, a.Number, a.ID, tenant, a.Fence, a.Target, a.Reason, a.Config,
 		a.ErrorKind, storable(a.ErrorMessage), a.StatusCode, truth(a.UsageKnown).column(),
-		a.Cost, micros(a.StartedAt), micros(a.FirstTokenAt), micros(a.FinishedAt), a.PriceVersion)
+		a.Cost, micros(a.StartedAt), micros(a.FirstTokenAt), micros(a.FinishedAt), a.PriceVersion, truth(a.Isolated).column())
 }
 
 // Attempts implements store.Jobs.
@@ -30,7 +30,7 @@ func (s *Store) Attempts(ctx context.Context, tenant penstock.TenantID, subject 
 
 func findAttempts(ctx context.Context, tx Tx, tenant penstock.TenantID, subject penstock.ID) ([]penstock.Attempt, error) {
 	as, err := queryAll(ctx, tx, sqlf(`SELECT id, subject_id, number, fence, target, reason, config, error_kind, error_message,
-			status_code, usage_known, cost_nano_usd, started_at, first_token_at, finished_at, price_version, `+usageNames+`
+			status_code, usage_known, cost_nano_usd, started_at, first_token_at, finished_at, price_version, isolated = 1, `+usageNames+`
 		FROM attempts WHERE subject_id = $1 AND tenant_id = $2
 			AND (EXISTS (SELECT 1 FROM items i JOIN jobs j ON j.id = i.job_id WHERE i.id = $1)
 				OR EXISTS (SELECT 1 FROM requests r WHERE r.id = $1))
@@ -92,7 +92,7 @@ func scanAttempt(row Row) (penstock.Attempt, error) {
 	var a penstock.Attempt
 	var known, started, first, finished int64
 	err := row.Scan(intoUsage(&a.Usage, &a.ID, &a.Subject, &a.Number, &a.Fence, &a.Target, &a.Reason, &a.Config, &a.ErrorKind, &a.ErrorMessage,
-		&a.StatusCode, &known, &a.Cost, &started, &first, &finished, &a.PriceVersion)...)
+		&a.StatusCode, &known, &a.Cost, &started, &first, &finished, &a.PriceVersion, &a.Isolated)...)
 	a.UsageKnown = known != 0
 	a.StartedAt, a.FirstTokenAt, a.FinishedAt = fromMicros(started), fromMicros(first), fromMicros(finished)
 	return a, err

@@ -38,9 +38,13 @@ func (b backlog) add(key backlogKey, by stock) {
 	}
 }
 
-// claim notes that a ready item was given to a worker.
+// claim notes that a queued item was given to a worker.
 func (b backlog) claim(key backlogKey, p *pick) {
-	b.add(key, stock{ready: -1, tokens: -p.estimate, bytes: -p.bytes, drainedItems: 1, drainedTokens: p.estimate})
+	by := stock{ready: -1, tokens: -p.estimate, bytes: -p.bytes, drainedItems: 1, drainedTokens: p.estimate}
+	if p.from.suspect {
+		by.ready, by.parked = 0, -1
+	}
+	b.add(key, by)
 }
 
 // takeBack notes that a claimed item will be queued again: nothing was drained with it after all.

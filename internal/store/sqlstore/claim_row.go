@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"penstock"
@@ -32,6 +33,53 @@ type heldClaim struct {
 	tenant penstock.TenantID
 	ns     []int // indexes of the items
 	ended  int64 // bits of those that do not run any more and have no row to tell so
+	// targets are those at which capacity was taken for the items, in their order; none when that is not known, one when
+	// it is the same for all.
+	targets []string
+}
+
+// targetOf is the target of the item with an index, "" when it is not known.
+func (c heldClaim) targetOf(n int) string {
+	at := slices.Index(c.ns, n)
+	switch {
+	case at >= 0 && len(c.targets) == 1:
+		return c.targets[0]
+	case at >= 0 && at < len(c.targets):
+		return c.targets[at]
+	}
+	return ""
+}
+
+// addTarget notes the target of the item that was added last.
+func (c *heldClaim) addTarget(target string) {
+	first := len(c.ns) == 1
+	switch {
+	case first:
+		c.targets = []string{target}
+	case len(c.targets) == 1 && c.targets[0] == target:
+	default:
+		for len(c.targets) < len(c.ns)-1 {
+			c.targets = append(c.targets, c.targets[0])
+		}
+		c.targets = append(c.targets, target)
+	}
+}
+
+// targetsColumn is how a row keeps the targets: nearly always they are one.
+func (c heldClaim) targetsColumn() (string, error) {
+	if len(c.targets) <= 1 {
+		return strings.Join(c.targets, ""), nil
+	}
+	list, err := json.Marshal(c.targets)
+	return string(list), err
+}
+
+func (c *heldClaim) scanTargets(column string) error {
+	if !strings.HasPrefix(column, "[") { // no name begins so
+		c.targets = []string{column}
+		return nil
+	}
+	return json.Unmarshal([]byte(column), &c.targets)
 }
 
 // placeOf is the place, from 1, of an item without a row that runs under the claim; 0 if it does not.
@@ -53,7 +101,7 @@ func placeBit(place int) int64 {
 }
 
 var (
-	addClaim = insertInto("claims", `job_id text, id text, tenant_id text, process_id text, epoch bigint, open bigint, items text`, "")
+	addClaim = insertInto("claims", `job_id text, id text, tenant_id text, process_id text, epoch bigint, open bigint, items text, targets text`, "")
 	// A claim whose row is gone holds nothing: the database lost it, or somebody else released its items. This is the
 	// compare-and-set of items that have no row: whoever was first to release one set its bit.
 	releaseClaim = &Bulk{
@@ -77,7 +125,11 @@ func (c heldClaim) insert(ctx context.Context, tx Tx, l store.Lease) error {
 	if err != nil {
 		return fmt.Errorf("encoding a claim: %w", err)
 	}
-	return tx.Put(ctx, addClaim, c.job, c.claim, c.tenant, l.Process, l.Epoch, len(c.ns), string(ns))
+	targets, err := c.targetsColumn()
+	if err != nil {
+		return fmt.Errorf("encoding a claim: %w", err)
+	}
+	return tx.Put(ctx, addClaim, c.job, c.claim, c.tenant, l.Process, l.Epoch, len(c.ns), string(ns), targets)
 }
 
 // release is what does not run any more of a claim.
@@ -135,6 +187,7 @@ func (c *claimIDs) at(i int) penstock.ID {
 // claimRows is what a claim takes, gathered into rows.
 type claimRows struct {
 	ids     *claimIDs
+	target  func(penstock.ID) string // at which capacity was taken for an item; nil when nobody knows
 	rows    map[claimKey]*heldClaim
 	items   map[penstock.ID]int // by job, all that are taken
 	bundled map[penstock.ID]int // by job, those without rows
@@ -159,6 +212,9 @@ func (h *claimRows) take(j *penstock.Job, c *store.Claimed, kept keptHow) {
 		h.rows[of] = row
 	}
 	row.ns = append(row.ns, c.Index)
+	if h.target != nil {
+		row.addTarget(h.target(c.Item))
+	}
 	if c.Claim = id; kept == keptInBundle {
 		c.Place = len(row.ns)
 	}
@@ -181,11 +237,15 @@ func (h *claimRows) insert(ctx context.Context, tx Tx, l store.Lease) error {
 	return nil
 }
 
-const claimColumns = `c.job_id, c.id, c.tenant_id, c.items, c.ended`
+const claimColumns = `c.job_id, c.id, c.tenant_id, c.items, c.ended, c.targets`
 
 func scanClaim(row Row) (c heldClaim, err error) {
 	var ns []byte
-	if err := row.Scan(&c.job, &c.claim, &c.tenant, &ns, &c.ended); err != nil {
+	var targets string
+	if err := row.Scan(&c.job, &c.claim, &c.tenant, &ns, &c.ended, &targets); err != nil {
+		return c, err
+	}
+	if err := c.scanTargets(targets); err != nil {
 		return c, err
 	}
 	return c, json.Unmarshal(ns, &c.ns)
@@ -197,6 +257,7 @@ type running struct {
 	tenant penstock.TenantID
 	n      int
 	item   penstock.ID
+	target string   // at which capacity was taken for it, "" when that is not known
 	row    *itemRow // nil as long as it has none
 }
 
@@ -220,7 +281,7 @@ func itemsOf(ctx context.Context, tx Tx, claims []heldClaim) ([]running, error) 
 			}
 			item := penstock.ItemID(c.job, n)
 			ids = append(ids, item)
-			all = append(all, running{claimKey: c.claimKey, tenant: c.tenant, n: n, item: item})
+			all = append(all, running{claimKey: c.claimKey, tenant: c.tenant, n: n, item: item, target: c.targetOf(n)})
 		}
 	}
 	rows, err := findRows(ctx, tx, ids)

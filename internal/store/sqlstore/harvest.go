@@ -61,7 +61,7 @@ func chargeOf(a *penstock.Attempt) charge {
 func (r itemInJob) reapable(o outcome) bool {
 	a := o.attempt
 	return r.fresh && placeBit(r.place) != 0 && r.Status == penstock.StatusRunning && o.transition == penstock.TransitionSucceed && o.err == nil &&
-		o.result.blob == "" && a != nil && r.tries == 1 && r.crashes == 0 && a.Fence == r.Fence && a.ErrorKind == "" && a.ErrorMessage == "" &&
+		o.result.blob == "" && a != nil && r.tries == 1 && r.crashes == 0 && !a.Isolated && a.Fence == r.Fence && a.ErrorKind == "" && a.ErrorMessage == "" &&
 		isUsual(&r.Usage, harvestCounts) && isUsual(&a.Usage, harvestCounts)
 }
 

@@ -139,7 +139,7 @@ func TestHarvestKeepsEverything(t *testing.T) {
 		of   reflect.Type
 		kept string
 	}{
-		{reflect.TypeFor[penstock.Attempt](), `ID Subject Number Fence Target Reason Config ErrorKind ErrorMessage StatusCode Usage UsageKnown
+		{reflect.TypeFor[penstock.Attempt](), `ID Subject Number Fence Target Reason Config Isolated ErrorKind ErrorMessage StatusCode Usage UsageKnown
 			Cost PriceVersion StartedAt FirstTokenAt FinishedAt`},
 		{reflect.TypeFor[penstock.Item](), `ID Job Tenant Index CustomID Status Seq Attempts Fence Target StatusCode Result Error Usage Cost FinishedAt`},
 	} {

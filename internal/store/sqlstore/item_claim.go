@@ -58,14 +58,22 @@ func (s *Store) ClaimItems(ctx context.Context, l store.Lease, want store.Want) 
 	for i := range got.items {
 		c, input := got.items[i], got.inputs[i]
 		// An input that cannot be opened must not hold up the others: it goes out without a body.
-		c.Body, c.BodyErr = s.open(ctx, inputOwner(c.Tenant, c.Item), input)
-		if errors.Is(c.BodyErr, blob.ErrNotFound) || errors.Is(c.BodyErr, payload.ErrTampered) {
-			c.BodyErr = &penstock.Error{Code: penstock.CodeGone, Message: "The input is gone.", Err: c.BodyErr}
-		} else if c.BodyErr != nil {
-			c.BodyErr = hide(c.BodyErr)
-		}
+		var err error
+		c.Body, err = s.open(ctx, inputOwner(c.Tenant, c.Item), input)
+		c.BodyErr = unread(err)
 	}
 	return got.items, nil
+}
+
+// unread is why an input could not be read, nil if it could.
+func unread(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, blob.ErrNotFound), errors.Is(err, payload.ErrTampered):
+		return &penstock.Error{Code: penstock.CodeGone, Message: "The input is gone.", Err: err}
+	}
+	return hide(err)
 }
 
 const (
@@ -179,7 +187,7 @@ func (s *Store) claimLanes(ctx context.Context, tx Tx, l store.Lease, w store.Wa
 		got.busy = got.busy || c.busy
 	}
 	if len(picks) > 0 {
-		if got.haul, err = take(ctx, tx, claimOf{newClaims(&s.ids, tx.Now()), l, picks, moved}); err != nil {
+		if got.haul, err = take(ctx, tx, claimOf{newClaims(&s.ids, tx.Now()), l, picks, moved, w.Target}); err != nil {
 			return got, err
 		}
 	}
@@ -192,6 +200,8 @@ type claimOf struct {
 	lease store.Lease
 	picks []picked
 	moved backlog
+
+	target func(penstock.ID) string // at which capacity was taken for an item; nil when nobody knows
 }
 
 // take brings picked items under the lease. Their jobs are locked against being stopped or swept, not against
@@ -213,6 +223,7 @@ func take(ctx context.Context, tx Tx, c claimOf) (h haul, err error) {
 	h = haul{make([]*store.Claimed, 0, len(c.picks)), make([]placed, 0, len(c.picks))}
 	given := make(map[*share]int64)
 	held, now := newClaimRows(c.ids), tx.Now()
+	held.target = c.target
 	for i := range runs {
 		run := &runs[i]
 		j := jobs[run.from.job]
@@ -402,7 +413,7 @@ func (c claimOf) resume(ids []string, status penstock.Status, rows map[penstock.
 			WHERE id = /*pg ANY */($1) AND status = 'queued'
 				AND EXISTS (SELECT 1 FROM jobs j WHERE j.id = items.job_id AND j.cancel_requested_at = 0)
 			RETURNING id, job_id, tenant_id, n, custom_id, fence, tries, attempts, estimate_tokens, input_bytes, reserved_nano_usd,
-				crashes, cost_nano_usd, input, input_blob, not_before, ` + usageNames,
+				crashes, child_deaths, cost_nano_usd, input, input_blob, not_before, ` + usageNames,
 			Args: []any{status, c.ids.apart()}},
 		func(row Row) error {
 			r, err := scanCandidate(row)
@@ -471,7 +482,7 @@ func (h *haul) add(r *run, i int, rows map[penstock.ID]candidate) (item *store.C
 func scanCandidate(row Row) (c candidate, err error) {
 	spent := &c.Spent
 	err = row.Scan(intoUsage(&spent.Usage, &c.Item, &c.Job, &c.Tenant, &c.Index, &c.CustomID, &c.Fence, &c.Tries, &c.Attempts,
-		&c.Estimate, &c.InputBytes, &c.Reserved, &spent.Crashes, &spent.Cost, &c.input.inline, &c.input.blob, &c.notBefore)...)
+		&c.Estimate, &c.InputBytes, &c.Reserved, &spent.Crashes, &spent.ChildDeaths, &spent.Cost, &c.input.inline, &c.input.blob, &c.notBefore)...)
 	if err != nil {
 		return c, fmt.Errorf("scanning a claimed item: %w", err)
 	}

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"penstock"
@@ -54,7 +55,7 @@ func (s *Store) placeResults(ctx context.Context, group []store.Finish) ([]place
 	results := make([]unplaced, len(group))
 	for i := range group {
 		if f := &group[i]; len(f.Result) > 0 {
-			results[i] = unplaced{owner(f.Tenant, f.Item, partResult), f.Result}
+			results[i] = unplaced{owner: owner(f.Tenant, f.Item, partResult), plain: f.Result, sealed: f.Sealed}
 		}
 	}
 	return s.placeAll(ctx, results)
@@ -92,7 +93,7 @@ func recalled(group []store.Finish) map[penstock.ID]*itemRow {
 				ID: c.Item, Job: c.Job, Tenant: c.Tenant, Index: c.Index, CustomID: c.CustomID, Status: penstock.StatusRunning, Attempts: c.Attempts,
 				Fence: c.Fence, Usage: c.Spent.Usage, Cost: c.Spent.Cost,
 			},
-			reserved: c.Reserved, estimate: c.Estimate, inputBytes: c.InputBytes, tries: c.Tries, crashes: c.Spent.Crashes,
+			reserved: c.Reserved, estimate: c.Estimate, inputBytes: c.InputBytes, tries: c.Tries, crashes: c.Spent.Crashes, deaths: c.Spent.ChildDeaths,
 			claim: c.Claim, fresh: c.Place > 0, place: c.Place,
 		}
 	}
@@ -240,6 +241,11 @@ func finishItem(ctx context.Context, tx Tx, item itemInJob, f finishedClaim) err
 		}
 	}
 	again := f.Transition == penstock.TransitionRetry && item.job.CancelRequestedAt.IsZero()
+	if f.ChildDied {
+		if item.deaths++; again && item.deaths >= store.MaxChildDeaths {
+			again, f.Transition, f.Error = false, penstock.TransitionFail, poisoned()
+		}
+	}
 	var last *penstock.Attempt
 	for i := range f.Attempts {
 		item.tries++
@@ -275,6 +281,11 @@ func finishItem(ctx context.Context, tx Tx, item itemInJob, f finishedClaim) err
 
 func expiredError() *penstock.ItemError {
 	return &penstock.ItemError{Code: penstock.CodeDeadlineExceeded, Message: "The job's deadline passed before this item could finish."}
+}
+
+func poisoned() *penstock.ItemError {
+	return &penstock.ItemError{Code: penstock.CodePoison, Message: fmt.Sprintf(
+		"This item ended its process %d times while it ran there alone; it is not tried again.", store.MaxChildDeaths)}
 }
 
 func cancelledError() *penstock.ItemError {

@@ -18,6 +18,7 @@ type itemRow struct {
 	claim      penstock.ID // under which it runs
 	tries      int
 	crashes    int
+	deaths     int // of child processes
 	result     placed
 	price      string            // version of the price that its settlement is at
 	fresh      bool              // it has no row yet
@@ -27,14 +28,14 @@ type itemRow struct {
 }
 
 // itemColumns leaves the result out: most readers do not want it, and it can be large.
-const itemColumns = `id, job_id, tenant_id, n, custom_id, status, seq, attempts, fence, tries, crashes,
+const itemColumns = `id, job_id, tenant_id, n, custom_id, status, seq, attempts, fence, tries, crashes, child_deaths,
 	reserved_nano_usd, estimate_tokens, input_bytes, not_before, parked = 1, claim_id, target, status_code, error_code, error_message,
 	cost_nano_usd, price_version, ` + usageNames + `, finished_at`
 
 func (r *itemRow) dest(extra ...any) []any {
 	r.Error = &penstock.ItemError{}
 	return append(intoUsage(&r.Usage, &r.ID, &r.Job, &r.Tenant, &r.Index, &r.CustomID, &r.Status, &r.Seq, &r.Attempts,
-		&r.Fence, &r.tries, &r.crashes, &r.reserved, &r.estimate, &r.inputBytes, &r.notBefore, &r.parked, &r.claim, &r.Target, &r.StatusCode, &r.Error.Code, &r.Error.Message,
+		&r.Fence, &r.tries, &r.crashes, &r.deaths, &r.reserved, &r.estimate, &r.inputBytes, &r.notBefore, &r.parked, &r.claim, &r.Target, &r.StatusCode, &r.Error.Code, &r.Error.Message,
 		&r.Cost, &r.price), extra...)
 }
 
@@ -146,7 +147,7 @@ func (r itemInJob) save(ctx context.Context, tx Tx, was penstock.Status, last *p
 		how = saveQueued
 	}
 	return tx.Put(ctx, how, withUsage(r.Usage, r.ID, r.Job, r.Tenant, r.Index, r.CustomID, r.estimate, r.inputBytes, r.reserved, r.claim,
-		r.Status, r.Seq, r.notBefore, truth(r.parked).column(), r.Fence, r.tries, r.Attempts, r.crashes, r.Target, r.StatusCode,
+		r.Status, r.Seq, r.notBefore, truth(r.parked).column(), r.Fence, r.tries, r.Attempts, r.crashes, r.deaths, r.Target, r.StatusCode,
 		r.result.inline, r.result.blob, failure.Code, storable(failure.Message),
 		r.Cost, r.price, micros(r.FinishedAt), kept)...)
 }
@@ -155,7 +156,7 @@ func (r itemInJob) save(ctx context.Context, tx Tx, was penstock.Status, last *p
 const savedColumns = `id text, job_id text, tenant_id text, n bigint, custom_id text, estimate_tokens bigint, input_bytes bigint,
 	reserved_nano_usd bigint, claim_id text, ` + changing
 
-const changing = `status text, seq bigint, not_before bigint, parked bigint, fence bigint, tries bigint, attempts bigint, crashes bigint,
+const changing = `status text, seq bigint, not_before bigint, parked bigint, fence bigint, tries bigint, attempts bigint, crashes bigint, child_deaths bigint,
 	target text, status_code bigint, result bytea, result_blob text, error_code text, error_message text,
 	cost_nano_usd bigint, price_version text, finished_at bigint, last_attempt text, ` + usageColumns
 
@@ -197,7 +198,7 @@ func (r itemInJob) requeue(ctx context.Context, tx Tx, t penstock.Transition, no
 	if err != nil {
 		return err
 	}
-	r.parked = notBefore > micros(tx.Now())
+	r.parked = notBefore > micros(tx.Now()) || r.suspect()
 	if !r.parked {
 		if err := activate(ctx, tx, r.Tenant, r.job.Lane); err != nil {
 			return err

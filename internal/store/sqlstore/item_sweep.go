@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"time"
 
 	"penstock"
 	"penstock/internal/store"
@@ -82,7 +81,7 @@ func (s *Store) rescue(ctx context.Context, tx Tx, lost []running, step *store.S
 		if item == nil || job == nil || item.Status != penstock.StatusRunning || item.claim != l.claim {
 			continue
 		}
-		if err := s.rescueItem(ctx, tx, jobs.item(item)); err != nil {
+		if err := s.rescueItem(ctx, tx, jobs.item(item), l); err != nil {
 			return err
 		}
 		step.Items++
@@ -95,15 +94,17 @@ func (s *Store) rescue(ctx context.Context, tx Tx, lost []running, step *store.S
 }
 
 // rescueItem takes an item from its dead worker. What the worker did upstream is unknown, so the
-// whole reservation of the attempt is forfeit.
-func (s *Store) rescueItem(ctx context.Context, tx Tx, item itemInJob) error {
+// whole reservation of the attempt is forfeit. Of the attempt is kept what the claim knows: when it began, and the target that
+// it was claimed for.
+func (s *Store) rescueItem(ctx context.Context, tx Tx, item itemInJob, l running) error {
 	now := tx.Now()
+	isolated := item.suspect()
 	item.tries++
 	item.crashes++
 	err := insertAttempt(ctx, tx, item.Tenant, penstock.Attempt{
-		ID: s.ids.New(now), Subject: item.ID, Number: item.tries, Fence: item.Fence,
+		ID: s.ids.New(now), Subject: item.ID, Number: item.tries, Fence: item.Fence, Target: l.target, Isolated: isolated,
 		Config: item.job.Resolved.Config, ErrorKind: penstock.AttemptLost,
-		ErrorMessage: "The worker that ran this attempt died.", FinishedAt: now,
+		ErrorMessage: "The worker that ran this attempt died.", StartedAt: l.claim.Time(), FinishedAt: now,
 	})
 	if err != nil {
 		return err
@@ -117,24 +118,9 @@ func (s *Store) rescueItem(ctx context.Context, tx Tx, item itemInJob) error {
 		return item.end(ctx, tx, outcome{transition: penstock.TransitionCancel, err: cancelledError()})
 	case !item.purse.affords(item.budgets()):
 		return item.end(ctx, tx, outcome{transition: penstock.TransitionFail, errorKind: penstock.AttemptLost, err: unaffordable()})
-	case item.crashes >= store.MaxCrashes:
-		return item.end(ctx, tx, outcome{
-			transition: penstock.TransitionFail, errorKind: penstock.AttemptLost,
-			err: &penstock.ItemError{Code: penstock.CodePoison, Message: "Every worker that tried this item died; it is not tried again."},
-		})
 	default:
-		return item.requeue(ctx, tx, penstock.TransitionRescue, micros(now.Add(suspicion(item.itemRow))))
+		return item.requeue(ctx, tx, penstock.TransitionRescue, micros(now))
 	}
-}
-
-// suspicion is how long an item waits that lost more than one worker. One of the items that ran side by
-// side may have killed them; coming back one after the other, it does not take the innocent along.
-func suspicion(item *itemRow) time.Duration {
-	const places, apart = 8, 500 * time.Millisecond
-	if item.crashes < 2 {
-		return 0
-	}
-	return time.Duration(1+item.Index%places) * apart
 }
 
 // sweep is a bounded step over jobs that have queued items to end.

@@ -84,12 +84,20 @@ func insertJob(ctx context.Context, tx Tx, j penstock.Job) error {
 	}
 	return tx.Do(ctx, `INSERT INTO jobs (id, tenant_id, key_name, endpoint, model, lane, tags, status, total,
 			seq, max_attempts, item_timeout, resolved, retry_of, file_id, trace_parent, created_at, deadline, queue_mark, queue_tokens, promised_at, split,
-			started_at, started_seq, started_items, stream, log, budgets, stored_bytes)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29)`,
+			started_at, started_seq, started_items, stream, log, budgets, call_model, stored_bytes)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30)`,
 		j.ID, j.Tenant, j.Key, j.Endpoint, j.Model, j.Lane, tags, j.Status(), j.Counts.Total,
 		j.Seq, j.MaxAttempts, j.ItemTimeout.Microseconds(), string(resolved), j.RetryOf, j.File, j.TraceParent,
 		micros(j.CreatedAt), micros(j.Deadline), j.QueueMark, j.QueueTokens, micros(j.PromisedAt), split,
-		micros(j.StartedAt), j.StartedSeq, j.StartedItems, j.Stream, logOf(j), stretchList(j.Paid), j.StoredBytes)
+		micros(j.StartedAt), j.StartedSeq, j.StartedItems, j.Stream, logOf(j), stretchList(j.Paid), callModel(j), j.StoredBytes)
+}
+
+// callModel is the model that answers a call which runs as a job, "" for a job that a caller asked for.
+func callModel(j penstock.Job) string {
+	if !j.Call {
+		return ""
+	}
+	return j.Resolved.Model
 }
 
 // jobGroup is a set of jobs whose rows this transaction has locked. Transitions move their counters

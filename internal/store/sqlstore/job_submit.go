@@ -103,7 +103,7 @@ func (s *Store) accept(ctx context.Context, tenant penstock.TenantID, sub accept
 func (s *Store) placeInputs(ctx context.Context, tenant penstock.TenantID, sub store.Split) ([]placed, error) {
 	inputs := make([]unplaced, len(sub.Items))
 	for n := range sub.Items {
-		inputs[n] = unplaced{inputOwner(tenant, penstock.ItemID(sub.Job, sub.From+n)), sub.Items[n].Body}
+		inputs[n] = unplaced{owner: inputOwner(tenant, penstock.ItemID(sub.Job, sub.From+n)), plain: sub.Items[n].Body}
 	}
 	return s.placeAll(ctx, inputs)
 }

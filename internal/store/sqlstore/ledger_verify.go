@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"fmt"
+	"strconv"
 
 	"penstock/internal/store"
 )
@@ -84,8 +85,10 @@ var audits = []struct{ problem, sql string }{
 		LEFT JOIN backlogs b ON b.lane = r.lane AND b.tenant_id = r.tenant_id AND b.model = r.model WHERE b.model IS NULL LIMIT $1`},
 	{"queued item does not stand in its line", `SELECT i.id FROM items i
 		LEFT JOIN ready r ON r.item_id = i.id LEFT JOIN parked p ON p.not_before = i.not_before AND p.item_id = i.id
-		WHERE i.status = 'queued' AND ((i.parked = 0 AND r.item_id IS NULL) OR (i.parked = 1 AND p.item_id IS NULL)) LIMIT $1`},
-	{"item stands in line but is not queued", `SELECT l.item_id FROM (SELECT item_id FROM ready WHERE item_id <> '' UNION ALL SELECT item_id FROM parked) l
+		LEFT JOIN suspects s ON s.item_id = i.id
+		WHERE i.status = 'queued' AND ((i.parked = 0 AND r.item_id IS NULL) OR (i.parked = 1 AND COALESCE(p.item_id, s.item_id) IS NULL)
+			OR (i.crashes >= ` + strconv.Itoa(store.SuspectCrashes) + ` AND s.item_id IS NULL)) LIMIT $1`},
+	{"item stands in line but is not queued", `SELECT l.item_id FROM (SELECT item_id FROM ready WHERE item_id <> '' UNION ALL SELECT item_id FROM parked UNION ALL SELECT item_id FROM suspects) l
 		LEFT JOIN items i ON i.id = l.item_id GROUP BY l.item_id HAVING COUNT(*) > 1 OR MAX(COALESCE(i.status, '')) <> 'queued' LIMIT $1`},
 	{"item stands in line but has a row", `SELECT i.id FROM ready r JOIN items i ON i.job_id = r.job_id AND i.n BETWEEN r.first_n AND r.last_n
 		WHERE r.item_id = '' LIMIT $1`},

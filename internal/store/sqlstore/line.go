@@ -2,11 +2,14 @@ package sqlstore
 
 import (
 	"context"
+	"slices"
 
 	"penstock"
+	"penstock/internal/store"
 )
 
-// A queued item stands in one of two lines: ready, in the order of claims, or parked until its time comes.
+// A queued item stands in one of three lines: ready, in the order of claims; parked until its time comes; or among the
+// suspects, whether its time has come or not. A suspect counts as parked.
 // The ready line holds ranges: items that nothing happened to stand in it together, and leave it from the
 // front; an item that came back stands in it alone.
 
@@ -15,6 +18,9 @@ var (
 		bundle_n bigint, item_id text, estimate_tokens bigint, input_bytes bigint`, "")
 	enterParked = insertInto("parked", `not_before bigint, item_id text`, "")
 	leaveParked = deleteFrom("parked", `not_before bigint, item_id text`)
+
+	enterSuspects = insertInto("suspects", `tenant_id text, urgency bigint, deadline bigint, item_id text, not_before bigint`, "")
+	leaveSuspects = deleteFrom("suspects", `tenant_id text, urgency bigint, deadline bigint, item_id text`).strict()
 
 	// A range that somebody else took from meanwhile is missed.
 	readyKey     = `lane text, tenant_id text, model text, deadline bigint, job_id text, last_n bigint`
@@ -35,6 +41,7 @@ type readyRange struct {
 	facts       []fact            // of the whole bundle, where it is several
 	inputs      []byte            // of the whole bundle, sealed; nil unless most of the range is likely to be taken
 	endpoint    penstock.Endpoint // of its job; known to claims alone
+	suspect     bool              // it is one item that stands among the suspects
 }
 
 const rangeColumns = `job_id, first_n, last_n, bundle_n, item_id, deadline, estimate_tokens, input_bytes`
@@ -72,6 +79,9 @@ func (r *readyRange) enter(ctx context.Context, tx Tx) error {
 
 // leaveTo takes the items before next out of the line.
 func (r *readyRange) leaveTo(ctx context.Context, tx Tx, next int) error {
+	if r.suspect {
+		return tx.Put(ctx, leaveSuspects, r.tenant, urgency(r.lane), r.deadline, r.item)
+	}
 	if next > r.last {
 		return tx.Put(ctx, leaveReady, r.lane, r.tenant, r.model, r.deadline, r.job, r.last, r.first)
 	}
@@ -82,14 +92,17 @@ func (r *readyRange) leaveTo(ctx context.Context, tx Tx, next int) error {
 func (r itemInJob) alone() *readyRange {
 	return &readyRange{
 		backlogKey: backlogKey{r.job.Lane, r.Tenant, r.job.Model}, deadline: micros(r.job.Deadline), job: r.Job,
-		first: r.Index, last: r.Index, bundle: r.Index, item: r.ID, estimate: r.estimate, inputBytes: r.inputBytes,
+		first: r.Index, last: r.Index, bundle: r.Index, item: r.ID, estimate: r.estimate, inputBytes: r.inputBytes, suspect: r.suspect(),
 	}
 }
 
 // enter puts a queued item that has a row into its line.
 func (r itemInJob) enter(ctx context.Context, tx Tx) error {
 	r.moved.move(r.backlogKey(), r.itemRow, 1)
-	if r.parked {
+	switch {
+	case r.suspect():
+		return tx.Put(ctx, enterSuspects, r.Tenant, urgency(r.job.Lane), micros(r.job.Deadline), r.ID, r.notBefore)
+	case r.parked:
 		return tx.Put(ctx, enterParked, r.notBefore, r.ID)
 	}
 	return r.alone().enter(ctx, tx)
@@ -98,11 +111,17 @@ func (r itemInJob) enter(ctx context.Context, tx Tx) error {
 // leave takes an item that has a row out of its line.
 func (r itemInJob) leave(ctx context.Context, tx Tx) error {
 	r.moved.move(r.backlogKey(), r.itemRow, -1)
-	if r.parked {
+	if r.parked && !r.suspect() {
 		return tx.Put(ctx, leaveParked, r.notBefore, r.ID)
 	}
 	alone := r.alone()
 	return alone.leaveTo(ctx, tx, alone.last+1)
 }
+
+// suspect says that an item lost so many workers that it runs in a child process.
+func (r *itemRow) suspect() bool { return r.crashes >= store.SuspectCrashes }
+
+// urgency orders lanes, the most urgent first.
+func urgency(lane penstock.Lane) int64 { return int64(slices.Index(penstock.Lanes, lane)) }
 
 func (r itemInJob) backlogKey() backlogKey { return backlogKey{r.job.Lane, r.Tenant, r.job.Model} }

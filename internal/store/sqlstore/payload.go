@@ -35,8 +35,9 @@ func owner(tenant penstock.TenantID, item penstock.ID, p part) payload.Owner {
 
 // unplaced is a payload that is to be placed; without an owner there is none.
 type unplaced struct {
-	owner payload.Owner
-	plain []byte
+	owner  payload.Owner
+	plain  []byte
+	sealed bool // plain is sealed already
 }
 
 // placeAll seals payloads, and makes those durable that are too large for a row. It places all or none. Small ones
@@ -69,9 +70,13 @@ func (s *Store) placeAll(ctx context.Context, payloads []unplaced) ([]placed, er
 // place seals a payload behind others, and makes it durable if it is too large for a row.
 func (s *Store) place(ctx context.Context, row []byte, p *unplaced) (placed, []byte, error) {
 	o, at := p.owner, len(row)
-	row, err := s.codec.AppendSealed(row, o, p.plain)
-	if err != nil {
-		return placed{}, nil, fmt.Errorf("sealing %s: %w", o.Part, err)
+	if p.sealed {
+		row = append(row, p.plain...)
+	} else {
+		var err error
+		if row, err = s.codec.AppendSealed(row, o, p.plain); err != nil {
+			return placed{}, nil, fmt.Errorf("sealing %s: %w", o.Part, err)
+		}
 	}
 	sealed := row[at:len(row):len(row)]
 	if len(sealed) <= store.InlinePayloadBytes {
@@ -86,23 +91,30 @@ func (s *Store) place(ctx context.Context, row []byte, p *unplaced) (placed, []b
 
 // open is the way back of place.
 func (s *Store) open(ctx context.Context, o payload.Owner, p placed) ([]byte, error) {
-	sealed := p.inline
-	if p.blob != "" {
-		var err error
-		if sealed, err = s.fetch(ctx, p.blob); errors.Is(err, blob.ErrNotFound) {
-			return nil, fmt.Errorf("opening %s: %w", o.Part, err)
-		} else if err != nil {
-			return nil, fmt.Errorf("%w: reading %s: %w", ErrAway, o.Part, err)
-		}
-	}
-	if len(sealed) == 0 {
-		return nil, nil
+	sealed, err := s.sealed(ctx, o, p)
+	if err != nil || len(sealed) == 0 {
+		return nil, err
 	}
 	plain, err := s.codec.Open(o, sealed)
 	if err != nil {
 		return nil, fmt.Errorf("opening %s: %w", o.Part, err)
 	}
 	return plain, nil
+}
+
+// sealed is a payload as it is stored.
+func (s *Store) sealed(ctx context.Context, o payload.Owner, p placed) ([]byte, error) {
+	if p.blob == "" {
+		return p.inline, nil
+	}
+	sealed, err := s.fetch(ctx, p.blob)
+	switch {
+	case errors.Is(err, blob.ErrNotFound):
+		return nil, fmt.Errorf("opening %s: %w", o.Part, err)
+	case err != nil:
+		return nil, fmt.Errorf("%w: reading %s: %w", ErrAway, o.Part, err)
+	}
+	return sealed, nil
 }
 
 func (s *Store) fetch(ctx context.Context, name string) ([]byte, error) {

@@ -2,6 +2,8 @@ package sqlstore
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -14,6 +16,7 @@ type poolRow struct {
 	level     int64
 	filledAt  int64
 	restUntil int64
+	kept      string
 }
 
 // Withdraw implements store.Pools. Rows are locked by ascending name, so two visits never wait for each
@@ -75,11 +78,11 @@ func (v *visit) lock(ctx context.Context, tx Tx) error {
 			return err
 		}
 	}
-	return tx.QueryIn(ctx, IDQuery{IDs: names, SQL: `SELECT name, level, filled_at, rest_until FROM pools
+	return tx.QueryIn(ctx, IDQuery{IDs: names, SQL: `SELECT name, level, filled_at, rest_until, kept FROM pools
 			WHERE name = /*pg ANY */($1) ORDER BY name /*pg FOR UPDATE */`}, func(row Row) error {
 		var name string
 		var p poolRow
-		err := row.Scan(&name, &p.level, &p.filledAt, &p.restUntil)
+		err := row.Scan(&name, &p.level, &p.filledAt, &p.restUntil, &p.kept)
 		v.pools[name] = p
 		return err
 	})
@@ -89,10 +92,22 @@ func (v *visit) lock(ctx context.Context, tx Tx) error {
 func (v *visit) rate(ctx context.Context, tx Tx, d store.RateDraw) (store.RateGrant, error) {
 	row := v.pools[d.Pool]
 	p := store.Pool{Terms: d.Terms, PerMinute: d.PerMinute, Level: row.level, At: fromMicros(row.filledAt)}
+	if row.kept != "" {
+		if err := json.Unmarshal([]byte(row.kept), &p.Kept); err != nil {
+			return store.RateGrant{}, fmt.Errorf("reading what pool %s keeps: %w", d.Pool, err)
+		}
+	}
 	g := p.Serve(tx.Now(), d)
-	row.level, row.filledAt = p.Level, micros(p.At)
+	row.level, row.filledAt, row.kept = p.Level, micros(p.At), ""
+	if p.Kept != nil {
+		text, err := json.Marshal(p.Kept)
+		if err != nil {
+			return g, fmt.Errorf("encoding what pool %s keeps: %w", d.Pool, err)
+		}
+		row.kept = string(text)
+	}
 	v.pools[d.Pool] = row
-	return g, tx.Do(ctx, `UPDATE pools SET level = $2, filled_at = $3 WHERE name = $1`, d.Pool, row.level, row.filledAt)
+	return g, tx.Do(ctx, `UPDATE pools SET level = $2, filled_at = $3, kept = $4 WHERE name = $1`, d.Pool, row.level, row.filledAt, row.kept)
 }
 
 // leaseLeft is how long the lease of the visitor lasts, 0 when it is not current.
@@ -112,14 +127,19 @@ func (v *visit) seats(ctx context.Context, tx Tx, d store.SeatDraw, left time.Du
 			return store.SeatGrant{}, err
 		}
 	}
-	g := store.SeatGrant{For: left}
+	calls, err := v.calls(ctx, tx, d.Calls)
+	if err != nil {
+		return store.SeatGrant{}, err
+	}
+	g := store.SeatGrant{For: left, Calls: calls}
 	if d.Cap > 0 && left > 0 {
 		others, err := v.others(ctx, tx, d.Pool)
 		if err != nil {
 			return g, err
 		}
+		d.Cap = max(0, d.Cap-calls)
 		g = store.AllotSeats(v.lease.Process, d, others)
-		g.For = left
+		g.For, g.Calls = left, calls
 		err = tx.Do(ctx, `INSERT INTO seats (pool, process_id, epoch, seats, want) VALUES ($1, $2, $3, $4, $5)
 			ON CONFLICT (pool, process_id) DO UPDATE SET epoch = excluded.epoch, seats = excluded.seats, want = excluded.want`,
 			d.Pool, v.lease.Process, v.lease.Epoch, g.Seats, d.Want)
@@ -131,6 +151,17 @@ func (v *visit) seats(ctx context.Context, tx Tx, d store.SeatDraw, left time.Du
 		g.Rest = max(0, fromMicros(row.restUntil).Sub(tx.Now()))
 	}
 	return g, nil
+}
+
+// calls is how many calls run as jobs.
+func (v *visit) calls(ctx context.Context, tx Tx, c store.CallScope) (int, error) {
+	if c.Tenant == "" {
+		return 0, nil
+	}
+	n, _, err := queryOne(ctx, tx, sqlf(`SELECT COUNT(*) FROM jobs WHERE call_model <> '' AND finished_at = 0 AND tenant_id = $1
+			AND ($2 = '' OR key_name = $2) AND ($3 = '' OR model = $3 OR call_model = $3)`, c.Tenant, c.Key, c.Model),
+		func(row Row) (n int, err error) { return n, row.Scan(&n) })
+	return n, err
 }
 
 // others are the live processes that hold or want seats. Rows of dead ones are removed: a lease that

@@ -2,9 +2,11 @@ package storetest
 
 import (
 	"fmt"
+	"reflect"
 	"sync"
 	"time"
 
+	"penstock"
 	"penstock/internal/store"
 )
 
@@ -17,6 +19,8 @@ func poolCases() []testCase {
 		{"pools do not mix", poolApart},
 		{"a pool fills as its terms say", poolTerms},
 		{"a day's pool is full again the next day", poolOfADay},
+		{"places are kept for their holders", poolPlaces},
+		{"calls that run as jobs take seats until their jobs end", seatsOfCalls},
 		{"seats go to whoever wants them", seatsShared},
 		{"a seat is given only when it is free", seatsReleased},
 		{"seats end with the lease", seatsOfDeadLeases},
@@ -59,7 +63,7 @@ func (r *rig) wantUnits(when string, d store.RateDraw, n int64) {
 }
 
 func poolRefills(r *rig) {
-	if got := r.draw(store.RateDraw{Want: 1}); got != (store.RateGrant{Units: 1, Left: 100}) {
+	if got := r.draw(store.RateDraw{Want: 1}); !reflect.DeepEqual(got, store.RateGrant{Units: 1, Left: 100}) {
 		r.t.Errorf("drew %+v from a full pool, want 1 unit", got)
 	}
 	r.wantUnits("the rest of a full pool", store.RateDraw{}, 100)
@@ -84,7 +88,7 @@ func poolTerms(r *rig) {
 	r.wantUnits("at first", store.RateDraw{Terms: terms}, 10)
 	r.clock.Advance(50 * time.Millisecond)
 	got := r.draw(store.RateDraw{Terms: terms, Want: 1})
-	if got != (store.RateGrant{Units: 1, Left: 3}) {
+	if !reflect.DeepEqual(got, store.RateGrant{Units: 1, Left: 3}) {
 		r.t.Errorf("50 ms later, of 90 a second: %+v", got)
 	}
 	r.clock.Advance(time.Second)
@@ -104,6 +108,67 @@ func poolOfADay(r *rig) {
 	}
 	r.clock.Advance(got.Next)
 	r.wantUnits("at midnight", store.RateDraw{Terms: terms}, perMinute)
+}
+
+// poolPlaces keeps places that any process finds again, and nobody else takes.
+func poolPlaces(r *rig) {
+	terms := store.Terms{Hold: 10, Fill: 60 * perMinute * 9 / 10} // 90 a second
+	claim := func(c store.Claim) store.ClaimGrant {
+		r.t.Helper()
+		c.Units = 1
+		return r.draw(store.RateDraw{Terms: terms, Claims: []store.Claim{c}}).Claims[0]
+	}
+	r.wantUnits("at first", store.RateDraw{Terms: terms, Users: []string{"a", "b"}}, 10)
+	place := claim(store.Claim{Holder: "a"})
+	if place.Granted || place.Place == 0 || place.In <= 0 || place.In > 12*time.Millisecond {
+		r.t.Fatalf("of an empty pool: %+v, want a place in 11 ms", place)
+	}
+	r.clock.Advance(place.In)
+	if got := claim(store.Claim{Holder: "b"}); got.Granted || got.In <= 0 {
+		r.t.Errorf("another holder got %+v of what is kept", got)
+	}
+	r.wantUnits("what is kept is not withdrawn ahead", store.RateDraw{Terms: terms}, 0)
+	if got := claim(store.Claim{Holder: "a", Try: store.TryFirst}); got.Granted {
+		r.t.Errorf("a first try took the place of another call: %+v", got)
+	}
+	if got := claim(store.Claim{Holder: "a", Try: store.TryAgain}); !got.Granted {
+		r.t.Errorf("whom it is kept for got %+v", got)
+	}
+	r.clock.Advance(store.PlaceGrace + time.Second)
+	r.wantUnits("after all have lapsed", store.RateDraw{Terms: terms}, 10)
+	r.draw(store.RateDraw{Terms: terms, Owed: 90})
+	if got := claim(store.Claim{Holder: "a"}); got.Granted || got.In < time.Second || got.In > 1100*time.Millisecond {
+		r.t.Errorf("with 90 units owed: %+v", got)
+	}
+}
+
+// seatsOfCalls counts calls by their jobs: those of the tenant, of the key, and for the model by either name.
+func seatsOfCalls(r *rig) {
+	l := r.lease("a")
+	calls := func(c store.CallScope) int {
+		r.t.Helper()
+		return r.withdraw(l, store.Withdrawal{Seats: []store.SeatDraw{{Pool: "pool", Cap: 10, Want: 10, Calls: c}}}).Seats[0].Calls
+	}
+	sub := r.submission(1)
+	sub.Job.Call, sub.Job.Key, sub.Job.Model = true, "app", "asked"
+	r.submit(sub)
+	r.submitN(1) // a job like others
+	tenant := sub.Job.Tenant
+	for c, want := range map[store.CallScope]int{
+		{Tenant: tenant}: 1, {Tenant: tenant, Key: "app"}: 1, {Tenant: tenant, Key: "other"}: 0, {Tenant: tenant, Model: "asked"}: 1,
+		{Tenant: tenant, Model: sub.Job.Resolved.Model}: 1, {Tenant: tenant, Model: "another"}: 0, {Tenant: "stranger"}: 0, {}: 0,
+	} {
+		if got := calls(c); got != want {
+			r.t.Errorf("%d calls run of %+v, want %d", got, c, want)
+		}
+	}
+	if g := r.withdraw(l, store.Withdrawal{Seats: []store.SeatDraw{{Pool: "pool", Cap: 1, Want: 1, Calls: store.CallScope{Tenant: tenant}}}}).Seats[0]; g.Seats != 0 {
+		r.t.Errorf("a process got %d seats, beside a call that has the only one", g.Seats)
+	}
+	r.win(r.endings(r.claimN(l, 2), penstock.TransitionSucceed)...)
+	if got := calls(store.CallScope{Tenant: tenant}); got != 0 {
+		r.t.Errorf("%d calls run after their jobs have ended", got)
+	}
 }
 
 func poolReturn(r *rig) {

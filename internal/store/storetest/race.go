@@ -256,6 +256,11 @@ func (w *racer) work(random *rand.Rand) error {
 	if err != nil {
 		return fmt.Errorf("claim: %w", err)
 	}
+	suspects, err := w.s.ClaimSuspects(w.t.Context(), w.held, store.Want{Lanes: penstock.Lanes, Limit: 1 + random.IntN(3)})
+	if err != nil && penstock.ErrorCode(err) != penstock.CodeConflict {
+		return fmt.Errorf("claim suspects: %w", err)
+	}
+	claims = append(claims, suspects...)
 	if err := w.noteClaims(w.process, claims); err != nil {
 		return err
 	}
@@ -334,7 +339,8 @@ func (x *race) finishAll() {
 				x.ended[job]++
 			}
 		}
-		claims := x.claim(x.rig.lease("last"), everything)
+		last := x.rig.lease("last")
+		claims := append(x.claim(last, everything), x.claimSuspects(last, everything)...)
 		x.must("note claims", x.noteClaims("last", claims))
 		x.must("finish", x.report(x.endings(claims, penstock.TransitionSucceed)))
 		if len(x.depths()) == 0 {

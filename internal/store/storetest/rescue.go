@@ -12,7 +12,8 @@ func rescueCases() []testCase {
 	return []testCase{
 		{"a dead worker's items run again", rescueRequeues},
 		{"live leases are left alone", rescueLeavesLive},
-		{"an item that keeps killing workers is poison", rescuePoison},
+		{"however many workers die, no item fails of it", rescueNeverFails},
+		{"a lost attempt keeps its target and its start", rescueKeepsTarget},
 		{"a rescue is bounded", rescueBounded},
 		{"a rescued item of a stopping job is cancelled", rescueStopping},
 		{"a rescued item past its deadline expires", rescueExpired},
@@ -86,43 +87,78 @@ func rescueLeavesLive(r *rig) {
 	r.audit(sub)
 }
 
-func rescuePoison(r *rig) {
-	sub := r.submitN(1)
-	id := penstock.ItemID(sub.Job.ID, 0)
-	for crash := range store.MaxCrashes {
-		if crash > 1 {
-			// An item that lost two workers is a suspect: it waits, so that it runs alone.
-			if early := r.claim(r.lease("early"), 1); len(early) != 0 {
-				r.t.Errorf("a suspect runs again at once")
-			}
-			r.clock.Advance(10 * time.Second)
+// The death of workers counts for nothing by itself, however often it happens and however few attempts a job allows.
+func rescueNeverFails(r *rig) {
+	sub := r.submission(2)
+	sub.Job.MaxAttempts = 1
+	r.submit(sub)
+	const crashes = 3 * store.SuspectCrashes
+	for crash := range crashes {
+		claims := r.claim(r.lease("victim"), everything)
+		suspects := r.claimSuspects(r.lease("victim"), everything)
+		if crash < store.SuspectCrashes && (len(claims) != 2 || len(suspects) != 0) || crash >= store.SuspectCrashes && (len(claims) != 0 || len(suspects) != 2) {
+			r.t.Fatalf("after %d crashes, %d items and %d suspects could be claimed", crash, len(claims), len(suspects))
 		}
-		c := r.claimOne(r.lease("victim"))
 		r.clock.Advance(pastLease)
 		step, err := r.rescue(10)
 		r.must("rescue", err)
-		want := store.Step{Items: 1, Queued: 1}
-		if crash == store.MaxCrashes-1 {
-			want = store.Step{Items: 1, Finished: []penstock.ID{sub.Job.ID}}
-		}
-		r.wantSame("rescue", step, want)
-		if forfeits := r.entriesOf(c, penstock.EntryForfeit); len(forfeits) != crash+1 {
-			r.t.Errorf("%d forfeits after %d crashes", len(forfeits), crash+1)
-		}
+		r.wantSame("rescue", step, store.Step{Items: 2, Queued: 2})
 	}
+	id := penstock.ItemID(sub.Job.ID, 0)
 	item := r.item(id)
-	if item.Status != penstock.StatusFailed || item.Error == nil || item.Error.Code != penstock.CodePoison {
-		r.t.Errorf("after %d crashes the item is %s with %+v, want failed as poison", store.MaxCrashes, item.Status, item.Error)
+	if item.Status != penstock.StatusQueued || item.Attempts != 0 {
+		r.t.Errorf("after %d crashes the item is %s with %d attempts that count, want queued with none", crashes, item.Status, item.Attempts)
 	}
-	letters := r.deadLetters(acme)
-	if len(letters) != 1 || letters[0].Item != id || letters[0].Code != penstock.CodePoison {
-		r.t.Errorf("dead letters: %+v, want the poison", letters)
+	for i, try := range r.attempts(id) {
+		if try.ErrorKind != penstock.AttemptLost || try.Isolated != (i >= store.SuspectCrashes) {
+			r.t.Errorf("attempt %d: %+v", i+1, try)
+		}
 	}
-	if tries := r.attempts(id); len(tries) != store.MaxCrashes {
-		r.t.Errorf("%d attempts are recorded, want %d", len(tries), store.MaxCrashes)
+	r.win(r.endings(r.claimSuspects(r.lease("alive"), everything), penstock.TransitionSucceed)...)
+	if tries := r.attempts(id); len(tries) != crashes+1 {
+		r.t.Errorf("%d attempts are recorded, want %d", len(tries), crashes+1)
 	}
-	if job := r.audit(sub); job.Status() != penstock.StatusFailed {
-		r.t.Errorf("job is %s, want failed", job.Status())
+	if job := r.audit(sub); job.Counts.Succeeded != 2 {
+		r.t.Errorf("the job ends with %+v", job.Counts)
+	}
+	r.verifyBooks()
+}
+
+// What a claim knows of an attempt is kept when its worker dies: where capacity was taken for it, and since when.
+func rescueKeepsTarget(r *rig) {
+	sub := r.submitN(3)
+	target := map[penstock.ID]string{}
+	for n, name := range []string{"near", "near", "far"} {
+		target[penstock.ItemID(sub.Job.ID, n)] = name
+	}
+	of := func(id penstock.ID) string { return target[id] }
+	l := r.lease("victim")
+	claimed := r.clock.Now()
+	claims, err := r.s.ClaimItems(r.t.Context(), l, store.Want{Lanes: penstock.Lanes, Limit: 10, Target: of})
+	r.must("claim", err)
+	started := r.submission(1)
+	started.Job.Lane, started.StartTarget = penstock.LaneBulk, func(penstock.ID) string { return "near" }
+	receipt := r.submitTo(l, started)
+	if len(claims) != 3 || len(receipt.Claimed) != 1 {
+		r.t.Fatalf("claimed %d items, started %d", len(claims), len(receipt.Claimed))
+	}
+	target[receipt.Claimed[0].Item] = "near"
+	for range 2 { // the second time the items have rows
+		r.clock.Advance(pastLease)
+		r.drain(10, r.rescue)
+		for id, want := range target {
+			tries := r.attempts(id)
+			last := tries[len(tries)-1]
+			if last.Target != want || last.StartedAt.Before(claimed.Add(-time.Second)) || last.StartedAt.After(claimed.Add(time.Second)) || !last.FinishedAt.After(last.StartedAt) {
+				r.t.Errorf("the lost attempt ran on %q from %v to %v, want %q from %v", last.Target, last.StartedAt, last.FinishedAt, want, claimed)
+			}
+		}
+		claimed = r.clock.Now()
+		claims, err = r.s.ClaimItems(r.t.Context(), r.lease("victim"), store.Want{Lanes: penstock.Lanes, Limit: 10, Target: of})
+		r.must("claim", err)
+		if len(claims) != 4 {
+			r.t.Fatalf("claimed %d items again, want 4", len(claims))
+		}
 	}
 	r.verifyBooks()
 }

@@ -61,6 +61,7 @@ func topics() []topic {
 		{"stale", staleCases()},
 		{"together", togetherCases()},
 		{"rescue", rescueCases()},
+		{"suspect", suspectCases()},
 		{"cancel", cancelCases()},
 		{"expire", expireCases()},
 		{"results", resultCases()},

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -61,7 +62,7 @@ func walkAnywhere(r *rig) {
 			w.workers[n] = w.lease(fmt.Sprintf("walker-%d", n))
 		}
 		t.Repeat(map[string]func(*rapid.T){
-			"submit": w.submitOne, "claim": w.claimSome, "cancel": w.cancelOne, "finish": w.finishSome, "finish late": w.finishAgain,
+			"submit": w.submitOne, "claim": w.claimSome(w.s.ClaimItems), "claim suspects": w.claimSome(w.s.ClaimSuspects), "cancel": w.cancelOne, "finish": w.finishSome, "finish late": w.finishAgain,
 			"crash": w.crash, "renew": w.renew, "time": w.passTime, "rescue": w.step(w.rescue), "expire": w.step(w.expire),
 			"cancel items": w.step(w.rig.cancel), "": w.check,
 		})
@@ -83,7 +84,8 @@ func (w *walk) settle() {
 		for _, step := range []func(int) (store.Step, error){w.rescue, w.expire, w.rig.cancel} {
 			w.noteEnds(w.drain(50, step).Finished...)
 		}
-		claims := w.claim(w.lease("settler"), everything)
+		settler := w.lease("settler")
+		claims := append(w.claim(settler, everything), w.claimSuspects(settler, everything)...)
 		for i, v := range w.finish(w.endings(claims, penstock.TransitionSucceed)...) {
 			if v.JobFinished {
 				w.noteEnds(claims[i].Job)
@@ -116,13 +118,19 @@ func (w *walk) submitOne(t *rapid.T) {
 }
 
 // claimSome claims as a worker whose lease may be over.
-func (w *walk) claimSome(t *rapid.T) {
-	l := rapid.SampledFrom(w.workers).Draw(t, "worker")
-	claims, err := w.s.ClaimItems(t.Context(), l, store.Want{Lanes: penstock.Lanes, Limit: rapid.IntRange(1, 4).Draw(t, "limit")})
-	if penstock.ErrorCode(err) == penstock.CodeConflict {
-		return
+func (w *walk) claimSome(claim func(context.Context, store.Lease, store.Want) ([]*store.Claimed, error)) func(*rapid.T) {
+	return func(t *rapid.T) {
+		l := rapid.SampledFrom(w.workers).Draw(t, "worker")
+		claims, err := claim(t.Context(), l, store.Want{Lanes: penstock.Lanes, Limit: rapid.IntRange(1, 4).Draw(t, "limit")})
+		if penstock.ErrorCode(err) == penstock.CodeConflict {
+			return
+		}
+		w.must("claim", err)
+		w.noteClaims(t, claims)
 	}
-	w.must("claim", err)
+}
+
+func (w *walk) noteClaims(t *rapid.T, claims []*store.Claimed) {
 	for _, c := range claims {
 		if at, stopped := w.cancelled[c.Job]; stopped {
 			t.Fatalf("item %d of job %s was claimed, but the job was asked to stop at %v", c.Index, c.Job, at)
@@ -185,6 +193,7 @@ func (w *walk) finishWhere(t *rapid.T, wanted func(walkClaim) bool) {
 			penstock.TransitionSucceed, penstock.TransitionFail, penstock.TransitionRetry, penstock.TransitionCancel, penstock.TransitionExpire,
 		}).Draw(t, "end"))
 		group[i].RetryIn = time.Duration(rapid.IntRange(0, 3).Draw(t, "retry")) * time.Second
+		group[i].ChildDied = w.claims[n].Sealed != nil && group[i].Transition == penstock.TransitionRetry && rapid.Bool().Draw(t, "child died")
 	}
 	w.unproven = true // a loser's spend is booked too
 	for i, v := range w.finish(group...) {

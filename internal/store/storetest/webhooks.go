@@ -174,11 +174,9 @@ func webhookEveryEnd(r *rig) {
 	r.clock.Advance(deadlineIn + time.Second)
 	r.drain(10, r.expire)
 	poisoned := r.submitN(1)
-	for range store.MaxCrashes {
-		r.claimOne(r.lease("worker"))
-		r.clock.Advance(pastLease)
-		r.drain(10, r.rescue)
-		r.clock.Advance(10 * time.Second)
+	r.makeSuspects(1)
+	for range store.MaxChildDeaths {
+		r.win(r.childDeath(r.claimSuspects(r.lease("worker"), 1)[0]))
 	}
 	told := map[penstock.ID]int{}
 	for _, d := range r.delivering(4) {

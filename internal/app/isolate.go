@@ -1,0 +1,104 @@
+package app
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+
+	"penstock/internal/config"
+	"penstock/internal/isolate"
+	"penstock/internal/provider"
+	"penstock/internal/supervise"
+)
+
+// connectSuspects makes what runs suspects, in a process that works and knows how to start its child processes.
+func (a *app) connectSuspects() error {
+	if len(a.Child) == 0 || !a.Role.works() {
+		return nil
+	}
+	keys, err := a.store.keys.Export()
+	if err != nil {
+		return fmt.Errorf("preparing child processes: %w", err)
+	}
+	a.children, err = supervise.New(supervise.Config{
+		Command: a.Child, Env: childEnv(os.Environ()), Children: a.Config.Process.Work.Suspects, Log: a.log,
+		Watch: supervise.Watch{
+			Started:     a.metrics.ChildStarted,
+			Died:        func(*supervise.Death) { a.metrics.ChildDied() },
+			StartFailed: func(error) { a.metrics.ChildUnstarted() },
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("preparing child processes: %w", err)
+	}
+	a.isolated = isolate.New(isolate.Deps{
+		Children: a.children, Attempts: a.runner, Settings: a.providerSettings, Keys: keys, Log: a.log,
+	})
+	return nil
+}
+
+// childNeeds are the variables of the environment that a child process inherits. None of them is a secret: those reach it
+// by its input.
+var childNeeds = []string{
+	"PATH", "HOME", "TMPDIR", "TZ", "LANG", "SSL_CERT_FILE", "SSL_CERT_DIR", "GODEBUG", "GOGC", "GOMAXPROCS", "GOMEMLIMIT", "GOTRACEBACK",
+	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy",
+}
+
+func childEnv(all []string) []string {
+	return slices.DeleteFunc(slices.Clone(all), func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		return !slices.Contains(childNeeds, name)
+	})
+}
+
+// providerSettings is a provider on its way to a child process.
+type providerSettings struct {
+	Name    string
+	Kind    string
+	BaseURL string
+	Azure   config.Azure
+	Keys    []string
+}
+
+// providerSettings are the settings of a provider of the configuration in force. One that is gone has none: the attempt says
+// so.
+func (a *app) providerSettings(name string) ([]byte, error) {
+	c, ok := a.live.Current().Providers[name]
+	if !ok {
+		return nil, nil
+	}
+	s := providerSettings{Name: name, Kind: c.Kind, BaseURL: c.BaseURL, Azure: c.Azure}
+	for _, key := range c.Keys() {
+		s.Keys = append(s.Keys, key.Reveal())
+	}
+	return json.Marshal(s)
+}
+
+// provider makes the adapter of a provider in a child process.
+func (s providerSettings) provider() (provider.Provider, error) {
+	c := config.ProviderConfig{Kind: s.Kind, BaseURL: s.BaseURL, Azure: s.Azure}
+	for _, key := range s.Keys {
+		c.APIKeys = append(c.APIKeys, config.NewSecret(key))
+	}
+	return new(registry).newProvider(s.Name, c, nil)
+}
+
+// RunChild is the life of a child process that runs suspects for its parent. It opens no database, listens nowhere and
+// takes no lock.
+func RunChild(log io.Writer) error {
+	child := isolate.NewChild(isolate.ChildDeps{
+		Provider: func(text []byte) (provider.Provider, error) {
+			var s providerSettings
+			if err := json.Unmarshal(text, &s); err != nil {
+				return nil, err
+			}
+			return s.provider()
+		},
+		Translator: translator{}, Log: slog.New(slog.NewJSONHandler(log, nil)),
+	})
+	return supervise.Serve(child.Run)
+}

@@ -1,0 +1,135 @@
+// Package isolate runs suspects: items that were in flight when several workers died. It runs each in a child process of the
+// worker, so that an item which ends its process ends nothing else, and so that its guilt can be told from bad luck.
+//
+// [Runner] is the side of the worker. It hands over the sealed input and receives the sealed result; it never opens either.
+// Targets, their room, fallback and money stay with the worker's own attempts. [Child] is the other side: it opens the
+// input, makes one attempt on one target, puts the answer together and seals it. It has no database, no lease and no room,
+// and whatever it needs, secrets included, comes with each task over a pipe.
+//
+// How children are started and watched is package supervise's, which tasks there are is package work's.
+//
+// Both are safe for concurrent use; a Child is given one task at a time.
+package isolate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"penstock"
+	"penstock/internal/attempt"
+	"penstock/internal/store"
+	"penstock/internal/supervise"
+	"penstock/internal/telemetry"
+)
+
+// startWait is when a suspect is looked at again for which no child process could be started.
+const startWait = 5 * time.Second
+
+// Children run tasks in child processes.
+type Children interface {
+	Do(ctx context.Context, task supervise.Task) ([]byte, error)
+}
+
+// Attempts make what attempts of other processes come to.
+type Attempts interface {
+	AnswerElsewhere(ctx context.Context, task *attempt.Task, run func(context.Context, attempt.Place) attempt.Tried) *attempt.Outcome
+}
+
+// Deps are what a Runner works with.
+type Deps struct {
+	Children Children
+	Attempts Attempts
+	// Settings are those of a configured provider, secrets included, as Child.Provider reads them; none of one that is not
+	// configured.
+	Settings func(provider string) ([]byte, error)
+	Keys     []byte // the keyset of the payloads
+	Log      *slog.Logger
+}
+
+// Runner runs suspects in child processes.
+type Runner struct{ Deps }
+
+// New returns a runner.
+func New(d Deps) *Runner { return &Runner{d} }
+
+// Suspect is an item to be run.
+type Suspect struct {
+	Task   *attempt.Task // without a body
+	Sealed *store.Sealed
+	Stream penstock.Stream
+	Died   int          // child processes that died with it
+	Say    func(string) // is given what is to be shown of the answer while it arrives; nil for nobody
+}
+
+// Answered is what came of a suspect.
+type Answered struct {
+	*attempt.Outcome
+	Result []byte // sealed; nil without an answer
+	Died   bool   // its child process died
+}
+
+// Answer runs a suspect to its end.
+func (r *Runner) Answer(ctx context.Context, s Suspect) (a Answered) {
+	a.Outcome = r.Attempts.AnswerElsewhere(ctx, s.Task, func(ctx context.Context, at attempt.Place) attempt.Tried {
+		tried, result := r.try(ctx, s, at)
+		a.Result, a.Died = result, tried.Died
+		return tried
+	})
+	return a
+}
+
+// try has a child make one attempt.
+func (r *Runner) try(ctx context.Context, s Suspect, at attempt.Place) (attempt.Tried, []byte) {
+	task, err := r.task(ctx, s, at)
+	if err != nil {
+		return attempt.Tried{Err: penstock.Internal(err)}, nil
+	}
+	answer, err := r.Children.Do(ctx, supervise.Task{
+		Body: task,
+		// What a child ran before may have left something behind. The death that makes an item poison is of a child that
+		// ran nothing else.
+		Fresh: s.Died > 0,
+		Heard: func(piece []byte) {
+			if s.Say != nil {
+				s.Say(string(piece))
+			}
+		},
+	})
+	var death *supervise.Death
+	switch {
+	case errors.As(err, &death):
+		r.Log.ErrorContext(ctx, "an item ended its child process", "status", death.Status, "deaths", s.Died+1, "target", at.Target.Name, "stderr", death.Stderr)
+		return attempt.Tried{Died: true}, nil
+	case errors.Is(err, supervise.ErrStopped):
+		return attempt.Tried{Stopped: true}, nil
+	case errors.Is(err, supervise.ErrNotStarted):
+		return attempt.Tried{Err: &penstock.Error{Code: penstock.CodeOverloaded, RetryAfter: startWait, Err: err,
+			Message: "No child process could be started for this item."}}, nil
+	case err != nil:
+		return attempt.Tried{Err: penstock.Internal(fmt.Errorf("running an item in a child process: %w", err))}, nil
+	}
+	var out outcome
+	result, err := decode(answer, &out)
+	if err != nil {
+		return attempt.Tried{Err: penstock.Internal(fmt.Errorf("reading the answer of a child process: %w", err))}, nil
+	}
+	return attempt.Tried{Outcome: out.outcome(), Result: out.Result}, result
+}
+
+// task is what a child is told.
+func (r *Runner) task(ctx context.Context, s Suspect, at attempt.Place) ([]byte, error) {
+	settings, err := r.Settings(at.Target.Provider)
+	if err != nil {
+		return nil, err
+	}
+	t := s.Task
+	return encode(order{
+		Subject: t.Subject, Fence: t.Fence, Model: t.Model, Lane: t.Lane, Endpoint: t.Endpoint, Stream: s.Stream,
+		Bound: t.Bound, Bounded: t.Bounded, Timeout: t.Timeout, MaxOutputTokens: t.MaxOutputTokens, TraceParent: telemetry.TraceParent(ctx),
+		Target: *at.Target, As: at.Model, Config: at.Config, Reason: at.Reason, Provider: settings,
+		Keys: r.Keys, Opens: s.Sealed.Opens, Seals: s.Sealed.Result,
+	}, s.Sealed.Input)
+}

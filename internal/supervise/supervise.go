@@ -1,0 +1,319 @@
+// Package supervise runs tasks in child processes of this process, one task at a time in each child.
+//
+// It owns the life of the children: it starts them when they are needed, hands over tasks and receives answers as
+// frames over pipes, ends them, replaces them, and keeps the end of what they wrote to stderr. A task and its answer
+// are bytes: the package knows nothing of what they mean. [Pool] is the side of the parent, [Serve] that of the child.
+//
+// Why a task came to no answer is told apart, because callers draw conclusions from it:
+//
+//   - [*Death]: the child died with the task while this process lived and wanted the answer.
+//   - [ErrStopped]: this process ended the child on purpose, since nobody wanted the answer any more.
+//   - [ErrNotStarted]: no child could be started. Nothing of the task was run.
+//   - [ErrProtocol]: the child lives and sent what it may not send. It was ended.
+//
+// A child never outlives its parent: the end of its input ends it, and on Linux so does a signal of the kernel.
+//
+// A Pool is safe for concurrent use. It has one goroutine that starts children, one for each child that waits for its
+// end, and one that copies its stderr.
+package supervise
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+)
+
+// The errors of Do, beside *Death.
+var (
+	ErrStopped    = errors.New("the child process was stopped on purpose")
+	ErrNotStarted = errors.New("the child process could not be started")
+	ErrProtocol   = errors.New("the child process broke the protocol")
+)
+
+const (
+	// DefaultMaxFrameBytes bounds a task, a message and an answer.
+	DefaultMaxFrameBytes = 96 << 20
+	// MaxStderrBytes bounds what is kept of the stderr of a child: as much from its beginning as from its end.
+	MaxStderrBytes = 8 << 10
+	// maxTasks is how many tasks a child runs before it is replaced, so that what tasks leave behind is bounded.
+	maxTasks = 200
+	// minPause and maxPause bound the pause before the next start, after children that died or did not start.
+	minPause = 50 * time.Millisecond
+	maxPause = 2 * time.Second
+	// confirmation lies between the death of a child and the report of it. A host or a service manager that kills
+	// parent and child together kills the parent within it, so that nothing is concluded from such a death.
+	confirmation = 100 * time.Millisecond
+)
+
+// Config bounds a pool.
+type Config struct {
+	Command       []string      // path and arguments of the child process
+	Env           []string      // its environment, all of it
+	Children      int           // child processes at a time
+	MaxFrameBytes int           // of a task, a message or an answer; 0 for DefaultMaxFrameBytes
+	StartTimeout  time.Duration // how long a child may take until it is ready; 0 for 10s
+	StopGrace     time.Duration // how long a task may take to end that nobody wants any more; 0 for 2s
+	IdleTimeout   time.Duration // how long a child without a task is kept; 0 for 30s
+	Log           *slog.Logger  // nil for none
+	Watch         Watch
+}
+
+// Watch is told what happens to children. Its functions may be nil, and must not block.
+type Watch struct {
+	Started     func()
+	Died        func(*Death)
+	StartFailed func(error)
+}
+
+// Task is what a child is asked to do.
+type Task struct {
+	Body []byte
+	// Fresh asks for a child that ran no other task before.
+	Fresh bool
+	// Heard receives the messages that the child sends while it runs the task, one after the other; may be nil. The
+	// bytes are its own.
+	Heard func(message []byte)
+}
+
+// Death is how a child died.
+type Death struct {
+	Status string // such as "signal: killed" or "exit status 2"
+	Tasks  int    // that it had run to their end before
+	Stderr string // what it wrote, bounded
+}
+
+func (d *Death) Error() string {
+	return fmt.Sprintf("the child process died (%s) after %d tasks: %s", d.Status, d.Tasks, d.Stderr)
+}
+
+// Pool is a bounded number of child processes.
+type Pool struct {
+	Config
+	slots  chan struct{} // one for each task that runs
+	starts chan chan started
+
+	mu       sync.Mutex
+	idle     []*child
+	live     map[*child]struct{}
+	failures int       // children in a row that died or did not start
+	notSoon  time.Time // no child is started before
+	closed   bool
+}
+
+// started is the answer to a request for a child.
+type started struct {
+	child *child
+	err   error
+}
+
+// New returns a pool that has no children yet. They are started while Run runs.
+func New(cfg Config) (*Pool, error) {
+	if cfg.Children <= 0 || len(cfg.Command) == 0 {
+		return nil, fmt.Errorf("a pool of child processes needs a command and a number of children, got %q and %d", cfg.Command, cfg.Children)
+	}
+	cfg.MaxFrameBytes = cmp.Or(cfg.MaxFrameBytes, DefaultMaxFrameBytes)
+	cfg.StartTimeout = cmp.Or(cfg.StartTimeout, 10*time.Second)
+	cfg.StopGrace = cmp.Or(cfg.StopGrace, 2*time.Second)
+	cfg.IdleTimeout = cmp.Or(cfg.IdleTimeout, 30*time.Second)
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Pool{
+		Config: cfg, slots: make(chan struct{}, cfg.Children), starts: make(chan chan started), live: make(map[*child]struct{}),
+	}, nil
+}
+
+// Run starts children for those who need one, until ctx ends. Then it ends all children, also those that run tasks.
+func (p *Pool) Run(ctx context.Context) error {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		// The kernel ends a child with the thread that started it, so all are started by one thread that stays. The
+		// thread is not given back: it ends with this goroutine.
+		runtime.LockOSThread()
+		p.startChildren(ctx)
+	}()
+	<-done
+	return nil
+}
+
+func (p *Pool) startChildren(ctx context.Context) {
+	look := time.NewTicker(p.IdleTimeout / 2)
+	defer look.Stop()
+	defer p.close()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case answer := <-p.starts:
+			c, err := p.spawn()
+			answer <- started{c, err}
+		case <-look.C:
+			p.endIdle()
+		}
+	}
+}
+
+// Running is how many tasks run.
+func (p *Pool) Running() int { return len(p.slots) }
+
+// Do has a child run a task and returns its answer. When ctx ends, the child is asked to end the task, and is ended itself
+// if it does not do so within StopGrace; an answer that arrives before counts. The deadline of ctx is known to the child.
+func (p *Pool) Do(ctx context.Context, task Task) ([]byte, error) {
+	select {
+	case p.slots <- struct{}{}:
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%w before it had the task: %w", ErrStopped, context.Cause(ctx))
+	}
+	defer func() { <-p.slots }()
+	c, err := p.take(ctx, task)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := p.exchange(ctx, c, task)
+	if failed := (*TaskError)(nil); err == nil || errors.As(err, &failed) {
+		p.putBack(c)
+		return answer, err
+	}
+	p.end(c)
+	var death *Death
+	if !errors.As(err, &death) {
+		return nil, err
+	}
+	pause := time.NewTimer(confirmation)
+	defer pause.Stop()
+	<-pause.C
+	p.failed(c)
+	p.Log.WarnContext(ctx, "a child process died", "status", death.Status, "tasks", death.Tasks, "stderr", death.Stderr)
+	if p.Watch.Died != nil {
+		p.Watch.Died(death)
+	}
+	return nil, err
+}
+
+// take finds a child without a task, or has one started.
+func (p *Pool) take(ctx context.Context, task Task) (*child, error) {
+	p.mu.Lock()
+	var spent *child
+	if n := len(p.idle); n > 0 {
+		// The youngest first: the others are likely to stay idle and to be ended.
+		c := p.idle[n-1]
+		p.idle = p.idle[:n-1]
+		if !task.Fresh || c.tasks == 0 {
+			p.mu.Unlock()
+			return c, nil
+		}
+		spent = c // there may be as many children as slots: one makes place for the other
+	}
+	wait := time.Until(p.notSoon)
+	p.mu.Unlock()
+	p.end(spent)
+	if wait > 0 {
+		pause := time.NewTimer(wait)
+		defer pause.Stop()
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("%w before it had the task: %w", ErrStopped, context.Cause(ctx))
+		}
+	}
+	answer := make(chan started, 1)
+	select {
+	case p.starts <- answer:
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%w before it had the task: %w", ErrStopped, context.Cause(ctx))
+	}
+	s := <-answer
+	if s.err == nil {
+		s.err = p.await(s.child)
+	}
+	if s.err != nil {
+		p.failed(s.child)
+		p.Log.ErrorContext(ctx, "starting a child process", "error", s.err)
+		if p.Watch.StartFailed != nil {
+			p.Watch.StartFailed(s.err)
+		}
+		return nil, fmt.Errorf("%w: %w", ErrNotStarted, s.err)
+	}
+	if p.Watch.Started != nil {
+		p.Watch.Started()
+	}
+	return s.child, nil
+}
+
+// failed notes that a child came to nothing: the next one is not started at once.
+func (p *Pool) failed(c *child) {
+	p.end(c)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.notSoon = time.Now().Add(min(maxPause, minPause<<min(p.failures, 10)))
+	p.failures++
+}
+
+// putBack keeps a child for the next task.
+func (p *Pool) putBack(c *child) {
+	p.mu.Lock()
+	p.failures = 0
+	c.tasks++
+	c.idleSince = time.Now()
+	keep := c.tasks < maxTasks && !p.closed && !c.stopping.Load()
+	if keep {
+		p.idle = append(p.idle, c)
+	}
+	p.mu.Unlock()
+	if !keep {
+		p.end(c)
+	}
+}
+
+// end ends a child and forgets it. It may be called again, and for nil.
+func (p *Pool) end(c *child) {
+	if c == nil {
+		return
+	}
+	c.kill()
+	_ = c.output.Close() // whoever reads it finds out that it was ended
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.live, c)
+}
+
+// endIdle ends children that were idle for long.
+func (p *Pool) endIdle() {
+	old := time.Now().Add(-p.IdleTimeout)
+	var ended []*child
+	p.mu.Lock()
+	p.idle = slices.DeleteFunc(p.idle, func(c *child) bool {
+		if c.idleSince.After(old) {
+			return false
+		}
+		ended = append(ended, c)
+		return true
+	})
+	p.mu.Unlock()
+	for _, c := range ended {
+		p.end(c)
+	}
+}
+
+// close ends all children.
+func (p *Pool) close() {
+	p.mu.Lock()
+	p.closed, p.idle = true, nil
+	all := make([]*child, 0, len(p.live))
+	for c := range p.live {
+		all = append(all, c)
+	}
+	p.mu.Unlock()
+	for _, c := range all {
+		c.stopping.Store(true)
+		p.end(c)
+		<-c.exited
+	}
+}

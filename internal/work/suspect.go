@@ -1,0 +1,51 @@
+package work
+
+import (
+	"context"
+
+	"penstock"
+	"penstock/internal/assemble"
+	"penstock/internal/attempt"
+	"penstock/internal/isolate"
+	"penstock/internal/store"
+)
+
+// runSuspect runs a suspect in a child process, and says how its claim ends. Only the death of the child counts against the
+// item, and the store counts it: this process may be the next to die.
+func (p *Pool) runSuspect(ctx context.Context, c *granted, targets []string, f *store.Finish) {
+	p.Metrics.SuspectsRunning(int(p.suspects.Add(1)))
+	defer func() { p.Metrics.SuspectsRunning(int(p.suspects.Add(-1))) }()
+	s := isolate.Suspect{
+		Sealed: c.Sealed, Died: c.Spent.ChildDeaths,
+		Task: &attempt.Task{
+			Subject: c.Item, Fence: c.Fence, Owner: c.Tenant, Model: c.Model, Lane: c.Lane, Targets: targets, Endpoint: c.Endpoint,
+			InputBytes: c.InputBytes, Bound: c.Reserved, Bounded: c.Resolved.Bounded, MaxAttempts: max(c.MaxAttempts-c.Attempts, 1), Tries: c.Tries,
+			Timeout: c.ItemTimeout, Wait: min(roomWait, c.ItemTimeout), MaxOutputTokens: max(0, c.Estimate-c.InputBytes), Choice: c.choice,
+		},
+	}
+	if _, streams := assemble.For(c.Endpoint); streams && p.speaker != nil && c.Stream != penstock.StreamNone {
+		speech := p.speaker.begin(*c.Claimed)
+		defer func() { f.Tail = tailOf(f, speech.end()) }()
+		s.Stream, s.Say, s.Task.Stream = c.Stream, speech.say, true
+	}
+	a := p.Isolated.Answer(ctx, s)
+	out := a.Outcome
+	f.Attempts, f.Target, f.StatusCode, f.Counted = out.Attempts, out.Target, out.StatusCode, out.Counted
+	f.Usage, f.Cost, f.Forfeit, f.PriceVersion = out.Usage, out.Cost, out.Forfeit, out.PriceVersion
+	p.Used(c.Claimed, out.Usage)
+	switch {
+	case a.Died:
+		f.Transition, f.ChildDied, f.ErrorKind = penstock.TransitionRetry, true, penstock.AttemptDied
+		p.Log.WarnContext(ctx, "a child process died with an item", "deaths", c.Spent.ChildDeaths+1, "most", store.MaxChildDeaths)
+	case out.Err == nil:
+		f.Transition, f.Result, f.Sealed = penstock.TransitionSucceed, a.Result, true
+	case penstock.ErrorCode(out.Err) == penstock.CodeGone:
+		c.BodyErr = out.Err
+		p.concludeUnread(f, c.Claimed)
+	default:
+		p.conclude(f, c.Claimed, failureOf(out.Err, context.Cause(ctx)))
+	}
+}
+
+// Suspects is how many suspects run.
+func (p *Pool) Suspects() int { return int(p.suspects.Load()) }
