@@ -27,7 +27,7 @@ lint: ## formatting and vet
 		if [ -n "$$unformatted" ]; then echo "not formatted, run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
 	@$(GO) vet ./...
 
-soak: setup ## what takes long: kill loops, limits for minutes, a batch of a million lines, sick targets, bursts; each line names its size
+soak: setup ## what takes long: kill loops, limits for minutes, a batch of a million lines, sick targets, bursts, attacks and fuzzing; each line names its size
 	@PENSTOCK_FORECAST_WHOLE=1 $(GO) test ./internal/forecast -run Docs -count=1 -v
 	@PENSTOCK_SOAK_SICK=$${SICK:-10000} $(GO) test ./internal/e2e -run 'TestOneSick' -count=1 -v
 	@PENSTOCK_SOAK_READERS=$${READERS:-2000} $(GO) test ./internal/e2e -run TestReadersOfStreamsAgree -count=1 -v
@@ -37,6 +37,8 @@ soak: setup ## what takes long: kill loops, limits for minutes, a batch of a mil
 	@PENSTOCK_REQUIRE_POSTGRES=1 PENSTOCK_SOAK_KILLS=$${KILLS:-300} $(GO) test ./internal/e2e -run 'TestCrash' -count=1 -timeout 3h -v
 	@PENSTOCK_REQUIRE_POSTGRES=1 PENSTOCK_SOAK_KILLS=$${ORDINARY_KILLS:-200} $(GO) test ./internal/e2e -run 'TestKillsFailNoOrdinaryWork' -count=1 -timeout 2h -v
 	@PENSTOCK_REQUIRE_POSTGRES=1 PENSTOCK_SOAK_KILLS=$${BUDGET_KILLS:-100} $(GO) test ./internal/e2e -run 'TestBudgetHoldsThroughCrashes' -count=1 -timeout 1h -v
+	@PENSTOCK_REQUIRE_POSTGRES=1 PENSTOCK_SOAK_ATTACK=$${ATTACK:-5m} $(GO) test ./internal/e2e -run 'TestAttack|TestIsolation' -count=1 -timeout 2h -v
+	@scripts/fuzz $${FUZZ:-20s}
 
 bench: setup ## measurements, beside what they are judged by; about 25 minutes
 	@cd bench && echo 'one sample after the other:' && $(GO) run ./accept

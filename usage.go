@@ -3,6 +3,7 @@ package penstock
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -11,6 +12,25 @@ import (
 type NanoUSD int64
 
 const nanoPerUSD = 1_000_000_000
+
+// MaxCost is the most that one attempt is charged or reserved, half a million dollars: more than any can cost, and so little that
+// the sum over all items of a job fits its column.
+const MaxCost = NanoUSD(1) << 49
+
+// Plus adds two amounts. It saturates instead of overflowing: a sum that is too large must not become a debt.
+func (m NanoUSD) Plus(o NanoUSD) NanoUSD { return NanoUSD(saturated(int64(m), int64(o))) }
+
+// saturated adds two numbers, and stops at the largest and the smallest that there is.
+func saturated(a, b int64) int64 {
+	switch sum := a + b; {
+	case a > 0 && b > 0 && sum < 0:
+		return math.MaxInt64
+	case a < 0 && b < 0 && sum >= 0:
+		return math.MinInt64
+	default:
+		return sum
+	}
+}
 
 // String renders dollars with all nine decimals, as the API does.
 func (m NanoUSD) String() string {
@@ -124,11 +144,25 @@ func (u *Usage) Counts() [len(UsageNames)]*int64 {
 	}
 }
 
-// Plus adds two usages.
+// MaxTokens bounds each count of a usage that an upstream tells of one call, so that sums of many fit: no call reads or writes
+// as much.
+const MaxTokens = 1 << 32
+
+// Plus adds two usages. Each count saturates instead of overflowing.
 func (u Usage) Plus(v Usage) Usage {
 	more := v.Counts()
 	for i, n := range u.Counts() {
-		*n += *more[i]
+		*n = saturated(*n, *more[i])
+	}
+	return u
+}
+
+// Most has the larger of each count. What an upstream tells of a call again and again only grows: a count that is lower later is no
+// refund.
+func (u Usage) Most(v Usage) Usage {
+	other := v.Counts()
+	for i, n := range u.Counts() {
+		*n = max(*n, *other[i])
 	}
 	return u
 }

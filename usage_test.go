@@ -296,3 +296,20 @@ func TestPriceZero(t *testing.T) {
 		}
 	}
 }
+
+// Sums stop at the largest number that there is: a sum that wraps would make a debt of money that was spent.
+func TestSumsSaturate(t *testing.T) {
+	t.Parallel()
+	const most, least = NanoUSD(math.MaxInt64), NanoUSD(math.MinInt64)
+	for _, tt := range []struct{ a, b, want NanoUSD }{
+		{1, 2, 3}, {most, 1, most}, {most, most, most}, {least, -1, least}, {least, least, least}, {most, least, -1}, {-5, 3, -2}, {most, 0, most},
+	} {
+		if got := tt.a.Plus(tt.b); got != tt.want {
+			t.Errorf("%d + %d = %d, want %d", tt.a, tt.b, got, tt.want)
+		}
+	}
+	u := Usage{InputTokens: math.MaxInt64, OutputTokens: 7}.Plus(Usage{InputTokens: 1, OutputTokens: 1})
+	if u.InputTokens != math.MaxInt64 || u.OutputTokens != 8 {
+		t.Errorf("%+v", u)
+	}
+}

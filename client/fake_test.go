@@ -13,7 +13,7 @@ import (
 	"penstock/client"
 )
 
-const testKey = "psk_test_0123456789"
+const testKey = "psk_test_7gq2xk9dmw4ztfv8hsb3rnj6cp"
 
 // dial returns a client of a server that is reached over a real connection.
 func dial(t *testing.T, h http.Handler) *client.Client {

@@ -21,7 +21,7 @@ import (
 	"time"
 )
 
-const key = "psk_bench_0123456789abcdef"
+const key = "psk_bench_7gq2xk9dmw4ztfv8hsb3rnj6cp"
 
 func main() {
 	samples := flag.Int("samples", 500, "samples of each kind")

@@ -131,8 +131,8 @@ func build(o options, dir string) (string, error) {
 }
 
 const (
-	key      = "psk_bench_0123456789abcdef"
-	adminKey = "psk_admin_0123456789abcdef"
+	key      = "psk_bench_7gq2xk9dmw4ztfv8hsb3rnj6cp"
+	adminKey = "psk_admin_7gq2xk9dmw4ztfv8hsb3rnj6cp"
 )
 
 // settings configure Penstock as in production: a key, limits of every kind on the tenant that it belongs to, a price,

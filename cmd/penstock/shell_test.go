@@ -25,8 +25,8 @@ type desk struct {
 }
 
 const (
-	testKey      = "psk_test_0123456789"
-	testAdminKey = "psk_test_admin_0123456789"
+	testKey      = "psk_test_7gq2xk9dmw4ztfv8hsb3rnj6cp"
+	testAdminKey = "psk_test_admin_7gq2xk9dmw4ztfv8hsb3rnj6cp"
 )
 
 // testNow is what the clock says at every desk.

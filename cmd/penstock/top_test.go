@@ -162,7 +162,7 @@ func TestServeBackpressure(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d := goodDesk(t)
-			d.env["OTHER_KEY"] = "psk_other_0123456789"
+			d.env["OTHER_KEY"] = "psk_other_7gq2xk9dmw4ztfv8hsb3rnj6cp"
 			text := strings.Replace(goodYAML, "http://127.0.0.1:1", upstream(t), 1) + `  other: {keys: [{name: app, secret: "${OTHER_KEY}"}]}
 work: {slots: 1}
 shutdown_grace: 1s

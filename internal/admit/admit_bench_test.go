@@ -2,6 +2,7 @@ package admit
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"sync/atomic"
 	"syscall"
@@ -43,7 +44,7 @@ func newTown(t testing.TB, tenants, keys int) *town {
 	for i := range tenants {
 		t := config.TenantConfig{Limits: config.TenantLimits{RateLimits: limits}, Budget: config.Budget{Monthly: "1000000", Daily: "100000", Hard: true}}
 		for k := range keys {
-			secret := fmt.Sprintf("psk_bench_%08d_%d", i, k)
+			secret := fmt.Sprintf("psk_bench_%x", sha256.Sum256(fmt.Append(nil, i, k)))
 			town.secrets = append(town.secrets, secret)
 			t.Keys = append(t.Keys, config.KeyConfig{Name: fmt.Sprintf("key-%d", k), Secret: config.NewSecret(secret), Limits: limits, Budget: config.Budget{Total: "50000", Hard: true}})
 		}

@@ -25,7 +25,7 @@ func TestAuthenticate(t *testing.T) {
 		t.Errorf("got %+v, %v", caller, err)
 	}
 	for name, wrong := range map[string]string{
-		"none": "", "unknown": "psk_fedcba9876543210", "cut": secret[:len(secret)-1], "longer": secret + "0",
+		"none": "", "unknown": "psk_n4w8bq2zt7kxv9gd3mhfj6sprc", "cut": secret[:len(secret)-1], "longer": secret + "0",
 		"with the scheme": "Bearer " + secret, "very long": strings.Repeat("x", 1<<20),
 	} {
 		caller, err := r.Authenticate(wrong)

@@ -13,9 +13,8 @@ type Most struct {
 	Cost   penstock.NanoUSD
 }
 
-// MaxReservation is the most that is set aside for one attempt, half a million dollars: more than any can cost, and so
-// little that the sum over all items of a job fits its column.
-const MaxReservation = penstock.NanoUSD(1) << 49
+// MaxReservation is the most that is set aside for one attempt.
+const MaxReservation = penstock.MaxCost
 
 // Terms are what the price of an inference depends on beside its tokens.
 type Terms struct {

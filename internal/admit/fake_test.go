@@ -84,7 +84,7 @@ type shelf struct {
 func (r *shelf) Refusal() error { return r.refusal }
 func (r *shelf) Full()          { r.full++ }
 
-const secret = "psk_0123456789abcdef"
+const secret = "psk_7gq2xk9dmw4ztfv8hsb3rnj6cp"
 
 func newRig(t *testing.T, edit ...func(*config.File)) *rig {
 	t.Helper()

@@ -101,7 +101,7 @@ func (d *draft) most(o JobOrder, now time.Time) (all Most) {
 	}
 	for _, item := range d.sub.Items {
 		all.Tokens += item.EstimateTokens
-		all.Cost += item.Reserved
+		all.Cost = all.Cost.Plus(item.Reserved)
 	}
 	return all
 }
@@ -119,7 +119,7 @@ func (s *Service) weigh(ctx context.Context, d *draft, t *Trial) error {
 	if left := leastLeft(balances); t.Most.Cost > left && d.narrow(&d.sub, left) {
 		t.Targets, t.Unpaid, t.Most.Cost = d.targets, d.sub.Job.Resolved.Unpaid, 0
 		for _, item := range d.sub.Items {
-			t.Most.Cost += item.Reserved
+			t.Most.Cost = t.Most.Cost.Plus(item.Reserved)
 		}
 	}
 	for i, a := range accounts {

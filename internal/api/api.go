@@ -145,6 +145,12 @@ func noRoute(mux *http.ServeMux, r *http.Request) error {
 // headerRequestID names the call on every answer, in canonical form.
 const headerRequestID = "X-Request-Id"
 
+// headerNoSniff keeps browsers from taking an answer for a page, whatever an upstream wrote into it. In canonical form, and its
+// value is shared by all answers.
+const headerNoSniff = "X-Content-Type-Options"
+
+var noSniff = []string{"nosniff"}
+
 // call is one HTTP call being answered.
 type call struct {
 	*Server
@@ -189,7 +195,7 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request, rt *route) *cal
 	ctx, c.span = s.Tracer.StartServer(ctx, rt.Method+" "+rt.Path)
 	c.r = r.WithContext(ctx)
 	shown := []string{penstock.ViewRequest.Format(c.id)}
-	c.w.Header()[headerRequestID] = shown
+	c.w.Header()[headerRequestID], c.w.Header()[headerNoSniff] = shown, noSniff
 	if c.words.requestID != "" {
 		c.w.Header()[c.words.requestID] = shown
 	}
@@ -262,13 +268,20 @@ func (c *call) enter(scope penstock.Scope) (err error) {
 // authenticate finds out who calls. Codes: invalid_key, rate_limited.
 func (c *call) authenticate() (penstock.Caller, error) {
 	key := PresentedKey(c.r)
-	caller, err := c.Admit.Authenticate(key)
-	if err != nil && key != "" {
-		if slow := c.Strangers.Wrong(c.r.RemoteAddr); slow != nil {
-			err = slow
-		}
+	if key == "" {
+		return c.Admit.Authenticate(key)
 	}
-	return caller, err
+	pass, err := c.Strangers.Admit(c.r.RemoteAddr, key)
+	if err != nil {
+		return penstock.Caller{}, err
+	}
+	caller, err := c.Admit.Authenticate(key)
+	if err != nil {
+		pass.Wrong()
+		return penstock.Caller{}, err
+	}
+	pass.Good()
+	return caller, nil
 }
 
 // patient is the context of a call that only waits for something to happen: it also ends when the

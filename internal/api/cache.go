@@ -108,9 +108,7 @@ func (c *call) runShared(plan cachePlan, task *attempt.Task, t *tab) error {
 		c.Recorder.Add(c.recordShared(task, sharedAnswer{reading.Source, answer, out.Err}, outcomeOf{began: began, err: err, status: c.w.status}))
 		recorded = true
 	}
-	if sink.cut {
-		panic(http.ErrAbortHandler)
-	}
+	sink.end()
 	return nil
 }
 

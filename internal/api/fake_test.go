@@ -30,8 +30,8 @@ import (
 )
 
 const (
-	testKey  = "psk_0123456789abcdef"
-	otherKey = "psk_fedcba9876543210" // of another tenant, and it uses the cache
+	testKey  = "psk_7gq2xk9dmw4ztfv8hsb3rnj6cp"
+	otherKey = "psk_n4w8bq2zt7kxv9gd3mhfj6sprc" // of another tenant, and it uses the cache
 )
 
 // upstream answers as it is told, and keeps the last call.
@@ -146,7 +146,7 @@ func newLimitedRig(t *testing.T, limits config.TenantLimits, speaks ...penstock.
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.recorder = record.New(requests{}, log)
+	r.recorder = record.New(record.Deps{Store: requests{}, Log: log})
 	s, err := New(Deps{
 		Cache:           cache.New(cache.Config{MaxBytes: 1 << 20, MaxEntryBytes: 1 << 17, Clock: time.Now}),
 		RefusingUploads: func(context.Context) error { return nil },

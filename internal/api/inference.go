@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"errors"
 	"net/http"
 	"slices"
@@ -197,9 +198,7 @@ func (c *call) finish(out *attempt.Outcome, sink *httpSink) error {
 	}
 	c.Recorder.Add(c.recordOf(&e.task, out, outcomeOf{began: e.began, err: err, status: c.w.status, holding: e.tab.ticket.Holding}))
 	c.errand = nil
-	if sink.cut {
-		panic(http.ErrAbortHandler) // the only way to tell a caller that a plain answer is not whole
-	}
+	sink.end()
 	return nil
 }
 
@@ -308,7 +307,8 @@ type httpSink struct {
 	stream bool
 	config *config.Snapshot
 	tab    *tab
-	cut    bool // the answer broke off where no error can be said any more
+	last   []byte // the end of a stream, which is sent when the call is recorded
+	cut    bool   // the answer broke off where no error can be said any more
 }
 
 func (s *httpSink) Begin(target string, meta provider.Meta) error {
@@ -330,10 +330,25 @@ func (s *httpSink) Chunk(c provider.Chunk) error {
 	if len(c.Wire) == 0 {
 		return nil
 	}
+	if c.Last && s.out != nil {
+		s.last = bytes.Clone(c.Wire)
+		return nil
+	}
 	if _, err := s.w.Write(c.Wire); err != nil || s.out == nil {
 		return err
 	}
 	return s.out.Flush()
+}
+
+// end sends the end of an answer: a caller who has all of it knows that the call is recorded. The end of a plain answer is that
+// of the handler, since its length is not told beforehand.
+func (s *httpSink) end() {
+	if s.cut {
+		panic(http.ErrAbortHandler) // the only way to tell a caller that a plain answer is not whole
+	}
+	if len(s.last) > 0 {
+		_, _ = s.w.Write(s.last) // with the end of the handler it is flushed; a caller who left meanwhile was charged all the same
+	}
 }
 
 // breakOff ends an answer that cannot be completed with a typed error, so that nobody takes it for a
@@ -343,8 +358,7 @@ func (s *httpSink) breakOff(c *call, e *penstock.Error) {
 		s.cut = true
 		return
 	}
-	_, _ = s.w.Write(c.errorEvent(e, c.words.event))
-	_ = s.out.Flush()
+	s.last = c.errorEvent(e, c.words.event)
 }
 
 // errorEvent is an error within a stream, as an event of a type; nil for one without.

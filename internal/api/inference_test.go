@@ -55,7 +55,8 @@ func TestBytesPassThrough(t *testing.T) {
 				UsageKnown: true, Usage: penstock.Usage{InputTokens: 5}}}, nil
 		}
 		a := r.post(string(endpoint), body)
-		if a.status != 200 || a.body != "{\"odd\" :\t1e2}\n" || a.header.Get("x-penstock-target") != "main" || a.header.Get("Content-Type") != "application/json; charset=utf-8" {
+		if a.status != 200 || a.body != "{\"odd\" :\t1e2}\n" || a.header.Get("x-penstock-target") != "main" || a.header.Get("Content-Type") != "application/json; charset=utf-8" ||
+			a.header.Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("%s: %+v", endpoint, a)
 		}
 		if string(sent.Body) != body || sent.Endpoint != endpoint || sent.UpstreamModel != "upstream-1" || sent.Stream {

@@ -319,7 +319,8 @@ func (c *call) responseObject(job penstock.Job) (any, error) {
 
 // responseErrorCode is the word of OpenAI's that comes closest.
 func responseErrorCode(code penstock.Code) string {
-	if code == penstock.CodeUpstreamRejected || code == penstock.CodeInvalidRequest || code == penstock.CodeContextTooLong {
+	switch code {
+	case penstock.CodeUpstreamRejected, penstock.CodeInvalidRequest, penstock.CodeContextTooLong, penstock.CodeTooLarge:
 		return "invalid_prompt"
 	}
 	return "server_error"

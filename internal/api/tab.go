@@ -48,5 +48,5 @@ func (c *call) open(ctx context.Context, t *tab, task *attempt.Task) (err error)
 func (t *tab) settle(out *attempt.Outcome) {
 	t.permit.Leave()
 	settleLimits(t.door, t.stay, out)
-	t.ticket.Settle(out.Cost + out.Forfeit)
+	t.ticket.Settle(out.Cost.Plus(out.Forfeit))
 }

@@ -9,17 +9,18 @@ import (
 )
 
 // adminHandler serves operators: metrics, profiles, health, the audit, the reload of the configuration, and what
-// is paused, tenants and keys. What is below /admin/v1 needs an admin key. Metrics, profiles and health do not, so
-// its address must not be reachable by callers; the default is loopback.
+// is paused, tenants and keys. What is below /admin/v1 needs an admin key. Metrics and profiles need one unless the
+// connection comes in over loopback; health needs none. Calls for a host that is not its own are refused.
 func (a *app) adminHandler() http.Handler {
 	mux := http.NewServeMux()
 	operate := func(pattern string, h http.HandlerFunc) { mux.Handle(pattern, a.operatorsOnly(h)) }
-	mux.Handle("GET /metrics", a.metrics.Handler())
-	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
-	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
-	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
-	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	mux.Handle("GET /metrics", a.scrapersOnly(a.metrics.Handler()))
+	for pattern, h := range map[string]http.HandlerFunc{
+		"GET /debug/pprof/": pprof.Index, "GET /debug/pprof/cmdline": pprof.Cmdline, "GET /debug/pprof/profile": pprof.Profile,
+		"GET /debug/pprof/symbol": pprof.Symbol, "GET /debug/pprof/trace": pprof.Trace,
+	} {
+		mux.Handle(pattern, a.localOrOperators(h))
+	}
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		adminJSON(w, http.StatusOK, map[string]string{"status": "ok"})
 	})
@@ -40,11 +41,12 @@ func (a *app) adminHandler() http.Handler {
 	operate("GET /admin/v1/budgets", a.listBudgets)
 	a.tenantRoutes(operate)
 	a.keyRoutes(operate)
-	return mux
+	return a.ownHosts(mux)
 }
 
 func adminJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(v) // the reader may have left
 }

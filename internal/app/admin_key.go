@@ -29,12 +29,10 @@ func (a *app) loadAdminKey() error {
 			a.NewAdminKey(secret)
 		}
 	}
-	digest, ok := config.Digest(secret)
-	if !ok {
-		return fmt.Errorf("the admin key in %s must have %d to %d characters; remove the file to have one drawn", AdminKeyFile,
-			config.MinKeySecretLength, config.MaxKeySecretLength)
+	if problem := config.SecretProblem(secret); problem != "" {
+		return fmt.Errorf("the admin key in the file %s %s, or remove the file to have one drawn", AdminKeyFile, problem)
 	}
-	a.adminKey = digest
+	a.adminKey, _ = config.Digest(secret)
 	return nil
 }
 
@@ -87,15 +85,19 @@ func (a *app) operatorOf(secret, address string) (operator, error) {
 		return operator{}, penstock.Errorf(penstock.CodeInvalidKey, "No admin key was given; send it as \"Authorization: Bearer …\". "+
 			"It is admin.key of the configuration, or else in the file %s of the data directory.", AdminKeyFile)
 	}
+	pass, err := a.strangers.Admit(address, secret)
+	if err != nil {
+		return operator{}, err
+	}
 	if a.isAdminKey(secret) {
+		pass.Good()
 		return operator{}, nil
 	}
 	caller, err := a.directory.Caller(secret)
 	if err != nil {
-		if slow := a.strangers.Wrong(address); slow != nil {
-			err = slow
-		}
+		pass.Wrong()
 		return operator{}, err
 	}
+	pass.Good()
 	return operator{key: string(caller.Tenant.ID) + "/" + caller.Key}, requireAdmin(caller)
 }

@@ -34,6 +34,7 @@ import (
 	"penstock/internal/file"
 	"penstock/internal/inflight"
 	"penstock/internal/isolate"
+	"penstock/internal/journal"
 	"penstock/internal/limit"
 	"penstock/internal/queue"
 	"penstock/internal/record"
@@ -95,7 +96,8 @@ type app struct {
 	backlog   *backlog.View
 	readiness *readiness
 	recorder  *record.Recorder
-	api       *api.Server // nil in a worker
+	journal   *journal.Journal // nil in a worker
+	api       *api.Server      // nil in a worker
 	pool      *work.Pool
 	keeper    *queue.Keeper
 	rooms     *room.Book
@@ -157,9 +159,13 @@ func (a *app) open(ctx context.Context) error {
 	if err := a.remember(ctx, a.Config); err != nil {
 		return err
 	}
+	if err := a.openJournal(); err != nil {
+		return err
+	}
 	if err := a.connect(); err != nil {
 		return err
 	}
+	a.replay(ctx)
 	if err := a.loadAdminKey(); err != nil {
 		return err
 	}
@@ -172,7 +178,7 @@ func (a *app) connect() (err error) {
 	p := a.Config.Process
 	a.connectProcesses()
 	a.readiness = newReadiness(a.probe, a.log)
-	a.recorder = record.New(a.store, a.log)
+	a.recorder = record.New(record.Deps{Store: a.store, Journal: a.journal, Log: a.log})
 	a.rooms = a.newRooms(time.Now)
 	a.connectLimits(time.Now)
 	a.connectMemory()
@@ -274,6 +280,7 @@ func (a *app) run(ctx context.Context) error {
 	var back errgroup.Group
 
 	back.Go(func() error { return a.recorder.Run(backCtx) })
+	back.Go(func() error { return a.replays(backCtx) })
 	back.Go(func() error { return a.keeper.Run(backCtx) })
 	back.Go(func() error { return a.rooms.Run(backCtx) })
 	back.Go(func() error { return a.budgets.Run(backCtx) })

@@ -54,7 +54,7 @@ func benchmarkCall(b *testing.B, body []byte) {
 	}
 }
 
-const benchKey = "psk_bench_0123456789abcdef"
+const benchKey = "psk_bench_7gq2xk9dmw4ztfv8hsb3rnj6cp"
 
 // openForBench is the API of an app that is configured as in production. Only the recorder runs behind it.
 func openForBench(b *testing.B, upstream string) http.Handler {

@@ -327,8 +327,8 @@ func (o *Outcome) add(t *try, failure *provider.Error) {
 	o.Begun = o.Begun || t.begun
 	o.Target, o.StatusCode = t.record.Target, t.record.StatusCode
 	o.Usage = o.Usage.Plus(t.record.Usage)
-	o.Cost += t.record.Cost
-	o.Forfeit += t.forfeit
+	o.Cost = o.Cost.Plus(t.record.Cost)
+	o.Forfeit = o.Forfeit.Plus(t.forfeit)
 	o.PriceVersion = t.record.PriceVersion
 	o.Unpriced = o.Unpriced || t.target.Unpriced
 	price, _ := t.target.PriceAt(t.record.StartedAt)
@@ -353,7 +353,8 @@ type try struct {
 	said    int64         // bytes of text that arrived
 	weight  *weight       // of bodies that were let go of, nil while they are there
 	forfeit penstock.NanoUSD
-	drain   *drain // nil unless its stream may outlive its caller
+	claimed penstock.Usage // what the upstream told that cannot be, zero for nothing
+	drain   *drain         // nil unless its stream may outlive its caller
 	memory  answerMemory
 }
 
@@ -385,6 +386,7 @@ func (r *Runner) close(ctx context.Context, t *try, failure *provider.Error) *pr
 	t.memory.Close()
 	t.drain.end()
 	t.record.FinishedAt = r.Clock()
+	t.checkUsage()
 	t.giveBack(failure)
 	r.conclude(ctx, t, failure)
 	r.endSpan(t, failure)
@@ -458,9 +460,11 @@ func (r *Runner) conclude(ctx context.Context, t *try, failure *provider.Error) 
 	t.meta.Usage = t.usage(&t.meta, failure)
 	t.meter(&t.meta, failure)
 	t.remark(&t.meta, failure)
+	if failure != nil || t.claimed != (penstock.Usage{}) {
+		r.tellOperator(ctx, t, failure)
+	}
 	if failure != nil {
 		t.record.ErrorKind, t.record.ErrorMessage = string(failure.Kind), failure.Public()
-		r.tellOperator(ctx, t, failure)
 		t.record.StatusCode = cmp.Or(failure.StatusCode, t.record.StatusCode)
 	}
 }
@@ -486,6 +490,9 @@ func (r *Runner) ask(ctx context.Context, t *try) (provider.Answer, error) {
 	t.record.FirstTokenAt = r.Clock()
 	if t.letter.translation != nil && !t.task.Stream {
 		answer = &gathering{answer, &t.memory}
+	}
+	if t.task.Stream {
+		t.choice.Begun(t.record.FirstTokenAt.Sub(t.record.StartedAt))
 	}
 	return t.letter.answer(answer, t.asked()), nil
 }
@@ -601,9 +608,11 @@ func (t *try) meter(meta *provider.Meta, failure *provider.Error) {
 		charge.Calls, charge.Images = t.extras()
 	}
 	price, version := t.target.PriceAt(t.record.StartedAt)
-	t.record.Cost, t.record.PriceVersion = price.Charge(charge), version
-	if t.task.Bounded && !meta.UsageKnown {
-		t.record.Cost = min(t.record.Cost, t.task.Bound) // an estimate; the upstream was told not to go beyond that
+	t.record.Cost, t.record.PriceVersion = min(price.Charge(charge), penstock.MaxCost), version
+	if t.task.Bounded && t.record.Cost > t.task.Bound {
+		// The upstream was told not to go beyond that, and a hard budget pays no more.
+		t.record.Cost = t.task.Bound
+		t.aside("it cost more than was set aside, which is all that a hard budget pays")
 	}
 	if !meta.UsageKnown && (t.begun || failure == nil || failure.Kind.Policy().Billable) {
 		t.forfeit = max(0, t.task.Bound-t.record.Cost)
@@ -635,7 +644,10 @@ func (t *try) result(meta *provider.Meta, failure *provider.Error) room.Result {
 	if failure == nil {
 		return res
 	}
-	res.Kind, res.RetryAfter = failure.Kind, failure.RetryAfter
+	res.Kind, res.RetryAfter, res.Quota = failure.Kind, failure.RetryAfter, failure.Quota
+	if failure.Kind == provider.KindRateLimited && t.letter.endpoint == penstock.EndpointCountTokens {
+		res.Quota.Plenty = true // counting has limits of its own
+	}
 	if failure.Limits != (provider.RateLimits{}) {
 		res.Limits = failure.Limits
 	}
@@ -650,7 +662,12 @@ func (t *try) result(meta *provider.Meta, failure *provider.Error) room.Result {
 // tellOperator logs what callers are not told: an upstream's complaint about our account, and defects.
 func (r *Runner) tellOperator(ctx context.Context, t *try, failure *provider.Error) {
 	ctx = telemetry.WithIDs(ctx, telemetry.IDs{Attempt: t.record.ID})
+	if t.claimed != (penstock.Usage{}) {
+		r.Log.WarnContext(ctx, "a target told usage that cannot be; its reservation is forfeit", "target", t.target.Name,
+			"input_tokens", t.claimed.InputTokens, "output_tokens", t.claimed.OutputTokens)
+	}
 	switch {
+	case failure == nil:
 	case failure.Kind == provider.KindInternal:
 		r.Log.ErrorContext(ctx, "an attempt broke on our side", "target", t.target.Name, "error", failure)
 	case failure.Public() != failure.Message:
@@ -662,7 +679,7 @@ func (r *Runner) observe(ctx context.Context, t *try) {
 	o := telemetry.AttemptObservation{
 		Tenant: telemetry.Tenant(ctx), Model: t.task.Model, Target: t.target.Name, Kind: t.record.ErrorKind, Stream: t.task.Stream,
 		Total: t.record.FinishedAt.Sub(t.record.StartedAt), Usage: t.record.Usage, Cost: t.record.Cost,
-		Unpriced: t.target.Unpriced,
+		Unpriced: t.target.Unpriced, Implausible: t.claimed != (penstock.Usage{}),
 	}
 	if !t.record.FirstTokenAt.IsZero() {
 		o.FirstToken = t.record.FirstTokenAt.Sub(t.record.StartedAt)

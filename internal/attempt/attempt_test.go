@@ -95,6 +95,8 @@ var kindRules = []struct {
 	{provider.KindModelNotFound, true, 0},
 	{provider.KindRejected, false, 0},
 	{provider.KindContextTooLong, true, 0},
+	{provider.KindTooLarge, true, 0},
+	{provider.KindForbidden, true, 0},
 	{provider.KindContentBlocked, false, 0},
 	{provider.KindServer, true, 0},
 	{provider.KindFinal, true, 0},

@@ -70,13 +70,14 @@ func isBase64(b byte) bool {
 type weight struct {
 	tokens int64 // of what was sent, by its length
 	images int64 // 0 where nobody charges for them
+	most   int64 // the most that the input can have used, see checkUsage
 }
 
 func (t *try) weigh() weight {
 	if t.weight != nil {
 		return *t.weight
 	}
-	w := weight{tokens: estimateInput(t.letter.body)}
+	w := weight{tokens: estimateInput(t.letter.body), most: mostInput(t.letter.body)}
 	if t.target.ChargesImages() {
 		w.images = body.Images(t.task.Body)
 	}

@@ -159,7 +159,7 @@ func (rd *rider) deliver(sink Sink) *Outcome {
 	out.Begun = true
 	err := sink.Begin(out.Target, rd.meta)
 	if err == nil {
-		err = sink.Chunk(provider.Chunk{Wire: rd.answer})
+		err = sink.Chunk(provider.Chunk{Wire: rd.answer, Last: true})
 	}
 	if err != nil {
 		failure := provider.AsError(refused(err))
@@ -201,7 +201,7 @@ func (r *Runner) abandoned(ctx context.Context, rd *rider) *Outcome {
 	out.Attempts = append(out.Attempts, last)
 	out.Counted++
 	out.Target = last.Target
-	out.Forfeit += rd.task.Bound
+	out.Forfeit = out.Forfeit.Plus(rd.task.Bound)
 	return &out
 }
 

@@ -74,7 +74,11 @@ func (r *Runner) trip(ctx context.Context, t trip) {
 
 // suspicious says that a call failed for what it asks, which one input alone may be the reason of.
 func suspicious(k provider.Kind) bool {
-	return k == provider.KindRejected || k == provider.KindContextTooLong || k == provider.KindContentBlocked || k == provider.KindFinal
+	switch k {
+	case provider.KindRejected, provider.KindContextTooLong, provider.KindTooLarge, provider.KindForbidden, provider.KindContentBlocked, provider.KindFinal:
+		return true
+	}
+	return false
 }
 
 // doubtful says that a call failed as it does on a sick target, or on an input that the target cannot bear. How often
@@ -113,7 +117,7 @@ func merged(riders []*rider) Task {
 	task.Choice, task.Bound, task.MaxOutputTokens, task.Timeout = nil, 0, 0, 0
 	for i, rd := range riders {
 		inputs[i] = rd.input
-		task.Bound += rd.task.Bound
+		task.Bound = task.Bound.Plus(rd.task.Bound)
 		task.MaxOutputTokens += rd.task.MaxOutputTokens
 		task.Tries = max(task.Tries, rd.task.Tries)
 		task.Wait = min(task.Wait, rd.task.Wait)
@@ -172,7 +176,10 @@ func (r *Runner) book(t trip, out *Outcome, sink *division) {
 			if i == payer && charged {
 				charge.Calls = 1
 			}
-			mine.Cost = out.prices[n].Charge(charge)
+			mine.Cost = min(out.prices[n].Charge(charge), penstock.MaxCost)
+			if rd.task.Bounded {
+				mine.Cost = min(mine.Cost, rd.task.Bound)
+			}
 			var forfeit penstock.NanoUSD
 			if !mine.UsageKnown && charged {
 				forfeit = max(0, rd.task.Bound-mine.Cost)
@@ -213,8 +220,8 @@ func (rd *rider) add(mine penstock.Attempt, forfeit penstock.NanoUSD) {
 	rd.out.Attempts = append(rd.out.Attempts, mine)
 	rd.out.Target, rd.out.StatusCode = mine.Target, mine.StatusCode
 	rd.out.Usage = rd.out.Usage.Plus(mine.Usage)
-	rd.out.Cost += mine.Cost
-	rd.out.Forfeit += forfeit
+	rd.out.Cost = rd.out.Cost.Plus(mine.Cost)
+	rd.out.Forfeit = rd.out.Forfeit.Plus(forfeit)
 }
 
 // division is the sink of a call that several share.

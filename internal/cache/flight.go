@@ -90,6 +90,7 @@ type Flight struct {
 	meta     provider.Meta
 	buf      []byte // of the answer, what must still be read by somebody or is to be kept
 	base     int    // how much of the answer was there before buf
+	withheld int    // of buf, what nobody reads before the call is over: its last chunk
 	spilled  bool   // it is too much to be kept: nobody can join it any more
 	done     bool
 	result   Result
@@ -134,6 +135,9 @@ func (f *Flight) Chunk(c provider.Chunk) error {
 		return context.Canceled
 	}
 	f.buf = append(f.buf, c.Wire...)
+	if c.Last { // whoever has the whole answer finds the call recorded, and the answer kept
+		f.withheld = len(c.Wire)
+	}
 	f.tell()
 	return nil
 }
@@ -173,7 +177,7 @@ func (f *Flight) land(result Result) {
 
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.done, f.result = true, result
+	f.done, f.result, f.withheld = true, result, 0
 	f.tell()
 }
 

@@ -35,7 +35,7 @@ func (r *Reading) Copy(ctx context.Context, sink Sink) error {
 		if err := sink.Begin(r.kept.Target, r.kept.Meta); err != nil {
 			return refused(err)
 		}
-		return refused(sink.Chunk(provider.Chunk{Wire: r.kept.Body}))
+		return refused(sink.Chunk(provider.Chunk{Wire: r.kept.Body, Last: true}))
 	}
 	begun, passed := false, 0
 	for {
@@ -49,7 +49,7 @@ func (r *Reading) Copy(ctx context.Context, sink Sink) error {
 		}
 		switch {
 		case passed > 0:
-			if err := sink.Chunk(provider.Chunk{Wire: n.part}); err != nil {
+			if err := sink.Chunk(provider.Chunk{Wire: n.part, Last: n.done && n.err == nil}); err != nil {
 				return refused(err)
 			}
 		case n.done:
@@ -92,7 +92,7 @@ func (r *Reading) next(passed int) next {
 		f.tell()
 	}
 	return next{
-		begun: f.begun, target: f.target, meta: f.meta, part: f.buf[r.read-f.base:],
+		begun: f.begun, target: f.target, meta: f.meta, part: f.buf[r.read-f.base : len(f.buf)-f.withheld],
 		done: f.done, err: f.result.Err, news: f.news,
 	}
 }

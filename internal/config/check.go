@@ -17,7 +17,7 @@ const MaxInputs = 10_000
 
 // The bounds of the file's fields.
 const (
-	MinKeySecretLength = 16
+	MinKeySecretLength = 22 // the shortest text of 128 bits: see SecretProblem
 	MaxKeySecretLength = 256
 
 	maxShutdownGrace   = time.Hour

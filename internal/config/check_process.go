@@ -3,6 +3,7 @@ package config
 import (
 	"net"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -21,9 +22,7 @@ func (c *checker) process(p *Process) {
 		c.fail("data", "must name a directory")
 	}
 	c.database(p.Database)
-	if !p.Admin.Key.IsZero() {
-		c.keySecret("admin.key", p.Admin.Key, map[keyDigest]path{})
-	}
+	c.admin(p.Admin)
 	c.blobs(p.Blobs.S3)
 	oneOf(c, "log.level", p.Log.Level, []string{"debug", "info", "warn", "error"})
 	oneOf(c, "log.format", p.Log.Format, []string{"json", "text"})
@@ -53,6 +52,24 @@ func (c *checker) process(p *Process) {
 	c.bounds(&p.Limits)
 	c.webhooks(p.Webhooks)
 }
+
+func (c *checker) admin(a Admin) {
+	owners := map[keyDigest]path{}
+	if !a.Key.IsZero() {
+		c.keySecret("admin.key", a.Key, owners)
+	}
+	if !a.MetricsKey.IsZero() {
+		c.keySecret("admin.metrics_key", a.MetricsKey, owners)
+	}
+	for i, host := range a.Hosts {
+		if !hostName.MatchString(host) {
+			c.fail(path("admin.hosts").index(i), "%s must be a host name in small letters, without a port", quote(host))
+		}
+	}
+	eachOnce(c, "admin.hosts", a.Hosts)
+}
+
+var hostName = regexp.MustCompile(`^[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$`)
 
 func (c *checker) address(at path, s string) {
 	host, port, err := net.SplitHostPort(s)

@@ -297,14 +297,12 @@ func (c *checker) tenants(f *File) {
 }
 
 func (c *checker) keySecret(at path, s Secret, owners map[keyDigest]path) {
-	switch n := len(s.Reveal()); {
-	case n == 0:
+	if s.IsZero() {
 		c.fail(at, `is required: "${NAME}" for an environment variable, or "file:/path" for a file`)
 		return
-	case n < MinKeySecretLength || n > MaxKeySecretLength:
-		c.fail(at, "must have %d to %d characters", MinKeySecretLength, MaxKeySecretLength)
-	case !isVisible(s.Reveal()):
-		c.fail(at, "must be visible ASCII characters only: it is sent in a header")
+	}
+	if problem := SecretProblem(s.Reveal()); problem != "" {
+		c.fail(at, "%s", problem)
 	}
 	if owner, taken := owners[s.digest()]; taken {
 		c.fail(at, "is the same secret as %s: every key needs its own", owner)

@@ -20,9 +20,9 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 const (
-	searchKey = "psk_search_0123456789"
-	adminKey  = "psk_admin_0123456789"
-	twelveKey = "psk_twelve_0123456789"
+	searchKey = "psk_search_7gq2xk9dmw4ztfv8hsb3rnj6cp"
+	adminKey  = "psk_admin_7gq2xk9dmw4ztfv8hsb3rnj6cp"
+	twelveKey = "psk_twelve_7gq2xk9dmw4ztfv8hsb3rnj6cp"
 	openAIKey = "sk-openai-secret"
 )
 
@@ -38,7 +38,9 @@ func testEnv(t testing.TB) Env {
 		"OPENAI_API_KEY": openAIKey,
 		"SEARCH_KEY":     searchKey,
 		"TWELVE_KEY":     twelveKey,
-		"OTHER_KEY":      "psk_other_0123456789",
+		"METRICS_KEY":    "fW8yJq3tKb0+XzNs5cPv7hRmDgA2eLu9",
+		"OPERATOR_KEY":   "c0RbXq7Lw2+ZtV9kD4nHsUeYpGm1iJ8f",
+		"OTHER_KEY":      "psk_other_7gq2xk9dmw4ztfv8hsb3rnj6cp",
 		"DB_PASSWORD":    "db-secret",
 		"SECRETS":        secrets,
 		"SLOTS":          "128",

@@ -8,7 +8,7 @@ import (
 
 func ExampleParse() {
 	env := func(name string) (string, bool) {
-		value, ok := map[string]string{"SEARCH_KEY": "psk_0123456789abcdef"}[name]
+		value, ok := map[string]string{"SEARCH_KEY": "psk_7gq2xk9dmw4ztfv8hsb3rnj6cp"}[name]
 		return value, ok
 	}
 	snapshot, err := config.Parse("penstock.yaml", []byte(`
@@ -26,7 +26,7 @@ tenants:
 		fmt.Println(err)
 		return
 	}
-	caller, ok := snapshot.Caller("psk_0123456789abcdef")
+	caller, ok := snapshot.Caller("psk_7gq2xk9dmw4ztfv8hsb3rnj6cp")
 	fmt.Println(caller.Tenant.ID, caller.Key, ok)
 	// Output: search app true
 }

@@ -96,10 +96,17 @@ type Process struct {
 
 // Admin guards the admin API.
 type Admin struct {
-	// Key is the key that the admin API can be called with before there are others, 16 to 256 visible ASCII
-	// characters. The environment's PENSTOCK_ADMIN_KEY wins over it. Zero: one is drawn at the first start
+	// Key is the key that the admin API can be called with before there are others, as random as keys of tenants. The environment's PENSTOCK_ADMIN_KEY wins over it. Zero: one is drawn at the first start
 	// and kept in the file admin-key in Data.
 	Key Secret `yaml:"key,omitempty"`
+
+	// MetricsKey reads metrics and nothing else, for whoever scrapes them over the network. As random as Key. Zero: metrics are
+	// read with an admin key, and over loopback without any.
+	MetricsKey Secret `yaml:"metrics_key,omitempty"`
+
+	// Hosts are names that the admin API may be called by, beside localhost and IP addresses: calls for other names are
+	// refused, since a web page could make a browser send them. Without ports. Zero: none.
+	Hosts []string `yaml:"hosts,omitempty"`
 }
 
 // Log says what is logged and how.
@@ -531,8 +538,8 @@ type KeyConfig struct {
 	// [a-z0-9][a-z0-9._-]{0,62}.
 	Name string `yaml:"name"`
 
-	// Secret is what callers present. Required, unique over all tenants, 16 to 256 visible ASCII
-	// characters.
+	// Secret is what callers present. Required, unique over all tenants, at most 256 visible ASCII characters, and random: at
+	// least 128 bits, as "openssl rand -base64 24" prints. Words, repetitions and sequences are refused.
 	Secret Secret `yaml:"secret"`
 
 	// Scopes are what it may do: inference, jobs:write, jobs:read, webhooks, admin. Zero: the default, all but admin.

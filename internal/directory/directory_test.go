@@ -18,7 +18,7 @@ import (
 	"penstock/internal/store"
 )
 
-const fileSecret = "psk_file_0123456789abcdef"
+const fileSecret = "psk_file_7gq2xk9dmw4ztfv8hsb3rnj6cp"
 
 var start = time.Date(2026, 11, 15, 9, 0, 0, 0, time.UTC)
 
@@ -256,47 +256,6 @@ func TestUsesAreBounded(t *testing.T) {
 	}
 	if len(l.used) != maxUses {
 		t.Errorf("%d uses were written, want %d", len(l.used), maxUses)
-	}
-}
-
-func TestThrottle(t *testing.T) {
-	t.Parallel()
-	now := start
-	th := NewThrottle(func() time.Time { return now })
-	for n := range BadKeyBurst {
-		if err := th.Wrong("192.0.2.1:1000"); err != nil {
-			t.Fatalf("guess %d: %v", n, err)
-		}
-	}
-	err := th.Wrong("192.0.2.1:2000")
-	e := penstock.AsError(err)
-	if e.Code != penstock.CodeRateLimited || e.RetryAfter <= 0 || e.RetryAfter > BadKeyInterval {
-		t.Fatalf("one guess too many: %v, retry after %v", err, e.RetryAfter)
-	}
-	if err := th.Wrong("192.0.2.2:1000"); err != nil {
-		t.Errorf("another address: %v", err)
-	}
-	now = now.Add(e.RetryAfter)
-	if err := th.Wrong("[::ffff:192.0.2.1]:7"); err != nil {
-		t.Errorf("after the wait: %v", err)
-	}
-	if th.Wrong("192.0.2.1:1") == nil {
-		t.Error("a wait earns one guess, not two")
-	}
-	for n := range BadKeyBurst + 1 {
-		err := th.Wrong(fmt.Sprintf("[2001:db8::%x]:1", n)) // one network
-		if (err != nil) != (n == BadKeyBurst) {
-			t.Errorf("guess %d of a network: %v", n, err)
-		}
-	}
-	for n := range 2 * MaxAddresses {
-		_ = th.Wrong(fmt.Sprintf("10.%d.%d.%d:1", n>>16, n>>8&255, n&255))
-	}
-	if len(th.seen) != MaxAddresses || th.recent.Len() != MaxAddresses {
-		t.Errorf("%d addresses are remembered", len(th.seen))
-	}
-	if (*Throttle)(nil).Wrong("x") != nil {
-		t.Error("no throttle slows somebody down")
 	}
 }
 

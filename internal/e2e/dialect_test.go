@@ -50,7 +50,7 @@ func TestDialects(t *testing.T) {
 }
 
 // smallKey is that of a tenant who may queue no more than one item.
-const smallKey = "psk_e2e_small_0123456789abcdef"
+const smallKey = "psk_e2e_small_7gq2xk9dmw4ztfv8hsb3rnj6cp"
 
 // stageDialects starts a server whose targets speak different dialects.
 func stageDialects(t *testing.T) *staged {

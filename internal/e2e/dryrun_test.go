@@ -42,7 +42,7 @@ func TestDryRun(t *testing.T) {
 providers: {upstream: {kind: openai, base_url: %s/v1}}
 targets: {sim: {provider: upstream, upstream_model: sim-small, price: {input: "1", output: "2", per_request: "0.001", batch_discount: 50}}}
 models: {fast: {targets: [sim]}}
-`, startSim(t)), tenantWith(`budget: {total_usd: "1", hard: true}, limits: {requests_per_minute: 600, burst: 0.5}`))
+`, startSim(t)), tenantWith(`budget: {total_usd: "1", hard: true}, limits: {requests_per_minute: 600, burst: 0.5, wait: 0s}`))
 	try := func(body string, header ...string) (got trial) {
 		t.Helper()
 		a := s.Do(post("/v1/jobs", body, header...))

@@ -66,15 +66,11 @@ func TestKeyedCallsCountUntilTheirJobEnds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("kills servers and waits for leases")
 	}
-	auth := func(secret string, c Call) Call {
-		c.Header["Authorization"] = "Bearer " + secret
-		return c
-	}
 	slow := func(secret string) Call {
-		return auth(secret, post(chatPath, ask("Slow [sim:latency=4s]", `"model":"fast"`), "Idempotency-Key", "once"))
+		return madeKey{Secret: secret}.as(post(chatPath, ask("Slow [sim:latency=4s]", `"model":"fast"`), "Idempotency-Key", "once"))
 	}
 	plain := func(secret string) Call {
-		return auth(secret, post(chatPath, ask("Hi", `"model":"fast"`), "X-Test", "1"))
+		return madeKey{Secret: secret}.as(post(chatPath, ask("Hi", `"model":"fast"`)))
 	}
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()

@@ -98,7 +98,7 @@ func serveCallers(t *testing.T, upstream string, pace callerPace) []*Server {
 		if tt.units > 1 {
 			limit = fmt.Sprintf("output_tokens_per_minute: %d", int64(pace.perMinute)*tt.units)
 		}
-		fmt.Fprintf(&tenants, "  %s: {keys: [{name: app, secret: \"psk_e2e_limits_%s_0123456789\", limits: {%s, burst: 0.01}}]}\n", tt.tenant, tt.tenant, limit)
+		fmt.Fprintf(&tenants, "  %s: {keys: [{name: app, secret: \"psk_e2e_limits_%s_7gq2xk9dmw4ztfv8hsb3rnj6cp\", limits: {%s, burst: 0.01}}]}\n", tt.tenant, tt.tenant, limit)
 	}
 	data := t.TempDir()
 	var servers []*Server
@@ -135,7 +135,9 @@ func secretsFromEnv(tenants string, env *[]string) string {
 	return tenants
 }
 
-func (tt callerTest) secret() string { return "psk_e2e_limits_" + tt.tenant + "_0123456789" }
+func (tt callerTest) secret() string {
+	return "psk_e2e_limits_" + tt.tenant + "_7gq2xk9dmw4ztfv8hsb3rnj6cp"
+}
 
 // callLog is what clients saw.
 type callLog struct {

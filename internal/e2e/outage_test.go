@@ -102,6 +102,12 @@ func (s *Server) explain(model string) (e explained) {
 // serveOne starts a server with the given targets and models.
 func serveOne(t *testing.T, routing string, edits ...func(path string) error) *Server {
 	t.Helper()
+	return serveWith(t, []string{"E2E_KEY=" + Key}, routing, edits...)
+}
+
+// serveWith is serveOne with an environment, of which E2E_KEY is a part.
+func serveWith(t *testing.T, env []string, routing string, edits ...func(path string) error) *Server {
+	t.Helper()
 	address := FreeAddress(t)
 	path := filepath.Join(t.TempDir(), "penstock.yaml")
 	err := os.WriteFile(path, fmt.Appendf(nil, `
@@ -117,7 +123,7 @@ tenants: {acme: {keys: [{name: e2e, secret: "${E2E_KEY}"}]}}
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{Process: Start(t, []string{"E2E_KEY=" + Key}, "serve", "--config", path), URL: "http://" + address}
+	s := &Server{Process: Start(t, env, "serve", "--config", path), URL: "http://" + address}
 	s.AwaitReady()
 	return s
 }

@@ -45,7 +45,7 @@ func (t *transcript) exchange(title string, c Call, a Answer) {
 	fmt.Fprintf(&t.text, "\n=> %d %s\n", a.Status, http.StatusText(a.Status))
 	for _, name := range slices.Sorted(maps.Keys(a.Header)) {
 		// The length says nothing about what the body will be once ids are replaced in it.
-		if name != "Date" && name != "Content-Length" {
+		if !slices.Contains(sameEverywhere, name) {
 			fmt.Fprintf(&t.text, "%s: %s\n", name, strings.Join(a.Header[name], ", "))
 		}
 	}
@@ -144,3 +144,6 @@ func (s *scene) compare(g goldenFile) {
 		s.Errorf("the transcript differs from %s (-golden +now):\n%s", path, diff)
 	}
 }
+
+// sameEverywhere are headers that every answer has, and that say nothing about it.
+var sameEverywhere = []string{"Date", "Content-Length", "X-Content-Type-Options"}

@@ -106,7 +106,7 @@ func processAdmin(s *scene) {
 		open, _ := s.fetchAs("", http.MethodGet, admin+path)
 		s.script.note("admin GET %s => %d, without a key %d", path, status, open)
 	}
-	for _, key := range []string{AdminKey, "", Key, "psk_unknown_0123456789"} {
+	for _, key := range []string{AdminKey, "", Key, "psk_unknown_7gq2xk9dmw4ztfv8hsb3rnj6cp"} {
 		status, text := s.fetchAs(key, http.MethodPost, admin+"/admin/v1/config/reload")
 		s.script.note("admin POST /admin/v1/config/reload with %q => %d %s", key, status, text)
 	}

@@ -108,7 +108,7 @@ func TestSecondServerOnTheSameData(t *testing.T) {
 	holdAdminPort()
 	data := t.TempDir()
 	first := Dev(t, data)
-	second := Start(t, []string{"PENSTOCK_LISTEN=127.0.0.1:0", "PENSTOCK_DATA=" + data, "PENSTOCK_DEV_KEY=psk_of_the_second"}, "dev")
+	second := Start(t, []string{"PENSTOCK_LISTEN=127.0.0.1:0", "PENSTOCK_DATA=" + data, "PENSTOCK_DEV_KEY=psk_second_n4w8bq2zt7kxv9gd3mhfj6sprc"}, "dev")
 	if code := second.Exit(); code != 1 {
 		t.Errorf("the second server ended with %d", code)
 	}

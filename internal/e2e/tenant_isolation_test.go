@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strings"
@@ -63,7 +64,9 @@ var objects = []object{
 
 func makeWebhook(t *testing.T, st *staged) string {
 	t.Helper()
-	return found(t, `"id":"(whk_[0-9A-Za-z]+)"`, st.Do(post("/v1/webhooks", `{"url":"http://127.0.0.1:9/hook"}`)).Body)
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
+	t.Cleanup(receiver.Close)
+	return found(t, `"id":"(whk_[0-9A-Za-z]+)"`, st.Do(post("/v1/webhooks", `{"url":"`+receiver.URL+`/hook"}`)).Body)
 }
 
 // nobodys are paths with a name that is no tenant's own.
@@ -255,10 +258,16 @@ func TestScopes(t *testing.T) {
 	}
 }
 
-// TestGuessing holds that wrong keys are slowed down, by address, and good ones never.
+// TestGuessing holds that an address which guesses is refused before its keys are looked at, that callers with good keys at
+// that address are not, and that a good key which is new there gets in too.
 func TestGuessing(t *testing.T) {
 	t.Parallel()
 	st := stage(t)
+	st.operators().makeTenant(t, "late")
+	late := st.operators().makeKey(t, "late", "new")
+	if a := st.Do(get("/v1/jobs")); a.Status != http.StatusOK {
+		t.Fatalf("a good key is answered with %d %s", a.Status, a.Body)
+	}
 	refused := 0
 	for n := range 40 {
 		a := st.Do(get("/v1/jobs", "Authorization", fmt.Sprintf("Bearer psk_guess_%016d", n)))
@@ -282,4 +291,13 @@ func TestGuessing(t *testing.T) {
 	if a := st.Do(get("/v1/jobs")); a.Status != http.StatusOK {
 		t.Errorf("a good key from the same address is answered with %d %s", a.Status, a.Body)
 	}
+	if a := st.operators().Do(get("/admin/v1/keys")); a.Status != http.StatusOK {
+		t.Errorf("the admin key from the same address is answered with %d %s", a.Status, a.Body)
+	}
+	Await(t, "a key that is new at this address to get in", func() error {
+		if a := st.Do(late.as(get("/v1/jobs"))); a.Status != http.StatusOK {
+			return fmt.Errorf("%d %s", a.Status, a.Body)
+		}
+		return nil
+	})
 }

@@ -88,7 +88,7 @@ func TestSecretsStaySecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	secrets := map[string]string{
-		"tenant's key of the file": "psk_declared_8c1f6f0b52aa", "admin key": AdminKey, "upstream's key": "sk-upstream-90aa71c4d2ee",
+		"tenant's key of the file": "psk_declared_8c1f6f0b52aa9d3e47b0c65f18ad2e79", "admin key": AdminKey, "upstream's key": "sk-upstream-90aa71c4d2ee",
 		"wrong key": "psk_guess_77ab12ffee0192",
 	}
 	env := []string{"E2E_KEY=" + secrets["tenant's key of the file"], "E2E_ADMIN=" + AdminKey, "E2E_UPSTREAM=" + secrets["upstream's key"]}

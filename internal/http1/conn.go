@@ -3,10 +3,12 @@ package http1
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
 	"math"
 	"net"
 	"net/http"
+	"os"
 	"syscall"
 	"time"
 )
@@ -30,7 +32,8 @@ type conn struct {
 	net.Conn
 	client  *Client
 	address string
-	raw     syscall.RawConn // nil if it has none
+	raw     syscall.RawConn // that is read; nil if it has none
+	below   syscall.RawConn // of the socket, which with TLS is another one; nil if it has none
 	probe   func(fd uintptr) bool
 	silent  bool // what probe found
 	input   input
@@ -45,6 +48,11 @@ func newConn(raw net.Conn, address string, client *Client) *conn {
 	c := &conn{Conn: raw, client: client, address: address}
 	if s, ok := raw.(syscall.Conn); ok {
 		c.raw, _ = s.SyscallConn()
+		c.below = c.raw
+	} else if over, ok := raw.(interface{ NetConn() net.Conn }); ok {
+		if s, ok := over.NetConn().(syscall.Conn); ok {
+			c.below, _ = s.SyscallConn()
+		}
 	}
 	c.probe = c.listen
 	c.input.receive = c.receive
@@ -139,11 +147,21 @@ func (c *conn) readHead() (*http.Response, error) {
 
 // dead reports whether a connection that is not in use was closed by the server, or said something unasked.
 func (c *conn) dead() bool {
-	if c.raw == nil {
+	if c.below == nil {
 		return false
 	}
 	c.silent = false
-	return c.raw.Read(c.probe) != nil || !c.silent
+	return c.below.Read(c.probe) != nil || !c.silent || c.raw == nil && c.decrypted()
+}
+
+// decrypted reports whether TLS has something to be read that the socket has no more. A read whose time is over does not wait.
+func (c *conn) decrypted() bool {
+	if c.SetReadDeadline(time.Unix(1, 0)) != nil {
+		return true
+	}
+	var one [1]byte
+	n, err := c.Conn.Read(one[:])
+	return n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) || c.SetReadDeadline(time.Time{}) != nil
 }
 
 // listen looks whether there is anything to be read, without waiting for it.
@@ -192,7 +210,7 @@ func (b *body) Close() error {
 // release gives the connection back.
 func (b *body) release() {
 	heeded := b.stop()
-	if !heeded || !b.reusable || b.conn.in.Buffered() > 0 || !b.conn.input.empty() {
+	if !heeded || !b.reusable || b.conn.in.Buffered() > 0 || !b.conn.input.empty() || b.conn.dead() {
 		b.conn.drop()
 		return
 	}

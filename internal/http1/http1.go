@@ -2,8 +2,8 @@
 //
 // It exists for one reason. The client of net/http gives every connection two goroutines and hands each call to them and
 // back, which costs a gateway about as much as all that it does besides. Here a call writes and reads its connection
-// itself. Model servers in the same network, which speak HTTP/1.1 without TLS, are what it is for; all others are
-// net/http's.
+// itself. Model servers in the same network, which speak HTTP/1.1 without TLS, are what it is for. With TLS it serves those
+// that speak HTTP/1.1 only: net/http would take an answer that such a server sends unasked for that of the next call.
 //
 // It owns connections: dialling, a bounded pool, whether one can be used again, and that a call whose context ended
 // lets go of its own at once. It has no timeouts but that of idle connections: the context of a call ends it. It
@@ -12,7 +12,9 @@
 //
 // Invariants:
 //   - A call is sent at most once. It starts over on another connection only if not one byte of it was sent.
-//   - A connection is used again only after an answer that was read to its end, with nothing after it.
+//   - A connection is used again only after an answer that was read to its end, with nothing after it: not with it, not
+//     while the connection rested, and not until the next call is sent. HTTP/1.1 has no means to tell whose an answer is,
+//     so a server that sends one unasked loses its connection before anybody could take that answer for theirs.
 //   - Headers of answers and the pool are bounded; answers are for the caller to bound.
 //
 // A Client is safe for concurrent use and starts no goroutine for a call. An answer belongs to one goroutine.
@@ -33,11 +35,15 @@ import (
 
 // Config is how a Client connects. All fields are required.
 type Config struct {
+	// Dial makes a connection. One with TLS has done its handshake.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// MaxIdle is how many unused connections are kept.
 	MaxIdle int
 	// IdleTimeout is for how long.
 	IdleTimeout time.Duration
+	// Rest is how long a connection is left alone after an answer before it is used again: an answer that nobody asked for comes
+	// right behind the one before it. A call that finds only such connections makes a new one. 0 for no rest.
+	Rest time.Duration
 	// MaxHeaderBytes bounds the headers of an answer, give or take a buffer.
 	MaxHeaderBytes int64
 }
@@ -53,7 +59,7 @@ type Client struct {
 // New returns a client without connections.
 func New(cfg Config) *Client {
 	return &Client{
-		cfg: cfg, pool: pool{most: cfg.MaxIdle, timeout: cfg.IdleTimeout},
+		cfg: cfg, pool: pool{most: cfg.MaxIdle, timeout: cfg.IdleTimeout, rest: cfg.Rest},
 		buffers: sync.Pool{New: func() any { return new([]byte) }}, inputs: sync.Pool{New: func() any { return new([inputBytes]byte) }},
 	}
 }
@@ -106,7 +112,11 @@ func (c *Client) connection(ctx context.Context, r *Request) (*conn, error) {
 	r.Connecting()
 	dialled := address
 	if r.URL.Port() == "" {
-		dialled = net.JoinHostPort(r.URL.Hostname(), "80")
+		port := "80"
+		if r.URL.Scheme == "https" {
+			port = "443"
+		}
+		dialled = net.JoinHostPort(r.URL.Hostname(), port)
 	}
 	raw, err := c.cfg.Dial(ctx, "tcp", dialled)
 	if err != nil {

@@ -1,15 +1,18 @@
 package http1
 
 import (
+	"slices"
+	"sort"
 	"sync"
 	"time"
 )
 
-// pool keeps connections for the next calls. The one that was used last is used first, so that a pool which grew in a
-// burst shrinks again.
+// pool keeps connections for the next calls. Of those that rested, the one that was used last is used first, so that a
+// pool which grew in a burst shrinks again.
 type pool struct {
 	most    int
 	timeout time.Duration
+	rest    time.Duration
 
 	mu    sync.Mutex
 	idle  map[string][]*conn // by address, the oldest first
@@ -32,15 +35,25 @@ func (p *pool) pop(address string) *conn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	all := p.idle[address]
-	if len(all) == 0 {
+	at := p.rested(all)
+	if at < 0 {
 		return nil
 	}
-	last := len(all) - 1
-	c := all[last]
-	all[last] = nil
-	p.idle[address] = all[:last]
+	c := all[at]
+	p.idle[address] = slices.Delete(all, at, at+1)
 	p.count--
 	return c
+}
+
+// rested is the place of the youngest connection that rested, -1 for none. A pool that is half full of connections that did
+// not rest has grown enough: then it is the oldest of them.
+func (p *pool) rested(all []*conn) int {
+	now := time.Now()
+	at := sort.Search(len(all), func(i int) bool { return now.Sub(all[i].idle) < p.rest }) - 1
+	if at < 0 && len(all) > p.most/2 {
+		return 0
+	}
+	return at
 }
 
 // put adds a connection, or closes it if there are enough.

@@ -60,6 +60,7 @@ type failure struct {
 	Kind       provider.Kind // of an error of the upstream's, or ""
 	StatusCode int
 	Limits     provider.RateLimits
+	Quota      provider.Quota
 	Note       string
 
 	Code  penstock.Code // of an error of our own, or ""
@@ -75,7 +76,7 @@ func failureOf(err error) *failure {
 		return nil
 	}
 	if e, ok := errors.AsType[*provider.Error](err); ok {
-		return &failure{Kind: e.Kind, StatusCode: e.StatusCode, Limits: e.Limits, Note: e.Note, Message: e.Message, RetryAfter: e.RetryAfter, Cause: text(e.Err)}
+		return &failure{Kind: e.Kind, StatusCode: e.StatusCode, Limits: e.Limits, Quota: e.Quota, Note: e.Note, Message: e.Message, RetryAfter: e.RetryAfter, Cause: text(e.Err)}
 	}
 	e := penstock.AsError(err)
 	return &failure{Code: e.Code, Param: e.Param, Message: e.Message, RetryAfter: e.RetryAfter, Cause: text(e.Err)}
@@ -97,7 +98,7 @@ func (f *failure) err() error {
 		cause = errors.New(f.Cause)
 	}
 	if f.Kind != "" {
-		return &provider.Error{Kind: f.Kind, StatusCode: f.StatusCode, Limits: f.Limits, Note: f.Note, Message: f.Message, RetryAfter: f.RetryAfter, Err: cause}
+		return &provider.Error{Kind: f.Kind, StatusCode: f.StatusCode, Limits: f.Limits, Quota: f.Quota, Note: f.Note, Message: f.Message, RetryAfter: f.RetryAfter, Err: cause}
 	}
 	return &penstock.Error{Code: f.Code, Param: f.Param, Message: f.Message, RetryAfter: f.RetryAfter, Err: cause}
 }

@@ -27,7 +27,7 @@ const (
 	// MaxWait bounds how long a call waits until it is known whether its limits have room.
 	MaxWait = time.Second
 	// MaxWaiting is how many calls may wait for their turn in a process, MaxWaitingOfTenant how many of one tenant. Those
-	// past it are refused at once. A call that waits costs its connection, its body and about 2 KB.
+	// past it are refused at once. A call that waits costs its connection and its body, and takes nothing that is limited.
 	MaxWaiting         = 8192
 	MaxWaitingOfTenant = 1024
 	// busyRetry is told to whoever must wait for another call's end, which nobody knows.

@@ -22,6 +22,8 @@ const (
 	KindModelNotFound  Kind = "model_not_found"  // the upstream does not know the model
 	KindRejected       Kind = "rejected"         // the upstream calls the request invalid
 	KindContextTooLong Kind = "context_too_long" // the prompt does not fit the model
+	KindTooLarge       Kind = "too_large"        // the request needs more than the upstream's limits ever allow
+	KindForbidden      Kind = "forbidden"        // the request is refused, by no limit and not for our key
 	KindContentBlocked Kind = "content_blocked"  // the upstream's own filter refused
 	KindServer         Kind = "server_error"     // the upstream broke
 	KindFinal          Kind = "final"            // what else would be tried again, but the upstream says that this is in vain
@@ -38,7 +40,7 @@ const (
 // Kinds lists every kind.
 var Kinds = []Kind{
 	KindRateLimited, KindOverloaded, KindSpendCap, KindAuth, KindModelNotFound, KindRejected,
-	KindContextTooLong, KindContentBlocked, KindServer, KindFinal, KindConnect, KindNetwork, KindTimeout,
+	KindContextTooLong, KindTooLarge, KindForbidden, KindContentBlocked, KindServer, KindFinal, KindConnect, KindNetwork, KindTimeout,
 	KindTruncated, KindMalformed, KindCancelled, KindInternal, KindMemory,
 }
 
@@ -66,6 +68,8 @@ var policies = map[Kind]Policy{
 	KindModelNotFound:  {Fallback: true, Code: penstock.CodeUpstreamError},
 	KindRejected:       {Code: penstock.CodeUpstreamRejected},
 	KindContextTooLong: {Fallback: true, Code: penstock.CodeContextTooLong},
+	KindTooLarge:       {Fallback: true, Code: penstock.CodeTooLarge},
+	KindForbidden:      {Fallback: true, Code: penstock.CodeUpstreamRejected},
 	KindContentBlocked: {Code: penstock.CodeContentBlocked},
 	KindServer:         {Fallback: true, Retry: true, Code: penstock.CodeUpstreamError},
 	KindFinal:          {Fallback: true, Code: penstock.CodeUpstreamError},
@@ -123,6 +127,7 @@ type Error struct {
 	Message    string        // what the upstream said, or what happened, bounded
 	RetryAfter time.Duration // how long the upstream asked us to wait, 0 when it did not
 	Limits     RateLimits    // what its headers say, if there was an answer
+	Quota      Quota         // the limit that it was refused for, of KindRateLimited and KindTooLarge
 	Body       []byte        // the upstream's error body, bounded, for same-dialect callers; may be nil
 	Note       string        // what is worth telling about how it came about; "" for nothing
 	Err        error
@@ -151,6 +156,8 @@ func (e *Error) Public() string {
 		return "Our account at the upstream is used up; the operator's log says more."
 	case KindModelNotFound:
 		return "The upstream does not serve this target's model; the operator's log says more."
+	case KindForbidden:
+		return "The upstream refuses this request, with 403 or with every key of its provider; the operator's log says more."
 	}
 	return e.Message
 }

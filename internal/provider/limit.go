@@ -106,7 +106,7 @@ func parseReset(s string, now time.Time) time.Duration {
 	if at, err := time.Parse(time.RFC3339, s); err == nil {
 		return boundedWait(at.Sub(now))
 	}
-	return parseUnits(s, time.Second)
+	return boundedWait(parseUnits(s, time.Second))
 }
 
 // Wait is how long to leave an upstream alone that refused a call for its limits without saying for how
@@ -135,6 +135,11 @@ func (l RateLimits) Wait() time.Duration {
 // ParseRetryAfter says how long an upstream asked us to wait, 0 when it did not. The most exact header
 // wins.
 func ParseRetryAfter(h http.Header, now time.Time) time.Duration {
+	return min(ParseWait(h, now), MaxRetryAfter)
+}
+
+// ParseWait is ParseRetryAfter up to a day, for refusals whose limit tells how much of that is to be believed.
+func ParseWait(h http.Header, now time.Time) time.Duration {
 	for _, name := range []string{"Retry-After-Ms", "X-Ms-Retry-After-Ms"} {
 		if wait := parseUnits(first(h, name), time.Millisecond); wait > 0 {
 			return wait
@@ -145,20 +150,20 @@ func ParseRetryAfter(h http.Header, now time.Time) time.Duration {
 		return wait
 	}
 	if at, err := http.ParseTime(value); err == nil {
-		return boundedWait(at.Sub(now))
+		return min(max(at.Sub(now), 0), day)
 	}
 	return 0
 }
 
-// parseUnits reads a number of units, 0 if it is none.
+// parseUnits reads a number of units, at most a day; 0 if it is none.
 func parseUnits(s string, unit time.Duration) time.Duration {
 	n, err := strconv.ParseFloat(s, 64)
 	if err != nil || !(n > 0) {
 		return 0
 	}
 	// Compared as a float: a large one does not fit a duration.
-	if n >= float64(MaxRetryAfter/unit) {
-		return MaxRetryAfter
+	if n >= float64(day/unit) {
+		return day
 	}
 	return time.Duration(n * float64(unit))
 }

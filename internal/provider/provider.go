@@ -90,6 +90,8 @@ type Chunk struct {
 	Wire []byte
 	// Text is the generated text that the chunk carries, if any.
 	Text string
+	// Last says that the answer is complete with this chunk. Not every answer has such a chunk: it may end with io.EOF alone.
+	Last bool
 }
 
 // Meta is what is known about an answer.

@@ -3,8 +3,11 @@
 // A call must not wait for the database, and must not go unrecorded either: so a place in the bounded
 // line of records is taken before the call may spend anything, and given back once its record is on
 // stable storage. When the line is full, because the store is slow or away, calls are refused instead
-// of forgotten. A process killed with -9 loses the records of the calls that it was running, and of those
-// that it had not written yet: synchronous calls are recorded, not durable.
+// of forgotten.
+//
+// A record is also appended to a journal before the answer of its call ends (package journal), and is done with there
+// once it is on stable storage: what a process that was killed had not written yet, the next one writes. Calls that it
+// was running are lost: synchronous calls are recorded, not durable.
 package record
 
 import (
@@ -15,6 +18,7 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/journal"
 	"penstock/internal/store"
 )
 
@@ -33,18 +37,30 @@ const (
 
 // Recorder is the line of records. It is safe for concurrent use.
 type Recorder struct {
-	store store.Requests
-	log   *slog.Logger
+	Deps
 
 	mu      sync.Mutex
 	places  int
-	pending []penstock.Request
+	pending []entry
 	arrived chan struct{}
 }
 
+// Deps are what a Recorder works with.
+type Deps struct {
+	Store   store.Requests
+	Journal *journal.Journal // nil for none
+	Log     *slog.Logger
+}
+
+// entry is a record that waits to be written.
+type entry struct {
+	penstock.Request
+	mark journal.Mark
+}
+
 // New returns an empty line.
-func New(s store.Requests, log *slog.Logger) *Recorder {
-	return &Recorder{store: s, log: log, arrived: make(chan struct{}, 1)}
+func New(d Deps) *Recorder {
+	return &Recorder{Deps: d, arrived: make(chan struct{}, 1)}
 }
 
 // Place takes a place in the line. Codes: overloaded.
@@ -59,10 +75,12 @@ func (r *Recorder) Place() error {
 	return nil
 }
 
-// Add hands over the record of a call that took a place. It never blocks.
+// Add hands over the record of a call that took a place. It waits for nothing but the journal's file. When it has returned,
+// the record survives the death of the process: so the end of the answer is sent after it.
 func (r *Recorder) Add(req penstock.Request) {
+	e := entry{req, r.Journal.Append(&req)}
 	r.mu.Lock()
-	r.pending = append(r.pending, req)
+	r.pending = append(r.pending, e)
 	r.mu.Unlock()
 	r.wake()
 }
@@ -85,14 +103,14 @@ func (r *Recorder) Leave() {
 // Request finds a call, also one that is not written yet. Codes: not_found.
 func (r *Recorder) Request(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (penstock.Request, error) {
 	r.mu.Lock()
-	at := slices.IndexFunc(r.pending, func(p penstock.Request) bool { return p.ID == id && p.Tenant == tenant })
+	at := slices.IndexFunc(r.pending, func(e entry) bool { return e.ID == id && e.Tenant == tenant })
 	if at >= 0 {
-		found := r.pending[at]
+		found := r.pending[at].Request
 		r.mu.Unlock()
 		return found, nil
 	}
 	r.mu.Unlock()
-	return r.store.Request(ctx, tenant, id)
+	return r.Store.Request(ctx, tenant, id)
 }
 
 // Run writes records until ctx ends, and then what is left.
@@ -106,7 +124,7 @@ func (r *Recorder) Run(ctx context.Context) error {
 		pause := Interval
 		if err := r.flush(ctx); err != nil && ctx.Err() == nil {
 			pause = retryInterval
-			r.log.ErrorContext(ctx, "recording requests", "error", err)
+			r.Log.ErrorContext(ctx, "recording requests", "error", err)
 			r.wake() // look again, even if nothing new comes
 		}
 		wait := time.NewTimer(pause)
@@ -142,6 +160,7 @@ func (r *Recorder) awaitCalls() {
 // flush writes what is pending, group by group. Records stay visible to Request until they are
 // written; a group that failed is written again later, which the store allows.
 func (r *Recorder) flush(ctx context.Context) error {
+	r.Journal.Seal()
 	for {
 		r.mu.Lock()
 		group := slices.Clone(r.pending[:min(MaxGroup, len(r.pending))])
@@ -159,7 +178,7 @@ func (r *Recorder) flush(ctx context.Context) error {
 
 // writeGroup writes a group at once or, when the store refuses it, one by one: a record that it will
 // never take must not keep the others from being written. It returns those that were not.
-func (r *Recorder) writeGroup(ctx context.Context, group []penstock.Request) (kept []penstock.Request, err error) {
+func (r *Recorder) writeGroup(ctx context.Context, group []entry) (kept []entry, err error) {
 	if err = r.write(ctx, group); err == nil {
 		return nil, nil
 	}
@@ -182,7 +201,7 @@ func (r *Recorder) writeGroup(ctx context.Context, group []penstock.Request) (ke
 
 // finish takes the first n records out of the line and puts those that were kept at its end, so that
 // they are not in the way of the others. When none was written, the line stays as it is.
-func (r *Recorder) finish(n int, kept []penstock.Request) {
+func (r *Recorder) finish(n int, kept []entry) {
 	if len(kept) == n {
 		return
 	}
@@ -193,9 +212,32 @@ func (r *Recorder) finish(n int, kept []penstock.Request) {
 	r.places -= n - len(kept)
 }
 
-func (r *Recorder) write(ctx context.Context, group []penstock.Request) error {
+func (r *Recorder) write(ctx context.Context, group []entry) error {
 	const patience = 10 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	return r.store.RecordRequests(ctx, group)
+	records := make([]penstock.Request, len(group))
+	for i := range group {
+		records[i] = group[i].Request
+	}
+	if err := r.Store.RecordRequests(ctx, records); err != nil {
+		return err
+	}
+	for i := range group {
+		r.Journal.Done(group[i].mark)
+	}
+	return nil
+}
+
+// Replay writes records that another process left. The store knows those that it has.
+func (r *Recorder) Replay(ctx context.Context, records []penstock.Request) error {
+	group := make([]entry, len(records))
+	for i := range records {
+		group[i].Request = records[i]
+	}
+	kept, err := r.writeGroup(ctx, group)
+	if len(kept) > 0 {
+		return err
+	}
+	return nil
 }

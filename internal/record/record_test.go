@@ -106,7 +106,7 @@ type rig struct {
 func start(t *testing.T) *rig {
 	t.Helper()
 	r := &rig{t: t, store: &requestStore{}, log: &bytes.Buffer{}}
-	r.Recorder = New(r.store, slog.New(slog.NewTextHandler(r.log, nil)))
+	r.Recorder = New(Deps{Store: r.store, Log: slog.New(slog.NewTextHandler(r.log, nil))})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- r.Run(ctx) }()
@@ -154,7 +154,7 @@ func (r *rig) wantKept(places int, ids ...penstock.ID) {
 
 func TestPlacesAreBounded(t *testing.T) {
 	t.Parallel()
-	r := New(&requestStore{}, slog.New(slog.DiscardHandler))
+	r := New(Deps{Store: &requestStore{}, Log: slog.New(slog.DiscardHandler)})
 	for i := range MaxPlaces {
 		if err := r.Place(); err != nil {
 			t.Fatalf("place %d: %v", i+1, err)

@@ -23,6 +23,26 @@ type crowd map[penstock.TenantID]*guest
 type guest struct {
 	running int
 	seen    time.Time
+
+	oversize   int64     // estimated input of the smallest of its calls that was refused as too large lately; 0 for none
+	oversizeAt time.Time // when the last one was
+}
+
+// oversized says that a call will be refused as too large, as far as one can know. Until it has passed it takes no tokens: whoever
+// sends such calls in a loop would keep all of a limit taken for as long as the refusals take.
+func (g *guest) oversized(now time.Time, inputTokens int64) bool {
+	return g != nil && g.oversize > 0 && inputTokens >= g.oversize && now.Sub(g.oversizeAt) < sharedFor
+}
+
+// refusedSize notes that a call was refused as too large.
+func (g *guest) refusedSize(now time.Time, inputTokens int64) {
+	if g == nil || inputTokens == 0 {
+		return
+	}
+	if g.oversize == 0 || inputTokens < g.oversize || now.Sub(g.oversizeAt) >= sharedFor {
+		g.oversize = inputTokens
+	}
+	g.oversizeAt = now
 }
 
 // full says that a tenant holds as much of a target with so many places as it may.

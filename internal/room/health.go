@@ -57,8 +57,9 @@ func (t *Ticket) verdict(kind provider.Kind) verdict {
 			return doubtful
 		}
 		return sick
-	case provider.KindFinal:
-		// The upstream broke, or has no room, for this call: that neither accuses nor clears it.
+	case provider.KindFinal, provider.KindForbidden:
+		// The upstream broke, or has no room, for this call, or a firewall in front of it dislikes it: that neither accuses nor
+		// clears it.
 		return doubtful
 	case provider.KindConnect:
 		return unreachable

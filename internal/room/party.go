@@ -200,7 +200,7 @@ func (b *Book) open(r *room, u Use, now time.Time) bool {
 		if ready, _ := m.ready(now); !ready || m.waiting > 0 {
 			return false
 		}
-		if m.pool.Keeps() && !m.pool.Claim(now, store.Claim{Units: r.use(u)[i], Try: store.TryFirst, Look: true}).Granted {
+		if m.pool.Keeps() && !m.pool.Claim(now, store.Claim{Units: r.use(u)[i], Weight: r.use(u)[i], Try: store.TryFirst, Look: true}).Granted {
 			return false
 		}
 	}

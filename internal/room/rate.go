@@ -60,9 +60,10 @@ type rate struct {
 	moreAt    time.Time // when the pool, as it said, has more
 	left      int64     // what the pool had at the last visit
 	leftAt    time.Time
-	told      bool     // an upstream said how many are left, since the last visit,
-	remaining int64    // and how many
-	asks      []*claim // what the next visit asks for, for calls that wait
+	restUntil time.Time // the upstream refused a call for this limit
+	told      bool      // an upstream said how many are left, since the last visit,
+	remaining int64     // and how many
+	asks      []*claim  // what the next visit asks for, for calls that wait
 }
 
 // configure puts a limit of the configuration in force. Without one, what was learned stays.
@@ -78,7 +79,7 @@ func (m *rate) set(perMinute int64, now time.Time) {
 		return
 	}
 	if perMinute == 0 {
-		*m = rate{shared: m.shared, waiting: m.waiting, asks: m.asks}
+		*m = rate{shared: m.shared, restUntil: m.restUntil, waiting: m.waiting, asks: m.asks}
 		return
 	}
 	m.perMinute = min(perMinute, store.MaxPerMinute)
@@ -89,6 +90,8 @@ func (m *rate) set(perMinute int64, now time.Time) {
 // ready says whether the next call may spend, and if not, when.
 func (m *rate) ready(now time.Time) (bool, time.Duration) {
 	switch {
+	case m.restUntil.After(now):
+		return false, m.restUntil.Sub(now)
 	case m.perMinute == 0:
 		return true, 0
 	case m.shared && m.purse > 0:

@@ -4,7 +4,7 @@
 //
 // It owns the limits, those of the configuration and those that it learns: from rate-limit headers,
 // from answers that refuse us, and from how long calls take. It does not choose targets and has no line
-// of waiters; that is package route's.
+// of those who wait for one; that is package route's. Calls that wait for limits of their caller have a [Turn].
 //
 // Invariants:
 //   - A rate is spent from a purse that was withdrawn from a pool which all processes share. A purse that

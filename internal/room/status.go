@@ -41,7 +41,7 @@ func (b *Book) Status() []Status {
 	for _, r := range b.sorted() {
 		pace := r.health.pace(now)
 		s := Status{
-			Target: r.name.Of, Limit: b.limit(r, now), Running: r.running, Pace: pace, Rest: max(0, r.restUntil.Sub(now)), Throttles: r.throttles,
+			Target: r.name.Of, Limit: b.limit(r, now), Running: r.running, Pace: pace, Rest: r.restLeft(now), Throttles: r.throttles,
 			Breaker: r.health.breaker(now), Opened: r.health.opened, RetriesRefused: r.health.refused,
 		}
 		usual := r.expects.call(0, 0)

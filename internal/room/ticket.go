@@ -27,6 +27,7 @@ type Ticket struct {
 	retry   bool
 	probe   int64 // its number, when it finds out how a broken target fares
 	guest   *guest
+	input   int64 // its estimate
 	over    bool
 }
 
@@ -49,9 +50,13 @@ func (b *Book) Take(a Ask) (*Ticket, bool) {
 	r.askedAt = now
 	r.running++
 	r.seating.peak = max(r.seating.peak, r.running)
-	t := &Ticket{book: b, room: r, began: now, retry: a.Retry, probe: r.health.began(now, a), guest: guest}
+	t := &Ticket{book: b, room: r, began: now, retry: a.Retry, probe: r.health.began(now, a), guest: guest, input: a.InputTokens}
 	if guest != nil {
 		guest.running++
+	}
+	if guest.oversized(now, a.InputTokens) {
+		t.charge(callOf(0, 0))
+		return t, true
 	}
 	t.charge(r.expects.call(r.fresh.estimate(a.InputTokens), a.MaxOutputTokens))
 	return t, true
@@ -106,6 +111,7 @@ type Result struct {
 	// to say anything about the target is KindCancelled.
 	Kind       provider.Kind
 	RetryAfter time.Duration
+	Quota      provider.Quota // the limit that a refusal names
 	Limits     provider.RateLimits
 	Usage      penstock.Usage
 	UsageKnown bool
@@ -135,11 +141,9 @@ func (t *Ticket) Done(res Result) {
 		}
 		r.window.succeeded(res.Took, res.Usage.OutputTokens, running)
 	case provider.KindRateLimited:
-		r.throttled(now, t.began)
-		for i := range r.rates {
-			r.rates[i].lower(now, 0)
-		}
-		b.rest(r, now, max(res.RetryAfter, DefaultRest))
+		b.limited(t, now, res)
+	case provider.KindTooLarge:
+		t.guest.refusedSize(now, t.input)
 	case provider.KindOverloaded:
 		r.throttled(now, t.began)
 		b.rest(r, now, res.RetryAfter)
@@ -169,9 +173,19 @@ func (t *Ticket) settle(res Result) {
 			t.room.expects.learn(used)
 		}
 		t.charge(callOf(used.InputTokens, used.OutputTokens))
-	case res.Kind == provider.KindRateLimited || res.Kind == provider.KindOverloaded || res.Kind == provider.KindConnect:
+	case unused(res.Kind):
 		t.charge(callOf(0, 0))
 	}
+}
+
+// unused says that a call which failed so used no tokens of the target: it was turned away before a model read it.
+func unused(kind provider.Kind) bool {
+	switch kind {
+	case provider.KindRateLimited, provider.KindOverloaded, provider.KindConnect, provider.KindTooLarge, provider.KindForbidden, provider.KindAuth,
+		provider.KindSpendCap, provider.KindModelNotFound, provider.KindRejected, provider.KindContextTooLong:
+		return true
+	}
+	return false
 }
 
 func (r *room) throttled(now, began time.Time) {

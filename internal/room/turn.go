@@ -90,11 +90,20 @@ func (t *Turn) bind(now time.Time) {
 					m.pool.See(r.users.Names(now), now)
 				}
 				t.claims = append(t.claims, &claim{
-					Claim: store.Claim{Holder: p.Holder, Units: want[k], Try: t.use.Try}, party: i, of: resource(k), rate: m,
+					Claim: store.Claim{Holder: p.Holder, Units: want[k], Weight: r.weight(want, resource(k)), Try: t.use.Try}, party: i, of: resource(k), rate: m,
 				})
 			}
 		}
 	}
+}
+
+// weight is what a place takes for a call. Before any call has told how many tokens it used they are a guess, and places
+// made by it would lie far too far ahead.
+func (r *room) weight(want amounts, of resource) int64 {
+	if of != requests && r.expects.calls <= 1 {
+		return min(want[of], 1)
+	}
+	return want[of]
 }
 
 // patience is how long the call still waits under the limits of a party.

@@ -163,7 +163,7 @@ func (b *Book) plan() (plan, bool) {
 		d := r.seating.draw(r.name.pool("seats"), r.running+r.promised, r.window.size())
 		d.Calls, r.entrusted = r.callScope(), 0
 		if r.restNews {
-			d.Rest = r.restUntil.Sub(p.at)
+			d.Rest = r.restLeft(p.at)
 		}
 		r.restNews = false
 		p.withdrawal.Seats = append(p.withdrawal.Seats, d)

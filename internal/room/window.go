@@ -83,3 +83,11 @@ func (w *window) overran(now, began time.Time) {
 	w.limit = max(1, w.limit*cut)
 	w.cutAt, w.was = now, true
 }
+
+// crowded takes note of a call that the target refused because too many ran at a time: so many others run still.
+func (w *window) crowded(now, began time.Time, running int) {
+	if !began.Before(w.cutAt) {
+		w.limit = min(w.limit, float64(running+1))
+	}
+	w.overran(now, began)
+}

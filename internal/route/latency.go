@@ -2,6 +2,7 @@ package route
 
 import (
 	"math"
+	"slices"
 	"time"
 )
 
@@ -42,11 +43,13 @@ func (s *sketch) quantile(now time.Time, part float64) (time.Duration, bool) {
 	}
 	var sum float64
 	for i, w := range s.weight {
-		if sum += w; sum >= part*s.total {
-			return middleOf(i), true
+		if sum+w >= part*s.total && w > 0 {
+			// Within a bucket calls are taken to be spread evenly: two targets that are alike must not differ by a bucket.
+			return within(i, (part*s.total-sum)/w), true
 		}
+		sum += w
 	}
-	return middleOf(sketchBuckets - 1), true
+	return within(sketchBuckets-1, 0.5), true
 }
 
 func (s *sketch) fade(now time.Time) {
@@ -73,21 +76,105 @@ func bucketOf(d time.Duration) int {
 	return min(n, sketchBuckets-1)
 }
 
-// middleOf is the duration that stands for a bucket.
-func middleOf(bucket int) time.Duration {
-	return time.Duration(float64(sketchLeast) * math.Pow(sketchGrowth, float64(bucket)+0.5))
+// within is the duration at a part, from 0 to 1, of a bucket.
+func within(bucket int, part float64) time.Duration {
+	return time.Duration(float64(sketchLeast) * math.Pow(sketchGrowth, float64(bucket)+part))
+}
+
+const (
+	// recentCalls is how many calls show that a target has changed.
+	recentCalls = 10
+	// shift is by how much their median must differ from what is usual. Less is noise, or slow change, which the sketch follows.
+	shift = 2
+)
+
+// recent is the last calls, whenever they were. It is pure.
+type recent struct {
+	took   [recentCalls]time.Duration
+	calls  int // in all
+	middle time.Duration
+	// All but one took longer than low, and all but one less than high: a lone outlier makes no difference.
+	low, high time.Duration
+}
+
+func (r *recent) add(d time.Duration) {
+	r.took[r.calls%recentCalls] = d
+	r.calls++
+	sorted := r.took
+	slices.Sort(sorted[:])
+	r.low, r.middle, r.high = sorted[1], sorted[recentCalls/2], sorted[recentCalls-2]
+}
+
+// tempo is how long calls take: usually, by many calls of minutes, and lately, by a few. Lately counts when nearly all of the last
+// calls say the same, that the target is not any more what it was; as soon as they do not, what is usual counts again.
+type tempo struct {
+	usual  sketch
+	lately recent
+}
+
+func (t *tempo) add(now time.Time, d time.Duration) {
+	t.usual.add(now, d)
+	t.lately.add(d)
+}
+
+// median is what half of the calls take; 0 while too little is known.
+func (t *tempo) median(now time.Time) time.Duration {
+	usual, known := t.usual.quantile(now, 0.5)
+	l := &t.lately
+	if !known || l.calls < recentCalls {
+		return usual
+	}
+	slower := l.low > usual && l.middle >= shift*usual
+	faster := l.high < usual && shift*l.middle <= usual
+	if slower || faster {
+		return l.middle
+	}
+	return usual
+}
+
+// last is how long the last call took, 0 if there was none.
+func (t *tempo) last() time.Duration {
+	if t.lately.calls == 0 {
+		return 0
+	}
+	return t.lately.took[(t.lately.calls-1)%recentCalls]
 }
 
 // pace is how quickly a target answers.
-type pace struct{ firstToken, total sketch }
+type pace struct {
+	firstToken, total tempo
+	askedAt           time.Time // when it was last chosen by its pace
+	passed            int       // calls since that went elsewhere
+}
 
-// latency is the time that callers wait: to the first token of a stream, to the end of a plain answer. It is 0
-// while too little is known.
-func (p *pace) latency(now time.Time, q *Query) time.Duration {
-	s := &p.total
+// of is what callers wait for: the first token of a stream, the end of a plain answer.
+func (p *pace) of(q *Query) *tempo {
 	if q.Stream {
-		s = &p.firstToken
+		return &p.firstToken
 	}
-	d, _ := s.quantile(now, 0.5)
-	return d
+	return &p.total
+}
+
+// latency is the time that callers wait. It is 0 while too little is known.
+func (p *pace) latency(now time.Time, q *Query) time.Duration { return p.of(q).median(now) }
+
+const (
+	// exploreEvery is how long a target that is not the fastest is left without a call that finds out whether it is by now, and
+	// exploreShare how many calls go elsewhere before one does: so that exploring costs one call in twenty at the most.
+	exploreEvery = 2 * time.Second
+	exploreShare = 20
+)
+
+// unexplored says that it is time to find out how fast a target is. One whose last call was far faster than it is known for is
+// asked again at once; one that is slow has at most half of a call under way for it.
+func (p *pace) unexplored(now time.Time, q *Query) bool {
+	if p.passed < exploreShare {
+		return false
+	}
+	t := p.of(q)
+	median := t.median(now)
+	if last := t.last(); last > 0 && shift*last <= median {
+		return true
+	}
+	return now.Sub(p.askedAt) >= max(exploreEvery, 2*median)
 }

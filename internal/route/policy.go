@@ -14,6 +14,8 @@ const (
 	// nearEqual is how far below the best a score may be to count as equal: noise in latency and headroom
 	// must not send everybody to the same target.
 	nearEqual = 0.05
+	// nearlyAsFast is the same where latency alone counts: medians of targets that are alike differ by some percent.
+	nearlyAsFast = 0.15
 	// MaxPrefixBytes is how much of a body decides which target a call sticks to. Upstreams cache prompts
 	// from about a thousand tokens on; shorter bodies stick to nothing.
 	MaxPrefixBytes = 4 << 10
@@ -69,19 +71,20 @@ func scores(all []Standing, w penstock.ScoreWeights) []Score {
 type pick int
 
 const (
-	byRank   pick = iota
-	byPrefix      // it is drawn to by how the call begins
-	byChance      // it is the emptier of two that were drawn from near-equals
+	byRank      pick = iota
+	byPrefix         // it is drawn to by how the call begins
+	byChance         // it is the emptier of two that were drawn from near-equals
+	byExploring      // it is not the fastest, as far as is known, but that is long ago
 )
 
 // byScore orders targets from the best to the worst. Of those that are about as good as the best, one comes first:
 // that which the prefix draws to, else the emptier of two that are drawn by lot. Sending every call to the
-// one that looks best would make it the worst before that is noticed.
-func byScore(all []Standing, rated []Score, draw func(n int) int) ([]int, pick) {
+// one that looks best would make it the worst before that is noticed. The tolerance is how much worse than the best is as good.
+func byScore(all []Standing, rated []Score, tolerance float64, draw func(n int) int) ([]int, pick) {
 	order := indices(len(all))
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(rated[b].Total, rated[a].Total) })
 	near := 0
-	for near < len(order) && rated[order[near]].Total >= rated[order[0]].Total-nearEqual {
+	for near < len(order) && rated[order[near]].Total >= rated[order[0]].Total-tolerance {
 		near++
 	}
 	if near < 2 {

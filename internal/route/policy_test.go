@@ -68,7 +68,7 @@ func TestOrderInvariants(t *testing.T) {
 			}
 			best = max(best, s.Total)
 		}
-		order, _ := byScore(all, rated, func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "draw") })
+		order, _ := byScore(all, rated, nearEqual, func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "draw") })
 		if rated[order[0]].Total < best-nearEqual-1e-9 {
 			t.Fatalf("%v comes first, the best is %v", rated[order[0]], best)
 		}
@@ -121,12 +121,12 @@ func TestNearEquals(t *testing.T) {
 		{"second and third: the third is emptier", draws(1, 1), []int{0, 1, 3, 2}},
 		{"third and first: the third is emptier", draws(2, 0), []int{0, 1, 3, 2}},
 	} {
-		if got, pick := byScore(all, rated, tt.draw); !slices.Equal(got, tt.want) || pick != byChance {
+		if got, pick := byScore(all, rated, nearEqual, tt.draw); !slices.Equal(got, tt.want) || pick != byChance {
 			t.Errorf("%s: %v by %v, want %v", tt.name, got, pick, tt.want)
 		}
 	}
 	all[3].PromptCache, all[3].Pull, all[2].PromptCache, all[2].Pull = true, 1, true, 9
-	if got, pick := byScore(all, rated, nil); got[0] != 3 || pick != byPrefix {
+	if got, pick := byScore(all, rated, nearEqual, nil); got[0] != 3 || pick != byPrefix {
 		t.Errorf("%v by %v; want the near-equal that caches prompts, and not the far one", got, pick)
 	}
 }

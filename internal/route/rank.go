@@ -42,10 +42,16 @@ func (r *Router) rank(q *Query) ranking {
 		k := r.standings(q)
 		k.order, k.pick = byWeight(k.standings)
 		return k
-	case penstock.PolicyScored, penstock.PolicyCheapest, penstock.PolicyFastest:
+	case penstock.PolicyScored, penstock.PolicyCheapest:
 		k := r.standings(q)
 		k.scores = scores(k.standings, q.Model.Score)
-		k.order, k.pick = byScore(k.standings, k.scores, r.draw)
+		k.order, k.pick = byScore(k.standings, k.scores, nearEqual, r.draw)
+		return k
+	case penstock.PolicyFastest:
+		k := r.standings(q)
+		k.scores = scores(k.standings, q.Model.Score)
+		k.order, k.pick = byScore(k.standings, k.scores, nearlyAsFast, r.draw)
+		r.explore(q, &k)
 		return k
 	}
 	return ranking{ordered: true}
@@ -92,19 +98,57 @@ func (r *Router) timed(target string, res room.Result) {
 	now := r.rooms.Clock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p, ok := r.paces[target]
-	if !ok {
-		p = &pace{}
-		r.paces[target] = p
-	}
+	p := r.paceOf(target)
 	p.total.add(now, res.Took)
 	if res.FirstToken > 0 && res.FirstToken < res.Took { // else it was not streamed
 		p.firstToken.add(now, res.FirstToken)
 	}
 }
 
-// settle books a turn of a weighted model.
+// paceOf is what is known of a target, made if nothing is.
+func (r *Router) paceOf(target string) *pace {
+	p, ok := r.paces[target]
+	if !ok {
+		p = &pace{}
+		r.paces[target] = p
+	}
+	return p
+}
+
+// explore puts a target first that has not been asked for long, so that one which became fast is found.
+func (r *Router) explore(q *Query, k *ranking) {
+	if len(k.order) < 2 || k.pick == byPrefix {
+		return
+	}
+	now := r.rooms.Clock()
+	for place, n := range k.order[1:] {
+		p, ok := r.paces[q.Candidates[k.eligible[n]].Name]
+		if ok && p.unexplored(now, q) {
+			k.order, k.pick = toFront(k.order, place+1), byExploring
+			return
+		}
+	}
+}
+
+// choseFast notes which target of a model that wants the fastest was chosen.
+func (r *Router) choseFast(q *Query, k ranking, chosen int) {
+	for place, n := range k.order {
+		p, ok := r.paces[q.Candidates[k.eligible[n]].Name]
+		switch {
+		case !ok:
+		case place == chosen:
+			p.askedAt, p.passed = r.rooms.Clock(), 0
+		default:
+			p.passed++
+		}
+	}
+}
+
+// settle books a turn of a model.
 func (r *Router) settle(q *Query, k ranking, chosen int) {
+	if q.Model.Policy == penstock.PolicyFastest {
+		r.choseFast(q, k, chosen)
+	}
 	if q.Model.Policy != penstock.PolicyWeighted || k.pick == byPrefix {
 		return // prefixes keep to the shares by themselves
 	}
@@ -148,6 +192,8 @@ func (k *ranking) reason(q *Query, n int) string {
 		return "next in the model's order"
 	case k.pick == byPrefix && n == 0:
 		return "kept with calls that begin alike"
+	case k.pick == byExploring && n == 0:
+		return "to find out how fast it is now, with a score of " + k.scores[k.order[n]].explain(q.Model.Score)
 	case k.scores == nil:
 		return fmt.Sprintf("weighted, with a weight of %d", k.standings[k.order[n]].Weight)
 	}

@@ -70,11 +70,27 @@ type Choice struct {
 	ticket *room.Ticket
 	router *Router
 	hold   *hold // of room that is shared with other tasks, nil for none
+	begun  bool  // it is known how long the first token took
+}
+
+// Begun tells how long the first token of a stream took, while the rest of it is still to come: that may take minutes, in which
+// others would go on to a target that has become slow.
+func (c *Choice) Begun(firstToken time.Duration) {
+	if firstToken <= 0 || c.begun {
+		return
+	}
+	c.begun = true
+	c.router.mu.Lock()
+	defer c.router.mu.Unlock()
+	c.router.paceOf(c.Target.Name).firstToken.add(c.router.rooms.Clock(), firstToken)
 }
 
 // Done gives the room back and tells how the call went. Calling it again changes nothing.
 func (c Choice) Done(result room.Result) {
 	c.ticket.Done(result)
+	if c.begun {
+		result.FirstToken = 0
+	}
 	c.router.timed(c.Target.Name, result)
 	c.router.roomCameBack()
 }

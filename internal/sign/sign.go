@@ -66,8 +66,9 @@ func (s *Signer) Link(g Grant) string {
 // (it has ended).
 func (s *Signer) Check(g Grant, query url.Values, now time.Time) (Grant, error) {
 	forged := penstock.Errorf(penstock.CodeNotFound, "There is no such link; ask for a new one.")
-	seconds, err := strconv.ParseInt(query.Get("expires"), 10, 64)
-	if err != nil {
+	text := query.Get("expires")
+	seconds, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || strconv.FormatInt(seconds, 10) != text { // a link has one form
 		return Grant{}, forged
 	}
 	g.Expires = time.Unix(seconds, 0).UTC()

@@ -20,6 +20,8 @@ var anthropicErrors = [classCount]wireError{
 	classTooLarge:         {status: 413, kind: "request_too_large"},
 	classRequestRate:      {status: 429, kind: "rate_limit_error"},
 	classTokenRate:        {status: 429, kind: "rate_limit_error"},
+	classOversized:        {status: 429, kind: "rate_limit_error"},
+	classForbidden:        {status: 403},
 	classQuota:            {status: 402, kind: "billing_error"},
 	classServerError:      {status: 500, kind: "api_error"},
 	classOverloaded:       {status: 529, kind: "overloaded_error"},
@@ -52,6 +54,10 @@ func (anthropic) describe(f *failure, requestID string) (int, []byte) {
 	wire := anthropicErrors[f.class]
 	envelope := anthropicEnvelope{Type: "error", RequestID: requestID}
 	envelope.Error.Type, envelope.Error.Message = wire.kind, f.message
+	if f.class == classOversized {
+		envelope.Error.Message = "This request would exceed your organization's rate limit of 30,000 input tokens per minute. " +
+			"Please reduce the prompt length or the maximum tokens requested, or try again later."
+	}
 	return wire.status, encode(envelope)
 }
 

@@ -1,7 +1,9 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -15,6 +17,7 @@ type directives struct {
 	tokens  int    // 0: as configured
 	hold    string // the name of a hold to wait on; "" for none
 	parts   parts  // at the most
+	claim   int    // what usage says in place of the tokens of input and output; 0: the truth
 }
 
 // parts are the tokens of an answer that are reported to be of a class of their own.
@@ -39,6 +42,9 @@ func (p parts) within(input, output int) parts {
 		reasoning: part(p.reasoning, &output), audioOutput: part(p.audioOutput, &output),
 	}
 }
+
+// told is what usage says in place of a number of tokens.
+func (a *answer) told(tokens int) int { return cmp.Or(a.claim, tokens) }
 
 // parseDirectives reads every [sim:…] in a prompt. A misspelt one is an error rather than ignored, since a
 // test whose fault silently never happens proves nothing.
@@ -88,6 +94,8 @@ func (d *directives) set(field string) error {
 		d.parts.reasoning, err = parseCount(value, MaxOutputTokens)
 	case "audio_output":
 		d.parts.audioOutput, err = parseCount(value, MaxOutputTokens)
+	case "claim":
+		d.claim, err = parseCount(value, math.MaxInt)
 	case "hold":
 		d.hold = value
 		if value == "" || len(value) > maxHoldName {
@@ -101,7 +109,7 @@ func (d *directives) set(field string) error {
 		}
 		d.latency = &latency
 	default:
-		err = fmt.Errorf("unknown setting %q; use fault, times, latency, tokens, hold, cached, written, written_1h, audio_input, reasoning or audio_output", abridge(name))
+		err = fmt.Errorf("unknown setting %q; use fault, times, latency, tokens, hold, cached, written, written_1h, audio_input, reasoning, audio_output or claim", abridge(name))
 	}
 	return err
 }

@@ -59,6 +59,7 @@ type answer struct {
 	inputTokens  int
 	outputTokens int
 	parts        parts
+	claim        int // what usage says in place of all tokens; 0: the truth
 }
 
 // toolArguments are the pieces in which a tool call's arguments are streamed, and its length in tokens.
@@ -198,6 +199,7 @@ func (x *exchange) plan() {
 		x.answer.script = script{digest: c.prompt.digest(x.config.Seed, c.model), length: length}
 		x.answer.outputTokens = length
 	}
+	x.answer.claim = x.directives.claim
 	x.answer.parts = x.directives.parts.within(x.answer.inputTokens, x.answer.outputTokens)
 }
 
@@ -232,11 +234,22 @@ func (s *Server) chooseFault(r *http.Request, x *exchange) error {
 
 // fail answers with an error.
 func (x *exchange) fail(f *failure) {
+	if f.class == classOversized { // nobody else used any of it
+		x.quota.input = gauge{limit: oversizedLimit, remaining: oversizedLimit}
+	}
 	x.setHeaders(f.retryAfter)
 	if f.final {
 		x.w.Header().Set("x-should-retry", "false")
 	}
 	status, body := x.endpoint.dialect.describe(f, x.requestID())
+	if f.class == classForbidden {
+		status, body = http.StatusForbidden, []byte(firewallPage)
+		x.w.Header().Set("Content-Type", "text/html; charset=UTF-8")
+		x.outcome.status = status
+		x.w.WriteHeader(status)
+		x.w.Write(body) // a client that is gone needs no answer
+		return
+	}
 	x.outcome.status = status
 	writeJSON(x.w, status, body)
 }

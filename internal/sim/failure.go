@@ -35,6 +35,8 @@ const (
 	classTooLarge
 	classRequestRate
 	classTokenRate
+	classOversized
+	classForbidden
 	classQuota
 	classServerError
 	classOverloaded

@@ -31,6 +31,9 @@ const (
 	FaultBadRequest    Fault = "bad_request"    // 400
 	FaultContextLength Fault = "context_length" // 400: the prompt is too long
 	FaultContentFilter Fault = "content_filter" // 400: the prompt is not acceptable
+	FaultTooLarge      Fault = "too_large"      // 429: the request needs more tokens than a minute has; the limit itself is unused
+	FaultBodyTooLarge  Fault = "body_too_large" // 413
+	FaultForbidden     Fault = "forbidden"      // 403 with the page of a firewall
 	FaultAuth          Fault = "auth"           // 401
 	FaultNotFound      Fault = "not_found"      // 404: no such model
 
@@ -62,6 +65,12 @@ func failureOf(fault Fault) (*failure, bool) {
 		return &failure{class: classContextLength, message: "prompt is too long: it exceeds the model's maximum context length"}, true
 	case FaultContentFilter:
 		return &failure{class: classContentFilter, message: "The prompt was blocked by the content filtering policy."}, true
+	case FaultTooLarge:
+		return &failure{class: classOversized, retryAfter: time.Minute, message: oversizedMessage}, true
+	case FaultBodyTooLarge:
+		return &failure{class: classTooLarge, message: "The request is larger than is accepted."}, true
+	case FaultForbidden:
+		return &failure{class: classForbidden, message: "blocked"}, true
 	case FaultAuth:
 		return wrongKey(), true
 	case FaultNotFound:
@@ -69,6 +78,16 @@ func failureOf(fault Fault) (*failure, bool) {
 	}
 	return nil, false
 }
+
+// What is said of a request that is too large for the limit on tokens, in OpenAI's words; Anthropic's are its dialect's.
+const (
+	oversizedLimit   = 30_000
+	oversizedMessage = "Request too large for the simulated model in organization org-sim on tokens per min (TPM): Limit 30000, Requested 45000. " +
+		"The input or output tokens must be reduced in order to run successfully."
+)
+
+// firewallPage is what stands in front of a server that dislikes a request.
+const firewallPage = "<!DOCTYPE html><html><head><title>Attention Required!</title></head><body><h1>Sorry, you have been blocked</h1></body></html>\n"
 
 func overloaded() *failure {
 	return &failure{class: classOverloaded, message: "Overloaded: try again later."}
@@ -81,7 +100,7 @@ func wrongKey() *failure {
 func parseFault(name string) (Fault, error) {
 	known := []Fault{
 		FaultServerError, FaultFinal, FaultOverloaded, FaultRateLimit, FaultQuota, FaultBadRequest, FaultContextLength,
-		FaultContentFilter, FaultAuth, FaultNotFound, FaultHang, FaultDisconnect, FaultMalformed, FaultErrorIn200,
+		FaultContentFilter, FaultTooLarge, FaultBodyTooLarge, FaultForbidden, FaultAuth, FaultNotFound, FaultHang, FaultDisconnect, FaultMalformed, FaultErrorIn200,
 		FaultErrorMidStream, FaultStall,
 	}
 	if slices.Contains(known, Fault(name)) {

@@ -86,7 +86,7 @@ func faultTranscripts() []transcript {
 	var list []transcript
 	for _, fault := range []Fault{
 		FaultServerError, FaultOverloaded, FaultRateLimit, FaultQuota, FaultBadRequest, FaultContextLength, FaultContentFilter,
-		FaultAuth, FaultNotFound, FaultHang, FaultDisconnect, FaultMalformed, FaultErrorIn200, FaultErrorMidStream,
+		FaultTooLarge, FaultBodyTooLarge, FaultForbidden, FaultAuth, FaultNotFound, FaultHang, FaultDisconnect, FaultMalformed, FaultErrorIn200, FaultErrorMidStream,
 	} {
 		for _, path := range []string{chatPath, messagePath} {
 			for _, stream := range []string{"false", "true"} {

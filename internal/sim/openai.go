@@ -21,6 +21,8 @@ var openAIErrors = [classCount]wireError{
 	classTooLarge:         {status: 413, kind: "invalid_request_error", code: "request_too_large"},
 	classRequestRate:      {status: 429, kind: "requests", code: "rate_limit_exceeded"},
 	classTokenRate:        {status: 429, kind: "tokens", code: "rate_limit_exceeded"},
+	classOversized:        {status: 429, kind: "tokens", code: "rate_limit_exceeded"},
+	classForbidden:        {status: 403},
 	classQuota:            {status: 429, kind: "insufficient_quota", code: "insufficient_quota"},
 	classServerError:      {status: 500, kind: "server_error"},
 	classOverloaded:       {status: 503, kind: "server_error", code: "overloaded"},
@@ -127,9 +129,9 @@ type openAIUsage struct {
 
 func (a *answer) openAIUsage() openAIUsage {
 	u := openAIUsage{
-		PromptTokens:     a.inputTokens,
-		CompletionTokens: a.outputTokens,
-		TotalTokens:      a.inputTokens + a.outputTokens,
+		PromptTokens:     a.told(a.inputTokens),
+		CompletionTokens: a.told(a.outputTokens),
+		TotalTokens:      a.told(a.inputTokens + a.outputTokens),
 	}
 	in, out := &u.PromptDetails, &u.CompletionDetails
 	in.CachedTokens, in.CacheWriteTokens, in.AudioTokens = a.parts.cached, a.parts.written+a.parts.written1h, a.parts.audioInput

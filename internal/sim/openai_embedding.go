@@ -61,7 +61,7 @@ type embeddingItem struct {
 
 func (r *embeddingRequest) plain(a *answer) []byte {
 	list := embeddingList{Object: "list", Model: a.model}
-	list.Usage.PromptTokens, list.Usage.TotalTokens = a.inputTokens, a.inputTokens
+	list.Usage.PromptTokens, list.Usage.TotalTokens = a.told(a.inputTokens), a.told(a.inputTokens)
 	dimensions := DefaultDimensions
 	if r.Dimensions != nil {
 		dimensions = *r.Dimensions

@@ -120,7 +120,7 @@ func (b *Balance) Hold(need, want penstock.NanoUSD) (penstock.NanoUSD, bool) {
 		return 0, false
 	}
 	held := min(max(need, want), room)
-	b.Held += held
+	b.Held = b.Held.Plus(held)
 	return held, true
 }
 
@@ -141,7 +141,7 @@ func (b *Balance) Fit(items []NewItem) int {
 // Spend books what was spent, and sets free what had been set aside for it.
 func (b *Balance) Spend(freed, spent penstock.NanoUSD) {
 	b.Held -= freed
-	b.Settled += spent
+	b.Settled = b.Settled.Plus(spent)
 }
 
 // Exceeded is the error of a hard budget that has too little left.

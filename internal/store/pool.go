@@ -215,8 +215,7 @@ func (p *Pool) Overdraw(n int64) {
 
 // Return puts back what was withdrawn and not used. What does not fit is lost.
 func (p *Pool) Return(n int64) {
-	n = max(0, min(n, p.Burst()))
-	p.Level = min(p.Level+n*PartsPerUnit, p.full())
+	p.Overdraw(-max(0, n))
 }
 
 // Lower takes an upstream's word that only so many units are left. It never raises the level.

@@ -50,6 +50,7 @@ const (
 type Claim struct {
 	Holder string
 	Units  int64
+	Weight int64         // how much of what is to come a place takes for it: Units, or less where those are a mere guess
 	Place  int64         // the place that the call was given before, 0 for none
 	Wait   time.Duration // how long the call would wait: a place within it is the call's alone
 	Try    Try
@@ -106,7 +107,7 @@ func (p *Pool) serves(t int64, n int, c Claim) bool {
 	case n >= 0 && p.Places[n].At <= t:
 		return true
 	}
-	return len(p.Places) == 0 || p.slack(t) >= float64(c.Units)*float64(PartsPerUnit)
+	return len(p.Places) == 0 || p.slack(t) >= float64(c.Weight)*float64(PartsPerUnit)
 }
 
 // placeFor is the place that a claim may use, now or when its moment comes; -1 for none.
@@ -156,7 +157,7 @@ func (p *Pool) keep(t int64, c Claim) ClaimGrant {
 	if len(p.Places) >= MaxPlaces || g.In > PlaceHorizon {
 		return g
 	}
-	place := Place{Holder: c.Holder, At: at, Units: c.Units, Waited: g.In <= c.Wait}
+	place := Place{Holder: c.Holder, At: at, Units: c.Weight, Waited: g.In <= c.Wait}
 	n, _ := slices.BinarySearchFunc(p.Places, at+1, func(k Place, at int64) int { return int(k.At - at) })
 	p.Places = slices.Insert(p.Places, n, place)
 	g.Place = at

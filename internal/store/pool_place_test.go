@@ -30,7 +30,7 @@ func TestPlacesKeepEveryMinuteAndEveryPromise(t *testing.T) {
 		var passed []time.Time
 		var told []promise
 		claim := func(c Claim) ClaimGrant {
-			c.Units = 1
+			c.Units, c.Weight = 1, 1
 			g := p.Claim(now, c)
 			if g.Granted {
 				passed = append(passed, now)
@@ -87,15 +87,15 @@ func TestGatheringPushesNobodyBack(t *testing.T) {
 		p := Pool{PerMinute: 60, Terms: Terms{Hold: 3, Fill: 60 * 57}}
 		keys := rapid.IntRange(2, 3).Draw(t, "keys")
 		for k := range keys {
-			p.Claim(noon, Claim{Holder: fmt.Sprint("key-", k), Units: 1, Look: true})
+			p.Claim(noon, Claim{Holder: fmt.Sprint("key-", k), Units: 1, Weight: 1, Look: true})
 			p.Users.Saw(fmt.Sprint("key-", k), noon)
 		}
 		for k := range keys - 1 {
 			for range rapid.IntRange(1, 60).Draw(t, "claims") {
-				p.Claim(noon, Claim{Holder: fmt.Sprint("key-", k), Units: 1, Try: TryFirst})
+				p.Claim(noon, Claim{Holder: fmt.Sprint("key-", k), Units: 1, Weight: 1, Try: TryFirst})
 			}
 		}
-		g := p.Claim(noon, Claim{Holder: fmt.Sprint("key-", keys-1), Units: 1, Try: TryFirst})
+		g := p.Claim(noon, Claim{Holder: fmt.Sprint("key-", keys-1), Units: 1, Weight: 1, Try: TryFirst})
 		const unit = time.Minute / 57
 		if most := 10 * unit; !g.Granted && g.In > most {
 			t.Fatalf("the last of %d keys is told %v, want %v at the most", keys, g.In, most)
@@ -107,23 +107,23 @@ func TestGatheringPushesNobodyBack(t *testing.T) {
 func TestPlaceBelongsToWhoWaits(t *testing.T) {
 	t.Parallel()
 	p := Pool{PerMinute: 60, Terms: Terms{Hold: 1, Fill: 60 * 59}}
-	if g := p.Claim(noon, Claim{Holder: "a", Units: 1}); !g.Granted {
+	if g := p.Claim(noon, Claim{Holder: "a", Units: 1, Weight: 1}); !g.Granted {
 		t.Fatal("a full pool has nothing")
 	}
-	waits := p.Claim(noon, Claim{Holder: "a", Units: 1, Wait: 2 * time.Second})
-	kept := p.Claim(noon, Claim{Holder: "a", Units: 1})
+	waits := p.Claim(noon, Claim{Holder: "a", Units: 1, Weight: 1, Wait: 2 * time.Second})
+	kept := p.Claim(noon, Claim{Holder: "a", Units: 1, Weight: 1})
 	due := noon.Add(waits.In)
-	if g := p.Claim(due, Claim{Holder: "a", Units: 1}); g.Granted {
+	if g := p.Claim(due, Claim{Holder: "a", Units: 1, Weight: 1}); g.Granted {
 		t.Error("another call of the key took the place of one that waits")
 	}
-	if g := p.Claim(due, Claim{Holder: "a", Units: 1, Place: waits.Place}); !g.Granted {
+	if g := p.Claim(due, Claim{Holder: "a", Units: 1, Weight: 1, Place: waits.Place}); !g.Granted {
 		t.Errorf("who waits for it is told %v", g.In)
 	}
 	late := noon.Add(kept.In + PlaceGrace)
-	if g := p.Claim(late, Claim{Holder: "b", Units: 1}); g.Granted {
+	if g := p.Claim(late, Claim{Holder: "b", Units: 1, Weight: 1}); g.Granted {
 		t.Error("a place is taken while it is kept")
 	}
-	if g := p.Claim(late.Add(4*time.Second), Claim{Holder: "b", Units: 1}); !g.Granted {
+	if g := p.Claim(late.Add(4*time.Second), Claim{Holder: "b", Units: 1, Weight: 1}); !g.Granted {
 		t.Errorf("places that have lapsed are kept: %+v", p.Places)
 	}
 }

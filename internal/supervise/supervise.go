@@ -190,7 +190,6 @@ func (p *Pool) Do(ctx context.Context, task Task) ([]byte, error) {
 	defer pause.Stop()
 	<-pause.C
 	p.failed(c)
-	p.Log.WarnContext(ctx, "a child process died", "status", death.Status, "tasks", death.Tasks, "stderr", death.Stderr)
 	if p.Watch.Died != nil {
 		p.Watch.Died(death)
 	}

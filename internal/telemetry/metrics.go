@@ -51,6 +51,7 @@ type Metrics struct {
 	webhook   webhookMetrics
 	batch     batchMetrics
 	outbox    *outboxCollector
+	journal   journalMetrics
 }
 
 // NewMetrics makes the metrics of one process, with a registry of their own.
@@ -75,6 +76,7 @@ func NewMetrics(version, commit string) *Metrics {
 	m.cache = newCacheMetrics(factory, m)
 	m.key = newKeyMetrics(factory)
 	m.batch = newBatchMetrics(factory)
+	m.journal = newJournalMetrics(factory)
 	m.webhook, m.outbox = newWebhookMetrics(factory), newOutboxCollector()
 	m.depths = newDepthCollector(factory)
 	m.rooms = newRoomCollector(m.targets)

@@ -25,7 +25,8 @@ const maxKinds = 40
 //
 // Their gen_ai.request.model is our target, their error.type our kind.
 type attemptMetrics struct {
-	children *children[attemptKey, attemptChild]
+	children    *children[attemptKey, attemptChild]
+	implausible func(attemptKey)
 }
 
 type attemptKey struct{ model, target, kind string }
@@ -78,7 +79,14 @@ func newAttemptMetrics(factory promauto.Factory, m *Metrics) attemptMetrics {
 	bound := func(k attemptKey) attemptKey {
 		return attemptKey{m.models.Value(k.model), m.targets.Value(k.target), kinds.Value(k.kind)}
 	}
-	return attemptMetrics{newChildren(bound, v.child)}
+	implausible := factory.NewCounterVec(prometheus.CounterOpts{
+		Name: "penstock_implausible_usage_total",
+		Help: "Attempts whose upstream told usage far above what the call can have used: it counts as unknown, and the reservation is forfeit.",
+	}, []string{"model", "target"})
+	return attemptMetrics{newChildren(bound, v.child), func(k attemptKey) {
+		k = bound(k)
+		implausible.WithLabelValues(k.model, k.target).Inc()
+	}}
 }
 
 func (v attemptVectors) child(k attemptKey) attemptChild {
@@ -104,6 +112,8 @@ type AttemptObservation struct {
 	Usage      penstock.Usage
 	Cost       penstock.NanoUSD
 	Unpriced   bool // its target has no price
+	// Implausible: the upstream told usage that cannot be.
+	Implausible bool
 }
 
 // AttemptFinished counts an attempt.
@@ -118,6 +128,9 @@ func (m *Metrics) AttemptFinished(o AttemptObservation) {
 	child.tokens.add(o.Usage)
 	if o.Unpriced {
 		child.unpriced.Inc()
+	}
+	if o.Implausible {
+		m.attempt.implausible(attemptKey{o.Model, o.Target, kindOK})
 	}
 	if o.Cost > 0 {
 		child.cost.Add(float64(o.Cost) / 1e9)

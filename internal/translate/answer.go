@@ -109,7 +109,9 @@ func (a *answer) Next() (provider.Chunk, error) {
 		a.err = a.failure(err)
 		return provider.Chunk{}, a.err
 	}
-	return a.out.take(), nil
+	chunk := a.out.take()
+	chunk.Last = a.err == io.EOF
+	return chunk, nil
 }
 
 // step reads the next event, or the whole of an answer in one piece. io.EOF says that all was read.

@@ -106,8 +106,8 @@ type Sum struct {
 func (s *Sum) add(o store.Spending) {
 	s.Requests += o.Outcomes
 	s.Usage = s.Usage.Plus(o.Usage)
-	s.Cost += o.Cost
-	s.Forfeit += o.Forfeit
+	s.Cost = s.Cost.Plus(o.Cost)
+	s.Forfeit = s.Forfeit.Plus(o.Forfeit)
 }
 
 // Group is a line of a report: what it is about, in the order of the query, and what was spent.
@@ -147,8 +147,8 @@ func (r Reporter) Report(ctx context.Context, s Scope, emit func(Group) error) (
 			for _, g := range groups {
 				total.Requests += g.Requests
 				total.Usage = total.Usage.Plus(g.Usage)
-				total.Cost += g.Cost
-				total.Forfeit += g.Forfeit
+				total.Cost = total.Cost.Plus(g.Cost)
+				total.Forfeit = total.Forfeit.Plus(g.Forfeit)
 				if len(s.By) == 0 {
 					continue // the total is all
 				}

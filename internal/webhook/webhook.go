@@ -15,7 +15,6 @@ package webhook
 import (
 	"context"
 	"crypto/rand"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -170,11 +169,11 @@ func (s *Service) checkURL(param, text string) error {
 			return penstock.InvalidParam(param, "%s must use https; plain http is not allowed here.", param)
 		}
 	}
-	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
-	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
-		host = "127.0.0.1"
+	addr, ok := hostOf(u)
+	if !ok || !portFits(u) {
+		return penstock.InvalidParam(param, "%s must name a host and a port that exist: an address as it is usually written, or a name in ASCII, such as https://xn--bcher-kva.example.", param)
 	}
-	if addr, err := netip.ParseAddr(host); err == nil {
+	if addr.IsValid() {
 		if err := check(addr); err != nil {
 			return penstock.InvalidParam(param, "%s cannot be delivered to: %v. An operator can allow it by webhooks.allow.", param, err)
 		}

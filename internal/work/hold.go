@@ -29,7 +29,8 @@ func (p *Pool) hopefulTargets(ctx context.Context, c *store.Claimed) []string {
 	}
 	left := slices.Clone(all)
 	for _, a := range tried {
-		if kind := provider.Kind(a.ErrorKind); kind == provider.KindFinal || kind == provider.KindContextTooLong {
+		switch provider.Kind(a.ErrorKind) {
+		case provider.KindFinal, provider.KindContextTooLong, provider.KindTooLarge, provider.KindForbidden:
 			left = slices.DeleteFunc(left, func(target string) bool { return target == a.Target })
 		}
 	}

@@ -36,7 +36,6 @@ func (p *Pool) runSuspect(ctx context.Context, c *granted, targets []string, f *
 	switch {
 	case a.Died:
 		f.Transition, f.ChildDied, f.ErrorKind = penstock.TransitionRetry, true, penstock.AttemptDied
-		p.Log.WarnContext(ctx, "a child process died with an item", "deaths", c.Spent.ChildDeaths+1, "most", store.MaxChildDeaths)
 	case out.Err == nil:
 		f.Transition, f.Result, f.Sealed = penstock.TransitionSucceed, a.Result, true
 	case penstock.ErrorCode(out.Err) == penstock.CodeGone:

@@ -30,7 +30,7 @@ func TestConformance(t *testing.T) {
 // newProvider makes a provider whose connections end with the test.
 func newProvider(t testing.TB, cfg Config) *Provider {
 	t.Helper()
-	cfg.Name = "test"
+	cfg.Name, cfg.ConnectionRest = "test", -1
 	p, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -152,7 +152,16 @@ var failures = []providertest.Failure{
 		Body: errorBody("invalid_request_error", "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000")},
 	{Name: "400 filter", Status: 400, Kind: provider.KindContentBlocked, KeepsBody: true,
 		Body: errorBody("invalid_request_error", "Output blocked by content filtering policy")},
-	{Name: "413", Status: 413, Kind: provider.KindRejected, KeepsBody: true, Body: errorBody("request_too_large", "Too large")},
+	{Name: "403 page of a firewall", Status: 403, Kind: provider.KindForbidden, Body: "<html>", Says: "403 Forbidden", Header: http.Header{"Content-Type": {"text/html"}}},
+	{Name: "403 of a region", Status: 403, Kind: provider.KindForbidden, Body: `{"error":{"type":"forbidden","message":"Request not allowed"}}`},
+	{Name: "403 for a model", Status: 403, Kind: provider.KindModelNotFound, KeepsBody: true, Body: errorBody("permission_error", "Your key may not use this model")},
+	{Name: "429 that an unused limit is too small for", Status: 429, Kind: provider.KindTooLarge, KeepsBody: true, Says: "shorten it",
+		Body:   errorBody("rate_limit_error", "This request would exceed your organization's rate limit of 30,000 input tokens per minute"),
+		Header: http.Header{"Retry-After": {"50"}, "Anthropic-Ratelimit-Input-Tokens-Limit": {"30000"}, "Anthropic-Ratelimit-Input-Tokens-Remaining": {"30000"}}},
+	{Name: "429 beyond its minute", Status: 429, Kind: provider.KindRateLimited, KeepsBody: true, RetryAfter: time.Minute,
+		Body:   errorBody("rate_limit_error", "This request would exceed your organization's rate limit of 30,000 input tokens per minute"),
+		Header: http.Header{"Retry-After": {"500"}, "Anthropic-Ratelimit-Input-Tokens-Limit": {"30000"}, "Anthropic-Ratelimit-Input-Tokens-Remaining": {"0"}}},
+	{Name: "413", Status: 413, Kind: provider.KindTooLarge, Says: "shorten it", KeepsBody: true, Body: errorBody("request_too_large", "Too large")},
 	{Name: "422 of a type that is not known", Status: 422, Kind: provider.KindRejected, KeepsBody: true, Body: errorBody("new_error", "What?")},
 	{Name: "408", Status: 408, Kind: provider.KindTimeout},
 	{Name: "500", Status: 500, Kind: provider.KindServer, KeepsBody: true, Says: "Internal", Body: errorBody("api_error", "Internal server error")},

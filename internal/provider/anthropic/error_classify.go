@@ -23,7 +23,7 @@ type complaint struct {
 // Complaint implements [wire.Reader].
 func (r *messageReader) Complaint(status int, body []byte) wire.Complaint {
 	c := parseComplaint(status, body)
-	told := wire.Complaint{Kind: c.kind(), Message: c.Message}
+	told := wire.Complaint{Kind: c.kind(), Message: c.Message, Quota: provider.ReadQuota(c.Message)}
 	if c.Known {
 		told.Body = body
 	}
@@ -66,14 +66,14 @@ func parseComplaint(status int, body []byte) complaint {
 }
 
 // kindsByType are the protocol's own error types. They count more than the status, which an error
-// inside a stream does not have. Two types say too little and are looked at apart.
+// inside a stream does not have. Three types say too little and are looked at apart. "forbidden" is none of them: it is what
+// regions that are not served, and firewalls, are told.
 var kindsByType = map[string]provider.Kind{
 	"rate_limit_error":     provider.KindRateLimited,
 	"overloaded_error":     provider.KindOverloaded,
 	"billing_error":        provider.KindSpendCap,
 	"authentication_error": provider.KindAuth,
-	"permission_error":     provider.KindAuth,
-	"request_too_large":    provider.KindRejected,
+	"request_too_large":    provider.KindTooLarge,
 	"timeout_error":        provider.KindTimeout,
 	"api_error":            provider.KindServer,
 }
@@ -91,6 +91,11 @@ func (c complaint) kind() provider.Kind {
 			return provider.KindModelNotFound
 		}
 		return provider.KindRejected
+	case "permission_error":
+		if c.says("model") {
+			return provider.KindModelNotFound // of this key's models; with others it works
+		}
+		return provider.KindAuth
 	}
 	if kind, ok := kindsByType[c.Type]; ok {
 		return kind

@@ -7,7 +7,7 @@ import (
 	"penstock/internal/provider/wire"
 )
 
-// tally keeps the counts of one message. Each is a total so far, so that a later one replaces it.
+// tally keeps the counts of one message. Each is a total so far, so that a later one replaces it, unless it is lower: what was used is not given back.
 type tally struct {
 	input, cacheRead, cacheWrite, output int64
 	write5m, write1h                     int64 // parts of cacheWrite, by how long it is kept
@@ -50,17 +50,14 @@ func (t *tally) add(told jsontext.Value) (output bool) {
 		if count.told == nil {
 			continue
 		}
-		if n := *count.told; n < 0 || n > maxTokens {
+		if n := *count.told; n < 0 {
 			t.invalid = true
 		} else {
-			*count.kept = n
+			*count.kept = max(*count.kept, min(n, penstock.MaxTokens))
 		}
 	}
 	return u.Output != nil
 }
-
-// maxTokens bounds a count that is believed, so that sums cannot overflow.
-const maxTokens = 1 << 40
 
 // usage puts the counts together, and says whether they are all there is. Counts that make no sense
 // are as good as not told: whoever charges for them must then assume the worst, and not what is
@@ -71,7 +68,7 @@ func (t *tally) usage() (penstock.Usage, bool) {
 	}
 	written, hour := t.writes()
 	return penstock.Usage{
-		InputTokens:        t.input + t.cacheRead + written,
+		InputTokens:        min(t.input+t.cacheRead+written, penstock.MaxTokens),
 		CachedInputTokens:  t.cacheRead,
 		CacheWriteTokens:   written,
 		CacheWrite1hTokens: hour,

@@ -28,7 +28,7 @@ func TestConformanceOfAzure(t *testing.T) {
 
 func newAzure(t testing.TB, cfg Config) *Provider {
 	t.Helper()
-	cfg.Name = "test"
+	cfg.Name, cfg.ConnectionRest = "test", -1
 	p, err := NewAzure(cfg, "2024-10-21")
 	if err != nil {
 		t.Fatal(err)

@@ -61,7 +61,7 @@ func (r *completionReader) Event(ev sse.Event) (wire.Part, error) {
 
 func (r *completionReader) count(told jsontext.Value) {
 	if usage, ok := readUsage(told); ok {
-		r.usage, r.complete = usage, true
+		r.usage, r.complete = r.usage.Most(usage), true
 	}
 }
 

@@ -30,7 +30,7 @@ func TestConformance(t *testing.T) {
 // newProvider makes a provider whose connections end with the test.
 func newProvider(t testing.TB, cfg Config) *Provider {
 	t.Helper()
-	cfg.Name = "test"
+	cfg.Name, cfg.ConnectionRest = "test", -1
 	p, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -174,7 +174,40 @@ var failures = []providertest.Failure{
 		Body: `{"error":{"message":"Filtered","code":"content_filter","innererror":{"code":"ResponsibleAIPolicyViolation"}}}`},
 	{Name: "400 policy", Status: 400, Kind: provider.KindContentBlocked, KeepsBody: true,
 		Body: errorBody("Unsafe", "invalid_request_error", "content_policy_violation")},
-	{Name: "413", Status: 413, Kind: provider.KindRejected, Body: "", Says: "413 Request Entity Too Large"},
+	{Name: "403 page of a firewall", Status: 403, Kind: provider.KindForbidden, Body: "<html><title>Blocked</title></html>", Says: "403 Forbidden",
+		Header: http.Header{"Content-Type": {"text/html"}}},
+	{Name: "403 without a reason", Status: 403, Kind: provider.KindForbidden, Body: errorBody("No", "invalid_request_error", "")},
+	{Name: "403 for a region", Status: 403, Kind: provider.KindForbidden,
+		Body: errorBody("Country, region, or territory not supported", "request_forbidden", "unsupported_country_region_territory")},
+	{Name: "403 for an account", Status: 403, Kind: provider.KindAuth, Says: "api_key", Body: errorBody("Deactivated", "invalid_request_error", "account_deactivated")},
+	{Name: "403 for a key without access to a model", Status: 403, Kind: provider.KindModelNotFound, KeepsBody: true,
+		Body: errorBody("This key does not have access to model x", "permission_error", "")},
+	{Name: "400 for a key of Google's", Status: 400, Kind: provider.KindAuth, Says: "api_key",
+		Body: `[{"error":{"code":400,"message":"API key not valid.","status":"INVALID_ARGUMENT","details":[{"reason":"API_KEY_INVALID"}]}}]`},
+	{Name: "407", Status: 407, Kind: provider.KindServer},
+	{Name: "413", Status: 413, Kind: provider.KindTooLarge, Body: "", Says: "shorten it"},
+	{Name: "413 of Groq", Status: 413, Kind: provider.KindTooLarge, KeepsBody: true, Says: "needs 14810 tokens, and the upstream's limit is 6000",
+		Body: errorBody("Request too large for model `llama` in organization `org_1` service tier `on_demand` on tokens per minute (TPM): "+
+			"Limit 6000, Requested 14810, please reduce your message size and try again.", "tokens", "rate_limit_exceeded")},
+	{Name: "429 of a request that is too large", Status: 429, Kind: provider.KindTooLarge, KeepsBody: true, Says: "needs 45000 tokens, and the upstream's limit is 30000",
+		Body: errorBody("Request too large for gpt-test in organization org-1 on tokens per min (TPM): Limit 30000, Requested 45000. "+
+			"The input or output tokens must be reduced in order to run successfully.", "tokens", "rate_limit_exceeded")},
+	{Name: "429 of Azure that no waiting helps", Status: 429, Kind: provider.KindTooLarge, Says: "shorten it", KeepsBody: true,
+		Header: http.Header{"Retry-After": {"86400"}},
+		Body: `{"error":{"code":"429","message":"Requests to the ChatCompletions_Create Operation under Azure OpenAI API version 2024-08-01-preview ` +
+			`have exceeded token rate limit of your current OpenAI S0 pricing tier. Please retry after 86400 seconds."}}`},
+	{Name: "429 of Azure", Status: 429, Kind: provider.KindRateLimited, KeepsBody: true, RetryAfter: 9 * time.Second,
+		Body: `{"error":{"code":"429","message":"Requests to the ChatCompletions_Create Operation under Azure OpenAI API version 2024-08-01-preview ` +
+			`have exceeded token rate limit of your current OpenAI S0 pricing tier. Please retry after 9 seconds."}}`},
+	{Name: "429 that asks for more than its minute", Status: 429, Kind: provider.KindRateLimited, KeepsBody: true, RetryAfter: time.Minute,
+		Header: http.Header{"Retry-After": {"3000"}},
+		Body:   errorBody("Rate limit reached for gpt-test on requests per min (RPM): Limit 3, Used 3, Requested 1.", "requests", "rate_limit_exceeded")},
+	{Name: "429 of a day", Status: 429, Kind: provider.KindRateLimited, KeepsBody: true, RetryAfter: 24 * time.Hour,
+		Header: http.Header{"Retry-After": {"864000"}},
+		Body:   errorBody("Rate limit reached for gpt-test on requests per day (RPD): Limit 200, Used 200, Requested 1.", "requests", "rate_limit_exceeded")},
+	{Name: "429 of Google", Status: 429, Kind: provider.KindRateLimited, RetryAfter: 45500 * time.Millisecond, Says: "exceeded your current quota", KeepsBody: true,
+		Body: `[{"error":{"code":429,"message":"You exceeded your current quota. Please retry in 45.5s.","status":"RESOURCE_EXHAUSTED","details":[` +
+			`{"violations":[{"quotaId":"GenerateContentInputTokensPerModelPerMinute-FreeTier"}]}]}}]`},
 	{Name: "422", Status: 422, Kind: provider.KindRejected, Body: `{"detail":"messages: field required"}`, Says: "field required"},
 	{Name: "409", Status: 409, Kind: provider.KindRejected, Body: "null"},
 	{Name: "408", Status: 408, Kind: provider.KindTimeout},
@@ -189,7 +222,9 @@ var failures = []providertest.Failure{
 	{Name: "529", Status: 529, Kind: provider.KindOverloaded, Body: "{"},
 	{Name: "500 in vain", Status: 500, Kind: provider.KindFinal, Body: errorBody("Oops", "server_error", ""), KeepsBody: true, Says: "Oops", Header: inVain},
 	{Name: "503 in vain", Status: 503, Kind: provider.KindFinal, Header: inVain},
-	{Name: "429 that no waiting helps", Status: 429, Kind: provider.KindFinal, KeepsBody: true, Says: "Request too large", Header: inVain,
+	{Name: "429 that no waiting helps", Status: 429, Kind: provider.KindFinal, KeepsBody: true, Says: "Extra usage", Header: inVain,
+		Body: errorBody("Extra usage is required", "tokens", "rate_limit_exceeded")},
+	{Name: "429 too large, whatever is said", Status: 429, Kind: provider.KindTooLarge, KeepsBody: true, Says: "needs 20000 tokens", Header: forNow,
 		Body: errorBody("Request too large for gpt-test: Limit 10000, Requested 20000", "tokens", "rate_limit_exceeded")},
 	{Name: "400 in vain", Status: 400, Kind: provider.KindRejected, Body: errorBody("No", "invalid_request_error", ""), KeepsBody: true, Header: inVain},
 	{Name: "409 for the moment", Status: 409, Kind: provider.KindServer, Says: "409 Conflict", Header: forNow},

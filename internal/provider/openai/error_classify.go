@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"net/http"
 	"slices"
 	"strconv"
@@ -17,6 +18,7 @@ type complaint struct {
 	Status  int      // the HTTP status, or the one that an error inside a good answer names; 0 for none
 	Message string   // "" when the body has none
 	Codes   []string // its code, type and inner code, those that it has
+	Details string   // what Google adds: which quota is used up, as JSON
 	Known   bool     // the body has the protocol's form, so the answer came from an API and no proxy
 }
 
@@ -24,6 +26,9 @@ type complaint struct {
 // the members at the top, or say "detail".
 func parseComplaint(status int, body []byte) complaint {
 	c := complaint{Status: status}
+	if list := []jsontext.Value(nil); bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")) && wire.Decode(body, &list) == nil && len(list) > 0 {
+		body = list[0] // Google's
+	}
 	var top struct {
 		Error   jsontext.Value `json:"error"`
 		Object  wire.Scalar    `json:"object"`
@@ -39,9 +44,11 @@ func parseComplaint(status int, body []byte) complaint {
 		Message wire.Scalar `json:"message"`
 		Type    wire.Scalar `json:"type"`
 		Code    wire.Scalar `json:"code"`
+		Status  wire.Scalar `json:"status"` // Google's code
 		Inner   struct {
 			Code wire.Scalar `json:"code"`
 		} `json:"innererror"`
+		Details jsontext.Value `json:"details"`
 	}
 	var plain wire.Scalar
 	switch {
@@ -57,9 +64,18 @@ func parseComplaint(status int, body []byte) complaint {
 			c.Message = string(text)
 		}
 	}
-	for _, code := range []wire.Scalar{nested.Code, nested.Inner.Code, nested.Type, top.Code, top.Type} {
+	for _, code := range []wire.Scalar{nested.Code, nested.Inner.Code, nested.Type, nested.Status, top.Code, top.Type} {
 		if code != "" {
 			c.Codes = append(c.Codes, string(code))
+		}
+	}
+	c.Details = string(nested.Details)
+	var reasons []struct {
+		Reason wire.Scalar `json:"reason"`
+	}
+	if wire.Decode(nested.Details, &reasons) == nil {
+		for _, r := range reasons {
+			c.Codes = append(c.Codes, string(r.Reason))
 		}
 	}
 	if status < http.StatusMultipleChoices {
@@ -71,7 +87,7 @@ func parseComplaint(status int, body []byte) complaint {
 // readComplaint classifies an error body for package wire.
 func readComplaint(status int, body []byte) wire.Complaint {
 	c := parseComplaint(status, body)
-	told := wire.Complaint{Kind: c.kind(), Message: c.Message}
+	told := wire.Complaint{Kind: c.kind(), Message: c.Message, Quota: provider.ReadQuota(c.Message+" "+c.Details, c.Codes...)}
 	if c.Known {
 		told.Body = body
 	}
@@ -93,6 +109,9 @@ func namedStatus(codes []string) int {
 func (c complaint) kind() provider.Kind {
 	for _, code := range c.Codes {
 		if kind, ok := preciseKinds[code]; ok {
+			if kind == provider.KindAuth && strings.Contains(strings.ToLower(c.Message), "access to model") {
+				return provider.KindModelNotFound // the key works with others
+			}
 			return kind
 		}
 	}
@@ -123,6 +142,28 @@ var preciseKinds = map[string]provider.Kind{
 	"content_filter":               provider.KindContentBlocked,
 	"content_policy_violation":     provider.KindContentBlocked,
 	"ResponsibleAIPolicyViolation": provider.KindContentBlocked,
+	"moderation_blocked":           provider.KindContentBlocked,
+	"request_too_large":            provider.KindTooLarge,
+
+	// What is said of our key. A refusal that says none of these, above all a 403, is not taken to be about the key.
+	"invalid_api_key":            provider.KindAuth,
+	"incorrect_api_key":          provider.KindAuth,
+	"invalid_authentication":     provider.KindAuth,
+	"authentication_error":       provider.KindAuth,
+	"AuthenticationError":        provider.KindAuth,
+	"UNAUTHENTICATED":            provider.KindAuth,
+	"API_KEY_INVALID":            provider.KindAuth,
+	"account_deactivated":        provider.KindAuth,
+	"organization_deactivated":   provider.KindAuth,
+	"project_archived":           provider.KindAuth,
+	"insufficient_permissions":   provider.KindAuth, // a key that is restricted to other uses
+	"permission_error":           provider.KindAuth,
+	"missing_scope":              provider.KindAuth,
+	"AuthenticationTypeDisabled": provider.KindAuth, // Azure: the resource takes no keys
+
+	"unsupported_country_region_territory": provider.KindForbidden,
+	"ip_not_authorized":                    provider.KindForbidden,
+	"request_forbidden":                    provider.KindForbidden,
 }
 
 // roughKinds are codes that repeat a status. They count where there is no status to go by: in an
@@ -130,9 +171,6 @@ var preciseKinds = map[string]provider.Kind{
 var roughKinds = map[string]provider.Kind{
 	"rate_limit_exceeded":   provider.KindRateLimited,
 	"rate_limit_error":      provider.KindRateLimited,
-	"invalid_api_key":       provider.KindAuth,
-	"authentication_error":  provider.KindAuth,
-	"permission_error":      provider.KindAuth,
 	"invalid_request_error": provider.KindRejected,
 	"BadRequestError":       provider.KindRejected,
 	"overloaded_error":      provider.KindOverloaded,
@@ -169,10 +207,13 @@ func (c complaint) kindByMessage() (provider.Kind, bool) {
 			return provider.KindServer, true
 		}
 	case http.StatusForbidden:
-		// Not our key is refused but this prompt; taken for the key's fault, one caller's prompt would
+		// Not our key is refused but this prompt, or this model; taken for the key's fault, one caller's prompt would
 		// take the target away from all.
 		if says("moderation") && says("flagged") {
 			return provider.KindContentBlocked, true
+		}
+		if c.Known && says("access to model") {
+			return provider.KindModelNotFound, true
 		}
 	}
 	return "", false

@@ -1,7 +1,9 @@
 package openai
 
 import (
+	"errors"
 	"slices"
+	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -24,7 +26,7 @@ func readUsage(told jsontext.Value) (penstock.Usage, bool) {
 		case "prompt_tokens":
 			completions.readInput(&in)
 		case "completion_tokens":
-			completions.OutputTokens = in.Int()
+			completions.OutputTokens = readCount(&in)
 		case "prompt_tokens_details":
 			completions.readInputDetails(&in)
 		case "completion_tokens_details":
@@ -32,7 +34,7 @@ func readUsage(told jsontext.Value) (penstock.Usage, bool) {
 		case "input_tokens":
 			responses.readInput(&in)
 		case "output_tokens":
-			responses.OutputTokens = in.Int()
+			responses.OutputTokens = readCount(&in)
 		case "input_tokens_details":
 			responses.readInputDetails(&in)
 		case "output_tokens_details":
@@ -58,7 +60,7 @@ type usage struct {
 
 func (u *usage) readInput(in *body.Cursor) {
 	u.told = in.Kind() != 'n'
-	u.InputTokens = in.Int()
+	u.InputTokens = readCount(in)
 }
 
 func (u *usage) readInputDetails(in *body.Cursor) {
@@ -69,11 +71,11 @@ func (u *usage) readInputDetails(in *body.Cursor) {
 	for name := range in.Members {
 		switch string(name) {
 		case "cached_tokens":
-			u.CachedInputTokens = in.Int()
+			u.CachedInputTokens = readCount(in)
 		case "cache_write_tokens": // not OpenAI's own, but widely told
-			u.CacheWriteTokens = in.Int()
+			u.CacheWriteTokens = readCount(in)
 		case "audio_tokens":
-			u.AudioInputTokens = in.Int()
+			u.AudioInputTokens = readCount(in)
 		default:
 			in.Skip()
 		}
@@ -88,13 +90,30 @@ func (u *usage) readOutputDetails(in *body.Cursor) {
 	for name := range in.Members {
 		switch string(name) {
 		case "reasoning_tokens":
-			u.ReasoningTokens = in.Int()
+			u.ReasoningTokens = readCount(in)
 		case "audio_tokens":
-			u.AudioOutputTokens = in.Int()
+			u.AudioOutputTokens = readCount(in)
 		default:
 			in.Skip()
 		}
 	}
+}
+
+// readCount reads a count of tokens, up to the most that is believed. What is no count, such as a fraction, a string or a number
+// below zero, comes back as -1 and makes the whole usage senseless.
+func readCount(in *body.Cursor) int64 {
+	raw := in.Raw()
+	if len(raw) == 0 || raw[0] == 'n' {
+		return 0
+	}
+	n, err := strconv.ParseInt(string(raw), 10, 64)
+	switch {
+	case err == nil && n >= 0:
+		return min(n, penstock.MaxTokens)
+	case errors.Is(err, strconv.ErrRange) && raw[0] != '-':
+		return penstock.MaxTokens
+	}
+	return -1
 }
 
 func (u *usage) sensible() (penstock.Usage, bool) {

@@ -27,6 +27,7 @@ type Upstream struct {
 	conns    atomic.Int64
 	calls    atomic.Int64
 	rootCAs  *x509.CertPool // who vouches for it; nil without TLS
+	http2    bool
 
 	mu      sync.Mutex
 	idle    map[net.Conn]bool // connections that wait for a call
@@ -64,7 +65,7 @@ func newUpstream(t testing.TB, start func(*httptest.Server), script []Step) *Ups
 	server.Config.ConnState = up.track
 	server.Config.ErrorLog = log.New(io.Discard, "", 0) // of handshakes that are broken off on purpose
 	start(server)
-	up.URL, up.rootCAs = server.URL, rootCAs(server)
+	up.URL, up.rootCAs, up.http2 = server.URL, rootCAs(server), server.EnableHTTP2
 	t.Cleanup(func() {
 		close(up.closing)
 		server.Close()
@@ -90,8 +91,8 @@ func (up *Upstream) track(c net.Conn, state http.ConnState) {
 	}
 }
 
-// leave ends the connections that wait for a call, as servers do with those that waited too long. With TLS the client
-// listens all the time, and hangs up as well; without, it looks when it is about to use a connection.
+// leave ends the connections that wait for a call, as servers do with those that waited too long. With HTTP/2 the client
+// listens all the time, and hangs up as well; with HTTP/1.1 it looks when it is about to use a connection.
 func (up *Upstream) leave(t *testing.T) {
 	t.Helper()
 	up.mustIdle(t)
@@ -104,7 +105,7 @@ func (up *Upstream) leave(t *testing.T) {
 		up.left[c] = true
 	}
 	up.mu.Unlock()
-	if up.rootCAs != nil && !up.await(patience, func() bool { return len(up.left) == 0 }) {
+	if up.http2 && !up.await(patience, func() bool { return len(up.left) == 0 }) {
 		t.Fatal("the client keeps a connection that has ended")
 	}
 }

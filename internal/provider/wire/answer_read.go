@@ -14,23 +14,33 @@ import (
 // maxUpstreamIDBytes bounds the request id that is kept for support cases.
 const maxUpstreamIDBytes = 128
 
+// The types of answers. Callers are told JSON or events, in the words of the large providers, whatever the upstream says.
+const (
+	typeJSON   = "application/json"
+	typeStream = "text/event-stream"
+	typeEvents = typeStream + "; charset=utf-8"
+)
+
 // receive reads an answer up to the point where it can be believed. It is read as what it says it
 // is, not as what was asked for: some servers answer a stream request with a plain body.
 func (ex *exchange) receive(call *provider.Call) (provider.Answer, error) {
 	header := ex.resp.Header
 	meta := provider.Meta{
-		StatusCode:  ex.resp.StatusCode,
-		ContentType: header.Get("Content-Type"),
-		UpstreamID:  clip(cmp.Or(header.Get("X-Request-Id"), header.Get("Request-Id")), maxUpstreamIDBytes),
+		StatusCode: ex.resp.StatusCode,
+		// What was read as JSON or as events is told as such and nothing else: an upstream must not have a browser take its
+		// answer for a page.
+		ContentType: typeJSON,
+		UpstreamID:  clip(ex.client.withoutKey(cmp.Or(header.Get("X-Request-Id"), header.Get("Request-Id"))), maxUpstreamIDBytes),
 		Limits:      ex.limits,
 	}
 	encoding := header.Get("Content-Encoding")
 	switch {
 	case !isGood(ex.status()):
-		return nil, ex.refusal()
+		return nil, ex.refusal(call)
 	case encoding != "" && encoding != "identity":
-		return nil, ex.fail(provider.KindMalformed, nil, "the answer is encoded as %.40q although none was accepted", encoding)
+		return nil, ex.fail(provider.KindMalformed, nil, "the answer is encoded as %.40q although none was accepted", ex.client.withoutKey(encoding))
 	case isStream(mediaType(header), call):
+		meta.ContentType = typeEvents
 		return ex.openStream(call, meta)
 	default:
 		return ex.readPlain(meta)
@@ -40,10 +50,10 @@ func (ex *exchange) receive(call *provider.Call) (provider.Answer, error) {
 // isStream decides how to read an answer. To a stream request, anything but JSON is read as a
 // stream, because not every server gives its streams their proper type.
 func isStream(mediaType string, call *provider.Call) bool {
-	if mediaType == "text/event-stream" {
+	if mediaType == typeStream {
 		return true
 	}
-	return call.Stream && mediaType != "application/json" && !strings.HasSuffix(mediaType, "+json")
+	return call.Stream && mediaType != typeJSON && !strings.HasSuffix(mediaType, "+json")
 }
 
 // plainAnswer is an answer in one piece. It was read to its end before anyone saw it.
@@ -81,10 +91,10 @@ func (ex *exchange) readPlain(meta provider.Meta) (provider.Answer, error) {
 	case err != nil:
 		return nil, ex.fail(provider.KindMalformed, err, "the answer is not %s", ex.wanted)
 	case part.Failed:
-		return nil, ex.explain(body)
+		return nil, ex.explain(body, nil)
 	}
 	meta.Usage, meta.UsageKnown = ex.reader.Usage()
-	return &plainAnswer{chunk: provider.Chunk{Wire: body, Text: part.Text}, meta: meta}, nil
+	return &plainAnswer{chunk: provider.Chunk{Wire: body, Text: part.Text, Last: true}, meta: meta}, nil
 }
 
 // readInto reads the body of an answer that says to have n bytes, or -1 when it does not say. The memory of all that it

@@ -16,9 +16,9 @@ const (
 	// send one each second while a request waits; past this they are left out.
 	maxPreambleBytes = 64 << 10
 	// After the last event only the end of the body is still to come. It is worth a short wait,
-	// because with it the connection can be used again.
+	// because with it the connection can be used again. The caller gets the last event after it, so it is short indeed.
 	maxDrainBytes = 4 << 10
-	drainTimeout  = 200 * time.Millisecond
+	drainTimeout  = 25 * time.Millisecond
 )
 
 // streamAnswer is an answer that arrives event by event.
@@ -37,6 +37,10 @@ type streamAnswer struct {
 // openStream reads up to the first event that says something. Comments and pings before it prove
 // nothing: a server may send them for a minute and then an error. They go out with that first event.
 func (ex *exchange) openStream(call *provider.Call, meta provider.Meta) (provider.Answer, error) {
+	if !call.Stream {
+		// Whoever asked for one piece cannot read events, and a job cannot keep them.
+		return nil, ex.fail(provider.KindMalformed, nil, "the answer is an event stream although none was asked for")
+	}
 	// Ordinary events need no memory that is worth counting, so the first bytes are not asked for.
 	a := &streamAnswer{ex: ex, meta: meta, idle: call.Timeouts.Idle, body: meteredBody{body: ex.body, memory: ex.memory, least: leastTake, taken: leastTake}}
 	a.events = sse.NewReader(&a.body, min(maxEventBytes, ex.client.cfg.MaxAnswerBytes))
@@ -110,13 +114,13 @@ func (a *streamAnswer) read() (provider.Chunk, error) {
 	case err != nil:
 		return provider.Chunk{}, a.ex.fail(provider.KindMalformed, err, "an event of the stream is not a part of %s", a.ex.wanted)
 	case part.Failed:
-		return provider.Chunk{}, a.ex.explain(ev.Data)
+		return provider.Chunk{}, a.ex.explain(ev.Data, nil)
 	case part.Last:
 		a.err = io.EOF
 	case part.Hidden:
 		ev.Raw = nil
 	}
-	return provider.Chunk{Wire: ev.Raw, Text: part.Text}, nil
+	return provider.Chunk{Wire: ev.Raw, Text: part.Text, Last: part.Last}, nil
 }
 
 // ending decides what the end of the body means. ev is what there is of a frame without its end.
@@ -125,7 +129,7 @@ func (a *streamAnswer) ending(ev sse.Event, err error) (provider.Chunk, error) {
 		// A last frame without its blank line is fine if it is the terminator; see sse.Reader.
 		if part, invalid := a.ex.reader.Event(ev); invalid == nil && part.Last {
 			a.started, a.err = true, io.EOF
-			return provider.Chunk{Wire: ev.Raw, Text: part.Text}, nil
+			return provider.Chunk{Wire: ev.Raw, Text: part.Text, Last: true}, nil
 		}
 	}
 	if e := a.ex.interrupted(err); e != nil {
@@ -134,8 +138,9 @@ func (a *streamAnswer) ending(ev sse.Event, err error) (provider.Chunk, error) {
 	}
 	ended := err == io.EOF || err == io.ErrUnexpectedEOF
 	switch {
-	case ended && !a.started && mediaType(a.ex.resp.Header) != "text/event-stream":
-		return provider.Chunk{}, a.ex.fail(provider.KindMalformed, nil, "the answer is no event stream but %.80q", a.meta.ContentType)
+	case ended && !a.started && mediaType(a.ex.resp.Header) != typeStream:
+		said := a.ex.client.withoutKey(a.ex.resp.Header.Get("Content-Type"))
+		return provider.Chunk{}, a.ex.fail(provider.KindMalformed, nil, "the answer is no event stream but %.80q", said)
 	case err == io.EOF:
 		return provider.Chunk{}, a.ex.fail(provider.KindTruncated, nil, "the stream ended without its terminator")
 	default:

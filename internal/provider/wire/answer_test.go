@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -36,7 +37,7 @@ func (w *words) read(text []byte) (Part, error) {
 	case "gibberish":
 		return Part{}, errors.New("it means nothing")
 	}
-	return Part{Text: string(text)}, nil
+	return Part{Text: string(text), Failed: bytes.HasPrefix(text, []byte(`{"error":`))}, nil
 }
 
 func (w *words) Usage() (penstock.Usage, bool) {

@@ -41,11 +41,23 @@ type parcel struct {
 // newCarrier makes the pool of connections of one provider.
 func newCarrier(cfg Config) carrier {
 	dialer := &net.Dialer{Timeout: cfg.ConnectTimeout, KeepAlive: 30 * time.Second}
-	if base, err := url.Parse(cfg.BaseURL); err == nil && isPlain(base) {
-		return direct{http1.New(http1.Config{
-			Dial: dialer.DialContext, MaxIdle: cfg.MaxIdleConnsPerHost, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
-		})}
+	own := http1.Config{
+		Dial: dialer.DialContext, MaxIdle: cfg.MaxIdleConnsPerHost, IdleTimeout: idleTimeout, Rest: cfg.ConnectionRest, MaxHeaderBytes: maxHeaderBytes,
 	}
+	base, err := url.Parse(cfg.BaseURL)
+	if err != nil || isProxied(base) {
+		return newPooled(cfg, dialer)
+	}
+	if base.Scheme == "http" {
+		return direct{http1.New(own)}
+	}
+	s := &secured{cfg: cfg, dialer: dialer, pooled: newPooled(cfg, dialer)}
+	own.Dial, s.pooled.DialTLSContext = s.dialHTTP1, s.dialHTTP2
+	s.direct = direct{http1.New(own)}
+	return s
+}
+
+func newPooled(cfg Config, dialer *net.Dialer) *pooled {
 	return &pooled{&http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
 		DialContext:            dialer.DialContext,
@@ -61,10 +73,10 @@ func newCarrier(cfg Config) carrier {
 	}}
 }
 
-// isPlain reports whether a server is reached without TLS and without a proxy between.
-func isPlain(base *url.URL) bool {
+// isProxied reports whether a server is reached through a proxy.
+func isProxied(base *url.URL) bool {
 	proxy, err := http.ProxyFromEnvironment(&http.Request{URL: base})
-	return base.Scheme == "http" && proxy == nil && err == nil
+	return proxy != nil || err != nil
 }
 
 // direct carries without TLS, on the goroutine of the call: for servers of one's own, where the model is quick to answer

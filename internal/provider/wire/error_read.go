@@ -1,14 +1,17 @@
 package wire
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"mime"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"penstock/internal/provider"
 )
@@ -17,7 +20,7 @@ import (
 const maxMessageBytes = 1 << 10
 
 // refusal reads an answer whose status is bad and explains it.
-func (ex *exchange) refusal() *provider.Error {
+func (ex *exchange) refusal(call *provider.Call) *provider.Error {
 	body, err := io.ReadAll(io.LimitReader(ex.body, int64(ex.client.cfg.MaxErrorBytes)+1))
 	if err != nil {
 		if e := ex.interrupted(err); e != nil {
@@ -29,25 +32,29 @@ func (ex *exchange) refusal() *provider.Error {
 	if len(body) > ex.client.cfg.MaxErrorBytes {
 		body = nil
 	}
-	return ex.explain(body)
+	return ex.explain(body, call)
 }
 
 // explain makes an error of a body that holds one, be it the answer to a bad request or inside a
-// good answer.
-func (ex *exchange) explain(body []byte) *provider.Error {
+// good answer. The call is nil when the answer had begun: its body may be gone by then.
+func (ex *exchange) explain(body []byte, call *provider.Call) *provider.Error {
 	c := ex.reader.Complaint(ex.status(), body)
+	ex.judgeQuota(&c, call)
 	if ex.status() >= http.StatusBadRequest {
 		// The headers of a good answer were sent before its error came about.
 		c.Kind = c.Kind.Advised(ex.resp.Header)
 	}
 	e := ex.fail(c.Kind, nil, "%s", ex.client.scrub(c.describe(ex.resp, body)))
-	e.RetryAfter = provider.ParseRetryAfter(ex.resp.Header, time.Now())
-	if e.RetryAfter == 0 && e.Kind == provider.KindRateLimited {
-		// The time at which a limit is reset is better than nothing.
-		e.RetryAfter = e.Limits.Wait()
+	e.RetryAfter, e.Quota = provider.ParseRetryAfter(ex.resp.Header, time.Now()), c.Quota
+	switch e.Kind {
+	case provider.KindRateLimited:
+		e.RetryAfter = ex.limitWait(c.Quota)
+	case provider.KindTooLarge:
+		// The upstream's words may name our account with it.
+		e.Err, e.Message, e.RetryAfter = errors.New(e.Message), tooLargeMessage(c.Quota), 0
 	}
-	if c.Body != nil && !ex.client.mentionsKey(c.Message) {
-		e.Body = []byte(ex.client.withoutKey(string(c.Body)))
+	if c.Body != nil && e.Kind != provider.KindForbidden && !ex.client.mentionsKey(c.Message) {
+		e.Body = ex.client.bodyWithoutKey(c.Body)
 	}
 	if e.Kind == provider.KindAuth {
 		// Upstreams quote parts of the key that they refuse. That is for whoever runs Penstock.
@@ -56,6 +63,54 @@ func (ex *exchange) explain(body []byte) *provider.Error {
 		e.Body = nil
 	}
 	return e
+}
+
+// judgeQuota decides what a refusal for a limit means: "you are too fast", or "this request is too large", which no waiting helps.
+func (ex *exchange) judgeQuota(c *Complaint, call *provider.Call) {
+	if c.Kind != provider.KindRateLimited && c.Kind != provider.KindTooLarge {
+		c.Quota = provider.Quota{}
+		return
+	}
+	size := provider.Size{Wait: provider.ParseWait(ex.resp.Header, time.Now())}
+	if call != nil {
+		size.Tokens = inputTokens(call.Body)
+	}
+	if c.Quota = c.Quota.Judge(ex.limits, size); c.Quota.Oversized {
+		c.Kind = provider.KindTooLarge
+	}
+}
+
+// limitWait is how long to leave alone what a refusal names: as the headers say, else as its text does, else until a limit is
+// reset; never longer than the window in which the limit counts.
+func (ex *exchange) limitWait(q provider.Quota) time.Duration {
+	wait := provider.ParseWait(ex.resp.Header, time.Now())
+	if wait == 0 {
+		wait = q.Wait
+	}
+	if wait == 0 {
+		wait = ex.limits.Wait()
+	}
+	return q.Bound(wait)
+}
+
+// bytesPerToken is about what a token is of English, and of JSON.
+const bytesPerToken = 4
+
+// inputTokens estimates the tokens of a refused call by its length, 0 where data is attached: its bytes say nothing about that.
+func inputTokens(body []byte) int64 {
+	if bytes.Contains(body, []byte("base64")) || bytes.Contains(body, []byte("input_audio")) {
+		return 0
+	}
+	return int64(len(body) / bytesPerToken)
+}
+
+// tooLargeMessage tells a caller what to change.
+func tooLargeMessage(q provider.Quota) string {
+	if q.Limit == 0 || q.Requested == 0 {
+		return "the request is larger than the upstream's limits allow at any time; shorten it, or ask for a shorter answer"
+	}
+	return fmt.Sprintf("the request needs %d %s, and the upstream's limit is %d; shorten it, or ask for a shorter answer",
+		q.Requested, strings.ReplaceAll(string(cmp.Or(q.Resource, provider.ResourceTokens)), "_", " "), q.Limit)
 }
 
 // describe says what the upstream said, or what it did if it said nothing of use.
@@ -74,15 +129,17 @@ func (c Complaint) describe(resp *http.Response, body []byte) string {
 	return status
 }
 
-func (c *Client) mentionsKey(s string) bool {
-	return slices.ContainsFunc(c.keys.keys, func(k *key) bool { return strings.Contains(s, k.secret) })
-}
+func (c *Client) mentionsKey(s string) bool { return c.secrets.replace(s) != s }
 
-func (c *Client) withoutKey(s string) string {
-	for _, k := range c.keys.keys {
-		s = strings.ReplaceAll(s, k.secret, "[redacted]")
+func (c *Client) withoutKey(s string) string { return c.secrets.replace(s) }
+
+// bodyWithoutKey is an error body without our keys, nil if there is none that is still JSON.
+func (c *Client) bodyWithoutKey(body []byte) []byte {
+	clean := c.secrets.replace(string(body))
+	if clean != string(body) && !jsontext.Value(clean).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) {
+		return nil
 	}
-	return s
+	return []byte(clean)
 }
 
 // scrub makes an upstream's words fit for an error message: without our key, and bounded.
@@ -112,8 +169,15 @@ func KindOfStatus(status int) provider.Kind {
 	switch status {
 	case http.StatusTooManyRequests:
 		return provider.KindRateLimited
-	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
+	case http.StatusUnauthorized:
 		return provider.KindAuth
+	case http.StatusForbidden:
+		// Firewalls, regions and models that are not ours are told so too. What names the key is in the tables of the dialects.
+		return provider.KindForbidden
+	case http.StatusProxyAuthRequired:
+		return provider.KindServer // a proxy of ours refuses, and not the upstream
+	case http.StatusRequestEntityTooLarge:
+		return provider.KindTooLarge
 	case http.StatusPaymentRequired:
 		return provider.KindSpendCap
 	case http.StatusRequestTimeout:

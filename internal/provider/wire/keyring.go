@@ -16,6 +16,8 @@ const (
 	firstBench = 10 * time.Second
 	// MaxBench bounds how long a refused key is left alone before it is tried again.
 	MaxBench = 10 * time.Minute
+	// doubtsToBench is how many calls in a row every key must have refused until the keys are doubted, and no longer the calls.
+	doubtsToBench = 3
 	// A key that is at its limit rests as long as it is told to, within these bounds.
 	minKeyRest = time.Second
 	maxKeyRest = 10 * time.Minute
@@ -35,6 +37,11 @@ type KeyChange struct {
 
 // keyring hands out the keys of a provider, and remembers how each of them fares. With one key it has no say: then the
 // target is what rests or fails.
+//
+// A key is left alone when it is refused a call that another key is heard out with. A call that every key is refused is taken to
+// be the reason itself, and says nothing about them: else one caller's body, that a firewall dislikes, would take the provider
+// away from all. When that goes on without one success, the keys are doubted: then each call tries one of them, and the first that
+// is taken clears all.
 //
 // Each key is taken to have limits of its own. So a target may be used as much as all of its keys together allow, and
 // only rests when every key does.
@@ -56,6 +63,8 @@ type key struct {
 	bench   time.Duration // how long it is left alone, 0 while it works
 	back    time.Time     // when it may be tried again
 	probing bool
+	doubts  int                 // calls in a row that it and all others were refused
+	doubted bool                // that is why it is left alone
 	rooms   map[string]*keyRoom // by upstream model
 }
 
@@ -106,14 +115,28 @@ func (r *keyring) take(model string, tried []*key) *key {
 			best = k
 		}
 	}
+	if best == nil && len(tried) == 0 {
+		best = r.doubtedKey(model, now)
+	}
 	if best != nil {
 		r.last = best.number - 1
 		best.calls++
-		if best.bench > 0 { // one call finds out; the others wait until the next is due
+		if best.bench > 0 && !best.back.After(now) { // one call finds out; the others wait until the next is due
 			best.probing, best.back = true, now.Add(best.bench)
 		}
 	}
 	return best
+}
+
+// doubtedKey is a key for a call that no other is left for: a doubt must not be the end of calls that nothing is wrong with.
+func (r *keyring) doubtedKey(model string, now time.Time) *key {
+	for i := range r.keys {
+		k := r.keys[(r.last+1+i)%len(r.keys)]
+		if k.doubted && !k.room(model).rests.After(now) {
+			return k
+		}
+	}
+	return nil
 }
 
 func contains(keys []*key, k *key) bool {
@@ -132,35 +155,71 @@ func (r *keyring) done(k *key) {
 	k.calls--
 }
 
-// accepted notes that the upstream took a key.
+// accepted notes that the upstream took a key. If all keys were doubted, none is any more.
 func (r *keyring) accepted(k *key) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	k.probing = false
-	if k.bench > 0 {
-		k.bench = 0
-		r.tell(KeyChange{Key: k.number})
+	k.probing, k.doubts = false, 0
+	for _, other := range r.keys {
+		if other.bench > 0 && (other == k || other.doubted) {
+			other.bench, other.doubted, other.doubts = 0, false, 0
+			r.tell(KeyChange{Key: other.number})
+		}
 	}
 }
 
-// failed learns from a failure. It reports whether it was the key's: then another one may do better.
-func (r *keyring) failed(k *key, model string, e *provider.Error) bool {
+// fault is whose fault a failed call is.
+type fault int
+
+const (
+	notTheKeys  fault = iota // another key would fare alike
+	perhapsKeys              // nobody knows; one other key may be tried
+	refusedKey               // the upstream says that it is the key's: others tell whether that is so
+	theKeys                  // another key may do better
+)
+
+// failed learns from a failure, and tells whose fault it is.
+func (r *keyring) failed(k *key, model string, e *provider.Error) fault {
 	switch e.Kind {
-	case provider.KindAuth, provider.KindSpendCap:
+	case provider.KindAuth:
+		return refusedKey
+	case provider.KindSpendCap:
 		r.refused(k, e)
-		return true
+		return theKeys
+	case provider.KindForbidden:
+		return perhapsKeys
 	case provider.KindRateLimited:
 		r.accepted(k)
+		if e.Quota.Plenty {
+			return theKeys // this call is too large for what is left of the key's limit; others go on
+		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		rest := min(max(e.RetryAfter, minKeyRest), maxKeyRest)
 		k.room(model).rests = r.clock().Add(rest)
 		r.tell(KeyChange{Key: k.number, Kind: e.Kind, Model: model, For: rest, Err: e})
-		return true
+		return theKeys
 	case provider.KindRejected, provider.KindContextTooLong, provider.KindContentBlocked, provider.KindModelNotFound:
 		r.accepted(k) // it was heard out
 	}
-	return false
+	return notTheKeys
+}
+
+// doubt notes that a call was refused with every key there was for it. It reports whether that is the keys' fault by now.
+func (r *keyring) doubt(all []refusal) bool {
+	sure := true
+	for _, f := range all {
+		r.mu.Lock()
+		f.key.doubts++
+		benched, enough := f.key.bench > 0, f.key.doubts >= doubtsToBench
+		f.key.doubted = f.key.doubted || (enough && !benched)
+		r.mu.Unlock()
+		if enough || benched {
+			r.refused(f.key, f.err)
+		}
+		sure = sure && (enough || benched)
+	}
+	return sure
 }
 
 // refused leaves a key alone that the upstream does not take, twice as long each time.

@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
 	"sync"
 
@@ -21,39 +22,88 @@ func (c *Client) Call(ctx context.Context, call provider.Call, r Request) (provi
 	return c.callInTurn(ctx, &call, &r)
 }
 
+// maxForbidden is how many keys are tried for a call that is refused without a word about the key.
+const maxForbidden = 2
+
+// refusal is a key that was refused a call.
+type refusal struct {
+	key *key
+	err *provider.Error
+}
+
+// turn is what became of a call with the keys that were tried.
+type turn struct {
+	tried     []*key
+	why       []string
+	refused   []refusal
+	forbidden int
+	last      *provider.Error
+}
+
 // callInTurn makes a call with one key after the other.
 func (c *Client) callInTurn(ctx context.Context, call *provider.Call, r *Request) (provider.Answer, error) {
-	var tried []*key
-	var why []string
-	var last *provider.Error
+	var t turn
 	for {
-		k := c.keys.take(call.UpstreamModel, tried)
+		k := c.keys.take(call.UpstreamModel, t.tried)
 		if k == nil {
-			return nil, c.giveUp(call.UpstreamModel, last, why)
+			return nil, c.giveUp(call.UpstreamModel, &t)
 		}
 		answer, err := c.exchange(ctx, call, r, k.secret)
 		if err == nil {
 			c.keys.accepted(k)
-			return c.keyed(k, call.UpstreamModel, answer, c.keys.note(k, why)), nil
+			c.blame(&t)
+			return c.keyed(k, call.UpstreamModel, answer, c.keys.note(k, t.why)), nil
 		}
 		c.keys.done(k)
 		e := provider.AsError(err)
 		e.Limits = c.keys.learn(k, call.UpstreamModel, e.Limits)
-		if !c.keys.failed(k, call.UpstreamModel, e) {
-			e.Note = c.keys.note(k, why)
+		switch c.keys.failed(k, call.UpstreamModel, e) {
+		case refusedKey:
+			t.refused = append(t.refused, refusal{k, e})
+		case perhapsKeys:
+			t.forbidden++
+		case notTheKeys:
+			if e.StatusCode != 0 && e.StatusCode < http.StatusInternalServerError {
+				c.blame(&t)
+			}
+			e.Note = c.keys.note(k, t.why)
 			return nil, e
 		}
-		last, tried = e, append(tried, k)
-		why = append(why, fmt.Sprintf("key %d was turned away: %s", k.number, e.Kind))
+		if t.forbidden >= maxForbidden {
+			e.Note = c.keys.note(k, t.why)
+			return nil, e
+		}
+		t.last, t.tried = e, append(t.tried, k)
+		t.why = append(t.why, fmt.Sprintf("key %d was turned away: %s", k.number, e.Kind))
+	}
+}
+
+// blame leaves keys alone that were refused a call which another key was heard out with.
+func (c *Client) blame(t *turn) {
+	for _, f := range t.refused {
+		c.keys.refused(f.key, f.err)
 	}
 }
 
 // giveUp is the error of a call that no key is left for.
-func (c *Client) giveUp(model string, last *provider.Error, why []string) *provider.Error {
+func (c *Client) giveUp(model string, t *turn) *provider.Error {
 	e := c.keys.exhausted(model)
-	e.Note = strings.Join(why, "; ")
-	if last != nil {
-		e.StatusCode, e.Limits, e.Err = last.StatusCode, last.Limits, last
+	switch {
+	case t.last == nil:
+	case len(t.refused) == len(t.tried):
+		if !c.keys.doubt(t.refused) {
+			e = &provider.Error{Kind: provider.KindForbidden, Message: fmt.Sprintf(
+				"the upstream refused this request with each of the %d keys that could be used, so the request is taken to be the reason", len(t.tried))}
+		}
+	case t.last.Kind == provider.KindForbidden, t.last.Kind == provider.KindRateLimited && e.Kind != provider.KindRateLimited:
+		copied := *t.last
+		e = &copied
+	default:
+		c.blame(t) // keys at their limit, or without money, were heard out
+	}
+	e.Note = strings.Join(t.why, "; ")
+	if t.last != nil {
+		e.StatusCode, e.Limits, e.Quota, e.Err = t.last.StatusCode, t.last.Limits, t.last.Quota, t.last
 	}
 	return e
 }

@@ -188,14 +188,101 @@ func TestAllKeysRefused(t *testing.T) {
 	t.Parallel()
 	r := newRingRig(t)
 	for _, key := range []string{"key-a", "key-b", "key-c"} {
-		r.account.say(key, status(403))
+		r.account.say(key, status(401))
 	}
-	for range 2 {
+	for n := range doubtsToBench - 1 {
+		if _, err := r.call(); err == nil || err.Kind != provider.KindForbidden || err.StatusCode != 401 || !strings.Contains(err.Message, "each of the 3 keys") {
+			t.Errorf("call %d: %v", n, err)
+		}
+		if len(r.account.calls()) != 3 || len(r.changes) != 0 {
+			t.Errorf("call %d: benched by one call that all refuse: %+v", n, r.changes)
+		}
+	}
+	if _, err := r.call(); err == nil || err.Kind != provider.KindAuth || len(r.changes) != 3 {
+		t.Errorf("%v, %+v", err, r.changes)
+	}
+	// Now each call costs one try, and changes nothing.
+	r.account.calls()
+	for range 4 {
 		if _, err := r.call(); err == nil || err.Kind != provider.KindAuth {
 			t.Errorf("%v", err)
 		}
 	}
-	r.shown("key-a", "key-b", "key-c")
+	if got := r.account.calls(); len(got) != 4 || len(r.changes) != 3 {
+		t.Errorf("shown were %v, told of %+v", got, r.changes)
+	}
+	// The first key that is taken again clears all of them.
+	for _, key := range []string{"key-a", "key-b", "key-c"} {
+		r.account.say(key, nil)
+	}
+	if _, err := r.call(); err != nil {
+		t.Fatal(err)
+	}
+	r.account.calls()
+	for range 3 {
+		_, _ = r.call()
+	}
+	if got := r.account.calls(); len(slices.Compact(slices.Sorted(slices.Values(got)))) != 3 {
+		t.Errorf("shown were %v", got)
+	}
+}
+
+// A firewall's page says nothing about keys: a caller whose body it dislikes costs nobody a key, while a key that was revoked is found.
+func TestForbiddenIsNotTheKeys(t *testing.T) {
+	t.Parallel()
+	r := newRingRig(t)
+	for _, key := range []string{"key-a", "key-b", "key-c"} {
+		r.account.say(key, status(403))
+	}
+	for range 10 {
+		if _, err := r.call(); err == nil || err.Kind != provider.KindForbidden {
+			t.Errorf("%v", err)
+		}
+		if got := r.account.calls(); len(got) != maxForbidden {
+			t.Errorf("a refused call was made with %v", got)
+		}
+	}
+	if len(r.changes) != 0 {
+		t.Errorf("benched: %+v", r.changes)
+	}
+	for _, key := range []string{"key-a", "key-c"} {
+		r.account.say(key, nil)
+	}
+	r.account.say("key-b", status(401))
+	for range 6 {
+		if _, err := r.call(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(r.changes) != 1 || r.changes[0].Key != 2 || r.changes[0].Kind != provider.KindAuth {
+		t.Errorf("told of %+v", r.changes)
+	}
+	if got := r.account.calls(); len(got) != 7 {
+		t.Errorf("shown were %v", got)
+	}
+}
+
+// Calls that all keys refuse, between calls that they serve, never add up to a doubt.
+func TestRefusedCallsBetweenGoodOnes(t *testing.T) {
+	t.Parallel()
+	r := newRingRig(t)
+	for range 20 {
+		for _, key := range []string{"key-a", "key-b", "key-c"} {
+			r.account.say(key, status(401))
+		}
+		_, _ = r.call()
+		for _, key := range []string{"key-a", "key-b", "key-c"} {
+			r.account.say(key, nil)
+		}
+		for range 3 {
+			if _, err := r.call(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if len(r.changes) != 0 {
+		t.Errorf("benched: %+v", r.changes)
+	}
 }
 
 // Whatever is not the key's fault is told at once, and costs no other key a call.
@@ -294,6 +381,7 @@ func TestKeyringProperty(t *testing.T) {
 					until[k.number] = now.Add(5 * time.Second)
 				case 2:
 					ring.failed(k, "m", &provider.Error{Kind: provider.KindAuth})
+					ring.refused(k, &provider.Error{Kind: provider.KindAuth})
 					until[k.number] = k.back
 				}
 			}

@@ -38,6 +38,7 @@ import (
 const (
 	DefaultConnectTimeout      = 10 * time.Second
 	DefaultMaxIdleConnsPerHost = 512
+	DefaultConnectionRest      = time.Millisecond
 	DefaultMaxAnswerBytes      = 64 << 20
 	DefaultMaxErrorBytes       = 64 << 10
 )
@@ -65,6 +66,10 @@ type Config struct {
 	// MaxIdleConnsPerHost is how many unused connections are kept for the next calls. Default 512:
 	// a burst of streams should not be paid for with as many handshakes at its next turn.
 	MaxIdleConnsPerHost int
+	// ConnectionRest is how long a connection without TLS is left alone after an answer: one that the upstream sends unasked, right
+	// behind it, must not meet the next call. A busy upstream gets as many connections more as it has calls in that time. Default
+	// 1 ms; negative for none.
+	ConnectionRest time.Duration
 	// MaxAnswerBytes bounds an answer, plain or streamed. Default 64 MiB.
 	MaxAnswerBytes int
 	// MaxErrorBytes bounds how much of an error's body is read. Default 64 KiB.
@@ -77,6 +82,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.MaxIdleConnsPerHost == 0 {
 		c.MaxIdleConnsPerHost = DefaultMaxIdleConnsPerHost
+	}
+	if c.ConnectionRest == 0 {
+		c.ConnectionRest = DefaultConnectionRest
 	}
 	if c.MaxAnswerBytes == 0 {
 		c.MaxAnswerBytes = DefaultMaxAnswerBytes
@@ -138,6 +146,7 @@ type Client struct {
 	urls    map[penstock.Endpoint]*url.URL
 	carrier carrier
 	keys    *keyring
+	secrets *redactor
 }
 
 // New returns a client for the upstream that cfg describes, at which the given endpoints are called. It
@@ -157,7 +166,7 @@ func New(cfg Config, endpoints ...penstock.Endpoint) (*Client, error) {
 	if len(problems) > 0 {
 		return nil, fmt.Errorf("provider %q: %w", cfg.Name, errors.Join(problems...))
 	}
-	return &Client{cfg: cfg, urls: urls, carrier: newCarrier(cfg), keys: newKeyring(cfg)}, nil
+	return &Client{cfg: cfg, urls: urls, carrier: newCarrier(cfg), keys: newKeyring(cfg), secrets: newRedactor(cfg.secrets())}, nil
 }
 
 // CloseIdleConnections closes the pooled connections that no call is using. Call it when the
@@ -208,6 +217,8 @@ type Complaint struct {
 	Kind    provider.Kind
 	Message string // in the upstream's words, "" when it has none
 	Body    []byte // the error as a caller of the dialect knows it, nil if it has not that form
+	// Quota is the limit that a refusal names.
+	Quota provider.Quota
 }
 
 // endpointURL is where an endpoint of the server at base is found.

@@ -143,8 +143,9 @@ func http2Client(t *testing.T, handler http.HandlerFunc) *Client {
 	server := httptest.NewUnstartedServer(handler)
 	server.EnableHTTP2 = true
 	server.StartTLS()
-	p := newClient(t, Config{BaseURL: server.URL})
-	p.carrier.(*pooled).TLSClientConfig = server.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+	roots := x509.NewCertPool()
+	roots.AddCert(server.Certificate())
+	p := newClient(t, Config{BaseURL: server.URL, RootCAs: roots})
 	t.Cleanup(func() {
 		p.CloseIdleConnections()
 		server.CloseClientConnections()
@@ -212,7 +213,7 @@ func TestKeysAreScrubbed(t *testing.T) {
 				ended: t.Context().Err, client: client, reader: &words{},
 				resp: &http.Response{StatusCode: status, Header: http.Header{}},
 			}
-			e := ex.explain([]byte(body))
+			e := ex.explain([]byte(body), nil)
 			for _, said := range []string{e.Error(), string(e.Body)} {
 				if strings.Contains(said, key) {
 					t.Errorf("%d %.60s: the key is in %.200q", status, body, said)

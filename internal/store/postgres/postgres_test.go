@@ -24,13 +24,34 @@ func TestConformance(t *testing.T) {
 	storetest.Run(t, open)
 }
 
+// Whatever rows are in the database, the audit comes to its end and tells of them, and reports of usage are made.
+func TestHostileRows(t *testing.T) {
+	t.Parallel()
+	storetest.RunHostileRows(t, func(t *testing.T) (store.Store, func(sql string) error) {
+		engine := openEngine(t, nil)
+		return openOn(t, engine), func(sql string) error {
+			return engine.Write(t.Context(), func(tx sqlstore.Tx) error { return tx.Do(t.Context(), sql) })
+		}
+	})
+}
+
 func open(t *testing.T, clock func() time.Time) store.Store {
 	t.Helper()
-	home := t.TempDir()
+	return openOn(t, openEngine(t, clock))
+}
+
+func openEngine(t *testing.T, clock func() time.Time) *postgres.Engine {
+	t.Helper()
 	engine, err := postgres.Open(t.Context(), postgres.Config{URL: pgtest.URL(t), Clock: clock})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return engine
+}
+
+func openOn(t *testing.T, engine *postgres.Engine) store.Store {
+	t.Helper()
+	home := t.TempDir()
 	keys, err := payload.LoadOrCreate(filepath.Join(home, "keyset.json"))
 	if err != nil {
 		t.Fatal(err)

@@ -339,7 +339,7 @@ func (t tills) find(ctx context.Context, tx Tx, of tillKey) (*penstock.NanoUSD, 
 // charge moves what a call spent from what its process held to what is settled. It returns the budgets that the
 // call counts against now: what was forfeit meanwhile counts already.
 func (t tills) charge(ctx context.Context, tx Tx, r penstock.Request) (charged []penstock.ID, err error) {
-	spent := r.Cost + r.Forfeit
+	spent := r.Cost.Plus(r.Forfeit)
 	for _, id := range r.Holding.Budgets {
 		held, err := t.find(ctx, tx, tillKey{id, store.Lease{Process: r.Holding.Process, Epoch: r.Holding.Epoch}})
 		if err != nil {

@@ -57,8 +57,8 @@ func (b balances) of(id penstock.ID) *store.Balance {
 func (b balances) add(ids []penstock.ID, held, settled penstock.NanoUSD) {
 	for _, id := range ids {
 		of := b.of(id)
-		of.Held += held
-		of.Settled += settled
+		of.Held = of.Held.Plus(held)
+		of.Settled = of.Settled.Plus(settled)
 	}
 }
 

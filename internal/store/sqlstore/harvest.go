@@ -91,8 +91,8 @@ func (h *harvest) takes(r *itemRow) bool {
 func (h *harvest) add(r *itemRow) {
 	h.last, h.items = r.Seq, h.items+1
 	h.minN, h.maxN = min(h.minN, r.Index), max(h.maxN, r.Index)
-	h.reserved += r.reserved
-	h.charge.cost += r.Cost
+	h.reserved = h.reserved.Plus(r.reserved)
+	h.charge.cost = h.charge.cost.Plus(r.Cost)
 	h.charge.usage = h.charge.usage.Plus(r.Usage)
 	h.results, h.bytes = append(h.results, r.result.inline), h.bytes+len(r.result.inline)
 	h.facts.reaped(r)

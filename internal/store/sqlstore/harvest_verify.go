@@ -8,8 +8,12 @@ import (
 	"penstock/internal/store"
 )
 
-// harvestStep is how many harvests an audit reads at a time.
-const harvestStep = 64
+const (
+	// harvestStep is how many harvests an audit reads at a time.
+	harvestStep = 64
+	// maxAudited bounds the items of a job that are looked for, a byte for each: no job has as many.
+	maxAudited = 1 << 24
+)
 
 // auditHarvests tells of harvests that do not come to what their rows say, and of items that are in a harvest and
 // elsewhere as well. Other audits add up the rows alone.
@@ -38,6 +42,10 @@ func auditHarvests(ctx context.Context, tx Tx) (problems []string, err error) {
 			problems = append(problems, wrong...)
 			if w.total <= 1 {
 				continue // the job is gone, or has no other item that could be missing instead
+			}
+			if w.total > maxAudited {
+				problems = append(problems, "job has more items than any can have: "+string(w.job))
+				continue
 			}
 			if places == nil || places.job != w.job {
 				if places, err = placesOf(ctx, tx, w.job, w.total); err != nil {
@@ -80,8 +88,8 @@ func (w weighed) agrees() ([]itemRow, bool) {
 	sum := weighed{harvestOf: w.harvestOf, min: first, max: first, items: int64(len(items)), results: items[len(items)-1].lies.result.to}
 	for _, r := range items {
 		sum.min, sum.max = min(sum.min, int64(r.Index)), max(sum.max, int64(r.Index))
-		sum.reserved += r.reserved
-		sum.cost += r.Cost
+		sum.reserved = sum.reserved.Plus(r.reserved)
+		sum.cost = sum.cost.Plus(r.Cost)
 		sum.usage = sum.usage.Plus(r.Usage)
 	}
 	same := sum.min == w.min && sum.max == w.max && sum.items == w.items && sum.reserved == w.reserved && sum.cost == w.cost &&

@@ -90,8 +90,8 @@ type outcome struct {
 // spend adds what a claim is known to have used to an item and its job.
 func (r itemInJob) spend(u penstock.Usage, cost penstock.NanoUSD) {
 	r.Usage, r.job.Usage = r.Usage.Plus(u), r.job.Usage.Plus(u)
-	r.Cost += cost
-	r.job.Cost += cost
+	r.Cost = r.Cost.Plus(cost)
+	r.job.Cost = r.job.Cost.Plus(cost)
 	r.purse.move(r.budgets(), 0, cost)
 }
 

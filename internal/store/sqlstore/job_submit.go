@@ -242,7 +242,7 @@ func saveArrived(ctx context.Context, tx Tx, j *penstock.Job, moved backlog) err
 
 func (s submittedItems) reserved() (sum penstock.NanoUSD) {
 	for _, item := range s.items {
-		sum += item.Reserved
+		sum = sum.Plus(item.Reserved)
 	}
 	return sum
 }

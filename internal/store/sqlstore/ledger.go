@@ -89,8 +89,8 @@ func (s settlements) add(r itemInJob) {
 		s[of] = sum
 	}
 	sum.Outcomes++
-	sum.Reserved += r.reserved
-	sum.Cost += r.Cost
+	sum.Reserved = sum.Reserved.Plus(r.reserved)
+	sum.Cost = sum.Cost.Plus(r.Cost)
 	sum.Usage = sum.Usage.Plus(r.Usage)
 }
 

@@ -108,7 +108,7 @@ func (c *comparison) addHarvest(row Row) error {
 
 func (o *jobOutcomes) add(as bookedAs, t tally) {
 	sum := o.left[as]
-	o.left[as] = tally{sum.subjects + t.subjects, sum.cost + t.cost}
+	o.left[as] = tally{sum.subjects + t.subjects, sum.cost.Plus(t.cost)}
 }
 
 // agree says whether nothing is left of entries and outcomes.

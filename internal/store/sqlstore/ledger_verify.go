@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"penstock"
 	"penstock/internal/store"
 )
 
@@ -137,36 +138,97 @@ var audits = []struct{ problem, sql string }{
 		GROUP BY tenant_id, kind HAVING SUM(subjects) <> 0 OR SUM(cost_nano_usd) <> 0 LIMIT $1`},
 }
 
-// VerifyLedger implements store.Ledger.
+// audit is a rule of the books. It tells of what breaks it.
+type audit struct {
+	about string
+	run   func(context.Context, Tx) ([]string, error)
+}
+
+// allAudits are all rules there are.
+func allAudits() []audit {
+	all := []audit{{"amounts are possible", auditAmounts}}
+	for _, a := range audits {
+		all = append(all, audit{"no " + a.problem, func(ctx context.Context, tx Tx) ([]string, error) {
+			return queryAll(ctx, tx, sqlf(a.sql, store.MaxLedgerProblems), func(row Row) (string, error) {
+				var id string
+				err := row.Scan(&id)
+				return a.problem + ": " + id, err
+			})
+		}})
+	}
+	return append(all, audit{"harvests add up", auditHarvests}, audit{"entries agree with outcomes", auditOutcomes}, audit{"budgets add up", auditBudgets})
+}
+
+// VerifyLedger implements store.Ledger. Each rule is checked in a transaction of its own: a row that cannot be, whose numbers a rule
+// fails on, ends that one alone, and is told.
 func (s *Store) VerifyLedger(ctx context.Context) (report store.LedgerReport, err error) {
-	err = s.read(ctx, func(tx Tx) error {
-		report = store.LedgerReport{}
-		counts, _, err := queryOne(ctx, tx, sqlf(`SELECT (SELECT COUNT(*) FROM ledger),
-				(SELECT COALESCE(SUM(outcomes), 0) /*pg ::bigint */ FROM `+endedSums+` e), (SELECT COUNT(*) FROM requests)`),
-			func(row Row) (r store.LedgerReport, err error) { return r, row.Scan(&r.Entries, &r.Items, &r.Requests) })
-		if err != nil {
+	for _, count := range []struct {
+		sql  string
+		into *int64
+	}{
+		{`SELECT 0, COUNT(*) FROM ledger`, &report.Entries},
+		{`SELECT COALESCE(SUM(outcomes >> 32), 0) /*pg ::bigint */, COALESCE(SUM(outcomes & 4294967295), 0) /*pg ::bigint */ FROM ` + endedSums + ` e`, &report.Items},
+		{`SELECT 0, COUNT(*) FROM requests`, &report.Requests},
+	} {
+		if *count.into, err = s.countWide(ctx, count.sql); err != nil {
+			return report, err
+		}
+	}
+	for _, a := range allAudits() {
+		var wrong []string
+		err := s.read(ctx, func(tx Tx) (err error) {
+			defer func() {
+				if p := recover(); p != nil { // rows that cannot be may break what relies on them
+					err = fmt.Errorf("panic: %v", p)
+				}
+			}()
+			wrong, err = a.run(ctx, tx)
 			return err
+		})
+		if failure := penstock.AsError(err); err != nil && failure.Code != penstock.CodeInternal {
+			return report, fmt.Errorf("checking that %s: %w", a.about, err)
+		} else if err != nil {
+			wrong = append(wrong, fmt.Sprintf("it could not be checked that %s: %v", a.about, failure.Err))
 		}
-		report = counts
-		for _, a := range audits {
-			left := store.MaxLedgerProblems - len(report.Problems)
-			broken, err := queryAll(ctx, tx, sqlf(a.sql, left), func(row Row) (id string, err error) { return id, row.Scan(&id) })
-			if err != nil {
-				return fmt.Errorf("checking that no %s: %w", a.problem, err)
-			}
-			for _, id := range broken {
-				report.Problems = append(report.Problems, a.problem+": "+id)
-			}
-		}
-		for _, audit := range []func(context.Context, Tx) ([]string, error){auditHarvests, auditOutcomes, auditBudgets} {
-			wrong, err := audit(ctx, tx)
-			if err != nil {
-				return err
-			}
-			left := store.MaxLedgerProblems - len(report.Problems)
-			report.Problems = append(report.Problems, wrong[:min(left, len(wrong))]...)
-		}
-		return nil
+		left := store.MaxLedgerProblems - len(report.Problems)
+		report.Problems = append(report.Problems, wrong[:min(left, len(wrong))]...)
+	}
+	return report, nil
+}
+
+// countWide is a count that is told in the halves of a wide.
+func (s *Store) countWide(ctx context.Context, sql string) (n int64, err error) {
+	err = s.read(ctx, func(tx Tx) error {
+		w, _, err := queryOne(ctx, tx, sqlf(sql), func(row Row) (w wide, err error) { return w, row.Scan(&w.upper, &w.lower) })
+		n = w.total()
+		return err
 	})
-	return report, err
+	return n, err
+}
+
+// What an entry, an outcome or a record can come to at the most. Of many items together it is less.
+const (
+	mostTokens = `9007199254740992`    // 2⁵³
+	mostCost   = `4611686018427387904` // 2⁶²
+)
+
+// auditAmounts tells of rows whose amounts cannot be: below zero, or larger than anything that was ever booked together.
+func auditAmounts(ctx context.Context, tx Tx) (problems []string, err error) {
+	impossible := `cost_nano_usd < 0 OR cost_nano_usd > ` + mostCost + ` OR ` + eachUsage(`%s < 0 OR %s > `+mostTokens, ` OR `)
+	for _, of := range []struct{ what, sql string }{
+		{"entry's", `SELECT key FROM ledger WHERE outcomes < 0 OR outcomes > ` + mostTokens + ` OR reserved_nano_usd < 0 OR ` + impossible},
+		{"request's", `SELECT id FROM requests WHERE ` + impossible},
+		{"item's", `SELECT id FROM items WHERE reserved_nano_usd < 0 OR ` + impossible},
+		{"job's", `SELECT id FROM jobs WHERE total < 0 OR ` + impossible},
+		{"harvest's", `SELECT job_id FROM harvests WHERE reserved_nano_usd < 0 OR ` + impossible},
+	} {
+		found, err := queryAll(ctx, tx, sqlf(of.sql+` LIMIT $1`, store.MaxLedgerProblems), func(row Row) (id string, err error) { return id, row.Scan(&id) })
+		if err != nil {
+			return problems, err
+		}
+		for _, id := range found {
+			problems = append(problems, of.what+" amounts cannot be: "+id)
+		}
+	}
+	return problems, nil
 }

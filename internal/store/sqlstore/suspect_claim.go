@@ -14,6 +14,8 @@ const (
 	suspectPage = 32
 	// suspectTenants is how many tenants one claim of suspects looks at; the next one goes on behind them.
 	suspectTenants = 64
+	// suspectLock names the lock of those that claim suspects, where several processes can.
+	suspectLock = "7265340142"
 )
 
 // ClaimSuspects implements store.Queue. There are few suspects, and most of the time none: then it reads one row and writes
@@ -55,6 +57,11 @@ func (s *Store) ClaimSuspects(ctx context.Context, l store.Lease, want store.Wan
 func (s *Store) claimSuspects(ctx context.Context, l store.Lease, want store.Want) (got haul, err error) {
 	err = s.write(ctx, "claim_suspects", func(tx Tx) error {
 		got = haul{}
+		// One claim of suspects at a time: two would pick the same ones, and wait for each other's. It is the first lock, and
+		// then come those that everybody takes in one order: jobs, items, lines.
+		if _, _, err := queryOne(ctx, tx, sqlf(`SELECT 1 /*pg FROM (SELECT pg_advisory_xact_lock(`+suspectLock+`)) l */`), scanInt); err != nil {
+			return err
+		}
 		if _, err := survey(ctx, tx, l, nil); err != nil {
 			return err
 		}
@@ -125,15 +132,14 @@ func (c *suspectClaim) nextTenant(ctx context.Context, tx Tx, after penstock.Ten
 		func(row Row) (id penstock.TenantID, err error) { return id, row.Scan(&id) })
 }
 
-// page reads the suspects of a tenant that may start, those first whose turn is first. Others that claim at the same time look
-// at others.
+// page reads the suspects of a tenant that may start, those first whose turn is first.
 func (c *suspectClaim) page(ctx context.Context, tx Tx, tenant penstock.TenantID) ([]pick, error) {
 	return queryAll(ctx, tx, sqlf(`SELECT j.lane, j.model, j.endpoint, s.deadline, i.job_id, i.n, i.id, i.estimate_tokens, i.input_bytes
 		FROM suspects s JOIN items i ON i.id = s.item_id JOIN jobs j ON j.id = i.job_id
 		WHERE s.tenant_id = $1 AND s.not_before <= $2 AND s.deadline > $2 AND j.cancel_requested_at = 0
 			AND REPLACE($3, $6 || j.lane || $6, '') <> $3
 			AND ($4 = '' OR REPLACE($4, $6 || j.model || $6, '') <> $4) AND REPLACE($5, $6 || j.model || $6, '') = $5
-		ORDER BY s.urgency, s.deadline, s.item_id LIMIT $7 /*pg FOR UPDATE OF s SKIP LOCKED */`,
+		ORDER BY s.urgency, s.deadline, s.item_id LIMIT $7`,
 		tenant, micros(tx.Now()), names(c.want.Lanes), names(c.want.Models), names(c.want.ExceptModels), separator, suspectPage),
 		func(row Row) (pick, error) {
 			r := &readyRange{suspect: true, backlogKey: backlogKey{tenant: tenant}}

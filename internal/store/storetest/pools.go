@@ -115,7 +115,7 @@ func poolPlaces(r *rig) {
 	terms := store.Terms{Hold: 10, Fill: 60 * perMinute * 9 / 10} // 90 a second
 	claim := func(c store.Claim) store.ClaimGrant {
 		r.t.Helper()
-		c.Units = 1
+		c.Units, c.Weight = 1, 1
 		return r.draw(store.RateDraw{Terms: terms, Claims: []store.Claim{c}}).Claims[0]
 	}
 	r.wantUnits("at first", store.RateDraw{Terms: terms, Users: []string{"a", "b"}}, 10)

@@ -1,0 +1,94 @@
+package app
+
+import (
+	"crypto/subtle"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"penstock"
+	"penstock/internal/api"
+	"penstock/internal/config"
+)
+
+// ownHosts refuses calls for a host that the admin API does not have. A web page can make a browser call an address of the
+// operator's machine under a name of the page's own, and read the answer as its own (DNS rebinding); the name is what gives
+// such a call away. An IP address is no name: a page cannot have one that is ours.
+func (a *app) ownHosts(next http.Handler) http.Handler {
+	named := a.Config.Process.Admin.Hosts
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if isOwnHost(r.Host, isLocal(r), named) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		e := penstock.Errorf(penstock.CodeInvalidRequest, "This is not the host %.80q: use localhost or an IP address, or add the name to admin.hosts.", hostOf(r.Host))
+		adminJSON(w, http.StatusMisdirectedRequest, map[string]any{"error": map[string]string{"code": string(e.Code), "message": e.Message}})
+	})
+}
+
+// reach is how a call came in.
+type reach bool
+
+// The ways in.
+const (
+	overNetwork  reach = false
+	overLoopback reach = true
+)
+
+// isLocal says whether a call came in over the loopback interface, which only this machine can do.
+func isLocal(r *http.Request) reach {
+	at, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if at == nil {
+		return overNetwork
+	}
+	address, err := netip.ParseAddrPort(at.String())
+	return reach(err == nil && address.Addr().Unmap().IsLoopback())
+}
+
+// isOwnHost says whether the admin API may be called by a name. No name at all is what old health checks send, and no browser.
+func isOwnHost(host string, over reach, named []string) bool {
+	name := hostOf(host)
+	if name == "" || slices.Contains(named, name) {
+		return true
+	}
+	if ip, err := netip.ParseAddr(name); err == nil {
+		return over == overNetwork || ip.Unmap().IsLoopback()
+	}
+	return over == overLoopback && (name == "localhost" || strings.HasSuffix(name, ".localhost"))
+}
+
+// hostOf is the host of a Host header: without its port, the brackets of IPv6 and the dot at its end, in small letters.
+func hostOf(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	return strings.ToLower(strings.TrimSuffix(host, "."))
+}
+
+// localOrOperators lets through who calls over loopback or presents an admin key.
+func (a *app) localOrOperators(next http.Handler) http.Handler {
+	guarded := a.operatorsOnly(next.ServeHTTP)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if isLocal(r) == overLoopback {
+			next.ServeHTTP(w, r)
+			return
+		}
+		guarded.ServeHTTP(w, r)
+	})
+}
+
+// scrapersOnly also lets through who presents the key of metrics.
+func (a *app) scrapersOnly(next http.Handler) http.Handler {
+	guarded := a.localOrOperators(next)
+	want, scraped := config.Digest(a.Config.Process.Admin.MetricsKey.Reveal())
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if digest, ok := config.Digest(api.PresentedKey(r)); ok && scraped && subtle.ConstantTimeCompare(digest[:], want[:]) == 1 {
+			next.ServeHTTP(w, r)
+			return
+		}
+		guarded.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,67 @@
+package app
+
+import (
+	"context"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"penstock/internal/chore"
+	"penstock/internal/journal"
+)
+
+const (
+	// journalDir is where records of synchronous calls are until the database has them, in the data directory.
+	journalDir = "journal"
+	// replayInterval is how often a process looks for what others left that died.
+	replayInterval = 10 * time.Second
+	// complainInterval is how often a journal that fails is logged. Every failure is counted.
+	complainInterval = time.Minute
+)
+
+// openJournal opens the journal of a process that serves synchronous calls. That it cannot be written is told at the
+// start, when somebody looks; later it is counted and logged, and calls go on: see decision 0032.
+func (a *app) openJournal() (err error) {
+	if !a.Role.serves() {
+		return nil
+	}
+	var complained atomic.Int64 // when, in nanoseconds
+	a.journal, err = journal.Open(journal.Config{Dir: a.journalPath(), Failed: func(err error) {
+		a.metrics.JournalFailed()
+		last, now := complained.Load(), time.Now().UnixNano()
+		if now-last >= int64(complainInterval) && complained.CompareAndSwap(last, now) {
+			a.log.Error("a record was not appended to the journal; it is lost if this process is killed before the database has it", "error", err)
+		}
+	}})
+	if err != nil {
+		return err
+	}
+	a.closers = append(a.closers, a.journal.Close)
+	return nil
+}
+
+func (a *app) journalPath() string { return filepath.Join(a.Config.Process.Data, journalDir) }
+
+// replay records what dead processes left in the journal. When that does not work just now, the next round does it.
+func (a *app) replay(ctx context.Context) {
+	found, err := journal.Replay(ctx, a.journalPath(), a.recorder.Replay)
+	a.metrics.JournalReplayed(found.Records, found.Lost)
+	if found.Lost > 0 {
+		a.log.ErrorContext(ctx, "parts of the journal of a process that died could not be read", "places", found.Lost)
+	}
+	if found.Records > 0 {
+		a.log.InfoContext(ctx, "recorded calls of a process that died", "records", found.Records, "segments", found.Segments)
+	}
+	if err != nil && ctx.Err() == nil {
+		a.log.WarnContext(ctx, "replaying the journal; it will be tried again", "error", err)
+	}
+}
+
+// replays looks for what dead processes left until ctx ends: others may share the directory.
+func (a *app) replays(ctx context.Context) error {
+	chore.Chore{Interval: replayInterval, Round: func(ctx context.Context) (bool, error) {
+		a.replay(ctx)
+		return false, nil
+	}}.Run(ctx)
+	return nil
+}

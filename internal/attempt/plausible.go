@@ -1,0 +1,101 @@
+package attempt
+
+import (
+	"bytes"
+	"fmt"
+
+	"penstock"
+	"penstock/internal/body"
+)
+
+// An upstream is believed what a call used, up to a point. What is told beyond it cannot have been used: the upstream is broken, or
+// lies. It then counts as unknown, so that the reservation is forfeit, and no more.
+const (
+	// usageFactor is how often the bounds of a call may be exceeded: a token for each byte of input, and the output that was asked
+	// for. Templates, the tools' own prompts and thinking that a server does not count as output stay far below it.
+	usageFactor = 4
+	// usageSlack is what may come on top for short calls: prompts that the upstream puts before the caller's, and thinking.
+	usageSlack = 64 << 10
+	// openSlack is what may come on top where the body does not say how much there is: documents and files, that are read by the
+	// page, tools that the upstream runs, audio and video, and answers that nobody bounds.
+	openSlack = 4 << 20
+)
+
+// plainTypes are what parts of bodies, and schemas in them, call themselves that hold all that they are about.
+var plainTypes = map[string]bool{
+	"text": true, "input_text": true, "output_text": true, "message": true, "function": true, "function_call": true, "function_call_output": true,
+	"tool_use": true, "tool_result": true, "thinking": true, "redacted_thinking": true, "reasoning": true, "ephemeral": true, "auto": true, "any": true,
+	"tool": true, "none": true, "enabled": true, "disabled": true, "adaptive": true, "json_object": true, "json_schema": true, "custom": true, "grammar": true,
+	"object": true, "string": true, "number": true, "integer": true, "boolean": true, "array": true, "null": true,
+}
+
+// checkUsage drops what the upstream told if the call cannot have used as much.
+func (t *try) checkUsage() {
+	told := t.meta.Usage
+	if told == (penstock.Usage{}) || (told.InputTokens <= t.sentBytes() && told.OutputTokens <= usageSlack) {
+		return // nearly all
+	}
+	if told.InputTokens <= t.mostInput() && told.OutputTokens <= t.mostOutput() {
+		return
+	}
+	t.claimed = told
+	t.meta.Usage, t.meta.UsageKnown = penstock.Usage{}, false
+	t.aside(fmt.Sprintf("the upstream told usage that cannot be, of %d input and %d output tokens: it counts as unknown", told.InputTokens, told.OutputTokens))
+}
+
+// aside adds to the reason on the record of a try.
+func (t *try) aside(what string) { t.record.Reason = bounded(t.record.Reason + "; " + what) }
+
+// sentBytes is how long the body was that the upstream got; 0 once it was let go of.
+func (t *try) sentBytes() int64 { return int64(len(t.letter.body)) }
+
+// mostInput is the most tokens of input that the call can have used.
+func (t *try) mostInput() int64 {
+	if t.weight != nil {
+		return t.weight.most
+	}
+	return mostInput(t.letter.body)
+}
+
+// mostInput is that of a body: what its bytes and its images come to, and more where it refers to what it does not hold.
+func mostInput(sent []byte) int64 {
+	images, open := attachments(sent)
+	most := usageFactor*int64(len(sent)) + images*body.ImageTokens + usageSlack
+	if open {
+		most += openSlack
+	}
+	return min(most, penstock.MaxTokens-1)
+}
+
+// attachments looks at the types that a body names: how many are images, and whether one is of something whose length nobody knows. Every
+// stream is asked for them, so the body is not parsed: what is taken for a type and is none makes the bound larger, and nothing else.
+func attachments(sent []byte) (images int64, open bool) {
+	name := []byte(`"type"`)
+	for {
+		at := bytes.Index(sent, name)
+		if at < 0 {
+			return images, open
+		}
+		sent = bytes.TrimLeft(sent[at+len(name):], ": \t\r\n")
+		value, quoted := bytes.CutPrefix(sent, []byte(`"`))
+		end := bytes.IndexByte(value[:min(len(value), maxTypeBytes)], '"')
+		switch {
+		case !quoted || end < 0:
+		case bytes.Contains(value[:end], []byte("image")):
+			images++
+		case !plainTypes[string(value[:end])]:
+			open = true
+		}
+	}
+}
+
+// maxTypeBytes bounds the name of a type; longer ones are none that is known.
+const maxTypeBytes = 64
+
+// mostOutput is the most tokens of output that the call can have used.
+func (t *try) mostOutput() int64 {
+	if asked := t.task.MaxOutputTokens; asked > 0 {
+		return min(usageFactor*asked+usageSlack, penstock.MaxTokens-1)
+	}
+	return min(usageFactor*min(t.target.MaxOutputTokens, penstock.MaxTokens)+openSlack, penstock.MaxTokens-1)
+}

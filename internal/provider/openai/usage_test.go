@@ -1,0 +1,39 @@
+package openai
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"penstock"
+)
+
+// Counts that make no sense make all of a usage unknown; counts that are too large stop at the most that is believed.
+func TestUsageThatCannotBe(t *testing.T) {
+	t.Parallel()
+	for _, names := range [][2]string{{"prompt_tokens", "completion_tokens"}, {"input_tokens", "output_tokens"}} {
+		for count, want := range map[string]int64{
+			"0": 0, "7": 7, "null": 0, "4294967296": penstock.MaxTokens, "9223372036854775807": penstock.MaxTokens,
+			"18446744073709551616": penstock.MaxTokens, "1" + strings.Repeat("0", 300): penstock.MaxTokens,
+			"-1": -1, "-9223372036854775808": -1, "-99999999999999999999": -1, "1.5": -1, "12.0": -1, "1e3": -1, `"12"`: -1, "{}": -1, "[7]": -1, "true": -1,
+		} {
+			told := fmt.Sprintf(`{%q:3,%q:%s,"%s_details":{"cached_tokens":%s}}`, names[0], names[1], count, names[0], count)
+			got, ok := readUsage([]byte(told))
+			if ok != (want >= 0) || (ok && (got != penstock.Usage{InputTokens: 3, OutputTokens: want, CachedInputTokens: want})) {
+				t.Errorf("%s: %+v, %t", told, got, ok)
+			}
+		}
+	}
+}
+
+// A stream that tells its usage again and again is charged the most of each count, in whatever order they come.
+func TestUsageNeverDecreases(t *testing.T) {
+	t.Parallel()
+	var r completionReader
+	for _, told := range []string{`{"prompt_tokens":12,"completion_tokens":1}`, `{"prompt_tokens":12,"completion_tokens":40}`, `{"prompt_tokens":0,"completion_tokens":2}`, `{"prompt_tokens":-5}`} {
+		r.count([]byte(told))
+	}
+	if got, complete := r.Usage(); !complete || got != (penstock.Usage{InputTokens: 12, OutputTokens: 40}) {
+		t.Errorf("%+v, %t", got, complete)
+	}
+}

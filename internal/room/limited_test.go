@@ -1,0 +1,209 @@
+package room
+
+import (
+	"testing"
+	"time"
+
+	"penstock"
+	"penstock/internal/provider"
+)
+
+// refusedFor is a refusal that names a limit.
+func refusedFor(r provider.Resource, window, wait time.Duration) Result {
+	return Result{Kind: provider.KindRateLimited, RetryAfter: wait, Quota: provider.Quota{Resource: r, Window: window}}
+}
+
+func allowance(left, limit int64) provider.Allowance {
+	return provider.Allowance{Limit: limit, Remaining: left, HasRemaining: true, Reset: time.Minute}
+}
+
+// A refusal rests the limit that it names, for as long as that limit counts at the most, and no other.
+func TestOnlyTheNamedLimitRests(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		res   Result
+		wait  time.Duration // how long the target has no room
+		rests resource      // the limit that does; resources for none of them
+	}{
+		{"requests of a minute", refusedFor(provider.ResourceRequests, time.Minute, 7*time.Second), 7 * time.Second, requests},
+		{"tokens, beyond their minute", refusedFor(provider.ResourceTokens, time.Minute, time.Hour), time.Minute, tokens},
+		{"input", refusedFor(provider.ResourceInput, time.Minute, 30*time.Second), 30 * time.Second, input},
+		{"output", refusedFor(provider.ResourceOutput, time.Minute, 30*time.Second), 30 * time.Second, output},
+		{"requests of a day", refusedFor(provider.ResourceRequests, 24*time.Hour, 40*time.Minute), 40 * time.Minute, requests},
+		{"tokens of a day, for longer than is believed at once", refusedFor(provider.ResourceTokens, 24*time.Hour, 20*time.Hour), maxDayRest, tokens},
+		{"tokens of nobody knows when", refusedFor(provider.ResourceTokens, 0, time.Hour), MaxRest, tokens},
+		{"tokens, without a wait", refusedFor(provider.ResourceTokens, time.Minute, 0), DefaultRest, tokens},
+		{"images", refusedFor(provider.ResourceImages, time.Minute, 30*time.Second), 0, resources},
+		{"nothing named", refusedFor("", 0, 30*time.Second), 30 * time.Second, resources},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			c := newClock()
+			b := New(Config{Clock: c.Now})
+			target := penstock.Target{Name: "a"}
+			ticket, _ := b.Take(Ask{Target: &target, InputTokens: 1000, MaxOutputTokens: 10})
+			ticket.Done(tt.res)
+			r := b.rooms[Name{Kind: KindTarget, Of: "a"}]
+			for i := range r.rates {
+				if rests := r.rates[i].restUntil.After(c.now); rests != (resource(i) == tt.rests) {
+					t.Errorf("%s rests: %t", resourceNames[i], rests)
+				}
+			}
+			if look := b.Look(&target); look.Wait != tt.wait {
+				t.Errorf("it has room again in %v, want %v", look.Wait, tt.wait)
+			}
+			if got := statusOf(t, b); got.Rest != tt.wait || (tt.wait > 0 && got.Limit < firstWindow && tt.rests != resources) {
+				t.Errorf("status %+v", got)
+			}
+			c.Advance(tt.wait)
+			if look := b.Look(&target); look.Reason != "" {
+				t.Errorf("after that it %s", look.Reason)
+			}
+		})
+	}
+}
+
+// The limit that is named is emptied, and what is left of others can be used as soon as it is back.
+func TestOtherLimitsGoOn(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	b := New(Config{Clock: c.Now})
+	target := penstock.Target{Name: "a", RequestsPerMinute: 6000, InputTokensPerMinute: 600_000}
+	ticket, _ := b.Take(Ask{Target: &target, InputTokens: 10, MaxOutputTokens: 1})
+	ticket.Done(refusedFor(provider.ResourceInput, time.Minute, 2*time.Second))
+	c.Advance(2 * time.Second)
+	for i := range 100 {
+		ticket, ok := b.Take(Ask{Target: &target, InputTokens: 10, MaxOutputTokens: 1})
+		if !ok {
+			t.Fatalf("call %d finds the target %s", i, b.Look(&target).Reason)
+		}
+		ticket.Done(good(1))
+	}
+}
+
+// A call that asks for more than is left says nothing about smaller ones: the target does not rest while there is something
+// left for those, and the window stays open.
+func TestCallsTooLargeForWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	for _, res := range []Result{
+		{Kind: provider.KindRateLimited, RetryAfter: 50 * time.Second, Quota: provider.Quota{Resource: provider.ResourceTokens, Window: time.Minute, Plenty: true},
+			Limits: provider.RateLimits{Tokens: allowance(9000, 30_000)}},
+		{Kind: provider.KindRateLimited, RetryAfter: 50 * time.Second, Quota: provider.Quota{Resource: provider.ResourceTokens, Window: time.Minute},
+			Limits: provider.RateLimits{Tokens: allowance(2000, 30_000)}}, // not plenty, but some calls
+		{Kind: provider.KindRateLimited, RetryAfter: 50 * time.Second, Quota: provider.Quota{Plenty: true}},
+		{Kind: provider.KindTooLarge, Quota: provider.Quota{Resource: provider.ResourceTokens, Window: time.Minute, Oversized: true}},
+		{Kind: provider.KindForbidden},
+	} {
+		c := newClock()
+		b := New(Config{Clock: c.Now})
+		target := penstock.Target{Name: "a"}
+		for range 50 {
+			ticket, ok := b.Take(Ask{Target: &target, InputTokens: 1_000_000, MaxOutputTokens: 10, Tenant: "hostile"})
+			if !ok {
+				t.Fatalf("%s: the target %s", res.Kind, b.Look(&target).Reason)
+			}
+			ticket.Done(res)
+			c.Advance(100 * time.Millisecond)
+			small, ok := b.Take(Ask{Target: &target, InputTokens: 10, MaxOutputTokens: 10, Tenant: "victim"})
+			if !ok {
+				t.Fatalf("%s: the target %s for a small call", res.Kind, b.Look(&target).Reason)
+			}
+			small.Done(good(10))
+		}
+		if got := statusOf(t, b); got.Rest != 0 || got.Limit < firstWindow {
+			t.Errorf("%s: %+v", res.Kind, got)
+		}
+	}
+	// Nothing is left for anybody: it rests.
+	b := New(Config{Clock: newClock().Now})
+	target := penstock.Target{Name: "a"}
+	ticket, _ := b.Take(Ask{Target: &target})
+	ticket.Done(Result{Kind: provider.KindRateLimited, RetryAfter: 9 * time.Second, Quota: provider.Quota{Resource: provider.ResourceTokens, Window: time.Minute},
+		Limits: provider.RateLimits{Tokens: allowance(0, 30_000)}})
+	if look := b.Look(&target); look.Reason != Limited || look.Wait < 9*time.Second {
+		t.Errorf("%+v", look)
+	}
+}
+
+// While calls of a tenant that are refused as too large are under way, they hold no tokens that others could use; once one
+// passes, it pays.
+func TestOversizedCallsHoldNoTokens(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	b := New(Config{Clock: c.Now})
+	target := penstock.Target{Name: "a", InputTokensPerMinute: 60_000}
+	take := func(tenant penstock.TenantID, input int64) *Ticket {
+		t.Helper()
+		ticket, ok := b.Take(Ask{Target: &target, InputTokens: input, MaxOutputTokens: 10, Tenant: tenant})
+		if !ok {
+			t.Fatalf("%s: the target %s", tenant, b.Look(&target).Reason)
+		}
+		return ticket
+	}
+	take("hostile", 90_000).Done(Result{Kind: provider.KindTooLarge})
+	for range 10 {
+		large := take("hostile", 100_000)
+		take("victim", 10).Done(good(10))
+		large.Done(Result{Kind: provider.KindTooLarge})
+		c.Advance(time.Second)
+	}
+	large := take("hostile", 95_000)
+	large.Done(Result{Usage: penstock.Usage{InputTokens: 95_000}, UsageKnown: true, Took: time.Second})
+	if look := b.Look(&target); look.Reason != Limited {
+		t.Errorf("after a large call that passed it looks like %+v", look)
+	}
+}
+
+// Other processes hear that a limit rests, and leave the target alone as long.
+func TestOthersHearOfALimit(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	bank := NewMemory(c.Now)
+	target := penstock.Target{Name: "a"}
+	books := [2]*Book{}
+	for i, name := range []string{"one", "two"} {
+		books[i] = New(Config{Clock: c.Now, Bank: bank.Process(name)})
+		ticket, ok := books[i].Take(Ask{Target: &target})
+		if !ok {
+			t.Fatal("no room")
+		}
+		if i == 0 {
+			ticket.Done(refusedFor(provider.ResourceTokens, time.Minute, 30*time.Second))
+		} else {
+			ticket.Done(good(1))
+		}
+	}
+	c.Advance(2 * visitSpacing)
+	for _, b := range books {
+		visit(t, b)
+	}
+	left := 30*time.Second - 2*visitSpacing
+	for i, b := range books {
+		if look := b.Look(&target); look.Reason == "" || look.Wait != left {
+			t.Errorf("process %d: %+v, want a rest of %v", i+1, look, left)
+		}
+	}
+}
+
+// Too many calls at a time make the window smaller than what runs; rates are not concerned.
+func TestConcurrencyIsTheWindows(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	b := New(Config{Clock: c.Now})
+	target := penstock.Target{Name: "a"}
+	running := make([]*Ticket, 10)
+	for i := range running {
+		running[i], _ = b.Take(Ask{Target: &target})
+	}
+	running[0].Done(refusedFor(provider.ResourceConcurrency, 0, 5*time.Second))
+	if got := statusOf(t, b); got.Limit >= 10 || got.Rest != 0 {
+		t.Errorf("%+v", got)
+	}
+	for _, ticket := range running[1:] {
+		ticket.Done(good(1))
+	}
+	if look := b.Look(&target); look.Reason != "" {
+		t.Errorf("it %s", look.Reason)
+	}
+}

@@ -1,0 +1,39 @@
+package telemetry
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// journalMetrics count records of synchronous calls on their way through the journal.
+type journalMetrics struct {
+	failed   prometheus.Counter
+	replayed prometheus.Counter
+	lost     prometheus.Counter
+}
+
+func newJournalMetrics(factory promauto.Factory) journalMetrics {
+	return journalMetrics{
+		failed: factory.NewCounter(prometheus.CounterOpts{
+			Name: "penstock_journal_failures_total",
+			Help: "Records of synchronous calls that could not be appended to the journal. They are lost if the process is killed before the database has them.",
+		}),
+		replayed: factory.NewCounter(prometheus.CounterOpts{
+			Name: "penstock_journal_replayed_total",
+			Help: "Records that processes left in the journal when they died, and that this one handed to the database.",
+		}),
+		lost: factory.NewCounter(prometheus.CounterOpts{
+			Name: "penstock_journal_corrupt_total",
+			Help: "Places in the journal of a dead process that could not be read.",
+		}),
+	}
+}
+
+// JournalFailed counts a record that the journal did not take.
+func (m *Metrics) JournalFailed() { m.journal.failed.Inc() }
+
+// JournalReplayed counts what a replay came to.
+func (m *Metrics) JournalReplayed(records, lost int) {
+	m.journal.replayed.Add(float64(records))
+	m.journal.lost.Add(float64(lost))
+}
