@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"fmt"
 	"net/http"
 	"os"
@@ -18,7 +20,10 @@ type guarded struct {
 }
 
 // guardedKey is the key of a tenant of a guarded server's file.
-func guardedKey(tenant string) string { return "psk_" + tenant + "_0123456789abcdef0123456789abcdef" }
+func guardedKey(tenant string) string {
+	sum := sha256.Sum256([]byte("the key of " + tenant))
+	return "psk_" + base64.RawURLEncoding.EncodeToString(sum[:24])
+}
 
 // guardedTenants are those that a file may name.
 var guardedTenants = []string{"limited", "open", "good", "one", "two", "acme"}
