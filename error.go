@@ -25,6 +25,7 @@ const (
 	CodeIdempotencyMismatch Code = "idempotency_mismatch"
 	CodeRateLimited         Code = "rate_limited"
 	CodeQueueFull           Code = "queue_full"
+	CodeQuotaExceeded       Code = "quota_exceeded" // of storage: waiting does not help, deleting does
 	CodeInternal            Code = "internal"
 	CodeUpstreamError       Code = "upstream_error"
 	CodeOverloaded          Code = "overloaded"
@@ -46,7 +47,7 @@ const (
 var Codes = []Code{
 	CodeInvalidRequest, CodeInvalidKey, CodeBudgetExceeded, CodeScopeMissing, CodeNotFound,
 	CodeModelNotFound, CodeIdempotencyInFlight, CodeManagedByFile, CodeConflict, CodeGone,
-	CodeTooLarge, CodeIdempotencyMismatch, CodeRateLimited, CodeQueueFull, CodeInternal,
+	CodeTooLarge, CodeIdempotencyMismatch, CodeRateLimited, CodeQueueFull, CodeQuotaExceeded, CodeInternal,
 	CodeUpstreamError, CodeOverloaded, CodeNoTargetAvailable, CodeUpstreamTimeout,
 	CodeUpstreamRejected, CodeContentBlocked, CodeContextTooLong, CodeDeadlineExceeded,
 	CodeCancelled, CodePoison,

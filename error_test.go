@@ -14,7 +14,7 @@ var codesOfTheContract = map[Code]bool{
 	"not_found": false, "model_not_found": false,
 	"idempotency_in_flight": true, "managed_by_file": false, "conflict": false,
 	"gone": false, "too_large": false, "idempotency_mismatch": false,
-	"rate_limited": true, "queue_full": true,
+	"rate_limited": true, "queue_full": true, "quota_exceeded": false,
 	"internal": true, "upstream_error": true,
 	"overloaded": true, "no_target_available": true, "upstream_timeout": true,
 

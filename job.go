@@ -47,6 +47,7 @@ type Job struct {
 	QueueMark   int64
 	QueueTokens int64
 	PromisedAt  time.Time // zero when nothing could be said
+	StoredBytes int64     // of its inputs and results, as they came
 
 	// Paid says which budgets its items are paid from: those of the period in which they came.
 	Paid      []Stretch

@@ -43,6 +43,8 @@ type Tenant struct {
 	ModelLimits map[string]Limits // of its calls for one model, by the name it asked for
 	// EnqueuedTokens is how many tokens its queued items may have together, by their upper bounds; 0 for any number.
 	EnqueuedTokens int64
+	// StoredBytes is how many bytes its jobs and files may have stored together; 0 for any number.
+	StoredBytes int64
 }
 
 // The words that MediaHosts may have instead of hosts.

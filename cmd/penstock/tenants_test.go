@@ -156,9 +156,9 @@ func TestDrawnAdminKey(t *testing.T) {
 // allowances gives a tenant and a key limits and budgets, and takes them back.
 func (d *desk) allowances(t *testing.T) {
 	t.Helper()
-	got := d.ok("tenants", "update", "search", "--limits", "requests_per_minute=600,enqueued_tokens=5000", "--model-limits", "fast:concurrency=2",
+	got := d.ok("tenants", "update", "search", "--limits", "requests_per_minute=600,enqueued_tokens=5000,stored_bytes=7000", "--model-limits", "fast:concurrency=2",
 		"--budget", "monthly=500,hard", "--model-budget", "fast:daily=2.5")
-	for _, want := range []string{"burst:0.05", "enqueued_tokens:5000", "models:{fast:{", "requests_per_minute:600", "hard:true,monthly_usd:500", "fast:{daily_usd:2.5}"} {
+	for _, want := range []string{"burst:0.05", "enqueued_tokens:5000", "stored_bytes:7000", "models:{fast:{", "requests_per_minute:600", "hard:true,monthly_usd:500", "fast:{daily_usd:2.5}"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("limits and budgets of a tenant: %q lacks %s", got, want)
 		}

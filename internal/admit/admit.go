@@ -263,6 +263,7 @@ func (s *Service) draft(caller penstock.Caller, o *JobOrder) (d draft, err error
 		Idempotency: s.idempotency(caller, o.IdempotencyKey, o.BodyHash),
 		Accounts:    store.AccountsOf(caller, penstock.ModelNames{Asked: o.Model, Answers: resolved.Model}, now),
 		Webhook:     o.Webhook,
+		StoredLimit: caller.Tenant.StoredBytes,
 	}
 	for i, inf := range o.Inferences {
 		if err := countable(resolved, inf); err != nil {
@@ -332,6 +333,7 @@ type RequestOrder struct {
 	Inference Inference
 	Free      bool      // nobody charges for it
 	Try       store.Try // which try of its caller it is
+	Permitted bool      // it has a permit (see Permit)
 }
 
 // Admitted is a synchronous call that may run.
@@ -377,7 +379,7 @@ func (s *Service) Request(ctx context.Context, caller penstock.Caller, o Request
 		return Admitted{}, err
 	}
 	use := useOf(o.Inference)
-	use.Free, use.Try = o.Free, o.Try
+	use.Free, use.Try, use.Permitted = o.Free, o.Try, o.Permitted
 	stay, err := s.Limits.Enter(ctx, &caller, names, use)
 	if err != nil {
 		return Admitted{}, err

@@ -35,6 +35,16 @@ func submitUse(o JobOrder) room.Use {
 // call says that the order is a synchronous call that runs as a job, so as not to run twice.
 func (o *JobOrder) call() bool { return o.Scope == penstock.ScopeInference && len(o.Inferences) == 1 }
 
+// Permit takes a call's places at a time under the limits of its tenant and key, before its body is read: the limits of
+// its model follow when the model is known. The permit is nil when neither is limited, and is to be left. Codes:
+// rate_limited, overloaded.
+func (s *Service) Permit(ctx context.Context, caller *penstock.Caller) (*room.Stay, error) {
+	if caller.Tenant.Limits.Concurrency == 0 && caller.Limits.Concurrency == 0 {
+		return nil, nil
+	}
+	return s.Limits.Enter(ctx, caller, penstock.ModelNames{}, room.Use{Permit: true})
+}
+
 // AppendStandings adds how a caller stands with its limits, and with those of a model that it asked for. It may be asked
 // for any answer.
 func (s *Service) AppendStandings(all []room.Standing, caller *penstock.Caller, model string) []room.Standing {

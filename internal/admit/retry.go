@@ -276,6 +276,7 @@ func (s *Service) retryOrder(ctx context.Context, caller penstock.Caller, r retr
 			DeadlineIn:  max(of.Deadline.Sub(of.CreatedAt), DefaultDeadline) + last,
 			Idempotency: r.key,
 			Accounts:    store.AccountsOf(caller, penstock.ModelNames{Asked: of.Model, Answers: resolved.Model}, s.Clock()),
+			StoredLimit: caller.Tenant.StoredBytes,
 		},
 		OfLetters: r.selection.Letters != nil, Resolve: r.Resolve,
 	}

@@ -7,12 +7,14 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"penstock"
@@ -24,6 +26,7 @@ import (
 	"penstock/internal/deliver"
 	"penstock/internal/directory"
 	"penstock/internal/file"
+	"penstock/internal/inflight"
 	"penstock/internal/record"
 	"penstock/internal/room"
 	"penstock/internal/sign"
@@ -78,20 +81,25 @@ type Deps struct {
 	// WaitingOn says why queued items of a job do not start, beside what operators and budgets hold back; may be nil.
 	WaitingOn func(j penstock.Job) penstock.Reason
 	Files     *file.Keeper
+	Storage   store.Storage
 	Batches   Batches
 	Links     *sign.Signer
 	Reader    *deliver.Reader
+	Bodies    *inflight.Pool // the memory of bodies that callers send; nil for no bounds
+	Keys      Keys           // ends what stays open when its key ends; nil for nobody
 	// Strangers slows down those who guess keys; may be nil.
 	Strangers *directory.Throttle
 	// Cancelled is told of jobs that were asked to stop.
 	Cancelled func(job penstock.ID)
 	Ready     func(context.Context) error // whether this process can take work
 	Refusing  func() error                // why it takes no new jobs though it is ready, nil if it does
-	Draining  <-chan struct{}             // closed when it is about to stop: readers who wait are let go
-	Metrics   *telemetry.Metrics
-	Tracer    *telemetry.Tracer
-	Log       *slog.Logger
-	Clock     func() time.Time
+	// RefusingUploads says why it takes no files, nil if it does. An upload asks again while it comes in.
+	RefusingUploads func(context.Context) error
+	Draining        <-chan struct{} // closed when it is about to stop: readers who wait are let go
+	Metrics         *telemetry.Metrics
+	Tracer          *telemetry.Tracer
+	Log             *slog.Logger
+	Clock           func() time.Time
 }
 
 // Server answers HTTP calls. It is safe for concurrent use.
@@ -101,6 +109,7 @@ type Server struct {
 	tokens  token.Counter
 	openAPI []byte
 	uploads uploads
+	opened  openCalls
 }
 
 // New returns a server.
@@ -155,12 +164,16 @@ type call struct {
 	id     penstock.ID
 	caller penstock.Caller
 	words  *wording
-	model  string // that the call is for, "" while that is not known
-	final  bool   // the answer will never change: sending the call again is in vain
+	model  string           // that the call is for, "" while that is not known
+	final  bool             // the answer will never change: sending the call again is in vain
+	memory inflight.Account // of its body
+	permit *room.Stay       // its place under its tenant's and key's concurrency, nil without limits
 	stay   *room.Stay
-	errand *errand      // what runs on the caller's account and is not recorded yet
-	rest   func() error // what a handler leaves to be done when it has returned, nil for nothing
-	err    error        // why it was not answered
+	cancel context.CancelCauseFunc // ends it with its key; nil while that is not watched
+	ends   func()                  // gives up what a call that stays open holds, nil for nothing
+	errand *errand                 // what runs on the caller's account and is not recorded yet
+	rest   func() error            // what a handler leaves to be done when it has returned, nil for nothing
+	err    error                   // why it was not answered
 }
 
 // serve is the one way into every handler: ids, trace, authentication, recovery, errors, metrics.
@@ -171,6 +184,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt *route) {
 	c := s.receive(w, r, rt)
 	defer c.close() // also when the answer is aborted by a panic
 	if c.err = c.run(); c.err != nil {
+		c.err = cmp.Or(c.keyEnded(), c.err) // which explains the other one
 		c.fail(c.err)
 	}
 }
@@ -193,6 +207,11 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request, rt *route) *cal
 // close gives back what a panic left behind, and tells traces and metrics of a call that is over.
 func (c *call) close() {
 	c.abandon()
+	c.memory.Close()
+	if c.ends != nil {
+		c.ends()
+	}
+	c.unwatch() // behind what waits for the context to end
 	c.span.Set(telemetry.Int("http.response.status_code", int64(c.w.status)), telemetry.String("http.route", c.route.Path))
 	if c.w.status >= http.StatusInternalServerError {
 		c.span.Fail(string(penstock.ErrorCode(c.err)))
@@ -273,6 +292,7 @@ func (c *call) authenticate() (penstock.Caller, error) {
 // patient is the context of a call that only waits for something to happen: it also ends when the
 // process is about to stop, since the caller can come back and wait elsewhere.
 func (c *call) patient() (context.Context, context.CancelFunc) {
+	c.endWithKey()
 	ctx, cancel := context.WithCancel(c.r.Context())
 	go func() {
 		select {
@@ -301,6 +321,8 @@ type response struct {
 	until  time.Time // what is written must be received by then
 	strict bool      // a deadline that passes ends the answer, even if nothing is being written
 	status int
+
+	hurried atomic.Bool // its last deadline is set
 }
 
 func newResponse(w http.ResponseWriter, r *http.Request) *response {
@@ -335,7 +357,24 @@ func (w *response) extend() {
 		return
 	}
 	w.until = now.Add(writeTimeout)
-	_ = w.conn.SetWriteDeadline(w.until) // a writer without deadlines has no slow reader
+	w.setDeadline(w.until)
+}
+
+// setDeadline moves the deadline of writes, unless the last one is set. A writer without deadlines has no slow reader.
+func (w *response) setDeadline(until time.Time) {
+	_ = w.conn.SetWriteDeadline(until)
+	if w.hurried.Load() {
+		_ = w.conn.SetWriteDeadline(time.Now().Add(lastWrite))
+	}
+}
+
+// lastWrite is how long a caller has to receive the last of an answer that is ended.
+const lastWrite = 250 * time.Millisecond
+
+// hurry sets the last deadline. It may be called while another goroutine writes.
+func (w *response) hurry() {
+	w.hurried.Store(true)
+	_ = w.conn.SetWriteDeadline(time.Now().Add(lastWrite))
 }
 
 // FlushError sends what was written. A stream may be silent for long afterwards.
@@ -343,7 +382,7 @@ func (w *response) FlushError() error {
 	err := w.conn.Flush()
 	if w.strict {
 		w.until = time.Time{}
-		_ = w.conn.SetWriteDeadline(w.until)
+		w.setDeadline(w.until)
 	}
 	return err
 }

@@ -17,7 +17,6 @@ import (
 
 	"penstock"
 	"penstock/internal/admit"
-	"penstock/internal/file"
 	"penstock/internal/store"
 )
 
@@ -171,16 +170,13 @@ func (c *call) receiveMessages(ctx context.Context, sum hash.Hash) (f store.File
 
 // receiveLines writes lines to a file that nobody sees yet.
 func (c *call) receiveLines(ctx context.Context, most int64, write func(io.Writer) error) (store.File, error) {
-	limits := c.Config.Current().Process.Limits
 	lines, out := io.Pipe()
 	written := make(chan struct{})
 	go func() {
 		defer close(written)
 		out.CloseWithError(write(out))
 	}()
-	f, err := c.Files.Receive(ctx, c.caller.Tenant.ID, lines, file.Limits{
-		MaxBytes: most, MaxLineBytes: limits.MaxBodyBytes, MaxJSONDepth: limits.MaxJSONDepth,
-	})
+	f, err := c.receiveFile(ctx, lines, most)
 	lines.CloseWithError(context.Canceled) // lets the other side go if it still writes
 	<-written
 	f.Key, f.Name, f.Purpose = c.caller.Key, "requests.jsonl", store.PurposeBatch

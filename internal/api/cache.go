@@ -82,6 +82,9 @@ func (d *door) spelled(from http.Header) []string {
 
 // runShared answers a call from the cache, or from a call upstream that others with the same question may join.
 func (c *call) runShared(plan cachePlan, task *attempt.Task, t *tab) error {
+	if task.Stream {
+		c.endWithKey()
+	}
 	began := c.Clock()
 	reading := c.Cache.Ask(c.r.Context(), cache.Ask{
 		Key: plan.key, Subject: c.id, TTL: plan.ttl, Refresh: plan.refresh, Call: c.lead(task, began, t),
@@ -131,6 +134,9 @@ func (c *call) lead(task *attempt.Task, began time.Time, t *tab) cache.Call {
 		switch {
 		case caller.Err() != nil:
 			end.status, end.err = statusClientClosed, errLeft()
+			if ended := c.keyEnded(); ended != nil {
+				end.status, end.err = statusOf(penstock.CodeInvalidKey), ended
+			}
 		case out.Err != nil:
 			e := callerError(out.Err)
 			end.err = e

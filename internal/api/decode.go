@@ -1,11 +1,9 @@
 package api
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"reflect"
 	"strconv"
 	"strings"
@@ -15,48 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"penstock"
-	"penstock/internal/body"
 )
-
-// bodyTimeout is how long a caller may take to send a body.
-const bodyTimeout = time.Minute
-
-// readBody reads the whole body of a call, within the configured bounds. Codes: too_large,
-// invalid_request.
-func (c *call) readBody() ([]byte, error) {
-	return c.readBodyOf(c.Config.Current().Process.Limits.MaxBodyBytes)
-}
-
-// readBodyOf reads a body of so many bytes at the most.
-func (c *call) readBodyOf(most int64) ([]byte, error) {
-	limits := c.Config.Current().Process.Limits
-	if enc := c.r.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
-		return nil, penstock.InvalidParam("Content-Encoding", "Content-Encoding %q is not supported; send the body as it is.", clip(enc))
-	}
-	// A body that trickles in must not hold a connection for ever. The deadline is lifted afterwards:
-	// from then on, reading only serves to notice that the caller left.
-	conn := http.NewResponseController(c.w)
-	if err := conn.SetReadDeadline(c.Clock().Add(bodyTimeout)); err == nil {
-		defer func() { _ = conn.SetReadDeadline(time.Time{}) }()
-	}
-	var buf bytes.Buffer
-	if n := c.r.ContentLength; n > 0 && n <= most {
-		buf.Grow(int(n) + bytes.MinRead)
-	}
-	if _, err := buf.ReadFrom(http.MaxBytesReader(c.w, c.r.Body, most)); err != nil {
-		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-			return nil, penstock.Errorf(penstock.CodeTooLarge, "The body is larger than %d bytes, the most that is read here.", most)
-		}
-		return nil, &penstock.Error{Code: penstock.CodeInvalidRequest, Message: "The body could not be read to its end.", Err: err}
-	}
-	if buf.Len() == 0 {
-		return nil, penstock.Errorf(penstock.CodeInvalidRequest, "The body is empty; send a JSON object.")
-	}
-	if deep := body.Depth(buf.Bytes()); deep > limits.MaxJSONDepth {
-		return nil, penstock.Errorf(penstock.CodeInvalidRequest, "The body nests %d levels deep; at most %d are read.", deep, limits.MaxJSONDepth)
-	}
-	return buf.Bytes(), nil
-}
 
 // decode reads an envelope of ours strictly: unknown and repeated names, wrong types and bad UTF-8
 // are errors that name the field. Codes: invalid_request.

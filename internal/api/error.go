@@ -29,6 +29,7 @@ var statuses = map[penstock.Code]int{
 	penstock.CodeIdempotencyMismatch: http.StatusUnprocessableEntity,
 	penstock.CodeRateLimited:         http.StatusTooManyRequests,
 	penstock.CodeQueueFull:           http.StatusTooManyRequests,
+	penstock.CodeQuotaExceeded:       http.StatusTooManyRequests,
 	penstock.CodeInternal:            http.StatusInternalServerError,
 	penstock.CodeUpstreamError:       http.StatusBadGateway,
 	penstock.CodeOverloaded:          http.StatusServiceUnavailable,

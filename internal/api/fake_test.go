@@ -148,8 +148,9 @@ func newLimitedRig(t *testing.T, limits config.TenantLimits, speaks ...penstock.
 	}
 	r.recorder = record.New(record.Deps{Store: requests{}, Log: log})
 	s, err := New(Deps{
-		Cache:  cache.New(cache.Config{MaxBytes: 1 << 20, MaxEntryBytes: 1 << 17, Clock: time.Now}),
-		Config: live, Recorder: r.recorder, Backlog: view, Metrics: metrics, Tracer: tracer, Log: log, Clock: time.Now,
+		Cache:           cache.New(cache.Config{MaxBytes: 1 << 20, MaxEntryBytes: 1 << 17, Clock: time.Now}),
+		RefusingUploads: func(context.Context) error { return nil },
+		Config:          live, Recorder: r.recorder, Backlog: view, Metrics: metrics, Tracer: tracer, Log: log, Clock: time.Now,
 		Admit: admit.New(admit.Deps{Config: live, Callers: directory.New(directory.Deps{Config: live, Clock: time.Now}), Jobs: r.store, Room: open{}, Backlog: view, Bell: queue.NewBell(),
 			Controls: open{}, Limits: limit.New(room.New(room.Config{Clock: still}), nil), Metrics: metrics, Clock: time.Now}),
 		Runner: attempt.New(attempt.Deps{Config: live, Providers: r.upstream, Router: routing.New(room.New(room.Config{Clock: time.Now})),

@@ -131,7 +131,10 @@ func (c *call) createFile() error {
 	}
 	kept, err := c.Files.Keep(ctx, u.file)
 	if err != nil {
-		// The row may be there all the same, so its blob must stay: if it is not, the sweep finds it.
+		if penstock.ErrorCode(err) == penstock.CodeQuotaExceeded {
+			c.Files.Discard(ctx, u.file)
+		}
+		// Else the row may be there all the same, so its blob must stay: if it is not, the sweep finds it.
 		return err
 	}
 	return c.json(http.StatusOK, newFileView(kept))
@@ -140,13 +143,14 @@ func (c *call) createFile() error {
 // receiving opens the door for an upload: there is room for what it brings, and a place for it, which leave gives back,
 // for as long as one may take. Codes: overloaded, rate_limited.
 func (c *call) receiving() (ctx context.Context, leave func(), err error) {
-	if err := c.Refusing(); err != nil {
+	if err := c.RefusingUploads(c.r.Context()); err != nil {
 		return nil, nil, err
 	}
 	place, err := c.uploads.enter(c.caller.Tenant.ID)
 	if err != nil {
 		return nil, nil, err
 	}
+	c.endWithKey()
 	ctx, cancel := context.WithTimeout(c.r.Context(), UploadTimeout)
 	return ctx, func() { cancel(); place() }, nil
 }
@@ -154,6 +158,8 @@ func (c *call) receiving() (ctx context.Context, leave func(), err error) {
 // patientBody gives a body that keeps coming all the time it needs.
 func (c *call) patientBody(body io.ReadCloser) io.ReadCloser {
 	conn := http.NewResponseController(c.w)
+	stop := context.AfterFunc(c.r.Context(), func() { _ = conn.SetReadDeadline(time.Now()) }) // its key ended
+	c.atEnd(func() { stop() })
 	return struct {
 		io.Reader
 		io.Closer
@@ -204,10 +210,7 @@ func (u *upload) part(ctx context.Context, part *multipart.Part) error {
 	switch {
 	case name == "file" && !u.hasFile:
 		u.hasFile = true
-		limits := u.Config.Current().Process.Limits
-		f, err := u.Files.Receive(ctx, u.caller.Tenant.ID, part, file.Limits{
-			MaxBytes: limits.MaxFileBytes, MaxLineBytes: limits.MaxBodyBytes, MaxJSONDepth: limits.MaxJSONDepth,
-		})
+		f, err := u.receiveFile(ctx, part, u.Config.Current().Process.Limits.MaxFileBytes)
 		if errors.Is(err, io.ErrUnexpectedEOF) || ctx.Err() != nil {
 			return unreadable(err)
 		}
@@ -234,6 +237,31 @@ func (u *upload) part(ctx context.Context, part *multipart.Part) error {
 		return penstock.InvalidParam(clip(name), "%q is not a field that is known here.", clip(name))
 	}
 	return penstock.InvalidParam(name, "%s is given twice.", name)
+}
+
+// receiveFile writes content to a file that nobody sees yet, as far as the tenant's quota and the disks let it. Codes:
+// those of file.Keeper.Receive, quota_exceeded, overloaded.
+func (c *call) receiveFile(ctx context.Context, content io.Reader, most int64) (store.File, error) {
+	tenant, limits := c.caller.Tenant, c.Config.Current().Process.Limits
+	sum, room := store.Stored{}, most
+	if tenant.StoredBytes > 0 {
+		var err error
+		if sum, err = c.Storage.Stored(ctx, tenant.ID); err != nil {
+			return store.File{}, err
+		}
+		if err := sum.Refusal(tenant.ID, tenant.StoredBytes, 0); err != nil {
+			return store.File{}, err
+		}
+		room = min(most, tenant.StoredBytes-sum.Bytes())
+	}
+	f, err := c.Files.Receive(ctx, tenant.ID, &watchedUpload{call: c, content: content}, file.Limits{
+		MaxBytes: room, MaxLineBytes: limits.MaxBodyBytes, MaxJSONDepth: limits.MaxJSONDepth,
+	})
+	if room < most && penstock.ErrorCode(err) == penstock.CodeTooLarge {
+		return f, sum.Refusal(tenant.ID, tenant.StoredBytes, room+1)
+	}
+	f.StoredLimit = tenant.StoredBytes
+	return f, err
 }
 
 // filename is what the caller called the file, without a path.
@@ -364,6 +392,9 @@ func (c *call) fileContent() error {
 
 // sendFile answers with the bytes of a file, or with the range of them that was asked for.
 func (c *call) sendFile(tenant penstock.TenantID, id penstock.ID) error {
+	if err := c.stayOpen(openDownload); err != nil {
+		return err
+	}
 	r, err := c.Files.Open(c.r.Context(), tenant, id)
 	if err != nil {
 		return err
@@ -438,5 +469,6 @@ func (c *call) download() error {
 	if err != nil {
 		return &penstock.Error{Code: penstock.CodeNotFound, Message: "There is no such object.", Err: err}
 	}
+	c.caller.Tenant.ID = grant.Tenant // whose downloads are counted
 	return c.sendFile(grant.Tenant, id)
 }

@@ -17,6 +17,7 @@ import (
 	"penstock/internal/attempt"
 	"penstock/internal/budget"
 	"penstock/internal/config"
+	"penstock/internal/deliver"
 	"penstock/internal/provider"
 	"penstock/internal/sse"
 )
@@ -62,11 +63,21 @@ func inference(endpoint penstock.Endpoint) func(*call) error {
 
 // infer answers an inference at once.
 func (c *call) infer(d *door) error {
+	if err := c.takePermit(); err != nil {
+		return err
+	}
 	text, err := c.readBody()
 	if err != nil {
 		return err
 	}
 	return c.inferText(d, text)
+}
+
+// takePermit takes the call's place under the concurrency of its tenant and key. Callers are known by their headers, so
+// one that is at its limit gets no memory for another body. Codes: rate_limited, overloaded.
+func (c *call) takePermit() (err error) {
+	c.permit, err = c.Admit.Permit(c.r.Context(), &c.caller)
+	return err
 }
 
 // inferText answers the inference of a body.
@@ -104,7 +115,7 @@ func (c *call) admitInference(d *door, text []byte) (*errand, error) {
 	if key != "" && d.question != nil {
 		return nil, c.inferAsJob(d, asked, key)
 	}
-	admitted, err := c.Admit.Request(c.r.Context(), c.caller, admit.RequestOrder{Model: asked.Model, Inference: inferenceOf(asked), Free: d.free, Try: tryOf(c.r)})
+	admitted, err := c.Admit.Request(c.r.Context(), c.caller, admit.RequestOrder{Model: asked.Model, Inference: inferenceOf(asked), Free: d.free, Try: tryOf(c.r), Permitted: c.permit != nil})
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +134,7 @@ func (c *call) admitInference(d *door, text []byte) (*errand, error) {
 		Bound: admitted.Bound, Wait: roomWait, MaxOutputTokens: asked.MaxOutputTokens * asked.Choices,
 	}}
 	names := penstock.ModelNames{Asked: asked.Model, Answers: admitted.Model.Name}
-	e.tab = &tab{door: d, stay: c.stay, demand: budget.Demand{Caller: c.caller, Model: names, Most: admitted.Bound, Less: admitted.Less}}
+	e.tab = &tab{door: d, permit: c.permit, stay: c.stay, demand: budget.Demand{Caller: c.caller, Model: names, Most: admitted.Bound, Less: admitted.Less}}
 	return e, nil
 }
 
@@ -149,6 +160,9 @@ func (d *door) forwarded(from http.Header) http.Header {
 
 // runCall runs an admitted call up to where its answer begins, and leaves the rest of it to be done.
 func (c *call) runCall(e *errand) error {
+	if e.task.Stream {
+		c.endWithKey()
+	}
 	if err := c.open(c.r.Context(), e.tab, &e.task); err != nil {
 		c.Recorder.Leave()
 		return err
@@ -156,6 +170,9 @@ func (c *call) runCall(e *errand) error {
 	c.errand, e.began = e, c.Clock()
 	sink := &httpSink{w: c.w, stream: e.task.Stream, config: c.Config.Current(), tab: e.tab}
 	pass := c.Runner.Begin(c.r.Context(), &e.task, sink)
+	if e.task.Body == nil { // a stream goes on without it
+		c.memory.Close()
+	}
 	c.rest = func() error { return c.finish(pass(), sink) }
 	return nil
 }
@@ -164,6 +181,7 @@ func (c *call) runCall(e *errand) error {
 // nobody knows what was spent.
 func (c *call) abandon() {
 	c.stay.Leave()
+	c.permit.Leave()
 	if c.errand != nil {
 		c.Recorder.Leave()
 		c.errand.tab.ticket.Lose()
@@ -207,11 +225,13 @@ func (c *call) conclude(out *attempt.Outcome, sink *httpSink) error {
 	if out.Err == nil {
 		return nil
 	}
-	if c.r.Context().Err() != nil {
+	e := callerError(out.Err)
+	if ended := c.keyEnded(); ended != nil {
+		e = penstock.AsError(ended)
+	} else if c.r.Context().Err() != nil {
 		c.w.status = statusClientClosed
 		return errLeft()
 	}
-	e := callerError(out.Err)
 	c.final = c.final || out.Final
 	switch upstream, ok := errors.AsType[*provider.Error](out.Err); {
 	case out.Begun:
@@ -240,6 +260,9 @@ func callerError(err error) *penstock.Error {
 	upstream, ok := errors.AsType[*provider.Error](err)
 	if !ok {
 		return penstock.AsError(err)
+	}
+	if full, ok := errors.AsType[*penstock.Error](upstream.Err); ok && upstream.Kind == provider.KindMemory {
+		return full
 	}
 	e := &penstock.Error{Code: upstream.Kind.Policy().Code, Message: upstream.Public(), RetryAfter: upstream.RetryAfter, Err: err}
 	if upstream.Kind == provider.KindRateLimited || upstream.Kind == provider.KindOverloaded {
@@ -337,12 +360,17 @@ func (s *httpSink) breakOff(c *call, e *penstock.Error) {
 		s.cut = true
 		return
 	}
+	s.last = c.errorEvent(e, c.words.event)
+}
+
+// errorEvent is an error within a stream, as an event of a type; nil for one without.
+func (c *call) errorEvent(e *penstock.Error, typ []byte) []byte {
 	view, _ := c.errorBody(e)
 	text, err := json.Marshal(c.words.inStream(view), lenient)
 	if err != nil {
-		return
+		return nil
 	}
-	s.last = sse.AppendEvent(nil, sse.Event{Type: c.words.event, Data: text})
+	return sse.AppendEvent(nil, sse.Event{Type: typ, Data: text})
 }
 
 // inferAsJob runs a call that must not run twice as a job, and waits for it.
@@ -359,6 +387,7 @@ func (c *call) inferAsJob(d *door, asked dialect.Call, key string) error {
 		return err
 	}
 	order.Lane, order.Scope, order.Try = penstock.LaneRealtime, penstock.ScopeInference, tryOf(c.r)
+	c.permit.Leave() // its job takes one, until the job ends
 	receipt, err := c.Admit.Job(c.r.Context(), c.caller, order)
 	if err != nil {
 		return err
@@ -369,9 +398,7 @@ func (c *call) inferAsJob(d *door, asked dialect.Call, key string) error {
 	if receipt.Replayed {
 		c.w.Header().Set("Idempotency-Replayed", "true")
 	}
-	ctx, cancel := c.patient()
-	defer cancel()
-	job, err := c.Reader.Wait(ctx, c.caller.Tenant.ID, receipt.Job.ID, keyedWait)
+	job, err := c.wait(receipt.Job.ID, deliver.Until{Timeout: keyedWait})
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -79,6 +78,9 @@ func (c *call) submitJob() error {
 		return err
 	}
 	wait, err := c.preferredWait()
+	if err == nil && wait > 0 {
+		err = c.stayOpen(openStream) // while it can still be refused
+	}
 	if err != nil {
 		return err
 	}
@@ -106,10 +108,8 @@ func (c *call) accepted(a admit.Accepted, wait time.Duration) error {
 	job := a.Job
 	if wait > 0 && job.FinishedAt.IsZero() {
 		a.Begin()
-		ctx, cancel := c.patient()
-		defer cancel()
 		var err error
-		if job, err = c.Reader.Wait(ctx, c.caller.Tenant.ID, job.ID, wait); err != nil {
+		if job, err = c.wait(job.ID, deliver.Until{Timeout: wait}); err != nil {
 			return err
 		}
 	}
@@ -338,12 +338,13 @@ func (c *call) readJob() error {
 		}
 		return c.unlessKnown(job)
 	}
-	ctx, cancel := c.patient()
-	defer cancel()
-	if c.r.Header.Get("If-None-Match") != "" {
-		return c.waitForChange(ctx, id, wait)
+	if err := c.stayOpen(openStream); err != nil {
+		return err
 	}
-	job, err := c.Reader.Wait(ctx, c.caller.Tenant.ID, id, wait)
+	if c.r.Header.Get("If-None-Match") != "" {
+		return c.waitForChange(id, wait)
+	}
+	job, err := c.wait(id, deliver.Until{Timeout: wait})
 	if err != nil {
 		return err
 	}
@@ -356,10 +357,8 @@ func (c *call) readJob() error {
 }
 
 // waitForChange answers as soon as the job is not what the caller has seen, or with 304 when the wait is over.
-func (c *call) waitForChange(ctx context.Context, id penstock.ID, wait time.Duration) error {
-	job, err := c.Reader.WaitUntil(ctx, c.caller.Tenant.ID, id, deliver.Until{
-		Timeout: wait, Reached: func(j penstock.Job) bool { return !c.known(j) },
-	})
+func (c *call) waitForChange(id penstock.ID, wait time.Duration) error {
+	job, err := c.wait(id, deliver.Until{Timeout: wait, Reached: func(j penstock.Job) bool { return !c.known(j) }})
 	if err != nil {
 		return err
 	}

@@ -32,6 +32,9 @@ func (c *call) retryJob() error {
 		return err
 	}
 	wait, err := c.preferredWait()
+	if err == nil && wait > 0 {
+		err = c.stayOpen(openStream) // while it can still be refused
+	}
 	if err != nil {
 		return err
 	}

@@ -129,6 +129,7 @@ var aboutTags = []docTag{
 	{"items", "The inferences of a job, and what was tried for each."},
 	{"requests", "Synchronous calls, explained afterwards."},
 	{"usage", "What was spent, by whom and on what."},
+	{"storage", "What is stored, and how much may be."},
 	{"dead_letters", "Failed items that nobody has dealt with yet."},
 	{"files", "Requests to be run as a batch, one a line."},
 	{"batches", "Batches in OpenAI's dialect, as views of jobs."},

@@ -364,7 +364,7 @@ func sampleViews() []any {
 		deadLetterDismissedView{Object: "dead_letter_dismissal", DryRun: true, Items: 2, Remaining: 1},
 		openai.NewModelList(nil), openai.NewModelList([]string{"fast", "smart"}), openai.NewModel("fast"),
 		anthropic.NewModelPage(nil, anthropic.Page{}), anthropic.NewModelPage([]string{"fast", "smart"}, anthropic.Page{Limit: 1}),
-		anthropic.NewModelInfo("fast"), anthropic.TokenCount{InputTokens: 7}, healthView{Status: "ok"},
+		anthropic.NewModelInfo("fast"), anthropic.TokenCount{InputTokens: 7}, healthView{Status: "ok"}, storageView{Object: "storage", UsedBytes: 3, JobBytes: 1, FileBytes: 2, LimitBytes: new(int64(9))}, storageView{Object: "storage"},
 		explainView{Object: "model.explanation", Model: "fast", Policy: penstock.PolicyCheapest, Chosen: text("a"), Reason: "why", Targets: []explainTargetView{
 			{Target: "a", Place: new(1), CostUSD: text("0.000000100"), LatencyMS: new(int64(120)), Quality: new(0.5), Headroom: new(1.0),
 				Score: &explainScoreView{Total: 1, Cost: 1, Latency: 1}},

@@ -14,6 +14,7 @@ import (
 	"penstock/internal/admit"
 	"penstock/internal/api/dialect/openai"
 	"penstock/internal/body"
+	"penstock/internal/deliver"
 	"penstock/internal/store"
 )
 
@@ -22,6 +23,9 @@ import (
 
 // createResponse answers a response: at once and for good, or as a job if it is to be kept.
 func (c *call) createResponse() error {
+	if err := c.takePermit(); err != nil {
+		return err
+	}
 	sent, err := c.readBody()
 	if err != nil {
 		return err
@@ -52,6 +56,9 @@ func (c *call) createResponse() error {
 	}
 	if kept.Stream {
 		order.Stream = penstock.StreamWire
+		if err := c.stayOpen(openStream); err != nil {
+			return err
+		}
 	}
 	window, err := c.window()
 	if err != nil {
@@ -61,6 +68,7 @@ func (c *call) createResponse() error {
 	if order.IdempotencyKey, order.BodyHash, err = c.idempotency(sent); err != nil {
 		return err
 	}
+	c.permit.Leave() // its job takes one, until the job ends
 	receipt, err := c.Admit.Job(c.r.Context(), c.caller, order)
 	if err != nil {
 		return err
@@ -131,10 +139,8 @@ func (c *call) keptResponse(receipt store.Receipt, kept openai.KeptResponse) err
 		return c.streamResponse(job, -1)
 	}
 	if !kept.Background {
-		ctx, cancel := c.patient()
-		defer cancel()
 		var err error
-		if job, err = c.Reader.Wait(ctx, c.caller.Tenant.ID, job.ID, keyedWait); err != nil {
+		if job, err = c.wait(job.ID, deliver.Until{Timeout: keyedWait}); err != nil {
 			return err
 		}
 		if job.Status() == penstock.StatusFailed {
@@ -188,6 +194,9 @@ func (c *call) readResponse() error {
 	if job.Stream != penstock.StreamWire {
 		return penstock.InvalidParam("stream", "This response was not created with stream: true, so its events were not kept; read it without stream.")
 	}
+	if err := c.stayOpen(openStream); err != nil {
+		return err
+	}
 	return c.streamResponse(job, after)
 }
 
@@ -219,9 +228,7 @@ func (c *call) cancelResponse() error {
 		return err
 	}
 	c.Cancelled(job.ID)
-	ctx, cancel := c.patient()
-	defer cancel()
-	if job, err = c.Reader.Wait(ctx, c.caller.Tenant.ID, job.ID, cancelWait); err != nil {
+	if job, err = c.wait(job.ID, deliver.Until{Timeout: cancelWait}); err != nil {
 		return err
 	}
 	return c.response(job)

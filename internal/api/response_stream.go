@@ -44,6 +44,7 @@ func (c *call) streamResponse(job penstock.Job, after int64) error {
 			return nil // the reader left, or the process stops
 		}
 	}
+	stream.endedWithKey()
 	return nil
 }
 

@@ -47,6 +47,9 @@ type resultsRead struct {
 
 // stream writes results.
 func (c *call) stream(r results) error {
+	if err := c.stayOpen(openDownload); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancel(c.r.Context())
 	defer cancel()
 	pages := make(chan resultsRead)
@@ -68,8 +71,11 @@ func (c *call) stream(r results) error {
 			}
 		}
 	}
+	if c.r.Context().Err() != nil && out != nil {
+		out.abort() // the caller left, or its key ended: some pages are missing
+	}
 	if out == nil {
-		return ctx.Err() // the caller left
+		return c.keyEnded() // or the caller left
 	}
 	return out.close()
 }
@@ -181,6 +187,9 @@ func (c *call) streamEvents() error {
 	if err != nil {
 		return err
 	}
+	if err := c.stayOpen(openStream); err != nil {
+		return err
+	}
 	// The log must be there before the stream begins: afterwards neither a 404 nor a 410 can be said.
 	page := store.EventPage{Job: id, After: after, Limit: 1, Kept: c.caller.Tenant.Retention.Events}
 	if _, err := c.Jobs.Events(c.r.Context(), c.caller.Tenant.ID, page); err != nil {
@@ -200,6 +209,7 @@ func (c *call) streamEvents() error {
 			return nil // the reader left
 		}
 	}
+	stream.endedWithKey()
 	return nil
 }
 

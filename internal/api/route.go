@@ -76,7 +76,7 @@ var letterParams = []param{
 }
 
 // routes is the whole surface.
-var routes = slices.Concat(coreRoutes, webhookRoutes, responseRoutes, batchRoutes, usageRoutes)
+var routes = slices.Concat(coreRoutes, webhookRoutes, responseRoutes, batchRoutes, usageRoutes, storageRoutes)
 
 // coreRoutes are all routes but those of files beside this one.
 var coreRoutes = []route{

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"penstock"
 	"penstock/internal/sse"
 )
 
@@ -62,6 +63,13 @@ func (s *eventStream) write(frame []byte) error {
 		return err
 	}
 	return s.out.Flush()
+}
+
+// endedWithKey tells a reader whose key ended that this is why the stream does.
+func (s *eventStream) endedWithKey() {
+	if err := s.c.keyEnded(); err != nil {
+		_ = s.write(s.c.errorEvent(penstock.AsError(err), []byte("error"))) // it may have left as well
+	}
 }
 
 // beginEvents sends the headers of an event stream, which nothing between here and its reader may hold back.

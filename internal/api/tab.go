@@ -26,6 +26,7 @@ func tellBudgets(h http.Header, warnings []string) {
 // tab is what a call is charged to: the limits of its caller and, once it goes upstream, the budgets.
 type tab struct {
 	door   *door
+	permit *room.Stay // its place under the concurrency of tenant and key, nil without limits
 	stay   *room.Stay
 	demand budget.Demand
 	ticket budget.Ticket // none until it goes upstream: an answer that is kept costs nothing
@@ -45,6 +46,7 @@ func (c *call) open(ctx context.Context, t *tab, task *attempt.Task) (err error)
 
 // settle gives back what a call did not use.
 func (t *tab) settle(out *attempt.Outcome) {
+	t.permit.Leave()
 	settleLimits(t.door, t.stay, out)
 	t.ticket.Settle(out.Cost.Plus(out.Forfeit))
 }

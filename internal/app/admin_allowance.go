@@ -15,6 +15,7 @@ import (
 type limitsView struct {
 	penstock.Limits
 	EnqueuedTokens int64                      `json:"enqueued_tokens,omitempty"`
+	StoredBytes    int64                      `json:"stored_bytes,omitempty"`
 	Models         map[string]penstock.Limits `json:"models,omitempty"`
 }
 
@@ -29,7 +30,7 @@ type allowanceFields struct {
 // apply edits a tenant by what was said. Codes: invalid_request.
 func (f allowanceFields) apply(t *store.TenantRecord) error {
 	if l := f.Limits; l != nil {
-		t.Limits, t.EnqueuedTokens, t.ModelLimits = withBurst(l.Limits), l.EnqueuedTokens, nil
+		t.Limits, t.EnqueuedTokens, t.StoredBytes, t.ModelLimits = withBurst(l.Limits), l.EnqueuedTokens, l.StoredBytes, nil
 		for model, limits := range l.Models {
 			if limits.None() {
 				continue

@@ -75,7 +75,7 @@ func (a *app) tenantView(t store.TenantRecord) tenantView {
 	return tenantView{
 		Object: "tenant", ID: t.ID, Source: t.Source, Enabled: t.Enabled, Tier: t.Tier, Weight: t.Weight, Lanes: t.Lanes,
 		Regions: append([]string{}, t.Regions...), Models: append([]string{}, t.Models...), MediaHosts: append([]string{}, t.MediaHosts...),
-		Limits: limitsView{t.Limits, t.EnqueuedTokens, t.ModelLimits}, Budget: config.BudgetOf(t.Budgets, "", ""), ModelBudgets: modelBudgets(t.Budgets),
+		Limits: limitsView{t.Limits, t.EnqueuedTokens, t.StoredBytes, t.ModelLimits}, Budget: config.BudgetOf(t.Budgets, "", ""), ModelBudgets: modelBudgets(t.Budgets),
 		Retention: retentionView{own(t.Retention.Results), own(t.Retention.Events), own(t.Retention.Idempotency), own(t.Retention.Files)},
 		ETag:      api.ETag(t.Version), CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt,
 	}

@@ -33,6 +33,7 @@ import (
 	"penstock/internal/directory"
 	"penstock/internal/disk"
 	"penstock/internal/file"
+	"penstock/internal/inflight"
 	"penstock/internal/isolate"
 	"penstock/internal/journal"
 	"penstock/internal/limit"
@@ -111,6 +112,8 @@ type app struct {
 	sweeper   *retain.Sweeper
 	disks     *disk.Watcher
 	files     *file.Keeper
+	bodies    *inflight.Pool // the memory of request bodies
+	answers   *inflight.Pool // the memory of upstreams' answers
 	splitter  *batch.Splitter
 	finisher  *batch.Finisher
 	webhooks  *webhook.Runner
@@ -180,6 +183,7 @@ func (a *app) connect() (err error) {
 	a.recorder = record.New(record.Deps{Store: a.store, Journal: a.journal, Log: a.log})
 	a.rooms = a.newRooms(time.Now)
 	a.connectLimits(time.Now)
+	a.connectMemory()
 	a.router = route.New(a.rooms)
 	a.budgets = budget.New(budget.Deps{
 		Store: a.store, Lease: func() store.Lease { return a.pool.Lease() }, Metrics: a.metrics, Log: a.log, Clock: time.Now,
@@ -194,7 +198,7 @@ func (a *app) connect() (err error) {
 		return err
 	}
 	a.runner = attempt.New(attempt.Deps{
-		Config: a.live, Providers: a.providers, Translator: translator{}, Router: a.router, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
+		Config: a.live, Providers: a.providers, Translator: translator{}, Router: a.router, Answers: a.answers, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
 	})
 	if a.files, err = a.newFiles(); err != nil {
 		return err
@@ -228,9 +232,9 @@ func (a *app) connectAPI(runner *attempt.Runner) (err error) {
 		return fmt.Errorf("preparing links: %w", err)
 	}
 	a.api, err = api.New(api.Deps{
-		Files: a.files, Links: links, Batches: a.store,
+		Files: a.files, Storage: a.store, RefusingUploads: a.disks.UploadRefusal, Links: links, Batches: a.store,
 		Config: a.live, Budgets: a.budgets, Usage: usage.New(a.store), Runner: runner, Recorder: a.recorder, Cache: a.newCache(), Jobs: a.store, Inputs: a.store, Deleter: a.store, Letters: a.store, Webhooks: a.webhookService(),
-		Backlog: a.backlog, WaitingOn: a.waitingOn, Reader: deliver.NewReader(a.store, a.hub),
+		Bodies: a.bodies, Keys: a.directory, Backlog: a.backlog, WaitingOn: a.waitingOn, Reader: deliver.NewReader(a.store, a.hub),
 		Admit: admit.New(admit.Deps{
 			Config: a.live, Callers: a.directory, Jobs: a.store, Retries: a.store, Balances: a.store, Room: a.disks, Backlog: a.backlog, Bell: a.bell, Starter: starter{a}, Controls: a.controls,
 			Limits: a.limits, Metrics: a.metrics, Clock: time.Now,
@@ -251,7 +255,7 @@ func (a *app) connectPool(runner *attempt.Runner) (err error) {
 		SoftStop: softStop(p.ShutdownGrace), Bays: bays(p.Work.Pools), LeaseOnly: !a.Role.works(), Suspects: suspects,
 	}, work.Deps{
 		Store: a.store, History: a.store, Runner: runner, Isolated: a.isolated, Gate: gate{a}, Weights: a.laneWeights, Open: a.controls.Open, Calls: a.callsHeldBack, State: a.state, Bell: a.bell, Announce: announcer{a.hub, a.webhooks}, Cancels: a.cancels.Listen(),
-		Used: a.usedByItem, Streams: a.store, Said: a.hub.Announce, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
+		Answers: a.answers, Used: a.usedByItem, Streams: a.store, Said: a.hub.Announce, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
 	})
 	return err
 }
@@ -288,6 +292,9 @@ func (a *app) run(ctx context.Context) error {
 	back.Go(func() error { return a.controls.Run(backCtx) })
 	back.Go(func() error { return a.directory.Run(backCtx) })
 	back.Go(func() error { return a.backlog.Run(backCtx) })
+	stored := &storedWatch{source: a.store}
+	a.metrics.CollectStored(stored.status)
+	back.Go(func() error { return stored.run(backCtx) })
 	back.Go(func() error { return a.webhooks.Run(backCtx) })
 	if a.children != nil {
 		back.Go(func() error { return a.children.Run(backCtx) })

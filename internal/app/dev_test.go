@@ -52,7 +52,7 @@ func TestDetectAnthropic(t *testing.T) {
 		if len(found) != 1 || found[0].kind != config.KindAnthropic || found[0].url != want || found[0].key.Reveal() != "sk-ant-real" {
 			t.Fatalf("%s: found %+v", base, found)
 		}
-		if _, err := newProvider(found[0].name, config.ProviderConfig{Kind: found[0].kind, BaseURL: found[0].url, APIKey: found[0].key}, nil); err != nil {
+		if _, err := new(registry).newProvider(found[0].name, config.ProviderConfig{Kind: found[0].kind, BaseURL: found[0].url, APIKey: found[0].key}, nil); err != nil {
 			t.Errorf("%s: %v", base, err)
 		}
 	}

@@ -84,7 +84,7 @@ func (s providerSettings) provider() (provider.Provider, error) {
 	for _, key := range s.Keys {
 		c.APIKeys = append(c.APIKeys, config.NewSecret(key))
 	}
-	return newProvider(s.Name, c, nil)
+	return new(registry).newProvider(s.Name, c, nil)
 }
 
 // RunChild is the life of a child process that runs suspects for its parent. It opens no database, listens nowhere and

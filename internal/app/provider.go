@@ -18,6 +18,8 @@ type registry struct {
 	live *config.Live
 	keys keyWatch
 
+	maxAnswerBytes int64
+
 	mu       sync.Mutex
 	snapshot *config.Snapshot // the one that adapters were made for
 	adapters map[string]adapter
@@ -29,7 +31,7 @@ type adapter struct {
 }
 
 func newRegistry(live *config.Live, keys keyWatch) *registry {
-	return &registry{live: live, keys: keys, adapters: make(map[string]adapter)}
+	return &registry{live: live, keys: keys, maxAnswerBytes: live.Current().Process.Limits.MaxAnswerBytes, adapters: make(map[string]adapter)}
 }
 
 // Provider implements attempt.Providers.
@@ -57,7 +59,7 @@ func (r *registry) build(s *config.Snapshot) map[string]adapter {
 			next[name] = old
 			continue
 		}
-		if p, err := newProvider(name, settings, r.keys); err == nil {
+		if p, err := r.newProvider(name, settings, r.keys); err == nil {
 			next[name] = adapter{p, settings}
 		}
 	}
@@ -79,15 +81,15 @@ func sameProvider(a, b config.ProviderConfig) bool {
 // check reports what keeps a snapshot's adapters from being made.
 func (r *registry) check(s *config.Snapshot) error {
 	for name, settings := range s.Providers {
-		if _, err := newProvider(name, settings, nil); err != nil {
+		if _, err := r.newProvider(name, settings, nil); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func newProvider(name string, c config.ProviderConfig, keys keyWatch) (provider.Provider, error) {
-	settings := wire.Config{Name: name, BaseURL: c.BaseURL, WatchKeys: keys.of(name)}
+func (r *registry) newProvider(name string, c config.ProviderConfig, keys keyWatch) (provider.Provider, error) {
+	settings := wire.Config{Name: name, BaseURL: c.BaseURL, WatchKeys: keys.of(name), MaxAnswerBytes: int(r.maxAnswerBytes)}
 	for _, key := range c.Keys() {
 		settings.APIKeys = append(settings.APIKeys, key.Reveal())
 	}

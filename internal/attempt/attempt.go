@@ -28,6 +28,7 @@ import (
 	"penstock/internal/body"
 	"penstock/internal/config"
 	"penstock/internal/crash"
+	"penstock/internal/inflight"
 	"penstock/internal/microbatch"
 	"penstock/internal/provider"
 	"penstock/internal/room"
@@ -56,6 +57,7 @@ type Deps struct {
 	// Translator helps where a target speaks another dialect than the caller; nil for no help.
 	Translator Translator
 	Router     *route.Router
+	Answers    *inflight.Pool // the memory of answers; nil for no bounds
 	Metrics    *telemetry.Metrics
 	Tracer     *telemetry.Tracer
 	Log        *slog.Logger
@@ -353,6 +355,7 @@ type try struct {
 	forfeit penstock.NanoUSD
 	claimed penstock.Usage // what the upstream told that cannot be, zero for nothing
 	drain   *drain         // nil unless its stream may outlive its caller
+	memory  answerMemory
 }
 
 // open makes a try on the room that was chosen for it, up to where the sink has seen the answer begin. The context that it
@@ -362,6 +365,7 @@ func (r *Runner) open(ctx context.Context, t *try) (within context.Context, fail
 	defer t.rescue(&failure)
 	within, t.span = r.startSpan(within, t)
 	within = t.outlive(within)
+	t.memory = answerMemory{r.Answers.Open(t.task.Owner), within.Done()}
 	answer, err := r.ask(within, t)
 	if err != nil {
 		return within, t.letter.failure(err)
@@ -379,6 +383,7 @@ func (r *Runner) close(ctx context.Context, t *try, failure *provider.Error) *pr
 	if broken := t.shut(); failure == nil {
 		failure = broken
 	}
+	t.memory.Close()
 	t.drain.end()
 	t.record.FinishedAt = r.Clock()
 	t.checkUsage()
@@ -407,6 +412,7 @@ func (t *Task) release() {
 
 // release gives the room of a try back if that was not done.
 func (t *try) release() {
+	t.memory.Close()
 	if !t.given {
 		t.choice.Release()
 	}
@@ -485,6 +491,9 @@ func (r *Runner) ask(ctx context.Context, t *try) (provider.Answer, error) {
 		return nil, err
 	}
 	t.record.FirstTokenAt = r.Clock()
+	if t.letter.translation != nil && !t.task.Stream {
+		answer = &gathering{answer, &t.memory}
+	}
 	if t.task.Stream {
 		t.choice.Begun(t.record.FirstTokenAt.Sub(t.record.StartedAt))
 	}
@@ -526,7 +535,7 @@ func (t *try) call(ctx context.Context) provider.Call {
 		Timeouts: provider.Timeouts{
 			Connect: t.target.ConnectTimeout, FirstToken: firstToken, Idle: t.target.IdleTimeout,
 		},
-		Deadline: t.deadline(), Header: telemetry.Inject(ctx, t.letter.header), Traced: t.span.Recording(),
+		Deadline: t.deadline(), Memory: &t.memory, Header: telemetry.Inject(ctx, t.letter.header), Traced: t.span.Recording(),
 	}
 }
 

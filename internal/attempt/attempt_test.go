@@ -107,6 +107,7 @@ var kindRules = []struct {
 	{provider.KindMalformed, true, bound},
 	{provider.KindCancelled, false, bound},
 	{provider.KindInternal, false, bound},
+	{provider.KindMemory, false, bound},
 }
 
 func TestFallbackByKind(t *testing.T) {

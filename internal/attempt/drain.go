@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"penstock"
 	"penstock/internal/provider"
 )
 
@@ -34,7 +35,12 @@ func (t *try) outlive(ctx context.Context) context.Context {
 	}
 	within, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	t.drain = &drain{timeout: t.target.DrainTimeout, cancel: cancel}
-	t.drain.unwatch = context.AfterFunc(ctx, t.drain.leave)
+	t.drain.unwatch = context.AfterFunc(ctx, func() {
+		t.drain.leave()
+		if _, ended := errors.AsType[*penstock.Error](context.Cause(ctx)); ended {
+			t.drain.cancel() // not by its caller: nothing more is to be spent
+		}
+	})
 	return within
 }
 

@@ -49,6 +49,7 @@ func (c *checker) process(p *Process) {
 	c.cache("cache", p.Cache)
 	within(c, "limits.max_json_depth", p.Limits.MaxJSONDepth, bounds[int]{minMaxJSONDepth, maxMaxJSONDepth})
 	within(c, "limits.max_file_bytes", p.Limits.MaxFileBytes, bounds[int64]{minMaxFileBytes, maxMaxFileBytes})
+	c.bounds(&p.Limits)
 	c.webhooks(p.Webhooks)
 }
 

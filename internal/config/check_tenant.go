@@ -11,7 +11,7 @@ import (
 func (s *Snapshot) CheckTenant(t penstock.Tenant) error {
 	c := checker{broken: map[path]bool{}}
 	own := TenantConfig{Weight: t.Weight, Lanes: t.Lanes, Regions: t.Regions, Models: t.Models, Tier: t.Tier, MediaHosts: t.MediaHosts, Limits: TenantLimits{
-		RateLimits: rateLimitsOf(t.Limits), EnqueuedTokens: t.EnqueuedTokens, Models: map[string]RateLimits{},
+		RateLimits: rateLimitsOf(t.Limits), EnqueuedTokens: t.EnqueuedTokens, StoredBytes: t.StoredBytes, Models: map[string]RateLimits{},
 	}}
 	for model, l := range t.ModelLimits {
 		own.Limits.Models[model] = rateLimitsOf(l)

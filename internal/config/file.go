@@ -226,6 +226,8 @@ type Limits struct {
 	// the default, 2147483648 (2 GiB). From 1024 to 1099511627776 (1 TiB).
 	MaxFileBytes int64 `yaml:"max_file_bytes"`
 
+	Bounds `yaml:",inline"`
+
 	_ reserved `yaml:"max_items" refuse:"cannot be set: a job takes at most 10000 inputs, and a file has as many lines as it likes; remove it"`
 }
 

@@ -107,6 +107,7 @@ func (p *Process) fillDefaults(written places) {
 	fill(written, "limits.max_job_bytes", &p.Limits.MaxJobBytes, DefaultMaxJobBytes)
 	fill(written, "limits.max_json_depth", &p.Limits.MaxJSONDepth, DefaultMaxJSONDepth)
 	fill(written, "limits.max_file_bytes", &p.Limits.MaxFileBytes, DefaultMaxFileBytes)
+	p.Limits.Bounds.fillDefaults(written, p.Limits.MaxJobBytes)
 	fill(written, "cache.max_bytes", &p.Cache.MaxBytes, DefaultCacheBytes)
 	fill(written, "cache.max_entry_bytes", &p.Cache.MaxEntryBytes, min(DefaultCacheEntryBytes, p.Cache.MaxBytes/maxCacheEntryPart))
 	fill(written, "webhooks.timeout", &p.Webhooks.Timeout, DefaultWebhookTimeout)

@@ -48,6 +48,7 @@ const (
 	maxBurst          = 0.5
 	minShare          = 0.01
 	maxEnqueuedTokens = 1_000_000_000_000_000
+	maxStoredBytes    = 1 << 50
 )
 
 func (l *RateLimits) fillDefaults(written places, at path) {
@@ -85,6 +86,7 @@ func (l TenantLimits) modelLimits() map[string]penstock.Limits {
 func (c *checker) tenantLimits(at path, t TenantConfig) {
 	c.rateLimits(at+".limits", t.Limits.RateLimits)
 	c.optional(at+".limits.enqueued_tokens", t.Limits.EnqueuedTokens, maxEnqueuedTokens)
+	c.optional(at+".limits.stored_bytes", t.Limits.StoredBytes, maxStoredBytes)
 	for _, name := range slices.Sorted(maps.Keys(t.Limits.Models)) {
 		at := (at + ".limits.models").key(name)
 		if !modelName.MatchString(name) {

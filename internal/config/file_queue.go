@@ -44,6 +44,11 @@ type TenantLimits struct {
 	// 1000000000000000.
 	EnqueuedTokens int64 `yaml:"enqueued_tokens,omitempty"`
 
+	// StoredBytes is how many bytes it may have stored: the inputs and results of its jobs, kept responses and batches
+	// included, and its files. Past it uploads and submits are refused; what was accepted still finishes. Zero: no
+	// such bound. Up to 1125899906842624 (1 PiB).
+	StoredBytes int64 `yaml:"stored_bytes,omitempty"`
+
 	RateLimits `yaml:",inline"`
 
 	// Models are limits of its calls for one model, by the name that callers ask for; they hold beside its

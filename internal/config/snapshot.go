@@ -57,7 +57,7 @@ func newSnapshot(file File) *Snapshot {
 	for id, t := range file.Tenants {
 		tenant := penstock.Tenant{ID: penstock.TenantID(id), Weight: t.Weight, Lanes: t.Lanes, Retention: penstock.Retention(t.Retention),
 			Regions: t.Regions, Models: t.Models, Tier: t.Tier, MediaHosts: t.MediaHosts, Limits: t.Limits.limits(), ModelLimits: t.Limits.modelLimits(),
-			EnqueuedTokens: t.Limits.EnqueuedTokens, Budgets: t.budgets()}
+			EnqueuedTokens: t.Limits.EnqueuedTokens, StoredBytes: t.Limits.StoredBytes, Budgets: t.budgets()}
 		s.Tenants[tenant.ID] = tenant
 		for i, k := range t.Keys {
 			digest := k.Secret.digest()

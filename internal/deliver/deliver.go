@@ -111,12 +111,6 @@ type Reader struct {
 // NewReader returns a reader over a store that is told of changes by a hub.
 func NewReader(jobs Jobs, hub *Hub) *Reader { return &Reader{jobs: jobs, hub: hub} }
 
-// Wait returns the job as soon as it is finished, or as it is when d is over or ctx ends. Codes:
-// those of store.Jobs.Job.
-func (r *Reader) Wait(ctx context.Context, tenant penstock.TenantID, id penstock.ID, d time.Duration) (penstock.Job, error) {
-	return r.WaitUntil(ctx, tenant, id, Until{Timeout: d})
-}
-
 // Until says how long a caller waits. A finished job does not change any more, so its end always ends a wait.
 type Until struct {
 	Timeout time.Duration
@@ -127,9 +121,9 @@ func (u Until) over(j penstock.Job) bool {
 	return !j.FinishedAt.IsZero() || (u.Reached != nil && u.Reached(j))
 }
 
-// WaitUntil returns the job as soon as it is what the caller waits for, or as it is when the time is over or ctx ends.
+// Wait returns the job as soon as it is what the caller waits for, or as it is when the time is over or ctx ends.
 // Codes: those of store.Jobs.Job.
-func (r *Reader) WaitUntil(ctx context.Context, tenant penstock.TenantID, id penstock.ID, until Until) (penstock.Job, error) {
+func (r *Reader) Wait(ctx context.Context, tenant penstock.TenantID, id penstock.ID, until Until) (penstock.Job, error) {
 	changed, stop := r.hub.subscribe(id)
 	defer stop()
 	timeout := time.NewTimer(until.Timeout)

@@ -99,7 +99,7 @@ func (s *jobStore) count() (reads, pages int) {
 func wait(t *testing.T, r *Reader, d time.Duration) (penstock.Job, time.Duration) {
 	t.Helper()
 	began := time.Now()
-	job, err := r.Wait(t.Context(), tenant, jobID, d)
+	job, err := r.Wait(t.Context(), tenant, jobID, Until{Timeout: d})
 	if err != nil {
 		t.Errorf("wait: %v", err)
 	}
@@ -135,7 +135,7 @@ func TestWaitUntilTheNextChange(t *testing.T) {
 		r := NewReader(s, hub)
 		awaitSeq := func(above int64) (penstock.Job, time.Duration) {
 			began := time.Now()
-			job, err := r.WaitUntil(t.Context(), tenant, jobID, Until{Timeout: 10 * time.Second, Reached: func(j penstock.Job) bool { return j.Seq > above }})
+			job, err := r.Wait(t.Context(), tenant, jobID, Until{Timeout: 10 * time.Second, Reached: func(j penstock.Job) bool { return j.Seq > above }})
 			if err != nil {
 				t.Error(err)
 			}
@@ -242,7 +242,7 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		defer cancel()
 		began := time.Now()
-		job, err := NewReader(newStore(), hub).Wait(ctx, tenant, jobID, time.Minute)
+		job, err := NewReader(newStore(), hub).Wait(ctx, tenant, jobID, Until{Timeout: time.Minute})
 		if took := time.Since(began); err != nil || job.ID != jobID || took != 300*time.Millisecond {
 			t.Errorf("got %+v, %v after %v; want the job as it is, after 300ms", job, err, took)
 		}
@@ -268,7 +268,7 @@ func TestWaitMissesNoChangeAfterItsRead(t *testing.T) {
 func TestWaitReturnsErrorsOfTheStore(t *testing.T) {
 	t.Parallel()
 	hub := new(Hub)
-	_, err := NewReader(newStore(), hub).Wait(t.Context(), "other", jobID, time.Minute)
+	_, err := NewReader(newStore(), hub).Wait(t.Context(), "other", jobID, Until{Timeout: time.Minute})
 	if penstock.ErrorCode(err) != penstock.CodeNotFound {
 		t.Errorf("another tenant got %v, want not_found", err)
 	}
@@ -436,7 +436,7 @@ func TestEndOfTheContextDuringAReadIsNoError(t *testing.T) {
 			s.afterJob = cancel
 			s.mu.Unlock()
 		})
-		if job, err := NewReader(s, hub).Wait(ctx, tenant, jobID, time.Minute); err != nil || job.ID != jobID {
+		if job, err := NewReader(s, hub).Wait(ctx, tenant, jobID, Until{Timeout: time.Minute}); err != nil || job.ID != jobID {
 			t.Errorf("wait returned %+v, %v", job, err)
 		}
 	})

@@ -4,7 +4,7 @@
 // It owns the view of this process and its refreshing: every [PollInterval], and sooner when told to look. The
 // truth is the file's and the store's; where both name a tenant, the file's word counts. It also notes when keys
 // were last used, behind the answers and in bounded batches, and slows down those who guess keys ([Throttle]).
-// What a caller may do is for those who ask.
+// What a caller may do is for those who ask. A call that stays open is watched: it ends with its key ([Directory.Watch]).
 //
 // Secrets are never kept, only their SHA-256: keys are long and random, so they need no slow hash. A look-up is a
 // few map hits on a state that is never changed, only replaced; candidates are found by the first bytes of the
@@ -61,6 +61,8 @@ type Directory struct {
 	uses     chan store.KeyUse
 	known    atomic.Pointer[state]
 	updating sync.Mutex // held while one state replaces another
+	changed  chan struct{}
+	watches  watches
 }
 
 // state is one view of the store. It is never changed, only replaced.
@@ -83,7 +85,7 @@ type key struct {
 
 // New returns a directory that has not looked yet.
 func New(d Deps) *Directory {
-	dir := &Directory{Deps: d, look: make(chan struct{}, 1), uses: make(chan store.KeyUse, maxUses)}
+	dir := &Directory{Deps: d, look: make(chan struct{}, 1), uses: make(chan store.KeyUse, maxUses), changed: make(chan struct{}, 1)}
 	dir.known.Store(&state{})
 	return dir
 }
@@ -94,24 +96,32 @@ func (d *Directory) Caller(secret string) (penstock.Caller, error) {
 	if !ok {
 		return penstock.Caller{}, unknownKey()
 	}
-	file, now := d.Config.Current(), d.Clock()
+	caller, k, err := d.lookUp(digest)
+	if k != nil {
+		d.note(k, d.Clock())
+	}
+	return caller, err
+}
+
+// lookUp returns who a digest belongs to, and the key where it is good and is kept in the store. Codes: invalid_key.
+func (d *Directory) lookUp(digest store.KeyHash) (penstock.Caller, *key, error) {
+	file := d.Config.Current()
 	if caller, ok := file.CallerOf(digest); ok {
-		return caller, nil
+		return caller, nil, nil
 	}
 	known := d.known.Load()
 	k := known.find(digest)
 	if k == nil {
-		return penstock.Caller{}, unknownKey()
+		return penstock.Caller{}, nil, unknownKey()
 	}
-	if !k.ExpiresAt.IsZero() && !k.ExpiresAt.After(now) {
-		return penstock.Caller{}, penstock.Errorf(penstock.CodeInvalidKey, "This API key has expired; ask for another one.")
+	if !k.ExpiresAt.IsZero() && !k.ExpiresAt.After(d.Clock()) {
+		return penstock.Caller{}, nil, penstock.Errorf(penstock.CodeInvalidKey, "This API key has expired; ask for another one.")
 	}
 	tenant, ok := known.tenant(file, k.Tenant)
 	if !ok {
-		return penstock.Caller{}, penstock.Errorf(penstock.CodeInvalidKey, "The tenant of this API key is disabled.")
+		return penstock.Caller{}, nil, penstock.Errorf(penstock.CodeInvalidKey, "The tenant of this API key is disabled.")
 	}
-	d.note(k, now)
-	return penstock.Caller{Tenant: tenant, Key: k.Name, Scopes: k.Scopes, Limits: k.Limits}, nil
+	return penstock.Caller{Tenant: tenant, Key: k.Name, Scopes: k.Scopes, Limits: k.Limits}, k, nil
 }
 
 func unknownKey() error {
@@ -202,6 +212,10 @@ func (d *Directory) Refresh(ctx context.Context) error {
 	}
 	if next != nil {
 		d.known.Store(next)
+		select {
+		case d.changed <- struct{}{}:
+		default: // open calls are about to be checked
+		}
 	}
 	return nil
 }
@@ -251,8 +265,11 @@ func (s *state) replace(k store.APIKey) {
 	}
 }
 
-// Run keeps the view fresh and notes uses until ctx ends.
+// Run keeps the view fresh, notes uses, and ends what keys that ended have open, until ctx ends.
 func (d *Directory) Run(ctx context.Context) error {
+	var watching sync.WaitGroup
+	watching.Go(func() { d.watchKeys(ctx) })
+	defer watching.Wait()
 	poll, flush := time.NewTicker(PollInterval), time.NewTicker(flushInterval)
 	defer poll.Stop()
 	defer flush.Stop()

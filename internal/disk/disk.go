@@ -60,8 +60,10 @@ type Deps struct {
 type Watcher struct {
 	Deps
 	refusal atomic.Pointer[penstock.Error] // nil while there is room
+	uploads atomic.Pointer[penstock.Error] // nil while there is room for large files
 
 	mu        sync.Mutex // held while the disks are looked at
+	lookedAt  time.Time
 	low       map[string]bool
 	fullUntil time.Time
 }
@@ -96,6 +98,24 @@ func (w *Watcher) Refusal() error {
 	return nil
 }
 
+// uploadLook is how old a look may be that an upload goes by: one can write much within [Interval].
+const uploadLook = 100 * time.Millisecond
+
+// UploadRefusal is the answer to uploads: nil while there is room for them. They need twice the floor, so that the files
+// of one tenant do not take the room of everybody's jobs. An upload asks again while it writes. Codes: overloaded.
+func (w *Watcher) UploadRefusal(ctx context.Context) error {
+	w.mu.Lock()
+	stale := w.Clock().Sub(w.lookedAt) >= uploadLook
+	w.mu.Unlock()
+	if stale {
+		w.Look(ctx)
+	}
+	if e := w.uploads.Load(); e != nil {
+		return e
+	}
+	return w.Refusal()
+}
+
 // Full tells the watcher that a write found a disk full.
 func (w *Watcher) Full() {
 	w.mu.Lock()
@@ -111,7 +131,8 @@ func (w *Watcher) Full() {
 func (w *Watcher) Look(ctx context.Context) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var verdict *penstock.Error
+	w.lookedAt = w.Clock()
+	var verdict, uploads *penstock.Error
 	for _, v := range w.Volumes {
 		space, err := w.measure(ctx, v)
 		if err != nil {
@@ -121,11 +142,15 @@ func (w *Watcher) Look(ctx context.Context) {
 			}
 			continue
 		}
+		if space.Free < 2*w.Floor(space.Size) {
+			uploads = uploadRefusal(v.Name)
+		}
 		if w.judge(ctx, v, space) {
 			verdict = refusal(fmt.Sprintf("The server's %s disk is nearly full: %s are free, %s must stay free",
 				v.Name, sizeText(space.Free), sizeText(w.Floor(space.Size))))
 		}
 	}
+	w.uploads.Store(uploads)
 	if verdict == nil && w.Clock().Before(w.fullUntil) {
 		return
 	}
@@ -175,6 +200,13 @@ func refusal(why string) *penstock.Error {
 	return &penstock.Error{
 		Code: penstock.CodeOverloaded, RetryAfter: retryAfter, Err: errors.New(why),
 		Message: "The server is short of disk space. No new jobs are taken until its operator makes room; jobs can still be read, cancelled and deleted.",
+	}
+}
+
+func uploadRefusal(disk string) *penstock.Error {
+	return &penstock.Error{
+		Code: penstock.CodeOverloaded, RetryAfter: retryAfter,
+		Message: fmt.Sprintf("The server's %s disk has too little room for uploads: what is left is kept for jobs. Try again when its operator has made room, or send fewer requests as inputs of a job.", disk),
 	}
 }
 

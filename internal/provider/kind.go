@@ -34,13 +34,14 @@ const (
 	KindMalformed      Kind = "malformed"        // the answer is not of the protocol
 	KindCancelled      Kind = "cancelled"        // our side gave up: cancel, shutdown, caller left
 	KindInternal       Kind = "internal"         // a defect on our side, such as a panic
+	KindMemory         Kind = "memory"           // our side has no memory for the answer now
 )
 
 // Kinds lists every kind.
 var Kinds = []Kind{
 	KindRateLimited, KindOverloaded, KindSpendCap, KindAuth, KindModelNotFound, KindRejected,
 	KindContextTooLong, KindTooLarge, KindForbidden, KindContentBlocked, KindServer, KindFinal, KindConnect, KindNetwork, KindTimeout,
-	KindTruncated, KindMalformed, KindCancelled, KindInternal,
+	KindTruncated, KindMalformed, KindCancelled, KindInternal, KindMemory,
 }
 
 // Policy says what an error of some kind means for the inference that met it.
@@ -79,6 +80,7 @@ var policies = map[Kind]Policy{
 	KindMalformed:      {Fallback: true, Retry: true, Billable: true, Code: penstock.CodeUpstreamError},
 	KindCancelled:      {Billable: true, Code: penstock.CodeCancelled},
 	KindInternal:       {Retry: true, Billable: true, Code: penstock.CodeInternal},
+	KindMemory:         {Retry: true, Billable: true, Code: penstock.CodeOverloaded},
 }
 
 // Policy returns what errors of this kind mean.

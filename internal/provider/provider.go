@@ -51,10 +51,19 @@ type Call struct {
 	// Deadline is when the answer has to be complete, whoever is slow; zero for never. It is not the context's: the adapter
 	// has a clock for the phases already, and a second one would cost every call.
 	Deadline time.Time
+	// Memory bounds what of the answer may be held in memory; nil for no bounds but the adapter's own.
+	Memory Memory
 	// Header carries end-to-end headers for the upstream, such as traceparent. May be nil.
 	Header http.Header
 	// Traced says that a trace wants to be told of the answer: see Meta.Traced.
 	Traced bool
+}
+
+// Memory is who accounts for the bytes of answers.
+type Memory interface {
+	// Take asks for the memory of more bytes, and may wait for it. Whoever made the call gives it back. Codes:
+	// rate_limited, overloaded.
+	Take(n int64) error
 }
 
 // Timeouts bound the phases of a call.

@@ -53,7 +53,7 @@ func TestNextByKind(t *testing.T) {
 	retried := map[provider.Kind]bool{
 		provider.KindRateLimited: true, provider.KindOverloaded: true, provider.KindServer: true, provider.KindConnect: true,
 		provider.KindNetwork: true, provider.KindTimeout: true, provider.KindTruncated: true, provider.KindMalformed: true,
-		provider.KindInternal: true,
+		provider.KindInternal: true, provider.KindMemory: true,
 	}
 	for _, kind := range provider.Kinds {
 		if _, again := DefaultBackoff.Next(Failure{Kind: kind, Tries: 1, Counted: 1, MaxAttempts: 2}); again != retried[kind] {

@@ -65,7 +65,7 @@ func (t *Ticket) verdict(kind provider.Kind) verdict {
 		return unreachable
 	case provider.KindNetwork, provider.KindTimeout, provider.KindOverloaded, provider.KindTruncated:
 		return sick
-	case provider.KindCancelled, provider.KindInternal, provider.KindMalformed:
+	case provider.KindCancelled, provider.KindInternal, provider.KindMemory, provider.KindMalformed:
 		return silent
 	}
 	return well

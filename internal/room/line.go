@@ -19,12 +19,9 @@ func (b *Book) uncounted(r *room) bool {
 
 // seats sees whether every party has a seat for the call. Where one has none, the call waits in its line.
 func (t *Turn) seats(now time.Time) *Shortage {
-	if !t.use.seated() {
-		return nil
-	}
 	b := t.book
 	for i, r := range t.rooms {
-		if r.seating.cap == 0 || (t.line == r && t.promise) {
+		if r.seating.cap == 0 || !t.use.seated(r) || (t.line == r && t.promise) {
 			continue
 		}
 		if b.seatFree(r, now) && (len(r.line) == 0 || r.line[0] == t) {
@@ -51,7 +48,7 @@ func (t *Turn) seats(now time.Time) *Shortage {
 // wishSeats has the next visit ask for seats where there are none.
 func (t *Turn) wishSeats(now time.Time) {
 	for _, r := range t.rooms {
-		if t.use.seated() && r.seating.cap > 0 && !t.book.seatFree(r, now) {
+		if t.use.seated(r) && r.seating.cap > 0 && !t.book.seatFree(r, now) {
 			r.seating.unmet = true
 		}
 	}
@@ -143,7 +140,7 @@ func (s *Stay) Entrust() {
 		return
 	}
 	for i := range s.parts {
-		if r := s.parts[i].room; s.seated && r.seating.cap > 0 && s.book.Bank != nil {
+		if r := s.parts[i].room; s.parts[i].seated && r.seating.cap > 0 && s.book.Bank != nil {
 			r.calls++
 			r.entrusted++
 			r.seating.granted = max(0, r.seating.granted-1)

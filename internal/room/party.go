@@ -29,10 +29,17 @@ type Use struct {
 	Later bool
 	// Try says which try of its caller it is, as far as the caller tells.
 	Try store.Try
+	// Permit says that it asks for its places at a time alone: its body was not read yet, so nothing else is known of it.
+	Permit bool
+	// Permitted says that its tenant and its key gave it a place before.
+	Permitted bool
 }
 
 // concerns says whether a limit on a resource is one for the call.
 func (u *Use) concerns(r resource) bool {
+	if u.Permit {
+		return false
+	}
 	switch r {
 	case requests:
 		return true
@@ -46,7 +53,6 @@ func (u *Use) concerns(r resource) bool {
 type Stay struct {
 	book   *Book
 	parts  []part
-	seated bool
 	over   bool
 	waited time.Duration
 }
@@ -63,6 +69,7 @@ func (s *Stay) WaitedFor() time.Duration {
 type part struct {
 	room    *room
 	charged amounts
+	seated  bool
 }
 
 // Shortage is why a party has no room.
@@ -147,11 +154,11 @@ func (b *Book) Enter(parties []Party, u Use) (*Stay, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := b.Clock()
-	s := &Stay{book: b, parts: make([]part, len(parties)), seated: u.seated()}
+	s := &Stay{book: b, parts: make([]part, len(parties))}
 	for i := range parties {
 		r := b.party(&parties[i], now)
 		r.users.Saw(parties[i].Holder, now)
-		s.parts[i].room = r
+		s.parts[i].room, s.parts[i].seated = r, u.seated(r)
 		if !b.open(r, u, now) {
 			return nil, false
 		}
@@ -163,15 +170,17 @@ func (b *Book) Enter(parties []Party, u Use) (*Stay, bool) {
 	return s, true
 }
 
-// seated says whether a call takes a seat.
-func (u *Use) seated() bool { return !u.Queued && !u.Dry }
+// seated says whether a call takes a seat of a party.
+func (u *Use) seated(r *room) bool {
+	return !u.Queued && !u.Dry && (!u.Permitted || r.name.Kind == KindModel)
+}
 
 // sit counts a call among those that run.
 func (s *Stay) sit(now time.Time) {
 	for i := range s.parts {
 		r := s.parts[i].room
 		r.askedAt = now
-		if s.seated {
+		if s.parts[i].seated {
 			r.running++
 			r.seating.peak = max(r.seating.peak, r.running)
 		}
@@ -180,7 +189,7 @@ func (s *Stay) sit(now time.Time) {
 
 // open says whether a party has room for a call at once, and nobody waits before it.
 func (b *Book) open(r *room, u Use, now time.Time) bool {
-	if u.seated() && r.seating.cap > 0 && (len(r.line) > 0 || !b.seatFree(r, now)) {
+	if u.seated(r) && r.seating.cap > 0 && (len(r.line) > 0 || !b.seatFree(r, now)) {
 		return false
 	}
 	for i := range r.rates {
@@ -212,6 +221,9 @@ func (f *Shortage) worse(than *Shortage) bool {
 
 // use is what a call is likely to take of a party.
 func (r *room) use(u Use) amounts {
+	if u.Permit {
+		return amounts{}
+	}
 	if u.Free || u.Dry {
 		return callOf(0, 0)
 	}
@@ -313,12 +325,11 @@ func (s *Stay) Release() {
 
 func (s *Stay) leave() {
 	s.over = true
-	if !s.seated {
-		return
-	}
 	for i := range s.parts {
-		s.parts[i].room.running--
-		s.book.wakeLine(s.parts[i].room)
+		if s.parts[i].seated {
+			s.parts[i].room.running--
+			s.book.wakeLine(s.parts[i].room)
+		}
 	}
 }
 

@@ -242,9 +242,9 @@ func (t *Turn) giveBack() {
 // take takes the room that was found.
 func (t *Turn) take(now time.Time) *Stay {
 	b := t.book
-	s := &Stay{book: b, parts: make([]part, len(t.rooms)), seated: t.use.seated(), waited: now.Sub(t.began)}
+	s := &Stay{book: b, parts: make([]part, len(t.rooms)), waited: now.Sub(t.began)}
 	for i, r := range t.rooms {
-		s.parts[i].room = r
+		s.parts[i].room, s.parts[i].seated = r, t.use.seated(r)
 		if t.line == r && t.promise {
 			r.promised--
 			t.line, t.promise = nil, false

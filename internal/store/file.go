@@ -54,6 +54,10 @@ type File struct {
 
 	CreatedAt time.Time
 	ExpiresAt time.Time // zero for a file that is kept for as long as files are
+
+	// StoredLimit is the most that its tenant may have stored with it, 0 for any amount. It is not kept: CreateFile then
+	// also answers quota_exceeded.
+	StoredLimit int64
 }
 
 // LineError says what is wrong with a line of a file.

@@ -42,6 +42,7 @@ type Store interface {
 	Load
 	Budgets
 	Files
+	Storage
 	Webhooks
 	Outbox
 	Streams

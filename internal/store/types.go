@@ -32,6 +32,9 @@ type Submission struct {
 	StartTarget func(item penstock.ID) string
 	// Webhook is where the events of this job alone are sent, beside the tenant's endpoints; nil for nowhere.
 	Webhook *JobWebhook
+	// StoredLimit is the most that the tenant may have stored with it, 0 for any amount. SubmitJob then also answers
+	// quota_exceeded.
+	StoredLimit int64
 }
 
 // NewItem is an item to be accepted.

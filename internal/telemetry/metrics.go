@@ -40,6 +40,8 @@ type Metrics struct {
 	limits  *limitMetrics
 	load    *loadMetrics
 	loads   *loadCollector
+	memory  *memoryCollector
+	stored  *storedCollector
 	config  *configCollector
 
 	retention retentionMetrics
@@ -80,7 +82,8 @@ func NewMetrics(version, commit string) *Metrics {
 	m.rooms = newRoomCollector(m.targets)
 	m.limits = newLimitMetrics(factory, m.tenants)
 	m.load, m.loads = newLoadMetrics(factory), newLoadCollector(m.tenants)
-	m.registry.MustRegister(m.depths, m.rooms, m.limits, m.loads, m.outbox, m.config,
+	m.memory, m.stored = newMemoryCollector(), newStoredCollector(m.tenants)
+	m.registry.MustRegister(m.memory, m.stored, m.depths, m.rooms, m.limits, m.loads, m.outbox, m.config,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 
 	factory.NewGauge(prometheus.GaugeOpts{

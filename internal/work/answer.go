@@ -1,19 +1,24 @@
 package work
 
 import (
+	"context"
+
 	"penstock"
 	"penstock/internal/assemble"
+	"penstock/internal/inflight"
+	"penstock/internal/provider"
 	"penstock/internal/store"
 )
 
 // answer is what becomes of an item's answer while it arrives.
 type answer struct {
 	*assemble.Sink
+	held   *heldAnswer
 	speech *speech // nil when nothing is shown
 }
 
 // newAnswer is the answer of a claimed item, and the body that asks for it.
-func (p *Pool) newAnswer(c *store.Claimed) (answer, []byte, error) {
+func (p *Pool) newAnswer(ctx context.Context, c *store.Claimed) (answer, []byte, error) {
 	mode := c.Stream
 	if p.speaker == nil {
 		mode = penstock.StreamNone
@@ -23,11 +28,37 @@ func (p *Pool) newAnswer(c *store.Claimed) (answer, []byte, error) {
 	if err != nil {
 		return answer{}, nil, err
 	}
-	a.Sink = sink
+	a.Sink, a.held = sink, &heldAnswer{p.Answers.Open(c.Tenant), ctx.Done()}
 	if sink.Streams() {
 		a.speech = p.speaker.begin(*c)
 	}
 	return a, body, nil
+}
+
+// Chunk implements attempt.Sink. Who read a plain answer asked for its memory: what is kept is a copy, and soon the only
+// one. The parts of a streamed one are held by nobody else, so it waits for theirs.
+func (a answer) Chunk(c provider.Chunk) error {
+	if !a.Streams() {
+		a.held.account.Add(int64(len(c.Wire)))
+	} else if err := a.held.hold(len(c.Wire)); err != nil {
+		return err
+	}
+	return a.Sink.Chunk(c)
+}
+
+// heldAnswer accounts for the memory of an answer until it is recorded.
+type heldAnswer struct {
+	account inflight.Account
+	done    <-chan struct{} // closed when nobody wants the answer any more
+}
+
+// hold takes the memory of more bytes, or waits for it.
+func (h *heldAnswer) hold(n int) error {
+	if err := h.account.Wait(h.done, int64(n)); err != nil {
+		e := penstock.AsError(err)
+		return &provider.Error{Kind: provider.KindMemory, Message: "There was no memory for the answer: " + e.Message, RetryAfter: e.RetryAfter, Err: e}
+	}
+	return nil
 }
 
 // close says that nothing more arrives, and returns what is left to be shown.

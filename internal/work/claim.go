@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/inflight"
 	"penstock/internal/route"
 	"penstock/internal/store"
 )
@@ -50,7 +51,8 @@ func (p *Pool) claimed() {
 type granted struct {
 	*store.Claimed
 	bay    *bay
-	choice *route.Choice // nil when no target of it is known any more
+	choice *route.Choice     // nil when no target of it is known any more
+	memory *inflight.Account // of its answer, until it is recorded; nil before it has one
 }
 
 // claimOnce claims up to n items. Errors are logged; the next look tries again. A claim that began is
@@ -88,7 +90,7 @@ func (p *Pool) claimOnce(ctx context.Context, b *bay, n int) []*granted {
 	claimed, err := claim(bounded, *p.lease.Load(), want)
 	all := make([]*granted, len(claimed))
 	for i, c := range claimed {
-		all[i] = &granted{c, b, room.choices[c.Item]}
+		all[i] = &granted{Claimed: c, bay: b, choice: room.choices[c.Item]}
 		delete(room.choices, c.Item)
 	}
 	room.release()

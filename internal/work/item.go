@@ -30,7 +30,7 @@ func (p *Pool) runItem(ctx context.Context, c *granted) {
 	took := p.Clock().Sub(began)
 	p.ended <- struct{}{}
 	c.bay.giveSlots(1)
-	p.recorderOf(c.Job) <- finished{f, run{c.bay, lease, took}}
+	p.recorderOf(c.Job) <- finished{f, run{c.bay, lease, took, c.memory}}
 }
 
 // attempt runs the item and says how the claim ends.
@@ -63,7 +63,7 @@ func (p *Pool) attempt(ctx context.Context, c *granted) (f store.Finish) {
 		p.runSuspect(ctx, c, targets, &f)
 		return f
 	}
-	sink, body, err := p.newAnswer(c.Claimed)
+	sink, body, err := p.newAnswer(ctx, c.Claimed)
 	if err != nil {
 		if c.choice != nil {
 			c.choice.Release()
@@ -71,6 +71,7 @@ func (p *Pool) attempt(ctx context.Context, c *granted) (f store.Finish) {
 		p.conclude(&f, c.Claimed, failureOf(err, context.Cause(ctx)))
 		return f
 	}
+	c.memory = &sink.held.account
 	defer func() { f.Tail = tailOf(&f, sink.close()) }()
 	shown := sink.Streams()
 	out := p.Runner.Answer(ctx, &attempt.Task{

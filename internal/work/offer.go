@@ -88,7 +88,7 @@ func (p *Pool) takeUp(o offer, claimed []*store.Claimed, err error) {
 	all := make([]*granted, len(claimed))
 	for i, c := range claimed {
 		c.Charged = p.charge(store.Candidate{Model: c.Model, Estimate: c.Estimate})
-		all[i] = &granted{c, o.bay, o.choices[c.Item]}
+		all[i] = &granted{Claimed: c, bay: o.bay, choice: o.choices[c.Item]}
 		delete(o.choices, c.Item)
 	}
 	p.launch(all)

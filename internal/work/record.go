@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/inflight"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
 )
@@ -53,6 +54,8 @@ type run struct {
 	bay   *bay        // in which
 	lease store.Lease // that it was claimed under
 	took  time.Duration
+	// memory is what its answer holds until it is recorded, nil for nothing.
+	memory *inflight.Account
 }
 
 // endings are claims that are recorded together.
@@ -78,6 +81,11 @@ func (e *endings) one(i int) *endings {
 
 // clear forgets what was recorded: it must not stay in memory.
 func (e *endings) clear() {
+	for i := range e.runs {
+		if e.runs[i].memory != nil {
+			e.runs[i].memory.Close()
+		}
+	}
 	clear(e.finishes)
 	clear(e.runs)
 	e.finishes, e.runs = e.finishes[:0], e.runs[:0]

@@ -22,6 +22,7 @@ import (
 	"penstock"
 	"penstock/internal/attempt"
 	"penstock/internal/fair"
+	"penstock/internal/inflight"
 	"penstock/internal/isolate"
 	"penstock/internal/queue"
 	"penstock/internal/store"
@@ -90,6 +91,7 @@ type Deps struct {
 	Used    func(c *store.Claimed, u penstock.Usage) // told what each run of an item used; may be nil
 	Streams Log                                      // where answers are shown while they arrive; nil for nowhere
 	Said    func(jobs ...penstock.ID)                // told of jobs whose items said something; with Streams
+	Answers *inflight.Pool                           // the memory of answers; nil for no bounds
 	Metrics *telemetry.Metrics
 	Tracer  *telemetry.Tracer
 	Log     *slog.Logger

@@ -72,10 +72,7 @@ func (ex *exchange) readPlain(meta provider.Meta) (provider.Answer, error) {
 	if n > limit {
 		return nil, ex.brokeOff(&http.MaxBytesError{Limit: limit})
 	}
-	if n > 0 {
-		buf.Grow(int(min(n, maxPrealloc)) + bytes.MinRead)
-	}
-	if _, err := buf.ReadFrom(ex.body); err != nil {
+	if err := ex.readInto(&buf, n); err != nil {
 		return nil, ex.brokeOff(err)
 	}
 	ex.close()
@@ -100,6 +97,62 @@ func (ex *exchange) readPlain(meta provider.Meta) (provider.Answer, error) {
 	ex.trace.read(body)
 	ex.trace.into(&meta)
 	return &plainAnswer{chunk: provider.Chunk{Wire: body, Text: part.Text, Last: true}, meta: meta}, nil
+}
+
+// readInto reads the body of an answer that says to have n bytes, or -1 when it does not say. The memory of all that it
+// says is asked for beforehand, so that answers do not wait for each other with a half of each; it is allocated when
+// the beginning has arrived.
+func (ex *exchange) readInto(buf *bytes.Buffer, n int64) error {
+	if n < 0 {
+		_, err := buf.ReadFrom(&meteredBody{body: ex.body, memory: ex.memory, least: leastTake})
+		return err
+	}
+	if err := ex.take(n + bytes.MinRead); err != nil {
+		return err
+	}
+	buf.Grow(int(min(n, maxPrealloc)) + bytes.MinRead)
+	if n > maxPrealloc {
+		if _, err := io.CopyN(buf, ex.body, maxPrealloc); err != nil {
+			return err
+		}
+		buf.Grow(int(n-maxPrealloc) + bytes.MinRead)
+	}
+	_, err := buf.ReadFrom(ex.body)
+	return err
+}
+
+// take asks for memory.
+func (ex *exchange) take(n int64) error {
+	if ex.memory == nil {
+		return nil
+	}
+	return ex.memory.Take(n)
+}
+
+// leastTake is how much memory is asked for at a time at the least.
+const leastTake = 64 << 10
+
+// meteredBody asks for memory before it reads: as much again as has arrived, which is how buffers grow.
+type meteredBody struct {
+	body   io.Reader
+	memory provider.Memory // nil for no bounds
+	least  int64           // that is taken at a time
+	taken  int64
+	got    int64
+}
+
+func (b *meteredBody) Read(p []byte) (int, error) {
+	if b.memory != nil && b.got+int64(len(p)) > b.taken {
+		more := max(b.least, b.got)
+		if err := b.memory.Take(more); err != nil {
+			return 0, err
+		}
+		b.taken += more
+		p = p[:min(int64(len(p)), b.taken-b.got)]
+	}
+	n, err := b.body.Read(p)
+	b.got += int64(n)
+	return n, err
 }
 
 func (a *plainAnswer) Next() (provider.Chunk, error) {

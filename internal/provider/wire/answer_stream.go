@@ -24,6 +24,7 @@ const (
 // streamAnswer is an answer that arrives event by event.
 type streamAnswer struct {
 	ex     *exchange
+	body   meteredBody // of one event: those before it are gone
 	events *sse.Reader
 	idle   time.Duration
 	meta   provider.Meta
@@ -40,10 +41,9 @@ func (ex *exchange) openStream(call *provider.Call, meta provider.Meta) (provide
 		// Whoever asked for one piece cannot read events, and a job cannot keep them.
 		return nil, ex.fail(provider.KindMalformed, nil, "the answer is an event stream although none was asked for")
 	}
-	a := &streamAnswer{
-		ex: ex, meta: meta, idle: call.Timeouts.Idle,
-		events: sse.NewReader(ex.body, min(maxEventBytes, ex.client.cfg.MaxAnswerBytes)),
-	}
+	// Ordinary events need no memory that is worth counting, so the first bytes are not asked for.
+	a := &streamAnswer{ex: ex, meta: meta, idle: call.Timeouts.Idle, body: meteredBody{body: ex.body, memory: ex.memory, least: leastTake, taken: leastTake}}
+	a.events = sse.NewReader(&a.body, min(maxEventBytes, ex.client.cfg.MaxAnswerBytes))
 	var preamble []byte
 	for {
 		chunk, err := a.read()
@@ -100,6 +100,7 @@ func (a *streamAnswer) take() (provider.Chunk, error) {
 // read returns the next frame as a chunk. After the terminator it has set err to io.EOF.
 func (a *streamAnswer) read() (provider.Chunk, error) {
 	ev, err := a.events.Next()
+	a.body.got = 0
 	ev.Data = bytes.TrimSpace(ev.Data)
 	if err != nil {
 		return a.ending(ev, err)

@@ -25,6 +25,7 @@ type exchange struct {
 	resp   *http.Response
 	body   io.Reader // the answer's body, bounded
 	limits provider.RateLimits
+	memory provider.Memory // nil for no bounds
 
 	client *Client
 	reader Reader
@@ -38,7 +39,7 @@ func (c *Client) send(ctx context.Context, call *provider.Call, r *Request, apiK
 	if err != nil {
 		return nil, err
 	}
-	ex := &exchange{ended: ctx.Err, client: c, reader: r.Reader, wanted: r.Wanted, trace: newTracing(call)}
+	ex := &exchange{ended: ctx.Err, client: c, reader: r.Reader, wanted: r.Wanted, trace: newTracing(call), memory: call.Memory}
 	ctx, ex.cancel = context.WithCancel(ctx)
 	ex.watch.abort = ex.cancel
 	ex.watch.begin(call.Deadline)
@@ -180,6 +181,9 @@ func (ex *exchange) unanswered(err error) *provider.Error {
 func (ex *exchange) brokeOff(err error) *provider.Error {
 	if e := ex.interrupted(err); e != nil {
 		return e
+	}
+	if full, ok := errors.AsType[*penstock.Error](err); ok {
+		return ex.fail(provider.KindMemory, full, "there was no memory for the answer: %s", full.Message)
 	}
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return ex.fail(provider.KindMalformed, err, "the answer is larger than %d bytes", tooLarge.Limit)

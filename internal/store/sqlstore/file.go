@@ -21,6 +21,9 @@ func (s *Store) CreateFile(ctx context.Context, tenant penstock.TenantID, f stor
 	f.Tenant, f.Name = tenant, storable(f.Name)
 	err := s.write(ctx, "create_file", func(tx Tx) error {
 		f.CreatedAt = tx.Now().Truncate(time.Microsecond)
+		if err := refuseStored(ctx, tx, tenant, storedMore{f.StoredLimit, f.Bytes}); err != nil {
+			return err
+		}
 		return insertFile(ctx, tx, f)
 	})
 	if err != nil {
@@ -41,7 +44,17 @@ func insertFile(ctx context.Context, tx Tx, f store.File) error {
 	if err == nil && n == 0 {
 		err = penstock.Errorf(penstock.CodeConflict, "The id %s is taken.", penstock.ViewFile.Format(f.ID))
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return moveFile(ctx, tx, f, f.Bytes)
+}
+
+// moveFile counts a file that came or went.
+func moveFile(ctx context.Context, tx Tx, f store.File, bytes int64) error {
+	sums := stored{}
+	sums.file(f.Tenant, f.ID, bytes)
+	return sums.save(ctx, tx)
 }
 
 // neededFiles finds those of the given files that a job still reads.
@@ -138,6 +151,9 @@ func (s *Store) DeleteFile(ctx context.Context, tenant penstock.TenantID, d stor
 		if err == nil && n == 0 {
 			err = notFound(penstock.ViewFile, f.ID)
 		}
+		if err == nil {
+			err = moveFile(ctx, tx, f, -f.Bytes)
+		}
 		if err != nil {
 			return err
 		}
@@ -194,19 +210,25 @@ func (s *Store) PurgeFiles(ctx context.Context, tenant penstock.TenantID, p stor
 		if err != nil {
 			return err
 		}
+		sums := stored{}
 		for _, id := range found {
 			if used[id] {
 				continue
 			}
-			gone, err := queryAll(ctx, tx, sqlf(`DELETE FROM files WHERE id = $1 RETURNING blob`, id),
-				func(row Row) (b placed, err error) { return b, row.Scan(&b.blob) })
+			gone, err := queryAll(ctx, tx, sqlf(`DELETE FROM files WHERE id = $1 RETURNING blob, bytes`, id),
+				func(row Row) (b placed, err error) {
+					var bytes int64
+					err = row.Scan(&b.blob, &bytes)
+					sums.file(tenant, id, -bytes)
+					return b, err
+				})
 			if err != nil {
 				return err
 			}
 			blobs = append(blobs, gone...)
 		}
 		done.Removed, done.More = len(blobs), len(found) == p.Limit && len(blobs) > 0
-		return nil
+		return sums.save(ctx, tx)
 	})
 	if err == nil {
 		s.discard(ctx, blobs...)

@@ -271,7 +271,7 @@ func finishItem(ctx context.Context, tx Tx, item itemInJob, f finishedClaim) err
 	}
 	o := outcome{
 		transition: f.Transition, target: f.Target, statusCode: f.StatusCode, result: f.result, attempt: last,
-		err: f.Error, errorKind: f.ErrorKind, priceVersion: f.PriceVersion,
+		err: f.Error, errorKind: f.ErrorKind, priceVersion: f.PriceVersion, resultBytes: int64(len(f.Result)),
 	}
 	if f.Transition == penstock.TransitionRetry {
 		o.transition, o.err = penstock.TransitionCancel, cancelledError()

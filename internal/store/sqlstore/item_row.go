@@ -85,6 +85,7 @@ type outcome struct {
 	err          *penstock.ItemError
 	errorKind    string
 	priceVersion string
+	resultBytes  int64 // of the result as it came
 }
 
 // spend adds what a claim is known to have used to an item and its job.
@@ -111,6 +112,8 @@ func (r itemInJob) end(ctx context.Context, tx Tx, o outcome) error {
 	r.Status, r.Seq, r.parked, r.FinishedAt = next, r.job.Seq, false, tx.Now()
 	r.Target, r.StatusCode, r.Error, r.result, r.price = o.target, o.statusCode, o.err, o.result, o.priceVersion
 	r.last = o.attempt
+	r.job.StoredBytes += o.resultBytes
+	r.stored.job(r.Tenant, r.Job, o.resultBytes)
 	r.settled.add(r)
 	r.purse.move(r.budgets(), r.reserved, 0)
 	if reapable {

@@ -210,6 +210,7 @@ type eraser struct {
 	payloads []placed
 	settled  map[penstock.TenantID]tally
 	backlogs backlogKeys // of the jobs
+	stored   stored      // how much less is
 }
 
 // tally is how many settlements lost what they settle, and what they add up to.
@@ -219,7 +220,7 @@ type tally struct {
 }
 
 func newEraser(rows int) *eraser {
-	return &eraser{left: rows, settled: map[penstock.TenantID]tally{}, backlogs: backlogKeys{}}
+	return &eraser{left: rows, settled: map[penstock.TenantID]tally{}, backlogs: backlogKeys{}, stored: stored{}}
 }
 
 // take deletes a job unless another process just does.
@@ -270,13 +271,18 @@ func (e *eraser) deleteJobs(ctx context.Context, tx Tx, jobs jobGroup) error {
 // as there are rows left for.
 func (e *eraser) deleteJob(ctx context.Context, tx Tx, d deletedJob) error {
 	e.left--
-	key, found, err := queryOne(ctx, tx, sqlf(`DELETE FROM jobs WHERE id = $1 RETURNING lane, tenant_id, model`, d.id),
-		func(row Row) (k backlogKey, err error) { return k, row.Scan(&k.lane, &k.tenant, &k.model) })
+	type forgottenJob struct {
+		backlogKey
+		bytes int64
+	}
+	gone, found, err := queryOne(ctx, tx, sqlf(`DELETE FROM jobs WHERE id = $1 RETURNING lane, tenant_id, model, stored_bytes`, d.id),
+		func(row Row) (g forgottenJob, err error) { return g, row.Scan(&g.lane, &g.tenant, &g.model, &g.bytes) })
 	if err != nil {
 		return err
 	}
 	if found {
-		e.backlogs[key] = true
+		e.backlogs[gone.backlogKey] = true
+		e.stored.job(gone.tenant, d.id, -gone.bytes)
 	}
 	// Until now it was kept for retries, which inherit it.
 	if err := tx.Do(ctx, `DELETE FROM webhooks WHERE tenant_id = $1 AND job_id = $2`, d.tenant, d.id); err != nil {
@@ -432,6 +438,9 @@ func (d deletedJob) rangeOf(n int) (from, to penstock.ID) {
 
 // remember notes how much of the ledger has outlived what it settles.
 func (e *eraser) remember(ctx context.Context, tx Tx) error {
+	if err := e.stored.save(ctx, tx); err != nil {
+		return err
+	}
 	for _, tenant := range slices.Sorted(maps.Keys(e.settled)) { // so that two processes never wait for each other
 		if err := forget(ctx, tx, forgotten{tenant, "item", e.settled[tenant]}); err != nil {
 			return err

@@ -23,7 +23,7 @@ const jobRowColumns = `id, tenant_id, key_name, endpoint, model, lane, tags,
 	total, succeeded, failed, cancelled, expired,
 	cost_nano_usd, seq, started_seq, started_items, progress_at, stream, log IN ('purging', 'purged'),
 	max_attempts, item_timeout, resolved, retry_of, file_id, trace_parent,
-	created_at, deadline, started_at, finished_at, cancel_requested_at, queue_mark, queue_tokens, promised_at, budgets, waiting_on, ` + usageNames
+	created_at, deadline, started_at, finished_at, cancel_requested_at, queue_mark, queue_tokens, promised_at, budgets, waiting_on, stored_bytes, ` + usageNames
 
 func scanJob(row Row) (penstock.Job, error) {
 	var (
@@ -38,7 +38,7 @@ func scanJob(row Row) (penstock.Job, error) {
 		&c.Total, &c.Succeeded, &c.Failed, &c.Cancelled, &c.Expired,
 		&j.Cost, &j.Seq, &j.StartedSeq, &j.StartedItems, &progress, &j.Stream, &j.LogPurged,
 		&j.MaxAttempts, &timeout, &resolved, &j.RetryOf, &j.File, &j.TraceParent,
-		&created, &deadline, &started, &finished, &cancelAt, &j.QueueMark, &j.QueueTokens, &promised, &budgets, &j.WaitingOn)...)
+		&created, &deadline, &started, &finished, &cancelAt, &j.QueueMark, &j.QueueTokens, &promised, &budgets, &j.WaitingOn, &j.StoredBytes)...)
 	if err != nil {
 		return j, fmt.Errorf("scanning job: %w", err)
 	}
@@ -84,12 +84,12 @@ func insertJob(ctx context.Context, tx Tx, j penstock.Job) error {
 	}
 	return tx.Do(ctx, `INSERT INTO jobs (id, tenant_id, key_name, endpoint, model, lane, tags, status, total,
 			seq, max_attempts, item_timeout, resolved, retry_of, file_id, trace_parent, created_at, deadline, queue_mark, queue_tokens, promised_at, split,
-			started_at, started_seq, started_items, stream, log, budgets, call_model)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29)`,
+			started_at, started_seq, started_items, stream, log, budgets, call_model, stored_bytes)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30)`,
 		j.ID, j.Tenant, j.Key, j.Endpoint, j.Model, j.Lane, tags, j.Status(), j.Counts.Total,
 		j.Seq, j.MaxAttempts, j.ItemTimeout.Microseconds(), string(resolved), j.RetryOf, j.File, j.TraceParent,
 		micros(j.CreatedAt), micros(j.Deadline), j.QueueMark, j.QueueTokens, micros(j.PromisedAt), split,
-		micros(j.StartedAt), j.StartedSeq, j.StartedItems, j.Stream, logOf(j), stretchList(j.Paid), callModel(j))
+		micros(j.StartedAt), j.StartedSeq, j.StartedItems, j.Stream, logOf(j), stretchList(j.Paid), callModel(j), j.StoredBytes)
 }
 
 // callModel is the model that answers a call which runs as a job, "" for a job that a caller asked for.
@@ -105,6 +105,7 @@ func callModel(j penstock.Job) string {
 type jobGroup struct {
 	byID     map[penstock.ID]*penstock.Job
 	moved    backlog  // how transitions changed what is queued
+	stored   stored   // and what is stored
 	released releases // which items do not run any more
 	settled  settlements
 	purse    purse                    // what the jobs are paid from
@@ -140,7 +141,7 @@ func lockRows(ctx context.Context, tx Tx, ids []penstock.ID, lock jobLock) (jobG
 	slices.SortFunc(ids, func(a, b penstock.ID) int { return strings.Compare(string(a), string(b)) })
 	ids = slices.Compact(ids)
 	jobs := jobGroup{
-		byID: make(map[penstock.ID]*penstock.Job, len(ids)), moved: backlog{}, released: releases{},
+		byID: make(map[penstock.ID]*penstock.Job, len(ids)), moved: backlog{}, stored: stored{}, released: releases{},
 		settled: settlements{}, ended: map[penstock.ID][]int{}, harvests: map[penstock.ID]*harvest{}, news: newNews(),
 	}
 	return jobs, tx.QueryIn(ctx, IDQuery{
@@ -156,7 +157,7 @@ func lockRows(ctx context.Context, tx Tx, ids []penstock.ID, lock jobLock) (jobG
 func (g jobGroup) item(r *itemRow) itemInJob { return itemInJob{r, g.byID[r.Job], g} }
 
 var saveJob = update("jobs", "id text", `status text, succeeded bigint, failed bigint,
-	cancelled bigint, expired bigint, cost_nano_usd bigint, seq bigint, finished_at bigint, cancel_requested_at bigint, progress_at bigint, `+usageColumns, "").lenient()
+	cancelled bigint, expired bigint, cost_nano_usd bigint, seq bigint, finished_at bigint, cancel_requested_at bigint, progress_at bigint, stored_bytes bigint, `+usageColumns, "").lenient()
 
 // save writes the jobs back and closes those that have no open item left. It returns the closed
 // ones in ascending order.
@@ -185,7 +186,7 @@ func (g jobGroup) save(ctx context.Context, tx Tx) ([]penstock.ID, error) {
 		}
 		c := j.Counts
 		err := tx.Put(ctx, saveJob, withUsage(j.Usage, id, j.Status(), c.Succeeded, c.Failed, c.Cancelled, c.Expired,
-			j.Cost, j.Seq, micros(j.FinishedAt), micros(j.CancelRequestedAt), micros(j.ProgressAt))...)
+			j.Cost, j.Seq, micros(j.FinishedAt), micros(j.CancelRequestedAt), micros(j.ProgressAt), j.StoredBytes)...)
 		if err != nil {
 			return nil, err
 		}
@@ -204,6 +205,9 @@ func (g jobGroup) save(ctx context.Context, tx Tx) ([]penstock.ID, error) {
 		return nil, err
 	}
 	if err := g.news.publish(ctx, tx); err != nil {
+		return nil, err
+	}
+	if err := g.stored.save(ctx, tx); err != nil {
 		return nil, err
 	}
 	return finished, g.moved.save(ctx, tx)

@@ -107,10 +107,12 @@ func (g splitGroup) take(ctx context.Context, tx Tx) (step store.Step, err error
 			return step, err
 		}
 	}
+	a := arrival{g.items.upTo(fit), j, g.jobs.moved}
+	j.StoredBytes += a.inputBytes()
+	g.jobs.stored.job(j.Tenant, j.ID, a.inputBytes())
 	if err := advanceSplit(ctx, tx, j, splitTo{g.split, fit}); err != nil || fit == 0 {
 		return step, err
 	}
-	a := arrival{g.items.upTo(fit), j, g.jobs.moved}
 	err = book(ctx, tx, penstock.LedgerEntry{
 		Key: splitKey(j.ID, from), Tenant: j.Tenant, Kind: penstock.EntryReserve, Subject: j.ID, Job: j.ID, Reserved: a.reserved(), Origin: j.Origin(from),
 	})
@@ -142,9 +144,9 @@ func advanceSplit(ctx context.Context, tx Tx, j *penstock.Job, split splitTo) er
 	if err != nil {
 		return fmt.Errorf("encoding resolution: %w", err)
 	}
-	n, err := tx.Exec(ctx, `UPDATE jobs SET split = split + $3, budgets = $5, waiting_on = $6, split_after = $7, resolved = $8
+	n, err := tx.Exec(ctx, `UPDATE jobs SET split = split + $3, budgets = $5, waiting_on = $6, split_after = $7, resolved = $8, stored_bytes = $9
 		WHERE id = $1 AND split = $2 AND split + $4 <= total`,
-		split.Job, split.From, split.fit, len(split.Items), stretchList(j.Paid), waiting, after, string(resolved))
+		split.Job, split.From, split.fit, len(split.Items), stretchList(j.Paid), waiting, after, string(resolved), j.StoredBytes)
 	if err == nil && n == 0 {
 		err = penstock.Errorf(penstock.CodeConflict, "%s has the items from %d on already, or lacks some before them.",
 			penstock.ViewJob.Format(split.Job), split.From)
@@ -178,6 +180,9 @@ func arrive(ctx context.Context, tx Tx, jobs jobGroup, a arrival) ([]penstock.ID
 		}
 	}
 	if len(jobs.ended) == 0 {
+		if err := jobs.stored.save(ctx, tx); err != nil {
+			return nil, err
+		}
 		return nil, a.moved.save(ctx, tx)
 	}
 	return jobs.save(ctx, tx)

@@ -77,5 +77,5 @@ func (s *Store) start(ctx context.Context, tx Tx, j penstock.Job, sub starting) 
 			return nil, err
 		}
 	}
-	return claimed, moved.save(ctx, tx)
+	return claimed, saveArrived(ctx, tx, &j, moved)
 }

@@ -54,7 +54,11 @@ func (s *Store) accept(ctx context.Context, tenant penstock.TenantID, sub accept
 			receipt.Job, err = priorJob(ctx, tx, tenant, prior)
 			return err
 		}
+		if err := refuseStored(ctx, tx, tenant, storedMore{sub.StoredLimit, items.inputBytes()}); err != nil {
+			return err
+		}
 		receipt = store.Receipt{Job: newJob(tx, tenant, sub.Submission)}
+		receipt.Job.StoredBytes = items.inputBytes()
 		if sub.also != nil {
 			if err := sub.also(tx, receipt.Job); err != nil {
 				return err
@@ -221,6 +225,16 @@ func insertSubmission(ctx context.Context, tx Tx, j *penstock.Job, sub submitted
 		Subject: j.ID, Job: j.ID, Reserved: sub.reserved(), Origin: j.Origin(0),
 	})
 	if err != nil {
+		return err
+	}
+	return saveArrived(ctx, tx, j, moved)
+}
+
+// saveArrived writes what a new job adds to what is stored and queued.
+func saveArrived(ctx context.Context, tx Tx, j *penstock.Job, moved backlog) error {
+	more := stored{}
+	more.job(j.Tenant, j.ID, j.StoredBytes)
+	if err := more.save(ctx, tx); err != nil {
 		return err
 	}
 	return moved.save(ctx, tx)

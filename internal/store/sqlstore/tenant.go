@@ -58,6 +58,7 @@ type tenantSettings struct {
 	ModelLimits    map[string]penstock.Limits `json:"model_limits,omitempty"`
 	EnqueuedTokens int64                      `json:"enqueued_tokens,omitempty"`
 	MediaHosts     []string                   `json:"media_hosts,omitempty"`
+	StoredBytes    int64                      `json:"stored_bytes,omitempty"`
 }
 
 // allowance is what a tenant or a key may use and spend.
@@ -90,7 +91,7 @@ type retentionSettings struct {
 
 func encodeSettings(t penstock.Tenant) (string, error) {
 	settings := tenantSettings{Lanes: t.Lanes, Regions: t.Regions, Models: t.Models, allowance: allow(t.Limits, t.Budgets),
-		ModelLimits: t.ModelLimits, EnqueuedTokens: t.EnqueuedTokens, MediaHosts: t.MediaHosts}
+		ModelLimits: t.ModelLimits, EnqueuedTokens: t.EnqueuedTokens, StoredBytes: t.StoredBytes, MediaHosts: t.MediaHosts}
 	if t.Retention != (penstock.Retention{}) {
 		kept := retentionSettings(t.Retention)
 		settings.Retention = &kept
@@ -116,7 +117,7 @@ func scanTenant(row Row) (t store.TenantRecord, err error) {
 	}
 	t.Lanes, t.Regions, t.Models = settings.Lanes, settings.Regions, settings.Models
 	t.Limits, t.Budgets, t.ModelLimits, t.EnqueuedTokens = settings.limits(), settings.Budgets, settings.ModelLimits, settings.EnqueuedTokens
-	t.MediaHosts = settings.MediaHosts
+	t.MediaHosts, t.StoredBytes = settings.MediaHosts, settings.StoredBytes
 	if settings.Retention != nil {
 		t.Retention = penstock.Retention(*settings.Retention)
 	}
@@ -284,6 +285,6 @@ func tenantFields(t store.TenantRecord) map[string]any {
 		"enabled": t.Enabled, "tier": t.Tier, "weight": t.Weight, "lanes": t.Lanes, "regions": t.Regions, "models": t.Models,
 		"retention": map[string]string{"results": t.Retention.Results.String(), "events": t.Retention.Events.String(),
 			"idempotency": t.Retention.Idempotency.String(), "files": t.Retention.Files.String()},
-		"limits": t.Limits, "model_limits": t.ModelLimits, "enqueued_tokens": t.EnqueuedTokens, "media_hosts": t.MediaHosts, "budgets": t.Budgets,
+		"limits": t.Limits, "model_limits": t.ModelLimits, "enqueued_tokens": t.EnqueuedTokens, "stored_bytes": t.StoredBytes, "media_hosts": t.MediaHosts, "budgets": t.Budgets,
 	}
 }

@@ -21,6 +21,7 @@ func (r *rig) audit(sub store.Submission) penstock.Job {
 		r.must("read item", err)
 	}
 	r.auditCounts(job, items)
+	r.auditStoredBytes(job, sub, items)
 	r.auditResults(job, items)
 	r.auditEvents(job, items)
 	r.auditLedger(sub, items)

@@ -40,7 +40,7 @@ func (r *rig) newTenant(id penstock.TenantID) store.NewTenant {
 	return store.NewTenant{Enabled: true, Condition: operator, Tenant: penstock.Tenant{
 		ID: id, Weight: 3, Tier: "gold", Lanes: []penstock.Lane{penstock.LaneBulk}, Regions: []string{"eu"}, Models: []string{"fast"}, MediaHosts: []string{"*.example.com"},
 		Retention: penstock.Retention{Results: time.Hour, Events: time.Minute, Idempotency: 48 * time.Hour},
-		Limits:    penstock.Limits{RequestsPerMinute: 600, DailyTokens: 9, Burst: 0.05}, EnqueuedTokens: 77,
+		Limits:    penstock.Limits{RequestsPerMinute: 600, DailyTokens: 9, Burst: 0.05}, EnqueuedTokens: 77, StoredBytes: 1 << 30,
 		ModelLimits: map[string]penstock.Limits{"fast": {Concurrency: 2, Burst: 0.5}},
 		Budgets:     []penstock.Budget{{Period: penstock.PeriodMonthly, Limit: 5_000_000_001, Hard: true}, {Model: "fast", Period: penstock.PeriodDaily, Limit: 7}},
 	}}

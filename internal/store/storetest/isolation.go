@@ -77,6 +77,7 @@ func probes() map[string]probe {
 		"Batch":       {askBatch, penstock.CodeNotFound},
 		"WantResults": {askWantResults, penstock.CodeNotFound},
 		"ListBatches": {askListBatches, ""},
+		"Stored":      {askStored, ""},
 		"RefuseBatch": {askRefuseBatch, ""},
 		"FinishBatch": {askFinishBatch, penstock.CodeNotFound},
 		"ClaimBatch":  {askClaimBatch, ""},

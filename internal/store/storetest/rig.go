@@ -45,7 +45,9 @@ type tb interface {
 func newRig(t *testing.T, open Opener) *rig {
 	t.Helper()
 	clock := NewClock()
-	return &rig{t: t, s: open(t, clock.Now), clock: clock, ids: new(penstock.IDs)}
+	r := &rig{t: t, s: open(t, clock.Now), clock: clock, ids: new(penstock.IDs)}
+	t.Cleanup(func() { recountStored(t, r.s) })
+	return r
 }
 
 func (r *rig) newID() penstock.ID { return r.ids.New(r.clock.Now()) }

@@ -54,6 +54,7 @@ func topics() []topic {
 		{"idempotency", idempotencyCases()},
 		{"list", listCases()},
 		{"lease", leaseCases()},
+		{"stored", storedCases()},
 		{"claim", claimCases()},
 		{"fair", fairCases()},
 		{"finish", finishCases()},

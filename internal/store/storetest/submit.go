@@ -28,7 +28,7 @@ func submitRoundTrip(r *rig) {
 
 	want := sub.Job
 	want.Counts = penstock.Counts{Total: 3, Queued: 3}
-	want.Seq = 1
+	want.Seq, want.StoredBytes = 1, inputBytes(sub)
 	want.CreatedAt = r.clock.Now()
 	want.Deadline = r.clock.Now().Add(sub.DeadlineIn)
 	r.wantSame("receipt", receipt, store.Receipt{Job: want})

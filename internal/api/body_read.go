@@ -1,0 +1,189 @@
+package api
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"penstock"
+	"penstock/internal/body"
+)
+
+const (
+	// promptBytes is how much memory a Content-Length alone can have: the bodies of most calls. Larger ones are read in
+	// pieces, so that a caller gets memory for what has arrived, and not for what it announced.
+	promptBytes = 32 << 10
+	// pieceBytes is the size of a piece.
+	pieceBytes = 128 << 10
+
+	// bodyGrace and bodyRate are how long a caller may take to send a body: so long, and as long as the bytes that have
+	// arrived take at this many in a second. A body that stalls is given up after bodyGrace, however large it is.
+	bodyGrace = 30 * time.Second
+	bodyRate  = 64 << 10
+)
+
+// pieces are buffers of pieceBytes.
+var pieces = sync.Pool{New: func() any { return new([pieceBytes]byte) }}
+
+// readBody reads the whole body of a call, within the configured bounds. Codes: too_large, invalid_request,
+// rate_limited, overloaded.
+func (c *call) readBody() ([]byte, error) {
+	return c.readBodyOf(c.Config.Current().Process.Limits.MaxBodyBytes)
+}
+
+// readBodyOf reads a body of so many bytes at the most.
+func (c *call) readBodyOf(most int64) ([]byte, error) {
+	limits := c.Config.Current().Process.Limits
+	if enc := c.r.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
+		return nil, penstock.InvalidParam("Content-Encoding", "Content-Encoding %q is not supported; send the body as it is.", clip(enc))
+	}
+	c.memory = c.Bodies.Open(c.caller.Tenant.ID)
+	text, err := c.receiveBody(most)
+	if err != nil {
+		return nil, c.unreadableBody(err, most)
+	}
+	if len(text) == 0 {
+		return nil, penstock.Errorf(penstock.CodeInvalidRequest, "The body is empty; send a JSON object.")
+	}
+	if deep := body.Depth(text); deep > limits.MaxJSONDepth {
+		return nil, penstock.Errorf(penstock.CodeInvalidRequest, "The body nests %d levels deep; at most %d are read.", deep, limits.MaxJSONDepth)
+	}
+	return text, nil
+}
+
+func (c *call) unreadableBody(err error, most int64) error {
+	if _, ours := errors.AsType[*penstock.Error](err); ours {
+		return err
+	}
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return penstock.Errorf(penstock.CodeTooLarge, "The body is larger than %d bytes, the most that is read here.", most)
+	}
+	return &penstock.Error{Code: penstock.CodeInvalidRequest, Message: "The body could not be read to its end.", Err: err}
+}
+
+// receiveBody takes a body off the connection.
+func (c *call) receiveBody(most int64) ([]byte, error) {
+	// A body that trickles in must not hold a connection for ever. The deadline is lifted afterwards:
+	// from then on, reading only serves to notice that the caller left.
+	conn := http.NewResponseController(c.w)
+	began := c.Clock()
+	if err := conn.SetReadDeadline(began.Add(bodyGrace)); err == nil {
+		defer func() { _ = conn.SetReadDeadline(time.Time{}) }()
+	}
+	from, n := http.MaxBytesReader(c.w, c.r.Body, most), c.r.ContentLength
+	switch {
+	case n > most: // it is read all the same, so that the caller gets to hear that it is too large
+		r := pieceReader{call: c, from: from, began: began}
+		return nil, r.discard()
+	case n > 0 && n <= promptBytes:
+		if err := c.memory.Take(n + bytes.MinRead); err != nil {
+			return nil, err
+		}
+		var buf bytes.Buffer
+		buf.Grow(int(n) + bytes.MinRead)
+		_, err := buf.ReadFrom(from)
+		return buf.Bytes(), err
+	}
+	r := pieceReader{call: c, from: from, began: began}
+	defer r.release()
+	return r.read(n)
+}
+
+// pieceReader reads a body in pieces. It holds memory for what has arrived, and for one piece more.
+type pieceReader struct {
+	*call
+	from  io.Reader
+	began time.Time
+	all   []*[pieceBytes]byte
+	got   int64
+}
+
+// read returns the body. Of one whose length was announced, the second half is read to where it stays: by then there is
+// little doubt about its length any more.
+func (r *pieceReader) read(announced int64) ([]byte, error) {
+	for announced <= 0 || r.got < announced/2 {
+		err := r.next()
+		if errors.Is(err, io.EOF) {
+			return r.join(r.got)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	whole, err := r.join(announced)
+	for err == nil && int64(len(whole)) < announced {
+		at := len(whole)
+		var n int
+		n, err = r.fill(whole[at:min(at+pieceBytes, cap(whole))])
+		whole = whole[:at+n]
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	return whole, nil
+}
+
+// next reads the next piece. At the end of the body it returns io.EOF.
+func (r *pieceReader) next() error {
+	if err := r.memory.Take(pieceBytes); err != nil {
+		return err
+	}
+	piece := pieces.Get().(*[pieceBytes]byte)
+	r.all = append(r.all, piece)
+	_, err := r.fill(piece[:])
+	return err
+}
+
+// fill reads until the buffer is full, or returns why it is not: io.EOF at the end of the body, and only there.
+func (r *pieceReader) fill(buf []byte) (n int, err error) {
+	r.patience()
+	for n < len(buf) && err == nil {
+		var more int
+		more, err = r.from.Read(buf[n:])
+		n += more
+	}
+	r.got += int64(n)
+	return n, err
+}
+
+// join puts what was read into one piece with room for so many bytes, and gives the others back.
+func (r *pieceReader) join(room int64) ([]byte, error) {
+	if err := r.memory.Take(room); err != nil {
+		return nil, err
+	}
+	whole := make([]byte, 0, room)
+	for left := r.got; left > 0; left -= pieceBytes {
+		whole = append(whole, r.all[(r.got-left)/pieceBytes][:min(left, pieceBytes)]...)
+	}
+	r.release()
+	r.memory.Shrink(room)
+	return whole, nil
+}
+
+// release gives the pieces back.
+func (r *pieceReader) release() {
+	for _, piece := range r.all {
+		pieces.Put(piece)
+	}
+	r.all = nil
+}
+
+// discard reads a body that is too large, and keeps nothing of it.
+func (r *pieceReader) discard() error {
+	for {
+		r.patience()
+		n, err := io.CopyN(io.Discard, r.from, pieceBytes)
+		if r.got += n; err != nil {
+			return err
+		}
+	}
+}
+
+// patience gives the rest of a body the time that its beginning has earned.
+func (r *pieceReader) patience() {
+	earned := time.Duration(r.got) * time.Second / bodyRate
+	_ = http.NewResponseController(r.w).SetReadDeadline(r.began.Add(bodyGrace + earned))
+}

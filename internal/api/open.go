@@ -1,0 +1,167 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"penstock"
+	"penstock/internal/deliver"
+	"penstock/internal/directory"
+)
+
+// Keys knows when keys end.
+type Keys interface {
+	// Watch ends a call when the key of its secret is not accepted any more.
+	Watch(c directory.OpenCall, secret string)
+	// Unwatch forgets a call. After it has returned, the call is not ended.
+	Unwatch(c directory.OpenCall)
+}
+
+// endWithKey makes a call that may stay open end when its key does: its context ends, with the reason as its cause, and
+// a write that is stuck fails soon. Calls without a key are left alone. It may be called twice.
+func (c *call) endWithKey() {
+	if c.cancel != nil || c.Keys == nil || c.caller.Key == "" {
+		return
+	}
+	var ctx context.Context
+	ctx, c.cancel = context.WithCancelCause(c.r.Context())
+	c.r = c.r.WithContext(ctx)
+	c.Keys.Watch(c, PresentedKey(c.r))
+}
+
+// End implements directory.OpenCall.
+func (c *call) End(why error) {
+	c.cancel(why)
+	c.w.hurry()
+}
+
+// unwatch ends what endWithKey began.
+func (c *call) unwatch() {
+	if c.cancel != nil {
+		c.Keys.Unwatch(c)
+		c.cancel(nil)
+	}
+}
+
+// atEnd has something done when the call is over.
+func (c *call) atEnd(do func()) {
+	before := c.ends
+	c.ends = func() {
+		do()
+		if before != nil {
+			before()
+		}
+	}
+}
+
+// keyEnded is the error of a call whose key ended while it was open, nil if the key did not.
+func (c *call) keyEnded() error {
+	if c.cancel == nil {
+		return nil
+	}
+	if e, ok := errors.AsType[*penstock.Error](context.Cause(c.r.Context())); ok {
+		return e
+	}
+	return nil
+}
+
+// wait waits for a job, and returns the job as it is then. Codes: those of deliver.Reader.Wait, and invalid_key when the
+// key of the caller ended meanwhile.
+func (c *call) wait(job penstock.ID, until deliver.Until) (penstock.Job, error) {
+	ctx, cancel := c.patient()
+	defer cancel()
+	j, err := c.Reader.Wait(ctx, c.caller.Tenant.ID, job, until)
+	if ended := c.keyEnded(); ended != nil {
+		return j, ended
+	}
+	return j, err
+}
+
+// openKind is what a call stays open for.
+type openKind int
+
+const (
+	openStream   openKind = iota // it waits: for events of a job, or for its end
+	openDownload                 // it reads results or a file
+)
+
+// openCalls counts the calls that stay open. The zero value is ready to use.
+type openCalls struct {
+	mu    sync.Mutex
+	count map[opener]int
+}
+
+// opener is a tenant, or one of its keys, with what its calls stay open for.
+type opener struct {
+	kind   openKind
+	tenant penstock.TenantID
+	key    string // "" for all of the tenant's
+}
+
+// openBound is how many calls may stay open.
+type openBound struct{ tenant, key int }
+
+// stayOpen takes a call's place among those that stay open, which is given back at its end, and makes it end with its
+// key. It is asked before anything is written or accepted. Codes: rate_limited.
+func (c *call) stayOpen(kind openKind) error {
+	limits := c.Config.Current().Process.Limits
+	most, name := openBound{limits.MaxTenantStreams, limits.MaxKeyStreams}, "event streams and waiting calls"
+	if kind == openDownload {
+		most, name = openBound{limits.MaxTenantDownloads, limits.MaxKeyDownloads}, "downloads"
+	}
+	leave, scope := c.opened.enter(opener{kind, c.caller.Tenant.ID, c.caller.Key}, most)
+	if leave == nil {
+		who, n := fmt.Sprintf("Tenant %s", c.caller.Tenant.ID), most.tenant
+		if scope == scopeKey {
+			who, n = fmt.Sprintf("Key %s of tenant %s", c.caller.Key, c.caller.Tenant.ID), most.key
+		}
+		c.Metrics.LimitRefused(string(c.caller.Tenant.ID), scope, openResources[kind])
+		return penstock.Errorf(penstock.CodeRateLimited, "%s has %d %s open here, the most at a time; close one, or wait for one to end.", who, n, name)
+	}
+	c.atEnd(leave)
+	c.endWithKey()
+	return nil
+}
+
+// openResources are how metrics call what is bounded.
+var openResources = map[openKind]string{openStream: "streams", openDownload: "downloads"}
+
+// The scopes of bounds, as metrics call them.
+const scopeTenant, scopeKey = "tenant", "key"
+
+// enter takes a place, or returns whose places are all taken.
+func (o *openCalls) enter(by opener, most openBound) (leave func(), full string) {
+	all := by
+	all.key = ""
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case o.count[all] >= most.tenant:
+		return nil, scopeTenant
+	case by.key != "" && o.count[by] >= most.key:
+		return nil, scopeKey
+	}
+	if o.count == nil {
+		o.count = map[opener]int{}
+	}
+	o.add(all, 1)
+	if by.key != "" {
+		o.add(by, 1)
+	}
+	return func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.add(all, -1)
+		if by.key != "" {
+			o.add(by, -1)
+		}
+	}, ""
+}
+
+func (o *openCalls) add(by opener, n int) {
+	if o.count[by] += n; o.count[by] == 0 {
+		delete(o.count, by)
+	}
+}

@@ -1,0 +1,57 @@
+package api
+
+import (
+	"io"
+	"net/http"
+
+	"penstock"
+)
+
+// storageRoutes tell what is stored.
+var storageRoutes = []route{
+	{Method: "GET", Path: "/v1/storage", Scope: penstock.ScopeJobsRead, Summary: "Tell how many bytes are stored, and how many may be",
+		Answers: []answer{{Status: 200, About: "What the tenant has stored, as it came and went: before compression.", Body: storageView{}}}, serve: (*call).readStorage},
+}
+
+// storageView is what a tenant has stored.
+type storageView struct {
+	Object     string `json:"object"`
+	UsedBytes  int64  `json:"used_bytes" about:"job_bytes and file_bytes together."`
+	JobBytes   int64  `json:"job_bytes" about:"Inputs and results of jobs, kept responses and batches included, until their job is deleted."`
+	FileBytes  int64  `json:"file_bytes" about:"Files, those that batches write included."`
+	LimitBytes *int64 `json:"limit_bytes" about:"The tenant's stored_bytes: past it uploads and submits are refused. null for no limit."`
+}
+
+func (c *call) readStorage() error {
+	sum, err := c.Storage.Stored(c.r.Context(), c.caller.Tenant.ID)
+	if err != nil {
+		return err
+	}
+	v := storageView{Object: "storage", UsedBytes: sum.Bytes(), JobBytes: sum.JobBytes, FileBytes: sum.FileBytes}
+	if limit := c.caller.Tenant.StoredBytes; limit > 0 {
+		v.LimitBytes = &limit
+	}
+	return c.json(http.StatusOK, v)
+}
+
+// uploadStep is after how many bytes an upload asks whether there is still room for it.
+const uploadStep = 16 << 20
+
+// watchedUpload is the content of a file while it comes in.
+type watchedUpload struct {
+	*call
+	content io.Reader
+	got     int64 // since there was room
+}
+
+func (u *watchedUpload) Read(p []byte) (int, error) {
+	if u.got >= uploadStep {
+		if err := u.RefusingUploads(u.r.Context()); err != nil {
+			return 0, err
+		}
+		u.got = 0
+	}
+	n, err := u.content.Read(p)
+	u.got += int64(n)
+	return n, err
+}
