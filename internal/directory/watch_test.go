@@ -43,6 +43,7 @@ func TestWatch(t *testing.T) {
 		}
 		d.Unwatch(open["closed"])
 		time.Sleep(5 * time.Second)
+		synctest.Wait()
 		for name, o := range open {
 			if o.why != nil {
 				t.Errorf("%s ended: %v", name, o.why)
@@ -55,6 +56,7 @@ func TestWatch(t *testing.T) {
 		disabled.Enabled = false
 		l.tenant(disabled)
 		time.Sleep(20 * time.Second)
+		synctest.Wait()
 		for name, due := range map[string]time.Time{"revoked": began, "off": began, "expiring": expiring.ExpiresAt} {
 			o := open[name]
 			if penstock.ErrorCode(o.why) != penstock.CodeInvalidKey || o.at.Before(due) || o.at.Sub(due) > time.Second {
