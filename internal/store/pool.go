@@ -176,10 +176,20 @@ func (p *Pool) Serve(now time.Time, d RateDraw) RateGrant {
 	p.lapse(now)
 	g.Units = p.Withdraw(p.free(now, d.Want))
 	if g.Units < d.Want {
-		g.Next = p.Until(1)
+		g.Next = p.next(now)
 	}
 	g.Left = p.Units()
 	return g
+}
+
+// next is how long it takes until there is a unit that is kept for nobody.
+func (p *Pool) next(now time.Time) time.Duration {
+	wait := p.Until(1)
+	if p.Keeps() {
+		t := now.UnixMicro()
+		wait = max(wait, p.in(t, p.earliest(t, Claim{Units: 1})))
+	}
+	return wait
 }
 
 // free is how many of so many wanted units are kept for nobody.
