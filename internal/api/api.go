@@ -125,10 +125,10 @@ func New(d Deps) (*Server, error) {
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for _, rt := range routes {
-		mux.HandleFunc(rt.Method+" "+rt.Path, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, &rt) })
+		mux.Handle(rt.Method+" "+rt.Path, &endpoint{s, &rt})
 	}
 	nowhere := route{Path: "/", open: true, anyQuery: true, shared: true, serve: func(c *call) error { return noRoute(mux, c.r) }}
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, &nowhere) })
+	mux.Handle("/", &endpoint{s, &nowhere})
 	return mux
 }
 
@@ -176,12 +176,18 @@ type call struct {
 	err    error                   // why it was not answered
 }
 
-// serve is the one way into every handler: ids, trace, authentication, recovery, errors, metrics.
+// endpoint serves a route.
+type endpoint struct {
+	server *Server
+	route  *route
+}
+
+// ServeHTTP is the one way into every handler: ids, trace, authentication, recovery, errors, metrics.
 //
 // A stream waits for its events below this, thousands at a time, so what lies between is few and small functions. What
 // leads to an answer has returned by then: see [call.run].
-func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt *route) {
-	c := s.receive(w, r, rt)
+func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c := e.server.receive(w, r, e.route)
 	defer c.close() // also when the answer is aborted by a panic
 	if c.err = c.run(); c.err != nil {
 		c.err = cmp.Or(c.keyEnded(), c.err) // which explains the other one

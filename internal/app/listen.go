@@ -56,7 +56,7 @@ func (a *app) listen() (*doors, error) {
 
 func (a *app) server(h http.Handler) *http.Server {
 	return &http.Server{
-		Handler: endAfterChunks(h), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
+		Handler: &endAfterChunks{h}, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
 	}
 }
@@ -65,13 +65,15 @@ func (a *app) server(h http.Handler) *http.Server {
 // such a body rightly and hides that a Content-Length stood beside it; a proxy before us may have believed that one
 // instead, and then what we would read as the next request is a part of this one. CONNECT is the same: what follows it is
 // no request to whoever took it for a tunnel.
-func endAfterChunks(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.ProtoMajor == 1 && len(r.TransferEncoding) > 0 || r.Method == http.MethodConnect {
-			w.Header().Set("Connection", "close")
-		}
-		next.ServeHTTP(w, r)
-	})
+//
+// It is a type and not a function because streams wait below it, thousands at a time: see package api.
+type endAfterChunks struct{ next http.Handler }
+
+func (h *endAfterChunks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.ProtoMajor == 1 && len(r.TransferEncoding) > 0 || r.Method == http.MethodConnect {
+		w.Header().Set("Connection", "close")
+	}
+	h.next.ServeHTTP(w, r)
 }
 
 // serveAPI serves until ctx ends, then lets calls finish within the grace period.
