@@ -15,7 +15,7 @@ import (
 )
 
 // hostileKey is the key of a second tenant that shares targets with the first.
-const hostileKey = "psk_e2e_hostile_0123456789"
+const hostileKey = "psk_e2e_hostile_7gq2xk9dmw4ztfv8hsb3rnj6cp"
 
 // withHostile adds that tenant to a configuration.
 func withHostile(path string) error {

@@ -90,7 +90,7 @@ func (r *rig) awaitEnd(ids []string) (sum penstock.Counts) {
 func (r *rig) history(ids []string) (items []itemAnswer) {
 	r.t.Helper()
 	for _, id := range ids {
-		lines := r.call(Call{Method: http.MethodGet, Path: "/v1/jobs/" + id + "/results?limit=100"})
+		lines := r.call(Call{Method: http.MethodGet, Path: "/v1/jobs/" + id + "/results"})
 		ended, err := results(lines.Body)
 		if err != nil {
 			r.t.Fatalf("%v in %d %s", err, lines.Status, lines.Body)

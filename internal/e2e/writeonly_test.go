@@ -37,7 +37,7 @@ var writes = map[string][]string{
 // work that has results, and holds that no answer shows any of them.
 func TestWriteOnlyKeysReadNothing(t *testing.T) {
 	t.Parallel()
-	const writeOnly = "psk_e2e_writer_0123456789abcdef"
+	const writeOnly = "psk_e2e_writer_7gq2xk9dmw4ztfv8hsb3rnj6cp"
 	s := serveWithKeys(t, startCareless(t).URL, writeOnly)
 	all := readContract(t, s.URL).operations()
 	as := func(c Call) Answer { return s.Do(madeKey{Secret: writeOnly}.as(c)) }
