@@ -353,9 +353,10 @@ type try struct {
 	said    int64         // bytes of text that arrived
 	weight  *weight       // of bodies that were let go of, nil while they are there
 	forfeit penstock.NanoUSD
-	claimed penstock.Usage // what the upstream told that cannot be, zero for nothing
-	drain   *drain         // nil unless its stream may outlive its caller
-	memory  answerMemory
+	// implausible is what the upstream told of its usage that cannot be, "" for nothing.
+	implausible string
+	drain       *drain // nil unless its stream may outlive its caller
+	memory      answerMemory
 }
 
 // open makes a try on the room that was chosen for it, up to where the sink has seen the answer begin. The context that it
@@ -463,7 +464,7 @@ func (r *Runner) conclude(ctx context.Context, t *try, failure *provider.Error) 
 	t.meta.Usage = t.usage(&t.meta, failure)
 	t.meter(&t.meta, failure)
 	t.remark(&t.meta, failure)
-	if failure != nil || t.claimed != (penstock.Usage{}) {
+	if failure != nil || t.implausible != "" {
 		r.tellOperator(ctx, t, failure)
 	}
 	if failure != nil {
@@ -665,9 +666,8 @@ func (t *try) result(meta *provider.Meta, failure *provider.Error) room.Result {
 // tellOperator logs what callers are not told: an upstream's complaint about our account, and defects.
 func (r *Runner) tellOperator(ctx context.Context, t *try, failure *provider.Error) {
 	ctx = telemetry.WithIDs(ctx, telemetry.IDs{Attempt: t.record.ID})
-	if t.claimed != (penstock.Usage{}) {
-		r.Log.WarnContext(ctx, "a target told usage that cannot be; its reservation is forfeit", "target", t.target.Name,
-			"input_tokens", t.claimed.InputTokens, "output_tokens", t.claimed.OutputTokens)
+	if t.implausible != "" {
+		r.Log.WarnContext(ctx, "a target told usage that cannot be; its reservation is forfeit", "target", t.target.Name, "told", t.implausible)
 	}
 	switch {
 	case failure == nil:
@@ -682,7 +682,7 @@ func (r *Runner) observe(ctx context.Context, t *try) {
 	o := telemetry.AttemptObservation{
 		Tenant: telemetry.Tenant(ctx), Model: t.task.Model, Target: t.target.Name, Kind: t.record.ErrorKind, Stream: t.task.Stream,
 		Total: t.record.FinishedAt.Sub(t.record.StartedAt), Usage: t.record.Usage, Cost: t.record.Cost,
-		Unpriced: t.target.Unpriced, Implausible: t.claimed != (penstock.Usage{}),
+		Unpriced: t.target.Unpriced, Implausible: t.implausible != "",
 	}
 	if !t.record.FirstTokenAt.IsZero() {
 		o.FirstToken = t.record.FirstTokenAt.Sub(t.record.StartedAt)

@@ -29,18 +29,27 @@ var plainTypes = map[string]bool{
 	"object": true, "string": true, "number": true, "integer": true, "boolean": true, "array": true, "null": true,
 }
 
-// checkUsage drops what the upstream told if the call cannot have used as much.
+// checkUsage drops what the upstream told if the call cannot have used as much, and notes counts that could not be read.
 func (t *try) checkUsage() {
 	told := t.meta.Usage
+	if t.meta.UsageInvalid {
+		t.disbelieve("counts that are none")
+		return
+	}
 	if told == (penstock.Usage{}) || (told.InputTokens <= t.sentBytes() && told.OutputTokens <= usageSlack) {
 		return // nearly all
 	}
 	if told.InputTokens <= t.mostInput() && told.OutputTokens <= t.mostOutput() {
 		return
 	}
-	t.claimed = told
+	t.disbelieve(fmt.Sprintf("%d input and %d output tokens", told.InputTokens, told.OutputTokens))
+}
+
+// disbelieve has the usage of a try count as unknown, and notes what was told.
+func (t *try) disbelieve(told string) {
+	t.implausible = told
 	t.meta.Usage, t.meta.UsageKnown = penstock.Usage{}, false
-	t.aside(fmt.Sprintf("the upstream told usage that cannot be, of %d input and %d output tokens: it counts as unknown", told.InputTokens, told.OutputTokens))
+	t.aside(fmt.Sprintf("the upstream told usage that cannot be, of %s: it counts as unknown", told))
 }
 
 // aside adds to the reason on the record of a try.

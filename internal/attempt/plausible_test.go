@@ -40,6 +40,7 @@ func TestUsageThatCannotBe(t *testing.T) {
 		{"more output than asked for", `{}`, 100, usageOf(10, 200_000), false},
 		{"the most that can be told", `{"type":"document"}`, 0, usageOf(penstock.MaxTokens, penstock.MaxTokens), false},
 		{"what an adapter should have capped", `{}`, 0, usageOf(math.MaxInt64, math.MaxInt64), false},
+		{"counts that are none", `{}`, 100, provider.Meta{StatusCode: 200, UsageInvalid: true}, false},
 		{"a part of it", `{}`, 100, provider.Meta{StatusCode: 200, Usage: penstock.Usage{InputTokens: 1 << 30}}, false},
 	} {
 		for _, stream := range []bool{false, true} {

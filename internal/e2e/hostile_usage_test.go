@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -137,4 +138,47 @@ func checkLies(t *testing.T, s *Server, items int) {
 		}
 		return nil
 	})
+}
+
+// An upstream that tells counts which are none is flagged and counted like one that tells too many, plain and streamed; one that
+// tells nothing is not.
+func TestUnreadableUsage(t *testing.T) {
+	t.Parallel()
+	usage := map[string]string{"text": `{"prompt_tokens":"many","completion_tokens":1}`, "negative": `{"prompt_tokens":1,"completion_tokens":-1}`, "nothing": `null`}
+	g := startGuarded(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body) // a test of ours sent it
+		told := ""
+		for name, u := range usage {
+			if strings.Contains(string(body), name) {
+				told = u
+			}
+		}
+		if strings.Contains(string(body), `"stream":true`) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprint(w, goodChunk+goodFinish+strings.Replace(goodUsage, `{"prompt_tokens":3,"completion_tokens":3,"total_tokens":6}`, told, 1)+goodDone)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, strings.Replace(goodAnswer, `{"prompt_tokens":3,"completion_tokens":3,"total_tokens":6}`, told, 1))
+	}, "tenants:\n"+guardedTenant("acme", ""))
+	for name := range usage {
+		for _, stream := range []bool{false, true} {
+			a := g.Do(as(guardedKey("acme"), post(chatPath, ask(name, fmt.Sprintf(`"model":"chats","max_tokens":9,"stream":%t`, stream)))))
+			if a.Status != http.StatusOK || !strings.Contains(a.Body, goodText) {
+				t.Fatalf("%s: %d %s", name, a.Status, a.Body)
+			}
+			Await(t, "the record", func() error {
+				record := g.Do(as(guardedKey("acme"), get("/v1/requests/"+a.Header.Get("x-request-id"))))
+				flagged := strings.Contains(record.Body, "usage that cannot be, of counts that are none")
+				if flagged == (name == "nothing") || !strings.Contains(record.Body, `"usage_known":false`) {
+					return fmt.Errorf("%s, stream %t: %d %s", name, stream, record.Status, record.Body)
+				}
+				return nil
+			})
+		}
+	}
+	if page := g.admin.Do(get("/metrics")).Body; !strings.Contains(page, `penstock_implausible_usage_total{model="chats",target="chats"} 4`+"\n") {
+		t.Errorf("the metric does not count four attempts:\n%s", page)
+	}
+	g.verifyLedger()
 }

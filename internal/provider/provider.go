@@ -102,10 +102,12 @@ type Meta struct {
 	ContentType string
 	UpstreamID  string // the upstream's own request id, for support cases
 	Usage       penstock.Usage
-	UsageKnown  bool       // false while the upstream has not told all of it; Usage then holds what it did tell
-	Limits      RateLimits // as of the answer's beginning
-	Note        string     // what is worth telling about how it came about, such as the key that was used; "" for nothing
-	Traced      *Traced    // nil unless the call asked for it
+	UsageKnown  bool // false while the upstream has not told all of it; Usage then holds what it did tell
+	// UsageInvalid says that the upstream told counts that are none, such as strings or numbers below zero. UsageKnown is then false.
+	UsageInvalid bool
+	Limits       RateLimits // as of the answer's beginning
+	Note         string     // what is worth telling about how it came about, such as the key that was used; "" for nothing
+	Traced       *Traced    // nil unless the call asked for it
 }
 
 // Traced is what only traces tell of an answer, in the upstream's own words as far as they are plain ones.

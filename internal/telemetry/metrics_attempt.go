@@ -81,7 +81,7 @@ func newAttemptMetrics(factory promauto.Factory, m *Metrics) attemptMetrics {
 	}
 	implausible := factory.NewCounterVec(prometheus.CounterOpts{
 		Name: "penstock_implausible_usage_total",
-		Help: "Attempts whose upstream told usage far above what the call can have used: it counts as unknown, and the reservation is forfeit.",
+		Help: "Attempts whose upstream told usage far above what the call can have used, or counts that are none: it counts as unknown, and the reservation is forfeit.",
 	}, []string{"model", "target"})
 	return attemptMetrics{newChildren(bound, v.child), func(k attemptKey) {
 		k = bound(k)

@@ -11,6 +11,7 @@ import (
 	"penstock"
 	"penstock/internal/provider"
 	"penstock/internal/provider/providertest"
+	"penstock/internal/provider/wire"
 	"penstock/internal/sse"
 )
 
@@ -99,34 +100,34 @@ func TestUsage(t *testing.T) {
 	start := func(usage string) string { return `{"type":"message_start","message":{"usage":` + usage + `}}` }
 	delta := func(usage string) string { return `{"type":"message_delta","delta":{},"usage":` + usage + `}` }
 	for name, tt := range map[string]struct {
-		events   []string
-		want     penstock.Usage
-		complete bool
+		events []string
+		want   penstock.Usage
+		told   wire.Told
 	}{
 		"nothing":   {},
 		"the start": {events: []string{startEvent}, want: penstock.Usage{InputTokens: 107, CachedInputTokens: 100, CacheWriteTokens: 2, OutputTokens: 1}},
-		"to the end": {events: []string{startEvent, delta(`{"output_tokens":9}`)}, complete: true,
+		"to the end": {events: []string{startEvent, delta(`{"output_tokens":9}`)}, told: wire.ToldAll,
 			want: penstock.Usage{InputTokens: 107, CachedInputTokens: 100, CacheWriteTokens: 2, OutputTokens: 9}},
-		"totals, not increments": {events: []string{startEvent, delta(`{"output_tokens":9}`), delta(`{"output_tokens":12}`)}, complete: true,
+		"totals, not increments": {events: []string{startEvent, delta(`{"output_tokens":9}`), delta(`{"output_tokens":12}`)}, told: wire.ToldAll,
 			want: penstock.Usage{InputTokens: 107, CachedInputTokens: 100, CacheWriteTokens: 2, OutputTokens: 12}},
-		"the input grew": {complete: true, want: penstock.Usage{InputTokens: 350, CachedInputTokens: 300, CacheWriteTokens: 10, OutputTokens: 9},
+		"the input grew": {told: wire.ToldAll, want: penstock.Usage{InputTokens: 350, CachedInputTokens: 300, CacheWriteTokens: 10, OutputTokens: 9},
 			events: []string{startEvent, delta(`{"input_tokens":40,"cache_creation_input_tokens":10,"cache_read_input_tokens":300,"output_tokens":9}`)}},
-		"no cache":             {events: []string{start(`{"input_tokens":3}`), delta(`{"output_tokens":4}`)}, complete: true, want: penstock.Usage{InputTokens: 3, OutputTokens: 4}},
+		"no cache":             {events: []string{start(`{"input_tokens":3}`), delta(`{"output_tokens":4}`)}, told: wire.ToldAll, want: penstock.Usage{InputTokens: 3, OutputTokens: 4}},
 		"null":                 {events: []string{start(`{"input_tokens":3,"cache_read_input_tokens":null}`), delta(`null`)}, want: penstock.Usage{InputTokens: 3}},
 		"an end without count": {events: []string{startEvent, delta(`{}`)}, want: penstock.Usage{InputTokens: 107, CachedInputTokens: 100, CacheWriteTokens: 2, OutputTokens: 1}},
 		"no input told":        {events: []string{delta(`{"output_tokens":4}`)}},
-		"negative":             {events: []string{startEvent, delta(`{"output_tokens":-4}`)}},
-		"fewer at the end": {events: []string{startEvent, delta(`{"output_tokens":9}`), delta(`{"input_tokens":1,"output_tokens":3}`)}, complete: true,
+		"negative":             {events: []string{startEvent, delta(`{"output_tokens":-4}`)}, told: wire.ToldInvalid},
+		"fewer at the end": {events: []string{startEvent, delta(`{"output_tokens":9}`), delta(`{"input_tokens":1,"output_tokens":3}`)}, told: wire.ToldAll,
 			want: penstock.Usage{InputTokens: 107, CachedInputTokens: 100, CacheWriteTokens: 2, OutputTokens: 9}},
 		"too many": {events: []string{start(`{"input_tokens":9223372036854775807,"cache_read_input_tokens":9223372036854775807}`), delta(`{"output_tokens":1}`)},
-			complete: true, want: penstock.Usage{InputTokens: penstock.MaxTokens, CachedInputTokens: penstock.MaxTokens, OutputTokens: 1}},
-		"more than a number holds": {events: []string{start(`{"input_tokens":92233720368547758070}`), delta(`{"output_tokens":1}`)}},
-		"a fraction":               {events: []string{start(`{"input_tokens":1.5}`), delta(`{"output_tokens":1}`)}},
-		"of another type":          {events: []string{startEvent, delta(`{"output_tokens":"4"}`)}},
+			told: wire.ToldAll, want: penstock.Usage{InputTokens: penstock.MaxTokens, CachedInputTokens: penstock.MaxTokens, OutputTokens: 1}},
+		"more than a number holds": {events: []string{start(`{"input_tokens":92233720368547758070}`), delta(`{"output_tokens":1}`)}, told: wire.ToldInvalid},
+		"a fraction":               {events: []string{start(`{"input_tokens":1.5}`), delta(`{"output_tokens":1}`)}, told: wire.ToldInvalid},
+		"of another type":          {events: []string{startEvent, delta(`{"output_tokens":"4"}`)}, told: wire.ToldInvalid},
 	} {
 		r, _ := readStream(t, tt.events...)
-		if got, complete := r.Usage(); got != tt.want || complete != tt.complete {
-			t.Errorf("%s: %+v, complete %v; want %+v, %v", name, got, complete, tt.want, tt.complete)
+		if got, told := r.Usage(); got != tt.want || told != tt.told {
+			t.Errorf("%s: %+v, told %v; want %+v, %v", name, got, told, tt.want, tt.told)
 		}
 	}
 }
@@ -160,14 +161,14 @@ func TestUsageOfCacheWrites(t *testing.T) {
 		r, _ := readStream(t, `{"type":"message_start","message":{"usage":{"input_tokens":7,"cache_read_input_tokens":100,`+tt.start+`}}}`,
 			`{"type":"message_delta","delta":{},"usage":`+end+`}`)
 		want := penstock.Usage{InputTokens: 107 + tt.all, CachedInputTokens: 100, CacheWriteTokens: tt.all, CacheWrite1hTokens: tt.hour, OutputTokens: 2}
-		if got, complete := r.Usage(); got != want || !complete {
-			t.Errorf("%s: %+v, complete %v; want %+v", name, got, complete, want)
+		if got, told := r.Usage(); got != want || told != wire.ToldAll {
+			t.Errorf("%s: %+v, told %v; want %+v", name, got, told, want)
 		}
 	}
 	for _, invalid := range []string{fmt.Sprintf(split, 0, -1), `"cache_creation":"x"`} {
 		r, _ := readStream(t, `{"type":"message_start","message":{"usage":{"input_tokens":7,`+invalid+`}}}`, `{"type":"message_delta","delta":{},"usage":{"output_tokens":2}}`)
-		if got, complete := r.Usage(); complete || got != (penstock.Usage{}) {
-			t.Errorf("%s: %+v, complete %v", invalid, got, complete)
+		if got, told := r.Usage(); told != wire.ToldInvalid || got != (penstock.Usage{}) {
+			t.Errorf("%s: %+v, told %v", invalid, got, told)
 		}
 	}
 }
@@ -197,8 +198,8 @@ func TestEventsDoNotShowThrough(t *testing.T) {
 	if text != "a" {
 		t.Errorf("text %q", text)
 	}
-	if usage, complete := r.Usage(); complete || usage.OutputTokens != 1 {
-		t.Errorf("usage %+v, complete %v", usage, complete)
+	if usage, told := r.Usage(); told != wire.ToldPart || usage.OutputTokens != 1 {
+		t.Errorf("usage %+v, told %v", usage, told)
 	}
 }
 
@@ -252,9 +253,9 @@ func FuzzMessage(f *testing.F) {
 			}
 		}
 		for _, reader := range []*messageReader{r, plainReader(data)} {
-			u, complete := reader.Usage()
+			u, told := reader.Usage()
 			if u.InputTokens < 0 || u.OutputTokens < 0 || u.CachedInputTokens > u.InputTokens {
-				t.Errorf("usage %+v, complete %v", u, complete)
+				t.Errorf("usage %+v, told %v", u, told)
 			}
 		}
 		r.Complaint(status, data).Kind.Policy() // panics for a kind that is none

@@ -39,7 +39,7 @@ func (r *countReader) Event(sse.Event) (wire.Part, error) {
 }
 
 // Usage implements [wire.Reader].
-func (r *countReader) Usage() (penstock.Usage, bool) { return penstock.Usage{}, true }
+func (r *countReader) Usage() (penstock.Usage, wire.Told) { return penstock.Usage{}, wire.ToldAll }
 
 // Complaint implements [wire.Reader]. Many servers that speak the protocol do not count: that is no sign of a target that
 // is out of order.

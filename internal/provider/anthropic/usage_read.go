@@ -62,9 +62,16 @@ func (t *tally) add(told jsontext.Value) (output bool) {
 // usage puts the counts together, and says whether they are all there is. Counts that make no sense
 // are as good as not told: whoever charges for them must then assume the worst, and not what is
 // cheapest.
-func (t *tally) usage() (penstock.Usage, bool) {
-	if t.invalid || !t.hasInput {
-		return penstock.Usage{}, false
+func (t *tally) usage() (penstock.Usage, wire.Told) {
+	switch {
+	case t.invalid:
+		return penstock.Usage{}, wire.ToldInvalid
+	case !t.hasInput:
+		return penstock.Usage{}, wire.ToldPart
+	}
+	told := wire.ToldPart
+	if t.last {
+		told = wire.ToldAll
 	}
 	written, hour := t.writes()
 	return penstock.Usage{
@@ -73,7 +80,7 @@ func (t *tally) usage() (penstock.Usage, bool) {
 		CacheWriteTokens:   written,
 		CacheWrite1hTokens: hour,
 		OutputTokens:       t.output,
-	}, t.last
+	}, told
 }
 
 // writes are the tokens that were written to the cache, and those of them that are kept for an hour. With tools of the

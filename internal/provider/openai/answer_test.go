@@ -119,11 +119,12 @@ func TestOtherFramesPassThrough(t *testing.T) {
 func TestDecode(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
-		name  string
-		body  string
-		text  string
-		usage penstock.Usage
-		known bool
+		name    string
+		body    string
+		text    string
+		usage   penstock.Usage
+		known   bool
+		invalid bool
 	}{
 		{name: "nothing to read", body: `{"choices":[]}`},
 		{name: "no content", body: `{"choices":[{"message":{"content":null,"tool_calls":[]}}]}`},
@@ -138,13 +139,13 @@ func TestDecode(t *testing.T) {
 		{name: "audio", known: true, usage: penstock.Usage{InputTokens: 30, CachedInputTokens: 4, AudioInputTokens: 20, OutputTokens: 9, ReasoningTokens: 1, AudioOutputTokens: 6},
 			body: `{"choices":[],"usage":{"prompt_tokens":30,"completion_tokens":9,"prompt_tokens_details":{"audio_tokens":20,"cached_tokens":4},` +
 				`"completion_tokens_details":{"audio_tokens":6,"reasoning_tokens":1}}}`},
-		{name: "audio below zero", body: `{"choices":[],"usage":{"prompt_tokens":30,"completion_tokens":9,"completion_tokens_details":{"audio_tokens":-6}}}`},
+		{name: "audio below zero", invalid: true, body: `{"choices":[],"usage":{"prompt_tokens":30,"completion_tokens":9,"completion_tokens_details":{"audio_tokens":-6}}}`},
 		{name: "no details", body: `{"choices":[],"usage":{"prompt_tokens":3,"prompt_tokens_details":null}}`, known: true,
 			usage: penstock.Usage{InputTokens: 3}},
 		{name: "usage null", body: `{"choices":[],"usage":null}`},
 		{name: "usage empty", body: `{"choices":[],"usage":{}}`},
-		{name: "usage negative", body: `{"choices":[],"usage":{"prompt_tokens":-1}}`},
-		{name: "usage of another type", body: `{"choices":[],"usage":{"prompt_tokens":"3"}}`},
+		{name: "usage negative", invalid: true, body: `{"choices":[],"usage":{"prompt_tokens":-1}}`},
+		{name: "usage of another type", invalid: true, body: `{"choices":[],"usage":{"prompt_tokens":"3"}}`},
 		{name: "error null", body: `{"choices":[],"error":null,"usage":{"prompt_tokens":1}}`, known: true, usage: penstock.Usage{InputTokens: 1}},
 	}
 	for _, tt := range tests {
@@ -157,7 +158,7 @@ func TestDecode(t *testing.T) {
 			if wire, text, end := collect(answer); wire != tt.body || text != tt.text || end != io.EOF {
 				t.Errorf("wire %q, text %q, end %v", wire, text, end)
 			}
-			want := provider.Meta{StatusCode: 200, ContentType: "application/json", Usage: tt.usage, UsageKnown: tt.known}
+			want := provider.Meta{StatusCode: 200, ContentType: "application/json", Usage: tt.usage, UsageKnown: tt.known, UsageInvalid: tt.invalid}
 			if diff := cmp.Diff(want, answer.Meta()); diff != "" {
 				t.Errorf("meta (-want +got):\n%s", diff)
 			}

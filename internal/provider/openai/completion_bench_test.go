@@ -3,6 +3,7 @@ package openai
 import (
 	"testing"
 
+	"penstock/internal/provider/wire"
 	"penstock/internal/sse"
 )
 
@@ -16,7 +17,7 @@ func BenchmarkRead(b *testing.B) {
 		text := []byte(benchPlain)
 		for b.Loop() {
 			r := &completionReader{}
-			if _, err := r.Plain(text); err != nil || !r.complete {
+			if _, err := r.Plain(text); err != nil || r.told != wire.ToldAll {
 				b.Fatal(err)
 			}
 		}

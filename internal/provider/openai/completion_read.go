@@ -19,8 +19,8 @@ var done = []byte("[DONE]")
 type completionReader struct {
 	usageInjected bool // the caller did not ask for usage and must not see it
 
-	usage    penstock.Usage
-	complete bool
+	usage penstock.Usage
+	told  wire.Told
 }
 
 // Plain implements [wire.Reader].
@@ -60,13 +60,16 @@ func (r *completionReader) Event(ev sse.Event) (wire.Part, error) {
 }
 
 func (r *completionReader) count(told jsontext.Value) {
-	if usage, ok := readUsage(told); ok {
-		r.usage, r.complete = r.usage.Most(usage), true
+	switch usage, how := readUsage(told); {
+	case how == wire.ToldAll:
+		r.usage, r.told = r.usage.Most(usage), how
+	case r.told == wire.ToldPart:
+		r.told = how
 	}
 }
 
 // Usage implements [wire.Reader].
-func (r *completionReader) Usage() (penstock.Usage, bool) { return r.usage, r.complete }
+func (r *completionReader) Usage() (penstock.Usage, wire.Told) { return r.usage, r.told }
 
 // Complaint implements [wire.Reader].
 func (r *completionReader) Complaint(status int, body []byte) wire.Complaint {

@@ -12,8 +12,8 @@ import (
 
 // embeddingReader reads lists of embeddings. They carry no text and are never streamed.
 type embeddingReader struct {
-	usage    penstock.Usage
-	complete bool
+	usage penstock.Usage
+	told  wire.Told
 }
 
 // Plain implements [wire.Reader].
@@ -33,7 +33,7 @@ func (r *embeddingReader) Plain(body []byte) (wire.Part, error) {
 	if !list.Data {
 		return wire.Part{}, errors.New("it has no data")
 	}
-	r.usage, r.complete = readUsage(list.Usage)
+	r.usage, r.told = readUsage(list.Usage)
 	return wire.Part{}, nil
 }
 
@@ -46,7 +46,7 @@ func (r *embeddingReader) Event(ev sse.Event) (wire.Part, error) {
 }
 
 // Usage implements [wire.Reader].
-func (r *embeddingReader) Usage() (penstock.Usage, bool) { return r.usage, r.complete }
+func (r *embeddingReader) Usage() (penstock.Usage, wire.Told) { return r.usage, r.told }
 
 // Complaint implements [wire.Reader].
 func (r *embeddingReader) Complaint(status int, body []byte) wire.Complaint {

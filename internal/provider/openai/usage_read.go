@@ -15,9 +15,9 @@ import (
 // readUsage reads the counts that a server told, in the names of completions (prompt, completion) or
 // of responses (input, output). Usage that makes no sense counts as not told: whoever charges for it
 // must then assume the worst, and not what is cheapest.
-func readUsage(told jsontext.Value) (penstock.Usage, bool) {
+func readUsage(told jsontext.Value) (penstock.Usage, wire.Told) {
 	if !wire.IsSet(told) {
-		return penstock.Usage{}, false
+		return penstock.Usage{}, wire.ToldPart
 	}
 	var completions, responses usage
 	in := body.NewCursor(told)
@@ -44,12 +44,12 @@ func readUsage(told jsontext.Value) (penstock.Usage, bool) {
 		}
 	}
 	if in.End() != nil {
-		return penstock.Usage{}, false
+		return penstock.Usage{}, wire.ToldInvalid
 	}
-	if completions.told {
-		return completions.sensible()
+	if responses.told && !completions.told {
+		return responses.sensible()
 	}
-	return responses.sensible()
+	return completions.sensible()
 }
 
 // usage is what was told in one vocabulary.
@@ -116,10 +116,13 @@ func readCount(in *body.Cursor) int64 {
 	return -1
 }
 
-func (u *usage) sensible() (penstock.Usage, bool) {
+func (u *usage) sensible() (penstock.Usage, wire.Told) {
 	counts := u.Counts()
-	if !u.told || slices.ContainsFunc(counts[:], func(n *int64) bool { return *n < 0 }) {
-		return penstock.Usage{}, false
+	switch {
+	case slices.ContainsFunc(counts[:], func(n *int64) bool { return *n < 0 }):
+		return penstock.Usage{}, wire.ToldInvalid
+	case !u.told:
+		return penstock.Usage{}, wire.ToldPart
 	}
-	return u.Usage, true
+	return u.Usage, wire.ToldAll
 }

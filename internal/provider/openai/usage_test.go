@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"penstock"
+	"penstock/internal/provider/wire"
 )
 
 // Counts that make no sense make all of a usage unknown; counts that are too large stop at the most that is believed.
@@ -18,11 +19,32 @@ func TestUsageThatCannotBe(t *testing.T) {
 			"-1": -1, "-9223372036854775808": -1, "-99999999999999999999": -1, "1.5": -1, "12.0": -1, "1e3": -1, `"12"`: -1, "{}": -1, "[7]": -1, "true": -1,
 		} {
 			told := fmt.Sprintf(`{%q:3,%q:%s,"%s_details":{"cached_tokens":%s}}`, names[0], names[1], count, names[0], count)
-			got, ok := readUsage([]byte(told))
-			if ok != (want >= 0) || (ok && (got != penstock.Usage{InputTokens: 3, OutputTokens: want, CachedInputTokens: want})) {
-				t.Errorf("%s: %+v, %t", told, got, ok)
+			got, how := readUsage([]byte(told))
+			if want >= 0 && (how != wire.ToldAll || got != penstock.Usage{InputTokens: 3, OutputTokens: want, CachedInputTokens: want}) ||
+				want < 0 && (how != wire.ToldInvalid || got != penstock.Usage{}) {
+				t.Errorf("%s: %+v, %v", told, got, how)
 			}
 		}
+	}
+}
+
+// Usage that is left out is not told; usage of another shape is invalid.
+func TestUsageToldOrNot(t *testing.T) {
+	t.Parallel()
+	for told, want := range map[string]wire.Told{
+		``: wire.ToldPart, `null`: wire.ToldPart, `{}`: wire.ToldPart, `{"total_tokens":7}`: wire.ToldPart, `{"prompt_tokens":null,"completion_tokens":2}`: wire.ToldPart,
+		`{"prompt_tokens":1}`: wire.ToldAll, `"many"`: wire.ToldInvalid, `7`: wire.ToldInvalid, `[]`: wire.ToldInvalid, `{"prompt_tokens":null,"completion_tokens":-2}`: wire.ToldInvalid,
+	} {
+		if _, how := readUsage([]byte(told)); how != want {
+			t.Errorf("%s: %v, want %v", told, how, want)
+		}
+	}
+	var r completionReader
+	for _, told := range []string{`{"prompt_tokens":"3"}`, `null`} {
+		r.count([]byte(told))
+	}
+	if got, how := r.Usage(); how != wire.ToldInvalid || got != (penstock.Usage{}) {
+		t.Errorf("%+v, %v", got, how)
 	}
 }
 
@@ -33,7 +55,7 @@ func TestUsageNeverDecreases(t *testing.T) {
 	for _, told := range []string{`{"prompt_tokens":12,"completion_tokens":1}`, `{"prompt_tokens":12,"completion_tokens":40}`, `{"prompt_tokens":0,"completion_tokens":2}`, `{"prompt_tokens":-5}`} {
 		r.count([]byte(told))
 	}
-	if got, complete := r.Usage(); !complete || got != (penstock.Usage{InputTokens: 12, OutputTokens: 40}) {
-		t.Errorf("%+v, %t", got, complete)
+	if got, how := r.Usage(); how != wire.ToldAll || got != (penstock.Usage{InputTokens: 12, OutputTokens: 40}) {
+		t.Errorf("%+v, %v", got, how)
 	}
 }

@@ -46,7 +46,7 @@ type understood struct {
 	Parts   []wire.Part
 	Refused []string // what it said of events that are not of its protocol
 	Usage   penstock.Usage
-	Known   bool
+	Told    wire.Told
 	End     string
 }
 
@@ -62,7 +62,7 @@ func understand(r wire.Reader, stream io.Reader) (seen understood) {
 			}
 		}
 		if err != nil {
-			seen.Usage, seen.Known = r.Usage()
+			seen.Usage, seen.Told = r.Usage()
 			seen.End = err.Error()
 			return seen
 		}

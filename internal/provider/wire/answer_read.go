@@ -93,7 +93,7 @@ func (ex *exchange) readPlain(meta provider.Meta) (provider.Answer, error) {
 	case part.Failed:
 		return nil, ex.explain(body, nil)
 	}
-	meta.Usage, meta.UsageKnown = ex.reader.Usage()
+	tell(&meta, ex.reader)
 	ex.trace.read(body)
 	ex.trace.into(&meta)
 	return &plainAnswer{chunk: provider.Chunk{Wire: body, Text: part.Text, Last: true}, meta: meta}, nil

@@ -152,7 +152,7 @@ func (a *streamAnswer) ending(ev sse.Event, err error) (provider.Chunk, error) {
 // Meta tells the usage as far as it came, also when the answer broke off.
 func (a *streamAnswer) Meta() provider.Meta {
 	meta := a.meta
-	meta.Usage, meta.UsageKnown = a.ex.reader.Usage()
+	tell(&meta, a.ex.reader)
 	a.ex.trace.into(&meta)
 	return meta
 }

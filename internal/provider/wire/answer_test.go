@@ -40,8 +40,12 @@ func (w *words) read(text []byte) (Part, error) {
 	return Part{Text: string(text), Failed: bytes.HasPrefix(text, []byte(`{"error":`))}, nil
 }
 
-func (w *words) Usage() (penstock.Usage, bool) {
-	return penstock.Usage{OutputTokens: w.heard}, w.heard > 2
+func (w *words) Usage() (penstock.Usage, Told) {
+	told := ToldPart
+	if w.heard > 2 {
+		told = ToldAll
+	}
+	return penstock.Usage{OutputTokens: w.heard}, told
 }
 
 func (w *words) Complaint(status int, body []byte) Complaint {
