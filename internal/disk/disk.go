@@ -65,6 +65,7 @@ type Watcher struct {
 	mu        sync.Mutex // held while the disks are looked at
 	lookedAt  time.Time
 	low       map[string]bool
+	scant     map[string]bool // disks with too little room for uploads
 	fullUntil time.Time
 }
 
@@ -73,7 +74,7 @@ func New(d Deps) (*Watcher, error) {
 	if len(d.Volumes) == 0 || d.Floor == nil || d.Stat == nil || d.Metrics == nil || d.Log == nil || d.Clock == nil {
 		return nil, errors.New("a watcher needs volumes, a floor, a way to look, metrics, a log and a clock")
 	}
-	return &Watcher{Deps: d, low: map[string]bool{}}, nil
+	return &Watcher{Deps: d, low: map[string]bool{}, scant: map[string]bool{}}, nil
 }
 
 // Run watches until ctx ends. It begins after an interval: whoever opens a door looks before.
@@ -140,9 +141,12 @@ func (w *Watcher) Look(ctx context.Context) {
 			if w.low[v.Name] {
 				verdict = w.refusal.Load() // not knowing is no reason to change one's mind
 			}
+			if w.scant[v.Name] {
+				uploads = w.uploads.Load()
+			}
 			continue
 		}
-		if space.Free < 2*w.Floor(space.Size) {
+		if w.scant[v.Name] = space.Free < 2*w.Floor(space.Size); w.scant[v.Name] {
 			uploads = uploadRefusal(v.Name)
 		}
 		if w.judge(ctx, v, space) {
@@ -205,8 +209,8 @@ func refusal(why string) *penstock.Error {
 
 func uploadRefusal(disk string) *penstock.Error {
 	return &penstock.Error{
-		Code: penstock.CodeOverloaded, RetryAfter: retryAfter,
-		Message: fmt.Sprintf("The server's %s disk has too little room for uploads: what is left is kept for jobs. Try again when its operator has made room, or send fewer requests as inputs of a job.", disk),
+		Code: penstock.CodeOverloaded, RetryAfter: retryAfter, Err: fmt.Errorf("the %s disk has less than twice the room that must stay free", disk),
+		Message: "The server is short of disk space for uploads: what is left is kept for jobs. Try again when its operator has made room, or send fewer requests as inputs of a job.",
 	}
 }
 

@@ -157,6 +157,44 @@ func TestBlindWatcherKeepsItsMind(t *testing.T) {
 	}
 }
 
+// TestUploadsNeedTwiceTheFloor holds that uploads stop while jobs still have the room that is kept for them, that no more than
+// a moment passes before an upload sees it, and that a tenant is told of no disk.
+func TestUploadsNeedTwiceTheFloor(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	look := func(free uint64, refused bool) {
+		t.Helper()
+		r.free["/blobs"] = free
+		r.now = r.now.Add(uploadLook)
+		err := r.UploadRefusal(t.Context())
+		if refused != (err != nil) {
+			t.Errorf("with %d bytes an upload is answered %v", free, err)
+		}
+		if e := penstock.AsError(err); err != nil && (e.Code != penstock.CodeOverloaded || e.RetryAfter != retryAfter || !strings.Contains(e.Message, "short of disk space for uploads") ||
+			strings.Contains(e.Message, "blob") || !strings.Contains(e.Error(), "the blob disk")) {
+			t.Errorf("%+v", e)
+		}
+	}
+	look(200*mib, false) // twice the floor itself
+	look(200*mib-1, true)
+	r.wantNow("") // jobs go on
+	r.broken["/blobs"] = errors.New("no such device")
+	look(900*mib, true)
+	delete(r.broken, "/blobs")
+	look(900*mib, false)
+	r.free["/blobs"] = 0
+	r.now = r.now.Add(uploadLook - 1)
+	if err := r.UploadRefusal(t.Context()); err != nil {
+		t.Errorf("the disks are looked at more often than needed: %v", err)
+	}
+	look(0, true)
+	look(200*mib, false)
+	r.Full()
+	if err := r.UploadRefusal(t.Context()); penstock.ErrorCode(err) != penstock.CodeOverloaded {
+		t.Errorf("after a write that found the disk full an upload is answered %v", err)
+	}
+}
+
 // TestFull holds that a write that found no room closes the door even where the disk claims to have some,
 // and that it opens again by itself.
 func TestFull(t *testing.T) {

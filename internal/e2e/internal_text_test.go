@@ -67,7 +67,7 @@ providers: {up: {kind: openai, base_url: %s/v1}}
 targets: {small: {provider: up, upstream_model: cheap}}
 models: {fast: {targets: [small]}}
 `, startCareless(t).URL))
-	for _, c := range []Call{post("/v1/jobs", `{"model":"fast","input":"Hi"}`), get("/readyz"), post(chatPath, `{"model":"fast","messages":[{"role":"user","content":"Hi"}]}`, "Idempotency-Key", "a")} {
+	for _, c := range []Call{post("/v1/jobs", `{"model":"fast","input":"Hi"}`), post("/v1/files", batchForm, "Content-Type", "multipart/form-data; boundary=x"), get("/readyz"), post(chatPath, `{"model":"fast","messages":[{"role":"user","content":"Hi"}]}`, "Idempotency-Key", "a")} {
 		if a := s.Do(c); internals.MatchString(a.Body) || !strings.Contains(a.Body, "short of disk space") {
 			t.Errorf("%s: %d %s", c.Path, a.Status, a.Body)
 		}

@@ -1,0 +1,33 @@
+package api
+
+import (
+	"context"
+	"io"
+	"net/http/httptest"
+	"testing"
+
+	"penstock"
+)
+
+// zeros is content without an end.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { return len(p), nil }
+
+// An upload asks again while it comes in: it ends one step after the room for it has gone, with the reason.
+func TestUploadEndsWhenRoomGoes(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	full := penstock.Errorf(penstock.CodeOverloaded, "The server is short of disk space for uploads.")
+	s := &Server{Deps: Deps{RefusingUploads: func(context.Context) error {
+		if asked++; asked > 2 {
+			return full
+		}
+		return nil
+	}}}
+	u := &watchedUpload{call: &call{Server: s, r: httptest.NewRequest("POST", "/v1/files", nil)}, content: zeros{}}
+	n, err := io.Copy(io.Discard, u)
+	if err != full || n < 3*uploadStep || n > 3*uploadStep+1<<20 {
+		t.Errorf("it took %d bytes, and ended with %v; want three steps of %d", n, err, int64(uploadStep))
+	}
+}
