@@ -200,6 +200,9 @@ func newOperation(rt route, set *schemaSet) docOperation {
 	}
 	for _, a := range rt.Answers {
 		addAnswer(&op, a, set)
+		if rt.Waits {
+			*op.Responses.at(strconv.Itoa(a.Status)).Headers.at(strings.ToLower(headerLimitWait)) = limitWaitHeader
+		}
 	}
 	op.Responses.at("default").Ref = refError
 	return op
@@ -236,6 +239,8 @@ func addAnswer(op *docOperation, a answer, set *schemaSet) {
 }
 
 var requestIDHeader = docHeader{Description: "The id of this call, req_….", Schema: schema{Type: "string"}}
+
+var limitWaitHeader = docHeader{Description: "For how many milliseconds the call waited for its turn under its caller's limits. Not there if it did not wait.", Schema: schema{Type: "integer"}}
 
 // errorResponse is the answer of every route that something went wrong with.
 func errorResponse(set *schemaSet) docResponse {

@@ -742,6 +742,11 @@ func writeOperation(b *strings.Builder, op docOperation) {
 			fmt.Fprintf(b, "| otherwise | %s | [Error](#error) | See [errors](#errors). |\n", typeJSON)
 		}
 	}
+	for _, h := range op.Responses[0].Value.Headers {
+		if h.Name != "x-request-id" { // every answer has it
+			fmt.Fprintf(b, "\nHeader `%s` of the answer: %s\n", h.Name, h.Value.Description)
+		}
+	}
 }
 
 func writeSchema(b *strings.Builder, s schema) {

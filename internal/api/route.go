@@ -22,6 +22,7 @@ type route struct {
 	Body    any  // a zero value of what is sent, nil for nothing
 	Form    bool // Body is sent as a form
 	NoBody  bool // Body may be left out
+	Waits   bool // it may wait for its turn under its caller's limits, and tells for how long
 	Answers []answer
 
 	open bool // needs no key
@@ -80,7 +81,7 @@ var routes = slices.Concat(coreRoutes, webhookRoutes, responseRoutes, batchRoute
 
 // coreRoutes are all routes but those of files beside this one.
 var coreRoutes = []route{
-	{Method: "POST", Path: "/v1/jobs", Scope: penstock.ScopeJobsWrite, Summary: "Submit a job",
+	{Method: "POST", Path: "/v1/jobs", Waits: true, Scope: penstock.ScopeJobsWrite, Summary: "Submit a job",
 		Params: []param{keyParam, waitParam}, Body: jobCreate{},
 		Answers: []answer{{Status: 202, About: "Accepted: it is on stable storage.", Body: jobView{}},
 			{Status: 200, About: "Finished within the time that Prefer asked for.", Body: jobView{}},
@@ -146,19 +147,19 @@ var coreRoutes = []route{
 		Summary: "Dismiss dead letters, the oldest first: they are no longer listed", Body: deadLetterDismiss{},
 		Answers: []answer{{Status: 200, About: "What was dismissed: 1,000 at the most, the rest by further calls.", Body: deadLetterDismissedView{}}},
 		serve:   (*call).dismissDeadLetters},
-	{Method: "POST", Path: "/v1/chat/completions", Scope: penstock.ScopeInference, Summary: "OpenAI chat completion, plain or streamed",
+	{Method: "POST", Path: "/v1/chat/completions", Waits: true, Scope: penstock.ScopeInference, Summary: "OpenAI chat completion, plain or streamed",
 		Params: []param{keyParam, cacheParam}, Body: anyObject{}, Answers: passedOn, serve: inference(penstock.EndpointChat)},
-	{Method: "POST", Path: "/v1/completions", Scope: penstock.ScopeInference, Summary: "OpenAI completion, plain or streamed",
+	{Method: "POST", Path: "/v1/completions", Waits: true, Scope: penstock.ScopeInference, Summary: "OpenAI completion, plain or streamed",
 		Params: []param{keyParam, cacheParam}, Body: anyObject{}, Answers: passedOn, serve: inference(penstock.EndpointCompletions)},
-	{Method: "POST", Path: "/v1/embeddings", Scope: penstock.ScopeInference, Summary: "OpenAI embeddings",
+	{Method: "POST", Path: "/v1/embeddings", Waits: true, Scope: penstock.ScopeInference, Summary: "OpenAI embeddings",
 		Params: []param{keyParam, cacheParam}, Body: anyObject{}, Answers: passedOn[:1], serve: inference(penstock.EndpointEmbeddings)},
-	{Method: "POST", Path: "/v1/responses", Scope: penstock.ScopeInference,
+	{Method: "POST", Path: "/v1/responses", Waits: true, Scope: penstock.ScopeInference,
 		Summary: "OpenAI response, plain or streamed; with store: true or background: true it runs as a job and is kept, and previous_response_id goes on from it. conversation is refused",
 		Params:  []param{keyParam, cacheParam, windowParam}, Body: anyObject{}, Answers: passedOn, words: &responsesWording, serve: (*call).createResponse},
-	{Method: "POST", Path: "/v1/messages", Scope: penstock.ScopeInference, Summary: "Anthropic message, plain or streamed",
+	{Method: "POST", Path: "/v1/messages", Waits: true, Scope: penstock.ScopeInference, Summary: "Anthropic message, plain or streamed",
 		Params: []param{keyParam, cacheParam, versionParam, betaParam}, Body: anyObject{}, Answers: passedOn, words: &anthropicWording,
 		serve: inference(penstock.EndpointMessages)},
-	{Method: "POST", Path: "/v1/messages/count_tokens", Scope: penstock.ScopeInference, Summary: "Count the tokens of an Anthropic message",
+	{Method: "POST", Path: "/v1/messages/count_tokens", Waits: true, Scope: penstock.ScopeInference, Summary: "Count the tokens of an Anthropic message",
 		Params: []param{versionParam, betaParam}, Body: anyObject{}, words: &anthropicWording,
 		Answers: []answer{{Status: 200, Body: anthropic.TokenCount{}, About: "What a target that counts answered. Where the model has none, an estimate: " +
 			"counted with a tokenizer that may not be the model's own, marked by the header x-penstock-estimate: true."}},

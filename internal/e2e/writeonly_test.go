@@ -87,6 +87,57 @@ func TestWriteOnlyKeysReadNothing(t *testing.T) {
 	}
 }
 
+// TestWriteOnlyKeysDownloadNothing makes every call that the route table wants jobs:read for, with a key that has jobs:write alone,
+// on a batch that has results: all are refused, the content of its output file and links to it among them. Nor does the file show
+// anything as the input of further work.
+func TestWriteOnlyKeysDownloadNothing(t *testing.T) {
+	t.Parallel()
+	const writeOnly = "psk_e2e_writer_7gq2xk9dmw4ztfv8hsb3rnj6cp"
+	s := serveWithKeys(t, startCareless(t).URL, writeOnly)
+	as := func(c Call) Answer { return s.Do(madeKey{Secret: writeOnly}.as(c)) }
+	batch := finishedID(t, s, "/v1/batches/{id}")
+	output := found(t, `"output_file_id":"(file[-_][0-9A-Za-z]+)"`, s.Do(get("/v1/batches/"+batch)).Body)
+	job := "job_" + strings.TrimPrefix(batch, "batch_")
+	if a := s.Do(get("/v1/files/" + output + "/content")); !strings.Contains(a.Body, generated) {
+		t.Fatalf("even jobs:read shows no result: %d %s", a.Status, a.Body)
+	}
+	ids := map[string]string{"/v1/files/": output, "/v1/batches/": batch, "/v1/jobs/": job,
+		"/v1/messages/batches/": finishedID(t, s, "/v1/messages/batches/{id}"), "/v1/items/": idFrom(t, s, job)}
+	tried := map[string]bool{}
+	for _, op := range readContract(t, s.URL).operations() {
+		if op.scope != penstock.ScopeJobsRead {
+			continue
+		}
+		path := op.path
+		for root, id := range ids {
+			path = strings.Replace(path, root+"{id}", root+id, 1)
+		}
+		if strings.Contains(path, "{") {
+			t.Errorf("%s %s is not tried: add the id of something that has results", op.method, op.path)
+		}
+		tried[op.method+" "+op.path] = true
+		if a := as(Call{Method: op.method, Path: path}); a.Status != http.StatusForbidden || !strings.Contains(a.Body, "jobs:read") {
+			t.Errorf("%s %s: %d %s", op.method, path, a.Status, a.Body)
+		}
+	}
+	for _, want := range []string{"GET /v1/files/{id}/content", "POST /v1/files/{id}/url", "POST /v1/jobs/{id}/results/url", "GET /v1/jobs/{id}/results", "GET /v1/messages/batches/{id}/results"} {
+		if !tried[want] {
+			t.Errorf("%s was not tried", want)
+		}
+	}
+	for _, c := range []Call{post("/v1/jobs", `{"model":"fast","input_file":"`+output+`"}`), post("/v1/batches", strings.ReplaceAll(writes["POST /v1/batches"][0], "FILE", output))} {
+		if a := as(c); strings.Contains(a.Body, generated) {
+			t.Errorf("%s over results shows them: %d %s", c.Path, a.Status, a.Body)
+		}
+	}
+}
+
+// idFrom is the id of an item of a job.
+func idFrom(t *testing.T, s *Server, job string) string {
+	t.Helper()
+	return found(t, `"id":"(item_[0-9A-Za-z]+)"`, s.Do(get("/v1/jobs/"+job+"/items")).Body)
+}
+
 // serveWithKeys serves with the usual key, and one that only writes.
 func serveWithKeys(t *testing.T, upstream, writeOnly string) *Server {
 	t.Helper()

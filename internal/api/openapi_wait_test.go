@@ -1,0 +1,26 @@
+package api
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The header that tells of a wait is on every answer of the calls that may wait, and on no other.
+func TestOpenAPIDescribesWaits(t *testing.T) {
+	t.Parallel()
+	var told []string
+	described(t).operations(func(path, method string, op docOperation) {
+		for _, r := range op.Responses {
+			if slices.ContainsFunc(r.Value.Headers, func(h member[docHeader]) bool { return h.Name == "x-penstock-limit-wait-ms" }) {
+				told = append(told, method+" "+path+" "+r.Name)
+			}
+		}
+	})
+	want := []string{"post /v1/jobs 202", "post /v1/jobs 200", "post /v1/chat/completions 200", "post /v1/completions 200", "post /v1/embeddings 200",
+		"post /v1/responses 200", "post /v1/messages 200", "post /v1/messages/count_tokens 200"}
+	if diff := cmp.Diff(want, told); diff != "" {
+		t.Errorf("answers that tell (-want +got):\n%s", diff)
+	}
+}
