@@ -250,6 +250,7 @@ func (t *Turn) take(now time.Time) *Stay {
 			t.line, t.promise = nil, false
 		}
 	}
+	t.dropSeat() // the concurrency in whose line it stands was removed
 	s.sit(now)
 	for _, c := range t.claims {
 		m := c.rate

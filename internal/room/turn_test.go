@@ -69,6 +69,38 @@ func TestCallerWhoLeavesClaimsNothing(t *testing.T) {
 	}
 }
 
+// A call that waits for a seat of a concurrency which is removed meanwhile passes, and no seat is promised to it afterwards: that would be
+// lost once there is a concurrency again.
+func TestConcurrencyThatIsRemovedWhileACallWaits(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	b := New(Config{Clock: c.Now})
+	party := Party{Name: Name{Kind: KindTenant, Tenant: "search"}, Holder: "key",
+		Limits: penstock.Limits{Concurrency: 1, RequestsPerMinute: 6000, Burst: 0.5, Wait: penstock.LimitWait(2 * time.Second)}}
+	runs, ok := b.Enter([]Party{party}, Use{})
+	if !ok {
+		t.Fatal("no seat")
+	}
+	waits := b.NewTurn([]Party{party}, Use{})
+	if stay, short := b.Queue(waits); stay != nil || short.Resource != Seats {
+		t.Fatalf("%+v", short)
+	}
+	limits := party.Limits
+	party.Limits.Concurrency = 0
+	b.party(&party, c.now)
+	second, short := b.Queue(waits)
+	if second == nil {
+		t.Fatalf("without the concurrency: %+v", short)
+	}
+	runs.Leave()
+	second.Leave()
+	party.Limits = limits
+	if _, ok := b.Enter([]Party{party}, Use{}); !ok {
+		r := b.rooms[party.Name]
+		t.Errorf("nobody has the seat, and it is not free: %d promised, %d in line", r.promised, len(r.line))
+	}
+}
+
 // countingBank counts what is claimed.
 type countingBank struct {
 	Bank
