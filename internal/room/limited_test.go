@@ -53,7 +53,7 @@ func TestOnlyTheNamedLimitRests(t *testing.T) {
 			if look := b.Look(&target); look.Wait != tt.wait {
 				t.Errorf("it has room again in %v, want %v", look.Wait, tt.wait)
 			}
-			if got := statusOf(t, b); got.Rest != tt.wait || (tt.wait > 0 && got.Limit < firstWindow && tt.rests != resources) {
+			if got := statusOf(t, b); got.Rest != tt.wait || (got.Blocked != "") != (tt.wait > 0) || (tt.wait > 0 && got.Limit < firstWindow && tt.rests != resources) {
 				t.Errorf("status %+v", got)
 			}
 			c.Advance(tt.wait)
