@@ -28,7 +28,7 @@ type route struct {
 	// anyQuery ignores query parameters that are not its own: probes and links come by way of others, who add some.
 	anyQuery bool
 	words    *wording // how errors look; nil for the usual ones
-	shared   bool     // both dialects have it: Anthropic's for whoever sends anthropic-version
+	shared   bool     // both dialects have it: Anthropic's for callers that send anthropic-version
 	serve    func(*call) error
 }
 

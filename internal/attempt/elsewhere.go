@@ -21,7 +21,7 @@ type Place struct {
 
 // Tried is what came of an attempt that another process made.
 type Tried struct {
-	// Outcome has one attempt, or none if the target could not be asked. Nil if the process came to no end: then Died or
+	// Outcome has one attempt, or none if the target could not be asked. Nil if the process did not finish: then Died or
 	// Stopped says how, or Err why it did not begin.
 	Outcome *Outcome
 	Result  room.Result // of the attempt

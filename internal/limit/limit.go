@@ -30,7 +30,7 @@ const (
 	// past it are refused at once. A call that waits costs its connection and its body, and takes nothing that is limited.
 	MaxWaiting         = 8192
 	MaxWaitingOfTenant = 1024
-	// busyRetry is told to whoever must wait for another call's end, which nobody knows.
+	// busyRetry is the Retry-After of a call that has to wait for another call to end: nobody knows when it will.
 	busyRetry = time.Second
 )
 

@@ -61,7 +61,7 @@ type Call struct {
 
 // Memory is who accounts for the bytes of answers.
 type Memory interface {
-	// Take asks for the memory of more bytes, and may wait for it. Whoever made the call gives it back. Codes:
+	// Take asks for the memory of more bytes, and may wait for it. The attempt that made the call gives it back. Codes:
 	// rate_limited, overloaded.
 	Take(n int64) error
 }

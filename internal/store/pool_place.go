@@ -65,8 +65,8 @@ type ClaimGrant struct {
 	Place   int64         // and the place that is kept for it then, 0 for none
 }
 
-// Claim answers a claim. A call without a place gets units when every place that is kept can still be honoured. So those
-// who are told a moment find their units, whoever else comes.
+// Claim answers a claim. A call without a place gets units when every place that is kept can still be honoured. So a
+// refused call finds its units at its moment, however many others come.
 func (p *Pool) Claim(now time.Time, c Claim) ClaimGrant {
 	if p.Kept == nil {
 		p.Kept = new(Kept)

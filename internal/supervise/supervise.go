@@ -4,7 +4,7 @@
 // frames over pipes, ends them, replaces them, and keeps the end of what they wrote to stderr. A task and its answer
 // are bytes: the package knows nothing of what they mean. [Pool] is the side of the parent, [Serve] that of the child.
 //
-// Why a task came to no answer is told apart, because callers draw conclusions from it:
+// The error of a task without an answer says why, because callers draw conclusions from it:
 //
 //   - [*Death]: the child died with the task while this process lived and wanted the answer.
 //   - [ErrStopped]: this process ended the child on purpose, since nobody wanted the answer any more.
@@ -246,7 +246,7 @@ func (p *Pool) take(ctx context.Context, task Task) (*child, error) {
 	return s.child, nil
 }
 
-// failed notes that a child came to nothing: the next one is not started at once.
+// failed notes that a child died or did not start: the next one is not started at once.
 func (p *Pool) failed(c *child) {
 	p.end(c)
 	p.mu.Lock()
@@ -277,7 +277,7 @@ func (p *Pool) end(c *child) {
 		return
 	}
 	c.kill()
-	_ = c.output.Close() // whoever reads it finds out that it was ended
+	_ = c.output.Close() // its reader finds out that it was ended
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.live, c)
