@@ -62,7 +62,7 @@ func unknownParam(name string, known []string) error {
 		return penstock.InvalidParam(name, "There is no query parameter %q here%s", name, hint)
 	}
 	if len(known) == 0 {
-		return penstock.InvalidParam(name, "There is no query parameter %q here, and no other.", name)
+		return penstock.InvalidParam(name, "There is no query parameter %q here; this endpoint has no query parameters.", name)
 	}
 	return penstock.InvalidParam(name, "There is no query parameter %q here; there are %s.", name, strings.Join(slices.Sorted(slices.Values(known)), ", "))
 }

@@ -23,7 +23,7 @@ func (a *app) ownHosts(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		e := penstock.Errorf(penstock.CodeInvalidRequest, "This is not the host %.80q: use localhost or an IP address, or add the name to admin.hosts.", hostOf(r.Host))
+		e := penstock.Errorf(penstock.CodeInvalidRequest, "The admin API does not answer for the host %.80q: use localhost or an IP address, or add the name to admin.hosts.", hostOf(r.Host))
 		adminJSON(w, http.StatusMisdirectedRequest, map[string]any{"error": map[string]string{"code": string(e.Code), "message": e.Message}})
 	})
 }

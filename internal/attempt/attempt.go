@@ -615,7 +615,7 @@ func (t *try) meter(meta *provider.Meta, failure *provider.Error) {
 	if t.task.Bounded && t.record.Cost > t.task.Bound {
 		// The upstream was told not to go beyond that, and a hard budget pays no more.
 		t.record.Cost = t.task.Bound
-		t.aside("it cost more than was set aside, which is all that a hard budget pays")
+		t.aside("it cost more than was reserved; a hard budget pays no more than the reservation")
 	}
 	if !meta.UsageKnown && (t.begun || failure == nil || failure.Kind.Policy().Billable) {
 		t.forfeit = max(0, t.task.Bound-t.record.Cost)
@@ -666,7 +666,7 @@ func (t *try) result(meta *provider.Meta, failure *provider.Error) room.Result {
 func (r *Runner) tellOperator(ctx context.Context, t *try, failure *provider.Error) {
 	ctx = telemetry.WithIDs(ctx, telemetry.IDs{Attempt: t.record.ID})
 	if t.claimed != (penstock.Usage{}) {
-		r.Log.WarnContext(ctx, "a target told usage that cannot be; its reservation is forfeit", "target", t.target.Name,
+		r.Log.WarnContext(ctx, "a target reported impossible usage; the reservation is forfeit", "target", t.target.Name,
 			"input_tokens", t.claimed.InputTokens, "output_tokens", t.claimed.OutputTokens)
 	}
 	switch {

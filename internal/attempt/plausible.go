@@ -40,7 +40,7 @@ func (t *try) checkUsage() {
 	}
 	t.claimed = told
 	t.meta.Usage, t.meta.UsageKnown = penstock.Usage{}, false
-	t.aside(fmt.Sprintf("the upstream told usage that cannot be, of %d input and %d output tokens: it counts as unknown", told.InputTokens, told.OutputTokens))
+	t.aside(fmt.Sprintf("the upstream reported impossible usage, %d input and %d output tokens: it counts as unknown", told.InputTokens, told.OutputTokens))
 }
 
 // aside adds to the reason on the record of a try.

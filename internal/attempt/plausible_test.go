@@ -53,7 +53,7 @@ func TestUsageThatCannotBe(t *testing.T) {
 					t.Fatal(out.Err)
 				}
 				got := out.Attempts[0]
-				if flagged := strings.Contains(got.Reason, "usage that cannot be"); flagged == tt.believed || (tt.believed && !got.UsageKnown) || (!tt.believed && got.UsageKnown) {
+				if flagged := strings.Contains(got.Reason, "impossible usage"); flagged == tt.believed || (tt.believed && !got.UsageKnown) || (!tt.believed && got.UsageKnown) {
 					t.Fatalf("believed %t: %+v", !flagged, got)
 				}
 				if tt.believed {

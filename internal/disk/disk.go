@@ -206,7 +206,7 @@ func refusal(why string) *penstock.Error {
 func uploadRefusal(disk string) *penstock.Error {
 	return &penstock.Error{
 		Code: penstock.CodeOverloaded, RetryAfter: retryAfter,
-		Message: fmt.Sprintf("The server's %s disk has too little room for uploads: what is left is kept for jobs. Try again when its operator has made room, or send fewer requests as inputs of a job.", disk),
+		Message: fmt.Sprintf("The server's %s disk has too little free space for uploads: the rest is kept for jobs. Try again when its operator has freed space, or send fewer requests as inputs of a job.", disk),
 	}
 }
 

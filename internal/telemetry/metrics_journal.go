@@ -20,7 +20,7 @@ func newJournalMetrics(factory promauto.Factory) journalMetrics {
 		}),
 		replayed: factory.NewCounter(prometheus.CounterOpts{
 			Name: "penstock_journal_replayed_total",
-			Help: "Records that processes left in the journal when they died, and that this one handed to the database.",
+			Help: "Records in the journals of dead processes that this process handed to the database.",
 		}),
 		lost: factory.NewCounter(prometheus.CounterOpts{
 			Name: "penstock_journal_corrupt_total",
