@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// PlaceGrace is how long after its moment a place is kept. It is about what a full pool of the default burst takes
-	// to fill, so that places that nobody comes for cost the others nothing.
+	// PlaceGrace is how long a place is kept after its moment. A pool of the default burst takes about as long to fill, so
+	// a place that is not used costs the others nothing.
 	PlaceGrace = 3 * time.Second
 	// PlaceHorizon is how far ahead places are kept. SDKs heed a Retry-After of less than a minute.
 	PlaceHorizon = 55 * time.Second
