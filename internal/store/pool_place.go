@@ -225,9 +225,9 @@ func (p *Pool) earliest(t int64, c Claim) int64 {
 	}
 }
 
-// turn is before when a holder gets no further place, so that others find some before its last one. Where several
-// share a pool, each may have as much of what is to come as the others that have places; and while some of those that use
-// the pool have none, a part is left for one of them.
+// turn is the earliest moment of a holder's next place, so that others find places before it. Where several holders share a
+// pool, each gets an equal share of the units to come. While a holder that uses the pool has no place, one more share is left
+// free.
 func (p *Pool) turn(now time.Time, c Claim) int64 {
 	users := len(p.Users.Names(now))
 	if users < 2 {
