@@ -32,6 +32,8 @@ type Quota struct {
 	// Plenty: the upstream says that most calls would still fit. The refused call is too large for what is left, and
 	// nothing is wrong with others.
 	Plenty bool
+	// Growing: use grew too fast. That is no matter of one limit, nor of the size of the call, and headers say nothing about it.
+	Growing bool
 }
 
 const (
@@ -57,6 +59,9 @@ var quotaPhrases = []struct {
 		"requests per", "request rate limit", "requests rate limit", "call rate limit", "(rpm)", "(rpd)", "requestsper", "reached for requests", "number of requests",
 	}},
 }
+
+// quotaGrowth are the words by which upstreams say that use grew too fast.
+var quotaGrowth = []string{"increase rate", "acceleration limit"}
 
 // quotaWindows are the words that tell in which time a limit counts, the longest first: where several limits are named, all of
 // them have to pass.
@@ -84,6 +89,9 @@ var (
 func ReadQuota(text string, codes ...string) Quota {
 	text = strings.ToLower(text[:min(len(text), maxQuotaText)])
 	says := func(phrase string) bool { return strings.Contains(text, phrase) }
+	if slices.ContainsFunc(quotaGrowth, says) { // the words of a limit follow, but it is not that one which is used up
+		return Quota{Wait: waitIn(text), Growing: true}
+	}
 	var q Quota
 	for _, p := range quotaPhrases {
 		if q.Resource == "" && slices.ContainsFunc(p.phrases, says) {
@@ -139,6 +147,9 @@ type Size struct {
 // Judge completes the quota of a refusal by the headers beside it, which say how much of each limit is left, and by the size of the
 // refused call.
 func (q Quota) Judge(l RateLimits, call Size) Quota {
+	if q.Growing {
+		return q
+	}
 	if q.Resource == "" {
 		q.Resource = l.exhausted()
 	}
@@ -165,6 +176,12 @@ func (q Quota) Bound(wait time.Duration) time.Duration {
 		most = q.Window
 	}
 	return min(wait, most)
+}
+
+// Left is how much headers say is left of the limit that is named; false when they do not say.
+func (q Quota) Left(l RateLimits) (int64, bool) {
+	a, ok := q.left(l)
+	return a.Remaining, ok && a.HasRemaining
 }
 
 // left is what headers say about the limit that is named. Those about a limit per minute say nothing about one per day.

@@ -35,6 +35,8 @@ func TestReadQuota(t *testing.T) {
 			Quota{Resource: ResourceOutput, Window: time.Minute, Limit: 8000}},
 		{"Anthropic, requests", "This request would exceed your organization's rate limit of 50 requests per minute.", nil,
 			Quota{Resource: ResourceRequests, Window: time.Minute, Limit: 50}},
+		{"Anthropic, growth", "This request would exceed your organization's maximum usage increase rate for input tokens per minute. Please scale up your input tokens usage more gradually.",
+			nil, Quota{Growing: true}},
 		{"Anthropic, connections", "Number of concurrent connections has exceeded your rate limit.", nil, Quota{Resource: ResourceConcurrency}},
 		{"Azure, tokens", "Requests to the ChatCompletions_Create Operation under Azure OpenAI API version 2024-02-01 have exceeded token rate limit of your current OpenAI S0 pricing tier. Please retry after 9 seconds.",
 			[]string{"429"}, Quota{Resource: ResourceTokens, Window: time.Minute, Wait: 9 * time.Second}},
@@ -81,6 +83,7 @@ func TestJudgeQuota(t *testing.T) {
 		{"requests are never too large", Quota{Resource: ResourceRequests}, tokens("0", "30000"), Size{Tokens: 90000}, true, false, ResourceRequests},
 		{"not named, but one is used up", Quota{}, tokens("0", "30000"), Size{}, false, false, ResourceTokens},
 		{"not named, and plenty of all", Quota{}, tokens("29000", "30000"), Size{}, true, false, ""},
+		{"use that grew too fast is no matter of size", Quota{Growing: true}, tokens("30000", "30000"), Size{Tokens: 90000}, false, false, ""},
 		{"nothing is known", Quota{}, RateLimits{}, Size{}, false, false, ""},
 	} {
 		got := tt.quota.Judge(tt.limits, tt.size)

@@ -1,9 +1,11 @@
 package room
 
 import (
+	"slices"
 	"time"
 
 	"penstock/internal/provider"
+	"penstock/internal/store"
 )
 
 // maxDayRest bounds how long a limit of a day rests at a time. An operator may have it raised meanwhile, and one call in vain
@@ -23,7 +25,7 @@ func (b *Book) limited(t *Ticket, now time.Time, res Result) {
 	rest := max(res.RetryAfter, DefaultRest)
 	r.throttles++
 	if i, named := ratesByResource[q.Resource]; named {
-		if left, told := res.Limits.Left(q.Resource); !q.Plenty && (!told || left < max(1, r.expects.call(0, 0)[i])) {
+		if left, told := q.Left(res.Limits); !q.Plenty && (!told || left < max(1, r.expects.call(0, 0)[i])) {
 			b.restRate(r, i, now, min(rest, restBound(q)))
 		}
 		return
@@ -55,14 +57,40 @@ func restBound(q provider.Quota) time.Duration {
 	return MaxRest
 }
 
-// restRate leaves one limit of a target alone. Other processes hear of it as of a rest of the target: hardly a call needs
-// nothing of a limit.
+// restRate leaves one limit of a target alone. Other processes hear of it as of a rest of that limit.
 func (b *Book) restRate(r *room, i resource, now time.Time, d time.Duration) {
 	m := &r.rates[i]
 	m.lower(now, 0)
 	if until := now.Add(d); until.After(m.restUntil) {
 		m.restUntil, r.restNews = until, true
 		b.nudge()
+	}
+}
+
+// restsLeft is how long a target still rests as a whole, and how long each of its limits does: what other processes are to hear.
+func (r *room) restsLeft(now time.Time) (rest time.Duration, limits store.LimitRests) {
+	for i := range r.rates {
+		if left := r.rates[i].restUntil.Sub(now); left > 0 {
+			if limits == nil {
+				limits = make(store.LimitRests)
+			}
+			limits[resourceNames[i]] = left
+		}
+	}
+	return max(0, r.restUntil.Sub(now)), limits
+}
+
+// heardRests notes the rests that other processes told of, as they were at a time. Limits that another version knows and this
+// one does not are left out.
+func (r *room) heardRests(at time.Time, g store.SeatGrant) {
+	if until := at.Add(g.Rest); until.After(r.restUntil) {
+		r.restUntil = until
+	}
+	for limit, rest := range g.LimitRests {
+		i := slices.Index(resourceNames[:], limit)
+		if until := at.Add(rest); i >= 0 && until.After(r.rates[i].restUntil) {
+			r.rates[i].restUntil = until
+		}
 	}
 }
 

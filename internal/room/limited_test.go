@@ -53,7 +53,7 @@ func TestOnlyTheNamedLimitRests(t *testing.T) {
 			if look := b.Look(&target); look.Wait != tt.wait {
 				t.Errorf("it has room again in %v, want %v", look.Wait, tt.wait)
 			}
-			if got := statusOf(t, b); got.Rest != tt.wait || (tt.wait > 0 && got.Limit < firstWindow && tt.rests != resources) {
+			if got := statusOf(t, b); got.Rest != tt.wait || (got.Blocked != "") != (tt.wait > 0) || (tt.wait > 0 && got.Limit < firstWindow && tt.rests != resources) {
 				t.Errorf("status %+v", got)
 			}
 			c.Advance(tt.wait)
@@ -126,6 +126,22 @@ func TestCallsTooLargeForWhatIsLeft(t *testing.T) {
 	}
 }
 
+// Headers about a limit per minute do not keep a day's limit from its rest.
+func TestADaysLimitRestsWhateverItsMinuteHas(t *testing.T) {
+	t.Parallel()
+	for limit, rests := range map[int64]bool{200_000: true, 30_000: false} {
+		b := New(Config{Clock: newClock().Now})
+		target := penstock.Target{Name: "a"}
+		ticket, _ := b.Take(Ask{Target: &target})
+		ticket.Done(Result{Kind: provider.KindRateLimited, RetryAfter: 20 * time.Minute,
+			Quota:  provider.Quota{Resource: provider.ResourceTokens, Window: 24 * time.Hour, Limit: limit},
+			Limits: provider.RateLimits{Tokens: allowance(29_000, 30_000)}})
+		if look := b.Look(&target); (look.Reason == Limited) != rests || (rests && look.Wait != 20*time.Minute) {
+			t.Errorf("a day's limit of %d, of which a header about 30000 says that 29000 are left: %+v", limit, look)
+		}
+	}
+}
+
 // While calls of a tenant that are refused as too large are under way, they hold no tokens that others could use; once one
 // passes, it pays.
 func TestOversizedCallsHoldNoTokens(t *testing.T) {
@@ -152,37 +168,6 @@ func TestOversizedCallsHoldNoTokens(t *testing.T) {
 	large.Done(Result{Usage: penstock.Usage{InputTokens: 95_000}, UsageKnown: true, Took: time.Second})
 	if look := b.Look(&target); look.Reason != Limited {
 		t.Errorf("after a large call that passed it looks like %+v", look)
-	}
-}
-
-// Other processes hear that a limit rests, and leave the target alone as long.
-func TestOthersHearOfALimit(t *testing.T) {
-	t.Parallel()
-	c := newClock()
-	bank := NewMemory(c.Now)
-	target := penstock.Target{Name: "a"}
-	books := [2]*Book{}
-	for i, name := range []string{"one", "two"} {
-		books[i] = New(Config{Clock: c.Now, Bank: bank.Process(name)})
-		ticket, ok := books[i].Take(Ask{Target: &target})
-		if !ok {
-			t.Fatal("no room")
-		}
-		if i == 0 {
-			ticket.Done(refusedFor(provider.ResourceTokens, time.Minute, 30*time.Second))
-		} else {
-			ticket.Done(good(1))
-		}
-	}
-	c.Advance(2 * visitSpacing)
-	for _, b := range books {
-		visit(t, b)
-	}
-	left := 30*time.Second - 2*visitSpacing
-	for i, b := range books {
-		if look := b.Look(&target); look.Reason == "" || look.Wait != left {
-			t.Errorf("process %d: %+v, want a rest of %v", i+1, look, left)
-		}
 	}
 }
 

@@ -18,7 +18,7 @@ type Memory struct {
 
 	mu    sync.Mutex
 	pools map[string]*store.Pool
-	rests map[string]time.Time
+	rests map[string]*store.PoolRest
 	seats map[string]map[string]store.SeatHolding // by pool and process
 	calls map[store.CallScope]int                 // that run as jobs
 }
@@ -26,7 +26,7 @@ type Memory struct {
 // NewMemory returns a bank in which every pool is full.
 func NewMemory(clock func() time.Time) *Memory {
 	return &Memory{
-		clock: clock, pools: make(map[string]*store.Pool), rests: make(map[string]time.Time),
+		clock: clock, pools: make(map[string]*store.Pool), rests: make(map[string]*store.PoolRest),
 		seats: make(map[string]map[string]store.SeatHolding), calls: make(map[store.CallScope]int),
 	}
 }
@@ -62,10 +62,14 @@ func (a account) Withdraw(_ context.Context, w store.Withdrawal) (store.Allotmen
 		all.Rates = append(all.Rates, p.Serve(now, d))
 	}
 	for _, d := range w.Seats {
-		if until := now.Add(d.Rest); until.After(a.rests[d.Pool]) {
-			a.rests[d.Pool] = until
+		rest, ok := a.rests[d.Pool]
+		if !ok {
+			rest = new(store.PoolRest)
+			a.rests[d.Pool] = rest
 		}
-		g := store.SeatGrant{For: seatsLast, Rest: a.rests[d.Pool].Sub(now), Calls: a.calls[d.Calls]}
+		rest.Tell(now, d)
+		g := store.SeatGrant{For: seatsLast, Calls: a.calls[d.Calls]}
+		rest.Answer(now, &g)
 		if d.Cap > 0 {
 			d.Cap = max(0, d.Cap-g.Calls)
 			g.Seats, g.Share = a.sit(d)

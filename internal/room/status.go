@@ -19,7 +19,7 @@ type Status struct {
 	Rates     []RateStatus  // of the limits that are known
 
 	// Blocked is why a call is not made now, "" when one may be. That a target is full, or at its limit, counts only if
-	// somebody was refused for it: a process that used none of a limit for a while holds none of it.
+	// somebody was refused for it, or the limit rests: a process that used none of a limit for a while holds none of it.
 	Blocked Reason
 
 	Breaker        Breaker
@@ -66,7 +66,7 @@ func (b *Book) blocked(r *room, now time.Time) Reason {
 	switch {
 	case r.health.open:
 		return Broken
-	case reason == Resting || r.refused:
+	case reason == Resting || r.refused || (reason == Limited && r.restLeft(now) > 0):
 		return reason
 	}
 	return ""

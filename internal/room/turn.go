@@ -250,11 +250,13 @@ func (t *Turn) take(now time.Time) *Stay {
 			t.line, t.promise = nil, false
 		}
 	}
+	t.dropSeat() // the concurrency in whose line it stands was removed
 	s.sit(now)
 	for _, c := range t.claims {
 		m := c.rate
 		switch {
-		case m.perMinute == 0:
+		case m.perMinute == 0: // removed while the call waited for it
+			m.drop(c)
 		case !m.shared:
 			c.Later = 0
 			m.pool.Claim(now, c.Claim) // as was looked at
@@ -281,15 +283,22 @@ func (t *Turn) Leave() {
 	t.giveBack()
 	for _, c := range t.claims {
 		m := c.rate
-		if m.shared && c.state != claimIdle {
-			m.waiting--
-		}
-		c.left = true
+		m.drop(c)
 		if n := m.pool.PlaceOf(c.Claim); n >= 0 {
 			m.pool.Places[n].Waited = false
 		}
 	}
 	b.nudge()
+}
+
+// drop ends a claim that nobody waits for any more. One that was not asked yet is not asked; one that is being asked is given
+// back when it is granted.
+func (m *rate) drop(c *claim) {
+	if m.shared && c.state != claimIdle {
+		m.waiting--
+	}
+	c.left = true
+	m.asks = slices.DeleteFunc(m.asks, func(o *claim) bool { return o == c })
 }
 
 // burst is what may be used at once.

@@ -163,7 +163,7 @@ func (b *Book) plan() (plan, bool) {
 		d := r.seating.draw(r.name.pool("seats"), r.running+r.promised, r.window.size())
 		d.Calls, r.entrusted = r.callScope(), 0
 		if r.restNews {
-			d.Rest = r.restLeft(p.at)
+			d.Rest, d.LimitRests = r.restsLeft(p.at)
 		}
 		r.restNews = false
 		p.withdrawal.Seats = append(p.withdrawal.Seats, d)
@@ -187,7 +187,8 @@ func (b *Book) receive(p plan, a store.Allotment, failure error) {
 	b.visits = make(chan struct{})
 	if b.failed = failure != nil; b.failed {
 		for i, r := range p.seats {
-			r.restNews = r.restNews || p.withdrawal.Seats[i].Rest > 0
+			d := &p.withdrawal.Seats[i]
+			r.restNews = r.restNews || d.Rest > 0 || len(d.LimitRests) > 0
 		}
 		for i, m := range p.rates {
 			m.missed(p.withdrawal.Rates[i], p.claims[i])
@@ -205,9 +206,7 @@ func (b *Book) receive(p plan, a store.Allotment, failure error) {
 		r.seating.receive(p.at, p.withdrawal.Seats[i], a.Seats[i])
 		r.counted(a.Seats[i])
 		b.wakeLine(r)
-		if until := p.at.Add(a.Seats[i].Rest); until.After(r.restUntil) {
-			r.restUntil = until
-		}
+		r.heardRests(p.at, a.Seats[i])
 	}
 }
 

@@ -46,8 +46,10 @@ type SeatDraw struct {
 	Cap  int // seats of all processes together; 0 for no cap, and then no seats are given
 	Hold int // seats that the process keeps: no less than it uses, no more than it was granted
 	Want int // seats it could use
-	// Rest is how long everybody shall leave the pool alone, from now; 0 for no news.
-	Rest time.Duration
+	// Rest is how long everybody shall leave the pool alone, from now; 0 for no news. LimitRests is how long everybody shall
+	// leave alone what single limits allow; nil for no news.
+	Rest       time.Duration
+	LimitRests LimitRests
 	// Calls says whose calls that run as jobs take seats, the zero value for nobody's. Such a call has its seat from its
 	// job alone, until the job ends, whatever becomes of the process that accepted it.
 	Calls CallScope
@@ -67,6 +69,8 @@ type SeatGrant struct {
 	// For is how long the seats last without another visit: as long as the lease.
 	For  time.Duration
 	Rest time.Duration // how long the pool is to be left alone, as somebody said
+	// LimitRests is how long limits of the pool are to be left alone, as somebody said; nil for none.
+	LimitRests LimitRests
 	// Calls is how many calls of the draw's scope run as jobs. Their seats are no process's.
 	Calls int
 }

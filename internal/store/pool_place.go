@@ -12,7 +12,8 @@ const (
 	PlaceGrace = 3 * time.Second
 	// PlaceHorizon is how far ahead places are kept. SDKs heed a Retry-After of less than a minute.
 	PlaceHorizon = 55 * time.Second
-	// MaxPlaces bounds the places of a pool, and MaxPlacesOfHolder those of one holder.
+	// MaxPlaces bounds the places of a pool, and MaxPlacesOfHolder those of one holder that shares it, and those that wait for
+	// refused calls to come back.
 	MaxPlaces         = 256
 	MaxPlacesOfHolder = 128
 )
@@ -154,7 +155,7 @@ func (p *Pool) await(t int64, n int, c Claim) ClaimGrant {
 func (p *Pool) keep(t int64, c Claim) ClaimGrant {
 	at := p.earliest(t, c)
 	g := ClaimGrant{In: p.in(t, at)}
-	if len(p.Places) >= MaxPlaces || g.In > PlaceHorizon {
+	if len(p.Places) >= MaxPlaces || g.In > PlaceHorizon || p.fills(t, c.Holder) {
 		return g
 	}
 	place := Place{Holder: c.Holder, At: at, Units: c.Weight, Waited: g.In <= c.Wait}
@@ -162,6 +163,21 @@ func (p *Pool) keep(t int64, c Claim) ClaimGrant {
 	p.Places = slices.Insert(p.Places, n, place)
 	g.Place = at
 	return g
+}
+
+// fills says that a holder has as many places as one may have beside others. Calls that wait can bring one there, since none of
+// them takes the place of another.
+func (p *Pool) fills(t int64, holder string) bool {
+	if len(p.Places) < MaxPlacesOfHolder || len(p.Users.Names(time.UnixMicro(t))) < 2 {
+		return false
+	}
+	count := 0
+	for _, k := range p.Places {
+		if k.Holder == holder {
+			count++
+		}
+	}
+	return count >= MaxPlacesOfHolder
 }
 
 func (p *Pool) in(t, at int64) time.Duration {

@@ -127,3 +127,24 @@ func TestPlaceBelongsToWhoWaits(t *testing.T) {
 		t.Errorf("places that have lapsed are kept: %+v", p.Places)
 	}
 }
+
+// A holder whose calls all wait has no more places than one may have beside others, so that those find some. Alone it may have all.
+func TestWaitingCallsLeavePlacesToOthers(t *testing.T) {
+	t.Parallel()
+	for others, most := range map[int]int{0: MaxPlaces, 1: MaxPlacesOfHolder} {
+		p := Pool{PerMinute: 60_000, Terms: Terms{Hold: 1, Fill: 60 * 59_999}}
+		for i := range others {
+			p.See([]string{fmt.Sprint("other-", i)}, noon)
+		}
+		for range 2 * MaxPlaces {
+			p.Claim(noon, Claim{Holder: "a", Units: 1, Weight: 1, Wait: 2 * time.Second, Try: TryFirst})
+		}
+		if len(p.Places) != most {
+			t.Errorf("beside %d others a holder has %d places, want %d", others, len(p.Places), most)
+		}
+		g := p.Claim(noon, Claim{Holder: "other-0", Units: 1, Weight: 1, Wait: 2 * time.Second, Try: TryFirst})
+		if others > 0 && (g.Place == 0 || g.In > 2*time.Second) {
+			t.Errorf("another holder is told %+v", g)
+		}
+	}
+}

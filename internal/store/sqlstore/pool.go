@@ -117,15 +117,11 @@ func (v *visit) leaseLeft(ctx context.Context, tx Tx) (time.Duration, error) {
 	return max(0, fromMicros(expires).Sub(tx.Now())), err
 }
 
-// seats divides one pool's seats and passes on its rest.
+// seats divides one pool's seats and passes on its rests.
 func (v *visit) seats(ctx context.Context, tx Tx, d store.SeatDraw, left time.Duration) (store.SeatGrant, error) {
-	row := v.pools[d.Pool]
-	if until := micros(tx.Now().Add(d.Rest)); d.Rest > 0 && until > row.restUntil {
-		row.restUntil = until
-		v.pools[d.Pool] = row
-		if err := tx.Do(ctx, `UPDATE pools SET rest_until = $2 WHERE name = $1`, d.Pool, until); err != nil {
-			return store.SeatGrant{}, err
-		}
+	rest, err := v.rest(ctx, tx, d)
+	if err != nil {
+		return store.SeatGrant{}, err
 	}
 	calls, err := v.calls(ctx, tx, d.Calls)
 	if err != nil {
@@ -147,10 +143,33 @@ func (v *visit) seats(ctx context.Context, tx Tx, d store.SeatDraw, left time.Du
 			return g, err
 		}
 	}
-	if row.restUntil > 0 {
-		g.Rest = max(0, fromMicros(row.restUntil).Sub(tx.Now()))
-	}
+	rest.Answer(tx.Now(), &g)
 	return g, nil
+}
+
+// rest is how long a pool and its limits rest, with what the draw says about it. The row of a pool of seats keeps the rests of
+// single limits where that of an allowance keeps places.
+func (v *visit) rest(ctx context.Context, tx Tx, d store.SeatDraw) (store.PoolRest, error) {
+	row := v.pools[d.Pool]
+	r := store.PoolRest{Until: row.restUntil}
+	if row.kept != "" {
+		if err := json.Unmarshal([]byte(row.kept), &r); err != nil {
+			return r, fmt.Errorf("reading which limits of pool %s rest: %w", d.Pool, err)
+		}
+	}
+	if !r.Tell(tx.Now(), d) {
+		return r, nil
+	}
+	row.restUntil, row.kept = r.Until, ""
+	if len(r.Limits) > 0 {
+		text, err := json.Marshal(r)
+		if err != nil {
+			return r, fmt.Errorf("encoding which limits of pool %s rest: %w", d.Pool, err)
+		}
+		row.kept = string(text)
+	}
+	v.pools[d.Pool] = row
+	return r, tx.Do(ctx, `UPDATE pools SET rest_until = $2, kept = $3 WHERE name = $1`, d.Pool, row.restUntil, row.kept)
 }
 
 // calls is how many calls run as jobs.

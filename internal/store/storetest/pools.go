@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"sync"
 	"time"
@@ -28,6 +29,7 @@ func poolCases() []testCase {
 		{"a process without a lease has no seats", seatsWithoutLease},
 		{"processes together never exceed the cap", seatsRace},
 		{"a rest is told to everybody", poolRest},
+		{"a rest of a limit is told as that", poolLimitRest},
 	}
 }
 
@@ -372,4 +374,33 @@ func poolRest(r *rig) {
 	if got := rest(0); got != 0 {
 		r.t.Errorf("rests for %v after its end", got)
 	}
+}
+
+// poolLimitRest tells rests of single limits, which are no rests of their pool, nor of another.
+func poolLimitRest(r *rig) {
+	limits := func(told store.LimitRests, rest time.Duration, want store.LimitRests) {
+		r.t.Helper()
+		draws := []store.SeatDraw{{Pool: "limits", LimitRests: told}, {Pool: "limits"}, {Pool: "others"}}
+		got := r.withdraw(store.Lease{}, store.Withdrawal{Seats: draws}).Seats
+		for i, g := range got[:2] {
+			if !maps.Equal(g.LimitRests, want) || g.Rest != rest {
+				r.t.Errorf("told %v, draw %d: rests for %v, limits for %v; want %v and %v", told, i, g.Rest, g.LimitRests, rest, want)
+			}
+		}
+		if g := got[2]; len(g.LimitRests) > 0 || g.Rest != 0 {
+			r.t.Errorf("told %v: another pool rests: %+v", told, g)
+		}
+	}
+	limits(nil, 0, nil)
+	limits(store.LimitRests{"tokens": 5 * time.Second, "requests": 0}, 0, store.LimitRests{"tokens": 5 * time.Second})
+	limits(store.LimitRests{"tokens": time.Second, "requests": time.Minute}, 0, store.LimitRests{"tokens": 5 * time.Second, "requests": time.Minute})
+	r.withdraw(store.Lease{}, store.Withdrawal{Seats: []store.SeatDraw{{Pool: "limits", Rest: 2 * time.Second}}})
+	limits(nil, 2*time.Second, store.LimitRests{"tokens": 5 * time.Second, "requests": time.Minute})
+	r.clock.Advance(4 * time.Second)
+	limits(nil, 0, store.LimitRests{"tokens": time.Second, "requests": 56 * time.Second})
+	r.clock.Advance(2 * time.Second)
+	limits(nil, 0, store.LimitRests{"requests": 54 * time.Second})
+	limits(store.LimitRests{"input_tokens": time.Hour}, 0, store.LimitRests{"requests": 54 * time.Second, "input_tokens": time.Hour})
+	r.clock.Advance(time.Hour)
+	limits(nil, 0, nil)
 }
