@@ -27,7 +27,7 @@ lint: ## formatting and vet
 		if [ -n "$$unformatted" ]; then echo "not formatted, run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
 	@$(GO) vet ./...
 
-soak: setup ## what takes long: kill loops, limits for minutes, a batch of a million lines, sick targets, bursts, attacks and fuzzing; each line names its size
+soak: setup ## long tests: kill loops, limits, large batches, sick targets, SDK bursts, attacks, fuzzing (hours)
 	@PENSTOCK_FORECAST_WHOLE=1 $(GO) test ./internal/forecast -run Docs -count=1 -v
 	@PENSTOCK_SOAK_SICK=$${SICK:-10000} $(GO) test ./internal/e2e -run 'TestOneSick' -count=1 -v
 	@PENSTOCK_SOAK_READERS=$${READERS:-2000} $(GO) test ./internal/e2e -run TestReadersOfStreamsAgree -count=1 -v

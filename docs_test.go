@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestSecurityPageNamesTests holds that every test which docs/security.md names exists: a promise without one is none.
+// TestSecurityPageNamesTests holds that every test which docs/security.md names exists: each promise needs its test.
 func TestSecurityPageNamesTests(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("docs/security.md")

@@ -68,11 +68,11 @@ type Reason string
 const (
 	WaitingOnPaused    Reason = "paused"     // an operator holds back its tenant, lane, model or targets
 	WaitingOnBudget    Reason = "budget"     // a hard budget has too little left for the next items
-	WaitingOnWorkers   Reason = "workers"    // no process is there that works on jobs
-	WaitingOnCapacity  Reason = "capacity"   // a target has as many calls under way as it may have
-	WaitingOnRateLimit Reason = "rate_limit" // a target is at its rate limit, or asked to be left alone
+	WaitingOnWorkers   Reason = "workers"    // no process works on jobs
+	WaitingOnCapacity  Reason = "capacity"   // every target has as many calls in flight as it may have
+	WaitingOnRateLimit Reason = "rate_limit" // every target is at its rate limit, or its upstream asked to wait
 	WaitingOnProvider  Reason = "provider"   // the calls of all targets fail
-	WaitingOnRetry     Reason = "retry"      // what is queued failed before, and is not due for its next attempt
+	WaitingOnRetry     Reason = "retry"      // the queued items failed before, and their next attempt is not due
 )
 
 // Reasons are all of them.

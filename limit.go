@@ -17,7 +17,7 @@ type Limits struct {
 	// Burst is the part of a limit per minute that may be used at once, above 0 and at most a half; the rest
 	// of the minute's worth is spread evenly over it. So no minute sees more than the limit.
 	Burst float64 `json:"burst,omitempty"`
-	// Wait is how long a call waits that would pass then.
+	// Wait is the longest that a call waits for the limit.
 	Wait LimitWait `json:"wait,omitzero"`
 }
 

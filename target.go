@@ -16,8 +16,8 @@ type Target struct {
 	PriceChanges  []PriceChange // in the order of their time
 	Unpriced      bool          // nobody said what it costs, not even that it is free
 	Region        string
-	// Private says that it runs where it can reach what strangers may not: bodies may not make it fetch from anywhere, unless an
-	// operator says so.
+	// Private says that it runs where it can reach internal addresses: bodies may not make it fetch anything, unless an
+	// operator allows it.
 	Private bool
 
 	// Most calls at a time, and most that may be used per minute, by all processes together. 0 for what

@@ -13,8 +13,8 @@ const childCommandName = "run-suspects"
 // childCommand is the child process of a server. It is started by servers alone.
 func (sh *shell) childCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: childCommandName, Short: "Run suspects for a server, which starts this by itself", Hidden: true, Args: takes(),
-		Example: "  penstock run-suspects   # by a server, with pipes on its stdin and file descriptor 3",
+		Use: childCommandName, Short: "Run suspects for a server; only servers start it", Hidden: true, Args: takes(),
+		Example: "  penstock run-suspects   # started by a server, with pipes as stdin and file descriptor 3",
 		RunE:    func(*cobra.Command, []string) error { return app.RunChild(sh.stderr) },
 	}
 }

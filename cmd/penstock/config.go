@@ -54,8 +54,8 @@ could not run any more. Take the target out of its models first, reload, wait un
 		},
 	}
 	adminFlag(c, &at)
-	c.Flags().BoolVar(&dry, "dry-run", false, "only tell what would change, and how many jobs would lose a target")
-	c.Flags().BoolVar(&force, "force", false, "also remove targets that open jobs were resolved to")
+	c.Flags().BoolVar(&dry, "dry-run", false, "only list what would change, and how many jobs would lose a target")
+	c.Flags().BoolVar(&force, "force", false, "remove targets even if open jobs were resolved to them")
 	return c
 }
 
@@ -73,7 +73,7 @@ func (sh *shell) printReload(answer json.RawMessage) error {
 		Refusal string
 	}
 	if err := json.Unmarshal(answer, &r); err != nil {
-		return fmt.Errorf("reading what was reloaded: %w", err)
+		return fmt.Errorf("reading the answer to the reload: %w", err)
 	}
 	for _, change := range r.Changes {
 		fmt.Fprintln(sh.stdout, clean(change))

@@ -12,8 +12,8 @@ import (
 )
 
 // Fetchable refuses an inference whose body names a URL that a target may not fetch from for its tenant: a model server inside
-// the network fetches what it is told to, on behalf of whoever tells. It decides by the URL alone; where a name leads to, only the
-// server that connects can tell. Codes: invalid_request.
+// the network would fetch internal addresses for a stranger. It decides by the URL alone: only the server that connects knows
+// the address of a name. Codes: invalid_request.
 func Fetchable(snapshot *config.Snapshot, tenant penstock.Tenant, targets []*penstock.Target, inf Inference) error {
 	if len(inf.Links) == 0 {
 		return nil

@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// promptBytes is how much memory a Content-Length alone can have: the bodies of most calls. Larger ones are read in
-	// pieces, so that a caller gets memory for what has arrived, and not for what it announced.
+	// promptBytes is how much memory is allocated for a Content-Length alone: most bodies are not larger. Larger bodies are
+	// read in pieces, so that memory is allocated for bytes that have arrived, and not for bytes that were announced.
 	promptBytes = 32 << 10
 	// pieceBytes is the size of a piece.
 	pieceBytes = 128 << 10
 
-	// bodyGrace and bodyRate are how long a caller may take to send a body: so long, and as long as the bytes that have
-	// arrived take at this many in a second. A body that stalls is given up after bodyGrace, however large it is.
+	// bodyGrace and bodyRate bound how long a caller may take to send a body: bodyGrace, and a second more for each bodyRate
+	// bytes that have arrived. A body that stalls is given up after bodyGrace, however large it is.
 	bodyGrace = 30 * time.Second
 	bodyRate  = 64 << 10
 )

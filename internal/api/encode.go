@@ -74,7 +74,7 @@ type jobView struct {
 	CancelRequestedAt *time.Time          `json:"cancel_requested_at"`
 	InputFile         *string             `json:"input_file" about:"The file whose lines are its items."`
 	RetryOf           *string             `json:"retry_of" about:"The job whose unsuccessful items it runs again."`
-	WaitingOn         *penstock.Reason    `json:"waiting_on" about:"Why queued items do not start: paused, when an operator holds them back; budget, when a hard budget has too little left for the next ones; workers, when no process works on jobs; capacity, rate_limit or provider, when every target has as many calls as it may have, is at its rate limit, or fails; retry, when they failed and are not due again; null for their turn alone."`
+	WaitingOn         *penstock.Reason    `json:"waiting_on" about:"Why queued items do not start. paused: an operator holds them back. budget: a hard budget has too little left for them. workers: no process works on jobs. capacity: every target has as many calls as it may have. rate_limit: every target is at its rate limit. provider: every target fails. retry: they failed, and their next attempt is not due. null: they only wait for their turn."`
 	Resolved          resolvedView        `json:"resolved" about:"What admission decided once; retries run it again."`
 	Error             *penstock.ItemError `json:"error" about:"Why the job itself could not run; what went wrong with items is in their results."`
 	Result            *resultView         `json:"result" about:"The result of a job with one item, once it is finished; null in lists, and for keys without jobs:read."`
@@ -195,8 +195,8 @@ type attemptView struct {
 	Target       *string    `json:"target"`
 	Reason       *string    `json:"reason" about:"Why this target was chosen."`
 	Config       string     `json:"config"`
-	Isolated     bool       `json:"isolated" about:"true when it ran in a child process of the worker, one item at a time: the item was in flight when several workers died."`
-	ErrorKind    *string    `json:"error_kind" about:"Beside what upstreams can fail with: worker_lost, when the worker that ran it died, which does not count against the item; child_died, when the child process of an isolated attempt died while its worker lived, which twice makes the item poison."`
+	Isolated     bool       `json:"isolated" about:"true if the attempt ran in a child process of the worker, because the item was in flight when several workers died."`
+	ErrorKind    *string    `json:"error_kind" about:"The kind of the upstream's error, or one of ours. worker_lost: the worker died, which does not count against the item. child_died: the child process of an isolated attempt died while its worker lived; the second time the item fails as poison."`
 	ErrorMessage *string    `json:"error_message"`
 	StatusCode   *int       `json:"status_code"`
 	Usage        usageView  `json:"usage"`

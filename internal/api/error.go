@@ -103,7 +103,7 @@ func (c *call) errorBody(e *penstock.Error) (errorBody, int) {
 	if e.Param != "" {
 		v.Param = &e.Param
 	}
-	// Whoever is told when to come back is told that it may help, and nobody else is.
+	// Only retryable errors say when to try again.
 	if wait := retryAfter(e, status); wait > 0 && v.Retryable {
 		ms := (wait + time.Millisecond - 1).Milliseconds() // not before: a place may be kept for that moment
 		v.RetryAfterMS = &ms

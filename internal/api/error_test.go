@@ -11,8 +11,8 @@ import (
 	"penstock"
 )
 
-// Whoever is told when to come back is told that it may help, in every field and header of every dialect; 429 and 503 that may
-// help say when.
+// An error that says when to try again is retryable, in every field and header of every dialect; retryable 429 and 503 always
+// say when.
 func TestRetryAfterImpliesRetryable(t *testing.T) {
 	t.Parallel()
 	for _, code := range penstock.Codes {

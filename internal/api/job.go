@@ -405,8 +405,8 @@ func (c *call) job(status int, j penstock.Job) error {
 	return c.json(status, view)
 }
 
-// mayReadResults says whether the caller's key may see what its tenant's jobs came to: one that may only submit, cancel and retry
-// is told how they stand, and nothing of their answers.
+// mayReadResults says whether the caller's key may see the results of its tenant's jobs. A key that may only submit, cancel and
+// retry sees their status alone.
 func (c *call) mayReadResults() bool { return slices.Contains(c.caller.Scopes, penstock.ScopeJobsRead) }
 
 func (c *call) cancelJob() error {

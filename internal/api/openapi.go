@@ -129,7 +129,7 @@ var aboutTags = []docTag{
 	{"items", "The inferences of a job, and what was tried for each."},
 	{"requests", "Synchronous calls, explained afterwards."},
 	{"usage", "What was spent, by whom and on what."},
-	{"storage", "What is stored, and how much may be."},
+	{"storage", "The bytes that a tenant has stored, and its quota."},
 	{"dead_letters", "Failed items that nobody has dealt with yet."},
 	{"files", "Requests to be run as a batch, one a line."},
 	{"batches", "Batches in OpenAI's dialect, as views of jobs."},
@@ -252,7 +252,7 @@ func errorResponse(set *schemaSet) docResponse {
 		Headers: ordered[docHeader]{
 			{"x-request-id", requestIDHeader},
 			{"x-should-retry", docHeader{"Whether the very same call may succeed later.", schema{Type: "boolean"}}},
-			{"Retry-After", docHeader{"Seconds to wait before the same call is made again; always there with 429 and 503, unless x-should-retry is false. After 429 for a limit per minute a place is kept for the key then, if the message says so.", schema{Type: "integer"}}},
+			{"Retry-After", docHeader{"Seconds to wait before the same call is made again; always there with 429 and 503, unless x-should-retry is false. After 429 for a limit per minute, a place is kept for the key at that time if the message says so.", schema{Type: "integer"}}},
 			{"retry-after-ms", docHeader{"The same in milliseconds.", schema{Type: "integer"}}},
 		},
 		Content: ordered[docMedia]{{typeJSON, docMedia{&content}}},

@@ -16,8 +16,8 @@ var sdkQuery = []string{"api-version", "beta", "include", "include_obfuscation"}
 // sdkPaths are where official SDKs call.
 var sdkPaths = []string{"/v1/chat/", "/v1/completions", "/v1/embeddings", "/v1/responses", "/v1/messages", "/v1/models", "/v1/files", "/v1/batches"}
 
-// checkQuery refuses a query with a parameter that the route does not have: one that is misspelt would be left out of
-// account without a word. Codes: invalid_request.
+// checkQuery refuses a query with a parameter that the route does not have: a misspelt parameter would otherwise be ignored
+// silently. Codes: invalid_request.
 func (rt *route) checkQuery(query string) error {
 	if query == "" || rt.anyQuery {
 		return nil
@@ -62,7 +62,7 @@ func unknownParam(name string, known []string) error {
 		return penstock.InvalidParam(name, "There is no query parameter %q here%s", name, hint)
 	}
 	if len(known) == 0 {
-		return penstock.InvalidParam(name, "There is no query parameter %q here, and no other.", name)
+		return penstock.InvalidParam(name, "There is no query parameter %q here; this endpoint has no query parameters.", name)
 	}
 	return penstock.InvalidParam(name, "There is no query parameter %q here; there are %s.", name, strings.Join(slices.Sorted(slices.Values(known)), ", "))
 }

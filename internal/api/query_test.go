@@ -63,7 +63,7 @@ func TestCheckQuery(t *testing.T) {
 			t.Errorf("%.40q: %q, want %q", query, got, want)
 		}
 	}
-	if err := CheckQuery("x=1", nil, nil); err == nil || penstock.AsError(err).Message != `There is no query parameter "x" here, and no other.` {
+	if err := CheckQuery("x=1", nil, nil); err == nil || penstock.AsError(err).Message != `There is no query parameter "x" here; this endpoint has no query parameters.` {
 		t.Errorf("%v", err)
 	}
 }

@@ -29,7 +29,7 @@ type route struct {
 	// anyQuery ignores query parameters that are not its own: probes and links come by way of others, who add some.
 	anyQuery bool
 	words    *wording // how errors look; nil for the usual ones
-	shared   bool     // both dialects have it: Anthropic's for whoever sends anthropic-version
+	shared   bool     // both dialects have it: Anthropic's for callers that send anthropic-version
 	serve    func(*call) error
 }
 
@@ -97,7 +97,7 @@ var coreRoutes = []route{
 	{Method: "GET", Path: "/v1/jobs/{id}", Scope: penstock.ScopeJobsRead, Summary: "Read a job",
 		Params: []param{jobParam, waitParam, etagParam},
 		Answers: []answer{{Status: 200, About: "The job as it is, with an ETag; 304 without a body while If-None-Match names it. " +
-			"With Prefer: wait=N and If-None-Match, as soon as it is no longer what If-None-Match names; 304 after N seconds without a change.", Body: jobView{}},
+			"With Prefer: wait=N and If-None-Match it is a long poll: 200 at the next change, 304 after N seconds without a change.", Body: jobView{}},
 			{Status: 202, About: "Not finished within the time that Prefer asked for.", Body: jobView{}}},
 		serve: (*call).readJob},
 	{Method: "POST", Path: "/v1/jobs/{id}/cancel", Scope: penstock.ScopeJobsWrite, Summary: "Cancel a job",
@@ -117,7 +117,7 @@ var coreRoutes = []route{
 	{Method: "GET", Path: "/v1/jobs/{id}/results", Scope: penstock.ScopeJobsRead, Summary: "Read results, at any time",
 		Params: []param{jobParam, {Name: "after", In: "query", About: "Resume behind this seq (order=completion) or index (order=input)."},
 			{Name: "order", In: "query", About: "completion (default) or input. " +
-				"In input order the results of a job that has not ended stop before its first open item; ask again with after for those behind it."}, {Name: "status", In: "query", About: "Only items in this terminal status."}},
+				"In input order, the results of a running job stop before its first open item; ask again with after for the rest."}, {Name: "status", In: "query", About: "Only items in this terminal status."}},
 		Answers: []answer{{Status: 200, About: "One line of JSON for each finished item.", Type: typeJSONL, Body: resultView{}}},
 		serve:   (*call).streamResults},
 	{Method: "GET", Path: "/v1/jobs/{id}/events", Scope: penstock.ScopeJobsRead, Summary: "Follow a job's events",

@@ -9,8 +9,8 @@ import (
 
 // storageRoutes tell what is stored.
 var storageRoutes = []route{
-	{Method: "GET", Path: "/v1/storage", Scope: penstock.ScopeJobsRead, Summary: "Tell how many bytes are stored, and how many may be",
-		Answers: []answer{{Status: 200, About: "What the tenant has stored, as it came and went: before compression.", Body: storageView{}}}, serve: (*call).readStorage},
+	{Method: "GET", Path: "/v1/storage", Scope: penstock.ScopeJobsRead, Summary: "Tell how many bytes are stored, and the quota",
+		Answers: []answer{{Status: 200, About: "The bytes that the tenant has stored, before compression, and its quota.", Body: storageView{}}}, serve: (*call).readStorage},
 }
 
 // storageView is what a tenant has stored.
@@ -19,7 +19,7 @@ type storageView struct {
 	UsedBytes  int64  `json:"used_bytes" about:"job_bytes and file_bytes together."`
 	JobBytes   int64  `json:"job_bytes" about:"Inputs and results of jobs, kept responses and batches included, until their job is deleted."`
 	FileBytes  int64  `json:"file_bytes" about:"Files, those that batches write included."`
-	LimitBytes *int64 `json:"limit_bytes" about:"The tenant's stored_bytes: past it uploads and submits are refused. null for no limit."`
+	LimitBytes *int64 `json:"limit_bytes" about:"The tenant's quota, stored_bytes: past it uploads and submits are refused. null for no quota."`
 }
 
 func (c *call) readStorage() error {

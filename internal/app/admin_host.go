@@ -14,8 +14,8 @@ import (
 )
 
 // ownHosts refuses calls for a host that the admin API does not have. A web page can make a browser call an address of the
-// operator's machine under a name of the page's own, and read the answer as its own (DNS rebinding); the name is what gives
-// such a call away. An IP address is no name: a page cannot have one that is ours.
+// operator's machine under a name of the page's own, and read the answer as its own (DNS rebinding). Such a call is recognised by
+// that name. An IP address is no name: a page cannot have one that is ours.
 func (a *app) ownHosts(next http.Handler) http.Handler {
 	named := a.Config.Process.Admin.Hosts
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -23,7 +23,7 @@ func (a *app) ownHosts(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		e := penstock.Errorf(penstock.CodeInvalidRequest, "This is not the host %.80q: use localhost or an IP address, or add the name to admin.hosts.", hostOf(r.Host))
+		e := penstock.Errorf(penstock.CodeInvalidRequest, "The admin API does not answer for the host %.80q: use localhost or an IP address, or add the name to admin.hosts.", hostOf(r.Host))
 		adminJSON(w, http.StatusMisdirectedRequest, map[string]any{"error": map[string]string{"code": string(e.Code), "message": e.Message}})
 	})
 }

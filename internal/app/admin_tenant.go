@@ -22,7 +22,7 @@ type tenantView struct {
 	Regions []string           `json:"regions"` // empty for anywhere
 	Models  []string           `json:"models"`  // empty for any
 
-	MediaHosts []string `json:"media_hosts"` // empty for what holds for all
+	MediaHosts []string `json:"media_hosts"` // empty for the global default
 
 	Retention retentionView `json:"retention"`
 	Limits    limitsView    `json:"limits"`

@@ -13,14 +13,14 @@ import (
 const (
 	// journalDir is where records of synchronous calls are until the database has them, in the data directory.
 	journalDir = "journal"
-	// replayInterval is how often a process looks for what others left that died.
+	// replayInterval is how often a process looks for the journals of dead processes.
 	replayInterval = 10 * time.Second
 	// complainInterval is how often a journal that fails is logged. Every failure is counted.
 	complainInterval = time.Minute
 )
 
-// openJournal opens the journal of a process that serves synchronous calls. That it cannot be written is told at the
-// start, when somebody looks; later it is counted and logged, and calls go on: see decision 0032.
+// openJournal opens the journal of a process that serves synchronous calls. A journal that cannot be written is an error at the
+// start, when an operator watches. Later it is counted and logged, and calls go on: see decision 0032.
 func (a *app) openJournal() (err error) {
 	if !a.Role.serves() {
 		return nil

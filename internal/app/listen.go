@@ -61,10 +61,10 @@ func (a *app) server(h http.Handler) *http.Server {
 	}
 }
 
-// endAfterChunks closes the connection of a request whose body came in chunks once it is answered. Package net/http reads
-// such a body rightly and hides that a Content-Length stood beside it; a proxy before us may have believed that one
-// instead, and then what we would read as the next request is a part of this one. CONNECT is the same: what follows it is
-// no request to whoever took it for a tunnel.
+// endAfterChunks closes the connection after the answer to a request with a chunked body. Package net/http reads such a
+// body correctly and hides a Content-Length beside it. A proxy before us may have obeyed that length: then the bytes that we
+// would read as the next request are a part of this one. CONNECT is the same: a proxy that took it for a tunnel passes on
+// bytes that are no request.
 //
 // It is a type and not a function because streams wait below it, thousands at a time: see package api.
 type endAfterChunks struct{ next http.Handler }

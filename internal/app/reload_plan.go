@@ -110,7 +110,7 @@ func losses(gone []string, left map[string]*penstock.Target, open []store.Resolu
 func (a *app) warnOfLosses(ctx context.Context) error {
 	open, err := a.store.OpenResolutions(ctx)
 	if err != nil {
-		return nil // whoever needs the store will say that it does not answer
+		return nil // other users of the store report that it does not answer
 	}
 	left := a.Config.Targets
 	var gone []string
@@ -122,7 +122,7 @@ func (a *app) warnOfLosses(ctx context.Context) error {
 		}
 	}
 	for _, loss := range losses(gone, left, open) {
-		a.log.WarnContext(ctx, "a target is not configured that open jobs were resolved to; put it back until they have ended",
+		a.log.WarnContext(ctx, "open jobs were resolved to a target that is not configured; put the target back until they have ended",
 			"target", loss.Target, "jobs", loss.Jobs, "items", loss.Items, "items_without_another", loss.StrandedItems)
 	}
 	return nil

@@ -14,7 +14,7 @@ func (a *app) state() store.ProcessState {
 	return store.ProcessState{Works: a.Role.works(), Blocked: a.blockedHere()}
 }
 
-// blockedHere says of which targets this process may call none now, and why.
+// blockedHere are the targets that this process may not call now, and why.
 func (a *app) blockedHere() map[string]penstock.Reason {
 	blocked := make(map[string]penstock.Reason)
 	for _, s := range a.rooms.Status() {
@@ -97,8 +97,8 @@ func (a *app) finishes() bool {
 	return known && len(a.workers(processes, time.Now())) == 0
 }
 
-// reasonOf is why no worker may call any of the targets, "" if one may. Of several reasons, the one counts that is likely
-// to be over first.
+// reasonOf is why no worker may call any of the targets, "" if one may. Of several reasons it is the one that is likely
+// to end first.
 func reasonOf(targets []string, workers []store.ProcessState) penstock.Reason {
 	first := len(penstock.Reasons)
 	for _, target := range targets {

@@ -353,7 +353,7 @@ type try struct {
 	said    int64         // bytes of text that arrived
 	weight  *weight       // of bodies that were let go of, nil while they are there
 	forfeit penstock.NanoUSD
-	// implausible is what the upstream told of its usage that cannot be, "" for nothing.
+	// implausible is the impossible usage that the upstream reported, "" for none.
 	implausible string
 	drain       *drain // nil unless its stream may outlive its caller
 	memory      answerMemory
@@ -616,7 +616,7 @@ func (t *try) meter(meta *provider.Meta, failure *provider.Error) {
 	if t.task.Bounded && t.record.Cost > t.task.Bound {
 		// The upstream was told not to go beyond that, and a hard budget pays no more.
 		t.record.Cost = t.task.Bound
-		t.aside("it cost more than was set aside, which is all that a hard budget pays")
+		t.aside("it cost more than was reserved; a hard budget pays no more than the reservation")
 	}
 	if !meta.UsageKnown && (t.begun || failure == nil || failure.Kind.Policy().Billable) {
 		t.forfeit = max(0, t.task.Bound-t.record.Cost)
@@ -667,7 +667,7 @@ func (t *try) result(meta *provider.Meta, failure *provider.Error) room.Result {
 func (r *Runner) tellOperator(ctx context.Context, t *try, failure *provider.Error) {
 	ctx = telemetry.WithIDs(ctx, telemetry.IDs{Attempt: t.record.ID})
 	if t.implausible != "" {
-		r.Log.WarnContext(ctx, "a target told usage that cannot be; its reservation is forfeit", "target", t.target.Name, "told", t.implausible)
+		r.Log.WarnContext(ctx, "a target reported impossible usage; the reservation is forfeit", "target", t.target.Name, "reported", t.implausible)
 	}
 	switch {
 	case failure == nil:

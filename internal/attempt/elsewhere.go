@@ -19,9 +19,9 @@ type Place struct {
 	Reason string // why this target
 }
 
-// Tried is what came of an attempt that another process made.
+// Tried is the result of an attempt that another process made.
 type Tried struct {
-	// Outcome has one attempt, or none if the target could not be asked. Nil if the process came to no end: then Died or
+	// Outcome has one attempt, or none if the target could not be asked. Nil if the process did not finish: then Died or
 	// Stopped says how, or Err why it did not begin.
 	Outcome *Outcome
 	Result  room.Result // of the attempt
@@ -31,8 +31,8 @@ type Tried struct {
 }
 
 // AnswerElsewhere is Answer for a task whose body this process does not read: attempts are made by run, in another process.
-// What stays here is the choice of targets, their room, fallback, and the sum of it all. Of a process that died, or had to be
-// stopped, nobody knows what it spent: that is forfeit.
+// This process still chooses targets, takes their room, falls back and adds everything up. What a process spent that died, or
+// had to be stopped, is unknown: its reservation is forfeit.
 func (r *Runner) AnswerElsewhere(ctx context.Context, task *Task, run func(context.Context, Place) Tried) *Outcome {
 	defer task.release()
 	c := &course{task: task, snapshot: r.Config.Current()}

@@ -8,8 +8,8 @@ import (
 	"penstock/internal/body"
 )
 
-// An upstream is believed what a call used, up to a point. What is told beyond it cannot have been used: the upstream is broken, or
-// lies. It then counts as unknown, so that the reservation is forfeit, and no more.
+// The usage that an upstream reports is believed up to a bound. Usage above the bound is impossible: the upstream is broken, or
+// lies. Such usage counts as unknown, so that the reservation is forfeit, and no more.
 const (
 	// usageFactor is how often the bounds of a call may be exceeded: a token for each byte of input, and the output that was asked
 	// for. Templates, the tools' own prompts and thinking that a server does not count as output stay far below it.
@@ -33,7 +33,7 @@ var plainTypes = map[string]bool{
 func (t *try) checkUsage() {
 	told := t.meta.Usage
 	if t.meta.UsageInvalid {
-		t.disbelieve("counts that are none")
+		t.disbelieve("invalid counts")
 		return
 	}
 	if told == (penstock.Usage{}) || (told.InputTokens <= t.sentBytes() && told.OutputTokens <= usageSlack) {
@@ -49,7 +49,7 @@ func (t *try) checkUsage() {
 func (t *try) disbelieve(told string) {
 	t.implausible = told
 	t.meta.Usage, t.meta.UsageKnown = penstock.Usage{}, false
-	t.aside(fmt.Sprintf("the upstream told usage that cannot be, of %s: it counts as unknown", told))
+	t.aside(fmt.Sprintf("the upstream reported impossible usage, %s: it counts as unknown", told))
 }
 
 // aside adds to the reason on the record of a try.
@@ -76,8 +76,8 @@ func mostInput(sent []byte) int64 {
 	return min(most, penstock.MaxTokens-1)
 }
 
-// attachments looks at the types that a body names: how many are images, and whether one is of something whose length nobody knows. Every
-// stream is asked for them, so the body is not parsed: what is taken for a type and is none makes the bound larger, and nothing else.
+// attachments counts the images among the types that a body names, and says whether one is of content of unknown length. It runs for
+// every stream, so it does not parse the body: a text that is mistaken for a type only makes the bound larger.
 func attachments(sent []byte) (images int64, open bool) {
 	name := []byte(`"type"`)
 	for {

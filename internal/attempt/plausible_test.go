@@ -54,7 +54,7 @@ func TestUsageThatCannotBe(t *testing.T) {
 					t.Fatal(out.Err)
 				}
 				got := out.Attempts[0]
-				if flagged := strings.Contains(got.Reason, "usage that cannot be"); flagged == tt.believed || (tt.believed && !got.UsageKnown) || (!tt.believed && got.UsageKnown) {
+				if flagged := strings.Contains(got.Reason, "impossible usage"); flagged == tt.believed || (tt.believed && !got.UsageKnown) || (!tt.believed && got.UsageKnown) {
 					t.Fatalf("believed %t: %+v", !flagged, got)
 				}
 				if tt.believed {
@@ -79,7 +79,7 @@ func TestHardBudgetPaysItsBound(t *testing.T) {
 	bounded.Bounded, bounded.Bound, bounded.MaxOutputTokens = true, 100_000, 10
 	bounded.Body = []byte(`{"max_tokens":10}`)
 	out := r.Run(t.Context(), bounded, &sink{})
-	if out.Err != nil || out.Cost+out.Forfeit > bounded.Bound || !out.Attempts[0].UsageKnown || !strings.Contains(out.Attempts[0].Reason, "all that a hard budget pays") {
+	if out.Err != nil || out.Cost+out.Forfeit > bounded.Bound || !out.Attempts[0].UsageKnown || !strings.Contains(out.Attempts[0].Reason, "a hard budget pays no more") {
 		t.Errorf("%v: cost %v, forfeit %v: %+v", out.Err, out.Cost, out.Forfeit, out.Attempts)
 	}
 }

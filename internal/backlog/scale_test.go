@@ -110,7 +110,7 @@ func TestScaleToZeroAndBack(t *testing.T) {
 	b := &r.queue.rows[0]
 	b.Ready++
 	if r.pass(time.Second); workers() != 1 {
-		t.Errorf("%d workers are wanted for an item that came to an idle queue", workers())
+		t.Errorf("%d workers are wanted for an item in a queue that was idle", workers())
 	}
 	// An item a minute, which starts and ends between two looks, is no idle queue.
 	b.Ready--

@@ -11,7 +11,7 @@ import (
 // under them. Other members may be there too. A body is scanned by its shape ([ScanAs]), which refuses a member that some
 // server would take for another one.
 //
-// What has no shape is free-form, such as the schema of a tool: its names are the caller's own, and nothing is refused there.
+// An object without a shape is free-form, such as the schema of a tool: its names are the caller's own, and nothing is refused there.
 //
 // A Shape is built once, by [NewShape] and [Shape.Add], and is safe for concurrent use from then on.
 type Shape struct {

@@ -167,7 +167,7 @@ func (m *present) add(one unknown) {
 	}
 }
 
-// hash is FNV-1a. Whoever makes two names collide only has their own body refused.
+// hash is FNV-1a. A caller that makes two names collide only has its own body refused.
 func hash(text []byte) uint64 {
 	h := uint64(14695981039346656037)
 	for _, b := range text {

@@ -135,7 +135,7 @@ func (f *Flight) Chunk(c provider.Chunk) error {
 		return context.Canceled
 	}
 	f.buf = append(f.buf, c.Wire...)
-	if c.Last { // whoever has the whole answer finds the call recorded, and the answer kept
+	if c.Last { // a reader that has the whole answer finds the call recorded, and the answer kept
 		f.withheld = len(c.Wire)
 	}
 	f.tell()

@@ -38,7 +38,7 @@ type File struct {
 
 	// MediaHosts are the hosts that a target may fetch images, videos, audio and files from because a body names their URLs:
 	// names of hosts, *.example.com for all hosts below a domain, or addresses; public for all hosts but those of local
-	// networks; any for everything, also what is no http URL; none for nothing. A public name may lead to a private address,
+	// networks; any for every URL, also one that is not http; none for no URL. A public name may resolve to a private address,
 	// so public does not protect a model server in your network. Data in the body itself and ids of files are never refused.
 	// Zero: the default, public for models all of whose targets run in a public network (see the network of a provider), and
 	// none for others. Tenants may have their own.
@@ -108,8 +108,8 @@ type Admin struct {
 	// and kept in the file admin-key in Data.
 	Key Secret `yaml:"key,omitempty"`
 
-	// MetricsKey reads metrics and nothing else, for whoever scrapes them over the network. As random as Key. Zero: metrics are
-	// read with an admin key, and over loopback without any.
+	// MetricsKey reads metrics and nothing else, for a scraper in the network. As random as Key. Zero: metrics are read with an
+	// admin key, and over loopback without a key.
 	MetricsKey Secret `yaml:"metrics_key,omitempty"`
 
 	// Hosts are names that the admin API may be called by, beside localhost and IP addresses: calls for other names are
@@ -191,8 +191,8 @@ type Work struct {
 	PollInterval time.Duration `yaml:"poll_interval"`
 
 	// Suspects is how many suspects run at a time: items that were in flight when several workers died. Each runs in a
-	// child process of the worker, beside Slots, so that one which ends its process ends nothing else. Zero: the default,
-	// 8. From 1 to 256.
+	// child process of the worker, so that an item which ends its process ends nothing else. They use no Slots. Zero: the
+	// default, 8. From 1 to 256.
 	Suspects int `yaml:"suspects"`
 
 	// Pools are slots beside Slots that are set apart for the items of some models, so that one slow model
@@ -280,8 +280,8 @@ type ProviderConfig struct {
 	// for anthropic https://api.anthropic.com/v1.
 	BaseURL string `yaml:"base_url"`
 
-	// Network says where the servers run: private, where they can reach what strangers may not, such as your own network; or
-	// public. It decides what MediaHosts is by default. Zero: the default, public where base_url is the default of the kind or
+	// Network says where the servers run: private, where they can reach internal addresses, such as those of your own network;
+	// or public. The default of MediaHosts depends on it. Zero: the default, public where base_url is the default of the kind or
 	// the resource is Azure's, private for all others.
 	Network string `yaml:"network,omitempty"`
 
@@ -524,7 +524,7 @@ type TenantConfig struct {
 	// Models are the configured models that it may ask for. Zero: all of them.
 	Models []string `yaml:"models,omitempty"`
 
-	// MediaHosts are the hosts that targets may fetch from for it. Zero: what holds for all.
+	// MediaHosts are the hosts that targets may fetch from for it. Zero: the global MediaHosts.
 	MediaHosts []string `yaml:"media_hosts,omitempty"`
 
 	// Tier is your own word for tenants of its kind, to list them by. It matches [a-z0-9][a-z0-9._-]{0,62}.

@@ -18,7 +18,7 @@ type Bounds struct {
 	MaxAnswerBytes int64 `yaml:"max_answer_bytes"`
 
 	// MaxTenantAnswerBytes is how many bytes of answers may be held for one tenant at a time, those of its job
-	// items included until they are recorded. An answer that does not fit waits, and its upstream with it; after
+	// items included until they are recorded. An answer that does not fit waits, and so does its upstream; after
 	// 10 seconds it is given up. At least four times MaxAnswerBytes. Zero: the default, four times MaxAnswerBytes.
 	// Up to 1099511627776 (1 TiB).
 	MaxTenantAnswerBytes int64 `yaml:"max_tenant_answer_bytes"`

@@ -33,8 +33,8 @@ type RateLimits struct {
 	// From 0.001 to 0.5. Zero: the default, 0.05.
 	Burst float64 `yaml:"burst,omitempty"`
 
-	// Wait is how long a call or submit waits that would pass then, instead of being refused: for its turn under a limit
-	// per minute, or for another call to end. Days never wait. From 0s to 30s; 0s refuses at once. Default 2s.
+	// Wait is the longest that a call or submit waits for this limit before it is refused: for its turn under a limit per
+	// minute, or for another call to end. Calls never wait for a limit per day. From 0s to 30s; 0s refuses at once. Default 2s.
 	Wait time.Duration `yaml:"wait,omitempty"`
 
 	_ reserved `yaml:"tokens_per_minute" refuse:"is two limits here: input_tokens_per_minute and output_tokens_per_minute"`

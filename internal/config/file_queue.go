@@ -45,7 +45,7 @@ type TenantLimits struct {
 	EnqueuedTokens int64 `yaml:"enqueued_tokens,omitempty"`
 
 	// StoredBytes is how many bytes it may have stored: the inputs and results of its jobs, kept responses and batches
-	// included, and its files. Past it uploads and submits are refused; what was accepted still finishes. Zero: no
+	// included, and its files. Past it uploads and submits are refused; accepted work still finishes. Zero: no
 	// such bound. Up to 1125899906842624 (1 PiB).
 	StoredBytes int64 `yaml:"stored_bytes,omitempty"`
 

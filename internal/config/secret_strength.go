@@ -29,10 +29,10 @@ func SecretProblem(secret string) string {
 	}
 	random := secretPrefix.ReplaceAllString(secret, "")
 	if isUUID.MatchString(random) {
-		return fmt.Sprintf("is a UUID, which has 122 random bits at the most and needs %d; %s", minSecretBits, howToDraw)
+		return fmt.Sprintf("is a UUID, which has at most 122 random bits, and a secret needs %d; %s", minSecretBits, howToDraw)
 	}
 	if bits := float64(len(random)) * bitsEach(random); bits < minSecretBits {
-		return fmt.Sprintf("is too short: as random text it has %.0f bits, a prefix of words not counted, and needs %d; %s", bits, minSecretBits, howToDraw)
+		return fmt.Sprintf("is too short: without a prefix of words, a random text of this length has %.0f bits, and a secret needs %d; %s", bits, minSecretBits, howToDraw)
 	}
 	if 4*unpredicted(random) < 3*len(random) {
 		return fmt.Sprintf("is too easy to guess: too much of it is words, repetitions or sequences; %s", howToDraw)

@@ -37,7 +37,7 @@ func resolving(t *testing.T, addrs ...netip.Addr) *net.Resolver {
 			if err != nil {
 				return
 			}
-			_, _ = conn.WriteTo(records(question[:n], addrs), from) // whoever asks asks again
+			_, _ = conn.WriteTo(records(question[:n], addrs), from) // a resolver that gets no answer asks again
 		}
 	}()
 	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {

@@ -29,7 +29,8 @@ type Policy struct {
 	PlainHTTP bool
 }
 
-// Refusal is why an address is not connected to. Its text is for the operator; [Refusal.Public] is for whoever chose the host.
+// Refusal is why an address is not connected to. Its text is for the operator; [Refusal.Public] is for the tenant that chose the
+// host.
 type Refusal struct {
 	Host   string // as it was asked for, "" when only the address is known
 	Addr   netip.Addr

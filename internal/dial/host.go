@@ -25,7 +25,7 @@ var (
 	errUser    = errors.New("has a user or an @ before its host")
 	errHost    = errors.New("names its host in an unusual form: write it in ASCII, an international name in punycode")
 	errAddress = errors.New("names an address in an unusual form: write an IPv4 address as four decimal numbers")
-	errPort    = errors.New("has a port that is none")
+	errPort    = errors.New("has an invalid port")
 )
 
 // HostOf is the host of an http or https URL. It takes plain URLs alone: what two libraries could read as two hosts is an error.
@@ -115,8 +115,8 @@ var localEnds = []string{
 	"localhost", "local", "localdomain", "internal", "intranet", "private", "corp", "home", "lan", "arpa", "test", "invalid", "onion", "svc", "cluster", "consul",
 }
 
-// CheckPublic says why a host is not a public one, nil for one that may be. A name that looks public may still lead to an
-// address that is not: only whoever connects can tell.
+// CheckPublic says why a host is not public, nil if it may be. A name that looks public may still resolve to a private
+// address: only the process that connects can see that.
 func (h Host) CheckPublic() error {
 	if h.Addr.IsValid() {
 		return Policy{}.Check(h.Addr)

@@ -19,8 +19,8 @@ const (
 	MaxAddresses = 4096
 )
 
-// Throttle slows down whoever presents keys that are not known, by address. An address that presented too many is refused
-// before its next key is looked at, so that it does not even learn of a right guess.
+// Throttle limits unknown keys by address. An address that presented too many is refused before its next key is looked up,
+// so that it does not even learn of a right guess.
 //
 // Callers with good keys may share that address: with a proxy or a NAT before them, all do. So keys that were good from
 // an address are remembered, and not refused there. A good key that is new to an address which is being refused has to wait for

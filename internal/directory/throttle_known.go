@@ -13,8 +13,8 @@ const (
 	knownWays = 4
 )
 
-// mark stands for a key from an address. It is made with a seed that nobody else has, so that no other pair can be found that
-// has the same one; and all that a mark is good for is that its key is looked at. 0 is none.
+// mark stands for a key from an address. It is made with a secret seed, so that nobody can find another pair with the same mark.
+// All that a mark allows is that its key is looked up. 0 stands for no mark.
 type mark uint64
 
 // known remembers which keys were good from which addresses, in a table of fixed size: a mark may push out another one, whose

@@ -94,7 +94,7 @@ func headFramings() (all []framing) {
 		framing{"preface of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"},
 		framing{"TLS", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"},
 		framing{"spaces in the line", "GET  /v1/jobs  HTTP/1.1\r\nHost: {host}\r\n" + framedKey + "\r\n"},
-		framing{"a method that is none", "GE T /v1/jobs HTTP/1.1\r\nHost: {host}\r\n" + framedKey + "\r\n"},
+		framing{"an invalid method", "GE T /v1/jobs HTTP/1.1\r\nHost: {host}\r\n" + framedKey + "\r\n"},
 		framing{"a path with CR", "GET /v1/jobs\r HTTP/1.1\r\nHost: {host}\r\n" + framedKey + "\r\n"},
 		framing{"a path that climbs", "GET /v1/../../admin/v1/keys HTTP/1.1\r\nHost: {host}\r\n" + framedKey + "\r\n"},
 		framing{"a path in escapes", "GET /v1/jobs/%2e%2e/%2e%2e/metrics HTTP/1.1\r\nHost: {host}\r\n" + framedKey + "\r\n"},

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// hostile is an upstream that attacks whoever calls it. The first segment of a path names the attack.
+// hostile is an upstream that attacks its callers. The first segment of a path names the attack.
 type hostile struct {
 	t       testing.TB
 	attacks map[string]func(*hostileConn)

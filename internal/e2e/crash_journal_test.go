@@ -23,7 +23,7 @@ type witness struct {
 }
 
 // callSynchronously makes plain calls, streams and calls that share a kept answer, until ctx ends.
-func (w *witness) callSynchronously(ctx context.Context, door *Server, who int) {
+func (w *witness) callSynchronously(ctx context.Context, server *Server, who int) {
 	ways := []struct{ name, member, end string }{
 		{name: "plain"}, {"stream", `,"stream":true`, "data: [DONE]"}, {name: "plain"}, {"stream", `,"stream":true`, "data: [DONE]"},
 		{name: "cached plain"}, {"cached stream", `,"stream":true`, "data: [DONE]"},
@@ -37,7 +37,7 @@ func (w *witness) callSynchronously(ctx context.Context, door *Server, who int) 
 			call.Header["X-Penstock-Cache"] = "use"
 		}
 		call.Body = fmt.Sprintf(`{"model":"fast","max_tokens":20,"messages":[{"role":"user","content":%q}]%s}`, prompt, way.member)
-		answer, err := door.Try(ctx, call)
+		answer, err := server.Try(ctx, call)
 		// A stream is whole with its terminator, whatever becomes of the connection.
 		whole := err == nil && way.end == "" || way.end != "" && strings.Contains(answer.Body, way.end)
 		if answer.Status == http.StatusOK && whole {
@@ -51,21 +51,21 @@ func (w *witness) callSynchronously(ctx context.Context, door *Server, who int) 
 	}
 }
 
-func (w *witness) crowd(ctx context.Context, door *Server, from int) *sync.WaitGroup {
+func (w *witness) crowd(ctx context.Context, server *Server, from int) *sync.WaitGroup {
 	var crowd sync.WaitGroup
 	for i := range 6 {
-		crowd.Go(func() { w.callSynchronously(ctx, door, from+i) })
+		crowd.Go(func() { w.callSynchronously(ctx, server, from+i) })
 	}
 	return &crowd
 }
 
 // check holds that every call whose answer somebody saw is on record, with its usage.
-func (w *witness) check(t *testing.T, door *Server) {
+func (w *witness) check(t *testing.T, server *Server) {
 	t.Helper()
 	kinds := map[string]int{}
 	for id, way := range w.seen {
 		kinds[way]++
-		r, err := fetch(t.Context(), door, "/v1/requests/"+id, decoded[requestAnswer])
+		r, err := fetch(t.Context(), server, "/v1/requests/"+id, decoded[requestAnswer])
 		if err != nil {
 			t.Errorf("a %s call was answered and is not on record: %v", way, err)
 			continue

@@ -36,7 +36,7 @@ func secretFile(config, secret string) string {
 	return "file:" + path
 }
 
-// besides has a hostile tenant make a call in a loop, four at a time, while victims do something. It returns what the hostile calls came to,
+// besides has a hostile tenant make a call in a loop, four at a time, while victims do something. It counts the hostile calls
 // by status.
 func besides(t *testing.T, s *Server, hostile Call, victims func()) map[int]int {
 	t.Helper()
@@ -99,7 +99,7 @@ models: {chats: {targets: [chats]}, claude: {targets: [messages]}}
 			t.Errorf("%s: %d calls took %v", tt.name, calls, took)
 		}
 		if len(statuses) != 1 || statuses[http.StatusRequestEntityTooLarge] < 4 {
-			t.Errorf("%s: the hostile calls came to %v", tt.name, statuses)
+			t.Errorf("%s: the hostile calls were answered with %v", tt.name, statuses)
 		}
 	}
 	a := s.Do(post("/v1/chat/completions", body("chats", "[sim:fault=too_large]")))
@@ -191,9 +191,9 @@ models: {chats: {targets: [chats]}}
 	}
 	for _, prompt := range []string{"'; DROP TABLE users", "what an odd proxy dislikes"} {
 		statuses := besides(t, s, ask(prompt), func() { victims(60) })
-		// Where no good call comes between, all keys are doubted at last, and the error is theirs: 502.
+		// Without a success in between, all keys are doubted at last, and the error is theirs: 502.
 		if statuses[http.StatusBadRequest]+statuses[http.StatusBadGateway] < 4 || statuses[http.StatusOK] > 0 {
-			t.Errorf("%s: the hostile calls came to %v", prompt, statuses)
+			t.Errorf("%s: the hostile calls were answered with %v", prompt, statuses)
 		}
 	}
 	if log := s.Output(); strings.Contains(log, "DROP") {

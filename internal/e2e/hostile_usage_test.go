@@ -57,7 +57,7 @@ models: {claude: {targets: [messages]}, chats: {targets: [chats]}}
 		if id := a.Header.Get("x-request-id"); c.path == "/v1/chat/completions" && strings.Contains(c.body, "chats") {
 			Await(t, "the record", func() error {
 				record := s.Do(get("/v1/requests/" + id))
-				if !strings.Contains(record.Body, `"usage_known":false`) || !strings.Contains(record.Body, "usage that cannot be") {
+				if !strings.Contains(record.Body, `"usage_known":false`) || !strings.Contains(record.Body, "impossible usage") {
 					return fmt.Errorf("%d %s", record.Status, record.Body)
 				}
 				return nil
@@ -78,8 +78,8 @@ models: {claude: {targets: [messages]}, chats: {targets: [chats]}}
 		t.Errorf("a budget of $5 pays for %d calls more", more)
 	}
 	checkLies(t, s, items+more)
-	if got := s.Output(); strings.Count(got, "usage that cannot be") < items-1 {
-		t.Errorf("the log tells of it %d times", strings.Count(got, "usage that cannot be"))
+	if got := s.Output(); strings.Count(got, "impossible usage") < items-1 {
+		t.Errorf("the log tells of it %d times", strings.Count(got, "impossible usage"))
 	}
 	if code := s.Stop(); code != 0 {
 		t.Errorf("the server stopped with code %d", code)
@@ -169,7 +169,7 @@ func TestUnreadableUsage(t *testing.T) {
 			}
 			Await(t, "the record", func() error {
 				record := g.Do(as(guardedKey("acme"), get("/v1/requests/"+a.Header.Get("x-request-id"))))
-				flagged := strings.Contains(record.Body, "usage that cannot be, of counts that are none")
+				flagged := strings.Contains(record.Body, "impossible usage, invalid counts")
 				if flagged == (name == "nothing") || !strings.Contains(record.Body, `"usage_known":false`) {
 					return fmt.Errorf("%s, stream %t: %d %s", name, stream, record.Status, record.Body)
 				}

@@ -64,7 +64,7 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// reference is the final answer as net/http reads it; ok is false when there is none.
+// reference is the final answer as net/http reads it; ok is false without one.
 func reference(said []byte) (status int, body []byte, ok bool) {
 	in := bufio.NewReader(bytes.NewReader(said))
 	for {

@@ -14,7 +14,7 @@
 //   - A call is sent at most once. It starts over on another connection only if not one byte of it was sent.
 //   - A connection is used again only after an answer that was read to its end, with nothing after it: not with it, not
 //     while the connection rested, and not until the next call is sent. HTTP/1.1 has no means to tell whose an answer is,
-//     so a server that sends one unasked loses its connection before anybody could take that answer for theirs.
+//     so a server that sends an answer unasked loses its connection before another call can take it.
 //   - Headers of answers and the pool are bounded; answers are for the caller to bound.
 //
 // A Client is safe for concurrent use and starts no goroutine for a call. An answer belongs to one goroutine.

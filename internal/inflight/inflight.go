@@ -1,13 +1,12 @@
-// Package inflight bounds the memory of bodies that are on their way: those that callers send, and those that upstreams
-// answer with.
+// Package inflight bounds the memory of bodies in flight: request bodies of callers, and answers of upstreams.
 //
 // It owns the arithmetic: how many bytes a tenant and the process hold, and who is refused. It does not allocate or
 // read anything itself. A reader takes bytes before it allocates them, and gives them back when nothing refers to them
 // any more.
 //
 // Invariants:
-//   - Nobody takes more while a tenant holds its bound, or all tenants together hold the process's. Only copies of what
-//     was taken ([Account.Add]) can go beyond, and those are as long.
+//   - A tenant takes no more than its bound, and all tenants together no more than the bound of the process. Only copies of
+//     bytes that were taken before ([Account.Add]) can go beyond, and each copy is as long as its original.
 //   - The last quarter of the process's bound is for tenants that hold little. So a few tenants that fill their bounds
 //     cannot keep the others from sending ordinary bodies.
 //   - A closed account holds nothing.

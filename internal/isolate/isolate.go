@@ -1,12 +1,12 @@
 // Package isolate runs suspects: items that were in flight when several workers died. It runs each in a child process of the
-// worker, so that an item which ends its process ends nothing else, and so that its guilt can be told from bad luck.
+// worker. So an item that ends its process ends nothing else, and the death of the child shows that the item is to blame.
 //
 // [Runner] is the side of the worker. It hands over the sealed input and receives the sealed result; it never opens either.
 // Targets, their room, fallback and money stay with the worker's own attempts. [Child] is the other side: it opens the
-// input, makes one attempt on one target, puts the answer together and seals it. It has no database, no lease and no room,
-// and whatever it needs, secrets included, comes with each task over a pipe.
+// input, makes one attempt on one target, assembles the answer and seals it. It has no database, no lease and no room.
+// Everything that it needs, secrets included, comes with each task over a pipe.
 //
-// How children are started and watched is package supervise's, which tasks there are is package work's.
+// Package supervise starts and watches the children. Package work claims the suspects.
 //
 // Both are safe for concurrent use; a Child is given one task at a time.
 package isolate
@@ -25,7 +25,7 @@ import (
 	"penstock/internal/telemetry"
 )
 
-// startWait is when a suspect is looked at again for which no child process could be started.
+// startWait is how long a suspect waits after no child process could be started for it.
 const startWait = 5 * time.Second
 
 // Children run tasks in child processes.
@@ -33,7 +33,7 @@ type Children interface {
 	Do(ctx context.Context, task supervise.Task) ([]byte, error)
 }
 
-// Attempts make what attempts of other processes come to.
+// Attempts choose targets, and account for attempts that other processes make.
 type Attempts interface {
 	AnswerElsewhere(ctx context.Context, task *attempt.Task, run func(context.Context, attempt.Place) attempt.Tried) *attempt.Outcome
 }
@@ -64,7 +64,7 @@ type Suspect struct {
 	Say    func(string) // is given what is to be shown of the answer while it arrives; nil for nobody
 }
 
-// Answered is what came of a suspect.
+// Answered is the end of a suspect's run.
 type Answered struct {
 	*attempt.Outcome
 	Result []byte // sealed; nil without an answer

@@ -3,17 +3,17 @@
 //
 // A record is appended with one write and without a flush, before the answer of its call ends. The page cache of the
 // kernel outlives a process that is killed, so the record is there for the next start; it does not outlive the machine:
-// after a power failure the records of the last seconds may be missing. What a record says is decided elsewhere
-// (package api), and so is when it is in the database (package record).
+// after a power failure the records of the last seconds may be missing. Package api makes the records, and package record
+// writes them to the database.
 //
 // A journal is a directory with a few segments. One of them takes appends. [Journal.Seal] begins another one, so that
 // those before it can be emptied when all of their records are in the database: an idle process has empty segments.
-// A segment belongs to the process that holds its lock (flock), which goes with the process however it ends. So several
-// processes may share a directory, and [Replay] touches only what dead processes left.
+// A segment belongs to the process that holds its lock (flock). The lock ends with the process, however that ends. So several
+// processes may share a directory, and [Replay] touches only the segments of dead processes.
 //
 // Invariants:
-//   - A frame has a length and a checksum. A frame that was not written whole is not read, and those before and after it
-//     are.
+//   - A frame has a length and a checksum. A frame that was not written whole is skipped; the frames before and after it
+//     are read.
 //   - Appending never waits for anything but the file. When it fails the caller goes on: see [Config.Failed].
 //   - Segments, their bytes and the size of a record are bounded.
 //

@@ -20,14 +20,14 @@ const (
 	staleNew = time.Hour
 )
 
-// Replayed is what came of a replay.
+// Replayed is the result of a replay.
 type Replayed struct {
 	Segments int // that dead processes left
 	Records  int // that were handed over
 	Lost     int // gaps between frames, and frames that cannot be read
 }
 
-// Replay hands over what dead processes left in a directory, and then removes it. The segments of a living process are
+// Replay hands over the records that dead processes left in a directory, and then removes their segments. The segments of a living process are
 // not touched, not even those of the caller. Records may be handed over that the database has already: record must
 // know them by their ID.
 //
@@ -51,7 +51,7 @@ func Replay(ctx context.Context, dir string, record func(context.Context, []pens
 	return total, errors.Join(errs...)
 }
 
-// replaySegment replays a file unless it is somebody's.
+// replaySegment replays a file unless a living process holds its lock.
 func replaySegment(ctx context.Context, name string, record func(context.Context, []penstock.Request) error, total *Replayed) error {
 	f, err := os.OpenFile(name, os.O_RDWR, 0)
 	if errors.Is(err, os.ErrNotExist) {

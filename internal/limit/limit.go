@@ -8,8 +8,8 @@
 //   - A caller without limits costs nothing and touches nothing.
 //   - Nothing here asks the database. Where a process has withdrawn none of a limit yet, a call waits for the
 //     visit that package room makes, MaxWait at the most.
-//   - A call waits for its turn only if it would pass within the wait of the limit that is short, and only so many do of
-//     a tenant and of the process. It ends when its caller leaves.
+//   - A call waits for its turn only if it would pass within the wait of the limit that is short. The number of waiting calls
+//     is bounded, of a tenant and of the process. A wait ends when its caller leaves.
 //
 // A [Book] is safe for concurrent use.
 package limit
@@ -30,7 +30,7 @@ const (
 	// past it are refused at once. A call that waits costs its connection and its body, and takes nothing that is limited.
 	MaxWaiting         = 8192
 	MaxWaitingOfTenant = 1024
-	// busyRetry is told to whoever must wait for another call's end, which nobody knows.
+	// busyRetry is the Retry-After of a call that has to wait for another call to end: nobody knows when it will.
 	busyRetry = time.Second
 )
 

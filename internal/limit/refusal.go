@@ -20,7 +20,7 @@ func (b *Book) refuse(asked string, p room.Name, s *room.Shortage) error {
 // unknown refuses a call whose limits could not be looked at: they hold when the database is away, too.
 func unknown(cause error) error {
 	return &penstock.Error{Code: penstock.CodeOverloaded, RetryAfter: time.Second, Err: cause,
-		Message: "What is left of this key's limits could not be found out in time."}
+		Message: "The limits of this key could not be read in time; retry in a moment."}
 }
 
 // units are how limits are called in messages.

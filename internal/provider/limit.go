@@ -155,7 +155,7 @@ func ParseWait(h http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-// parseUnits reads a number of units, at most a day; 0 if it is none.
+// parseUnits reads a number of units, at most a day; 0 if it is not a number.
 func parseUnits(s string, unit time.Duration) time.Duration {
 	n, err := strconv.ParseFloat(s, 64)
 	if err != nil || !(n > 0) {

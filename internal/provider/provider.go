@@ -61,7 +61,7 @@ type Call struct {
 
 // Memory is who accounts for the bytes of answers.
 type Memory interface {
-	// Take asks for the memory of more bytes, and may wait for it. Whoever made the call gives it back. Codes:
+	// Take asks for the memory of more bytes, and may wait for it. The attempt that made the call gives it back. Codes:
 	// rate_limited, overloaded.
 	Take(n int64) error
 }
@@ -103,7 +103,7 @@ type Meta struct {
 	UpstreamID  string // the upstream's own request id, for support cases
 	Usage       penstock.Usage
 	UsageKnown  bool // false while the upstream has not told all of it; Usage then holds what it did tell
-	// UsageInvalid says that the upstream told counts that are none, such as strings or numbers below zero. UsageKnown is then false.
+	// UsageInvalid says that the upstream reported invalid counts, such as strings or numbers below zero. UsageKnown is then false.
 	UsageInvalid bool
 	Limits       RateLimits // as of the answer's beginning
 	Note         string     // what is worth telling about how it came about, such as the key that was used; "" for nothing

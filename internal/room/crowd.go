@@ -28,8 +28,8 @@ type guest struct {
 	oversizeAt time.Time // when the last one was
 }
 
-// oversized says that a call will be refused as too large, as far as one can know. Until it has passed it takes no tokens: whoever
-// sends such calls in a loop would keep all of a limit taken for as long as the refusals take.
+// oversized predicts that a call will be refused as too large. Such a call takes no tokens until it has passed: a tenant that sends
+// such calls in a loop would otherwise hold the whole limit while they are refused.
 func (g *guest) oversized(now time.Time, inputTokens int64) bool {
 	return g != nil && g.oversize > 0 && inputTokens >= g.oversize && now.Sub(g.oversizeAt) < sharedFor
 }

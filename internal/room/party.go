@@ -124,8 +124,8 @@ const leastForPurses = 6
 
 // confine puts a limit in force that no minute may see passed: what may be used at once and what flows in
 // during a minute are the limit together. Where processes share it, the pool has half of what may be used at
-// once, and the purses are kept small: what is in them was withdrawn before and is spent later. Where that leaves less than
-// a unit for each purse there are none: each call is claimed from the pool.
+// once, and processes withdraw little ahead: those units were withdrawn before and are spent later. Where that leaves less than
+// a unit for each process, nothing is withdrawn ahead: each call is claimed from the pool.
 func (m *rate) confine(perMinute int64, burst float64, now time.Time) {
 	if perMinute == 0 {
 		m.set(0, now)

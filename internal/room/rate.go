@@ -166,8 +166,8 @@ func (m *rate) draw(pool string, v visitTime) (store.RateDraw, bool) {
 	return d, d.Want > 0 || d.Return > 0 || d.Lower || d.Owed > 0 || len(d.Claims) > 0
 }
 
-// drawStrictly adds what calls claim. Debts are the pool's, and so is what was withdrawn while calls wait: both are to
-// count for whoever is next, in whatever process.
+// drawStrictly adds the claims of calls. Debts go to the pool, and so do withdrawn units while calls wait: both count for
+// the next call in any process.
 func (m *rate) drawStrictly(d *store.RateDraw) {
 	switch {
 	case m.purse < 0:

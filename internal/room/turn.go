@@ -8,7 +8,7 @@ import (
 )
 
 // Turn is a call that waits for room of its parties, or is told when there will be some. It holds nothing while it
-// waits: what limits per minute keep for it is theirs until its moment, and a seat is given to it only when it is free.
+// waits: a limit per minute keeps its units until its moment, and a seat is given to it only when it is free.
 //
 // A Turn belongs to one goroutine. It is to be left, unless Queue gave it a Stay.
 type Turn struct {

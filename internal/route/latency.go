@@ -105,8 +105,8 @@ func (r *recent) add(d time.Duration) {
 	r.low, r.middle, r.high = sorted[1], sorted[recentCalls/2], sorted[recentCalls-2]
 }
 
-// tempo is how long calls take: usually, by many calls of minutes, and lately, by a few. Lately counts when nearly all of the last
-// calls say the same, that the target is not any more what it was; as soon as they do not, what is usual counts again.
+// tempo is how long calls take: usual is over the calls of minutes, lately over the last few. lately counts while nearly all of
+// the last calls are on one side of the usual median, and far from it. Otherwise usual counts.
 type tempo struct {
 	usual  sketch
 	lately recent
@@ -159,14 +159,14 @@ func (p *pace) of(q *Query) *tempo {
 func (p *pace) latency(now time.Time, q *Query) time.Duration { return p.of(q).median(now) }
 
 const (
-	// exploreEvery is how long a target that is not the fastest is left without a call that finds out whether it is by now, and
-	// exploreShare how many calls go elsewhere before one does: so that exploring costs one call in twenty at the most.
+	// exploreEvery is the least time between two calls that measure a target which is not the fastest. exploreShare is how many
+	// calls go elsewhere before such a call: so exploring costs at most one call in twenty.
 	exploreEvery = 2 * time.Second
 	exploreShare = 20
 )
 
-// unexplored says that it is time to find out how fast a target is. One whose last call was far faster than it is known for is
-// asked again at once; one that is slow has at most half of a call under way for it.
+// unexplored says that it is time to measure a target again. A target whose last call was far faster than its median is asked
+// again at once. A slow target is asked at most once in twice its median, so that exploring it keeps half a call in flight.
 func (p *pace) unexplored(now time.Time, q *Query) bool {
 	if p.passed < exploreShare {
 		return false

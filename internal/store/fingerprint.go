@@ -20,8 +20,8 @@ type Cause struct {
 	Message string // as the caller is told; an upstream may have written it
 }
 
-// Fingerprint is the same for failures of the same cause: code/kind/target/status/message, the last as a short hash of what is
-// left of it when everything is gone that differs from call to call.
+// Fingerprint is the same for failures of the same cause: code/kind/target/status/message. The message is a short hash of its
+// normalised form, see [NormalMessage].
 func (c Cause) Fingerprint() string {
 	sum := sha256.Sum256([]byte(NormalMessage(c.Message)))
 	return fmt.Sprintf("%s/%s/%s/%d/%s", c.Code, c.Kind, c.Target, c.Status, hex.EncodeToString(sum[:4]))

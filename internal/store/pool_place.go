@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// PlaceGrace is how long after its moment a place is kept. It is about what a full pool of the default burst takes
-	// to fill, so that places that nobody comes for cost the others nothing.
+	// PlaceGrace is how long a place is kept after its moment. A pool of the default burst takes about as long to fill, so
+	// a place that is not used costs the others nothing.
 	PlaceGrace = 3 * time.Second
 	// PlaceHorizon is how far ahead places are kept. SDKs heed a Retry-After of less than a minute.
 	PlaceHorizon = 55 * time.Second
@@ -66,8 +66,8 @@ type ClaimGrant struct {
 	Place   int64         // and the place that is kept for it then, 0 for none
 }
 
-// Claim answers a claim. A call without a place gets units when every place that is kept can still be honoured. So those
-// who are told a moment find their units, whoever else comes.
+// Claim answers a claim. A call without a place gets units when every place that is kept can still be honoured. So a
+// refused call finds its units at its moment, however many others come.
 func (p *Pool) Claim(now time.Time, c Claim) ClaimGrant {
 	if p.Kept == nil {
 		p.Kept = new(Kept)
@@ -241,9 +241,9 @@ func (p *Pool) earliest(t int64, c Claim) int64 {
 	}
 }
 
-// turn is before when a holder gets no further place, so that others find some before its last one. Where several
-// share a pool, each may have as much of what is to come as the others that have places; and while some of those that use
-// the pool have none, a part is left for one of them.
+// turn is the earliest moment of a holder's next place, so that others find places before it. Where several holders share a
+// pool, each gets an equal share of the units to come. While a holder that uses the pool has no place, one more share is left
+// free.
 func (p *Pool) turn(now time.Time, c Claim) int64 {
 	users := len(p.Users.Names(now))
 	if users < 2 {

@@ -17,9 +17,9 @@ type promise struct {
 	late   time.Duration // how long it waited so far
 }
 
-// Whoever claims, whenever and however often: no minute sees more than the limit, each holder that comes back at its moment
-// passes, and places stay within their bounds. One that comes back may have to wait a moment: what others leave lying that
-// come late to their own places may not fit into the pool.
+// However often and whenever holders claim: no minute sees more than the limit, each holder that comes back at its moment
+// passes, and places stay within their bounds. A holder that comes back may have to wait a moment: units of holders that are
+// late for their own places may not fit into the pool.
 func TestPlacesKeepEveryMinuteAndEveryPromise(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -31,7 +31,7 @@ func (s Stored) Refusal(tenant penstock.TenantID, limit, more int64) error {
 		adding = fmt.Sprintf(", and this would add %d", more)
 	}
 	return &penstock.Error{Code: penstock.CodeQuotaExceeded, RetryAfter: quotaRetry, Message: fmt.Sprintf(
-		"Tenant %s has %d bytes stored of the %d that it may (stored_bytes)%s. Delete jobs, responses or files that are not needed any more, or have them kept for a shorter time (retention).",
+		"Tenant %s has stored %d bytes, and its quota (stored_bytes) is %d%s. Delete jobs, responses or files that are not needed any more, or have them kept for a shorter time (retention).",
 		tenant, used, limit, adding)}
 }
 

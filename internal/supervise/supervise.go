@@ -1,15 +1,15 @@
 // Package supervise runs tasks in child processes of this process, one task at a time in each child.
 //
 // It owns the life of the children: it starts them when they are needed, hands over tasks and receives answers as
-// frames over pipes, ends them, replaces them, and keeps the end of what they wrote to stderr. A task and its answer
+// frames over pipes, ends them, replaces them, and keeps the beginning and the end of their stderr. A task and its answer
 // are bytes: the package knows nothing of what they mean. [Pool] is the side of the parent, [Serve] that of the child.
 //
-// Why a task came to no answer is told apart, because callers draw conclusions from it:
+// The error of a task without an answer says why, because callers draw conclusions from it:
 //
 //   - [*Death]: the child died with the task while this process lived and wanted the answer.
 //   - [ErrStopped]: this process ended the child on purpose, since nobody wanted the answer any more.
 //   - [ErrNotStarted]: no child could be started. Nothing of the task was run.
-//   - [ErrProtocol]: the child lives and sent what it may not send. It was ended.
+//   - [ErrProtocol]: the child broke the protocol while it lived. It was ended.
 //
 // A child never outlives its parent: the end of its input ends it, and on Linux so does a signal of the kernel.
 //
@@ -46,8 +46,8 @@ const (
 	// minPause and maxPause bound the pause before the next start, after children that died or did not start.
 	minPause = 50 * time.Millisecond
 	maxPause = 2 * time.Second
-	// confirmation lies between the death of a child and the report of it. A host or a service manager that kills
-	// parent and child together kills the parent within it, so that nothing is concluded from such a death.
+	// confirmation is the delay between the death of a child and its report. A host or a service manager that kills parent
+	// and child together kills the parent within that time, so that nothing is concluded from such a death.
 	confirmation = 100 * time.Millisecond
 )
 
@@ -246,7 +246,7 @@ func (p *Pool) take(ctx context.Context, task Task) (*child, error) {
 	return s.child, nil
 }
 
-// failed notes that a child came to nothing: the next one is not started at once.
+// failed notes that a child died or did not start: the next one is not started at once.
 func (p *Pool) failed(c *child) {
 	p.end(c)
 	p.mu.Lock()
@@ -277,7 +277,7 @@ func (p *Pool) end(c *child) {
 		return
 	}
 	c.kill()
-	_ = c.output.Close() // whoever reads it finds out that it was ended
+	_ = c.output.Close() // its reader finds out that it was ended
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.live, c)

@@ -81,7 +81,7 @@ func newAttemptMetrics(factory promauto.Factory, m *Metrics) attemptMetrics {
 	}
 	implausible := factory.NewCounterVec(prometheus.CounterOpts{
 		Name: "penstock_implausible_usage_total",
-		Help: "Attempts whose upstream told usage far above what the call can have used, or counts that are none: it counts as unknown, and the reservation is forfeit.",
+		Help: "Attempts whose upstream reported far more usage than the call can have had, or invalid counts: it counts as unknown, and the reservation is forfeit.",
 	}, []string{"model", "target"})
 	return attemptMetrics{newChildren(bound, v.child), func(k attemptKey) {
 		k = bound(k)
@@ -112,7 +112,7 @@ type AttemptObservation struct {
 	Usage      penstock.Usage
 	Cost       penstock.NanoUSD
 	Unpriced   bool // its target has no price
-	// Implausible: the upstream told usage that cannot be.
+	// Implausible: the upstream reported impossible usage.
 	Implausible bool
 }
 

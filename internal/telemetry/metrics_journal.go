@@ -20,7 +20,7 @@ func newJournalMetrics(factory promauto.Factory) journalMetrics {
 		}),
 		replayed: factory.NewCounter(prometheus.CounterOpts{
 			Name: "penstock_journal_replayed_total",
-			Help: "Records that processes left in the journal when they died, and that this one handed to the database.",
+			Help: "Records in the journals of dead processes that this process handed to the database.",
 		}),
 		lost: factory.NewCounter(prometheus.CounterOpts{
 			Name: "penstock_journal_corrupt_total",
@@ -32,7 +32,7 @@ func newJournalMetrics(factory promauto.Factory) journalMetrics {
 // JournalFailed counts a record that the journal did not take.
 func (m *Metrics) JournalFailed() { m.journal.failed.Inc() }
 
-// JournalReplayed counts what a replay came to.
+// JournalReplayed counts the records of a replay, and the gaps.
 func (m *Metrics) JournalReplayed(records, lost int) {
 	m.journal.replayed.Add(float64(records))
 	m.journal.lost.Add(float64(lost))

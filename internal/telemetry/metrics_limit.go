@@ -49,7 +49,7 @@ func newLimitMetrics(factory promauto.Factory, tenants *Labels) *limitMetrics {
 		}, []string{"tenant", "scope", "resource"}),
 		waited: factory.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "penstock_limit_wait_seconds", Buckets: []float64{0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30},
-			Help: "How long calls and submits waited for their turn under a limit of their caller, of those that waited and passed.",
+			Help: "How long calls and submits waited at a limit of their caller before they passed.",
 		}, []string{"tenant"}),
 		used: prometheus.NewDesc("penstock_limit_used_ratio",
 			"The part of a caller's limit that is used, from 0 to 1, as far as this process knows; of several keys or models, the largest.",

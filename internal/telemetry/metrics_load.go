@@ -163,7 +163,7 @@ func (c *loadCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 	load := (*source)()
 	if load.Unknown {
-		return // whoever scales by it keeps what there is, instead of taking an unread queue for an empty one
+		return // an autoscaler keeps its workers, instead of taking an unread queue for an empty one
 	}
 	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// FuzzHostOf holds that what is taken for a name is none of the forms in which C libraries read an IPv4 address.
+// FuzzHostOf holds that no name is accepted that C libraries read as an IPv4 address.
 func FuzzHostOf(f *testing.F) {
 	for _, host := range []string{"app.example", "127.0.0.1", "127.1", "0x7f.1", "2130706433", "0177.0.0.1", "1.2.3.4.", "localhost", "a.0x1", "a.08", "1.e", "xn--a", "[::1]"} {
 		f.Add(host)

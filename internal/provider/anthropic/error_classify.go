@@ -66,8 +66,8 @@ func parseComplaint(status int, body []byte) complaint {
 }
 
 // kindsByType are the protocol's own error types. They count more than the status, which an error
-// inside a stream does not have. Three types say too little and are looked at apart. "forbidden" is none of them: it is what
-// regions that are not served, and firewalls, are told.
+// inside a stream does not have. Three types say too little and are looked at apart. "forbidden" does not
+// name the key: unserved regions and firewalls get it too.
 var kindsByType = map[string]provider.Kind{
 	"rate_limit_error":     provider.KindRateLimited,
 	"overloaded_error":     provider.KindOverloaded,

@@ -96,7 +96,7 @@ func TestStreamsWithoutTheirContentType(t *testing.T) {
 			t.Errorf("%q: %q, %q, %v", contentType, wire, text, end)
 		}
 	}
-	// Whoever asked for one piece cannot read a stream.
+	// A caller of a plain answer cannot read a stream.
 	if _, err := receiveFrom(t, "text/event-stream", strings.NewReader(stream), plainCall()); provider.AsError(err).Kind != provider.KindMalformed {
 		t.Errorf("a stream that nobody asked for: %v", err)
 	}

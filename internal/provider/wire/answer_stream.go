@@ -38,7 +38,7 @@ type streamAnswer struct {
 // nothing: a server may send them for a minute and then an error. They go out with that first event.
 func (ex *exchange) openStream(call *provider.Call, meta provider.Meta) (provider.Answer, error) {
 	if !call.Stream {
-		// Whoever asked for one piece cannot read events, and a job cannot keep them.
+		// A caller of a plain answer cannot read events, and a job cannot keep them.
 		return nil, ex.fail(provider.KindMalformed, nil, "the answer is an event stream although none was asked for")
 	}
 	// Ordinary events need no memory that is worth counting, so the first bytes are not asked for.

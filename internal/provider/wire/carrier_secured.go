@@ -18,7 +18,7 @@ const (
 )
 
 // secured carries with TLS. HTTP/2 is net/http's. HTTP/1.1 is not: its transport hands a connection to the next call before
-// it looks whether the server said anything unasked, and that call gets a stranger's answer. The server says in the handshake
+// it checks whether the server sent anything unasked, and that call gets the answer of another one. The server says in the handshake
 // which of them it speaks; it is asked before the first call, and again when it answers otherwise.
 type secured struct {
 	cfg    Config

@@ -133,7 +133,7 @@ func (c *Client) mentionsKey(s string) bool { return c.secrets.replace(s) != s }
 
 func (c *Client) withoutKey(s string) string { return c.secrets.replace(s) }
 
-// bodyWithoutKey is an error body without our keys, nil if there is none that is still JSON.
+// bodyWithoutKey is an error body without our keys, nil if the rest is not JSON.
 func (c *Client) bodyWithoutKey(body []byte) []byte {
 	clean := c.secrets.replace(string(body))
 	if clean != string(body) && !jsontext.Value(clean).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) {

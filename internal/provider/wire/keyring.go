@@ -38,10 +38,9 @@ type KeyChange struct {
 // keyring hands out the keys of a provider, and remembers how each of them fares. With one key it has no say: then the
 // target is what rests or fails.
 //
-// A key is left alone when it is refused a call that another key is heard out with. A call that every key is refused is taken to
-// be the reason itself, and says nothing about them: else one caller's body, that a firewall dislikes, would take the provider
-// away from all. When that goes on without one success, the keys are doubted: then each call tries one of them, and the first that
-// is taken clears all.
+// A key is benched when the upstream refuses a call with it that works with another key. When every key is refused, the call is to
+// blame, and no key is benched: otherwise one caller's body that a firewall blocks would take the provider away from all. When
+// that goes on without a success, the keys are doubted: then each call tries one of them, and the first success clears all doubts.
 //
 // Each key is taken to have limits of its own. So a target may be used as much as all of its keys together allow, and
 // only rests when every key does.

@@ -66,7 +66,7 @@ func encodedForms(secret string) []string {
 	return all
 }
 
-// replace puts [redacted] in the place of every secret. It returns s itself where there is none.
+// replace puts [redacted] in the place of every secret. It returns s itself if there is no secret in it.
 func (r *redactor) replace(s string) string {
 	var out strings.Builder
 	from := 0

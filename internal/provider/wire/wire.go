@@ -209,7 +209,7 @@ type Told int
 const (
 	ToldPart    Told = iota // not all of it, or nothing
 	ToldAll                 // all of it
-	ToldInvalid             // counts that are none: they are as good as not told, and worth a note
+	ToldInvalid             // invalid counts: they are as good as not told, and worth a note
 )
 
 // tell puts the usage that a reader has read on an answer.

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// harvestStep is how many harvests an audit reads at a time.
+	// harvestStep is how many rows an audit reads at a time.
 	harvestStep = 64
 	// maxAudited bounds the items of a job that are looked for, a byte for each: no job has as many.
 	maxAudited = 1 << 24

@@ -285,7 +285,7 @@ func expiredError() *penstock.ItemError {
 
 func poisoned() *penstock.ItemError {
 	return &penstock.ItemError{Code: penstock.CodePoison, Message: fmt.Sprintf(
-		"This item ended its process %d times while it ran there alone; it is not tried again.", store.MaxChildDeaths)}
+		"The child process of this item died %d times while it ran nothing else; the item is not tried again.", store.MaxChildDeaths)}
 }
 
 func cancelledError() *penstock.ItemError {

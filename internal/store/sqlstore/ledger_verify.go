@@ -227,7 +227,7 @@ func auditAmounts(ctx context.Context, tx Tx) (problems []string, err error) {
 			return problems, err
 		}
 		for _, id := range found {
-			problems = append(problems, of.what+" amounts cannot be: "+id)
+			problems = append(problems, of.what+" amounts are impossible: "+id)
 		}
 	}
 	return problems, nil

@@ -39,7 +39,7 @@ func (s *Store) ClaimSuspects(ctx context.Context, l store.Lease, want store.Wan
 		}
 	}
 	if errors.Is(err, ErrMissed) {
-		return nil, nil // whoever takes items away so fast leaves nothing to claim
+		return nil, nil // other processes take items faster than this one can claim them
 	}
 	if err != nil {
 		return nil, err

@@ -72,7 +72,7 @@ func RunHostileRows(t *testing.T, open func(t *testing.T) (store.Store, func(sql
 	}
 }
 
-// book makes a job, of whose items some are harvested and one has a row, and two calls.
+// book makes two calls, and a job: some of its items are recorded together, and one has a row.
 func book(t *testing.T, s store.Store) {
 	t.Helper()
 	must := func(err error) {

@@ -57,13 +57,13 @@ func loadProcesses(r *rig) {
 		return all
 	}
 	r.wantSame("nobody is there", processes(), []store.Process{})
-	door, worker := r.lease("door"), r.lease("worker")
+	api, worker := r.lease("api"), r.lease("worker")
 	fresh := store.ProcessState{Works: true}
-	r.wantSame("nobody told anything", processes(), []store.Process{{Name: "door", ProcessState: fresh}, {Name: "worker", ProcessState: fresh}})
+	r.wantSame("nobody told anything", processes(), []store.Process{{Name: "api", ProcessState: fresh}, {Name: "worker", ProcessState: fresh}})
 	busy := store.ProcessState{Works: true, Blocked: map[string]penstock.Reason{"first": penstock.WaitingOnProvider}}
-	r.must("renew", r.s.RenewLease(r.t.Context(), door, store.Renewal{TTL: leaseTTL}))
+	r.must("renew", r.s.RenewLease(r.t.Context(), api, store.Renewal{TTL: leaseTTL}))
 	r.must("renew", r.s.RenewLease(r.t.Context(), worker, store.Renewal{TTL: 2 * leaseTTL, State: busy}))
-	r.wantSame("both told", processes(), []store.Process{{Name: "door"}, {Name: "worker", ProcessState: busy}})
+	r.wantSame("both told", processes(), []store.Process{{Name: "api"}, {Name: "worker", ProcessState: busy}})
 	r.clock.Advance(pastLease)
 	r.wantSame("one is gone", processes(), []store.Process{{Name: "worker", ProcessState: busy}})
 	r.lease("worker")

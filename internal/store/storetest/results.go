@@ -102,7 +102,7 @@ func resultsPartial(r *rig) {
 	r.wantSame("results that came since", r.indexes(sub.Job.ID, page), []int{0})
 }
 
-// resultsResumed ends the items of a job far out of order, some with a row and some in harvests, while readers come back
+// resultsResumed ends the items of a job far out of order, some with a row and some recorded together, while readers come back
 // again and again for what is behind the last result they saw. Each of them gets every item once and in order.
 func resultsResumed(r *rig) {
 	const items = 120

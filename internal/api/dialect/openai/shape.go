@@ -42,7 +42,7 @@ var (
 			{Name: "prompt", Value: body.NewShape(append(body.Names("id", "version"), body.Field{Name: "variables", Value: body.MapOf(dialect.Part)})...)}})...)
 )
 
-// newItem is an item of the input of a response: a message, a call of a tool, or what came of one.
+// newItem is an item of the input of a response: a message, a call of a tool, or the result of one.
 func newItem() *body.Shape {
 	return body.NewShape(append(body.Names("type", "role", "id", "status", "call_id", "name", "arguments", "input", "encrypted_content", "action", "actions", "queries", "results",
 		"code", "container_id", "outputs", "result", "server_label", "approval_request_id", "approve", "reason", "error", "operation", "max_output_length",
