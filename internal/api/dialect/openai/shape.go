@@ -22,7 +22,8 @@ var (
 
 	called = body.NewShape(body.Names("name", "arguments", "input")...)
 
-	message = body.NewShape(append(body.Names("role", "name", "refusal", "tool_call_id", "reasoning_content", "reasoning", "cache_control", "annotations", "prefix"),
+	message = body.NewShape(append(body.Names("role", "name", "refusal", "tool_call_id", "reasoning_content", "reasoning", "reasoning_details", "thinking", "thinking_blocks", "tool_name",
+		"cache_control", "annotations", "prefix"),
 		body.Field{Name: "content", Value: dialect.Part}, body.Field{Name: "audio", Value: body.NewShape(body.Names("id")...)},
 		body.Field{Name: "images", Link: body.MayLink}, body.Field{Name: "function_call", Value: called},
 		body.Field{Name: "tool_calls", Value: body.NewShape(append(body.Names("id", "type", "index"),

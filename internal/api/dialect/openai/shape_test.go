@@ -136,6 +136,7 @@ func TestLinks(t *testing.T) {
 		{chat, `{"metadata":{"a":` + url + `},"user":` + url + `,"guided_regex":"https://.*","documents":[{"text":` + url + `}]}`, 0},
 		{response, `{"input":[{"type":"image","image":` + url + `}]}`, 1}, {response, `{"input":[{"type":"code_interpreter_call","outputs":[{"type":"image","url":` + url + `}]}]}`, 1},
 		{response, `{"input":[{"type":"image_generation_call","result":` + url + `}]}`, 1}, {response, `{"instructions":[{"role":"user","content":[{"type":"input_image","image_url":` + url + `}]}]}`, 1},
+		{chat, `{"messages":[{"role":"assistant","content":` + url + `,"reasoning_details":[{"text":` + url + `}],"thinking":` + url + `}]}`, 0},
 		{response, `{"instructions":` + url + `,"input":` + url + `}`, 0},
 		{embedding, `{"input":[` + url + `,` + url + `]}`, 0}, {embedding, `{"input":` + url + `,"modality":"text"}`, 0},
 		{embedding, `{"input":[` + url + `,` + url + `],"modality":"image"}`, 2}, {embedding, `{"modality":"audio","input":` + url + `}`, 1},
