@@ -283,8 +283,8 @@ func hasScheme(raw []byte) bool {
 			return true
 		}
 	}
-	scheme, _, isURL := strings.Cut(begins, "://")
-	return isURL && strings.Trim(scheme, "abcdefghijklmnopqrstuvwxyz0123456789+.-") == "" || strings.HasPrefix(begins, "//")
+	scheme, _, isURL := strings.Cut(begins, "://") // a scheme may wrap another, as in jar:http://
+	return isURL && strings.Trim(scheme, "abcdefghijklmnopqrstuvwxyz0123456789+.-:") == "" || strings.HasPrefix(begins, "//")
 }
 
 // isLead says whether a character before an address does not count.
