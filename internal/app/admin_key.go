@@ -85,7 +85,7 @@ func (a *app) operatorOf(secret, address string) (operator, error) {
 		return operator{}, penstock.Errorf(penstock.CodeInvalidKey, "No admin key was given; send it as \"Authorization: Bearer …\". "+
 			"It is admin.key of the configuration, or else in the file %s of the data directory.", AdminKeyFile)
 	}
-	pass, err := a.strangers.Admit(address, secret)
+	pass, err := a.adminStrangers.Admit(address, secret)
 	if err != nil {
 		return operator{}, err
 	}

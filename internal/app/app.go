@@ -92,34 +92,36 @@ type app struct {
 	controls  *control.View
 	directory *directory.Directory
 	strangers *directory.Throttle
-	ids       penstock.IDs
-	adminKey  [sha256.Size]byte // digest of the key that operators begin with
-	backlog   *backlog.View
-	readiness *readiness
-	recorder  *record.Recorder
-	journal   *journal.Journal // nil in a worker
-	api       *api.Server      // nil in a worker
-	pool      *work.Pool
-	keeper    *queue.Keeper
-	rooms     *room.Book
-	budgets   *budget.Book
-	parties   *room.Book // who is limited, beside targets
-	limits    *limit.Book
-	router    *route.Router
-	runner    *attempt.Runner
-	children  *supervise.Pool // nil where no suspects run
-	isolated  *isolate.Runner
-	sweeper   *retain.Sweeper
-	disks     *disk.Watcher
-	files     *file.Keeper
-	bodies    *inflight.Pool // the memory of request bodies
-	answers   *inflight.Pool // the memory of upstreams' answers
-	splitter  *batch.Splitter
-	finisher  *batch.Finisher
-	webhooks  *webhook.Runner
-	blocked   atomic.Pointer[blocked]
-	reloading sync.Mutex     // held while one configuration replaces another
-	closers   []func() error // in the order of opening
+	// adminStrangers is apart, so that wrong keys at the API, where a proxy may give all callers one address, lock no operator out.
+	adminStrangers *directory.Throttle
+	ids            penstock.IDs
+	adminKey       [sha256.Size]byte // digest of the key that operators begin with
+	backlog        *backlog.View
+	readiness      *readiness
+	recorder       *record.Recorder
+	journal        *journal.Journal // nil in a worker
+	api            *api.Server      // nil in a worker
+	pool           *work.Pool
+	keeper         *queue.Keeper
+	rooms          *room.Book
+	budgets        *budget.Book
+	parties        *room.Book // who is limited, beside targets
+	limits         *limit.Book
+	router         *route.Router
+	runner         *attempt.Runner
+	children       *supervise.Pool // nil where no suspects run
+	isolated       *isolate.Runner
+	sweeper        *retain.Sweeper
+	disks          *disk.Watcher
+	files          *file.Keeper
+	bodies         *inflight.Pool // the memory of request bodies
+	answers        *inflight.Pool // the memory of upstreams' answers
+	splitter       *batch.Splitter
+	finisher       *batch.Finisher
+	webhooks       *webhook.Runner
+	blocked        atomic.Pointer[blocked]
+	reloading      sync.Mutex     // held while one configuration replaces another
+	closers        []func() error // in the order of opening
 }
 
 // Run serves until ctx ends and then drains within the configured grace period.

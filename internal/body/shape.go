@@ -35,10 +35,11 @@ type Link uint8
 
 // The kinds of strings.
 const (
-	NoLink    Link = iota // words: an address in them is only talked about
-	MayLink               // an address, or something else: data, or the id of a file
-	IsLink                // an address, unless it is a data: URL
-	CitesLink             // as IsLink, but in an object that tells where a text was found
+	NoLink      Link = iota // words: an address in them is only talked about
+	MayLink                 // an address, or something else: data, or the id of a file
+	IsLink                  // an address, unless it is a data: URL
+	CitesLink               // as IsLink, but in an object that tells where a text was found
+	MayCiteLink             // as MayLink, but in an object that tells where a text was found
 )
 
 // field is a Field with its number: those that fold alike share one.

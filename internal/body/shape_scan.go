@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -55,7 +58,7 @@ func (w *walk) object(s *Shape, p place) {
 		return
 	}
 	var seen present
-	cites := -1 // the link that is only where a text was found
+	var cites []Span // the links that only tell where a text was found, if the object is such a one
 	cited := false
 	for n := 0; w.more('}', n); n++ {
 		at := w.at
@@ -78,14 +81,14 @@ func (w *walk) object(s *Shape, p place) {
 		}
 		switch {
 		case f == nil:
-		case f.Link == CitesLink && len(w.links) == links+1:
-			cites = links
+		case (f.Link == CitesLink || f.Link == MayCiteLink) && len(w.links) == links+1 && w.text[start] == '"':
+			cites = append(cites, w.links[links])
 		case f.Name == "type":
 			cited = cited || isCitation(w.text[start:w.at])
 		}
 	}
-	if cited && cites >= 0 && w.err == nil {
-		w.links = append(w.links[:cites], w.links[cites+1:]...)
+	if cited && len(cites) > 0 && w.err == nil {
+		w.links = slices.DeleteFunc(w.links, func(link Span) bool { return slices.Contains(cites, link) })
 	}
 }
 
@@ -99,7 +102,7 @@ func nameOf(f *field, name []byte) string {
 
 // isCitation says whether the kind of an object is one that tells where a text was found: nobody fetches it again.
 func isCitation(kind []byte) bool {
-	return bytes.HasPrefix(kind, []byte(`"web_search_result"`)) || bytes.HasPrefix(kind, []byte(`"web_fetch_result"`))
+	return bytes.HasPrefix(kind, []byte(`"web_search_result"`)) || bytes.HasPrefix(kind, []byte(`"web_fetch_result"`)) || bytes.HasPrefix(kind, []byte(`"search_result"`))
 }
 
 // present are the members that an object has, as far as they were read.
@@ -252,7 +255,7 @@ func (w *walk) link(l Link) {
 	if w.err != nil || l == NoLink || bytes.HasPrefix(raw, []byte(`"data:`)) {
 		return
 	}
-	if l == MayLink && !hasScheme(raw) {
+	if (l == MayLink || l == MayCiteLink) && !hasScheme(raw) {
 		return
 	}
 	w.links = append(w.links, Span{start, start + len(raw)})
@@ -261,26 +264,32 @@ func (w *walk) link(l Link) {
 // schemes are those that servers fetch from and that are an address without slashes behind them too.
 var schemes = []string{"http:", "https:", "file:", "ftp:"}
 
-// hasScheme says whether a string in quotes begins as an address does. Space before it and line ends inside it do not count,
-// as in browsers.
+// lineEnds are what clients take away inside of an address. In JSON they are always escaped.
+var lineEnds = regexp.MustCompile(`[\t\r\n]+`)
+
+// hasScheme says whether a string in quotes begins as an address does. Line ends inside it do not count, as in browsers, nor
+// does what clients take away before it: any space, a byte order mark, and the < and URL: that Python's urllib unwraps.
 func hasScheme(raw []byte) bool {
 	const enough = 64
-	text := raw[:min(len(raw), enough)]
-	if bytes.IndexByte(text, '\\') >= 0 {
+	text := bytes.TrimLeftFunc(raw[1:len(raw)-1], isLead)
+	if bytes.IndexByte(text[:min(len(text), enough)], '\\') >= 0 {
 		text, _ = jsontext.AppendUnquote(nil, raw)
-		text = text[:min(len(text), enough)]
-	} else {
-		text = bytes.Trim(text, `"`)
+		text = bytes.TrimLeftFunc(lineEnds.ReplaceAll(text, nil), isLead)
 	}
-	begins := strings.ToLower(strings.NewReplacer("\t", "", "\n", "", "\r", "").Replace(string(text)))
-	begins = strings.TrimLeftFunc(begins, func(r rune) bool { return r <= ' ' })
+	begins := strings.TrimPrefix(strings.ToLower(string(text[:min(len(text), enough)])), "url:")
+	begins = strings.TrimLeftFunc(begins, isLead)
 	for _, scheme := range schemes {
 		if strings.HasPrefix(begins, scheme) {
 			return true
 		}
 	}
-	scheme, _, isURL := strings.Cut(begins, "://")
-	return isURL && strings.Trim(scheme, "abcdefghijklmnopqrstuvwxyz0123456789+.-") == "" || strings.HasPrefix(begins, "//")
+	scheme, _, isURL := strings.Cut(begins, "://") // a scheme may wrap another, as in jar:http://
+	return isURL && strings.Trim(scheme, "abcdefghijklmnopqrstuvwxyz0123456789+.-:") == "" || strings.HasPrefix(begins, "//")
+}
+
+// isLead says whether a character before an address does not count.
+func isLead(r rune) bool {
+	return r <= ' ' || r == '<' || r == '\ufeff' || unicode.IsSpace(r)
 }
 
 // Link returns the text of an address.

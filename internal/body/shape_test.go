@@ -99,18 +99,23 @@ func TestLinks(t *testing.T) {
 	t.Parallel()
 	part := func(text string) string { return `{"messages":[{"role":"user","content":[` + text + `]}]}` }
 	for text, want := range map[string][]string{
-		part(`{"type":"image","source":{"url":"http://a"}}`):                                            {"http://a"},
-		part(`{"type":"image","source":{"url":"data:image/png;base64,xx"}}`):                            nil,
-		part(`{"type":"text","text":"http://only.talked.about"}`):                                       nil,
-		part(`{"type":"tool_use","input":{"url":"http://an.argument"}}`):                                nil,
-		part(`{"type":"image","url":"http://b"}`):                                                       {"http://b"},
-		part(`{"url":"http://c","type":"web_search_result"}`):                                           nil,
-		part(`{"type":"web_search_result","url":"http://c","content":[{"source":{"url":"http://d"}}]}`): {"http://d"},
-		part(`{"type":"x","data":"aGVsbG8="}`):                                                          nil,
-		part(`{"type":"x","data":"\u0068ttp://e"}`):                                                     {"http://e"},
-		part(`{"type":"x","data":" \thTTp:\\\\e"}`):                                                     {" \thTTp:\\\\e"},
-		part(`{"type":"vendor","deep":[{"er":"s3://bucket/x"},"note: words","//host/x"]}`):              {"s3://bucket/x", "//host/x"},
-		`{"metadata":{"url":"http://free.form"},"other":"http://unknown"}`:                              nil,
+		part(`{"type":"image","source":{"url":"http://a"}}`):                                                               {"http://a"},
+		part(`{"type":"image","source":{"url":"data:image/png;base64,xx"}}`):                                               nil,
+		part(`{"type":"text","text":"http://only.talked.about"}`):                                                          nil,
+		part(`{"type":"tool_use","input":{"url":"http://an.argument"}}`):                                                   nil,
+		part(`{"type":"image","url":"http://b"}`):                                                                          {"http://b"},
+		part(`{"url":"http://c","type":"web_search_result"}`):                                                              nil,
+		part(`{"type":"web_search_result","url":"http://c","content":[{"source":{"url":"http://d"}}]}`):                    {"http://d"},
+		part(`{"type":"x","data":"aGVsbG8="}`):                                                                             nil,
+		part(`{"type":"x","data":"\u0068ttp://e"}`):                                                                        {"http://e"},
+		part(`{"type":"x","data":" \thTTp:\\\\e"}`):                                                                        {" \thTTp:\\\\e"},
+		part(`{"type":"vendor","deep":[{"er":"s3://bucket/x"},"note: words","//host/x"]}`):                                 {"s3://bucket/x", "//host/x"},
+		part(`{"type":"x","data":"` + strings.Repeat(" ", 80) + `http://f"}`):                                              {strings.Repeat(" ", 80) + "http://f"},
+		part(`{"type":"x","data":"` + strings.Repeat(" ", 80) + `h\u0074tp://f"}`):                                         {strings.Repeat(" ", 80) + "http://f"},
+		part(`{"type":"x","data":"h` + strings.Repeat(`\t`, 80) + `ttp://f"}`):                                             {"h" + strings.Repeat("\t", 80) + "ttp://f"},
+		part(`{"type":"x","data":["\u00a0http://g","\ufeffhttp://g","URL:http://g","<url: http://g>","jar:http://g!/x"]}`): {"\u00a0http://g", "\ufeffhttp://g", "URL:http://g", "<url: http://g>", "jar:http://g!/x"},
+		part(`{"type":"search_result","url":"http://h"}`):                                                                  nil,
+		`{"metadata":{"url":"http://free.form"},"other":"http://unknown"}`:                                                 nil,
 	} {
 		o, err := ScanAs([]byte(text), testShape())
 		if err != nil {

@@ -25,6 +25,10 @@ var mediaBodies = []struct{ path, body, param string }{
 	{messagesPath, `{"model":"fast","max_tokens":5,"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":[{"type":"image","source":{"type":"url","url":"%s"}}]}]}]}`,
 		"messages[0].content[0].content[0].source.url"},
 	{"/v1/embeddings", `{"model":"fast","input":[{"image":"%s"}]}`, "input[0].image"},
+	{"/v1/embeddings", `{"model":"fast","modality":"image","input":["%s"]}`, "input[0]"},
+	{chatPath, `{"model":"fast","messages":[{"role":"user","content":[{"type":"file","file":{"file_id":"%s"}}]}]}`, "messages[0].content[0].file.file_id"},
+	{chatPath, `{"model":"fast","messages":[{"role":"user","content":"x","image":"%s"}]}`, "messages[0].image"},
+	{chatPath, `{"model":"fast","messages":[{"role":"user","content":"x"}],"extra_body":{"images":["%s"]}}`, "extra_body.images[0]"},
 }
 
 // mediaSettings are the settings of a tenant, and what becomes of a body that names a host.
@@ -63,7 +67,7 @@ models: {fast: {targets: [small, other]}}
 						continue
 					}
 					text := fmt.Sprintf(b.body, url)
-					if strings.Contains(b.param, "file_data") || strings.Contains(b.param, "thing") || strings.Contains(b.param, "input[0].image") {
+					if !strings.HasSuffix(b.param, "url") { // what may be an address is held to the policy if it begins like one
 						if !strings.HasPrefix(strings.TrimSpace(url), "http") {
 							continue
 						}

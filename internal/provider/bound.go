@@ -47,15 +47,24 @@ var KindOutputNames = map[string]OutputNames{
 // outputContainers are members in which servers look for such names too.
 var outputContainers = []string{"options", "parameters", "generation_config", "generationConfig", "sampling_params", "custom_params", "nvext", "extra_body", "thinking", "reasoning"}
 
+// innerContainers are members of such members in which servers look for such names too: gateways lift what is in extra_body.
+var innerContainers = append([]string{"google", "thinking_config", "thinkingConfig"}, outputContainers...) // Gemini takes the first two in extra_body
+
+// maxContainers bounds how deep containers lie in each other. No server looks deeper than extra_body.google.thinking_config.
+const maxContainers = 4
+
 // forbidden are members that make some servers answer with another model than the one that was asked for, or send another body
 // than the one that was checked, and what to do instead.
 var forbidden = map[string]string{
 	"models":    "some servers take it for other models to answer with: ask for one model, and let its targets be the fallbacks",
 	"fallbacks": "some servers take it for other models to answer with: ask for one model, and let its targets be the fallbacks",
+	"lora_path": anotherAdapter, "lora": anotherAdapter, "adapter_id": anotherAdapter, // SGLang, llama.cpp, TGI
 }
 
+const anotherAdapter = "some servers answer with another adapter because of it: ask for a model whose upstream_model names the adapter"
+
 // forbiddenExtra are members of extra_body that some servers put in place of those of the body.
-var forbiddenExtra = []string{"model", "models", "fallbacks", "messages", "input", "prompt", "stream"}
+var forbiddenExtra = []string{"model", "models", "fallbacks", "messages", "input", "prompt", "stream", "lora_path", "lora", "adapter_id", "extra_body"}
 
 // Further is how much a body asks for by names that not every server obeys.
 type Further struct {
@@ -97,28 +106,46 @@ func FurtherOf(o body.Object, most Further) (Further, error) {
 	if err := f.read(o, "", most); err != nil {
 		return f, err
 	}
-	for _, name := range outputContainers {
+	return f, f.readContainers(o, container{names: outputContainers}, most)
+}
+
+// container is an object that holds further names: where it stands, and the containers that it may hold itself.
+type container struct {
+	path  string
+	depth int
+	names []string
+}
+
+// readContainers takes account of the names in the containers of an object, and in theirs.
+func (f *Further) readContainers(o body.Object, within container, most Further) error {
+	for _, name := range within.names {
 		raw := o.Raw(name)
 		if len(raw) == 0 || raw[0] != '{' {
 			continue
 		}
+		path := within.path + name
 		inner, err := body.Scan(raw)
-		if err != nil {
-			return f, &WrongMember{name, err.Error()}
-		}
-		if name == "reasoning" { // OpenRouter's max_tokens are those of the thinking alone
+		switch {
+		case err != nil:
+			return &WrongMember{path, err.Error()}
+		case within.depth == maxContainers:
+			return &WrongMember{path, "lies too deep: write what it holds in the body itself"}
+		case name == "reasoning": // OpenRouter's max_tokens are those of the thinking alone
 			n, err := countOf(inner, "max_tokens", most.Thinking)
 			if err != nil {
-				return f, &WrongMember{name + ".max_tokens", err.Error()}
+				return &WrongMember{path + ".max_tokens", err.Error()}
 			}
 			f.Thinking = max(f.Thinking, n)
 			continue
 		}
-		if err := f.read(inner, name+".", most); err != nil {
-			return f, err
+		if err := f.read(inner, path+".", most); err != nil {
+			return err
+		}
+		if err := f.readContainers(inner, container{path + ".", within.depth + 1, innerContainers}, most); err != nil {
+			return err
 		}
 	}
-	return f, nil
+	return nil
 }
 
 // CheckModel refuses members by which some servers answer with another model, or another body, than was asked for. Every error is
@@ -211,6 +238,9 @@ func countOf(o body.Object, name string, most int64) (int64, error) {
 	}
 	return n, nil
 }
+
+// InnerContainers are the members of containers that FurtherOf looks into.
+func InnerContainers() []string { return innerContainers }
 
 // FurtherNames are the names that FurtherOf looks at: in a body, for objects that may hold such names too, and in those objects.
 func FurtherNames() (top, containers, inside []string) {

@@ -25,15 +25,16 @@ var (
 )
 
 func newPart() *body.Shape {
+	fileID := body.Field{Name: "file_id", Link: body.MayLink} // gateways fetch an address that stands in the place of an id
 	// The data of a source is base64, or the text of a document, which may well begin with an address.
-	source := body.NewShape(append(body.Names("type", "media_type", "file_id", "data"), body.Field{Name: "url", Link: body.IsLink})...).Seeking()
+	source := body.NewShape(append(body.Names("type", "media_type", "data"), fileID, body.Field{Name: "url", Link: body.IsLink})...).Seeking()
 	address := body.NewShape(append(body.Names("detail", "uuid", "id"), body.Field{Name: "url", Link: body.IsLink})...).Seeking()
-	file := body.NewShape(append(body.Names("file_id", "filename", "format"),
-		body.Field{Name: "file_data", Link: body.MayLink}, body.Field{Name: "file_url", Link: body.IsLink}, body.Field{Name: "url", Link: body.IsLink})...).Seeking()
+	file := body.NewShape(append(body.Names("filename", "format"),
+		fileID, body.Field{Name: "file_data", Link: body.MayLink}, body.Field{Name: "file_url", Link: body.IsLink}, body.Field{Name: "url", Link: body.IsLink})...).Seeking()
 	sound := body.NewShape(append(body.Names("id", "format", "transcript", "expires_at"),
 		body.Field{Name: "data", Link: body.MayLink}, body.Field{Name: "url", Link: body.IsLink})...).Seeking()
 	part := body.NewShape(body.Names("type", "text", "refusal", "id", "name", "input", "arguments", "title", "context", "citations", "annotations", "logprobs",
-		"cache_control", "tool_use_id", "tool_name", "server_name", "is_error", "thinking", "signature", "file_id", "filename", "detail", "media_type", "caller",
+		"cache_control", "tool_use_id", "tool_name", "server_name", "is_error", "thinking", "signature", "filename", "detail", "media_type", "caller",
 		"encrypted_content", "encrypted_index", "page_age", "retrieved_at", "error_code", "error_message", "stdout", "stderr", "return_code",
 		"lines", "file_type", "num_lines", "start_line", "total_lines", "old_start", "old_lines", "new_start", "new_lines", "tool_references", "query")...)
 	source.Add(body.Field{Name: "content", Value: part})
@@ -41,7 +42,8 @@ func newPart() *body.Shape {
 		body.Field{Name: "content", Value: part},
 		body.Field{Name: "output", Value: part},
 		body.Field{Name: "summary", Value: part},
-		body.Field{Name: "source", Value: source},
+		fileID,
+		body.Field{Name: "source", Value: source, Link: body.MayCiteLink},
 		body.Field{Name: "file", Value: file, Link: body.MayLink},
 		body.Field{Name: "input_audio", Value: sound, Link: body.MayLink},
 		body.Field{Name: "audio", Value: sound, Link: body.MayLink},
@@ -67,11 +69,11 @@ func newTool() *body.Shape {
 	return tool.Add(
 		body.Field{Name: "function", Value: called}, body.Field{Name: "custom", Value: called},
 		body.Field{Name: "server_url", Link: body.IsLink}, body.Field{Name: "input_image_mask", Value: Part},
-	)
+	).Seeking()
 }
 
 // NewTop is the shape of the body of an endpoint: its own fields, and the further names by which servers are told how much to
-// generate, or with which model.
+// generate, or with which model. Members that it does not name may hold addresses, as those of parts may.
 func NewTop(fields ...body.Field) *body.Shape {
 	s := body.NewShape(fields...)
 	own := func(name string) bool {
@@ -83,9 +85,15 @@ func NewTop(fields ...body.Field) *body.Shape {
 			s.Add(body.Field{Name: name, Mark: true})
 		}
 	}
-	held := body.NewShape(body.Names(slices.Compact(slices.Sorted(slices.Values(append(inside, "type", "effort", "summary", "generate_summary"))))...)...)
+	inside = slices.DeleteFunc(append(inside, "type", "effort", "summary", "generate_summary"), func(name string) bool {
+		return slices.Contains(provider.InnerContainers(), name)
+	})
+	held := body.NewShape(body.Names(slices.Compact(slices.Sorted(slices.Values(inside)))...)...).Seeking()
+	for _, name := range provider.InnerContainers() {
+		held.Add(body.Field{Name: name, Value: held})
+	}
 	for _, name := range containers {
 		s.Add(body.Field{Name: name, Value: held, Mark: true})
 	}
-	return s
+	return s.Seeking()
 }

@@ -13,13 +13,16 @@ const (
 	redacted = "[redacted]"
 	// minEncoded is how long an encoded form of a secret must be to be looked for: short ones are found in innocent text.
 	minEncoded = 8
+	// minAnyCase is how long a secret must be to be looked for in capitals and in small letters too: a key of hexadecimal
+	// digits is as good in capitals, and "EMPTY" is what people write where none is needed.
+	minAnyCase = 16
 	// maxBackslashes is how often JSON may have been put into JSON.
 	maxBackslashes = 16
 )
 
 // redactor finds secrets in what an upstream says, as they are and in the forms that they may be repeated in: each character
-// may be escaped as JSON, URLs and HTML do it, and the whole may be encoded as base64 or hexadecimal digits. The same is true
-// of the encoded forms: all of them are texts to look for.
+// may be escaped as JSON, URLs and HTML do it, and the whole may be encoded as base64 or hexadecimal digits, or be in
+// capitals or small letters. The same is true of the encoded forms: all of them are texts to look for.
 //
 // It does not find what somebody hides on purpose; an upstream that has our key has it. It keeps keys out of answers that
 // quote what was sent.
@@ -31,7 +34,11 @@ func newRedactor(secrets []string) *redactor {
 	r := &redactor{}
 	for _, secret := range secrets {
 		r.add(secret)
-		for _, form := range encodedForms(secret) {
+		forms := encodedForms(secret)
+		if len(secret) >= minAnyCase {
+			forms = append(forms, strings.ToLower(secret), strings.ToUpper(secret))
+		}
+		for _, form := range forms {
 			if len(form) >= minEncoded {
 				r.add(form)
 			}

@@ -42,6 +42,8 @@ func spellings(key string) map[string]string {
 		"HTML padded":    each("&#X%04X;"),
 		"HTML names":     strings.NewReplacer("&", "&amp;", "/", "&sol;", "+", "&plus;", "=", "&equals;").Replace(key),
 		"hex":            hex.EncodeToString([]byte(key)),
+		"capitals":       strings.ToUpper(key),
+		"small letters":  strings.ToLower(key),
 		"upper hex":      strings.ToUpper(hex.EncodeToString([]byte(key))),
 	}
 	for _, around := range []string{"", "x", "xy", "user:", "Bearer "} {

@@ -8,7 +8,7 @@ import (
 // messageShape is the shape of a message, and of a question for its tokens.
 var messageShape = dialect.NewTop(append(body.Names("model", "stream", "max_tokens", "metadata", "temperature", "top_p", "top_k", "stop_sequences", "service_tier", "cache_control",
 	"container", "context_management", "inference_geo", "speed"),
-	body.Field{Name: "messages", Value: body.NewShape(append(body.Names("role"), body.Field{Name: "content", Value: dialect.Part})...)},
+	body.Field{Name: "messages", Value: body.NewShape(append(body.Names("role"), body.Field{Name: "content", Value: dialect.Part})...).Seeking()},
 	body.Field{Name: "system", Value: dialect.Part},
 	body.Field{Name: "tools", Value: dialect.Tool}, body.Field{Name: "tool_choice", Value: dialect.ToolChoice},
 	body.Field{Name: "mcp_servers", Value: body.NewShape(append(body.Names("type", "name", "authorization_token", "tool_configuration"), body.Field{Name: "url", Link: body.IsLink})...)},

@@ -45,6 +45,9 @@ func ReadCompletion(text []byte) (dialect.Call, error) {
 // ReadEmbedding reads the body of a call for embeddings. Codes: invalid_request.
 func ReadEmbedding(text []byte) (dialect.Call, error) {
 	f, err := dialect.Scan(text, embeddingShape)
+	if err == nil && f.Given("modality") && string(f.Raw("modality")) != `"text"` {
+		f, err = dialect.Scan(text, mediaEmbeddingShape)
+	}
 	if err != nil {
 		return dialect.Call{}, err
 	}

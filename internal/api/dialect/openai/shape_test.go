@@ -65,7 +65,7 @@ func TestFreeFormObjectsPass(t *testing.T) {
 		`{"metadata":`+odd+`}`, `{"logit_bias":`+odd+`}`, `{"tools":[{"type":"function","function":{"name":"f","parameters":`+odd+`}}]}`,
 		`{"functions":[{"name":"f","parameters":`+odd+`}]}`, `{"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":`+odd+`}}}`,
 		`{"messages":[{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{\"Model\":1,\"model\":2}"}}]}]}`,
-		`{"chat_template_kwargs":`+odd+`}`, `{"guided_json":`+odd+`}`, `{"unknown_to_us":`+odd+`}`, `{"web_search_options":`+odd+`}`, `{"prediction":`+odd+`}`,
+		`{"chat_template_kwargs":`+odd+`}`, `{"guided_json":`+odd+`}`, `{"unknown_to_us":`+odd+`}`, `{"web_search_options":`+odd+`}`,
 		`{"messages":[{"role":"user","content":"Model: {\"Model\":1,\"model\":2}"}]}`)
 	dialecttest.PassesFreeForm(t, ReadResponse,
 		`{"store":false,"prompt":{"id":"p","variables":{"Name":"x","name":"y","NAME":"z"}}}`, `{"store":false,"metadata":`+odd+`}`,
@@ -76,17 +76,20 @@ func TestFreeFormObjectsPass(t *testing.T) {
 func TestFurtherBounds(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]dialect.Call{
-		`{"max_tokens":5}`:                              {MaxOutputTokens: 5, Choices: 1},
-		`{"max_tokens":5,"n_predict":100}`:              {MaxOutputTokens: 5, Choices: 1, Further: provider.Further{Output: 100}},
-		`{"n_predict":100}`:                             {Choices: 1, Further: provider.Further{Output: 100}},
-		`{"options":{"num_predict":7}}`:                 {Choices: 1, Further: provider.Further{Output: 7}},
-		`{"parameters":{"max_new_tokens":9}}`:           {Choices: 1, Further: provider.Further{Output: 9}},
-		`{"extra_body":{"best_of":4,"top_k":1}}`:        {Choices: 4, Further: provider.Further{Answers: 4}},
-		`{"best_of":3,"n":2}`:                           {Choices: 3, Further: provider.Further{Answers: 3}},
-		`{"thinking_budget":8}`:                         {Choices: 1, Further: provider.Further{Added: 8}},
-		`{"thinking":{"type":"x","budget_tokens":6}}`:   {Choices: 1, Further: provider.Further{Thinking: 6}},
-		`{"reasoning":{"effort":"low","max_tokens":3}}`: {Choices: 1, Further: provider.Further{Thinking: 3}},
-		`{"reasoning":{"effort":"low"}}`:                {Choices: 1},
+		`{"max_tokens":5}`:                                                    {MaxOutputTokens: 5, Choices: 1},
+		`{"max_tokens":5,"n_predict":100}`:                                    {MaxOutputTokens: 5, Choices: 1, Further: provider.Further{Output: 100}},
+		`{"n_predict":100}`:                                                   {Choices: 1, Further: provider.Further{Output: 100}},
+		`{"options":{"num_predict":7}}`:                                       {Choices: 1, Further: provider.Further{Output: 7}},
+		`{"parameters":{"max_new_tokens":9}}`:                                 {Choices: 1, Further: provider.Further{Output: 9}},
+		`{"extra_body":{"best_of":4,"top_k":1}}`:                              {Choices: 4, Further: provider.Further{Answers: 4}},
+		`{"best_of":3,"n":2}`:                                                 {Choices: 3, Further: provider.Further{Answers: 3}},
+		`{"thinking_budget":8}`:                                               {Choices: 1, Further: provider.Further{Added: 8}},
+		`{"thinking":{"type":"x","budget_tokens":6}}`:                         {Choices: 1, Further: provider.Further{Thinking: 6}},
+		`{"reasoning":{"effort":"low","max_tokens":3}}`:                       {Choices: 1, Further: provider.Further{Thinking: 3}},
+		`{"reasoning":{"effort":"low"}}`:                                      {Choices: 1},
+		`{"extra_body":{"options":{"num_predict":7}}}`:                        {Choices: 1, Further: provider.Further{Output: 7}},
+		`{"extra_body":{"google":{"thinking_config":{"thinking_budget":8}}}}`: {Choices: 1, Further: provider.Further{Added: 8}},
+		`{"extra_body":{"reasoning":{"max_tokens":3}}}`:                       {Choices: 1, Further: provider.Further{Thinking: 3}},
 	} {
 		got, err := ReadChat([]byte(text))
 		got.Object = body.Object{}
@@ -98,10 +101,48 @@ func TestFurtherBounds(t *testing.T) {
 		`{"n_predict":-1}`: "n_predict", `{"num_predict":"5"}`: "num_predict", `{"options":{"num_predict":-2}}`: "options.num_predict", `{"best_of":129}`: "best_of",
 		`{"max_new_tokens":16777217}`: "max_new_tokens", `{"models":["dear"]}`: "models", `{"fallbacks":["dear"]}`: "fallbacks",
 		`{"extra_body":{"model":"dear"}}`: "extra_body.model", `{"extra_body":{"Model":"dear"}}`: "extra_body.Model", `{"options":{"n_predict":1,"n_predict":2}}`: "options.n_predict",
+		`{"extra_body":{"options":{"num_predict":-1}}}`: "extra_body.options.num_predict", `{"extra_body":{"options":{"Num_Predict":1}}}`: "extra_body.options.Num_Predict",
+		`{"extra_body":{"extra_body":{"model":"dear"}}}`: "extra_body.extra_body", `{"lora_path":"other"}`: "lora_path", `{"extra_body":{"lora_path":"other"}}`: "extra_body.lora_path",
+		`{"options":{"options":{"options":{"options":{"options":{}}}}}}`: "options.options.options.options.options",
 	} {
 		_, err := ReadChat([]byte(text))
 		if e := penstock.AsError(err); err == nil || e.Param != param {
 			t.Errorf("%s: %v, want one about %s", text, err, param)
+		}
+	}
+}
+
+// TestLinks holds that addresses are found wherever a server may fetch from them, and that words, patterns and arguments are none.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	const url = `"http://10.0.0.1/x"`
+	chat, response, embedding := ReadChat, ReadResponse, ReadEmbedding
+	for _, tt := range []struct {
+		read  dialecttest.Read
+		text  string
+		links int
+	}{
+		{chat, `{"messages":[{"role":"user","content":"x","image":` + url + `}]}`, 1},
+		{chat, `{"messages":[{"role":"user","content":"x","image_url":{"url":` + url + `}}]}`, 1},
+		{chat, `{"messages":[{"role":"user","content":[{"type":"image","source":` + url + `}]}]}`, 1},
+		{chat, `{"messages":[{"role":"user","content":[{"type":"search_result","source":` + url + `,"content":[]}]}]}`, 0},
+		{chat, `{"messages":[{"role":"user","content":[{"type":"file","file":{"file_id":` + url + `}}]}]}`, 1},
+		{chat, `{"messages":[{"role":"user","content":[{"type":"input_file","file_id":` + url + `}]}]}`, 1},
+		{chat, `{"images":[` + url + `]}`, 1}, {chat, `{"multi_modal_data":{"image":` + url + `}}`, 1}, {chat, `{"mcp_servers":[{"url":` + url + `}]}`, 1}, {chat, `{"api_base":` + url + `}`, 1},
+		{chat, `{"extra_body":{"images":[` + url + `]}}`, 1}, {chat, `{"extra_body":{"options":{"images":[` + url + `]}}}`, 1},
+		{chat, `{"prediction":{"type":"content","content":[{"type":"image_url","image_url":` + url + `}]}}`, 1},
+		{chat, `{"tools":[{"type":"mcp","url":` + url + `}]}`, 1}, {chat, `{"tools":[{"type":"mcp","mcp":{"server_url":` + url + `}}]}`, 1},
+		{chat, `{"tools":[{"type":"function","function":{"name":"f","description":` + url + `,"parameters":{"default":` + url + `}}}]}`, 0},
+		{chat, `{"metadata":{"a":` + url + `},"user":` + url + `,"guided_regex":"https://.*","documents":[{"text":` + url + `}]}`, 0},
+		{response, `{"input":[{"type":"image","image":` + url + `}]}`, 1}, {response, `{"input":[{"type":"code_interpreter_call","outputs":[{"type":"image","url":` + url + `}]}]}`, 1},
+		{response, `{"input":[{"type":"image_generation_call","result":` + url + `}]}`, 1}, {response, `{"instructions":[{"role":"user","content":[{"type":"input_image","image_url":` + url + `}]}]}`, 1},
+		{chat, `{"messages":[{"role":"assistant","content":` + url + `,"reasoning_details":[{"text":` + url + `}],"thinking":` + url + `}]}`, 0},
+		{response, `{"instructions":` + url + `,"input":` + url + `}`, 0},
+		{embedding, `{"input":[` + url + `,` + url + `]}`, 0}, {embedding, `{"input":` + url + `,"modality":"text"}`, 0},
+		{embedding, `{"input":[` + url + `,` + url + `],"modality":"image"}`, 2}, {embedding, `{"modality":"audio","input":` + url + `}`, 1},
+	} {
+		if call, err := tt.read([]byte(tt.text)); err != nil || len(call.Object.Links) != tt.links {
+			t.Errorf("%s has %d links (%v), want %d", tt.text, len(call.Object.Links), err, tt.links)
 		}
 	}
 }
