@@ -210,7 +210,7 @@ func refusal(why string) *penstock.Error {
 func uploadRefusal(disk string) *penstock.Error {
 	return &penstock.Error{
 		Code: penstock.CodeOverloaded, RetryAfter: retryAfter, Err: fmt.Errorf("the %s disk has less than twice the space that must stay free", disk),
-		Message: "The server has too little disk space for uploads: the rest is kept for jobs. Try again when its operator has freed space, or send fewer requests as inputs of a job.",
+		Message: "The server is short of disk space for uploads: the rest is kept for jobs. Try again when its operator has freed space, or send fewer requests as inputs of a job.",
 	}
 }
 

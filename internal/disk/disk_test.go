@@ -170,7 +170,7 @@ func TestUploadsNeedTwiceTheFloor(t *testing.T) {
 		if refused != (err != nil) {
 			t.Errorf("with %d bytes an upload is answered %v", free, err)
 		}
-		if e := penstock.AsError(err); err != nil && (e.Code != penstock.CodeOverloaded || e.RetryAfter != retryAfter || !strings.Contains(e.Message, "too little disk space for uploads") ||
+		if e := penstock.AsError(err); err != nil && (e.Code != penstock.CodeOverloaded || e.RetryAfter != retryAfter || !strings.Contains(e.Message, "short of disk space for uploads") ||
 			strings.Contains(e.Message, "blob") || !strings.Contains(e.Error(), "the blob disk")) {
 			t.Errorf("%+v", e)
 		}

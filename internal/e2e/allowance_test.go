@@ -34,6 +34,7 @@ func TestAllowancesAcrossProcesses(t *testing.T) {
 			} else if took > time.Second {
 				t.Fatalf("%s: after %v it answers %d %s", what, took, a.Status, a.Body)
 			}
+			<-time.After(pollKeys)
 		}
 	}
 	patch := func(path, body string, header ...string) Answer {

@@ -157,10 +157,18 @@ func attackByFile(t *testing.T, s *Server, lines string) (refused int) {
 	form := "--x\r\nContent-Disposition: form-data; name=\"purpose\"\r\n\r\nbatch\r\n" +
 		"--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"rows.jsonl\"\r\n\r\n" + lines + "\r\n--x--\r\n"
 	file := found(t, `"id":"(file[-_][0-9A-Za-z]+)"`, s.Do(post("/v1/files", form, "Content-Type", "multipart/form-data; boundary=x")).Body)
-	a := s.Do(post("/v1/jobs", `{"model":"fast","input_file":"`+file+`"}`, "Prefer", "wait=20"))
+	a := s.Do(post("/v1/jobs", `{"model":"fast","input_file":"`+file+`"}`))
 	if a.Status == http.StatusBadRequest {
 		return 1
 	}
+	job := found(t, `"id":"(job_[0-9A-Z]+)"`, a.Body)
+	Await(t, "the job to end, or to wait for a budget that it will not get", func() error {
+		a = s.Do(get("/v1/jobs/" + job))
+		if strings.Contains(a.Body, `"finished_at":null`) && !strings.Contains(a.Body, `"waiting_on":"budget"`) {
+			return fmt.Errorf("%d %s", a.Status, a.Body)
+		}
+		return nil
+	})
 	if strings.Contains(a.Body, string(penstock.StatusSucceeded)+`":1`) {
 		t.Errorf("a line ran: %s: %s", lines, a.Body)
 	}

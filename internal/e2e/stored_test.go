@@ -105,7 +105,7 @@ func (g *guarded) uploadLine(tenant string, size int) Answer {
 // wantQuota holds that something was refused for a quota of 20,000 bytes.
 func wantQuota(t *testing.T, what string, a Answer) {
 	t.Helper()
-	if a.Status != http.StatusTooManyRequests || !strings.Contains(a.Body, `"code":"quota_exceeded"`) || !strings.Contains(a.Body, "of the 20000 that it may (stored_bytes)") ||
+	if a.Status != http.StatusTooManyRequests || !strings.Contains(a.Body, `"code":"quota_exceeded"`) || !strings.Contains(a.Body, "its quota (stored_bytes) is 20000") ||
 		!strings.Contains(a.Body, "Delete") || a.Header.Get("x-should-retry") != "false" {
 		t.Errorf("%s: %d %v %s", what, a.Status, a.Header, a.Body)
 	}

@@ -29,7 +29,7 @@ func TestUploadsLeaveRoomForJobs(t *testing.T) {
 	}
 	for range 2 {
 		a := g.Do(as(guardedKey("acme"), post("/v1/files", string(text), "Content-Type", contentType)))
-		if a.Status != http.StatusServiceUnavailable || !strings.Contains(a.Body, `"code":"overloaded"`) || !strings.Contains(a.Body, "too little disk space for uploads") || a.Header.Get("Retry-After") != "30" {
+		if a.Status != http.StatusServiceUnavailable || !strings.Contains(a.Body, `"code":"overloaded"`) || !strings.Contains(a.Body, "short of disk space for uploads") || a.Header.Get("Retry-After") != "30" {
 			t.Errorf("an upload: %d %v %s", a.Status, a.Header, a.Body)
 		}
 		if a := g.Do(as(guardedKey("acme"), post("/v1/jobs", `{"model":"chats","input":"Hi"}`, "Prefer", "wait=30"))); a.Status != http.StatusOK || !strings.Contains(a.Body, `"status":"succeeded"`) {

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"penstock"
 )
@@ -17,9 +16,6 @@ type Stored struct {
 // Bytes are all of them.
 func (s Stored) Bytes() int64 { return s.JobBytes + s.FileBytes }
 
-// quotaRetry is what callers are told who have used up their quota: nothing is freed by itself but by retention.
-const quotaRetry = time.Minute
-
 // Refusal is the answer to a tenant that would store more than its limit, nil if it would not. Codes: quota_exceeded.
 func (s Stored) Refusal(tenant penstock.TenantID, limit, more int64) error {
 	used := s.Bytes()
@@ -28,11 +24,11 @@ func (s Stored) Refusal(tenant penstock.TenantID, limit, more int64) error {
 	}
 	adding := ""
 	if more > 0 {
-		adding = fmt.Sprintf(", and this would add %d", more)
+		adding = fmt.Sprintf(" and this would add %d", more)
 	}
-	return &penstock.Error{Code: penstock.CodeQuotaExceeded, RetryAfter: quotaRetry, Message: fmt.Sprintf(
-		"Tenant %s has stored %d bytes, and its quota (stored_bytes) is %d%s. Delete jobs, responses or files that are not needed any more, or have them kept for a shorter time (retention).",
-		tenant, used, limit, adding)}
+	return penstock.Errorf(penstock.CodeQuotaExceeded,
+		"Tenant %s has stored %d bytes%s; its quota (stored_bytes) is %d. Delete jobs, responses or files that are not needed any more, or have them kept for a shorter time (retention).",
+		tenant, used, adding, limit)
 }
 
 // Storage is what tenants have stored.
