@@ -393,7 +393,7 @@ func TestAttackAdminRoutes(t *testing.T) {
 	}
 	lastUse := regexp.MustCompile(`"last_used_at":("[^"]*"|null)`) // a refused call is a use too, noted later
 	state := func() string {
-		return lastUse.ReplaceAllString(at.Do(get("/admin/v1/tenants")).Body + at.Do(get("/admin/v1/keys")).Body + at.Do(get("/admin/v1/controls")).Body, "")
+		return lastUse.ReplaceAllString(at.Do(get("/admin/v1/tenants")).Body+at.Do(get("/admin/v1/keys")).Body+at.Do(get("/admin/v1/controls")).Body, "")
 	}
 	before := state()
 	for _, pattern := range patterns {
