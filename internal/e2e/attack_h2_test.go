@@ -289,10 +289,13 @@ func TestAttackHostileHTTP2(t *testing.T) {
 		config := &tls.Config{Certificates: []tls.Certificate{certificate.pair}, NextProtos: []string{"h2"}}
 		bases["h2-"+name] = h.listen(config, h.serve2(map[string]h2attack{name: attack})) + "/" + name
 	}
+	mayAnswer := func(name string) bool { return attacks[strings.TrimPrefix(name, "h2-")].want != fails }
 	a := besiege(t, siege{
-		settings: hostileSettings(startSim(t), bases, func(name string) bool { return attacks[strings.TrimPrefix(name, "h2-")].want != fails }),
+		// The default, 64 MiB, would let one endless answer take most of the memory that all attacks may take.
+		settings: "limits: {max_answer_bytes: 16777216}\n" + hostileSettings(startSim(t), bases, mayAnswer),
 		env:      []string{"SSL_CERT_FILE=" + certificate.certFile},
 	})
+	a.memory = 256 << 20 // as in TestAttackHostileUpstreams
 	stop := a.victim(t.Context(), stranger(post(chatPath, `{"model":"good",`+ask("Hi")[1:])))
 	places := make(chan struct{}, 32)
 	var all sync.WaitGroup
