@@ -62,8 +62,8 @@ func (b Budget) String() string {
 	return s
 }
 
-// Holding is what a synchronous call was paid from: money that a process withdrew from budgets beforehand.
-type Holding struct {
+// Funding is what a synchronous call was paid from: money that a process withdrew from budgets beforehand.
+type Funding struct {
 	Process string
 	Epoch   int64
 	Budgets []ID // none for a call that no budget covers

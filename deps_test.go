@@ -58,20 +58,20 @@ var architecture = map[string][]string{
 	"penstock/internal/store/storetest":       {"penstock", "penstock/internal/store"},
 
 	// The way of a request: admit → queue ← work → attempt → route, provider.
-	"penstock/internal/room":       {"penstock", "penstock/internal/provider", "penstock/internal/store"},
-	"penstock/internal/route":      {"penstock", "penstock/internal/body", "penstock/internal/room"},
+	"penstock/internal/capacity":   {"penstock", "penstock/internal/provider", "penstock/internal/store"},
+	"penstock/internal/route":      {"penstock", "penstock/internal/body", "penstock/internal/capacity"},
 	"penstock/internal/microbatch": {"penstock", "penstock/internal/body"},
-	"penstock/internal/attempt": {"penstock", "penstock/internal/body", "penstock/internal/config", "penstock/internal/crash", "penstock/internal/inflight", "penstock/internal/microbatch", "penstock/internal/provider", "penstock/internal/room",
+	"penstock/internal/attempt": {"penstock", "penstock/internal/body", "penstock/internal/config", "penstock/internal/crash", "penstock/internal/inflight", "penstock/internal/microbatch", "penstock/internal/provider", "penstock/internal/capacity",
 		"penstock/internal/route", "penstock/internal/telemetry"},
 	"penstock/internal/queue": {"penstock", "penstock/internal/chore", "penstock/internal/provider", "penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/isolate": {"penstock", "penstock/internal/assemble", "penstock/internal/attempt", "penstock/internal/config", "penstock/internal/payload", "penstock/internal/provider",
-		"penstock/internal/room", "penstock/internal/route", "penstock/internal/store", "penstock/internal/supervise", "penstock/internal/telemetry"},
+		"penstock/internal/capacity", "penstock/internal/route", "penstock/internal/store", "penstock/internal/supervise", "penstock/internal/telemetry"},
 	"penstock/internal/work": {"penstock", "penstock/internal/assemble", "penstock/internal/attempt", "penstock/internal/fair", "penstock/internal/inflight", "penstock/internal/isolate", "penstock/internal/provider", "penstock/internal/queue",
 		"penstock/internal/route", "penstock/internal/store", "penstock/internal/telemetry"},
-	"penstock/internal/limit": {"penstock", "penstock/internal/room"},
+	"penstock/internal/limit": {"penstock", "penstock/internal/capacity"},
 	"penstock/internal/token": {},
 	"penstock/internal/admit": {"penstock", "penstock/internal/backlog", "penstock/internal/body", "penstock/internal/config", "penstock/internal/dial", "penstock/internal/limit", "penstock/internal/provider", "penstock/internal/queue",
-		"penstock/internal/room", "penstock/internal/route",
+		"penstock/internal/capacity", "penstock/internal/route",
 		"penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/backlog": {"penstock", "penstock/internal/store"},
 	"penstock/internal/chore":   {},
@@ -92,7 +92,7 @@ var architecture = map[string][]string{
 
 	// Questions about a load that is not there.
 	"penstock/internal/forecast": {"penstock", "penstock/internal/config", "penstock/internal/fair", "penstock/internal/provider",
-		"penstock/internal/queue", "penstock/internal/room", "penstock/internal/route", "penstock/internal/store"},
+		"penstock/internal/queue", "penstock/internal/capacity", "penstock/internal/route", "penstock/internal/store"},
 
 	// The doors.
 	"penstock/internal/api/dialect":             {"penstock", "penstock/internal/body", "penstock/internal/provider"},
@@ -102,7 +102,7 @@ var architecture = map[string][]string{
 	"penstock/internal/api": {"penstock", "penstock/internal/admit", "penstock/internal/api/dialect", "penstock/internal/api/dialect/anthropic",
 		"penstock/internal/api/dialect/openai", "penstock/internal/attempt", "penstock/internal/backlog",
 		"penstock/internal/body", "penstock/internal/budget", "penstock/internal/cache", "penstock/internal/config", "penstock/internal/deliver", "penstock/internal/directory",
-		"penstock/internal/file", "penstock/internal/inflight", "penstock/internal/limit", "penstock/internal/provider", "penstock/internal/record", "penstock/internal/room",
+		"penstock/internal/file", "penstock/internal/inflight", "penstock/internal/limit", "penstock/internal/provider", "penstock/internal/record", "penstock/internal/capacity",
 		"penstock/internal/sign", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/token",
 		"penstock/internal/usage", "penstock/internal/webhook"},
 }

@@ -243,7 +243,7 @@ type Request struct {
 	Usage      Usage
 	Cost       NanoUSD
 	Forfeit    NanoUSD // upper bound of what was spent without the upstream telling
-	Holding    Holding
+	Funding    Funding
 	Attempts   []Attempt
 
 	StartedAt    time.Time

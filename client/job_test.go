@@ -300,16 +300,16 @@ func TestDeadLettersModelsAndHealth(t *testing.T) {
 		fails(503, "overloaded"),
 	}}
 	c := dial(t, s)
-	var letters []*client.DeadLetter
+	var deadLetters []*client.DeadLetter
 	for d, err := range c.DeadLetters(t.Context(), client.DeadLetterList{PageSize: 1}) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		letters = append(letters, d)
+		deadLetters = append(deadLetters, d)
 	}
 	noRaw := cmpopts.IgnoreFields(client.DeadLetter{}, "Raw")
 	want := []*client.DeadLetter{{ItemID: "item_1", JobID: "job_1", Model: "fast", Code: penstock.CodePoison, Message: "m", Fingerprint: "f"}}
-	if diff := cmp.Diff(want, letters, noRaw); diff != "" {
+	if diff := cmp.Diff(want, deadLetters, noRaw); diff != "" {
 		t.Errorf("dead letters (-want +got):\n%s", diff)
 	}
 	models, err := c.Models(t.Context())

@@ -45,15 +45,15 @@ type Explanation struct {
 
 // ExplainedTarget is how one target of a model stands.
 type ExplainedTarget struct {
-	Target    string  `json:"target"`
-	Place     int     `json:"place"`    // in the order of the policy, 0 for one that does not come into question
-	Excluded  string  `json:"excluded"` // why it does not
-	NoRoom    string  `json:"no_room"`  // why it cannot be called at this moment
-	CostUSD   string  `json:"cost_usd"`
-	LatencyMS int64   `json:"latency_ms"` // 0 while too little is known
-	Quality   float64 `json:"quality"`
-	Headroom  float64 `json:"headroom"`
-	Score     *Score  `json:"score"` // nil unless the policy scores
+	Target     string  `json:"target"`
+	Place      int     `json:"place"`    // in the order of the policy, 0 for one that does not come into question
+	Excluded   string  `json:"excluded"` // why it does not
+	NoCapacity string  `json:"no_capacity"`  // why it cannot be called at this moment
+	CostUSD    string  `json:"cost_usd"`
+	LatencyMS  int64   `json:"latency_ms"` // 0 while too little is known
+	Quality    float64 `json:"quality"`
+	Headroom   float64 `json:"headroom"`
+	Score      *Score  `json:"score"` // nil unless the policy scores
 }
 
 // Score is how good a target is, from 0 to 1, and the parts of it.

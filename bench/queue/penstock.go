@@ -15,10 +15,10 @@ import (
 	"penstock/internal/admit"
 	"penstock/internal/app"
 	"penstock/internal/attempt"
+	"penstock/internal/capacity"
 	"penstock/internal/config"
 	"penstock/internal/deliver"
 	"penstock/internal/queue"
-	"penstock/internal/room"
 	"penstock/internal/route"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
@@ -34,7 +34,7 @@ type instance struct {
 	store  *app.Store
 	bell   *queue.Bell
 	pool   *work.Pool
-	keeper *queue.Keeper
+	keeper *queue.Maintainer
 	data   string
 	ids    penstock.IDs
 	body   []byte // of items that need not be told apart
@@ -96,7 +96,7 @@ func (in *instance) connect(ctx context.Context, c instanceConfig, snapshot *con
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	metrics, hub := telemetry.NewMetrics("bench", ""), new(deliver.Hub)
 	runner := attempt.New(attempt.Deps{
-		Config: config.NewLive(snapshot), Providers: &c.upstream, Router: route.New(room.New(room.Config{Clock: time.Now, Log: log})),
+		Config: config.NewLive(snapshot), Providers: &c.upstream, Router: route.New(capacity.New(capacity.Config{Clock: time.Now, Log: log})),
 		Metrics: metrics, Tracer: tracer, Log: log, Clock: time.Now,
 	})
 	w := snapshot.Process.Work
@@ -107,7 +107,7 @@ func (in *instance) connect(ctx context.Context, c instanceConfig, snapshot *con
 	if err != nil {
 		return err
 	}
-	in.keeper, err = queue.NewKeeper(queue.KeeperDeps{
+	in.keeper, err = queue.NewMaintainer(queue.MaintainerDeps{
 		Store: in.store, Budgets: in.store, Bell: in.bell, Announce: hub, Metrics: metrics, Log: log, Interval: time.Second,
 	})
 	return err
@@ -206,7 +206,7 @@ func (in *instance) job(o order) store.Submission {
 // submit accepts a job and lets it begin, as the API does when the answer is on its way.
 func (in *instance) submit(ctx context.Context, o order) error {
 	s := in.job(o)
-	job, err := admit.Entrance{Jobs: in.store, Starter: in.pool, Bell: in.bell}.Submit(ctx, s.Job.Tenant, s)
+	job, err := admit.Submitter{Jobs: in.store, Starter: in.pool, Bell: in.bell}.Submit(ctx, s.Job.Tenant, s)
 	if err == nil {
 		job.Begin()
 	}

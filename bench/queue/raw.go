@@ -24,10 +24,10 @@ import (
 // rawGroup is how many items the raw loop takes through one transaction.
 const rawGroup = 500
 
-// rawBundle is how many of them it keeps together, as Penstock does, and rawPlaces how many one row of a claim holds.
+// rawInputGroup is how many of them it keeps together, as Penstock does, and rawPlaces how many one row of a claim holds.
 const (
-	rawBundle = 256
-	rawPlaces = 63
+	rawInputGroup = 256
+	rawPlaces     = 63
 )
 
 // rawLoop is the least that the same rows cost: Penstock's schema, driver and durability, prepared
@@ -41,16 +41,16 @@ type rawLoop struct {
 	ids  penstock.IDs
 	now  int64
 
-	insertJob, insertBundle, enter, stock, book     *sql.Stmt
+	insertJob, insertInputGroup, admit, stock, book *sql.Stmt
 	leave, openClaim, claimJob, charge              *sql.Stmt
 	finishItems, finishClaim, closeClaim, finishJob *sql.Stmt
 
 	codec         *payload.Codec
 	copies        bool   // of one sealed payload, instead of sealing each
 	prompt        []byte // of an item
-	facts, ends   []byte // of a bundle, of their real size
+	facts, ends   []byte // of an input group, of their real size
 	input, result []byte // sealed, to be copied
-	sealed        []byte // payloads of a bundle, one behind the other
+	sealed        []byte // payloads of an input group, one behind the other
 }
 
 func openRaw(ctx context.Context, dir string, l *rawLoop) (*rawLoop, error) {
@@ -102,7 +102,7 @@ func (l *rawLoop) seal() error {
 	}
 	// What Penstock keeps of an item beside its input, and beside its result when it ended.
 	const factBytes, endBytes = 12, 66
-	l.facts, l.ends = make([]byte, rawBundle*factBytes), make([]byte, rawBundle*endBytes)
+	l.facts, l.ends = make([]byte, rawInputGroup*factBytes), make([]byte, rawInputGroup*endBytes)
 	l.prompt = prompt(label{tenant: "bench"}, promptWords)
 	if l.input, err = l.codec.Seal(rawOwner("raw", "input"), l.prompt); err != nil {
 		return err
@@ -145,8 +145,8 @@ func (l *rawLoop) prepare(ctx context.Context) error {
 	}{
 		{&l.insertJob, `INSERT INTO jobs (id, tenant_id, key_name, endpoint, model, lane, tags, status, total, seq, max_attempts, item_timeout, resolved, created_at, deadline)
 			VALUES (?1, 'bench', 'bench', 'chat', 'noop', 'standard', '{}', 'queued', ?2, 1, 4, 600000000, ?3, ?4, ?4 + 86400000000)`},
-		{&l.insertBundle, `INSERT INTO bundles (job_id, first_n, facts, inputs) VALUES (?1, ?2, ?3, ?4)`},
-		{&l.enter, `INSERT INTO ready (lane, tenant_id, model, deadline, job_id, last_n, first_n, bundle_n, item_id, estimate_tokens, input_bytes)
+		{&l.insertInputGroup, `INSERT INTO input_groups (job_id, first_n, facts, inputs) VALUES (?1, ?2, ?3, ?4)`},
+		{&l.admit, `INSERT INTO ready (lane, tenant_id, model, deadline, job_id, last_n, first_n, input_group_n, item_id, estimate_tokens, input_bytes)
 			VALUES ('standard', 'bench', 'noop', ?1 + 86400000000, ?2, ?3, ?4, ?4, '', 0, 0)`},
 		{&l.leave, `DELETE FROM ready WHERE lane = 'standard' AND tenant_id = 'bench' AND model = 'noop' AND deadline = ?1 + 86400000000 AND job_id = ?2`},
 		{&l.openClaim, `INSERT INTO claims (id, job_id, tenant_id, process_id, epoch, open, items) VALUES (?1, ?2, 'bench', 'bench', 1, ?3, ?4)`},
@@ -154,7 +154,7 @@ func (l *rawLoop) prepare(ctx context.Context) error {
 		{&l.closeClaim, `DELETE FROM claims WHERE job_id = ?1 AND id = ?2 AND open <= 0`},
 		{&l.claimJob, `UPDATE jobs SET status = 'running', seq = 2, started_at = ?2, started_seq = 2 WHERE id = ?1`},
 		{&l.charge, `UPDATE shares SET vtime = vtime + ?1 WHERE lane = 'standard' AND tenant_id = 'bench'`},
-		{&l.finishItems, `INSERT INTO harvests (job_id, last_seq, tenant_id, min_n, max_n, items, finished_at, reserved_nano_usd, cost_nano_usd,
+		{&l.finishItems, `INSERT INTO result_groups (job_id, last_seq, tenant_id, min_n, max_n, items, finished_at, reserved_nano_usd, cost_nano_usd,
 			input_tokens, cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens,
 			cache_write_1h_tokens, audio_input_tokens, audio_output_tokens, facts, results)
 			VALUES (?1, ?2, 'bench', ?3, ?3 + ?4 - 1, ?4, ?5, 80000 * ?4, 15000 * ?4, 64 * ?4, 0, 0, 9 * ?4, 0, 0, 0, 0, ?6, ?7)`},
@@ -228,12 +228,12 @@ func (l *rawLoop) submit(job penstock.ID, items []penstock.ID) error {
 	if err := exec(l.insertJob, job, len(items), rawResolved, l.now); err != nil {
 		return err
 	}
-	for first := 0; first < len(items); first += rawBundle {
-		n := min(rawBundle, len(items)-first)
+	for first := 0; first < len(items); first += rawInputGroup {
+		n := min(rawInputGroup, len(items)-first)
 		inputs, err := l.inputs(items[first : first+n])
 		err = errors.Join(err,
-			exec(l.insertBundle, job, first, l.facts[:len(l.facts)*n/rawBundle], inputs),
-			exec(l.enter, l.now, job, first+n-1, first))
+			exec(l.insertInputGroup, job, first, l.facts[:len(l.facts)*n/rawInputGroup], inputs),
+			exec(l.admit, l.now, job, first+n-1, first))
 		if err != nil {
 			return err
 		}
@@ -262,10 +262,10 @@ func (l *rawLoop) claim(job penstock.ID, items []penstock.ID) error {
 }
 
 func (l *rawLoop) finish(job penstock.ID, items []penstock.ID) error {
-	for first := 0; first < len(items); first += rawBundle {
-		n := min(rawBundle, len(items)-first)
+	for first := 0; first < len(items); first += rawInputGroup {
+		n := min(rawInputGroup, len(items)-first)
 		results, err := l.results(items[first : first+n])
-		err = errors.Join(err, exec(l.finishItems, job, 2+first+n, first, n, l.now, l.ends[:len(l.ends)*n/rawBundle], results))
+		err = errors.Join(err, exec(l.finishItems, job, 2+first+n, first, n, l.now, l.ends[:len(l.ends)*n/rawInputGroup], results))
 		if err != nil {
 			return err
 		}
@@ -331,7 +331,7 @@ func (w written) String() string {
 
 // lastingTables have rows that stay for as long as a job does. Others have rows for what is not finished, of which some
 // are left when Penstock's round ends, or one row however many items there are.
-var lastingTables = []string{"jobs", "bundles", "harvests", "ledger"}
+var lastingTables = []string{"jobs", "input_groups", "result_groups", "ledger"}
 
 func writtenPerItem(ctx context.Context, path string) (w written, err error) {
 	db, err := sql.Open("sqlite", "file:"+path)
@@ -342,8 +342,8 @@ func writtenPerItem(ctx context.Context, path string) (w written, err error) {
 	var items int64
 	err = db.QueryRowContext(ctx, `SELECT SUM(items) + (SELECT COUNT(*) FROM items WHERE status = 'succeeded'),
 			SUM(LENGTH(facts) + LENGTH(results)) * 1.0 / SUM(items) +
-			(SELECT SUM(LENGTH(inputs)) * 1.0 / (SELECT SUM(total) FROM jobs) FROM bundles)
-		FROM harvests`).Scan(&items, &w.bytes)
+			(SELECT SUM(LENGTH(inputs)) * 1.0 / (SELECT SUM(total) FROM jobs) FROM input_groups)
+		FROM result_groups`).Scan(&items, &w.bytes)
 	if err != nil {
 		return w, err
 	}

@@ -33,11 +33,11 @@ func (sh *shell) controlsCommand() *cobra.Command {
 }
 
 func (sh *shell) lanesCommand() *cobra.Command {
-	return noun("lanes", "Pause and resume lanes", sh.holdCommands(store.ControlLane, "bulk")...)
+	return noun("lanes", "Pause and resume lanes", sh.pauseCommands(store.ControlLane, "bulk")...)
 }
 
 func (sh *shell) targetsCommand() *cobra.Command {
-	return noun("targets", "Pause and resume targets", sh.holdCommands(store.ControlTarget, "openai-mini")...)
+	return noun("targets", "Pause and resume targets", sh.pauseCommands(store.ControlTarget, "openai-mini")...)
 }
 
 func (sh *shell) controlsListCommand() *cobra.Command {
@@ -98,8 +98,8 @@ func (h heldThing) left() string {
 	return fmt.Sprint(*h.Running)
 }
 
-// holdCommands are the verbs that hold something back and let it go again.
-func (sh *shell) holdCommands(kind store.ControlKind, example string) []*cobra.Command {
+// pauseCommands are the verbs that hold something back and let it go again.
+func (sh *shell) pauseCommands(kind store.ControlKind, example string) []*cobra.Command {
 	noun := string(kind) + "s"
 	pause := sh.setCommand(kind, &cobra.Command{
 		Use: "pause NAME", Short: fmt.Sprintf("Start nothing new of a %s, until it is resumed", kind),

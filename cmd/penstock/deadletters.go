@@ -17,14 +17,14 @@ func (sh *shell) deadLettersCommand() *cobra.Command {
 		sh.deadLettersListCommand(), sh.deadLettersRetryCommand(), sh.deadLettersDismissCommand())
 }
 
-// letterQuery is the flags that select dead letters.
-type letterQuery struct {
+// deadLetterQuery is the flags that select dead letters.
+type deadLetterQuery struct {
 	job, model, code, kind, fingerprint string
 	since, before                       string
 	all                                 bool
 }
 
-func (q *letterQuery) flags(c *cobra.Command) {
+func (q *deadLetterQuery) flags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&q.job, "job", "", "only those of this job")
 	f.StringVar(&q.model, "model", "", "only those of this model")
@@ -35,7 +35,7 @@ func (q *letterQuery) flags(c *cobra.Command) {
 	f.StringVar(&q.before, "before", "", "only those that failed before this `TIME`, RFC 3339 or a time ago such as 1h")
 }
 
-func (q *letterQuery) filter(now time.Time) (client.DeadLetterFilter, error) {
+func (q *deadLetterQuery) filter(now time.Time) (client.DeadLetterFilter, error) {
 	f := client.DeadLetterFilter{
 		All: q.all, JobID: q.job, Model: q.model, Code: penstock.Code(q.code), ErrorKind: q.kind, Fingerprint: q.fingerprint,
 	}
@@ -49,7 +49,7 @@ func (q *letterQuery) filter(now time.Time) (client.DeadLetterFilter, error) {
 }
 
 // deliberate is the filter of a command that changes something: nobody means all by saying nothing.
-func (q *letterQuery) deliberate(now time.Time) (client.DeadLetterFilter, error) {
+func (q *deadLetterQuery) deliberate(now time.Time) (client.DeadLetterFilter, error) {
 	f, err := q.filter(now)
 	if err == nil && f == (client.DeadLetterFilter{}) {
 		err = usageError{"say which dead letters are meant, by --fingerprint, --model or another flag, or --all for every one"}
@@ -61,7 +61,7 @@ func (q *letterQuery) deliberate(now time.Time) (client.DeadLetterFilter, error)
 }
 
 func (sh *shell) deadLettersListCommand() *cobra.Command {
-	var q letterQuery
+	var q deadLetterQuery
 	var limit int
 	var items bool
 	c := &cobra.Command{
@@ -85,11 +85,11 @@ func (sh *shell) deadLettersListCommand() *cobra.Command {
 			}
 			list := client.DeadLetterList{Filter: filter, PageSize: limit + 1}
 			if items {
-				letters, err := firstOf(cl.DeadLetters(c.Context(), list), limit)
+				deadLetters, err := firstOf(cl.DeadLetters(c.Context(), list), limit)
 				if err != nil {
 					return err
 				}
-				return sh.deadLetters().show(sh, letters)
+				return sh.deadLetters().show(sh, deadLetters)
 			}
 			groups, err := firstOf(cl.DeadLetterGroups(c.Context(), list), limit)
 			if err != nil {
@@ -127,7 +127,7 @@ func (sh *shell) deadLetters() look[*client.DeadLetter] {
 }
 
 func (sh *shell) deadLettersRetryCommand() *cobra.Command {
-	var q letterQuery
+	var q deadLetterQuery
 	var fresh bool
 	var order client.DeadLetterRetry
 	c := &cobra.Command{
@@ -198,7 +198,7 @@ func (sh *shell) printRetried(done *client.DeadLettersRetried) error {
 }
 
 func (sh *shell) deadLettersDismissCommand() *cobra.Command {
-	var q letterQuery
+	var q deadLetterQuery
 	var order client.DeadLetterDismissal
 	c := &cobra.Command{
 		Use: "dismiss", Short: "Mark dead letters as dealt with", Args: takes(),

@@ -5,22 +5,22 @@ import (
 	"testing"
 )
 
-const letterJSON = `{"item_id":"item_2","job_id":"job_1","model":"fast","code":"poison","error_kind":null,"message":"It took down 3 workers, one after the other, and the rest of this is long.","fingerprint":"f1","created_at":"2026-11-15T02:00:00Z"}`
+const deadLetterJSON = `{"item_id":"item_2","job_id":"job_1","model":"fast","code":"poison","error_kind":null,"message":"It took down 3 workers, one after the other, and the rest of this is long.","fingerprint":"f1","created_at":"2026-11-15T02:00:00Z"}`
 
 func TestDeadLettersList(t *testing.T) {
 	t.Parallel()
 	const group = `{"fingerprint":"f1","count":3,"model":null,"code":"poison","error_kind":null,"first_at":"2026-11-14T03:00:00Z",` +
-		`"last_at":"2026-11-15T02:00:00Z","sample":` + letterJSON + `}`
+		`"last_at":"2026-11-15T02:00:00Z","sample":` + deadLetterJSON + `}`
 	const groups = `{"object":"list","data":[` + group + `],"has_more":false}`
-	const letters = `{"object":"list","data":[` + letterJSON + `],"has_more":false}`
+	const deadLetters = `{"object":"list","data":[` + deadLetterJSON + `],"has_more":false}`
 	d := at(t, &fake{answers: map[string]string{
 		"GET /v1/dead_letters?limit=21":       groups,
-		"GET /v1/dead_letters/items?limit=21": letters,
+		"GET /v1/dead_letters/items?limit=21": deadLetters,
 		"GET /v1/dead_letters/items?code=poison&created_after=2026-11-14T03%3A00%3A00Z&created_before=2026-11-15T00%3A00%3A00Z" +
 			"&error_kind=timeout&fingerprint=f1%2Fa&job_id=job_1&limit=21&model=fast": `{"data":[],"has_more":false}`,
 	}})
 	check(t, d.types("dead-letters", "list", "-o", "json"), typed{stdout: groups + "\n"})
-	check(t, d.types("dead-letters", "list", "--items", "-o", "json"), typed{stdout: letters + "\n"})
+	check(t, d.types("dead-letters", "list", "--items", "-o", "json"), typed{stdout: deadLetters + "\n"})
 	none := d.types("dead-letters", "list", "--items", "--code", "poison", "--since", "24h", "--before", "2026-11-15T00:00:00Z", "--kind", "timeout",
 		"--fingerprint", "f1/a", "--job", "job_1", "--model", "fast")
 	check(t, none, typed{stderr: "There are no dead letters.\n"})

@@ -11,7 +11,7 @@ import (
 
 func (sh *shell) modelsCommand() *cobra.Command {
 	return noun("models", "See what can be asked for; pause and resume it",
-		append([]*cobra.Command{sh.modelsListCommand(), sh.modelsExplainCommand()}, sh.holdCommands(store.ControlModel, "fast")...)...)
+		append([]*cobra.Command{sh.modelsListCommand(), sh.modelsExplainCommand()}, sh.pauseCommands(store.ControlModel, "fast")...)...)
 }
 
 func (sh *shell) modelsListCommand() *cobra.Command {

@@ -52,7 +52,7 @@ func (sh *shell) printExplanation(e *client.Explanation) error {
 			score = fmt.Sprintf("%.2f", one.Score.Total)
 		}
 		if err := t.row(strconv.Itoa(one.Place), one.Target, score, "$"+one.CostUSD, latency,
-			fmt.Sprintf("%.2f", one.Quality), fmt.Sprintf("%.0f %%", 100*one.Headroom), one.NoRoom); err != nil {
+			fmt.Sprintf("%.2f", one.Quality), fmt.Sprintf("%.0f %%", 100*one.Headroom), one.NoCapacity); err != nil {
 			return err
 		}
 	}

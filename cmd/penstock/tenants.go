@@ -21,7 +21,7 @@ const adminPage = 1000
 
 func (sh *shell) tenantsCommand() *cobra.Command {
 	verbs := []*cobra.Command{sh.tenantsListCommand(), sh.tenantsGetCommand(), sh.tenantsCreateCommand(), sh.tenantsUpdateCommand(), sh.tenantsDeleteCommand()}
-	return noun("tenants", "Make, change, pause and resume tenants", append(verbs, sh.holdCommands(store.ControlTenant, "search")...)...)
+	return noun("tenants", "Make, change, pause and resume tenants", append(verbs, sh.pauseCommands(store.ControlTenant, "search")...)...)
 }
 
 // tenant is a tenant as the admin door tells it.

@@ -169,7 +169,7 @@ func (sh *shell) printTargets(targets []app.TargetLoad) error {
 		if r.State == app.TargetResting {
 			state += " " + roughly(time.Duration(math.Ceil(r.RestSeconds))*time.Second)
 		}
-		err := t.row(r.Name, state, fmt.Sprintf("%d/%d", r.Running, r.Seats), rateText(r.CallsPerSecond), number(r.Throttles), limitsText(r.Limits))
+		err := t.row(r.Name, state, fmt.Sprintf("%d/%d", r.Running, r.Permits), rateText(r.CallsPerSecond), number(r.Throttles), limitsText(r.Limits))
 		if err != nil {
 			return err
 		}

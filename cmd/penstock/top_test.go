@@ -27,10 +27,10 @@ func loaded(t *testing.T, asked chan<- struct{}) *desk {
 		Tenants: []backlog.Row{{Name: "search", Ready: 44000}, {Name: "sales\x1b[31m", Ready: 1000}},
 		Models:  []backlog.Row{{Name: "fast", Ready: 45000, ServiceSeconds: new(float64)}},
 	}, Targets: []app.TargetLoad{
-		{Name: "mini", State: app.TargetOpen, Running: 7, Seats: 64, CallsPerSecond: 9.6, Throttles: 1, Limits: []app.TargetRate{
+		{Name: "mini", State: app.TargetOpen, Running: 7, Permits: 64, CallsPerSecond: 9.6, Throttles: 1, Limits: []app.TargetRate{
 			{Resource: "requests", PerMinute: 1200, Used: 576, Learned: true}, {Resource: "input_tokens", PerMinute: 200000, Used: 38400},
 		}},
-		{Name: "spare", State: app.TargetResting, Seats: 8, RestSeconds: 11.2},
+		{Name: "spare", State: app.TargetResting, Permits: 8, RestSeconds: 11.2},
 	}}
 	door := http.NewServeMux()
 	door.HandleFunc("GET /admin/v1/load", func(w http.ResponseWriter, _ *http.Request) {

@@ -20,11 +20,11 @@ import (
 	"penstock"
 	"penstock/internal/backlog"
 	"penstock/internal/body"
+	"penstock/internal/capacity"
 	"penstock/internal/config"
 	"penstock/internal/limit"
 	"penstock/internal/provider"
 	"penstock/internal/queue"
-	"penstock/internal/room"
 	"penstock/internal/route"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
@@ -77,7 +77,7 @@ type Deps struct {
 	Bell     *queue.Bell
 	Starter  Starter // nil where no worker is
 	Controls Controls
-	Limits   *limit.Book
+	Limits   *limit.Limiter
 	Metrics  *telemetry.Metrics
 	Clock    func() time.Time
 }
@@ -196,17 +196,17 @@ func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder
 		return s.replay(ctx, caller, o, err)
 	}
 	// Limits come first: what waits for its turn must not hold a place in the queue.
-	stay, err := s.spendSubmit(ctx, caller, o)
+	limitHold, err := s.spendSubmit(ctx, caller, o)
 	if err != nil {
 		return s.replay(ctx, caller, o, err)
 	}
-	defer stay.Leave()
-	entry, err := s.enter(d.arrival, &d.sub)
+	defer limitHold.Leave()
+	entry, err := s.admit(d.arrival, &d.sub)
 	if err != nil {
-		stay.Release()
+		limitHold.Release()
 		return s.replay(ctx, caller, o, err)
 	}
-	parts, err := s.enterParts(ctx, caller, o)
+	parts, err := s.admitParts(ctx, caller, o)
 	if err != nil {
 		entry.queue.Dropped(entry.arrival)
 		return s.replay(ctx, caller, o, err)
@@ -214,19 +214,19 @@ func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder
 	for _, p := range parts {
 		d.sub.Parts = append(d.sub.Parts, p.sub)
 	}
-	entrance := Entrance{s.Jobs, s.Starter, s.Bell}
-	job, err := entrance.Submit(ctx, caller.Tenant.ID, d.sub)
+	submitter := Submitter{s.Jobs, s.Starter, s.Bell}
+	job, err := submitter.Submit(ctx, caller.Tenant.ID, d.sub)
 	if s.narrowed(ctx, &d.pricing, &d.sub, err) {
-		job, err = entrance.Submit(ctx, caller.Tenant.ID, d.sub)
+		job, err = submitter.Submit(ctx, caller.Tenant.ID, d.sub)
 	}
 	job, err = s.kept(entry.settle(job, err))
 	for _, p := range parts {
 		_, _ = p.settle(job, err)
 	}
 	if d.sub.Job.Call && !job.Replayed && (err == nil || penstock.ErrorCode(err) == penstock.CodeInternal) {
-		stay.Entrust() // also where nobody knows whether it was accepted: the store does
+		limitHold.Entrust() // also where nobody knows whether it was accepted: the store does
 	}
-	job.Waited = stay.WaitedFor()
+	job.Waited = limitHold.WaitedFor()
 	return job, err
 }
 
@@ -345,8 +345,8 @@ type Admitted struct {
 	// Model is what answers for the name, and Resolved what it means to this tenant, paused targets included.
 	Model    penstock.Model
 	Resolved []string
-	// Stay is its room under its caller's limits, nil without any. It is to be given back.
-	Stay *room.Stay
+	// LimitHold is its room under its caller's limits, nil without any. It is to be given back.
+	LimitHold *capacity.LimitHold
 }
 
 // Request admits a synchronous call, from memory. Codes: scope_missing, model_not_found,
@@ -380,12 +380,12 @@ func (s *Service) Request(ctx context.Context, caller penstock.Caller, o Request
 	}
 	use := useOf(o.Inference)
 	use.Free, use.Try, use.Permitted = o.Free, o.Try, o.Permitted
-	stay, err := s.Limits.Enter(ctx, &caller, names, use)
+	limitHold, err := s.Limits.Admit(ctx, &caller, names, use)
 	if err != nil {
 		return Admitted{}, err
 	}
 	a := Admitted{
-		Targets: s.Controls.Open(resolved.Targets), Stay: stay, Model: snapshot.Models[resolved.Model], Resolved: resolved.Targets,
+		Targets: s.Controls.Open(resolved.Targets), LimitHold: limitHold, Model: snapshot.Models[resolved.Model], Resolved: resolved.Targets,
 	}
 	if !o.Free {
 		terms := Terms{s.Clock(), penstock.LaneRealtime}

@@ -11,11 +11,11 @@ import (
 
 	"penstock"
 	"penstock/internal/budget"
+	"penstock/internal/capacity"
 	"penstock/internal/config"
 	"penstock/internal/control"
 	"penstock/internal/directory"
 	"penstock/internal/limit"
-	"penstock/internal/room"
 	"penstock/internal/store"
 )
 
@@ -23,7 +23,7 @@ import (
 // before.
 type town struct {
 	*Service
-	budgets *budget.Book
+	budgets *budget.Reserver
 	secrets []string
 	order   RequestOrder
 }
@@ -57,7 +57,7 @@ func newTown(t testing.TB, tenants, keys int) *town {
 	live := config.NewLive(snapshot)
 	town.Service = New(Deps{
 		Config: live, Callers: directory.New(directory.Deps{Config: live, Clock: time.Now}), Controls: control.New(control.Deps{}),
-		Limits: limit.New(room.New(room.Config{Clock: time.Now}), nil), Clock: time.Now,
+		Limits: limit.New(capacity.New(capacity.Config{Clock: time.Now}), nil), Clock: time.Now,
 	})
 	lease := store.Lease{Process: "bench", Epoch: 1}
 	town.budgets = budget.New(budget.Deps{Store: treasury{}, Lease: func() store.Lease { return lease }, Clock: time.Now})
@@ -80,14 +80,14 @@ func (town *town) call(t testing.TB, secret string) {
 	}
 	names := penstock.ModelNames{Asked: town.order.Model, Answers: a.Model.Name}
 	money, err := town.budgets.Reserve(t.Context(), budget.Demand{Caller: caller, Model: names, Most: a.Bound})
-	if err != nil || !money.Hard || len(money.Holding.Budgets) != 3 {
+	if err != nil || !money.Hard || len(money.Funding.Budgets) != 3 {
 		t.Fatal(money, err)
 	}
-	var few [limit.MaxStandings]room.Standing
-	if n := len(town.AppendStandings(few[:0], &caller, town.order.Model)); n != 6 {
+	var few [limit.MaxLimitStates]capacity.LimitState
+	if n := len(town.AppendLimitStates(few[:0], &caller, town.order.Model)); n != 6 {
 		t.Fatalf("the caller is told of %d limits", n)
 	}
-	a.Stay.Done(penstock.Usage{InputTokens: 256, OutputTokens: 50})
+	a.LimitHold.Done(penstock.Usage{InputTokens: 256, OutputTokens: 50})
 	money.Settle(a.Bound / 2)
 }
 
@@ -121,7 +121,7 @@ func BenchmarkAdmit(b *testing.B) {
 	})
 }
 
-// Garbage is most of what admission can cost: what it leaves behind is bounded. It is the caller's stay and ticket, with
+// Garbage is most of what admission can cost: what it leaves behind is bounded. It is the caller's stay and reservation, with
 // what they hold, and what it could cost on fewer targets.
 func TestAdmissionLeavesLittleBehind(t *testing.T) {
 	town := newTown(t, 3, 2)
@@ -137,10 +137,10 @@ func TestAdmissionLeavesLittleBehind(t *testing.T) {
 // treasury has money for everybody: enough that one visit lasts.
 type treasury struct{ store.Budgets }
 
-func (treasury) Hold(_ context.Context, _ penstock.TenantID, o store.HoldOrder) ([]store.HoldGrant, error) {
-	grants := make([]store.HoldGrant, len(o.Wants))
+func (treasury) Hold(_ context.Context, _ penstock.TenantID, o store.BudgetDraw) ([]store.BudgetGrant, error) {
+	grants := make([]store.BudgetGrant, len(o.Wants))
 	for i, w := range o.Wants {
-		grants[i] = store.HoldGrant{Amount: w.Want, Balance: store.Balance{Limit: w.Account.Limit, Hard: true}}
+		grants[i] = store.BudgetGrant{Amount: w.Want, Balance: store.Balance{Limit: w.Account.Limit, Hard: true}}
 	}
 	return grants, nil
 }

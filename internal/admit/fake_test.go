@@ -57,7 +57,7 @@ type rig struct {
 	t      *testing.T
 	heard  <-chan struct{}
 	store  *submits
-	room   *shelf
+	room   *modelQueue
 	bounds *bounds
 	caller penstock.Caller
 
@@ -75,14 +75,14 @@ func (h holds) Open(targets []string) []string {
 	return slices.DeleteFunc(slices.Clone(targets), func(t string) bool { return t == h[store.ControlTarget] })
 }
 
-// shelf refuses as it is told, and counts how often it hears that there is none.
-type shelf struct {
+// modelQueue refuses as it is told, and counts how often it hears that there is none.
+type modelQueue struct {
 	refusal error
 	full    int
 }
 
-func (r *shelf) Refusal() error { return r.refusal }
-func (r *shelf) Full()          { r.full++ }
+func (r *modelQueue) Refusal() error { return r.refusal }
+func (r *modelQueue) Full()          { r.full++ }
 
 const secret = "psk_7gq2xk9dmw4ztfv8hsb3rnj6cp"
 
@@ -108,7 +108,7 @@ func newRig(t *testing.T, edit ...func(*config.File)) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, bell, room, controls := &submits{}, queue.NewBell(), &shelf{}, holds{}
+	s, bell, room, controls := &submits{}, queue.NewBell(), &modelQueue{}, holds{}
 	bounds, live := &bounds{}, config.NewLive(snapshot)
 	view, err := backlog.New(backlog.Deps{
 		Source: s, Limits: bounds, Failed: func() {}, Log: slog.New(slog.DiscardHandler), Clock: func() time.Time { return now },

@@ -5,16 +5,16 @@ import (
 	"testing"
 
 	"penstock"
+	"penstock/internal/capacity"
 	"penstock/internal/config"
 	"penstock/internal/limit"
-	"penstock/internal/room"
 )
 
 // limited gives a rig a book of limits and its caller some.
 func limited(t *testing.T, l penstock.Limits) *rig {
 	t.Helper()
 	r := newRig(t)
-	r.Limits = limit.New(room.New(room.Config{Clock: r.Clock}), nil)
+	r.Limits = limit.New(capacity.New(capacity.Config{Clock: r.Clock}), nil)
 	l.Burst, l.Wait = 0.05, penstock.NoLimitWait
 	r.caller.Tenant.Limits = l
 	return r
@@ -71,7 +71,7 @@ func TestDryRunsCountAsRequests(t *testing.T) {
 	if trial, err := r.Try(t.Context(), r.caller, order()); err != nil || trial.Refusal != nil {
 		t.Fatalf("the first: %+v, %v", trial, err)
 	}
-	stay, err := r.Request(t.Context(), r.caller, RequestOrder{Model: "fast", Inference: Inference{Body: make([]byte, 8000)}})
+	limitHold, err := r.Request(t.Context(), r.caller, RequestOrder{Model: "fast", Inference: Inference{Body: make([]byte, 8000)}})
 	if err != nil {
 		t.Fatalf("a call after a dry run: %v", err)
 	}
@@ -79,7 +79,7 @@ func TestDryRunsCountAsRequests(t *testing.T) {
 	if err != nil || penstock.ErrorCode(trial.Refusal) != penstock.CodeRateLimited || !strings.Contains(trial.Refusal.Error(), "tokens a day") {
 		t.Errorf("one whose day is used up: %v, %v", trial.Refusal, err)
 	}
-	stay.Stay.Release()
+	limitHold.LimitHold.Release()
 	if _, err := r.Try(t.Context(), r.caller, order()); err != nil {
 		t.Errorf("one for the request that was given back: %v", err)
 	}
@@ -96,7 +96,7 @@ func TestDryRunsCountAsRequests(t *testing.T) {
 func TestFallbackIsNoWayAroundLimits(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(f *config.File) { f.FallbackModel = "fast" })
-	r.Limits = limit.New(room.New(room.Config{Clock: r.Clock}), nil)
+	r.Limits = limit.New(capacity.New(capacity.Config{Clock: r.Clock}), nil)
 	r.caller.Tenant.ModelLimits = map[string]penstock.Limits{"fast": {RequestsPerMinute: 60, Burst: 0.05, Wait: penstock.NoLimitWait}}
 	other := order()
 	other.Model = "anything"
@@ -112,7 +112,7 @@ func TestFallbackIsNoWayAroundLimits(t *testing.T) {
 		if e := penstock.AsError(err); e == nil || e.Code != penstock.CodeRateLimited || !strings.Contains(e.Message, "Tenant search with model fast") {
 			t.Errorf("a fourth, for %s: %v", model, err)
 		}
-		if all := r.AppendStandings(nil, &r.caller, model); len(all) != 1 || all[0].Kind != room.KindModel || all[0].Left != 0 {
+		if all := r.AppendLimitStates(nil, &r.caller, model); len(all) != 1 || all[0].Kind != capacity.KindModel || all[0].Left != 0 {
 			t.Errorf("asking for %s, the caller is told %+v", model, all)
 		}
 	}

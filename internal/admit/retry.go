@@ -95,8 +95,8 @@ func (s *Service) RetryJob(ctx context.Context, caller penstock.Caller, o RetryO
 	return s.counted(caller, accepted, err)
 }
 
-// LetterOrder asks for dead letters to be dealt with.
-type LetterOrder struct {
+// DeadLetterOrder asks for dead letters to be dealt with.
+type DeadLetterOrder struct {
 	Filter store.DeadLetterFilter
 	DryRun bool // only tell what would be done
 }
@@ -118,9 +118,9 @@ type RetriedJob struct {
 
 // SkippedJob is a job whose dead letters cannot be retried.
 type SkippedJob struct {
-	Job     penstock.ID
-	Letters int
-	Reason  *penstock.Error
+	Job         penstock.ID
+	DeadLetters int
+	Reason      *penstock.Error
 }
 
 // RetryDeadLetters retries the oldest dead letters of a filter, in a new job for each job that they are
@@ -128,13 +128,13 @@ type SkippedJob struct {
 // hits all jobs alike ends it: as an error if nothing was accepted yet, and else as the last that was
 // skipped, so that what was accepted is told. Codes: invalid_request, scope_missing, and those of
 // store.Jobs.SubmitJob.
-func (s *Service) RetryDeadLetters(ctx context.Context, caller penstock.Caller, o LetterOrder, terms RetryTerms) (RetryReport, error) {
+func (s *Service) RetryDeadLetters(ctx context.Context, caller penstock.Caller, o DeadLetterOrder, terms RetryTerms) (RetryReport, error) {
 	var report RetryReport
 	if err := cmp.Or(Require(caller, penstock.ScopeJobsWrite), terms.complete()); err != nil {
 		return report, err
 	}
 	tenant := caller.Tenant.ID
-	jobs, err := s.Retries.DeadLetterJobs(ctx, tenant, store.DeadLetterJobPage{Filter: o.Filter, Letters: MaxRetryItems, Jobs: MaxRetryJobs})
+	jobs, err := s.Retries.DeadLetterJobs(ctx, tenant, store.DeadLetterJobPage{Filter: o.Filter, DeadLetters: MaxRetryItems, Jobs: MaxRetryJobs})
 	if err != nil {
 		return report, err
 	}
@@ -144,7 +144,7 @@ func (s *Service) RetryDeadLetters(ctx context.Context, caller penstock.Caller, 
 		}
 		accepted, err := s.retry(ctx, caller, retry{
 			RetryTerms: terms, before: report.Items, dryRun: o.DryRun,
-			selection: store.RetrySelection{Job: j.Job, Letters: &o.Filter, Limit: MaxRetryItems - report.Items},
+			selection: store.RetrySelection{Job: j.Job, DeadLetters: &o.Filter, Limit: MaxRetryItems - report.Items},
 		})
 		if err == nil {
 			n := accepted.Job.Counts.Total
@@ -159,7 +159,7 @@ func (s *Service) RetryDeadLetters(ctx context.Context, caller penstock.Caller, 
 		if !passing && len(report.Jobs) == 0 {
 			return report, err
 		}
-		report.Skipped = append(report.Skipped, SkippedJob{Job: j.Job, Letters: j.Letters, Reason: penstock.AsError(err)})
+		report.Skipped = append(report.Skipped, SkippedJob{Job: j.Job, DeadLetters: j.DeadLetters, Reason: penstock.AsError(err)})
 		if !passing {
 			break
 		}
@@ -178,7 +178,7 @@ var ofOneJob = map[penstock.Code]bool{
 }
 
 // DismissDeadLetters marks the oldest dead letters of a filter as dealt with. Codes: scope_missing.
-func (s *Service) DismissDeadLetters(ctx context.Context, caller penstock.Caller, o LetterOrder) (dismissed, remaining int, err error) {
+func (s *Service) DismissDeadLetters(ctx context.Context, caller penstock.Caller, o DeadLetterOrder) (dismissed, remaining int, err error) {
 	if err := Require(caller, penstock.ScopeJobsWrite); err != nil {
 		return 0, 0, err
 	}
@@ -219,22 +219,22 @@ func (s *Service) retry(ctx context.Context, caller penstock.Caller, r retry) (a
 		if err := s.Room.Refusal(); err != nil {
 			return Accepted{}, err
 		}
-		stay, err := s.spendSubmit(ctx, caller, JobOrder{Model: order.Job.Model})
+		limitHold, err := s.spendSubmit(ctx, caller, JobOrder{Model: order.Job.Model})
 		if err != nil {
 			return Accepted{}, err
 		}
-		in, err := s.enter(arrivalOf(caller.Tenant.ID, order.Submission), &order.Submission)
+		in, err := s.admit(arrivalOf(caller.Tenant.ID, order.Submission), &order.Submission)
 		if err != nil {
-			stay.Release()
+			limitHold.Release()
 			return Accepted{}, err
 		}
-		stay.Leave()
+		limitHold.Leave()
 		receipt, failure := s.Retries.RetryItems(ctx, caller.Tenant.ID, order)
 		if s.narrowed(ctx, &p, &order.Submission, failure) {
 			receipt, failure = s.Retries.RetryItems(ctx, caller.Tenant.ID, order)
 		}
 		accepted, err = s.kept(in.settle(Accepted{Receipt: receipt, begin: s.Bell.Ring}, failure))
-		accepted.Waited = stay.WaitedFor()
+		accepted.Waited = limitHold.WaitedFor()
 		if penstock.ErrorCode(err) != penstock.CodeConflict {
 			return accepted, err
 		}
@@ -278,7 +278,7 @@ func (s *Service) retryOrder(ctx context.Context, caller penstock.Caller, r retr
 			Accounts:    store.AccountsOf(caller, penstock.ModelNames{Asked: of.Model, Answers: resolved.Model}, s.Clock()),
 			StoredLimit: caller.Tenant.StoredBytes,
 		},
-		OfLetters: r.selection.Letters != nil, Resolve: r.Resolve,
+		OfDeadLetters: r.selection.DeadLetters != nil, Resolve: r.Resolve,
 	}
 	p := pricing{tenant: caller.Tenant.ID, targets: targets, terms: Terms{s.Clock(), of.Lane}}
 	for i, item := range found.Items {

@@ -37,7 +37,7 @@ func (g *graves) find(id penstock.ID) (store.Retryable, bool) {
 
 func (g *graves) DeadLetterJobs(_ context.Context, _ penstock.TenantID, p store.DeadLetterJobPage) (found []store.DeadLetterJob, _ error) {
 	for _, j := range g.jobs[:min(p.Jobs, len(g.jobs))] {
-		found = append(found, store.DeadLetterJob{Job: j.Job.ID, Letters: len(j.Items)})
+		found = append(found, store.DeadLetterJob{Job: j.Job.ID, DeadLetters: len(j.Items)})
 	}
 	return found, nil
 }
@@ -160,7 +160,7 @@ func TestRetryJobKeepsAllButWhatItCosts(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("retry (-want +got):\n%s", diff)
 			}
-			if g.wanted[0].Letters != nil {
+			if g.wanted[0].DeadLetters != nil {
 				t.Error("it was narrowed down to dead letters")
 			}
 		})
@@ -247,14 +247,14 @@ func TestRetryDeadLettersReports(t *testing.T) {
 	g := newGraves(r, 2, 1, 3)
 	g.jobs[1].Job.Resolved.Targets = []string{"gone"}
 	first, stuck, last := g.jobs[0].Job.ID, g.jobs[1].Job.ID, g.jobs[2].Job.ID
-	o := LetterOrder{Filter: store.DeadLetterFilter{Model: "smart"}, DryRun: true}
+	o := DeadLetterOrder{Filter: store.DeadLetterFilter{Model: "smart"}, DryRun: true}
 	check := func(what string, want RetryReport) {
 		t.Helper()
 		got, err := r.RetryDeadLetters(t.Context(), r.caller, o, terms())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(got.Skipped) != 1 || got.Skipped[0].Job != stuck || got.Skipped[0].Letters != 1 || got.Skipped[0].Reason.Code != penstock.CodeConflict {
+		if len(got.Skipped) != 1 || got.Skipped[0].Job != stuck || got.Skipped[0].DeadLetters != 1 || got.Skipped[0].Reason.Code != penstock.CodeConflict {
 			t.Errorf("%s: skipped %+v", what, got.Skipped)
 		}
 		got.Skipped = nil
@@ -272,7 +272,7 @@ func TestRetryDeadLettersReports(t *testing.T) {
 		report.Jobs = append(report.Jobs, RetriedJob{RetryOf: []penstock.ID{first, last}[i], Items: []int{2, 3}[i]})
 	}
 	got, err := r.RetryDeadLetters(t.Context(), r.caller, o, terms())
-	if err != nil || len(g.got) != 2 || !g.got[0].OfLetters || got.Jobs[0].Job != g.got[0].Job.ID || got.Jobs[1].Job != g.got[1].Job.ID {
+	if err != nil || len(g.got) != 2 || !g.got[0].OfDeadLetters || got.Jobs[0].Job != g.got[0].Job.ID || got.Jobs[1].Job != g.got[1].Job.ID {
 		t.Fatalf("%+v, %v; wrote %+v", got, err, g.got)
 	}
 	got.Skipped = nil
@@ -282,7 +282,7 @@ func TestRetryDeadLettersReports(t *testing.T) {
 	if diff := cmp.Diff(report, got); diff != "" {
 		t.Errorf("report (-want +got):\n%s", diff)
 	}
-	if s := g.wanted[len(g.wanted)-1]; s.Letters == nil || *s.Letters != o.Filter {
+	if s := g.wanted[len(g.wanted)-1]; s.DeadLetters == nil || *s.DeadLetters != o.Filter {
 		t.Errorf("selected %+v", s)
 	}
 }
@@ -294,11 +294,11 @@ func TestRetryDeadLettersStops(t *testing.T) {
 	g := newGraves(r, 1, 1, 1)
 	away := penstock.Errorf(penstock.CodeOverloaded, "The store is away.")
 	g.errs[g.jobs[1].Job.ID] = away
-	report, err := r.RetryDeadLetters(t.Context(), r.caller, LetterOrder{}, terms())
+	report, err := r.RetryDeadLetters(t.Context(), r.caller, DeadLetterOrder{}, terms())
 	if err != nil || len(report.Jobs) != 1 || len(report.Skipped) != 1 || report.Skipped[0].Reason.Code != penstock.CodeOverloaded || report.Remaining != 2 {
 		t.Errorf("got %+v, %v", report, err)
 	}
-	if _, err := r.RetryDeadLetters(t.Context(), r.caller, LetterOrder{}, terms()); penstock.ErrorCode(err) != penstock.CodeOverloaded {
+	if _, err := r.RetryDeadLetters(t.Context(), r.caller, DeadLetterOrder{}, terms()); penstock.ErrorCode(err) != penstock.CodeOverloaded {
 		t.Errorf("when nothing can be accepted: %v", err)
 	}
 }
@@ -308,18 +308,18 @@ func TestDismissDeadLetters(t *testing.T) {
 	r := newRig(t)
 	g := newGraves(r, 2, 1)
 	filter := store.DeadLetterFilter{Kind: "timeout"}
-	n, left, err := r.DismissDeadLetters(t.Context(), r.caller, LetterOrder{Filter: filter, DryRun: true})
+	n, left, err := r.DismissDeadLetters(t.Context(), r.caller, DeadLetterOrder{Filter: filter, DryRun: true})
 	if err != nil || n != 3 || left != 0 || len(g.dismissals) != 0 {
 		t.Errorf("a dry run: %d, %d left, %v, dismissed %+v", n, left, err, g.dismissals)
 	}
-	if _, _, err := r.DismissDeadLetters(t.Context(), r.caller, LetterOrder{Filter: filter}); err != nil {
+	if _, _, err := r.DismissDeadLetters(t.Context(), r.caller, DeadLetterOrder{Filter: filter}); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]store.Dismissal{{Filter: filter, Actor: "app", Limit: MaxDismissals}}, g.dismissals); diff != "" {
 		t.Errorf("dismissed (-want +got):\n%s", diff)
 	}
 	r.caller.Scopes = []penstock.Scope{penstock.ScopeJobsRead}
-	if _, _, err := r.DismissDeadLetters(t.Context(), r.caller, LetterOrder{Filter: filter}); penstock.ErrorCode(err) != penstock.CodeScopeMissing {
+	if _, _, err := r.DismissDeadLetters(t.Context(), r.caller, DeadLetterOrder{Filter: filter}); penstock.ErrorCode(err) != penstock.CodeScopeMissing {
 		t.Errorf("without the scope: %v", err)
 	}
 }
@@ -333,7 +333,7 @@ func TestRetryRate(t *testing.T) {
 		g := newGraves(r, rapid.SliceOfN(rapid.IntRange(1, 40), 1, 5).Draw(rt, "sizes")...)
 		how := terms()
 		how.Rate = rapid.Float64Range(MinRetryRate, MaxRetryRate).Draw(rt, "rate")
-		if _, err := r.RetryDeadLetters(t.Context(), r.caller, LetterOrder{}, how); err != nil {
+		if _, err := r.RetryDeadLetters(t.Context(), r.caller, DeadLetterOrder{}, how); err != nil {
 			rt.Fatal(err)
 		}
 		k := 0

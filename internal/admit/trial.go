@@ -6,7 +6,7 @@ import (
 
 	"penstock"
 	"penstock/internal/backlog"
-	"penstock/internal/room"
+	"penstock/internal/capacity"
 	"penstock/internal/store"
 )
 
@@ -141,7 +141,7 @@ func (s *Service) weigh(ctx context.Context, d *draft, t *Trial) error {
 
 // queueTrial asks the queue for a place and leaves it again. Codes: queue_full, overloaded, too_large.
 func (s *Service) queueTrial(t *Trial, d draft) error {
-	if err := s.Backlog.Enter(d.arrival); err != nil {
+	if err := s.Backlog.Admit(d.arrival); err != nil {
 		return err
 	}
 	defer s.Backlog.Dropped(d.arrival)
@@ -157,10 +157,10 @@ func (s *Service) queueTrial(t *Trial, d draft) error {
 // rate_limited, overloaded.
 func (s *Service) limitTrial(ctx context.Context, caller penstock.Caller, o JobOrder) (refusal, err error) {
 	names := s.Config.Current().Names(o.Model)
-	stay, refusal := s.Limits.Enter(ctx, &caller, names, submitUse(o))
+	limitHold, refusal := s.Limits.Admit(ctx, &caller, names, submitUse(o))
 	if refusal != nil { // there may be none left of what is asked for, and yet enough for asking
-		stay, err = s.Limits.Enter(ctx, &caller, names, room.Use{Dry: true})
+		limitHold, err = s.Limits.Admit(ctx, &caller, names, capacity.Use{Dry: true})
 	}
-	stay.Leave()
+	limitHold.Leave()
 	return refusal, err
 }

@@ -22,13 +22,13 @@ import (
 	"penstock/internal/attempt"
 	"penstock/internal/budget"
 	"penstock/internal/cache"
+	"penstock/internal/capacity"
 	"penstock/internal/config"
 	"penstock/internal/deliver"
 	"penstock/internal/directory"
 	"penstock/internal/file"
 	"penstock/internal/inflight"
 	"penstock/internal/record"
-	"penstock/internal/room"
 	"penstock/internal/sign"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
@@ -44,8 +44,8 @@ type Runner interface {
 	Explain(task attempt.Task) (attempt.Explanation, error)
 }
 
-// Letters is what can be read of dead letters.
-type Letters interface {
+// DeadLetters is what can be read of dead letters.
+type DeadLetters interface {
 	DeadLetters(ctx context.Context, tenant penstock.TenantID, p store.DeadLetterPage) ([]store.DeadLetter, error)
 	DeadLetterGroups(ctx context.Context, tenant penstock.TenantID, p store.DeadLetterGroupPage) ([]store.DeadLetterGroup, error)
 }
@@ -65,22 +65,22 @@ type Batches interface {
 
 // Deps are the services behind the surface.
 type Deps struct {
-	Config   *config.Live
-	Budgets  *budget.Book
-	Usage    usage.Reporter
-	Admit    *admit.Service
-	Runner   Runner
-	Recorder *record.Recorder
-	Cache    *cache.Cache // nil for none
-	Jobs     store.Jobs
-	Inputs   store.Inputs
-	Letters  Letters
-	Deleter  Deleter
-	Webhooks *webhook.Service
-	Backlog  Estimator
+	Config      *config.Live
+	Budgets     *budget.Reserver
+	Usage       usage.Reporter
+	Admit       *admit.Service
+	Runner      Runner
+	Recorder    *record.Recorder
+	Cache       *cache.Cache // nil for none
+	Jobs        store.Jobs
+	Inputs      store.Inputs
+	DeadLetters DeadLetters
+	Deleter     Deleter
+	Webhooks    *webhook.Service
+	Backlog     Estimator
 	// WaitingOn says why queued items of a job do not start, beside what operators and budgets hold back; may be nil.
 	WaitingOn func(j penstock.Job) penstock.Reason
-	Files     *file.Keeper
+	Files     *file.Service
 	Storage   store.Storage
 	Batches   Batches
 	Links     *sign.Signer
@@ -156,24 +156,24 @@ var noSniff = []string{"nosniff"}
 // call is one HTTP call being answered.
 type call struct {
 	*Server
-	route  *route
-	began  time.Time
-	span   telemetry.Span
-	w      *response
-	r      *http.Request
-	id     penstock.ID
-	caller penstock.Caller
-	words  *wording
-	model  string           // that the call is for, "" while that is not known
-	final  bool             // the answer will never change: sending the call again is in vain
-	memory inflight.Account // of its body
-	permit *room.Stay       // its place under its tenant's and key's concurrency, nil without limits
-	stay   *room.Stay
-	cancel context.CancelCauseFunc // ends it with its key; nil while that is not watched
-	ends   func()                  // gives up what a call that stays open holds, nil for nothing
-	errand *errand                 // what runs on the caller's account and is not recorded yet
-	rest   func() error            // what a handler leaves to be done when it has returned, nil for nothing
-	err    error                   // why it was not answered
+	route        *route
+	began        time.Time
+	span         telemetry.Span
+	w            *response
+	r            *http.Request
+	id           penstock.ID
+	caller       penstock.Caller
+	words        *wording
+	model        string              // that the call is for, "" while that is not known
+	final        bool                // the answer will never change: sending the call again is in vain
+	memory       inflight.Account    // of its body
+	permit       *capacity.LimitHold // its place under its tenant's and key's concurrency, nil without limits
+	limitHold    *capacity.LimitHold
+	cancel       context.CancelCauseFunc // ends it with its key; nil while that is not watched
+	ends         func()                  // gives up what a call that stays open holds, nil for nothing
+	admittedCall *admittedCall           // what runs on the caller's account and is not recorded yet
+	rest         func() error            // what a handler leaves to be done when it has returned, nil for nothing
+	err          error                   // why it was not answered
 }
 
 // endpoint serves a route.
@@ -238,7 +238,7 @@ func (c *call) run() (err error) {
 
 func (c *call) handle() error {
 	if !c.route.open {
-		if err := c.enter(c.route.Scope); err != nil {
+		if err := c.admit(c.route.Scope); err != nil {
 			return err
 		}
 	}
@@ -263,8 +263,8 @@ func (c *call) rescue(err *error) {
 	}
 }
 
-// enter finds out who calls, and whether they may. Codes: invalid_key, rate_limited, scope_missing.
-func (c *call) enter(scope penstock.Scope) (err error) {
+// admit finds out who calls, and whether they may. Codes: invalid_key, rate_limited, scope_missing.
+func (c *call) admit(scope penstock.Scope) (err error) {
 	if c.caller, err = c.authenticate(); err != nil {
 		return err
 	}

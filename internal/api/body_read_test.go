@@ -95,28 +95,28 @@ func TestOpenCalls(t *testing.T) {
 	t.Parallel()
 	var o openCalls
 	most := openBound{tenant: 3, key: 2}
-	enter := func(tenant penstock.TenantID, key string) (func(), string) {
-		return o.enter(opener{openStream, tenant, key}, most)
+	admit := func(tenant penstock.TenantID, key string) (func(), string) {
+		return o.admit(opener{openStream, tenant, key}, most)
 	}
-	first, _ := enter("acme", "a")
-	_, _ = enter("acme", "a")
-	if leave, full := enter("acme", "a"); leave != nil || full != scopeKey {
+	first, _ := admit("acme", "a")
+	_, _ = admit("acme", "a")
+	if leave, full := admit("acme", "a"); leave != nil || full != scopeKey {
 		t.Errorf("a third stream of a key: %q", full)
 	}
-	if leave, _ := enter("acme", "b"); leave == nil {
+	if leave, _ := admit("acme", "b"); leave == nil {
 		t.Error("another key of the tenant is refused")
 	}
-	if leave, full := enter("acme", "c"); leave != nil || full != scopeTenant {
+	if leave, full := admit("acme", "c"); leave != nil || full != scopeTenant {
 		t.Errorf("a fourth stream of a tenant: %q", full)
 	}
-	if leave, _ := enter("other", "a"); leave == nil {
+	if leave, _ := admit("other", "a"); leave == nil {
 		t.Error("another tenant is refused")
 	}
-	if leave, _ := o.enter(opener{openDownload, "acme", "a"}, most); leave == nil {
+	if leave, _ := o.admit(opener{openDownload, "acme", "a"}, most); leave == nil {
 		t.Error("a download is refused for streams")
 	}
 	first()
-	if leave, full := enter("acme", "a"); leave == nil {
+	if leave, full := admit("acme", "a"); leave == nil {
 		t.Errorf("a place that was given back is not there: %q", full)
 	}
 }

@@ -40,7 +40,7 @@ type cachePlan struct {
 
 // cachePlan decides how a call uses the cache: the caller's word counts most, then its key's, then the model's.
 // Codes: invalid_request.
-func (c *call) cachePlan(d *door, asked dialect.Call, a admit.Admitted) (cachePlan, error) {
+func (c *call) cachePlan(d *inferenceEndpoint, asked dialect.Call, a admit.Admitted) (cachePlan, error) {
 	plan := cachePlan{ttl: a.Model.CacheTTL}
 	if c.caller.CacheTTL > 0 {
 		plan.ttl = c.caller.CacheTTL
@@ -72,7 +72,7 @@ func (c *call) cachePlan(d *door, asked dialect.Call, a admit.Admitted) (cachePl
 }
 
 // spelled lists the headers that go on to the upstream, in a fixed order.
-func (d *door) spelled(from http.Header) []string {
+func (d *inferenceEndpoint) spelled(from http.Header) []string {
 	var all []string
 	for _, name := range d.forward {
 		all = append(all, name, strings.Join(from.Values(name), "\n"))
@@ -81,7 +81,7 @@ func (d *door) spelled(from http.Header) []string {
 }
 
 // runShared answers a call from the cache, or from a call upstream that others with the same question may join.
-func (c *call) runShared(plan cachePlan, task *attempt.Task, t *tab) error {
+func (c *call) runShared(plan cachePlan, task *attempt.Task, t *charge) error {
 	if task.Stream {
 		c.endWithKey()
 	}
@@ -98,7 +98,7 @@ func (c *call) runShared(plan cachePlan, task *attempt.Task, t *tab) error {
 	}()
 	c.w.Header().Set(headerCache, string(reading.Source))
 	c.Metrics.CacheAnswered(task.Model, string(reading.Source))
-	sink := &httpSink{w: c.w, stream: task.Stream, config: c.Config.Current(), tab: t}
+	sink := &httpSink{w: c.w, stream: task.Stream, config: c.Config.Current(), charge: t}
 	out := &attempt.Outcome{Err: reading.Copy(c.r.Context(), sink)}
 	answer := reading.Answer()
 	out.Begun, out.Target = c.w.status != 0, answer.Target
@@ -114,14 +114,14 @@ func (c *call) runShared(plan cachePlan, task *attempt.Task, t *tab) error {
 
 // lead makes the call upstream, and records it as the caller's who began it: also when that one has left, and others
 // wait for the answer.
-func (c *call) lead(task *attempt.Task, began time.Time, t *tab) cache.Call {
+func (c *call) lead(task *attempt.Task, began time.Time, t *charge) cache.Call {
 	caller := c.r.Context()
 	return func(ctx context.Context, f *cache.Flight) cache.Result {
 		recorded := false
 		defer func() {
 			if !recorded {
 				c.Recorder.Leave() // a panic, or a refusal: there is nothing sound to record
-				t.ticket.Lose()
+				t.reservation.Lose()
 			}
 		}()
 		if err := c.open(ctx, t, task); err != nil {
@@ -130,7 +130,7 @@ func (c *call) lead(task *attempt.Task, began time.Time, t *tab) cache.Call {
 		}
 		out := c.Runner.Answer(ctx, task, f)
 		t.settle(out)
-		end := outcomeOf{began: began, status: out.StatusCode, holding: t.ticket.Holding}
+		end := outcomeOf{began: began, status: out.StatusCode, holding: t.reservation.Funding}
 		switch {
 		case caller.Err() != nil:
 			end.status, end.err = statusClientClosed, errLeft()

@@ -51,11 +51,11 @@ func newDeadLetterGroupView(g store.DeadLetterGroup) deadLetterGroupView {
 }
 
 func (c *call) listDeadLetterGroups() error {
-	filter, limit, err := c.letterQuery()
+	filter, limit, err := c.deadLetterQuery()
 	if err != nil {
 		return err
 	}
-	groups, err := c.Letters.DeadLetterGroups(c.r.Context(), c.caller.Tenant.ID, store.DeadLetterGroupPage{
+	groups, err := c.DeadLetters.DeadLetterGroups(c.r.Context(), c.caller.Tenant.ID, store.DeadLetterGroupPage{
 		Filter: filter, After: c.r.URL.Query().Get("after"), Limit: limit + 1,
 	})
 	if err != nil {
@@ -69,7 +69,7 @@ func (c *call) listDeadLetterGroups() error {
 }
 
 func (c *call) listDeadLetters() error {
-	filter, limit, err := c.letterQuery()
+	filter, limit, err := c.deadLetterQuery()
 	if err != nil {
 		return err
 	}
@@ -79,19 +79,19 @@ func (c *call) listDeadLetters() error {
 			return penstock.InvalidParam("after", "after: %v.", err)
 		}
 	}
-	letters, err := c.Letters.DeadLetters(c.r.Context(), c.caller.Tenant.ID, p)
+	deadLetters, err := c.DeadLetters.DeadLetters(c.r.Context(), c.caller.Tenant.ID, p)
 	if err != nil {
 		return err
 	}
-	out := page[deadLetterView]{Object: "list", Data: []deadLetterView{}, HasMore: len(letters) > limit}
-	for _, d := range letters[:min(limit, len(letters))] {
+	out := page[deadLetterView]{Object: "list", Data: []deadLetterView{}, HasMore: len(deadLetters) > limit}
+	for _, d := range deadLetters[:min(limit, len(deadLetters))] {
 		out.Data = append(out.Data, newDeadLetterView(d))
 	}
 	return c.json(http.StatusOK, out)
 }
 
-// letterQuery reads which dead letters are asked for, and how many in a page.
-func (c *call) letterQuery() (store.DeadLetterFilter, int, error) {
+// deadLetterQuery reads which dead letters are asked for, and how many in a page.
+func (c *call) deadLetterQuery() (store.DeadLetterFilter, int, error) {
 	q := c.r.URL.Query()
 	f := deadLetterFilter{
 		JobID: q.Get("job_id"), Model: q.Get("model"), Code: penstock.Code(q.Get("code")), ErrorKind: q.Get("error_kind"),
@@ -169,21 +169,21 @@ type deadLetterDismiss struct {
 	deadLetterSelection
 }
 
-// readLetterOrder reads a body and the selection in it.
-func (c *call) readLetterOrder(into any, selection *deadLetterSelection) (admit.LetterOrder, error) {
+// readDeadLetterOrder reads a body and the selection in it.
+func (c *call) readDeadLetterOrder(into any, selection *deadLetterSelection) (admit.DeadLetterOrder, error) {
 	if len(c.r.Header.Values("Idempotency-Key")) > 0 {
-		return admit.LetterOrder{}, penstock.InvalidParam("Idempotency-Key",
+		return admit.DeadLetterOrder{}, penstock.InvalidParam("Idempotency-Key",
 			"A dead letter is dealt with once, however often it is asked for: leave Idempotency-Key out here.")
 	}
 	body, err := c.readBody()
 	if err != nil {
-		return admit.LetterOrder{}, err
+		return admit.DeadLetterOrder{}, err
 	}
 	if err := decode(body, into); err != nil {
-		return admit.LetterOrder{}, err
+		return admit.DeadLetterOrder{}, err
 	}
 	filter, err := selection.Filter.deliberate()
-	return admit.LetterOrder{Filter: filter, DryRun: selection.DryRun}, err
+	return admit.DeadLetterOrder{Filter: filter, DryRun: selection.DryRun}, err
 }
 
 // deadLetterRetriedView is what became of dead letters that were to be retried.
@@ -210,7 +210,7 @@ type skippedJobView struct {
 
 func (c *call) retryDeadLetters() error {
 	var in deadLetterRetry
-	order, err := c.readLetterOrder(&in, &in.deadLetterSelection)
+	order, err := c.readDeadLetterOrder(&in, &in.deadLetterSelection)
 	if err != nil {
 		return err
 	}
@@ -233,7 +233,7 @@ func (c *call) retryDeadLetters() error {
 	}
 	for _, j := range report.Skipped {
 		out.Skipped = append(out.Skipped, skippedJobView{
-			JobID: penstock.ViewJob.Format(j.Job), Items: j.Letters, Error: penstock.ItemError{Code: j.Reason.Code, Message: j.Reason.Message},
+			JobID: penstock.ViewJob.Format(j.Job), Items: j.DeadLetters, Error: penstock.ItemError{Code: j.Reason.Code, Message: j.Reason.Message},
 		})
 	}
 	defer c.Admit.Wake()
@@ -250,7 +250,7 @@ type deadLetterDismissedView struct {
 
 func (c *call) dismissDeadLetters() error {
 	var in deadLetterDismiss
-	order, err := c.readLetterOrder(&in, &in.deadLetterSelection)
+	order, err := c.readDeadLetterOrder(&in, &in.deadLetterSelection)
 	if err != nil {
 		return err
 	}

@@ -18,8 +18,8 @@ type eventView struct {
 	Data      any                `json:"data" about:"job.*: how the job stood (status, outcome, model, tags, counts, usage), as in a webhook. item.delta: text, what the answer goes on with. item.reset: null; what the item said before does not count. Others: how the item ended, without its response."`
 }
 
-// jobNewsView is how a job stood when something happened to it. Webhooks carry the same.
-type jobNewsView struct {
+// jobEventView is how a job stood when something happened to it. Webhooks carry the same.
+type jobEventView struct {
 	Status  penstock.Status   `json:"status"`
 	Outcome *penstock.Outcome `json:"outcome"`
 	Model   string            `json:"model"`
@@ -50,13 +50,13 @@ func newEventView(e penstock.Event) eventView {
 			v.Data = deltaView{Text: string(e.Delta.Data)}
 		}
 	case e.State != nil:
-		v.Data = newJobNewsView(*e.State)
+		v.Data = newJobEventView(*e.State)
 	}
 	return v
 }
 
-func newJobNewsView(j penstock.Job) jobNewsView {
-	v := jobNewsView{Status: j.Status(), Model: j.Model, Tags: j.Tags, Counts: j.Counts, Usage: usageView{j.Usage, j.Cost}}
+func newJobEventView(j penstock.Job) jobEventView {
+	v := jobEventView{Status: j.Status(), Model: j.Model, Tags: j.Tags, Counts: j.Counts, Usage: usageView{j.Usage, j.Cost}}
 	if o := j.Counts.Outcome(); o != "" {
 		v.Outcome = &o
 	}

@@ -22,15 +22,15 @@ type explainView struct {
 
 // explainTargetView is how one target of the model stands.
 type explainTargetView struct {
-	Target    string            `json:"target"`
-	Place     *int              `json:"place"`    // in the order of the policy; null for one that does not come into question
-	Excluded  *string           `json:"excluded"` // why it does not
-	NoRoom    *string           `json:"no_room"`  // why it cannot be called at this moment
-	CostUSD   *string           `json:"cost_usd"` // of a call like this one
-	LatencyMS *int64            `json:"latency_ms"`
-	Quality   *float64          `json:"quality"`
-	Headroom  *float64          `json:"headroom"`
-	Score     *explainScoreView `json:"score"` // null unless the policy scores
+	Target     string            `json:"target"`
+	Place      *int              `json:"place"`    // in the order of the policy; null for one that does not come into question
+	Excluded   *string           `json:"excluded"` // why it does not
+	NoCapacity *string           `json:"no_capacity"`  // why it cannot be called at this moment
+	CostUSD    *string           `json:"cost_usd"` // of a call like this one
+	LatencyMS  *int64            `json:"latency_ms"`
+	Quality    *float64          `json:"quality"`
+	Headroom   *float64          `json:"headroom"`
+	Score      *explainScoreView `json:"score"` // null unless the policy scores
 }
 
 // explainScoreView is a score from 0 to 1, and its parts.
@@ -60,12 +60,12 @@ func (c *call) explainModel() error {
 		return penstock.InvalidParam("stream", "stream must be true or false.")
 	}
 	endpoint := penstock.Endpoint(c.r.URL.Query().Get("endpoint"))
-	if _, known := doors[endpoint]; endpoint != "" && !known {
+	if _, known := inferenceEndpoints[endpoint]; endpoint != "" && !known {
 		return penstock.InvalidParam("endpoint", "endpoint must be one that inferences come in by, such as %s.", penstock.EndpointChat)
 	}
 	name := c.r.PathValue("model")
 	considered, err := c.Admit.Consider(c.r.Context(), c.caller, admit.RequestOrder{
-		Model: name, Inference: roughly(endpoint, object), Free: doors[endpoint].free,
+		Model: name, Inference: roughly(endpoint, object), Free: inferenceEndpoints[endpoint].free,
 	})
 	if err != nil {
 		return err
@@ -116,11 +116,11 @@ func (c *call) explain(task attempt.Task, view *explainView, told map[string]exp
 	}
 	view.Chosen, view.Reason = text(e.Chosen), e.Reason
 	for _, t := range e.Targets {
-		one := explainTargetView{Target: t.Target, Excluded: text(t.Excluded), NoRoom: text(t.NoRoom)}
+		one := explainTargetView{Target: t.Target, Excluded: text(t.Excluded), NoCapacity: text(t.NoCapacity)}
 		if t.Place > 0 {
-			cost := t.Standing.Cost.String()
-			one.Place, one.CostUSD, one.Quality, one.Headroom = &t.Place, &cost, &t.Standing.Quality, &t.Standing.Headroom
-			if ms := t.Standing.Latency.Milliseconds(); t.Standing.Latency > 0 {
+			cost := t.Stats.Cost.String()
+			one.Place, one.CostUSD, one.Quality, one.Headroom = &t.Place, &cost, &t.Stats.Quality, &t.Stats.Headroom
+			if ms := t.Stats.Latency.Milliseconds(); t.Stats.Latency > 0 {
 				one.LatencyMS = &ms
 			}
 		}

@@ -17,13 +17,13 @@ import (
 	"penstock/internal/attempt"
 	"penstock/internal/backlog"
 	"penstock/internal/cache"
+	"penstock/internal/capacity"
 	"penstock/internal/config"
 	"penstock/internal/directory"
 	"penstock/internal/limit"
 	"penstock/internal/provider"
 	"penstock/internal/queue"
 	"penstock/internal/record"
-	"penstock/internal/room"
 	routing "penstock/internal/route"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
@@ -152,8 +152,8 @@ func newLimitedRig(t *testing.T, limits config.TenantLimits, speaks ...penstock.
 		RefusingUploads: func(context.Context) error { return nil },
 		Config:          live, Recorder: r.recorder, Backlog: view, Metrics: metrics, Tracer: tracer, Log: log, Clock: time.Now,
 		Admit: admit.New(admit.Deps{Config: live, Callers: directory.New(directory.Deps{Config: live, Clock: time.Now}), Jobs: r.store, Room: open{}, Backlog: view, Bell: queue.NewBell(),
-			Controls: open{}, Limits: limit.New(room.New(room.Config{Clock: still}), nil), Metrics: metrics, Clock: time.Now}),
-		Runner: attempt.New(attempt.Deps{Config: live, Providers: r.upstream, Router: routing.New(room.New(room.Config{Clock: time.Now})),
+			Controls: open{}, Limits: limit.New(capacity.New(capacity.Config{Clock: still}), nil), Metrics: metrics, Clock: time.Now}),
+		Runner: attempt.New(attempt.Deps{Config: live, Providers: r.upstream, Router: routing.New(capacity.New(capacity.Config{Clock: time.Now})),
 			Metrics: metrics, Tracer: tracer, Log: log, Clock: time.Now}),
 	})
 	if err != nil {

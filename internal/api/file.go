@@ -146,7 +146,7 @@ func (c *call) receiving() (ctx context.Context, leave func(), err error) {
 	if err := c.RefusingUploads(c.r.Context()); err != nil {
 		return nil, nil, err
 	}
-	place, err := c.uploads.enter(c.caller.Tenant.ID)
+	place, err := c.uploads.admit(c.caller.Tenant.ID)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -13,9 +13,9 @@ type uploads struct {
 	tenant map[penstock.TenantID]int
 }
 
-// enter takes a place, which leave gives back. Codes: rate_limited (the tenant has as many under way as it may),
+// admit takes a place, which leave gives back. Codes: rate_limited (the tenant has as many under way as it may),
 // overloaded (this process has).
-func (u *uploads) enter(tenant penstock.TenantID) (leave func(), err error) {
+func (u *uploads) admit(tenant penstock.TenantID) (leave func(), err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	switch {

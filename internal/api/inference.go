@@ -23,15 +23,15 @@ import (
 )
 
 const (
-	// roomWait is how long a synchronous call waits for a target with room before it is refused.
-	roomWait = 2 * time.Second
+	// capacityWait is how long a synchronous call waits for a target with room before it is refused.
+	capacityWait = 2 * time.Second
 	// keyedWait is how long a call with an Idempotency-Key waits for the job that it runs as.
 	keyedWait = 10 * time.Minute
 )
 
-// door is an endpoint of inferences: how its bodies are read, and what is particular to it. All of them
+// inferenceEndpoint is an endpoint of inferences: how its bodies are read, and what is particular to it. All of them
 // share one way, which is [inference] here and a job's in submitJob.
-type door struct {
+type inferenceEndpoint struct {
 	endpoint penstock.Endpoint
 	read     func(text []byte) (dialect.Call, error)
 	question func(string) ([]byte, error) // the body that asks one question; nil where no job can name the endpoint
@@ -43,8 +43,8 @@ type door struct {
 	estimate func(c *call, text []byte) error
 }
 
-// doors are the endpoints that inferences come in by.
-var doors = map[penstock.Endpoint]door{
+// inferenceEndpoints are the endpoints that inferences come in by.
+var inferenceEndpoints = map[penstock.Endpoint]inferenceEndpoint{
 	penstock.EndpointChat:        {endpoint: penstock.EndpointChat, read: openai.ReadChat, question: openai.ChatQuestion},
 	penstock.EndpointCompletions: {endpoint: penstock.EndpointCompletions, read: openai.ReadCompletion, question: openai.CompletionQuestion},
 	penstock.EndpointEmbeddings:  {endpoint: penstock.EndpointEmbeddings, read: openai.ReadEmbedding, question: openai.InputQuestion, silent: true},
@@ -57,12 +57,12 @@ var doors = map[penstock.Endpoint]door{
 
 // inference makes the handler of an endpoint.
 func inference(endpoint penstock.Endpoint) func(*call) error {
-	d := doors[endpoint]
+	d := inferenceEndpoints[endpoint]
 	return func(c *call) error { return c.infer(&d) }
 }
 
 // infer answers an inference at once.
-func (c *call) infer(d *door) error {
+func (c *call) infer(d *inferenceEndpoint) error {
 	if err := c.takePermit(); err != nil {
 		return err
 	}
@@ -81,28 +81,28 @@ func (c *call) takePermit() (err error) {
 }
 
 // inferText answers the inference of a body.
-func (c *call) inferText(d *door, text []byte) error {
+func (c *call) inferText(d *inferenceEndpoint, text []byte) error {
 	e, err := c.admitInference(d, text)
 	if err != nil || e == nil {
 		return err
 	}
 	if e.plan.ttl > 0 {
-		return c.runShared(e.plan, &e.task, e.tab)
+		return c.runShared(e.plan, &e.task, e.charge)
 	}
 	return c.runCall(e)
 }
 
-// errand is an inference that was admitted.
-type errand struct {
-	task  attempt.Task
-	plan  cachePlan
-	tab   *tab
-	began time.Time
+// admittedCall is an inference that was admitted.
+type admittedCall struct {
+	task   attempt.Task
+	plan   cachePlan
+	charge *charge
+	began  time.Time
 }
 
 // admitInference reads and admits an inference, and takes the places that it needs. It returns nil when the answer was
 // given by other means.
-func (c *call) admitInference(d *door, text []byte) (*errand, error) {
+func (c *call) admitInference(d *inferenceEndpoint, text []byte) (*admittedCall, error) {
 	asked, err := d.read(text)
 	if err != nil {
 		return nil, err
@@ -119,8 +119,8 @@ func (c *call) admitInference(d *door, text []byte) (*errand, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.stay = admitted.Stay
-	c.tellWait(admitted.Stay.WaitedFor())
+	c.limitHold = admitted.LimitHold
+	c.tellWait(admitted.LimitHold.WaitedFor())
 	plan, err := c.cachePlan(d, asked, admitted)
 	if err != nil {
 		return nil, err
@@ -128,13 +128,13 @@ func (c *call) admitInference(d *door, text []byte) (*errand, error) {
 	if err := c.Recorder.Place(); err != nil {
 		return nil, err
 	}
-	e := &errand{plan: plan, task: attempt.Task{
+	e := &admittedCall{plan: plan, task: attempt.Task{
 		Subject: c.id, Tenant: c.caller.Tenant.ID, Owner: c.caller.Tenant.ID, Model: asked.Model, Lane: penstock.LaneRealtime, Targets: admitted.Targets, Endpoint: d.endpoint,
 		Header: d.forwarded(c.r.Header), Body: asked.Object.Text, Object: new(asked.Object), Stream: asked.Stream, IncludeUsage: asked.IncludeUsage,
-		Bound: admitted.Bound, Wait: roomWait, MaxOutputTokens: asked.MaxOutputTokens * asked.Choices,
+		Bound: admitted.Bound, Wait: capacityWait, MaxOutputTokens: asked.MaxOutputTokens * asked.Choices,
 	}}
 	names := penstock.ModelNames{Asked: asked.Model, Answers: admitted.Model.Name}
-	e.tab = &tab{door: d, permit: c.permit, stay: c.stay, demand: budget.Demand{Caller: c.caller, Model: names, Most: admitted.Bound, Less: admitted.Less}}
+	e.charge = &charge{inferenceEndpoint: d, permit: c.permit, limitHold: c.limitHold, demand: budget.Demand{Caller: c.caller, Model: names, Most: admitted.Bound, Less: admitted.Less}}
 	return e, nil
 }
 
@@ -145,7 +145,7 @@ func inferenceOf(asked dialect.Call) admit.Inference {
 }
 
 // forwarded returns the headers that go on to the upstream.
-func (d *door) forwarded(from http.Header) http.Header {
+func (d *inferenceEndpoint) forwarded(from http.Header) http.Header {
 	var to http.Header
 	for _, name := range d.forward {
 		if values := from.Values(name); len(values) > 0 {
@@ -159,16 +159,16 @@ func (d *door) forwarded(from http.Header) http.Header {
 }
 
 // runCall runs an admitted call up to where its answer begins, and leaves the rest of it to be done.
-func (c *call) runCall(e *errand) error {
+func (c *call) runCall(e *admittedCall) error {
 	if e.task.Stream {
 		c.endWithKey()
 	}
-	if err := c.open(c.r.Context(), e.tab, &e.task); err != nil {
+	if err := c.open(c.r.Context(), e.charge, &e.task); err != nil {
 		c.Recorder.Leave()
 		return err
 	}
-	c.errand, e.began = e, c.Clock()
-	sink := &httpSink{w: c.w, stream: e.task.Stream, config: c.Config.Current(), tab: e.tab}
+	c.admittedCall, e.began = e, c.Clock()
+	sink := &httpSink{w: c.w, stream: e.task.Stream, config: c.Config.Current(), charge: e.charge}
 	pass := c.Runner.Begin(c.r.Context(), &e.task, sink)
 	if e.task.Body == nil { // a stream goes on without it
 		c.memory.Close()
@@ -180,26 +180,26 @@ func (c *call) runCall(e *errand) error {
 // abandon gives back what a call holds that was not settled because of a panic: there is nothing sound to record, and
 // nobody knows what was spent.
 func (c *call) abandon() {
-	c.stay.Leave()
+	c.limitHold.Leave()
 	c.permit.Leave()
-	if c.errand != nil {
+	if c.admittedCall != nil {
 		c.Recorder.Leave()
-		c.errand.tab.ticket.Lose()
+		c.admittedCall.charge.reservation.Lose()
 	}
 }
 
 // finish settles a call, answers it if that was not done, and records it, whatever came of it.
 func (c *call) finish(out *attempt.Outcome, sink *httpSink) error {
-	e := c.errand
-	e.tab.settle(out)
+	e := c.admittedCall
+	e.charge.settle(out)
 	var err error
-	if estimate := e.tab.door.estimate; estimate != nil && (errors.Is(out.Err, attempt.ErrUnspoken) || unserved(out.Err)) {
+	if estimate := e.charge.inferenceEndpoint.estimate; estimate != nil && (errors.Is(out.Err, attempt.ErrNotServed) || unserved(out.Err)) {
 		err = estimate(c, e.task.Body)
 	} else {
 		err = c.conclude(out, sink)
 	}
-	c.Recorder.Add(c.recordOf(&e.task, out, outcomeOf{began: e.began, err: err, status: c.w.status, holding: e.tab.ticket.Holding}))
-	c.errand = nil
+	c.Recorder.Add(c.recordOf(&e.task, out, outcomeOf{began: e.began, err: err, status: c.w.status, holding: e.charge.reservation.Funding}))
+	c.admittedCall = nil
 	sink.end()
 	return nil
 }
@@ -277,14 +277,14 @@ type outcomeOf struct {
 	err    error
 	status int // that the caller saw
 	// holding is what it was paid from.
-	holding penstock.Holding
+	holding penstock.Funding
 }
 
 func (c *call) recordOf(task *attempt.Task, out *attempt.Outcome, o outcomeOf) penstock.Request {
 	r := penstock.Request{
 		ID: c.id, Tenant: c.caller.Tenant.ID, Key: c.caller.Key, Endpoint: task.Endpoint, Model: task.Model, Stream: task.Stream,
 		Status: penstock.StatusSucceeded, StatusCode: o.status, Target: out.Target, Usage: out.Usage, Cost: out.Cost,
-		Forfeit: out.Forfeit, Holding: o.holding, Attempts: out.Attempts, StartedAt: o.began, FinishedAt: c.Clock(),
+		Forfeit: out.Forfeit, Funding: o.holding, Attempts: out.Attempts, StartedAt: o.began, FinishedAt: c.Clock(),
 	}
 	if n := len(out.Attempts); n > 0 {
 		r.FirstTokenAt = out.Attempts[n-1].FirstTokenAt
@@ -308,7 +308,7 @@ type httpSink struct {
 	out    *http.ResponseController
 	stream bool
 	config *config.Snapshot
-	tab    *tab
+	charge *charge
 	last   []byte // the end of a stream, which is sent when the call is recorded
 	cut    bool   // the answer broke off where no error can be said any more
 }
@@ -319,7 +319,7 @@ func (s *httpSink) Begin(target string, meta provider.Meta) error {
 	if t := s.config.Targets[target]; t != nil && t.Unpriced {
 		h.Set(headerUnpriced, "true")
 	}
-	tellBudgets(h, s.tab.ticket.Warnings)
+	tellBudgets(h, s.charge.reservation.Warnings)
 	if s.stream {
 		h["Cache-Control"], h["X-Accel-Buffering"] = []string{"no-cache"}, []string{"no"}
 		s.out = http.NewResponseController(s.w)
@@ -374,7 +374,7 @@ func (c *call) errorEvent(e *penstock.Error, typ []byte) []byte {
 }
 
 // inferAsJob runs a call that must not run twice as a job, and waits for it.
-func (c *call) inferAsJob(d *door, asked dialect.Call, key string) error {
+func (c *call) inferAsJob(d *inferenceEndpoint, asked dialect.Call, key string) error {
 	if asked.Stream {
 		return penstock.InvalidParam("Idempotency-Key", "A streamed call cannot be repeated; leave out stream or Idempotency-Key.")
 	}

@@ -28,12 +28,12 @@ var streamMeta = provider.Meta{StatusCode: 200, ContentType: "text/event-stream"
 func TestDoorsAreTheEndpoints(t *testing.T) {
 	t.Parallel()
 	for _, e := range penstock.Endpoints {
-		if d := doors[e]; d.endpoint != e || d.read == nil || d.question == nil {
+		if d := inferenceEndpoints[e]; d.endpoint != e || d.read == nil || d.question == nil {
 			t.Errorf("%s has no door that a job can use: %+v", e, d)
 		}
 	}
-	if len(doors) != len(penstock.Endpoints)+1 {
-		t.Errorf("there are %d doors for %d endpoints and the count of tokens", len(doors), len(penstock.Endpoints))
+	if len(inferenceEndpoints) != len(penstock.Endpoints)+1 {
+		t.Errorf("there are %d doors for %d endpoints and the count of tokens", len(inferenceEndpoints), len(penstock.Endpoints))
 	}
 }
 

@@ -50,7 +50,7 @@ const MaxWait = 60 * time.Second
 func (c *call) submitJob() error {
 	limits := c.Config.Current().Process.Limits
 	if n := c.r.ContentLength; n < 0 || n > limits.MaxBodyBytes {
-		leave, err := c.uploads.enter(c.caller.Tenant.ID) // as much memory as an upload, and more
+		leave, err := c.uploads.admit(c.caller.Tenant.ID) // as much memory as an upload, and more
 		if err != nil {
 			return err
 		}
@@ -143,7 +143,7 @@ func (in *jobCreate) terms() (admit.JobOrder, error) {
 		Endpoint: in.Endpoint, Model: in.Model, Lane: in.Lane, Deadline: in.Deadline, Tags: in.Tags,
 	}
 	if in.Stream {
-		if d := doorOf(in.Endpoint); d.silent {
+		if d := inferenceEndpointOf(in.Endpoint); d.silent {
 			return o, penstock.InvalidParam("stream", "stream is true, but %s has no text that could be shown while it arrives; leave it out.", d.endpoint)
 		}
 		o.Stream = penstock.StreamText
@@ -166,8 +166,8 @@ func (in *jobCreate) order(limits config.Limits) (admit.JobOrder, error) {
 	if err != nil {
 		return o, err
 	}
-	form := Form{door: doorOf(in.Endpoint), model: in.Model}
-	inputs, err := in.inputs(form.door)
+	form := Form{inferenceEndpoint: inferenceEndpointOf(in.Endpoint), model: in.Model}
+	inputs, err := in.inputs(form.inferenceEndpoint)
 	if err != nil {
 		return o, err
 	}
@@ -200,16 +200,16 @@ type namedInput struct {
 	path string
 }
 
-// doorOf is the endpoint that the bodies are written for. One that no job can name is admission's to refuse;
+// inferenceEndpointOf is the endpoint that the bodies are written for. One that no job can name is admission's to refuse;
 // until then its bodies are read as those of a chat.
-func doorOf(endpoint penstock.Endpoint) door {
+func inferenceEndpointOf(endpoint penstock.Endpoint) inferenceEndpoint {
 	if endpoint.Valid() {
-		return doors[endpoint]
+		return inferenceEndpoints[endpoint]
 	}
-	return doors[penstock.EndpointChat]
+	return inferenceEndpoints[penstock.EndpointChat]
 }
 
-func (in *jobCreate) inputs(d door) ([]namedInput, error) {
+func (in *jobCreate) inputs(d inferenceEndpoint) ([]namedInput, error) {
 	switch {
 	case given(in.Input) && in.Inputs != nil:
 		return nil, penstock.InvalidParam("inputs", "Both input and inputs are given; exactly one is wanted.")
@@ -229,7 +229,7 @@ func (in *jobCreate) inputs(d door) ([]namedInput, error) {
 }
 
 // inputBody turns a plain question into a body.
-func inputBody(v jsontext.Value, d door) ([]byte, error) {
+func inputBody(v jsontext.Value, d inferenceEndpoint) ([]byte, error) {
 	if v.Kind() != '"' {
 		return v, nil
 	}
@@ -252,7 +252,7 @@ func (in *jobCreate) defaults() (body.Object, error) {
 }
 
 // complete adds what the dialect needs and neither the body nor the job's defaults have.
-func (d door) complete(text []byte) ([]byte, error) {
+func (d inferenceEndpoint) complete(text []byte) ([]byte, error) {
 	if d.needs == "" {
 		return text, nil
 	}

@@ -14,14 +14,14 @@ import (
 
 // Form is what the bodies of one job have in common: how they are read, and what they are completed with.
 type Form struct {
-	door     door
-	model    string
-	defaults body.Object
+	inferenceEndpoint inferenceEndpoint
+	model             string
+	defaults          body.Object
 }
 
 // FormOf is the form of a job whose inputs are read later.
 func FormOf(j penstock.Job, defaults []byte) (Form, error) {
-	f := Form{door: doorOf(j.Endpoint), model: j.Model}
+	f := Form{inferenceEndpoint: inferenceEndpointOf(j.Endpoint), model: j.Model}
 	if len(defaults) == 0 {
 		return f, nil
 	}
@@ -33,8 +33,8 @@ func FormOf(j penstock.Job, defaults []byte) (Form, error) {
 // Line completes and reads a line of a file as the input of any other job. Codes: invalid_request (it cannot be
 // run), too_large.
 func (f Form) Line(l file.Line, most int64) (admit.Inference, error) {
-	if l.Endpoint != "" && l.Endpoint != f.door.endpoint {
-		return admit.Inference{}, penstock.InvalidParam("url", "url is %s, but the job's endpoint is %s.", l.Endpoint, f.door.endpoint)
+	if l.Endpoint != "" && l.Endpoint != f.inferenceEndpoint.endpoint {
+		return admit.Inference{}, penstock.InvalidParam("url", "url is %s, but the job's endpoint is %s.", l.Endpoint, f.inferenceEndpoint.endpoint)
 	}
 	inf, err := f.inference(namedInput{jobInput{CustomID: l.CustomID, Body: l.Body}, "body"})
 	if err == nil && int64(len(inf.Body)) > most {
@@ -52,11 +52,11 @@ func (f Form) inference(input namedInput) (admit.Inference, error) {
 	if err != nil {
 		return admit.Inference{}, penstock.InvalidParam(input.path, "%s %v.", input.path, err)
 	}
-	text, err := f.door.complete(object.WithDefaults(f.defaults))
+	text, err := f.inferenceEndpoint.complete(object.WithDefaults(f.defaults))
 	if err != nil {
 		return admit.Inference{}, err
 	}
-	asked, err := f.door.read(text)
+	asked, err := f.inferenceEndpoint.read(text)
 	if err != nil {
 		e := penstock.AsError(err)
 		return admit.Inference{}, penstock.InvalidParam(input.path+"."+e.Param, "%s.%s", input.path, e.Message)
@@ -131,7 +131,7 @@ func (c *call) overLines(o *admit.JobOrder, l admit.Lines) error {
 	if len(l.Batch.Defaults) > store.MaxDefaultsBytes {
 		return penstock.InvalidParam("defaults", "defaults has more than %d bytes, the most beside a file.", store.MaxDefaultsBytes)
 	}
-	each, err := defaultsOf(doorOf(o.Endpoint), l.Batch.Defaults)
+	each, err := defaultsOf(inferenceEndpointOf(o.Endpoint), l.Batch.Defaults)
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (c *call) overLines(o *admit.JobOrder, l admit.Lines) error {
 }
 
 // defaultsOf reads what defaults say about every line.
-func defaultsOf(d door, defaults []byte) (asked dialect.Call, err error) {
+func defaultsOf(d inferenceEndpoint, defaults []byte) (asked dialect.Call, err error) {
 	if len(defaults) == 0 {
 		defaults = []byte("{}")
 	}

@@ -62,6 +62,6 @@ func (in jobRetry) terms(traceParent string) admit.RetryTerms {
 
 // readStored reads what has to be known of a body that was accepted before.
 func readStored(endpoint penstock.Endpoint, text []byte) (admit.Inference, error) {
-	asked, err := doors[endpoint].read(text)
+	asked, err := inferenceEndpoints[endpoint].read(text)
 	return inferenceOf(asked), err
 }

@@ -8,24 +8,24 @@ import (
 
 	"penstock"
 	"penstock/internal/attempt"
+	"penstock/internal/capacity"
 	"penstock/internal/limit"
-	"penstock/internal/room"
 	"penstock/internal/store"
 )
 
 // settleLimits gives a call's room under its caller's limits back, for what it used.
-func settleLimits(d *door, stay *room.Stay, out *attempt.Outcome) {
+func settleLimits(d *inferenceEndpoint, limitHold *capacity.LimitHold, out *attempt.Outcome) {
 	if d.free {
-		stay.Done(penstock.Usage{})
+		limitHold.Done(penstock.Usage{})
 		return
 	}
 	for i := range out.Attempts {
 		if !out.Attempts[i].UsageKnown && out.Forfeit > 0 {
-			stay.Leave() // an upstream may have worked without telling: the estimate stands
+			limitHold.Leave() // an upstream may have worked without telling: the estimate stands
 			return
 		}
 	}
-	stay.Done(out.Usage)
+	limitHold.Done(out.Usage)
 }
 
 // headerLimitWait says for how many milliseconds a call waited for its turn under its caller's limits, if it did.
@@ -57,18 +57,18 @@ func tryOf(r *http.Request) store.Try {
 //
 // It is on the way of every answer, so names are in canonical form and numbers are not formatted by package fmt.
 func (c *call) tellLimits() {
-	var few [limit.MaxStandings]room.Standing
-	standings := c.Admit.AppendStandings(few[:0], &c.caller, c.model)
-	if len(standings) == 0 {
+	var few [limit.MaxLimitStates]capacity.LimitState
+	states := c.Admit.AppendLimitStates(few[:0], &c.caller, c.model)
+	if len(states) == 0 {
 		return
 	}
 	h := c.w.Header()
-	tellStandard(h, standings)
+	tellStandard(h, states)
 	if c.anthropic() {
 		now := c.Clock()
 		for i := range anthropicLimits {
 			fields := &anthropicLimits[i]
-			if s := nearest(standings, fields.resources); s != nil {
+			if s := nearest(states, fields.resources); s != nil {
 				fields.tell(h, s, now.Add(s.Reset).UTC().Format(time.RFC3339))
 			}
 		}
@@ -76,7 +76,7 @@ func (c *call) tellLimits() {
 	}
 	for i := range openaiLimits {
 		fields := &openaiLimits[i]
-		if s := nearest(standings, fields.resources); s != nil {
+		if s := nearest(states, fields.resources); s != nil {
 			fields.tell(h, s, s.Reset.Round(time.Millisecond).String())
 		}
 	}
@@ -88,7 +88,7 @@ type limitFields struct {
 	resources               []string
 }
 
-func (f *limitFields) tell(h http.Header, s *room.Standing, reset string) {
+func (f *limitFields) tell(h http.Header, s *capacity.LimitState, reset string) {
 	values := [...]string{strconv.FormatInt(s.Limit, 10), strconv.FormatInt(s.Left, 10), reset}
 	h[f.limit], h[f.remaining], h[f.reset] = values[0:1:1], values[1:2:2], values[2:3:3]
 }
@@ -108,18 +108,18 @@ var (
 )
 
 // tellStandard writes the fields of the IETF's draft: each limit under a name of its own.
-func tellStandard(h http.Header, standings []room.Standing) {
+func tellStandard(h http.Header, states []capacity.LimitState) {
 	const usual = 3 * 40 // bytes of a caller with three limits
-	policies, states := make([]byte, 0, usual), make([]byte, 0, usual)
-	for i := range standings {
-		s, window := &standings[i], int64(60)
+	policies, items := make([]byte, 0, usual), make([]byte, 0, usual)
+	for i := range states {
+		s, window := &states[i], int64(60)
 		if s.Daily {
 			window = 24 * 60 * 60
 		}
 		policies = appendItem(policies, s, [...]parameter{{";q=", s.Limit}, {";w=", window}})
-		states = appendItem(states, s, [...]parameter{{";r=", s.Left}, {";t=", int64(math.Ceil(s.Reset.Seconds()))}})
+		items = appendItem(items, s, [...]parameter{{";r=", s.Left}, {";t=", int64(math.Ceil(s.Reset.Seconds()))}})
 	}
-	h["Ratelimit-Policy"], h["Ratelimit"] = []string{string(policies)}, []string{string(states)}
+	h["Ratelimit-Policy"], h["Ratelimit"] = []string{string(policies)}, []string{string(items)}
 }
 
 // parameter is a number that an item of a structured field says.
@@ -129,7 +129,7 @@ type parameter struct {
 }
 
 // appendItem adds a limit to a list of the standard's fields.
-func appendItem(b []byte, s *room.Standing, parameters [2]parameter) []byte {
+func appendItem(b []byte, s *capacity.LimitState, parameters [2]parameter) []byte {
 	if len(b) > 0 {
 		b = append(b, ", "...)
 	}
@@ -141,10 +141,10 @@ func appendItem(b []byte, s *room.Standing, parameters [2]parameter) []byte {
 }
 
 // nearest is the limit on any of the resources that has the least part of it left.
-func nearest(standings []room.Standing, resources []string) *room.Standing {
-	var least *room.Standing
-	for i := range standings {
-		s := &standings[i]
+func nearest(states []capacity.LimitState, resources []string) *capacity.LimitState {
+	var least *capacity.LimitState
+	for i := range states {
+		s := &states[i]
 		for _, r := range resources {
 			if s.Resource == r && (least == nil || float64(s.Left)/float64(s.Limit) < float64(least.Left)/float64(least.Limit)) {
 				least = s

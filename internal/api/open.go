@@ -111,7 +111,7 @@ func (c *call) stayOpen(kind openKind) error {
 	if kind == openDownload {
 		most, name = openBound{limits.MaxTenantDownloads, limits.MaxKeyDownloads}, "downloads"
 	}
-	leave, scope := c.opened.enter(opener{kind, c.caller.Tenant.ID, c.caller.Key}, most)
+	leave, scope := c.opened.admit(opener{kind, c.caller.Tenant.ID, c.caller.Key}, most)
 	if leave == nil {
 		who, n := fmt.Sprintf("Tenant %s", c.caller.Tenant.ID), most.tenant
 		if scope == scopeKey {
@@ -131,8 +131,8 @@ var openResources = map[openKind]string{openStream: "streams", openDownload: "do
 // The scopes of bounds, as metrics call them.
 const scopeTenant, scopeKey = "tenant", "key"
 
-// enter takes a place, or returns whose places are all taken.
-func (o *openCalls) enter(by opener, most openBound) (leave func(), full string) {
+// admit takes a place, or returns whose places are all taken.
+func (o *openCalls) admit(by opener, most openBound) (leave func(), full string) {
 	all := by
 	all.key = ""
 	o.mu.Lock()

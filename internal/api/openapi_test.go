@@ -334,7 +334,7 @@ func sampleViews() []any {
 		ErrorCode: penstock.CodeUpstreamError, Error: "It broke.", Target: "openai-mini", Usage: usage, Cost: 7, Forfeit: 9, Attempts: attempts,
 		StartedAt: sampleTime, FirstTokenAt: sampleTime, FinishedAt: sampleTime,
 	}
-	letter := store.DeadLetter{
+	deadLetter := store.DeadLetter{
 		Item: succeeded.ID, Job: id, Model: "fast", Code: penstock.CodeUpstreamTimeout, Kind: "timeout", Message: "Too slow.",
 		Fingerprint: "f1", CreatedAt: sampleTime,
 	}
@@ -351,11 +351,11 @@ func sampleViews() []any {
 		newRequestView(penstock.Request{ID: id, Endpoint: penstock.EndpointChat, Status: penstock.StatusSucceeded}), newRequestView(fullRequest),
 		page[deadLetterView]{Object: "list"},
 		page[deadLetterView]{Object: "list", Data: []deadLetterView{
-			newDeadLetterView(letter), newDeadLetterView(store.DeadLetter{Code: penstock.CodeCancelled}),
+			newDeadLetterView(deadLetter), newDeadLetterView(store.DeadLetter{Code: penstock.CodeCancelled}),
 		}},
 		page[deadLetterGroupView]{Object: "list"},
 		page[deadLetterGroupView]{Object: "list", Data: []deadLetterGroupView{
-			newDeadLetterGroupView(store.DeadLetterGroup{Fingerprint: "f1", Count: 2, Model: "fast", FirstAt: sampleTime, LastAt: sampleTime, Sample: letter}),
+			newDeadLetterGroupView(store.DeadLetterGroup{Fingerprint: "f1", Count: 2, Model: "fast", FirstAt: sampleTime, LastAt: sampleTime, Sample: deadLetter}),
 			newDeadLetterGroupView(store.DeadLetterGroup{Sample: store.DeadLetter{Code: penstock.CodePoison}}),
 		}, HasMore: true},
 		deadLetterRetriedView{Object: "dead_letter_retry", DryRun: true},
@@ -368,7 +368,7 @@ func sampleViews() []any {
 		explainView{Object: "model.explanation", Model: "fast", Policy: penstock.PolicyCheapest, Chosen: text("a"), Reason: "why", Targets: []explainTargetView{
 			{Target: "a", Place: new(1), CostUSD: text("0.000000100"), LatencyMS: new(int64(120)), Quality: new(0.5), Headroom: new(1.0),
 				Score: &explainScoreView{Total: 1, Cost: 1, Latency: 1}},
-			{Target: "b", Excluded: text("lacks vision"), NoRoom: text("is full")}}},
+			{Target: "b", Excluded: text("lacks vision"), NoCapacity: text("is full")}}},
 		healthView{Status: "degraded", Reason: text("The disk is nearly full.")}, deletedView{ID: "job_1", Object: "job", Deleted: true},
 		sampleWebhook(), sampleDelivery(), page[webhookView]{Data: []webhookView{sampleWebhook()}}, page[deliveryView]{Data: []deliveryView{sampleDelivery()}}, secretView{},
 	}

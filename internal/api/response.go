@@ -39,7 +39,7 @@ func (c *call) createResponse() error {
 		return err
 	}
 	if !wanted {
-		return c.inferText(new(doors[penstock.EndpointResponses]), text)
+		return c.inferText(new(inferenceEndpoints[penstock.EndpointResponses]), text)
 	}
 	asked, err := openai.ReadResponse(kept.Body)
 	if err != nil {

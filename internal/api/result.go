@@ -32,7 +32,7 @@ func (c *call) streamResults() error {
 }
 
 // results are what is to be read: those of a job behind a place, or of several jobs one behind the other, as one of the
-// doors has them.
+// inferenceEndpoints has them.
 type results struct {
 	jobs []penstock.ID
 	page store.ResultPage

@@ -66,8 +66,8 @@ var (
 var passedOn = []answer{{Status: 200, About: "What the upstream answered.", Body: anyObject{}},
 	{Status: 200, About: "With stream: true, what the upstream streams.", Type: typeSSE, Body: anyObject{}}}
 
-// letterParams narrow down dead letters.
-var letterParams = []param{
+// deadLetterParams narrow down dead letters.
+var deadLetterParams = []param{
 	{Name: "job_id", In: "query", About: "Only those of this job."}, {Name: "model", In: "query", About: "Only those of this model."},
 	{Name: "code", In: "query", About: "Only those that failed with this code."},
 	{Name: "error_kind", In: "query", About: "Only those whose last upstream error was of this kind."},
@@ -132,11 +132,11 @@ var coreRoutes = []route{
 		Answers: []answer{{Status: 200, About: "The call and what was tried for it.", Body: requestView{}}}, serve: (*call).readRequest},
 	{Method: "GET", Path: "/v1/dead_letters", Scope: penstock.ScopeJobsRead,
 		Summary: "List failed items that nobody has dealt with, grouped by the fingerprint of their error",
-		Params:  append([]param{limitPage, {Name: "after", In: "query", About: "The last fingerprint of the page before."}}, letterParams...),
+		Params:  append([]param{limitPage, {Name: "after", In: "query", About: "The last fingerprint of the page before."}}, deadLetterParams...),
 		Answers: []answer{{Status: 200, About: "A page of groups, in the order of their fingerprints.", Body: page[deadLetterGroupView]{}}},
 		serve:   (*call).listDeadLetterGroups},
 	{Method: "GET", Path: "/v1/dead_letters/items", Scope: penstock.ScopeJobsRead, Summary: "List failed items that nobody has dealt with, oldest first",
-		Params:  append([]param{limitPage, {Name: "after", In: "query", About: "The last item_id of the page before."}}, letterParams...),
+		Params:  append([]param{limitPage, {Name: "after", In: "query", About: "The last item_id of the page before."}}, deadLetterParams...),
 		Answers: []answer{{Status: 200, About: "A page of dead letters.", Body: page[deadLetterView]{}}}, serve: (*call).listDeadLetters},
 	{Method: "POST", Path: "/v1/dead_letters/retry", Scope: penstock.ScopeJobsWrite,
 		Summary: "Retry dead letters, the oldest first, in a new job for each job that they are of", Body: deadLetterRetry{},

@@ -27,6 +27,7 @@ import (
 	"penstock/internal/backlog"
 	"penstock/internal/batch"
 	"penstock/internal/budget"
+	"penstock/internal/capacity"
 	"penstock/internal/config"
 	"penstock/internal/control"
 	"penstock/internal/deliver"
@@ -40,7 +41,6 @@ import (
 	"penstock/internal/queue"
 	"penstock/internal/record"
 	"penstock/internal/retain"
-	"penstock/internal/room"
 	"penstock/internal/route"
 	"penstock/internal/sign"
 	"penstock/internal/signal"
@@ -102,18 +102,18 @@ type app struct {
 	journal        *journal.Journal // nil in a worker
 	api            *api.Server      // nil in a worker
 	pool           *work.Pool
-	keeper         *queue.Keeper
-	rooms          *room.Book
-	budgets        *budget.Book
-	parties        *room.Book // who is limited, beside targets
-	limits         *limit.Book
+	keeper         *queue.Maintainer
+	capacity       *capacity.Tracker
+	budgets        *budget.Reserver
+	scopes         *capacity.Tracker // who is limited, beside targets
+	limits         *limit.Limiter
 	router         *route.Router
 	runner         *attempt.Runner
 	children       *supervise.Pool // nil where no suspects run
 	isolated       *isolate.Runner
 	sweeper        *retain.Sweeper
 	disks          *disk.Watcher
-	files          *file.Keeper
+	files          *file.Service
 	bodies         *inflight.Pool // the memory of request bodies
 	answers        *inflight.Pool // the memory of upstreams' answers
 	splitter       *batch.Splitter
@@ -183,10 +183,10 @@ func (a *app) connect() (err error) {
 	a.connectProcesses()
 	a.readiness = newReadiness(a.probe, a.log)
 	a.recorder = record.New(record.Deps{Store: a.store, Journal: a.journal, Log: a.log})
-	a.rooms = a.newRooms(time.Now)
+	a.capacity = a.newCapacity(time.Now)
 	a.connectLimits(time.Now)
 	a.connectMemory()
-	a.router = route.New(a.rooms)
+	a.router = route.New(a.capacity)
 	a.budgets = budget.New(budget.Deps{
 		Store: a.store, Lease: func() store.Lease { return a.pool.Lease() }, Metrics: a.metrics, Log: a.log, Clock: time.Now,
 	})
@@ -219,11 +219,11 @@ func (a *app) connect() (err error) {
 	if err := a.connectPool(a.runner); err != nil {
 		return err
 	}
-	a.keeper, err = queue.NewKeeper(queue.KeeperDeps{
+	a.keeper, err = queue.NewMaintainer(queue.MaintainerDeps{
 		Store: a.store, Budgets: a.store, Bell: a.bell, Announce: announcer{a.hub, a.webhooks}, Metrics: a.metrics, Log: a.log, Interval: keepInterval(p.Work.LeaseTimeout),
 	})
 	a.metrics.CollectDepths(a.depths)
-	a.metrics.CollectRooms(a.roomStatus)
+	a.metrics.CollectCapacity(a.capacityStatus)
 	a.metrics.CollectLoad(a.load)
 	return err
 }
@@ -235,7 +235,7 @@ func (a *app) connectAPI(runner *attempt.Runner) (err error) {
 	}
 	a.api, err = api.New(api.Deps{
 		Files: a.files, Storage: a.store, RefusingUploads: a.disks.UploadRefusal, Links: links, Batches: a.store,
-		Config: a.live, Budgets: a.budgets, Usage: usage.New(a.store), Runner: runner, Recorder: a.recorder, Cache: a.newCache(), Jobs: a.store, Inputs: a.store, Deleter: a.store, Letters: a.store, Webhooks: a.webhookService(),
+		Config: a.live, Budgets: a.budgets, Usage: usage.New(a.store), Runner: runner, Recorder: a.recorder, Cache: a.newCache(), Jobs: a.store, Inputs: a.store, Deleter: a.store, DeadLetters: a.store, Webhooks: a.webhookService(),
 		Bodies: a.bodies, Keys: a.directory, Backlog: a.backlog, WaitingOn: a.waitingOn, Reader: deliver.NewReader(a.store, a.hub),
 		Admit: admit.New(admit.Deps{
 			Config: a.live, Callers: a.directory, Jobs: a.store, Retries: a.store, Balances: a.store, Room: a.disks, Backlog: a.backlog, Bell: a.bell, Starter: starter{a}, Controls: a.controls,
@@ -254,7 +254,7 @@ func (a *app) connectPool(runner *attempt.Runner) (err error) {
 	}
 	a.pool, err = work.New(work.Config{
 		Process: a.store.process, Slots: p.Work.Slots, LeaseTimeout: p.Work.LeaseTimeout, PollInterval: p.Work.PollInterval,
-		SoftStop: softStop(p.ShutdownGrace), Bays: bays(p.Work.Pools), LeaseOnly: !a.Role.works(), Suspects: suspects,
+		SoftStop: softStop(p.ShutdownGrace), SlotPools: slotPools(p.Work.Pools), LeaseOnly: !a.Role.works(), Suspects: suspects,
 	}, work.Deps{
 		Store: a.store, History: a.store, Runner: runner, Isolated: a.isolated, Gate: gate{a}, Weights: a.laneWeights, Open: a.controls.Open, Calls: a.callsHeldBack, State: a.state, Bell: a.bell, Announce: announcer{a.hub, a.webhooks}, Cancels: a.cancels.Listen(),
 		Answers: a.answers, Used: a.usedByItem, Streams: a.store, Said: a.hub.Announce, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
@@ -273,7 +273,7 @@ func softStop(grace time.Duration) time.Duration { return grace * 4 / 5 }
 // run opens the doors and works until ctx ends or something breaks.
 func (a *app) run(ctx context.Context) error {
 	a.disks.Look(ctx)
-	doors, err := a.listen()
+	listeners, err := a.listen()
 	if err != nil {
 		return err
 	}
@@ -286,10 +286,10 @@ func (a *app) run(ctx context.Context) error {
 	back.Go(func() error { return a.recorder.Run(backCtx) })
 	back.Go(func() error { return a.replays(backCtx) })
 	back.Go(func() error { return a.keeper.Run(backCtx) })
-	back.Go(func() error { return a.rooms.Run(backCtx) })
+	back.Go(func() error { return a.capacity.Run(backCtx) })
 	back.Go(func() error { return a.budgets.Run(backCtx) })
-	back.Go(func() error { return a.parties.Run(backCtx) })
-	back.Go(func() error { return a.ringForRoom(backCtx) })
+	back.Go(func() error { return a.scopes.Run(backCtx) })
+	back.Go(func() error { return a.ringForCapacity(backCtx) })
 	back.Go(func() error { return a.signals.Run(backCtx) })
 	back.Go(func() error { return a.controls.Run(backCtx) })
 	back.Go(func() error { return a.directory.Run(backCtx) })
@@ -301,15 +301,15 @@ func (a *app) run(ctx context.Context) error {
 	if a.children != nil {
 		back.Go(func() error { return a.children.Run(backCtx) })
 	}
-	back.Go(func() error { return doors.serveAdmin(backCtx) })
+	back.Go(func() error { return listeners.serveAdmin(backCtx) })
 	front.Go(func() error { return a.reloads(frontCtx) })
 	front.Go(func() error { return a.warnOfLosses(frontCtx) })
 	front.Go(func() error { return a.sweeper.Run(frontCtx) })
 	front.Go(func() error { return a.disks.Run(frontCtx) })
-	doorCtx, closeDoor := context.WithCancel(context.WithoutCancel(ctx))
-	defer closeDoor()
+	listenCtx, closeListener := context.WithCancel(context.WithoutCancel(ctx))
+	defer closeListener()
 	front.Go(func() error {
-		a.announceStop(frontCtx, closeDoor)
+		a.announceStop(frontCtx, closeListener)
 		return nil
 	})
 	front.Go(func() error { return a.pool.Run(frontCtx) })
@@ -318,12 +318,12 @@ func (a *app) run(ctx context.Context) error {
 	}
 	front.Go(func() error { return a.finisher.Run(frontCtx) })
 	if a.api != nil {
-		front.Go(func() error { return doors.serveAPI(doorCtx) })
+		front.Go(func() error { return listeners.serveAPI(listenCtx) })
 	}
-	a.log.InfoContext(ctx, "serving", "role", a.Role, "api", doors.addresses.API, "admin", doors.addresses.Admin,
+	a.log.InfoContext(ctx, "serving", "role", a.Role, "api", listeners.addresses.API, "admin", listeners.addresses.Admin,
 		"config", a.Config.Hash, "version", penstock.Version)
 	if a.Ready != nil {
-		a.Ready(doors.addresses)
+		a.Ready(listeners.addresses)
 	}
 	err = front.Wait()
 	stopBack()
@@ -335,11 +335,11 @@ func (a *app) run(ctx context.Context) error {
 const notice = 500 * time.Millisecond
 
 // announceStop waits for the end, makes the process unready, and closes the door a little later.
-func (a *app) announceStop(ctx context.Context, closeDoor func()) {
+func (a *app) announceStop(ctx context.Context, closeListener func()) {
 	<-ctx.Done()
 	a.readiness.drain()
 	a.log.InfoContext(ctx, "stopping", "grace", a.Config.Process.ShutdownGrace)
-	time.AfterFunc(min(notice, a.Config.Process.ShutdownGrace/10), closeDoor)
+	time.AfterFunc(min(notice, a.Config.Process.ShutdownGrace/10), closeListener)
 }
 
 // close undoes open, last things first.

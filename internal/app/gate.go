@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"penstock"
+	"penstock/internal/capacity"
 	"penstock/internal/config"
-	"penstock/internal/room"
 	"penstock/internal/route"
 	"penstock/internal/store"
 	"penstock/internal/work"
@@ -54,18 +54,18 @@ func (g gate) Reserve(c store.Candidate) (work.Grant, bool) {
 	if len(candidates) == 0 {
 		return work.Grant{}, true // running it will tell why
 	}
-	tokens := room.InputTokens(c.InputBytes)
+	tokens := capacity.InputTokens(c.InputBytes)
 	choice, ok := g.router.TryChoose(route.Query{
 		Candidates: candidates, Model: model, Lane: c.Lane, InputTokens: tokens, MaxOutputTokens: max(0, c.Estimate-c.InputBytes),
 	})
 	return work.Grant{Choice: &choice, Places: g.runner.Places(c.Endpoint, candidates, tokens)}, ok
 }
 
-// bays are the slots that the configuration sets apart for some models.
-func bays(pools []config.WorkPool) []work.Bay {
-	all := make([]work.Bay, len(pools))
+// slotPools are the slots that the configuration sets apart for some models.
+func slotPools(pools []config.WorkPool) []work.SlotPool {
+	all := make([]work.SlotPool, len(pools))
 	for i, p := range pools {
-		all[i] = work.Bay{Models: p.Models, Slots: p.Slots}
+		all[i] = work.SlotPool{Models: p.Models, Slots: p.Slots}
 	}
 	return all
 }

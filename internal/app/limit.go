@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/capacity"
 	"penstock/internal/limit"
-	"penstock/internal/room"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
 )
@@ -13,14 +13,14 @@ import (
 // connectLimits makes the book of the callers' limits. On SQLite only what was used of a day is kept in the
 // database: a minute's worth may be forgotten by a restart, a day's may not.
 func (a *app) connectLimits(clock func() time.Time) {
-	a.parties = room.New(room.Config{Clock: clock, Bank: bank{a}, Alone: a.Config.Process.Database.IsZero(), Log: a.log})
-	a.limits = limit.New(a.parties, a.metrics)
+	a.scopes = capacity.New(capacity.Config{Clock: clock, Pools: pools{a}, Alone: a.Config.Process.Database.IsZero(), Log: a.log})
+	a.limits = limit.New(a.scopes, a.metrics)
 	a.metrics.CollectLimits(a.limitStatus)
 }
 
 // limitStatus describes the limits of callers to metrics.
 func (a *app) limitStatus() (all []telemetry.CallerLimit) {
-	for _, p := range a.parties.PartyStatuses() {
+	for _, p := range a.scopes.LimitScopeStatuses() {
 		for _, l := range p.Limits {
 			all = append(all, telemetry.CallerLimit{
 				Tenant: string(p.Name.Tenant), Scope: string(p.Name.Kind), Resource: l.Resource, Used: l.Used,

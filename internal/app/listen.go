@@ -17,8 +17,8 @@ const (
 	maxHeader     = 64 << 10
 )
 
-// doors are the two listeners of a process. A worker has no api.
-type doors struct {
+// listeners are the two listeners of a process. A worker has no api.
+type listeners struct {
 	api, admin           net.Listener
 	apiServer, adminHTTP *http.Server
 	certFile, keyFile    string
@@ -27,7 +27,7 @@ type doors struct {
 }
 
 // listen opens the doors. Nothing is served yet.
-func (a *app) listen() (*doors, error) {
+func (a *app) listen() (*listeners, error) {
 	p := a.Config.Process
 	admin, err := net.Listen("tcp", p.AdminListen)
 	if err != nil && a.AnyAdmin {
@@ -36,7 +36,7 @@ func (a *app) listen() (*doors, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listening for administration (set admin_listen to another address): %w", err)
 	}
-	d := &doors{
+	d := &listeners{
 		admin: admin, grace: p.ShutdownGrace, certFile: p.TLS.CertFile, keyFile: p.TLS.KeyFile,
 		adminHTTP: a.server(a.adminHandler()), addresses: Addresses{Admin: "http://" + admin.Addr().String()},
 	}
@@ -77,7 +77,7 @@ func (h *endAfterChunks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // serveAPI serves until ctx ends, then lets calls finish within the grace period.
-func (d *doors) serveAPI(ctx context.Context) error {
+func (d *listeners) serveAPI(ctx context.Context) error {
 	serve := func() error { return d.apiServer.Serve(d.api) }
 	if d.certFile != "" {
 		serve = func() error { return d.apiServer.ServeTLS(d.api, d.certFile, d.keyFile) }
@@ -86,7 +86,7 @@ func (d *doors) serveAPI(ctx context.Context) error {
 }
 
 // serveAdmin serves until ctx ends. Nobody depends on its last calls.
-func (d *doors) serveAdmin(ctx context.Context) error {
+func (d *listeners) serveAdmin(ctx context.Context) error {
 	return serveUntil(ctx, d.adminHTTP, func() error { return d.adminHTTP.Serve(d.admin) }, time.Second)
 }
 

@@ -2,7 +2,7 @@ package app
 
 import (
 	"penstock/internal/backlog"
-	"penstock/internal/room"
+	"penstock/internal/capacity"
 	"penstock/internal/store"
 )
 
@@ -19,7 +19,7 @@ type TargetLoad struct {
 	Name           string       `json:"name"`
 	State          TargetState  `json:"state"`
 	Running        int          `json:"running"`
-	Seats          int          `json:"seats"` // calls that may run at a time
+	Permits        int          `json:"permits"` // calls that may run at a time
 	CallsPerSecond float64      `json:"calls_per_second"`
 	RestSeconds    float64      `json:"rest_seconds"` // for which it is still left alone because it asked for that
 	Throttles      int64        `json:"throttles"`    // answers so far that refused us, for limits or for load
@@ -56,7 +56,7 @@ func (a *app) callsHeldBack() map[string]int {
 	for _, name := range held {
 		calls[name] = 0
 	}
-	for _, s := range a.rooms.Status() {
+	for _, s := range a.capacity.Status() {
 		if _, ok := calls[s.Target]; ok {
 			calls[s.Target] = s.Running
 		}
@@ -68,7 +68,7 @@ func (a *app) callsHeldBack() map[string]int {
 func (a *app) loadReport() LoadReport {
 	r := LoadReport{Report: a.report(), Targets: []TargetLoad{}}
 	configured := a.live.Current().Targets
-	for _, s := range a.rooms.Status() {
+	for _, s := range a.capacity.Status() {
 		if _, ok := configured[s.Target]; !ok {
 			continue // a reload removed it
 		}
@@ -77,9 +77,9 @@ func (a *app) loadReport() LoadReport {
 	return r
 }
 
-func (a *app) targetLoad(s room.Status) TargetLoad {
+func (a *app) targetLoad(s capacity.Status) TargetLoad {
 	t := TargetLoad{
-		Name: s.Target, State: a.targetState(s), Running: s.Running, Seats: s.Limit, CallsPerSecond: s.Pace,
+		Name: s.Target, State: a.targetState(s), Running: s.Running, Permits: s.Limit, CallsPerSecond: s.Pace,
 		RestSeconds: s.Rest.Seconds(), Throttles: s.Throttles, Limits: []TargetRate{},
 	}
 	for _, rate := range s.Rates {
@@ -88,14 +88,14 @@ func (a *app) targetLoad(s room.Status) TargetLoad {
 	return t
 }
 
-func (a *app) targetState(s room.Status) TargetState {
+func (a *app) targetState(s capacity.Status) TargetState {
 	_, paused := a.controls.Paused(store.ControlTarget, s.Target)
 	switch {
 	case paused:
 		return TargetPaused
-	case s.Breaker == room.BreakerOpen:
+	case s.Breaker == capacity.BreakerOpen:
 		return TargetBroken
-	case s.Breaker == room.BreakerHalfOpen:
+	case s.Breaker == capacity.BreakerHalfOpen:
 		return TargetProbed
 	case s.Rest > 0:
 		return TargetResting

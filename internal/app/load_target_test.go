@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"penstock/internal/capacity"
 	"penstock/internal/control"
-	"penstock/internal/room"
 	"penstock/internal/store"
 )
 
@@ -27,14 +27,14 @@ func TestTargetStateTellsWhatHoldsCallsBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
-		status room.Status
+		status capacity.Status
 		want   TargetState
 	}{
-		{room.Status{Target: "a", Breaker: room.BreakerClosed}, TargetOpen},
-		{room.Status{Target: "a", Breaker: room.BreakerClosed, Rest: time.Second}, TargetResting},
-		{room.Status{Target: "a", Breaker: room.BreakerHalfOpen, Rest: time.Second}, TargetProbed},
-		{room.Status{Target: "a", Breaker: room.BreakerOpen, Rest: time.Second}, TargetBroken},
-		{room.Status{Target: "held", Breaker: room.BreakerOpen, Rest: time.Second}, TargetPaused},
+		{capacity.Status{Target: "a", Breaker: capacity.BreakerClosed}, TargetOpen},
+		{capacity.Status{Target: "a", Breaker: capacity.BreakerClosed, Rest: time.Second}, TargetResting},
+		{capacity.Status{Target: "a", Breaker: capacity.BreakerHalfOpen, Rest: time.Second}, TargetProbed},
+		{capacity.Status{Target: "a", Breaker: capacity.BreakerOpen, Rest: time.Second}, TargetBroken},
+		{capacity.Status{Target: "held", Breaker: capacity.BreakerOpen, Rest: time.Second}, TargetPaused},
 	} {
 		if got := a.targetState(tt.status); got != tt.want {
 			t.Errorf("%+v is %s, want %s", tt.status, got, tt.want)

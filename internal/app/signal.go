@@ -18,7 +18,7 @@ func (a *app) connectProcesses() {
 	a.hub, a.bell, a.cancels = new(deliver.Hub), queue.NewBell(), queue.NewBell()
 	a.directory = directory.New(directory.Deps{Config: a.live, Source: a.store, Log: a.log, Clock: time.Now})
 	a.strangers, a.adminStrangers = directory.NewThrottle(time.Now), directory.NewThrottle(time.Now)
-	a.controls = control.New(control.Deps{Store: a.store, Changed: a.holdsChanged, Log: a.log})
+	a.controls = control.New(control.Deps{Store: a.store, Changed: a.pausesChanged, Log: a.log})
 	a.signals = signal.New(signal.Deps{Wire: a.store.wire, Metrics: a.metrics, Log: a.log})
 
 	a.bell.Beyond(func() { a.signals.Tell(signal.TopicWork) })
@@ -46,8 +46,8 @@ func (a *app) cancelled(job penstock.ID) {
 	a.signals.Tell(signal.TopicCancel)
 }
 
-// holdsChanged is told that operators hold back other things than before: what was resumed may start.
-func (a *app) holdsChanged() {
+// pausesChanged is told that operators hold back other things than before: what was resumed may start.
+func (a *app) pausesChanged() {
 	for _, kind := range store.ControlKinds {
 		a.metrics.Held(string(kind), len(a.controls.Names(kind)))
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"penstock"
-	"penstock/internal/room"
+	"penstock/internal/capacity"
 	"penstock/internal/store"
 )
 
@@ -17,13 +17,13 @@ func (a *app) state() store.ProcessState {
 // blockedHere are the targets that this process may not call now, and why.
 func (a *app) blockedHere() map[string]penstock.Reason {
 	blocked := make(map[string]penstock.Reason)
-	for _, s := range a.rooms.Status() {
+	for _, s := range a.capacity.Status() {
 		switch s.Blocked {
-		case room.Broken, room.Probed:
+		case capacity.Broken, capacity.Probed:
 			blocked[s.Target] = penstock.WaitingOnProvider
-		case room.Resting, room.Limited:
+		case capacity.Resting, capacity.Limited:
 			blocked[s.Target] = penstock.WaitingOnRateLimit
-		case room.Full:
+		case capacity.Full:
 			blocked[s.Target] = penstock.WaitingOnCapacity
 		}
 	}

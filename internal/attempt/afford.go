@@ -117,7 +117,7 @@ func (task *Task) capped(t *penstock.Target) *Task {
 }
 
 // clamp keeps a translation from allowing a longer answer than what it is a translation of.
-func (task *Task) clamp(l *letter) {
+func (task *Task) clamp(l *upstreamRequest) {
 	if !task.Bounded || l.translation == nil {
 		return
 	}

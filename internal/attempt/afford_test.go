@@ -136,7 +136,7 @@ func TestBoundedTranslationIsClamped(t *testing.T) {
 		{false, `{"max_completion_tokens":5000}`, `{"max_completion_tokens":5000}`},
 	} {
 		var seen string
-		r := letterRig(t, upstream{"ua": {chunks: []string{"ok"}, meta: told, seen: func(c provider.Call) { seen = string(c.Body) }}}, nil)
+		r := requestRig(t, upstream{"ua": {chunks: []string{"ok"}, meta: told, seen: func(c provider.Call) { seen = string(c.Body) }}}, nil)
 		r.Translator = lavish{body: tt.translated}
 		job := task("a")
 		job.Endpoint, job.Bounded, job.Body = penstock.EndpointMessages, tt.bounded, []byte(`{"max_tokens":9}`)

@@ -26,12 +26,12 @@ import (
 
 	"penstock"
 	"penstock/internal/body"
+	"penstock/internal/capacity"
 	"penstock/internal/config"
 	"penstock/internal/crash"
 	"penstock/internal/inflight"
 	"penstock/internal/microbatch"
 	"penstock/internal/provider"
-	"penstock/internal/room"
 	"penstock/internal/route"
 	"penstock/internal/telemetry"
 )
@@ -68,7 +68,7 @@ type Deps struct {
 type Runner struct {
 	Deps
 	ids     penstock.IDs
-	batches *microbatch.Batcher[kind, *rider]
+	batches *microbatch.Batcher[kind, *sharedTask]
 }
 
 // New returns a runner.
@@ -120,7 +120,7 @@ type Task struct {
 	// Reason is why its target was chosen, where another process chose it; "" otherwise.
 	Reason string
 	// Learned is told how each attempt went, as the target's room is; may be nil.
-	Learned func(room.Result)
+	Learned func(capacity.Result)
 
 	needs *route.Needs               // of what was merged into Body; nil to read them from it
 	began func(try penstock.Attempt) // is told of each attempt; nil for nobody
@@ -161,7 +161,7 @@ func (r *Runner) Answer(ctx context.Context, task *Task, sink Sink) *Outcome {
 // answer has returned by then: its stack is given back, and the body of a stream is let go of, the task's own included.
 func (r *Runner) Begin(ctx context.Context, task *Task, sink Sink) (rest func() *Outcome) {
 	if m := r.member(task); m != nil {
-		return func() *Outcome { return r.ride(ctx, m, sink) }
+		return func() *Outcome { return r.share(ctx, m, sink) }
 	}
 	return r.begin(ctx, task, sink)
 }
@@ -176,7 +176,7 @@ func (r *Runner) begin(ctx context.Context, task *Task, sink Sink) (rest func() 
 			task.release() // a panic
 		}
 	}()
-	c := &course{task: task, snapshot: r.Config.Current()}
+	c := &run{task: task, snapshot: r.Config.Current()}
 	if c.out.Err = r.setOut(c); c.out.Err != nil {
 		return c.outcome
 	}
@@ -210,14 +210,14 @@ func (r *Runner) begin(ctx context.Context, task *Task, sink Sink) (rest func() 
 }
 
 // finish passes on an answer that has begun. Whatever comes of it, no other target is tried.
-func (r *Runner) finish(ctx context.Context, c *course, t *try) *Outcome {
+func (r *Runner) finish(ctx context.Context, c *run, t *try) *Outcome {
 	defer c.task.release()
 	c.end(t, r.close(ctx, t, t.pass()))
 	return &c.out
 }
 
-// course is a task on its way from target to target.
-type course struct {
+// run is a task on its way from target to target.
+type run struct {
 	task     *Task
 	snapshot *config.Snapshot
 	query    route.Query
@@ -227,19 +227,19 @@ type course struct {
 }
 
 // outcome is the rest of a task that no target answered.
-func (c *course) outcome() *Outcome {
+func (c *run) outcome() *Outcome {
 	c.task.release()
 	return &c.out
 }
 
 // setOut finds the targets that may be asked at all.
-func (r *Runner) setOut(c *course) error {
+func (r *Runner) setOut(c *run) error {
 	candidates, err := route.Candidates(c.task.Targets, c.snapshot.Targets)
 	if err != nil {
 		return err
 	}
-	if candidates, c.asides = r.spoken(c.task, candidates); len(candidates) == 0 {
-		return unspoken(c.task)
+	if candidates, c.asides = r.served(c.task, candidates); len(candidates) == 0 {
+		return notServed(c.task)
 	}
 	if candidates = r.affordable(c.task, candidates, &c.asides); len(candidates) == 0 {
 		return unaffordable(c.task)
@@ -249,7 +249,7 @@ func (r *Runner) setOut(c *course) error {
 }
 
 // prepare makes the try on a target that was chosen. It returns nil if the target cannot be asked.
-func (r *Runner) prepare(c *course, choice *route.Choice) *try {
+func (r *Runner) prepare(c *run, choice *route.Choice) *try {
 	t := &c.try
 	if err := r.tryOn(t, c.task, choice); err != nil {
 		choice.Release()
@@ -261,7 +261,7 @@ func (r *Runner) prepare(c *course, choice *route.Choice) *try {
 	now := r.Clock()
 	c.out.Attempts = append(c.out.Attempts, penstock.Attempt{
 		ID: r.ids.New(now), Subject: c.task.Subject, Fence: c.task.Fence, Target: choice.Target.Name, StartedAt: now,
-		Number: len(c.out.Attempts) + 1, Config: c.snapshot.Hash, Reason: t.letter.explain(cmp.Or(c.task.Reason, choice.Reason), c.asides),
+		Number: len(c.out.Attempts) + 1, Config: c.snapshot.Hash, Reason: t.upstreamRequest.explain(cmp.Or(c.task.Reason, choice.Reason), c.asides),
 	})
 	t.record = &c.out.Attempts[len(c.out.Attempts)-1]
 	if c.task.began != nil {
@@ -271,7 +271,7 @@ func (r *Runner) prepare(c *course, choice *route.Choice) *try {
 }
 
 // end books a try, and says whether it was the last one.
-func (c *course) end(t *try, failure *provider.Error) bool {
+func (c *run) end(t *try, failure *provider.Error) bool {
 	c.out.add(t, failure)
 	spent := (c.task.MaxAttempts > 0 && c.out.Counted >= c.task.MaxAttempts) || (c.task.Bounded && c.out.Cost+c.out.Forfeit > 0)
 	if failure == nil || t.begun || spent || !failure.Kind.Policy().Fallback {
@@ -284,10 +284,10 @@ func (c *course) end(t *try, failure *provider.Error) bool {
 // tryOn prepares a try on the room that was chosen for it.
 func (r *Runner) tryOn(t *try, task *Task, choice *route.Choice) (err error) {
 	*t = try{task: task.capped(choice.Target), choice: choice, target: choice.Target, probe: choice.Probe()}
-	if t.letter, err = r.letterTo(t.task, choice.Target); err != nil {
+	if t.upstreamRequest, err = r.requestTo(t.task, choice.Target); err != nil {
 		return err
 	}
-	t.task.clamp(&t.letter)
+	t.task.clamp(&t.upstreamRequest)
 	return nil
 }
 
@@ -337,22 +337,22 @@ func (o *Outcome) add(t *try, failure *provider.Error) {
 
 // try is one attempt while it runs.
 type try struct {
-	task    *Task
-	letter  letter
-	choice  *route.Choice // the room that it runs on
-	target  *penstock.Target
-	sink    Sink
-	record  *penstock.Attempt // of it, in the outcome
-	given   bool              // its room was given back
-	probe   bool              // it finds out whether a target that was out of order works again
-	span    telemetry.Span
-	answer  provider.Answer // nil until there is one
-	begun   bool
-	err     error         // how the answer ended, io.EOF after all of it; nil until then
-	meta    provider.Meta // of the answer, as far as it came
-	said    int64         // bytes of text that arrived
-	weight  *weight       // of bodies that were let go of, nil while they are there
-	forfeit penstock.NanoUSD
+	task            *Task
+	upstreamRequest upstreamRequest
+	choice          *route.Choice // the room that it runs on
+	target          *penstock.Target
+	sink            Sink
+	record          *penstock.Attempt // of it, in the outcome
+	given           bool              // its room was given back
+	probe           bool              // it finds out whether a target that was out of order works again
+	span            telemetry.Span
+	answer          provider.Answer // nil until there is one
+	begun           bool
+	err             error         // how the answer ended, io.EOF after all of it; nil until then
+	meta            provider.Meta // of the answer, as far as it came
+	said            int64         // bytes of text that arrived
+	weight          *weight       // of bodies that were let go of, nil while they are there
+	forfeit         penstock.NanoUSD
 	// implausible is the impossible usage that the upstream reported, "" for none.
 	implausible string
 	drain       *drain // nil unless its stream may outlive its caller
@@ -369,7 +369,7 @@ func (r *Runner) open(ctx context.Context, t *try) (within context.Context, fail
 	t.memory = answerMemory{r.Answers.Open(t.task.Owner), within.Done()}
 	answer, err := r.ask(within, t)
 	if err != nil {
-		return within, t.letter.failure(err)
+		return within, t.upstreamRequest.failure(err)
 	}
 	t.answer = answer
 	if t.err = t.step(); t.err == nil || errors.Is(t.err, io.EOF) {
@@ -483,22 +483,22 @@ func (t *try) rescue(failure **provider.Error) {
 
 // ask calls the upstream. It returns when the answer can be believed.
 func (r *Runner) ask(ctx context.Context, t *try) (provider.Answer, error) {
-	if t.letter.upstream == nil {
+	if t.upstreamRequest.upstream == nil {
 		return nil, &provider.Error{Kind: provider.KindConnect, Message: "Its provider is not configured any more."}
 	}
-	crash.Body(t.letter.body)
-	answer, err := t.letter.upstream.Call(ctx, t.call(ctx))
+	crash.Body(t.upstreamRequest.body)
+	answer, err := t.upstreamRequest.upstream.Call(ctx, t.call(ctx))
 	if err != nil {
 		return nil, err
 	}
 	t.record.FirstTokenAt = r.Clock()
-	if t.letter.translation != nil && !t.task.Stream {
+	if t.upstreamRequest.translation != nil && !t.task.Stream {
 		answer = &gathering{answer, &t.memory}
 	}
 	if t.task.Stream {
 		t.choice.Begun(t.record.FirstTokenAt.Sub(t.record.StartedAt))
 	}
-	return t.letter.answer(answer, t.asked()), nil
+	return t.upstreamRequest.answer(answer, t.asked()), nil
 }
 
 // keep writes down what is known of an answer at its end.
@@ -532,11 +532,11 @@ func (t *try) call(ctx context.Context) provider.Call {
 		firstToken = 0
 	}
 	return provider.Call{
-		Endpoint: t.letter.endpoint, Body: t.letter.body, Object: t.letter.object, UpstreamModel: t.upstreamModel(), Stream: t.task.Stream,
+		Endpoint: t.upstreamRequest.endpoint, Body: t.upstreamRequest.body, Object: t.upstreamRequest.object, UpstreamModel: t.upstreamModel(), Stream: t.task.Stream,
 		Timeouts: provider.Timeouts{
 			Connect: t.target.ConnectTimeout, FirstToken: firstToken, Idle: t.target.IdleTimeout,
 		},
-		Deadline: t.deadline(), Memory: &t.memory, Header: telemetry.Inject(ctx, t.letter.header), Traced: t.span.Recording(),
+		Deadline: t.deadline(), Memory: &t.memory, Header: telemetry.Inject(ctx, t.upstreamRequest.header), Traced: t.span.Recording(),
 	}
 }
 
@@ -593,7 +593,7 @@ func (t *try) ending() *provider.Error {
 	if errors.Is(t.err, io.EOF) {
 		return t.drained()
 	}
-	return t.letter.failure(t.err)
+	return t.upstreamRequest.failure(t.err)
 }
 
 // refused explains why the sink took no more: it says so itself, or its reader is gone.
@@ -625,7 +625,7 @@ func (t *try) meter(meta *provider.Meta, failure *provider.Error) {
 
 // extras are what is charged for beside tokens: calls and images. To count tokens is free.
 func (t *try) extras() (calls, images int64) {
-	if t.letter.endpoint == penstock.EndpointCountTokens {
+	if t.upstreamRequest.endpoint == penstock.EndpointCountTokens {
 		return 0, 0
 	}
 	if t.target.ChargesImages() {
@@ -635,8 +635,8 @@ func (t *try) extras() (calls, images int64) {
 }
 
 // result is what the room of a target learns from a try.
-func (t *try) result(meta *provider.Meta, failure *provider.Error) room.Result {
-	res := room.Result{
+func (t *try) result(meta *provider.Meta, failure *provider.Error) capacity.Result {
+	res := capacity.Result{
 		Usage: meta.Usage, UsageKnown: meta.UsageKnown, Limits: meta.Limits, Took: t.record.FinishedAt.Sub(t.record.StartedAt),
 	}
 	if !t.record.FirstTokenAt.IsZero() {
@@ -649,7 +649,7 @@ func (t *try) result(meta *provider.Meta, failure *provider.Error) room.Result {
 		return res
 	}
 	res.Kind, res.RetryAfter, res.Quota = failure.Kind, failure.RetryAfter, failure.Quota
-	if failure.Kind == provider.KindRateLimited && t.letter.endpoint == penstock.EndpointCountTokens {
+	if failure.Kind == provider.KindRateLimited && t.upstreamRequest.endpoint == penstock.EndpointCountTokens {
 		res.Quota.Plenty = true // counting has limits of its own
 	}
 	if failure.Limits != (provider.RateLimits{}) {

@@ -4,16 +4,16 @@ import (
 	"slices"
 
 	"penstock"
+	"penstock/internal/capacity"
 	"penstock/internal/config"
 	"penstock/internal/provider"
-	"penstock/internal/room"
 	"penstock/internal/route"
 )
 
 // free says that a failed try does not count against the task's maximum: the target turned it away, or the try
 // was lent as a probe.
 func (t *try) free(kind provider.Kind) bool {
-	return kind.Policy().Free || (t.probe && room.FreeProbe(kind, t.task.Tries+t.record.Number))
+	return kind.Policy().Free || (t.probe && capacity.FreeProbe(kind, t.task.Tries+t.record.Number))
 }
 
 // queryOf asks for a target for a task. How a model chooses is as live as health and limits are; what it
@@ -22,7 +22,7 @@ func queryOf(task *Task, s *config.Snapshot, candidates []*penstock.Target) rout
 	model, _ := s.Model(task.Model)
 	q := route.Query{
 		Candidates: candidates, Model: model, Lane: task.Lane, Tenant: task.Tenant, Wait: task.Wait, Stream: task.Stream, Retry: task.Tries > 0,
-		InputTokens: room.InputTokens(int64(len(task.Body))), MaxOutputTokens: task.MaxOutputTokens,
+		InputTokens: capacity.InputTokens(int64(len(task.Body))), MaxOutputTokens: task.MaxOutputTokens,
 	}
 	switch {
 	case task.needs != nil:
@@ -50,8 +50,8 @@ func (r *Runner) Explain(task Task) (Explanation, error) {
 	if task.Endpoint == "" {
 		return r.Router.Explain(queryOf(&task, s, candidates)), nil
 	}
-	able, _ := r.spoken(&task, slices.Clone(candidates))
-	explained := Explanation{Reason: penstock.AsError(unspoken(&task)).Message}
+	able, _ := r.served(&task, slices.Clone(candidates))
+	explained := Explanation{Reason: penstock.AsError(notServed(&task)).Message}
 	if len(able) > 0 {
 		explained = r.Router.Explain(queryOf(&task, s, able))
 	}

@@ -6,8 +6,8 @@ import (
 	"errors"
 
 	"penstock"
+	"penstock/internal/capacity"
 	"penstock/internal/provider"
-	"penstock/internal/room"
 	"penstock/internal/route"
 )
 
@@ -24,18 +24,18 @@ type Tried struct {
 	// Outcome has one attempt, or none if the target could not be asked. Nil if the process did not finish: then Died or
 	// Stopped says how, or Err why it did not begin.
 	Outcome *Outcome
-	Result  room.Result // of the attempt
+	Result  capacity.Result // of the attempt
 	Died    bool
 	Stopped bool
 	Err     error // no other target is tried
 }
 
-// AnswerElsewhere is Answer for a task whose body this process does not read: attempts are made by run, in another process.
+// AnswerElsewhere is Answer for a task whose body this process does not read: attempt makes the attempts, in another process.
 // This process still chooses targets, takes their room, falls back and adds everything up. What a process spent that died, or
 // had to be stopped, is unknown: its reservation is forfeit.
-func (r *Runner) AnswerElsewhere(ctx context.Context, task *Task, run func(context.Context, Place) Tried) *Outcome {
+func (r *Runner) AnswerElsewhere(ctx context.Context, task *Task, attempt func(context.Context, Place) Tried) *Outcome {
 	defer task.release()
-	c := &course{task: task, snapshot: r.Config.Current()}
+	c := &run{task: task, snapshot: r.Config.Current()}
 	if c.out.Err = r.setOutUnread(c); c.out.Err != nil {
 		return &c.out
 	}
@@ -46,7 +46,7 @@ func (r *Runner) AnswerElsewhere(ctx context.Context, task *Task, run func(conte
 			c.out.Final = c.hopeless()
 			return &c.out
 		}
-		if r.tryElsewhere(ctx, c, choice, run) {
+		if r.tryElsewhere(ctx, c, choice, attempt) {
 			return &c.out
 		}
 	}
@@ -57,31 +57,31 @@ func (r *Runner) AnswerElsewhere(ctx context.Context, task *Task, run func(conte
 }
 
 // setOutUnread is setOut without a look at the body. A target that cannot serve it, or is too dear, says so when it is tried.
-func (r *Runner) setOutUnread(c *course) error {
+func (r *Runner) setOutUnread(c *run) error {
 	task := c.task
 	candidates, err := route.Candidates(task.Targets, c.snapshot.Targets)
 	if err != nil {
 		return err
 	}
-	if candidates, c.asides = r.spoken(task, candidates); len(candidates) == 0 {
-		return unspoken(task)
+	if candidates, c.asides = r.served(task, candidates); len(candidates) == 0 {
+		return notServed(task)
 	}
 	model, _ := c.snapshot.Model(task.Model)
 	c.query = route.Query{
 		Candidates: candidates, Model: model, Lane: task.Lane, Wait: task.Wait, Stream: task.Stream, Retry: task.Tries > 0,
-		InputTokens: room.InputTokens(task.InputBytes), MaxOutputTokens: task.MaxOutputTokens,
+		InputTokens: capacity.InputTokens(task.InputBytes), MaxOutputTokens: task.MaxOutputTokens,
 	}
 	return nil
 }
 
 // tryElsewhere has another process make an attempt, and says whether it was the last one.
-func (r *Runner) tryElsewhere(ctx context.Context, c *course, choice *route.Choice, run func(context.Context, Place) Tried) bool {
+func (r *Runner) tryElsewhere(ctx context.Context, c *run, choice *route.Choice, attempt func(context.Context, Place) Tried) bool {
 	began := r.Clock()
 	t := &try{task: c.task, choice: choice, target: choice.Target, probe: choice.Probe(), record: &penstock.Attempt{}}
 	defer t.release()
 	within, span := r.startSpan(ctx, t)
 	t.span = span
-	tried := run(within, Place{Target: choice.Target, Model: c.query.Model, Config: c.snapshot.Hash, Reason: (&letter{}).explain(choice.Reason, c.asides)})
+	tried := attempt(within, Place{Target: choice.Target, Model: c.query.Model, Config: c.snapshot.Hash, Reason: (&upstreamRequest{}).explain(choice.Reason, c.asides)})
 	switch {
 	case tried.Err != nil:
 		r.endSpan(t, provider.AsError(tried.Err))
@@ -102,11 +102,11 @@ func (r *Runner) tryElsewhere(ctx context.Context, c *course, choice *route.Choi
 }
 
 // unknown is an attempt of which nobody can tell any more.
-func (r *Runner) unknown(c *course, t *try, tried Tried) Tried {
+func (r *Runner) unknown(c *run, t *try, tried Tried) Tried {
 	now := r.Clock()
 	record := penstock.Attempt{
 		ID: r.ids.New(now), Subject: c.task.Subject, Fence: c.task.Fence, Target: t.target.Name, Config: c.snapshot.Hash,
-		Reason: (&letter{}).explain(t.choice.Reason, c.asides), FinishedAt: now,
+		Reason: (&upstreamRequest{}).explain(t.choice.Reason, c.asides), FinishedAt: now,
 		ErrorKind: string(provider.KindCancelled), ErrorMessage: "The attempt was stopped, and its process ended with it.",
 	}
 	failure := &provider.Error{Kind: provider.KindCancelled, Message: record.ErrorMessage}
@@ -119,12 +119,12 @@ func (r *Runner) unknown(c *course, t *try, tried Tried) Tried {
 		Attempts: []penstock.Attempt{record}, Err: failure, Target: record.Target, Forfeit: c.task.Bound, PriceVersion: record.PriceVersion,
 		Unpriced: t.target.Unpriced,
 	}
-	tried.Result = room.Result{Kind: provider.KindCancelled} // it says nothing about the target
+	tried.Result = capacity.Result{Kind: provider.KindCancelled} // it says nothing about the target
 	return tried
 }
 
 // endElsewhere books an attempt that another process made, and says whether it was the last one.
-func (r *Runner) endElsewhere(ctx context.Context, c *course, t *try, tried Tried) bool {
+func (r *Runner) endElsewhere(ctx context.Context, c *run, t *try, tried Tried) bool {
 	one, all := tried.Outcome, &c.out
 	t.choice.Done(tried.Result)
 	t.given = true

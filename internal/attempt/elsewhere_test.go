@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"penstock"
+	"penstock/internal/capacity"
 	"penstock/internal/provider"
-	"penstock/internal/room"
 )
 
 // elsewhere plays what another process comes to, by target, and keeps where it was asked.
@@ -38,7 +38,7 @@ func tried(target string, err error) Tried {
 		out.Begun, out.Usage, out.Cost = true, told.Usage, 500
 		out.Attempts[0].Usage, out.Attempts[0].UsageKnown, out.Attempts[0].Cost = told.Usage, true, 500
 	}
-	return Tried{Outcome: out, Result: room.Result{Usage: out.Usage, UsageKnown: err == nil, Kind: provider.AsError(cmpErr(err)).Kind}}
+	return Tried{Outcome: out, Result: capacity.Result{Usage: out.Usage, UsageKnown: err == nil, Kind: provider.AsError(cmpErr(err)).Kind}}
 }
 
 func cmpErr(err error) error {

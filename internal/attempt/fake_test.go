@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/capacity"
 	"penstock/internal/config"
 	"penstock/internal/provider"
-	"penstock/internal/room"
 	"penstock/internal/route"
 	"penstock/internal/telemetry"
 )
@@ -140,7 +140,7 @@ func (s *sink) Chunk(c provider.Chunk) error {
 type rig struct {
 	*Runner
 	t     *testing.T
-	rooms *room.Book
+	rooms *capacity.Tracker
 }
 
 // Run is Answer for tests that use a task several times.
@@ -170,7 +170,7 @@ func newRig(t *testing.T, script upstream, edit ...func(*config.File)) rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rooms := room.New(room.Config{Clock: time.Now})
+	rooms := capacity.New(capacity.Config{Clock: time.Now})
 	return rig{t: t, rooms: rooms, Runner: New(Deps{
 		Config: config.NewLive(snapshot), Providers: script, Router: route.New(rooms),
 		Metrics: telemetry.NewMetrics("test", ""), Tracer: tracer, Log: slog.New(slog.DiscardHandler), Clock: time.Now,

@@ -3,8 +3,8 @@ package attempt
 import (
 	"penstock"
 	"penstock/internal/body"
+	"penstock/internal/capacity"
 	"penstock/internal/provider"
-	"penstock/internal/room"
 	"penstock/internal/route"
 )
 
@@ -24,13 +24,13 @@ const (
 func (t *try) usage(meta *provider.Meta, failure *provider.Error) penstock.Usage {
 	used := meta.Usage
 	ours := failure != nil && failure.Kind == provider.KindInternal
-	if meta.UsageKnown || !t.begun || ours || t.letter.endpoint == penstock.EndpointCountTokens {
+	if meta.UsageKnown || !t.begun || ours || t.upstreamRequest.endpoint == penstock.EndpointCountTokens {
 		return used
 	}
 	if used.InputTokens == 0 {
 		used.InputTokens = t.weigh().tokens
 	}
-	used.OutputTokens = max(used.OutputTokens, room.InputTokens(t.said))
+	used.OutputTokens = max(used.OutputTokens, capacity.InputTokens(t.said))
 	return used
 }
 
@@ -55,7 +55,7 @@ func estimateInput(body []byte) int64 {
 		}
 		at = end
 	}
-	return room.InputTokens(int64(text)) + attachments*attachmentTokens
+	return capacity.InputTokens(int64(text)) + attachments*attachmentTokens
 }
 
 func isBase64(b byte) bool {
@@ -77,7 +77,7 @@ func (t *try) weigh() weight {
 	if t.weight != nil {
 		return *t.weight
 	}
-	w := weight{tokens: estimateInput(t.letter.body), most: mostInput(t.letter.body)}
+	w := weight{tokens: estimateInput(t.upstreamRequest.body), most: mostInput(t.upstreamRequest.body)}
 	if t.target.ChargesImages() {
 		w.images = body.Images(t.task.Body)
 	}
@@ -85,12 +85,12 @@ func (t *try) weigh() weight {
 }
 
 // lighten lets go of what is not needed once the answer to a task has begun. A plain one is over by then.
-func (c *course) lighten(t *try) {
+func (c *run) lighten(t *try) {
 	if !c.task.Stream {
 		return
 	}
 	t.weight = new(t.weigh())
-	t.letter.body, t.letter.object = nil, nil
+	t.upstreamRequest.body, t.upstreamRequest.object = nil, nil
 	for _, task := range []*Task{c.task, t.task} { // a bounded one may be a copy
 		task.Body, task.Object = nil, nil
 	}

@@ -10,8 +10,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"penstock/internal/capacity"
 	"penstock/internal/provider"
-	"penstock/internal/room"
 	"penstock/internal/telemetry"
 )
 
@@ -50,7 +50,7 @@ func TestEstimateInputLooksAtFewBytes(t *testing.T) {
 				attached++
 			}
 		}
-		if got, want := estimateInput([]byte(text.String())), room.InputTokens(words)+attached*attachmentTokens; got != want {
+		if got, want := estimateInput([]byte(text.String())), capacity.InputTokens(words)+attached*attachmentTokens; got != want {
 			t.Errorf("%d tokens, want %d", got, want)
 		}
 	})

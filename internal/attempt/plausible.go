@@ -56,14 +56,14 @@ func (t *try) disbelieve(told string) {
 func (t *try) aside(what string) { t.record.Reason = bounded(t.record.Reason + "; " + what) }
 
 // sentBytes is how long the body was that the upstream got; 0 once it was let go of.
-func (t *try) sentBytes() int64 { return int64(len(t.letter.body)) }
+func (t *try) sentBytes() int64 { return int64(len(t.upstreamRequest.body)) }
 
 // mostInput is the most tokens of input that the call can have used.
 func (t *try) mostInput() int64 {
 	if t.weight != nil {
 		return t.weight.most
 	}
-	return mostInput(t.letter.body)
+	return mostInput(t.upstreamRequest.body)
 }
 
 // mostInput is that of a body: what its bytes and its images come to, and more where it refers to what it does not hold.

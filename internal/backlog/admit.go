@@ -16,10 +16,10 @@ const (
 	unknownRetryAfter = 30 * time.Second
 )
 
-// Enter lets a job into the queue, or refuses it and leaves no trace of it. A job that was let in must be
+// Admit lets a job into the queue, or refuses it and leaves no trace of it. A job that was let in must be
 // reported to Accepted or Dropped. Codes: queue_full (the tenant's own bound), overloaded (the bound of
 // the whole queue), too_large (it alone is more than a bound allows).
-func (v *View) Enter(a Arrival) error {
+func (v *View) Admit(a Arrival) error {
 	p := v.current()
 	v.mu.Lock()
 	defer v.mu.Unlock()

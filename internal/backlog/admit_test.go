@@ -33,7 +33,7 @@ func TestEnterKeepsTheBounds(t *testing.T) {
 			r := newRig(t, tt.limits)
 			r.queue.rows = append(r.queue.rows, row(100))
 			r.pass(0)
-			err := r.Enter(arrival(tt.items))
+			err := r.Admit(arrival(tt.items))
 			if penstock.ErrorCode(err) != tt.code {
 				t.Fatalf("got %v, want %q", err, tt.code)
 			}
@@ -52,27 +52,27 @@ func TestEnterCountsArrivalsOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, limits{tenant: Bounds{Items: 10}})
 	r.pass(0)
-	enter := func(items int, want penstock.Code) {
+	admit := func(items int, want penstock.Code) {
 		t.Helper()
-		if err := r.Enter(arrival(items)); penstock.ErrorCode(err) != want {
+		if err := r.Admit(arrival(items)); penstock.ErrorCode(err) != want {
 			t.Fatalf("entering with %d items: %v, want %q", items, err, want)
 		}
 	}
-	enter(6, "")
-	enter(5, penstock.CodeQueueFull)
-	enter(4, "")
+	admit(6, "")
+	admit(5, penstock.CodeQueueFull)
+	admit(4, "")
 	r.Dropped(arrival(4))
-	enter(4, "")
+	admit(4, "")
 	r.Accepted(arrival(6))
 	r.Accepted(arrival(4))
-	enter(1, penstock.CodeQueueFull)
+	admit(1, penstock.CodeQueueFull)
 
 	// A read that fails must not lose what it was to show.
 	r.queue.err = errors.New("away")
 	if err := r.runOnce(t.Context()); err == nil {
 		t.Fatal("the read did not fail")
 	}
-	enter(1, penstock.CodeQueueFull)
+	admit(1, penstock.CodeQueueFull)
 
 	// What is accepted while the store is read may not be in what was read: it stays counted.
 	r.queue.err = nil
@@ -80,16 +80,16 @@ func TestEnterCountsArrivalsOnce(t *testing.T) {
 	r.queue.read = func() {
 		r.queue.read = nil
 		r.Limits = limits{}
-		enter(1, "")
+		admit(1, "")
 		r.Accepted(arrival(1))
 		r.Limits = limits{tenant: Bounds{Items: 10}}
 	}
 	r.pass(time.Second)
-	enter(3, penstock.CodeQueueFull)
-	enter(2, "")
+	admit(3, penstock.CodeQueueFull)
+	admit(2, "")
 	r.Dropped(arrival(2))
 	r.pass(time.Second)
-	enter(3, "")
+	admit(3, "")
 	r.Dropped(arrival(3))
 	if len(r.local.open)+len(r.local.fresh)+len(r.local.settling) != 0 {
 		t.Errorf("left behind: %+v", r.local)
@@ -114,7 +114,7 @@ func TestRetryAfterFollowsTheDrain(t *testing.T) {
 			r.queue.rows = append(r.queue.rows, row(20_000+10*tt.perSecond))
 			r.pass(0)
 			r.drains(10, tt.perSecond)
-			err := r.Enter(arrival(tt.items))
+			err := r.Admit(arrival(tt.items))
 			if e := penstock.AsError(err); e.Code != penstock.CodeQueueFull || e.RetryAfter != tt.want {
 				t.Errorf("got %v, retry after %v, want %v", err, e.RetryAfter, tt.want)
 			}

@@ -15,7 +15,7 @@ import (
 func (r *rig) open(items int) penstock.Job {
 	r.t.Helper()
 	a := arrival(items)
-	if err := r.Enter(a); err != nil {
+	if err := r.Admit(a); err != nil {
 		r.t.Fatal(err)
 	}
 	p := r.Place(a, time.Time{})
@@ -139,7 +139,7 @@ func TestEstimateFallsBackToTheLane(t *testing.T) {
 	r.drains(10, 10)
 	a := arrival(101)
 	a.Tenant = "sales"
-	if err := r.Enter(a); err != nil {
+	if err := r.Admit(a); err != nil {
 		t.Fatal(err)
 	}
 	got := r.Place(a, time.Time{})

@@ -42,18 +42,18 @@ type Deps struct {
 	Clock   func() time.Time
 }
 
-// Book is what this process holds of the budgets of all tenants.
-type Book struct {
+// Reserver is what this process holds of the budgets of all tenants.
+type Reserver struct {
 	Deps
-	mu     sync.Mutex
-	purses map[account]*purse
-	gates  map[penstock.ID]*gate
-	number int64 // of the last return
+	mu         sync.Mutex
+	allowances map[account]*allowance
+	gates      map[penstock.ID]*gate
+	number     int64 // of the last return
 }
 
 // New returns an empty book.
-func New(d Deps) *Book {
-	return &Book{Deps: d, purses: map[account]*purse{}, gates: map[penstock.ID]*gate{}}
+func New(d Deps) *Reserver {
+	return &Reserver{Deps: d, allowances: map[account]*allowance{}, gates: map[penstock.ID]*gate{}}
 }
 
 // account is what tells accounts apart. Their ID does so too, but has to be worked out.
@@ -68,8 +68,8 @@ func accountOf(tenant penstock.TenantID, b *penstock.Budget, start time.Time) ac
 	return account{tenant, b.Key, b.Model, b.Period, start.Unix()}
 }
 
-// purse is what is held of one budget under one lease.
-type purse struct {
+// allowance is what is held of one budget under one lease.
+type allowance struct {
 	id      penstock.ID // of the account
 	lease   store.Lease
 	free    penstock.NanoUSD // held, and not set aside for any call
@@ -90,31 +90,31 @@ type Demand struct {
 	Less func() []penstock.NanoUSD
 }
 
-// Ticket is money that is set aside for a call. The zero Ticket is that of a call without a budget.
-type Ticket struct {
-	Holding  penstock.Holding
+// Reservation is money that is set aside for a call. The zero Ticket is that of a call without a budget.
+type Reservation struct {
+	Funding  penstock.Funding
 	Warnings []string // of soft budgets that are used up
 	Hard     bool     // a hard budget pays: the call must not cost more than was set aside
 	Most     penstock.NanoUSD
 
-	book   *Book
-	purses []*purse // that it was set aside from; one whose lease ended is not in the book any more
+	book       *Reserver
+	allowances []*allowance // that it was set aside from; one whose lease ended is not in the book any more
 }
 
 // Reserve sets the most that a call can cost aside, in every budget that covers it, on as many of its targets as there is
 // money for. It is to be settled. Codes: budget_exceeded, overloaded.
-func (b *Book) Reserve(ctx context.Context, d Demand) (Ticket, error) {
+func (b *Reserver) Reserve(ctx context.Context, d Demand) (Reservation, error) {
 	if len(d.Caller.Tenant.Budgets) == 0 {
-		return Ticket{}, nil
+		return Reservation{}, nil
 	}
 	now := b.Clock()
 	if t, ok := b.draw(&d, now); ok {
 		return t, nil
 	}
 	accounts := store.AccountsOf(d.Caller, d.Model, now)
-	leave, err := b.enter(ctx, d, accounts)
+	leave, err := b.admit(ctx, d, accounts)
 	if err != nil {
-		return Ticket{}, err
+		return Reservation{}, err
 	}
 	defer leave()
 	t, err := b.take(ctx, d, accounts)
@@ -133,7 +133,7 @@ func (b *Book) Reserve(ctx context.Context, d Demand) (Ticket, error) {
 }
 
 // take sets money aside from memory or from the store.
-func (b *Book) take(ctx context.Context, d Demand, accounts []store.Account) (Ticket, error) {
+func (b *Reserver) take(ctx context.Context, d Demand, accounts []store.Account) (Reservation, error) {
 	if t, ok := b.draw(&d, b.Clock()); ok { // whoever was here before brought enough
 		return t, nil
 	}
@@ -144,11 +144,11 @@ func crowded() error {
 	return &penstock.Error{Code: penstock.CodeOverloaded, Message: "The budget is drawn on by many calls at once; try again.", RetryAfter: time.Second}
 }
 
-// draw sets money aside from memory, if there is enough in the purse of every budget that covers the call.
-func (b *Book) draw(d *Demand, now time.Time) (Ticket, bool) {
+// draw sets money aside from memory, if there is enough in the local allowance of every budget that covers the call.
+func (b *Reserver) draw(d *Demand, now time.Time) (Reservation, bool) {
 	lease := b.Lease()
-	t := Ticket{Holding: penstock.Holding{Process: lease.Process, Epoch: lease.Epoch}, book: b, Most: d.Most}
-	var few [8]*purse // so many cover a call, or fewer
+	t := Reservation{Funding: penstock.Funding{Process: lease.Process, Epoch: lease.Epoch}, book: b, Most: d.Most}
+	var few [8]*allowance // so many cover a call, or fewer
 	found := few[:0]
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -157,15 +157,15 @@ func (b *Book) draw(d *Demand, now time.Time) (Ticket, bool) {
 		if !budget.Covers(d.Caller.Key, d.Model) {
 			continue
 		}
-		p := b.purses[accountOf(d.Caller.Tenant.ID, budget, budget.Period.Start(now))]
+		p := b.allowances[accountOf(d.Caller.Tenant.ID, budget, budget.Period.Start(now))]
 		if p == nil || p.lease != lease || p.free < d.Most {
-			return Ticket{}, false
+			return Reservation{}, false
 		}
 		t.Hard = t.Hard || budget.Hard
 		found = append(found, p)
 	}
 	if len(found) == 0 {
-		return Ticket{}, true
+		return Reservation{}, true
 	}
 	for _, p := range found {
 		p.free -= d.Most
@@ -176,34 +176,34 @@ func (b *Book) draw(d *Demand, now time.Time) (Ticket, bool) {
 	return t, true
 }
 
-// complete makes a ticket one on the purses that pay.
-func (b *Book) complete(t *Ticket, purses []*purse, now time.Time) {
-	t.purses, t.Holding.Budgets = slices.Clone(purses), make([]penstock.ID, len(purses))
-	for i, p := range purses {
+// complete makes a reservation one on the local allowances that pay.
+func (b *Reserver) complete(t *Reservation, allowances []*allowance, now time.Time) {
+	t.allowances, t.Funding.Budgets = slices.Clone(allowances), make([]penstock.ID, len(allowances))
+	for i, p := range allowances {
 		p.usedAt = now
-		t.Holding.Budgets[i] = p.id
+		t.Funding.Budgets[i] = p.id
 		if p.warning != "" {
 			t.Warnings = append(t.Warnings, p.warning)
 		}
 	}
 }
 
-// withdraw sets money aside for a call for which there is too little in the purses: what there is, and what is missing
+// withdraw sets money aside for a call for which there is too little in the local allowances: what there is, and what is missing
 // from the store. A little more comes along, so that the next calls need not wait.
-func (b *Book) withdraw(ctx context.Context, d Demand, accounts []store.Account) (Ticket, error) {
+func (b *Reserver) withdraw(ctx context.Context, d Demand, accounts []store.Account) (Reservation, error) {
 	tenant, lease := d.Caller.Tenant.ID, b.Lease()
-	order := store.HoldOrder{Lease: lease, Wants: make([]store.HoldWant, len(accounts))}
-	t := Ticket{Holding: penstock.Holding{Process: lease.Process, Epoch: lease.Epoch}, book: b, Most: d.Most}
-	purses, taken := make([]*purse, len(accounts)), make([]penstock.NanoUSD, len(accounts))
+	order := store.BudgetDraw{Lease: lease, Wants: make([]store.BudgetWant, len(accounts))}
+	t := Reservation{Funding: penstock.Funding{Process: lease.Process, Epoch: lease.Epoch}, book: b, Most: d.Most}
+	allowances, taken := make([]*allowance, len(accounts)), make([]penstock.NanoUSD, len(accounts))
 	b.mu.Lock()
 	for i := range accounts {
 		a := &accounts[i]
-		p := b.purse(tenant, a, lease)
+		p := b.allowance(tenant, a, lease)
 		p.running++ // so that it is not forgotten meanwhile
 		taken[i] = min(max(0, p.free), d.Most)
 		p.free -= taken[i]
-		t.Hard, purses[i] = t.Hard || a.Hard, p
-		order.Wants[i] = store.HoldWant{Account: *a, Need: d.Most - taken[i], Want: d.Most - taken[i] + a.Limit/ahead}
+		t.Hard, allowances[i] = t.Hard || a.Hard, p
+		order.Wants[i] = store.BudgetWant{Account: *a, Need: d.Most - taken[i], Want: d.Most - taken[i] + a.Limit/ahead}
 	}
 	b.mu.Unlock()
 	// A caller who leaves must not leave money behind that the store has given out and nobody here knows of.
@@ -213,23 +213,23 @@ func (b *Book) withdraw(ctx context.Context, d Demand, accounts []store.Account)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err != nil {
-		for i, p := range purses {
+		for i, p := range allowances {
 			p.free += taken[i]
 			p.running--
 		}
-		return Ticket{}, busy(err)
+		return Reservation{}, busy(err)
 	}
-	for i, p := range purses {
+	for i, p := range allowances {
 		p.free += grants[i].Amount - order.Wants[i].Need
 		b.warn(ctx, p, tenant, heard{accounts[i], grants[i].Balance})
 	}
-	b.complete(&t, purses, b.Clock())
+	b.complete(&t, allowances, b.Clock())
 	b.countWarned(&d, t)
 	return t, nil
 }
 
 // countWarned counts a call that is admitted although a soft budget is used up.
-func (b *Book) countWarned(d *Demand, t Ticket) {
+func (b *Reserver) countWarned(d *Demand, t Reservation) {
 	if len(t.Warnings) > 0 {
 		b.Metrics.BudgetWarned(string(d.Caller.Tenant.ID))
 	}
@@ -242,7 +242,7 @@ type heard struct {
 }
 
 // warn notes what callers are told of a soft budget, and tells the operator once.
-func (b *Book) warn(ctx context.Context, p *purse, tenant penstock.TenantID, h heard) {
+func (b *Reserver) warn(ctx context.Context, p *allowance, tenant penstock.TenantID, h heard) {
 	before := p.warning
 	p.warning = ""
 	if h.Hard || !h.balance.Over() {
@@ -263,27 +263,27 @@ func busy(err error) error {
 	return &penstock.Error{Code: penstock.CodeOverloaded, Message: "This server is just starting or lost its database for a moment; try again.", RetryAfter: time.Second, Err: err}
 }
 
-// purse finds or makes a purse. What an earlier lease left in it is forfeit.
-func (b *Book) purse(tenant penstock.TenantID, a *store.Account, lease store.Lease) *purse {
+// allowance finds or makes a local allowance. What an earlier lease left in it is forfeit.
+func (b *Reserver) allowance(tenant penstock.TenantID, a *store.Account, lease store.Lease) *allowance {
 	at := accountOf(tenant, &a.Budget, a.Start)
-	p := b.purses[at]
+	p := b.allowances[at]
 	if p == nil || p.lease != lease {
-		p = &purse{id: a.ID(tenant), lease: lease}
-		b.purses[at] = p
+		p = &allowance{id: a.ID(tenant), lease: lease}
+		b.allowances[at] = p
 	}
 	return p
 }
 
 // Settle takes back what a call did not spend. What it spent is booked with its record. Only the first settling
-// of a ticket counts.
-func (t *Ticket) Settle(spent penstock.NanoUSD) {
+// of a reservation counts.
+func (t *Reservation) Settle(spent penstock.NanoUSD) {
 	if t.book == nil {
 		return
 	}
 	defer func() { t.book = nil }()
 	t.book.mu.Lock()
 	defer t.book.mu.Unlock()
-	for _, p := range t.purses { // where its lease is gone nobody looks at it any more: all of it is forfeit
+	for _, p := range t.allowances { // where its lease is gone nobody looks at it any more: all of it is forfeit
 		p.running--
 		p.free += t.Most - spent
 	}
@@ -291,10 +291,10 @@ func (t *Ticket) Settle(spent penstock.NanoUSD) {
 
 // Lose gives up a call of which nobody knows what it spent, unless it is settled: all of it stays withdrawn, and is
 // forfeit when the lease ends.
-func (t *Ticket) Lose() { t.Settle(t.Most) }
+func (t *Reservation) Lose() { t.Settle(t.Most) }
 
 // Run returns what nobody draws on, until ctx ends. Then it returns all that is left.
-func (b *Book) Run(ctx context.Context) error {
+func (b *Reserver) Run(ctx context.Context) error {
 	tick := time.NewTicker(lookInterval)
 	defer tick.Stop()
 	for {
@@ -311,46 +311,46 @@ func (b *Book) Run(ctx context.Context) error {
 
 // returnIdle gives back what was not drawn on for some time. A return whose end is not known is made again under the
 // same number, which counts once.
-func (b *Book) returnIdle(ctx context.Context, idle time.Duration) error {
+func (b *Reserver) returnIdle(ctx context.Context, idle time.Duration) error {
 	lease := b.Lease()
-	purses := b.idle(lease, idle)
-	if len(purses) == 0 {
+	allowances := b.idle(lease, idle)
+	if len(allowances) == 0 {
 		return nil
 	}
-	returns := make([]store.HoldReturn, len(purses))
-	for i, p := range purses { // what is on its way back is changed by nobody else
-		returns[i] = store.HoldReturn{Budget: p.id, Amount: p.back, Number: p.number}
+	returns := make([]store.BudgetReturn, len(allowances))
+	for i, p := range allowances { // what is on its way back is changed by nobody else
+		returns[i] = store.BudgetReturn{Budget: p.id, Amount: p.back, Number: p.number}
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if err := b.Store.ReturnHolds(ctx, lease, returns); err != nil {
+	if err := b.Store.ReturnBudgets(ctx, lease, returns); err != nil {
 		return err
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, p := range purses {
+	for _, p := range allowances {
 		p.back = 0
 	}
 	return nil
 }
 
-// idle takes what was not drawn on for some time out of the purses, and forgets purses of which nothing is left. It
+// idle takes what was not drawn on for some time out of the local allowances, and forgets local allowances of which nothing is left. It
 // returns those that have something on its way back.
-func (b *Book) idle(lease store.Lease, idle time.Duration) (giving []*purse) {
+func (b *Reserver) idle(lease store.Lease, idle time.Duration) (giving []*allowance) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for at, p := range b.purses {
+	for at, p := range b.allowances {
 		switch {
 		case p.lease != lease: // forfeit, or about to be
 			if p.running == 0 {
-				delete(b.purses, at)
+				delete(b.allowances, at)
 			}
 			continue
 		case b.Clock().Sub(p.usedAt) < idle && p.back == 0:
 			continue
 		case p.back == 0 && p.free <= 0:
 			if p.running == 0 && p.free == 0 {
-				delete(b.purses, at)
+				delete(b.allowances, at)
 			}
 			continue
 		case p.back == 0:
@@ -360,6 +360,6 @@ func (b *Book) idle(lease store.Lease, idle time.Duration) (giving []*purse) {
 		}
 		giving = append(giving, p)
 	}
-	slices.SortFunc(giving, func(p, o *purse) int { return cmp.Compare(p.id, o.id) })
+	slices.SortFunc(giving, func(p, o *allowance) int { return cmp.Compare(p.id, o.id) })
 	return giving
 }

@@ -26,7 +26,7 @@ type bank struct {
 	stall   chan struct{} // holds wait for it
 }
 
-func (b *bank) Hold(ctx context.Context, _ penstock.TenantID, o store.HoldOrder) ([]store.HoldGrant, error) {
+func (b *bank) Hold(ctx context.Context, _ penstock.TenantID, o store.BudgetDraw) ([]store.BudgetGrant, error) {
 	if b.stall != nil {
 		<-b.stall
 	}
@@ -38,10 +38,10 @@ func (b *bank) Hold(ctx context.Context, _ penstock.TenantID, o store.HoldOrder)
 	if !ok {
 		return nil, w.Account.Exceeded(b.balance, w.Need)
 	}
-	return []store.HoldGrant{{Amount: got, Balance: b.balance}}, ctx.Err() // what is committed is, whoever hears of it
+	return []store.BudgetGrant{{Amount: got, Balance: b.balance}}, ctx.Err() // what is committed is, whoever hears of it
 }
 
-func (b *bank) ReturnHolds(_ context.Context, _ store.Lease, returns []store.HoldReturn) error {
+func (b *bank) ReturnBudgets(_ context.Context, _ store.Lease, returns []store.BudgetReturn) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, r := range returns {
@@ -64,7 +64,7 @@ func (b *bank) record(spent penstock.NanoUSD) {
 	b.balance.Spend(spent, spent)
 }
 
-func newBook(limit penstock.NanoUSD, hard bool) (*Book, *bank, Demand) {
+func newBook(limit penstock.NanoUSD, hard bool) (*Reserver, *bank, Demand) {
 	money := &bank{balance: store.Balance{Limit: limit, Hard: hard}}
 	book := New(Deps{
 		Store: money, Lease: func() store.Lease { return store.Lease{Process: "p", Epoch: 1} },
@@ -84,7 +84,7 @@ func TestCallsNeverExceedAHardBudget(t *testing.T) {
 	for range 16 {
 		calls.Go(func() {
 			for {
-				ticket, err := book.Reserve(t.Context(), demand)
+				reservation, err := book.Reserve(t.Context(), demand)
 				switch penstock.ErrorCode(err) {
 				case penstock.CodeBudgetExceeded:
 					return
@@ -93,7 +93,7 @@ func TestCallsNeverExceedAHardBudget(t *testing.T) {
 				}
 				spent := penstock.NanoUSD(rand.Int64N(most + 1))
 				money.record(spent)
-				ticket.Settle(spent)
+				reservation.Settle(spent)
 			}
 		})
 	}
@@ -115,8 +115,8 @@ func TestCallerWhoLeavesLeavesNoMoneyBehind(t *testing.T) {
 		money.stall = make(chan struct{})
 		ctx, leave := context.WithCancel(t.Context())
 		go func() {
-			if ticket, err := book.Reserve(ctx, demand); err == nil {
-				ticket.Settle(0)
+			if reservation, err := book.Reserve(ctx, demand); err == nil {
+				reservation.Settle(0)
 			}
 		}()
 		synctest.Wait()
@@ -137,12 +137,12 @@ func TestMemoryPaysForMostCalls(t *testing.T) {
 	book, money, demand := newBook(10_000_000, true)
 	demand.Most = 100
 	for range 90 {
-		ticket, err := book.Reserve(t.Context(), demand)
+		reservation, err := book.Reserve(t.Context(), demand)
 		if err != nil {
 			t.Fatal(err)
 		}
 		money.record(100)
-		ticket.Settle(100)
+		reservation.Settle(100)
 	}
 	if money.visits != 1 {
 		t.Errorf("%d visits for 90 calls within one withdrawal", money.visits)
@@ -152,10 +152,10 @@ func TestMemoryPaysForMostCalls(t *testing.T) {
 func TestCallsWithoutABudgetCostNothing(t *testing.T) {
 	t.Parallel()
 	book, money, _ := newBook(1, true)
-	ticket, err := book.Reserve(t.Context(), Demand{Most: 1000})
-	ticket.Settle(1000)
-	if err != nil || money.visits != 0 || ticket.Hard || len(ticket.Holding.Budgets) != 0 {
-		t.Errorf("ticket %+v, %v, %d visits", ticket, err, money.visits)
+	reservation, err := book.Reserve(t.Context(), Demand{Most: 1000})
+	reservation.Settle(1000)
+	if err != nil || money.visits != 0 || reservation.Hard || len(reservation.Funding.Budgets) != 0 {
+		t.Errorf("ticket %+v, %v, %d visits", reservation, err, money.visits)
 	}
 }
 
@@ -164,9 +164,9 @@ func TestSoftBudgetWarns(t *testing.T) {
 	book, _, demand := newBook(1_000, false)
 	demand.Most = 900
 	for i, warnings := range []int{0, 1} {
-		ticket, err := book.Reserve(t.Context(), demand)
-		if err != nil || len(ticket.Warnings) != warnings || ticket.Hard {
-			t.Errorf("call %d: ticket %+v, %v; want %d warnings", i, ticket, err, warnings)
+		reservation, err := book.Reserve(t.Context(), demand)
+		if err != nil || len(reservation.Warnings) != warnings || reservation.Hard {
+			t.Errorf("call %d: ticket %+v, %v; want %d warnings", i, reservation, err, warnings)
 		}
 	}
 }
@@ -177,11 +177,11 @@ func TestReturnIsRepeated(t *testing.T) {
 	book, money, demand := newBook(1_000_000, true)
 	demand.Most = 500
 	for round := range 3 {
-		ticket, err := book.Reserve(t.Context(), demand)
+		reservation, err := book.Reserve(t.Context(), demand)
 		if err != nil {
 			t.Fatal(err)
 		}
-		ticket.Settle(0)
+		reservation.Settle(0)
 		money.deaf = 2
 		for range 2 {
 			if err := book.returnIdle(t.Context(), 0); err == nil {
@@ -197,24 +197,24 @@ func TestReturnIsRepeated(t *testing.T) {
 	}
 }
 
-// What a call may have spent of which nobody knows stays withdrawn, and its purse is forgotten.
+// What a call may have spent of which nobody knows stays withdrawn, and its local allowance is forgotten.
 func TestLostCall(t *testing.T) {
 	t.Parallel()
 	book, money, demand := newBook(1_000, true)
 	demand.Most = 400
-	ticket, err := book.Reserve(t.Context(), demand)
+	reservation, err := book.Reserve(t.Context(), demand)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ticket.Lose()
-	ticket.Settle(0) // too late
+	reservation.Lose()
+	reservation.Settle(0) // too late
 	for range 2 {
 		if err := book.returnIdle(t.Context(), 0); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if money.balance.Held != 400 || len(book.purses) != 0 || len(book.gates) != 0 {
-		t.Errorf("%v is held, %d purses and %d gates are left", money.balance.Held, len(book.purses), len(book.gates))
+	if money.balance.Held != 400 || len(book.allowances) != 0 || len(book.gates) != 0 {
+		t.Errorf("%v is held, %d local allowances and %d gates are left", money.balance.Held, len(book.allowances), len(book.gates))
 	}
 }
 
@@ -234,7 +234,7 @@ func TestBudgetsDoNotWaitForEachOther(t *testing.T) {
 		_, err := book.Reserve(t.Context(), slow)
 		done <- err
 	}()
-	leave, err := book.enter(t.Context(), quick, store.AccountsOf(quick.Caller, penstock.ModelNames{Asked: "m", Answers: "m"}, time.Now()))
+	leave, err := book.admit(t.Context(), quick, store.AccountsOf(quick.Caller, penstock.ModelNames{Asked: "m", Answers: "m"}, time.Now()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,12 +259,12 @@ func TestCrowdIsNotTurnedAway(t *testing.T) {
 	for range 20 {
 		all.Go(func() {
 			for range 20 {
-				ticket, err := book.Reserve(t.Context(), d)
+				reservation, err := book.Reserve(t.Context(), d)
 				if err != nil {
 					t.Error(err)
 					return
 				}
-				ticket.Settle(0)
+				reservation.Settle(0)
 			}
 		})
 	}
@@ -282,10 +282,10 @@ func TestWhatIsLeftPaysForFewerTargets(t *testing.T) {
 		asked      int
 	}{{600, 600, 0}, {800, 300, 1}, {400, 100, 2}, {50, 0, 3}} {
 		demand.Most = tt.most
-		ticket, err := book.Reserve(t.Context(), demand)
+		reservation, err := book.Reserve(t.Context(), demand)
 		refused := penstock.ErrorCode(err) == penstock.CodeBudgetExceeded
-		if ticket.Most != tt.want || refused != (tt.want == 0) || asked != tt.asked {
-			t.Errorf("for %d: %d set aside, %v, lesser amounts asked for %d times; want %d and %d", tt.most, ticket.Most, err, asked, tt.want, tt.asked)
+		if reservation.Most != tt.want || refused != (tt.want == 0) || asked != tt.asked {
+			t.Errorf("for %d: %d set aside, %v, lesser amounts asked for %d times; want %d and %d", tt.most, reservation.Most, err, asked, tt.want, tt.asked)
 		}
 	}
 	if b := money.balance; b.Held != 1000 || b.Settled != 0 {

@@ -13,9 +13,9 @@ type gate struct {
 	users int // who hold it or wait for it
 }
 
-// enter passes the gates of all accounts, in the order in which everybody does. The caller leaves by what it returns.
+// admit passes the gates of all accounts, in the order in which everybody does. The caller leaves by what it returns.
 // Codes: overloaded.
-func (b *Book) enter(ctx context.Context, d Demand, accounts []store.Account) (leave func(), err error) {
+func (b *Reserver) admit(ctx context.Context, d Demand, accounts []store.Account) (leave func(), err error) {
 	var passed []penstock.ID
 	leave = func() {
 		for _, id := range passed {
@@ -40,7 +40,7 @@ func (b *Book) enter(ctx context.Context, d Demand, accounts []store.Account) (l
 }
 
 // gate finds a gate and changes how many use it. One that nobody uses is forgotten.
-func (b *Book) gate(id penstock.ID, change int) *gate {
+func (b *Reserver) gate(id penstock.ID, change int) *gate {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	g := b.gates[id]

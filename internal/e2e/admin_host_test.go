@@ -24,7 +24,7 @@ func TestAdminHost(t *testing.T) {
 				t.Errorf("%s for %s is answered with %d, want %d", path, host, got, want)
 			}
 		}
-		if got := r.statusAs(r.door.URL+"/v1/models", host); got != http.StatusOK {
+		if got := r.statusAs(r.endpoint.URL+"/v1/models", host); got != http.StatusOK {
 			t.Errorf("the API for %s is answered with %d", host, got)
 		}
 	}

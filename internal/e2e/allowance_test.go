@@ -27,7 +27,7 @@ func TestAllowancesAcrossProcesses(t *testing.T) {
 		t.Helper()
 		began := time.Now()
 		for {
-			a := there.door.Do(k.as(call))
+			a := there.endpoint.Do(k.as(call))
 			if took := time.Since(began); a.Status == want && strings.Contains(a.Body, says) {
 				t.Logf("%s: %v", what, took)
 				return
@@ -117,7 +117,7 @@ func TestSoftBudgetIsToldOnce(t *testing.T) {
 	at.makeTenant(t, "search")
 	k := at.makeKey(t, "search", "app", "inference", "jobs:write", "jobs:read", "webhooks")
 	hook := newReceiver(t)
-	made := here.door.Do(k.as(post("/v1/webhooks", fmt.Sprintf(`{"url":%q,"events":["budget.soft_exceeded"]}`, hook.URL))))
+	made := here.endpoint.Do(k.as(post("/v1/webhooks", fmt.Sprintf(`{"url":%q,"events":["budget.soft_exceeded"]}`, hook.URL))))
 	var endpoint struct{ ID string }
 	if err := json.Unmarshal([]byte(made.Body), &endpoint); err != nil || made.Status != http.StatusCreated {
 		t.Fatalf("%d %s", made.Status, made.Body)
@@ -131,12 +131,12 @@ func TestSoftBudgetIsToldOnce(t *testing.T) {
 	spend := func() {
 		var crowd sync.WaitGroup
 		for i := range 40 {
-			door := here.door
+			endpoint := here.endpoint
 			if i%2 == 0 {
-				door = there.door
+				endpoint = there.endpoint
 			}
 			crowd.Go(func() {
-				if a, err := door.Try(t.Context(), k.as(Call{Method: call.Method, Path: call.Path, Body: call.Body})); err != nil || a.Status != http.StatusOK {
+				if a, err := endpoint.Try(t.Context(), k.as(Call{Method: call.Method, Path: call.Path, Body: call.Body})); err != nil || a.Status != http.StatusOK {
 					t.Errorf("%d %s %v", a.Status, a.Body, err)
 				}
 			})
@@ -144,7 +144,7 @@ func TestSoftBudgetIsToldOnce(t *testing.T) {
 		crowd.Wait()
 	}
 	Await(t, "the key to be known everywhere", func() error {
-		if a := there.door.Do(k.as(get("/v1/jobs"))); a.Status != http.StatusOK {
+		if a := there.endpoint.Do(k.as(get("/v1/jobs"))); a.Status != http.StatusOK {
 			return fmt.Errorf("%d %s", a.Status, a.Body)
 		}
 		return nil
@@ -157,7 +157,7 @@ func TestSoftBudgetIsToldOnce(t *testing.T) {
 		return nil
 	})
 	Await(t, "the header at both", func() error {
-		for _, s := range []*Server{here.door, there.door} {
+		for _, s := range []*Server{here.endpoint, there.endpoint} {
 			if a := s.Do(k.as(call)); !strings.Contains(a.Header.Get("x-penstock-budget-warning"), "the daily budget is $0.0001") {
 				return fmt.Errorf("%d %v", a.Status, a.Header)
 			}
@@ -172,7 +172,7 @@ func TestSoftBudgetIsToldOnce(t *testing.T) {
 		}
 		return nil
 	})
-	deliveries := here.door.Do(k.as(get("/v1/webhooks/" + endpoint.ID + "/deliveries"))).Body
+	deliveries := here.endpoint.Do(k.as(get("/v1/webhooks/" + endpoint.ID + "/deliveries"))).Body
 	n, body := hook.told()
 	if n != 1 || strings.Count(deliveries, `"type":"budget.soft_exceeded"`) != 1 || !strings.Contains(body, `"limit_usd":"0.000100000"`) || !strings.Contains(body, `"period":"daily"`) {
 		t.Errorf("told %d times: %s; deliveries %s", n, body, deliveries)

@@ -106,14 +106,14 @@ tenants:
 	a.Server = &Server{Process: Start(t, a.env, "serve", "--config", a.config), URL: scheme + address}
 	a.admin = &Server{Process: a.Process, URL: "http://" + admin}
 	a.admin.AwaitReady()
-	a.awaitDoor(address)
+	a.awaitListener(address)
 	a.before = a.vitals()
 	t.Cleanup(a.checkHealth)
 	return a
 }
 
-// awaitDoor waits until the API listens: that the process is ready is said before it does.
-func (a *attacked) awaitDoor(address string) {
+// awaitListener waits until the API listens: that the process is ready is said before it does.
+func (a *attacked) awaitListener(address string) {
 	a.t.Helper()
 	Await(a.t, "the API", func() error {
 		conn, err := net.Dial("tcp", address)

@@ -35,8 +35,8 @@ type cluster struct {
 // node is one process of a cluster.
 type node struct {
 	*Process
-	role        string
-	door, admin *Server
+	role            string
+	endpoint, admin *Server
 }
 
 func newCluster(t *testing.T, settings ...string) *cluster {
@@ -62,7 +62,7 @@ func (c *cluster) join(role string) *node {
 		c.t.Fatal(err)
 	}
 	n := &node{role: role, Process: Start(c.t, r.env, "serve", "--config", r.config, "--role", role)}
-	n.door, n.admin = &Server{n.Process, r.door.URL}, &Server{n.Process, r.admin.URL}
+	n.endpoint, n.admin = &Server{n.Process, r.endpoint.URL}, &Server{n.Process, r.admin.URL}
 	Await(c.t, "a process to be ready", func() error {
 		select {
 		case <-n.Ended():
@@ -101,7 +101,7 @@ func (c *cluster) submit(inputs ...string) string {
 	for _, in := range inputs {
 		bodies = append(bodies, `{"body":`+ask(in)+`}`)
 	}
-	a := c.api.door.Do(post("/v1/jobs", `{"model":"fast","inputs":[`+strings.Join(bodies, ",")+`]}`))
+	a := c.api.endpoint.Do(post("/v1/jobs", `{"model":"fast","inputs":[`+strings.Join(bodies, ",")+`]}`))
 	var job jobAnswer
 	if err := json.Unmarshal([]byte(a.Body), &job); err != nil || a.Status != http.StatusAccepted {
 		c.t.Fatalf("submit: %d %s", a.Status, a.Body)
@@ -148,7 +148,7 @@ func TestCluster(t *testing.T) {
 
 func (c *cluster) finishes(t *testing.T, id string) times {
 	t.Helper()
-	a := c.api.door.Do(Call{Method: "GET", Path: "/v1/jobs/" + id, Header: map[string]string{"Prefer": "wait=30"}})
+	a := c.api.endpoint.Do(Call{Method: "GET", Path: "/v1/jobs/" + id, Header: map[string]string{"Prefer": "wait=30"}})
 	var job struct {
 		Status     string    `json:"status"`
 		CreatedAt  time.Time `json:"created_at"`
@@ -174,7 +174,7 @@ func (c *cluster) hears(t *testing.T) {
 			polled = time.Now()
 		})
 		wg.Go(func() {
-			a := c.api.door.Do(get("/v1/jobs/" + id + "/events"))
+			a := c.api.endpoint.Do(get("/v1/jobs/" + id + "/events"))
 			streamed = time.Now()
 			if !strings.Contains(a.Body, "job.finished") {
 				t.Errorf("the stream ended without the job's end:\n%s", a.Body)
@@ -205,16 +205,16 @@ func (c *cluster) cancels(t *testing.T) {
 			return nil
 		})
 		began := time.Now()
-		c.api.door.Do(post("/v1/jobs/"+id+"/cancel", ""))
+		c.api.endpoint.Do(post("/v1/jobs/"+id+"/cancel", ""))
 		for c.upstream.Stats().InFlight != 0 {
 			if time.Since(began) > time.Second {
 				t.Fatal("a second after the cancel the upstream is still being called")
 			}
-			c.api.door.Do(get("/healthz")) // a breath
+			c.api.endpoint.Do(get("/healthz")) // a breath
 		}
 		delays = append(delays, time.Since(began))
 		// What was closed is recorded next; nothing may be left that runs.
-		a := c.api.door.Do(Call{Method: "GET", Path: "/v1/jobs/" + id, Header: map[string]string{"Prefer": "wait=30"}})
+		a := c.api.endpoint.Do(Call{Method: "GET", Path: "/v1/jobs/" + id, Header: map[string]string{"Prefer": "wait=30"}})
 		if !strings.Contains(a.Body, `"status":"cancelled"`) {
 			t.Errorf("a cancelled job is %s", a.Body)
 		}
@@ -238,7 +238,7 @@ func (c *cluster) pauses(t *testing.T) {
 		t.Helper()
 		began := time.Now()
 		for {
-			a := c.api.door.Do(chat)
+			a := c.api.endpoint.Do(chat)
 			if a.Status == want {
 				t.Logf("seen by another process after %v", time.Since(began))
 				return a
@@ -272,18 +272,18 @@ func (c *cluster) waits(t *testing.T) {
 	}
 	for _, w := range c.workers {
 		Await(t, "the workers to know of it", func() error {
-			if n := w.metric(`penstock_held\{kind="lane"\}`); n != 1 {
+			if n := w.metric(`penstock_paused\{kind="lane"\}`); n != 1 {
 				return fmt.Errorf("a worker knows of %v paused lanes", n)
 			}
 			return nil
 		})
 	}
 	id := c.submit("wait for the operator")
-	bulk := c.api.door.Do(post("/v1/jobs", `{"model":"fast","lane":"bulk","input":"no need to wait"}`, "Prefer", "wait=30"))
+	bulk := c.api.endpoint.Do(post("/v1/jobs", `{"model":"fast","lane":"bulk","input":"no need to wait"}`, "Prefer", "wait=30"))
 	if bulk.Status != http.StatusOK {
 		t.Fatalf("the other lane: %d %s", bulk.Status, bulk.Body)
 	}
-	a := c.api.door.Do(get("/v1/jobs/" + id))
+	a := c.api.endpoint.Do(get("/v1/jobs/" + id))
 	if !strings.Contains(a.Body, `"waiting_on":"paused"`) || !strings.Contains(a.Body, `"status":"queued"`) {
 		t.Errorf("a job of the paused lane is %s", a.Body)
 	}
@@ -309,7 +309,7 @@ func (c *cluster) survives(t *testing.T) {
 	c.release("survivors")
 	c.finishes(t, id)
 	var delays []time.Duration
-	results := c.api.door.Do(get("/v1/jobs/" + id + "/results"))
+	results := c.api.endpoint.Do(get("/v1/jobs/" + id + "/results"))
 	for line := range bytes.Lines([]byte(results.Body)) {
 		var result struct {
 			ItemID string `json:"item_id"`
@@ -317,7 +317,7 @@ func (c *cluster) survives(t *testing.T) {
 		if err := json.Unmarshal(line, &result); err != nil {
 			t.Fatal(err)
 		}
-		item, err := fetch(t.Context(), c.api.door, "/v1/items/"+result.ItemID, decoded[itemAnswer])
+		item, err := fetch(t.Context(), c.api.endpoint, "/v1/items/"+result.ItemID, decoded[itemAnswer])
 		if err != nil {
 			t.Fatal(err)
 		}

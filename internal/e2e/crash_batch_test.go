@@ -108,12 +108,12 @@ func (r *rig) submitFileWhileDying(lines, point string) {
 		r.t.Fatal(err)
 	}
 	var file struct{ ID string }
-	a, err := r.door.Try(r.t.Context(), Call{Method: http.MethodPost, Path: "/v1/files", Body: string(form), Header: map[string]string{"Content-Type": contentType}})
+	a, err := r.endpoint.Try(r.t.Context(), Call{Method: http.MethodPost, Path: "/v1/files", Body: string(form), Header: map[string]string{"Content-Type": contentType}})
 	if err != nil || json.Unmarshal([]byte(a.Body), &file) != nil || a.Status != http.StatusOK {
 		r.t.Fatalf("upload: %d %s %v", a.Status, a.Body, err)
 	}
 	// The server may die before it can answer.
-	_, _ = r.door.Try(r.t.Context(), post("/v1/jobs", `{"input_file":"`+file.ID+`"}`))
+	_, _ = r.endpoint.Try(r.t.Context(), post("/v1/jobs", `{"input_file":"`+file.ID+`"}`))
 	if l.pass(patience) {
 		r.bury(l)
 	}

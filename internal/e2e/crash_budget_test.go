@@ -17,7 +17,7 @@ import (
 )
 
 // budgetSteps are the transitions that only processes make whose tenants have budgets: see TestBudgetHoldsThroughCrashes.
-var budgetSteps = []string{"hold", "return_holds", "forfeit_holds"}
+var budgetSteps = []string{"hold", "return_budgets", "forfeit_budgets"}
 
 // spree is how a budget is spent.
 type spree struct {
@@ -137,7 +137,7 @@ func (s *spender) spend(ctx context.Context, who int) {
 func (s *spender) send(ctx context.Context, call Call, limit time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	answer, err := s.door.Try(ctx, call)
+	answer, err := s.endpoint.Try(ctx, call)
 	switch {
 	case err != nil: // the server is away: not so often
 		wait(ctx, 20*time.Millisecond)
@@ -146,7 +146,7 @@ func (s *spender) send(ctx context.Context, call Call, limit time.Duration) {
 	case answer.Status < http.StatusBadRequest:
 		s.answered.Add(1)
 		if job := answer.Header.Get("Location"); strings.HasPrefix(job, "/v1/jobs/") && s.answered.Load()%5 == 0 {
-			_, _ = s.door.Try(ctx, Call{Method: http.MethodPost, Path: job + "/cancel"})
+			_, _ = s.endpoint.Try(ctx, Call{Method: http.MethodPost, Path: job + "/cancel"})
 		}
 	}
 }

@@ -50,7 +50,7 @@ func (a *audit) report(ctx context.Context, job jobAnswer, problem error) {
 		a.t.Errorf("%s: %v", job.ID, problem)
 		return
 	}
-	events, _ := a.door.Try(ctx, Call{Method: http.MethodGet, Path: "/v1/jobs/" + job.ID + "/events"})
+	events, _ := a.endpoint.Try(ctx, Call{Method: http.MethodGet, Path: "/v1/jobs/" + job.ID + "/events"})
 	a.t.Errorf("%s: %v\n\njob: %.2000s\n\nevents:\n%.8000s", job.ID, problem, encoded(job), events.Body)
 }
 
@@ -59,7 +59,7 @@ func (a *audit) settled() {
 	a.t.Helper()
 	Await(a.t, "every job to finish", func() error {
 		for _, status := range []penstock.Status{penstock.StatusQueued, penstock.StatusRunning} {
-			answer, err := a.door.Try(a.t.Context(), Call{Method: http.MethodGet, Path: "/v1/jobs?limit=1&status=" + string(status)})
+			answer, err := a.endpoint.Try(a.t.Context(), Call{Method: http.MethodGet, Path: "/v1/jobs?limit=1&status=" + string(status)})
 			if err != nil {
 				return err
 			}
@@ -215,20 +215,20 @@ type view struct {
 
 func (a *audit) look(ctx context.Context, id string) (v view, err error) {
 	path := "/v1/jobs/" + id
-	if v.job, err = fetch(ctx, a.door, path, decoded[jobAnswer]); err != nil {
+	if v.job, err = fetch(ctx, a.endpoint, path, decoded[jobAnswer]); err != nil {
 		return v, err
 	}
-	if v.completion, err = fetch(ctx, a.door, path+"/results", results); err != nil {
+	if v.completion, err = fetch(ctx, a.endpoint, path+"/results", results); err != nil {
 		return v, err
 	}
-	if v.input, err = fetch(ctx, a.door, path+"/results?order=input", results); err != nil {
+	if v.input, err = fetch(ctx, a.endpoint, path+"/results?order=input", results); err != nil {
 		return v, err
 	}
-	if v.events, err = fetch(ctx, a.door, path+"/events", events); err != nil {
+	if v.events, err = fetch(ctx, a.endpoint, path+"/events", events); err != nil {
 		return v, err
 	}
 	for _, r := range v.input {
-		item, err := fetch(ctx, a.door, "/v1/items/"+r.ItemID, decoded[itemAnswer])
+		item, err := fetch(ctx, a.endpoint, "/v1/items/"+r.ItemID, decoded[itemAnswer])
 		if err != nil {
 			return v, err
 		}
@@ -237,9 +237,9 @@ func (a *audit) look(ctx context.Context, id string) (v view, err error) {
 	return v, nil
 }
 
-func fetch[T any](ctx context.Context, door *Server, path string, decode func(string) (T, error)) (T, error) {
+func fetch[T any](ctx context.Context, endpoint *Server, path string, decode func(string) (T, error)) (T, error) {
 	var none T
-	answer, err := door.Try(ctx, Call{Method: http.MethodGet, Path: path})
+	answer, err := endpoint.Try(ctx, Call{Method: http.MethodGet, Path: path})
 	if err != nil {
 		return none, fmt.Errorf("reading %s: %w", path, err)
 	}

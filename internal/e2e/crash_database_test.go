@@ -78,8 +78,8 @@ func (c *cutter) comeBack() {
 	c.gone = false
 }
 
-// enter takes a connection, unless the database is away.
-func (c *cutter) enter(conn net.Conn) bool {
+// admit takes a connection, unless the database is away.
+func (c *cutter) admit(conn net.Conn) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.gone {
@@ -134,7 +134,7 @@ func (c *cutter) serve(listener net.Listener) {
 // relay passes a connection on until either side ends it, or it is cut.
 func (c *cutter) relay(client net.Conn) {
 	defer client.Close()
-	if !c.enter(client) {
+	if !c.admit(client) {
 		return
 	}
 	defer c.exit(client)
@@ -202,7 +202,7 @@ func TestCrashFreeStall(t *testing.T) {
 	if l.pass(3 * leaseTimeout) {
 		t.Fatalf("the server ended by itself; it printed:\n%s", tail(l.Output()))
 	}
-	if job, err := fetch(t.Context(), r.door, "/v1/jobs/"+id, decoded[jobAnswer]); err != nil || job.Status != penstock.StatusRunning {
+	if job, err := fetch(t.Context(), r.endpoint, "/v1/jobs/"+id, decoded[jobAnswer]); err != nil || job.Status != penstock.StatusRunning {
 		t.Fatalf("the lock did not hold the worker up: %v, %s", err, encoded(job))
 	}
 	if err := tx.Rollback(t.Context()); err != nil {

@@ -17,7 +17,7 @@ var purgeSteps = []string{"purge_jobs", "purge_items", "purge_requests", "purge_
 // answer makes a call that must get through.
 func (r *rig) answer(c Call) Answer {
 	r.t.Helper()
-	a, err := r.door.Try(r.t.Context(), c)
+	a, err := r.endpoint.Try(r.t.Context(), c)
 	if err != nil {
 		r.t.Fatalf("%s %s: %v", c.Method, c.Path, err)
 	}
@@ -61,7 +61,7 @@ func TestCrashDuringDelete(t *testing.T) {
 				if got := r.answer(get("/v1/jobs/" + id + "/results")).Body; got != whole {
 					t.Errorf("before %s the results are\n%s\nand were\n%s", moment, got, whole)
 				}
-				if a, err := r.door.Try(t.Context(), del("/v1/jobs/"+id)); err == nil {
+				if a, err := r.endpoint.Try(t.Context(), del("/v1/jobs/"+id)); err == nil {
 					t.Fatalf("a server that should die answered %d %s", a.Status, a.Body)
 				}
 				if l.pass(patience) {
@@ -114,7 +114,7 @@ func TestCrashDuringSweep(t *testing.T) {
 		t.Errorf("the last server stopped with code %d:\n%s", code, tail(last.Output()))
 	}
 	r.verifyLedger()
-	r.wantRows(map[string]int{"jobs": 1, "items": 0, "harvests": 1, "requests": 0, "attempts": 0, "idempotency_keys": 1, "deleted_jobs": 0})
+	r.wantRows(map[string]int{"jobs": 1, "items": 0, "result_groups": 1, "requests": 0, "attempts": 0, "idempotency_keys": 1, "deleted_jobs": 0})
 }
 
 // age makes everything in the database of a dead server older than any window. The time of a call is in its

@@ -98,14 +98,14 @@ func TestAnsweredCallsSurviveKill(t *testing.T) {
 			r.setBudget("100")
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
-			crowd := w.crowd(ctx, r.door, 0)
+			crowd := w.crowd(ctx, r.endpoint, 0)
 			for range soakKills(t, 6) {
 				r.live(death{after: time.Duration(200+r.random.IntN(500)) * time.Millisecond})
 			}
 			last := r.start(death{})
 			stop()
 			crowd.Wait()
-			w.check(t, r.door)
+			w.check(t, r.endpoint)
 			if code := last.Stop(); code != 0 {
 				t.Errorf("the last server stopped with code %d", code)
 			}
@@ -193,7 +193,7 @@ func TestLivingJournalIsLeftAlone(t *testing.T) {
 	first := busy.start(death{})
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	crowd := w.crowd(ctx, busy.door, 0)
+	crowd := w.crowd(ctx, busy.endpoint, 0)
 	for range 3 {
 		l := other.live(death{after: 200 * time.Millisecond})
 		if strings.Contains(l.Output(), "recorded calls of a process that died") {
@@ -207,13 +207,13 @@ func TestLivingJournalIsLeftAlone(t *testing.T) {
 	crowd.Wait()
 	AwaitLong(t, "the calls of the killed server to be recorded", 30*time.Second, func() error {
 		for id := range w.seen {
-			if _, err := fetch(t.Context(), other.door, "/v1/requests/"+id, decoded[requestAnswer]); err != nil {
+			if _, err := fetch(t.Context(), other.endpoint, "/v1/requests/"+id, decoded[requestAnswer]); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	w.check(t, other.door)
+	w.check(t, other.endpoint)
 	if code := second.Stop(); code != 0 {
 		t.Errorf("the server stopped with code %d", code)
 	}

@@ -16,12 +16,12 @@ import (
 // client is one of several that use the server at the same time, whatever happens to it.
 type client struct {
 	*diary
-	door    *Server
-	random  *rand.Rand
-	name    string
-	mood    mood
-	brittle bool // the server may break, and say so
-	count   int  // of what it has begun
+	endpoint *Server
+	random   *rand.Rand
+	name     string
+	mood     mood
+	brittle  bool // the server may break, and say so
+	count    int  // of what it has begun
 }
 
 // mood is how clients behave.
@@ -60,7 +60,7 @@ func (r *rig) crowd(d *diary, m mood, stop <-chan struct{}) *sync.WaitGroup {
 
 // client returns one more client, which shares the rig's randomness.
 func (r *rig) client(d *diary, m mood) *client {
-	return &client{diary: d, door: r.door, mood: m, brittle: r.brittle, random: r.random}
+	return &client{diary: d, endpoint: r.endpoint, mood: m, brittle: r.brittle, random: r.random}
 }
 
 // pause waits a random time up to most.
@@ -237,7 +237,7 @@ func (c *client) try(ctx context.Context, call Call, haste time.Duration) (Answe
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	return c.door.Try(ctx, call)
+	return c.endpoint.Try(ctx, call)
 }
 
 // later reports whether an answer means that the same call may succeed later.
@@ -275,7 +275,7 @@ func (c *client) cancelJob(ctx context.Context, o *order, id string) {
 // read gets something that must be there, as often as it takes. Only the end of ctx stops it.
 func (c *client) read(ctx context.Context, call Call) (Answer, bool) {
 	for ctx.Err() == nil {
-		answer, err := c.door.Try(ctx, call)
+		answer, err := c.endpoint.Try(ctx, call)
 		switch {
 		case err == nil && answer.Status < http.StatusMultipleChoices:
 			return answer, true
@@ -329,7 +329,7 @@ func (c *client) follow(ctx context.Context, id string) {
 	var last int64
 	for ctx.Err() == nil {
 		// What arrived before the stream was cut counts, so the error does not matter.
-		answer, _ := c.door.Try(ctx, Call{Method: http.MethodGet, Path: "/v1/jobs/" + id + "/events",
+		answer, _ := c.endpoint.Try(ctx, Call{Method: http.MethodGet, Path: "/v1/jobs/" + id + "/events",
 			Header: map[string]string{"Last-Event-ID": fmt.Sprint(last)}})
 		if answer.Status != http.StatusOK {
 			c.pause(ctx, 40*time.Millisecond)
@@ -356,7 +356,7 @@ func (c *client) follow(ctx context.Context, id string) {
 func (c *client) chat(ctx context.Context, name string) {
 	body := chatBody(name + " [sim:tokens=5]")
 	body["model"] = "fast"
-	answer, err := c.door.Try(ctx, Call{Method: http.MethodPost, Path: "/v1/chat/completions", Body: encoded(body)})
+	answer, err := c.endpoint.Try(ctx, Call{Method: http.MethodPost, Path: "/v1/chat/completions", Body: encoded(body)})
 	if err != nil || c.later(answer) {
 		return
 	}

@@ -39,7 +39,7 @@ func (r *rig) submitWhileDying(d *diary, o *order, point string) string {
 	l := r.start(at(point))
 	c := r.client(d, calm)
 	id := ""
-	answer, err := r.door.Try(r.t.Context(), Call{Method: http.MethodPost, Path: "/v1/jobs", Body: c.orderBody(o),
+	answer, err := r.endpoint.Try(r.t.Context(), Call{Method: http.MethodPost, Path: "/v1/jobs", Body: c.orderBody(o),
 		Header: map[string]string{"Idempotency-Key": o.key}})
 	if o.sent++; err == nil {
 		id = c.accepted(o, answer)

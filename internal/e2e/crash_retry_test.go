@@ -7,20 +7,20 @@ import (
 	"testing"
 )
 
-// letterSteps are the transitions that nobody under load asks for: those of dead letters.
-var letterSteps = []string{"retry", "dismiss"}
+// deadLetterSteps are the transitions that nobody under load asks for: those of dead letters.
+var deadLetterSteps = []string{"retry", "dismiss"}
 
 // standing is how things stand with dead letters.
-type standing struct{ letters, jobs, noted int }
+type standing struct{ deadLetters, jobs, noted int }
 
 // standing counts dead letters, jobs and entries of the audit.
 func (r *rig) standing() standing {
 	r.t.Helper()
-	count := func(door *Server, path string) int {
+	count := func(endpoint *Server, path string) int {
 		var list struct {
 			Data []json.RawMessage `json:"data"`
 		}
-		a, err := door.Try(r.t.Context(), Call{Method: http.MethodGet, Path: path})
+		a, err := endpoint.Try(r.t.Context(), Call{Method: http.MethodGet, Path: path})
 		if err != nil || a.Status != http.StatusOK {
 			r.t.Fatalf("GET %s: %d %s %v", path, a.Status, a.Body, err)
 		}
@@ -29,7 +29,7 @@ func (r *rig) standing() standing {
 		}
 		return len(list.Data)
 	}
-	return standing{count(r.door, "/v1/dead_letters/items"), count(r.door, "/v1/jobs"), count(r.admin, "/admin/v1/audit?tenant="+tenant)}
+	return standing{count(r.endpoint, "/v1/dead_letters/items"), count(r.endpoint, "/v1/jobs"), count(r.admin, "/admin/v1/audit?tenant="+tenant)}
 }
 
 // TestCrashDuringRetry kills the server at each moment of a retry and of a dismissal: after that either all
@@ -56,7 +56,7 @@ func TestCrashDuringRetry(t *testing.T) {
 				r.askWhileDying("dismiss", moment, retried)
 			}
 			last := r.start(death{})
-			a, err := r.door.Try(t.Context(), Call{Method: http.MethodPost, Path: "/v1/dead_letters/retry", Body: `{"filter":{"all":true}}`})
+			a, err := r.endpoint.Try(t.Context(), Call{Method: http.MethodPost, Path: "/v1/dead_letters/retry", Body: `{"filter":{"all":true}}`})
 			if err != nil || a.Status != http.StatusOK {
 				t.Fatalf("%d %s %v", a.Status, a.Body, err)
 			}
@@ -83,8 +83,8 @@ func (r *rig) askWhileDying(step, moment string, want standing) {
 	if got := r.standing(); got != want {
 		r.t.Errorf("before %s: %+v, want %+v", point, got, want)
 	}
-	body := `{"filter":{"job_id":"` + r.oldestLetter() + `"}}`
-	if a, err := r.door.Try(r.t.Context(), Call{Method: http.MethodPost, Path: "/v1/dead_letters/" + step, Body: body}); err == nil {
+	body := `{"filter":{"job_id":"` + r.oldestDeadLetter() + `"}}`
+	if a, err := r.endpoint.Try(r.t.Context(), Call{Method: http.MethodPost, Path: "/v1/dead_letters/" + step, Body: body}); err == nil {
 		r.t.Fatalf("a server that should die at %s answered %d %s", point, a.Status, a.Body)
 	}
 	if l.pass(patience) {
@@ -95,15 +95,15 @@ func (r *rig) askWhileDying(step, moment string, want standing) {
 	}
 }
 
-// oldestLetter is the job of the oldest dead letter.
-func (r *rig) oldestLetter() string {
+// oldestDeadLetter is the job of the oldest dead letter.
+func (r *rig) oldestDeadLetter() string {
 	r.t.Helper()
 	var list struct {
 		Data []struct {
 			JobID string `json:"job_id"`
 		} `json:"data"`
 	}
-	a, err := r.door.Try(r.t.Context(), Call{Method: http.MethodGet, Path: "/v1/dead_letters/items"})
+	a, err := r.endpoint.Try(r.t.Context(), Call{Method: http.MethodGet, Path: "/v1/dead_letters/items"})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func (r *rig) wantOneRetry() {
 			RetryOf *string `json:"retry_of"`
 		} `json:"data"`
 	}
-	a, err := r.door.Try(r.t.Context(), Call{Method: http.MethodGet, Path: "/v1/jobs"})
+	a, err := r.endpoint.Try(r.t.Context(), Call{Method: http.MethodGet, Path: "/v1/jobs"})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func (r *rig) wantOneRetry() {
 			continue
 		}
 		retries++
-		a, err := r.door.Try(r.t.Context(), Call{Method: http.MethodGet, Path: "/v1/jobs/" + job.ID, Header: map[string]string{"Prefer": "wait=30"}})
+		a, err := r.endpoint.Try(r.t.Context(), Call{Method: http.MethodGet, Path: "/v1/jobs/" + job.ID, Header: map[string]string{"Prefer": "wait=30"}})
 		if err != nil || a.Status != http.StatusOK {
 			r.t.Fatalf("%s did not end: %d %s %v", job.ID, a.Status, a.Body, err)
 		}

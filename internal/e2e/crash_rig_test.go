@@ -53,7 +53,7 @@ type rig struct {
 	data     string
 	config   string // path of the configuration file
 	env      []string
-	door     *Server // calls whichever process listens at the moment
+	endpoint *Server // calls whichever process listens at the moment
 	admin    *Server
 	lives    []*life
 	brittle  bool // the server may answer that something of its own is broken
@@ -99,7 +99,7 @@ func newRig(t *testing.T, on engine) *rig {
 // configure gives the rig addresses and a configuration file.
 func (r *rig) configure() {
 	r.t.Helper()
-	r.door, r.admin = &Server{URL: "http://" + FreeAddress(r.t)}, &Server{URL: "http://" + FreeAddress(r.t)}
+	r.endpoint, r.admin = &Server{URL: "http://" + FreeAddress(r.t)}, &Server{URL: "http://" + FreeAddress(r.t)}
 	r.config = filepath.Join(r.t.TempDir(), "penstock.yaml")
 	if err := os.WriteFile(r.config, []byte(r.yaml()), 0o600); err != nil {
 		r.t.Fatal(err)
@@ -150,7 +150,7 @@ models:
   fast: {targets: [large, small]}
 tenants:
   %s: {keys: [{name: e2e, secret: "${E2E_KEY}"}]}
-%s`, strings.TrimPrefix(r.door.URL, "http://"), strings.TrimPrefix(r.admin.URL, "http://"), r.data,
+%s`, strings.TrimPrefix(r.endpoint.URL, "http://"), strings.TrimPrefix(r.admin.URL, "http://"), r.data,
 		database, shutdownGrace, slots, r.lease, r.listener.URL, tenant, r.more)
 }
 
@@ -184,7 +184,7 @@ func (r *rig) start(d death) *life {
 		env = append(env[:len(env):len(env)], "PENSTOCK_CRASH="+d.String())
 	}
 	l := &life{plan: d, begun: time.Now()}
-	l.Server = &Server{Process: Start(r.t, env, "serve", "--config", r.config), URL: r.door.URL}
+	l.Server = &Server{Process: Start(r.t, env, "serve", "--config", r.config), URL: r.endpoint.URL}
 	r.lives = append(r.lives, l)
 	Await(r.t, "the server to be ready", func() error {
 		select {
@@ -270,7 +270,7 @@ func (r *rig) release(hold string) {
 func (r *rig) awaitRunning(id string, n int) {
 	r.t.Helper()
 	Await(r.t, "items to run", func() error {
-		job, err := fetch(r.t.Context(), r.door, "/v1/jobs/"+id, decoded[jobAnswer])
+		job, err := fetch(r.t.Context(), r.endpoint, "/v1/jobs/"+id, decoded[jobAnswer])
 		if called := r.upstream.Stats().InFlight; err == nil && (job.Counts.Running != n || called < int64(n)) {
 			err = fmt.Errorf("%+v, and %d calls", job.Counts, called)
 			if len(r.lives) > 0 {

@@ -24,10 +24,10 @@ func TestCrashDuringStream(t *testing.T) {
 				point := streamSteps[0] + "." + moment
 				prompt := fmt.Sprintf("killed at %s [sim:tokens=3000]", point)
 				l := r.start(at(point))
-				job := (&Server{Process: l.Process, URL: r.door.URL}).streaming(prompt)
+				job := (&Server{Process: l.Process, URL: r.endpoint.URL}).streaming(prompt)
 				ctx, cancel := context.WithTimeout(t.Context(), patience)
 				read := make(chan string, 1)
-				f := &follower{s: r.door, job: job, fickle: true, said: new(atomic.Int64)}
+				f := &follower{s: r.endpoint, job: job, fickle: true, said: new(atomic.Int64)}
 				go func() { read <- f.read(ctx) }()
 				if !l.pass(patience) {
 					t.Fatalf("the server did not come to %s", point)
@@ -36,7 +36,7 @@ func TestCrashDuringStream(t *testing.T) {
 				next := r.start(death{})
 				got := <-read
 				cancel()
-				if want := (&Server{Process: next.Process, URL: r.door.URL}).answerOf(job); got != want || want == "" {
+				if want := (&Server{Process: next.Process, URL: r.endpoint.URL}).answerOf(job); got != want || want == "" {
 					t.Errorf("after a kill at %s a reader ends with %d bytes, but the answer has %d", point, len(got), len(want))
 				}
 				if ran := r.upstream.Executions(prompt); ran.Attempts > 2 {
@@ -58,8 +58,8 @@ func TestStreamOfAnotherProcess(t *testing.T) {
 	if err := worker.upstream.Configure(sim.Config{Seed: worker.seed, TokensPerSecond: 200}); err != nil {
 		t.Fatal(err)
 	}
-	door := worker.twin()
-	s := &Server{Process: Start(t, door.env, "serve", "--role", "api", "--config", door.config), URL: door.door.URL}
+	endpoint := worker.twin()
+	s := &Server{Process: Start(t, endpoint.env, "serve", "--role", "api", "--config", endpoint.config), URL: endpoint.endpoint.URL}
 	s.AwaitReady()
 	first := Start(t, worker.env, "serve", "--role", "worker", "--config", worker.config)
 

@@ -116,17 +116,17 @@ tenants: {acme: {limits: {concurrency: 1, wait: 0s}, keys: [{name: e2e, secret: 
 			t.Fatalf("limits: %d %s", a.Status, a.Body)
 		}
 		Await(t, "the key to be known", func() error {
-			if a := c.api.door.Do(plain(k.Secret)); a.Status != http.StatusOK || a.Header.Get("RateLimit") != "" {
+			if a := c.api.endpoint.Do(plain(k.Secret)); a.Status != http.StatusOK || a.Header.Get("RateLimit") != "" {
 				return fmt.Errorf("%d %s", a.Status, a.Body)
 			}
 			return nil
 		})
-		job := keyedCall(t, c.api.door, slow(k.Secret))
-		if a := there.door.Do(plain(k.Secret)); a.Status != http.StatusTooManyRequests {
+		job := keyedCall(t, c.api.endpoint, slow(k.Secret))
+		if a := there.endpoint.Do(plain(k.Secret)); a.Status != http.StatusTooManyRequests {
 			t.Errorf("a second call at a time, at another process: %d %s", a.Status, a.Body)
 		}
 		c.api.Kill()
-		refusedUntilEnded(t, there.door, plain(k.Secret), job)
+		refusedUntilEnded(t, there.endpoint, plain(k.Secret), job)
 	})
 }
 

@@ -29,7 +29,7 @@ models: {fast: {targets: [sim]}}
 	began := time.Now()
 	Await(t, "the breaker", func() error {
 		e := s.explain("fast")
-		if e.Chosen != nil || e.Targets[0].NoRoom != "is out of order" {
+		if e.Chosen != nil || e.Targets[0].NoCapacity != "is out of order" {
 			return fmt.Errorf("explained as %+v", e)
 		}
 		return nil
@@ -95,9 +95,9 @@ type explained struct {
 	Chosen  *string `json:"chosen"`
 	Reason  string  `json:"reason"`
 	Targets []struct {
-		Target   string `json:"target"`
-		Excluded string `json:"excluded"`
-		NoRoom   string `json:"no_room"`
+		Target     string `json:"target"`
+		Excluded   string `json:"excluded"`
+		NoCapacity string `json:"no_capacity"`
 	} `json:"targets"`
 }
 

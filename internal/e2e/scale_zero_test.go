@@ -24,7 +24,7 @@ func TestScaleFromZero(t *testing.T) {
 	}
 	waitingOn := func(job, want string) func() error {
 		return func() error {
-			a := c.api.door.Do(get("/v1/jobs/" + job))
+			a := c.api.endpoint.Do(get("/v1/jobs/" + job))
 			var seen struct {
 				WaitingOn string `json:"waiting_on"`
 			}
@@ -47,7 +47,7 @@ func TestScaleFromZero(t *testing.T) {
 	worker.Kill()
 	Await(t, "that no worker is left", waitingOn(c.submit("after all were gone"), "workers"))
 	Await(t, "the file of results", func() error {
-		a := c.api.door.Do(post("/v1/jobs/"+early+"/results/url", ""))
+		a := c.api.endpoint.Do(post("/v1/jobs/"+early+"/results/url", ""))
 		if a.Status != http.StatusOK || !strings.Contains(a.Body, "/v1/download/") {
 			return fmt.Errorf("%d %s", a.Status, a.Body)
 		}

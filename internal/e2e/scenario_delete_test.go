@@ -23,9 +23,9 @@ func deleteJob(s *scene) {
 	id := s.field(s.call(post("/v1/jobs", body, keyHeader, "delete-1")), "id")
 	s.finished(id)
 	item := s.field(Answer{Body: strings.SplitN(s.call(get("/v1/jobs/"+id+"/results")).Body, "\n", 2)[0]}, "item_id")
-	letters := s.call(get("/v1/dead_letters?limit=100"))
-	if !strings.Contains(letters.Body, id) {
-		s.Errorf("the failed item is no dead letter: %s", letters.Body)
+	deadLetters := s.call(get("/v1/dead_letters?limit=100"))
+	if !strings.Contains(deadLetters.Body, id) {
+		s.Errorf("the failed item is no dead letter: %s", deadLetters.Body)
 	}
 	s.tell("a finished job is deleted", del("/v1/jobs/"+id))
 	s.tell("and is gone", get("/v1/jobs/"+id))
@@ -33,8 +33,8 @@ func deleteJob(s *scene) {
 	s.tell("its log", get("/v1/jobs/"+id+"/events"))
 	s.tell("and its items", get("/v1/items/"+item))
 	s.tell("it is not listed", get("/v1/jobs?tag=scenario:delete"))
-	if letters := s.call(get("/v1/dead_letters?limit=100")); strings.Contains(letters.Body, id) {
-		s.Errorf("a deleted job has a dead letter: %s", letters.Body)
+	if deadLetters := s.call(get("/v1/dead_letters?limit=100")); strings.Contains(deadLetters.Body, id) {
+		s.Errorf("a deleted job has a dead letter: %s", deadLetters.Body)
 	}
 	s.tell("it cannot be deleted twice", del("/v1/jobs/"+id))
 	s.tell("nor cancelled", post("/v1/jobs/"+id+"/cancel", ""))

@@ -94,7 +94,7 @@ func (r *rig) awaitCalls(n int, jobs map[string]string) {
 	Await(r.t, "the jobs to run", func() error {
 		open := 0
 		for _, id := range jobs {
-			job, err := fetch(r.t.Context(), r.door, "/v1/jobs/"+id, decoded[jobAnswer])
+			job, err := fetch(r.t.Context(), r.endpoint, "/v1/jobs/"+id, decoded[jobAnswer])
 			if err != nil {
 				return err
 			}
@@ -110,7 +110,7 @@ func (r *rig) awaitCalls(n int, jobs map[string]string) {
 // finishKinds lets the suspects end, and reads what is shown of them.
 func (r *rig) finishKinds(l *life, jobs map[string]string) {
 	r.t.Helper()
-	s := &Server{Process: l.Process, URL: r.door.URL}
+	s := &Server{Process: l.Process, URL: r.endpoint.URL}
 	ctx, cancel := context.WithTimeout(r.t.Context(), 2*patience)
 	defer cancel()
 	var said atomic.Int64
@@ -136,7 +136,7 @@ func (r *rig) awaitKinds(l *life, jobs map[string]string) {
 	r.t.Helper()
 	for kind, id := range jobs {
 		AwaitLong(r.t, "the job "+kind+" to end", time.Minute, func() error {
-			job, err := fetch(r.t.Context(), r.door, "/v1/jobs/"+id, decoded[jobAnswer])
+			job, err := fetch(r.t.Context(), r.endpoint, "/v1/jobs/"+id, decoded[jobAnswer])
 			if err == nil && job.FinishedAt.IsZero() {
 				err = fmt.Errorf("%+v; the server printed:\n%s", job.Counts, tail(l.Output()))
 			}

@@ -51,7 +51,7 @@ func (r *rig) submitOne(name string, items []map[string]any) (ids []string) {
 // call calls whichever server listens, which must answer.
 func (r *rig) call(c Call) Answer {
 	r.t.Helper()
-	answer, err := r.door.Try(r.t.Context(), c)
+	answer, err := r.endpoint.Try(r.t.Context(), c)
 	if err != nil {
 		r.t.Fatalf("%s %s: %v", c.Method, c.Path, err)
 	}
@@ -61,7 +61,7 @@ func (r *rig) call(c Call) Answer {
 // counts adds up the counts of jobs.
 func (r *rig) counts(ctx context.Context, ids []string) (sum penstock.Counts, err error) {
 	for _, id := range ids {
-		job, err := fetch(ctx, r.door, "/v1/jobs/"+id, decoded[jobAnswer])
+		job, err := fetch(ctx, r.endpoint, "/v1/jobs/"+id, decoded[jobAnswer])
 		if err != nil {
 			return sum, err
 		}
@@ -96,7 +96,7 @@ func (r *rig) history(ids []string) (items []itemAnswer) {
 			r.t.Fatalf("%v in %d %s", err, lines.Status, lines.Body)
 		}
 		for _, line := range ended {
-			item, err := fetch(r.t.Context(), r.door, "/v1/items/"+line.ItemID, decoded[itemAnswer])
+			item, err := fetch(r.t.Context(), r.endpoint, "/v1/items/"+line.ItemID, decoded[itemAnswer])
 			if err != nil {
 				r.t.Fatal(err)
 			}
@@ -256,7 +256,7 @@ func (r *rig) submitWhile(l **life, crashes *int, items []map[string]any) (ids [
 				*l = r.start(death{})
 			default:
 			}
-			answer, err := r.door.Try(r.t.Context(), call)
+			answer, err := r.endpoint.Try(r.t.Context(), call)
 			if err == nil && answer.Status != http.StatusAccepted {
 				err = fmt.Errorf("%d %s", answer.Status, answer.Body)
 			}

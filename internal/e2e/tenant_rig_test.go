@@ -81,28 +81,28 @@ func TestKeysAcrossProcesses(t *testing.T) {
 	}
 	for range 5 {
 		k := at.makeKey(t, "search", "app")
-		within("made here, works here", here.door, k, http.StatusOK)
-		within("made here, works there", there.door, k, http.StatusOK)
+		within("made here, works here", here.endpoint, k, http.StatusOK)
+		within("made here, works there", there.endpoint, k, http.StatusOK)
 		next := post("/admin/v1/keys/"+k.ID+"/rotate", `{"overlap":"1h"}`)
 		var second madeKey
 		if err := json.Unmarshal([]byte((operators{there.admin}).Do(next).Body), &second); err != nil {
 			t.Fatal(err)
 		}
-		within("rotated there, works here", here.door, second, http.StatusOK)
-		within("the old one works on", here.door, k, http.StatusOK)
+		within("rotated there, works here", here.endpoint, second, http.StatusOK)
+		within("the old one works on", here.endpoint, k, http.StatusOK)
 		for _, ended := range []madeKey{k, second} {
 			if a := there.admin.Do(Call{Method: "DELETE", Path: "/admin/v1/keys/" + ended.ID}); a.Status != http.StatusOK {
 				t.Fatalf("revoke: %d %s", a.Status, a.Body)
 			}
-			within("revoked there, refused here", here.door, ended, http.StatusUnauthorized)
+			within("revoked there, refused here", here.endpoint, ended, http.StatusUnauthorized)
 		}
 	}
 	k := at.makeKey(t, "search", "app")
-	within("made here, works there", there.door, k, http.StatusOK)
+	within("made here, works there", there.endpoint, k, http.StatusOK)
 	if a := here.admin.Do(Call{Method: "DELETE", Path: "/admin/v1/tenants/search"}); a.Status != http.StatusOK {
 		t.Fatalf("delete: %d %s", a.Status, a.Body)
 	}
-	within("tenant deleted here, refused there", there.door, k, http.StatusUnauthorized)
+	within("tenant deleted here, refused there", there.endpoint, k, http.StatusUnauthorized)
 }
 
 // TestNoisyNeighbour floods a server with the work of one tenant and holds that another hardly notices: neither its

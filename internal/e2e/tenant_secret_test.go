@@ -81,9 +81,9 @@ func TestSecretsStaySecret(t *testing.T) {
 	t.Cleanup(calls.Close)
 	traces := httptest.NewServer(spans)
 	t.Cleanup(traces.Close)
-	dir, door, admin := t.TempDir(), FreeAddress(t), FreeAddress(t)
+	dir, endpoint, admin := t.TempDir(), FreeAddress(t), FreeAddress(t)
 	path := filepath.Join(dir, "penstock.yaml")
-	text := fmt.Sprintf(secretYAML, door, admin, filepath.Join(dir, "data"), traces.URL, calls.URL)
+	text := fmt.Sprintf(secretYAML, endpoint, admin, filepath.Join(dir, "data"), traces.URL, calls.URL)
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestSecretsStaySecret(t *testing.T) {
 		"wrong key": "psk_guess_77ab12ffee0192",
 	}
 	env := []string{"E2E_KEY=" + secrets["tenant's key of the file"], "E2E_ADMIN=" + AdminKey, "E2E_UPSTREAM=" + secrets["upstream's key"]}
-	s := &Server{Process: Start(t, env, "serve", "--config", path), URL: "http://" + door}
+	s := &Server{Process: Start(t, env, "serve", "--config", path), URL: "http://" + endpoint}
 	s.AwaitReady()
 	said := secretTalk(t, s, operators{&Server{s.Process, "http://" + admin}}, secrets)
 
@@ -107,7 +107,7 @@ func TestSecretsStaySecret(t *testing.T) {
 		t.Errorf("the server ended with %d", code)
 	}
 	said["log"], said["traces"] = s.Output(), spans.String()
-	again := &Server{Process: Start(t, env, "serve", "--config", path), URL: "http://" + door}
+	again := &Server{Process: Start(t, env, "serve", "--config", path), URL: "http://" + endpoint}
 	said["crash dump"] = crashDump(t, again, "http://"+admin, secrets)
 	if !strings.Contains(said["traces"], "/v1/chat/completions") || !strings.Contains(said["log"], "key changed") {
 		t.Errorf("the log and %d bytes of traces tell nothing of what was done: there is nothing to look through", len(said["traces"]))

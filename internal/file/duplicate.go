@@ -67,7 +67,7 @@ type suspect struct {
 
 // settleDuplicates looks at the stored file again, if there are suspects, and finds out whether their ids were
 // used before, and where. It adds an error for each that was.
-func (k *Keeper) settleDuplicates(ctx context.Context, f store.File, c *lineCheck) error {
+func (k *Service) settleDuplicates(ctx context.Context, f store.File, c *lineCheck) error {
 	if len(c.suspects) == 0 {
 		return nil
 	}

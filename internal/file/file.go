@@ -25,7 +25,7 @@
 // A blob is durable before the row that names it is written. A crash in between leaves an orphan, which the
 // sweep removes; nobody ever sees a part of a file.
 //
-// A [Keeper] is safe for concurrent use; a [Reader] belongs to one goroutine at a time.
+// A [Service] is safe for concurrent use; a [Reader] belongs to one goroutine at a time.
 package file
 
 import (
@@ -70,18 +70,18 @@ type Deps struct {
 	Clock   func() time.Time
 }
 
-// Keeper keeps files.
-type Keeper struct {
+// Service keeps files.
+type Service struct {
 	Deps
 	ids penstock.IDs
 }
 
 // New returns a keeper.
-func New(d Deps) (*Keeper, error) {
+func New(d Deps) (*Service, error) {
 	if d.Files == nil || d.Blobs == nil || d.Codec == nil || d.Windows == nil || d.Clock == nil {
 		return nil, errors.New("a keeper of files needs rows, blobs, a codec, windows and a clock")
 	}
-	return &Keeper{Deps: d}, nil
+	return &Service{Deps: d}, nil
 }
 
 // Limits bound a file.
@@ -91,9 +91,9 @@ type Limits struct {
 	MaxJSONDepth int
 }
 
-// Receive stores the content of a batch file and checks its lines. Nobody sees the file until [Keeper.Keep];
-// one that is not kept is for [Keeper.Discard]. Codes: too_large, invalid_request (it holds nothing).
-func (k *Keeper) Receive(ctx context.Context, tenant penstock.TenantID, content io.Reader, l Limits) (store.File, error) {
+// Receive stores the content of a batch file and checks its lines. Nobody sees the file until [Service.Keep];
+// one that is not kept is for [Service.Discard]. Codes: too_large, invalid_request (it holds nothing).
+func (k *Service) Receive(ctx context.Context, tenant penstock.TenantID, content io.Reader, l Limits) (store.File, error) {
 	check := newLineCheck(l)
 	f, err := k.write(ctx, tenant, &bounded{r: content, left: l.MaxBytes, most: l.MaxBytes}, check)
 	if err != nil {
@@ -113,7 +113,7 @@ func (k *Keeper) Receive(ctx context.Context, tenant penstock.TenantID, content 
 }
 
 // Write stores content whose lines need no check: an artifact. As with Receive, Keep makes it a file.
-func (k *Keeper) Write(ctx context.Context, tenant penstock.TenantID, content io.Reader) (store.File, error) {
+func (k *Service) Write(ctx context.Context, tenant penstock.TenantID, content io.Reader) (store.File, error) {
 	count := &lineCount{}
 	f, err := k.write(ctx, tenant, content, count)
 	f.Lines = count.lines
@@ -128,7 +128,7 @@ type lineSink interface {
 // lineEnd says whether a line goes on.
 type lineEnd bool
 
-func (k *Keeper) write(ctx context.Context, tenant penstock.TenantID, content io.Reader, lines lineSink) (store.File, error) {
+func (k *Service) write(ctx context.Context, tenant penstock.TenantID, content io.Reader, lines lineSink) (store.File, error) {
 	f := store.File{ID: k.ids.New(k.Clock()), Tenant: tenant, Blob: blob.NewName()}
 	s := newSealer(content, lines, sealing{k.Codec, f.Tenant, f.ID})
 	size, err := k.Blobs.Put(ctx, f.Blob, s)
@@ -152,7 +152,7 @@ func (k *Keeper) write(ctx context.Context, tenant penstock.TenantID, content io
 const fullRetry = 30 * time.Second
 
 // Keep makes received content a file. The row is on stable storage when it returns.
-func (k *Keeper) Keep(ctx context.Context, f store.File) (store.File, error) {
+func (k *Service) Keep(ctx context.Context, f store.File) (store.File, error) {
 	kept, err := k.Files.CreateFile(ctx, f.Tenant, f)
 	if err != nil {
 		return kept, fmt.Errorf("keeping a file: %w", err)
@@ -163,7 +163,7 @@ func (k *Keeper) Keep(ctx context.Context, f store.File) (store.File, error) {
 
 // File returns what is known of a file. One that has expired is not found, whether it was swept or not. Codes:
 // not_found.
-func (k *Keeper) File(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (store.File, error) {
+func (k *Service) File(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (store.File, error) {
 	f, err := k.Files.File(ctx, tenant, id)
 	if err != nil {
 		return f, err
@@ -175,7 +175,7 @@ func (k *Keeper) File(ctx context.Context, tenant penstock.TenantID, id penstock
 }
 
 // List returns files that have not expired, and whether more follow.
-func (k *Keeper) List(ctx context.Context, tenant penstock.TenantID, p store.FilePage) (files []store.File, more bool, err error) {
+func (k *Service) List(ctx context.Context, tenant penstock.TenantID, p store.FilePage) (files []store.File, more bool, err error) {
 	limit := p.Limit
 	p.Limit++
 	found, err := k.Files.ListFiles(ctx, tenant, p)
@@ -192,12 +192,12 @@ func (k *Keeper) List(ctx context.Context, tenant penstock.TenantID, p store.Fil
 }
 
 // Delete removes a file. Codes: not_found.
-func (k *Keeper) Delete(ctx context.Context, tenant penstock.TenantID, d store.FileDeletion) error {
+func (k *Service) Delete(ctx context.Context, tenant penstock.TenantID, d store.FileDeletion) error {
 	return k.Files.DeleteFile(ctx, tenant, d)
 }
 
 // expiry is when a file goes: when it says itself, or when files are kept no longer.
-func (k *Keeper) expiry(f store.File) time.Time {
+func (k *Service) expiry(f store.File) time.Time {
 	end := f.CreatedAt.Add(k.Windows(f.Tenant).Files)
 	if !f.ExpiresAt.IsZero() && f.ExpiresAt.Before(end) {
 		return f.ExpiresAt
@@ -206,7 +206,7 @@ func (k *Keeper) expiry(f store.File) time.Time {
 }
 
 // Discard removes received content that became no file. What it misses is an orphan for the sweep.
-func (k *Keeper) Discard(ctx context.Context, f store.File) {
+func (k *Service) Discard(ctx context.Context, f store.File) {
 	if f.Blob != "" {
 		_ = k.Blobs.Delete(context.WithoutCancel(ctx), f.Blob)
 	}

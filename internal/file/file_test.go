@@ -53,7 +53,7 @@ func (r *rows) File(_ context.Context, tenant penstock.TenantID, id penstock.ID)
 	return f, nil
 }
 
-func newKeeper(t testing.TB) *Keeper {
+func newKeeper(t testing.TB) *Service {
 	t.Helper()
 	root := t.TempDir()
 	keys, err := payload.LoadOrCreate(filepath.Join(root, "keyset.json"))
@@ -77,7 +77,7 @@ func newKeeper(t testing.TB) *Keeper {
 }
 
 // receive makes a file of a text.
-func receive(t testing.TB, k *Keeper, text string) store.File {
+func receive(t testing.TB, k *Service, text string) store.File {
 	t.Helper()
 	f, err := k.Receive(t.Context(), tenant, strings.NewReader(text), usual)
 	if err != nil {
@@ -86,7 +86,7 @@ func receive(t testing.TB, k *Keeper, text string) store.File {
 	return keep(t, k, f)
 }
 
-func keep(t testing.TB, k *Keeper, f store.File) store.File {
+func keep(t testing.TB, k *Service, f store.File) store.File {
 	t.Helper()
 	f, err := k.Keep(t.Context(), f)
 	if err != nil {
@@ -95,7 +95,7 @@ func keep(t testing.TB, k *Keeper, f store.File) store.File {
 	return f
 }
 
-func open(t testing.TB, k *Keeper, f store.File) *Reader {
+func open(t testing.TB, k *Service, f store.File) *Reader {
 	t.Helper()
 	r, err := k.Open(t.Context(), tenant, f.ID)
 	if err != nil {
@@ -235,7 +235,7 @@ func TestTamperedFilesDoNotOpen(t *testing.T) {
 	}
 }
 
-func blobOf(t *testing.T, k *Keeper, f store.File) []byte {
+func blobOf(t *testing.T, k *Service, f store.File) []byte {
 	t.Helper()
 	r, err := k.Blobs.Open(t.Context(), f.Blob)
 	if err != nil {
@@ -300,7 +300,7 @@ func TestExpiry(t *testing.T) {
 		if left := f.ExpiresAt.Sub(f.CreatedAt); (left - want).Abs() > time.Second {
 			t.Errorf("with %v it ends after %v, want %v", end, left, want)
 		}
-		late := Keeper{Deps: k.Deps}
+		late := Service{Deps: k.Deps}
 		late.Clock = func() time.Time { return f.ExpiresAt.Add(time.Second) }
 		if _, err := late.Open(t.Context(), tenant, f.ID); penstock.ErrorCode(err) != penstock.CodeNotFound {
 			t.Errorf("after its end: %v", err)

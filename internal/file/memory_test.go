@@ -48,7 +48,7 @@ func TestMemoryIsFlat(t *testing.T) {
 }
 
 // peak receives and reads n lines and returns the most memory that was in use, beyond what was before.
-func peak(t *testing.T, k *Keeper, n int) uint64 {
+func peak(t *testing.T, k *Service, n int) uint64 {
 	t.Helper()
 	runtime.GC()
 	before := heap()

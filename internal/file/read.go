@@ -22,7 +22,7 @@ type Reader struct {
 }
 
 // Open finds a file and reads its index. Codes: not_found.
-func (k *Keeper) Open(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (*Reader, error) {
+func (k *Service) Open(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (*Reader, error) {
 	f, err := k.File(ctx, tenant, id)
 	if err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func (k *Keeper) Open(ctx context.Context, tenant penstock.TenantID, id penstock
 
 // Reopen opens a file for work that was accepted while it was there: the file may have expired since, and is kept
 // for as long as such work needs it. Codes: not_found.
-func (k *Keeper) Reopen(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (*Reader, error) {
+func (k *Service) Reopen(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (*Reader, error) {
 	f, err := k.Files.File(ctx, tenant, id)
 	if err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func (k *Keeper) Reopen(ctx context.Context, tenant penstock.TenantID, id pensto
 	return k.open(ctx, f)
 }
 
-func (k *Keeper) open(ctx context.Context, f store.File) (*Reader, error) {
+func (k *Service) open(ctx context.Context, f store.File) (*Reader, error) {
 	r := &Reader{File: f, blobs: k.Blobs, sealing: sealing{k.Codec, f.Tenant, f.ID}}
 	text, err := r.part(ctx, indexPart, blob.Range{Offset: f.IndexAt, Length: f.BlobBytes - f.IndexAt})
 	if err != nil {

@@ -17,7 +17,7 @@ type standing struct {
 	fair  float64 // what the ideal server had given it meanwhile
 }
 
-func (a *arena) enter(t *tenant) {
+func (a *arena) admit(t *tenant) {
 	a.weights += t.group.Weight
 	t.standing.waits, t.standing.since = true, a.ideal
 }

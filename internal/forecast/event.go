@@ -13,7 +13,7 @@ const (
 	due                       // an item may be tried again
 	patience                  // an item, or a call, has waited for room long enough
 	rescue                    // an item is taken from a dead process
-	visit                     // process n looks at what its book wants
+	refresh                   // process n looks at what its book wants
 	outage                    // fault n begins: its process is killed
 	recovery                  // fault n ends: its process starts
 	expiry                    // the lease of dead process n ends

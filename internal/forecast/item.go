@@ -4,18 +4,18 @@ import (
 	"container/heap"
 	"time"
 
+	"penstock/internal/capacity"
 	"penstock/internal/provider"
-	"penstock/internal/room"
 )
 
 // item is an item of a job, or a synchronous call.
 type item struct {
-	tenant  *tenant
-	model   *model
-	process *process // that has it
-	target  *upstream
-	ticket  *room.Ticket
-	lent    bool // its last call was a probe of a broken target
+	tenant      *tenant
+	model       *model
+	process     *process // that has it
+	target      *upstream
+	reservation *capacity.Reservation
+	lent        bool // its last call was a probe of a broken target
 
 	seq            uint64
 	born           time.Duration

@@ -12,41 +12,41 @@ import (
 type lane struct {
 	name   penstock.Lane
 	ready  int
-	models []shelfHeap // by the model's index
+	models []modelQueueHeap // by the model's index
 }
 
 // share is a tenant's standing in its lane, with what it has ready.
 type share struct {
 	fair.Share
-	tenant  *tenant
-	shelves []*shelf // one for each of its models
-	ready   int      // items on all of them
-	done    bool     // it has nothing more to give to the claim that looks at it
+	tenant      *tenant
+	modelQueues []*modelQueue // one for each of its models
+	ready       int           // items on all of them
+	done        bool          // it has nothing more to give to the claim that looks at it
 }
 
-// shelf is what a tenant has ready for one model.
-type shelf struct {
+// modelQueue is what a tenant has ready for one model.
+type modelQueue struct {
 	share *share
 	model *model
 	items itemHeap
 	place int // in the heap of its lane and model, -1 when it is in none
 }
 
-// shelfHeap orders the shelves of a lane and a model by whose turn it is.
-type shelfHeap []*shelf
+// modelQueueHeap orders the model queues of a lane and a model by whose turn it is.
+type modelQueueHeap []*modelQueue
 
-func (h shelfHeap) Len() int           { return len(h) }
-func (h shelfHeap) Less(i, j int) bool { return h[i].before(h[j]) }
-func (h shelfHeap) Swap(i, j int) {
+func (h modelQueueHeap) Len() int           { return len(h) }
+func (h modelQueueHeap) Less(i, j int) bool { return h[i].before(h[j]) }
+func (h modelQueueHeap) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]
 	h[i].place, h[j].place = i, j
 }
-func (h *shelfHeap) Push(x any) {
-	s := x.(*shelf)
+func (h *modelQueueHeap) Push(x any) {
+	s := x.(*modelQueue)
 	s.place = len(*h)
 	*h = append(*h, s)
 }
-func (h *shelfHeap) Pop() any {
+func (h *modelQueueHeap) Pop() any {
 	last := len(*h) - 1
 	s := (*h)[last]
 	s.place = -1
@@ -54,7 +54,7 @@ func (h *shelfHeap) Pop() any {
 	return s
 }
 
-func (s *shelf) before(o *shelf) bool {
+func (s *modelQueue) before(o *modelQueue) bool {
 	if c := fair.Compare(s.share.Share, o.share.Share); c != 0 {
 		return c < 0
 	}
@@ -68,26 +68,26 @@ func (l *lane) put(it *item) {
 		if least, any := l.least(); any {
 			s.VTime = fair.Rejoin(s.VTime, least)
 		}
-		it.tenant.arena.enter(it.tenant)
+		it.tenant.arena.admit(it.tenant)
 	}
 	l.ready++
 	s.ready++
-	shelf := s.shelf(it.model)
-	shelf.items.push(it)
+	modelQueue := s.modelQueue(it.model)
+	modelQueue.items.push(it)
 	it.queued = true
-	if shelf.place < 0 {
-		heap.Push(&l.models[it.model.index], shelf)
+	if modelQueue.place < 0 {
+		heap.Push(&l.models[it.model.index], modelQueue)
 	}
 }
 
-func (s *share) shelf(m *model) *shelf {
-	for _, sh := range s.shelves {
+func (s *share) modelQueue(m *model) *modelQueue {
+	for _, sh := range s.modelQueues {
 		if sh.model == m {
 			return sh
 		}
 	}
-	sh := &shelf{share: s, model: m, place: -1}
-	s.shelves = append(s.shelves, sh)
+	sh := &modelQueue{share: s, model: m, place: -1}
+	s.modelQueues = append(s.modelQueues, sh)
 	return sh
 }
 
@@ -101,8 +101,8 @@ func (l *lane) least() (vtime int64, any bool) {
 	return vtime, any
 }
 
-// remove takes the first item off a shelf.
-func (l *lane) remove(s *shelf) *item {
+// remove takes the first item off a model queue.
+func (l *lane) remove(s *modelQueue) *item {
 	it := s.items.pop()
 	it.queued = false
 	l.ready--
@@ -124,14 +124,14 @@ func (l *lane) correct(t *tenant, tokens int64) {
 // charge notes what a tenant was given, and moves it back.
 func (l *lane) charge(s *share, tokens int64) {
 	s.Charge(tokens)
-	for _, sh := range s.shelves {
+	for _, sh := range s.modelQueues {
 		if sh.place >= 0 {
 			heap.Fix(&l.models[sh.model.index], sh.place)
 		}
 	}
 }
 
-// The windows of a claim, as the store has them: how many shelves are looked at together, and how often.
+// The windows of a claim, as the store has them: how many model queues are looked at together, and how often.
 const (
 	shareWindow = 16
 	maxWindows  = 64
@@ -147,7 +147,7 @@ type laneClaim struct {
 	taken   int
 	given   int64    // tokens, by their estimates
 	shares  []*share // that take part, in the order they joined
-	window  int      // how many shelves may still join
+	window  int      // how many model queues may still join
 	windows int
 }
 
@@ -163,7 +163,7 @@ func (c *laneClaim) pick() {
 	}
 	for _, s := range c.shares {
 		s.done = false
-		for _, sh := range s.shelves {
+		for _, sh := range s.modelQueues {
 			if len(sh.items) > 0 && sh.place < 0 {
 				heap.Push(&c.models[sh.model.index], sh)
 			}
@@ -195,7 +195,7 @@ func (c *laneClaim) next() *share {
 
 // first is the tenant whose turn it is among those that have not joined yet.
 func (c *laneClaim) first() *share {
-	var first *shelf
+	var first *modelQueue
 	for i, h := range c.models {
 		if len(h) > 0 && !c.process.blocked[i] && (first == nil || h[0].before(first)) {
 			first = h[0]
@@ -207,9 +207,9 @@ func (c *laneClaim) first() *share {
 	return first.share
 }
 
-// join lets a tenant take part: its shelves leave the heaps until the claim is over.
+// join lets a tenant take part: its model queues leave the heaps until the claim is over.
 func (c *laneClaim) join(s *share) {
-	for _, sh := range s.shelves {
+	for _, sh := range s.modelQueues {
 		if sh.place >= 0 && !c.process.blocked[sh.model.index] {
 			heap.Remove(&c.models[sh.model.index], sh.place)
 			c.window = max(0, c.window-1)
@@ -250,10 +250,10 @@ func (c *laneClaim) takeTurn(s *share) {
 	c.charge(s, turn.Tokens)
 }
 
-// earliest is the tenant's shelf with the earliest deadline in front, nil when there is none.
-func (c *laneClaim) earliest(s *share) *shelf {
-	var first *shelf
-	for _, sh := range s.shelves {
+// earliest is the tenant's model queue with the earliest deadline in front, nil when there is none.
+func (c *laneClaim) earliest(s *share) *modelQueue {
+	var first *modelQueue
+	for _, sh := range s.modelQueues {
 		if len(sh.items) == 0 || c.process.blocked[sh.model.index] {
 			continue
 		}

@@ -3,7 +3,7 @@ package forecast
 import (
 	"time"
 
-	"penstock/internal/room"
+	"penstock/internal/capacity"
 	"penstock/internal/route"
 )
 
@@ -47,9 +47,9 @@ func (it *item) patience() time.Duration {
 	return itemPatience
 }
 
-// enter starts an item as soon as there is room: at once, or from the line. It reports false when there is
+// admit starts an item as soon as there is room: at once, or from the line. It reports false when there is
 // no point in waiting.
-func (p *process) enter(it *item) bool {
+func (p *process) admit(it *item) bool {
 	if p.take(it) {
 		p.sim.begin(it)
 		return true
@@ -71,7 +71,7 @@ func (p *process) allRest(it *item) bool {
 			continue
 		}
 		look := p.book.Look(&u.believed)
-		if (look.Reason != room.Resting && look.Reason != room.Broken) || look.Wait <= it.patience() {
+		if (look.Reason != capacity.Resting && look.Reason != capacity.Broken) || look.Wait <= it.patience() {
 			return false
 		}
 	}

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/capacity"
 	"penstock/internal/fair"
 	"penstock/internal/queue"
-	"penstock/internal/room"
 	"penstock/internal/store"
 )
 
@@ -24,16 +24,16 @@ type process struct {
 	free  int // slots
 	held  []*item
 
-	lanes    *queue.Stride
-	given    map[penstock.Lane]int64 // tokens of the claim under way
-	rested   bool                    // the last claim found nothing
-	book     *room.Book
-	bank     *teller
-	dead     []*teller     // of its earlier lives, whose leases have not ended
-	visitAt  time.Duration // when a visit is planned, -1 for never
-	visited  time.Duration // when the last one was
-	used     []correction
-	expected fair.Expectations
+	lanes     *queue.Stride
+	given     map[penstock.Lane]int64 // tokens of the claim under way
+	rested    bool                    // the last claim found nothing
+	book      *capacity.Tracker
+	pools     *teller
+	dead      []*teller     // of its earlier lives, whose leases have not ended
+	refreshAt time.Duration // when a visit is planned, -1 for never
+	refreshed time.Duration // when the last one was
+	used      []correction
+	expected  fair.Expectations
 
 	none    targets // that refused since room last came back
 	blocked []bool  // models, none of whose targets has room
@@ -47,22 +47,22 @@ type correction struct {
 	tokens int64
 }
 
-// teller is a process's view of the bank. It remembers the seats, which a dead process must give up.
+// teller is a process's view of the bank. It remembers the permits, which a dead process must give up.
 type teller struct {
-	room.Bank
-	seats  map[string]int // pools, and their caps
-	visits int64
+	capacity.Pools
+	permits map[string]int // pools, and their caps
+	visits  int64
 }
 
-// Withdraw implements room.Bank.
+// Withdraw implements capacity.Pools.
 func (t *teller) Withdraw(ctx context.Context, w store.Withdrawal) (store.Allotment, error) {
 	t.visits++
-	for _, d := range w.Seats {
+	for _, d := range w.Permits {
 		if d.Cap > 0 {
-			t.seats[d.Pool] = d.Cap
+			t.permits[d.Pool] = d.Cap
 		}
 	}
-	return t.Bank.Withdraw(ctx, w)
+	return t.Pools.Withdraw(ctx, w)
 }
 
 // start begins to work with nothing known of the targets.
@@ -72,15 +72,15 @@ func (p *process) start() {
 	p.given = make(map[penstock.Lane]int64, len(penstock.Lanes))
 	p.none, p.waiting, p.used, p.expected = 0, 0, nil, make(fair.Expectations)
 	p.blocked = make([]bool, len(p.sim.models))
-	cfg := room.Config{Clock: p.sim.clock}
-	if p.sim.bank != nil {
+	cfg := capacity.Config{Clock: p.sim.clock}
+	if p.sim.pools != nil {
 		name := strconv.Itoa(p.index) + "." + strconv.Itoa(p.epoch)
-		p.bank = &teller{Bank: p.sim.bank.Process(name), seats: map[string]int{}}
-		cfg.Bank = p.bank
+		p.pools = &teller{Pools: p.sim.pools.Process(name), permits: map[string]int{}}
+		cfg.Pools = p.pools
 	}
-	p.book = room.New(cfg)
-	p.book.Notify(p.roomBack)
-	p.visitAt, p.visited = -1, p.sim.now-visitSpacing
+	p.book = capacity.New(cfg)
+	p.book.Notify(p.capacityBack)
+	p.refreshAt, p.refreshed = -1, p.sim.now-refreshSpacing
 	p.sim.idle.add(p.index)
 	for _, m := range p.sim.models {
 		m.open.add(p.index)
@@ -93,7 +93,7 @@ func (p *process) kill() {
 	if !p.alive {
 		return
 	}
-	p.alive, p.free, p.waiting, p.visitAt = false, 0, 0, -1
+	p.alive, p.free, p.waiting, p.refreshAt = false, 0, 0, -1
 	p.sim.idle.remove(p.index)
 	p.line = [3]line{}
 	held := p.held
@@ -101,20 +101,20 @@ func (p *process) kill() {
 	for _, it := range held {
 		p.sim.lose(it)
 	}
-	if p.bank != nil {
-		p.dead = append(p.dead, p.bank)
+	if p.pools != nil {
+		p.dead = append(p.dead, p.pools)
 	}
 	p.sim.events.push(event{at: p.sim.now + p.sim.Processes.LeaseTimeout, what: expiry, n: int32(p.index)})
 }
 
-// vacate gives up the seats of a process whose lease ended.
+// vacate gives up the permits of a process whose lease ended.
 func (p *process) vacate() {
 	if len(p.dead) == 0 {
 		return
 	}
 	var w store.Withdrawal
-	for pool, seats := range p.dead[0].seats {
-		w.Seats = append(w.Seats, store.SeatDraw{Pool: pool, Cap: seats})
+	for pool, permits := range p.dead[0].permits {
+		w.Permits = append(w.Permits, store.PermitDraw{Pool: pool, Cap: permits})
 	}
 	_, _ = p.dead[0].Withdraw(context.Background(), w) // in memory, it cannot fail
 	p.dead = p.dead[1:]
@@ -162,21 +162,21 @@ func (p *process) take(it *item) bool {
 		if it.tried.has(u) || p.none.has(u) {
 			continue
 		}
-		ticket, ok := p.book.Take(room.Ask{
+		reservation, ok := p.book.Take(capacity.Ask{
 			Target: &u.believed, InputTokens: int64(it.input), MaxOutputTokens: it.tenant.group.MaxTokens,
 		})
 		if ok {
-			it.ticket, it.target = ticket, u
-			if p.bank != nil {
-				p.visitSoon()
+			it.reservation, it.target = reservation, u
+			if p.pools != nil {
+				p.refreshSoon()
 			}
 			return true
 		}
 		p.none.add(u)
-		if look := p.book.Refused(&u.believed); look.Wait != room.Forever {
-			p.planVisit(p.sim.now + max(look.Wait, time.Microsecond))
+		if look := p.book.Refused(&u.believed); look.Wait != capacity.Forever {
+			p.planRefresh(p.sim.now + max(look.Wait, time.Microsecond))
 		}
-		p.visitSoon()
+		p.refreshSoon()
 	}
 	return false
 }
@@ -187,10 +187,10 @@ func (p *process) block(m *model) {
 	m.open.remove(p.index)
 }
 
-// roomBack looks whether room came back, and gives it to those in line first.
-func (p *process) roomBack() {
+// capacityBack looks whether room came back, and gives it to those in line first.
+func (p *process) capacityBack() {
 	if !p.book.Wake() {
-		p.visitSoon() // what was full may be at its rate limit now, which is a matter of time
+		p.refreshSoon() // what was full may be at its rate limit now, which is a matter of time
 		return
 	}
 	p.none = 0
@@ -226,36 +226,36 @@ func (p *process) letGo(it *item) {
 	}
 }
 
-// visitSpacing is how often a book may ask its bank. It decides itself whether it does.
-const visitSpacing = 20 * time.Millisecond
+// refreshSpacing is how often a book may ask its bank. It decides itself whether it does.
+const refreshSpacing = 20 * time.Millisecond
 
-// visitSoon has the book looked at as soon as it may have something to ask. One that shares with nobody
+// refreshSoon has the book looked at as soon as it may have something to ask. One that shares with nobody
 // asks nothing, but knows when there is room again.
-func (p *process) visitSoon() {
-	if p.bank != nil {
-		p.planVisit(max(p.sim.now, p.visited+visitSpacing))
+func (p *process) refreshSoon() {
+	if p.pools != nil {
+		p.planRefresh(max(p.sim.now, p.refreshed+refreshSpacing))
 		return
 	}
-	p.visitWhenDue()
+	p.refreshWhenDue()
 }
 
-// visitWhenDue has the book looked at when it wants to be.
-func (p *process) visitWhenDue() {
-	if wait := p.book.Next(); wait != room.Forever {
-		p.planVisit(p.sim.now + max(wait, time.Microsecond))
+// refreshWhenDue has the book looked at when it wants to be.
+func (p *process) refreshWhenDue() {
+	if wait := p.book.Next(); wait != capacity.Forever {
+		p.planRefresh(p.sim.now + max(wait, time.Microsecond))
 	}
 }
 
-func (p *process) planVisit(at time.Duration) {
-	if p.visitAt < 0 || at < p.visitAt {
-		p.visitAt = at
-		p.sim.events.push(event{at: at, what: visit, n: int32(p.index)})
+func (p *process) planRefresh(at time.Duration) {
+	if p.refreshAt < 0 || at < p.refreshAt {
+		p.refreshAt = at
+		p.sim.events.push(event{at: at, what: refresh, n: int32(p.index)})
 	}
 }
 
-// visit lets the book ask its bank, and looks whether room came back.
-func (p *process) visit() {
-	p.visitAt, p.visited = -1, p.sim.now
-	_ = p.book.Visit(context.Background()) // in memory, it cannot fail; it tells roomBack
-	p.visitWhenDue()
+// refresh lets the book ask its bank, and looks whether room came back.
+func (p *process) refresh() {
+	p.refreshAt, p.refreshed = -1, p.sim.now
+	_ = p.book.Refresh(context.Background()) // in memory, it cannot fail; it tells capacityBack
+	p.refreshWhenDue()
 }

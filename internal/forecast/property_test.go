@@ -135,13 +135,13 @@ func TestWorkIsConserved(t *testing.T) {
 		s := newSim(anyScenario(t))
 		s.inspect = func() {
 			for _, p := range s.processes {
-				if looks := p.visitAt >= 0 && p.visitAt-s.now <= time.Microsecond; !p.alive || p.free == 0 || looks {
+				if looks := p.refreshAt >= 0 && p.refreshAt-s.now <= time.Microsecond; !p.alive || p.free == 0 || looks {
 					continue // pools count microseconds: in the last case it looks in this very moment
 				}
 				for _, l := range s.lanes {
 					for _, m := range s.models {
-						if len(l.models[m.index]) > 0 && hasRoom(p, m) && l.models[m.index][0].items[0].deadline > s.now {
-							t.Fatalf("at %v process %d has %d slots free, and room for %s, which is ready in %s; it looks at %v", s.now, p.index, p.free, m.name, l.name, p.visitAt)
+						if len(l.models[m.index]) > 0 && hasCapacity(p, m) && l.models[m.index][0].items[0].deadline > s.now {
+							t.Fatalf("at %v process %d has %d slots free, and room for %s, which is ready in %s; it looks at %v", s.now, p.index, p.free, m.name, l.name, p.refreshAt)
 						}
 					}
 				}
@@ -153,7 +153,7 @@ func TestWorkIsConserved(t *testing.T) {
 	})
 }
 
-func hasRoom(p *process, m *model) bool {
+func hasCapacity(p *process, m *model) bool {
 	for _, u := range m.targets {
 		if p.book.Look(&u.believed).Reason == "" {
 			return true

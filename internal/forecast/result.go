@@ -17,11 +17,11 @@ type Result struct {
 	Processes int     `json:"processes"`
 	Slots     int     `json:"slots"`      // of all processes
 	SlotsUsed float64 `json:"slots_used"` // on average, as a part of all
-	// BankVisits is how often processes asked for their part of the shared room, per second.
-	BankVisits float64        `json:"bank_visits_per_second"`
-	Lanes      []Row          `json:"lanes"`
-	Tenants    []Row          `json:"tenants"`
-	Targets    []TargetResult `json:"targets"`
+	// PoolRefreshes is how often processes asked for their part of the shared room, per second.
+	PoolRefreshes float64        `json:"bank_visits_per_second"`
+	Lanes         []Row          `json:"lanes"`
+	Tenants       []Row          `json:"tenants"`
+	Targets       []TargetResult `json:"targets"`
 }
 
 // Row is how the items of a lane or of a group of tenants fared.
@@ -100,13 +100,13 @@ func (s *sim) result() *Result {
 				it.target.busy += s.measured(it.began)
 			}
 		}
-		if p.bank != nil {
-			visits += p.bank.visits
+		if p.pools != nil {
+			visits += p.pools.visits
 		}
 	}
 	if seconds > 0 {
 		r.SlotsUsed = slots.Seconds() / seconds / float64(r.Slots)
-		r.BankVisits = float64(visits) / s.ended.Seconds()
+		r.PoolRefreshes = float64(visits) / s.ended.Seconds()
 	}
 	for _, g := range s.groups {
 		r.Tenants = append(r.Tenants, rowOf(g.Name, seconds, g))

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/capacity"
 	"penstock/internal/queue"
-	"penstock/internal/room"
 )
 
 // sim is a scenario while it is played.
@@ -24,9 +24,9 @@ type sim struct {
 	models    []*model
 	targets   []*upstream
 	processes []*process
-	bank      *room.Memory // nil when one process shares with nobody
-	idle      bitset       // processes with a free slot
-	turn      int          // the process that looks first for what comes next
+	pools     *capacity.Memory // nil when one process shares with nobody
+	idle      bitset           // processes with a free slot
+	turn      int              // the process that looks first for what comes next
 
 	items      []*item // that ended and can be used again
 	itemSeq    uint64
@@ -58,10 +58,10 @@ func newSim(scenario *Scenario) *sim {
 	s.random = s.stream(streamRetries)
 	s.addModels()
 	for _, name := range penstock.Lanes {
-		s.lanes = append(s.lanes, &lane{name: name, models: make([]shelfHeap, len(s.models))})
+		s.lanes = append(s.lanes, &lane{name: name, models: make([]modelQueueHeap, len(s.models))})
 	}
 	if s.Processes.Count > 1 {
-		s.bank = room.NewMemory(s.clock)
+		s.pools = capacity.NewMemory(s.clock)
 	}
 	s.addFaults()
 	if s.WarmUp > 0 {
@@ -214,9 +214,9 @@ func (s *sim) play(e event) {
 		s.giveUp(e.item)
 	case rescue:
 		s.rescue(e.item)
-	case visit:
-		if p := s.processes[e.n]; p.visitAt == e.at {
-			p.visit()
+	case refresh:
+		if p := s.processes[e.n]; p.refreshAt == e.at {
+			p.refresh()
 		}
 	case outage:
 		s.processes[s.Faults[e.n].Process-1].kill()

@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/capacity"
 	"penstock/internal/queue"
-	"penstock/internal/room"
 )
 
 // queue makes an item ready, and rings until a process takes it or none can.
@@ -32,7 +32,7 @@ func (s *sim) call(it *item) {
 			continue
 		}
 		p.hold(it)
-		if !p.enter(it) {
+		if !p.admit(it) {
 			s.end(it, refused)
 		}
 		return
@@ -69,21 +69,21 @@ func (s *sim) begin(it *item) {
 func (s *sim) answered(it *item) {
 	p, u, out := it.process, it.target, it.outcome
 	s.leaveTarget(it)
-	res := room.Result{Kind: out.kind, RetryAfter: out.retryAfter, Took: s.now - it.began}
+	res := capacity.Result{Kind: out.kind, RetryAfter: out.retryAfter, Took: s.now - it.began}
 	if out.kind == "" {
 		res.Usage = penstock.Usage{InputTokens: int64(it.input), OutputTokens: int64(it.output)}
 		res.UsageKnown = true
 		u.answered(it, s.now-it.began)
 	}
-	it.ticket.Done(res)
-	it.lent = it.ticket.Probe()
-	it.ticket = nil
-	if p.bank != nil {
-		p.visitSoon()
+	it.reservation.Done(res)
+	it.lent = it.reservation.Probe()
+	it.reservation = nil
+	if p.pools != nil {
+		p.refreshSoon()
 	}
 	s.conclude(it)
 	if p.none.has(u) {
-		p.roomBack()
+		p.capacityBack()
 	}
 	p.fill()
 }
@@ -101,14 +101,14 @@ func (s *sim) conclude(it *item) {
 		return
 	}
 	policy := kind.Policy()
-	if lent := it.lent && room.FreeProbe(kind, int(it.tries)); !policy.Free && !lent {
+	if lent := it.lent && capacity.FreeProbe(kind, int(it.tries)); !policy.Free && !lent {
 		it.counted++
 	}
 	if it.tried == 0 || !kind.Yields(it.verdict.kind) {
 		it.verdict = it.outcome
 	}
 	it.tried.add(it.target)
-	if policy.Fallback && !s.spent(it) && it.process.enter(it) {
+	if policy.Fallback && !s.spent(it) && it.process.admit(it) {
 		return
 	}
 	s.retry(it)
@@ -202,7 +202,7 @@ func (s *sim) lose(it *item) {
 		g.running--
 		g.waiting++
 	}
-	it.ticket, it.target, it.tried, it.process, it.waits = nil, nil, 0, nil, false
+	it.reservation, it.target, it.tried, it.process, it.waits = nil, nil, 0, nil, false
 	if g.Kind == Jobs {
 		s.measure.slots += s.measured(it.held)
 	}

@@ -33,8 +33,8 @@ func (r *Result) Summary() string {
 		text += fmt.Sprintf(" after %s of warm-up", seconds(r.WarmUp))
 	}
 	text += fmt.Sprintf("; %s × %s slots, %s used", plural(r.Processes, "process", "processes"), count(int64(r.Slots/r.Processes)), percent(r.SlotsUsed))
-	if r.BankVisits > 0 {
-		text += fmt.Sprintf("; %s visits to the shared room per second", number(r.BankVisits))
+	if r.PoolRefreshes > 0 {
+		text += fmt.Sprintf("; %s visits to the shared room per second", number(r.PoolRefreshes))
 	}
 	return text + "."
 }

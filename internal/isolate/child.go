@@ -11,10 +11,10 @@ import (
 	"penstock"
 	"penstock/internal/assemble"
 	"penstock/internal/attempt"
+	"penstock/internal/capacity"
 	"penstock/internal/config"
 	"penstock/internal/payload"
 	"penstock/internal/provider"
-	"penstock/internal/room"
 	"penstock/internal/route"
 	"penstock/internal/telemetry"
 )
@@ -102,12 +102,12 @@ func (c *Child) run(ctx context.Context, o *order, sealed []byte, say func([]byt
 		out.Failure = failureOf(&provider.Error{Kind: provider.KindInternal, Message: "The item's input cannot be asked as a stream.", Err: err})
 		return out, nil, nil
 	}
-	var learned room.Result
+	var learned capacity.Result
 	answered := c.runner(o).Answer(ctx, &attempt.Task{
 		Subject: o.Subject, Fence: o.Fence, Model: o.Model, Lane: o.Lane, Targets: []string{o.Target.Name}, Endpoint: o.Endpoint,
 		Body: body, Added: len(body) - len(text), Stream: sink.Streams(), IncludeUsage: sink.Streams(), Bound: o.Bound, Bounded: o.Bounded,
 		MaxAttempts: 1, Timeout: o.Timeout, MaxOutputTokens: o.MaxOutputTokens, Reason: o.Reason,
-		Learned: func(r room.Result) { learned = r },
+		Learned: func(r capacity.Result) { learned = r },
 	}, sink)
 	if answered.Err == nil {
 		if result, answered.Err = sink.Whole(); answered.Err == nil && len(result) > 0 {
@@ -133,7 +133,7 @@ func (c *Child) runner(o *order) *attempt.Runner {
 		Config: config.NewLive(&config.Snapshot{
 			Hash: o.Config, Targets: map[string]*penstock.Target{target.Name: &target}, Models: map[string]penstock.Model{as.Name: as},
 		}),
-		Providers: only{c.upstream}, Translator: c.Translator, Router: route.New(room.New(room.Config{Clock: time.Now})),
+		Providers: only{c.upstream}, Translator: c.Translator, Router: route.New(capacity.New(capacity.Config{Clock: time.Now})),
 		Metrics: c.metrics, Tracer: &telemetry.Tracer{}, Log: c.Log, Clock: time.Now,
 	})
 }

@@ -16,9 +16,9 @@ import (
 
 	"penstock"
 	"penstock/internal/attempt"
+	"penstock/internal/capacity"
 	"penstock/internal/payload"
 	"penstock/internal/provider"
-	"penstock/internal/room"
 	"penstock/internal/store"
 	"penstock/internal/supervise"
 )
@@ -200,7 +200,7 @@ func TestMessagesSurvive(t *testing.T) {
 			Attempts: []penstock.Attempt{{ID: "x", Target: rapid.String().Draw(t, "target"), Isolated: rapid.Bool().Draw(t, "isolated"), StartedAt: time.UnixMicro(rapid.Int64Range(0, 1e15).Draw(t, "at")).UTC()}},
 			Failure:  failureOf(&provider.Error{Kind: provider.KindTimeout, Message: "late", RetryAfter: time.Minute, Err: io.ErrUnexpectedEOF}),
 			Counted:  rapid.Int().Draw(t, "counted"), Cost: penstock.NanoUSD(rapid.Int64().Draw(t, "cost")), Usage: penstock.Usage{InputTokens: rapid.Int64().Draw(t, "tokens")},
-			Result: room.Result{Kind: provider.KindTimeout, Took: time.Second},
+			Result: capacity.Result{Kind: provider.KindTimeout, Took: time.Second},
 		}
 		all, err := encode(want, bytes)
 		if err != nil {

@@ -9,8 +9,8 @@ import (
 
 	"penstock"
 	"penstock/internal/attempt"
+	"penstock/internal/capacity"
 	"penstock/internal/provider"
-	"penstock/internal/room"
 	"penstock/internal/store"
 )
 
@@ -52,7 +52,7 @@ type outcome struct {
 	Forfeit      penstock.NanoUSD
 	PriceVersion string
 	Unpriced     bool
-	Result       room.Result
+	Result       capacity.Result
 }
 
 // failure is an error on its way to another process. Of its cause only the text arrives.

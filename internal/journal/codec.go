@@ -38,10 +38,10 @@ func appendFrame(b []byte, r *penstock.Request) []byte {
 	b = usage(b, &r.Usage)
 	b = number(b, int64(r.Cost))
 	b = number(b, int64(r.Forfeit))
-	b = text(b, r.Holding.Process)
-	b = number(b, r.Holding.Epoch)
-	b = number(b, int64(len(r.Holding.Budgets)))
-	for _, id := range r.Holding.Budgets {
+	b = text(b, r.Funding.Process)
+	b = number(b, r.Funding.Epoch)
+	b = number(b, int64(len(r.Funding.Budgets)))
+	for _, id := range r.Funding.Budgets {
 		b = text(b, string(id))
 	}
 	b = instant(b, r.StartedAt)
@@ -132,10 +132,10 @@ func decode(payload []byte) (r penstock.Request, err error) {
 	d.usage(&r.Usage)
 	r.Cost = penstock.NanoUSD(d.number())
 	r.Forfeit = penstock.NanoUSD(d.number())
-	r.Holding.Process = d.text()
-	r.Holding.Epoch = d.number()
+	r.Funding.Process = d.text()
+	r.Funding.Epoch = d.number()
 	for range d.count(maxBudgets) {
-		r.Holding.Budgets = append(r.Holding.Budgets, penstock.ID(d.text()))
+		r.Funding.Budgets = append(r.Funding.Budgets, penstock.ID(d.text()))
 	}
 	r.StartedAt, r.FirstTokenAt, r.FinishedAt = d.instant(), d.instant(), d.instant()
 	for range d.count(maxAttempts) {

@@ -10,23 +10,23 @@ import (
 	"time"
 
 	"penstock"
-	"penstock/internal/room"
+	"penstock/internal/capacity"
 	"penstock/internal/store"
 )
 
 // several are books of processes that share a bank.
-func several(t *testing.T, n int) []*Book {
+func several(t *testing.T, n int) []*Limiter {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
-	bank := room.NewMemory(time.Now)
+	pools := capacity.NewMemory(time.Now)
 	var loops sync.WaitGroup
-	books := make([]*Book, n)
+	books := make([]*Limiter, n)
 	for p := range n {
-		cfg := room.Config{Clock: time.Now}
+		cfg := capacity.Config{Clock: time.Now}
 		if n > 1 {
-			cfg.Bank = bank.Process(fmt.Sprint(p))
+			cfg.Pools = pools.Process(fmt.Sprint(p))
 		}
-		rooms := room.New(cfg)
+		rooms := capacity.New(cfg)
 		books[p] = New(rooms, nil)
 		loops.Go(func() { _ = rooms.Run(ctx) })
 	}
@@ -51,7 +51,7 @@ func TestPlacesAreKept(t *testing.T) {
 					books := several(t, processes)
 					var told []time.Duration
 					for n := range 9 {
-						_, err := enterAs(t, books[n%processes], keyOf("app", limits), store.TryFirst)
+						_, err := admitAs(t, books[n%processes], keyOf("app", limits), store.TryFirst)
 						if (err == nil) != (n < 3) {
 							t.Fatalf("call %d: %v", n, err)
 						}
@@ -67,12 +67,12 @@ func TestPlacesAreKept(t *testing.T) {
 					for i, in := range told {
 						time.Sleep(began.Add(in + late).Sub(time.Now()))
 						for range 5 { // of another key of the tenant, and first tries of the same
-							_, _ = enterAs(t, books[i%processes], keyOf("other", limits), store.TryFirst)
-							_, _ = enterAs(t, books[i%processes], keyOf("app", limits), store.TryFirst)
+							_, _ = admitAs(t, books[i%processes], keyOf("other", limits), store.TryFirst)
+							_, _ = admitAs(t, books[i%processes], keyOf("app", limits), store.TryFirst)
 						}
 						patient := limits
 						patient.Wait = penstock.WaitFor(1200 * time.Millisecond) // what was not used while it was late is capped by the burst
-						if _, err := enterAs(t, books[(i+1)%processes], keyOf("app", patient), store.TryAgain); err != nil {
+						if _, err := admitAs(t, books[(i+1)%processes], keyOf("app", patient), store.TryAgain); err != nil {
 							t.Errorf("the call that was told %v: %v", in, err)
 						}
 					}
@@ -82,9 +82,9 @@ func TestPlacesAreKept(t *testing.T) {
 	}
 }
 
-func enterAs(t *testing.T, b *Book, c penstock.Caller, try store.Try) (*room.Stay, *penstock.Error) {
+func admitAs(t *testing.T, b *Limiter, c penstock.Caller, try store.Try) (*capacity.LimitHold, *penstock.Error) {
 	t.Helper()
-	return enter(t, b, c, room.Use{Try: try})
+	return admit(t, b, c, capacity.Use{Try: try})
 }
 
 // Places lapse: what is kept for callers who do not come is used by those who do.
@@ -94,11 +94,11 @@ func TestPlacesLapse(t *testing.T) {
 		limits := penstock.Limits{RequestsPerMinute: 60, Burst: 0.05, Wait: penstock.NoLimitWait}
 		b := alone()
 		for range 20 {
-			_, _ = enterAs(t, b, keyOf("gone", limits), store.TryFirst)
+			_, _ = admitAs(t, b, keyOf("gone", limits), store.TryFirst)
 		}
 		time.Sleep(25 * time.Second)
 		for n := range 3 {
-			if _, err := enterAs(t, b, keyOf("here", limits), store.TryFirst); err != nil {
+			if _, err := admitAs(t, b, keyOf("here", limits), store.TryFirst); err != nil {
 				t.Errorf("call %d after all places have lapsed: %v", n, err)
 			}
 		}
@@ -117,7 +117,7 @@ func TestHammeringGainsNothing(t *testing.T) {
 					books := several(t, processes)
 					limits := penstock.Limits{RequestsPerMinute: 60, Burst: 0.05}
 					// The patient one was here before, and is not now.
-					if _, err := enterAs(t, books[0], keyOf("patient", limits), store.TryFirst); err != nil {
+					if _, err := admitAs(t, books[0], keyOf("patient", limits), store.TryFirst); err != nil {
 						t.Fatal(err)
 					}
 					ctx, stop := context.WithCancel(t.Context())
@@ -127,10 +127,10 @@ func TestHammeringGainsNothing(t *testing.T) {
 						clients.Go(func() {
 							caller := keyOf("hammer", limits)
 							for ctx.Err() == nil {
-								if stay, err := books[i%processes].Enter(ctx, &caller, fast, room.Use{Try: try}); err == nil {
+								if limitHold, err := books[i%processes].Admit(ctx, &caller, fast, capacity.Use{Try: try}); err == nil {
 									all.add(1)
 									hammered.add(1)
-									stay.Leave()
+									limitHold.Leave()
 								}
 								time.Sleep(100 * time.Millisecond)
 							}
@@ -169,7 +169,7 @@ func TestSeatsAreFair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := alone()
 		limits := penstock.Limits{Concurrency: 1}
-		first, err := enterAs(t, b, keyOf("a", limits), store.TryUnknown)
+		first, err := admitAs(t, b, keyOf("a", limits), store.TryUnknown)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -178,7 +178,7 @@ func TestSeatsAreFair(t *testing.T) {
 		var calls sync.WaitGroup
 		for _, name := range []string{"a1", "a2", "a3", "b1", "b2", "c1"} {
 			calls.Go(func() {
-				stay, err := enterAs(t, b, keyOf(name[:1], limits), store.TryUnknown)
+				limitHold, err := admitAs(t, b, keyOf(name[:1], limits), store.TryUnknown)
 				if err != nil {
 					t.Errorf("%s: %v", name, err)
 					return
@@ -187,7 +187,7 @@ func TestSeatsAreFair(t *testing.T) {
 				order = append(order, name)
 				mu.Unlock()
 				time.Sleep(100 * time.Millisecond)
-				stay.Done(penstock.Usage{})
+				limitHold.Done(penstock.Usage{})
 			})
 			time.Sleep(time.Millisecond)
 		}
@@ -206,15 +206,15 @@ func TestWaitsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := alone()
 		short := keyOf("app", penstock.Limits{Concurrency: 1, Wait: penstock.WaitFor(500 * time.Millisecond)})
-		held, _ := enterAs(t, b, short, store.TryUnknown)
+		held, _ := admitAs(t, b, short, store.TryUnknown)
 		began := time.Now()
-		if _, err := enterAs(t, b, short, store.TryUnknown); err == nil || time.Since(began) != 500*time.Millisecond {
+		if _, err := admitAs(t, b, short, store.TryUnknown); err == nil || time.Since(began) != 500*time.Millisecond {
 			t.Errorf("after %v: %v", time.Since(began), err)
 		}
 		ctx, leave := context.WithCancel(t.Context())
 		gone := make(chan error)
 		go func() {
-			_, err := b.Enter(ctx, &short, fast, room.Use{})
+			_, err := b.Admit(ctx, &short, fast, capacity.Use{})
 			gone <- err
 		}()
 		synctest.Wait()
@@ -226,7 +226,7 @@ func TestWaitsEnd(t *testing.T) {
 			t.Errorf("one that left: %v, %d wait", err, b.Waiting())
 		}
 		held.Done(penstock.Usage{})
-		if _, err := enterAs(t, b, short, store.TryUnknown); err != nil {
+		if _, err := admitAs(t, b, short, store.TryUnknown); err != nil {
 			t.Errorf("after all have left: %v", err)
 		}
 	})
@@ -238,21 +238,21 @@ func TestWaitingIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := alone()
 		limits := penstock.Limits{Concurrency: 1}
-		held, _ := enterAs(t, b, keyOf("app", limits), store.TryUnknown)
+		held, _ := admitAs(t, b, keyOf("app", limits), store.TryUnknown)
 		ctx, stop := context.WithCancel(t.Context())
 		var calls sync.WaitGroup
 		caller := keyOf("app", limits)
 		for range MaxWaitingOfTenant {
-			calls.Go(func() { _, _ = b.Enter(ctx, &caller, fast, room.Use{}) })
+			calls.Go(func() { _, _ = b.Admit(ctx, &caller, fast, capacity.Use{}) })
 		}
 		synctest.Wait()
 		began := time.Now()
-		if _, err := enterAs(t, b, caller, store.TryUnknown); err == nil || time.Since(began) != 0 {
+		if _, err := admitAs(t, b, caller, store.TryUnknown); err == nil || time.Since(began) != 0 {
 			t.Errorf("one too many: %v after %v", err, time.Since(began))
 		}
 		other := caller
 		other.Tenant.ID = "other"
-		if _, err := enterAs(t, b, other, store.TryUnknown); err != nil {
+		if _, err := admitAs(t, b, other, store.TryUnknown); err != nil {
 			t.Errorf("another tenant: %v", err)
 		}
 		stop()
@@ -270,23 +270,23 @@ func TestTwoLimitsOneMoment(t *testing.T) {
 		caller.Limits = penstock.Limits{RequestsPerMinute: 20, Burst: 0.05, Wait: penstock.NoLimitWait}
 		var last time.Duration
 		for n := range 5 {
-			if _, err := enterAs(t, b, caller, store.TryFirst); err != nil {
+			if _, err := admitAs(t, b, caller, store.TryFirst); err != nil {
 				last = err.RetryAfter
 			} else if n > 0 {
 				t.Fatalf("call %d passed", n)
 			}
 		}
 		for range 30 {
-			_, _ = enterAs(t, b, keyOf("other", caller.Tenant.Limits), store.TryFirst)
+			_, _ = admitAs(t, b, keyOf("other", caller.Tenant.Limits), store.TryFirst)
 		}
 		time.Sleep(last)
-		if _, err := enterAs(t, b, caller, store.TryAgain); err != nil {
+		if _, err := admitAs(t, b, caller, store.TryAgain); err != nil {
 			t.Errorf("after %v: %v", last, err)
 		}
 	})
 }
 
-// A call that runs as a job has its seat from the job: the process that accepted it counts it no longer, and one that starts
+// A call that runs as a job has its permit from the job: the process that accepted it counts it no longer, and one that starts
 // anew, or another one, knows of it from the store.
 func TestCallsThatRunAsJobsHaveSeats(t *testing.T) {
 	t.Parallel()
@@ -294,35 +294,35 @@ func TestCallsThatRunAsJobsHaveSeats(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				bank := room.NewMemory(time.Now)
+				pools := capacity.NewMemory(time.Now)
 				scope := store.CallScope{Tenant: "search"}
 				ctx, stop := context.WithCancel(t.Context())
 				var loops sync.WaitGroup
-				open := func(process string) *Book {
-					rooms := room.New(room.Config{Clock: time.Now, Bank: bank.Process(process), Alone: one})
+				open := func(process string) *Limiter {
+					rooms := capacity.New(capacity.Config{Clock: time.Now, Pools: pools.Process(process), Alone: one})
 					loops.Go(func() { _ = rooms.Run(ctx) })
 					return New(rooms, nil)
 				}
 				first := open("a")
 				caller := keyOf("app", penstock.Limits{Concurrency: 2})
 				for n := 1; n <= 2; n++ {
-					stay, err := enterAs(t, first, caller, store.TryUnknown)
+					limitHold, err := admitAs(t, first, caller, store.TryUnknown)
 					if err != nil {
 						t.Fatalf("call %d: %v", n, err)
 					}
-					bank.Calls(scope, n) // its job is accepted
-					stay.Entrust()
-					stay.Leave()
+					pools.Calls(scope, n) // its job is accepted
+					limitHold.Entrust()
+					limitHold.Leave()
 				}
-				if _, err := enterAs(t, first, caller, store.TryUnknown); err == nil {
+				if _, err := admitAs(t, first, caller, store.TryUnknown); err == nil {
 					t.Error("a third call beside two that run as jobs")
 				}
 				second := open("b") // after the first was killed, where there is one process
-				if _, err := enterAs(t, second, caller, store.TryUnknown); err == nil {
+				if _, err := admitAs(t, second, caller, store.TryUnknown); err == nil {
 					t.Error("a third call, at another process")
 				}
-				bank.Calls(scope, 1)
-				if _, err := enterAs(t, second, caller, store.TryUnknown); err != nil {
+				pools.Calls(scope, 1)
+				if _, err := admitAs(t, second, caller, store.TryUnknown); err != nil {
 					t.Errorf("after one of the jobs has ended: %v", err)
 				}
 				stop()

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"penstock"
-	"penstock/internal/room"
+	"penstock/internal/capacity"
 )
 
 // meter keeps when calls were let in, and how much they used.
@@ -56,15 +56,15 @@ func (f fleet) run(t *testing.T, d time.Duration) *meter {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), d)
 	defer stop()
-	bank, m := room.NewMemory(time.Now), &meter{}
+	pools, m := capacity.NewMemory(time.Now), &meter{}
 	caller := penstock.Caller{Tenant: penstock.Tenant{ID: "search"}, Key: "app", Limits: f.limits}
 	var group sync.WaitGroup
 	for p := range f.processes {
-		cfg := room.Config{Clock: time.Now}
+		cfg := capacity.Config{Clock: time.Now}
 		if f.processes > 1 {
-			cfg.Bank = bank.Process(fmt.Sprint(p))
+			cfg.Pools = pools.Process(fmt.Sprint(p))
 		}
-		rooms := room.New(cfg)
+		rooms := capacity.New(cfg)
 		book := New(rooms, nil)
 		group.Go(func() { _ = rooms.Run(ctx) })
 		for i := range f.clients(p) {
@@ -77,9 +77,9 @@ func (f fleet) run(t *testing.T, d time.Duration) *meter {
 }
 
 // call makes one call after the other, and waits as long as it is told to.
-func (f fleet) call(ctx context.Context, b *Book, caller *penstock.Caller, m *meter, random *rand.Rand) {
+func (f fleet) call(ctx context.Context, b *Limiter, caller *penstock.Caller, m *meter, random *rand.Rand) {
 	for ctx.Err() == nil {
-		stay, err := b.Enter(ctx, caller, fast, room.Use{InputTokens: f.tokens})
+		limitHold, err := b.Admit(ctx, caller, fast, capacity.Use{InputTokens: f.tokens})
 		wait := 10*time.Millisecond + time.Duration(random.Int64N(int64(10*time.Millisecond))) + f.pause
 		if err != nil {
 			wait = max(30*time.Millisecond, penstock.AsError(err).RetryAfter)
@@ -90,7 +90,7 @@ func (f fleet) call(ctx context.Context, b *Book, caller *penstock.Caller, m *me
 		case <-time.After(wait):
 		case <-ctx.Done():
 		}
-		stay.Done(penstock.Usage{InputTokens: f.tokens, OutputTokens: f.tokens})
+		limitHold.Done(penstock.Usage{InputTokens: f.tokens, OutputTokens: f.tokens})
 	}
 }
 

@@ -11,7 +11,7 @@
 //   - A call waits for its turn only if it would pass within the wait of the limit that is short. The number of waiting calls
 //     is bounded, of a tenant and of the process. A wait ends when its caller leaves.
 //
-// A [Book] is safe for concurrent use.
+// A [Limiter] is safe for concurrent use.
 package limit
 
 import (
@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"penstock"
-	"penstock/internal/room"
+	"penstock/internal/capacity"
 )
 
 const (
@@ -40,9 +40,9 @@ type Metrics interface {
 	LimitWaited(tenant string, waited time.Duration)
 }
 
-// Book knows how callers stand.
-type Book struct {
-	rooms   *room.Book
+// Limiter knows how callers stand.
+type Limiter struct {
+	rooms   *capacity.Tracker
 	metrics Metrics
 
 	mu       sync.Mutex
@@ -51,64 +51,64 @@ type Book struct {
 }
 
 // New returns a book over rooms that nobody else uses.
-func New(rooms *room.Book, m Metrics) *Book {
-	return &Book{rooms: rooms, metrics: m, ofTenant: make(map[penstock.TenantID]int)}
+func New(rooms *capacity.Tracker, m Metrics) *Limiter {
+	return &Limiter{rooms: rooms, metrics: m, ofTenant: make(map[penstock.TenantID]int)}
 }
 
-// maxParties is how many can limit a call: its tenant, its key, and its model by each of its names.
-const maxParties = 4
+// maxScopes is how many can limit a call: its tenant, its key, and its model by each of its names.
+const maxScopes = 4
 
-// parties adds those that a caller's calls for a model are limited with, if anything limits them. A model is limited by
+// scopes adds those that a caller's calls for a model are limited with, if anything limits them. A model is limited by
 // the name that was asked for and by that of the model which answers for it, or a fallback would be a way around.
-func parties(all []room.Party, c *penstock.Caller, model penstock.ModelNames) []room.Party {
-	add := func(kind room.Kind, of string, l penstock.Limits) {
+func scopes(all []capacity.LimitScope, c *penstock.Caller, model penstock.ModelNames) []capacity.LimitScope {
+	add := func(kind capacity.Kind, of string, l penstock.Limits) {
 		if !l.None() {
-			all = append(all, room.Party{Name: room.Name{Kind: kind, Tenant: c.Tenant.ID, Of: of}, Holder: c.Key, Limits: l})
+			all = append(all, capacity.LimitScope{Name: capacity.Name{Kind: kind, Tenant: c.Tenant.ID, Of: of}, Holder: c.Key, Limits: l})
 		}
 	}
-	add(room.KindTenant, "", c.Tenant.Limits)
-	add(room.KindKey, c.Key, c.Limits)
+	add(capacity.KindTenant, "", c.Tenant.Limits)
+	add(capacity.KindKey, c.Key, c.Limits)
 	if len(c.Tenant.ModelLimits) > 0 {
-		add(room.KindModel, model.Asked, c.Tenant.ModelLimits[model.Asked])
+		add(capacity.KindModel, model.Asked, c.Tenant.ModelLimits[model.Asked])
 		if model.Answers != model.Asked {
-			add(room.KindModel, model.Answers, c.Tenant.ModelLimits[model.Answers])
+			add(capacity.KindModel, model.Answers, c.Tenant.ModelLimits[model.Answers])
 		}
 	}
 	return all
 }
 
-// Enter takes room for a call. The stay is nil when nothing limits the caller. Codes: rate_limited, overloaded
+// Admit takes room for a call. The stay is nil when nothing limits the caller. Codes: rate_limited, overloaded
 // (what is left of a limit cannot be found out).
-func (b *Book) Enter(ctx context.Context, c *penstock.Caller, model penstock.ModelNames, u room.Use) (*room.Stay, error) {
-	var few [maxParties]room.Party
-	all := parties(few[:0], c, model)
+func (b *Limiter) Admit(ctx context.Context, c *penstock.Caller, model penstock.ModelNames, u capacity.Use) (*capacity.LimitHold, error) {
+	var few [maxScopes]capacity.LimitScope
+	all := scopes(few[:0], c, model)
 	if len(all) == 0 {
 		return nil, nil
 	}
-	if stay, ok := b.rooms.Enter(all, u); ok {
-		return stay, nil
+	if limitHold, ok := b.rooms.Admit(all, u); ok {
+		return limitHold, nil
 	}
 	return b.queue(ctx, all, u, model.Asked)
 }
 
 // Spend books what an item of a caller's job used. It was admitted when its job was; it counts for the day of its
 // tenant, key and model.
-func (b *Book) Spend(c *penstock.Caller, model penstock.ModelNames, u penstock.Usage) {
-	var few [maxParties]room.Party
-	if all := parties(few[:0], c, model); len(all) > 0 {
+func (b *Limiter) Spend(c *penstock.Caller, model penstock.ModelNames, u penstock.Usage) {
+	var few [maxScopes]capacity.LimitScope
+	if all := scopes(few[:0], c, model); len(all) > 0 {
 		b.rooms.Spend(all, u)
 	}
 }
 
-// MaxStandings is how many limits per time a call can have.
-const MaxStandings = maxParties * 4
+// MaxLimitStates is how many limits per time a call can have.
+const MaxLimitStates = maxScopes * 4
 
-// AppendStandings adds how a caller stands with all limits per time that its calls for a model have; no names leave
+// AppendLimitStates adds how a caller stands with all limits per time that its calls for a model have; no names leave
 // those of models out.
-func (b *Book) AppendStandings(all []room.Standing, c *penstock.Caller, model penstock.ModelNames) []room.Standing {
-	var few [maxParties]room.Party
-	if limited := parties(few[:0], c, model); len(limited) > 0 {
-		return b.rooms.AppendStandings(all, limited)
+func (b *Limiter) AppendLimitStates(all []capacity.LimitState, c *penstock.Caller, model penstock.ModelNames) []capacity.LimitState {
+	var few [maxScopes]capacity.LimitScope
+	if limited := scopes(few[:0], c, model); len(limited) > 0 {
+		return b.rooms.AppendLimitStates(all, limited)
 	}
 	return all
 }

@@ -11,7 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"penstock"
-	"penstock/internal/room"
+	"penstock/internal/capacity"
 	"penstock/internal/store"
 )
 
@@ -20,27 +20,27 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // fast is a model that answers for its own name.
 var fast = penstock.ModelNames{Asked: "fast", Answers: "fast"}
 
-func alone() *Book { return New(room.New(room.Config{Clock: time.Now}), nil) }
+func alone() *Limiter { return New(capacity.New(capacity.Config{Clock: time.Now}), nil) }
 
-func enter(t *testing.T, b *Book, c penstock.Caller, u room.Use) (*room.Stay, *penstock.Error) {
+func admit(t *testing.T, b *Limiter, c penstock.Caller, u capacity.Use) (*capacity.LimitHold, *penstock.Error) {
 	t.Helper()
-	stay, err := b.Enter(t.Context(), &c, fast, u)
+	limitHold, err := b.Admit(t.Context(), &c, fast, u)
 	if err != nil {
 		return nil, penstock.AsError(err)
 	}
-	return stay, nil
+	return limitHold, nil
 }
 
 func TestNoLimits(t *testing.T) {
 	t.Parallel()
-	var b *Book // nothing is asked of it
-	stay, err := b.Enter(t.Context(), &penstock.Caller{}, fast, room.Use{})
-	if stay != nil || err != nil || b.AppendStandings(nil, &penstock.Caller{}, fast) != nil {
-		t.Errorf("%v, %v", stay, err)
+	var b *Limiter // nothing is asked of it
+	limitHold, err := b.Admit(t.Context(), &penstock.Caller{}, fast, capacity.Use{})
+	if limitHold != nil || err != nil || b.AppendLimitStates(nil, &penstock.Caller{}, fast) != nil {
+		t.Errorf("%v, %v", limitHold, err)
 	}
-	stay.Done(penstock.Usage{})
-	stay.Leave()
-	stay.Release()
+	limitHold.Done(penstock.Usage{})
+	limitHold.Leave()
+	limitHold.Release()
 }
 
 // Each limit refuses on its own, and says whose it is, how it stands and when to come back.
@@ -80,13 +80,13 @@ func TestRefusals(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) { // its time begins at a midnight
 				b := alone()
-				use := room.Use{InputTokens: 100, MaxOutputTokens: 100}
+				use := capacity.Use{InputTokens: 100, MaxOutputTokens: 100}
 				for n := range tt.calls {
-					if _, err := enter(t, b, tt.caller, use); err != nil {
+					if _, err := admit(t, b, tt.caller, use); err != nil {
 						t.Fatalf("call %d: %v", n, err)
 					}
 				}
-				_, err := enter(t, b, tt.caller, use)
+				_, err := admit(t, b, tt.caller, use)
 				if err == nil || err.Code != penstock.CodeRateLimited || err.Message != tt.says || err.RetryAfter.Round(time.Millisecond) != tt.wait {
 					t.Fatalf("%v, after %v; want %q after %v", err, err.RetryAfter, tt.says, tt.wait)
 				}
@@ -94,7 +94,7 @@ func TestRefusals(t *testing.T) {
 					return
 				}
 				time.Sleep(err.RetryAfter)
-				if _, err := enter(t, b, tt.caller, use); err != nil {
+				if _, err := admit(t, b, tt.caller, use); err != nil {
 					t.Errorf("after the time it was told: %v", err)
 				}
 			})
@@ -108,27 +108,27 @@ func TestEstimatesAreSettled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		caller := penstock.Caller{Tenant: penstock.Tenant{ID: "search", Limits: penstock.Limits{InputTokensPerMinute: 6000, Burst: 0.05, Concurrency: 9, Wait: penstock.NoLimitWait}}}
 		b := alone()
-		left := func() int64 { return b.AppendStandings(nil, &caller, fast)[0].Left }
-		stay, _ := enter(t, b, caller, room.Use{InputTokens: 200})
+		left := func() int64 { return b.AppendLimitStates(nil, &caller, fast)[0].Left }
+		limitHold, _ := admit(t, b, caller, capacity.Use{InputTokens: 200})
 		if got := left(); got != 100 {
 			t.Errorf("%d of 300 are left after an estimate of 200", got)
 		}
-		stay.Done(penstock.Usage{InputTokens: 50})
+		limitHold.Done(penstock.Usage{InputTokens: 50})
 		if got := left(); got != 250 {
 			t.Errorf("%d of 300 are left after a use of 50", got)
 		}
-		stay, _ = enter(t, b, caller, room.Use{InputTokens: 10})
-		stay.Done(penstock.Usage{InputTokens: 1200})
-		if _, err := enter(t, b, caller, room.Use{InputTokens: 1}); err == nil || err.RetryAfter < 9*time.Second || err.RetryAfter > 11*time.Second {
+		limitHold, _ = admit(t, b, caller, capacity.Use{InputTokens: 10})
+		limitHold.Done(penstock.Usage{InputTokens: 1200})
+		if _, err := admit(t, b, caller, capacity.Use{InputTokens: 1}); err == nil || err.RetryAfter < 9*time.Second || err.RetryAfter > 11*time.Second {
 			t.Errorf("a debt of 950 tokens, of which 95 are repaid a second: %v", err)
 		}
 		time.Sleep(11 * time.Second)
-		stay, err := enter(t, b, caller, room.Use{InputTokens: 1})
+		limitHold, err := admit(t, b, caller, capacity.Use{InputTokens: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
 		was := left()
-		stay.Release()
+		limitHold.Release()
 		if got := left(); got != was+1 {
 			t.Errorf("a call that was not made cost %d tokens", got-was-1)
 		}
@@ -144,18 +144,18 @@ func TestAllOrNothing(t *testing.T) {
 			Key:    "app", Limits: penstock.Limits{Concurrency: 1, Burst: 0.05, Wait: penstock.NoLimitWait},
 		}
 		b := alone()
-		first, _ := enter(t, b, caller, room.Use{})
-		if _, err := enter(t, b, caller, room.Use{}); err == nil || !strings.HasPrefix(err.Message, "Key app") {
+		first, _ := admit(t, b, caller, capacity.Use{})
+		if _, err := admit(t, b, caller, capacity.Use{}); err == nil || !strings.HasPrefix(err.Message, "Key app") {
 			t.Fatalf("a second call at a time: %v", err)
 		}
-		if got := b.AppendStandings(nil, &caller, fast)[0].Left; got != 299 {
+		if got := b.AppendLimitStates(nil, &caller, fast)[0].Left; got != 299 {
 			t.Errorf("a call that the key refused counts for the tenant: %d of 300 are left", got)
 		}
-		if stay, err := enter(t, b, caller, room.Use{Queued: true, Free: true}); err != nil || stay == nil {
-			t.Errorf("a job needs no seat: %v", err)
+		if limitHold, err := admit(t, b, caller, capacity.Use{Queued: true, Free: true}); err != nil || limitHold == nil {
+			t.Errorf("a job needs no permit: %v", err)
 		}
 		first.Done(penstock.Usage{})
-		if _, err := enter(t, b, caller, room.Use{}); err != nil {
+		if _, err := admit(t, b, caller, capacity.Use{}); err != nil {
 			t.Errorf("after the first has ended: %v", err)
 		}
 	})
@@ -167,29 +167,29 @@ func TestDayOutlivesTheProcess(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		caller := penstock.Caller{Tenant: penstock.Tenant{ID: "search", Limits: penstock.Limits{DailyTokens: 1000, Burst: 0.05}}}
-		bank := room.NewMemory(time.Now)
+		pools := capacity.NewMemory(time.Now)
 		for life := range 4 {
 			ctx, stop := context.WithCancel(t.Context())
-			rooms := room.New(room.Config{Clock: time.Now, Bank: bank.Process("a"), Alone: true})
+			rooms := capacity.New(capacity.Config{Clock: time.Now, Pools: pools.Process("a"), Alone: true})
 			done := make(chan error)
 			go func() { done <- rooms.Run(ctx) }()
 			b := New(rooms, nil)
-			stay, err := b.Enter(ctx, &caller, fast, room.Use{InputTokens: 1, MaxOutputTokens: 1})
+			limitHold, err := b.Admit(ctx, &caller, fast, capacity.Use{InputTokens: 1, MaxOutputTokens: 1})
 			if want := life < 3; (err == nil) != want {
 				t.Errorf("life %d: %v", life, err)
 			}
-			stay.Release()
+			limitHold.Release()
 			b.Spend(&caller, fast, penstock.Usage{InputTokens: 300, OutputTokens: 100})
 			time.Sleep(2 * time.Second)
 			stop()
 			<-done
 		}
 		time.Sleep(24 * time.Hour)
-		rooms := room.New(room.Config{Clock: time.Now, Bank: bank.Process("a"), Alone: true})
+		rooms := capacity.New(capacity.Config{Clock: time.Now, Pools: pools.Process("a"), Alone: true})
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- rooms.Run(ctx) }()
-		if _, err := New(rooms, nil).Enter(ctx, &caller, fast, room.Use{InputTokens: 1}); err != nil {
+		if _, err := New(rooms, nil).Admit(ctx, &caller, fast, capacity.Use{InputTokens: 1}); err != nil {
 			t.Errorf("the next day: %v", err)
 		}
 		stop()
@@ -209,12 +209,12 @@ func TestBankAway(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
-		rooms := room.New(room.Config{Clock: time.Now, Bank: broken{}})
+		rooms := capacity.New(capacity.Config{Clock: time.Now, Pools: broken{}})
 		done := make(chan error)
 		go func() { done <- rooms.Run(ctx) }()
 		caller := penstock.Caller{Tenant: penstock.Tenant{ID: "search", Limits: penstock.Limits{RequestsPerMinute: 60, Burst: 0.05}}}
 		began := time.Now()
-		_, err := New(rooms, nil).Enter(ctx, &caller, fast, room.Use{})
+		_, err := New(rooms, nil).Admit(ctx, &caller, fast, capacity.Use{})
 		if penstock.ErrorCode(err) != penstock.CodeOverloaded || time.Since(began) > MaxWait {
 			t.Errorf("after %v: %v", time.Since(began), err)
 		}
@@ -233,7 +233,7 @@ func TestLimitsChange(t *testing.T) {
 		}
 		count := func(perMinute int64) (n int) {
 			for ; n < 500; n++ {
-				if _, err := enter(t, b, with(perMinute), room.Use{}); err != nil {
+				if _, err := admit(t, b, with(perMinute), capacity.Use{}); err != nil {
 					return n
 				}
 			}
@@ -273,36 +273,36 @@ func TestKeysDaySeesJobs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		caller := penstock.Caller{Tenant: penstock.Tenant{ID: "search"}, Key: "app", Limits: penstock.Limits{DailyTokens: 1000, Burst: 0.05}}
 		counted := refusals{}
-		rooms := room.New(room.Config{Clock: time.Now})
+		rooms := capacity.New(capacity.Config{Clock: time.Now})
 		b := New(rooms, counted)
-		keyed := room.Use{InputTokens: 600, MaxOutputTokens: 1, Later: true}
+		keyed := capacity.Use{InputTokens: 600, MaxOutputTokens: 1, Later: true}
 		for range 5 { // they would be 3,000 tokens, if they counted when they are let in
-			stay, err := b.Enter(t.Context(), &caller, fast, keyed)
+			limitHold, err := b.Admit(t.Context(), &caller, fast, keyed)
 			if err != nil {
 				t.Fatal(err)
 			}
-			stay.Leave()
+			limitHold.Leave()
 		}
 		other := caller
 		other.Key = "other"
 		b.Spend(&other, fast, penstock.Usage{InputTokens: 5000})
 		b.Spend(&caller, fast, penstock.Usage{InputTokens: 900, OutputTokens: 50})
-		if stay, err := b.Enter(t.Context(), &caller, fast, keyed); err != nil {
+		if limitHold, err := b.Admit(t.Context(), &caller, fast, keyed); err != nil {
 			t.Errorf("with 50 tokens left: %v", err)
 		} else {
-			stay.Release()
+			limitHold.Release()
 		}
 		b.Spend(&caller, fast, penstock.Usage{InputTokens: 50})
-		_, err := b.Enter(t.Context(), &caller, fast, keyed)
+		_, err := b.Admit(t.Context(), &caller, fast, keyed)
 		if penstock.ErrorCode(err) != penstock.CodeRateLimited || !strings.Contains(err.Error(), "Key app of tenant search is at its limit: 1000 tokens a day") {
 			t.Errorf("with none left: %v", err)
 		}
 		if counted["search key daily_tokens"] != 1 || len(counted) != 1 {
 			t.Errorf("counted %v", counted)
 		}
-		for _, p := range rooms.PartyStatuses() {
-			if p.Name == (room.Name{Kind: room.KindKey, Tenant: "search", Of: "app"}) && (len(p.Limits) != 1 || p.Limits[0] != (room.LimitStatus{Resource: "daily_tokens", Limit: 1000, Used: 1})) || p.Name.Kind != room.KindKey {
-				t.Errorf("party %+v", p)
+		for _, p := range rooms.LimitScopeStatuses() {
+			if p.Name == (capacity.Name{Kind: capacity.KindKey, Tenant: "search", Of: "app"}) && (len(p.Limits) != 1 || p.Limits[0] != (capacity.LimitStatus{Resource: "daily_tokens", Limit: 1000, Used: 1})) || p.Name.Kind != capacity.KindKey {
+				t.Errorf("limit scope %+v", p)
 			}
 		}
 	})
@@ -321,18 +321,18 @@ func TestOtherNamesAreNoWayAround(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			b, caller := alone(), penstock.Caller{Tenant: penstock.Tenant{ID: "search", ModelLimits: limits}}
-			if _, err := b.Enter(t.Context(), &caller, other, room.Use{}); err != nil {
+			if _, err := b.Admit(t.Context(), &caller, other, capacity.Use{}); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			_, err := b.Enter(t.Context(), &caller, other, room.Use{})
+			_, err := b.Admit(t.Context(), &caller, other, capacity.Use{})
 			if penstock.ErrorCode(err) != penstock.CodeRateLimited {
 				t.Errorf("%s: a second call: %v", name, err)
 			}
 			_, own := limits["fast"]
-			if _, err = b.Enter(t.Context(), &caller, fast, room.Use{}); (penstock.ErrorCode(err) == penstock.CodeRateLimited) != own {
+			if _, err = b.Admit(t.Context(), &caller, fast, capacity.Use{}); (penstock.ErrorCode(err) == penstock.CodeRateLimited) != own {
 				t.Errorf("%s: a call by the model's own name: %v", name, err)
 			}
-			if n := len(b.AppendStandings(nil, &caller, other)); n == 0 {
+			if n := len(b.AppendLimitStates(nil, &caller, other)); n == 0 {
 				t.Errorf("%s: nothing is told of it", name)
 			}
 		})

@@ -5,11 +5,11 @@ import (
 	"time"
 
 	"penstock"
-	"penstock/internal/room"
+	"penstock/internal/capacity"
 )
 
 // queue lets a call wait for its turn, if that comes soon.
-func (b *Book) queue(ctx context.Context, all []room.Party, u room.Use, asked string) (*room.Stay, error) {
+func (b *Limiter) queue(ctx context.Context, all []capacity.LimitScope, u capacity.Use, asked string) (*capacity.LimitHold, error) {
 	turn, began := b.rooms.NewTurn(all, u), time.Now()
 	tenant, waits := all[0].Tenant, false
 	defer func() {
@@ -18,15 +18,15 @@ func (b *Book) queue(ctx context.Context, all []room.Party, u room.Use, asked st
 		}
 	}()
 	for {
-		stay, short := b.rooms.Queue(turn)
+		limitHold, short := b.rooms.Queue(turn)
 		if short == nil {
 			if b.metrics != nil && waits {
-				b.metrics.LimitWaited(string(tenant), stay.WaitedFor())
+				b.metrics.LimitWaited(string(tenant), limitHold.WaitedFor())
 			}
-			return stay, nil
+			return limitHold, nil
 		}
-		party := &all[short.Party]
-		left := party.Limits.Wait.Duration() - time.Since(began)
+		scope := &all[short.Scope]
+		left := scope.Limits.Wait.Duration() - time.Since(began)
 		if short.Unknown {
 			left = max(left, MaxWait-time.Since(began))
 		}
@@ -39,7 +39,7 @@ func (b *Book) queue(ctx context.Context, all []room.Party, u room.Use, asked st
 			if short.Unknown { // so many want it that there is nothing left for this one
 				short.Wait = MaxWait
 			}
-			return nil, b.refuse(asked, party.Name, short)
+			return nil, b.refuse(asked, scope.Name, short)
 		}
 		waits = true
 		if err := await(ctx, short, left); err != nil {
@@ -50,7 +50,7 @@ func (b *Book) queue(ctx context.Context, all []room.Party, u room.Use, asked st
 }
 
 // pointless says that a call would not pass within the time that it has left.
-func pointless(s *room.Shortage, left time.Duration) bool {
+func pointless(s *capacity.Shortage, left time.Duration) bool {
 	if s.Retry != nil {
 		return left <= 0
 	}
@@ -58,7 +58,7 @@ func pointless(s *room.Shortage, left time.Duration) bool {
 }
 
 // await waits until it is worth asking again, or the time that is left is over.
-func await(ctx context.Context, s *room.Shortage, left time.Duration) error {
+func await(ctx context.Context, s *capacity.Shortage, left time.Duration) error {
 	timer := time.NewTimer(min(s.Wait, left))
 	if s.Retry != nil {
 		timer.Reset(left)
@@ -74,7 +74,7 @@ func await(ctx context.Context, s *room.Shortage, left time.Duration) error {
 }
 
 // join counts a call among those that wait, unless they are too many.
-func (b *Book) join(tenant penstock.TenantID) bool {
+func (b *Limiter) join(tenant penstock.TenantID) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.waiting >= MaxWaiting || b.ofTenant[tenant] >= MaxWaitingOfTenant {
@@ -85,7 +85,7 @@ func (b *Book) join(tenant penstock.TenantID) bool {
 	return true
 }
 
-func (b *Book) leave(tenant penstock.TenantID) {
+func (b *Limiter) leave(tenant penstock.TenantID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.waiting--
@@ -95,7 +95,7 @@ func (b *Book) leave(tenant penstock.TenantID) {
 }
 
 // Waiting is how many calls wait for their turn.
-func (b *Book) Waiting() int {
+func (b *Limiter) Waiting() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.waiting

@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"penstock"
-	"penstock/internal/room"
+	"penstock/internal/capacity"
 )
 
 // refuse counts a refusal and says it.
-func (b *Book) refuse(asked string, p room.Name, s *room.Shortage) error {
+func (b *Limiter) refuse(asked string, p capacity.Name, s *capacity.Shortage) error {
 	if b.metrics != nil {
 		b.metrics.LimitRefused(string(p.Tenant), string(p.Kind), s.Resource)
 	}
@@ -29,10 +29,10 @@ var units = map[string]string{
 }
 
 // refusal says which limit refuses, how much it allows, and when to come back.
-func refusal(asked string, p room.Name, s *room.Shortage, now time.Time) error {
+func refusal(asked string, p capacity.Name, s *capacity.Shortage, now time.Time) error {
 	who := name(asked, p)
 	e := &penstock.Error{Code: penstock.CodeRateLimited, RetryAfter: s.Wait}
-	if s.Resource == room.Seats {
+	if s.Resource == capacity.Permits {
 		e.RetryAfter = busyRetry
 		e.Message = fmt.Sprintf("%s runs %d of %d calls at a time; retry when one has ended, in %s.", who, s.Limit, s.Limit, spell(busyRetry))
 		return e
@@ -54,14 +54,14 @@ func moment(at time.Time) string {
 	return at.Add(time.Second - time.Nanosecond).UTC().Truncate(time.Second).Format("15:04:05Z")
 }
 
-// name is what a party is called in messages.
-func name(asked string, p room.Name) string {
+// name is what a limit scope is called in messages.
+func name(asked string, p capacity.Name) string {
 	switch {
-	case p.Kind == room.KindKey:
+	case p.Kind == capacity.KindKey:
 		return fmt.Sprintf("Key %s of tenant %s", p.Of, p.Tenant)
-	case p.Kind == room.KindModel && p.Of != asked:
+	case p.Kind == capacity.KindModel && p.Of != asked:
 		return fmt.Sprintf("Tenant %s with model %s, which answers for the name that was asked for,", p.Tenant, p.Of)
-	case p.Kind == room.KindModel:
+	case p.Kind == capacity.KindModel:
 		return fmt.Sprintf("Tenant %s with model %s", p.Tenant, p.Of)
 	}
 	return fmt.Sprintf("Tenant %s", p.Tenant)

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"penstock"
-	"penstock/internal/room"
+	"penstock/internal/capacity"
 	"penstock/internal/store"
 )
 
@@ -51,15 +51,15 @@ type sdkRun struct {
 func (f sdkFleet) run(t *testing.T) *sdkRun {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
-	bank, out := room.NewMemory(time.Now), &sdkRun{byKey: map[string]int{}}
-	var books []*Book
+	pools, out := capacity.NewMemory(time.Now), &sdkRun{byKey: map[string]int{}}
+	var books []*Limiter
 	var loops, callers sync.WaitGroup
 	for p := range f.processes {
-		cfg := room.Config{Clock: time.Now}
+		cfg := capacity.Config{Clock: time.Now}
 		if f.processes > 1 {
-			cfg.Bank = bank.Process(fmt.Sprint(p))
+			cfg.Pools = pools.Process(fmt.Sprint(p))
 		}
-		rooms := room.New(cfg)
+		rooms := capacity.New(cfg)
 		books = append(books, New(rooms, nil))
 		loops.Go(func() { _ = rooms.Run(ctx) })
 	}
@@ -86,10 +86,10 @@ func (f sdkFleet) run(t *testing.T) *sdkRun {
 }
 
 // call makes one call, with its retries.
-func (f sdkFleet) call(ctx context.Context, books []*Book, caller *penstock.Caller, out *sdkRun, random *rand.Rand) {
+func (f sdkFleet) call(ctx context.Context, books []*Limiter, caller *penstock.Caller, out *sdkRun, random *rand.Rand) {
 	began := time.Now()
 	for try := 0; ; try++ {
-		use := room.Use{Try: store.TryFirst}
+		use := capacity.Use{Try: store.TryFirst}
 		if try > 0 {
 			use.Try = store.TryAgain
 		}
@@ -97,11 +97,11 @@ func (f sdkFleet) call(ctx context.Context, books []*Book, caller *penstock.Call
 			use.Try = store.TryUnknown
 		}
 		time.Sleep(time.Duration(random.Int64N(int64(20 * time.Millisecond)))) // the way there
-		stay, err := books[random.IntN(len(books))].Enter(ctx, caller, fast, use)
+		limitHold, err := books[random.IntN(len(books))].Admit(ctx, caller, fast, use)
 		if err == nil {
 			out.add(1)
 			time.Sleep(time.Duration(random.Int64N(int64(f.answer))))
-			stay.Done(penstock.Usage{})
+			limitHold.Done(penstock.Usage{})
 		}
 		out.mu.Lock()
 		if err == nil {

@@ -29,8 +29,8 @@ type Announcer interface {
 	Announce(jobs ...penstock.ID)
 }
 
-// KeeperDeps are what a Keeper works with.
-type KeeperDeps struct {
+// MaintainerDeps are what a Keeper works with.
+type MaintainerDeps struct {
 	Store    store.Queue
 	Budgets  store.Budgets
 	Bell     *Bell
@@ -40,20 +40,20 @@ type KeeperDeps struct {
 	Interval time.Duration // between two rounds that found nothing to do
 }
 
-// Keeper does the housekeeping of the queue.
-type Keeper struct{ KeeperDeps }
+// Maintainer does the housekeeping of the queue.
+type Maintainer struct{ MaintainerDeps }
 
-// NewKeeper returns a housekeeper.
-func NewKeeper(d KeeperDeps) (*Keeper, error) {
+// NewMaintainer returns a housekeeper.
+func NewMaintainer(d MaintainerDeps) (*Maintainer, error) {
 	if d.Interval <= 0 {
 		return nil, errors.New("housekeeping needs a positive interval")
 	}
-	return &Keeper{d}, nil
+	return &Maintainer{d}, nil
 }
 
 // Run keeps house until ctx ends. Errors are logged and tried again: the next round finds the same
 // work.
-func (k *Keeper) Run(ctx context.Context) error {
+func (k *Maintainer) Run(ctx context.Context) error {
 	chore.Chore{Interval: k.Interval, Round: k.runOnce, Failed: func(ctx context.Context, err error) {
 		k.Log.ErrorContext(ctx, "keeping house", "error", err)
 	}}.Run(ctx)
@@ -61,13 +61,13 @@ func (k *Keeper) Run(ctx context.Context) error {
 }
 
 // runOnce does one bounded step of each kind and reports whether there is more to do.
-func (k *Keeper) runOnce(ctx context.Context) (more bool, err error) {
+func (k *Maintainer) runOnce(ctx context.Context) (more bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()
 	rescued, rescueErr := k.Store.RescueItems(ctx, StepItems)
 	expired, expireErr := k.Store.ExpireItems(ctx, StepItems)
 	cancelled, cancelErr := k.Store.CancelItems(ctx, StepItems)
-	forfeited, forfeitErr := k.Budgets.ForfeitHolds(ctx, StepItems)
+	forfeited, forfeitErr := k.Budgets.ForfeitBudgets(ctx, StepItems)
 
 	k.Metrics.Rescued(rescued.Items)
 	k.Metrics.Expired(expired.Items)
@@ -82,7 +82,7 @@ func (k *Keeper) runOnce(ctx context.Context) (more bool, err error) {
 		more = more || step.More
 	}
 	if forfeited.Items > 0 {
-		k.Log.WarnContext(ctx, "booked what dead processes had withdrawn from budgets", "holds", forfeited.Items)
+		k.Log.WarnContext(ctx, "booked what dead processes had withdrawn from budgets", "budget_allowances", forfeited.Items)
 	}
 	return more || forfeited.More, errors.Join(rescueErr, expireErr, cancelErr, forfeitErr)
 }

@@ -77,44 +77,44 @@ func (s *sweeper) roundsSince(moment time.Time) []time.Duration {
 	return list
 }
 
-// crier remembers which jobs were announced.
-type crier struct {
+// notifier remembers which jobs were announced.
+type notifier struct {
 	mu   sync.Mutex
 	jobs []penstock.ID
 }
 
-func (c *crier) Announce(jobs ...penstock.ID) {
+func (c *notifier) Announce(jobs ...penstock.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.jobs = append(c.jobs, jobs...)
 }
 
 type keeperRig struct {
-	*Keeper
-	heard <-chan struct{}
-	store *sweeper
-	crier *crier
-	log   *bytes.Buffer
+	*Maintainer
+	heard    <-chan struct{}
+	store    *sweeper
+	notifier *notifier
+	log      *bytes.Buffer
 }
 
 // noHolds is budgets that no dead process drew on.
 type noHolds struct{ store.Budgets }
 
-func (noHolds) ForfeitHolds(context.Context, int) (store.Step, error) { return store.Step{}, nil }
+func (noHolds) ForfeitBudgets(context.Context, int) (store.Step, error) { return store.Step{}, nil }
 
 const interval = 10 * time.Second
 
 func newKeeper(t *testing.T, s *sweeper) keeperRig {
 	t.Helper()
-	rig := keeperRig{store: s, crier: &crier{}, log: &bytes.Buffer{}}
-	k, err := NewKeeper(KeeperDeps{
-		Store: s, Budgets: noHolds{}, Bell: NewBell(), Announce: rig.crier, Metrics: telemetry.NewMetrics("test", ""),
+	rig := keeperRig{store: s, notifier: &notifier{}, log: &bytes.Buffer{}}
+	k, err := NewMaintainer(MaintainerDeps{
+		Store: s, Budgets: noHolds{}, Bell: NewBell(), Announce: rig.notifier, Metrics: telemetry.NewMetrics("test", ""),
 		Log: slog.New(slog.NewTextHandler(rig.log, nil)), Interval: interval,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	rig.Keeper, rig.heard = k, k.Bell.Listen()
+	rig.Maintainer, rig.heard = k, k.Bell.Listen()
 	return rig
 }
 
@@ -140,7 +140,7 @@ func (k keeperRig) rung() bool {
 func TestKeeperNeedsAnInterval(t *testing.T) {
 	t.Parallel()
 	for _, d := range []time.Duration{0, -time.Second} {
-		if _, err := NewKeeper(KeeperDeps{Interval: d}); err == nil {
+		if _, err := NewMaintainer(MaintainerDeps{Interval: d}); err == nil {
 			t.Errorf("an interval of %v was taken", d)
 		}
 	}
@@ -209,8 +209,8 @@ func TestKeeperAnnouncesJobsThatEnded(t *testing.T) {
 			cancel: []scripted{{step: store.Step{Finished: []penstock.ID{"c1"}}}},
 		})
 		k.runFor(t, time.Second)
-		if want := []penstock.ID{"r1", "r2", "e1", "c1"}; !slices.Equal(k.crier.jobs, want) {
-			t.Errorf("announced %v, want %v", k.crier.jobs, want)
+		if want := []penstock.ID{"r1", "r2", "e1", "c1"}; !slices.Equal(k.notifier.jobs, want) {
+			t.Errorf("announced %v, want %v", k.notifier.jobs, want)
 		}
 	})
 }
@@ -232,8 +232,8 @@ func TestKeeperSurvivesErrors(t *testing.T) {
 			if got, want := s.roundsSince(began), []time.Duration{0, interval}; !slices.Equal(got, want) {
 				t.Errorf("%s: rounds at %v, want %v", name, got, want)
 			}
-			if !slices.Equal(k.crier.jobs, []penstock.ID{"done"}) {
-				t.Errorf("%s: announced %v, want the job that ended beside the error", name, k.crier.jobs)
+			if !slices.Equal(k.notifier.jobs, []penstock.ID{"done"}) {
+				t.Errorf("%s: announced %v, want the job that ended beside the error", name, k.notifier.jobs)
 			}
 			if n := strings.Count(k.log.String(), "disk is full"); n != 1 {
 				t.Errorf("%s: the error was logged %d times, want once", name, n)

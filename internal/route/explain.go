@@ -11,13 +11,13 @@ type Explanation struct {
 
 // Explained is how one candidate stands.
 type Explained struct {
-	Target   string
-	Place    int    // in the order of the policy, from 1; 0 for one that does not come into question
-	Excluded string // why it does not, "" when it does
-	NoRoom   string // why it cannot be called at this moment, "" when it can
-	Standing Standing
-	Output   int64  // how long its answers are on average, in tokens
-	Score    *Score // nil unless the policy scores
+	Target     string
+	Place      int    // in the order of the policy, from 1; 0 for one that does not come into question
+	Excluded   string // why it does not, "" when it does
+	NoCapacity string // why it cannot be called at this moment, "" when it can
+	Stats      TargetStats
+	Output     int64  // how long its answers are on average, in tokens
+	Score      *Score // nil unless the policy scores
 }
 
 // Explain says what Choose would do with a query, without taking room, waiting or calling. Where chance decides
@@ -30,18 +30,18 @@ func (r *Router) Explain(q Query) Explanation {
 	k := r.rank(&q)
 	full := k
 	if k.ordered { // it does not look at them, but whoever asks does
-		full = r.standings(&q)
+		full = r.stats(&q)
 		full.order = indices(len(full.eligible))
 	}
 	e := Explanation{Targets: make([]Explained, len(q.Candidates))}
 	for i := range q.Candidates {
 		t := q.Candidates[i]
-		e.Targets[i] = Explained{Target: t.Name, NoRoom: string(r.rooms.Look(t).Reason), Output: r.rooms.UsualOutput(t)}
+		e.Targets[i] = Explained{Target: t.Name, NoCapacity: string(r.rooms.Look(t).Reason), Output: r.rooms.UsualOutput(t)}
 		e.Targets[i].Excluded, _ = q.excluded(t)
 	}
 	for place, n := range full.order {
 		one := &e.Targets[full.eligible[n]]
-		one.Place, one.Standing = place+1, full.standings[n]
+		one.Place, one.Stats = place+1, full.stats[n]
 		if k.scores != nil {
 			one.Score = &k.scores[n]
 		}
@@ -59,7 +59,7 @@ func (e *Explanation) choose(r *Router, q *Query, k ranking) {
 		}
 	}
 	if v := r.view(q); v.left > 0 {
-		e.Reason = penstock.AsError(v.noRoom(nil)).Message
+		e.Reason = penstock.AsError(v.noCapacity(nil)).Message
 	} else {
 		e.Reason = penstock.AsError(q.nothingLeft()).Message
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"penstock"
-	"penstock/internal/room"
+	"penstock/internal/capacity"
 )
 
 // race has callers in a closed loop choose the fastest of two targets, over a clock of its own.
@@ -52,7 +52,7 @@ var raceBegan = time.Unix(1_000_000, 0)
 
 func newRace(t *testing.T, seed uint64) *race {
 	r := &race{t: t, now: raceBegan, rng: rand.New(rand.NewPCG(seed, 1)), takes: map[string]func(time.Duration) time.Duration{}}
-	r.router = New(room.New(room.Config{Clock: func() time.Time { return r.now }}))
+	r.router = New(capacity.New(capacity.Config{Clock: func() time.Time { return r.now }}))
 	r.router.draw = r.rng.IntN
 	r.query = Query{Candidates: inOrder(target("a", 0), target("b", 0)),
 		Model: penstock.Model{Name: "m", Policy: penstock.PolicyFastest, Score: penstock.ScoreWeights{Latency: 1}}}
@@ -68,7 +68,7 @@ func (r *race) run(callers int, until time.Duration) {
 	for r.now.Sub(raceBegan) < until {
 		e := heap.Pop(&r.under).(end)
 		r.now = e.at
-		e.choice.Done(room.Result{Took: e.took})
+		e.choice.Done(capacity.Result{Took: e.took})
 		r.begin()
 	}
 }
@@ -182,7 +182,7 @@ func TestOutliersMoveNothing(t *testing.T) {
 func TestFirstTokensCountAtOnce(t *testing.T) {
 	t.Parallel()
 	now := raceBegan
-	r := New(room.New(room.Config{Clock: func() time.Time { return now }}))
+	r := New(capacity.New(capacity.Config{Clock: func() time.Time { return now }}))
 	q := Query{Candidates: inOrder(target("a", 0), target("b", 0)), Stream: true,
 		Model: penstock.Model{Name: "m", Policy: penstock.PolicyFastest, Score: penstock.ScoreWeights{Latency: 1}}}
 	var open []Choice
@@ -199,7 +199,7 @@ func TestFirstTokensCountAtOnce(t *testing.T) {
 		t.Errorf("a stream goes to %s: %s", c.Target.Name, c.Reason)
 	}
 	for _, c := range open {
-		c.Done(room.Result{FirstToken: time.Millisecond, Took: time.Minute})
+		c.Done(capacity.Result{FirstToken: time.Millisecond, Took: time.Minute})
 	}
 	if got := r.paces["a"].latency(now, &q); got < 500*time.Millisecond || r.paces["a"].firstToken.lately.calls != 20 {
 		t.Errorf("it is taken for %v after %d", got, r.paces["a"].firstToken.lately.calls)

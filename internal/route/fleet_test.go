@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/capacity"
 	"penstock/internal/provider"
-	"penstock/internal/room"
 )
 
 // upstream allows so much in any minute, wherever that begins: the strictest form of a limit per minute.
@@ -33,7 +33,7 @@ type use struct {
 }
 
 // call answers, or refuses as a provider does.
-func (u *upstream) call(outputTokens int64) room.Result {
+func (u *upstream) call(outputTokens int64) capacity.Result {
 	u.mu.Lock()
 	now := time.Now()
 	for len(u.used) > 0 && now.Sub(u.used[0].at) >= time.Minute {
@@ -44,14 +44,14 @@ func (u *upstream) call(outputTokens int64) room.Result {
 	if u.inWindow+n > u.perMinute {
 		u.refused++
 		u.mu.Unlock()
-		return room.Result{Kind: provider.KindRateLimited, RetryAfter: time.Second}
+		return capacity.Result{Kind: provider.KindRateLimited, RetryAfter: time.Second}
 	}
 	u.used = append(u.used, use{now, n})
 	u.inWindow += n
 	u.total += n
 	u.mu.Unlock()
 	time.Sleep(u.latency)
-	return room.Result{
+	return capacity.Result{
 		Usage: penstock.Usage{InputTokens: 10, OutputTokens: outputTokens}, UsageKnown: true, Took: u.latency,
 	}
 }
@@ -68,14 +68,14 @@ func (f fleet) run(t *testing.T, d time.Duration) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), d)
 	defer stop()
-	bank := room.NewMemory(time.Now)
+	pools := capacity.NewMemory(time.Now)
 	var group sync.WaitGroup
 	for p := range f.processes {
-		cfg := room.Config{Clock: time.Now}
+		cfg := capacity.Config{Clock: time.Now}
 		if f.processes > 1 {
-			cfg.Bank = bank.Process(fmt.Sprint(p))
+			cfg.Pools = pools.Process(fmt.Sprint(p))
 		}
-		book := room.New(cfg)
+		book := capacity.New(cfg)
 		router := New(book)
 		group.Go(func() { _ = book.Run(ctx) })
 		group.Go(func() { f.claim(ctx, router, rand.New(rand.NewPCG(1, uint64(p)))) })
@@ -155,13 +155,13 @@ func TestFleetSharesItsSeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		running, most, total := 0, 0, 0
-		bank := room.NewMemory(time.Now)
+		pools := capacity.NewMemory(time.Now)
 		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 		defer stop()
 		target := inOrder(penstock.Target{Name: "a", Concurrency: 12})
 		var group sync.WaitGroup
 		for p := range 3 {
-			book := room.New(room.Config{Clock: time.Now, Bank: bank.Process(fmt.Sprint(p))})
+			book := capacity.New(capacity.Config{Clock: time.Now, Pools: pools.Process(fmt.Sprint(p))})
 			router := New(book)
 			group.Go(func() { _ = book.Run(ctx) })
 			for range 20 {
@@ -180,7 +180,7 @@ func TestFleetSharesItsSeats(t *testing.T) {
 						mu.Lock()
 						running--
 						mu.Unlock()
-						c.Done(room.Result{Took: time.Second})
+						c.Done(capacity.Result{Took: time.Second})
 					}
 				})
 			}

@@ -8,7 +8,7 @@ import (
 
 	"penstock"
 	"penstock/internal/body"
-	"penstock/internal/room"
+	"penstock/internal/capacity"
 )
 
 // Needs is what a call asks of a target.
@@ -59,7 +59,7 @@ func NeedsOf(text []byte) Needs {
 			list = append(list, penstock.CapabilityVision)
 		}
 	}
-	return Needs{penstock.NewCapabilities(list...), room.InputTokens(textBytes(text))}
+	return Needs{penstock.NewCapabilities(list...), capacity.InputTokens(textBytes(text))}
 }
 
 // given says that a list has something in it.

@@ -21,8 +21,8 @@ const (
 	MaxPrefixBytes = 4 << 10
 )
 
-// Standing is what a policy knows of a target at one moment.
-type Standing struct {
+// TargetStats is what a policy knows of a target at one moment.
+type TargetStats struct {
 	Cost        penstock.NanoUSD // of a call like the one at hand
 	Latency     time.Duration    // of its calls lately, 0 while that is not known
 	Quality     float64
@@ -43,7 +43,7 @@ type Score struct {
 }
 
 // scores rates targets against each other.
-func scores(all []Standing, w penstock.ScoreWeights) []Score {
+func scores(all []TargetStats, w penstock.ScoreWeights) []Score {
 	cheapest, fastest := penstock.NanoUSD(math.MaxInt64), time.Duration(math.MaxInt64)
 	for _, s := range all {
 		cheapest = min(cheapest, s.Cost)
@@ -80,7 +80,7 @@ const (
 // byScore orders targets from the best to the worst. Of those that are about as good as the best, one comes first:
 // that which the prefix draws to, else the emptier of two that are drawn by lot. Sending every call to the
 // one that looks best would make it the worst before that is noticed. The tolerance is how much worse than the best is as good.
-func byScore(all []Standing, rated []Score, tolerance float64, draw func(n int) int) ([]int, pick) {
+func byScore(all []TargetStats, rated []Score, tolerance float64, draw func(n int) int) ([]int, pick) {
 	order := indices(len(all))
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(rated[b].Total, rated[a].Total) })
 	near := 0
@@ -105,7 +105,7 @@ func byScore(all []Standing, rated []Score, tolerance float64, draw func(n int) 
 
 // byWeight orders targets by how far they are behind their share, which spreads the calls of each evenly (a
 // smooth weighted round robin). A prefix draws to the same target each time, and by the same shares.
-func byWeight(all []Standing) ([]int, pick) {
+func byWeight(all []TargetStats) ([]int, pick) {
 	order := indices(len(all))
 	due := func(i int) float64 { return all[i].Credit + float64(all[i].Weight) }
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(due(b), due(a)) })
@@ -117,7 +117,7 @@ func byWeight(all []Standing) ([]int, pick) {
 
 // settle makes the chosen target pay for its turn. Those before it in the order had no room: they earn nothing,
 // so that a target which was away does not get everything when it is back.
-func settle(all []Standing, order []int, chosen int) {
+func settle(all []TargetStats, order []int, chosen int) {
 	var total float64
 	for _, i := range order[chosen:] {
 		all[i].Credit += float64(all[i].Weight)
@@ -127,7 +127,7 @@ func settle(all []Standing, order []int, chosen int) {
 }
 
 // sticky finds the target that a prefix draws to, if any of these caches prompts.
-func sticky(all []Standing, among []int) (at int, ok bool) {
+func sticky(all []TargetStats, among []int) (at int, ok bool) {
 	caches := func(i int) bool { return all[i].PromptCache && all[i].Pull > 0 }
 	for n, i := range among {
 		if caches(i) && (!ok || all[i].Pull > all[among[at]].Pull) {

@@ -14,14 +14,14 @@ import (
 
 func TestScores(t *testing.T) {
 	t.Parallel()
-	all := []Standing{
+	all := []TargetStats{
 		{Cost: 100, Latency: time.Second, Quality: 0.5, Headroom: 0.5},
 		{Cost: 400, Latency: 250 * time.Millisecond, Quality: 1, Headroom: 1},
 		{Cost: 0, Quality: 0.2, Headroom: 0},
 	}
 	for _, tt := range []struct {
 		name    string
-		all     []Standing
+		all     []TargetStats
 		weights penstock.ScoreWeights
 		want    []float64
 	}{
@@ -31,7 +31,7 @@ func TestScores(t *testing.T) {
 		{"quality", all, penstock.ScoreWeights{Quality: 1}, []float64{0.5, 1, 0.2}},
 		{"headroom", all, penstock.ScoreWeights{Headroom: 1}, []float64{0.5, 1, 0}},
 		{"mixed", all[:2], penstock.ScoreWeights{Cost: 1, Quality: 3}, []float64{0.625, 0.8125}},
-		{"all free", []Standing{{}, {}}, penstock.ScoreWeights{Cost: 1}, []float64{1, 1}},
+		{"all free", []TargetStats{{}, {}}, penstock.ScoreWeights{Cost: 1}, []float64{1, 1}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -44,8 +44,8 @@ func TestScores(t *testing.T) {
 	}
 }
 
-func drawStanding(t *rapid.T) Standing {
-	return Standing{
+func drawTargetStats(t *rapid.T) TargetStats {
+	return TargetStats{
 		Cost: penstock.NanoUSD(rapid.Int64Range(0, 1e9).Draw(t, "cost")), Latency: time.Duration(rapid.Int64Range(0, 1e10).Draw(t, "latency")),
 		Quality: rapid.Float64Range(0, 1).Draw(t, "quality"), Headroom: rapid.Float64Range(0, 1).Draw(t, "headroom"),
 		Weight: rapid.IntRange(1, 1000).Draw(t, "weight"), Credit: rapid.Float64Range(-1000, 1000).Draw(t, "credit"),
@@ -57,7 +57,7 @@ func drawStanding(t *rapid.T) Standing {
 func TestOrderInvariants(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		all := rapid.SliceOfN(rapid.Custom(drawStanding), 1, 6).Draw(t, "standings")
+		all := rapid.SliceOfN(rapid.Custom(drawTargetStats), 1, 6).Draw(t, "standings")
 		weight := func(name string) float64 { return float64(rapid.IntRange(0, 3).Draw(t, name)) }
 		w := penstock.ScoreWeights{Cost: 1, Latency: weight("l"), Quality: weight("q"), Headroom: weight("h")}
 		rated := scores(all, w)
@@ -85,7 +85,7 @@ func TestOrderInvariants(t *testing.T) {
 func TestBetterIsNeverWorse(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		all := rapid.SliceOfN(rapid.Custom(drawStanding), 2, 5).Draw(t, "standings")
+		all := rapid.SliceOfN(rapid.Custom(drawTargetStats), 2, 5).Draw(t, "standings")
 		w := penstock.ScoreWeights{Cost: 1, Latency: 1, Quality: 1, Headroom: 1}
 		rank := func() int { // how many are better than the first
 			rated, n := scores(all, w), 0
@@ -107,7 +107,7 @@ func TestBetterIsNeverWorse(t *testing.T) {
 func TestNearEquals(t *testing.T) {
 	t.Parallel()
 	rated := []Score{{Total: 0.90}, {Total: 0.93}, {Total: 0.50}, {Total: 0.91}}
-	all := []Standing{{Headroom: 0.9}, {Headroom: 0.1}, {Headroom: 1}, {Headroom: 0.5}}
+	all := []TargetStats{{Headroom: 0.9}, {Headroom: 0.1}, {Headroom: 1}, {Headroom: 0.5}}
 	draws := func(list ...int) func(int) int {
 		return func(int) int { next := list[0]; list = list[1:]; return next }
 	}
@@ -136,7 +136,7 @@ func TestWeightedIsSmooth(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		weights := rapid.SliceOfN(rapid.IntRange(1, 20), 1, 5).Draw(t, "weights")
-		all, total := make([]Standing, len(weights)), 0
+		all, total := make([]TargetStats, len(weights)), 0
 		for i, w := range weights {
 			all[i].Weight = w
 			total += w
@@ -158,7 +158,7 @@ func TestWeightedIsSmooth(t *testing.T) {
 // A target that was without room for long is owed nothing when it is back.
 func TestWeightedForgivesAbsence(t *testing.T) {
 	t.Parallel()
-	all := []Standing{{Weight: 1}, {Weight: 1}}
+	all := []TargetStats{{Weight: 1}, {Weight: 1}}
 	for range 1000 {
 		order, _ := byWeight(all)
 		settle(all, order, slices.Index(order, 1))

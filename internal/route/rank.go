@@ -6,17 +6,17 @@ import (
 	"time"
 
 	"penstock"
-	"penstock/internal/room"
+	"penstock/internal/capacity"
 )
 
 // ranking is the order of a query's candidates by the model's policy.
 type ranking struct {
-	ordered   bool       // the model's own order: nothing below is known
-	eligible  []int      // indices of the candidates that come into question
-	standings []Standing // of those
-	scores    []Score    // of those; nil unless the policy scores
-	order     []int      // of those
-	pick      pick       // why the first one is
+	ordered  bool          // the model's own order: nothing below is known
+	eligible []int         // indices of the candidates that come into question
+	stats    []TargetStats // of those
+	scores   []Score       // of those; nil unless the policy scores
+	order    []int         // of those
+	pick     pick          // why the first one is
 }
 
 // places is how many there are.
@@ -39,18 +39,18 @@ func (k *ranking) at(q *Query, n int) *penstock.Target {
 func (r *Router) rank(q *Query) ranking {
 	switch q.Model.Policy {
 	case penstock.PolicyWeighted:
-		k := r.standings(q)
-		k.order, k.pick = byWeight(k.standings)
+		k := r.stats(q)
+		k.order, k.pick = byWeight(k.stats)
 		return k
 	case penstock.PolicyScored, penstock.PolicyCheapest:
-		k := r.standings(q)
-		k.scores = scores(k.standings, q.Model.Score)
-		k.order, k.pick = byScore(k.standings, k.scores, nearEqual, r.draw)
+		k := r.stats(q)
+		k.scores = scores(k.stats, q.Model.Score)
+		k.order, k.pick = byScore(k.stats, k.scores, nearEqual, r.draw)
 		return k
 	case penstock.PolicyFastest:
-		k := r.standings(q)
-		k.scores = scores(k.standings, q.Model.Score)
-		k.order, k.pick = byScore(k.standings, k.scores, nearlyAsFast, r.draw)
+		k := r.stats(q)
+		k.scores = scores(k.stats, q.Model.Score)
+		k.order, k.pick = byScore(k.stats, k.scores, nearlyAsFast, r.draw)
 		r.explore(q, &k)
 		return k
 	}
@@ -60,8 +60,8 @@ func (r *Router) rank(q *Query) ranking {
 // nominalOutput is what an answer is taken for where costs are compared and the call sets no lower bound.
 const nominalOutput = 256
 
-// standings is what is known now of the candidates that come into question.
-func (r *Router) standings(q *Query) ranking {
+// stats is what is known now of the candidates that come into question.
+func (r *Router) stats(q *Query) ranking {
 	now := r.rooms.Clock()
 	usage := penstock.Usage{InputTokens: max(q.InputTokens, 1), OutputTokens: nominalOutput}
 	if q.MaxOutputTokens > 0 {
@@ -75,7 +75,7 @@ func (r *Router) standings(q *Query) ranking {
 		}
 		weight := max(q.Model.Weights[t.Name], 1)
 		k.eligible = append(k.eligible, i)
-		k.standings = append(k.standings, Standing{
+		k.stats = append(k.stats, TargetStats{
 			Cost: t.Price.Cost(usage), Latency: r.latency(t.Name, now, q), Quality: t.Quality, Headroom: r.rooms.Headroom(t),
 			Weight: weight, Credit: r.credits[q.Model.Name][t.Name], PromptCache: t.PromptCache, Pull: pull(q.Prefix, t.Name, weight),
 		})
@@ -91,7 +91,7 @@ func (r *Router) latency(target string, now time.Time, q *Query) time.Duration {
 }
 
 // timed learns how long an answer took. What failed says nothing: a target that refuses at once is not fast.
-func (r *Router) timed(target string, res room.Result) {
+func (r *Router) timed(target string, res capacity.Result) {
 	if res.Kind != "" || res.Took <= 0 {
 		return
 	}
@@ -152,10 +152,10 @@ func (r *Router) settle(q *Query, k ranking, chosen int) {
 	if q.Model.Policy != penstock.PolicyWeighted || k.pick == byPrefix {
 		return // prefixes keep to the shares by themselves
 	}
-	settle(k.standings, k.order, chosen)
+	settle(k.stats, k.order, chosen)
 	credits := make(map[string]float64, len(k.eligible)) // targets that left the model are forgotten
 	for n, i := range k.eligible {
-		credits[q.Candidates[i].Name] = k.standings[n].Credit
+		credits[q.Candidates[i].Name] = k.stats[n].Credit
 	}
 	r.credits[q.Model.Name] = credits
 }
@@ -195,7 +195,7 @@ func (k *ranking) reason(q *Query, n int) string {
 	case k.pick == byExploring && n == 0:
 		return "to find out how fast it is now, with a score of " + k.scores[k.order[n]].explain(q.Model.Score)
 	case k.scores == nil:
-		return fmt.Sprintf("weighted, with a weight of %d", k.standings[k.order[n]].Weight)
+		return fmt.Sprintf("weighted, with a weight of %d", k.stats[k.order[n]].Weight)
 	}
 	return fmt.Sprintf("%s, with a score of %s", q.Model.Policy, k.scores[k.order[n]].explain(q.Model.Score))
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/capacity"
 	"penstock/internal/provider"
-	"penstock/internal/room"
 )
 
 func priced(name string, perMillion int64) penstock.Target {
@@ -46,13 +46,13 @@ func TestFastestIsChosen(t *testing.T) {
 		r := newRouter()
 		teach := func(name string, firstToken, took time.Duration) {
 			for range sketchEnough + 1 {
-				take(t, r, Query{Candidates: inOrder(target(name, 0))}).Done(room.Result{FirstToken: firstToken, Took: took})
+				take(t, r, Query{Candidates: inOrder(target(name, 0))}).Done(capacity.Result{FirstToken: firstToken, Took: took})
 			}
 		}
 		teach("talker", 100*time.Millisecond, 10*time.Second)
 		teach("thinker", 2*time.Second, 3*time.Second)
 		for range 4 {
-			take(t, r, Query{Candidates: inOrder(target("thinker", 0))}).Done(room.Result{Kind: provider.KindServer, Took: time.Millisecond})
+			take(t, r, Query{Candidates: inOrder(target("thinker", 0))}).Done(capacity.Result{Kind: provider.KindServer, Took: time.Millisecond})
 		}
 		q := Query{Candidates: inOrder(target("talker", 0), target("thinker", 0)),
 			Model: penstock.Model{Name: "m", Policy: penstock.PolicyFastest, Score: penstock.ScoreWeights{Latency: 1}}}
@@ -136,7 +136,7 @@ func TestStickyTarget(t *testing.T) {
 func breakDown(t *testing.T, r *Router, name string) {
 	t.Helper()
 	for range 3 {
-		take(t, r, Query{Candidates: inOrder(target(name, 0))}).Done(room.Result{Kind: provider.KindConnect})
+		take(t, r, Query{Candidates: inOrder(target(name, 0))}).Done(capacity.Result{Kind: provider.KindConnect})
 	}
 }
 
@@ -160,7 +160,7 @@ func TestBrokenTargetsArePassedOver(t *testing.T) {
 		if !c.Probe() || time.Since(began) != time.Second {
 			t.Errorf("after %v, probe %v", time.Since(began), c.Probe())
 		}
-		c.Done(room.Result{})
+		c.Done(capacity.Result{})
 	})
 }
 
@@ -172,7 +172,7 @@ func TestRetriesAreBounded(t *testing.T) {
 		first, again := Query{Candidates: inOrder(target("a", 0))}, Query{Candidates: inOrder(target("a", 0)), Retry: true}
 		for range 10 { // three of four are well, which is too few to be well and too many to be broken
 			for _, kind := range []provider.Kind{"", "", provider.KindServer, ""} {
-				take(t, r, first).Done(room.Result{Kind: kind, Took: time.Second})
+				take(t, r, first).Done(capacity.Result{Kind: kind, Took: time.Second})
 			}
 		}
 		made := 0
@@ -184,9 +184,9 @@ func TestRetriesAreBounded(t *testing.T) {
 				}
 				break
 			}
-			c.Done(room.Result{Kind: provider.KindRejected})
+			c.Done(capacity.Result{Kind: provider.KindRejected})
 			if made%4 == 3 {
-				take(t, r, first).Done(room.Result{Kind: provider.KindServer}) // it still fails
+				take(t, r, first).Done(capacity.Result{Kind: provider.KindServer}) // it still fails
 			}
 		}
 		if made < 30 || made > 40 || r.rooms.Status()[0].RetriesRefused != 1 {
@@ -214,10 +214,10 @@ func TestExplain(t *testing.T) {
 		if x := e.Targets[0]; x.Excluded != "lacks vision" || x.Place != 0 || x.Score != nil {
 			t.Errorf("blind is %+v", x)
 		}
-		if x := e.Targets[1]; x.NoRoom != "is out of order" || x.Place != 1 || x.Score.Total != 1 {
+		if x := e.Targets[1]; x.NoCapacity != "is out of order" || x.Place != 1 || x.Score.Total != 1 {
 			t.Errorf("broken is %+v", x)
 		}
-		if x := e.Targets[2]; x.Place != 2 || x.Score.Cost != 0.25 || x.Standing.Headroom != 1 {
+		if x := e.Targets[2]; x.Place != 2 || x.Score.Cost != 0.25 || x.Stats.Headroom != 1 {
 			t.Errorf("dear is %+v", x)
 		}
 		if after := r.rooms.Status(); after[0].Running != before[0].Running {

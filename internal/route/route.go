@@ -1,7 +1,7 @@
 // Package route chooses the target that an attempt runs on, and keeps those in line who wait for one.
 //
 // It owns the order: that of a model's policy among its targets, and that in which waiting attempts are
-// served. Policies are pure functions over how the targets stand ([Standing]). What a target cannot serve is
+// served. Policies are pure functions over how the targets stand ([TargetStats]). What a target cannot serve is
 // left out first, for a reason that can be read later. How much room a target has, and whether it is in
 // order, is package room's to say. It does not call upstreams and does not decide what a failure means;
 // package attempt reports how calls went.
@@ -21,7 +21,7 @@ import (
 	"time"
 
 	"penstock"
-	"penstock/internal/room"
+	"penstock/internal/capacity"
 )
 
 // MaxWaiting is how many attempts may wait for room at a time. Past it a wait is refused at once:
@@ -31,7 +31,7 @@ const MaxWaiting = 4096
 // Router hands out the room of targets: the more urgent lane first, and inside a lane first come, first
 // served.
 type Router struct {
-	rooms *room.Book
+	rooms *capacity.Tracker
 	freed chan struct{} // holds a token when room came back for whoever was refused
 
 	mu      sync.Mutex
@@ -53,12 +53,12 @@ type waiter struct {
 }
 
 // New returns a router over the rooms of a book. The book notifies nobody else.
-func New(rooms *room.Book) *Router {
+func New(rooms *capacity.Tracker) *Router {
 	r := &Router{
 		rooms: rooms, freed: make(chan struct{}, 1),
 		paces: make(map[string]*pace), credits: make(map[string]map[string]float64), draw: rand.IntN,
 	}
-	rooms.Notify(r.roomCameBack)
+	rooms.Notify(r.capacityCameBack)
 	return r
 }
 
@@ -67,10 +67,10 @@ type Choice struct {
 	Target *penstock.Target
 	Reason string // why this one, in words for whoever asks later
 
-	ticket *room.Ticket
-	router *Router
-	hold   *hold // of room that is shared with other tasks, nil for none
-	begun  bool  // it is known how long the first token took
+	reservation *capacity.Reservation
+	router      *Router
+	hold        *hold // of room that is shared with other tasks, nil for none
+	begun       bool  // it is known how long the first token took
 }
 
 // Begun tells how long the first token of a stream took, while the rest of it is still to come: that may take minutes, in which
@@ -86,13 +86,13 @@ func (c *Choice) Begun(firstToken time.Duration) {
 }
 
 // Done gives the room back and tells how the call went. Calling it again changes nothing.
-func (c Choice) Done(result room.Result) {
-	c.ticket.Done(result)
+func (c Choice) Done(result capacity.Result) {
+	c.reservation.Done(result)
 	if c.begun {
 		result.FirstToken = 0
 	}
 	c.router.timed(c.Target.Name, result)
-	c.router.roomCameBack()
+	c.router.capacityCameBack()
 }
 
 // Release gives room back that was not used. After Done, or on no choice at all, it changes nothing.
@@ -100,19 +100,19 @@ func (c Choice) Release() {
 	if c.hold != nil && !c.hold.letGo() {
 		return
 	}
-	if c.ticket != nil {
-		c.ticket.Release()
-		c.router.roomCameBack()
+	if c.reservation != nil {
+		c.reservation.Release()
+		c.router.capacityCameBack()
 	}
 }
 
 // Amend corrects the estimates of a call that was not known in full when it was chosen for.
 func (c Choice) Amend(inputTokens, maxOutputTokens int64) {
-	c.ticket.Amend(inputTokens, maxOutputTokens)
+	c.reservation.Amend(inputTokens, maxOutputTokens)
 }
 
 // Probe says that the call finds out whether a target that was out of order works again.
-func (c Choice) Probe() bool { return c.ticket.Probe() }
+func (c Choice) Probe() bool { return c.reservation.Probe() }
 
 // MakeRetry has the call count as one that makes up for another. It reports false when its target takes no more
 // of those: then the room is given back.
@@ -121,7 +121,7 @@ func (c Choice) MakeRetry() bool {
 		c.Release()
 		return false
 	}
-	c.ticket.MakeRetry()
+	c.reservation.MakeRetry()
 	return true
 }
 
@@ -201,7 +201,7 @@ func (r *Router) walkIn(q *Query) *Choice {
 
 // queueUp is Choose for a call that may have to wait.
 func (r *Router) queueUp(ctx context.Context, q *Query) (*Choice, error) {
-	w, at, err := r.enter(q)
+	w, at, err := r.admit(q)
 	if err != nil {
 		return nil, err
 	}
@@ -249,8 +249,8 @@ func (r *Router) Full(models []penstock.Model, targets map[string]*penstock.Targ
 	return full
 }
 
-// roomCameBack serves the line, and tells whoever was refused.
-func (r *Router) roomCameBack() {
+// capacityCameBack serves the line, and tells whoever was refused.
+func (r *Router) capacityCameBack() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.serve()
@@ -263,8 +263,8 @@ func (r *Router) roomCameBack() {
 	}
 }
 
-// enter joins the line and takes what is free at once. It refuses whoever would wait in vain.
-func (r *Router) enter(q *Query) (*waiter, *list.Element, error) {
+// admit joins the line and takes what is free at once. It refuses whoever would wait in vain.
+func (r *Router) admit(q *Query) (*waiter, *list.Element, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	v := r.view(q)
@@ -272,7 +272,7 @@ func (r *Router) enter(q *Query) (*waiter, *list.Element, error) {
 		return nil, nil, q.nothingLeft()
 	}
 	if v.timed == v.left && v.soonest > q.Wait {
-		return nil, nil, v.noRoom(nil)
+		return nil, nil, v.noCapacity(nil)
 	}
 	if !v.free && r.turns.waiting[q.Tenant] >= MaxWaitingEach {
 		return nil, nil, &penstock.Error{Code: penstock.CodeOverloaded, RetryAfter: time.Second,
@@ -294,7 +294,7 @@ func (r *Router) enter(q *Query) (*waiter, *list.Element, error) {
 
 // line puts a waiter behind those who are as urgent and whose turn is not later, and in front of the others.
 func (r *Router) line(w *waiter) *list.Element {
-	w.turn = r.turns.enter(w.query.Tenant)
+	w.turn = r.turns.admit(w.query.Tenant)
 	urgency := slices.Index(penstock.Lanes, w.query.Lane)
 	for at := r.waiters.Back(); at != nil; at = at.Prev() {
 		other := at.Value.(*waiter)
@@ -322,7 +322,7 @@ func (r *Router) giveUp(w *waiter, cause error) (*Choice, error) {
 	default:
 	}
 	w.granted = nil // nothing is granted to it any more
-	return nil, r.view(&w.query).noRoom(cause)
+	return nil, r.view(&w.query).noCapacity(cause)
 }
 
 // view is how the candidates of a query stand.
@@ -334,8 +334,8 @@ type view struct {
 	why     []string      // why the ones before it were passed over
 }
 
-// noRoom says so, and when to come back: when that is known of every target, and in a second otherwise.
-func (v view) noRoom(cause error) error {
+// noCapacity says so, and when to come back: when that is known of every target, and in a second otherwise.
+func (v view) noCapacity(cause error) error {
 	wait := time.Second
 	if v.timed == v.left {
 		wait = max(wait, v.soonest)
@@ -345,7 +345,7 @@ func (v view) noRoom(cause error) error {
 }
 
 func (r *Router) view(q *Query) view {
-	v := view{soonest: room.Forever}
+	v := view{soonest: capacity.Forever}
 	for _, t := range q.Candidates {
 		if reason, out := q.excluded(t); out {
 			v.why = append(v.why, t.Name+" "+reason)
@@ -357,7 +357,7 @@ func (r *Router) view(q *Query) view {
 			v.free = true
 			return v
 		}
-		if look.Wait != room.Forever {
+		if look.Wait != capacity.Forever {
 			v.timed++
 			v.soonest = min(v.soonest, look.Wait)
 		}
@@ -386,7 +386,7 @@ func (q *Query) nothingLeft() error {
 }
 
 // looks remembers, for one pass over the line, which targets have no room.
-type looks map[string]room.Look
+type looks map[string]capacity.Look
 
 // serve hands room out to those in line, in their order. Whoever waits for other targets does not hold
 // up those behind. When some are left, it is called again as soon as time alone may have made room.
@@ -395,7 +395,7 @@ func (r *Router) serve() {
 	if r.waiters.Len() == 0 {
 		return
 	}
-	next, none := room.Forever, looks{}
+	next, none := capacity.Forever, looks{}
 	for at := r.waiters.Front(); at != nil; {
 		w, following := at.Value.(*waiter), at.Next()
 		if w.granted != nil {
@@ -425,12 +425,12 @@ func (r *Router) await(q *Query) {
 // wakeIn serves the line again after a while, unless it is served sooner.
 func (r *Router) wakeIn(d time.Duration) {
 	at := time.Now().Add(d)
-	if d == room.Forever || (!r.alarmAt.IsZero() && r.alarmAt.Before(at)) {
+	if d == capacity.Forever || (!r.alarmAt.IsZero() && r.alarmAt.Before(at)) {
 		return
 	}
 	r.alarmAt = at
 	if r.alarm == nil {
-		r.alarm = time.AfterFunc(d, r.roomCameBack)
+		r.alarm = time.AfterFunc(d, r.capacityCameBack)
 	} else {
 		r.alarm.Reset(d)
 	}
@@ -448,10 +448,10 @@ func (r *Router) take(q *Query, none looks) *Choice {
 		if _, out := q.excluded(t); out {
 			continue
 		}
-		ask := room.Ask{Target: t, InputTokens: q.InputTokens, MaxOutputTokens: q.MaxOutputTokens, Retry: q.Retry, Tenant: q.Tenant}
-		if ticket, ok := r.rooms.Take(ask); ok {
+		ask := capacity.Ask{Target: t, InputTokens: q.InputTokens, MaxOutputTokens: q.MaxOutputTokens, Retry: q.Retry, Tenant: q.Tenant}
+		if reservation, ok := r.rooms.Take(ask); ok {
 			r.settle(q, ranking, n)
-			return &Choice{Target: t, Reason: r.reason(q, ranking, n), ticket: ticket, router: r}
+			return &Choice{Target: t, Reason: r.reason(q, ranking, n), reservation: reservation, router: r}
 		}
 		if look := r.rooms.Refused(t); look.Reason != "" {
 			none[t.Name] = look

@@ -12,8 +12,8 @@ import (
 	"go.uber.org/goleak"
 
 	"penstock"
+	"penstock/internal/capacity"
 	"penstock/internal/provider"
-	"penstock/internal/room"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -24,7 +24,7 @@ func target(name string, concurrency int) penstock.Target {
 }
 
 // newRouter is a router of a process that shares its targets with nobody.
-func newRouter() *Router { return New(room.New(room.Config{Clock: time.Now})) }
+func newRouter() *Router { return New(capacity.New(capacity.Config{Clock: time.Now})) }
 
 func running(r *Router, target string) int {
 	for _, s := range r.rooms.Status() {
@@ -43,7 +43,7 @@ func rest(t *testing.T, r *Router, target string, ds ...time.Duration) {
 		calls = append(calls, take(t, r, Query{Candidates: inOrder(penstock.Target{Name: target})}))
 	}
 	for i, d := range ds {
-		calls[i].Done(room.Result{Kind: provider.KindOverloaded, RetryAfter: d})
+		calls[i].Done(capacity.Result{Kind: provider.KindOverloaded, RetryAfter: d})
 	}
 }
 
@@ -302,10 +302,10 @@ func TestRestIsBoundedAndNeverShortened(t *testing.T) {
 		r := newRouter()
 		q := Query{Candidates: inOrder(target("a", 0))}
 		rest(t, r, "a", 24*time.Hour, time.Second, -time.Second)
-		if e := refuse(t, r, q, penstock.CodeOverloaded); e.RetryAfter != room.MaxRest {
-			t.Errorf("rests for %v, want %v", e.RetryAfter, room.MaxRest)
+		if e := refuse(t, r, q, penstock.CodeOverloaded); e.RetryAfter != capacity.MaxRest {
+			t.Errorf("rests for %v, want %v", e.RetryAfter, capacity.MaxRest)
 		}
-		time.Sleep(room.MaxRest)
+		time.Sleep(capacity.MaxRest)
 		take(t, r, q).Release()
 	})
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"penstock"
-	"penstock/internal/room"
+	"penstock/internal/capacity"
 )
 
 func TestTryChooseDoesNotWait(t *testing.T) {
@@ -70,7 +70,7 @@ func TestTryChooseDoesNotPassTheLine(t *testing.T) {
 func TestFreedByTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		book := room.New(room.Config{Clock: time.Now})
+		book := capacity.New(capacity.Config{Clock: time.Now})
 		r := New(book)
 		go func() { _ = book.Run(t.Context()) }()
 		q := Query{Candidates: inOrder(penstock.Target{Name: "a", RequestsPerMinute: 60})}
@@ -122,7 +122,7 @@ func TestLineIsServedByTimeEveryTime(t *testing.T) {
 		r := newRouter()
 		q := Query{Candidates: inOrder(penstock.Target{Name: "a", RequestsPerMinute: 60}), Wait: 5 * time.Second}
 		for i := range 10 {
-			take(t, r, q).Done(room.Result{})
+			take(t, r, q).Done(capacity.Result{})
 			if i == 5 {
 				time.Sleep(time.Minute)
 			}

@@ -17,8 +17,8 @@ type turns struct {
 	waiting map[penstock.TenantID]int
 }
 
-// enter gives a call of a tenant its turn.
-func (t *turns) enter(tenant penstock.TenantID) int64 {
+// admit gives a call of a tenant its turn.
+func (t *turns) admit(tenant penstock.TenantID) int64 {
 	if t.last == nil {
 		t.last, t.waiting = make(map[penstock.TenantID]int64), make(map[penstock.TenantID]int)
 	}

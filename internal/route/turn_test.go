@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"penstock"
-	"penstock/internal/room"
+	"penstock/internal/capacity"
 )
 
 // A tenant that sends far more than a target bears does not keep another one waiting: neither by the calls that
@@ -24,7 +24,7 @@ func TestNoisyNeighbour(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				ctx, stop := context.WithCancel(t.Context())
-				r := New(room.New(room.Config{Clock: time.Now}))
+				r := New(capacity.New(capacity.Config{Clock: time.Now}))
 				var clients sync.WaitGroup
 				call := func(tenant penstock.TenantID) (time.Duration, error) {
 					began := time.Now()
@@ -32,7 +32,7 @@ func TestNoisyNeighbour(t *testing.T) {
 					waited := time.Since(began)
 					if err == nil {
 						time.Sleep(time.Second)
-						c.Done(room.Result{UsageKnown: true, Took: time.Second})
+						c.Done(capacity.Result{UsageKnown: true, Took: time.Second})
 					}
 					return waited, err
 				}
@@ -70,7 +70,7 @@ func TestNoisyNeighbour(t *testing.T) {
 func TestLineHasPlacesForOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := New(room.New(room.Config{Clock: time.Now}))
+		r := New(capacity.New(capacity.Config{Clock: time.Now}))
 		target := penstock.Target{Name: "a", Concurrency: 1}
 		busy, err := r.Choose(t.Context(), Query{Candidates: inOrder(target)})
 		if err != nil {
@@ -109,10 +109,10 @@ func TestTurns(t *testing.T) {
 	var all turns
 	var got []string
 	for _, tenant := range []penstock.TenantID{"a", "a", "a", "b", "a", "b"} {
-		got = append(got, fmt.Sprint(tenant, all.enter(tenant)))
+		got = append(got, fmt.Sprint(tenant, all.admit(tenant)))
 	}
 	all.served(2)
-	got = append(got, fmt.Sprint("c", all.enter("c")))
+	got = append(got, fmt.Sprint("c", all.admit("c")))
 	if want := "[a1 a2 a3 b1 a4 b2 c3]"; fmt.Sprint(got) != want {
 		t.Errorf("turns %v, want %s", got, want)
 	}

@@ -85,12 +85,12 @@ type Exchange struct {
 	listeners map[Topic]func(ids []penstock.ID)
 
 	mu      sync.Mutex
-	pending map[Topic]*news
+	pending map[Topic]*gathered
 	due     chan struct{}
 }
 
-// news is what a topic gathered since the last send.
-type news struct {
+// gathered is what a topic gathered since the last send.
+type gathered struct {
 	ids        map[penstock.ID]struct{}
 	everything bool
 }
@@ -101,7 +101,7 @@ func New(d Deps) *Exchange {
 		d.Metrics.ExpectSignals(string(topic))
 	}
 	return &Exchange{
-		Deps: d, listeners: map[Topic]func([]penstock.ID){}, pending: map[Topic]*news{}, due: make(chan struct{}, 1),
+		Deps: d, listeners: map[Topic]func([]penstock.ID){}, pending: map[Topic]*gathered{}, due: make(chan struct{}, 1),
 	}
 }
 
@@ -117,7 +117,7 @@ func (x *Exchange) Tell(topic Topic, ids ...penstock.ID) {
 	x.mu.Lock()
 	n := x.pending[topic]
 	if n == nil {
-		n = &news{}
+		n = &gathered{}
 		x.pending[topic] = n
 	}
 	dropped := n.add(ids)
@@ -127,7 +127,7 @@ func (x *Exchange) Tell(topic Topic, ids ...penstock.ID) {
 }
 
 // add gathers ids, and reports how many were given up for a call to look at everything.
-func (n *news) add(ids []penstock.ID) (dropped int) {
+func (n *gathered) add(ids []penstock.ID) (dropped int) {
 	if n.everything {
 		return len(ids)
 	}
@@ -147,7 +147,7 @@ func (n *news) add(ids []penstock.ID) (dropped int) {
 }
 
 // giveUp turns ids into a call to look at everything.
-func (n *news) giveUp() (dropped int) {
+func (n *gathered) giveUp() (dropped int) {
 	dropped = len(n.ids)
 	n.ids, n.everything = nil, true
 	return dropped

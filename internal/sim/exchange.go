@@ -122,7 +122,7 @@ func (s *Server) run(r *http.Request, x *exchange) error {
 	if x.quota, err = s.limiter.take(time.Now(), x.cost()); err != nil {
 		return err
 	}
-	if err := s.gate.enter(ctx, s.done); err != nil {
+	if err := s.gate.start(ctx, s.done); err != nil {
 		return err
 	}
 	defer s.gate.leave()

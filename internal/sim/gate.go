@@ -15,9 +15,9 @@ type gate struct {
 	queue    list.List // of chan struct{}, closed when its request has a slot
 }
 
-// enter takes a slot, which leave gives back. It fails with a *failure when the queue is full, with
+// start takes a slot, which leave gives back. It fails with a *failure when the queue is full, with
 // errClientLeft, or with errClosed when done is closed.
-func (g *gate) enter(ctx context.Context, done <-chan struct{}) error {
+func (g *gate) start(ctx context.Context, done <-chan struct{}) error {
 	g.mu.Lock()
 	if g.free() {
 		g.used++

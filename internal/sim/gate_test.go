@@ -43,8 +43,8 @@ func TestQueueIsFirstComeFirstServed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := gate{slots: 1, maxQueue: 10}
-		enter := func(ctx context.Context) error { return g.enter(ctx, nil) }
-		if err := enter(t.Context()); err != nil {
+		start := func(ctx context.Context) error { return g.start(ctx, nil) }
+		if err := start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		order := make(chan int, 5)
@@ -55,7 +55,7 @@ func TestQueueIsFirstComeFirstServed(t *testing.T) {
 				ctx = impatient
 			}
 			go func() {
-				if enter(ctx) == nil {
+				if start(ctx) == nil {
 					order <- i
 					g.leave()
 				}

@@ -19,17 +19,17 @@ import (
 // settled and held together than its limit.
 type Budgets interface {
 	// Hold withdraws money for a lease, from all accounts or none. It stays with the lease until
-	// RecordRequests books what was spent of it, ReturnHolds gives it back, or the lease ends. Codes:
+	// RecordRequests books what was spent of it, ReturnBudgets gives it back, or the lease ends. Codes:
 	// budget_exceeded (a hard one has less left than is needed), conflict (the lease is not current).
-	Hold(ctx context.Context, tenant penstock.TenantID, o HoldOrder) ([]HoldGrant, error)
+	Hold(ctx context.Context, tenant penstock.TenantID, o BudgetDraw) ([]BudgetGrant, error)
 
-	// ReturnHolds gives back what was not spent. What is not held any more is passed over, and so is what was
+	// ReturnBudgets gives back what was not spent. What is not held any more is passed over, and so is what was
 	// returned before under the same number.
-	ReturnHolds(ctx context.Context, l Lease, returns []HoldReturn) error
+	ReturnBudgets(ctx context.Context, l Lease, returns []BudgetReturn) error
 
-	// ForfeitHolds books what leases held that ended, at most limit of them: what their processes spent of
+	// ForfeitBudgets books what leases held that ended, at most limit of them: what their processes spent of
 	// it will never be known.
-	ForfeitHolds(ctx context.Context, limit int) (Step, error)
+	ForfeitBudgets(ctx context.Context, limit int) (Step, error)
 
 	// Balances are what accounts of a tenant come to, in their order: nothing is settled or held in one that was
 	// never drawn on. It writes nothing.
@@ -155,27 +155,27 @@ func (a Account) Warning(b Balance) string {
 	return fmt.Sprintf("the %s is $%s; $%s is spent and $%s set aside", a.Budget, b.Limit.Short(), b.Settled.Short(), b.Held.Short())
 }
 
-// HoldOrder is what a process asks of the budgets of a tenant.
-type HoldOrder struct {
+// BudgetDraw is what a process asks of the budgets of a tenant.
+type BudgetDraw struct {
 	Lease Lease
-	Wants []HoldWant
+	Wants []BudgetWant
 }
 
-// HoldWant is what is asked of one account.
-type HoldWant struct {
+// BudgetWant is what is asked of one account.
+type BudgetWant struct {
 	Account Account
 	Need    penstock.NanoUSD // less than that is of no use
 	Want    penstock.NanoUSD
 }
 
-// HoldGrant is what was withdrawn from one account, in the order of the wants.
-type HoldGrant struct {
+// BudgetGrant is what was withdrawn from one account, in the order of the wants.
+type BudgetGrant struct {
 	Amount  penstock.NanoUSD
 	Balance Balance // afterwards
 }
 
-// HoldReturn is what is given back to one budget.
-type HoldReturn struct {
+// BudgetReturn is what is given back to one budget.
+type BudgetReturn struct {
 	Budget penstock.ID
 	Amount penstock.NanoUSD
 	// Number is that of the return, counted up under its lease: a number that was used counts no more.

@@ -11,8 +11,8 @@ import (
 // Withdrawal is what a process asks of the pools at one visit. Pools are named by who asks; one that is
 // new is full.
 type Withdrawal struct {
-	Rates []RateDraw
-	Seats []SeatDraw
+	Rates   []RateDraw
+	Permits []PermitDraw
 }
 
 // RateDraw asks for units of an allowance per minute.
@@ -40,17 +40,17 @@ type RateGrant struct {
 	Claims []ClaimGrant
 }
 
-// SeatDraw asks for a part of what may run at a time, and carries the news of a rest.
-type SeatDraw struct {
+// PermitDraw asks for a part of what may run at a time, and carries the news of a rest.
+type PermitDraw struct {
 	Pool string
-	Cap  int // seats of all processes together; 0 for no cap, and then no seats are given
-	Hold int // seats that the process keeps: no less than it uses, no more than it was granted
-	Want int // seats it could use
+	Cap  int // permits of all processes together; 0 for no cap, and then no permits are given
+	Hold int // permits that the process keeps: no less than it uses, no more than it was granted
+	Want int // permits it could use
 	// Rest is how long everybody shall leave the pool alone, from now; 0 for no news. LimitRests is how long everybody shall
 	// leave alone what single limits allow; nil for no news.
 	Rest       time.Duration
 	LimitRests LimitRests
-	// Calls says whose calls that run as jobs take seats, the zero value for nobody's. Such a call has its seat from its
+	// Calls says whose calls that run as jobs take permits, the zero value for nobody's. Such a call has its permit from its
 	// job alone, until the job ends, whatever becomes of the process that accepted it.
 	Calls CallScope
 }
@@ -62,23 +62,23 @@ type CallScope struct {
 	Model  string // "" for any; the name that was asked for, or of the model that answers
 }
 
-// SeatGrant is the answer to a SeatDraw.
-type SeatGrant struct {
-	Seats int // what the process may use; those it held are among them, unless its lease was lost
-	Share int // what it should come down to, so that others get theirs
-	// For is how long the seats last without another visit: as long as the lease.
+// PermitGrant is the answer to a PermitDraw.
+type PermitGrant struct {
+	Permits int // what the process may use; those it held are among them, unless its lease was lost
+	Share   int // what it should come down to, so that others get theirs
+	// For is how long the permits last without another visit: as long as the lease.
 	For  time.Duration
 	Rest time.Duration // how long the pool is to be left alone, as somebody said
 	// LimitRests is how long limits of the pool are to be left alone, as somebody said; nil for none.
 	LimitRests LimitRests
-	// Calls is how many calls of the draw's scope run as jobs. Their seats are no process's.
+	// Calls is how many calls of the draw's scope run as jobs. Their permits are no process's.
 	Calls int
 }
 
 // Allotment answers a Withdrawal, in its order.
 type Allotment struct {
-	Rates []RateGrant
-	Seats []SeatGrant
+	Rates   []RateGrant
+	Permits []PermitGrant
 }
 
 // Pool is an allowance per minute that processes share: a token bucket. Its arithmetic is part of the
@@ -252,36 +252,36 @@ func (p *Pool) Until(n int64) time.Duration {
 	return time.Duration((missing+perMicro-1)/perMicro) * time.Microsecond
 }
 
-// SeatHolding is what one live process holds of a pool's seats.
-type SeatHolding struct {
+// PermitHolding is what one live process holds of a pool's permits.
+type PermitHolding struct {
 	Process string
-	Seats   int
+	Permits int
 	Want    int
 }
 
-// AllotSeats decides what a process may have beside the others. It is given no seat that another holds:
+// AllotPermits decides what a process may have beside the others. It is given no permit that another holds:
 // who has more than its share gives it up at its own next visit.
-func AllotSeats(process string, d SeatDraw, others []SeatHolding) SeatGrant {
-	all := append(slices.Clone(others), SeatHolding{Process: process, Want: d.Want})
-	slices.SortFunc(all, func(a, b SeatHolding) int { return cmp.Compare(a.Process, b.Process) })
+func AllotPermits(process string, d PermitDraw, others []PermitHolding) PermitGrant {
+	all := append(slices.Clone(others), PermitHolding{Process: process, Want: d.Want})
+	slices.SortFunc(all, func(a, b PermitHolding) int { return cmp.Compare(a.Process, b.Process) })
 	wants := make([]int, len(all))
 	free, own := d.Cap, 0
 	for i, h := range all {
 		wants[i] = h.Want
-		free -= h.Seats
+		free -= h.Permits
 		if h.Process == process {
 			own = i
 		}
 	}
-	share := ShareSeats(d.Cap, wants)[own]
-	return SeatGrant{Seats: max(0, min(max(d.Hold, share), free)), Share: share}
+	share := SharePermits(d.Cap, wants)[own]
+	return PermitGrant{Permits: max(0, min(max(d.Hold, share), free)), Share: share}
 }
 
-// ShareSeats divides seats among those who want them, by water-filling: nobody gets more than it wants,
+// SharePermits divides permits among those who want them, by water-filling: nobody gets more than it wants,
 // what one does not want is shared by the others, and what cannot be divided goes to the first ones.
-func ShareSeats(seats int, wants []int) []int {
+func SharePermits(permits int, wants []int) []int {
 	shares := make([]int, len(wants))
-	left := max(seats, 0)
+	left := max(permits, 0)
 	for left > 0 {
 		hungry := 0
 		for i, want := range wants {

@@ -17,7 +17,7 @@ type PoolRest struct {
 }
 
 // Tell adds what a draw says and reports whether that is news. A rest is never cut short.
-func (r *PoolRest) Tell(now time.Time, d SeatDraw) (news bool) {
+func (r *PoolRest) Tell(now time.Time, d PermitDraw) (news bool) {
 	if until := now.Add(d.Rest).UnixMicro(); d.Rest > 0 && until > r.Until {
 		r.Until, news = until, true
 	}
@@ -36,7 +36,7 @@ func (r *PoolRest) Tell(now time.Time, d SeatDraw) (news bool) {
 }
 
 // Answer writes what is left of the rests into a grant.
-func (r *PoolRest) Answer(now time.Time, g *SeatGrant) {
+func (r *PoolRest) Answer(now time.Time, g *PermitGrant) {
 	left := func(until int64) time.Duration {
 		return time.Duration(max(0, until-now.UnixMicro())) * time.Microsecond
 	}

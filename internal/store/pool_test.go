@@ -108,25 +108,25 @@ func TestPoolClocks(t *testing.T) {
 func TestShareSeats(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		seats := rapid.IntRange(0, 100).Draw(t, "seats")
+		permits := rapid.IntRange(0, 100).Draw(t, "permits")
 		wants := rapid.SliceOfN(rapid.IntRange(0, 60), 0, 8).Draw(t, "wants")
-		shares := ShareSeats(seats, wants)
+		shares := SharePermits(permits, wants)
 		sum, wanted, least := 0, 0, 1<<30
 		for i, n := range shares {
 			sum, wanted = sum+n, wanted+wants[i]
 			if n > wants[i] || n < 0 {
-				t.Fatalf("%v of %d seats for %v", shares, seats, wants)
+				t.Fatalf("%v of %d permits for %v", shares, permits, wants)
 			}
 			if n < wants[i] {
 				least = min(least, n)
 			}
 		}
-		if sum != min(seats, wanted) {
-			t.Fatalf("%v of %d seats for %v: some are wasted", shares, seats, wants)
+		if sum != min(permits, wanted) {
+			t.Fatalf("%v of %d permits for %v: some are wasted", shares, permits, wants)
 		}
 		for _, n := range shares {
 			if n > least+1 { // who wants more has no less than anybody, but for what cannot be divided
-				t.Fatalf("%v of %d seats for %v is not fair", shares, seats, wants)
+				t.Fatalf("%v of %d permits for %v is not fair", shares, permits, wants)
 			}
 		}
 	})

@@ -56,24 +56,24 @@ type DeadLetterGroup struct {
 
 // DeadLetterJobPage selects jobs by their dead letters.
 type DeadLetterJobPage struct {
-	Filter  DeadLetterFilter
-	Letters int // dead letters looked at
-	Jobs    int
+	Filter      DeadLetterFilter
+	DeadLetters int // dead letters looked at
+	Jobs        int
 }
 
 // DeadLetterJob is a job with dead letters.
 type DeadLetterJob struct {
-	Job     penstock.ID
-	Letters int // of those looked at
+	Job         penstock.ID
+	DeadLetters int // of those looked at
 }
 
 // RetrySelection selects items of a job that did not succeed.
 type RetrySelection struct {
 	Job penstock.ID
-	// Letters narrows it to dead letters. Nil: every item that failed, expired or was cancelled, also
+	// DeadLetters narrows it to dead letters. Nil: every item that failed, expired or was cancelled, also
 	// when its dead letter was dismissed.
-	Letters *DeadLetterFilter
-	Limit   int // items at the most
+	DeadLetters *DeadLetterFilter
+	Limit       int // items at the most
 }
 
 // MaxRetryBytes is about how much the inputs of one retry may come to; one item is always taken.
@@ -95,9 +95,9 @@ type RetryableItem struct {
 // Retry is a job over items of another, which its RetryOf names.
 type Retry struct {
 	Submission
-	Retried   []penstock.ID    // the items that Submission.Items run again, in the same order
-	OfLetters bool             // they were selected as dead letters: a dismissal that came first wins
-	Resolve   penstock.Resolve // for the audit
+	Retried       []penstock.ID    // the items that Submission.Items run again, in the same order
+	OfDeadLetters bool             // they were selected as dead letters: a dismissal that came first wins
+	Resolve       penstock.Resolve // for the audit
 }
 
 // Dismissal marks dead letters as dealt with.

@@ -114,7 +114,7 @@ type Retries interface {
 	// above after, at most limit.
 	DeadLetterGroups(ctx context.Context, tenant penstock.TenantID, p DeadLetterGroupPage) ([]DeadLetterGroup, error)
 
-	// DeadLetterJobs returns the jobs of the oldest p.Letters dead letters, oldest first, at most
+	// DeadLetterJobs returns the jobs of the oldest p.DeadLetters dead letters, oldest first, at most
 	// p.Jobs of them.
 	DeadLetterJobs(ctx context.Context, tenant penstock.TenantID, p DeadLetterJobPage) ([]DeadLetterJob, error)
 
@@ -267,9 +267,9 @@ type Settings interface {
 // Pools is what processes share of the room at upstreams.
 type Pools interface {
 	// Withdraw visits pools, all in one short transaction. Units are withdrawn for good: those of a
-	// process that dies are lost, so that together no more is used than was allowed. Seats belong to
+	// process that dies are lost, so that together no more is used than was allowed. Permits belong to
 	// the lease: they are free again when it ends, and one that is not current gets none. The sum of
-	// all seats never exceeds the cap of the latest visit by more than was held when the cap was lowered.
+	// all permits never exceeds the cap of the latest visit by more than was held when the cap was lowered.
 	Withdraw(ctx context.Context, l Lease, w Withdrawal) (Allotment, error)
 }
 

@@ -36,7 +36,7 @@ type Metrics struct {
 	suspect suspectMetrics
 	signal  signalMetrics
 	depths  *depthCollector
-	rooms   *roomCollector
+	rooms   *capacityCollector
 	limits  *limitMetrics
 	load    *loadMetrics
 	loads   *loadCollector
@@ -79,7 +79,7 @@ func NewMetrics(version, commit string) *Metrics {
 	m.journal = newJournalMetrics(factory)
 	m.webhook, m.outbox = newWebhookMetrics(factory), newOutboxCollector()
 	m.depths = newDepthCollector(factory)
-	m.rooms = newRoomCollector(m.targets)
+	m.rooms = newCapacityCollector(m.targets)
 	m.limits = newLimitMetrics(factory, m.tenants)
 	m.load, m.loads = newLoadMetrics(factory), newLoadCollector(m.tenants)
 	m.memory, m.stored = newMemoryCollector(), newStoredCollector(m.tenants)

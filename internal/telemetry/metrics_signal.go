@@ -25,7 +25,7 @@ func newSignalMetrics(factory promauto.Factory) signalMetrics {
 			Help: "Times the connection that hears other processes broke.",
 		}),
 		held: factory.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "penstock_held",
+			Name: "penstock_paused",
 			Help: "Lanes, models, targets and tenants that an operator paused, as far as this process knows.",
 		}, []string{"kind"}),
 	}

@@ -22,12 +22,12 @@ func TestDecisionListsEveryMember(t *testing.T) {
 		if !found {
 			t.Fatalf("there is no section %q", heading)
 		}
-		for word, fate := range map[string]fate{"carried": carried, "dropped": dropped, "refused": rejected} {
+		for word, disposition := range map[string]disposition{"carried": carried, "dropped": dropped, "refused": rejected} {
 			_, row, _ := strings.Cut(section, "\n| "+word+" | ")
 			row, _, _ = strings.Cut(row, " |\n")
 			listed := strings.Fields(strings.ReplaceAll(row, "`", ""))
 			slices.Sort(listed)
-			want := slices.DeleteFunc(slices.Sorted(maps.Keys(table)), func(name string) bool { return table[name].fate != fate })
+			want := slices.DeleteFunc(slices.Sorted(maps.Keys(table)), func(name string) bool { return table[name].disposition != disposition })
 			if diff := cmp.Diff(want, listed); diff != "" {
 				t.Errorf("%s %s (-code +record):\n%s", heading, word, diff)
 			}
@@ -40,8 +40,8 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 	t.Parallel()
 	for _, table := range []rules{chatRules, messageRules} {
 		for name, rule := range table {
-			if (rule.fate == rejected) != (rule.instead != "") {
-				t.Errorf("%s: fate %d, instead %q", name, rule.fate, rule.instead)
+			if (rule.disposition == rejected) != (rule.instead != "") {
+				t.Errorf("%s: fate %d, instead %q", name, rule.disposition, rule.instead)
 			}
 		}
 	}

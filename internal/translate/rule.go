@@ -10,18 +10,18 @@ import (
 	"penstock/internal/body"
 )
 
-// fate is what becomes of a member of a body.
-type fate int
+// disposition is what becomes of a member of a body.
+type disposition int
 
 const (
-	carried  fate = iota // said in the other dialect's words
-	dropped              // left out, and named: the answer means the same without it
-	rejected             // refused: without it the answer would be to another question
+	carried  disposition = iota // said in the other dialect's words
+	dropped                     // left out, and named: the answer means the same without it
+	rejected                    // refused: without it the answer would be to another question
 )
 
 // rule is the fate of one member of a body.
 type rule struct {
-	fate fate
+	disposition disposition
 	// neutral lists values that ask for nothing, as they are written. null always is.
 	neutral []string
 	// instead is what the caller can do about a rejected member.
@@ -39,27 +39,27 @@ var chatRules = rules{
 	"reasoning_effort": {}, "response_format": {},
 
 	// They nudge sampling or say how to run, bill or file the call.
-	"seed":                   {fate: dropped},
-	"frequency_penalty":      {fate: dropped, neutral: []string{"0", "0.0"}},
-	"presence_penalty":       {fate: dropped, neutral: []string{"0", "0.0"}},
-	"service_tier":           {fate: dropped, neutral: []string{`"auto"`}},
-	"store":                  {fate: dropped, neutral: []string{"false"}},
-	"metadata":               {fate: dropped, neutral: []string{"{}"}},
-	"prediction":             {fate: dropped},
-	"verbosity":              {fate: dropped},
-	"prompt_cache_key":       {fate: dropped},
-	"prompt_cache_retention": {fate: dropped},
-	"safety_identifier":      {fate: dropped},
+	"seed":                   {disposition: dropped},
+	"frequency_penalty":      {disposition: dropped, neutral: []string{"0", "0.0"}},
+	"presence_penalty":       {disposition: dropped, neutral: []string{"0", "0.0"}},
+	"service_tier":           {disposition: dropped, neutral: []string{`"auto"`}},
+	"store":                  {disposition: dropped, neutral: []string{"false"}},
+	"metadata":               {disposition: dropped, neutral: []string{"{}"}},
+	"prediction":             {disposition: dropped},
+	"verbosity":              {disposition: dropped},
+	"prompt_cache_key":       {disposition: dropped},
+	"prompt_cache_retention": {disposition: dropped},
+	"safety_identifier":      {disposition: dropped},
 
-	"n":                  {fate: rejected, neutral: []string{"1"}, instead: "Ask once for each answer"},
-	"logprobs":           {fate: rejected, neutral: []string{"false"}, instead: "Leave it out"},
-	"top_logprobs":       {fate: rejected, neutral: []string{"0"}, instead: "Leave it out"},
-	"logit_bias":         {fate: rejected, neutral: []string{"{}"}, instead: "Leave it out"},
-	"modalities":         {fate: rejected, neutral: []string{`["text"]`}, instead: "Ask for text alone"},
-	"audio":              {fate: rejected, instead: "Ask for text alone"},
-	"functions":          {fate: rejected, neutral: []string{"[]"}, instead: "Use tools"},
-	"function_call":      {fate: rejected, instead: "Use tool_choice"},
-	"web_search_options": {fate: rejected, instead: "Leave it out"},
+	"n":                  {disposition: rejected, neutral: []string{"1"}, instead: "Ask once for each answer"},
+	"logprobs":           {disposition: rejected, neutral: []string{"false"}, instead: "Leave it out"},
+	"top_logprobs":       {disposition: rejected, neutral: []string{"0"}, instead: "Leave it out"},
+	"logit_bias":         {disposition: rejected, neutral: []string{"{}"}, instead: "Leave it out"},
+	"modalities":         {disposition: rejected, neutral: []string{`["text"]`}, instead: "Ask for text alone"},
+	"audio":              {disposition: rejected, instead: "Ask for text alone"},
+	"functions":          {disposition: rejected, neutral: []string{"[]"}, instead: "Use tools"},
+	"function_call":      {disposition: rejected, instead: "Use tool_choice"},
+	"web_search_options": {disposition: rejected, instead: "Leave it out"},
 }
 
 // messageRules are for messages that go to an upstream of chat completions.
@@ -67,16 +67,16 @@ var messageRules = rules{
 	"model": {}, "messages": {}, "system": {}, "stream": {}, "max_tokens": {}, "temperature": {}, "top_p": {},
 	"stop_sequences": {}, "tools": {}, "tool_choice": {}, "metadata": {}, "thinking": {}, "output_config": {},
 
-	"top_k":              {fate: dropped},
-	"service_tier":       {fate: dropped, neutral: []string{`"auto"`}},
-	"cache_control":      {fate: dropped},
-	"context_management": {fate: dropped},
-	"speed":              {fate: dropped},
+	"top_k":              {disposition: dropped},
+	"service_tier":       {disposition: dropped, neutral: []string{`"auto"`}},
+	"cache_control":      {disposition: dropped},
+	"context_management": {disposition: dropped},
+	"speed":              {disposition: dropped},
 
-	"container":     {fate: rejected, instead: "Leave it out"},
-	"mcp_servers":   {fate: rejected, neutral: []string{"[]"}, instead: "Leave it out"},
-	"output_format": {fate: rejected, instead: "Describe the format in the prompt"},
-	"inference_geo": {fate: rejected, instead: "Choose a model whose targets are in that region"},
+	"container":     {disposition: rejected, instead: "Leave it out"},
+	"mcp_servers":   {disposition: rejected, neutral: []string{"[]"}, instead: "Leave it out"},
+	"output_format": {disposition: rejected, instead: "Describe the format in the prompt"},
+	"inference_geo": {disposition: rejected, instead: "Choose a model whose targets are in that region"},
 }
 
 // decode reads a body by the rules of its dialect.
@@ -91,8 +91,8 @@ func (r rules) decode(text []byte, into any, n *notes) error {
 	for _, m := range top.Members {
 		rule, known := r[m.Name]
 		switch {
-		case known && rule.fate == carried, rule.asksNothing(text[m.Value.Start:m.Value.End]):
-		case known && rule.fate == rejected:
+		case known && rule.disposition == carried, rule.asksNothing(text[m.Value.Start:m.Value.End]):
+		case known && rule.disposition == rejected:
 			return untranslatable(m.Name, "%s.", rule.instead)
 		default:
 			n.drop(m.Name)

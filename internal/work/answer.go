@@ -13,24 +13,24 @@ import (
 // answer is what becomes of an item's answer while it arrives.
 type answer struct {
 	*assemble.Sink
-	held   *heldAnswer
-	speech *speech // nil when nothing is shown
+	held        *heldAnswer
+	deltaWriter *deltaWriter // nil when nothing is shown
 }
 
 // newAnswer is the answer of a claimed item, and the body that asks for it.
 func (p *Pool) newAnswer(ctx context.Context, c *store.Claimed) (answer, []byte, error) {
 	mode := c.Stream
-	if p.speaker == nil {
+	if p.deltaRecorder == nil {
 		mode = penstock.StreamNone
 	}
 	var a answer
-	sink, body, err := assemble.NewSink(c.Endpoint, mode, c.Body, func(piece string) { a.speech.say(piece) })
+	sink, body, err := assemble.NewSink(c.Endpoint, mode, c.Body, func(piece string) { a.deltaWriter.say(piece) })
 	if err != nil {
 		return answer{}, nil, err
 	}
 	a.Sink, a.held = sink, &heldAnswer{p.Answers.Open(c.Tenant), ctx.Done()}
 	if sink.Streams() {
-		a.speech = p.speaker.begin(*c)
+		a.deltaWriter = p.deltaRecorder.begin(*c)
 	}
 	return a, body, nil
 }
@@ -63,8 +63,8 @@ func (h *heldAnswer) hold(n int) error {
 
 // close says that nothing more arrives, and returns what is left to be shown.
 func (a answer) close() []store.Delta {
-	if a.speech == nil {
+	if a.deltaWriter == nil {
 		return nil
 	}
-	return a.speech.end()
+	return a.deltaWriter.end()
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // claim fills free slots with items until ctx ends.
-func (p *Pool) claim(ctx context.Context, b *bay) {
+func (p *Pool) claim(ctx context.Context, b *pool) {
 	for {
 		free := b.takeSlots(ctx)
 		if free == 0 {
@@ -50,14 +50,14 @@ func (p *Pool) claimed() {
 // granted is a claimed item with the room that was taken for it.
 type granted struct {
 	*store.Claimed
-	bay    *bay
+	pool   *pool
 	choice *route.Choice     // nil when no target of it is known any more
 	memory *inflight.Account // of its answer, until it is recorded; nil before it has one
 }
 
 // claimOnce claims up to n items. Errors are logged; the next look tries again. A claim that began is
 // not given up when the pool stops: it may happen all the same, and its items must be known here.
-func (p *Pool) claimOnce(ctx context.Context, b *bay, n int) []*granted {
+func (p *Pool) claimOnce(ctx context.Context, b *pool, n int) []*granted {
 	p.mu.Lock()
 	p.claiming++
 	p.mu.Unlock()
@@ -90,7 +90,7 @@ func (p *Pool) claimOnce(ctx context.Context, b *bay, n int) []*granted {
 	claimed, err := claim(bounded, *p.lease.Load(), want)
 	all := make([]*granted, len(claimed))
 	for i, c := range claimed {
-		all[i] = &granted{Claimed: c, bay: b, choice: room.choices[c.Item]}
+		all[i] = &granted{Claimed: c, pool: b, choice: room.choices[c.Item]}
 		delete(room.choices, c.Item)
 	}
 	room.release()
@@ -136,7 +136,7 @@ func jobsOf(claimed []*store.Claimed) []penstock.ID {
 }
 
 // awaitWork blocks until there may be work. It reports false when ctx has ended.
-func (p *Pool) awaitWork(ctx context.Context, b *bay) bool {
+func (p *Pool) awaitWork(ctx context.Context, b *pool) bool {
 	wait := p.PollInterval
 	if b.held {
 		wait = min(wait, p.paceLeft(b))

@@ -320,13 +320,13 @@ func (r *runner) seen() []penstock.ID {
 	return slices.Clone(r.started)
 }
 
-// crier remembers which jobs were announced.
-type crier struct {
+// notifier remembers which jobs were announced.
+type notifier struct {
 	mu   sync.Mutex
 	jobs []penstock.ID
 }
 
-func (c *crier) Announce(jobs ...penstock.ID) {
+func (c *notifier) Announce(jobs ...penstock.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.jobs = append(c.jobs, jobs...)
@@ -353,12 +353,12 @@ func (l *lines) String() string {
 // rig is a pool at work.
 type rig struct {
 	*Pool
-	t      *testing.T
-	queue  *fakeQueue
-	runner *runner
-	crier  *crier
-	log    *lines
-	stop   func() error // ends the pool and returns Run's error
+	t        *testing.T
+	queue    *fakeQueue
+	runner   *runner
+	notifier *notifier
+	log      *lines
+	stop     func() error // ends the pool and returns Run's error
 }
 
 const (
@@ -379,9 +379,9 @@ func newPoolOf(t *testing.T, cfg Config, deps Deps) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{t: t, queue: deps.Store.(*fakeQueue), runner: deps.Runner.(*runner), crier: &crier{}, log: &lines{}}
+	r := &rig{t: t, queue: deps.Store.(*fakeQueue), runner: deps.Runner.(*runner), notifier: &notifier{}, log: &lines{}}
 	cfg.Process, cfg.LeaseTimeout, cfg.PollInterval, cfg.SoftStop = "worker", leaseTimeout, pollInterval, softStop
-	deps.Bell, deps.Announce, deps.Metrics = queue.NewBell(), r.crier, telemetry.NewMetrics("test", "")
+	deps.Bell, deps.Announce, deps.Metrics = queue.NewBell(), r.notifier, telemetry.NewMetrics("test", "")
 	deps.Tracer, deps.Log, deps.Clock = tracer, slog.New(slog.NewTextHandler(r.log, nil)), time.Now
 	r.Pool, err = New(cfg, deps)
 	if err != nil {

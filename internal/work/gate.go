@@ -32,8 +32,8 @@ type company struct {
 	endpoint penstock.Endpoint
 }
 
-// ride is room that more items can share.
-type ride struct {
+// share is room that more items can share.
+type share struct {
 	choice *route.Choice
 	left   int
 }
@@ -55,26 +55,26 @@ func (open) Reserve(store.Candidate) (Grant, bool) { return Grant{}, true }
 // again, and may not take it in the end.
 type reservations struct {
 	*Pool
-	bay     *bay
+	pool    *pool
 	choices map[penstock.ID]*route.Choice
-	rides   map[company]*ride
+	shares  map[company]*share
 }
 
-func newReservations(p *Pool, b *bay) reservations {
-	return reservations{Pool: p, bay: b, choices: make(map[penstock.ID]*route.Choice), rides: make(map[company]*ride)}
+func newReservations(p *Pool, b *pool) reservations {
+	return reservations{Pool: p, pool: b, choices: make(map[penstock.ID]*route.Choice), shares: make(map[company]*share)}
 }
 
 // grant finds room for an item: what others of its kind have left, or more of it.
 func (r reservations) grant(c store.Candidate) (*route.Choice, bool) {
 	of := company{c.Lane, c.Tenant, c.Model, c.Endpoint}
-	if shared := r.rides[of]; shared != nil && shared.left > 0 {
+	if shared := r.shares[of]; shared != nil && shared.left > 0 {
 		shared.left--
 		return shared.choice.Share(), true
 	}
 	g, ok := r.Gate.Reserve(c)
 	if ok && g.Choice != nil && g.Places > 1 {
 		g.Choice = g.Choice.Shared()
-		r.rides[of] = &ride{g.Choice, g.Places - 1}
+		r.shares[of] = &share{g.Choice, g.Places - 1}
 	}
 	return g.Choice, ok
 }
@@ -83,12 +83,12 @@ func (r reservations) reserve(c store.Candidate) bool {
 	if _, ok := r.choices[c.Item]; ok {
 		return true
 	}
-	if r.bay.suspects {
+	if r.pool.suspects {
 		return r.reserveAlone(c)
 	}
 	urgent, now := c.Lane == penstock.LaneRealtime, r.Clock()
-	if !urgent && r.paceLeftAt(r.bay, now) > 0 {
-		r.bay.held = true
+	if !urgent && r.paceLeftAt(r.pool, now) > 0 {
+		r.pool.held = true
 		return false
 	}
 	choice, ok := r.grant(c)
@@ -99,9 +99,9 @@ func (r reservations) reserve(c store.Candidate) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if urgent {
-		r.bay.pace.Urgent(now)
+		r.pool.pace.Urgent(now)
 	} else {
-		r.bay.pace.Take(now)
+		r.pool.pace.Take(now)
 	}
 	return true
 }
@@ -123,10 +123,10 @@ func (r reservations) target(item penstock.ID) string {
 	return ""
 }
 
-// paceLeft is how long until an item that is not urgent may start in a bay.
-func (p *Pool) paceLeft(b *bay) time.Duration { return p.paceLeftAt(b, p.Clock()) }
+// paceLeft is how long until an item that is not urgent may start in a slot pool.
+func (p *Pool) paceLeft(b *pool) time.Duration { return p.paceLeftAt(b, p.Clock()) }
 
-func (p *Pool) paceLeftAt(b *bay, now time.Time) time.Duration {
+func (p *Pool) paceLeftAt(b *pool, now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return b.pace.Next(now)

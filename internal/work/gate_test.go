@@ -10,8 +10,8 @@ import (
 
 	"penstock"
 	"penstock/internal/attempt"
+	"penstock/internal/capacity"
 	"penstock/internal/queue"
-	"penstock/internal/room"
 	"penstock/internal/route"
 	"penstock/internal/store"
 )
@@ -75,7 +75,7 @@ func TestClosedThingsAreLeftAlone(t *testing.T) {
 	})
 }
 
-// A bay's models run there and nowhere else, so that a slow one leaves the other slots alone.
+// A slot pool's models run there and nowhere else, so that a slow one leaves the other slots alone.
 func TestBaysSetSlotsApart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -91,7 +91,7 @@ func TestBaysSetSlotsApart(t *testing.T) {
 			mu.Unlock()
 			return takes(time.Hour)(ctx, task, sink)
 		}
-		r := newPoolOf(t, Config{Slots: 3, Bays: []Bay{{Models: []string{"slow"}, Slots: 2}}}, Deps{Store: newQueue(list...), Runner: &runner{run: run}}).begin()
+		r := newPoolOf(t, Config{Slots: 3, SlotPools: []SlotPool{{Models: []string{"slow"}, Slots: 2}}}, Deps{Store: newQueue(list...), Runner: &runner{run: run}}).begin()
 		pass(time.Second)
 		r.wantStatuses(map[penstock.Status]int{penstock.StatusRunning: 4, penstock.StatusQueued: 2})
 		mu.Lock()
@@ -106,7 +106,7 @@ func TestBaysSetSlotsApart(t *testing.T) {
 // Items that can share a call need the room of one.
 func TestItemsShareRoom(t *testing.T) {
 	t.Parallel()
-	book := room.New(room.Config{Clock: time.Now})
+	book := capacity.New(capacity.Config{Clock: time.Now})
 	router := route.New(book)
 	target := penstock.Target{Name: "t", Concurrency: 2}
 	gate := gateFunc(func(store.Candidate) (Grant, bool) {
@@ -118,7 +118,7 @@ func TestItemsShareRoom(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newReservations(p, p.bays[0])
+	r := newReservations(p, p.pools[0])
 	reserve := func(id penstock.ID, e penstock.Endpoint) bool {
 		return r.reserve(store.Candidate{Item: id, Tenant: "a", Model: "m", Lane: penstock.LaneRealtime, Endpoint: e})
 	}

@@ -15,8 +15,8 @@ import (
 	"penstock/internal/telemetry"
 )
 
-// roomWait is how long an item waits for a target with room before it makes its slot free for others.
-const roomWait = 5 * time.Second
+// capacityWait is how long an item waits for a target with room before it makes its slot free for others.
+const capacityWait = 5 * time.Second
 
 // runItem works on one claimed item and hands its end to the recorder.
 func (p *Pool) runItem(ctx context.Context, c *granted) {
@@ -29,8 +29,8 @@ func (p *Pool) runItem(ctx context.Context, c *granted) {
 	span.End(nil)
 	took := p.Clock().Sub(began)
 	p.ended <- struct{}{}
-	c.bay.giveSlots(1)
-	p.recorderOf(c.Job) <- finished{f, run{c.bay, lease, took, c.memory}}
+	c.pool.giveSlots(1)
+	p.recorderOf(c.Job) <- finished{f, run{c.pool, lease, took, c.memory}}
 }
 
 // attempt runs the item and says how the claim ends.
@@ -77,7 +77,7 @@ func (p *Pool) attempt(ctx context.Context, c *granted) (f store.Finish) {
 	out := p.Runner.Answer(ctx, &attempt.Task{
 		Subject: c.Item, Fence: c.Fence, Owner: c.Tenant, Model: c.Model, Lane: c.Lane, Targets: targets, Endpoint: c.Endpoint,
 		Body: body, Added: len(body) - len(c.Body), Stream: shown, IncludeUsage: shown, Bound: c.Reserved, Bounded: c.Resolved.Bounded, MaxAttempts: max(c.MaxAttempts-c.Attempts, 1), Tries: c.Tries,
-		Timeout: c.ItemTimeout, Wait: min(roomWait, c.ItemTimeout), MaxOutputTokens: max(0, c.Estimate-int64(len(c.Body))),
+		Timeout: c.ItemTimeout, Wait: min(capacityWait, c.ItemTimeout), MaxOutputTokens: max(0, c.Estimate-int64(len(c.Body))),
 		Choice: c.choice,
 	}, sink)
 	f.Attempts, f.Target, f.StatusCode = out.Attempts, out.Target, out.StatusCode
@@ -101,7 +101,7 @@ func longestRun(c *store.Claimed) time.Duration {
 	if c.ItemTimeout <= 0 {
 		return math.MaxInt64
 	}
-	return time.Duration(2*len(c.Resolved.Targets)+1) * (c.ItemTimeout + roomWait)
+	return time.Duration(2*len(c.Resolved.Targets)+1) * (c.ItemTimeout + capacityWait)
 }
 
 // tailOf is what is shown of an answer beside its end. One that will be tried again begins anew, so nobody needs it.

@@ -45,6 +45,6 @@ func (p *Pool) start(starts []func()) {
 		if i > 0 && i%startsInARow == 0 {
 			runtime.Gosched()
 		}
-		p.crew.run(run)
+		p.goroutinePool.run(run)
 	}
 }

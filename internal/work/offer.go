@@ -15,7 +15,7 @@ func (p *Pool) Offer(items []store.Candidate) (lease store.Lease, taken func([]*
 	if len(items) == 0 || len(items) > MaxOffer || !p.leased.Load() {
 		return lease, nil, false
 	}
-	b := p.bayOf(items[0].Model)
+	b := p.poolOf(items[0].Model)
 	if b == nil || p.closed(items[0]) || !b.trySlots(len(items)) {
 		return lease, nil, false
 	}
@@ -32,9 +32,9 @@ func (p *Pool) Offer(items []store.Candidate) (lease store.Lease, taken func([]*
 	return lease, nil, false
 }
 
-// bayOf is where the items of a model run.
-func (p *Pool) bayOf(model string) *bay {
-	for _, b := range p.bays {
+// poolOf is where the items of a model run.
+func (p *Pool) poolOf(model string) *pool {
+	for _, b := range p.pools {
 		if b.suspects {
 			continue
 		}
@@ -52,7 +52,7 @@ func (p *Pool) closed(c store.Candidate) bool {
 }
 
 // trySlots takes slots if there are so many.
-func (b *bay) trySlots(n int) bool {
+func (b *pool) trySlots(n int) bool {
 	for taken := range n {
 		select {
 		case b.slots <- struct{}{}:
@@ -88,12 +88,12 @@ func (p *Pool) takeUp(o offer, claimed []*store.Claimed, err error) {
 	all := make([]*granted, len(claimed))
 	for i, c := range claimed {
 		c.Charged = p.charge(store.Candidate{Model: c.Model, Estimate: c.Estimate})
-		all[i] = &granted{Claimed: c, bay: o.bay, choice: o.choices[c.Item]}
+		all[i] = &granted{Claimed: c, pool: o.pool, choice: o.choices[c.Item]}
 		delete(o.choices, c.Item)
 	}
 	p.launch(all)
 	o.release()
-	o.bay.giveSlots(len(o.items) - len(claimed))
+	o.pool.giveSlots(len(o.items) - len(claimed))
 	if err != nil {
 		p.doubt()
 	}

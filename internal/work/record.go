@@ -51,7 +51,7 @@ type finished struct {
 
 // run is how a claim was worked on.
 type run struct {
-	bay   *bay        // in which
+	pool  *pool       // in which
 	lease store.Lease // that it was claimed under
 	took  time.Duration
 	// memory is what its answer holds until it is recorded, nil for nothing.
@@ -156,7 +156,7 @@ func (p *Pool) letGo(group *endings) {
 		// A claim is charged by what it was expected to use; the rest is charged or given back later.
 		actual := f.Usage.InputTokens + f.Usage.OutputTokens
 		p.used[account{f.Of.Lane, f.Tenant}] += actual - f.Of.Charged
-		r.bay.pace.Ended(r.took)
+		r.pool.pace.Ended(r.took)
 		p.expected.Learn(f.Of.Model, f.Of.Estimate, actual)
 	}
 	p.mu.Unlock()

@@ -142,7 +142,7 @@ func TestRetryAtOnceRings(t *testing.T) {
 			want    int
 		}{{"later", time.Second, 0}, {"at once", 0, 1}} {
 			r.queue.set(func(q *fakeQueue) { q.items["1"].status, q.items["1"].Fence = penstock.StatusRunning, 1 })
-			f, ended := finished{run: run{bay: r.bays[0]}}, newEndings(1)
+			f, ended := finished{run: run{pool: r.pools[0]}}, newEndings(1)
 			f.Of = &claimed
 			f.Item, f.Job, f.Fence, f.Transition, f.RetryIn = "1", "job-1", 1, penstock.TransitionRetry, tt.retryIn
 			r.ended <- struct{}{}
@@ -152,8 +152,8 @@ func TestRetryAtOnceRings(t *testing.T) {
 				t.Errorf("%s: rang %d times, want %d", tt.name, got, tt.want)
 			}
 		}
-		if len(r.crier.jobs) != 0 {
-			t.Errorf("announced %v although no item ended", r.crier.jobs)
+		if len(r.notifier.jobs) != 0 {
+			t.Errorf("announced %v although no item ended", r.notifier.jobs)
 		}
 	})
 }
@@ -183,11 +183,11 @@ func TestStaleResultIsDiscarded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t, 1, newQueue(item("1")), takes(time.Second))
 		pass(time.Second / 2)
-		announced := len(r.crier.jobs)
+		announced := len(r.notifier.jobs)
 		r.queue.set(func(q *fakeQueue) { q.items["1"].Fence, q.items["1"].epoch = 9, 9 }) // another process has it
 		pass(time.Second)
-		if len(r.queue.stale) != 1 || len(r.queue.ends) != 0 || len(r.crier.jobs) != announced {
-			t.Errorf("stale %v, ends %v, announced %v", r.queue.stale, r.queue.ends, r.crier.jobs)
+		if len(r.queue.stale) != 1 || len(r.queue.ends) != 0 || len(r.notifier.jobs) != announced {
+			t.Errorf("stale %v, ends %v, announced %v", r.queue.stale, r.queue.ends, r.notifier.jobs)
 		}
 		if !strings.Contains(r.log.String(), "discarded a stale result") {
 			t.Error("nobody is told")

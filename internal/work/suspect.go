@@ -20,13 +20,13 @@ func (p *Pool) runSuspect(ctx context.Context, c *granted, targets []string, f *
 		Task: &attempt.Task{
 			Subject: c.Item, Fence: c.Fence, Owner: c.Tenant, Model: c.Model, Lane: c.Lane, Targets: targets, Endpoint: c.Endpoint,
 			InputBytes: c.InputBytes, Bound: c.Reserved, Bounded: c.Resolved.Bounded, MaxAttempts: max(c.MaxAttempts-c.Attempts, 1), Tries: c.Tries,
-			Timeout: c.ItemTimeout, Wait: min(roomWait, c.ItemTimeout), MaxOutputTokens: max(0, c.Estimate-c.InputBytes), Choice: c.choice,
+			Timeout: c.ItemTimeout, Wait: min(capacityWait, c.ItemTimeout), MaxOutputTokens: max(0, c.Estimate-c.InputBytes), Choice: c.choice,
 		},
 	}
-	if _, streams := assemble.For(c.Endpoint); streams && p.speaker != nil && c.Stream != penstock.StreamNone {
-		speech := p.speaker.begin(*c.Claimed)
-		defer func() { f.Tail = tailOf(f, speech.end()) }()
-		s.Stream, s.Say, s.Task.Stream = c.Stream, speech.say, true
+	if _, streams := assemble.For(c.Endpoint); streams && p.deltaRecorder != nil && c.Stream != penstock.StreamNone {
+		deltaWriter := p.deltaRecorder.begin(*c.Claimed)
+		defer func() { f.Tail = tailOf(f, deltaWriter.end()) }()
+		s.Stream, s.Say, s.Task.Stream = c.Stream, deltaWriter.say, true
 	}
 	a := p.Isolated.Answer(ctx, s)
 	out := a.Outcome

@@ -50,7 +50,7 @@ type Config struct {
 	LeaseTimeout time.Duration // how long a dead process's items stay taken
 	PollInterval time.Duration // how often to look for work without being told
 	SoftStop     time.Duration // how long running items may go on once stopping begins
-	Bays         []Bay         // slots that are set apart for some models; none by default
+	SlotPools    []SlotPool    // slots that are set apart for some models; none by default
 	Suspects     int           // suspects that run at a time, in child processes; 0 for none
 	LeaseOnly    bool          // hold the lease, which room is shared by, and claim nothing
 }
@@ -102,14 +102,14 @@ type Deps struct {
 type Pool struct {
 	Config
 	Deps
-	backoff  queue.Backoff
-	bays     []*bay
-	finishes [recorders]chan finished
-	ended    chan struct{} // a place for each end that is not recorded yet
-	lease    atomic.Pointer[store.Lease]
-	leased   atomic.Bool  // whether lease is believed to be current
-	speaker  *speaker     // nil when nothing is shown
-	suspects atomic.Int64 // that run
+	backoff       queue.Backoff
+	pools         []*pool
+	finishes      [recorders]chan finished
+	ended         chan struct{} // a place for each end that is not recorded yet
+	lease         atomic.Pointer[store.Lease]
+	leased        atomic.Bool    // whether lease is believed to be current
+	deltaRecorder *deltaRecorder // nil when nothing is shown
+	suspects      atomic.Int64   // that run
 
 	mu       sync.Mutex
 	held     map[claim]context.CancelCauseFunc // from the claim until its end is recorded
@@ -120,9 +120,9 @@ type Pool struct {
 	launch   func([]*granted) // starts items; nil while the pool does not take any up
 	closing  bool
 
-	crew     *crew
-	launches sync.WaitGroup // whose items do not all run yet
-	offers   sync.WaitGroup // that are open
+	goroutinePool *goroutinePool
+	launches      sync.WaitGroup // whose items do not all run yet
+	offers        sync.WaitGroup // that are open
 }
 
 // claim names one claim of an item.
@@ -148,15 +148,15 @@ func New(cfg Config, deps Deps) (*Pool, error) {
 	if deps.Used == nil {
 		deps.Used = func(*store.Claimed, penstock.Usage) {}
 	}
-	bays := newBays(cfg, deps.Bell)
+	pools := newSlotPools(cfg, deps.Bell)
 	p := &Pool{
-		Config: cfg, Deps: deps, backoff: queue.DefaultBackoff, bays: bays,
-		held:     make(map[claim]context.CancelCauseFunc),
-		used:     make(map[account]int64),
-		expected: make(fair.Expectations),
-		speaker:  newSpeaker(deps, cfg.LeaseTimeout),
-		crew:     newCrew(),
-		ended:    make(chan struct{}, min(slotsOf(bays), MaxUnrecorded)),
+		Config: cfg, Deps: deps, backoff: queue.DefaultBackoff, pools: pools,
+		held:          make(map[claim]context.CancelCauseFunc),
+		used:          make(map[account]int64),
+		expected:      make(fair.Expectations),
+		deltaRecorder: newDeltaRecorder(deps, cfg.LeaseTimeout),
+		goroutinePool: newGoroutinePool(),
+		ended:         make(chan struct{}, min(slotsOf(pools), MaxUnrecorded)),
 	}
 	for i := range p.finishes {
 		p.finishes[i] = make(chan finished, cap(p.ended))
@@ -186,27 +186,27 @@ func (p *Pool) Run(ctx context.Context) error {
 	for _, ends := range p.finishes {
 		recorder.Go(func() { p.record(recordCtx, ends) })
 	}
-	if p.speaker != nil {
-		heartbeat.Go(func() { p.speaker.run(beatCtx) })
+	if p.deltaRecorder != nil {
+		heartbeat.Go(func() { p.deltaRecorder.run(beatCtx) })
 	}
 
 	p.setLaunch(p.launcher(lasting))
 	var claims sync.WaitGroup
-	for _, b := range p.bays {
+	for _, b := range p.pools {
 		claims.Go(func() { p.claim(ctx, b) })
 	}
 	claims.Go(func() { <-ctx.Done() }) // a pool that claims nothing stays all the same
 	claims.Wait()
 	p.stopOffers()
 	p.launches.Wait()
-	if !waitFor(&p.crew.busy, p.SoftStop) {
+	if !waitFor(&p.goroutinePool.busy, p.SoftStop) {
 		p.stopAll(errShutdown)
-		if !waitFor(&p.crew.busy, p.LeaseTimeout) {
+		if !waitFor(&p.goroutinePool.busy, p.LeaseTimeout) {
 			stopRecording() // the store is away, and items wait for it with their ends
-			p.crew.busy.Wait()
+			p.goroutinePool.busy.Wait()
 		}
 	}
-	p.crew.dismiss()
+	p.goroutinePool.dismiss()
 	for _, ends := range p.finishes {
 		close(ends)
 	}

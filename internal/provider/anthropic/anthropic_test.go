@@ -102,28 +102,28 @@ func TestUsage(t *testing.T) {
 	for name, tt := range map[string]struct {
 		events []string
 		want   penstock.Usage
-		told   wire.Told
+		told   wire.Reported
 	}{
 		"nothing":   {},
 		"the start": {events: []string{startEvent}, want: penstock.Usage{InputTokens: 107, CachedInputTokens: 100, CacheWriteTokens: 2, OutputTokens: 1}},
-		"to the end": {events: []string{startEvent, delta(`{"output_tokens":9}`)}, told: wire.ToldAll,
+		"to the end": {events: []string{startEvent, delta(`{"output_tokens":9}`)}, told: wire.ReportedAll,
 			want: penstock.Usage{InputTokens: 107, CachedInputTokens: 100, CacheWriteTokens: 2, OutputTokens: 9}},
-		"totals, not increments": {events: []string{startEvent, delta(`{"output_tokens":9}`), delta(`{"output_tokens":12}`)}, told: wire.ToldAll,
+		"totals, not increments": {events: []string{startEvent, delta(`{"output_tokens":9}`), delta(`{"output_tokens":12}`)}, told: wire.ReportedAll,
 			want: penstock.Usage{InputTokens: 107, CachedInputTokens: 100, CacheWriteTokens: 2, OutputTokens: 12}},
-		"the input grew": {told: wire.ToldAll, want: penstock.Usage{InputTokens: 350, CachedInputTokens: 300, CacheWriteTokens: 10, OutputTokens: 9},
+		"the input grew": {told: wire.ReportedAll, want: penstock.Usage{InputTokens: 350, CachedInputTokens: 300, CacheWriteTokens: 10, OutputTokens: 9},
 			events: []string{startEvent, delta(`{"input_tokens":40,"cache_creation_input_tokens":10,"cache_read_input_tokens":300,"output_tokens":9}`)}},
-		"no cache":             {events: []string{start(`{"input_tokens":3}`), delta(`{"output_tokens":4}`)}, told: wire.ToldAll, want: penstock.Usage{InputTokens: 3, OutputTokens: 4}},
+		"no cache":             {events: []string{start(`{"input_tokens":3}`), delta(`{"output_tokens":4}`)}, told: wire.ReportedAll, want: penstock.Usage{InputTokens: 3, OutputTokens: 4}},
 		"null":                 {events: []string{start(`{"input_tokens":3,"cache_read_input_tokens":null}`), delta(`null`)}, want: penstock.Usage{InputTokens: 3}},
 		"an end without count": {events: []string{startEvent, delta(`{}`)}, want: penstock.Usage{InputTokens: 107, CachedInputTokens: 100, CacheWriteTokens: 2, OutputTokens: 1}},
 		"no input told":        {events: []string{delta(`{"output_tokens":4}`)}},
-		"negative":             {events: []string{startEvent, delta(`{"output_tokens":-4}`)}, told: wire.ToldInvalid},
-		"fewer at the end": {events: []string{startEvent, delta(`{"output_tokens":9}`), delta(`{"input_tokens":1,"output_tokens":3}`)}, told: wire.ToldAll,
+		"negative":             {events: []string{startEvent, delta(`{"output_tokens":-4}`)}, told: wire.ReportedInvalid},
+		"fewer at the end": {events: []string{startEvent, delta(`{"output_tokens":9}`), delta(`{"input_tokens":1,"output_tokens":3}`)}, told: wire.ReportedAll,
 			want: penstock.Usage{InputTokens: 107, CachedInputTokens: 100, CacheWriteTokens: 2, OutputTokens: 9}},
 		"too many": {events: []string{start(`{"input_tokens":9223372036854775807,"cache_read_input_tokens":9223372036854775807}`), delta(`{"output_tokens":1}`)},
-			told: wire.ToldAll, want: penstock.Usage{InputTokens: penstock.MaxTokens, CachedInputTokens: penstock.MaxTokens, OutputTokens: 1}},
-		"more than a number holds": {events: []string{start(`{"input_tokens":92233720368547758070}`), delta(`{"output_tokens":1}`)}, told: wire.ToldInvalid},
-		"a fraction":               {events: []string{start(`{"input_tokens":1.5}`), delta(`{"output_tokens":1}`)}, told: wire.ToldInvalid},
-		"of another type":          {events: []string{startEvent, delta(`{"output_tokens":"4"}`)}, told: wire.ToldInvalid},
+			told: wire.ReportedAll, want: penstock.Usage{InputTokens: penstock.MaxTokens, CachedInputTokens: penstock.MaxTokens, OutputTokens: 1}},
+		"more than a number holds": {events: []string{start(`{"input_tokens":92233720368547758070}`), delta(`{"output_tokens":1}`)}, told: wire.ReportedInvalid},
+		"a fraction":               {events: []string{start(`{"input_tokens":1.5}`), delta(`{"output_tokens":1}`)}, told: wire.ReportedInvalid},
+		"of another type":          {events: []string{startEvent, delta(`{"output_tokens":"4"}`)}, told: wire.ReportedInvalid},
 	} {
 		r, _ := readStream(t, tt.events...)
 		if got, told := r.Usage(); got != tt.want || told != tt.told {
@@ -161,13 +161,13 @@ func TestUsageOfCacheWrites(t *testing.T) {
 		r, _ := readStream(t, `{"type":"message_start","message":{"usage":{"input_tokens":7,"cache_read_input_tokens":100,`+tt.start+`}}}`,
 			`{"type":"message_delta","delta":{},"usage":`+end+`}`)
 		want := penstock.Usage{InputTokens: 107 + tt.all, CachedInputTokens: 100, CacheWriteTokens: tt.all, CacheWrite1hTokens: tt.hour, OutputTokens: 2}
-		if got, told := r.Usage(); got != want || told != wire.ToldAll {
+		if got, told := r.Usage(); got != want || told != wire.ReportedAll {
 			t.Errorf("%s: %+v, told %v; want %+v", name, got, told, want)
 		}
 	}
 	for _, invalid := range []string{fmt.Sprintf(split, 0, -1), `"cache_creation":"x"`} {
 		r, _ := readStream(t, `{"type":"message_start","message":{"usage":{"input_tokens":7,`+invalid+`}}}`, `{"type":"message_delta","delta":{},"usage":{"output_tokens":2}}`)
-		if got, told := r.Usage(); told != wire.ToldInvalid || got != (penstock.Usage{}) {
+		if got, told := r.Usage(); told != wire.ReportedInvalid || got != (penstock.Usage{}) {
 			t.Errorf("%s: %+v, told %v", invalid, got, told)
 		}
 	}
@@ -198,7 +198,7 @@ func TestEventsDoNotShowThrough(t *testing.T) {
 	if text != "a" {
 		t.Errorf("text %q", text)
 	}
-	if usage, told := r.Usage(); told != wire.ToldPart || usage.OutputTokens != 1 {
+	if usage, told := r.Usage(); told != wire.ReportedPart || usage.OutputTokens != 1 {
 		t.Errorf("usage %+v, told %v", usage, told)
 	}
 }

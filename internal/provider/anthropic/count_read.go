@@ -39,7 +39,9 @@ func (r *countReader) Event(sse.Event) (wire.Part, error) {
 }
 
 // Usage implements [wire.Reader].
-func (r *countReader) Usage() (penstock.Usage, wire.Told) { return penstock.Usage{}, wire.ToldAll }
+func (r *countReader) Usage() (penstock.Usage, wire.Reported) {
+	return penstock.Usage{}, wire.ReportedAll
+}
 
 // Complaint implements [wire.Reader]. Many servers that speak the protocol do not count: that is no sign of a target that
 // is out of order.

@@ -75,7 +75,7 @@ func (r *messageReader) Event(ev sse.Event) (wire.Part, error) {
 }
 
 // Usage implements [wire.Reader].
-func (r *messageReader) Usage() (penstock.Usage, wire.Told) { return r.tally.usage() }
+func (r *messageReader) Usage() (penstock.Usage, wire.Reported) { return r.tally.usage() }
 
 // event is what Penstock reads of an event of a stream.
 type event struct {

@@ -62,16 +62,16 @@ func (t *tally) add(told jsontext.Value) (output bool) {
 // usage puts the counts together, and says whether they are all there is. Counts that make no sense
 // are as good as not told: whoever charges for them must then assume the worst, and not what is
 // cheapest.
-func (t *tally) usage() (penstock.Usage, wire.Told) {
+func (t *tally) usage() (penstock.Usage, wire.Reported) {
 	switch {
 	case t.invalid:
-		return penstock.Usage{}, wire.ToldInvalid
+		return penstock.Usage{}, wire.ReportedInvalid
 	case !t.hasInput:
-		return penstock.Usage{}, wire.ToldPart
+		return penstock.Usage{}, wire.ReportedPart
 	}
-	told := wire.ToldPart
+	told := wire.ReportedPart
 	if t.last {
-		told = wire.ToldAll
+		told = wire.ReportedAll
 	}
 	written, hour := t.writes()
 	return penstock.Usage{

@@ -20,7 +20,7 @@ type completionReader struct {
 	usageInjected bool // the caller did not ask for usage and must not see it
 
 	usage penstock.Usage
-	told  wire.Told
+	told  wire.Reported
 }
 
 // Plain implements [wire.Reader].
@@ -61,15 +61,15 @@ func (r *completionReader) Event(ev sse.Event) (wire.Part, error) {
 
 func (r *completionReader) count(told jsontext.Value) {
 	switch usage, how := readUsage(told); {
-	case how == wire.ToldAll:
+	case how == wire.ReportedAll:
 		r.usage, r.told = r.usage.Most(usage), how
-	case r.told == wire.ToldPart:
+	case r.told == wire.ReportedPart:
 		r.told = how
 	}
 }
 
 // Usage implements [wire.Reader].
-func (r *completionReader) Usage() (penstock.Usage, wire.Told) { return r.usage, r.told }
+func (r *completionReader) Usage() (penstock.Usage, wire.Reported) { return r.usage, r.told }
 
 // Complaint implements [wire.Reader].
 func (r *completionReader) Complaint(status int, body []byte) wire.Complaint {

@@ -13,7 +13,7 @@ import (
 // embeddingReader reads lists of embeddings. They carry no text and are never streamed.
 type embeddingReader struct {
 	usage penstock.Usage
-	told  wire.Told
+	told  wire.Reported
 }
 
 // Plain implements [wire.Reader].
@@ -46,7 +46,7 @@ func (r *embeddingReader) Event(ev sse.Event) (wire.Part, error) {
 }
 
 // Usage implements [wire.Reader].
-func (r *embeddingReader) Usage() (penstock.Usage, wire.Told) { return r.usage, r.told }
+func (r *embeddingReader) Usage() (penstock.Usage, wire.Reported) { return r.usage, r.told }
 
 // Complaint implements [wire.Reader].
 func (r *embeddingReader) Complaint(status int, body []byte) wire.Complaint {

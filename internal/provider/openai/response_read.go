@@ -15,7 +15,7 @@ import (
 // whole response; there is no [DONE].
 type responseReader struct {
 	usage penstock.Usage
-	told  wire.Told
+	told  wire.Reported
 }
 
 // response is what Penstock reads of one.
@@ -109,7 +109,7 @@ func (r *responseReader) Event(ev sse.Event) (wire.Part, error) {
 }
 
 // Usage implements [wire.Reader].
-func (r *responseReader) Usage() (penstock.Usage, wire.Told) { return r.usage, r.told }
+func (r *responseReader) Usage() (penstock.Usage, wire.Reported) { return r.usage, r.told }
 
 // Complaint implements [wire.Reader].
 func (r *responseReader) Complaint(status int, body []byte) wire.Complaint {

@@ -15,9 +15,9 @@ import (
 // readUsage reads the counts that a server told, in the names of completions (prompt, completion) or
 // of responses (input, output). Usage that makes no sense counts as not told: whoever charges for it
 // must then assume the worst, and not what is cheapest.
-func readUsage(told jsontext.Value) (penstock.Usage, wire.Told) {
+func readUsage(told jsontext.Value) (penstock.Usage, wire.Reported) {
 	if !wire.IsSet(told) {
-		return penstock.Usage{}, wire.ToldPart
+		return penstock.Usage{}, wire.ReportedPart
 	}
 	var completions, responses usage
 	in := body.NewCursor(told)
@@ -44,7 +44,7 @@ func readUsage(told jsontext.Value) (penstock.Usage, wire.Told) {
 		}
 	}
 	if in.End() != nil {
-		return penstock.Usage{}, wire.ToldInvalid
+		return penstock.Usage{}, wire.ReportedInvalid
 	}
 	if responses.told && !completions.told {
 		return responses.sensible()
@@ -116,13 +116,13 @@ func readCount(in *body.Cursor) int64 {
 	return -1
 }
 
-func (u *usage) sensible() (penstock.Usage, wire.Told) {
+func (u *usage) sensible() (penstock.Usage, wire.Reported) {
 	counts := u.Counts()
 	switch {
 	case slices.ContainsFunc(counts[:], func(n *int64) bool { return *n < 0 }):
-		return penstock.Usage{}, wire.ToldInvalid
+		return penstock.Usage{}, wire.ReportedInvalid
 	case !u.told:
-		return penstock.Usage{}, wire.ToldPart
+		return penstock.Usage{}, wire.ReportedPart
 	}
-	return u.Usage, wire.ToldAll
+	return u.Usage, wire.ReportedAll
 }

@@ -20,8 +20,8 @@ func TestUsageThatCannotBe(t *testing.T) {
 		} {
 			told := fmt.Sprintf(`{%q:3,%q:%s,"%s_details":{"cached_tokens":%s}}`, names[0], names[1], count, names[0], count)
 			got, how := readUsage([]byte(told))
-			if want >= 0 && (how != wire.ToldAll || got != penstock.Usage{InputTokens: 3, OutputTokens: want, CachedInputTokens: want}) ||
-				want < 0 && (how != wire.ToldInvalid || got != penstock.Usage{}) {
+			if want >= 0 && (how != wire.ReportedAll || got != penstock.Usage{InputTokens: 3, OutputTokens: want, CachedInputTokens: want}) ||
+				want < 0 && (how != wire.ReportedInvalid || got != penstock.Usage{}) {
 				t.Errorf("%s: %+v, %v", told, got, how)
 			}
 		}
@@ -31,9 +31,9 @@ func TestUsageThatCannotBe(t *testing.T) {
 // Usage that is left out is not told; usage of another shape is invalid.
 func TestUsageToldOrNot(t *testing.T) {
 	t.Parallel()
-	for told, want := range map[string]wire.Told{
-		``: wire.ToldPart, `null`: wire.ToldPart, `{}`: wire.ToldPart, `{"total_tokens":7}`: wire.ToldPart, `{"prompt_tokens":null,"completion_tokens":2}`: wire.ToldPart,
-		`{"prompt_tokens":1}`: wire.ToldAll, `"many"`: wire.ToldInvalid, `7`: wire.ToldInvalid, `[]`: wire.ToldInvalid, `{"prompt_tokens":null,"completion_tokens":-2}`: wire.ToldInvalid,
+	for told, want := range map[string]wire.Reported{
+		``: wire.ReportedPart, `null`: wire.ReportedPart, `{}`: wire.ReportedPart, `{"total_tokens":7}`: wire.ReportedPart, `{"prompt_tokens":null,"completion_tokens":2}`: wire.ReportedPart,
+		`{"prompt_tokens":1}`: wire.ReportedAll, `"many"`: wire.ReportedInvalid, `7`: wire.ReportedInvalid, `[]`: wire.ReportedInvalid, `{"prompt_tokens":null,"completion_tokens":-2}`: wire.ReportedInvalid,
 	} {
 		if _, how := readUsage([]byte(told)); how != want {
 			t.Errorf("%s: %v, want %v", told, how, want)
@@ -43,7 +43,7 @@ func TestUsageToldOrNot(t *testing.T) {
 	for _, told := range []string{`{"prompt_tokens":"3"}`, `null`} {
 		r.count([]byte(told))
 	}
-	if got, how := r.Usage(); how != wire.ToldInvalid || got != (penstock.Usage{}) {
+	if got, how := r.Usage(); how != wire.ReportedInvalid || got != (penstock.Usage{}) {
 		t.Errorf("%+v, %v", got, how)
 	}
 }
@@ -55,7 +55,7 @@ func TestUsageNeverDecreases(t *testing.T) {
 	for _, told := range []string{`{"prompt_tokens":12,"completion_tokens":1}`, `{"prompt_tokens":12,"completion_tokens":40}`, `{"prompt_tokens":0,"completion_tokens":2}`, `{"prompt_tokens":-5}`} {
 		r.count([]byte(told))
 	}
-	if got, how := r.Usage(); how != wire.ToldAll || got != (penstock.Usage{InputTokens: 12, OutputTokens: 40}) {
+	if got, how := r.Usage(); how != wire.ReportedAll || got != (penstock.Usage{InputTokens: 12, OutputTokens: 40}) {
 		t.Errorf("%+v, %v", got, how)
 	}
 }

@@ -43,11 +43,11 @@ func FuzzStream(f *testing.F, d Dialect, open func() wire.Reader) {
 
 // understood is what a reader made of a stream.
 type understood struct {
-	Parts   []wire.Part
-	Refused []string // what it said of events that are not of its protocol
-	Usage   penstock.Usage
-	Told    wire.Told
-	End     string
+	Parts    []wire.Part
+	Refused  []string // what it said of events that are not of its protocol
+	Usage    penstock.Usage
+	Reported wire.Reported
+	End      string
 }
 
 func understand(r wire.Reader, stream io.Reader) (seen understood) {
@@ -62,7 +62,7 @@ func understand(r wire.Reader, stream io.Reader) (seen understood) {
 			}
 		}
 		if err != nil {
-			seen.Usage, seen.Told = r.Usage()
+			seen.Usage, seen.Reported = r.Usage()
 			seen.End = err.Error()
 			return seen
 		}

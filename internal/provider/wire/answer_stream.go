@@ -72,7 +72,7 @@ func (ex *exchange) openStream(call *provider.Call, meta provider.Meta) (provide
 
 func (a *streamAnswer) Next() (provider.Chunk, error) {
 	if a.first == nil && a.err == nil {
-		a.ex.watch.enter(phaseIdle, a.idle)
+		a.ex.watch.start(phaseIdle, a.idle)
 		a.events.Await()
 		a.ex.watch.leave()
 	}
@@ -159,7 +159,7 @@ func (a *streamAnswer) Meta() provider.Meta {
 
 func (a *streamAnswer) Close() error {
 	if a.err == io.EOF {
-		a.ex.watch.enter(phaseIdle, drainTimeout)
+		a.ex.watch.start(phaseIdle, drainTimeout)
 		io.CopyN(io.Discard, a.ex.body, maxDrainBytes)
 	}
 	if a.err == nil {

@@ -40,10 +40,10 @@ func (w *words) read(text []byte) (Part, error) {
 	return Part{Text: string(text), Failed: bytes.HasPrefix(text, []byte(`{"error":`))}, nil
 }
 
-func (w *words) Usage() (penstock.Usage, Told) {
-	told := ToldPart
+func (w *words) Usage() (penstock.Usage, Reported) {
+	told := ReportedPart
 	if w.heard > 2 {
-		told = ToldAll
+		told = ReportedAll
 	}
 	return penstock.Usage{OutputTokens: w.heard}, told
 }
@@ -227,7 +227,7 @@ func TestIdleTimeMeasuresTheUpstreamAlone(t *testing.T) {
 func TestPlainAnswerHoldsNothing(t *testing.T) {
 	t.Parallel()
 	ex, cancelled := newExchange(t, "application/json", strings.NewReader("Hi"))
-	ex.watch.enter(phaseFirstToken, time.Hour)
+	ex.watch.start(phaseFirstToken, time.Hour)
 	if _, err := ex.receive(new(plainCall())); err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +259,7 @@ func TestFirstEventOfADeadExchange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		late := onRead{func() { pass(time.Second) }, strings.NewReader("data: Hi\n\n")}
 		ex, _ := newExchange(t, "text/event-stream", late)
-		ex.watch.enter(phaseFirstToken, time.Second)
+		ex.watch.start(phaseFirstToken, time.Second)
 		_, err := ex.receive(new(streamCall()))
 		if e := provider.AsError(err); e.Kind != provider.KindTimeout || !strings.Contains(e.Message, "first token") {
 			t.Errorf("got %v", err)

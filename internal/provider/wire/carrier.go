@@ -24,12 +24,12 @@ const (
 // watchdogs keep them.
 type carrier interface {
 	// post sends a body and returns when the headers of an answer are there. The end of ctx also ends the answer.
-	post(ctx context.Context, p *parcel) (*http.Response, error)
+	post(ctx context.Context, p *outgoing) (*http.Response, error)
 	CloseIdleConnections()
 }
 
-// parcel is what a carrier takes.
-type parcel struct {
+// outgoing is what a carrier takes.
+type outgoing struct {
 	to     *url.URL
 	header http.Header
 	body   [][]byte
@@ -83,7 +83,7 @@ func isProxied(base *url.URL) bool {
 // and a gateway's share of the time is largest.
 type direct struct{ *http1.Client }
 
-func (d direct) post(ctx context.Context, p *parcel) (*http.Response, error) {
+func (d direct) post(ctx context.Context, p *outgoing) (*http.Response, error) {
 	return d.Post(ctx, http1.Request{
 		URL: p.to, Header: p.header, Body: p.body, Connecting: p.connecting, Connected: p.connected,
 	})
@@ -96,7 +96,7 @@ type pooled struct{ *http.Transport }
 // need no URL in front of them. The URL is shared by all calls of an endpoint, which http.NewRequest would parse again
 // for each of them; nothing below changes it. The body can be read again, so that a call survives a pooled connection
 // that turns out to be dead.
-func (t *pooled) post(ctx context.Context, p *parcel) (*http.Response, error) {
+func (t *pooled) post(ctx context.Context, p *outgoing) (*http.Response, error) {
 	open := func() (io.ReadCloser, error) { return &upload{left: p.body}, nil }
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GetConn: func(string) { p.connecting() },

@@ -30,7 +30,7 @@ type secured struct {
 	first  atomic.Pointer[tls.Conn] // the connection that told it, until it is used; nil for none
 }
 
-func (s *secured) post(ctx context.Context, p *parcel) (*http.Response, error) {
+func (s *secured) post(ctx context.Context, p *outgoing) (*http.Response, error) {
 	speaks, err := s.version(ctx, p)
 	if err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func (s *secured) keep(conn *tls.Conn) {
 
 // version finds out what the server speaks, by a handshake if that is not known. Calls that come before it is known ask each for
 // itself: one that waited for another would share its bad luck.
-func (s *secured) version(ctx context.Context, p *parcel) (version, error) {
+func (s *secured) version(ctx context.Context, p *outgoing) (version, error) {
 	if known := version(s.speaks.Load()); known != versionUnknown {
 		return known, nil
 	}

@@ -47,10 +47,10 @@ func (c *Client) send(ctx context.Context, call *provider.Call, r *Request, apiK
 	setHeader(header, call)
 	r.SetHeader(header, apiKey)
 	timeouts := call.Timeouts // of the call nothing else is kept by those who wait for the answer
-	ex.resp, err = c.carrier.post(ctx, &parcel{
+	ex.resp, err = c.carrier.post(ctx, &outgoing{
 		to: to, header: header, body: r.Body,
-		connecting: func() { ex.watch.enter(phaseConnect, timeouts.Connect) },
-		connected:  func() { ex.watch.enter(phaseFirstToken, timeouts.FirstToken) },
+		connecting: func() { ex.watch.start(phaseConnect, timeouts.Connect) },
+		connected:  func() { ex.watch.start(phaseFirstToken, timeouts.FirstToken) },
 	})
 	if err != nil {
 		ex.close()

@@ -62,13 +62,13 @@ type key struct {
 	bench   time.Duration // how long it is left alone, 0 while it works
 	back    time.Time     // when it may be tried again
 	probing bool
-	doubts  int                 // calls in a row that it and all others were refused
-	doubted bool                // that is why it is left alone
-	rooms   map[string]*keyRoom // by upstream model
+	doubts  int                     // calls in a row that it and all others were refused
+	doubted bool                    // that is why it is left alone
+	rooms   map[string]*keyCapacity // by upstream model
 }
 
-// keyRoom is what a key may use of one upstream model.
-type keyRoom struct {
+// keyCapacity is what a key may use of one upstream model.
+type keyCapacity struct {
 	rests  time.Time // until
 	limits provider.RateLimits
 	at     time.Time // when they were told
@@ -77,18 +77,18 @@ type keyRoom struct {
 func newKeyring(cfg Config) *keyring {
 	k := &keyring{clock: time.Now, watch: cfg.WatchKeys, last: -1}
 	for i, secret := range cfg.secrets() {
-		k.keys = append(k.keys, &key{number: i + 1, secret: secret, rooms: make(map[string]*keyRoom)})
+		k.keys = append(k.keys, &key{number: i + 1, secret: secret, rooms: make(map[string]*keyCapacity)})
 	}
 	return k
 }
 
 // room is what a key may use of a model.
-func (k *key) room(model string) *keyRoom {
+func (k *key) room(model string) *keyCapacity {
 	if len(k.rooms) >= maxKeyModels && k.rooms[model] == nil {
 		model = ""
 	}
 	if k.rooms[model] == nil {
-		k.rooms[model] = &keyRoom{}
+		k.rooms[model] = &keyCapacity{}
 	}
 	return k.rooms[model]
 }
@@ -287,7 +287,7 @@ func (r *keyring) learn(k *key, model string, told provider.RateLimits) provider
 }
 
 // left is what an allowance is by now: whole again when it was to be reset.
-func (m *keyRoom) left(a provider.Allowance, now time.Time) provider.Allowance {
+func (m *keyCapacity) left(a provider.Allowance, now time.Time) provider.Allowance {
 	if a.HasRemaining && now.Sub(m.at) >= a.Reset {
 		a.Remaining = a.Limit
 	}

@@ -55,8 +55,8 @@ func (w *watchdog) arm(d time.Duration) {
 	}
 }
 
-// enter starts a phase and its clock. A limit of zero never expires.
-func (w *watchdog) enter(p phase, limit time.Duration) {
+// start starts a phase and its clock. A limit of zero never expires.
+func (w *watchdog) start(p phase, limit time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.expired {

@@ -36,38 +36,38 @@ type vigil struct {
 func TestWatchdog(t *testing.T) {
 	t.Parallel()
 	keep(t, []vigil{
-		{"expires", func(w *watched) { w.enter(phaseIdle, time.Second); pass(time.Second) }, phaseIdle, true},
-		{"not a moment early", func(w *watched) { w.enter(phaseIdle, time.Second); pass(time.Second - 1) }, phaseIdle, false},
-		{"no limit", func(w *watched) { w.enter(phaseConnect, 0); pass(time.Hour) }, phaseConnect, false},
-		{"left in time", func(w *watched) { w.enter(phaseIdle, time.Second); w.leave(); pass(time.Hour) }, phaseIdle, false},
+		{"expires", func(w *watched) { w.start(phaseIdle, time.Second); pass(time.Second) }, phaseIdle, true},
+		{"not a moment early", func(w *watched) { w.start(phaseIdle, time.Second); pass(time.Second - 1) }, phaseIdle, false},
+		{"no limit", func(w *watched) { w.start(phaseConnect, 0); pass(time.Hour) }, phaseConnect, false},
+		{"left in time", func(w *watched) { w.start(phaseIdle, time.Second); w.leave(); pass(time.Hour) }, phaseIdle, false},
 		{"a new phase has its own limit", func(w *watched) {
-			w.enter(phaseConnect, time.Second)
+			w.start(phaseConnect, time.Second)
 			pass(time.Second - 1)
-			w.enter(phaseFirstToken, 3*time.Second)
+			w.start(phaseFirstToken, 3*time.Second)
 			pass(3*time.Second - 1)
 		}, phaseFirstToken, false},
 		{"an unlimited phase ends a limit", func(w *watched) {
-			w.enter(phaseConnect, time.Second)
-			w.enter(phaseFirstToken, 0)
+			w.start(phaseConnect, time.Second)
+			w.start(phaseFirstToken, 0)
 			pass(time.Hour)
 		}, phaseFirstToken, false},
 		{"the later phase expires", func(w *watched) {
-			w.enter(phaseConnect, time.Second)
-			w.enter(phaseFirstToken, 2*time.Second)
+			w.start(phaseConnect, time.Second)
+			w.start(phaseFirstToken, 2*time.Second)
 			pass(2 * time.Second)
 		}, phaseFirstToken, true},
 		{"time between phases does not count", func(w *watched) {
 			for range 5 {
-				w.enter(phaseIdle, time.Second)
+				w.start(phaseIdle, time.Second)
 				pass(time.Second - 1)
 				w.leave()
 				pass(time.Hour)
 			}
 		}, phaseIdle, false},
 		{"stays expired", func(w *watched) {
-			w.enter(phaseFirstToken, time.Second)
+			w.start(phaseFirstToken, time.Second)
 			pass(time.Second)
-			w.enter(phaseIdle, time.Second)
+			w.start(phaseIdle, time.Second)
 			pass(time.Hour)
 		}, phaseFirstToken, true},
 	})
@@ -78,9 +78,9 @@ func TestWatchdogOfTheTotal(t *testing.T) {
 	keep(t, []vigil{
 		{"the total expires in a phase that has time", func(w *watched) {
 			w.begin(time.Now().Add(3 * time.Second))
-			w.enter(phaseFirstToken, 2*time.Second)
+			w.start(phaseFirstToken, 2*time.Second)
 			pass(time.Second)
-			w.enter(phaseIdle, time.Hour)
+			w.start(phaseIdle, time.Hour)
 			pass(2 * time.Second)
 		}, phaseTotal, true},
 		{"the total expires before the first phase", func(w *watched) {
@@ -89,24 +89,24 @@ func TestWatchdogOfTheTotal(t *testing.T) {
 		}, phaseTotal, true},
 		{"the total goes on between phases", func(w *watched) {
 			w.begin(time.Now().Add(time.Minute))
-			w.enter(phaseIdle, time.Second)
+			w.start(phaseIdle, time.Second)
 			w.leave()
 			pass(time.Minute)
 		}, phaseTotal, true},
 		{"and in a phase without a limit", func(w *watched) {
 			w.begin(time.Now().Add(time.Minute))
-			w.enter(phaseIdle, time.Second)
-			w.enter(phaseFirstToken, 0)
+			w.start(phaseIdle, time.Second)
+			w.start(phaseFirstToken, 0)
 			pass(time.Minute - 1)
 		}, phaseFirstToken, false},
 		{"a phase expires before the total", func(w *watched) {
 			w.begin(time.Now().Add(time.Minute))
-			w.enter(phaseIdle, time.Second)
+			w.start(phaseIdle, time.Second)
 			pass(time.Hour)
 		}, phaseIdle, true},
 		{"nothing expires once it is over", func(w *watched) {
 			w.begin(time.Now().Add(time.Minute))
-			w.enter(phaseIdle, time.Second)
+			w.start(phaseIdle, time.Second)
 			w.close()
 			pass(time.Hour)
 		}, phaseIdle, false},
@@ -137,8 +137,8 @@ func TestWatchdogIgnoresATimerThatIsLate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWatched()
-		w.enter(phaseConnect, time.Second)
-		w.enter(phaseFirstToken, time.Hour)
+		w.start(phaseConnect, time.Second)
+		w.start(phaseFirstToken, time.Hour)
 		w.expire()
 		w.leave()
 		w.expire()
@@ -156,7 +156,7 @@ func TestWatchdogUnderConcurrentUse(t *testing.T) {
 	for range 4 {
 		wg.Go(func() {
 			for range 500 {
-				w.enter(phaseIdle, time.Microsecond)
+				w.start(phaseIdle, time.Microsecond)
 				w.state()
 				w.leave()
 			}

@@ -198,25 +198,25 @@ type Reader interface {
 	// Event reads an event of a stream that has data. An error says that it is none of the protocol.
 	Event(ev sse.Event) (Part, error)
 	// Usage is what was told so far, and whether that is all of it.
-	Usage() (penstock.Usage, Told)
+	Usage() (penstock.Usage, Reported)
 	// Complaint reads an error: the body of a bad status, or what Plain or Event called failed.
 	Complaint(status int, body []byte) Complaint
 }
 
-// Told says how much of its usage an upstream told.
-type Told int
+// Reported says how much of its usage an upstream told.
+type Reported int
 
 const (
-	ToldPart    Told = iota // not all of it, or nothing
-	ToldAll                 // all of it
-	ToldInvalid             // invalid counts: they are as good as not told, and worth a note
+	ReportedPart    Reported = iota // not all of it, or nothing
+	ReportedAll                     // all of it
+	ReportedInvalid                 // invalid counts: they are as good as not told, and worth a note
 )
 
 // tell puts the usage that a reader has read on an answer.
 func tell(meta *provider.Meta, r Reader) {
-	var told Told
+	var told Reported
 	meta.Usage, told = r.Usage()
-	meta.UsageKnown, meta.UsageInvalid = told == ToldAll, told == ToldInvalid
+	meta.UsageKnown, meta.UsageInvalid = told == ReportedAll, told == ReportedInvalid
 }
 
 // Part is what a Reader understood of a part of an answer.

@@ -14,7 +14,7 @@ func TestAuditAddsUpBudgets(t *testing.T) {
 	for name, damage := range map[string]struct{ sql, problem string }{
 		"money spent that nobody booked": {`UPDATE budgets SET settled_nano_usd = settled_nano_usd + 1`, "budget's settled differs"},
 		"money held for nothing":         {`UPDATE budgets SET held_nano_usd = held_nano_usd + 1`, "budget's held differs"},
-		"a hold that is gone":            {`DELETE FROM holds`, "budget's held differs"},
+		"a hold that is gone":            {`DELETE FROM budget_allowances`, "budget's held differs"},
 		"an entry that is gone":          {`DELETE FROM ledger WHERE kind = 'reserve'`, "budget's held differs"},
 		"a budget that is gone":          {`DELETE FROM budgets`, "entries count against a budget that is not there"},
 	} {
@@ -33,7 +33,7 @@ func TestAuditAddsUpBudgets(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := h.Hold(t.Context(), "acme", store.HoldOrder{Lease: lease, Wants: []store.HoldWant{{Account: a, Need: 10, Want: 10}}}); err != nil {
+			if _, err := h.Hold(t.Context(), "acme", store.BudgetDraw{Lease: lease, Wants: []store.BudgetWant{{Account: a, Need: 10, Want: 10}}}); err != nil {
 				t.Fatal(err)
 			}
 			h.findsDamage(damage.sql, damage.problem)

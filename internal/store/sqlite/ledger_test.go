@@ -71,7 +71,7 @@ func TestAuditFindsWhatIsChanged(t *testing.T) {
 }
 
 // The audit finds entries that were moved to another day, target or price, whether the items that they are about lie in
-// a harvest or have rows. Once those are deleted, nothing is left to compare with and nothing is found.
+// a result group or have rows. Once those are deleted, nothing is left to compare with and nothing is found.
 func TestAuditComparesOutcomes(t *testing.T) {
 	t.Parallel()
 	const differs, forfeit = "job's entries have another target, price or time than its outcomes: ", "item's forfeit has another target, price or time"
@@ -87,7 +87,7 @@ func TestAuditComparesOutcomes(t *testing.T) {
 		"another key": {`UPDATE ledger SET key = 'x:' || key, ` + day + ` WHERE kind = 'settle'`,
 			"job's settlement is under another key than its own"},
 	} {
-		for place, result := range map[string][]byte{"harvest": []byte("{}"), "rows": bulky()} {
+		for place, result := range map[string][]byte{"result group": []byte("{}"), "rows": bulky()} {
 			t.Run(name+" in "+place, func(t *testing.T) {
 				t.Parallel()
 				h := newHouse(t)

@@ -28,18 +28,18 @@ type house struct {
 	t      *testing.T
 	engine *sqlite.Engine
 	codec  *payload.Codec
-	blobs  *shelf
+	blobs  *modelQueue
 	ids    penstock.IDs
 }
 
-// shelf is the blob directory, with deletions that can be made to fail.
-type shelf struct {
+// modelQueue is the blob directory, with deletions that can be made to fail.
+type modelQueue struct {
 	blob.Store
 	root     string
 	onDelete func(name string) error
 }
 
-func (s *shelf) Delete(ctx context.Context, name string) error {
+func (s *modelQueue) Delete(ctx context.Context, name string) error {
 	if s.onDelete != nil {
 		if err := s.onDelete(name); err != nil {
 			return err
@@ -82,7 +82,7 @@ func newHouse(t *testing.T) *house {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &house{t: t, engine: engine, codec: codec, blobs: &shelf{Store: directory, root: root}}
+	h := &house{t: t, engine: engine, codec: codec, blobs: &modelQueue{Store: directory, root: root}}
 	if h.Store, err = sqlstore.New(t.Context(), engine, codec, h.blobs); err != nil {
 		t.Fatal(err)
 	}
@@ -314,24 +314,24 @@ func TestClaimWithoutBits(t *testing.T) {
 	}
 }
 
-// TestAuditSeesIntoHarvests holds that the books are wrong once a harvest tells something else than its row, or than
+// TestAuditSeesIntoResultGroups holds that the books are wrong once a result group tells something else than its row, or than
 // what is elsewhere.
-func TestAuditSeesIntoHarvests(t *testing.T) {
+func TestAuditSeesIntoResultGroups(t *testing.T) {
 	t.Parallel()
-	const differs, twice = "harvest differs from what it says it is: ", "item is in a harvest and elsewhere: "
+	const differs, twice = "result group differs from what it says it is: ", "item is in a result group and elsewhere: "
 	for name, damage := range map[string]struct{ sql, problem string }{
-		"another cost":          {`UPDATE harvests SET cost_nano_usd = cost_nano_usd + 1`, "job's settlements differ from its outcomes"},
-		"another reservation":   {`UPDATE harvests SET reserved_nano_usd = reserved_nano_usd - 1`, differs},
-		"other tokens":          {`UPDATE harvests SET output_tokens = output_tokens + 1`, differs},
-		"more items":            {`UPDATE harvests SET items = items + 1`, differs},
-		"other indexes":         {`UPDATE harvests SET min_n = min_n + 1`, differs},
-		"a result cut off":      {`UPDATE harvests SET results = substr(results, 1, length(results) - 1)`, differs},
-		"facts cut off":         {`UPDATE harvests SET facts = substr(facts, 1, length(facts) - 1)`, differs},
-		"facts of another kind": {`UPDATE harvests SET facts = x'07' || substr(facts, 2)`, differs},
-		"a harvest lost":        {`DELETE FROM harvests`, "job's items are lost, or in two places"},
-		"a number used twice":   {`UPDATE harvests SET last_seq = last_seq + 1`, "job's event numbers have gaps or repeat"},
+		"another cost":          {`UPDATE result_groups SET cost_nano_usd = cost_nano_usd + 1`, "job's settlements differ from its outcomes"},
+		"another reservation":   {`UPDATE result_groups SET reserved_nano_usd = reserved_nano_usd - 1`, differs},
+		"other tokens":          {`UPDATE result_groups SET output_tokens = output_tokens + 1`, differs},
+		"more items":            {`UPDATE result_groups SET items = items + 1`, differs},
+		"other indexes":         {`UPDATE result_groups SET min_n = min_n + 1`, differs},
+		"a result cut off":      {`UPDATE result_groups SET results = substr(results, 1, length(results) - 1)`, differs},
+		"facts cut off":         {`UPDATE result_groups SET facts = substr(facts, 1, length(facts) - 1)`, differs},
+		"facts of another kind": {`UPDATE result_groups SET facts = x'07' || substr(facts, 2)`, differs},
+		"a result group lost":   {`DELETE FROM result_groups`, "job's items are lost, or in two places"},
+		"a number used twice":   {`UPDATE result_groups SET last_seq = last_seq + 1`, "job's event numbers have gaps or repeat"},
 		"a row beside it": {`INSERT INTO items (id, job_id, tenant_id, n, custom_id, status, estimate_tokens, input_bytes, reserved_nano_usd)
-			SELECT '{item 1}', job_id, tenant_id, 1, '', 'succeeded', 0, 0, 0 FROM harvests`, twice},
+			SELECT '{item 1}', job_id, tenant_id, 1, '', 'succeeded', 0, 0, 0 FROM result_groups`, twice},
 		"still in line": {`INSERT INTO ready SELECT lane, tenant_id, model, deadline, id, 1, 1, 0, '', 0, 0 FROM jobs`, twice},
 		"still claimed": {`INSERT INTO claims (id, job_id, tenant_id, process_id, epoch, open, items) SELECT 'x', id, tenant_id, 'p', 1, 1, '[2]' FROM jobs`, twice},
 		"ended under its claim": {`INSERT INTO claims (id, job_id, tenant_id, process_id, epoch, open, items, ended)

@@ -147,7 +147,7 @@ func (r rows) Scan(dest ...any) error {
 }
 
 // bytesOf keeps bytes as the driver has copied them out of SQLite's memory, which it does for each value. The library would
-// copy them once more, and a bundle has a hundred thousand.
+// copy them once more, and an input group has a hundred thousand.
 type bytesOf []byte
 
 // Scan implements sql.Scanner.

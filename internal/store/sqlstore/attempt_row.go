@@ -43,11 +43,11 @@ func findAttempts(ctx context.Context, tx Tx, tenant penstock.TenantID, subject 
 	if as = append(as, last...); err != nil || len(as) > 0 {
 		return as, err
 	}
-	return reapedAttempt(ctx, tx, tenant, subject)
+	return groupedAttempt(ctx, tx, tenant, subject)
 }
 
-// reapedAttempt is the only attempt at an item that lies in a harvest.
-func reapedAttempt(ctx context.Context, tx Tx, tenant penstock.TenantID, subject penstock.ID) ([]penstock.Attempt, error) {
+// groupedAttempt is the only attempt at an item that lies in a result group.
+func groupedAttempt(ctx context.Context, tx Tx, tenant penstock.TenantID, subject penstock.ID) ([]penstock.Attempt, error) {
 	job, n, err := jobOfItem(ctx, tx, tenant, subject)
 	if penstock.ErrorCode(err) == penstock.CodeNotFound {
 		return nil, nil // nothing of that name, or a request
@@ -55,7 +55,7 @@ func reapedAttempt(ctx context.Context, tx Tx, tenant penstock.TenantID, subject
 	if err != nil {
 		return nil, err
 	}
-	found, err := findReaped(ctx, tx, job.ID, []int{n})
+	found, err := findGrouped(ctx, tx, job.ID, []int{n})
 	if err != nil || found[n] == nil {
 		return nil, err
 	}

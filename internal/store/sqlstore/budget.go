@@ -97,13 +97,13 @@ func reserveSplit(ctx context.Context, tx Tx, j *penstock.Job, split store.Split
 }
 
 // payers locks the budgets that a job's next items are paid from, and returns them in the order of their ids.
-func payers(ctx context.Context, tx Tx, j *penstock.Job, split store.Split) (paid []penstock.ID, p purse, err error) {
+func payers(ctx context.Context, tx Tx, j *penstock.Job, split store.Split) (paid []penstock.ID, p lockedBudgets, err error) {
 	if split.AsBefore {
 		paid = j.BudgetsOf(split.From)
 		p, err = lockBudgets(ctx, tx, slices.Clone(paid))
 		return paid, p, err
 	}
-	p = purse{}
+	p = lockedBudgets{}
 	for _, a := range split.Accounts {
 		b, err := openAccount(ctx, tx, j.Tenant, a)
 		if err != nil {
@@ -140,12 +140,12 @@ func readStretches(column string) (paid []penstock.Stretch, err error) {
 // budgets are those that the item is paid from.
 func (r itemInJob) budgets() []penstock.ID { return r.job.BudgetsOf(r.Index) }
 
-// purse is the budgets that the jobs of a group are paid from, locked. Transitions move them in memory; save
+// lockedBudgets is the budgets that the jobs of a group are paid from, locked. Transitions move them in memory; save
 // writes each once.
-type purse map[penstock.ID]*store.Balance
+type lockedBudgets map[penstock.ID]*store.Balance
 
-// lockPurse locks the budgets of jobs.
-func lockPurse(ctx context.Context, tx Tx, jobs map[penstock.ID]*penstock.Job) (purse, error) {
+// lockJobBudgets locks the budgets of jobs.
+func lockJobBudgets(ctx context.Context, tx Tx, jobs map[penstock.ID]*penstock.Job) (lockedBudgets, error) {
 	var ids []penstock.ID
 	for _, j := range jobs {
 		for _, s := range j.Paid {
@@ -155,12 +155,12 @@ func lockPurse(ctx context.Context, tx Tx, jobs map[penstock.ID]*penstock.Job) (
 	return lockBudgets(ctx, tx, ids)
 }
 
-func lockBudgets(ctx context.Context, tx Tx, ids []penstock.ID) (purse, error) {
+func lockBudgets(ctx context.Context, tx Tx, ids []penstock.ID) (lockedBudgets, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	slices.Sort(ids)
-	p := purse{}
+	p := lockedBudgets{}
 	err := tx.QueryIn(ctx, IDQuery{IDs: plain(slices.Compact(ids)), SQL: `SELECT id, limit_nano_usd, settled_nano_usd, held_nano_usd, hard = 1, exceeded_at
 		FROM budgets WHERE id = /*pg ANY */($1) /*pg ORDER BY id FOR UPDATE */`}, func(row Row) error {
 		var id penstock.ID
@@ -175,7 +175,7 @@ func lockBudgets(ctx context.Context, tx Tx, ids []penstock.ID) (purse, error) {
 }
 
 // move books money in every budget of a list.
-func (p purse) move(ids []penstock.ID, freed, spent penstock.NanoUSD) {
+func (p lockedBudgets) move(ids []penstock.ID, freed, spent penstock.NanoUSD) {
 	for _, id := range ids {
 		if b := p[id]; b != nil {
 			b.Spend(freed, spent)
@@ -185,11 +185,11 @@ func (p purse) move(ids []penstock.ID, freed, spent penstock.NanoUSD) {
 
 // affords says whether what is set aside for a job's open items is within every hard budget, after what was
 // spent: only then may another attempt be made.
-func (p purse) affords(ids []penstock.ID) bool {
+func (p lockedBudgets) affords(ids []penstock.ID) bool {
 	return !slices.ContainsFunc(ids, func(id penstock.ID) bool { b := p[id]; return b != nil && b.Hard && b.Over() })
 }
 
-func (p purse) save(ctx context.Context, tx Tx) error {
+func (p lockedBudgets) save(ctx context.Context, tx Tx) error {
 	for _, id := range slices.Sorted(maps.Keys(p)) {
 		if err := tx.Put(ctx, saveBudget, id, p[id].Settled, p[id].Held); err != nil {
 			return err
@@ -213,7 +213,7 @@ func (r itemInJob) forfeit(ctx context.Context, tx Tx, f store.Finish, amount pe
 	if amount == 0 {
 		return nil
 	}
-	r.purse.move(r.budgets(), 0, amount)
+	r.lockedBudgets.move(r.budgets(), 0, amount)
 	return bookOnce(ctx, tx, penstock.LedgerEntry{
 		Key: forfeitKey(f.Item, f.Fence), Tenant: f.Tenant, Kind: penstock.EntryForfeit, Subject: f.Item, Job: f.Job,
 		Target: f.Target, Cost: amount, PriceVersion: f.PriceVersion, Origin: r.job.Origin(r.Index),
@@ -221,14 +221,14 @@ func (r itemInJob) forfeit(ctx context.Context, tx Tx, f store.Finish, amount pe
 }
 
 // Hold implements store.Budgets.
-func (s *Store) Hold(ctx context.Context, tenant penstock.TenantID, o store.HoldOrder) (grants []store.HoldGrant, err error) {
-	err = s.write(ctx, "hold", func(tx Tx) error {
-		grants = make([]store.HoldGrant, len(o.Wants))
+func (s *Store) Hold(ctx context.Context, tenant penstock.TenantID, o store.BudgetDraw) (grants []store.BudgetGrant, err error) {
+	err = s.write(ctx, "draw_budget", func(tx Tx) error {
+		grants = make([]store.BudgetGrant, len(o.Wants))
 		if err := requireLease(ctx, tx, o.Lease); err != nil {
 			return err
 		}
 		for i, w := range o.Wants {
-			if grants[i], err = hold(ctx, tx, tenant, holdFor{o.Lease, w}); err != nil {
+			if grants[i], err = drawBudget(ctx, tx, tenant, drawFor{o.Lease, w}); err != nil {
 				return err
 			}
 		}
@@ -237,12 +237,12 @@ func (s *Store) Hold(ctx context.Context, tenant penstock.TenantID, o store.Hold
 	return grants, err
 }
 
-type holdFor struct {
+type drawFor struct {
 	store.Lease
-	store.HoldWant
+	store.BudgetWant
 }
 
-func hold(ctx context.Context, tx Tx, tenant penstock.TenantID, w holdFor) (g store.HoldGrant, err error) {
+func drawBudget(ctx context.Context, tx Tx, tenant penstock.TenantID, w drawFor) (g store.BudgetGrant, err error) {
 	if g.Balance, err = openAccount(ctx, tx, tenant, w.Account); err != nil {
 		return g, err
 	}
@@ -254,8 +254,8 @@ func hold(ctx context.Context, tx Tx, tenant penstock.TenantID, w holdFor) (g st
 	if err := tx.Put(ctx, saveBudget, id, g.Balance.Settled, g.Balance.Held); err != nil {
 		return g, err
 	}
-	return g, tx.Do(ctx, `INSERT INTO holds (budget_id, process_id, epoch, amount_nano_usd, tenant_id) VALUES ($1, $2, $3, $4, $5)
-		ON CONFLICT (budget_id, process_id, epoch) DO UPDATE SET amount_nano_usd = holds.amount_nano_usd + excluded.amount_nano_usd`,
+	return g, tx.Do(ctx, `INSERT INTO budget_allowances (budget_id, process_id, epoch, amount_nano_usd, tenant_id) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT (budget_id, process_id, epoch) DO UPDATE SET amount_nano_usd = budget_allowances.amount_nano_usd + excluded.amount_nano_usd`,
 		id, w.Process, w.Epoch, g.Amount, tenant)
 }
 
@@ -269,9 +269,9 @@ func requireLease(ctx context.Context, tx Tx, l store.Lease) error {
 	return err
 }
 
-// ReturnHolds implements store.Budgets.
-func (s *Store) ReturnHolds(ctx context.Context, l store.Lease, returns []store.HoldReturn) error {
-	return s.write(ctx, "return_holds", func(tx Tx) error {
+// ReturnBudgets implements store.Budgets.
+func (s *Store) ReturnBudgets(ctx context.Context, l store.Lease, returns []store.BudgetReturn) error {
+	return s.write(ctx, "return_budgets", func(tx Tx) error {
 		ids := make([]penstock.ID, len(returns))
 		for i, r := range returns {
 			ids[i] = r.Budget
@@ -282,7 +282,7 @@ func (s *Store) ReturnHolds(ctx context.Context, l store.Lease, returns []store.
 		}
 		for _, r := range returns {
 			// A hold that was forfeit is counted as spent already.
-			n, err := tx.Exec(ctx, `UPDATE holds SET amount_nano_usd = amount_nano_usd - $4, returns = $5
+			n, err := tx.Exec(ctx, `UPDATE budget_allowances SET amount_nano_usd = amount_nano_usd - $4, returns = $5
 				WHERE budget_id = $1 AND process_id = $2 AND epoch = $3 AND amount_nano_usd >= $4 AND returns < $5`,
 				r.Budget, l.Process, l.Epoch, r.Amount, r.Number)
 			if err != nil {
@@ -296,35 +296,35 @@ func (s *Store) ReturnHolds(ctx context.Context, l store.Lease, returns []store.
 	})
 }
 
-// tills are what processes hold of budgets, while calls are charged to them. The budgets are locked, and so is
+// heldAmounts are what processes hold of budgets, while calls are charged to them. The budgets are locked, and so is
 // what is held of them.
-type tills struct {
-	purse
-	held map[tillKey]*penstock.NanoUSD // nil for what is not held any more
+type heldAmounts struct {
+	lockedBudgets
+	held map[heldKey]*penstock.NanoUSD // nil for what is not held any more
 }
 
-type tillKey struct {
+type heldKey struct {
 	budget penstock.ID
 	lease  store.Lease
 }
 
-// lockTills locks the budgets that calls were paid from.
-func lockTills(ctx context.Context, tx Tx, rs []penstock.Request) (t tills, err error) {
+// lockHeld locks the budgets that calls were paid from.
+func lockHeld(ctx context.Context, tx Tx, rs []penstock.Request) (t heldAmounts, err error) {
 	var ids []penstock.ID
 	for _, r := range rs {
-		ids = append(ids, r.Holding.Budgets...)
+		ids = append(ids, r.Funding.Budgets...)
 	}
-	t.held = map[tillKey]*penstock.NanoUSD{}
-	t.purse, err = lockBudgets(ctx, tx, ids)
+	t.held = map[heldKey]*penstock.NanoUSD{}
+	t.lockedBudgets, err = lockBudgets(ctx, tx, ids)
 	return t, err
 }
 
 // find looks up what a lease holds of a budget, once.
-func (t tills) find(ctx context.Context, tx Tx, of tillKey) (*penstock.NanoUSD, error) {
+func (t heldAmounts) find(ctx context.Context, tx Tx, of heldKey) (*penstock.NanoUSD, error) {
 	if held, known := t.held[of]; known {
 		return held, nil
 	}
-	amount, ok, err := queryOne(ctx, tx, sqlf(`SELECT amount_nano_usd FROM holds WHERE budget_id = $1 AND process_id = $2 AND epoch = $3`,
+	amount, ok, err := queryOne(ctx, tx, sqlf(`SELECT amount_nano_usd FROM budget_allowances WHERE budget_id = $1 AND process_id = $2 AND epoch = $3`,
 		of.budget, of.lease.Process, of.lease.Epoch), func(row Row) (n penstock.NanoUSD, err error) { return n, row.Scan(&n) })
 	if err != nil {
 		return nil, err
@@ -338,10 +338,10 @@ func (t tills) find(ctx context.Context, tx Tx, of tillKey) (*penstock.NanoUSD, 
 
 // charge moves what a call spent from what its process held to what is settled. It returns the budgets that the
 // call counts against now: what was forfeit meanwhile counts already.
-func (t tills) charge(ctx context.Context, tx Tx, r penstock.Request) (charged []penstock.ID, err error) {
+func (t heldAmounts) charge(ctx context.Context, tx Tx, r penstock.Request) (charged []penstock.ID, err error) {
 	spent := r.Cost.Plus(r.Forfeit)
-	for _, id := range r.Holding.Budgets {
-		held, err := t.find(ctx, tx, tillKey{id, store.Lease{Process: r.Holding.Process, Epoch: r.Holding.Epoch}})
+	for _, id := range r.Funding.Budgets {
+		held, err := t.find(ctx, tx, heldKey{id, store.Lease{Process: r.Funding.Process, Epoch: r.Funding.Epoch}})
 		if err != nil {
 			return nil, err
 		}
@@ -356,62 +356,62 @@ func (t tills) charge(ctx context.Context, tx Tx, r penstock.Request) (charged [
 	return charged, nil
 }
 
-func (t tills) save(ctx context.Context, tx Tx) error {
+func (t heldAmounts) save(ctx context.Context, tx Tx) error {
 	for of, held := range t.held {
 		if held == nil {
 			continue
 		}
-		err := tx.Do(ctx, `UPDATE holds SET amount_nano_usd = $4 WHERE budget_id = $1 AND process_id = $2 AND epoch = $3`,
+		err := tx.Do(ctx, `UPDATE budget_allowances SET amount_nano_usd = $4 WHERE budget_id = $1 AND process_id = $2 AND epoch = $3`,
 			of.budget, of.lease.Process, of.lease.Epoch, *held)
 		if err != nil {
 			return err
 		}
 	}
-	return t.purse.save(ctx, tx)
+	return t.lockedBudgets.save(ctx, tx)
 }
 
-// lostHold is what a process held that is gone.
-type lostHold struct {
+// lostFunding is what a process held that is gone.
+type lostFunding struct {
 	budget penstock.ID
 	lease  store.Lease
 	amount penstock.NanoUSD
 	tenant penstock.TenantID
 }
 
-// lostHolds finds holds of leases that ended.
-func lostHolds(tx Tx, limit int) query {
-	return sqlf(`SELECT h.budget_id, h.process_id, h.epoch, h.amount_nano_usd, h.tenant_id FROM holds h
+// lostFundings finds holds of leases that ended.
+func lostFundings(tx Tx, limit int) query {
+	return sqlf(`SELECT h.budget_id, h.process_id, h.epoch, h.amount_nano_usd, h.tenant_id FROM budget_allowances h
 		LEFT JOIN leases l ON l.process_id = h.process_id
 		WHERE l.process_id IS NULL OR l.epoch <> h.epoch OR l.expires_at <= $1
 		ORDER BY h.budget_id, h.process_id, h.epoch LIMIT $2`, micros(tx.Now()), limit)
 }
 
-func scanLostHold(row Row) (h lostHold, err error) {
+func scanLostFunding(row Row) (h lostFunding, err error) {
 	return h, row.Scan(&h.budget, &h.lease.Process, &h.lease.Epoch, &h.amount, &h.tenant)
 }
 
-// ForfeitHolds implements store.Budgets.
-func (s *Store) ForfeitHolds(ctx context.Context, limit int) (step store.Step, err error) {
+// ForfeitBudgets implements store.Budgets.
+func (s *Store) ForfeitBudgets(ctx context.Context, limit int) (step store.Step, err error) {
 	// Nearly always there is none; a write transaction, which costs a disk flush, is only begun when there is.
-	var lost []lostHold
+	var lost []lostFunding
 	look := func(tx Tx) error {
-		lost, err = queryAll(ctx, tx, lostHolds(tx, limit), scanLostHold)
+		lost, err = queryAll(ctx, tx, lostFundings(tx, limit), scanLostFunding)
 		return err
 	}
 	if err := s.read(ctx, look); err != nil || len(lost) == 0 {
 		return store.Step{}, err
 	}
-	err = s.write(ctx, "forfeit_holds", func(tx Tx) error {
+	err = s.write(ctx, "forfeit_budgets", func(tx Tx) error {
 		if err := look(tx); err != nil {
 			return err
 		}
 		step = store.Step{Items: len(lost), More: len(lost) == limit}
-		return forfeitHolds(ctx, tx, lost)
+		return forfeitBudgets(ctx, tx, lost)
 	})
 	return committed(step, err)
 }
 
-func forfeitHolds(ctx context.Context, tx Tx, lost []lostHold) error {
+func forfeitBudgets(ctx context.Context, tx Tx, lost []lostFunding) error {
 	ids := make([]penstock.ID, len(lost))
 	for i, h := range lost {
 		ids[i] = h.budget
@@ -422,7 +422,7 @@ func forfeitHolds(ctx context.Context, tx Tx, lost []lostHold) error {
 	}
 	for _, h := range lost {
 		// The lock may have made us wait while the process booked some of it after all: take what is left.
-		left, found, err := queryOne(ctx, tx, sqlf(`DELETE FROM holds WHERE budget_id = $1 AND process_id = $2 AND epoch = $3 RETURNING amount_nano_usd`,
+		left, found, err := queryOne(ctx, tx, sqlf(`DELETE FROM budget_allowances WHERE budget_id = $1 AND process_id = $2 AND epoch = $3 RETURNING amount_nano_usd`,
 			h.budget, h.lease.Process, h.lease.Epoch), func(row Row) (n penstock.NanoUSD, err error) { return n, row.Scan(&n) })
 		if err != nil {
 			return err
@@ -432,7 +432,7 @@ func forfeitHolds(ctx context.Context, tx Tx, lost []lostHold) error {
 		}
 		p.move([]penstock.ID{h.budget}, left, left)
 		err = bookOnce(ctx, tx, penstock.LedgerEntry{
-			Key: holdKey(h), Tenant: h.tenant, Kind: penstock.EntryForfeit, Cost: left, Origin: penstock.Origin{Budgets: []penstock.ID{h.budget}},
+			Key: fundingKey(h), Tenant: h.tenant, Kind: penstock.EntryForfeit, Cost: left, Origin: penstock.Origin{Budgets: []penstock.ID{h.budget}},
 		})
 		if err != nil {
 			return err

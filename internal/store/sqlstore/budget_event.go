@@ -10,8 +10,8 @@ import (
 	"penstock/internal/store"
 )
 
-// budgetNews is what a message says of a budget.
-type budgetNews struct {
+// budgetEvents is what a message says of a budget.
+type budgetEvents struct {
 	Key      *string          `json:"key"`
 	Model    *string          `json:"model"`
 	Period   penstock.Period  `json:"period"`
@@ -44,12 +44,12 @@ func tellExceeded(ctx context.Context, tx Tx, id penstock.ID, b *store.Balance) 
 	}
 	var ids penstock.IDs
 	event := ids.New(tx.Now())
-	news := budgetNews{Key: orNull(a.Key), Model: orNull(a.Model), Period: a.Period, LimitUSD: b.Limit, SpentUSD: b.Settled}
+	outboxEvents := budgetEvents{Key: orNull(a.Key), Model: orNull(a.Model), Period: a.Period, LimitUSD: b.Limit, SpentUSD: b.Settled}
 	if !a.Start.IsZero() {
-		news.StartsAt = &a.Start
+		outboxEvents.StartsAt = &a.Start
 	}
 	body, err := encodeMessage(message{
-		ID: penstock.ViewEvent.Format(event), Type: penstock.EventBudgetExceeded, CreatedAt: tx.Now().UTC().Truncate(time.Microsecond), Data: news,
+		ID: penstock.ViewEvent.Format(event), Type: penstock.EventBudgetExceeded, CreatedAt: tx.Now().UTC().Truncate(time.Microsecond), Data: outboxEvents,
 	})
 	if err != nil {
 		return err

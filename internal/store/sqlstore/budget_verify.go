@@ -15,7 +15,7 @@ import (
 // budgets there are.
 func auditBudgets(ctx context.Context, tx Tx) ([]string, error) {
 	books := balances{}
-	for _, add := range []func(context.Context, Tx) error{books.addLedger, books.addOpenItems, books.addHolds} {
+	for _, add := range []func(context.Context, Tx) error{books.addLedger, books.addOpenItems, books.addFundings} {
 		if err := add(ctx, tx); err != nil {
 			return nil, fmt.Errorf("adding up budgets: %w", err)
 		}
@@ -95,9 +95,9 @@ func (b balances) addOpenItems(ctx context.Context, tx Tx) error {
 	}))
 }
 
-// addHolds adds what processes withdrew ahead of calls.
-func (b balances) addHolds(ctx context.Context, tx Tx) error {
-	return tx.Ask(ctx, ask(sqlf(`SELECT budget_id, amount_nano_usd FROM holds`), func(row Row) error {
+// addFundings adds what processes withdrew ahead of calls.
+func (b balances) addFundings(ctx context.Context, tx Tx) error {
+	return tx.Ask(ctx, ask(sqlf(`SELECT budget_id, amount_nano_usd FROM budget_allowances`), func(row Row) error {
 		var id penstock.ID
 		var amount penstock.NanoUSD
 		err := row.Scan(&id, &amount)

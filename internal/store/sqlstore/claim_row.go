@@ -174,8 +174,8 @@ func newClaims(from *penstock.IDs, now time.Time) *claimIDs { return &claimIDs{f
 // apart is the id of the rows that hold items with rows of their own, however many.
 func (c *claimIDs) apart() penstock.ID { return c.at(0) }
 
-// bundled is the id of a job's rows for items without rows, of which each holds claimPlaces.
-func (c *claimIDs) bundled(nth int) penstock.ID { return c.at(1 + nth/claimPlaces) }
+// groupedInput is the id of a job's rows for items without rows, of which each holds claimPlaces.
+func (c *claimIDs) groupedInput(nth int) penstock.ID { return c.at(1 + nth/claimPlaces) }
 
 func (c *claimIDs) at(i int) penstock.ID {
 	for len(c.made) <= i {
@@ -186,23 +186,23 @@ func (c *claimIDs) at(i int) penstock.ID {
 
 // claimRows is what a claim takes, gathered into rows.
 type claimRows struct {
-	ids     *claimIDs
-	target  func(penstock.ID) string // at which capacity was taken for an item; nil when nobody knows
-	rows    map[claimKey]*heldClaim
-	items   map[penstock.ID]int // by job, all that are taken
-	bundled map[penstock.ID]int // by job, those without rows
+	ids          *claimIDs
+	target       func(penstock.ID) string // at which capacity was taken for an item; nil when nobody knows
+	rows         map[claimKey]*heldClaim
+	items        map[penstock.ID]int // by job, all that are taken
+	groupedInput map[penstock.ID]int // by job, those without rows
 }
 
 func newClaimRows(ids *claimIDs) *claimRows {
-	return &claimRows{ids: ids, rows: map[claimKey]*heldClaim{}, items: map[penstock.ID]int{}, bundled: map[penstock.ID]int{}}
+	return &claimRows{ids: ids, rows: map[claimKey]*heldClaim{}, items: map[penstock.ID]int{}, groupedInput: map[penstock.ID]int{}}
 }
 
 // take gives an item its place in the claim.
 func (h *claimRows) take(j *penstock.Job, c *store.Claimed, kept keptHow) {
 	id := h.ids.apart()
-	if kept == keptInBundle {
-		id = h.ids.bundled(h.bundled[j.ID])
-		h.bundled[j.ID]++
+	if kept == keptInGroup {
+		id = h.ids.groupedInput(h.groupedInput[j.ID])
+		h.groupedInput[j.ID]++
 	}
 	h.items[j.ID]++
 	of := claimKey{j.ID, id}
@@ -215,7 +215,7 @@ func (h *claimRows) take(j *penstock.Job, c *store.Claimed, kept keptHow) {
 	if h.target != nil {
 		row.addTarget(h.target(c.Item))
 	}
-	if c.Claim = id; kept == keptInBundle {
+	if c.Claim = id; kept == keptInGroup {
 		c.Place = len(row.ns)
 	}
 }
@@ -224,8 +224,8 @@ func (h *claimRows) take(j *penstock.Job, c *store.Claimed, kept keptHow) {
 type keptHow int
 
 const (
-	keptInBundle keptHow = iota // nothing happened to it yet
-	keptApart                   // by a row of its own
+	keptInGroup keptHow = iota // nothing happened to it yet
+	keptApart                  // by a row of its own
 )
 
 func (h *claimRows) insert(ctx context.Context, tx Tx, l store.Lease) error {

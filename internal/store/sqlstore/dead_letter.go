@@ -11,11 +11,11 @@ import (
 // A row of dead_letters is an item that did not succeed: open as long as it is a dead letter, and then
 // with what became of it. Items that were cancelled or expired have no row until they are retried.
 //
-// openLetters is the condition on the open ones that a filter selects; letterArgs are its arguments,
+// openDeadLetters is the condition on the open ones that a filter selects; deadLetterArgs are its arguments,
 // $1 to $9. It is one text for every filter, so that statements can be kept prepared. The range of item
 // ids is what the index serves: the items of a job are one. Of a large job that was deleted letters may be
 // left for a while; they do not count.
-const openLetters = `d.tenant_id = $1 AND d.resolved_at = 0 AND d.item_id > $2 AND d.item_id <= $3
+const openDeadLetters = `d.tenant_id = $1 AND d.resolved_at = 0 AND d.item_id > $2 AND d.item_id <= $3
 	AND ($4 = '' OR d.model = $4) AND ($5 = '' OR d.error_code = $5) AND ($6 = '' OR d.error_kind = $6)
 	AND ($7 = '' OR d.fingerprint = $7) AND d.created_at > $8 AND d.created_at <= $9
 	AND EXISTS (SELECT 1 FROM jobs j WHERE j.id = d.job_id)`
@@ -23,7 +23,7 @@ const openLetters = `d.tenant_id = $1 AND d.resolved_at = 0 AND d.item_id > $2 A
 // lastItem is the number of the last item that a job can have.
 const lastItem = 1<<32 - 2
 
-func letterArgs(tenant penstock.TenantID, f store.DeadLetterFilter, after penstock.ID) []any {
+func deadLetterArgs(tenant penstock.TenantID, f store.DeadLetterFilter, after penstock.ID) []any {
 	last := penstock.ID("~") // behind every id
 	if f.Job != "" {
 		after, last = max(after, f.Job), penstock.ItemID(f.Job, lastItem)
@@ -36,18 +36,18 @@ func letterArgs(tenant penstock.TenantID, f store.DeadLetterFilter, after pensto
 		micros(f.CreatedAfter), until}
 }
 
-const letterColumns = `d.item_id, d.job_id, d.model, d.error_code, d.error_kind, i.error_message, d.fingerprint, d.created_at`
+const deadLetterColumns = `d.item_id, d.job_id, d.model, d.error_code, d.error_kind, i.error_message, d.fingerprint, d.created_at`
 
-func letterDest(d *store.DeadLetter, created *int64) []any {
+func deadLetterDest(d *store.DeadLetter, created *int64) []any {
 	return []any{&d.Item, &d.Job, &d.Model, &d.Code, &d.Kind, &d.Message, &d.Fingerprint, created}
 }
 
 // DeadLetters implements store.Retries.
 func (s *Store) DeadLetters(ctx context.Context, tenant penstock.TenantID, p store.DeadLetterPage) (ds []store.DeadLetter, err error) {
 	err = s.read(ctx, func(tx Tx) error {
-		ds, err = queryAll(ctx, tx, sqlf(`SELECT `+letterColumns+` FROM dead_letters d JOIN items i ON i.id = d.item_id
-			WHERE `+openLetters+` ORDER BY d.item_id LIMIT $10`,
-			append(letterArgs(tenant, p.Filter, p.After), p.Limit)...), scanDeadLetter)
+		ds, err = queryAll(ctx, tx, sqlf(`SELECT `+deadLetterColumns+` FROM dead_letters d JOIN items i ON i.id = d.item_id
+			WHERE `+openDeadLetters+` ORDER BY d.item_id LIMIT $10`,
+			append(deadLetterArgs(tenant, p.Filter, p.After), p.Limit)...), scanDeadLetter)
 		return err
 	})
 	return ds, err
@@ -56,7 +56,7 @@ func (s *Store) DeadLetters(ctx context.Context, tenant penstock.TenantID, p sto
 func scanDeadLetter(row Row) (store.DeadLetter, error) {
 	var d store.DeadLetter
 	var created int64
-	err := row.Scan(letterDest(&d, &created)...)
+	err := row.Scan(deadLetterDest(&d, &created)...)
 	d.CreatedAt = fromMicros(created)
 	return d, err
 }
@@ -64,13 +64,13 @@ func scanDeadLetter(row Row) (store.DeadLetter, error) {
 // DeadLetterGroups implements store.Retries. Fingerprints are compared byte by byte, on both engines.
 func (s *Store) DeadLetterGroups(ctx context.Context, tenant penstock.TenantID, p store.DeadLetterGroupPage) (gs []store.DeadLetterGroup, err error) {
 	err = s.read(ctx, func(tx Tx) error {
-		gs, err = queryAll(ctx, tx, sqlf(`SELECT g.letters, g.one, g.other, g.first, g.last, `+letterColumns+` FROM (
+		gs, err = queryAll(ctx, tx, sqlf(`SELECT g.letters, g.one, g.other, g.first, g.last, `+deadLetterColumns+` FROM (
 				SELECT d.fingerprint /*pg COLLATE "C" */ AS fingerprint, COUNT(*) AS letters, MIN(d.model) AS one, MAX(d.model) AS other,
 					MIN(d.created_at) AS first, MAX(d.created_at) AS last, MAX(d.item_id) AS sample
-				FROM dead_letters d WHERE `+openLetters+` AND d.fingerprint /*pg COLLATE "C" */ > $10
+				FROM dead_letters d WHERE `+openDeadLetters+` AND d.fingerprint /*pg COLLATE "C" */ > $10
 				GROUP BY 1 ORDER BY 1 LIMIT $11) g
 			JOIN dead_letters d ON d.item_id = g.sample JOIN items i ON i.id = d.item_id ORDER BY g.fingerprint`,
-			append(letterArgs(tenant, p.Filter, ""), storable(p.After), p.Limit)...), scanDeadLetterGroup)
+			append(deadLetterArgs(tenant, p.Filter, ""), storable(p.After), p.Limit)...), scanDeadLetterGroup)
 		return err
 	})
 	return gs, err
@@ -80,7 +80,7 @@ func scanDeadLetterGroup(row Row) (store.DeadLetterGroup, error) {
 	var g store.DeadLetterGroup
 	var one, other string
 	var first, last, created int64
-	err := row.Scan(append([]any{&g.Count, &one, &other, &first, &last}, letterDest(&g.Sample, &created)...)...)
+	err := row.Scan(append([]any{&g.Count, &one, &other, &first, &last}, deadLetterDest(&g.Sample, &created)...)...)
 	g.Fingerprint, g.Sample.CreatedAt = g.Sample.Fingerprint, fromMicros(created)
 	g.FirstAt, g.LastAt = fromMicros(first), fromMicros(last)
 	if one == other {
@@ -93,10 +93,10 @@ func scanDeadLetterGroup(row Row) (store.DeadLetterGroup, error) {
 func (s *Store) DeadLetterJobs(ctx context.Context, tenant penstock.TenantID, p store.DeadLetterJobPage) (js []store.DeadLetterJob, err error) {
 	err = s.read(ctx, func(tx Tx) error {
 		js, err = queryAll(ctx, tx, sqlf(`SELECT l.job_id, COUNT(*) FROM (
-				SELECT d.job_id FROM dead_letters d WHERE `+openLetters+` ORDER BY d.item_id LIMIT $10) l
+				SELECT d.job_id FROM dead_letters d WHERE `+openDeadLetters+` ORDER BY d.item_id LIMIT $10) l
 			GROUP BY l.job_id ORDER BY l.job_id LIMIT $11`,
-			append(letterArgs(tenant, p.Filter, ""), p.Letters, p.Jobs)...),
-			func(row Row) (j store.DeadLetterJob, err error) { return j, row.Scan(&j.Job, &j.Letters) })
+			append(deadLetterArgs(tenant, p.Filter, ""), p.DeadLetters, p.Jobs)...),
+			func(row Row) (j store.DeadLetterJob, err error) { return j, row.Scan(&j.Job, &j.DeadLetters) })
 		return err
 	})
 	return js, err
@@ -105,7 +105,7 @@ func (s *Store) DeadLetterJobs(ctx context.Context, tenant penstock.TenantID, p 
 // CountDeadLetters implements store.Retries.
 func (s *Store) CountDeadLetters(ctx context.Context, tenant penstock.TenantID, f store.DeadLetterFilter) (n int, err error) {
 	err = s.read(ctx, func(tx Tx) error {
-		n, _, err = queryOne(ctx, tx, sqlf(`SELECT COUNT(*) FROM dead_letters d WHERE `+openLetters, letterArgs(tenant, f, "")...),
+		n, _, err = queryOne(ctx, tx, sqlf(`SELECT COUNT(*) FROM dead_letters d WHERE `+openDeadLetters, deadLetterArgs(tenant, f, "")...),
 			func(row Row) (n int, err error) { return n, row.Scan(&n) })
 		return err
 	})
@@ -117,10 +117,10 @@ func (s *Store) DismissDeadLetters(ctx context.Context, tenant penstock.TenantID
 	err = s.write(ctx, "dismiss", func(tx Tx) error {
 		// Materialized, or PostgreSQL may look for the oldest anew with every row that it updates.
 		n, err := tx.Exec(ctx, `WITH oldest AS MATERIALIZED (
-				SELECT d.item_id FROM dead_letters d WHERE `+openLetters+` ORDER BY d.item_id LIMIT $10 /*pg FOR UPDATE */)
+				SELECT d.item_id FROM dead_letters d WHERE `+openDeadLetters+` ORDER BY d.item_id LIMIT $10 /*pg FOR UPDATE */)
 			UPDATE dead_letters SET resolved_at = $11, resolution = 'dismissed'
 			WHERE resolved_at = 0 AND item_id IN (SELECT item_id FROM oldest)`,
-			append(letterArgs(tenant, d.Filter, ""), d.Limit, micros(tx.Now()))...)
+			append(deadLetterArgs(tenant, d.Filter, ""), d.Limit, micros(tx.Now()))...)
 		dismissed = int(n)
 		if err != nil || n == 0 {
 			return err

@@ -10,7 +10,7 @@ import (
 )
 
 // endedQuery selects the next items of a job that ended, in one of the orders. Some have rows, the others lie in
-// harvests: this is where the two come together.
+// resultGroups: this is where the two come together.
 type endedQuery struct {
 	job     penstock.Job
 	page    store.ResultPage
@@ -55,7 +55,7 @@ func (q *endedQuery) read(ctx context.Context, tx Tx, found func(*resultRow)) (p
 	return page, more, readResults(ctx, tx, page, found)
 }
 
-// next are the items of the page. Results that lie in harvests are not read yet.
+// next are the items of the page. Results that lie in result groups are not read yet.
 func (q endedQuery) next(ctx context.Context, tx Tx) (page []*resultRow, more bool, err error) {
 	limit := q.page.Limit
 	rows := q
@@ -67,17 +67,17 @@ func (q endedQuery) next(ctx context.Context, tx Tx) (page []*resultRow, more bo
 	}
 	rowsFull := len(page) >= rows.page.Limit
 	if q.page.Status == "" || q.page.Status == penstock.StatusSucceeded {
-		reaped, err := q.reaped(ctx, tx)
+		grouped, err := q.grouped(ctx, tx)
 		if err != nil {
 			return nil, false, err
 		}
-		for i := range reaped {
-			page = append(page, &resultRow{Item: reaped[i].Item, lies: reaped[i].lies})
+		for i := range grouped {
+			page = append(page, &resultRow{Item: grouped[i].Item, lies: grouped[i].lies})
 		}
 	}
 	slices.SortFunc(page, func(a, b *resultRow) int { return cmp.Compare(q.place(a), q.place(b)) })
 	if rowsFull {
-		// There may be a row behind the last one that comes before what harvests have.
+		// There may be a row behind the last one that comes before what result groups have.
 		last := len(page) - 1
 		for page[last].lies.last != 0 {
 			last--
@@ -198,19 +198,19 @@ func (q endedQuery) rowsOfLarge(ctx context.Context, tx Tx) (page []*resultRow, 
 	return page, nil
 }
 
-// reaped are the next that lie in harvests.
-func (q endedQuery) reaped(ctx context.Context, tx Tx) ([]itemRow, error) {
+// grouped are the next that lie in result groups.
+func (q endedQuery) grouped(ctx context.Context, tx Tx) ([]itemRow, error) {
 	if q.page.Order == store.OrderInput {
-		return q.reapedByIndex(ctx, tx)
+		return q.groupedByIndex(ctx, tx)
 	}
-	return q.reapedBySeq(ctx, tx)
+	return q.groupedBySeq(ctx, tx)
 }
 
-func (q endedQuery) reapedBySeq(ctx context.Context, tx Tx) (page []itemRow, err error) {
+func (q endedQuery) groupedBySeq(ctx context.Context, tx Tx) (page []itemRow, err error) {
 	after := q.page.After
 	for groups := 2; len(page) < q.page.Limit; groups = min(2*groups, maxGroups) {
-		found, err := queryAll(ctx, tx, sqlf(`SELECT `+harvestColumns+` FROM harvests h WHERE h.job_id = $1 AND h.last_seq > $2
-			ORDER BY h.last_seq LIMIT $3`, q.job.ID, after, groups), scanHarvest)
+		found, err := queryAll(ctx, tx, sqlf(`SELECT `+resultGroupColumns+` FROM result_groups h WHERE h.job_id = $1 AND h.last_seq > $2
+			ORDER BY h.last_seq LIMIT $3`, q.job.ID, after, groups), scanResultGroup)
 		if err != nil {
 			return nil, err
 		}
@@ -225,27 +225,27 @@ func (q endedQuery) reapedBySeq(ctx context.Context, tx Tx) (page []itemRow, err
 	return page, nil
 }
 
-// reapedByIndex finds first how far the page reaches: harvests lie across each other.
-func (q endedQuery) reapedByIndex(ctx context.Context, tx Tx) (page []itemRow, err error) {
+// groupedByIndex finds first how far the page reaches: result groups lie across each other.
+func (q endedQuery) groupedByIndex(ctx context.Context, tx Tx) (page []itemRow, err error) {
 	reach, err := q.reach(ctx, tx)
 	if err != nil || reach < 0 {
 		return nil, err
 	}
-	found, err := queryAll(ctx, tx, sqlf(`SELECT `+harvestColumns+` FROM harvests h
+	found, err := queryAll(ctx, tx, sqlf(`SELECT `+resultGroupColumns+` FROM result_groups h
 		WHERE h.job_id = $1 AND h.max_n > $2 AND h.max_n < $3 AND h.min_n <= $4`,
-		q.job.ID, q.page.After, reach+harvestSpan, reach), scanHarvest)
+		q.job.ID, q.page.After, reach+resultGroupSpan, reach), scanResultGroup)
 	for _, h := range found {
 		page = append(page, slices.DeleteFunc(h.items, func(r itemRow) bool { return int64(r.Index) <= q.page.After || int64(r.Index) > reach })...)
 	}
 	return page, err
 }
 
-// reach is an index that the harvests have enough items up to for a page, or the last that they have; -1 if they
+// reach is an index that the result groups have enough items up to for a page, or the last that they have; -1 if they
 // have none behind the page before.
 func (q endedQuery) reach(ctx context.Context, tx Tx) (int64, error) {
 	type extent struct{ min, max, items int64 }
 	for most := 2; ; most *= 2 {
-		extents, err := queryAll(ctx, tx, sqlf(`SELECT min_n, max_n, items FROM harvests WHERE job_id = $1 AND max_n > $2
+		extents, err := queryAll(ctx, tx, sqlf(`SELECT min_n, max_n, items FROM result_groups WHERE job_id = $1 AND max_n > $2
 			ORDER BY max_n LIMIT $3`, q.job.ID, q.page.After, most),
 			func(row Row) (e extent, err error) { return e, row.Scan(&e.min, &e.max, &e.items) })
 		if err != nil || len(extents) == 0 {

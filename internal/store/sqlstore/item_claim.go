@@ -91,19 +91,19 @@ type wanted struct {
 
 // claimResult is what one transaction of claiming came to.
 type claimResult struct {
-	haul
+	claimBatch
 	busy bool // there may be more, but other claims hold it
 	due  bool // parked items must be woken first; nothing was taken
 }
 
-// haul is claimed items and, of each, the input that is still sealed.
-type haul struct {
+// claimBatch is claimed items and, of each, the input that is still sealed.
+type claimBatch struct {
 	items  []*store.Claimed
 	inputs []placed
 }
 
 // bounded says that a hard budget pays for something that was taken.
-func (h *haul) bounded() bool {
+func (h *claimBatch) bounded() bool {
 	for i := range h.items {
 		if h.items[i].Resolved.Bounded {
 			return true
@@ -187,7 +187,7 @@ func (s *Store) claimLanes(ctx context.Context, tx Tx, l store.Lease, w store.Wa
 		got.busy = got.busy || c.busy
 	}
 	if len(picks) > 0 {
-		if got.haul, err = take(ctx, tx, claimOf{newClaims(&s.ids, tx.Now()), l, picks, moved, w.Target}); err != nil {
+		if got.claimBatch, err = take(ctx, tx, claimOf{newClaims(&s.ids, tx.Now()), l, picks, moved, w.Target}); err != nil {
 			return got, err
 		}
 	}
@@ -207,7 +207,7 @@ type claimOf struct {
 // take brings picked items under the lease. Their jobs are locked against being stopped or swept, not against
 // finishes: a job that was asked to stop in the meantime keeps its items, and nobody takes from a range
 // beside this claim without that this claim, or the other, misses it.
-func take(ctx context.Context, tx Tx, c claimOf) (h haul, err error) {
+func take(ctx context.Context, tx Tx, c claimOf) (h claimBatch, err error) {
 	runs := runsOf(c.picks)
 	jobs, heard, lock := openJobs(runs)
 	rows, questions, err := c.questions(runs)
@@ -220,7 +220,7 @@ func take(ctx context.Context, tx Tx, c claimOf) (h haul, err error) {
 	if err := inputsApart(ctx, tx, rows); err != nil {
 		return h, err
 	}
-	h = haul{make([]*store.Claimed, 0, len(c.picks)), make([]placed, 0, len(c.picks))}
+	h = claimBatch{make([]*store.Claimed, 0, len(c.picks)), make([]placed, 0, len(c.picks))}
 	given := make(map[*share]int64)
 	held, now := newClaimRows(c.ids), tx.Now()
 	held.target = c.target
@@ -255,7 +255,7 @@ func take(ctx context.Context, tx Tx, c claimOf) (h haul, err error) {
 // noteOf is what a claim writes down.
 type noteOf struct {
 	jobs  map[penstock.ID]*penstock.Job
-	heard *news
+	heard *outboxEvents
 	held  *claimRows
 	given map[*share]int64
 }
@@ -330,14 +330,14 @@ func runsOf(picks []picked) []run {
 }
 
 // openJobs is the question for the jobs of runs that go on, and what its answer fills.
-func openJobs(runs []run) (map[penstock.ID]*penstock.Job, *news, Question) {
+func openJobs(runs []run) (map[penstock.ID]*penstock.Job, *outboxEvents, Question) {
 	ids := make([]penstock.ID, len(runs))
 	for i, r := range runs {
 		ids[i] = r.from.job
 	}
 	slices.Sort(ids)
 	jobs := make(map[penstock.ID]*penstock.Job, len(ids))
-	heard := newNews()
+	heard := newOutboxEvents()
 	return jobs, heard, Question{
 		IDQuery{IDs: plain(slices.Compact(ids)), SQL: `SELECT ` + lockedColumns + `, ` + heardColumn + ` FROM jobs
 			WHERE id = /*pg ANY */($1) AND cancel_requested_at = 0 /*pg ORDER BY id FOR KEY SHARE */`},
@@ -350,7 +350,7 @@ func openJobs(runs []run) (map[penstock.ID]*penstock.Job, *news, Question) {
 }
 
 // questions ask for what the runs are made of. Items with a row come under the lease by it, and the rows that
-// come back are kept by their ids; those of one-item bundles travel together.
+// come back are kept by their ids; those of one-item input groups travel together.
 func (c claimOf) questions(runs []run) (map[penstock.ID]candidate, []Question, error) {
 	status, err := penstock.StatusQueued.Next(penstock.TransitionClaim)
 	rows := make(map[penstock.ID]candidate)
@@ -362,11 +362,11 @@ func (c claimOf) questions(runs []run) (map[penstock.ID]candidate, []Question, e
 		switch from := r.from; {
 		case from.item != "":
 			apart = append(apart, string(from.item))
-		case from.single() && from.bundle == 0:
+		case from.single() && from.inputGroup == 0:
 			lone = append(lone, string(from.job))
 			of[from.job] = r
 		case from.single():
-			questions = append(questions, askFacts(from.bundleOf(), &from.facts), askInputs(from.bundleOf(), span{0, bundleBytes}, &r.inputs))
+			questions = append(questions, askFacts(from.inputGroupOf(), &from.facts), askInputs(from.inputGroupOf(), span{0, inputGroupBytes}, &r.inputs))
 		default:
 			first, err := from.fact(from.first)
 			if err != nil {
@@ -381,11 +381,11 @@ func (c claimOf) questions(runs []run) (map[penstock.ID]candidate, []Question, e
 				r.inputs = from.inputs[part.from:part.to]
 				continue
 			}
-			questions = append(questions, askInputs(from.bundleOf(), part, &r.inputs))
+			questions = append(questions, askInputs(from.inputGroupOf(), part, &r.inputs))
 		}
 	}
 	if len(lone) > 0 {
-		questions = append(questions, Question{IDQuery{IDs: lone, SQL: `SELECT job_id, facts, inputs FROM bundles
+		questions = append(questions, Question{IDQuery{IDs: lone, SQL: `SELECT job_id, facts, inputs FROM input_groups
 			WHERE job_id = /*pg ANY */($1) AND first_n = 0`}, func(row Row) error { return scanLone(row, of) }})
 	}
 	if len(apart) > 0 {
@@ -394,7 +394,7 @@ func (c claimOf) questions(runs []run) (map[penstock.ID]candidate, []Question, e
 	return rows, questions, err
 }
 
-// scanLone reads a bundle of one item into the run that is waiting for it.
+// scanLone reads an input group of one item into the run that is waiting for it.
 func scanLone(row Row, of map[penstock.ID]*run) (err error) {
 	var job penstock.ID
 	var facts, inputs []byte
@@ -423,7 +423,7 @@ func (c claimOf) resume(ids []string, status penstock.Status, rows map[penstock.
 	}
 }
 
-// inputsApart finds the inputs of items that have rows but came in bundles.
+// inputsApart finds the inputs of items that have rows but came in input groups.
 func inputsApart(ctx context.Context, tx Tx, rows map[penstock.ID]candidate) error {
 	byJob := make(map[penstock.ID][]int)
 	for _, c := range rows {
@@ -432,7 +432,7 @@ func inputsApart(ctx context.Context, tx Tx, rows map[penstock.ID]candidate) err
 		}
 	}
 	for job, ns := range byJob {
-		found, err := findBundled(ctx, tx, job, ns)
+		found, err := findGroupedInput(ctx, tx, job, ns)
 		if err != nil {
 			return err
 		}
@@ -449,7 +449,7 @@ func inputsApart(ctx context.Context, tx Tx, rows map[penstock.ID]candidate) err
 
 // add takes the i-th item of a run, and says since when it is due if that is later than its job. One with a row that is
 // not there any more was ended meanwhile.
-func (h *haul) add(r *run, i int, rows map[penstock.ID]candidate) (item *store.Claimed, due time.Time, err error) {
+func (h *claimBatch) add(r *run, i int, rows map[penstock.ID]candidate) (item *store.Claimed, due time.Time, err error) {
 	from, n := r.from, r.picks[i].n
 	if from.item != "" {
 		row, ok := rows[from.item]

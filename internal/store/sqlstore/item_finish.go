@@ -185,19 +185,19 @@ func lookItems(ctx context.Context, tx Tx, jobs jobGroup, group []store.Finish) 
 	return items, nil
 }
 
-// rowless are items of a job that have no row, as one would have them: those that ended lie in harvests, the others
+// rowless are items of a job that have no row, as one would have them: those that ended lie in result groups, the others
 // run under the claims that hold them, or wait.
 func rowless(ctx context.Context, tx Tx, j *penstock.Job, ns []int) (rows []*itemRow, err error) {
 	if len(ns) == 0 {
 		return nil, nil
 	}
-	reaped, err := findReaped(ctx, tx, j.ID, ns)
+	grouped, err := findGrouped(ctx, tx, j.ID, ns)
 	if err != nil {
 		return nil, err
 	}
 	var open []int
 	for _, n := range ns {
-		if r := reaped[n]; r != nil {
+		if r := grouped[n]; r != nil {
 			rows = append(rows, r)
 		} else {
 			open = append(open, n)
@@ -210,7 +210,7 @@ func rowless(ctx context.Context, tx Tx, j *penstock.Job, ns []int) (rows []*ite
 	if err != nil {
 		return nil, err
 	}
-	found, err := findBundled(ctx, tx, j.ID, open)
+	found, err := findGroupedInput(ctx, tx, j.ID, open)
 	if err != nil {
 		return nil, err
 	}
@@ -263,7 +263,7 @@ func finishItem(ctx context.Context, tx Tx, item itemInJob, f finishedClaim) err
 	if err := item.forfeit(ctx, tx, f.Finish, f.Forfeit); err != nil {
 		return err
 	}
-	if again && !item.purse.affords(item.budgets()) {
+	if again && !item.lockedBudgets.affords(item.budgets()) {
 		again, f.Transition, f.Error = false, penstock.TransitionFail, unaffordable()
 	}
 	if again {

@@ -21,7 +21,7 @@ func (s *Store) ItemInput(ctx context.Context, tenant penstock.TenantID, id pens
 			return err
 		}
 		items := []retryable{found.retryable}
-		err = bundledInputs(ctx, tx, found.job, items)
+		err = groupedInputs(ctx, tx, found.job, items)
 		item = items[0]
 		if err == nil && item.input.inline == nil && item.input.blob == "" {
 			err = notFound(penstock.ViewItem, id) // a line that its job does not have yet

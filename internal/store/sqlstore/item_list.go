@@ -9,7 +9,7 @@ import (
 	"penstock/internal/store"
 )
 
-// Items implements store.Jobs. An item may have a row, be told by its bundle and the claims, or be a line that
+// Items implements store.Jobs. An item may have a row, be told by its input group and the claims, or be a line that
 // its job does not have yet; the page is put together of all three.
 func (s *Store) Items(ctx context.Context, tenant penstock.TenantID, job penstock.ID, p store.ItemPage) (items []penstock.Item, err error) {
 	err = s.read(ctx, func(tx Tx) error {
@@ -107,11 +107,11 @@ func itemsAt(ctx context.Context, tx Tx, j penstock.Job, ns []int) ([]penstock.I
 			bare = append(bare, n)
 		}
 	}
-	bundled, err := rowless(ctx, tx, &j, bare)
+	groupedInput, err := rowless(ctx, tx, &j, bare)
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range bundled {
+	for _, r := range groupedInput {
 		rows[r.ID] = r
 	}
 	items := make([]penstock.Item, len(ns))

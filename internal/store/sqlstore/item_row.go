@@ -25,7 +25,7 @@ type itemRow struct {
 	fresh      bool              // it has no row yet
 	place      int               // of one that has no row and runs: its place in its claim, from 1
 	last       *penstock.Attempt // that decided it, where it has no row or ended in this transaction
-	lies       inHarvest         // where one lies that ended without a row
+	lies       inResultGroup     // where one lies that ended without a row
 }
 
 // itemColumns leaves the result out: most readers do not want it, and it can be large.
@@ -93,7 +93,7 @@ func (r itemInJob) spend(u penstock.Usage, cost penstock.NanoUSD) {
 	r.Usage, r.job.Usage = r.Usage.Plus(u), r.job.Usage.Plus(u)
 	r.Cost = r.Cost.Plus(cost)
 	r.job.Cost = r.job.Cost.Plus(cost)
-	r.purse.move(r.budgets(), 0, cost)
+	r.lockedBudgets.move(r.budgets(), 0, cost)
 }
 
 // end takes an item to its outcome: status, event number, settlement and dead letter.
@@ -102,7 +102,7 @@ func (r itemInJob) end(ctx context.Context, tx Tx, o outcome) error {
 	if err != nil {
 		return err
 	}
-	reapable := r.reapable(o)
+	groupable := r.groupable(o)
 	if r.Status == penstock.StatusRunning {
 		r.released.add(r.itemRow)
 	}
@@ -115,9 +115,9 @@ func (r itemInJob) end(ctx context.Context, tx Tx, o outcome) error {
 	r.job.StoredBytes += o.resultBytes
 	r.stored.job(r.Tenant, r.Job, o.resultBytes)
 	r.settled.add(r)
-	r.purse.move(r.budgets(), r.reserved, 0)
-	if reapable {
-		return r.reap(ctx, tx)
+	r.lockedBudgets.move(r.budgets(), r.reserved, 0)
+	if groupable {
+		return r.recordTogether(ctx, tx)
 	}
 	if err := r.save(ctx, tx, was, o.attempt); err != nil {
 		return err
@@ -212,5 +212,5 @@ func (r itemInJob) requeue(ctx context.Context, tx Tx, t penstock.Transition, no
 	if err := r.save(ctx, tx, was, nil); err != nil {
 		return err
 	}
-	return r.enter(ctx, tx)
+	return r.admit(ctx, tx)
 }

@@ -116,7 +116,7 @@ func (s *Store) rescueItem(ctx context.Context, tx Tx, item itemInJob, l running
 	switch {
 	case !item.job.CancelRequestedAt.IsZero():
 		return item.end(ctx, tx, outcome{transition: penstock.TransitionCancel, err: cancelledError()})
-	case !item.purse.affords(item.budgets()):
+	case !item.lockedBudgets.affords(item.budgets()):
 		return item.end(ctx, tx, outcome{transition: penstock.TransitionFail, errorKind: penstock.AttemptLost, err: unaffordable()})
 	default:
 		return item.requeue(ctx, tx, penstock.TransitionRescue, micros(now))
@@ -227,7 +227,7 @@ func endReady(ctx context.Context, tx Tx, jobs jobGroup, e ending) (ended int, e
 		if err := r.leaveTo(ctx, tx, next); err != nil {
 			return ended, err
 		}
-		if err := tx.Ask(ctx, askFacts(r.bundleOf(), &r.facts)); err != nil {
+		if err := tx.Ask(ctx, askFacts(r.inputGroupOf(), &r.facts)); err != nil {
 			return ended, err
 		}
 		for n := r.first; n < next; n++ {
@@ -235,7 +235,7 @@ func endReady(ctx context.Context, tx Tx, jobs jobGroup, e ending) (ended int, e
 			if err != nil {
 				return ended, err
 			}
-			item := jobs.item(bundled{f, r.bundleOf(), n}.row(j))
+			item := jobs.item(groupedInput{f, r.inputGroupOf(), n}.row(j))
 			item.moved.move(r.backlogKey, item.itemRow, -1)
 			if err := item.end(ctx, tx, e.outcome); err != nil {
 				return ended, err

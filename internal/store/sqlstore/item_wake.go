@@ -32,7 +32,7 @@ func (s *Store) wakeItems(ctx context.Context) error {
 			if err := tx.Put(ctx, leaveParked, w.notBefore, w.item); err != nil {
 				return err
 			}
-			if err := w.enter(ctx, tx); err != nil {
+			if err := w.admit(ctx, tx); err != nil {
 				return err
 			}
 			if err := tx.Put(ctx, wakeItem, w.item, int64(0)); err != nil {

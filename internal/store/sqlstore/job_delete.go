@@ -204,7 +204,7 @@ func (s *Store) erased(ctx context.Context, e *eraser, err error) error {
 
 // eraser removes jobs in one transaction, with at most so many rows of items and attempts.
 type eraser struct {
-	left     int  // rows that may still be removed; a harvest counts as the rows that its items would have
+	left     int  // rows that may still be removed; a result group counts as the rows that its items would have
 	items    int  // that were
 	more     bool // some job has items left
 	payloads []placed
@@ -322,7 +322,7 @@ func (e *eraser) removeItems(ctx context.Context, tx Tx, d *deletedJob) error {
 	if e.left -= events; e.left == 0 {
 		return nil // there may be more of them
 	}
-	if err := e.removeHarvests(ctx, tx, *d); err != nil || e.left == 0 {
+	if err := e.removeResultGroups(ctx, tx, *d); err != nil || e.left == 0 {
 		return err // there may be more of them
 	}
 	if d.total >= largeJob {
@@ -357,7 +357,7 @@ func (e *eraser) removeItems(ctx context.Context, tx Tx, d *deletedJob) error {
 	if err != nil {
 		return err
 	}
-	if err := e.removeBundles(ctx, tx, *d); err != nil {
+	if err := e.removeInputGroups(ctx, tx, *d); err != nil {
 		return err
 	}
 	sum := e.settled[d.tenant]
@@ -372,15 +372,15 @@ func (e *eraser) removeItems(ctx context.Context, tx Tx, d *deletedJob) error {
 	return nil
 }
 
-// removeHarvests removes what items of a job came to that have no rows. One that counts for more than may still be
+// removeResultGroups removes what items of a job came to that have no rows. One that counts for more than may still be
 // removed is the last.
-func (e *eraser) removeHarvests(ctx context.Context, tx Tx, d deletedJob) error {
-	type reaped struct {
+func (e *eraser) removeResultGroups(ctx context.Context, tx Tx, d deletedJob) error {
+	type grouped struct {
 		last  int64
 		items int
 	}
-	found, err := queryAll(ctx, tx, sqlf(`SELECT last_seq, items FROM harvests WHERE job_id = $1 ORDER BY last_seq LIMIT $2`, d.id, e.left),
-		func(row Row) (r reaped, err error) { return r, row.Scan(&r.last, &r.items) })
+	found, err := queryAll(ctx, tx, sqlf(`SELECT last_seq, items FROM result_groups WHERE job_id = $1 ORDER BY last_seq LIMIT $2`, d.id, e.left),
+		func(row Row) (r grouped, err error) { return r, row.Scan(&r.last, &r.items) })
 	if err != nil || len(found) == 0 {
 		return err
 	}
@@ -391,7 +391,7 @@ func (e *eraser) removeHarvests(ctx context.Context, tx Tx, d deletedJob) error 
 		}
 		e.left, last = max(0, e.left-r.items), r.last
 	}
-	removed, err := queryAll(ctx, tx, sqlf(`DELETE FROM harvests WHERE job_id = $1 AND last_seq <= $2 RETURNING items, cost_nano_usd`, d.id, last),
+	removed, err := queryAll(ctx, tx, sqlf(`DELETE FROM result_groups WHERE job_id = $1 AND last_seq <= $2 RETURNING items, cost_nano_usd`, d.id, last),
 		func(row Row) (t tally, err error) { return t, row.Scan(&t.subjects, &t.cost) })
 	sum := e.settled[d.tenant]
 	for _, t := range removed {
@@ -402,9 +402,9 @@ func (e *eraser) removeHarvests(ctx context.Context, tx Tx, d deletedJob) error 
 	return err
 }
 
-// removeBundles removes the bundles that the next items begin. Nobody asks any more for the others in them.
-func (e *eraser) removeBundles(ctx context.Context, tx Tx, d deletedJob) error {
-	bundles, err := queryAll(ctx, tx, sqlf(`DELETE FROM bundles WHERE job_id = $1 AND first_n >= $2 AND first_n < $3 RETURNING facts`,
+// removeInputGroups removes the input groups that the next items begin. Nobody asks any more for the others in them.
+func (e *eraser) removeInputGroups(ctx context.Context, tx Tx, d deletedJob) error {
+	inputGroups, err := queryAll(ctx, tx, sqlf(`DELETE FROM input_groups WHERE job_id = $1 AND first_n >= $2 AND first_n < $3 RETURNING facts`,
 		d.id, d.next, d.next+e.left), func(row Row) (facts []fact, err error) {
 		var buf []byte
 		if err := row.Scan(&buf); err != nil {
@@ -415,7 +415,7 @@ func (e *eraser) removeBundles(ctx context.Context, tx Tx, d deletedJob) error {
 	if err != nil {
 		return err
 	}
-	for _, facts := range bundles {
+	for _, facts := range inputGroups {
 		for _, f := range facts {
 			if f.blob == "" {
 				continue

@@ -73,7 +73,7 @@ func (s *Store) retryPage(ctx context.Context, tenant penstock.TenantID, search 
 		if page.items, err = queryAll(ctx, tx, search.query(page.job), scanRetryable); err != nil {
 			return err
 		}
-		return bundledInputs(ctx, tx, search.Job, page.items)
+		return groupedInputs(ctx, tx, search.Job, page.items)
 	})
 	return page, err
 }
@@ -88,15 +88,15 @@ func (s *Store) retriedInput(ctx context.Context, tenant penstock.TenantID, item
 	return text, err
 }
 
-// bundledInputs finds the inputs of items that came in bundles.
-func bundledInputs(ctx context.Context, tx Tx, job penstock.ID, items []retryable) error {
+// groupedInputs finds the inputs of items that came in input groups.
+func groupedInputs(ctx context.Context, tx Tx, job penstock.ID, items []retryable) error {
 	var ns []int
 	for _, item := range items {
 		if item.input.inline == nil && item.input.blob == "" {
 			ns = append(ns, item.n)
 		}
 	}
-	found, err := findBundled(ctx, tx, job, ns)
+	found, err := findGroupedInput(ctx, tx, job, ns)
 	if err != nil {
 		return err
 	}
@@ -113,11 +113,11 @@ func bundledInputs(ctx context.Context, tx Tx, job penstock.ID, items []retryabl
 }
 
 func (r retrySearch) query(j penstock.Job) query {
-	if r.Letters != nil {
-		f := *r.Letters
+	if r.DeadLetters != nil {
+		f := *r.DeadLetters
 		f.Job = j.ID
 		return sqlf(`SELECT `+retryableColumns+` FROM dead_letters d JOIN items i ON i.id = d.item_id
-			WHERE `+openLetters+` ORDER BY i.id LIMIT $10`, append(letterArgs(j.Tenant, f, r.after), r.limit)...)
+			WHERE `+openDeadLetters+` ORDER BY i.id LIMIT $10`, append(deadLetterArgs(j.Tenant, f, r.after), r.limit)...)
 	}
 	return sqlf(`SELECT `+retryableColumns+` FROM items i
 		WHERE i.id >= $1 AND i.id <= $2 AND i.id > $3 AND i.status IN ('failed', 'expired', 'cancelled')
@@ -160,7 +160,7 @@ func inheritWebhook(ctx context.Context, tx Tx, j penstock.Job) error {
 // The statements by which items are retried once. They return a row for each item of which this
 // transaction is the one that does it.
 const (
-	retryLetter = `UPDATE dead_letters SET resolved_at = $4, resolution = 'retried'
+	retryDeadLetter = `UPDATE dead_letters SET resolved_at = $4, resolution = 'retried'
 		WHERE item_id = /*pg ANY */($1) AND job_id = $2 AND tenant_id = $3 AND resolved_at = 0 RETURNING 1`
 	retryItem = `INSERT INTO dead_letters (item_id, job_id, tenant_id, model, error_code, error_kind, fingerprint,
 			created_at, resolved_at, resolution)
@@ -173,8 +173,8 @@ const (
 // markRetried takes the items for this retry, all of them or none.
 func markRetried(ctx context.Context, tx Tx, j penstock.Job, r store.Retry) error {
 	mark := IDQuery{SQL: retryItem, IDs: plain(r.Retried), Args: []any{j.RetryOf, j.Tenant, micros(tx.Now())}}
-	if r.OfLetters {
-		mark.SQL = retryLetter
+	if r.OfDeadLetters {
+		mark.SQL = retryDeadLetter
 	}
 	taken := 0
 	err := tx.QueryIn(ctx, mark, func(Row) error {
@@ -195,7 +195,7 @@ type retried struct {
 
 func (s *Store) noteRetry(ctx context.Context, tx Tx, r retried) error {
 	action := store.ActionRetryJob
-	if r.OfLetters {
+	if r.OfDeadLetters {
 		action = store.ActionRetryDeadLetters
 	}
 	items := make([]string, len(r.Retried))

@@ -103,15 +103,15 @@ func callModel(j penstock.Job) string {
 // jobGroup is a set of jobs whose rows this transaction has locked. Transitions move their counters
 // in memory; save writes each row once, however many items moved.
 type jobGroup struct {
-	byID     map[penstock.ID]*penstock.Job
-	moved    backlog  // how transitions changed what is queued
-	stored   stored   // and what is stored
-	released releases // which items do not run any more
-	settled  settlements
-	purse    purse                    // what the jobs are paid from
-	ended    map[penstock.ID][]int    // by job, the items that ended and have rows, in order
-	harvests map[penstock.ID]*harvest // by job, what the other items that ended lie in
-	news     *news                    // what webhooks are told
+	byID          map[penstock.ID]*penstock.Job
+	moved         backlog  // how transitions changed what is queued
+	stored        stored   // and what is stored
+	released      releases // which items do not run any more
+	settled       settlements
+	lockedBudgets lockedBudgets                // what the jobs are paid from
+	ended         map[penstock.ID][]int        // by job, the items that ended and have rows, in order
+	resultGroups  map[penstock.ID]*resultGroup // by job, what the other items that ended lie in
+	outboxEvents  *outboxEvents                // what webhooks are told
 }
 
 // jobLock is how the rows of jobs are locked.
@@ -130,7 +130,7 @@ const (
 func lockJobs(ctx context.Context, tx Tx, ids []penstock.ID, lock jobLock) (jobGroup, error) {
 	jobs, err := lockRows(ctx, tx, ids, lock)
 	if err == nil {
-		jobs.purse, err = lockPurse(ctx, tx, jobs.byID)
+		jobs.lockedBudgets, err = lockJobBudgets(ctx, tx, jobs.byID)
 	}
 	return jobs, err
 }
@@ -142,12 +142,12 @@ func lockRows(ctx context.Context, tx Tx, ids []penstock.ID, lock jobLock) (jobG
 	ids = slices.Compact(ids)
 	jobs := jobGroup{
 		byID: make(map[penstock.ID]*penstock.Job, len(ids)), moved: backlog{}, stored: stored{}, released: releases{},
-		settled: settlements{}, ended: map[penstock.ID][]int{}, harvests: map[penstock.ID]*harvest{}, news: newNews(),
+		settled: settlements{}, ended: map[penstock.ID][]int{}, resultGroups: map[penstock.ID]*resultGroup{}, outboxEvents: newOutboxEvents(),
 	}
 	return jobs, tx.QueryIn(ctx, IDQuery{
 		IDs: plain(ids), SQL: `SELECT ` + lockedColumns + `, ` + heardColumn + ` FROM jobs WHERE id = /*pg ANY */($1)` + string(lock),
 	}, func(row Row) error {
-		j, err := jobs.news.scan(row)
+		j, err := jobs.outboxEvents.scan(row)
 		jobs.byID[j.ID] = &j
 		return err
 	})
@@ -168,7 +168,7 @@ func (g jobGroup) save(ctx context.Context, tx Tx) ([]penstock.ID, error) {
 		if err := g.noteEndings(ctx, tx, j); err != nil {
 			return nil, err
 		}
-		if h := g.harvests[id]; h != nil {
+		if h := g.resultGroups[id]; h != nil {
 			if err := h.insert(ctx, tx); err != nil {
 				return nil, err
 			}
@@ -177,7 +177,7 @@ func (g jobGroup) save(ctx context.Context, tx Tx) ([]penstock.ID, error) {
 			j.Seq++
 			j.FinishedAt = tx.Now()
 			finished = append(finished, id)
-			g.news.tell(j, penstock.EventJobFinished)
+			g.outboxEvents.tell(j, penstock.EventJobFinished)
 		}
 		if tellsProgress(j, tx.Now()) {
 			j.Seq++
@@ -201,10 +201,10 @@ func (g jobGroup) save(ctx context.Context, tx Tx) ([]penstock.ID, error) {
 	if err := noteProgress(ctx, tx, progressed); err != nil {
 		return nil, err
 	}
-	if err := g.purse.save(ctx, tx); err != nil {
+	if err := g.lockedBudgets.save(ctx, tx); err != nil {
 		return nil, err
 	}
-	if err := g.news.publish(ctx, tx); err != nil {
+	if err := g.outboxEvents.publish(ctx, tx); err != nil {
 		return nil, err
 	}
 	if err := g.stored.save(ctx, tx); err != nil {

@@ -78,7 +78,7 @@ func (s *Store) SplitJob(ctx context.Context, tenant penstock.TenantID, split st
 		s.discard(ctx, inputs[step.Items:]...)
 	}
 	if err == nil && step.Items == len(split.Items) {
-		s.recent.keep(split.Job, items.bundles)
+		s.recent.keep(split.Job, items.inputGroups)
 	}
 	return committed(step, err)
 }
@@ -103,7 +103,7 @@ func (g splitGroup) take(ctx context.Context, tx Tx) (step store.Step, err error
 	}
 	refused := func(item store.NewItem) bool { return item.Refusal != nil }
 	if stop != nil || slices.ContainsFunc(g.split.Items, refused) { // some end at once
-		if g.jobs.purse, err = lockPurse(ctx, tx, g.jobs.byID); err != nil {
+		if g.jobs.lockedBudgets, err = lockJobBudgets(ctx, tx, g.jobs.byID); err != nil {
 			return step, err
 		}
 	}
@@ -121,7 +121,7 @@ func (g splitGroup) take(ctx context.Context, tx Tx) (step store.Step, err error
 	}
 	step.Items = fit
 	if stop != nil {
-		g.jobs.purse.move(j.BudgetsOf(from), -a.reserved(), 0) // until they end, below: nothing was set aside
+		g.jobs.lockedBudgets.move(j.BudgetsOf(from), -a.reserved(), 0) // until they end, below: nothing was set aside
 	}
 	step.Finished, err = arrive(ctx, tx, g.jobs, a)
 	return step, err
@@ -171,7 +171,7 @@ func arrive(ctx context.Context, tx Tx, jobs jobGroup, a arrival) ([]penstock.ID
 	if err := activate(ctx, tx, a.job.Tenant, a.job.Lane); err != nil {
 		return nil, err
 	}
-	for _, b := range a.bundles {
+	for _, b := range a.inputGroups {
 		if err := b.insert(ctx, tx, a.job.ID); err != nil {
 			return nil, err
 		}
@@ -188,8 +188,8 @@ func arrive(ctx context.Context, tx Tx, jobs jobGroup, a arrival) ([]penstock.ID
 	return jobs.save(ctx, tx)
 }
 
-// place puts the items of a bundle in line, in as many ranges as those that end at once leave.
-func (a arrival) place(ctx context.Context, tx Tx, jobs jobGroup, b bundle) error {
+// place puts the items of an input group in line, in as many ranges as those that end at once leave.
+func (a arrival) place(ctx context.Context, tx Tx, jobs jobGroup, b inputGroup) error {
 	j, key := a.job, backlogKey{a.job.Lane, a.job.Tenant, a.job.Model}
 	from := 0 // the first item that is not in line yet and may start
 	for i, f := range b.facts {
@@ -198,15 +198,15 @@ func (a arrival) place(ctx context.Context, tx Tx, jobs jobGroup, b bundle) erro
 			a.moved.add(key, stock{ready: 1, tokens: f.estimate, bytes: f.inputBytes})
 			continue
 		}
-		if err := b.ready(key, j).part(from, i).enterSome(ctx, tx); err != nil {
+		if err := b.ready(key, j).part(from, i).admitSome(ctx, tx); err != nil {
 			return err
 		}
 		from = i + 1
-		if err := jobs.item(bundled{f, bundleOf{j.ID, b.first}, b.first + i}.row(j)).end(ctx, tx, *end); err != nil {
+		if err := jobs.item(groupedInput{f, inputGroupOf{j.ID, b.first}, b.first + i}.row(j)).end(ctx, tx, *end); err != nil {
 			return err
 		}
 	}
-	return b.ready(key, j).part(from, len(b.facts)).enterSome(ctx, tx)
+	return b.ready(key, j).part(from, len(b.facts)).admitSome(ctx, tx)
 }
 
 // ending is how an item ends that may not start, nil for one that may.
@@ -220,19 +220,19 @@ func (a arrival) ending(n int, now time.Time) *outcome {
 	return nil
 }
 
-// part is the range of some items of a bundle, from one to before another.
+// part is the range of some items of an input group, from one to before another.
 func (r *readyRange) part(from, to int) *readyRange {
-	r.first, r.last = r.bundle+from, r.bundle+to-1
+	r.first, r.last = r.inputGroup+from, r.inputGroup+to-1
 	if !r.single() {
 		r.estimate, r.inputBytes = 0, 0
 	}
 	return r
 }
 
-// enterSome puts a range in line that may be empty.
-func (r *readyRange) enterSome(ctx context.Context, tx Tx) error {
+// admitSome puts a range in line that may be empty.
+func (r *readyRange) admitSome(ctx context.Context, tx Tx) error {
 	if r.size() == 0 {
 		return nil
 	}
-	return r.enter(ctx, tx)
+	return r.admit(ctx, tx)
 }

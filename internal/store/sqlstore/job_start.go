@@ -12,7 +12,7 @@ import (
 // nothing in the lane waits that they would overtake.
 func startable(ctx context.Context, tx Tx, tenant penstock.TenantID, sub store.Submission) (s starting, ok bool, err error) {
 	held := func(item store.NewItem) bool { return item.StartIn > 0 }
-	if sub.Starter == nil || len(sub.Items) == 0 || len(sub.Items) > bundleItems || slices.ContainsFunc(sub.Items, held) {
+	if sub.Starter == nil || len(sub.Items) == 0 || len(sub.Items) > inputGroupItems || slices.ContainsFunc(sub.Items, held) {
 		return s, false, nil
 	}
 	s.lease, s.target = *sub.Starter, sub.StartTarget
@@ -48,7 +48,7 @@ func (s *Store) start(ctx context.Context, tx Tx, j penstock.Job, sub starting) 
 	moved, key := backlog{}, backlogKey{j.Lane, j.Tenant, j.Model}
 	var claimed []*store.Claimed
 	job := claimedJob(&j, tx.Now())
-	for _, b := range sub.bundles {
+	for _, b := range sub.inputGroups {
 		if err := b.insert(ctx, tx, j.ID); err != nil {
 			return nil, err
 		}
@@ -59,7 +59,7 @@ func (s *Store) start(ctx context.Context, tx Tx, j penstock.Job, sub starting) 
 				ClaimedJob: job, QueuedFor: job.Age, Item: penstock.ItemID(j.ID, n), Job: j.ID, Tenant: j.Tenant, Index: n, CustomID: f.customID, Fence: 1, Body: sub.items[n].Body,
 				Estimate: f.estimate, InputBytes: f.inputBytes, Reserved: f.reserved,
 			}
-			held.take(&j, c, keptInBundle)
+			held.take(&j, c, keptInGroup)
 			claimed = append(claimed, c)
 		}
 	}

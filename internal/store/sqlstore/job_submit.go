@@ -95,7 +95,7 @@ func (s *Store) accept(ctx context.Context, tenant penstock.TenantID, sub accept
 		return store.Receipt{}, err // what was to be written may not be there: its items must not start
 	}
 	if !receipt.Replayed && len(receipt.Claimed) == 0 {
-		s.recent.keep(receipt.Job.ID, items.bundles)
+		s.recent.keep(receipt.Job.ID, items.inputGroups)
 	}
 	return receipt, nil
 }
@@ -191,15 +191,15 @@ func newJob(tx Tx, tenant penstock.TenantID, sub store.Submission) penstock.Job 
 
 // submittedItems are items that a job is about to get, with their sealed inputs.
 type submittedItems struct {
-	items   []store.NewItem
-	inputs  []placed
-	first   int      // index of the first of them
-	bundles []bundle // made beforehand: transactions have others waiting
+	items       []store.NewItem
+	inputs      []placed
+	first       int          // index of the first of them
+	inputGroups []inputGroup // made beforehand: transactions have others waiting
 }
 
 func newSubmitted(items []store.NewItem, inputs []placed, first int) submittedItems {
 	s := submittedItems{items: items, inputs: inputs, first: first}
-	s.bundles = s.bundleUp()
+	s.inputGroups = s.groupInputs()
 	return s
 }
 
@@ -254,19 +254,19 @@ type arrival struct {
 	moved backlog
 }
 
-// enqueue bundles items up and puts them in line, or parks those that are held back.
+// enqueue input groups items up and puts them in line, or parks those that are held back.
 func enqueue(ctx context.Context, tx Tx, a arrival) error {
 	j, key := a.job, backlogKey{a.job.Lane, a.job.Tenant, a.job.Model}
-	if len(a.bundles) > 0 {
+	if len(a.inputGroups) > 0 {
 		if err := activate(ctx, tx, j.Tenant, j.Lane); err != nil {
 			return err
 		}
 	}
-	for _, b := range a.bundles {
+	for _, b := range a.inputGroups {
 		if err := b.insert(ctx, tx, j.ID); err != nil {
 			return err
 		}
-		if err := b.ready(key, j).enter(ctx, tx); err != nil {
+		if err := b.ready(key, j).admit(ctx, tx); err != nil {
 			return err
 		}
 		for _, f := range b.facts {
@@ -285,10 +285,10 @@ func enqueue(ctx context.Context, tx Tx, a arrival) error {
 	return nil
 }
 
-// ready is the range in which all items of a new bundle stand in line.
-func (b bundle) ready(key backlogKey, j *penstock.Job) *readyRange {
+// ready is the range in which all items of a new input group stand in line.
+func (b inputGroup) ready(key backlogKey, j *penstock.Job) *readyRange {
 	r := &readyRange{
-		backlogKey: key, deadline: micros(j.Deadline), job: j.ID, first: b.first, last: b.first + len(b.facts) - 1, bundle: b.first,
+		backlogKey: key, deadline: micros(j.Deadline), job: j.ID, first: b.first, last: b.first + len(b.facts) - 1, inputGroup: b.first,
 	}
 	if len(b.facts) == 1 {
 		r.estimate, r.inputBytes = b.facts[0].estimate, b.facts[0].inputBytes
@@ -313,5 +313,5 @@ func park(ctx context.Context, tx Tx, j *penstock.Job, p parking) error {
 	if err != nil {
 		return err
 	}
-	return tx.Put(ctx, enterParked, until, id)
+	return tx.Put(ctx, admitParked, until, id)
 }

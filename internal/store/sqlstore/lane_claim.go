@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// shareWindow is how many shelves of tenants are looked at together, and maxWindows how often.
+	// shareWindow is how many model queues of tenants are looked at together, and maxWindows how often.
 	shareWindow = 16
 	maxWindows  = 64
 	// maxRefusals is how often Room may refuse before a claim leaves the lane: what filled up meanwhile is
 	// left alone by the next claim, and to go on asking every tenant would be in vain.
 	maxRefusals = 32
-	// fewRanges is how many ranges of a shelf are read at first; each further look reads twice as many.
+	// fewRanges is how many ranges of a model queue are read at first; each further look reads twice as many.
 	fewRanges = 8
 )
 
@@ -64,7 +64,7 @@ func pickInLane(ctx context.Context, tx Tx, c *laneClaim) error {
 	if len(c.shares) > 0 {
 		return nil
 	}
-	_, busy, err := queryOne(ctx, tx, c.shelves(`SELECT 1`, `LIMIT 1`), scanInt)
+	_, busy, err := queryOne(ctx, tx, c.modelQueues(`SELECT 1`, `LIMIT 1`), scanInt)
 	c.busy = busy
 	return err
 }
@@ -81,12 +81,12 @@ func names[T ~string](set []T) string {
 	return b.String()
 }
 
-// shelves asks for what tenants have ready in this lane and may be claimed, behind what was seen already.
-func (c *laneClaim) shelves(columns, rest string) query {
+// modelQueues asks for what tenants have ready in this lane and may be claimed, behind what was seen already.
+func (c *laneClaim) modelQueues(columns, rest string) query {
 	vtime, tenant, model := int64(math.MinInt64), penstock.TenantID(""), ""
 	if n := len(c.shares); n > 0 {
 		last := c.shares[n-1]
-		vtime, tenant, model = last.before, last.tenant, last.shelf[len(last.shelf)-1].model
+		vtime, tenant, model = last.before, last.tenant, last.modelQueue[len(last.modelQueue)-1].model
 	}
 	return sqlf(columns+` FROM shares s
 		JOIN backlogs b ON b.lane = s.lane AND b.tenant_id = s.tenant_id
@@ -106,7 +106,7 @@ func (c *laneClaim) window(ctx context.Context, tx Tx) (more bool, err error) {
 		share
 		model string
 	}
-	rows, err := queryAll(ctx, tx, c.shelves(`SELECT s.tenant_id, s.vtime, COALESCE(t.weight, 1), b.model`,
+	rows, err := queryAll(ctx, tx, c.modelQueues(`SELECT s.tenant_id, s.vtime, COALESCE(t.weight, 1), b.model`,
 		fmt.Sprintf(`LIMIT %d /*pg FOR NO KEY UPDATE OF s SKIP LOCKED */`, shareWindow)),
 		func(r Row) (x row, err error) { return x, r.Scan(&x.tenant, &x.VTime, &x.Weight, &x.model) })
 	if err != nil {
@@ -117,7 +117,7 @@ func (c *laneClaim) window(ctx context.Context, tx Tx) (more bool, err error) {
 			c.shares = append(c.shares, &share{Share: r.Share, tenant: r.tenant, before: r.VTime})
 		}
 		last := c.shares[len(c.shares)-1]
-		last.shelf, last.done = append(last.shelf, &shelf{model: r.model}), false
+		last.modelQueue, last.done = append(last.modelQueue, &modelQueue{model: r.model}), false
 	}
 	return len(rows) == shareWindow, nil
 }
@@ -137,27 +137,27 @@ func (c *laneClaim) next() *share {
 func (c *laneClaim) takeTurn(ctx context.Context, tx Tx, s *share) error {
 	var turn fair.Turn
 	for !turn.Over() && !c.over() {
-		shelf, err := c.earliest(ctx, tx, s)
+		modelQueue, err := c.earliest(ctx, tx, s)
 		if err != nil {
 			return err
 		}
-		if shelf == nil {
+		if modelQueue == nil {
 			s.done = true
 			break
 		}
-		p, err := shelf.front()
+		p, err := modelQueue.front()
 		if err != nil {
 			return err
 		}
 		candidate := store.Candidate{
-			Item: p.item, Tenant: s.tenant, Model: shelf.model, Lane: c.lane, Endpoint: p.from.endpoint, Estimate: p.estimate, InputBytes: p.bytes,
+			Item: p.item, Tenant: s.tenant, Model: modelQueue.model, Lane: c.lane, Endpoint: p.from.endpoint, Estimate: p.estimate, InputBytes: p.bytes,
 		}
 		if c.want.Room != nil && !c.want.Room(candidate) {
-			shelf.refuse(p.from.endpoint)
+			modelQueue.refuse(p.from.endpoint)
 			c.refusals++
 			continue
 		}
-		shelf.advance()
+		modelQueue.advance()
 		p.charge = fair.Tokens(p.estimate)
 		if c.want.Charge != nil {
 			p.charge = fair.Tokens(c.want.Charge(candidate))
@@ -169,10 +169,10 @@ func (c *laneClaim) takeTurn(ctx context.Context, tx Tx, s *share) error {
 	return nil
 }
 
-// earliest is the tenant's shelf with the earliest deadline in front, nil when all are empty.
-func (c *laneClaim) earliest(ctx context.Context, tx Tx, s *share) (*shelf, error) {
-	var first *shelf
-	for _, sh := range s.shelf {
+// earliest is the tenant's model queue with the earliest deadline in front, nil when all are empty.
+func (c *laneClaim) earliest(ctx context.Context, tx Tx, s *share) (*modelQueue, error) {
+	var first *modelQueue
+	for _, sh := range s.modelQueue {
 		for len(sh.ranges) == 0 && !sh.empty && !c.over() {
 			if err := c.fill(ctx, tx, s, sh); err != nil {
 				return nil, err
@@ -188,11 +188,11 @@ func (c *laneClaim) earliest(ctx context.Context, tx Tx, s *share) (*shelf, erro
 	return first, nil
 }
 
-// fill reads the next ranges of a shelf: as many items as the tenant is likely to be given.
+// fill reads the next ranges of a model queue: as many items as the tenant is likely to be given.
 //
 // Jobs are looked up by scalar subqueries: of a NOT EXISTS or a join PostgreSQL may make one that reads the whole
 // line before it sorts and takes the first few.
-func (c *laneClaim) fill(ctx context.Context, tx Tx, s *share, sh *shelf) error {
+func (c *laneClaim) fill(ctx context.Context, tx Tx, s *share, sh *modelQueue) error {
 	n := max(fair.ItemsPerTurn, (c.limit-len(c.picks))/len(c.shares))
 	sh.reading = min(max(fewRanges, 2*sh.reading), n) // a range may have one item or hundreds
 	ranges, err := queryAll(ctx, tx, sqlf(`SELECT `+rangeColumns+`, (SELECT j.endpoint FROM jobs j WHERE j.id = r.job_id) FROM ready r
@@ -221,9 +221,9 @@ func (c *laneClaim) fill(ctx context.Context, tx Tx, s *share, sh *shelf) error 
 		case r.single():
 		case c.recent.find(r, wanted):
 		case 2*wanted >= r.size():
-			facts = append(facts, askBundle(r.bundleOf(), &r.facts, &r.inputs))
+			facts = append(facts, askInputGroup(r.inputGroupOf(), &r.facts, &r.inputs))
 		default:
-			facts = append(facts, askFacts(r.bundleOf(), &r.facts))
+			facts = append(facts, askFacts(r.inputGroupOf(), &r.facts))
 		}
 		sh.ranges, sh.seen = append(sh.ranges, r), *r
 	}

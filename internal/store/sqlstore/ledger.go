@@ -21,8 +21,8 @@ func settleKey(job penstock.ID, seq int64) string {
 	return "settle:" + string(job) + ":" + strconv.FormatInt(seq, 10)
 }
 
-func holdKey(h lostHold) string {
-	return "hold:" + string(h.budget) + ":" + h.lease.Process + ":" + strconv.FormatInt(h.lease.Epoch, 10)
+func fundingKey(h lostFunding) string {
+	return "allowance:" + string(h.budget) + ":" + h.lease.Process + ":" + strconv.FormatInt(h.lease.Epoch, 10)
 }
 
 const forfeitPrefix = "forfeit:"
@@ -123,8 +123,8 @@ func (s *Store) JobEntries(ctx context.Context, tenant penstock.TenantID, job pe
 		if err != nil {
 			return err
 		}
-		reaped, err := allReaped(ctx, tx, job)
-		for _, r := range append(items, reaped...) {
+		grouped, err := allGrouped(ctx, tx, job)
+		for _, r := range append(items, grouped...) {
 			es = append(es, r.settlement())
 		}
 		slices.SortFunc(es, func(a, b penstock.LedgerEntry) int {

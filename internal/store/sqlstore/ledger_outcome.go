@@ -44,7 +44,7 @@ type comparison struct {
 // jobOutcomes are the entries of a job less its outcomes.
 type jobOutcomes struct {
 	left   map[bookedAs]tally
-	broken bool // a harvest cannot be read, which another audit tells
+	broken bool // a result group cannot be read, which another audit tells
 }
 
 // bookedAs is what an entry and the outcomes in it have in common.
@@ -72,7 +72,7 @@ func (c *comparison) read(ctx context.Context, tx Tx) error {
 		ask(sqlf(`SELECT job_id, CASE WHEN tries = 0 THEN 'release' ELSE 'settle' END, target, price_version, finished_at,
 				-COUNT(*), -SUM(cost_nano_usd) /*pg ::bigint */
 			FROM items WHERE id BETWEEN $1 AND $2 AND seq > 0 GROUP BY 1, 2, 3, 4, 5`, first, c.lastItem), c.addEntries),
-		ask(sqlf(`SELECT job_id, finished_at, items, facts FROM harvests WHERE job_id BETWEEN $1 AND $2`, first, last), c.addHarvest))
+		ask(sqlf(`SELECT job_id, finished_at, items, facts FROM result_groups WHERE job_id BETWEEN $1 AND $2`, first, last), c.addResultGroup))
 }
 
 func (c *comparison) addEntries(row Row) error {
@@ -86,7 +86,7 @@ func (c *comparison) addEntries(row Row) error {
 	return err
 }
 
-func (c *comparison) addHarvest(row Row) error {
+func (c *comparison) addResultGroup(row Row) error {
 	var job penstock.ID
 	var at, n int64
 	var facts []byte
@@ -95,7 +95,7 @@ func (c *comparison) addHarvest(row Row) error {
 	if err != nil || o == nil {
 		return err
 	}
-	items, err := decodeHarvest(facts, n)
+	items, err := decodeResultGroup(facts, n)
 	if err != nil {
 		o.broken = true
 		return nil

@@ -9,10 +9,10 @@ import (
 	"penstock/internal/store"
 )
 
-// endedSums are the items that ended, those with a row and those in harvests, as far as they can be added up.
+// endedSums are the items that ended, those with a row and those in result groups, as far as they can be added up.
 const endedSums = `(SELECT job_id, tenant_id, status, 1 AS outcomes, cost_nano_usd, reserved_nano_usd, ` + usageNames + ` FROM items
 		WHERE status NOT IN ('queued', 'running')
-	UNION ALL SELECT job_id, tenant_id, 'succeeded', items, cost_nano_usd, reserved_nano_usd, ` + usageNames + ` FROM harvests)`
+	UNION ALL SELECT job_id, tenant_id, 'succeeded', items, cost_nano_usd, reserved_nano_usd, ` + usageNames + ` FROM result_groups)`
 
 // How far the time of a call and that of its settlement may lie apart, in microseconds: the clocks of a process and of the
 // database differ, and a process keeps what it could not write for as long as the database is away.
@@ -43,7 +43,7 @@ var audits = []struct{ problem, sql string }{
 		WHERE l.job_id IS NULL OR (j.finished_at > 0 AND l.reserved <> COALESCE(f.reserved, 0)) LIMIT $1`},
 	{"job's cost differs from the sum of its items", `SELECT j.id FROM jobs j
 		LEFT JOIN (SELECT job_id, SUM(cost_nano_usd) AS cost FROM (SELECT job_id, cost_nano_usd FROM items
-			UNION ALL SELECT job_id, cost_nano_usd FROM harvests) c GROUP BY job_id) i ON i.job_id = j.id
+			UNION ALL SELECT job_id, cost_nano_usd FROM result_groups) c GROUP BY job_id) i ON i.job_id = j.id
 		WHERE j.cost_nano_usd <> COALESCE(i.cost, 0) LIMIT $1`},
 	{"job's counts differ from its items", `SELECT j.id FROM jobs j LEFT JOIN (
 			SELECT job_id,
@@ -66,7 +66,7 @@ var audits = []struct{ problem, sql string }{
 				SUM(CASE WHEN next <= last THEN 1 ELSE 0 END) AS repeated
 			FROM (SELECT job_id, first, last, LEAD(first) OVER (PARTITION BY job_id ORDER BY first) AS next FROM (
 				SELECT job_id, seq AS first, seq AS last FROM items WHERE seq > 0
-				UNION ALL SELECT job_id, last_seq - items + 1, last_seq FROM harvests
+				UNION ALL SELECT job_id, last_seq - items + 1, last_seq FROM result_groups
 				UNION ALL SELECT job_id, seq, seq FROM events
 				UNION ALL SELECT id, 1, 1 FROM jobs
 				UNION ALL SELECT id, started_seq, started_seq FROM jobs WHERE started_seq > 0
@@ -123,7 +123,7 @@ var audits = []struct{ problem, sql string }{
 	{"request is settled under another key than its own", `SELECT l.key FROM ledger l
 		WHERE l.kind IN ('settle', 'release') AND l.job_id = '' AND l.key <> 'request:' || l.subject_id LIMIT $1`},
 	{"entry is of another kind than its key", `SELECT l.key FROM ledger l
-		WHERE (l.kind = 'reserve') <> (l.key LIKE 'job:%') OR (l.kind = 'forfeit') <> (l.key LIKE 'forfeit:%' OR l.key LIKE 'hold:%') LIMIT $1`},
+		WHERE (l.kind = 'reserve') <> (l.key LIKE 'job:%') OR (l.kind = 'forfeit') <> (l.key LIKE 'forfeit:%' OR l.key LIKE 'allowance:%') LIMIT $1`},
 	{"entry of a job is told as that of another tenant, key, model, lane or tags", `SELECT l.key FROM ledger l JOIN jobs j ON j.id = l.job_id
 		WHERE l.tenant_id <> j.tenant_id
 			OR (` + named + ` AND (l.key_name <> j.key_name OR l.model <> j.model OR l.lane <> j.lane OR l.tags <> j.tags)) LIMIT $1`},
@@ -156,7 +156,7 @@ func allAudits() []audit {
 			})
 		}})
 	}
-	return append(all, audit{"harvests add up", auditHarvests}, audit{"entries agree with outcomes", auditOutcomes}, audit{"budgets add up", auditBudgets})
+	return append(all, audit{"result groups add up", auditResultGroups}, audit{"entries agree with outcomes", auditOutcomes}, audit{"budgets add up", auditBudgets})
 }
 
 // VerifyLedger implements store.Ledger. Each rule is checked in a transaction of its own: a row that cannot be, whose numbers a rule
@@ -220,7 +220,7 @@ func auditAmounts(ctx context.Context, tx Tx) (problems []string, err error) {
 		{"request's", `SELECT id FROM requests WHERE ` + impossible},
 		{"item's", `SELECT id FROM items WHERE reserved_nano_usd < 0 OR ` + impossible},
 		{"job's", `SELECT id FROM jobs WHERE total < 0 OR ` + impossible},
-		{"harvest's", `SELECT job_id FROM harvests WHERE reserved_nano_usd < 0 OR ` + impossible},
+		{"result group's", `SELECT job_id FROM result_groups WHERE reserved_nano_usd < 0 OR ` + impossible},
 	} {
 		found, err := queryAll(ctx, tx, sqlf(of.sql+` LIMIT $1`, store.MaxLedgerProblems), func(row Row) (id string, err error) { return id, row.Scan(&id) })
 		if err != nil {

@@ -14,12 +14,12 @@ import (
 // front; an item that came back stands in it alone.
 
 var (
-	enterReady = insertInto("ready", `lane text, tenant_id text, model text, deadline bigint, job_id text, last_n bigint, first_n bigint,
-		bundle_n bigint, item_id text, estimate_tokens bigint, input_bytes bigint`, "")
-	enterParked = insertInto("parked", `not_before bigint, item_id text`, "")
+	admitReady = insertInto("ready", `lane text, tenant_id text, model text, deadline bigint, job_id text, last_n bigint, first_n bigint,
+		input_group_n bigint, item_id text, estimate_tokens bigint, input_bytes bigint`, "")
+	admitParked = insertInto("parked", `not_before bigint, item_id text`, "")
 	leaveParked = deleteFrom("parked", `not_before bigint, item_id text`)
 
-	enterSuspects = insertInto("suspects", `tenant_id text, urgency bigint, deadline bigint, item_id text, not_before bigint`, "")
+	admitSuspects = insertInto("suspects", `tenant_id text, urgency bigint, deadline bigint, item_id text, not_before bigint`, "")
 	leaveSuspects = deleteFrom("suspects", `tenant_id text, urgency bigint, deadline bigint, item_id text`).strict()
 
 	// A range that somebody else took from meanwhile is missed.
@@ -34,20 +34,20 @@ type readyRange struct {
 	deadline    int64
 	job         penstock.ID
 	first, last int
-	bundle      int         // first item of the bundle that they are in
+	inputGroup  int         // first item of the input group that they are in
 	item        penstock.ID // the one item that has a row of its own, or ""
 	estimate    int64       // where it is one item
 	inputBytes  int64
-	facts       []fact            // of the whole bundle, where it is several
-	inputs      []byte            // of the whole bundle, sealed; nil unless most of the range is likely to be taken
+	facts       []fact            // of the whole input group, where it is several
+	inputs      []byte            // of the whole input group, sealed; nil unless most of the range is likely to be taken
 	endpoint    penstock.Endpoint // of its job; known to claims alone
 	suspect     bool              // it is one item that stands among the suspects
 }
 
-const rangeColumns = `job_id, first_n, last_n, bundle_n, item_id, deadline, estimate_tokens, input_bytes`
+const rangeColumns = `job_id, first_n, last_n, input_group_n, item_id, deadline, estimate_tokens, input_bytes`
 
 func (r *readyRange) dest() []any {
-	return []any{&r.job, &r.first, &r.last, &r.bundle, &r.item, &r.deadline, &r.estimate, &r.inputBytes}
+	return []any{&r.job, &r.first, &r.last, &r.inputGroup, &r.item, &r.deadline, &r.estimate, &r.inputBytes}
 }
 
 func (r *readyRange) size() int { return r.last - r.first + 1 }
@@ -57,24 +57,26 @@ func (r *readyRange) kept() keptHow {
 	if r.item != "" {
 		return keptApart
 	}
-	return keptInBundle
+	return keptInGroup
 }
 
 // single says that the row of the range tells all that a claim weighs.
-func (r *readyRange) single() bool { return r.item != "" || (r.first == r.last && r.first == r.bundle) }
-
-func (r *readyRange) bundleOf() bundleOf { return bundleOf{r.job, r.bundle} }
-
-// fact is what the bundle knows of an item of the range.
-func (r *readyRange) fact(n int) (fact, error) {
-	if at := n - r.bundle; at >= 0 && at < len(r.facts) {
-		return r.facts[at], nil
-	}
-	return fact{}, brokenBundle(r.bundleOf())
+func (r *readyRange) single() bool {
+	return r.item != "" || (r.first == r.last && r.first == r.inputGroup)
 }
 
-func (r *readyRange) enter(ctx context.Context, tx Tx) error {
-	return tx.Put(ctx, enterReady, r.lane, r.tenant, r.model, r.deadline, r.job, r.last, r.first, r.bundle, r.item, r.estimate, r.inputBytes)
+func (r *readyRange) inputGroupOf() inputGroupOf { return inputGroupOf{r.job, r.inputGroup} }
+
+// fact is what the input group knows of an item of the range.
+func (r *readyRange) fact(n int) (fact, error) {
+	if at := n - r.inputGroup; at >= 0 && at < len(r.facts) {
+		return r.facts[at], nil
+	}
+	return fact{}, brokenInputGroup(r.inputGroupOf())
+}
+
+func (r *readyRange) admit(ctx context.Context, tx Tx) error {
+	return tx.Put(ctx, admitReady, r.lane, r.tenant, r.model, r.deadline, r.job, r.last, r.first, r.inputGroup, r.item, r.estimate, r.inputBytes)
 }
 
 // leaveTo takes the items before next out of the line.
@@ -92,20 +94,20 @@ func (r *readyRange) leaveTo(ctx context.Context, tx Tx, next int) error {
 func (r itemInJob) alone() *readyRange {
 	return &readyRange{
 		backlogKey: backlogKey{r.job.Lane, r.Tenant, r.job.Model}, deadline: micros(r.job.Deadline), job: r.Job,
-		first: r.Index, last: r.Index, bundle: r.Index, item: r.ID, estimate: r.estimate, inputBytes: r.inputBytes, suspect: r.suspect(),
+		first: r.Index, last: r.Index, inputGroup: r.Index, item: r.ID, estimate: r.estimate, inputBytes: r.inputBytes, suspect: r.suspect(),
 	}
 }
 
-// enter puts a queued item that has a row into its line.
-func (r itemInJob) enter(ctx context.Context, tx Tx) error {
+// admit puts a queued item that has a row into its line.
+func (r itemInJob) admit(ctx context.Context, tx Tx) error {
 	r.moved.move(r.backlogKey(), r.itemRow, 1)
 	switch {
 	case r.suspect():
-		return tx.Put(ctx, enterSuspects, r.Tenant, urgency(r.job.Lane), micros(r.job.Deadline), r.ID, r.notBefore)
+		return tx.Put(ctx, admitSuspects, r.Tenant, urgency(r.job.Lane), micros(r.job.Deadline), r.ID, r.notBefore)
 	case r.parked:
-		return tx.Put(ctx, enterParked, r.notBefore, r.ID)
+		return tx.Put(ctx, admitParked, r.notBefore, r.ID)
 	}
-	return r.alone().enter(ctx, tx)
+	return r.alone().admit(ctx, tx)
 }
 
 // leave takes an item that has a row out of its line.

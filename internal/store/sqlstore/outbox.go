@@ -12,9 +12,9 @@ import (
 	"penstock/internal/store"
 )
 
-// news is what webhooks are told of a group of jobs. Whether anybody listens is found out with the jobs' own
+// outboxEvents is what webhooks are told of a group of jobs. Whether anybody listens is found out with the jobs' own
 // rows, so that those whom nobody listens to cost nothing more.
-type news struct {
+type outboxEvents struct {
 	heard  map[penstock.ID]bool
 	events []told
 }
@@ -25,7 +25,7 @@ type told struct {
 	typ penstock.EventType
 }
 
-func newNews() *news { return &news{heard: map[penstock.ID]bool{}} }
+func newOutboxEvents() *outboxEvents { return &outboxEvents{heard: map[penstock.ID]bool{}} }
 
 // heardColumn says of a job whether anybody listens to it.
 const heardColumn = `CASE WHEN EXISTS (SELECT 1 FROM webhooks w WHERE w.tenant_id = jobs.tenant_id AND w.job_id IN ('', jobs.id)) THEN 1 ELSE 0 END`
@@ -39,7 +39,7 @@ type withHeard struct {
 func (r withHeard) Scan(dest ...any) error { return r.Row.Scan(append(dest, r.heard)...) }
 
 // scan reads a job and remembers whether anybody listens to it.
-func (n *news) scan(row Row) (penstock.Job, error) {
+func (n *outboxEvents) scan(row Row) (penstock.Job, error) {
 	var heard int64
 	j, err := scanJob(withHeard{row, &heard})
 	if heard > 0 {
@@ -49,7 +49,7 @@ func (n *news) scan(row Row) (penstock.Job, error) {
 }
 
 // tell notes an event, if anybody listens.
-func (n *news) tell(j *penstock.Job, typ penstock.EventType) {
+func (n *outboxEvents) tell(j *penstock.Job, typ penstock.EventType) {
 	if n.heard[j.ID] {
 		n.events = append(n.events, told{j, typ})
 	}
@@ -57,7 +57,7 @@ func (n *news) tell(j *penstock.Job, typ penstock.EventType) {
 
 // publish writes a delivery of each event for everyone who wants to be told of it. A job's last event takes
 // along what the job alone brought.
-func (n *news) publish(ctx context.Context, tx Tx) error {
+func (n *outboxEvents) publish(ctx context.Context, tx Tx) error {
 	if len(n.events) == 0 {
 		return nil
 	}
@@ -92,7 +92,7 @@ func tellStarted(ctx context.Context, tx Tx, ids []penstock.ID) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	n := newNews()
+	n := newOutboxEvents()
 	err := tx.QueryIn(ctx, IDQuery{IDs: plain(ids), Args: []any{micros(tx.Now())}, SQL: `SELECT ` + jobColumns + `, ` + heardColumn + ` FROM jobs
 		WHERE id = /*pg ANY */($1) AND started_at = $2 AND ` + heardColumn + ` = 1`}, func(row Row) error {
 		j, err := n.scan(row)
@@ -112,7 +112,7 @@ type listener struct {
 }
 
 // listeners are those who may want to be told, by tenant.
-func (n *news) listeners(ctx context.Context, tx Tx) (map[penstock.TenantID][]listener, error) {
+func (n *outboxEvents) listeners(ctx context.Context, tx Tx) (map[penstock.TenantID][]listener, error) {
 	var tenants, jobs []string
 	for _, e := range n.events {
 		tenants, jobs = append(tenants, string(e.job.Tenant)), append(jobs, string(e.job.ID))
@@ -161,8 +161,8 @@ type message struct {
 	Data      any                `json:"data"`
 }
 
-// jobNews is what a message says of its job.
-type jobNews struct {
+// jobEvents is what a message says of its job.
+type jobEvents struct {
 	Status  penstock.Status   `json:"status"`
 	Outcome *penstock.Outcome `json:"outcome"`
 	Model   string            `json:"model"`
@@ -178,7 +178,7 @@ func messageOf(e told) ([]byte, error) {
 	event := e.job.Event(e.typ) // as everyone else is told of it
 	j, seq, id := event.State, event.Seq, penstock.ViewJob.Format(e.job.ID)
 	m := message{ID: penstock.ViewEvent.Format(eventID(e)), Seq: &seq, Type: e.typ, CreatedAt: event.CreatedAt, JobID: &id}
-	data := jobNews{Status: j.Status(), Model: j.Model, Tags: j.Tags, Counts: j.Counts}
+	data := jobEvents{Status: j.Status(), Model: j.Model, Tags: j.Tags, Counts: j.Counts}
 	data.Usage.Usage, data.Usage.Cost = j.Usage, j.Cost
 	if e.typ == penstock.EventJobFinished {
 		outcome := j.Counts.Outcome()

@@ -47,16 +47,16 @@ func (v *visit) run(ctx context.Context, tx Tx) (a store.Allotment, err error) {
 			return a, err
 		}
 	}
-	if len(v.withdrawal.Seats) == 0 {
+	if len(v.withdrawal.Permits) == 0 {
 		return a, nil
 	}
 	left, err := v.leaseLeft(ctx, tx)
 	if err != nil {
 		return a, err
 	}
-	a.Seats = make([]store.SeatGrant, len(v.withdrawal.Seats))
-	for i, d := range v.withdrawal.Seats {
-		if a.Seats[i], err = v.seats(ctx, tx, d, left); err != nil {
+	a.Permits = make([]store.PermitGrant, len(v.withdrawal.Permits))
+	for i, d := range v.withdrawal.Permits {
+		if a.Permits[i], err = v.permits(ctx, tx, d, left); err != nil {
 			return a, err
 		}
 	}
@@ -69,7 +69,7 @@ func (v *visit) lock(ctx context.Context, tx Tx) error {
 	for _, d := range v.withdrawal.Rates {
 		v.pools[d.Pool] = poolRow{}
 	}
-	for _, d := range v.withdrawal.Seats {
+	for _, d := range v.withdrawal.Permits {
 		v.pools[d.Pool] = poolRow{}
 	}
 	names := slices.Sorted(maps.Keys(v.pools))
@@ -117,28 +117,28 @@ func (v *visit) leaseLeft(ctx context.Context, tx Tx) (time.Duration, error) {
 	return max(0, fromMicros(expires).Sub(tx.Now())), err
 }
 
-// seats divides one pool's seats and passes on its rests.
-func (v *visit) seats(ctx context.Context, tx Tx, d store.SeatDraw, left time.Duration) (store.SeatGrant, error) {
+// permits divides one pool's permits and passes on its rests.
+func (v *visit) permits(ctx context.Context, tx Tx, d store.PermitDraw, left time.Duration) (store.PermitGrant, error) {
 	rest, err := v.rest(ctx, tx, d)
 	if err != nil {
-		return store.SeatGrant{}, err
+		return store.PermitGrant{}, err
 	}
 	calls, err := v.calls(ctx, tx, d.Calls)
 	if err != nil {
-		return store.SeatGrant{}, err
+		return store.PermitGrant{}, err
 	}
-	g := store.SeatGrant{For: left, Calls: calls}
+	g := store.PermitGrant{For: left, Calls: calls}
 	if d.Cap > 0 && left > 0 {
 		others, err := v.others(ctx, tx, d.Pool)
 		if err != nil {
 			return g, err
 		}
 		d.Cap = max(0, d.Cap-calls)
-		g = store.AllotSeats(v.lease.Process, d, others)
+		g = store.AllotPermits(v.lease.Process, d, others)
 		g.For, g.Calls = left, calls
-		err = tx.Do(ctx, `INSERT INTO seats (pool, process_id, epoch, seats, want) VALUES ($1, $2, $3, $4, $5)
-			ON CONFLICT (pool, process_id) DO UPDATE SET epoch = excluded.epoch, seats = excluded.seats, want = excluded.want`,
-			d.Pool, v.lease.Process, v.lease.Epoch, g.Seats, d.Want)
+		err = tx.Do(ctx, `INSERT INTO permits (pool, process_id, epoch, permits, want) VALUES ($1, $2, $3, $4, $5)
+			ON CONFLICT (pool, process_id) DO UPDATE SET epoch = excluded.epoch, permits = excluded.permits, want = excluded.want`,
+			d.Pool, v.lease.Process, v.lease.Epoch, g.Permits, d.Want)
 		if err != nil {
 			return g, err
 		}
@@ -147,9 +147,9 @@ func (v *visit) seats(ctx context.Context, tx Tx, d store.SeatDraw, left time.Du
 	return g, nil
 }
 
-// rest is how long a pool and its limits rest, with what the draw says about it. The row of a pool of seats keeps the rests of
+// rest is how long a pool and its limits rest, with what the draw says about it. The row of a pool of permits keeps the rests of
 // single limits where that of an allowance keeps places.
-func (v *visit) rest(ctx context.Context, tx Tx, d store.SeatDraw) (store.PoolRest, error) {
+func (v *visit) rest(ctx context.Context, tx Tx, d store.PermitDraw) (store.PoolRest, error) {
 	row := v.pools[d.Pool]
 	r := store.PoolRest{Until: row.restUntil}
 	if row.kept != "" {
@@ -183,17 +183,17 @@ func (v *visit) calls(ctx context.Context, tx Tx, c store.CallScope) (int, error
 	return n, err
 }
 
-// others are the live processes that hold or want seats. Rows of dead ones are removed: a lease that
-// expired may come back, and must not bring back seats that others have by then.
-func (v *visit) others(ctx context.Context, tx Tx, pool string) ([]store.SeatHolding, error) {
-	err := tx.Do(ctx, `DELETE FROM seats WHERE pool = $1 AND process_id <> $2 AND NOT EXISTS (SELECT 1 FROM leases l
-			WHERE l.process_id = seats.process_id AND l.epoch = seats.epoch AND l.expires_at > $3)`,
+// others are the live processes that hold or want permits. Rows of dead ones are removed: a lease that
+// expired may come back, and must not bring back permits that others have by then.
+func (v *visit) others(ctx context.Context, tx Tx, pool string) ([]store.PermitHolding, error) {
+	err := tx.Do(ctx, `DELETE FROM permits WHERE pool = $1 AND process_id <> $2 AND NOT EXISTS (SELECT 1 FROM leases l
+			WHERE l.process_id = permits.process_id AND l.epoch = permits.epoch AND l.expires_at > $3)`,
 		pool, v.lease.Process, micros(tx.Now()))
 	if err != nil {
 		return nil, err
 	}
-	return queryAll(ctx, tx, sqlf(`SELECT process_id, seats, want FROM seats WHERE pool = $1 AND process_id <> $2`,
-		pool, v.lease.Process), func(row Row) (h store.SeatHolding, err error) {
-		return h, row.Scan(&h.Process, &h.Seats, &h.Want)
+	return queryAll(ctx, tx, sqlf(`SELECT process_id, permits, want FROM permits WHERE pool = $1 AND process_id <> $2`,
+		pool, v.lease.Process), func(row Row) (h store.PermitHolding, err error) {
+		return h, row.Scan(&h.Process, &h.Permits, &h.Want)
 	})
 }

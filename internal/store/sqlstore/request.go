@@ -15,19 +15,19 @@ func (s *Store) RecordRequests(ctx context.Context, rs []penstock.Request) error
 			return err
 		}
 		rs := slices.DeleteFunc(slices.Clone(rs), func(r penstock.Request) bool { return recorded[r.ID] })
-		tills, err := lockTills(ctx, tx, rs)
+		heldAmounts, err := lockHeld(ctx, tx, rs)
 		if err != nil {
 			return err
 		}
-		if err := insertRequests(ctx, tx, rs, tills); err != nil {
+		if err := insertRequests(ctx, tx, rs, heldAmounts); err != nil {
 			return err
 		}
-		return tills.save(ctx, tx)
+		return heldAmounts.save(ctx, tx)
 	})
 }
 
 // insertRequests writes calls, table by table, so that the rows of each can travel together.
-func insertRequests(ctx context.Context, tx Tx, rs []penstock.Request, t tills) error {
+func insertRequests(ctx context.Context, tx Tx, rs []penstock.Request, t heldAmounts) error {
 	for i := range rs {
 		if err := insertRequest(ctx, tx, &rs[i]); err != nil {
 			return err
@@ -74,7 +74,7 @@ func insertRequest(ctx context.Context, tx Tx, r *penstock.Request) error {
 }
 
 // settleRequest books a call once, and apart from it what may have been spent unseen.
-func settleRequest(ctx context.Context, tx Tx, r *penstock.Request, t tills) error {
+func settleRequest(ctx context.Context, tx Tx, r *penstock.Request, t heldAmounts) error {
 	charged, err := t.charge(ctx, tx, *r)
 	if err != nil {
 		return err

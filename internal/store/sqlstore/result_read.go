@@ -140,7 +140,7 @@ func (s *Store) openResult(ctx context.Context, row *resultRow) (err error) {
 type resultRow struct {
 	penstock.Item
 	result placed
-	lies   inHarvest // where it is, if it has no row
+	lies   inResultGroup // where it is, if it has no row
 }
 
 // resultColumns are what readers of results want to know. Most of a row is of no interest to somebody who reads a

@@ -14,7 +14,7 @@ import (
 // far that tenant is.
 //
 // On PostgreSQL whoever queues an item holds its tenant's share FOR KEY SHARE until the commit; claims
-// hold it FOR NO KEY UPDATE, which does not conflict; and only the full lock, which does, may declare a
+// drawBudget it FOR NO KEY UPDATE, which does not conflict; and only the full lock, which does, may declare a
 // tenant idle. So a tenant with items that are ready is never taken for idle.
 
 // activate makes sure that a tenant's items can be found. Coming back it starts where the others are. Nearly always
@@ -78,10 +78,10 @@ func correct(ctx context.Context, tx Tx, corrections []store.Correction) error {
 // share is a tenant's standing in a lane, locked by a claim, and what it has to give.
 type share struct {
 	fair.Share
-	tenant penstock.TenantID
-	before int64 // its virtual time when it was locked
-	shelf  []*shelf
-	done   bool // it has nothing more to give to this claim
+	tenant     penstock.TenantID
+	before     int64 // its virtual time when it was locked
+	modelQueue []*modelQueue
+	done       bool // it has nothing more to give to this claim
 }
 
 // save writes what the tenant was given. What was charged while it was being picked is replaced by what
@@ -95,8 +95,8 @@ func (s *share) save(ctx context.Context, tx Tx, lane penstock.Lane, tokens int6
 	return tx.Do(ctx, `UPDATE shares SET vtime = $3 WHERE lane = $1 AND tenant_id = $2`, lane, s.tenant, s.VTime)
 }
 
-// shelf is what a tenant has ready for one model, in the order of deadlines. It is read in parts.
-type shelf struct {
+// modelQueue is what a tenant has ready for one model, in the order of deadlines. It is read in parts.
+type modelQueue struct {
 	model  string
 	ranges []*readyRange // read and not all taken yet
 	next   int           // index of the item that is in front, in the first of them
@@ -118,8 +118,8 @@ type pick struct {
 	charge   int64 // tokens that its tenant is charged for it
 }
 
-// front is the item in front. The shelf must not be empty.
-func (s *shelf) front() (pick, error) {
+// front is the item in front. The model queue must not be empty.
+func (s *modelQueue) front() (pick, error) {
 	r := s.ranges[0]
 	if r.single() {
 		return pick{from: r, n: r.first, item: penstock.ItemID(r.job, r.first), estimate: r.estimate, bytes: r.inputBytes}, nil
@@ -129,31 +129,31 @@ func (s *shelf) front() (pick, error) {
 }
 
 // advance moves on to the item behind the one in front.
-func (s *shelf) advance() {
+func (s *modelQueue) advance() {
 	if s.next++; s.next > s.ranges[0].last {
 		s.drop()
 	}
 }
 
 // drop leaves out the first range.
-func (s *shelf) drop() {
+func (s *modelQueue) drop() {
 	if s.ranges = s.ranges[1:]; len(s.ranges) > 0 {
 		s.next = s.ranges[0].first
 	}
 }
 
 // refuse leaves out what is of an endpoint, now and from what is read later: it is for the same targets.
-func (s *shelf) refuse(e penstock.Endpoint) {
+func (s *modelQueue) refuse(e penstock.Endpoint) {
 	s.refused = append(s.refused, e)
 	if s.ranges = slices.DeleteFunc(s.ranges, s.isRefused); len(s.ranges) > 0 {
 		s.next = s.ranges[0].first
 	}
 }
 
-func (s *shelf) isRefused(r *readyRange) bool { return slices.Contains(s.refused, r.endpoint) }
+func (s *modelQueue) isRefused(r *readyRange) bool { return slices.Contains(s.refused, r.endpoint) }
 
-// before is the order of shelves: by the deadline of what is in front, then by age.
-func (s *shelf) before(other *shelf) bool {
+// before is the order of model queues: by the deadline of what is in front, then by age.
+func (s *modelQueue) before(other *modelQueue) bool {
 	a, b := s.ranges[0], other.ranges[0]
 	return cmp.Or(cmp.Compare(a.deadline, b.deadline), cmp.Compare(a.job, b.job), cmp.Compare(s.next, other.next)) < 0
 }

@@ -32,7 +32,7 @@ func (s *Store) ClaimSuspects(ctx context.Context, l store.Lease, want store.Wan
 	if err != nil || !waiting {
 		return nil, err
 	}
-	var got haul
+	var got claimBatch
 	for range claimTries {
 		if got, err = s.claimSuspects(ctx, l, want); !errors.Is(err, ErrMissed) {
 			break
@@ -54,9 +54,9 @@ func (s *Store) ClaimSuspects(ctx context.Context, l store.Lease, want store.Wan
 }
 
 // claimSuspects is one transaction of claiming. It is not relaxed: what a suspect did must not be forgotten.
-func (s *Store) claimSuspects(ctx context.Context, l store.Lease, want store.Want) (got haul, err error) {
+func (s *Store) claimSuspects(ctx context.Context, l store.Lease, want store.Want) (got claimBatch, err error) {
 	err = s.write(ctx, "claim_suspects", func(tx Tx) error {
-		got = haul{}
+		got = claimBatch{}
 		// One claim of suspects at a time: two would pick the same ones, and wait for each other's. It is the first lock, and
 		// then come those that everybody takes in one order: jobs, items, lines.
 		if _, _, err := queryOne(ctx, tx, sqlf(`SELECT 1 /*pg FROM (SELECT pg_advisory_xact_lock(`+suspectLock+`)) l */`), scanInt); err != nil {
@@ -144,7 +144,7 @@ func (c *suspectClaim) page(ctx context.Context, tx Tx, tenant penstock.TenantID
 		func(row Row) (pick, error) {
 			r := &readyRange{suspect: true, backlogKey: backlogKey{tenant: tenant}}
 			err := row.Scan(&r.lane, &r.model, &r.endpoint, &r.deadline, &r.job, &r.first, &r.item, &r.estimate, &r.inputBytes)
-			r.last, r.bundle = r.first, r.first
+			r.last, r.inputGroup = r.first, r.first
 			return pick{from: r, n: r.first, item: r.item, estimate: r.estimate, bytes: r.inputBytes}, err
 		})
 }

@@ -8,7 +8,7 @@ import (
 	"penstock"
 )
 
-// The columns of a usage, which jobs, items, attempts, requests, the ledger and harvests all have. They come last in
+// The columns of a usage, which jobs, items, attempts, requests, the ledger and result groups all have. They come last in
 // a list of columns, so that they can be written and read in one way everywhere. They are called as penstock.UsageNames
 // says, and stand in that order.
 const (

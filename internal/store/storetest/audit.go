@@ -249,16 +249,16 @@ func (r *rig) deadLetters(tenant penstock.TenantID) []store.DeadLetter {
 	var all []store.DeadLetter
 	page := store.DeadLetterPage{Limit: 50}
 	for range everything {
-		letters, err := r.s.DeadLetters(r.t.Context(), tenant, page)
+		deadLetters, err := r.s.DeadLetters(r.t.Context(), tenant, page)
 		r.must("read dead letters", err)
-		if len(letters) > page.Limit {
-			r.t.Fatalf("a page of %d dead letters has %d", page.Limit, len(letters))
+		if len(deadLetters) > page.Limit {
+			r.t.Fatalf("a page of %d dead letters has %d", page.Limit, len(deadLetters))
 		}
-		if len(letters) == 0 {
+		if len(deadLetters) == 0 {
 			break
 		}
-		all = append(all, letters...)
-		page.After = letters[len(letters)-1].Item
+		all = append(all, deadLetters...)
+		page.After = deadLetters[len(deadLetters)-1].Item
 	}
 	return all
 }

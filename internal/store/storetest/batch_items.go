@@ -19,7 +19,7 @@ func batchFileCases() []testCase {
 	}
 }
 
-// splitRefused refuses lines at the ends and in the middle of a bundle, so that several ranges are left.
+// splitRefused refuses lines at the ends and in the middle of an input group, so that several ranges are left.
 func splitRefused(r *rig) {
 	sub := r.batch(7)
 	why := &penstock.ItemError{Code: penstock.CodeInvalidRequest, Message: "Line 1: no."}

@@ -16,7 +16,7 @@ func budgetCases() []testCase {
 		{"cancel and expiry free what was reserved", budgetRelease},
 		{"an item is not tried again with money that is not there", budgetRetry},
 		{"a lost worker's attempt is forfeit and counts", budgetRescue},
-		{"a process withdraws, spends and returns", budgetHold},
+		{"a process withdraws, spends and returns", budgetDraw},
 		{"what a dead process held is forfeit", budgetForfeit},
 		{"every account has to have enough", budgetAll},
 		{"what was spent beyond all bounds counts", budgetOverdrawn},
@@ -161,15 +161,15 @@ func budgetRescue(r *rig) {
 }
 
 // held withdraws from accounts of acme's.
-func (r *rig) held(l store.Lease, need, want penstock.NanoUSD, accounts ...store.Account) ([]store.HoldGrant, error) {
-	o := store.HoldOrder{Lease: l}
+func (r *rig) held(l store.Lease, need, want penstock.NanoUSD, accounts ...store.Account) ([]store.BudgetGrant, error) {
+	o := store.BudgetDraw{Lease: l}
 	for _, a := range accounts {
-		o.Wants = append(o.Wants, store.HoldWant{Account: a, Need: need, Want: want})
+		o.Wants = append(o.Wants, store.BudgetWant{Account: a, Need: need, Want: want})
 	}
 	return r.s.Hold(r.t.Context(), acme, o)
 }
 
-func budgetHold(r *rig) {
+func budgetDraw(r *rig) {
 	a, l := account(1_000), r.lease("api")
 	grants, err := r.held(l, 100, 700, a)
 	r.must("hold", err)
@@ -187,15 +187,15 @@ func budgetHold(r *rig) {
 
 	call := r.request()
 	call.Cost, call.Forfeit = 40, 60
-	call.Holding = penstock.Holding{Process: l.Process, Epoch: l.Epoch, Budgets: []penstock.ID{a.ID(acme)}}
+	call.Funding = penstock.Funding{Process: l.Process, Epoch: l.Epoch, Budgets: []penstock.ID{a.ID(acme)}}
 	r.record(call)
 	r.record(call) // a group may be written again
 	r.wantBalance(100, 900)
 	for range 2 { // one whose answer got lost is sent again
-		r.must("return", r.s.ReturnHolds(r.t.Context(), l, []store.HoldReturn{{Budget: a.ID(acme), Amount: 400, Number: 1}}))
+		r.must("return", r.s.ReturnBudgets(r.t.Context(), l, []store.BudgetReturn{{Budget: a.ID(acme), Amount: 400, Number: 1}}))
 		r.wantBalance(100, 500)
 	}
-	r.must("return more", r.s.ReturnHolds(r.t.Context(), l, []store.HoldReturn{{Budget: a.ID(acme), Amount: 400, Number: 2}}))
+	r.must("return more", r.s.ReturnBudgets(r.t.Context(), l, []store.BudgetReturn{{Budget: a.ID(acme), Amount: 400, Number: 2}}))
 	r.wantBalance(100, 100)
 }
 
@@ -205,7 +205,7 @@ func budgetOverdrawn(r *rig) {
 	r.must("hold", err)
 	call := r.request()
 	call.Cost = 130 // an upstream that did not keep to the bounds
-	call.Holding = penstock.Holding{Process: l.Process, Epoch: l.Epoch, Budgets: []penstock.ID{a.ID(acme)}}
+	call.Funding = penstock.Funding{Process: l.Process, Epoch: l.Epoch, Budgets: []penstock.ID{a.ID(acme)}}
 	r.record(call)
 	r.wantBalance(130, 0)
 }
@@ -347,21 +347,21 @@ func budgetForfeit(r *rig) {
 	a, l := account(1_000), r.lease("api")
 	_, err := r.held(l, 600, 600, a)
 	r.must("hold", err)
-	step, err := r.s.ForfeitHolds(r.t.Context(), everything)
+	step, err := r.s.ForfeitBudgets(r.t.Context(), everything)
 	r.must("forfeit nothing", err)
 	if step.Items != 0 {
 		r.t.Errorf("%d holds of a living process were forfeit", step.Items)
 	}
 	r.clock.Advance(pastLease)
-	_, err = r.s.ForfeitHolds(r.t.Context(), everything)
+	_, err = r.s.ForfeitBudgets(r.t.Context(), everything)
 	r.must("forfeit", err)
 	r.wantBalance(600, 0)
 
 	call := r.request() // what it says later is counted already
 	call.Cost = 50
-	call.Holding = penstock.Holding{Process: l.Process, Epoch: l.Epoch, Budgets: []penstock.ID{a.ID(acme)}}
+	call.Funding = penstock.Funding{Process: l.Process, Epoch: l.Epoch, Budgets: []penstock.ID{a.ID(acme)}}
 	r.record(call)
-	r.must("return", r.s.ReturnHolds(r.t.Context(), l, []store.HoldReturn{{Budget: a.ID(acme), Amount: 500, Number: 1}}))
+	r.must("return", r.s.ReturnBudgets(r.t.Context(), l, []store.BudgetReturn{{Budget: a.ID(acme), Amount: 500, Number: 1}}))
 	r.wantBalance(600, 0)
 }
 
@@ -455,13 +455,13 @@ func askBalances(r *rig, _ house, tenant penstock.TenantID) (bool, error) {
 	return len(all) != 1 || all[0].Held > 0, err
 }
 
-// askHold draws on an account that is named as acme's is: a stranger must get one of its own.
-func askHold(r *rig, _ house, tenant penstock.TenantID) (bool, error) {
+// askBudgetDraw draws on an account that is named as acme's is: a stranger must get one of its own.
+func askBudgetDraw(r *rig, _ house, tenant penstock.TenantID) (bool, error) {
 	l, a := r.lease("api"), account(1_000_000)
 	if _, err := r.held(l, 600, 600, a); err != nil {
 		return false, err
 	}
-	grants, err := r.s.Hold(r.t.Context(), tenant, store.HoldOrder{Lease: l, Wants: []store.HoldWant{{Account: a, Need: 1, Want: 1}}})
+	grants, err := r.s.Hold(r.t.Context(), tenant, store.BudgetDraw{Lease: l, Wants: []store.BudgetWant{{Account: a, Need: 1, Want: 1}}})
 	if err != nil {
 		return false, err
 	}

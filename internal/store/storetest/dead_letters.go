@@ -25,18 +25,18 @@ func deadLetterFields(r *rig) {
 	claims := r.claimN(r.lease("worker"), 5)
 	r.clock.Advance(time.Second)
 	r.finishInOrder(claims, mixedEndings(), 0, 1, 2, 3, 4)
-	letters := r.deadLetters(acme)
-	if len(letters) != 1 || letters[0].Fingerprint == "" {
-		r.t.Fatalf("dead letters: %+v, want the one failed item with a fingerprint", letters)
+	deadLetters := r.deadLetters(acme)
+	if len(deadLetters) != 1 || deadLetters[0].Fingerprint == "" {
+		r.t.Fatalf("dead letters: %+v, want the one failed item with a fingerprint", deadLetters)
 	}
-	r.wantSame("dead letter", letters[0], store.DeadLetter{
+	r.wantSame("dead letter", deadLetters[0], store.DeadLetter{
 		Item:        claims[1].Item,
 		Job:         sub.Job.ID,
 		Model:       sub.Job.Model,
 		Code:        penstock.CodeUpstreamRejected,
 		Kind:        "rejected",
 		Message:     "no such parameter",
-		Fingerprint: letters[0].Fingerprint,
+		Fingerprint: deadLetters[0].Fingerprint,
 		CreatedAt:   r.clock.Now(),
 	})
 }
@@ -52,19 +52,19 @@ func deadLetterFingerprint(r *rig) {
 		f.Error = &penstock.ItemError{Code: penstock.CodeUpstreamRejected, Message: message}
 	}
 	r.win(group...)
-	letters := r.deadLetters(acme)
-	if len(letters) != 7 {
-		r.t.Fatalf("%d dead letters, want 7", len(letters))
+	deadLetters := r.deadLetters(acme)
+	if len(deadLetters) != 7 {
+		r.t.Fatalf("%d dead letters, want 7", len(deadLetters))
 	}
-	r.wantSame("a number and an id in the message", letters[4].Fingerprint, letters[3].Fingerprint)
-	if len(r.groups(store.DeadLetterGroupPage{Limit: everything})) != 5 || letters[5].Fingerprint == letters[3].Fingerprint || letters[6].Fingerprint == letters[3].Fingerprint {
-		r.t.Errorf("the status or the message does not tell causes apart: %+v", letters)
+	r.wantSame("a number and an id in the message", deadLetters[4].Fingerprint, deadLetters[3].Fingerprint)
+	if len(r.groups(store.DeadLetterGroupPage{Limit: everything})) != 5 || deadLetters[5].Fingerprint == deadLetters[3].Fingerprint || deadLetters[6].Fingerprint == deadLetters[3].Fingerprint {
+		r.t.Errorf("the status or the message does not tell causes apart: %+v", deadLetters)
 	}
-	if letters[0].Fingerprint != letters[1].Fingerprint {
-		r.t.Errorf("equal failures have fingerprints %q and %q", letters[0].Fingerprint, letters[1].Fingerprint)
+	if deadLetters[0].Fingerprint != deadLetters[1].Fingerprint {
+		r.t.Errorf("equal failures have fingerprints %q and %q", deadLetters[0].Fingerprint, deadLetters[1].Fingerprint)
 	}
-	if letters[0].Fingerprint == letters[2].Fingerprint {
-		r.t.Errorf("failures of different causes share fingerprint %q", letters[0].Fingerprint)
+	if deadLetters[0].Fingerprint == deadLetters[2].Fingerprint {
+		r.t.Errorf("failures of different causes share fingerprint %q", deadLetters[0].Fingerprint)
 	}
 }
 
@@ -81,12 +81,12 @@ func deadLetterPages(r *rig) {
 	var got []penstock.ID
 	page := store.DeadLetterPage{Limit: 3}
 	for _, size := range []int{3, 3, 1, 0} {
-		letters, err := r.s.DeadLetters(r.t.Context(), acme, page)
+		deadLetters, err := r.s.DeadLetters(r.t.Context(), acme, page)
 		r.must("read dead letters", err)
-		if len(letters) != size {
-			r.t.Fatalf("a page has %d dead letters, want %d", len(letters), size)
+		if len(deadLetters) != size {
+			r.t.Fatalf("a page has %d dead letters, want %d", len(deadLetters), size)
 		}
-		for _, d := range letters {
+		for _, d := range deadLetters {
 			got = append(got, d.Item)
 			page.After = d.Item
 		}
@@ -199,9 +199,9 @@ func deadLetterFilters(r *rig) {
 				want = append(want, penstock.ItemID(fast.Job.ID, n))
 			}
 		}
-		letters, err := r.s.DeadLetters(r.t.Context(), acme, store.DeadLetterPage{Filter: c.filter, Limit: everything})
+		deadLetters, err := r.s.DeadLetters(r.t.Context(), acme, store.DeadLetterPage{Filter: c.filter, Limit: everything})
 		r.must("read dead letters", err)
-		for _, d := range letters {
+		for _, d := range deadLetters {
 			got = append(got, d.Item)
 		}
 		r.wantSame("dead letters of a filter", got, want)
@@ -216,10 +216,10 @@ func deadLetterJobs(r *rig) {
 		page store.DeadLetterJobPage
 		want []store.DeadLetterJob
 	}{
-		{store.DeadLetterJobPage{Letters: 9, Jobs: 9}, []store.DeadLetterJob{{Job: one.Job.ID, Letters: 3}, {Job: two.Job.ID, Letters: 1}, {Job: three.Job.ID, Letters: 2}}},
-		{store.DeadLetterJobPage{Letters: 9, Jobs: 2}, []store.DeadLetterJob{{Job: one.Job.ID, Letters: 3}, {Job: two.Job.ID, Letters: 1}}},
-		{store.DeadLetterJobPage{Letters: 2, Jobs: 9}, []store.DeadLetterJob{{Job: one.Job.ID, Letters: 2}}},
-		{store.DeadLetterJobPage{Filter: store.DeadLetterFilter{Kind: "a"}, Letters: 9, Jobs: 9}, []store.DeadLetterJob{{Job: one.Job.ID, Letters: 2}, {Job: two.Job.ID, Letters: 1}}},
+		{store.DeadLetterJobPage{DeadLetters: 9, Jobs: 9}, []store.DeadLetterJob{{Job: one.Job.ID, DeadLetters: 3}, {Job: two.Job.ID, DeadLetters: 1}, {Job: three.Job.ID, DeadLetters: 2}}},
+		{store.DeadLetterJobPage{DeadLetters: 9, Jobs: 2}, []store.DeadLetterJob{{Job: one.Job.ID, DeadLetters: 3}, {Job: two.Job.ID, DeadLetters: 1}}},
+		{store.DeadLetterJobPage{DeadLetters: 2, Jobs: 9}, []store.DeadLetterJob{{Job: one.Job.ID, DeadLetters: 2}}},
+		{store.DeadLetterJobPage{Filter: store.DeadLetterFilter{Kind: "a"}, DeadLetters: 9, Jobs: 9}, []store.DeadLetterJob{{Job: one.Job.ID, DeadLetters: 2}, {Job: two.Job.ID, DeadLetters: 1}}},
 	} {
 		jobs, err := r.s.DeadLetterJobs(r.t.Context(), acme, c.page)
 		r.must("read jobs of dead letters", err)
@@ -238,8 +238,8 @@ func deadLetterDismissals(r *rig) {
 			r.t.Errorf("step %d dismissed %d, want %d", i, n, want)
 		}
 		left = nil
-		for _, letter := range r.deadLetters(acme) {
-			left = append(left, letter.Item)
+		for _, deadLetter := range r.deadLetters(acme) {
+			left = append(left, deadLetter.Item)
 		}
 		if i == 0 {
 			r.wantSame("left after the first step", left, []penstock.ID{penstock.ItemID(fast.Job.ID, 1), penstock.ItemID(smart.Job.ID, 0)})

@@ -16,10 +16,10 @@ var extremes = []string{"9223372036854775807", "-9223372036854775808"}
 var hostileColumns = map[string][]string{
 	"ledger": {"cost_nano_usd", "reserved_nano_usd", "outcomes", "input_tokens", "cached_input_tokens", "output_tokens", "reasoning_tokens",
 		"audio_output_tokens", "created_at"},
-	"requests": {"cost_nano_usd", "input_tokens", "output_tokens", "finished_at"},
-	"items":    {"cost_nano_usd", "reserved_nano_usd", "output_tokens", "finished_at", "seq", "n"},
-	"harvests": {"cost_nano_usd", "reserved_nano_usd", "input_tokens", "items", "min_n", "max_n", "finished_at"},
-	"jobs":     {"cost_nano_usd", "total", "seq", "split", "succeeded", "input_tokens"},
+	"requests":      {"cost_nano_usd", "input_tokens", "output_tokens", "finished_at"},
+	"items":         {"cost_nano_usd", "reserved_nano_usd", "output_tokens", "finished_at", "seq", "n"},
+	"result_groups": {"cost_nano_usd", "reserved_nano_usd", "input_tokens", "items", "min_n", "max_n", "finished_at"},
+	"jobs":          {"cost_nano_usd", "total", "seq", "split", "succeeded", "input_tokens"},
 }
 
 // RunHostileRows writes numbers that cannot be into a database behind the store's back, one column at a time. Each time the audit comes

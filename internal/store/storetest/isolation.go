@@ -99,7 +99,7 @@ func probes() map[string]probe {
 		"JobEntries": {askJobEntries, penstock.CodeNotFound},
 		"Spending":   {askSpending, ""},
 
-		"Hold":         {askHold, ""},
+		"Hold":         {askBudgetDraw, ""},
 		"BudgetStates": {askBudgetStates, ""},
 		"Balances":     {askBalances, ""},
 
@@ -195,8 +195,8 @@ func askEvents(r *rig, h house, tenant penstock.TenantID) (bool, error) {
 }
 
 func askDeadLetters(r *rig, _ house, tenant penstock.TenantID) (bool, error) {
-	letters, err := r.s.DeadLetters(r.t.Context(), tenant, store.DeadLetterPage{Limit: everything})
-	return len(letters) > 0, err
+	deadLetters, err := r.s.DeadLetters(r.t.Context(), tenant, store.DeadLetterPage{Limit: everything})
+	return len(deadLetters) > 0, err
 }
 
 func askDeadLetterGroups(r *rig, _ house, tenant penstock.TenantID) (bool, error) {
@@ -205,7 +205,7 @@ func askDeadLetterGroups(r *rig, _ house, tenant penstock.TenantID) (bool, error
 }
 
 func askDeadLetterJobs(r *rig, _ house, tenant penstock.TenantID) (bool, error) {
-	jobs, err := r.s.DeadLetterJobs(r.t.Context(), tenant, store.DeadLetterJobPage{Letters: everything, Jobs: everything})
+	jobs, err := r.s.DeadLetterJobs(r.t.Context(), tenant, store.DeadLetterJobPage{DeadLetters: everything, Jobs: everything})
 	return len(jobs) > 0, err
 }
 

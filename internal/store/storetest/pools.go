@@ -21,13 +21,13 @@ func poolCases() []testCase {
 		{"a pool fills as its terms say", poolTerms},
 		{"a day's pool is full again the next day", poolOfADay},
 		{"places are kept for their holders", poolPlaces},
-		{"calls that run as jobs take seats until their jobs end", seatsOfCalls},
-		{"seats go to whoever wants them", seatsShared},
-		{"a seat is given only when it is free", seatsReleased},
-		{"seats end with the lease", seatsOfDeadLeases},
-		{"a lease that comes back brings no seats", seatsComeBack},
-		{"a process without a lease has no seats", seatsWithoutLease},
-		{"processes together never exceed the cap", seatsRace},
+		{"calls that run as jobs take permits until their jobs end", permitsOfCalls},
+		{"permits go to whoever wants them", permitsShared},
+		{"a permit is given only when it is free", permitsReleased},
+		{"permits end with the lease", permitsOfDeadLeases},
+		{"a lease that comes back brings no permits", permitsComeBack},
+		{"a process without a lease has no permits", permitsWithoutLease},
+		{"processes together never exceed the cap", permitsRace},
 		{"a rest is told to everybody", poolRest},
 		{"a rest of a limit is told as that", poolLimitRest},
 	}
@@ -39,8 +39,8 @@ func (r *rig) withdraw(l store.Lease, w store.Withdrawal) store.Allotment {
 	r.t.Helper()
 	a, err := r.s.Withdraw(r.t.Context(), l, w)
 	r.must("withdraw", err)
-	if len(a.Rates) != len(w.Rates) || len(a.Seats) != len(w.Seats) {
-		r.t.Fatalf("%d and %d grants for %d and %d draws", len(a.Rates), len(a.Seats), len(w.Rates), len(w.Seats))
+	if len(a.Rates) != len(w.Rates) || len(a.Permits) != len(w.Permits) {
+		r.t.Fatalf("%d and %d grants for %d and %d draws", len(a.Rates), len(a.Permits), len(w.Rates), len(w.Permits))
 	}
 	return a
 }
@@ -144,12 +144,12 @@ func poolPlaces(r *rig) {
 	}
 }
 
-// seatsOfCalls counts calls by their jobs: those of the tenant, of the key, and for the model by either name.
-func seatsOfCalls(r *rig) {
+// permitsOfCalls counts calls by their jobs: those of the tenant, of the key, and for the model by either name.
+func permitsOfCalls(r *rig) {
 	l := r.lease("a")
 	calls := func(c store.CallScope) int {
 		r.t.Helper()
-		return r.withdraw(l, store.Withdrawal{Seats: []store.SeatDraw{{Pool: "pool", Cap: 10, Want: 10, Calls: c}}}).Seats[0].Calls
+		return r.withdraw(l, store.Withdrawal{Permits: []store.PermitDraw{{Pool: "pool", Cap: 10, Want: 10, Calls: c}}}).Permits[0].Calls
 	}
 	sub := r.submission(1)
 	sub.Job.Call, sub.Job.Key, sub.Job.Model = true, "app", "asked"
@@ -164,8 +164,8 @@ func seatsOfCalls(r *rig) {
 			r.t.Errorf("%d calls run of %+v, want %d", got, c, want)
 		}
 	}
-	if g := r.withdraw(l, store.Withdrawal{Seats: []store.SeatDraw{{Pool: "pool", Cap: 1, Want: 1, Calls: store.CallScope{Tenant: tenant}}}}).Seats[0]; g.Seats != 0 {
-		r.t.Errorf("a process got %d seats, beside a call that has the only one", g.Seats)
+	if g := r.withdraw(l, store.Withdrawal{Permits: []store.PermitDraw{{Pool: "pool", Cap: 1, Want: 1, Calls: store.CallScope{Tenant: tenant}}}}).Permits[0]; g.Permits != 0 {
+		r.t.Errorf("a process got %d permits, beside a call that has the only one", g.Permits)
 	}
 	r.win(r.endings(r.claimN(l, 2), penstock.TransitionSucceed)...)
 	if got := calls(store.CallScope{Tenant: tenant}); got != 0 {
@@ -239,45 +239,45 @@ func poolApart(r *rig) {
 	}
 }
 
-// sit visits the seats of one pool with a cap of ten.
-func (r *rig) sit(l store.Lease, hold, want int) store.SeatGrant {
+// sit visits the permits of one pool with a cap of ten.
+func (r *rig) sit(l store.Lease, hold, want int) store.PermitGrant {
 	r.t.Helper()
-	d := store.SeatDraw{Pool: "pool", Cap: 10, Hold: hold, Want: want}
-	return r.withdraw(l, store.Withdrawal{Seats: []store.SeatDraw{d}}).Seats[0]
+	d := store.PermitDraw{Pool: "pool", Cap: 10, Hold: hold, Want: want}
+	return r.withdraw(l, store.Withdrawal{Permits: []store.PermitDraw{d}}).Permits[0]
 }
 
-func (r *rig) wantSeats(when string, got store.SeatGrant, seats, share int) {
+func (r *rig) wantPermits(when string, got store.PermitGrant, permits, share int) {
 	r.t.Helper()
-	if got.Seats != seats || got.Share != share {
-		r.t.Errorf("%s: got %d seats and a share of %d, want %d and %d", when, got.Seats, got.Share, seats, share)
+	if got.Permits != permits || got.Share != share {
+		r.t.Errorf("%s: got %d permits and a share of %d, want %d and %d", when, got.Permits, got.Share, permits, share)
 	}
 }
 
-func seatsShared(r *rig) {
+func permitsShared(r *rig) {
 	a, b := r.lease("a"), r.lease("b")
-	r.wantSeats("alone", r.sit(a, 0, 50), 10, 10)
-	r.wantSeats("beside one that wants little", r.sit(b, 0, 2), 0, 2)
-	r.wantSeats("giving up what the other wants", r.sit(a, 8, 50), 8, 8)
-	r.wantSeats("once it is given up", r.sit(b, 0, 2), 2, 2)
-	r.wantSeats("when both want all", r.sit(b, 2, 50), 2, 5)
-	r.wantSeats("coming down to the share", r.sit(a, 5, 50), 5, 5)
-	r.wantSeats("the other half", r.sit(b, 2, 50), 5, 5)
-	r.wantSeats("leaving", r.sit(b, 0, 0), 0, 0)
-	r.wantSeats("alone again", r.sit(a, 5, 50), 10, 10)
+	r.wantPermits("alone", r.sit(a, 0, 50), 10, 10)
+	r.wantPermits("beside one that wants little", r.sit(b, 0, 2), 0, 2)
+	r.wantPermits("giving up what the other wants", r.sit(a, 8, 50), 8, 8)
+	r.wantPermits("once it is given up", r.sit(b, 0, 2), 2, 2)
+	r.wantPermits("when both want all", r.sit(b, 2, 50), 2, 5)
+	r.wantPermits("coming down to the share", r.sit(a, 5, 50), 5, 5)
+	r.wantPermits("the other half", r.sit(b, 2, 50), 5, 5)
+	r.wantPermits("leaving", r.sit(b, 0, 0), 0, 0)
+	r.wantPermits("alone again", r.sit(a, 5, 50), 10, 10)
 }
 
-func seatsReleased(r *rig) {
+func permitsReleased(r *rig) {
 	a, b := r.lease("a"), r.lease("b")
 	r.sit(a, 0, 10)
-	r.wantSeats("while all are held", r.sit(b, 0, 10), 0, 5)
-	r.wantSeats("who uses its seats keeps them", r.sit(a, 9, 10), 9, 5)
-	r.wantSeats("what was released", r.sit(b, 0, 10), 1, 5)
+	r.wantPermits("while all are held", r.sit(b, 0, 10), 0, 5)
+	r.wantPermits("who uses its permits keeps them", r.sit(a, 9, 10), 9, 5)
+	r.wantPermits("what was released", r.sit(b, 0, 10), 1, 5)
 	if g := r.sit(a, 9, 10); g.For <= 0 || g.For > leaseTTL {
-		r.t.Errorf("seats last %v, want as long as the lease", g.For)
+		r.t.Errorf("permits last %v, want as long as the lease", g.For)
 	}
 }
 
-func seatsOfDeadLeases(r *rig) {
+func permitsOfDeadLeases(r *rig) {
 	b := r.lease("b")
 	for what, end := range map[string]func(l store.Lease){
 		"released": func(l store.Lease) { r.must("release", r.s.ReleaseLease(r.t.Context(), l)) },
@@ -289,46 +289,46 @@ func seatsOfDeadLeases(r *rig) {
 		},
 	} {
 		a := r.lease("a")
-		r.wantSeats(what+": before", r.sit(a, 0, 10), 10, 10)
+		r.wantPermits(what+": before", r.sit(a, 0, 10), 10, 10)
 		end(a)
-		r.wantSeats(what+": after", r.sit(b, 0, 10), 10, 10)
-		r.wantSeats(what+": the holder", r.sit(a, 10, 10), 0, 0)
-		r.wantSeats(what+": the next round", r.sit(b, 0, 0), 0, 0)
+		r.wantPermits(what+": after", r.sit(b, 0, 10), 10, 10)
+		r.wantPermits(what+": the holder", r.sit(a, 10, 10), 0, 0)
+		r.wantPermits(what+": the next round", r.sit(b, 0, 0), 0, 0)
 	}
 }
 
-func seatsComeBack(r *rig) {
+func permitsComeBack(r *rig) {
 	a, b := r.lease("a"), r.lease("b")
 	r.sit(a, 0, 10)
 	r.clock.Advance(pastLease)
 	r.must("renew b", r.renew(b))
-	r.wantSeats("the seats of an expired lease", r.sit(b, 0, 10), 10, 10)
+	r.wantPermits("the permits of an expired lease", r.sit(b, 0, 10), 10, 10)
 	r.must("renew a late", r.renew(a))
-	r.wantSeats("the lease that came back", r.sit(a, 10, 10), 0, 5)
+	r.wantPermits("the lease that came back", r.sit(a, 10, 10), 0, 5)
 }
 
-func seatsWithoutLease(r *rig) {
-	r.wantSeats("an unknown lease", r.sit(store.Lease{Process: "nobody", Epoch: 1}, 0, 10), 0, 0)
-	r.wantSeats("no lease", r.sit(store.Lease{}, 0, 10), 0, 0)
-	r.wantSeats("a good lease", r.sit(r.lease("a"), 0, 10), 10, 10)
+func permitsWithoutLease(r *rig) {
+	r.wantPermits("an unknown lease", r.sit(store.Lease{Process: "nobody", Epoch: 1}, 0, 10), 0, 0)
+	r.wantPermits("no lease", r.sit(store.Lease{}, 0, 10), 0, 0)
+	r.wantPermits("a good lease", r.sit(r.lease("a"), 0, 10), 10, 10)
 }
 
-// seatsRace lets processes come and go, each holding to what it was granted.
-func seatsRace(r *rig) {
+// permitsRace lets processes come and go, each holding to what it was granted.
+func permitsRace(r *rig) {
 	const processes, visits, limit = 5, 25, 7
 	var mu sync.Mutex
 	var group sync.WaitGroup
 	held := make([]int, processes)
-	set := func(p, seats int) {
+	set := func(p, permits int) {
 		mu.Lock()
 		defer mu.Unlock()
-		held[p] = seats
+		held[p] = permits
 		sum := 0
 		for _, n := range held {
 			sum += n
 		}
 		if sum > limit {
-			r.t.Errorf("%v seats are held, together more than %d", held, limit)
+			r.t.Errorf("%v permits are held, together more than %d", held, limit)
 		}
 	}
 	for p := range processes {
@@ -339,14 +339,14 @@ func seatsRace(r *rig) {
 				want := (p*3 + v) % 9
 				hold := min(held[p], share, want)
 				set(p, hold) // given up before the store hears of it
-				d := store.SeatDraw{Pool: "pool", Cap: limit, Hold: hold, Want: want}
-				a, err := r.s.Withdraw(r.t.Context(), l, store.Withdrawal{Seats: []store.SeatDraw{d}})
+				d := store.PermitDraw{Pool: "pool", Cap: limit, Hold: hold, Want: want}
+				a, err := r.s.Withdraw(r.t.Context(), l, store.Withdrawal{Permits: []store.PermitDraw{d}})
 				if err != nil {
 					r.t.Errorf("withdraw: %v", err)
 					return
 				}
-				set(p, a.Seats[0].Seats)
-				share = a.Seats[0].Share
+				set(p, a.Permits[0].Permits)
+				share = a.Permits[0].Share
 			}
 		})
 	}
@@ -356,7 +356,7 @@ func seatsRace(r *rig) {
 func poolRest(r *rig) {
 	rest := func(d time.Duration) time.Duration {
 		r.t.Helper()
-		return r.withdraw(store.Lease{}, store.Withdrawal{Seats: []store.SeatDraw{{Pool: "pool", Rest: d}}}).Seats[0].Rest
+		return r.withdraw(store.Lease{}, store.Withdrawal{Permits: []store.PermitDraw{{Pool: "pool", Rest: d}}}).Permits[0].Rest
 	}
 	if got := rest(0); got != 0 {
 		r.t.Errorf("a new pool rests for %v", got)
@@ -380,8 +380,8 @@ func poolRest(r *rig) {
 func poolLimitRest(r *rig) {
 	limits := func(told store.LimitRests, rest time.Duration, want store.LimitRests) {
 		r.t.Helper()
-		draws := []store.SeatDraw{{Pool: "limits", LimitRests: told}, {Pool: "limits"}, {Pool: "others"}}
-		got := r.withdraw(store.Lease{}, store.Withdrawal{Seats: draws}).Seats
+		draws := []store.PermitDraw{{Pool: "limits", LimitRests: told}, {Pool: "limits"}, {Pool: "others"}}
+		got := r.withdraw(store.Lease{}, store.Withdrawal{Permits: draws}).Permits
 		for i, g := range got[:2] {
 			if !maps.Equal(g.LimitRests, want) || g.Rest != rest {
 				r.t.Errorf("told %v, draw %d: rests for %v, limits for %v; want %v and %v", told, i, g.Rest, g.LimitRests, rest, want)
@@ -394,7 +394,7 @@ func poolLimitRest(r *rig) {
 	limits(nil, 0, nil)
 	limits(store.LimitRests{"tokens": 5 * time.Second, "requests": 0}, 0, store.LimitRests{"tokens": 5 * time.Second})
 	limits(store.LimitRests{"tokens": time.Second, "requests": time.Minute}, 0, store.LimitRests{"tokens": 5 * time.Second, "requests": time.Minute})
-	r.withdraw(store.Lease{}, store.Withdrawal{Seats: []store.SeatDraw{{Pool: "limits", Rest: 2 * time.Second}}})
+	r.withdraw(store.Lease{}, store.Withdrawal{Permits: []store.PermitDraw{{Pool: "limits", Rest: 2 * time.Second}}})
 	limits(nil, 2*time.Second, store.LimitRests{"tokens": 5 * time.Second, "requests": time.Minute})
 	r.clock.Advance(4 * time.Second)
 	limits(nil, 0, store.LimitRests{"tokens": time.Second, "requests": 56 * time.Second})

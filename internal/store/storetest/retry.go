@@ -37,13 +37,13 @@ func retryCases() []testCase {
 // retryLimited retries a job in parts.
 func retryLimited(r *rig) {
 	sub := r.fail(r.submission(5))
-	for _, letters := range []*store.DeadLetterFilter{nil, {}} {
-		found, err := r.s.Retryable(r.t.Context(), acme, store.RetrySelection{Job: sub.Job.ID, Letters: letters, Limit: 2})
+	for _, deadLetters := range []*store.DeadLetterFilter{nil, {}} {
+		found, err := r.s.Retryable(r.t.Context(), acme, store.RetrySelection{Job: sub.Job.ID, DeadLetters: deadLetters, Limit: 2})
 		r.must("select some", err)
 		if len(found.Items) != 2 || found.Items[0].ID >= found.Items[1].ID {
 			r.t.Fatalf("found %+v, want the next two", found.Items)
 		}
-		r.retry(r.retryOf(found, letters != nil))
+		r.retry(r.retryOf(found, deadLetters != nil))
 	}
 	if left := r.retryable(sub.Job.ID, nil); len(left.Items) != 1 {
 		r.t.Errorf("%d items are left, want 1", len(left.Items))
@@ -58,16 +58,16 @@ func (r *rig) fail(sub store.Submission) store.Submission {
 	return sub
 }
 
-func (r *rig) retryable(job penstock.ID, letters *store.DeadLetterFilter) store.Retryable {
+func (r *rig) retryable(job penstock.ID, deadLetters *store.DeadLetterFilter) store.Retryable {
 	r.t.Helper()
-	found, err := r.s.Retryable(r.t.Context(), acme, store.RetrySelection{Job: job, Letters: letters, Limit: everything})
+	found, err := r.s.Retryable(r.t.Context(), acme, store.RetrySelection{Job: job, DeadLetters: deadLetters, Limit: everything})
 	r.must("select what can be retried", err)
 	return found
 }
 
 // retryOf is a retry of all that was found, by a key of its own name.
-func (r *rig) retryOf(found store.Retryable, ofLetters ofLetters) store.Retry {
-	again := store.Retry{OfLetters: bool(ofLetters), Resolve: penstock.ResolveSame}
+func (r *rig) retryOf(found store.Retryable, ofDeadLetters ofDeadLetters) store.Retry {
+	again := store.Retry{OfDeadLetters: bool(ofDeadLetters), Resolve: penstock.ResolveSame}
 	again.Submission = r.submission(0)
 	again.Job.Key, again.Job.RetryOf, again.Job.Resolved = "operator", found.Job.ID, found.Job.Resolved
 	for i, item := range found.Items {
@@ -79,8 +79,8 @@ func (r *rig) retryOf(found store.Retryable, ofLetters ofLetters) store.Retry {
 	return again
 }
 
-// ofLetters says whether items were selected as dead letters.
-type ofLetters bool
+// ofDeadLetters says whether items were selected as dead letters.
+type ofDeadLetters bool
 
 func (r *rig) retry(again store.Retry) penstock.Job {
 	r.t.Helper()
@@ -102,8 +102,8 @@ func retryInputs(r *rig) {
 	r.fail(sub)
 	again := r.retryOf(r.retryable(sub.Job.ID, &store.DeadLetterFilter{}), true)
 	r.retry(again)
-	if letters := r.deadLetters(acme); len(letters) != 0 {
-		r.t.Errorf("retried items are still dead letters: %+v", letters)
+	if deadLetters := r.deadLetters(acme); len(deadLetters) != 0 {
+		r.t.Errorf("retried items are still dead letters: %+v", deadLetters)
 	}
 	job := r.audit(again.Submission)
 	if job.RetryOf != sub.Job.ID || job.Key != "operator" || r.job(sub.Job.ID).RetryOf != "" {
@@ -156,8 +156,8 @@ func (r *rig) dismiss(f store.DeadLetterFilter, want int) {
 
 func retryUnsuccessful(r *rig) {
 	sub := r.ended()
-	if letters := r.retryable(sub.Job.ID, &store.DeadLetterFilter{}); len(letters.Items) != 1 {
-		r.t.Errorf("%d items are dead letters, want the failed one that was not dismissed", len(letters.Items))
+	if deadLetters := r.retryable(sub.Job.ID, &store.DeadLetterFilter{}); len(deadLetters.Items) != 1 {
+		r.t.Errorf("%d items are dead letters, want the failed one that was not dismissed", len(deadLetters.Items))
 	}
 	found := r.retryable(sub.Job.ID, nil)
 	var ids []penstock.ID
@@ -283,7 +283,7 @@ func retryRaceOneWins(r *rig) {
 	found := r.retryable(sub.Job.ID, &store.DeadLetterFilter{})
 	var races []func() error
 	for i := range racers {
-		again := r.retryOf(found, ofLetters(i%2 == 0))
+		again := r.retryOf(found, ofDeadLetters(i%2 == 0))
 		if i%4 > 1 {
 			slices.Reverse(again.Retried) // whoever locks in another order must not wait for ever
 		}
@@ -344,12 +344,12 @@ func conflictIf(l lost) error {
 func retryRaceSelections(r *rig) {
 	for range 10 {
 		sub := r.ended()
-		all, letters := r.retryOf(r.retryable(sub.Job.ID, nil), false), r.retryOf(r.retryable(sub.Job.ID, &store.DeadLetterFilter{}), true)
+		all, deadLetters := r.retryOf(r.retryable(sub.Job.ID, nil), false), r.retryOf(r.retryable(sub.Job.ID, &store.DeadLetterFilter{}), true)
 		won := r.together(func() error {
 			_, err := r.s.RetryItems(r.t.Context(), acme, all)
 			return err
 		}, func() error {
-			_, err := r.s.RetryItems(r.t.Context(), acme, letters)
+			_, err := r.s.RetryItems(r.t.Context(), acme, deadLetters)
 			return err
 		})
 		if won != 1 {
@@ -366,7 +366,7 @@ func retryRaceSelections(r *rig) {
 
 func retryForeignItems(r *rig) {
 	mine, other := r.fail(r.submission(1)), r.fail(r.submission(1))
-	for _, selected := range []ofLetters{true, false} {
+	for _, selected := range []ofDeadLetters{true, false} {
 		again := r.retryOf(r.retryable(mine.Job.ID, nil), selected)
 		again.Job.RetryOf = other.Job.ID
 		_, err := r.s.RetryItems(r.t.Context(), acme, again)
@@ -415,10 +415,10 @@ func (r *rig) noted() []store.AuditEntry {
 func auditTells(r *rig) {
 	sub := r.fail(r.submission(3))
 	r.dismiss(store.DeadLetterFilter{Model: "nothing of this name"}, 0)
-	letters := r.retryable(sub.Job.ID, &store.DeadLetterFilter{})
-	letters.Items = letters.Items[:1]
-	first := r.retry(r.retryOf(letters, true))
-	_, err := r.s.RetryItems(r.t.Context(), acme, r.retryOf(letters, true))
+	deadLetters := r.retryable(sub.Job.ID, &store.DeadLetterFilter{})
+	deadLetters.Items = deadLetters.Items[:1]
+	first := r.retry(r.retryOf(deadLetters, true))
+	_, err := r.s.RetryItems(r.t.Context(), acme, r.retryOf(deadLetters, true))
 	r.wantCode("retry again", err, penstock.CodeConflict)
 	r.dismiss(store.DeadLetterFilter{Job: sub.Job.ID, Model: "fast"}, 2)
 	second := r.retry(r.retryOf(r.retryable(sub.Job.ID, nil), false))

@@ -144,8 +144,8 @@ func suspectPoison(r *rig) {
 	if item.Error == nil || item.Error.Code != penstock.CodePoison {
 		r.t.Errorf("the item ends with %+v, want poison", item.Error)
 	}
-	if letters := r.deadLetters(acme); len(letters) != 1 || letters[0].Item != guilty.Item || letters[0].Code != penstock.CodePoison {
-		r.t.Errorf("dead letters: %+v, want the poison", letters)
+	if deadLetters := r.deadLetters(acme); len(deadLetters) != 1 || deadLetters[0].Item != guilty.Item || deadLetters[0].Code != penstock.CodePoison {
+		r.t.Errorf("dead letters: %+v, want the poison", deadLetters)
 	}
 	died := 0
 	for _, try := range r.attempts(guilty.Item) {

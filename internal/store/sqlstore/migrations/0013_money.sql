@@ -18,9 +18,9 @@ ALTER TABLE attempts ADD COLUMN price_version TEXT NOT NULL DEFAULT '';
 ALTER TABLE budgets ADD COLUMN key_name  TEXT NOT NULL DEFAULT '';
 ALTER TABLE budgets ADD COLUMN model     TEXT NOT NULL DEFAULT '';
 ALTER TABLE budgets ADD COLUMN starts_at BIGINT NOT NULL DEFAULT 0;
-ALTER TABLE holds   ADD COLUMN tenant_id TEXT NOT NULL DEFAULT '';
-ALTER TABLE holds   ADD COLUMN returns   BIGINT NOT NULL DEFAULT 0;   -- number of the last return
-CREATE INDEX holds_by_process ON holds (process_id, epoch);
+ALTER TABLE budget_allowances   ADD COLUMN tenant_id TEXT NOT NULL DEFAULT '';
+ALTER TABLE budget_allowances   ADD COLUMN returns   BIGINT NOT NULL DEFAULT 0;   -- number of the last return
+CREATE INDEX budget_allowances_by_process ON budget_allowances (process_id, epoch);
 
 -- The budgets that a job is paid from, their ids one after the other, and those that an entry counts against.
 ALTER TABLE jobs   ADD COLUMN budgets TEXT NOT NULL DEFAULT '';

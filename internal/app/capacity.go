@@ -1,0 +1,62 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"penstock/internal/capacity"
+	"penstock/internal/store"
+	"penstock/internal/telemetry"
+)
+
+// newCapacity makes the book of the targets' room. On SQLite the data directory belongs to this process, so
+// there is nobody to share with and the pools stay in memory.
+func (a *app) newCapacity(clock func() time.Time) *capacity.Tracker {
+	cfg := capacity.Config{Clock: clock, Log: a.log}
+	if !a.Config.Process.Database.IsZero() {
+		cfg.Pools = pools{a}
+	}
+	return capacity.New(cfg)
+}
+
+// pools withdraws under whatever lease the worker holds.
+type pools struct{ *app }
+
+// poolTimeout bounds a visit: past it, what it brings would come too late.
+const poolTimeout = 5 * time.Second
+
+// Withdraw implements capacity.Pools.
+func (b pools) Withdraw(ctx context.Context, w store.Withdrawal) (store.Allotment, error) {
+	ctx, cancel := context.WithTimeout(ctx, poolTimeout)
+	defer cancel()
+	return b.store.Withdraw(ctx, b.pool.Lease(), w)
+}
+
+// ringForCapacity has workers look again when room is back.
+func (a *app) ringForCapacity(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-a.router.Freed():
+			a.bell.RingHere() // other processes keep their own book
+		}
+	}
+}
+
+func (a *app) capacityStatus() []telemetry.Capacity {
+	var all []telemetry.Capacity
+	for _, s := range a.capacity.Status() {
+		r := telemetry.Capacity{
+			Target: s.Target, Limit: s.Limit, Running: s.Running, RestSeconds: s.Rest.Seconds(), Throttles: s.Throttles,
+			Breaker: string(s.Breaker), Opened: s.Opened, RetriesRefused: s.RetriesRefused,
+		}
+		for _, rate := range s.Rates {
+			r.Rates = append(r.Rates, telemetry.CapacityRate{
+				Resource: rate.Resource, PerMinute: rate.PerMinute, Learned: rate.Learned, LocalAllowance: rate.LocalAllowance,
+			})
+		}
+		all = append(all, r)
+	}
+	return all
+}

@@ -1,0 +1,220 @@
+package attempt
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"penstock"
+	"penstock/internal/body"
+	"penstock/internal/provider"
+	"penstock/internal/telemetry"
+)
+
+// ErrNotServed is the cause of the error when none of a task's targets understands its endpoint, itself or
+// by translation.
+var ErrNotServed = errors.New("no target understands the endpoint")
+
+// Translator finds the translation from one dialect to another.
+type Translator interface {
+	For(from, to penstock.Endpoint) (Translation, bool)
+}
+
+// Translation carries inferences over into another dialect, and their answers back.
+type Translation interface {
+	// Request translates a body. Members that the other dialect has no place for are named in dropped;
+	// what cannot be left out without asking for something else is an error. Where the dialect demands a bound of
+	// the answer and the body sets none, it is most. Codes: invalid_request.
+	Request(body []byte, most int64) (translated []byte, dropped []string, err error)
+	// Answer translates an answer back while it is read. One that cannot be carried whole has a method
+	// Dropped that names what was left out.
+	Answer(upstream provider.Answer, asked Asked) provider.Answer
+	// Error translates what the upstream says about a failure. The error given is not changed.
+	Error(failure *provider.Error) *provider.Error
+}
+
+// Asked is what a translated answer has to know about the question.
+type Asked struct {
+	Model        string // the name that the caller asked for
+	Stream       bool
+	IncludeUsage bool      // the caller wants usage at the end of an OpenAI stream
+	At           time.Time // when the upstream was asked
+}
+
+// upstreamRequest is what is sent to one target: what the caller wrote, or a translation of it.
+type upstreamRequest struct {
+	upstream    provider.Provider // nil when it is not configured any more
+	endpoint    penstock.Endpoint
+	body        []byte
+	object      *body.Object // body, if it is what the caller wrote and was scanned
+	header      http.Header
+	translation Translation // nil when the target speaks the caller's dialect
+	dropped     []string
+}
+
+// asides are remarks on targets that were left out, for the reason of the attempt that was made.
+type asides []string
+
+func (a *asides) add(format string, args ...any) { *a = append(*a, fmt.Sprintf(format, args...)) }
+
+// served returns the candidates that can be asked, and what is to say about the others. A target whose
+// provider is gone stays: the attempt says so.
+func (r *Runner) served(task *Task, candidates []*penstock.Target) ([]*penstock.Target, asides) {
+	var left asides
+	unserved := func(t *penstock.Target) bool {
+		if r.Serves(t, task.Endpoint) {
+			return false
+		}
+		left.add("%s %s", t.Name, unserved(task.Endpoint))
+		return true
+	}
+	return slices.DeleteFunc(candidates, unserved), left
+}
+
+// Serves says whether a target can be asked for an endpoint, itself or by translation. One whose provider is gone can:
+// the attempt says what is wrong.
+func (r *Runner) Serves(t *penstock.Target, e penstock.Endpoint) bool {
+	upstream, ok := r.Providers.Provider(t.Provider)
+	if !ok || upstream.Speaks(e) {
+		return true
+	}
+	_, _, ok = r.translation(e, upstream)
+	return ok
+}
+
+// unserved is why a target is left out, as it follows its name.
+func unserved(e penstock.Endpoint) string { return "does not serve " + string(e) }
+
+// translation finds a dialect that the upstream speaks and the endpoint can be translated to.
+func (r *Runner) translation(from penstock.Endpoint, upstream provider.Provider) (Translation, penstock.Endpoint, bool) {
+	if r.Translator == nil {
+		return nil, "", false
+	}
+	for _, to := range penstock.Endpoints {
+		if !upstream.Speaks(to) {
+			continue
+		}
+		if t, ok := r.Translator.For(from, to); ok {
+			return t, to, true
+		}
+	}
+	return nil, "", false
+}
+
+// requestTo writes a task in a dialect that a target speaks, always from the original body. A translation
+// that breaks is an error like any other.
+func (r *Runner) requestTo(task *Task, target *penstock.Target) (l upstreamRequest, err error) {
+	l = upstreamRequest{endpoint: task.Endpoint, body: task.Body, object: task.Object, header: task.Header}
+	upstream, ok := r.Providers.Provider(target.Provider)
+	if !ok {
+		return l, nil
+	}
+	l.upstream = upstream
+	if upstream.Speaks(task.Endpoint) {
+		return l, nil
+	}
+	t, to, ok := r.translation(task.Endpoint, upstream)
+	if !ok { // the configuration changed since the candidates were looked at
+		return l, notServed(task)
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = penstock.Internal(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+		}
+	}()
+	l.endpoint, l.translation = to, t
+	l.header, l.object = nil, nil // headers of one dialect mean nothing in another
+	l.body, l.dropped, err = t.Request(task.Body, target.MaxOutputTokens)
+	return l, err
+}
+
+// answer brings an answer back into the caller's dialect.
+func (l *upstreamRequest) answer(upstream provider.Answer, asked Asked) provider.Answer {
+	if l.translation == nil {
+		return upstream
+	}
+	return l.translation.Answer(upstream, asked)
+}
+
+// failure is an error of the exchange, in the caller's dialect.
+func (l *upstreamRequest) failure(err error) *provider.Error {
+	e := provider.AsError(err)
+	if l.translation == nil {
+		return e
+	}
+	return l.translation.Error(e)
+}
+
+// maxReasonBytes bounds what is kept of why a target was chosen. What was dropped is named by callers.
+const maxReasonBytes = 1 << 10
+
+// explain adds to the reason of a choice what was translated, what was lost by it, and who was left out.
+func (l *upstreamRequest) explain(reason string, left asides) string {
+	if l.translation == nil && len(left) == 0 {
+		return reason
+	}
+	parts := append([]string{reason}, left...)
+	if l.translation != nil {
+		parts = append(parts, "translated to "+string(l.endpoint))
+	}
+	if len(l.dropped) > 0 {
+		parts = append(parts, "dropped "+strings.Join(l.dropped, ", "))
+	}
+	return bounded(strings.Join(parts, "; "))
+}
+
+// bounded shortens a reason that is too long.
+func bounded(reason string) string {
+	if len(reason) > maxReasonBytes {
+		return strings.ToValidUTF8(reason[:maxReasonBytes], "") + "…"
+	}
+	return reason
+}
+
+// remark adds to the reason what the adapter has to tell, such as the key that it used.
+func (t *try) remark(meta *provider.Meta, failure *provider.Error) {
+	note := meta.Note
+	if failure != nil && failure.Note != "" {
+		note = failure.Note
+	}
+	if note != "" {
+		t.record.Reason = bounded(t.record.Reason + "; " + note)
+	}
+}
+
+// lossy is an answer of which a translation could not carry everything.
+type lossy interface {
+	// Dropped names what was left out so far.
+	Dropped() []string
+}
+
+// withLosses adds to a reason what was left out of the answer.
+func withLosses(reason string, answer provider.Answer) string {
+	if a, ok := answer.(lossy); ok {
+		if dropped := a.Dropped(); len(dropped) > 0 {
+			return bounded(reason + "; dropped " + strings.Join(dropped, ", "))
+		}
+	}
+	return reason
+}
+
+// notServed is the error of a task that no target can be asked.
+func notServed(task *Task) error {
+	return &penstock.Error{Code: penstock.CodeInvalidRequest, Param: "model", Err: ErrNotServed,
+		Message: fmt.Sprintf("No target of model %q serves %s; ask for another model, or use another endpoint.", task.Model, task.Endpoint)}
+}
+
+// operation is what the conventions for traces call a call of an endpoint.
+func operation(e penstock.Endpoint) string {
+	switch e {
+	case penstock.EndpointEmbeddings:
+		return telemetry.OperationEmbeddings
+	case penstock.EndpointCompletions:
+		return telemetry.OperationCompletion
+	}
+	return telemetry.OperationChat
+}

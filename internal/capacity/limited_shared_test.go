@@ -1,0 +1,159 @@
+package capacity
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"penstock"
+	"penstock/internal/provider"
+	"penstock/internal/store"
+)
+
+// twoBooks are the books of processes that share a bank and use one target.
+func twoBooks(t *testing.T, c *clock, pools *Memory, target *penstock.Target) [2]*Tracker {
+	t.Helper()
+	books := [2]*Tracker{}
+	for i, name := range []string{"one", "two"} {
+		books[i] = New(Config{Clock: c.Now, Pools: pools.Process(name)})
+		for range 2 { // it has something of each configured limit
+			books[i].Refused(target)
+			refresh(t, books[i])
+			c.Advance(refreshSpacing)
+		}
+		if look := books[i].Look(target); look.Reason != "" {
+			t.Fatalf("process %s has no room: %+v", name, look)
+		}
+	}
+	return books
+}
+
+// rests says how long a target rests as a whole, and each of its limits.
+func rests(b *Tracker, target *penstock.Target, now time.Time) (time.Duration, store.LimitRests) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.of(target, now).restsLeft(now)
+}
+
+// What a refusal rests, it rests in every process: the limit that it names, or the target when it names none.
+func TestOthersHearWhatRests(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		res    Result
+		rest   time.Duration
+		limits store.LimitRests
+		reason Reason
+	}{
+		{"a limit", refusedFor(provider.ResourceTokens, time.Minute, 30*time.Second), 0, store.LimitRests{"tokens": 30 * time.Second}, Limited},
+		{"a limit, beyond its window", refusedFor(provider.ResourceRequests, time.Minute, time.Hour), 0, store.LimitRests{"requests": time.Minute}, Limited},
+		{"a day's limit", refusedFor(provider.ResourceInput, 24*time.Hour, 20*time.Hour), 0, store.LimitRests{"input_tokens": maxDayRest}, Limited},
+		{"no limit", refusedFor("", 0, 30*time.Second), 30 * time.Second, nil, Resting},
+	} {
+		for _, target := range []penstock.Target{{Name: "a"}, {Name: "a", RequestsPerMinute: 60_000, InputTokensPerMinute: 600_000, OutputTokensPerMinute: 600_000}} {
+			t.Run(tt.name, func(t *testing.T) {
+				t.Parallel()
+				c := newClock()
+				pools := NewMemory(c.Now)
+				books := twoBooks(t, c, pools, &target)
+				reservation, ok := books[0].Take(Ask{Target: &target})
+				if !ok {
+					t.Fatal("no room")
+				}
+				reservation.Done(tt.res)
+				refresh(t, books[0])
+				late := New(Config{Clock: c.Now, Pools: pools.Process("three")}) // it never met the target before
+				late.Refused(&target)
+				refresh(t, late)
+				c.Advance(permitRefresh)
+				for _, b := range append(books[:], late) {
+					b.Refused(&target)
+					refresh(t, b)
+				}
+				for i, b := range append(books[:], late) {
+					rest, limits := rests(b, &target, c.now)
+					want := max(0, tt.rest-permitRefresh)
+					if rest != want || len(limits) != len(tt.limits) {
+						t.Errorf("process %d: the target rests for %v, limits for %v; want %v and %v", i+1, rest, limits, want, tt.limits)
+					}
+					for limit, d := range tt.limits {
+						if limits[limit] != d-permitRefresh {
+							t.Errorf("process %d: %s rests for %v, want %v", i+1, limit, limits[limit], d-permitRefresh)
+						}
+					}
+					if look := b.Look(&target); look.Reason != tt.reason {
+						t.Errorf("process %d: %+v", i+1, look)
+					}
+				}
+			})
+		}
+	}
+}
+
+// A rest of the target does not make those of its limits longer, nor they it.
+func TestRestsDoNotMix(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	target := penstock.Target{Name: "a"}
+	books := twoBooks(t, c, NewMemory(c.Now), &target)
+	var running [2]*Reservation
+	for i := range running {
+		running[i], _ = books[0].Take(Ask{Target: &target})
+	}
+	running[0].Done(refusedFor(provider.ResourceTokens, 24*time.Hour, time.Hour))
+	running[1].Done(Result{Kind: provider.KindOverloaded, RetryAfter: 5 * time.Second})
+	c.Advance(permitRefresh)
+	for _, b := range books {
+		b.Refused(&target)
+		refresh(t, b)
+	}
+	for i, b := range books {
+		rest, limits := rests(b, &target, c.now)
+		if rest != 5*time.Second-permitRefresh || len(limits) != 1 || limits["tokens"] != time.Hour-permitRefresh {
+			t.Errorf("process %d: the target rests for %v, limits for %v", i+1, rest, limits)
+		}
+	}
+}
+
+// flakyBank fails while it is away.
+type flakyBank struct {
+	Pools
+	away bool
+}
+
+func (b *flakyBank) Withdraw(ctx context.Context, w store.Withdrawal) (store.Allotment, error) {
+	if b.away {
+		return store.Allotment{}, errors.New("the bank is closed")
+	}
+	return b.Pools.Withdraw(ctx, w)
+}
+
+// A visit that fails does not swallow the news of a rest, and what another version tells is left alone.
+func TestRestOfALimitIsToldAgain(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	pools := NewMemory(c.Now)
+	flaky := &flakyBank{Pools: pools.Process("one"), away: true}
+	b := New(Config{Clock: c.Now, Pools: flaky})
+	target := penstock.Target{Name: "a"}
+	reservation, _ := b.Take(Ask{Target: &target})
+	reservation.Done(refusedFor(provider.ResourceTokens, time.Minute, 30*time.Second))
+	if err := b.Refresh(t.Context()); err == nil {
+		t.Fatal("a visit of a bank that is away went well")
+	}
+	flaky.away = false
+	c.Advance(refreshRetry)
+	refresh(t, b)
+	draw := store.PermitDraw{Pool: "target/a/permits", LimitRests: store.LimitRests{"of another version": time.Minute}}
+	a, err := pools.Process("two").Withdraw(t.Context(), store.Withdrawal{Permits: []store.PermitDraw{draw}})
+	if got := a.Permits[0]; err != nil || got.Rest != 0 || got.LimitRests["tokens"] != 30*time.Second-refreshRetry {
+		t.Errorf("others hear %+v, %v", got, err)
+	}
+	c.Advance(permitRefresh)
+	b.Refused(&target)
+	refresh(t, b)
+	if rest, limits := rests(b, &target, c.now); rest != 0 || len(limits) != 1 {
+		t.Errorf("the target rests for %v, limits for %v", rest, limits)
+	}
+}

@@ -1,0 +1,225 @@
+package capacity
+
+import (
+	"time"
+
+	"penstock"
+	"penstock/internal/provider"
+)
+
+// Ask is a call that wants room. Tokens are estimates; 0 stands for what the calls of the target use on
+// average.
+type Ask struct {
+	Target          *penstock.Target
+	InputTokens     int64
+	MaxOutputTokens int64 // the most that it can generate
+	Retry           bool  // another call failed that this one makes up for
+	// Tenant is whose synchronous call it is, "" for the item of a job: those are fair by their queue.
+	Tenant penstock.TenantID
+}
+
+// Reservation is a unit of a target's room, until it is given back with Done or Release.
+type Reservation struct {
+	book      *Tracker
+	entry     *entry
+	charged   amounts
+	began     time.Time
+	retry     bool
+	probe     int64 // its number, when it finds out how a broken target fares
+	tenantUse *tenantUse
+	input     int64 // its estimate
+	over      bool
+}
+
+// Probe says that the call finds out whether a target that was broken works again.
+func (t *Reservation) Probe() bool { return t.probe != 0 }
+
+// Take takes room for a call if the target has some.
+func (b *Tracker) Take(a Ask) (*Reservation, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := b.Clock()
+	r := b.of(a.Target, now)
+	tenantUse := r.saw(now, a.Tenant)
+	if b.look(r, now).Reason != "" || b.crowded(r, now, a) {
+		return nil, false
+	}
+	if r.idle(now) {
+		b.nudge() // the others may know something about it
+	}
+	r.askedAt = now
+	r.running++
+	r.permits.peak = max(r.permits.peak, r.running)
+	t := &Reservation{book: b, entry: r, began: now, retry: a.Retry, probe: r.health.began(now, a), tenantUse: tenantUse, input: a.InputTokens}
+	if tenantUse != nil {
+		tenantUse.running++
+	}
+	if tenantUse.oversized(now, a.InputTokens) {
+		t.charge(callOf(0, 0))
+		return t, true
+	}
+	t.charge(r.expects.call(r.fresh.estimate(a.InputTokens), a.MaxOutputTokens))
+	return t, true
+}
+
+// Amend corrects the estimates of a call that was not known in full when its room was taken.
+func (t *Reservation) Amend(inputTokens, maxOutputTokens int64) {
+	t.book.mu.Lock()
+	defer t.book.mu.Unlock()
+	if !t.over {
+		t.charge(t.entry.expects.call(t.entry.fresh.estimate(inputTokens), maxOutputTokens))
+	}
+}
+
+// charge makes the local allowances pay what a call takes, instead of what they paid for it so far.
+func (t *Reservation) charge(call amounts) {
+	for i := range t.entry.rates {
+		m := &t.entry.rates[i]
+		if m.perMinute == 0 {
+			continue
+		}
+		m.spend(call[i] - t.charged[i])
+		t.charged[i] = call[i]
+		if m.low() {
+			t.book.nudge()
+		}
+	}
+}
+
+// Release gives room back that was not used. After Done it changes nothing.
+func (t *Reservation) Release() {
+	t.book.mu.Lock()
+	defer t.book.mu.Unlock()
+	if !t.over {
+		t.leave()
+		t.entry.health.undone(t)
+		t.charge(amounts{})
+	}
+}
+
+func (t *Reservation) leave() {
+	t.over = true
+	t.entry.running--
+	if t.tenantUse != nil {
+		t.tenantUse.running--
+	}
+}
+
+// Result is what came of a call.
+type Result struct {
+	// Kind is what went wrong upstream, "" after a good answer. A call that our own side ended too early
+	// to say anything about the target is KindCancelled.
+	Kind       provider.Kind
+	RetryAfter time.Duration
+	Quota      provider.Quota // the limit that a refusal names
+	Limits     provider.RateLimits
+	Usage      penstock.Usage
+	UsageKnown bool
+	Took       time.Duration // from sending the call to the end of its answer; 0 if that says nothing about others
+	FirstToken time.Duration // from sending the call to the first of its answer, 0 when there was none
+}
+
+// Done gives the room of a call back, settles what it used and learns from how it went. Calling it again,
+// or after Release, changes nothing.
+func (t *Reservation) Done(res Result) {
+	b := t.book
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if t.over {
+		return
+	}
+	now, r := b.Clock(), t.entry
+	running := r.running
+	t.leave()
+	r.learn(now, res.Limits)
+	r.health.ended(now, t.probe, t.verdict(res.Kind))
+	t.settle(res)
+	switch res.Kind {
+	case "":
+		if res.Took == 0 {
+			break
+		}
+		r.window.succeeded(res.Took, res.Usage.OutputTokens, running)
+	case provider.KindRateLimited:
+		b.limited(t, now, res)
+	case provider.KindTooLarge:
+		t.tenantUse.refusedSize(now, t.input)
+	case provider.KindOverloaded:
+		r.throttled(now, t.began)
+		b.rest(r, now, res.RetryAfter)
+	case provider.KindTimeout:
+		r.throttled(now, t.began)
+	}
+}
+
+// learn takes what the headers of an answer say.
+func (r *entry) learn(now time.Time, l provider.RateLimits) {
+	r.rates[requests].learn(now, l.Requests)
+	r.rates[input].learn(now, l.Input)
+	r.rates[output].learn(now, l.Output)
+	if r.rates[input].perMinute == 0 && r.rates[output].perMinute == 0 {
+		r.rates[tokens].learn(now, l.Tokens)
+	}
+}
+
+// settle replaces the estimate by what was used. Where that is not known, a call that the upstream
+// turned away used no tokens, and any other is taken at its estimate.
+func (t *Reservation) settle(res Result) {
+	switch {
+	case res.UsageKnown:
+		used := res.Usage
+		if used != (penstock.Usage{}) { // nothing was used: that is no inference like others
+			used = t.entry.fresh.count(used)
+			t.entry.expects.learn(used)
+		}
+		t.charge(callOf(used.InputTokens, used.OutputTokens))
+	case unused(res.Kind):
+		t.charge(callOf(0, 0))
+	}
+}
+
+// unused says that a call which failed so used no tokens of the target: it was turned away before a model read it.
+func unused(kind provider.Kind) bool {
+	switch kind {
+	case provider.KindRateLimited, provider.KindOverloaded, provider.KindConnect, provider.KindTooLarge, provider.KindForbidden, provider.KindAuth,
+		provider.KindSpendCap, provider.KindModelNotFound, provider.KindRejected, provider.KindContextTooLong:
+		return true
+	}
+	return false
+}
+
+func (r *entry) throttled(now, began time.Time) {
+	r.throttles++
+	r.window.overran(now, began)
+}
+
+// rest leaves a target alone.
+func (b *Tracker) rest(r *entry, now time.Time, d time.Duration) {
+	if until := now.Add(min(d, MaxRest)); d > 0 && until.After(r.restUntil) {
+		r.restUntil, r.restUpdates = until, true
+		b.nudge()
+	}
+}
+
+// MayRetry says whether a target may be called to make up for a call that failed. Each refusal is counted.
+func (b *Tracker) MayRetry(t *penstock.Target) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := b.Clock()
+	r := b.of(t, now)
+	ok := r.health.mayRetry(now)
+	if !ok {
+		r.health.refused++
+	}
+	return ok
+}
+
+// MakeRetry counts a call that room was taken for as one that makes up for another.
+func (t *Reservation) MakeRetry() {
+	t.book.mu.Lock()
+	defer t.book.mu.Unlock()
+	if h := &t.entry.health; !t.over && !t.retry {
+		t.retry = true
+		h.firsts, h.retries = max(0, h.firsts-1), h.retries+1
+	}
+}

@@ -1,0 +1,114 @@
+package work
+
+import (
+	"context"
+	"runtime"
+
+	"penstock"
+	"penstock/internal/queue"
+	"penstock/internal/store"
+)
+
+// SlotPool is a number of slots that are set apart for some models, so that a slow one cannot take them all.
+type SlotPool struct {
+	Models []string
+	Slots  int
+}
+
+// pool is a number of slots with whoever fills them. All but one are for certain models; the last takes
+// what is left.
+type pool struct {
+	models []string // whose items run here; none for all
+	except []string // whose items run elsewhere
+	slots  chan struct{}
+	lanes  *queue.Stride   // of the goroutine that claims
+	pace   *queue.Pace     // of starts that are not urgent; under the pool's lock
+	held   bool            // something was held back for the pace's sake by the last claim
+	rung   <-chan struct{} // there may be work
+
+	suspects bool              // suspects run here, and nothing else
+	after    penstock.TenantID // whose turn was last among the suspects
+}
+
+func newSlotPools(cfg Config, bell *queue.Bell) []*pool {
+	if cfg.LeaseOnly {
+		return nil
+	}
+	var pools []*pool
+	var elsewhere []string
+	add := func(models, except []string, slots int) {
+		pools = append(pools, &pool{
+			models: models, except: except, slots: make(chan struct{}, slots),
+			lanes: queue.NewStride(queue.DefaultLaneWeights), rung: bell.Listen(),
+			pace: queue.NewPace(slots),
+		})
+	}
+	for _, b := range cfg.SlotPools {
+		add(b.Models, nil, b.Slots)
+		elsewhere = append(elsewhere, b.Models...)
+	}
+	add(nil, elsewhere, cfg.Slots)
+	if cfg.Suspects > 0 {
+		// Suspects are rare: nobody rings for them, they are polled for.
+		pools = append(pools, &pool{
+			suspects: true, slots: make(chan struct{}, cfg.Suspects), lanes: queue.NewStride(queue.DefaultLaneWeights), pace: queue.NewPace(cfg.Suspects),
+		})
+	}
+	return pools
+}
+
+// slotsOf is how many items can run at a time.
+func slotsOf(pools []*pool) (n int) {
+	for _, b := range pools {
+		n += cap(b.slots)
+	}
+	return n
+}
+
+// InUse is how many slots are taken.
+func (p *Pool) InUse() int { return p.slotsInUse() }
+
+func (p *Pool) slotsInUse() (n int) {
+	for _, b := range p.pools {
+		if !b.suspects {
+			n += len(b.slots)
+		}
+	}
+	return n
+}
+
+// takeSlots waits for one free slot and takes as many more as there are, up to MaxClaim. It takes
+// none when ctx has ended.
+func (b *pool) takeSlots(ctx context.Context) int {
+	select {
+	case <-ctx.Done():
+		return 0
+	case b.slots <- struct{}{}:
+	}
+	runtime.Gosched() // lets those give theirs back that are about to end
+	taken := 1
+	for taken < MaxClaim {
+		select {
+		case b.slots <- struct{}{}:
+			taken++
+		default:
+			return taken
+		}
+	}
+	return taken
+}
+
+func (b *pool) giveSlots(n int) {
+	for range n {
+		<-b.slots
+	}
+}
+
+// charge tells the policy of the lanes what each was given.
+func (b *pool) charge(lanes []penstock.Lane, claimed []*store.Claimed, wanted int) {
+	given := make(map[penstock.Lane]int64, len(lanes))
+	for i := range claimed {
+		given[claimed[i].Lane] += max(claimed[i].Estimate, 1)
+	}
+	b.lanes.Claimed(lanes, given, wanted-len(claimed))
+}
