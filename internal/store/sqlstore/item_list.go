@@ -7,6 +7,7 @@ import (
 
 	"penstock"
 	"penstock/internal/store"
+	"penstock/internal/store/itemstore"
 )
 
 // Items implements store.Jobs. An item may have a row, be told by its input group and the claims, or be a line that
@@ -44,7 +45,7 @@ func (s *Store) Items(ctx context.Context, tenant penstock.TenantID, job penstoc
 
 // endedItemsOf are the next items of a job that ended in one way.
 func endedItemsOf(ctx context.Context, tx Tx, j penstock.Job, p store.ItemPage) ([]penstock.Item, error) {
-	return readEnded(ctx, tx, endedQuery{job: j, page: store.ResultPage{
+	return itemReader.Ended(ctx, tx, itemstore.EndedQuery{Job: j, Page: store.ResultPage{
 		Order: store.OrderInput, After: int64(p.After), Status: p.Status, Limit: p.Limit,
 	}})
 }
@@ -91,36 +92,20 @@ func queuedIndexes(ctx context.Context, tx Tx, j penstock.Job, p store.ItemPage)
 	return ns, err
 }
 
-// itemsAt are items of a job by their indexes, in the order given.
+// itemsAt are items of a job by their indexes, in the order given. A line that the job does not have as an item yet is
+// queued.
 func itemsAt(ctx context.Context, tx Tx, j penstock.Job, ns []int) ([]penstock.Item, error) {
-	ids := make([]penstock.ID, len(ns))
-	for i, n := range ns {
-		ids[i] = penstock.ItemID(j.ID, n)
-	}
-	rows, err := findRows(ctx, tx, ids)
+	found, err := itemReader.Find(ctx, tx, &j, ns)
 	if err != nil {
 		return nil, err
-	}
-	var bare []int
-	for i, n := range ns {
-		if rows[ids[i]] == nil {
-			bare = append(bare, n)
-		}
-	}
-	groupedInput, err := rowless(ctx, tx, &j, bare)
-	if err != nil {
-		return nil, err
-	}
-	for _, r := range groupedInput {
-		rows[r.ID] = r
 	}
 	items := make([]penstock.Item, len(ns))
 	for i, n := range ns {
-		if r := rows[ids[i]]; r != nil {
+		if r := found[n]; r != nil {
 			items[i] = r.Item
 			continue
 		}
-		items[i] = penstock.Item{ID: ids[i], Job: j.ID, Tenant: j.Tenant, Index: n, Status: penstock.StatusQueued}
+		items[i] = penstock.Item{ID: penstock.ItemID(j.ID, n), Job: j.ID, Tenant: j.Tenant, Index: n, Status: penstock.StatusQueued}
 	}
 	return items, nil
 }

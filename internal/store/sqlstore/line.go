@@ -6,6 +6,7 @@ import (
 
 	"penstock"
 	"penstock/internal/store"
+	"penstock/internal/store/itemstore"
 )
 
 // A queued item stands in one of three lines: ready, in the order of claims; parked until its time comes; or among the
@@ -20,11 +21,11 @@ var (
 	leaveParked = deleteFrom("parked", `not_before bigint, item_id text`)
 
 	admitSuspects = insertInto("suspects", `tenant_id text, urgency bigint, deadline bigint, item_id text, not_before bigint`, "")
-	leaveSuspects = deleteFrom("suspects", `tenant_id text, urgency bigint, deadline bigint, item_id text`).strict()
+	leaveSuspects = deleteFrom("suspects", `tenant_id text, urgency bigint, deadline bigint, item_id text`).RequireAll()
 
 	// A range that somebody else took from meanwhile is missed.
 	readyKey     = `lane text, tenant_id text, model text, deadline bigint, job_id text, last_n bigint`
-	leaveReady   = deleteFrom("ready", readyKey+", first_n bigint").strict()
+	leaveReady   = deleteFrom("ready", readyKey+", first_n bigint").RequireAll()
 	advanceReady = swap("ready", readyKey, "first_n")
 )
 
@@ -38,8 +39,7 @@ type readyRange struct {
 	item        penstock.ID // the one item that has a row of its own, or ""
 	estimate    int64       // where it is one item
 	inputBytes  int64
-	facts       []fact            // of the whole input group, where it is several
-	inputs      []byte            // of the whole input group, sealed; nil unless most of the range is likely to be taken
+	inputs      itemstore.Inputs  // as far as they were read
 	endpoint    penstock.Endpoint // of its job; known to claims alone
 	suspect     bool              // it is one item that stands among the suspects
 }
@@ -65,14 +65,8 @@ func (r *readyRange) single() bool {
 	return r.item != "" || (r.first == r.last && r.first == r.inputGroup)
 }
 
-func (r *readyRange) inputGroupOf() inputGroupOf { return inputGroupOf{r.job, r.inputGroup} }
-
-// fact is what the input group knows of an item of the range.
-func (r *readyRange) fact(n int) (fact, error) {
-	if at := n - r.inputGroup; at >= 0 && at < len(r.facts) {
-		return r.facts[at], nil
-	}
-	return fact{}, brokenInputGroup(r.inputGroupOf())
+func (r *readyRange) groupKey() itemstore.GroupKey {
+	return itemstore.GroupKey{Job: r.job, First: r.inputGroup}
 }
 
 func (r *readyRange) admit(ctx context.Context, tx Tx) error {
@@ -94,34 +88,34 @@ func (r *readyRange) leaveTo(ctx context.Context, tx Tx, next int) error {
 func (r itemInJob) alone() *readyRange {
 	return &readyRange{
 		backlogKey: backlogKey{r.job.Lane, r.Tenant, r.job.Model}, deadline: micros(r.job.Deadline), job: r.Job,
-		first: r.Index, last: r.Index, inputGroup: r.Index, item: r.ID, estimate: r.estimate, inputBytes: r.inputBytes, suspect: r.suspect(),
+		first: r.Index, last: r.Index, inputGroup: r.Index, item: r.ID, estimate: r.Estimate, inputBytes: r.InputBytes, suspect: suspect(r.Row),
 	}
 }
 
 // admit puts a queued item that has a row into its line.
 func (r itemInJob) admit(ctx context.Context, tx Tx) error {
-	r.moved.move(r.backlogKey(), r.itemRow, 1)
+	r.moved.move(r.backlogKey(), r.Row, 1)
 	switch {
-	case r.suspect():
-		return tx.Put(ctx, admitSuspects, r.Tenant, urgency(r.job.Lane), micros(r.job.Deadline), r.ID, r.notBefore)
-	case r.parked:
-		return tx.Put(ctx, admitParked, r.notBefore, r.ID)
+	case suspect(r.Row):
+		return tx.Put(ctx, admitSuspects, r.Tenant, urgency(r.job.Lane), micros(r.job.Deadline), r.ID, r.NotBefore)
+	case r.Parked:
+		return tx.Put(ctx, admitParked, r.NotBefore, r.ID)
 	}
 	return r.alone().admit(ctx, tx)
 }
 
 // leave takes an item that has a row out of its line.
 func (r itemInJob) leave(ctx context.Context, tx Tx) error {
-	r.moved.move(r.backlogKey(), r.itemRow, -1)
-	if r.parked && !r.suspect() {
-		return tx.Put(ctx, leaveParked, r.notBefore, r.ID)
+	r.moved.move(r.backlogKey(), r.Row, -1)
+	if r.Parked && !suspect(r.Row) {
+		return tx.Put(ctx, leaveParked, r.NotBefore, r.ID)
 	}
 	alone := r.alone()
 	return alone.leaveTo(ctx, tx, alone.last+1)
 }
 
 // suspect says that an item lost so many workers that it runs in a child process.
-func (r *itemRow) suspect() bool { return r.crashes >= store.SuspectCrashes }
+func suspect(r *itemstore.Row) bool { return r.Crashes >= store.SuspectCrashes }
 
 // urgency orders lanes, the most urgent first.
 func urgency(lane penstock.Lane) int64 { return int64(slices.Index(penstock.Lanes, lane)) }

@@ -29,6 +29,7 @@ import (
 	"penstock/internal/crash"
 	"penstock/internal/payload"
 	"penstock/internal/store"
+	"penstock/internal/store/itemstore"
 )
 
 // Store is the store contract over an engine. It is safe for concurrent use.
@@ -37,7 +38,7 @@ type Store struct {
 	codec  *payload.Codec
 	blobs  blob.Store
 	ids    penstock.IDs
-	recent recent
+	recent itemstore.Recent
 }
 
 var _ store.Store = (*Store)(nil)
