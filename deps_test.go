@@ -38,6 +38,10 @@ var architecture = map[string][]string{
 	"penstock/internal/file":      {"penstock", "penstock/internal/blob", "penstock/internal/body", "penstock/internal/payload", "penstock/internal/store"},
 	"penstock/internal/signal":    {"penstock", "penstock/internal/telemetry"},
 
+	// The database layer, and the writers that any transaction may use.
+	"penstock/internal/store/sqldb": {"penstock", "penstock/internal/crash"},
+	"penstock/internal/audit":       {"penstock", "penstock/internal/store/sqldb"},
+
 	// Between the dialects: attempt uses it where an upstream does not speak the caller's own.
 	"penstock/internal/assemble":  {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/sse"},
 	"penstock/internal/translate": {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/sse"},
@@ -50,10 +54,13 @@ var architecture = map[string][]string{
 	"penstock/internal/provider/openai":       {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/provider/wire", "penstock/internal/sse"},
 	"penstock/internal/provider/anthropic":    {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/provider/wire", "penstock/internal/sse"},
 	"penstock/internal/provider/providertest": {"penstock", "penstock/internal/provider", "penstock/internal/provider/wire", "penstock/internal/sim", "penstock/internal/sse"},
-	"penstock/internal/store/sqlstore": {"penstock", "penstock/internal/blob", "penstock/internal/crash",
-		"penstock/internal/fair", "penstock/internal/payload", "penstock/internal/store"},
-	"penstock/internal/store/sqlite":          {"penstock/internal/store/sqlstore"},
-	"penstock/internal/store/postgres":        {"penstock", "penstock/internal/signal", "penstock/internal/store/sqlstore"},
+	"penstock/internal/store/sqlstore": {"penstock", "penstock/internal/audit", "penstock/internal/blob",
+		"penstock/internal/fair", "penstock/internal/payload", "penstock/internal/store", "penstock/internal/store/sqldb"},
+	"penstock/internal/store/sqlite":   {"penstock", "penstock/internal/store/sqldb"},
+	"penstock/internal/store/postgres": {"penstock", "penstock/internal/signal", "penstock/internal/store/sqldb"},
+	"penstock/internal/store/schema": {"penstock/internal/audit", "penstock/internal/store/sqldb", "penstock/internal/store/sqlstore",
+		"penstock/internal/webhook/webhooksql"},
+	"penstock/internal/webhook/webhooksql":    {"penstock/internal/store/sqldb"},
 	"penstock/internal/store/postgres/pgtest": {},
 	"penstock/internal/store/storetest":       {"penstock", "penstock/internal/store"},
 

@@ -339,9 +339,9 @@ func openJobs(runs []run) (map[penstock.ID]*penstock.Job, *outboxEvents, Questio
 	jobs := make(map[penstock.ID]*penstock.Job, len(ids))
 	heard := newOutboxEvents()
 	return jobs, heard, Question{
-		IDQuery{IDs: plain(slices.Compact(ids)), SQL: `SELECT ` + lockedColumns + `, ` + heardColumn + ` FROM jobs
+		IDQuery: IDQuery{IDs: plain(slices.Compact(ids)), SQL: `SELECT ` + lockedColumns + `, ` + heardColumn + ` FROM jobs
 			WHERE id = /*pg ANY */($1) AND cancel_requested_at = 0 /*pg ORDER BY id FOR KEY SHARE */`},
-		func(row Row) error {
+		Scan: func(row Row) error {
 			j, err := heard.scan(row)
 			jobs[j.ID] = &j
 			return err
@@ -385,8 +385,8 @@ func (c claimOf) questions(runs []run) (map[penstock.ID]candidate, []Question, e
 		}
 	}
 	if len(lone) > 0 {
-		questions = append(questions, Question{IDQuery{IDs: lone, SQL: `SELECT job_id, facts, inputs FROM input_groups
-			WHERE job_id = /*pg ANY */($1) AND first_n = 0`}, func(row Row) error { return scanLone(row, of) }})
+		questions = append(questions, Question{IDQuery: IDQuery{IDs: lone, SQL: `SELECT job_id, facts, inputs FROM input_groups
+			WHERE job_id = /*pg ANY */($1) AND first_n = 0`}, Scan: func(row Row) error { return scanLone(row, of) }})
 	}
 	if len(apart) > 0 {
 		questions = append(questions, c.resume(apart, status, rows))
@@ -409,13 +409,13 @@ func scanLone(row Row, of map[penstock.ID]*run) (err error) {
 // resume is the question by which items that have rows come under the lease, with a higher fence.
 func (c claimOf) resume(ids []string, status penstock.Status, rows map[penstock.ID]candidate) Question {
 	return Question{
-		IDQuery{IDs: ids, SQL: `UPDATE items SET status = $2, claim_id = $3, fence = fence + 1
+		IDQuery: IDQuery{IDs: ids, SQL: `UPDATE items SET status = $2, claim_id = $3, fence = fence + 1
 			WHERE id = /*pg ANY */($1) AND status = 'queued'
 				AND EXISTS (SELECT 1 FROM jobs j WHERE j.id = items.job_id AND j.cancel_requested_at = 0)
 			RETURNING id, job_id, tenant_id, n, custom_id, fence, tries, attempts, estimate_tokens, input_bytes, reserved_nano_usd,
 				crashes, child_deaths, cost_nano_usd, input, input_blob, not_before, ` + usageNames,
 			Args: []any{status, c.ids.apart()}},
-		func(row Row) error {
+		Scan: func(row Row) error {
 			r, err := scanCandidate(row)
 			rows[r.Item] = r
 			return err

@@ -133,10 +133,10 @@ func (n *outboxEvents) listeners(ctx context.Context, tx Tx) (map[penstock.Tenan
 	}
 	const columns = `SELECT w.tenant_id, w.job_id, w.id, w.url, w.events `
 	return all, tx.Ask(ctx,
-		Question{IDQuery{IDs: slices.Compact(tenants), SQL: columns + `FROM webhooks w
-			WHERE w.tenant_id = /*pg ANY */($1) AND w.job_id = '' AND w.disabled_at = 0`}, add},
-		Question{IDQuery{IDs: jobs, SQL: columns + `FROM jobs j JOIN webhooks w ON w.tenant_id = j.tenant_id AND w.job_id = j.id
-			WHERE j.id = /*pg ANY */($1)`}, add})
+		Question{IDQuery: IDQuery{IDs: slices.Compact(tenants), SQL: columns + `FROM webhooks w
+			WHERE w.tenant_id = /*pg ANY */($1) AND w.job_id = '' AND w.disabled_at = 0`}, Scan: add},
+		Question{IDQuery: IDQuery{IDs: jobs, SQL: columns + `FROM jobs j JOIN webhooks w ON w.tenant_id = j.tenant_id AND w.job_id = j.id
+			WHERE j.id = /*pg ANY */($1)`}, Scan: add})
 }
 
 // eventID is the id that the event has in the job's log.

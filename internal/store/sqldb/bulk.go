@@ -1,15 +1,14 @@
-package sqlstore
+package sqldb
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 )
 
-// Bulk is a write of one row that a transaction repeats for many. SQLite runs One for each of them, or Several
-// where there is that form: a fifth of an insert is getting a statement going. A server is sent Many, once, with a
-// list of values for each column: that saves it the work of a statement for every row.
+// Bulk is a write of one row that a transaction repeats for many rows. SQLite runs One for each row, or Several
+// where that form exists: starting a statement is a fifth of the cost of an insert. PostgreSQL runs Many once, with
+// one array per column, which saves it a statement for every row.
 type Bulk struct {
 	One     string
 	Several string // One for SeveralRows rows at once; "" where there is no such form
@@ -19,11 +18,8 @@ type Bulk struct {
 	Strict bool
 }
 
-// SeveralRows is how many rows the form for several takes.
+// SeveralRows is the number of rows that Bulk.Several writes.
 const SeveralRows = 16
-
-// ErrMissed says that a strict write did not find a row.
-var ErrMissed = errors.New("a row was not as expected")
 
 // ColumnType is the type of a column in both engines.
 type ColumnType string
@@ -35,9 +31,9 @@ const (
 	Bytea  ColumnType = "bytea"
 )
 
-// insertInto is a Bulk that adds rows. Columns are given as "id text, n bigint"; what follows the values,
-// a conflict clause for example, comes last.
-func insertInto(table, columns, rest string) *Bulk {
+// InsertInto is a Bulk that adds rows. Columns are given as "id text, n bigint". The rest is the SQL that follows the
+// values, such as a conflict clause, or "".
+func InsertInto(table, columns, rest string) *Bulk {
 	names, types := parseColumns(columns)
 	list := strings.Join(names, ", ")
 	all := parameters(SeveralRows * len(names))
@@ -53,8 +49,8 @@ func insertInto(table, columns, rest string) *Bulk {
 	}
 }
 
-// overwriting is the conflict clause by which a row that is there takes columns of the one that was to be added.
-func overwriting(key, columns string) string {
+// Overwriting is the conflict clause that copies columns of the new row into the existing row.
+func Overwriting(key, columns string) string {
 	names, _ := parseColumns(columns)
 	for i, name := range names {
 		names[i] = name + " = excluded." + name
@@ -62,9 +58,9 @@ func overwriting(key, columns string) string {
 	return fmt.Sprintf("ON CONFLICT (%s) DO UPDATE SET %s", key, strings.Join(names, ", "))
 }
 
-// update is a Bulk that changes rows, every one of which must be found by the key. Assignments that are the
-// same for all rows come last.
-func update(table, key, columns, constant string) *Bulk {
+// Update is a Bulk that changes rows by key; it fails with ErrMissed unless it finds every row. The constant is an
+// assignment that is the same for all rows, or "".
+func Update(table, key, columns, constant string) *Bulk {
 	keys, keyTypes := parseColumns(key)
 	names, types := parseColumns(columns)
 	var one, many, oneKey, manyKey []string
@@ -89,15 +85,15 @@ func update(table, key, columns, constant string) *Bulk {
 	}
 }
 
-// lenient lets a Bulk pass over rows that are not there.
-func (b *Bulk) lenient() *Bulk {
+// AllowMissing lets a Bulk skip rows that are not there.
+func (b *Bulk) AllowMissing() *Bulk {
 	b.Strict = false
 	return b
 }
 
-// swap is a Bulk that takes a number from one value to another in rows that are found by the key: the
-// arguments are the key, the value that it must have, and the one that it gets.
-func swap(table, key, column string) *Bulk {
+// Swap is a Bulk that compares and sets a number: the arguments are the key, the value that the column must have, and
+// the new value. It fails with ErrMissed unless it finds every row.
+func Swap(table, key, column string) *Bulk {
 	names, types := parseColumns(key + ", " + column + " bigint")
 	var one, many []string
 	for i, name := range names {
@@ -114,8 +110,8 @@ func swap(table, key, column string) *Bulk {
 	}
 }
 
-// deleteFrom is a Bulk that removes rows found by all of the columns.
-func deleteFrom(table, columns string) *Bulk {
+// DeleteFrom is a Bulk that removes rows by the values of all the columns.
+func DeleteFrom(table, columns string) *Bulk {
 	names, types := parseColumns(columns)
 	var one, many []string
 	for i, name := range names {
@@ -130,8 +126,8 @@ func deleteFrom(table, columns string) *Bulk {
 	}
 }
 
-// strict makes a Bulk fail unless it finds every row.
-func (b *Bulk) strict() *Bulk {
+// RequireAll makes a Bulk fail with ErrMissed unless it finds every row.
+func (b *Bulk) RequireAll() *Bulk {
 	b.Strict = true
 	return b
 }
@@ -152,7 +148,7 @@ func parameters(n int) []string {
 	return all
 }
 
-// lists are the parameters of a bulk write, each a list of one column's values.
+// lists are the parameters of Bulk.Many: each is an array of one column's values.
 func lists(types []ColumnType) string {
 	all := parameters(len(types))
 	for i, t := range types {
