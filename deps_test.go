@@ -39,8 +39,8 @@ var architecture = map[string][]string{
 	"penstock/internal/signal":    {"penstock", "penstock/internal/telemetry"},
 
 	// Between the dialects: attempt uses it where an upstream does not speak the caller's own.
-	"penstock/internal/assemble":  {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/sse"},
-	"penstock/internal/translate": {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/sse"},
+	"penstock/internal/dialect/assemble":  {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/sse"},
+	"penstock/internal/dialect/translate": {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/sse"},
 
 	// Adapters: only app, cmd and tests import them.
 	"penstock/internal/blob/dir":              {"penstock/internal/blob"},
@@ -64,9 +64,9 @@ var architecture = map[string][]string{
 	"penstock/internal/attempt": {"penstock", "penstock/internal/body", "penstock/internal/config", "penstock/internal/crash", "penstock/internal/inflight", "penstock/internal/microbatch", "penstock/internal/provider", "penstock/internal/capacity",
 		"penstock/internal/route", "penstock/internal/telemetry"},
 	"penstock/internal/queue": {"penstock", "penstock/internal/chore", "penstock/internal/provider", "penstock/internal/store", "penstock/internal/telemetry"},
-	"penstock/internal/isolate": {"penstock", "penstock/internal/assemble", "penstock/internal/attempt", "penstock/internal/config", "penstock/internal/payload", "penstock/internal/provider",
+	"penstock/internal/isolate": {"penstock", "penstock/internal/dialect/assemble", "penstock/internal/attempt", "penstock/internal/config", "penstock/internal/payload", "penstock/internal/provider",
 		"penstock/internal/capacity", "penstock/internal/route", "penstock/internal/store", "penstock/internal/supervise", "penstock/internal/telemetry"},
-	"penstock/internal/work": {"penstock", "penstock/internal/assemble", "penstock/internal/attempt", "penstock/internal/fair", "penstock/internal/inflight", "penstock/internal/isolate", "penstock/internal/provider", "penstock/internal/queue",
+	"penstock/internal/work": {"penstock", "penstock/internal/dialect/assemble", "penstock/internal/attempt", "penstock/internal/fair", "penstock/internal/inflight", "penstock/internal/isolate", "penstock/internal/provider", "penstock/internal/queue",
 		"penstock/internal/route", "penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/limit": {"penstock", "penstock/internal/capacity"},
 	"penstock/internal/token": {},
@@ -95,12 +95,12 @@ var architecture = map[string][]string{
 		"penstock/internal/queue", "penstock/internal/capacity", "penstock/internal/route", "penstock/internal/store"},
 
 	// The doors.
-	"penstock/internal/api/dialect":             {"penstock", "penstock/internal/body", "penstock/internal/provider"},
-	"penstock/internal/api/dialect/dialecttest": {"penstock", "penstock/internal/api/dialect", "penstock/internal/body"},
-	"penstock/internal/api/dialect/openai":      {"penstock", "penstock/internal/api/dialect", "penstock/internal/body"},
-	"penstock/internal/api/dialect/anthropic":   {"penstock", "penstock/internal/api/dialect", "penstock/internal/body"},
-	"penstock/internal/api": {"penstock", "penstock/internal/admit", "penstock/internal/api/dialect", "penstock/internal/api/dialect/anthropic",
-		"penstock/internal/api/dialect/openai", "penstock/internal/attempt", "penstock/internal/backlog",
+	"penstock/internal/dialect":             {"penstock", "penstock/internal/body", "penstock/internal/provider"},
+	"penstock/internal/dialect/dialecttest": {"penstock", "penstock/internal/dialect", "penstock/internal/body"},
+	"penstock/internal/dialect/openai":      {"penstock", "penstock/internal/dialect", "penstock/internal/body"},
+	"penstock/internal/dialect/anthropic":   {"penstock", "penstock/internal/dialect", "penstock/internal/body"},
+	"penstock/internal/api": {"penstock", "penstock/internal/admit", "penstock/internal/dialect", "penstock/internal/dialect/anthropic",
+		"penstock/internal/dialect/openai", "penstock/internal/attempt", "penstock/internal/backlog",
 		"penstock/internal/body", "penstock/internal/budget", "penstock/internal/cache", "penstock/internal/config", "penstock/internal/deliver", "penstock/internal/directory",
 		"penstock/internal/file", "penstock/internal/inflight", "penstock/internal/limit", "penstock/internal/provider", "penstock/internal/record", "penstock/internal/capacity",
 		"penstock/internal/sign", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/token",

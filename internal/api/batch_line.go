@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"penstock"
-	"penstock/internal/api/dialect/anthropic"
+	"penstock/internal/dialect/anthropic"
 	"penstock/internal/store"
 )
 

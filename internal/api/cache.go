@@ -10,9 +10,9 @@ import (
 
 	"penstock"
 	"penstock/internal/admit"
-	"penstock/internal/api/dialect"
 	"penstock/internal/attempt"
 	"penstock/internal/cache"
+	"penstock/internal/dialect"
 	"penstock/internal/provider"
 )
 

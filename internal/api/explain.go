@@ -23,10 +23,10 @@ type explainView struct {
 // explainTargetView is how one target of the model stands.
 type explainTargetView struct {
 	Target     string            `json:"target"`
-	Place      *int              `json:"place"`    // in the order of the policy; null for one that does not come into question
-	Excluded   *string           `json:"excluded"` // why it does not
-	NoCapacity *string           `json:"no_capacity"`  // why it cannot be called at this moment
-	CostUSD    *string           `json:"cost_usd"` // of a call like this one
+	Place      *int              `json:"place"`       // in the order of the policy; null for one that does not come into question
+	Excluded   *string           `json:"excluded"`    // why it does not
+	NoCapacity *string           `json:"no_capacity"` // why it cannot be called at this moment
+	CostUSD    *string           `json:"cost_usd"`    // of a call like this one
 	LatencyMS  *int64            `json:"latency_ms"`
 	Quality    *float64          `json:"quality"`
 	Headroom   *float64          `json:"headroom"`

@@ -11,13 +11,13 @@ import (
 
 	"penstock"
 	"penstock/internal/admit"
-	"penstock/internal/api/dialect"
-	"penstock/internal/api/dialect/anthropic"
-	"penstock/internal/api/dialect/openai"
 	"penstock/internal/attempt"
 	"penstock/internal/budget"
 	"penstock/internal/config"
 	"penstock/internal/deliver"
+	"penstock/internal/dialect"
+	"penstock/internal/dialect/anthropic"
+	"penstock/internal/dialect/openai"
 	"penstock/internal/provider"
 	"penstock/internal/sse"
 )

@@ -6,8 +6,8 @@ import (
 
 	"penstock"
 	"penstock/internal/admit"
-	"penstock/internal/api/dialect"
 	"penstock/internal/body"
+	"penstock/internal/dialect"
 	"penstock/internal/file"
 	"penstock/internal/store"
 )

@@ -27,9 +27,9 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"penstock"
-	"penstock/internal/api/dialect/anthropic"
-	"penstock/internal/api/dialect/openai"
 	"penstock/internal/config"
+	"penstock/internal/dialect/anthropic"
+	"penstock/internal/dialect/openai"
 	"penstock/internal/store"
 	"penstock/internal/usage"
 )

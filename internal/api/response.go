@@ -12,9 +12,9 @@ import (
 
 	"penstock"
 	"penstock/internal/admit"
-	"penstock/internal/api/dialect/openai"
 	"penstock/internal/body"
 	"penstock/internal/deliver"
+	"penstock/internal/dialect/openai"
 	"penstock/internal/store"
 )
 

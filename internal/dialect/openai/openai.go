@@ -4,8 +4,8 @@
 package openai
 
 import (
-	"penstock/internal/api/dialect"
 	"penstock/internal/body"
+	"penstock/internal/dialect"
 )
 
 // ReadChat reads the body of a chat completion. Codes: invalid_request.

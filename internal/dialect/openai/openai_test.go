@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"penstock"
-	"penstock/internal/api/dialect"
+	"penstock/internal/dialect"
 )
 
 func TestReadChat(t *testing.T) {

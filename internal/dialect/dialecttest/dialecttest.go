@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"penstock"
-	"penstock/internal/api/dialect"
 	"penstock/internal/body"
+	"penstock/internal/dialect"
 )
 
 // Read reads the body of an endpoint.

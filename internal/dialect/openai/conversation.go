@@ -8,8 +8,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"penstock"
-	"penstock/internal/api/dialect"
 	"penstock/internal/body"
+	"penstock/internal/dialect"
 )
 
 // previous is the member by which a response goes on from an earlier one.

@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"penstock"
-	"penstock/internal/api/dialect"
-	"penstock/internal/api/dialect/dialecttest"
 	"penstock/internal/body"
+	"penstock/internal/dialect"
+	"penstock/internal/dialect/dialecttest"
 	"penstock/internal/provider"
 )
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"penstock"
-	"penstock/internal/api/dialect"
+	"penstock/internal/dialect"
 )
 
 // The headers of the dialect that concern the upstream.

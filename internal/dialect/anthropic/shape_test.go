@@ -3,7 +3,7 @@ package anthropic
 import (
 	"testing"
 
-	"penstock/internal/api/dialect/dialecttest"
+	"penstock/internal/dialect/dialecttest"
 )
 
 func TestAmbiguousNamesAreRefused(t *testing.T) {

@@ -1,8 +1,8 @@
 package openai
 
 import (
-	"penstock/internal/api/dialect"
 	"penstock/internal/body"
+	"penstock/internal/dialect"
 )
 
 // KeptResponse is a response that its caller wants to be kept here.

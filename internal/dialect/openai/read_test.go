@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"penstock"
-	"penstock/internal/api/dialect"
+	"penstock/internal/dialect"
 )
 
 func TestReadOthers(t *testing.T) {

@@ -3,8 +3,8 @@ package openai
 import (
 	"slices"
 
-	"penstock/internal/api/dialect"
 	"penstock/internal/body"
+	"penstock/internal/dialect"
 )
 
 // The shapes of bodies. Names that only some servers read are there too.

@@ -1,8 +1,8 @@
 package anthropic
 
 import (
-	"penstock/internal/api/dialect"
 	"penstock/internal/body"
+	"penstock/internal/dialect"
 )
 
 // messageShape is the shape of a message, and of a question for its tokens.
