@@ -38,9 +38,18 @@ var architecture = map[string][]string{
 	"penstock/internal/file":      {"penstock", "penstock/internal/blob", "penstock/internal/body", "penstock/internal/payload", "penstock/internal/store"},
 	"penstock/internal/signal":    {"penstock", "penstock/internal/telemetry"},
 
-	// Between the dialects: attempt uses it where an upstream does not speak the caller's own.
+	// The formats of callers, and what builds on them.
+	"penstock/internal/dialect":             {"penstock", "penstock/internal/body"},
+	"penstock/internal/dialect/dialecttest": {"penstock", "penstock/internal/body", "penstock/internal/dialect"},
+	"penstock/internal/dialect/openai":      {"penstock", "penstock/internal/body", "penstock/internal/dialect"},
+	"penstock/internal/dialect/anthropic":   {"penstock", "penstock/internal/body", "penstock/internal/dialect"},
+	"penstock/internal/dialect/native":      {"penstock"},
+	"penstock/internal/dialect/catalog": {"penstock", "penstock/internal/body", "penstock/internal/dialect", "penstock/internal/dialect/anthropic",
+		"penstock/internal/dialect/openai"},
+	"penstock/internal/dialect/line": {"penstock", "penstock/internal/body", "penstock/internal/dialect", "penstock/internal/dialect/anthropic",
+		"penstock/internal/dialect/catalog", "penstock/internal/dialect/native", "penstock/internal/store"},
 	"penstock/internal/dialect/assemble":  {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/sse"},
-	"penstock/internal/dialect/translate": {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/sse"},
+	"penstock/internal/dialect/translate": {"penstock", "penstock/internal/body", "penstock/internal/dialect", "penstock/internal/provider", "penstock/internal/sse"},
 
 	// Adapters: only app, cmd and tests import them.
 	"penstock/internal/blob/dir":              {"penstock/internal/blob"},
@@ -61,7 +70,7 @@ var architecture = map[string][]string{
 	"penstock/internal/capacity":   {"penstock", "penstock/internal/provider", "penstock/internal/store"},
 	"penstock/internal/route":      {"penstock", "penstock/internal/body", "penstock/internal/capacity"},
 	"penstock/internal/microbatch": {"penstock", "penstock/internal/body"},
-	"penstock/internal/attempt": {"penstock", "penstock/internal/body", "penstock/internal/config", "penstock/internal/crash", "penstock/internal/inflight", "penstock/internal/microbatch", "penstock/internal/provider", "penstock/internal/capacity",
+	"penstock/internal/attempt": {"penstock", "penstock/internal/body", "penstock/internal/config", "penstock/internal/crash", "penstock/internal/dialect", "penstock/internal/dialect/catalog", "penstock/internal/inflight", "penstock/internal/microbatch", "penstock/internal/provider", "penstock/internal/capacity",
 		"penstock/internal/route", "penstock/internal/telemetry"},
 	"penstock/internal/queue": {"penstock", "penstock/internal/chore", "penstock/internal/provider", "penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/isolate": {"penstock", "penstock/internal/dialect/assemble", "penstock/internal/attempt", "penstock/internal/config", "penstock/internal/payload", "penstock/internal/provider",
@@ -70,7 +79,7 @@ var architecture = map[string][]string{
 		"penstock/internal/route", "penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/limit": {"penstock", "penstock/internal/capacity"},
 	"penstock/internal/token": {},
-	"penstock/internal/admit": {"penstock", "penstock/internal/backlog", "penstock/internal/body", "penstock/internal/config", "penstock/internal/dial", "penstock/internal/limit", "penstock/internal/provider", "penstock/internal/queue",
+	"penstock/internal/admit": {"penstock", "penstock/internal/backlog", "penstock/internal/body", "penstock/internal/config", "penstock/internal/dial", "penstock/internal/dialect", "penstock/internal/limit", "penstock/internal/queue",
 		"penstock/internal/capacity", "penstock/internal/route",
 		"penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/backlog": {"penstock", "penstock/internal/store"},
@@ -95,12 +104,8 @@ var architecture = map[string][]string{
 		"penstock/internal/queue", "penstock/internal/capacity", "penstock/internal/route", "penstock/internal/store"},
 
 	// The doors.
-	"penstock/internal/dialect":             {"penstock", "penstock/internal/body", "penstock/internal/provider"},
-	"penstock/internal/dialect/dialecttest": {"penstock", "penstock/internal/dialect", "penstock/internal/body"},
-	"penstock/internal/dialect/openai":      {"penstock", "penstock/internal/dialect", "penstock/internal/body"},
-	"penstock/internal/dialect/anthropic":   {"penstock", "penstock/internal/dialect", "penstock/internal/body"},
 	"penstock/internal/api": {"penstock", "penstock/internal/admit", "penstock/internal/dialect", "penstock/internal/dialect/anthropic",
-		"penstock/internal/dialect/openai", "penstock/internal/attempt", "penstock/internal/backlog",
+		"penstock/internal/dialect/catalog", "penstock/internal/dialect/line", "penstock/internal/dialect/native", "penstock/internal/dialect/openai", "penstock/internal/attempt", "penstock/internal/backlog",
 		"penstock/internal/body", "penstock/internal/budget", "penstock/internal/cache", "penstock/internal/config", "penstock/internal/deliver", "penstock/internal/directory",
 		"penstock/internal/file", "penstock/internal/inflight", "penstock/internal/limit", "penstock/internal/provider", "penstock/internal/record", "penstock/internal/capacity",
 		"penstock/internal/sign", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/token",

@@ -40,7 +40,7 @@ type cachePlan struct {
 
 // cachePlan decides how a call uses the cache: the caller's word counts most, then its key's, then the model's.
 // Codes: invalid_request.
-func (c *call) cachePlan(d *inferenceEndpoint, asked dialect.Call, a admit.Admitted) (cachePlan, error) {
+func (c *call) cachePlan(d *inferenceEndpoint, asked dialect.Inference, a admit.Admitted) (cachePlan, error) {
 	plan := cachePlan{ttl: a.Model.CacheTTL}
 	if c.caller.CacheTTL > 0 {
 		plan.ttl = c.caller.CacheTTL

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"penstock/internal/body"
-	"penstock/internal/provider"
 )
 
 // The shapes of what bodies of several endpoints are made of. Servers serve several dialects over one engine, so a shape has
@@ -79,17 +78,17 @@ func NewTop(fields ...body.Field) *body.Shape {
 	own := func(name string) bool {
 		return slices.ContainsFunc(fields, func(f body.Field) bool { return f.Name == name })
 	}
-	top, containers, inside := provider.FurtherNames()
+	top, containers, inside := furtherNames()
 	for _, name := range top {
 		if !own(name) {
 			s.Add(body.Field{Name: name, Mark: true})
 		}
 	}
 	inside = slices.DeleteFunc(append(inside, "type", "effort", "summary", "generate_summary"), func(name string) bool {
-		return slices.Contains(provider.InnerContainers(), name)
+		return slices.Contains(innerContainers, name)
 	})
 	held := body.NewShape(body.Names(slices.Compact(slices.Sorted(slices.Values(inside)))...)...).Seeking()
-	for _, name := range provider.InnerContainers() {
+	for _, name := range innerContainers {
 		held.Add(body.Field{Name: name, Value: held})
 	}
 	for _, name := range containers {

@@ -1,6 +1,5 @@
 // Package anthropic is Anthropic's dialect as callers speak it to Penstock: what a body asks for, how
-// errors are classed, and how lists of models look. It only reads and writes bytes; the calls
-// themselves are package api's.
+// errors are classed, and how lists of models look. It only reads and writes bytes.
 package anthropic
 
 import (
@@ -17,36 +16,36 @@ const (
 )
 
 // ReadMessage reads the body of a message. Codes: invalid_request.
-func ReadMessage(text []byte) (dialect.Call, error) {
-	f, err := dialect.Scan(text, messageShape)
+func ReadMessage(text []byte) (dialect.Inference, error) {
+	f, err := dialect.Scan(text, messageFormat)
 	if err != nil {
-		return dialect.Call{}, err
+		return dialect.Inference{}, err
 	}
-	c := dialect.Call{
-		Object: f.Object, Model: f.String("model"), Stream: f.Bool("stream"), MaxOutputTokens: f.OutputTokens("max_tokens"), Further: f.Further(),
-	}
-	c.Choices = max(c.Further.Answers, 1)
-	return c, f.Err()
+	inf := f.Inference()
+	inf.Stream, inf.MaxOutputTokens, inf.Further = f.Bool("stream"), f.OutputTokens(), f.Further()
+	inf.Choices = max(inf.Further.Answers, 1)
+	return inf, f.Err()
 }
 
 // ReadCount reads the body of a question for the tokens of a message. Codes: invalid_request.
-func ReadCount(text []byte) (dialect.Call, error) {
-	f, err := dialect.Scan(text, messageShape)
+func ReadCount(text []byte) (dialect.Inference, error) {
+	f, err := dialect.Scan(text, countFormat)
 	if err != nil {
-		return dialect.Call{}, err
+		return dialect.Inference{}, err
 	}
-	c := dialect.Call{Object: f.Object, Model: f.String("model"), Choices: 1, Silent: true}
+	inf := f.Inference()
+	inf.Choices, inf.Silent = 1, true
 	f.CheckModel()
 	if !f.Given("messages") {
 		f.Refuse("messages", "messages is missing: it is what the tokens are counted of.")
 	}
-	return c, f.Err()
+	return inf, f.Err()
 }
 
-// Needs is what no message can do without, for jobs that do not say: one plain question should be enough.
-const Needs = `{"max_tokens":4096}`
+// Needs are the members that every message must have, for jobs that leave them out: one plain question is enough for a job.
+const Needs = dialect.DefaultOutput
 
-// Question is the message that asks one question. It sets no max_tokens, which a job's defaults may.
+// Question is the message that asks one question. It does not bound its answer, which a job's defaults may do.
 func Question(question string) ([]byte, error) {
 	return dialect.Question(`{"messages":[{"role":"user","content":%s}]}`, question)
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // Read reads the body of an endpoint.
-type Read func(text []byte) (dialect.Call, error)
+type Read func(text []byte) (dialect.Inference, error)
 
 // Variants are other names that some decoder takes for a name.
 func Variants(name string) []string {

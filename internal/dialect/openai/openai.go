@@ -9,68 +9,62 @@ import (
 )
 
 // ReadChat reads the body of a chat completion. Codes: invalid_request.
-func ReadChat(text []byte) (dialect.Call, error) {
-	f, err := dialect.Scan(text, chatShape)
+func ReadChat(text []byte) (dialect.Inference, error) {
+	f, err := dialect.Scan(text, chatFormat)
 	if err != nil {
-		return dialect.Call{}, err
+		return dialect.Inference{}, err
 	}
-	c := dialect.Call{
-		Object: f.Object, Model: f.String("model"), Stream: f.Bool("stream"), IncludeUsage: wantsUsage(f),
-		MaxOutputTokens: f.OutputTokens("max_tokens", "max_completion_tokens"), Further: f.Further(),
-	}
-	c.Choices = max(f.Choices("n"), c.Further.Answers)
-	return c, f.Err()
+	inf := generating(f)
+	inf.IncludeUsage = wantsUsage(f)
+	inf.Choices = max(f.Choices("n"), inf.Further.Answers)
+	return inf, f.Err()
 }
 
 // ReadCompletion reads the body of a completion, which may hold several prompts. Codes: invalid_request.
-func ReadCompletion(text []byte) (dialect.Call, error) {
-	f, err := dialect.Scan(text, completionShape)
+func ReadCompletion(text []byte) (dialect.Inference, error) {
+	f, err := dialect.Scan(text, completionFormat)
 	if err != nil {
-		return dialect.Call{}, err
+		return dialect.Inference{}, err
 	}
-	c := dialect.Call{
-		Object: f.Object, Model: f.String("model"), Stream: f.Bool("stream"), IncludeUsage: wantsUsage(f),
-		MaxOutputTokens: f.OutputTokens("max_tokens"), Further: f.Further(),
-	}
+	inf := generating(f)
+	inf.IncludeUsage = wantsUsage(f)
 	// best_of answers are generated, and paid for, of which n are shown.
-	c.Choices = max(f.Choices("n"), f.Choices("best_of"), c.Further.Answers)
+	inf.Choices = max(f.Choices("n"), f.Choices("best_of"), inf.Further.Answers)
 	prompts := body.Prompts(f.Raw("prompt"))
 	if prompts > dialect.MaxPrompts {
 		f.Refuse("prompt", "prompt holds %d prompts; at most %d are taken at once.", prompts, dialect.MaxPrompts)
 	}
-	c.Choices *= prompts
-	return c, f.Err()
+	inf.Choices *= prompts
+	return inf, f.Err()
 }
 
 // ReadEmbedding reads the body of a call for embeddings. Codes: invalid_request.
-func ReadEmbedding(text []byte) (dialect.Call, error) {
-	f, err := dialect.Scan(text, embeddingShape)
+func ReadEmbedding(text []byte) (dialect.Inference, error) {
+	f, err := dialect.Scan(text, embeddingFormat)
 	if err == nil && f.Given("modality") && string(f.Raw("modality")) != `"text"` {
-		f, err = dialect.Scan(text, mediaEmbeddingShape)
+		f, err = dialect.Scan(text, mediaEmbeddingFormat)
 	}
 	if err != nil {
-		return dialect.Call{}, err
+		return dialect.Inference{}, err
 	}
-	c := dialect.Call{Object: f.Object, Model: f.String("model"), Choices: 1, Silent: true}
+	inf := f.Inference()
+	inf.Choices, inf.Silent = 1, true
 	f.CheckModel()
 	if f.Bool("stream") {
 		f.Refuse("stream", "stream: embeddings come in one piece; leave it out.")
 	}
-	return c, f.Err()
+	return inf, f.Err()
 }
 
 // ReadResponse reads the body of a response. What would be kept between calls is refused, for it is not
 // served yet; and since upstreams keep responses unless told otherwise, they are told. Codes: invalid_request.
-func ReadResponse(text []byte) (dialect.Call, error) {
-	f, err := dialect.Scan(text, responseShape)
+func ReadResponse(text []byte) (dialect.Inference, error) {
+	f, err := dialect.Scan(text, responseFormat)
 	if err != nil {
-		return dialect.Call{}, err
+		return dialect.Inference{}, err
 	}
-	c := dialect.Call{
-		Object: f.Object, Model: f.String("model"), Stream: f.Bool("stream"),
-		MaxOutputTokens: f.OutputTokens("max_output_tokens"), Further: f.Further(),
-	}
-	c.Choices = max(c.Further.Answers, 1)
+	inf := generating(f)
+	inf.Choices = max(inf.Further.Answers, 1)
 	for _, option := range []string{"store", "background"} {
 		if f.Bool(option) {
 			f.Refuse(option, "%s is for POST /v1/responses: the body of a job is kept with its job. Leave it out.", option)
@@ -83,10 +77,17 @@ func ReadResponse(text []byte) (dialect.Call, error) {
 		f.Refuse("conversation", "conversation is not supported; go on from a response with %s, or send the whole conversation as input.", previous)
 	}
 	if err := f.Err(); err != nil || f.Given("store") {
-		return c, err
+		return inf, err
 	}
-	c.Object, err = body.ScanAs(body.Apply(text, f.Replace("store", "false")), responseShape)
-	return c, err
+	inf.Object, err = body.ScanAs(body.Apply(text, f.Replace("store", "false")), responseShape)
+	return inf, err
+}
+
+// generating reads the members of a body whose answer is generated.
+func generating(f *dialect.Fields) dialect.Inference {
+	inf := f.Inference()
+	inf.Stream, inf.MaxOutputTokens, inf.Further = f.Bool("stream"), f.OutputTokens(), f.Further()
+	return inf
 }
 
 // wantsUsage reports whether a stream's caller asks for usage. What is no proper wish is the upstream's

@@ -17,21 +17,21 @@ func TestReadChat(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		body string
-		want dialect.Call
+		want dialect.Inference
 	}{
-		{"empty", `{}`, dialect.Call{}},
-		{"the usual", `{"model":"fast","messages":[],"max_tokens":7}`, dialect.Call{Model: "fast", MaxOutputTokens: 7}},
-		{"a stream", `{"model":"fast","stream":true}`, dialect.Call{Model: "fast", Stream: true}},
-		{"no stream", `{"stream":false}`, dialect.Call{}},
-		{"nulls", `{"model":null,"stream":null,"max_tokens":null,"max_completion_tokens":null}`, dialect.Call{}},
-		{"escapes", `{"model":"f\u0061st"}`, dialect.Call{Model: "fast"}},
-		{"the newer name", `{"max_completion_tokens":9}`, dialect.Call{MaxOutputTokens: 9}},
-		{"both names: the larger is the bound", `{"max_tokens":3,"max_completion_tokens":9}`, dialect.Call{MaxOutputTokens: 9}},
-		{"both names, the other way", `{"max_tokens":9,"max_completion_tokens":3}`, dialect.Call{MaxOutputTokens: 9}},
-		{"the largest number", `{"max_tokens":16777216}`, dialect.Call{MaxOutputTokens: dialect.MaxOutputTokens}},
-		{"names inside are others", `{"metadata":{"model":"x","stream":true,"max_tokens":1}}`, dialect.Call{}},
-		{"other names pass", `{"mode":"x","streams":true}`, dialect.Call{}},
-		{"white space", " {\n\t\"model\" : \"fast\" }\n", dialect.Call{Model: "fast"}},
+		{"empty", `{}`, dialect.Inference{}},
+		{"the usual", `{"model":"fast","messages":[],"max_tokens":7}`, dialect.Inference{Model: "fast", MaxOutputTokens: 7}},
+		{"a stream", `{"model":"fast","stream":true}`, dialect.Inference{Model: "fast", Stream: true}},
+		{"no stream", `{"stream":false}`, dialect.Inference{}},
+		{"nulls", `{"model":null,"stream":null,"max_tokens":null,"max_completion_tokens":null}`, dialect.Inference{}},
+		{"escapes", `{"model":"f\u0061st"}`, dialect.Inference{Model: "fast"}},
+		{"the newer name", `{"max_completion_tokens":9}`, dialect.Inference{MaxOutputTokens: 9}},
+		{"both names: the larger is the bound", `{"max_tokens":3,"max_completion_tokens":9}`, dialect.Inference{MaxOutputTokens: 9}},
+		{"both names, the other way", `{"max_tokens":9,"max_completion_tokens":3}`, dialect.Inference{MaxOutputTokens: 9}},
+		{"the largest number", `{"max_tokens":16777216}`, dialect.Inference{MaxOutputTokens: dialect.MaxOutputTokens}},
+		{"names inside are others", `{"metadata":{"model":"x","stream":true,"max_tokens":1}}`, dialect.Inference{}},
+		{"other names pass", `{"mode":"x","streams":true}`, dialect.Inference{}},
+		{"white space", " {\n\t\"model\" : \"fast\" }\n", dialect.Inference{Model: "fast"}},
 	} {
 		got, err := ReadChat([]byte(tt.body))
 		if string(got.Object.Text) != tt.body {
@@ -65,7 +65,8 @@ func TestReadChatNamesWhatIsWrong(t *testing.T) {
 		{"max_tokens is a fraction", `{"max_tokens":1.5}`, "max_tokens"},
 		{"max_tokens is negative", `{"max_tokens":-1}`, "max_tokens"},
 		{"max_tokens does not fit", `{"max_tokens":9223372036854775808}`, "max_tokens"},
-		{"max_tokens is beyond any model", `{"max_completion_tokens":16777217}`, "max_tokens"},
+		{"the newer name is beyond any model", `{"max_completion_tokens":16777217}`, "max_completion_tokens"},
+		{"max_tokens is beyond any model", `{"max_tokens":16777217}`, "max_tokens"},
 		{"n is beyond any model", `{"n":129}`, "n"},
 		{"the newer name is wrong", `{"max_tokens":1,"max_completion_tokens":[]}`, "max_completion_tokens"},
 		{"two are wrong: the first is told", `{"max_completion_tokens":"x","stream":7}`, "stream"},

@@ -11,31 +11,31 @@ import (
 
 func TestReadOthers(t *testing.T) {
 	t.Parallel()
-	type read = func([]byte) (dialect.Call, error)
+	type read = func([]byte) (dialect.Inference, error)
 	for _, tt := range []struct {
 		name string
 		read read
 		body string
-		want dialect.Call
+		want dialect.Inference
 	}{
-		{"completion", ReadCompletion, `{"model":"m","prompt":"a","max_tokens":7,"stream":true}`, dialect.Call{Model: "m", Stream: true, MaxOutputTokens: 7, Choices: 1}},
-		{"several answers", ReadCompletion, `{"n":2,"best_of":5}`, dialect.Call{Choices: 5}},
-		{"several prompts", ReadCompletion, `{"prompt":["a","b","c"],"n":2}`, dialect.Call{Choices: 6}},
-		{"one prompt of tokens", ReadCompletion, `{"prompt":[1,2,3]}`, dialect.Call{Choices: 1}},
-		{"prompts of tokens", ReadCompletion, `{"prompt":[[1,2],[3]]}`, dialect.Call{Choices: 2}},
-		{"no prompts", ReadCompletion, `{"prompt":[]}`, dialect.Call{Choices: 1}},
-		{"usage is wanted", ReadCompletion, `{"stream_options":{"include_usage":true}}`, dialect.Call{IncludeUsage: true, Choices: 1}},
-		{"usage of a chat", ReadChat, `{"stream_options":{"include_usage":true}}`, dialect.Call{IncludeUsage: true, Choices: 1}},
-		{"no wish", ReadChat, `{"stream_options":7}`, dialect.Call{Choices: 1}},
-		{"embedding", ReadEmbedding, `{"model":"m","input":["a"],"stream":false}`, dialect.Call{Model: "m", Choices: 1, Silent: true}},
-		{"response", ReadResponse, `{"model":"m","max_output_tokens":7,"stream":true,"store":false}`, dialect.Call{Model: "m", Stream: true, MaxOutputTokens: 7, Choices: 1}},
-		{"response with nulls", ReadResponse, `{"store":false,"background":null,"previous_response_id":null}`, dialect.Call{Choices: 1}},
+		{"completion", ReadCompletion, `{"model":"m","prompt":"a","max_tokens":7,"stream":true}`, dialect.Inference{Model: "m", Stream: true, MaxOutputTokens: 7, Choices: 1}},
+		{"several answers", ReadCompletion, `{"n":2,"best_of":5}`, dialect.Inference{Choices: 5}},
+		{"several prompts", ReadCompletion, `{"prompt":["a","b","c"],"n":2}`, dialect.Inference{Choices: 6}},
+		{"one prompt of tokens", ReadCompletion, `{"prompt":[1,2,3]}`, dialect.Inference{Choices: 1}},
+		{"prompts of tokens", ReadCompletion, `{"prompt":[[1,2],[3]]}`, dialect.Inference{Choices: 2}},
+		{"no prompts", ReadCompletion, `{"prompt":[]}`, dialect.Inference{Choices: 1}},
+		{"usage is wanted", ReadCompletion, `{"stream_options":{"include_usage":true}}`, dialect.Inference{IncludeUsage: true, Choices: 1}},
+		{"usage of a chat", ReadChat, `{"stream_options":{"include_usage":true}}`, dialect.Inference{IncludeUsage: true, Choices: 1}},
+		{"no wish", ReadChat, `{"stream_options":7}`, dialect.Inference{Choices: 1}},
+		{"embedding", ReadEmbedding, `{"model":"m","input":["a"],"stream":false}`, dialect.Inference{Model: "m", Choices: 1, Silent: true}},
+		{"response", ReadResponse, `{"model":"m","max_output_tokens":7,"stream":true,"store":false}`, dialect.Inference{Model: "m", Stream: true, MaxOutputTokens: 7, Choices: 1}},
+		{"response with nulls", ReadResponse, `{"store":false,"background":null,"previous_response_id":null}`, dialect.Inference{Choices: 1}},
 	} {
 		got, err := tt.read([]byte(tt.body))
 		if string(got.Object.Text) != tt.body {
 			t.Errorf("%s: the body became %s", tt.name, got.Object.Text)
 		}
-		got.Object = tt.want.Object
+		got.Object, got.Format = tt.want.Object, nil
 		if err != nil || fmt.Sprint(got) != fmt.Sprint(tt.want) {
 			t.Errorf("%s: %+v, %v; want %+v", tt.name, got, err, tt.want)
 		}
@@ -45,7 +45,7 @@ func TestReadOthers(t *testing.T) {
 func TestReadOthersNamesWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		read  func([]byte) (dialect.Call, error)
+		read  func([]byte) (dialect.Inference, error)
 		body  string
 		param string
 	}{

@@ -3,6 +3,7 @@ package openai
 import (
 	"slices"
 
+	"penstock"
 	"penstock/internal/body"
 	"penstock/internal/dialect"
 )
@@ -29,10 +30,10 @@ var (
 		body.Field{Name: "tool_calls", Value: body.NewShape(append(body.Names("id", "type", "index"),
 			body.Field{Name: "function", Value: called}, body.Field{Name: "custom", Value: called})...)})...).Seeking()
 
-	chatShape = dialect.NewTop(slices.Concat(common, structured, body.Names("max_tokens", "max_completion_tokens", "n", "modalities", "function_call", "web_search_options"),
+	chatShape = dialect.NewTop(slices.Concat(common, structured, dialect.OutputFields(penstock.EndpointChat), body.Names("n", "modalities", "function_call", "web_search_options"),
 		[]body.Field{{Name: "messages", Value: message}, {Name: "functions", Value: dialect.Tool}, {Name: "prediction", Value: dialect.Part}, {Name: "audio", Value: body.NewShape(body.Names("voice", "format")...)}})...)
 
-	completionShape = dialect.NewTop(slices.Concat(common, structured, body.Names("prompt", "max_tokens", "n", "best_of", "echo", "suffix"))...)
+	completionShape = dialect.NewTop(slices.Concat(common, structured, dialect.OutputFields(penstock.EndpointCompletions), body.Names("prompt", "n", "best_of", "echo", "suffix"))...)
 
 	embeddingNames = body.Names("model", "stream", "user", "encoding_format", "dimensions", "truncate_prompt_tokens", "modality")
 
@@ -46,7 +47,7 @@ var (
 
 	item = newItem()
 
-	responseShape = dialect.NewTop(slices.Concat(common, structured, body.Names("max_output_tokens", "background", "previous_response_id", "conversation", "include",
+	responseShape = dialect.NewTop(slices.Concat(common, structured, dialect.OutputFields(penstock.EndpointResponses), body.Names("background", "previous_response_id", "conversation", "include",
 		"truncation", "max_tool_calls", "context_management"),
 		[]body.Field{{Name: "input", Value: item}, {Name: "instructions", Value: item}, {Name: "text", Value: body.NewShape(body.Names("verbosity")...).Add(body.Field{Name: "format", Value: dialect.ResponseFormat})},
 			{Name: "prompt", Value: body.NewShape(append(body.Names("id", "version"), body.Field{Name: "variables", Value: body.MapOf(dialect.Part)})...)}})...)
@@ -61,3 +62,12 @@ func newItem() *body.Shape {
 		body.Field{Name: "tools", Value: dialect.Tool}, body.Field{Name: "image_url", Link: body.IsLink}, body.Field{Name: "file_url", Link: body.IsLink},
 		body.Field{Name: "outputs", Link: body.MayLink}, body.Field{Name: "result", Link: body.MayLink})...).Seeking()
 }
+
+// The formats of bodies.
+var (
+	chatFormat           = &dialect.Format{Endpoint: penstock.EndpointChat, Shape: chatShape}
+	completionFormat     = &dialect.Format{Endpoint: penstock.EndpointCompletions, Shape: completionShape}
+	embeddingFormat      = &dialect.Format{Endpoint: penstock.EndpointEmbeddings, Shape: embeddingShape}
+	mediaEmbeddingFormat = &dialect.Format{Endpoint: penstock.EndpointEmbeddings, Shape: mediaEmbeddingShape}
+	responseFormat       = &dialect.Format{Endpoint: penstock.EndpointResponses, Shape: responseShape}
+)

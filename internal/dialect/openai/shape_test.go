@@ -8,7 +8,6 @@ import (
 	"penstock/internal/body"
 	"penstock/internal/dialect"
 	"penstock/internal/dialect/dialecttest"
-	"penstock/internal/provider"
 )
 
 // endpoints are the readers of this package and the shapes that they read by.
@@ -75,21 +74,21 @@ func TestFreeFormObjectsPass(t *testing.T) {
 
 func TestFurtherBounds(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]dialect.Call{
+	for text, want := range map[string]dialect.Inference{
 		`{"max_tokens":5}`:                                                    {MaxOutputTokens: 5, Choices: 1},
-		`{"max_tokens":5,"n_predict":100}`:                                    {MaxOutputTokens: 5, Choices: 1, Further: provider.Further{Output: 100}},
-		`{"n_predict":100}`:                                                   {Choices: 1, Further: provider.Further{Output: 100}},
-		`{"options":{"num_predict":7}}`:                                       {Choices: 1, Further: provider.Further{Output: 7}},
-		`{"parameters":{"max_new_tokens":9}}`:                                 {Choices: 1, Further: provider.Further{Output: 9}},
-		`{"extra_body":{"best_of":4,"top_k":1}}`:                              {Choices: 4, Further: provider.Further{Answers: 4}},
-		`{"best_of":3,"n":2}`:                                                 {Choices: 3, Further: provider.Further{Answers: 3}},
-		`{"thinking_budget":8}`:                                               {Choices: 1, Further: provider.Further{Added: 8}},
-		`{"thinking":{"type":"x","budget_tokens":6}}`:                         {Choices: 1, Further: provider.Further{Thinking: 6}},
-		`{"reasoning":{"effort":"low","max_tokens":3}}`:                       {Choices: 1, Further: provider.Further{Thinking: 3}},
+		`{"max_tokens":5,"n_predict":100}`:                                    {MaxOutputTokens: 5, Choices: 1, Further: dialect.Further{Output: 100}},
+		`{"n_predict":100}`:                                                   {Choices: 1, Further: dialect.Further{Output: 100}},
+		`{"options":{"num_predict":7}}`:                                       {Choices: 1, Further: dialect.Further{Output: 7}},
+		`{"parameters":{"max_new_tokens":9}}`:                                 {Choices: 1, Further: dialect.Further{Output: 9}},
+		`{"extra_body":{"best_of":4,"top_k":1}}`:                              {Choices: 4, Further: dialect.Further{Answers: 4}},
+		`{"best_of":3,"n":2}`:                                                 {Choices: 3, Further: dialect.Further{Answers: 3}},
+		`{"thinking_budget":8}`:                                               {Choices: 1, Further: dialect.Further{Added: 8}},
+		`{"thinking":{"type":"x","budget_tokens":6}}`:                         {Choices: 1, Further: dialect.Further{Thinking: 6}},
+		`{"reasoning":{"effort":"low","max_tokens":3}}`:                       {Choices: 1, Further: dialect.Further{Thinking: 3}},
 		`{"reasoning":{"effort":"low"}}`:                                      {Choices: 1},
-		`{"extra_body":{"options":{"num_predict":7}}}`:                        {Choices: 1, Further: provider.Further{Output: 7}},
-		`{"extra_body":{"google":{"thinking_config":{"thinking_budget":8}}}}`: {Choices: 1, Further: provider.Further{Added: 8}},
-		`{"extra_body":{"reasoning":{"max_tokens":3}}}`:                       {Choices: 1, Further: provider.Further{Thinking: 3}},
+		`{"extra_body":{"options":{"num_predict":7}}}`:                        {Choices: 1, Further: dialect.Further{Output: 7}},
+		`{"extra_body":{"google":{"thinking_config":{"thinking_budget":8}}}}`: {Choices: 1, Further: dialect.Further{Added: 8}},
+		`{"extra_body":{"reasoning":{"max_tokens":3}}}`:                       {Choices: 1, Further: dialect.Further{Thinking: 3}},
 	} {
 		got, err := ReadChat([]byte(text))
 		got.Object = body.Object{}

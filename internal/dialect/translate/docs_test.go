@@ -13,7 +13,7 @@ import (
 // The decision record lists what the tables say, and nothing else.
 func TestDecisionListsEveryMember(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../docs/decisions/0012-translation.md")
+	text, err := os.ReadFile("../../../docs/decisions/0012-translation.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,13 +6,16 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"penstock"
+	"penstock/internal/body"
+	"penstock/internal/dialect"
 )
 
 // messagesFromChat translates the body of a chat completion into one that asks for a message.
 func messagesFromChat(text []byte, most int64) ([]byte, []string, error) {
 	var in chatRequest
 	t := &messageBuilder{most: most}
-	if err := chatRules.decode(text, &in, &t.notes); err != nil {
+	object, err := chatRules.decode(text, &in, &t.notes)
+	if err != nil {
 		return nil, nil, err
 	}
 	t.out = messageRequest{
@@ -29,7 +32,7 @@ func messagesFromChat(text []byte, most int64) ([]byte, []string, error) {
 	if err := t.endOfMessages(); err != nil {
 		return nil, nil, err
 	}
-	if err := t.options(in); err != nil {
+	if err := t.options(in, object); err != nil {
 		return nil, nil, err
 	}
 	return encode(t.out), t.paths, nil
@@ -206,7 +209,7 @@ func (t *messageBuilder) part(where string, part chatPart) (block, error) {
 var emptySchema = jsontext.Value(`{"type":"object","properties":{}}`)
 
 // options carries all that is not part of the conversation.
-func (t *messageBuilder) options(in chatRequest) error {
+func (t *messageBuilder) options(in chatRequest, object body.Object) error {
 	if in.ResponseFormat != nil && in.ResponseFormat.Type != "text" {
 		return untranslatable("response_format", "Ask for the format in the prompt, or let the model call a tool that has the schema.")
 	}
@@ -233,26 +236,18 @@ func (t *messageBuilder) options(in chatRequest) error {
 	if t.out.ToolChoice, err = choiceFromChat(in); err != nil {
 		return err
 	}
-	bound, err := boundOfChat(in)
+	bound, err := boundOf(penstock.EndpointChat, object)
 	if err != nil {
 		return err
 	}
 	return t.effort(in.ReasoningEffort, bound)
 }
 
-// boundOfChat is how long the answer may get, 0 when the caller did not say.
-func boundOfChat(in chatRequest) (int64, error) {
-	for _, bound := range []struct {
-		name  string
-		value *int64
-	}{{"max_completion_tokens", in.MaxCompletionTokens}, {"max_tokens", in.MaxTokens}} {
-		if bound.value == nil {
-			continue
-		}
-		if *bound.value < 1 {
-			return 0, penstock.InvalidParam(bound.name, "%s must be at least 1.", bound.name)
-		}
-		return *bound.value, nil
+// boundOf is how long the answer may get, 0 when the caller did not say.
+func boundOf(e penstock.Endpoint, object body.Object) (int64, error) {
+	name, bound, given := dialect.FirstOutputBound(e, object)
+	if given && bound < 1 {
+		return 0, penstock.InvalidParam(name, "%s must be at least 1.", name)
 	}
-	return 0, nil
+	return bound, nil
 }

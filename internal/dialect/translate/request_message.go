@@ -6,20 +6,27 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"penstock"
+	"penstock/internal/dialect"
 )
 
 // chatFromMessages translates the body that asks for a message into one of a chat completion.
 func chatFromMessages(text []byte, _ int64) ([]byte, []string, error) {
 	var in messageRequest
 	t := &chatBuilder{}
-	if err := messageRules.decode(text, &in, &t.notes); err != nil {
+	object, err := messageRules.decode(text, &in, &t.notes)
+	if err != nil {
 		return nil, nil, err
 	}
-	if in.MaxTokens < 1 {
-		return nil, nil, penstock.InvalidParam("max_tokens", "max_tokens must be at least 1.")
+	bound, err := boundOf(penstock.EndpointMessages, object)
+	if err != nil {
+		return nil, nil, err
+	}
+	if bound == 0 {
+		name := dialect.OutputMembers(penstock.EndpointMessages)[0]
+		return nil, nil, penstock.InvalidParam(name, "%s must be at least 1.", name)
 	}
 	t.out = chatRequest{
-		Model: in.Model, Messages: []chatMessage{}, MaxCompletionTokens: &in.MaxTokens, Stream: in.Stream,
+		Model: in.Model, Messages: []chatMessage{}, MaxCompletionTokens: &bound, Stream: in.Stream,
 		Temperature: in.Temperature, TopP: in.TopP, Stop: in.StopSequences,
 	}
 	if in.Stream {

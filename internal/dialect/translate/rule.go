@@ -8,6 +8,7 @@ import (
 
 	"penstock"
 	"penstock/internal/body"
+	"penstock/internal/dialect"
 )
 
 // disposition is what becomes of a member of a body.
@@ -32,9 +33,17 @@ type rule struct {
 // nobody knows cannot be said in other words.
 type rules map[string]rule
 
+// withBounds adds the members that bound an answer, which are carried.
+func withBounds(e penstock.Endpoint, r rules) rules {
+	for _, name := range dialect.OutputMembers(e) {
+		r[name] = rule{}
+	}
+	return r
+}
+
 // chatRules are for chat completions that go to an upstream of messages.
-var chatRules = rules{
-	"model": {}, "messages": {}, "stream": {}, "stream_options": {}, "max_tokens": {}, "max_completion_tokens": {},
+var chatRules = withBounds(penstock.EndpointChat, rules{
+	"model": {}, "messages": {}, "stream": {}, "stream_options": {},
 	"temperature": {}, "top_p": {}, "stop": {}, "tools": {}, "tool_choice": {}, "parallel_tool_calls": {}, "user": {},
 	"reasoning_effort": {}, "response_format": {},
 
@@ -60,11 +69,11 @@ var chatRules = rules{
 	"functions":          {disposition: rejected, neutral: []string{"[]"}, instead: "Use tools"},
 	"function_call":      {disposition: rejected, instead: "Use tool_choice"},
 	"web_search_options": {disposition: rejected, instead: "Leave it out"},
-}
+})
 
 // messageRules are for messages that go to an upstream of chat completions.
-var messageRules = rules{
-	"model": {}, "messages": {}, "system": {}, "stream": {}, "max_tokens": {}, "temperature": {}, "top_p": {},
+var messageRules = withBounds(penstock.EndpointMessages, rules{
+	"model": {}, "messages": {}, "system": {}, "stream": {}, "temperature": {}, "top_p": {},
 	"stop_sequences": {}, "tools": {}, "tool_choice": {}, "metadata": {}, "thinking": {}, "output_config": {},
 
 	"top_k":              {disposition: dropped},
@@ -77,28 +86,28 @@ var messageRules = rules{
 	"mcp_servers":   {disposition: rejected, neutral: []string{"[]"}, instead: "Leave it out"},
 	"output_format": {disposition: rejected, instead: "Describe the format in the prompt"},
 	"inference_geo": {disposition: rejected, instead: "Choose a model whose targets are in that region"},
-}
+})
 
-// decode reads a body by the rules of its dialect.
-func (r rules) decode(text []byte, into any, n *notes) error {
+// decode reads a body by the rules of its dialect, and returns it with its members found.
+func (r rules) decode(text []byte, into any, n *notes) (body.Object, error) {
 	if body.Depth(text) > maxDepth {
-		return penstock.InvalidParam("body", "The body is nested more than %d deep.", maxDepth)
+		return body.Object{}, penstock.InvalidParam("body", "The body is nested more than %d deep.", maxDepth)
 	}
 	top, err := body.Scan(text)
 	if err != nil {
-		return penstock.InvalidParam("body", "The body %v.", err)
+		return top, penstock.InvalidParam("body", "The body %v.", err)
 	}
 	for _, m := range top.Members {
 		rule, known := r[m.Name]
 		switch {
 		case known && rule.disposition == carried, rule.asksNothing(text[m.Value.Start:m.Value.End]):
 		case known && rule.disposition == rejected:
-			return untranslatable(m.Name, "%s.", rule.instead)
+			return top, untranslatable(m.Name, "%s.", rule.instead)
 		default:
 			n.drop(m.Name)
 		}
 	}
-	return decodeStrictly(text, into)
+	return top, decodeStrictly(text, into)
 }
 
 // maxDepth bounds how deeply JSON may be nested. The encoder has a bound of its own, far above, and what

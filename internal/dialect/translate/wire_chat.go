@@ -9,8 +9,7 @@ import (
 type chatRequest struct {
 	Model               string          `json:"model,omitzero"`
 	Messages            []chatMessage   `json:"messages"`
-	MaxTokens           *int64          `json:"max_tokens,omitzero"`
-	MaxCompletionTokens *int64          `json:"max_completion_tokens,omitzero"`
+	MaxCompletionTokens *int64          `json:"max_completion_tokens,omitzero"` // only written; package dialect reads it
 	Stream              bool            `json:"stream,omitzero"`
 	StreamOptions       *streamOptions  `json:"stream_options,omitzero"`
 	Temperature         *float64        `json:"temperature,omitzero"`

@@ -10,7 +10,7 @@ type messageRequest struct {
 	Model         string             `json:"model,omitzero"`
 	System        blocks             `json:"system,omitzero"`
 	Messages      []turn             `json:"messages"`
-	MaxTokens     int64              `json:"max_tokens,omitzero"`
+	MaxTokens     int64              `json:"max_tokens,omitzero"` // only written; package dialect reads it
 	Stream        bool               `json:"stream,omitzero"`
 	Temperature   *float64           `json:"temperature,omitzero"`
 	TopP          *float64           `json:"top_p,omitzero"`

@@ -1,4 +1,4 @@
-package provider
+package dialect
 
 import (
 	"errors"
@@ -10,22 +10,22 @@ import (
 	"penstock/internal/body"
 )
 
-// OutputNames are names, beside those of its dialect, by which the servers behind one kind of provider are told how much to
-// generate. A server obeys some of them and passes over the others, so none of them may set what is reserved for a call: they
-// can only raise it.
-type OutputNames struct {
+// outputNames are names, beside those of its dialect, by which the servers behind one kind of provider are told how much to
+// generate. A server obeys some of them and ignores the others. So they never lower what is reserved for a call: they can only
+// raise it.
+type outputNames struct {
 	Output   []string // the most tokens of one answer
 	Added    []string // tokens that a model may think with, beside that bound
 	Thinking []string // tokens that a model may think with, inside of that bound unless they are more
 	Answers  []string // how many answers are generated
 }
 
-// KindOutputNames are the names by the kind of provider. Servers of one kind also take those of the other: many serve both
+// kindOutputNames are the names by the kind of provider. Servers of one kind also take those of the other: many serve both
 // dialects over one engine.
-var KindOutputNames = map[string]OutputNames{
+var kindOutputNames = map[string]outputNames{
 	"openai": {
 		Output: []string{
-			"max_tokens", "max_completion_tokens", "max_output_tokens",
+			maxTokens, maxCompletionTokens, maxOutputTokens,
 			"n_predict",                 // llama.cpp
 			"num_predict",               // Ollama
 			"max_new_tokens",            // TGI, text-generation-webui
@@ -39,7 +39,7 @@ var KindOutputNames = map[string]OutputNames{
 		Answers:  []string{"n", "best_of", "num_return_sequences", "num_generations", "candidate_count", "n_cmpl", "beam_width", "num_beams"},
 	},
 	"anthropic": {
-		Output:   []string{"max_tokens", "max_tokens_to_sample"},
+		Output:   []string{maxTokens, "max_tokens_to_sample"},
 		Thinking: []string{"budget_tokens"},
 	},
 }
@@ -100,9 +100,10 @@ type WrongMember struct{ Path, Reason string }
 
 func (w *WrongMember) Error() string { return w.Path + " " + w.Reason }
 
-// FurtherOf reads how much a body asks for by further names, at most so much. Every error is a *WrongMember.
-func FurtherOf(o body.Object, most Further) (Further, error) {
+// furtherOf reads how much a body asks for by further names. Every error is a *WrongMember.
+func furtherOf(o body.Object) (Further, error) {
 	var f Further
+	most := Further{Output: MaxOutputTokens, Added: MaxOutputTokens, Thinking: MaxOutputTokens, Answers: MaxChoices}
 	if err := f.read(o, "", most); err != nil {
 		return f, err
 	}
@@ -131,9 +132,9 @@ func (f *Further) readContainers(o body.Object, within container, most Further) 
 		case within.depth == maxContainers:
 			return &WrongMember{path, "lies too deep: write what it holds in the body itself"}
 		case name == "reasoning": // OpenRouter's max_tokens are those of the thinking alone
-			n, err := countOf(inner, "max_tokens", most.Thinking)
+			n, err := countOf(inner, maxTokens, most.Thinking)
 			if err != nil {
-				return &WrongMember{path + ".max_tokens", err.Error()}
+				return &WrongMember{path + "." + maxTokens, err.Error()}
 			}
 			f.Thinking = max(f.Thinking, n)
 			continue
@@ -148,9 +149,9 @@ func (f *Further) readContainers(o body.Object, within container, most Further) 
 	return nil
 }
 
-// CheckModel refuses members by which some servers answer with another model, or another body, than was asked for. Every error is
+// checkModel refuses members by which some servers answer with another model, or another body, than was asked for. Every error is
 // a *WrongMember.
-func CheckModel(o body.Object) error {
+func checkModel(o body.Object) error {
 	for _, m := range o.Members {
 		if reason := forbidden[m.Name]; reason != "" && string(o.Raw(m.Name)) != "null" {
 			return &WrongMember{m.Name, "is refused: " + reason}
@@ -218,7 +219,7 @@ const (
 // meanings are those of all names of all kinds.
 var meanings = func() map[string]meaning {
 	all := map[string]meaning{}
-	for _, names := range KindOutputNames {
+	for _, names := range kindOutputNames {
 		for means, list := range map[meaning][]string{meansOutput: names.Output, meansAdded: names.Added, meansThinking: names.Thinking, meansAnswers: names.Answers} {
 			for _, name := range list {
 				all[name] = means
@@ -239,11 +240,8 @@ func countOf(o body.Object, name string, most int64) (int64, error) {
 	return n, nil
 }
 
-// InnerContainers are the members of containers that FurtherOf looks into.
-func InnerContainers() []string { return innerContainers }
-
-// FurtherNames are the names that FurtherOf looks at: in a body, for objects that may hold such names too, and in those objects.
-func FurtherNames() (top, containers, inside []string) {
+// furtherNames are the names that furtherOf looks at: in a body, for objects that may hold such names too, and in those objects.
+func furtherNames() (top, containers, inside []string) {
 	inside = slices.Sorted(maps.Keys(meanings))
 	top = append(slices.Sorted(maps.Keys(forbidden)), inside...)
 	return top, outputContainers, append(slices.Clone(forbiddenExtra), inside...)

@@ -1,4 +1,4 @@
-package api
+package line
 
 import (
 	"strconv"
@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"penstock"
+	"penstock/internal/dialect/native"
 	"penstock/internal/store"
 )
 
@@ -40,7 +41,7 @@ func appendSuccess(b []byte, kind store.BatchKind, item *penstock.Item) []byte {
 		if item.FinishedAt.IsZero() {
 			return append(b, `null}`...)
 		}
-		return append(stamp(item.FinishedAt).AppendFormat(append(b, '"'), time.RFC3339Nano), `"}`...)
+		return append(native.Stamp(item.FinishedAt).AppendFormat(append(b, '"'), time.RFC3339Nano), `"}`...)
 	}
 }
 

@@ -1,4 +1,4 @@
-package api
+package line
 
 import (
 	"bufio"
@@ -13,10 +13,16 @@ import (
 	"penstock/internal/store"
 )
 
+// failure is the body of every failed request.
+func failure(e penstock.ItemError, _ string) (int, []byte) {
+	text, _ := json.Marshal(e.Message)
+	return 500, text
+}
+
 func writtenLine(t interface{ Fatal(...any) }, kind store.BatchKind, item penstock.Item) string {
 	var b bytes.Buffer
 	w := bufio.NewWriter(&b)
-	if err := (ResultWriter{}).WriteLine(w, kind, item); err != nil {
+	if err := (Writer{Failure: failure}).WriteLine(w, kind, item); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Flush(); err != nil {
@@ -57,7 +63,7 @@ func TestLinesAreTheirViews(t *testing.T) {
 			item.Error = &penstock.ItemError{Code: penstock.CodePoison, Message: hostile.Draw(t, "message")}
 		}
 		for _, kind := range []store.BatchKind{store.BatchNative, store.BatchOpenAI, store.BatchAnthropic} {
-			whole, err := json.Marshal(lineView(kind, item), lenient)
+			whole, err := json.Marshal(Writer{Failure: failure}.view(kind, item), lenient)
 			if err != nil {
 				t.Fatal(err)
 			}

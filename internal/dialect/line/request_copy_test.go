@@ -1,4 +1,4 @@
-package api
+package line
 
 import (
 	"io"
@@ -11,7 +11,7 @@ import (
 func TestMessageBatchesSayOneThing(t *testing.T) {
 	t.Parallel()
 	const params = `{"model":"fast","max_tokens":1,"messages":[]}`
-	if _, err := copyRequests(strings.NewReader(`{"requests":[{"custom_id":"a","params":`+params+`}]}`), io.Discard); err != nil {
+	if _, err := CopyRequests(strings.NewReader(`{"requests":[{"custom_id":"a","params":`+params+`}]}`), io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	for text, param := range map[string]string{
@@ -22,7 +22,7 @@ func TestMessageBatchesSayOneThing(t *testing.T) {
 		`{"requests":[{"custom_id":"a","params":` + params + `,"param\u0073":{"model":"dear"}}]}`:  "requests.0",
 		`{"requests":[{"custom_id":"a","params":{"model":"fast","model":"dear","max_tokens":1}}]}`: "requests.0",
 	} {
-		_, err := copyRequests(strings.NewReader(text), io.Discard)
+		_, err := CopyRequests(strings.NewReader(text), io.Discard)
 		if e := penstock.AsError(err); err == nil || e.Code != penstock.CodeInvalidRequest || e.Param != param {
 			t.Errorf("%s: %v (%s), want one about %s", text, err, penstock.AsError(err).Param, param)
 		}

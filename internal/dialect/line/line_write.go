@@ -1,4 +1,4 @@
-package api
+package line
 
 import (
 	"bufio"
@@ -11,20 +11,25 @@ import (
 
 	"penstock"
 	"penstock/internal/dialect/anthropic"
+	"penstock/internal/dialect/native"
 	"penstock/internal/store"
 )
 
-// ResultWriter writes results as the door that their batch came through has them. The zero value is ready to use.
-type ResultWriter struct{}
+// Writer writes results in the format of the API that their batch came through.
+type Writer struct {
+	// Failure is the HTTP status and the body that a synchronous call would have got for an error. OpenAI's lines hold both. A
+	// field, because codes become statuses in the HTTP packages alone.
+	Failure func(e penstock.ItemError, request string) (status int, body []byte)
+}
 
-// WriteLine writes one result. The answer goes out as it was stored, without being read again: with it, most of
-// the time of a stream would go into looking for errors that were looked for when it came in.
-func (ResultWriter) WriteLine(w *bufio.Writer, kind store.BatchKind, item penstock.Item) error {
+// WriteLine writes one result. The answer goes out as it was stored, without being parsed again: its JSON was checked when it
+// was stored, and checking it twice would take most of the time of a stream.
+func (lw Writer) WriteLine(w *bufio.Writer, kind store.BatchKind, item penstock.Item) error {
 	line := w.AvailableBuffer()
 	if item.Status == penstock.StatusSucceeded {
 		line = appendSuccess(line, kind, &item)
 	} else {
-		text, err := json.Marshal(lineView(kind, item), lenient)
+		text, err := json.Marshal(lw.view(kind, item), lenient)
 		if err != nil {
 			return fmt.Errorf("encoding a line: %w", err)
 		}
@@ -34,17 +39,20 @@ func (ResultWriter) WriteLine(w *bufio.Writer, kind store.BatchKind, item pensto
 	return err
 }
 
-// lineView is what a line of results is an encoding of.
-func lineView(kind store.BatchKind, item penstock.Item) any {
+// view is the value that a line of results encodes.
+func (lw Writer) view(kind store.BatchKind, item penstock.Item) any {
 	switch kind {
 	case store.BatchOpenAI:
-		return newBatchLine(item)
+		return lw.batchLine(item)
 	case store.BatchAnthropic:
-		return newMessageBatchLine(item)
+		return NewMessageBatchLine(item)
 	default:
-		return newResultView(item)
+		return native.NewResult(item)
 	}
 }
+
+// lenient lets an upstream's answer out as it came in, even where its JSON has repeated names or broken UTF-8.
+var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
 // oneLine is an answer without the line breaks that some upstreams make their JSON readable with.
 func oneLine(answer []byte) []byte {
@@ -53,7 +61,7 @@ func oneLine(answer []byte) []byte {
 	}
 	text := jsontext.Value(bytes.Clone(answer))
 	if err := text.Compact(lenient); err != nil {
-		return []byte("null") // what is no JSON was not let in
+		return []byte("null") // the store holds valid JSON alone
 	}
 	return text
 }
@@ -78,13 +86,13 @@ type batchRequestError struct {
 	Message string `json:"message"`
 }
 
-// The codes of requests that a batch did not come to, which are OpenAI's.
+// The codes of requests that a batch did not run, which are OpenAI's.
 const (
 	codeBatchExpired   = "batch_expired"
 	codeBatchCancelled = "batch_cancelled"
 )
 
-func newBatchLine(item penstock.Item) batchLine {
+func (lw Writer) batchLine(item penstock.Item) batchLine {
 	line := batchLine{ID: "batch_req_" + string(item.ID), CustomID: item.CustomID}
 	request := penstock.ViewItem.Format(item.ID)
 	switch item.Status {
@@ -96,13 +104,8 @@ func newBatchLine(item penstock.Item) batchLine {
 		line.Error = &batchRequestError{codeBatchCancelled, "This request was not executed: its batch was cancelled."}
 	default:
 		e := itemError(item)
-		text, err := json.Marshal(errorView{errorBody{
-			Code: e.Code, Type: usualErrorType(e.Code), Message: e.Message, RequestID: request, Retryable: e.Code.Retryable(),
-		}})
-		if err != nil {
-			text = []byte("{}")
-		}
-		line.Response = &batchResponse{StatusCode: cmp.Or(item.StatusCode, statusOf(e.Code)), RequestID: request, Body: text}
+		status, text := lw.Failure(e, request)
+		line.Response = &batchResponse{StatusCode: cmp.Or(item.StatusCode, status), RequestID: request, Body: text}
 	}
 	return line
 }
@@ -115,8 +118,8 @@ func itemError(item penstock.Item) penstock.ItemError {
 	return *item.Error
 }
 
-// messageBatchLine is a line of the results of Anthropic's message batches.
-type messageBatchLine struct {
+// MessageBatchLine is a line of the results of Anthropic's message batches.
+type MessageBatchLine struct {
 	CustomID string             `json:"custom_id"`
 	Result   messageBatchResult `json:"result"`
 }
@@ -138,8 +141,9 @@ type messageErrorShape struct {
 	Message string `json:"message"`
 }
 
-func newMessageBatchLine(item penstock.Item) messageBatchLine {
-	line := messageBatchLine{CustomID: item.CustomID}
+// NewMessageBatchLine is the line of an item.
+func NewMessageBatchLine(item penstock.Item) MessageBatchLine {
+	line := MessageBatchLine{CustomID: item.CustomID}
 	switch item.Status {
 	case penstock.StatusSucceeded:
 		line.Result = messageBatchResult{Type: "succeeded", Message: item.Result}
