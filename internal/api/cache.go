@@ -10,9 +10,9 @@ import (
 
 	"penstock"
 	"penstock/internal/admit"
-	"penstock/internal/api/dialect"
 	"penstock/internal/attempt"
 	"penstock/internal/cache"
+	"penstock/internal/dialect"
 	"penstock/internal/provider"
 )
 
@@ -40,7 +40,7 @@ type cachePlan struct {
 
 // cachePlan decides how a call uses the cache: the caller's word counts most, then its key's, then the model's.
 // Codes: invalid_request.
-func (c *call) cachePlan(d *inferenceEndpoint, asked dialect.Call, a admit.Admitted) (cachePlan, error) {
+func (c *call) cachePlan(d *inferenceEndpoint, asked dialect.Inference, a admit.Admitted) (cachePlan, error) {
 	plan := cachePlan{ttl: a.Model.CacheTTL}
 	if c.caller.CacheTTL > 0 {
 		plan.ttl = c.caller.CacheTTL

@@ -8,6 +8,7 @@ import (
 	"penstock/internal/api"
 	"penstock/internal/batch"
 	"penstock/internal/config"
+	"penstock/internal/dialect/line"
 	"penstock/internal/directory"
 	"penstock/internal/file"
 	"penstock/internal/store"
@@ -23,7 +24,7 @@ func (a *app) connectBatches() (err error) {
 		return err
 	}
 	a.finisher, err = batch.NewFinisher(batch.FinisherDeps{
-		Store: a.store, Artifacts: a.files, Writer: api.ResultWriter{}, Announce: announcer{a.hub, a.webhooks}, Needed: a.finishes, Log: a.log, Clock: time.Now,
+		Store: a.store, Artifacts: a.files, Writer: line.Writer{Failure: api.ItemFailure}, Announce: announcer{a.hub, a.webhooks}, Needed: a.finishes, Log: a.log, Clock: time.Now,
 	})
 	return err
 }
@@ -45,7 +46,7 @@ func (c composer) Accounts(j penstock.Job) (accounts []store.Account, known bool
 }
 
 func (c composer) Compose(u store.Unsplit) (func(file.Line) store.NewItem, error) {
-	form, err := api.FormOf(u.Job, u.Defaults)
+	form, err := line.FormOf(u.Job, u.Defaults)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +57,7 @@ func (c composer) Compose(u store.Unsplit) (func(file.Line) store.NewItem, error
 		tenant.MediaHosts = []string{penstock.MediaNone}
 	}
 	return func(l file.Line) store.NewItem {
-		inf, err := form.Line(l, snapshot.Process.Limits.MaxBodyBytes)
+		inf, err := form.Line(line.Line{CustomID: l.CustomID, Endpoint: l.Endpoint, Body: l.Body}, snapshot.Process.Limits.MaxBodyBytes)
 		if err != nil {
 			e := penstock.AsError(err)
 			return store.NewItem{CustomID: l.CustomID, Body: l.Body, Refusal: &penstock.ItemError{Code: e.Code, Message: e.Message}}
