@@ -5,9 +5,9 @@ import (
 
 	"penstock"
 	"penstock/internal/admit"
-	"penstock/internal/attempt"
 	"penstock/internal/body"
 	"penstock/internal/provider"
+	"penstock/internal/request"
 )
 
 // explainView is what a model would do with a call.
@@ -23,10 +23,10 @@ type explainView struct {
 // explainTargetView is how one target of the model stands.
 type explainTargetView struct {
 	Target     string            `json:"target"`
-	Place      *int              `json:"place"`    // in the order of the policy; null for one that does not come into question
-	Excluded   *string           `json:"excluded"` // why it does not
-	NoCapacity *string           `json:"no_capacity"`  // why it cannot be called at this moment
-	CostUSD    *string           `json:"cost_usd"` // of a call like this one
+	Place      *int              `json:"place"`       // in the order of the policy; null for one that does not come into question
+	Excluded   *string           `json:"excluded"`    // why it does not
+	NoCapacity *string           `json:"no_capacity"` // why it cannot be called at this moment
+	CostUSD    *string           `json:"cost_usd"`    // of a call like this one
 	LatencyMS  *int64            `json:"latency_ms"`
 	Quality    *float64          `json:"quality"`
 	Headroom   *float64          `json:"headroom"`
@@ -74,8 +74,8 @@ func (c *call) explainModel() error {
 	told := map[string]explainTargetView{}
 	view.Reason = "No target of this model may be called for you."
 	if len(considered.Open) > 0 {
-		task := attempt.Task{Model: name, Lane: penstock.LaneRealtime, Targets: considered.Open, Endpoint: endpoint, Body: sent, Stream: stream}
-		if err := c.explain(task, &view, told); err != nil {
+		q := request.Question{Model: name, Lane: penstock.LaneRealtime, Targets: considered.Open, Endpoint: endpoint, Body: sent, Stream: stream}
+		if err := c.explain(q, &view, told); err != nil {
 			return err
 		}
 	}
@@ -109,8 +109,8 @@ func roughly(endpoint penstock.Endpoint, object body.Object) admit.Inference {
 }
 
 // explain fills in what the router says of the targets that may be called.
-func (c *call) explain(task attempt.Task, view *explainView, told map[string]explainTargetView) error {
-	e, err := c.Runner.Explain(task)
+func (c *call) explain(q request.Question, view *explainView, told map[string]explainTargetView) error {
+	e, err := c.Requests.Explain(q)
 	if err != nil {
 		return err
 	}

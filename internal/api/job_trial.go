@@ -9,8 +9,8 @@ import (
 
 	"penstock"
 	"penstock/internal/admit"
-	"penstock/internal/attempt"
 	"penstock/internal/body"
+	"penstock/internal/request"
 )
 
 // trialView is what would become of a job.
@@ -122,7 +122,7 @@ func (c *call) likelyTarget(trial admit.Trial, sample []admit.Inference) (*penst
 	if len(trial.Targets) == 0 || len(sample) == 0 {
 		return nil, 0, nil
 	}
-	e, err := c.Runner.Explain(attempt.Task{
+	e, err := c.Requests.Explain(request.Question{
 		Model: trial.Model, Lane: trial.Lane, Targets: names(trial.Targets), Endpoint: trial.Endpoint, Body: sample[0].Body, MaxOutputTokens: sample[0].MaxOutputTokens,
 	})
 	if err != nil {
