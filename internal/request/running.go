@@ -140,10 +140,18 @@ func (r *Running) Finish(ctx context.Context) {
 	}
 }
 
-// finishAlone settles a call that was made for one caller, and records it.
+// finishAlone settles a call that was made for one caller, and records it. What it spent is known by then, so it is recorded also when
+// the sink panics.
 func (r *Running) finishAlone(ctx context.Context, out *attempt.Outcome) {
 	r.held.settle(out)
-	end := r.conclude(ctx, out)
+	end := ending{began: r.began, status: r.status, err: penstock.Errorf(penstock.CodeInternal, "The answer could not be passed on.")}
+	defer func() {
+		if r.held.place { // a panic
+			end.funding = r.held.reservation.Funding
+			r.record(out, end)
+		}
+	}()
+	end = r.conclude(ctx, out)
 	end.funding = r.held.reservation.Funding
 	r.record(out, end)
 	r.sink.End()
