@@ -37,6 +37,7 @@ import (
 	"penstock/internal/inflight"
 	"penstock/internal/isolate"
 	"penstock/internal/journal"
+	"penstock/internal/lease"
 	"penstock/internal/limit"
 	"penstock/internal/queue"
 	"penstock/internal/record"
@@ -44,7 +45,6 @@ import (
 	"penstock/internal/route"
 	"penstock/internal/sign"
 	"penstock/internal/signal"
-	"penstock/internal/store"
 	"penstock/internal/supervise"
 	"penstock/internal/telemetry"
 	"penstock/internal/usage"
@@ -101,7 +101,8 @@ type app struct {
 	recorder       *record.Recorder
 	journal        *journal.Journal // nil in a worker
 	api            *api.Server      // nil in a worker
-	pool           *work.Pool
+	lease          *lease.Membership
+	pool           *work.Pool // nil in a process that does not work
 	keeper         *queue.Maintainer
 	capacity       *capacity.Tracker
 	budgets        *budget.Reserver
@@ -181,6 +182,9 @@ func (a *app) open(ctx context.Context) error {
 func (a *app) connect() (err error) {
 	p := a.Config.Process
 	a.connectProcesses()
+	if err := a.connectLease(); err != nil {
+		return err
+	}
 	a.readiness = newReadiness(a.probe, a.log)
 	a.recorder = record.New(record.Deps{Store: a.store, Journal: a.journal, Log: a.log})
 	a.capacity = a.newCapacity(time.Now)
@@ -188,7 +192,7 @@ func (a *app) connect() (err error) {
 	a.connectMemory()
 	a.router = route.New(a.capacity)
 	a.budgets = budget.New(budget.Deps{
-		Store: a.store, Lease: func() store.Lease { return a.pool.Lease() }, Metrics: a.metrics, Log: a.log, Clock: time.Now,
+		Store: a.store, Lease: a.lease.Current, Metrics: a.metrics, Log: a.log, Clock: time.Now,
 	})
 	if err := errors.Join(a.connectRetention(), a.connectWebhooks()); err != nil {
 		return err
@@ -248,15 +252,18 @@ func (a *app) connectAPI(runner *attempt.Runner) (err error) {
 }
 
 func (a *app) connectPool(runner *attempt.Runner) (err error) {
+	if !a.Role.works() {
+		return nil
+	}
 	p, suspects := a.Config.Process, 0
 	if a.isolated != nil {
 		suspects = p.Work.Suspects
 	}
 	a.pool, err = work.New(work.Config{
-		Process: a.store.process, Slots: p.Work.Slots, LeaseTimeout: p.Work.LeaseTimeout, PollInterval: p.Work.PollInterval,
-		SoftStop: softStop(p.ShutdownGrace), SlotPools: slotPools(p.Work.Pools), LeaseOnly: !a.Role.works(), Suspects: suspects,
+		Slots: p.Work.Slots, LeaseTimeout: p.Work.LeaseTimeout, PollInterval: p.Work.PollInterval,
+		SoftStop: softStop(p.ShutdownGrace), SlotPools: slotPools(p.Work.Pools), Suspects: suspects,
 	}, work.Deps{
-		Store: a.store, History: a.store, Runner: runner, Isolated: a.isolated, Gate: gate{a}, Weights: a.laneWeights, Open: a.controls.Open, Calls: a.callsHeldBack, State: a.state, Bell: a.bell, Announce: announcer{a.hub, a.webhooks}, Cancels: a.cancels.Listen(),
+		Store: a.store, Lease: a.lease, History: a.store, Runner: runner, Isolated: a.isolated, Gate: gate{a}, Weights: a.laneWeights, Open: a.controls.Open, Bell: a.bell, Announce: announcer{a.hub, a.webhooks}, Cancels: a.cancels.Listen(),
 		Answers: a.answers, Used: a.usedByItem, Streams: a.store, Said: a.hub.Announce, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
 	})
 	return err
@@ -282,6 +289,11 @@ func (a *app) run(ctx context.Context) error {
 	backCtx, stopBack := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopBack()
 	var back errgroup.Group
+	// The lease is released last: what the front and the back hold, they hold under it.
+	leaseCtx, stopLease := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopLease()
+	var leased errgroup.Group
+	leased.Go(func() error { return a.lease.Run(leaseCtx) })
 
 	back.Go(func() error { return a.recorder.Run(backCtx) })
 	back.Go(func() error { return a.replays(backCtx) })
@@ -312,8 +324,9 @@ func (a *app) run(ctx context.Context) error {
 		a.announceStop(frontCtx, closeListener)
 		return nil
 	})
-	front.Go(func() error { return a.pool.Run(frontCtx) })
-	if a.Role.works() {
+	front.Go(func() error { return a.lease.Wait(frontCtx) })
+	if a.pool != nil {
+		front.Go(func() error { return a.pool.Run(frontCtx) })
 		front.Go(func() error { return a.splitter.Run(frontCtx) })
 	}
 	front.Go(func() error { return a.finisher.Run(frontCtx) })
@@ -327,7 +340,12 @@ func (a *app) run(ctx context.Context) error {
 	}
 	err = front.Wait()
 	stopBack()
-	return errors.Join(err, back.Wait())
+	err = errors.Join(err, back.Wait())
+	stopLease()
+	if leaseErr := leased.Wait(); err == nil { // one that was never acquired has ended the front
+		err = leaseErr
+	}
+	return err
 }
 
 // notice is how long the API answers that it is stopping before it closes its door, so that whoever

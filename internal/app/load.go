@@ -52,7 +52,10 @@ func objectives(s *config.Snapshot) telemetry.Objectives {
 func (a *app) report() backlog.Report {
 	due := objectives(a.live.Current())
 	work := a.Config.Process.Work
-	self := backlog.Process{Name: a.store.process, Works: a.Role.works(), Slots: work.Slots, InUse: a.pool.InUse()}
+	self := backlog.Process{Name: a.store.process, Works: a.Role.works(), Slots: work.Slots}
+	if a.pool != nil {
+		self.InUse = a.pool.InUse()
+	}
 	for _, pool := range work.Pools {
 		self.PoolSlots += pool.Slots
 	}
