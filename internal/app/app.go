@@ -15,7 +15,6 @@ import (
 	"io"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -97,6 +96,8 @@ type app struct {
 	ids            penstock.IDs
 	adminKey       [sha256.Size]byte // digest of the key that operators begin with
 	backlog        *backlog.View
+	load           *backlog.Load
+	waiting        *work.Waiting
 	readiness      *readiness
 	recorder       *record.Recorder
 	journal        *journal.Journal // nil in a worker
@@ -120,7 +121,6 @@ type app struct {
 	splitter       *batch.Splitter
 	finisher       *batch.Finisher
 	webhooks       *webhook.Runner
-	blocked        atomic.Pointer[blocked]
 	reloading      sync.Mutex     // held while one configuration replaces another
 	closers        []func() error // in the order of opening
 }
@@ -203,6 +203,9 @@ func (a *app) connect() (err error) {
 	if err != nil {
 		return err
 	}
+	a.waiting = work.NewWaiting(work.WaitingDeps{
+		Process: a.store.process, Works: a.Role.works(), Config: a.live, Controls: a.controls, Targets: a.capacity, Backlog: a.backlog, Clock: time.Now,
+	})
 	a.runner = attempt.New(attempt.Deps{
 		Config: a.live, Providers: a.providers, Translator: translator{}, Router: a.router, Answers: a.answers, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
 	})
@@ -228,7 +231,7 @@ func (a *app) connect() (err error) {
 	})
 	a.metrics.CollectDepths(a.depths)
 	a.metrics.CollectCapacity(a.capacityStatus)
-	a.metrics.CollectLoad(a.load)
+	a.connectLoad()
 	return err
 }
 
@@ -240,7 +243,7 @@ func (a *app) connectAPI(runner *attempt.Runner) (err error) {
 	a.api, err = api.New(api.Deps{
 		Files: a.files, Storage: a.store, RefusingUploads: a.disks.UploadRefusal, Links: links, Batches: a.store,
 		Config: a.live, Budgets: a.budgets, Usage: usage.New(a.store), Runner: runner, Recorder: a.recorder, Cache: a.newCache(), Jobs: a.store, Inputs: a.store, Deleter: a.store, DeadLetters: a.store, Webhooks: a.webhookService(),
-		Bodies: a.bodies, Keys: a.directory, Backlog: a.backlog, WaitingOn: a.waitingOn, Reader: deliver.NewReader(a.store, a.hub),
+		Bodies: a.bodies, Keys: a.directory, Backlog: a.backlog, WaitingOn: a.waiting.Reason, Reader: deliver.NewReader(a.store, a.hub),
 		Admit: admit.New(admit.Deps{
 			Config: a.live, Callers: a.directory, Jobs: a.store, Retries: a.store, Balances: a.store, Room: a.disks, Backlog: a.backlog, Bell: a.bell, Starter: starter{a}, Controls: a.controls,
 			Limits: a.limits, Metrics: a.metrics, Clock: time.Now,
@@ -263,7 +266,7 @@ func (a *app) connectPool(runner *attempt.Runner) (err error) {
 		Slots: p.Work.Slots, LeaseTimeout: p.Work.LeaseTimeout, PollInterval: p.Work.PollInterval,
 		SoftStop: softStop(p.ShutdownGrace), SlotPools: slotPools(p.Work.Pools), Suspects: suspects,
 	}, work.Deps{
-		Store: a.store, Lease: a.lease, History: a.store, Runner: runner, Isolated: a.isolated, Gate: gate{a}, Weights: a.laneWeights, Open: a.controls.Open, Bell: a.bell, Announce: announcer{a.hub, a.webhooks}, Cancels: a.cancels.Listen(),
+		Store: a.store, Lease: a.lease, History: a.store, Runner: runner, Isolated: a.isolated, Gate: gate{a}, Weights: work.LaneWeights(a.live), Open: a.controls.Open, Bell: a.bell, Announce: announcer{a.hub, a.webhooks}, Cancels: a.cancels.Listen(),
 		Answers: a.answers, Used: a.usedByItem, Streams: a.store, Said: a.hub.Announce, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
 	})
 	return err
