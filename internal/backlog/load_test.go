@@ -1,31 +1,23 @@
-package app
+package backlog
 
 import (
-	"context"
 	"testing"
 	"time"
 
 	"penstock/internal/capacity"
-	"penstock/internal/control"
 	"penstock/internal/store"
 )
 
-type pausedTargets []string
+// paused is a set of paused targets.
+type paused map[string]bool
 
-func (p pausedTargets) ListControls(context.Context) ([]store.Control, error) {
-	var all []store.Control
-	for _, name := range p {
-		all = append(all, store.Control{Kind: store.ControlTarget, Name: name, State: store.ControlPaused})
-	}
-	return all, nil
+func (p paused) Paused(kind store.ControlKind, name string) (store.Control, bool) {
+	return store.Control{Kind: kind, Name: name}, kind == store.ControlTarget && p[name]
 }
 
-func TestTargetStateTellsWhatHoldsCallsBack(t *testing.T) {
+func TestTargetState(t *testing.T) {
 	t.Parallel()
-	a := &app{controls: control.New(control.Deps{Store: pausedTargets{"held"}})}
-	if err := a.controls.Refresh(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	l := NewLoad(LoadDeps{Controls: paused{"held": true}})
 	for _, tt := range []struct {
 		status capacity.Status
 		want   TargetState
@@ -36,7 +28,7 @@ func TestTargetStateTellsWhatHoldsCallsBack(t *testing.T) {
 		{capacity.Status{Target: "a", Breaker: capacity.BreakerOpen, Rest: time.Second}, TargetBroken},
 		{capacity.Status{Target: "held", Breaker: capacity.BreakerOpen, Rest: time.Second}, TargetPaused},
 	} {
-		if got := a.targetState(tt.status); got != tt.want {
+		if got := l.state(tt.status); got != tt.want {
 			t.Errorf("%+v is %s, want %s", tt.status, got, tt.want)
 		}
 	}

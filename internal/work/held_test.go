@@ -2,8 +2,6 @@ package work
 
 import (
 	"context"
-	"errors"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -14,7 +12,6 @@ import (
 	"penstock"
 	"penstock/internal/attempt"
 	"penstock/internal/provider"
-	"penstock/internal/store"
 )
 
 func (q *fakeQueue) cancel(ids ...penstock.ID) {
@@ -101,7 +98,7 @@ func TestLostLeaseStopsItemsAndIsTakenAnew(t *testing.T) {
 		if n := r.queue.count("acquire"); n != 2 {
 			t.Fatalf("the lease was acquired %d times, want twice", n)
 		}
-		if l := r.lease.Load(); l.Epoch != 3 {
+		if l := r.Lease.Current(); l.Epoch != 3 {
 			t.Errorf("holds epoch %d, want 3", l.Epoch)
 		}
 		stale := r.queue.stale
@@ -221,47 +218,6 @@ func TestStopBeforeTheLeaseIsHeld(t *testing.T) {
 		pass(time.Second)
 		if err := r.stop(); err != nil {
 			t.Errorf("stopped with %v", err)
-		}
-	})
-}
-
-// A database that is slow to start is waited for, though a lease would have ended by then, but not for ever.
-func TestBeginWaitsForTheDatabase(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		q := newQueue(item("1"))
-		q.fails["acquire"] = errAway
-		r := start(t, 1, q, takes(time.Second))
-		pass(2 * leaseTimeout)
-		q.set(func(q *fakeQueue) { delete(q.fails, "acquire") })
-		pass(5 * time.Second)
-		r.wantStatuses(map[penstock.Status]int{penstock.StatusSucceeded: 1})
-	})
-	synctest.Test(t, func(t *testing.T) {
-		q := newQueue()
-		q.fails["acquire"] = errAway
-		if err := newPool(t, 1, q, takes(time.Second)).Run(t.Context()); !errors.Is(err, errAway) {
-			t.Errorf("gave up with %v", err)
-		}
-	})
-}
-
-// The heartbeat tells what still runs on targets that an operator holds back, and what keeps this process from calling others.
-func TestHeartbeatTellsOfCalls(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		q := newQueue()
-		r := newPool(t, 1, q, takes(0))
-		r.Calls = func() map[string]int { return map[string]int{"a": 3} }
-		r.State = func() store.ProcessState {
-			return store.ProcessState{Works: true, Blocked: map[string]penstock.Reason{"b": penstock.WaitingOnProvider}}
-		}
-		r.begin()
-		pass(leaseTimeout)
-		var told store.Renewal
-		q.set(func(q *fakeQueue) { told = q.told })
-		if !maps.Equal(told.Calls, map[string]int{"a": 3}) || !told.State.Works || told.State.Blocked["b"] != penstock.WaitingOnProvider {
-			t.Errorf("the heartbeat tells %+v", told)
 		}
 	})
 }
