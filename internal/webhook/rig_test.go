@@ -24,6 +24,7 @@ import (
 	"penstock/internal/dial"
 	"penstock/internal/payload"
 	"penstock/internal/store"
+	"penstock/internal/store/schema"
 	"penstock/internal/store/sqlite"
 	"penstock/internal/store/sqlstore"
 	"penstock/internal/telemetry"
@@ -184,7 +185,11 @@ func openStore(ctx context.Context, t *testing.T, home string) store.Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := sqlstore.New(ctx, engine, codec, blobs)
+	db, err := schema.Open(ctx, engine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := sqlstore.New(ctx, db, codec, blobs)
 	if err != nil {
 		t.Fatal(err)
 	}

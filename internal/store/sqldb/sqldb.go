@@ -35,8 +35,10 @@ type Engine interface {
 	// cannot be reached.
 	Write(ctx context.Context, fn func(Tx) error) error
 
-	// Migrate brings the schema up to date with the given steps, one process at a time.
-	Migrate(ctx context.Context, steps []Migration) error
+	// Migrate runs fn in a write transaction that may change the schema. Processes that migrate
+	// the same database run one after the other. It returns ErrOldSchema for a database that was
+	// written before there were baselines.
+	Migrate(ctx context.Context, fn func(Tx) error) error
 
 	Close() error
 }
@@ -94,19 +96,4 @@ type Rows interface {
 	Next() bool
 	Err() error
 	Close()
-}
-
-// ErrFull says that the database's disk had no room for a write.
-var ErrFull = errors.New("the database's disk is full")
-
-// ErrAway says that the database, or the place where large payloads are kept, could not be reached. Nothing was
-// written.
-var ErrAway = errors.New("the store is away")
-
-// Migration is a numbered step of the schema. Steps only expand it, so that the release before
-// this one keeps working on it.
-type Migration struct {
-	Version int64
-	Name    string
-	SQL     string
 }

@@ -8,6 +8,7 @@ import (
 	"penstock/internal/blob/dir"
 	"penstock/internal/payload"
 	"penstock/internal/store"
+	"penstock/internal/store/schema"
 	"penstock/internal/store/sqlite"
 	"penstock/internal/store/sqlstore"
 	"penstock/internal/store/storetest"
@@ -37,7 +38,11 @@ func open(t testing.TB, clock func() time.Time) store.Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := sqlstore.New(t.Context(), engine, codec, blobs)
+	db, err := schema.Open(t.Context(), engine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := sqlstore.New(t.Context(), db, codec, blobs)
 	if err != nil {
 		t.Fatal(err)
 	}

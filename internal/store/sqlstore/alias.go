@@ -16,14 +16,18 @@ type (
 	Question   = sqldb.Question
 	Bulk       = sqldb.Bulk
 	ColumnType = sqldb.ColumnType
-	Migration  = sqldb.Migration
 	query      = sqldb.Query
+	wide       = sqldb.Wide
 )
 
 var (
 	sqlf        = sqldb.SQL
 	ask         = sqldb.Ask
-	Brief       = sqldb.Brief
+	hide        = sqldb.PublicError
+	storable    = sqldb.Storable
+	micros      = sqldb.Micros
+	fromMicros  = sqldb.FromMicros
+	wideSum     = sqldb.WideSum
 	insertInto  = sqldb.InsertInto
 	overwriting = sqldb.Overwriting
 	update      = sqldb.Update
@@ -32,13 +36,9 @@ var (
 
 	ErrMissed      = sqldb.ErrMissed
 	ErrLockTimeout = sqldb.ErrLockTimeout
-	ErrFull        = sqldb.ErrFull
-	ErrAway        = sqldb.ErrAway
 )
 
 const (
-	SeveralRows = sqldb.SeveralRows
-
 	Text   = sqldb.Text
 	Bigint = sqldb.Bigint
 	Bytea  = sqldb.Bytea

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/audit"
 	"penstock/internal/store"
 	"penstock/internal/store/itemstore"
 )
@@ -59,9 +60,9 @@ func (s *Store) DeleteJob(ctx context.Context, tenant penstock.TenantID, d store
 		}
 		for _, id := range slices.Sorted(maps.Keys(jobs.byID)) {
 			j := jobs.byID[id]
-			err := s.note(ctx, tx, noted{
-				tenant: tenant, actor: d.Actor, action: store.ActionDeleteJob, subject: penstock.ViewJob.Format(j.ID),
-				before: map[string]any{"status": j.Status(), "counts": j.Counts, "finished_at": j.FinishedAt}, after: map[string]any{"deleted": true},
+			err := s.audit.Write(ctx, tx, audit.Entry{
+				Tenant: tenant, Actor: d.Actor, Action: store.ActionDeleteJob, Subject: penstock.ViewJob.Format(j.ID),
+				Before: map[string]any{"status": j.Status(), "counts": j.Counts, "finished_at": j.FinishedAt}, After: map[string]any{"deleted": true},
 			})
 			if err != nil {
 				return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"penstock"
+	"penstock/internal/audit"
 	"penstock/internal/blob"
 	"penstock/internal/payload"
 	"penstock/internal/store"
@@ -191,10 +192,10 @@ func (s *Store) noteRetry(ctx context.Context, tx Tx, r retried) error {
 	for i, id := range r.Retried {
 		items[i] = penstock.ViewItem.Format(id)
 	}
-	return s.note(ctx, tx, noted{
-		tenant: r.as.Tenant, actor: r.as.Key, action: action, subject: penstock.ViewJob.Format(r.of.ID),
-		before: map[string]any{"items": items, "targets": r.of.Resolved.Targets, "config": r.of.Resolved.Config},
-		after: map[string]any{"job": penstock.ViewJob.Format(r.as.ID), "resolve": r.Resolve,
+	return s.audit.Write(ctx, tx, audit.Entry{
+		Tenant: r.as.Tenant, Actor: r.as.Key, Action: action, Subject: penstock.ViewJob.Format(r.of.ID),
+		Before: map[string]any{"items": items, "targets": r.of.Resolved.Targets, "config": r.of.Resolved.Config},
+		After: map[string]any{"job": penstock.ViewJob.Format(r.as.ID), "resolve": r.Resolve,
 			"targets": r.as.Resolved.Targets, "config": r.as.Resolved.Config},
 	})
 }

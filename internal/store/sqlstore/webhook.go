@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/audit"
 	"penstock/internal/payload"
 	"penstock/internal/store"
 )
@@ -138,7 +139,7 @@ func (s *Store) noteWebhook(ctx context.Context, tx Tx, n webhookNote) error {
 	if n.webhook != "" {
 		subject = penstock.ViewWebhook.Format(n.webhook)
 	}
-	return s.note(ctx, tx, noted{tenant: n.tenant, actor: n.actor, action: n.action, subject: subject, before: n.before, after: n.after})
+	return s.audit.Write(ctx, tx, audit.Entry{Tenant: n.tenant, Actor: n.actor, Action: n.action, Subject: subject, Before: n.before, After: n.after})
 }
 
 // webhookFields is an endpoint in the audit.
