@@ -18,6 +18,9 @@ import (
 	"penstock"
 )
 
+// ClaimPlaces is how many items without a row the row of a claim holds: each has a bit in a number, without its sign.
+const ClaimPlaces = 63
+
 // Sealed is a payload as it is stored: in the database, or in a blob that the database names. The zero value is none.
 type Sealed struct {
 	Inline []byte

@@ -50,7 +50,7 @@ func (s *sums) add(r *Row) {
 // only attempt succeeded, and its result is not in a blob.
 func (r Ended) groupable() bool {
 	a := r.Last
-	return r.Rowless && r.Place > 0 && r.Was == penstock.StatusRunning && r.Status == penstock.StatusSucceeded && r.Error == nil &&
+	return r.Rowless && r.Place > 0 && r.Place <= ClaimPlaces && r.Was == penstock.StatusRunning && r.Status == penstock.StatusSucceeded && r.Error == nil &&
 		r.Sealed.Blob == "" && a != nil && r.Tries == 1 && r.Crashes == 0 && !a.Isolated && a.Fence == r.Fence && a.ErrorKind == "" && a.ErrorMessage == ""
 }
 

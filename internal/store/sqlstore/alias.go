@@ -29,7 +29,6 @@ var (
 	fromMicros  = sqldb.FromMicros
 	wideSum     = sqldb.WideSum
 	insertInto  = sqldb.InsertInto
-	overwriting = sqldb.Overwriting
 	update      = sqldb.Update
 	swap        = sqldb.Swap
 	deleteFrom  = sqldb.DeleteFrom
@@ -41,7 +40,6 @@ var (
 const (
 	Text   = sqldb.Text
 	Bigint = sqldb.Bigint
-	Bytea  = sqldb.Bytea
 )
 
 func queryAll[T any](ctx context.Context, tx Tx, q query, scan func(Row) (T, error)) ([]T, error) {

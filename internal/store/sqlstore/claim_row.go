@@ -26,7 +26,7 @@ func (k claimKey) compare(l claimKey) int {
 }
 
 // claimPlaces is how many items without a row a claim's row holds: each has a bit in it, and the sign has none.
-const claimPlaces = 63
+const claimPlaces = itemstore.ClaimPlaces
 
 // heldClaim is a claim's row: items of one job, all with rows or all without.
 type heldClaim struct {
