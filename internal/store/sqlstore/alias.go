@@ -21,17 +21,17 @@ type (
 )
 
 var (
-	sqlf        = sqldb.SQL
-	ask         = sqldb.Ask
-	hide        = sqldb.PublicError
-	storable    = sqldb.Storable
-	micros      = sqldb.Micros
-	fromMicros  = sqldb.FromMicros
-	wideSum     = sqldb.WideSum
-	insertInto  = sqldb.InsertInto
-	update      = sqldb.Update
-	swap        = sqldb.Swap
-	deleteFrom  = sqldb.DeleteFrom
+	sqlf       = sqldb.SQL
+	ask        = sqldb.Ask
+	hide       = sqldb.PublicError
+	storable   = sqldb.Storable
+	micros     = sqldb.Micros
+	fromMicros = sqldb.FromMicros
+	wideSum    = sqldb.WideSum
+	insertInto = sqldb.InsertInto
+	update     = sqldb.Update
+	swap       = sqldb.Swap
+	deleteFrom = sqldb.DeleteFrom
 
 	ErrMissed      = sqldb.ErrMissed
 	ErrLockTimeout = sqldb.ErrLockTimeout

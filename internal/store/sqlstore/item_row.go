@@ -21,14 +21,14 @@ type outcome struct {
 	target       string
 	statusCode   int
 	result       placed
-	attempt      *penstock.Attempt // that decided it, nil when none did or it is recorded already
+	attempt      *penstock.Attempt // that decided it; nil if none did, or if it has a row already
 	err          *penstock.ItemError
 	errorKind    string
 	priceVersion string
 	resultBytes  int64 // of the result as it came
 }
 
-// spend adds what a claim is known to have used to an item and its job.
+// spend adds the known usage and cost of a claim to an item and its job.
 func (r itemInJob) spend(u penstock.Usage, cost penstock.NanoUSD) {
 	r.Usage, r.job.Usage = r.Usage.Plus(u), r.job.Usage.Plus(u)
 	r.Cost = r.Cost.Plus(cost)
@@ -67,7 +67,7 @@ func (r itemInJob) end(ctx context.Context, tx Tx, o outcome) error {
 var addDeadLetter = insertInto("dead_letters", `item_id text, job_id text, tenant_id text, model text, error_code text,
 	error_kind text, fingerprint text, created_at bigint`, "")
 
-// truth is a bool as the database keeps it.
+// truth is a bool as the database stores it.
 type truth bool
 
 func (t truth) column() int64 {
@@ -77,14 +77,14 @@ func (t truth) column() int64 {
 	return 0
 }
 
-// bury keeps a failed item in sight until somebody retries or dismisses it.
+// bury writes a dead letter for a failed item, which stays open until a caller retries or dismisses it.
 func (r itemInJob) bury(ctx context.Context, tx Tx, o outcome) error {
 	cause := store.Cause{Code: o.err.Code, Kind: o.errorKind, Target: o.target, Status: o.statusCode, Message: o.err.Message}
 	return tx.Put(ctx, addDeadLetter, r.ID, r.Job, r.Tenant, r.job.Model, o.err.Code, o.errorKind, cause.Fingerprint(), micros(tx.Now()))
 }
 
-// requeue gives a running item back to the queue, in which it stands alone from then on. Past the deadline of
-// its job it ends instead: nobody would ever claim it.
+// requeue returns a running item to the queue, with a range of its own from then on. Past the deadline of its job the
+// item ends instead: no worker would ever claim it.
 func (r itemInJob) requeue(ctx context.Context, tx Tx, t penstock.Transition, notBefore int64) error {
 	if !r.job.Deadline.After(tx.Now()) {
 		return r.end(ctx, tx, outcome{transition: penstock.TransitionExpire, target: r.Target, err: expiredError()})

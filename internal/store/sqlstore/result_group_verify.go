@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// resultGroupStep is how many rows an audit reads at a time.
+	// resultGroupStep is how many result groups the audit reads at a time.
 	resultGroupStep = 64
-	// maxAudited bounds the items of a job that are looked for, a byte for each: no job has as many.
+	// maxAudited bounds the memory of the audit, a byte for each item of a job. No job has so many items.
 	maxAudited = 1 << 24
 )
 
-// auditResultGroups tells of result groups that do not come to what their rows say, and of items that are in a result group and
-// elsewhere as well. Other audits add up the rows alone.
+// auditResultGroups reports result groups whose facts do not add up to their columns, and items that are in a result group
+// and in another place. Other audits use only the columns.
 func auditResultGroups(ctx context.Context, tx Tx) (problems []string, err error) {
 	var after itemstore.CheckedGroup
 	var places *jobPlaces
@@ -84,13 +84,13 @@ func wrongForfeits(ctx context.Context, tx Tx, g itemstore.CheckedGroup) (proble
 	return problems, err
 }
 
-// jobPlaces are the items of a job that were found somewhere.
+// jobPlaces are the items of a job that were found in some place.
 type jobPlaces struct {
 	job   penstock.ID
 	taken []bool
 }
 
-// take notes that an item lies in a place that only it may have, and reports whether it was nowhere else.
+// take notes that an item was found, and reports whether it was not found before.
 func (p *jobPlaces) take(n int) bool {
 	if n < 0 || n >= len(p.taken) || p.taken[n] {
 		return false
@@ -99,7 +99,7 @@ func (p *jobPlaces) take(n int) bool {
 	return true
 }
 
-// placesOf finds the items of a job that have rows, stand in line or run.
+// placesOf finds the items of a job that have rows, are ready or run.
 func placesOf(ctx context.Context, tx Tx, job penstock.ID, total int) (*jobPlaces, error) {
 	p := &jobPlaces{job: job, taken: make([]bool, total)}
 	span := func(row Row) error {

@@ -32,7 +32,8 @@ func (s *Store) Item(ctx context.Context, tenant penstock.TenantID, id penstock.
 	return found.Item, err
 }
 
-// jobOfItem is the job of an item and its index there. The job is the one before it.
+// jobOfItem returns the job of an item and the index of the item. The id of the job is the greatest below the item's.
+// Codes: not_found.
 func jobOfItem(ctx context.Context, tx Tx, tenant penstock.TenantID, id penstock.ID) (penstock.Job, int, error) {
 	job, ok, err := queryOne(ctx, tx, sqlf(`SELECT `+lockedColumns+` FROM jobs WHERE id < $1 ORDER BY id DESC LIMIT 1`, id), scanJob)
 	if err != nil {
@@ -45,8 +46,8 @@ func jobOfItem(ctx context.Context, tx Tx, tenant penstock.TenantID, id penstock
 	return job, n, nil
 }
 
-// Results implements store.Jobs. Of a job that has not ended a page in input order may have nothing of the wanted
-// status though there are finished items behind it: then the next one is read, in a transaction of its own.
+// Results implements store.Jobs. A page of a running job in input order may have no item of the wanted status though
+// later pages have some. Then the next page is read, in a transaction of its own.
 func (s *Store) Results(ctx context.Context, tenant penstock.TenantID, job penstock.ID, p store.ResultPage) (items []penstock.Item, more bool, err error) {
 	for more = true; more && len(items) == 0; {
 		if items, more, err = s.resultPage(ctx, tenant, job, &p); err != nil {
@@ -56,7 +57,7 @@ func (s *Store) Results(ctx context.Context, tenant penstock.TenantID, job penst
 	return items, more, nil
 }
 
-// resultPage reads one page, and moves p behind what was looked at.
+// resultPage reads one page and moves p behind it.
 func (s *Store) resultPage(ctx context.Context, tenant penstock.TenantID, job penstock.ID, p *store.ResultPage) (items []penstock.Item, more bool, err error) {
 	var rows []*itemstore.Result
 	opening := opening{open: func(r *itemstore.Result) error { return s.openResult(ctx, r) }}
@@ -76,14 +77,14 @@ func (s *Store) resultPage(ctx context.Context, tenant penstock.TenantID, job pe
 	return mapped(rows, func(r *itemstore.Result) penstock.Item { return r.Item }), more, nil
 }
 
-// opening opens results on other processors while more rows are read.
+// opening decrypts results on other processors while more of them are read.
 type opening struct {
 	open  func(*itemstore.Result) error
 	group errgroup.Group
 	next  []*itemstore.Result
 }
 
-// openTogether is how many are worth a goroutine.
+// openTogether is how many results one goroutine opens: fewer are not worth a goroutine.
 const openTogether = 32
 
 func (o *opening) add(r *itemstore.Result) {
@@ -110,7 +111,7 @@ func (o *opening) wait() error {
 	return o.group.Wait()
 }
 
-// openResult opens the result of an item.
+// openResult decrypts the result of an item.
 func (s *Store) openResult(ctx context.Context, r *itemstore.Result) (err error) {
 	r.Result, err = s.open(ctx, owner(r.Tenant, r.ID, partResult), r.Sealed)
 	return hide(err)
