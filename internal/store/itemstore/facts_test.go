@@ -305,8 +305,8 @@ func FuzzInputFacts(f *testing.F) {
 	})
 }
 
-// TestGroupsKeepEverything holds that no field was added to an item or an attempt that groups lose. Whoever adds one
-// writes it as a tagged field, or knows that it is stored elsewhere; docs/items.md says how.
+// TestGroupsKeepEverything holds that no field was added to an item or an attempt that groups lose. A new one
+// is written as a tagged field, or is stored elsewhere; docs/items.md says how.
 func TestGroupsKeepEverything(t *testing.T) {
 	t.Parallel()
 	fieldsOf := func(of reflect.Type) (names []string) {

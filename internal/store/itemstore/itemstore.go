@@ -1,13 +1,13 @@
-// Package itemstore owns how items are stored. An item has one of several forms in the course of its life: a place in an
-// input group while it waits and runs, a row of its own once something sets it apart, a place in a result group if it
-// succeeds at its first try. docs/items.md has a picture.
+// Package itemstore owns how items are stored. An item has one of several forms: a place in an input group while it waits
+// and runs, a row of its own once something sets it apart, or a place in a result group if it succeeds at its first try.
+// docs/items.md has a picture.
 //
-// A [Reader] answers what an item came with, how it is and what it came to, by job and index; the caller need not know
-// the form. A [Writer] decides the form. Only this package knows the bytes of a group ("facts"); what it adds to them
-// later is a tagged field that the release before skips.
+// A [Reader] finds the input, the state and the result of an item by job and index; the caller need not know the form. A
+// [Writer] decides the form. Only this package knows the bytes of a group, its "facts". A new fact is a tagged field, which
+// the release before skips.
 //
-// It does not own the order in which items start (the lines of the queue), claims, or the money: it is told which items
-// run, and its callers move the counters. Payloads pass through it sealed.
+// The package does not own the order in which items start, claims, or money: its callers say which items run, and update
+// the counters. It never opens a payload.
 //
 // Invariants: a group is written once and never changed. An item has at most one of a row and a place in a result group.
 // The place in an input group stays as long as the job. A Reader and the functions are safe for concurrent use; a Writer

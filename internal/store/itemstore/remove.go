@@ -64,8 +64,8 @@ func removeGroups(ctx context.Context, tx sqldb.Tx, job penstock.ID, limit int) 
 
 var removeInputBlob = sqldb.DeleteFrom("input_blobs", "name text")
 
-// RemoveRows removes the rows of the next items of a job, and the input groups that begin there. Nobody asks any more for
-// the other items of these groups.
+// RemoveRows removes the rows of the next items of a job, and the input groups that begin there: no reader asks for
+// the other items of these groups any more.
 func (w *Writer) RemoveRows(ctx context.Context, tx sqldb.Tx, of Removal) (done Removed, err error) {
 	end := min(of.Next+of.Limit, of.Total)
 	rows, err := sqldb.QueryAll(ctx, tx, sqldb.SQL(`DELETE FROM items WHERE id >= $1 AND id <= $2 RETURNING input_blob, result_blob, cost_nano_usd`,

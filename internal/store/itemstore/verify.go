@@ -15,8 +15,8 @@ type CheckedGroup struct {
 	MinN, MaxN int   // its lowest and highest index
 	FinishedAt int64 // microseconds
 	Total      int   // items of its job; 0 if the job is gone
-	// Items are those of the group, without what its row says of all of them. There are none if the facts do not come to
-	// what the row says.
+	// Items are the items of the group, without the values that they share, which are columns. There are none if the facts
+	// do not add up to the columns.
 	Items []Row
 }
 
@@ -42,7 +42,7 @@ func scanChecked(row sqldb.Row) (g CheckedGroup, err error) {
 	return g, nil
 }
 
-// agrees says whether items add up to what the row of their group says.
+// agrees says whether items add up to the columns of their group.
 func (g *CheckedGroup) agrees(rows []Row, want sums) bool {
 	var sum sums
 	lowest, highest := rows[0].Index, rows[0].Index
