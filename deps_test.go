@@ -44,8 +44,18 @@ var architecture = map[string][]string{
 	"penstock/internal/outbox":      {"penstock", "penstock/internal/store/sqldb"},
 
 	// Between the dialects: attempt uses it where an upstream does not speak the caller's own.
-	"penstock/internal/assemble":  {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/sse"},
-	"penstock/internal/translate": {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/sse"},
+	// The formats of callers, and what builds on them.
+	"penstock/internal/dialect":             {"penstock", "penstock/internal/body"},
+	"penstock/internal/dialect/dialecttest": {"penstock", "penstock/internal/body", "penstock/internal/dialect"},
+	"penstock/internal/dialect/openai":      {"penstock", "penstock/internal/body", "penstock/internal/dialect"},
+	"penstock/internal/dialect/anthropic":   {"penstock", "penstock/internal/body", "penstock/internal/dialect"},
+	"penstock/internal/dialect/native":      {"penstock"},
+	"penstock/internal/dialect/catalog": {"penstock", "penstock/internal/body", "penstock/internal/dialect", "penstock/internal/dialect/anthropic",
+		"penstock/internal/dialect/openai"},
+	"penstock/internal/dialect/line": {"penstock", "penstock/internal/body", "penstock/internal/dialect", "penstock/internal/dialect/anthropic",
+		"penstock/internal/dialect/catalog", "penstock/internal/dialect/native", "penstock/internal/store"},
+	"penstock/internal/dialect/assemble":  {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/sse"},
+	"penstock/internal/dialect/translate": {"penstock", "penstock/internal/body", "penstock/internal/dialect", "penstock/internal/provider", "penstock/internal/sse"},
 
 	// Adapters: only app, cmd and tests import them.
 	"penstock/internal/blob/dir":              {"penstock/internal/blob"},
@@ -71,21 +81,21 @@ var architecture = map[string][]string{
 	"penstock/internal/capacity":   {"penstock", "penstock/internal/provider", "penstock/internal/store"},
 	"penstock/internal/route":      {"penstock", "penstock/internal/body", "penstock/internal/capacity"},
 	"penstock/internal/microbatch": {"penstock", "penstock/internal/body"},
-	"penstock/internal/attempt": {"penstock", "penstock/internal/body", "penstock/internal/config", "penstock/internal/crash", "penstock/internal/inflight", "penstock/internal/microbatch", "penstock/internal/provider", "penstock/internal/capacity",
+	"penstock/internal/attempt": {"penstock", "penstock/internal/body", "penstock/internal/config", "penstock/internal/crash", "penstock/internal/dialect", "penstock/internal/dialect/catalog", "penstock/internal/inflight", "penstock/internal/microbatch", "penstock/internal/provider", "penstock/internal/capacity",
 		"penstock/internal/route", "penstock/internal/telemetry"},
+	"penstock/internal/lease": {"penstock", "penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/queue": {"penstock", "penstock/internal/chore", "penstock/internal/provider", "penstock/internal/store", "penstock/internal/telemetry"},
-	"penstock/internal/isolate": {"penstock", "penstock/internal/assemble", "penstock/internal/attempt", "penstock/internal/config", "penstock/internal/payload", "penstock/internal/provider",
+	"penstock/internal/isolate": {"penstock", "penstock/internal/dialect/assemble", "penstock/internal/attempt", "penstock/internal/config", "penstock/internal/payload", "penstock/internal/provider",
 		"penstock/internal/capacity", "penstock/internal/route", "penstock/internal/store", "penstock/internal/supervise", "penstock/internal/telemetry"},
-	"penstock/internal/work": {"penstock", "penstock/internal/assemble", "penstock/internal/attempt", "penstock/internal/fair", "penstock/internal/inflight", "penstock/internal/isolate", "penstock/internal/provider", "penstock/internal/queue",
-		"penstock/internal/route", "penstock/internal/store", "penstock/internal/telemetry"},
+	"penstock/internal/work":  {"penstock", "penstock/internal/attempt", "penstock/internal/capacity", "penstock/internal/config", "penstock/internal/dialect/assemble", "penstock/internal/fair", "penstock/internal/inflight", "penstock/internal/isolate", "penstock/internal/provider", "penstock/internal/queue", "penstock/internal/route", "penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/limit": {"penstock", "penstock/internal/capacity"},
 	"penstock/internal/token": {},
-	"penstock/internal/admit": {"penstock", "penstock/internal/backlog", "penstock/internal/body", "penstock/internal/config", "penstock/internal/dial", "penstock/internal/limit", "penstock/internal/provider", "penstock/internal/queue",
+	"penstock/internal/admit": {"penstock", "penstock/internal/backlog", "penstock/internal/body", "penstock/internal/config", "penstock/internal/dial", "penstock/internal/dialect", "penstock/internal/limit", "penstock/internal/queue",
 		"penstock/internal/capacity", "penstock/internal/route",
 		"penstock/internal/store", "penstock/internal/telemetry"},
-	"penstock/internal/backlog": {"penstock", "penstock/internal/store"},
+	"penstock/internal/backlog": {"penstock", "penstock/internal/capacity", "penstock/internal/config", "penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/chore":   {},
-	"penstock/internal/batch":   {"penstock", "penstock/internal/chore", "penstock/internal/file", "penstock/internal/store"},
+	"penstock/internal/batch":   {"penstock", "penstock/internal/admit", "penstock/internal/chore", "penstock/internal/config", "penstock/internal/dialect/line", "penstock/internal/file", "penstock/internal/store"},
 	"penstock/internal/cache":   {"penstock", "penstock/internal/body", "penstock/internal/provider"},
 	"penstock/internal/journal": {"penstock"},
 	"penstock/internal/record":  {"penstock", "penstock/internal/journal", "penstock/internal/store"},
@@ -97,6 +107,9 @@ var architecture = map[string][]string{
 	"penstock/internal/control": {"penstock/internal/store"},
 	"penstock/internal/webhook": {"penstock", "penstock/internal/dial", "penstock/internal/telemetry"},
 
+	// A synchronous call as a whole.
+	"penstock/internal/request": {"penstock", "penstock/internal/admit", "penstock/internal/attempt", "penstock/internal/budget", "penstock/internal/cache", "penstock/internal/capacity", "penstock/internal/config", "penstock/internal/dialect", "penstock/internal/provider", "penstock/internal/store", "penstock/internal/telemetry"},
+
 	// Who may call.
 	"penstock/internal/directory": {"penstock", "penstock/internal/config", "penstock/internal/store"},
 
@@ -105,16 +118,7 @@ var architecture = map[string][]string{
 		"penstock/internal/queue", "penstock/internal/capacity", "penstock/internal/route", "penstock/internal/store"},
 
 	// The doors.
-	"penstock/internal/api/dialect":             {"penstock", "penstock/internal/body", "penstock/internal/provider"},
-	"penstock/internal/api/dialect/dialecttest": {"penstock", "penstock/internal/api/dialect", "penstock/internal/body"},
-	"penstock/internal/api/dialect/openai":      {"penstock", "penstock/internal/api/dialect", "penstock/internal/body"},
-	"penstock/internal/api/dialect/anthropic":   {"penstock", "penstock/internal/api/dialect", "penstock/internal/body"},
-	"penstock/internal/api": {"penstock", "penstock/internal/admit", "penstock/internal/api/dialect", "penstock/internal/api/dialect/anthropic",
-		"penstock/internal/api/dialect/openai", "penstock/internal/attempt", "penstock/internal/backlog",
-		"penstock/internal/body", "penstock/internal/budget", "penstock/internal/cache", "penstock/internal/config", "penstock/internal/deliver", "penstock/internal/directory",
-		"penstock/internal/file", "penstock/internal/inflight", "penstock/internal/limit", "penstock/internal/provider", "penstock/internal/record", "penstock/internal/capacity",
-		"penstock/internal/sign", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/token",
-		"penstock/internal/usage", "penstock/internal/webhook"},
+	"penstock/internal/api": {"penstock", "penstock/internal/admit", "penstock/internal/backlog", "penstock/internal/body", "penstock/internal/config", "penstock/internal/deliver", "penstock/internal/dialect", "penstock/internal/dialect/anthropic", "penstock/internal/dialect/catalog", "penstock/internal/dialect/line", "penstock/internal/dialect/native", "penstock/internal/dialect/openai", "penstock/internal/directory", "penstock/internal/file", "penstock/internal/inflight", "penstock/internal/provider", "penstock/internal/request", "penstock/internal/sign", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/token", "penstock/internal/usage", "penstock/internal/webhook"},
 }
 
 // wiring may import anything inside the module.
