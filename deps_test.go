@@ -41,6 +41,7 @@ var architecture = map[string][]string{
 	// The database layer, and the writers that any transaction may use.
 	"penstock/internal/store/sqldb": {"penstock", "penstock/internal/crash"},
 	"penstock/internal/audit":       {"penstock", "penstock/internal/store/sqldb"},
+	"penstock/internal/outbox":      {"penstock", "penstock/internal/store/sqldb"},
 
 	// Between the dialects: attempt uses it where an upstream does not speak the caller's own.
 	// The formats of callers, and what builds on them.
@@ -65,7 +66,7 @@ var architecture = map[string][]string{
 	"penstock/internal/provider/anthropic":    {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/provider/wire", "penstock/internal/sse"},
 	"penstock/internal/provider/providertest": {"penstock", "penstock/internal/provider", "penstock/internal/provider/wire", "penstock/internal/sim", "penstock/internal/sse"},
 	"penstock/internal/store/sqlstore": {"penstock", "penstock/internal/audit", "penstock/internal/blob",
-		"penstock/internal/fair", "penstock/internal/payload", "penstock/internal/store", "penstock/internal/store/itemstore",
+		"penstock/internal/fair", "penstock/internal/outbox", "penstock/internal/payload", "penstock/internal/store", "penstock/internal/store/itemstore",
 		"penstock/internal/store/sqldb", "penstock/internal/store/usagerow"},
 	"penstock/internal/store/usagerow":  {"penstock", "penstock/internal/store/sqldb"},
 	"penstock/internal/store/itemstore": {"penstock", "penstock/internal/store", "penstock/internal/store/sqldb", "penstock/internal/store/usagerow"},
@@ -73,9 +74,11 @@ var architecture = map[string][]string{
 	"penstock/internal/store/postgres":  {"penstock", "penstock/internal/signal", "penstock/internal/store/sqldb"},
 	"penstock/internal/store/schema": {"penstock/internal/audit", "penstock/internal/store/sqldb", "penstock/internal/store/sqlstore",
 		"penstock/internal/webhook/webhooksql"},
-	"penstock/internal/webhook/webhooksql":    {"penstock/internal/store/sqldb"},
+	"penstock/internal/webhook/webhooksql": {"penstock", "penstock/internal/audit", "penstock/internal/outbox", "penstock/internal/payload",
+		"penstock/internal/store/sqldb", "penstock/internal/webhook"},
+	"penstock/internal/webhook/webhooktest":   {"penstock", "penstock/internal/audit", "penstock/internal/outbox", "penstock/internal/store/sqldb", "penstock/internal/webhook"},
 	"penstock/internal/store/postgres/pgtest": {},
-	"penstock/internal/store/storetest":       {"penstock", "penstock/internal/store"},
+	"penstock/internal/store/storetest":       {"penstock", "penstock/internal/store", "penstock/internal/webhook"},
 
 	// The way of a request: admit → queue ← work → attempt → route, provider.
 	"penstock/internal/capacity":   {"penstock", "penstock/internal/provider", "penstock/internal/store"},
@@ -105,7 +108,7 @@ var architecture = map[string][]string{
 	"penstock/internal/disk":    {"penstock", "penstock/internal/telemetry"},
 	"penstock/internal/deliver": {"penstock", "penstock/internal/store"},
 	"penstock/internal/control": {"penstock/internal/store"},
-	"penstock/internal/webhook": {"penstock", "penstock/internal/dial", "penstock/internal/store", "penstock/internal/telemetry"},
+	"penstock/internal/webhook": {"penstock", "penstock/internal/dial", "penstock/internal/telemetry"},
 
 	// A synchronous call as a whole.
 	"penstock/internal/request": {"penstock", "penstock/internal/admit", "penstock/internal/attempt", "penstock/internal/budget", "penstock/internal/cache", "penstock/internal/capacity", "penstock/internal/config", "penstock/internal/dialect", "penstock/internal/provider", "penstock/internal/store", "penstock/internal/telemetry"},

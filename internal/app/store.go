@@ -22,6 +22,7 @@ import (
 	"penstock/internal/store/sqldb"
 	"penstock/internal/store/sqlite"
 	"penstock/internal/store/sqlstore"
+	"penstock/internal/webhook/webhooksql"
 )
 
 // localProcess is the lease holder's name on SQLite: the data directory belongs to one process at a
@@ -38,6 +39,8 @@ type Store struct {
 	wire    signal.Wire // to other processes on the same database; nil when there can be none
 	lock    *os.File
 	volumes []disk.Volume // where it writes on this machine
+
+	webhooks *webhooksql.Store
 
 	keys  *payload.Keyset
 	codec *payload.Codec
@@ -120,6 +123,7 @@ func open(ctx context.Context, p config.Process) (*Store, error) {
 	if s.Store, err = sqlstore.New(ctx, db, codec, blobs); err != nil {
 		return nil, errors.Join(err, engine.Close())
 	}
+	s.webhooks = webhooksql.New(db, codec)
 	return s, nil
 }
 

@@ -21,6 +21,9 @@ var files embed.FS
 // Migrations are the steps of the package's table.
 func Migrations() sqldb.Source { return sqldb.Source{Owner: "audit", Files: files} }
 
+// Penstock is the actor of a change that the program made by itself.
+const Penstock = "penstock"
+
 // Entry is one change.
 type Entry struct {
 	Tenant  penstock.TenantID

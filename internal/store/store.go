@@ -42,8 +42,6 @@ type Store interface {
 	Budgets
 	Files
 	Storage
-	Webhooks
-	Outbox
 	Streams
 }
 

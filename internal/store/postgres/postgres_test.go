@@ -17,6 +17,7 @@ import (
 	"penstock/internal/store/sqldb"
 	"penstock/internal/store/sqlstore"
 	"penstock/internal/store/storetest"
+	"penstock/internal/webhook/webhooksql"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
@@ -31,13 +32,14 @@ func TestHostileRows(t *testing.T) {
 	t.Parallel()
 	storetest.RunHostileRows(t, func(t *testing.T) (store.Store, func(sql string) error) {
 		engine := openEngine(t, nil)
-		return openOn(t, engine), func(sql string) error {
+		s, _ := openOn(t, engine)
+		return s, func(sql string) error {
 			return engine.Write(t.Context(), func(tx sqldb.Tx) error { return tx.Do(t.Context(), sql) })
 		}
 	})
 }
 
-func open(t *testing.T, clock func() time.Time) store.Store {
+func open(t *testing.T, clock func() time.Time) (store.Store, storetest.Webhooks) {
 	t.Helper()
 	return openOn(t, openEngine(t, clock))
 }
@@ -51,7 +53,7 @@ func openEngine(t *testing.T, clock func() time.Time) *postgres.Engine {
 	return engine
 }
 
-func openOn(t *testing.T, engine *postgres.Engine) store.Store {
+func openOn(t *testing.T, engine *postgres.Engine) (store.Store, storetest.Webhooks) {
 	t.Helper()
 	home := t.TempDir()
 	keys, err := payload.LoadOrCreate(filepath.Join(home, "keyset.json"))
@@ -83,7 +85,7 @@ func openOn(t *testing.T, engine *postgres.Engine) store.Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return apart{s, other}
+	return apart{s, other}, webhooksql.New(db, codec)
 }
 
 // apart accepts work in another store than the one that runs it, as processes with one role do: the store that runs

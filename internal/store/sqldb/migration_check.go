@@ -89,7 +89,12 @@ func alters(words []string) string {
 	if len(words) < 2 || words[0] != "ADD" || words[1] != "COLUMN" {
 		return "a table is changed other than by ADD COLUMN"
 	}
-	has := func(word string) bool { return slices.Contains(words, word) }
+	has := func(word string) bool { return slices.Contains(words[2:], word) }
+	for _, action := range []string{"ADD", "DROP", "RENAME", "ALTER", "SET"} {
+		if has(action) {
+			return "a table is changed by more than one ADD COLUMN"
+		}
+	}
 	for _, constraint := range []string{"PRIMARY", "UNIQUE", "REFERENCES", "CHECK", "GENERATED"} {
 		if has(constraint) {
 			return "a column is added with a constraint (" + constraint + ")"

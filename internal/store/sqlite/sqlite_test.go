@@ -12,14 +12,15 @@ import (
 	"penstock/internal/store/sqlite"
 	"penstock/internal/store/sqlstore"
 	"penstock/internal/store/storetest"
+	"penstock/internal/webhook/webhooksql"
 )
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T, clock func() time.Time) store.Store { return open(t, clock) })
+	storetest.Run(t, func(t *testing.T, clock func() time.Time) (store.Store, storetest.Webhooks) { return open(t, clock) })
 }
 
-func open(t testing.TB, clock func() time.Time) store.Store {
+func open(t testing.TB, clock func() time.Time) (store.Store, storetest.Webhooks) {
 	t.Helper()
 	home := t.TempDir()
 	engine, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(home, "penstock.db"), Clock: clock})
@@ -51,5 +52,5 @@ func open(t testing.TB, clock func() time.Time) store.Store {
 			t.Error(err)
 		}
 	})
-	return s
+	return s, webhooksql.New(db, codec)
 }

@@ -211,7 +211,7 @@ type claimOf struct {
 // beside this claim without that this claim, or the other, misses it.
 func take(ctx context.Context, tx Tx, c claimOf) (h claimBatch, err error) {
 	runs := runsOf(c.picks)
-	jobs, heard, lock := openJobs(runs)
+	jobs, events, lock := openJobs(runs)
 	rows, questions, err := c.questions(runs)
 	if err != nil {
 		return h, err
@@ -251,15 +251,15 @@ func take(ctx context.Context, tx Tx, c claimOf) (h claimBatch, err error) {
 			c.moved.claim(run.from.backlogKey, &p.pick)
 		}
 	}
-	return h, c.note(ctx, tx, noteOf{jobs, heard, held, given})
+	return h, c.note(ctx, tx, noteOf{jobs, events, held, given})
 }
 
 // noteOf is what a claim writes down.
 type noteOf struct {
-	jobs  map[penstock.ID]*penstock.Job
-	heard *outboxEvents
-	held  *claimRows
-	given map[*share]int64
+	jobs   map[penstock.ID]*penstock.Job
+	events *jobEvents
+	held   *claimRows
+	given  map[*share]int64
 }
 
 // note writes the claim, the start of jobs, and what the tenants were given.
@@ -272,7 +272,7 @@ func (c claimOf) note(ctx context.Context, tx Tx, n noteOf) error {
 		if !n.jobs[id].StartedAt.IsZero() {
 			continue
 		}
-		if n.heard.heard[id] {
+		if n.events.subscribed[id] {
 			started = append(started, id)
 		}
 		if err := tx.Put(ctx, startJob, id, micros(tx.Now()), penstock.StatusRunning, n.held.items[id]); err != nil {
@@ -285,7 +285,7 @@ func (c claimOf) note(ctx context.Context, tx Tx, n noteOf) error {
 		}
 		delete(n.given, p.share)
 	}
-	return tellStarted(ctx, tx, started)
+	return publishStarted(ctx, tx, started)
 }
 
 // startJob notes the first claim of a job's items, whoever comes first.
@@ -331,19 +331,19 @@ func runsOf(picks []picked) []run {
 }
 
 // openJobs is the question for the jobs of runs that go on, and what its answer fills.
-func openJobs(runs []run) (map[penstock.ID]*penstock.Job, *outboxEvents, Question) {
+func openJobs(runs []run) (map[penstock.ID]*penstock.Job, *jobEvents, Question) {
 	ids := make([]penstock.ID, len(runs))
 	for i, r := range runs {
 		ids[i] = r.from.job
 	}
 	slices.Sort(ids)
 	jobs := make(map[penstock.ID]*penstock.Job, len(ids))
-	heard := newOutboxEvents()
-	return jobs, heard, Question{
-		IDQuery: IDQuery{IDs: plain(slices.Compact(ids)), SQL: `SELECT ` + lockedColumns + `, ` + heardColumn + ` FROM jobs
+	events := newJobEvents()
+	return jobs, events, Question{
+		IDQuery: IDQuery{IDs: plain(slices.Compact(ids)), SQL: `SELECT ` + lockedColumns + `, ` + subscribedColumn + ` FROM jobs
 			WHERE id = /*pg ANY */($1) AND cancel_requested_at = 0 /*pg ORDER BY id FOR KEY SHARE */`},
 		Scan: func(row Row) error {
-			j, err := heard.scan(row)
+			j, err := events.scan(row)
 			jobs[j.ID] = &j
 			return err
 		},

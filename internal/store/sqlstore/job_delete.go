@@ -9,6 +9,7 @@ import (
 
 	"penstock"
 	"penstock/internal/audit"
+	"penstock/internal/outbox"
 	"penstock/internal/store"
 	"penstock/internal/store/itemstore"
 )
@@ -287,7 +288,7 @@ func (e *eraser) deleteJob(ctx context.Context, tx Tx, d deletedJob) error {
 		e.stored.job(gone.tenant, d.id, -gone.bytes)
 	}
 	// Until now it was kept for retries, which inherit it.
-	if err := tx.Do(ctx, `DELETE FROM webhooks WHERE tenant_id = $1 AND job_id = $2`, d.tenant, d.id); err != nil {
+	if err := outbox.RemoveJobWebhook(ctx, tx, d.tenant, d.id); err != nil {
 		return err
 	}
 	if err := tx.Do(ctx, `DELETE FROM batches WHERE job_id = $1`, d.id); err != nil {

@@ -8,6 +8,7 @@ import (
 	"penstock"
 	"penstock/internal/audit"
 	"penstock/internal/blob"
+	"penstock/internal/outbox"
 	"penstock/internal/payload"
 	"penstock/internal/store"
 )
@@ -132,19 +133,12 @@ func (s *Store) RetryItems(ctx context.Context, tenant penstock.TenantID, r stor
 			if err := markRetried(ctx, tx, j, r); err != nil {
 				return err
 			}
-			if err := inheritWebhook(ctx, tx, j); err != nil {
+			if err := outbox.CopyJobWebhook(ctx, tx, *of, j); err != nil {
 				return err
 			}
 			return s.noteRetry(ctx, tx, retried{Retry: r, of: *of, as: j})
 		},
 	})
-}
-
-// inheritWebhook lets those who were told of a job hear of its retry as well.
-func inheritWebhook(ctx context.Context, tx Tx, j penstock.Job) error {
-	return tx.Do(ctx, `INSERT INTO webhooks (tenant_id, job_id, id, url, events, created_at, updated_at)
-		SELECT tenant_id, $3, $3, url, events, $4, $4 FROM webhooks WHERE tenant_id = $1 AND job_id = $2`,
-		j.Tenant, j.RetryOf, j.ID, micros(tx.Now()))
 }
 
 // The statements by which items are retried once. They return a row for each item of which this

@@ -111,8 +111,8 @@ type jobGroup struct {
 	released      releases // which items do not run any more
 	settled       settlements
 	lockedBudgets lockedBudgets     // what the jobs are paid from
-	items         *itemstore.Writer // which items changed
-	outboxEvents  *outboxEvents     // what webhooks are told
+	items         *itemstore.Writer // items that changed
+	events        *jobEvents        // for the outbox
 }
 
 // jobLock is how the rows of jobs are locked.
@@ -143,12 +143,12 @@ func lockRows(ctx context.Context, tx Tx, ids []penstock.ID, lock jobLock) (jobG
 	ids = slices.Compact(ids)
 	jobs := jobGroup{
 		byID: make(map[penstock.ID]*penstock.Job, len(ids)), moved: backlog{}, stored: stored{}, released: releases{},
-		settled: settlements{}, items: &itemstore.Writer{}, outboxEvents: newOutboxEvents(),
+		settled: settlements{}, items: &itemstore.Writer{}, events: newJobEvents(),
 	}
 	return jobs, tx.QueryIn(ctx, IDQuery{
-		IDs: plain(ids), SQL: `SELECT ` + lockedColumns + `, ` + heardColumn + ` FROM jobs WHERE id = /*pg ANY */($1)` + string(lock),
+		IDs: plain(ids), SQL: `SELECT ` + lockedColumns + `, ` + subscribedColumn + ` FROM jobs WHERE id = /*pg ANY */($1)` + string(lock),
 	}, func(row Row) error {
-		j, err := jobs.outboxEvents.scan(row)
+		j, err := jobs.events.scan(row)
 		jobs.byID[j.ID] = &j
 		return err
 	})
@@ -173,7 +173,7 @@ func (g jobGroup) save(ctx context.Context, tx Tx) ([]penstock.ID, error) {
 			j.Seq++
 			j.FinishedAt = tx.Now()
 			finished = append(finished, id)
-			g.outboxEvents.tell(j, penstock.EventJobFinished)
+			g.events.add(j, penstock.EventJobFinished)
 		}
 		if tellsProgress(j, tx.Now()) {
 			j.Seq++
@@ -200,7 +200,7 @@ func (g jobGroup) save(ctx context.Context, tx Tx) ([]penstock.ID, error) {
 	if err := g.lockedBudgets.save(ctx, tx); err != nil {
 		return nil, err
 	}
-	if err := g.outboxEvents.publish(ctx, tx); err != nil {
+	if err := g.events.publish(ctx, tx); err != nil {
 		return nil, err
 	}
 	if err := g.stored.save(ctx, tx); err != nil {

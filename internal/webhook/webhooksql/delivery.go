@@ -1,4 +1,4 @@
-package sqlstore
+package webhooksql
 
 import (
 	"context"
@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"penstock"
-	"penstock/internal/store"
+	"penstock/internal/store/sqldb"
+	"penstock/internal/webhook"
 )
 
 const deliveryColumns = `d.id, d.tenant_id, d.webhook_id, d.job_id, d.event_id, d.type, CASE WHEN d.webhook_id = '' THEN d.url ELSE COALESCE(w.url, '') END,
@@ -24,9 +25,9 @@ func deliveryDest(d *penstock.Delivery) (dest []any, read func() error) {
 		&notBefore, &created, &delivered}
 	return dest, func() error {
 		if d.Status == penstock.DeliveryPending {
-			d.NextAt = fromMicros(notBefore)
+			d.NextAt = sqldb.FromMicros(notBefore)
 		}
-		d.CreatedAt, d.DeliveredAt = fromMicros(created), fromMicros(delivered)
+		d.CreatedAt, d.DeliveredAt = sqldb.FromMicros(created), sqldb.FromMicros(delivered)
 		if err := json.Unmarshal([]byte(tries), &d.Tries); err != nil {
 			return fmt.Errorf("reading attempts of delivery %s: %w", d.ID, err)
 		}
@@ -34,7 +35,7 @@ func deliveryDest(d *penstock.Delivery) (dest []any, read func() error) {
 	}
 }
 
-func scanDelivery(row Row) (d penstock.Delivery, err error) {
+func scanDelivery(row sqldb.Row) (d penstock.Delivery, err error) {
 	dest, read := deliveryDest(&d)
 	if err := row.Scan(dest...); err != nil {
 		return d, fmt.Errorf("scanning delivery: %w", err)
@@ -42,19 +43,19 @@ func scanDelivery(row Row) (d penstock.Delivery, err error) {
 	return d, read()
 }
 
-// Deliveries implements store.Webhooks.
-func (s *Store) Deliveries(ctx context.Context, tenant penstock.TenantID, p store.DeliveryPage) (all []penstock.Delivery, err error) {
+// Deliveries implements webhook.Endpoints.
+func (s *Store) Deliveries(ctx context.Context, tenant penstock.TenantID, p webhook.DeliveryPage) (all []penstock.Delivery, err error) {
 	before := p.After
 	if before == "" {
 		before = "~" // behind every id
 	}
-	err = s.read(ctx, func(tx Tx) error {
+	err = s.db.Read(ctx, func(tx sqldb.Tx) error {
 		if p.Webhook != "" {
-			if _, err := findWebhook(ctx, tx, tenant, p.Webhook); err != nil {
+			if _, err := findEndpoint(ctx, tx, tenant, p.Webhook); err != nil {
 				return err
 			}
 		}
-		all, err = queryAll(ctx, tx, sqlf(`SELECT `+deliveryColumns+deliveryTables+`
+		all, err = sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT `+deliveryColumns+deliveryTables+`
 			WHERE d.tenant_id = $1 AND d.webhook_id = $2 AND d.id < $3 AND ($4 = '' OR d.status = $4) ORDER BY d.id DESC LIMIT $5`,
 			tenant, p.Webhook, before, string(p.Status), p.Limit), scanDelivery)
 		return err
@@ -62,21 +63,21 @@ func (s *Store) Deliveries(ctx context.Context, tenant penstock.TenantID, p stor
 	return all, err
 }
 
-// Redeliver implements store.Webhooks.
+// Redeliver implements webhook.Endpoints.
 func (s *Store) Redeliver(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (d penstock.Delivery, err error) {
-	find := func(tx Tx) (penstock.Delivery, error) {
-		d, ok, err := queryOne(ctx, tx, sqlf(`SELECT `+deliveryColumns+deliveryTables+` WHERE d.id = $1 AND d.tenant_id = $2`, id, tenant), scanDelivery)
+	find := func(tx sqldb.Tx) (penstock.Delivery, error) {
+		d, ok, err := sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT `+deliveryColumns+deliveryTables+` WHERE d.id = $1 AND d.tenant_id = $2`, id, tenant), scanDelivery)
 		if err == nil && !ok {
-			err = notFound(penstock.ViewDelivery, id)
+			err = penstock.NotFound(penstock.ViewDelivery, id)
 		}
 		return d, err
 	}
-	err = s.write(ctx, "redeliver", func(tx Tx) error {
+	err = s.db.Write(ctx, "redeliver", func(tx sqldb.Tx) error {
 		if d, err = find(tx); err != nil {
 			return err
 		}
 		if d.Webhook != "" {
-			w, err := findWebhook(ctx, tx, tenant, d.Webhook)
+			w, err := findEndpoint(ctx, tx, tenant, d.Webhook)
 			if penstock.ErrorCode(err) == penstock.CodeNotFound {
 				return penstock.Errorf(penstock.CodeConflict, "The endpoint of this delivery was deleted.")
 			}
@@ -89,7 +90,7 @@ func (s *Store) Redeliver(ctx context.Context, tenant penstock.TenantID, id pens
 		}
 		// Whoever is at it now loses its claim: two attempts would tell two stories of one delivery.
 		err := tx.Do(ctx, `UPDATE deliveries SET status = $2, error = '', round = 0, fence = fence + 1, not_before = $3, delivered_at = 0 WHERE id = $1`,
-			id, penstock.DeliveryPending, micros(tx.Now()))
+			id, penstock.DeliveryPending, sqldb.Micros(tx.Now()))
 		if err != nil {
 			return err
 		}
@@ -99,19 +100,19 @@ func (s *Store) Redeliver(ctx context.Context, tenant penstock.TenantID, id pens
 	return d, err
 }
 
-// ClaimDeliveries implements store.Outbox. Mostly there is nothing due; a write transaction is only begun when
+// ClaimDeliveries implements webhook.Outbox. Mostly there is nothing due; a write transaction is only begun when
 // there is.
-func (s *Store) ClaimDeliveries(ctx context.Context, w store.DeliveryWant) (got store.DeliveryClaims, err error) {
+func (s *Store) ClaimDeliveries(ctx context.Context, w webhook.DeliveryWant) (got webhook.DeliveryClaims, err error) {
 	if w.Limit <= 0 {
 		return got, nil
 	}
 	var due []dueDelivery
-	err = s.read(ctx, func(tx Tx) error {
+	err = s.db.Read(ctx, func(tx sqldb.Tx) error {
 		line, err := walkLine(ctx, tx, w.After)
 		if err != nil {
 			return err
 		}
-		got = store.DeliveryClaims{Next: line.next, DueIn: line.dueIn}
+		got = webhook.DeliveryClaims{Next: line.next, DueIn: line.dueIn}
 		due, err = findDue(ctx, tx, line.due, w)
 		return err
 	})
@@ -119,12 +120,12 @@ func (s *Store) ClaimDeliveries(ctx context.Context, w store.DeliveryWant) (got 
 		return got, err
 	}
 	var claims []sealedClaim
-	err = s.write(ctx, "delivery_claim", func(tx Tx) error {
+	err = s.db.Write(ctx, "delivery_claim", func(tx sqldb.Tx) error {
 		claims, err = takeDue(ctx, tx, due, w)
 		return err
 	})
 	if err != nil {
-		return store.DeliveryClaims{}, err
+		return webhook.DeliveryClaims{}, err
 	}
 	for _, c := range claims {
 		got.Claims = append(got.Claims, s.unseal(c))
@@ -164,9 +165,9 @@ const lineSQL = `WITH RECURSIVE line(id, n) AS (
 	SELECT line.id, COALESCE(r.rest_until, 0), (SELECT MIN(d.not_before) FROM deliveries d WHERE d.status = 'pending' AND d.receiver_id = line.id) AS due
 	FROM line LEFT JOIN receivers r ON r.id = line.id WHERE line.id IS NOT NULL ORDER BY due, line.id`
 
-func walkLine(ctx context.Context, tx Tx, after string) (l line, err error) {
-	now, last, seen, soonest := micros(tx.Now()), "", 0, int64(0)
-	err = tx.Ask(ctx, ask(sqlf(lineSQL, after, store.MaxReceivers), func(row Row) error {
+func walkLine(ctx context.Context, tx sqldb.Tx, after string) (l line, err error) {
+	now, last, seen, soonest := sqldb.Micros(tx.Now()), "", 0, int64(0)
+	err = tx.Ask(ctx, sqldb.Ask(sqldb.SQL(lineSQL, after, webhook.MaxReceivers), func(row sqldb.Row) error {
 		var id string
 		var rest, at int64
 		if err := row.Scan(&id, &rest, &at); err != nil {
@@ -180,17 +181,17 @@ func walkLine(ctx context.Context, tx Tx, after string) (l line, err error) {
 		}
 		return nil
 	}))
-	if seen == store.MaxReceivers {
+	if seen == webhook.MaxReceivers {
 		l.next = last
 	}
 	if soonest > 0 {
-		l.dueIn = fromMicros(soonest).Sub(tx.Now())
+		l.dueIn = sqldb.FromMicros(soonest).Sub(tx.Now())
 	}
 	return l, err
 }
 
-func findDue(ctx context.Context, tx Tx, line []dueReceiver, w store.DeliveryWant) (due []dueDelivery, err error) {
-	now := micros(tx.Now())
+func findDue(ctx context.Context, tx sqldb.Tx, line []dueReceiver, w webhook.DeliveryWant) (due []dueDelivery, err error) {
+	now := sqldb.Micros(tx.Now())
 	tenants := map[penstock.TenantID]int{}
 	for _, r := range line {
 		room := min(w.PerReceiver-w.Busy.Receivers[r.id], w.Limit-len(due))
@@ -200,8 +201,8 @@ func findDue(ctx context.Context, tx Tx, line []dueReceiver, w store.DeliveryWan
 		if room <= 0 {
 			continue
 		}
-		found, err := queryAll(ctx, tx, sqlf(`SELECT id, tenant_id FROM deliveries WHERE status = 'pending' AND receiver_id = $1 AND not_before <= $2
-			ORDER BY not_before, id LIMIT $3`, r.id, now, room), func(row Row) (d dueDelivery, err error) {
+		found, err := sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT id, tenant_id FROM deliveries WHERE status = 'pending' AND receiver_id = $1 AND not_before <= $2
+			ORDER BY not_before, id LIMIT $3`, r.id, now, room), func(row sqldb.Row) (d dueDelivery, err error) {
 			d.receiver, d.probe = r.id, r.rested
 			return d, row.Scan(&d.id, &d.tenant)
 		})
@@ -220,13 +221,13 @@ func findDue(ctx context.Context, tx Tx, line []dueReceiver, w store.DeliveryWan
 
 // sealedClaim is a claim whose secrets are still sealed.
 type sealedClaim struct {
-	store.DeliveryClaim
+	webhook.DeliveryClaim
 	secret, oldSecret []byte
 }
 
 // takeDue claims what is still due. Of the processes that want to probe a receiver that rested, one does.
-func takeDue(ctx context.Context, tx Tx, due []dueDelivery, w store.DeliveryWant) ([]sealedClaim, error) {
-	now, held := micros(tx.Now()), micros(tx.Now().Add(w.Hold))
+func takeDue(ctx context.Context, tx sqldb.Tx, due []dueDelivery, w webhook.DeliveryWant) ([]sealedClaim, error) {
+	now, held := sqldb.Micros(tx.Now()), sqldb.Micros(tx.Now().Add(w.Hold))
 	var ids []string
 	for _, d := range due {
 		if d.probe {
@@ -244,8 +245,8 @@ func takeDue(ctx context.Context, tx Tx, due []dueDelivery, w store.DeliveryWant
 		return nil, nil
 	}
 	taken := []string{}
-	err := tx.QueryIn(ctx, IDQuery{IDs: ids, Args: []any{held, now}, SQL: `UPDATE deliveries SET fence = fence + 1, not_before = $2
-		WHERE id = /*pg ANY */($1) AND status = 'pending' AND not_before <= $3 RETURNING id`}, func(row Row) error {
+	err := tx.QueryIn(ctx, sqldb.IDQuery{IDs: ids, Args: []any{held, now}, SQL: `UPDATE deliveries SET fence = fence + 1, not_before = $2
+		WHERE id = /*pg ANY */($1) AND status = 'pending' AND not_before <= $3 RETURNING id`}, func(row sqldb.Row) error {
 		var id string
 		err := row.Scan(&id)
 		taken = append(taken, id)
@@ -255,13 +256,13 @@ func takeDue(ctx context.Context, tx Tx, due []dueDelivery, w store.DeliveryWant
 		return nil, err
 	}
 	var claims []sealedClaim
-	err = tx.QueryIn(ctx, IDQuery{IDs: taken, Args: []any{now}, SQL: `SELECT ` + deliveryColumns + `, d.receiver_id, d.fence, d.round, d.body,
+	err = tx.QueryIn(ctx, sqldb.IDQuery{IDs: taken, Args: []any{now}, SQL: `SELECT ` + deliveryColumns + `, d.receiver_id, d.fence, d.round, d.body,
 			s.secret, CASE WHEN s.old_until > $2 THEN s.old_secret END,
 			CASE WHEN d.webhook_id = '' THEN '' WHEN w.id IS NULL THEN 'the endpoint was deleted'
 				WHEN w.disabled_at > 0 THEN 'the endpoint is disabled: ' || w.disabled_reason ELSE '' END,
-			COALESCE((SELECT j.trace_parent FROM jobs j WHERE j.id = d.job_id), '')` + deliveryTables + `
+			d.trace_parent` + deliveryTables + `
 		LEFT JOIN webhook_secrets s ON s.tenant_id = d.tenant_id AND s.webhook_id = d.webhook_id
-		WHERE d.id = /*pg ANY */($1)`}, func(row Row) error {
+		WHERE d.id = /*pg ANY */($1)`}, func(row sqldb.Row) error {
 		var c sealedClaim
 		dest, read := deliveryDest(&c.Delivery)
 		if err := row.Scan(append(dest, &c.Receiver, &c.Fence, &c.Round, &c.Body, &c.secret, &c.oldSecret, &c.Refused, &c.TraceParent)...); err != nil {
@@ -274,7 +275,7 @@ func takeDue(ctx context.Context, tx Tx, due []dueDelivery, w store.DeliveryWant
 }
 
 // unseal opens the secrets of a claim. One that cannot be opened must not hold up other deliveries.
-func (s *Store) unseal(c sealedClaim) store.DeliveryClaim {
+func (s *Store) unseal(c sealedClaim) webhook.DeliveryClaim {
 	if c.Refused != "" {
 		return c.DeliveryClaim
 	}
