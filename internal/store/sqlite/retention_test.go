@@ -498,7 +498,7 @@ func (h *house) wantIndexed(sql string) {
 	}
 }
 
-// TestFullDisk fills the database for real. A submit that finds no room is refused whole, as is a finish;
+// TestFullDisk fills the database for real. A submit that finds the disk full is refused whole, as is a finish;
 // reading, deleting and a later finish work, and nothing is left half-written.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
@@ -540,7 +540,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	verdicts, err := h.FinishItems(t.Context(), group)
 	if err != nil || !verdicts[0].Won {
-		t.Errorf("the same finish with room: %v, %v", verdicts, err)
+		t.Errorf("the same finish with space: %v, %v", verdicts, err)
 	}
 	if err := h.DeleteJob(t.Context(), "acme", store.Deletion{Job: done}); err != nil {
 		t.Error(err)
@@ -600,6 +600,6 @@ func TestSlackGrowsByDeletion(t *testing.T) {
 	}
 	after, err := h.engine.Slack(t.Context())
 	if grown := after - before; err != nil || grown < 50*store.InlinePayloadBytes/4 {
-		t.Errorf("deleting 50 inputs of %d bytes left %d bytes of room, %v", store.InlinePayloadBytes/2, grown, err)
+		t.Errorf("deleting 50 inputs of %d bytes left %d free bytes, %v", store.InlinePayloadBytes/2, grown, err)
 	}
 }

@@ -43,13 +43,13 @@ type unplaced struct {
 // placeAll seals payloads, and makes those durable that are too large for a row. It places all or none. Small ones
 // are sealed one behind the other: they are used together, and are garbage together.
 func (s *Store) placeAll(ctx context.Context, payloads []unplaced) ([]placed, error) {
-	room := 0
+	size := 0
 	for i := range payloads {
 		if n := len(payloads[i].plain); n <= store.InlinePayloadBytes {
-			room += n + payload.Overhead
+			size += n + payload.Overhead
 		}
 	}
-	all, row := make([]placed, len(payloads)), make([]byte, 0, room)
+	all, row := make([]placed, len(payloads)), make([]byte, 0, size)
 	for i := range payloads {
 		var err error
 		switch p := &payloads[i]; {
