@@ -183,7 +183,7 @@ func (t truth) column() int64 {
 	return 0
 }
 
-// bury keeps a failed item in sight until somebody retries or dismisses it.
+// bury writes the dead letter of a failed item.
 func (r itemInJob) bury(ctx context.Context, tx Tx, o outcome) error {
 	cause := store.Cause{Code: o.err.Code, Kind: o.errorKind, Target: o.target, Status: o.statusCode, Message: o.err.Message}
 	return tx.Put(ctx, addDeadLetter, r.ID, r.Job, r.Tenant, r.job.Model, o.err.Code, o.errorKind, cause.Fingerprint(), micros(tx.Now()))

@@ -126,7 +126,7 @@ func (s *Store) fetch(ctx context.Context, name string) ([]byte, error) {
 	return io.ReadAll(r)
 }
 
-// discard removes blobs that no row came to name. What it misses, after a crash for example, stays
+// discard removes blobs that no row names. What it misses, after a crash for example, stays
 // behind as an orphan, which costs space until PurgeBlobs finds it.
 func (s *Store) discard(ctx context.Context, ps ...placed) {
 	for _, p := range ps {

@@ -21,7 +21,7 @@ const (
 // usualCounts is how many counts of a usage, the first ones of all, are all that there is to tell of nearly every one.
 const usualCounts = 5
 
-// isUsual says that the first n counts of a usage tell all of it.
+// isUsual reports whether all counts of a usage but the first n are zero.
 func isUsual(u *penstock.Usage, n int) bool {
 	counts := u.Counts()
 	return !slices.ContainsFunc(counts[n:], func(n *int64) bool { return *n != 0 })
