@@ -110,8 +110,8 @@ type jobGroup struct {
 	stored        stored   // and what is stored
 	released      releases // which items do not run any more
 	settled       settlements
-	lockedBudgets lockedBudgets     // what the jobs are paid from
-	items         *itemstore.Writer // items that changed
+	lockedBudgets lockedBudgets     // the budgets that pay for the jobs
+	items         *itemstore.Writer // the items that changed
 	events        *jobEvents        // for the outbox
 }
 
@@ -123,11 +123,11 @@ const (
 	lockFinish jobLock = ` /*pg ORDER BY id FOR NO KEY UPDATE */`
 	// lockWhole keeps claims out as well.
 	lockWhole jobLock = ` /*pg ORDER BY id FOR UPDATE */`
-	// lockFree is the same, for those that nobody has locked.
+	// lockFree is the same, for jobs that no other transaction has locked.
 	lockFree jobLock = ` /*pg ORDER BY id FOR UPDATE SKIP LOCKED */`
 )
 
-// lockJobs locks the given jobs and the budgets that they are paid from: whoever ends items needs both.
+// lockJobs locks the given jobs and the budgets that pay for them: a transaction that ends items needs both.
 func lockJobs(ctx context.Context, tx Tx, ids []penstock.ID, lock jobLock) (jobGroup, error) {
 	jobs, err := lockRows(ctx, tx, ids, lock)
 	if err == nil {
