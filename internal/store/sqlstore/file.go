@@ -164,7 +164,7 @@ func (s *Store) DeleteFile(ctx context.Context, tenant penstock.TenantID, d stor
 		})
 	})
 	if err == nil {
-		s.discard(ctx, placed{blob: f.Blob})
+		s.discard(ctx, placed{Blob: f.Blob})
 	}
 	return err
 }
@@ -219,7 +219,7 @@ func (s *Store) PurgeFiles(ctx context.Context, tenant penstock.TenantID, p stor
 			gone, err := queryAll(ctx, tx, sqlf(`DELETE FROM files WHERE id = $1 RETURNING blob, bytes`, id),
 				func(row Row) (b placed, err error) {
 					var bytes int64
-					err = row.Scan(&b.blob, &bytes)
+					err = row.Scan(&b.Blob, &bytes)
 					sums.file(tenant, id, -bytes)
 					return b, err
 				})

@@ -26,6 +26,7 @@ import (
 	"penstock/internal/blob"
 	"penstock/internal/payload"
 	"penstock/internal/store"
+	"penstock/internal/store/itemstore"
 	"penstock/internal/store/sqldb"
 )
 
@@ -36,7 +37,7 @@ type Store struct {
 	blobs  blob.Store
 	ids    penstock.IDs
 	audit  audit.Writer
-	recent recent
+	recent itemstore.Recent
 }
 
 var _ store.Store = (*Store)(nil)
