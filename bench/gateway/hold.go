@@ -24,14 +24,14 @@ func (a *arena) command(ctx context.Context, args ...string) *exec.Cmd {
 
 // measureHeld holds many streams open at a time, through a proxy and through Penstock, and looks at their memory.
 func (a *arena) measureHeld(ctx context.Context) error {
-	if err := a.roomForFiles(); err != nil {
+	if err := a.checkFileLimit(); err != nil {
 		return err
 	}
 	file := ""
 	if !a.http1 {
 		file = filepath.Join(a.dir, "upstream.pem")
 	}
-	upstream, err := start("upstream", self(ctx, "upstream", file))
+	upstream, err := start("upstream", self(ctx, "upstream", "slow", file))
 	if err != nil {
 		return err
 	}
@@ -92,8 +92,8 @@ func (a *arena) hold(ctx context.Context, open func() (*process, error)) (float6
 	return most, nil
 }
 
-// roomForFiles says beforehand when the system does not let a process open as many files as the streams need.
-func (a *arena) roomForFiles() error {
+// checkFileLimit fails when the system does not let a process open as many files as the streams need.
+func (a *arena) checkFileLimit() error {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		return err

@@ -25,6 +25,7 @@ type load struct {
 	Rate    int // open: calls a second; hold: streams opened a second
 	Body    int // bytes of a call's body
 	Stream  bool
+	Agent   bool // a conversation with tools instead of one long message
 }
 
 // report is what a generator measured.
@@ -66,6 +67,9 @@ func loadRole(_ context.Context, args []string) error {
 
 // body is a chat of the load's size, as an SDK writes it.
 func (l load) body() []byte {
+	if l.Agent {
+		return agentBody(l.Body)
+	}
 	const before, after = `{"model":"fast","messages":[{"role":"user","content":"`, `"}],"max_tokens":200}`
 	tail := after
 	if l.Stream {
