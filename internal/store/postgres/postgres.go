@@ -120,6 +120,9 @@ func (e *Engine) Write(ctx context.Context, fn func(sqlstore.Tx) error) error {
 	case "53100": // disk_full
 		return fmt.Errorf("%w: %w", sqlstore.ErrFull, err)
 	}
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.SeverityUnlocalized == "ERROR" { // FATAL may come behind the commit
+		return fmt.Errorf("%w: %w", sqlstore.ErrRolledBack, err)
+	}
 	return err
 }
 

@@ -34,6 +34,10 @@ var ErrFull = errors.New("the database's disk is full")
 // written.
 var ErrAway = errors.New("the store is away")
 
+// ErrRolledBack says that a statement failed and that nothing of its transaction was written. An engine need not say so of an
+// error that fn returned.
+var ErrRolledBack = errors.New("the transaction was rolled back")
+
 // ErrLockTimeout says that a write gave up waiting for another transaction.
 var ErrLockTimeout = errors.New("waited too long for another transaction")
 

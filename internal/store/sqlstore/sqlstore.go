@@ -38,6 +38,8 @@ type Store struct {
 	blobs  blob.Store
 	ids    penstock.IDs
 	recent recent
+
+	submits submitQueue
 }
 
 var _ store.Store = (*Store)(nil)
