@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"penstock/bench/measure"
+	"penstock/bench/process"
 )
 
 // maxHeldMiB is what Penstock may need for all streams that are held open.
@@ -31,27 +32,27 @@ func (a *arena) measureHeld(ctx context.Context) error {
 	if !a.http1 {
 		file = filepath.Join(a.dir, "upstream.pem")
 	}
-	upstream, err := start("upstream", self(ctx, "upstream", "slow", file))
+	upstream, err := process.Start("upstream", process.Self(ctx, "upstream", "slow", file))
 	if err != nil {
 		return err
 	}
-	defer upstream.stop()
+	defer upstream.Stop()
 	scheme, env := "http://", "BENCH=1"
 	if file != "" {
 		scheme, env = "https://", "SSL_CERT_FILE="+file
 	}
-	proxyCommand := self(ctx, "proxy", scheme+upstream.address)
+	proxyCommand := process.Self(ctx, "proxy", scheme+upstream.Address)
 	proxyCommand.Env = append(os.Environ(), env)
 	over := "HTTP/2"
 	if a.http1 {
 		over = "HTTP/1.1"
 	}
 	fmt.Printf("gateway hold: %d streams at a time, bodies of 1 KiB, %s to the upstream\n", a.streams, over)
-	if _, err := a.hold(ctx, func() (*process, error) { return start("proxy", proxyCommand) }); err != nil {
+	if _, err := a.hold(ctx, func() (*process.Process, error) { return process.Start("proxy", proxyCommand) }); err != nil {
 		return err
 	}
-	most, err := a.hold(ctx, func() (*process, error) {
-		return startPenstock(ctx, a.binary, a.dir, scheme+upstream.address+"/v1", env)
+	most, err := a.hold(ctx, func() (*process.Process, error) {
+		return startPenstock(ctx, a.binary, a.dir, scheme+upstream.Address+"/v1", env)
 	})
 	if err != nil {
 		return err
@@ -61,33 +62,33 @@ func (a *arena) measureHeld(ctx context.Context) error {
 }
 
 // hold runs one side, which nothing was asked of before, and returns the most memory that it had resident, in MiB.
-func (a *arena) hold(ctx context.Context, open func() (*process, error)) (float64, error) {
+func (a *arena) hold(ctx context.Context, open func() (*process.Process, error)) (float64, error) {
 	p, err := open()
 	if err != nil {
 		return 0, err
 	}
-	defer p.stop()
-	before, err := p.peakMemory()
+	defer p.Stop()
+	before, err := p.PeakMemory()
 	if err != nil {
 		return 0, err
 	}
-	r, err := generate(ctx, load{Address: p.address, Key: key, Mode: "hold", Conns: a.streams, Rate: heldRate, Body: 1 << 10, Stream: true})
+	r, err := generate(ctx, load{Address: p.Address, Key: key, Mode: "hold", Conns: a.streams, Rate: heldRate, Body: 1 << 10, Stream: true})
 	if err != nil {
-		return 0, fmt.Errorf("%s: %w", p.name, err)
+		return 0, fmt.Errorf("%s: %w", p.Name, err)
 	}
-	most, err := p.peakMemory()
+	most, err := p.PeakMemory()
 	if err != nil {
 		return 0, err
 	}
-	cpu, err := p.cpu()
+	cpu, err := p.CPU()
 	if err != nil {
 		return 0, err
 	}
 	fmt.Printf("  %-9s %d open at a time, all read to their end; resident %.0f MiB before, %.0f MiB at most, %.1f KiB a stream; %.1f s of CPU; first token p50 %.0f ms, p99 %.0f ms\n",
-		p.name, r.Peak, before, most, (most-before)*1024/float64(a.streams), cpu.Seconds(),
+		p.Name, r.Peak, before, most, (most-before)*1024/float64(a.streams), cpu.Seconds(),
 		measure.Quantile(r.First, 0.5), measure.Quantile(r.First, 0.99))
 	if r.Peak < a.streams {
-		return most, fmt.Errorf("%s: only %d of %d streams were open at the same time", p.name, r.Peak, a.streams)
+		return most, fmt.Errorf("%s: only %d of %d streams were open at the same time", p.Name, r.Peak, a.streams)
 	}
 	return most, nil
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"penstock/bench/measure"
+	"penstock/bench/process"
 )
 
 // row is a load and the targets that it is judged by.
@@ -154,8 +155,8 @@ type arena struct {
 	options
 	dir    string
 	binary string
-	model  *process            // the simulated upstream
-	by     map[string]*process // each side's server
+	model  *process.Process            // the simulated upstream
+	by     map[string]*process.Process // each side's server
 }
 
 // measureAll runs what was asked for.
@@ -166,7 +167,7 @@ func measureAll(ctx context.Context, o options) error {
 	}
 	defer os.RemoveAll(dir)
 	a := &arena{options: o, dir: dir}
-	if a.binary, err = build(o, dir); err != nil {
+	if a.binary, err = process.Build(o.binary, dir); err != nil {
 		return err
 	}
 	wanted := func(name string) bool { return o.only == "" || slices.Contains(strings.Split(o.only, ","), name) }
@@ -210,7 +211,7 @@ func (a *arena) measureRows(ctx context.Context, over upstreamKind, chosen []row
 
 // open starts every side over one kind of upstream.
 func (a *arena) open(ctx context.Context, over upstreamKind) (err error) {
-	a.by = make(map[string]*process)
+	a.by = make(map[string]*process.Process)
 	defer func() {
 		if err != nil {
 			a.close()
@@ -221,14 +222,14 @@ func (a *arena) open(ctx context.Context, over upstreamKind) (err error) {
 	}
 	model := a.command(ctx, "sim", "--fast", "--listen", "127.0.0.1:0")
 	if over == pacedHTTP1 {
-		model = self(ctx, "upstream", "paced", "")
+		model = process.Self(ctx, "upstream", "paced", "")
 	}
-	if a.model, err = start("upstream", model); err != nil {
+	if a.model, err = process.Start("upstream", model); err != nil {
 		return err
 	}
 	a.by["direct"] = a.model
-	upstream := "http://" + a.model.address
-	if a.by["proxy"], err = start("proxy", self(ctx, "proxy", upstream)); err != nil {
+	upstream := "http://" + a.model.Address
+	if a.by["proxy"], err = process.Start("proxy", process.Self(ctx, "proxy", upstream)); err != nil {
 		return err
 	}
 	a.by["penstock"], err = startPenstock(ctx, a.binary, a.dir, upstream+"/v1")
@@ -239,13 +240,13 @@ func (a *arena) open(ctx context.Context, over upstreamKind) (err error) {
 // so there is no direct side.
 func (a *arena) openSecured(ctx context.Context) (err error) {
 	certificate := filepath.Join(a.dir, "fast.pem")
-	if a.model, err = start("upstream", self(ctx, "upstream", "fast", certificate)); err != nil {
+	if a.model, err = process.Start("upstream", process.Self(ctx, "upstream", "fast", certificate)); err != nil {
 		return err
 	}
-	trust, upstream := "SSL_CERT_FILE="+certificate, "https://"+a.model.address
-	proxy := self(ctx, "proxy", upstream)
+	trust, upstream := "SSL_CERT_FILE="+certificate, "https://"+a.model.Address
+	proxy := process.Self(ctx, "proxy", upstream)
 	proxy.Env = append(os.Environ(), trust)
-	if a.by["proxy"], err = start("proxy", proxy); err != nil {
+	if a.by["proxy"], err = process.Start("proxy", proxy); err != nil {
 		return err
 	}
 	a.by["penstock"], err = startPenstock(ctx, a.binary, a.dir, upstream+"/v1", trust)
@@ -255,11 +256,11 @@ func (a *arena) openSecured(ctx context.Context) (err error) {
 func (a *arena) close() {
 	for _, p := range a.by {
 		if p != nil && p != a.model {
-			p.stop()
+			p.Stop()
 		}
 	}
 	if a.model != nil {
-		a.model.stop()
+		a.model.Stop()
 	}
 	a.by, a.model = nil, nil
 }
@@ -277,7 +278,7 @@ func (a *arena) measure(ctx context.Context, r row) (results, error) {
 			if a.by[side] == nil {
 				continue
 			}
-			l.Address = a.by[side].address
+			l.Address = a.by[side].Address
 			s, err := a.turn(ctx, side, l)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", side, err)
@@ -297,10 +298,10 @@ const behind = 500 * time.Millisecond
 func (a *arena) turn(ctx context.Context, side string, l load) (s sample, err error) {
 	read := func() (server, upstream time.Duration) {
 		if err == nil {
-			server, err = a.by[side].cpu()
+			server, err = a.by[side].CPU()
 		}
 		if err == nil {
-			upstream, err = a.model.cpu()
+			upstream, err = a.model.CPU()
 		}
 		return server, upstream
 	}
@@ -324,9 +325,9 @@ func (a *arena) turn(ctx context.Context, side string, l load) (s sample, err er
 // profiling profiles the proxy and Penstock during a round, if a file was given.
 func (a *arena) profiling(ctx context.Context, side string, l load) <-chan error {
 	done := make(chan error, 1)
-	from, file := a.by[side].admin, a.profile
+	from, file := a.by[side].Admin, a.profile
 	if side == "proxy" {
-		from, file = a.by[side].address, a.profile+".proxy"
+		from, file = a.by[side].Address, a.profile+".proxy"
 	}
 	if a.profile == "" || side == "direct" || l.Length != a.round {
 		done <- nil
