@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"penstock/bench/measure"
@@ -56,6 +57,15 @@ func (a *arena) measureHeld(ctx context.Context) error {
 	})
 	if err != nil {
 		return err
+	}
+	if a.garbage {
+		fmt.Printf("  with %s:\n", strings.Join(fixedCollector, " "))
+		_, err := a.hold(ctx, func() (*process.Process, error) {
+			return startPenstock(ctx, a.binary, a.dir, scheme+upstream.Address+"/v1", append(fixedCollector, env)...)
+		})
+		if err != nil {
+			return err
+		}
 	}
 	measure.Print(os.Stdout, measure.AtMost(fmt.Sprintf("resident memory with %d streams", a.streams), most, maxHeldMiB, " MiB"))
 	return nil

@@ -32,6 +32,7 @@ type options struct {
 	http1   bool
 	profile string
 	binary  string
+	garbage bool
 }
 
 func (o *options) flags(f *flag.FlagSet) {
@@ -45,6 +46,7 @@ func (o *options) flags(f *flag.FlagSet) {
 	f.IntVar(&o.streams, "streams", 10_000, "streams that are held open at a time")
 	f.BoolVar(&o.http1, "http1", false, "hold streams over HTTP/1.1 to the upstream, which takes two open files for each")
 	f.StringVar(&o.profile, "cpuprofile", "", "write a CPU profile of Penstock in the last round to this file, and one of the proxy beside it (.proxy)")
+	f.BoolVar(&o.garbage, "garbage", false, "run a second Penstock with "+strings.Join(fixedCollector, " ")+" beside the one that paces its collector")
 	f.StringVar(&o.binary, "penstock", "", "measure this binary instead of building one")
 }
 

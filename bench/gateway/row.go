@@ -114,10 +114,12 @@ func (r results) median(side string, of func(sample) float64) float64 {
 
 // ratio is the median over rounds of Penstock's figure to the proxy's in the same round: what slows the machine
 // for a while slows both.
-func (r results) ratio(of func(sample) float64) float64 {
+func (r results) ratio(of func(sample) float64) float64 { return r.ratioTo("proxy", of) }
+
+func (r results) ratioTo(other string, of func(sample) float64) float64 {
 	var all []float64
 	for n, s := range r["penstock"] {
-		all = append(all, of(s)/of(r["proxy"][n]))
+		all = append(all, of(s)/of(r[other][n]))
 	}
 	return measure.Median(all)
 }
@@ -145,10 +147,17 @@ func (r results) print(w io.Writer) {
 	}
 	fmt.Fprintf(w, "  penstock to proxy, median of rounds: CPU %.2f×, calls/s %.2f×, p50 %.2f×, p99 %.2f×\n",
 		r.ratio(sample.perCall), r.ratio(sample.rate), r.ratio(sample.p50), r.ratio(sample.p99))
+	if len(r["fixed"]) > 0 {
+		fmt.Fprintf(w, "  penstock to the one with %s, median of rounds: CPU %.3f×, calls/s %.3f×\n", strings.Join(fixedCollector, " "),
+			r.ratioTo("fixed", sample.perCall), r.ratioTo("fixed", sample.rate))
+	}
 }
 
 // sides are what is measured, in the order of their turns.
-var sides = []string{"direct", "proxy", "penstock"}
+var sides = []string{"direct", "proxy", "penstock", "fixed"}
+
+// fixedCollector is the environment of the Penstock that package garbage is judged by.
+var fixedCollector = []string{"GOGC=400", "GOMEMLIMIT=1GiB"}
 
 // arena is the processes that take part.
 type arena struct {
@@ -232,7 +241,9 @@ func (a *arena) open(ctx context.Context, over upstreamKind) (err error) {
 	if a.by["proxy"], err = process.Start("proxy", process.Self(ctx, "proxy", upstream)); err != nil {
 		return err
 	}
-	a.by["penstock"], err = startPenstock(ctx, a.binary, a.dir, upstream+"/v1")
+	if a.by["penstock"], err = startPenstock(ctx, a.binary, a.dir, upstream+"/v1"); err == nil && a.garbage {
+		a.by["fixed"], err = startPenstock(ctx, a.binary, a.dir, upstream+"/v1", fixedCollector...)
+	}
 	return err
 }
 
