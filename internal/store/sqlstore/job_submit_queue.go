@@ -45,8 +45,6 @@ var errAlone = errors.New("written alone")
 // submitWriter writes submits in one transaction.
 type submitWriter func(ctx context.Context, group []*pendingSubmit) error
 
-func (p *pendingSubmit) isNamed() bool { return p.named }
-
 // shareable reports whether a submit may share a transaction.
 func (p *pendingSubmit) shareable() bool {
 	return p.also == nil && len(p.Items) > 0 && len(p.Items) <= maxGroupSubmits && p.items.inputBytes() <= maxGroupBytes/2
@@ -161,19 +159,19 @@ func (q *submitQueue) lead(ctx context.Context, group []*queuedSubmit, write sub
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), groupTimeout)
 	defer cancel()
-	if err = write(ctx, members); err != nil && mayBeOnes(err, slices.ContainsFunc(members, (*pendingSubmit).isNamed)) {
+	if err = write(ctx, members); err != nil && retryAlone(members, err) {
 		err = errAlone
 	}
 	return err
 }
 
-// mayBeOnes reports whether the failure of a group may be caused by one of its members. Nothing may have been written then: the
-// transaction did not come to its commit, or the database says that it was rolled back.
-func mayBeOnes(err error, committing bool) bool {
+// retryAlone reports whether the failure of a group may be caused by one of its members, and certainly nothing was written: the
+// transaction did not reach its commit, or the database reported a rollback.
+func retryAlone(members []*pendingSubmit, err error) bool {
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, store.ErrAway), errors.Is(err, store.ErrFull):
 		return false
-	case !committing:
+	case !slices.ContainsFunc(members, func(p *pendingSubmit) bool { return p.named }): // before the commit
 		return true
 	}
 	return errors.Is(err, ErrRolledBack) || errors.Is(err, ErrLockTimeout) || errors.Is(err, ErrMissed)
