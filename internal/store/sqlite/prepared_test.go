@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
+	"penstock/internal/store/sqldb"
 	"penstock/internal/store/sqlite"
-	"penstock/internal/store/sqlstore"
 )
 
 // number reads the only value of a statement.
 func number(ctx context.Context, e *sqlite.Engine, text string) (n int64, err error) {
-	err = e.Read(ctx, func(tx sqlstore.Tx) error {
+	err = e.Read(ctx, func(tx sqldb.Tx) error {
 		rows, err := tx.Query(ctx, text)
 		if err != nil {
 			return err
@@ -52,7 +52,7 @@ func TestReadersGoOn(t *testing.T) {
 	}
 }
 
-// Who comes after the end is told so, instead of waiting for a connection that nobody gives back.
+// A read after the end fails, instead of waiting for a connection that is never given back.
 func TestReadAfterClose(t *testing.T) {
 	t.Parallel()
 	e, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "penstock.db")})

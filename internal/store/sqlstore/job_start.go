@@ -6,13 +6,14 @@ import (
 
 	"penstock"
 	"penstock/internal/store"
+	"penstock/internal/store/itemstore"
 )
 
 // mayStart reports whether the items of a submission may begin at once if its starter's lease is current and nothing waits in
 // its lane.
 func mayStart(sub store.Submission) bool {
 	held := func(item store.NewItem) bool { return item.StartIn > 0 }
-	return sub.Starter != nil && len(sub.Items) > 0 && len(sub.Items) <= inputGroupItems && !slices.ContainsFunc(sub.Items, held)
+	return sub.Starter != nil && len(sub.Items) > 0 && len(sub.Items) <= itemstore.MaxInputGroup && !slices.ContainsFunc(sub.Items, held)
 }
 
 // starting is a submission that begins at once.
@@ -35,16 +36,18 @@ func (s *Store) start(ctx context.Context, tx Tx, j penstock.Job, sub starting) 
 	key := backlogKey{j.Lane, j.Tenant, j.Model}
 	var claimed []*store.Claimed
 	job := claimedJob(&j, tx.Now())
-	for _, b := range sub.inputGroups {
-		if err := b.insert(ctx, tx, j.ID); err != nil {
+	var items itemstore.Writer
+	for i := range sub.inputGroups {
+		g := &sub.inputGroups[i]
+		if err := items.Accept(ctx, tx, j.ID, g); err != nil {
 			return nil, err
 		}
-		for i, f := range b.facts {
-			n := b.first + i
-			sub.moved.add(key, stock{drainedItems: 1, drainedTokens: f.estimate})
+		for i := range g.Facts {
+			f, n := &g.Facts[i], g.First+i
+			sub.moved.add(key, stock{drainedItems: 1, drainedTokens: f.Estimate})
 			c := &store.Claimed{
-				ClaimedJob: job, QueuedFor: job.Age, Item: penstock.ItemID(j.ID, n), Job: j.ID, Tenant: j.Tenant, Index: n, CustomID: f.customID, Fence: 1, Body: sub.items[n].Body,
-				Estimate: f.estimate, InputBytes: f.inputBytes, Reserved: f.reserved,
+				ClaimedJob: job, QueuedFor: job.Age, Item: penstock.ItemID(j.ID, n), Job: j.ID, Tenant: j.Tenant, Index: n, CustomID: f.CustomID, Fence: 1, Body: sub.items[n].Body,
+				Estimate: f.Estimate, InputBytes: f.InputBytes, Reserved: f.Reserved,
 			}
 			held.take(&j, c, keptInGroup)
 			claimed = append(claimed, c)

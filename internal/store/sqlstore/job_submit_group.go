@@ -9,7 +9,9 @@ import (
 	"slices"
 
 	"penstock"
+	"penstock/internal/outbox"
 	"penstock/internal/store"
+	"penstock/internal/store/sqldb"
 )
 
 // submitGroup writes submissions of one tenant in one transaction. The outcome of each is the one that it would have had in a
@@ -22,18 +24,17 @@ type submitGroup struct {
 	tenant  penstock.TenantID
 	members []*pendingSubmit
 
-	keys     map[string]keyHeld             // by idempotency key
-	balances map[penstock.ID]*store.Balance // by account
-	stored   store.Stored                   // what the tenant has stored, with the members that were accepted
-	expiries map[store.Lease]int64          // when the leases of starters expire, in microseconds
-	waiting  map[penstock.Lane]bool         // lanes in which items wait
-	active   map[penstock.Lane]*bool        // whether the tenant's share is active
-	webhooks bool                           // the tenant has webhooks for all jobs
-	notified map[penstock.ID]bool           // jobs with webhooks of their own
-	started  []penstock.ID                  // jobs with webhooks that started
-	changed  map[penstock.ID]*store.Balance // balances to save
-	moved    backlog
-	more     stored
+	keys       map[string]keyHeld             // by idempotency key
+	balances   map[penstock.ID]*store.Balance // by account
+	stored     store.Stored                   // what the tenant has stored, with the members that were accepted
+	expiries   map[store.Lease]int64          // when the leases of starters expire, in microseconds
+	waiting    map[penstock.Lane]bool         // lanes in which items wait
+	active     map[penstock.Lane]*bool        // whether the tenant's share is active
+	subscribed bool                           // the events of all jobs have a receiver
+	started    []penstock.ID                  // jobs with webhooks that started
+	changed    map[penstock.ID]*store.Balance // balances to save
+	moved      backlog
+	more       stored
 }
 
 // keyHeld is the job that has an idempotency key.
@@ -52,7 +53,7 @@ func (s *Store) writeSubmits(ctx context.Context, members []*pendingSubmit) erro
 		g := &submitGroup{
 			store: s, tenant: members[0].tenant, members: members,
 			keys: map[string]keyHeld{}, balances: map[penstock.ID]*store.Balance{}, expiries: map[store.Lease]int64{},
-			waiting: map[penstock.Lane]bool{}, active: map[penstock.Lane]*bool{}, notified: map[penstock.ID]bool{},
+			waiting: map[penstock.Lane]bool{}, active: map[penstock.Lane]*bool{},
 			changed: map[penstock.ID]*store.Balance{}, moved: backlog{}, more: stored{},
 		}
 		if err := g.write(ctx, tx); err != nil {
@@ -102,7 +103,7 @@ func (g *submitGroup) write(ctx context.Context, tx Tx) error {
 }
 
 var takeKey = insertInto("idempotency_keys", `tenant_id text, key text, body_hash bytea, job_id text, created_at bigint, expires_at bigint`,
-	overwriting("tenant_id, key", "body_hash bytea, job_id text, created_at bigint, expires_at bigint")+
+	sqldb.Overwriting("tenant_id, key", "body_hash bytea, job_id text, created_at bigint, expires_at bigint")+
 		` WHERE idempotency_keys.expires_at <= excluded.created_at`)
 
 // takeKeys claims the idempotency keys of the members, which differ, and asks for the job that has each. On PostgreSQL the insert
@@ -127,8 +128,8 @@ func (g *submitGroup) takeKeys(ctx context.Context, tx Tx) ([]Question, error) {
 		}
 	}
 	return []Question{{
-		IDQuery{SQL: `SELECT key, body_hash, job_id FROM idempotency_keys WHERE key = /*pg ANY */($1) AND tenant_id = $2`, IDs: names, Args: []any{g.tenant}},
-		func(row Row) error {
+		IDQuery: IDQuery{SQL: `SELECT key, body_hash, job_id FROM idempotency_keys WHERE key = /*pg ANY */($1) AND tenant_id = $2`, IDs: names, Args: []any{g.tenant}},
+		Scan: func(row Row) error {
 			var key string
 			var held keyHeld
 			err := row.Scan(&key, &held.hash, &held.job)
@@ -150,7 +151,7 @@ func (g *submitGroup) returnKey(ctx context.Context, tx Tx, p *pendingSubmit) er
 func (g *submitGroup) questions(tx Tx) (all []Question) {
 	accounts := map[penstock.ID]store.Account{}
 	lanes := map[penstock.Lane]bool{} // in which members may start at once
-	ids, limited := []string{""}, false
+	limited := false
 	for _, p := range g.members {
 		if len(p.Items) > 0 { // SplitJob reserves for lines
 			for _, a := range p.Accounts {
@@ -160,7 +161,6 @@ func (g *submitGroup) questions(tx Tx) (all []Question) {
 		limited = limited || p.StoredLimit > 0
 		if mayStart(p.Submission) {
 			g.expiries[*p.Starter], lanes[p.Job.Lane] = 0, true
-			ids = append(ids, string(p.Job.ID))
 		} else if len(p.items.inputGroups) > 0 {
 			g.active[p.Job.Lane] = new(bool)
 		}
@@ -172,7 +172,7 @@ func (g *submitGroup) questions(tx Tx) (all []Question) {
 	if limited {
 		all = append(all, askStored(g.tenant, &g.stored))
 	}
-	all = append(all, g.askStarts(lanes, ids)...)
+	all = append(all, g.askStarts(lanes)...)
 	for _, lane := range slices.Sorted(maps.Keys(g.active)) {
 		all = append(all, askActive(g.tenant, lane, g.active[lane]))
 	}
@@ -180,7 +180,7 @@ func (g *submitGroup) questions(tx Tx) (all []Question) {
 }
 
 // askStarts asks for what decides whether members start at once.
-func (g *submitGroup) askStarts(lanes map[penstock.Lane]bool, ids []string) (all []Question) {
+func (g *submitGroup) askStarts(lanes map[penstock.Lane]bool) (all []Question) {
 	if len(lanes) == 0 {
 		return nil
 	}
@@ -197,15 +197,16 @@ func (g *submitGroup) askStarts(lanes map[penstock.Lane]bool, ids []string) (all
 			return nil
 		}))
 	}
-	return append(all, Question{
-		IDQuery{SQL: `SELECT job_id FROM webhooks WHERE job_id = /*pg ANY */($1) AND tenant_id = $2`, IDs: ids, Args: []any{g.tenant}},
-		func(row Row) error {
-			var job penstock.ID
-			err := row.Scan(&job)
-			g.notified[job], g.webhooks = true, g.webhooks || job == ""
-			return err
-		},
-	})
+	// The job of a retry may have inherited a webhook. In a group of several, only the members' own webhooks are of one job.
+	job := penstock.ID("")
+	if len(g.members) == 1 {
+		job = g.members[0].Job.ID
+	}
+	return append(all, ask(sqlf(`SELECT `+outbox.HasSubscriber("$1", "$2"), g.tenant, job), func(row Row) error {
+		subscribed, err := scanInt(row)
+		g.subscribed = subscribed > 0
+		return err
+	}))
 }
 
 // replay answers a member whose key has a job already. Codes: idempotency_mismatch, gone.
@@ -300,7 +301,7 @@ func (g *submitGroup) startable(tx Tx, p *pendingSubmit) bool {
 
 func (g *submitGroup) start(ctx context.Context, tx Tx, p *pendingSubmit) (err error) {
 	p.receipt.Job.Seq = 1 // as it was before
-	if g.webhooks || g.notified[p.Job.ID] || p.Webhook != nil {
+	if g.subscribed || p.Webhook != nil {
 		g.started = append(g.started, p.Job.ID)
 	}
 	p.receipt.Claimed, err = g.store.start(ctx, tx, p.receipt.Job, starting{p.items, *p.Starter, p.StartTarget, g.moved})
@@ -341,7 +342,7 @@ func (g *submitGroup) save(ctx context.Context, tx Tx) error {
 			return err
 		}
 	}
-	if err := tellStarted(ctx, tx, g.started); err != nil {
+	if err := publishStarted(ctx, tx, g.started); err != nil {
 		return err
 	}
 	if err := g.more.save(ctx, tx); err != nil {

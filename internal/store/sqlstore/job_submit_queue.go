@@ -9,6 +9,7 @@ import (
 
 	"penstock"
 	"penstock/internal/store"
+	"penstock/internal/store/sqldb"
 )
 
 // Bounds of a group of submits. A submission that is larger than half of a group is written alone.
@@ -174,5 +175,5 @@ func retryAlone(members []*pendingSubmit, err error) bool {
 	case !slices.ContainsFunc(members, func(p *pendingSubmit) bool { return p.named }): // before the commit
 		return true
 	}
-	return errors.Is(err, ErrRolledBack) || errors.Is(err, ErrLockTimeout) || errors.Is(err, ErrMissed)
+	return errors.Is(err, sqldb.ErrRolledBack) || errors.Is(err, ErrLockTimeout) || errors.Is(err, ErrMissed)
 }

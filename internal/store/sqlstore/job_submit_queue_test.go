@@ -12,6 +12,7 @@ import (
 
 	"penstock"
 	"penstock/internal/store"
+	"penstock/internal/store/sqldb"
 )
 
 // fakeWriter takes a second for every transaction and notes the groups.
@@ -160,7 +161,7 @@ func TestSubmitQueueBadMember(t *testing.T) {
 		failed    int
 	}{
 		"before the commit":                   {bad, false, 5, 1},
-		"rolled back by the database":         {fmt.Errorf("%w: %w", ErrRolledBack, bad), true, 5, 1},
+		"rolled back by the database":         {fmt.Errorf("%w: %w", sqldb.ErrRolledBack, bad), true, 5, 1},
 		"nobody knows whether it was written": {bad, true, 2, 3},
 		"the store is away":                   {store.ErrAway, false, 2, 3},
 	} {

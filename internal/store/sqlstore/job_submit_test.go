@@ -18,6 +18,7 @@ import (
 	"penstock/internal/store"
 	"penstock/internal/store/postgres"
 	"penstock/internal/store/postgres/pgtest"
+	"penstock/internal/store/schema"
 	"penstock/internal/store/sqlite"
 	"penstock/internal/store/sqlstore"
 	"penstock/internal/store/storetest"
@@ -60,7 +61,11 @@ func openStore(t *testing.T, kind string, clock *storetest.Clock) ledgered {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := sqlstore.New(t.Context(), engine, codec, blobs)
+	db, err := schema.Open(t.Context(), engine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := sqlstore.New(t.Context(), db, codec, blobs)
 	if err != nil {
 		t.Fatal(err)
 	}

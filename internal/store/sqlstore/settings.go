@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"penstock"
+	"penstock/internal/audit"
 	"penstock/internal/store"
 )
 
@@ -18,14 +19,14 @@ func (s *Store) SaveSnapshot(ctx context.Context, hash string, body []byte) erro
 // NoteReload implements store.Settings.
 func (s *Store) NoteReload(ctx context.Context, r store.Reload) error {
 	return s.write(ctx, "reload", func(tx Tx) error {
-		return s.note(ctx, tx, noted{
-			tenant: store.AuditOfOperators, actor: r.Actor, action: store.ActionReload, subject: "config",
-			before: map[string]any{"config": r.Before}, after: map[string]any{"config": r.After, "changes": r.Changes},
+		return s.audit.Write(ctx, tx, audit.Entry{
+			Tenant: store.AuditOfOperators, Actor: r.Actor, Action: store.ActionReload, Subject: "config",
+			Before: map[string]any{"config": r.Before}, After: map[string]any{"config": r.After, "changes": r.Changes},
 		})
 	})
 }
 
-// SaveTenants implements store.Settings. It writes only what is news, so that the start of a process is no change
+// SaveTenants implements store.Settings. It writes only tenants that changed, so that the start of a process is no change
 // of the directory.
 func (s *Store) SaveTenants(ctx context.Context, tenants []penstock.Tenant) error {
 	if len(tenants) == 0 {

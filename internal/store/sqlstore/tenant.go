@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/audit"
 	"penstock/internal/store"
 )
 
-// errDryRun undoes a change that was only tried.
+// errDryRun undoes the change of a dry run.
 var errDryRun = errors.New("a dry run keeps nothing")
 
 // change runs a change of the directory under its next version, and keeps it unless it is a dry run. Holding the
@@ -27,7 +28,7 @@ func (s *Store) change(ctx context.Context, name string, c store.Condition, fn f
 	return tried(err)
 }
 
-// kept is how a change ends that was made, and tried what came of it for the caller: a dry run is undone.
+// kept ends a change: a dry run is undone.
 func kept(err error, c store.Condition) error {
 	if err == nil && c.DryRun {
 		return errDryRun
@@ -129,7 +130,7 @@ func findTenant(ctx context.Context, tx Tx, id penstock.TenantID) (store.TenantR
 	return queryOne(ctx, tx, sqlf(`SELECT `+tenantColumns+` FROM tenants WHERE id = $1`, id), scanTenant)
 }
 
-// putTenant writes a tenant over whatever was there.
+// putTenant writes a tenant, over an existing one too.
 func putTenant(ctx context.Context, tx Tx, t store.TenantRecord) error {
 	settings, err := encodeSettings(t.Tenant)
 	if err != nil {
@@ -172,7 +173,7 @@ func (s *Store) CreateTenant(ctx context.Context, n store.NewTenant) (made store
 		if err := putTenant(ctx, tx, made); err != nil {
 			return err
 		}
-		return s.noteTenant(ctx, tx, noted{actor: n.Actor, action: store.ActionCreateTenant, after: tenantFields(made)}, n.Tenant.ID)
+		return s.noteTenant(ctx, tx, audit.Entry{Actor: n.Actor, Action: store.ActionCreateTenant, After: tenantFields(made)}, n.Tenant.ID)
 	})
 	return made, err
 }
@@ -209,8 +210,8 @@ func (s *Store) ChangeTenant(ctx context.Context, c store.TenantChange) (now sto
 		if err := putTenant(ctx, tx, now); err != nil {
 			return err
 		}
-		return s.noteTenant(ctx, tx, noted{actor: c.Actor, action: store.ActionChangeTenant,
-			before: tenantFields(was), after: tenantFields(now)}, c.ID)
+		return s.noteTenant(ctx, tx, audit.Entry{Actor: c.Actor, Action: store.ActionChangeTenant,
+			Before: tenantFields(was), After: tenantFields(now)}, c.ID)
 	})
 	return now, err
 }
@@ -234,12 +235,12 @@ func (s *Store) DeleteTenant(ctx context.Context, c store.TenantChange) (now sto
 		}
 		after := tenantFields(now)
 		after["revoked_keys"] = revoked
-		return s.noteTenant(ctx, tx, noted{actor: c.Actor, action: store.ActionDeleteTenant, before: tenantFields(was), after: after}, c.ID)
+		return s.noteTenant(ctx, tx, audit.Entry{Actor: c.Actor, Action: store.ActionDeleteTenant, Before: tenantFields(was), After: after}, c.ID)
 	})
 	return now, err
 }
 
-// changeable finds the tenant of a change, if it may be made.
+// changeable reads the tenant of a change, and refuses a change that is not allowed.
 func changeable(ctx context.Context, tx Tx, c store.TenantChange) (store.TenantRecord, error) {
 	was, there, err := findTenant(ctx, tx, c.ID)
 	switch {
@@ -274,12 +275,12 @@ func (s *Store) ListTenants(ctx context.Context, f store.TenantFilter) (all []st
 	return all, err
 }
 
-func (s *Store) noteTenant(ctx context.Context, tx Tx, n noted, id penstock.TenantID) error {
-	n.tenant, n.subject = id, "tenant/"+string(id)
-	return s.note(ctx, tx, n)
+func (s *Store) noteTenant(ctx context.Context, tx Tx, n audit.Entry, id penstock.TenantID) error {
+	n.Tenant, n.Subject = id, "tenant/"+string(id)
+	return s.audit.Write(ctx, tx, n)
 }
 
-// tenantFields is a tenant in the audit.
+// tenantFields are what the audit shows of a tenant.
 func tenantFields(t store.TenantRecord) map[string]any {
 	return map[string]any{
 		"enabled": t.Enabled, "tier": t.Tier, "weight": t.Weight, "lanes": t.Lanes, "regions": t.Regions, "models": t.Models,
