@@ -168,14 +168,14 @@ func listPackages(t *testing.T) []listedPackage {
 // A newcomer who reads the page has heard of every package below internal.
 func TestArchitecturePageNamesEveryPackage(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("docs/architecture.md")
+	page, err := os.ReadFile("docs/explanation/architecture.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for path := range architecture {
 		name, ok := strings.CutPrefix(path, "penstock/internal/")
 		if ok && !strings.Contains(name, "/") && !strings.Contains(string(page), "**"+name+"**") {
-			t.Errorf("docs/architecture.md does not name %s", name)
+			t.Errorf("docs/explanation/architecture.md does not name %s", name)
 		}
 	}
 }

@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// TestSecurityPageNamesTests holds that every test which docs/security.md names exists: each promise needs its test.
+// TestSecurityPageNamesTests holds that every test which docs/explanation/security.md names exists: each promise needs its test.
 func TestSecurityPageNamesTests(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("docs/security.md")
+	page, err := os.ReadFile("docs/explanation/security.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,10 +25,10 @@ func TestSecurityPageNamesTests(t *testing.T) {
 	named := regexp.MustCompile("`((?:Test|Fuzz)[A-Za-z0-9]+)`").FindAllSubmatch(page, -1)
 	for _, m := range named {
 		if !known[string(m[1])] {
-			t.Errorf("docs/security.md names %s, which does not exist", m[1])
+			t.Errorf("docs/explanation/security.md names %s, which does not exist", m[1])
 		}
 	}
 	if len(named) < 30 {
-		t.Errorf("docs/security.md names %d tests only", len(named))
+		t.Errorf("docs/explanation/security.md names %d tests only", len(named))
 	}
 }

@@ -22,7 +22,7 @@ the load. The same scenario and seed give the same answer.
 
 A scenario is a YAML file: processes, targets with the limits that are configured and
 those that the upstream really has, models, groups of tenants with what they submit,
-and faults over time. docs/operations/capacity.md explains it and has examples. It
+and faults over time. docs/how-to/size-a-machine.md explains it and has examples. It
 calls no server and no model.`,
 		Example: "  penstock forecast scenario.yaml\n  penstock forecast scenario.yaml -o json",
 		RunE:    func(c *cobra.Command, args []string) error { return sh.forecast(c.Context(), args[0]) },

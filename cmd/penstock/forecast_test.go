@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-const forecastScenario = "../../docs/operations/scenarios/newcomer-alone.yaml"
+const forecastScenario = "../../docs/how-to/scenarios/newcomer-alone.yaml"
 
 func TestForecastTellsWhatWouldHappen(t *testing.T) {
 	t.Parallel()
@@ -58,6 +58,6 @@ func TestForecastCanBeInterrupted(t *testing.T) {
 	t.Parallel()
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	got := newDesk(t).typesWith(ctx, "forecast", "../../docs/operations/scenarios/fairness.yaml")
+	got := newDesk(t).typesWith(ctx, "forecast", "../../docs/how-to/scenarios/fairness.yaml")
 	check(t, got, typed{code: exitError, stderr: "penstock: interrupted\n"})
 }
