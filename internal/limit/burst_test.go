@@ -65,7 +65,7 @@ func TestPlacesAreKept(t *testing.T) {
 					}
 					began := time.Now()
 					for i, in := range told {
-						time.Sleep(began.Add(in + late).Sub(time.Now()))
+						time.Sleep(time.Until(began.Add(in + late)))
 						for range 5 { // of another key of the tenant, and first tries of the same
 							_, _ = admitAs(t, books[i%processes], keyOf("other", limits), store.TryFirst)
 							_, _ = admitAs(t, books[i%processes], keyOf("app", limits), store.TryFirst)
