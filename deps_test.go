@@ -113,6 +113,36 @@ var wiring = []string{"penstock/internal/app", "penstock/internal/e2e", "penstoc
 // standardOnly may import nothing outside the standard library.
 var standardOnly = []string{"penstock", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/provider"}
 
+// jsonReaders may import the second version of the standard library's JSON package (go-json-experiment, decision 0004):
+// packages that read or edit JSON of callers and upstreams, where repeated names, case and byte-exact copies matter. All
+// others use encoding/json.
+var jsonReaders = []string{
+	"penstock/internal/api",
+	"penstock/internal/api/dialect/openai",
+	"penstock/internal/assemble",
+	"penstock/internal/body",
+	"penstock/internal/cache",
+	"penstock/internal/microbatch",
+	"penstock/internal/provider/anthropic",
+	"penstock/internal/provider/openai",
+	"penstock/internal/provider/wire",
+	"penstock/internal/sim",
+	"penstock/internal/token",
+	"penstock/internal/translate",
+}
+
+func TestJSONReaders(t *testing.T) {
+	t.Parallel()
+	for _, pkg := range listPackages(t) {
+		imports := slices.ContainsFunc(pkg.Imports, func(name string) bool {
+			return strings.HasPrefix(name, "github.com/go-json-experiment/json") || name == "encoding/json/v2" || name == "encoding/json/jsontext"
+		})
+		if listed := slices.Contains(jsonReaders, pkg.ImportPath); imports != listed {
+			t.Errorf("%s imports the second JSON package: %v; the table says %v", pkg.ImportPath, imports, listed)
+		}
+	}
+}
+
 func TestArchitecture(t *testing.T) {
 	t.Parallel()
 	for _, pkg := range listPackages(t) {
