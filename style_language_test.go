@@ -109,16 +109,15 @@ func bannedIn(text string) map[int]string {
 	return found
 }
 
+// wordForms are the forms of banned words that do not just end in s.
+var wordForms = map[string]string{
+	"parties": "party", "shelves": "shelf", "news": "news", "bundled": "bundle", "harvested": "harvest", "reaped": "reap", "reaper": "reap",
+	"hauled": "haul", "seated": "seat",
+}
+
 func singular(w string) string {
-	switch w {
-	case "parties":
-		return "party"
-	case "shelves":
-		return "shelf"
-	case "news":
-		return w
-	case "bundled", "harvested", "reaped", "hauled", "seated":
-		return strings.TrimSuffix(strings.TrimSuffix(w, "ed"), "d")
+	if known := wordForms[w]; known != "" {
+		return known
 	}
 	return strings.TrimSuffix(w, "s")
 }
