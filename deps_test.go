@@ -94,7 +94,7 @@ var architecture = map[string][]string{
 	"penstock/internal/forecast": {"penstock", "penstock/internal/config", "penstock/internal/fair", "penstock/internal/provider",
 		"penstock/internal/queue", "penstock/internal/capacity", "penstock/internal/route", "penstock/internal/store"},
 
-	// The doors.
+	// The HTTP API.
 	"penstock/internal/api/dialect":             {"penstock", "penstock/internal/body", "penstock/internal/provider"},
 	"penstock/internal/api/dialect/dialecttest": {"penstock", "penstock/internal/api/dialect", "penstock/internal/body"},
 	"penstock/internal/api/dialect/openai":      {"penstock", "penstock/internal/api/dialect", "penstock/internal/body"},

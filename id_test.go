@@ -115,7 +115,7 @@ func TestItemIDsAreContiguousAndInTheirJobsMillisecond(t *testing.T) {
 	})
 }
 
-// A clear bit below the clock's leaves room for item numbers: counting up never reaches the next millisecond.
+// A clear bit below the clock's leaves space for item numbers: counting up never reaches the next millisecond.
 func TestItemNumbersNeverReachTheClock(t *testing.T) {
 	t.Parallel()
 	for range 200 {
@@ -174,7 +174,7 @@ func TestViewParseRejects(t *testing.T) {
 		"too short":            "job_" + good[1:],
 		"too long":             "job_" + good + "0",
 		"lower case":           "job_" + strings.ToLower(good),
-		"letter of no base 32": "job_" + good[:25] + "U",
+		"character outside base 32": "job_" + good[:25] + "U",
 		"an I":                 "job_" + good[:25] + "I",
 		"an O":                 "job_" + good[:25] + "O",
 		"more than 128 bits":   "job_8" + good[1:],

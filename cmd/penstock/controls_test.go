@@ -96,7 +96,7 @@ func TestDrainWaits(t *testing.T) {
 	}
 }
 
-func TestAdminDoorThatIsNotThere(t *testing.T) {
+func TestUnreachableAdminListener(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	d.env["PENSTOCK_ADMIN_URL"] = "http://127.0.0.1:1"

@@ -356,14 +356,14 @@ func TestJobsWatchInterrupted(t *testing.T) {
 const historyJSON = `[{"id":"att_1","number":1,"target":"mini","reason":"first in order","config":"cfg_1","error_kind":"rate_limited",` +
 	`"error_message":"slow\tdown","status_code":429,"usage":{"cost_usd":"0.000000000"},"usage_known":false,` +
 	`"started_at":"2026-11-15T02:59:00Z","first_token_at":null,"finished_at":"2026-11-15T02:59:00.25Z"},` +
-	`{"id":"att_2","number":2,"target":"large","reason":"mini has no room","config":"cfg_1","error_kind":null,"error_message":null,` +
+	`{"id":"att_2","number":2,"target":"large","reason":"mini is at limit","config":"cfg_1","error_kind":null,"error_message":null,` +
 	`"status_code":200,"usage":{"input_tokens":12,"output_tokens":9,"cost_usd":"0.000041200"},"usage_known":true,` +
 	`"started_at":"2026-11-15T02:59:01Z","first_token_at":"2026-11-15T02:59:01.1Z","finished_at":"2026-11-15T02:59:02Z"}]`
 
 const historyTable = `
 #  TARGET  WHY CHOSEN        ERROR         HTTP  STARTED               FIRST TOKEN  TOTAL  TOKENS        COST          MESSAGE
 1  mini    first in order    rate_limited  429   2026-11-15T02:59:00Z  -            250ms  unknown       unknown       slow down
-2  large   mini has no room  -             200   2026-11-15T02:59:01Z  100ms        1s     12 in, 9 out  $0.000041200  -
+2  large   mini is at limit  -             200   2026-11-15T02:59:01Z  100ms        1s     12 in, 9 out  $0.000041200  -
 `
 
 func TestItemsList(t *testing.T) {

@@ -63,7 +63,7 @@ func (c *checker) admin(a Admin) {
 	}
 	for i, host := range a.Hosts {
 		if !hostName.MatchString(host) {
-			c.fail(path("admin.hosts").index(i), "%s must be a host name in small letters, without a port", quote(host))
+			c.fail(path("admin.hosts").index(i), "%s must be a host name in lower case, without a port", quote(host))
 		}
 	}
 	eachOnce(c, "admin.hosts", a.Hosts)

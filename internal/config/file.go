@@ -152,7 +152,7 @@ type Retention struct {
 // Disk guards the file systems that Data lies on.
 type Disk struct {
 	// MinFree is how much must stay free: a size such as "2GiB" or "500MiB", or a part of the disk such
-	// as "5%". With less, new jobs are refused, so that there is room to finish what was accepted. "0"
+	// as "5%". With less, new jobs are refused, so that there is space to finish what was accepted. "0"
 	// turns the guard off. Zero: the default, "512MiB". At most "50%" or "1024TiB".
 	MinFree string `yaml:"min_free"`
 }

@@ -28,7 +28,7 @@ type Batching struct {
 	MaxTokens int64 `yaml:"max_tokens"`
 
 	// Wait is how long a call waits for others while one of its kind is under way. Where none is, it never waits. Zero:
-	// the default, 5ms. Up to 1s; "0s" gathers only those that wait for room anyway.
+	// the default, 5ms. Up to 1s; "0s" gathers only calls that wait for capacity anyway.
 	Wait time.Duration `yaml:"wait"`
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // RateLimits bounds the use of a tenant, a key, or a tenant's calls for one model, over all processes. Each
-// holds for itself: a call needs room of all that apply to it. A reload changes them at once.
+// holds for itself: a call needs capacity in all that apply to it. A reload changes them at once.
 type RateLimits struct {
 	// RequestsPerMinute is how many calls may be made in a minute; the submit of a job is one. Zero: any
 	// number. Up to 1000000000.

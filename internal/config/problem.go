@@ -74,8 +74,8 @@ func (p path) index(i int) path { return p + path("["+strconv.Itoa(i)+"]") }
 func (p path) parent() path { return p[:max(0, strings.LastIndexAny(string(p), ".["))] }
 
 func isNotPlain(r rune) bool {
-	letter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
-	return !letter && r != '_' && r != '-'
+	alnum := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
+	return !alnum && r != '_' && r != '-'
 }
 
 // place is a position in the file, both numbers from 1.

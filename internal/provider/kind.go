@@ -16,7 +16,7 @@ type Kind string
 // The kinds of upstream error.
 const (
 	KindRateLimited    Kind = "rate_limited"     // too many requests or tokens for now
-	KindOverloaded     Kind = "overloaded"       // the upstream has no room for anyone
+	KindOverloaded     Kind = "overloaded"       // the upstream has no capacity for anyone
 	KindSpendCap       Kind = "spend_cap"        // the account's quota or money is used up
 	KindAuth           Kind = "auth"             // our credentials are refused
 	KindModelNotFound  Kind = "model_not_found"  // the upstream does not know the model

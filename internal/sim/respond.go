@@ -185,7 +185,7 @@ func (x *exchange) flush() error {
 // latency is the time to the first token.
 func (x *exchange) latency() time.Duration {
 	if x.directives.latency != nil {
-		return *x.directives.latency // as asked, to the letter
+		return *x.directives.latency // exactly as asked
 	}
 	return x.vary(x.config.FirstTokenLatency)
 }

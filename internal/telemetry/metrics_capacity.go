@@ -30,9 +30,9 @@ type CapacityRate struct {
 
 // CollectCapacity makes each scrape ask f, which must not block, how the targets stand. A later call
 // replaces f.
-func (m *Metrics) CollectCapacity(f func() []Capacity) { m.rooms.source.Store(&f) }
+func (m *Metrics) CollectCapacity(f func() []Capacity) { m.capacity.source.Store(&f) }
 
-// capacityCollector asks for the rooms of targets when it is scraped.
+// capacityCollector asks for the capacity of targets when it is scraped.
 type capacityCollector struct {
 	limit, running, rest, throttles, perMinute, allowance *prometheus.Desc
 	breaker, opened, exhausted                            *prometheus.Desc

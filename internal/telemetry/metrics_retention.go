@@ -46,7 +46,7 @@ func newRetentionMetrics(factory promauto.Factory) retentionMetrics {
 		failures: factory.NewCounter(prometheus.CounterOpts{
 			Name: "penstock_sweep_errors_total", Help: "Rounds of the sweep that ended with an error.",
 		}),
-		diskFree: gauge("penstock_disk_free_bytes", "Room left for what this process writes.", "disk"),
+		diskFree: gauge("penstock_disk_free_bytes", "Bytes left on the disk that this process writes to.", "disk"),
 		diskLow:  gauge("penstock_disk_low", "1 while new jobs are refused because this disk is nearly full.", "disk"),
 	}
 	for _, kind := range SweptKinds {

@@ -36,7 +36,7 @@ func TestLongText(t *testing.T) {
 			t.Errorf("%d lines are off by %.1f %%", n, 100*off)
 		}
 	}
-	for name, unit := range map[string]string{"spaces": "  ", "letters": "aa", "dots": "..", "broken": "\xff\xfe"} {
+	for name, unit := range map[string]string{"spaces": "  ", "repeats": "aa", "dots": "..", "broken": "\xff\xfe"} {
 		took := func(bytes int) time.Duration {
 			began := time.Now()
 			if n := c.Text(strings.Repeat(unit, bytes/len(unit))); n <= 0 {

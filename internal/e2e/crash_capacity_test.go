@@ -4,9 +4,9 @@ import (
 	"testing"
 )
 
-// roomStep is the transition that only processes make which share their targets: see
+// capacityStep is the transition that only processes make which share their targets: see
 // TestCrashDuringWithdrawal.
-const roomStep = "withdraw"
+const capacityStep = "withdraw"
 
 // TestCrashDuringWithdrawal kills the server at each moment of a visit to the pools. What it had withdrawn
 // is lost, and no work with it.
@@ -17,7 +17,7 @@ func TestCrashDuringWithdrawal(t *testing.T) {
 	o := d.orderFor("roomy", want)
 	// A visit may begin before the order is accepted, so each life is sent it.
 	for _, moment := range moments[:2] {
-		r.submitWhileDying(d, o, roomStep+"."+moment)
+		r.submitWhileDying(d, o, capacityStep+"."+moment)
 	}
 	r.start(death{})
 	r.release("visit")
@@ -27,7 +27,7 @@ func TestCrashDuringWithdrawal(t *testing.T) {
 	for _, l := range r.lives {
 		l.Kill()
 	}
-	r.submitWhileDying(d, second, roomStep+"."+moments[2])
+	r.submitWhileDying(d, second, capacityStep+"."+moments[2])
 	r.release("last-visit")
 	r.start(death{})
 	c.await(t.Context(), c.submit(t.Context(), second))

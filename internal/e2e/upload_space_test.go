@@ -10,9 +10,9 @@ import (
 	"penstock/internal/disk"
 )
 
-// TestUploadsLeaveRoomForJobs serves from a disk that has more free than must stay so, but less than twice as much: uploads are
+// TestUploadsLeaveSpaceForJobs serves from a disk that has more free than must stay so, but less than twice as much: uploads are
 // refused and leave nothing behind, and jobs are taken and run.
-func TestUploadsLeaveRoomForJobs(t *testing.T) {
+func TestUploadsLeaveSpaceForJobs(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	space, err := disk.Statfs(data)
