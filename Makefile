@@ -60,6 +60,7 @@ bench: setup ## measurements, beside what they are judged by; about 25 minutes
 	@cd bench && $(GO) build -o ../bin/bench-gateway ./gateway && ../bin/bench-gateway
 
 docs: ## write the parts of docs/ that are made from the code
+	@$(GO) test . ./internal/config ./internal/telemetry ./cmd/penstock -run Reference -update
 	@$(GO) test ./internal/api -run 'OpenAPI|Docs' -update
 	@PENSTOCK_FORECAST_WHOLE=1 $(GO) test ./internal/forecast -run Docs -update
 

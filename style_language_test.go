@@ -70,9 +70,6 @@ var wordsExcepted = map[string]string{
 	"internal/work":                      beingRewritten,
 	"docs/api":                           beingRewritten,
 	"docs/decisions":                     beingRewritten,
-	"docs/explanation":                   beingRewritten,
-	"docs/how-to":                        beingRewritten,
-	"docs/reference":                     beingRewritten,
 }
 
 const beingRewritten = "its language is rewritten together with its structure"

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -36,8 +37,17 @@ type source struct {
 
 func (s source) test() bool { return strings.HasSuffix(s.path, "_test.go") }
 
+// sources are all Go files of the repository, parsed once.
 func sources(t *testing.T) []source {
 	t.Helper()
+	all, err := parsedSources()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+var parsedSources = sync.OnceValues(func() ([]source, error) {
 	var all []source
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -60,11 +70,8 @@ func sources(t *testing.T) []source {
 		all = append(all, source{path, file, set})
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
-}
+	return all, err
+})
 
 func TestStyleOfFiles(t *testing.T) {
 	t.Parallel()

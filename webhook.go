@@ -7,16 +7,15 @@ import (
 	"time"
 )
 
-// WebhookEvents lists every event that an endpoint can be told of. Items have none: a job of a million items
+// WebhookEvents lists every event that an endpoint can receive. Items have none: a job of a million items
 // would make a million messages.
 var WebhookEvents = []EventType{EventJobStarted, EventJobFinished, EventBudgetExceeded}
 
-// EventBudgetExceeded says that more was spent of a soft budget than it has: once in each of its periods. It is in no
-// job's log.
-const EventBudgetExceeded EventType = "budget.soft_exceeded"
-
-// EventWebhookTest is the event by which an endpoint is tried. It is in no job's log.
-const EventWebhookTest EventType = "webhook.test"
+// The events that are in no job's log.
+const (
+	EventBudgetExceeded EventType = "budget.soft_exceeded" // more was spent than a soft budget has; sent once in each of its periods
+	EventWebhookTest    EventType = "webhook.test"         // a test of an endpoint
+)
 
 // Webhook is an endpoint of a tenant: a URL that is told when something happened to a job.
 type Webhook struct {

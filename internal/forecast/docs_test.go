@@ -67,7 +67,7 @@ func TestDocsShowWhatScenariosComeTo(t *testing.T) {
 			t.Fatal(err)
 		}
 	default:
-		t.Error("docs/how-to/size-a-machine.md is not what the scenarios come to; run: make docs")
+		t.Error("docs/how-to/size-a-machine.md is not what the scenarios show; run: make docs")
 	}
 }
 

@@ -164,7 +164,7 @@ func TestHammeringGainsNothing(t *testing.T) {
 }
 
 // Calls that wait for another one to end take turns by key, and by when they came inside a key.
-func TestSeatsAreFair(t *testing.T) {
+func TestPermitsAreFair(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := alone()
@@ -288,7 +288,7 @@ func TestTwoLimitsOneMoment(t *testing.T) {
 
 // A call that runs as a job has its permit from the job: the process that accepted it counts it no longer, and one that starts
 // anew, or another one, knows of it from the store.
-func TestCallsThatRunAsJobsHaveSeats(t *testing.T) {
+func TestCallsThatRunAsJobsHavePermits(t *testing.T) {
 	t.Parallel()
 	for name, one := range map[string]bool{"alone": true, "shared": false} {
 		t.Run(name, func(t *testing.T) {

@@ -88,7 +88,7 @@ func NewMetrics(version, commit string) *Metrics {
 
 	factory.NewGauge(prometheus.GaugeOpts{
 		Name: "penstock_build_info",
-		Help: "Always 1; the labels say what is running.",
+		Help: "Always 1; the labels are the version, the commit and the Go version.",
 		ConstLabels: prometheus.Labels{
 			"version": version, "commit": commit, "go_version": runtime.Version(),
 		},

@@ -17,7 +17,7 @@ func newBatchMetrics(factory promauto.Factory) batchMetrics {
 	return batchMetrics{
 		inputs: factory.NewHistogram(prometheus.HistogramOpts{
 			Name:    "penstock_batch_inputs",
-			Help:    "Inputs of each call upstream for embeddings that may be shared, those of calls that nobody shared included.",
+			Help:    "Inputs of each upstream call for embeddings, including calls that were not shared.",
 			Buckets: prometheus.ExponentialBuckets(1, 2, 12),
 		}),
 		wait: factory.NewHistogram(prometheus.HistogramOpts{

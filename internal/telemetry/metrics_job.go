@@ -67,7 +67,7 @@ func newAccepted(factory promauto.Factory, m *Metrics) *children[acceptKey, acce
 func newRejected(factory promauto.Factory) map[penstock.Code]prometheus.Counter {
 	vector := factory.NewCounterVec(prometheus.CounterOpts{
 		Name: "penstock_jobs_rejected_total",
-		Help: "Jobs refused at admission, by the code the caller was told.",
+		Help: "Jobs refused at admission, by error code.",
 	}, []string{"code"})
 	rejected := map[penstock.Code]prometheus.Counter{LabelOther: vector.WithLabelValues(LabelOther)}
 	for _, code := range penstock.Codes {

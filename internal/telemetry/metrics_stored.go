@@ -25,7 +25,7 @@ type storedCollector struct {
 
 func newStoredCollector(tenants *Labels) *storedCollector {
 	return &storedCollector{tenants: tenants, bytes: prometheus.NewDesc("penstock_tenant_stored_bytes",
-		"Bytes that a tenant has stored, as they came: of jobs (inputs and results) and of files. All processes say the same: take the maximum, not the sum.",
+		"Bytes that a tenant has stored, before compression: of jobs (inputs and results) and of files. All processes report the same: take the maximum, not the sum.",
 		[]string{"tenant", "kind"}, nil)}
 }
 
