@@ -94,7 +94,7 @@ func (a *admin) do(ctx context.Context, c adminCall, answer any) error {
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if errors.Is(err, syscall.ECONNREFUSED) {
-		return fmt.Errorf("nobody listens on %s; set --admin-url or PENSTOCK_ADMIN_URL to the admin_listen of a server", a.base.Redacted())
+		return fmt.Errorf("no server listens on %s; set --admin-url or PENSTOCK_ADMIN_URL to the admin_listen of a server", a.base.Redacted())
 	}
 	if err != nil {
 		return fmt.Errorf("calling the admin API: %w", err)

@@ -100,7 +100,7 @@ func newProblem(at path, where place, message string) Problem {
 	return Problem{Path: clip(string(at), maxPathLength), Line: where.line, Column: where.column, Message: message}
 }
 
-// suggest completes a message about an unknown name with the known one that was probably meant.
+// suggest completes a message about an unknown name with the known name that was probably meant.
 func suggest(name string, known []string) string {
 	best, distance := "", 1+max(1, min(len(name)/3, 3))
 	for _, k := range slices.Sorted(slices.Values(known)) {
@@ -112,6 +112,17 @@ func suggest(name string, known []string) string {
 		return ""
 	}
 	return fmt.Sprintf("; did you mean %q?", best)
+}
+
+// neighbours completes a message about an unknown key: with the known key that was probably meant, or with all keys of its section.
+func neighbours(name string, known []string) string {
+	if hint := suggest(name, known); hint != "" {
+		return hint
+	}
+	if len(known) == 0 {
+		return ""
+	}
+	return "; the keys here are " + strings.Join(slices.Sorted(slices.Values(known)), ", ")
 }
 
 // editDistance counts the bytes to insert, delete, replace or swap with their neighbour to make b of
