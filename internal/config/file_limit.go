@@ -111,7 +111,7 @@ func (c *checker) rateLimits(at path, l RateLimits) {
 	within(c, at+".wait", l.Wait, bounds[time.Duration]{0, penstock.MaxLimitWait})
 }
 
-// optional checks a bound that may be left out, but not written as 0: nobody would know what that means.
+// optional checks a bound that may be left out, but not written as 0, which would be ambiguous.
 func (c *checker) optional(at path, v, most int64) {
 	if _, written := c.draft.places[at]; written || v != 0 {
 		within(c, at, v, bounds[int64]{1, most})

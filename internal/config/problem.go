@@ -81,7 +81,7 @@ func isNotPlain(r rune) bool {
 // place is a position in the file, both numbers from 1.
 type place struct{ line, column int }
 
-// places tells where the value of each path was written. What is not in it was not written.
+// places holds where the value of each path was written. A path that is not in it was not written.
 type places map[path]place
 
 // nearest is the place of p, or of the closest thing around it that was written.

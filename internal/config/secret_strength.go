@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// minSecretBits is how hard a secret must be to guess: nobody finds one of 2^128 by trying.
+	// minSecretBits is how hard a secret must be to guess: trying does not find one of 2^128.
 	minSecretBits = 128
 	// howToDraw ends every complaint about a secret.
 	howToDraw = "draw one with: openssl rand -base64 24"
@@ -46,7 +46,7 @@ var (
 	isUUID       = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 )
 
-// bitsEach is how much one character of a text says, if it was drawn from the smallest alphabet that has all of them. Words say
+// bitsEach is how much one character of a text says, if it was chosen from the smallest alphabet that has all of them. Words say
 // far less than they are long.
 func bitsEach(s string) float64 {
 	within := func(alphabet string) bool { return strings.Trim(s, alphabet) == "" } // what is only of it is trimmed away
