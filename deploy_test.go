@@ -14,7 +14,7 @@ import (
 	"penstock/internal/telemetry"
 )
 
-// What is under deploy/ speaks of metrics that exist: a dashboard or an alert over a name that nobody
+// The files under deploy/ name metrics that exist: a dashboard or an alert over a metric that nobody
 // exports is worse than none.
 
 var (

@@ -195,7 +195,7 @@ func listPackages(t *testing.T) []listedPackage {
 	}
 }
 
-// A newcomer who reads the page has heard of every package below internal.
+// The page names every package below internal.
 func TestArchitecturePageNamesEveryPackage(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("docs/explanation/architecture.md")

@@ -33,8 +33,8 @@ const (
 // ItemEvent is the type of the event by which an item ended.
 func ItemEvent(s Status) EventType { return EventType("item." + string(s)) }
 
-// MaxItemEvents is the largest number of items whose ends are in their job's log. Larger jobs tell how far they
-// are instead, by job.progress; their results tell the ends.
+// MaxItemEvents is the largest number of items whose ends are in their job's log. Larger jobs
+// have job.progress instead; their results show the ends.
 const MaxItemEvents = 1000
 
 // Event is an entry in a job's log. Sequence numbers start at 1. They have no gaps in the log of a job of at most
@@ -56,17 +56,17 @@ type Delta struct {
 	Data    []byte // as the job's Stream says; nil for item.reset
 }
 
-// Events are the events of the job itself that its row tells, in order: those of its items lie between them.
+// Events are the events of the job itself that follow from its row, in order: those of its items lie between them.
 func (j Job) Events() []Event {
-	told := []EventType{EventJobQueued}
+	types := []EventType{EventJobQueued}
 	if j.StartedSeq > 0 {
-		told = append(told, EventJobStarted)
+		types = append(types, EventJobStarted)
 	}
 	if !j.FinishedAt.IsZero() {
-		told = append(told, EventJobFinished)
+		types = append(types, EventJobFinished)
 	}
-	events := make([]Event, len(told))
-	for i, typ := range told {
+	events := make([]Event, len(types))
+	for i, typ := range types {
 		events[i] = j.Event(typ)
 	}
 	return events

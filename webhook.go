@@ -17,7 +17,7 @@ const (
 	EventWebhookTest    EventType = "webhook.test"         // a test of an endpoint
 )
 
-// Webhook is an endpoint of a tenant: a URL that is told when something happened to a job.
+// Webhook is an endpoint of a tenant: a URL that receives events of jobs.
 type Webhook struct {
 	ID          ID
 	Tenant      TenantID
@@ -52,7 +52,7 @@ func VersionOf(fields ...any) int64 {
 	return int64(h.Sum64()>>1) | 1
 }
 
-// Wants says whether the endpoint is told of an event.
+// Wants reports whether the endpoint receives an event.
 func (w Webhook) Wants(e EventType) bool { return slices.Contains(w.Events, e) }
 
 // DeliveryStatus is where a delivery stands.
@@ -62,7 +62,7 @@ type DeliveryStatus string
 const (
 	DeliveryPending   DeliveryStatus = "pending"   // it will be tried, or tried again
 	DeliveryDelivered DeliveryStatus = "delivered" // the receiver took it
-	DeliveryFailed    DeliveryStatus = "failed"    // it will not be tried again, unless somebody asks for it
+	DeliveryFailed    DeliveryStatus = "failed"    // it will not be retried, unless a redelivery is requested
 )
 
 // DeliveryStatuses lists every status of a delivery.

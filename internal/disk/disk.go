@@ -117,7 +117,7 @@ func (w *Watcher) UploadRefusal(ctx context.Context) error {
 	return w.Refusal()
 }
 
-// Full tells the watcher that a write found a disk full.
+// Full reports to the watcher that a write found a disk full.
 func (w *Watcher) Full() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

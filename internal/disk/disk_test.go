@@ -75,7 +75,7 @@ func (r *rig) wantNow(reason string) {
 			r.t.Errorf("%+v does not say when to come back or what to do", e)
 		}
 		if e := penstock.AsError(err); strings.ContainsAny(e.Message, "0123456789/") || strings.Contains(e.Message, "data") || strings.Contains(e.Message, "blob") {
-			r.t.Errorf("a tenant is told of disks: %s", e.Message)
+			r.t.Errorf("a tenant reads about disks: %s", e.Message)
 		}
 	}
 }
@@ -158,7 +158,7 @@ func TestBlindWatcherKeepsItsMind(t *testing.T) {
 }
 
 // TestUploadsNeedTwiceTheFloor holds that uploads stop while jobs still have the space that is kept for them, that no more than
-// a moment passes before an upload sees it, and that a tenant is told of no disk.
+// a moment passes before an upload sees it, and that a tenant reads nothing about disks.
 func TestUploadsNeedTwiceTheFloor(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -10,7 +10,7 @@ import (
 	"penstock/internal/body"
 )
 
-// OutputNames are names, beside those of its dialect, by which the servers behind one kind of provider are told how much to
+// OutputNames are names, beside those of its dialect, by which the servers behind one kind of provider learn how much to
 // generate. A server obeys some of them and passes over the others, so none of them may set what is reserved for a call: they
 // can only raise it.
 type OutputNames struct {

@@ -2,7 +2,7 @@
 //
 // It owns the framing of the text/event-stream format: line ends, fields, comments, and the
 // difference between a stream that ended and one that broke off. It does not know what the events
-// mean, does not reconnect and sets no timeouts: those belong to whoever owns the connection.
+// mean, does not reconnect and sets no timeouts: those belong to the owner of the connection.
 //
 // Invariants:
 //   - Nothing is lost: the Raw bytes of all events, in order, are the bytes of the stream.

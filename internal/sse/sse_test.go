@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// seen is an event that outlives the next call. HasData tells empty data from none.
+// seen is an event that outlives the next call. HasData distinguishes empty data from none.
 type seen struct {
 	Type, ID, Data, Raw string
 	HasData             bool

@@ -16,7 +16,7 @@ import (
 	"penstock"
 )
 
-// maxScrapes is how many scrapes are served at a time; more are told to come back.
+// maxScrapes is how many scrapes are served at a time; more are refused.
 const maxScrapes = 4
 
 // Metrics counts what happens, for Prometheus to collect. Its names start with penstock_ and its units are

@@ -139,7 +139,7 @@ type ItemObservation struct {
 func (m *Metrics) ItemFinished(o ItemObservation) {
 	child := m.job.finished.of(finishKey{o.Model, o.Lane, o.Status})
 	child.items.Inc()
-	// Only a claimed item succeeds or fails; its wait may be shorter than the clock can tell.
+	// Only a claimed item succeeds or fails; its wait may be shorter than the clock's resolution.
 	if o.Wait > 0 || o.Status == penstock.StatusSucceeded || o.Status == penstock.StatusFailed {
 		observe(child.wait, o.Wait)
 		m.load.waited(o.Lane, o.Wait)

@@ -87,7 +87,7 @@ type EstimateObservation struct {
 	Took     time.Duration
 }
 
-// EstimateDue holds a job's end against what its caller was told.
+// EstimateDue compares a job's end with the estimate that its caller got.
 func (m *Metrics) EstimateDue(o EstimateObservation) {
 	child := m.load.lanes[laneLabel(o.Lane)]
 	off, side := o.Took-o.Promised, child.late
@@ -105,7 +105,7 @@ type Load struct {
 	Lanes          []LaneLoad
 	Tenants        []TenantLoad
 	DesiredWorkers int
-	Unknown        bool // the queue could not be read for a while: nothing of the above is told
+	Unknown        bool // the queue could not be read for a while: none of the above is exported
 }
 
 // LaneLoad is the load of a lane. A rate that is not known is nil.

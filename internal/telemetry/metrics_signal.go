@@ -5,7 +5,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// signalMetrics count what processes tell each other. Topics are a closed list of the code.
+// signalMetrics count the signals between processes. Topics are a closed list of the code.
 type signalMetrics struct {
 	sent, received, dropped *prometheus.CounterVec
 	reconnects              prometheus.Counter

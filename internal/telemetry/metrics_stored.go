@@ -16,7 +16,7 @@ type StoredBytes struct {
 // CollectStored makes each scrape ask f, which must not block, what tenants have stored. A later call replaces f.
 func (m *Metrics) CollectStored(f func() []StoredBytes) { m.stored.source.Store(&f) }
 
-// storedCollector tells what tenants have stored.
+// storedCollector exports the stored bytes of tenants.
 type storedCollector struct {
 	tenants *Labels
 	bytes   *prometheus.Desc

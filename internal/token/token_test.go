@@ -89,7 +89,7 @@ func quantile(sorted []float64, q float64) float64 {
 }
 
 // The tokenizer is judged by a vocabulary that is not its own, as it is for the models of others; bytes are judged
-// by both. The bounds are those that docs/how-to/limit-callers.md tells of.
+// by both. The bounds are those of docs/how-to/limit-callers.md.
 func TestErrorDistribution(t *testing.T) {
 	t.Parallel()
 	var own Counter

@@ -104,7 +104,7 @@ func (s *Store) Open(ctx context.Context, name string) (io.ReadCloser, error) {
 	return file, nil
 }
 
-// missing is why a blob is not there. Behind a lost mount there is nothing at all, not even tmp, and whoever took that
+// missing is why a blob is not there. Behind a lost mount there is nothing at all, not even tmp, and a caller who took that
 // for a blob that is gone would give up work for good that could wait.
 func (s *Store) missing(name string) error {
 	if _, err := os.Stat(s.temp); err != nil {
@@ -183,7 +183,7 @@ func (s *Store) publish(temp, name string) error {
 		return err
 	}
 	if err := s.syncDir(filepath.Dir(path)); err != nil {
-		// The name may not survive a crash, so nobody must rely on it.
+		// The name may not survive a crash, so no caller may rely on it.
 		return errors.Join(err, os.Remove(path))
 	}
 	return nil
