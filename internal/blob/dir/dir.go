@@ -104,11 +104,11 @@ func (s *Store) Open(ctx context.Context, name string) (io.ReadCloser, error) {
 	return file, nil
 }
 
-// missing is why a blob is not there. Behind a lost mount there is nothing at all, not even tmp, and a caller who took that
-// for a blob that is gone would give up work for good that could wait.
+// missing is the reason why a blob is not there. If the mount is lost, tmp is missing as well: then the blob is not gone,
+// and work that needs it can wait.
 func (s *Store) missing(name string) error {
 	if _, err := os.Stat(s.temp); err != nil {
-		return fmt.Errorf("open blob %s: the blob directory is away: %w", name, err)
+		return fmt.Errorf("open blob %s: the blob directory cannot be reached: %w", name, err)
 	}
 	return fmt.Errorf("%w: %s", blob.ErrNotFound, name)
 }

@@ -45,7 +45,7 @@ func (s *Store) makeDir(dir string) error {
 	return s.syncDir(filepath.Dir(dir))
 }
 
-// removeStale deletes files in tmp that were not written since cutoff.
+// removeStale deletes files in tmp that were not written to since cutoff.
 func (s *Store) removeStale(cutoff time.Time) error {
 	entries, err := os.ReadDir(s.temp)
 	if err != nil {

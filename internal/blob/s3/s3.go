@@ -74,7 +74,7 @@ type Store struct {
 
 var _ blob.Store = (*Store)(nil)
 
-// New returns a store. It makes no call.
+// New returns a store. It makes no request.
 func New(c Config) (*Store, error) {
 	if c.Bucket == "" || c.Region == "" || c.AccessKey == "" || c.SecretKey == "" {
 		return nil, errors.New("an S3 store needs a bucket, a region, an access key and a secret key")
@@ -210,7 +210,7 @@ func code(err error) string {
 	return ""
 }
 
-// contractError is an error in the words of the contract.
+// contractError turns an error into the contract's.
 func contractError(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
