@@ -65,6 +65,10 @@ func (c composer) Compose(u store.Unsplit) (func(file.Line) store.NewItem, error
 		if err := admit.Fetchable(snapshot, tenant, targets, inf); err != nil {
 			return store.NewItem{CustomID: l.CustomID, Body: l.Body, Refusal: &penstock.ItemError{Code: penstock.CodeInvalidRequest, Message: penstock.AsError(err).Message}}
 		}
-		return admit.Item(targets, inf, admit.Terms{From: time.Now(), Lane: u.Job.Lane})
+		item, err := admit.Item(u.Job, targets, &inf)
+		if err != nil {
+			return store.NewItem{CustomID: l.CustomID, Body: l.Body, Refusal: &penstock.ItemError{Code: penstock.ErrorCode(err), Message: penstock.AsError(err).Message}}
+		}
+		return item
 	}, nil
 }

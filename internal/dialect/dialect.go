@@ -21,8 +21,10 @@ import (
 type Format struct {
 	Endpoint penstock.Endpoint
 	Shape    *body.Shape
-	// Priced says which members of a body have a bounded price: see [Inference.Unpriced].
-	//Priced Members
+	// Priced says which members of a body have a bounded price: see [Inference.Price].
+	Priced Members
+	// PricedBetas are the names of unreleased behaviour that does not change the price; nil where no header asks for any.
+	PricedBetas map[string]bool
 }
 
 // Inference is one parsed body: what Penstock has to know about it. The rest of the body is for the upstream.
