@@ -56,10 +56,17 @@ func (l *Lines) most(targets []*penstock.Target, terms Terms) Most {
 	return most
 }
 
+// ItemOrder is what the price of an item depends on beside its inference.
+type ItemOrder struct {
+	Job     penstock.Job
+	Targets []*penstock.Target // that the job was resolved to
+	Now     time.Time
+}
+
 // Item is an inference of a job as it is kept, with the most that it can use on any of the targets. Codes: budget_exceeded.
-func Item(j penstock.Job, targets []*penstock.Target, inf *dialect.Inference) (store.NewItem, error) {
-	q, err := quoteOf(j.Resolved, targets, inf)
-	return q.item(targets, inf, Terms{From: time.Now(), Lane: j.Lane}), err
+func Item(o ItemOrder, inf *dialect.Inference) (store.NewItem, error) {
+	q, err := quoteOf(o.Job.Resolved, o.Targets, inf)
+	return q.item(o.Targets, inf, Terms{From: o.Now, Lane: o.Job.Lane}), err
 }
 
 func (q quote) item(targets []*penstock.Target, inf *dialect.Inference, terms Terms) store.NewItem {

@@ -85,6 +85,9 @@ type errorBody struct {
 // defaultRetryAfter is told when a call may be tried again but nobody knows when.
 const defaultRetryAfter = time.Second
 
+// StatusOf is the HTTP status that a caller sees with a code.
+func StatusOf(code penstock.Code) int { return statusOf(code) }
+
 // statusOf is the HTTP status of a code.
 func statusOf(code penstock.Code) int {
 	if status, ok := statuses[code]; ok {

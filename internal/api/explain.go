@@ -5,10 +5,10 @@ import (
 
 	"penstock"
 	"penstock/internal/admit"
-	"penstock/internal/attempt"
 	"penstock/internal/body"
 	"penstock/internal/dialect"
 	"penstock/internal/dialect/catalog"
+	"penstock/internal/request"
 )
 
 // explainView is what a model would do with a call.
@@ -79,8 +79,8 @@ func (c *call) explainModel() error {
 	told := map[string]explainTargetView{}
 	view.Reason = "No target of this model may be called for you."
 	if len(considered.Open) > 0 {
-		task := attempt.Task{Model: name, Lane: penstock.LaneRealtime, Targets: considered.Open, Endpoint: endpoint, Body: sent, Stream: stream}
-		if err := c.explain(task, &view, told); err != nil {
+		q := request.Question{Model: name, Lane: penstock.LaneRealtime, Targets: considered.Open, Endpoint: endpoint, Body: sent, Stream: stream}
+		if err := c.explain(q, &view, told); err != nil {
 			return err
 		}
 	}
@@ -95,8 +95,8 @@ func (c *call) explainModel() error {
 }
 
 // explain fills in what the router says of the targets that may be called.
-func (c *call) explain(task attempt.Task, view *explainView, told map[string]explainTargetView) error {
-	e, err := c.Runner.Explain(task)
+func (c *call) explain(q request.Question, view *explainView, told map[string]explainTargetView) error {
+	e, err := c.Requests.Explain(q)
 	if err != nil {
 		return err
 	}

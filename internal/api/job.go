@@ -71,7 +71,7 @@ func (c *call) submitJob() error {
 	if err != nil {
 		return err
 	}
-	if order.Webhook, err = c.hearing(in.Webhook); err != nil {
+	if order.Webhook, err = c.jobWebhook(in.Webhook); err != nil {
 		return err
 	}
 	if in.DryRun {

@@ -9,10 +9,10 @@ import (
 
 	"penstock"
 	"penstock/internal/admit"
-	"penstock/internal/attempt"
 	"penstock/internal/body"
 	"penstock/internal/dialect"
 	"penstock/internal/dialect/line"
+	"penstock/internal/request"
 )
 
 // trialView is what would become of a job.
@@ -124,7 +124,7 @@ func (c *call) likelyTarget(trial admit.Trial, sample []dialect.Inference) (*pen
 	if len(trial.Targets) == 0 || len(sample) == 0 {
 		return nil, 0, nil
 	}
-	e, err := c.Runner.Explain(attempt.Task{
+	e, err := c.Requests.Explain(request.Question{
 		Model: trial.Model, Lane: trial.Lane, Targets: names(trial.Targets), Endpoint: trial.Endpoint, Body: sample[0].Body(), MaxOutputTokens: sample[0].MaxOutputTokens,
 	})
 	if err != nil {

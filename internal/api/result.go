@@ -249,7 +249,7 @@ func (c *call) readRequest() error {
 	if err != nil {
 		return err
 	}
-	r, err := c.Recorder.Request(c.r.Context(), c.caller.Tenant.ID, id)
+	r, err := c.Requests.Request(c.r.Context(), c.caller.Tenant.ID, id)
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 // targets are live, and a caller need not say how long an answer may be.
 
 // affordable leaves out targets on which a bounded task could cost more than was set aside.
-func (r *Runner) affordable(task *Task, candidates []*penstock.Target, left *asides) []*penstock.Target {
+func (r *Runner) affordable(task *Task, candidates []*penstock.Target, left *remarks) []*penstock.Target {
 	if !task.Bounded {
 		return candidates
 	}

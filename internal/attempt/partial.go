@@ -85,7 +85,7 @@ func (t *try) weigh() weight {
 }
 
 // lighten lets go of what is not needed once the answer to a task has begun. A plain one is over by then.
-func (c *run) lighten(t *try) {
+func (c *Run) lighten(t *try) {
 	if !c.task.Stream {
 		return
 	}

@@ -56,15 +56,15 @@ type upstreamRequest struct {
 	dropped     []string
 }
 
-// asides are remarks on targets that were left out, for the reason of the attempt that was made.
-type asides []string
+// remarks are remarks on targets that were left out, for the reason of the attempt that was made.
+type remarks []string
 
-func (a *asides) add(format string, args ...any) { *a = append(*a, fmt.Sprintf(format, args...)) }
+func (a *remarks) add(format string, args ...any) { *a = append(*a, fmt.Sprintf(format, args...)) }
 
 // served returns the candidates that can be asked, and what is to say about the others. A target whose
 // provider is gone stays: the attempt says so.
-func (r *Runner) served(task *Task, candidates []*penstock.Target) ([]*penstock.Target, asides) {
-	var left asides
+func (r *Runner) served(task *Task, candidates []*penstock.Target) ([]*penstock.Target, remarks) {
+	var left remarks
 	unserved := func(t *penstock.Target) bool {
 		if r.Serves(t, task.Endpoint) {
 			return false
@@ -156,7 +156,7 @@ func (l *upstreamRequest) failure(err error) *provider.Error {
 const maxReasonBytes = 1 << 10
 
 // explain adds to the reason of a choice what was translated, what was lost by it, and who was left out.
-func (l *upstreamRequest) explain(reason string, left asides) string {
+func (l *upstreamRequest) explain(reason string, left remarks) string {
 	if l.translation == nil && len(left) == 0 {
 		return reason
 	}

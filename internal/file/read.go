@@ -7,18 +7,27 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 
 	"penstock"
 	"penstock/internal/blob"
 	"penstock/internal/store"
 )
 
-// Reader reads one file, from any place.
+// Reader reads one file, from any place. It keeps the chunk that it read last, so that a caller who reads on later, or
+// begins again a few lines before, does not read the chunk from the blob a second time.
 type Reader struct {
 	File  store.File
 	blobs blob.Store
 	index *chunkIndex
+	last  readChunk
 	sealing
+}
+
+// readChunk is the content of a chunk. The lines that were returned are parts of it, so it is never changed.
+type readChunk struct {
+	n    int
+	text []byte // nil before the first chunk was read
 }
 
 // Open finds a file and reads its index. Codes: not_found.
@@ -30,8 +39,8 @@ func (k *Service) Open(ctx context.Context, tenant penstock.TenantID, id penstoc
 	return k.open(ctx, f)
 }
 
-// Reopen opens a file for work that was accepted while it was there: the file may have expired since, and is kept
-// for as long as such work needs it. Codes: not_found.
+// Reopen opens a file for a job that was accepted before the file expired: the file is kept as long as such a job needs
+// it. Codes: not_found.
 func (k *Service) Reopen(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (*Reader, error) {
 	f, err := k.Files.File(ctx, tenant, id)
 	if err != nil {
@@ -63,7 +72,7 @@ func (r *Reader) part(ctx context.Context, name string, at blob.Range) ([]byte, 
 		plain, err = r.codec.Open(r.owner(name), sealed)
 	}
 	if errors.Is(err, blob.ErrNotFound) {
-		// The row was there a moment ago: the file was deleted since.
+		// The row was read a moment ago: the file was deleted since.
 		return nil, &penstock.Error{Code: penstock.CodeNotFound, Message: "There is no " + penstock.ViewFile.Format(r.file) + ".", Err: err}
 	}
 	if err != nil {
@@ -84,15 +93,23 @@ func (r *Reader) sealed(ctx context.Context, at blob.Range) ([]byte, error) {
 
 // chunk returns the content of the n-th chunk.
 func (r *Reader) chunk(ctx context.Context, n int) ([]byte, error) {
-	return r.part(ctx, chunkPart(n), blob.Range{Offset: r.index.starts[n].sealed, Length: int64(r.index.chunks[n].sealed)})
+	if r.last.text != nil && r.last.n == n {
+		return r.last.text, nil
+	}
+	text, err := r.part(ctx, chunkPart(n), blob.Range{Offset: r.index.starts[n].sealed, Length: int64(r.index.chunks[n].sealed)})
+	if err != nil {
+		return nil, err
+	}
+	r.last = readChunk{n, text}
+	return text, nil
 }
 
-// Texts yields the lines from the n-th on, as they are, without what ends them. A line stays valid when the
-// next one is asked for. An error is the last that is yielded.
+// Texts yields the lines from the n-th on, unparsed and without their line ends. A line stays valid after the next one is
+// read. An error ends the sequence.
 func (r *Reader) Texts(ctx context.Context, n int) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		var begun []byte // of a line that goes on in the next chunk
-		next := n        // the line that comes next
+		var begun []byte // the start of a line that continues in the next chunk
+		next := n        // index of the next line
 		for i := r.index.withLine(n); i < len(r.index.chunks); i++ {
 			text, err := r.chunk(ctx, i)
 			if err != nil {
@@ -125,7 +142,7 @@ func (r *Reader) Texts(ctx context.Context, n int) iter.Seq2[[]byte, error] {
 	}
 }
 
-// skipLines removes what comes before the n-th line that begins in a chunk.
+// skipLines removes the text before the n-th line that begins in a chunk.
 func skipLines(text []byte, n int, c chunk) []byte {
 	if c.continues {
 		n++ // the end of a line that began before
@@ -136,19 +153,19 @@ func skipLines(text []byte, n int, c chunk) []byte {
 	return text
 }
 
-// byteOrderMark is what some editors put in front of a text.
+// byteOrderMark is written by some editors in front of a text.
 var byteOrderMark = []byte("\xEF\xBB\xBF")
 
-// trimLine removes what is not part of a line's JSON.
+// trimLine removes the bytes around a line's JSON, and the capacity behind it: an append must not reach the next line.
 func trimLine(line []byte, n int) []byte {
 	if n == 0 {
 		line = bytes.TrimPrefix(line, byteOrderMark)
 	}
-	return bytes.TrimSuffix(line, []byte{'\r'})
+	return slices.Clip(bytes.TrimSuffix(line, []byte{'\r'}))
 }
 
-// Lines yields the requests of a batch file from the n-th line on. An error is the last that is yielded: a
-// line that is no request can only be in a file that has errors.
+// Lines yields the requests of a batch file from the n-th line on. An error ends the sequence: an invalid line can only be
+// in a file that was refused.
 func (r *Reader) Lines(ctx context.Context, n int) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
 		for text, err := range r.Texts(ctx, n) {
@@ -157,7 +174,7 @@ func (r *Reader) Lines(ctx context.Context, n int) iter.Seq2[Line, error] {
 				return
 			}
 			if n >= r.File.Lines {
-				return // what follows is blank
+				return // the rest is blank
 			}
 			line, bad := parseLine(text)
 			if bad != nil {
@@ -174,8 +191,7 @@ func (r *Reader) Lines(ctx context.Context, n int) iter.Seq2[Line, error] {
 	}
 }
 
-// Content returns the content from an offset on, exactly as it was written. It is read chunk by chunk while ctx
-// lasts.
+// Content returns the content from an offset on, exactly as it was written. It reads chunk by chunk until ctx ends.
 func (r *Reader) Content(ctx context.Context, offset int64) io.Reader {
 	i := r.index.withByte(offset)
 	var left []byte
@@ -201,7 +217,7 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// Seekable returns the content for those who choose where to read on.
+// Seekable returns the content for callers that seek, such as range requests.
 func (r *Reader) Seekable(ctx context.Context) io.ReadSeeker {
 	return &seekable{open: func(offset int64) io.Reader { return r.Content(ctx, offset) }, size: r.File.Bytes}
 }

@@ -143,7 +143,7 @@ func holding(ctx context.Context, tx Tx, group []store.ClaimDelta) (func(*store.
 	}
 	slices.Sort(items)
 	slices.Sort(jobs)
-	rows, err := findRows(ctx, tx, slices.Compact(items))
+	rows, err := itemReader.Rows(ctx, tx, slices.Compact(items))
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +156,7 @@ func holding(ctx context.Context, tx Tx, group []store.ClaimDelta) (func(*store.
 		})
 	return func(c *store.Claimed) bool {
 		if row := rows[c.Item]; row != nil {
-			return row.Status == penstock.StatusRunning && row.claim == c.Claim && row.Fence == c.Fence
+			return row.Status == penstock.StatusRunning && row.Claim == c.Claim && row.Fence == c.Fence
 		}
 		return claims[claimKey{c.Job, c.Claim}].placeOf(c.Index) > 0
 	}, err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/audit"
 	"penstock/internal/store"
 )
 
@@ -157,13 +158,13 @@ func (s *Store) DeleteFile(ctx context.Context, tenant penstock.TenantID, d stor
 		if err != nil {
 			return err
 		}
-		return s.note(ctx, tx, noted{
-			tenant: tenant, actor: d.Actor, action: store.ActionDeleteFile, subject: penstock.ViewFile.Format(f.ID),
-			before: map[string]any{"purpose": f.Purpose, "bytes": f.Bytes, "created_at": f.CreatedAt}, after: map[string]any{"deleted": true},
+		return s.audit.Write(ctx, tx, audit.Entry{
+			Tenant: tenant, Actor: d.Actor, Action: store.ActionDeleteFile, Subject: penstock.ViewFile.Format(f.ID),
+			Before: map[string]any{"purpose": f.Purpose, "bytes": f.Bytes, "created_at": f.CreatedAt}, After: map[string]any{"deleted": true},
 		})
 	})
 	if err == nil {
-		s.discard(ctx, placed{blob: f.Blob})
+		s.discard(ctx, placed{Blob: f.Blob})
 	}
 	return err
 }
@@ -218,7 +219,7 @@ func (s *Store) PurgeFiles(ctx context.Context, tenant penstock.TenantID, p stor
 			gone, err := queryAll(ctx, tx, sqlf(`DELETE FROM files WHERE id = $1 RETURNING blob, bytes`, id),
 				func(row Row) (b placed, err error) {
 					var bytes int64
-					err = row.Scan(&b.blob, &bytes)
+					err = row.Scan(&b.Blob, &bytes)
 					sums.file(tenant, id, -bytes)
 					return b, err
 				})

@@ -6,7 +6,9 @@ import (
 	"fmt"
 
 	"penstock"
+	"penstock/internal/audit"
 	"penstock/internal/blob"
+	"penstock/internal/outbox"
 	"penstock/internal/payload"
 	"penstock/internal/store"
 )
@@ -19,10 +21,10 @@ type retryable struct {
 }
 
 func scanRetryable(row Row) (r retryable, err error) {
-	return r, row.Scan(&r.ID, &r.CustomID, &r.n, &r.input.inline, &r.input.blob)
+	return r, row.Scan(&r.ID, &r.CustomID, &r.n)
 }
 
-const retryableColumns = `i.id, i.custom_id, i.n, i.input, i.input_blob`
+const retryableColumns = `i.id, i.custom_id, i.n`
 
 // retryPage is how many items are looked at in one go: their inputs are in memory.
 const retryPage = 256
@@ -73,7 +75,7 @@ func (s *Store) retryPage(ctx context.Context, tenant penstock.TenantID, search 
 		if page.items, err = queryAll(ctx, tx, search.query(page.job), scanRetryable); err != nil {
 			return err
 		}
-		return groupedInputs(ctx, tx, search.Job, page.items)
+		return readInputs(ctx, tx, search.Job, page.items)
 	})
 	return page, err
 }
@@ -88,28 +90,17 @@ func (s *Store) retriedInput(ctx context.Context, tenant penstock.TenantID, item
 	return text, err
 }
 
-// groupedInputs finds the inputs of items that came in input groups.
-func groupedInputs(ctx context.Context, tx Tx, job penstock.ID, items []retryable) error {
-	var ns []int
-	for _, item := range items {
-		if item.input.inline == nil && item.input.blob == "" {
-			ns = append(ns, item.n)
-		}
+// readInputs reads the sealed inputs of items.
+func readInputs(ctx context.Context, tx Tx, job penstock.ID, items []retryable) error {
+	ns := make([]int, len(items))
+	for i := range items {
+		ns[i] = items[i].n
 	}
-	found, err := findGroupedInput(ctx, tx, job, ns)
-	if err != nil {
-		return err
+	inputs, err := itemReader.Inputs(ctx, tx, job, ns)
+	for i := range items {
+		items[i].input = inputs[items[i].n]
 	}
-	for i, item := range items {
-		b, ok := found[item.n]
-		if !ok {
-			continue
-		}
-		if items[i].input, err = b.sealedInput(ctx, tx); err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }
 
 func (r retrySearch) query(j penstock.Job) query {
@@ -142,19 +133,12 @@ func (s *Store) RetryItems(ctx context.Context, tenant penstock.TenantID, r stor
 			if err := markRetried(ctx, tx, j, r); err != nil {
 				return err
 			}
-			if err := inheritWebhook(ctx, tx, j); err != nil {
+			if err := outbox.CopyJobWebhook(ctx, tx, *of, j); err != nil {
 				return err
 			}
 			return s.noteRetry(ctx, tx, retried{Retry: r, of: *of, as: j})
 		},
 	})
-}
-
-// inheritWebhook lets those who were told of a job hear of its retry as well.
-func inheritWebhook(ctx context.Context, tx Tx, j penstock.Job) error {
-	return tx.Do(ctx, `INSERT INTO webhooks (tenant_id, job_id, id, url, events, created_at, updated_at)
-		SELECT tenant_id, $3, $3, url, events, $4, $4 FROM webhooks WHERE tenant_id = $1 AND job_id = $2`,
-		j.Tenant, j.RetryOf, j.ID, micros(tx.Now()))
 }
 
 // The statements by which items are retried once. They return a row for each item of which this
@@ -202,10 +186,10 @@ func (s *Store) noteRetry(ctx context.Context, tx Tx, r retried) error {
 	for i, id := range r.Retried {
 		items[i] = penstock.ViewItem.Format(id)
 	}
-	return s.note(ctx, tx, noted{
-		tenant: r.as.Tenant, actor: r.as.Key, action: action, subject: penstock.ViewJob.Format(r.of.ID),
-		before: map[string]any{"items": items, "targets": r.of.Resolved.Targets, "config": r.of.Resolved.Config},
-		after: map[string]any{"job": penstock.ViewJob.Format(r.as.ID), "resolve": r.Resolve,
+	return s.audit.Write(ctx, tx, audit.Entry{
+		Tenant: r.as.Tenant, Actor: r.as.Key, Action: action, Subject: penstock.ViewJob.Format(r.of.ID),
+		Before: map[string]any{"items": items, "targets": r.of.Resolved.Targets, "config": r.of.Resolved.Config},
+		After: map[string]any{"job": penstock.ViewJob.Format(r.as.ID), "resolve": r.Resolve,
 			"targets": r.as.Resolved.Targets, "config": r.as.Resolved.Config},
 	})
 }

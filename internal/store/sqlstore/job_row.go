@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/store/itemstore"
+	"penstock/internal/store/usagerow"
 )
 
 // jobColumns are those of a job that is read: how many of its items run is the sum of its claims. Whoever has
@@ -23,7 +25,7 @@ const jobRowColumns = `id, tenant_id, key_name, endpoint, model, lane, tags,
 	total, succeeded, failed, cancelled, expired,
 	cost_nano_usd, seq, started_seq, started_items, progress_at, stream, log IN ('purging', 'purged'),
 	max_attempts, item_timeout, resolved, retry_of, file_id, trace_parent,
-	created_at, deadline, started_at, finished_at, cancel_requested_at, queue_mark, queue_tokens, promised_at, budgets, waiting_on, stored_bytes, ` + usageNames
+	created_at, deadline, started_at, finished_at, cancel_requested_at, queue_mark, queue_tokens, promised_at, budgets, waiting_on, stored_bytes, ` + usagerow.Names
 
 func scanJob(row Row) (penstock.Job, error) {
 	var (
@@ -34,7 +36,7 @@ func scanJob(row Row) (penstock.Job, error) {
 		promised, progress                             int64
 	)
 	c := &j.Counts
-	err := row.Scan(intoUsage(&j.Usage, &c.Running, &j.ID, &j.Tenant, &j.Key, &j.Endpoint, &j.Model, &j.Lane, &tags,
+	err := row.Scan(usagerow.Dest(&j.Usage, &c.Running, &j.ID, &j.Tenant, &j.Key, &j.Endpoint, &j.Model, &j.Lane, &tags,
 		&c.Total, &c.Succeeded, &c.Failed, &c.Cancelled, &c.Expired,
 		&j.Cost, &j.Seq, &j.StartedSeq, &j.StartedItems, &progress, &j.Stream, &j.LogPurged,
 		&j.MaxAttempts, &timeout, &resolved, &j.RetryOf, &j.File, &j.TraceParent,
@@ -108,10 +110,9 @@ type jobGroup struct {
 	stored        stored   // and what is stored
 	released      releases // which items do not run any more
 	settled       settlements
-	lockedBudgets lockedBudgets                // what the jobs are paid from
-	ended         map[penstock.ID][]int        // by job, the items that ended and have rows, in order
-	resultGroups  map[penstock.ID]*resultGroup // by job, what the other items that ended lie in
-	outboxEvents  *outboxEvents                // what webhooks are told
+	lockedBudgets lockedBudgets     // the budgets that pay for the jobs
+	items         *itemstore.Writer // the items that changed
+	events        *jobEvents        // for the outbox
 }
 
 // jobLock is how the rows of jobs are locked.
@@ -142,22 +143,22 @@ func lockRows(ctx context.Context, tx Tx, ids []penstock.ID, lock jobLock) (jobG
 	ids = slices.Compact(ids)
 	jobs := jobGroup{
 		byID: make(map[penstock.ID]*penstock.Job, len(ids)), moved: backlog{}, stored: stored{}, released: releases{},
-		settled: settlements{}, ended: map[penstock.ID][]int{}, resultGroups: map[penstock.ID]*resultGroup{}, outboxEvents: newOutboxEvents(),
+		settled: settlements{}, items: &itemstore.Writer{}, events: newJobEvents(),
 	}
 	return jobs, tx.QueryIn(ctx, IDQuery{
-		IDs: plain(ids), SQL: `SELECT ` + lockedColumns + `, ` + heardColumn + ` FROM jobs WHERE id = /*pg ANY */($1)` + string(lock),
+		IDs: plain(ids), SQL: `SELECT ` + lockedColumns + `, ` + subscribedColumn + ` FROM jobs WHERE id = /*pg ANY */($1)` + string(lock),
 	}, func(row Row) error {
-		j, err := jobs.outboxEvents.scan(row)
+		j, err := jobs.events.scan(row)
 		jobs.byID[j.ID] = &j
 		return err
 	})
 }
 
 // item is an item of the group with its job.
-func (g jobGroup) item(r *itemRow) itemInJob { return itemInJob{r, g.byID[r.Job], g} }
+func (g jobGroup) item(r *itemstore.Row) itemInJob { return itemInJob{r, g.byID[r.Job], g} }
 
 var saveJob = update("jobs", "id text", `status text, succeeded bigint, failed bigint,
-	cancelled bigint, expired bigint, cost_nano_usd bigint, seq bigint, finished_at bigint, cancel_requested_at bigint, progress_at bigint, stored_bytes bigint, `+usageColumns, "").lenient()
+	cancelled bigint, expired bigint, cost_nano_usd bigint, seq bigint, finished_at bigint, cancel_requested_at bigint, progress_at bigint, stored_bytes bigint, `+usagerow.Columns, "").AllowMissing()
 
 // save writes the jobs back and closes those that have no open item left. It returns the closed
 // ones in ascending order.
@@ -165,19 +166,14 @@ func (g jobGroup) save(ctx context.Context, tx Tx) ([]penstock.ID, error) {
 	var finished []penstock.ID
 	var progressed []*penstock.Job
 	for id, j := range g.byID {
-		if err := g.noteEndings(ctx, tx, j); err != nil {
+		if err := g.items.Flush(ctx, tx, j); err != nil {
 			return nil, err
-		}
-		if h := g.resultGroups[id]; h != nil {
-			if err := h.insert(ctx, tx); err != nil {
-				return nil, err
-			}
 		}
 		if j.Counts.Open() == 0 && j.FinishedAt.IsZero() {
 			j.Seq++
 			j.FinishedAt = tx.Now()
 			finished = append(finished, id)
-			g.outboxEvents.tell(j, penstock.EventJobFinished)
+			g.events.add(j, penstock.EventJobFinished)
 		}
 		if tellsProgress(j, tx.Now()) {
 			j.Seq++
@@ -185,7 +181,7 @@ func (g jobGroup) save(ctx context.Context, tx Tx) ([]penstock.ID, error) {
 			progressed = append(progressed, j)
 		}
 		c := j.Counts
-		err := tx.Put(ctx, saveJob, withUsage(j.Usage, id, j.Status(), c.Succeeded, c.Failed, c.Cancelled, c.Expired,
+		err := tx.Put(ctx, saveJob, usagerow.Values(j.Usage, id, j.Status(), c.Succeeded, c.Failed, c.Cancelled, c.Expired,
 			j.Cost, j.Seq, micros(j.FinishedAt), micros(j.CancelRequestedAt), micros(j.ProgressAt), j.StoredBytes)...)
 		if err != nil {
 			return nil, err
@@ -204,7 +200,7 @@ func (g jobGroup) save(ctx context.Context, tx Tx) ([]penstock.ID, error) {
 	if err := g.lockedBudgets.save(ctx, tx); err != nil {
 		return nil, err
 	}
-	if err := g.outboxEvents.publish(ctx, tx); err != nil {
+	if err := g.events.publish(ctx, tx); err != nil {
 		return nil, err
 	}
 	if err := g.stored.save(ctx, tx); err != nil {

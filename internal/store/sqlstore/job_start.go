@@ -5,35 +5,37 @@ import (
 	"slices"
 
 	"penstock"
+	"penstock/internal/outbox"
 	"penstock/internal/store"
+	"penstock/internal/store/itemstore"
 )
 
 // startable says whether the items of a submission may begin at once: the lease of its starter is current, and
 // nothing in the lane waits that they would overtake.
 func startable(ctx context.Context, tx Tx, tenant penstock.TenantID, sub store.Submission) (s starting, ok bool, err error) {
 	held := func(item store.NewItem) bool { return item.StartIn > 0 }
-	if sub.Starter == nil || len(sub.Items) == 0 || len(sub.Items) > inputGroupItems || slices.ContainsFunc(sub.Items, held) {
+	if sub.Starter == nil || len(sub.Items) == 0 || len(sub.Items) > itemstore.MaxInputGroup || slices.ContainsFunc(sub.Items, held) {
 		return s, false, nil
 	}
 	s.lease, s.target = *sub.Starter, sub.StartTarget
 	// One statement, since this is on the way of an accept.
 	facts, _, err := queryOne(ctx, tx, sqlf(`SELECT COALESCE((SELECT expires_at FROM leases WHERE process_id = $1 AND epoch = $2), 0),
 			CASE WHEN EXISTS (SELECT 1 FROM shares WHERE lane = $3 AND active = 1) THEN 1 ELSE 0 END,
-			CASE WHEN EXISTS (SELECT 1 FROM webhooks WHERE tenant_id = $4 AND job_id IN ('', $5)) THEN 1 ELSE 0 END`,
+			`+outbox.HasSubscriber("$4", "$5"),
 		sub.Starter.Process, sub.Starter.Epoch, sub.Job.Lane, tenant, sub.Job.ID),
-		func(row Row) (f struct{ expires, waiting, heard int64 }, err error) {
-			return f, row.Scan(&f.expires, &f.waiting, &f.heard)
+		func(row Row) (f struct{ expires, waiting, subscribed int64 }, err error) {
+			return f, row.Scan(&f.expires, &f.waiting, &f.subscribed)
 		})
-	s.heard = facts.heard > 0
+	s.subscribed = facts.subscribed > 0
 	return s, err == nil && facts.waiting == 0 && facts.expires > micros(tx.Now()), err
 }
 
 // starting is a submission that begins at once.
 type starting struct {
 	submittedItems
-	lease  store.Lease
-	target func(penstock.ID) string
-	heard  bool // somebody listens to it
+	lease      store.Lease
+	target     func(penstock.ID) string
+	subscribed bool // its events have a receiver
 }
 
 // start inserts a job as it is after its first claim, which took all of its items. The tenant is charged nothing: where
@@ -48,16 +50,18 @@ func (s *Store) start(ctx context.Context, tx Tx, j penstock.Job, sub starting) 
 	moved, key := backlog{}, backlogKey{j.Lane, j.Tenant, j.Model}
 	var claimed []*store.Claimed
 	job := claimedJob(&j, tx.Now())
-	for _, b := range sub.inputGroups {
-		if err := b.insert(ctx, tx, j.ID); err != nil {
+	var items itemstore.Writer
+	for i := range sub.inputGroups {
+		g := &sub.inputGroups[i]
+		if err := items.Accept(ctx, tx, j.ID, g); err != nil {
 			return nil, err
 		}
-		for i, f := range b.facts {
-			n := b.first + i
-			moved.add(key, stock{drainedItems: 1, drainedTokens: f.estimate})
+		for i := range g.Facts {
+			f, n := &g.Facts[i], g.First+i
+			moved.add(key, stock{drainedItems: 1, drainedTokens: f.Estimate})
 			c := &store.Claimed{
-				ClaimedJob: job, QueuedFor: job.Age, Item: penstock.ItemID(j.ID, n), Job: j.ID, Tenant: j.Tenant, Index: n, CustomID: f.customID, Fence: 1, Body: sub.items[n].Body,
-				Estimate: f.estimate, InputBytes: f.inputBytes, Reserved: f.reserved,
+				ClaimedJob: job, QueuedFor: job.Age, Item: penstock.ItemID(j.ID, n), Job: j.ID, Tenant: j.Tenant, Index: n, CustomID: f.CustomID, Fence: 1, Body: sub.items[n].Body,
+				Estimate: f.Estimate, InputBytes: f.InputBytes, Reserved: f.Reserved,
 			}
 			held.take(&j, c, keptInGroup)
 			claimed = append(claimed, c)
@@ -72,8 +76,8 @@ func (s *Store) start(ctx context.Context, tx Tx, j penstock.Job, sub starting) 
 	if err != nil {
 		return nil, err
 	}
-	if sub.heard {
-		if err := tellStarted(ctx, tx, []penstock.ID{j.ID}); err != nil {
+	if sub.subscribed {
+		if err := publishStarted(ctx, tx, []penstock.ID{j.ID}); err != nil {
 			return nil, err
 		}
 	}

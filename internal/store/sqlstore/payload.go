@@ -11,6 +11,7 @@ import (
 	"penstock/internal/blob"
 	"penstock/internal/payload"
 	"penstock/internal/store"
+	"penstock/internal/store/itemstore"
 )
 
 // part says which payload of an item is meant; it is bound into the encryption.
@@ -24,9 +25,11 @@ const (
 )
 
 // placed is a sealed payload: in its row, or in a blob that the row names.
-type placed struct {
-	inline []byte
-	blob   string
+type placed = itemstore.Sealed
+
+// inputOwner is the owner of an item's sealed input.
+func inputOwner(tenant penstock.TenantID, item penstock.ID) payload.Owner {
+	return owner(tenant, item, partInput)
 }
 
 func owner(tenant penstock.TenantID, item penstock.ID, p part) payload.Owner {
@@ -80,13 +83,13 @@ func (s *Store) place(ctx context.Context, row []byte, p *unplaced) (placed, []b
 	}
 	sealed := row[at:len(row):len(row)]
 	if len(sealed) <= store.InlinePayloadBytes {
-		return placed{inline: sealed}, row, nil
+		return placed{Inline: sealed}, row, nil
 	}
 	name := blob.NewName()
 	if _, err := s.blobs.Put(ctx, name, bytes.NewReader(sealed)); err != nil {
-		return placed{}, nil, fmt.Errorf("%w: storing %s: %w", ErrAway, o.Part, err)
+		return placed{}, nil, fmt.Errorf("%w: storing %s: %w", penstock.ErrUnreachable, o.Part, err)
 	}
-	return placed{blob: name}, row, nil
+	return placed{Blob: name}, row, nil
 }
 
 // open is the way back of place.
@@ -104,15 +107,15 @@ func (s *Store) open(ctx context.Context, o payload.Owner, p placed) ([]byte, er
 
 // sealed is a payload as it is stored.
 func (s *Store) sealed(ctx context.Context, o payload.Owner, p placed) ([]byte, error) {
-	if p.blob == "" {
-		return p.inline, nil
+	if p.Blob == "" {
+		return p.Inline, nil
 	}
-	sealed, err := s.fetch(ctx, p.blob)
+	sealed, err := s.fetch(ctx, p.Blob)
 	switch {
 	case errors.Is(err, blob.ErrNotFound):
 		return nil, fmt.Errorf("opening %s: %w", o.Part, err)
 	case err != nil:
-		return nil, fmt.Errorf("%w: reading %s: %w", ErrAway, o.Part, err)
+		return nil, fmt.Errorf("%w: reading %s: %w", penstock.ErrUnreachable, o.Part, err)
 	}
 	return sealed, nil
 }
@@ -130,8 +133,8 @@ func (s *Store) fetch(ctx context.Context, name string) ([]byte, error) {
 // behind as an orphan, which costs space until PurgeBlobs finds it.
 func (s *Store) discard(ctx context.Context, ps ...placed) {
 	for _, p := range ps {
-		if p.blob != "" {
-			_ = s.blobs.Delete(context.WithoutCancel(ctx), p.blob)
+		if p.Blob != "" {
+			_ = s.blobs.Delete(context.WithoutCancel(ctx), p.Blob)
 		}
 	}
 }
