@@ -81,7 +81,7 @@ var architecture = map[string][]string{
 
 	// The way of a request: admit → queue ← work → attempt → route, provider.
 	"penstock/internal/capacity":   {"penstock", "penstock/internal/provider", "penstock/internal/store"},
-	"penstock/internal/route":      {"penstock", "penstock/internal/body", "penstock/internal/capacity"},
+	"penstock/internal/route":      {"penstock", "penstock/internal/capacity"},
 	"penstock/internal/microbatch": {"penstock", "penstock/internal/body"},
 	"penstock/internal/attempt": {"penstock", "penstock/internal/body", "penstock/internal/config", "penstock/internal/crash", "penstock/internal/dialect", "penstock/internal/dialect/catalog", "penstock/internal/inflight", "penstock/internal/microbatch", "penstock/internal/provider", "penstock/internal/capacity",
 		"penstock/internal/route", "penstock/internal/telemetry"},
