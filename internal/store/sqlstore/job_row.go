@@ -123,11 +123,11 @@ const (
 	lockFinish jobLock = ` /*pg ORDER BY id FOR NO KEY UPDATE */`
 	// lockWhole keeps claims out as well.
 	lockWhole jobLock = ` /*pg ORDER BY id FOR UPDATE */`
-	// lockFree is the same, for those that nobody has locked.
+	// lockFree is the same, for jobs that no other transaction has locked.
 	lockFree jobLock = ` /*pg ORDER BY id FOR UPDATE SKIP LOCKED */`
 )
 
-// lockJobs locks the given jobs and the budgets that they are paid from: whoever ends items needs both.
+// lockJobs locks the given jobs and the budgets that pay for them: a transaction that ends items needs both.
 func lockJobs(ctx context.Context, tx Tx, ids []penstock.ID, lock jobLock) (jobGroup, error) {
 	jobs, err := lockRows(ctx, tx, ids, lock)
 	if err == nil {
