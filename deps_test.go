@@ -43,6 +43,11 @@ var architecture = map[string][]string{
 	"penstock/internal/audit":       {"penstock", "penstock/internal/store/sqldb"},
 	"penstock/internal/outbox":      {"penstock", "penstock/internal/store/sqldb"},
 
+	// The worked example of docs/how-to/add-a-capability.md. No process runs it.
+	"penstock/internal/example/note": {"penstock"},
+	"penstock/internal/example/note/notesql": {"penstock", "penstock/internal/audit", "penstock/internal/example/note", "penstock/internal/outbox",
+		"penstock/internal/store/sqldb"},
+
 	// Between the dialects: attempt uses it where an upstream does not speak the caller's own.
 	// The formats of callers, and what builds on them.
 	"penstock/internal/dialect":             {"penstock", "penstock/internal/body"},

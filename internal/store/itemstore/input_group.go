@@ -114,21 +114,17 @@ func (in *Inputs) Row(j *penstock.Job, n int) (*Row, error) {
 // Input is the sealed input of the n-th item of the job; none if it was not read.
 func (in *Inputs) Input(n int) Sealed {
 	f, err := in.Fact(n)
-	if err != nil || f.blob != "" {
-		return Sealed{Blob: f.blobName()}
+	if err != nil {
+		return Sealed{}
+	}
+	if f.blob != "" {
+		return Sealed{Blob: f.blob}
 	}
 	from, to := f.input.from-in.from, f.input.to-in.from
 	if from < 0 || to > int64(len(in.sealed)) {
 		return Sealed{}
 	}
 	return Sealed{Inline: in.sealed[from:to:to]}
-}
-
-func (f *Fact) blobName() string {
-	if f == nil {
-		return ""
-	}
-	return f.blob
 }
 
 // AskFacts is the question for the facts of a group.

@@ -388,7 +388,7 @@ func (e *eraser) remember(ctx context.Context, tx Tx) error {
 	return nil
 }
 
-// forgotten is what was removed of one kind.
+// forgotten counts the removed subjects of one kind.
 type forgotten struct {
 	tenant penstock.TenantID
 	kind   string // item | request
@@ -401,7 +401,7 @@ func forget(ctx context.Context, tx Tx, f forgotten) error {
 			cost_nano_usd = forgotten.cost_nano_usd + excluded.cost_nano_usd`, f.tenant, f.kind, f.subjects, f.cost)
 }
 
-// gone says that a job's log was kept long enough. Those who read all of it miss nothing.
+// gone reports whether a job's log is past its retention. A reader that has read all of it misses nothing.
 func gone(job penstock.Job, p store.EventPage, now time.Time) error {
 	if job.FinishedAt.IsZero() || p.After >= job.Seq {
 		return nil

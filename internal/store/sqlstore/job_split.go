@@ -128,7 +128,7 @@ func (g splitGroup) take(ctx context.Context, tx Tx) (step store.Step, err error
 	return step, err
 }
 
-// splitTo is how far a job comes by a step.
+// splitTo is the number of items that a job has after a step.
 type splitTo struct {
 	store.Split
 	fit int // of its items

@@ -11,14 +11,14 @@ import (
 	"penstock/internal/store/usagerow"
 )
 
-// The keys of ledger entries say what is booked. A key can be booked once, whoever tries again.
+// The keys of ledger entries name what is booked. A key can be booked once.
 func reserveKey(job penstock.ID) string     { return "job:" + string(job) }
 func requestKey(request penstock.ID) string { return "request:" + string(request) }
 
-// splitKey is that of what was reserved for items that came later; from is the index of the first.
+// splitKey is the key of a reservation for items of a later split; from is the index of the first.
 func splitKey(job penstock.ID, from int) string { return reserveKey(job) + ":" + strconv.Itoa(from) }
 
-// settleKey is that of outcomes which were committed together; seq is the number of the first.
+// settleKey is the key of outcomes that were committed together; seq is the number of the first.
 func settleKey(job penstock.ID, seq int64) string {
 	return "settle:" + string(job) + ":" + strconv.FormatInt(seq, 10)
 }
@@ -58,8 +58,8 @@ func put(ctx context.Context, tx Tx, how usagerow.Insert, e penstock.LedgerEntry
 		e.PriceVersion, micros(tx.Now()), e.Outcomes, e.Origin.Key, e.Origin.Model, e.Origin.Lane, tags, budgetList(e.Origin.Budgets))
 }
 
-// settlements gathers the outcomes of a transaction. A terminal item is its own settlement and tells of
-// itself; the ledger has their sums, which stay when the items are forgotten.
+// settlements gathers the outcomes of a transaction. A terminal item is its own settlement; the ledger has the sums, which
+// stay when the items are removed.
 type settlements map[settled]*penstock.LedgerEntry
 
 // settled is what outcomes have in common that are added up.
@@ -71,7 +71,7 @@ type settled struct {
 	stretch int // of the job's items that are paid from the same budgets
 }
 
-// settlementKind says whether an outcome cost something or only frees what was reserved.
+// settlementKind is settle for an outcome that cost something, and release for one that only frees its reservation.
 func settlementKind(r *itemstore.Row) penstock.EntryKind {
 	if r.Tries == 0 {
 		return penstock.EntryRelease

@@ -45,7 +45,7 @@ type comparison struct {
 // jobOutcomes are the entries of a job less its outcomes.
 type jobOutcomes struct {
 	left   map[bookedAs]tally
-	broken bool // a result group cannot be read, which another audit tells
+	broken bool // a result group cannot be read, which another rule reports
 }
 
 // bookedAs is what an entry and the outcomes in it have in common.
@@ -104,7 +104,7 @@ func (o *jobOutcomes) add(as bookedAs, t tally) {
 	o.left[as] = tally{sum.subjects + t.subjects, sum.cost.Plus(t.cost)}
 }
 
-// agree says whether nothing is left of entries and outcomes.
+// agree reports whether entries and outcomes cancel each other out.
 func (o *jobOutcomes) agree() bool {
 	outcomes, differs := 0, false
 	for _, t := range o.left {

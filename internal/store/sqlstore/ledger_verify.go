@@ -197,7 +197,7 @@ func (s *Store) VerifyLedger(ctx context.Context) (report store.LedgerReport, er
 	return report, nil
 }
 
-// countWide is a count that is told in the halves of a wide.
+// countWide is a count that the query returns in the halves of a wide sum.
 func (s *Store) countWide(ctx context.Context, sql string) (n int64, err error) {
 	err = s.read(ctx, func(tx Tx) error {
 		w, _, err := queryOne(ctx, tx, sqlf(sql), func(row Row) (w wide, err error) { return w, row.Scan(&w.Upper, &w.Lower) })
@@ -213,7 +213,7 @@ const (
 	mostCost   = `4611686018427387904` // 2⁶²
 )
 
-// auditAmounts tells of rows whose amounts cannot be: below zero, or larger than anything that was ever booked together.
+// auditAmounts reports rows with impossible amounts: below zero, or larger than anything that can be booked together.
 func auditAmounts(ctx context.Context, tx Tx) (problems []string, err error) {
 	impossible := `cost_nano_usd < 0 OR cost_nano_usd > ` + mostCost + ` OR ` + usagerow.Each(`%s < 0 OR %s > `+mostTokens, ` OR `)
 	for _, of := range []struct{ what, sql string }{

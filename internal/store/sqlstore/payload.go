@@ -46,13 +46,13 @@ type unplaced struct {
 // placeAll seals payloads, and makes those durable that are too large for a row. It places all or none. Small ones
 // are sealed one behind the other: they are used together, and are garbage together.
 func (s *Store) placeAll(ctx context.Context, payloads []unplaced) ([]placed, error) {
-	room := 0
+	size := 0
 	for i := range payloads {
 		if n := len(payloads[i].plain); n <= store.InlinePayloadBytes {
-			room += n + payload.Overhead
+			size += n + payload.Overhead
 		}
 	}
-	all, row := make([]placed, len(payloads)), make([]byte, 0, room)
+	all, row := make([]placed, len(payloads)), make([]byte, 0, size)
 	for i := range payloads {
 		var err error
 		switch p := &payloads[i]; {
@@ -129,7 +129,7 @@ func (s *Store) fetch(ctx context.Context, name string) ([]byte, error) {
 	return io.ReadAll(r)
 }
 
-// discard removes blobs that no row came to name. What it misses, after a crash for example, stays
+// discard removes blobs that no row names. What it misses, after a crash for example, stays
 // behind as an orphan, which costs space until PurgeBlobs finds it.
 func (s *Store) discard(ctx context.Context, ps ...placed) {
 	for _, p := range ps {

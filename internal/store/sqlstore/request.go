@@ -49,7 +49,7 @@ func insertRequests(ctx context.Context, tx Tx, rs []penstock.Request, t heldAmo
 	return nil
 }
 
-// recordedRequests tells which calls were written before.
+// recordedRequests returns the calls that were recorded before.
 func recordedRequests(ctx context.Context, tx Tx, rs []penstock.Request) (map[penstock.ID]bool, error) {
 	ids := make([]string, len(rs))
 	for i, r := range rs {
@@ -74,7 +74,7 @@ func insertRequest(ctx context.Context, tx Tx, r *penstock.Request) error {
 		r.StatusCode, r.ErrorCode, storable(r.Error), r.Target, r.Cost, micros(r.StartedAt), micros(r.FirstTokenAt), micros(r.FinishedAt))
 }
 
-// settleRequest books a call once, and apart from it what may have been spent unseen.
+// settleRequest books a call once, and separately what may have been spent without a report.
 func settleRequest(ctx context.Context, tx Tx, r *penstock.Request, t heldAmounts) error {
 	charged, err := t.charge(ctx, tx, *r)
 	if err != nil {
