@@ -8,6 +8,7 @@ import (
 
 	"penstock"
 	"penstock/internal/config"
+	"penstock/internal/filter"
 	"penstock/internal/route"
 	"penstock/internal/store"
 )
@@ -284,6 +285,9 @@ func (s *Service) retryOrder(ctx context.Context, caller penstock.Caller, r retr
 	for i, item := range found.Items {
 		inf, err := r.Read(of.Endpoint, item.Body)
 		if err == nil {
+			err = s.judgeRetried(ctx, caller, filter.Subject{ID: penstock.ItemID(order.Job.ID, i), Model: of.Model, Endpoint: of.Endpoint}, &inf)
+		}
+		if err == nil {
 			err = Fetchable(s.Config.Current(), caller.Tenant, targets, inf)
 		}
 		if err != nil {
@@ -293,7 +297,7 @@ func (s *Service) retryOrder(ctx context.Context, caller penstock.Caller, r retr
 		bound := Bound(targets, inf, p.terms)
 		order.Retried = append(order.Retried, item.ID)
 		order.Items = append(order.Items, store.NewItem{
-			CustomID: item.CustomID, Body: item.Body, EstimateTokens: bound.Tokens, Reserved: bound.Cost, StartIn: r.startIn(r.before + i),
+			CustomID: item.CustomID, Body: inf.Body, EstimateTokens: bound.Tokens, Reserved: bound.Cost, StartIn: r.startIn(r.before + i),
 		})
 	}
 	return order, p, nil

@@ -96,6 +96,11 @@ func (c *call) inferText(d *inferenceEndpoint, text []byte) error {
 	return err
 }
 
+// ReadInference reads a body of an endpoint again: one that was stored, or that a filter edited. Codes: invalid_request.
+func ReadInference(endpoint penstock.Endpoint, text []byte) (admit.Inference, error) {
+	return readStored(endpoint, text)
+}
+
 // inferenceOf is what admission has to know of a body.
 func inferenceOf(asked dialect.Call) admit.Inference {
 	return admit.Inference{Body: asked.Object.Text, MaxOutputTokens: asked.MaxOutputTokens, Further: asked.Further, Choices: asked.Choices,

@@ -29,6 +29,7 @@ import (
 	"penstock/internal/capacity"
 	"penstock/internal/config"
 	"penstock/internal/crash"
+	"penstock/internal/filter"
 	"penstock/internal/inflight"
 	"penstock/internal/microbatch"
 	"penstock/internal/provider"
@@ -57,6 +58,7 @@ type Deps struct {
 	// Translator helps where a target speaks another dialect than the caller; nil for no help.
 	Translator Translator
 	Router     *route.Router
+	Filters    *filter.Chain  // of answers; nil for none
 	Answers    *inflight.Pool // the memory of answers; nil for no bounds
 	Metrics    *telemetry.Metrics
 	Tracer     *telemetry.Tracer
@@ -99,6 +101,8 @@ type Task struct {
 	Tries int
 	// Owner is whose inference it is. Calls of one owner may be put together; one without an owner is made alone.
 	Owner penstock.TenantID
+	// Key is the name of the key that asked for the inference, "" for none.
+	Key string
 	// Bound is the most that one attempt can cost. It is forfeit when the upstream does not tell
 	// what it charged.
 	Bound penstock.NanoUSD
@@ -122,6 +126,7 @@ type Task struct {
 	// Learned is told how each attempt went, as the target's room is; may be nil.
 	Learned func(capacity.Result)
 
+	parts bool                       // its answer is divided and judged by the part: see shared_attempt.go
 	needs *route.Needs               // of what was merged into Body; nil to read them from it
 	began func(try penstock.Attempt) // is told of each attempt; nil for nobody
 }
@@ -150,7 +155,7 @@ type Outcome struct {
 
 // tryOn prepares a try on the room that was chosen for it.
 func (r *Runner) tryOn(t *try, task *Task, choice *route.Choice) (err error) {
-	*t = try{task: task.capped(choice.Target), choice: choice, target: choice.Target, probe: choice.Probe()}
+	*t = try{runner: r, task: task.capped(choice.Target), choice: choice, target: choice.Target, probe: choice.Probe()}
 	if t.upstreamRequest, err = r.requestTo(t.task, choice.Target); err != nil {
 		return err
 	}
@@ -204,6 +209,7 @@ func (o *Outcome) add(t *try, failure *provider.Error) {
 
 // try is one attempt while it runs.
 type try struct {
+	runner          *Runner
 	task            *Task
 	upstreamRequest upstreamRequest
 	choice          *route.Choice // the room that it runs on
@@ -222,7 +228,9 @@ type try struct {
 	forfeit         penstock.NanoUSD
 	// implausible is the impossible usage that the upstream reported, "" for none.
 	implausible string
-	drain       *drain // nil unless its stream may outlive its caller
+	drain       *drain         // nil unless its stream may outlive its caller
+	filtered    *filter.Answer // nil where no filter judges the answer
+	blocked     bool           // a filter kept the answer from the caller
 	memory      answerMemory
 }
 
@@ -232,15 +240,18 @@ func (r *Runner) open(ctx context.Context, t *try) (failure *provider.Error) {
 	ctx, t.span = r.startSpan(ctx, t)
 	ctx = t.outlive(ctx)
 	t.memory = answerMemory{r.Answers.Open(t.task.Owner), ctx.Done()}
+	if !t.task.parts {
+		t.filtered = r.Filters.Begin(t.task.subject())
+	}
 	answer, err := r.ask(ctx, t)
 	if err != nil {
-		return t.upstreamRequest.failure(err)
+		return t.judgeFailure(ctx, t.upstreamRequest.failure(err))
 	}
 	t.answer = answer
-	if t.err = t.step(); t.err == nil || errors.Is(t.err, io.EOF) {
+	if t.err = t.step(ctx); t.err == nil || errors.Is(t.err, io.EOF) {
 		return nil
 	}
-	return t.ending()
+	return t.ending(ctx)
 }
 
 // close ends a try, and completes its record. It returns what went wrong, if anything did.
@@ -419,26 +430,33 @@ func (t *try) upstreamModel() string {
 }
 
 // pass hands the rest of an answer to the sink.
-func (t *try) pass() (failure *provider.Error) {
+func (t *try) pass(ctx context.Context) (failure *provider.Error) {
 	defer t.rescue(&failure)
 	for t.err == nil {
-		t.err = t.step()
+		t.err = t.step(ctx)
 	}
-	return t.ending()
+	return t.ending(ctx)
 }
 
 // step hands the next chunk of an answer to the sink. It returns io.EOF when there was none left.
-func (t *try) step() error {
+func (t *try) step(ctx context.Context) error {
 	chunk, err := t.answer.Next()
 	if err != nil {
 		return err
+	}
+	said := int64(len(chunk.Text))
+	if t.filtered != nil {
+		if err := t.judge(ctx, &chunk); err != nil {
+			t.said += said
+			return err
+		}
 	}
 	if !t.begun {
 		if err := t.begin(); err != nil {
 			return refused(err)
 		}
 	}
-	t.said += int64(len(chunk.Text))
+	t.said += said
 	if err := t.hand(chunk); err != nil {
 		return refused(err)
 	}
@@ -453,12 +471,12 @@ func (t *try) begin() error {
 }
 
 // ending is how an answer ended: nil after all of it.
-func (t *try) ending() *provider.Error {
+func (t *try) ending(ctx context.Context) *provider.Error {
 	t.keep()
 	if errors.Is(t.err, io.EOF) {
 		return t.drained()
 	}
-	return t.upstreamRequest.failure(t.err)
+	return t.judgeFailure(ctx, t.upstreamRequest.failure(t.err))
 }
 
 // refused explains why the sink took no more: it says so itself, or its reader is gone.
@@ -483,7 +501,7 @@ func (t *try) meter(meta *provider.Meta, failure *provider.Error) {
 		t.record.Cost = t.task.Bound
 		t.aside("it cost more than was reserved; a hard budget pays no more than the reservation")
 	}
-	if !meta.UsageKnown && (t.begun || failure == nil || failure.Kind.Policy().Billable) {
+	if !meta.UsageKnown && (t.begun || t.blocked || failure == nil || failure.Kind.Policy().Billable) {
 		t.forfeit = max(0, t.task.Bound-t.record.Cost)
 	}
 }

@@ -77,7 +77,7 @@ func (r *Runner) setOutUnread(c *Run) error {
 // tryElsewhere has another process make an attempt, and says whether it was the last one.
 func (r *Runner) tryElsewhere(ctx context.Context, c *Run, choice *route.Choice, attempt func(context.Context, Place) Tried) bool {
 	began := r.Clock()
-	t := &try{task: c.task, choice: choice, target: choice.Target, probe: choice.Probe(), record: &penstock.Attempt{}}
+	t := &try{runner: r, task: c.task, choice: choice, target: choice.Target, probe: choice.Probe(), record: &penstock.Attempt{}}
 	defer t.release()
 	within, span := r.startSpan(ctx, t)
 	t.span = span

@@ -111,7 +111,7 @@ func (c *Run) Finish(ctx context.Context) *Outcome {
 	defer c.task.release()
 	if c.opened {
 		t := &c.try
-		c.end(t, c.runner.close(ctx, t, t.pass()))
+		c.end(t, c.runner.close(ctx, t, t.pass(ctx)))
 	}
 	return &c.out
 }

@@ -35,7 +35,7 @@ func (r *Runner) sharedAttempt(ctx context.Context, t sharedAttempt) {
 		return
 	}
 	task := merged(t.tasks)
-	task.Subject, task.Choice = r.ids.New(r.Clock()), t.choice
+	task.Subject, task.Choice, task.parts = r.ids.New(r.Clock()), t.choice, true
 	if t.again {
 		task.Tries = max(task.Tries, 1)
 	}
@@ -138,7 +138,7 @@ func merged(tasks []*sharedTask) Task {
 func (r *Runner) solo(ctx context.Context, t sharedAttempt) {
 	rd := t.tasks[0]
 	task := rd.task
-	task.Choice, task.began = t.choice, rd.began
+	task.Choice, task.began, task.parts = t.choice, rd.began, true
 	if t.again {
 		task.Tries = max(task.Tries, 1)
 	}

@@ -141,25 +141,30 @@ func (r *Runner) share(ctx context.Context, m *member, sink Sink) *Outcome {
 	defer b.Leave(rd) // when all have, the call is given up
 	select {
 	case <-rd.done:
-		return rd.deliver(sink)
+		return r.deliver(ctx, rd, sink)
 	case <-ctx.Done():
 	}
 	if rd.leave() {
 		return r.abandoned(ctx, rd)
 	}
-	return rd.deliver(sink)
+	return r.deliver(ctx, rd, sink)
 }
 
-// deliver hands the answer over. A slow caller keeps nobody else waiting: this is its own goroutine.
-func (rd *sharedTask) deliver(sink Sink) *Outcome {
+// deliver hands the answer over. A slow caller keeps nobody else waiting: this is its own goroutine. Filters judge the part of the
+// answer that is the task's own, so that a verdict on one input has no effect on the others.
+func (r *Runner) deliver(ctx context.Context, rd *sharedTask, sink Sink) *Outcome {
 	out := rd.out
 	if out.Err != nil {
 		return &out
 	}
-	out.Begun = true
-	err := sink.Begin(out.Target, rd.meta)
+	chunk := provider.Chunk{Wire: rd.answer, Last: true}
+	t := try{filtered: r.Filters.Begin(rd.task.subject())}
+	err := t.judge(ctx, &chunk)
 	if err == nil {
-		err = sink.Chunk(provider.Chunk{Wire: rd.answer, Last: true})
+		out.Begun = true
+		if err = sink.Begin(out.Target, rd.meta); err == nil {
+			err = sink.Chunk(chunk)
+		}
 	}
 	if err != nil {
 		failure := provider.AsError(refused(err))

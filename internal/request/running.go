@@ -2,11 +2,13 @@ package request
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"penstock"
 	"penstock/internal/admit"
 	"penstock/internal/attempt"
+	"penstock/internal/body"
 	"penstock/internal/budget"
 	"penstock/internal/cache"
 	"penstock/internal/capacity"
@@ -71,13 +73,18 @@ func (s *Service) Start(ctx context.Context, principal penstock.Caller, order Or
 func (r *Running) start(ctx context.Context, order *Order) error {
 	s := r.service
 	admitted, err := s.Admit.Request(ctx, r.principal, admit.RequestOrder{
-		Model: order.Model, Inference: order.Inference, Free: order.Free, Try: order.Try, Permitted: order.Permit != nil,
+		ID: order.ID, Endpoint: order.Endpoint, Model: order.Model, Inference: order.Inference, Free: order.Free, Try: order.Try, Permitted: order.Permit != nil,
 	})
 	if err != nil {
 		return err
 	}
 	r.held.limits = admitted.LimitHold
 	r.sink.Admitted(admitted.LimitHold.WaitedFor())
+	if admitted.Edited != nil {
+		if err := order.edit(admitted.Edited); err != nil {
+			return err
+		}
+	}
 	plan := s.plan(&r.principal, order, &admitted)
 	if err := s.Recorder.Place(); err != nil {
 		return err
@@ -96,6 +103,16 @@ func (r *Running) start(ctx context.Context, order *Order) error {
 	return nil
 }
 
+// edit puts a body that an input filter edited in the place of the caller's.
+func (o *Order) edit(inf *admit.Inference) error {
+	object, err := body.Scan(inf.Body)
+	if err != nil {
+		return penstock.Internal(fmt.Errorf("reading a body that a filter edited: %w", err))
+	}
+	o.Inference, o.Object = *inf, &object
+	return nil
+}
+
 // task is a call that was admitted, ready to run.
 type task struct {
 	attempt.Task
@@ -106,7 +123,7 @@ func newTask(r *Running, order *Order, a *admit.Admitted) task {
 	tenant, inf := r.principal.Tenant.ID, &order.Inference
 	return task{
 		Task: attempt.Task{
-			Subject: order.ID, Tenant: tenant, Owner: tenant, Model: order.Model, Lane: penstock.LaneRealtime, Targets: a.Targets, Endpoint: order.Endpoint,
+			Subject: order.ID, Tenant: tenant, Owner: tenant, Key: r.principal.Key, Model: order.Model, Lane: penstock.LaneRealtime, Targets: a.Targets, Endpoint: order.Endpoint,
 			Header: order.Header, Body: order.Object.Text, Object: order.Object, Stream: order.Stream, IncludeUsage: order.IncludeUsage,
 			Bound: a.Bound, Wait: capacityWait, MaxOutputTokens: inf.MaxOutputTokens * inf.Choices,
 		},
