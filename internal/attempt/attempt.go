@@ -220,6 +220,7 @@ type try struct {
 	probe           bool              // it finds out whether a target that was out of order works again
 	span            telemetry.Span
 	answer          provider.Answer // nil until there is one
+	chunk           provider.Chunk  // between its arrival and take
 	begun           bool
 	err             error         // how the answer ended, io.EOF after all of it; nil until then
 	meta            provider.Meta // of the answer, as far as it came
@@ -439,11 +440,21 @@ func (t *try) pass(ctx context.Context) (failure *provider.Error) {
 }
 
 // step hands the next chunk of an answer to the sink. It returns io.EOF when there was none left.
-func (t *try) step(ctx context.Context) error {
-	chunk, err := t.answer.Next()
-	if err != nil {
+//
+// A stream waits here for its next chunk, so its frame is kept small: the chunk goes by way of the try, and take is not inlined.
+func (t *try) step(ctx context.Context) (err error) {
+	if t.chunk, err = t.answer.Next(); err != nil {
 		return err
 	}
+	return t.take(ctx)
+}
+
+// take has the chunk judged, and hands it to the sink.
+//
+//go:noinline
+func (t *try) take(ctx context.Context) error {
+	chunk := t.chunk
+	t.chunk = provider.Chunk{}
 	said := int64(len(chunk.Text))
 	if t.filtered != nil {
 		if err := t.judge(ctx, &chunk); err != nil {
