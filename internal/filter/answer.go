@@ -74,8 +74,9 @@ func (c *Chunk) Parts() ([]Part, error) {
 	return c.parts, nil
 }
 
-// replace puts other parts into the chunk.
-func (c *Chunk) replace(parts []Part) (err error) {
+// Replace puts other texts into the parts of the chunk, which are those of Parts in the same order. The review that does so returns
+// an Edit. Where no editor is, it fails: an answer that has to be edited and cannot be is not passed on.
+func (c *Chunk) Replace(parts []Part) (err error) {
 	switch {
 	case c.Error:
 		if len(parts) != 1 {
@@ -138,7 +139,8 @@ func (a *Answer) Chunk(ctx context.Context, from Arrival) ([]byte, error) {
 	if a == nil || len(from.Wire) == 0 {
 		return from.Wire, nil
 	}
-	a.chunk = Chunk{Wire: from.Wire, Last: from.Last, text: from.Text, editor: a.chunk.editor, parts: a.chunk.parts}
+	c := &a.chunk // the editor and the memory of parts stay
+	c.Wire, c.text, c.Last, c.Error, c.read = from.Wire, from.Text, from.Last, false, false
 	return a.judge(ctx)
 }
 
@@ -163,7 +165,8 @@ func (a *Answer) Failure(ctx context.Context, words []byte) ([]byte, error) {
 	if a == nil || len(words) == 0 {
 		return words, nil
 	}
-	a.chunk = Chunk{Wire: words, Error: true, editor: a.chunk.editor, parts: a.chunk.parts}
+	c := &a.chunk
+	c.Wire, c.text, c.Last, c.Error, c.read = words, "", false, true, false
 	return a.judge(ctx)
 }
 
@@ -175,10 +178,6 @@ func (a *Answer) judge(ctx context.Context) ([]byte, error) {
 			return nil, failed(err)
 		case v.Action == Block:
 			return nil, blocked(v, "The answer was blocked.")
-		case v.Action == Edit:
-			if err := a.chunk.replace(v.Parts); err != nil {
-				return nil, failed(err)
-			}
 		}
 	}
 	return a.chunk.Wire, nil

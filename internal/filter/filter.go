@@ -34,7 +34,7 @@ type Action int
 // The actions.
 const (
 	Pass  Action = iota // the text goes on as it is
-	Edit                // the text goes on as the verdict has it
+	Edit                // the text goes on as the filter changed it
 	Block               // the text goes nowhere, and the call or item fails
 )
 
@@ -42,8 +42,7 @@ const (
 type Verdict struct {
 	Action Action
 	Reason string // of Block, for the caller; it must not quote the text
-	Body   []byte // of Edit, in place of the body of an inference
-	Parts  []Part // of Edit, in place of the parts of a chunk
+	Body   []byte // of an Edit by an input filter, in place of the subject's. A review edits by Chunk.Replace
 }
 
 // Input judges the bodies of inferences.

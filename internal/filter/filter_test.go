@@ -47,7 +47,12 @@ func (v verdicts) Chunk(_ context.Context, c *Chunk) (Verdict, error) {
 	for i := range changed {
 		changed[i].Text = strings.ToUpper(changed[i].Text)
 	}
-	return Verdict{Action: v.action, Parts: changed}, v.err
+	if v.action == Edit {
+		if err := c.Replace(changed); err != nil {
+			return Verdict{}, err
+		}
+	}
+	return Verdict{Action: v.action}, v.err
 }
 
 var errBroken = errors.New("the classifier is away")
