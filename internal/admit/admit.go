@@ -19,11 +19,11 @@ import (
 
 	"penstock"
 	"penstock/internal/backlog"
-	"penstock/internal/body"
 	"penstock/internal/capacity"
 	"penstock/internal/config"
+	"penstock/internal/dialect"
+	"penstock/internal/filter"
 	"penstock/internal/limit"
-	"penstock/internal/provider"
 	"penstock/internal/queue"
 	"penstock/internal/route"
 	"penstock/internal/store"
@@ -78,7 +78,7 @@ type Deps struct {
 	Starter  Starter // nil where no worker is
 	Controls Controls
 	Limits   *limit.Limiter
-	Judge    Judge
+	Filters  *filter.Chain // of inputs; nil for none
 	Metrics  *telemetry.Metrics
 	Clock    func() time.Time
 }
@@ -117,7 +117,7 @@ type JobOrder struct {
 	Endpoint   penstock.Endpoint
 	Model      string
 	Lane       penstock.Lane
-	Inferences []Inference
+	Inferences []dialect.Inference
 	Lines      *Lines // instead of Inferences
 	// Parts are orders over other lines of the same batch, each for a model of its own: they are accepted with it, or none
 	// is. They have no parts and no key.
@@ -135,17 +135,6 @@ type JobOrder struct {
 	BodyHash       []byte // of the canonical body, with IdempotencyKey
 
 	Try store.Try // which try of its caller it is
-}
-
-// Inference is one body with what its dialect says about it.
-type Inference struct {
-	CustomID        string
-	Body            []byte
-	MaxOutputTokens int64            // the caller's own bound for one answer, 0 when it set none
-	Further         provider.Further // what it asks for by names that only some upstreams obey
-	Choices         int64            // answers asked for at once, 0 for one
-	Silent          bool             // nothing is generated, whatever the bounds say
-	Links           []body.Span      // the strings in Body that an upstream may fetch from
 }
 
 // Job admits a job: it is accepted when this returns without an error. What an operator holds back is
@@ -337,7 +326,7 @@ type RequestOrder struct {
 	ID        penstock.ID
 	Endpoint  penstock.Endpoint
 	Model     string
-	Inference Inference
+	Inference dialect.Inference
 	Free      bool      // nobody charges for it
 	Try       store.Try // which try of its caller it is
 	Permitted bool      // it has a permit (see Permit)
@@ -355,7 +344,7 @@ type Admitted struct {
 	// LimitHold is its room under its caller's limits, nil without any. It is to be given back.
 	LimitHold *capacity.LimitHold
 	// Edited is the inference as the input filters edited it, nil if they left it alone.
-	Edited *Inference
+	Edited *dialect.Inference
 }
 
 // Request admits a synchronous call, from memory. Codes: scope_missing, model_not_found,
@@ -404,9 +393,10 @@ func (s *Service) Request(ctx context.Context, caller penstock.Caller, o Request
 	}
 	if !o.Free {
 		terms := Terms{s.Clock(), penstock.LaneRealtime}
-		a.Bound = Bound(targets, o.Inference, terms).Cost
+		weight := o.Inference.Weigh()
+		a.Bound = bound(targets, weight, terms).Cost
 		if resolved.Bounded && len(targets) > 1 {
-			a.Less = lesser(a.Bound, targets, o.Inference, terms)
+			a.Less = lesser(a.Bound, targets, weight, terms)
 		}
 	}
 	return a, nil

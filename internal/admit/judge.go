@@ -2,52 +2,40 @@ package admit
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"penstock"
+	"penstock/internal/dialect"
+	"penstock/internal/dialect/catalog"
 	"penstock/internal/filter"
 )
 
-// Judge asks the input filters about inferences. The zero Judge passes all of them.
-type Judge struct {
-	Filters *filter.Chain
-	// Read reads a body of an endpoint that a filter edited.
-	Read func(penstock.Endpoint, []byte) (Inference, error)
-}
-
-// errUnreadable is the failure of an edit where nothing can read the edited body.
-var errUnreadable = errors.New("an input filter edited a body that nothing can read again")
-
-// Inference asks about one inference. It returns the inference as the filters edited it, nil if they left it alone. Codes:
+// Judge asks input filters about an inference. It returns the inference as they edited it, nil if they left it alone. Codes:
 // content_blocked, internal.
-func (j *Judge) Inference(ctx context.Context, subject filter.Subject, inf *Inference) (*Inference, error) {
-	if j.Filters == nil {
+func Judge(ctx context.Context, filters *filter.Chain, subject filter.Subject, inf *dialect.Inference) (*dialect.Inference, error) {
+	if filters == nil {
 		return nil, nil
 	}
-	subject.Body = inf.Body
-	text, err := j.Filters.Input(ctx, subject)
+	subject.Body = inf.Body()
+	text, err := filters.Input(ctx, subject)
 	if err != nil {
 		return nil, err
 	}
-	if len(text) == len(inf.Body) && (len(text) == 0 || &text[0] == &inf.Body[0]) {
+	if len(text) == len(subject.Body) && (len(text) == 0 || &text[0] == &subject.Body[0]) {
 		return nil, nil
 	}
-	if j.Read == nil {
-		return nil, penstock.Internal(errUnreadable)
-	}
-	edited, err := j.Read(subject.Endpoint, text)
+	edited, err := catalog.Read(subject.Endpoint, text)
 	if err != nil {
-		return nil, penstock.Internal(err)
+		return nil, penstock.Internal(fmt.Errorf("reading a body that a filter edited: %w", err))
 	}
-	edited.CustomID = inf.CustomID
+	edited.CustomID, edited.Betas = inf.CustomID, inf.Betas // which are not in the body
 	return &edited, nil
 }
 
 // judgeRequest asks the input filters about a synchronous call, when its limits have room for it and before the cache is asked. What
 // it can cost is counted on the edited inference.
-func (s *Service) judgeRequest(ctx context.Context, caller penstock.Caller, o *RequestOrder, targets []*penstock.Target) (*Inference, error) {
-	edited, err := s.Judge.Inference(ctx, filter.Subject{ID: o.ID, Tenant: caller.Tenant.ID, Key: caller.Key, Model: o.Model, Endpoint: o.Endpoint}, &o.Inference)
+func (s *Service) judgeRequest(ctx context.Context, caller penstock.Caller, o *RequestOrder, targets []*penstock.Target) (*dialect.Inference, error) {
+	edited, err := Judge(ctx, s.Filters, filter.Subject{ID: o.ID, Tenant: caller.Tenant.ID, Key: caller.Key, Model: o.Model, Endpoint: o.Endpoint}, &o.Inference)
 	if err != nil || edited == nil {
 		return nil, err
 	}
@@ -56,13 +44,13 @@ func (s *Service) judgeRequest(ctx context.Context, caller penstock.Caller, o *R
 }
 
 // judgeJob asks the input filters about each inference of a job, before any of them is written.
-func (s *Service) judgeJob(ctx context.Context, caller penstock.Caller, infs []Inference, d *draft) error {
-	if s.Judge.Filters == nil {
+func (s *Service) judgeJob(ctx context.Context, caller penstock.Caller, infs []dialect.Inference, d *draft) error {
+	if s.Filters == nil {
 		return nil
 	}
 	job, changed := &d.sub.Job, false
 	for i := range infs {
-		edited, err := s.Judge.Inference(ctx, filter.Subject{
+		edited, err := Judge(ctx, s.Filters, filter.Subject{
 			ID: penstock.ItemID(job.ID, i), Tenant: caller.Tenant.ID, Key: caller.Key, Model: job.Model, Endpoint: job.Endpoint,
 		}, &infs[i])
 		if err == nil && edited != nil {
@@ -81,13 +69,12 @@ func (s *Service) judgeJob(ctx context.Context, caller penstock.Caller, infs []I
 	return nil
 }
 
-// judgeRetried asks the input filters about an item that is run again in another job: the rules may have changed since, and an item
-// that was blocked at its first time has to stay blocked.
-func (s *Service) judgeRetried(ctx context.Context, caller penstock.Caller, item filter.Subject, inf *Inference) error {
-	item.Tenant, item.Key = caller.Tenant.ID, caller.Key
-	edited, err := s.Judge.Inference(ctx, item, inf)
-	if err == nil && edited != nil {
-		*inf = *edited
+// judgeAgain asks the input filters about an item that another job runs again. Their rules may have changed since, and an item that
+// was blocked has to stay blocked. An edit replaces the inference and its stored text.
+func (s *Service) judgeAgain(ctx context.Context, subject filter.Subject, inf *dialect.Inference, text *[]byte) error {
+	edited, err := Judge(ctx, s.Filters, subject, inf)
+	if edited != nil {
+		*inf, *text = *edited, edited.Body()
 	}
 	return err
 }

@@ -5,6 +5,7 @@ import (
 
 	"penstock"
 	"penstock/internal/capacity"
+	"penstock/internal/dialect"
 	"penstock/internal/limit"
 )
 
@@ -15,9 +16,9 @@ type LimitState = capacity.LimitState
 const MaxLimitStates = limit.MaxLimitStates
 
 // useOf is what limits take an inference for: its bytes, and what its caller's answers are long on average.
-func useOf(inf Inference) capacity.Use {
+func useOf(inf dialect.Inference) capacity.Use {
 	return capacity.Use{
-		InputTokens: capacity.InputTokens(int64(len(inf.Body))), MaxOutputTokens: inf.MaxOutputTokens, Choices: inf.Choices,
+		InputTokens: capacity.InputTokens(int64(len(inf.Object.Text))), MaxOutputTokens: inf.MaxOutputTokens, Choices: inf.Choices,
 		Silent: inf.Silent,
 	}
 }

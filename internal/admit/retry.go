@@ -8,6 +8,7 @@ import (
 
 	"penstock"
 	"penstock/internal/config"
+	"penstock/internal/dialect"
 	"penstock/internal/filter"
 	"penstock/internal/route"
 	"penstock/internal/store"
@@ -40,7 +41,7 @@ type RetryTerms struct {
 	Rate        float64          // items a second that may start at the most, 0 for no such cap
 	TraceParent string
 	// Read tells what the dialect of an endpoint says about a stored body.
-	Read func(penstock.Endpoint, []byte) (Inference, error)
+	Read func(penstock.Endpoint, []byte) (dialect.Inference, error)
 }
 
 func (t *RetryTerms) complete() error {
@@ -285,7 +286,8 @@ func (s *Service) retryOrder(ctx context.Context, caller penstock.Caller, r retr
 	for i, item := range found.Items {
 		inf, err := r.Read(of.Endpoint, item.Body)
 		if err == nil {
-			err = s.judgeRetried(ctx, caller, filter.Subject{ID: penstock.ItemID(order.Job.ID, i), Model: of.Model, Endpoint: of.Endpoint}, &inf)
+			subject := filter.Subject{ID: penstock.ItemID(order.Job.ID, i), Tenant: caller.Tenant.ID, Key: caller.Key, Model: of.Model, Endpoint: of.Endpoint}
+			err = s.judgeAgain(ctx, subject, &inf, &item.Body)
 		}
 		if err == nil {
 			err = Fetchable(s.Config.Current(), caller.Tenant, targets, inf)
@@ -297,7 +299,7 @@ func (s *Service) retryOrder(ctx context.Context, caller penstock.Caller, r retr
 		bound := Bound(targets, inf, p.terms)
 		order.Retried = append(order.Retried, item.ID)
 		order.Items = append(order.Items, store.NewItem{
-			CustomID: item.CustomID, Body: inf.Body, EstimateTokens: bound.Tokens, Reserved: bound.Cost, StartIn: r.startIn(r.before + i),
+			CustomID: item.CustomID, Body: item.Body, EstimateTokens: bound.Tokens, Reserved: bound.Cost, StartIn: r.startIn(r.before + i),
 		})
 	}
 	return order, p, nil

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
 	"penstock"
 	"penstock/internal/store"
 )
@@ -92,6 +94,17 @@ func statusOf(code penstock.Code) int {
 		return status
 	}
 	return http.StatusInternalServerError
+}
+
+// ItemFailure is the HTTP status and the body of an error, for lines of results that hold both.
+func ItemFailure(e penstock.ItemError, request string) (status int, body []byte) {
+	body, err := json.Marshal(errorView{errorBody{
+		Code: e.Code, Type: usualErrorType(e.Code), Message: e.Message, RequestID: request, Retryable: e.Code.Retryable(),
+	}})
+	if err != nil {
+		body = []byte("{}")
+	}
+	return statusOf(e.Code), body
 }
 
 func (c *call) errorBody(e *penstock.Error) (errorBody, int) {

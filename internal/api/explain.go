@@ -6,7 +6,7 @@ import (
 	"penstock"
 	"penstock/internal/admit"
 	"penstock/internal/body"
-	"penstock/internal/provider"
+	"penstock/internal/dialect"
 	"penstock/internal/request"
 )
 
@@ -65,7 +65,7 @@ func (c *call) explainModel() error {
 	}
 	name := c.r.PathValue("model")
 	considered, err := c.Admit.Consider(c.r.Context(), c.caller, admit.RequestOrder{
-		Model: name, Inference: roughly(endpoint, object), Free: inferenceEndpoints[endpoint].free,
+		Model: name, Inference: dialect.Estimate(endpoint, object), Free: inferenceEndpoints[endpoint].free,
 	})
 	if err != nil {
 		return err
@@ -87,25 +87,6 @@ func (c *call) explainModel() error {
 		view.Targets = append(view.Targets, one)
 	}
 	return c.json(http.StatusOK, view)
-}
-
-// roughly is what admission has to know of a body that need not be a whole one, nor say what endpoint it is for.
-func roughly(endpoint penstock.Endpoint, object body.Object) admit.Inference {
-	inf := admit.Inference{Body: object.Text, Choices: 1, Silent: endpoint == penstock.EndpointEmbeddings}
-	for _, name := range []string{"max_tokens", "max_completion_tokens", "max_output_tokens"} {
-		if n, err := object.Count(name); err == nil {
-			inf.MaxOutputTokens = max(inf.MaxOutputTokens, n)
-		}
-	}
-	for _, name := range []string{"n", "best_of"} {
-		if n, err := object.Count(name); err == nil {
-			inf.Choices = max(inf.Choices, n)
-		}
-	}
-	if further, err := provider.FurtherOf(object, provider.Further{Output: 1 << 24, Added: 1 << 24, Thinking: 1 << 24, Answers: 128}); err == nil {
-		inf.Further, inf.Choices = further, max(inf.Choices, further.Answers)
-	}
-	return inf
 }
 
 // explain fills in what the router says of the targets that may be called.

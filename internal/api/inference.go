@@ -3,14 +3,15 @@ package api
 import (
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"penstock"
 	"penstock/internal/admit"
-	"penstock/internal/api/dialect"
-	"penstock/internal/api/dialect/anthropic"
-	"penstock/internal/api/dialect/openai"
 	"penstock/internal/deliver"
+	"penstock/internal/dialect"
+	"penstock/internal/dialect/anthropic"
+	"penstock/internal/dialect/catalog"
 	"penstock/internal/request"
 )
 
@@ -21,10 +22,10 @@ const keyedWait = 10 * time.Minute
 // share one way, which is [inference] here and a job's in submitJob.
 type inferenceEndpoint struct {
 	endpoint penstock.Endpoint
-	read     func(text []byte) (dialect.Call, error)
+	read     func(text []byte) (dialect.Inference, error)
 	question func(string) ([]byte, error) // the body that asks one question; nil where no job can name the endpoint
-	needs    string                       // members that a job's bodies get when they and its defaults leave them out
 	forward  []string                     // headers of the caller's that are the upstream's business
+	beta     string                       // the one of them that asks for behaviour that is not released
 	free     bool                         // nobody charges for it
 	silent   bool                         // its answers are never streamed
 	// estimate answers when no target of the model has the endpoint; nil where there is no other answer.
@@ -32,16 +33,17 @@ type inferenceEndpoint struct {
 }
 
 // inferenceEndpoints are the endpoints that inferences come in by.
-var inferenceEndpoints = map[penstock.Endpoint]inferenceEndpoint{
-	penstock.EndpointChat:        {endpoint: penstock.EndpointChat, read: openai.ReadChat, question: openai.ChatQuestion},
-	penstock.EndpointCompletions: {endpoint: penstock.EndpointCompletions, read: openai.ReadCompletion, question: openai.CompletionQuestion},
-	penstock.EndpointEmbeddings:  {endpoint: penstock.EndpointEmbeddings, read: openai.ReadEmbedding, question: openai.InputQuestion, silent: true},
-	penstock.EndpointResponses:   {endpoint: penstock.EndpointResponses, read: openai.ReadResponse, question: openai.InputQuestion},
-	penstock.EndpointMessages: {endpoint: penstock.EndpointMessages, read: anthropic.ReadMessage, question: anthropic.Question, needs: anthropic.Needs,
-		forward: []string{anthropic.HeaderVersion, anthropic.HeaderBeta}},
-	penstock.EndpointCountTokens: {endpoint: penstock.EndpointCountTokens, read: anthropic.ReadCount,
-		forward: []string{anthropic.HeaderVersion, anthropic.HeaderBeta}, free: true, estimate: (*call).estimateTokens},
-}
+var inferenceEndpoints = func() map[penstock.Endpoint]inferenceEndpoint {
+	all := map[penstock.Endpoint]inferenceEndpoint{}
+	for _, e := range catalog.All() {
+		d := inferenceEndpoint{endpoint: e.Name, read: e.Read, question: e.Question, forward: e.Forward, beta: e.Beta, free: e.Free}
+		if e.Name == penstock.EndpointCountTokens {
+			d.estimate = (*call).estimateTokens
+		}
+		all[e.Name] = d
+	}
+	return all
+}()
 
 // inference makes the handler of an endpoint.
 func inference(endpoint penstock.Endpoint) func(*call) error {
@@ -75,6 +77,9 @@ func (c *call) inferText(d *inferenceEndpoint, text []byte) error {
 		return err
 	}
 	c.model = asked.Model
+	if d.beta != "" {
+		asked.Betas = strings.Join(c.r.Header.Values(d.beta), ",")
+	}
 	key, err := idempotencyKey(c.r)
 	if err != nil {
 		return err
@@ -90,21 +95,10 @@ func (c *call) inferText(d *inferenceEndpoint, text []byte) error {
 		c.endWithKey()
 	}
 	c.running, err = c.Requests.Start(c.r.Context(), c.caller, request.Order{
-		ID: c.id, Endpoint: d.endpoint, Model: asked.Model, Inference: inferenceOf(asked), Object: new(asked.Object), Stream: asked.Stream, IncludeUsage: asked.IncludeUsage,
+		ID: c.id, Endpoint: d.endpoint, Inference: &asked,
 		Header: d.forwarded(c.r.Header), Free: d.free, Cache: mode, Try: tryOf(c.r), Permit: c.permit,
 	}, &httpSink{call: c, endpoint: d, stream: asked.Stream, text: asked.Object.Text})
 	return err
-}
-
-// ReadInference reads a body of an endpoint again: one that was stored, or that a filter edited. Codes: invalid_request.
-func ReadInference(endpoint penstock.Endpoint, text []byte) (admit.Inference, error) {
-	return readStored(endpoint, text)
-}
-
-// inferenceOf is what admission has to know of a body.
-func inferenceOf(asked dialect.Call) admit.Inference {
-	return admit.Inference{Body: asked.Object.Text, MaxOutputTokens: asked.MaxOutputTokens, Further: asked.Further, Choices: asked.Choices,
-		Silent: asked.Silent, Links: asked.Object.Links}
 }
 
 // forwarded returns the headers that go on to the upstream.
@@ -131,14 +125,14 @@ func (c *call) estimateTokens(text []byte) error {
 }
 
 // inferAsJob runs a call that must not run twice as a job, and waits for it.
-func (c *call) inferAsJob(d *inferenceEndpoint, asked dialect.Call, key string) error {
+func (c *call) inferAsJob(d *inferenceEndpoint, asked dialect.Inference, key string) error {
 	if asked.Stream {
 		return penstock.InvalidParam("Idempotency-Key", "A streamed call cannot be repeated; leave out stream or Idempotency-Key.")
 	}
 	if c.r.Header.Get(anthropic.HeaderBeta) != "" && slices.Contains(d.forward, anthropic.HeaderBeta) {
 		return penstock.InvalidParam("anthropic-beta", "A call with an Idempotency-Key runs as a job, which keeps no headers; leave out one of the two.")
 	}
-	order := admit.JobOrder{Endpoint: d.endpoint, Model: asked.Model, IdempotencyKey: key, Inferences: []admit.Inference{inferenceOf(asked)}}
+	order := admit.JobOrder{Endpoint: d.endpoint, Model: asked.Model, IdempotencyKey: key, Inferences: []dialect.Inference{asked}}
 	var err error
 	if order.BodyHash, err = canonicalHash(c.r.URL.Path, asked.Object.Text); err != nil {
 		return err

@@ -34,7 +34,7 @@ func (a *app) adminHandler() http.Handler {
 		}
 		adminJSON(w, http.StatusOK, map[string]string{"status": "ready"})
 	})
-	operate("GET /admin/v1/load", func(w http.ResponseWriter, _ *http.Request) { adminJSON(w, http.StatusOK, a.loadReport()) })
+	operate("GET /admin/v1/load", func(w http.ResponseWriter, _ *http.Request) { adminJSON(w, http.StatusOK, a.load.Report()) })
 	operate("POST /admin/v1/config/reload", a.reloadAsked, "actor", "dry_run", "force")
 	operate("GET /admin/v1/audit", a.audit, "tenant", "limit", "after")
 	operate("GET /admin/v1/controls", a.listControls)

@@ -25,10 +25,10 @@ import (
 	"time"
 
 	"penstock"
-	"penstock/internal/body"
 	"penstock/internal/capacity"
 	"penstock/internal/config"
 	"penstock/internal/crash"
+	"penstock/internal/dialect"
 	"penstock/internal/filter"
 	"penstock/internal/inflight"
 	"penstock/internal/microbatch"
@@ -89,10 +89,11 @@ type Task struct {
 	Targets  []string // what the model resolved to, in order
 	Endpoint penstock.Endpoint
 	Body     []byte
-	Added    int          // bytes of Body that no model reads: they were added for our own sake
-	Object   *body.Object // Body, if it was scanned; nil otherwise
-	Header   http.Header  // the caller's own, for upstreams of the same dialect; nil for none
-	Stream   bool
+	Added    int // bytes of Body that no model reads: they were added for our own sake
+	// Inference is Body as it was read, nil until somebody asks (see Task.read).
+	Inference *dialect.Inference
+	Header    http.Header // the caller's own, for upstreams of the same dialect; nil for none
+	Stream    bool
 	// IncludeUsage says that the caller of an OpenAI stream asked for usage at its end.
 	IncludeUsage bool
 	// MaxAttempts is how many attempts may be made that count; 0 for as many as there are targets.

@@ -92,7 +92,7 @@ func (c *Run) lighten(t *try) {
 	t.weight = new(t.weigh())
 	t.upstreamRequest.body, t.upstreamRequest.object = nil, nil
 	for _, task := range []*Task{c.task, t.task} { // a bounded one may be a copy
-		task.Body, task.Object = nil, nil
+		task.Body, task.Inference = nil, nil
 	}
 	c.query = route.Query{}
 }

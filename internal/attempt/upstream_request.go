@@ -108,7 +108,10 @@ func (r *Runner) translation(from penstock.Endpoint, upstream provider.Provider)
 // requestTo writes a task in a dialect that a target speaks, always from the original body. A translation
 // that breaks is an error like any other.
 func (r *Runner) requestTo(task *Task, target *penstock.Target) (l upstreamRequest, err error) {
-	l = upstreamRequest{endpoint: task.Endpoint, body: task.Body, object: task.Object, header: task.Header}
+	l = upstreamRequest{endpoint: task.Endpoint, body: task.Body, header: task.Header}
+	if task.Inference != nil {
+		l.object = &task.Inference.Object
+	}
 	upstream, ok := r.Providers.Provider(target.Provider)
 	if !ok {
 		return l, nil

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"penstock"
-	"penstock/internal/assemble"
 	"penstock/internal/attempt"
 	"penstock/internal/capacity"
 	"penstock/internal/config"
+	"penstock/internal/dialect/assemble"
 	"penstock/internal/filter"
 	"penstock/internal/payload"
 	"penstock/internal/provider"

@@ -19,6 +19,7 @@ import (
 	"penstock/internal/cache"
 	"penstock/internal/capacity"
 	"penstock/internal/config"
+	"penstock/internal/dialect"
 	"penstock/internal/limit"
 	"penstock/internal/provider"
 	"penstock/internal/route"
@@ -329,8 +330,8 @@ func (r *rig) order(endpoint penstock.Endpoint, text string) Order {
 		r.t.Fatal(err)
 	}
 	return Order{
-		ID: r.ids.New(time.Now()), Endpoint: endpoint, Model: "fast", Object: &object, Stream: stream, Cache: CacheOff,
-		Inference: admit.Inference{Body: object.Text, Choices: 1, Silent: endpoint == penstock.EndpointEmbeddings},
+		ID: r.ids.New(time.Now()), Endpoint: endpoint, Cache: CacheOff,
+		Inference: &dialect.Inference{Model: "fast", Object: object, Stream: stream, Choices: 1, Silent: endpoint == penstock.EndpointEmbeddings},
 	}
 }
 

@@ -22,11 +22,11 @@ import (
 	"penstock"
 	"penstock/internal/admit"
 	"penstock/internal/attempt"
-	"penstock/internal/body"
 	"penstock/internal/budget"
 	"penstock/internal/cache"
 	"penstock/internal/capacity"
 	"penstock/internal/config"
+	"penstock/internal/dialect"
 	"penstock/internal/provider"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
@@ -95,18 +95,14 @@ func (s *Service) Permit(ctx context.Context, principal *penstock.Caller) (*Perm
 
 // Order is a synchronous call that a principal asks for, decoded and not yet admitted.
 type Order struct {
-	ID           penstock.ID
-	Endpoint     penstock.Endpoint
-	Model        string          // the name that the principal asked for
-	Inference    admit.Inference // the body, and the bounds that it sets
-	Object       *body.Object    // the body as its dialect scanned it
-	Stream       bool
-	IncludeUsage bool        // the caller of an OpenAI stream wants usage at its end
-	Header       http.Header // the headers of the caller that go on to upstreams of the same dialect; nil for none
-	Free         bool        // nobody charges for it
-	Cache        CacheMode
-	Try          store.Try // the number of the caller's try, if it is known
-	Permit       *Permit   // Start takes it over, also when it fails
+	ID        penstock.ID
+	Endpoint  penstock.Endpoint
+	Inference *dialect.Inference // the parsed body; the call reads it and does not change it
+	Header    http.Header        // the headers of the caller that go on to upstreams of the same dialect; nil for none
+	Free      bool               // nobody charges for it
+	Cache     CacheMode
+	Try       store.Try // the number of the caller's try, if it is known
+	Permit    *Permit   // Start takes it over, also when it fails
 }
 
 // Sink receives the answer of a call. Its methods are called by the goroutine that calls Start and Finish.

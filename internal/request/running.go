@@ -2,13 +2,11 @@ package request
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"penstock"
 	"penstock/internal/admit"
 	"penstock/internal/attempt"
-	"penstock/internal/body"
 	"penstock/internal/budget"
 	"penstock/internal/cache"
 	"penstock/internal/capacity"
@@ -54,7 +52,7 @@ type held struct {
 // admit.Service.Request, budget_exceeded, overloaded.
 func (s *Service) Start(ctx context.Context, principal penstock.Caller, order Order, sink Sink) (_ *Running, err error) {
 	r := &Running{
-		service: s, principal: principal, id: order.ID, endpoint: order.Endpoint, model: order.Model, stream: order.Stream, sink: sink,
+		service: s, principal: principal, id: order.ID, endpoint: order.Endpoint, model: order.Inference.Model, stream: order.Inference.Stream, sink: sink,
 		held: held{free: order.Free, permit: order.Permit},
 	}
 	started := false
@@ -73,7 +71,7 @@ func (s *Service) Start(ctx context.Context, principal penstock.Caller, order Or
 func (r *Running) start(ctx context.Context, order *Order) error {
 	s := r.service
 	admitted, err := s.Admit.Request(ctx, r.principal, admit.RequestOrder{
-		ID: order.ID, Endpoint: order.Endpoint, Model: order.Model, Inference: order.Inference, Free: order.Free, Try: order.Try, Permitted: order.Permit != nil,
+		ID: order.ID, Endpoint: order.Endpoint, Model: order.Inference.Model, Inference: *order.Inference, Free: order.Free, Try: order.Try, Permitted: order.Permit != nil,
 	})
 	if err != nil {
 		return err
@@ -81,9 +79,7 @@ func (r *Running) start(ctx context.Context, order *Order) error {
 	r.held.limits = admitted.LimitHold
 	r.sink.Admitted(admitted.LimitHold.WaitedFor())
 	if admitted.Edited != nil {
-		if err := order.edit(admitted.Edited); err != nil {
-			return err
-		}
+		order.Inference = admitted.Edited
 	}
 	plan := s.plan(&r.principal, order, &admitted)
 	if err := s.Recorder.Place(); err != nil {
@@ -103,16 +99,6 @@ func (r *Running) start(ctx context.Context, order *Order) error {
 	return nil
 }
 
-// edit puts a body that an input filter edited in the place of the caller's.
-func (o *Order) edit(inf *admit.Inference) error {
-	object, err := body.Scan(inf.Body)
-	if err != nil {
-		return penstock.Internal(fmt.Errorf("reading a body that a filter edited: %w", err))
-	}
-	o.Inference, o.Object = *inf, &object
-	return nil
-}
-
 // task is a call that was admitted, ready to run.
 type task struct {
 	attempt.Task
@@ -120,14 +106,14 @@ type task struct {
 }
 
 func newTask(r *Running, order *Order, a *admit.Admitted) task {
-	tenant, inf := r.principal.Tenant.ID, &order.Inference
+	tenant, inf := r.principal.Tenant.ID, order.Inference
 	return task{
 		Task: attempt.Task{
-			Subject: order.ID, Tenant: tenant, Owner: tenant, Key: r.principal.Key, Model: order.Model, Lane: penstock.LaneRealtime, Targets: a.Targets, Endpoint: order.Endpoint,
-			Header: order.Header, Body: order.Object.Text, Object: order.Object, Stream: order.Stream, IncludeUsage: order.IncludeUsage,
+			Subject: order.ID, Tenant: tenant, Owner: tenant, Key: r.principal.Key, Model: inf.Model, Lane: penstock.LaneRealtime, Targets: a.Targets, Endpoint: order.Endpoint,
+			Header: order.Header, Body: inf.Body(), Inference: inf, Stream: inf.Stream, IncludeUsage: inf.IncludeUsage,
 			Bound: a.Bound, Wait: capacityWait, MaxOutputTokens: inf.MaxOutputTokens * inf.Choices,
 		},
-		demand: budget.Demand{Caller: r.principal, Model: penstock.ModelNames{Asked: order.Model, Answers: a.Model.Name}, Most: a.Bound, Less: a.Less},
+		demand: budget.Demand{Caller: r.principal, Model: penstock.ModelNames{Asked: inf.Model, Answers: a.Model.Name}, Most: a.Bound, Less: a.Less},
 	}
 }
 
