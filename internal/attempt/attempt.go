@@ -6,7 +6,7 @@
 // retries over time (package queue) nor the record of what happened (package store): it returns an
 // [Outcome] that says everything, and writes nothing itself.
 //
-// Calls for embeddings that differ in their inputs alone share a call upstream: see ride.go.
+// Calls for embeddings that differ in their inputs alone share a call upstream: see shared_call.go.
 //
 // A Runner is safe for concurrent use. It starts a goroutine for each call that several tasks share, and no
 // others. A panic below it ends the attempt and not the process.
@@ -111,20 +111,20 @@ type Task struct {
 	Bounded bool
 	// Timeout is how long one attempt may take, beside the target's own bound; 0 for that alone.
 	Timeout time.Duration
-	// Wait is how long to wait for a target with room.
+	// Wait is how long to wait for a target with capacity.
 	Wait time.Duration
 	// MaxOutputTokens is the most that the body lets the model generate, 0 when that is not known.
 	MaxOutputTokens int64
 	// Tenant is whose synchronous call it is, "" for the item of a job: those have had their turn in the queue.
 	Tenant penstock.TenantID
-	// Choice is room that was taken for the first attempt beforehand; nil for none. It is given back.
+	// Choice is capacity that was taken for the first attempt beforehand; nil for none. The runner gives it back.
 	Choice *route.Choice
 
 	// InputBytes is the length of a body that this process does not read, for AnswerElsewhere.
 	InputBytes int64
 	// Reason is why its target was chosen, where another process chose it; "" otherwise.
 	Reason string
-	// Learned is told how each attempt went, as the target's room is; may be nil.
+	// Learned is called with the result of each attempt, as the capacity of the target learns it; may be nil.
 	Learned func(capacity.Result)
 
 	parts bool                       // its answer is divided and judged by the part: see shared_attempt.go
@@ -142,7 +142,7 @@ type Outcome struct {
 	Final bool
 	// Begun says that the sink has seen the answer begin.
 	Begun        bool
-	Counted      int    // attempts that the upstream worked on; those it turned away for lack of room do not count
+	Counted      int    // attempts that the upstream worked on; those that it turned away for lack of capacity do not count
 	Target       string // of the last attempt
 	StatusCode   int
 	Usage        penstock.Usage   // of all attempts, estimated where an upstream broke off before telling
@@ -154,7 +154,7 @@ type Outcome struct {
 	prices []penstock.Price // of the attempts
 }
 
-// tryOn prepares a try on the room that was chosen for it.
+// tryOn prepares a try on the capacity that was chosen for it.
 func (r *Runner) tryOn(t *try, task *Task, choice *route.Choice) (err error) {
 	*t = try{runner: r, task: task.capped(choice.Target), choice: choice, target: choice.Target, probe: choice.Probe()}
 	if t.upstreamRequest, err = r.requestTo(t.task, choice.Target); err != nil {
@@ -164,7 +164,7 @@ func (r *Runner) tryOn(t *try, task *Task, choice *route.Choice) (err error) {
 	return nil
 }
 
-// choose finds a target with room, or takes the one that was found beforehand.
+// choose finds a target with capacity, or takes the one that was found beforehand.
 func (r *Runner) choose(ctx context.Context, task *Task, q *route.Query) (*route.Choice, error) {
 	if task.Choice != nil && len(q.Tried) == 0 {
 		if held := task.takeChoice(q); held != nil {
@@ -175,12 +175,12 @@ func (r *Runner) choose(ctx context.Context, task *Task, q *route.Query) (*route
 	return r.Router.Choose(ctx, *q)
 }
 
-// takeChoice is the room that was taken beforehand, nil if it cannot be used and is given back.
+// takeChoice is the capacity that was taken beforehand, nil if it cannot be used and is given back.
 func (t *Task) takeChoice(q *route.Query) *route.Choice {
 	resolved := func(target *penstock.Target) bool { return target.Name == t.Choice.Target.Name }
 	if !slices.ContainsFunc(q.Candidates, resolved) || !q.Serves(t.Choice.Target) {
-		// The model has other targets by now than when the task was resolved, or whoever chose for it could
-		// not know what its body asks for.
+		// The model has other targets by now than when the task was resolved, or the claim that chose
+		// for it did not know what its body asks for.
 		t.Choice.Release()
 		return nil
 	}
@@ -213,11 +213,11 @@ type try struct {
 	runner          *Runner
 	task            *Task
 	upstreamRequest upstreamRequest
-	choice          *route.Choice // the room that it runs on
+	choice          *route.Choice // the capacity that it runs on
 	target          *penstock.Target
 	sink            Sink
 	record          *penstock.Attempt // of it, in the outcome
-	given           bool              // its room was given back
+	given           bool              // its capacity was given back
 	probe           bool              // it finds out whether a target that was out of order works again
 	span            telemetry.Span
 	answer          provider.Answer // nil until there is one
@@ -282,14 +282,14 @@ func (t *try) shut() (failure *provider.Error) {
 	return nil
 }
 
-// release gives back room that was taken beforehand. It has no effect once an attempt was made on it.
+// release gives back capacity that was taken beforehand. It has no effect once an attempt was made on it.
 func (t *Task) release() {
 	if t.Choice != nil {
 		t.Choice.Release()
 	}
 }
 
-// release gives the room of a try back if that was not done.
+// release gives the capacity of a try back if that was not done.
 func (t *try) release() {
 	t.memory.Close()
 	if !t.given {
@@ -297,7 +297,7 @@ func (t *try) release() {
 	}
 }
 
-// giveBack gives the room of a try back, with what it taught.
+// giveBack gives the capacity of a try back, with the result that the target is judged by.
 func (t *try) giveBack(failure *provider.Error) {
 	result := t.result(&t.meta, failure)
 	t.choice.Done(result)
@@ -529,7 +529,7 @@ func (t *try) extras() (calls, images int64) {
 	return 1, images
 }
 
-// result is what the room of a target learns from a try.
+// result is what the capacity of a target learns from a try.
 func (t *try) result(meta *provider.Meta, failure *provider.Error) capacity.Result {
 	res := capacity.Result{
 		Usage: meta.Usage, UsageKnown: meta.UsageKnown, Limits: meta.Limits, Took: t.record.FinishedAt.Sub(t.record.StartedAt),
@@ -552,7 +552,7 @@ func (t *try) result(meta *provider.Meta, failure *provider.Error) capacity.Resu
 	}
 	if failure.Kind == provider.KindTimeout && t.impatient() {
 		// A caller who asks for an answer within a second says nothing about the target: else one tenant
-		// could take its room away from all.
+		// could take its capacity away from all.
 		res.Kind = provider.KindCancelled
 	}
 	return res

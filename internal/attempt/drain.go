@@ -14,7 +14,7 @@ import (
 const MaxDrainBytes = 16 << 20
 
 // drain lets a stream outlive its caller. An upstream tells what a stream used at its end, and most charge for all of it
-// whoever listens; so a target may have its streams read on, for a while, when their callers leave. A nil drain does
+// whether or not the caller is there; so a target may have its streams read on, for a while, when their callers leave. A nil drain does
 // nothing: the stream ends with its caller.
 type drain struct {
 	timeout time.Duration

@@ -16,11 +16,11 @@ import (
 // sharedAttempt is tasks whose call is made together.
 type sharedAttempt struct {
 	tasks  []*sharedTask
-	choice *route.Choice // its room; nil to find some
+	choice *route.Choice // its capacity; nil to find some
 	again  bool          // they were part of a call that failed
 }
 
-// sharedAttempt makes the call of some riders. When it fails for what may be the fault of one of them, each half is tried
+// sharedAttempt makes the call of some tasks. When it fails for what may be the fault of one of them, each half is tried
 // again, down to those who fail alone.
 func (r *Runner) sharedAttempt(ctx context.Context, t sharedAttempt) {
 	if t.choice != nil {
@@ -134,7 +134,7 @@ func merged(tasks []*sharedTask) Task {
 	return task
 }
 
-// solo makes the call of one rider, as if it had come alone.
+// solo makes the call of one task, as if it had come alone.
 func (r *Runner) solo(ctx context.Context, t sharedAttempt) {
 	rd := t.tasks[0]
 	task := rd.task

@@ -16,8 +16,8 @@ import (
 	"penstock/internal/route"
 )
 
-// kind is what tasks must have in common to share a call. Those of different owners never do: an upstream tells what
-// a call used as a whole, and nobody shall pay for what another one is.
+// kind is what tasks must have in common to share a call. Those of different owners never do: an upstream reports
+// the usage of a call as a whole, and no tenant pays for the usage of another.
 type kind struct {
 	owner    penstock.TenantID
 	model    string
@@ -32,8 +32,8 @@ type (
 	member = microbatch.Member[kind, *sharedTask]
 )
 
-// patience is the part of its time that a task may spend on waiting for others.
-const patience = 10
+// maxWaitShare is the part of its time, one in so many, that a task may spend on waiting for others.
+const maxWaitShare = 10
 
 // sharedTask is a task that may share its call with others.
 type sharedTask struct {
@@ -52,8 +52,8 @@ type sharedTask struct {
 	meta   provider.Meta
 }
 
-// member says how a task may share a call, nil if it may not. The last attempt at an item that failed before is its own: whatever
-// it meets then is not its neighbours' fault. What a hard budget pays for goes alone: it may not cost more than was set
+// member says how a task may share a call, nil if it may not. The last attempt at an item that failed before is its own: its
+// failure is then not the fault of others. What a hard budget pays for goes alone: it may not cost more than was set
 // aside for it.
 func (r *Runner) member(task *Task) *member {
 	lastChance := task.Tries > 0 && task.MaxAttempts == 1
@@ -114,10 +114,10 @@ func (r *Runner) Places(e penstock.Endpoint, candidates []*penstock.Target, toke
 func (r *Runner) share(ctx context.Context, m *member, sink Sink) *Outcome {
 	rd := m.Value
 	if deadline, ok := ctx.Deadline(); ok {
-		m.Limits.Wait = min(m.Limits.Wait, max(0, time.Until(deadline)/patience))
+		m.Limits.Wait = min(m.Limits.Wait, max(0, time.Until(deadline)/maxWaitShare))
 	}
 	if rd.task.Timeout > 0 {
-		m.Limits.Wait = min(m.Limits.Wait, rd.task.Timeout/patience)
+		m.Limits.Wait = min(m.Limits.Wait, rd.task.Timeout/maxWaitShare)
 	}
 	rd.joined = r.Clock()
 	b, over := r.batches.Join(ctx, *m)
@@ -130,7 +130,7 @@ func (r *Runner) share(ctx context.Context, m *member, sink Sink) *Outcome {
 	if rd.task.Choice != nil {
 		defer rd.task.Choice.Release() // of no effect once a call was made on it
 		if b.Departed() {
-			rd.task.Choice.Release() // the batch waits in line for room: this may be what it waits for
+			rd.task.Choice.Release() // the batch waits in line for capacity: this may be the capacity that it waits for
 		}
 	}
 	if rd.task.Timeout > 0 {
@@ -217,8 +217,8 @@ func (rd *sharedTask) began(try penstock.Attempt) {
 	rd.call = &try
 }
 
-// end is the end of a task. What an upstream said about a call that was divided tells more than that there was no
-// room for its parts, unless it was about one of the inputs: that may be a neighbour's.
+// end is the end of a task. What an upstream said about a call that was divided explains more than that there was no
+// capacity for its parts, unless it was about one of the inputs: that may be another task's.
 func (rd *sharedTask) end(err error) {
 	rd.mu.Lock()
 	defer rd.mu.Unlock()
@@ -235,7 +235,7 @@ func (rd *sharedTask) end(err error) {
 	}
 }
 
-// carry carries a batch out: it finds room for one call, and makes it for all who are in by then.
+// carry carries a batch out: it finds capacity for one call, and makes the call for all tasks that have joined by then.
 func (r *Runner) carry(ctx context.Context, b *batch) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -250,7 +250,7 @@ func (r *Runner) carry(ctx context.Context, b *batch) {
 	for _, rd := range tasks {
 		r.Metrics.BatchWaited(r.Clock().Sub(rd.joined))
 		if rd.task.Choice != nil {
-			rd.task.Choice.Release() // one call is made, and has its room
+			rd.task.Choice.Release() // one call is made, and has its capacity
 		}
 	}
 	if err != nil {
@@ -262,7 +262,7 @@ func (r *Runner) carry(ctx context.Context, b *batch) {
 	r.sharedAttempt(ctx, sharedAttempt{tasks: tasks, choice: choice})
 }
 
-// board finds room for one call: what a member has brought along, or what there is.
+// board finds capacity for one call: that of a member, or any.
 func (r *Runner) board(ctx context.Context, members []*sharedTask) (*route.Choice, error) {
 	for _, rd := range members {
 		if rd.task.Choice == nil {

@@ -29,8 +29,8 @@ const (
 	idleAfter = 2 * time.Second
 	// lookInterval is how often idle money is looked for.
 	lookInterval = time.Second
-	// patience bounds a visit to the store.
-	patience = 5 * time.Second
+	// storeTimeout bounds a visit to the store.
+	storeTimeout = 5 * time.Second
 )
 
 // Deps are what a Book works with.
@@ -90,7 +90,7 @@ type Demand struct {
 	Less func() []penstock.NanoUSD
 }
 
-// Reservation is money that is set aside for a call. The zero Ticket is that of a call without a budget.
+// Reservation is money that is set aside for a call. The zero Reservation is that of a call without a budget.
 type Reservation struct {
 	Funding  penstock.Funding
 	Warnings []string // of soft budgets that are used up
@@ -134,13 +134,13 @@ func (b *Reserver) Reserve(ctx context.Context, d Demand) (Reservation, error) {
 
 // take sets money aside from memory or from the store.
 func (b *Reserver) take(ctx context.Context, d Demand, accounts []store.Account) (Reservation, error) {
-	if t, ok := b.draw(&d, b.Clock()); ok { // whoever was here before brought enough
+	if t, ok := b.draw(&d, b.Clock()); ok { // an earlier call withdrew enough
 		return t, nil
 	}
 	return b.withdraw(ctx, d, accounts)
 }
 
-func crowded() error {
+func errBusy() error {
 	return &penstock.Error{Code: penstock.CodeOverloaded, Message: "The budget is drawn on by many calls at once; try again.", RetryAfter: time.Second}
 }
 
@@ -207,7 +207,7 @@ func (b *Reserver) withdraw(ctx context.Context, d Demand, accounts []store.Acco
 	}
 	b.mu.Unlock()
 	// A caller who leaves must not leave money behind that the store has given out and nobody here knows of.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
 	grants, err := b.Store.Hold(ctx, tenant, order)
 	b.mu.Lock()
@@ -221,7 +221,7 @@ func (b *Reserver) withdraw(ctx context.Context, d Demand, accounts []store.Acco
 	}
 	for i, p := range allowances {
 		p.free += grants[i].Amount - order.Wants[i].Need
-		b.warn(ctx, p, tenant, heard{accounts[i], grants[i].Balance})
+		b.warn(ctx, p, tenant, accountBalance{accounts[i], grants[i].Balance})
 	}
 	b.complete(&t, allowances, b.Clock())
 	b.countWarned(&d, t)
@@ -235,14 +235,14 @@ func (b *Reserver) countWarned(d *Demand, t Reservation) {
 	}
 }
 
-// heard is what the store said of an account.
-type heard struct {
+// accountBalance is an account with its balance in the store.
+type accountBalance struct {
 	store.Account
 	balance store.Balance
 }
 
 // warn notes what callers are told of a soft budget, and tells the operator once.
-func (b *Reserver) warn(ctx context.Context, p *allowance, tenant penstock.TenantID, h heard) {
+func (b *Reserver) warn(ctx context.Context, p *allowance, tenant penstock.TenantID, h accountBalance) {
 	before := p.warning
 	p.warning = ""
 	if h.Hard || !h.balance.Over() {
@@ -321,7 +321,7 @@ func (b *Reserver) returnIdle(ctx context.Context, idle time.Duration) error {
 	for i, p := range allowances { // what is on its way back is changed by nobody else
 		returns[i] = store.BudgetReturn{Budget: p.id, Amount: p.back, Number: p.number}
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	if err := b.Store.ReturnBudgets(ctx, lease, returns); err != nil {
 		return err

@@ -38,7 +38,7 @@ func (b *bank) Hold(ctx context.Context, _ penstock.TenantID, o store.BudgetDraw
 	if !ok {
 		return nil, w.Account.Exceeded(b.balance, w.Need)
 	}
-	return []store.BudgetGrant{{Amount: got, Balance: b.balance}}, ctx.Err() // what is committed is, whoever hears of it
+	return []store.BudgetGrant{{Amount: got, Balance: b.balance}}, ctx.Err() // a commit counts, whether or not its answer arrives
 }
 
 func (b *bank) ReturnBudgets(_ context.Context, _ store.Lease, returns []store.BudgetReturn) error {
@@ -155,7 +155,7 @@ func TestCallsWithoutABudgetCostNothing(t *testing.T) {
 	reservation, err := book.Reserve(t.Context(), Demand{Most: 1000})
 	reservation.Settle(1000)
 	if err != nil || money.visits != 0 || reservation.Hard || len(reservation.Funding.Budgets) != 0 {
-		t.Errorf("ticket %+v, %v, %d visits", reservation, err, money.visits)
+		t.Errorf("reservation %+v, %v, %d visits", reservation, err, money.visits)
 	}
 }
 
@@ -166,7 +166,7 @@ func TestSoftBudgetWarns(t *testing.T) {
 	for i, warnings := range []int{0, 1} {
 		reservation, err := book.Reserve(t.Context(), demand)
 		if err != nil || len(reservation.Warnings) != warnings || reservation.Hard {
-			t.Errorf("call %d: ticket %+v, %v; want %d warnings", i, reservation, err, warnings)
+			t.Errorf("call %d: reservation %+v, %v; want %d warnings", i, reservation, err, warnings)
 		}
 	}
 }

@@ -23,7 +23,7 @@ func (b *Reserver) admit(ctx context.Context, d Demand, accounts []store.Account
 			b.gate(id, -1)
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	for _, a := range accounts {
 		id := a.ID(d.Caller.Tenant.ID)
@@ -33,7 +33,7 @@ func (b *Reserver) admit(ctx context.Context, d Demand, accounts []store.Account
 		case <-ctx.Done():
 			b.gate(id, -1)
 			leave()
-			return nil, crowded()
+			return nil, errBusy()
 		}
 	}
 	return leave, nil

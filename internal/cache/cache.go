@@ -2,14 +2,14 @@
 // and kept, or one that is just coming in for somebody else.
 //
 // It owns what is kept, for how long and how much of it, and the calls that several callers wait for. It does not
-// decide who may use it, does not call upstreams and records nothing: whoever asks brings the call along.
+// decide who may use it, does not call upstreams and records nothing: the asker brings the call along.
 //
 // Invariants:
 //   - Tenants share nothing. What is kept is held by tenant first, so that not even two equal digests could
 //     lead from one to the other; and a tenant that fills the cache pushes out its own answers first.
 //   - Only a whole answer is kept: nothing that failed, broke off, or grew too large.
-//   - A call that several wait for goes on while one of them does, whoever began it; when it fails, all who
-//     waited are told, and none of them calls again.
+//   - A call that several wait for goes on while one of them does, also without the caller who began it; when it fails, all of
+//     them get the error, and none of them calls again.
 //   - What is kept and what is coming in are bounded, together.
 //
 // A Cache is safe for concurrent use. It starts one goroutine for each call that it makes, which ends with the
@@ -91,7 +91,7 @@ func (c *Cache) lookup(key Key, ttl time.Duration) *Answer {
 	return e.answer
 }
 
-// keep stores an answer, and makes room for it if it must.
+// keep stores an answer, and evicts others for it if it must.
 func (c *Cache) keep(key Key, a *Answer, ttl time.Duration) {
 	s := c.shares[key.Tenant]
 	if s == nil {

@@ -65,7 +65,7 @@ func (c *Cache) Ask(ctx context.Context, a Ask) *Reading {
 			}
 		}
 	}
-	f := &Flight{cache: c, key: a.Key, subject: a.Subject, ttl: a.TTL, news: make(chan struct{})}
+	f := &Flight{cache: c, key: a.Key, subject: a.Subject, ttl: a.TTL, changed: make(chan struct{})}
 	ctx, f.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	c.flights[a.Key] = f // a refreshed answer is the one to wait for from now on
 	r := f.join(Miss)
@@ -82,7 +82,7 @@ type Flight struct {
 	cancel  context.CancelFunc
 
 	mu       sync.Mutex
-	news     chan struct{} // closed when something changed
+	changed  chan struct{} // closed when something changed
 	readers  []*Reading
 	deserted bool // nobody waits any more
 	begun    bool
@@ -113,7 +113,7 @@ func (f *Flight) Begin(target string, meta provider.Meta) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.begun, f.target, f.meta = true, target, meta
-	f.tell()
+	f.announce()
 	return nil
 }
 
@@ -138,7 +138,7 @@ func (f *Flight) Chunk(c provider.Chunk) error {
 	if c.Last { // a reader that has the whole answer finds the call recorded, and the answer kept
 		f.withheld = len(c.Wire)
 	}
-	f.tell()
+	f.announce()
 	return nil
 }
 
@@ -152,7 +152,7 @@ func (f *Flight) unread() int {
 	return len(f.buf)
 }
 
-// land ends the flight. Whoever asks from now on finds its answer kept, if it can be, or makes a call.
+// land ends the flight. A caller who asks from now on finds its answer kept, if it can be, or makes a call.
 func (f *Flight) land(result Result) {
 	c := f.cache
 	f.mu.Lock()
@@ -163,7 +163,7 @@ func (f *Flight) land(result Result) {
 	}
 	f.mu.Unlock()
 
-	// The answer is kept before anybody can see its end: whoever has it will find it.
+	// The answer is kept before any caller can see its end: a caller who has it will find it.
 	c.mu.Lock()
 	current := c.flights[f.key] == f // otherwise somebody wanted a fresher answer than this one
 	if current {
@@ -178,10 +178,10 @@ func (f *Flight) land(result Result) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.done, f.result, f.withheld = true, result, 0
-	f.tell()
+	f.announce()
 }
 
-// reserve makes room for more of the answer. It reports false when that is too much for one, or all that are coming
+// reserve takes memory for more of the answer. It reports false when that is too much for one, or all that are coming
 // in are too much together.
 func (f *Flight) reserve(more int64) bool {
 	c := f.cache
@@ -195,16 +195,16 @@ func (f *Flight) reserve(more int64) bool {
 	return true
 }
 
-// tell wakes everybody who waits for news.
-func (f *Flight) tell() {
-	close(f.news)
-	f.news = make(chan struct{})
+// announce wakes all goroutines that wait for a change.
+func (f *Flight) announce() {
+	close(f.changed)
+	f.changed = make(chan struct{})
 }
 
-// wait waits for news, without the lock.
+// wait waits for a change, without the lock.
 func (f *Flight) wait() {
-	news := f.news
+	changed := f.changed
 	f.mu.Unlock()
-	<-news
+	<-changed
 	f.mu.Lock()
 }

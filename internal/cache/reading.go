@@ -56,7 +56,7 @@ func (r *Reading) Copy(ctx context.Context, sink Sink) error {
 			return n.err
 		default:
 			select {
-			case <-n.news:
+			case <-n.changed:
 			case <-ctx.Done():
 				return refused(context.Cause(ctx))
 			}
@@ -74,13 +74,13 @@ func refused(err error) error {
 
 // next is what a reading has not seen yet.
 type next struct {
-	begun  bool
-	target string
-	meta   provider.Meta
-	part   []byte
-	done   bool
-	err    error
-	news   <-chan struct{} // closed when there is more
+	begun   bool
+	target  string
+	meta    provider.Meta
+	part    []byte
+	done    bool
+	err     error
+	changed <-chan struct{} // closed when there is more
 }
 
 // next notes what was passed on since it was called last, and says what there is besides.
@@ -89,11 +89,11 @@ func (r *Reading) next(passed int) next {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if r.read += passed; passed > 0 && f.spilled {
-		f.tell()
+		f.announce()
 	}
 	return next{
 		begun: f.begun, target: f.target, meta: f.meta, part: f.buf[r.read-f.base : len(f.buf)-f.withheld],
-		done: f.done, err: f.result.Err, news: f.news,
+		done: f.done, err: f.result.Err, changed: f.changed,
 	}
 }
 
@@ -123,5 +123,5 @@ func (r *Reading) Close() {
 		f.deserted = true
 		f.cancel()
 	}
-	f.tell() // the slowest reader may be gone
+	f.announce() // the slowest reader may be gone
 }

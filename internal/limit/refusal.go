@@ -14,7 +14,7 @@ func (b *Limiter) refuse(asked string, p capacity.Name, s *capacity.Shortage) er
 	if b.metrics != nil {
 		b.metrics.LimitRefused(string(p.Tenant), string(p.Kind), s.Resource)
 	}
-	return refusal(asked, p, s, b.rooms.Clock())
+	return refusal(asked, p, s, b.tracker.Clock())
 }
 
 // unknown refuses a call whose limits could not be looked at: they hold when the database is away, too.
