@@ -104,7 +104,7 @@ type Task struct {
 	Owner penstock.TenantID
 	// Key is the name of the key that asked for the inference, "" for none.
 	Key string
-	// Bound is the most that one attempt can cost. It is forfeit when the upstream does not tell
+	// Bound is the most that one attempt can cost. It is forfeit when the upstream does not report
 	// what it charged.
 	Bound penstock.NanoUSD
 	// Bounded says that a hard budget pays: the task may not cost more than Bound, all attempts together.
@@ -191,7 +191,7 @@ func (t *Task) takeChoice(q *route.Query) *route.Choice {
 	return &held
 }
 
-// add books a try into the outcome.
+// add adds a try to the outcome.
 func (o *Outcome) add(t *try, failure *provider.Error) {
 	o.Err = decisive(o.Err, failure)
 	if failure == nil || !t.free(failure.Kind) {

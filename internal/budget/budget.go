@@ -2,11 +2,11 @@
 // of the calls, sets the most that a call can cost aside before it runs, and takes back what it did not use.
 //
 // It owns what this process holds of each budget. It does not own the budgets (package store), nor the
-// reservations of jobs, which are a part of their submit. What was withdrawn counts as spent for everybody
+// reservations of jobs, which are a part of their submit. What was withdrawn counts as spent for every other process
 // else, so whatever this process does or however it ends, a hard budget is never exceeded: what a process that
 // died had withdrawn is forfeit.
 //
-// A Book is safe for concurrent use. Calls that no budget covers cost it nothing.
+// A Reserver is safe for concurrent use. Calls that no budget covers cost it nothing.
 package budget
 
 import (
@@ -25,7 +25,7 @@ import (
 const (
 	// ahead is the part of a budget that is withdrawn at a time, more than is needed: one in so many.
 	ahead = 1000
-	// idleAfter is how long nobody must have drawn on what is held until it is returned.
+	// idleAfter is how long an allowance must be unused until it is returned.
 	idleAfter = 2 * time.Second
 	// lookInterval is how often idle money is looked for.
 	lookInterval = time.Second
@@ -33,7 +33,7 @@ const (
 	storeTimeout = 5 * time.Second
 )
 
-// Deps are what a Book works with.
+// Deps are what a Reserver works with.
 type Deps struct {
 	Store   store.Budgets
 	Lease   func() store.Lease // of this process
@@ -51,12 +51,12 @@ type Reserver struct {
 	number     int64 // of the last return
 }
 
-// New returns an empty book.
+// New returns a reserver that holds nothing.
 func New(d Deps) *Reserver {
 	return &Reserver{Deps: d, allowances: map[account]*allowance{}, gates: map[penstock.ID]*gate{}}
 }
 
-// account is what tells accounts apart. Their ID does so too, but has to be worked out.
+// account is the identity of an account. Its ID is too, but has to be computed.
 type account struct {
 	tenant     penstock.TenantID
 	key, model string
@@ -97,8 +97,8 @@ type Reservation struct {
 	Hard     bool     // a hard budget pays: the call must not cost more than was set aside
 	Most     penstock.NanoUSD
 
-	book       *Reserver
-	allowances []*allowance // that it was set aside from; one whose lease ended is not in the book any more
+	reserver   *Reserver
+	allowances []*allowance // that it was set aside from; the reserver forgets one whose lease ended
 }
 
 // Reserve sets the most that a call can cost aside, in every budget that covers it, on as many of its targets as there is
@@ -147,7 +147,7 @@ func errBusy() error {
 // draw sets money aside from memory, if there is enough in the local allowance of every budget that covers the call.
 func (b *Reserver) draw(d *Demand, now time.Time) (Reservation, bool) {
 	lease := b.Lease()
-	t := Reservation{Funding: penstock.Funding{Process: lease.Process, Epoch: lease.Epoch}, book: b, Most: d.Most}
+	t := Reservation{Funding: penstock.Funding{Process: lease.Process, Epoch: lease.Epoch}, reserver: b, Most: d.Most}
 	var few [8]*allowance // so many cover a call, or fewer
 	found := few[:0]
 	b.mu.Lock()
@@ -193,7 +193,7 @@ func (b *Reserver) complete(t *Reservation, allowances []*allowance, now time.Ti
 func (b *Reserver) withdraw(ctx context.Context, d Demand, accounts []store.Account) (Reservation, error) {
 	tenant, lease := d.Caller.Tenant.ID, b.Lease()
 	order := store.BudgetDraw{Lease: lease, Wants: make([]store.BudgetWant, len(accounts))}
-	t := Reservation{Funding: penstock.Funding{Process: lease.Process, Epoch: lease.Epoch}, book: b, Most: d.Most}
+	t := Reservation{Funding: penstock.Funding{Process: lease.Process, Epoch: lease.Epoch}, reserver: b, Most: d.Most}
 	allowances, taken := make([]*allowance, len(accounts)), make([]penstock.NanoUSD, len(accounts))
 	b.mu.Lock()
 	for i := range accounts {
@@ -206,7 +206,7 @@ func (b *Reserver) withdraw(ctx context.Context, d Demand, accounts []store.Acco
 		order.Wants[i] = store.BudgetWant{Account: *a, Need: d.Most - taken[i], Want: d.Most - taken[i] + a.Limit/ahead}
 	}
 	b.mu.Unlock()
-	// A caller who leaves must not leave money behind that the store has given out and nobody here knows of.
+	// A caller who leaves must not leave money behind that the store has given out and this process does not know of.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
 	grants, err := b.Store.Hold(ctx, tenant, order)
@@ -241,7 +241,7 @@ type accountBalance struct {
 	balance store.Balance
 }
 
-// warn notes what callers are told of a soft budget, and tells the operator once.
+// warn notes the warning of a soft budget for callers, and logs it once for the operator.
 func (b *Reserver) warn(ctx context.Context, p *allowance, tenant penstock.TenantID, h accountBalance) {
 	before := p.warning
 	p.warning = ""
@@ -277,23 +277,23 @@ func (b *Reserver) allowance(tenant penstock.TenantID, a *store.Account, lease s
 // Settle takes back what a call did not spend. What it spent is booked with its record. Only the first settling
 // of a reservation counts.
 func (t *Reservation) Settle(spent penstock.NanoUSD) {
-	if t.book == nil {
+	if t.reserver == nil {
 		return
 	}
-	defer func() { t.book = nil }()
-	t.book.mu.Lock()
-	defer t.book.mu.Unlock()
-	for _, p := range t.allowances { // where its lease is gone nobody looks at it any more: all of it is forfeit
+	defer func() { t.reserver = nil }()
+	t.reserver.mu.Lock()
+	defer t.reserver.mu.Unlock()
+	for _, p := range t.allowances { // without its lease nothing uses it any more: all of it is forfeit
 		p.running--
 		p.free += t.Most - spent
 	}
 }
 
-// Lose gives up a call of which nobody knows what it spent, unless it is settled: all of it stays withdrawn, and is
+// Lose gives up a call whose spending is unknown, unless it is settled: all of it stays withdrawn, and is
 // forfeit when the lease ends.
 func (t *Reservation) Lose() { t.Settle(t.Most) }
 
-// Run returns what nobody draws on, until ctx ends. Then it returns all that is left.
+// Run returns idle allowances to the store, until ctx ends. Then it returns all that is left.
 func (b *Reserver) Run(ctx context.Context) error {
 	tick := time.NewTicker(lookInterval)
 	defer tick.Stop()
@@ -318,7 +318,7 @@ func (b *Reserver) returnIdle(ctx context.Context, idle time.Duration) error {
 		return nil
 	}
 	returns := make([]store.BudgetReturn, len(allowances))
-	for i, p := range allowances { // what is on its way back is changed by nobody else
+	for i, p := range allowances { // nothing else changes an allowance that is being returned
 		returns[i] = store.BudgetReturn{Budget: p.id, Amount: p.back, Number: p.number}
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)

@@ -1,7 +1,7 @@
 // Package limit holds callers to their limits: those of their tenant, of their key, and of their tenant's
 // calls for one model. A call needs capacity under all of them, and takes it of all or of none.
 //
-// It owns who is limited together, what a refused caller is told, and how a caller stands. The arithmetic, and
+// It owns the scopes that limit a call together, the words of a refusal, and the state of a caller. The arithmetic, and
 // how processes share a limit, is package capacity's: the same that keeps targets within theirs.
 //
 // Invariants:
@@ -30,11 +30,11 @@ const (
 	// past it are refused at once. A call that waits costs its connection and its body, and takes nothing that is limited.
 	MaxWaiting         = 8192
 	MaxWaitingOfTenant = 1024
-	// busyRetry is the Retry-After of a call that has to wait for another call to end: nobody knows when it will.
+	// busyRetry is the Retry-After of a call that has to wait for another call to end, at an unknown time.
 	busyRetry = time.Second
 )
 
-// Metrics count what limits refuse and how long calls wait for them; nil for nobody who counts.
+// Metrics count what limits refuse and how long calls wait for them; may be nil.
 type Metrics interface {
 	LimitRefused(tenant, scope, resource string)
 	LimitWaited(tenant string, waited time.Duration)

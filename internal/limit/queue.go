@@ -49,7 +49,7 @@ func (b *Limiter) queue(ctx context.Context, all []capacity.LimitScope, u capaci
 	}
 }
 
-// pointless says that a call would not pass within the time that it has left.
+// pointless reports that a call would not pass within the time that it has left.
 func pointless(s *capacity.Shortage, left time.Duration) bool {
 	if s.Retry != nil {
 		return left <= 0

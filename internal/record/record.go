@@ -93,7 +93,7 @@ func (r *Recorder) wake() {
 	}
 }
 
-// Leave gives back the place of a call that came to nothing worth recording.
+// Leave gives back the place of a call that has no record.
 func (r *Recorder) Leave() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
