@@ -27,7 +27,7 @@ const (
 	maxAdminAnswer = 4 << 20
 )
 
-// admin calls the admin door of a server. Which process of several it is does not matter: what is done
+// admin calls the admin API of a server. Which process of several it is does not matter: what is done
 // there holds for all of them.
 type admin struct {
 	base *url.URL
@@ -58,7 +58,7 @@ func (sh *shell) adminKey(at string) (string, error) {
 	return strings.TrimSpace(string(text)), nil
 }
 
-// adminCall is one call of the admin door.
+// adminCall is one call of the admin API.
 type adminCall struct {
 	method string
 	path   []string // escaped on the way
@@ -84,7 +84,7 @@ func (a *admin) do(ctx context.Context, c adminCall, answer any) error {
 	at.RawQuery = c.query.Encode()
 	req, err := http.NewRequestWithContext(ctx, c.method, at.String(), body)
 	if err != nil {
-		return fmt.Errorf("calling the admin door: %w", err)
+		return fmt.Errorf("calling the admin API: %w", err)
 	}
 	if a.key != "" {
 		req.Header.Set("Authorization", "Bearer "+a.key)
@@ -94,21 +94,21 @@ func (a *admin) do(ctx context.Context, c adminCall, answer any) error {
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if errors.Is(err, syscall.ECONNREFUSED) {
-		return fmt.Errorf("nobody listens on %s; set --admin-url or PENSTOCK_ADMIN_URL to the admin_listen of a server", a.base.Redacted())
+		return fmt.Errorf("no server listens on %s; set --admin-url or PENSTOCK_ADMIN_URL to the admin_listen of a server", a.base.Redacted())
 	}
 	if err != nil {
-		return fmt.Errorf("calling the admin door: %w", err)
+		return fmt.Errorf("calling the admin API: %w", err)
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAdminAnswer))
 	if err != nil {
-		return fmt.Errorf("reading the answer of the admin door: %w", err)
+		return fmt.Errorf("reading the answer of the admin API: %w", err)
 	}
 	if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusCreated {
 		return adminError(resp, text)
 	}
 	if err := json.Unmarshal(text, answer); err != nil {
-		return fmt.Errorf("%s does not answer like an admin door: %w", a.base.Redacted(), err)
+		return fmt.Errorf("%s does not answer like an admin API: %w", a.base.Redacted(), err)
 	}
 	return nil
 }
@@ -130,7 +130,7 @@ func adminError(resp *http.Response, text []byte) error {
 		} `json:"error"`
 	}
 	if json.Unmarshal(text, &envelope) != nil || envelope.Error.Code == "" {
-		return fmt.Errorf("the admin door answered %s; is --admin-url the admin_listen of a server?", resp.Status)
+		return fmt.Errorf("the admin API answered %s; is --admin-url the admin_listen of a server?", resp.Status)
 	}
 	refusal := &client.Error{Status: resp.StatusCode, Code: envelope.Error.Code, Message: envelope.Error.Message}
 	said := strings.TrimSuffix(refusal.Error(), ".")

@@ -9,7 +9,7 @@ const spentReport = `{"object":"usage","from":"2026-11-01","to":"2026-11-15","gr
 	`{"tenant":"search","model":"fast","requests":2,"input_tokens":20,"cached_input_tokens":0,"cache_write_tokens":0,"output_tokens":9,"reasoning_tokens":0,"cost_usd":"0.000041200","forfeit_usd":"0.000000000"}],` +
 	`"total":{"requests":2,"input_tokens":20,"cached_input_tokens":0,"cache_write_tokens":0,"output_tokens":9,"reasoning_tokens":0,"cost_usd":"0.000041200","forfeit_usd":"0.000000000"}}`
 
-// The command shows groups and the server's total; for operators, of the admin door.
+// The command shows groups and the server's total; for operators, of the admin API.
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	own := strings.Replace(spentReport, `"tenant","model"`, `"model"`, 1)
@@ -22,11 +22,11 @@ func TestUsage(t *testing.T) {
 			t.Errorf("it prints\n%s\nwithout %s", out, want)
 		}
 	}
-	check(t, d.types("usage", "--by", "model", "-o", "json"), typed{stdout: own + "\n"})
+	check(t, d.run("usage", "--by", "model", "-o", "json"), typed{stdout: own + "\n"})
 	if out := d.ok("usage", "--all-tenants", "--by", "model"); !strings.Contains(out, "TENANT") || !strings.Contains(out, "search") {
 		t.Errorf("of all tenants:\n%s", out)
 	}
-	if got := d.types("usage", "--all-tenants", "--tenant", "search"); got.code != exitUsage {
+	if got := d.run("usage", "--all-tenants", "--tenant", "search"); got.code != exitUsage {
 		t.Errorf("of one and all: %+v", got)
 	}
 }

@@ -18,7 +18,7 @@ import (
 // TestAdminRoutesAreDocumented holds that the page for operators tells of every call.
 func TestAdminRoutesAreDocumented(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/operations/tenants.md")
+	page, err := os.ReadFile("../../docs/how-to/manage-tenants-and-keys.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,14 +26,14 @@ func TestAdminRoutesAreDocumented(t *testing.T) {
 	see := func(pattern string, _ http.HandlerFunc, _ ...string) {
 		n++
 		if !strings.Contains(string(page), "| `"+pattern+"` |") {
-			t.Errorf("docs/operations/tenants.md does not tell of %s", pattern)
+			t.Errorf("docs/how-to/manage-tenants-and-keys.md does not tell of %s", pattern)
 		}
 	}
 	a := new(app)
 	a.tenantRoutes(see)
 	a.keyRoutes(see)
 	if told := strings.Count(string(page), "/admin/v1/") - strings.Count(string(page), "/admin/v1/audit"); told != n {
-		t.Errorf("docs/operations/tenants.md tells of %d calls, there are %d", told, n)
+		t.Errorf("docs/how-to/manage-tenants-and-keys.md tells of %d calls, there are %d", told, n)
 	}
 }
 
