@@ -15,7 +15,7 @@ func (sh *shell) childCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: childCommandName, Short: "Run suspects for a server; only servers start it", Hidden: true, Args: takes(),
 		Example: "  penstock run-suspects   # started by a server, with pipes as stdin and file descriptor 3",
-		RunE:    func(*cobra.Command, []string) error { return app.RunChild(sh.stderr) },
+		RunE:    func(*cobra.Command, []string) error { return app.RunChild(sh.stderr, nil) },
 	}
 }
 

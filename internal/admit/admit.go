@@ -22,6 +22,7 @@ import (
 	"penstock/internal/capacity"
 	"penstock/internal/config"
 	"penstock/internal/dialect"
+	"penstock/internal/filter"
 	"penstock/internal/limit"
 	"penstock/internal/queue"
 	"penstock/internal/route"
@@ -77,6 +78,7 @@ type Deps struct {
 	Starter  Starter // nil where no worker is
 	Controls Controls
 	Limits   *limit.Limiter
+	Filters  *filter.Chain // of inputs; nil for none
 	Metrics  *telemetry.Metrics
 	Clock    func() time.Time
 }
@@ -189,6 +191,10 @@ func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder
 		return s.replay(ctx, caller, o, err)
 	}
 	defer limitHold.Leave()
+	if err := s.judgeJob(ctx, caller, o.Inferences, &d); err != nil {
+		limitHold.Release()
+		return s.replay(ctx, caller, o, err)
+	}
 	entry, err := s.admit(d.arrival, &d.sub)
 	if err != nil {
 		limitHold.Release()
@@ -319,6 +325,8 @@ func (s *Service) replayed(job penstock.Job) Accepted {
 
 // RequestOrder is a synchronous call that a caller asks for.
 type RequestOrder struct {
+	ID        penstock.ID
+	Endpoint  penstock.Endpoint
 	Model     string
 	Inference dialect.Inference
 	Free      bool      // nobody charges for it
@@ -337,6 +345,8 @@ type Admitted struct {
 	Resolved []string
 	// LimitHold is its room under its caller's limits, nil without any. It is to be given back.
 	LimitHold *capacity.LimitHold
+	// Edited is the inference as the input filters edited it, nil if they left it alone.
+	Edited *dialect.Inference
 }
 
 // Request admits a synchronous call, from memory. Codes: scope_missing, model_not_found,
@@ -375,7 +385,13 @@ func (s *Service) Request(ctx context.Context, caller penstock.Caller, o Request
 	if err != nil {
 		return Admitted{}, err
 	}
+	edited, err := s.judgeRequest(ctx, caller, &o, targets)
+	if err != nil {
+		limitHold.Release()
+		return Admitted{}, err
+	}
 	a := Admitted{
+		Edited:  edited,
 		Targets: s.Controls.Open(resolved.Targets), LimitHold: limitHold, Model: snapshot.Models[resolved.Model], Resolved: resolved.Targets,
 	}
 	if !o.Free {

@@ -9,6 +9,7 @@ import (
 	"penstock"
 	"penstock/internal/config"
 	"penstock/internal/dialect"
+	"penstock/internal/filter"
 	"penstock/internal/route"
 	"penstock/internal/store"
 )
@@ -284,6 +285,10 @@ func (s *Service) retryOrder(ctx context.Context, caller penstock.Caller, r retr
 	p := pricing{tenant: caller.Tenant.ID, targets: targets, terms: Terms{s.Clock(), of.Lane}}
 	for i, item := range found.Items {
 		inf, err := r.Read(of.Endpoint, item.Body)
+		if err == nil {
+			subject := filter.Subject{ID: penstock.ItemID(order.Job.ID, i), Tenant: caller.Tenant.ID, Key: caller.Key, Model: of.Model, Endpoint: of.Endpoint}
+			err = s.judgeAgain(ctx, subject, &inf, &item.Body)
+		}
 		if err == nil {
 			err = Fetchable(s.Config.Current(), caller.Tenant, targets, inf)
 		}

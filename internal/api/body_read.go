@@ -75,7 +75,7 @@ func (c *call) receiveBody(most int64) ([]byte, error) {
 	}
 	from, n := http.MaxBytesReader(c.w, c.r.Body, most), c.r.ContentLength
 	switch {
-	case n > most: // it is read all the same, so that the caller gets to hear that it is too large
+	case n > most: // it is read all the same, so that the caller gets the error
 		r := pieceReader{call: c, from: from, began: began}
 		return nil, r.discard()
 	case n > 0 && n <= promptBytes:
@@ -139,7 +139,7 @@ func (r *pieceReader) next() error {
 
 // fill reads until the buffer is full, or returns why it is not: io.EOF at the end of the body, and only there.
 func (r *pieceReader) fill(buf []byte) (n int, err error) {
-	r.patience()
+	r.extendDeadline()
 	for n < len(buf) && err == nil {
 		var more int
 		more, err = r.from.Read(buf[n:])
@@ -149,17 +149,17 @@ func (r *pieceReader) fill(buf []byte) (n int, err error) {
 	return n, err
 }
 
-// join puts what was read into one piece with room for so many bytes, and gives the others back.
-func (r *pieceReader) join(room int64) ([]byte, error) {
-	if err := r.memory.Take(room); err != nil {
+// join puts what was read into one piece with space for so many bytes, and gives the others back.
+func (r *pieceReader) join(size int64) ([]byte, error) {
+	if err := r.memory.Take(size); err != nil {
 		return nil, err
 	}
-	whole := make([]byte, 0, room)
+	whole := make([]byte, 0, size)
 	for left := r.got; left > 0; left -= pieceBytes {
 		whole = append(whole, r.all[(r.got-left)/pieceBytes][:min(left, pieceBytes)]...)
 	}
 	r.release()
-	r.memory.Shrink(room)
+	r.memory.Shrink(size)
 	return whole, nil
 }
 
@@ -174,7 +174,7 @@ func (r *pieceReader) release() {
 // discard reads a body that is too large, and keeps nothing of it.
 func (r *pieceReader) discard() error {
 	for {
-		r.patience()
+		r.extendDeadline()
 		n, err := io.CopyN(io.Discard, r.from, pieceBytes)
 		if r.got += n; err != nil {
 			return err
@@ -182,8 +182,8 @@ func (r *pieceReader) discard() error {
 	}
 }
 
-// patience gives the rest of a body the time that its beginning has earned.
-func (r *pieceReader) patience() {
+// extendDeadline gives the rest of a body more time for the bytes that have arrived.
+func (r *pieceReader) extendDeadline() {
 	earned := time.Duration(r.got) * time.Second / bodyRate
 	_ = http.NewResponseController(r.w).SetReadDeadline(r.began.Add(bodyGrace + earned))
 }

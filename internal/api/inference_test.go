@@ -25,15 +25,15 @@ var streaming = map[penstock.Endpoint]string{
 
 var streamMeta = provider.Meta{StatusCode: 200, ContentType: "text/event-stream", UsageKnown: true, Usage: penstock.Usage{InputTokens: 5, OutputTokens: 3}}
 
-func TestDoorsAreTheEndpoints(t *testing.T) {
+func TestInferenceEndpointsAreTheEndpoints(t *testing.T) {
 	t.Parallel()
 	for _, e := range penstock.Endpoints {
 		if d := inferenceEndpoints[e]; d.endpoint != e || d.read == nil || d.question == nil {
-			t.Errorf("%s has no door that a job can use: %+v", e, d)
+			t.Errorf("%s is no endpoint that a job can use: %+v", e, d)
 		}
 	}
 	if len(inferenceEndpoints) != len(penstock.Endpoints)+1 {
-		t.Errorf("there are %d doors for %d endpoints and the count of tokens", len(inferenceEndpoints), len(penstock.Endpoints))
+		t.Errorf("there are %d inference endpoints for %d endpoints and the count of tokens", len(inferenceEndpoints), len(penstock.Endpoints))
 	}
 }
 

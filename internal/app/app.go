@@ -33,6 +33,7 @@ import (
 	"penstock/internal/directory"
 	"penstock/internal/disk"
 	"penstock/internal/file"
+	"penstock/internal/filter"
 	"penstock/internal/inflight"
 	"penstock/internal/isolate"
 	"penstock/internal/journal"
@@ -71,6 +72,8 @@ type Options struct {
 	// Child is the command that starts a child process for suspects: it shall call RunChild. Empty: this process runs no
 	// suspects, and leaves them to others.
 	Child []string
+	// Filters judge all text on its way in and out; nil for none. Child processes are given theirs by RunChild.
+	Filters *filter.Chain
 }
 
 // Addresses are base URLs, such as http://127.0.0.1:8080.
@@ -208,7 +211,7 @@ func (a *app) connect() (err error) {
 		Process: a.store.process, Works: a.Role.works(), Config: a.live, Controls: a.controls, Targets: a.capacity, Backlog: a.backlog, Clock: time.Now,
 	})
 	a.runner = attempt.New(attempt.Deps{
-		Config: a.live, Providers: a.providers, Translator: translator{}, Router: a.router, Answers: a.answers, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
+		Config: a.live, Providers: a.providers, Translator: translator{}, Router: a.router, Filters: a.Filters, Answers: a.answers, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
 	})
 	if a.files, err = a.newFiles(); err != nil {
 		return err
@@ -243,7 +246,7 @@ func (a *app) connectAPI(runner *attempt.Runner) (err error) {
 	}
 	admission := admit.New(admit.Deps{
 		Config: a.live, Callers: a.directory, Jobs: a.store, Retries: a.store, Balances: a.store, Room: a.disks, Backlog: a.backlog, Bell: a.bell, Starter: starter{a}, Controls: a.controls,
-		Limits: a.limits, Metrics: a.metrics, Clock: time.Now,
+		Limits: a.limits, Filters: a.Filters, Metrics: a.metrics, Clock: time.Now,
 	})
 	requests := request.New(request.Deps{
 		Config: a.live, Admit: admission, Budgets: a.budgets, Runner: runner, Recorder: a.recorder, Cache: a.newCache(), Status: api.StatusOf,

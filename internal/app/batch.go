@@ -12,7 +12,7 @@ import (
 // too while no worker is there, such as after the last one was scaled away.
 func (a *app) connectBatches() (err error) {
 	if a.splitter, err = batch.NewSplitter(batch.SplitterDeps{
-		Store: a.store, Files: a.files, Composer: batch.NewComposer(batch.ComposerDeps{Config: a.live, Tenants: a.directory, Clock: time.Now}),
+		Store: a.store, Files: a.files, Composer: batch.NewComposer(batch.ComposerDeps{Config: a.live, Tenants: a.directory, Filters: a.Filters, Clock: time.Now}),
 		Ring: a.bell.Ring, Wake: a.bell.Listen(),
 		Announce: announcer{a.hub, a.webhooks}, Log: a.log, Clock: time.Now,
 	}); err != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"penstock/internal/config"
+	"penstock/internal/filter"
 	"penstock/internal/isolate"
 	"penstock/internal/provider"
 	"penstock/internal/supervise"
@@ -88,8 +89,8 @@ func (s providerSettings) provider() (provider.Provider, error) {
 }
 
 // RunChild is the life of a child process that runs suspects for its parent. It opens no database, listens nowhere and
-// takes no lock.
-func RunChild(log io.Writer) error {
+// takes no lock. Its filters have to be those of its parent.
+func RunChild(log io.Writer, filters *filter.Chain) error {
 	child := isolate.NewChild(isolate.ChildDeps{
 		Provider: func(text []byte) (provider.Provider, error) {
 			var s providerSettings
@@ -98,7 +99,7 @@ func RunChild(log io.Writer) error {
 			}
 			return s.provider()
 		},
-		Translator: translator{}, Log: slog.New(slog.NewJSONHandler(log, nil)),
+		Translator: translator{}, Filters: filters, Log: slog.New(slog.NewJSONHandler(log, nil)),
 	})
 	return supervise.Serve(child.Run)
 }

@@ -6,7 +6,7 @@
 // retries over time (package queue) nor the record of what happened (package store): it returns an
 // [Outcome] that says everything, and writes nothing itself.
 //
-// Calls for embeddings that differ in their inputs alone share a call upstream: see ride.go.
+// Calls for embeddings that differ in their inputs alone share a call upstream: see shared_call.go.
 //
 // A Runner is safe for concurrent use. It starts a goroutine for each call that several tasks share, and no
 // others. A panic below it ends the attempt and not the process.
@@ -29,6 +29,7 @@ import (
 	"penstock/internal/config"
 	"penstock/internal/crash"
 	"penstock/internal/dialect"
+	"penstock/internal/filter"
 	"penstock/internal/inflight"
 	"penstock/internal/microbatch"
 	"penstock/internal/provider"
@@ -57,6 +58,7 @@ type Deps struct {
 	// Translator helps where a target speaks another dialect than the caller; nil for no help.
 	Translator Translator
 	Router     *route.Router
+	Filters    *filter.Chain  // of answers; nil for none
 	Answers    *inflight.Pool // the memory of answers; nil for no bounds
 	Metrics    *telemetry.Metrics
 	Tracer     *telemetry.Tracer
@@ -100,30 +102,33 @@ type Task struct {
 	Tries int
 	// Owner is whose inference it is. Calls of one owner may be put together; one without an owner is made alone.
 	Owner penstock.TenantID
-	// Bound is the most that one attempt can cost. It is forfeit when the upstream does not tell
+	// Key is the name of the key that asked for the inference, "" for none.
+	Key string
+	// Bound is the most that one attempt can cost. It is forfeit when the upstream does not report
 	// what it charged.
 	Bound penstock.NanoUSD
 	// Bounded says that a hard budget pays: the task may not cost more than Bound, all attempts together.
 	Bounded bool
 	// Timeout is how long one attempt may take, beside the target's own bound; 0 for that alone.
 	Timeout time.Duration
-	// Wait is how long to wait for a target with room.
+	// Wait is how long to wait for a target with capacity.
 	Wait time.Duration
 	// MaxOutputTokens is the most that the body lets the model generate, 0 when that is not known.
 	MaxOutputTokens int64
 	// Tenant is whose synchronous call it is, "" for the item of a job: those have had their turn in the queue.
 	Tenant penstock.TenantID
-	// Choice is room that was taken for the first attempt beforehand; nil for none. It is given back.
+	// Choice is capacity that was taken for the first attempt beforehand; nil for none. The runner gives it back.
 	Choice *route.Choice
 
 	// InputBytes is the length of a body that this process does not read, for AnswerElsewhere.
 	InputBytes int64
 	// Reason is why its target was chosen, where another process chose it; "" otherwise.
 	Reason string
-	// Learned is told how each attempt went, as the target's room is; may be nil.
+	// Learned is called with the result of each attempt, as the capacity of the target learns it; may be nil.
 	Learned func(capacity.Result)
 
 	price *taskPrice                 // of a bounded task; nil until it is asked for
+	parts bool                       // its answer is divided and judged by the part: see shared_attempt.go
 	needs *route.Needs               // of what was merged into Body; nil to read them from it
 	began func(try penstock.Attempt) // is told of each attempt; nil for nobody
 }
@@ -138,7 +143,7 @@ type Outcome struct {
 	Final bool
 	// Begun says that the sink has seen the answer begin.
 	Begun        bool
-	Counted      int    // attempts that the upstream worked on; those it turned away for lack of room do not count
+	Counted      int    // attempts that the upstream worked on; those that it turned away for lack of capacity do not count
 	Target       string // of the last attempt
 	StatusCode   int
 	Usage        penstock.Usage   // of all attempts, estimated where an upstream broke off before telling
@@ -150,9 +155,9 @@ type Outcome struct {
 	prices []penstock.Price // of the attempts
 }
 
-// tryOn prepares a try on the room that was chosen for it.
+// tryOn prepares a try on the capacity that was chosen for it.
 func (r *Runner) tryOn(t *try, task *Task, choice *route.Choice) (err error) {
-	*t = try{task: task.capped(choice.Target), choice: choice, target: choice.Target, probe: choice.Probe()}
+	*t = try{runner: r, task: task.capped(choice.Target), choice: choice, target: choice.Target, probe: choice.Probe()}
 	if priced, _ := task.priced(choice.Target); priced != nil { // nil for a target that is no candidate
 		t.target = priced
 	}
@@ -163,7 +168,7 @@ func (r *Runner) tryOn(t *try, task *Task, choice *route.Choice) (err error) {
 	return nil
 }
 
-// choose finds a target with room, or takes the one that was found beforehand.
+// choose finds a target with capacity, or takes the one that was found beforehand.
 func (r *Runner) choose(ctx context.Context, task *Task, q *route.Query) (*route.Choice, error) {
 	if task.Choice != nil && len(q.Tried) == 0 {
 		if held := task.takeChoice(q); held != nil {
@@ -174,12 +179,12 @@ func (r *Runner) choose(ctx context.Context, task *Task, q *route.Query) (*route
 	return r.Router.Choose(ctx, *q)
 }
 
-// takeChoice is the room that was taken beforehand, nil if it cannot be used and is given back.
+// takeChoice is the capacity that was taken beforehand, nil if it cannot be used and is given back.
 func (t *Task) takeChoice(q *route.Query) *route.Choice {
 	resolved := func(target *penstock.Target) bool { return target.Name == t.Choice.Target.Name }
 	if !slices.ContainsFunc(q.Candidates, resolved) || !q.Serves(t.Choice.Target) {
-		// The model has other targets by now than when the task was resolved, or whoever chose for it could
-		// not know what its body asks for.
+		// The model has other targets by now than when the task was resolved, or the claim that chose
+		// for it did not know what its body asks for.
 		t.Choice.Release()
 		return nil
 	}
@@ -190,7 +195,7 @@ func (t *Task) takeChoice(q *route.Query) *route.Choice {
 	return &held
 }
 
-// add books a try into the outcome.
+// add adds a try to the outcome.
 func (o *Outcome) add(t *try, failure *provider.Error) {
 	o.Err = decisive(o.Err, failure)
 	if failure == nil || !t.free(failure.Kind) {
@@ -209,16 +214,18 @@ func (o *Outcome) add(t *try, failure *provider.Error) {
 
 // try is one attempt while it runs.
 type try struct {
+	runner          *Runner
 	task            *Task
 	upstreamRequest upstreamRequest
-	choice          *route.Choice // the room that it runs on
+	choice          *route.Choice // the capacity that it runs on
 	target          *penstock.Target
 	sink            Sink
 	record          *penstock.Attempt // of it, in the outcome
-	given           bool              // its room was given back
+	given           bool              // its capacity was given back
 	probe           bool              // it finds out whether a target that was out of order works again
 	span            telemetry.Span
 	answer          provider.Answer // nil until there is one
+	chunk           provider.Chunk  // between its arrival and take
 	begun           bool
 	err             error         // how the answer ended, io.EOF after all of it; nil until then
 	meta            provider.Meta // of the answer, as far as it came
@@ -227,7 +234,9 @@ type try struct {
 	forfeit         penstock.NanoUSD
 	// implausible is the impossible usage that the upstream reported, "" for none.
 	implausible string
-	drain       *drain // nil unless its stream may outlive its caller
+	drain       *drain         // nil unless its stream may outlive its caller
+	filtered    *filter.Answer // nil where no filter judges the answer
+	blocked     bool           // a filter kept the answer from the caller
 	memory      answerMemory
 }
 
@@ -237,15 +246,18 @@ func (r *Runner) open(ctx context.Context, t *try) (failure *provider.Error) {
 	ctx, t.span = r.startSpan(ctx, t)
 	ctx = t.outlive(ctx)
 	t.memory = answerMemory{r.Answers.Open(t.task.Owner), ctx.Done()}
+	if !t.task.parts {
+		t.filtered = r.Filters.Begin(t.task.subject())
+	}
 	answer, err := r.ask(ctx, t)
 	if err != nil {
-		return t.upstreamRequest.failure(err)
+		return t.judgeFailure(ctx, t.upstreamRequest.failure(err))
 	}
 	t.answer = answer
-	if t.err = t.step(); t.err == nil || errors.Is(t.err, io.EOF) {
+	if t.err = t.step(ctx); t.err == nil || errors.Is(t.err, io.EOF) {
 		return nil
 	}
-	return t.ending()
+	return t.ending(ctx)
 }
 
 // close ends a try, and completes its record. It returns what went wrong, if anything did.
@@ -274,14 +286,14 @@ func (t *try) shut() (failure *provider.Error) {
 	return nil
 }
 
-// release gives back room that was taken beforehand. It has no effect once an attempt was made on it.
+// release gives back capacity that was taken beforehand. It has no effect once an attempt was made on it.
 func (t *Task) release() {
 	if t.Choice != nil {
 		t.Choice.Release()
 	}
 }
 
-// release gives the room of a try back if that was not done.
+// release gives the capacity of a try back if that was not done.
 func (t *try) release() {
 	t.memory.Close()
 	if !t.given {
@@ -289,7 +301,7 @@ func (t *try) release() {
 	}
 }
 
-// giveBack gives the room of a try back, with what it taught.
+// giveBack gives the capacity of a try back, with the result that the target is judged by.
 func (t *try) giveBack(failure *provider.Error) {
 	result := t.result(&t.meta, failure)
 	t.choice.Done(result)
@@ -424,26 +436,43 @@ func (t *try) upstreamModel() string {
 }
 
 // pass hands the rest of an answer to the sink.
-func (t *try) pass() (failure *provider.Error) {
+func (t *try) pass(ctx context.Context) (failure *provider.Error) {
 	defer t.rescue(&failure)
 	for t.err == nil {
-		t.err = t.step()
+		t.err = t.step(ctx)
 	}
-	return t.ending()
+	return t.ending(ctx)
 }
 
 // step hands the next chunk of an answer to the sink. It returns io.EOF when there was none left.
-func (t *try) step() error {
-	chunk, err := t.answer.Next()
-	if err != nil {
+//
+// A stream waits here for its next chunk, so its frame is kept small: the chunk goes by way of the try, and take is not inlined.
+func (t *try) step(ctx context.Context) (err error) {
+	if t.chunk, err = t.answer.Next(); err != nil {
 		return err
+	}
+	return t.take(ctx)
+}
+
+// take has the chunk judged, and hands it to the sink.
+//
+//go:noinline
+func (t *try) take(ctx context.Context) error {
+	chunk := t.chunk
+	t.chunk = provider.Chunk{}
+	said := int64(len(chunk.Text))
+	if t.filtered != nil {
+		if err := t.judge(ctx, &chunk); err != nil {
+			t.said += said
+			return err
+		}
 	}
 	if !t.begun {
 		if err := t.begin(); err != nil {
 			return refused(err)
 		}
 	}
-	t.said += int64(len(chunk.Text))
+	t.said += said
 	if err := t.hand(chunk); err != nil {
 		return refused(err)
 	}
@@ -458,12 +487,12 @@ func (t *try) begin() error {
 }
 
 // ending is how an answer ended: nil after all of it.
-func (t *try) ending() *provider.Error {
+func (t *try) ending(ctx context.Context) *provider.Error {
 	t.keep()
 	if errors.Is(t.err, io.EOF) {
 		return t.drained()
 	}
-	return t.upstreamRequest.failure(t.err)
+	return t.judgeFailure(ctx, t.upstreamRequest.failure(t.err))
 }
 
 // refused explains why the sink took no more: it says so itself, or its reader is gone.
@@ -488,7 +517,7 @@ func (t *try) meter(meta *provider.Meta, failure *provider.Error) {
 		t.record.Cost = t.task.Bound
 		t.aside("it cost more than was reserved; a hard budget pays no more than the reservation")
 	}
-	if !meta.UsageKnown && (t.begun || failure == nil || failure.Kind.Policy().Billable) {
+	if !meta.UsageKnown && (t.begun || t.blocked || failure == nil || failure.Kind.Policy().Billable) {
 		t.forfeit = max(0, t.task.Bound-t.record.Cost)
 	}
 }
@@ -504,7 +533,7 @@ func (t *try) extras() (calls, images int64) {
 	return 1, images
 }
 
-// result is what the room of a target learns from a try.
+// result is what the capacity of a target learns from a try.
 func (t *try) result(meta *provider.Meta, failure *provider.Error) capacity.Result {
 	res := capacity.Result{
 		Usage: meta.Usage, UsageKnown: meta.UsageKnown, Limits: meta.Limits, Took: t.record.FinishedAt.Sub(t.record.StartedAt),
@@ -527,7 +556,7 @@ func (t *try) result(meta *provider.Meta, failure *provider.Error) capacity.Resu
 	}
 	if failure.Kind == provider.KindTimeout && t.impatient() {
 		// A caller who asks for an answer within a second says nothing about the target: else one tenant
-		// could take its room away from all.
+		// could take its capacity away from all.
 		res.Kind = provider.KindCancelled
 	}
 	return res

@@ -302,7 +302,7 @@ func TestPanicsEndTheAttemptOnly(t *testing.T) {
 		"in the sink":     {upstream{"ua": {chunks: []string{"x"}, meta: untold}, "ub": {chunks: []string{"no"}}}, broken},
 	} {
 		r := newRig(t, tt.script, editTarget("a", func(c *config.TargetConfig) { c.Limits.Concurrency = 1 }))
-		for range 2 { // the second time proves that the room was given back
+		for range 2 { // the second time proves that the capacity was given back
 			out := r.Run(t.Context(), task("a", "b"), tt.sink)
 			if kindOf(t, out) != provider.KindInternal || len(out.Attempts) != 1 || out.Attempts[0].Target != "a" || out.Forfeit != bound {
 				t.Errorf("%s: outcome %+v; want an internal error on a, its bound forfeit", name, out)

@@ -19,7 +19,7 @@ func concurrency(n int) func(*config.TargetConfig) {
 	return func(c *config.TargetConfig) { c.Limits.Concurrency = n }
 }
 
-// occupy takes all room of a target with a concurrency of 1.
+// occupy takes all capacity of a target with a concurrency of 1.
 func (r rig) occupy(name string) {
 	r.t.Helper()
 	if _, err := r.Router.Choose(r.t.Context(), route.Query{Candidates: []*penstock.Target{{Name: name, Concurrency: 1}}}); err != nil {
@@ -117,14 +117,14 @@ func TestRoomIsGivenBack(t *testing.T) {
 	}
 }
 
-// The room of the first target is free again before the next one is waited for.
+// The capacity of the first target is free again before the next one is waited for.
 func TestRoomIsGivenBackBeforeFallback(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, upstream{"ua": fails(provider.KindServer)}, editTarget("a", concurrency(1)))
 	r.Providers = upstream{"ua": fails(provider.KindServer), "ub": {chunks: []string{"ok"}, meta: told, during: func() {
 		c, err := r.Router.Choose(t.Context(), route.Query{Candidates: []*penstock.Target{{Name: "a", Concurrency: 1}}})
 		if err != nil {
-			t.Errorf("while b is called, a has no room: %v", err)
+			t.Errorf("while b is called, a has no capacity: %v", err)
 			return
 		}
 		c.Release()
@@ -233,13 +233,13 @@ func TestRunnersAreSafeTogether(t *testing.T) {
 	}
 }
 
-// Room that was taken beforehand is used by the first attempt, and given back whatever happens.
+// Capacity that was taken beforehand is used by the first attempt, and given back whatever happens.
 func TestChoiceMadeBeforehand(t *testing.T) {
 	t.Parallel()
 	choose := func(r rig) *route.Choice {
 		c, ok := r.Router.TryChoose(route.Query{Candidates: []*penstock.Target{r.Config.Current().Targets["b"]}})
 		if !ok {
-			t.Fatal("b has no room")
+			t.Fatal("b has no capacity")
 		}
 		return &c
 	}
@@ -261,11 +261,11 @@ func TestChoiceMadeBeforehand(t *testing.T) {
 		if len(out.Attempts) != tt.tries || (tt.tries > 0 && out.Target != "b") {
 			t.Errorf("%s: outcome %+v, want %d attempts on b", name, out, tt.tries)
 		}
-		choose(r).Release() // there is room again
+		choose(r).Release() // there is capacity again
 	}
 }
 
-// A failed first attempt on room taken beforehand falls back as any other does.
+// A failed first attempt on capacity taken beforehand falls back as any other does.
 func TestChoiceMadeBeforehandFallsBack(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, upstream{"ua": {chunks: []string{"ok"}, meta: told}, "ub": fails(provider.KindServer)})
@@ -277,7 +277,7 @@ func TestChoiceMadeBeforehandFallsBack(t *testing.T) {
 	}
 }
 
-// A tenant in a hurry takes no room away from the others; a target that is too slow for itself does.
+// A tenant in a hurry takes no capacity away from the others; a target that is too slow for itself does.
 func TestTimeoutsOfCallersSayNothing(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -285,14 +285,14 @@ func TestTimeoutsOfCallersSayNothing(t *testing.T) {
 		shrinks bool
 	}{"the caller's": {time.Second, false}, "the target's": {time.Hour, true}} {
 		synctest.Test(t, func(t *testing.T) {
-			rooms := capacity.New(capacity.Config{Clock: time.Now})
+			tracker := capacity.New(capacity.Config{Clock: time.Now})
 			r := newRig(t, upstream{"ua": {hang: true}}, editTarget("a", func(c *config.TargetConfig) { c.Timeouts.Total = time.Minute }))
-			r.Router = route.New(rooms)
+			r.Router = route.New(tracker)
 			hurried := task("a")
 			hurried.Timeout = tt.timeout
-			before := len(rooms.Status())
+			before := len(tracker.Status())
 			r.Run(t.Context(), hurried, &sink{})
-			s := rooms.Status()
+			s := tracker.Status()
 			if before != 0 || len(s) != 1 || (s[0].Throttles > 0) != tt.shrinks {
 				t.Errorf("%s timeout: %+v", name, s)
 			}
@@ -300,25 +300,25 @@ func TestTimeoutsOfCallersSayNothing(t *testing.T) {
 	}
 }
 
-// What an answer used and says of limits reaches the room of its target.
+// What an answer used and says of limits reaches the capacity of its target.
 func TestAnswersAreSettled(t *testing.T) {
 	t.Parallel()
-	rooms := capacity.New(capacity.Config{Clock: time.Now})
+	tracker := capacity.New(capacity.Config{Clock: time.Now})
 	answer := told
 	answer.Limits = provider.RateLimits{Requests: provider.Allowance{Limit: 6000}}
 	r := newRig(t, upstream{"ua": {chunks: []string{"ok"}, meta: answer}},
 		editTarget("a", func(c *config.TargetConfig) { c.Limits.OutputTokensPerMinute = 60 }))
-	r.Router = route.New(rooms)
+	r.Router = route.New(tracker)
 	r.Run(t.Context(), task("a"), &sink{})
-	rates := rooms.Status()[0].Rates
+	rates := tracker.Status()[0].Rates
 	if len(rates) != 2 || rates[0].PerMinute != 6000 || !rates[0].Learned || rates[1].LocalAllowance > -17 {
 		t.Errorf("rates %+v; want a learned limit, and 20 tokens spent of 2", rates)
 	}
 }
 
-// Room is held until the answer has been passed on to its end, also room that was taken beforehand, and not given back as
+// Capacity is held until the answer has been passed on to its end, also capacity that was taken beforehand, and not given back as
 // unused.
-func TestRoomIsHeldByTheRest(t *testing.T) {
+func TestCapacityIsHeldUntilTheEnd(t *testing.T) {
 	t.Parallel()
 	for _, beforehand := range []bool{true, false} {
 		r := newRig(t, upstream{"ua": {chunks: []string{"Hello", " you"}, meta: told}}, editTarget("a", concurrency(1)))
@@ -334,14 +334,14 @@ func TestRoomIsHeldByTheRest(t *testing.T) {
 		run := r.Begin(t.Context(), &asked, &sink{})
 		if other, err := r.Router.Choose(t.Context(), query); err == nil {
 			other.Release()
-			t.Errorf("beforehand %t: there is room while the answer goes on", beforehand)
+			t.Errorf("beforehand %t: there is capacity while the answer goes on", beforehand)
 		}
 		if out := run.Finish(t.Context()); out.Err != nil {
 			t.Fatal(out.Err)
 		}
 		again, err := r.Router.Choose(t.Context(), query)
 		if err != nil {
-			t.Fatalf("beforehand %t: there is no room after the answer: %v", beforehand, err)
+			t.Fatalf("beforehand %t: there is no capacity after the answer: %v", beforehand, err)
 		}
 		again.Release()
 	}

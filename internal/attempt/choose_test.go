@@ -40,7 +40,7 @@ func TestOutageUsesUpNoAttempts(t *testing.T) {
 	})
 }
 
-// Whoever claims an item does not know its body: what cannot serve it is given back.
+// A claim does not know the body of an item: capacity of a target that cannot serve it is given back.
 func TestChoiceThatCannotServe(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, upstream{"ua": {chunks: []string{"no"}}, "ub": {chunks: []string{"ok"}, meta: told}},
@@ -49,7 +49,7 @@ func TestChoiceThatCannotServe(t *testing.T) {
 		}))
 	c, ok := r.Router.TryChoose(route.Query{Candidates: []*penstock.Target{r.Config.Current().Targets["a"]}})
 	if !ok {
-		t.Fatal("a has no room")
+		t.Fatal("a has no capacity")
 	}
 	held := task("a", "b")
 	held.Choice, held.Body = &c, []byte(`{"tools":[{"type":"function"}]}`)
@@ -58,7 +58,7 @@ func TestChoiceThatCannotServe(t *testing.T) {
 		t.Errorf("outcome %+v", out)
 	}
 	if _, ok := r.Router.TryChoose(route.Query{Candidates: []*penstock.Target{r.Config.Current().Targets["a"]}}); !ok {
-		t.Error("the room of a was not given back")
+		t.Error("the capacity of a was not given back")
 	}
 	held.Targets, held.Choice = []string{"a"}, nil
 	if out := r.Run(t.Context(), held, &sink{}); penstock.ErrorCode(out.Err) != penstock.CodeInvalidRequest || len(out.Attempts) != 0 {

@@ -10,17 +10,17 @@ import (
 	"penstock/internal/provider"
 )
 
-// MaxDrainBytes bounds what is read of a stream that nobody hears any more.
+// MaxDrainBytes bounds what is read of a stream whose caller left.
 const MaxDrainBytes = 16 << 20
 
 // drain lets a stream outlive its caller. An upstream tells what a stream used at its end, and most charge for all of it
-// whoever listens; so a target may have its streams read on, for a while, when their callers leave. A nil drain does
+// whether or not the caller is there; so a target may have its streams read on, for a while, when their callers leave. A nil drain does
 // nothing: the stream ends with its caller.
 type drain struct {
 	timeout time.Duration
 	cancel  context.CancelFunc // ends the call upstream
 	unwatch func() bool        // stops waiting for the caller to leave
-	missed  int                // bytes of the answer that nobody heard
+	missed  int                // bytes of the answer that no caller received
 
 	mu    sync.Mutex // the caller leaves on another goroutine
 	begun bool       // there is something to be read on
@@ -91,7 +91,7 @@ func (d *drain) end() {
 	}
 }
 
-// hand gives a chunk to the sink, or counts it if nobody is there to hear it.
+// hand gives a chunk to the sink, or counts its bytes if the caller left.
 func (t *try) hand(chunk provider.Chunk) error {
 	if !t.drain.left() {
 		err := t.sink.Chunk(chunk)
@@ -101,12 +101,12 @@ func (t *try) hand(chunk provider.Chunk) error {
 		t.drain.leave()
 	}
 	if t.drain.missed += len(chunk.Wire); t.drain.missed > MaxDrainBytes {
-		return errors.New("the rest of the answer is too long to be read for nobody")
+		return errors.New("the rest of the answer is too long to be read without a caller")
 	}
 	return nil
 }
 
-// drained is the end of an answer that was read to its end: an error if its caller did not hear all of it.
+// drained is the end of an answer that was read to its end: an error if its caller did not receive all of it.
 func (t *try) drained() *provider.Error {
 	if t.drain == nil || t.drain.missed == 0 {
 		return nil

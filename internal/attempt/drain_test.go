@@ -74,7 +74,7 @@ func (s *stream) Meta() provider.Meta {
 
 func (s *stream) Close() error { return nil }
 
-// reader takes chunks until it leaves: its context ends, and later whoever writes to it fails.
+// reader takes chunks until it leaves: its context ends, and later a write to it fails.
 type reader struct {
 	leave context.CancelFunc
 	after int // chunks that it takes

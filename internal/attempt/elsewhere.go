@@ -11,7 +11,7 @@ import (
 	"penstock/internal/route"
 )
 
-// Place is where another process shall make one attempt. Room for it is taken.
+// Place is where another process shall make one attempt. Capacity for it is taken.
 type Place struct {
 	Target *penstock.Target
 	Model  penstock.Model
@@ -31,7 +31,7 @@ type Tried struct {
 }
 
 // AnswerElsewhere is Answer for a task whose body this process does not read: attempt makes the attempts, in another process.
-// This process still chooses targets, takes their room, falls back and adds everything up. What a process spent that died, or
+// This process still chooses targets, takes their capacity, falls back and adds everything up. What a process spent that died, or
 // had to be stopped, is unknown: its reservation is forfeit.
 func (r *Runner) AnswerElsewhere(ctx context.Context, task *Task, attempt func(context.Context, Place) Tried) *Outcome {
 	defer task.release()
@@ -77,7 +77,7 @@ func (r *Runner) setOutUnread(c *Run) error {
 // tryElsewhere has another process make an attempt, and says whether it was the last one.
 func (r *Runner) tryElsewhere(ctx context.Context, c *Run, choice *route.Choice, attempt func(context.Context, Place) Tried) bool {
 	began := r.Clock()
-	t := &try{task: c.task, choice: choice, target: choice.Target, probe: choice.Probe(), record: &penstock.Attempt{}}
+	t := &try{runner: r, task: c.task, choice: choice, target: choice.Target, probe: choice.Probe(), record: &penstock.Attempt{}}
 	defer t.release()
 	within, span := r.startSpan(ctx, t)
 	t.span = span

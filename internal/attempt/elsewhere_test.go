@@ -100,17 +100,17 @@ func TestElsewhere(t *testing.T) {
 			case penstock.AsError(out.Err).Message != tt.err:
 				t.Errorf("%v, want %q", out.Err, tt.err)
 			}
-			// Whatever happened, all room is back.
+			// Whatever happened, all capacity is back.
 			if n := r.inUse(); n != 0 {
-				t.Errorf("%d units of room are not given back", n)
+				t.Errorf("%d units of capacity are not given back", n)
 			}
 		})
 	}
 }
 
-// inUse is how many calls hold room.
+// inUse is how many calls hold capacity.
 func (r rig) inUse() (n int) {
-	for _, s := range r.rooms.Status() {
+	for _, s := range r.tracker.Status() {
 		n += s.Running
 	}
 	return n

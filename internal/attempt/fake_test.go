@@ -139,8 +139,8 @@ func (s *sink) Chunk(c provider.Chunk) error {
 // rig is a runner over scripted upstreams. Target a, b and c reach upstream models ua, ub and uc.
 type rig struct {
 	*Runner
-	t     *testing.T
-	rooms *capacity.Tracker
+	t       *testing.T
+	tracker *capacity.Tracker
 }
 
 // Run is Answer for tests that use a task several times.
@@ -170,9 +170,9 @@ func newRig(t *testing.T, script upstream, edit ...func(*config.File)) rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rooms := capacity.New(capacity.Config{Clock: time.Now})
-	return rig{t: t, rooms: rooms, Runner: New(Deps{
-		Config: config.NewLive(snapshot), Providers: script, Router: route.New(rooms),
+	tracker := capacity.New(capacity.Config{Clock: time.Now})
+	return rig{t: t, tracker: tracker, Runner: New(Deps{
+		Config: config.NewLive(snapshot), Providers: script, Router: route.New(tracker),
 		Metrics: telemetry.NewMetrics("test", ""), Tracer: tracer, Log: slog.New(slog.DiscardHandler), Clock: time.Now,
 	})}
 }

@@ -111,7 +111,7 @@ func (c *Run) Finish(ctx context.Context) *Outcome {
 	defer c.task.release()
 	if c.opened {
 		t := &c.try
-		c.end(t, c.runner.close(ctx, t, t.pass()))
+		c.end(t, c.runner.close(ctx, t, t.pass(ctx)))
 	}
 	return &c.out
 }
@@ -171,7 +171,7 @@ func (r *Runner) prepare(c *Run, choice *route.Choice) *try {
 	return t
 }
 
-// end books a try, and says whether it was the last one.
+// end adds a try to the outcome, and reports whether it was the last one.
 func (c *Run) end(t *try, failure *provider.Error) bool {
 	c.out.add(t, failure)
 	spent := (c.task.MaxAttempts > 0 && c.out.Counted >= c.task.MaxAttempts) || (c.task.Bounded && c.out.Cost+c.out.Forfeit > 0)

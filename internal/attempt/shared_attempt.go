@@ -16,11 +16,11 @@ import (
 // sharedAttempt is tasks whose call is made together.
 type sharedAttempt struct {
 	tasks  []*sharedTask
-	choice *route.Choice // its room; nil to find some
+	choice *route.Choice // its capacity; nil to find some
 	again  bool          // they were part of a call that failed
 }
 
-// sharedAttempt makes the call of some riders. When it fails for what may be the fault of one of them, each half is tried
+// sharedAttempt makes the call of some tasks. When it fails for what may be the fault of one of them, each half is tried
 // again, down to those who fail alone.
 func (r *Runner) sharedAttempt(ctx context.Context, t sharedAttempt) {
 	if t.choice != nil {
@@ -35,20 +35,20 @@ func (r *Runner) sharedAttempt(ctx context.Context, t sharedAttempt) {
 		return
 	}
 	task := merged(t.tasks)
-	task.Subject, task.Choice = r.ids.New(r.Clock()), t.choice
+	task.Subject, task.Choice, task.parts = r.ids.New(r.Clock()), t.choice, true
 	if t.again {
 		task.Tries = max(task.Tries, 1)
 	}
 	inputs := 0
 	sink := &division{parts: make([]microbatch.Part, len(t.tasks))}
-	for i, rd := range t.tasks {
-		sink.parts[i] = microbatch.Part{Inputs: rd.input.Inputs, Weight: rd.input.Tokens}
-		inputs += rd.input.Inputs
+	for i, st := range t.tasks {
+		sink.parts[i] = microbatch.Part{Inputs: st.input.Inputs, Weight: st.input.Tokens}
+		inputs += st.input.Inputs
 	}
 	task.began = func(try penstock.Attempt) {
 		try.Reason = t.reason(try, inputs)
-		for _, rd := range t.tasks {
-			rd.began(try)
+		for _, st := range t.tasks {
+			st.began(try)
 		}
 	}
 	r.Metrics.BatchSent(inputs)
@@ -57,13 +57,13 @@ func (r *Runner) sharedAttempt(ctx context.Context, t sharedAttempt) {
 	splits := failure != nil && (suspicious(failure.Kind) || doubtful(failure.Kind))
 	r.book(t, out, sink)
 	if !splits {
-		for _, rd := range t.tasks {
-			rd.end(out.Err)
+		for _, st := range t.tasks {
+			st.end(out.Err)
 		}
 		return
 	}
-	for _, rd := range t.tasks {
-		rd.suspect(failure)
+	for _, st := range t.tasks {
+		st.suspect(failure)
 	}
 	half := len(t.tasks) / 2
 	var both sync.WaitGroup
@@ -88,20 +88,20 @@ func doubtful(k provider.Kind) bool {
 }
 
 // suspect notes why a call of several was divided. It counts for nobody unless nothing else comes of it.
-func (rd *sharedTask) suspect(failure *provider.Error) {
-	rd.mu.Lock()
-	defer rd.mu.Unlock()
-	rd.out.Counted = 0
+func (st *sharedTask) suspect(failure *provider.Error) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.out.Counted = 0
 	if doubtful(failure.Kind) {
-		rd.doubt = failure
+		st.doubt = failure
 	}
 }
 
 // gone says that nobody waits for it.
-func (rd *sharedTask) gone() bool {
-	rd.mu.Lock()
-	defer rd.mu.Unlock()
-	return rd.left
+func (st *sharedTask) gone() bool {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return st.left
 }
 
 // reason adds to why a target was chosen who shared the call.
@@ -115,34 +115,34 @@ func merged(tasks []*sharedTask) Task {
 	inputs := make([]microbatch.Embedding, len(tasks))
 	needs := route.Needs{}
 	task.Choice, task.Bound, task.MaxOutputTokens, task.Timeout = nil, 0, 0, 0
-	for i, rd := range tasks {
-		inputs[i] = rd.input
-		task.Bound = task.Bound.Plus(rd.task.Bound)
-		task.MaxOutputTokens += rd.task.MaxOutputTokens
-		task.Tries = max(task.Tries, rd.task.Tries)
-		task.Wait = min(task.Wait, rd.task.Wait)
-		if rd.task.Tenant != "" {
-			task.Tenant = rd.task.Tenant
+	for i, st := range tasks {
+		inputs[i] = st.input
+		task.Bound = task.Bound.Plus(st.task.Bound)
+		task.MaxOutputTokens += st.task.MaxOutputTokens
+		task.Tries = max(task.Tries, st.task.Tries)
+		task.Wait = min(task.Wait, st.task.Wait)
+		if st.task.Tenant != "" {
+			task.Tenant = st.task.Tenant
 		}
-		if slices.Index(penstock.Lanes, rd.task.Lane) < slices.Index(penstock.Lanes, task.Lane) {
-			task.Lane = rd.task.Lane
+		if slices.Index(penstock.Lanes, st.task.Lane) < slices.Index(penstock.Lanes, task.Lane) {
+			task.Lane = st.task.Lane
 		}
 		// A window of context is that of one input, however many there are.
-		needs.ContextTokens = max(needs.ContextTokens, rd.input.Tokens)
+		needs.ContextTokens = max(needs.ContextTokens, st.input.Tokens)
 	}
 	task.Body, task.Inference, task.price, task.needs = microbatch.Merge(inputs), nil, nil, &needs
 	return task
 }
 
-// solo makes the call of one rider, as if it had come alone.
+// solo makes the call of one task, as if it had come alone.
 func (r *Runner) solo(ctx context.Context, t sharedAttempt) {
-	rd := t.tasks[0]
-	task := rd.task
-	task.Choice, task.began = t.choice, rd.began
+	st := t.tasks[0]
+	task := st.task
+	task.Choice, task.began, task.parts = t.choice, st.began, true
 	if t.again {
 		task.Tries = max(task.Tries, 1)
 	}
-	r.Metrics.BatchSent(rd.input.Inputs)
+	r.Metrics.BatchSent(st.input.Inputs)
 	sink := &collection{}
 	out := r.runAlone(ctx, &task, sink)
 	for i, try := range out.Attempts {
@@ -150,10 +150,10 @@ func (r *Runner) solo(ctx context.Context, t sharedAttempt) {
 		if i == 0 {
 			forfeit = out.Forfeit
 		}
-		rd.add(try, forfeit)
+		st.add(try, forfeit)
 	}
-	rd.conclude(out, func() { rd.answer, rd.meta = sink.body, sink.meta })
-	rd.end(out.Err)
+	st.conclude(out, func() { st.answer, st.meta = sink.body, sink.meta })
+	st.end(out.Err)
 }
 
 // book writes a call down for each of those who shared it: what they had of it, at its price.
@@ -164,64 +164,64 @@ func (r *Runner) book(t sharedAttempt, out *Outcome, sink *division) {
 		inputs += p.Inputs
 	}
 	// What a call costs by itself is paid once, by the first of those who stayed: every bound has enough for it.
-	payer := max(0, slices.IndexFunc(t.tasks, func(rd *sharedTask) bool { return !rd.gone() }))
+	payer := max(0, slices.IndexFunc(t.tasks, func(st *sharedTask) bool { return !st.gone() }))
 	for n, try := range out.Attempts {
 		try.Reason = t.reason(try, inputs)
 		shares := microbatch.ShareUsage(try.Usage, weights)
 		charged := try.ErrorKind == "" || provider.Kind(try.ErrorKind).Policy().Billable || (sink.begun && n == len(out.Attempts)-1)
-		for i, rd := range t.tasks {
+		for i, st := range t.tasks {
 			mine := try
 			mine.ID, mine.Usage = r.ids.New(r.Clock()), shares[i]
-			charge := penstock.Charge{Usage: shares[i], Lane: rd.task.Lane}
+			charge := penstock.Charge{Usage: shares[i], Lane: st.task.Lane}
 			if i == payer && charged {
 				charge.Calls = 1
 			}
 			mine.Cost = min(out.prices[n].Charge(charge), penstock.MaxCost)
-			if rd.task.Bounded {
-				mine.Cost = min(mine.Cost, rd.task.Bound)
+			if st.task.Bounded {
+				mine.Cost = min(mine.Cost, st.task.Bound)
 			}
 			var forfeit penstock.NanoUSD
 			if !mine.UsageKnown && charged {
-				forfeit = max(0, rd.task.Bound-mine.Cost)
+				forfeit = max(0, st.task.Bound-mine.Cost)
 			}
-			rd.add(mine, forfeit)
+			st.add(mine, forfeit)
 		}
 	}
-	for i, rd := range t.tasks {
-		rd.conclude(out, func() { rd.answer, rd.meta = sink.answers[i], sink.meta })
+	for i, st := range t.tasks {
+		st.conclude(out, func() { st.answer, st.meta = sink.answers[i], sink.meta })
 	}
 }
 
 // conclude adds what is said of a call as a whole, and has its answer kept if there is one.
-func (rd *sharedTask) conclude(out *Outcome, keep func()) {
-	rd.mu.Lock()
-	defer rd.mu.Unlock()
-	if rd.left {
+func (st *sharedTask) conclude(out *Outcome, keep func()) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if st.left {
 		return
 	}
-	rd.out.Counted += out.Counted
-	rd.out.Final = out.Final
-	rd.out.PriceVersion = out.PriceVersion
+	st.out.Counted += out.Counted
+	st.out.Final = out.Final
+	st.out.PriceVersion = out.PriceVersion
 	if out.Err == nil {
 		keep()
-		rd.meta.Usage = rd.out.Attempts[len(rd.out.Attempts)-1].Usage
+		st.meta.Usage = st.out.Attempts[len(st.out.Attempts)-1].Usage
 	}
 }
 
 // add books an attempt, and what may have been spent by it without the upstream telling.
-func (rd *sharedTask) add(mine penstock.Attempt, forfeit penstock.NanoUSD) {
-	rd.mu.Lock()
-	defer rd.mu.Unlock()
-	if rd.left {
+func (st *sharedTask) add(mine penstock.Attempt, forfeit penstock.NanoUSD) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if st.left {
 		return // it went by its bound
 	}
-	mine.Subject, mine.Fence, mine.Number = rd.task.Subject, rd.task.Fence, len(rd.out.Attempts)+1
-	rd.call = nil
-	rd.out.Attempts = append(rd.out.Attempts, mine)
-	rd.out.Target, rd.out.StatusCode = mine.Target, mine.StatusCode
-	rd.out.Usage = rd.out.Usage.Plus(mine.Usage)
-	rd.out.Cost = rd.out.Cost.Plus(mine.Cost)
-	rd.out.Forfeit = rd.out.Forfeit.Plus(forfeit)
+	mine.Subject, mine.Fence, mine.Number = st.task.Subject, st.task.Fence, len(st.out.Attempts)+1
+	st.call = nil
+	st.out.Attempts = append(st.out.Attempts, mine)
+	st.out.Target, st.out.StatusCode = mine.Target, mine.StatusCode
+	st.out.Usage = st.out.Usage.Plus(mine.Usage)
+	st.out.Cost = st.out.Cost.Plus(mine.Cost)
+	st.out.Forfeit = st.out.Forfeit.Plus(forfeit)
 }
 
 // division is the sink of a call that several share.

@@ -16,8 +16,8 @@ import (
 	"penstock/internal/route"
 )
 
-// kind is what tasks must have in common to share a call. Those of different owners never do: an upstream tells what
-// a call used as a whole, and nobody shall pay for what another one is.
+// kind is what tasks must have in common to share a call. Those of different owners never do: an upstream reports
+// the usage of a call as a whole, and no tenant pays for the usage of another.
 type kind struct {
 	owner    penstock.TenantID
 	model    string
@@ -32,8 +32,8 @@ type (
 	member = microbatch.Member[kind, *sharedTask]
 )
 
-// patience is the part of its time that a task may spend on waiting for others.
-const patience = 10
+// maxWaitShare is the part of its time, one in so many, that a task may spend on waiting for others.
+const maxWaitShare = 10
 
 // sharedTask is a task that may share its call with others.
 type sharedTask struct {
@@ -52,8 +52,8 @@ type sharedTask struct {
 	meta   provider.Meta
 }
 
-// member says how a task may share a call, nil if it may not. The last attempt at an item that failed before is its own: whatever
-// it meets then is not its neighbours' fault. What a hard budget pays for goes alone: it may not cost more than was set
+// member says how a task may share a call, nil if it may not. The last attempt at an item that failed before is its own: its
+// failure is then not the fault of others. What a hard budget pays for goes alone: it may not cost more than was set
 // aside for it.
 func (r *Runner) member(task *Task) *member {
 	lastChance := task.Tries > 0 && task.MaxAttempts == 1
@@ -112,54 +112,59 @@ func (r *Runner) Places(e penstock.Endpoint, candidates []*penstock.Target, toke
 
 // share runs a task together with others of its kind, or alone when there are none.
 func (r *Runner) share(ctx context.Context, m *member, sink Sink) *Outcome {
-	rd := m.Value
+	st := m.Value
 	if deadline, ok := ctx.Deadline(); ok {
-		m.Limits.Wait = min(m.Limits.Wait, max(0, time.Until(deadline)/patience))
+		m.Limits.Wait = min(m.Limits.Wait, max(0, time.Until(deadline)/maxWaitShare))
 	}
-	if rd.task.Timeout > 0 {
-		m.Limits.Wait = min(m.Limits.Wait, rd.task.Timeout/patience)
+	if st.task.Timeout > 0 {
+		m.Limits.Wait = min(m.Limits.Wait, st.task.Timeout/maxWaitShare)
 	}
-	rd.joined = r.Clock()
+	st.joined = r.Clock()
 	b, over := r.batches.Join(ctx, *m)
 	if over != nil {
 		defer over()
-		r.Metrics.BatchSent(rd.input.Inputs)
+		r.Metrics.BatchSent(st.input.Inputs)
 		r.Metrics.BatchWaited(0)
-		return r.runAlone(ctx, &rd.task, sink)
+		return r.runAlone(ctx, &st.task, sink)
 	}
-	if rd.task.Choice != nil {
-		defer rd.task.Choice.Release() // of no effect once a call was made on it
+	if st.task.Choice != nil {
+		defer st.task.Choice.Release() // of no effect once a call was made on it
 		if b.Departed() {
-			rd.task.Choice.Release() // the batch waits in line for room: this may be what it waits for
+			st.task.Choice.Release() // the batch waits in line for capacity: this may be the capacity that it waits for
 		}
 	}
-	if rd.task.Timeout > 0 {
+	if st.task.Timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, rd.task.Timeout)
+		ctx, cancel = context.WithTimeout(ctx, st.task.Timeout)
 		defer cancel()
 	}
-	defer b.Leave(rd) // when all have, the call is given up
+	defer b.Leave(st) // when all have, the call is given up
 	select {
-	case <-rd.done:
-		return rd.deliver(sink)
+	case <-st.done:
+		return r.deliver(ctx, st, sink)
 	case <-ctx.Done():
 	}
-	if rd.leave() {
-		return r.abandoned(ctx, rd)
+	if st.leave() {
+		return r.abandoned(ctx, st)
 	}
-	return rd.deliver(sink)
+	return r.deliver(ctx, st, sink)
 }
 
-// deliver hands the answer over. A slow caller keeps nobody else waiting: this is its own goroutine.
-func (rd *sharedTask) deliver(sink Sink) *Outcome {
-	out := rd.out
+// deliver hands the answer over. A slow caller keeps nobody else waiting: this is its own goroutine. Filters judge the part of the
+// answer that is the task's own, so that a verdict on one input has no effect on the others.
+func (r *Runner) deliver(ctx context.Context, st *sharedTask, sink Sink) *Outcome {
+	out := st.out
 	if out.Err != nil {
 		return &out
 	}
-	out.Begun = true
-	err := sink.Begin(out.Target, rd.meta)
+	chunk := provider.Chunk{Wire: st.answer, Last: true}
+	t := try{filtered: r.Filters.Begin(st.task.subject())}
+	err := t.judge(ctx, &chunk)
 	if err == nil {
-		err = sink.Chunk(provider.Chunk{Wire: rd.answer, Last: true})
+		out.Begun = true
+		if err = sink.Begin(out.Target, st.meta); err == nil {
+			err = sink.Chunk(chunk)
+		}
 	}
 	if err != nil {
 		failure := provider.AsError(refused(err))
@@ -171,99 +176,99 @@ func (rd *sharedTask) deliver(sink Sink) *Outcome {
 }
 
 // leave says that the caller gave up. It reports false when the end came first.
-func (rd *sharedTask) leave() bool {
-	rd.mu.Lock()
-	defer rd.mu.Unlock()
-	rd.left = !rd.ended
-	return rd.left
+func (st *sharedTask) leave() bool {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.left = !st.ended
+	return st.left
 }
 
 // abandoned is the outcome of a task whose caller gave up. The call that was under way goes on for the others, and
 // what part of it this one has to pay will not be known here.
-func (r *Runner) abandoned(ctx context.Context, rd *sharedTask) *Outcome {
+func (r *Runner) abandoned(ctx context.Context, st *sharedTask) *Outcome {
 	failure := &provider.Error{Kind: provider.KindCancelled, Message: "Nobody wanted the answer any more.", Err: context.Cause(ctx)}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		failure.Kind, failure.Message = provider.KindTimeout, "The answer was not there in time."
 	}
-	rd.mu.Lock()
-	defer rd.mu.Unlock()
-	out := rd.out
-	out.Err, out.Attempts = failure, slices.Clone(out.Attempts) // those of rd may still grow
-	if rd.call == nil {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	out := st.out
+	out.Err, out.Attempts = failure, slices.Clone(out.Attempts) // those of st may still grow
+	if st.call == nil {
 		if len(out.Attempts) == 0 {
 			failure.Kind = provider.KindCancelled // nobody was called, so nobody was too slow
 		}
 		return &out
 	}
-	last := *rd.call
-	last.ID, last.Subject, last.Fence, last.Number = r.ids.New(r.Clock()), rd.task.Subject, rd.task.Fence, len(out.Attempts)+1
+	last := *st.call
+	last.ID, last.Subject, last.Fence, last.Number = r.ids.New(r.Clock()), st.task.Subject, st.task.Fence, len(out.Attempts)+1
 	last.FinishedAt, last.ErrorKind, last.ErrorMessage = r.Clock(), string(failure.Kind), failure.Public()
 	out.Attempts = append(out.Attempts, last)
 	out.Counted++
 	out.Target = last.Target
-	out.Forfeit = out.Forfeit.Plus(rd.task.Bound)
+	out.Forfeit = out.Forfeit.Plus(st.task.Bound)
 	return &out
 }
 
 // began notes that a call is under way.
-func (rd *sharedTask) began(try penstock.Attempt) {
-	rd.mu.Lock()
-	defer rd.mu.Unlock()
-	rd.call = &try
+func (st *sharedTask) began(try penstock.Attempt) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.call = &try
 }
 
-// end is the end of a task. What an upstream said about a call that was divided tells more than that there was no
-// room for its parts, unless it was about one of the inputs: that may be a neighbour's.
-func (rd *sharedTask) end(err error) {
-	rd.mu.Lock()
-	defer rd.mu.Unlock()
-	if _, upstream := errors.AsType[*provider.Error](err); err != nil && !upstream && rd.doubt != nil {
-		err = rd.doubt
+// end is the end of a task. What an upstream said about a call that was divided explains more than that there was no
+// capacity for its parts, unless it was about one of the inputs: that may be another task's.
+func (st *sharedTask) end(err error) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if _, upstream := errors.AsType[*provider.Error](err); err != nil && !upstream && st.doubt != nil {
+		err = st.doubt
 	}
-	rd.out.Err = err
-	if rd.doubt != nil && rd.out.Counted == 0 {
-		rd.out.Counted = 1
+	st.out.Err = err
+	if st.doubt != nil && st.out.Counted == 0 {
+		st.out.Counted = 1
 	}
-	if !rd.ended && !rd.left {
-		rd.ended = true
-		close(rd.done)
+	if !st.ended && !st.left {
+		st.ended = true
+		close(st.done)
 	}
 }
 
-// carry carries a batch out: it finds room for one call, and makes it for all who are in by then.
+// carry carries a batch out: it finds capacity for one call, and makes the call for all tasks that have joined by then.
 func (r *Runner) carry(ctx context.Context, b *batch) {
 	defer func() {
 		if p := recover(); p != nil {
-			for _, rd := range b.Seal() {
-				rd.end(&provider.Error{Kind: provider.KindInternal, Message: "The attempt broke on our side.",
+			for _, st := range b.Seal() {
+				st.end(&provider.Error{Kind: provider.KindInternal, Message: "The attempt broke on our side.",
 					Err: fmt.Errorf("panic: %v\n%s", p, debug.Stack())})
 			}
 		}
 	}()
 	choice, err := r.board(ctx, b.Members())
 	tasks := b.Seal()
-	for _, rd := range tasks {
-		r.Metrics.BatchWaited(r.Clock().Sub(rd.joined))
-		if rd.task.Choice != nil {
-			rd.task.Choice.Release() // one call is made, and has its room
+	for _, st := range tasks {
+		r.Metrics.BatchWaited(r.Clock().Sub(st.joined))
+		if st.task.Choice != nil {
+			st.task.Choice.Release() // one call is made, and has its capacity
 		}
 	}
 	if err != nil {
-		for _, rd := range tasks {
-			rd.end(err)
+		for _, st := range tasks {
+			st.end(err)
 		}
 		return
 	}
 	r.sharedAttempt(ctx, sharedAttempt{tasks: tasks, choice: choice})
 }
 
-// board finds room for one call: what a member has brought along, or what there is.
+// board finds capacity for one call: that of a member, or any.
 func (r *Runner) board(ctx context.Context, members []*sharedTask) (*route.Choice, error) {
-	for _, rd := range members {
-		if rd.task.Choice == nil {
+	for _, st := range members {
+		if st.task.Choice == nil {
 			continue
 		}
-		if choice, ok := rd.task.Choice.Take(); ok {
+		if choice, ok := st.task.Choice.Take(); ok {
 			return &choice, nil
 		}
 	}

@@ -96,21 +96,21 @@ func embeds(input string) Task {
 }
 
 // goroutine pool runs tasks at the same time, after one that makes them wait for each other.
-type crew struct {
+type sharing struct {
 	rig
 	*embedder
 	outs map[string]Outcome
 	said map[string]string
 }
 
-func newGoroutinePool(t *testing.T, e *embedder, edit ...func(*config.File)) *crew {
-	c := &crew{rig: newRig(t, nil, edit...), embedder: e, outs: map[string]Outcome{}, said: map[string]string{}}
+func newGoroutinePool(t *testing.T, e *embedder, edit ...func(*config.File)) *sharing {
+	c := &sharing{rig: newRig(t, nil, edit...), embedder: e, outs: map[string]Outcome{}, said: map[string]string{}}
 	c.Runner.Providers = e
 	return c
 }
 
 // run starts the tasks a microsecond apart, by names, and waits for all of them.
-func (c *crew) run(ctx context.Context, names []string, tasks ...Task) {
+func (c *sharing) run(ctx context.Context, names []string, tasks ...Task) {
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	for i, one := range tasks {
@@ -126,7 +126,7 @@ func (c *crew) run(ctx context.Context, names []string, tasks ...Task) {
 	all.Wait()
 }
 
-func (c *crew) embed(ctx context.Context, inputs ...string) {
+func (c *sharing) embed(ctx context.Context, inputs ...string) {
 	var tasks []Task
 	for _, input := range inputs {
 		tasks = append(tasks, embeds(input))
@@ -385,7 +385,7 @@ func TestCallEndsWithItsLastRider(t *testing.T) {
 	})
 }
 
-// Room is taken for calls, not for those who share them, and a batch that waits for room fills up.
+// Capacity is taken for calls, not for the tasks that share them, and a batch that waits for capacity fills up.
 func TestRoomCountsCalls(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -410,7 +410,7 @@ func TestRoomCountsCalls(t *testing.T) {
 	})
 }
 
-// Room that items bring along is used once, and what is left of it is given back.
+// Capacity that items bring along is used once, and what is left of it is given back.
 func TestRidersShareTheirRoom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -419,7 +419,7 @@ func TestRidersShareTheirRoom(t *testing.T) {
 		taken := func() *route.Choice {
 			choice, ok := c.Router.TryChoose(route.Query{Candidates: []*penstock.Target{target}})
 			if !ok {
-				t.Fatal("there is no room")
+				t.Fatal("there is no capacity")
 			}
 			return &choice
 		}

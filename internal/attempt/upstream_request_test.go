@@ -220,14 +220,14 @@ func TestTranslationsThatBreak(t *testing.T) {
 	}
 }
 
-// Room that was taken beforehand on a target that does not understand is given back, and another is asked.
+// Capacity that was taken beforehand on a target that does not understand is given back, and another is asked.
 func TestChoiceOfATargetThatDoesNotUnderstand(t *testing.T) {
 	t.Parallel()
 	r := requestRig(t, nil, upstream{"ub": {chunks: []string{"ok"}, meta: told}})
 	only := penstock.Target{Name: "a", Concurrency: 1}
 	choice, ok := r.Router.TryChoose(route.Query{Candidates: []*penstock.Target{&only}})
 	if !ok {
-		t.Fatal("a has no room")
+		t.Fatal("a has no capacity")
 	}
 	m := message("a", "b")
 	m.Choice = &choice
@@ -237,7 +237,7 @@ func TestChoiceOfATargetThatDoesNotUnderstand(t *testing.T) {
 	if again, ok := r.Router.TryChoose(route.Query{Candidates: []*penstock.Target{&only}}); ok {
 		again.Release()
 	} else {
-		t.Error("the room of a was not given back")
+		t.Error("the capacity of a was not given back")
 	}
 }
 

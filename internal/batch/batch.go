@@ -53,7 +53,7 @@ type Composer interface {
 	// call any more.
 	Accounts(j penstock.Job) (accounts []store.Account, known bool)
 	// Compose returns what makes the items of one job. A line that cannot be run becomes an item with a Refusal.
-	Compose(u store.Unsplit) (func(file.Line) store.NewItem, error)
+	Compose(ctx context.Context, u store.Unsplit) (func(file.Line) store.NewItem, error)
 }
 
 // Announcer is told which jobs changed.
@@ -181,7 +181,7 @@ func (s *Splitter) readLines(ctx context.Context, u store.Unsplit) (items []stor
 	if err != nil {
 		return nil, err
 	}
-	compose, err := s.Composer.Compose(u)
+	compose, err := s.Composer.Compose(ctx, u)
 	if err != nil {
 		return nil, err
 	}

@@ -81,7 +81,7 @@ func (h *house) SplitJob(_ context.Context, _ penstock.TenantID, s store.Split) 
 	return store.Step{Items: len(s.Items)}, nil
 }
 
-func (h *house) Compose(store.Unsplit) (func(file.Line) store.NewItem, error) {
+func (h *house) Compose(context.Context, store.Unsplit) (func(file.Line) store.NewItem, error) {
 	return func(l file.Line) store.NewItem { return store.NewItem{CustomID: l.CustomID, Body: l.Body} }, nil
 }
 

@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"context"
 	"time"
 
 	"penstock"
@@ -8,6 +9,7 @@ import (
 	"penstock/internal/config"
 	"penstock/internal/dialect/line"
 	"penstock/internal/file"
+	"penstock/internal/filter"
 	"penstock/internal/store"
 )
 
@@ -20,6 +22,7 @@ type Tenants interface {
 type ComposerDeps struct {
 	Config  *config.Live
 	Tenants Tenants
+	Filters *filter.Chain // of inputs; nil for none
 	Clock   func() time.Time
 }
 
@@ -40,7 +43,7 @@ func (c composer) Accounts(j penstock.Job) (accounts []store.Account, known bool
 }
 
 // Compose implements Composer.
-func (c composer) Compose(u store.Unsplit) (func(file.Line) store.NewItem, error) {
+func (c composer) Compose(ctx context.Context, u store.Unsplit) (func(file.Line) store.NewItem, error) {
 	form, err := line.FormOf(u.Job, u.Defaults)
 	if err != nil {
 		return nil, err
@@ -56,6 +59,14 @@ func (c composer) Compose(u store.Unsplit) (func(file.Line) store.NewItem, error
 		if err != nil {
 			e := penstock.AsError(err)
 			return refused(l, penstock.ItemError{Code: e.Code, Message: e.Message})
+		}
+		subject := filter.Subject{Tenant: u.Job.Tenant, Key: u.Job.Key, Model: u.Job.Model, Endpoint: u.Job.Endpoint}
+		if edited, err := admit.Judge(ctx, c.Filters, subject, &inf); err != nil {
+			// The text of the line is not written again: only its file, which was received before, has it.
+			e := penstock.AsError(err)
+			return refused(file.Line{CustomID: l.CustomID, Body: []byte("{}")}, penstock.ItemError{Code: e.Code, Message: e.Message})
+		} else if edited != nil {
+			inf = *edited
 		}
 		if err := admit.Fetchable(snapshot, tenant, targets, inf); err != nil {
 			return refused(l, penstock.ItemError{Code: penstock.CodeInvalidRequest, Message: penstock.AsError(err).Message})

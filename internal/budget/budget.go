@@ -2,11 +2,11 @@
 // of the calls, sets the most that a call can cost aside before it runs, and takes back what it did not use.
 //
 // It owns what this process holds of each budget. It does not own the budgets (package store), nor the
-// reservations of jobs, which are a part of their submit. What was withdrawn counts as spent for everybody
+// reservations of jobs, which are a part of their submit. What was withdrawn counts as spent for every other process
 // else, so whatever this process does or however it ends, a hard budget is never exceeded: what a process that
 // died had withdrawn is forfeit.
 //
-// A Book is safe for concurrent use. Calls that no budget covers cost it nothing.
+// A Reserver is safe for concurrent use. Calls that no budget covers cost it nothing.
 package budget
 
 import (
@@ -25,15 +25,15 @@ import (
 const (
 	// ahead is the part of a budget that is withdrawn at a time, more than is needed: one in so many.
 	ahead = 1000
-	// idleAfter is how long nobody must have drawn on what is held until it is returned.
+	// idleAfter is how long an allowance must be unused until it is returned.
 	idleAfter = 2 * time.Second
 	// lookInterval is how often idle money is looked for.
 	lookInterval = time.Second
-	// patience bounds a visit to the store.
-	patience = 5 * time.Second
+	// storeTimeout bounds a visit to the store.
+	storeTimeout = 5 * time.Second
 )
 
-// Deps are what a Book works with.
+// Deps are what a Reserver works with.
 type Deps struct {
 	Store   store.Budgets
 	Lease   func() store.Lease // of this process
@@ -51,12 +51,12 @@ type Reserver struct {
 	number     int64 // of the last return
 }
 
-// New returns an empty book.
+// New returns a reserver that holds nothing.
 func New(d Deps) *Reserver {
 	return &Reserver{Deps: d, allowances: map[account]*allowance{}, gates: map[penstock.ID]*gate{}}
 }
 
-// account is what tells accounts apart. Their ID does so too, but has to be worked out.
+// account is the identity of an account. Its ID is too, but has to be computed.
 type account struct {
 	tenant     penstock.TenantID
 	key, model string
@@ -90,15 +90,15 @@ type Demand struct {
 	Less func() []penstock.NanoUSD
 }
 
-// Reservation is money that is set aside for a call. The zero Ticket is that of a call without a budget.
+// Reservation is money that is set aside for a call. The zero Reservation is that of a call without a budget.
 type Reservation struct {
 	Funding  penstock.Funding
 	Warnings []string // of soft budgets that are used up
 	Hard     bool     // a hard budget pays: the call must not cost more than was set aside
 	Most     penstock.NanoUSD
 
-	book       *Reserver
-	allowances []*allowance // that it was set aside from; one whose lease ended is not in the book any more
+	reserver   *Reserver
+	allowances []*allowance // that it was set aside from; the reserver forgets one whose lease ended
 }
 
 // Reserve sets the most that a call can cost aside, in every budget that covers it, on as many of its targets as there is
@@ -134,20 +134,20 @@ func (b *Reserver) Reserve(ctx context.Context, d Demand) (Reservation, error) {
 
 // take sets money aside from memory or from the store.
 func (b *Reserver) take(ctx context.Context, d Demand, accounts []store.Account) (Reservation, error) {
-	if t, ok := b.draw(&d, b.Clock()); ok { // whoever was here before brought enough
+	if t, ok := b.draw(&d, b.Clock()); ok { // an earlier call withdrew enough
 		return t, nil
 	}
 	return b.withdraw(ctx, d, accounts)
 }
 
-func crowded() error {
+func errBusy() error {
 	return &penstock.Error{Code: penstock.CodeOverloaded, Message: "The budget is drawn on by many calls at once; try again.", RetryAfter: time.Second}
 }
 
 // draw sets money aside from memory, if there is enough in the local allowance of every budget that covers the call.
 func (b *Reserver) draw(d *Demand, now time.Time) (Reservation, bool) {
 	lease := b.Lease()
-	t := Reservation{Funding: penstock.Funding{Process: lease.Process, Epoch: lease.Epoch}, book: b, Most: d.Most}
+	t := Reservation{Funding: penstock.Funding{Process: lease.Process, Epoch: lease.Epoch}, reserver: b, Most: d.Most}
 	var few [8]*allowance // so many cover a call, or fewer
 	found := few[:0]
 	b.mu.Lock()
@@ -193,7 +193,7 @@ func (b *Reserver) complete(t *Reservation, allowances []*allowance, now time.Ti
 func (b *Reserver) withdraw(ctx context.Context, d Demand, accounts []store.Account) (Reservation, error) {
 	tenant, lease := d.Caller.Tenant.ID, b.Lease()
 	order := store.BudgetDraw{Lease: lease, Wants: make([]store.BudgetWant, len(accounts))}
-	t := Reservation{Funding: penstock.Funding{Process: lease.Process, Epoch: lease.Epoch}, book: b, Most: d.Most}
+	t := Reservation{Funding: penstock.Funding{Process: lease.Process, Epoch: lease.Epoch}, reserver: b, Most: d.Most}
 	allowances, taken := make([]*allowance, len(accounts)), make([]penstock.NanoUSD, len(accounts))
 	b.mu.Lock()
 	for i := range accounts {
@@ -206,8 +206,8 @@ func (b *Reserver) withdraw(ctx context.Context, d Demand, accounts []store.Acco
 		order.Wants[i] = store.BudgetWant{Account: *a, Need: d.Most - taken[i], Want: d.Most - taken[i] + a.Limit/ahead}
 	}
 	b.mu.Unlock()
-	// A caller who leaves must not leave money behind that the store has given out and nobody here knows of.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	// A caller who leaves must not leave money behind that the store has given out and this process does not know of.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
 	grants, err := b.Store.Hold(ctx, tenant, order)
 	b.mu.Lock()
@@ -221,7 +221,7 @@ func (b *Reserver) withdraw(ctx context.Context, d Demand, accounts []store.Acco
 	}
 	for i, p := range allowances {
 		p.free += grants[i].Amount - order.Wants[i].Need
-		b.warn(ctx, p, tenant, heard{accounts[i], grants[i].Balance})
+		b.warn(ctx, p, tenant, accountBalance{accounts[i], grants[i].Balance})
 	}
 	b.complete(&t, allowances, b.Clock())
 	b.countWarned(&d, t)
@@ -235,14 +235,14 @@ func (b *Reserver) countWarned(d *Demand, t Reservation) {
 	}
 }
 
-// heard is what the store said of an account.
-type heard struct {
+// accountBalance is an account with its balance in the store.
+type accountBalance struct {
 	store.Account
 	balance store.Balance
 }
 
-// warn notes what callers are told of a soft budget, and tells the operator once.
-func (b *Reserver) warn(ctx context.Context, p *allowance, tenant penstock.TenantID, h heard) {
+// warn notes the warning of a soft budget for callers, and logs it once for the operator.
+func (b *Reserver) warn(ctx context.Context, p *allowance, tenant penstock.TenantID, h accountBalance) {
 	before := p.warning
 	p.warning = ""
 	if h.Hard || !h.balance.Over() {
@@ -277,23 +277,23 @@ func (b *Reserver) allowance(tenant penstock.TenantID, a *store.Account, lease s
 // Settle takes back what a call did not spend. What it spent is booked with its record. Only the first settling
 // of a reservation counts.
 func (t *Reservation) Settle(spent penstock.NanoUSD) {
-	if t.book == nil {
+	if t.reserver == nil {
 		return
 	}
-	defer func() { t.book = nil }()
-	t.book.mu.Lock()
-	defer t.book.mu.Unlock()
-	for _, p := range t.allowances { // where its lease is gone nobody looks at it any more: all of it is forfeit
+	defer func() { t.reserver = nil }()
+	t.reserver.mu.Lock()
+	defer t.reserver.mu.Unlock()
+	for _, p := range t.allowances { // without its lease nothing uses it any more: all of it is forfeit
 		p.running--
 		p.free += t.Most - spent
 	}
 }
 
-// Lose gives up a call of which nobody knows what it spent, unless it is settled: all of it stays withdrawn, and is
+// Lose gives up a call whose spending is unknown, unless it is settled: all of it stays withdrawn, and is
 // forfeit when the lease ends.
 func (t *Reservation) Lose() { t.Settle(t.Most) }
 
-// Run returns what nobody draws on, until ctx ends. Then it returns all that is left.
+// Run returns idle allowances to the store, until ctx ends. Then it returns all that is left.
 func (b *Reserver) Run(ctx context.Context) error {
 	tick := time.NewTicker(lookInterval)
 	defer tick.Stop()
@@ -318,10 +318,10 @@ func (b *Reserver) returnIdle(ctx context.Context, idle time.Duration) error {
 		return nil
 	}
 	returns := make([]store.BudgetReturn, len(allowances))
-	for i, p := range allowances { // what is on its way back is changed by nobody else
+	for i, p := range allowances { // nothing else changes an allowance that is being returned
 		returns[i] = store.BudgetReturn{Budget: p.id, Amount: p.back, Number: p.number}
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	if err := b.Store.ReturnBudgets(ctx, lease, returns); err != nil {
 		return err

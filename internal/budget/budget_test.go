@@ -38,7 +38,7 @@ func (b *bank) Hold(ctx context.Context, _ penstock.TenantID, o store.BudgetDraw
 	if !ok {
 		return nil, w.Account.Exceeded(b.balance, w.Need)
 	}
-	return []store.BudgetGrant{{Amount: got, Balance: b.balance}}, ctx.Err() // what is committed is, whoever hears of it
+	return []store.BudgetGrant{{Amount: got, Balance: b.balance}}, ctx.Err() // a commit counts, whether or not its answer arrives
 }
 
 func (b *bank) ReturnBudgets(_ context.Context, _ store.Lease, returns []store.BudgetReturn) error {
@@ -64,27 +64,27 @@ func (b *bank) record(spent penstock.NanoUSD) {
 	b.balance.Spend(spent, spent)
 }
 
-func newBook(limit penstock.NanoUSD, hard bool) (*Reserver, *bank, Demand) {
+func newReserver(limit penstock.NanoUSD, hard bool) (*Reserver, *bank, Demand) {
 	money := &bank{balance: store.Balance{Limit: limit, Hard: hard}}
-	book := New(Deps{
+	reserver := New(Deps{
 		Store: money, Lease: func() store.Lease { return store.Lease{Process: "p", Epoch: 1} },
 		Metrics: telemetry.NewMetrics("test", ""), Log: slog.New(slog.DiscardHandler), Clock: time.Now,
 	})
 	budget := penstock.Budget{Period: penstock.PeriodTotal, Limit: limit, Hard: hard}
-	return book, money, Demand{Caller: penstock.Caller{Key: "k", Tenant: penstock.Tenant{ID: "t", Budgets: []penstock.Budget{budget}}}, Model: penstock.ModelNames{Asked: "m", Answers: "m"}}
+	return reserver, money, Demand{Caller: penstock.Caller{Key: "k", Tenant: penstock.Tenant{ID: "t", Budgets: []penstock.Budget{budget}}}, Model: penstock.ModelNames{Asked: "m", Answers: "m"}}
 }
 
 // Many calls at once spend a hard budget to the end and never beyond it, and nothing stays held.
 func TestCallsNeverExceedAHardBudget(t *testing.T) {
 	t.Parallel()
 	const limit, most = 100_000, 500
-	book, money, demand := newBook(limit, true)
+	reserver, money, demand := newReserver(limit, true)
 	demand.Most = most
 	var calls sync.WaitGroup
 	for range 16 {
 		calls.Go(func() {
 			for {
-				reservation, err := book.Reserve(t.Context(), demand)
+				reservation, err := reserver.Reserve(t.Context(), demand)
 				switch penstock.ErrorCode(err) {
 				case penstock.CodeBudgetExceeded:
 					return
@@ -98,7 +98,7 @@ func TestCallsNeverExceedAHardBudget(t *testing.T) {
 		})
 	}
 	calls.Wait()
-	if err := book.returnIdle(t.Context(), 0); err != nil {
+	if err := reserver.returnIdle(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
 	if b := money.balance; b.Settled > limit || b.Held != 0 || b.Settled < limit-17*most {
@@ -110,12 +110,12 @@ func TestCallsNeverExceedAHardBudget(t *testing.T) {
 func TestCallerWhoLeavesLeavesNoMoneyBehind(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		book, money, demand := newBook(100_000, true)
+		reserver, money, demand := newReserver(100_000, true)
 		demand.Most = 500
 		money.stall = make(chan struct{})
 		ctx, leave := context.WithCancel(t.Context())
 		go func() {
-			if reservation, err := book.Reserve(ctx, demand); err == nil {
+			if reservation, err := reserver.Reserve(ctx, demand); err == nil {
 				reservation.Settle(0)
 			}
 		}()
@@ -123,7 +123,7 @@ func TestCallerWhoLeavesLeavesNoMoneyBehind(t *testing.T) {
 		leave()
 		close(money.stall)
 		synctest.Wait()
-		if err := book.returnIdle(t.Context(), 0); err != nil {
+		if err := reserver.returnIdle(t.Context(), 0); err != nil {
 			t.Fatal(err)
 		}
 		if money.visits != 1 || money.balance.Held != 0 {
@@ -134,10 +134,10 @@ func TestCallerWhoLeavesLeavesNoMoneyBehind(t *testing.T) {
 
 func TestMemoryPaysForMostCalls(t *testing.T) {
 	t.Parallel()
-	book, money, demand := newBook(10_000_000, true)
+	reserver, money, demand := newReserver(10_000_000, true)
 	demand.Most = 100
 	for range 90 {
-		reservation, err := book.Reserve(t.Context(), demand)
+		reservation, err := reserver.Reserve(t.Context(), demand)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -151,22 +151,22 @@ func TestMemoryPaysForMostCalls(t *testing.T) {
 
 func TestCallsWithoutABudgetCostNothing(t *testing.T) {
 	t.Parallel()
-	book, money, _ := newBook(1, true)
-	reservation, err := book.Reserve(t.Context(), Demand{Most: 1000})
+	reserver, money, _ := newReserver(1, true)
+	reservation, err := reserver.Reserve(t.Context(), Demand{Most: 1000})
 	reservation.Settle(1000)
 	if err != nil || money.visits != 0 || reservation.Hard || len(reservation.Funding.Budgets) != 0 {
-		t.Errorf("ticket %+v, %v, %d visits", reservation, err, money.visits)
+		t.Errorf("reservation %+v, %v, %d visits", reservation, err, money.visits)
 	}
 }
 
 func TestSoftBudgetWarns(t *testing.T) {
 	t.Parallel()
-	book, _, demand := newBook(1_000, false)
+	reserver, _, demand := newReserver(1_000, false)
 	demand.Most = 900
 	for i, warnings := range []int{0, 1} {
-		reservation, err := book.Reserve(t.Context(), demand)
+		reservation, err := reserver.Reserve(t.Context(), demand)
 		if err != nil || len(reservation.Warnings) != warnings || reservation.Hard {
-			t.Errorf("call %d: ticket %+v, %v; want %d warnings", i, reservation, err, warnings)
+			t.Errorf("call %d: reservation %+v, %v; want %d warnings", i, reservation, err, warnings)
 		}
 	}
 }
@@ -174,21 +174,21 @@ func TestSoftBudgetWarns(t *testing.T) {
 // A return whose answer got lost is made again, and counts once.
 func TestReturnIsRepeated(t *testing.T) {
 	t.Parallel()
-	book, money, demand := newBook(1_000_000, true)
+	reserver, money, demand := newReserver(1_000_000, true)
 	demand.Most = 500
 	for round := range 3 {
-		reservation, err := book.Reserve(t.Context(), demand)
+		reservation, err := reserver.Reserve(t.Context(), demand)
 		if err != nil {
 			t.Fatal(err)
 		}
 		reservation.Settle(0)
 		money.deaf = 2
 		for range 2 {
-			if err := book.returnIdle(t.Context(), 0); err == nil {
+			if err := reserver.returnIdle(t.Context(), 0); err == nil {
 				t.Fatal("a lost answer is no error")
 			}
 		}
-		if err := book.returnIdle(t.Context(), 0); err != nil {
+		if err := reserver.returnIdle(t.Context(), 0); err != nil {
 			t.Fatal(err)
 		}
 		if money.balance.Held != 0 {
@@ -200,41 +200,41 @@ func TestReturnIsRepeated(t *testing.T) {
 // What a call may have spent of which nobody knows stays withdrawn, and its local allowance is forgotten.
 func TestLostCall(t *testing.T) {
 	t.Parallel()
-	book, money, demand := newBook(1_000, true)
+	reserver, money, demand := newReserver(1_000, true)
 	demand.Most = 400
-	reservation, err := book.Reserve(t.Context(), demand)
+	reservation, err := reserver.Reserve(t.Context(), demand)
 	if err != nil {
 		t.Fatal(err)
 	}
 	reservation.Lose()
 	reservation.Settle(0) // too late
 	for range 2 {
-		if err := book.returnIdle(t.Context(), 0); err != nil {
+		if err := reserver.returnIdle(t.Context(), 0); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if money.balance.Held != 400 || len(book.allowances) != 0 || len(book.gates) != 0 {
-		t.Errorf("%v is held, %d local allowances and %d gates are left", money.balance.Held, len(book.allowances), len(book.gates))
+	if money.balance.Held != 400 || len(reserver.allowances) != 0 || len(reserver.gates) != 0 {
+		t.Errorf("%v is held, %d local allowances and %d gates are left", money.balance.Held, len(reserver.allowances), len(reserver.gates))
 	}
 }
 
 // A withdrawal from one budget does not wait for one from another.
 func TestBudgetsDoNotWaitForEachOther(t *testing.T) {
 	t.Parallel()
-	book, money, slow := newBook(1_000_000, true)
+	reserver, money, slow := newReserver(1_000_000, true)
 	quick := slow
 	quick.Caller.Tenant.ID = "other"
 	slow.Most, quick.Most = 10, 10
-	if _, err := book.Reserve(t.Context(), quick); err != nil {
+	if _, err := reserver.Reserve(t.Context(), quick); err != nil {
 		t.Fatal(err)
 	}
 	money.stall = make(chan struct{})
 	done := make(chan error)
 	go func() {
-		_, err := book.Reserve(t.Context(), slow)
+		_, err := reserver.Reserve(t.Context(), slow)
 		done <- err
 	}()
-	leave, err := book.admit(t.Context(), quick, store.AccountsOf(quick.Caller, penstock.ModelNames{Asked: "m", Answers: "m"}, time.Now()))
+	leave, err := reserver.admit(t.Context(), quick, store.AccountsOf(quick.Caller, penstock.ModelNames{Asked: "m", Answers: "m"}, time.Now()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +250,7 @@ func TestCrowdIsNotTurnedAway(t *testing.T) {
 	t.Parallel()
 	const limit = 100_000
 	b := &bank{balance: store.Balance{Limit: limit, Hard: true}}
-	book := New(Deps{
+	reserver := New(Deps{
 		Store: b, Lease: func() store.Lease { return store.Lease{Process: "a", Epoch: 1} }, Metrics: telemetry.NewMetrics("test", ""),
 		Log: slog.New(slog.DiscardHandler), Clock: time.Now,
 	})
@@ -259,7 +259,7 @@ func TestCrowdIsNotTurnedAway(t *testing.T) {
 	for range 20 {
 		all.Go(func() {
 			for range 20 {
-				reservation, err := book.Reserve(t.Context(), d)
+				reservation, err := reserver.Reserve(t.Context(), d)
 				if err != nil {
 					t.Error(err)
 					return
@@ -274,7 +274,7 @@ func TestCrowdIsNotTurnedAway(t *testing.T) {
 // What is left of a hard budget pays for the cheaper targets of a call, and the dearest that there is money for decides how much is set aside.
 func TestWhatIsLeftPaysForFewerTargets(t *testing.T) {
 	t.Parallel()
-	book, money, demand := newBook(1000, true)
+	reserver, money, demand := newReserver(1000, true)
 	asked := 0
 	demand.Less = func() []penstock.NanoUSD { asked++; return []penstock.NanoUSD{700, 300, 100} }
 	for _, tt := range []struct {
@@ -282,7 +282,7 @@ func TestWhatIsLeftPaysForFewerTargets(t *testing.T) {
 		asked      int
 	}{{600, 600, 0}, {800, 300, 1}, {400, 100, 2}, {50, 0, 3}} {
 		demand.Most = tt.most
-		reservation, err := book.Reserve(t.Context(), demand)
+		reservation, err := reserver.Reserve(t.Context(), demand)
 		refused := penstock.ErrorCode(err) == penstock.CodeBudgetExceeded
 		if reservation.Most != tt.want || refused != (tt.want == 0) || asked != tt.asked {
 			t.Errorf("for %d: %d set aside, %v, lesser amounts asked for %d times; want %d and %d", tt.most, reservation.Most, err, asked, tt.want, tt.asked)

@@ -7,13 +7,13 @@ import (
 	"penstock/internal/store"
 )
 
-// gate lets one call at a time withdraw from a budget: those who wait for it find what it brought.
+// gate lets one call at a time withdraw from a budget: the calls that wait for it use what it withdrew.
 type gate struct {
 	turn  chan struct{}
-	users int // who hold it or wait for it
+	users int // calls that hold it or wait for it
 }
 
-// admit passes the gates of all accounts, in the order in which everybody does. The caller leaves by what it returns.
+// admit passes the gates of all accounts, in the same order for all calls. The caller leaves by what it returns.
 // Codes: overloaded.
 func (b *Reserver) admit(ctx context.Context, d Demand, accounts []store.Account) (leave func(), err error) {
 	var passed []penstock.ID
@@ -23,7 +23,7 @@ func (b *Reserver) admit(ctx context.Context, d Demand, accounts []store.Account
 			b.gate(id, -1)
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	for _, a := range accounts {
 		id := a.ID(d.Caller.Tenant.ID)
@@ -33,13 +33,13 @@ func (b *Reserver) admit(ctx context.Context, d Demand, accounts []store.Account
 		case <-ctx.Done():
 			b.gate(id, -1)
 			leave()
-			return nil, crowded()
+			return nil, errBusy()
 		}
 	}
 	return leave, nil
 }
 
-// gate finds a gate and changes how many use it. One that nobody uses is forgotten.
+// gate finds a gate and changes how many use it. An unused gate is removed.
 func (b *Reserver) gate(id penstock.ID, change int) *gate {
 	b.mu.Lock()
 	defer b.mu.Unlock()

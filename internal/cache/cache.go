@@ -1,19 +1,19 @@
 // Package cache answers an inference with the answer to an identical one: one that was given a while ago
-// and kept, or one that is just coming in for somebody else.
+// and kept, or one that is just coming in for another caller.
 //
 // It owns what is kept, for how long and how much of it, and the calls that several callers wait for. It does not
-// decide who may use it, does not call upstreams and records nothing: whoever asks brings the call along.
+// decide who may use it, does not call upstreams and records nothing: the asker brings the call along.
 //
 // Invariants:
 //   - Tenants share nothing. What is kept is held by tenant first, so that not even two equal digests could
 //     lead from one to the other; and a tenant that fills the cache pushes out its own answers first.
 //   - Only a whole answer is kept: nothing that failed, broke off, or grew too large.
-//   - A call that several wait for goes on while one of them does, whoever began it; when it fails, all who
-//     waited are told, and none of them calls again.
+//   - A call that several wait for goes on while one of them does, also without the caller who began it; when it fails, all of
+//     them get the error, and none of them calls again.
 //   - What is kept and what is coming in are bounded, together.
 //
 // A Cache is safe for concurrent use. It starts one goroutine for each call that it makes, which ends with the
-// call, or when nobody waits for it any more.
+// call, or when no caller waits for it any more.
 package cache
 
 import (
@@ -33,7 +33,7 @@ type Config struct {
 	// MaxEntryBytes is the largest answer that is kept.
 	MaxEntryBytes int64
 	Clock         func() time.Time
-	// Evicted is told of answers that gave way to others; nil for nobody.
+	// Evicted is called for each answer that was evicted for another; may be nil.
 	Evicted func()
 }
 
@@ -70,7 +70,7 @@ type Answer struct {
 
 func (a *Answer) size() int64 { return int64(len(a.Body)) + entryOverhead }
 
-// lookup finds an answer that is young enough for both who left it and who asks.
+// lookup finds an answer that is young enough for the caller who left it and for the caller who asks.
 func (c *Cache) lookup(key Key, ttl time.Duration) *Answer {
 	s := c.shares[key.Tenant]
 	if s == nil {
@@ -91,7 +91,7 @@ func (c *Cache) lookup(key Key, ttl time.Duration) *Answer {
 	return e.answer
 }
 
-// keep stores an answer, and makes room for it if it must.
+// keep stores an answer, and evicts others for it if it must.
 func (c *Cache) keep(key Key, a *Answer, ttl time.Duration) {
 	s := c.shares[key.Tenant]
 	if s == nil {
@@ -151,7 +151,7 @@ type Size struct {
 	Bytes   int64 // what is coming in included
 }
 
-// Size says how much is held.
+// Size returns how much is held.
 func (c *Cache) Size() Size {
 	c.mu.Lock()
 	defer c.mu.Unlock()

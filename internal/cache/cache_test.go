@@ -189,7 +189,7 @@ func TestAnswersOfTheMomentAreNotKept(t *testing.T) {
 }
 
 // Whatever tenants ask in whatever order: nobody gets an answer that was made for another tenant or another
-// question, memory is bounded, and whoever holds no more than its part keeps it.
+// question, memory is bounded, and a tenant that holds no more than its part keeps it.
 func TestTenantsShareNothing(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -15,7 +15,7 @@ import (
 // Source says where an answer came from.
 type Source string
 
-// The sources, as callers are told of them.
+// The sources, as callers see them.
 const (
 	Hit       Source = "hit"       // it was kept
 	Miss      Source = "miss"      // a call was made for it
@@ -38,7 +38,7 @@ type Result struct {
 	Cost penstock.NanoUSD
 }
 
-// Call makes a call and hands its answer to the flight. Its context ends when nobody waits for the answer.
+// Call makes a call and hands its answer to the flight. Its context ends when no caller waits for the answer.
 type Call func(ctx context.Context, f *Flight) Result
 
 // Ask asks for an answer.
@@ -65,7 +65,7 @@ func (c *Cache) Ask(ctx context.Context, a Ask) *Reading {
 			}
 		}
 	}
-	f := &Flight{cache: c, key: a.Key, subject: a.Subject, ttl: a.TTL, news: make(chan struct{})}
+	f := &Flight{cache: c, key: a.Key, subject: a.Subject, ttl: a.TTL, changed: make(chan struct{})}
 	ctx, f.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	c.flights[a.Key] = f // a refreshed answer is the one to wait for from now on
 	r := f.join(Miss)
@@ -81,19 +81,19 @@ type Flight struct {
 	ttl     time.Duration
 	cancel  context.CancelFunc
 
-	mu       sync.Mutex
-	news     chan struct{} // closed when something changed
-	readers  []*Reading
-	deserted bool // nobody waits any more
-	begun    bool
-	target   string
-	meta     provider.Meta
-	buf      []byte // of the answer, what must still be read by somebody or is to be kept
-	base     int    // how much of the answer was there before buf
-	withheld int    // of buf, what nobody reads before the call is over: its last chunk
-	spilled  bool   // it is too much to be kept: nobody can join it any more
-	done     bool
-	result   Result
+	mu        sync.Mutex
+	changed   chan struct{} // closed when something changed
+	readers   []*Reading
+	abandoned bool // no caller waits any more
+	begun     bool
+	target    string
+	meta      provider.Meta
+	buf       []byte // of the answer, what a reader has not read yet or is to be kept
+	base      int    // how much of the answer was there before buf
+	withheld  int    // of buf, its last chunk, which no reader gets before the call is over
+	spilled   bool   // it is too large to be kept: no caller can join it any more
+	done      bool
+	result    Result
 }
 
 // run makes the call. A panic in it is an error of the call: in a goroutine of its own it would end the process.
@@ -101,11 +101,11 @@ func (f *Flight) run(ctx context.Context, call Call) {
 	defer f.cancel()
 	defer func() {
 		if p := recover(); p != nil {
-			f.land(Result{Err: &provider.Error{Kind: provider.KindInternal, Message: "The attempt broke on our side.",
+			f.finish(Result{Err: &provider.Error{Kind: provider.KindInternal, Message: "The attempt broke on our side.",
 				Err: fmt.Errorf("panic: %v\n%s", p, debug.Stack())}})
 		}
 	}()
-	f.land(call(ctx, f))
+	f.finish(call(ctx, f))
 }
 
 // Begin takes the beginning of the answer.
@@ -113,7 +113,7 @@ func (f *Flight) Begin(target string, meta provider.Meta) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.begun, f.target, f.meta = true, target, meta
-	f.tell()
+	f.announce()
 	return nil
 }
 
@@ -128,21 +128,21 @@ func (f *Flight) Chunk(c provider.Chunk) error {
 		f.spilled = true
 		f.cache.flying.Add(-int64(len(f.buf)))
 	}
-	for f.spilled && !f.deserted && f.unread() > unreadBytes {
+	for f.spilled && !f.abandoned && f.unread() > unreadBytes {
 		f.wait()
 	}
-	if f.deserted {
+	if f.abandoned {
 		return context.Canceled
 	}
 	f.buf = append(f.buf, c.Wire...)
 	if c.Last { // a reader that has the whole answer finds the call recorded, and the answer kept
 		f.withheld = len(c.Wire)
 	}
-	f.tell()
+	f.announce()
 	return nil
 }
 
-// unread lets go of what everybody has read, and says how much is left.
+// unread drops what all readers have read, and returns how much is left.
 func (f *Flight) unread() int {
 	least := f.base + len(f.buf)
 	for _, r := range f.readers {
@@ -152,20 +152,20 @@ func (f *Flight) unread() int {
 	return len(f.buf)
 }
 
-// land ends the flight. Whoever asks from now on finds its answer kept, if it can be, or makes a call.
-func (f *Flight) land(result Result) {
+// finish ends the flight. A caller who asks from now on finds its answer kept, if it can be, or makes a call.
+func (f *Flight) finish(result Result) {
 	c := f.cache
 	f.mu.Lock()
-	whole := result.Err == nil && f.begun && !f.spilled && !f.deserted
+	whole := result.Err == nil && f.begun && !f.spilled && !f.abandoned
 	body, target, meta := f.buf, f.target, f.meta
 	if !f.spilled {
 		c.flying.Add(-int64(len(body)))
 	}
 	f.mu.Unlock()
 
-	// The answer is kept before anybody can see its end: whoever has it will find it.
+	// The answer is kept before any caller can see its end: a caller who has it will find it.
 	c.mu.Lock()
-	current := c.flights[f.key] == f // otherwise somebody wanted a fresher answer than this one
+	current := c.flights[f.key] == f // otherwise a caller asked for a fresher answer than this one
 	if current {
 		delete(c.flights, f.key)
 	}
@@ -178,10 +178,10 @@ func (f *Flight) land(result Result) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.done, f.result, f.withheld = true, result, 0
-	f.tell()
+	f.announce()
 }
 
-// reserve makes room for more of the answer. It reports false when that is too much for one, or all that are coming
+// reserve takes memory for more of the answer. It reports false when that is too much for one, or all that are coming
 // in are too much together.
 func (f *Flight) reserve(more int64) bool {
 	c := f.cache
@@ -195,16 +195,16 @@ func (f *Flight) reserve(more int64) bool {
 	return true
 }
 
-// tell wakes everybody who waits for news.
-func (f *Flight) tell() {
-	close(f.news)
-	f.news = make(chan struct{})
+// announce wakes all goroutines that wait for a change.
+func (f *Flight) announce() {
+	close(f.changed)
+	f.changed = make(chan struct{})
 }
 
-// wait waits for news, without the lock.
+// wait waits for a change, without the lock.
 func (f *Flight) wait() {
-	news := f.news
+	changed := f.changed
 	f.mu.Unlock()
-	<-news
+	<-changed
 	f.mu.Lock()
 }

@@ -121,7 +121,7 @@ func TestCallThatNobodyWaitsForIsGivenUp(t *testing.T) {
 			t.Errorf("it ended with %v", err)
 		}
 		if source, text, err := read(t.Context(), c, Ask{Key: ask.Key, TTL: time.Minute, Call: says("fine")}); source != Miss || text != "fine" || err != nil {
-			t.Errorf("whoever came later got %s %q, %v", source, text, err)
+			t.Errorf("a later caller got %s %q, %v", source, text, err)
 		}
 	})
 }
@@ -207,7 +207,7 @@ func TestLargeAnswersPass(t *testing.T) {
 			t.Errorf("%d bytes are held for a reader who does not read", held)
 		}
 		if late := c.Ask(t.Context(), Ask{Key: ask.Key, TTL: time.Minute, Call: says("mine")}); late.Source != Miss {
-			t.Errorf("whoever came later is %s", late.Source)
+			t.Errorf("a later caller is %s", late.Source)
 		} else {
 			late.Close()
 		}

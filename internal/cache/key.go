@@ -29,6 +29,7 @@ type Question struct {
 	Endpoint   penstock.Endpoint
 	Headers    []string // of the caller's that go on to the upstream, names and values
 	Body       body.Object
+	Filters    string // the version of the filters that judge the answer
 }
 
 // KeyOf makes the key of a question. It reports false for one whose answer is no one else's: one that depends on
@@ -51,6 +52,7 @@ func KeyOf(q Question) (Key, bool) {
 	parts(h, q.Targets)
 	part(h, string(q.Endpoint))
 	parts(h, q.Headers)
+	part(h, q.Filters)
 	part(h, string(canonical))
 	return Key{Tenant: q.Tenant, digest: digest(h.Sum(nil))}, true
 }

@@ -16,11 +16,11 @@ type Reading struct {
 	read   int     // how much of the answer was passed on; guarded by the flight
 }
 
-// join lets somebody read along from the beginning. It returns nil when that is too late.
+// join lets a caller read along from the beginning. It returns nil when that is too late.
 func (f *Flight) join(as Source) *Reading {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.deserted || f.spilled || f.done {
+	if f.abandoned || f.spilled || f.done {
 		return nil
 	}
 	r := &Reading{Source: as, flight: f}
@@ -56,7 +56,7 @@ func (r *Reading) Copy(ctx context.Context, sink Sink) error {
 			return n.err
 		default:
 			select {
-			case <-n.news:
+			case <-n.changed:
 			case <-ctx.Done():
 				return refused(context.Cause(ctx))
 			}
@@ -64,7 +64,7 @@ func (r *Reading) Copy(ctx context.Context, sink Sink) error {
 	}
 }
 
-// refused says that the caller took no more.
+// refused is the error of a caller who took no more.
 func refused(err error) error {
 	if err == nil {
 		return nil
@@ -74,26 +74,26 @@ func refused(err error) error {
 
 // next is what a reading has not seen yet.
 type next struct {
-	begun  bool
-	target string
-	meta   provider.Meta
-	part   []byte
-	done   bool
-	err    error
-	news   <-chan struct{} // closed when there is more
+	begun   bool
+	target  string
+	meta    provider.Meta
+	part    []byte
+	done    bool
+	err     error
+	changed <-chan struct{} // closed when there is more
 }
 
-// next notes what was passed on since it was called last, and says what there is besides.
+// next notes what was passed on since it was called last, and returns what has arrived since.
 func (r *Reading) next(passed int) next {
 	f := r.flight
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if r.read += passed; passed > 0 && f.spilled {
-		f.tell()
+		f.announce()
 	}
 	return next{
 		begun: f.begun, target: f.target, meta: f.meta, part: f.buf[r.read-f.base : len(f.buf)-f.withheld],
-		done: f.done, err: f.result.Err, news: f.news,
+		done: f.done, err: f.result.Err, changed: f.changed,
 	}
 }
 
@@ -110,7 +110,7 @@ func (r *Reading) Answer() Answer {
 	return Answer{Subject: f.subject, Target: f.target, Meta: meta, Cost: f.result.Cost, StoredAt: f.cache.Clock()}
 }
 
-// Close stops reading. A call that nobody waits for is given up.
+// Close stops reading. A call that no caller waits for is given up.
 func (r *Reading) Close() {
 	f := r.flight
 	if f == nil {
@@ -120,8 +120,8 @@ func (r *Reading) Close() {
 	defer f.mu.Unlock()
 	f.readers = slices.DeleteFunc(f.readers, func(other *Reading) bool { return other == r })
 	if len(f.readers) == 0 && !f.done {
-		f.deserted = true
+		f.abandoned = true
 		f.cancel()
 	}
-	f.tell() // the slowest reader may be gone
+	f.announce() // the slowest reader may be gone
 }

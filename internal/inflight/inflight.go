@@ -1,6 +1,6 @@
 // Package inflight bounds the memory of bodies in flight: request bodies of callers, and answers of upstreams.
 //
-// It owns the arithmetic: how many bytes a tenant and the process hold, and who is refused. It does not allocate or
+// It owns the arithmetic: how many bytes a tenant and the process hold, and which call is refused. It does not allocate or
 // read anything itself. A reader takes bytes before it allocates them, and gives them back when nothing refers to them
 // any more.
 //
@@ -26,7 +26,7 @@ const (
 	// reserved is the part of a pool that only small holders may use, and small is the part of it up to which a tenant
 	// is one.
 	reserved, small = 4, 64
-	// retryAfter is what refused callers are told. Bodies come and go within seconds.
+	// retryAfter is the Retry-After of a refusal. Bodies come and go within seconds.
 	retryAfter = time.Second
 )
 
@@ -35,7 +35,7 @@ type Config struct {
 	Process int64  // bytes of all tenants
 	Tenant  int64  // bytes of one tenant
 	Content string // what the bytes are, for messages, such as "request bodies"
-	// Refused is told of each refusal; may be nil. The scope is tenant or process.
+	// Refused is called for each refusal; may be nil. The scope is tenant or process.
 	Refused func(tenant penstock.TenantID, scope string)
 }
 
@@ -45,7 +45,7 @@ type Pool struct {
 	mu      sync.Mutex
 	held    int64
 	tenants map[penstock.TenantID]int64 // of those that hold something
-	freed   chan struct{}               // closed when bytes were given back; nil while nobody waits
+	freed   chan struct{}               // closed when bytes were given back; nil while no call waits
 }
 
 // New returns a pool of which nothing is held.
@@ -69,7 +69,7 @@ type Account struct {
 // Open returns an account that holds nothing. It is to be closed. The pool may be nil, for no bounds.
 func (p *Pool) Open(tenant penstock.TenantID) Account { return Account{pool: p, tenant: tenant} }
 
-// Take adds bytes to what the account holds, or says who holds too many already. Codes: rate_limited (the tenant does),
+// Take adds bytes to what the account holds, or fails if the tenant or the process holds too many already. Codes: rate_limited (the tenant does),
 // overloaded (the process does).
 func (a *Account) Take(n int64) error {
 	if a.pool == nil {
@@ -164,7 +164,7 @@ func (a *Account) add(n int64) {
 	a.held += n
 }
 
-// refused tells who counts refusals.
+// refused counts a refusal.
 func (a *Account) refused(err error) {
 	if err == nil || a.pool.Refused == nil {
 		return

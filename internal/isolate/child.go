@@ -13,6 +13,7 @@ import (
 	"penstock/internal/capacity"
 	"penstock/internal/config"
 	"penstock/internal/dialect/assemble"
+	"penstock/internal/filter"
 	"penstock/internal/payload"
 	"penstock/internal/provider"
 	"penstock/internal/route"
@@ -24,6 +25,7 @@ type ChildDeps struct {
 	// Provider makes the adapter of a provider by its settings.
 	Provider   func(settings []byte) (provider.Provider, error)
 	Translator attempt.Translator
+	Filters    *filter.Chain // of answers; nil for none
 	Log        *slog.Logger
 }
 
@@ -104,7 +106,7 @@ func (c *Child) run(ctx context.Context, o *order, sealed []byte, say func([]byt
 	}
 	var learned capacity.Result
 	answered := c.runner(o).Answer(ctx, &attempt.Task{
-		Subject: o.Subject, Fence: o.Fence, Model: o.Model, Lane: o.Lane, Targets: []string{o.Target.Name}, Endpoint: o.Endpoint,
+		Subject: o.Subject, Fence: o.Fence, Owner: o.Tenant, Key: o.Key, Model: o.Model, Lane: o.Lane, Targets: []string{o.Target.Name}, Endpoint: o.Endpoint,
 		Body: body, Added: len(body) - len(text), Stream: sink.Streams(), IncludeUsage: sink.Streams(), Bound: o.Bound, Bounded: o.Bounded,
 		MaxAttempts: 1, Timeout: o.Timeout, MaxOutputTokens: o.MaxOutputTokens, Reason: o.Reason,
 		Learned: func(r capacity.Result) { learned = r },
@@ -133,7 +135,7 @@ func (c *Child) runner(o *order) *attempt.Runner {
 		Config: config.NewLive(&config.Snapshot{
 			Hash: o.Config, Targets: map[string]*penstock.Target{target.Name: &target}, Models: map[string]penstock.Model{as.Name: as},
 		}),
-		Providers: only{c.upstream}, Translator: c.Translator, Router: route.New(capacity.New(capacity.Config{Clock: time.Now})),
+		Providers: only{c.upstream}, Translator: c.Translator, Filters: c.Filters, Router: route.New(capacity.New(capacity.Config{Clock: time.Now})),
 		Metrics: c.metrics, Tracer: &telemetry.Tracer{}, Log: c.Log, Clock: time.Now,
 	})
 }

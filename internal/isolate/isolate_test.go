@@ -17,6 +17,7 @@ import (
 	"penstock"
 	"penstock/internal/attempt"
 	"penstock/internal/capacity"
+	"penstock/internal/filter"
 	"penstock/internal/payload"
 	"penstock/internal/provider"
 	"penstock/internal/store"
@@ -143,6 +144,40 @@ func TestSuspectIsAnswered(t *testing.T) {
 	}
 	if got := r.attempts.tried.Result; !got.UsageKnown || got.Usage.OutputTokens != 5 {
 		t.Errorf("the target's room learns %+v", got)
+	}
+}
+
+// blocks keeps all answers from callers, and remembers whose they are.
+type blocks struct{ seen []filter.Subject }
+
+func (b *blocks) Review(s *filter.Subject) filter.Review {
+	b.seen = append(b.seen, *s)
+	return b
+}
+
+func (*blocks) Chunk(_ context.Context, c *filter.Chunk) (filter.Verdict, error) {
+	parts, err := c.Parts()
+	if err != nil || len(parts) != 1 || !strings.Contains(parts[0].Text, "answer") {
+		return filter.Verdict{}, fmt.Errorf("the parts are %v, %w", parts, err)
+	}
+	return filter.Verdict{Action: filter.Block, Reason: "No."}, nil
+}
+
+// The answer of a suspect is judged in the child, before it is sealed. What it cost is known all the same.
+func TestSuspectIsJudgedInTheChild(t *testing.T) {
+	t.Parallel()
+	r, judge := newRig(t), &blocks{}
+	r.children.child.Filters = &filter.Chain{Outputs: []filter.Output{judge}}
+	s := r.suspect(t)
+	s.Task.Owner, s.Task.Key = "acme", "app"
+	a := r.Answer(t.Context(), s)
+	failure := provider.AsError(a.Err)
+	if failure.Kind != provider.KindContentBlocked || failure.Message != "No." || len(a.Result) > 0 || a.Cost != 7 || a.Begun {
+		t.Errorf("%+v, %v", a.Outcome, a.Err)
+	}
+	want := filter.Subject{ID: "item", Tenant: "acme", Key: "app", Model: "fast", Endpoint: penstock.EndpointChat}
+	if diff := cmp.Diff([]filter.Subject{want}, judge.seen); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -18,6 +18,8 @@ import (
 type order struct {
 	Subject         penstock.ID
 	Fence           int64
+	Tenant          penstock.TenantID
+	Key             string
 	Model           string
 	Lane            penstock.Lane
 	Endpoint        penstock.Endpoint

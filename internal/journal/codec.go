@@ -80,7 +80,7 @@ func number(b []byte, n int64) []byte { return binary.AppendVarint(b, n) }
 
 func text(b []byte, s string) []byte { return append(number(b, int64(len(s))), s...) }
 
-// truth is a bool that says what it is at the call.
+// truth is a bool with a name of its own, so that a call of a function with one is readable.
 type truth bool
 
 func flag(b []byte, f truth) []byte {

@@ -51,7 +51,7 @@ const suffix = ".journal"
 // Config is how a journal is kept.
 type Config struct {
 	Dir string // is made if it is missing
-	// Failed is told of a record that could not be appended. The call goes on: its record is still in memory, and lost only if
+	// Failed is called with the error of a record that could not be appended. The call goes on: its record is still in memory, and lost only if
 	// the process dies before the database has it. May be nil.
 	Failed func(error)
 }
@@ -116,7 +116,7 @@ func segmentName(f *os.File) string {
 	return name[:len(name)-len(filepath.Ext(name))] + suffix
 }
 
-// Append writes a record. When that fails it says so to Failed, and the mark is zero.
+// Append writes a record. When that fails it calls Failed, and the mark is zero.
 func (j *Journal) Append(r *penstock.Request) Mark {
 	if j == nil {
 		return Mark{}
@@ -157,7 +157,7 @@ func (j *Journal) append(frame []byte) (Mark, error) {
 	return Mark{s}, nil
 }
 
-// Seal begins another segment if there is anything in the current one. Those who write records to the database call it
+// Seal begins another segment if there is anything in the current one. The recorder calls it
 // before each group, so that a segment is done with soon after it was begun.
 func (j *Journal) Seal() {
 	if j == nil {

@@ -92,7 +92,7 @@ func open(t *testing.T, dir string) *Journal {
 	return j
 }
 
-// die ends a process without a word: its files stay, its locks go.
+// die ends a process abruptly: its files remain, its locks end.
 func (j *Journal) die(segments ...*segment) {
 	for _, s := range append(segments, append(j.spare, j.current)...) {
 		_ = s.file.Close()

@@ -55,14 +55,14 @@ func Replay(ctx context.Context, dir string, record func(context.Context, []pens
 func replaySegment(ctx context.Context, name string, record func(context.Context, []penstock.Request) error, total *Replayed) error {
 	f, err := os.OpenFile(name, os.O_RDWR, 0)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil // somebody else replayed it
+		return nil // another process replayed it
 	}
 	if err != nil {
 		return fmt.Errorf("opening a segment of the journal: %w", err)
 	}
 	defer f.Close() // and with it the lock
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return nil // its process lives, or somebody else is replaying it
+		return nil // its process lives, or another process is replaying it
 	}
 	if !isFile(f, name) {
 		return nil // it was replayed and removed just before it was locked

@@ -14,24 +14,24 @@ import (
 	"penstock/internal/store"
 )
 
-// several are books of processes that share a bank.
+// several are limiters of processes that share a bank.
 func several(t *testing.T, n int) []*Limiter {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	pools := capacity.NewMemory(time.Now)
 	var loops sync.WaitGroup
-	books := make([]*Limiter, n)
+	limiters := make([]*Limiter, n)
 	for p := range n {
 		cfg := capacity.Config{Clock: time.Now}
 		if n > 1 {
 			cfg.Pools = pools.Process(fmt.Sprint(p))
 		}
-		rooms := capacity.New(cfg)
-		books[p] = New(rooms, nil)
-		loops.Go(func() { _ = rooms.Run(ctx) })
+		tracker := capacity.New(cfg)
+		limiters[p] = New(tracker, nil)
+		loops.Go(func() { _ = tracker.Run(ctx) })
 	}
 	t.Cleanup(func() { stop(); loops.Wait() })
-	return books
+	return limiters
 }
 
 func keyOf(name string, l penstock.Limits) penstock.Caller {
@@ -48,10 +48,10 @@ func TestPlacesAreKept(t *testing.T) {
 			t.Run(fmt.Sprintf("%d processes, %v late", processes, late), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					books := several(t, processes)
+					limiters := several(t, processes)
 					var told []time.Duration
 					for n := range 9 {
-						_, err := admitAs(t, books[n%processes], keyOf("app", limits), store.TryFirst)
+						_, err := admitAs(t, limiters[n%processes], keyOf("app", limits), store.TryFirst)
 						if (err == nil) != (n < 3) {
 							t.Fatalf("call %d: %v", n, err)
 						}
@@ -67,12 +67,12 @@ func TestPlacesAreKept(t *testing.T) {
 					for i, in := range told {
 						time.Sleep(time.Until(began.Add(in + late)))
 						for range 5 { // of another key of the tenant, and first tries of the same
-							_, _ = admitAs(t, books[i%processes], keyOf("other", limits), store.TryFirst)
-							_, _ = admitAs(t, books[i%processes], keyOf("app", limits), store.TryFirst)
+							_, _ = admitAs(t, limiters[i%processes], keyOf("other", limits), store.TryFirst)
+							_, _ = admitAs(t, limiters[i%processes], keyOf("app", limits), store.TryFirst)
 						}
 						patient := limits
 						patient.Wait = penstock.WaitFor(1200 * time.Millisecond) // what was not used while it was late is capped by the burst
-						if _, err := admitAs(t, books[(i+1)%processes], keyOf("app", patient), store.TryAgain); err != nil {
+						if _, err := admitAs(t, limiters[(i+1)%processes], keyOf("app", patient), store.TryAgain); err != nil {
 							t.Errorf("the call that was told %v: %v", in, err)
 						}
 					}
@@ -114,10 +114,10 @@ func TestHammeringGainsNothing(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, %d processes", name, processes), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					books := several(t, processes)
+					limiters := several(t, processes)
 					limits := penstock.Limits{RequestsPerMinute: 60, Burst: 0.05}
 					// The patient one was here before, and is not now.
-					if _, err := admitAs(t, books[0], keyOf("patient", limits), store.TryFirst); err != nil {
+					if _, err := admitAs(t, limiters[0], keyOf("patient", limits), store.TryFirst); err != nil {
 						t.Fatal(err)
 					}
 					ctx, stop := context.WithCancel(t.Context())
@@ -127,7 +127,7 @@ func TestHammeringGainsNothing(t *testing.T) {
 						clients.Go(func() {
 							caller := keyOf("hammer", limits)
 							for ctx.Err() == nil {
-								if limitHold, err := books[i%processes].Admit(ctx, &caller, fast, capacity.Use{Try: try}); err == nil {
+								if limitHold, err := limiters[i%processes].Admit(ctx, &caller, fast, capacity.Use{Try: try}); err == nil {
 									all.add(1)
 									hammered.add(1)
 									limitHold.Leave()
@@ -141,7 +141,7 @@ func TestHammeringGainsNothing(t *testing.T) {
 					f := sdkFleet{answer: time.Millisecond}
 					caller, random, began := keyOf("patient", limits), newRandom(), time.Now()
 					for range 20 {
-						f.call(ctx, books, &caller, out, random)
+						f.call(ctx, limiters, &caller, out, random)
 					}
 					took := time.Since(began)
 					stop()
@@ -299,9 +299,9 @@ func TestCallsThatRunAsJobsHavePermits(t *testing.T) {
 				ctx, stop := context.WithCancel(t.Context())
 				var loops sync.WaitGroup
 				open := func(process string) *Limiter {
-					rooms := capacity.New(capacity.Config{Clock: time.Now, Pools: pools.Process(process), Alone: one})
-					loops.Go(func() { _ = rooms.Run(ctx) })
-					return New(rooms, nil)
+					tracker := capacity.New(capacity.Config{Clock: time.Now, Pools: pools.Process(process), Alone: one})
+					loops.Go(func() { _ = tracker.Run(ctx) })
+					return New(tracker, nil)
 				}
 				first := open("a")
 				caller := keyOf("app", penstock.Limits{Concurrency: 2})

@@ -64,12 +64,12 @@ func (f fleet) run(t *testing.T, d time.Duration) *meter {
 		if f.processes > 1 {
 			cfg.Pools = pools.Process(fmt.Sprint(p))
 		}
-		rooms := capacity.New(cfg)
-		book := New(rooms, nil)
-		group.Go(func() { _ = rooms.Run(ctx) })
+		tracker := capacity.New(cfg)
+		limiter := New(tracker, nil)
+		group.Go(func() { _ = tracker.Run(ctx) })
 		for i := range f.clients(p) {
 			random := rand.New(rand.NewPCG(uint64(p), uint64(i)))
-			group.Go(func() { f.call(ctx, book, &caller, m, random) })
+			group.Go(func() { f.call(ctx, limiter, &caller, m, random) })
 		}
 	}
 	group.Wait()
@@ -137,7 +137,7 @@ func TestFleetKeepsItsLimit(t *testing.T) {
 	}
 }
 
-// Whoever stays far below a limit is never refused, and never waits for long: also the first call of a process
+// A caller far below a limit is never refused, and never waits for long: also the first call of a process
 // that holds none of it.
 func TestQuietCallersAreNotRefused(t *testing.T) {
 	t.Parallel()

@@ -1,13 +1,13 @@
 // Package limit holds callers to their limits: those of their tenant, of their key, and of their tenant's
-// calls for one model. A call needs room of all of them, and takes it of all or of none.
+// calls for one model. A call needs capacity under all of them, and takes it of all or of none.
 //
-// It owns who is limited together, what a refused caller is told, and how a caller stands. The arithmetic, and
-// how processes share a limit, is package room's: the same that keeps targets within theirs.
+// It owns the scopes that limit a call together, the words of a refusal, and the state of a caller. The arithmetic, and
+// how processes share a limit, is package capacity's: the same that keeps targets within theirs.
 //
 // Invariants:
 //   - A caller without limits costs nothing and touches nothing.
 //   - Nothing here asks the database. Where a process has withdrawn none of a limit yet, a call waits for the
-//     visit that package room makes, MaxWait at the most.
+//     visit that package capacity makes, MaxWait at the most.
 //   - A call waits for its turn only if it would pass within the wait of the limit that is short. The number of waiting calls
 //     is bounded, of a tenant and of the process. A wait ends when its caller leaves.
 //
@@ -24,17 +24,17 @@ import (
 )
 
 const (
-	// MaxWait bounds how long a call waits until it is known whether its limits have room.
+	// MaxWait bounds how long a call waits until it is known whether its limits allow it.
 	MaxWait = time.Second
 	// MaxWaiting is how many calls may wait for their turn in a process, MaxWaitingOfTenant how many of one tenant. Those
 	// past it are refused at once. A call that waits costs its connection and its body, and takes nothing that is limited.
 	MaxWaiting         = 8192
 	MaxWaitingOfTenant = 1024
-	// busyRetry is the Retry-After of a call that has to wait for another call to end: nobody knows when it will.
+	// busyRetry is the Retry-After of a call that has to wait for another call to end, at an unknown time.
 	busyRetry = time.Second
 )
 
-// Metrics count what limits refuse and how long calls wait for them; nil for nobody who counts.
+// Metrics count what limits refuse and how long calls wait for them; may be nil.
 type Metrics interface {
 	LimitRefused(tenant, scope, resource string)
 	LimitWaited(tenant string, waited time.Duration)
@@ -42,7 +42,7 @@ type Metrics interface {
 
 // Limiter knows how callers stand.
 type Limiter struct {
-	rooms   *capacity.Tracker
+	tracker *capacity.Tracker
 	metrics Metrics
 
 	mu       sync.Mutex
@@ -50,9 +50,9 @@ type Limiter struct {
 	ofTenant map[penstock.TenantID]int // of those that wait
 }
 
-// New returns a book over rooms that nobody else uses.
-func New(rooms *capacity.Tracker, m Metrics) *Limiter {
-	return &Limiter{rooms: rooms, metrics: m, ofTenant: make(map[penstock.TenantID]int)}
+// New returns a limiter over a tracker that nothing else uses.
+func New(tracker *capacity.Tracker, m Metrics) *Limiter {
+	return &Limiter{tracker: tracker, metrics: m, ofTenant: make(map[penstock.TenantID]int)}
 }
 
 // maxScopes is how many can limit a call: its tenant, its key, and its model by each of its names.
@@ -77,7 +77,7 @@ func scopes(all []capacity.LimitScope, c *penstock.Caller, model penstock.ModelN
 	return all
 }
 
-// Admit takes room for a call. The stay is nil when nothing limits the caller. Codes: rate_limited, overloaded
+// Admit takes a limit hold for a call. It is nil when nothing limits the caller. Codes: rate_limited, overloaded
 // (what is left of a limit cannot be found out).
 func (b *Limiter) Admit(ctx context.Context, c *penstock.Caller, model penstock.ModelNames, u capacity.Use) (*capacity.LimitHold, error) {
 	var few [maxScopes]capacity.LimitScope
@@ -85,7 +85,7 @@ func (b *Limiter) Admit(ctx context.Context, c *penstock.Caller, model penstock.
 	if len(all) == 0 {
 		return nil, nil
 	}
-	if limitHold, ok := b.rooms.Admit(all, u); ok {
+	if limitHold, ok := b.tracker.Admit(all, u); ok {
 		return limitHold, nil
 	}
 	return b.queue(ctx, all, u, model.Asked)
@@ -96,7 +96,7 @@ func (b *Limiter) Admit(ctx context.Context, c *penstock.Caller, model penstock.
 func (b *Limiter) Spend(c *penstock.Caller, model penstock.ModelNames, u penstock.Usage) {
 	var few [maxScopes]capacity.LimitScope
 	if all := scopes(few[:0], c, model); len(all) > 0 {
-		b.rooms.Spend(all, u)
+		b.tracker.Spend(all, u)
 	}
 }
 
@@ -108,7 +108,7 @@ const MaxLimitStates = maxScopes * 4
 func (b *Limiter) AppendLimitStates(all []capacity.LimitState, c *penstock.Caller, model penstock.ModelNames) []capacity.LimitState {
 	var few [maxScopes]capacity.LimitScope
 	if limited := scopes(few[:0], c, model); len(limited) > 0 {
-		return b.rooms.AppendLimitStates(all, limited)
+		return b.tracker.AppendLimitStates(all, limited)
 	}
 	return all
 }

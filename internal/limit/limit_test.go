@@ -170,10 +170,10 @@ func TestDayOutlivesTheProcess(t *testing.T) {
 		pools := capacity.NewMemory(time.Now)
 		for life := range 4 {
 			ctx, stop := context.WithCancel(t.Context())
-			rooms := capacity.New(capacity.Config{Clock: time.Now, Pools: pools.Process("a"), Alone: true})
+			tracker := capacity.New(capacity.Config{Clock: time.Now, Pools: pools.Process("a"), Alone: true})
 			done := make(chan error)
-			go func() { done <- rooms.Run(ctx) }()
-			b := New(rooms, nil)
+			go func() { done <- tracker.Run(ctx) }()
+			b := New(tracker, nil)
 			limitHold, err := b.Admit(ctx, &caller, fast, capacity.Use{InputTokens: 1, MaxOutputTokens: 1})
 			if want := life < 3; (err == nil) != want {
 				t.Errorf("life %d: %v", life, err)
@@ -185,11 +185,11 @@ func TestDayOutlivesTheProcess(t *testing.T) {
 			<-done
 		}
 		time.Sleep(24 * time.Hour)
-		rooms := capacity.New(capacity.Config{Clock: time.Now, Pools: pools.Process("a"), Alone: true})
+		tracker := capacity.New(capacity.Config{Clock: time.Now, Pools: pools.Process("a"), Alone: true})
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error)
-		go func() { done <- rooms.Run(ctx) }()
-		if _, err := New(rooms, nil).Admit(ctx, &caller, fast, capacity.Use{InputTokens: 1}); err != nil {
+		go func() { done <- tracker.Run(ctx) }()
+		if _, err := New(tracker, nil).Admit(ctx, &caller, fast, capacity.Use{InputTokens: 1}); err != nil {
 			t.Errorf("the next day: %v", err)
 		}
 		stop()
@@ -209,12 +209,12 @@ func TestBankAway(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
-		rooms := capacity.New(capacity.Config{Clock: time.Now, Pools: broken{}})
+		tracker := capacity.New(capacity.Config{Clock: time.Now, Pools: broken{}})
 		done := make(chan error)
-		go func() { done <- rooms.Run(ctx) }()
+		go func() { done <- tracker.Run(ctx) }()
 		caller := penstock.Caller{Tenant: penstock.Tenant{ID: "search", Limits: penstock.Limits{RequestsPerMinute: 60, Burst: 0.05}}}
 		began := time.Now()
-		_, err := New(rooms, nil).Admit(ctx, &caller, fast, capacity.Use{})
+		_, err := New(tracker, nil).Admit(ctx, &caller, fast, capacity.Use{})
 		if penstock.ErrorCode(err) != penstock.CodeOverloaded || time.Since(began) > MaxWait {
 			t.Errorf("after %v: %v", time.Since(began), err)
 		}
@@ -273,8 +273,8 @@ func TestKeysDaySeesJobs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		caller := penstock.Caller{Tenant: penstock.Tenant{ID: "search"}, Key: "app", Limits: penstock.Limits{DailyTokens: 1000, Burst: 0.05}}
 		counted := refusals{}
-		rooms := capacity.New(capacity.Config{Clock: time.Now})
-		b := New(rooms, counted)
+		tracker := capacity.New(capacity.Config{Clock: time.Now})
+		b := New(tracker, counted)
 		keyed := capacity.Use{InputTokens: 600, MaxOutputTokens: 1, Later: true}
 		for range 5 { // they would be 3,000 tokens, if they counted when they are let in
 			limitHold, err := b.Admit(t.Context(), &caller, fast, keyed)
@@ -300,7 +300,7 @@ func TestKeysDaySeesJobs(t *testing.T) {
 		if counted["search key daily_tokens"] != 1 || len(counted) != 1 {
 			t.Errorf("counted %v", counted)
 		}
-		for _, p := range rooms.LimitScopeStatuses() {
+		for _, p := range tracker.LimitScopeStatuses() {
 			if p.Name == (capacity.Name{Kind: capacity.KindKey, Tenant: "search", Of: "app"}) && (len(p.Limits) != 1 || p.Limits[0] != (capacity.LimitStatus{Resource: "daily_tokens", Limit: 1000, Used: 1})) || p.Name.Kind != capacity.KindKey {
 				t.Errorf("limit scope %+v", p)
 			}

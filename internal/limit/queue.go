@@ -10,7 +10,7 @@ import (
 
 // queue lets a call wait for its turn, if that comes soon.
 func (b *Limiter) queue(ctx context.Context, all []capacity.LimitScope, u capacity.Use, asked string) (*capacity.LimitHold, error) {
-	turn, began := b.rooms.NewTurn(all, u), time.Now()
+	turn, began := b.tracker.NewTurn(all, u), time.Now()
 	tenant, waits := all[0].Tenant, false
 	defer func() {
 		if waits {
@@ -18,7 +18,7 @@ func (b *Limiter) queue(ctx context.Context, all []capacity.LimitScope, u capaci
 		}
 	}()
 	for {
-		limitHold, short := b.rooms.Queue(turn)
+		limitHold, short := b.tracker.Queue(turn)
 		if short == nil {
 			if b.metrics != nil && waits {
 				b.metrics.LimitWaited(string(tenant), limitHold.WaitedFor())
@@ -49,7 +49,7 @@ func (b *Limiter) queue(ctx context.Context, all []capacity.LimitScope, u capaci
 	}
 }
 
-// pointless says that a call would not pass within the time that it has left.
+// pointless reports that a call would not pass within the time that it has left.
 func pointless(s *capacity.Shortage, left time.Duration) bool {
 	if s.Retry != nil {
 		return left <= 0

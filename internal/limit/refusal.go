@@ -9,12 +9,12 @@ import (
 	"penstock/internal/capacity"
 )
 
-// refuse counts a refusal and says it.
+// refuse counts a refusal and returns its error.
 func (b *Limiter) refuse(asked string, p capacity.Name, s *capacity.Shortage) error {
 	if b.metrics != nil {
 		b.metrics.LimitRefused(string(p.Tenant), string(p.Kind), s.Resource)
 	}
-	return refusal(asked, p, s, b.rooms.Clock())
+	return refusal(asked, p, s, b.tracker.Clock())
 }
 
 // unknown refuses a call whose limits could not be looked at: they hold when the database is away, too.
@@ -28,7 +28,7 @@ var units = map[string]string{
 	"requests": "requests", "input_tokens": "input tokens", "output_tokens": "output tokens", "daily_tokens": "tokens",
 }
 
-// refusal says which limit refuses, how much it allows, and when to come back.
+// refusal is an error that says which limit refuses, how much it allows, and when to come back.
 func refusal(asked string, p capacity.Name, s *capacity.Shortage, now time.Time) error {
 	who := name(asked, p)
 	e := &penstock.Error{Code: penstock.CodeRateLimited, RetryAfter: s.Wait}

@@ -52,16 +52,16 @@ func (f sdkFleet) run(t *testing.T) *sdkRun {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	pools, out := capacity.NewMemory(time.Now), &sdkRun{byKey: map[string]int{}}
-	var books []*Limiter
+	var limiters []*Limiter
 	var loops, callers sync.WaitGroup
 	for p := range f.processes {
 		cfg := capacity.Config{Clock: time.Now}
 		if f.processes > 1 {
 			cfg.Pools = pools.Process(fmt.Sprint(p))
 		}
-		rooms := capacity.New(cfg)
-		books = append(books, New(rooms, nil))
-		loops.Go(func() { _ = rooms.Run(ctx) })
+		tracker := capacity.New(cfg)
+		limiters = append(limiters, New(tracker, nil))
+		loops.Go(func() { _ = tracker.Run(ctx) })
 	}
 	began := time.Now()
 	for i := range f.callers {
@@ -74,7 +74,7 @@ func (f sdkFleet) run(t *testing.T) *sdkRun {
 		random := rand.New(rand.NewPCG(1, uint64(i)))
 		callers.Go(func() {
 			for range f.calls {
-				f.call(ctx, books, &caller, out, random)
+				f.call(ctx, limiters, &caller, out, random)
 			}
 		})
 	}
@@ -86,7 +86,7 @@ func (f sdkFleet) run(t *testing.T) *sdkRun {
 }
 
 // call makes one call, with its retries.
-func (f sdkFleet) call(ctx context.Context, books []*Limiter, caller *penstock.Caller, out *sdkRun, random *rand.Rand) {
+func (f sdkFleet) call(ctx context.Context, limiters []*Limiter, caller *penstock.Caller, out *sdkRun, random *rand.Rand) {
 	began := time.Now()
 	for try := 0; ; try++ {
 		use := capacity.Use{Try: store.TryFirst}
@@ -97,7 +97,7 @@ func (f sdkFleet) call(ctx context.Context, books []*Limiter, caller *penstock.C
 			use.Try = store.TryUnknown
 		}
 		time.Sleep(time.Duration(random.Int64N(int64(20 * time.Millisecond)))) // the way there
-		limitHold, err := books[random.IntN(len(books))].Admit(ctx, caller, fast, use)
+		limitHold, err := limiters[random.IntN(len(limiters))].Admit(ctx, caller, fast, use)
 		if err == nil {
 			out.add(1)
 			time.Sleep(time.Duration(random.Int64N(int64(f.answer))))

@@ -3,7 +3,7 @@
 // A call must not wait for the database, and must not go unrecorded either: so a place in the bounded
 // line of records is taken before the call may spend anything, and given back once its record is on
 // stable storage. When the line is full, because the store is slow or away, calls are refused instead
-// of forgotten.
+// of left unrecorded.
 //
 // A record is also appended to a journal before the answer of its call ends (package journal), and is done with there
 // once it is on stable storage: what a process that was killed had not written yet, the next one writes. Calls that it
@@ -85,7 +85,7 @@ func (r *Recorder) Add(req penstock.Request) {
 	r.wake()
 }
 
-// wake makes Run look; a wake that nobody heard yet is enough.
+// wake makes Run look; one pending wake is enough.
 func (r *Recorder) wake() {
 	select {
 	case r.arrived <- struct{}{}:
@@ -93,7 +93,7 @@ func (r *Recorder) wake() {
 	}
 }
 
-// Leave gives back the place of a call that came to nothing worth recording.
+// Leave gives back the place of a call that has no record.
 func (r *Recorder) Leave() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -140,8 +140,8 @@ func (r *Recorder) Run(ctx context.Context) error {
 
 // awaitCalls waits a little for calls that were cut at the end and are on their way to be recorded.
 func (r *Recorder) awaitCalls() {
-	patience := time.NewTimer(lastCalls)
-	defer patience.Stop()
+	timeout := time.NewTimer(lastCalls)
+	defer timeout.Stop()
 	for {
 		r.mu.Lock()
 		running := r.places - len(r.pending)
@@ -151,7 +151,7 @@ func (r *Recorder) awaitCalls() {
 		}
 		select {
 		case <-r.arrived:
-		case <-patience.C:
+		case <-timeout.C:
 			return
 		}
 	}
@@ -213,8 +213,8 @@ func (r *Recorder) finish(n int, kept []entry) {
 }
 
 func (r *Recorder) write(ctx context.Context, group []entry) error {
-	const patience = 10 * time.Second
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	const timeout = 10 * time.Second
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	records := make([]penstock.Request, len(group))
 	for i := range group {

@@ -71,13 +71,16 @@ func (s *Service) Start(ctx context.Context, principal penstock.Caller, order Or
 func (r *Running) start(ctx context.Context, order *Order) error {
 	s := r.service
 	admitted, err := s.Admit.Request(ctx, r.principal, admit.RequestOrder{
-		Model: order.Inference.Model, Inference: *order.Inference, Free: order.Free, Try: order.Try, Permitted: order.Permit != nil,
+		ID: order.ID, Endpoint: order.Endpoint, Model: order.Inference.Model, Inference: *order.Inference, Free: order.Free, Try: order.Try, Permitted: order.Permit != nil,
 	})
 	if err != nil {
 		return err
 	}
 	r.held.limits = admitted.LimitHold
 	r.sink.Admitted(admitted.LimitHold.WaitedFor())
+	if admitted.Edited != nil {
+		order.Inference = admitted.Edited
+	}
 	plan := s.plan(&r.principal, order, &admitted)
 	if err := s.Recorder.Place(); err != nil {
 		return err
@@ -106,7 +109,7 @@ func newTask(r *Running, order *Order, a *admit.Admitted) task {
 	tenant, inf := r.principal.Tenant.ID, order.Inference
 	return task{
 		Task: attempt.Task{
-			Subject: order.ID, Tenant: tenant, Owner: tenant, Model: inf.Model, Lane: penstock.LaneRealtime, Targets: a.Targets, Endpoint: order.Endpoint,
+			Subject: order.ID, Tenant: tenant, Owner: tenant, Key: r.principal.Key, Model: inf.Model, Lane: penstock.LaneRealtime, Targets: a.Targets, Endpoint: order.Endpoint,
 			Header: order.Header, Body: inf.Body(), Inference: inf, Stream: inf.Stream, IncludeUsage: inf.IncludeUsage,
 			Bound: a.Bound, Wait: capacityWait, MaxOutputTokens: inf.MaxOutputTokens * inf.Choices,
 		},

@@ -57,7 +57,7 @@ func (s *Service) plan(principal *penstock.Caller, order *Order, a *admit.Admitt
 	}
 	var ok bool
 	p.key, ok = cache.KeyOf(cache.Question{
-		Tenant: principal.Tenant.ID, Definition: a.Model.Definition, Targets: a.Resolved, Endpoint: order.Endpoint, Headers: spelled(order), Body: order.Inference.Object,
+		Tenant: principal.Tenant.ID, Definition: a.Model.Definition, Targets: a.Resolved, Endpoint: order.Endpoint, Headers: spelled(order), Body: order.Inference.Object, Filters: s.Runner.Filters.VersionName(),
 	})
 	if !ok {
 		return plan{}

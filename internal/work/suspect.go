@@ -18,7 +18,7 @@ func (p *Pool) runSuspect(ctx context.Context, c *granted, targets []string, f *
 	s := isolate.Suspect{
 		Sealed: c.Sealed, Died: c.Spent.ChildDeaths,
 		Task: &attempt.Task{
-			Subject: c.Item, Fence: c.Fence, Owner: c.Tenant, Model: c.Model, Lane: c.Lane, Targets: targets, Endpoint: c.Endpoint,
+			Subject: c.Item, Fence: c.Fence, Owner: c.Tenant, Key: c.Key, Model: c.Model, Lane: c.Lane, Targets: targets, Endpoint: c.Endpoint,
 			InputBytes: c.InputBytes, Bound: c.Reserved, Bounded: c.Resolved.Bounded, MaxAttempts: max(c.MaxAttempts-c.Attempts, 1), Tries: c.Tries,
 			Timeout: c.ItemTimeout, Wait: min(capacityWait, c.ItemTimeout), MaxOutputTokens: max(0, c.Estimate-c.InputBytes), Choice: c.choice,
 		},

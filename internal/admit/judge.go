@@ -1,0 +1,99 @@
+package admit
+
+import (
+	"context"
+	"fmt"
+
+	"penstock"
+	"penstock/internal/dialect"
+	"penstock/internal/dialect/catalog"
+	"penstock/internal/filter"
+)
+
+// Judge asks input filters about an inference. It returns the inference as they edited it, nil if they left it alone. Codes:
+// content_blocked, internal.
+func Judge(ctx context.Context, filters *filter.Chain, subject filter.Subject, inf *dialect.Inference) (*dialect.Inference, error) {
+	if filters == nil {
+		return nil, nil
+	}
+	subject.Body = inf.Body()
+	text, err := filters.Input(ctx, subject)
+	if err != nil {
+		return nil, err
+	}
+	if len(text) == len(subject.Body) && (len(text) == 0 || &text[0] == &subject.Body[0]) {
+		return nil, nil
+	}
+	edited, err := catalog.Read(subject.Endpoint, text)
+	if err != nil {
+		return nil, penstock.Internal(fmt.Errorf("reading a body that a filter edited: %w", err))
+	}
+	edited.CustomID, edited.Betas = inf.CustomID, inf.Betas // which are not in the body
+	return &edited, nil
+}
+
+// judgeRequest asks the input filters about a synchronous call, when its limits have room for it and before the cache is asked. What
+// it can cost is counted on the edited inference.
+func (s *Service) judgeRequest(ctx context.Context, caller penstock.Caller, o *RequestOrder, targets []*penstock.Target) (*dialect.Inference, error) {
+	edited, err := Judge(ctx, s.Filters, filter.Subject{ID: o.ID, Tenant: caller.Tenant.ID, Key: caller.Key, Model: o.Model, Endpoint: o.Endpoint}, &o.Inference)
+	if err != nil || edited == nil {
+		return nil, err
+	}
+	o.Inference = *edited
+	return edited, Fetchable(s.Config.Current(), caller.Tenant, targets, *edited)
+}
+
+// judgeJob asks the input filters about each inference of a job, before any of them is written.
+func (s *Service) judgeJob(ctx context.Context, caller penstock.Caller, infs []dialect.Inference, d *draft) error {
+	if s.Filters == nil {
+		return nil
+	}
+	job, changed := &d.sub.Job, false
+	for i := range infs {
+		edited, err := Judge(ctx, s.Filters, filter.Subject{
+			ID: penstock.ItemID(job.ID, i), Tenant: caller.Tenant.ID, Key: caller.Key, Model: job.Model, Endpoint: job.Endpoint,
+		}, &infs[i])
+		if err == nil && edited != nil {
+			infs[i], changed = *edited, true
+			err = s.replaceItem(caller, d, i, edited)
+		}
+		if err != nil {
+			return blockedAt(err, i, len(infs))
+		}
+	}
+	if changed {
+		d.arrival = arrivalOf(caller.Tenant.ID, d.sub)
+	}
+	return nil
+}
+
+// replaceItem makes the item of an inference that a filter edited. Its cost is bounded anew.
+func (s *Service) replaceItem(caller penstock.Caller, d *draft, i int, edited *dialect.Inference) error {
+	q, err := quoteOf(d.sub.Job.Resolved, d.targets, edited)
+	if err != nil {
+		return err
+	}
+	d.quotes[i], d.sub.Items[i] = q, q.item(d.targets, edited, d.terms)
+	return Fetchable(s.Config.Current(), caller.Tenant, d.targets, *edited)
+}
+
+// judgeAgain asks the input filters about an item that another job runs again. Their rules may have changed since, and an item that
+// was blocked has to stay blocked. An edit replaces the inference and its stored text.
+func (s *Service) judgeAgain(ctx context.Context, subject filter.Subject, inf *dialect.Inference, text *[]byte) error {
+	edited, err := Judge(ctx, s.Filters, subject, inf)
+	if edited != nil {
+		*inf, *text = *edited, edited.Body()
+	}
+	return err
+}
+
+// blockedAt names the input that a filter refused, where there are several.
+func blockedAt(err error, index, inputs int) error {
+	if inputs == 1 {
+		return err
+	}
+	e := *penstock.AsError(err)
+	e.Param = fmt.Sprintf("inputs[%d].body", index)
+	e.Message = e.Param + ": " + e.Message
+	return &e
+}
