@@ -94,7 +94,8 @@ var architecture = map[string][]string{
 	"penstock/internal/forecast": {"penstock", "penstock/internal/config", "penstock/internal/fair", "penstock/internal/provider",
 		"penstock/internal/queue", "penstock/internal/capacity", "penstock/internal/route", "penstock/internal/store"},
 
-	// The doors.
+	// The HTTP APIs, on one route table.
+	"penstock/internal/rest": {"penstock", "penstock/internal/config", "penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/api/dialect":             {"penstock", "penstock/internal/body", "penstock/internal/provider"},
 	"penstock/internal/api/dialect/dialecttest": {"penstock", "penstock/internal/api/dialect", "penstock/internal/body"},
 	"penstock/internal/api/dialect/openai":      {"penstock", "penstock/internal/api/dialect", "penstock/internal/body"},
@@ -102,7 +103,7 @@ var architecture = map[string][]string{
 	"penstock/internal/api": {"penstock", "penstock/internal/admit", "penstock/internal/api/dialect", "penstock/internal/api/dialect/anthropic",
 		"penstock/internal/api/dialect/openai", "penstock/internal/attempt", "penstock/internal/backlog",
 		"penstock/internal/body", "penstock/internal/budget", "penstock/internal/cache", "penstock/internal/config", "penstock/internal/deliver", "penstock/internal/directory",
-		"penstock/internal/file", "penstock/internal/inflight", "penstock/internal/limit", "penstock/internal/provider", "penstock/internal/record", "penstock/internal/capacity",
+		"penstock/internal/file", "penstock/internal/inflight", "penstock/internal/limit", "penstock/internal/provider", "penstock/internal/record", "penstock/internal/rest", "penstock/internal/capacity",
 		"penstock/internal/sign", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/token",
 		"penstock/internal/usage", "penstock/internal/webhook"},
 }

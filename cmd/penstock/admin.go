@@ -27,8 +27,7 @@ const (
 	maxAdminAnswer = 4 << 20
 )
 
-// admin calls the admin door of a server. Which process of several it is does not matter: what is done
-// there holds for all of them.
+// admin calls the admin API of a server. Any process of several will do: a change holds for all of them.
 type admin struct {
 	base *url.URL
 	key  string
@@ -58,7 +57,7 @@ func (sh *shell) adminKey(at string) (string, error) {
 	return strings.TrimSpace(string(text)), nil
 }
 
-// adminCall is one call of the admin door.
+// adminCall is one call of the admin API.
 type adminCall struct {
 	method string
 	path   []string // escaped on the way
@@ -84,11 +83,12 @@ func (a *admin) do(ctx context.Context, c adminCall, answer any) error {
 	at.RawQuery = c.query.Encode()
 	req, err := http.NewRequestWithContext(ctx, c.method, at.String(), body)
 	if err != nil {
-		return fmt.Errorf("calling the admin door: %w", err)
+		return fmt.Errorf("calling the admin API: %w", err)
 	}
 	if a.key != "" {
 		req.Header.Set("Authorization", "Bearer "+a.key)
 	}
+	req.Header.Set("penstock-version", client.APIVersion)
 	if c.match != "" {
 		req.Header.Set("If-Match", c.match)
 	}
@@ -97,12 +97,12 @@ func (a *admin) do(ctx context.Context, c adminCall, answer any) error {
 		return fmt.Errorf("nobody listens on %s; set --admin-url or PENSTOCK_ADMIN_URL to the admin_listen of a server", a.base.Redacted())
 	}
 	if err != nil {
-		return fmt.Errorf("calling the admin door: %w", err)
+		return fmt.Errorf("calling the admin API: %w", err)
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAdminAnswer))
 	if err != nil {
-		return fmt.Errorf("reading the answer of the admin door: %w", err)
+		return fmt.Errorf("reading the answer of the admin API: %w", err)
 	}
 	if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusCreated {
 		return adminError(resp, text)

@@ -11,6 +11,7 @@ import (
 
 	"penstock"
 	"penstock/internal/api/dialect/anthropic"
+	"penstock/internal/rest"
 	"penstock/internal/store"
 )
 
@@ -24,7 +25,7 @@ func (ResultWriter) WriteLine(w *bufio.Writer, kind store.BatchKind, item pensto
 	if item.Status == penstock.StatusSucceeded {
 		line = appendSuccess(line, kind, &item)
 	} else {
-		text, err := json.Marshal(lineView(kind, item), lenient)
+		text, err := json.Marshal(lineView(kind, item), rest.Lenient)
 		if err != nil {
 			return fmt.Errorf("encoding a line: %w", err)
 		}
@@ -52,7 +53,7 @@ func oneLine(answer []byte) []byte {
 		return answer
 	}
 	text := jsontext.Value(bytes.Clone(answer))
-	if err := text.Compact(lenient); err != nil {
+	if err := text.Compact(rest.Lenient); err != nil {
 		return []byte("null") // what is no JSON was not let in
 	}
 	return text
@@ -96,13 +97,13 @@ func newBatchLine(item penstock.Item) batchLine {
 		line.Error = &batchRequestError{codeBatchCancelled, "This request was not executed: its batch was cancelled."}
 	default:
 		e := itemError(item)
-		text, err := json.Marshal(errorView{errorBody{
-			Code: e.Code, Type: usualErrorType(e.Code), Message: e.Message, RequestID: request, Retryable: e.Code.Retryable(),
+		text, err := json.Marshal(rest.ErrorView{Error: rest.ErrorBody{
+			Code: e.Code, Type: rest.UsualErrorType(e.Code), Message: e.Message, RequestID: request, Retryable: e.Code.Retryable(),
 		}})
 		if err != nil {
 			text = []byte("{}")
 		}
-		line.Response = &batchResponse{StatusCode: cmp.Or(item.StatusCode, statusOf(e.Code)), RequestID: request, Body: text}
+		line.Response = &batchResponse{StatusCode: cmp.Or(item.StatusCode, rest.Status(e.Code)), RequestID: request, Body: text}
 	}
 	return line
 }

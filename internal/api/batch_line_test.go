@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"penstock"
+	"penstock/internal/rest"
 	"penstock/internal/store"
 )
 
@@ -57,7 +58,7 @@ func TestLinesAreTheirViews(t *testing.T) {
 			item.Error = &penstock.ItemError{Code: penstock.CodePoison, Message: hostile.Draw(t, "message")}
 		}
 		for _, kind := range []store.BatchKind{store.BatchNative, store.BatchOpenAI, store.BatchAnthropic} {
-			whole, err := json.Marshal(lineView(kind, item), lenient)
+			whole, err := json.Marshal(lineView(kind, item), rest.Lenient)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -14,6 +14,7 @@ import (
 	"penstock/internal/attempt"
 	"penstock/internal/cache"
 	"penstock/internal/provider"
+	"penstock/internal/rest"
 )
 
 const (
@@ -40,12 +41,12 @@ type cachePlan struct {
 
 // cachePlan decides how a call uses the cache: the caller's word counts most, then its key's, then the model's.
 // Codes: invalid_request.
-func (c *call) cachePlan(d *inferenceEndpoint, asked dialect.Call, a admit.Admitted) (cachePlan, error) {
+func (c inferences) cachePlan(d *inferenceEndpoint, asked dialect.Call, a admit.Admitted) (cachePlan, error) {
 	plan := cachePlan{ttl: a.Model.CacheTTL}
-	if c.caller.CacheTTL > 0 {
-		plan.ttl = c.caller.CacheTTL
+	if c.Principal.CacheTTL > 0 {
+		plan.ttl = c.Principal.CacheTTL
 	}
-	switch wish := c.r.Header.Get(headerCache); wish {
+	switch wish := c.R.Header.Get(headerCache); wish {
 	case "":
 	case cacheOff:
 		plan.ttl = 0
@@ -62,8 +63,8 @@ func (c *call) cachePlan(d *inferenceEndpoint, asked dialect.Call, a admit.Admit
 	}
 	var ok bool
 	plan.key, ok = cache.KeyOf(cache.Question{
-		Tenant: c.caller.Tenant.ID, Definition: a.Model.Definition, Targets: a.Resolved, Endpoint: d.endpoint,
-		Headers: d.spelled(c.r.Header), Body: asked.Object,
+		Tenant: c.Principal.Tenant.ID, Definition: a.Model.Definition, Targets: a.Resolved, Endpoint: d.endpoint,
+		Headers: d.spelled(c.R.Header), Body: asked.Object,
 	})
 	if !ok {
 		return cachePlan{}, nil
@@ -81,13 +82,13 @@ func (d *inferenceEndpoint) spelled(from http.Header) []string {
 }
 
 // runShared answers a call from the cache, or from a call upstream that others with the same question may join.
-func (c *call) runShared(plan cachePlan, task *attempt.Task, t *charge) error {
+func (c inferences) runShared(plan cachePlan, task *attempt.Task, t *charge) error {
 	if task.Stream {
 		c.endWithKey()
 	}
 	began := c.Clock()
-	reading := c.Cache.Ask(c.r.Context(), cache.Ask{
-		Key: plan.key, Subject: c.id, TTL: plan.ttl, Refresh: plan.refresh, Call: c.lead(task, began, t),
+	reading := c.Cache.Ask(c.R.Context(), cache.Ask{
+		Key: plan.key, Subject: c.ID, TTL: plan.ttl, Refresh: plan.refresh, Call: c.lead(task, began, t),
 	})
 	defer reading.Close()
 	recorded := reading.Source == cache.Miss // then the call upstream is what is recorded
@@ -96,16 +97,16 @@ func (c *call) runShared(plan cachePlan, task *attempt.Task, t *charge) error {
 			c.Recorder.Leave() // a panic: there is nothing sound to record
 		}
 	}()
-	c.w.Header().Set(headerCache, string(reading.Source))
+	c.W.Header().Set(headerCache, string(reading.Source))
 	c.Metrics.CacheAnswered(task.Model, string(reading.Source))
-	sink := &httpSink{w: c.w, stream: task.Stream, config: c.Config.Current(), charge: t}
-	out := &attempt.Outcome{Err: reading.Copy(c.r.Context(), sink)}
+	sink := &httpSink{w: c.W, stream: task.Stream, config: c.Config.Current(), charge: t}
+	out := &attempt.Outcome{Err: reading.Copy(c.R.Context(), sink)}
 	answer := reading.Answer()
-	out.Begun, out.Target = c.w.status != 0, answer.Target
+	out.Begun, out.Target = c.W.Status != 0, answer.Target
 	err := c.conclude(out, sink)
 	if !recorded {
 		t.settle(&attempt.Outcome{}) // it was a call, and used nothing
-		c.Recorder.Add(c.recordShared(task, sharedAnswer{reading.Source, answer, out.Err}, outcomeOf{began: began, err: err, status: c.w.status}))
+		c.Recorder.Add(c.recordShared(task, sharedAnswer{reading.Source, answer, out.Err}, outcomeOf{began: began, err: err, status: c.W.Status}))
 		recorded = true
 	}
 	sink.end()
@@ -114,8 +115,8 @@ func (c *call) runShared(plan cachePlan, task *attempt.Task, t *charge) error {
 
 // lead makes the call upstream, and records it as the caller's who began it: also when that one has left, and others
 // wait for the answer.
-func (c *call) lead(task *attempt.Task, began time.Time, t *charge) cache.Call {
-	caller := c.r.Context()
+func (c inferences) lead(task *attempt.Task, began time.Time, t *charge) cache.Call {
+	caller := c.R.Context()
 	return func(ctx context.Context, f *cache.Flight) cache.Result {
 		recorded := false
 		defer func() {
@@ -133,15 +134,15 @@ func (c *call) lead(task *attempt.Task, began time.Time, t *charge) cache.Call {
 		end := outcomeOf{began: began, status: out.StatusCode, holding: t.reservation.Funding}
 		switch {
 		case caller.Err() != nil:
-			end.status, end.err = statusClientClosed, errLeft()
+			end.status, end.err = rest.StatusClientClosed, errLeft()
 			if ended := c.keyEnded(); ended != nil {
-				end.status, end.err = statusOf(penstock.CodeInvalidKey), ended
+				end.status, end.err = rest.Status(penstock.CodeInvalidKey), ended
 			}
 		case out.Err != nil:
 			e := callerError(out.Err)
 			end.err = e
 			if !out.Begun {
-				end.status = statuses[e.Code]
+				end.status = rest.Status(e.Code)
 			}
 		}
 		c.Recorder.Add(c.recordOf(task, out, end))
@@ -159,10 +160,10 @@ type sharedAnswer struct {
 
 // recordShared is the record of a call that cost nothing. What it would have used stands on its only attempt, which was
 // made on no target; the name of the target says so, because no target can have such a name.
-func (c *call) recordShared(task *attempt.Task, s sharedAnswer, o outcomeOf) penstock.Request {
+func (c inferences) recordShared(task *attempt.Task, s sharedAnswer, o outcomeOf) penstock.Request {
 	now := c.Clock()
 	try := penstock.Attempt{
-		ID: c.ids.New(now), Subject: c.id, Number: 1, Target: string(s.source) + "/" + s.answer.Target, Config: c.Config.Current().Hash,
+		ID: c.ids.New(now), Subject: c.ID, Number: 1, Target: string(s.source) + "/" + s.answer.Target, Config: c.Config.Current().Hash,
 		StatusCode: o.status, StartedAt: o.began, FinishedAt: now, Reason: s.reason(now),
 	}
 	if s.err == nil {

@@ -33,7 +33,7 @@ type charge struct {
 }
 
 // open sets the most aside that a call can cost. Codes: budget_exceeded, overloaded.
-func (c *call) open(ctx context.Context, t *charge, task *attempt.Task) (err error) {
+func (c inferences) open(ctx context.Context, t *charge, task *attempt.Task) (err error) {
 	if t.inferenceEndpoint.free {
 		return nil
 	}

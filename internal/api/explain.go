@@ -23,10 +23,10 @@ type explainView struct {
 // explainTargetView is how one target of the model stands.
 type explainTargetView struct {
 	Target     string            `json:"target"`
-	Place      *int              `json:"place"`    // in the order of the policy; null for one that does not come into question
-	Excluded   *string           `json:"excluded"` // why it does not
-	NoCapacity *string           `json:"no_capacity"`  // why it cannot be called at this moment
-	CostUSD    *string           `json:"cost_usd"` // of a call like this one
+	Place      *int              `json:"place"`       // in the order of the policy; null for one that does not come into question
+	Excluded   *string           `json:"excluded"`    // why it does not
+	NoCapacity *string           `json:"no_capacity"` // why it cannot be called at this moment
+	CostUSD    *string           `json:"cost_usd"`    // of a call like this one
 	LatencyMS  *int64            `json:"latency_ms"`
 	Quality    *float64          `json:"quality"`
 	Headroom   *float64          `json:"headroom"`
@@ -43,9 +43,9 @@ type explainScoreView struct {
 }
 
 // explainModel says what would become of a call without making it.
-func (c *call) explainModel() error {
+func (c models) explainModel() error {
 	sent := []byte("{}")
-	if c.r.ContentLength != 0 {
+	if c.R.ContentLength != 0 {
 		var err error
 		if sent, err = c.readBody(); err != nil {
 			return err
@@ -59,12 +59,12 @@ func (c *call) explainModel() error {
 	if err != nil {
 		return penstock.InvalidParam("stream", "stream must be true or false.")
 	}
-	endpoint := penstock.Endpoint(c.r.URL.Query().Get("endpoint"))
+	endpoint := penstock.Endpoint(c.R.URL.Query().Get("endpoint"))
 	if _, known := inferenceEndpoints[endpoint]; endpoint != "" && !known {
 		return penstock.InvalidParam("endpoint", "endpoint must be one that inferences come in by, such as %s.", penstock.EndpointChat)
 	}
-	name := c.r.PathValue("model")
-	considered, err := c.Admit.Consider(c.r.Context(), c.caller, admit.RequestOrder{
+	name := c.R.PathValue("model")
+	considered, err := c.Admit.Consider(c.R.Context(), c.Principal, admit.RequestOrder{
 		Model: name, Inference: roughly(endpoint, object), Free: inferenceEndpoints[endpoint].free,
 	})
 	if err != nil {
@@ -86,7 +86,7 @@ func (c *call) explainModel() error {
 		}
 		view.Targets = append(view.Targets, one)
 	}
-	return c.json(http.StatusOK, view)
+	return c.JSON(http.StatusOK, view)
 }
 
 // roughly is what admission has to know of a body that need not be a whole one, nor say what endpoint it is for.
@@ -109,7 +109,7 @@ func roughly(endpoint penstock.Endpoint, object body.Object) admit.Inference {
 }
 
 // explain fills in what the router says of the targets that may be called.
-func (c *call) explain(task attempt.Task, view *explainView, told map[string]explainTargetView) error {
+func (c models) explain(task attempt.Task, view *explainView, told map[string]explainTargetView) error {
 	e, err := c.Runner.Explain(task)
 	if err != nil {
 		return err

@@ -19,6 +19,7 @@ import (
 	"penstock/internal/config"
 	"penstock/internal/deliver"
 	"penstock/internal/provider"
+	"penstock/internal/rest"
 	"penstock/internal/sse"
 )
 
@@ -40,7 +41,7 @@ type inferenceEndpoint struct {
 	free     bool                         // nobody charges for it
 	silent   bool                         // its answers are never streamed
 	// estimate answers when none of the model's targets can be asked; nil where there is no other answer.
-	estimate func(c *call, text []byte) error
+	estimate func(c inferences, text []byte) error
 }
 
 // inferenceEndpoints are the endpoints that inferences come in by.
@@ -52,17 +53,17 @@ var inferenceEndpoints = map[penstock.Endpoint]inferenceEndpoint{
 	penstock.EndpointMessages: {endpoint: penstock.EndpointMessages, read: anthropic.ReadMessage, question: anthropic.Question, needs: anthropic.Needs,
 		forward: []string{anthropic.HeaderVersion, anthropic.HeaderBeta}},
 	penstock.EndpointCountTokens: {endpoint: penstock.EndpointCountTokens, read: anthropic.ReadCount,
-		forward: []string{anthropic.HeaderVersion, anthropic.HeaderBeta}, free: true, estimate: (*call).estimateTokens},
+		forward: []string{anthropic.HeaderVersion, anthropic.HeaderBeta}, free: true, estimate: inferences.estimateTokens},
 }
 
 // inference makes the handler of an endpoint.
-func inference(endpoint penstock.Endpoint) func(*call) error {
+func inference(endpoint penstock.Endpoint) func(*rest.Call) error {
 	d := inferenceEndpoints[endpoint]
-	return func(c *call) error { return c.infer(&d) }
+	return on(func(c inferences) error { return c.infer(&d) })
 }
 
 // infer answers an inference at once.
-func (c *call) infer(d *inferenceEndpoint) error {
+func (c inferences) infer(d *inferenceEndpoint) error {
 	if err := c.takePermit(); err != nil {
 		return err
 	}
@@ -76,12 +77,12 @@ func (c *call) infer(d *inferenceEndpoint) error {
 // takePermit takes the call's place under the concurrency of its tenant and key. Callers are known by their headers, so
 // one that is at its limit gets no memory for another body. Codes: rate_limited, overloaded.
 func (c *call) takePermit() (err error) {
-	c.permit, err = c.Admit.Permit(c.r.Context(), &c.caller)
+	c.permit, err = c.Admit.Permit(c.R.Context(), &c.Principal)
 	return err
 }
 
 // inferText answers the inference of a body.
-func (c *call) inferText(d *inferenceEndpoint, text []byte) error {
+func (c inferences) inferText(d *inferenceEndpoint, text []byte) error {
 	e, err := c.admitInference(d, text)
 	if err != nil || e == nil {
 		return err
@@ -102,20 +103,20 @@ type admittedCall struct {
 
 // admitInference reads and admits an inference, and takes the places that it needs. It returns nil when the answer was
 // given by other means.
-func (c *call) admitInference(d *inferenceEndpoint, text []byte) (*admittedCall, error) {
+func (c inferences) admitInference(d *inferenceEndpoint, text []byte) (*admittedCall, error) {
 	asked, err := d.read(text)
 	if err != nil {
 		return nil, err
 	}
 	c.model = asked.Model
-	key, err := idempotencyKey(c.r)
+	key, err := idempotencyKey(c.R)
 	if err != nil {
 		return nil, err
 	}
 	if key != "" && d.question != nil {
 		return nil, c.inferAsJob(d, asked, key)
 	}
-	admitted, err := c.Admit.Request(c.r.Context(), c.caller, admit.RequestOrder{Model: asked.Model, Inference: inferenceOf(asked), Free: d.free, Try: tryOf(c.r), Permitted: c.permit != nil})
+	admitted, err := c.Admit.Request(c.R.Context(), c.Principal, admit.RequestOrder{Model: asked.Model, Inference: inferenceOf(asked), Free: d.free, Try: tryOf(c.R), Permitted: c.permit != nil})
 	if err != nil {
 		return nil, err
 	}
@@ -129,12 +130,12 @@ func (c *call) admitInference(d *inferenceEndpoint, text []byte) (*admittedCall,
 		return nil, err
 	}
 	e := &admittedCall{plan: plan, task: attempt.Task{
-		Subject: c.id, Tenant: c.caller.Tenant.ID, Owner: c.caller.Tenant.ID, Model: asked.Model, Lane: penstock.LaneRealtime, Targets: admitted.Targets, Endpoint: d.endpoint,
-		Header: d.forwarded(c.r.Header), Body: asked.Object.Text, Object: new(asked.Object), Stream: asked.Stream, IncludeUsage: asked.IncludeUsage,
+		Subject: c.ID, Tenant: c.Principal.Tenant.ID, Owner: c.Principal.Tenant.ID, Model: asked.Model, Lane: penstock.LaneRealtime, Targets: admitted.Targets, Endpoint: d.endpoint,
+		Header: d.forwarded(c.R.Header), Body: asked.Object.Text, Object: new(asked.Object), Stream: asked.Stream, IncludeUsage: asked.IncludeUsage,
 		Bound: admitted.Bound, Wait: capacityWait, MaxOutputTokens: asked.MaxOutputTokens * asked.Choices,
 	}}
 	names := penstock.ModelNames{Asked: asked.Model, Answers: admitted.Model.Name}
-	e.charge = &charge{inferenceEndpoint: d, permit: c.permit, limitHold: c.limitHold, demand: budget.Demand{Caller: c.caller, Model: names, Most: admitted.Bound, Less: admitted.Less}}
+	e.charge = &charge{inferenceEndpoint: d, permit: c.permit, limitHold: c.limitHold, demand: budget.Demand{Caller: c.Principal, Model: names, Most: admitted.Bound, Less: admitted.Less}}
 	return e, nil
 }
 
@@ -159,21 +160,21 @@ func (d *inferenceEndpoint) forwarded(from http.Header) http.Header {
 }
 
 // runCall runs an admitted call up to where its answer begins, and leaves the rest of it to be done.
-func (c *call) runCall(e *admittedCall) error {
+func (c inferences) runCall(e *admittedCall) error {
 	if e.task.Stream {
 		c.endWithKey()
 	}
-	if err := c.open(c.r.Context(), e.charge, &e.task); err != nil {
+	if err := c.open(c.R.Context(), e.charge, &e.task); err != nil {
 		c.Recorder.Leave()
 		return err
 	}
 	c.admittedCall, e.began = e, c.Clock()
-	sink := &httpSink{w: c.w, stream: e.task.Stream, config: c.Config.Current(), charge: e.charge}
-	pass := c.Runner.Begin(c.r.Context(), &e.task, sink)
+	sink := &httpSink{w: c.W, stream: e.task.Stream, config: c.Config.Current(), charge: e.charge}
+	pass := c.Runner.Begin(c.R.Context(), &e.task, sink)
 	if e.task.Body == nil { // a stream goes on without it
 		c.memory.Close()
 	}
-	c.rest = func() error { return c.finish(pass(), sink) }
+	c.Later = func() error { return c.finish(pass(), sink) }
 	return nil
 }
 
@@ -189,7 +190,7 @@ func (c *call) abandon() {
 }
 
 // finish settles a call, answers it if that was not done, and records it, whatever came of it.
-func (c *call) finish(out *attempt.Outcome, sink *httpSink) error {
+func (c inferences) finish(out *attempt.Outcome, sink *httpSink) error {
 	e := c.admittedCall
 	e.charge.settle(out)
 	var err error
@@ -198,7 +199,7 @@ func (c *call) finish(out *attempt.Outcome, sink *httpSink) error {
 	} else {
 		err = c.conclude(out, sink)
 	}
-	c.Recorder.Add(c.recordOf(&e.task, out, outcomeOf{began: e.began, err: err, status: c.w.status, holding: e.charge.reservation.Funding}))
+	c.Recorder.Add(c.recordOf(&e.task, out, outcomeOf{began: e.began, err: err, status: c.W.Status, holding: e.charge.reservation.Funding}))
 	c.admittedCall = nil
 	sink.end()
 	return nil
@@ -215,36 +216,36 @@ func unserved(err error) bool {
 const headerEstimate = "x-penstock-estimate"
 
 // estimateTokens answers how long a message is by a tokenizer that may not be the upstream's.
-func (c *call) estimateTokens(text []byte) error {
-	c.w.Header().Set(headerEstimate, "true")
-	return c.json(http.StatusOK, anthropic.TokenCount{InputTokens: c.tokens.Body(text)})
+func (c inferences) estimateTokens(text []byte) error {
+	c.W.Header().Set(headerEstimate, "true")
+	return c.JSON(http.StatusOK, anthropic.TokenCount{InputTokens: c.tokens.Body(text)})
 }
 
 // conclude answers with the error of a call that failed, and returns it.
-func (c *call) conclude(out *attempt.Outcome, sink *httpSink) error {
+func (c inferences) conclude(out *attempt.Outcome, sink *httpSink) error {
 	if out.Err == nil {
 		return nil
 	}
 	e := callerError(out.Err)
 	if ended := c.keyEnded(); ended != nil {
 		e = penstock.AsError(ended)
-	} else if c.r.Context().Err() != nil {
-		c.w.status = statusClientClosed
+	} else if c.R.Context().Err() != nil {
+		c.W.Status = rest.StatusClientClosed
 		return errLeft()
 	}
-	c.final = c.final || out.Final
+	c.Final = c.Final || out.Final
 	switch upstream, ok := errors.AsType[*provider.Error](out.Err); {
 	case out.Begun:
-		sink.breakOff(c, e)
-	case ok && statuses[e.Code] == http.StatusBadRequest && json.Unmarshal(upstream.Body, &anyObject{}) == nil:
+		sink.breakOff(c.call, e)
+	case ok && rest.Status(e.Code) == http.StatusBadRequest && json.Unmarshal(upstream.Body, &rest.AnyObject{}) == nil:
 		// The upstream says what is wrong with the caller's own body, in the caller's own dialect.
-		c.w.Header().Set("Content-Type", typeJSON)
-		c.w.Header().Set(headerTarget, out.Target)
-		c.w.Header().Set("x-should-retry", "false")
-		c.w.WriteHeader(http.StatusBadRequest)
-		_, _ = c.w.Write(upstream.Body)
+		c.W.Header().Set("Content-Type", rest.TypeJSON)
+		c.W.Header().Set(headerTarget, out.Target)
+		c.W.Header().Set("x-should-retry", "false")
+		c.W.WriteHeader(http.StatusBadRequest)
+		_, _ = c.W.Write(upstream.Body)
 	default:
-		c.fail(e)
+		c.Fail(e)
 	}
 	return e
 }
@@ -280,9 +281,9 @@ type outcomeOf struct {
 	holding penstock.Funding
 }
 
-func (c *call) recordOf(task *attempt.Task, out *attempt.Outcome, o outcomeOf) penstock.Request {
+func (c inferences) recordOf(task *attempt.Task, out *attempt.Outcome, o outcomeOf) penstock.Request {
 	r := penstock.Request{
-		ID: c.id, Tenant: c.caller.Tenant.ID, Key: c.caller.Key, Endpoint: task.Endpoint, Model: task.Model, Stream: task.Stream,
+		ID: c.ID, Tenant: c.Principal.Tenant.ID, Key: c.Principal.Key, Endpoint: task.Endpoint, Model: task.Model, Stream: task.Stream,
 		Status: penstock.StatusSucceeded, StatusCode: o.status, Target: out.Target, Usage: out.Usage, Cost: out.Cost,
 		Forfeit: out.Forfeit, Funding: o.holding, Attempts: out.Attempts, StartedAt: o.began, FinishedAt: c.Clock(),
 	}
@@ -304,7 +305,7 @@ const headerTarget = "X-Penstock-Target"
 
 // httpSink passes an answer on to the caller as it arrives.
 type httpSink struct {
-	w      *response
+	w      *rest.Response
 	out    *http.ResponseController
 	stream bool
 	config *config.Snapshot
@@ -360,13 +361,13 @@ func (s *httpSink) breakOff(c *call, e *penstock.Error) {
 		s.cut = true
 		return
 	}
-	s.last = c.errorEvent(e, c.words.event)
+	s.last = c.errorEvent(e, c.Words.Event)
 }
 
 // errorEvent is an error within a stream, as an event of a type; nil for one without.
 func (c *call) errorEvent(e *penstock.Error, typ []byte) []byte {
-	view, _ := c.errorBody(e)
-	text, err := json.Marshal(c.words.inStream(view), lenient)
+	view, _ := c.ErrorBody(e)
+	text, err := json.Marshal(c.Words.InStream(view), rest.Lenient)
 	if err != nil {
 		return nil
 	}
@@ -374,44 +375,44 @@ func (c *call) errorEvent(e *penstock.Error, typ []byte) []byte {
 }
 
 // inferAsJob runs a call that must not run twice as a job, and waits for it.
-func (c *call) inferAsJob(d *inferenceEndpoint, asked dialect.Call, key string) error {
+func (c inferences) inferAsJob(d *inferenceEndpoint, asked dialect.Call, key string) error {
 	if asked.Stream {
 		return penstock.InvalidParam("Idempotency-Key", "A streamed call cannot be repeated; leave out stream or Idempotency-Key.")
 	}
-	if c.r.Header.Get(anthropic.HeaderBeta) != "" && slices.Contains(d.forward, anthropic.HeaderBeta) {
+	if c.R.Header.Get(anthropic.HeaderBeta) != "" && slices.Contains(d.forward, anthropic.HeaderBeta) {
 		return penstock.InvalidParam("anthropic-beta", "A call with an Idempotency-Key runs as a job, which keeps no headers; leave out one of the two.")
 	}
 	order := admit.JobOrder{Endpoint: d.endpoint, Model: asked.Model, IdempotencyKey: key, Inferences: []admit.Inference{inferenceOf(asked)}}
 	var err error
-	if order.BodyHash, err = canonicalHash(c.r.URL.Path, asked.Object.Text); err != nil {
+	if order.BodyHash, err = canonicalHash(c.R.URL.Path, asked.Object.Text); err != nil {
 		return err
 	}
-	order.Lane, order.Scope, order.Try = penstock.LaneRealtime, penstock.ScopeInference, tryOf(c.r)
+	order.Lane, order.Scope, order.Try = penstock.LaneRealtime, penstock.ScopeInference, tryOf(c.R)
 	c.permit.Leave() // its job takes one, until the job ends
-	receipt, err := c.Admit.Job(c.r.Context(), c.caller, order)
+	receipt, err := c.Admit.Job(c.R.Context(), c.Principal, order)
 	if err != nil {
 		return err
 	}
 	c.tellWait(receipt.Waited)
 	receipt.Begin()
-	tellBudgets(c.w.Header(), receipt.Warnings)
+	tellBudgets(c.W.Header(), receipt.Warnings)
 	if receipt.Replayed {
-		c.w.Header().Set("Idempotency-Replayed", "true")
+		c.W.Header().Set("Idempotency-Replayed", "true")
 	}
 	job, err := c.wait(receipt.Job.ID, deliver.Until{Timeout: keyedWait})
 	if err != nil {
 		return err
 	}
-	c.w.Header().Set("Location", "/v1/jobs/"+penstock.ViewJob.Format(job.ID))
+	c.W.Header().Set("Location", "/v1/jobs/"+penstock.ViewJob.Format(job.ID))
 	if job.FinishedAt.IsZero() {
 		return penstock.Errorf(penstock.CodeOverloaded, "The call still runs as %s; send it again with the same key to wait on.",
 			penstock.ViewJob.Format(job.ID))
 	}
-	item, err := c.Jobs.Item(c.r.Context(), c.caller.Tenant.ID, penstock.ItemID(job.ID, 0))
+	item, err := c.Jobs.Item(c.R.Context(), c.Principal.Tenant.ID, penstock.ItemID(job.ID, 0))
 	if err != nil {
 		return err
 	}
-	c.final = true // the same key will always get this answer
+	c.Final = true // the same key will always get this answer
 	switch item.Status {
 	case penstock.StatusSucceeded:
 	case penstock.StatusCancelled:
@@ -419,9 +420,9 @@ func (c *call) inferAsJob(d *inferenceEndpoint, asked dialect.Call, key string) 
 	default:
 		return penstock.Errorf(item.Error.Code, "%s", item.Error.Message)
 	}
-	c.w.Header().Set("Content-Type", typeJSON)
-	c.w.Header().Set(headerTarget, item.Target)
-	c.w.WriteHeader(item.StatusCode)
-	_, err = c.w.Write(item.Result)
+	c.W.Header().Set("Content-Type", rest.TypeJSON)
+	c.W.Header().Set(headerTarget, item.Target)
+	c.W.WriteHeader(item.StatusCode)
+	_, err = c.W.Write(item.Result)
 	return err
 }

@@ -33,7 +33,7 @@ const headerLimitWait = "X-Penstock-Limit-Wait-Ms"
 
 func (c *call) tellWait(waited time.Duration) {
 	if waited > 0 {
-		c.w.Header()[headerLimitWait] = []string{strconv.FormatInt(waited.Milliseconds(), 10)}
+		c.W.Header()[headerLimitWait] = []string{strconv.FormatInt(waited.Milliseconds(), 10)}
 	}
 }
 
@@ -58,11 +58,11 @@ func tryOf(r *http.Request) store.Try {
 // It is on the way of every answer, so names are in canonical form and numbers are not formatted by package fmt.
 func (c *call) tellLimits() {
 	var few [limit.MaxLimitStates]capacity.LimitState
-	states := c.Admit.AppendLimitStates(few[:0], &c.caller, c.model)
+	states := c.Admit.AppendLimitStates(few[:0], &c.Principal, c.model)
 	if len(states) == 0 {
 		return
 	}
-	h := c.w.Header()
+	h := c.W.Header()
 	tellStandard(h, states)
 	if c.anthropic() {
 		now := c.Clock()

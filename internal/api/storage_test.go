@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"penstock"
+	"penstock/internal/rest"
 )
 
 // zeros is content without an end.
@@ -25,7 +26,7 @@ func TestUploadEndsWhenRoomGoes(t *testing.T) {
 		}
 		return nil
 	}}}
-	u := &watchedUpload{call: &call{Server: s, r: httptest.NewRequest("POST", "/v1/files", nil)}, content: zeros{}}
+	u := &watchedUpload{call: &call{Server: s, Call: rest.Call{R: httptest.NewRequest("POST", "/v1/files", nil)}}, content: zeros{}}
 	n, err := io.Copy(io.Discard, u)
 	if err != full || n < 3*uploadStep || n > 3*uploadStep+1<<20 {
 		t.Errorf("it took %d bytes, and ended with %v; want three steps of %d", n, err, int64(uploadStep))

@@ -6,7 +6,7 @@ import (
 	"net/http/pprof"
 
 	"penstock"
-	"penstock/internal/api"
+	"penstock/internal/rest"
 )
 
 // adminHandler serves operators: metrics, profiles, health, the audit, the reload of the configuration, and what
@@ -56,7 +56,7 @@ var changeQuery = []string{"actor", "dry_run"}
 // withQuery refuses a query with other parameters than those that are known: a dry run that is misspelt would be a change.
 func (a *app) withQuery(h http.HandlerFunc, known []string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if err := api.CheckQuery(r.URL.RawQuery, known, nil); err != nil {
+		if err := rest.CheckQuery(r.URL.RawQuery, known, nil); err != nil {
 			a.adminError(w, r, err)
 			return
 		}

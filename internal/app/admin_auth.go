@@ -13,7 +13,7 @@ import (
 
 	"penstock"
 	"penstock/internal/admit"
-	"penstock/internal/api"
+	"penstock/internal/rest"
 	"penstock/internal/signal"
 	"penstock/internal/store"
 )
@@ -31,7 +31,7 @@ type operatorKey struct{}
 // operatorsOnly lets through who presents an admin key, and remembers who it was.
 func (a *app) operatorsOnly(next http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		who, err := a.operatorOf(api.PresentedKey(r), r.RemoteAddr)
+		who, err := a.operatorOf(rest.PresentedKey(r), r.RemoteAddr)
 		if err != nil {
 			a.adminError(w, r, err)
 			return
@@ -68,7 +68,7 @@ func condition(r *http.Request) (c store.Condition, err error) {
 			return c, penstock.InvalidParam("dry_run", "dry_run must be true or false.")
 		}
 	}
-	c.IfVersion, err = api.IfMatch(r)
+	c.IfVersion, err = rest.IfMatch(r)
 	return c, err
 }
 

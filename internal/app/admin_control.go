@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 
 	"penstock"
-	"penstock/internal/api"
+	"penstock/internal/rest"
 	"penstock/internal/signal"
 	"penstock/internal/store"
 )
@@ -47,7 +47,7 @@ const (
 )
 
 func newControlView(c store.Control) controlView {
-	v := controlView{Kind: c.Kind, Name: c.Name, State: string(c.State), Reason: c.Reason, Actor: c.Actor, Since: &c.Since, ETag: api.ETag(c.Version())}
+	v := controlView{Kind: c.Kind, Name: c.Name, State: string(c.State), Reason: c.Reason, Actor: c.Actor, Since: &c.Since, ETag: rest.ETag(c.Version())}
 	if c.Running >= 0 {
 		v.Running = &c.Running
 	}

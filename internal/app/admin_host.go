@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"penstock"
-	"penstock/internal/api"
 	"penstock/internal/config"
+	"penstock/internal/rest"
 )
 
 // ownHosts refuses calls for a host that the admin API does not have. A web page can make a browser call an address of the
@@ -85,7 +85,7 @@ func (a *app) scrapersOnly(next http.Handler) http.Handler {
 	guarded := a.localOrOperators(next)
 	want, scraped := config.Digest(a.Config.Process.Admin.MetricsKey.Reveal())
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if digest, ok := config.Digest(api.PresentedKey(r)); ok && scraped && subtle.ConstantTimeCompare(digest[:], want[:]) == 1 {
+		if digest, ok := config.Digest(rest.PresentedKey(r)); ok && scraped && subtle.ConstantTimeCompare(digest[:], want[:]) == 1 {
 			next.ServeHTTP(w, r)
 			return
 		}

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"penstock"
-	"penstock/internal/api"
 	"penstock/internal/config"
+	"penstock/internal/rest"
 	"penstock/internal/store"
 )
 
@@ -47,7 +47,7 @@ func newKeyView(k store.APIKey, now time.Time) keyView {
 	v := keyView{
 		Object: "key", ID: penstock.ViewKey.Format(k.ID), Tenant: k.Tenant, Name: k.Name, Source: store.SourceAPI, Prefix: k.Prefix, Status: "active",
 		Limits: k.Limits, Budget: config.BudgetOf(k.Budgets, k.Name, ""),
-		Scopes: k.Scopes, ETag: api.ETag(k.Version), CreatedAt: moment(k.CreatedAt), ExpiresAt: moment(k.ExpiresAt),
+		Scopes: k.Scopes, ETag: rest.ETag(k.Version), CreatedAt: moment(k.CreatedAt), ExpiresAt: moment(k.ExpiresAt),
 		RevokedAt: moment(k.RevokedAt), LastUsedAt: moment(k.LastUsedAt),
 	}
 	if k.ReplacedBy != "" {

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"penstock"
-	"penstock/internal/api"
 	"penstock/internal/config"
+	"penstock/internal/rest"
 	"penstock/internal/store"
 )
 
@@ -77,7 +77,7 @@ func (a *app) tenantView(t store.TenantRecord) tenantView {
 		Regions: append([]string{}, t.Regions...), Models: append([]string{}, t.Models...), MediaHosts: append([]string{}, t.MediaHosts...),
 		Limits: limitsView{t.Limits, t.EnqueuedTokens, t.StoredBytes, t.ModelLimits}, Budget: config.BudgetOf(t.Budgets, "", ""), ModelBudgets: modelBudgets(t.Budgets),
 		Retention: retentionView{own(t.Retention.Results), own(t.Retention.Events), own(t.Retention.Idempotency), own(t.Retention.Files)},
-		ETag:      api.ETag(t.Version), CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt,
+		ETag:      rest.ETag(t.Version), CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt,
 	}
 }
 
@@ -165,7 +165,7 @@ func (a *app) readTenant(w http.ResponseWriter, r *http.Request) {
 		a.adminError(w, r, err)
 		return
 	}
-	w.Header().Set("ETag", api.ETag(found[0].Version))
+	w.Header().Set("ETag", rest.ETag(found[0].Version))
 	adminJSON(w, http.StatusOK, a.tenantView(found[0]))
 }
 

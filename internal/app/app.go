@@ -40,6 +40,7 @@ import (
 	"penstock/internal/limit"
 	"penstock/internal/queue"
 	"penstock/internal/record"
+	"penstock/internal/rest"
 	"penstock/internal/retain"
 	"penstock/internal/route"
 	"penstock/internal/sign"
@@ -233,8 +234,13 @@ func (a *app) connectAPI(runner *attempt.Runner) (err error) {
 	if err != nil {
 		return fmt.Errorf("preparing links: %w", err)
 	}
+	documents, err := rest.NewDocuments(api.Surface())
+	if err != nil {
+		return err
+	}
 	a.api, err = api.New(api.Deps{
-		Files: a.files, Storage: a.store, RefusingUploads: a.disks.UploadRefusal, Links: links, Batches: a.store,
+		Documents: documents,
+		Files:     a.files, Storage: a.store, RefusingUploads: a.disks.UploadRefusal, Links: links, Batches: a.store,
 		Config: a.live, Budgets: a.budgets, Usage: usage.New(a.store), Runner: runner, Recorder: a.recorder, Cache: a.newCache(), Jobs: a.store, Inputs: a.store, Deleter: a.store, DeadLetters: a.store, Webhooks: a.webhookService(),
 		Bodies: a.bodies, Keys: a.directory, Backlog: a.backlog, WaitingOn: a.waitingOn, Reader: deliver.NewReader(a.store, a.hub),
 		Admit: admit.New(admit.Deps{

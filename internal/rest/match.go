@@ -1,4 +1,4 @@
-package api
+package rest
 
 import (
 	"net/http"
@@ -8,10 +8,10 @@ import (
 	"penstock"
 )
 
-// ETag names a version, at every door.
+// ETag names a version of an object.
 func ETag(version int64) string { return `"v` + strconv.FormatInt(version, 10) + `"` }
 
-// IfMatch reads which version something must have for a change to be made, 0 for any. Codes: invalid_request.
+// IfMatch reads the version that an object must have for a change to be made, 0 for any. Codes: invalid_request.
 func IfMatch(r *http.Request) (int64, error) {
 	tag := r.Header.Get("If-Match")
 	if tag == "" || tag == "*" {
@@ -20,7 +20,7 @@ func IfMatch(r *http.Request) (int64, error) {
 	text, ok := strings.CutPrefix(strings.Trim(tag, `"`), "v")
 	version, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || !ok || version < 1 {
-		return 0, penstock.InvalidParam("If-Match", `If-Match must be an ETag of this door, such as "v12".`)
+		return 0, penstock.InvalidParam("If-Match", `If-Match must be an ETag of this API, such as "v12".`)
 	}
 	return version, nil
 }

@@ -1,4 +1,4 @@
-package api
+package rest
 
 import (
 	"net/url"
@@ -16,10 +16,10 @@ var sdkQuery = []string{"api-version", "beta", "include", "include_obfuscation"}
 // sdkPaths are where official SDKs call.
 var sdkPaths = []string{"/v1/chat/", "/v1/completions", "/v1/embeddings", "/v1/responses", "/v1/messages", "/v1/models", "/v1/files", "/v1/batches"}
 
-// checkQuery refuses a query with a parameter that the route does not have: a misspelt parameter would otherwise be ignored
+// CheckQuery refuses a query with a parameter that the route does not have: a misspelt parameter would otherwise be ignored
 // silently. Codes: invalid_request.
-func (rt *route) checkQuery(query string) error {
-	if query == "" || rt.anyQuery {
+func (rt *Route) CheckQuery(query string) error {
+	if query == "" || rt.AnyQuery {
 		return nil
 	}
 	var known []string
@@ -31,7 +31,7 @@ func (rt *route) checkQuery(query string) error {
 	return CheckQuery(query, known, rt.sdkQuery())
 }
 
-func (rt *route) sdkQuery() []string {
+func (rt *Route) sdkQuery() []string {
 	if slices.ContainsFunc(sdkPaths, func(prefix string) bool { return strings.HasPrefix(rt.Path, prefix) }) {
 		return sdkQuery
 	}

@@ -1,4 +1,4 @@
-package api
+package rest
 
 import (
 	"errors"
@@ -40,12 +40,12 @@ var statuses = map[penstock.Code]int{
 	penstock.CodeContentBlocked:   http.StatusBadRequest,
 	penstock.CodeContextTooLong:   http.StatusBadRequest,
 	penstock.CodeDeadlineExceeded: http.StatusGatewayTimeout,
-	penstock.CodeCancelled:        statusClientClosed,
+	penstock.CodeCancelled:        StatusClientClosed,
 	penstock.CodePoison:           http.StatusInternalServerError,
 }
 
-// statusClientClosed is what proxies log for a caller who left; nobody is there to read it.
-const statusClientClosed = 499
+// StatusClientClosed is the status that proxies log for a caller who left: nobody reads it.
+const StatusClientClosed = 499
 
 // errorType is the class of error that SDKs tell apart.
 func errorType(status int) string {
@@ -65,12 +65,13 @@ func errorType(status int) string {
 	return "invalid_request_error"
 }
 
-// errorView is the envelope of every error.
-type errorView struct {
-	Error errorBody `json:"error"`
+// ErrorView is the envelope of every error.
+type ErrorView struct {
+	Error ErrorBody `json:"error"`
 }
 
-type errorBody struct {
+// ErrorBody is an error as callers see it.
+type ErrorBody struct {
 	Code         penstock.Code `json:"code" about:"What went wrong, from a closed list."`
 	Type         string        `json:"type"`
 	Param        *string       `json:"param" about:"The field at fault."`
@@ -80,25 +81,26 @@ type errorBody struct {
 	RequestID    string        `json:"request_id"`
 }
 
-// defaultRetryAfter is told when a call may be tried again but nobody knows when.
+// defaultRetryAfter is how long a caller shall wait that may call again when nobody knows for how long.
 const defaultRetryAfter = time.Second
 
-// statusOf is the HTTP status of a code.
-func statusOf(code penstock.Code) int {
+// Status is the HTTP status of a code.
+func Status(code penstock.Code) int {
 	if status, ok := statuses[code]; ok {
 		return status
 	}
 	return http.StatusInternalServerError
 }
 
-func (c *call) errorBody(e *penstock.Error) (errorBody, int) {
-	status := statusOf(e.Code)
+// ErrorBody is how an error is shown to the caller, and its status.
+func (c *Call) ErrorBody(e *penstock.Error) (ErrorBody, int) {
+	status := Status(e.Code)
 	if errors.Is(e, store.ErrStale) {
 		status = http.StatusPreconditionFailed
 	}
-	v := errorBody{
-		Code: e.Code, Type: c.words.errorType(e.Code), Message: e.Message, Retryable: e.Retryable() && !c.final,
-		RequestID: penstock.ViewRequest.Format(c.id),
+	v := ErrorBody{
+		Code: e.Code, Type: c.Words.ErrorType(e.Code), Message: e.Message, Retryable: e.Retryable() && !c.Final,
+		RequestID: penstock.ViewRequest.Format(c.ID),
 	}
 	if e.Param != "" {
 		v.Param = &e.Param
@@ -119,23 +121,23 @@ func retryAfter(e *penstock.Error, status int) time.Duration {
 	return e.RetryAfter
 }
 
-// fail answers with an error, unless an answer has already begun. It is the one place that logs
+// Fail answers with an error, unless an answer has already begun. It is the one place that logs
 // what went wrong on our side.
-func (c *call) fail(err error) {
+func (c *Call) Fail(err error) {
 	e := penstock.AsError(err)
 	if e.Code == penstock.CodeInternal || errors.Is(err, store.ErrAway) {
-		c.Log.ErrorContext(c.r.Context(), "answering a call", "method", c.r.Method, "path", c.r.URL.Path, "error", err)
+		c.server.Log.ErrorContext(c.R.Context(), "answering a call", "method", c.R.Method, "path", c.R.URL.Path, "error", err)
 	}
-	if c.w.status != 0 {
+	if c.W.Status != 0 {
 		return
 	}
-	view, status := c.errorBody(e)
+	view, status := c.ErrorBody(e)
 	c.answerError(view, status)
 }
 
 // answerError writes an error, its headers as its body has it.
-func (c *call) answerError(view errorBody, status int) {
-	h := c.w.Header()
+func (c *Call) answerError(view ErrorBody, status int) {
+	h := c.W.Header()
 	h.Set("x-should-retry", strconv.FormatBool(view.Retryable))
 	if view.RetryAfterMS != nil {
 		wait := time.Duration(*view.RetryAfterMS) * time.Millisecond
@@ -143,7 +145,7 @@ func (c *call) answerError(view errorBody, status int) {
 		h.Set("retry-after-ms", fmt.Sprint(*view.RetryAfterMS))
 	}
 	if status == http.StatusUnauthorized {
-		h.Set("WWW-Authenticate", `Bearer realm="penstock"`)
+		h.Set("WWW-Authenticate", `Bearer realm="`+c.server.Realm+`"`)
 	}
-	_ = c.json(status, c.words.envelope(view))
+	_ = c.JSON(status, c.Words.Envelope(view))
 }

@@ -1,8 +1,9 @@
-package api
+package rest
 
 import (
 	"encoding"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -12,12 +13,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"penstock"
-	"penstock/internal/store"
 )
 
-// schema is a JSON Schema (draft 2020-12), as far as it is needed to describe the surface. The zero
+// Schema is a JSON Schema (draft 2020-12), as far as it is needed to describe the surface. The zero
 // value allows anything.
-type schema struct {
+type Schema struct {
 	Ref                  string          `json:"$ref,omitzero"`
 	Description          string          `json:"description,omitzero"`
 	Type                 any             `json:"type,omitzero"` // a name, or a list of them
@@ -25,11 +25,12 @@ type schema struct {
 	Pattern              string          `json:"pattern,omitzero"`
 	Examples             []string        `json:"examples,omitzero"`
 	Enum                 []string        `json:"enum,omitzero"`
-	Items                *schema         `json:"items,omitzero"`
-	Properties           ordered[schema] `json:"properties,omitzero"`
+	Deprecated           bool            `json:"deprecated,omitzero"`
+	Items                *Schema         `json:"items,omitzero"`
+	Properties           ordered[Schema] `json:"properties,omitzero"`
 	Required             []string        `json:"required,omitzero"`
 	AdditionalProperties any             `json:"additionalProperties,omitzero"` // false, or a schema
-	AnyOf                []schema        `json:"anyOf,omitzero"`
+	AnyOf                []Schema        `json:"anyOf,omitzero"`
 }
 
 // direction says who writes a value. Callers may leave out what is not required and must not add
@@ -45,10 +46,13 @@ const (
 // enumerations become named schemas. What it does not understand is an error, never a guess; the first
 // one is kept in err.
 type schemaSet struct {
-	named   map[string]schema
+	named   map[string]Schema
 	origins map[string]origin
-	leaves  map[reflect.Type]schema
-	enums   map[reflect.Type][]string
+	leaves  map[reflect.Type]Schema
+	enums   Enums
+	params  map[string]reflect.Type
+	shapes  []*Shapes
+	version int
 	err     error
 }
 
@@ -58,60 +62,37 @@ type origin struct {
 	way  direction // "" for enumerations, which are the same both ways
 }
 
-func newSchemaSet() *schemaSet {
-	return &schemaSet{named: map[string]schema{}, origins: map[string]origin{}, leaves: leaves(), enums: enums()}
+func newSchemaSet(version int, surfaces []Surface) *schemaSet {
+	s := &schemaSet{version: version, named: map[string]Schema{}, origins: map[string]origin{}, leaves: leaves(), enums: Enums{}, params: map[string]reflect.Type{}}
+	for _, surface := range surfaces {
+		maps.Copy(s.enums, surface.Enums)
+		maps.Copy(s.params, surface.ParamTypes)
+		s.shapes = append(s.shapes, surface.Shapes)
+	}
+	return s
 }
 
 // leaves are the types that have a JSON form of their own.
-func leaves() map[reflect.Type]schema {
-	return map[reflect.Type]schema{
+func leaves() map[reflect.Type]Schema {
+	return map[reflect.Type]Schema{
 		reflect.TypeFor[time.Time](): {Type: "string", Format: "date-time"},
 		reflect.TypeFor[penstock.NanoUSD](): {
 			Type: "string", Pattern: `^-?[0-9]+\.[0-9]{9}$`, Examples: []string{"0.000041200"},
 		},
-		reflect.TypeFor[seconds](): {
+		reflect.TypeFor[Seconds](): {
 			Type: "string", Pattern: `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`, Examples: []string{"60s", "1m30s"},
 		},
 		reflect.TypeFor[jsontext.Value](): {},
 	}
 }
 
-// enums are the types with a closed list of values.
-func enums() map[reflect.Type][]string {
-	all := map[reflect.Type][]string{}
-	enumerate(all, penstock.Statuses)
-	enumerate(all, penstock.Lanes)
-	enumerate(all, penstock.Endpoints)
-	enumerate(all, penstock.Codes)
-	enumerate(all, []penstock.Outcome{penstock.OutcomeAllSucceeded, penstock.OutcomeMixed, penstock.OutcomeNoneSucceeded})
-	enumerate(all, []penstock.EventType{
-		penstock.EventJobQueued, penstock.EventJobStarted, penstock.EventJobProgress, penstock.EventJobFinished,
-		penstock.EventItemDelta, penstock.EventItemReset, penstock.EventItemSucceeded,
-		penstock.EventItemFailed, penstock.EventItemCancelled, penstock.EventItemExpired,
-		penstock.EventBudgetExceeded, penstock.EventWebhookTest,
-	})
-	enumerate(all, penstock.DeliveryStatuses)
-	enumerate(all, []store.Order{store.OrderCompletion, store.OrderInput})
-	enumerate(all, penstock.Reasons)
-	enumerate(all, penstock.Resolves)
-	enumerate(all, []store.Direction{store.Ascending, store.Descending})
-	enumerate(all, []store.Purpose{store.PurposeBatch, store.PurposeBatchOutput})
-	return all
-}
-
-func enumerate[T ~string](all map[reflect.Type][]string, values []T) {
-	for _, v := range values {
-		all[reflect.TypeFor[T]()] = append(all[reflect.TypeFor[T]()], string(v))
-	}
-}
-
 // of returns the schema of a Go type: a reference if it is a named one.
-func (s *schemaSet) of(t reflect.Type, way direction) schema {
+func (s *schemaSet) of(t reflect.Type, way direction) Schema {
 	if leaf, ok := s.leaves[t]; ok {
 		return leaf
 	}
 	if values, ok := s.enums[t]; ok {
-		return s.reference(origin{from: t}, func() schema { return schema{Type: "string", Enum: values} })
+		return s.reference(origin{from: t}, func() Schema { return Schema{Type: "string", Enum: values} })
 	}
 	if t.Kind() == reflect.Pointer {
 		return nullable(s.of(t.Elem(), way))
@@ -124,60 +105,77 @@ func (s *schemaSet) of(t reflect.Type, way direction) schema {
 		if t.Name() == "" {
 			return s.fail("%v has no name to give its schema", t)
 		}
-		return s.reference(origin{t, way}, func() schema { return s.structure(t, way) })
+		return s.reference(origin{t, way}, func() Schema { return s.structure(t, way) })
 	case reflect.Slice:
 		items := s.of(t.Elem(), way)
-		return schema{Type: "array", Items: &items}
+		return Schema{Type: "array", Items: &items}
 	case reflect.Map:
 		return s.mapping(t, way)
 	case reflect.Interface:
-		return schema{}
+		return Schema{}
 	case reflect.String:
-		return schema{Type: "string"}
+		return Schema{Type: "string"}
 	case reflect.Bool:
-		return schema{Type: "boolean"}
+		return Schema{Type: "boolean"}
 	case reflect.Int:
-		return schema{Type: "integer"}
+		return Schema{Type: "integer"}
 	case reflect.Int64:
-		return schema{Type: "integer", Format: "int64"}
+		return Schema{Type: "integer", Format: "int64"}
 	case reflect.Float64:
-		return schema{Type: "number"}
+		return Schema{Type: "number"}
 	}
 	return s.fail("%v has no schema", t)
 }
 
-func (s *schemaSet) mapping(t reflect.Type, way direction) schema {
+func (s *schemaSet) mapping(t reflect.Type, way direction) Schema {
 	if t.Key().Kind() != reflect.String {
 		return s.fail("%v has names that are not strings", t)
 	}
 	if t.Elem().Kind() == reflect.Interface {
-		return schema{Type: "object"}
+		return Schema{Type: "object"}
 	}
-	return schema{Type: "object", AdditionalProperties: s.of(t.Elem(), way)}
+	return Schema{Type: "object", AdditionalProperties: s.of(t.Elem(), way)}
 }
 
 // reference points to a named schema, which is made when it is first asked for.
-func (s *schemaSet) reference(from origin, build func() schema) schema {
-	name := schemaName(from.from)
+func (s *schemaSet) reference(from origin, build func() Schema) Schema {
+	name := SchemaName(from.from)
 	if was, ok := s.origins[name]; !ok {
 		s.origins[name] = from // before it is built: a type may contain itself
 		s.named[name] = build()
 	} else if was != from {
 		return s.fail("%v (%s) and %v (%s) cannot share the schema %s", was.from, was.way, from.from, from.way, name)
 	}
-	return schema{Ref: "#/components/schemas/" + name}
+	return Schema{Ref: "#/components/schemas/" + name}
 }
 
-func (s *schemaSet) structure(t reflect.Type, way direction) schema {
-	out := schema{Type: "object"}
-	s.addFields(&out, t, way)
+func (s *schemaSet) structure(t reflect.Type, way direction) Schema {
+	out := Schema{Type: "object"}
+	s.addFields(&out, s.shaped(t), way)
+	for _, shapes := range s.shapes {
+		for _, c := range shapes.of(t, s.version) {
+			if field := out.Properties.at(c.Field); way == answered {
+				field.Deprecated = true
+			}
+		}
+	}
 	if way == sent {
 		out.AdditionalProperties = false
 	}
 	return out
 }
 
-func (s *schemaSet) addFields(out *schema, t reflect.Type, way direction) {
+// shaped is the type that stands for another in the version that is described.
+func (s *schemaSet) shaped(t reflect.Type) reflect.Type {
+	for _, shapes := range s.shapes {
+		for _, c := range shapes.of(t, s.version) {
+			t = c.Old
+		}
+	}
+	return t
+}
+
+func (s *schemaSet) addFields(out *Schema, t reflect.Type, way direction) {
 	for f := range t.Fields() {
 		name, option, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
@@ -192,7 +190,7 @@ func (s *schemaSet) addFields(out *schema, t reflect.Type, way direction) {
 		}
 		property := s.of(f.Type, way)
 		property.Description = f.Tag.Get("about")
-		out.Properties = append(out.Properties, member[schema]{name, property})
+		out.Properties = append(out.Properties, member[Schema]{name, property})
 		if way == sent && f.Tag.Get("required") == "true" || way == answered && option == "" {
 			out.Required = append(out.Required, name)
 		}
@@ -200,12 +198,12 @@ func (s *schemaSet) addFields(out *schema, t reflect.Type, way direction) {
 }
 
 // nullable allows null beside what a schema allows.
-func nullable(s schema) schema {
+func nullable(s Schema) Schema {
 	if name, ok := s.Type.(string); ok {
 		s.Type = []string{name, "null"}
 		return s
 	}
-	return schema{AnyOf: []schema{s, {Type: "null"}}}
+	return Schema{AnyOf: []Schema{s, {Type: "null"}}}
 }
 
 // hasOwnForm reports whether package json asks the type itself for its JSON.
@@ -221,8 +219,8 @@ func hasOwnForm(t reflect.Type) bool {
 	return false
 }
 
-// schemaName is the public name of a Go type: jobView is Job, and page[jobView] is JobPage.
-func schemaName(t reflect.Type) string {
+// SchemaName is the public name of a Go type: jobView is Job, and page[jobView] is JobPage.
+func SchemaName(t reflect.Type) string {
 	name, argument, generic := strings.Cut(t.Name(), "[")
 	if !generic {
 		return upperFirst(strings.TrimSuffix(name, "View"))
@@ -231,11 +229,11 @@ func schemaName(t reflect.Type) string {
 	return upperFirst(strings.TrimSuffix(argument, "View")) + upperFirst(name)
 }
 
-func (s *schemaSet) fail(format string, args ...any) schema {
+func (s *schemaSet) fail(format string, args ...any) Schema {
 	if s.err == nil {
 		s.err = fmt.Errorf(format, args...)
 	}
-	return schema{}
+	return Schema{}
 }
 
 // ordered is a JSON object whose members keep the order they were added in, which is the order of the

@@ -1,4 +1,4 @@
-package api
+package rest
 
 import (
 	"errors"
@@ -15,9 +15,9 @@ import (
 	"penstock"
 )
 
-// decode reads an envelope of ours strictly: unknown and repeated names, wrong types and bad UTF-8
+// Decode reads an envelope of ours strictly: unknown and repeated names, wrong types and bad UTF-8
 // are errors that name the field. Codes: invalid_request.
-func decode(text []byte, into any) error {
+func Decode(text []byte, into any) error {
 	if kind := jsontext.Value(text).Kind(); kind != '{' && kind != 0 {
 		return penstock.Errorf(penstock.CodeInvalidRequest, "The body must be a JSON object, not %s.", kindName(kind))
 	}
@@ -26,10 +26,10 @@ func decode(text []byte, into any) error {
 		return nil
 	}
 	if e, ok := errors.AsType[*json.SemanticError](err); ok {
-		return semanticError(e)
+		return SemanticError(e)
 	}
 	if e, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
-		path := fieldPath(e.JSONPointer)
+		path := FieldPath(e.JSONPointer)
 		if errors.Is(err, jsontext.ErrDuplicateName) {
 			return penstock.InvalidParam(path, "%s is given twice.", path)
 		}
@@ -45,15 +45,16 @@ func decode(text []byte, into any) error {
 	return &penstock.Error{Code: penstock.CodeInvalidRequest, Message: "The body could not be understood.", Err: err}
 }
 
-func semanticError(e *json.SemanticError) error {
-	path := fieldPath(e.JSONPointer)
+// SemanticError says which field of a body has a value that does not fit.
+func SemanticError(e *json.SemanticError) error {
+	path := FieldPath(e.JSONPointer)
 	if errors.Is(e.Err, json.ErrUnknownName) {
 		return penstock.InvalidParam(path, "%s is not a field that is known here.", path)
 	}
 	switch {
 	case e.GoType == reflect.TypeFor[time.Time]():
 		return penstock.InvalidParam(path, "%s must be an RFC 3339 time such as 2026-11-15T06:00:00Z.", path)
-	case e.GoType == reflect.TypeFor[seconds]():
+	case e.GoType == reflect.TypeFor[Seconds]():
 		return penstock.InvalidParam(path, "%s must be a duration such as \"60s\" or \"5m\".", path)
 	case e.JSONKind != 0 && e.GoType != nil:
 		return penstock.InvalidParam(path, "%s must be %s, not %s.", path, wanted(e.GoType.Kind()), kindName(e.JSONKind))
@@ -96,9 +97,9 @@ func wanted(kind reflect.Kind) string {
 	}
 }
 
-// fieldPath writes a JSON pointer the way people write paths: inputs[3].body. A number is an index, but
+// FieldPath writes a JSON pointer the way people write paths: inputs[3].body. A number is an index, but
 // for a tag that somebody named so.
-func fieldPath(p jsontext.Pointer) string {
+func FieldPath(p jsontext.Pointer) string {
 	var b strings.Builder
 	for token := range p.Tokens() {
 		if _, err := strconv.Atoi(token); err == nil && b.String() != "tags" {
@@ -108,13 +109,13 @@ func fieldPath(p jsontext.Pointer) string {
 		if b.Len() > 0 {
 			b.WriteByte('.')
 		}
-		b.WriteString(clip(token))
+		b.WriteString(Clip(token))
 	}
 	return b.String()
 }
 
-// clip shortens what a caller sent before it is quoted back.
-func clip(s string) string {
+// Clip shortens what a caller sent before it is quoted back.
+func Clip(s string) string {
 	const most = 64
 	if len(s) > most {
 		return strings.ToValidUTF8(s[:most], "") + "…"
@@ -122,60 +123,15 @@ func clip(s string) string {
 	return s
 }
 
-// seconds is a duration in JSON: "60s", "5m".
-type seconds time.Duration
+// Seconds is a duration in JSON: "60s", "5m".
+type Seconds time.Duration
 
 // UnmarshalText reads a Go duration.
-func (s *seconds) UnmarshalText(text []byte) error {
+func (s *Seconds) UnmarshalText(text []byte) error {
 	d, err := time.ParseDuration(string(text))
 	if err != nil {
 		return err
 	}
-	*s = seconds(d)
+	*s = Seconds(d)
 	return nil
-}
-
-// queryInt reads a whole number from the query. Codes: invalid_request.
-func (c *call) queryInt(name string, otherwise int64) (int64, error) {
-	text := c.r.URL.Query().Get(name)
-	if text == "" {
-		return otherwise, nil
-	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < 0 {
-		return 0, penstock.InvalidParam(name, "%s must be a whole number of at least 0.", name)
-	}
-	return n, nil
-}
-
-// pageLimit reads how many entries a page shall hold. Codes: invalid_request.
-func (c *call) pageLimit() (int, error) {
-	const most, usual = 100, 20
-	n, err := c.queryInt("limit", usual)
-	if err == nil && (n < 1 || n > most) {
-		err = penstock.InvalidParam("limit", "limit must be from 1 to %d.", most)
-	}
-	return int(n), err
-}
-
-// queryTime reads a time from the query. Codes: invalid_request.
-func (c *call) queryTime(name string) (time.Time, error) {
-	text := c.r.URL.Query().Get(name)
-	if text == "" {
-		return time.Time{}, nil
-	}
-	t, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return t, penstock.InvalidParam(name, "%s must be an RFC 3339 time such as 2026-11-15T06:00:00Z.", name)
-	}
-	return t, nil
-}
-
-// pathID reads an id from the path. An id of the wrong form cannot exist, so it is not found.
-func (c *call) pathID(view penstock.View) (penstock.ID, error) {
-	id, err := view.Parse(c.r.PathValue("id"))
-	if err != nil {
-		return "", &penstock.Error{Code: penstock.CodeNotFound, Param: "id", Message: err.Error() + "."}
-	}
-	return id, nil
 }
