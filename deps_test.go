@@ -94,8 +94,13 @@ var architecture = map[string][]string{
 	"penstock/internal/forecast": {"penstock", "penstock/internal/config", "penstock/internal/fair", "penstock/internal/provider",
 		"penstock/internal/queue", "penstock/internal/capacity", "penstock/internal/route", "penstock/internal/store"},
 
+	// The configuration of a running process.
+	"penstock/internal/reload": {"penstock", "penstock/internal/config", "penstock/internal/store"},
+
 	// The HTTP APIs, on one route table.
-	"penstock/internal/rest": {"penstock", "penstock/internal/config", "penstock/internal/store", "penstock/internal/telemetry"},
+	"penstock/internal/admin": {"penstock", "penstock/internal/config", "penstock/internal/control", "penstock/internal/directory", "penstock/internal/reload",
+		"penstock/internal/rest", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/usage"},
+	"penstock/internal/rest":                    {"penstock", "penstock/internal/config", "penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/api/dialect":             {"penstock", "penstock/internal/body", "penstock/internal/provider"},
 	"penstock/internal/api/dialect/dialecttest": {"penstock", "penstock/internal/api/dialect", "penstock/internal/body"},
 	"penstock/internal/api/dialect/openai":      {"penstock", "penstock/internal/api/dialect", "penstock/internal/body"},

@@ -18,8 +18,8 @@ import (
 
 	"penstock"
 	"penstock/client"
-	"penstock/internal/app"
 	"penstock/internal/config"
+	"penstock/internal/directory"
 )
 
 const (
@@ -50,7 +50,7 @@ func (sh *shell) adminKey(at string) (string, error) {
 	if key := sh.variable("PENSTOCK_ADMIN_KEY"); key != "" || !isLocal(at) {
 		return key, nil
 	}
-	text, err := os.ReadFile(filepath.Join(cmp.Or(sh.variable("PENSTOCK_DATA"), config.DefaultData), app.AdminKeyFile))
+	text, err := os.ReadFile(filepath.Join(cmp.Or(sh.variable("PENSTOCK_DATA"), config.DefaultData), directory.AdminKeyFile))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return "", fmt.Errorf("reading the admin key: %w", err)
 	}
@@ -137,7 +137,7 @@ func adminError(resp *http.Response, text []byte) error {
 	switch refusal.Code {
 	case penstock.CodeInvalidKey:
 		return fmt.Errorf("%s; set PENSTOCK_ADMIN_KEY to an admin key of %s: admin.key in its configuration, or else the file %s in its data directory",
-			said, resp.Request.URL.Host, app.AdminKeyFile)
+			said, resp.Request.URL.Host, directory.AdminKeyFile)
 	case penstock.CodeScopeMissing:
 		return fmt.Errorf("%s; use another key in PENSTOCK_ADMIN_KEY", said)
 	}

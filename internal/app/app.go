@@ -9,18 +9,17 @@ package app
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"penstock"
+	"penstock/internal/admin"
 	"penstock/internal/admit"
 	"penstock/internal/api"
 	"penstock/internal/attempt"
@@ -40,6 +39,7 @@ import (
 	"penstock/internal/limit"
 	"penstock/internal/queue"
 	"penstock/internal/record"
+	"penstock/internal/reload"
 	"penstock/internal/rest"
 	"penstock/internal/retain"
 	"penstock/internal/route"
@@ -93,36 +93,33 @@ type app struct {
 	controls  *control.View
 	directory *directory.Directory
 	strangers *directory.Throttle
-	// adminStrangers is apart, so that wrong keys at the API, where a proxy may give all callers one address, lock no operator out.
-	adminStrangers *directory.Throttle
-	ids            penstock.IDs
-	adminKey       [sha256.Size]byte // digest of the key that operators begin with
-	backlog        *backlog.View
-	readiness      *readiness
-	recorder       *record.Recorder
-	journal        *journal.Journal // nil in a worker
-	api            *api.Server      // nil in a worker
-	pool           *work.Pool
-	keeper         *queue.Maintainer
-	capacity       *capacity.Tracker
-	budgets        *budget.Reserver
-	scopes         *capacity.Tracker // who is limited, beside targets
-	limits         *limit.Limiter
-	router         *route.Router
-	runner         *attempt.Runner
-	children       *supervise.Pool // nil where no suspects run
-	isolated       *isolate.Runner
-	sweeper        *retain.Sweeper
-	disks          *disk.Watcher
-	files          *file.Service
-	bodies         *inflight.Pool // the memory of request bodies
-	answers        *inflight.Pool // the memory of upstreams' answers
-	splitter       *batch.Splitter
-	finisher       *batch.Finisher
-	webhooks       *webhook.Runner
-	blocked        atomic.Pointer[blocked]
-	reloading      sync.Mutex     // held while one configuration replaces another
-	closers        []func() error // in the order of opening
+	reloader  *reload.Reloader
+	admin     *admin.Server
+	backlog   *backlog.View
+	readiness *readiness
+	recorder  *record.Recorder
+	journal   *journal.Journal // nil in a worker
+	api       *api.Server      // nil in a worker
+	pool      *work.Pool
+	keeper    *queue.Maintainer
+	capacity  *capacity.Tracker
+	budgets   *budget.Reserver
+	scopes    *capacity.Tracker // who is limited, beside targets
+	limits    *limit.Limiter
+	router    *route.Router
+	runner    *attempt.Runner
+	children  *supervise.Pool // nil where no suspects run
+	isolated  *isolate.Runner
+	sweeper   *retain.Sweeper
+	disks     *disk.Watcher
+	files     *file.Service
+	bodies    *inflight.Pool // the memory of request bodies
+	answers   *inflight.Pool // the memory of upstreams' answers
+	splitter  *batch.Splitter
+	finisher  *batch.Finisher
+	webhooks  *webhook.Runner
+	blocked   atomic.Pointer[blocked]
+	closers   []func() error // in the order of opening
 }
 
 // Run serves until ctx ends and then drains within the configured grace period.
@@ -171,7 +168,8 @@ func (a *app) open(ctx context.Context) error {
 		return err
 	}
 	a.replay(ctx)
-	if err := a.loadAdminKey(); err != nil {
+	a.connectReloader()
+	if err := a.connectAdmin(); err != nil {
 		return err
 	}
 	// What is paused must not run in the moment before the first look, and no key be refused that is good.
@@ -234,7 +232,7 @@ func (a *app) connectAPI(runner *attempt.Runner) (err error) {
 	if err != nil {
 		return fmt.Errorf("preparing links: %w", err)
 	}
-	documents, err := rest.NewDocuments(api.Surface())
+	documents, err := rest.NewDocuments(api.Surface(), admin.Surface())
 	if err != nil {
 		return err
 	}
@@ -308,8 +306,8 @@ func (a *app) run(ctx context.Context) error {
 		back.Go(func() error { return a.children.Run(backCtx) })
 	}
 	back.Go(func() error { return listeners.serveAdmin(backCtx) })
-	front.Go(func() error { return a.reloads(frontCtx) })
-	front.Go(func() error { return a.warnOfLosses(frontCtx) })
+	front.Go(func() error { return a.reloader.Follow(frontCtx, a.Reload) })
+	front.Go(func() error { return a.reloader.WarnOfLosses(frontCtx) })
 	front.Go(func() error { return a.sweeper.Run(frontCtx) })
 	front.Go(func() error { return a.disks.Run(frontCtx) })
 	listenCtx, closeListener := context.WithCancel(context.WithoutCancel(ctx))

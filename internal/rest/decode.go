@@ -126,6 +126,9 @@ func Clip(s string) string {
 // Seconds is a duration in JSON: "60s", "5m".
 type Seconds time.Duration
 
+// MarshalText writes a Go duration.
+func (s Seconds) MarshalText() ([]byte, error) { return []byte(time.Duration(s).String()), nil }
+
 // UnmarshalText reads a Go duration.
 func (s *Seconds) UnmarshalText(text []byte) error {
 	d, err := time.ParseDuration(string(text))

@@ -135,6 +135,12 @@ func (c *Call) Fail(err error) {
 	c.answerError(view, status)
 }
 
+// FailWith answers with an error under a status that its code does not have.
+func (c *Call) FailWith(status int, err error) {
+	view, _ := c.ErrorBody(penstock.AsError(err))
+	c.answerError(view, status)
+}
+
 // answerError writes an error, its headers as its body has it.
 func (c *Call) answerError(view ErrorBody, status int) {
 	h := c.W.Header()

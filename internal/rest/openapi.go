@@ -24,6 +24,9 @@ type Surface struct {
 	// that takes it, unless the row says otherwise.
 	ParamTypes map[string]reflect.Type
 	Shapes     *Shapes
+	// Both are the types that callers send in the same form as they are answered. Their schemas as they are sent have a name
+	// of their own, since these reject other fields.
+	Both []reflect.Type
 }
 
 // Enums are the types with a closed list of values.
@@ -230,7 +233,7 @@ func newOperation(rt *Route, set *schemaSet) Operation {
 		op.Description = fmt.Sprintf("Needs a key with the scope `%s`.", rt.Scope)
 	case len(rt.Roles) > 0:
 		op.Security = needs(rt.Roles...)
-		op.Description = "On the admin listener. Needs an operator with the role `" + join(slices.Concat(rt.Roles, []penstock.Role{penstock.RoleAdmin})) + "`."
+		op.Description = "On the admin listener. Needs a role: " + aboutRoles(rt.Roles) + "."
 	}
 	if rt.Audit.Action != "" {
 		op.Description = strings.TrimSpace(op.Description + " The audit notes it as `" + rt.Audit.Action + "`.")
@@ -256,6 +259,15 @@ func newOperation(rt *Route, set *schemaSet) Operation {
 	}
 	op.Responses.at("default").Ref = refError
 	return op
+}
+
+// aboutRoles lists roles, and admin, which includes all of them.
+func aboutRoles(roles []penstock.Role) string {
+	var words []string
+	for _, r := range slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(roles), penstock.RoleAdmin)))) {
+		words = append(words, "`"+string(r)+"`")
+	}
+	return strings.Join(words, ", ")
 }
 
 func bodyType(rt *Route) string {

@@ -52,6 +52,7 @@ type schemaSet struct {
 	enums   Enums
 	params  map[string]reflect.Type
 	shapes  []*Shapes
+	both    []reflect.Type
 	version int
 	err     error
 }
@@ -68,6 +69,7 @@ func newSchemaSet(version int, surfaces []Surface) *schemaSet {
 		maps.Copy(s.enums, surface.Enums)
 		maps.Copy(s.params, surface.ParamTypes)
 		s.shapes = append(s.shapes, surface.Shapes)
+		s.both = append(s.both, surface.Both...)
 	}
 	return s
 }
@@ -79,6 +81,7 @@ func leaves() map[reflect.Type]Schema {
 		reflect.TypeFor[penstock.NanoUSD](): {
 			Type: "string", Pattern: `^-?[0-9]+\.[0-9]{9}$`, Examples: []string{"0.000041200"},
 		},
+		reflect.TypeFor[penstock.LimitWait](): {Type: "string", Examples: []string{"2s"}},
 		reflect.TypeFor[Seconds](): {
 			Type: "string", Pattern: `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`, Examples: []string{"60s", "1m30s"},
 		},
@@ -140,6 +143,9 @@ func (s *schemaSet) mapping(t reflect.Type, way direction) Schema {
 // reference points to a named schema, which is made when it is first asked for.
 func (s *schemaSet) reference(from origin, build func() Schema) Schema {
 	name := SchemaName(from.from)
+	if from.way == sent && slices.Contains(s.both, from.from) {
+		name += "Sent"
+	}
 	if was, ok := s.origins[name]; !ok {
 		s.origins[name] = from // before it is built: a type may contain itself
 		s.named[name] = build()

@@ -151,7 +151,7 @@ func (c *Call) run(x Exchange) (err error) {
 }
 
 func (c *Call) handle(x Exchange) (err error) {
-	if !c.route.Open {
+	if !c.route.Open && (c.route.Without == nil || !c.route.Without(c)) {
 		if c.Principal, err = x.Authenticate(); err != nil {
 			return err
 		}

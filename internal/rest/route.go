@@ -28,6 +28,8 @@ type Route struct {
 	Deprecated *Deprecated
 
 	Open bool // needs no key
+	// Without lets a call in without a key, such as one over loopback; nil for none.
+	Without func(*Call) bool
 	// AnyQuery ignores query parameters that are not its own: probes and links come by way of others, who add some.
 	AnyQuery bool
 	Words    *Wording                     // how errors look; nil for the usual ones

@@ -1,4 +1,4 @@
-package app
+package admin
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 	"time"
 
@@ -75,13 +74,25 @@ func newAdminRig(t *testing.T) adminRig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &app{Options: Options{Config: snapshot}, live: config.NewLive(snapshot), log: slog.New(slog.DiscardHandler), metrics: telemetry.NewMetrics("test", "")}
-	a.directory = directory.New(directory.Deps{Config: a.live, Clock: time.Now})
-	a.readiness = newReadiness(func(context.Context) error { return nil }, a.log)
-	if err := a.loadAdminKey(); err != nil {
+	live := config.NewLive(snapshot)
+	dir := directory.New(directory.Deps{Config: live, Clock: time.Now})
+	key, err := directory.LoadAdminKey(r.admin, t.TempDir())
+	if err != nil {
 		t.Fatal(err)
 	}
-	r.handler = a.adminHandler()
+	tracer, err := telemetry.NewTracer(t.Context(), telemetry.TraceConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(Deps{
+		Config: live, Directory: dir, Operators: &directory.Operators{Admin: key, Directory: dir, Throttle: directory.NewThrottle(time.Now)},
+		Ready: func(context.Context) error { return nil }, Hosts: snapshot.Process.Admin.Hosts, MetricsKey: snapshot.Process.Admin.MetricsKey,
+		Load: func() any { return map[string]string{} }, Metrics: telemetry.NewMetrics("test", ""), Tracer: tracer, Log: slog.New(slog.DiscardHandler), Clock: time.Now,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.handler = s.Handler()
 	return r
 }
 
@@ -147,14 +158,5 @@ func TestAdminRefusesOtherHosts(t *testing.T) {
 				t.Errorf("%s at %s is refused under its own name", path, at)
 			}
 		}
-	}
-}
-
-func TestWeakAdminKeyFileIsRefused(t *testing.T) {
-	t.Parallel()
-	a := &app{Options: Options{Config: &config.Snapshot{}}}
-	a.Config.Process.Admin.Key = config.NewSecret("changeme-changeme-changeme")
-	if err := a.loadAdminKey(); err == nil || !strings.Contains(err.Error(), "openssl rand") || strings.Contains(err.Error(), "changeme") {
-		t.Errorf("%v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package app
+package admin
 
 import (
 	"crypto/subtle"
@@ -16,16 +16,19 @@ import (
 // ownHosts refuses calls for a host that the admin API does not have. A web page can make a browser call an address of the
 // operator's machine under a name of the page's own, and read the answer as its own (DNS rebinding). Such a call is recognised by
 // that name. An IP address is no name: a page cannot have one that is ours.
-func (a *app) ownHosts(next http.Handler) http.Handler {
-	named := a.Config.Process.Admin.Hosts
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if isOwnHost(r.Host, isLocal(r), named) {
-			next.ServeHTTP(w, r)
-			return
-		}
-		e := penstock.Errorf(penstock.CodeInvalidRequest, "The admin API does not answer for the host %.80q: use localhost or an IP address, or add the name to admin.hosts.", hostOf(r.Host))
-		adminJSON(w, http.StatusMisdirectedRequest, map[string]any{"error": map[string]string{"code": string(e.Code), "message": e.Message}})
-	})
+type ownHosts struct {
+	server *Server
+	next   http.Handler
+}
+
+func (h *ownHosts) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if isOwnHost(r.Host, isLocal(r), h.server.Hosts) {
+		h.next.ServeHTTP(w, r)
+		return
+	}
+	c := rest.NewCall(h.server.table, w, r)
+	c.FailWith(http.StatusMisdirectedRequest, penstock.Errorf(penstock.CodeInvalidRequest,
+		"The admin API does not answer for the host %.80q: use localhost or an IP address, or add the name to admin.hosts.", hostOf(r.Host)))
 }
 
 // reach is how a call came in.
@@ -59,7 +62,7 @@ func isOwnHost(host string, over reach, named []string) bool {
 	return over == overLoopback && (name == "localhost" || strings.HasSuffix(name, ".localhost"))
 }
 
-// hostOf is the host of a Host header: without its port, the brackets of IPv6 and the dot at its end, in small letters.
+// hostOf is the host of a Host header: without its port, the brackets of IPv6 and the dot at its end, in lower case.
 func hostOf(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -68,27 +71,15 @@ func hostOf(host string) string {
 	return strings.ToLower(strings.TrimSuffix(host, "."))
 }
 
-// localOrOperators lets through who calls over loopback or presents an admin key.
-func (a *app) localOrOperators(next http.Handler) http.Handler {
-	guarded := a.operatorsOnly(next.ServeHTTP)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if isLocal(r) == overLoopback {
-			next.ServeHTTP(w, r)
-			return
-		}
-		guarded.ServeHTTP(w, r)
-	})
-}
+// local lets a call in without a key that came over loopback.
+func local(c *rest.Call) bool { return isLocal(c.R) == overLoopback }
 
-// scrapersOnly also lets through who presents the key of metrics.
-func (a *app) scrapersOnly(next http.Handler) http.Handler {
-	guarded := a.localOrOperators(next)
-	want, scraped := config.Digest(a.Config.Process.Admin.MetricsKey.Reveal())
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if digest, ok := config.Digest(rest.PresentedKey(r)); ok && scraped && subtle.ConstantTimeCompare(digest[:], want[:]) == 1 {
-			next.ServeHTTP(w, r)
-			return
-		}
-		guarded.ServeHTTP(w, r)
-	})
+// scraper lets a call in without an operator's key that came over loopback or has the key of metrics.
+func scraper(c *rest.Call) bool {
+	if local(c) {
+		return true
+	}
+	want, configured := config.Digest(c.Of.(*call).MetricsKey.Reveal())
+	digest, ok := config.Digest(rest.PresentedKey(c.R))
+	return ok && configured && subtle.ConstantTimeCompare(digest[:], want[:]) == 1
 }
