@@ -18,6 +18,7 @@ import (
 	"penstock/internal/capacity"
 	"penstock/internal/config"
 	"penstock/internal/deliver"
+	"penstock/internal/lease"
 	"penstock/internal/queue"
 	"penstock/internal/route"
 	"penstock/internal/store"
@@ -34,6 +35,7 @@ type instance struct {
 	store  *app.Store
 	bell   *queue.Bell
 	pool   *work.Pool
+	lease  *lease.Membership
 	keeper *queue.Maintainer
 	data   string
 	ids    penstock.IDs
@@ -101,9 +103,14 @@ func (in *instance) connect(ctx context.Context, c instanceConfig, snapshot *con
 	})
 	w := snapshot.Process.Work
 	counted := counting{Queue: in.store, in: in}
+	in.lease, err = lease.New(lease.Config{Process: cmp.Or(c.process, "bench"), Timeout: w.LeaseTimeout},
+		lease.Deps{Store: in.store, Metrics: metrics, Log: log, Clock: time.Now})
+	if err != nil {
+		return err
+	}
 	in.pool, err = work.New(
-		work.Config{Process: cmp.Or(c.process, "bench"), Slots: c.slots, LeaseTimeout: w.LeaseTimeout, PollInterval: w.PollInterval, SoftStop: time.Second},
-		work.Deps{Store: counted, Runner: runner, Bell: in.bell, Announce: hub, Metrics: metrics, Tracer: tracer, Log: log, Clock: time.Now})
+		work.Config{Slots: c.slots, LeaseTimeout: w.LeaseTimeout, PollInterval: w.PollInterval, SoftStop: time.Second},
+		work.Deps{Store: counted, Lease: in.lease, Runner: runner, Bell: in.bell, Announce: hub, Metrics: metrics, Tracer: tracer, Log: log, Clock: time.Now})
 	if err != nil {
 		return err
 	}
@@ -227,7 +234,13 @@ func (in *instance) SubmitOne(ctx context.Context, serial int64) error {
 func (in *instance) Work(ctx context.Context) error {
 	var group sync.WaitGroup
 	group.Go(func() { _ = in.keeper.Run(ctx) }) // it ends with ctx and has nothing to report
+	leaseCtx, release := context.WithCancel(context.WithoutCancel(ctx))
+	defer release()
+	released := make(chan error, 1)
+	go func() { released <- in.lease.Run(leaseCtx) }()
 	err := in.pool.Run(ctx)
+	release()
+	err = errors.Join(err, <-released)
 	group.Wait()
 	return err
 }

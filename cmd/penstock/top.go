@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"penstock/internal/app"
 	"penstock/internal/backlog"
 )
 
@@ -113,7 +112,7 @@ func (sh *shell) picture(ctx context.Context, o topOptions) ([]byte, error) {
 		err := frame.raw(answer)
 		return out.Bytes(), err
 	}
-	var report app.LoadReport
+	var report backlog.LoadReport
 	if err := json.Unmarshal(answer, &report); err != nil {
 		return nil, fmt.Errorf("reading the load: %w", err)
 	}
@@ -121,7 +120,7 @@ func (sh *shell) picture(ctx context.Context, o topOptions) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-func (sh *shell) printLoad(r app.LoadReport, rows int) error {
+func (sh *shell) printLoad(r backlog.LoadReport, rows int) error {
 	t, here := r.Total, "none"
 	if r.Process.Works {
 		here = fmt.Sprintf("%d of %d in use", r.Process.InUse, r.Process.Slots+r.Process.PoolSlots)
@@ -162,11 +161,11 @@ func (sh *shell) printMore(more int) {
 	}
 }
 
-func (sh *shell) printTargets(targets []app.TargetLoad) error {
+func (sh *shell) printTargets(targets []backlog.TargetLoad) error {
 	t := sh.table("TARGET", "STATE", "CALLS", "CALLS/S", "REFUSED", "LIMITS")
 	for _, r := range targets {
 		state := string(r.State)
-		if r.State == app.TargetResting {
+		if r.State == backlog.TargetResting {
 			state += " " + roughly(time.Duration(math.Ceil(r.RestSeconds))*time.Second)
 		}
 		err := t.row(r.Name, state, fmt.Sprintf("%d/%d", r.Running, r.Permits), rateText(r.CallsPerSecond), number(r.Throttles), limitsText(r.Limits))
@@ -178,7 +177,7 @@ func (sh *shell) printTargets(targets []app.TargetLoad) error {
 }
 
 // limitsText shows what is used of each limit.
-func limitsText(limits []app.TargetRate) string {
+func limitsText(limits []backlog.TargetRate) string {
 	all := make([]string, len(limits))
 	for i, l := range limits {
 		about := ""

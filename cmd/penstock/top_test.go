@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"penstock/internal/app"
 	"penstock/internal/backlog"
 )
 
@@ -19,18 +18,18 @@ import (
 func loaded(t *testing.T, asked chan<- struct{}) *desk {
 	t.Helper()
 	rate, empty, service := 12.5, 3600.0, 2.25
-	report := app.LoadReport{Report: backlog.Report{
+	report := backlog.LoadReport{Report: backlog.Report{
 		Current: true, Slots: 70, Workers: 2, Process: backlog.Process{Name: "local", Works: true, Slots: 56, PoolSlots: 8, InUse: 7},
 		Total: backlog.Row{Ready: 45000, Parked: 2, Running: 7, ItemsPerSecond: 12.5},
 		Lanes: []backlog.Row{{Name: "bulk", Ready: 45000, Parked: 2, Running: 7, OldestSeconds: 300, ItemsPerSecond: 12.5,
 			TokensPerSecond: 5000, DrainPerSecond: &rate, EmptyInSeconds: &empty, ServiceSeconds: &service}},
 		Tenants: []backlog.Row{{Name: "search", Ready: 44000}, {Name: "sales\x1b[31m", Ready: 1000}},
 		Models:  []backlog.Row{{Name: "fast", Ready: 45000, ServiceSeconds: new(float64)}},
-	}, Targets: []app.TargetLoad{
-		{Name: "mini", State: app.TargetOpen, Running: 7, Permits: 64, CallsPerSecond: 9.6, Throttles: 1, Limits: []app.TargetRate{
+	}, Targets: []backlog.TargetLoad{
+		{Name: "mini", State: backlog.TargetOpen, Running: 7, Permits: 64, CallsPerSecond: 9.6, Throttles: 1, Limits: []backlog.TargetRate{
 			{Resource: "requests", PerMinute: 1200, Used: 576, Learned: true}, {Resource: "input_tokens", PerMinute: 200000, Used: 38400},
 		}},
-		{Name: "spare", State: app.TargetResting, Permits: 8, RestSeconds: 11.2},
+		{Name: "spare", State: backlog.TargetResting, Permits: 8, RestSeconds: 11.2},
 	}}
 	door := http.NewServeMux()
 	door.HandleFunc("GET /admin/v1/load", func(w http.ResponseWriter, _ *http.Request) {
@@ -69,7 +68,7 @@ and 1 more; --rows shows them
 	if got := d.ok("top"); !strings.Contains(got, "\nsales [31m  1000") || !strings.Contains(got, "\nspare   resting 12s  0/8 ") {
 		t.Errorf("a name that acts on terminals, or a target that rests:\n%s", got)
 	}
-	var report app.LoadReport
+	var report backlog.LoadReport
 	if err := json.Unmarshal([]byte(d.ok("top", "-o", "json")), &report); err != nil || report.Workers != 2 || len(report.Tenants) != 2 || len(report.Targets) != 2 {
 		t.Errorf("as JSON: %v, %+v", err, report)
 	}
@@ -173,7 +172,7 @@ shutdown_grace: 1s
 			api, admin := d.doors(write(t, "penstock.yaml", text))
 			// One item hangs in the only slot, four wait behind it.
 			submitted(t, api, `{"model":"fast","input":"[sim:fault=hang]"}`)
-			awaitLoad(t, admin, func(r app.LoadReport) bool { return r.Total.Running == 1 })
+			awaitLoad(t, admin, func(r backlog.LoadReport) bool { return r.Total.Running == 1 })
 			job := `{"model":"fast","inputs":[{"body":{"messages":[{"role":"user","content":"a"}]}},{"body":{"messages":[{"role":"user","content":"b"}]}}]}`
 			if resp := submitted(t, api, job, "Idempotency-Key", "once"); resp.StatusCode != http.StatusAccepted {
 				t.Fatal(resp.Status)
@@ -196,7 +195,7 @@ shutdown_grace: 1s
 			if again := submitted(t, api, job, "Idempotency-Key", "once"); again.StatusCode != http.StatusAccepted || again.Header.Get("Idempotency-Replayed") != "true" {
 				t.Errorf("a job that was accepted before is answered with %s", again.Status)
 			}
-			awaitLoad(t, admin, func(r app.LoadReport) bool { return r.Total.Ready == 4 && len(r.Tenants) > 0 })
+			awaitLoad(t, admin, func(r backlog.LoadReport) bool { return r.Total.Ready == 4 && len(r.Tenants) > 0 })
 			shown := d.ok("top", "--admin-url", admin)
 			if !strings.Contains(shown, "4 ready, 0 parked, 1 running;") || !strings.Contains(shown, "1 of 1 in use here (local)") ||
 				!strings.Contains(shown, "\nmini    open   1/64 ") {
@@ -227,7 +226,7 @@ func awaitAccepted(t *testing.T, submit func() *http.Response) {
 }
 
 // awaitLoad waits until the server's picture of its load is as wanted.
-func awaitLoad(t *testing.T, admin string, want func(app.LoadReport) bool) {
+func awaitLoad(t *testing.T, admin string, want func(backlog.LoadReport) bool) {
 	t.Helper()
 	deadline := time.After(30 * time.Second)
 	tick := time.NewTicker(50 * time.Millisecond)
@@ -245,7 +244,7 @@ func awaitLoad(t *testing.T, admin string, want func(app.LoadReport) bool) {
 	}
 }
 
-func readLoad(ctx context.Context, admin string) (report app.LoadReport, err error) {
+func readLoad(ctx context.Context, admin string) (report backlog.LoadReport, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, admin+"/admin/v1/load", nil)
 	if err != nil {
 		return report, err

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/backlog"
 	"penstock/internal/config"
 	"penstock/internal/control"
 	"penstock/internal/directory"
@@ -64,7 +65,7 @@ type Deps struct {
 	Balances  BalanceReader
 	Usage     usage.Reporter
 	Reloader  *reload.Reloader
-	Load      func() any                  // the load report
+	Load      func() backlog.LoadReport
 	Ready     func(context.Context) error // whether this process can take work
 	Hosts     []string                    // the names that it may be called by, beside addresses and localhost
 	// MetricsKey is the key that reads metrics and nothing else; zero for none.
@@ -108,6 +109,9 @@ type call struct {
 func (c *call) Authenticate() (penstock.Principal, error) {
 	return c.Operators.Authenticate(rest.PresentedKey(c.R), c.R.RemoteAddr)
 }
+
+// Finish implements rest.Exchange.
+func (c *call) Finish() {}
 
 // Cause implements rest.Exchange.
 func (c *call) Cause(err error) error { return err }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"penstock/internal/backlog"
 	"penstock/internal/config"
 	"penstock/internal/directory"
 	"penstock/internal/telemetry"
@@ -87,7 +88,7 @@ func newAdminRig(t *testing.T) adminRig {
 	s, err := New(Deps{
 		Config: live, Directory: dir, Operators: &directory.Operators{Admin: key, Directory: dir, Throttle: directory.NewThrottle(time.Now)},
 		Ready: func(context.Context) error { return nil }, Hosts: snapshot.Process.Admin.Hosts, MetricsKey: snapshot.Process.Admin.MetricsKey,
-		Load: func() any { return map[string]string{} }, Metrics: telemetry.NewMetrics("test", ""), Tracer: tracer, Log: slog.New(slog.DiscardHandler), Clock: time.Now,
+		Load: func() backlog.LoadReport { return backlog.LoadReport{} }, Metrics: telemetry.NewMetrics("test", ""), Tracer: tracer, Log: slog.New(slog.DiscardHandler), Clock: time.Now,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	"penstock"
+	"penstock/internal/backlog"
 	"penstock/internal/config"
 	"penstock/internal/rest"
 	"penstock/internal/store"
@@ -109,7 +110,7 @@ var routes = []rest.Route{
 			{Name: "limit", In: "query", About: "Entries a page holds at the most: 1 to 100, 20 when not given."}, afterParam},
 		Answers: []rest.Answer{{Status: 200, About: "A page of entries.", Body: rest.Page[auditEntryView]{}}}, Serve: on(reports.audit)},
 	{Method: "GET", Path: "/admin/v1/load", Roles: viewers, Summary: "Report the load: the queue over all processes, and the targets as this process knows them",
-		Answers: []rest.Answer{{Status: 200, About: "The report.", Body: rest.AnyObject{}}}, Serve: on(reports.load)},
+		Answers: []rest.Answer{{Status: 200, About: "The report.", Body: backlog.LoadReport{}}}, Serve: on(reports.load)},
 	{Method: "GET", Path: "/metrics", Roles: viewers, Without: scraper, AnyQuery: true, Summary: "Read metrics, for Prometheus. Over loopback without a key, and with the key of metrics",
 		Answers: []rest.Answer{{Status: 200, About: "Metrics in Prometheus's text format.", Type: rest.TypeText}}, Serve: on(process.metrics)},
 

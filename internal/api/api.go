@@ -15,16 +15,12 @@ import (
 
 	"penstock"
 	"penstock/internal/admit"
-	"penstock/internal/attempt"
-	"penstock/internal/budget"
-	"penstock/internal/cache"
-	"penstock/internal/capacity"
 	"penstock/internal/config"
 	"penstock/internal/deliver"
 	"penstock/internal/directory"
 	"penstock/internal/file"
 	"penstock/internal/inflight"
-	"penstock/internal/record"
+	"penstock/internal/request"
 	"penstock/internal/rest"
 	"penstock/internal/sign"
 	"penstock/internal/store"
@@ -33,13 +29,6 @@ import (
 	"penstock/internal/usage"
 	"penstock/internal/webhook"
 )
-
-// Runner runs one inference.
-type Runner interface {
-	Answer(ctx context.Context, task *attempt.Task, sink attempt.Sink) *attempt.Outcome
-	Begin(ctx context.Context, task *attempt.Task, sink attempt.Sink) (rest func() *attempt.Outcome)
-	Explain(task attempt.Task) (attempt.Explanation, error)
-}
 
 // DeadLetters is what can be read of dead letters.
 type DeadLetters interface {
@@ -63,12 +52,9 @@ type Batches interface {
 // Deps are the services behind the surface.
 type Deps struct {
 	Config      *config.Live
-	Budgets     *budget.Reserver
 	Usage       usage.Reporter
 	Admit       *admit.Service
-	Runner      Runner
-	Recorder    *record.Recorder
-	Cache       *cache.Cache // nil for none
+	Requests    *request.Service
 	Jobs        store.Jobs
 	Inputs      store.Inputs
 	DeadLetters DeadLetters
@@ -86,7 +72,7 @@ type Deps struct {
 	Keys      Keys           // ends what stays open when its key ends; nil for nobody
 	// Strangers slows down those who guess keys; may be nil.
 	Strangers *directory.Throttle
-	// Cancelled is told of jobs that were asked to stop.
+	// Cancelled is called with jobs that were asked to stop.
 	Cancelled func(job penstock.ID)
 	Ready     func(context.Context) error // whether this process can take work
 	Refusing  func() error                // why it takes no new jobs though it is ready, nil if it does
@@ -129,13 +115,12 @@ func (s *Server) Handler() http.Handler { return s.table.Handler() }
 type call struct {
 	rest.Call
 	*Server
-	model        string              // that the call is for, "" while that is not known
-	memory       inflight.Account    // of its body
-	permit       *capacity.LimitHold // its place under its tenant's and key's concurrency, nil without limits
-	limitHold    *capacity.LimitHold
-	cancel       context.CancelCauseFunc // ends it with its key; nil while that is not watched
-	ends         func()                  // gives up what a call that stays open holds, nil for nothing
-	admittedCall *admittedCall           // what runs on the caller's account and is not recorded yet
+	model   string                  // that the call is for, "" while that is not known
+	memory  inflight.Account        // of its body
+	permit  *request.Permit         // nil without limits; a synchronous call that was started took it over
+	cancel  context.CancelCauseFunc // ends it with its key; nil while that is not watched
+	ends    func()                  // gives up what a call that stays open holds, nil for nothing
+	running *request.Running        // the synchronous call that its handler started, nil for none
 }
 
 // Authenticate implements rest.Exchange.
@@ -166,12 +151,24 @@ func (c *call) authenticate() (penstock.Principal, error) {
 	return p, nil
 }
 
+// Finish implements rest.Exchange: it finishes the synchronous call that the handler started.
+func (c *call) Finish() {
+	if c.running == nil {
+		return
+	}
+	if c.running.Streaming() {
+		c.memory.Close() // nothing needs the body any more
+	}
+	c.running.Finish(c.R.Context())
+}
+
 // Cause implements rest.Exchange: a key that ended explains the error of a call that was open.
 func (c *call) Cause(err error) error { return cmp.Or(c.keyEnded(), err) }
 
 // Close implements rest.Exchange.
 func (c *call) Close() {
-	c.abandon()
+	c.running.Close(c.R.Context())
+	c.permit.Leave()
 	c.memory.Close()
 	if c.ends != nil {
 		c.ends()

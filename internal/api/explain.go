@@ -5,9 +5,9 @@ import (
 
 	"penstock"
 	"penstock/internal/admit"
-	"penstock/internal/attempt"
 	"penstock/internal/body"
-	"penstock/internal/provider"
+	"penstock/internal/dialect"
+	"penstock/internal/request"
 )
 
 // explainView is what a model would do with a call.
@@ -65,7 +65,7 @@ func (c models) explainModel() error {
 	}
 	name := c.R.PathValue("model")
 	considered, err := c.Admit.Consider(c.R.Context(), c.Principal, admit.RequestOrder{
-		Model: name, Inference: roughly(endpoint, object), Free: inferenceEndpoints[endpoint].free,
+		Model: name, Inference: dialect.Estimate(endpoint, object), Free: inferenceEndpoints[endpoint].free,
 	})
 	if err != nil {
 		return err
@@ -74,8 +74,8 @@ func (c models) explainModel() error {
 	told := map[string]explainTargetView{}
 	view.Reason = "No target of this model may be called for you."
 	if len(considered.Open) > 0 {
-		task := attempt.Task{Model: name, Lane: penstock.LaneRealtime, Targets: considered.Open, Endpoint: endpoint, Body: sent, Stream: stream}
-		if err := c.explain(task, &view, told); err != nil {
+		q := request.Question{Model: name, Lane: penstock.LaneRealtime, Targets: considered.Open, Endpoint: endpoint, Body: sent, Stream: stream}
+		if err := c.explain(q, &view, told); err != nil {
 			return err
 		}
 	}
@@ -89,28 +89,9 @@ func (c models) explainModel() error {
 	return c.JSON(http.StatusOK, view)
 }
 
-// roughly is what admission has to know of a body that need not be a whole one, nor say what endpoint it is for.
-func roughly(endpoint penstock.Endpoint, object body.Object) admit.Inference {
-	inf := admit.Inference{Body: object.Text, Choices: 1, Silent: endpoint == penstock.EndpointEmbeddings}
-	for _, name := range []string{"max_tokens", "max_completion_tokens", "max_output_tokens"} {
-		if n, err := object.Count(name); err == nil {
-			inf.MaxOutputTokens = max(inf.MaxOutputTokens, n)
-		}
-	}
-	for _, name := range []string{"n", "best_of"} {
-		if n, err := object.Count(name); err == nil {
-			inf.Choices = max(inf.Choices, n)
-		}
-	}
-	if further, err := provider.FurtherOf(object, provider.Further{Output: 1 << 24, Added: 1 << 24, Thinking: 1 << 24, Answers: 128}); err == nil {
-		inf.Further, inf.Choices = further, max(inf.Choices, further.Answers)
-	}
-	return inf
-}
-
 // explain fills in what the router says of the targets that may be called.
-func (c models) explain(task attempt.Task, view *explainView, told map[string]explainTargetView) error {
-	e, err := c.Runner.Explain(task)
+func (c models) explain(q request.Question, view *explainView, told map[string]explainTargetView) error {
+	e, err := c.Requests.Explain(q)
 	if err != nil {
 		return err
 	}

@@ -12,9 +12,10 @@ import (
 
 	"penstock"
 	"penstock/internal/admit"
-	"penstock/internal/api/dialect/openai"
 	"penstock/internal/body"
 	"penstock/internal/deliver"
+	"penstock/internal/dialect"
+	"penstock/internal/dialect/openai"
 	"penstock/internal/rest"
 	"penstock/internal/store"
 )
@@ -49,7 +50,7 @@ func (c responses) createResponse() error {
 	c.model = asked.Model
 	order := admit.JobOrder{
 		Endpoint: penstock.EndpointResponses, Model: asked.Model, Scope: penstock.ScopeInference, Lane: penstock.LaneRealtime,
-		Inferences: []admit.Inference{inferenceOf(asked)}, Previous: earlier,
+		Inferences: []dialect.Inference{asked}, Previous: earlier,
 		Try: tryOf(c.R),
 	}
 	if kept.Background {

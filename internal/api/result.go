@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/dialect/line"
 	"penstock/internal/rest"
 	"penstock/internal/store"
 )
@@ -32,8 +33,8 @@ func (c items) streamResults() error {
 	return c.stream(results{[]penstock.ID{id}, p, store.BatchNative})
 }
 
-// results are what is to be read: those of a job behind a place, or of several jobs one behind the other, as one of the
-// inferenceEndpoints has them.
+// results are what is to be read: those of a job behind a place, or of several jobs one behind the other, in the
+// format of one API.
 type results struct {
 	jobs []penstock.ID
 	page store.ResultPage
@@ -67,7 +68,7 @@ func (c items) stream(r results) error {
 			out = c.lines()
 		}
 		for _, item := range read.items {
-			if err := (ResultWriter{}).WriteLine(out.w, r.kind, item); err != nil {
+			if err := (line.Writer{Failure: rest.ItemFailure}).WriteLine(out.w, r.kind, item); err != nil {
 				return err
 			}
 		}
@@ -249,7 +250,7 @@ func (c inferences) readRequest() error {
 	if err != nil {
 		return err
 	}
-	r, err := c.Recorder.Request(c.R.Context(), c.Principal.Tenant.ID, id)
+	r, err := c.Requests.Request(c.R.Context(), c.Principal.Tenant.ID, id)
 	if err != nil {
 		return err
 	}

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"penstock"
-	"penstock/internal/api/dialect/anthropic"
-	"penstock/internal/api/dialect/openai"
+	"penstock/internal/dialect/anthropic"
+	"penstock/internal/dialect/openai"
 	"penstock/internal/rest"
 	"penstock/internal/store"
 )

@@ -2,6 +2,7 @@ package api
 
 import (
 	"penstock"
+	"penstock/internal/dialect/line"
 	"penstock/internal/rest"
 	"penstock/internal/store"
 )
@@ -53,6 +54,6 @@ var (
 			Answers: []rest.Answer{{Status: 200, About: "It is gone with its requests and results.", Body: messageBatchDeletedView{}}}, Serve: on(messageBatches.deleteMessageBatch)},
 		{Method: "GET", Path: "/v1/messages/batches/{id}/results", Scope: penstock.ScopeJobsRead, Summary: "Read the results of a message batch that has ended",
 			Params: []rest.Param{messageBatchParam, versionParam}, Words: &anthropicWording,
-			Answers: []rest.Answer{{Status: 200, About: "One line of JSON for each request.", Type: typeAnthropicJSONL, Body: messageBatchLine{}}}, Serve: on(messageBatches.messageBatchResults)},
+			Answers: []rest.Answer{{Status: 200, About: "One line of JSON for each request.", Type: typeAnthropicJSONL, Body: line.MessageBatchLine{}}}, Serve: on(messageBatches.messageBatchResults)},
 	}
 )

@@ -3,7 +3,7 @@ package api
 import (
 	"penstock"
 	"penstock/internal/rest"
-	"penstock/internal/store"
+	"penstock/internal/webhook"
 )
 
 var (
@@ -15,26 +15,26 @@ var (
 
 // webhookRoutes are the routes of endpoints and deliveries.
 var webhookRoutes = []rest.Route{
-	{Method: "POST", Path: "/v1/webhooks", Audit: rest.Audit{Action: store.ActionCreateWebhook}, Scope: penstock.ScopeWebhooks, Summary: "Add an endpoint that is told of events", Body: webhookOrder{},
+	{Method: "POST", Path: "/v1/webhooks", Audit: rest.Audit{Action: webhook.ActionCreate}, Scope: penstock.ScopeWebhooks, Summary: "Add an endpoint that is told of events", Body: webhookOrder{},
 		Answers: []rest.Answer{{Status: 201, About: "The endpoint, with the secret that signs its messages: it is not shown again.", Body: webhookView{}}},
 		Serve:   on(webhooks.createWebhook)},
 	{Method: "GET", Path: "/v1/webhooks", Scope: penstock.ScopeWebhooks, Summary: "List endpoints, oldest first",
 		Params:  []rest.Param{limitPage, {Name: "after", In: "query", About: "The last id of the page before."}},
 		Answers: []rest.Answer{{Status: 200, About: "A page of endpoints.", Body: rest.Page[webhookView]{}}}, Serve: on(webhooks.listWebhooks)},
-	{Method: "POST", Path: "/v1/webhooks/secret", Audit: rest.Audit{Action: store.ActionRotateSecret}, Scope: penstock.ScopeWebhooks,
+	{Method: "POST", Path: "/v1/webhooks/secret", Audit: rest.Audit{Action: webhook.ActionRotate}, Scope: penstock.ScopeWebhooks,
 		Summary: "Make or rotate the tenant's own secret, which signs the webhooks that jobs bring along",
 		Answers: []rest.Answer{{Status: 200, About: "The secret: it is not shown again. The one before it signs for another 24 hours.", Body: secretView{}}},
 		Serve:   on(webhooks.rotateSecret)},
 	{Method: "GET", Path: "/v1/webhooks/{id}", Scope: penstock.ScopeWebhooks, Summary: "Read an endpoint", Params: []rest.Param{webhookParam},
 		Answers: []rest.Answer{{Status: 200, About: "The endpoint, with an ETag.", Body: webhookView{}}}, Serve: on(webhooks.readWebhook)},
-	{Method: "PATCH", Path: "/v1/webhooks/{id}", Audit: rest.Audit{Action: store.ActionChangeWebhook}, Scope: penstock.ScopeWebhooks, Summary: "Change, enable or disable an endpoint",
+	{Method: "PATCH", Path: "/v1/webhooks/{id}", Audit: rest.Audit{Action: webhook.ActionChange}, Scope: penstock.ScopeWebhooks, Summary: "Change, enable or disable an endpoint",
 		Params: []rest.Param{webhookParam, matchParam}, Body: webhookOrder{},
 		Answers: []rest.Answer{{Status: 200, About: "The endpoint as it is now. Messages that wait go to its new URL.", Body: webhookView{}}},
 		Serve:   on(webhooks.changeWebhook)},
-	{Method: "DELETE", Path: "/v1/webhooks/{id}", Audit: rest.Audit{Action: store.ActionDeleteWebhook}, Scope: penstock.ScopeWebhooks, Summary: "Delete an endpoint", Params: []rest.Param{webhookParam, matchParam},
+	{Method: "DELETE", Path: "/v1/webhooks/{id}", Audit: rest.Audit{Action: webhook.ActionDelete}, Scope: penstock.ScopeWebhooks, Summary: "Delete an endpoint", Params: []rest.Param{webhookParam, matchParam},
 		Answers: []rest.Answer{{Status: 200, About: "It is gone, and what was to be sent there is not sent.", Body: deletedView{}}},
 		Serve:   on(webhooks.deleteWebhook)},
-	{Method: "POST", Path: "/v1/webhooks/{id}/rotate", Audit: rest.Audit{Action: store.ActionRotateSecret}, Scope: penstock.ScopeWebhooks, Summary: "Give an endpoint a new secret",
+	{Method: "POST", Path: "/v1/webhooks/{id}/rotate", Audit: rest.Audit{Action: webhook.ActionRotate}, Scope: penstock.ScopeWebhooks, Summary: "Give an endpoint a new secret",
 		Params:  []rest.Param{webhookParam, matchParam},
 		Answers: []rest.Answer{{Status: 200, About: "The endpoint with its new secret. The one before it signs for another 24 hours.", Body: webhookView{}}},
 		Serve:   on(webhooks.rotateWebhook)},

@@ -138,13 +138,13 @@ func (c webhooks) listWebhooks() error {
 	if err != nil {
 		return err
 	}
-	p := store.WebhookPage{Limit: limit + 1}
+	p := webhook.Page{Limit: limit + 1}
 	if after := c.R.URL.Query().Get("after"); after != "" {
 		if p.After, err = penstock.ViewWebhook.Parse(after); err != nil {
 			return penstock.InvalidParam("after", "after: %v.", err)
 		}
 	}
-	found, err := c.Webhooks.Store.ListWebhooks(c.R.Context(), c.Principal.Tenant.ID, p)
+	found, err := c.Webhooks.List(c.R.Context(), c.Principal.Tenant.ID, p)
 	if err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (c webhooks) readWebhook() error {
 	if err != nil {
 		return err
 	}
-	w, err := c.Webhooks.Store.Webhook(c.R.Context(), c.Principal.Tenant.ID, id)
+	w, err := c.Webhooks.Endpoint(c.R.Context(), c.Principal.Tenant.ID, id)
 	if err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func (c webhooks) answerWebhook(status int, v webhookView) error {
 }
 
 // webhookNamed is the endpoint that a change is about, as its caller knows it. Codes: invalid_request, not_found.
-func (c webhooks) webhookNamed() (of store.WebhookRef, err error) {
+func (c webhooks) webhookNamed() (of webhook.Ref, err error) {
 	if of.ID, err = c.PathID(penstock.ViewWebhook); err != nil {
 		return of, err
 	}
@@ -217,7 +217,7 @@ func (c webhooks) rotateWebhook() error {
 	if err != nil {
 		return err
 	}
-	w, err := c.Webhooks.Store.Webhook(c.R.Context(), c.Principal.Tenant.ID, of.ID)
+	w, err := c.Webhooks.Endpoint(c.R.Context(), c.Principal.Tenant.ID, of.ID)
 	if err != nil {
 		return err
 	}
@@ -227,7 +227,7 @@ func (c webhooks) rotateWebhook() error {
 }
 
 func (c webhooks) rotateSecret() error {
-	rotated, err := c.Webhooks.Rotate(c.R.Context(), c.Principal, store.WebhookRef{})
+	rotated, err := c.Webhooks.Rotate(c.R.Context(), c.Principal, webhook.Ref{})
 	if err != nil {
 		return err
 	}
@@ -262,7 +262,7 @@ func (c webhooks) deliveries(of penstock.ID) error {
 		return err
 	}
 	q := c.R.URL.Query()
-	p := store.DeliveryPage{Webhook: of, Status: penstock.DeliveryStatus(q.Get("status")), Limit: limit + 1}
+	p := webhook.DeliveryPage{Webhook: of, Status: penstock.DeliveryStatus(q.Get("status")), Limit: limit + 1}
 	if err := checkDeliveryStatus(p.Status); err != nil {
 		return err
 	}
@@ -271,7 +271,7 @@ func (c webhooks) deliveries(of penstock.ID) error {
 			return penstock.InvalidParam("after", "after: %v.", err)
 		}
 	}
-	found, err := c.Webhooks.Store.Deliveries(c.R.Context(), c.Principal.Tenant.ID, p)
+	found, err := c.Webhooks.Deliveries(c.R.Context(), c.Principal.Tenant.ID, p)
 	if err != nil {
 		return err
 	}
@@ -303,11 +303,11 @@ func (c webhooks) redeliver() error {
 	return c.JSON(http.StatusAccepted, newDeliveryView(d))
 }
 
-// hearing is the webhook that a job brings along, nil if it has none.
-func (c webhooks) hearing(in *jobWebhook) (*store.JobWebhook, error) {
+// jobWebhook checks the webhook of a job, nil if it has none.
+func (c webhooks) jobWebhook(in *jobWebhook) (*store.JobWebhook, error) {
 	if in == nil {
 		return nil, nil
 	}
-	w := &store.JobWebhook{URL: in.URL, Events: in.Events}
-	return w, c.Webhooks.CheckJob(w)
+	events, err := c.Webhooks.CheckJob(in.URL, in.Events)
+	return &store.JobWebhook{URL: in.URL, Events: events}, err
 }

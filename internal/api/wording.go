@@ -4,7 +4,7 @@ import (
 	"net/http"
 
 	"penstock"
-	"penstock/internal/api/dialect/anthropic"
+	"penstock/internal/dialect/anthropic"
 	"penstock/internal/rest"
 )
 

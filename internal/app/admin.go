@@ -35,7 +35,7 @@ func (a *app) connectAdmin() error {
 			Announce: func() { a.signals.Tell(signal.TopicCallers) },
 		}),
 		Switch: control.NewSwitch(control.SwitchDeps{Store: a.store, View: a.controls, Log: a.log, Announce: func() { a.signals.Tell(signal.TopicControl) }}),
-		Load:   func() any { return a.loadReport() }, Ready: a.readiness.check, Hosts: p.Admin.Hosts, MetricsKey: p.Admin.MetricsKey,
+		Load:   a.load.Report, Ready: a.readiness.check, Hosts: p.Admin.Hosts, MetricsKey: p.Admin.MetricsKey,
 		Documents: documents, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
 	})
 	return err

@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -36,16 +35,17 @@ import (
 	"penstock/internal/inflight"
 	"penstock/internal/isolate"
 	"penstock/internal/journal"
+	"penstock/internal/lease"
 	"penstock/internal/limit"
 	"penstock/internal/queue"
 	"penstock/internal/record"
 	"penstock/internal/reload"
+	"penstock/internal/request"
 	"penstock/internal/rest"
 	"penstock/internal/retain"
 	"penstock/internal/route"
 	"penstock/internal/sign"
 	"penstock/internal/signal"
-	"penstock/internal/store"
 	"penstock/internal/supervise"
 	"penstock/internal/telemetry"
 	"penstock/internal/usage"
@@ -96,11 +96,14 @@ type app struct {
 	reloader  *reload.Reloader
 	admin     *admin.Server
 	backlog   *backlog.View
+	load      *backlog.Load
+	waiting   *work.Waiting
 	readiness *readiness
 	recorder  *record.Recorder
 	journal   *journal.Journal // nil in a worker
 	api       *api.Server      // nil in a worker
-	pool      *work.Pool
+	lease     *lease.Membership
+	pool      *work.Pool // nil in a process that does not work
 	keeper    *queue.Maintainer
 	capacity  *capacity.Tracker
 	budgets   *budget.Reserver
@@ -118,7 +121,6 @@ type app struct {
 	splitter  *batch.Splitter
 	finisher  *batch.Finisher
 	webhooks  *webhook.Runner
-	blocked   atomic.Pointer[blocked]
 	closers   []func() error // in the order of opening
 }
 
@@ -180,6 +182,9 @@ func (a *app) open(ctx context.Context) error {
 func (a *app) connect() (err error) {
 	p := a.Config.Process
 	a.connectProcesses()
+	if err := a.connectLease(); err != nil {
+		return err
+	}
 	a.readiness = newReadiness(a.probe, a.log)
 	a.recorder = record.New(record.Deps{Store: a.store, Journal: a.journal, Log: a.log})
 	a.capacity = a.newCapacity(time.Now)
@@ -187,7 +192,7 @@ func (a *app) connect() (err error) {
 	a.connectMemory()
 	a.router = route.New(a.capacity)
 	a.budgets = budget.New(budget.Deps{
-		Store: a.store, Lease: func() store.Lease { return a.pool.Lease() }, Metrics: a.metrics, Log: a.log, Clock: time.Now,
+		Store: a.store, Lease: a.lease.Current, Metrics: a.metrics, Log: a.log, Clock: time.Now,
 	})
 	if err := errors.Join(a.connectRetention(), a.connectWebhooks()); err != nil {
 		return err
@@ -198,6 +203,9 @@ func (a *app) connect() (err error) {
 	if err != nil {
 		return err
 	}
+	a.waiting = work.NewWaiting(work.WaitingDeps{
+		Process: a.store.process, Works: a.Role.works(), Config: a.live, Controls: a.controls, Targets: a.capacity, Backlog: a.backlog, Clock: time.Now,
+	})
 	a.runner = attempt.New(attempt.Deps{
 		Config: a.live, Providers: a.providers, Translator: translator{}, Router: a.router, Answers: a.answers, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
 	})
@@ -223,7 +231,7 @@ func (a *app) connect() (err error) {
 	})
 	a.metrics.CollectDepths(a.depths)
 	a.metrics.CollectCapacity(a.capacityStatus)
-	a.metrics.CollectLoad(a.load)
+	a.connectLoad()
 	return err
 }
 
@@ -232,6 +240,14 @@ func (a *app) connectAPI(runner *attempt.Runner) (err error) {
 	if err != nil {
 		return fmt.Errorf("preparing links: %w", err)
 	}
+	admission := admit.New(admit.Deps{
+		Config: a.live, Callers: a.directory, Jobs: a.store, Retries: a.store, Balances: a.store, Room: a.disks, Backlog: a.backlog, Bell: a.bell, Starter: starter{a}, Controls: a.controls,
+		Limits: a.limits, Metrics: a.metrics, Clock: time.Now,
+	})
+	requests := request.New(request.Deps{
+		Config: a.live, Admit: admission, Budgets: a.budgets, Runner: runner, Recorder: a.recorder, Cache: a.newCache(), Status: rest.Status,
+		Metrics: a.metrics, Clock: time.Now,
+	})
 	documents, err := rest.NewDocuments(api.Surface(), admin.Surface())
 	if err != nil {
 		return err
@@ -239,12 +255,8 @@ func (a *app) connectAPI(runner *attempt.Runner) (err error) {
 	a.api, err = api.New(api.Deps{
 		Documents: documents,
 		Files:     a.files, Storage: a.store, RefusingUploads: a.disks.UploadRefusal, Links: links, Batches: a.store,
-		Config: a.live, Budgets: a.budgets, Usage: usage.New(a.store), Runner: runner, Recorder: a.recorder, Cache: a.newCache(), Jobs: a.store, Inputs: a.store, Deleter: a.store, DeadLetters: a.store, Webhooks: a.webhookService(),
-		Bodies: a.bodies, Keys: a.directory, Backlog: a.backlog, WaitingOn: a.waitingOn, Reader: deliver.NewReader(a.store, a.hub),
-		Admit: admit.New(admit.Deps{
-			Config: a.live, Callers: a.directory, Jobs: a.store, Retries: a.store, Balances: a.store, Room: a.disks, Backlog: a.backlog, Bell: a.bell, Starter: starter{a}, Controls: a.controls,
-			Limits: a.limits, Metrics: a.metrics, Clock: time.Now,
-		}),
+		Config: a.live, Usage: usage.New(a.store), Admit: admission, Requests: requests, Jobs: a.store, Inputs: a.store, Deleter: a.store, DeadLetters: a.store, Webhooks: a.webhookService(),
+		Bodies: a.bodies, Keys: a.directory, Backlog: a.backlog, WaitingOn: a.waiting.Reason, Reader: deliver.NewReader(a.store, a.hub),
 		Strangers: a.strangers, Cancelled: a.cancelled, Ready: a.readiness.check, Refusing: a.disks.Refusal, Draining: a.readiness.stopping,
 		Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
 	})
@@ -252,15 +264,18 @@ func (a *app) connectAPI(runner *attempt.Runner) (err error) {
 }
 
 func (a *app) connectPool(runner *attempt.Runner) (err error) {
+	if !a.Role.works() {
+		return nil
+	}
 	p, suspects := a.Config.Process, 0
 	if a.isolated != nil {
 		suspects = p.Work.Suspects
 	}
 	a.pool, err = work.New(work.Config{
-		Process: a.store.process, Slots: p.Work.Slots, LeaseTimeout: p.Work.LeaseTimeout, PollInterval: p.Work.PollInterval,
-		SoftStop: softStop(p.ShutdownGrace), SlotPools: slotPools(p.Work.Pools), LeaseOnly: !a.Role.works(), Suspects: suspects,
+		Slots: p.Work.Slots, LeaseTimeout: p.Work.LeaseTimeout, PollInterval: p.Work.PollInterval,
+		SoftStop: softStop(p.ShutdownGrace), SlotPools: slotPools(p.Work.Pools), Suspects: suspects,
 	}, work.Deps{
-		Store: a.store, History: a.store, Runner: runner, Isolated: a.isolated, Gate: gate{a}, Weights: a.laneWeights, Open: a.controls.Open, Calls: a.callsHeldBack, State: a.state, Bell: a.bell, Announce: announcer{a.hub, a.webhooks}, Cancels: a.cancels.Listen(),
+		Store: a.store, Lease: a.lease, History: a.store, Runner: runner, Isolated: a.isolated, Gate: gate{a}, Weights: work.LaneWeights(a.live), Open: a.controls.Open, Bell: a.bell, Announce: announcer{a.hub, a.webhooks}, Cancels: a.cancels.Listen(),
 		Answers: a.answers, Used: a.usedByItem, Streams: a.store, Said: a.hub.Announce, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
 	})
 	return err
@@ -286,6 +301,11 @@ func (a *app) run(ctx context.Context) error {
 	backCtx, stopBack := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopBack()
 	var back errgroup.Group
+	// The lease is released last: what the front and the back hold, they hold under it.
+	leaseCtx, stopLease := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopLease()
+	var leased errgroup.Group
+	leased.Go(func() error { return a.lease.Run(leaseCtx) })
 
 	back.Go(func() error { return a.recorder.Run(backCtx) })
 	back.Go(func() error { return a.replays(backCtx) })
@@ -316,8 +336,9 @@ func (a *app) run(ctx context.Context) error {
 		a.announceStop(frontCtx, closeListener)
 		return nil
 	})
-	front.Go(func() error { return a.pool.Run(frontCtx) })
-	if a.Role.works() {
+	front.Go(func() error { return a.lease.Wait(frontCtx) })
+	if a.pool != nil {
+		front.Go(func() error { return a.pool.Run(frontCtx) })
 		front.Go(func() error { return a.splitter.Run(frontCtx) })
 	}
 	front.Go(func() error { return a.finisher.Run(frontCtx) })
@@ -331,7 +352,12 @@ func (a *app) run(ctx context.Context) error {
 	}
 	err = front.Wait()
 	stopBack()
-	return errors.Join(err, back.Wait())
+	err = errors.Join(err, back.Wait())
+	stopLease()
+	if leaseErr := leased.Wait(); err == nil { // one that was never acquired has ended the front
+		err = leaseErr
+	}
+	return err
 }
 
 // notice is how long the API answers that it is stopping before it closes its door, so that whoever

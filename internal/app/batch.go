@@ -3,67 +3,27 @@ package app
 import (
 	"time"
 
-	"penstock"
-	"penstock/internal/admit"
-	"penstock/internal/api"
 	"penstock/internal/batch"
-	"penstock/internal/config"
-	"penstock/internal/directory"
-	"penstock/internal/file"
-	"penstock/internal/store"
+	"penstock/internal/dialect/line"
+	"penstock/internal/rest"
 )
 
 // connectBatches makes what carries jobs over files. Splitting is for processes that work; their results are written by others
 // too while no worker is there, such as after the last one was scaled away.
 func (a *app) connectBatches() (err error) {
 	if a.splitter, err = batch.NewSplitter(batch.SplitterDeps{
-		Store: a.store, Files: a.files, Composer: composer{a.live, a.directory}, Ring: a.bell.Ring, Wake: a.bell.Listen(),
+		Store: a.store, Files: a.files, Composer: batch.NewComposer(batch.ComposerDeps{Config: a.live, Tenants: a.directory, Clock: time.Now}),
+		Ring: a.bell.Ring, Wake: a.bell.Listen(),
 		Announce: announcer{a.hub, a.webhooks}, Log: a.log, Clock: time.Now,
 	}); err != nil {
 		return err
 	}
 	a.finisher, err = batch.NewFinisher(batch.FinisherDeps{
-		Store: a.store, Artifacts: a.files, Writer: api.ResultWriter{}, Announce: announcer{a.hub, a.webhooks}, Needed: a.finishes, Log: a.log, Clock: time.Now,
+		Store: a.store, Artifacts: a.files, Writer: line.Writer{Failure: rest.ItemFailure}, Announce: announcer{a.hub, a.webhooks}, Needed: a.finishes, Log: a.log, Clock: time.Now,
 	})
 	return err
 }
 
-// composer makes items of lines as admission makes them of inputs.
-type composer struct {
-	live      *config.Live
-	directory *directory.Directory
-}
-
-// Accounts implements batch.Composer. A tenant that may not call any more has no budgets to look up; what was
-// accepted of it goes on, within those that it had.
-func (c composer) Accounts(j penstock.Job) (accounts []store.Account, known bool) {
-	tenant, ok := c.directory.Tenant(j.Tenant)
-	if !ok {
-		return nil, false
-	}
-	return store.AccountsOf(penstock.Caller{Tenant: tenant, Key: j.Key}, j.ModelNames(), time.Now()), true
-}
-
-func (c composer) Compose(u store.Unsplit) (func(file.Line) store.NewItem, error) {
-	form, err := api.FormOf(u.Job, u.Defaults)
-	if err != nil {
-		return nil, err
-	}
-	snapshot := c.live.Current()
-	targets := admit.ResolvedTargets(snapshot, u.Job)
-	tenant, known := c.directory.Tenant(u.Job.Tenant)
-	if !known { // nobody says any more what may be fetched for it
-		tenant.MediaHosts = []string{penstock.MediaNone}
-	}
-	return func(l file.Line) store.NewItem {
-		inf, err := form.Line(l, snapshot.Process.Limits.MaxBodyBytes)
-		if err != nil {
-			e := penstock.AsError(err)
-			return store.NewItem{CustomID: l.CustomID, Body: l.Body, Refusal: &penstock.ItemError{Code: e.Code, Message: e.Message}}
-		}
-		if err := admit.Fetchable(snapshot, tenant, targets, inf); err != nil {
-			return store.NewItem{CustomID: l.CustomID, Body: l.Body, Refusal: &penstock.ItemError{Code: penstock.CodeInvalidRequest, Message: penstock.AsError(err).Message}}
-		}
-		return admit.Item(targets, inf, admit.Terms{From: time.Now(), Lane: u.Job.Lane})
-	}, nil
-}
+// finishes reports whether this process writes the result files of batches: a worker does, and others do while no worker is
+// alive.
+func (a *app) finishes() bool { return a.Role.works() || a.waiting.Unattended() }

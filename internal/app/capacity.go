@@ -19,7 +19,7 @@ func (a *app) newCapacity(clock func() time.Time) *capacity.Tracker {
 	return capacity.New(cfg)
 }
 
-// pools withdraws under whatever lease the worker holds.
+// pools withdraws under the lease of this process.
 type pools struct{ *app }
 
 // poolTimeout bounds a visit: past it, what it brings would come too late.
@@ -29,7 +29,7 @@ const poolTimeout = 5 * time.Second
 func (b pools) Withdraw(ctx context.Context, w store.Withdrawal) (store.Allotment, error) {
 	ctx, cancel := context.WithTimeout(ctx, poolTimeout)
 	defer cancel()
-	return b.store.Withdraw(ctx, b.pool.Lease(), w)
+	return b.store.Withdraw(ctx, b.lease.Current(), w)
 }
 
 // ringForCapacity has workers look again when room is back.

@@ -75,5 +75,8 @@ type starter struct{ *app }
 
 // Offer implements admit.Starter.
 func (s starter) Offer(items []store.Candidate) (store.Lease, func([]*store.Claimed, error), bool) {
+	if s.pool == nil {
+		return store.Lease{}, nil, false
+	}
 	return s.pool.Offer(items)
 }

@@ -1,13 +1,10 @@
 package app
 
 import (
-	"time"
-
 	"penstock"
 	"penstock/internal/backlog"
 	"penstock/internal/config"
 	"penstock/internal/directory"
-	"penstock/internal/queue"
 	"penstock/internal/telemetry"
 )
 
@@ -28,48 +25,32 @@ func (l queueLimits) Tenant(id penstock.TenantID) backlog.Bounds {
 	return backlog.Bounds{Items: t.QueuedItems, Bytes: t.QueuedBytes, Tokens: kept.EnqueuedTokens}
 }
 
-// laneWeights are the weights of the configuration in force.
-func (a *app) laneWeights() queue.LaneWeights {
-	lanes := a.live.Current().Lanes
-	weights := make(queue.LaneWeights, len(penstock.Lanes))
-	for _, lane := range penstock.Lanes {
-		weights[lane] = lanes.Of(lane).Weight
-	}
-	return weights
-}
-
 // objectives are how long items should wait at the most under a configuration.
 func objectives(s *config.Snapshot) telemetry.Objectives {
-	lanes := s.Lanes
 	all := make(telemetry.Objectives, len(penstock.Lanes))
 	for _, lane := range penstock.Lanes {
-		all[lane] = lanes.Of(lane).SLOWait
+		all[lane] = s.Lanes.Of(lane).SLOWait
 	}
 	return all
 }
 
-// report describes the load to operators.
-func (a *app) report() backlog.Report {
-	due := objectives(a.live.Current())
+// connectLoad makes what describes the load of the queue and of the targets.
+func (a *app) connectLoad() {
+	a.load = backlog.NewLoad(backlog.LoadDeps{
+		View: a.backlog, Config: a.live, Controls: a.controls, Targets: a.capacity, Process: a.self,
+	})
+	a.metrics.CollectLoad(a.load.Metrics)
+}
+
+// self is this process with its slots.
+func (a *app) self() backlog.Process {
 	work := a.Config.Process.Work
-	self := backlog.Process{Name: a.store.process, Works: a.Role.works(), Slots: work.Slots, InUse: a.pool.InUse()}
+	self := backlog.Process{Name: a.store.process, Works: a.Role.works(), Slots: work.Slots}
+	if a.pool != nil {
+		self.InUse = a.pool.InUse()
+	}
 	for _, pool := range work.Pools {
 		self.PoolSlots += pool.Slots
 	}
-	return a.backlog.Report(self, func(lane penstock.Lane) time.Duration { return due[lane] })
-}
-
-// load describes the load to metrics.
-func (a *app) load() telemetry.Load {
-	report := a.report()
-	load := telemetry.Load{DesiredWorkers: report.Workers, Unknown: !report.Current}
-	for _, row := range report.Lanes {
-		load.Lanes = append(load.Lanes, telemetry.LaneLoad{
-			Lane: penstock.Lane(row.Name), DesiredSlots: row.Slots, DrainItemsPerSec: row.DrainPerSecond, ArrivalsPerSecond: row.ArrivalsPerSecond,
-		})
-	}
-	for _, row := range report.Tenants {
-		load.Tenants = append(load.Tenants, telemetry.TenantLoad{Tenant: row.Name, Ready: row.Ready, Parked: row.Parked, Running: row.Running})
-	}
-	return load
+	return self
 }

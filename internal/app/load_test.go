@@ -11,6 +11,7 @@ import (
 	"penstock/internal/config"
 	"penstock/internal/directory"
 	"penstock/internal/queue"
+	"penstock/internal/work"
 )
 
 // What a configuration says of queue and lanes is what is in force, also after a reload.
@@ -20,8 +21,9 @@ func TestLoadFollowsTheConfiguration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &app{live: config.NewLive(first)}
-	if diff := cmp.Diff(queue.DefaultLaneWeights, a.laneWeights()); diff != "" {
+	live := config.NewLive(first)
+	weights := work.LaneWeights(live)
+	if diff := cmp.Diff(queue.DefaultLaneWeights, weights()); diff != "" {
 		t.Errorf("the default weights of configuration and queue differ (-queue +config):\n%s", diff)
 	}
 	if got := objectives(first); got[penstock.LaneRealtime] != time.Second || got[penstock.LaneStandard] != time.Minute || got[penstock.LaneBulk] != time.Hour {
@@ -35,8 +37,8 @@ func TestLoadFollowsTheConfiguration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.live.Swap(next)
-	limits := queueLimits{a.live, directory.New(directory.Deps{Config: a.live, Clock: time.Now})}
+	live.Swap(next)
+	limits := queueLimits{live, directory.New(directory.Deps{Config: live, Clock: time.Now})}
 	if got := limits.All(); got != (backlog.Bounds{Items: 100, Bytes: config.DefaultQueueBytes}) {
 		t.Errorf("the whole queue takes %+v", got)
 	}
@@ -45,7 +47,7 @@ func TestLoadFollowsTheConfiguration(t *testing.T) {
 			t.Errorf("the queue of %s takes %+v, want %d items", tenant, got, want)
 		}
 	}
-	if got := a.laneWeights(); got[penstock.LaneBulk] != 5 || got[penstock.LaneRealtime] != 64 {
+	if got := weights(); got[penstock.LaneBulk] != 5 || got[penstock.LaneRealtime] != 64 {
 		t.Errorf("weights %v", got)
 	}
 }

@@ -43,7 +43,7 @@ func (a *app) probe(ctx context.Context) error {
 	if err := a.store.Check(ctx); err != nil {
 		return err // it names what does not work: the database or the blobs
 	}
-	if a.Role == RoleWorker && !a.pool.Leased() {
+	if a.Role == RoleWorker && !a.lease.Held() {
 		return &penstock.Error{Code: penstock.CodeOverloaded, Message: "the worker does not hold its lease.", Err: errNotLeased}
 	}
 	return nil

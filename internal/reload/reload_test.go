@@ -2,6 +2,7 @@ package reload
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"log/slog"
 	"strings"
@@ -25,10 +26,20 @@ func (f *fakeStore) NoteReload(_ context.Context, r store.Reload) error {
 }
 func (f *fakeStore) OpenResolutions(context.Context) ([]store.Resolution, error) { return f.open, nil }
 
-func snapshot(hash string, targets ...string) *config.Snapshot {
-	s := &config.Snapshot{Hash: hash, Targets: map[string]*penstock.Target{}, Tenants: map[penstock.TenantID]penstock.Tenant{"search": {}}}
+// snapshot is a configuration with some targets.
+func snapshot(t *testing.T, targets ...string) *config.Snapshot {
+	t.Helper()
+	file := config.File{
+		Providers: map[string]config.ProviderConfig{"p": {Kind: config.KindOpenAI, BaseURL: "http://127.0.0.1:1/v1"}},
+		Targets:   map[string]config.TargetConfig{},
+		Tenants:   map[string]config.TenantConfig{"search": {Keys: []config.KeyConfig{{Name: "app", Secret: config.NewSecret(rand.Text() + rand.Text())}}}},
+	}
 	for _, name := range targets {
-		s.Targets[name] = &penstock.Target{Name: name}
+		file.Targets[name] = config.TargetConfig{Provider: "p", UpstreamModel: "m", Price: config.Price{Input: "0", Output: "0"}}
+	}
+	s, err := config.NewSnapshot(file)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return s
 }
@@ -44,20 +55,21 @@ func newReloader(f *fakeStore, current, next *config.Snapshot) *Reloader {
 func TestReloadIsAudited(t *testing.T) {
 	t.Parallel()
 	f := &fakeStore{}
-	r := newReloader(f, snapshot("cfg_1", "a"), snapshot("cfg_2", "a", "b"))
-	if _, err := r.Reload(t.Context(), Order{Actor: "ada", DryRun: true}); err != nil || len(f.noted) != 0 || r.Live.Current().Hash != "cfg_1" {
+	before, after := snapshot(t, "a"), snapshot(t, "a", "b")
+	r := newReloader(f, before, after)
+	if _, err := r.Reload(t.Context(), Order{Actor: "ada", DryRun: true}); err != nil || len(f.noted) != 0 || r.Live.Current().Hash != before.Hash {
 		t.Errorf("a dry run: %v, noted %v, in force %s", err, f.noted, r.Live.Current().Hash)
 	}
 	f.err = errors.New("away")
-	if _, err := r.Reload(t.Context(), Order{Actor: "ada"}); err == nil || r.Live.Current().Hash != "cfg_1" {
+	if _, err := r.Reload(t.Context(), Order{Actor: "ada"}); err == nil || r.Live.Current().Hash != before.Hash {
 		t.Errorf("without an entry: %v, in force %s", err, r.Live.Current().Hash)
 	}
 	f.err, f.noted = nil, nil
 	plan, err := r.Reload(t.Context(), Order{Actor: "ada"})
-	if err != nil || plan.Config != "cfg_2" || r.Live.Current().Hash != "cfg_2" {
+	if err != nil || plan.Config != after.Hash || r.Live.Current().Hash != after.Hash {
 		t.Fatalf("%+v, %v", plan, err)
 	}
-	if len(f.noted) != 1 || f.noted[0].Actor != "ada" || f.noted[0].Before != "cfg_1" || f.noted[0].After != "cfg_2" {
+	if len(f.noted) != 1 || f.noted[0].Actor != "ada" || f.noted[0].Before != before.Hash || f.noted[0].After != after.Hash {
 		t.Errorf("noted %+v", f.noted)
 	}
 }
@@ -66,22 +78,23 @@ func TestReloadIsAudited(t *testing.T) {
 func TestReloadKeepsTargetsOfOpenJobs(t *testing.T) {
 	t.Parallel()
 	f := &fakeStore{open: []store.Resolution{{Targets: []string{"a"}, Jobs: 2, Items: 5}, {Targets: []string{"a", "b"}, Jobs: 1, Items: 1}}}
-	r := newReloader(f, snapshot("cfg_1", "a", "b"), snapshot("cfg_2", "b"))
+	before, after := snapshot(t, "a", "b"), snapshot(t, "b")
+	r := newReloader(f, before, after)
 	_, err := r.Reload(t.Context(), Order{})
-	if penstock.ErrorCode(err) != penstock.CodeConflict || !strings.Contains(err.Error(), "3 open jobs with 6 items were resolved to it, of which 2 jobs with 5 items") || r.Live.Current().Hash != "cfg_1" {
+	if penstock.ErrorCode(err) != penstock.CodeConflict || !strings.Contains(err.Error(), "3 open jobs with 6 items were resolved to it, of which 2 jobs with 5 items") || r.Live.Current().Hash != before.Hash {
 		t.Errorf("%v, in force %s", err, r.Live.Current().Hash)
 	}
 	plan, err := r.Reload(t.Context(), Order{Force: true})
-	if err != nil || len(plan.Removed) != 1 || plan.Removed[0] != (Loss{Target: "a", Jobs: 3, Items: 6, StrandedJobs: 2, StrandedItems: 5}) || r.Live.Current().Hash != "cfg_2" {
+	if err != nil || len(plan.Removed) != 1 || plan.Removed[0] != (Loss{Target: "a", Jobs: 3, Items: 6, StrandedJobs: 2, StrandedItems: 5}) || r.Live.Current().Hash != after.Hash {
 		t.Errorf("forced: %+v, %v", plan, err)
 	}
 }
 
 func TestReloadRefusesAnEmptyFile(t *testing.T) {
 	t.Parallel()
-	next := snapshot("cfg_2", "a")
+	next := snapshot(t, "a")
 	next.Tenants = nil
-	r := newReloader(&fakeStore{}, snapshot("cfg_1", "a"), next)
+	r := newReloader(&fakeStore{}, snapshot(t, "a"), next)
 	if _, err := r.Reload(t.Context(), Order{}); penstock.ErrorCode(err) != penstock.CodeInvalidRequest {
 		t.Errorf("%v", err)
 	}

@@ -31,9 +31,8 @@ type Call struct {
 	Principal penstock.Principal // who calls; zero on an open route
 	Words     *Wording           // in which errors are answered
 	Span      telemetry.Span
-	Final     bool         // the answer will never change: sending the call again is in vain
-	Later     func() error // the work that a handler leaves for when it has returned, nil for none
-	Err       error        // why the call was not answered
+	Final     bool  // the answer will never change: sending the call again is in vain
+	Err       error // why the call was not answered
 
 	server  *Server
 	route   *Route

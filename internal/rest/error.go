@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
 	"penstock"
 	"penstock/internal/store"
 )
@@ -90,6 +92,17 @@ func Status(code penstock.Code) int {
 		return status
 	}
 	return http.StatusInternalServerError
+}
+
+// ItemFailure is the HTTP status and the body of an error, for lines of results that hold both.
+func ItemFailure(e penstock.ItemError, request string) (status int, body []byte) {
+	body, err := json.Marshal(ErrorView{ErrorBody{
+		Code: e.Code, Type: UsualErrorType(e.Code), Message: e.Message, RequestID: request, Retryable: e.Code.Retryable(),
+	}})
+	if err != nil {
+		body = []byte("{}")
+	}
+	return Status(e.Code), body
 }
 
 // ErrorBody is how an error is shown to the caller, and its status.

@@ -27,6 +27,8 @@ type Exchange interface {
 	Base() *Call
 	// Authenticate returns who calls. It is asked once, unless the route is open. Codes: invalid_key, rate_limited.
 	Authenticate() (penstock.Principal, error)
+	// Finish does the work that a handler left for when it has returned, such as waiting for a stream: few frames lie below it.
+	Finish()
 	// Cause returns the error that explains err better, or err.
 	Cause(err error) error
 	// Close gives back what the surface holds for the call, also after a panic.
@@ -108,7 +110,7 @@ type endpoint struct {
 // ServeHTTP is the one way into every handler: ids, version, trace, authentication, recovery, errors, metrics.
 //
 // A stream waits for its events below ServeHTTP, thousands at a time, so the frames between are few and small. The functions
-// that lead to an answer have returned by then: see [Call.Later].
+// that lead to an answer have returned by then: see [Exchange].Finish.
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := e.server.Begin()
 	c := x.Base()
@@ -140,14 +142,14 @@ func (e *endpoint) receive(c *Call, w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// run authenticates the caller, calls the handler, and does the work that the handler left for later. A panic becomes an error
-// like any other.
+// run authenticates the caller, calls the handler, and has the exchange finish. A panic becomes an error like any other.
 func (c *Call) run(x Exchange) (err error) {
 	defer c.rescue(&err)
-	if err := c.handle(x); err != nil || c.Later == nil {
+	if err := c.handle(x); err != nil {
 		return err
 	}
-	return c.Later()
+	x.Finish()
+	return nil
 }
 
 func (c *Call) handle(x Exchange) (err error) {

@@ -40,6 +40,7 @@ func testShapes() *Shapes {
 type testExchange struct{ Call }
 
 func (*testExchange) Authenticate() (penstock.Principal, error) { return penstock.Principal{}, nil }
+func (*testExchange) Finish()                                   {}
 func (*testExchange) Cause(err error) error                     { return err }
 func (*testExchange) Close()                                    {}
 

@@ -87,7 +87,7 @@ func (p *Pool) claimOnce(ctx context.Context, b *pool, n int) []*granted {
 	if !b.suspects {
 		want.Corrections = p.corrections()
 	}
-	claimed, err := claim(bounded, *p.lease.Load(), want)
+	claimed, err := claim(bounded, p.Lease.Current(), want)
 	all := make([]*granted, len(claimed))
 	for i, c := range claimed {
 		all[i] = &granted{Claimed: c, pool: b, choice: room.choices[c.Item]}

@@ -15,6 +15,7 @@ import (
 
 	"penstock"
 	"penstock/internal/attempt"
+	"penstock/internal/lease"
 	"penstock/internal/queue"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
@@ -39,7 +40,6 @@ type fakeQueue struct {
 	stale []store.Finish           // those that lost
 	sizes []int                    // of finish groups that were committed
 	lanes [][]penstock.Lane        // of claims, in order
-	told  store.Renewal            // with the last heartbeat
 }
 
 type fakeItem struct {
@@ -149,13 +149,12 @@ func (q *fakeQueue) current(l store.Lease) error {
 	return nil
 }
 
-func (q *fakeQueue) RenewLease(ctx context.Context, l store.Lease, r store.Renewal) error {
+func (q *fakeQueue) RenewLease(ctx context.Context, l store.Lease, _ store.Renewal) error {
 	if err := q.called(ctx, "renew"); err != nil {
 		return err
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.told = r
 	return q.current(l)
 }
 
@@ -354,11 +353,12 @@ func (l *lines) String() string {
 type rig struct {
 	*Pool
 	t        *testing.T
+	member   *lease.Membership
 	queue    *fakeQueue
 	runner   *runner
 	notifier *notifier
 	log      *lines
-	stop     func() error // ends the pool and returns Run's error
+	stop     func() error // ends the pool, then the lease, and returns their errors
 }
 
 const (
@@ -380,9 +380,14 @@ func newPoolOf(t *testing.T, cfg Config, deps Deps) *rig {
 		t.Fatal(err)
 	}
 	r := &rig{t: t, queue: deps.Store.(*fakeQueue), runner: deps.Runner.(*runner), notifier: &notifier{}, log: &lines{}}
-	cfg.Process, cfg.LeaseTimeout, cfg.PollInterval, cfg.SoftStop = "worker", leaseTimeout, pollInterval, softStop
+	cfg.LeaseTimeout, cfg.PollInterval, cfg.SoftStop = leaseTimeout, pollInterval, softStop
 	deps.Bell, deps.Announce, deps.Metrics = queue.NewBell(), r.notifier, telemetry.NewMetrics("test", "")
 	deps.Tracer, deps.Log, deps.Clock = tracer, slog.New(slog.NewTextHandler(r.log, nil)), time.Now
+	r.member, err = lease.New(lease.Config{Process: "worker", Timeout: leaseTimeout}, lease.Deps{Store: r.queue, Metrics: deps.Metrics, Log: deps.Log, Clock: deps.Clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	deps.Lease = r.member
 	r.Pool, err = New(cfg, deps)
 	if err != nil {
 		t.Fatal(err)
@@ -393,11 +398,15 @@ func newPoolOf(t *testing.T, cfg Config, deps Deps) *rig {
 // begin lets the pool work until stop, or the end of the test.
 func (r *rig) begin() *rig {
 	ctx, cancel := context.WithCancel(r.t.Context())
-	done := make(chan error, 1)
+	leaseCtx, release := context.WithCancel(r.t.Context())
+	done, released := make(chan error, 1), make(chan error, 1)
+	go func() { released <- r.member.Run(leaseCtx) }()
 	go func() { done <- r.Run(ctx) }()
 	r.stop = sync.OnceValue(func() error {
 		cancel()
-		return <-done
+		err := <-done
+		release()
+		return errors.Join(err, <-released)
 	})
 	r.t.Cleanup(func() { _ = r.stop() })
 	return r

@@ -11,6 +11,7 @@ import (
 	"penstock"
 	"penstock/internal/attempt"
 	"penstock/internal/capacity"
+	"penstock/internal/lease"
 	"penstock/internal/queue"
 	"penstock/internal/route"
 	"penstock/internal/store"
@@ -76,7 +77,7 @@ func TestClosedThingsAreLeftAlone(t *testing.T) {
 }
 
 // A slot pool's models run there and nowhere else, so that a slow one leaves the other slots alone.
-func TestBaysSetSlotsApart(t *testing.T) {
+func TestSlotPoolsSetSlotsApart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		list := items(6)
@@ -113,8 +114,8 @@ func TestItemsShareRoom(t *testing.T) {
 		choice, ok := router.TryChoose(route.Query{Candidates: []*penstock.Target{&target}})
 		return Grant{Choice: &choice, Places: 3}, ok
 	})
-	p, err := New(Config{Process: "p", Slots: 10, LeaseTimeout: time.Second, PollInterval: time.Second},
-		Deps{Gate: gate, Bell: queue.NewBell(), Clock: time.Now})
+	p, err := New(Config{Slots: 10, LeaseTimeout: time.Second, PollInterval: time.Second},
+		Deps{Lease: new(lease.Membership), Gate: gate, Bell: queue.NewBell(), Clock: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}

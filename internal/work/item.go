@@ -23,7 +23,7 @@ func (p *Pool) runItem(ctx context.Context, c *granted) {
 	ctx = telemetry.WithIDs(ctx, telemetry.IDs{Tenant: c.Tenant, Job: c.Job, Item: c.Item})
 	ctx, span := p.Tracer.StartConsumer(telemetry.WithTraceParent(ctx, c.TraceParent), "work item",
 		telemetry.String("penstock.lane", string(c.Lane)), telemetry.String("penstock.model", c.Model))
-	began, lease := p.Clock(), *p.lease.Load()
+	began, lease := p.Clock(), p.Lease.Current()
 	f := p.attempt(ctx, c)
 	span.Set(telemetry.String("penstock.transition", string(f.Transition)))
 	span.End(nil)

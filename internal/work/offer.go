@@ -12,7 +12,7 @@ const MaxOffer = 4
 // Offer takes slots and room for the items of a job that is about to be accepted, all or none. If it could, taken is to be
 // called once with those of them that the store gave to the lease, or with why it cannot be known.
 func (p *Pool) Offer(items []store.Candidate) (lease store.Lease, taken func([]*store.Claimed, error), ok bool) {
-	if len(items) == 0 || len(items) > MaxOffer || !p.leased.Load() {
+	if len(items) == 0 || len(items) > MaxOffer || !p.Lease.Held() {
 		return lease, nil, false
 	}
 	b := p.poolOf(items[0].Model)
@@ -24,7 +24,7 @@ func (p *Pool) Offer(items []store.Candidate) (lease store.Lease, taken func([]*
 		for i := range items {
 			items[i].Target = room.target(items[i].Item)
 		}
-		lease = *p.lease.Load()
+		lease = p.Lease.Current()
 		return lease, func(claimed []*store.Claimed, err error) { p.takeUp(offer{room, items}, claimed, err) }, true
 	}
 	room.release()

@@ -27,7 +27,7 @@ func TestOfferStartsWhatWasTaken(t *testing.T) {
 		synctest.Wait()
 		one := item("1")
 		lease, taken, ok := r.Offer(offered(one))
-		if !ok || lease != r.Lease() {
+		if !ok || lease != r.Lease.Current() {
 			t.Fatalf("offered %v under %+v", ok, lease)
 		}
 		taken([]*store.Claimed{new(q.give(one, lease))}, nil)

@@ -139,7 +139,7 @@ func (p *Pool) recordAside(ctx context.Context, one *endings) {
 		case <-ctx.Done():
 		}
 		pause.Stop()
-		if ctx.Err() != nil || one.runs[0].lease != *p.lease.Load() {
+		if ctx.Err() != nil || one.runs[0].lease != p.Lease.Current() {
 			p.Log.ErrorContext(about(ctx, &one.finishes[0]), "gave up recording a result; the item will run again")
 			p.letGo(one)
 			return

@@ -31,9 +31,6 @@ type pool struct {
 }
 
 func newSlotPools(cfg Config, bell *queue.Bell) []*pool {
-	if cfg.LeaseOnly {
-		return nil
-	}
 	var pools []*pool
 	var elsewhere []string
 	add := func(models, except []string, slots int) {

@@ -1,13 +1,12 @@
 // Package work runs claimed items in a bounded number of slots.
 //
-// It owns the life of a claim inside this process: the process lease and its heartbeat, the slots,
-// the cancelling of running items, and the group commit of what they came to. Which item is next is
-// the store's to say, what an attempt does is package attempt's, and when a failed item comes back is
-// package queue's.
+// It owns the life of a claim inside this process: the slots, the cancelling of running items, and the group commit of
+// their results. Package lease holds the lease under which items are claimed. The store decides which item is next,
+// package attempt runs an attempt, and package queue decides when a failed item is retried.
 //
-// A slot is taken before an item is claimed and given back when its attempt is over. What is over and not
-// on stable storage yet is bounded by itself: beyond that an item keeps its slot, so a store that is slow to
-// record results slows claiming instead of piling results up in memory.
+// A slot is taken before an item is claimed and given back when its attempt has ended. Ended items whose result is not
+// on stable storage yet are bounded too: beyond that bound an item keeps its slot, so a store that records slowly
+// slows claiming, and results do not pile up in memory.
 package work
 
 import (
@@ -45,14 +44,12 @@ var (
 
 // Config bounds a pool.
 type Config struct {
-	Process      string        // names the holder of the lease
 	Slots        int           // items that run at a time
-	LeaseTimeout time.Duration // how long a dead process's items stay taken
+	LeaseTimeout time.Duration // of the process lease: bounds calls to the store
 	PollInterval time.Duration // how often to look for work without being told
 	SoftStop     time.Duration // how long running items may go on once stopping begins
 	SlotPools    []SlotPool    // slots that are set apart for some models; none by default
 	Suspects     int           // suspects that run at a time, in child processes; 0 for none
-	LeaseOnly    bool          // hold the lease, which room is shared by, and claim nothing
 }
 
 // Runner runs one inference.
@@ -70,9 +67,22 @@ type History interface {
 	Attempts(ctx context.Context, tenant penstock.TenantID, subject penstock.ID) ([]penstock.Attempt, error)
 }
 
+// Lease is the lease of this process, under which items are claimed.
+type Lease interface {
+	// Wait blocks until the first lease is acquired or ctx ends. It fails if there will be no lease.
+	Wait(ctx context.Context) error
+	// Current is the current lease, or the last one.
+	Current() store.Lease
+	// Held reports whether the lease is believed to be current.
+	Held() bool
+	// OnLoss adds a function that is called when the lease is lost, before a new one is acquired.
+	OnLoss(f func())
+}
+
 // Deps are what a pool works with.
 type Deps struct {
 	Store    store.Queue
+	Lease    Lease
 	Runner   Runner
 	Isolated Isolated // with Suspects
 	Gate     Gate
@@ -82,10 +92,6 @@ type Deps struct {
 	Cancels  <-chan struct{} // received from when running items may have to stop; may be nil
 	// History tells what was tried for items in earlier claims; nil for nobody who knows.
 	History History
-	// Calls is how many calls run on each target that is held back, to be told with the heartbeat; nil for nobody who knows.
-	Calls func() map[string]int
-	// State is what else the heartbeat tells of this process; nil for nothing.
-	State func() store.ProcessState
 	// Open are those of the given targets that may be called; nil when all may.
 	Open    func(targets []string) []string
 	Used    func(c *store.Claimed, u penstock.Usage) // told what each run of an item used; may be nil
@@ -105,9 +111,7 @@ type Pool struct {
 	backoff       queue.Backoff
 	pools         []*pool
 	finishes      [recorders]chan finished
-	ended         chan struct{} // a place for each end that is not recorded yet
-	lease         atomic.Pointer[store.Lease]
-	leased        atomic.Bool    // whether lease is believed to be current
+	ended         chan struct{}  // a place for each end that is not recorded yet
 	deltaRecorder *deltaRecorder // nil when nothing is shown
 	suspects      atomic.Int64   // that run
 
@@ -139,8 +143,8 @@ type account struct {
 
 // New returns a pool that has not begun to work.
 func New(cfg Config, deps Deps) (*Pool, error) {
-	if cfg.Slots <= 0 || cfg.LeaseTimeout <= 0 || cfg.PollInterval <= 0 || cfg.Process == "" {
-		return nil, fmt.Errorf("a worker pool needs a process name, slots, a lease timeout and a poll interval, got %+v", cfg)
+	if cfg.Slots <= 0 || cfg.LeaseTimeout <= 0 || cfg.PollInterval <= 0 || deps.Lease == nil {
+		return nil, fmt.Errorf("a worker pool needs slots, a lease, its timeout and a poll interval, got %+v", cfg)
 	}
 	if deps.Gate == nil {
 		deps.Gate = open{}
@@ -161,33 +165,33 @@ func New(cfg Config, deps Deps) (*Pool, error) {
 	for i := range p.finishes {
 		p.finishes[i] = make(chan finished, cap(p.ended))
 	}
+	deps.Lease.OnLoss(func() { p.stopAll(errLeaseLost) })
 	return p, nil
 }
 
 // Run works until ctx ends, then drains: it stops claiming, lets running items go on for SoftStop,
-// gives the rest back to the queue, records everything and releases the lease.
+// gives the rest back to the queue and records everything. The lease must outlive it.
 func (p *Pool) Run(ctx context.Context) error {
-	if err := p.begin(ctx); err != nil {
-		if ctx.Err() != nil {
-			return nil // asked to stop before it could begin: there is nothing to drain
-		}
+	if err := p.Lease.Wait(ctx); err != nil {
 		return err
 	}
-	// Items, their recording and the heartbeat outlive ctx.
+	if ctx.Err() != nil {
+		return nil // asked to stop before it could begin: there is nothing to drain
+	}
+	// Items, their recording and the watch over them outlive ctx.
 	lasting := context.WithoutCancel(ctx)
 	recordCtx, stopRecording := context.WithCancel(lasting)
 	defer stopRecording()
-	beatCtx, stopBeat := context.WithCancel(lasting)
-	defer stopBeat()
+	watchCtx, stopWatch := context.WithCancel(lasting)
+	defer stopWatch()
 
-	var heartbeat, recorder sync.WaitGroup
-	heartbeat.Go(func() { p.keepLease(beatCtx) })
-	heartbeat.Go(func() { p.watchHeld(beatCtx) })
+	var watch, recorder sync.WaitGroup
+	watch.Go(func() { p.watchHeld(watchCtx) })
 	for _, ends := range p.finishes {
 		recorder.Go(func() { p.record(recordCtx, ends) })
 	}
 	if p.deltaRecorder != nil {
-		heartbeat.Go(func() { p.deltaRecorder.run(beatCtx) })
+		watch.Go(func() { p.deltaRecorder.run(watchCtx) })
 	}
 
 	p.setLaunch(p.launcher(lasting))
@@ -195,7 +199,6 @@ func (p *Pool) Run(ctx context.Context) error {
 	for _, b := range p.pools {
 		claims.Go(func() { p.claim(ctx, b) })
 	}
-	claims.Go(func() { <-ctx.Done() }) // a pool that claims nothing stays all the same
 	claims.Wait()
 	p.stopOffers()
 	p.launches.Wait()
@@ -214,9 +217,9 @@ func (p *Pool) Run(ctx context.Context) error {
 		stopRecording() // the store is away: the items will be rescued
 		recorder.Wait()
 	}
-	stopBeat()
-	heartbeat.Wait()
-	return p.release(lasting)
+	stopWatch()
+	watch.Wait()
+	return nil
 }
 
 // waitFor waits for a group, but not longer than d. It reports whether the group is done.

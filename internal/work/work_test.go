@@ -14,6 +14,7 @@ import (
 
 	"penstock"
 	"penstock/internal/attempt"
+	"penstock/internal/lease"
 	"penstock/internal/provider"
 	"penstock/internal/queue"
 	"penstock/internal/store"
@@ -50,19 +51,22 @@ func endOf(ctx context.Context) error {
 
 func TestNewNeedsItsBounds(t *testing.T) {
 	t.Parallel()
-	good := Config{Process: "worker", Slots: 1, LeaseTimeout: time.Second, PollInterval: time.Second}
-	if _, err := New(good, Deps{Bell: queue.NewBell()}); err != nil {
+	good := Config{Slots: 1, LeaseTimeout: time.Second, PollInterval: time.Second}
+	if _, err := New(good, Deps{Lease: new(lease.Membership), Bell: queue.NewBell()}); err != nil {
 		t.Errorf("%+v: %v", good, err)
 	}
 	for name, edit := range map[string]func(*Config){
-		"process": func(c *Config) { c.Process = "" }, "slots": func(c *Config) { c.Slots = 0 },
+		"slots": func(c *Config) { c.Slots = 0 },
 		"lease": func(c *Config) { c.LeaseTimeout = 0 }, "poll": func(c *Config) { c.PollInterval = -1 },
 	} {
 		bad := good
 		edit(&bad)
-		if _, err := New(bad, Deps{}); err == nil {
+		if _, err := New(bad, Deps{Lease: new(lease.Membership)}); err == nil {
 			t.Errorf("%s: %+v was taken", name, bad)
 		}
+	}
+	if _, err := New(good, Deps{}); err == nil {
+		t.Error("a pool without a lease was taken")
 	}
 }
 
@@ -211,11 +215,9 @@ func TestRunNeedsALease(t *testing.T) {
 		q := newQueue(item("1"))
 		q.fails["acquire"] = errAway
 		r := newPool(t, 1, q, takes(0))
+		go func() { _ = r.member.Run(t.Context()) }()
 		if err := r.Run(t.Context()); !errors.Is(err, errAway) {
 			t.Errorf("run: %v, want %v", err, errAway)
-		}
-		if q.count("acquire") < 2 {
-			t.Error("it gives up at once")
 		}
 		if q.count("claim") != 0 {
 			t.Error("it claims without a lease")
@@ -331,9 +333,9 @@ func TestStopDuringAClaim(t *testing.T) {
 		q := &lateQueue{fakeQueue: newQueue(items(2)...)}
 		r := newPool(t, 2, q.fakeQueue, takes(time.Second))
 		r.Store = q
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if err := r.Run(ctx); err != nil {
+		r.begin()
+		pass(time.Second)
+		if err := r.stop(); err != nil {
 			t.Errorf("run: %v", err)
 		}
 		r.wantStatuses(map[penstock.Status]int{penstock.StatusSucceeded: 2})
@@ -362,17 +364,18 @@ func TestClaimWhoseAnswerIsLost(t *testing.T) {
 		r.Store = q
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		var keeper sync.WaitGroup
-		keeper.Go(func() {
+		var maintenance sync.WaitGroup
+		maintenance.Go(func() {
 			for ctx.Err() == nil {
 				q.rescue()
 				time.Sleep(time.Second)
 			}
 		})
-		if err := r.Run(ctx); err != nil {
+		r.begin()
+		maintenance.Wait()
+		if err := r.stop(); err != nil {
 			t.Errorf("run: %v", err)
 		}
-		keeper.Wait()
 		r.wantStatuses(map[penstock.Status]int{penstock.StatusSucceeded: 1})
 	})
 }

@@ -1,0 +1,70 @@
+package batch
+
+import (
+	"time"
+
+	"penstock"
+	"penstock/internal/admit"
+	"penstock/internal/config"
+	"penstock/internal/dialect/line"
+	"penstock/internal/file"
+	"penstock/internal/store"
+)
+
+// Tenants looks tenants up.
+type Tenants interface {
+	Tenant(id penstock.TenantID) (penstock.Tenant, bool)
+}
+
+// ComposerDeps are the dependencies of a composer.
+type ComposerDeps struct {
+	Config  *config.Live
+	Tenants Tenants
+	Clock   func() time.Time
+}
+
+// composer makes items of lines with the checks that admission makes on inputs.
+type composer struct{ ComposerDeps }
+
+// NewComposer returns a Composer that applies the configuration in force.
+func NewComposer(d ComposerDeps) Composer { return composer{d} }
+
+// Accounts implements Composer. A tenant that may not call any more has no budgets to look up; its accepted jobs go on
+// within the budgets that they were accepted with.
+func (c composer) Accounts(j penstock.Job) (accounts []store.Account, known bool) {
+	tenant, ok := c.Tenants.Tenant(j.Tenant)
+	if !ok {
+		return nil, false
+	}
+	return store.AccountsOf(penstock.Caller{Tenant: tenant, Key: j.Key}, j.ModelNames(), c.Clock()), true
+}
+
+// Compose implements Composer.
+func (c composer) Compose(u store.Unsplit) (func(file.Line) store.NewItem, error) {
+	form, err := line.FormOf(u.Job, u.Defaults)
+	if err != nil {
+		return nil, err
+	}
+	snapshot := c.Config.Current()
+	targets := admit.ResolvedTargets(snapshot, u.Job)
+	tenant, known := c.Tenants.Tenant(u.Job.Tenant)
+	if !known { // its media hosts are not known any more
+		tenant.MediaHosts = []string{penstock.MediaNone}
+	}
+	return func(l file.Line) store.NewItem {
+		inf, err := form.Line(line.Line{CustomID: l.CustomID, Endpoint: l.Endpoint, Body: l.Body}, snapshot.Process.Limits.MaxBodyBytes)
+		if err != nil {
+			e := penstock.AsError(err)
+			return refused(l, penstock.ItemError{Code: e.Code, Message: e.Message})
+		}
+		if err := admit.Fetchable(snapshot, tenant, targets, inf); err != nil {
+			return refused(l, penstock.ItemError{Code: penstock.CodeInvalidRequest, Message: penstock.AsError(err).Message})
+		}
+		return admit.Item(targets, inf, admit.Terms{From: c.Clock(), Lane: u.Job.Lane})
+	}, nil
+}
+
+// refused is the item of a line that cannot be run.
+func refused(l file.Line, why penstock.ItemError) store.NewItem {
+	return store.NewItem{CustomID: l.CustomID, Body: l.Body, Refusal: &why}
+}
