@@ -169,7 +169,7 @@ func (a *app) open(ctx context.Context) error {
 	if err := a.connect(); err != nil {
 		return err
 	}
-	a.replay(ctx)
+	a.replayer().replay(ctx)
 	a.connectReloader()
 	if err := a.connectAdmin(); err != nil {
 		return err
@@ -229,8 +229,10 @@ func (a *app) connect() (err error) {
 	a.keeper, err = queue.NewMaintainer(queue.MaintainerDeps{
 		Store: a.store, Budgets: a.store, Bell: a.bell, Announce: announcer{a.hub, a.webhooks}, Metrics: a.metrics, Log: a.log, Interval: keepInterval(p.Work.LeaseTimeout),
 	})
-	a.metrics.CollectDepths(a.depths)
-	a.metrics.CollectCapacity(a.capacityStatus)
+	c := &collector{store: a.store, targets: a.capacity, callers: a.scopes, metrics: a.metrics}
+	a.metrics.CollectDepths(c.depths)
+	a.metrics.CollectCapacity(c.capacity)
+	a.metrics.CollectLimits(c.limits)
 	a.connectLoad()
 	return err
 }
@@ -308,7 +310,7 @@ func (a *app) run(ctx context.Context) error {
 	leased.Go(func() error { return a.lease.Run(leaseCtx) })
 
 	back.Go(func() error { return a.recorder.Run(backCtx) })
-	back.Go(func() error { return a.replays(backCtx) })
+	back.Go(func() error { return a.replayer().run(backCtx) })
 	back.Go(func() error { return a.keeper.Run(backCtx) })
 	back.Go(func() error { return a.capacity.Run(backCtx) })
 	back.Go(func() error { return a.budgets.Run(backCtx) })
@@ -379,22 +381,6 @@ func (a *app) close() error {
 		errs = append(errs, a.closers[i]())
 	}
 	return errors.Join(errs...)
-}
-
-func (a *app) depths(ctx context.Context) ([]telemetry.Depth, error) {
-	found, err := a.store.Depths(ctx)
-	if err == nil {
-		var suspects int64
-		suspects, err = a.store.Suspects(ctx)
-		a.metrics.SuspectsWaiting(suspects)
-	}
-	depths := make([]telemetry.Depth, len(found))
-	for i, d := range found {
-		depths[i] = telemetry.Depth{
-			Lane: string(d.Lane), Status: string(d.Status), Items: d.Items, OldestSeconds: d.Oldest.Seconds(),
-		}
-	}
-	return depths, err
 }
 
 func logLevel(name string) slog.Level {
