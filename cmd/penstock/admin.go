@@ -108,7 +108,7 @@ func (a *admin) do(ctx context.Context, c adminCall, answer any) error {
 		return adminError(resp, text)
 	}
 	if err := json.Unmarshal(text, answer); err != nil {
-		return fmt.Errorf("%s does not answer like an admin door: %w", a.base.Redacted(), err)
+		return fmt.Errorf("%s does not answer like an admin API: %w", a.base.Redacted(), err)
 	}
 	return nil
 }
@@ -130,7 +130,7 @@ func adminError(resp *http.Response, text []byte) error {
 		} `json:"error"`
 	}
 	if json.Unmarshal(text, &envelope) != nil || envelope.Error.Code == "" {
-		return fmt.Errorf("the admin door answered %s; is --admin-url the admin_listen of a server?", resp.Status)
+		return fmt.Errorf("the admin API answered %s; is --admin-url the admin_listen of a server?", resp.Status)
 	}
 	refusal := &client.Error{Status: resp.StatusCode, Code: envelope.Error.Code, Message: envelope.Error.Message}
 	said := strings.TrimSuffix(refusal.Error(), ".")

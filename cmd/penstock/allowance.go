@@ -126,7 +126,7 @@ func readBudget(flag, text string) (map[string]any, error) {
 	return budget, nil
 }
 
-// allowed is what a tenant or a key may use and spend, as the admin door tells it.
+// allowed is what a tenant or a key may use and spend, as the admin API answers.
 type allowed struct {
 	Limits       map[string]any
 	Budget       map[string]any

@@ -33,7 +33,7 @@ could not run any more. Take the target out of its models first, reload, wait un
 --dry-run counts no job on it, and remove it then; or use --force.`,
 		Example: "  penstock config validate && penstock config reload --dry-run\n  penstock config reload --admin-url http://10.0.0.5:9090",
 		RunE: func(c *cobra.Command, _ []string) error {
-			door, err := sh.connectAdmin(at)
+			server, err := sh.connectAdmin(at)
 			if err != nil {
 				return err
 			}
@@ -44,7 +44,7 @@ could not run any more. Take the target out of its models first, reload, wait un
 				}
 			}
 			var answer json.RawMessage
-			if err := door.do(c.Context(), adminCall{method: http.MethodPost, path: []string{"admin", "v1", "config", "reload"}, query: query}, &answer); err != nil {
+			if err := server.do(c.Context(), adminCall{method: http.MethodPost, path: []string{"admin", "v1", "config", "reload"}, query: query}, &answer); err != nil {
 				return err
 			}
 			if sh.output == outputJSON {

@@ -148,7 +148,7 @@ func TestConfigReload(t *testing.T) {
 	t.Parallel()
 	d := goodDesk(t)
 	path := write(t, "penstock.yaml", goodYAML)
-	api, admin := d.doors(path)
+	api, admin := d.listeners(path)
 	rewrite := func(text string) {
 		t.Helper()
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

@@ -13,7 +13,7 @@ import (
 	"penstock/internal/store"
 )
 
-// heldThing is something that is held back, as the admin door tells it.
+// heldThing is something that is held back, as the admin API answers.
 type heldThing struct {
 	Kind    store.ControlKind `json:"kind"`
 	Name    string            `json:"name"`
@@ -62,7 +62,7 @@ func (sh *shell) controlsListCommand() *cobra.Command {
 }
 
 func adminFlag(c *cobra.Command, at *string) {
-	c.Flags().StringVar(at, "admin-url", "", "admin door of any process (PENSTOCK_ADMIN_URL, else http://127.0.0.1:9090)")
+	c.Flags().StringVar(at, "admin-url", "", "admin API of any process (PENSTOCK_ADMIN_URL, else http://127.0.0.1:9090)")
 }
 
 func (a *admin) controls(ctx context.Context) ([]json.RawMessage, error) {

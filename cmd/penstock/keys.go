@@ -15,7 +15,7 @@ func (sh *shell) keysCommand() *cobra.Command {
 	return noun("keys", "Make, limit, rotate and revoke API keys", sh.keysListCommand(), sh.keysCreateCommand(), sh.keysUpdateCommand(), sh.keysRotateCommand(), sh.keysRevokeCommand())
 }
 
-// apiKeyView is a key as the admin door tells it.
+// apiKeyView is a key as the admin API answers.
 type apiKeyView struct {
 	ID, Tenant, Name, Source, Prefix, Status string
 	Scopes                                   []string

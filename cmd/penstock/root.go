@@ -61,9 +61,9 @@ Environment, for the commands that call a server:
   PENSTOCK_URL           where it is (http://127.0.0.1:8080)
   PENSTOCK_API_KEY       key to call with (for a server on this machine: the one of "penstock dev",
                          read from the data directory)
-  PENSTOCK_ADMIN_URL     admin door, for "penstock top" and the commands that pause and resume or change
+  PENSTOCK_ADMIN_URL     admin API, for "penstock top" and the commands that pause and resume or change
                          tenants and keys (http://127.0.0.1:9090)
-  PENSTOCK_ADMIN_KEY     key for the admin door (for a server on this machine: read from the data directory)
+  PENSTOCK_ADMIN_KEY     key for the admin API (for a server on this machine: read from the data directory)
 
 Exit codes: 0 ok, 1 error, 2 wrong usage, 3 some items failed.`
 

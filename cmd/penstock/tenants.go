@@ -24,7 +24,7 @@ func (sh *shell) tenantsCommand() *cobra.Command {
 	return noun("tenants", "Make, change, pause and resume tenants", append(verbs, sh.pauseCommands(store.ControlTenant, "search")...)...)
 }
 
-// tenant is a tenant as the admin door tells it.
+// tenant is a tenant as the admin API answers.
 type tenant struct {
 	ID, Source, Tier       string
 	Enabled                bool
@@ -57,7 +57,7 @@ func matchFlag(c *cobra.Command, match *string) {
 	c.Flags().StringVar(match, "if-match", "", "change it only if its `ETAG` is still this one")
 }
 
-// change makes a change at the admin door and returns what it answers.
+// change makes a change at the admin API and returns what it answers.
 func (sh *shell) change(ctx context.Context, o changing, call adminCall) (answer json.RawMessage, err error) {
 	a, err := sh.connectAdmin(o.at)
 	if err != nil {
@@ -73,7 +73,7 @@ func (sh *shell) change(ctx context.Context, o changing, call adminCall) (answer
 	return answer, a.do(ctx, call, &answer)
 }
 
-// adminList reads a whole list of the admin door, page by page.
+// adminList reads a whole list of the admin API, page by page.
 func (sh *shell) adminList(ctx context.Context, at string, call adminCall) (all []json.RawMessage, err error) {
 	a, err := sh.connectAdmin(at)
 	if err != nil {

@@ -97,12 +97,12 @@ func (sh *shell) top(ctx context.Context, o topOptions) error {
 
 // picture is what is to be seen now.
 func (sh *shell) picture(ctx context.Context, o topOptions) ([]byte, error) {
-	door, err := sh.connectAdmin(o.admin)
+	server, err := sh.connectAdmin(o.admin)
 	if err != nil {
 		return nil, err
 	}
 	var answer json.RawMessage
-	if err := door.do(ctx, adminCall{method: http.MethodGet, path: []string{"admin", "v1", "load"}}, &answer); err != nil {
+	if err := server.do(ctx, adminCall{method: http.MethodGet, path: []string{"admin", "v1", "load"}}, &answer); err != nil {
 		return nil, err
 	}
 	var out bytes.Buffer

@@ -14,7 +14,7 @@ import (
 	"penstock/internal/backlog"
 )
 
-// loaded is a desk at an admin door that tells of some load.
+// loaded is a desk at an admin API that reports some load.
 func loaded(t *testing.T, asked chan<- struct{}) *desk {
 	t.Helper()
 	rate, empty, service := 12.5, 3600.0, 2.25
@@ -31,14 +31,14 @@ func loaded(t *testing.T, asked chan<- struct{}) *desk {
 		}},
 		{Name: "spare", State: backlog.TargetResting, Permits: 8, RestSeconds: 11.2},
 	}}
-	door := http.NewServeMux()
-	door.HandleFunc("GET /admin/v1/load", func(w http.ResponseWriter, _ *http.Request) {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /admin/v1/load", func(w http.ResponseWriter, _ *http.Request) {
 		_ = json.NewEncoder(w).Encode(report)
 		if asked != nil {
 			asked <- struct{}{}
 		}
 	})
-	server := httptest.NewServer(door)
+	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
 	d := newDesk(t)
 	d.env["PENSTOCK_ADMIN_URL"] = server.URL
@@ -87,13 +87,13 @@ and 1 more; --rows shows them
 // Whoever is refused is told where the key is.
 func TestTopWithoutTheKey(t *testing.T) {
 	t.Parallel()
-	door := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusUnauthorized)
 		_, _ = io.WriteString(w, `{"error":{"code":"invalid_key","message":"This API key is not known."}}`)
 	}))
-	t.Cleanup(door.Close)
-	check(t, newDesk(t).types("top", "--admin-url", door.URL), typed{code: exitError,
-		stderr: "penstock: invalid_key: This API key is not known; set PENSTOCK_ADMIN_KEY to an admin key of " + strings.TrimPrefix(door.URL, "http://") +
+	t.Cleanup(server.Close)
+	check(t, newDesk(t).types("top", "--admin-url", server.URL), typed{code: exitError,
+		stderr: "penstock: invalid_key: This API key is not known; set PENSTOCK_ADMIN_KEY to an admin key of " + strings.TrimPrefix(server.URL, "http://") +
 			": admin.key in its configuration, or else the file admin-key in its data directory\n"})
 }
 
@@ -116,8 +116,8 @@ func TestTopOnATerminal(t *testing.T) {
 	}
 }
 
-// doors starts the real server and returns where its two doors are.
-func (d *desk) doors(path string) (api, admin string) {
+// listeners starts the real server and returns the addresses of its two listeners.
+func (d *desk) listeners(path string) (api, admin string) {
 	d.t.Helper()
 	r := d.starts("serve", "--config", path, "-o", "json")
 	var at struct{ API, Admin string }
@@ -169,7 +169,7 @@ shutdown_grace: 1s
 			if strings.Contains(name, "own") {
 				text = strings.Replace(text, "demo: {keys", "demo: {limits: {queued_items: 4}, keys", 1)
 			}
-			api, admin := d.doors(write(t, "penstock.yaml", text))
+			api, admin := d.listeners(write(t, "penstock.yaml", text))
 			// One item hangs in the only slot, four wait behind it.
 			submitted(t, api, `{"model":"fast","input":"[sim:fault=hang]"}`)
 			awaitLoad(t, admin, func(r backlog.LoadReport) bool { return r.Total.Running == 1 })

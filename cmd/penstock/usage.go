@@ -24,7 +24,7 @@ knows whether it was spent.
 --by divides it by tenant, key, model, lane, day, tag (all tags of a job) or tag:NAME.
 
 Operators ask for one tenant with --tenant or for every one with --all-tenants; both
-call the admin door.`,
+call the admin API.`,
 		Example: "  penstock usage --by model,day --from 2026-11-01 --to 2026-11-15\n  penstock usage --by tag:team -o json\n  penstock usage --all-tenants --by model",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if o.all || o.tenant != "" {

@@ -9,7 +9,7 @@ const spentReport = `{"object":"usage","from":"2026-11-01","to":"2026-11-15","gr
 	`{"tenant":"search","model":"fast","requests":2,"input_tokens":20,"cached_input_tokens":0,"cache_write_tokens":0,"output_tokens":9,"reasoning_tokens":0,"cost_usd":"0.000041200","forfeit_usd":"0.000000000"}],` +
 	`"total":{"requests":2,"input_tokens":20,"cached_input_tokens":0,"cache_write_tokens":0,"output_tokens":9,"reasoning_tokens":0,"cost_usd":"0.000041200","forfeit_usd":"0.000000000"}}`
 
-// The command shows groups and the server's total; for operators, of the admin door.
+// The command shows groups and the server's total; for operators, of the admin API.
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	own := strings.Replace(spentReport, `"tenant","model"`, `"model"`, 1)

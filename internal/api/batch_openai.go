@@ -292,7 +292,7 @@ func (c batches) refuseBatch(b store.Batch) error {
 	return c.JSON(http.StatusOK, newBatchView(kept))
 }
 
-// submitBatch admits a job that came through a door for batches.
+// submitBatch submits the job of a batch.
 func (c batches) submitBatch(order admit.JobOrder, sent []byte) (penstock.Job, error) {
 	var err error
 	if order.IdempotencyKey, order.BodyHash, err = c.idempotency(sent); err != nil {
@@ -312,7 +312,7 @@ func (c batches) submitBatch(order admit.JobOrder, sent []byte) (penstock.Job, e
 	return receipt.Job, nil
 }
 
-// batch returns one of the tenant's batches of a door. Codes: not_found.
+// batch returns one of the tenant's batches of a dialect. Codes: not_found.
 func (c batches) batch(kind store.BatchKind, view penstock.View) (store.Batch, error) {
 	id, err := c.PathID(view)
 	if err != nil {

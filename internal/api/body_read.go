@@ -150,17 +150,17 @@ func (r *pieceReader) fill(buf []byte) (n int, err error) {
 	return n, err
 }
 
-// join puts what was read into one piece with room for so many bytes, and gives the others back.
-func (r *pieceReader) join(room int64) ([]byte, error) {
-	if err := r.memory.Take(room); err != nil {
+// join puts what was read into one piece of size bytes, and gives the others back.
+func (r *pieceReader) join(size int64) ([]byte, error) {
+	if err := r.memory.Take(size); err != nil {
 		return nil, err
 	}
-	whole := make([]byte, 0, room)
+	whole := make([]byte, 0, size)
 	for left := r.got; left > 0; left -= pieceBytes {
 		whole = append(whole, r.all[(r.got-left)/pieceBytes][:min(left, pieceBytes)]...)
 	}
 	r.release()
-	r.memory.Shrink(room)
+	r.memory.Shrink(size)
 	return whole, nil
 }
 

@@ -141,7 +141,7 @@ func (c files) createFile() error {
 	return c.JSON(http.StatusOK, newFileView(kept))
 }
 
-// receiving opens the door for an upload: there is room for what it brings, and a place for it, which leave gives back,
+// receiving admits an upload: there is storage for its bytes, and a place for it, which leave gives back,
 // for as long as one may take. Codes: overloaded, rate_limited.
 func (c files) receiving() (ctx context.Context, leave func(), err error) {
 	if err := c.RefusingUploads(c.R.Context()); err != nil {
@@ -244,7 +244,7 @@ func (u *upload) part(ctx context.Context, part *multipart.Part) error {
 // those of file.Keeper.Receive, quota_exceeded, overloaded.
 func (c files) receiveFile(ctx context.Context, content io.Reader, most int64) (store.File, error) {
 	tenant, limits := c.Principal.Tenant, c.Config.Current().Process.Limits
-	sum, room := store.Stored{}, most
+	sum, bound := store.Stored{}, most
 	if tenant.StoredBytes > 0 {
 		var err error
 		if sum, err = c.Storage.Stored(ctx, tenant.ID); err != nil {
@@ -253,13 +253,13 @@ func (c files) receiveFile(ctx context.Context, content io.Reader, most int64) (
 		if err := sum.Refusal(tenant.ID, tenant.StoredBytes, 0); err != nil {
 			return store.File{}, err
 		}
-		room = min(most, tenant.StoredBytes-sum.Bytes())
+		bound = min(most, tenant.StoredBytes-sum.Bytes())
 	}
 	f, err := c.Files.Receive(ctx, tenant.ID, &watchedUpload{call: c.call, content: content}, file.Limits{
-		MaxBytes: room, MaxLineBytes: limits.MaxBodyBytes, MaxJSONDepth: limits.MaxJSONDepth,
+		MaxBytes: bound, MaxLineBytes: limits.MaxBodyBytes, MaxJSONDepth: limits.MaxJSONDepth,
 	})
-	if room < most && penstock.ErrorCode(err) == penstock.CodeTooLarge {
-		return f, sum.Refusal(tenant.ID, tenant.StoredBytes, room+1)
+	if bound < most && penstock.ErrorCode(err) == penstock.CodeTooLarge {
+		return f, sum.Refusal(tenant.ID, tenant.StoredBytes, bound+1)
 	}
 	f.StoredLimit = tenant.StoredBytes
 	return f, err

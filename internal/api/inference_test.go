@@ -30,11 +30,11 @@ func TestDoorsAreTheEndpoints(t *testing.T) {
 	t.Parallel()
 	for _, e := range penstock.Endpoints {
 		if d := inferenceEndpoints[e]; d.endpoint != e || d.read == nil || d.question == nil {
-			t.Errorf("%s has no door that a job can use: %+v", e, d)
+			t.Errorf("%s has no endpoint that a job can use: %+v", e, d)
 		}
 	}
 	if len(inferenceEndpoints) != len(penstock.Endpoints)+1 {
-		t.Errorf("there are %d doors for %d endpoints and the count of tokens", len(inferenceEndpoints), len(penstock.Endpoints))
+		t.Errorf("there are %d inference endpoints for %d endpoints and the count of tokens", len(inferenceEndpoints), len(penstock.Endpoints))
 	}
 }
 

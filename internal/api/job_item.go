@@ -125,7 +125,7 @@ func (c jobs) createResultsLink() error {
 	case err != nil:
 		return err
 	case b.Kind == store.BatchAnthropic, !b.DoneAt.IsZero() && b.Output == "":
-		return penstock.Errorf(penstock.CodeConflict, "%s has no file of its own for results; its door tells where they are.", penstock.ViewJob.Format(id))
+		return penstock.Errorf(penstock.CodeConflict, "%s has no file of its own for results; read the batch, which names them.", penstock.ViewJob.Format(id))
 	case b.DoneAt.IsZero():
 		next, wait := "they are being written; ask again in a moment", minPoll
 		if job.FinishedAt.IsZero() {

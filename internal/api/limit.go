@@ -34,8 +34,8 @@ func tryOf(r *http.Request) store.Try {
 }
 
 // tellLimits puts how the caller stands with its limits on the answer: in the fields that are to become a
-// standard, and in those that the SDKs of the dialect know. Of limits of the same kind these have room for one
-// only, and get the one that is nearest to its end.
+// standard, and in those that the SDKs of the dialect know. Of limits of the same kind they can hold one
+// only: the one that is nearest to its end.
 //
 // It is on the way of every answer, so names are in canonical form and numbers are not formatted by package fmt.
 func (c *call) tellLimits() {

@@ -204,7 +204,7 @@ var coreRoutes = []rest.Route{
 	{Method: "GET", Path: "/healthz", Open: true, AnyQuery: true, Summary: "Whether the process lives",
 		Answers: []rest.Answer{{Status: 200, About: "It does.", Body: healthView{}}}, Serve: on(process.healthz)},
 	{Method: "GET", Path: "/readyz", Open: true, AnyQuery: true, Summary: "Whether the process can take work: store and blobs are written and read",
-		Answers: []rest.Answer{{Status: 200, About: "It can; degraded when it takes no new jobs for lack of room.", Body: healthView{}}}, Serve: on(process.readyz)},
+		Answers: []rest.Answer{{Status: 200, About: "It can; degraded when it takes no new jobs for lack of storage.", Body: healthView{}}}, Serve: on(process.readyz)},
 	{Method: "GET", Path: "/v1/deprecations", Summary: "List what will go of the API",
 		Answers: []rest.Answer{{Status: 200, About: "Versions, routes and fields, each with its replacement and the day from which it may be gone. The list is one page.", Body: rest.Page[rest.DeprecationView]{}}},
 		Serve:   (*rest.Call).ServeDeprecations},

@@ -35,14 +35,14 @@ func (c reports) readStorage() error {
 	return c.JSON(http.StatusOK, v)
 }
 
-// uploadStep is after how many bytes an upload asks whether there is still room for it.
+// uploadStep is after how many bytes an upload checks whether there is still storage for it.
 const uploadStep = 16 << 20
 
 // watchedUpload is the content of a file while it comes in.
 type watchedUpload struct {
 	*call
 	content io.Reader
-	got     int64 // since there was room
+	got     int64 // since the last check
 }
 
 func (u *watchedUpload) Read(p []byte) (int, error) {

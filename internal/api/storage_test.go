@@ -15,8 +15,8 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { return len(p), nil }
 
-// An upload asks again while it comes in: it ends one step after the room for it has gone, with the reason.
-func TestUploadEndsWhenRoomGoes(t *testing.T) {
+// An upload asks again while it comes in: it ends one step after the storage for it is used up, with the reason.
+func TestUploadEndsWhenStorageIsUsedUp(t *testing.T) {
 	t.Parallel()
 	asked := 0
 	full := penstock.Errorf(penstock.CodeOverloaded, "The server is short of disk space for uploads.")

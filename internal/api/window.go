@@ -10,7 +10,7 @@ import (
 
 const headerWindow = "x-penstock-window"
 
-// windowParam is for doors whose bodies have no word for it. SDKs send headers with any call.
+// windowParam is for endpoints whose bodies have no field for it. SDKs send headers with any call.
 var windowParam = rest.Param{Name: headerWindow, In: "header",
 	About: "How long it may take until what is not done expires: a duration such as 90m, of up to 30 days. 24h when not given."}
 

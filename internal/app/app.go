@@ -3,7 +3,7 @@
 // here.
 //
 // It owns the order of things: open before listening, listen before claiming; and on the way out,
-// unready first, then the doors and the workers, then the records, the store last.
+// unready first, then the listeners and the workers, then the records, the store last.
 package app
 
 import (
@@ -63,8 +63,8 @@ type Options struct {
 	// Reload asks for a reload whenever it is received from; may be nil.
 	Reload <-chan struct{}
 	Log    io.Writer
-	Ready  func(Addresses) // called once, when both doors are open; may be nil
-	// AnyAdmin lets the admin door open elsewhere on loopback when its address is taken.
+	Ready  func(Addresses) // called once, when both listeners are open; may be nil
+	// AnyAdmin lets the admin listener open elsewhere on loopback when its address is taken.
 	AnyAdmin bool
 	// NewAdminKey is called with the admin key when one was drawn, which happens once for a data directory; may be nil.
 	NewAdminKey func(secret string)
@@ -291,7 +291,7 @@ func keepInterval(lease time.Duration) time.Duration {
 // softStop leaves a fifth of the grace period for stopping what does not stop by itself.
 func softStop(grace time.Duration) time.Duration { return grace * 4 / 5 }
 
-// run opens the doors and works until ctx ends or something breaks.
+// run opens the listeners and works until ctx ends or something breaks.
 func (a *app) run(ctx context.Context) error {
 	a.disks.Look(ctx)
 	listeners, err := a.listen()
@@ -362,11 +362,11 @@ func (a *app) run(ctx context.Context) error {
 	return err
 }
 
-// notice is how long the API answers that it is stopping before it closes its door, so that whoever
-// sends callers here can hear of it.
+// notice is how long the API answers that it is stopping before it closes its listener, so that a
+// load balancer can notice.
 const notice = 500 * time.Millisecond
 
-// announceStop waits for the end, makes the process unready, and closes the door a little later.
+// announceStop waits for the end, makes the process unready, and closes the listener a little later.
 func (a *app) announceStop(ctx context.Context, closeListener func()) {
 	<-ctx.Done()
 	a.readiness.drain()
