@@ -70,8 +70,8 @@ type Deps struct {
 	Reader    *deliver.Reader
 	Bodies    *inflight.Pool // the memory of bodies that callers send; nil for no bounds
 	Keys      Keys           // ends what stays open when its key ends; nil for nobody
-	// Strangers slows down those who guess keys; may be nil.
-	Strangers *directory.Throttle
+	// Throttle slows down callers that guess keys; may be nil.
+	Throttle *directory.Throttle
 	// Cancelled is called with jobs that were asked to stop.
 	Cancelled func(job penstock.ID)
 	Ready     func(context.Context) error // whether this process can take work
@@ -127,7 +127,7 @@ type call struct {
 func (c *call) Authenticate() (penstock.Principal, error) {
 	p, err := c.authenticate()
 	if err == nil {
-		c.W.Begin = c.tellLimits
+		c.W.Begin = c.setLimitHeaders
 	}
 	return p, err
 }
@@ -138,7 +138,7 @@ func (c *call) authenticate() (penstock.Principal, error) {
 	if key == "" {
 		return c.Admit.Authenticate(key)
 	}
-	pass, err := c.Strangers.Admit(c.R.RemoteAddr, key)
+	pass, err := c.Throttle.Admit(c.R.RemoteAddr, key)
 	if err != nil {
 		return penstock.Principal{}, err
 	}

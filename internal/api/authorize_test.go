@@ -29,7 +29,7 @@ func principals() map[string]penstock.Principal {
 }
 
 // TestWhoMayCallWhat walks every route of both listeners with every kind of principal, scope and role. The golden file is the
-// table for a reviewer to read: whoever opens a route to more principals has to change it.
+// table for a reviewer to read: a change that opens a route to more principals changes it.
 func TestWhoMayCallWhat(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder

@@ -67,7 +67,7 @@ func (c messageBatches) forget(ctx context.Context, files []store.File) {
 }
 
 // deleteWithFiles deletes the jobs of a batch, and the files that their requests were written to, which are of no use
-// to anybody else. The jobs go last, so that whoever is interrupted can ask again.
+// to anybody else. The jobs go last, so that a caller that is interrupted can ask again.
 func (c messageBatches) deleteWithFiles(b store.Batch) error {
 	ctx, tenant := c.R.Context(), c.Principal.Tenant.ID
 	for _, id := range b.Jobs() {

@@ -15,7 +15,7 @@ type Estimator interface {
 	Estimate(j penstock.Job) backlog.Estimate
 }
 
-// How long a caller is told to wait before it asks for a job again. The upper bound lets it notice soon
+// How long a caller shall wait before it asks for a job again. The upper bound lets it notice soon
 // when an estimate improves.
 const (
 	minPoll = time.Second

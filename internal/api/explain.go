@@ -71,16 +71,16 @@ func (c models) explainModel() error {
 		return err
 	}
 	view := explainView{Object: "model.explanation", Model: name, Policy: considered.Model.Policy, Targets: []explainTargetView{}}
-	told := map[string]explainTargetView{}
+	explained := map[string]explainTargetView{}
 	view.Reason = "No target of this model may be called for you."
 	if len(considered.Open) > 0 {
 		q := request.Question{Model: name, Lane: penstock.LaneRealtime, Targets: considered.Open, Endpoint: endpoint, Body: sent, Stream: stream}
-		if err := c.explain(q, &view, told); err != nil {
+		if err := c.explain(q, &view, explained); err != nil {
 			return err
 		}
 	}
 	for _, target := range considered.Model.Targets {
-		one, ok := told[target]
+		one, ok := explained[target]
 		if !ok {
 			one = explainTargetView{Target: target, Excluded: text(considered.Out[target])}
 		}
@@ -90,7 +90,7 @@ func (c models) explainModel() error {
 }
 
 // explain fills in what the router says of the targets that may be called.
-func (c models) explain(q request.Question, view *explainView, told map[string]explainTargetView) error {
+func (c models) explain(q request.Question, view *explainView, explained map[string]explainTargetView) error {
 	e, err := c.Requests.Explain(q)
 	if err != nil {
 		return err
@@ -108,7 +108,7 @@ func (c models) explain(q request.Question, view *explainView, told map[string]e
 		if t.Score != nil {
 			one.Score = &explainScoreView{t.Score.Total, t.Score.Cost, t.Score.Latency, t.Score.Quality, t.Score.Headroom}
 		}
-		told[t.Target] = one
+		explained[t.Target] = one
 	}
 	return nil
 }

@@ -88,7 +88,7 @@ type linkCreate struct {
 	ExpiresIn rest.Seconds `json:"expires_in,omitzero" about:"How long the link works, from 1m to 168h; 1h when not given."`
 }
 
-// linkView is a link that opens one object to whoever has it.
+// linkView is a link that opens one object to everyone who has the link.
 type linkView struct {
 	Object    string `json:"object"`
 	URL       string `json:"url"`
@@ -408,7 +408,7 @@ func (c files) sendFile(tenant penstock.TenantID, id penstock.ID) error {
 	h.Set("ETag", `"`+penstock.ViewFile.Format(id)+`"`)
 	content := &watched{ReadSeeker: r.Seekable(c.R.Context())}
 	http.ServeContent(c.W, c.R, "", r.File.CreatedAt, content)
-	// Part of it may be sent: its length was told before, so the caller sees that the rest is missing.
+	// Part of it may be sent: its length was sent before, so the caller sees that the rest is missing.
 	return content.err
 }
 

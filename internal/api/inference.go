@@ -144,9 +144,9 @@ func (c inferences) inferAsJob(d *inferenceEndpoint, asked dialect.Inference, ke
 	if err != nil {
 		return err
 	}
-	c.tellWait(receipt.Waited)
+	c.setWaitHeader(receipt.Waited)
 	receipt.Begin()
-	tellBudgets(c.W.Header(), receipt.Warnings)
+	setBudgetWarning(c.W.Header(), receipt.Warnings)
 	if receipt.Replayed {
 		c.W.Header().Set("Idempotency-Replayed", "true")
 	}

@@ -32,18 +32,18 @@ type httpSink struct {
 }
 
 // Admitted implements request.Sink.
-func (s *httpSink) Admitted(waited time.Duration) { s.tellWait(waited) }
+func (s *httpSink) Admitted(waited time.Duration) { s.setWaitHeader(waited) }
 
 // Begin implements request.Sink.
 func (s *httpSink) Begin(head request.Head) error {
 	s.text = nil
 	h := s.W.Header()
 	h["Content-Type"], h[headerTarget] = []string{head.Meta.ContentType}, []string{head.Target}
-	s.tellCache(head.Cache)
+	s.setCacheHeader(head.Cache)
 	if head.Unpriced {
 		h.Set(headerUnpriced, "true")
 	}
-	tellBudgets(h, head.Warnings)
+	setBudgetWarning(h, head.Warnings)
 	if s.stream {
 		h["Cache-Control"], h["X-Accel-Buffering"] = []string{"no-cache"}, []string{"no"}
 		s.out = http.NewResponseController(s.W)
@@ -70,7 +70,7 @@ func (s *httpSink) Chunk(c provider.Chunk) error {
 // Fail implements request.Sink. A stream that has begun ends with a typed error, so that nobody takes it for a whole one. A plain
 // answer has no place for an error: its connection is cut instead.
 func (s *httpSink) Fail(f request.Failure) (answered bool) {
-	s.tellCache(f.Cache)
+	s.setCacheHeader(f.Cache)
 	if f.Unserved && s.endpoint.estimate != nil && s.endpoint.estimate(inferences{s.call}, s.text) == nil {
 		return true
 	}

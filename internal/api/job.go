@@ -96,8 +96,8 @@ func (c jobs) submitJob() error {
 	if err != nil {
 		return err
 	}
-	c.tellWait(job.Waited)
-	tellBudgets(c.W.Header(), job.Warnings)
+	c.setWaitHeader(job.Waited)
+	setBudgetWarning(c.W.Header(), job.Warnings)
 	return c.accepted(job, wait)
 }
 
@@ -375,7 +375,7 @@ func (c jobs) waitingOn(j penstock.Job) penstock.Reason {
 func (c jobs) job(status int, j penstock.Job) error {
 	view := c.jobView(j)
 	if !j.FinishedAt.IsZero() {
-		// The last step of the job's own trace, whoever's call it is that fetches the outcome.
+		// The last step of the job's own trace, by the call that fetches the outcome.
 		_, span := c.Tracer.Start(telemetry.WithTraceParent(c.R.Context(), j.TraceParent), "deliver job",
 			telemetry.String("penstock.status", string(j.Status())))
 		defer span.End(nil)

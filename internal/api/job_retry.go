@@ -47,7 +47,7 @@ func (c jobs) retryJob() error {
 	if err != nil {
 		return err
 	}
-	tellBudgets(c.W.Header(), job.Warnings)
+	setBudgetWarning(c.W.Header(), job.Warnings)
 	return c.accepted(job, wait)
 }
 

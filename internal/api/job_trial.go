@@ -88,7 +88,7 @@ func (c trials) tryJob(order admit.JobOrder) error {
 	if err := c.estimateTrial(trial, sample, &view); err != nil {
 		return err
 	}
-	tellBudgets(c.W.Header(), trial.Warnings)
+	setBudgetWarning(c.W.Header(), trial.Warnings)
 	return c.JSON(http.StatusOK, view)
 }
 

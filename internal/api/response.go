@@ -75,7 +75,7 @@ func (c responses) createResponse() error {
 	if err != nil {
 		return err
 	}
-	c.tellWait(receipt.Waited)
+	c.setWaitHeader(receipt.Waited)
 	receipt.Begin()
 	return c.keptResponse(receipt.Receipt, kept)
 }
@@ -110,7 +110,7 @@ func (c responses) goOn(text []byte) ([]byte, penstock.ID, error) {
 		return nil, "", err
 	}
 	if turn.Answered == nil {
-		return nil, "", refuse(penstock.CodeInvalidRequest, "came to nothing; go on from the response before it.")
+		return nil, "", refuse(penstock.CodeInvalidRequest, "has no result; go on from the response before it.")
 	}
 	whole, err := openai.GoOn(text, turn)
 	if most := c.Config.Current().Process.Limits.MaxBodyBytes; err == nil && int64(len(whole)) > most {
@@ -218,7 +218,7 @@ func (c responses) asksForStream() bool {
 	return err == nil && string(o.Raw("stream")) == "true"
 }
 
-// cancelWait is how long a cancel waits for the end, which is then told in the answer.
+// cancelWait is how long a cancel waits for the end, which the answer then shows.
 const cancelWait = 5 * time.Second
 
 func (c responses) cancelResponse() error {
@@ -256,7 +256,7 @@ func (c responses) response(job penstock.Job) error {
 	return c.JSON(http.StatusOK, object)
 }
 
-// keptView is a response that there is no upstream's word for: it has not ended, or came to nothing.
+// keptView is a response that no upstream answered: it has not ended, or has no result.
 type keptView struct {
 	ID                string            `json:"id"`
 	Object            string            `json:"object"`

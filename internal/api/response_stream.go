@@ -49,7 +49,7 @@ func (c responses) streamResponse(job penstock.Job, after int64) error {
 	return nil
 }
 
-// ours are the events of a response's life. They are told from the job's own log, not as the upstream tells them: its
+// ours are the events of a response's life. They come from the job's own log, not from the upstream: its
 // response is another one, and began later.
 var ours = []string{"response.created", "response.queued", "response.in_progress"}
 

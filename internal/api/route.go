@@ -180,7 +180,7 @@ var coreRoutes = []rest.Route{
 			Body: explainView{}}}, Serve: on(models.explainModel)},
 	{Method: "POST", Path: "/v1/files", Audit: auditFile, Scope: penstock.ScopeJobsWrite, Summary: "Upload a file of requests, one a line",
 		Body: fileUpload{}, Form: true,
-		Answers: []rest.Answer{{Status: 200, About: "The file is on stable storage. Lines that are no good are told by number; a batch of them is refused.", Body: fileView{}}},
+		Answers: []rest.Answer{{Status: 200, About: "The file is on stable storage. Invalid lines are listed by number; a batch of them is refused.", Body: fileView{}}},
 		Serve:   on(files.createFile)},
 	{Method: "GET", Path: "/v1/files", Scope: penstock.ScopeJobsRead, Summary: "List files",
 		Params: []rest.Param{{Name: "limit", In: "query", About: "Files a page holds at the most: 1 to 10000, 10000 when not given."},

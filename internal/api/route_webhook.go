@@ -15,7 +15,7 @@ var (
 
 // webhookRoutes are the routes of endpoints and deliveries.
 var webhookRoutes = []rest.Route{
-	{Method: "POST", Path: "/v1/webhooks", Audit: rest.Audit{Action: webhook.ActionCreate}, Scope: penstock.ScopeWebhooks, Summary: "Add an endpoint that is told of events", Body: webhookOrder{},
+	{Method: "POST", Path: "/v1/webhooks", Audit: rest.Audit{Action: webhook.ActionCreate}, Scope: penstock.ScopeWebhooks, Summary: "Add an endpoint that receives events", Body: webhookOrder{},
 		Answers: []rest.Answer{{Status: 201, About: "The endpoint, with the secret that signs its messages: it is not shown again.", Body: webhookView{}}},
 		Serve:   on(webhooks.createWebhook)},
 	{Method: "GET", Path: "/v1/webhooks", Scope: penstock.ScopeWebhooks, Summary: "List endpoints, oldest first",

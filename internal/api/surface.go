@@ -24,7 +24,7 @@ var tags = []rest.Tag{
 	{Name: "dead_letters", Description: "Failed items that nobody has dealt with yet."},
 	{Name: "files", Description: "Requests to be run as a batch, one a line."},
 	{Name: "batches", Description: "Batches in OpenAI's dialect, as views of jobs."},
-	{Name: "download", Description: "Content for whoever has a signed link to it."},
+	{Name: "download", Description: "Content for everyone who has a signed link to it."},
 	{Name: "webhooks", Description: "Endpoints that receive events as signed messages."},
 	{Name: "deliveries", Description: "Messages on their way to webhooks."},
 	{Name: "chat", Description: "Inference at once, in OpenAI's dialect."},

@@ -15,7 +15,7 @@ var usageRoutes = []rest.Route{
 			{Name: "group_by", In: "query", About: "What to tell apart: some of tenant, key, model, lane, day, tag (all tags of a job) and tag:NAME, divided by commas. Without it, the total alone."},
 			{Name: "from", In: "query", About: "The first day, such as 2026-11-01, of UTC; the first of this month when not given."},
 			{Name: "to", In: "query", About: "The last day; today when not given. 366 days at the most."},
-			{Name: "format", In: "query", About: "json or csv; without it, csv for whoever accepts text/csv."}},
+			{Name: "format", In: "query", About: "json or csv; without it, csv for a caller that accepts text/csv."}},
 		Answers: []rest.Answer{{Status: 200, About: "The report, written as it is made. It does not need the jobs, which may be deleted.", Body: usage.Report{}},
 			{Status: 200, About: "The same as CSV; its last line is the total.", Type: "text/csv"}},
 		Serve: on(reports.reportUsage)},

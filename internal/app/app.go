@@ -92,7 +92,7 @@ type app struct {
 	signals   *signal.Exchange
 	controls  *control.View
 	directory *directory.Directory
-	strangers *directory.Throttle
+	throttle  *directory.Throttle
 	reloader  *reload.Reloader
 	admin     *admin.Server
 	backlog   *backlog.View
@@ -259,7 +259,7 @@ func (a *app) connectAPI(runner *attempt.Runner) (err error) {
 		Files:     a.files, Storage: a.store, RefusingUploads: a.disks.UploadRefusal, Links: links, Batches: a.store,
 		Config: a.live, Usage: usage.New(a.store), Admit: admission, Requests: requests, Jobs: a.store, Inputs: a.store, Deleter: a.store, DeadLetters: a.store, Webhooks: a.webhookService(),
 		Bodies: a.bodies, Keys: a.directory, Backlog: a.backlog, WaitingOn: a.waiting.Reason, Reader: deliver.NewReader(a.store, a.hub),
-		Strangers: a.strangers, Cancelled: a.cancelled, Ready: a.readiness.check, Refusing: a.disks.Refusal, Draining: a.readiness.stopping,
+		Throttle: a.throttle, Cancelled: a.cancelled, Ready: a.readiness.check, Refusing: a.disks.Refusal, Draining: a.readiness.stopping,
 		Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
 	})
 	return err

@@ -126,7 +126,7 @@ func describeDev(file *config.File, simURL, key string, found []detected) {
 	}
 	file.Models[autoModel] = config.ModelConfig{Targets: auto}
 	file.FallbackModel = autoModel
-	file.Webhooks.Allow = []string{"127.0.0.0/8", "::1"} // whoever develops receives on this machine
+	file.Webhooks.Allow = []string{"127.0.0.0/8", "::1"} // a developer receives webhooks on this machine
 	file.MediaHosts = []string{penstock.MediaPublic}     // the only caller is the developer
 	file.Tenants = map[string]config.TenantConfig{
 		devTenant: {Keys: []config.KeyConfig{{Name: "dev", Secret: config.NewSecret(key)}}},

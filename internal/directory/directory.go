@@ -1,7 +1,7 @@
 // Package directory knows who may call: the tenants and keys of the configuration file and those that operators
 // keep in the store, in one view.
 //
-// It owns the view of this process and its refreshing: every [PollInterval], and sooner when told to look. The
+// It owns the view of this process and its refreshing: every [PollInterval], and sooner after Look. The
 // truth is the file's and the store's; where both name a tenant, the file's word counts. It also notes when keys
 // were last used, behind the answers and in bounded batches, and slows down those who guess keys ([Throttle]).
 // What a caller may do is for those who ask. A call that stays open is watched: it ends with its key ([Directory.Watch]).

@@ -138,7 +138,7 @@ func (e *endpoint) receive(c *Call, w http.ResponseWriter, r *http.Request) {
 	}
 	if c.version = versionOf(r.Header); c.version >= 0 {
 		h[headerVersion] = Versions[c.version].header
-		e.deprecation[c.version].tell(h)
+		e.deprecation[c.version].set(h)
 	}
 }
 

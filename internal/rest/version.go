@@ -191,8 +191,8 @@ type notice struct{ since, sunset []string }
 // docsLink leads from a deprecation to the list of them.
 var docsLink = []string{`</v1/deprecations>; rel="deprecation"; type="application/json"`}
 
-// tell adds the notice to the headers of an answer: Deprecation is that of RFC 9745, Sunset that of RFC 8594.
-func (n *notice) tell(h http.Header) {
+// set adds the notice to the headers of an answer: Deprecation is that of RFC 9745, Sunset that of RFC 8594.
+func (n *notice) set(h http.Header) {
 	if n == nil {
 		return
 	}
