@@ -46,9 +46,9 @@ type Explanation struct {
 // ExplainedTarget is how one target of a model stands.
 type ExplainedTarget struct {
 	Target     string  `json:"target"`
-	Place      int     `json:"place"`    // in the order of the policy, 0 for one that does not come into question
-	Excluded   string  `json:"excluded"` // why it does not
-	NoCapacity string  `json:"no_capacity"`  // why it cannot be called at this moment
+	Place      int     `json:"place"`       // in the order of the policy, 0 for one that does not come into question
+	Excluded   string  `json:"excluded"`    // why it does not
+	NoCapacity string  `json:"no_capacity"` // why it cannot be called at this moment
 	CostUSD    string  `json:"cost_usd"`
 	LatencyMS  int64   `json:"latency_ms"` // 0 while too little is known
 	Quality    float64 `json:"quality"`

@@ -1,8 +1,8 @@
 // Package postgres is the engine for many processes on one database.
 //
-// It owns the connection pool, the dialect and the round trips: writes that nobody waits for are
-// sent together, and a transaction begins, tells the time and commits without extra trips. Durability
-// is PostgreSQL's own (synchronous_commit must not be off), and so is its group commit.
+// It owns the connection pool, the dialect and the round trips: writes without a result are sent together, and begin, the
+// clock and commit travel with other statements. Durability is PostgreSQL's own (synchronous_commit must not be off), and
+// so is its group commit.
 package postgres
 
 import (

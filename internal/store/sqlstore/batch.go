@@ -126,7 +126,7 @@ func (s *Store) Batch(ctx context.Context, tenant penstock.TenantID, id penstock
 // WantResults implements store.Batches.
 func (s *Store) WantResults(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (b store.Batch, err error) {
 	err = s.write(ctx, "want_results", func(tx Tx) error {
-		jobs, err := lockRows(ctx, tx, []penstock.ID{id}, lockWhole) // against its deletion, and whoever asks as well
+		jobs, err := lockRows(ctx, tx, []penstock.ID{id}, lockWhole) // against its deletion, and against a concurrent request for its results
 		if err != nil {
 			return err
 		}

@@ -7,13 +7,14 @@ import (
 	"penstock"
 	"penstock/internal/outbox"
 	"penstock/internal/store"
+	"penstock/internal/store/itemstore"
 )
 
 // startable says whether the items of a submission may begin at once: the lease of its starter is current, and
 // nothing in the lane waits that they would overtake.
 func startable(ctx context.Context, tx Tx, tenant penstock.TenantID, sub store.Submission) (s starting, ok bool, err error) {
 	held := func(item store.NewItem) bool { return item.StartIn > 0 }
-	if sub.Starter == nil || len(sub.Items) == 0 || len(sub.Items) > inputGroupItems || slices.ContainsFunc(sub.Items, held) {
+	if sub.Starter == nil || len(sub.Items) == 0 || len(sub.Items) > itemstore.MaxInputGroup || slices.ContainsFunc(sub.Items, held) {
 		return s, false, nil
 	}
 	s.lease, s.target = *sub.Starter, sub.StartTarget
@@ -49,16 +50,18 @@ func (s *Store) start(ctx context.Context, tx Tx, j penstock.Job, sub starting) 
 	moved, key := backlog{}, backlogKey{j.Lane, j.Tenant, j.Model}
 	var claimed []*store.Claimed
 	job := claimedJob(&j, tx.Now())
-	for _, b := range sub.inputGroups {
-		if err := b.insert(ctx, tx, j.ID); err != nil {
+	var items itemstore.Writer
+	for i := range sub.inputGroups {
+		g := &sub.inputGroups[i]
+		if err := items.Accept(ctx, tx, j.ID, g); err != nil {
 			return nil, err
 		}
-		for i, f := range b.facts {
-			n := b.first + i
-			moved.add(key, stock{drainedItems: 1, drainedTokens: f.estimate})
+		for i := range g.Facts {
+			f, n := &g.Facts[i], g.First+i
+			moved.add(key, stock{drainedItems: 1, drainedTokens: f.Estimate})
 			c := &store.Claimed{
-				ClaimedJob: job, QueuedFor: job.Age, Item: penstock.ItemID(j.ID, n), Job: j.ID, Tenant: j.Tenant, Index: n, CustomID: f.customID, Fence: 1, Body: sub.items[n].Body,
-				Estimate: f.estimate, InputBytes: f.inputBytes, Reserved: f.reserved,
+				ClaimedJob: job, QueuedFor: job.Age, Item: penstock.ItemID(j.ID, n), Job: j.ID, Tenant: j.Tenant, Index: n, CustomID: f.CustomID, Fence: 1, Body: sub.items[n].Body,
+				Estimate: f.Estimate, InputBytes: f.InputBytes, Reserved: f.Reserved,
 			}
 			held.take(&j, c, keptInGroup)
 			claimed = append(claimed, c)

@@ -7,6 +7,7 @@ import (
 
 	"penstock"
 	"penstock/internal/store"
+	"penstock/internal/store/itemstore"
 )
 
 // SubmitJob implements store.Jobs.
@@ -95,7 +96,7 @@ func (s *Store) accept(ctx context.Context, tenant penstock.TenantID, sub accept
 		return store.Receipt{}, err // what was to be written may not be there: its items must not start
 	}
 	if !receipt.Replayed && len(receipt.Claimed) == 0 {
-		s.recent.keep(receipt.Job.ID, items.inputGroups)
+		s.recent.Keep(receipt.Job.ID, items.inputGroups)
 	}
 	return receipt, nil
 }
@@ -193,14 +194,12 @@ func newJob(tx Tx, tenant penstock.TenantID, sub store.Submission) penstock.Job 
 type submittedItems struct {
 	items       []store.NewItem
 	inputs      []placed
-	first       int          // index of the first of them
-	inputGroups []inputGroup // made beforehand: transactions have others waiting
+	first       int                    // index of the first of them
+	inputGroups []itemstore.InputGroup // made beforehand: transactions have others waiting
 }
 
 func newSubmitted(items []store.NewItem, inputs []placed, first int) submittedItems {
-	s := submittedItems{items: items, inputs: inputs, first: first}
-	s.inputGroups = s.groupInputs()
-	return s
+	return submittedItems{items: items, inputs: inputs, first: first, inputGroups: itemstore.GroupInputs(items, inputs, first)}
 }
 
 // upTo are the first n of them.
@@ -262,22 +261,28 @@ func enqueue(ctx context.Context, tx Tx, a arrival) error {
 			return err
 		}
 	}
-	for _, b := range a.inputGroups {
-		if err := b.insert(ctx, tx, j.ID); err != nil {
+	var items itemstore.Writer
+	for i := range a.inputGroups {
+		g := &a.inputGroups[i]
+		if err := items.Accept(ctx, tx, j.ID, g); err != nil {
 			return err
 		}
-		if err := b.ready(key, j).admit(ctx, tx); err != nil {
+		if err := readyGroup(g, key, j).admit(ctx, tx); err != nil {
 			return err
 		}
-		for _, f := range b.facts {
-			a.moved.add(key, stock{ready: 1, tokens: f.estimate, bytes: f.inputBytes})
+		for i := range g.Facts {
+			a.moved.add(key, arrived(&g.Facts[i]))
 		}
 	}
 	for i, item := range a.items {
 		if item.StartIn <= 0 {
 			continue
 		}
-		if err := park(ctx, tx, j, parking{item, a.first + i, a.inputs[i]}); err != nil {
+		p := itemstore.Parked{NewItem: item, Index: a.first + i, Input: a.inputs[i], NotBefore: micros(j.CreatedAt.Add(item.StartIn))}
+		if err := items.Park(ctx, tx, j, p); err != nil {
+			return err
+		}
+		if err := tx.Put(ctx, admitParked, p.NotBefore, penstock.ItemID(j.ID, p.Index)); err != nil {
 			return err
 		}
 		a.moved.add(key, stock{parked: 1, tokens: item.EstimateTokens, bytes: int64(len(item.Body))})
@@ -285,33 +290,18 @@ func enqueue(ctx context.Context, tx Tx, a arrival) error {
 	return nil
 }
 
-// ready is the range in which all items of a new input group stand in line.
-func (b inputGroup) ready(key backlogKey, j *penstock.Job) *readyRange {
+// arrived is what an item that may start adds to the queue.
+func arrived(f *itemstore.Fact) stock {
+	return stock{ready: 1, tokens: f.Estimate, bytes: f.InputBytes}
+}
+
+// readyGroup is the range in which all items of a new input group stand in line.
+func readyGroup(g *itemstore.InputGroup, key backlogKey, j *penstock.Job) *readyRange {
 	r := &readyRange{
-		backlogKey: key, deadline: micros(j.Deadline), job: j.ID, first: b.first, last: b.first + len(b.facts) - 1, inputGroup: b.first,
+		backlogKey: key, deadline: micros(j.Deadline), job: j.ID, first: g.First, last: g.Last(), inputGroup: g.First,
 	}
-	if len(b.facts) == 1 {
-		r.estimate, r.inputBytes = b.facts[0].estimate, b.facts[0].inputBytes
+	if len(g.Facts) == 1 {
+		r.estimate, r.inputBytes = g.Facts[0].Estimate, g.Facts[0].InputBytes
 	}
 	return r
-}
-
-// parking is an item that is held back: it stands apart from the beginning, with an input of its own.
-type parking struct {
-	store.NewItem
-	n     int
-	input placed
-}
-
-var addItem = insertInto("items", `id text, job_id text, tenant_id text, n bigint, custom_id text, status text, input bytea, input_blob text,
-	estimate_tokens bigint, input_bytes bigint, reserved_nano_usd bigint, not_before bigint, parked bigint`, "")
-
-func park(ctx context.Context, tx Tx, j *penstock.Job, p parking) error {
-	id, until := penstock.ItemID(j.ID, p.n), micros(j.CreatedAt.Add(p.StartIn))
-	err := tx.Put(ctx, addItem, id, j.ID, j.Tenant, p.n, p.CustomID, penstock.StatusQueued, p.input.inline, p.input.blob,
-		p.EstimateTokens, len(p.Body), p.Reserved, until, int64(1))
-	if err != nil {
-		return err
-	}
-	return tx.Put(ctx, admitParked, until, id)
 }

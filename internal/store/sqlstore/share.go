@@ -124,8 +124,11 @@ func (s *modelQueue) front() (pick, error) {
 	if r.single() {
 		return pick{from: r, n: r.first, item: penstock.ItemID(r.job, r.first), estimate: r.estimate, bytes: r.inputBytes}, nil
 	}
-	f, err := r.fact(s.next)
-	return pick{from: r, n: s.next, item: penstock.ItemID(r.job, s.next), estimate: f.estimate, bytes: f.inputBytes}, err
+	f, err := r.inputs.Fact(s.next)
+	if err != nil {
+		return pick{}, err
+	}
+	return pick{from: r, n: s.next, item: penstock.ItemID(r.job, s.next), estimate: f.Estimate, bytes: f.InputBytes}, nil
 }
 
 // advance moves on to the item behind the one in front.

@@ -33,7 +33,7 @@ func (s stored) keyOf(tenant penstock.TenantID, id penstock.ID) storedKey {
 	return k
 }
 
-// job notes that a job has more bytes, or fewer.
+// job adds to the bytes of a job.
 func (s stored) job(tenant penstock.TenantID, id penstock.ID, bytes int64) {
 	k := s.keyOf(tenant, id)
 	v := s[k]
@@ -41,7 +41,7 @@ func (s stored) job(tenant penstock.TenantID, id penstock.ID, bytes int64) {
 	s[k] = v
 }
 
-// file notes that a file came or, with fewer bytes than none, went.
+// file counts a file that was added or, with negative bytes, removed.
 func (s stored) file(tenant penstock.TenantID, id penstock.ID, bytes int64) {
 	k := s.keyOf(tenant, id)
 	v := s[k]
@@ -113,13 +113,13 @@ func refuseStored(ctx context.Context, tx Tx, tenant penstock.TenantID, adding s
 	return sum.Refusal(tenant, adding.limit, adding.bytes)
 }
 
-// storedMore is what is to be stored, and how much may be.
+// storedMore is the number of bytes to store, with the limit.
 type storedMore struct {
 	limit int64 // 0 for any amount
 	bytes int64
 }
 
-// inputBytes are the bytes of the inputs that items came with.
+// inputBytes are the bytes of the items' inputs.
 func (s submittedItems) inputBytes() (sum int64) {
 	for i := range s.items {
 		sum += int64(len(s.items[i].Body))
