@@ -3,9 +3,10 @@
 GO      ?= go
 BIN     := bin/penstock
 LDFLAGS := -s -w
+TOOLS   := -modfile=scripts/tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help run build quick test lint soak bench clean setup docs
+.PHONY: help run build quick test lint vuln soak bench clean setup docs
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,10 +23,15 @@ quick: lint ## what to run while working: short tests, a minute at the most, ins
 test: setup lint ## all tests, on SQLite and on a real PostgreSQL, with the real binary; what CI runs
 	@PENSTOCK_REQUIRE_POSTGRES=1 PENSTOCK_REQUIRE_NODE=1 scripts/test
 
-lint: ## formatting and vet
+lint: ## formatting, vet and staticcheck
 	@unformatted=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
 		if [ -n "$$unformatted" ]; then echo "not formatted, run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
 	@$(GO) vet ./...
+	@$(GO) tool $(TOOLS) staticcheck ./...
+
+vuln: ## known vulnerabilities in the code that the binary reaches; needs https://vuln.go.dev
+	@$(GO) tool $(TOOLS) govulncheck ./... || { rc=$$?; \
+		echo "govulncheck ended with $$rc. It downloads its database from https://vuln.go.dev; without a network it cannot check anything."; exit $$rc; }
 
 soak: setup ## long tests: kill loops, limits, large batches, sick targets, SDK bursts, attacks, fuzzing (hours)
 	@PENSTOCK_FORECAST_WHOLE=1 $(GO) test ./internal/forecast -run Docs -count=1 -v
@@ -40,12 +46,13 @@ soak: setup ## long tests: kill loops, limits, large batches, sick targets, SDK 
 	@PENSTOCK_REQUIRE_POSTGRES=1 PENSTOCK_SOAK_ATTACK=$${ATTACK:-5m} $(GO) test ./internal/e2e -run 'TestAttack|TestIsolation' -count=1 -timeout 2h -v
 	@scripts/fuzz $${FUZZ:-20s}
 
-bench: setup ## measurements, beside what they are judged by; about 25 minutes
+bench: setup ## measurements, beside what they are judged by; about 30 minutes
 	@cd bench && echo 'one sample after the other:' && $(GO) run ./accept
 	@cd bench && echo 'with 150 ms of rest between samples:' && $(GO) run ./accept -samples 200 -silence 150ms
 	@cd bench && $(GO) build -o ../bin/bench-queue ./queue
 	@bin/bench-queue throughput
 	@bin/bench-queue throughput -mode burn -rounds 1
+	@bin/bench-queue submit
 	@bin/bench-queue embedded
 	@bin/bench-queue pickup -rounds 2
 	@bin/bench-queue claim
@@ -54,6 +61,7 @@ bench: setup ## measurements, beside what they are judged by; about 25 minutes
 	@cd bench && $(GO) build -o ../bin/bench-gateway ./gateway && ../bin/bench-gateway
 
 docs: ## write the parts of docs/ that are made from the code
+	@$(GO) test . ./internal/config ./internal/telemetry ./cmd/penstock -run Reference -update
 	@$(GO) test ./internal/api -run 'OpenAPI|Docs' -update
 	@PENSTOCK_FORECAST_WHOLE=1 $(GO) test ./internal/forecast -run Docs -update
 

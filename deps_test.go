@@ -139,6 +139,38 @@ var wiring = []string{"penstock/internal/app", "penstock/internal/e2e", "penstoc
 // standardOnly may import nothing outside the standard library.
 var standardOnly = []string{"penstock", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/provider"}
 
+// jsonReaders may import the second version of the standard library's JSON package (go-json-experiment, decision 0004):
+// packages that read or edit JSON of callers and upstreams, where repeated names, case and byte-exact copies matter. All
+// others use encoding/json.
+var jsonReaders = []string{
+	"penstock/internal/api",
+	"penstock/internal/body",
+	"penstock/internal/cache",
+	"penstock/internal/dialect/assemble",
+	"penstock/internal/dialect/line",
+	"penstock/internal/dialect/native",
+	"penstock/internal/dialect/openai",
+	"penstock/internal/dialect/translate",
+	"penstock/internal/microbatch",
+	"penstock/internal/provider/anthropic",
+	"penstock/internal/provider/openai",
+	"penstock/internal/provider/wire",
+	"penstock/internal/sim",
+	"penstock/internal/token",
+}
+
+func TestJSONReaders(t *testing.T) {
+	t.Parallel()
+	for _, pkg := range listPackages(t) {
+		imports := slices.ContainsFunc(pkg.Imports, func(name string) bool {
+			return strings.HasPrefix(name, "github.com/go-json-experiment/json") || name == "encoding/json/v2" || name == "encoding/json/jsontext"
+		})
+		if listed := slices.Contains(jsonReaders, pkg.ImportPath); imports != listed {
+			t.Errorf("%s imports the second JSON package: %v; the table says %v", pkg.ImportPath, imports, listed)
+		}
+	}
+}
+
 func TestArchitecture(t *testing.T) {
 	t.Parallel()
 	for _, pkg := range listPackages(t) {
@@ -191,17 +223,17 @@ func listPackages(t *testing.T) []listedPackage {
 	}
 }
 
-// A newcomer who reads the page has heard of every package below internal.
+// The page names every package below internal.
 func TestArchitecturePageNamesEveryPackage(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("docs/architecture.md")
+	page, err := os.ReadFile("docs/explanation/architecture.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for path := range architecture {
 		name, ok := strings.CutPrefix(path, "penstock/internal/")
 		if ok && !strings.Contains(name, "/") && !strings.Contains(string(page), "**"+name+"**") {
-			t.Errorf("docs/architecture.md does not name %s", name)
+			t.Errorf("docs/explanation/architecture.md does not name %s", name)
 		}
 	}
 }

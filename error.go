@@ -9,38 +9,38 @@ import (
 // Code says what went wrong. The list is closed: callers may switch on it.
 type Code string
 
-// The codes that an answer can carry.
+// The codes that an answer can carry. The comments are the reference page of errors.
 const (
-	CodeInvalidRequest      Code = "invalid_request"
-	CodeInvalidKey          Code = "invalid_key"
-	CodeBudgetExceeded      Code = "budget_exceeded"
-	CodeScopeMissing        Code = "scope_missing"
-	CodeNotFound            Code = "not_found"
-	CodeModelNotFound       Code = "model_not_found"
-	CodeIdempotencyInFlight Code = "idempotency_in_flight"
-	CodeManagedByFile       Code = "managed_by_file"
-	CodeConflict            Code = "conflict"
-	CodeGone                Code = "gone"
-	CodeTooLarge            Code = "too_large"
-	CodeIdempotencyMismatch Code = "idempotency_mismatch"
-	CodeRateLimited         Code = "rate_limited"
-	CodeQueueFull           Code = "queue_full"
-	CodeQuotaExceeded       Code = "quota_exceeded" // of storage: waiting does not help, deleting does
-	CodeInternal            Code = "internal"
-	CodeUpstreamError       Code = "upstream_error"
-	CodeOverloaded          Code = "overloaded"
-	CodeNoTargetAvailable   Code = "no_target_available"
-	CodeUpstreamTimeout     Code = "upstream_timeout"
+	CodeInvalidRequest      Code = "invalid_request"       // the request is malformed; param names the field. Correct the request
+	CodeInvalidKey          Code = "invalid_key"           // the key is missing, unknown, expired or revoked, or its tenant is disabled
+	CodeBudgetExceeded      Code = "budget_exceeded"       // a hard budget could be exceeded by the upper bound of this work. Wait for the next period, or ask an operator
+	CodeScopeMissing        Code = "scope_missing"         // the key lacks a scope that the route needs
+	CodeNotFound            Code = "not_found"             // the object does not exist, or belongs to another tenant
+	CodeModelNotFound       Code = "model_not_found"       // the model is not configured, or the tenant may not use it
+	CodeIdempotencyInFlight Code = "idempotency_in_flight" // a call with the same Idempotency-Key is still being accepted. Repeat the call
+	CodeManagedByFile       Code = "managed_by_file"       // the configuration file declares this tenant or key. Change the file
+	CodeConflict            Code = "conflict"              // the object is in a state that does not allow the call. With Retry-After, repeat the call then
+	CodeGone                Code = "gone"                  // the object existed and was removed, or the events before the cursor were removed
+	CodeTooLarge            Code = "too_large"             // the request is larger than a bound. Waiting does not help
+	CodeIdempotencyMismatch Code = "idempotency_mismatch"  // the Idempotency-Key was used with another body
+	CodeRateLimited         Code = "rate_limited"          // a limit of the tenant, the key or the model is used up. Repeat the call after Retry-After
+	CodeQueueFull           Code = "queue_full"            // the tenant has too much queued work. Repeat the call after Retry-After
+	CodeQuotaExceeded       Code = "quota_exceeded"        // the storage quota of the tenant is used up. Waiting does not help; delete jobs or files
+	CodeInternal            Code = "internal"              // an unexpected failure of Penstock; the log has the cause under the request id
+	CodeUpstreamError       Code = "upstream_error"        // every target that was tried failed
+	CodeOverloaded          Code = "overloaded"            // Penstock cannot take this work now: paused, full, or short of disk space, or the database is unreachable
+	CodeNoTargetAvailable   Code = "no_target_available"   // no target of the model can be called now
+	CodeUpstreamTimeout     Code = "upstream_timeout"      // the upstream did not answer in time
 )
 
 // The codes that only an item can carry.
 const (
-	CodeUpstreamRejected Code = "upstream_rejected"
-	CodeContentBlocked   Code = "content_blocked"
-	CodeContextTooLong   Code = "context_too_long"
-	CodeDeadlineExceeded Code = "deadline_exceeded"
-	CodeCancelled        Code = "cancelled"
-	CodePoison           Code = "poison"
+	CodeUpstreamRejected Code = "upstream_rejected" // the upstream refused the request itself; the message is the upstream's
+	CodeContentBlocked   Code = "content_blocked"   // the upstream's content filter blocked the prompt or the answer
+	CodeContextTooLong   Code = "context_too_long"  // the prompt is longer than the context of every target
+	CodeDeadlineExceeded Code = "deadline_exceeded" // the deadline passed before the item succeeded
+	CodeCancelled        Code = "cancelled"         // the caller cancelled the work, or left
+	CodePoison           Code = "poison"            // the item killed two child processes while their worker lived
 )
 
 // Codes lists every code.

@@ -15,26 +15,26 @@ const (
 // EventType names what happened to a job.
 type EventType string
 
-// The events of a job's log. A terminal item is its own event, and a job's row tells when it was queued, started
-// and finished; the others have rows of their own.
+// The events of a job's log. A terminal item is its own event, and the events job.queued, job.started and job.finished are
+// derived from the job's row; the others have rows of their own. The comments are the reference page of events.
 const (
-	EventJobQueued     EventType = "job.queued"
-	EventJobStarted    EventType = "job.started"
-	EventJobProgress   EventType = "job.progress"
-	EventJobFinished   EventType = "job.finished"
-	EventItemDelta     EventType = "item.delta"
-	EventItemReset     EventType = "item.reset"
-	EventItemSucceeded EventType = "item.succeeded"
-	EventItemFailed    EventType = "item.failed"
-	EventItemCancelled EventType = "item.cancelled"
-	EventItemExpired   EventType = "item.expired"
+	EventJobQueued     EventType = "job.queued"     // the job was accepted. Its data is the job: status, outcome, model, tags, counts and usage
+	EventJobStarted    EventType = "job.started"    // the first item of the job was claimed. Its data is the job
+	EventJobProgress   EventType = "job.progress"   // counts of a running job of more than 1,000 items, at most once a second, instead of the events of its items. Its data is the job
+	EventJobFinished   EventType = "job.finished"   // every item has ended. Its data is the job
+	EventItemDelta     EventType = "item.delta"     // the next piece of an answer, of a job with stream: true. Its data is {"text": …}; attempt names the claim that produced it
+	EventItemReset     EventType = "item.reset"     // the item runs again: readers discard the deltas that they have of it. Its data is null
+	EventItemSucceeded EventType = "item.succeeded" // the item succeeded. Its data is the item without its response
+	EventItemFailed    EventType = "item.failed"    // the item failed and is a dead letter. Its data is the item with its error
+	EventItemCancelled EventType = "item.cancelled" // the item was cancelled before it ended
+	EventItemExpired   EventType = "item.expired"   // the deadline passed before the item ended
 )
 
 // ItemEvent is the type of the event by which an item ended.
 func ItemEvent(s Status) EventType { return EventType("item." + string(s)) }
 
-// MaxItemEvents is the largest number of items whose ends are in their job's log. Larger jobs tell how far they
-// are instead, by job.progress; their results tell the ends.
+// MaxItemEvents is the largest number of items whose ends are in their job's log. Larger jobs
+// have job.progress instead; their results show the ends.
 const MaxItemEvents = 1000
 
 // Event is an entry in a job's log. Sequence numbers start at 1. They have no gaps in the log of a job of at most
@@ -56,17 +56,17 @@ type Delta struct {
 	Data    []byte // as the job's Stream says; nil for item.reset
 }
 
-// Events are the events of the job itself that its row tells, in order: those of its items lie between them.
+// Events are the events of the job itself that follow from its row, in order: those of its items lie between them.
 func (j Job) Events() []Event {
-	told := []EventType{EventJobQueued}
+	types := []EventType{EventJobQueued}
 	if j.StartedSeq > 0 {
-		told = append(told, EventJobStarted)
+		types = append(types, EventJobStarted)
 	}
 	if !j.FinishedAt.IsZero() {
-		told = append(told, EventJobFinished)
+		types = append(types, EventJobFinished)
 	}
-	events := make([]Event, len(told))
-	for i, typ := range told {
+	events := make([]Event, len(types))
+	for i, typ := range types {
 		events[i] = j.Event(typ)
 	}
 	return events

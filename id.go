@@ -100,10 +100,10 @@ func (n u128) less(m u128) bool { return n.hi < m.hi || (n.hi == m.hi && n.lo < 
 
 func (n u128) id() ID {
 	var buf [idLen]byte
+	rest := n
 	for i := idLen - 1; i >= 0; i-- {
-		buf[i] = crockford[n.lo&31]
-		n.lo = n.lo>>5 | n.hi<<59
-		n.hi >>= 5
+		buf[i] = crockford[rest.lo&31]
+		rest = u128{rest.hi >> 5, rest.lo>>5 | rest.hi<<59}
 	}
 	return ID(buf[:])
 }

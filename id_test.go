@@ -115,7 +115,7 @@ func TestItemIDsAreContiguousAndInTheirJobsMillisecond(t *testing.T) {
 	})
 }
 
-// A clear bit below the clock's leaves room for item numbers: counting up never reaches the next millisecond.
+// A clear bit below the clock's leaves space for item numbers: counting up never reaches the next millisecond.
 func TestItemNumbersNeverReachTheClock(t *testing.T) {
 	t.Parallel()
 	for range 200 {
@@ -166,23 +166,23 @@ func TestViewParseRejects(t *testing.T) {
 	t.Parallel()
 	const good = "01JQ0000000000000000000000"
 	for name, s := range map[string]string{
-		"nothing":              "",
-		"no prefix":            good,
-		"another view":         "item_" + good,
-		"prefix alone":         "job_",
-		"prefix twice":         "job_job_" + good,
-		"too short":            "job_" + good[1:],
-		"too long":             "job_" + good + "0",
-		"lower case":           "job_" + strings.ToLower(good),
-		"letter of no base 32": "job_" + good[:25] + "U",
-		"an I":                 "job_" + good[:25] + "I",
-		"an O":                 "job_" + good[:25] + "O",
-		"more than 128 bits":   "job_8" + good[1:],
-		"a sign before zero":   "job_/" + good[1:],
-		"space behind":         "job_" + good[:25] + " ",
-		"upper-case prefix":    "JOB_" + good,
-		"many bytes, 26 runes": "job_" + strings.Repeat("é", 26),
-		"a zero byte":          "job_" + good[:25] + "\x00",
+		"nothing":                   "",
+		"no prefix":                 good,
+		"another view":              "item_" + good,
+		"prefix alone":              "job_",
+		"prefix twice":              "job_job_" + good,
+		"too short":                 "job_" + good[1:],
+		"too long":                  "job_" + good + "0",
+		"lower case":                "job_" + strings.ToLower(good),
+		"character outside base 32": "job_" + good[:25] + "U",
+		"an I":                      "job_" + good[:25] + "I",
+		"an O":                      "job_" + good[:25] + "O",
+		"more than 128 bits":        "job_8" + good[1:],
+		"a sign before zero":        "job_/" + good[1:],
+		"space behind":              "job_" + good[:25] + " ",
+		"upper-case prefix":         "JOB_" + good,
+		"many bytes, 26 runes":      "job_" + strings.Repeat("é", 26),
+		"a zero byte":               "job_" + good[:25] + "\x00",
 	} {
 		if id, err := ViewJob.Parse(s); err == nil || id != "" {
 			t.Errorf("%s: %q was read as %q, %v", name, s, id, err)

@@ -147,7 +147,7 @@ type Resolved struct {
 	Model   string   `json:"model"`
 	Policy  string   `json:"policy"`
 	Targets []string `json:"targets"`          // names of the model's targets, in the order of its policy
-	Bounded bool     `json:"bounded,omitzero"` // a hard budget pays: no attempt may cost more than was set aside
+	Bounded bool     `json:"bounded,omitzero"` // a hard budget pays: no attempt may cost more than was reserved
 	// Unpaid are targets that were left out because the budget had too little left for them.
 	Unpaid []string `json:"unpaid,omitempty"`
 	// Previous is the response that this one goes on from, "" for none. Its turns are in the input already.
@@ -211,7 +211,7 @@ type Attempt struct {
 	ErrorMessage string
 	StatusCode   int
 	Usage        Usage
-	UsageKnown   bool // false when the upstream did not tell, or the worker died
+	UsageKnown   bool // false when the upstream did not report it, or the worker died
 	Cost         NanoUSD
 	PriceVersion string // of the price that Cost was computed with
 
@@ -242,7 +242,7 @@ type Request struct {
 	Target     string
 	Usage      Usage
 	Cost       NanoUSD
-	Forfeit    NanoUSD // upper bound of what was spent without the upstream telling
+	Forfeit    NanoUSD // upper bound of the cost that the upstream did not report
 	Funding    Funding
 	Attempts   []Attempt
 
@@ -256,7 +256,7 @@ type EntryKind string
 
 // The kinds of ledger entries.
 const (
-	EntryReserve EntryKind = "reserve" // an upper bound set aside at admission
+	EntryReserve EntryKind = "reserve" // an upper bound reserved at admission
 	EntrySettle  EntryKind = "settle"  // the actual cost of an outcome; frees its reservation
 	EntryRelease EntryKind = "release" // an outcome that ran nothing; frees its reservation
 	EntryForfeit EntryKind = "forfeit" // an attempt whose usage will never be known: counted, not invoiced
@@ -271,7 +271,7 @@ type LedgerEntry struct {
 	Outcomes     int64 // how many outcomes it settles
 	Job          ID    // the job of an item, "" for a request
 	Target       string
-	Reserved     NanoUSD // set aside (reserve) or freed (settle, release)
+	Reserved     NanoUSD // reserved (reserve) or freed (settle, release)
 	Cost         NanoUSD
 	Usage        Usage
 	PriceVersion string

@@ -3,7 +3,7 @@
 //
 // It owns meaning, not behaviour: it does no I/O, starts nothing and imports only the standard
 // library, so every other package may depend on it. One word stands for one idea here, in SQL, in
-// metrics, in logs and in the API; docs/glossary.md lists them.
+// metrics, in logs and in the API; docs/reference/glossary.md lists them.
 //
 // Values of this package are plain data. They are safe to copy, and safe to share once no one
 // writes to them.

@@ -14,7 +14,7 @@ type Target struct {
 	Price         Price
 	PriceVersion  string        // stamped on every ledger entry that used Price
 	PriceChanges  []PriceChange // in the order of their time
-	Unpriced      bool          // nobody said what it costs, not even that it is free
+	Unpriced      bool          // it has no price, not even zero
 	Region        string
 	// Private says that it runs where it can reach internal addresses: bodies may not make it fetch anything, unless an
 	// operator allows it.

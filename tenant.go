@@ -50,7 +50,7 @@ type Tenant struct {
 // The words that MediaHosts may have instead of hosts.
 const (
 	MediaNone   = "none"   // no host at all
-	MediaPublic = "public" // hosts that are not of a local network, as far as their names tell
+	MediaPublic = "public" // hosts that are not of a local network, judging by their names
 	MediaAny    = "any"    // every host, and what is no host
 )
 

@@ -136,7 +136,7 @@ var UsageNames = [...]string{
 	"cache_write_1h_tokens", "audio_input_tokens", "audio_output_tokens",
 }
 
-// Counts are the counts of a usage in the order of UsageNames, for whoever does the same with each of them.
+// Counts are the counts of a usage in the order of UsageNames, for code that treats all of them alike.
 func (u *Usage) Counts() [len(UsageNames)]*int64 {
 	return [...]*int64{
 		&u.InputTokens, &u.CachedInputTokens, &u.CacheWriteTokens, &u.OutputTokens, &u.ReasoningTokens,
@@ -144,7 +144,7 @@ func (u *Usage) Counts() [len(UsageNames)]*int64 {
 	}
 }
 
-// MaxTokens bounds each count of a usage that an upstream tells of one call, so that sums of many fit: no call reads or writes
+// MaxTokens bounds each count in the usage that an upstream reports for one call, so that sums of many fit: no call reads or writes
 // as much.
 const MaxTokens = 1 << 32
 
@@ -157,7 +157,7 @@ func (u Usage) Plus(v Usage) Usage {
 	return u
 }
 
-// Most has the larger of each count. What an upstream tells of a call again and again only grows: a count that is lower later is no
+// Most has the larger of each count. Repeated usage reports of one call only grow: a count that is lower later is no
 // refund.
 func (u Usage) Most(v Usage) Usage {
 	other := v.Counts()
@@ -194,7 +194,7 @@ func (c Class) String() string {
 type Classes [ClassCount]int64
 
 // Classes takes a usage apart. A part that is larger than the whole counts as all of it, and nothing
-// counts below zero: what an upstream tells is not to be trusted. Where parts overlap, as audio that was read from a
+// counts below zero: an upstream's report is not trusted. Where parts overlap, as audio that was read from a
 // cache may, a token counts as audio, which costs more.
 func (u Usage) Classes() Classes {
 	part := func(n int64, whole *int64) int64 {

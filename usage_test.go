@@ -109,7 +109,7 @@ func TestCostIsExact(t *testing.T) {
 	})
 }
 
-// What is set aside for tokens whose class is not known is enough, whatever an upstream says of them afterwards.
+// The reservation for tokens of unknown class is enough, whatever class the upstream reports.
 func TestDearestIsABound(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -7,18 +7,17 @@ import (
 	"time"
 )
 
-// WebhookEvents lists every event that an endpoint can be told of. Items have none: a job of a million items
+// WebhookEvents lists every event that an endpoint can receive. Items have none: a job of a million items
 // would make a million messages.
 var WebhookEvents = []EventType{EventJobStarted, EventJobFinished, EventBudgetExceeded}
 
-// EventBudgetExceeded says that more was spent of a soft budget than it has: once in each of its periods. It is in no
-// job's log.
-const EventBudgetExceeded EventType = "budget.soft_exceeded"
+// The events that are in no job's log.
+const (
+	EventBudgetExceeded EventType = "budget.soft_exceeded" // more was spent than a soft budget has; sent once in each of its periods
+	EventWebhookTest    EventType = "webhook.test"         // a test of an endpoint
+)
 
-// EventWebhookTest is the event by which an endpoint is tried. It is in no job's log.
-const EventWebhookTest EventType = "webhook.test"
-
-// Webhook is an endpoint of a tenant: a URL that is told when something happened to a job.
+// Webhook is an endpoint of a tenant: a URL that receives events of jobs.
 type Webhook struct {
 	ID          ID
 	Tenant      TenantID
@@ -53,7 +52,7 @@ func VersionOf(fields ...any) int64 {
 	return int64(h.Sum64()>>1) | 1
 }
 
-// Wants says whether the endpoint is told of an event.
+// Wants reports whether the endpoint receives an event.
 func (w Webhook) Wants(e EventType) bool { return slices.Contains(w.Events, e) }
 
 // DeliveryStatus is where a delivery stands.
@@ -63,7 +62,7 @@ type DeliveryStatus string
 const (
 	DeliveryPending   DeliveryStatus = "pending"   // it will be tried, or tried again
 	DeliveryDelivered DeliveryStatus = "delivered" // the receiver took it
-	DeliveryFailed    DeliveryStatus = "failed"    // it will not be tried again, unless somebody asks for it
+	DeliveryFailed    DeliveryStatus = "failed"    // it will not be retried, unless a redelivery is requested
 )
 
 // DeliveryStatuses lists every status of a delivery.

@@ -123,7 +123,7 @@ func (c *Client) pause(ctx context.Context, failed int, err error) error {
 		return err
 	}
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait {
-		return err // it tells more than the timeout that would follow
+		return err // it says more than the timeout that would follow
 	}
 	if !sleep(ctx, wait) {
 		return fmt.Errorf("calling Penstock: %w; before that: %w", context.Cause(ctx), err)

@@ -12,7 +12,7 @@ import (
 	"penstock"
 )
 
-// DeadLetter is a failed item that nobody has retried or dismissed yet.
+// DeadLetter is a failed item that was neither retried nor dismissed yet.
 type DeadLetter struct {
 	ItemID      string        `json:"item_id"`
 	JobID       string        `json:"job_id"`
@@ -109,7 +109,7 @@ type DeadLetterRetry struct {
 	// Rate is how many of them may start in a second at the most. Zero: no such cap.
 	Rate float64 `json:"rate,omitempty"`
 
-	// DryRun only tells what would be done.
+	// DryRun only reports what would be done.
 	DryRun bool `json:"dry_run,omitempty"`
 }
 
@@ -172,7 +172,7 @@ func (d *DeadLettersDismissed) UnmarshalJSON(text []byte) error {
 // DeadLetterDismissal says which dead letters to dismiss.
 type DeadLetterDismissal struct {
 	Filter DeadLetterFilter `json:"filter"`
-	// DryRun only tells what would be done.
+	// DryRun only reports what would be done.
 	DryRun bool `json:"dry_run,omitempty"`
 }
 

@@ -119,7 +119,7 @@ func ExampleClient_ListJobs() {
 	}
 }
 
-// Tell errors apart by their code.
+// Distinguish errors by their code.
 func ExampleError() {
 	c, err := client.New(client.Config{APIKey: os.Getenv("PENSTOCK_API_KEY")})
 	if err != nil {

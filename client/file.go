@@ -16,13 +16,13 @@ type File struct {
 	ID         string      `json:"id"` // file_…
 	Bytes      int64       `json:"bytes"`
 	Filename   string      `json:"filename"`
-	Status     string      `json:"status"` // error when lines are no good
+	Status     string      `json:"status"` // error when lines are invalid
 	Lines      int         `json:"lines"`
 	ErrorCount int         `json:"error_count"`
-	Errors     *LineErrors `json:"errors"` // the first lines that are no good
+	Errors     *LineErrors `json:"errors"` // the first invalid lines
 }
 
-// LineErrors are lines of a file that are no good.
+// LineErrors are invalid lines of a file.
 type LineErrors struct {
 	Data []LineError `json:"data"`
 }

@@ -43,7 +43,7 @@ type Attempt struct {
 	ErrorMessage string    `json:"error_message"`
 	StatusCode   int       `json:"status_code"` // what the upstream answered with, 0 when it did not
 	Usage        Usage     `json:"usage"`
-	UsageKnown   bool      `json:"usage_known"` // false when the upstream did not tell
+	UsageKnown   bool      `json:"usage_known"` // false when the upstream did not report it
 	StartedAt    time.Time `json:"started_at"`
 	FirstTokenAt time.Time `json:"first_token_at"`
 	FinishedAt   time.Time `json:"finished_at"`

@@ -68,7 +68,7 @@ type Trial struct {
 		OutputTokens int64             `json:"output_tokens"`
 		Cost         *penstock.NanoUSD `json:"cost_usd"` // nil when the target has no price
 	} `json:"estimate"`
-	// AtMost is what would be set aside.
+	// AtMost is what would be reserved.
 	AtMost struct {
 		Tokens int64            `json:"tokens"`
 		Cost   penstock.NanoUSD `json:"cost_usd"`
@@ -86,7 +86,7 @@ func (t *Trial) UnmarshalJSON(text []byte) error {
 	return keepRaw(text, (*plain)(t), &t.Raw)
 }
 
-// TryJob tells what would become of a job: tokens, cost, and when it would be finished. Nothing is kept. Codes:
+// TryJob predicts a job: tokens, cost and finish. Nothing is stored. Codes:
 // invalid_request, model_not_found, scope_missing, too_large.
 func (c *Client) TryJob(ctx context.Context, spec JobSpec) (*Trial, error) {
 	spec.dryRun = true

@@ -14,7 +14,7 @@ import (
 	"penstock"
 )
 
-// Result is an item and what it came to.
+// Result is an item and its outcome.
 type Result struct {
 	Seq        int64               `json:"seq"` // number of the event by which it ended
 	Index      int                 `json:"index"`

@@ -19,7 +19,7 @@ const (
 	IdleTimeout = 45 * time.Second
 )
 
-var errIdle = fmt.Errorf("nothing was heard for %v", IdleTimeout)
+var errIdle = fmt.Errorf("nothing was received for %v", IdleTimeout)
 
 // stream is a streamed answer, read line by line.
 type stream struct {

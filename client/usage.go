@@ -28,7 +28,7 @@ type Report struct {
 	Raw json.RawMessage `json:"-"`
 }
 
-// ReportGroup is what was spent by, or on, one of what the report tells apart.
+// ReportGroup is the usage of one group of the report.
 type ReportGroup struct {
 	Tenant string            `json:"tenant"`
 	Key    string            `json:"key"`

@@ -11,7 +11,7 @@ import (
 	"penstock"
 )
 
-// Webhook is an endpoint that is told of events.
+// Webhook is an endpoint that receives events.
 type Webhook struct {
 	ID             string               `json:"id"`
 	URL            string               `json:"url"`

@@ -27,7 +27,8 @@ const (
 	maxAdminAnswer = 4 << 20
 )
 
-// admin calls the admin API of a server. Any process of several will do: a change holds for all of them.
+// admin calls the admin API of a server. Which process of several it is does not matter: what is done
+// there holds for all of them.
 type admin struct {
 	base *url.URL
 	key  string
@@ -94,7 +95,7 @@ func (a *admin) do(ctx context.Context, c adminCall, answer any) error {
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if errors.Is(err, syscall.ECONNREFUSED) {
-		return fmt.Errorf("nobody listens on %s; set --admin-url or PENSTOCK_ADMIN_URL to the admin_listen of a server", a.base.Redacted())
+		return fmt.Errorf("no server listens on %s; set --admin-url or PENSTOCK_ADMIN_URL to the admin_listen of a server", a.base.Redacted())
 	}
 	if err != nil {
 		return fmt.Errorf("calling the admin API: %w", err)

@@ -23,14 +23,14 @@ type allowance struct {
 func (o *allowance) add(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&o.limits, "limits", "", "its limits, such as `requests_per_minute=600,concurrency=40,wait=2s`; all others are removed")
-	f.StringVar(&o.budget, "budget", "", "what it may spend, such as `monthly=500,hard`, of daily, monthly and total; empty removes it")
+	f.StringVar(&o.budget, "budget", "", "budget, such as `monthly=500,hard`; periods are daily, monthly and total; empty removes it")
 }
 
 // addModels is for what only tenants have.
 func (o *allowance) addModels(c *cobra.Command) {
 	f := c.Flags()
 	f.StringArrayVar(&o.modelLimits, "model-limits", nil, "limits of its calls for one model, `MODEL:requests_per_minute=60`, sent with --limits; may be repeated")
-	f.StringArrayVar(&o.modelBudgets, "model-budget", nil, "what it may spend on one model, `MODEL:monthly=50,hard`; all others are removed; may be repeated")
+	f.StringArrayVar(&o.modelBudgets, "model-budget", nil, "budget for one model, `MODEL:monthly=50,hard`; all others are removed; may be repeated")
 }
 
 // say puts into a body what the flags say. Only flags that were given are sent.
@@ -126,7 +126,7 @@ func readBudget(flag, text string) (map[string]any, error) {
 	return budget, nil
 }
 
-// allowed is what a tenant or a key may use and spend, as the admin API answers.
+// allowed is what a tenant or a key may use and spend, as the admin API tells it.
 type allowed struct {
 	Limits       map[string]any
 	Budget       map[string]any
@@ -149,9 +149,9 @@ func (sh *shell) keysUpdateCommand() *cobra.Command {
 	var o changing
 	var may allowance
 	c := &cobra.Command{
-		Use: "update KEY", Short: "Change what a key may use and spend", Args: takes("KEY"),
-		Long: `Changes the limits and the budget of a key. They are those of its name: a key that was
-rotated and still works has them too, and counts with the new one.`,
+		Use: "update KEY", Short: "Change the limits and the budget of a key", Args: takes("KEY"),
+		Long: `Changes the limits and the budget of a key. They belong to its name: an old key that
+still works after a rotation shares them with the new one.`,
 		Example: "  penstock keys update key_01… --limits requests_per_minute=300\n  penstock keys update key_01… --budget daily=5,hard\n  penstock keys update key_01… --limits ''",
 		RunE: func(c *cobra.Command, args []string) error {
 			body := map[string]any{}
@@ -177,13 +177,13 @@ rotated and still works has them too, and counts with the new one.`,
 func (sh *shell) budgetsCommand() *cobra.Command {
 	var at, tenant string
 	list := &cobra.Command{
-		Use: "list", Short: "Show how the budgets of a tenant stand", Args: takes(),
+		Use: "list", Short: "Show the budgets of a tenant: limit, spent, reserved and left", Args: takes(),
 		Long: `Shows the budgets of a tenant in their current periods: of the tenant, its keys and its
 models, from the configuration file and from "tenants update" and "keys update".`,
 		Example: "  penstock budgets list --tenant search",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if tenant == "" {
-				return usageError{"--tenant is missing: say whose budgets to show"}
+				return usageError{"--tenant is missing: name the tenant whose budgets to show"}
 			}
 			all, err := sh.adminList(c.Context(), at, adminCall{path: []string{"admin/v1/budgets"}, query: url.Values{"tenant": {tenant}}, whole: true})
 			if err != nil {
@@ -196,8 +196,8 @@ models, from the configuration file and from "tenants update" and "keys update".
 		},
 	}
 	adminFlag(list, &at)
-	list.Flags().StringVar(&tenant, "tenant", "", "whose budgets to show")
-	return noun("budgets", "Show how budgets stand", list)
+	list.Flags().StringVar(&tenant, "tenant", "", "tenant whose budgets to show")
+	return noun("budgets", "Show budgets", list)
 }
 
 func (sh *shell) printBudgets(all []json.RawMessage) error {

@@ -14,7 +14,7 @@ import (
 )
 
 func (sh *shell) configCommand() *cobra.Command {
-	return noun("config", "Check and compare configuration files, and put them in force",
+	return noun("config", "Validate, compare, show and reload configuration files",
 		sh.configValidateCommand(), sh.configShowCommand(), sh.configDiffCommand(), sh.configReloadCommand())
 }
 
@@ -22,18 +22,18 @@ func (sh *shell) configReloadCommand() *cobra.Command {
 	var at string
 	var dry, force bool
 	c := &cobra.Command{
-		Use: "reload", Short: "Have a server read its configuration file again", Args: takes(),
-		Long: `Has a process read its file again and lists what changed: providers, targets, models,
-prices, lanes and tenants, at once; settings of the process itself change at its
-next start. A file with problems changes nothing. Each process reads its own file: where
-there are several, reload each of them.
+		Use: "reload", Short: "Make a server read its configuration file again", Args: takes(),
+		Long: `Makes a process read its file again and lists the changes. Providers, targets, models,
+prices, lanes and tenants change at once; settings of the process itself change at its
+next start. A file with problems changes nothing. Each process reads its own file: if
+you run several processes, reload each of them.
 
 A file without a target that open jobs were resolved to is refused, because their items
 could not run any more. Take the target out of its models first, reload, wait until
 --dry-run counts no job on it, and remove it then; or use --force.`,
 		Example: "  penstock config validate && penstock config reload --dry-run\n  penstock config reload --admin-url http://10.0.0.5:9090",
 		RunE: func(c *cobra.Command, _ []string) error {
-			server, err := sh.connectAdmin(at)
+			admin, err := sh.connectAdmin(at)
 			if err != nil {
 				return err
 			}
@@ -44,7 +44,7 @@ could not run any more. Take the target out of its models first, reload, wait un
 				}
 			}
 			var answer json.RawMessage
-			if err := server.do(c.Context(), adminCall{method: http.MethodPost, path: []string{"admin", "v1", "config", "reload"}, query: query}, &answer); err != nil {
+			if err := admin.do(c.Context(), adminCall{method: http.MethodPost, path: []string{"admin", "v1", "config", "reload"}, query: query}, &answer); err != nil {
 				return err
 			}
 			if sh.output == outputJSON {
@@ -104,9 +104,9 @@ func fileArg(args []string) string {
 func (sh *shell) configValidateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "validate [FILE]", Short: "List every problem of a configuration file", Args: takesAtMostOne,
-		Long: `Checks a configuration file (penstock.yaml if none is named) as "penstock serve"
-would, the environment variables it names included, and lists every problem with
-its place. It exits with 1 if there is any.`,
+		Long: `Checks a configuration file (default penstock.yaml) as "penstock serve" would, with
+the environment variables that it names. Lists every problem with its line. Exits with
+1 if there is any.`,
 		Example: "  penstock config validate\n  penstock config validate staging.yaml -o json",
 		RunE: func(_ *cobra.Command, args []string) error {
 			path := fileArg(args)
@@ -162,9 +162,9 @@ func newVerdict(path string, s *config.Snapshot, bad *configError) verdict {
 
 func (sh *shell) configShowCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "show [FILE]", Short: "Show a configuration with its defaults filled in", Args: takesAtMostOne,
-		Long: `Shows what a configuration file (penstock.yaml if none is named) means: defaults
-filled in, the environment taken into account, secrets redacted.`,
+		Use: "show [FILE]", Short: "Show a configuration with its defaults", Args: takesAtMostOne,
+		Long: `Shows the effective configuration of a file (default penstock.yaml): with defaults and
+environment variables, secrets redacted.`,
 		Example: "  penstock config show\n  penstock config show staging.yaml -o json | jq .targets",
 		RunE: func(_ *cobra.Command, args []string) error {
 			s, err := sh.load(fileArg(args))
@@ -197,10 +197,10 @@ type change struct {
 
 func (sh *shell) configDiffCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "diff OLD NEW", Short: "List what differs in meaning between two configuration files",
+		Use: "diff OLD NEW", Short: "List the effective differences between two configuration files",
 		Args: takes("the old file", "the new file"),
-		Long: `Lists what a reload from OLD to NEW would change. Order, comments and defaults that
-are spelled out do not count; of secrets only that they changed is told.`,
+		Long: `Lists what a reload from OLD to NEW would change. Order, comments and explicit
+defaults do not count. For a secret, only the fact of a change is shown.`,
 		Example: "  penstock config diff /etc/penstock/penstock.yaml penstock.yaml",
 		RunE: func(_ *cobra.Command, args []string) error {
 			older, err := sh.load(args[0])

@@ -22,8 +22,8 @@ tenants:
 `
 
 // goodDesk has the secrets that goodYAML names.
-func goodDesk(t *testing.T) *desk {
-	d := newDesk(t)
+func goodDesk(t *testing.T) *harness {
+	d := newHarness(t)
 	d.env["UP_KEY"], d.env["APP_KEY"] = "sk-hidden-0123456789", testKey
 	return d
 }
@@ -37,7 +37,7 @@ func TestConfigValidate(t *testing.T) {
 		t.Errorf("it prints %q", got)
 	}
 	bad := write(t, "bad.yaml", strings.Replace(goodYAML, "targets: [mini]", "targets: [mnii], colour: red", 1))
-	got := d.types("config", "validate", bad)
+	got := d.run("config", "validate", bad)
 	if got.code != exitError || got.stderr != "penstock: "+bad+" has 2 problems; correct the file and try again\n" {
 		t.Errorf("%+v", got)
 	}
@@ -51,10 +51,10 @@ func TestConfigValidate(t *testing.T) {
 		}
 	}
 	delete(d.env, "APP_KEY")
-	check(t, d.types("config", "validate", filepath.Join(filepath.Dir(good), "none.yaml")), typed{code: exitError,
+	check(t, d.run("config", "validate", filepath.Join(filepath.Dir(good), "none.yaml")), typed{code: exitError,
 		stderr: "penstock: read config: open " + filepath.Dir(good) + `/none.yaml: no such file or directory; give the path of your file, ` +
 			`or use "penstock dev", which needs none` + "\n"})
-	if got := d.types("config", "validate", good); got.code != exitError || !strings.Contains(got.stdout, "APP_KEY") {
+	if got := d.run("config", "validate", good); got.code != exitError || !strings.Contains(got.stdout, "APP_KEY") {
 		t.Errorf("without a secret: %+v", got)
 	}
 }
@@ -64,7 +64,7 @@ func TestConfigValidateJSON(t *testing.T) {
 	d := goodDesk(t)
 	for text, want := range map[string]verdict{goodYAML: {Valid: true}, goodYAML + "colour: red\n": {Problems: []problem{{Path: "colour", Line: 12}}}} {
 		path := write(t, "file.yaml", text)
-		got := d.types("config", "validate", path, "-o", "json")
+		got := d.run("config", "validate", path, "-o", "json")
 		var v verdict
 		if err := json.Unmarshal([]byte(got.stdout), &v); err != nil || v.Problems == nil {
 			t.Fatalf("%v: %s", err, got.stdout)
@@ -83,7 +83,7 @@ func TestConfigValidateJSON(t *testing.T) {
 func TestServeListsEveryProblem(t *testing.T) {
 	t.Parallel()
 	path := write(t, "bad.yaml", "colour: red\nshape: round\n")
-	got := newDesk(t).types("serve", "--config", path)
+	got := newHarness(t).run("serve", "--config", path)
 	lines := strings.Split(strings.TrimSpace(got.stderr), "\n")
 	if got.code != exitError || got.stdout != "" || len(lines) != 3 {
 		t.Fatalf("%+v", got)
@@ -127,9 +127,9 @@ func TestConfigDiff(t *testing.T) {
 	d := goodDesk(t)
 	older := write(t, "old.yaml", goodYAML)
 	newer := write(t, "new.yaml", strings.NewReplacer(`"0.15"`, `"0.20"`, "admin_listen: 127.0.0.1:0", "admin_listen: 127.0.0.1:9").Replace(goodYAML))
-	check(t, d.types("config", "diff", older, older), typed{stderr: "They mean the same.\n"})
-	check(t, d.types("config", "diff", older, older, "-o", "json"), typed{stdout: "[]\n"})
-	check(t, d.types("config", "diff", older, newer), typed{stdout: "" +
+	check(t, d.run("config", "diff", older, older), typed{stderr: "They mean the same.\n"})
+	check(t, d.run("config", "diff", older, older, "-o", "json"), typed{stdout: "[]\n"})
+	check(t, d.run("config", "diff", older, newer), typed{stdout: "" +
 		"admin_listen: 127.0.0.1:0 → 127.0.0.1:9 (takes effect at the next start)\n" +
 		"targets.mini.price.audio_input: 0.15 → 0.2\n" +
 		"targets.mini.price.cache_write: 0.15 → 0.2\n" +
@@ -166,7 +166,7 @@ func TestConfigReload(t *testing.T) {
 	d.env["PENSTOCK_URL"] = api
 	d.ok("jobs", "submit", "-m", "fast", "wait for the provider")
 	reload := func(args ...string) typed {
-		return d.types(append([]string{"config", "reload", "--admin-url", admin}, args...)...)
+		return d.run(append([]string{"config", "reload", "--admin-url", admin}, args...)...)
 	}
 	rewrite(goodYAML)
 	dry := reload("--dry-run")
@@ -181,14 +181,14 @@ func TestConfigReload(t *testing.T) {
 	if got := d.ok("models", "list"); !strings.Contains(got, "fast") {
 		t.Errorf("after the refusal there is %q", got)
 	}
-	if got := d.types("config", "reload", "--admin-url", admin, "--dry-run", "--force"); got.code != exitOK {
+	if got := d.run("config", "reload", "--admin-url", admin, "--dry-run", "--force"); got.code != exitOK {
 		t.Errorf("a dry run with force: %+v", got)
 	}
 	if got := reload("--force"); got.code != exitOK || !strings.Contains(got.stdout, "is in force") || !strings.Contains(got.stdout, "target mini: 1 open jobs") {
 		t.Errorf("with force: %+v", got)
 	}
 	rewrite(goodYAML + "nonsense: 1\n")
-	got := d.types("config", "reload", "--admin-url", admin)
+	got := d.run("config", "reload", "--admin-url", admin)
 	if got.code != exitError || !strings.Contains(got.stderr, "nonsense: unknown key") || got.stdout != "" {
 		t.Errorf("a file with a problem: %+v", got)
 	}

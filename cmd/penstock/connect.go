@@ -14,7 +14,7 @@ import (
 	"penstock/internal/config"
 )
 
-// How often a call is tried. A person at a prompt wants to know soon that nobody is there; who follows
+// How often a call is tried. A person at a prompt wants to know soon that no server is there; a command that follows
 // a job wants to outlast a restart of the server.
 const (
 	triesOnce     = 2
@@ -41,7 +41,7 @@ func (sh *shell) variable(name string) string {
 }
 
 // apiKey is the key to call with. The key of the development server is used without being asked for,
-// but only on this machine: it is nobody else's business.
+// but only on this machine: the key must not reach other servers.
 func (sh *shell) apiKey(at string) (string, error) {
 	if key := sh.variable("PENSTOCK_API_KEY"); key != "" {
 		return key, nil

@@ -13,7 +13,7 @@ import (
 	"penstock/internal/store"
 )
 
-// heldThing is something that is held back, as the admin API answers.
+// heldThing is something that is held back, as the admin API tells it.
 type heldThing struct {
 	Kind    store.ControlKind `json:"kind"`
 	Name    string            `json:"name"`
@@ -29,7 +29,7 @@ type heldThing struct {
 const drainPoll = 500 * time.Millisecond
 
 func (sh *shell) controlsCommand() *cobra.Command {
-	return noun("controls", "See what is paused", sh.controlsListCommand())
+	return noun("controls", "Show what is paused", sh.controlsListCommand())
 }
 
 func (sh *shell) lanesCommand() *cobra.Command {
@@ -90,7 +90,7 @@ func (sh *shell) printControls(all []json.RawMessage) error {
 	return t.end("Nothing is paused.")
 }
 
-// left is how much still runs, "" where nobody knows.
+// left is how much still runs, "" if that is unknown.
 func (h heldThing) left() string {
 	if h.Running == nil {
 		return ""
@@ -102,29 +102,29 @@ func (h heldThing) left() string {
 func (sh *shell) pauseCommands(kind store.ControlKind, example string) []*cobra.Command {
 	noun := string(kind) + "s"
 	pause := sh.setCommand(kind, &cobra.Command{
-		Use: "pause NAME", Short: fmt.Sprintf("Start nothing new of a %s, until it is resumed", kind),
-		Long: fmt.Sprintf(`Starts nothing new of a %s, in every process, until it is resumed. What runs goes on.
-Jobs are still accepted and wait; synchronous calls are refused with the reason.`, kind),
+		Use: "pause NAME", Short: fmt.Sprintf("Stop starting new work of a %s until it is resumed", kind),
+		Long: fmt.Sprintf(`Starts no new work of a %s, in every process, until it is resumed. Running work
+continues. Jobs are still accepted and wait; synchronous calls are refused with the reason.`, kind),
 		Example: fmt.Sprintf("  penstock %s pause %s --reason \"the provider is down\"", noun, example),
 	}, store.ControlPaused)
 	drain := sh.setCommand(kind, &cobra.Command{
 		Use: "drain NAME", Short: fmt.Sprintf("Pause a %s and wait until nothing of it runs", kind),
-		Long: fmt.Sprintf(`Pauses a %s and waits until %s. It stays paused, also
-when the waiting is interrupted.`, kind, drainedWhen(kind)),
+		Long: fmt.Sprintf(`Pauses a %s and waits until %s. It stays paused,
+also if you interrupt the command.`, kind, drainedWhen(kind)),
 		Example: fmt.Sprintf("  penstock %s drain %s --reason \"moving it\"", noun, example),
 	}, store.ControlDraining)
 	return []*cobra.Command{pause, drain, sh.resumeCommand(kind, fmt.Sprintf("  penstock %s resume %s", noun, example))}
 }
 
-// drainedWhen is what a drain waits for.
+// drainedWhen is the condition that a drain waits for.
 func drainedWhen(kind store.ControlKind) string {
 	if kind == store.ControlTarget {
-		return "no process calls it any more,\nneither for jobs nor for callers who wait; it takes about ten seconds to know that"
+		return "no process calls it, for jobs\nor for synchronous calls; processes report this about ten seconds later"
 	}
-	return "no item of a job runs any more"
+	return "no item of a job runs"
 }
 
-// setCommand completes a command that holds something back.
+// setCommand completes a command that pauses something.
 func (sh *shell) setCommand(kind store.ControlKind, c *cobra.Command, state store.ControlState) *cobra.Command {
 	var o changing
 	var reason string
@@ -144,14 +144,14 @@ func (sh *shell) setCommand(kind store.ControlKind, c *cobra.Command, state stor
 	}
 	o.flags(c)
 	o.matchFlag(c)
-	c.Flags().StringVar(&reason, "reason", "", "why, for other operators and for callers who are refused")
+	c.Flags().StringVar(&reason, "reason", "", "reason, shown to other operators and to refused callers")
 	return c
 }
 
 func (sh *shell) resumeCommand(kind store.ControlKind, example string) *cobra.Command {
 	var o changing
 	c := &cobra.Command{
-		Use: "resume NAME", Short: fmt.Sprintf("Let a %s go on", kind), Args: takes("NAME"), Example: example,
+		Use: "resume NAME", Short: fmt.Sprintf("Resume a %s", kind), Args: takes("NAME"), Example: example,
 		RunE: func(c *cobra.Command, args []string) error {
 			now, err := sh.change(c.Context(), o, adminCall{method: http.MethodDelete, path: []string{"admin/v1/controls", string(kind), args[0]}})
 			if err != nil {
@@ -165,7 +165,7 @@ func (sh *shell) resumeCommand(kind store.ControlKind, example string) *cobra.Co
 	return c
 }
 
-// operator is who the audit log shall name.
+// operator is the actor of audit entries.
 func (sh *shell) operator() string { return cmp.Or(sh.variable("USER"), sh.variable("LOGNAME")) }
 
 // awaitDrained waits until nothing runs of something that drains.
@@ -197,7 +197,7 @@ func (sh *shell) awaitDrained(ctx context.Context, at string, now json.RawMessag
 			return nil, err
 		}
 		if now = find(all, mine); now == nil {
-			return nil, fmt.Errorf("somebody resumed the %s %s before it was drained", mine.Kind, mine.Name)
+			return nil, fmt.Errorf("another operator resumed the %s %s before it was drained", mine.Kind, mine.Name)
 		}
 	}
 }

@@ -16,7 +16,7 @@ func TestPauseAndResume(t *testing.T) {
 	d.env["USER"] = "ada"
 	server := d.serves(write(t, "penstock.yaml", strings.Replace(goodYAML, "http://127.0.0.1:1", upstream(t), 1)))
 
-	if got := d.types("controls", "list"); got.code != exitOK || got.stdout != "" || got.stderr != "Nothing is paused.\n" {
+	if got := d.run("controls", "list"); got.code != exitOK || got.stdout != "" || got.stderr != "Nothing is paused.\n" {
 		t.Errorf("list: %+v", got)
 	}
 	for _, verb := range []string{"pause", "drain"} {
@@ -25,7 +25,7 @@ func TestPauseAndResume(t *testing.T) {
 			t.Errorf("%s, dry: %q", verb, got)
 		}
 	}
-	if got := d.types("controls", "list"); got.stderr != "Nothing is paused.\n" {
+	if got := d.run("controls", "list"); got.stderr != "Nothing is paused.\n" {
 		t.Errorf("after dry runs: %+v", got)
 	}
 	if got := d.ok("lanes", "pause", "bulk", "--reason", "night shift"); got != "The lane bulk is paused.\n" {
@@ -34,7 +34,7 @@ func TestPauseAndResume(t *testing.T) {
 	if got := d.ok("models", "drain", "fast"); got != "The model fast is drained.\n" {
 		t.Errorf("drain: %q", got)
 	}
-	if got := d.types("targets", "drain", "mini"); got.stdout != "The target mini is drained.\n" || !strings.HasPrefix(got.stderr, "Waiting until the target mini is drained") {
+	if got := d.run("targets", "drain", "mini"); got.stdout != "The target mini is drained.\n" || !strings.HasPrefix(got.stderr, "Waiting until the target mini is drained") {
 		t.Errorf("drain of a target: %+v", got)
 	}
 	list := strings.Split(d.ok("controls", "list"), "\n")
@@ -45,7 +45,7 @@ func TestPauseAndResume(t *testing.T) {
 	if got := d.ok("lanes", "resume", "bulk", "--dry-run"); got != "Dry run, nothing was changed: the lane bulk would be open.\n" {
 		t.Errorf("resume, dry: %q", got)
 	}
-	if got := d.types("lanes", "resume", "bulk", "--if-match", `"v1"`); got.code != exitError || !strings.Contains(got.stderr, "changed meanwhile") {
+	if got := d.run("lanes", "resume", "bulk", "--if-match", `"v1"`); got.code != exitError || !strings.Contains(got.stderr, "changed meanwhile") {
 		t.Errorf("resume of another pause: %+v", got)
 	}
 	if again := strings.Split(d.ok("controls", "list"), "\n"); len(again) != len(list) {
@@ -61,11 +61,11 @@ func TestPauseAndResume(t *testing.T) {
 		t.Errorf("list as JSON: %v, %+v", err, rest)
 	}
 	for _, wrong := range [][]string{{"lanes", "pause", "fastest"}, {"models", "drain", "nope"}, {"targets", "pause", "fast"}, {"tenants", "pause", "nobody"}} {
-		if got := d.types(wrong...); got.code != exitError || !strings.Contains(got.stderr, "not_found: There is no ") {
+		if got := d.run(wrong...); got.code != exitError || !strings.Contains(got.stderr, "not_found: There is no ") {
 			t.Errorf("%v: %+v", wrong, got)
 		}
 	}
-	if got := d.types("lanes", "pause"); got.code != exitUsage {
+	if got := d.run("lanes", "pause"); got.code != exitUsage {
 		t.Errorf("a pause of nothing: %+v", got)
 	}
 	if code, stderr := server.result(); code != exitOK {
@@ -90,20 +90,20 @@ func TestDrainWaits(t *testing.T) {
 	})
 	server := httptest.NewServer(fake)
 	t.Cleanup(server.Close)
-	got := newDesk(t).types("models", "drain", "big/one", "--admin-url", server.URL)
+	got := newHarness(t).run("models", "drain", "big/one", "--admin-url", server.URL)
 	if got.code != exitOK || got.stdout != "The model big/one is drained.\n" || strings.Count(got.stderr, "Waiting until the model big/one is drained") != 1 || lists.Load() != 2 {
 		t.Errorf("%+v after %d looks", got, lists.Load())
 	}
 }
 
-func TestAdminDoorThatIsNotThere(t *testing.T) {
+func TestUnreachableAdminListener(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newHarness(t)
 	d.env["PENSTOCK_ADMIN_URL"] = "http://127.0.0.1:1"
-	if got := d.types("controls", "list"); got.code != exitError || !strings.Contains(got.stderr, "PENSTOCK_ADMIN_URL") {
+	if got := d.run("controls", "list"); got.code != exitError || !strings.Contains(got.stderr, "PENSTOCK_ADMIN_URL") {
 		t.Errorf("%+v", got)
 	}
-	if got := d.types("controls", "list", "--admin-url", "localhost:9090"); got.code != exitUsage {
+	if got := d.run("controls", "list", "--admin-url", "localhost:9090"); got.code != exitUsage {
 		t.Errorf("%+v", got)
 	}
 }

@@ -10,18 +10,18 @@ import (
 )
 
 func (sh *shell) dbCommand() *cobra.Command {
-	return noun("db", "Look after the database", sh.dbMigrateCommand())
+	return noun("db", "Manage the database", sh.dbMigrateCommand())
 }
 
 func (sh *shell) dbMigrateCommand() *cobra.Command {
 	var path string
 	c := &cobra.Command{
 		Use: "migrate", Short: "Bring the database's schema up to date", Args: takes(),
-		Long: `Brings the schema of the configured database up to date. A server does so by itself
-when it starts; this is for those who want it done before. Migrations only expand
-the schema, so servers of the release before keep working meanwhile.
+		Long: `Brings the schema of the configured database up to date. A server does the same
+when it starts; use this command to do it earlier. Migrations only expand the
+schema, so servers of the previous release keep working.
 
-Without --config and without a penstock.yaml it takes the database of "penstock dev".`,
+Without --config and without a penstock.yaml it uses the database of "penstock dev".`,
 		Example: "  penstock db migrate --config penstock.yaml\n  PENSTOCK_DATABASE_URL=postgres://… penstock db migrate",
 		RunE: func(c *cobra.Command, _ []string) error {
 			snapshot, err := sh.loadOrDefault(c, path)

@@ -13,7 +13,7 @@ import (
 )
 
 func (sh *shell) deadLettersCommand() *cobra.Command {
-	return noun("dead-letters", "Deal with failed items that nobody has dealt with yet",
+	return noun("dead-letters", "List, retry and dismiss failed items",
 		sh.deadLettersListCommand(), sh.deadLettersRetryCommand(), sh.deadLettersDismissCommand())
 }
 
@@ -48,14 +48,14 @@ func (q *deadLetterQuery) filter(now time.Time) (client.DeadLetterFilter, error)
 	return f, err
 }
 
-// deliberate is the filter of a command that changes something: nobody means all by saying nothing.
+// deliberate is the filter of a command that changes something: an empty filter must not select everything by accident.
 func (q *deadLetterQuery) deliberate(now time.Time) (client.DeadLetterFilter, error) {
 	f, err := q.filter(now)
 	if err == nil && f == (client.DeadLetterFilter{}) {
 		err = usageError{"say which dead letters are meant, by --fingerprint, --model or another flag, or --all for every one"}
 	}
 	if err == nil && f.All && f != (client.DeadLetterFilter{All: true}) {
-		err = usageError{"--all stands for every dead letter; no other flag can select with it"}
+		err = usageError{"--all means every dead letter; do not combine it with other filters"}
 	}
 	return f, err
 }
@@ -65,7 +65,7 @@ func (sh *shell) deadLettersListCommand() *cobra.Command {
 	var limit int
 	var items bool
 	c := &cobra.Command{
-		Use: "list", Short: "List failed items that nobody has dealt with, by their cause", Args: takes(),
+		Use: "list", Short: "List failed items by cause", Args: takes(),
 		Long: `Lists dead letters in groups: failures with the same cause share a fingerprint. With
 --items it lists them one by one, oldest first.`,
 		Example: `  penstock dead-letters list
@@ -100,7 +100,7 @@ func (sh *shell) deadLettersListCommand() *cobra.Command {
 	}
 	q.flags(c)
 	c.Flags().BoolVar(&items, "items", false, "list the items one by one")
-	c.Flags().IntVar(&limit, "limit", 20, "how many at the most")
+	c.Flags().IntVar(&limit, "limit", 20, "maximum number")
 	return c
 }
 
@@ -132,10 +132,10 @@ func (sh *shell) deadLettersRetryCommand() *cobra.Command {
 	var order client.DeadLetterRetry
 	c := &cobra.Command{
 		Use: "retry", Short: "Run dead letters again, in new jobs", Args: takes(),
-		Long: `Runs dead letters again, the oldest first: a new job for each job that they are of. A
-dead letter is retried once, whoever asks how often. They run on the targets that their
-job was resolved to, or with --fresh on those of its model today. One call takes 32
-jobs at the most; run it again for the rest.`,
+		Long: `Runs dead letters again, oldest first: one new job for each affected job. A dead letter
+is retried at most once. They run on the targets that their job was resolved to, or with
+--fresh on the current targets of its model. One call takes at most 32 jobs; run it
+again for the rest.`,
 		Example: `  penstock dead-letters retry --fingerprint upstream_timeout/timeout/openai-mini --dry-run
   penstock dead-letters retry --model fast --since 24h --fresh --rate 5
   penstock dead-letters retry --all`,
@@ -163,9 +163,9 @@ jobs at the most; run it again for the rest.`,
 	q.flags(c)
 	f := c.Flags()
 	f.BoolVar(&q.all, "all", false, "every dead letter")
-	f.BoolVar(&fresh, "fresh", false, "run on what their models mean today")
-	f.Float64Var(&order.Rate, "rate", 0, "how many may start in a second at the most")
-	f.BoolVar(&order.DryRun, "dry-run", false, "only tell what would be done")
+	f.BoolVar(&fresh, "fresh", false, "use the current definition of their models")
+	f.Float64Var(&order.Rate, "rate", 0, "maximum number of items that start per second")
+	f.BoolVar(&order.DryRun, "dry-run", false, "only show what would be done")
 	return c
 }
 
@@ -201,10 +201,10 @@ func (sh *shell) deadLettersDismissCommand() *cobra.Command {
 	var q deadLetterQuery
 	var order client.DeadLetterDismissal
 	c := &cobra.Command{
-		Use: "dismiss", Short: "Mark dead letters as dealt with", Args: takes(),
-		Long: `Marks dead letters as dealt with, the oldest first: they are no longer listed. Their
-items stay as they are, and retrying their job still runs them. One call takes 1,000 at
-the most; run it again for the rest.`,
+		Use: "dismiss", Short: "Dismiss dead letters", Args: takes(),
+		Long: `Dismisses dead letters, oldest first: they are no longer listed. Their items do not
+change, and a retry of their job still runs them. One call takes at most 1,000; run it
+again for the rest.`,
 		Example: `  penstock dead-letters dismiss --code content_blocked
   penstock dead-letters dismiss --all --dry-run`,
 		RunE: func(c *cobra.Command, _ []string) (err error) {
@@ -232,6 +232,6 @@ the most; run it again for the rest.`,
 	}
 	q.flags(c)
 	c.Flags().BoolVar(&q.all, "all", false, "every dead letter")
-	c.Flags().BoolVar(&order.DryRun, "dry-run", false, "only tell what would be done")
+	c.Flags().BoolVar(&order.DryRun, "dry-run", false, "only show what would be done")
 	return c
 }

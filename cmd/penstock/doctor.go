@@ -29,13 +29,12 @@ type finding struct {
 func (sh *shell) doctorCommand() *cobra.Command {
 	var path string
 	c := &cobra.Command{
-		Use: "doctor", Short: "Check that Penstock can run here, and say what to do if not", Args: takes(),
+		Use: "doctor", Short: "Check that Penstock can run here, and suggest fixes", Args: takes(),
 		Long: `Checks the configuration, the data directory, the keyset, the database and its
 schema, the bucket of blobs if one is configured, every provider and both addresses,
-and says what to do about what it finds. It changes nothing, but for two small objects
-that it puts into the bucket, reads and removes. "warn" does not keep Penstock from
-starting; "fail" keeps it from starting or from getting ready, and makes the exit
-code 1.
+and suggests a fix for each problem. It changes nothing, except for two small objects
+that it writes to the bucket, reads and removes. A "warn" does not prevent a start; a
+"fail" prevents a start or readiness, and makes the exit code 1.
 
 Without --config and without a penstock.yaml it checks what "penstock dev" would use.`,
 		Example: "  penstock doctor\n  penstock doctor --config penstock.yaml -o json",

@@ -13,9 +13,9 @@ import (
 )
 
 // findings runs the doctor and returns what it found, by check.
-func findings(t *testing.T, d *desk, args ...string) (map[string]finding, typed) {
+func findings(t *testing.T, d *harness, args ...string) (map[string]finding, typed) {
 	t.Helper()
-	got := d.types(append([]string{"doctor", "-o", "json"}, args...)...)
+	got := d.run(append([]string{"doctor", "-o", "json"}, args...)...)
 	var all []finding
 	if err := json.Unmarshal([]byte(got.stdout), &all); err != nil {
 		t.Fatalf("%v: %+v", err, got)
@@ -109,7 +109,7 @@ func TestDoctorFindsWhatIsWrong(t *testing.T) {
 
 func TestDoctorWithoutAFile(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newHarness(t)
 	d.env["PENSTOCK_DATA"] = write(t, "file", "") // where a directory should be
 	d.env["PENSTOCK_LISTEN"] = "127.0.0.1:0"
 	d.env["PENSTOCK_DATABASE_URL"] = "postgres://u:hidden@127.0.0.1:1/x?connect_timeout=1"
@@ -131,7 +131,7 @@ func TestDoctorWithABadFile(t *testing.T) {
 	t.Parallel()
 	path := write(t, "bad.yaml", "colour: red\n")
 	detail := path + " has 1 problem; correct the file and try again"
-	check(t, newDesk(t).types("doctor", "-c", path), typed{
+	check(t, newHarness(t).run("doctor", "-c", path), typed{
 		code: exitError,
 		stdout: fmt.Sprintf("CHECK   STATUS  %-*s  NEXT\nconfig  fail    %s  penstock config validate %s\n",
 			len(detail), "DETAIL", detail, path),

@@ -14,15 +14,14 @@ import (
 
 func (sh *shell) forecastCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "forecast SCENARIO", Short: "Tell what waits, throughput and refusals a load would meet", Args: takes("the scenario's file"),
-		Long: `Plays a described load against described targets, with the scheduler and the
-limiters of the server over a clock of its own, and tells how long work would wait,
-how much would get done, and how often upstreams would refuse: in seconds, whatever
-the load. The same scenario and seed give the same answer.
+		Use: "forecast SCENARIO", Short: "Predict the waits, the throughput and the refusals of a load", Args: takes("the scenario's file"),
+		Long: `Simulates a load against targets, with the scheduler and the limiters of the server on
+a simulated clock. Predicts how long work would wait, how much would finish, and how
+often upstreams would refuse: in seconds, for any load. The same scenario and seed
+give the same result.
 
-A scenario is a YAML file: processes, targets with the limits that are configured and
-those that the upstream really has, models, groups of tenants with what they submit,
-and faults over time. docs/operations/capacity.md explains it and has examples. It
+A scenario is a YAML file: processes, targets with configured and real limits, models,
+groups of tenants with their work, and faults over time. docs/how-to/size-a-machine.md explains it and has examples. It
 calls no server and no model.`,
 		Example: "  penstock forecast scenario.yaml\n  penstock forecast scenario.yaml -o json",
 		RunE:    func(c *cobra.Command, args []string) error { return sh.forecast(c.Context(), args[0]) },
@@ -53,7 +52,7 @@ const (
 	progressLinePace = 15 * time.Second
 )
 
-// forecastProgress tells how far a run is, on stderr. Short runs tell nothing.
+// forecastProgress reports the progress of a run on stderr. Short runs report nothing.
 func (sh *shell) forecastProgress() func(forecast.Progress) {
 	pace, format := progressLinePace, "%s\n"
 	if sh.terminal {

@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-const forecastScenario = "../../docs/operations/scenarios/newcomer-alone.yaml"
+const forecastScenario = "../../docs/how-to/scenarios/newcomer-alone.yaml"
 
 func TestForecastTellsWhatWouldHappen(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newHarness(t)
 	got := d.ok("forecast", forecastScenario)
 	for _, want := range []string{"Ten items every ten seconds", "Work by tenants", "newcomer", "model-server", "wait p50"} {
 		if !strings.Contains(got, want) {
@@ -42,15 +42,15 @@ func TestForecastNamesWhatIsWrong(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := write(t, "wrong.yaml", strings.NewReplacer("base: 400ms", "base: 400", "burst: 10", "bursts: 10").Replace(string(text)))
-	d := newDesk(t)
-	check(t, d.types("forecast", path), typed{code: exitError, stderr: path + `:7:26: targets.model-server.upstream.latency.base: must be a duration with its unit, such as 30s, 10m or 168h
+	d := newHarness(t)
+	check(t, d.run("forecast", path), typed{code: exitError, stderr: path + `:7:26: targets.model-server.upstream.latency.base: must be a duration with its unit, such as 30s, 10m or 168h
 ` + path + `:13:5: tenants[0].arrivals: must have a rate, a backlog or a burst
 ` + path + `:13:16: tenants[0].arrivals.bursts: unknown key; did you mean "burst"?
 penstock: ` + path + ` has 3 problems; correct the file and try again
 `})
-	check(t, d.types("forecast"), typed{code: exitUsage, stderr: "penstock: the scenario's file is missing; see \"penstock forecast --help\"\n"})
+	check(t, d.run("forecast"), typed{code: exitUsage, stderr: "penstock: the scenario's file is missing; see \"penstock forecast --help\"\n"})
 	missing := filepath.Join(t.TempDir(), "none.yaml")
-	check(t, d.types("forecast", missing), typed{code: exitError,
+	check(t, d.run("forecast", missing), typed{code: exitError,
 		stderr: "penstock: reading the scenario: open " + missing + ": no such file or directory\n"})
 }
 
@@ -58,6 +58,6 @@ func TestForecastCanBeInterrupted(t *testing.T) {
 	t.Parallel()
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	got := newDesk(t).typesWith(ctx, "forecast", "../../docs/operations/scenarios/fairness.yaml")
+	got := newHarness(t).runWith(ctx, "forecast", "../../docs/how-to/scenarios/fairness.yaml")
 	check(t, got, typed{code: exitError, stderr: "penstock: interrupted\n"})
 }

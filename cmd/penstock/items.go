@@ -19,7 +19,7 @@ func (sh *shell) itemsListCommand() *cobra.Command {
 	var status string
 	var limit int
 	c := &cobra.Command{
-		Use: "list JOB", Short: "List the items of a job in the order of its inputs, whatever became of them", Args: takes("the job's id"),
+		Use: "list JOB", Short: "List the items of a job in input order, in any status", Args: takes("the job's id"),
 		Example: "  penstock items list job_01JQ…\n  penstock items list job_01JQ… --status running\n  penstock items list job_01JQ… --limit 1000 -o json",
 		RunE: func(c *cobra.Command, args []string) error {
 			if limit < 1 {
@@ -37,7 +37,7 @@ func (sh *shell) itemsListCommand() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&status, "status", "", "only items in this status: queued, running, succeeded, failed, cancelled or expired")
-	c.Flags().IntVar(&limit, "limit", 20, "how many at the most")
+	c.Flags().IntVar(&limit, "limit", 20, "maximum number")
 	return c
 }
 
@@ -57,7 +57,7 @@ func (sh *shell) items() look[*client.Item] {
 
 func (sh *shell) itemsGetCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "get ITEM", Short: "Show an item and everything that was tried for it", Args: takes("the item's id"),
+		Use: "get ITEM", Short: "Show an item and all its attempts", Args: takes("the item's id"),
 		Example: "  penstock items get item_01JQ…\n  penstock items get item_01JQ… -o json | jq .response.body",
 		RunE: func(c *cobra.Command, args []string) error {
 			cl, err := sh.connect(triesOnce)

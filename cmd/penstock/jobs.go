@@ -16,7 +16,7 @@ import (
 )
 
 func (sh *shell) jobsCommand() *cobra.Command {
-	return noun("jobs", "Submit work for later and follow it",
+	return noun("jobs", "Submit jobs and follow them",
 		sh.jobsSubmitCommand(), sh.jobsGetCommand(), sh.jobsListCommand(), sh.jobsWatchCommand(), sh.jobsResultsCommand(),
 		sh.jobsCancelCommand(), sh.jobsDeleteCommand(), sh.jobsRetryCommand())
 }
@@ -42,9 +42,9 @@ func (sh *shell) jobsGetCommand() *cobra.Command {
 func (sh *shell) jobsCancelCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "cancel JOB", Short: "Ask a job to stop", Args: takes("the job's id"),
-		Long: `Asks a job to stop. Queued items are cancelled, running ones as soon as their worker
-hears of it, and finished ones keep their results. Doing it twice, or too late,
-changes nothing.`,
+		Long: `Asks a job to stop. Queued items are cancelled at once, running items as soon as their
+worker learns of it. Finished items keep their results. A second or late cancel changes
+nothing.`,
 		Example: "  penstock jobs cancel job_01JQ…",
 		RunE: func(c *cobra.Command, args []string) error {
 			cl, err := sh.connect(triesOnce)
@@ -63,9 +63,9 @@ changes nothing.`,
 func (sh *shell) jobsDeleteCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "delete JOB", Short: "Delete a finished job with its inputs and results", Args: takes("the job's id"),
-		Long: `Deletes a finished job with its inputs, results, attempts and dead letters. What it
+		Long: `Deletes a finished job with its inputs, results, attempts and dead letters. Its
 cost stays in the ledger, and its idempotency key is remembered, so that it does not
-run again by accident. A job that has not finished must be cancelled first.`,
+run again by accident. Cancel an unfinished job first.`,
 		Example: "  penstock jobs delete job_01JQ…",
 		RunE: func(c *cobra.Command, args []string) error {
 			cl, err := sh.connect(triesOnce)
@@ -123,7 +123,7 @@ func (sh *shell) jobsListCommand() *cobra.Command {
 	f.StringVar(&q.tag, "tag", "", "only jobs with this tag, `KEY=VALUE`")
 	f.StringVar(&q.since, "since", "", "only jobs created since this `TIME`, RFC 3339 or a time ago such as 24h")
 	f.StringVar(&q.before, "before", "", "only jobs created before this `TIME`, RFC 3339 or a time ago such as 1h")
-	f.IntVar(&q.limit, "limit", 20, "how many at the most")
+	f.IntVar(&q.limit, "limit", 20, "maximum number")
 	return c
 }
 

@@ -22,11 +22,11 @@ type resultQuery struct {
 func (sh *shell) jobsResultsCommand() *cobra.Command {
 	var q resultQuery
 	c := &cobra.Command{
-		Use: "results JOB", Short: "Print results, at any time", Args: takes("the job's id"),
-		Long: `Prints what is finished by now. With -o json every result is a line of JSON with
-the whole answer; --after takes up where an earlier run ended. With --follow it
-goes on until the job is finished. With --order input the results of a job that
-runs stop before its first open item; what is behind it comes later.`,
+		Use: "results JOB", Short: "Print the results so far", Args: takes("the job's id"),
+		Long: `Prints the finished results. With -o json every result is a line of JSON with the
+whole answer. --after resumes an earlier run. --follow waits until the job is
+finished. With --order input, the results of a running job stop before its first open
+item.`,
 		Example: `  penstock jobs results job_01JQ…
   penstock jobs results job_01JQ… --status failed
   penstock jobs results job_01JQ… --follow -o json > results.jsonl`,
@@ -44,8 +44,8 @@ runs stop before its first open item; what is behind it comes later.`,
 	f := c.Flags()
 	f.StringVar(&q.order, "order", string(client.OrderCompletion), "completion or input")
 	f.StringVar(&q.status, "status", "", "only items in this status: succeeded, failed, cancelled or expired")
-	f.Int64Var(&q.after, "after", 0, "resume behind this seq, or with --order input behind this index")
-	f.BoolVarP(&q.follow, "follow", "f", false, "go on until the job is finished")
+	f.Int64Var(&q.after, "after", 0, "resume after this seq, or with --order input after this index")
+	f.BoolVarP(&q.follow, "follow", "f", false, "wait until the job is finished")
 	return c
 }
 

@@ -12,11 +12,11 @@ func (sh *shell) jobsRetryCommand() *cobra.Command {
 	var fresh bool
 	var key string
 	c := &cobra.Command{
-		Use: "retry JOB", Short: "Run what did not succeed again, in a new job", Args: takes("the job's id"),
-		Long: `Makes a new job over the items of another that failed, expired or were cancelled, with
-the same inputs and custom ids. An item is retried once: to go on, retry the new job. It
-runs on the targets that the first job was resolved to, or with --fresh on those of its
-model today.`,
+		Use: "retry JOB", Short: "Retry the items that did not succeed, in a new job", Args: takes("the job's id"),
+		Long: `Creates a new job from the items of a job that failed, expired or were cancelled, with
+the same inputs and custom ids. An item can be retried once; retry the new job
+next time. It runs on the targets that the first job was resolved to, or with --fresh on
+the current targets of its model.`,
 		Example: "  penstock jobs retry job_01JQ…\n  penstock jobs watch $(penstock jobs retry job_01JQ… --fresh --rate 5)",
 		RunE: func(c *cobra.Command, args []string) error {
 			if c.Flags().Changed("rate") && order.Rate <= 0 {
@@ -41,8 +41,8 @@ model today.`,
 		},
 	}
 	f := c.Flags()
-	f.BoolVar(&fresh, "fresh", false, "run on what the model means today")
-	f.Float64Var(&order.Rate, "rate", 0, "how many items may start in a second at the most")
-	f.StringVar(&key, "idempotency-key", "", "name of this retry: the same key finds the same job again")
+	f.BoolVar(&fresh, "fresh", false, "use the current definition of the model")
+	f.Float64Var(&order.Rate, "rate", 0, "maximum number of items that start per second")
+	f.StringVar(&key, "idempotency-key", "", "key of this retry: the same key returns the same job")
 	return c
 }

@@ -36,19 +36,19 @@ func (sh *shell) jobsSubmitCommand() *cobra.Command {
 	var o order
 	c := &cobra.Command{
 		Use: "submit [PROMPT | FILE.jsonl | -]", Short: "Submit a prompt, a body or many inputs", Args: takesAtMostOne,
-		Long: `Submits a job and prints its id. Once it is printed, the job is on stable storage.
+		Long: `Submits a job and prints its id. When the id is printed, the job is on stable storage.
 
-What to run is one of
-  PROMPT          a question; "-" reads it from standard input
+The input is one of
+  PROMPT          a prompt; "-" reads it from standard input
   FILE.jsonl      the same as --file FILE.jsonl
   --file body.json     one body, as the model's API takes it
   --file inputs.jsonl  many: a line for each, {"custom_id":"row-1","body":{…}}; files
                        for OpenAI's batch API are such files too
-and "--file -" reads either from standard input. Without --model, bodies that name
-their model decide. A file of lines that is larger than 1 MiB is uploaded as it is,
-whatever its size, and the job runs over it.
+and "--file -" reads either from standard input. Without --model, the bodies name the
+model. A file of lines that is larger than 1 MiB is uploaded, and the job runs over
+it.
 
-With --watch it follows the job to its end, with a bar that moves on a terminal.
+With --watch it follows the job to its end, with a progress bar on a terminal.
 
 With --wait it waits until the job is finished and prints the answer, or for many
 inputs the job; it exits with 3 if some of them did not succeed.`,
@@ -61,17 +61,17 @@ inputs the job; it exits with 3 if some of them did not succeed.`,
 		RunE: func(c *cobra.Command, args []string) error { return sh.submit(c.Context(), o, args) },
 	}
 	f := c.Flags()
-	f.StringVarP(&o.model, "model", "m", "", `model to ask for; "penstock models list" shows them`)
-	f.StringVar(&o.lane, "lane", "", "how urgent it is: realtime, standard or bulk (standard)")
+	f.StringVarP(&o.model, "model", "m", "", `model; "penstock models list" shows them`)
+	f.StringVar(&o.lane, "lane", "", "lane: realtime, standard or bulk (standard)")
 	f.StringVarP(&o.file, "file", "f", "", "file with a body or with many inputs; - is standard input")
 	f.StringArrayVar(&o.tags, "tag", nil, "tag to keep with the job, `KEY=VALUE`; may be repeated")
 	f.BoolVarP(&o.wait, "wait", "w", false, "wait until the job is finished")
 	f.BoolVar(&o.watch, "watch", false, "follow the job until it is finished: progress, rate, cost and failures")
-	f.BoolVar(&o.dryRun, "dry-run", false, "only tell tokens, cost and when it would be finished; exits with 1 if it would be refused")
-	f.StringVar(&o.key, "idempotency-key", "", "name of this submit: the same key and work find the same job again")
+	f.BoolVar(&o.dryRun, "dry-run", false, "only show tokens, cost and the estimated finish; exits with 1 if the job would be refused")
+	f.StringVar(&o.key, "idempotency-key", "", "key of this submit: the same key and work return the same job")
 	f.StringVar(&o.deadline, "deadline", "", "when unfinished items expire, a `TIME` in RFC 3339 or a duration such as 8h (24h)")
-	f.IntVar(&o.maxAttempts, "max-attempts", 0, "how often an item is tried (4)")
-	f.DurationVar(&o.itemTimeout, "item-timeout", 0, "how long one try may take (5m)")
+	f.IntVar(&o.maxAttempts, "max-attempts", 0, "maximum number of attempts of an item (4)")
+	f.DurationVar(&o.itemTimeout, "item-timeout", 0, "how long one attempt may take (5m)")
 	return c
 }
 
@@ -160,7 +160,7 @@ func (sh *shell) await(ctx context.Context, id string) error {
 	}
 	job, err := cl.WaitJob(ctx, id)
 	if err != nil {
-		return fmt.Errorf("%w; the job goes on: penstock jobs watch %s", err, id)
+		return fmt.Errorf("%w; the job continues: penstock jobs watch %s", err, id)
 	}
 	switch {
 	case sh.output == outputJSON:
@@ -236,7 +236,7 @@ func (o order) upload(ctx context.Context, sh *shell, cl *client.Client) (client
 		for _, e := range sent.Errors.Data {
 			fmt.Fprintf(sh.stderr, "%s:%d: %s\n", o.file, e.Line, clean(e.Message))
 		}
-		return spec, fmt.Errorf("%d lines of %s are no good; nothing was submitted", sent.ErrorCount, o.file)
+		return spec, fmt.Errorf("%d lines of %s are invalid; nothing was submitted", sent.ErrorCount, o.file)
 	}
 	spec.InputFile = sent.ID
 	return spec, nil

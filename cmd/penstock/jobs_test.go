@@ -84,8 +84,8 @@ Took      1.5s
 Item      item_1
 Answer    Blue  [31mlight <scatters>.
 `
-	check(t, d.types("jobs", "get", "job_1"), typed{stdout: want})
-	check(t, d.types("jobs", "get", "job_1", "-o", "json"), typed{stdout: oneJob + "\n"})
+	check(t, d.run("jobs", "get", "job_1"), typed{stdout: want})
+	check(t, d.run("jobs", "get", "job_1", "-o", "json"), typed{stdout: oneJob + "\n"})
 	d.terminal = true
 	if got := d.ok("jobs", "get", "job_1"); !strings.Contains(got, "Created   60s ago\n") {
 		t.Errorf("a terminal shows\n%s", got)
@@ -95,14 +95,14 @@ Answer    Blue  [31mlight <scatters>.
 func TestJobsCancel(t *testing.T) {
 	t.Parallel()
 	f := &fake{answers: map[string]string{"POST /v1/jobs/job_1/cancel": oneJob}}
-	check(t, at(t, f).types("jobs", "cancel", "job_1", "-o", "json"), typed{stdout: oneJob + "\n"})
+	check(t, at(t, f).run("jobs", "cancel", "job_1", "-o", "json"), typed{stdout: oneJob + "\n"})
 }
 
 func TestJobsDelete(t *testing.T) {
 	t.Parallel()
 	f := &fake{answers: map[string]string{"DELETE /v1/jobs/job_1": `{"id":"job_1","object":"job","deleted":true}`}}
-	check(t, at(t, f).types("jobs", "delete", "job_1"), typed{stdout: "Deleted  job_1\n"})
-	check(t, at(t, f).types("jobs", "delete", "job_1", "-o", "json"), typed{stdout: `{"id":"job_1","deleted":true}` + "\n"})
+	check(t, at(t, f).run("jobs", "delete", "job_1"), typed{stdout: "Deleted  job_1\n"})
+	check(t, at(t, f).run("jobs", "delete", "job_1", "-o", "json"), typed{stdout: `{"id":"job_1","deleted":true}` + "\n"})
 }
 
 func TestJobsList(t *testing.T) {
@@ -115,17 +115,17 @@ func TestJobsList(t *testing.T) {
 			"&lane=bulk&limit=21&model=fast&status=failed&tag=team%3Asearch": `{"data":[],"has_more":false}`,
 	}}
 	d := at(t, f)
-	check(t, d.types("jobs", "list"), typed{stdout: "" +
+	check(t, d.run("jobs", "list"), typed{stdout: "" +
 		"JOB    STATUS  OUTCOME  DONE  MODEL  LANE  COST          CREATED\n" +
 		"job_1  queued  -        0/1   fast   -     $0.000000000  2026-11-15T02:59:00Z\n" +
 		"job_0  -       -        0/0   -      -     $0.000000000  -\n"})
-	check(t, d.types("jobs", "list", "-o", "json"), typed{stdout: two + "\n"})
-	check(t, d.types("jobs", "list", "--limit", "1", "-o", "json"),
+	check(t, d.run("jobs", "list", "-o", "json"), typed{stdout: two + "\n"})
+	check(t, d.run("jobs", "list", "--limit", "1", "-o", "json"),
 		typed{stdout: `{"object":"list","data":[` + queuedJob + `],"has_more":true}` + "\n"})
-	if got := d.types("jobs", "list", "--limit", "1"); got.stderr != "There are more; --limit shows them.\n" || strings.Contains(got.stdout, "job_0") {
+	if got := d.run("jobs", "list", "--limit", "1"); got.stderr != "There are more; --limit shows them.\n" || strings.Contains(got.stdout, "job_0") {
 		t.Errorf("%+v", got)
 	}
-	none := d.types("jobs", "list", "--status", "failed", "--lane", "bulk", "--model", "fast", "--tag", "team=search",
+	none := d.run("jobs", "list", "--status", "failed", "--lane", "bulk", "--model", "fast", "--tag", "team=search",
 		"--since", "24h", "--before", "2026-11-15T00:00:00Z")
 	check(t, none, typed{stderr: "There are no such jobs.\n"})
 }
@@ -134,14 +134,14 @@ func TestJobsSubmitPrompt(t *testing.T) {
 	t.Parallel()
 	f := &fake{answers: map[string]string{"POST /v1/jobs": queuedJob}}
 	d := at(t, f)
-	check(t, d.types("jobs", "submit", "--model", "fast", "--lane", "bulk", "--tag", "a=b", "--tag", "c=d=e", "--deadline", "8h",
+	check(t, d.run("jobs", "submit", "--model", "fast", "--lane", "bulk", "--tag", "a=b", "--tag", "c=d=e", "--deadline", "8h",
 		"--max-attempts", "2", "--item-timeout", "90s", "--idempotency-key", "k-1", "Why?"), typed{stdout: "job_1\n"})
 	want := `{"model":"fast","input":"Why?","lane":"bulk","deadline":"2026-11-15T11:00:00Z","max_attempts":2,` +
 		`"tags":{"a":"b","c":"d=e"},"item_timeout":"1m30s"}`
 	if f.body != want || f.head.Get("Idempotency-Key") != "k-1" || f.head.Get("Prefer") != "" {
 		t.Errorf("it submits %s under %q", f.body, f.head.Get("Idempotency-Key"))
 	}
-	check(t, d.types("jobs", "submit", "-m", "fast", "Why?", "-o", "json"), typed{stdout: queuedJob + "\n"})
+	check(t, d.run("jobs", "submit", "-m", "fast", "Why?", "-o", "json"), typed{stdout: queuedJob + "\n"})
 
 	d.stdin = "Two\nlines\n"
 	d.ok("jobs", "submit", "-m", "fast", "-")
@@ -149,10 +149,10 @@ func TestJobsSubmitPrompt(t *testing.T) {
 		t.Errorf("it submits %s, want %s", f.body, want)
 	}
 	d.stdin = " \n"
-	check(t, d.types("jobs", "submit", "-m", "fast", "-"),
+	check(t, d.run("jobs", "submit", "-m", "fast", "-"),
 		typed{code: exitError, stderr: "penstock: standard input is empty; write the prompt to it\n"})
 	d.terminal = true
-	check(t, d.types("jobs", "submit", "-m", "fast", "Why?"),
+	check(t, d.run("jobs", "submit", "-m", "fast", "Why?"),
 		typed{stdout: "job_1\n", stderr: "Accepted. Follow it with: penstock jobs watch job_1\n"})
 }
 
@@ -176,9 +176,9 @@ func TestJobsSubmitDryRun(t *testing.T) {
 	if want := `{"model":"fast","input":"Why?","dry_run":true}`; f.body != want || f.head.Get("Idempotency-Key") != "" {
 		t.Errorf("it sends %s under %q", f.body, f.head.Get("Idempotency-Key"))
 	}
-	check(t, d.types("jobs", "submit", "-m", "fast", "--dry-run", "Why?", "-o", "json"), typed{stdout: answer + "\n"})
+	check(t, d.run("jobs", "submit", "-m", "fast", "--dry-run", "Why?", "-o", "json"), typed{stdout: answer + "\n"})
 	f.answers["POST /v1/jobs"] = strings.Replace(answer, `"admitted":true,"refusal":null`, `"admitted":false,"refusal":{"code":"budget_exceeded","message":"No."}`, 1)
-	if got := d.types("jobs", "submit", "-m", "fast", "--dry-run", "Why?"); got.code != exitError || !strings.Contains(got.stderr, "it would be refused: budget_exceeded: No.") {
+	if got := d.run("jobs", "submit", "-m", "fast", "--dry-run", "Why?"); got.code != exitError || !strings.Contains(got.stderr, "it would be refused: budget_exceeded: No.") {
 		t.Errorf("a job that would be refused: %+v", got)
 	}
 }
@@ -218,7 +218,7 @@ func TestJobsSubmitFile(t *testing.T) {
 			f := &fake{answers: map[string]string{"POST /v1/jobs": queuedJob}}
 			d := at(t, f)
 			path := write(t, "file", tc.file)
-			got := d.types(append([]string{"jobs", "submit", "--file", path}, tc.args...)...)
+			got := d.run(append([]string{"jobs", "submit", "--file", path}, tc.args...)...)
 			if tc.wrong != "" {
 				check(t, got, typed{code: exitError, stderr: "penstock: " + path + tc.wrong + "\n"})
 				return
@@ -255,12 +255,12 @@ func TestJobsSubmitAndWait(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			d := at(t, &fake{answers: map[string]string{"POST /v1/jobs": queuedJob, "GET /v1/jobs/job_1": tc.finished}})
-			check(t, d.types(append([]string{"jobs", "submit", "-m", "fast", "--wait", "Why?"}, tc.args...)...), tc.want)
+			check(t, d.run(append([]string{"jobs", "submit", "-m", "fast", "--wait", "Why?"}, tc.args...)...), tc.want)
 		})
 	}
 	d := at(t, &fake{answers: map[string]string{"POST /v1/jobs": queuedJob, "GET /v1/jobs/job_1": oneJob}})
 	d.terminal = true
-	check(t, d.types("jobs", "submit", "-m", "fast", "-w", "Why?"), typed{stdout: "Blue\n[31mlight <scatters>.\n"})
+	check(t, d.run("jobs", "submit", "-m", "fast", "-w", "Why?"), typed{stdout: "Blue\n[31mlight <scatters>.\n"})
 }
 
 func TestJobsResults(t *testing.T) {
@@ -270,12 +270,12 @@ func TestJobsResults(t *testing.T) {
 		"GET /v1/jobs/job_1/results?after=0&order=input&status=failed": "",
 	}}
 	d := at(t, f)
-	check(t, d.types("jobs", "results", "job_1"), typed{stdout: "" +
+	check(t, d.run("jobs", "results", "job_1"), typed{stdout: "" +
 		"SEQ  INDEX  CUSTOM ID  ITEM    STATUS     TARGET  ATTEMPTS  TOKENS                   COST          ANSWER OR ERROR\n" +
 		"3    0      row-1      item_1  succeeded  mini    2         12 in (4 cached), 9 out  $0.000041200  Blue  [31mlight <scatters>.\n" +
 		"4    1      -          item_2  failed     -       1         0 in, 0 out              $0.000000000  poison: It took down 3 workers.\n"})
-	check(t, d.types("jobs", "results", "job_1", "-o", "json"), typed{stdout: resultJSON + "\n" + failedJSON + "\n"})
-	check(t, d.types("jobs", "results", "job_1", "--order", "input", "--status", "failed", "--after", "0"),
+	check(t, d.run("jobs", "results", "job_1", "-o", "json"), typed{stdout: resultJSON + "\n" + failedJSON + "\n"})
+	check(t, d.run("jobs", "results", "job_1", "--order", "input", "--status", "failed", "--after", "0"),
 		typed{stderr: "Nothing is finished yet.\n"})
 }
 
@@ -291,7 +291,7 @@ func TestJobsResultsFollow(t *testing.T) {
 		_, _ = io.WriteString(w, map[string]string{"": resultJSON + "\n", "3": failedJSON + "\n"}[r.URL.Query().Get("after")])
 	})
 	both := typed{stdout: resultJSON + "\n" + failedJSON + "\n"}
-	check(t, at(t, mux).types("jobs", "results", "job_1", "-f", "-o", "json"), both)
+	check(t, at(t, mux).run("jobs", "results", "job_1", "-f", "-o", "json"), both)
 
 	polls = 0
 	ordered := http.NewServeMux()
@@ -299,7 +299,7 @@ func TestJobsResultsFollow(t *testing.T) {
 	ordered.HandleFunc("GET /v1/jobs/job_1/results", func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, map[string]string{"order=input": resultJSON + "\n", "after=0&order=input": failedJSON + "\n"}[r.URL.RawQuery])
 	})
-	check(t, at(t, ordered).types("jobs", "results", "job_1", "-f", "--order", "input", "-o", "json"), both)
+	check(t, at(t, ordered).run("jobs", "results", "job_1", "-f", "--order", "input", "-o", "json"), both)
 }
 
 func event(seq int, kind, data string) string {
@@ -322,20 +322,20 @@ func TestJobsWatch(t *testing.T) {
 	const complaint = `penstock: 2 of 3 items did not succeed; "penstock jobs results job_1" shows which` + "\n"
 	const summary = "job_1 succeeded: 3: 1 succeeded, 1 failed, 1 expired; 12 in, 9 out, $0.000041200\n"
 	d := at(t, watchable(mixedJob))
-	check(t, d.types("jobs", "watch", "job_1"), typed{code: exitItemsFailed, stderr: complaint, stdout: "" +
+	check(t, d.run("jobs", "watch", "job_1"), typed{code: exitItemsFailed, stderr: complaint, stdout: "" +
 		"2026-11-15T02:59:01Z job.queued\n" +
 		"2026-11-15T02:59:02Z job.started\n" +
 		"2026-11-15T02:59:03Z item.succeeded item_1 row-1 mini\n" +
 		"2026-11-15T02:59:04Z item.failed item_2 poison: It took down 3 workers.\n" +
 		"2026-11-15T02:59:05Z item.expired item_3\n" +
 		"2026-11-15T02:59:06Z job.finished\n" + summary})
-	check(t, d.types("jobs", "watch", "job_1", "-o", "json"),
+	check(t, d.run("jobs", "watch", "job_1", "-o", "json"),
 		typed{code: exitItemsFailed, stderr: complaint, stdout: strings.Join(watched, "\n") + "\n"})
 
 	d.terminal = true // it ended before the first look: there is nothing to draw
-	check(t, d.types("jobs", "watch", "job_1"), typed{code: exitItemsFailed, stderr: complaint, stdout: "\r\x1b[K" + summary})
+	check(t, d.run("jobs", "watch", "job_1"), typed{code: exitItemsFailed, stderr: complaint, stdout: "\r\x1b[K" + summary})
 
-	check(t, at(t, &fake{}).types("jobs", "watch", "job_1"), typed{code: exitError, stderr: "penstock: not_found: There is no GET /v1/jobs/job_1.\n"})
+	check(t, at(t, &fake{}).run("jobs", "watch", "job_1"), typed{code: exitError, stderr: "penstock: not_found: There is no GET /v1/jobs/job_1.\n"})
 }
 
 func TestJobsWatchInterrupted(t *testing.T) {
@@ -349,21 +349,21 @@ func TestJobsWatchInterrupted(t *testing.T) {
 		interrupt()
 		<-r.Context().Done()
 	})
-	check(t, at(t, mux).typesWith(ctx, "jobs", "watch", "job_1"),
-		typed{code: exitError, stderr: "penstock: stopped watching; job_1 goes on\n"})
+	check(t, at(t, mux).runWith(ctx, "jobs", "watch", "job_1"),
+		typed{code: exitError, stderr: "penstock: stopped watching; job_1 continues\n"})
 }
 
 const historyJSON = `[{"id":"att_1","number":1,"target":"mini","reason":"first in order","config":"cfg_1","error_kind":"rate_limited",` +
 	`"error_message":"slow\tdown","status_code":429,"usage":{"cost_usd":"0.000000000"},"usage_known":false,` +
 	`"started_at":"2026-11-15T02:59:00Z","first_token_at":null,"finished_at":"2026-11-15T02:59:00.25Z"},` +
-	`{"id":"att_2","number":2,"target":"large","reason":"mini has no room","config":"cfg_1","error_kind":null,"error_message":null,` +
+	`{"id":"att_2","number":2,"target":"large","reason":"mini is at limit","config":"cfg_1","error_kind":null,"error_message":null,` +
 	`"status_code":200,"usage":{"input_tokens":12,"output_tokens":9,"cost_usd":"0.000041200"},"usage_known":true,` +
 	`"started_at":"2026-11-15T02:59:01Z","first_token_at":"2026-11-15T02:59:01.1Z","finished_at":"2026-11-15T02:59:02Z"}]`
 
 const historyTable = `
 #  TARGET  WHY CHOSEN        ERROR         HTTP  STARTED               FIRST TOKEN  TOTAL  TOKENS        COST          MESSAGE
 1  mini    first in order    rate_limited  429   2026-11-15T02:59:00Z  -            250ms  unknown       unknown       slow down
-2  large   mini has no room  -             200   2026-11-15T02:59:01Z  100ms        1s     12 in, 9 out  $0.000041200  -
+2  large   mini is at limit  -             200   2026-11-15T02:59:01Z  100ms        1s     12 in, 9 out  $0.000041200  -
 `
 
 func TestItemsList(t *testing.T) {
@@ -373,13 +373,13 @@ func TestItemsList(t *testing.T) {
 	d := at(t, &fake{answers: map[string]string{
 		"GET /v1/jobs/job_1/items?limit=21": text, "GET /v1/jobs/job_1/items?limit=6&status=failed": `{"data":[],"has_more":false}`,
 	}})
-	check(t, d.types("items", "list", "job_1"), typed{stdout: "" +
+	check(t, d.run("items", "list", "job_1"), typed{stdout: "" +
 		"INDEX  CUSTOM ID  ITEM    STATUS     TARGET  ATTEMPTS  TOKENS                   COST          FINISHED              ERROR\n" +
 		"0      row-1      item_1  succeeded  mini    2         12 in (4 cached), 9 out  $0.000041200  2026-11-15T02:59:02Z  -\n" +
 		"1      row-2      item_2  queued     -       0         0 in, 0 out              $0.000000000  -                     -\n"})
-	check(t, d.types("items", "list", "job_1", "-o", "json"), typed{stdout: text + "\n"})
-	check(t, d.types("items", "list", "job_1", "--status", "failed", "--limit", "5"), typed{stderr: "There are no such items.\n"})
-	if got := d.types("items", "list", "job_1", "--limit", "0"); got.code != exitUsage {
+	check(t, d.run("items", "list", "job_1", "-o", "json"), typed{stdout: text + "\n"})
+	check(t, d.run("items", "list", "job_1", "--status", "failed", "--limit", "5"), typed{stderr: "There are no such items.\n"})
+	if got := d.run("items", "list", "job_1", "--limit", "0"); got.code != exitUsage {
 		t.Errorf("%+v", got)
 	}
 }
@@ -388,7 +388,7 @@ func TestItemsGet(t *testing.T) {
 	t.Parallel()
 	text := strings.TrimSuffix(resultJSON, "}") + `,"object":"item","job_id":"job_1","history":` + historyJSON + `}`
 	d := at(t, &fake{answers: map[string]string{"GET /v1/items/item_1": text}})
-	check(t, d.types("items", "get", "item_1"), typed{stdout: `Item       item_1
+	check(t, d.run("items", "get", "item_1"), typed{stdout: `Item       item_1
 Job        job_1
 Index      0
 Custom id  row-1
@@ -400,7 +400,7 @@ Cost       $0.000041200
 Finished   2026-11-15T02:59:02Z
 Answer     Blue  [31mlight <scatters>.
 ` + historyTable})
-	check(t, d.types("items", "get", "item_1", "-o", "json"), typed{stdout: text + "\n"})
+	check(t, d.run("items", "get", "item_1", "-o", "json"), typed{stdout: text + "\n"})
 }
 
 func TestRequestsGet(t *testing.T) {
@@ -410,7 +410,7 @@ func TestRequestsGet(t *testing.T) {
 		`"usage":{"input_tokens":12,"output_tokens":9,"cost_usd":"0.000041200"},"started_at":"2026-11-15T02:59:00Z",` +
 		`"first_token_at":"2026-11-15T02:59:01.1Z","finished_at":"2026-11-15T02:59:02Z","history":` + historyJSON + `}`
 	d := at(t, &fake{answers: map[string]string{"GET /v1/requests/req_1": text}})
-	check(t, d.types("requests", "get", "req_1"), typed{stdout: `Request      req_1
+	check(t, d.run("requests", "get", "req_1"), typed{stdout: `Request      req_1
 Endpoint     /v1/chat/completions
 Model        fast
 Streamed     true
@@ -424,15 +424,15 @@ First token  1.1s
 Took         2s
 Error        upstream_error: It broke.
 ` + historyTable})
-	check(t, d.types("requests", "get", "req_1", "-o", "json"), typed{stdout: text + "\n"})
+	check(t, d.run("requests", "get", "req_1", "-o", "json"), typed{stdout: text + "\n"})
 }
 
 func TestModelsList(t *testing.T) {
 	t.Parallel()
 	const list = `{"object":"list","data":[{"id":"fast","object":"model","created":0,"owned_by":"penstock"}],"has_more":false}`
 	d := at(t, &fake{answers: map[string]string{"GET /v1/models": list}})
-	check(t, d.types("models", "list"), typed{stdout: "MODEL  OWNED BY\nfast   penstock\n"})
-	check(t, d.types("models", "list", "-o", "json"), typed{stdout: list + "\n"})
+	check(t, d.run("models", "list"), typed{stdout: "MODEL  OWNED BY\nfast   penstock\n"})
+	check(t, d.run("models", "list", "-o", "json"), typed{stdout: list + "\n"})
 }
 
 func TestProgressBar(t *testing.T) {
@@ -461,12 +461,12 @@ func TestJobsSubmitUploads(t *testing.T) {
 	}
 	f := watchable(mixedJob)
 	f.answers["POST /v1/files"], f.answers["POST /v1/jobs"] = `{"id":"file_1","lines":1}`, mixedJob
-	got := at(t, f).types("jobs", "submit", path, "--watch")
+	got := at(t, f).run("jobs", "submit", path, "--watch")
 	if got.code != exitItemsFailed || !strings.Contains(got.stdout, "job_1 succeeded: 3: 1 succeeded, 1 failed") {
 		t.Errorf("%+v", got)
 	}
 	f.answers["POST /v1/files"] = `{"id":"file_1","lines":1,"error_count":1,"errors":{"data":[{"line":7,"code":"empty_line","message":"The line is empty."}]}}`
-	got = at(t, f).types("jobs", "submit", path)
+	got = at(t, f).run("jobs", "submit", path)
 	if got.code != exitError || !strings.Contains(got.stderr, "rows.jsonl:7: The line is empty.") {
 		t.Errorf("%+v", got)
 	}

@@ -17,10 +17,10 @@ import (
 func (sh *shell) jobsWatchCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "watch JOB", Short: "Follow a job until it is finished", Args: takes("the job's id"),
-		Long: `Follows a job's events until it is finished, over restarts of the server: on a
-terminal as a bar that moves, with rate, time left, cost and failures; elsewhere as
-a line for each event, or for more than 1,000 items a line now and then. It exits
-with 3 if some items did not succeed. Ctrl-C ends the watching, not the job.`,
+		Long: `Follows a job's events until it is finished, also across restarts of the server. On a
+terminal it shows a progress bar with rate, remaining time, cost and failures. Elsewhere
+it prints a line for each event, or for more than 1,000 items a line now and then. It
+exits with 3 if some items did not succeed. Ctrl-C stops the command, not the job.`,
 		Example: "  penstock jobs watch job_01JQ…\n  penstock jobs watch $(penstock jobs submit --model fast Hello) && echo done",
 		RunE:    func(c *cobra.Command, args []string) error { return sh.watch(c.Context(), args[0]) },
 	}
@@ -46,7 +46,7 @@ func (sh *shell) watch(ctx context.Context, id string) error {
 	}
 	if err != nil {
 		if errors.Is(err, context.Canceled) {
-			return fmt.Errorf("stopped watching; %s goes on", id)
+			return fmt.Errorf("stopped watching; %s continues", id)
 		}
 		return err
 	}
@@ -62,10 +62,10 @@ func (sh *shell) watch(ctx context.Context, id string) error {
 // maxShownItems is up to how many items each of them gets a line where there is no terminal.
 const maxShownItems = 1000
 
-// How often progress is looked at, and how often it is told where there is no terminal.
+// How often progress is read, and how often it is printed without a terminal.
 const (
-	lookEvery = 500 * time.Millisecond
-	tellEvery = 10 * time.Second
+	lookEvery  = 500 * time.Millisecond
+	printEvery = 10 * time.Second
 )
 
 // showProgress follows a job by what its status tells: on a terminal as a line that moves, elsewhere as a line now
@@ -73,7 +73,7 @@ const (
 func (sh *shell) showProgress(ctx context.Context, cl *client.Client, id string) error {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
-	var told time.Time
+	var printed time.Time
 	for {
 		job, err := cl.Job(ctx, id)
 		if sh.terminal {
@@ -85,8 +85,8 @@ func (sh *shell) showProgress(ctx context.Context, cl *client.Client, id string)
 		switch now := sh.now(); {
 		case sh.terminal:
 			_, err = fmt.Fprint(sh.stdout, cutLine(progressBar(job, now)))
-		case now.Sub(told) >= tellEvery:
-			told = now
+		case now.Sub(printed) >= printEvery:
+			printed = now
 			_, err = fmt.Fprintln(sh.stdout, now.UTC().Format(time.RFC3339), job.ID, progressBar(job, now))
 		}
 		if err != nil {

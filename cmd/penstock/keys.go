@@ -12,10 +12,10 @@ import (
 )
 
 func (sh *shell) keysCommand() *cobra.Command {
-	return noun("keys", "Make, limit, rotate and revoke API keys", sh.keysListCommand(), sh.keysCreateCommand(), sh.keysUpdateCommand(), sh.keysRotateCommand(), sh.keysRevokeCommand())
+	return noun("keys", "Create, limit, rotate and revoke API keys", sh.keysListCommand(), sh.keysCreateCommand(), sh.keysUpdateCommand(), sh.keysRotateCommand(), sh.keysRevokeCommand())
 }
 
-// apiKeyView is a key as the admin API answers.
+// apiKeyView is a key as the admin API tells it.
 type apiKeyView struct {
 	ID, Tenant, Name, Source, Prefix, Status string
 	Scopes                                   []string
@@ -31,8 +31,8 @@ func (sh *shell) keysListCommand() *cobra.Command {
 	var at, tenant string
 	c := &cobra.Command{
 		Use: "list", Short: "List keys, oldest first", Args: takes(),
-		Long: `Lists keys, oldest first, also those that ended lately. With --tenant, those that the
-configuration file gives it come first.`,
+		Long: `Lists keys, oldest first, including those that ended recently. With --tenant, the keys
+of the configuration file come first.`,
 		Example: "  penstock keys list\n  penstock keys list --tenant search",
 		RunE: func(c *cobra.Command, _ []string) error {
 			query := url.Values{}
@@ -72,11 +72,11 @@ func (sh *shell) keysCreateCommand() *cobra.Command {
 	var expires time.Duration
 	var may allowance
 	c := &cobra.Command{
-		Use: "create NAME", Short: "Make a key and show its secret, once", Args: takes("NAME"),
+		Use: "create NAME", Short: "Create a key and print its secret, once", Args: takes("NAME"),
 		Example: "  penstock keys create app --tenant search\n  penstock keys create nightly --tenant search --scopes jobs:write,jobs:read --expires-in 720h",
 		RunE: func(c *cobra.Command, args []string) error {
 			if tenant == "" {
-				return usageError{"--tenant is missing: say whose key it shall be"}
+				return usageError{"--tenant is missing: name the tenant that the key belongs to"}
 			}
 			body := map[string]any{"tenant": tenant, "name": args[0]}
 			if len(scopes) > 0 {
@@ -96,8 +96,8 @@ func (sh *shell) keysCreateCommand() *cobra.Command {
 		},
 	}
 	o.flags(c)
-	c.Flags().StringVar(&tenant, "tenant", "", "whose key it shall be")
-	c.Flags().StringSliceVar(&scopes, "scopes", nil, "what it may do, of inference, jobs:write, jobs:read, webhooks and admin (all but admin)")
+	c.Flags().StringVar(&tenant, "tenant", "", "tenant that the key belongs to")
+	c.Flags().StringSliceVar(&scopes, "scopes", nil, "scopes: inference, jobs:write, jobs:read, webhooks, admin (all but admin)")
 	c.Flags().DurationVar(&expires, "expires-in", 0, "how long it works, such as 720h (for ever)")
 	may.add(c)
 	return c
@@ -107,7 +107,7 @@ func (sh *shell) keysRotateCommand() *cobra.Command {
 	var o changing
 	var overlap, expires time.Duration
 	c := &cobra.Command{
-		Use: "rotate KEY", Short: "Replace a key; the old one works on for a while", Args: takes("KEY"),
+		Use: "rotate KEY", Short: "Replace a key; the old one works for the overlap", Args: takes("KEY"),
 		Example: "  penstock keys rotate key_01… --overlap 1h",
 		RunE: func(c *cobra.Command, args []string) error {
 			body := map[string]any{}
@@ -134,7 +134,7 @@ func (sh *shell) keysRotateCommand() *cobra.Command {
 func (sh *shell) keysRevokeCommand() *cobra.Command {
 	var o changing
 	c := &cobra.Command{
-		Use: "revoke KEY", Short: "End a key for good, everywhere within a second", Args: takes("KEY"),
+		Use: "revoke KEY", Short: "Revoke a key for good, in every process within a second", Args: takes("KEY"),
 		Example: "  penstock keys revoke key_01…",
 		RunE: func(c *cobra.Command, args []string) error {
 			raw, err := sh.change(c.Context(), o, adminCall{method: http.MethodDelete, path: []string{"admin/v1/keys", args[0]}})

@@ -10,19 +10,19 @@ import (
 )
 
 func (sh *shell) ledgerCommand() *cobra.Command {
-	return noun("ledger", "Check the record of money", sh.ledgerVerifyCommand())
+	return noun("ledger", "Verify the ledger", sh.ledgerVerifyCommand())
 }
 
 func (sh *shell) ledgerVerifyCommand() *cobra.Command {
 	var path string
 	c := &cobra.Command{
 		Use: "verify", Short: "Check that every outcome is settled exactly once", Args: takes(),
-		Long: `Checks the books of the configured database: that every finished item and recorded
-request is settled exactly once, that costs, reservations and counts add up, and
-that no job's event log has a gap. It changes nothing and exits with 1 if it finds
-anything. The server may go on running meanwhile.
+		Long: `Verifies the ledger of the configured database: every finished item and recorded
+request is settled exactly once, costs, reservations and counts add up, and no job's
+event log has a gap. It changes nothing. It exits with 1 if it finds a problem. The
+server may run meanwhile.
 
-Without --config and without a penstock.yaml it takes the database of "penstock dev".`,
+Without --config and without a penstock.yaml it uses the database of "penstock dev".`,
 		Example: "  penstock ledger verify --config penstock.yaml\n  penstock ledger verify -o json",
 		RunE: func(c *cobra.Command, _ []string) error {
 			snapshot, err := sh.loadOrDefault(c, path)
@@ -67,7 +67,7 @@ func (sh *shell) printLedger(r ledgerReport) error {
 			r.Entries, r.Items, r.Requests, plural(len(r.Problems), "problem"))
 	}
 	if err == nil && len(r.Problems) > 0 {
-		err = fmt.Errorf("the books are wrong in %s; keep the database as it is and report this", plural(len(r.Problems), "place"))
+		err = fmt.Errorf("the ledger is wrong in %s; do not change the database, and report this", plural(len(r.Problems), "place"))
 	}
 	return err
 }

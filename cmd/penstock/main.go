@@ -1,7 +1,7 @@
 // Command penstock runs Penstock and talks to it.
 //
 // It owns flags, output and exit codes, and with internal/app it alone names engines. Everything else
-// is somebody else's: serving is internal/app's, calling is package client's.
+// is in other packages: internal/app serves, package client calls.
 //
 // Commands are methods of [shell] and touch the world through it alone, so that tests run them in
 // process. One command runs at a time, on one goroutine.

@@ -10,13 +10,13 @@ import (
 )
 
 func (sh *shell) modelsCommand() *cobra.Command {
-	return noun("models", "See what can be asked for; pause and resume it",
+	return noun("models", "List, explain, pause and resume models",
 		append([]*cobra.Command{sh.modelsListCommand(), sh.modelsExplainCommand()}, sh.pauseCommands(store.ControlModel, "fast")...)...)
 }
 
 func (sh *shell) modelsListCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "List the models that your key may ask for", Args: takes(),
+		Use: "list", Short: "List the models that your key may use", Args: takes(),
 		Example: "  penstock models list",
 		RunE: func(c *cobra.Command, _ []string) error {
 			cl, err := sh.connect(triesOnce)

@@ -13,7 +13,7 @@ import (
 func (sh *shell) modelsExplainCommand() *cobra.Command {
 	var body string
 	cmd := &cobra.Command{
-		Use: "explain NAME", Short: "Say which target a call to a model would go to, and why", Args: takes("NAME"),
+		Use: "explain NAME", Short: "Show which target a call to a model would use, and why", Args: takes("NAME"),
 		Example: "  penstock models explain fast\n" +
 			`  penstock models explain fast --body '{"messages":[],"stream":true}'`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -28,7 +28,7 @@ func (sh *shell) modelsExplainCommand() *cobra.Command {
 			return sh.printExplanation(e)
 		},
 	}
-	cmd.Flags().StringVar(&body, "body", "", "JSON `body` of the call in question, for what it needs and costs")
+	cmd.Flags().StringVar(&body, "body", "", "JSON `body` of the call, for its needs and its cost")
 	return cmd
 }
 

@@ -108,7 +108,7 @@ func (sh *shell) table(header ...string) *table {
 	return &table{sh: sh, header: header, out: tabwriter.NewWriter(sh.stdout, 0, 0, 2, ' ', 0)}
 }
 
-// row adds a row; an empty cell becomes a dash, so that columns can be told apart by programs too.
+// row adds a row; an empty cell becomes a dash, so that programs can split columns too.
 func (t *table) row(cells ...string) error {
 	if t.rows == 0 {
 		t.line(t.header)

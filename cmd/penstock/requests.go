@@ -14,9 +14,9 @@ func (sh *shell) requestsCommand() *cobra.Command {
 
 func (sh *shell) requestsGetCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "get REQUEST", Short: "Show a synchronous call and everything that was tried for it",
+		Use: "get REQUEST", Short: "Show a synchronous call and all its attempts",
 		Args:    takes("the request's id"),
-		Long:    "Shows a synchronous call by the x-request-id that its answer carried.",
+		Long:    "Shows a synchronous call by the x-request-id of its answer.",
 		Example: "  penstock requests get req_01JQ…",
 		RunE: func(c *cobra.Command, args []string) error {
 			cl, err := sh.connect(triesOnce)

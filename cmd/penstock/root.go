@@ -19,7 +19,7 @@ type shell struct {
 	stdout, stderr io.Writer
 	env            config.Env
 	terminal       bool                   // stdout is read by a person
-	hangups        func() <-chan struct{} // asks to be told of SIGHUP
+	hangups        func() <-chan struct{} // subscribes to SIGHUP
 	now            func() time.Time
 	output         output   // -o
 	child          []string // starts this program as a child process of itself
@@ -44,26 +44,24 @@ func (o *output) Set(s string) error {
 	return nil
 }
 
-const rootHelp = `Penstock carries prompts to models: one binary between your applications and every
-model they call. Accepted work is never lost, never charged twice, and can always
-be explained afterwards.
+const rootHelp = `Penstock is one binary between your applications and every model they call. Accepted
+work is never lost, never charged twice, and can always be explained afterwards.
 
 Start with "penstock dev", then "penstock jobs submit --model sim --wait Hello".
 
 Environment, for servers:
-  PENSTOCK_LISTEN        address of the API, over listen in the file (127.0.0.1:8080)
-  PENSTOCK_DATA          data directory, over data in the file (./penstock-data)
-  PENSTOCK_DATABASE_URL  PostgreSQL URL, over database in the file (none: SQLite in the data directory)
-  PENSTOCK_ADMIN_KEY     admin key, over admin.key in the file (drawn once, kept in the data directory)
-  PENSTOCK_DEV_KEY       API key that "penstock dev" accepts (drawn once, kept in the data directory)
+  PENSTOCK_LISTEN        address of the API; overrides listen in the file (127.0.0.1:8080)
+  PENSTOCK_DATA          data directory; overrides data in the file (./penstock-data)
+  PENSTOCK_DATABASE_URL  PostgreSQL URL; overrides database in the file (none: SQLite in the data directory)
+  PENSTOCK_ADMIN_KEY     admin key; overrides admin.key in the file (created once, in the data directory)
+  PENSTOCK_DEV_KEY       API key that "penstock dev" accepts (created once, in the data directory)
 
 Environment, for the commands that call a server:
-  PENSTOCK_URL           where it is (http://127.0.0.1:8080)
-  PENSTOCK_API_KEY       key to call with (for a server on this machine: the one of "penstock dev",
-                         read from the data directory)
-  PENSTOCK_ADMIN_URL     admin API, for "penstock top" and the commands that pause and resume or change
-                         tenants and keys (http://127.0.0.1:9090)
-  PENSTOCK_ADMIN_KEY     key for the admin API (for a server on this machine: read from the data directory)
+  PENSTOCK_URL           address of the API (http://127.0.0.1:8080)
+  PENSTOCK_API_KEY       API key (for "penstock dev" on this machine: read from the data
+                         directory)
+  PENSTOCK_ADMIN_URL     address of the admin API (http://127.0.0.1:9090)
+  PENSTOCK_ADMIN_KEY     admin key (for a server on this machine: read from the data directory)
 
 Exit codes: 0 ok, 1 error, 2 wrong usage, 3 some items failed.`
 
@@ -78,7 +76,7 @@ const (
 func (sh *shell) command() *cobra.Command {
 	sh.output = outputTable
 	root := &cobra.Command{
-		Use: "penstock", Short: "Carry prompts to models: durable, fair, explained", Long: rootHelp,
+		Use: "penstock", Short: "A durable gateway between applications and models", Long: rootHelp,
 		Version: newBuild().String(), Args: cobra.ArbitraryArgs, RunE: noSuchCommand,
 		SilenceErrors: true, SilenceUsage: true, DisableAutoGenTag: true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
@@ -88,7 +86,7 @@ func (sh *shell) command() *cobra.Command {
 	root.SetOut(sh.stdout)
 	root.SetErr(sh.stderr)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err.Error()} })
-	root.PersistentFlags().VarP(&sh.output, "output", "o", "how to answer: table for people, json for programs")
+	root.PersistentFlags().VarP(&sh.output, "output", "o", "output format: table for people, json for programs")
 	root.AddGroup(
 		&cobra.Group{ID: groupRun, Title: "Run:"},
 		&cobra.Group{ID: groupWork, Title: "Work:"},

@@ -33,12 +33,12 @@ func TestEveryCommandIsExplained(t *testing.T) {
 			visit(sub)
 		}
 	}
-	visit(newDesk(t).shell(nil, nil).command())
+	visit(newHarness(t).shell(nil, nil).command())
 }
 
 func TestRootHelpNamesTheEnvironment(t *testing.T) {
 	t.Parallel()
-	help := newDesk(t).ok("--help")
+	help := newHarness(t).ok("--help")
 	for _, name := range []string{
 		"PENSTOCK_LISTEN", "PENSTOCK_DATA", "PENSTOCK_DEV_KEY", "PENSTOCK_DATABASE_URL", "PENSTOCK_URL", "PENSTOCK_API_KEY",
 		"Exit codes: 0 ok, 1 error, 2 wrong usage, 3 some items failed",
@@ -47,7 +47,7 @@ func TestRootHelpNamesTheEnvironment(t *testing.T) {
 			t.Errorf("the help does not tell of %s", name)
 		}
 	}
-	if without := newDesk(t).ok(); without != help {
+	if without := newHarness(t).ok(); without != help {
 		t.Errorf("without arguments it prints\n%s", without)
 	}
 }
@@ -75,13 +75,13 @@ func TestWrongUsage(t *testing.T) {
 		{"config diff a", `the new file is missing; see "penstock config diff --help"`},
 		{"sim --jitter much", `invalid argument "much" for "--jitter" flag: strconv.ParseFloat: parsing "much": invalid syntax; see "penstock sim --help"`},
 	} {
-		check(t, newDesk(t).types(strings.Fields(tc.line)...), typed{code: exitUsage, stderr: "penstock: " + tc.want + "\n"})
+		check(t, newHarness(t).run(strings.Fields(tc.line)...), typed{code: exitUsage, stderr: "penstock: " + tc.want + "\n"})
 	}
 }
 
 func TestVersion(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newHarness(t)
 	line := d.ok("version")
 	if !strings.HasPrefix(line, "penstock "+penstock.Version+" (") || !strings.Contains(line, runtime.Version()) {
 		t.Errorf("it prints %q", line)
@@ -109,7 +109,7 @@ func TestKeyOfTheDevelopmentServer(t *testing.T) {
 	}
 	delete(d.env, "PENSTOCK_API_KEY")
 	keyFile := filepath.Join(d.env["PENSTOCK_DATA"], "dev-key")
-	check(t, d.types("models", "list"), typed{code: exitError, stderr: "penstock: PENSTOCK_API_KEY is not set and there is no " +
+	check(t, d.run("models", "list"), typed{code: exitError, stderr: "penstock: PENSTOCK_API_KEY is not set and there is no " +
 		keyFile + `; set the key, or start "penstock dev" in this directory` + "\n"})
 
 	if err := os.MkdirAll(d.env["PENSTOCK_DATA"], 0o700); err != nil {
@@ -122,7 +122,7 @@ func TestKeyOfTheDevelopmentServer(t *testing.T) {
 		t.Errorf("the key of the development server was not used: %s", got)
 	}
 	d.env["PENSTOCK_URL"] = "http://penstock.example"
-	check(t, d.types("models", "list"), typed{code: exitError,
+	check(t, d.run("models", "list"), typed{code: exitError,
 		stderr: "penstock: PENSTOCK_API_KEY is not set; set it to a key of http://penstock.example\n"})
 }
 
@@ -141,19 +141,19 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		"scope_missing":   "scope_missing: No. [31m (req_1); use another key in PENSTOCK_API_KEY, or give this one the scope",
 		"not_found":       "not_found: No. [31m (req_1)",
 	} {
-		check(t, at(t, answers(400, code)).types("jobs", "get", "job_1"), typed{code: exitError, stderr: "penstock: " + want + "\n"})
+		check(t, at(t, answers(400, code)).run("jobs", "get", "job_1"), typed{code: exitError, stderr: "penstock: " + want + "\n"})
 	}
-	d := newDesk(t)
+	d := newHarness(t)
 	d.env["PENSTOCK_URL"] = "here"
-	check(t, d.types("models", "list"), typed{code: exitError,
+	check(t, d.run("models", "list"), typed{code: exitError,
 		stderr: "penstock: PENSTOCK_URL: the URL of Penstock must look like http://127.0.0.1:8080, not \"here\"\n"})
 }
 
 func TestNobodyListens(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newHarness(t)
 	d.env["PENSTOCK_URL"] = "http://127.0.0.1:1" // needs privileges that nobody gives away
-	got := d.types("jobs", "list")
+	got := d.run("jobs", "list")
 	if got.code != exitError || !strings.HasSuffix(got.stderr, `connection refused; start "penstock dev", or set PENSTOCK_URL to where Penstock is`+"\n") {
 		t.Errorf("%+v", got)
 	}

@@ -18,15 +18,15 @@ const defaultConfig = "penstock.yaml"
 
 func (sh *shell) devCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "dev", Short: "Start everything on this machine, with nothing to set up", Args: takes(),
+		Use: "dev", Short: "Start a development server on this machine, without configuration", Args: takes(),
 		Long: `Starts Penstock with SQLite and blobs in ./penstock-data, a simulated upstream, one
-tenant whose key survives restarts, and every real provider that it finds:
+tenant whose key survives restarts, and every provider that it finds:
 OPENAI_API_KEY or OPENAI_BASE_URL in the environment, ANTHROPIC_API_KEY or
 ANTHROPIC_BASE_URL, a local Ollama.
 
-It prints what an SDK needs to be pointed at it. Stop it with Ctrl-C; what was
-accepted goes on at the next start.`,
-		Example: "  penstock dev\n  PENSTOCK_LISTEN=127.0.0.1:9000 PENSTOCK_DATA=/tmp/penstock penstock dev",
+It prints the settings for an SDK. Stop it with Ctrl-C; accepted work continues at the
+next start.`,
+		Example: "  penstock dev\n  PENSTOCK_LISTEN=127.0.0.1:9000 PENSTOCK_DATA=./other-data penstock dev",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return app.Dev(c.Context(), app.DevOptions{Env: sh.env, Log: sh.stderr, Out: sh.stdout, Commit: newBuild().Commit, Child: sh.child})
 		},
@@ -38,14 +38,14 @@ func (sh *shell) serveCommand() *cobra.Command {
 	var role app.Role
 	c := &cobra.Command{
 		Use: "serve", Short: "Serve a configuration file, for production", Args: takes(),
-		Long: `Serves the API and works off jobs, as the configuration file says. SIGHUP reads the
-file again: providers, targets, models and tenants change at once, what concerns
-the process itself at the next start, and a file with problems changes nothing.
-SIGTERM drains: work that runs may finish within shutdown_grace.
+		Long: `Serves the API and runs jobs, as configured. SIGHUP reads the file again: providers,
+targets, models and tenants change at once, settings of the process itself at the
+next start. A file with problems changes nothing. SIGTERM drains: running work may
+finish within shutdown_grace.
 
 Any number of processes can share one PostgreSQL database. With --role api a process
-accepts, answers and serves synchronous calls, but works off no jobs; with --role worker
-it does only that, and opens admin_listen alone.`,
+accepts jobs and serves synchronous calls, but runs no jobs. With --role worker it only
+runs jobs, and opens only admin_listen.`,
 		Example: "  penstock serve --config penstock.yaml\n  penstock serve --config penstock.yaml --role worker\n  kill -HUP $(pidof penstock)",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if !slices.Contains(app.Roles, role) {
@@ -63,13 +63,13 @@ it does only that, and opens admin_listen alone.`,
 		},
 	}
 	sh.configFlag(c, &path)
-	c.Flags().StringVar((*string)(&role), "role", string(app.RoleAll), "what this process does: all, api or worker")
+	c.Flags().StringVar((*string)(&role), "role", string(app.RoleAll), "role of this process: all, api or worker")
 	return c
 }
 
 func (sh *shell) printReady(at app.Addresses) {
 	if sh.output == outputJSON {
-		_ = sh.json(map[string]string{"api": at.API, "admin": at.Admin}) // it serves, heard or not
+		_ = sh.json(map[string]string{"api": at.API, "admin": at.Admin}) // it serves, whether or not stdout can be written
 		return
 	}
 	if at.API == "" {

@@ -41,7 +41,7 @@ func TestServeOnALowDisk(t *testing.T) {
 	if got := d.ok("jobs", "delete", id); got != "Deleted  "+id+"\n" {
 		t.Errorf("delete: %q", got)
 	}
-	if gone := d.types("jobs", "get", id); gone.code != exitError || !strings.Contains(gone.stderr, "There is no "+id) {
+	if gone := d.run("jobs", "get", id); gone.code != exitError || !strings.Contains(gone.stderr, "There is no "+id) {
 		t.Errorf("the deleted job: %+v", gone)
 	}
 	if code, stderr := server.result(); code != exitOK || !strings.Contains(stderr, "a disk is nearly full") {

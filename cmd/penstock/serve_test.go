@@ -26,8 +26,8 @@ func upstream(t *testing.T) string {
 	return server.URL
 }
 
-// serves starts the real server on a configuration and points the desk at it.
-func (d *desk) serves(path string) *running {
+// serves starts the real server on a configuration and points the harness at it.
+func (d *harness) serves(path string) *running {
 	d.t.Helper()
 	r := d.starts("serve", "--config", path, "-o", "json")
 	var at struct{ API, Admin string }
@@ -59,7 +59,7 @@ func TestServeAndWork(t *testing.T) {
 	if again := strings.TrimSpace(d.ok("jobs", "submit", "-m", "fast", "--file", inputs, "--idempotency-key", "once", "--tag", "run=1")); again != id {
 		t.Errorf("the same key made a second job %s, not %s", again, id)
 	}
-	watched := d.types("jobs", "watch", id)
+	watched := d.run("jobs", "watch", id)
 	if watched.code != exitItemsFailed || !strings.Contains(watched.stdout, id+" succeeded: 2: 1 succeeded, 1 failed; ") {
 		t.Errorf("watch: %+v", watched)
 	}
@@ -152,7 +152,7 @@ func TestOneProcessPerDataDirectory(t *testing.T) {
 	d := goodDesk(t)
 	path := write(t, "penstock.yaml", goodYAML)
 	d.serves(path)
-	check(t, d.types("db", "migrate", "-c", path), typed{code: exitError, stderr: fmt.Sprintf("penstock: the data directory %s is in use by "+
+	check(t, d.run("db", "migrate", "-c", path), typed{code: exitError, stderr: fmt.Sprintf("penstock: the data directory %s is in use by "+
 		"another penstock process; stop that one, or set PENSTOCK_DATA to another directory\n", d.env["PENSTOCK_DATA"])})
 	// Reading the books does not disturb it.
 	d.ok("ledger", "verify", "-c", path)
@@ -160,7 +160,7 @@ func TestOneProcessPerDataDirectory(t *testing.T) {
 
 func TestDevLeavesItsKeyForTheOtherCommands(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newHarness(t)
 	delete(d.env, "PENSTOCK_API_KEY")
 	d.env["PENSTOCK_LISTEN"] = "127.0.0.1:0"
 	dev := d.starts("dev")
@@ -185,11 +185,11 @@ func TestDevLeavesItsKeyForTheOtherCommands(t *testing.T) {
 
 func TestLedgerProblemsAreAnError(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newHarness(t)
 	var stdout, stderr strings.Builder
 	sh := d.shell(&stdout, &stderr)
 	err := sh.printLedger(ledgerReport{Entries: 2, Items: 1, Problems: []string{"item ended without a settlement: X"}})
-	if err == nil || !strings.HasPrefix(err.Error(), "the books are wrong in 1 place; ") {
+	if err == nil || !strings.HasPrefix(err.Error(), "the ledger is wrong in 1 place; ") {
 		t.Errorf("error %v", err)
 	}
 	if want := "item ended without a settlement: X\n2 entries for 1 finished items and 0 requests: 1 problem.\n"; stdout.String() != want {

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// desk is where a test types commands.
-type desk struct {
+// harness is where a test types commands.
+type harness struct {
 	t        *testing.T
 	env      map[string]string
 	stdin    string
@@ -29,26 +29,26 @@ const (
 	testAdminKey = "psk_test_admin_7gq2xk9dmw4ztfv8hsb3rnj6cp"
 )
 
-// testNow is what the clock says at every desk.
+// testNow is what the clock says at every harness.
 var testNow = time.Date(2026, 11, 15, 3, 0, 0, 0, time.UTC)
 
-func newDesk(t *testing.T) *desk {
-	return &desk{t: t, hangups: make(chan struct{}), env: map[string]string{
+func newHarness(t *testing.T) *harness {
+	return &harness{t: t, hangups: make(chan struct{}), env: map[string]string{
 		"PENSTOCK_API_KEY": testKey, "PENSTOCK_ADMIN_KEY": testAdminKey, "PENSTOCK_DATA": filepath.Join(t.TempDir(), "data"),
 	}}
 }
 
-// at returns a desk whose server is a fake.
-func at(t *testing.T, fake http.Handler) *desk {
+// at returns a harness whose server is a fake.
+func at(t *testing.T, fake http.Handler) *harness {
 	t.Helper()
 	server := httptest.NewServer(fake)
 	t.Cleanup(server.Close)
-	d := newDesk(t)
+	d := newHarness(t)
 	d.env["PENSTOCK_URL"] = server.URL
 	return d
 }
 
-func (d *desk) shell(stdout, stderr io.Writer) *shell {
+func (d *harness) shell(stdout, stderr io.Writer) *shell {
 	return &shell{
 		stdin: strings.NewReader(d.stdin), stdout: stdout, stderr: stderr, terminal: d.terminal,
 		env:     func(name string) (string, bool) { v, ok := d.env[name]; return v, ok },
@@ -63,12 +63,12 @@ type typed struct {
 	code           int
 }
 
-func (d *desk) types(args ...string) typed {
+func (d *harness) run(args ...string) typed {
 	d.t.Helper()
-	return d.typesWith(d.t.Context(), args...)
+	return d.runWith(d.t.Context(), args...)
 }
 
-func (d *desk) typesWith(ctx context.Context, args ...string) typed {
+func (d *harness) runWith(ctx context.Context, args ...string) typed {
 	d.t.Helper()
 	var stdout, stderr bytes.Buffer
 	code := d.shell(&stdout, &stderr).execute(ctx, args)
@@ -76,9 +76,9 @@ func (d *desk) typesWith(ctx context.Context, args ...string) typed {
 }
 
 // ok runs a command that must succeed without complaint and returns what it printed.
-func (d *desk) ok(args ...string) string {
+func (d *harness) ok(args ...string) string {
 	d.t.Helper()
-	got := d.types(args...)
+	got := d.run(args...)
 	if got.code != exitOK || got.stderr != "" {
 		d.t.Fatalf("penstock %s: exit code %d, stderr: %s", strings.Join(args, " "), got.code, got.stderr)
 	}
@@ -112,7 +112,7 @@ type running struct {
 }
 
 // starts runs a command that serves.
-func (d *desk) starts(args ...string) *running {
+func (d *harness) starts(args ...string) *running {
 	d.t.Helper()
 	ctx, stop := context.WithCancel(d.t.Context())
 	out, in := io.Pipe()

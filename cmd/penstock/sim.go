@@ -52,14 +52,14 @@ func (sh *shell) simCommand() *cobra.Command {
 	var listen, path string
 	var given sim.Config
 	c := &cobra.Command{
-		Use: "sim", Short: "Start a simulated model server, which can also misbehave", Args: takes(),
+		Use: "sim", Short: "Start a simulated model server, with faults on request", Args: takes(),
 		Long: `Starts a server that speaks the OpenAI and Anthropic wire formats, answers
 deterministically, and is as slow, as limited and as faulty as you ask. It prints
-the base URL to use as a provider's base_url. GET /sim/stats tells what it served,
+the base URL to use as a provider's base_url. GET /sim/stats shows what it served,
 PATCH /sim/config changes settings while it runs.
 
 Settings come from --config, a YAML or JSON file with the names of the flags in
-snake_case (faults: {server_error: 0.1}); flags win over it.`,
+snake_case (faults: {server_error: 0.1}); flags override it.`,
 		Example: `  penstock sim
   penstock sim --first-token-latency 250ms --tokens-per-second 80 --jitter 0.2
   penstock sim --requests-per-minute 600 --fault-server-error 0.05 --fault-rate-limit 0.05

@@ -29,7 +29,7 @@ func settings(t reflect.Type, prefix string) []string {
 
 func TestSimHasAFlagForEverySetting(t *testing.T) {
 	t.Parallel()
-	flags := newDesk(t).shell(nil, nil).simCommand().Flags()
+	flags := newHarness(t).shell(nil, nil).simCommand().Flags()
 	names := settings(reflect.TypeFor[sim.Config](), "")
 	for _, name := range names {
 		if flags.Lookup(name) == nil {
@@ -49,7 +49,7 @@ func TestSimServesItsSettings(t *testing.T) {
 	} {
 		t.Run(file.name, func(t *testing.T) {
 			t.Parallel()
-			d := newDesk(t)
+			d := newHarness(t)
 			r := d.starts("sim", "--listen", "127.0.0.1:0", "--config", write(t, file.name, file.text), "--fault-server-error", "0",
 				"--models", "c,d", "--output-tokens", "5", "--jitter", "0.25", "-o", "json")
 			var at struct {
@@ -89,7 +89,7 @@ func readJSON[T any](t *testing.T, url string) (v T) {
 // Requests that hang on purpose must not hold up the end.
 func TestSimStopsWhileRequestsHang(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newHarness(t)
 	r := d.starts("sim", "--listen", "127.0.0.1:0", "--fault-hang", "1")
 	base := r.line()
 	hung := make(chan error, 1)
@@ -134,16 +134,16 @@ func poll(t *testing.T, holds func() bool) {
 
 func TestSimRefusesWrongSettings(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
-	check(t, d.types("sim", "--jitter", "2", "--slots", "-1"), typed{code: exitError,
+	d := newHarness(t)
+	check(t, d.run("sim", "--jitter", "2", "--slots", "-1"), typed{code: exitError,
 		stderr: "penstock: configure sim: jitter: 2 is not between 0 and 1; slots: -1 is negative; use 0 for none\n"})
 	for name, text := range map[string]string{"unknown": "colour: red\n", "type": "slots: many\n", "syntax": "slots: [\n"} {
 		path := write(t, name+".yaml", text)
-		if got := d.types("sim", "--config", path); got.code != exitError || !strings.HasPrefix(got.stderr, "penstock: reading the settings in "+path+": ") {
+		if got := d.run("sim", "--config", path); got.code != exitError || !strings.HasPrefix(got.stderr, "penstock: reading the settings in "+path+": ") {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
-	if got := d.types("sim", "--listen", "127.0.0.1:-1"); got.code != exitError || !strings.HasPrefix(got.stderr, "penstock: listening (set --listen to another address): ") {
+	if got := d.run("sim", "--listen", "127.0.0.1:-1"); got.code != exitError || !strings.HasPrefix(got.stderr, "penstock: listening (set --listen to another address): ") {
 		t.Errorf("%+v", got)
 	}
 }

@@ -21,10 +21,10 @@ const adminPage = 1000
 
 func (sh *shell) tenantsCommand() *cobra.Command {
 	verbs := []*cobra.Command{sh.tenantsListCommand(), sh.tenantsGetCommand(), sh.tenantsCreateCommand(), sh.tenantsUpdateCommand(), sh.tenantsDeleteCommand()}
-	return noun("tenants", "Make, change, pause and resume tenants", append(verbs, sh.pauseCommands(store.ControlTenant, "search")...)...)
+	return noun("tenants", "Create, change, pause and resume tenants", append(verbs, sh.pauseCommands(store.ControlTenant, "search")...)...)
 }
 
-// tenant is a tenant as the admin API answers.
+// tenant is a tenant as the admin API tells it.
 type tenant struct {
 	ID, Source, Tier       string
 	Enabled                bool
@@ -47,14 +47,14 @@ type changing struct {
 
 func (o *changing) flags(c *cobra.Command) {
 	adminFlag(c, &o.at)
-	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "answer what would be and change nothing")
+	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "show the result and change nothing")
 }
 
 // matchFlag is for changes of what is there.
 func (o *changing) matchFlag(c *cobra.Command) { matchFlag(c, &o.match) }
 
 func matchFlag(c *cobra.Command, match *string) {
-	c.Flags().StringVar(match, "if-match", "", "change it only if its `ETAG` is still this one")
+	c.Flags().StringVar(match, "if-match", "", "change it only if its current ETag is `ETAG`")
 }
 
 // change makes a change at the admin API and returns what it answers.
@@ -106,7 +106,7 @@ func (sh *shell) adminList(ctx context.Context, at string, call adminCall) (all 
 func (sh *shell) tenantsListCommand() *cobra.Command {
 	var at, tier string
 	c := &cobra.Command{
-		Use: "list", Short: "List tenants, those of the configuration file too", Args: takes(),
+		Use: "list", Short: "List tenants, including those of the configuration file", Args: takes(),
 		Example: "  penstock tenants list\n  penstock tenants list --tier gold -o json",
 		RunE: func(c *cobra.Command, _ []string) error {
 			query := url.Values{}
@@ -202,11 +202,11 @@ type tenantFlags struct {
 func (o *tenantFlags) add(c *cobra.Command) {
 	o.flags(c)
 	f := c.Flags()
-	f.StringVar(&o.tier, "tier", "", "your own word for tenants of its kind")
+	f.StringVar(&o.tier, "tier", "", "your own word for a kind of tenant")
 	f.IntVar(&o.weight, "weight", 1, "its share of the queue, relative to others: 1 to 1000")
 	f.StringSliceVar(&o.lanes, "lanes", nil, "lanes it may use: realtime,standard,bulk")
 	f.StringSliceVar(&o.regions, "regions", nil, "regions its work may run in; empty for anywhere")
-	f.StringSliceVar(&o.models, "models", nil, "models it may ask for; empty for any")
+	f.StringSliceVar(&o.models, "models", nil, "models it may use; empty for any")
 	f.StringSliceVar(&o.media, "media-hosts", nil, "hosts that URLs in its bodies may name, such as *.example.com; none, public or any; empty for the default")
 	f.DurationVar(&o.results, "keep-results", 0, "how long finished work is kept, such as 168h")
 	f.DurationVar(&o.events, "keep-events", 0, "how long a job's log is kept after its end")
@@ -245,7 +245,7 @@ func (o *tenantFlags) body(c *cobra.Command) (map[string]any, error) {
 func (sh *shell) tenantsCreateCommand() *cobra.Command {
 	var o tenantFlags
 	c := &cobra.Command{
-		Use: "create ID", Short: "Make a tenant", Args: takes("ID"),
+		Use: "create ID", Short: "Create a tenant", Args: takes("ID"),
 		Example: "  penstock tenants create search --tier gold --weight 3 --models fast,smart\n  penstock keys create app --tenant search",
 		RunE: func(c *cobra.Command, args []string) error {
 			body, err := o.body(c)
@@ -267,9 +267,9 @@ func (sh *shell) tenantsCreateCommand() *cobra.Command {
 func (sh *shell) tenantsUpdateCommand() *cobra.Command {
 	var o tenantFlags
 	c := &cobra.Command{
-		Use: "update ID", Short: "Change what is said about a tenant, and leave the rest", Args: takes("ID"),
-		Long: `Changes what is said about a tenant, and leaves the rest. The --keep flags belong
-together: those that are left out go back to what holds for all. So do --limits and
+		Use: "update ID", Short: "Change some fields of a tenant", Args: takes("ID"),
+		Long: `Changes the given fields of a tenant, and no others. The --keep flags belong together:
+those that are left out return to the global default. So do --limits and
 --model-limits: what is left out is removed.`,
 		Example: "  penstock tenants update search --weight 5\n  penstock tenants update search --limits requests_per_minute=600 --budget monthly=500,hard\n  penstock tenants update search --enabled=false --if-match '\"v12\"'",
 		RunE: func(c *cobra.Command, args []string) error {
@@ -296,8 +296,8 @@ func (sh *shell) tenantsDeleteCommand() *cobra.Command {
 	var o changing
 	c := &cobra.Command{
 		Use: "delete ID", Short: "Disable a tenant and revoke its keys", Args: takes("ID"),
-		Long: `Disables a tenant and revokes all its keys for good. What it submitted still runs, and
-its work and books are kept as long as any. To keep it out for a while, use
+		Long: `Disables a tenant and revokes all its keys for good. Its accepted work still runs,
+and its results and ledger entries are kept as usual. To refuse its calls for a while, use
 "update ID --enabled=false"; to hold its queued work, "pause".`,
 		Example: "  penstock tenants delete search --dry-run\n  penstock tenants delete search",
 		RunE: func(c *cobra.Command, args []string) error {

@@ -19,7 +19,7 @@ func TestTenantsAndKeys(t *testing.T) {
 	if got := d.ok("tenants", "create", "search", "--dry-run"); !strings.HasPrefix(got, "Dry run") {
 		t.Errorf("dry run: %q", got)
 	}
-	if got := d.types("tenants", "get", "search"); got.code != exitError || !strings.Contains(got.stderr, "not_found") {
+	if got := d.run("tenants", "get", "search"); got.code != exitError || !strings.Contains(got.stderr, "not_found") {
 		t.Errorf("after a dry run: %+v", got)
 	}
 	d.ok("tenants", "create", "search", "--tier", "gold", "--weight", "3", "--models", "fast", "--keep-results", "48h")
@@ -31,10 +31,10 @@ func TestTenantsAndKeys(t *testing.T) {
 	if got := d.ok("tenants", "update", "search", "--weight", "5", "--if-match", made.ETag); !strings.Contains(got, "Weight        5\n") {
 		t.Errorf("update: %q", got)
 	}
-	if got := d.types("tenants", "update", "search", "--weight", "7", "--if-match", made.ETag); got.code != exitError || !strings.Contains(got.stderr, "changed meanwhile") {
+	if got := d.run("tenants", "update", "search", "--weight", "7", "--if-match", made.ETag); got.code != exitError || !strings.Contains(got.stderr, "changed meanwhile") {
 		t.Errorf("update of a stale one: %+v", got)
 	}
-	if got := d.types("tenants", "update", "demo", "--weight", "7"); got.code != exitError || !strings.Contains(got.stderr, "managed_by_file") {
+	if got := d.run("tenants", "update", "demo", "--weight", "7"); got.code != exitError || !strings.Contains(got.stderr, "managed_by_file") {
 		t.Errorf("update of the file's: %+v", got)
 	}
 	if got := d.ok("tenants", "list", "--tier", "gold"); !strings.Contains(got, "search  enabled  api     gold  5") || strings.Contains(got, "demo") {
@@ -47,7 +47,7 @@ func TestTenantsAndKeys(t *testing.T) {
 		{"tenants", "create", "Search"}, {"tenants", "create", "x", "--weight", "0"}, {"tenants", "create", "x", "--models", "nope"},
 		{"tenants", "create", "x", "--lanes", "fast"}, {"tenants", "create", "x", "--keep-idempotency", "1h"}, {"keys", "create", "app", "--tenant", "search", "--scopes", "all"},
 	} {
-		if got := d.types(wrong...); got.code != exitError || !strings.Contains(got.stderr, "invalid_request") {
+		if got := d.run(wrong...); got.code != exitError || !strings.Contains(got.stderr, "invalid_request") {
 			t.Errorf("%v: %+v", wrong, got)
 		}
 	}
@@ -58,19 +58,19 @@ func TestTenantsAndKeys(t *testing.T) {
 	if got := d.ok("keys", "list", "--tenant", "demo"); !strings.Contains(got, "file:demo:") {
 		t.Errorf("keys of the file: %q", got)
 	}
-	if got := d.types("keys", "revoke", "file:demo:app"); !strings.Contains(got.stderr, "managed_by_file") {
+	if got := d.run("keys", "revoke", "file:demo:app"); !strings.Contains(got.stderr, "managed_by_file") {
 		t.Errorf("revoke a key of the file: %+v", got)
 	}
 }
 
 // keysLife makes a key, uses it, rotates it and ends both.
-func (d *desk) keysLife(t *testing.T) {
+func (d *harness) keysLife(t *testing.T) {
 	t.Helper()
 	first, second := d.makesKey("create", "app", "--tenant", "search"), apiKeyView{}
 	works := func(k apiKeyView) bool {
 		other := *d
 		other.env = map[string]string{"PENSTOCK_URL": d.env["PENSTOCK_URL"], "PENSTOCK_API_KEY": k.Secret}
-		return other.types("models", "list").code == exitOK
+		return other.run("models", "list").code == exitOK
 	}
 	if !works(first) || !strings.HasPrefix(first.Secret, first.Prefix) || len(first.Prefix) >= len(first.Secret)/2 {
 		t.Errorf("the key that was made does not work: prefix %q", first.Prefix)
@@ -104,7 +104,7 @@ func (d *desk) keysLife(t *testing.T) {
 }
 
 // makesKey runs a command that shows a secret.
-func (d *desk) makesKey(args ...string) (k apiKeyView) {
+func (d *harness) makesKey(args ...string) (k apiKeyView) {
 	d.t.Helper()
 	decode(d.t, d.ok(append([]string{"keys", "-o", "json"}, args...)...), &k)
 	if k.Secret == "" {
@@ -137,7 +137,7 @@ func TestDrawnAdminKey(t *testing.T) {
 		if key == "" {
 			d.env["PENSTOCK_DATA"] = t.TempDir()
 		}
-		if got := d.types("tenants", "list"); got.code != exitError || !strings.Contains(got.stderr, want) {
+		if got := d.run("tenants", "list"); got.code != exitError || !strings.Contains(got.stderr, want) {
 			t.Errorf("with %q: %+v", key, got)
 		}
 	}
@@ -154,7 +154,7 @@ func TestDrawnAdminKey(t *testing.T) {
 }
 
 // allowances gives a tenant and a key limits and budgets, and takes them back.
-func (d *desk) allowances(t *testing.T) {
+func (d *harness) allowances(t *testing.T) {
 	t.Helper()
 	got := d.ok("tenants", "update", "search", "--limits", "requests_per_minute=600,enqueued_tokens=5000,stored_bytes=7000", "--model-limits", "fast:concurrency=2",
 		"--budget", "monthly=500,hard", "--model-budget", "fast:daily=2.5")
@@ -168,7 +168,7 @@ func (d *desk) allowances(t *testing.T) {
 	if got := d.ok("keys", "update", k.ID, "--limits", "requests_per_minute=4", "--if-match", k.ETag); !strings.Contains(got, "requests_per_minute:4") || !strings.Contains(got, "total_usd:1") {
 		t.Errorf("limits of a key: %q", got)
 	}
-	if got := d.types("keys", "update", k.ID, "--budget", "", "--if-match", k.ETag); got.code != exitError || !strings.Contains(got.stderr, "changed meanwhile") {
+	if got := d.run("keys", "update", k.ID, "--budget", "", "--if-match", k.ETag); got.code != exitError || !strings.Contains(got.stderr, "changed meanwhile") {
 		t.Errorf("update of a stale key: %+v", got)
 	}
 	if got := d.ok("budgets", "list", "--tenant", "search"); strings.Count(got, "$") != 3*4 || !strings.Contains(got, "thrifty") || !strings.Contains(got, "$500.000000000") {
@@ -178,10 +178,10 @@ func (d *desk) allowances(t *testing.T) {
 	if got := d.ok("tenants", "update", "search", "--limits", "", "--budget", "", "--model-budget", ""); strings.Contains(got, "requests_per_minute") || strings.Contains(got, "usd") {
 		t.Errorf("without limits and budgets: %q", got)
 	}
-	if got := d.types("keys", "update", "file:demo:app", "--limits", "concurrency=1"); !strings.Contains(got.stderr, "managed_by_file") {
+	if got := d.run("keys", "update", "file:demo:app", "--limits", "concurrency=1"); !strings.Contains(got.stderr, "managed_by_file") {
 		t.Errorf("limits of a key of the file: %+v", got)
 	}
-	if got := d.types("tenants", "update", "demo", "--budget", "daily=1"); !strings.Contains(got.stderr, "managed_by_file") {
+	if got := d.run("tenants", "update", "demo", "--budget", "daily=1"); !strings.Contains(got.stderr, "managed_by_file") {
 		t.Errorf("a budget of the file's tenant: %+v", got)
 	}
 }

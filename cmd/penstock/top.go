@@ -33,24 +33,23 @@ const (
 func (sh *shell) topCommand() *cobra.Command {
 	var o topOptions
 	c := &cobra.Command{
-		Use: "top", Short: "Watch the queue: how deep it is, how fast it drains, what runs", Args: takes(),
-		Long: `Shows what is queued and what runs, by lane, tenant and model, the deepest first, and
-how fast it drains, over all processes of the server; and of the targets how much the
-process that answers uses and may use, so ask a worker for that (--admin-url). On a
-terminal the picture is renewed until Ctrl-C; elsewhere, with --once or with -o json
-it is shown once.
+		Use: "top", Short: "Watch the depth and the drain rate of the queue, and running work", Args: takes(),
+		Long: `Shows queued and running work by lane, tenant and model, the deepest first, and the
+drain rate, over all processes. For targets it shows the use and the limits of the
+process that answers, so ask a worker (--admin-url). On a terminal it refreshes until
+Ctrl-C; elsewhere, with --once or with -o json it prints once.
 
-TARGET is open, paused, resting (it asked to be left alone), broken (its calls fail) or
-probed (a call at a time finds out whether it works again). CALLS is how many run of
-those that may, LIMITS what is used of the limits per minute; "~" marks limits that were
-learned from the headers of answers.`,
+STATE of a target is open, paused, resting (it asked for a pause), broken (its calls
+fail) or probed (single calls test it). CALLS is the number of running calls and its
+bound, LIMITS the use of the limits per minute; "~" marks limits that were learned from
+headers.`,
 		Example: "  penstock top\n  penstock top --once --admin-url http://10.0.0.5:9090\n  penstock top -o json | jq '.targets[0]'",
 		RunE:    func(c *cobra.Command, _ []string) error { return sh.top(c.Context(), o) },
 	}
 	adminFlag(c, &o.admin)
-	c.Flags().BoolVar(&o.once, "once", false, "show one picture and end")
-	c.Flags().DurationVar(&o.interval, "interval", defaultTopInterval, "how often the picture is renewed")
-	c.Flags().IntVar(&o.rows, "rows", defaultTopRows, "tenants, models and targets to show at the most")
+	c.Flags().BoolVar(&o.once, "once", false, "print once and exit")
+	c.Flags().DurationVar(&o.interval, "interval", defaultTopInterval, "refresh interval")
+	c.Flags().IntVar(&o.rows, "rows", defaultTopRows, "maximum number of tenants, models and targets")
 	c.PreRunE = func(*cobra.Command, []string) error {
 		if o.interval < minTopInterval {
 			return usageError{fmt.Sprintf("--interval must be at least %v", minTopInterval)}
@@ -97,12 +96,12 @@ func (sh *shell) top(ctx context.Context, o topOptions) error {
 
 // picture is what is to be seen now.
 func (sh *shell) picture(ctx context.Context, o topOptions) ([]byte, error) {
-	server, err := sh.connectAdmin(o.admin)
+	admin, err := sh.connectAdmin(o.admin)
 	if err != nil {
 		return nil, err
 	}
 	var answer json.RawMessage
-	if err := server.do(ctx, adminCall{method: http.MethodGet, path: []string{"admin", "v1", "load"}}, &answer); err != nil {
+	if err := admin.do(ctx, adminCall{method: http.MethodGet, path: []string{"admin", "v1", "load"}}, &answer); err != nil {
 		return nil, err
 	}
 	var out bytes.Buffer

@@ -14,8 +14,8 @@ import (
 	"penstock/internal/backlog"
 )
 
-// loaded is a desk at an admin API that reports some load.
-func loaded(t *testing.T, asked chan<- struct{}) *desk {
+// loaded is a harness at an admin API that tells of some load.
+func loaded(t *testing.T, asked chan<- struct{}) *harness {
 	t.Helper()
 	rate, empty, service := 12.5, 3600.0, 2.25
 	report := backlog.LoadReport{Report: backlog.Report{
@@ -31,16 +31,16 @@ func loaded(t *testing.T, asked chan<- struct{}) *desk {
 		}},
 		{Name: "spare", State: backlog.TargetResting, Permits: 8, RestSeconds: 11.2},
 	}}
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /admin/v1/load", func(w http.ResponseWriter, _ *http.Request) {
+	admin := http.NewServeMux()
+	admin.HandleFunc("GET /admin/v1/load", func(w http.ResponseWriter, _ *http.Request) {
 		_ = json.NewEncoder(w).Encode(report)
 		if asked != nil {
 			asked <- struct{}{}
 		}
 	})
-	server := httptest.NewServer(mux)
+	server := httptest.NewServer(admin)
 	t.Cleanup(server.Close)
-	d := newDesk(t)
+	d := newHarness(t)
 	d.env["PENSTOCK_ADMIN_URL"] = server.URL
 	return d
 }
@@ -64,7 +64,7 @@ TARGET  STATE  CALLS  CALLS/S  REFUSED  LIMITS
 mini    open   7/64   9.6      1        576/~1200 requests, 38400/200000 input tokens
 and 1 more; --rows shows them
 `
-	check(t, d.types("top", "--rows", "1"), typed{stdout: want})
+	check(t, d.run("top", "--rows", "1"), typed{stdout: want})
 	if got := d.ok("top"); !strings.Contains(got, "\nsales [31m  1000") || !strings.Contains(got, "\nspare   resting 12s  0/8 ") {
 		t.Errorf("a name that acts on terminals, or a target that rests:\n%s", got)
 	}
@@ -74,11 +74,11 @@ and 1 more; --rows shows them
 	}
 	url := d.env["PENSTOCK_ADMIN_URL"]
 	d.env["PENSTOCK_ADMIN_URL"] = "http://127.0.0.1:1"
-	check(t, d.types("top", "--admin-url", url, "--rows", "1"), typed{stdout: want})
-	check(t, d.types("top"), typed{code: exitError,
-		stderr: "penstock: nobody listens on http://127.0.0.1:1; set --admin-url or PENSTOCK_ADMIN_URL to the admin_listen of a server\n"})
+	check(t, d.run("top", "--admin-url", url, "--rows", "1"), typed{stdout: want})
+	check(t, d.run("top"), typed{code: exitError,
+		stderr: "penstock: no server listens on http://127.0.0.1:1; set --admin-url or PENSTOCK_ADMIN_URL to the admin_listen of a server\n"})
 	for _, wrong := range [][]string{{"--rows", "0"}, {"--interval", "1ms"}, {"--admin-url", "127.0.0.1:9090"}, {"extra"}} {
-		if got := d.types(append([]string{"top"}, wrong...)...); got.code != exitUsage {
+		if got := d.run(append([]string{"top"}, wrong...)...); got.code != exitUsage {
 			t.Errorf("top %v: %+v", wrong, got)
 		}
 	}
@@ -87,13 +87,13 @@ and 1 more; --rows shows them
 // Whoever is refused is told where the key is.
 func TestTopWithoutTheKey(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	admin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusUnauthorized)
 		_, _ = io.WriteString(w, `{"error":{"code":"invalid_key","message":"This API key is not known."}}`)
 	}))
-	t.Cleanup(server.Close)
-	check(t, newDesk(t).types("top", "--admin-url", server.URL), typed{code: exitError,
-		stderr: "penstock: invalid_key: This API key is not known; set PENSTOCK_ADMIN_KEY to an admin key of " + strings.TrimPrefix(server.URL, "http://") +
+	t.Cleanup(admin.Close)
+	check(t, newHarness(t).run("top", "--admin-url", admin.URL), typed{code: exitError,
+		stderr: "penstock: invalid_key: This API key is not known; set PENSTOCK_ADMIN_KEY to an admin key of " + strings.TrimPrefix(admin.URL, "http://") +
 			": admin.key in its configuration, or else the file admin-key in its data directory\n"})
 }
 
@@ -110,14 +110,14 @@ func TestTopOnATerminal(t *testing.T) {
 			<-asked
 		}
 	}()
-	got := d.typesWith(ctx, "top", "--interval", "100ms")
+	got := d.runWith(ctx, "top", "--interval", "100ms")
 	if got.code != exitOK || strings.Count(got.stdout, "\x1b[H\x1b[J45000 ready") < 2 {
 		t.Errorf("%+v", got)
 	}
 }
 
 // listeners starts the real server and returns the addresses of its two listeners.
-func (d *desk) listeners(path string) (api, admin string) {
+func (d *harness) listeners(path string) (api, admin string) {
 	d.t.Helper()
 	r := d.starts("serve", "--config", path, "-o", "json")
 	var at struct{ API, Admin string }

@@ -16,15 +16,15 @@ func (sh *shell) usageCommand() *cobra.Command {
 	var q client.ReportQuery
 	var o operatorUsage
 	c := &cobra.Command{
-		Use: "usage", Short: "Show what was spent", Args: takes(),
-		Long: `Shows what your tenant spent, by default in this month: calls and items, tokens by
-class, and what they cost. Forfeit is what counts against budgets although nobody
-knows whether it was spent.
+		Use: "usage", Short: "Report usage and cost", Args: takes(),
+		Long: `Reports what your tenant spent, by default in this month: calls and items, tokens by
+class, and cost. Forfeit is money that counts against budgets because its real cost is
+unknown.
 
---by divides it by tenant, key, model, lane, day, tag (all tags of a job) or tag:NAME.
+--by groups by tenant, key, model, lane, day, tag (all tags of a job) or tag:NAME.
 
-Operators ask for one tenant with --tenant or for every one with --all-tenants; both
-call the admin API.`,
+Operators select one tenant with --tenant or all with --all-tenants; both use the admin
+API.`,
 		Example: "  penstock usage --by model,day --from 2026-11-01 --to 2026-11-15\n  penstock usage --by tag:team -o json\n  penstock usage --all-tenants --by model",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if o.all || o.tenant != "" {
@@ -41,11 +41,11 @@ call the admin API.`,
 			return sh.printReport(report)
 		},
 	}
-	c.Flags().StringSliceVar(&q.GroupBy, "by", nil, "what to tell apart: tenant, key, model, lane, day, tag, tag:NAME")
+	c.Flags().StringSliceVar(&q.GroupBy, "by", nil, "group by tenant, key, model, lane, day, tag or tag:NAME")
 	c.Flags().StringVar(&q.From, "from", "", "the first `day`, such as 2026-11-01 (default: the first of this month)")
 	c.Flags().StringVar(&q.To, "to", "", "the last `day` (default: today)")
-	c.Flags().StringVar(&o.tenant, "tenant", "", "what this tenant spent; for operators")
-	c.Flags().BoolVar(&o.all, "all-tenants", false, "what every tenant spent; for operators")
+	c.Flags().StringVar(&o.tenant, "tenant", "", "report this tenant; for operators")
+	c.Flags().BoolVar(&o.all, "all-tenants", false, "report every tenant; for operators")
 	adminFlag(c, &o.at)
 	return c
 }

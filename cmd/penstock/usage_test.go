@@ -22,11 +22,11 @@ func TestUsage(t *testing.T) {
 			t.Errorf("it prints\n%s\nwithout %s", out, want)
 		}
 	}
-	check(t, d.types("usage", "--by", "model", "-o", "json"), typed{stdout: own + "\n"})
+	check(t, d.run("usage", "--by", "model", "-o", "json"), typed{stdout: own + "\n"})
 	if out := d.ok("usage", "--all-tenants", "--by", "model"); !strings.Contains(out, "TENANT") || !strings.Contains(out, "search") {
 		t.Errorf("of all tenants:\n%s", out)
 	}
-	if got := d.types("usage", "--all-tenants", "--tenant", "search"); got.code != exitUsage {
+	if got := d.run("usage", "--all-tenants", "--tenant", "search"); got.code != exitUsage {
 		t.Errorf("of one and all: %+v", got)
 	}
 }

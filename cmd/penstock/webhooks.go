@@ -13,7 +13,7 @@ import (
 )
 
 func (sh *shell) webhooksCommand() *cobra.Command {
-	return noun("webhooks", "Keep the endpoints that are told of events, and see what was sent to them",
+	return noun("webhooks", "Manage webhook endpoints and see their deliveries",
 		sh.webhooksListCommand(), sh.webhooksCreateCommand(), sh.webhooksUpdateCommand(), sh.webhooksRotateCommand(), sh.webhooksSecretCommand(),
 		sh.webhooksDeleteCommand(), sh.webhooksTestCommand(), sh.webhooksDeliveriesCommand(), sh.webhooksRedeliverCommand())
 }
@@ -100,7 +100,7 @@ func (sh *shell) webhooksCreateCommand() *cobra.Command {
 			return sh.printSecret(w.Secret, w.Raw, "Added "+w.ID+". Give this secret to the receiver; it is not shown again:")
 		},
 	}
-	c.Flags().StringSliceVar(&events, "event", nil, "what it is told of: job.started, job.finished (all of them)")
+	c.Flags().StringSliceVar(&events, "event", nil, "events to send: job.started, job.finished, budget.soft_exceeded (default all)")
 	c.Flags().StringVar(&about, "description", "", "what it is for")
 	return c
 }
@@ -138,16 +138,16 @@ func (sh *shell) webhooksUpdateCommand() *cobra.Command {
 			if sh.output == outputJSON {
 				return sh.raw(w.Raw)
 			}
-			_, err = fmt.Fprintf(sh.stdout, "%s is %s and told of %s at %s.\n", w.ID, webhookState(w), eventList(w.Events), w.URL)
+			_, err = fmt.Fprintf(sh.stdout, "%s is %s and receives %s at %s.\n", w.ID, webhookState(w), eventList(w.Events), w.URL)
 			return err
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&to, "url", "", "where to send from now on")
+	f.StringVar(&to, "url", "", "new URL")
 	f.StringVar(&about, "description", "", "what it is for")
-	f.StringSliceVar(&events, "event", nil, "what it is told of: job.started, job.finished")
-	f.BoolVar(&enable, "enable", false, "send again, and forget earlier failures")
-	f.BoolVar(&disable, "disable", false, "send nothing")
+	f.StringSliceVar(&events, "event", nil, "events to send: job.started, job.finished, budget.soft_exceeded")
+	f.BoolVar(&enable, "enable", false, "enable it, and forget earlier failures")
+	f.BoolVar(&disable, "disable", false, "disable it")
 	matchFlag(c, &match)
 	return c
 }
@@ -163,7 +163,7 @@ func onMatch(etag string) (options []client.ChangeOption) {
 func (sh *shell) webhooksRotateCommand() *cobra.Command {
 	var match string
 	c := &cobra.Command{
-		Use: "rotate WEBHOOK", Short: "Give an endpoint a new secret; the old one signs for another day", Args: takes("the endpoint's id"),
+		Use: "rotate WEBHOOK", Short: "Rotate the secret of an endpoint; the old one signs for 24 hours more", Args: takes("the endpoint's id"),
 		Example: "  penstock webhooks rotate whk_01JQ…",
 		RunE: func(c *cobra.Command, args []string) error {
 			cl, err := sh.connect(triesOnce)
@@ -183,7 +183,7 @@ func (sh *shell) webhooksRotateCommand() *cobra.Command {
 
 func (sh *shell) webhooksSecretCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "secret", Short: "Make or replace the secret that signs the webhooks that jobs bring along", Args: takes(),
+		Use: "secret", Short: "Create or replace the secret that signs the webhooks of single jobs", Args: takes(),
 		Example: "  penstock webhooks secret",
 		RunE: func(c *cobra.Command, _ []string) error {
 			cl, err := sh.connect(triesOnce)
@@ -271,7 +271,7 @@ func (sh *shell) webhooksDeliveriesCommand() *cobra.Command {
 	var limit int
 	var status string
 	c := &cobra.Command{
-		Use: "deliveries [WEBHOOK]", Short: "List what was sent to an endpoint, or to the webhooks that jobs brought along", Args: takesAtMostOne,
+		Use: "deliveries [WEBHOOK]", Short: "List deliveries to an endpoint, or to the webhooks of single jobs", Args: takesAtMostOne,
 		Example: "  penstock webhooks deliveries whk_01JQ… --status failed",
 		RunE: func(c *cobra.Command, args []string) error {
 			if limit < 1 {
@@ -292,7 +292,7 @@ func (sh *shell) webhooksDeliveriesCommand() *cobra.Command {
 			return sh.deliveries().show(sh, sent)
 		},
 	}
-	c.Flags().IntVar(&limit, "limit", 20, "how many at the most")
+	c.Flags().IntVar(&limit, "limit", 20, "maximum number")
 	c.Flags().StringVar(&status, "status", "", "only those that are pending, delivered or failed")
 	return c
 }

@@ -15,7 +15,7 @@ import (
 // TestAdminRoutesAreDocumented holds that the page for operators names every call for tenants and keys.
 func TestAdminRoutesAreDocumented(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/operations/tenants.md")
+	page, err := os.ReadFile("../../docs/how-to/manage-tenants-and-keys.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,11 +26,11 @@ func TestAdminRoutesAreDocumented(t *testing.T) {
 		}
 		n++
 		if !strings.Contains(string(page), "| `"+rt.Method+" "+rt.Path+"` |") {
-			t.Errorf("docs/operations/tenants.md does not name %s %s", rt.Method, rt.Path)
+			t.Errorf("docs/how-to/manage-tenants-and-keys.md does not name %s %s", rt.Method, rt.Path)
 		}
 	}
 	if named := strings.Count(string(page), "/admin/v1/") - strings.Count(string(page), "/admin/v1/audit"); named != n {
-		t.Errorf("docs/operations/tenants.md names %d calls, there are %d", named, n)
+		t.Errorf("docs/how-to/manage-tenants-and-keys.md names %d calls, there are %d", named, n)
 	}
 }
 

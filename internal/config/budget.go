@@ -40,7 +40,7 @@ func (c *checker) budget(at path, b Budget) {
 		c.amount(at+path("."+string(bound.period)+"_usd"), bound.dollars)
 	}
 	if b.Hard && !any {
-		c.fail(at+".hard", "there is nothing to hold: set daily_usd, monthly_usd or total_usd")
+		c.fail(at+".hard", "has no amount: set daily_usd, monthly_usd or total_usd")
 	}
 }
 

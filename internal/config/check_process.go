@@ -63,7 +63,7 @@ func (c *checker) admin(a Admin) {
 	}
 	for i, host := range a.Hosts {
 		if !hostName.MatchString(host) {
-			c.fail(path("admin.hosts").index(i), "%s must be a host name in small letters, without a port", quote(host))
+			c.fail(path("admin.hosts").index(i), "%s must be a host name in lower case, without a port", quote(host))
 		}
 	}
 	eachOnce(c, "admin.hosts", a.Hosts)
@@ -113,6 +113,6 @@ func (c *checker) httpURL(at path, s string) {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
 		c.fail(at, "must be an http or https URL")
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		c.fail(at, "must hold no user, password, query or fragment: a URL is no place for secrets")
+		c.fail(at, "must have no user, password, query or fragment: do not put secrets into a URL")
 	}
 }

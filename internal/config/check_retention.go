@@ -11,14 +11,14 @@ import (
 func (c *checker) retentions(f *File) {
 	c.retention("retention", f.Retention)
 	for id, t := range f.Tenants {
-		// What is wrong with the windows that hold for all is told once, where they are written.
+		// Problems of the global windows are reported once, where they are written.
 		if at := path("tenants").key(id) + ".retention"; t.Retention != f.Retention && c.wrote(at) {
 			c.retention(at, t.Retention)
 		}
 	}
 }
 
-// wrote reports whether a path is in the file; of a file made in memory nobody knows.
+// wrote reports whether a path is in the file; for a file made in memory that is unknown.
 func (c *checker) wrote(at path) bool {
 	_, ok := c.draft.places[at]
 	return ok || c.draft.places == nil

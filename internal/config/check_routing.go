@@ -40,7 +40,7 @@ func (c *checker) apiKeys(at path, p ProviderConfig) {
 		case !isVisible(key.Reveal()):
 			c.fail(one, "must be visible ASCII characters only: it is sent in a header")
 		case seen[key.digest()]:
-			c.fail(one, "is the same as a key before it")
+			c.fail(one, "repeats an earlier key")
 		}
 		seen[key.digest()] = true
 	}
@@ -141,7 +141,7 @@ func (c *checker) amount(at path, dollars string) {
 // priceChanges checks that the prices of a target follow one another, from the first on.
 func (c *checker) priceChanges(at path, t TargetConfig) {
 	if t.Price == (Price{}) && len(t.PriceChanges) > 0 {
-		c.fail(at+".price_changes", "there is nothing to change: price says what holds until then")
+		c.fail(at+".price_changes", "needs a price before it: set price")
 	}
 	var last time.Time
 	for i, change := range t.PriceChanges {
@@ -155,7 +155,7 @@ func (c *checker) priceChanges(at path, t TargetConfig) {
 		}
 		last = from
 		if change.Price == (Price{}) {
-			c.fail(at+".price", "is required: what is charged from that day on")
+			c.fail(at+".price", "is required: the price from that day on")
 			continue
 		}
 		c.price(at+".price", change.Price)

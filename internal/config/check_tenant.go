@@ -7,7 +7,7 @@ import (
 )
 
 // CheckTenant holds a tenant that is kept elsewhere to the rules of those in the file. Zero fields of its retention
-// stand for what holds for all. Codes: invalid_request, for the first problem.
+// mean the global default. Codes: invalid_request, for the first problem.
 func (s *Snapshot) CheckTenant(t penstock.Tenant) error {
 	c := checker{broken: map[path]bool{}}
 	own := TenantConfig{Weight: t.Weight, Lanes: t.Lanes, Regions: t.Regions, Models: t.Models, Tier: t.Tier, MediaHosts: t.MediaHosts, Limits: TenantLimits{
@@ -34,7 +34,7 @@ func (s *Snapshot) CheckTenant(t penstock.Tenant) error {
 	return c.problems[0].refusal(at)
 }
 
-// refusal tells a problem to whoever sent what is at a path. Codes: invalid_request.
+// refusal reports a problem to the caller who sent the value at a path. Codes: invalid_request.
 func (p Problem) refusal(at path) error {
 	param := strings.TrimPrefix(strings.TrimPrefix(p.Path, string(at)), ".")
 	if param == "" {

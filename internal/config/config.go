@@ -3,7 +3,7 @@
 //
 // It owns the file's vocabulary ([File]), its defaults, its bounds, how secrets enter, and the
 // hash that names what was configured. It does not open the database, dial a provider or listen
-// anywhere, and it does not store snapshots: [Snapshot.Body] is there for whoever does.
+// anywhere, and it does not store snapshots: [Snapshot.Body] is there for packages that do.
 //
 // Invariants:
 //   - An option that nothing enforces is refused, never accepted and ignored.
@@ -144,7 +144,7 @@ func (s *Snapshot) Names(asked string) penstock.ModelNames {
 func (s *Snapshot) TargetsOf(model string) []*penstock.Target { return s.candidates[model] }
 
 // RetentionOf returns how long a tenant's work is kept. One that is not configured any more may have left
-// work behind: what holds for all holds for it.
+// work behind: the global default applies to it.
 func (s *Snapshot) RetentionOf(id penstock.TenantID) penstock.Retention {
 	if t, ok := s.Tenants[id]; ok {
 		return t.Retention
@@ -165,7 +165,7 @@ type keyed struct {
 //
 // Keys need no slow hash: unlike passwords they are long and random, and this runs on every request.
 func Digest(secret string) (digest [sha256.Size]byte, ok bool) {
-	// The length of a guess is the guesser's own: refusing it early tells nothing, and bounds the work.
+	// The caller knows the length of its own guess: refusing it early reveals nothing, and bounds the work.
 	if len(secret) < MinKeySecretLength || len(secret) > MaxKeySecretLength {
 		return digest, false
 	}

@@ -46,7 +46,7 @@ func testEnv(t testing.TB) Env {
 		"SLOTS":          "128",
 		"REGION":         "eu-west-1",
 		"NOT_A_URL":      "mysql://literal-secret@db",
-		"SHORT":          "fifteen-letters",
+		"SHORT":          "fifteen-charact",
 		"WITH_SPACE":     "psk with spaces in it",
 		"WITH_NEWLINE":   "sk-1\nx-evil: 1",
 		"EMPTY":          "",

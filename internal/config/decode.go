@@ -102,7 +102,7 @@ func (d *decoder) fields(into reflect.Value, n ast.Node, at path) {
 		f, ok := known[name]
 		switch {
 		case !ok:
-			d.fail(at, "unknown key%s", suggest(name, usable(known)))
+			d.fail(at, "unknown key%s", neighbours(name, usable(known)))
 		case f.refusal != "":
 			d.fail(at, "%s", f.refusal)
 		default:
@@ -194,7 +194,7 @@ type field struct {
 	refusal string // why a file may not use it, "" when it may
 }
 
-// usable lists the names that a file may use: a reserved one is no good suggestion.
+// usable lists the names that a file may use: a reserved name must not be suggested.
 func usable(fields map[string]field) []string {
 	var names []string
 	for name, f := range fields {

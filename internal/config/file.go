@@ -18,7 +18,7 @@ import (
 type File struct {
 	Process `yaml:",inline"`
 
-	// Retention is how long finished work is kept, for tenants that do not say otherwise.
+	// Retention is how long finished work is kept, for tenants without their own setting.
 	Retention Retention `yaml:"retention"`
 
 	Queue Queue `yaml:"queue"`
@@ -48,13 +48,12 @@ type File struct {
 	// Meant for development, where any SDK example should run. Zero: unknown names are errors.
 	FallbackModel string `yaml:"fallback_model,omitempty"`
 
-	// Unpriced says what becomes of targets without a price: flag, their use is counted, logged and marked on
-	// the answer; refuse, the configuration is not accepted. Tenants with a hard budget never use them. Zero:
+	// Unpriced is how targets without a price are treated. With flag, their use is counted, logged and marked on the answer. With
+	// refuse, the configuration is rejected. Tenants with a hard budget never use them. Zero:
 	// the default, flag.
 	Unpriced string `yaml:"unpriced"`
 
-	// Tenants are those who may call, by id. Ids match [a-z0-9][a-z0-9._-]{0,62}. Zero: none, nobody
-	// can call.
+	// Tenants are the customers that may call, by id. Ids match [a-z0-9][a-z0-9._-]{0,62}. Zero: none, every call is refused.
 	Tenants map[string]TenantConfig `yaml:"tenants,omitempty"`
 }
 
@@ -62,12 +61,11 @@ type File struct {
 // and no hash covers them, because two nodes may differ here and still resolve alike.
 type Process struct {
 	// Listen is the address of the public API, host:port. Port 0 picks a free one. The environment's
-	// PENSTOCK_LISTEN wins over it. Zero: the default, 127.0.0.1:8080.
+	// PENSTOCK_LISTEN overrides it. Zero: the default, 127.0.0.1:8080.
 	Listen string `yaml:"listen"`
 
 	// PublicURL is how callers reach the public API, such as https://llm.example.com or, behind a proxy that puts it
-	// below a path, https://example.com/llm. Links that are handed out begin with it. Zero: with the host that the
-	// caller asked, and https where a proxy says so.
+	// below a path, https://example.com/llm. Links begin with it. Zero: links begin with the host of the request, and https if a proxy says so.
 	PublicURL string `yaml:"public_url"`
 
 	// AdminListen is the address of metrics, profiles and the admin API, host:port. It must differ
@@ -75,12 +73,12 @@ type Process struct {
 	AdminListen string `yaml:"admin_listen"`
 
 	// Data is the directory of the embedded database and of stored payloads. The environment's
-	// PENSTOCK_DATA wins over it. Zero: the default, ./penstock-data.
+	// PENSTOCK_DATA overrides it. Zero: the default, ./penstock-data.
 	Data string `yaml:"data"`
 
 	// Database is the URL of a PostgreSQL server, postgres://…, a secret because it holds a password;
 	// "postgres://penstock:${DB_PASSWORD}@db/penstock" works. The environment's PENSTOCK_DATABASE_URL
-	// wins over it. Zero: SQLite in Data.
+	// overrides it. Zero: SQLite in Data.
 	Database Secret `yaml:"database,omitempty"`
 
 	Admin Admin `yaml:"admin,omitempty"`
@@ -88,8 +86,7 @@ type Process struct {
 
 	Log Log `yaml:"log"`
 
-	// ShutdownGrace is how long running work may take to finish after a stop was asked for, before it
-	// is released. Zero: the default, 30s. From 1s to 1h.
+	// ShutdownGrace is how long running work may take to finish after a stop signal, before it is returned to the queue. Zero: the default, 30s. From 1s to 1h.
 	ShutdownGrace time.Duration `yaml:"shutdown_grace"`
 
 	Disk    Disk    `yaml:"disk"`
@@ -104,16 +101,15 @@ type Process struct {
 
 // Admin guards the admin API.
 type Admin struct {
-	// Key is the key that the admin API can be called with before there are others, as random as keys of tenants. The environment's PENSTOCK_ADMIN_KEY wins over it. Zero: one is drawn at the first start
-	// and kept in the file admin-key in Data.
+	// Key is the first key of the admin API. It needs 128 random bits, like the keys of tenants. The environment's PENSTOCK_ADMIN_KEY overrides it. Zero: the first start creates a key in the file admin-key in Data.
 	Key Secret `yaml:"key,omitempty"`
 
 	// MetricsKey reads metrics and nothing else, for a scraper in the network. As random as Key. Zero: metrics are read with an
 	// admin key, and over loopback without a key.
 	MetricsKey Secret `yaml:"metrics_key,omitempty"`
 
-	// Hosts are names that the admin API may be called by, beside localhost and IP addresses: calls for other names are
-	// refused, since a web page could make a browser send them. Without ports. Zero: none.
+	// Hosts are the host names of the admin API, besides localhost and IP addresses. Calls for other names are refused, since a web
+	// page could make a browser send them. Without ports. Zero: none.
 	Hosts []string `yaml:"hosts,omitempty"`
 }
 
@@ -132,27 +128,27 @@ type Log struct {
 type Retention struct {
 	// Results is how long a job is kept after its end, with its items, inputs, results and dead letters,
 	// and how long the record of a synchronous call is. Then all of it is deleted. Zero: the default,
-	// 168h, or for a tenant what holds for all. From 1m to 87600h.
+	// 168h, or for a tenant the global default. From 1m to 87600h.
 	Results time.Duration `yaml:"results"`
 
 	// Events is how long a job's log can be read after its end. Not longer than Results. Zero: the
-	// default, 24h, or for a tenant what holds for all; a shorter Results shortens it. From 1m to 87600h.
+	// default, 24h, or for a tenant the global default; a shorter Results shortens it. From 1m to 87600h.
 	Events time.Duration `yaml:"events"`
 
 	// Idempotency is how long an Idempotency-Key is remembered, from the submit on; it outlives a job
-	// that was deleted. Zero: the default, 24h, or for a tenant what holds for all. From 24h, which
+	// that was deleted. Zero: the default, 24h, or for a tenant the global default. From 24h, which
 	// callers are promised, to 87600h.
 	Idempotency time.Duration `yaml:"idempotency"`
 
 	// Files is how long a file is kept, from its upload on; its own expires_after can only shorten that.
-	// Zero: the default, 720h, or for a tenant what holds for all. From 1m to 87600h.
+	// Zero: the default, 720h, or for a tenant the global default. From 1m to 87600h.
 	Files time.Duration `yaml:"files"`
 }
 
 // Disk guards the file systems that Data lies on.
 type Disk struct {
 	// MinFree is how much must stay free: a size such as "2GiB" or "500MiB", or a part of the disk such
-	// as "5%". With less, new jobs are refused, so that there is room to finish what was accepted. "0"
+	// as "5%". With less, new jobs are refused, so that there is space to finish what was accepted. "0"
 	// turns the guard off. Zero: the default, "512MiB". At most "50%" or "1024TiB".
 	MinFree string `yaml:"min_free"`
 }
@@ -185,7 +181,7 @@ type Work struct {
 	// after it. Zero: the default, 10s. From 200ms to 5m.
 	LeaseTimeout time.Duration `yaml:"lease_timeout"`
 
-	// PollInterval is how often the queue is looked at when nothing wakes the workers sooner. From
+	// PollInterval is how often workers poll the queue when nothing wakes them sooner. From
 	// 10ms up to LeaseTimeout. Zero: the default, 500ms on SQLite and 1s on PostgreSQL, where processes
 	// wake each other; at most half of LeaseTimeout.
 	PollInterval time.Duration `yaml:"poll_interval"`
@@ -195,14 +191,14 @@ type Work struct {
 	// default, 8. From 1 to 256.
 	Suspects int `yaml:"suspects"`
 
-	// Pools are slots beside Slots that are set apart for the items of some models, so that one slow model
-	// cannot take them all: items of a model that is named here run nowhere else. Zero: none.
+	// Pools are slots besides Slots that are reserved for the items of some models, so that one slow model cannot occupy all
+	// slots. Items of a model that is named here run nowhere else. Zero: none.
 	Pools []WorkPool `yaml:"pools,omitempty"`
 }
 
 // WorkPool is a number of slots for some models.
 type WorkPool struct {
-	// Models are the configured models whose items run here. Required. A model is in one pool at the most.
+	// Models are the configured models whose items run here. Required. A model is in at most one pool.
 	Models []string `yaml:"models"`
 
 	// Slots is how many of their items run at a time. Required. From 1 to 10000.
@@ -215,8 +211,7 @@ type Limits struct {
 	// default, 8388608 (8 MiB). From 1024 to 67108864 (64 MiB).
 	MaxBodyBytes int64 `yaml:"max_body_bytes"`
 
-	// MaxJobBytes is the largest body of a call that submits a job, and the most that its inputs may come to
-	// with its defaults filled in. Zero: the default, 67108864 (64 MiB). From 1024 to 268435456 (256 MiB).
+	// MaxJobBytes is the largest body of a call that submits a job, and the largest size of its inputs with its defaults filled in. Zero: the default, 67108864 (64 MiB). From 1024 to 268435456 (256 MiB).
 	MaxJobBytes int64 `yaml:"max_job_bytes"`
 
 	// MaxJSONDepth is how deep the JSON of a body may nest. Zero: the default, 64. From 8 to 512.
@@ -228,30 +223,29 @@ type Limits struct {
 
 	Bounds `yaml:",inline"`
 
-	_ reserved `yaml:"max_items" refuse:"cannot be set: a job takes at most 10000 inputs, and a file has as many lines as it likes; remove it"`
+	_ reserved `yaml:"max_items" refuse:"cannot be set: a job takes at most 10000 inputs, and a file at most 5000000 lines; remove it"`
 }
 
-// Cache bounds the memory of answers that are given again. It holds nothing unless a model, a key or a call asks
-// for it.
+// Cache bounds the memory of cached answers. It holds nothing unless a model, a key or a call enables it.
 type Cache struct {
-	// MaxBytes is how much is held at the most, in one process. Zero: the default, 67108864 (64 MiB). From
+	// MaxBytes is how much one process holds at most. Zero: the default, 67108864 (64 MiB). From
 	// 1048576 (1 MiB) to 68719476736 (64 GiB).
 	MaxBytes int64 `yaml:"max_bytes"`
 
-	// MaxEntryBytes is the largest answer that is kept. At most an eighth of MaxBytes. Zero: the default, 1048576
+	// MaxEntryBytes is the largest answer that is cached. At most an eighth of MaxBytes. Zero: the default, 1048576
 	// (1 MiB), or as much as MaxBytes allows. From 1024.
 	MaxEntryBytes int64 `yaml:"max_entry_bytes"`
 }
 
-// CacheUse says that answers may be given again.
+// CacheUse enables cached answers.
 type CacheUse struct {
-	// TTL is for how long. Zero: not at all. From 1s to 24h.
+	// TTL is how long an answer is used. Zero: no caching. From 1s to 24h.
 	TTL time.Duration `yaml:"ttl,omitempty"`
 }
 
 // Webhooks bounds what the URLs that tenants choose can reach.
 type Webhooks struct {
-	// Allow are networks that may be sent to although they are not public, such as "10.20.0.0/16", and by plain
+	// Allow are networks that may be called although they are not public, such as "10.20.0.0/16", and by plain
 	// http too. An address that serves a cloud's metadata is opened by naming it alone, not by a network around
 	// it. Zero: none; in development, loopback.
 	Allow []string `yaml:"allow,omitempty"`
@@ -330,8 +324,8 @@ type TargetConfig struct {
 	PromptCache bool `yaml:"prompt_cache,omitempty"`
 
 	// OnDisconnect says what becomes of a stream whose caller left before its end. cancel closes it upstream: what was
-	// generated by then is estimated, and the rest of what was set aside counts as spent, since the upstream does not tell.
-	// drain goes on reading, for timeouts.drain and 16 MiB at the most, until the upstream tells what it used; it generates, and
+	// generated by then is estimated, and the rest of the reservation counts as spent, since the upstream does not report it.
+	// drain continues reading, for at most timeouts.drain and 16 MiB, until the upstream reports its usage; it generates, and
 	// charges for, all of the answer. Zero: the default, cancel.
 	OnDisconnect OnDisconnect `yaml:"on_disconnect"`
 
@@ -400,10 +394,10 @@ type Price struct {
 	// AudioOutput is the price of output tokens that are audio. Zero: the default, Output.
 	AudioOutput string `yaml:"audio_output,omitempty"`
 
-	// PerRequest is what a call costs beside its tokens, in dollars with at most nine decimals. Zero: nothing.
+	// PerRequest is what a call costs besides its tokens, in dollars with at most nine decimals. Zero: nothing.
 	PerRequest string `yaml:"per_request,omitempty"`
 
-	// PerImage is what an image in a call costs beside its tokens, in dollars. Zero: nothing.
+	// PerImage is what an image in a call costs besides its tokens, in dollars. Zero: nothing.
 	PerImage string `yaml:"per_image,omitempty"`
 
 	// BatchDiscount is how much less work in the lane bulk costs, in percent. Zero: nothing. Up to 100.
@@ -484,7 +478,7 @@ type Score struct {
 	// Cost prefers what is cheap for the call at hand. Zero: it does not count.
 	Cost float64 `yaml:"cost,omitempty"`
 
-	// Latency prefers what answered quickly of late. Zero: it does not count.
+	// Latency prefers targets that recently answered quickly. Zero: it does not count.
 	Latency float64 `yaml:"latency,omitempty"`
 
 	// Quality prefers what its target's quality says. Zero: it does not count.
@@ -506,7 +500,7 @@ type TenantConfig struct {
 	// Keys are the API keys it calls with. Zero: none, it cannot call.
 	Keys []KeyConfig `yaml:"keys,omitempty"`
 
-	// Retention is how long its finished work is kept. Zero fields: what holds for all.
+	// Retention is how long its finished work is kept. Zero fields: the global default.
 	Retention Retention `yaml:"retention"`
 
 	Limits TenantLimits `yaml:"limits"`
@@ -550,7 +544,7 @@ type Budget struct {
 
 // KeyConfig is one API key.
 type KeyConfig struct {
-	// Name tells keys apart in logs and records. Required, unique in its tenant. Matches
+	// Name identifies the key in logs and records. Required, unique in its tenant. Matches
 	// [a-z0-9][a-z0-9._-]{0,62}.
 	Name string `yaml:"name"`
 
@@ -565,7 +559,7 @@ type KeyConfig struct {
 	// model. Zero: what the model says.
 	Cache CacheUse `yaml:"cache,omitempty"`
 
-	// Limits are those of the key, beside those of its tenant.
+	// Limits are those of the key, besides those of its tenant.
 	Limits RateLimits `yaml:"limits,omitempty"`
 
 	// Budget bounds what may be spent with it. Zero: nothing does.

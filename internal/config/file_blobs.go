@@ -33,8 +33,7 @@ type S3 struct {
 	// SecretKey is its secret. Required.
 	SecretKey Secret `yaml:"secret_key,omitempty"`
 
-	// PathStyle puts the bucket into the path of URLs instead of the host name, as most stores other than
-	// Amazon's want it. Zero: the host name.
+	// PathStyle puts the bucket into the path of URLs instead of the host name, as most stores other than Amazon's require. Zero: the host name.
 	PathStyle bool `yaml:"path_style,omitempty"`
 }
 

@@ -46,7 +46,7 @@ const (
 	DefaultWebhookTimeout    = 15 * time.Second
 )
 
-// fillDefaults gives every field that nobody wrote its default, and every list its canonical order
+// fillDefaults gives every field that the file does not set its default, and every list its canonical order
 // where order means nothing. What was written stays as it is, also when it is zero, for check to see.
 func (f *File) fillDefaults(written places) {
 	f.Process.fillDefaults(written)
@@ -191,7 +191,7 @@ func shorter(byDefault, limit time.Duration) time.Duration {
 	return min(byDefault, limit)
 }
 
-// overrides tells which environment variable decided a path.
+// overrides maps paths to the environment variables that set them.
 type overrides map[path]string
 
 // Override lets the environment win over the file: PENSTOCK_LISTEN over listen, PENSTOCK_DATA over

@@ -9,7 +9,7 @@ import (
 )
 
 // RateLimits bounds the use of a tenant, a key, or a tenant's calls for one model, over all processes. Each
-// holds for itself: a call needs room of all that apply to it. A reload changes them at once.
+// holds for itself: a call needs capacity in all that apply to it. A reload changes them at once.
 type RateLimits struct {
 	// RequestsPerMinute is how many calls may be made in a minute; the submit of a job is one. Zero: any
 	// number. Up to 1000000000.
@@ -111,7 +111,7 @@ func (c *checker) rateLimits(at path, l RateLimits) {
 	within(c, at+".wait", l.Wait, bounds[time.Duration]{0, penstock.MaxLimitWait})
 }
 
-// optional checks a bound that may be left out, but not written as 0: nobody would know what that means.
+// optional checks a bound that may be left out, but not written as 0, which would be ambiguous.
 func (c *checker) optional(at path, v, most int64) {
 	if _, written := c.draft.places[at]; written || v != 0 {
 		within(c, at, v, bounds[int64]{1, most})

@@ -7,8 +7,7 @@ import (
 	"penstock"
 )
 
-// Queue bounds what waits, so that a caller learns that the queue is full while something can still be
-// done about it. All processes see the same queue: the bounds hold for all of them together. A reload
+// Queue bounds waiting work, so that a caller learns early that the queue is full. All processes see the same queue: the bounds hold for all of them together. A reload
 // changes them; what is queued already stays.
 type Queue struct {
 	// MaxItems is how many items may be queued in all. Past it submits are answered with 503. Zero: the
@@ -51,12 +50,12 @@ type TenantLimits struct {
 
 	RateLimits `yaml:",inline"`
 
-	// Models are limits of its calls for one model, by the name that callers ask for; they hold beside its
+	// Models are limits of its calls for one model, by the name that callers ask for; they apply besides its
 	// own. Zero: none.
 	Models map[string]RateLimits `yaml:"models,omitempty"`
 }
 
-// Lanes says what each lane is given and what is expected of it.
+// Lanes are the weight and the objective of each lane.
 type Lanes struct {
 	Realtime Lane `yaml:"realtime"`
 	Standard Lane `yaml:"standard"`
@@ -69,7 +68,7 @@ type Lane struct {
 	// realtime, 8 for standard, 1 for bulk. From 1 to 1000.
 	Weight int64 `yaml:"weight"`
 
-	// SLOWait is how long an item of the lane should wait at the most before it starts: what is measured
+	// SLOWait is how long an item of the lane should wait at most before it starts: what is measured
 	// by penstock_slo_good_total and what penstock_desired_slots aims at. Nothing is refused or delayed
 	// because of it. Zero: the default, 1s for realtime, 1m for standard, 1h for bulk. From 1ms to 720h.
 	SLOWait time.Duration `yaml:"slo_wait"`
@@ -153,7 +152,7 @@ func (c *checker) queue(q Queue, tenants map[string]TenantConfig) {
 	c.inside("queue.tenant_max_bytes", q.TenantMaxBytes, minQueueBytes, holder{"queue.max_bytes", q.MaxBytes})
 	for id, t := range tenants {
 		at := path("tenants").key(id).key("limits")
-		if t.Limits.QueuedItems != q.TenantMaxItems { // else the problem was told already
+		if t.Limits.QueuedItems != q.TenantMaxItems { // else the problem was reported already
 			c.inside(at+".queued_items", t.Limits.QueuedItems, 1, holder{"queue.max_items", q.MaxItems})
 		}
 		if t.Limits.QueuedBytes != q.TenantMaxBytes {

@@ -23,7 +23,7 @@ func NewLive(first *Snapshot) *Live {
 func (l *Live) Current() *Snapshot { return l.current.Load() }
 
 // Swap puts another snapshot in force and lists what differs from the one before. The settings of
-// the process stay those it was started with, so that Current always tells what really applies; a
+// the process stay those it was started with, so that Current always shows what really applies; a
 // difference in them is listed again each time, until a restart.
 func (l *Live) Swap(next *Snapshot) []Change {
 	l.swaps.Lock()

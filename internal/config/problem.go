@@ -74,14 +74,14 @@ func (p path) index(i int) path { return p + path("["+strconv.Itoa(i)+"]") }
 func (p path) parent() path { return p[:max(0, strings.LastIndexAny(string(p), ".["))] }
 
 func isNotPlain(r rune) bool {
-	letter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
-	return !letter && r != '_' && r != '-'
+	alnum := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
+	return !alnum && r != '_' && r != '-'
 }
 
 // place is a position in the file, both numbers from 1.
 type place struct{ line, column int }
 
-// places tells where the value of each path was written. What is not in it was not written.
+// places holds where the value of each path was written. A path that is not in it was not written.
 type places map[path]place
 
 // nearest is the place of p, or of the closest thing around it that was written.
@@ -100,7 +100,7 @@ func newProblem(at path, where place, message string) Problem {
 	return Problem{Path: clip(string(at), maxPathLength), Line: where.line, Column: where.column, Message: message}
 }
 
-// suggest completes a message about an unknown name with the known one that was probably meant.
+// suggest completes a message about an unknown name with the known name that was probably meant.
 func suggest(name string, known []string) string {
 	best, distance := "", 1+max(1, min(len(name)/3, 3))
 	for _, k := range slices.Sorted(slices.Values(known)) {
@@ -112,6 +112,17 @@ func suggest(name string, known []string) string {
 		return ""
 	}
 	return fmt.Sprintf("; did you mean %q?", best)
+}
+
+// neighbours completes a message about an unknown key: with the known key that was probably meant, or with all keys of its section.
+func neighbours(name string, known []string) string {
+	if hint := suggest(name, known); hint != "" {
+		return hint
+	}
+	if len(known) == 0 {
+		return ""
+	}
+	return "; the keys here are " + strings.Join(slices.Sorted(slices.Values(known)), ", ")
 }
 
 // editDistance counts the bytes to insert, delete, replace or swap with their neighbour to make b of

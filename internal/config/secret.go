@@ -51,7 +51,7 @@ func (s Secret) GoString() string { return "config.Secret(" + s.String() + ")" }
 // MarshalText hides the text from JSON, YAML and slog.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// digest stands for the text where only equality matters, so that the text itself need not be kept.
+// digest replaces the text where only equality matters, so that the text itself need not be kept.
 func (s Secret) digest() keyDigest { return sha256.Sum256([]byte(s.Reveal())) }
 
 func (d keyDigest) secret() Secret { return NewSecret(hex.EncodeToString(d[:])) }

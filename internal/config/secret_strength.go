@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// minSecretBits is how hard a secret must be to guess: nobody finds one of 2^128 by trying.
+	// minSecretBits is how hard a secret must be to guess: trying does not find one of 2^128.
 	minSecretBits = 128
 	// howToDraw ends every complaint about a secret.
 	howToDraw = "draw one with: openssl rand -base64 24"
@@ -16,8 +16,8 @@ const (
 // SecretProblem says what is wrong with a secret that callers or operators present to us, "" for nothing. How random a text
 // is cannot be seen from it; what can be seen is that one is not:
 //
-//   - It needs as many characters as a random text of 128 bits has: 32 hexadecimal digits, 26 small letters and digits, or 22
-//     letters of both cases and digits. A prefix of words such as psk_live_ does not count.
+//   - It needs as many characters as a random text of 128 bits has: 32 hexadecimal digits, 26 characters of a-z and digits, or 22
+//     characters of a-z, A-Z and digits. A prefix of words such as psk_live_ does not count.
 //   - At most a quarter of that may be repeated characters, repeated parts, sequences like 1234 and abcd, or common words.
 func SecretProblem(secret string) string {
 	n := len(secret)
@@ -46,7 +46,7 @@ var (
 	isUUID       = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 )
 
-// bitsEach is how much one character of a text says, if it was drawn from the smallest alphabet that has all of them. Words say
+// bitsEach is how much one character of a text says, if it was chosen from the smallest alphabet that has all of them. Words say
 // far less than they are long.
 func bitsEach(s string) float64 {
 	within := func(alphabet string) bool { return strings.Trim(s, alphabet) == "" } // what is only of it is trimmed away
@@ -72,12 +72,12 @@ const (
 	separators = "-_. "
 )
 
-// commonPairs are the pairs of letters that English text is made of, and its neighbours: every second pair is one of them, but
-// only one in ten of random letters.
+// commonPairs are the pairs of characters that English text is made of, and its neighbours: every second pair is one of them, but
+// only one in ten of random characters.
 const commonPairs = "th he in er an re on at en nd ti es or te of ed is it al ar st to nt ng se ha as ou io le ve co me de hi ri ro ic ne ea ra ce " +
 	"li ch ll be ma si om ur ck ow ay ee oo ss"
 
-// isWords reports whether a text reads like words: letters, and those in an order that languages have.
+// isWords reports whether a text reads like words: alphabetic characters, in an order that languages have.
 func isWords(s string) bool {
 	lower := strings.ToLower(s)
 	capitals := 0
@@ -88,7 +88,7 @@ func isWords(s string) bool {
 	}
 	s = lower
 	if strings.Trim(s, small+separators) != "" || 4*capitals > len(s) && 10*capitals < 9*len(s) {
-		return false // no letters, or both cases at random
+		return false // nothing alphabetic, or both cases at random
 	}
 	common, pairs := 0, 0
 	for at := 1; at < len(s); at++ {
@@ -99,12 +99,12 @@ func isWords(s string) bool {
 			}
 		}
 	}
-	vowels, letters := 0, 0
+	vowels, alphabetic := 0, 0
 	for i := range len(s) {
-		letters += strings.Count(small, s[i:i+1])
+		alphabetic += strings.Count(small, s[i:i+1])
 		vowels += strings.Count("aeiou", s[i:i+1])
 	}
-	return 3*common >= pairs && 10*vowels >= 3*letters
+	return 3*common >= pairs && 10*vowels >= 3*alphabetic
 }
 
 const (

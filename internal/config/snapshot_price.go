@@ -27,7 +27,7 @@ func (p *Price) followers() []follower {
 	}
 }
 
-// hourOfCache is what a cache write costs that is kept for an hour, if nobody says: as much as any other, and where writes
+// hourOfCache is the default price of a cache write that is kept for an hour: as much as any other, and where writes
 // cost more than input, twice the input at least. Whoever charges for writes charges that, so nothing is charged too low.
 func (p *Price) hourOfCache() string {
 	input, err := penstock.ParseRate(p.Input)

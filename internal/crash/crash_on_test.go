@@ -13,7 +13,7 @@ import (
 )
 
 // A process dies at one point only, so that the points are passed in a process of their own: the
-// test's own binary, told by this variable how often to pass each of two points.
+// test's own binary; this variable says how often to pass each of two points.
 const victim = "PENSTOCK_CRASH_VICTIM"
 
 func TestMain(m *testing.M) {

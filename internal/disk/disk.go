@@ -1,10 +1,10 @@
-// Package disk watches the room on the file systems that accepted work is written to, and says when no
+// Package disk watches the free space on the file systems that accepted work is written to, and says when no
 // more may be accepted.
 //
 // It owns the watermark: below it new jobs are refused, so that what was accepted can still be finished,
 // read, cancelled and deleted; a tenth above it they are taken again. A write that finds a disk full,
-// whatever the file system says of its room, closes the door for a while as well. It does not own space:
-// making room is for the sweep, for callers who delete, and for the operator.
+// whatever free space the file system reports, also refuses jobs for a while. It does not own space:
+// freeing space is for the sweep, for callers who delete, and for the operator.
 //
 // A Watcher is safe for concurrent use; asking it costs an atomic load.
 package disk
@@ -28,7 +28,7 @@ const (
 	Interval = 2 * time.Second
 	// fullFor is how long nothing is accepted after a write found a disk full.
 	fullFor = 10 * time.Second
-	// retryAfter is what refused callers are told. Room seldom comes by itself, and never at once.
+	// retryAfter is sent to refused callers. Space is seldom freed without an operator, and never at once.
 	retryAfter = 30 * time.Second
 	// statTimeout bounds the question how much of a database is free inside.
 	statTimeout = time.Second
@@ -43,7 +43,7 @@ type Volume struct {
 	Slack func(context.Context) (int64, error)
 }
 
-// Space is the room of a file system, in bytes.
+// Space is the free and total space of a file system, in bytes.
 type Space struct{ Size, Free uint64 }
 
 // Deps are what a Watcher works with.
@@ -56,16 +56,16 @@ type Deps struct {
 	Clock   func() time.Time
 }
 
-// Watcher knows whether there is room for new jobs.
+// Watcher knows whether there is space for new jobs.
 type Watcher struct {
 	Deps
-	refusal atomic.Pointer[penstock.Error] // nil while there is room
-	uploads atomic.Pointer[penstock.Error] // nil while there is room for large files
+	refusal atomic.Pointer[penstock.Error] // nil while there is space
+	uploads atomic.Pointer[penstock.Error] // nil while there is space for large files
 
 	mu        sync.Mutex // held while the disks are looked at
 	lookedAt  time.Time
 	low       map[string]bool
-	scant     map[string]bool // disks with too little room for uploads
+	scant     map[string]bool // disks with too little space for uploads
 	fullUntil time.Time
 }
 
@@ -77,7 +77,7 @@ func New(d Deps) (*Watcher, error) {
 	return &Watcher{Deps: d, low: map[string]bool{}, scant: map[string]bool{}}, nil
 }
 
-// Run watches until ctx ends. It begins after an interval: whoever opens a door looks before.
+// Run watches until ctx ends. It begins after an interval: the caller of Run has checked once before.
 func (w *Watcher) Run(ctx context.Context) error {
 	ticker := time.NewTicker(Interval)
 	defer ticker.Stop()
@@ -91,7 +91,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 	}
 }
 
-// Refusal is the answer to new jobs: nil while there is room. Codes: overloaded.
+// Refusal is the answer to new jobs: nil while there is space. Codes: overloaded.
 func (w *Watcher) Refusal() error {
 	if e := w.refusal.Load(); e != nil {
 		return e
@@ -102,8 +102,8 @@ func (w *Watcher) Refusal() error {
 // uploadLook is how old a look may be that an upload goes by: one can write much within [Interval].
 const uploadLook = 100 * time.Millisecond
 
-// UploadRefusal is the answer to uploads: nil while there is room for them. They need twice the floor, so that the files
-// of one tenant do not take the room of everybody's jobs. An upload asks again while it writes. Codes: overloaded.
+// UploadRefusal is the answer to uploads: nil while there is space for them. They need twice the floor, so that the files
+// of one tenant do not take the space of everybody's jobs. An upload asks again while it writes. Codes: overloaded.
 func (w *Watcher) UploadRefusal(ctx context.Context) error {
 	w.mu.Lock()
 	stale := w.Clock().Sub(w.lookedAt) >= uploadLook
@@ -117,7 +117,7 @@ func (w *Watcher) UploadRefusal(ctx context.Context) error {
 	return w.Refusal()
 }
 
-// Full tells the watcher that a write found a disk full.
+// Full reports to the watcher that a write found a disk full.
 func (w *Watcher) Full() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -161,7 +161,7 @@ func (w *Watcher) Look(ctx context.Context) {
 	w.refusal.Store(verdict)
 }
 
-// measure asks for the room of a volume, with what the database can use again.
+// measure measures the space of a volume, with what the database can use again.
 func (w *Watcher) measure(ctx context.Context, v Volume) (Space, error) {
 	space, err := w.Stat(v.Path)
 	if err != nil || v.Slack == nil {
@@ -171,14 +171,14 @@ func (w *Watcher) measure(ctx context.Context, v Volume) (Space, error) {
 	defer cancel()
 	slack, err := v.Slack(ctx)
 	if err != nil {
-		return space, fmt.Errorf("measuring the room in the database: %w", err)
+		return space, fmt.Errorf("measuring the space in the database: %w", err)
 	}
 	space.Free += uint64(max(slack, 0))
 	return space, nil
 }
 
 // judge reports whether a volume is low. One that was must gain a tenth before it no longer is, so that
-// the door does not flap.
+// admission does not flap.
 func (w *Watcher) judge(ctx context.Context, v Volume, space Space) bool {
 	floor := w.Floor(space.Size)
 	was := w.low[v.Name]
@@ -190,20 +190,20 @@ func (w *Watcher) judge(ctx context.Context, v Volume, space Space) bool {
 	w.Metrics.DiskSeen(telemetry.DiskState{Disk: v.Name, Free: space.Free, Low: low})
 	switch {
 	case low && !was:
-		w.Log.ErrorContext(ctx, "a disk is nearly full; new jobs are refused until there is room",
+		w.Log.ErrorContext(ctx, "a disk is nearly full; new jobs are refused until there is space",
 			"disk", v.Name, "path", v.Path, "free_bytes", space.Free, "floor_bytes", floor)
 	case was && !low:
-		w.Log.InfoContext(ctx, "a disk has room again; new jobs are taken", "disk", v.Name, "path", v.Path, "free_bytes", space.Free)
+		w.Log.InfoContext(ctx, "a disk has space again; new jobs are taken", "disk", v.Name, "path", v.Path, "free_bytes", space.Free)
 	}
 	return low
 }
 
-// refusal is for tenants. Which disk it is, and how much room it has, is the operator's to know: it is in the cause, the log and the
+// refusal is for tenants. Which disk it is, and how much space it has, is the operator's to know: it is in the cause, the log and the
 // metrics.
 func refusal(why string) *penstock.Error {
 	return &penstock.Error{
 		Code: penstock.CodeOverloaded, RetryAfter: retryAfter, Err: errors.New(why),
-		Message: "The server is short of disk space. No new jobs are taken until its operator makes room; jobs can still be read, cancelled and deleted.",
+		Message: "The server is short of disk space. No new jobs are taken until its operator frees space; jobs can still be read, cancelled and deleted.",
 	}
 }
 
@@ -227,11 +227,11 @@ func sizeText(n uint64) string {
 	return fmt.Sprintf("%.1f %s", value, units[0])
 }
 
-// Statfs asks the file system of a path for its room.
+// Statfs asks the file system of a path for its space.
 func Statfs(path string) (Space, error) {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(path, &s); err != nil {
-		return Space{}, fmt.Errorf("asking for the room on the disk of %s: %w", path, err)
+		return Space{}, fmt.Errorf("measuring the space on the disk of %s: %w", path, err)
 	}
 	block := uint64(s.Bsize)
 	return Space{Size: uint64(s.Blocks) * block, Free: uint64(s.Bavail) * block}, nil

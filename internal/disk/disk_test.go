@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const mib = 1 << 20
 
-// rig is a watcher of two disks whose room is whatever the test says.
+// rig is a watcher of two disks whose free space the test sets.
 type rig struct {
 	*Watcher
 	t      *testing.T
@@ -66,16 +66,16 @@ func (r *rig) wantNow(reason string) {
 	err := r.Refusal()
 	switch {
 	case reason == "" && err != nil:
-		r.t.Errorf("refused with %v, want room", err)
+		r.t.Errorf("refused with %v, want space", err)
 	case reason != "" && (err == nil || !strings.Contains(err.Error(), reason)):
 		r.t.Errorf("refusal is %v, want one that says %q", err, reason)
 	}
 	if reason != "" {
-		if e := penstock.AsError(err); e.Code != penstock.CodeOverloaded || e.RetryAfter <= 0 || !strings.Contains(e.Message, "operator makes room") {
+		if e := penstock.AsError(err); e.Code != penstock.CodeOverloaded || e.RetryAfter <= 0 || !strings.Contains(e.Message, "operator frees space") {
 			r.t.Errorf("%+v does not say when to come back or what to do", e)
 		}
 		if e := penstock.AsError(err); strings.ContainsAny(e.Message, "0123456789/") || strings.Contains(e.Message, "data") || strings.Contains(e.Message, "blob") {
-			r.t.Errorf("a tenant is told of disks: %s", e.Message)
+			r.t.Errorf("a tenant reads about disks: %s", e.Message)
 		}
 	}
 }
@@ -115,7 +115,7 @@ func TestWatermark(t *testing.T) {
 	r.want("blob disk is nearly full: 0 bytes are free, 100.0 MiB must stay free")
 	r.free["/blobs"] = 500 * mib
 	r.want("")
-	for _, once := range []string{"disk=data path=/data free_bytes=104857599", "disk=blob path=/blobs free_bytes=0", "has room again"} {
+	for _, once := range []string{"disk=data path=/data free_bytes=104857599", "disk=blob path=/blobs free_bytes=0", "has space again"} {
 		if !strings.Contains(r.log.String(), once) {
 			t.Errorf("the log does not say %q:\n%s", once, r.log)
 		}
@@ -125,7 +125,7 @@ func TestWatermark(t *testing.T) {
 	}
 }
 
-// TestSlackCounts holds that room inside the database counts: without it a server would refuse for good
+// TestSlackCounts holds that space inside the database counts: without it a server would refuse for good
 // after its jobs were deleted, since the file does not shrink.
 func TestSlackCounts(t *testing.T) {
 	t.Parallel()
@@ -157,8 +157,8 @@ func TestBlindWatcherKeepsItsMind(t *testing.T) {
 	}
 }
 
-// TestUploadsNeedTwiceTheFloor holds that uploads stop while jobs still have the room that is kept for them, that no more than
-// a moment passes before an upload sees it, and that a tenant is told of no disk.
+// TestUploadsNeedTwiceTheFloor holds that uploads stop while jobs still have the space that is kept for them, that no more than
+// a moment passes before an upload sees it, and that a tenant reads nothing about disks.
 func TestUploadsNeedTwiceTheFloor(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -195,7 +195,7 @@ func TestUploadsNeedTwiceTheFloor(t *testing.T) {
 	}
 }
 
-// TestFull holds that a write that found no room closes the door even where the disk claims to have some,
+// TestFull holds that a write that found no space refuses jobs even where the disk reports some,
 // and that it opens again by itself.
 func TestFull(t *testing.T) {
 	t.Parallel()
@@ -237,7 +237,7 @@ func TestStatfs(t *testing.T) {
 		t.Errorf("%+v, %v", space, err)
 	}
 	if _, err := Statfs("/nonexistent/penstock"); err == nil {
-		t.Error("a directory that does not exist has room")
+		t.Error("a directory that does not exist has space")
 	}
 }
 

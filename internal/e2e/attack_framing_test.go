@@ -69,7 +69,7 @@ func framings() []framing {
 func headFramings() (all []framing) {
 	body := "POST " + chatPath + " HTTP/1.1\r\nHost: {host}\r\n" + framedKey
 	for name, lines := range map[string]string{
-		"space before the colon": "Content-Length : {length}\r\n", "tab before the colon": "Content-Length\t: {length}\r\n", "no colon": "Content-Length {length}\r\n",
+		"space before the colon": "Content-Length : {length}\r\n", "HT before the colon": "Content-Length\t: {length}\r\n", "no colon": "Content-Length {length}\r\n",
 		"NUL in a name": "Content-Length\x00: {length}\r\n", "NUL in a value": "X-A: b\x00c\r\nContent-Length: {length}\r\n", "a bare CR": "X-A: b\rContent-Length: 0\r\nContent-Length: {length}\r\n",
 		"a folded line": "X-A: b\r\n Content-Length: 0\r\nContent-Length: {length}\r\n", "a leading space": " Content-Length: 0\r\nContent-Length: {length}\r\n",
 		"an empty name": ": x\r\nContent-Length: {length}\r\n", "a name in UTF-8": "Contént-Length: 0\r\nContent-Length: {length}\r\n", "a value that is no text": "X-A: \xff\xfe\r\nContent-Length: {length}\r\n",

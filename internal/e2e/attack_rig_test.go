@@ -19,7 +19,7 @@ import (
 
 // The attack suite. Each file attack_*_test.go plays one kind of adversary against the real binary: a stranger with a key
 // of another tenant, a tenant who chooses URLs, an upstream that misbehaves, a caller who speaks broken HTTP, JSON or
-// money. docs/security.md lists what is promised and which test holds it. PENSTOCK_SOAK_ATTACK=DURATION plays the random
+// money. docs/explanation/security.md lists what is promised and which test holds it. PENSTOCK_SOAK_ATTACK=DURATION plays the random
 // ones for that long.
 
 // The secrets of an attacked server. None may reach anybody.

@@ -169,7 +169,7 @@ func openAILines(n int) string {
 	return b.String()
 }
 
-// TestOpenAIBatch runs a batch with a failure among its lines through OpenAI's door.
+// TestOpenAIBatch runs a batch with a failure among its lines through OpenAI's endpoint.
 func TestOpenAIBatch(t *testing.T) {
 	t.Parallel()
 	s := stage(t).Server
@@ -250,7 +250,7 @@ type messageBatch struct {
 	ResultsURL       string                                                          `json:"results_url"`
 }
 
-// TestMessageBatch runs a batch with a failure through Anthropic's door, reads its results and deletes it.
+// TestMessageBatch runs a batch with a failure through Anthropic's endpoint, reads its results and deletes it.
 func TestMessageBatch(t *testing.T) {
 	t.Parallel()
 	s := stage(t).Server

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A hard budget refuses with 402, through every door; a soft one warns; an answer that is kept costs neither.
+// A hard budget refuses with 402, through every endpoint; a soft one warns; an answer that is kept costs neither.
 func TestBudgetOverHTTP(t *testing.T) {
 	t.Parallel()
 	upstream := startSim(t)

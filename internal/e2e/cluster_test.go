@@ -165,7 +165,7 @@ func (c *cluster) finishes(t *testing.T, id string) times {
 func (c *cluster) hears(t *testing.T) {
 	var begins, polls, streams []time.Duration
 	for n := range 8 {
-		id := c.submit(fmt.Sprintf("news %d [sim:tokens=3 latency=%dms]", n, 100+n*90))
+		id := c.submit(fmt.Sprintf("update %d [sim:tokens=3 latency=%dms]", n, 100+n*90))
 		var wg sync.WaitGroup
 		var polled, streamed time.Time
 		var job times

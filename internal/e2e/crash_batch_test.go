@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// batchSteps are the transitions of jobs over files, at which TestCrashDuringBatch strikes; those of doors that only
+// batchSteps are the transitions of jobs over files, at which TestCrashDuringBatch strikes; those of endpoints that only
 // write a row are in the last line.
 var batchSteps = []string{"split", "claim_batch", "finish_batch",
 	"refuse_batch"}

@@ -152,7 +152,7 @@ func (c *cutter) relay(client net.Conn) {
 	}
 }
 
-// passMessage passes one message of PostgreSQL's protocol on. What it does not pass on is the news of a
+// passMessage passes one message of PostgreSQL's protocol on. What it does not pass on is the notice of a
 // commit.
 func (c *cutter) passMessage(from *bufio.Reader, to *bufio.Writer) error {
 	header, err := from.Peek(5)

@@ -55,7 +55,7 @@ func (a *audit) checkNoWaste() {
 		}
 	}
 	for prompt, ran := range a.executions {
-		if ran.Attempts > 1 { // some were never accepted, because the door was closed
+		if ran.Attempts > 1 { // some were never accepted, because the server no longer accepted jobs
 			a.t.Errorf("%.60q ran %d times", prompt, ran.Attempts)
 		}
 	}

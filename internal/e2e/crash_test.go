@@ -60,7 +60,7 @@ func TestCrashPointsAreKnown(t *testing.T) {
 			found = append(found, match[1])
 		}
 	}
-	known := slices.Concat(steps, []string{sweepStep, roomStep, deleteStep}, budgetSteps, deadLetterSteps, controlSteps, purgeSteps, fileSteps, plainSteps, batchSteps, streamSteps, suspectSteps)
+	known := slices.Concat(steps, []string{sweepStep, capacityStep, deleteStep}, budgetSteps, deadLetterSteps, controlSteps, purgeSteps, fileSteps, plainSteps, batchSteps, streamSteps, suspectSteps)
 	slices.Sort(known)
 	slices.Sort(found)
 	if !slices.Equal(known, found) {

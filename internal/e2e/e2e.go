@@ -26,7 +26,7 @@ import (
 // Key is the API key that every started server knows. It has all scopes.
 const Key = "psk_e2e_7gq2xk9dmw4ztfv8hsb3rnj6cp"
 
-// AdminKey is the key that the admin door of every started server knows. Calls below /admin/ are made with it.
+// AdminKey is the key that the admin listener of every started server knows. Calls below /admin/ are made with it.
 const AdminKey = "psk_e2e_admin_7gq2xk9dmw4ztfv8hsb3rnj6cp"
 
 // patience is how long anything may take that should happen soon, on a machine that is busy.

@@ -37,7 +37,7 @@ func (s *scene) fetch(url string) (int, string) {
 	return s.fetchAs(AdminKey, http.MethodGet, url)
 }
 
-// fetchAs makes a call of the admin door with a key, "" for none.
+// fetchAs makes a call of the admin API with a key, "" for none.
 func (s *scene) fetchAs(key, method, url string) (int, string) {
 	s.Helper()
 	req, err := http.NewRequestWithContext(s.Context(), method, url, nil)
@@ -98,7 +98,7 @@ func processMetrics(s *scene) {
 	}
 }
 
-// processAdmin holds that the door for operators is apart from that for callers.
+// processAdmin holds that the listener for operators is apart from that for callers.
 func processAdmin(s *scene) {
 	admin := strings.TrimSuffix(s.metrics, "/metrics")
 	for _, path := range []string{"/healthz", "/readyz", "/admin/v1/load", "/debug/pprof/cmdline", "/v1/jobs", "/v1/models"} {

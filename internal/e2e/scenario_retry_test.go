@@ -31,7 +31,7 @@ func retryJob(s *scene) {
 	s.tell("the new job", get("/v1/jobs/"+again))
 	s.tell("its results", get("/v1/jobs/"+again+"/results?order=input"))
 	s.tell("the first job stays as it was", get("/v1/jobs/"+id))
-	s.tell("its letters are dealt with", get("/v1/dead_letters/items?job_id="+id))
+	s.tell("its dead letters are dealt with", get("/v1/dead_letters/items?job_id="+id))
 	for prompt, want := range map[string]int{failing("first"): 2, "fine": 1, failing("third"): 2} {
 		if n := s.executions(prompt); n != want {
 			s.Errorf("%q ran %d times, want %d", prompt, n, want)
@@ -119,9 +119,9 @@ func retryConcurrently(s *scene) {
 func retryDeadLetters(s *scene) {
 	s.script.mask(`("(?:id|after)":\s?)"[0-9A-Z]{26}"`, `${1}"<entry>"`)
 	for _, job := range []string{
-		`{"model":"retry-a","input":"` + failing("letter 1") + `"}`,
-		`{"model":"retry-b","input":"` + failing("letter 2") + `"}`,
-		`{"model":"retry-a","input":"letter 3 [sim:fault=content_filter times=1]"}`,
+		`{"model":"retry-a","input":"` + failing("prompt 1") + `"}`,
+		`{"model":"retry-b","input":"` + failing("prompt 2") + `"}`,
+		`{"model":"retry-a","input":"prompt 3 [sim:fault=content_filter times=1]"}`,
 	} {
 		s.finished(s.submit(job))
 	}
@@ -135,7 +135,7 @@ func retryDeadLetters(s *scene) {
 		`{"filter":{"job_id":"item_01ARZ3NDEKTSV4RRFFQ69G5FAV"}}`, `{"filter":{"modle":"x"}}`, `{"filter":{"all":true},"rate":-1}`} {
 		s.tell("refused", post(path, body))
 	}
-	s.tell("a key is of no use", post(path, `{"filter":{"all":true}}`, keyHeader, "letters-1"))
+	s.tell("a key is of no use", post(path, `{"filter":{"all":true}}`, keyHeader, "dead-letters-1"))
 	s.tell("what would be done", post(path, `{"filter":{"all":true},"dry_run":true}`))
 	s.tell("those of one cause", post(path, `{"filter":{"fingerprint":"`+s.fingerprints(groups)[1]+`"},"rate":100}`))
 	s.tell("once more", post(path, `{"filter":{"fingerprint":"`+s.fingerprints(groups)[1]+`"}}`))
@@ -145,7 +145,7 @@ func retryDeadLetters(s *scene) {
 	for _, job := range jobs {
 		s.finished(job)
 	}
-	for _, prompt := range []string{failing("letter 1"), failing("letter 2"), "letter 3 [sim:fault=content_filter times=1]"} {
+	for _, prompt := range []string{failing("prompt 1"), failing("prompt 2"), "prompt 3 [sim:fault=content_filter times=1]"} {
 		if n := s.executions(prompt); n != 2 {
 			s.Errorf("%q ran %d times", prompt, n)
 		}
@@ -166,7 +166,7 @@ func dismissDeadLetters(s *scene) {
 	s.tell("those of one model", post(path, `{"filter":{"model":"dismiss-a"}}`))
 	s.tell("once more", post(path, `{"filter":{"model":"dismiss-a"}}`))
 	s.tell("what is left", get("/v1/dead_letters/items"))
-	s.tell("no longer to be retried as a letter", post("/v1/dead_letters/retry", `{"filter":{"model":"dismiss-a"}}`))
+	s.tell("no longer to be retried as a dead letter", post("/v1/dead_letters/retry", `{"filter":{"model":"dismiss-a"}}`))
 	s.tell("but with its job", post("/v1/jobs/"+jobs[0]+"/retry", "", "Prefer", "wait=30"))
 	s.tellAudit("who did it", "?tenant=demo&limit=1")
 	for _, query := range []string{"", "?tenant=nobody", "?tenant=demo&limit=0", "?tenant=demo&after=x"} {

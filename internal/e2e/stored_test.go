@@ -112,7 +112,7 @@ func wantQuota(t *testing.T, what string, a Answer) {
 }
 
 // TestStoredBytesQuota fills a tenant's quota by jobs and files: what was accepted finishes, uploads and submits are
-// refused with a word on how to make room, others do not notice, and deleting helps at once.
+// refused with a hint how to free space, others do not notice, and deleting helps at once.
 func TestStoredBytesQuota(t *testing.T) {
 	t.Parallel()
 	for _, engine := range scenarioEngines() {

@@ -11,7 +11,7 @@ import (
 	"penstock"
 )
 
-// operators is the admin door of a server.
+// operators is the admin API of a server.
 type operators struct{ *Server }
 
 func (st *staged) operators() operators {

@@ -203,7 +203,7 @@ func killAfterTheEnd(t *testing.T, data string, env []string) string {
 	return job
 }
 
-// TestWebhookIsChangedAsKnown holds that endpoints have an ETag at every door, and that a change which names another is
+// TestWebhookIsChangedAsKnown holds that endpoints have an ETag at every endpoint, and that a change which names another is
 // refused and does nothing.
 func TestWebhookIsChangedAsKnown(t *testing.T) {
 	t.Parallel()

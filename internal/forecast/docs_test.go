@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-const capacityPage = "../../docs/operations/capacity.md"
+const capacityPage = "../../docs/how-to/size-a-machine.md"
 
 // block is a part of the page that is made from a scenario: its name, what the scenario's file was, and the
 // result.
@@ -67,7 +67,7 @@ func TestDocsShowWhatScenariosComeTo(t *testing.T) {
 			t.Fatal(err)
 		}
 	default:
-		t.Error("docs/operations/capacity.md is not what the scenarios come to; run: make docs")
+		t.Error("docs/how-to/size-a-machine.md is not what the scenarios show; run: make docs")
 	}
 }
 

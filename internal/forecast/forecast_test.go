@@ -11,7 +11,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the documentation from what the scenarios come to")
 
-const scenarios = "../../docs/operations/scenarios"
+const scenarios = "../../docs/how-to/scenarios"
 
 func load(t testing.TB, name string) *Scenario {
 	t.Helper()

@@ -7,7 +7,7 @@ import (
 	"penstock/internal/provider"
 )
 
-// Scenario is a load and what there is to serve it. It is read from YAML; see docs/operations/capacity.md.
+// Scenario is a load and what there is to serve it. It is read from YAML; see docs/how-to/size-a-machine.md.
 type Scenario struct {
 	// About says what the scenario is for, in a sentence.
 	About string `yaml:"about"`

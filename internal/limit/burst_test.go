@@ -65,7 +65,7 @@ func TestPlacesAreKept(t *testing.T) {
 					}
 					began := time.Now()
 					for i, in := range told {
-						time.Sleep(began.Add(in + late).Sub(time.Now()))
+						time.Sleep(time.Until(began.Add(in + late)))
 						for range 5 { // of another key of the tenant, and first tries of the same
 							_, _ = admitAs(t, books[i%processes], keyOf("other", limits), store.TryFirst)
 							_, _ = admitAs(t, books[i%processes], keyOf("app", limits), store.TryFirst)
@@ -164,7 +164,7 @@ func TestHammeringGainsNothing(t *testing.T) {
 }
 
 // Calls that wait for another one to end take turns by key, and by when they came inside a key.
-func TestSeatsAreFair(t *testing.T) {
+func TestPermitsAreFair(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := alone()
@@ -288,7 +288,7 @@ func TestTwoLimitsOneMoment(t *testing.T) {
 
 // A call that runs as a job has its permit from the job: the process that accepted it counts it no longer, and one that starts
 // anew, or another one, knows of it from the store.
-func TestCallsThatRunAsJobsHaveSeats(t *testing.T) {
+func TestCallsThatRunAsJobsHavePermits(t *testing.T) {
 	t.Parallel()
 	for name, one := range map[string]bool{"alone": true, "shared": false} {
 		t.Run(name, func(t *testing.T) {

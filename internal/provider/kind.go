@@ -16,7 +16,7 @@ type Kind string
 // The kinds of upstream error.
 const (
 	KindRateLimited    Kind = "rate_limited"     // too many requests or tokens for now
-	KindOverloaded     Kind = "overloaded"       // the upstream has no room for anyone
+	KindOverloaded     Kind = "overloaded"       // the upstream has no capacity for anyone
 	KindSpendCap       Kind = "spend_cap"        // the account's quota or money is used up
 	KindAuth           Kind = "auth"             // our credentials are refused
 	KindModelNotFound  Kind = "model_not_found"  // the upstream does not know the model
@@ -52,9 +52,9 @@ type Policy struct {
 	Retry bool
 	// Free: the attempt does not count against the job's maximum. The upstream did no work.
 	Free bool
-	// Billable: the upstream may have charged although it told no usage.
+	// Billable: the upstream may have charged although it reported no usage.
 	Billable bool
-	// Code is what the caller is told when nothing else is left to try.
+	// Code is the caller's error when nothing else is left to try.
 	Code penstock.Code
 }
 
@@ -104,7 +104,7 @@ func (k Kind) Yields(earlier Kind) bool {
 // OpenAI and Anthropic heed it (x-should-retry).
 //
 // A "false" makes everything final that would be tried again: it is said of this call to this upstream, so another target may
-// still do better. A "true" makes a refusal transient that tells no reason of its own. It changes no other: a spent quota or a
+// still do better. A "true" makes a refusal transient that gives no reason of its own. It changes no other: a spent quota or a
 // prompt that is too long stays what it is, even where a server puts the header on all it answers with one status.
 func (k Kind) Advised(h http.Header) Kind {
 	switch first(h, "X-Should-Retry") {
@@ -129,7 +129,7 @@ type Error struct {
 	Limits     RateLimits    // what its headers say, if there was an answer
 	Quota      Quota         // the limit that it was refused for, of KindRateLimited and KindTooLarge
 	Body       []byte        // the upstream's error body, bounded, for same-dialect callers; may be nil
-	Note       string        // what is worth telling about how it came about; "" for nothing
+	Note       string        // a remark on how it came about; "" for none
 	Err        error
 }
 

@@ -34,7 +34,7 @@ const (
 )
 
 // ParseRateLimits reads the headers in which OpenAI, the many servers that follow it, Azure and
-// Anthropic tell their limits. Numbers that make no sense, such as Azure's -1, say nothing.
+// Anthropic report their limits. Invalid numbers, such as Azure's -1, are ignored.
 func ParseRateLimits(h http.Header, now time.Time) RateLimits {
 	return RateLimits{
 		Requests: requestFields.parse(h, now),
@@ -44,7 +44,7 @@ func ParseRateLimits(h http.Header, now time.Time) RateLimits {
 	}
 }
 
-// allowanceFields are the headers that tell one limit, each in the words of OpenAI and of Anthropic. They are spelled
+// allowanceFields are the headers of one limit, each in the words of OpenAI and of Anthropic. They are spelled
 // out here because every answer is asked for all of them.
 type allowanceFields struct{ limit, remaining, reset [2]string }
 
@@ -138,7 +138,7 @@ func ParseRetryAfter(h http.Header, now time.Time) time.Duration {
 	return min(ParseWait(h, now), MaxRetryAfter)
 }
 
-// ParseWait is ParseRetryAfter up to a day, for refusals whose limit tells how much of that is to be believed.
+// ParseWait is ParseRetryAfter up to a day, for refusals whose limit bounds how much of that is believed.
 func ParseWait(h http.Header, now time.Time) time.Duration {
 	for _, name := range []string{"Retry-After-Ms", "X-Ms-Retry-After-Ms"} {
 		if wait := parseUnits(first(h, name), time.Millisecond); wait > 0 {

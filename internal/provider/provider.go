@@ -40,7 +40,7 @@ type Call struct {
 	// Body is what the caller sent, in the dialect of Endpoint. The adapter must not change it, and
 	// forwards it as it is but for what must differ, so that prompt caches keep working.
 	Body []byte
-	// Object is Body as somebody scanned it before, so that the adapter need not again; nil when nobody did.
+	// Object is the scanned Body, so that the adapter need not scan it again; nil if it was not scanned.
 	Object *body.Object
 	// UpstreamModel replaces the body's model.
 	UpstreamModel string
@@ -48,14 +48,14 @@ type Call struct {
 	Stream bool
 	// Timeouts bound the phases of the exchange. A zero phase is unbounded.
 	Timeouts Timeouts
-	// Deadline is when the answer has to be complete, whoever is slow; zero for never. It is not the context's: the adapter
+	// Deadline is when the answer has to be complete; zero for never. It is not the context's: the adapter
 	// has a clock for the phases already, and a second one would cost every call.
 	Deadline time.Time
 	// Memory bounds what of the answer may be held in memory; nil for no bounds but the adapter's own.
 	Memory Memory
 	// Header carries end-to-end headers for the upstream, such as traceparent. May be nil.
 	Header http.Header
-	// Traced says that a trace wants to be told of the answer: see Meta.Traced.
+	// Traced says that a trace records the answer: see Meta.Traced.
 	Traced bool
 }
 
@@ -102,16 +102,16 @@ type Meta struct {
 	ContentType string
 	UpstreamID  string // the upstream's own request id, for support cases
 	Usage       penstock.Usage
-	UsageKnown  bool // false while the upstream has not told all of it; Usage then holds what it did tell
+	UsageKnown  bool // false while the upstream has not reported all of it; Usage then holds the part that it reported
 	// UsageInvalid says that the upstream reported invalid counts, such as strings or numbers below zero. UsageKnown is then false.
 	UsageInvalid bool
 	Limits       RateLimits // as of the answer's beginning
-	Note         string     // what is worth telling about how it came about, such as the key that was used; "" for nothing
+	Note         string     // a remark on how it came about, such as the key that was used; "" for none
 	Traced       *Traced    // nil unless the call asked for it
 }
 
-// Traced is what only traces tell of an answer, in the upstream's own words as far as they are plain ones.
+// Traced are the facts of an answer that only traces show, in the upstream's own words as far as they are plain ones.
 type Traced struct {
-	Model         string   // that answered, "" when it was not told
+	Model         string   // that answered, "" if unknown
 	FinishReasons []string // one for each choice, as far as it came
 }

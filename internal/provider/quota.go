@@ -63,7 +63,7 @@ var quotaPhrases = []struct {
 // quotaGrowth are the words by which upstreams say that use grew too fast.
 var quotaGrowth = []string{"increase rate", "acceleration limit"}
 
-// quotaWindows are the words that tell in which time a limit counts, the longest first: where several limits are named, all of
+// quotaWindows are the words for the window of a limit, the longest first: where several limits are named, all of
 // them have to pass.
 var quotaWindows = []struct {
 	window  time.Duration
@@ -153,14 +153,14 @@ func (q Quota) Judge(l RateLimits, call Size) Quota {
 	if q.Resource == "" {
 		q.Resource = l.exhausted()
 	}
-	left, told := q.left(l)
-	q.Plenty = told && left.plenty()
+	left, known := q.left(l)
+	q.Plenty = known && left.plenty()
 	if q.Resource == "" {
 		q.Plenty = l.allPlenty()
 		return q
 	}
 	if q.Resource == ResourceTokens || q.Resource == ResourceInput || q.Resource == ResourceOutput {
-		unused := told && left.HasRemaining && left.Remaining >= left.Limit
+		unused := known && left.HasRemaining && left.Remaining >= left.Limit
 		larger := q.Plenty && call.Tokens > left.Limit
 		// A limit per minute is whole after a minute. Azure answers with a day to a call that needs more than that.
 		never := q.Window == time.Minute && max(call.Wait, q.Wait) >= day
@@ -220,7 +220,7 @@ func (a Allowance) plenty() bool {
 // exhausted is the one resource of which nothing is left, "" if that is not one.
 func (l *RateLimits) exhausted() (found Resource) {
 	for _, r := range []Resource{ResourceRequests, ResourceTokens, ResourceInput, ResourceOutput} {
-		if left, told := l.Left(r); told && left == 0 {
+		if left, known := l.Left(r); known && left == 0 {
 			if found != "" {
 				return ""
 			}
@@ -230,7 +230,7 @@ func (l *RateLimits) exhausted() (found Resource) {
 	return found
 }
 
-// allPlenty says that something was told of limits, and that there is plenty left of each.
+// allPlenty reports that limits are known, and that there is plenty left of each.
 func (l *RateLimits) allPlenty() (any bool) {
 	for _, r := range []Resource{ResourceRequests, ResourceTokens, ResourceInput, ResourceOutput} {
 		a, _ := l.of(r)

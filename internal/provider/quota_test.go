@@ -55,7 +55,7 @@ func TestReadQuota(t *testing.T) {
 	}
 }
 
-// Headers tell whether the limit that is named is used up, or the call is too large for what is left.
+// Headers show whether the named limit is used up, or the call is too large for the rest.
 func TestJudgeQuota(t *testing.T) {
 	t.Parallel()
 	tokens := func(left, limit string) RateLimits {

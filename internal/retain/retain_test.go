@@ -265,7 +265,7 @@ func TestIntervalAndErrors(t *testing.T) {
 			t.Error("an error of one kind kept the others from being swept")
 		}
 		if !strings.Contains(r.log.String(), "sweeping tenant eve: no such table") || r.metric("penstock_sweep_errors_total") != "10" {
-			t.Errorf("errors are not told:\n%s", r.log)
+			t.Errorf("errors are not logged:\n%s", r.log)
 		}
 	})
 }

@@ -1,4 +1,4 @@
-// Package sign makes links that open one object for a while, to everyone who has the link.
+// Package sign makes links that open one object for a while, without a key.
 //
 // It owns the form of a link and its check. It does not own objects, and decides nothing about who may have a
 // link made. A link names a tenant, an object and when it ends, under an HMAC-SHA256 whose key is derived from

@@ -143,7 +143,7 @@ type messageUsage struct {
 	CacheCreation *cacheCreation `json:"cache_creation,omitzero"`
 }
 
-// cacheCreation tells how long what was written is kept.
+// cacheCreation is how long a cache write is kept.
 type cacheCreation struct {
 	For5m int `json:"ephemeral_5m_input_tokens"`
 	For1h int `json:"ephemeral_1h_input_tokens"`
@@ -152,7 +152,7 @@ type cacheCreation struct {
 func (a *answer) message() message {
 	written := a.parts.written + a.parts.written1h
 	usage := messageUsage{
-		InputTokens:              a.told(a.inputTokens - a.parts.cached - written),
+		InputTokens:              a.reported(a.inputTokens - a.parts.cached - written),
 		CacheCreationInputTokens: written, CacheReadInputTokens: a.parts.cached,
 	}
 	if written > 0 {
@@ -191,7 +191,7 @@ func (r *messageRequest) plain(a *answer) []byte {
 	m := a.message()
 	m.Content = []contentBlock{a.block(a.script.String())}
 	m.StopReason = a.stopReason()
-	m.Usage.OutputTokens = a.told(a.outputTokens)
+	m.Usage.OutputTokens = a.reported(a.outputTokens)
 	return encode(m)
 }
 
@@ -244,7 +244,7 @@ func messageEvents(a *answer) iter.Seq[messageEvent] {
 	}
 	closing := []messageEvent{
 		{Type: "content_block_stop", Index: index},
-		{Type: "message_delta", Delta: stopDelta{StopReason: a.stopReason()}, Usage: &deltaUsage{a.told(a.outputTokens)}},
+		{Type: "message_delta", Delta: stopDelta{StopReason: a.stopReason()}, Usage: &deltaUsage{a.reported(a.outputTokens)}},
 		{Type: "message_stop"},
 	}
 	return func(yield func(messageEvent) bool) {

@@ -121,7 +121,7 @@ func (c Config) Validate() error {
 	return errors.Join(problems...)
 }
 
-// unhindered tells whether nothing in the settings delays or refuses a request.
+// unhindered reports whether no setting delays or refuses a request.
 func (c Config) unhindered() bool {
 	return c.FirstTokenLatency == 0 && c.TokensPerSecond == 0 && c.Slots == 0 && c.MaxQueue == 0 &&
 		c.RequestsPerMinute == 0 && c.InputTokensPerMinute == 0 && c.OutputTokensPerMinute == 0 && c.Faults == Faults{}

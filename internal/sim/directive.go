@@ -43,8 +43,8 @@ func (p parts) within(input, output int) parts {
 	}
 }
 
-// told is what usage says in place of a number of tokens.
-func (a *answer) told(tokens int) int { return cmp.Or(a.claim, tokens) }
+// reported is the number of tokens that usage shows: the claim of a directive, or the true number.
+func (a *answer) reported(tokens int) int { return cmp.Or(a.claim, tokens) }
 
 // parseDirectives reads every [sim:…] in a prompt. A misspelt one is an error rather than ignored, since a
 // test whose fault silently never happens proves nothing.

@@ -16,12 +16,12 @@ type failure struct {
 	message    string
 	param      string        // the field at fault, where there is one
 	retryAfter time.Duration // 0: none is given
-	final      bool          // the client is told not to send it again
+	final      bool          // the client must not send it again
 }
 
 func (f *failure) Error() string { return f.message }
 
-// class is what went wrong, as far as the dialects tell it apart.
+// class is a failure, as far as the dialects distinguish it.
 type class int
 
 const (

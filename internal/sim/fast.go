@@ -128,7 +128,7 @@ func (s *Server) serveFast(w http.ResponseWriter, r *http.Request, answer *fastA
 	return true
 }
 
-// flagged tells whether a JSON text sets a name, given in quotes, to true. It looks without parsing: inside a
+// flagged reports whether a JSON text sets a name, given in quotes, to true. It looks without parsing: inside a
 // string the quotes would be escaped and so not match, and a value is not followed by a colon.
 func flagged(body []byte, name string) bool {
 	for {

@@ -15,7 +15,7 @@ const FaultHeader = "x-sim-fault"
 // again.
 const MaxCountedFaults = 100_000
 
-// faultRetryAfter is what a forced rate limit tells the client to wait.
+// faultRetryAfter is the Retry-After of a forced rate limit.
 const faultRetryAfter = time.Second
 
 // Fault is a way to misbehave. Statuses are OpenAI's, then Anthropic's where they differ.

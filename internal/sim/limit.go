@@ -55,7 +55,7 @@ func (b *bucket) refill(now time.Time) {
 	b.at = now
 }
 
-// slack forgives what rounding takes away, so that a client that waits exactly as long as it was told is let
+// slack forgives what rounding takes away, so that a client that waits exactly as long as it was asked to is let
 // in.
 const slack = 1e-6
 

@@ -67,8 +67,8 @@ func TestTokenLimits(t *testing.T) {
 	}
 }
 
-// TestWaitingAsToldIsEnough waits exactly as long as it is told at awkward rates.
-func TestWaitingAsToldIsEnough(t *testing.T) {
+// TestWaitingAsAskedIsEnough waits exactly as long as the server asks, at awkward rates.
+func TestWaitingAsAskedIsEnough(t *testing.T) {
 	t.Parallel()
 	for _, perMinute := range []int{1, 7, 13, 59, 61, 997, 12_345} {
 		now := time.Unix(0, 0)
@@ -87,7 +87,7 @@ func TestWaitingAsToldIsEnough(t *testing.T) {
 			}
 			now = now.Add(err.(*failure).retryAfter)
 			if _, err := l.take(now, rates{requests: 1}); err != nil {
-				t.Fatalf("at %d per minute, waiting as told was not enough: %v", perMinute, err)
+				t.Fatalf("at %d per minute, waiting as asked was not enough: %v", perMinute, err)
 			}
 		}
 	}

@@ -116,7 +116,7 @@ type openAIUsage struct {
 	TotalTokens      int `json:"total_tokens"`
 	PromptDetails    struct {
 		CachedTokens     int `json:"cached_tokens"`
-		CacheWriteTokens int `json:"cache_write_tokens,omitzero"` // told by some compatible servers
+		CacheWriteTokens int `json:"cache_write_tokens,omitzero"` // reported by some compatible servers
 		AudioTokens      int `json:"audio_tokens"`
 	} `json:"prompt_tokens_details"`
 	CompletionDetails struct {
@@ -129,9 +129,9 @@ type openAIUsage struct {
 
 func (a *answer) openAIUsage() openAIUsage {
 	u := openAIUsage{
-		PromptTokens:     a.told(a.inputTokens),
-		CompletionTokens: a.told(a.outputTokens),
-		TotalTokens:      a.told(a.inputTokens + a.outputTokens),
+		PromptTokens:     a.reported(a.inputTokens),
+		CompletionTokens: a.reported(a.outputTokens),
+		TotalTokens:      a.reported(a.inputTokens + a.outputTokens),
 	}
 	in, out := &u.PromptDetails, &u.CompletionDetails
 	in.CachedTokens, in.CacheWriteTokens, in.AudioTokens = a.parts.cached, a.parts.written+a.parts.written1h, a.parts.audioInput

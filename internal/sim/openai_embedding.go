@@ -61,7 +61,7 @@ type embeddingItem struct {
 
 func (r *embeddingRequest) plain(a *answer) []byte {
 	list := embeddingList{Object: "list", Model: a.model}
-	list.Usage.PromptTokens, list.Usage.TotalTokens = a.told(a.inputTokens), a.told(a.inputTokens)
+	list.Usage.PromptTokens, list.Usage.TotalTokens = a.reported(a.inputTokens), a.reported(a.inputTokens)
 	dimensions := DefaultDimensions
 	if r.Dimensions != nil {
 		dimensions = *r.Dimensions

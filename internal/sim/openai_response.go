@@ -178,7 +178,7 @@ func (a *answer) finishedResponse() response {
 	if a.cut {
 		r.Status, r.IncompleteDetails = "incomplete", &incompleteDetails{"max_output_tokens"}
 	}
-	r.Usage = &responseUsage{InputTokens: a.told(a.inputTokens), OutputTokens: a.told(a.outputTokens), TotalTokens: a.told(a.inputTokens + a.outputTokens)}
+	r.Usage = &responseUsage{InputTokens: a.reported(a.inputTokens), OutputTokens: a.reported(a.outputTokens), TotalTokens: a.reported(a.inputTokens + a.outputTokens)}
 	r.Usage.InputDetails.CachedTokens, r.Usage.OutputDetails.ReasoningTokens = a.parts.cached, a.parts.reasoning
 	return r
 }

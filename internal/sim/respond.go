@@ -116,7 +116,7 @@ func (s *Server) stream(ctx context.Context, x *exchange) error {
 	return nil
 }
 
-// sendStruck sends the event on which the stream's fault acts, if it has one, and tells whether the stream is
+// sendStruck sends the event on which the stream's fault acts, if it has one, and reports whether the stream is
 // over.
 func (s *Server) sendStruck(ctx context.Context, x *exchange, event []byte) (over bool, err error) {
 	if x.outcome.fault == FaultMalformed {
@@ -128,7 +128,7 @@ func (s *Server) sendStruck(ctx context.Context, x *exchange, event []byte) (ove
 	return s.strike(ctx, x)
 }
 
-// strike lets the fault act on an answer under way, and tells whether the answer is over.
+// strike lets the fault act on an answer under way, and reports whether the answer is over.
 func (s *Server) strike(ctx context.Context, x *exchange) (over bool, err error) {
 	switch x.outcome.fault {
 	case FaultDisconnect:
@@ -185,7 +185,7 @@ func (x *exchange) flush() error {
 // latency is the time to the first token.
 func (x *exchange) latency() time.Duration {
 	if x.directives.latency != nil {
-		return *x.directives.latency // as asked, to the letter
+		return *x.directives.latency // exactly as asked
 	}
 	return x.vary(x.config.FirstTokenLatency)
 }

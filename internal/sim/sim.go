@@ -213,7 +213,7 @@ func (s *Server) Stats() Stats {
 	return stats
 }
 
-// Executions tells how often a prompt (the last user message, exactly) reached the model and how often it was
+// Executions reports how often a prompt (the last user message, exactly) reached the model and how often it was
 // answered.
 func (s *Server) Executions(prompt string) Executions {
 	return s.prompts.executions(keyOf(prompt))

@@ -2,7 +2,7 @@
 //
 // It owns the framing of the text/event-stream format: line ends, fields, comments, and the
 // difference between a stream that ended and one that broke off. It does not know what the events
-// mean, does not reconnect and sets no timeouts: those belong to whoever owns the connection.
+// mean, does not reconnect and sets no timeouts: those belong to the owner of the connection.
 //
 // Invariants:
 //   - Nothing is lost: the Raw bytes of all events, in order, are the bytes of the stream.
@@ -177,9 +177,9 @@ func (r *Reader) take(size int) Event {
 	return ev
 }
 
-// fill reads once, after making room.
+// fill reads once, after growing the buffer.
 func (r *Reader) fill() {
-	r.makeRoom()
+	r.sizeBuffer()
 	for range maxEmptyReads {
 		n, err := r.src.Read(r.buf[r.end:])
 		r.end += n
@@ -191,9 +191,9 @@ func (r *Reader) fill() {
 	r.err = io.ErrNoProgress
 }
 
-// makeRoom finds the buffer for the next read: a small one while little comes at a time, a larger one as soon as a read
-// filled it, and whatever it takes for a frame that is larger still.
-func (r *Reader) makeRoom() {
+// sizeBuffer chooses the buffer for the next read: a small one while reads are short, a larger one as soon as a read
+// filled the buffer, and one that fits the frame if the frame is larger still.
+func (r *Reader) sizeBuffer() {
 	held, full := r.end-r.start, r.end == len(r.buf)
 	next := r.buf
 	switch {

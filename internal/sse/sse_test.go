@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// seen is an event that outlives the next call. HasData tells empty data from none.
+// seen is an event that outlives the next call. HasData distinguishes empty data from none.
 type seen struct {
 	Type, ID, Data, Raw string
 	HasData             bool
@@ -256,8 +256,8 @@ func TestStreamsWaitWithLittle(t *testing.T) {
 			if want := len(strings.Join(reads, "")); got != want {
 				t.Errorf("%d bytes of events, want %d", got, want)
 			}
-			if src.room != sparseBuffer {
-				t.Errorf("it waited with %d bytes, want %d", src.room, sparseBuffer)
+			if src.space != sparseBuffer {
+				t.Errorf("it waited with %d bytes, want %d", src.space, sparseBuffer)
 			}
 		})
 	}
@@ -265,12 +265,12 @@ func TestStreamsWaitWithLittle(t *testing.T) {
 
 // turns gives what there is in turns, of which a read never sees two.
 type turns struct {
-	left []string
-	room int // of the last read
+	left  []string
+	space int // of the last read
 }
 
 func (s *turns) Read(p []byte) (int, error) {
-	s.room = len(p)
+	s.space = len(p)
 	if len(s.left) == 0 {
 		return 0, io.EOF
 	}

@@ -16,7 +16,7 @@ import (
 	"penstock"
 )
 
-// maxScrapes is how many scrapes are served at a time; more are told to come back.
+// maxScrapes is how many scrapes are served at a time; more are refused.
 const maxScrapes = 4
 
 // Metrics counts what happens, for Prometheus to collect. Its names start with penstock_ and its units are
@@ -28,21 +28,21 @@ type Metrics struct {
 	targets  *Labels
 	tenants  *Labels
 
-	http    httpMetrics
-	job     jobMetrics
-	attempt attemptMetrics
-	usage   usageMetrics
-	queue   queueMetrics
-	suspect suspectMetrics
-	signal  signalMetrics
-	depths  *depthCollector
-	rooms   *capacityCollector
-	limits  *limitMetrics
-	load    *loadMetrics
-	loads   *loadCollector
-	memory  *memoryCollector
-	stored  *storedCollector
-	config  *configCollector
+	http     httpMetrics
+	job      jobMetrics
+	attempt  attemptMetrics
+	usage    usageMetrics
+	queue    queueMetrics
+	suspect  suspectMetrics
+	signal   signalMetrics
+	depths   *depthCollector
+	capacity *capacityCollector
+	limits   *limitMetrics
+	load     *loadMetrics
+	loads    *loadCollector
+	memory   *memoryCollector
+	stored   *storedCollector
+	config   *configCollector
 
 	retention retentionMetrics
 	budget    budgetMetrics
@@ -79,16 +79,16 @@ func NewMetrics(version, commit string) *Metrics {
 	m.journal = newJournalMetrics(factory)
 	m.webhook, m.outbox = newWebhookMetrics(factory), newOutboxCollector()
 	m.depths = newDepthCollector(factory)
-	m.rooms = newCapacityCollector(m.targets)
+	m.capacity = newCapacityCollector(m.targets)
 	m.limits = newLimitMetrics(factory, m.tenants)
 	m.load, m.loads = newLoadMetrics(factory), newLoadCollector(m.tenants)
 	m.memory, m.stored = newMemoryCollector(), newStoredCollector(m.tenants)
-	m.registry.MustRegister(m.memory, m.stored, m.depths, m.rooms, m.limits, m.loads, m.outbox, m.config,
+	m.registry.MustRegister(m.memory, m.stored, m.depths, m.capacity, m.limits, m.loads, m.outbox, m.config,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 
 	factory.NewGauge(prometheus.GaugeOpts{
 		Name: "penstock_build_info",
-		Help: "Always 1; the labels say what is running.",
+		Help: "Always 1; the labels are the version, the commit and the Go version.",
 		ConstLabels: prometheus.Labels{
 			"version": version, "commit": commit, "go_version": runtime.Version(),
 		},

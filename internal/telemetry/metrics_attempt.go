@@ -53,7 +53,7 @@ func newAttemptMetrics(factory promauto.Factory, m *Metrics) attemptMetrics {
 		}, []string{"model", "target", "kind"}),
 		tokens: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "penstock_tokens_total",
-			Help: "Tokens that upstreams reported. Classes do not overlap: input and output are what is in no other class.",
+			Help: "Tokens that upstreams reported. Classes do not overlap: input and output are tokens in no other class.",
 		}, []string{"model", "target", "class"}),
 		cost: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "penstock_cost_usd_total",
@@ -61,7 +61,7 @@ func newAttemptMetrics(factory promauto.Factory, m *Metrics) attemptMetrics {
 		}, []string{"model", "target"}),
 		unpriced: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "penstock_unpriced_attempts_total",
-			Help: "Attempts on targets that have no price: what they cost is not known.",
+			Help: "Attempts on targets that have no price: their cost is not known.",
 		}, []string{"model", "target"}),
 		firstToken: factory.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "penstock_attempt_first_token_seconds",

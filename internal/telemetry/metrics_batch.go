@@ -17,12 +17,12 @@ func newBatchMetrics(factory promauto.Factory) batchMetrics {
 	return batchMetrics{
 		inputs: factory.NewHistogram(prometheus.HistogramOpts{
 			Name:    "penstock_batch_inputs",
-			Help:    "Inputs of each call upstream for embeddings that may be shared, those of calls that nobody shared included.",
+			Help:    "Inputs of each upstream call for embeddings, including calls that were not shared.",
 			Buckets: prometheus.ExponentialBuckets(1, 2, 12),
 		}),
 		wait: factory.NewHistogram(prometheus.HistogramOpts{
 			Name:    "penstock_batch_wait_seconds",
-			Help:    "How long calls for embeddings waited for others to share a call with, and for its room.",
+			Help:    "How long calls for embeddings waited for others to share a call with, and for capacity.",
 			Buckets: []float64{0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1, 5},
 		}),
 	}

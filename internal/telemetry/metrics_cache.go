@@ -29,24 +29,24 @@ func newCacheMetrics(factory promauto.Factory, m *Metrics) *cacheMetrics {
 		models: m.models,
 		answers: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "penstock_cache_answers_total",
-			Help: "Calls that used the cache: hit, miss, or coalesced with a call that was under way.",
+			Help: "Calls that used the cache: hit, miss, or coalesced with a call in flight.",
 		}, []string{"model", "result"}),
 		saved: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "penstock_cache_saved_tokens_total",
-			Help: "Tokens of answers that no upstream was asked for again.",
+			Help: "Tokens of answers that came from the cache instead of an upstream.",
 		}, []string{"model", "class"}),
 		evictions: factory.NewCounter(prometheus.CounterOpts{
 			Name: "penstock_cache_evictions_total",
-			Help: "Answers that were forgotten before their time, for want of memory.",
+			Help: "Answers that were evicted before they expired, for lack of memory.",
 		}),
 	}
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "penstock_cache_entries",
-		Help: "Answers that are kept.",
+		Help: "Cached answers.",
 	}, func() float64 { return float64(c.held().Entries) })
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "penstock_cache_bytes",
-		Help: "Memory that answers take, those included that are coming in.",
+		Help: "Memory of cached answers, including those that are still arriving.",
 	}, func() float64 { return float64(c.held().Bytes) })
 	return c
 }

@@ -30,9 +30,9 @@ type CapacityRate struct {
 
 // CollectCapacity makes each scrape ask f, which must not block, how the targets stand. A later call
 // replaces f.
-func (m *Metrics) CollectCapacity(f func() []Capacity) { m.rooms.source.Store(&f) }
+func (m *Metrics) CollectCapacity(f func() []Capacity) { m.capacity.source.Store(&f) }
 
-// capacityCollector asks for the rooms of targets when it is scraped.
+// capacityCollector asks for the capacity of targets when it is scraped.
 type capacityCollector struct {
 	limit, running, rest, throttles, perMinute, allowance *prometheus.Desc
 	breaker, opened, exhausted                            *prometheus.Desc
@@ -50,15 +50,15 @@ func newCapacityCollector(targets *Labels) *capacityCollector {
 		breaker: desc("breaker_state", "1 for the state that the target's breaker is in, 0 for the others.", "state"),
 		opened:  desc("breaker_opened_total", "How often the target's breaker opened."),
 		exhausted: desc("retry_budget_exhausted_total",
-			"Fallbacks and retries that were not made on the target because it fails and had its part of them."),
+			"Fallbacks and retries that were not made because the target fails and its retry budget is used up."),
 		limit:   desc("permits", "Calls that this process may run on the target at a time."),
 		running: desc("permits_in_use", "Calls that this process runs on the target, or has reserved capacity for."),
-		rest:    desc("rest_seconds", "How long the target is still left alone because it asked for that."),
+		rest:    desc("rest_seconds", "How long the target still rests because it asked for that."),
 		throttles: desc("throttles_total",
 			"Answers of the target that refused us for limits or load, timeouts included."),
-		perMinute: desc("per_minute", "Limit per minute in force; source says where it is from.", "resource", "source"),
+		perMinute: desc("per_minute", "Limit per minute in force; source is config or headers.", "resource", "source"),
 		allowance: desc("allowance",
-			"What this process can spend of a limit at once; below zero, what it owes.", "resource"),
+			"The part of a limit that this process can use at once; below zero, its debt.", "resource"),
 	}
 }
 

@@ -2,7 +2,7 @@ package telemetry
 
 import "testing"
 
-func TestRooms(t *testing.T) {
+func TestCapacityOfTargets(t *testing.T) {
 	t.Parallel()
 	m := NewMetrics("", "")
 	expect(t, scrape(t, m), map[string]float64{`penstock_target_permits{target="mini"}`: absent})

@@ -67,7 +67,7 @@ func newAccepted(factory promauto.Factory, m *Metrics) *children[acceptKey, acce
 func newRejected(factory promauto.Factory) map[penstock.Code]prometheus.Counter {
 	vector := factory.NewCounterVec(prometheus.CounterOpts{
 		Name: "penstock_jobs_rejected_total",
-		Help: "Jobs refused at admission, by the code the caller was told.",
+		Help: "Jobs refused at admission, by error code.",
 	}, []string{"code"})
 	rejected := map[penstock.Code]prometheus.Counter{LabelOther: vector.WithLabelValues(LabelOther)}
 	for _, code := range penstock.Codes {
@@ -139,7 +139,7 @@ type ItemObservation struct {
 func (m *Metrics) ItemFinished(o ItemObservation) {
 	child := m.job.finished.of(finishKey{o.Model, o.Lane, o.Status})
 	child.items.Inc()
-	// Only a claimed item succeeds or fails; its wait may be shorter than the clock can tell.
+	// Only a claimed item succeeds or fails; its wait may be shorter than the clock's resolution.
 	if o.Wait > 0 || o.Status == penstock.StatusSucceeded || o.Status == penstock.StatusFailed {
 		observe(child.wait, o.Wait)
 		m.load.waited(o.Lane, o.Wait)

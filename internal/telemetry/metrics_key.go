@@ -18,11 +18,11 @@ func newKeyMetrics(factory promauto.Factory) keyMetrics {
 	return keyMetrics{
 		benched: factory.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "penstock_provider_key_benched",
-			Help: "1 while a key of a provider with several is refused and left alone.",
+			Help: "1 while a key of a provider with several keys is refused and not used.",
 		}, []string{"provider", "key"}),
 		out: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "penstock_provider_key_turned_away_total",
-			Help: "Times a key of a provider with several was refused, or was at its limit.",
+			Help: "Times a key of a provider with several keys was refused, or was at its limit.",
 		}, []string{"provider", "key", "kind"}),
 	}
 }

@@ -30,8 +30,8 @@ func (m *Metrics) LimitWaited(tenant string, waited time.Duration) {
 	m.limits.waited.WithLabelValues(m.tenants.Value(tenant)).Observe(waited.Seconds())
 }
 
-// limitMetrics tell how callers stand with their limits. Keys and models are no labels: of those of one tenant, the
-// one that is nearest to its limit is told.
+// limitMetrics show how far callers use their limits. Keys and models are no labels: the key or model of a tenant that is nearest to its
+// limit is shown.
 type limitMetrics struct {
 	refused *prometheus.CounterVec
 	waited  *prometheus.HistogramVec

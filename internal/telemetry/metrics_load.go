@@ -39,17 +39,17 @@ func newLoadMetrics(factory promauto.Factory) *loadMetrics {
 	}, []string{"lane"})
 	off := factory.NewHistogramVec(prometheus.HistogramOpts{
 		Name:    "penstock_estimate_error_seconds",
-		Help:    "How far a job's finish was from what was estimated when it was accepted; late ones finished after it.",
+		Help:    "Distance between a job's finish and its estimate at acceptance; late jobs finished after it.",
 		Buckets: prometheus.ExponentialBuckets(0.05, 3, 12),
 	}, []string{"lane", "side"})
 	ratio := factory.NewHistogramVec(prometheus.HistogramOpts{
 		Name:    "penstock_estimate_error_ratio",
-		Help:    "The same as a part of how long the job took.",
+		Help:    "Distance between a job's finish and its estimate at acceptance, as a part of the job's duration.",
 		Buckets: []float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1, 2, 5, 10},
 	}, []string{"lane"})
 	l := &loadMetrics{lanes: map[string]laneChild{}, errors: factory.NewCounter(prometheus.CounterOpts{
 		Name: "penstock_load_errors_total",
-		Help: "Reads of the backlog that failed; bounds and estimates rest on the last good one.",
+		Help: "Failed reads of the backlog; bounds and estimates use the last good one.",
 	})}
 	for _, lane := range append([]penstock.Lane{LabelOther}, penstock.Lanes...) {
 		label := laneLabel(lane)
@@ -87,7 +87,7 @@ type EstimateObservation struct {
 	Took     time.Duration
 }
 
-// EstimateDue holds a job's end against what its caller was told.
+// EstimateDue compares a job's end with the estimate that its caller got.
 func (m *Metrics) EstimateDue(o EstimateObservation) {
 	child := m.load.lanes[laneLabel(o.Lane)]
 	off, side := o.Took-o.Promised, child.late
@@ -105,7 +105,7 @@ type Load struct {
 	Lanes          []LaneLoad
 	Tenants        []TenantLoad
 	DesiredWorkers int
-	Unknown        bool // the queue could not be read for a while: nothing of the above is told
+	Unknown        bool // the queue could not be read for a while: none of the above is exported
 }
 
 // LaneLoad is the load of a lane. A rate that is not known is nil.
@@ -138,7 +138,7 @@ func newLoadCollector(tenants *Labels) *loadCollector {
 	return &loadCollector{
 		tenants: tenants,
 		tenantItems: prometheus.NewDesc("penstock_tenant_queue_items",
-			"Open items of a tenant: ready, parked until they may be tried again, or running.", []string{"tenant", "status"}, nil),
+			"Open items of a tenant: ready, parked until their next attempt, or running.", []string{"tenant", "status"}, nil),
 		drain: prometheus.NewDesc("penstock_drain_items_per_second",
 			"How fast a lane drains while it has work, over all processes; missing until it was measured.", lane, nil),
 		arrive: prometheus.NewDesc("penstock_arrival_items_per_second",
@@ -146,7 +146,7 @@ func newLoadCollector(tenants *Labels) *loadCollector {
 		slots: prometheus.NewDesc("penstock_desired_slots",
 			"Slots over all processes that a lane needs to keep up and to drain within its slo_wait.", lane, nil),
 		worker: prometheus.NewDesc("penstock_desired_workers",
-			"Processes with as many slots as this one that the queue needs. All processes say the same: take the maximum, not the sum.", nil, nil),
+			"Processes with as many slots as this one that the queue needs. All processes report the same: take the maximum, not the sum.", nil, nil),
 	}
 }
 

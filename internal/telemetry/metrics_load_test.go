@@ -82,7 +82,7 @@ func TestLoad(t *testing.T) {
 	})
 }
 
-// A queue that cannot be read is not an empty one: nothing is told of it, and nobody scales by it.
+// A queue that cannot be read is not empty: nothing is exported, so that no autoscaler uses it.
 func TestUnreadLoadIsNotTold(t *testing.T) {
 	t.Parallel()
 	m := NewMetrics("", "")

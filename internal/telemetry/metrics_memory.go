@@ -10,7 +10,7 @@ import (
 // later call replaces f.
 func (m *Metrics) CollectMemory(f func() map[string]int64) { m.memory.source.Store(&f) }
 
-// memoryCollector tells how much memory the bodies take that are on their way.
+// memoryCollector exports the memory of bodies in flight.
 type memoryCollector struct {
 	held   *prometheus.Desc
 	source atomic.Pointer[func() map[string]int64]

@@ -40,13 +40,13 @@ func newRetentionMetrics(factory promauto.Factory) retentionMetrics {
 	}
 	m := retentionMetrics{
 		swept: factory.NewCounterVec(prometheus.CounterOpts{
-			Name: "penstock_swept_total", Help: "What was removed because it had been kept long enough.",
+			Name: "penstock_swept_total", Help: "Rows and files that were removed at the end of their retention.",
 		}, []string{"kind"}),
-		overdue: gauge("penstock_sweep_overdue_seconds", "How far behind the sweep is: for how long the oldest that it met could have been gone.", "kind"),
+		overdue: gauge("penstock_sweep_overdue_seconds", "How far the sweep is behind: the time since the oldest row that it saw could have been removed.", "kind"),
 		failures: factory.NewCounter(prometheus.CounterOpts{
 			Name: "penstock_sweep_errors_total", Help: "Rounds of the sweep that ended with an error.",
 		}),
-		diskFree: gauge("penstock_disk_free_bytes", "Room left for what this process writes.", "disk"),
+		diskFree: gauge("penstock_disk_free_bytes", "Bytes left on the disk that this process writes to.", "disk"),
 		diskLow:  gauge("penstock_disk_low", "1 while new jobs are refused because this disk is nearly full.", "disk"),
 	}
 	for _, kind := range SweptKinds {

@@ -5,7 +5,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// signalMetrics count what processes tell each other. Topics are a closed list of the code.
+// signalMetrics count the signals between processes. Topics are a closed list of the code.
 type signalMetrics struct {
 	sent, received, dropped *prometheus.CounterVec
 	reconnects              prometheus.Counter
@@ -18,11 +18,11 @@ func newSignalMetrics(factory promauto.Factory) signalMetrics {
 	}
 	return signalMetrics{
 		sent:     counter("penstock_signals_sent_total", "Messages sent to other processes."),
-		received: counter("penstock_signals_received_total", "Messages heard from other processes."),
-		dropped:  counter("penstock_signal_ids_dropped_total", "Ids that were not told one by one: the other processes were told to look at everything."),
+		received: counter("penstock_signals_received_total", "Messages received from other processes."),
+		dropped:  counter("penstock_signal_ids_dropped_total", "Ids that were not sent one by one: the other processes were asked to check everything."),
 		reconnects: factory.NewCounter(prometheus.CounterOpts{
 			Name: "penstock_signal_reconnects_total",
-			Help: "Times the connection that hears other processes broke.",
+			Help: "Times the connection for signals of other processes broke.",
 		}),
 		held: factory.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "penstock_paused",

@@ -16,7 +16,7 @@ type StoredBytes struct {
 // CollectStored makes each scrape ask f, which must not block, what tenants have stored. A later call replaces f.
 func (m *Metrics) CollectStored(f func() []StoredBytes) { m.stored.source.Store(&f) }
 
-// storedCollector tells what tenants have stored.
+// storedCollector exports the stored bytes of tenants.
 type storedCollector struct {
 	tenants *Labels
 	bytes   *prometheus.Desc
@@ -25,7 +25,7 @@ type storedCollector struct {
 
 func newStoredCollector(tenants *Labels) *storedCollector {
 	return &storedCollector{tenants: tenants, bytes: prometheus.NewDesc("penstock_tenant_stored_bytes",
-		"Bytes that a tenant has stored, as they came: of jobs (inputs and results) and of files. All processes say the same: take the maximum, not the sum.",
+		"Bytes that a tenant has stored, before compression: of jobs (inputs and results) and of files. All processes report the same: take the maximum, not the sum.",
 		[]string{"tenant", "kind"}, nil)}
 }
 

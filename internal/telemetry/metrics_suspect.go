@@ -18,12 +18,12 @@ func newSuspectMetrics(factory promauto.Factory) suspectMetrics {
 		return factory.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
 	}
 	return suspectMetrics{
-		waiting:   gauge("penstock_suspects_waiting", "Suspects that wait to be run in a child process, of all processes."),
+		waiting:   gauge("penstock_suspects_waiting", "Suspects that wait for a child process, over all processes."),
 		running:   gauge("penstock_suspects_running", "Suspects that this process runs in child processes."),
 		started:   counter("penstock_child_processes_started_total", "Child processes that this process started."),
 		died:      counter("penstock_child_processes_died_total", "Child processes that died with an item while this process lived."),
 		unstarted: counter("penstock_child_processes_unstarted_total", "Child processes that could not be started."),
-		poison:    counter("penstock_items_poisoned_total", "Items that failed as poison: they ended their child process twice."),
+		poison:    counter("penstock_items_poisoned_total", "Items that failed as poison: they killed their child process twice."),
 	}
 }
 

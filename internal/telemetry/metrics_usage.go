@@ -46,7 +46,7 @@ func newUsageMetrics(factory promauto.Factory, m *Metrics) usageMetrics {
 	}, []string{"tenant", "outcome"})
 	tokens := factory.NewCounterVec(prometheus.CounterOpts{
 		Name: "penstock_tenant_tokens_total",
-		Help: "Tokens that a tenant used. Classes do not overlap: input and output are what is in no other class.",
+		Help: "Tokens that a tenant used. Classes do not overlap: input and output are tokens in no other class.",
 	}, []string{"tenant", "class"})
 	cost := factory.NewCounterVec(prometheus.CounterOpts{
 		Name: "penstock_tenant_cost_usd_total",

@@ -22,7 +22,7 @@ type webhookMetrics struct {
 func newWebhookMetrics(factory promauto.Factory) webhookMetrics {
 	m := webhookMetrics{
 		attempts: factory.NewCounterVec(prometheus.CounterOpts{
-			Name: "penstock_webhook_deliveries_total", Help: "Attempts to deliver a webhook, by what they came to.",
+			Name: "penstock_webhook_deliveries_total", Help: "Attempts to deliver a webhook, by result.",
 		}, []string{"result"}),
 		seconds: factory.NewHistogram(prometheus.HistogramOpts{
 			Name: "penstock_webhook_attempt_seconds", Help: "How long receivers of webhooks take to answer.",

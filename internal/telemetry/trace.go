@@ -43,7 +43,7 @@ type TraceConfig struct {
 	SampleRatio float64
 	// Version is reported as service.version.
 	Version string
-	// Logger hears of exports that failed, at most once in [ReportInterval]. Nil: no one does.
+	// Logger logs failed exports, at most once in [ReportInterval]. Nil: nothing is logged.
 	Logger *slog.Logger
 }
 
@@ -142,7 +142,7 @@ func String(key, value string) Attr { return attribute.String(key, value) }
 // Int makes an attribute.
 func Int(key string, value int64) Attr { return attribute.Int64(key, value) }
 
-// Enabled reports whether spans are made at all: what only a span would tell need not be put into words otherwise.
+// Enabled reports whether spans are made at all: attributes that only a span has need not be computed otherwise.
 func (t *Tracer) Enabled() bool { return t.tracer != nil }
 
 // Start begins a span for work inside the process. The span must be ended; the context it comes with makes
@@ -203,7 +203,7 @@ func (s Span) Fail(errorType string) {
 	}
 }
 
-// End ends the span. If err is not nil the work failed, and the span tells its code; what the error says
+// End ends the span. If err is not nil the work failed, and the span has its code; what the error says
 // stays out, as it may quote a payload.
 func (s Span) End(err error) {
 	if s.span == nil {

@@ -29,10 +29,10 @@ func Inject(ctx context.Context, h http.Header) http.Header {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		return h
 	}
-	told := make(http.Header, len(h)+1)
-	maps.Copy(told, h)
-	propagation.TraceContext{}.Inject(ctx, headerCarrier(told))
-	return told
+	injected := make(http.Header, len(h)+1)
+	maps.Copy(injected, h)
+	propagation.TraceContext{}.Inject(ctx, headerCarrier(injected))
+	return injected
 }
 
 // TraceParent renders the trace that ctx belongs to, to be stored with work that runs later. It is empty

@@ -309,8 +309,8 @@ func TestPropagation(t *testing.T) {
 func TestInjectReplaces(t *testing.T) {
 	t.Parallel()
 	h := http.Header{"Traceparent": {"stale", "stale too"}}
-	told := Inject(WithTraceParent(t.Context(), testParent), h)
-	if got := told["Traceparent"]; !slices.Equal(got, []string{testParent}) {
+	injected := Inject(WithTraceParent(t.Context(), testParent), h)
+	if got := injected["Traceparent"]; !slices.Equal(got, []string{testParent}) {
 		t.Errorf("got %v", got)
 	}
 	if len(h["Traceparent"]) != 2 {

@@ -1,4 +1,4 @@
-// Package token counts the tokens of texts with a tokenizer that is part of the binary, for whoever asks how
+// Package token counts the tokens of texts with a tokenizer that is part of the binary, for callers who ask how
 // long a prompt is. It is no part of the way of an inference, which estimates by bytes: counting costs a
 // thousand times as much, and settles nothing that the upstream's own count does not settle better.
 //

@@ -36,7 +36,7 @@ func TestLongText(t *testing.T) {
 			t.Errorf("%d lines are off by %.1f %%", n, 100*off)
 		}
 	}
-	for name, unit := range map[string]string{"spaces": "  ", "letters": "aa", "dots": "..", "broken": "\xff\xfe"} {
+	for name, unit := range map[string]string{"spaces": "  ", "repeats": "aa", "dots": "..", "broken": "\xff\xfe"} {
 		took := func(bytes int) time.Duration {
 			began := time.Now()
 			if n := c.Text(strings.Repeat(unit, bytes/len(unit))); n <= 0 {
@@ -89,7 +89,7 @@ func quantile(sorted []float64, q float64) float64 {
 }
 
 // The tokenizer is judged by a vocabulary that is not its own, as it is for the models of others; bytes are judged
-// by both. The bounds are those that docs/operations/limits.md tells of.
+// by both. The bounds are those of docs/how-to/limit-callers.md.
 func TestErrorDistribution(t *testing.T) {
 	t.Parallel()
 	var own Counter

@@ -65,7 +65,7 @@ func testInvisibleUntilWhole(t *testing.T, store blob.Store) {
 		t.Fatal(err)
 	}
 	if looks < 5 {
-		t.Fatalf("the source was read %d times, too few to tell anything", looks)
+		t.Fatalf("the source was read %d times, too few to prove anything", looks)
 	}
 	if got, err := read(t, store, name); err != nil || int64(len(got)) != source.n {
 		t.Errorf("after Put: %d bytes, %v; want %d", len(got), err, source.n)

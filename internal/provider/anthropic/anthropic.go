@@ -9,10 +9,10 @@
 //     upstream answers is what the caller gets. A caller's anthropic-version and anthropic-beta
 //     travel, and only without a version is one sent on our account.
 //   - Anthropic counts input that was read from or written to its cache apart from the rest. Usage
-//     counts all of it as input, and both as parts of it. Of what was written it also tells how long it is
+//     counts all of it as input, and both as parts of it. Of what was written it also reports how long it is
 //     kept, which the price depends on.
 //   - Usage is complete when the stream's last count has come. Until then what is known, the input
-//     above all, is told as partial.
+//     above all, is reported as partial.
 //
 // A Provider is safe for concurrent use and starts no goroutines of its own. An answer belongs to
 // one goroutine.

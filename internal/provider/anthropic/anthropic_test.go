@@ -100,39 +100,39 @@ func TestUsage(t *testing.T) {
 	start := func(usage string) string { return `{"type":"message_start","message":{"usage":` + usage + `}}` }
 	delta := func(usage string) string { return `{"type":"message_delta","delta":{},"usage":` + usage + `}` }
 	for name, tt := range map[string]struct {
-		events []string
-		want   penstock.Usage
-		told   wire.Reported
+		events   []string
+		want     penstock.Usage
+		reported wire.Reported
 	}{
 		"nothing":   {},
 		"the start": {events: []string{startEvent}, want: penstock.Usage{InputTokens: 107, CachedInputTokens: 100, CacheWriteTokens: 2, OutputTokens: 1}},
-		"to the end": {events: []string{startEvent, delta(`{"output_tokens":9}`)}, told: wire.ReportedAll,
+		"to the end": {events: []string{startEvent, delta(`{"output_tokens":9}`)}, reported: wire.ReportedAll,
 			want: penstock.Usage{InputTokens: 107, CachedInputTokens: 100, CacheWriteTokens: 2, OutputTokens: 9}},
-		"totals, not increments": {events: []string{startEvent, delta(`{"output_tokens":9}`), delta(`{"output_tokens":12}`)}, told: wire.ReportedAll,
+		"totals, not increments": {events: []string{startEvent, delta(`{"output_tokens":9}`), delta(`{"output_tokens":12}`)}, reported: wire.ReportedAll,
 			want: penstock.Usage{InputTokens: 107, CachedInputTokens: 100, CacheWriteTokens: 2, OutputTokens: 12}},
-		"the input grew": {told: wire.ReportedAll, want: penstock.Usage{InputTokens: 350, CachedInputTokens: 300, CacheWriteTokens: 10, OutputTokens: 9},
+		"the input grew": {reported: wire.ReportedAll, want: penstock.Usage{InputTokens: 350, CachedInputTokens: 300, CacheWriteTokens: 10, OutputTokens: 9},
 			events: []string{startEvent, delta(`{"input_tokens":40,"cache_creation_input_tokens":10,"cache_read_input_tokens":300,"output_tokens":9}`)}},
-		"no cache":             {events: []string{start(`{"input_tokens":3}`), delta(`{"output_tokens":4}`)}, told: wire.ReportedAll, want: penstock.Usage{InputTokens: 3, OutputTokens: 4}},
+		"no cache":             {events: []string{start(`{"input_tokens":3}`), delta(`{"output_tokens":4}`)}, reported: wire.ReportedAll, want: penstock.Usage{InputTokens: 3, OutputTokens: 4}},
 		"null":                 {events: []string{start(`{"input_tokens":3,"cache_read_input_tokens":null}`), delta(`null`)}, want: penstock.Usage{InputTokens: 3}},
 		"an end without count": {events: []string{startEvent, delta(`{}`)}, want: penstock.Usage{InputTokens: 107, CachedInputTokens: 100, CacheWriteTokens: 2, OutputTokens: 1}},
-		"no input told":        {events: []string{delta(`{"output_tokens":4}`)}},
-		"negative":             {events: []string{startEvent, delta(`{"output_tokens":-4}`)}, told: wire.ReportedInvalid},
-		"fewer at the end": {events: []string{startEvent, delta(`{"output_tokens":9}`), delta(`{"input_tokens":1,"output_tokens":3}`)}, told: wire.ReportedAll,
+		"no input reported":    {events: []string{delta(`{"output_tokens":4}`)}},
+		"negative":             {events: []string{startEvent, delta(`{"output_tokens":-4}`)}, reported: wire.ReportedInvalid},
+		"fewer at the end": {events: []string{startEvent, delta(`{"output_tokens":9}`), delta(`{"input_tokens":1,"output_tokens":3}`)}, reported: wire.ReportedAll,
 			want: penstock.Usage{InputTokens: 107, CachedInputTokens: 100, CacheWriteTokens: 2, OutputTokens: 9}},
 		"too many": {events: []string{start(`{"input_tokens":9223372036854775807,"cache_read_input_tokens":9223372036854775807}`), delta(`{"output_tokens":1}`)},
-			told: wire.ReportedAll, want: penstock.Usage{InputTokens: penstock.MaxTokens, CachedInputTokens: penstock.MaxTokens, OutputTokens: 1}},
-		"more than a number holds": {events: []string{start(`{"input_tokens":92233720368547758070}`), delta(`{"output_tokens":1}`)}, told: wire.ReportedInvalid},
-		"a fraction":               {events: []string{start(`{"input_tokens":1.5}`), delta(`{"output_tokens":1}`)}, told: wire.ReportedInvalid},
-		"of another type":          {events: []string{startEvent, delta(`{"output_tokens":"4"}`)}, told: wire.ReportedInvalid},
+			reported: wire.ReportedAll, want: penstock.Usage{InputTokens: penstock.MaxTokens, CachedInputTokens: penstock.MaxTokens, OutputTokens: 1}},
+		"more than a number holds": {events: []string{start(`{"input_tokens":92233720368547758070}`), delta(`{"output_tokens":1}`)}, reported: wire.ReportedInvalid},
+		"a fraction":               {events: []string{start(`{"input_tokens":1.5}`), delta(`{"output_tokens":1}`)}, reported: wire.ReportedInvalid},
+		"of another type":          {events: []string{startEvent, delta(`{"output_tokens":"4"}`)}, reported: wire.ReportedInvalid},
 	} {
 		r, _ := readStream(t, tt.events...)
-		if got, told := r.Usage(); got != tt.want || told != tt.told {
-			t.Errorf("%s: %+v, told %v; want %+v, %v", name, got, told, tt.want, tt.told)
+		if got, reported := r.Usage(); got != tt.want || reported != tt.reported {
+			t.Errorf("%s: %+v, reported %v; want %+v, %v", name, got, reported, tt.want, tt.reported)
 		}
 	}
 }
 
-// How long something is kept that was written to the cache is told at the start, how much it was also at the end.
+// How long something is kept that was written to the cache is reported at the start, how much it was also at the end.
 func TestUsageOfCacheWrites(t *testing.T) {
 	t.Parallel()
 	const split = `"cache_creation":{"ephemeral_5m_input_tokens":%d,"ephemeral_1h_input_tokens":%d}`
@@ -140,19 +140,19 @@ func TestUsageOfCacheWrites(t *testing.T) {
 		start, end string
 		all, hour  int64
 	}{
-		"not told":                       {start: `"cache_creation_input_tokens":30`, all: 30},
-		"told as null":                   {start: `"cache_creation_input_tokens":30,"cache_creation":null`, all: 30},
-		"nothing written":                {start: `"cache_creation_input_tokens":0,` + fmt.Sprintf(split, 0, 0)},
-		"for five minutes":               {start: `"cache_creation_input_tokens":30,` + fmt.Sprintf(split, 30, 0), all: 30},
-		"for an hour":                    {start: `"cache_creation_input_tokens":30,` + fmt.Sprintf(split, 0, 30), all: 30, hour: 30},
-		"for both":                       {start: `"cache_creation_input_tokens":30,` + fmt.Sprintf(split, 10, 20), all: 30, hour: 20},
-		"the parts alone":                {start: fmt.Sprintf(split, 10, 20), all: 30, hour: 20},
-		"less than the parts":            {start: `"cache_creation_input_tokens":5,` + fmt.Sprintf(split, 10, 20), all: 30, hour: 20},
-		"told again at the end":          {start: fmt.Sprintf(split, 10, 20), end: `"cache_creation_input_tokens":70,` + fmt.Sprintf(split, 20, 50), all: 70, hour: 50},
-		"more, behind five minutes":      {start: fmt.Sprintf(split, 10, 20), end: `"cache_creation_input_tokens":70`, all: 70, hour: 20},
-		"more, behind an hour":           {start: fmt.Sprintf(split, 0, 20), end: `"cache_creation_input_tokens":70`, all: 70, hour: 70},
-		"more, behind what was read":     {start: fmt.Sprintf(split, 0, 0), end: `"cache_creation_input_tokens":70`, all: 70, hour: 70},
-		"more, of which nothing is told": {start: `"cache_creation_input_tokens":30`, end: `"cache_creation_input_tokens":70`, all: 70},
+		"not reported":                       {start: `"cache_creation_input_tokens":30`, all: 30},
+		"reported as null":                   {start: `"cache_creation_input_tokens":30,"cache_creation":null`, all: 30},
+		"nothing written":                    {start: `"cache_creation_input_tokens":0,` + fmt.Sprintf(split, 0, 0)},
+		"for five minutes":                   {start: `"cache_creation_input_tokens":30,` + fmt.Sprintf(split, 30, 0), all: 30},
+		"for an hour":                        {start: `"cache_creation_input_tokens":30,` + fmt.Sprintf(split, 0, 30), all: 30, hour: 30},
+		"for both":                           {start: `"cache_creation_input_tokens":30,` + fmt.Sprintf(split, 10, 20), all: 30, hour: 20},
+		"the parts alone":                    {start: fmt.Sprintf(split, 10, 20), all: 30, hour: 20},
+		"less than the parts":                {start: `"cache_creation_input_tokens":5,` + fmt.Sprintf(split, 10, 20), all: 30, hour: 20},
+		"reported again at the end":          {start: fmt.Sprintf(split, 10, 20), end: `"cache_creation_input_tokens":70,` + fmt.Sprintf(split, 20, 50), all: 70, hour: 50},
+		"more, behind five minutes":          {start: fmt.Sprintf(split, 10, 20), end: `"cache_creation_input_tokens":70`, all: 70, hour: 20},
+		"more, behind an hour":               {start: fmt.Sprintf(split, 0, 20), end: `"cache_creation_input_tokens":70`, all: 70, hour: 70},
+		"more, behind what was read":         {start: fmt.Sprintf(split, 0, 0), end: `"cache_creation_input_tokens":70`, all: 70, hour: 70},
+		"more, of which nothing is reported": {start: `"cache_creation_input_tokens":30`, end: `"cache_creation_input_tokens":70`, all: 70},
 	} {
 		end := `{"output_tokens":2,` + tt.end + `}`
 		if tt.end == "" {
@@ -161,14 +161,14 @@ func TestUsageOfCacheWrites(t *testing.T) {
 		r, _ := readStream(t, `{"type":"message_start","message":{"usage":{"input_tokens":7,"cache_read_input_tokens":100,`+tt.start+`}}}`,
 			`{"type":"message_delta","delta":{},"usage":`+end+`}`)
 		want := penstock.Usage{InputTokens: 107 + tt.all, CachedInputTokens: 100, CacheWriteTokens: tt.all, CacheWrite1hTokens: tt.hour, OutputTokens: 2}
-		if got, told := r.Usage(); got != want || told != wire.ReportedAll {
-			t.Errorf("%s: %+v, told %v; want %+v", name, got, told, want)
+		if got, reported := r.Usage(); got != want || reported != wire.ReportedAll {
+			t.Errorf("%s: %+v, reported %v; want %+v", name, got, reported, want)
 		}
 	}
 	for _, invalid := range []string{fmt.Sprintf(split, 0, -1), `"cache_creation":"x"`} {
 		r, _ := readStream(t, `{"type":"message_start","message":{"usage":{"input_tokens":7,`+invalid+`}}}`, `{"type":"message_delta","delta":{},"usage":{"output_tokens":2}}`)
-		if got, told := r.Usage(); told != wire.ReportedInvalid || got != (penstock.Usage{}) {
-			t.Errorf("%s: %+v, told %v", invalid, got, told)
+		if got, reported := r.Usage(); reported != wire.ReportedInvalid || got != (penstock.Usage{}) {
+			t.Errorf("%s: %+v, reported %v", invalid, got, reported)
 		}
 	}
 }
@@ -198,8 +198,8 @@ func TestEventsDoNotShowThrough(t *testing.T) {
 	if text != "a" {
 		t.Errorf("text %q", text)
 	}
-	if usage, told := r.Usage(); told != wire.ReportedPart || usage.OutputTokens != 1 {
-		t.Errorf("usage %+v, told %v", usage, told)
+	if usage, reported := r.Usage(); reported != wire.ReportedPart || usage.OutputTokens != 1 {
+		t.Errorf("usage %+v, reported %v", usage, reported)
 	}
 }
 
@@ -253,9 +253,9 @@ func FuzzMessage(f *testing.F) {
 			}
 		}
 		for _, reader := range []*messageReader{r, plainReader(data)} {
-			u, told := reader.Usage()
+			u, reported := reader.Usage()
 			if u.InputTokens < 0 || u.OutputTokens < 0 || u.CachedInputTokens > u.InputTokens {
-				t.Errorf("usage %+v, told %v", u, told)
+				t.Errorf("usage %+v, reported %v", u, reported)
 			}
 		}
 		r.Complaint(status, data).Kind.Policy() // panics for a kind that is none

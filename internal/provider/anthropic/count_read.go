@@ -12,7 +12,7 @@ import (
 	"penstock/internal/sse"
 )
 
-// countReader reads the answer to how long a message is. Nothing is generated, and nobody charges for it.
+// countReader reads the answer to how long a message is. Nothing is generated, and nothing is charged.
 type countReader struct{ messageReader }
 
 // Plain implements [wire.Reader].

@@ -11,7 +11,7 @@ import (
 	"penstock/internal/provider"
 )
 
-// counter answers as it is told, and keeps the last call.
+// counter answers as it is reported, and keeps the last call.
 type counter struct {
 	status int
 	body   string

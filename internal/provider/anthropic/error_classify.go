@@ -23,11 +23,11 @@ type complaint struct {
 // Complaint implements [wire.Reader].
 func (r *messageReader) Complaint(status int, body []byte) wire.Complaint {
 	c := parseComplaint(status, body)
-	told := wire.Complaint{Kind: c.kind(), Message: c.Message, Quota: provider.ReadQuota(c.Message)}
+	reported := wire.Complaint{Kind: c.kind(), Message: c.Message, Quota: provider.ReadQuota(c.Message)}
 	if c.Known {
-		told.Body = body
+		reported.Body = body
 	}
-	return told
+	return reported
 }
 
 // parseComplaint reads an error body. What stands before an upstream may answer in a form of its own:
@@ -104,7 +104,7 @@ func (c complaint) kind() provider.Kind {
 	case c.Status == 0:
 		return provider.KindServer
 	case !c.Known && (c.Status == http.StatusNotFound || c.Status == http.StatusMethodNotAllowed):
-		// A path that nobody serves: a wrong base URL, or a proxy whose backend is away. Neither is
+		// A path that the server does not have: a wrong base URL, or a proxy whose backend is down. Neither is
 		// the request's fault, and other targets may do better.
 		return provider.KindServer
 	case c.Status == http.StatusGatewayTimeout:
@@ -121,7 +121,7 @@ var (
 	filterPhrases = []string{"content filtering policy", "blocked by content filter"}
 )
 
-// kindOfInvalid tells apart what the protocol calls an invalid request.
+// kindOfInvalid distinguishes the errors that the protocol calls an invalid request.
 func (c complaint) kindOfInvalid() provider.Kind {
 	switch {
 	case c.says(contextPhrases...):

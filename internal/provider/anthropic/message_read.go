@@ -110,7 +110,7 @@ func (b block) text() string {
 	return string(b.Text)
 }
 
-// textMark tells whether a type is that of text. It is there in every event, so it is compared in place
+// textMark reports whether a type is that of text. It is there in every event, so it is compared in place
 // and not made a string.
 type textMark bool
 

@@ -184,7 +184,7 @@ func TestChunksDoNotShowThrough(t *testing.T) {
 	}
 }
 
-// What the headers say of limits is told with good answers and with errors.
+// What the headers say of limits is reported with good answers and with errors.
 func TestRateLimitsAreReported(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -10,19 +10,19 @@ import (
 // patched is a body that is ready for the upstream.
 type patched struct {
 	body body.Pieces
-	// usageInjected: the upstream will tell usage in the stream although the caller did not ask.
+	// usageInjected: the upstream will report usage in the stream although the caller did not ask.
 	usageInjected bool
 }
 
 // patchBody makes the body that the upstream gets: the caller's bytes with the model replaced and, in
-// a stream that tells usage only when asked, usage asked for.
+// a stream that reports usage only on request, the request for it.
 func patchBody(call provider.Call) (patched, error) {
 	top, model, err := wire.Patch(call)
 	if err != nil {
 		return patched{}, err
 	}
 	edits := []body.Edit{model}
-	if !call.Stream || !tellsUsageWhenAsked(call.Endpoint) {
+	if !call.Stream || !reportsUsageOnRequest(call.Endpoint) {
 		return patched{body: body.Edited(call.Body, edits...)}, nil
 	}
 	usage, err := askForUsage(top)
@@ -33,13 +33,13 @@ func patchBody(call provider.Call) (patched, error) {
 	return patched{body: body.Edited(call.Body, edits...), usageInjected: len(usage) > 0}, nil
 }
 
-// tellsUsageWhenAsked: responses tell usage unasked, embeddings are never streamed, and both refuse the
+// reportsUsageOnRequest: responses report usage unasked, embeddings are never streamed, and both refuse the
 // option.
-func tellsUsageWhenAsked(e penstock.Endpoint) bool {
+func reportsUsageOnRequest(e penstock.Endpoint) bool {
 	return e == penstock.EndpointChat || e == penstock.EndpointCompletions
 }
 
-// askForUsage returns the edits that make a stream tell its usage, none if it does so already. A
+// askForUsage returns the edits that make a stream report its usage, none if it does so already. A
 // value of the wrong type is left for the upstream to complain about.
 func askForUsage(top body.Object) ([]body.Edit, error) {
 	const options, includeUsage, wanted = "stream_options", "include_usage", `{"include_usage":true}`

@@ -17,7 +17,7 @@ func BenchmarkRead(b *testing.B) {
 		text := []byte(benchPlain)
 		for b.Loop() {
 			r := &completionReader{}
-			if _, err := r.Plain(text); err != nil || r.told != wire.ReportedAll {
+			if _, err := r.Plain(text); err != nil || r.reported != wire.ReportedAll {
 				b.Fatal(err)
 			}
 		}

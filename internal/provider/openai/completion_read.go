@@ -19,8 +19,8 @@ var done = []byte("[DONE]")
 type completionReader struct {
 	usageInjected bool // the caller did not ask for usage and must not see it
 
-	usage penstock.Usage
-	told  wire.Reported
+	usage    penstock.Usage
+	reported wire.Reported
 }
 
 // Plain implements [wire.Reader].
@@ -59,17 +59,17 @@ func (r *completionReader) Event(ev sse.Event) (wire.Part, error) {
 	}, nil
 }
 
-func (r *completionReader) count(told jsontext.Value) {
-	switch usage, how := readUsage(told); {
+func (r *completionReader) count(reported jsontext.Value) {
+	switch usage, how := readUsage(reported); {
 	case how == wire.ReportedAll:
-		r.usage, r.told = r.usage.Most(usage), how
-	case r.told == wire.ReportedPart:
-		r.told = how
+		r.usage, r.reported = r.usage.Most(usage), how
+	case r.reported == wire.ReportedPart:
+		r.reported = how
 	}
 }
 
 // Usage implements [wire.Reader].
-func (r *completionReader) Usage() (penstock.Usage, wire.Reported) { return r.usage, r.told }
+func (r *completionReader) Usage() (penstock.Usage, wire.Reported) { return r.usage, r.reported }
 
 // Complaint implements [wire.Reader].
 func (r *completionReader) Complaint(status int, body []byte) wire.Complaint {
@@ -112,12 +112,12 @@ func (c *completion) readChoices(in *body.Cursor) {
 		return
 	}
 	c.hasChoices, c.choices, c.text = true, 0, ""
-	heard := false
+	found := false
 	for range in.Elements {
 		c.choices++
 		// Callers that ask for several choices get them all on the wire, but their texts have no order among each other.
-		if index, text := readChoice(in); index == 0 && !heard {
-			c.text, heard = text, true
+		if index, text := readChoice(in); index == 0 && !found {
+			c.text, found = text, true
 		}
 	}
 }

@@ -12,8 +12,8 @@ import (
 
 // embeddingReader reads lists of embeddings. They carry no text and are never streamed.
 type embeddingReader struct {
-	usage penstock.Usage
-	told  wire.Reported
+	usage    penstock.Usage
+	reported wire.Reported
 }
 
 // Plain implements [wire.Reader].
@@ -33,7 +33,7 @@ func (r *embeddingReader) Plain(body []byte) (wire.Part, error) {
 	if !list.Data {
 		return wire.Part{}, errors.New("it has no data")
 	}
-	r.usage, r.told = readUsage(list.Usage)
+	r.usage, r.reported = readUsage(list.Usage)
 	return wire.Part{}, nil
 }
 
@@ -46,14 +46,14 @@ func (r *embeddingReader) Event(ev sse.Event) (wire.Part, error) {
 }
 
 // Usage implements [wire.Reader].
-func (r *embeddingReader) Usage() (penstock.Usage, wire.Reported) { return r.usage, r.told }
+func (r *embeddingReader) Usage() (penstock.Usage, wire.Reported) { return r.usage, r.reported }
 
 // Complaint implements [wire.Reader].
 func (r *embeddingReader) Complaint(status int, body []byte) wire.Complaint {
 	return readComplaint(status, body)
 }
 
-// arrayMark tells whether a member is an array. Thousands of vectors are passed over, not copied.
+// arrayMark reports whether a member is an array. Thousands of vectors are passed over, not copied.
 type arrayMark bool
 
 // UnmarshalJSONFrom implements [json.UnmarshalerFrom].

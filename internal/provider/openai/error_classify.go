@@ -87,11 +87,11 @@ func parseComplaint(status int, body []byte) complaint {
 // readComplaint classifies an error body for package wire.
 func readComplaint(status int, body []byte) wire.Complaint {
 	c := parseComplaint(status, body)
-	told := wire.Complaint{Kind: c.kind(), Message: c.Message, Quota: provider.ReadQuota(c.Message+" "+c.Details, c.Codes...)}
+	reported := wire.Complaint{Kind: c.kind(), Message: c.Message, Quota: provider.ReadQuota(c.Message+" "+c.Details, c.Codes...)}
 	if c.Known {
-		told.Body = body
+		reported.Body = body
 	}
-	return told
+	return reported
 }
 
 // namedStatus returns the first code that is the HTTP status of an error, 0 if there is none.
@@ -180,7 +180,7 @@ var roughKinds = map[string]provider.Kind{
 	"timeout":               provider.KindTimeout,
 }
 
-// The words by which servers without codes tell that a prompt is too long. There are none for used
+// The words by which servers without codes say that a prompt is too long. There are none for used
 // up quota on purpose: some servers word their rate limits per minute the very same way.
 var contextPhrases = []string{
 	"maximum context length", "context length exceeded", "exceeds the context", "exceed context",
@@ -202,7 +202,7 @@ func (c complaint) kindByMessage() (provider.Kind, bool) {
 			return provider.KindModelNotFound, true
 		}
 		if !c.Known {
-			// A path that nobody serves: a wrong base URL, or a proxy whose backend is away. Neither is
+			// A path that the server does not have: a wrong base URL, or a proxy whose backend is down. Neither is
 			// the request's fault, and other targets may do better.
 			return provider.KindServer, true
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// errorMark tells whether an object says that it is an error.
+// errorMark reports whether an object is an error.
 type errorMark bool
 
 // UnmarshalJSONFrom implements [json.UnmarshalerFrom].

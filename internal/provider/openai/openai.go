@@ -11,7 +11,7 @@
 //     stream_options; what the upstream answers is what the caller gets, but for a usage chunk that
 //     we asked for and the caller did not.
 //   - Which of its endpoints a server has is for the server to say: one that lacks an endpoint
-//     answers 404, and that is told.
+//     answers 404, and that is reported.
 //
 // A Provider is safe for concurrent use and starts no goroutines of its own. An answer belongs to
 // one goroutine.

@@ -14,8 +14,8 @@ import (
 // responseReader reads responses. Their streams are of typed events, and end with one that carries the
 // whole response; there is no [DONE].
 type responseReader struct {
-	usage penstock.Usage
-	told  wire.Reported
+	usage    penstock.Usage
+	reported wire.Reported
 }
 
 // response is what Penstock reads of one.
@@ -65,7 +65,7 @@ func (r *responseReader) Plain(body []byte) (wire.Part, error) {
 	if whole.Output == nil {
 		return wire.Part{}, errors.New("it has no output")
 	}
-	r.usage, r.told = readUsage(whole.Usage)
+	r.usage, r.reported = readUsage(whole.Usage)
 	return wire.Part{Text: whole.text()}, nil
 }
 
@@ -88,13 +88,13 @@ func (r *responseReader) Event(ev sse.Event) (wire.Part, error) {
 		if err := wire.Decode(event.Response, &whole); err != nil {
 			return wire.Part{}, err
 		}
-		r.usage, r.told = readUsage(whole.Usage)
+		r.usage, r.reported = readUsage(whole.Usage)
 		return wire.Part{Last: true}, nil
 	case "response.failed":
 		// What it used until then was charged.
 		var whole response
 		if wire.Decode(event.Response, &whole) == nil {
-			r.usage, r.told = readUsage(whole.Usage)
+			r.usage, r.reported = readUsage(whole.Usage)
 		}
 		return wire.Part{Failed: true}, nil
 	case "error":
@@ -109,7 +109,7 @@ func (r *responseReader) Event(ev sse.Event) (wire.Part, error) {
 }
 
 // Usage implements [wire.Reader].
-func (r *responseReader) Usage() (penstock.Usage, wire.Reported) { return r.usage, r.told }
+func (r *responseReader) Usage() (penstock.Usage, wire.Reported) { return r.usage, r.reported }
 
 // Complaint implements [wire.Reader].
 func (r *responseReader) Complaint(status int, body []byte) wire.Complaint {

@@ -12,15 +12,15 @@ import (
 	"penstock/internal/provider/wire"
 )
 
-// readUsage reads the counts that a server told, in the names of completions (prompt, completion) or
-// of responses (input, output). Usage that makes no sense counts as not told: whoever charges for it
+// readUsage reads the counts that a server reported, in the names of completions (prompt, completion) or
+// of responses (input, output). Usage that makes no sense counts as not reported: code that charges for it
 // must then assume the worst, and not what is cheapest.
-func readUsage(told jsontext.Value) (penstock.Usage, wire.Reported) {
-	if !wire.IsSet(told) {
+func readUsage(reported jsontext.Value) (penstock.Usage, wire.Reported) {
+	if !wire.IsSet(reported) {
 		return penstock.Usage{}, wire.ReportedPart
 	}
 	var completions, responses usage
-	in := body.NewCursor(told)
+	in := body.NewCursor(reported)
 	for name := range in.Members {
 		switch string(name) {
 		case "prompt_tokens":
@@ -46,20 +46,20 @@ func readUsage(told jsontext.Value) (penstock.Usage, wire.Reported) {
 	if in.End() != nil {
 		return penstock.Usage{}, wire.ReportedInvalid
 	}
-	if responses.told && !completions.told {
+	if responses.reported && !completions.reported {
 		return responses.sensible()
 	}
 	return completions.sensible()
 }
 
-// usage is what was told in one vocabulary.
+// usage is what was reported in one vocabulary.
 type usage struct {
 	penstock.Usage
-	told bool // without the input there is no usage
+	reported bool // without the input there is no usage
 }
 
 func (u *usage) readInput(in *body.Cursor) {
-	u.told = in.Kind() != 'n'
+	u.reported = in.Kind() != 'n'
 	u.InputTokens = readCount(in)
 }
 
@@ -72,7 +72,7 @@ func (u *usage) readInputDetails(in *body.Cursor) {
 		switch string(name) {
 		case "cached_tokens":
 			u.CachedInputTokens = readCount(in)
-		case "cache_write_tokens": // not OpenAI's own, but widely told
+		case "cache_write_tokens": // not OpenAI's own, but widely reported
 			u.CacheWriteTokens = readCount(in)
 		case "audio_tokens":
 			u.AudioInputTokens = readCount(in)
@@ -121,7 +121,7 @@ func (u *usage) sensible() (penstock.Usage, wire.Reported) {
 	switch {
 	case slices.ContainsFunc(counts[:], func(n *int64) bool { return *n < 0 }):
 		return penstock.Usage{}, wire.ReportedInvalid
-	case !u.told:
+	case !u.reported:
 		return penstock.Usage{}, wire.ReportedPart
 	}
 	return u.Usage, wire.ReportedAll

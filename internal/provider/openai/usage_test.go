@@ -18,42 +18,42 @@ func TestUsageThatCannotBe(t *testing.T) {
 			"18446744073709551616": penstock.MaxTokens, "1" + strings.Repeat("0", 300): penstock.MaxTokens,
 			"-1": -1, "-9223372036854775808": -1, "-99999999999999999999": -1, "1.5": -1, "12.0": -1, "1e3": -1, `"12"`: -1, "{}": -1, "[7]": -1, "true": -1,
 		} {
-			told := fmt.Sprintf(`{%q:3,%q:%s,"%s_details":{"cached_tokens":%s}}`, names[0], names[1], count, names[0], count)
-			got, how := readUsage([]byte(told))
+			reported := fmt.Sprintf(`{%q:3,%q:%s,"%s_details":{"cached_tokens":%s}}`, names[0], names[1], count, names[0], count)
+			got, how := readUsage([]byte(reported))
 			if want >= 0 && (how != wire.ReportedAll || got != penstock.Usage{InputTokens: 3, OutputTokens: want, CachedInputTokens: want}) ||
 				want < 0 && (how != wire.ReportedInvalid || got != penstock.Usage{}) {
-				t.Errorf("%s: %+v, %v", told, got, how)
+				t.Errorf("%s: %+v, %v", reported, got, how)
 			}
 		}
 	}
 }
 
-// Usage that is left out is not told; usage of another shape is invalid.
+// Usage that is left out is not reported; usage of another shape is invalid.
 func TestUsageToldOrNot(t *testing.T) {
 	t.Parallel()
-	for told, want := range map[string]wire.Reported{
+	for reported, want := range map[string]wire.Reported{
 		``: wire.ReportedPart, `null`: wire.ReportedPart, `{}`: wire.ReportedPart, `{"total_tokens":7}`: wire.ReportedPart, `{"prompt_tokens":null,"completion_tokens":2}`: wire.ReportedPart,
 		`{"prompt_tokens":1}`: wire.ReportedAll, `"many"`: wire.ReportedInvalid, `7`: wire.ReportedInvalid, `[]`: wire.ReportedInvalid, `{"prompt_tokens":null,"completion_tokens":-2}`: wire.ReportedInvalid,
 	} {
-		if _, how := readUsage([]byte(told)); how != want {
-			t.Errorf("%s: %v, want %v", told, how, want)
+		if _, how := readUsage([]byte(reported)); how != want {
+			t.Errorf("%s: %v, want %v", reported, how, want)
 		}
 	}
 	var r completionReader
-	for _, told := range []string{`{"prompt_tokens":"3"}`, `null`} {
-		r.count([]byte(told))
+	for _, reported := range []string{`{"prompt_tokens":"3"}`, `null`} {
+		r.count([]byte(reported))
 	}
 	if got, how := r.Usage(); how != wire.ReportedInvalid || got != (penstock.Usage{}) {
 		t.Errorf("%+v, %v", got, how)
 	}
 }
 
-// A stream that tells its usage again and again is charged the most of each count, in whatever order they come.
+// A stream that reports its usage repeatedly is charged the most of each count, in whatever order they come.
 func TestUsageNeverDecreases(t *testing.T) {
 	t.Parallel()
 	var r completionReader
-	for _, told := range []string{`{"prompt_tokens":12,"completion_tokens":1}`, `{"prompt_tokens":12,"completion_tokens":40}`, `{"prompt_tokens":0,"completion_tokens":2}`, `{"prompt_tokens":-5}`} {
-		r.count([]byte(told))
+	for _, reported := range []string{`{"prompt_tokens":12,"completion_tokens":1}`, `{"prompt_tokens":12,"completion_tokens":40}`, `{"prompt_tokens":0,"completion_tokens":2}`, `{"prompt_tokens":-5}`} {
+		r.count([]byte(reported))
 	}
 	if got, how := r.Usage(); how != wire.ReportedAll || got != (penstock.Usage{InputTokens: 12, OutputTokens: 40}) {
 		t.Errorf("%+v, %v", got, how)

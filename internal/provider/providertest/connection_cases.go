@@ -123,7 +123,7 @@ func caseReuse(t *testing.T, h Harness, tr Transcript) {
 	mustReuse(t, up, reuseCalls/4)
 }
 
-// The terminator and the end of the body may come apart. Whoever closes at the first throws away a
+// The terminator and the end of the body may come apart. An adapter that closes at the first throws away a
 // good connection.
 func caseReuseLateEnd(t *testing.T, h Harness) {
 	tr := h.Dialect.Stream

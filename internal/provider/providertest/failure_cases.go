@@ -16,7 +16,7 @@ import (
 // callToEnd calls and reads the whole answer. It returns what came and the error that ended it,
 // before or after the answer had begun. An adapter that hangs is stopped.
 func callToEnd(ctx context.Context, p provider.Provider, call provider.Call) got {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, waitLimit)
 	defer cancel()
 	answer, err := p.Call(ctx, call)
 	if err != nil {
@@ -126,7 +126,7 @@ func caseRetryAfterDate(t *testing.T, h Harness) {
 			p, _ := h.open(t, f.script()...)
 			e := mustFail(t, callToEnd(t.Context(), p, h.Dialect.call(h.Dialect.Plain)).end, f.Kind)
 			// Dates have whole seconds, and the call itself takes time.
-			if e.RetryAfter > want || e.RetryAfter < want-patience {
+			if e.RetryAfter > want || e.RetryAfter < want-waitLimit {
 				t.Errorf("a date %s ahead: retry after %s", in, e.RetryAfter)
 			}
 		}
@@ -290,7 +290,7 @@ func caseRefused(t *testing.T, h Harness) {
 		t.Errorf("status %d without an answer", e.StatusCode)
 	}
 	if strings.Contains(e.Message, addr) {
-		t.Errorf("the message tells tenants an address of ours: %q", e.Message)
+		t.Errorf("the message shows tenants an address of ours: %q", e.Message)
 	}
 }
 

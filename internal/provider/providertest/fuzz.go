@@ -17,7 +17,7 @@ import (
 const maxFuzzedEvent = 1 << 20
 
 // FuzzStream holds that a reader neither panics nor counts nonsense whatever stream it reads, and that how
-// the bytes of the stream arrived never shows: neither in what it understood nor in the usage it tells.
+// the bytes of the stream arrived never shows: neither in its text nor in its usage.
 // Readers keep memory between events, and events lie in a buffer that moves.
 func FuzzStream(f *testing.F, d Dialect, open func() wire.Reader) {
 	f.Helper()

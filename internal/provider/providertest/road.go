@@ -29,7 +29,7 @@ func (r road) upstream(t testing.TB, script ...Step) *Upstream {
 	return newUpstream(t, r.start, script)
 }
 
-// rootCAs are who vouches for a server, nil if it needs nobody.
+// rootCAs are the certificate authorities of a server, nil for plain HTTP.
 func rootCAs(s *httptest.Server) *x509.CertPool {
 	if s.Certificate() == nil {
 		return nil

@@ -103,7 +103,7 @@ func (h SimHarness) open(t *testing.T) provider.Provider {
 func (h SimHarness) call(body string) provider.Call {
 	return provider.Call{
 		Endpoint: h.Endpoint, Body: []byte(body), UpstreamModel: "sim-large",
-		Timeouts: provider.Timeouts{Connect: patience, FirstToken: patience, Idle: patience},
+		Timeouts: provider.Timeouts{Connect: waitLimit, FirstToken: waitLimit, Idle: waitLimit},
 	}
 }
 

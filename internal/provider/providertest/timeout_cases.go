@@ -116,6 +116,6 @@ func caseTotal(t *testing.T, h Harness) {
 func caseInTime(t *testing.T, h Harness) {
 	p, _ := h.open(t, play(h.Dialect.Stream.Answer)...)
 	call := h.Dialect.call(h.Dialect.Stream)
-	call.Timeouts = provider.Timeouts{Connect: patience, FirstToken: patience, Idle: patience}
+	call.Timeouts = provider.Timeouts{Connect: waitLimit, FirstToken: waitLimit, Idle: waitLimit}
 	checkChunks(t, mustCall(t, p, call), expected(h.Dialect.Stream.Answer))
 }

@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// patience is how long a case waits for something that must happen. It is long because it is only
+// waitLimit is how long a case waits for something that must happen. It is long because it is only
 // ever waited out by a test that fails.
-const patience = 20 * time.Second
+const waitLimit = 20 * time.Second
 
 // Upstream is a model server that does what its script says, for every request alike.
 type Upstream struct {
@@ -105,7 +105,7 @@ func (up *Upstream) leave(t *testing.T) {
 		up.left[c] = true
 	}
 	up.mu.Unlock()
-	if up.http2 && !up.await(patience, func() bool { return len(up.left) == 0 }) {
+	if up.http2 && !up.await(waitLimit, func() bool { return len(up.left) == 0 }) {
 		t.Fatal("the client keeps a connection that has ended")
 	}
 }
@@ -113,7 +113,7 @@ func (up *Upstream) leave(t *testing.T) {
 // mustIdle waits until a connection waits for a call.
 func (up *Upstream) mustIdle(t *testing.T) {
 	t.Helper()
-	if !up.await(patience, func() bool { return len(up.idle) > 0 }) {
+	if !up.await(waitLimit, func() bool { return len(up.idle) > 0 }) {
 		t.Fatal("no connection waits for a call")
 	}
 }
@@ -233,7 +233,7 @@ func (up *Upstream) request(t *testing.T) Received {
 	select {
 	case r := <-up.received:
 		return r
-	case <-time.After(patience):
+	case <-time.After(waitLimit):
 		t.Fatal("the upstream saw no request")
 		return Received{}
 	}
@@ -244,7 +244,7 @@ func (up *Upstream) mustSeeClientGo(t *testing.T) {
 	t.Helper()
 	select {
 	case <-up.gone:
-	case <-time.After(patience):
+	case <-time.After(waitLimit):
 		t.Error("the connection to the upstream was left open")
 	}
 }

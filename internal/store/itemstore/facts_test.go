@@ -142,7 +142,7 @@ func TestNewTokenClass(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g, want := drawResults(t)
 		known := rapid.IntRange(fixedCounts, len(penstock.UsageNames)).Draw(t, "counts that the release knows")
-		earlier := resultReader{factReader: factReader{rest: g.facts.buf}, counts: known}
+		earlier := resultReader{factReader: factReader{buf: g.facts.buf}, counts: known}
 		got, err := earlier.decode(int64(g.items))
 		if err != nil {
 			t.Fatal(err)
@@ -202,7 +202,7 @@ func TestFieldsAreSkipped(t *testing.T) {
 		w := factWriter{}
 		w.fields(all)
 		w.text("behind")
-		r := factReader{rest: w.buf}
+		r := factReader{buf: w.buf}
 		var got []int64
 		unknown := r.fields(func(tag fieldTag, value *factReader) bool {
 			if tag == known {

@@ -34,19 +34,26 @@ func (w *factWriter) fields(f fields) {
 // fields reads the fields of an item. Known is called with every field and reports whether the reader knows its tag; the
 // other fields are returned. A value that a known tag cannot have breaks the facts.
 func (r *factReader) fields(known func(tag fieldTag, value *factReader) bool) (unknown fields) {
-	all := factReader{rest: r.take(r.count())}
-	for len(all.rest) > 0 {
+	length := r.count()
+	if length == 0 { // nearly always
+		return nil
+	}
+	return r.someFields(length, known)
+}
+
+func (r *factReader) someFields(length int64, known func(fieldTag, *factReader) bool) (unknown fields) {
+	all := factReader{buf: r.take(length)}
+	for all.more() {
 		tag := fieldTag(all.count())
-		value := factReader{rest: all.take(all.count())}
+		value := factReader{buf: all.take(all.count())}
 		if all.broken {
 			break
 		}
-		bytes := value.rest
 		if known == nil || !known(tag, &value) {
-			unknown = unknown.add(tag, bytes)
+			unknown = unknown.add(tag, value.buf)
 			continue
 		}
-		if value.broken || len(value.rest) > 0 {
+		if value.broken || value.more() {
 			all.fail()
 		}
 	}

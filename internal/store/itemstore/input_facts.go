@@ -42,7 +42,7 @@ func encodeInputs(facts []Fact) []byte {
 
 // decodeInputs reads the facts of an input group. Each input begins where the one before it ends.
 func decodeInputs(encoded []byte) ([]Fact, error) {
-	r := factReader{rest: encoded}
+	r := factReader{buf: encoded}
 	layout, count := r.byte(), r.count()
 	if r.broken || layout != inputLayout || count > inputGroupItems {
 		return nil, errBrokenFacts
@@ -60,7 +60,7 @@ func decodeInputs(encoded []byte) ([]Fact, error) {
 			return nil, errBrokenFacts
 		}
 	}
-	if len(r.rest) > 0 {
+	if r.more() {
 		return nil, errBrokenFacts
 	}
 	return facts, nil

@@ -149,19 +149,12 @@ func (r *resultReader) ended(row *Row, a *penstock.Attempt, from int64) {
 
 // counted reads the fields of an item, which are counts of its usage and of the attempt's.
 func (r *resultReader) counted(row *Row, a *penstock.Attempt, flags byte) {
-	read := func(u *penstock.Usage, place fieldTag, value *factReader) bool {
-		if place < fixedCounts || place >= fieldTag(r.counts) {
-			return false
-		}
-		*u.Counts()[place] = value.number()
-		return true
-	}
 	row.unknown = r.fields(func(tag fieldTag, value *factReader) bool {
 		switch {
 		case tag >= itemCountTag && tag < itemCountTag+maxCounts:
-			return read(&row.Usage, tag-itemCountTag, value)
+			return r.countedIn(&row.Usage, tag-itemCountTag, value)
 		case tag >= attemptCountTag && tag < attemptCountTag+maxCounts:
-			return read(&a.Usage, tag-attemptCountTag, value)
+			return r.countedIn(&a.Usage, tag-attemptCountTag, value)
 		}
 		return false
 	})
@@ -170,10 +163,19 @@ func (r *resultReader) counted(row *Row, a *penstock.Attempt, flags byte) {
 	}
 }
 
+// countedIn reads a count of a usage by its place, and reports whether the reader knows the count.
+func (r *resultReader) countedIn(u *penstock.Usage, place fieldTag, value *factReader) bool {
+	if place < fixedCounts || place >= fieldTag(r.counts) {
+		return false
+	}
+	*u.Counts()[place] = value.number()
+	return true
+}
+
 // decodeResults reads the facts of a result group, which has as many items as its row says.
 func decodeResults(encoded []byte, items int64) ([]Row, error) {
 	var u penstock.Usage
-	r := resultReader{factReader: factReader{rest: encoded}, counts: len(u.Counts())}
+	r := resultReader{factReader: factReader{buf: encoded}, counts: len(u.Counts())}
 	return r.decode(items)
 }
 
@@ -190,7 +192,7 @@ func (r *resultReader) decode(items int64) ([]Row, error) {
 			return nil, errBrokenFacts
 		}
 	}
-	if len(r.rest) > 0 {
+	if r.more() {
 		return nil, errBrokenFacts
 	}
 	return rows, nil

@@ -119,6 +119,9 @@ func (e *Engine) Write(ctx context.Context, fn func(sqldb.Tx) error) error {
 	case "53100": // disk_full
 		return fmt.Errorf("%w: %w", penstock.ErrDiskFull, err)
 	}
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.SeverityUnlocalized == "ERROR" { // FATAL may come behind the commit
+		return fmt.Errorf("%w: %w", sqldb.ErrRolledBack, err)
+	}
 	return err
 }
 

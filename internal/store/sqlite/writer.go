@@ -201,5 +201,8 @@ func (w *writer) call(one write) (err error) {
 	if err := one.fn(t); err != nil {
 		return err
 	}
-	return t.flush(one.ctx)
+	if err := t.flush(one.ctx); err != nil {
+		return fmt.Errorf("%w: %w", sqldb.ErrRolledBack, err)
+	}
+	return nil
 }

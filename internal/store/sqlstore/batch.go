@@ -61,7 +61,7 @@ func insertParts(ctx context.Context, tx Tx, of penstock.Job, parts []store.Subm
 		if err := (batchRow{}).insert(ctx, tx, j); err != nil {
 			return err
 		}
-		if err := insertSubmission(ctx, tx, &j, submittedItems{}); err != nil {
+		if err := insertSubmission(ctx, tx, arrival{job: &j, moved: backlog{}}); err != nil {
 			return err
 		}
 	}

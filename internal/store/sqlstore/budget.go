@@ -30,48 +30,22 @@ func readBudgetList(column string) []penstock.ID {
 
 // openAccount locks an account and returns its balance. It creates an account that is not there yet, and updates a limit
 // that was changed.
-func openAccount(ctx context.Context, tx Tx, tenant penstock.TenantID, a store.Account) (store.Balance, error) {
-	b := store.Balance{Limit: a.Limit, Hard: a.Hard}
-	found, _, err := queryOne(ctx, tx, sqlf(`INSERT INTO budgets (id, tenant_id, key_name, model, period, starts_at, limit_nano_usd, hard, created_at)
+func openAccount(ctx context.Context, tx Tx, tenant penstock.TenantID, a store.Account) (b store.Balance, err error) {
+	return b, tx.Ask(ctx, askAccount(tx, tenant, a, &b))
+}
+
+// askAccount is openAccount as a question.
+func askAccount(tx Tx, tenant penstock.TenantID, a store.Account, b *store.Balance) Question {
+	*b = store.Balance{Limit: a.Limit, Hard: a.Hard}
+	return ask(sqlf(`INSERT INTO budgets (id, tenant_id, key_name, model, period, starts_at, limit_nano_usd, hard, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 		ON CONFLICT (id) DO UPDATE SET limit_nano_usd = excluded.limit_nano_usd, hard = excluded.hard
 		RETURNING settled_nano_usd, held_nano_usd`,
 		a.ID(tenant), tenant, a.Key, a.Model, a.Period, micros(a.Start), a.Limit, truth(a.Hard).column(), micros(tx.Now())),
-		func(row Row) (b store.Balance, err error) { return b, row.Scan(&b.Settled, &b.Held) })
-	b.Settled, b.Held = found.Settled, found.Held
-	return b, err
+		func(row Row) error { return row.Scan(&b.Settled, &b.Held) })
 }
 
 var saveBudget = update("budgets", "id text", "settled_nano_usd bigint, held_nano_usd bigint", "")
-
-// reserve sets the cost of a new job aside in every account that covers it, and notes them on the job. It
-// returns the warnings of soft budgets.
-func reserve(ctx context.Context, tx Tx, j *penstock.Job, sub store.Submission) (warnings []string, err error) {
-	if len(sub.Items) == 0 { // SplitJob reserves for its items later
-		return nil, nil
-	}
-	most := submittedItems{items: sub.Items}.reserved()
-	var paid []penstock.ID
-	for _, a := range sub.Accounts {
-		b, err := openAccount(ctx, tx, j.Tenant, a)
-		if err != nil {
-			return nil, err
-		}
-		if _, ok := b.Hold(most, most); !ok {
-			return nil, a.Exceeded(b, most)
-		}
-		if b.Over() {
-			warnings = append(warnings, a.Warning(b))
-		}
-		id := a.ID(j.Tenant)
-		if err := tx.Put(ctx, saveBudget, id, b.Settled, b.Held); err != nil {
-			return nil, err
-		}
-		paid = append(paid, id)
-	}
-	j.Pay(0, paid)
-	return warnings, nil
-}
 
 // reserveSplit sets money aside for as many of a job's next items as every hard budget has enough for, from the
 // first on. It returns how many.

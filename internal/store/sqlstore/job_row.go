@@ -71,6 +71,11 @@ func encodeTags(tags map[string]string) (string, error) {
 	return string(text), nil
 }
 
+var addJob = insertInto("jobs", `id text, tenant_id text, key_name text, endpoint text, model text, lane text, tags text, status text, total bigint,
+	seq bigint, max_attempts bigint, item_timeout bigint, resolved text, retry_of text, file_id text, trace_parent text,
+	created_at bigint, deadline bigint, queue_mark bigint, queue_tokens bigint, promised_at bigint, split bigint,
+	started_at bigint, started_seq bigint, started_items bigint, stream text, log text, budgets text, call_model text, stored_bytes bigint`, "")
+
 func insertJob(ctx context.Context, tx Tx, j penstock.Job) error {
 	tags, err := encodeTags(j.Tags)
 	if err != nil {
@@ -84,10 +89,7 @@ func insertJob(ctx context.Context, tx Tx, j penstock.Job) error {
 	if j.File != "" {
 		split = 0
 	}
-	return tx.Do(ctx, `INSERT INTO jobs (id, tenant_id, key_name, endpoint, model, lane, tags, status, total,
-			seq, max_attempts, item_timeout, resolved, retry_of, file_id, trace_parent, created_at, deadline, queue_mark, queue_tokens, promised_at, split,
-			started_at, started_seq, started_items, stream, log, budgets, call_model, stored_bytes)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30)`,
+	return tx.Put(ctx, addJob,
 		j.ID, j.Tenant, j.Key, j.Endpoint, j.Model, j.Lane, tags, j.Status(), j.Counts.Total,
 		j.Seq, j.MaxAttempts, j.ItemTimeout.Microseconds(), string(resolved), j.RetryOf, j.File, j.TraceParent,
 		micros(j.CreatedAt), micros(j.Deadline), j.QueueMark, j.QueueTokens, micros(j.PromisedAt), split,

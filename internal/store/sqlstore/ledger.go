@@ -71,7 +71,7 @@ type settled struct {
 	stretch int // of the job's items that are paid from the same budgets
 }
 
-// settlementKind says whether an outcome cost something or only frees what was reserved.
+// settlementKind is settle for an outcome that cost something, and release for one that only frees its reservation.
 func settlementKind(r *itemstore.Row) penstock.EntryKind {
 	if r.Tries == 0 {
 		return penstock.EntryRelease

@@ -38,6 +38,8 @@ type Store struct {
 	ids    penstock.IDs
 	audit  audit.Writer
 	recent itemstore.Recent
+
+	submits submitQueue
 }
 
 var _ store.Store = (*Store)(nil)

@@ -79,10 +79,14 @@ func (s *Store) Stored(ctx context.Context, tenant penstock.TenantID) (sum store
 	return sum, err
 }
 
-func storedOf(ctx context.Context, tx Tx, tenant penstock.TenantID) (store.Stored, error) {
-	sum, _, err := queryOne(ctx, tx, sqlf(`SELECT `+sumStored+` WHERE tenant_id = $1`, tenant),
-		func(row Row) (v store.Stored, err error) { return v, row.Scan(&v.JobBytes, &v.FileBytes) })
-	return sum, err
+func storedOf(ctx context.Context, tx Tx, tenant penstock.TenantID) (sum store.Stored, err error) {
+	return sum, tx.Ask(ctx, askStored(tenant, &sum))
+}
+
+// askStored is storedOf as a question.
+func askStored(tenant penstock.TenantID, sum *store.Stored) Question {
+	return ask(sqlf(`SELECT `+sumStored+` WHERE tenant_id = $1`, tenant),
+		func(row Row) error { return row.Scan(&sum.JobBytes, &sum.FileBytes) })
 }
 
 // StoredByTenant implements store.Storage.
