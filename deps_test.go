@@ -143,6 +143,7 @@ var standardOnly = []string{"penstock", "penstock/internal/sse", "penstock/inter
 // packages that read or edit JSON of callers and upstreams, where repeated names, case and byte-exact copies matter. All
 // others use encoding/json.
 var jsonReaders = []string{
+	"penstock/internal/admin",
 	"penstock/internal/api",
 	"penstock/internal/body",
 	"penstock/internal/cache",
@@ -155,6 +156,7 @@ var jsonReaders = []string{
 	"penstock/internal/provider/anthropic",
 	"penstock/internal/provider/openai",
 	"penstock/internal/provider/wire",
+	"penstock/internal/rest",
 	"penstock/internal/sim",
 	"penstock/internal/token",
 }

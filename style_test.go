@@ -18,7 +18,6 @@ const (
 	maxFunctionLines = 70
 	maxFileLines     = 800
 	maxParameters    = 4
-	maxMethods       = 40 // of a type in methodBound
 )
 
 // exceptions are places that break a rule for a reason.
@@ -28,46 +27,6 @@ var exceptions = map[string]string{
 
 // forbiddenPackages are names that say nothing about what is inside.
 var forbiddenPackages = []string{"util", "utils", "common", "helpers", "types", "models", "manager", "base", "misc", "pkg"}
-
-// methodBound are the packages whose types collected the methods of everything before: handlers and wiring.
-var methodBound = []string{"internal/api", "internal/admin", "internal/app", "internal/rest"}
-
-// TestStyleOfTypes holds that no type of these packages has more methods than a reader can hold in mind.
-func TestStyleOfTypes(t *testing.T) {
-	t.Parallel()
-	methods := map[string]int{}
-	for _, s := range sources(t) {
-		if s.test() || !slices.Contains(methodBound, filepath.ToSlash(filepath.Dir(s.path))) {
-			continue
-		}
-		for _, decl := range s.file.Decls {
-			if fn, ok := decl.(*ast.FuncDecl); ok && fn.Recv != nil {
-				methods[filepath.Dir(s.path)+": "+receiver(fn.Recv.List[0].Type)]++
-			}
-		}
-	}
-	if len(methods) < len(methodBound) {
-		t.Errorf("only %d types were found", len(methods))
-	}
-	for name, n := range methods {
-		if n > maxMethods && exceptions[name] == "" {
-			t.Errorf("%s has %d methods; past %d, ask what wants to leave", name, n, maxMethods)
-		}
-	}
-}
-
-// receiver is the name of the type of a receiver.
-func receiver(t ast.Expr) string {
-	switch t := t.(type) {
-	case *ast.StarExpr:
-		return receiver(t.X)
-	case *ast.IndexExpr:
-		return receiver(t.X)
-	case *ast.Ident:
-		return t.Name
-	}
-	return ""
-}
 
 // source is one Go file of the repository.
 type source struct {

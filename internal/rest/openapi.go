@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -377,7 +376,7 @@ func operationID(method, path string) string {
 			}
 			continue
 		}
-		words = append(words, strings.FieldsFunc(segment, func(r rune) bool { return !unicode.IsLetter(r) })...)
+		words = append(words, strings.FieldsFunc(segment, func(r rune) bool { return r < 'a' || r > 'z' })...)
 	}
 	id := strings.ToLower(method)
 	for _, w := range words {
