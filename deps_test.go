@@ -59,6 +59,7 @@ var architecture = map[string][]string{
 		"penstock/internal/dialect/openai"},
 	"penstock/internal/dialect/line": {"penstock", "penstock/internal/body", "penstock/internal/dialect", "penstock/internal/dialect/anthropic",
 		"penstock/internal/dialect/catalog", "penstock/internal/dialect/native", "penstock/internal/store"},
+	"penstock/internal/dialect/edit":      {"penstock", "penstock/internal/body", "penstock/internal/sse"},
 	"penstock/internal/dialect/assemble":  {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/sse"},
 	"penstock/internal/dialect/translate": {"penstock", "penstock/internal/body", "penstock/internal/dialect", "penstock/internal/provider", "penstock/internal/sse"},
 
@@ -85,7 +86,7 @@ var architecture = map[string][]string{
 
 	// The way of a request: admit → queue ← work → attempt → route, provider.
 	"penstock/internal/capacity":   {"penstock", "penstock/internal/provider", "penstock/internal/store"},
-	"penstock/internal/route":      {"penstock", "penstock/internal/body", "penstock/internal/capacity"},
+	"penstock/internal/route":      {"penstock", "penstock/internal/capacity"},
 	"penstock/internal/microbatch": {"penstock", "penstock/internal/body"},
 	"penstock/internal/attempt": {"penstock", "penstock/internal/body", "penstock/internal/config", "penstock/internal/crash", "penstock/internal/dialect", "penstock/internal/dialect/catalog", "penstock/internal/inflight", "penstock/internal/microbatch", "penstock/internal/provider", "penstock/internal/capacity",
 		"penstock/internal/route", "penstock/internal/telemetry"},

@@ -48,6 +48,7 @@ var largePackages = map[string]string{
 	"internal/sim":               "a model server with every dialect and every fault",
 	"internal/telemetry":         "every metric and span is declared in one place",
 	"internal/dialect/translate": "two dialects into each other, requests, answers and streams",
+	"bench/queue":                "every queue measurement, with its peers",
 	"cmd/penstock":               "one file for each group of commands",
 }
 

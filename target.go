@@ -42,6 +42,11 @@ type Target struct {
 	Quality       float64      // how good its answers are, from 0 to 1, by the operator's judgement
 	PromptCache   bool         // calls that begin alike are cheaper on the same target
 
+	// Surcharges are the features that hard budgets pay for on this target, by name, each with what it can cost.
+	Surcharges map[string]Surcharge
+	// AddedInputTokens are those that the features of a call add to its input: see Surcharged.
+	AddedInputTokens int64
+
 	// Batching is how calls for embeddings are put together before they are sent to it.
 	Batching Batching
 

@@ -239,7 +239,7 @@ func (s *Service) draft(caller penstock.Caller, o *JobOrder) (d draft, err error
 		return d, err
 	}
 	resolved.Previous = o.Previous
-	d.pricing = pricing{caller.Tenant.ID, o.Inferences, targets, Terms{now, o.Lane}}
+	d.pricing = pricing{caller.Tenant.ID, make([]quote, len(o.Inferences)), targets, Terms{now, o.Lane}}
 	d.sub = store.Submission{
 		Job: penstock.Job{
 			ID: s.ids.New(now), Key: caller.Key, Endpoint: o.Endpoint, Model: o.Model, Lane: o.Lane, Tags: o.Tags,
@@ -254,13 +254,15 @@ func (s *Service) draft(caller penstock.Caller, o *JobOrder) (d draft, err error
 		StoredLimit: caller.Tenant.StoredBytes,
 	}
 	for i, inf := range o.Inferences {
-		if err := countable(resolved, inf); err != nil {
-			return d, err
+		q, err := quoteOf(resolved, targets, &inf)
+		if err != nil {
+			return d, inInput(err, i, len(o.Inferences))
 		}
+		d.quotes[i] = q
 		if err := Fetchable(s.Config.Current(), caller.Tenant, targets, inf); err != nil {
 			return d, inInput(err, i, len(o.Inferences))
 		}
-		d.sub.Items[i] = Item(targets, inf, d.terms)
+		d.sub.Items[i] = q.item(targets, &inf, d.terms)
 	}
 	d.arrival = arrivalOf(caller.Tenant.ID, d.sub)
 	if o.Lines != nil {
@@ -351,9 +353,10 @@ func (s *Service) Request(ctx context.Context, caller penstock.Caller, o Request
 	}
 	snapshot := s.Config.Current()
 	resolved, targets, err := resolve(snapshot, o.Model, caller.Tenant)
+	var q quote
 	if err == nil && !o.Free {
 		if targets, err = payable(&caller, o.Model, &resolved, targets); err == nil {
-			err = countable(resolved, o.Inference)
+			q, err = quoteOf(resolved, targets, &o.Inference)
 		}
 	}
 	if err == nil {
@@ -377,10 +380,9 @@ func (s *Service) Request(ctx context.Context, caller penstock.Caller, o Request
 	}
 	if !o.Free {
 		terms := Terms{s.Clock(), penstock.LaneRealtime}
-		weight := o.Inference.Weigh()
-		a.Bound = bound(targets, weight, terms).Cost
+		a.Bound = q.bound(targets, terms).Cost
 		if resolved.Bounded && len(targets) > 1 {
-			a.Less = lesser(a.Bound, targets, weight, terms)
+			a.Less = q.lesser(a.Bound, targets, terms)
 		}
 	}
 	return a, nil

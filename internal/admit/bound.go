@@ -24,16 +24,6 @@ type Terms struct {
 
 // Bound is the most that one attempt at an inference can use on any of the targets. Prices that are announced count from now on.
 func Bound(targets []*penstock.Target, inf dialect.Inference, terms Terms) Most {
-	return bound(targets, inf.Weigh(), terms)
-}
-
-func bound(targets []*penstock.Target, weight dialect.Weight, terms Terms) (most Most) {
-	for _, t := range targets {
-		charge := weight.On(t)
-		charge.Lane = terms.Lane
-		most.Tokens = max(most.Tokens, charge.Usage.InputTokens+charge.Usage.OutputTokens)
-		most.Cost = max(most.Cost, t.MostFrom(terms.From, charge))
-	}
-	most.Cost = min(most.Cost, MaxReservation)
-	return most
+	q := quote{weight: inf.Weigh()}
+	return q.bound(targets, terms)
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"penstock"
-	"penstock/internal/body"
 	"penstock/internal/store"
 )
 
@@ -66,15 +65,16 @@ func (s *Service) unpaid(ctx context.Context, caller penstock.Caller, o RequestO
 	if err != nil {
 		return nil, err
 	}
-	opaque := body.Opaque(o.Inference.Object.Text)
+	bounded := penstock.Resolved{Bounded: true}
 	return func(t *penstock.Target) string {
 		if t.Unpriced {
 			return "has no price, and a hard budget pays"
 		}
-		if opaque != "" {
-			return fmt.Sprintf("a hard budget pays, and what %q may cost cannot be told beforehand", clip(opaque))
+		q, err := quoteOf(bounded, []*penstock.Target{t}, &o.Inference)
+		if err != nil {
+			return penstock.AsError(err).Message
 		}
-		most := Bound([]*penstock.Target{t}, o.Inference, Terms{now, penstock.LaneRealtime}).Cost
+		most := q.bound([]*penstock.Target{t}, Terms{now, penstock.LaneRealtime}).Cost
 		for i := range balances {
 			if left := balances[i].Left(); most > left {
 				return fmt.Sprintf("may cost $%s, and the %s has $%s left", most.Short(), accounts[i].String(), left.Short())

@@ -9,6 +9,7 @@ import (
 	"penstock"
 	"penstock/internal/body"
 	"penstock/internal/dialect"
+	"penstock/internal/dialect/catalog"
 	"penstock/internal/store"
 )
 
@@ -54,7 +55,7 @@ func TestBudgetsLeaveTargetsOut(t *testing.T) {
 		{"enough for one", true, left(dear - 1), "", []string{"cheap"}, "may cost $0.00035, and the budget has $0.000349999 left"},
 		{"for none", true, left(cheap - 1), "", nil, "may cost"},
 		{"a soft one", false, 0, "", []string{"costly", "cheap"}, ""},
-		{"what cannot be counted", true, left(dear), `{"messages":[],"tools":[{"type":"web_search"}]}`, nil, "cannot be told beforehand"},
+		{"a feature without a bounded price", true, left(dear), `{"messages":[],"tools":[{"type":"web_search"}]}`, nil, `tools[0].type: a hard budget pays for this call, and the request does not bound what "web_search" costs`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -63,7 +64,10 @@ func TestBudgetsLeaveTargetsOut(t *testing.T) {
 			r.caller.Tenant.Budgets = []penstock.Budget{{Period: penstock.PeriodTotal, Limit: 1, Hard: tt.hard}}
 			order := RequestOrder{Model: "smart", Inference: inf}
 			if tt.body != "" {
-				order.Inference.Object.Text = []byte(tt.body)
+				var err error
+				if order.Inference, err = catalog.Read(penstock.EndpointChat, []byte(tt.body)); err != nil {
+					t.Fatal(err)
+				}
 			}
 			c, err := r.Consider(t.Context(), r.caller, order)
 			if err != nil || !slices.Equal(c.Open, tt.open) || !strings.Contains(c.Out["costly"], tt.wants) || (tt.wants == "") != (c.Out["costly"] == "") {

@@ -2,6 +2,7 @@ package admit
 
 import (
 	"math"
+	"time"
 
 	"penstock"
 	"penstock/internal/backlog"
@@ -55,10 +56,22 @@ func (l *Lines) most(targets []*penstock.Target, terms Terms) Most {
 	return most
 }
 
-// Item is an inference as it is kept, with the most that it can use on any of the targets.
-func Item(targets []*penstock.Target, inf dialect.Inference, terms Terms) store.NewItem {
-	bound := Bound(targets, inf, terms)
-	return store.NewItem{CustomID: inf.CustomID, Body: inf.Object.Text, EstimateTokens: bound.Tokens, Reserved: bound.Cost}
+// ItemOrder is what the price of an item depends on beside its inference.
+type ItemOrder struct {
+	Job     penstock.Job
+	Targets []*penstock.Target // that the job was resolved to
+	Now     time.Time
+}
+
+// Item is an inference of a job as it is kept, with the most that it can use on any of the targets. Codes: budget_exceeded.
+func Item(o ItemOrder, inf *dialect.Inference) (store.NewItem, error) {
+	q, err := quoteOf(o.Job.Resolved, o.Targets, inf)
+	return q.item(o.Targets, inf, Terms{From: o.Now, Lane: o.Job.Lane}), err
+}
+
+func (q quote) item(targets []*penstock.Target, inf *dialect.Inference, terms Terms) store.NewItem {
+	bound := q.bound(targets, terms)
+	return store.NewItem{CustomID: inf.CustomID, Body: inf.Body(), EstimateTokens: bound.Tokens, Reserved: bound.Cost}
 }
 
 // ResolvedTargets are the targets that a job was resolved to, as far as they are still configured. Where none is,

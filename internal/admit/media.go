@@ -82,6 +82,7 @@ func inInput(err error, index, inputs int) error {
 	if inputs == 1 {
 		return err
 	}
-	e, at := penstock.AsError(err), fmt.Sprintf("inputs[%d].body.", index)
-	return penstock.InvalidParam(at+e.Param, "%s%s", at, e.Message)
+	e, at := *penstock.AsError(err), fmt.Sprintf("inputs[%d].body.", index)
+	e.Param, e.Message = at+e.Param, at+e.Message
+	return &e
 }

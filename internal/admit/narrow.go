@@ -7,14 +7,13 @@ import (
 	"slices"
 
 	"penstock"
-	"penstock/internal/dialect"
 	"penstock/internal/store"
 )
 
 // pricing is what the items of a submission are bounded by.
 type pricing struct {
 	tenant  penstock.TenantID
-	infs    []dialect.Inference // none for lines of a file, which are priced when they are read
+	quotes  []quote // none for lines of a file, which are priced when they are read
 	targets []*penstock.Target
 	terms   Terms
 }
@@ -43,7 +42,7 @@ func leastLeft(balances []store.Balance) penstock.NanoUSD {
 
 // divisible says whether a submission could do with fewer targets.
 func (p *pricing) divisible(sub *store.Submission) bool {
-	return sub.Job.Resolved.Bounded && len(p.targets) > 1 && len(p.infs) > 0
+	return sub.Job.Resolved.Bounded && len(p.targets) > 1 && len(p.quotes) > 0
 }
 
 // narrow leaves the dearest targets out of a submission until it costs no more than what is left, and reports whether
@@ -71,24 +70,24 @@ func (p *pricing) narrow(sub *store.Submission, left penstock.NanoUSD) bool {
 // within are as many targets as can be paid for with what is left, from the cheapest on, and the most that an attempt at
 // each inference can cost on any of them. One that is dearer for all of them together may be cheaper for some.
 func (p *pricing) within(left penstock.NanoUSD) (fit []*penstock.Target, reserved []penstock.NanoUSD) {
-	type quote struct {
+	type offer struct {
 		target int
 		each   []penstock.NanoUSD
 		sum    penstock.NanoUSD
 	}
-	quotes := make([]quote, len(p.targets))
+	offers := make([]offer, len(p.targets))
 	for t := range p.targets {
-		q := quote{target: t, each: make([]penstock.NanoUSD, len(p.infs))}
-		for i, inf := range p.infs {
-			q.each[i] = Bound(p.targets[t:t+1], inf, p.terms).Cost
+		q := offer{target: t, each: make([]penstock.NanoUSD, len(p.quotes))}
+		for i := range p.quotes {
+			q.each[i] = p.quotes[i].bound(p.targets[t:t+1], p.terms).Cost
 			q.sum += q.each[i]
 		}
-		quotes[t] = q
+		offers[t] = q
 	}
-	slices.SortStableFunc(quotes, func(a, b quote) int { return cmp.Compare(a.sum, b.sum) })
-	reserved = make([]penstock.NanoUSD, len(p.infs))
+	slices.SortStableFunc(offers, func(a, b offer) int { return cmp.Compare(a.sum, b.sum) })
+	reserved = make([]penstock.NanoUSD, len(p.quotes))
 	paid := make([]bool, len(p.targets))
-	for _, q := range quotes {
+	for _, q := range offers {
 		var sum penstock.NanoUSD
 		for i := range q.each {
 			q.each[i] = max(q.each[i], reserved[i])
@@ -104,7 +103,15 @@ func (p *pricing) within(left penstock.NanoUSD) (fit []*penstock.Target, reserve
 			fit = append(fit, p.targets[t])
 		}
 	}
+	if len(fit) > 0 && slices.ContainsFunc(p.quotes, func(q quote) bool { return !q.runsOn(fit) }) {
+		return nil, reserved // some of them could not run anywhere
+	}
 	return fit, reserved
+}
+
+// runsOn says whether one of the targets may run the inference.
+func (q quote) runsOn(targets []*penstock.Target) bool {
+	return slices.ContainsFunc(targets, func(t *penstock.Target) bool { return q.on(t) != nil })
 }
 
 // named are the names of targets.

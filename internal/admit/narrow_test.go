@@ -150,21 +150,22 @@ func TestWithin(t *testing.T) {
 			})
 		}
 		for range rapid.IntRange(1, 6).Draw(t, "items") {
-			p.infs = append(p.infs, dialect.Inference{Object: body.Object{Text: make([]byte, rapid.IntRange(0, 900).Draw(t, "bytes"))}, MaxOutputTokens: rapid.Int64Range(0, 300).Draw(t, "bound")})
+			inf := dialect.Inference{Object: body.Object{Text: make([]byte, rapid.IntRange(0, 900).Draw(t, "bytes"))}, MaxOutputTokens: rapid.Int64Range(0, 300).Draw(t, "bound")}
+			p.quotes = append(p.quotes, quote{weight: inf.Weigh()})
 		}
 		left := penstock.NanoUSD(rapid.Int64Range(0, 100_000_000).Draw(t, "left"))
 		fit, reserved := p.within(left)
 		sum := func(targets []*penstock.Target) (all penstock.NanoUSD) {
-			for _, inf := range p.infs {
-				all += Bound(targets, inf, p.terms).Cost
+			for _, q := range p.quotes {
+				all += q.bound(targets, p.terms).Cost
 			}
 			return all
 		}
 		if len(fit) > 0 && sum(fit) > left {
 			t.Fatalf("%v is set aside of %v", sum(fit), left)
 		}
-		for i, inf := range p.infs {
-			if want := Bound(fit, inf, p.terms).Cost; reserved[i] != want {
+		for i, q := range p.quotes {
+			if want := q.bound(fit, p.terms).Cost; reserved[i] != want {
 				t.Fatalf("for item %d %v is set aside, and it may cost %v", i, reserved[i], want)
 			}
 		}

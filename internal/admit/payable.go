@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"penstock"
-	"penstock/internal/body"
 	"penstock/internal/dialect"
 )
 
@@ -37,29 +36,112 @@ func bounded(caller *penstock.Caller, model penstock.ModelNames) bool {
 	return false
 }
 
+// quote is what an inference can cost, before its target is known.
+type quote struct {
+	weight   dialect.Weight
+	features []string // that a target must have surcharges for
+}
+
+// quoteOf prices an inference. Where a hard budget pays, its price must be bounded on one of the targets: by the request alone, or by
+// the surcharges of the target. Codes: budget_exceeded.
+func quoteOf(resolved penstock.Resolved, targets []*penstock.Target, inf *dialect.Inference) (quote, error) {
+	q := quote{weight: inf.Weigh()}
+	if !resolved.Bounded {
+		return q, nil
+	}
+	priced := inf.Price()
+	q.weight = q.weight.WithDocuments(priced.Documents)
+	if len(priced.Features) == 0 {
+		return q, nil
+	}
+	var refusal *penstock.Error
+	for _, t := range targets {
+		e := unpayable(t, priced.Features)
+		if e == nil {
+			q.features = featureNames(priced.Features)
+			return q, nil
+		}
+		if refusal == nil {
+			refusal = e
+		}
+	}
+	if refusal == nil {
+		refusal = notPriced(priced.Features[0])
+	}
+	return q, refusal
+}
+
+// unpayable says why the price of a request is not bounded on a target, nil if it is.
+func unpayable(t *penstock.Target, features []dialect.Feature) *penstock.Error {
+	for _, f := range features {
+		s, ok := t.Surcharges[f.Name]
+		switch {
+		case !ok:
+			return notPriced(f)
+		case s.MaxUses > 0 && f.UsesPath != "" && (f.Uses == 0 || f.Uses > s.MaxUses):
+			e := penstock.Errorf(penstock.CodeBudgetExceeded, "%s: a hard budget pays for this call, and for at most %d uses of %s in it. Set %s to at most %d.",
+				f.Path, s.MaxUses, f.Name, f.UsesPath, s.MaxUses)
+			e.Param = f.UsesPath
+			return e
+		}
+	}
+	return nil
+}
+
+// notPriced refuses a feature that no target has a surcharge for.
+func notPriced(f dialect.Feature) *penstock.Error {
+	e := penstock.Errorf(penstock.CodeBudgetExceeded,
+		"%s: a hard budget pays for this call, and the request does not bound what %q costs. Leave it out, or ask the operator to allow it on a target by its surcharges, with a bound: surcharges: {%q: {factor: …, per_use: …, max_uses: …, input_tokens: …}}.",
+		f.Path, f.Name, f.Name)
+	e.Param = f.Path
+	return e
+}
+
+func featureNames(features []dialect.Feature) []string {
+	var names []string
+	for _, f := range features {
+		if !slices.Contains(names, f.Name) {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}
+
+// on is the target as the inference finds it, nil if it may not run there.
+func (q quote) on(t *penstock.Target) *penstock.Target {
+	priced, _ := t.Surcharged(q.features)
+	return priced
+}
+
+// bound is the most that one attempt can use on any of the targets that it may run on.
+func (q quote) bound(targets []*penstock.Target, terms Terms) (most Most) {
+	for _, t := range targets {
+		if t = q.on(t); t == nil {
+			continue
+		}
+		charge := q.weight.On(t)
+		charge.Lane = terms.Lane
+		most.Tokens = max(most.Tokens, charge.Usage.InputTokens+charge.Usage.OutputTokens)
+		charge.Usage.InputTokens += q.weight.Attached(t)
+		most.Cost = max(most.Cost, t.MostFrom(terms.From, charge))
+	}
+	most.Cost = min(most.Cost, MaxReservation)
+	return most
+}
+
 // lesser are the bounds of single targets below that of all of them, the highest first: a budget that is nearly used up still pays
 // for the cheaper ones. They are computed when they are asked for, which is seldom.
-func lesser(most penstock.NanoUSD, targets []*penstock.Target, weight dialect.Weight, terms Terms) func() []penstock.NanoUSD {
+func (q quote) lesser(most penstock.NanoUSD, targets []*penstock.Target, terms Terms) func() []penstock.NanoUSD {
 	return func() (all []penstock.NanoUSD) {
 		for i := range targets {
-			if one := bound(targets[i:i+1], weight, terms).Cost; one < most {
+			if q.on(targets[i]) == nil {
+				continue
+			}
+			if one := q.bound(targets[i:i+1], terms).Cost; one < most {
 				all = append(all, one)
 			}
 		}
 		slices.SortFunc(all, func(a, b penstock.NanoUSD) int { return cmp.Compare(b, a) })
 		return slices.Compact(all)
 	}
-}
-
-// countable refuses what a hard budget cannot pay for, because nobody can say beforehand what it may cost. Codes:
-// budget_exceeded.
-func countable(resolved penstock.Resolved, inf dialect.Inference) error {
-	if !resolved.Bounded {
-		return nil
-	}
-	if what := body.Opaque(inf.Object.Text); what != "" {
-		return penstock.Errorf(penstock.CodeBudgetExceeded,
-			"A hard budget pays for this, and what %q may cost cannot be told beforehand. Leave it out, or ask the operator for a key without a hard budget.", clip(what))
-	}
-	return nil
 }

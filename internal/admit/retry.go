@@ -290,8 +290,12 @@ func (s *Service) retryOrder(ctx context.Context, caller penstock.Caller, r retr
 		if err != nil {
 			return store.Retry{}, pricing{}, err
 		}
-		p.infs = append(p.infs, inf)
-		bound := Bound(targets, inf, p.terms)
+		q, err := quoteOf(resolved, targets, &inf)
+		if err != nil {
+			return store.Retry{}, pricing{}, err
+		}
+		p.quotes = append(p.quotes, q)
+		bound := q.bound(targets, p.terms)
 		order.Retried = append(order.Retried, item.ID)
 		order.Items = append(order.Items, store.NewItem{
 			CustomID: item.CustomID, Body: item.Body, EstimateTokens: bound.Tokens, Reserved: bound.Cost, StartIn: r.startIn(r.before + i),

@@ -7,6 +7,7 @@ import (
 	"penstock/internal/admit"
 	"penstock/internal/body"
 	"penstock/internal/dialect"
+	"penstock/internal/dialect/catalog"
 	"penstock/internal/request"
 )
 
@@ -64,8 +65,12 @@ func (c models) explainModel() error {
 		return penstock.InvalidParam("endpoint", "endpoint must be one that inferences come in by, such as %s.", penstock.EndpointChat)
 	}
 	name := c.R.PathValue("model")
+	inf := dialect.Estimate(endpoint, object)
+	if entry, known := catalog.Of(endpoint); known {
+		inf.Format = entry.Format
+	}
 	considered, err := c.Admit.Consider(c.R.Context(), c.Principal, admit.RequestOrder{
-		Model: name, Inference: dialect.Estimate(endpoint, object), Free: inferenceEndpoints[endpoint].free,
+		Model: name, Inference: inf, Free: inferenceEndpoints[endpoint].free,
 	})
 	if err != nil {
 		return err

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"penstock"
-	"penstock/internal/body"
 	"penstock/internal/dialect"
 	"penstock/internal/dialect/catalog"
 )
@@ -20,8 +19,13 @@ func (r *Runner) affordable(task *Task, candidates []*penstock.Target, left *rem
 	}
 	now := r.Clock()
 	dear := func(t *penstock.Target) bool {
-		price, _ := t.PriceAt(now)
-		if !t.Unpriced && price.Dearest().Charge(task.worst(t)) <= task.Bound {
+		priced, missing := task.priced(t)
+		if priced == nil {
+			left.add("%s has no surcharge for %s, and a hard budget pays", t.Name, missing)
+			return true
+		}
+		price, _ := priced.PriceAt(now)
+		if !t.Unpriced && price.Dearest().Charge(task.worst(priced)) <= task.Bound {
 			return false
 		}
 		left.add("%s may cost more than was set aside", t.Name)
@@ -46,17 +50,52 @@ func (task *Task) read() *dialect.Inference {
 	return task.Inference
 }
 
+// taskPrice is what decides whether a hard budget can pay for a task.
+type taskPrice struct {
+	features  []string
+	documents int64
+}
+
+// features are the parts of a bounded task that only a target with surcharges for them may run, and the documents in it.
+func (task *Task) features() (names []string, documents int64) {
+	if !task.Bounded || task.Endpoint == penstock.EndpointCountTokens {
+		return nil, 0
+	}
+	if task.price == nil {
+		task.price = &taskPrice{}
+		if inf := task.read(); inf != nil {
+			priced := inf.Price()
+			task.price.documents = priced.Documents
+			for _, f := range priced.Features {
+				task.price.features = append(task.price.features, f.Name)
+			}
+			slices.Sort(task.price.features)
+			task.price.features = slices.Compact(task.price.features)
+		}
+	}
+	return task.price.features, task.price.documents
+}
+
+// priced is a target with the surcharges of a bounded task, and the target itself for any other task. It is nil where the target has
+// no surcharge for a feature of the task, which is then named.
+func (task *Task) priced(t *penstock.Target) (priced *penstock.Target, missing string) {
+	names, _ := task.features()
+	return t.Surcharged(names)
+}
+
 // worst is the most that a target can charge for a task.
 func (task *Task) worst(t *penstock.Target) penstock.Charge {
 	if task.Endpoint == penstock.EndpointCountTokens {
 		return penstock.Charge{} // upstreams do not charge for it
 	}
 	inf := task.read()
-	if inf == nil || body.Opaque(task.Body) != "" {
+	if inf == nil {
 		return penstock.Charge{Usage: penstock.Usage{InputTokens: math.MaxInt64, OutputTokens: math.MaxInt64}, Calls: 1, Lane: task.Lane}
 	}
-	most := inf.Weigh().On(t)
-	most.Usage.InputTokens -= int64(task.Added)
+	_, documents := task.features()
+	weight := inf.Weigh().WithDocuments(documents)
+	most := weight.On(t)
+	most.Usage.InputTokens += weight.Attached(t) - int64(task.Added)
 	most.Lane = task.Lane
 	return most
 }

@@ -41,19 +41,37 @@ func TestBoundedTaskLeavesDearTargetsOut(t *testing.T) {
 	}
 }
 
-// What no byte of a body bounds is not asked of any target, also of one that charges for input alone.
-func TestBoundedTaskIsNotOpaque(t *testing.T) {
+// A feature whose price the request does not bound is not asked of any target, also of one that charges for input alone; a target with
+// a surcharge for it is asked, and charges all of the surcharge.
+func TestBoundedTaskNeedsSurcharges(t *testing.T) {
 	t.Parallel()
 	for name, price := range map[string]config.Price{"both": {Input: "0.01", Output: "0.01"}, "input alone": {Input: "0.01", Output: "0"}, "output alone": {Input: "0", Output: "0.01"}} {
 		r := newRig(t, upstream{"ua": {chunks: []string{"ok"}, meta: told}}, editTarget("a", func(c *config.TargetConfig) { c.Price = price }))
 		job := task("a")
-		job.Body, job.Bound = []byte(`{"max_tokens":9,"messages":[{"content":[{"type":"document","source":{"type":"url","url":"https://x"}}]}]}`), 1_000_000_000
+		job.Body, job.Bound = []byte(`{"max_tokens":9,"max_tool_calls":2,"messages":[],"tools":[{"type":"web_search"}],"service_tier":"priority"}`), 1_000_000_000
 		if out := r.Run(t.Context(), job, &sink{}); out.Err != nil {
 			t.Errorf("%s, unbounded: %v", name, out.Err)
 		}
 		job.Bounded = true
 		if out := r.Run(t.Context(), job, &sink{}); penstock.ErrorCode(out.Err) != penstock.CodeBudgetExceeded || len(out.Attempts) != 0 {
 			t.Errorf("%s: outcome %+v, want that the budget is exceeded", name, out)
+		}
+		r = newRig(t, upstream{"ua": {chunks: []string{"ok"}, meta: told}}, editTarget("a", func(c *config.TargetConfig) {
+			c.Price = price
+			c.Surcharges = map[string]config.Surcharge{"web_search": {PerUse: "0.01", MaxUses: 2}, "service_tier:priority": {Factor: 2}}
+		}))
+		out := r.Run(t.Context(), job, &sink{})
+		rates, err := penstock.ParseRate(price.Input)
+		if err != nil {
+			t.Fatal(err)
+		}
+		output, err := penstock.ParseRate(price.Output)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := penstock.Price{Input: 2 * rates, Output: 2 * output}.Cost(told.Usage) + 20_000_000
+		if out.Err != nil || out.Cost != want {
+			t.Errorf("%s, with surcharges: %v, cost %v; want %v", name, out.Err, out.Cost, want)
 		}
 	}
 }

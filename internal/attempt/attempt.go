@@ -123,6 +123,7 @@ type Task struct {
 	// Learned is told how each attempt went, as the target's room is; may be nil.
 	Learned func(capacity.Result)
 
+	price *taskPrice                 // of a bounded task; nil until it is asked for
 	needs *route.Needs               // of what was merged into Body; nil to read them from it
 	began func(try penstock.Attempt) // is told of each attempt; nil for nobody
 }
@@ -152,6 +153,9 @@ type Outcome struct {
 // tryOn prepares a try on the room that was chosen for it.
 func (r *Runner) tryOn(t *try, task *Task, choice *route.Choice) (err error) {
 	*t = try{task: task.capped(choice.Target), choice: choice, target: choice.Target, probe: choice.Probe()}
+	if priced, _ := task.priced(choice.Target); priced != nil { // nil for a target that is no candidate
+		t.target = priced
+	}
 	if t.upstreamRequest, err = r.requestTo(t.task, choice.Target); err != nil {
 		return err
 	}

@@ -4,8 +4,10 @@ import (
 	"slices"
 
 	"penstock"
+	"penstock/internal/body"
 	"penstock/internal/capacity"
 	"penstock/internal/config"
+	"penstock/internal/dialect"
 	"penstock/internal/provider"
 	"penstock/internal/route"
 )
@@ -28,12 +30,26 @@ func queryOf(task *Task, s *config.Snapshot, candidates []*penstock.Target) rout
 	case task.needs != nil:
 		q.Needs = *task.needs
 	case route.Picky(candidates):
-		q.Needs = route.NeedsOf(task.Body)
+		q.Needs = task.asksFor()
 	}
 	if slices.ContainsFunc(candidates, func(t *penstock.Target) bool { return t.PromptCache }) {
 		q.Prefix = route.Prefix(model.Name, task.Body)
 	}
 	return q
+}
+
+// asksFor is what the body of a task asks of a target. A body that is no JSON object asks for nothing: the upstream says better what
+// is wrong with it.
+func (task *Task) asksFor() route.Needs {
+	inf := task.read()
+	if inf == nil { // of an endpoint that nobody named, or of one that does not take it
+		object, err := body.Scan(task.Body)
+		if err != nil {
+			return route.Needs{}
+		}
+		inf = &dialect.Inference{Object: object}
+	}
+	return route.Needs{Capabilities: inf.Needs(), ContextTokens: capacity.InputTokens(inf.TextBytes())}
 }
 
 // Explanation is what would become of a task, and why.

@@ -60,7 +60,11 @@ func (c composer) Compose(u store.Unsplit) (func(file.Line) store.NewItem, error
 		if err := admit.Fetchable(snapshot, tenant, targets, inf); err != nil {
 			return refused(l, penstock.ItemError{Code: penstock.CodeInvalidRequest, Message: penstock.AsError(err).Message})
 		}
-		return admit.Item(targets, inf, admit.Terms{From: c.Clock(), Lane: u.Job.Lane})
+		item, err := admit.Item(admit.ItemOrder{Job: u.Job, Targets: targets, Now: c.Clock()}, &inf)
+		if err != nil {
+			return refused(l, penstock.ItemError{Code: penstock.ErrorCode(err), Message: penstock.AsError(err).Message})
+		}
+		return item
 	}, nil
 }
 

@@ -378,3 +378,6 @@ func (c *Cursor) digits() {
 		c.unexpected(errSyntax)
 	}
 }
+
+// Offset is where the value that comes next begins in the text.
+func (c *Cursor) Offset() int { return c.at }

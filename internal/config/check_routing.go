@@ -93,6 +93,7 @@ func (c *checker) target(at path, name string, t TargetConfig, providers map[str
 	c.batching(at+".batching", t.Batching)
 	c.price(at+".price", t.Price)
 	c.priceChanges(at, t)
+	c.surcharges(at+".surcharges", t.Surcharges)
 	c.timeouts(at+".timeouts", t.Timeouts)
 }
 

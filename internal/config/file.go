@@ -337,6 +337,11 @@ type TargetConfig struct {
 	// PriceChanges are prices that take the place of Price, each from a day on, in the order of their days. An
 	// attempt costs what its target charged when it began. Zero: Price holds for good.
 	PriceChanges []PriceChange `yaml:"price_changes,omitempty"`
+
+	// Surcharges are the features of requests that hard budgets pay for on this target, although the request does not bound their
+	// price: service tiers, tools that the upstream runs, and whatever else a refusal names. The name of a feature is that in the
+	// refusal. Zero: none.
+	Surcharges map[string]Surcharge `yaml:"surcharges,omitempty"`
 }
 
 // TargetLimits bounds the use of a target over all models, tenants and lanes.

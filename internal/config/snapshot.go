@@ -136,6 +136,7 @@ func (t TargetConfig) target(name, priceVersion string) *penstock.Target {
 		Lacks:                 t.lacks(),
 		Quality:               t.Quality,
 		PromptCache:           t.PromptCache,
+		Surcharges:            t.surcharges(),
 		ConnectTimeout:        t.Timeouts.Connect,
 		FirstTokenTimeout:     t.Timeouts.FirstToken,
 		IdleTimeout:           t.Timeouts.Idle,

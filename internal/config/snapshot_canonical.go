@@ -59,6 +59,8 @@ type canonicalTarget struct {
 	DrainTimeout  string                `json:"drain_timeout,omitzero"`
 
 	FreeCachedInput bool `json:"free_cached_input,omitzero"`
+
+	Surcharges map[string]penstock.Surcharge `json:"surcharges,omitempty"`
 }
 
 type canonicalModel struct {
@@ -142,6 +144,7 @@ func canonicalOf(f File) canonical {
 
 			ContextTokens: t.ContextTokens, Lacks: t.lacks().List(), Quality: quality, PromptCache: t.PromptCache,
 			Price: t.Price.canonical(), PriceChanges: t.canonicalChanges(), DrainTimeout: drain, FreeCachedInput: t.Limits.FreeCachedInput,
+			Surcharges: t.surcharges(),
 		}
 	}
 	for name, m := range f.Models {

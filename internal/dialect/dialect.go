@@ -4,7 +4,7 @@
 // puts a call to an upstream of another format, assemble makes a plain answer of a stream, and result writes lines of results.
 //
 // The package owns three decisions. The first is how much an inference may generate (output.go). The second is which parts of a
-// body have a bounded price (price.go). The third is which strings of a body are text, and whose (part.go).
+// body have a bounded price (price.go). The third is which strings of a body are text, and whose (span.go).
 //
 // It reads bytes and holds no state. All of it is safe for concurrent use.
 package dialect
@@ -21,8 +21,10 @@ import (
 type Format struct {
 	Endpoint penstock.Endpoint
 	Shape    *body.Shape
-	// Priced says which members of a body have a bounded price: see [Inference.Unpriced].
-	//Priced Members
+	// Priced says which members of a body have a bounded price: see [Inference.Price].
+	Priced Members
+	// PricedBetas are the names of unreleased behaviour that does not change the price; nil where no header asks for any.
+	PricedBetas map[string]bool
 }
 
 // Inference is one parsed body: what Penstock has to know about it. The rest of the body is for the upstream.

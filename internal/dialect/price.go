@@ -10,6 +10,7 @@ import (
 // Weight is what an inference can use at most, before its target is known.
 type Weight struct {
 	input, images int64
+	documents     int64
 	output        int64 // of one answer, 0 for as much as the target generates
 	further       Further
 	choices       int64
@@ -17,7 +18,7 @@ type Weight struct {
 }
 
 // Weigh reads how much an inference can use at most. Every token of input is at least one byte of the body, except the tokens of
-// images.
+// images. Documents are not weighed: see [Weight.WithDocuments].
 func (inf *Inference) Weigh() Weight {
 	images := body.Images(inf.Object.Text)
 	return Weight{
@@ -26,7 +27,14 @@ func (inf *Inference) Weigh() Weight {
 	}
 }
 
-// On is the most that an upstream can charge for one attempt on a target. The caller or the target bounds the output.
+// WithDocuments is the weight with so many documents whose tokens the bytes of the body do not bound.
+func (w Weight) WithDocuments(n int64) Weight {
+	w.documents = n
+	return w
+}
+
+// On is the most that an upstream can charge for one attempt on a target, documents left out. The caller or the target bounds the
+// output.
 func (w Weight) On(t *penstock.Target) penstock.Charge {
 	const most = 1 << 53 // no sum of a few of them overflows
 	each := w.further.Most(cmp.Or(w.output, t.MaxOutputTokens))
@@ -38,4 +46,18 @@ func (w Weight) On(t *penstock.Target) penstock.Charge {
 		output = 0
 	}
 	return penstock.Charge{Usage: penstock.Usage{InputTokens: w.input, OutputTokens: output}, Calls: 1, Images: w.images}
+}
+
+// MaxContextTokens is more than the context of any model that is served. It bounds the input on a target that does not state its own.
+const MaxContextTokens = 1 << 21
+
+// Attached is the most tokens of input on a target that the bytes and images of the body do not bound: those of documents, and those
+// that the features of the call add. The pages of a document are compressed, so neither its bytes nor its pages bound its text; the
+// context of the model does, for all documents together.
+func (w Weight) Attached(t *penstock.Target) int64 {
+	attached := t.AddedInputTokens
+	if w.documents > 0 {
+		attached += cmp.Or(t.ContextTokens, MaxContextTokens)
+	}
+	return attached
 }

@@ -17,7 +17,7 @@ const (
 
 // ReadMessage reads the body of a message. Codes: invalid_request.
 func ReadMessage(text []byte) (dialect.Inference, error) {
-	f, err := dialect.Scan(text, messageFormat)
+	f, err := dialect.Scan(text, MessageFormat)
 	if err != nil {
 		return dialect.Inference{}, err
 	}
@@ -29,7 +29,7 @@ func ReadMessage(text []byte) (dialect.Inference, error) {
 
 // ReadCount reads the body of a question for the tokens of a message. Codes: invalid_request.
 func ReadCount(text []byte) (dialect.Inference, error) {
-	f, err := dialect.Scan(text, countFormat)
+	f, err := dialect.Scan(text, CountFormat)
 	if err != nil {
 		return dialect.Inference{}, err
 	}

@@ -17,8 +17,8 @@ var messageShape = dialect.NewTop(append(append(dialect.OutputFields(penstock.En
 	body.Field{Name: "output_format", Value: dialect.ResponseFormat},
 )...)
 
-// messageFormat and countFormat are the formats of a message and of a question for its tokens.
+// MessageFormat and CountFormat are the formats of a message and of a question for its tokens.
 var (
-	messageFormat = &dialect.Format{Endpoint: penstock.EndpointMessages, Shape: messageShape}
-	countFormat   = &dialect.Format{Endpoint: penstock.EndpointCountTokens, Shape: messageShape}
+	MessageFormat = &dialect.Format{Endpoint: penstock.EndpointMessages, Shape: messageShape, Priced: pricedMessage, PricedBetas: pricedBetas}
+	CountFormat   = &dialect.Format{Endpoint: penstock.EndpointCountTokens, Shape: messageShape, Priced: pricedMessage, PricedBetas: pricedBetas}
 )

@@ -15,7 +15,8 @@ import (
 
 // Entry is one endpoint of inferences.
 type Entry struct {
-	Name penstock.Endpoint
+	Name   penstock.Endpoint
+	Format *dialect.Format
 	// Read reads a body. Codes: invalid_request.
 	Read func(text []byte) (dialect.Inference, error)
 	// Question is the body that asks one question; nil where no job can name the endpoint.
@@ -31,13 +32,13 @@ type Entry struct {
 }
 
 var all = map[penstock.Endpoint]Entry{
-	penstock.EndpointChat:        {Name: penstock.EndpointChat, Read: openai.ReadChat, Question: openai.ChatQuestion},
-	penstock.EndpointCompletions: {Name: penstock.EndpointCompletions, Read: openai.ReadCompletion, Question: openai.CompletionQuestion},
-	penstock.EndpointEmbeddings:  {Name: penstock.EndpointEmbeddings, Read: openai.ReadEmbedding, Question: openai.InputQuestion, Silent: true},
-	penstock.EndpointResponses:   {Name: penstock.EndpointResponses, Read: openai.ReadResponse, Question: openai.InputQuestion},
-	penstock.EndpointMessages: {Name: penstock.EndpointMessages, Read: anthropic.ReadMessage, Question: anthropic.Question, Needs: anthropic.Needs,
+	penstock.EndpointChat:        {Name: penstock.EndpointChat, Format: openai.ChatFormat, Read: openai.ReadChat, Question: openai.ChatQuestion},
+	penstock.EndpointCompletions: {Name: penstock.EndpointCompletions, Format: openai.CompletionFormat, Read: openai.ReadCompletion, Question: openai.CompletionQuestion},
+	penstock.EndpointEmbeddings:  {Name: penstock.EndpointEmbeddings, Format: openai.EmbeddingFormat, Read: openai.ReadEmbedding, Question: openai.InputQuestion, Silent: true},
+	penstock.EndpointResponses:   {Name: penstock.EndpointResponses, Format: openai.ResponseFormat, Read: openai.ReadResponse, Question: openai.InputQuestion},
+	penstock.EndpointMessages: {Name: penstock.EndpointMessages, Format: anthropic.MessageFormat, Read: anthropic.ReadMessage, Question: anthropic.Question, Needs: anthropic.Needs,
 		Forward: anthropicHeaders, Beta: anthropic.HeaderBeta},
-	penstock.EndpointCountTokens: {Name: penstock.EndpointCountTokens, Read: anthropic.ReadCount, Forward: anthropicHeaders, Beta: anthropic.HeaderBeta, Free: true},
+	penstock.EndpointCountTokens: {Name: penstock.EndpointCountTokens, Format: anthropic.CountFormat, Read: anthropic.ReadCount, Forward: anthropicHeaders, Beta: anthropic.HeaderBeta, Free: true},
 }
 
 var anthropicHeaders = []string{anthropic.HeaderVersion, anthropic.HeaderBeta}

@@ -18,7 +18,7 @@ const previous = "previous_response_id"
 // PreviousResponse is the id of the response that the body of another goes on from, "" for none. Codes:
 // invalid_request.
 func PreviousResponse(text []byte) (string, error) {
-	f, err := dialect.Scan(text, responseFormat)
+	f, err := dialect.Scan(text, ResponseFormat)
 	if err != nil || !f.Given(previous) {
 		return "", err
 	}

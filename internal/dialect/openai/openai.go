@@ -10,7 +10,7 @@ import (
 
 // ReadChat reads the body of a chat completion. Codes: invalid_request.
 func ReadChat(text []byte) (dialect.Inference, error) {
-	f, err := dialect.Scan(text, chatFormat)
+	f, err := dialect.Scan(text, ChatFormat)
 	if err != nil {
 		return dialect.Inference{}, err
 	}
@@ -22,7 +22,7 @@ func ReadChat(text []byte) (dialect.Inference, error) {
 
 // ReadCompletion reads the body of a completion, which may hold several prompts. Codes: invalid_request.
 func ReadCompletion(text []byte) (dialect.Inference, error) {
-	f, err := dialect.Scan(text, completionFormat)
+	f, err := dialect.Scan(text, CompletionFormat)
 	if err != nil {
 		return dialect.Inference{}, err
 	}
@@ -40,7 +40,7 @@ func ReadCompletion(text []byte) (dialect.Inference, error) {
 
 // ReadEmbedding reads the body of a call for embeddings. Codes: invalid_request.
 func ReadEmbedding(text []byte) (dialect.Inference, error) {
-	f, err := dialect.Scan(text, embeddingFormat)
+	f, err := dialect.Scan(text, EmbeddingFormat)
 	if err == nil && f.Given("modality") && string(f.Raw("modality")) != `"text"` {
 		f, err = dialect.Scan(text, mediaEmbeddingFormat)
 	}
@@ -59,7 +59,7 @@ func ReadEmbedding(text []byte) (dialect.Inference, error) {
 // ReadResponse reads the body of a response. What would be kept between calls is refused, for it is not
 // served yet; and since upstreams keep responses unless told otherwise, they are told. Codes: invalid_request.
 func ReadResponse(text []byte) (dialect.Inference, error) {
-	f, err := dialect.Scan(text, responseFormat)
+	f, err := dialect.Scan(text, ResponseFormat)
 	if err != nil {
 		return dialect.Inference{}, err
 	}

@@ -15,7 +15,7 @@ type KeptResponse struct {
 // KeepResponse reads whether the body of a response asks for it to be kept, and how. Everything else in it is for
 // [ReadResponse]. Codes: invalid_request.
 func KeepResponse(text []byte) (kept KeptResponse, wanted bool, err error) {
-	f, err := dialect.Scan(text, responseFormat)
+	f, err := dialect.Scan(text, ResponseFormat)
 	if err != nil {
 		return kept, false, err
 	}

@@ -65,9 +65,9 @@ func newItem() *body.Shape {
 
 // The formats of bodies.
 var (
-	chatFormat           = &dialect.Format{Endpoint: penstock.EndpointChat, Shape: chatShape}
-	completionFormat     = &dialect.Format{Endpoint: penstock.EndpointCompletions, Shape: completionShape}
-	embeddingFormat      = &dialect.Format{Endpoint: penstock.EndpointEmbeddings, Shape: embeddingShape}
-	mediaEmbeddingFormat = &dialect.Format{Endpoint: penstock.EndpointEmbeddings, Shape: mediaEmbeddingShape}
-	responseFormat       = &dialect.Format{Endpoint: penstock.EndpointResponses, Shape: responseShape}
+	ChatFormat           = &dialect.Format{Endpoint: penstock.EndpointChat, Shape: chatShape, Priced: pricedChat}
+	CompletionFormat     = &dialect.Format{Endpoint: penstock.EndpointCompletions, Shape: completionShape, Priced: pricedCompletion}
+	EmbeddingFormat      = &dialect.Format{Endpoint: penstock.EndpointEmbeddings, Shape: embeddingShape, Priced: pricedEmbedding}
+	mediaEmbeddingFormat = &dialect.Format{Endpoint: penstock.EndpointEmbeddings, Shape: mediaEmbeddingShape, Priced: pricedEmbedding}
+	ResponseFormat       = &dialect.Format{Endpoint: penstock.EndpointResponses, Shape: responseShape, Priced: pricedResponse}
 )
