@@ -125,8 +125,14 @@ var architecture = map[string][]string{
 	"penstock/internal/forecast": {"penstock", "penstock/internal/config", "penstock/internal/fair", "penstock/internal/provider",
 		"penstock/internal/queue", "penstock/internal/capacity", "penstock/internal/route", "penstock/internal/store"},
 
-	// The HTTP API.
-	"penstock/internal/api": {"penstock", "penstock/internal/admit", "penstock/internal/backlog", "penstock/internal/body", "penstock/internal/config", "penstock/internal/deliver", "penstock/internal/dialect", "penstock/internal/dialect/anthropic", "penstock/internal/dialect/catalog", "penstock/internal/dialect/line", "penstock/internal/dialect/native", "penstock/internal/dialect/openai", "penstock/internal/directory", "penstock/internal/file", "penstock/internal/inflight", "penstock/internal/provider", "penstock/internal/request", "penstock/internal/sign", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/token", "penstock/internal/usage", "penstock/internal/webhook"},
+	// The configuration of a running process.
+	"penstock/internal/reload": {"penstock", "penstock/internal/config", "penstock/internal/store"},
+
+	// The HTTP APIs, on one route table.
+	"penstock/internal/rest": {"penstock", "penstock/internal/config", "penstock/internal/store", "penstock/internal/telemetry"},
+	"penstock/internal/admin": {"penstock", "penstock/internal/backlog", "penstock/internal/config", "penstock/internal/control", "penstock/internal/directory", "penstock/internal/reload",
+		"penstock/internal/rest", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/usage"},
+	"penstock/internal/api": {"penstock", "penstock/internal/admit", "penstock/internal/backlog", "penstock/internal/body", "penstock/internal/config", "penstock/internal/deliver", "penstock/internal/dialect", "penstock/internal/dialect/anthropic", "penstock/internal/dialect/catalog", "penstock/internal/dialect/line", "penstock/internal/dialect/native", "penstock/internal/dialect/openai", "penstock/internal/directory", "penstock/internal/file", "penstock/internal/inflight", "penstock/internal/provider", "penstock/internal/request", "penstock/internal/rest", "penstock/internal/sign", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/token", "penstock/internal/usage", "penstock/internal/webhook"},
 }
 
 // wiring may import anything inside the module.
@@ -139,6 +145,7 @@ var standardOnly = []string{"penstock", "penstock/internal/sse", "penstock/inter
 // packages that read or edit JSON of callers and upstreams, where repeated names, case and byte-exact copies matter. All
 // others use encoding/json.
 var jsonReaders = []string{
+	"penstock/internal/admin",
 	"penstock/internal/api",
 	"penstock/internal/body",
 	"penstock/internal/cache",
@@ -153,6 +160,7 @@ var jsonReaders = []string{
 	"penstock/internal/provider/anthropic",
 	"penstock/internal/provider/openai",
 	"penstock/internal/provider/wire",
+	"penstock/internal/rest",
 	"penstock/internal/sim",
 	"penstock/internal/token",
 }

@@ -81,7 +81,7 @@ var (
 		"StatusPreconditionFailed": http.StatusPreconditionFailed, "StatusRequestEntityTooLarge": http.StatusRequestEntityTooLarge,
 		"StatusUnprocessableEntity": http.StatusUnprocessableEntity, "StatusTooManyRequests": http.StatusTooManyRequests,
 		"StatusInternalServerError": http.StatusInternalServerError, "StatusBadGateway": http.StatusBadGateway,
-		"StatusServiceUnavailable": http.StatusServiceUnavailable, "StatusGatewayTimeout": http.StatusGatewayTimeout, "statusClientClosed": 499,
+		"StatusServiceUnavailable": http.StatusServiceUnavailable, "StatusGatewayTimeout": http.StatusGatewayTimeout, "StatusClientClosed": 499,
 	}
 )
 

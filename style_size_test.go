@@ -28,8 +28,6 @@ var largeInterfaces = map[string]string{
 }
 
 var largeTypes = map[string]string{
-	"internal/api.call":             "one method for each route and its steps; the services take them over",
-	"internal/app.app":              "the wiring and the admin routes; admin and work take them over",
 	"internal/store/sqlstore.Store": "implements every role of store.Store, which is frozen",
 	"internal/store/storetest.rig":  "one method for each promise that a store is tested for",
 	"internal/work.Pool":            "the worker's loop; lease takes process membership over",
@@ -44,7 +42,6 @@ var largePackages = map[string]string{
 	"internal/store/storetest":   "one conformance suite for both engines",
 	"internal/store":             "contracts and rows of the queue and the money",
 	"internal/api":               "the routes; services take over what is not decoding and encoding",
-	"internal/app":               "the wiring and the admin routes; admin takes the routes over",
 	"internal/capacity":          "limits of targets and of callers are one algorithm with one state",
 	"internal/config":            "one file format: its struct, its checks and its snapshot",
 	"internal/forecast":          "a discrete-event simulation over all schedulers",

@@ -66,13 +66,3 @@ type Retention struct {
 	Idempotency time.Duration // an idempotency key, from the submit on
 	Files       time.Duration // a file, from its upload on
 }
-
-// Caller is an authenticated key in use: the tenant it belongs to and what it may do.
-type Caller struct {
-	Tenant Tenant
-	Key    string // the key's name, never its secret
-	Scopes []Scope
-	Limits Limits // of the key, beside those of its tenant
-	// CacheTTL is how old an answer may be that is given again to this key; 0 for what the model says.
-	CacheTTL time.Duration
-}

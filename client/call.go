@@ -91,6 +91,7 @@ func (c *Client) send(ctx context.Context, call call) (*http.Response, error) {
 		req.Header[name] = values
 	}
 	req.Header.Set("User-Agent", "penstock-go/"+penstock.Version)
+	req.Header.Set("penstock-version", APIVersion)
 	if c.apiKey != "" {
 		req.Header.Set("Authorization", "Bearer "+c.apiKey)
 	}

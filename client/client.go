@@ -29,6 +29,10 @@ import (
 // DefaultURL is where `penstock dev` listens.
 const DefaultURL = "http://127.0.0.1:8080"
 
+// APIVersion is the version of the API that the client speaks. Every call asks for it, so a newer server answers in the shapes
+// that this client knows, for as long as it serves the version.
+const APIVersion = "2026-12-01"
+
 // DefaultMaxTries lets a call outlast the restart of a server.
 const DefaultMaxTries = 6
 

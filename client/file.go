@@ -47,6 +47,7 @@ func (c *Client) UploadFile(ctx context.Context, name string, content io.Reader)
 	}
 	req.Header.Set("Content-Type", w.FormDataContentType())
 	req.Header.Set("User-Agent", "penstock-go/"+penstock.Version)
+	req.Header.Set("penstock-version", APIVersion)
 	if c.apiKey != "" {
 		req.Header.Set("Authorization", "Bearer "+c.apiKey)
 	}

@@ -32,7 +32,9 @@ type Job struct {
 	ResultsExpireAt   time.Time `json:"results_expire_at"`   // when the job is deleted; zero until it has finished
 	CancelRequestedAt time.Time `json:"cancel_requested_at"` // zero unless a cancel was asked for
 
-	Rate      float64  `json:"rate"`       // items that ended a second; 0 until one did
+	// ItemsPerSecond is how many items ended a second; 0 until one did.
+	ItemsPerSecond float64 `json:"items_per_second"`
+
 	InputFile string   `json:"input_file"` // the file whose lines are its items, or ""
 	RetryOf   string   `json:"retry_of"`   // the job whose items it runs again, or ""
 	WaitingOn string   `json:"waiting_on"` // what keeps it from going on, or ""

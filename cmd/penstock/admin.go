@@ -18,8 +18,8 @@ import (
 
 	"penstock"
 	"penstock/client"
-	"penstock/internal/app"
 	"penstock/internal/config"
+	"penstock/internal/directory"
 )
 
 const (
@@ -51,7 +51,7 @@ func (sh *shell) adminKey(at string) (string, error) {
 	if key := sh.variable("PENSTOCK_ADMIN_KEY"); key != "" || !isLocal(at) {
 		return key, nil
 	}
-	text, err := os.ReadFile(filepath.Join(cmp.Or(sh.variable("PENSTOCK_DATA"), config.DefaultData), app.AdminKeyFile))
+	text, err := os.ReadFile(filepath.Join(cmp.Or(sh.variable("PENSTOCK_DATA"), config.DefaultData), directory.AdminKeyFile))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return "", fmt.Errorf("reading the admin key: %w", err)
 	}
@@ -89,6 +89,7 @@ func (a *admin) do(ctx context.Context, c adminCall, answer any) error {
 	if a.key != "" {
 		req.Header.Set("Authorization", "Bearer "+a.key)
 	}
+	req.Header.Set("penstock-version", client.APIVersion)
 	if c.match != "" {
 		req.Header.Set("If-Match", c.match)
 	}
@@ -137,7 +138,7 @@ func adminError(resp *http.Response, text []byte) error {
 	switch refusal.Code {
 	case penstock.CodeInvalidKey:
 		return fmt.Errorf("%s; set PENSTOCK_ADMIN_KEY to an admin key of %s: admin.key in its configuration, or else the file %s in its data directory",
-			said, resp.Request.URL.Host, app.AdminKeyFile)
+			said, resp.Request.URL.Host, directory.AdminKeyFile)
 	case penstock.CodeScopeMissing:
 		return fmt.Errorf("%s; use another key in PENSTOCK_ADMIN_KEY", said)
 	}

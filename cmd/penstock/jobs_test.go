@@ -440,7 +440,7 @@ func TestProgressBar(t *testing.T) {
 	now := time.Date(2026, 11, 15, 3, 0, 0, 0, time.UTC)
 	j := &client.Job{
 		ID: "job_1", Status: penstock.StatusRunning, Counts: penstock.Counts{Total: 1000, Queued: 690, Running: 10, Succeeded: 298, Failed: 2},
-		Rate: 71.25, EstimatedFinishAt: now.Add(9800 * time.Millisecond), Usage: client.Usage{Cost: 41_200},
+		ItemsPerSecond: 71.25, EstimatedFinishAt: now.Add(9800 * time.Millisecond), Usage: client.Usage{Cost: 41_200},
 	}
 	if got, want := progressBar(j, now), "running [######--------------] 300/1000, 2 failed, 71.25/s, 10s left, $0.000041200"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)

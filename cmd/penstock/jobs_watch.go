@@ -151,8 +151,8 @@ func progressBar(j *client.Job, now time.Time) string {
 	if j.WaitingOn != "" {
 		words = append(words, "waiting on "+j.WaitingOn)
 	}
-	if j.Rate > 0 {
-		words = append(words, fmt.Sprintf("%.4g/s", j.Rate))
+	if j.ItemsPerSecond > 0 {
+		words = append(words, fmt.Sprintf("%.4g/s", j.ItemsPerSecond))
 	}
 	if left := j.EstimatedFinishAt.Sub(now); !j.EstimatedFinishAt.IsZero() && left > 0 {
 		words = append(words, left.Round(time.Second).String()+" left")

@@ -58,7 +58,7 @@ type messageBatchDeletedView struct {
 	Type string `json:"type"`
 }
 
-func (c *call) messageBatchView(b store.Batch) messageBatchView {
+func (c messageBatches) messageBatchView(b store.Batch) messageBatchView {
 	j := b.Job
 	v := messageBatchView{
 		ID: penstock.ViewMessageBatch.Format(b.ID), Type: "message_batch", ProcessingStatus: "in_progress",
@@ -70,7 +70,7 @@ func (c *call) messageBatchView(b store.Batch) messageBatchView {
 		n := j.Counts
 		v.ProcessingStatus = "ended"
 		v.RequestCounts = messageBatchCounts{Succeeded: n.Succeeded, Errored: n.Failed, Canceled: n.Cancelled, Expired: n.Expired}
-		v.ResultsURL = text(c.base() + "/v1/messages/batches/" + v.ID + "/results")
+		v.ResultsURL = text(files{c.call}.base() + "/v1/messages/batches/" + v.ID + "/results")
 	case !j.CancelRequestedAt.IsZero():
 		v.ProcessingStatus = "canceling"
 	}
@@ -79,14 +79,14 @@ func (c *call) messageBatchView(b store.Batch) messageBatchView {
 
 // createMessageBatch makes jobs of a list of messages, which may be long: it is written to a file as it comes, and to
 // one for each model if there are several.
-func (c *call) createMessageBatch() error {
-	ctx, leave, err := c.receiving()
+func (c messageBatches) createMessageBatch() error {
+	ctx, leave, err := files{c.call}.receiving()
 	if err != nil {
 		return err
 	}
 	defer leave()
 	order := admit.JobOrder{}
-	if order.IdempotencyKey, err = idempotencyKey(c.r); err != nil {
+	if order.IdempotencyKey, err = idempotencyKey(c.R); err != nil {
 		return err
 	}
 	window, err := c.window()
@@ -111,34 +111,34 @@ func (c *call) createMessageBatch() error {
 		return err
 	}
 	receipt.Begin()
-	b, err := c.Batches.Batch(ctx, c.caller.Tenant.ID, receipt.Job.ID)
+	b, err := c.Batches.Batch(ctx, c.Principal.Tenant.ID, receipt.Job.ID)
 	if err != nil {
 		return err
 	}
-	return c.json(http.StatusOK, c.messageBatchView(b))
+	return c.JSON(http.StatusOK, c.messageBatchView(b))
 }
 
 // submitMessages admits a batch: a job over the first file, and one as part of it over each of the others.
-func (c *call) submitMessages(ctx context.Context, files []store.File, order admit.JobOrder) (admit.Accepted, error) {
+func (c messageBatches) submitMessages(ctx context.Context, files []store.File, order admit.JobOrder) (admit.Accepted, error) {
 	orders := make([]admit.JobOrder, len(files))
 	orders[0] = order
 	for i, f := range files {
 		o := &orders[i]
 		o.Endpoint, o.Lane, o.Deadline = penstock.EndpointMessages, penstock.LaneBulk, order.Deadline
-		if err := c.overLines(o, admit.Lines{File: f, Batch: store.Batch{Kind: store.BatchAnthropic}}); err != nil {
+		if err := (jobs{c.call}).overLines(o, admit.Lines{File: f, Batch: store.Batch{Kind: store.BatchAnthropic}}); err != nil {
 			return admit.Accepted{}, err
 		}
 	}
 	orders[0].Parts = orders[1:]
-	return c.Admit.Job(ctx, c.caller, orders[0])
+	return c.Admit.Job(ctx, c.Principal, orders[0])
 }
 
 // receiveMessages writes the requests of a batch to a file that nobody sees yet, one line each, and tells which models
 // they name.
-func (c *call) receiveMessages(ctx context.Context, sum hash.Hash) (f store.File, models []string, err error) {
+func (c messageBatches) receiveMessages(ctx context.Context, sum hash.Hash) (f store.File, models []string, err error) {
 	limits := c.Config.Current().Process.Limits
 	most := min(limits.MaxFileBytes, maxMessageBatchBytes)
-	sent := io.TeeReader(http.MaxBytesReader(c.w, c.patientBody(c.r.Body), most), sum)
+	sent := io.TeeReader(http.MaxBytesReader(c.W, c.patientBody(c.R.Body), most), sum)
 	f, err = c.receiveLines(ctx, 2*most, func(out io.Writer) (err error) {
 		models, err = line.CopyRequests(sent, out)
 		return err
@@ -155,31 +155,31 @@ func (c *call) receiveMessages(ctx context.Context, sum hash.Hash) (f store.File
 }
 
 // receiveLines writes lines to a file that nobody sees yet.
-func (c *call) receiveLines(ctx context.Context, most int64, write func(io.Writer) error) (store.File, error) {
+func (c messageBatches) receiveLines(ctx context.Context, most int64, write func(io.Writer) error) (store.File, error) {
 	lines, out := io.Pipe()
 	written := make(chan struct{})
 	go func() {
 		defer close(written)
 		out.CloseWithError(write(out))
 	}()
-	f, err := c.receiveFile(ctx, lines, most)
+	f, err := files{c.call}.receiveFile(ctx, lines, most)
 	lines.CloseWithError(context.Canceled) // lets the other side go if it still writes
 	<-written
-	f.Key, f.Name, f.Purpose = c.caller.Key, "requests.jsonl", store.PurposeBatch
+	f.Key, f.Name, f.Purpose = c.Principal.Key, "requests.jsonl", store.PurposeBatch
 	return f, err
 }
 
-func (c *call) readMessageBatch() error {
-	b, err := c.batch(store.BatchAnthropic, penstock.ViewMessageBatch)
+func (c messageBatches) readMessageBatch() error {
+	b, err := batches{c.call}.batch(store.BatchAnthropic, penstock.ViewMessageBatch)
 	if err != nil {
 		return err
 	}
-	return c.json(http.StatusOK, c.messageBatchView(b))
+	return c.JSON(http.StatusOK, c.messageBatchView(b))
 }
 
-func (c *call) listMessageBatches() error {
+func (c messageBatches) listMessageBatches() error {
 	const most, usual = 1000, 20
-	limit, err := c.queryInt("limit", usual)
+	limit, err := c.QueryInt("limit", usual)
 	if err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ func (c *call) listMessageBatches() error {
 	}
 	p := store.BatchPage{Kind: store.BatchAnthropic, Limit: int(limit) + 1}
 	for name, into := range map[string]*penstock.ID{"after_id": &p.After, "before_id": &p.Before} {
-		if id := c.r.URL.Query().Get(name); id != "" {
+		if id := c.R.URL.Query().Get(name); id != "" {
 			if *into, err = penstock.ViewMessageBatch.Parse(id); err != nil {
 				return penstock.InvalidParam(name, "%s: %v.", name, err)
 			}
@@ -197,7 +197,7 @@ func (c *call) listMessageBatches() error {
 	if p.After != "" && p.Before != "" {
 		return penstock.InvalidParam("before_id", "after_id and before_id are given; one is wanted.")
 	}
-	batches, err := c.Batches.ListBatches(c.r.Context(), c.caller.Tenant.ID, p)
+	batches, err := c.Batches.ListBatches(c.R.Context(), c.Principal.Tenant.ID, p)
 	if err != nil {
 		return err
 	}
@@ -211,19 +211,19 @@ func (c *call) listMessageBatches() error {
 	if n := len(v.Data); n > 0 {
 		v.FirstID, v.LastID = &v.Data[0].ID, &v.Data[n-1].ID
 	}
-	return c.json(http.StatusOK, v)
+	return c.JSON(http.StatusOK, v)
 }
 
-func (c *call) cancelMessageBatch() error {
-	b, err := c.stopBatch(store.BatchAnthropic, penstock.ViewMessageBatch)
+func (c messageBatches) cancelMessageBatch() error {
+	b, err := batches{c.call}.stopBatch(store.BatchAnthropic, penstock.ViewMessageBatch)
 	if err != nil {
 		return err
 	}
-	return c.json(http.StatusOK, c.messageBatchView(b))
+	return c.JSON(http.StatusOK, c.messageBatchView(b))
 }
 
-func (c *call) deleteMessageBatch() error {
-	b, err := c.batch(store.BatchAnthropic, penstock.ViewMessageBatch)
+func (c messageBatches) deleteMessageBatch() error {
+	b, err := batches{c.call}.batch(store.BatchAnthropic, penstock.ViewMessageBatch)
 	if err != nil {
 		return err
 	}
@@ -233,18 +233,18 @@ func (c *call) deleteMessageBatch() error {
 	if err := c.deleteWithFiles(b); err != nil {
 		return err
 	}
-	return c.json(http.StatusOK, messageBatchDeletedView{penstock.ViewMessageBatch.Format(b.ID), "message_batch_deleted"})
+	return c.JSON(http.StatusOK, messageBatchDeletedView{penstock.ViewMessageBatch.Format(b.ID), "message_batch_deleted"})
 }
 
-func (c *call) messageBatchResults() error {
-	b, err := c.batch(store.BatchAnthropic, penstock.ViewMessageBatch)
+func (c messageBatches) messageBatchResults() error {
+	b, err := batches{c.call}.batch(store.BatchAnthropic, penstock.ViewMessageBatch)
 	if err != nil {
 		return err
 	}
 	if b.Job.FinishedAt.IsZero() {
 		return penstock.Errorf(penstock.CodeConflict, "%s has not ended; its results are there when processing_status is ended.", penstock.ViewMessageBatch.Format(b.ID))
 	}
-	c.w.Header().Set("Content-Type", typeAnthropicJSONL)
+	c.W.Header().Set("Content-Type", typeAnthropicJSONL)
 	p := store.ResultPage{Order: store.OrderInput, After: -1, Limit: resultPage}
-	return c.stream(results{jobs: b.Jobs(), page: p, kind: store.BatchAnthropic})
+	return items{c.call}.stream(results{jobs: b.Jobs(), page: p, kind: store.BatchAnthropic})
 }

@@ -12,7 +12,7 @@ import (
 
 // keepByModel makes a file of the requests that were received, and one for each model if they name several: a job is
 // for one. They are written one after the other, so that memory does not depend on their number.
-func (c *call) keepByModel(ctx context.Context, whole store.File, models []string) (files []store.File, err error) {
+func (c messageBatches) keepByModel(ctx context.Context, whole store.File, models []string) (files []store.File, err error) {
 	kept, err := c.Files.Keep(ctx, whole)
 	if err != nil {
 		return nil, err // the row may be there all the same, so its blob must stay
@@ -40,7 +40,7 @@ func (c *call) keepByModel(ctx context.Context, whole store.File, models []strin
 }
 
 // copyModel writes those lines of a file that are for one model.
-func (c *call) copyModel(ctx context.Context, out io.Writer, from store.File, model string) error {
+func (c messageBatches) copyModel(ctx context.Context, out io.Writer, from store.File, model string) error {
 	r, err := c.Files.Open(ctx, from.Tenant, from.ID)
 	if err != nil {
 		return err
@@ -60,25 +60,25 @@ func (c *call) copyModel(ctx context.Context, out io.Writer, from store.File, mo
 }
 
 // forget removes files that nothing reads. Should it fail, they go when files do.
-func (c *call) forget(ctx context.Context, files []store.File) {
+func (c messageBatches) forget(ctx context.Context, files []store.File) {
 	for _, f := range files {
-		_ = c.Files.Delete(context.WithoutCancel(ctx), f.Tenant, store.FileDeletion{File: f.ID, Actor: c.caller.Key})
+		_ = c.Files.Delete(context.WithoutCancel(ctx), f.Tenant, store.FileDeletion{File: f.ID, Actor: c.Principal.Key})
 	}
 }
 
 // deleteWithFiles deletes the jobs of a batch, and the files that their requests were written to, which are of no use
-// to anybody else. The jobs go last, so that whoever is interrupted can ask again.
-func (c *call) deleteWithFiles(b store.Batch) error {
-	ctx, tenant := c.r.Context(), c.caller.Tenant.ID
+// to anybody else. The jobs go last, so that a caller that is interrupted can ask again.
+func (c messageBatches) deleteWithFiles(b store.Batch) error {
+	ctx, tenant := c.R.Context(), c.Principal.Tenant.ID
 	for _, id := range b.Jobs() {
 		job, err := c.Jobs.Job(ctx, tenant, id)
 		if err != nil {
 			return err
 		}
-		err = c.Files.Delete(ctx, tenant, store.FileDeletion{File: job.File, Actor: c.caller.Key})
+		err = c.Files.Delete(ctx, tenant, store.FileDeletion{File: job.File, Actor: c.Principal.Key})
 		if err != nil && penstock.ErrorCode(err) != penstock.CodeNotFound {
 			return err
 		}
 	}
-	return c.Deleter.DeleteJob(ctx, tenant, store.Deletion{Job: b.ID, Batch: true, Actor: c.caller.Key})
+	return c.Deleter.DeleteJob(ctx, tenant, store.Deletion{Job: b.ID, Batch: true, Actor: c.Principal.Key})
 }

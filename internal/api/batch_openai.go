@@ -11,6 +11,7 @@ import (
 
 	"penstock"
 	"penstock/internal/admit"
+	"penstock/internal/rest"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
 )
@@ -193,7 +194,7 @@ func unix(t time.Time) *int64 {
 }
 
 // createBatch makes a job over a file for a caller who speaks OpenAI's dialect.
-func (c *call) createBatch() error {
+func (c batches) createBatch() error {
 	sent, err := c.readBody()
 	if err != nil {
 		return err
@@ -206,7 +207,7 @@ func (c *call) createBatch() error {
 	if err := in.check(); err != nil {
 		return err
 	}
-	f, err := c.batchFile(in.InputFileID, "input_file_id")
+	f, err := jobs{c.call}.batchFile(in.InputFileID, "input_file_id")
 	if err != nil {
 		return err
 	}
@@ -222,7 +223,7 @@ func (c *call) createBatch() error {
 	if window, _ := time.ParseDuration(in.CompletionWindow); in.CompletionWindow != completionWindow {
 		order.Deadline = c.Clock().Add(window)
 	}
-	if err := c.overLines(&order, admit.Lines{File: f, Batch: batch}); err != nil {
+	if err := (jobs{c.call}).overLines(&order, admit.Lines{File: f, Batch: batch}); err != nil {
 		batch.Errors = []store.LineError{refusalOf(err)}
 		return c.refuseBatch(batch)
 	}
@@ -239,7 +240,7 @@ func (in *batchCreate) check() error {
 	case window <= 0 || window > admit.MaxDeadline:
 		return penstock.InvalidParam("completion_window", "completion_window must be %q, or another duration of up to %d days.", completionWindow, admit.MaxDeadline/(24*time.Hour))
 	case !in.Endpoint.Valid():
-		return penstock.InvalidParam("endpoint", "endpoint %q is not served.", clip(string(in.Endpoint)))
+		return penstock.InvalidParam("endpoint", "endpoint %q is not served.", rest.Clip(string(in.Endpoint)))
 	case len(in.Metadata) > maxMetadata:
 		return penstock.InvalidParam("metadata", "metadata holds %d entries; at most %d are kept.", len(in.Metadata), maxMetadata)
 	}
@@ -267,7 +268,7 @@ func decodeLoosely(text []byte, into any) error {
 	}
 	err := json.Unmarshal(text, into)
 	if e, ok := errors.AsType[*json.SemanticError](err); ok {
-		return semanticError(e)
+		return rest.SemanticError(e)
 	}
 	if err != nil {
 		return &penstock.Error{Code: penstock.CodeInvalidRequest, Message: fmt.Sprintf("The body is not valid JSON: %v.", err), Err: err}
@@ -282,78 +283,78 @@ func refusalOf(err error) store.LineError {
 }
 
 // refuseBatch keeps a batch that cannot run and answers with it: SDKs look for its errors there.
-func (c *call) refuseBatch(b store.Batch) error {
+func (c batches) refuseBatch(b store.Batch) error {
 	b.ID = c.ids.New(c.Clock())
-	kept, err := c.Batches.RefuseBatch(c.r.Context(), c.caller.Tenant.ID, b)
+	kept, err := c.Batches.RefuseBatch(c.R.Context(), c.Principal.Tenant.ID, b)
 	if err != nil {
 		return err
 	}
-	return c.json(http.StatusOK, newBatchView(kept))
+	return c.JSON(http.StatusOK, newBatchView(kept))
 }
 
-// submitBatch admits a job that came through a door for batches.
-func (c *call) submitBatch(order admit.JobOrder, sent []byte) (penstock.Job, error) {
+// submitBatch submits the job of a batch.
+func (c batches) submitBatch(order admit.JobOrder, sent []byte) (penstock.Job, error) {
 	var err error
 	if order.IdempotencyKey, order.BodyHash, err = c.idempotency(sent); err != nil {
 		return penstock.Job{}, err
 	}
-	ctx, span := c.Tracer.StartProducer(c.r.Context(), "submit job")
+	ctx, span := c.Tracer.StartProducer(c.R.Context(), "submit job")
 	order.TraceParent = telemetry.TraceParent(ctx)
-	receipt, err := c.Admit.Job(ctx, c.caller, order)
+	receipt, err := c.Admit.Job(ctx, c.Principal, order)
 	span.End(err)
 	if err != nil {
 		return penstock.Job{}, err
 	}
 	if receipt.Replayed {
-		c.w.Header().Set("Idempotency-Replayed", "true")
+		c.W.Header().Set("Idempotency-Replayed", "true")
 	}
 	receipt.Begin()
 	return receipt.Job, nil
 }
 
-// batch returns one of the tenant's batches of a door. Codes: not_found.
-func (c *call) batch(kind store.BatchKind, view penstock.View) (store.Batch, error) {
-	id, err := c.pathID(view)
+// batch returns one of the tenant's batches of a dialect. Codes: not_found.
+func (c batches) batch(kind store.BatchKind, view penstock.View) (store.Batch, error) {
+	id, err := c.PathID(view)
 	if err != nil {
 		return store.Batch{}, err
 	}
-	b, err := c.Batches.Batch(c.r.Context(), c.caller.Tenant.ID, id)
+	b, err := c.Batches.Batch(c.R.Context(), c.Principal.Tenant.ID, id)
 	if penstock.ErrorCode(err) == penstock.CodeNotFound || err == nil && b.Kind != kind {
 		return b, penstock.Errorf(penstock.CodeNotFound, "There is no %s.", view.Format(id))
 	}
 	return b, err
 }
 
-func (c *call) answerBatch(j penstock.Job) error {
-	b, err := c.Batches.Batch(c.r.Context(), c.caller.Tenant.ID, j.ID)
+func (c batches) answerBatch(j penstock.Job) error {
+	b, err := c.Batches.Batch(c.R.Context(), c.Principal.Tenant.ID, j.ID)
 	if err != nil {
 		return err
 	}
-	return c.json(http.StatusOK, newBatchView(b))
+	return c.JSON(http.StatusOK, newBatchView(b))
 }
 
-func (c *call) readBatch() error {
+func (c batches) readBatch() error {
 	b, err := c.batch(store.BatchOpenAI, penstock.ViewBatch)
 	if err != nil {
 		return err
 	}
-	return c.json(http.StatusOK, newBatchView(b))
+	return c.JSON(http.StatusOK, newBatchView(b))
 }
 
-func (c *call) listBatches() error {
+func (c batches) listBatches() error {
 	p := store.BatchPage{Kind: store.BatchOpenAI}
 	var err error
-	if p.Limit, err = c.pageLimit(); err != nil {
+	if p.Limit, err = c.PageLimit(pageSize); err != nil {
 		return err
 	}
-	if after := c.r.URL.Query().Get("after"); after != "" {
+	if after := c.R.URL.Query().Get("after"); after != "" {
 		if p.After, err = penstock.ViewBatch.Parse(after); err != nil {
 			return penstock.InvalidParam("after", "after: %v.", err)
 		}
 	}
 	wanted := p.Limit
 	p.Limit++
-	batches, err := c.Batches.ListBatches(c.r.Context(), c.caller.Tenant.ID, p)
+	batches, err := c.Batches.ListBatches(c.R.Context(), c.Principal.Tenant.ID, p)
 	if err != nil {
 		return err
 	}
@@ -364,19 +365,19 @@ func (c *call) listBatches() error {
 	if n := len(v.Data); n > 0 {
 		v.FirstID, v.LastID = &v.Data[0].ID, &v.Data[n-1].ID
 	}
-	return c.json(http.StatusOK, v)
+	return c.JSON(http.StatusOK, v)
 }
 
-func (c *call) cancelBatch() error {
+func (c batches) cancelBatch() error {
 	b, err := c.stopBatch(store.BatchOpenAI, penstock.ViewBatch)
 	if err != nil {
 		return err
 	}
-	return c.json(http.StatusOK, newBatchView(b))
+	return c.JSON(http.StatusOK, newBatchView(b))
 }
 
 // stopBatch asks a batch to stop. One that has ended stays as it is.
-func (c *call) stopBatch(kind store.BatchKind, view penstock.View) (store.Batch, error) {
+func (c batches) stopBatch(kind store.BatchKind, view penstock.View) (store.Batch, error) {
 	b, err := c.batch(kind, view)
 	if err != nil {
 		return b, err
@@ -385,10 +386,10 @@ func (c *call) stopBatch(kind store.BatchKind, view penstock.View) (store.Batch,
 		return b, penstock.Errorf(penstock.CodeConflict, "%s has ended already.", view.Format(b.ID))
 	}
 	for _, id := range b.Jobs() {
-		if _, err := c.Jobs.CancelJob(c.r.Context(), c.caller.Tenant.ID, id); err != nil && penstock.ErrorCode(err) != penstock.CodeNotFound {
+		if _, err := c.Jobs.CancelJob(c.R.Context(), c.Principal.Tenant.ID, id); err != nil && penstock.ErrorCode(err) != penstock.CodeNotFound {
 			return b, err
 		}
 		c.Cancelled(id)
 	}
-	return c.Batches.Batch(c.r.Context(), c.caller.Tenant.ID, b.ID)
+	return c.Batches.Batch(c.R.Context(), c.Principal.Tenant.ID, b.ID)
 }

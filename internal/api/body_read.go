@@ -10,6 +10,7 @@ import (
 
 	"penstock"
 	"penstock/internal/body"
+	"penstock/internal/rest"
 )
 
 const (
@@ -37,10 +38,10 @@ func (c *call) readBody() ([]byte, error) {
 // readBodyOf reads a body of so many bytes at the most.
 func (c *call) readBodyOf(most int64) ([]byte, error) {
 	limits := c.Config.Current().Process.Limits
-	if enc := c.r.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
-		return nil, penstock.InvalidParam("Content-Encoding", "Content-Encoding %q is not supported; send the body as it is.", clip(enc))
+	if enc := c.R.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
+		return nil, penstock.InvalidParam("Content-Encoding", "Content-Encoding %q is not supported; send the body as it is.", rest.Clip(enc))
 	}
-	c.memory = c.Bodies.Open(c.caller.Tenant.ID)
+	c.memory = c.Bodies.Open(c.Principal.Tenant.ID)
 	text, err := c.receiveBody(most)
 	if err != nil {
 		return nil, c.unreadableBody(err, most)
@@ -68,12 +69,12 @@ func (c *call) unreadableBody(err error, most int64) error {
 func (c *call) receiveBody(most int64) ([]byte, error) {
 	// A body that trickles in must not hold a connection for ever. The deadline is lifted afterwards:
 	// from then on, reading only serves to notice that the caller left.
-	conn := http.NewResponseController(c.w)
+	conn := http.NewResponseController(c.W)
 	began := c.Clock()
 	if err := conn.SetReadDeadline(began.Add(bodyGrace)); err == nil {
 		defer func() { _ = conn.SetReadDeadline(time.Time{}) }()
 	}
-	from, n := http.MaxBytesReader(c.w, c.r.Body, most), c.r.ContentLength
+	from, n := http.MaxBytesReader(c.W, c.R.Body, most), c.R.ContentLength
 	switch {
 	case n > most: // it is read all the same, so that the caller gets the error
 		r := pieceReader{call: c, from: from, began: began}
@@ -149,7 +150,7 @@ func (r *pieceReader) fill(buf []byte) (n int, err error) {
 	return n, err
 }
 
-// join puts what was read into one piece with space for so many bytes, and gives the others back.
+// join puts what was read into one piece of size bytes, and gives the others back.
 func (r *pieceReader) join(size int64) ([]byte, error) {
 	if err := r.memory.Take(size); err != nil {
 		return nil, err
@@ -185,5 +186,5 @@ func (r *pieceReader) discard() error {
 // extendDeadline gives the rest of a body more time for the bytes that have arrived.
 func (r *pieceReader) extendDeadline() {
 	earned := time.Duration(r.got) * time.Second / bodyRate
-	_ = http.NewResponseController(r.w).SetReadDeadline(r.began.Add(bodyGrace + earned))
+	_ = http.NewResponseController(r.W).SetReadDeadline(r.began.Add(bodyGrace + earned))
 }

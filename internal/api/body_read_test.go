@@ -12,13 +12,14 @@ import (
 
 	"penstock"
 	"penstock/internal/provider"
+	"penstock/internal/rest"
 )
 
 // echo keeps what the upstream was sent.
 func (r *rig) echo(into *string) {
 	r.upstream.reply = func(_ context.Context, call provider.Call) (provider.Answer, error) {
 		*into = string(call.Body)
-		return &frames{wires: []string{`{}`}, meta: provider.Meta{StatusCode: 200, ContentType: typeJSON}}, nil
+		return &frames{wires: []string{`{}`}, meta: provider.Meta{StatusCode: 200, ContentType: rest.TypeJSON}}, nil
 	}
 }
 

@@ -21,10 +21,10 @@ func cacheMode(r *http.Request) (request.CacheMode, error) {
 	}
 }
 
-// tellCache says where an answer came from, for a call that uses the cache.
-func (c *call) tellCache(source request.Source) {
+// setCacheHeader says where an answer came from, for a call that uses the cache.
+func (c *call) setCacheHeader(source request.Source) {
 	if source != "" {
-		c.w.Header().Set(headerCache, string(source))
+		c.W.Header().Set(headerCache, string(source))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"penstock"
 	"penstock/internal/admit"
+	"penstock/internal/rest"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
 )
@@ -50,58 +51,58 @@ func newDeadLetterGroupView(g store.DeadLetterGroup) deadLetterGroupView {
 	}
 }
 
-func (c *call) listDeadLetterGroups() error {
+func (c deadLetters) listDeadLetterGroups() error {
 	filter, limit, err := c.deadLetterQuery()
 	if err != nil {
 		return err
 	}
-	groups, err := c.DeadLetters.DeadLetterGroups(c.r.Context(), c.caller.Tenant.ID, store.DeadLetterGroupPage{
-		Filter: filter, After: c.r.URL.Query().Get("after"), Limit: limit + 1,
+	groups, err := c.DeadLetters.DeadLetterGroups(c.R.Context(), c.Principal.Tenant.ID, store.DeadLetterGroupPage{
+		Filter: filter, After: c.R.URL.Query().Get("after"), Limit: limit + 1,
 	})
 	if err != nil {
 		return err
 	}
-	out := page[deadLetterGroupView]{Object: "list", Data: []deadLetterGroupView{}, HasMore: len(groups) > limit}
+	out := rest.Page[deadLetterGroupView]{Object: "list", Data: []deadLetterGroupView{}, HasMore: len(groups) > limit}
 	for _, g := range groups[:min(limit, len(groups))] {
 		out.Data = append(out.Data, newDeadLetterGroupView(g))
 	}
-	return c.json(http.StatusOK, out)
+	return c.JSON(http.StatusOK, out)
 }
 
-func (c *call) listDeadLetters() error {
+func (c deadLetters) listDeadLetters() error {
 	filter, limit, err := c.deadLetterQuery()
 	if err != nil {
 		return err
 	}
 	p := store.DeadLetterPage{Filter: filter, Limit: limit + 1}
-	if after := c.r.URL.Query().Get("after"); after != "" {
+	if after := c.R.URL.Query().Get("after"); after != "" {
 		if p.After, err = penstock.ViewItem.Parse(after); err != nil {
 			return penstock.InvalidParam("after", "after: %v.", err)
 		}
 	}
-	deadLetters, err := c.DeadLetters.DeadLetters(c.r.Context(), c.caller.Tenant.ID, p)
+	deadLetters, err := c.DeadLetters.DeadLetters(c.R.Context(), c.Principal.Tenant.ID, p)
 	if err != nil {
 		return err
 	}
-	out := page[deadLetterView]{Object: "list", Data: []deadLetterView{}, HasMore: len(deadLetters) > limit}
+	out := rest.Page[deadLetterView]{Object: "list", Data: []deadLetterView{}, HasMore: len(deadLetters) > limit}
 	for _, d := range deadLetters[:min(limit, len(deadLetters))] {
 		out.Data = append(out.Data, newDeadLetterView(d))
 	}
-	return c.json(http.StatusOK, out)
+	return c.JSON(http.StatusOK, out)
 }
 
 // deadLetterQuery reads which dead letters are asked for, and how many in a page.
-func (c *call) deadLetterQuery() (store.DeadLetterFilter, int, error) {
-	q := c.r.URL.Query()
+func (c deadLetters) deadLetterQuery() (store.DeadLetterFilter, int, error) {
+	q := c.R.URL.Query()
 	f := deadLetterFilter{
 		JobID: q.Get("job_id"), Model: q.Get("model"), Code: penstock.Code(q.Get("code")), ErrorKind: q.Get("error_kind"),
 		Fingerprint: q.Get("fingerprint"),
 	}
 	var errs [3]error
 	var limit int
-	limit, errs[0] = c.pageLimit()
-	f.CreatedAfter, errs[1] = c.queryTime("created_after")
-	f.CreatedBefore, errs[2] = c.queryTime("created_before")
+	limit, errs[0] = c.PageLimit(pageSize)
+	f.CreatedAfter, errs[1] = c.QueryTime("created_after")
+	f.CreatedBefore, errs[2] = c.QueryTime("created_before")
 	if err := errors.Join(errs[:]...); err != nil {
 		return store.DeadLetterFilter{}, 0, err
 	}
@@ -128,7 +129,7 @@ func (f deadLetterFilter) read(path string) (store.DeadLetterFilter, error) {
 		CreatedAfter: f.CreatedAfter, CreatedUntil: f.CreatedBefore,
 	}
 	if f.Code != "" && !slices.Contains(penstock.Codes, f.Code) {
-		return out, penstock.InvalidParam(path+"code", "%scode %q does not exist.", path, clip(string(f.Code)))
+		return out, penstock.InvalidParam(path+"code", "%scode %q does not exist.", path, rest.Clip(string(f.Code)))
 	}
 	if f.JobID != "" {
 		var err error
@@ -170,8 +171,8 @@ type deadLetterDismiss struct {
 }
 
 // readDeadLetterOrder reads a body and the selection in it.
-func (c *call) readDeadLetterOrder(into any, selection *deadLetterSelection) (admit.DeadLetterOrder, error) {
-	if len(c.r.Header.Values("Idempotency-Key")) > 0 {
+func (c deadLetters) readDeadLetterOrder(into any, selection *deadLetterSelection) (admit.DeadLetterOrder, error) {
+	if len(c.R.Header.Values("Idempotency-Key")) > 0 {
 		return admit.DeadLetterOrder{}, penstock.InvalidParam("Idempotency-Key",
 			"A dead letter is dealt with once, however often it is asked for: leave Idempotency-Key out here.")
 	}
@@ -179,7 +180,7 @@ func (c *call) readDeadLetterOrder(into any, selection *deadLetterSelection) (ad
 	if err != nil {
 		return admit.DeadLetterOrder{}, err
 	}
-	if err := decode(body, into); err != nil {
+	if err := rest.Decode(body, into); err != nil {
 		return admit.DeadLetterOrder{}, err
 	}
 	filter, err := selection.Filter.deliberate()
@@ -208,14 +209,14 @@ type skippedJobView struct {
 	Error penstock.ItemError `json:"error"`
 }
 
-func (c *call) retryDeadLetters() error {
+func (c deadLetters) retryDeadLetters() error {
 	var in deadLetterRetry
 	order, err := c.readDeadLetterOrder(&in, &in.deadLetterSelection)
 	if err != nil {
 		return err
 	}
-	ctx, span := c.Tracer.StartProducer(c.r.Context(), "retry dead letters")
-	report, err := c.Admit.RetryDeadLetters(ctx, c.caller, order, in.terms(telemetry.TraceParent(ctx)))
+	ctx, span := c.Tracer.StartProducer(c.R.Context(), "retry dead letters")
+	report, err := c.Admit.RetryDeadLetters(ctx, c.Principal, order, in.terms(telemetry.TraceParent(ctx)))
 	span.End(err)
 	if err != nil {
 		return err
@@ -237,7 +238,7 @@ func (c *call) retryDeadLetters() error {
 		})
 	}
 	defer c.Admit.Wake()
-	return c.json(http.StatusOK, out)
+	return c.JSON(http.StatusOK, out)
 }
 
 // deadLetterDismissedView is what became of dead letters that were to be dismissed.
@@ -248,16 +249,16 @@ type deadLetterDismissedView struct {
 	Remaining int    `json:"remaining" about:"Dead letters of the filter that are left."`
 }
 
-func (c *call) dismissDeadLetters() error {
+func (c deadLetters) dismissDeadLetters() error {
 	var in deadLetterDismiss
 	order, err := c.readDeadLetterOrder(&in, &in.deadLetterSelection)
 	if err != nil {
 		return err
 	}
 	out := deadLetterDismissedView{Object: "dead_letter_dismissal", DryRun: in.DryRun}
-	out.Items, out.Remaining, err = c.Admit.DismissDeadLetters(c.r.Context(), c.caller, order)
+	out.Items, out.Remaining, err = c.Admit.DismissDeadLetters(c.R.Context(), c.Principal, order)
 	if err != nil {
 		return err
 	}
-	return c.json(http.StatusOK, out)
+	return c.JSON(http.StatusOK, out)
 }

@@ -1,43 +1,11 @@
 package api
 
 import (
-	"fmt"
-	"strconv"
 	"time"
-
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"penstock"
 	"penstock/internal/dialect/native"
 )
-
-// lenient lets what an upstream answered out as it came in, even where its JSON is careless.
-var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-
-// json answers with JSON.
-func (c *call) json(status int, v any) error {
-	text, err := json.Marshal(v, json.Deterministic(true), lenient)
-	if err != nil {
-		return fmt.Errorf("encoding an answer: %w", err)
-	}
-	text = append(text, '\n')
-	c.w.Header().Set("Content-Type", typeJSON)
-	c.w.Header().Set("Content-Length", strconv.Itoa(len(text)))
-	c.w.WriteHeader(status)
-	_, err = c.w.Write(text)
-	return err
-}
-
-// page is a page of a list.
-type page[T any] struct {
-	Object  string `json:"object"`
-	Data    []T    `json:"data"`
-	HasMore bool   `json:"has_more" about:"Whether another page follows; pass the last id as after."`
-}
-
-// anyObject is a JSON object whose members are not ours to name.
-type anyObject map[string]any
 
 // healthView says how the process is.
 type healthView struct {
@@ -68,7 +36,7 @@ type jobView struct {
 	StartedAt         *time.Time          `json:"started_at"`
 	FinishedAt        *time.Time          `json:"finished_at"`
 	Deadline          time.Time           `json:"deadline"`
-	Rate              *float64            `json:"rate" about:"Items that ended a second, since its first started; null until one did."`
+	ItemsPerSecond    *float64            `json:"items_per_second" about:"Items that ended a second, since its first started; null until one did."`
 	EstimatedStartAt  *time.Time          `json:"estimated_start_at" about:"When its first item will start, as the queue stands now; null once it did, or when nobody can know."`
 	EstimatedFinishAt *time.Time          `json:"estimated_finish_at" about:"When its last item will end, as the queue stands now; null once it did, or when nobody can know."`
 	ResultsExpireAt   *time.Time          `json:"results_expire_at" about:"When the job is deleted with all that belongs to it; null until it has finished."`
@@ -93,19 +61,19 @@ type resolvedView struct {
 type usageView = native.Usage
 
 // jobView shows a job to its owner as it is at this moment: with what it waits on, when it will be done, and how long it is kept.
-func (c *call) jobView(j penstock.Job) jobView {
+func (c jobs) jobView(j penstock.Job) jobView {
 	v := newJobView(j)
 	if on := c.waitingOn(j); on != "" {
 		v.WaitingOn = &on
 	}
 	e := c.estimate(j)
 	v.EstimatedStartAt, v.EstimatedFinishAt = optional(e.Start), optional(e.Finish)
-	v.Rate = rateOf(j, c.Clock())
-	if v.Rate != nil && j.FinishedAt.IsZero() && v.EstimatedFinishAt == nil && v.WaitingOn == nil {
-		v.EstimatedFinishAt = optional(byRate(j, *v.Rate, c.Clock()))
+	v.ItemsPerSecond = rateOf(j, c.Clock())
+	if v.ItemsPerSecond != nil && j.FinishedAt.IsZero() && v.EstimatedFinishAt == nil && v.WaitingOn == nil {
+		v.EstimatedFinishAt = optional(byRate(j, *v.ItemsPerSecond, c.Clock()))
 	}
 	if !j.FinishedAt.IsZero() {
-		v.ResultsExpireAt = optional(j.FinishedAt.Add(c.caller.Tenant.Retention.Results))
+		v.ResultsExpireAt = optional(j.FinishedAt.Add(c.Principal.Tenant.Retention.Results))
 	}
 	return v
 }

@@ -3,12 +3,14 @@ package api
 import (
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"testing"
 	"time"
 
 	"penstock"
+	"penstock/internal/rest"
 )
 
 // An error that says when to try again is retryable, in every field and header of every dialect; retryable 429 and 503 always
@@ -18,7 +20,7 @@ func TestRetryAfterImpliesRetryable(t *testing.T) {
 	for _, code := range penstock.Codes {
 		for _, after := range []time.Duration{0, 1500 * time.Millisecond} {
 			for _, final := range []bool{false, true} {
-				for dialect, words := range map[string]*wording{"openai": &usualWording, "responses": &responsesWording, "anthropic": &anthropicWording} {
+				for dialect, words := range map[string]*rest.Wording{"openai": &rest.Usual, "responses": &responsesWording, "anthropic": &anthropicWording} {
 					name := fmt.Sprintf("%s, %v, final %v, %s", code, after, final, dialect)
 					checkRetry(t, name, answerTo(&penstock.Error{Code: code, Message: "no", RetryAfter: after}, final, words))
 				}
@@ -27,11 +29,12 @@ func TestRetryAfterImpliesRetryable(t *testing.T) {
 	}
 }
 
-func answerTo(e *penstock.Error, final bool, words *wording) *httptest.ResponseRecorder {
+func answerTo(e *penstock.Error, final bool, words *rest.Wording) *httptest.ResponseRecorder {
 	rec, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/v1/jobs", nil)
-	c := &call{Server: &Server{}, w: newResponse(rec, r), r: r, words: words, final: final}
-	view, status := c.errorBody(e)
-	c.answerError(view, status)
+	table, _ := rest.New(rest.Config{Realm: "penstock", Log: slog.New(slog.DiscardHandler)})
+	c := rest.NewCall(table, rec, r)
+	c.Words, c.Final = words, final
+	c.Fail(e)
 	return rec
 }
 

@@ -15,7 +15,7 @@ type Estimator interface {
 	Estimate(j penstock.Job) backlog.Estimate
 }
 
-// How long a caller is told to wait before it asks for a job again. The upper bound lets it notice soon
+// How long a caller shall wait before it asks for a job again. The upper bound lets it notice soon
 // when an estimate improves.
 const (
 	minPoll = time.Second
@@ -24,7 +24,7 @@ const (
 
 // estimate says when a job will be done. What an operator holds back waits for that person, and nobody knows when a
 // provider is back, or a worker.
-func (c *call) estimate(j penstock.Job) backlog.Estimate {
+func (c jobs) estimate(j penstock.Job) backlog.Estimate {
 	switch c.waitingOn(j) {
 	case penstock.WaitingOnPaused, penstock.WaitingOnProvider, penstock.WaitingOnWorkers:
 		return backlog.Estimate{}
@@ -33,12 +33,12 @@ func (c *call) estimate(j penstock.Job) backlog.Estimate {
 }
 
 // comeBack tells a caller when to ask for an unfinished job again.
-func (c *call) comeBack(j penstock.Job) {
-	c.w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(c.pollIn(j).Seconds()))))
+func (c jobs) comeBack(j penstock.Job) {
+	c.W.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(c.pollIn(j).Seconds()))))
 }
 
 // pollIn is how long a caller should wait before it asks for an unfinished job again.
-func (c *call) pollIn(j penstock.Job) time.Duration {
+func (c jobs) pollIn(j penstock.Job) time.Duration {
 	wait := minPoll
 	if finish := c.estimate(j).Finish; !finish.IsZero() {
 		wait = min(max(finish.Sub(c.Clock()), minPoll), maxPoll)

@@ -44,9 +44,9 @@ type explainScoreView struct {
 }
 
 // explainModel says what would become of a call without making it.
-func (c *call) explainModel() error {
+func (c models) explainModel() error {
 	sent := []byte("{}")
-	if c.r.ContentLength != 0 {
+	if c.R.ContentLength != 0 {
 		var err error
 		if sent, err = c.readBody(); err != nil {
 			return err
@@ -60,42 +60,42 @@ func (c *call) explainModel() error {
 	if err != nil {
 		return penstock.InvalidParam("stream", "stream must be true or false.")
 	}
-	endpoint := penstock.Endpoint(c.r.URL.Query().Get("endpoint"))
+	endpoint := penstock.Endpoint(c.R.URL.Query().Get("endpoint"))
 	if _, known := inferenceEndpoints[endpoint]; endpoint != "" && !known {
 		return penstock.InvalidParam("endpoint", "endpoint must be one that inferences come in by, such as %s.", penstock.EndpointChat)
 	}
-	name := c.r.PathValue("model")
+	name := c.R.PathValue("model")
 	inf := dialect.Estimate(endpoint, object)
 	if entry, known := catalog.Of(endpoint); known {
 		inf.Format = entry.Format
 	}
-	considered, err := c.Admit.Consider(c.r.Context(), c.caller, admit.RequestOrder{
+	considered, err := c.Admit.Consider(c.R.Context(), c.Principal, admit.RequestOrder{
 		Model: name, Inference: inf, Free: inferenceEndpoints[endpoint].free,
 	})
 	if err != nil {
 		return err
 	}
 	view := explainView{Object: "model.explanation", Model: name, Policy: considered.Model.Policy, Targets: []explainTargetView{}}
-	told := map[string]explainTargetView{}
+	explained := map[string]explainTargetView{}
 	view.Reason = "No target of this model may be called for you."
 	if len(considered.Open) > 0 {
 		q := request.Question{Model: name, Lane: penstock.LaneRealtime, Targets: considered.Open, Endpoint: endpoint, Body: sent, Stream: stream}
-		if err := c.explain(q, &view, told); err != nil {
+		if err := c.explain(q, &view, explained); err != nil {
 			return err
 		}
 	}
 	for _, target := range considered.Model.Targets {
-		one, ok := told[target]
+		one, ok := explained[target]
 		if !ok {
 			one = explainTargetView{Target: target, Excluded: text(considered.Out[target])}
 		}
 		view.Targets = append(view.Targets, one)
 	}
-	return c.json(http.StatusOK, view)
+	return c.JSON(http.StatusOK, view)
 }
 
 // explain fills in what the router says of the targets that may be called.
-func (c *call) explain(q request.Question, view *explainView, told map[string]explainTargetView) error {
+func (c models) explain(q request.Question, view *explainView, explained map[string]explainTargetView) error {
 	e, err := c.Requests.Explain(q)
 	if err != nil {
 		return err
@@ -113,7 +113,7 @@ func (c *call) explain(q request.Question, view *explainView, told map[string]ex
 		if t.Score != nil {
 			one.Score = &explainScoreView{t.Score.Total, t.Score.Cost, t.Score.Latency, t.Score.Quality, t.Score.Headroom}
 		}
-		told[t.Target] = one
+		explained[t.Target] = one
 	}
 	return nil
 }

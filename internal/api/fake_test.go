@@ -26,6 +26,7 @@ import (
 	"penstock/internal/queue"
 	"penstock/internal/record"
 	"penstock/internal/request"
+	"penstock/internal/rest"
 	routing "penstock/internal/route"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
@@ -158,7 +159,7 @@ func newLimitedRig(t *testing.T, limits config.TenantLimits, speaks ...penstock.
 		Config:          live, Backlog: view, Metrics: metrics, Tracer: tracer, Log: log, Clock: time.Now, Admit: admission,
 		Requests: request.New(request.Deps{
 			Config: live, Admit: admission, Budgets: budget.New(budget.Deps{Clock: time.Now}), Runner: runner, Recorder: r.recorder,
-			Cache: cache.New(cache.Config{MaxBytes: 1 << 20, MaxEntryBytes: 1 << 17, Clock: time.Now}), Status: StatusOf, Metrics: metrics, Clock: time.Now,
+			Cache: cache.New(cache.Config{MaxBytes: 1 << 20, MaxEntryBytes: 1 << 17, Clock: time.Now}), Status: rest.Status, Metrics: metrics, Clock: time.Now,
 		}),
 	})
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"penstock"
 	"penstock/internal/file"
+	"penstock/internal/rest"
 	"penstock/internal/sign"
 	"penstock/internal/store"
 )
@@ -84,10 +85,10 @@ type fileUpload struct {
 
 // linkCreate asks for a link.
 type linkCreate struct {
-	ExpiresIn seconds `json:"expires_in,omitzero" about:"How long the link works, from 1m to 168h; 1h when not given."`
+	ExpiresIn rest.Seconds `json:"expires_in,omitzero" about:"How long the link works, from 1m to 168h; 1h when not given."`
 }
 
-// linkView is a link that opens one object to whoever has it.
+// linkView is a link that opens one object to everyone who has the link.
 type linkView struct {
 	Object    string `json:"object"`
 	URL       string `json:"url"`
@@ -113,18 +114,18 @@ func newFileView(f store.File) fileView {
 }
 
 // createFile streams an upload into the store. The file is there when it answers, and not before.
-func (c *call) createFile() error {
+func (c files) createFile() error {
 	ctx, leave, err := c.receiving()
 	if err != nil {
 		return err
 	}
 	defer leave()
-	c.r.Body = c.patientBody(c.r.Body)
-	form, err := c.r.MultipartReader()
+	c.R.Body = c.patientBody(c.R.Body)
+	form, err := c.R.MultipartReader()
 	if err != nil {
 		return penstock.Errorf(penstock.CodeInvalidRequest, "Send a form (multipart/form-data) with the fields file and purpose.")
 	}
-	u := upload{call: c}
+	u := upload{files: c}
 	if err := u.read(ctx, form); err != nil {
 		c.Files.Discard(ctx, u.file)
 		return err
@@ -137,28 +138,28 @@ func (c *call) createFile() error {
 		// Else the row may be there all the same, so its blob must stay: if it is not, the sweep finds it.
 		return err
 	}
-	return c.json(http.StatusOK, newFileView(kept))
+	return c.JSON(http.StatusOK, newFileView(kept))
 }
 
-// receiving opens the door for an upload: there is room for what it brings, and a place for it, which leave gives back,
+// receiving admits an upload: there is storage for its bytes, and a place for it, which leave gives back,
 // for as long as one may take. Codes: overloaded, rate_limited.
-func (c *call) receiving() (ctx context.Context, leave func(), err error) {
-	if err := c.RefusingUploads(c.r.Context()); err != nil {
+func (c files) receiving() (ctx context.Context, leave func(), err error) {
+	if err := c.RefusingUploads(c.R.Context()); err != nil {
 		return nil, nil, err
 	}
-	place, err := c.uploads.admit(c.caller.Tenant.ID)
+	place, err := c.uploads.admit(c.Principal.Tenant.ID)
 	if err != nil {
 		return nil, nil, err
 	}
 	c.endWithKey()
-	ctx, cancel := context.WithTimeout(c.r.Context(), UploadTimeout)
+	ctx, cancel := context.WithTimeout(c.R.Context(), UploadTimeout)
 	return ctx, func() { cancel(); place() }, nil
 }
 
 // patientBody gives a body that keeps coming all the time it needs.
 func (c *call) patientBody(body io.ReadCloser) io.ReadCloser {
-	conn := http.NewResponseController(c.w)
-	stop := context.AfterFunc(c.r.Context(), func() { _ = conn.SetReadDeadline(time.Now()) }) // its key ended
+	conn := http.NewResponseController(c.W)
+	stop := context.AfterFunc(c.R.Context(), func() { _ = conn.SetReadDeadline(time.Now()) }) // its key ended
 	c.atEnd(func() { stop() })
 	return struct {
 		io.Reader
@@ -182,7 +183,7 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 // upload is a form being read. Its fields come in any order; SDKs send the file first.
 type upload struct {
-	*call
+	files
 	file    store.File
 	fields  map[string]string
 	hasFile bool
@@ -217,7 +218,7 @@ func (u *upload) part(ctx context.Context, part *multipart.Part) error {
 		if err != nil {
 			return err
 		}
-		f.Key, f.Name = u.caller.Key, filename(part)
+		f.Key, f.Name = u.Principal.Key, filename(part)
 		u.file = f
 		return nil
 	case name == "purpose" || name == "expires_after[anchor]" || name == "expires_after[seconds]":
@@ -234,16 +235,16 @@ func (u *upload) part(ctx context.Context, part *multipart.Part) error {
 		u.fields[name] = string(text)
 		return u.checkField(name)
 	case name != "file":
-		return penstock.InvalidParam(clip(name), "%q is not a field that is known here.", clip(name))
+		return penstock.InvalidParam(rest.Clip(name), "%q is not a field that is known here.", rest.Clip(name))
 	}
 	return penstock.InvalidParam(name, "%s is given twice.", name)
 }
 
 // receiveFile writes content to a file that nobody sees yet, as far as the tenant's quota and the disks let it. Codes:
 // those of file.Keeper.Receive, quota_exceeded, overloaded.
-func (c *call) receiveFile(ctx context.Context, content io.Reader, most int64) (store.File, error) {
-	tenant, limits := c.caller.Tenant, c.Config.Current().Process.Limits
-	sum, room := store.Stored{}, most
+func (c files) receiveFile(ctx context.Context, content io.Reader, most int64) (store.File, error) {
+	tenant, limits := c.Principal.Tenant, c.Config.Current().Process.Limits
+	sum, bound := store.Stored{}, most
 	if tenant.StoredBytes > 0 {
 		var err error
 		if sum, err = c.Storage.Stored(ctx, tenant.ID); err != nil {
@@ -252,13 +253,13 @@ func (c *call) receiveFile(ctx context.Context, content io.Reader, most int64) (
 		if err := sum.Refusal(tenant.ID, tenant.StoredBytes, 0); err != nil {
 			return store.File{}, err
 		}
-		room = min(most, tenant.StoredBytes-sum.Bytes())
+		bound = min(most, tenant.StoredBytes-sum.Bytes())
 	}
-	f, err := c.Files.Receive(ctx, tenant.ID, &watchedUpload{call: c, content: content}, file.Limits{
-		MaxBytes: room, MaxLineBytes: limits.MaxBodyBytes, MaxJSONDepth: limits.MaxJSONDepth,
+	f, err := c.Files.Receive(ctx, tenant.ID, &watchedUpload{call: c.call, content: content}, file.Limits{
+		MaxBytes: bound, MaxLineBytes: limits.MaxBodyBytes, MaxJSONDepth: limits.MaxJSONDepth,
 	})
-	if room < most && penstock.ErrorCode(err) == penstock.CodeTooLarge {
-		return f, sum.Refusal(tenant.ID, tenant.StoredBytes, room+1)
+	if bound < most && penstock.ErrorCode(err) == penstock.CodeTooLarge {
+		return f, sum.Refusal(tenant.ID, tenant.StoredBytes, bound+1)
 	}
 	f.StoredLimit = tenant.StoredBytes
 	return f, err
@@ -291,7 +292,7 @@ func (u *upload) checkField(name string) error {
 	switch name {
 	case "purpose":
 		if store.Purpose(value) != store.PurposeBatch {
-			return penstock.InvalidParam("purpose", "purpose must be batch, not %q.", clip(value))
+			return penstock.InvalidParam("purpose", "purpose must be batch, not %q.", rest.Clip(value))
 		}
 	case "expires_after[anchor]":
 		if value != "created_at" {
@@ -326,16 +327,16 @@ func (u *upload) check() error {
 	return nil
 }
 
-func (c *call) listFiles() error {
+func (c files) listFiles() error {
 	const most = 10_000 // OpenAI's, and what it takes when none is given
-	limit, err := c.queryInt("limit", most)
+	limit, err := c.QueryInt("limit", most)
 	if err != nil {
 		return err
 	}
 	if limit < 1 || limit > most {
 		return penstock.InvalidParam("limit", "limit must be from 1 to %d.", most)
 	}
-	q := c.r.URL.Query()
+	q := c.R.URL.Query()
 	p := store.FilePage{Purpose: store.Purpose(q.Get("purpose")), Direction: store.Direction(q.Get("order")), Limit: int(limit)}
 	if p.Direction != "" && p.Direction != store.Ascending && p.Direction != store.Descending {
 		return penstock.InvalidParam("order", "order must be asc or desc.")
@@ -345,7 +346,7 @@ func (c *call) listFiles() error {
 			return penstock.InvalidParam("after", "%v.", err)
 		}
 	}
-	files, more, err := c.Files.List(c.r.Context(), c.caller.Tenant.ID, p)
+	files, more, err := c.Files.List(c.R.Context(), c.Principal.Tenant.ID, p)
 	if err != nil {
 		return err
 	}
@@ -356,58 +357,58 @@ func (c *call) listFiles() error {
 	if len(files) > 0 {
 		v.FirstID, v.LastID = &v.Data[0].ID, &v.Data[len(files)-1].ID
 	}
-	return c.json(http.StatusOK, v)
+	return c.JSON(http.StatusOK, v)
 }
 
-func (c *call) readFile() error {
-	id, err := c.pathID(penstock.ViewFile)
+func (c files) readFile() error {
+	id, err := c.PathID(penstock.ViewFile)
 	if err != nil {
 		return err
 	}
-	f, err := c.Files.File(c.r.Context(), c.caller.Tenant.ID, id)
+	f, err := c.Files.File(c.R.Context(), c.Principal.Tenant.ID, id)
 	if err != nil {
 		return err
 	}
-	return c.json(http.StatusOK, newFileView(f))
+	return c.JSON(http.StatusOK, newFileView(f))
 }
 
-func (c *call) deleteFile() error {
-	id, err := c.pathID(penstock.ViewFile)
+func (c files) deleteFile() error {
+	id, err := c.PathID(penstock.ViewFile)
 	if err != nil {
 		return err
 	}
-	if err := c.Files.Delete(c.r.Context(), c.caller.Tenant.ID, store.FileDeletion{File: id, Actor: c.caller.Key}); err != nil {
+	if err := c.Files.Delete(c.R.Context(), c.Principal.Tenant.ID, store.FileDeletion{File: id, Actor: c.Principal.Key}); err != nil {
 		return err
 	}
-	return c.json(http.StatusOK, deletedView{ID: penstock.ViewFile.Format(id), Object: "file", Deleted: true})
+	return c.JSON(http.StatusOK, deletedView{ID: penstock.ViewFile.Format(id), Object: "file", Deleted: true})
 }
 
-func (c *call) fileContent() error {
-	id, err := c.pathID(penstock.ViewFile)
+func (c files) fileContent() error {
+	id, err := c.PathID(penstock.ViewFile)
 	if err != nil {
 		return err
 	}
-	return c.sendFile(c.caller.Tenant.ID, id)
+	return c.sendFile(c.Principal.Tenant.ID, id)
 }
 
 // sendFile answers with the bytes of a file, or with the range of them that was asked for.
-func (c *call) sendFile(tenant penstock.TenantID, id penstock.ID) error {
+func (c files) sendFile(tenant penstock.TenantID, id penstock.ID) error {
 	if err := c.stayOpen(openDownload); err != nil {
 		return err
 	}
-	r, err := c.Files.Open(c.r.Context(), tenant, id)
+	r, err := c.Files.Open(c.R.Context(), tenant, id)
 	if err != nil {
 		return err
 	}
-	h := c.w.Header()
-	h.Set("Content-Type", typeBytes)
+	h := c.W.Header()
+	h.Set("Content-Type", rest.TypeBytes)
 	// The content is the caller's: no browser shall take it for a page of ours.
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": r.File.Name}))
 	h.Set("ETag", `"`+penstock.ViewFile.Format(id)+`"`)
-	content := &watched{ReadSeeker: r.Seekable(c.r.Context())}
-	http.ServeContent(c.w, c.r, "", r.File.CreatedAt, content)
-	// Part of it may be sent: its length was told before, so the caller sees that the rest is missing.
+	content := &watched{ReadSeeker: r.Seekable(c.R.Context())}
+	http.ServeContent(c.W, c.R, "", r.File.CreatedAt, content)
+	// Part of it may be sent: its length was sent before, so the caller sees that the rest is missing.
 	return content.err
 }
 
@@ -429,8 +430,8 @@ func (w *watched) Read(p []byte) (int, error) {
 const minLink, usualLink, maxLink = time.Minute, time.Hour, 168 * time.Hour
 
 // createFileLink makes a link to a file's content.
-func (c *call) createFileLink() error {
-	id, err := c.pathID(penstock.ViewFile)
+func (c files) createFileLink() error {
+	id, err := c.PathID(penstock.ViewFile)
 	if err != nil {
 		return err
 	}
@@ -438,7 +439,7 @@ func (c *call) createFileLink() error {
 	if err != nil {
 		return err
 	}
-	f, err := c.Files.File(c.r.Context(), c.caller.Tenant.ID, id)
+	f, err := c.Files.File(c.R.Context(), c.Principal.Tenant.ID, id)
 	if err != nil {
 		return err
 	}
@@ -447,21 +448,21 @@ func (c *call) createFileLink() error {
 
 // base is how callers reach this server: as the operator says, and else by the caller's own account and that of the
 // proxy before it.
-func (c *call) base() string {
+func (c files) base() string {
 	if url := c.Config.Current().Process.PublicURL; url != "" {
 		return strings.TrimSuffix(url, "/")
 	}
 	scheme := "http"
-	if c.r.TLS != nil || strings.EqualFold(c.r.Header.Get("X-Forwarded-Proto"), "https") {
+	if c.R.TLS != nil || strings.EqualFold(c.R.Header.Get("X-Forwarded-Proto"), "https") {
 		scheme = "https"
 	}
-	return scheme + "://" + c.r.Host
+	return scheme + "://" + c.R.Host
 }
 
 // download serves the holder of a link.
-func (c *call) download() error {
-	asked := sign.Grant{Tenant: penstock.TenantID(c.r.PathValue("tenant")), Object: c.r.PathValue("object")}
-	grant, err := c.Links.Check(asked, c.r.URL.Query(), c.Clock())
+func (c files) download() error {
+	asked := sign.Grant{Tenant: penstock.TenantID(c.R.PathValue("tenant")), Object: c.R.PathValue("object")}
+	grant, err := c.Links.Check(asked, c.R.URL.Query(), c.Clock())
 	if err != nil {
 		return err
 	}
@@ -469,6 +470,6 @@ func (c *call) download() error {
 	if err != nil {
 		return &penstock.Error{Code: penstock.CodeNotFound, Message: "There is no such object.", Err: err}
 	}
-	c.caller.Tenant.ID = grant.Tenant // whose downloads are counted
+	c.Principal.Tenant.ID = grant.Tenant // whose downloads are counted
 	return c.sendFile(grant.Tenant, id)
 }

@@ -13,6 +13,7 @@ import (
 	"penstock/internal/dialect/anthropic"
 	"penstock/internal/dialect/catalog"
 	"penstock/internal/request"
+	"penstock/internal/rest"
 )
 
 // keyedWait is how long a call with an Idempotency-Key waits for the job that it runs as.
@@ -29,7 +30,7 @@ type inferenceEndpoint struct {
 	free     bool                         // nobody charges for it
 	silent   bool                         // its answers are never streamed
 	// estimate answers when no target of the model has the endpoint; nil where there is no other answer.
-	estimate func(c *call, text []byte) error
+	estimate func(c inferences, text []byte) error
 }
 
 // inferenceEndpoints are the endpoints that inferences come in by.
@@ -38,7 +39,7 @@ var inferenceEndpoints = func() map[penstock.Endpoint]inferenceEndpoint {
 	for _, e := range catalog.All() {
 		d := inferenceEndpoint{endpoint: e.Name, read: e.Read, question: e.Question, forward: e.Forward, beta: e.Beta, free: e.Free}
 		if e.Name == penstock.EndpointCountTokens {
-			d.estimate = (*call).estimateTokens
+			d.estimate = inferences.estimateTokens
 		}
 		all[e.Name] = d
 	}
@@ -46,13 +47,13 @@ var inferenceEndpoints = func() map[penstock.Endpoint]inferenceEndpoint {
 }()
 
 // inference makes the handler of an endpoint.
-func inference(endpoint penstock.Endpoint) func(*call) error {
+func inference(endpoint penstock.Endpoint) func(*rest.Call) error {
 	d := inferenceEndpoints[endpoint]
-	return func(c *call) error { return c.infer(&d) }
+	return on(func(c inferences) error { return c.infer(&d) })
 }
 
 // infer answers an inference at once.
-func (c *call) infer(d *inferenceEndpoint) error {
+func (c inferences) infer(d *inferenceEndpoint) error {
 	if err := c.takePermit(); err != nil {
 		return err
 	}
@@ -66,38 +67,38 @@ func (c *call) infer(d *inferenceEndpoint) error {
 // takePermit takes the call's place under the concurrency of its tenant and key. Callers are known by their headers, so
 // one that is at its limit gets no memory for another body. Codes: rate_limited, overloaded.
 func (c *call) takePermit() (err error) {
-	c.permit, err = c.Requests.Permit(c.r.Context(), &c.caller)
+	c.permit, err = c.Requests.Permit(c.R.Context(), &c.Principal)
 	return err
 }
 
 // inferText answers the inference of a body.
-func (c *call) inferText(d *inferenceEndpoint, text []byte) error {
+func (c inferences) inferText(d *inferenceEndpoint, text []byte) error {
 	asked, err := d.read(text)
 	if err != nil {
 		return err
 	}
 	c.model = asked.Model
 	if d.beta != "" {
-		asked.Betas = strings.Join(c.r.Header.Values(d.beta), ",")
+		asked.Betas = strings.Join(c.R.Header.Values(d.beta), ",")
 	}
-	key, err := idempotencyKey(c.r)
+	key, err := idempotencyKey(c.R)
 	if err != nil {
 		return err
 	}
 	if key != "" && d.question != nil {
 		return c.inferAsJob(d, asked, key)
 	}
-	mode, err := cacheMode(c.r)
+	mode, err := cacheMode(c.R)
 	if err != nil {
 		return err
 	}
 	if asked.Stream {
 		c.endWithKey()
 	}
-	c.running, err = c.Requests.Start(c.r.Context(), c.caller, request.Order{
-		ID: c.id, Endpoint: d.endpoint, Inference: &asked,
-		Header: d.forwarded(c.r.Header), Free: d.free, Cache: mode, Try: tryOf(c.r), Permit: c.permit,
-	}, &httpSink{call: c, endpoint: d, stream: asked.Stream, text: asked.Object.Text})
+	c.running, err = c.Requests.Start(c.R.Context(), c.Principal, request.Order{
+		ID: c.ID, Endpoint: d.endpoint, Inference: &asked,
+		Header: d.forwarded(c.R.Header), Free: d.free, Cache: mode, Try: tryOf(c.R), Permit: c.permit,
+	}, &httpSink{call: c.call, endpoint: d, stream: asked.Stream, text: asked.Object.Text})
 	return err
 }
 
@@ -119,50 +120,50 @@ func (d *inferenceEndpoint) forwarded(from http.Header) http.Header {
 const headerEstimate = "x-penstock-estimate"
 
 // estimateTokens answers how long a message is by a tokenizer that may not be the upstream's.
-func (c *call) estimateTokens(text []byte) error {
-	c.w.Header().Set(headerEstimate, "true")
-	return c.json(http.StatusOK, anthropic.TokenCount{InputTokens: c.tokens.Body(text)})
+func (c inferences) estimateTokens(text []byte) error {
+	c.W.Header().Set(headerEstimate, "true")
+	return c.JSON(http.StatusOK, anthropic.TokenCount{InputTokens: c.tokens.Body(text)})
 }
 
 // inferAsJob runs a call that must not run twice as a job, and waits for it.
-func (c *call) inferAsJob(d *inferenceEndpoint, asked dialect.Inference, key string) error {
+func (c inferences) inferAsJob(d *inferenceEndpoint, asked dialect.Inference, key string) error {
 	if asked.Stream {
 		return penstock.InvalidParam("Idempotency-Key", "A streamed call cannot be repeated; leave out stream or Idempotency-Key.")
 	}
-	if c.r.Header.Get(anthropic.HeaderBeta) != "" && slices.Contains(d.forward, anthropic.HeaderBeta) {
+	if c.R.Header.Get(anthropic.HeaderBeta) != "" && slices.Contains(d.forward, anthropic.HeaderBeta) {
 		return penstock.InvalidParam("anthropic-beta", "A call with an Idempotency-Key runs as a job, which keeps no headers; leave out one of the two.")
 	}
 	order := admit.JobOrder{Endpoint: d.endpoint, Model: asked.Model, IdempotencyKey: key, Inferences: []dialect.Inference{asked}}
 	var err error
-	if order.BodyHash, err = canonicalHash(c.r.URL.Path, asked.Object.Text); err != nil {
+	if order.BodyHash, err = canonicalHash(c.R.URL.Path, asked.Object.Text); err != nil {
 		return err
 	}
-	order.Lane, order.Scope, order.Try = penstock.LaneRealtime, penstock.ScopeInference, tryOf(c.r)
+	order.Lane, order.Scope, order.Try = penstock.LaneRealtime, penstock.ScopeInference, tryOf(c.R)
 	c.permit.Leave() // its job takes one, until the job ends
-	receipt, err := c.Admit.Job(c.r.Context(), c.caller, order)
+	receipt, err := c.Admit.Job(c.R.Context(), c.Principal, order)
 	if err != nil {
 		return err
 	}
-	c.tellWait(receipt.Waited)
+	c.setWaitHeader(receipt.Waited)
 	receipt.Begin()
-	tellBudgets(c.w.Header(), receipt.Warnings)
+	setBudgetWarning(c.W.Header(), receipt.Warnings)
 	if receipt.Replayed {
-		c.w.Header().Set("Idempotency-Replayed", "true")
+		c.W.Header().Set("Idempotency-Replayed", "true")
 	}
 	job, err := c.wait(receipt.Job.ID, deliver.Until{Timeout: keyedWait})
 	if err != nil {
 		return err
 	}
-	c.w.Header().Set("Location", "/v1/jobs/"+penstock.ViewJob.Format(job.ID))
+	c.W.Header().Set("Location", "/v1/jobs/"+penstock.ViewJob.Format(job.ID))
 	if job.FinishedAt.IsZero() {
 		return penstock.Errorf(penstock.CodeOverloaded, "The call still runs as %s; send it again with the same key to wait on.",
 			penstock.ViewJob.Format(job.ID))
 	}
-	item, err := c.Jobs.Item(c.r.Context(), c.caller.Tenant.ID, penstock.ItemID(job.ID, 0))
+	item, err := c.Jobs.Item(c.R.Context(), c.Principal.Tenant.ID, penstock.ItemID(job.ID, 0))
 	if err != nil {
 		return err
 	}
-	c.final = true // the same key will always get this answer
+	c.Final = true // the same key will always get this answer
 	switch item.Status {
 	case penstock.StatusSucceeded:
 	case penstock.StatusCancelled:
@@ -170,9 +171,9 @@ func (c *call) inferAsJob(d *inferenceEndpoint, asked dialect.Inference, key str
 	default:
 		return penstock.Errorf(item.Error.Code, "%s", item.Error.Message)
 	}
-	c.w.Header().Set("Content-Type", typeJSON)
-	c.w.Header().Set(headerTarget, item.Target)
-	c.w.WriteHeader(item.StatusCode)
-	_, err = c.w.Write(item.Result)
+	c.W.Header().Set("Content-Type", rest.TypeJSON)
+	c.W.Header().Set(headerTarget, item.Target)
+	c.W.WriteHeader(item.StatusCode)
+	_, err = c.W.Write(item.Result)
 	return err
 }

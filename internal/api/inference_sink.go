@@ -10,6 +10,7 @@ import (
 	"penstock"
 	"penstock/internal/provider"
 	"penstock/internal/request"
+	"penstock/internal/rest"
 	"penstock/internal/sse"
 )
 
@@ -31,23 +32,23 @@ type httpSink struct {
 }
 
 // Admitted implements request.Sink.
-func (s *httpSink) Admitted(waited time.Duration) { s.tellWait(waited) }
+func (s *httpSink) Admitted(waited time.Duration) { s.setWaitHeader(waited) }
 
 // Begin implements request.Sink.
 func (s *httpSink) Begin(head request.Head) error {
 	s.text = nil
-	h := s.w.Header()
+	h := s.W.Header()
 	h["Content-Type"], h[headerTarget] = []string{head.Meta.ContentType}, []string{head.Target}
-	s.tellCache(head.Cache)
+	s.setCacheHeader(head.Cache)
 	if head.Unpriced {
 		h.Set(headerUnpriced, "true")
 	}
-	tellBudgets(h, head.Warnings)
+	setBudgetWarning(h, head.Warnings)
 	if s.stream {
 		h["Cache-Control"], h["X-Accel-Buffering"] = []string{"no-cache"}, []string{"no"}
-		s.out = http.NewResponseController(s.w)
+		s.out = http.NewResponseController(s.W)
 	}
-	s.w.WriteHeader(head.Meta.StatusCode)
+	s.W.WriteHeader(head.Meta.StatusCode)
 	return nil
 }
 
@@ -60,7 +61,7 @@ func (s *httpSink) Chunk(c provider.Chunk) error {
 		s.last = bytes.Clone(c.Wire)
 		return nil
 	}
-	if _, err := s.w.Write(c.Wire); err != nil || s.out == nil {
+	if _, err := s.W.Write(c.Wire); err != nil || s.out == nil {
 		return err
 	}
 	return s.out.Flush()
@@ -69,28 +70,28 @@ func (s *httpSink) Chunk(c provider.Chunk) error {
 // Fail implements request.Sink. A stream that has begun ends with a typed error, so that nobody takes it for a whole one. A plain
 // answer has no place for an error: its connection is cut instead.
 func (s *httpSink) Fail(f request.Failure) (answered bool) {
-	s.tellCache(f.Cache)
-	if f.Unserved && s.endpoint.estimate != nil && s.endpoint.estimate(s.call, s.text) == nil {
+	s.setCacheHeader(f.Cache)
+	if f.Unserved && s.endpoint.estimate != nil && s.endpoint.estimate(inferences{s.call}, s.text) == nil {
 		return true
 	}
-	s.final = s.final || f.Final
+	s.Final = s.Final || f.Final
 	switch {
 	case f.Left:
-		s.w.status = statusClientClosed
+		s.W.Status = rest.StatusClientClosed
 	case f.Begun && s.out != nil:
-		s.last = s.errorEvent(f.Err, s.words.event)
+		s.last = s.errorEvent(f.Err, s.Words.Event)
 	case f.Begun:
 		s.cut = true
-	case statuses[f.Err.Code] == http.StatusBadRequest && json.Unmarshal(f.Upstream, &anyObject{}) == nil:
+	case rest.Status(f.Err.Code) == http.StatusBadRequest && json.Unmarshal(f.Upstream, &rest.AnyObject{}) == nil:
 		// The upstream says what is wrong with the caller's own body, in the caller's own dialect.
-		h := s.w.Header()
-		h.Set("Content-Type", typeJSON)
+		h := s.W.Header()
+		h.Set("Content-Type", rest.TypeJSON)
 		h.Set(headerTarget, f.Target)
 		h.Set("x-should-retry", "false")
-		s.w.WriteHeader(http.StatusBadRequest)
-		_, _ = s.w.Write(f.Upstream)
+		s.W.WriteHeader(http.StatusBadRequest)
+		_, _ = s.W.Write(f.Upstream)
 	default:
-		s.fail(f.Err)
+		s.call.Fail(f.Err)
 	}
 	return false
 }
@@ -102,14 +103,14 @@ func (s *httpSink) End() {
 		panic(http.ErrAbortHandler) // the only way to tell a caller that a plain answer is not whole
 	}
 	if len(s.last) > 0 {
-		_, _ = s.w.Write(s.last) // the end of the handler flushes it; a caller who left meanwhile was charged all the same
+		_, _ = s.W.Write(s.last) // the end of the handler flushes it; a caller who left meanwhile was charged all the same
 	}
 }
 
 // errorEvent is an error within a stream, as an event of a type; nil for one without.
 func (c *call) errorEvent(e *penstock.Error, typ []byte) []byte {
-	view, _ := c.errorBody(e)
-	text, err := json.Marshal(c.words.inStream(view), lenient)
+	view, _ := c.ErrorBody(e)
+	text, err := json.Marshal(c.Words.InStream(view), rest.Lenient)
 	if err != nil {
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 
 	"penstock"
 	"penstock/internal/provider"
+	"penstock/internal/rest"
 	"penstock/internal/token"
 )
 
@@ -29,7 +30,7 @@ func TestInferenceEndpointsAreTheEndpoints(t *testing.T) {
 	t.Parallel()
 	for _, e := range penstock.Endpoints {
 		if d := inferenceEndpoints[e]; d.endpoint != e || d.read == nil || d.question == nil {
-			t.Errorf("%s is no endpoint that a job can use: %+v", e, d)
+			t.Errorf("%s has no endpoint that a job can use: %+v", e, d)
 		}
 	}
 	if len(inferenceEndpoints) != len(penstock.Endpoints)+1 {
@@ -74,7 +75,7 @@ func TestMessagesHeaders(t *testing.T) {
 	var sent http.Header
 	r.upstream.reply = func(_ context.Context, call provider.Call) (provider.Answer, error) {
 		sent = call.Header
-		return &frames{wires: []string{"{}"}, meta: provider.Meta{StatusCode: 200, ContentType: typeJSON}}, nil
+		return &frames{wires: []string{"{}"}, meta: provider.Meta{StatusCode: 200, ContentType: rest.TypeJSON}}, nil
 	}
 	a := r.post("/v1/messages", streaming[penstock.EndpointMessages], "x-api-key", "", "Authorization", "Bearer "+testKey,
 		"anthropic-version", "2023-06-01", "anthropic-beta", "one,two", "x-other", "stays here")
@@ -187,7 +188,7 @@ func TestCallersWhoLeave(t *testing.T) {
 		case <-time.After(5 * time.Second):
 			t.Fatalf("%s: the upstream is still being read", endpoint)
 		}
-		if got := r.recorded(resp.Header); got.Status != penstock.StatusCancelled || got.Usage != streamMeta.Usage || got.StatusCode != statusClientClosed {
+		if got := r.recorded(resp.Header); got.Status != penstock.StatusCancelled || got.Usage != streamMeta.Usage || got.StatusCode != rest.StatusClientClosed {
 			t.Errorf("%s: recorded as %+v", endpoint, got)
 		}
 	}
@@ -277,7 +278,7 @@ func TestCountTokens(t *testing.T) {
 	t.Run("counted", func(t *testing.T) {
 		t.Parallel()
 		r := newRig(t, penstock.EndpointMessages, penstock.EndpointCountTokens)
-		r.answers(frames{wires: []string{`{"input_tokens":7}`}, meta: provider.Meta{StatusCode: 200, ContentType: typeJSON}})
+		r.answers(frames{wires: []string{`{"input_tokens":7}`}, meta: provider.Meta{StatusCode: 200, ContentType: rest.TypeJSON}})
 		a := r.post("/v1/messages/count_tokens", body)
 		if a.status != 200 || a.body != `{"input_tokens":7}` || a.header.Get(headerEstimate) != "" {
 			t.Errorf("%+v", a)

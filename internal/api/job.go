@@ -20,6 +20,7 @@ import (
 	"penstock/internal/dialect"
 	"penstock/internal/dialect/catalog"
 	"penstock/internal/dialect/line"
+	"penstock/internal/rest"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
 )
@@ -35,7 +36,7 @@ type jobCreate struct {
 	Defaults    jsontext.Value    `json:"defaults,omitzero" about:"Members for every body that does not have them itself."`
 	Deadline    time.Time         `json:"deadline,omitzero" about:"When unfinished items expire, within 30 days; 24 hours from now when not given."`
 	MaxAttempts *int              `json:"max_attempts,omitzero" about:"How often an item is tried, 1 to 20; 4 when not given."`
-	ItemTimeout *seconds          `json:"item_timeout,omitzero" about:"How long one try may take, from 1s to 1h; 5m when not given."`
+	ItemTimeout *rest.Seconds     `json:"item_timeout,omitzero" about:"How long one try may take, from 1s to 1h; 5m when not given."`
 	Tags        map[string]string `json:"tags,omitzero"`
 	Webhook     *jobWebhook       `json:"webhook,omitzero" about:"Where the events of this job are sent, signed with the secret of POST /v1/webhooks/secret."`
 	Stream      bool              `json:"stream,omitzero" about:"Show what answers say while they arrive, as item.delta in the job's events. The results are the same."`
@@ -50,10 +51,10 @@ type jobInput struct {
 // MaxWait is the longest that Prefer: wait waits.
 const MaxWait = 60 * time.Second
 
-func (c *call) submitJob() error {
+func (c jobs) submitJob() error {
 	limits := c.Config.Current().Process.Limits
-	if n := c.r.ContentLength; n < 0 || n > limits.MaxBodyBytes {
-		leave, err := c.uploads.admit(c.caller.Tenant.ID) // as much memory as an upload, and more
+	if n := c.R.ContentLength; n < 0 || n > limits.MaxBodyBytes {
+		leave, err := c.uploads.admit(c.Principal.Tenant.ID) // as much memory as an upload, and more
 		if err != nil {
 			return err
 		}
@@ -64,18 +65,18 @@ func (c *call) submitJob() error {
 		return err
 	}
 	var in jobCreate
-	if err := decode(text, &in); err != nil {
+	if err := rest.Decode(text, &in); err != nil {
 		return err
 	}
 	order, err := c.orderOf(&in, limits)
 	if err != nil {
 		return err
 	}
-	if order.Webhook, err = c.jobWebhook(in.Webhook); err != nil {
+	if order.Webhook, err = (webhooks{c.call}).jobWebhook(in.Webhook); err != nil {
 		return err
 	}
 	if in.DryRun {
-		return c.tryJob(order)
+		return trials{c.call}.tryJob(order)
 	}
 	if order.IdempotencyKey, order.BodyHash, err = c.idempotency(text); err != nil {
 		return err
@@ -87,22 +88,22 @@ func (c *call) submitJob() error {
 	if err != nil {
 		return err
 	}
-	ctx, span := c.Tracer.StartProducer(c.r.Context(), "submit job")
+	ctx, span := c.Tracer.StartProducer(c.R.Context(), "submit job")
 	order.TraceParent = telemetry.TraceParent(ctx)
-	order.Try = tryOf(c.r)
-	job, err := c.Admit.Job(ctx, c.caller, order)
+	order.Try = tryOf(c.R)
+	job, err := c.Admit.Job(ctx, c.Principal, order)
 	span.End(err)
 	if err != nil {
 		return err
 	}
-	c.tellWait(job.Waited)
-	tellBudgets(c.w.Header(), job.Warnings)
+	c.setWaitHeader(job.Waited)
+	setBudgetWarning(c.W.Header(), job.Warnings)
 	return c.accepted(job, wait)
 }
 
 // accepted answers a submit, after waiting as long as the caller prefers.
-func (c *call) accepted(a admit.Accepted, wait time.Duration) error {
-	h := c.w.Header()
+func (c jobs) accepted(a admit.Accepted, wait time.Duration) error {
+	h := c.W.Header()
 	h.Set("Location", "/v1/jobs/"+penstock.ViewJob.Format(a.Job.ID))
 	if a.Replayed {
 		h.Set("Idempotency-Replayed", "true")
@@ -125,11 +126,11 @@ func (c *call) accepted(a admit.Accepted, wait time.Duration) error {
 	if err := c.job(status, job); err != nil {
 		return err
 	}
-	return c.w.conn.Flush()
+	return c.W.Send()
 }
 
 // orderOf checks what the envelope itself can get wrong and finds out what its inferences are.
-func (c *call) orderOf(in *jobCreate, limits config.Limits) (admit.JobOrder, error) {
+func (c jobs) orderOf(in *jobCreate, limits config.Limits) (admit.JobOrder, error) {
 	o, err := in.terms()
 	if err != nil {
 		return o, err
@@ -267,10 +268,10 @@ func idempotencyKey(r *http.Request) (string, error) {
 
 // idempotency reads the key, "" if there is none, and what is said under it. Codes: invalid_request.
 func (c *call) idempotency(sent []byte) (key string, hash []byte, err error) {
-	if key, err = idempotencyKey(c.r); err != nil || key == "" {
+	if key, err = idempotencyKey(c.R); err != nil || key == "" {
 		return "", nil, err
 	}
-	hash, err = canonicalHash(c.r.URL.Path, sent)
+	hash, err = canonicalHash(c.R.URL.Path, sent)
 	return key, hash, err
 }
 
@@ -289,7 +290,7 @@ func canonicalHash(path string, text []byte) ([]byte, error) {
 
 // preferredWait reads Prefer: wait=N. Codes: invalid_request.
 func (c *call) preferredWait() (time.Duration, error) {
-	for _, header := range c.r.Header.Values("Prefer") {
+	for _, header := range c.R.Header.Values("Prefer") {
 		for preference := range strings.SplitSeq(header, ",") {
 			name, value, _ := strings.Cut(strings.TrimSpace(preference), "=")
 			if !strings.EqualFold(name, "wait") {
@@ -300,15 +301,15 @@ func (c *call) preferredWait() (time.Duration, error) {
 				return 0, penstock.InvalidParam("Prefer", "Prefer: wait must be a whole number of seconds.")
 			}
 			wait := time.Duration(min(n, int(MaxWait.Seconds()))) * time.Second
-			c.w.Header().Set("Preference-Applied", fmt.Sprintf("wait=%d", int(wait.Seconds())))
+			c.W.Header().Set("Preference-Applied", fmt.Sprintf("wait=%d", int(wait.Seconds())))
 			return wait, nil
 		}
 	}
 	return 0, nil
 }
 
-func (c *call) readJob() error {
-	id, err := c.pathID(penstock.ViewJob)
+func (c jobs) readJob() error {
+	id, err := c.PathID(penstock.ViewJob)
 	if err != nil {
 		return err
 	}
@@ -317,7 +318,7 @@ func (c *call) readJob() error {
 		return err
 	}
 	if wait == 0 {
-		job, err := c.Jobs.Job(c.r.Context(), c.caller.Tenant.ID, id)
+		job, err := c.Jobs.Job(c.R.Context(), c.Principal.Tenant.ID, id)
 		if err != nil {
 			return err
 		}
@@ -326,7 +327,7 @@ func (c *call) readJob() error {
 	if err := c.stayOpen(openStream); err != nil {
 		return err
 	}
-	if c.r.Header.Get("If-None-Match") != "" {
+	if c.R.Header.Get("If-None-Match") != "" {
 		return c.waitForChange(id, wait)
 	}
 	job, err := c.wait(id, deliver.Until{Timeout: wait})
@@ -342,7 +343,7 @@ func (c *call) readJob() error {
 }
 
 // waitForChange answers as soon as the job is not what the caller has seen, or with 304 when the wait is over.
-func (c *call) waitForChange(id penstock.ID, wait time.Duration) error {
+func (c jobs) waitForChange(id penstock.ID, wait time.Duration) error {
 	job, err := c.wait(id, deliver.Until{Timeout: wait, Reached: func(j penstock.Job) bool { return !c.known(j) }})
 	if err != nil {
 		return err
@@ -354,7 +355,7 @@ func (c *call) waitForChange(id penstock.ID, wait time.Duration) error {
 }
 
 // waitingOn says why queued items of a job do not start, "" for their turn alone.
-func (c *call) waitingOn(j penstock.Job) penstock.Reason {
+func (c jobs) waitingOn(j penstock.Job) penstock.Reason {
 	switch {
 	case !j.FinishedAt.IsZero():
 		return ""
@@ -371,35 +372,37 @@ func (c *call) waitingOn(j penstock.Job) penstock.Reason {
 }
 
 // job answers with a job. One that had a single item carries its result.
-func (c *call) job(status int, j penstock.Job) error {
+func (c jobs) job(status int, j penstock.Job) error {
 	view := c.jobView(j)
 	if !j.FinishedAt.IsZero() {
-		// The last step of the job's own trace, whoever's call it is that fetches the outcome.
-		_, span := c.Tracer.Start(telemetry.WithTraceParent(c.r.Context(), j.TraceParent), "deliver job",
+		// The last step of the job's own trace, by the call that fetches the outcome.
+		_, span := c.Tracer.Start(telemetry.WithTraceParent(c.R.Context(), j.TraceParent), "deliver job",
 			telemetry.String("penstock.status", string(j.Status())))
 		defer span.End(nil)
 	}
 	if j.Counts.Total == 1 && !j.FinishedAt.IsZero() && c.mayReadResults() {
-		item, err := c.Jobs.Item(c.r.Context(), c.caller.Tenant.ID, penstock.ItemID(j.ID, 0))
+		item, err := c.Jobs.Item(c.R.Context(), c.Principal.Tenant.ID, penstock.ItemID(j.ID, 0))
 		if err != nil {
 			return err
 		}
 		result := newResultView(item)
 		view.Result = &result
 	}
-	return c.json(status, view)
+	return c.JSON(status, view)
 }
 
 // mayReadResults says whether the caller's key may see the results of its tenant's jobs. A key that may only submit, cancel and
 // retry sees their status alone.
-func (c *call) mayReadResults() bool { return slices.Contains(c.caller.Scopes, penstock.ScopeJobsRead) }
+func (c *call) mayReadResults() bool {
+	return slices.Contains(c.Principal.Scopes, penstock.ScopeJobsRead)
+}
 
-func (c *call) cancelJob() error {
-	id, err := c.pathID(penstock.ViewJob)
+func (c jobs) cancelJob() error {
+	id, err := c.PathID(penstock.ViewJob)
 	if err != nil {
 		return err
 	}
-	job, err := c.Jobs.CancelJob(c.r.Context(), c.caller.Tenant.ID, id)
+	job, err := c.Jobs.CancelJob(c.R.Context(), c.Principal.Tenant.ID, id)
 	if err != nil {
 		return err
 	}
@@ -407,41 +410,41 @@ func (c *call) cancelJob() error {
 	return c.job(http.StatusOK, job)
 }
 
-func (c *call) deleteJob() error {
-	id, err := c.pathID(penstock.ViewJob)
+func (c jobs) deleteJob() error {
+	id, err := c.PathID(penstock.ViewJob)
 	if err != nil {
 		return err
 	}
-	if err := c.Deleter.DeleteJob(c.r.Context(), c.caller.Tenant.ID, store.Deletion{Job: id, Actor: c.caller.Key}); err != nil {
+	if err := c.Deleter.DeleteJob(c.R.Context(), c.Principal.Tenant.ID, store.Deletion{Job: id, Actor: c.Principal.Key}); err != nil {
 		return err
 	}
-	return c.json(http.StatusOK, deletedView{ID: penstock.ViewJob.Format(id), Object: "job", Deleted: true})
+	return c.JSON(http.StatusOK, deletedView{ID: penstock.ViewJob.Format(id), Object: "job", Deleted: true})
 }
 
-func (c *call) listJobs() error {
+func (c jobs) listJobs() error {
 	f, err := c.jobFilter()
 	if err != nil {
 		return err
 	}
 	wanted := f.Limit
 	f.Limit++ // one more tells whether another page follows
-	jobs, err := c.Jobs.ListJobs(c.r.Context(), c.caller.Tenant.ID, f)
+	jobs, err := c.Jobs.ListJobs(c.R.Context(), c.Principal.Tenant.ID, f)
 	if err != nil {
 		return err
 	}
-	p := page[jobView]{Object: "list", Data: []jobView{}, HasMore: len(jobs) > wanted}
+	p := rest.Page[jobView]{Object: "list", Data: []jobView{}, HasMore: len(jobs) > wanted}
 	for _, j := range jobs[:min(wanted, len(jobs))] {
 		p.Data = append(p.Data, c.jobView(j))
 	}
-	return c.json(http.StatusOK, p)
+	return c.JSON(http.StatusOK, p)
 }
 
-func (c *call) jobFilter() (f store.JobFilter, err error) {
-	q := c.r.URL.Query()
+func (c jobs) jobFilter() (f store.JobFilter, err error) {
+	q := c.R.URL.Query()
 	var errs [3]error
-	f.Limit, errs[0] = c.pageLimit()
-	f.CreatedAfter, errs[1] = c.queryTime("created_after")
-	f.CreatedUntil, errs[2] = c.queryTime("created_before")
+	f.Limit, errs[0] = c.PageLimit(pageSize)
+	f.CreatedAfter, errs[1] = c.QueryTime("created_after")
+	f.CreatedUntil, errs[2] = c.QueryTime("created_before")
 	if err := errors.Join(errs[:]...); err != nil {
 		return f, err
 	}

@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/rest"
 	"penstock/internal/sign"
 	"penstock/internal/store"
 )
 
 // etagOf changes with everything that becomes of a job: what started, ended, was asked to stop, or waits on something
 // else. Estimates pass, so they do not count.
-func (c *call) etagOf(j penstock.Job) string {
+func (c jobs) etagOf(j penstock.Job) string {
 	started, cancelled := 0, 0
 	if !j.StartedAt.IsZero() {
 		started = 1
@@ -25,25 +26,25 @@ func (c *call) etagOf(j penstock.Job) string {
 }
 
 // tag tells the version of a job that is answered with.
-func (c *call) tag(j penstock.Job) {
-	c.w.Header().Set("ETag", c.etagOf(j))
-	c.w.Header().Set("Cache-Control", "private, no-cache")
+func (c jobs) tag(j penstock.Job) {
+	c.W.Header().Set("ETag", c.etagOf(j))
+	c.W.Header().Set("Cache-Control", "private, no-cache")
 }
 
 // unlessKnown answers with a job, or with nothing if the caller has seen it as it is.
-func (c *call) unlessKnown(j penstock.Job) error {
+func (c jobs) unlessKnown(j penstock.Job) error {
 	c.tag(j)
 	if c.known(j) {
-		c.w.WriteHeader(http.StatusNotModified)
+		c.W.WriteHeader(http.StatusNotModified)
 		return nil
 	}
 	return c.job(http.StatusOK, j)
 }
 
 // known says whether If-None-Match names the job as it is.
-func (c *call) known(j penstock.Job) bool {
+func (c jobs) known(j penstock.Job) bool {
 	current := c.etagOf(j)
-	for _, known := range c.r.Header.Values("If-None-Match") {
+	for _, known := range c.R.Header.Values("If-None-Match") {
 		for tag := range strings.SplitSeq(known, ",") {
 			if tag = strings.TrimPrefix(strings.TrimSpace(tag), "W/"); tag == current || tag == "*" {
 				return true
@@ -54,20 +55,20 @@ func (c *call) known(j penstock.Job) bool {
 }
 
 // listItems lists items of a job, whatever became of them.
-func (c *call) listItems() error {
-	id, err := c.pathID(penstock.ViewJob)
+func (c jobs) listItems() error {
+	id, err := c.PathID(penstock.ViewJob)
 	if err != nil {
 		return err
 	}
-	p := store.ItemPage{After: -1, Status: penstock.Status(c.r.URL.Query().Get("status"))}
-	if p.Limit, err = c.pageLimit(); err != nil {
+	p := store.ItemPage{After: -1, Status: penstock.Status(c.R.URL.Query().Get("status"))}
+	if p.Limit, err = c.PageLimit(pageSize); err != nil {
 		return err
 	}
 	if err := checkStatus(p.Status, penstock.Statuses); err != nil {
 		return err
 	}
-	if after := c.r.URL.Query().Get("after"); after != "" {
-		job, err := c.Jobs.Job(c.r.Context(), c.caller.Tenant.ID, id)
+	if after := c.R.URL.Query().Get("after"); after != "" {
+		job, err := c.Jobs.Job(c.R.Context(), c.Principal.Tenant.ID, id)
 		if err != nil {
 			return err
 		}
@@ -80,17 +81,17 @@ func (c *call) listItems() error {
 	}
 	wanted := p.Limit
 	p.Limit++ // one more tells whether another page follows
-	items, err := c.Jobs.Items(c.r.Context(), c.caller.Tenant.ID, id, p)
+	items, err := c.Jobs.Items(c.R.Context(), c.Principal.Tenant.ID, id, p)
 	if err != nil {
 		return err
 	}
-	v := page[listedItemView]{Object: "list", Data: []listedItemView{}, HasMore: len(items) > wanted}
+	v := rest.Page[listedItemView]{Object: "list", Data: []listedItemView{}, HasMore: len(items) > wanted}
 	for _, item := range items[:min(wanted, len(items))] {
 		line := newResultView(item)
 		line.Response = nil
 		v.Data = append(v.Data, listedItemView{resultView: line, ID: line.ItemID, Object: "item", JobID: penstock.ViewJob.Format(item.Job)})
 	}
-	return c.json(http.StatusOK, v)
+	return c.JSON(http.StatusOK, v)
 }
 
 // listedItemView is an item in a list: how it stands, without its response.
@@ -103,28 +104,28 @@ type listedItemView struct {
 
 // createResultsLink makes a link to the file with all results of a job. Those of a job over a file are written when it
 // ends; those of others when somebody asks for them here.
-func (c *call) createResultsLink() error {
-	id, err := c.pathID(penstock.ViewJob)
+func (c jobs) createResultsLink() error {
+	id, err := c.PathID(penstock.ViewJob)
 	if err != nil {
 		return err
 	}
-	life, err := c.linkLife()
+	life, err := files{c.call}.linkLife()
 	if err != nil {
 		return err
 	}
-	job, err := c.Jobs.Job(c.r.Context(), c.caller.Tenant.ID, id)
+	job, err := c.Jobs.Job(c.R.Context(), c.Principal.Tenant.ID, id)
 	if err != nil {
 		return err
 	}
-	b, err := c.Batches.Batch(c.r.Context(), c.caller.Tenant.ID, id)
+	b, err := c.Batches.Batch(c.R.Context(), c.Principal.Tenant.ID, id)
 	if penstock.ErrorCode(err) == penstock.CodeNotFound {
-		b, err = c.Batches.WantResults(c.r.Context(), c.caller.Tenant.ID, id)
+		b, err = c.Batches.WantResults(c.R.Context(), c.Principal.Tenant.ID, id)
 	}
 	switch {
 	case err != nil:
 		return err
 	case b.Kind == store.BatchAnthropic, !b.DoneAt.IsZero() && b.Output == "":
-		return penstock.Errorf(penstock.CodeConflict, "%s has no file of its own for results; its door tells where they are.", penstock.ViewJob.Format(id))
+		return penstock.Errorf(penstock.CodeConflict, "%s has no file of its own for results; read the batch, which names them.", penstock.ViewJob.Format(id))
 	case b.DoneAt.IsZero():
 		next, wait := "they are being written; ask again in a moment", minPoll
 		if job.FinishedAt.IsZero() {
@@ -133,32 +134,32 @@ func (c *call) createResultsLink() error {
 		return &penstock.Error{Code: penstock.CodeConflict, RetryAfter: wait,
 			Message: fmt.Sprintf("The results of %s are not in a file yet: %s, and read /v1/jobs/%[1]s/results meanwhile.", penstock.ViewJob.Format(id), next)}
 	}
-	f, err := c.Files.File(c.r.Context(), c.caller.Tenant.ID, b.Output)
+	f, err := c.Files.File(c.R.Context(), c.Principal.Tenant.ID, b.Output)
 	if err != nil {
 		return err
 	}
-	return c.link(f, life)
+	return files{c.call}.link(f, life)
 }
 
 // link answers with a link to a file's content.
-func (c *call) link(f store.File, life time.Duration) error {
+func (c files) link(f store.File, life time.Duration) error {
 	end := c.Clock().Add(life)
 	if f.ExpiresAt.Before(end) {
 		end = f.ExpiresAt
 	}
 	link := c.Links.Link(sign.Grant{Tenant: f.Tenant, Object: penstock.ViewFile.Format(f.ID), Expires: end})
-	return c.json(http.StatusOK, linkView{Object: "file.url", URL: c.base() + link, ExpiresAt: end.Unix()})
+	return c.JSON(http.StatusOK, linkView{Object: "file.url", URL: c.base() + link, ExpiresAt: end.Unix()})
 }
 
 // linkLife reads how long a link shall work. Codes: invalid_request.
-func (c *call) linkLife() (time.Duration, error) {
+func (c files) linkLife() (time.Duration, error) {
 	var ask linkCreate
-	if c.r.ContentLength != 0 {
+	if c.R.ContentLength != 0 {
 		body, err := c.readBody()
 		if err != nil {
 			return 0, err
 		}
-		if err := decode(body, &ask); err != nil {
+		if err := rest.Decode(body, &ask); err != nil {
 			return 0, err
 		}
 	}

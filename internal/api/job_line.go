@@ -11,7 +11,7 @@ import (
 )
 
 // fileOrder makes an order one over the lines of a file.
-func (c *call) fileOrder(in *jobCreate, o *admit.JobOrder) error {
+func (c jobs) fileOrder(in *jobCreate, o *admit.JobOrder) error {
 	if given(in.Input) || in.Inputs != nil {
 		return penstock.InvalidParam("input_file", "input_file is given beside input or inputs; exactly one is wanted.")
 	}
@@ -30,12 +30,12 @@ func (c *call) fileOrder(in *jobCreate, o *admit.JobOrder) error {
 }
 
 // batchFile finds a file that requests are in. Codes: not_found, invalid_request.
-func (c *call) batchFile(name, param string) (store.File, error) {
+func (c jobs) batchFile(name, param string) (store.File, error) {
 	id, err := penstock.ViewFile.Parse(name)
 	if err != nil {
 		return store.File{}, penstock.InvalidParam(param, "%s: %v.", param, err)
 	}
-	f, err := c.Files.File(c.r.Context(), c.caller.Tenant.ID, id)
+	f, err := c.Files.File(c.R.Context(), c.Principal.Tenant.ID, id)
 	if err == nil && f.Purpose != store.PurposeBatch {
 		err = penstock.InvalidParam(param, "%s has the purpose %s; only files with the purpose batch can be run.", name, f.Purpose)
 	}
@@ -57,7 +57,7 @@ func badLines(f store.File) error {
 }
 
 // overLines completes an order over lines with what the lines themselves say.
-func (c *call) overLines(o *admit.JobOrder, l admit.Lines) error {
+func (c jobs) overLines(o *admit.JobOrder, l admit.Lines) error {
 	switch {
 	case l.File.Endpoint == "":
 	case o.Endpoint == "":
@@ -86,12 +86,12 @@ func (c *call) overLines(o *admit.JobOrder, l admit.Lines) error {
 }
 
 // firstModel is the model that the first line of a file names.
-func (c *call) firstModel(f store.File) (string, error) {
-	r, err := c.Files.Open(c.r.Context(), f.Tenant, f.ID)
+func (c jobs) firstModel(f store.File) (string, error) {
+	r, err := c.Files.Open(c.R.Context(), f.Tenant, f.ID)
 	if err != nil {
 		return "", err
 	}
-	for l, err := range r.Lines(c.r.Context(), 0) {
+	for l, err := range r.Lines(c.R.Context(), 0) {
 		return line.ModelOf(l.Body), err
 	}
 	return "", nil // admission refuses it

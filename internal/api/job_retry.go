@@ -4,6 +4,7 @@ import (
 	"penstock"
 	"penstock/internal/admit"
 	"penstock/internal/dialect/catalog"
+	"penstock/internal/rest"
 	"penstock/internal/telemetry"
 )
 
@@ -13,19 +14,19 @@ type jobRetry struct {
 	Rate    *float64         `json:"rate,omitzero" about:"How many items a second may start at the most, 0.1 to 1000; no such cap when not given."`
 }
 
-func (c *call) retryJob() error {
-	id, err := c.pathID(penstock.ViewJob)
+func (c jobs) retryJob() error {
+	id, err := c.PathID(penstock.ViewJob)
 	if err != nil {
 		return err
 	}
 	text := []byte("{}")
-	if c.r.ContentLength != 0 {
+	if c.R.ContentLength != 0 {
 		if text, err = c.readBody(); err != nil {
 			return err
 		}
 	}
 	var in jobRetry
-	if err := decode(text, &in); err != nil {
+	if err := rest.Decode(text, &in); err != nil {
 		return err
 	}
 	order := admit.RetryOrder{Job: id}
@@ -39,14 +40,14 @@ func (c *call) retryJob() error {
 	if err != nil {
 		return err
 	}
-	ctx, span := c.Tracer.StartProducer(c.r.Context(), "retry job")
+	ctx, span := c.Tracer.StartProducer(c.R.Context(), "retry job")
 	order.Terms = in.terms(telemetry.TraceParent(ctx))
-	job, err := c.Admit.RetryJob(ctx, c.caller, order)
+	job, err := c.Admit.RetryJob(ctx, c.Principal, order)
 	span.End(err)
 	if err != nil {
 		return err
 	}
-	tellBudgets(c.w.Header(), job.Warnings)
+	setBudgetWarning(c.W.Header(), job.Warnings)
 	return c.accepted(job, wait)
 }
 

@@ -13,6 +13,7 @@ import (
 	"penstock/internal/dialect"
 	"penstock/internal/dialect/line"
 	"penstock/internal/request"
+	"penstock/internal/rest"
 )
 
 // trialView is what would become of a job.
@@ -20,7 +21,7 @@ type trialView struct {
 	Object            string            `json:"object"`
 	DryRun            bool              `json:"dry_run"`
 	Admitted          bool              `json:"admitted" about:"Whether it would be accepted at this moment."`
-	Refusal           *errorBody        `json:"refusal" about:"The error that a submit would get; null if it would be accepted."`
+	Refusal           *rest.ErrorBody   `json:"refusal" about:"The error that a submit would get; null if it would be accepted."`
 	Endpoint          penstock.Endpoint `json:"endpoint"`
 	Model             string            `json:"model"`
 	Lane              penstock.Lane     `json:"lane"`
@@ -57,12 +58,12 @@ const (
 )
 
 // tryJob answers a dry run: it tells what would become of a job, and keeps nothing.
-func (c *call) tryJob(order admit.JobOrder) error {
-	trial, err := c.Admit.Try(c.r.Context(), c.caller, order)
+func (c trials) tryJob(order admit.JobOrder) error {
+	trial, err := c.Admit.Try(c.R.Context(), c.Principal, order)
 	if err != nil {
 		return err
 	}
-	sample, err := c.sample(c.r.Context(), order)
+	sample, err := c.sample(c.R.Context(), order)
 	if err != nil {
 		return err
 	}
@@ -73,7 +74,7 @@ func (c *call) tryJob(order admit.JobOrder) error {
 	}
 	switch {
 	case trial.Refusal != nil:
-		refusal, _ := c.errorBody(penstock.AsError(trial.Refusal))
+		refusal, _ := c.ErrorBody(penstock.AsError(trial.Refusal))
 		view.Refusal = &refusal
 	case trial.Short != "":
 		view.WaitingOn = new(penstock.WaitingOnBudget)
@@ -87,8 +88,8 @@ func (c *call) tryJob(order admit.JobOrder) error {
 	if err := c.estimateTrial(trial, sample, &view); err != nil {
 		return err
 	}
-	tellBudgets(c.w.Header(), trial.Warnings)
-	return c.json(http.StatusOK, view)
+	setBudgetWarning(c.W.Header(), trial.Warnings)
+	return c.JSON(http.StatusOK, view)
 }
 
 func names(targets []*penstock.Target) []string {
@@ -100,7 +101,7 @@ func names(targets []*penstock.Target) []string {
 }
 
 // estimateTrial fills in what a job is likely to use and cost.
-func (c *call) estimateTrial(trial admit.Trial, sample []dialect.Inference, view *trialView) error {
+func (c trials) estimateTrial(trial admit.Trial, sample []dialect.Inference, view *trialView) error {
 	target, usual, err := c.likelyTarget(trial, sample)
 	if err != nil || target == nil {
 		return err
@@ -120,7 +121,7 @@ func (c *call) estimateTrial(trial admit.Trial, sample []dialect.Inference, view
 
 // likelyTarget is the target that would be called for an input like the first, and how long its answers are. Where
 // none can be called at this moment, it is the one that would be if it could.
-func (c *call) likelyTarget(trial admit.Trial, sample []dialect.Inference) (*penstock.Target, int64, error) {
+func (c trials) likelyTarget(trial admit.Trial, sample []dialect.Inference) (*penstock.Target, int64, error) {
 	if len(trial.Targets) == 0 || len(sample) == 0 {
 		return nil, 0, nil
 	}
@@ -192,7 +193,7 @@ func (s sampled) times(t admit.Trial) penstock.Charge {
 }
 
 // sample picks inputs of a job that are evenly spread over it, all of them if they are few.
-func (c *call) sample(ctx context.Context, o admit.JobOrder) ([]dialect.Inference, error) {
+func (c trials) sample(ctx context.Context, o admit.JobOrder) ([]dialect.Inference, error) {
 	if o.Lines != nil {
 		return c.sampleLines(ctx, o)
 	}
@@ -209,12 +210,12 @@ func (c *call) sample(ctx context.Context, o admit.JobOrder) ([]dialect.Inferenc
 }
 
 // sampleLines reads some lines at each of a few places in a file. Lines that cannot be run use nothing.
-func (c *call) sampleLines(ctx context.Context, o admit.JobOrder) (sample []dialect.Inference, err error) {
+func (c trials) sampleLines(ctx context.Context, o admit.JobOrder) (sample []dialect.Inference, err error) {
 	form, err := line.FormOf(penstock.Job{Endpoint: o.Endpoint, Model: o.Model}, o.Lines.Batch.Defaults)
 	if err != nil {
 		return nil, err
 	}
-	file, err := c.Files.Open(ctx, c.caller.Tenant.ID, o.Lines.File.ID)
+	file, err := c.Files.Open(ctx, c.Principal.Tenant.ID, o.Lines.File.ID)
 	if err != nil {
 		return nil, err
 	}

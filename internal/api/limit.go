@@ -7,15 +7,15 @@ import (
 	"time"
 
 	"penstock/internal/admit"
+	"penstock/internal/rest"
 	"penstock/internal/store"
 )
 
-// headerLimitWait says for how many milliseconds a call waited for its turn under its caller's limits, if it did.
-const headerLimitWait = "X-Penstock-Limit-Wait-Ms"
+const headerLimitWait = rest.HeaderLimitWait
 
-func (c *call) tellWait(waited time.Duration) {
+func (c *call) setWaitHeader(waited time.Duration) {
 	if waited > 0 {
-		c.w.Header()[headerLimitWait] = []string{strconv.FormatInt(waited.Milliseconds(), 10)}
+		c.W.Header()[headerLimitWait] = []string{strconv.FormatInt(waited.Milliseconds(), 10)}
 	}
 }
 
@@ -33,25 +33,25 @@ func tryOf(r *http.Request) store.Try {
 	return store.TryAgain
 }
 
-// tellLimits puts how the caller stands with its limits on the answer: in the fields that are to become a
-// standard, and in those that the SDKs of the dialect know. Of limits of the same kind these have a place for one
-// only, and get the one that is nearest to its end.
+// setLimitHeaders puts how the caller stands with its limits on the answer: in the fields that are to become a
+// standard, and in those that the SDKs of the dialect know. Of limits of the same kind they can hold one
+// only: the one that is nearest to its end.
 //
 // It is on the way of every answer, so names are in canonical form and numbers are not formatted by package fmt.
-func (c *call) tellLimits() {
+func (c *call) setLimitHeaders() {
 	var few [admit.MaxLimitStates]admit.LimitState
-	states := c.Admit.AppendLimitStates(few[:0], &c.caller, c.model)
+	states := c.Admit.AppendLimitStates(few[:0], &c.Principal, c.model)
 	if len(states) == 0 {
 		return
 	}
-	h := c.w.Header()
-	tellStandard(h, states)
+	h := c.W.Header()
+	setStandardLimits(h, states)
 	if c.anthropic() {
 		now := c.Clock()
 		for i := range anthropicLimits {
 			fields := &anthropicLimits[i]
 			if s := nearest(states, fields.resources); s != nil {
-				fields.tell(h, s, now.Add(s.Reset).UTC().Format(time.RFC3339))
+				fields.set(h, s, now.Add(s.Reset).UTC().Format(time.RFC3339))
 			}
 		}
 		return
@@ -59,7 +59,7 @@ func (c *call) tellLimits() {
 	for i := range openaiLimits {
 		fields := &openaiLimits[i]
 		if s := nearest(states, fields.resources); s != nil {
-			fields.tell(h, s, s.Reset.Round(time.Millisecond).String())
+			fields.set(h, s, s.Reset.Round(time.Millisecond).String())
 		}
 	}
 }
@@ -70,7 +70,7 @@ type limitFields struct {
 	resources               []string
 }
 
-func (f *limitFields) tell(h http.Header, s *admit.LimitState, reset string) {
+func (f *limitFields) set(h http.Header, s *admit.LimitState, reset string) {
 	values := [...]string{strconv.FormatInt(s.Limit, 10), strconv.FormatInt(s.Left, 10), reset}
 	h[f.limit], h[f.remaining], h[f.reset] = values[0:1:1], values[1:2:2], values[2:3:3]
 }
@@ -89,8 +89,8 @@ var (
 	}
 )
 
-// tellStandard writes the fields of the IETF's draft: each limit under a name of its own.
-func tellStandard(h http.Header, states []admit.LimitState) {
+// setStandardLimits writes the fields of the IETF's draft: each limit under a name of its own.
+func setStandardLimits(h http.Header, states []admit.LimitState) {
 	const usual = 3 * 40 // bytes of a caller with three limits
 	policies, items := make([]byte, 0, usual), make([]byte, 0, usual)
 	for i := range states {

@@ -8,6 +8,7 @@ import (
 	"penstock"
 	"penstock/internal/config"
 	"penstock/internal/provider"
+	"penstock/internal/rest"
 )
 
 // Every answer to a limited caller tells how its limits stand, in the fields that its SDK knows.
@@ -18,7 +19,7 @@ func TestLimitHeaders(t *testing.T) {
 		Models:     map[string]config.RateLimits{"fast": {RequestsPerMinute: 20}},
 	}
 	r := newLimitedRig(t, limits, penstock.EndpointChat, penstock.EndpointMessages)
-	answer := frames{wires: []string{`{}`}, meta: provider.Meta{StatusCode: 200, ContentType: typeJSON,
+	answer := frames{wires: []string{`{}`}, meta: provider.Meta{StatusCode: 200, ContentType: rest.TypeJSON,
 		Usage: penstock.Usage{InputTokens: 100, OutputTokens: 20}, UsageKnown: true}}
 	r.answers(answer)
 
@@ -75,7 +76,7 @@ func TestLimitsAreSettled(t *testing.T) {
 	t.Parallel()
 	r := newLimitedRig(t, config.TenantLimits{RateLimits: config.RateLimits{DailyTokens: 1000, Concurrency: 1}}, penstock.EndpointChat)
 	for n := range 5 {
-		r.answers(frames{wires: []string{`{}`}, meta: provider.Meta{StatusCode: 200, ContentType: typeJSON,
+		r.answers(frames{wires: []string{`{}`}, meta: provider.Meta{StatusCode: 200, ContentType: rest.TypeJSON,
 			Usage: penstock.Usage{InputTokens: 150, OutputTokens: 50}, UsageKnown: true}})
 		if a := r.post("/v1/chat/completions", `{"model":"fast","messages":[]}`); a.status != 200 {
 			t.Fatalf("call %d: %+v", n, a)

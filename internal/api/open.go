@@ -9,6 +9,7 @@ import (
 	"penstock"
 	"penstock/internal/deliver"
 	"penstock/internal/directory"
+	"penstock/internal/rest"
 )
 
 // Keys knows when keys end.
@@ -22,19 +23,19 @@ type Keys interface {
 // endWithKey makes a call that may stay open end when its key does: its context ends, with the reason as its cause, and
 // a write that is stuck fails soon. Calls without a key are left alone. It may be called twice.
 func (c *call) endWithKey() {
-	if c.cancel != nil || c.Keys == nil || c.caller.Key == "" {
+	if c.cancel != nil || c.Keys == nil || c.Principal.Key == "" {
 		return
 	}
 	var ctx context.Context
-	ctx, c.cancel = context.WithCancelCause(c.r.Context())
-	c.r = c.r.WithContext(ctx)
-	c.Keys.Watch(c, PresentedKey(c.r))
+	ctx, c.cancel = context.WithCancelCause(c.R.Context())
+	c.R = c.R.WithContext(ctx)
+	c.Keys.Watch(c, rest.PresentedKey(c.R))
 }
 
 // End implements directory.OpenCall.
 func (c *call) End(why error) {
 	c.cancel(why)
-	c.w.hurry()
+	c.W.Hurry()
 }
 
 // unwatch ends what endWithKey began.
@@ -61,7 +62,7 @@ func (c *call) keyEnded() error {
 	if c.cancel == nil {
 		return nil
 	}
-	if e, ok := errors.AsType[*penstock.Error](context.Cause(c.r.Context())); ok {
+	if e, ok := errors.AsType[*penstock.Error](context.Cause(c.R.Context())); ok {
 		return e
 	}
 	return nil
@@ -70,9 +71,9 @@ func (c *call) keyEnded() error {
 // wait waits for a job, and returns the job as it is then. Codes: those of deliver.Reader.Wait, and invalid_key when the
 // key of the caller ended meanwhile.
 func (c *call) wait(job penstock.ID, until deliver.Until) (penstock.Job, error) {
-	ctx, cancel := c.patient()
+	ctx, cancel := c.waiting()
 	defer cancel()
-	j, err := c.Reader.Wait(ctx, c.caller.Tenant.ID, job, until)
+	j, err := c.Reader.Wait(ctx, c.Principal.Tenant.ID, job, until)
 	if ended := c.keyEnded(); ended != nil {
 		return j, ended
 	}
@@ -111,13 +112,13 @@ func (c *call) stayOpen(kind openKind) error {
 	if kind == openDownload {
 		most, name = openBound{limits.MaxTenantDownloads, limits.MaxKeyDownloads}, "downloads"
 	}
-	leave, scope := c.opened.admit(opener{kind, c.caller.Tenant.ID, c.caller.Key}, most)
+	leave, scope := c.opened.admit(opener{kind, c.Principal.Tenant.ID, c.Principal.Key}, most)
 	if leave == nil {
-		who, n := fmt.Sprintf("Tenant %s", c.caller.Tenant.ID), most.tenant
+		who, n := fmt.Sprintf("Tenant %s", c.Principal.Tenant.ID), most.tenant
 		if scope == scopeKey {
-			who, n = fmt.Sprintf("Key %s of tenant %s", c.caller.Key, c.caller.Tenant.ID), most.key
+			who, n = fmt.Sprintf("Key %s of tenant %s", c.Principal.Key, c.Principal.Tenant.ID), most.key
 		}
-		c.Metrics.LimitRefused(string(c.caller.Tenant.ID), scope, openResources[kind])
+		c.Metrics.LimitRefused(string(c.Principal.Tenant.ID), scope, openResources[kind])
 		return penstock.Errorf(penstock.CodeRateLimited, "%s has %d %s open here, the most at a time; close one, or wait for one to end.", who, n, name)
 	}
 	c.atEnd(leave)

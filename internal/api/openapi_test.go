@@ -27,10 +27,12 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"penstock"
+	"penstock/internal/admin"
 	"penstock/internal/config"
 	"penstock/internal/dialect/anthropic"
 	"penstock/internal/dialect/line"
 	"penstock/internal/dialect/openai"
+	"penstock/internal/rest"
 	"penstock/internal/store"
 	"penstock/internal/usage"
 )
@@ -40,7 +42,7 @@ var update = flag.Bool("update", false, "rewrite the files that tests compare wi
 // openAPI returns the document as text and as the JSON value that a client would read.
 func openAPI(t *testing.T) ([]byte, map[string]any) {
 	t.Helper()
-	text, err := OpenAPI()
+	text, err := rest.OpenAPI(0, surfaces()...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,22 +54,13 @@ func openAPI(t *testing.T) ([]byte, map[string]any) {
 }
 
 // described returns the document as it is built, before it becomes text.
-func described(t *testing.T) document {
+func described(t *testing.T) rest.Document {
 	t.Helper()
-	doc, err := newDocument(routes)
+	doc, err := rest.NewDocument(0, surfaces()...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return doc
-}
-
-// operations calls do for every operation of the document, in its order.
-func (d document) operations(do func(path, method string, op docOperation)) {
-	for _, path := range d.Paths {
-		for _, op := range path.Value {
-			do(path.Name, op.Name, op.Value)
-		}
-	}
 }
 
 func TestOpenAPIIsDeterministic(t *testing.T) {
@@ -83,11 +76,16 @@ func TestOpenAPIIsDeterministic(t *testing.T) {
 func TestOpenAPIHoldsTheRouteTable(t *testing.T) {
 	t.Parallel()
 	var want, got []string
-	for _, rt := range routes {
-		want = append(want, rt.Method+" "+strings.Replace(rt.Path, "...", "", 1))
+	for _, surface := range surfaces() {
+		for _, rt := range surface.Routes {
+			if !rt.Hidden {
+				want = append(want, rt.Method+" "+strings.Replace(rt.Path, "...", "", 1))
+			}
+		}
 	}
 	ids := map[string]string{}
-	described(t).operations(func(path, method string, op docOperation) {
+	doc := described(t)
+	doc.Operations(func(path, method string, op rest.Operation) {
 		name := strings.ToUpper(method) + " " + path
 		got = append(got, name)
 		if other, taken := ids[op.ID]; taken {
@@ -110,7 +108,7 @@ func TestOpenAPIStructure(t *testing.T) {
 		t.Errorf("the head of the document is %q %+v", doc.OpenAPI, doc.Info)
 	}
 	wildcard := regexp.MustCompile(`\{([^}]*)\}`)
-	doc.operations(func(path, method string, op docOperation) {
+	doc.Operations(func(path, method string, op rest.Operation) {
 		var want, got []string
 		for _, m := range wildcard.FindAllStringSubmatch(path, -1) {
 			want = append(want, m[1])
@@ -138,12 +136,12 @@ func TestOpenAPIStructure(t *testing.T) {
 	})
 }
 
-func checkResponses(t *testing.T, op docOperation) {
+func checkResponses(t *testing.T, op rest.Operation) {
 	t.Helper()
 	successes := 0
 	for _, r := range op.Responses {
 		switch status, err := strconv.Atoi(r.Name); {
-		case r.Name == "default" && r.Value.Ref == refError:
+		case r.Name == "default" && r.Value.Ref == "#/components/responses/Error":
 		case err == nil && status >= 200 && status < 300 && r.Value.Description != "" && len(r.Value.Content) > 0:
 			successes++
 		default:
@@ -159,7 +157,7 @@ func TestOpenAPITagsAreTheOnesInUse(t *testing.T) {
 	t.Parallel()
 	used, about := map[string]bool{}, map[string]bool{}
 	doc := described(t)
-	doc.operations(func(_, _ string, op docOperation) { used[op.Tags[0]] = true })
+	doc.Operations(func(_, _ string, op rest.Operation) { used[op.Tags[0]] = true })
 	for _, tag := range doc.Tags {
 		about[tag.Name] = true
 	}
@@ -179,23 +177,6 @@ func TestOpenAPIParamTypesAreInUse(t *testing.T) {
 	for name := range paramTypes {
 		if !used[name] {
 			t.Errorf("paramTypes names %q, which no route takes", name)
-		}
-	}
-}
-
-func TestOpenAPIOperationIDs(t *testing.T) {
-	t.Parallel()
-	for path, want := range map[string]string{
-		"GET /v1/jobs":              "getJobs",
-		"POST /v1/jobs/{id}/cancel": "postJobCancel",
-		"GET /v1/dead_letters":      "getDeadLetters",
-		"POST /v1/jobs/{id}/retry":  "postJobRetry",
-		"GET /v1/models/{model...}": "getModel",
-		"GET /openapi.json":         "getOpenapiJson",
-	} {
-		method, path, _ := strings.Cut(path, " ")
-		if got := operationID(method, path); got != want {
-			t.Errorf("operationID(%s, %s) = %s, want %s", method, path, got, want)
 		}
 	}
 }
@@ -343,19 +324,19 @@ func sampleViews() []any {
 	withResult.Result = &result
 	return []any{
 		newJobView(bareJob), withResult,
-		page[jobView]{Object: "list"}, page[jobView]{Object: "list", Data: []jobView{withResult}, HasMore: true},
+		rest.Page[jobView]{Object: "list"}, rest.Page[jobView]{Object: "list", Data: []jobView{withResult}, HasMore: true},
 		newResultView(bareItem), result, newResultView(failed),
 		itemView{resultView: newResultView(bareItem), Object: "item"},
 		itemView{resultView: result, Object: "item", JobID: "job_1", History: newAttemptViews(attempts)},
 		newEventView(fullJob.Event(penstock.EventJobFinished)), sampleDelta(id, penstock.EventItemDelta), sampleDelta(id, penstock.EventItemReset),
 		newEventView(penstock.Event{Job: id, Seq: 19, Type: penstock.ItemEvent(failed.Status), Item: &failed, CreatedAt: sampleTime}),
 		newRequestView(penstock.Request{ID: id, Endpoint: penstock.EndpointChat, Status: penstock.StatusSucceeded}), newRequestView(fullRequest),
-		page[deadLetterView]{Object: "list"},
-		page[deadLetterView]{Object: "list", Data: []deadLetterView{
+		rest.Page[deadLetterView]{Object: "list"},
+		rest.Page[deadLetterView]{Object: "list", Data: []deadLetterView{
 			newDeadLetterView(deadLetter), newDeadLetterView(store.DeadLetter{Code: penstock.CodeCancelled}),
 		}},
-		page[deadLetterGroupView]{Object: "list"},
-		page[deadLetterGroupView]{Object: "list", Data: []deadLetterGroupView{
+		rest.Page[deadLetterGroupView]{Object: "list"},
+		rest.Page[deadLetterGroupView]{Object: "list", Data: []deadLetterGroupView{
 			newDeadLetterGroupView(store.DeadLetterGroup{Fingerprint: "f1", Count: 2, Model: "fast", FirstAt: sampleTime, LastAt: sampleTime, Sample: deadLetter}),
 			newDeadLetterGroupView(store.DeadLetterGroup{Sample: store.DeadLetter{Code: penstock.CodePoison}}),
 		}, HasMore: true},
@@ -371,7 +352,7 @@ func sampleViews() []any {
 				Score: &explainScoreView{Total: 1, Cost: 1, Latency: 1}},
 			{Target: "b", Excluded: text("lacks vision"), NoCapacity: text("is full")}}},
 		healthView{Status: "degraded", Reason: text("The disk is nearly full.")}, deletedView{ID: "job_1", Object: "job", Deleted: true},
-		sampleWebhook(), sampleDelivery(), page[webhookView]{Data: []webhookView{sampleWebhook()}}, page[deliveryView]{Data: []deliveryView{sampleDelivery()}}, secretView{},
+		sampleWebhook(), sampleDelivery(), rest.Page[webhookView]{Data: []webhookView{sampleWebhook()}}, rest.Page[deliveryView]{Data: []deliveryView{sampleDelivery()}}, secretView{},
 	}
 }
 
@@ -386,7 +367,7 @@ func fileSamples() []any {
 		newFileView(store.File{ID: id, Purpose: store.PurposeBatchOutput, CreatedAt: sampleTime}), newFileView(sampleFile),
 		filePageView{Object: "list", Data: []fileView{}},
 		filePageView{Object: "list", Data: []fileView{newFileView(sampleFile)}, FirstID: text("file_1"), LastID: text("file_1"), HasMore: true},
-		page[listedItemView]{Object: "list", Data: []listedItemView{{ID: "item_1", resultView: newResultView(penstock.Item{Status: penstock.StatusQueued}), Object: "item", JobID: "job_1"}}},
+		rest.Page[listedItemView]{Object: "list", Data: []listedItemView{{ID: "item_1", resultView: newResultView(penstock.Item{Status: penstock.StatusQueued}), Object: "item", JobID: "job_1"}}},
 		newBatchView(sampleBatch()), newBatchView(store.Batch{ID: "01JQ0000000000000000000000", Endpoint: penstock.EndpointChat, Errors: []store.LineError{{Line: 2, Code: "x", Message: "X."}}, DoneAt: sampleTime}),
 		batchPageView{Object: "list", Data: []batchView{newBatchView(sampleBatch())}},
 		sampleMessageBatch(), messageBatchPageView{Data: []messageBatchView{sampleMessageBatch()}},
@@ -394,6 +375,16 @@ func fileSamples() []any {
 		line.NewMessageBatchLine(penstock.Item{CustomID: "a", Status: penstock.StatusFailed, Error: &penstock.ItemError{Code: penstock.CodePoison, Message: "X."}}),
 		line.NewMessageBatchLine(penstock.Item{CustomID: "a", Status: penstock.StatusSucceeded, Result: []byte(`{}`)}),
 		linkView{Object: "file.url", URL: "http://127.0.0.1/v1/download/acme/file_1?expires=1&sig=x", ExpiresAt: 1},
+	}
+}
+
+func deprecationSamples() []any {
+	word := "x"
+	return []any{
+		rest.Page[rest.DeprecationView]{Object: "list", Data: []rest.DeprecationView{{
+			Object: "deprecation", Kind: "field", Version: &word, Method: &word, Path: &word, Field: &word, Replacement: &word, DeprecatedAt: sampleTime, SunsetAt: sampleTime,
+		}}},
+		rest.Page[rest.DeprecationView]{Object: "list", Data: []rest.DeprecationView{{Object: "deprecation", Kind: "version"}}},
 	}
 }
 
@@ -408,7 +399,7 @@ func sampleBatch() store.Batch {
 
 func sampleMessageBatch() messageBatchView {
 	s := &Server{Deps: Deps{Config: config.NewLive(&config.Snapshot{})}}
-	return (&call{Server: s, r: httptest.NewRequest(http.MethodGet, "/", nil)}).messageBatchView(sampleBatch())
+	return messageBatches{&call{Server: s, Call: rest.Call{R: httptest.NewRequest(http.MethodGet, "/", nil)}}}.messageBatchView(sampleBatch())
 }
 
 func usageSamples() []any {
@@ -431,7 +422,7 @@ func sampleWebhook() webhookView {
 
 func trialSamples() []any {
 	return []any{
-		trialView{Object: "job.dry_run", DryRun: true, Endpoint: penstock.EndpointChat, Lane: penstock.LaneBulk, Refusal: &errorBody{Code: penstock.CodeRateLimited}, Deadline: sampleTime, Warnings: []string{}},
+		trialView{Object: "job.dry_run", DryRun: true, Endpoint: penstock.EndpointChat, Lane: penstock.LaneBulk, Refusal: &rest.ErrorBody{Code: penstock.CodeRateLimited}, Deadline: sampleTime, Warnings: []string{}},
 		trialView{Object: "job.dry_run", DryRun: true, Endpoint: penstock.EndpointChat, Lane: penstock.LaneBulk, Admitted: true, Items: 2, Target: text("a"), Estimate: trialEstimateView{CostUSD: text("0.000000100")},
 			Deadline: sampleTime, EstimatedStartAt: &sampleTime, EstimatedFinishAt: &sampleTime, WaitingOn: new(penstock.WaitingOnBudget), Warnings: []string{"soon"}},
 	}
@@ -449,9 +440,9 @@ func TestOpenAPIDescribesAnswers(t *testing.T) {
 	t.Parallel()
 	_, doc := openAPI(t)
 	compile := schemaCompiler(t, closed(doc))
-	sampled := map[reflect.Type]bool{reflect.TypeFor[anyObject](): true} // an object of someone else's
-	for i, view := range slices.Concat(sampleViews(), trialSamples(), fileSamples(), usageSamples()) {
-		name := schemaName(reflect.TypeOf(view))
+	sampled := map[reflect.Type]bool{reflect.TypeFor[rest.AnyObject](): true} // an object of someone else's
+	for i, view := range slices.Concat(sampleViews(), trialSamples(), fileSamples(), usageSamples(), deprecationSamples()) {
+		name := rest.SchemaName(reflect.TypeOf(view))
 		compiled := compile(schemasAt.AppendToken(name)) // here: a compiler serves one goroutine
 		sampled[reflect.TypeOf(view)] = true
 		t.Run(fmt.Sprintf("%02d_%s", i, name), func(t *testing.T) {
@@ -477,7 +468,8 @@ func newTestCall() (*call, *httptest.ResponseRecorder) {
 	to := httptest.NewRecorder()
 	s := &Server{Deps: Deps{Log: slog.New(slog.DiscardHandler)}}
 	r := httptest.NewRequest(http.MethodGet, "/", nil)
-	return &call{Server: s, words: &usualWording, w: newResponse(to, r), r: r}, to
+	s.table, _ = rest.New(rest.Config{Shapes: shapes, Realm: "penstock", Log: s.Log})
+	return &call{Server: s, Call: rest.NewCall(s.table, to, r)}, to
 }
 
 func sampleDelta(job penstock.ID, typ penstock.EventType) eventView {
@@ -488,7 +480,7 @@ func sampleDelta(job penstock.ID, typ penstock.EventType) eventView {
 func encodings(t *testing.T, view any) [][]byte {
 	t.Helper()
 	c, to := newTestCall()
-	if err := c.json(http.StatusOK, view); err != nil {
+	if err := c.JSON(http.StatusOK, view); err != nil {
 		t.Fatal(err)
 	}
 	texts := [][]byte{to.Body.Bytes()}
@@ -509,19 +501,16 @@ func encodings(t *testing.T, view any) [][]byte {
 
 func TestOpenAPIDescribesErrors(t *testing.T) {
 	t.Parallel()
-	if got, want := slices.Sorted(maps.Keys(statuses)), slices.Sorted(slices.Values(penstock.Codes)); !slices.Equal(got, want) {
-		t.Errorf("statuses has the codes %q, but there are %q", got, want)
-	}
 	_, doc := openAPI(t)
 	envelope := schemaCompiler(t, closed(doc))(schemasAt.AppendToken("Error"))
-	about := errorResponse(newSchemaSet()).Description
+	about := described(t).Components.Responses[0].Value.Description
 	for _, code := range penstock.Codes {
 		for _, e := range []*penstock.Error{
 			penstock.Errorf(code, "It went wrong."),
 			{Code: code, Message: "It went wrong.", Param: "inputs[3].body", RetryAfter: 12 * time.Second},
 		} {
 			c, to := newTestCall()
-			c.fail(e)
+			c.Fail(e)
 			if err := validate(envelope, to.Body.Bytes()); err != nil {
 				t.Errorf("%#v\nof %s", err, to.Body)
 			}
@@ -549,7 +538,7 @@ func TestOpenAPIDescribesJobCreate(t *testing.T) {
 			t.Errorf("%s: the schema refuses what the server takes: %#v", name, err)
 		}
 		var in jobCreate
-		if err := decode([]byte(text), &in); err != nil {
+		if err := rest.Decode([]byte(text), &in); err != nil {
 			t.Errorf("%s: %v", name, err)
 		} else if _, err := in.order(config.Limits{MaxBodyBytes: 1 << 20, MaxJobBytes: 1 << 20}); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -571,7 +560,7 @@ func TestOpenAPIDescribesJobCreate(t *testing.T) {
 		if validate(jobCreateSchema, []byte(text)) == nil {
 			t.Errorf("%s: the schema takes what the server refuses", name)
 		}
-		if decode([]byte(text), &jobCreate{}) == nil {
+		if rest.Decode([]byte(text), &jobCreate{}) == nil {
 			t.Errorf("%s: the server takes it", name)
 		}
 	}
@@ -642,7 +631,7 @@ func TestOpenAPIRefusesToGuess(t *testing.T) {
 	}
 	type pointing struct{ *untagged }
 	type Job struct{}
-	for name, table := range map[string][]route{
+	for name, table := range map[string][]rest.Route{
 		"field without a name":    {{Body: untagged{}}},
 		"embedded pointer":        {{Body: pointing{}}},
 		"option it does not know": {{Body: quoted{}}},
@@ -651,10 +640,10 @@ func TestOpenAPIRefusesToGuess(t *testing.T) {
 		"type with its own form":  {{Body: []slog.Level{}}},
 		"struct without a name":   {{Body: struct{}{}}},
 		"names that are numbers":  {{Body: map[int]string{}}},
-		"two types of one name":   {{Body: Job{}}, {Answers: []answer{{Body: jobView{}}}}},
-		"one type in both ways":   {{Body: jobView{}}, {Answers: []answer{{Body: jobView{}}}}},
+		"two types of one name":   {{Body: Job{}}, {Answers: []rest.Answer{{Body: jobView{}}}}},
+		"one type in both ways":   {{Body: jobView{}}, {Answers: []rest.Answer{{Body: jobView{}}}}},
 	} {
-		if _, err := newDocument(table); err == nil {
+		if _, err := rest.NewDocument(0, rest.Surface{Routes: table, Enums: enums()}); err == nil {
 			t.Errorf("%s: it was described", name)
 		}
 	}
@@ -662,8 +651,15 @@ func TestOpenAPIRefusesToGuess(t *testing.T) {
 
 func TestOpenAPIDocsAreCurrent(t *testing.T) {
 	t.Parallel()
-	text, _ := openAPI(t)
-	for name, want := range map[string][]byte{"openapi.json": text, "README.md": []byte(reference(described(t)))} {
+	documents, err := rest.NewDocuments(surfaces()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string][]byte{"openapi.json": documents[0], "README.md": []byte(reference(described(t)))}
+	for i, text := range documents[1:] {
+		files["openapi-"+rest.Versions[i+1].Name+".json"] = text
+	}
+	for name, want := range files {
 		path := filepath.Join("..", "..", "docs", "api", name)
 		if *update {
 			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -684,7 +680,7 @@ func TestOpenAPIDocsAreCurrent(t *testing.T) {
 }
 
 // reference renders the document for people to read.
-func reference(doc document) string {
+func reference(doc rest.Document) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# The API of %s\n\nMade from the route table of `internal/api` by\n", doc.Info.Title)
 	b.WriteString("`go test ./internal/api -run OpenAPI -update`; [openapi.json](openapi.json) says the same to machines.\n\n")
@@ -694,7 +690,7 @@ func reference(doc document) string {
 	}
 	for _, tag := range doc.Tags {
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n", tag.Name, tag.Description)
-		doc.operations(func(path, method string, op docOperation) {
+		doc.Operations(func(path, method string, op rest.Operation) {
 			if op.Tags[0] == tag.Name {
 				fmt.Fprintf(&b, "\n### %s %s\n\n", strings.ToUpper(method), path)
 				writeOperation(&b, op)
@@ -714,7 +710,7 @@ func reference(doc document) string {
 	return b.String()
 }
 
-func writeOperation(b *strings.Builder, op docOperation) {
+func writeOperation(b *strings.Builder, op rest.Operation) {
 	fmt.Fprintf(b, "%s\n\n", strings.TrimSpace(op.Summary+". "+op.Description))
 	if len(op.Parameters) > 0 {
 		b.WriteString("| parameter | in | type | |\n|---|---|---|---|\n")
@@ -740,7 +736,7 @@ func writeOperation(b *strings.Builder, op docOperation) {
 			fmt.Fprintf(b, "| %s | %s | %s | %s |\n", r.Name, m.Name, body, cell(r.Value.Description))
 		}
 		if r.Value.Ref != "" {
-			fmt.Fprintf(b, "| otherwise | %s | [Error](#error) | See [errors](#errors). |\n", typeJSON)
+			fmt.Fprintf(b, "| otherwise | %s | [Error](#error) | See [errors](#errors). |\n", rest.TypeJSON)
 		}
 	}
 	for _, h := range op.Responses[0].Value.Headers {
@@ -750,7 +746,7 @@ func writeOperation(b *strings.Builder, op docOperation) {
 	}
 }
 
-func writeSchema(b *strings.Builder, s schema) {
+func writeSchema(b *strings.Builder, s rest.Schema) {
 	if len(s.Enum) > 0 {
 		fmt.Fprintf(b, "One of `%s`.\n", strings.Join(s.Enum, "`, `"))
 		return
@@ -764,12 +760,15 @@ func writeSchema(b *strings.Builder, s schema) {
 		if s.AdditionalProperties == false && slices.Contains(s.Required, p.Name) {
 			about = strings.TrimSpace("Required. " + about)
 		}
+		if p.Value.Deprecated {
+			about = strings.TrimSpace("Deprecated. " + about)
+		}
 		fmt.Fprintf(b, "| `%s` | %s | %s |\n", p.Name, typeText(p.Value), about)
 	}
 }
 
 // typeText names a schema in a few words.
-func typeText(s schema) string {
+func typeText(s rest.Schema) string {
 	name, _ := s.Type.(string)
 	switch types, _ := s.Type.([]string); {
 	case s.Ref != "":
@@ -783,7 +782,7 @@ func typeText(s schema) string {
 	case s.Items != nil:
 		return "array of " + typeText(*s.Items)
 	case s.AdditionalProperties != nil:
-		return "object of " + typeText(s.AdditionalProperties.(schema))
+		return "object of " + typeText(s.AdditionalProperties.(rest.Schema))
 	case s.Format == "date-time":
 		return "time"
 	case len(s.Examples) > 0:
@@ -796,3 +795,6 @@ func typeText(s schema) string {
 
 // cell makes text fit into a table.
 func cell(s string) string { return strings.NewReplacer("|", "\\|", "\n", " ").Replace(s) }
+
+// surfaces are what the document describes: both listeners.
+func surfaces() []rest.Surface { return []rest.Surface{Surface(), admin.Surface()} }

@@ -6,21 +6,19 @@ import (
 	"penstock"
 )
 
-func (c *call) healthz() error { return c.json(http.StatusOK, healthView{Status: "ok"}) }
+func (c process) healthz() error { return c.JSON(http.StatusOK, healthView{Status: "ok"}) }
 
-func (c *call) readyz() error {
-	if err := c.Ready(c.r.Context()); err != nil {
+func (c process) readyz() error {
+	if err := c.Ready(c.R.Context()); err != nil {
 		return &penstock.Error{Code: penstock.CodeOverloaded, Message: "Not ready: " + penstock.AsError(err).Message, Err: err}
 	}
-	// Still ready: who reads, cancels and deletes must get through, all the more when room is short.
+	// Still ready: calls that read, cancel and delete must get through, all the more when storage is short.
 	if err := c.Refusing(); err != nil {
-		return c.json(http.StatusOK, healthView{Status: "degraded", Reason: text(penstock.AsError(err).Message)})
+		return c.JSON(http.StatusOK, healthView{Status: "degraded", Reason: text(penstock.AsError(err).Message)})
 	}
-	return c.json(http.StatusOK, healthView{Status: "ready"})
+	return c.JSON(http.StatusOK, healthView{Status: "ready"})
 }
 
-func (c *call) document() error {
-	c.w.Header().Set("Content-Type", typeJSON)
-	_, err := c.w.Write(c.openAPI)
-	return err
+func (c process) document() error {
+	return c.Documents.Serve(&c.Call)
 }

@@ -16,6 +16,7 @@ import (
 	"penstock/internal/deliver"
 	"penstock/internal/dialect"
 	"penstock/internal/dialect/openai"
+	"penstock/internal/rest"
 	"penstock/internal/store"
 )
 
@@ -23,7 +24,7 @@ import (
 // job's log in OpenAI's words, and it is kept as long as the job is.
 
 // createResponse answers a response: at once and for good, or as a job if it is to be kept.
-func (c *call) createResponse() error {
+func (c responses) createResponse() error {
 	if err := c.takePermit(); err != nil {
 		return err
 	}
@@ -40,7 +41,7 @@ func (c *call) createResponse() error {
 		return err
 	}
 	if !wanted {
-		return c.inferText(new(inferenceEndpoints[penstock.EndpointResponses]), text)
+		return inferences{c.call}.inferText(new(inferenceEndpoints[penstock.EndpointResponses]), text)
 	}
 	asked, err := openai.ReadResponse(kept.Body)
 	if err != nil {
@@ -50,7 +51,7 @@ func (c *call) createResponse() error {
 	order := admit.JobOrder{
 		Endpoint: penstock.EndpointResponses, Model: asked.Model, Scope: penstock.ScopeInference, Lane: penstock.LaneRealtime,
 		Inferences: []dialect.Inference{asked}, Previous: earlier,
-		Try: tryOf(c.r),
+		Try: tryOf(c.R),
 	}
 	if kept.Background {
 		order.Lane = penstock.LaneStandard
@@ -70,25 +71,25 @@ func (c *call) createResponse() error {
 		return err
 	}
 	c.permit.Leave() // its job takes one, until the job ends
-	receipt, err := c.Admit.Job(c.r.Context(), c.caller, order)
+	receipt, err := c.Admit.Job(c.R.Context(), c.Principal, order)
 	if err != nil {
 		return err
 	}
-	c.tellWait(receipt.Waited)
+	c.setWaitHeader(receipt.Waited)
 	receipt.Begin()
 	return c.keptResponse(receipt.Receipt, kept)
 }
 
 // goOn completes a body that goes on from an earlier response with what was said until then, and returns which one
 // that is. Codes: invalid_request, not_found, conflict (it has not ended), too_large.
-func (c *call) goOn(text []byte) ([]byte, penstock.ID, error) {
+func (c responses) goOn(text []byte) ([]byte, penstock.ID, error) {
 	const param = "previous_response_id"
 	name, err := openai.PreviousResponse(text)
 	if err != nil || name == "" {
 		return text, "", err
 	}
 	refuse := func(code penstock.Code, reason string) error {
-		return &penstock.Error{Code: code, Param: param, Message: fmt.Sprintf("previous_response_id: %s %s", clip(name), reason)}
+		return &penstock.Error{Code: code, Param: param, Message: fmt.Sprintf("previous_response_id: %s %s", rest.Clip(name), reason)}
 	}
 	id, err := penstock.ViewResponse.Parse(name)
 	if err != nil {
@@ -109,7 +110,7 @@ func (c *call) goOn(text []byte) ([]byte, penstock.ID, error) {
 		return nil, "", err
 	}
 	if turn.Answered == nil {
-		return nil, "", refuse(penstock.CodeInvalidRequest, "came to nothing; go on from the response before it.")
+		return nil, "", refuse(penstock.CodeInvalidRequest, "has no result; go on from the response before it.")
 	}
 	whole, err := openai.GoOn(text, turn)
 	if most := c.Config.Current().Process.Limits.MaxBodyBytes; err == nil && int64(len(whole)) > most {
@@ -119,21 +120,21 @@ func (c *call) goOn(text []byte) ([]byte, penstock.ID, error) {
 }
 
 // turn is what was asked and answered in a response that has ended; nothing was answered unless it succeeded.
-func (c *call) turn(job penstock.Job) (t openai.Turn, err error) {
+func (c responses) turn(job penstock.Job) (t openai.Turn, err error) {
 	item := penstock.ItemID(job.ID, 0)
-	ended, err := c.Jobs.Item(c.r.Context(), c.caller.Tenant.ID, item)
+	ended, err := c.Jobs.Item(c.R.Context(), c.Principal.Tenant.ID, item)
 	if err != nil || ended.Status != penstock.StatusSucceeded {
 		return t, err
 	}
 	t.Answered = ended.Result
-	t.Asked, err = c.Inputs.ItemInput(c.r.Context(), c.caller.Tenant.ID, item)
+	t.Asked, err = c.Inputs.ItemInput(c.R.Context(), c.Principal.Tenant.ID, item)
 	return t, err
 }
 
 // keptResponse answers with a response that runs as a job.
-func (c *call) keptResponse(receipt store.Receipt, kept openai.KeptResponse) error {
+func (c responses) keptResponse(receipt store.Receipt, kept openai.KeptResponse) error {
 	if receipt.Replayed {
-		c.w.Header().Set("Idempotency-Replayed", "true")
+		c.W.Header().Set("Idempotency-Replayed", "true")
 	}
 	job := receipt.Job
 	if kept.Stream {
@@ -152,8 +153,8 @@ func (c *call) keptResponse(receipt store.Receipt, kept openai.KeptResponse) err
 }
 
 // whyFailed is the error for a caller who waited for a response that failed, as for one that is not kept.
-func (c *call) whyFailed(job penstock.Job) error {
-	item, err := c.Jobs.Item(c.r.Context(), c.caller.Tenant.ID, penstock.ItemID(job.ID, 0))
+func (c responses) whyFailed(job penstock.Job) error {
+	item, err := c.Jobs.Item(c.R.Context(), c.Principal.Tenant.ID, penstock.ItemID(job.ID, 0))
 	if err != nil {
 		return err
 	}
@@ -161,16 +162,16 @@ func (c *call) whyFailed(job penstock.Job) error {
 }
 
 // responseJob finds the job that a response runs as.
-func (c *call) responseJob() (penstock.Job, error) {
-	id, err := c.pathID(penstock.ViewResponse)
+func (c responses) responseJob() (penstock.Job, error) {
+	id, err := c.PathID(penstock.ViewResponse)
 	if err != nil {
 		return penstock.Job{}, err
 	}
 	return c.findResponse(id)
 }
 
-func (c *call) findResponse(id penstock.ID) (penstock.Job, error) {
-	job, err := c.Jobs.Job(c.r.Context(), c.caller.Tenant.ID, id)
+func (c responses) findResponse(id penstock.ID) (penstock.Job, error) {
+	job, err := c.Jobs.Job(c.R.Context(), c.Principal.Tenant.ID, id)
 	if penstock.ErrorCode(err) == penstock.CodeNotFound || (err == nil && (job.Endpoint != penstock.EndpointResponses || job.Counts.Total != 1)) {
 		return job, &penstock.Error{Code: penstock.CodeNotFound, Param: "id",
 			Message: "There is no such response; only those that were created with store or background are kept, and for as long as jobs are."}
@@ -178,7 +179,7 @@ func (c *call) findResponse(id penstock.ID) (penstock.Job, error) {
 	return job, err
 }
 
-func (c *call) readResponse() error {
+func (c responses) readResponse() error {
 	job, err := c.responseJob()
 	if err != nil {
 		return err
@@ -187,8 +188,8 @@ func (c *call) readResponse() error {
 		return c.response(job)
 	}
 	after := int64(-1)
-	if c.r.URL.Query().Has("starting_after") {
-		if after, err = c.queryInt("starting_after", 0); err != nil {
+	if c.R.URL.Query().Has("starting_after") {
+		if after, err = c.QueryInt("starting_after", 0); err != nil {
 			return err
 		}
 	}
@@ -203,13 +204,13 @@ func (c *call) readResponse() error {
 
 // asksForStream says that a reader wants events. OpenAI's SDK for Go says so in a body, though the call has no use for
 // one.
-func (c *call) asksForStream() bool {
-	query := c.r.URL.Query()
+func (c responses) asksForStream() bool {
+	query := c.R.URL.Query()
 	if query.Has("stream") || query.Has("starting_after") {
 		return query.Get("stream") != "false"
 	}
 	const maxBody = 1 << 10
-	text, err := io.ReadAll(io.LimitReader(c.r.Body, maxBody))
+	text, err := io.ReadAll(io.LimitReader(c.R.Body, maxBody))
 	if err != nil || len(text) == 0 {
 		return false
 	}
@@ -217,15 +218,15 @@ func (c *call) asksForStream() bool {
 	return err == nil && string(o.Raw("stream")) == "true"
 }
 
-// cancelWait is how long a cancel waits for the end, which is then told in the answer.
+// cancelWait is how long a cancel waits for the end, which the answer then shows.
 const cancelWait = 5 * time.Second
 
-func (c *call) cancelResponse() error {
+func (c responses) cancelResponse() error {
 	job, err := c.responseJob()
 	if err != nil {
 		return err
 	}
-	if job, err = c.Jobs.CancelJob(c.r.Context(), c.caller.Tenant.ID, job.ID); err != nil {
+	if job, err = c.Jobs.CancelJob(c.R.Context(), c.Principal.Tenant.ID, job.ID); err != nil {
 		return err
 	}
 	c.Cancelled(job.ID)
@@ -235,27 +236,27 @@ func (c *call) cancelResponse() error {
 	return c.response(job)
 }
 
-func (c *call) deleteResponse() error {
+func (c responses) deleteResponse() error {
 	job, err := c.responseJob()
 	if err != nil {
 		return err
 	}
-	if err := c.Deleter.DeleteJob(c.r.Context(), c.caller.Tenant.ID, store.Deletion{Job: job.ID, Actor: c.caller.Key}); err != nil {
+	if err := c.Deleter.DeleteJob(c.R.Context(), c.Principal.Tenant.ID, store.Deletion{Job: job.ID, Actor: c.Principal.Key}); err != nil {
 		return err
 	}
-	return c.json(http.StatusOK, deletedView{ID: penstock.ViewResponse.Format(job.ID), Object: "response", Deleted: true})
+	return c.JSON(http.StatusOK, deletedView{ID: penstock.ViewResponse.Format(job.ID), Object: "response", Deleted: true})
 }
 
 // response answers with a response as it is now.
-func (c *call) response(job penstock.Job) error {
+func (c responses) response(job penstock.Job) error {
 	object, err := c.responseObject(job)
 	if err != nil {
 		return err
 	}
-	return c.json(http.StatusOK, object)
+	return c.JSON(http.StatusOK, object)
 }
 
-// keptView is a response that there is no upstream's word for: it has not ended, or came to nothing.
+// keptView is a response that no upstream answered: it has not ended, or has no result.
 type keptView struct {
 	ID                string            `json:"id"`
 	Object            string            `json:"object"`
@@ -297,14 +298,14 @@ func newKeptView(job penstock.Job, status string) keptView {
 }
 
 // responseObject is a response as it is now. One that an upstream completed is what the upstream said, under our id.
-func (c *call) responseObject(job penstock.Job) (any, error) {
+func (c responses) responseObject(job penstock.Job) (any, error) {
 	if job.FinishedAt.IsZero() {
 		if job.StartedAt.IsZero() {
 			return newKeptView(job, "queued"), nil
 		}
 		return newKeptView(job, "in_progress"), nil
 	}
-	item, err := c.Jobs.Item(c.r.Context(), c.caller.Tenant.ID, penstock.ItemID(job.ID, 0))
+	item, err := c.Jobs.Item(c.R.Context(), c.Principal.Tenant.ID, penstock.ItemID(job.ID, 0))
 	if err != nil {
 		return nil, err
 	}

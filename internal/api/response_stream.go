@@ -11,6 +11,7 @@ import (
 
 	"penstock"
 	"penstock/internal/body"
+	"penstock/internal/rest"
 	"penstock/internal/sse"
 	"penstock/internal/store"
 )
@@ -25,19 +26,19 @@ type responseStream struct {
 }
 
 // streamResponse follows a response from behind an event on.
-func (c *call) streamResponse(job penstock.Job, after int64) error {
-	page := store.EventPage{Job: job.ID, Limit: 1, Kept: c.caller.Tenant.Retention.Events}
-	if _, err := c.Jobs.Events(c.r.Context(), c.caller.Tenant.ID, page); err != nil {
+func (c responses) streamResponse(job penstock.Job, after int64) error {
+	page := store.EventPage{Job: job.ID, Limit: 1, Kept: c.Principal.Tenant.Retention.Events}
+	if _, err := c.Jobs.Events(c.R.Context(), c.Principal.Tenant.ID, page); err != nil {
 		return err
 	}
 	c.beginEvents()
-	stream := &responseStream{eventStream: newEventStream(c), job: job, after: after}
+	stream := &responseStream{eventStream: newEventStream(c.call), job: job, after: after}
 	defer stream.stop()
-	ctx, cancel := c.patient()
+	ctx, cancel := c.waiting()
 	defer cancel()
-	for event, err := range c.Reader.Follow(ctx, c.caller.Tenant.ID, page) {
+	for event, err := range c.Reader.Follow(ctx, c.Principal.Tenant.ID, page) {
 		if err != nil {
-			c.fail(err)
+			c.Fail(err)
 			panic(http.ErrAbortHandler) // so that the reader comes back instead of taking this for the end
 		}
 		if err := stream.tell(event); err != nil {
@@ -48,7 +49,7 @@ func (c *call) streamResponse(job penstock.Job, after int64) error {
 	return nil
 }
 
-// ours are the events of a response's life. They are told from the job's own log, not as the upstream tells them: its
+// ours are the events of a response's life. They come from the job's own log, not from the upstream: its
 // response is another one, and began later.
 var ours = []string{"response.created", "response.queued", "response.in_progress"}
 
@@ -80,7 +81,7 @@ func (s *responseStream) state(typ string, response any) error {
 		Type     string `json:"type"`
 		Number   int64  `json:"sequence_number"`
 		Response any    `json:"response"`
-	}{typ, s.next, response}, json.Deterministic(true), lenient)
+	}{typ, s.next, response}, json.Deterministic(true), rest.Lenient)
 	if err != nil {
 		return err
 	}
@@ -114,7 +115,7 @@ func (s *responseStream) number(typ string, text []byte) error {
 func (s *responseStream) end(e penstock.Event) error {
 	job := s.job
 	job.FinishedAt = e.CreatedAt // which is all that the object depends on
-	object, err := s.c.responseObject(job)
+	object, err := responses{s.c}.responseObject(job)
 	if err != nil {
 		return err
 	}
@@ -124,7 +125,7 @@ func (s *responseStream) end(e penstock.Event) error {
 		var said struct {
 			Status string `json:"status"`
 		}
-		if json.Unmarshal(whole, &said, lenient) == nil && said.Status == "incomplete" {
+		if json.Unmarshal(whole, &said, rest.Lenient) == nil && said.Status == "incomplete" {
 			typ = "response.incomplete"
 		}
 	}

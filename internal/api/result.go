@@ -11,6 +11,7 @@ import (
 
 	"penstock"
 	"penstock/internal/dialect/line"
+	"penstock/internal/rest"
 	"penstock/internal/store"
 )
 
@@ -19,8 +20,8 @@ import (
 const resultPage = 1024
 
 // streamResults writes what is finished by now, one line each, and ends.
-func (c *call) streamResults() error {
-	id, err := c.pathID(penstock.ViewJob)
+func (c items) streamResults() error {
+	id, err := c.PathID(penstock.ViewJob)
 	if err != nil {
 		return err
 	}
@@ -28,7 +29,7 @@ func (c *call) streamResults() error {
 	if err != nil {
 		return err
 	}
-	c.w.Header().Set("Content-Type", typeJSONL)
+	c.W.Header().Set("Content-Type", rest.TypeJSONL)
 	return c.stream(results{[]penstock.ID{id}, p, store.BatchNative})
 }
 
@@ -47,11 +48,11 @@ type resultsRead struct {
 }
 
 // stream writes results.
-func (c *call) stream(r results) error {
+func (c items) stream(r results) error {
 	if err := c.stayOpen(openDownload); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(c.r.Context())
+	ctx, cancel := context.WithCancel(c.R.Context())
 	defer cancel()
 	pages := make(chan resultsRead)
 	go c.readAhead(ctx, r, pages)
@@ -67,12 +68,12 @@ func (c *call) stream(r results) error {
 			out = c.lines()
 		}
 		for _, item := range read.items {
-			if err := (line.Writer{Failure: ItemFailure}).WriteLine(out.w, r.kind, item); err != nil {
+			if err := (line.Writer{Failure: rest.ItemFailure}).WriteLine(out.w, r.kind, item); err != nil {
 				return err
 			}
 		}
 	}
-	if c.r.Context().Err() != nil && out != nil {
+	if c.R.Context().Err() != nil && out != nil {
 		out.abort() // the caller left, or its key ended: some pages are missing
 	}
 	if out == nil {
@@ -82,14 +83,14 @@ func (c *call) stream(r results) error {
 }
 
 // readAhead reads the pages of a stream until the last one, or until ctx ends.
-func (c *call) readAhead(ctx context.Context, r results, pages chan<- resultsRead) {
+func (c items) readAhead(ctx context.Context, r results, pages chan<- resultsRead) {
 	defer close(pages)
 	for _, job := range r.jobs {
 		p := r.page
 		for more := true; more; {
 			var items []penstock.Item
 			var err error
-			items, more, err = c.Jobs.Results(ctx, c.caller.Tenant.ID, job, p)
+			items, more, err = c.Jobs.Results(ctx, c.Principal.Tenant.ID, job, p)
 			select {
 			case pages <- resultsRead{items, err}:
 			case <-ctx.Done():
@@ -110,8 +111,8 @@ func (c *call) readAhead(ctx context.Context, r results, pages chan<- resultsRea
 	}
 }
 
-func (c *call) resultPage() (store.ResultPage, error) {
-	q := c.r.URL.Query()
+func (c items) resultPage() (store.ResultPage, error) {
+	q := c.R.URL.Query()
 	p := store.ResultPage{Order: store.Order(q.Get("order")), Status: penstock.Status(q.Get("status")), Limit: resultPage}
 	switch p.Order {
 	case "":
@@ -124,7 +125,7 @@ func (c *call) resultPage() (store.ResultPage, error) {
 		return p, err
 	}
 	var err error
-	p.After, err = c.queryInt("after", -1)
+	p.After, err = c.QueryInt("after", -1)
 	return p, err
 }
 
@@ -137,16 +138,16 @@ type lineWriter struct {
 // lineBuffer is how much is sent at a time.
 const lineBuffer = 64 << 10
 
-func (c *call) lines() *lineWriter {
-	h := c.w.Header()
+func (c items) lines() *lineWriter {
+	h := c.W.Header()
 	h.Set("Vary", "Accept-Encoding")
-	out := &lineWriter{w: bufio.NewWriterSize(c.w, lineBuffer)}
-	if acceptsGzip(c.r.Header.Get("Accept-Encoding")) {
+	out := &lineWriter{w: bufio.NewWriterSize(c.W, lineBuffer)}
+	if acceptsGzip(c.R.Header.Get("Accept-Encoding")) {
 		h.Set("Content-Encoding", "gzip")
-		out.gzip, _ = gzip.NewWriterLevel(c.w, gzip.BestSpeed) // the level is a constant that it knows
+		out.gzip, _ = gzip.NewWriterLevel(c.W, gzip.BestSpeed) // the level is a constant that it knows
 		out.w.Reset(out.gzip)
 	}
-	c.w.WriteHeader(http.StatusOK)
+	c.W.WriteHeader(http.StatusOK)
 	return out
 }
 
@@ -179,8 +180,8 @@ func (w *lineWriter) abort() { panic(http.ErrAbortHandler) }
 const keepAlive = 15 * time.Second
 
 // streamEvents follows a job's log.
-func (c *call) streamEvents() error {
-	id, err := c.pathID(penstock.ViewJob)
+func (c items) streamEvents() error {
+	id, err := c.PathID(penstock.ViewJob)
 	if err != nil {
 		return err
 	}
@@ -192,18 +193,18 @@ func (c *call) streamEvents() error {
 		return err
 	}
 	// The log must be there before the stream begins: afterwards neither a 404 nor a 410 can be said.
-	page := store.EventPage{Job: id, After: after, Limit: 1, Kept: c.caller.Tenant.Retention.Events}
-	if _, err := c.Jobs.Events(c.r.Context(), c.caller.Tenant.ID, page); err != nil {
+	page := store.EventPage{Job: id, After: after, Limit: 1, Kept: c.Principal.Tenant.Retention.Events}
+	if _, err := c.Jobs.Events(c.R.Context(), c.Principal.Tenant.ID, page); err != nil {
 		return err
 	}
 	c.beginEvents()
-	stream := newEventStream(c)
+	stream := newEventStream(c.call)
 	defer stream.stop()
-	ctx, cancel := c.patient()
+	ctx, cancel := c.waiting()
 	defer cancel()
-	for event, err := range c.Reader.Follow(ctx, c.caller.Tenant.ID, page) {
+	for event, err := range c.Reader.Follow(ctx, c.Principal.Tenant.ID, page) {
 		if err != nil {
-			c.fail(err)
+			c.Fail(err)
 			panic(http.ErrAbortHandler) // so that the reader comes back instead of taking this for the end
 		}
 		if err := stream.send(newEventView(event)); err != nil {
@@ -215,43 +216,43 @@ func (c *call) streamEvents() error {
 }
 
 // eventCursor is where the reader was: ?after= or, from a browser that comes back, Last-Event-ID.
-func (c *call) eventCursor() (int64, error) {
-	if last := c.r.Header.Get("Last-Event-ID"); last != "" && !c.r.URL.Query().Has("after") {
+func (c items) eventCursor() (int64, error) {
+	if last := c.R.Header.Get("Last-Event-ID"); last != "" && !c.R.URL.Query().Has("after") {
 		n, err := strconv.ParseInt(last, 10, 64)
 		if err != nil || n < 0 {
 			return 0, penstock.InvalidParam("Last-Event-ID", "Last-Event-ID must be the id of an event of this stream.")
 		}
 		return n, nil
 	}
-	return c.queryInt("after", 0)
+	return c.QueryInt("after", 0)
 }
 
-func (c *call) readItem() error {
-	id, err := c.pathID(penstock.ViewItem)
+func (c items) readItem() error {
+	id, err := c.PathID(penstock.ViewItem)
 	if err != nil {
 		return err
 	}
-	item, err := c.Jobs.Item(c.r.Context(), c.caller.Tenant.ID, id)
+	item, err := c.Jobs.Item(c.R.Context(), c.Principal.Tenant.ID, id)
 	if err != nil {
 		return err
 	}
-	attempts, err := c.Jobs.Attempts(c.r.Context(), c.caller.Tenant.ID, id)
+	attempts, err := c.Jobs.Attempts(c.R.Context(), c.Principal.Tenant.ID, id)
 	if err != nil {
 		return err
 	}
-	return c.json(http.StatusOK, itemView{
+	return c.JSON(http.StatusOK, itemView{
 		resultView: newResultView(item), Object: "item", JobID: penstock.ViewJob.Format(item.Job), History: newAttemptViews(attempts),
 	})
 }
 
-func (c *call) readRequest() error {
-	id, err := c.pathID(penstock.ViewRequest)
+func (c inferences) readRequest() error {
+	id, err := c.PathID(penstock.ViewRequest)
 	if err != nil {
 		return err
 	}
-	r, err := c.Requests.Request(c.r.Context(), c.caller.Tenant.ID, id)
+	r, err := c.Requests.Request(c.R.Context(), c.Principal.Tenant.ID, id)
 	if err != nil {
 		return err
 	}
-	return c.json(http.StatusOK, newRequestView(r))
+	return c.JSON(http.StatusOK, newRequestView(r))
 }

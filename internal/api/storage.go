@@ -5,12 +5,13 @@ import (
 	"net/http"
 
 	"penstock"
+	"penstock/internal/rest"
 )
 
 // storageRoutes tell what is stored.
-var storageRoutes = []route{
+var storageRoutes = []rest.Route{
 	{Method: "GET", Path: "/v1/storage", Scope: penstock.ScopeJobsRead, Summary: "Tell how many bytes are stored, and the quota",
-		Answers: []answer{{Status: 200, About: "The bytes that the tenant has stored, before compression, and its quota.", Body: storageView{}}}, serve: (*call).readStorage},
+		Answers: []rest.Answer{{Status: 200, About: "The bytes that the tenant has stored, before compression, and its quota.", Body: storageView{}}}, Serve: on(reports.readStorage)},
 }
 
 // storageView is what a tenant has stored.
@@ -22,31 +23,31 @@ type storageView struct {
 	LimitBytes *int64 `json:"limit_bytes" about:"The tenant's quota, stored_bytes: past it uploads and submits are refused. null for no quota."`
 }
 
-func (c *call) readStorage() error {
-	sum, err := c.Storage.Stored(c.r.Context(), c.caller.Tenant.ID)
+func (c reports) readStorage() error {
+	sum, err := c.Storage.Stored(c.R.Context(), c.Principal.Tenant.ID)
 	if err != nil {
 		return err
 	}
 	v := storageView{Object: "storage", UsedBytes: sum.Bytes(), JobBytes: sum.JobBytes, FileBytes: sum.FileBytes}
-	if limit := c.caller.Tenant.StoredBytes; limit > 0 {
+	if limit := c.Principal.Tenant.StoredBytes; limit > 0 {
 		v.LimitBytes = &limit
 	}
-	return c.json(http.StatusOK, v)
+	return c.JSON(http.StatusOK, v)
 }
 
-// uploadStep is after how many bytes an upload asks whether there is still room for it.
+// uploadStep is after how many bytes an upload checks whether there is still storage for it.
 const uploadStep = 16 << 20
 
 // watchedUpload is the content of a file while it comes in.
 type watchedUpload struct {
 	*call
 	content io.Reader
-	got     int64 // since there was room
+	got     int64 // since the last check
 }
 
 func (u *watchedUpload) Read(p []byte) (int, error) {
 	if u.got >= uploadStep {
-		if err := u.RefusingUploads(u.r.Context()); err != nil {
+		if err := u.RefusingUploads(u.R.Context()); err != nil {
 			return 0, err
 		}
 		u.got = 0

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"penstock"
+	"penstock/internal/rest"
 )
 
 // zeros is content without an end.
@@ -14,8 +15,8 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { return len(p), nil }
 
-// An upload asks again while it comes in: it ends one step after the room for it has gone, with the reason.
-func TestUploadEndsWhenRoomGoes(t *testing.T) {
+// An upload asks again while it comes in: it ends one step after the storage for it is used up, with the reason.
+func TestUploadEndsWhenStorageIsUsedUp(t *testing.T) {
 	t.Parallel()
 	asked := 0
 	full := penstock.Errorf(penstock.CodeOverloaded, "The server is short of disk space for uploads.")
@@ -25,7 +26,7 @@ func TestUploadEndsWhenRoomGoes(t *testing.T) {
 		}
 		return nil
 	}}}
-	u := &watchedUpload{call: &call{Server: s, r: httptest.NewRequest("POST", "/v1/files", nil)}, content: zeros{}}
+	u := &watchedUpload{call: &call{Server: s, Call: rest.Call{R: httptest.NewRequest("POST", "/v1/files", nil)}}, content: zeros{}}
 	n, err := io.Copy(io.Discard, u)
 	if err != full || n < 3*uploadStep || n > 3*uploadStep+1<<20 {
 		t.Errorf("it took %d bytes, and ended with %v; want three steps of %d", n, err, int64(uploadStep))

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"penstock"
+	"penstock/internal/rest"
 	"penstock/internal/sse"
 )
 
@@ -22,7 +23,7 @@ type eventStream struct {
 }
 
 func newEventStream(c *call) *eventStream {
-	s := &eventStream{c: c, out: http.NewResponseController(c.w), done: make(chan struct{})}
+	s := &eventStream{c: c, out: http.NewResponseController(c.W), done: make(chan struct{})}
 	s.over.Go(s.keepAlive)
 	return s
 }
@@ -49,7 +50,7 @@ func (s *eventStream) stop() {
 }
 
 func (s *eventStream) send(e eventView) error {
-	text, err := json.Marshal(e, lenient)
+	text, err := json.Marshal(e, rest.Lenient)
 	if err != nil {
 		return err
 	}
@@ -59,7 +60,7 @@ func (s *eventStream) send(e eventView) error {
 func (s *eventStream) write(frame []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, err := s.c.w.Write(frame); err != nil {
+	if _, err := s.c.W.Write(frame); err != nil {
 		return err
 	}
 	return s.out.Flush()
@@ -74,9 +75,9 @@ func (s *eventStream) endedWithKey() {
 
 // beginEvents sends the headers of an event stream, which nothing between here and its reader may hold back.
 func (c *call) beginEvents() {
-	h := c.w.Header()
-	h.Set("Content-Type", typeSSE)
+	h := c.W.Header()
+	h.Set("Content-Type", rest.TypeSSE)
 	h.Set("Cache-Control", "no-cache")
 	h.Set("X-Accel-Buffering", "no")
-	c.w.WriteHeader(http.StatusOK)
+	c.W.WriteHeader(http.StatusOK)
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/rest"
 	"penstock/internal/store"
 	"penstock/internal/webhook"
 )
@@ -48,7 +49,7 @@ func newWebhookView(w penstock.Webhook) webhookView {
 		ID: penstock.ViewWebhook.Format(w.ID), Object: "webhook", URL: w.URL, Description: w.Description, Events: w.Events,
 		Enabled: w.DisabledAt.IsZero(), DisabledAt: optional(w.DisabledAt), DisabledReason: text(w.DisabledReason),
 		Failures: w.Failures, FailingSince: optional(w.FailingSince), RestUntil: optional(w.RestUntil),
-		OldSecretUntil: optional(w.OldSecretUntil), CreatedAt: stamp(w.CreatedAt), UpdatedAt: stamp(w.UpdatedAt), ETag: ETag(w.Version()),
+		OldSecretUntil: optional(w.OldSecretUntil), CreatedAt: stamp(w.CreatedAt), UpdatedAt: stamp(w.UpdatedAt), ETag: rest.ETag(w.Version()),
 	}
 }
 
@@ -105,16 +106,16 @@ func newDeliveryView(d penstock.Delivery) deliveryView {
 	return v
 }
 
-func (c *call) readWebhookOrder() (webhook.Order, error) {
+func (c webhooks) readWebhookOrder() (webhook.Order, error) {
 	var in webhookOrder
 	body, err := c.readBody()
 	if err == nil {
-		err = decode(body, &in)
+		err = rest.Decode(body, &in)
 	}
 	return webhook.Order(in), err
 }
 
-func (c *call) createWebhook() error {
+func (c webhooks) createWebhook() error {
 	order, err := c.readWebhookOrder()
 	if err != nil {
 		return err
@@ -122,65 +123,65 @@ func (c *call) createWebhook() error {
 	if order.Enabled != nil {
 		return penstock.InvalidParam("enabled", "A new endpoint is enabled; leave enabled out, and change it afterwards.")
 	}
-	w, secret, err := c.Webhooks.Create(c.r.Context(), c.caller, order)
+	w, secret, err := c.Webhooks.Create(c.R.Context(), c.Principal, order)
 	if err != nil {
 		return err
 	}
 	view := newWebhookView(w)
 	view.Secret = &secret
-	c.w.Header().Set("Location", "/v1/webhooks/"+view.ID)
+	c.W.Header().Set("Location", "/v1/webhooks/"+view.ID)
 	return c.answerWebhook(http.StatusCreated, view)
 }
 
-func (c *call) listWebhooks() error {
-	limit, err := c.pageLimit()
+func (c webhooks) listWebhooks() error {
+	limit, err := c.PageLimit(pageSize)
 	if err != nil {
 		return err
 	}
 	p := webhook.Page{Limit: limit + 1}
-	if after := c.r.URL.Query().Get("after"); after != "" {
+	if after := c.R.URL.Query().Get("after"); after != "" {
 		if p.After, err = penstock.ViewWebhook.Parse(after); err != nil {
 			return penstock.InvalidParam("after", "after: %v.", err)
 		}
 	}
-	found, err := c.Webhooks.List(c.r.Context(), c.caller.Tenant.ID, p)
+	found, err := c.Webhooks.List(c.R.Context(), c.Principal.Tenant.ID, p)
 	if err != nil {
 		return err
 	}
-	out := page[webhookView]{Object: "list", Data: []webhookView{}, HasMore: len(found) > limit}
+	out := rest.Page[webhookView]{Object: "list", Data: []webhookView{}, HasMore: len(found) > limit}
 	for _, w := range found[:min(limit, len(found))] {
 		out.Data = append(out.Data, newWebhookView(w))
 	}
-	return c.json(http.StatusOK, out)
+	return c.JSON(http.StatusOK, out)
 }
 
-func (c *call) readWebhook() error {
-	id, err := c.pathID(penstock.ViewWebhook)
+func (c webhooks) readWebhook() error {
+	id, err := c.PathID(penstock.ViewWebhook)
 	if err != nil {
 		return err
 	}
-	w, err := c.Webhooks.Endpoint(c.r.Context(), c.caller.Tenant.ID, id)
+	w, err := c.Webhooks.Endpoint(c.R.Context(), c.Principal.Tenant.ID, id)
 	if err != nil {
 		return err
 	}
 	return c.answerWebhook(http.StatusOK, newWebhookView(w))
 }
 
-func (c *call) answerWebhook(status int, v webhookView) error {
-	c.w.Header().Set("ETag", v.ETag)
-	return c.json(status, v)
+func (c webhooks) answerWebhook(status int, v webhookView) error {
+	c.W.Header().Set("ETag", v.ETag)
+	return c.JSON(status, v)
 }
 
 // webhookNamed is the endpoint that a change is about, as its caller knows it. Codes: invalid_request, not_found.
-func (c *call) webhookNamed() (of webhook.Ref, err error) {
-	if of.ID, err = c.pathID(penstock.ViewWebhook); err != nil {
+func (c webhooks) webhookNamed() (of webhook.Ref, err error) {
+	if of.ID, err = c.PathID(penstock.ViewWebhook); err != nil {
 		return of, err
 	}
-	of.IfVersion, err = IfMatch(c.r)
+	of.IfVersion, err = rest.IfMatch(c.R)
 	return of, err
 }
 
-func (c *call) changeWebhook() error {
+func (c webhooks) changeWebhook() error {
 	of, err := c.webhookNamed()
 	if err != nil {
 		return err
@@ -189,34 +190,34 @@ func (c *call) changeWebhook() error {
 	if err != nil {
 		return err
 	}
-	w, err := c.Webhooks.Change(c.r.Context(), c.caller, of, order)
+	w, err := c.Webhooks.Change(c.R.Context(), c.Principal, of, order)
 	if err != nil {
 		return err
 	}
 	return c.answerWebhook(http.StatusOK, newWebhookView(w))
 }
 
-func (c *call) deleteWebhook() error {
+func (c webhooks) deleteWebhook() error {
 	of, err := c.webhookNamed()
 	if err != nil {
 		return err
 	}
-	if err := c.Webhooks.Delete(c.r.Context(), c.caller, of); err != nil {
+	if err := c.Webhooks.Delete(c.R.Context(), c.Principal, of); err != nil {
 		return err
 	}
-	return c.json(http.StatusOK, deletedView{ID: penstock.ViewWebhook.Format(of.ID), Object: "webhook", Deleted: true})
+	return c.JSON(http.StatusOK, deletedView{ID: penstock.ViewWebhook.Format(of.ID), Object: "webhook", Deleted: true})
 }
 
-func (c *call) rotateWebhook() error {
+func (c webhooks) rotateWebhook() error {
 	of, err := c.webhookNamed()
 	if err != nil {
 		return err
 	}
-	rotated, err := c.Webhooks.Rotate(c.r.Context(), c.caller, of)
+	rotated, err := c.Webhooks.Rotate(c.R.Context(), c.Principal, of)
 	if err != nil {
 		return err
 	}
-	w, err := c.Webhooks.Endpoint(c.r.Context(), c.caller.Tenant.ID, of.ID)
+	w, err := c.Webhooks.Endpoint(c.R.Context(), c.Principal.Tenant.ID, of.ID)
 	if err != nil {
 		return err
 	}
@@ -225,42 +226,42 @@ func (c *call) rotateWebhook() error {
 	return c.answerWebhook(http.StatusOK, view)
 }
 
-func (c *call) rotateSecret() error {
-	rotated, err := c.Webhooks.Rotate(c.r.Context(), c.caller, webhook.Ref{})
+func (c webhooks) rotateSecret() error {
+	rotated, err := c.Webhooks.Rotate(c.R.Context(), c.Principal, webhook.Ref{})
 	if err != nil {
 		return err
 	}
-	return c.json(http.StatusOK, secretView{Object: "webhook_secret", Secret: rotated.Secret, OldSecretUntil: optional(rotated.OldUntil)})
+	return c.JSON(http.StatusOK, secretView{Object: "webhook_secret", Secret: rotated.Secret, OldSecretUntil: optional(rotated.OldUntil)})
 }
 
-func (c *call) testWebhook() error {
-	id, err := c.pathID(penstock.ViewWebhook)
+func (c webhooks) testWebhook() error {
+	id, err := c.PathID(penstock.ViewWebhook)
 	if err != nil {
 		return err
 	}
-	d, err := c.Webhooks.Test(c.r.Context(), c.caller.Tenant.ID, id)
+	d, err := c.Webhooks.Test(c.R.Context(), c.Principal.Tenant.ID, id)
 	if err != nil {
 		return err
 	}
-	return c.json(http.StatusAccepted, newDeliveryView(d))
+	return c.JSON(http.StatusAccepted, newDeliveryView(d))
 }
 
-func (c *call) listWebhookDeliveries() error {
-	id, err := c.pathID(penstock.ViewWebhook)
+func (c webhooks) listWebhookDeliveries() error {
+	id, err := c.PathID(penstock.ViewWebhook)
 	if err != nil {
 		return err
 	}
 	return c.deliveries(id)
 }
 
-func (c *call) listJobDeliveries() error { return c.deliveries("") }
+func (c webhooks) listJobDeliveries() error { return c.deliveries("") }
 
-func (c *call) deliveries(of penstock.ID) error {
-	limit, err := c.pageLimit()
+func (c webhooks) deliveries(of penstock.ID) error {
+	limit, err := c.PageLimit(pageSize)
 	if err != nil {
 		return err
 	}
-	q := c.r.URL.Query()
+	q := c.R.URL.Query()
 	p := webhook.DeliveryPage{Webhook: of, Status: penstock.DeliveryStatus(q.Get("status")), Limit: limit + 1}
 	if err := checkDeliveryStatus(p.Status); err != nil {
 		return err
@@ -270,15 +271,15 @@ func (c *call) deliveries(of penstock.ID) error {
 			return penstock.InvalidParam("after", "after: %v.", err)
 		}
 	}
-	found, err := c.Webhooks.Deliveries(c.r.Context(), c.caller.Tenant.ID, p)
+	found, err := c.Webhooks.Deliveries(c.R.Context(), c.Principal.Tenant.ID, p)
 	if err != nil {
 		return err
 	}
-	out := page[deliveryView]{Object: "list", Data: []deliveryView{}, HasMore: len(found) > limit}
+	out := rest.Page[deliveryView]{Object: "list", Data: []deliveryView{}, HasMore: len(found) > limit}
 	for _, d := range found[:min(limit, len(found))] {
 		out.Data = append(out.Data, newDeliveryView(d))
 	}
-	return c.json(http.StatusOK, out)
+	return c.JSON(http.StatusOK, out)
 }
 
 func checkDeliveryStatus(s penstock.DeliveryStatus) error {
@@ -290,20 +291,20 @@ func checkDeliveryStatus(s penstock.DeliveryStatus) error {
 	return penstock.InvalidParam("status", "status must be one of pending, delivered, failed.")
 }
 
-func (c *call) redeliver() error {
-	id, err := c.pathID(penstock.ViewDelivery)
+func (c webhooks) redeliver() error {
+	id, err := c.PathID(penstock.ViewDelivery)
 	if err != nil {
 		return err
 	}
-	d, err := c.Webhooks.Redeliver(c.r.Context(), c.caller.Tenant.ID, id)
+	d, err := c.Webhooks.Redeliver(c.R.Context(), c.Principal.Tenant.ID, id)
 	if err != nil {
 		return err
 	}
-	return c.json(http.StatusAccepted, newDeliveryView(d))
+	return c.JSON(http.StatusAccepted, newDeliveryView(d))
 }
 
 // jobWebhook checks the webhook of a job, nil if it has none.
-func (c *call) jobWebhook(in *jobWebhook) (*store.JobWebhook, error) {
+func (c webhooks) jobWebhook(in *jobWebhook) (*store.JobWebhook, error) {
 	if in == nil {
 		return nil, nil
 	}

@@ -5,17 +5,18 @@ import (
 
 	"penstock"
 	"penstock/internal/admit"
+	"penstock/internal/rest"
 )
 
 const headerWindow = "x-penstock-window"
 
-// windowParam is for endpoints whose bodies have no member for it. SDKs send headers with any call.
-var windowParam = param{Name: headerWindow, In: "header",
+// windowParam is for endpoints whose bodies have no field for it. SDKs send headers with any call.
+var windowParam = rest.Param{Name: headerWindow, In: "header",
 	About: "How long it may take until what is not done expires: a duration such as 90m, of up to 30 days. 24h when not given."}
 
 // window is how long what the caller asks for may take, 0 for as long as usual. Codes: invalid_request.
 func (c *call) window() (time.Duration, error) {
-	text := c.r.Header.Get(headerWindow)
+	text := c.R.Header.Get(headerWindow)
 	if text == "" {
 		return 0, nil
 	}

@@ -1,72 +1,49 @@
 package app
 
 import (
-	"encoding/json"
-	"net/http"
-	"net/http/pprof"
+	"time"
 
-	"penstock"
+	"penstock/internal/admin"
 	"penstock/internal/api"
+	"penstock/internal/control"
+	"penstock/internal/directory"
+	"penstock/internal/reload"
+	"penstock/internal/rest"
+	"penstock/internal/signal"
+	"penstock/internal/usage"
 )
 
-// adminHandler serves operators: metrics, profiles, health, the audit, the reload of the configuration, and what
-// is paused, tenants and keys. What is below /admin/v1 needs an admin key. Metrics and profiles need one unless the
-// connection comes in over loopback; health needs none. Calls for a host that is not its own are refused.
-func (a *app) adminHandler() http.Handler {
-	mux := http.NewServeMux()
-	operate := func(pattern string, h http.HandlerFunc, query ...string) {
-		mux.Handle(pattern, a.operatorsOnly(a.withQuery(h, query)))
+// connectAdmin makes the admin API and the services behind it.
+func (a *app) connectAdmin() error {
+	p := a.Config.Process
+	key, err := directory.LoadAdminKey(p.Admin.Key.Reveal(), p.Data)
+	if err != nil {
+		return err
 	}
-	mux.Handle("GET /metrics", a.scrapersOnly(a.metrics.Handler()))
-	for pattern, h := range map[string]http.HandlerFunc{
-		"GET /debug/pprof/": pprof.Index, "GET /debug/pprof/cmdline": pprof.Cmdline, "GET /debug/pprof/profile": pprof.Profile,
-		"GET /debug/pprof/symbol": pprof.Symbol, "GET /debug/pprof/trace": pprof.Trace,
-	} {
-		mux.Handle(pattern, a.localOrOperators(h))
+	if key.Drawn && a.NewAdminKey != nil {
+		a.NewAdminKey(key.Secret)
 	}
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
-		adminJSON(w, http.StatusOK, map[string]string{"status": "ok"})
+	documents, err := rest.NewDocuments(api.Surface(), admin.Surface())
+	if err != nil {
+		return err
+	}
+	a.admin, err = admin.New(admin.Deps{
+		Config: a.live, Directory: a.directory, Tenants: a.store, Keys: a.store, Controls: a.store, Paused: a.controls, Audit: a.store, Balances: a.store, Usage: usage.New(a.store), Reloader: a.reloader,
+		Operators: &directory.Operators{Admin: key, Directory: a.directory, Throttle: directory.NewThrottle(time.Now)},
+		Editor: directory.NewEditor(directory.EditorDeps{
+			Config: a.live, Tenants: a.store, Keys: a.store, Directory: a.directory, Log: a.log, Clock: time.Now,
+			Announce: func() { a.signals.Tell(signal.TopicCallers) },
+		}),
+		Switch: control.NewSwitch(control.SwitchDeps{Store: a.store, View: a.controls, Log: a.log, Announce: func() { a.signals.Tell(signal.TopicControl) }}),
+		Load:   a.load.Report, Ready: a.readiness.check, Hosts: p.Admin.Hosts, MetricsKey: p.Admin.MetricsKey,
+		Documents: documents, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
 	})
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
-		if err := a.readiness.check(r.Context()); err != nil {
-			adminJSON(w, http.StatusServiceUnavailable, map[string]string{"status": "not ready", "reason": penstock.AsError(err).Message})
-			return
-		}
-		adminJSON(w, http.StatusOK, map[string]string{"status": "ready"})
-	})
-	operate("GET /admin/v1/load", func(w http.ResponseWriter, _ *http.Request) { adminJSON(w, http.StatusOK, a.load.Report()) })
-	operate("POST /admin/v1/config/reload", a.reloadAsked, "actor", "dry_run", "force")
-	operate("GET /admin/v1/audit", a.audit, "tenant", "limit", "after")
-	operate("GET /admin/v1/controls", a.listControls)
-	operate("PUT /admin/v1/controls/{kind}/{name...}", a.setControl, changeQuery...)
-	operate("DELETE /admin/v1/controls/{kind}/{name...}", a.liftControl, changeQuery...)
-	operate("GET /admin/v1/usage", a.reportUsage, "from", "to", "group_by", "format", "tenant")
-	operate("GET /admin/v1/budgets", a.listBudgets, "tenant")
-	a.tenantRoutes(operate)
-	a.keyRoutes(operate)
-	return a.ownHosts(mux)
+	return err
 }
 
-// operates adds a route of operators, with the parameters that its query may have.
-type operates func(pattern string, h http.HandlerFunc, query ...string)
-
-// changeQuery are the parameters of every change.
-var changeQuery = []string{"actor", "dry_run"}
-
-// withQuery refuses a query with other parameters than those that are known: a dry run that is misspelt would be a change.
-func (a *app) withQuery(h http.HandlerFunc, known []string) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		if err := api.CheckQuery(r.URL.RawQuery, known, nil); err != nil {
-			a.adminError(w, r, err)
-			return
-		}
-		h(w, r)
-	}
-}
-
-func adminJSON(w http.ResponseWriter, status int, v any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // the reader may have left
+// connectReloader makes the reloader.
+func (a *app) connectReloader() {
+	a.reloader = reload.New(reload.Deps{
+		Live: a.live, Store: a.store, Load: a.Load, Check: a.providers.check, Remember: a.remember, Log: a.log,
+	})
 }

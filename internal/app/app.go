@@ -3,23 +3,22 @@
 // here.
 //
 // It owns the order of things: open before listening, listen before claiming; and on the way out,
-// unready first, then the doors and the workers, then the records, the store last.
+// unready first, then the listeners and the workers, then the records, the store last.
 package app
 
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"penstock"
+	"penstock/internal/admin"
 	"penstock/internal/admit"
 	"penstock/internal/api"
 	"penstock/internal/attempt"
@@ -41,7 +40,9 @@ import (
 	"penstock/internal/limit"
 	"penstock/internal/queue"
 	"penstock/internal/record"
+	"penstock/internal/reload"
 	"penstock/internal/request"
+	"penstock/internal/rest"
 	"penstock/internal/retain"
 	"penstock/internal/route"
 	"penstock/internal/sign"
@@ -63,8 +64,8 @@ type Options struct {
 	// Reload asks for a reload whenever it is received from; may be nil.
 	Reload <-chan struct{}
 	Log    io.Writer
-	Ready  func(Addresses) // called once, when both doors are open; may be nil
-	// AnyAdmin lets the admin door open elsewhere on loopback when its address is taken.
+	Ready  func(Addresses) // called once, when both listeners are open; may be nil
+	// AnyAdmin lets the admin listener open elsewhere on loopback when its address is taken.
 	AnyAdmin bool
 	// NewAdminKey is called with the admin key when one was drawn, which happens once for a data directory; may be nil.
 	NewAdminKey func(secret string)
@@ -94,39 +95,36 @@ type app struct {
 	signals   *signal.Exchange
 	controls  *control.View
 	directory *directory.Directory
-	strangers *directory.Throttle
-	// adminStrangers is apart, so that wrong keys at the API, where a proxy may give all callers one address, lock no operator out.
-	adminStrangers *directory.Throttle
-	ids            penstock.IDs
-	adminKey       [sha256.Size]byte // digest of the key that operators begin with
-	backlog        *backlog.View
-	load           *backlog.Load
-	waiting        *work.Waiting
-	readiness      *readiness
-	recorder       *record.Recorder
-	journal        *journal.Journal // nil in a worker
-	api            *api.Server      // nil in a worker
-	lease          *lease.Membership
-	pool           *work.Pool // nil in a process that does not work
-	keeper         *queue.Maintainer
-	capacity       *capacity.Tracker
-	budgets        *budget.Reserver
-	scopes         *capacity.Tracker // who is limited, beside targets
-	limits         *limit.Limiter
-	router         *route.Router
-	runner         *attempt.Runner
-	children       *supervise.Pool // nil where no suspects run
-	isolated       *isolate.Runner
-	sweeper        *retain.Sweeper
-	disks          *disk.Watcher
-	files          *file.Service
-	bodies         *inflight.Pool // the memory of request bodies
-	answers        *inflight.Pool // the memory of upstreams' answers
-	splitter       *batch.Splitter
-	finisher       *batch.Finisher
-	webhooks       *webhook.Runner
-	reloading      sync.Mutex     // held while one configuration replaces another
-	closers        []func() error // in the order of opening
+	throttle  *directory.Throttle
+	reloader  *reload.Reloader
+	admin     *admin.Server
+	backlog   *backlog.View
+	load      *backlog.Load
+	waiting   *work.Waiting
+	readiness *readiness
+	recorder  *record.Recorder
+	journal   *journal.Journal // nil in a worker
+	api       *api.Server      // nil in a worker
+	lease     *lease.Membership
+	pool      *work.Pool // nil in a process that does not work
+	keeper    *queue.Maintainer
+	capacity  *capacity.Tracker
+	budgets   *budget.Reserver
+	scopes    *capacity.Tracker // who is limited, beside targets
+	limits    *limit.Limiter
+	router    *route.Router
+	runner    *attempt.Runner
+	children  *supervise.Pool // nil where no suspects run
+	isolated  *isolate.Runner
+	sweeper   *retain.Sweeper
+	disks     *disk.Watcher
+	files     *file.Service
+	bodies    *inflight.Pool // the memory of request bodies
+	answers   *inflight.Pool // the memory of upstreams' answers
+	splitter  *batch.Splitter
+	finisher  *batch.Finisher
+	webhooks  *webhook.Runner
+	closers   []func() error // in the order of opening
 }
 
 // Run serves until ctx ends and then drains within the configured grace period.
@@ -174,8 +172,9 @@ func (a *app) open(ctx context.Context) error {
 	if err := a.connect(); err != nil {
 		return err
 	}
-	a.replay(ctx)
-	if err := a.loadAdminKey(); err != nil {
+	a.replayer().replay(ctx)
+	a.connectReloader()
+	if err := a.connectAdmin(); err != nil {
 		return err
 	}
 	// What is paused must not run in the moment before the first look, and no key be refused that is good.
@@ -233,8 +232,10 @@ func (a *app) connect() (err error) {
 	a.keeper, err = queue.NewMaintainer(queue.MaintainerDeps{
 		Store: a.store, Budgets: a.store, Bell: a.bell, Announce: announcer{a.hub, a.webhooks}, Metrics: a.metrics, Log: a.log, Interval: keepInterval(p.Work.LeaseTimeout),
 	})
-	a.metrics.CollectDepths(a.depths)
-	a.metrics.CollectCapacity(a.capacityStatus)
+	c := &collector{store: a.store, targets: a.capacity, callers: a.scopes, metrics: a.metrics}
+	a.metrics.CollectDepths(c.depths)
+	a.metrics.CollectCapacity(c.capacity)
+	a.metrics.CollectLimits(c.limits)
 	a.connectLoad()
 	return err
 }
@@ -249,14 +250,19 @@ func (a *app) connectAPI(runner *attempt.Runner) (err error) {
 		Limits: a.limits, Filters: a.Filters, Metrics: a.metrics, Clock: time.Now,
 	})
 	requests := request.New(request.Deps{
-		Config: a.live, Admit: admission, Budgets: a.budgets, Runner: runner, Recorder: a.recorder, Cache: a.newCache(), Status: api.StatusOf,
+		Config: a.live, Admit: admission, Budgets: a.budgets, Runner: runner, Recorder: a.recorder, Cache: a.newCache(), Status: rest.Status,
 		Metrics: a.metrics, Clock: time.Now,
 	})
+	documents, err := rest.NewDocuments(api.Surface(), admin.Surface())
+	if err != nil {
+		return err
+	}
 	a.api, err = api.New(api.Deps{
-		Files: a.files, Storage: a.store, RefusingUploads: a.disks.UploadRefusal, Links: links, Batches: a.store,
+		Documents: documents,
+		Files:     a.files, Storage: a.store, RefusingUploads: a.disks.UploadRefusal, Links: links, Batches: a.store,
 		Config: a.live, Usage: usage.New(a.store), Admit: admission, Requests: requests, Jobs: a.store, Inputs: a.store, Deleter: a.store, DeadLetters: a.store, Webhooks: a.webhookService(),
 		Bodies: a.bodies, Keys: a.directory, Backlog: a.backlog, WaitingOn: a.waiting.Reason, Reader: deliver.NewReader(a.store, a.hub),
-		Strangers: a.strangers, Cancelled: a.cancelled, Ready: a.readiness.check, Refusing: a.disks.Refusal, Draining: a.readiness.stopping,
+		Throttle: a.throttle, Cancelled: a.cancelled, Ready: a.readiness.check, Refusing: a.disks.Refusal, Draining: a.readiness.stopping,
 		Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
 	})
 	return err
@@ -288,7 +294,7 @@ func keepInterval(lease time.Duration) time.Duration {
 // softStop leaves a fifth of the grace period for stopping what does not stop by itself.
 func softStop(grace time.Duration) time.Duration { return grace * 4 / 5 }
 
-// run opens the doors and works until ctx ends or something breaks.
+// run opens the listeners and works until ctx ends or something breaks.
 func (a *app) run(ctx context.Context) error {
 	a.disks.Look(ctx)
 	listeners, err := a.listen()
@@ -307,7 +313,7 @@ func (a *app) run(ctx context.Context) error {
 	leased.Go(func() error { return a.lease.Run(leaseCtx) })
 
 	back.Go(func() error { return a.recorder.Run(backCtx) })
-	back.Go(func() error { return a.replays(backCtx) })
+	back.Go(func() error { return a.replayer().run(backCtx) })
 	back.Go(func() error { return a.keeper.Run(backCtx) })
 	back.Go(func() error { return a.capacity.Run(backCtx) })
 	back.Go(func() error { return a.budgets.Run(backCtx) })
@@ -325,8 +331,8 @@ func (a *app) run(ctx context.Context) error {
 		back.Go(func() error { return a.children.Run(backCtx) })
 	}
 	back.Go(func() error { return listeners.serveAdmin(backCtx) })
-	front.Go(func() error { return a.reloads(frontCtx) })
-	front.Go(func() error { return a.warnOfLosses(frontCtx) })
+	front.Go(func() error { return a.reloader.Follow(frontCtx, a.Reload) })
+	front.Go(func() error { return a.reloader.WarnOfLosses(frontCtx) })
 	front.Go(func() error { return a.sweeper.Run(frontCtx) })
 	front.Go(func() error { return a.disks.Run(frontCtx) })
 	listenCtx, closeListener := context.WithCancel(context.WithoutCancel(ctx))
@@ -359,11 +365,11 @@ func (a *app) run(ctx context.Context) error {
 	return err
 }
 
-// notice is how long the API answers that it is stopping before it closes its door, so that whoever
-// sends callers here can hear of it.
+// notice is how long the API answers that it is stopping before it closes its listener, so that a
+// load balancer can notice.
 const notice = 500 * time.Millisecond
 
-// announceStop waits for the end, makes the process unready, and closes the door a little later.
+// announceStop waits for the end, makes the process unready, and closes the listener a little later.
 func (a *app) announceStop(ctx context.Context, closeListener func()) {
 	<-ctx.Done()
 	a.readiness.drain()
@@ -378,22 +384,6 @@ func (a *app) close() error {
 		errs = append(errs, a.closers[i]())
 	}
 	return errors.Join(errs...)
-}
-
-func (a *app) depths(ctx context.Context) ([]telemetry.Depth, error) {
-	found, err := a.store.Depths(ctx)
-	if err == nil {
-		var suspects int64
-		suspects, err = a.store.Suspects(ctx)
-		a.metrics.SuspectsWaiting(suspects)
-	}
-	depths := make([]telemetry.Depth, len(found))
-	for i, d := range found {
-		depths[i] = telemetry.Depth{
-			Lane: string(d.Lane), Status: string(d.Status), Items: d.Items, OldestSeconds: d.Oldest.Seconds(),
-		}
-	}
-	return depths, err
 }
 
 func logLevel(name string) slog.Level {

@@ -3,9 +3,9 @@ package app
 import (
 	"time"
 
-	"penstock/internal/api"
 	"penstock/internal/batch"
 	"penstock/internal/dialect/line"
+	"penstock/internal/rest"
 )
 
 // connectBatches makes what carries jobs over files. Splitting is for processes that work; their results are written by others
@@ -19,7 +19,7 @@ func (a *app) connectBatches() (err error) {
 		return err
 	}
 	a.finisher, err = batch.NewFinisher(batch.FinisherDeps{
-		Store: a.store, Artifacts: a.files, Writer: line.Writer{Failure: api.ItemFailure}, Announce: announcer{a.hub, a.webhooks}, Needed: a.finishes, Log: a.log, Clock: time.Now,
+		Store: a.store, Artifacts: a.files, Writer: line.Writer{Failure: rest.ItemFailure}, Announce: announcer{a.hub, a.webhooks}, Needed: a.finishes, Log: a.log, Clock: time.Now,
 	})
 	return err
 }

@@ -6,10 +6,9 @@ import (
 
 	"penstock/internal/capacity"
 	"penstock/internal/store"
-	"penstock/internal/telemetry"
 )
 
-// newCapacity makes the book of the targets' room. On SQLite the data directory belongs to this process, so
+// newCapacity makes the tracker of the targets' capacity. On SQLite the data directory belongs to this process, so
 // there is nobody to share with and the pools stay in memory.
 func (a *app) newCapacity(clock func() time.Time) *capacity.Tracker {
 	cfg := capacity.Config{Clock: clock, Log: a.log}
@@ -32,31 +31,14 @@ func (b pools) Withdraw(ctx context.Context, w store.Withdrawal) (store.Allotmen
 	return b.store.Withdraw(ctx, b.lease.Current(), w)
 }
 
-// ringForCapacity has workers look again when room is back.
+// ringForCapacity has workers look again when a target has capacity again.
 func (a *app) ringForCapacity(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-a.router.Freed():
-			a.bell.RingHere() // other processes keep their own book
+			a.bell.RingHere() // other processes have trackers of their own
 		}
 	}
-}
-
-func (a *app) capacityStatus() []telemetry.Capacity {
-	var all []telemetry.Capacity
-	for _, s := range a.capacity.Status() {
-		r := telemetry.Capacity{
-			Target: s.Target, Limit: s.Limit, Running: s.Running, RestSeconds: s.Rest.Seconds(), Throttles: s.Throttles,
-			Breaker: string(s.Breaker), Opened: s.Opened, RetriesRefused: s.RetriesRefused,
-		}
-		for _, rate := range s.Rates {
-			r.Rates = append(r.Rates, telemetry.CapacityRate{
-				Resource: rate.Resource, PerMinute: rate.PerMinute, Learned: rate.Learned, LocalAllowance: rate.LocalAllowance,
-			})
-		}
-		all = append(all, r)
-	}
-	return all
 }

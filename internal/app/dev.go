@@ -18,6 +18,7 @@ import (
 
 	"penstock"
 	"penstock/internal/config"
+	"penstock/internal/directory"
 	"penstock/internal/sim"
 )
 
@@ -37,8 +38,6 @@ const (
 	autoModel = "auto"
 	// simModel always reaches the simulated upstream.
 	simModel = "sim"
-	// keyPrefix begins every key of ours.
-	keyPrefix = "psk_"
 	// devKeyFile keeps the key of the demo tenant over restarts.
 	devKeyFile = "dev-key"
 )
@@ -95,7 +94,7 @@ func devKey(data string, env config.Env) (string, error) {
 	if !errors.Is(err, os.ErrNotExist) {
 		return "", fmt.Errorf("reading the development key: %w", err)
 	}
-	return keyPrefix + "dev_" + strings.ToLower(rand.Text()), nil
+	return directory.KeyPrefix + "dev_" + strings.ToLower(rand.Text()), nil
 }
 
 // keepDevKey lets the command line and the next start find the key. It must wait until the data
@@ -127,7 +126,7 @@ func describeDev(file *config.File, simURL, key string, found []detected) {
 	}
 	file.Models[autoModel] = config.ModelConfig{Targets: auto}
 	file.FallbackModel = autoModel
-	file.Webhooks.Allow = []string{"127.0.0.0/8", "::1"} // whoever develops receives on this machine
+	file.Webhooks.Allow = []string{"127.0.0.0/8", "::1"} // a developer receives webhooks on this machine
 	file.MediaHosts = []string{penstock.MediaPublic}     // the only caller is the developer
 	file.Tenants = map[string]config.TenantConfig{
 		devTenant: {Keys: []config.KeyConfig{{Name: "dev", Secret: config.NewSecret(key)}}},

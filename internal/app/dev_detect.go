@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"penstock/internal/config"
+	"penstock/internal/directory"
 )
 
 // detected is a real provider found on this machine.
@@ -49,7 +50,7 @@ func detectNamed(env config.Env, vendor, listen string) (detected, bool) {
 	base, _ := env(vendor + "_BASE_URL")
 	// The exports that the greeting asks for are our own: taking them for a provider would send every
 	// call in a circle.
-	ours := strings.HasPrefix(key, keyPrefix) || (listen != "" && strings.Contains(base, "//"+listen))
+	ours := strings.HasPrefix(key, directory.KeyPrefix) || (listen != "" && strings.Contains(base, "//"+listen))
 	if (key == "" && base == "") || ours {
 		return detected{}, false
 	}
@@ -132,6 +133,6 @@ Submit a prompt that survives a crash, and wait for its answer:
 
   export PENSTOCK_ADMIN_KEY=%s
 
-`, filepath.Join(g.data, AdminKeyFile), g.adminKey)
+`, filepath.Join(g.data, directory.AdminKeyFile), g.adminKey)
 	}
 }

@@ -2,12 +2,15 @@ package app
 
 import (
 	"context"
+	"log/slog"
 	"path/filepath"
 	"sync/atomic"
 	"time"
 
 	"penstock/internal/chore"
 	"penstock/internal/journal"
+	"penstock/internal/record"
+	"penstock/internal/telemetry"
 )
 
 const (
@@ -26,7 +29,7 @@ func (a *app) openJournal() (err error) {
 		return nil
 	}
 	var complained atomic.Int64 // when, in nanoseconds
-	a.journal, err = journal.Open(journal.Config{Dir: a.journalPath(), Failed: func(err error) {
+	a.journal, err = journal.Open(journal.Config{Dir: a.replayer().dir, Failed: func(err error) {
 		a.metrics.JournalFailed()
 		last, now := complained.Load(), time.Now().UnixNano()
 		if now-last >= int64(complainInterval) && complained.CompareAndSwap(last, now) {
@@ -40,27 +43,37 @@ func (a *app) openJournal() (err error) {
 	return nil
 }
 
-func (a *app) journalPath() string { return filepath.Join(a.Config.Process.Data, journalDir) }
+func (a *app) replayer() *replayer {
+	return &replayer{dir: filepath.Join(a.Config.Process.Data, journalDir), recorder: a.recorder, metrics: a.metrics, log: a.log}
+}
+
+// replayer records what dead processes left in their journals.
+type replayer struct {
+	dir      string
+	recorder *record.Recorder
+	metrics  *telemetry.Metrics
+	log      *slog.Logger
+}
 
 // replay records what dead processes left in the journal. When that does not work just now, the next round does it.
-func (a *app) replay(ctx context.Context) {
-	found, err := journal.Replay(ctx, a.journalPath(), a.recorder.Replay)
-	a.metrics.JournalReplayed(found.Records, found.Lost)
+func (r *replayer) replay(ctx context.Context) {
+	found, err := journal.Replay(ctx, r.dir, r.recorder.Replay)
+	r.metrics.JournalReplayed(found.Records, found.Lost)
 	if found.Lost > 0 {
-		a.log.ErrorContext(ctx, "parts of the journal of a process that died could not be read", "places", found.Lost)
+		r.log.ErrorContext(ctx, "parts of the journal of a process that died could not be read", "places", found.Lost)
 	}
 	if found.Records > 0 {
-		a.log.InfoContext(ctx, "recorded calls of a process that died", "records", found.Records, "segments", found.Segments)
+		r.log.InfoContext(ctx, "recorded calls of a process that died", "records", found.Records, "segments", found.Segments)
 	}
 	if err != nil && ctx.Err() == nil {
-		a.log.WarnContext(ctx, "replaying the journal; it will be tried again", "error", err)
+		r.log.WarnContext(ctx, "replaying the journal; it will be tried again", "error", err)
 	}
 }
 
-// replays looks for what dead processes left until ctx ends: others may share the directory.
-func (a *app) replays(ctx context.Context) error {
+// run looks for what dead processes left until ctx ends: others may share the directory.
+func (r *replayer) run(ctx context.Context) error {
 	chore.Chore{Interval: replayInterval, Round: func(ctx context.Context) (bool, error) {
-		a.replay(ctx)
+		r.replay(ctx)
 		return false, nil
 	}}.Run(ctx)
 	return nil

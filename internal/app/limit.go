@@ -7,27 +7,13 @@ import (
 	"penstock/internal/capacity"
 	"penstock/internal/limit"
 	"penstock/internal/store"
-	"penstock/internal/telemetry"
 )
 
-// connectLimits makes the book of the callers' limits. On SQLite only what was used of a day is kept in the
+// connectLimits makes the tracker of the callers' limits. On SQLite only what was used of a day is kept in the
 // database: a minute's worth may be forgotten by a restart, a day's may not.
 func (a *app) connectLimits(clock func() time.Time) {
 	a.scopes = capacity.New(capacity.Config{Clock: clock, Pools: pools{a}, Alone: a.Config.Process.Database.IsZero(), Log: a.log})
 	a.limits = limit.New(a.scopes, a.metrics)
-	a.metrics.CollectLimits(a.limitStatus)
-}
-
-// limitStatus describes the limits of callers to metrics.
-func (a *app) limitStatus() (all []telemetry.CallerLimit) {
-	for _, p := range a.scopes.LimitScopeStatuses() {
-		for _, l := range p.Limits {
-			all = append(all, telemetry.CallerLimit{
-				Tenant: string(p.Name.Tenant), Scope: string(p.Name.Kind), Resource: l.Resource, Used: l.Used,
-			})
-		}
-	}
-	return all
 }
 
 // usedByItem books what an item used against the day of its tenant, of the key that its job was submitted with, and of

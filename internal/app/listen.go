@@ -26,7 +26,7 @@ type listeners struct {
 	addresses            Addresses
 }
 
-// listen opens the doors. Nothing is served yet.
+// listen opens the listeners. Nothing is served yet.
 func (a *app) listen() (*listeners, error) {
 	p := a.Config.Process
 	admin, err := net.Listen("tcp", p.AdminListen)
@@ -38,7 +38,7 @@ func (a *app) listen() (*listeners, error) {
 	}
 	d := &listeners{
 		admin: admin, grace: p.ShutdownGrace, certFile: p.TLS.CertFile, keyFile: p.TLS.KeyFile,
-		adminHTTP: a.server(a.adminHandler()), addresses: Addresses{Admin: "http://" + admin.Addr().String()},
+		adminHTTP: a.server(a.admin.Handler()), addresses: Addresses{Admin: "http://" + admin.Addr().String()},
 	}
 	if a.api == nil {
 		return d, nil

@@ -105,7 +105,7 @@ func (r *registry) newProvider(name string, c config.ProviderConfig, keys keyWat
 	return nil, fmt.Errorf("providers.%s.kind: %q has no adapter", name, c.Kind)
 }
 
-// keyWatch is told what happens to the keys of a provider; nil for nobody.
+// keyWatch is called when the state of a provider's key changes; nil for none.
 type keyWatch func(provider string, c wire.KeyChange)
 
 func (w keyWatch) of(name string) func(wire.KeyChange) {

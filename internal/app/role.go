@@ -17,7 +17,7 @@ type Role string
 const (
 	RoleAll    Role = "all"    // serves and works
 	RoleAPI    Role = "api"    // accepts, answers and serves synchronous calls; claims nothing
-	RoleWorker Role = "worker" // claims and works; only its admin door is open
+	RoleWorker Role = "worker" // claims and works; only its admin listener is open
 )
 
 // Roles lists every role.

@@ -17,7 +17,7 @@ import (
 func (a *app) connectProcesses() {
 	a.hub, a.bell, a.cancels = new(deliver.Hub), queue.NewBell(), queue.NewBell()
 	a.directory = directory.New(directory.Deps{Config: a.live, Source: a.store, Log: a.log, Clock: time.Now})
-	a.strangers, a.adminStrangers = directory.NewThrottle(time.Now), directory.NewThrottle(time.Now)
+	a.throttle = directory.NewThrottle(time.Now)
 	a.controls = control.New(control.Deps{Store: a.store, Changed: a.pausesChanged, Log: a.log})
 	a.signals = signal.New(signal.Deps{Wire: a.store.wire, Metrics: a.metrics, Log: a.log})
 

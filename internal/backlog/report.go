@@ -50,7 +50,7 @@ type Row struct {
 	DrainPerSecond    *float64 `json:"drain_items_per_second"` // that were started while others waited
 	EmptyInSeconds    *float64 `json:"empty_in_seconds"`       // if nothing more came
 	ServiceSeconds    *float64 `json:"service_seconds"`        // how long an item runs
-	Slots             int      `json:"slots,omitempty"`        // of a lane: how many it needs
+	Slots             int      `json:"slots,omitzero"`         // of a lane: how many it needs
 }
 
 // Queued is how many items wait.

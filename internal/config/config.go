@@ -158,7 +158,7 @@ type keyDigest [sha256.Size]byte
 // keyed is a key of the file.
 type keyed struct {
 	digest keyDigest
-	caller penstock.Caller
+	caller penstock.Principal
 }
 
 // Digest is the SHA-256 of a presented secret, and whether it can be one at all.
@@ -176,17 +176,17 @@ func Digest(secret string) (digest [sha256.Size]byte, ok bool) {
 }
 
 // Caller returns who a presented secret belongs to.
-func (s *Snapshot) Caller(secret string) (penstock.Caller, bool) {
+func (s *Snapshot) Caller(secret string) (penstock.Principal, bool) {
 	digest, ok := Digest(secret)
 	if !ok {
-		return penstock.Caller{}, false
+		return penstock.Principal{}, false
 	}
 	return s.CallerOf(digest)
 }
 
 // CallerOf returns who the secret with a digest belongs to. The first bytes of the digest find candidates;
 // the whole of it is compared in constant time.
-func (s *Snapshot) CallerOf(digest [sha256.Size]byte) (penstock.Caller, bool) {
+func (s *Snapshot) CallerOf(digest [sha256.Size]byte) (penstock.Principal, bool) {
 	alike := s.callers[binary.LittleEndian.Uint64(digest[:])]
 	for i := range alike {
 		k := &alike[i]
@@ -194,7 +194,7 @@ func (s *Snapshot) CallerOf(digest [sha256.Size]byte) (penstock.Caller, bool) {
 			return k.caller, true
 		}
 	}
-	return penstock.Caller{}, false
+	return penstock.Principal{}, false
 }
 
 // FileKey is a key of the file without its secret.

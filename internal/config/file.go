@@ -535,16 +535,16 @@ type TenantConfig struct {
 // already counts on.
 type Budget struct {
 	// Daily is the most for a day of UTC. Zero: there is no bound.
-	Daily string `yaml:"daily_usd,omitempty" json:"daily_usd,omitempty"`
+	Daily string `yaml:"daily_usd,omitempty" json:"daily_usd,omitzero"`
 
 	// Monthly is the most for a month of UTC. Zero: there is no bound.
-	Monthly string `yaml:"monthly_usd,omitempty" json:"monthly_usd,omitempty"`
+	Monthly string `yaml:"monthly_usd,omitempty" json:"monthly_usd,omitzero"`
 
 	// Total is the most for good. Zero: there is no bound.
-	Total string `yaml:"total_usd,omitempty" json:"total_usd,omitempty"`
+	Total string `yaml:"total_usd,omitempty" json:"total_usd,omitzero"`
 
 	// Hard refuses whatever could exceed a bound, with 402. Zero: it is admitted, with a warning.
-	Hard bool `yaml:"hard,omitempty" json:"hard,omitempty"`
+	Hard bool `yaml:"hard,omitempty" json:"hard,omitzero"`
 }
 
 // KeyConfig is one API key.

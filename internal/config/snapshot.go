@@ -62,7 +62,7 @@ func newSnapshot(file File) *Snapshot {
 		for i, k := range t.Keys {
 			digest := k.Secret.digest()
 			at := binary.LittleEndian.Uint64(digest[:])
-			s.callers[at] = append(s.callers[at], keyed{digest, penstock.Caller{
+			s.callers[at] = append(s.callers[at], keyed{digest, penstock.Principal{Kind: penstock.PrincipalKey,
 				Tenant: tenant, Key: k.Name, Scopes: k.Scopes, CacheTTL: k.Cache.TTL, Limits: k.Limits.limits()}})
 			t.Keys[i].Secret = digest.secret()
 		}

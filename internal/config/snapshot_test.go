@@ -152,17 +152,17 @@ func TestCaller(t *testing.T) {
 	twelve := penstock.Tenant{ID: "12", Weight: 1, Lanes: penstock.Lanes, Retention: hours(720, 48, 72)}
 	for _, tt := range []struct {
 		secret string
-		want   penstock.Caller
+		want   penstock.Principal
 		ok     bool
 	}{
-		{searchKey, penstock.Caller{Tenant: search, Key: "app", Scopes: []penstock.Scope{"inference", "jobs:read"}, CacheTTL: 90 * time.Second}, true},
-		{adminKey, penstock.Caller{Tenant: search, Key: "admin", Scopes: penstock.Scopes}, true},
-		{twelveKey, penstock.Caller{Tenant: twelve, Key: "app", Scopes: penstock.Scopes}, true},
-		{"", penstock.Caller{}, false},
-		{searchKey + "x", penstock.Caller{}, false},
-		{strings.ToUpper(searchKey), penstock.Caller{}, false},
-		{NewSecret(searchKey).digest().secret().Reveal(), penstock.Caller{}, false}, // the digest is no key
-		{strings.Repeat("x", MaxKeySecretLength+1), penstock.Caller{}, false},
+		{searchKey, penstock.Principal{Tenant: search, Key: "app", Scopes: []penstock.Scope{"inference", "jobs:read"}, CacheTTL: 90 * time.Second}, true},
+		{adminKey, penstock.Principal{Tenant: search, Key: "admin", Scopes: penstock.Scopes}, true},
+		{twelveKey, penstock.Principal{Tenant: twelve, Key: "app", Scopes: penstock.Scopes}, true},
+		{"", penstock.Principal{}, false},
+		{searchKey + "x", penstock.Principal{}, false},
+		{strings.ToUpper(searchKey), penstock.Principal{}, false},
+		{NewSecret(searchKey).digest().secret().Reveal(), penstock.Principal{}, false}, // the digest is no key
+		{strings.Repeat("x", MaxKeySecretLength+1), penstock.Principal{}, false},
 	} {
 		got, ok := s.Caller(tt.secret)
 		if diff := cmp.Diff(tt.want, got); ok != tt.ok || diff != "" {

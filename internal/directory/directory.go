@@ -1,7 +1,7 @@
 // Package directory knows who may call: the tenants and keys of the configuration file and those that operators
 // keep in the store, in one view.
 //
-// It owns the view of this process and its refreshing: every [PollInterval], and sooner when told to look. The
+// It owns the view of this process and its refreshing: every [PollInterval], and sooner after Look. The
 // truth is the file's and the store's; where both name a tenant, the file's word counts. It also notes when keys
 // were last used, behind the answers and in bounded batches, and slows down those who guess keys ([Throttle]).
 // What a caller may do is for those who ask. A call that stays open is watched: it ends with its key ([Directory.Watch]).
@@ -91,10 +91,10 @@ func New(d Deps) *Directory {
 }
 
 // Caller returns who a presented secret belongs to. Codes: invalid_key.
-func (d *Directory) Caller(secret string) (penstock.Caller, error) {
+func (d *Directory) Caller(secret string) (penstock.Principal, error) {
 	digest, ok := config.Digest(secret)
 	if !ok {
-		return penstock.Caller{}, unknownKey()
+		return penstock.Principal{}, unknownKey()
 	}
 	caller, k, err := d.lookUp(digest)
 	if k != nil {
@@ -104,7 +104,7 @@ func (d *Directory) Caller(secret string) (penstock.Caller, error) {
 }
 
 // lookUp returns who a digest belongs to, and the key where it is good and is kept in the store. Codes: invalid_key.
-func (d *Directory) lookUp(digest store.KeyHash) (penstock.Caller, *key, error) {
+func (d *Directory) lookUp(digest store.KeyHash) (penstock.Principal, *key, error) {
 	file := d.Config.Current()
 	if caller, ok := file.CallerOf(digest); ok {
 		return caller, nil, nil
@@ -112,16 +112,16 @@ func (d *Directory) lookUp(digest store.KeyHash) (penstock.Caller, *key, error) 
 	known := d.known.Load()
 	k := known.find(digest)
 	if k == nil {
-		return penstock.Caller{}, nil, unknownKey()
+		return penstock.Principal{}, nil, unknownKey()
 	}
 	if !k.ExpiresAt.IsZero() && !k.ExpiresAt.After(d.Clock()) {
-		return penstock.Caller{}, nil, penstock.Errorf(penstock.CodeInvalidKey, "This API key has expired; ask for another one.")
+		return penstock.Principal{}, nil, penstock.Errorf(penstock.CodeInvalidKey, "This API key has expired; ask for another one.")
 	}
 	tenant, ok := known.tenant(file, k.Tenant)
 	if !ok {
-		return penstock.Caller{}, nil, penstock.Errorf(penstock.CodeInvalidKey, "The tenant of this API key is disabled.")
+		return penstock.Principal{}, nil, penstock.Errorf(penstock.CodeInvalidKey, "The tenant of this API key is disabled.")
 	}
-	return penstock.Caller{Tenant: tenant, Key: k.Name, Scopes: k.Scopes, Limits: k.Limits}, k, nil
+	return penstock.Principal{Kind: penstock.PrincipalKey, Tenant: tenant, Key: k.Name, Scopes: k.Scopes, Limits: k.Limits}, k, nil
 }
 
 func unknownKey() error {

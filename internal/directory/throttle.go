@@ -47,7 +47,7 @@ func NewThrottle(clock func() time.Time) *Throttle {
 	return &Throttle{clock: clock, known: newKnown(), seen: map[netip.Prefix]*list.Element{}}
 }
 
-// Pass lets one key be looked at. What came of that is told to Good or Wrong. The zero Pass is that of no throttle.
+// Pass lets one key be looked at. Its caller reports the result with Good or Wrong. The zero Pass is that of no throttle.
 type Pass struct {
 	throttle *Throttle
 	from     netip.Prefix

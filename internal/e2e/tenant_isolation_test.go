@@ -101,6 +101,9 @@ type operation struct {
 func (c *contract) operations() (all []operation) {
 	paths := c.document["paths"].(map[string]any)
 	for _, path := range slices.Sorted(maps.Keys(paths)) {
+		if onAdminListener(path) {
+			continue
+		}
 		for method, described := range paths[path].(map[string]any) {
 			op := operation{method: strings.ToUpper(method), path: path}
 			if security, said := described.(map[string]any)["security"].([]any); said {
@@ -119,6 +122,11 @@ func (c *contract) operations() (all []operation) {
 	rank := []string{"GET", "POST", "DELETE"}
 	slices.SortStableFunc(all, func(a, b operation) int { return slices.Index(rank, a.method) - slices.Index(rank, b.method) })
 	return all
+}
+
+// onAdminListener reports whether a path of the document is one of operators, which callers do not have.
+func onAdminListener(path string) bool {
+	return strings.HasPrefix(path, "/admin/") || path == "/metrics"
 }
 
 func (op operation) named() bool { return strings.Contains(op.path, "{") }

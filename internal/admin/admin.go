@@ -1,0 +1,134 @@
+// Package admin is the HTTP API of operators: tenants and keys, pauses, the configuration, usage, budgets, the audit, load,
+// metrics and profiles. It decodes calls, asks the services behind it, and encodes their answers.
+//
+// Its rows stand in one table of package rest, as those of package api do: the table gives routing, roles, OpenAPI, spans,
+// metrics, errors and recovery, and each change names the action that the audit notes. Package admin owns who may call without a
+// key (over loopback, with the key of metrics) and which hosts it answers for. It has a listener of its own.
+package admin
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"penstock"
+	"penstock/internal/backlog"
+	"penstock/internal/config"
+	"penstock/internal/control"
+	"penstock/internal/directory"
+	"penstock/internal/reload"
+	"penstock/internal/rest"
+	"penstock/internal/store"
+	"penstock/internal/telemetry"
+	"penstock/internal/usage"
+)
+
+// TenantReader reads tenants.
+type TenantReader interface {
+	ListTenants(ctx context.Context, f store.TenantFilter) ([]store.TenantRecord, error)
+	TenantIDs(ctx context.Context, p store.TenantPage) ([]penstock.TenantID, error)
+}
+
+// KeyReader reads keys.
+type KeyReader interface {
+	ListKeys(ctx context.Context, f store.KeyFilter) ([]store.APIKey, error)
+}
+
+// ControlReader reads pauses.
+type ControlReader interface {
+	ListControls(ctx context.Context) ([]store.Control, error)
+}
+
+// AuditReader reads the audit.
+type AuditReader interface {
+	AuditEntries(ctx context.Context, tenant penstock.TenantID, p store.AuditPage) ([]store.AuditEntry, error)
+}
+
+// BalanceReader reads budgets.
+type BalanceReader interface {
+	Balances(ctx context.Context, tenant penstock.TenantID, accounts []store.Account) ([]store.Balance, error)
+}
+
+// Deps are the services behind the admin API.
+type Deps struct {
+	Config    *config.Live
+	Operators *directory.Operators
+	Directory *directory.Directory
+	Editor    *directory.Editor
+	Tenants   TenantReader
+	Keys      KeyReader
+	Controls  ControlReader
+	Switch    *control.Switch
+	Paused    *control.View
+	Audit     AuditReader
+	Balances  BalanceReader
+	Usage     usage.Reporter
+	Reloader  *reload.Reloader
+	Load      func() backlog.LoadReport
+	Ready     func(context.Context) error // whether this process can take work
+	Hosts     []string                    // the names that it may be called by, beside addresses and localhost
+	// MetricsKey is the key that reads metrics and nothing else; zero for none.
+	MetricsKey config.Secret
+	Documents  rest.Documents
+	Metrics    *telemetry.Metrics
+	Tracer     *telemetry.Tracer
+	Log        *slog.Logger
+	Clock      func() time.Time
+}
+
+// Server answers operators. It is safe for concurrent use.
+type Server struct {
+	Deps
+	table *rest.Server
+}
+
+// New returns a server.
+func New(d Deps) (*Server, error) {
+	s := &Server{Deps: d}
+	var err error
+	s.table, err = rest.New(rest.Config{
+		Routes: routes, Realm: "penstock admin", Begin: func() rest.Exchange { return &call{Server: s} },
+		Metrics: d.Metrics, Tracer: d.Tracer, Log: d.Log, Clock: d.Clock,
+	})
+	return s, err
+}
+
+// Handler serves every route to callers that use one of its own names.
+func (s *Server) Handler() http.Handler {
+	return &ownHosts{server: s, next: s.table.Handler()}
+}
+
+// call is one call of an operator being answered.
+type call struct {
+	rest.Call
+	*Server
+}
+
+// Authenticate implements rest.Exchange.
+func (c *call) Authenticate() (penstock.Principal, error) {
+	return c.Operators.Authenticate(rest.PresentedKey(c.R), c.R.RemoteAddr)
+}
+
+// Finish implements rest.Exchange.
+func (c *call) Finish() {}
+
+// Cause implements rest.Exchange.
+func (c *call) Cause(err error) error { return err }
+
+// Close implements rest.Exchange.
+func (c *call) Close() {}
+
+// The resources. Each answers the calls on some routes.
+type (
+	tenants  struct{ *call }
+	keys     struct{ *call }
+	controls struct{ *call }
+	reports  struct{ *call }
+	process  struct{ *call }
+)
+
+// on makes the handler of a route from a method of a resource.
+func on[R ~struct{ *call }](serve func(R) error) func(*rest.Call) error {
+	return func(c *rest.Call) error { return serve(R{c.Of.(*call)}) }
+}

@@ -1,0 +1,136 @@
+package admin
+
+import (
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"penstock"
+	"penstock/internal/rest"
+	"penstock/internal/store"
+	"penstock/internal/usage"
+)
+
+// auditSize is the size of a page of the audit.
+var auditSize = rest.PageSize{Most: 100, Usual: 20}
+
+// auditEntryView says who changed what.
+type auditEntryView struct {
+	ID        string         `json:"id"`
+	Actor     string         `json:"actor"`
+	Action    string         `json:"action"`
+	Subject   string         `json:"subject"`
+	Before    jsontext.Value `json:"before"`
+	After     jsontext.Value `json:"after"`
+	CreatedAt time.Time      `json:"created_at"`
+}
+
+// audit lists what was changed for a tenant, newest first.
+func (c reports) audit() error {
+	query := c.R.URL.Query()
+	if query.Get("tenant") == "" {
+		return penstock.InvalidParam("tenant", "tenant is missing; say whose entries to list, or - for those of operators.")
+	}
+	limit, err := c.PageLimit(auditSize)
+	if err != nil {
+		return err
+	}
+	after := penstock.ID(query.Get("after"))
+	if after != "" && !after.Valid() {
+		return penstock.InvalidParam("after", "after must be the id of an entry.")
+	}
+	entries, err := c.Audit.AuditEntries(c.R.Context(), penstock.TenantID(query.Get("tenant")), store.AuditPage{After: after, Limit: limit + 1})
+	if err != nil {
+		return err
+	}
+	page := rest.Page[auditEntryView]{Object: "list", Data: []auditEntryView{}, HasMore: len(entries) > limit}
+	for _, e := range entries[:min(limit, len(entries))] {
+		page.Data = append(page.Data, auditEntryView{ID: string(e.ID), Actor: e.Actor, Action: e.Action, Subject: e.Subject,
+			Before: jsontext.Value(e.Before), After: jsontext.Value(e.After), CreatedAt: e.CreatedAt})
+	}
+	return c.JSON(http.StatusOK, page)
+}
+
+// usage reports what one tenant spent, or all of them did.
+func (c reports) usage() error {
+	query := c.R.URL.Query()
+	terms, err := usage.Read(usage.Terms{From: query.Get("from"), To: query.Get("to"), GroupBy: query.Get("group_by")}, c.Clock())
+	if err != nil {
+		return err
+	}
+	format, ok := usage.FormatOf(query.Get("format"), c.R.Header.Get("Accept"))
+	if !ok {
+		return penstock.InvalidParam("format", "format must be json or csv.")
+	}
+	tenants, err := usage.Tenants(c.R.Context(), c.Tenants, penstock.TenantID(query.Get("tenant")))
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(terms.By, usage.ByTenant) {
+		terms.By = slices.Insert(terms.By, 0, usage.ByTenant)
+	}
+	c.W.Header().Set("Content-Type", format.MediaType())
+	begun, err := c.Usage.Write(c.R.Context(), usage.Scope{Tenants: tenants, Query: terms}, format, c.W)
+	if err != nil && begun {
+		panic(http.ErrAbortHandler) // the only way to show that the report is not whole
+	}
+	if err != nil {
+		c.W.Header().Del("Content-Type")
+	}
+	return err
+}
+
+// balanceView is a budget in its current period, and what is spent and left of it.
+type balanceView struct {
+	Object     string             `json:"object"`
+	Tenant     penstock.TenantID  `json:"tenant"`
+	Key        *string            `json:"key" about:"null for all keys."`
+	Model      *string            `json:"model" about:"null for all models."`
+	Source     store.TenantSource `json:"source"`
+	Period     penstock.Period    `json:"period"`
+	StartsAt   *time.Time         `json:"starts_at" about:"Of the current period; null for a period without a beginning."`
+	Hard       bool               `json:"hard"`
+	LimitUSD   penstock.NanoUSD   `json:"limit_usd"`
+	SpentUSD   penstock.NanoUSD   `json:"spent_usd"`
+	HeldUSD    penstock.NanoUSD   `json:"held_usd" about:"Set aside for what runs or waits."`
+	LeftUSD    penstock.NanoUSD   `json:"left_usd"`
+	ExceededAt *time.Time         `json:"exceeded_at" about:"When a soft budget was used up."`
+}
+
+// budgets lists the budgets of a tenant.
+func (c reports) budgets() error {
+	id := penstock.TenantID(c.R.URL.Query().Get("tenant"))
+	if id == "" {
+		return penstock.InvalidParam("tenant", "tenant is missing; say whose budgets to list.")
+	}
+	t, ok := c.Directory.Tenant(id)
+	if !ok {
+		return penstock.Errorf(penstock.CodeNotFound, "There is no tenant %q that may call.", id)
+	}
+	accounts := make([]store.Account, len(t.Budgets))
+	for i, b := range t.Budgets {
+		accounts[i] = store.Account{Budget: b, Start: b.Period.Start(c.Clock())}
+	}
+	balances, err := c.Balances.Balances(c.R.Context(), id, accounts)
+	if err != nil {
+		return err
+	}
+	declared := c.Config.Current().Tenants[id].Budgets
+	page := rest.Page[balanceView]{Object: "list", Data: make([]balanceView, len(accounts))}
+	for i, account := range accounts {
+		b := balances[i]
+		page.Data[i] = balanceView{
+			Object: "budget", Tenant: id, Key: named(account.Key), Model: named(account.Model), Source: store.SourceAPI, Period: account.Period,
+			StartsAt: moment(account.Start), Hard: account.Hard, LimitUSD: b.Limit, SpentUSD: b.Settled, HeldUSD: b.Held, LeftUSD: b.Left(),
+			ExceededAt: moment(b.ExceededAt),
+		}
+		if slices.Contains(declared, account.Budget) {
+			page.Data[i].Source = store.SourceFile
+		}
+	}
+	return c.JSON(http.StatusOK, page)
+}
+
+func (c reports) load() error { return c.JSON(http.StatusOK, c.Load()) }

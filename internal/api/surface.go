@@ -1,0 +1,72 @@
+package api
+
+import (
+	"reflect"
+	"time"
+
+	"penstock"
+	"penstock/internal/rest"
+	"penstock/internal/store"
+)
+
+// Surface is the public API, to be described.
+func Surface() rest.Surface {
+	return rest.Surface{Routes: routes, Tags: tags, Enums: enums(), ParamTypes: paramTypes, Shapes: shapes}
+}
+
+// tags say what each group of routes is for.
+var tags = []rest.Tag{
+	{Name: "jobs", Description: "Work for later: accepted once it is on stable storage, then read by poll, results or events."},
+	{Name: "items", Description: "The inferences of a job, and what was tried for each."},
+	{Name: "requests", Description: "Synchronous calls, explained afterwards."},
+	{Name: "usage", Description: "What was spent, by whom and on what."},
+	{Name: "storage", Description: "The bytes that a tenant has stored, and its quota."},
+	{Name: "dead_letters", Description: "Failed items that nobody has dealt with yet."},
+	{Name: "files", Description: "Requests to be run as a batch, one a line."},
+	{Name: "batches", Description: "Batches in OpenAI's dialect, as views of jobs."},
+	{Name: "download", Description: "Content for everyone who has a signed link to it."},
+	{Name: "webhooks", Description: "Endpoints that receive events as signed messages."},
+	{Name: "deliveries", Description: "Messages on their way to webhooks."},
+	{Name: "chat", Description: "Inference at once, in OpenAI's dialect."},
+	{Name: "completions", Description: "Completions of a prompt at once, in OpenAI's dialect."},
+	{Name: "embeddings", Description: "Embeddings at once, in OpenAI's dialect."},
+	{Name: "responses", Description: "Responses at once, in OpenAI's dialect."},
+	{Name: "messages", Description: "Inference at once, in Anthropic's dialect."},
+	{Name: "models", Description: "The names that callers can ask for."},
+	{Name: "deprecations", Description: "Versions, routes and fields that will go."},
+	{Name: "process", Description: "The process itself. No key is needed."},
+}
+
+// paramTypes are the types of parameters, by name. Only after is an id here and a number there, and so stays text.
+var paramTypes = map[string]reflect.Type{
+	"limit":          reflect.TypeFor[int](),
+	"status":         reflect.TypeFor[penstock.Status](),
+	"lane":           reflect.TypeFor[penstock.Lane](),
+	"order":          reflect.TypeFor[store.Order](),
+	"code":           reflect.TypeFor[penstock.Code](),
+	"created_after":  reflect.TypeFor[time.Time](),
+	"created_before": reflect.TypeFor[time.Time](),
+}
+
+// enums are the types with a closed list of values.
+func enums() rest.Enums {
+	all := rest.Enums{}
+	rest.Enumerate(all, penstock.Statuses)
+	rest.Enumerate(all, penstock.Lanes)
+	rest.Enumerate(all, penstock.Endpoints)
+	rest.Enumerate(all, penstock.Codes)
+	rest.Enumerate(all, []penstock.Outcome{penstock.OutcomeAllSucceeded, penstock.OutcomeMixed, penstock.OutcomeNoneSucceeded})
+	rest.Enumerate(all, []penstock.EventType{
+		penstock.EventJobQueued, penstock.EventJobStarted, penstock.EventJobProgress, penstock.EventJobFinished,
+		penstock.EventItemDelta, penstock.EventItemReset, penstock.EventItemSucceeded,
+		penstock.EventItemFailed, penstock.EventItemCancelled, penstock.EventItemExpired,
+		penstock.EventBudgetExceeded, penstock.EventWebhookTest,
+	})
+	rest.Enumerate(all, penstock.DeliveryStatuses)
+	rest.Enumerate(all, []store.Order{store.OrderCompletion, store.OrderInput})
+	rest.Enumerate(all, penstock.Reasons)
+	rest.Enumerate(all, penstock.Resolves)
+	rest.Enumerate(all, []store.Direction{store.Ascending, store.Descending})
+	rest.Enumerate(all, []store.Purpose{store.PurposeBatch, store.PurposeBatchOutput})
+	return all
+}

@@ -1,0 +1,16 @@
+package api
+
+import "penstock/internal/rest"
+
+// shapes are the answers of older versions of the API. A new difference is one more row here, or a [rest.Reshaped] where
+// it is more than a name.
+var shapes = newShapes()
+
+func newShapes() *rest.Shapes {
+	s := new(rest.Shapes)
+	rest.Renamed[jobView](s, rest.Change{
+		Version: rest.Newest, Field: "rate", Replacement: "items_per_second",
+		About: "The field of a job says its unit, as the load report does; rate is the word for a limit on the items that a retry starts.",
+	})
+	return s
+}

@@ -1,0 +1,26 @@
+package rest
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"penstock"
+)
+
+// ETag names a version of an object.
+func ETag(version int64) string { return `"v` + strconv.FormatInt(version, 10) + `"` }
+
+// IfMatch reads the version that an object must have for a change to be made, 0 for any. Codes: invalid_request.
+func IfMatch(r *http.Request) (int64, error) {
+	tag := r.Header.Get("If-Match")
+	if tag == "" || tag == "*" {
+		return 0, nil
+	}
+	text, ok := strings.CutPrefix(strings.Trim(tag, `"`), "v")
+	version, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || !ok || version < 1 {
+		return 0, penstock.InvalidParam("If-Match", `If-Match must be an ETag of this API, such as "v12".`)
+	}
+	return version, nil
+}

@@ -1,0 +1,388 @@
+package rest
+
+import (
+	"bytes"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"penstock"
+)
+
+// Surface is a part of the API that a document describes.
+type Surface struct {
+	Routes []Route
+	Tags   []Tag // what each group of routes is for; tagOf sorts routes into them
+	Enums  Enums
+	// ParamTypes are the Go types behind parameters that are more than text, by name: a name means the same on every route
+	// that takes it, unless the row says otherwise.
+	ParamTypes map[string]reflect.Type
+	Shapes     *Shapes
+	// Both are the types that callers send in the same form as they are answered. Their schemas as they are sent have a name
+	// of their own, since these reject other fields.
+	Both []reflect.Type
+}
+
+// Enums are the types with a closed list of values.
+type Enums map[reflect.Type][]string
+
+// Enumerate adds the values of a type.
+func Enumerate[T ~string](all Enums, values []T) {
+	for _, v := range values {
+		all[reflect.TypeFor[T]()] = append(all[reflect.TypeFor[T]()], string(v))
+	}
+}
+
+// Tag is a group of routes.
+type Tag struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+}
+
+// Documents are the OpenAPI documents of all versions.
+type Documents [maxVersions][]byte
+
+// NewDocuments describes surfaces to callers of every version.
+func NewDocuments(surfaces ...Surface) (all Documents, err error) {
+	for version := range Versions {
+		if all[version], err = OpenAPI(version, surfaces...); err != nil {
+			return all, err
+		}
+	}
+	return all, nil
+}
+
+// Serve answers with the document of the version that the caller asked for.
+func (d *Documents) Serve(c *Call) error {
+	c.W.Header().Set("Content-Type", TypeJSON)
+	_, err := c.W.Write(d[c.version])
+	return err
+}
+
+// OpenAPI renders the OpenAPI 3.1 document of a version. It is made from the route table and from the types that handlers
+// decode and encode, so it cannot promise anything else than they do. The same source always gives the same bytes.
+func OpenAPI(version int, surfaces ...Surface) ([]byte, error) {
+	doc, err := NewDocument(version, surfaces...)
+	if err != nil {
+		return nil, fmt.Errorf("describing the API: %w", err)
+	}
+	var out bytes.Buffer
+	if err := json.MarshalWrite(&out, doc, json.Deterministic(true), jsontext.WithIndent("  ")); err != nil {
+		return nil, fmt.Errorf("encoding the description of the API: %w", err)
+	}
+	out.WriteByte('\n')
+	return out.Bytes(), nil
+}
+
+// Document is an OpenAPI document. Its parts carry the names that the standard gives them, and hold
+// only the members that are used here.
+type Document struct {
+	OpenAPI    string                      `json:"openapi"`
+	Info       docInfo                     `json:"info"`
+	Servers    []docServer                 `json:"servers"`
+	Security   []docSecurity               `json:"security"`
+	Tags       []Tag                       `json:"tags"`
+	Paths      ordered[ordered[Operation]] `json:"paths"` // by path, then by method
+	Components docComponents               `json:"components"`
+}
+
+type docInfo struct {
+	Title       string `json:"title"`
+	Version     string `json:"version"`
+	Description string `json:"description"`
+}
+
+type docServer struct {
+	URL         string `json:"url"`
+	Description string `json:"description"`
+}
+
+// docSecurity is one way to be admitted: the scheme, and the scopes or roles that a caller needs.
+type docSecurity map[string][]string
+
+// Operation is a method of a path.
+type Operation struct {
+	ID          string               `json:"operationId"`
+	Summary     string               `json:"summary"`
+	Description string               `json:"description,omitzero"`
+	Tags        []string             `json:"tags"`
+	Deprecated  bool                 `json:"deprecated,omitzero"`
+	Security    []docSecurity        `json:"security,omitzero"` // nil: any key; empty: no key
+	Parameters  []docParameter       `json:"parameters,omitzero"`
+	RequestBody *docBody             `json:"requestBody,omitzero"`
+	Responses   ordered[docResponse] `json:"responses"` // by status
+}
+
+type docParameter struct {
+	Name        string `json:"name"`
+	In          string `json:"in"`
+	Description string `json:"description"`
+	Required    bool   `json:"required"`
+	Schema      Schema `json:"schema"`
+}
+
+type docBody struct {
+	Required bool              `json:"required"`
+	Content  ordered[docMedia] `json:"content"` // by media type
+}
+
+type docResponse struct {
+	Ref         string             `json:"$ref,omitzero"`
+	Description string             `json:"description,omitzero"`
+	Headers     ordered[docHeader] `json:"headers,omitzero"`
+	Content     ordered[docMedia]  `json:"content,omitzero"` // by media type
+}
+
+type docHeader struct {
+	Description string `json:"description"`
+	Schema      Schema `json:"schema"`
+}
+
+type docMedia struct {
+	Schema  *Schema `json:"schema,omitzero"`
+	Example any     `json:"example,omitzero"`
+}
+
+type docComponents struct {
+	Schemas         map[string]Schema    `json:"schemas"`
+	Responses       ordered[docResponse] `json:"responses"`
+	SecuritySchemes ordered[docScheme]   `json:"securitySchemes"`
+}
+
+type docScheme struct {
+	Type        string `json:"type"`
+	Scheme      string `json:"scheme,omitzero"`
+	In          string `json:"in,omitzero"`
+	Name        string `json:"name,omitzero"`
+	Description string `json:"description"`
+}
+
+const aboutAPI = "One API for every model: inferences at once, or as durable jobs. " +
+	"Times are RFC 3339, money is a decimal string in US dollars, and lists are read page by page: " +
+	"pass the last id as `after` while `has_more` is true. Bodies of ours reject unknown fields by name; " +
+	"the body of an inference is passed on as it is."
+
+// The schemes by which a key can be presented, in the order that PresentedKey looks.
+const schemeBearer, schemeHeader = "bearer", "apiKey"
+
+const refError = "#/components/responses/Error"
+
+// NewDocument describes surfaces to callers of a version.
+func NewDocument(version int, surfaces ...Surface) (Document, error) {
+	set := newSchemaSet(version, surfaces)
+	doc := Document{
+		OpenAPI:  "3.1.0",
+		Info:     docInfo{Title: "Penstock", Version: penstock.Version, Description: aboutAPI},
+		Servers:  []docServer{{URL: "/", Description: "The server that this document came from."}},
+		Security: needs[string](),
+	}
+	for _, surface := range surfaces {
+		doc.Tags = append(doc.Tags, surface.Tags...)
+		for i := range surface.Routes {
+			rt := &surface.Routes[i]
+			if rt.Hidden {
+				continue
+			}
+			path := strings.ReplaceAll(rt.Path, "...}", "}")
+			*doc.Paths.at(path).at(strings.ToLower(rt.Method)) = newOperation(rt, set)
+		}
+	}
+	doc.Components = docComponents{
+		Responses: ordered[docResponse]{{"Error", errorResponse(set)}},
+		SecuritySchemes: ordered[docScheme]{
+			{schemeBearer, docScheme{Type: "http", Scheme: "bearer", Description: "Authorization: Bearer psk_…"}},
+			{schemeHeader, docScheme{Type: "apiKey", In: "header", Name: "x-api-key", Description: "x-api-key: psk_…"}},
+		},
+		Schemas: set.named,
+	}
+	return doc, set.err
+}
+
+// Operations calls do for every operation, in the order of the document.
+func (d *Document) Operations(do func(path, method string, op Operation)) {
+	for _, path := range d.Paths {
+		for _, op := range path.Value {
+			do(path.Name, op.Name, op.Value)
+		}
+	}
+}
+
+// needs says that a key with these scopes or roles is wanted, presented in one way or the other.
+func needs[T ~string](all ...T) []docSecurity {
+	names := make([]string, len(all))
+	for i, one := range all {
+		names[i] = string(one)
+	}
+	return []docSecurity{{schemeBearer: names}, {schemeHeader: names}}
+}
+
+func newOperation(rt *Route, set *schemaSet) Operation {
+	op := Operation{ID: operationID(rt.Method, rt.Path), Summary: rt.Summary, Tags: []string{tagOf(rt.Path)}}
+	switch {
+	case rt.Open:
+		op.Security = []docSecurity{}
+		op.Description = "Needs no key."
+	case rt.Scope != "": // otherwise any key will do, as the whole document says
+		op.Security = needs(rt.Scope)
+		op.Description = fmt.Sprintf("Needs a key with the scope `%s`.", rt.Scope)
+	case len(rt.Roles) > 0:
+		op.Security = needs(rt.Roles...)
+		op.Description = "On the admin listener. Needs a role: " + aboutRoles(rt.Roles) + "."
+	}
+	if rt.Audit.Action != "" {
+		op.Description = strings.TrimSpace(op.Description + " The audit notes it as `" + rt.Audit.Action + "`.")
+	}
+	if rt.Deprecated != nil {
+		op.Deprecated = true
+		op.Description = strings.TrimSpace(op.Description + " Deprecated: " + rt.Deprecated.About)
+	}
+	for _, p := range rt.Params {
+		op.Parameters = append(op.Parameters, docParameter{
+			Name: p.Name, In: p.In, Description: p.About, Required: p.Required, Schema: paramSchema(p, set),
+		})
+	}
+	if rt.Body != nil {
+		content := set.of(reflect.TypeOf(rt.Body), sent)
+		op.RequestBody = &docBody{Required: !rt.NoBody, Content: ordered[docMedia]{{bodyType(rt), docMedia{Schema: &content}}}}
+	}
+	for _, a := range rt.Answers {
+		addAnswer(&op, a, set)
+		if rt.Waits {
+			*op.Responses.at(strconv.Itoa(a.Status)).Headers.at(strings.ToLower(HeaderLimitWait)) = limitWaitHeader
+		}
+	}
+	op.Responses.at("default").Ref = refError
+	return op
+}
+
+// aboutRoles lists roles, and admin, which includes all of them.
+func aboutRoles(roles []penstock.Role) string {
+	var words []string
+	for _, r := range slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(roles), penstock.RoleAdmin)))) {
+		words = append(words, "`"+string(r)+"`")
+	}
+	return strings.Join(words, ", ")
+}
+
+func bodyType(rt *Route) string {
+	if rt.Form {
+		return TypeForm
+	}
+	return TypeJSON
+}
+
+// addAnswer adds a successful answer. Answers with one status are one response of several media types.
+func addAnswer(op *Operation, a Answer, set *schemaSet) {
+	r := op.Responses.at(strconv.Itoa(a.Status))
+	r.Description = strings.TrimSpace(r.Description + " " + a.About)
+	*r.Headers.at("x-request-id") = requestIDHeader
+	mediaType := a.Type
+	if mediaType == "" {
+		mediaType = TypeJSON
+	}
+	var m docMedia
+	if a.Body != nil {
+		content := set.of(reflect.TypeOf(a.Body), answered)
+		if mediaType != TypeJSON {
+			content.Description = "One entry; the answer is a sequence of them."
+		}
+		m.Schema = &content
+	}
+	if before := r.Content.at(mediaType).Schema; before != nil && m.Schema != nil {
+		m.Schema = &Schema{AnyOf: []Schema{*before, *m.Schema}} // one or the other dialect
+	}
+	m.Example = a.Example
+	*r.Content.at(mediaType) = m
+}
+
+var requestIDHeader = docHeader{Description: "The id of this call, req_….", Schema: Schema{Type: "string"}}
+
+var limitWaitHeader = docHeader{Description: "For how many milliseconds the call waited for its turn under its caller's limits. Not there if it did not wait.", Schema: Schema{Type: "integer"}}
+
+// errorResponse is the answer of every route that something went wrong with.
+func errorResponse(set *schemaSet) docResponse {
+	content := set.of(reflect.TypeFor[ErrorView](), answered)
+	return docResponse{
+		Description: "What went wrong, in one envelope. The codes by status:\n\n" + aboutCodes() +
+			"\n\nCodes with an asterisk may succeed when the very same call is sent again; 429 is about the caller's own limits, 503 about ours. " +
+			"In Anthropic's dialect the envelope also has `type: error` and the `request_id`, and `error.type` is one of Anthropic's.",
+		Headers: ordered[docHeader]{
+			{"x-request-id", requestIDHeader},
+			{"x-should-retry", docHeader{"Whether the very same call may succeed later.", Schema{Type: "boolean"}}},
+			{"Retry-After", docHeader{"Seconds to wait before the same call is made again; always there with 429 and 503, unless x-should-retry is false. After 429 for a limit per minute, a place is kept for the key at that time if the message says so.", Schema{Type: "integer"}}},
+			{"retry-after-ms", docHeader{"The same in milliseconds.", Schema{Type: "integer"}}},
+		},
+		Content: ordered[docMedia]{{TypeJSON, docMedia{Schema: &content}}},
+	}
+}
+
+// aboutCodes lists the codes of errors under their statuses.
+func aboutCodes() string {
+	byStatus := map[int][]string{}
+	for _, code := range penstock.Codes {
+		text := "`" + string(code) + "`"
+		if code.Retryable() {
+			text += "\\*"
+		}
+		byStatus[statuses[code]] = append(byStatus[statuses[code]], text)
+	}
+	lines := make([]string, 0, len(byStatus))
+	for status, codes := range byStatus {
+		lines = append(lines, fmt.Sprintf("- %d: %s", status, strings.Join(codes, ", ")))
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+func paramSchema(p Param, set *schemaSet) Schema {
+	t, ok := set.params[p.Name]
+	if p.Type != nil {
+		t, ok = p.Type, true
+	}
+	if !ok {
+		t = reflect.TypeFor[string]()
+	}
+	return set.of(t, sent)
+}
+
+// tagOf names the group of a route: what stands behind /v1/, admin, and everything else is about the process.
+func tagOf(path string) string {
+	if strings.HasPrefix(path, "/admin/") {
+		return "admin"
+	}
+	rest, ok := strings.CutPrefix(path, "/v1/")
+	if !ok {
+		return "process"
+	}
+	name, _, _ := strings.Cut(rest, "/")
+	return name
+}
+
+// operationID names an operation for generated clients: GET /v1/jobs/{id}/results is getJobResults. It
+// depends on nothing but the method and the path, so that it changes only when the surface does.
+func operationID(method, path string) string {
+	var words []string
+	for segment := range strings.SplitSeq(strings.Replace(path, "/v1", "", 1), "/") {
+		if strings.HasPrefix(segment, "{") { // one of many: the noun before it loses its plural
+			last := &words[len(words)-1]
+			*last = strings.TrimSuffix(*last, "s")
+			if stem, ok := strings.CutSuffix(*last, "che"); ok { // batches
+				*last = stem + "ch"
+			}
+			continue
+		}
+		words = append(words, strings.FieldsFunc(segment, func(r rune) bool { return r < 'a' || r > 'z' })...)
+	}
+	id := strings.ToLower(method)
+	for _, w := range words {
+		id += upperFirst(w)
+	}
+	return id
+}
+
+func upperFirst(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -1,0 +1,95 @@
+package rest
+
+import (
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+// writeTimeout is how long a caller may take to receive what was written. One that stops reading must
+// not keep a target's capacity, or anything else, for ever.
+const writeTimeout = 30 * time.Second
+
+// lastWrite is how long a caller has to receive the last of an answer that is ended.
+const lastWrite = 250 * time.Millisecond
+
+// Response remembers what was sent, and gives up on callers who do not read.
+type Response struct {
+	http.ResponseWriter
+	Status int    // that was sent, 0 while none was
+	Begin  func() // called once, before headers are sent; may be nil
+
+	conn   *http.ResponseController
+	until  time.Time // what is written must be received by then
+	strict bool      // a deadline that passes ends the answer, even if nothing is being written
+
+	hurried atomic.Bool // its last deadline is set
+}
+
+// NewResponse returns the answer to a request.
+func NewResponse(w http.ResponseWriter, r *http.Request) *Response {
+	return &Response{ResponseWriter: w, conn: http.NewResponseController(w), strict: r.ProtoMajor > 1}
+}
+
+// WriteHeader sends the headers.
+func (w *Response) WriteHeader(status int) {
+	if w.Begin != nil {
+		w.Begin()
+		w.Begin = nil
+	}
+	if w.Status == 0 {
+		w.Status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write sends a part of the body.
+func (w *Response) Write(b []byte) (int, error) {
+	if w.Status == 0 {
+		w.WriteHeader(http.StatusOK)
+	}
+	w.extend()
+	return w.ResponseWriter.Write(b)
+}
+
+// extend gives the caller at least half of writeTimeout for what is written next. The deadline of a stream that is silent
+// may pass meanwhile, which harms nothing over HTTP/1.1; so a stream of many small events moves it once in a while,
+// instead of twice for each of them.
+func (w *Response) extend() {
+	now := time.Now()
+	if w.until.Sub(now) > writeTimeout/2 {
+		return
+	}
+	w.until = now.Add(writeTimeout)
+	w.setDeadline(w.until)
+}
+
+// setDeadline moves the deadline of writes, unless the last one is set. A writer without deadlines has no slow reader.
+func (w *Response) setDeadline(until time.Time) {
+	_ = w.conn.SetWriteDeadline(until)
+	if w.hurried.Load() {
+		_ = w.conn.SetWriteDeadline(time.Now().Add(lastWrite))
+	}
+}
+
+// Hurry sets the last deadline. It may be called while another goroutine writes.
+func (w *Response) Hurry() {
+	w.hurried.Store(true)
+	_ = w.conn.SetWriteDeadline(time.Now().Add(lastWrite))
+}
+
+// Send sends what was written, and leaves the deadline of writes as it is.
+func (w *Response) Send() error { return w.conn.Flush() }
+
+// FlushError sends what was written. A stream may be silent for long afterwards.
+func (w *Response) FlushError() error {
+	err := w.Send()
+	if w.strict {
+		w.until = time.Time{}
+		w.setDeadline(w.until)
+	}
+	return err
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w *Response) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -1,0 +1,200 @@
+// Package rest is the route table that the public API and the admin API share. A row says everything about a route: method, path,
+// who may call it, parameters, shapes, versions, what the audit notes, and the handler. From the rows package rest makes the
+// routing, the authorization, the OpenAPI document, spans, metrics, error answers, the recovery of panics and the list of
+// deprecations. Codes become HTTP statuses here and nowhere else.
+//
+// Package rest knows no service. A surface (package api, package admin) brings its rows, and an [Exchange] for each call: who
+// calls, and what the surface holds for the call.
+//
+// A [Server] is safe for concurrent use. A [Call] belongs to the goroutine that serves it.
+package rest
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"penstock"
+	"penstock/internal/telemetry"
+)
+
+// Exchange is what a surface adds to a call. Its type embeds [Call].
+type Exchange interface {
+	// Base returns the call: embedding Call implements it.
+	Base() *Call
+	// Authenticate returns who calls. It is asked once, unless the route is open. Codes: invalid_key, rate_limited.
+	Authenticate() (penstock.Principal, error)
+	// Finish does the work that a handler left for when it has returned, such as waiting for a stream: few frames lie below it.
+	Finish()
+	// Cause returns the error that explains err better, or err.
+	Cause(err error) error
+	// Close gives back what the surface holds for the call, also after a panic.
+	Close()
+}
+
+// Config is what a surface is made of.
+type Config struct {
+	Routes  []Route
+	Shapes  *Shapes // of older versions; nil for none
+	Realm   string  // that a 401 names
+	Begin   func() Exchange
+	Metrics *telemetry.Metrics
+	Tracer  *telemetry.Tracer
+	Log     *slog.Logger
+	Clock   func() time.Time
+}
+
+// Server serves the rows of a surface.
+type Server struct {
+	Config
+	ids penstock.IDs
+}
+
+// New checks the rows. A row that changes something and does not say what the audit notes of it is an error.
+func New(c Config) (*Server, error) {
+	for i := range c.Routes {
+		if err := c.Routes[i].check(); err != nil {
+			return nil, err
+		}
+	}
+	return &Server{Config: c}, nil
+}
+
+// Handler serves every route.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	for i := range s.Routes {
+		rt := &s.Routes[i]
+		if rt.Method == "" { // any method
+			mux.Handle(rt.Path, s.endpoint(rt))
+			continue
+		}
+		mux.Handle(rt.Method+" "+rt.Path, s.endpoint(rt))
+	}
+	nowhere := Route{Path: "/", Open: true, AnyQuery: true, Serve: func(c *Call) error { return noRoute(mux, c.R) }}
+	for i := range s.Routes { // an unknown path is answered in the words of its neighbours
+		if s.Routes[i].WordsFor != nil {
+			nowhere.WordsFor = s.Routes[i].WordsFor
+		}
+	}
+	mux.Handle("/", s.endpoint(&nowhere))
+	return mux
+}
+
+func (s *Server) endpoint(rt *Route) http.Handler {
+	return &endpoint{server: s, route: rt, deprecation: s.deprecationsOf(rt)}
+}
+
+// noRoute names the method that the path has, if it has another one.
+func noRoute(mux *http.ServeMux, r *http.Request) error {
+	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
+		other := r.Clone(r.Context())
+		other.Method = method
+		if _, pattern := mux.Handler(other); pattern != "/" && method != r.Method {
+			return penstock.Errorf(penstock.CodeNotFound, "%s %s does not exist; %s does.", r.Method, r.URL.Path, method)
+		}
+	}
+	return penstock.Errorf(penstock.CodeNotFound, "There is no %s %s; GET /openapi.json lists what there is.", r.Method, r.URL.Path)
+}
+
+// endpoint serves a route.
+type endpoint struct {
+	server      *Server
+	route       *Route
+	deprecation [maxVersions]*notice // by the index of the version that a call asks for
+}
+
+// ServeHTTP is the one way into every handler: ids, version, trace, authentication, recovery, errors, metrics.
+//
+// A stream waits for its events below ServeHTTP, thousands at a time, so the frames between are few and small. The functions
+// that lead to an answer have returned by then: see [Exchange].Finish.
+func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	x := e.server.Begin()
+	c := x.Base()
+	c.Of = x
+	e.receive(c, w, r)
+	defer c.close(x) // also when the answer is aborted by a panic
+	if c.Err = c.run(x); c.Err != nil {
+		c.Err = x.Cause(c.Err)
+		c.Fail(c.Err)
+	}
+}
+
+// receive gives a call its id and its version, and begins its trace.
+func (e *endpoint) receive(c *Call, w http.ResponseWriter, r *http.Request) {
+	s, rt := e.server, e.route
+	c.server, c.route, c.began = s, rt, s.Clock()
+	c.ID, c.W, c.Words = s.ids.New(c.began), NewResponse(w, r), rt.wording(r)
+	ctx := telemetry.WithIDs(telemetry.Extract(r.Context(), r.Header), telemetry.IDs{Request: c.ID})
+	ctx, c.Span = s.Tracer.StartServer(ctx, rt.Method+" "+rt.Path)
+	c.R = r.WithContext(ctx)
+	h, shown := c.W.Header(), []string{penstock.ViewRequest.Format(c.ID)}
+	h[headerRequestID], h[headerNoSniff] = shown, noSniff
+	if c.Words.RequestID != "" {
+		h[c.Words.RequestID] = shown
+	}
+	if c.version = versionOf(r.Header); c.version >= 0 {
+		h[headerVersion] = Versions[c.version].header
+		e.deprecation[c.version].set(h)
+	}
+}
+
+// run authenticates the caller, calls the handler, and has the exchange finish. A panic becomes an error like any other.
+func (c *Call) run(x Exchange) (err error) {
+	defer c.rescue(&err)
+	if err := c.handle(x); err != nil {
+		return err
+	}
+	x.Finish()
+	return nil
+}
+
+func (c *Call) handle(x Exchange) (err error) {
+	if !c.route.Open && (c.route.Without == nil || !c.route.Without(c)) {
+		if c.Principal, err = x.Authenticate(); err != nil {
+			return err
+		}
+		if tenant := c.Principal.Tenant.ID; tenant != "" {
+			c.R = c.R.WithContext(telemetry.WithIDs(c.R.Context(), telemetry.IDs{Tenant: tenant}))
+		}
+		if err := c.route.Authorize(&c.Principal); err != nil {
+			return err
+		}
+	}
+	if c.version < 0 {
+		return unknownVersion(c.R.Header)
+	}
+	if err := c.route.CheckQuery(c.R.URL.RawQuery); err != nil {
+		return err
+	}
+	return c.route.Serve(c)
+}
+
+func (c *Call) rescue(err *error) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	if cause, _ := p.(error); errors.Is(cause, http.ErrAbortHandler) {
+		panic(p)
+	}
+	*err = penstock.Internal(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+	if c.W.Status != 0 {
+		c.Fail(*err)
+		panic(http.ErrAbortHandler) // half an answer must not end like a whole one
+	}
+}
+
+// close gives back what a panic left behind, and reports a call that is over to traces and metrics.
+func (c *Call) close(x Exchange) {
+	x.Close()
+	c.Span.Set(telemetry.Int("http.response.status_code", int64(c.W.Status)), telemetry.String("http.route", c.route.Path))
+	if c.W.Status >= http.StatusInternalServerError {
+		c.Span.Fail(string(penstock.ErrorCode(c.Err)))
+	}
+	c.Span.End(nil)
+	c.server.Metrics.HTTPRequest(c.route.Path, c.R.Method, c.W.Status, c.server.Clock().Sub(c.began))
+}

@@ -1,0 +1,136 @@
+package rest
+
+import (
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+
+	"penstock"
+)
+
+// Route is a row of the table. It says everything that a reader of the API has to know of a route.
+type Route struct {
+	Method  string // "" for any method
+	Path    string
+	Scope   penstock.Scope  // that a key needs; "" for any key
+	Roles   []penstock.Role // of which an operator needs one; admin may always. Not with Scope.
+	Summary string
+	Params  []Param
+	Body    any  // a zero value of what is sent, nil for nothing
+	Form    bool // Body is sent as a form
+	NoBody  bool // Body may be left out
+	Waits   bool // a call may wait for its turn under its caller's limits, and the answer says for how long
+	Answers []Answer
+	Audit   Audit
+	// Deprecated says that the route will go, and when; nil for a route that stays.
+	Deprecated *Deprecated
+
+	Open bool // needs no key
+	// Without lets a call in without a key, such as one over loopback; nil for none.
+	Without func(*Call) bool
+	// AnyQuery ignores query parameters that are not its own: probes and links come by way of others, who add some.
+	AnyQuery bool
+	Words    *Wording                     // how errors look; nil for the usual ones
+	WordsFor func(*http.Request) *Wording // the same where it depends on the call
+	Hidden   bool                         // not in the OpenAPI document
+	Serve    func(*Call) error
+}
+
+// Param is a parameter in the path, the query or a header.
+type Param struct {
+	Name, In, About string
+	Required        bool
+	Type            reflect.Type // where its name means something else than on other routes
+}
+
+// Answer is a successful answer.
+type Answer struct {
+	Status int
+	About  string
+	Type   string // media type, application/json when empty
+	Body   any    // a zero value of what is answered, nil when it is not JSON of ours
+	// Example is an answer as a caller would see it, nil for none.
+	Example any
+}
+
+// Audit says what the audit notes of a route that changes something: an action, or the reason why there is none.
+type Audit struct {
+	Action string // as the audit has it, such as tenant.create
+	None   string // why the audit notes nothing
+}
+
+// The media types of bodies and answers.
+const (
+	TypeJSON  = "application/json"
+	TypeJSONL = "application/x-ndjson"
+	TypeSSE   = "text/event-stream"
+	TypeBytes = "application/octet-stream"
+	TypeForm  = "multipart/form-data"
+	TypeText  = "text/plain"
+)
+
+// changes reports whether the route changes something.
+func (rt *Route) changes() bool {
+	return slices.Contains([]string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}, rt.Method)
+}
+
+// check refuses a row that does not say what it must.
+func (rt *Route) check() error {
+	name := rt.Method + " " + rt.Path
+	said := rt.Audit.Action != "" || rt.Audit.None != ""
+	switch {
+	case rt.Serve == nil:
+		return fmt.Errorf("%s has no handler", name)
+	case rt.changes() && !said:
+		return fmt.Errorf("%s may change something: its row must name the action that the audit notes, or say why there is none", name)
+	case !rt.changes() && said || rt.Audit.Action != "" && rt.Audit.None != "":
+		return fmt.Errorf("%s: an action of the audit belongs to a route that changes something, and excludes a reason for none", name)
+	case rt.Scope != "" && len(rt.Roles) > 0 || rt.Open && (rt.Scope != "" || len(rt.Roles) > 0):
+		return fmt.Errorf("%s: a route is open, needs a scope, or needs a role", name)
+	}
+	return nil
+}
+
+// Authorize reports whether a principal may use the route. Codes: scope_missing.
+func (rt *Route) Authorize(p *penstock.Principal) error {
+	switch {
+	case rt.Open:
+		return nil
+	case len(rt.Roles) > 0:
+		return authorizeRole(rt.Roles, p)
+	case rt.Scope == "" || p.May(rt.Scope):
+		return nil
+	}
+	return penstock.Errorf(penstock.CodeScopeMissing, "The key %q lacks the scope %s; it has %s.", p.Key, rt.Scope, join(p.Scopes))
+}
+
+func authorizeRole(roles []penstock.Role, p *penstock.Principal) error {
+	switch {
+	case p.Has(roles...):
+		return nil
+	case p.Kind == penstock.PrincipalKey:
+		return penstock.Errorf(penstock.CodeScopeMissing, "The key %q lacks the scope %s; it has %s.", p.Key, penstock.ScopeAdmin, join(p.Scopes))
+	}
+	return penstock.Errorf(penstock.CodeScopeMissing, "This needs the role %s or %s; you have %s.", join(roles), penstock.RoleAdmin, join(p.Roles))
+}
+
+func join[T ~string](all []T) string {
+	if len(all) == 0 {
+		return "none"
+	}
+	words := make([]string, len(all))
+	for i, one := range all {
+		words[i] = string(one)
+	}
+	return strings.Join(words, ", ")
+}
+
+// PresentedKey returns the API key of a call, "" if there is none.
+func PresentedKey(r *http.Request) string {
+	if scheme, key, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
+		return strings.TrimSpace(key)
+	}
+	return r.Header.Get("x-api-key")
+}
