@@ -29,7 +29,7 @@ var architecture = map[string][]string{
 	"penstock/internal/supervise": {},
 	"penstock/internal/blob":      {},
 	"penstock/internal/dial":      {},
-	"penstock/internal/store":     {"penstock"},
+	"penstock/internal/store":     {"penstock", "penstock/internal/fair"},
 	"penstock/internal/provider":  {"penstock", "penstock/internal/body"},
 	"penstock/internal/config":    {"penstock", "penstock/internal/dial"},
 	"penstock/internal/telemetry": {"penstock"},

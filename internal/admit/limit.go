@@ -10,7 +10,7 @@ import (
 // useOf is what limits take an inference for: its bytes, and what its caller's answers are long on average.
 func useOf(inf Inference) capacity.Use {
 	return capacity.Use{
-		InputTokens: capacity.InputTokens(int64(len(inf.Body))), MaxOutputTokens: inf.MaxOutputTokens, Choices: inf.Choices,
+		InputTokens: penstock.InputTokens(int64(len(inf.Body))), MaxOutputTokens: inf.MaxOutputTokens, Choices: inf.Choices,
 		Silent: inf.Silent,
 	}
 }

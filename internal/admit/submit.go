@@ -3,7 +3,6 @@ package admit
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
@@ -14,9 +13,10 @@ import (
 
 // Starter has slots for the items of jobs as they are accepted.
 type Starter interface {
-	// Offer takes slots and room for items, all or none, on behalf of a lease, and notes the target of each. The function is to be called once
-	// with the items that the store gave to the lease, or with why that is not known.
-	Offer(items []store.Candidate) (lease store.Lease, taken func([]*store.Claimed, error), ok bool)
+	// Offer takes slots and reserves calls for items, all or none, on behalf of a lease, and says at which targets. The function
+	// is nil when it could not; otherwise it is to be called once with the items that the store gave to the lease, or with why
+	// that is not known.
+	Offer(items []store.Candidate) (lease store.Lease, targets []string, taken func([]*store.Claimed, error))
 }
 
 // Submitter is where admitted jobs are written.
@@ -53,8 +53,8 @@ func (e Submitter) Submit(ctx context.Context, tenant penstock.TenantID, sub sto
 			Estimate: item.EstimateTokens, InputBytes: int64(len(item.Body)),
 		}
 	}
-	lease, taken, ok := e.Starter.Offer(items)
-	if !ok {
+	lease, targets, taken := e.Starter.Offer(items)
+	if taken == nil {
 		return e.queue(ctx, tenant, sub)
 	}
 	var accepted Accepted
@@ -64,11 +64,7 @@ func (e Submitter) Submit(ctx context.Context, tenant penstock.TenantID, sub sto
 			taken(nil, err)
 		}
 	}()
-	sub.Starter = &lease
-	sub.StartTarget = func(id penstock.ID) string {
-		at := slices.IndexFunc(items, func(c store.Candidate) bool { return c.Item == id })
-		return items[max(at, 0)].Target
-	}
+	sub.Starter, sub.StartTargets = &lease, targets
 	if accepted, err = e.queue(ctx, tenant, sub); err != nil {
 		return Accepted{}, err // nobody knows what became of it, so none of it may run
 	}

@@ -20,13 +20,13 @@ type offers struct {
 	told    chan struct{} // has one for each time; may be nil
 }
 
-func (o *offers) Offer([]store.Candidate) (store.Lease, func([]*store.Claimed, error), bool) {
-	return store.Lease{Process: "here", Epoch: 1}, func(claimed []*store.Claimed, err error) {
+func (o *offers) Offer([]store.Candidate) (store.Lease, []string, func([]*store.Claimed, error)) {
+	return store.Lease{Process: "here", Epoch: 1}, []string{"a"}, func(claimed []*store.Claimed, err error) {
 		o.claimed, o.err, o.taken = claimed, err, o.taken+1
 		if o.told != nil {
 			o.told <- struct{}{}
 		}
-	}, true
+	}
 }
 
 // grants claims every item, whatever becomes of the commit.

@@ -215,16 +215,16 @@ func (a *app) connect() (err error) {
 	if err := a.connectBatches(); err != nil {
 		return err
 	}
-	if a.Role.serves() {
-		if err := a.connectAPI(a.runner); err != nil {
-			return err
-		}
-	}
 	if err := a.connectSuspects(); err != nil {
 		return err
 	}
 	if err := a.connectPool(a.runner); err != nil {
 		return err
+	}
+	if a.Role.serves() {
+		if err := a.connectAPI(a.runner); err != nil {
+			return err
+		}
 	}
 	a.keeper, err = queue.NewMaintainer(queue.MaintainerDeps{
 		Store: a.store, Budgets: a.store, Bell: a.bell, Announce: announcer{a.hub, a.webhooks}, Metrics: a.metrics, Log: a.log, Interval: keepInterval(p.Work.LeaseTimeout),
@@ -236,6 +236,10 @@ func (a *app) connect() (err error) {
 }
 
 func (a *app) connectAPI(runner *attempt.Runner) (err error) {
+	var starter admit.Starter // jobs start as they are accepted, in the slots of this process
+	if a.pool != nil {
+		starter = a.pool
+	}
 	links, err := sign.New(a.store.keys)
 	if err != nil {
 		return fmt.Errorf("preparing links: %w", err)
@@ -245,7 +249,7 @@ func (a *app) connectAPI(runner *attempt.Runner) (err error) {
 		Config: a.live, Budgets: a.budgets, Usage: usage.New(a.store), Runner: runner, Recorder: a.recorder, Cache: a.newCache(), Jobs: a.store, Inputs: a.store, Deleter: a.store, DeadLetters: a.store, Webhooks: a.webhookService(),
 		Bodies: a.bodies, Keys: a.directory, Backlog: a.backlog, WaitingOn: a.waiting.Reason, Reader: deliver.NewReader(a.store, a.hub),
 		Admit: admit.New(admit.Deps{
-			Config: a.live, Callers: a.directory, Jobs: a.store, Retries: a.store, Balances: a.store, Room: a.disks, Backlog: a.backlog, Bell: a.bell, Starter: starter{a}, Controls: a.controls,
+			Config: a.live, Callers: a.directory, Jobs: a.store, Retries: a.store, Balances: a.store, Room: a.disks, Backlog: a.backlog, Bell: a.bell, Starter: starter, Controls: a.controls,
 			Limits: a.limits, Metrics: a.metrics, Clock: time.Now,
 		}),
 		Strangers: a.strangers, Cancelled: a.cancelled, Ready: a.readiness.check, Refusing: a.disks.Refusal, Draining: a.readiness.stopping,
@@ -266,7 +270,7 @@ func (a *app) connectPool(runner *attempt.Runner) (err error) {
 		Slots: p.Work.Slots, LeaseTimeout: p.Work.LeaseTimeout, PollInterval: p.Work.PollInterval,
 		SoftStop: softStop(p.ShutdownGrace), SlotPools: slotPools(p.Work.Pools), Suspects: suspects,
 	}, work.Deps{
-		Store: a.store, Lease: a.lease, History: a.store, Runner: runner, Isolated: a.isolated, Gate: gate{a}, Weights: work.LaneWeights(a.live), Open: a.controls.Open, Bell: a.bell, Announce: announcer{a.hub, a.webhooks}, Cancels: a.cancels.Listen(),
+		Store: a.store, Lease: a.lease, History: a.store, Runner: runner, Isolated: a.isolated, Gate: work.NewTargetGate(work.GateDeps{Config: a.live, Controls: a.controls, Router: a.router, Upstreams: runner}), Weights: work.LaneWeights(a.live), Open: a.controls.Open, Bell: a.bell, Announce: announcer{a.hub, a.webhooks}, Cancels: a.cancels.Listen(),
 		Answers: a.answers, Used: a.usedByItem, Streams: a.store, Said: a.hub.Announce, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
 	})
 	return err

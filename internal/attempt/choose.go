@@ -22,7 +22,7 @@ func queryOf(task *Task, s *config.Snapshot, candidates []*penstock.Target) rout
 	model, _ := s.Model(task.Model)
 	q := route.Query{
 		Candidates: candidates, Model: model, Lane: task.Lane, Tenant: task.Tenant, Wait: task.Wait, Stream: task.Stream, Retry: task.Tries > 0,
-		InputTokens: capacity.InputTokens(int64(len(task.Body))), MaxOutputTokens: task.MaxOutputTokens,
+		InputTokens: penstock.InputTokens(int64(len(task.Body))), MaxOutputTokens: task.MaxOutputTokens,
 	}
 	switch {
 	case task.needs != nil:

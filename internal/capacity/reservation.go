@@ -62,6 +62,13 @@ func (b *Tracker) Take(a Ask) (*Reservation, bool) {
 	return t, true
 }
 
+// CountsInput reports whether the target limits the tokens of inputs.
+func (t *Reservation) CountsInput() bool {
+	t.book.mu.Lock()
+	defer t.book.mu.Unlock()
+	return t.entry.rates[input].perMinute > 0 || t.entry.rates[tokens].perMinute > 0
+}
+
 // Amend corrects the estimates of a call that was not known in full when its room was taken.
 func (t *Reservation) Amend(inputTokens, maxOutputTokens int64) {
 	t.book.mu.Lock()

@@ -91,7 +91,7 @@ func (f fleet) claim(ctx context.Context, r *Router, random *rand.Rand) {
 	var calls sync.WaitGroup
 	defer calls.Wait()
 	for ctx.Err() == nil {
-		c, ok := r.TryChoose(Query{Candidates: inOrder(f.target), Lane: penstock.LaneBulk, InputTokens: 10, MaxOutputTokens: 4096})
+		c, ok := reserveOne(r, Query{Candidates: inOrder(f.target), Lane: penstock.LaneBulk, InputTokens: 10, MaxOutputTokens: 4096})
 		if !ok {
 			select {
 			case <-r.Freed():

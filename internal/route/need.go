@@ -8,7 +8,6 @@ import (
 
 	"penstock"
 	"penstock/internal/body"
-	"penstock/internal/capacity"
 )
 
 // Needs is what a call asks of a target.
@@ -59,7 +58,7 @@ func NeedsOf(text []byte) Needs {
 			list = append(list, penstock.CapabilityVision)
 		}
 	}
-	return Needs{penstock.NewCapabilities(list...), capacity.InputTokens(textBytes(text))}
+	return Needs{penstock.NewCapabilities(list...), penstock.InputTokens(textBytes(text))}
 }
 
 // given says that a list has something in it.

@@ -2,6 +2,7 @@ package route
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -158,6 +159,55 @@ func (r *Router) settle(q *Query, k ranking, chosen int) {
 		credits[q.Candidates[i].Name] = k.stats[n].Credit
 	}
 	r.credits[q.Model.Name] = credits
+}
+
+// undo returns a function that takes back what settle is about to book for a choice; nil when it books nothing.
+func (r *Router) undo(q *Query, k ranking, chosen int) func() {
+	switch {
+	case q.Model.Policy == penstock.PolicyFastest:
+		return r.undoFast(q, k, chosen)
+	case q.Model.Policy != penstock.PolicyWeighted || k.pick == byPrefix:
+		return nil
+	}
+	model := q.Model.Name
+	booked := slices.Clone(k.stats)
+	settle(booked, k.order, chosen)
+	change := make(map[string]float64, len(k.eligible))
+	for n, i := range k.eligible {
+		change[q.Candidates[i].Name] = booked[n].Credit - k.stats[n].Credit
+	}
+	return func() {
+		for target, credit := range change {
+			if _, known := r.credits[model][target]; known {
+				r.credits[model][target] -= credit
+			}
+		}
+	}
+}
+
+// undoFast takes back what choseFast is about to note: the chosen target was not asked, and the others were not passed over.
+func (r *Router) undoFast(q *Query, k ranking, chosen int) func() {
+	var before pace
+	name := k.at(q, chosen).Name
+	if p, ok := r.paces[name]; ok {
+		before = *p
+	}
+	var passed []string
+	for place, n := range k.order {
+		if place != chosen {
+			passed = append(passed, q.Candidates[k.eligible[n]].Name)
+		}
+	}
+	return func() {
+		if p, ok := r.paces[name]; ok {
+			p.askedAt, p.passed = before.askedAt, before.passed
+		}
+		for _, other := range passed {
+			if p, ok := r.paces[other]; ok {
+				p.passed = max(0, p.passed-1)
+			}
+		}
+	}
 }
 
 // reason says why the candidate in the n-th place was chosen, and the others were not.

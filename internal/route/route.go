@@ -69,8 +69,9 @@ type Choice struct {
 
 	reservation *capacity.Reservation
 	router      *Router
-	hold        *hold // of room that is shared with other tasks, nil for none
-	begun       bool  // it is known how long the first token took
+	hold        *hold  // of room that is shared with other tasks, nil for none
+	begun       bool   // it is known how long the first token took
+	undo        func() // takes the model's turn back, of a choice of Reserve; called under the router's lock
 }
 
 // Begun tells how long the first token of a stream took, while the rest of it is still to come: that may take minutes, in which
@@ -106,6 +107,20 @@ func (c Choice) Release() {
 	}
 }
 
+// Return gives back a choice of Reserve that no call was found for, as if it had not been made: the turn of the model's policy
+// is taken back too.
+func (c Choice) Return() {
+	if c.undo != nil {
+		c.router.mu.Lock()
+		c.undo()
+		c.router.mu.Unlock()
+	}
+	c.Release()
+}
+
+// CountsInput reports whether the target limits the tokens of inputs.
+func (c Choice) CountsInput() bool { return c.reservation.CountsInput() }
+
 // Amend corrects the estimates of a call that was not known in full when it was chosen for.
 func (c Choice) Amend(inputTokens, maxOutputTokens int64) {
 	c.reservation.Amend(inputTokens, maxOutputTokens)
@@ -136,6 +151,7 @@ type Query struct {
 	Retry      bool // it makes up for a call that failed, here or in an earlier claim
 
 	exclusions []exclusion
+	reserves   bool          // the choice may be returned
 	Lane       penstock.Lane // how urgent it is
 	// Tenant is whose synchronous call it is, "" for the item of a job.
 	Tenant penstock.TenantID
@@ -218,22 +234,29 @@ func (r *Router) queueUp(ctx context.Context, q *Query) (*Choice, error) {
 	}
 }
 
-// TryChoose is Choose for somebody who does not wait. Those in line come first.
-func (r *Router) TryChoose(q Query) (Choice, bool) {
+// Reserve is Choose for n calls at once, by a caller who does not wait. It returns as many as there is capacity for; waiting
+// attempts come first. Every choice must be used or given back: with Return, or Release once a call was about to be made.
+func (r *Router) Reserve(q Query, n int) []*Choice {
 	r.exclude(&q)
+	q.reserves = true
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.serve()
-	if c := r.take(&q, looks{}); c != nil {
-		return *c, true
+	all := make([]*Choice, 0, n)
+	for none := (looks{}); len(all) < n; {
+		c := r.take(&q, none)
+		if c == nil {
+			break
+		}
+		all = append(all, c)
 	}
-	return Choice{}, false
+	return all
 }
 
 // Freed receives when a target has room again that had none for somebody. It is for one reader.
 func (r *Router) Freed() <-chan struct{} { return r.freed }
 
-// Full returns the names of those models that TryChoose would refuse, as it did before: Freed receives when
+// Full returns the names of those models for which Reserve would return nothing, as it did before: Freed receives when
 // that is over.
 func (r *Router) Full(models []penstock.Model, targets map[string]*penstock.Target) []string {
 	var full []string
@@ -450,8 +473,12 @@ func (r *Router) take(q *Query, none looks) *Choice {
 		}
 		ask := capacity.Ask{Target: t, InputTokens: q.InputTokens, MaxOutputTokens: q.MaxOutputTokens, Retry: q.Retry, Tenant: q.Tenant}
 		if reservation, ok := r.rooms.Take(ask); ok {
+			c := &Choice{Target: t, Reason: r.reason(q, ranking, n), reservation: reservation, router: r}
+			if q.reserves {
+				c.undo = r.undo(q, ranking, n)
+			}
 			r.settle(q, ranking, n)
-			return &Choice{Target: t, Reason: r.reason(q, ranking, n), reservation: reservation, router: r}
+			return c
 		}
 		if look := r.rooms.Refused(t); look.Reason != "" {
 			none[t.Name] = look

@@ -59,14 +59,14 @@ func TestARetryIsClaimedWhenItIsDue(t *testing.T) {
 		pass(pollInterval / 10)
 		ended := newEndings(1)
 		ended.add(finished{Finish: store.Finish{Item: "1", Job: "job-1", Transition: penstock.TransitionRetry, RetryIn: pollInterval / 4}})
-		looks := r.queue.count("claim")
+		looks := r.queue.count("ready")
 		r.report(t.Context(), ended, []store.Verdict{{Won: true, Status: penstock.StatusQueued}})
 		pass(pollInterval/4 - time.Millisecond)
-		if n := r.queue.count("claim"); n != looks {
+		if n := r.queue.count("ready"); n != looks {
 			t.Errorf("looked %d times for work that was not due", n-looks)
 		}
 		pass(time.Millisecond)
-		if n := r.queue.count("claim"); n != looks+1 {
+		if n := r.queue.count("ready"); n != looks+1 {
 			t.Errorf("looked %d times when the item was due, want once", n-looks)
 		}
 	})

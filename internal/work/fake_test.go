@@ -2,6 +2,7 @@ package work
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,7 +40,7 @@ type fakeQueue struct {
 	ends  []store.Finish           // those that won, in order
 	stale []store.Finish           // those that lost
 	sizes []int                    // of finish groups that were committed
-	lanes [][]penstock.Lane        // of claims, in order
+	lanes [][]penstock.Lane        // of looks for items that are ready, in order
 }
 
 type fakeItem struct {
@@ -177,6 +178,45 @@ func (q *fakeQueue) HeldItems(ctx context.Context, l store.Lease) ([]store.Held,
 	return held, nil
 }
 
+// wanted says whether a claim may take an item.
+func (q *fakeQueue) wanted(i *fakeItem, w store.Want, suspects bool) bool {
+	return (i.Spent.Crashes >= store.SuspectCrashes) == suspects && slices.Contains(w.Lanes, i.Lane) && i.status == penstock.StatusQueued &&
+		!i.due.After(time.Now()) && (len(w.Models) == 0 || slices.Contains(w.Models, i.Model)) && !slices.Contains(w.ExceptModels, i.Model) &&
+		!slices.Contains(w.ExceptTenants, i.Tenant)
+}
+
+func (q *fakeQueue) ReadyItems(ctx context.Context, w store.Want) ([]store.Ready, bool, error) {
+	return q.ready(ctx, w, "ready")
+}
+
+func (q *fakeQueue) ReadySuspects(ctx context.Context, w store.Want) ([]store.Ready, bool, error) {
+	return q.ready(ctx, w, "ready suspects")
+}
+
+func (q *fakeQueue) ready(ctx context.Context, w store.Want, method string) ([]store.Ready, bool, error) {
+	if err := q.called(ctx, method); err != nil {
+		return nil, false, err
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if method == "ready" {
+		q.lanes = append(q.lanes, w.Lanes)
+	}
+	var all []store.Ready
+	for _, id := range q.order {
+		i := q.items[id]
+		if !q.wanted(i, w, method == "ready suspects") {
+			continue
+		}
+		at := slices.IndexFunc(all, func(r store.Ready) bool { return r.Model == i.Model })
+		if at < 0 {
+			at, all = len(all), append(all, store.Ready{Model: i.Model})
+		}
+		all[at].Items = min(all[at].Items+1, w.Limit)
+	}
+	return all, false, nil
+}
+
 func (q *fakeQueue) ClaimItems(ctx context.Context, l store.Lease, w store.Want) ([]*store.Claimed, error) {
 	return q.claim(ctx, "claim", l, w)
 }
@@ -194,19 +234,19 @@ func (q *fakeQueue) claim(ctx context.Context, method string, l store.Lease, w s
 	if err := q.current(l); err != nil {
 		return nil, err
 	}
-	q.lanes = append(q.lanes, w.Lanes)
 	var claimed []*store.Claimed
+	calls, notUrgent := store.NewCalls(w), cmp.Or(w.LimitNotUrgent, w.Limit)
 	for _, id := range q.order {
 		i := q.items[id]
-		if (i.Spent.Crashes >= store.SuspectCrashes) != (method == "claim suspects") {
+		if len(claimed) == w.Limit || !q.wanted(i, w, method == "claim suspects") || (i.Lane != penstock.LaneRealtime && notUrgent == 0) {
 			continue
 		}
-		if len(claimed) == w.Limit || !slices.Contains(w.Lanes, i.Lane) || i.status != penstock.StatusQueued || i.due.After(time.Now()) {
+		var ok bool
+		if i.Call, _, ok = calls.Take(store.Candidate{Item: id, Tenant: i.Tenant, Model: i.Model, Lane: i.Lane, Endpoint: i.Endpoint, InputBytes: i.InputBytes}); !ok {
 			continue
 		}
-		if len(w.Models) > 0 && !slices.Contains(w.Models, i.Model) || slices.Contains(w.ExceptModels, i.Model) ||
-			slices.Contains(w.ExceptTenants, i.Tenant) || !w.Room(store.Candidate{Item: id, Tenant: i.Tenant, Model: i.Model, Lane: i.Lane}) {
-			continue
+		if i.Lane != penstock.LaneRealtime {
+			notUrgent--
 		}
 		i.status, i.epoch = penstock.StatusRunning, l.Epoch
 		i.Fence++

@@ -6,7 +6,6 @@ import (
 
 	"penstock"
 	"penstock/internal/queue"
-	"penstock/internal/store"
 )
 
 // SlotPool is a number of slots that are set apart for some models, so that a slow one cannot take them all.
@@ -23,7 +22,7 @@ type pool struct {
 	slots  chan struct{}
 	lanes  *queue.Stride   // of the goroutine that claims
 	pace   *queue.Pace     // of starts that are not urgent; under the pool's lock
-	held   bool            // something was held back for the pace's sake by the last claim
+	paced  bool            // the pace kept the last claim from taking more
 	rung   <-chan struct{} // there may be work
 
 	suspects bool              // suspects run here, and nothing else
@@ -102,7 +101,7 @@ func (b *pool) giveSlots(n int) {
 }
 
 // charge tells the policy of the lanes what each was given.
-func (b *pool) charge(lanes []penstock.Lane, claimed []*store.Claimed, wanted int) {
+func (b *pool) charge(lanes []penstock.Lane, claimed []*granted, wanted int) {
 	given := make(map[penstock.Lane]int64, len(lanes))
 	for i := range claimed {
 		given[claimed[i].Lane] += max(claimed[i].Estimate, 1)

@@ -179,8 +179,8 @@ func TestIdlePoolIsCheap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t, 4, newQueue(), takes(time.Hour))
 		pass(30*pollInterval + pollInterval/2)
-		if n := r.queue.count("claim"); n != 31 {
-			t.Errorf("%d claims in 30.5 poll intervals, want 31", n)
+		if n := r.queue.count("ready"); n != 31 || r.queue.count("claim") != 0 {
+			t.Errorf("%d looks and %d claims in 30.5 poll intervals, want 31 looks", n, r.queue.count("claim"))
 		}
 		if n := r.queue.count("renew"); n != 10 {
 			t.Errorf("%d renewals in 30.5s, want 10: one per 3s", n)

@@ -15,7 +15,7 @@ func startable(ctx context.Context, tx Tx, tenant penstock.TenantID, sub store.S
 	if sub.Starter == nil || len(sub.Items) == 0 || len(sub.Items) > inputGroupItems || slices.ContainsFunc(sub.Items, held) {
 		return s, false, nil
 	}
-	s.lease, s.target = *sub.Starter, sub.StartTarget
+	s.lease, s.targets = *sub.Starter, sub.StartTargets
 	// One statement, since this is on the way of an accept.
 	facts, _, err := queryOne(ctx, tx, sqlf(`SELECT COALESCE((SELECT expires_at FROM leases WHERE process_id = $1 AND epoch = $2), 0),
 			CASE WHEN EXISTS (SELECT 1 FROM shares WHERE lane = $3 AND active = 1) THEN 1 ELSE 0 END,
@@ -31,9 +31,9 @@ func startable(ctx context.Context, tx Tx, tenant penstock.TenantID, sub store.S
 // starting is a submission that begins at once.
 type starting struct {
 	submittedItems
-	lease  store.Lease
-	target func(penstock.ID) string
-	heard  bool // somebody listens to it
+	lease   store.Lease
+	targets []string // where calls were reserved for its items, if that is known
+	heard   bool     // somebody listens to it
 }
 
 // start inserts a job as it is after its first claim, which took all of its items. The tenant is charged nothing: where
@@ -44,7 +44,6 @@ func (s *Store) start(ctx context.Context, tx Tx, j penstock.Job, sub starting) 
 		return nil, err
 	}
 	held := newClaimRows(newClaims(&s.ids, tx.Now()))
-	held.target = sub.target
 	moved, key := backlog{}, backlogKey{j.Lane, j.Tenant, j.Model}
 	var claimed []*store.Claimed
 	job := claimedJob(&j, tx.Now())
@@ -58,6 +57,9 @@ func (s *Store) start(ctx context.Context, tx Tx, j penstock.Job, sub starting) 
 			c := &store.Claimed{
 				ClaimedJob: job, QueuedFor: job.Age, Item: penstock.ItemID(j.ID, n), Job: j.ID, Tenant: j.Tenant, Index: n, CustomID: f.customID, Fence: 1, Body: sub.items[n].Body,
 				Estimate: f.estimate, InputBytes: f.inputBytes, Reserved: f.reserved,
+			}
+			if n < len(sub.targets) {
+				c.Call.Target = sub.targets[n]
 			}
 			held.take(&j, c, keptInGroup)
 			claimed = append(claimed, c)
