@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"penstock"
-	"penstock/internal/queue"
+	"penstock/internal/signal"
 	"penstock/internal/store"
 )
 
@@ -22,8 +22,8 @@ type Starter interface {
 // Submitter is where admitted jobs are written.
 type Submitter struct {
 	Jobs    Jobs
-	Starter Starter // nil where no worker is
-	Bell    *queue.Bell
+	Starter Starter                    // nil where no worker is
+	Work    *signal.Topic[signal.None] // notified when items are ready
 }
 
 // Accepted is a job that was accepted.
@@ -81,5 +81,5 @@ func (e Submitter) queue(ctx context.Context, tenant penstock.TenantID, sub stor
 	if err != nil {
 		return Accepted{}, err
 	}
-	return Accepted{Receipt: receipt, begin: e.Bell.Ring}, nil
+	return Accepted{Receipt: receipt, begin: e.Work.Notify}, nil
 }

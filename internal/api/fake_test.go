@@ -22,9 +22,9 @@ import (
 	"penstock/internal/directory"
 	"penstock/internal/limit"
 	"penstock/internal/provider"
-	"penstock/internal/queue"
 	"penstock/internal/record"
 	routing "penstock/internal/route"
+	"penstock/internal/signal"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
 )
@@ -151,7 +151,7 @@ func newLimitedRig(t *testing.T, limits config.TenantLimits, speaks ...penstock.
 		Cache:           cache.New(cache.Config{MaxBytes: 1 << 20, MaxEntryBytes: 1 << 17, Clock: time.Now}),
 		RefusingUploads: func(context.Context) error { return nil },
 		Config:          live, Recorder: r.recorder, Backlog: view, Metrics: metrics, Tracer: tracer, Log: log, Clock: time.Now,
-		Admit: admit.New(admit.Deps{Config: live, Callers: directory.New(directory.Deps{Config: live, Clock: time.Now}), Jobs: r.store, Room: open{}, Backlog: view, Bell: queue.NewBell(),
+		Admit: admit.New(admit.Deps{Config: live, Callers: directory.New(directory.Deps{Config: live, Clock: time.Now}), Jobs: r.store, Room: open{}, Backlog: view, Work: signal.NewTopic[signal.None](nil, signal.Work),
 			Controls: open{}, Limits: limit.New(capacity.New(capacity.Config{Clock: still}), nil), Metrics: metrics, Clock: time.Now}),
 		Runner: attempt.New(attempt.Deps{Config: live, Providers: r.upstream, Router: routing.New(capacity.New(capacity.Config{Clock: time.Now})),
 			Metrics: metrics, Tracer: tracer, Log: log, Clock: time.Now}),

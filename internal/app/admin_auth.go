@@ -14,7 +14,6 @@ import (
 	"penstock"
 	"penstock/internal/admit"
 	"penstock/internal/api"
-	"penstock/internal/signal"
 	"penstock/internal/store"
 )
 
@@ -105,7 +104,7 @@ func (a *app) callersChanged(ctx context.Context, c store.Condition) {
 	if c.DryRun {
 		return
 	}
-	a.signals.Tell(signal.TopicCallers)
+	a.topics.callers.Notify()
 	if err := a.directory.Refresh(ctx); err != nil {
 		a.log.WarnContext(ctx, "looking at a change of tenants or keys; it will be seen by polling", "error", err)
 	}

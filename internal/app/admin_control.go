@@ -15,7 +15,6 @@ import (
 
 	"penstock"
 	"penstock/internal/api"
-	"penstock/internal/signal"
 	"penstock/internal/store"
 )
 
@@ -125,7 +124,7 @@ func (a *app) liftControl(w http.ResponseWriter, r *http.Request) {
 
 // answerControl makes every process look, this one before it answers, and says how things are now.
 func (a *app) answerControl(w http.ResponseWriter, r *http.Request, c store.Control) {
-	a.signals.Tell(signal.TopicControl)
+	a.topics.control.Notify()
 	if err := a.controls.Refresh(r.Context()); err != nil {
 		a.adminError(w, r, err)
 		return

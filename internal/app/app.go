@@ -84,10 +84,8 @@ type app struct {
 	tracer    *telemetry.Tracer
 	store     *Store
 	providers *registry
-	hub       *deliver.Hub
-	bell      *queue.Bell
-	cancels   *queue.Bell // rung when running items may have to stop
-	signals   *signal.Exchange
+	bus       *signal.Bus
+	topics    topics
 	controls  *control.View
 	directory *directory.Directory
 	strangers *directory.Throttle
@@ -227,7 +225,7 @@ func (a *app) connect() (err error) {
 		}
 	}
 	a.keeper, err = queue.NewMaintainer(queue.MaintainerDeps{
-		Store: a.store, Budgets: a.store, Bell: a.bell, Announce: announcer{a.hub, a.webhooks}, Metrics: a.metrics, Log: a.log, Interval: keepInterval(p.Work.LeaseTimeout),
+		Store: a.store, Budgets: a.store, Work: a.topics.work, Jobs: a.topics, Metrics: a.metrics, Log: a.log, Interval: keepInterval(p.Work.LeaseTimeout),
 	})
 	a.metrics.CollectDepths(a.depths)
 	a.metrics.CollectCapacity(a.capacityStatus)
@@ -247,9 +245,9 @@ func (a *app) connectAPI(runner *attempt.Runner) (err error) {
 	a.api, err = api.New(api.Deps{
 		Files: a.files, Storage: a.store, RefusingUploads: a.disks.UploadRefusal, Links: links, Batches: a.store,
 		Config: a.live, Budgets: a.budgets, Usage: usage.New(a.store), Runner: runner, Recorder: a.recorder, Cache: a.newCache(), Jobs: a.store, Inputs: a.store, Deleter: a.store, DeadLetters: a.store, Webhooks: a.webhookService(),
-		Bodies: a.bodies, Keys: a.directory, Backlog: a.backlog, WaitingOn: a.waiting.Reason, Reader: deliver.NewReader(a.store, a.hub),
+		Bodies: a.bodies, Keys: a.directory, Backlog: a.backlog, WaitingOn: a.waiting.Reason, Reader: deliver.NewReader(a.store, a.topics.jobs),
 		Admit: admit.New(admit.Deps{
-			Config: a.live, Callers: a.directory, Jobs: a.store, Retries: a.store, Balances: a.store, Room: a.disks, Backlog: a.backlog, Bell: a.bell, Starter: starter, Controls: a.controls,
+			Config: a.live, Callers: a.directory, Jobs: a.store, Retries: a.store, Balances: a.store, Room: a.disks, Backlog: a.backlog, Work: a.topics.work, Starter: starter, Controls: a.controls,
 			Limits: a.limits, Metrics: a.metrics, Clock: time.Now,
 		}),
 		Strangers: a.strangers, Cancelled: a.cancelled, Ready: a.readiness.check, Refusing: a.disks.Refusal, Draining: a.readiness.stopping,
@@ -270,8 +268,8 @@ func (a *app) connectPool(runner *attempt.Runner) (err error) {
 		Slots: p.Work.Slots, LeaseTimeout: p.Work.LeaseTimeout, PollInterval: p.Work.PollInterval,
 		SoftStop: softStop(p.ShutdownGrace), SlotPools: slotPools(p.Work.Pools), Suspects: suspects,
 	}, work.Deps{
-		Store: a.store, Lease: a.lease, History: a.store, Runner: runner, Isolated: a.isolated, Gate: work.NewTargetGate(work.GateDeps{Config: a.live, Controls: a.controls, Router: a.router, Upstreams: runner}), Weights: work.LaneWeights(a.live), Open: a.controls.Open, Bell: a.bell, Announce: announcer{a.hub, a.webhooks}, Cancels: a.cancels.Listen(),
-		Answers: a.answers, Used: a.usedByItem, Streams: a.store, Said: a.hub.Announce, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
+		Store: a.store, Lease: a.lease, History: a.store, Runner: runner, Isolated: a.isolated, Gate: work.NewTargetGate(work.GateDeps{Config: a.live, Controls: a.controls, Router: a.router, Upstreams: runner}), Weights: work.LaneWeights(a.live), Open: a.controls.Open, Work: a.topics.work, Freed: a.router.Freed(), Jobs: a.topics, Cancels: a.topics.cancels,
+		Answers: a.answers, Used: a.usedByItem, Streams: a.store, Readers: a.topics.jobs, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
 	})
 	return err
 }
@@ -308,8 +306,7 @@ func (a *app) run(ctx context.Context) error {
 	back.Go(func() error { return a.capacity.Run(backCtx) })
 	back.Go(func() error { return a.budgets.Run(backCtx) })
 	back.Go(func() error { return a.scopes.Run(backCtx) })
-	back.Go(func() error { return a.ringForCapacity(backCtx) })
-	back.Go(func() error { return a.signals.Run(backCtx) })
+	back.Go(func() error { return a.bus.Run(backCtx) })
 	back.Go(func() error { return a.controls.Run(backCtx) })
 	back.Go(func() error { return a.directory.Run(backCtx) })
 	back.Go(func() error { return a.backlog.Run(backCtx) })

@@ -32,18 +32,6 @@ func (b pools) Withdraw(ctx context.Context, w store.Withdrawal) (store.Allotmen
 	return b.store.Withdraw(ctx, b.lease.Current(), w)
 }
 
-// ringForCapacity has workers look again when room is back.
-func (a *app) ringForCapacity(ctx context.Context) error {
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-a.router.Freed():
-			a.bell.RingHere() // other processes keep their own book
-		}
-	}
-}
-
 func (a *app) capacityStatus() []telemetry.Capacity {
 	var all []telemetry.Capacity
 	for _, s := range a.capacity.Status() {

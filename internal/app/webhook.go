@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"penstock"
-	"penstock/internal/deliver"
 	"penstock/internal/dial"
 	"penstock/internal/telemetry"
 	"penstock/internal/webhook"
@@ -15,7 +13,7 @@ import (
 // once, and the others find them by polling if it dies before.
 func (a *app) connectWebhooks() (err error) {
 	a.webhooks, err = webhook.New(webhook.Deps{
-		Outbox: a.store, Client: a.webhookPolicy().Client(nil), Timeout: a.Config.Process.Webhooks.Timeout, Poll: webhook.PollInterval,
+		Outbox: a.store, Wake: a.topics.deliveries, Client: a.webhookPolicy().Client(nil), Timeout: a.Config.Process.Webhooks.Timeout, Poll: webhook.PollInterval,
 		Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
 	})
 	a.metrics.CollectOutbox(func(ctx context.Context) (telemetry.Outbox, error) {
@@ -31,18 +29,5 @@ func (a *app) webhookPolicy() dial.Policy {
 }
 
 func (a *app) webhookService() *webhook.Service {
-	return webhook.NewService(webhook.ServiceDeps{Store: a.store, Policy: a.webhookPolicy(), Wake: a.webhooks.Wake, Clock: time.Now})
-}
-
-// announcer tells those who wait for jobs, and whoever delivers their webhooks, that some changed.
-type announcer struct {
-	hub      *deliver.Hub
-	webhooks *webhook.Runner
-}
-
-func (n announcer) Announce(jobs ...penstock.ID) {
-	n.hub.Announce(jobs...)
-	if len(jobs) > 0 {
-		n.webhooks.Wake()
-	}
+	return webhook.NewService(webhook.ServiceDeps{Store: a.store, Policy: a.webhookPolicy(), Wake: a.topics.deliveries.Notify, Clock: time.Now})
 }

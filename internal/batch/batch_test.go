@@ -17,13 +17,14 @@ import (
 	"penstock/internal/blob/dir"
 	"penstock/internal/file"
 	"penstock/internal/payload"
+	"penstock/internal/signal"
 	"penstock/internal/store"
 )
 
 const tenant penstock.TenantID = "acme"
 
-// house is a store of one job, in memory.
-type house struct {
+// fakeStore is a store of one job, in memory.
+type fakeStore struct {
 	store.Files
 	mu     sync.Mutex
 	files  map[penstock.ID]store.File
@@ -36,12 +37,12 @@ type house struct {
 	asBefore []bool
 }
 
-func (h *house) CreateFile(_ context.Context, _ penstock.TenantID, f store.File) (store.File, error) {
+func (h *fakeStore) CreateFile(_ context.Context, _ penstock.TenantID, f store.File) (store.File, error) {
 	h.files[f.ID] = f
 	return f, nil
 }
 
-func (h *house) File(_ context.Context, _ penstock.TenantID, id penstock.ID) (store.File, error) {
+func (h *fakeStore) File(_ context.Context, _ penstock.TenantID, id penstock.ID) (store.File, error) {
 	f, ok := h.files[id]
 	if !ok {
 		return f, penstock.Errorf(penstock.CodeNotFound, "There is no such file.")
@@ -49,16 +50,16 @@ func (h *house) File(_ context.Context, _ penstock.TenantID, id penstock.ID) (st
 	return f, nil
 }
 
-func (h *house) UnsplitJobs(context.Context, int) ([]store.Unsplit, error) {
+func (h *fakeStore) UnsplitJobs(context.Context, int) ([]store.Unsplit, error) {
 	if h.next == h.job.Counts.Total {
 		return nil, nil
 	}
 	return []store.Unsplit{{Job: h.job, Next: h.next}}, nil
 }
 
-func (h *house) Accounts(penstock.Job) ([]store.Account, bool) { return nil, !h.disabled }
+func (h *fakeStore) Accounts(penstock.Job) ([]store.Account, bool) { return nil, !h.disabled }
 
-func (h *house) SplitJob(_ context.Context, _ penstock.TenantID, s store.Split) (store.Step, error) {
+func (h *fakeStore) SplitJob(_ context.Context, _ penstock.TenantID, s store.Split) (store.Step, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err := h.failed; err != nil {
@@ -74,14 +75,14 @@ func (h *house) SplitJob(_ context.Context, _ penstock.TenantID, s store.Split) 
 	return store.Step{Items: len(s.Items)}, nil
 }
 
-func (h *house) Compose(store.Unsplit) (func(file.Line) store.NewItem, error) {
+func (h *fakeStore) Compose(store.Unsplit) (func(file.Line) store.NewItem, error) {
 	return func(l file.Line) store.NewItem { return store.NewItem{CustomID: l.CustomID, Body: l.Body} }, nil
 }
 
-func (h *house) Announce(...penstock.ID) {}
+func (h *fakeStore) Publish(...penstock.ID) {}
 
-// newHouse has a job over a file with n lines.
-func newHouse(t *testing.T, n int) (*house, *Splitter) {
+// newFakeStore has a job over a file with n lines.
+func newFakeStore(t *testing.T, n int) (*fakeStore, *Splitter) {
 	t.Helper()
 	keys, err := payload.LoadOrCreate(filepath.Join(t.TempDir(), "keyset.json"))
 	if err != nil {
@@ -95,8 +96,8 @@ func newHouse(t *testing.T, n int) (*house, *Splitter) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &house{files: map[penstock.ID]store.File{}}
-	keeper, err := file.New(file.Deps{Files: h, Blobs: blobs, Codec: codec, Clock: time.Now,
+	h := &fakeStore{files: map[penstock.ID]store.File{}}
+	files, err := file.New(file.Deps{Files: h, Blobs: blobs, Codec: codec, Clock: time.Now,
 		Windows: func(penstock.TenantID) penstock.Retention { return penstock.Retention{} }}) // every file has expired
 	if err != nil {
 		t.Fatal(err)
@@ -105,15 +106,15 @@ func newHouse(t *testing.T, n int) (*house, *Splitter) {
 	for i := range n {
 		fmt.Fprintf(&lines, `{"custom_id":"row-%d","body":{"n":%d}}`+"\n", i, i)
 	}
-	f, err := keeper.Receive(t.Context(), tenant, strings.NewReader(lines.String()), file.Limits{MaxBytes: 1 << 30, MaxLineBytes: 1 << 20, MaxJSONDepth: 8})
+	f, err := files.Receive(t.Context(), tenant, strings.NewReader(lines.String()), file.Limits{MaxBytes: 1 << 30, MaxLineBytes: 1 << 20, MaxJSONDepth: 8})
 	if err == nil {
-		f, err = keeper.Keep(t.Context(), f)
+		f, err = files.Keep(t.Context(), f)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.job = penstock.Job{ID: "01JQ0000000000000000000000", Tenant: tenant, File: f.ID, Counts: penstock.Counts{Total: n}}
-	s, err := NewSplitter(SplitterDeps{Store: h, Files: keeper, Composer: h, Ring: func() {}, Announce: h, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Clock: time.Now})
+	s, err := NewSplitter(SplitterDeps{Store: h, Files: files, Composer: h, Work: signal.NewTopic[signal.None](nil, signal.Work), Jobs: h, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Clock: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +138,7 @@ func drain(t *testing.T, s *Splitter) {
 func TestEveryLineOnce(t *testing.T) {
 	t.Parallel()
 	const n = 1234
-	h, s := newHouse(t, n)
+	h, s := newFakeStore(t, n)
 	h.failed = errors.New("the database is away")
 	if _, err := s.runOnce(t.Context()); err == nil {
 		t.Error("an error of the store was not told")
@@ -160,7 +161,7 @@ func TestEveryLineOnce(t *testing.T) {
 // TestDisabledTenantPaysAsBefore holds that what was accepted of a tenant who may not call any more is not free.
 func TestDisabledTenantPaysAsBefore(t *testing.T) {
 	t.Parallel()
-	h, s := newHouse(t, 700)
+	h, s := newFakeStore(t, 700)
 	if _, err := s.runOnce(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +175,7 @@ func TestDisabledTenantPaysAsBefore(t *testing.T) {
 // TestLostFileEndsItsJob holds that a job whose file is gone after all does not stay open for ever.
 func TestLostFileEndsItsJob(t *testing.T) {
 	t.Parallel()
-	h, s := newHouse(t, 700)
+	h, s := newFakeStore(t, 700)
 	if n, err := s.runOnce(t.Context()); err != nil || n != store.MaxSplit {
 		t.Fatalf("%d items, %v", n, err)
 	}

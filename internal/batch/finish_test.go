@@ -86,7 +86,7 @@ func (a *archive) Write(_ context.Context, _ penstock.TenantID, content io.Reade
 
 func (a *archive) Discard(context.Context, store.File) {}
 
-func (a *archive) Announce(...penstock.ID) {}
+func (a *archive) Publish(...penstock.ID) {}
 
 func (a *archive) WriteLine(w *bufio.Writer, _ store.BatchKind, item penstock.Item) error {
 	_, err := fmt.Fprintln(w, item.Index)
@@ -95,7 +95,7 @@ func (a *archive) WriteLine(w *bufio.Writer, _ store.BatchKind, item penstock.It
 
 func (a *archive) finisher(t *testing.T) *Finisher {
 	t.Helper()
-	f, err := NewFinisher(FinisherDeps{Store: a, Artifacts: a, Writer: a, Announce: a, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Clock: time.Now})
+	f, err := NewFinisher(FinisherDeps{Store: a, Artifacts: a, Writer: a, Jobs: a, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Clock: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"penstock"
+	"penstock/internal/signal"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
 )
@@ -83,7 +84,7 @@ type notifier struct {
 	jobs []penstock.ID
 }
 
-func (c *notifier) Announce(jobs ...penstock.ID) {
+func (c *notifier) Publish(jobs ...penstock.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.jobs = append(c.jobs, jobs...)
@@ -108,13 +109,13 @@ func newKeeper(t *testing.T, s *sweeper) keeperRig {
 	t.Helper()
 	rig := keeperRig{store: s, notifier: &notifier{}, log: &bytes.Buffer{}}
 	k, err := NewMaintainer(MaintainerDeps{
-		Store: s, Budgets: noHolds{}, Bell: NewBell(), Announce: rig.notifier, Metrics: telemetry.NewMetrics("test", ""),
+		Store: s, Budgets: noHolds{}, Work: signal.NewTopic[signal.None](nil, signal.Work), Jobs: rig.notifier, Metrics: telemetry.NewMetrics("test", ""),
 		Log: slog.New(slog.NewTextHandler(rig.log, nil)), Interval: interval,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	rig.Maintainer, rig.heard = k, k.Bell.Listen()
+	rig.Maintainer, rig.heard = k, k.Work.SubscribeAll().C
 	return rig
 }
 
@@ -259,59 +260,6 @@ func TestKeeperStopsQuietly(t *testing.T) {
 		k.runFor(t, time.Second)
 		if took := time.Since(began); took != time.Second || k.log.Len() > 0 {
 			t.Errorf("stopped after %v, log %q; want 1s and no error", took, k.log)
-		}
-	})
-}
-
-func TestRingsThatNobodyHeardAreOne(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		b := NewBell()
-		rung := b.Listen()
-		var heard []time.Duration
-		began := time.Now()
-		for range 100 {
-			b.Ring() // never blocks
-		}
-		go func() {
-			for {
-				select {
-				case <-rung:
-					heard = append(heard, time.Since(began))
-				case <-t.Context().Done():
-					return
-				}
-			}
-		}()
-		time.Sleep(time.Second)
-		b.Ring()
-		synctest.Wait()
-		if want := []time.Duration{0, time.Second}; !slices.Equal(heard, want) {
-			t.Errorf("heard rings at %v, want %v", heard, want)
-		}
-	})
-}
-
-func TestRingWakesEveryListener(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		b := NewBell()
-		awake := make(chan int, 3)
-		for i := range cap(awake) {
-			rung := b.Listen()
-			go func() {
-				select {
-				case <-rung:
-					awake <- i
-				case <-t.Context().Done():
-				}
-			}()
-		}
-		synctest.Wait()
-		b.Ring()
-		synctest.Wait()
-		if len(awake) != cap(awake) {
-			t.Errorf("%d listeners woke up, want all %d", len(awake), cap(awake))
 		}
 	})
 }

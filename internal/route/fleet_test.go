@@ -88,13 +88,15 @@ func (f fleet) run(t *testing.T, d time.Duration) {
 
 // claim takes all room that there is, and sleeps until there is more.
 func (f fleet) claim(ctx context.Context, r *Router, random *rand.Rand) {
+	freed := r.Freed().SubscribeAll()
+	defer freed.Close()
 	var calls sync.WaitGroup
 	defer calls.Wait()
 	for ctx.Err() == nil {
 		c, ok := reserveOne(r, Query{Candidates: inOrder(f.target), Lane: penstock.LaneBulk, InputTokens: 10, MaxOutputTokens: 4096})
 		if !ok {
 			select {
-			case <-r.Freed():
+			case <-freed.C:
 			case <-ctx.Done():
 			}
 			continue

@@ -22,6 +22,7 @@ import (
 
 	"penstock"
 	"penstock/internal/capacity"
+	"penstock/internal/signal"
 )
 
 // MaxWaiting is how many attempts may wait for room at a time. Past it a wait is refused at once:
@@ -32,7 +33,7 @@ const MaxWaiting = 4096
 // served.
 type Router struct {
 	rooms *capacity.Tracker
-	freed chan struct{} // holds a token when room came back for whoever was refused
+	freed *signal.Topic[signal.None]
 
 	mu      sync.Mutex
 	paces   map[string]*pace              // by target
@@ -55,7 +56,7 @@ type waiter struct {
 // New returns a router over the rooms of a book. The book notifies nobody else.
 func New(rooms *capacity.Tracker) *Router {
 	r := &Router{
-		rooms: rooms, freed: make(chan struct{}, 1),
+		rooms: rooms, freed: signal.NewTopic[signal.None](nil, "capacity"),
 		paces: make(map[string]*pace), credits: make(map[string]map[string]float64), draw: rand.IntN,
 	}
 	rooms.Notify(r.capacityCameBack)
@@ -253,10 +254,10 @@ func (r *Router) Reserve(q Query, n int) []*Choice {
 	return all
 }
 
-// Freed receives when a target has room again that had none for somebody. It is for one reader.
-func (r *Router) Freed() <-chan struct{} { return r.freed }
+// Freed is notified when a target has capacity again for which a call was refused.
+func (r *Router) Freed() *signal.Topic[signal.None] { return r.freed }
 
-// Full returns the names of those models for which Reserve would return nothing, as it did before: Freed receives when
+// Full returns the names of those models for which Reserve would return nothing, as it did before: Freed is notified when
 // that is over.
 func (r *Router) Full(models []penstock.Model, targets map[string]*penstock.Target) []string {
 	var full []string
@@ -277,12 +278,8 @@ func (r *Router) capacityCameBack() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.serve()
-	if !r.rooms.Wake() {
-		return
-	}
-	select {
-	case r.freed <- struct{}{}:
-	default:
+	if r.rooms.Wake() {
+		r.freed.NotifyLocal()
 	}
 }
 

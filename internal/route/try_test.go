@@ -21,6 +21,7 @@ func reserveOne(r *Router, q Query) (Choice, bool) {
 func TestReserveDoesNotWait(t *testing.T) {
 	t.Parallel()
 	r := newRouter()
+	freed := r.Freed().SubscribeAll().C
 	q := Query{Candidates: inOrder(target("a", 1), target("b", 1))}
 	first, ok := reserveOne(r, q)
 	if !ok || first.Target.Name != "a" {
@@ -34,13 +35,13 @@ func TestReserveDoesNotWait(t *testing.T) {
 		t.Fatalf("chose %s though all are full", c.Target.Name)
 	}
 	select {
-	case <-r.Freed():
+	case <-freed:
 		t.Fatal("room is said to be back while all are full")
 	default:
 	}
 	first.Release()
 	select {
-	case <-r.Freed():
+	case <-freed:
 	default:
 		t.Fatal("nobody tells that room is back")
 	}
@@ -81,11 +82,12 @@ func TestFreedByTime(t *testing.T) {
 		book := capacity.New(capacity.Config{Clock: time.Now})
 		r := New(book)
 		go func() { _ = book.Run(t.Context()) }()
+		freed := r.Freed().SubscribeAll().C
 		q := Query{Candidates: inOrder(penstock.Target{Name: "a", RequestsPerMinute: 60})}
 		for _, ok := reserveOne(r, q); ok; _, ok = reserveOne(r, q) {
 		}
 		began := time.Now()
-		<-r.Freed()
+		<-freed
 		if waited := time.Since(began); waited < 900*time.Millisecond || waited > 1100*time.Millisecond {
 			t.Errorf("told after %v, want about a second", waited)
 		}

@@ -100,12 +100,11 @@ type reservedCalls struct {
 	tokens int64
 }
 
-// sharing is what items have in common that can share a call.
+// sharing is what embeddings have in common that can share a call.
 type sharing struct {
-	lane     penstock.Lane
-	tenant   penstock.TenantID
-	model    string
-	endpoint penstock.Endpoint
+	lane   penstock.Lane
+	tenant penstock.TenantID
+	model  string
 }
 
 // sharedCall is a call with places for more items.
@@ -130,10 +129,12 @@ func (c *Calls) Take(item Candidate) (call Call, charge int64, ok bool) {
 	if c.want.Reserved == nil {
 		return Call{}, c.want.charge(item), true
 	}
-	of := sharing{item.Lane, item.Tenant, item.Model, item.Endpoint}
-	if s := c.shared[of]; s != nil && s.places > 0 {
-		s.places--
-		return s.Call, c.want.charge(item), true
+	shares, of := item.Endpoint == penstock.EndpointEmbeddings, sharing{item.Lane, item.Tenant, item.Model}
+	if shares {
+		if s := c.shared[of]; s != nil && s.places > 0 {
+			s.places--
+			return s.Call, c.want.charge(item), true
+		}
 	}
 	for _, r := range c.byModel[item.Model] {
 		if !r.serves(item) {
@@ -144,7 +145,7 @@ func (c *Calls) Take(item Candidate) (call Call, charge int64, ok bool) {
 		r.next++
 		r.Calls--
 		r.tokens -= tokens
-		if item.Endpoint == penstock.EndpointEmbeddings && r.SharedInputs > 1 {
+		if shares && r.SharedInputs > 1 {
 			places := min(int64(r.SharedInputs), r.SharedTokens/max(tokens, 1))
 			c.shared[of] = &sharedCall{call, int(max(1, places)) - 1}
 		}

@@ -23,6 +23,7 @@ import (
 	"penstock/internal/blob/dir"
 	"penstock/internal/dial"
 	"penstock/internal/payload"
+	"penstock/internal/signal"
 	"penstock/internal/store"
 	"penstock/internal/store/sqlite"
 	"penstock/internal/store/sqlstore"
@@ -150,7 +151,7 @@ func newRig(ctx context.Context, t *testing.T, home string) *rig {
 	net := &receivers{began: time.Now(), answers: map[string]func(*http.Request) (int, http.Header){}, secrets: map[string]string{}}
 	client := &http.Client{Transport: net, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	runner, err := New(Deps{
-		Outbox: s, Client: client, Timeout: attemptTimeout, Poll: 10 * time.Minute, Metrics: telemetry.NewMetrics("test", ""), Log: slog.New(slog.DiscardHandler), Clock: time.Now,
+		Outbox: s, Wake: signal.NewTopic[signal.None](nil, "deliveries"), Client: client, Timeout: attemptTimeout, Poll: 10 * time.Minute, Metrics: telemetry.NewMetrics("test", ""), Log: slog.New(slog.DiscardHandler), Clock: time.Now,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -161,7 +162,7 @@ func newRig(ctx context.Context, t *testing.T, home string) *rig {
 	}
 	return &rig{
 		t: t, store: s, runner: runner, net: net, lease: lease,
-		Service: NewService(ServiceDeps{Store: s, Wake: runner.Wake, Clock: time.Now}),
+		Service: NewService(ServiceDeps{Store: s, Wake: runner.Wake.Notify, Clock: time.Now}),
 		caller:  penstock.Caller{Tenant: penstock.Tenant{ID: "search"}, Key: "app"},
 	}
 }
@@ -237,7 +238,7 @@ func (r *rig) job() penstock.ID {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	r.runner.Wake()
+	r.runner.Wake.Notify()
 	return sub.Job.ID
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/signal"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
 )
@@ -34,9 +35,10 @@ const (
 // Deps are what a Runner works with.
 type Deps struct {
 	Outbox  store.Outbox
-	Client  *http.Client  // follows no redirect
-	Timeout time.Duration // of one attempt
-	Poll    time.Duration // between two looks at the most; PollInterval, but for tests
+	Wake    *signal.Topic[signal.None] // notified when a delivery was written
+	Client  *http.Client               // follows no redirect
+	Timeout time.Duration              // of one attempt
+	Poll    time.Duration              // between two looks at the most; PollInterval, but for tests
 	Metrics *telemetry.Metrics
 	Tracer  *telemetry.Tracer // nil for no spans
 	Log     *slog.Logger
@@ -46,27 +48,19 @@ type Deps struct {
 // Runner delivers what the outbox holds. Any number of processes may run one on the same outbox.
 type Runner struct {
 	Deps
-	bell  chan struct{}
+	wake  <-chan struct{}
 	ended chan *store.DeliveryClaim
 }
 
 // New returns a runner.
 func New(d Deps) (*Runner, error) {
-	if d.Outbox == nil || d.Client == nil || d.Timeout <= 0 || d.Poll <= 0 || d.Metrics == nil || d.Log == nil || d.Clock == nil {
-		return nil, errors.New("a webhook runner needs an outbox, a client, a timeout, an interval, metrics, a log and a clock")
+	if d.Outbox == nil || d.Wake == nil || d.Client == nil || d.Timeout <= 0 || d.Poll <= 0 || d.Metrics == nil || d.Log == nil || d.Clock == nil {
+		return nil, errors.New("a webhook runner needs an outbox, a topic, a client, a timeout, an interval, metrics, a log and a clock")
 	}
 	if d.Tracer == nil {
 		d.Tracer = new(telemetry.Tracer)
 	}
-	return &Runner{Deps: d, bell: make(chan struct{}, 1), ended: make(chan *store.DeliveryClaim, Slots)}, nil
-}
-
-// Wake makes the runner look soon. It never blocks.
-func (r *Runner) Wake() {
-	select {
-	case r.bell <- struct{}{}:
-	default: // it will look already
-	}
+	return &Runner{Deps: d, wake: d.Wake.SubscribeAll().C, ended: make(chan *store.DeliveryClaim, Slots)}, nil
 }
 
 // load is what is under way, and where the look goes on.
@@ -103,7 +97,7 @@ func (r *Runner) Run(ctx context.Context) error {
 			defer late.Stop()
 			attempts.Wait()
 			return nil
-		case <-r.bell:
+		case <-r.wake:
 			timer.Reset(max(0, lookGap-r.Clock().Sub(looked)))
 		case c := <-r.ended:
 			busy.add(c, -1)

@@ -149,7 +149,7 @@ func (p *Pool) claimReady(ctx context.Context, b *pool, want store.Want, ready [
 	b.paced = b.paced || (notUrgent == want.LimitNotUrgent && notUrgent < want.Limit && !b.suspects)
 	b.after = claimed[len(claimed)-1].Tenant
 	p.Metrics.ClaimGroup(len(claimed), p.Clock().Sub(began))
-	p.Announce.Announce(jobsOf(claimed)...)
+	p.Jobs.Publish(jobsOf(claimed)...)
 	return all, nil
 }
 
@@ -189,7 +189,8 @@ func (p *Pool) awaitWork(ctx context.Context, b *pool) bool {
 	select {
 	case <-ctx.Done():
 		return false
-	case <-b.rung:
+	case <-b.work:
+	case <-b.freed:
 	case <-poll.C:
 	}
 	return true

@@ -17,7 +17,7 @@ import (
 	"penstock"
 	"penstock/internal/attempt"
 	"penstock/internal/lease"
-	"penstock/internal/queue"
+	"penstock/internal/signal"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
 )
@@ -365,7 +365,7 @@ type notifier struct {
 	jobs []penstock.ID
 }
 
-func (c *notifier) Announce(jobs ...penstock.ID) {
+func (c *notifier) Publish(jobs ...penstock.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.jobs = append(c.jobs, jobs...)
@@ -421,7 +421,7 @@ func newPoolOf(t *testing.T, cfg Config, deps Deps) *rig {
 	}
 	r := &rig{t: t, queue: deps.Store.(*fakeQueue), runner: deps.Runner.(*runner), notifier: &notifier{}, log: &lines{}}
 	cfg.LeaseTimeout, cfg.PollInterval, cfg.SoftStop = leaseTimeout, pollInterval, softStop
-	deps.Bell, deps.Announce, deps.Metrics = queue.NewBell(), r.notifier, telemetry.NewMetrics("test", "")
+	deps.Work, deps.Jobs, deps.Metrics = signal.NewTopic[signal.None](nil, signal.Work), r.notifier, telemetry.NewMetrics("test", "")
 	deps.Tracer, deps.Log, deps.Clock = tracer, slog.New(slog.NewTextHandler(r.log, nil)), time.Now
 	r.member, err = lease.New(lease.Config{Process: "worker", Timeout: leaseTimeout}, lease.Deps{Store: r.queue, Metrics: deps.Metrics, Log: deps.Log, Clock: deps.Clock})
 	if err != nil {

@@ -72,7 +72,7 @@ func TestClaimsNeverExceedCapacity(t *testing.T) {
 		pass(time.Second)
 		r.wantStatuses(map[penstock.Status]int{penstock.StatusRunning: 2, penstock.StatusQueued: 3})
 		gate.set(func(g *fakeGate) { g.places = 3 })
-		r.Bell.Ring()
+		r.Work.Notify()
 		synctest.Wait()
 		r.wantStatuses(map[penstock.Status]int{penstock.StatusRunning: 3, penstock.StatusQueued: 2})
 	})
@@ -146,7 +146,7 @@ func TestClaimsOfSeveralModelsShareATarget(t *testing.T) {
 			if free := gate.free(); running > 7 || free != 7-running {
 				t.Fatalf("%d items run and %d of 7 calls are free", running, free)
 			}
-			r.Bell.Ring()
+			r.Work.Notify()
 		}
 		r.wantStatuses(map[penstock.Status]int{penstock.StatusSucceeded: 40})
 	})

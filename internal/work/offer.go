@@ -135,7 +135,7 @@ func (p *Pool) takeUp(o offer, claimed []*store.Claimed, err error) {
 	}
 	p.claimed()
 	if len(claimed) > 0 {
-		p.Announce.Announce(claimed[0].Job)
+		p.Jobs.Publish(claimed[0].Job)
 	}
 }
 

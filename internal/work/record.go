@@ -238,11 +238,11 @@ func (p *Pool) report(ctx context.Context, group *endings, verdicts []store.Verd
 			}
 		}
 	}
-	p.Announce.Announce(changed...)
+	p.Jobs.Publish(changed...)
 	switch {
 	case soonest <= 0:
-		p.Bell.Ring()
+		p.Work.Notify()
 	case soonest < p.PollInterval:
-		time.AfterFunc(soonest, p.Bell.RingHere) // it only leaves word: nobody has to wait for it
+		time.AfterFunc(soonest, p.Work.NotifyLocal) // it ends by itself: nobody has to wait for it
 	}
 }

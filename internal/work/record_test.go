@@ -135,7 +135,7 @@ func TestRetryAtOnceRings(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newPool(t, 1, newQueue(item("1")), takes(0))
-		claimed, rung := item("1"), r.Bell.Listen()
+		claimed, rung := item("1"), r.Work.SubscribeAll().C
 		for _, tt := range []struct {
 			name    string
 			retryIn time.Duration

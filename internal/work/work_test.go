@@ -16,7 +16,7 @@ import (
 	"penstock/internal/attempt"
 	"penstock/internal/lease"
 	"penstock/internal/provider"
-	"penstock/internal/queue"
+	"penstock/internal/signal"
 	"penstock/internal/store"
 )
 
@@ -52,7 +52,7 @@ func endOf(ctx context.Context) error {
 func TestNewNeedsItsBounds(t *testing.T) {
 	t.Parallel()
 	good := Config{Slots: 1, LeaseTimeout: time.Second, PollInterval: time.Second}
-	if _, err := New(good, Deps{Lease: new(lease.Membership), Bell: queue.NewBell()}); err != nil {
+	if _, err := New(good, Deps{Lease: new(lease.Membership), Work: signal.NewTopic[signal.None](nil, signal.Work)}); err != nil {
 		t.Errorf("%+v: %v", good, err)
 	}
 	for name, edit := range map[string]func(*Config){
@@ -142,16 +142,16 @@ func TestUnrecordedEndsKeepSlots(t *testing.T) {
 	})
 }
 
-func TestBellWakesAtOnce(t *testing.T) {
+func TestSignalWakesAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t, 2, newQueue(), takes(time.Hour))
 		pass(pollInterval / 4)
 		r.queue.add(item("1"))
-		r.Bell.Ring()
+		r.Work.Notify()
 		synctest.Wait()
 		if len(r.runner.seen()) != 1 {
-			t.Error("the item does not run although the bell rang")
+			t.Error("the item does not run although the pool was notified")
 		}
 	})
 }
