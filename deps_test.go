@@ -38,9 +38,24 @@ var architecture = map[string][]string{
 	"penstock/internal/file":      {"penstock", "penstock/internal/blob", "penstock/internal/body", "penstock/internal/payload", "penstock/internal/store"},
 	"penstock/internal/signal":    {"penstock/internal/telemetry"},
 
+	// The database layer, and the writers that any transaction may use.
+	"penstock/internal/store/sqldb": {"penstock", "penstock/internal/crash"},
+	"penstock/internal/audit":       {"penstock", "penstock/internal/store/sqldb"},
+	"penstock/internal/outbox":      {"penstock", "penstock/internal/store/sqldb"},
+
 	// Between the dialects: attempt uses it where an upstream does not speak the caller's own.
-	"penstock/internal/assemble":  {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/sse"},
-	"penstock/internal/translate": {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/sse"},
+	// The formats of callers, and what builds on them.
+	"penstock/internal/dialect":             {"penstock", "penstock/internal/body"},
+	"penstock/internal/dialect/dialecttest": {"penstock", "penstock/internal/body", "penstock/internal/dialect"},
+	"penstock/internal/dialect/openai":      {"penstock", "penstock/internal/body", "penstock/internal/dialect"},
+	"penstock/internal/dialect/anthropic":   {"penstock", "penstock/internal/body", "penstock/internal/dialect"},
+	"penstock/internal/dialect/native":      {"penstock"},
+	"penstock/internal/dialect/catalog": {"penstock", "penstock/internal/body", "penstock/internal/dialect", "penstock/internal/dialect/anthropic",
+		"penstock/internal/dialect/openai"},
+	"penstock/internal/dialect/line": {"penstock", "penstock/internal/body", "penstock/internal/dialect", "penstock/internal/dialect/anthropic",
+		"penstock/internal/dialect/catalog", "penstock/internal/dialect/native", "penstock/internal/store"},
+	"penstock/internal/dialect/assemble":  {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/sse"},
+	"penstock/internal/dialect/translate": {"penstock", "penstock/internal/body", "penstock/internal/dialect", "penstock/internal/provider", "penstock/internal/sse"},
 
 	// Adapters: only app, cmd and tests import them.
 	"penstock/internal/blob/dir":              {"penstock/internal/blob"},
@@ -50,33 +65,37 @@ var architecture = map[string][]string{
 	"penstock/internal/provider/openai":       {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/provider/wire", "penstock/internal/sse"},
 	"penstock/internal/provider/anthropic":    {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/provider/wire", "penstock/internal/sse"},
 	"penstock/internal/provider/providertest": {"penstock", "penstock/internal/provider", "penstock/internal/provider/wire", "penstock/internal/sim", "penstock/internal/sse"},
-	"penstock/internal/store/sqlstore": {"penstock", "penstock/internal/blob", "penstock/internal/crash",
-		"penstock/internal/fair", "penstock/internal/payload", "penstock/internal/store"},
-	"penstock/internal/store/sqlite":          {"penstock/internal/store/sqlstore"},
-	"penstock/internal/store/postgres":        {"penstock/internal/signal", "penstock/internal/store/sqlstore"},
+	"penstock/internal/store/sqlstore": {"penstock", "penstock/internal/audit", "penstock/internal/blob",
+		"penstock/internal/fair", "penstock/internal/outbox", "penstock/internal/payload", "penstock/internal/store", "penstock/internal/store/sqldb"},
+	"penstock/internal/store/sqlite":   {"penstock", "penstock/internal/store/sqldb"},
+	"penstock/internal/store/postgres": {"penstock", "penstock/internal/signal", "penstock/internal/store/sqldb"},
+	"penstock/internal/store/schema": {"penstock/internal/audit", "penstock/internal/store/sqldb", "penstock/internal/store/sqlstore",
+		"penstock/internal/webhook/webhooksql"},
+	"penstock/internal/webhook/webhooksql": {"penstock", "penstock/internal/audit", "penstock/internal/outbox", "penstock/internal/payload",
+		"penstock/internal/store/sqldb", "penstock/internal/webhook"},
+	"penstock/internal/webhook/webhooktest":   {"penstock", "penstock/internal/audit", "penstock/internal/outbox", "penstock/internal/store/sqldb", "penstock/internal/webhook"},
 	"penstock/internal/store/postgres/pgtest": {},
-	"penstock/internal/store/storetest":       {"penstock", "penstock/internal/store"},
+	"penstock/internal/store/storetest":       {"penstock", "penstock/internal/store", "penstock/internal/webhook"},
 
 	// The way of a request: admit → queue ← work → attempt → route, provider.
 	"penstock/internal/capacity":   {"penstock", "penstock/internal/provider", "penstock/internal/store"},
 	"penstock/internal/route":      {"penstock", "penstock/internal/body", "penstock/internal/capacity", "penstock/internal/signal"},
 	"penstock/internal/microbatch": {"penstock", "penstock/internal/body"},
-	"penstock/internal/attempt": {"penstock", "penstock/internal/body", "penstock/internal/config", "penstock/internal/crash", "penstock/internal/inflight", "penstock/internal/microbatch", "penstock/internal/provider", "penstock/internal/capacity",
+	"penstock/internal/attempt": {"penstock", "penstock/internal/body", "penstock/internal/config", "penstock/internal/crash", "penstock/internal/dialect", "penstock/internal/dialect/catalog", "penstock/internal/inflight", "penstock/internal/microbatch", "penstock/internal/provider", "penstock/internal/capacity",
 		"penstock/internal/route", "penstock/internal/telemetry"},
 	"penstock/internal/lease": {"penstock", "penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/queue": {"penstock", "penstock/internal/chore", "penstock/internal/provider", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/signal"},
-	"penstock/internal/isolate": {"penstock", "penstock/internal/assemble", "penstock/internal/attempt", "penstock/internal/config", "penstock/internal/payload", "penstock/internal/provider",
+	"penstock/internal/isolate": {"penstock", "penstock/internal/dialect/assemble", "penstock/internal/attempt", "penstock/internal/config", "penstock/internal/payload", "penstock/internal/provider",
 		"penstock/internal/capacity", "penstock/internal/route", "penstock/internal/store", "penstock/internal/supervise", "penstock/internal/telemetry"},
-	"penstock/internal/work": {"penstock", "penstock/internal/assemble", "penstock/internal/attempt", "penstock/internal/capacity", "penstock/internal/config", "penstock/internal/fair", "penstock/internal/inflight", "penstock/internal/isolate", "penstock/internal/provider", "penstock/internal/queue",
-		"penstock/internal/route", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/signal"},
+	"penstock/internal/work":  {"penstock", "penstock/internal/attempt", "penstock/internal/capacity", "penstock/internal/config", "penstock/internal/dialect/assemble", "penstock/internal/fair", "penstock/internal/inflight", "penstock/internal/isolate", "penstock/internal/provider", "penstock/internal/queue", "penstock/internal/route", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/signal"},
 	"penstock/internal/limit": {"penstock", "penstock/internal/capacity"},
 	"penstock/internal/token": {},
-	"penstock/internal/admit": {"penstock", "penstock/internal/backlog", "penstock/internal/body", "penstock/internal/config", "penstock/internal/dial", "penstock/internal/limit", "penstock/internal/provider",
+	"penstock/internal/admit": {"penstock", "penstock/internal/backlog", "penstock/internal/body", "penstock/internal/config", "penstock/internal/dial", "penstock/internal/dialect", "penstock/internal/limit",
 		"penstock/internal/capacity", "penstock/internal/route",
 		"penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/signal"},
 	"penstock/internal/backlog": {"penstock", "penstock/internal/capacity", "penstock/internal/config", "penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/chore":   {},
-	"penstock/internal/batch":   {"penstock", "penstock/internal/admit", "penstock/internal/chore", "penstock/internal/config", "penstock/internal/file", "penstock/internal/store", "penstock/internal/signal"},
+	"penstock/internal/batch":   {"penstock", "penstock/internal/admit", "penstock/internal/chore", "penstock/internal/config", "penstock/internal/dialect/line", "penstock/internal/file", "penstock/internal/store", "penstock/internal/signal"},
 	"penstock/internal/cache":   {"penstock", "penstock/internal/body", "penstock/internal/provider"},
 	"penstock/internal/journal": {"penstock"},
 	"penstock/internal/record":  {"penstock", "penstock/internal/journal", "penstock/internal/store"},
@@ -86,7 +105,10 @@ var architecture = map[string][]string{
 	"penstock/internal/disk":    {"penstock", "penstock/internal/telemetry"},
 	"penstock/internal/deliver": {"penstock", "penstock/internal/store", "penstock/internal/signal"},
 	"penstock/internal/control": {"penstock/internal/store", "penstock/internal/signal"},
-	"penstock/internal/webhook": {"penstock", "penstock/internal/dial", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/signal"},
+	"penstock/internal/webhook": {"penstock", "penstock/internal/dial", "penstock/internal/telemetry", "penstock/internal/signal"},
+
+	// A synchronous call as a whole.
+	"penstock/internal/request": {"penstock", "penstock/internal/admit", "penstock/internal/attempt", "penstock/internal/budget", "penstock/internal/cache", "penstock/internal/capacity", "penstock/internal/config", "penstock/internal/dialect", "penstock/internal/provider", "penstock/internal/store", "penstock/internal/telemetry"},
 
 	// Who may call.
 	"penstock/internal/directory": {"penstock", "penstock/internal/config", "penstock/internal/store", "penstock/internal/signal"},
@@ -96,16 +118,7 @@ var architecture = map[string][]string{
 		"penstock/internal/queue", "penstock/internal/capacity", "penstock/internal/route", "penstock/internal/store"},
 
 	// The doors.
-	"penstock/internal/api/dialect":             {"penstock", "penstock/internal/body", "penstock/internal/provider"},
-	"penstock/internal/api/dialect/dialecttest": {"penstock", "penstock/internal/api/dialect", "penstock/internal/body"},
-	"penstock/internal/api/dialect/openai":      {"penstock", "penstock/internal/api/dialect", "penstock/internal/body"},
-	"penstock/internal/api/dialect/anthropic":   {"penstock", "penstock/internal/api/dialect", "penstock/internal/body"},
-	"penstock/internal/api": {"penstock", "penstock/internal/admit", "penstock/internal/api/dialect", "penstock/internal/api/dialect/anthropic",
-		"penstock/internal/api/dialect/openai", "penstock/internal/attempt", "penstock/internal/backlog",
-		"penstock/internal/body", "penstock/internal/budget", "penstock/internal/cache", "penstock/internal/config", "penstock/internal/deliver", "penstock/internal/directory",
-		"penstock/internal/file", "penstock/internal/inflight", "penstock/internal/limit", "penstock/internal/provider", "penstock/internal/record", "penstock/internal/capacity",
-		"penstock/internal/sign", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/token",
-		"penstock/internal/usage", "penstock/internal/webhook"},
+	"penstock/internal/api": {"penstock", "penstock/internal/admit", "penstock/internal/backlog", "penstock/internal/body", "penstock/internal/config", "penstock/internal/deliver", "penstock/internal/dialect", "penstock/internal/dialect/anthropic", "penstock/internal/dialect/catalog", "penstock/internal/dialect/line", "penstock/internal/dialect/native", "penstock/internal/dialect/openai", "penstock/internal/directory", "penstock/internal/file", "penstock/internal/inflight", "penstock/internal/provider", "penstock/internal/request", "penstock/internal/sign", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/token", "penstock/internal/usage", "penstock/internal/webhook"},
 }
 
 // wiring may import anything inside the module.

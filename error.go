@@ -73,6 +73,28 @@ type Error struct {
 	Err        error
 }
 
+// Causes that a store names in Error.Err, so that callers can tell them apart.
+var (
+	// ErrStale means that the object of a conditional change has another version by now. The code is conflict.
+	ErrStale = errors.New("it was changed meanwhile")
+	// ErrDiskFull means that a disk had no space for a write. Nothing was written. The code is overloaded.
+	ErrDiskFull = errors.New("the disk is full")
+	// ErrUnreachable means that the database, or the storage of large payloads, could not be reached. Nothing was
+	// written. The code is overloaded.
+	ErrUnreachable = errors.New("the store cannot be reached")
+)
+
+// NotFound is the error for an object that is not there, or is another tenant's.
+func NotFound(view View, id ID) *Error {
+	return Errorf(CodeNotFound, "There is no %s.", view.Format(id))
+}
+
+// Stale is the error for a conditional change of an object that was changed meanwhile. The object is named as the
+// subject of a sentence, such as "The endpoint".
+func Stale(object string) *Error {
+	return &Error{Code: CodeConflict, Message: object + " was changed meanwhile; read it again and decide anew.", Err: ErrStale}
+}
+
 // Errorf makes an Error whose message the caller may see.
 func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}

@@ -16,7 +16,7 @@ import (
 	_ "github.com/mattn/go-sqlite3" // registers "sqlite3"
 	_ "modernc.org/sqlite"          // registers "sqlite"
 
-	"penstock/internal/store/sqlstore"
+	"penstock/internal/store/schema"
 )
 
 // driver is one contender, with how it is told about pragmas.
@@ -86,7 +86,7 @@ func measure(d driver, group int, length time.Duration) (float64, error) {
 }
 
 func migrate(conn *sql.Conn) error {
-	steps, err := sqlstore.Migrations()
+	steps, err := schema.Plan()
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ import (
 	"penstock"
 	"penstock/bench/measure"
 	"penstock/internal/payload"
-	"penstock/internal/store/sqlstore"
+	"penstock/internal/store/schema"
 )
 
 // rawGroup is how many items the raw loop takes through one transaction.
@@ -74,7 +74,7 @@ func (l *rawLoop) open(ctx context.Context) (err error) {
 	if l.conn, err = l.db.Conn(ctx); err != nil {
 		return err
 	}
-	steps, err := sqlstore.Migrations()
+	steps, err := schema.Plan()
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"penstock/internal/app"
-	"penstock/internal/store/sqlstore"
+	"penstock/internal/store/schema"
 )
 
 func (sh *shell) dbCommand() *cobra.Command {
@@ -43,14 +43,14 @@ Without --config and without a penstock.yaml it takes the database of "penstock 
 }
 
 func (sh *shell) printSchema() error {
-	steps, err := sqlstore.Migrations()
+	steps, err := schema.Plan()
 	if err != nil {
 		return err
 	}
 	last := steps[len(steps)-1]
 	if sh.output == outputJSON {
-		return sh.json(map[string]any{"version": last.Version, "name": last.Name})
+		return sh.json(map[string]any{"version": last.Number, "name": last.Owner + "/" + last.Name})
 	}
-	_, err = fmt.Fprintf(sh.stdout, "The schema is up to date: version %d (%s).\n", last.Version, last.Name)
+	_, err = fmt.Fprintf(sh.stdout, "The schema is up to date: version %d (%s).\n", last.Number, last.Owner+"/"+last.Name)
 	return err
 }

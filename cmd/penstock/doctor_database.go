@@ -9,22 +9,15 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgconn"
-
 	"penstock/internal/config"
 	"penstock/internal/store/postgres"
+	"penstock/internal/store/schema"
+	"penstock/internal/store/sqldb"
 	"penstock/internal/store/sqlite"
-	"penstock/internal/store/sqlstore"
 )
 
 // databaseTimeout bounds the check of the database.
 const databaseTimeout = 5 * time.Second
-
-// How each engine tells the version of its schema.
-const (
-	sqliteVersion   = `PRAGMA user_version`
-	postgresVersion = `SELECT COALESCE(MAX(version), 0) FROM schema_version`
-)
 
 // checkDatabase proves that the database answers and that its schema is up to date.
 func checkDatabase(ctx context.Context, p config.Process) finding {
@@ -35,7 +28,7 @@ func checkDatabase(ctx context.Context, p config.Process) finding {
 		if err != nil {
 			return finding{"database", healthFail, err.Error(), "check that PostgreSQL runs and that database (PENSTOCK_DATABASE_URL) is right"}
 		}
-		return checkSchema(ctx, engine, "PostgreSQL", postgresVersion)
+		return checkSchema(ctx, engine, "PostgreSQL")
 	}
 	path := filepath.Join(p.Data, databaseFile)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
@@ -45,33 +38,26 @@ func checkDatabase(ctx context.Context, p config.Process) finding {
 	if err != nil {
 		return finding{"database", healthFail, err.Error(), "make " + path + " readable and writable for this user"}
 	}
-	return checkSchema(ctx, engine, path, sqliteVersion)
+	return checkSchema(ctx, engine, path)
 }
 
-func checkSchema(ctx context.Context, engine sqlstore.Engine, name, query string) finding {
-	at, err := schemaVersion(ctx, engine, query)
-	steps, stepsErr := sqlstore.Migrations()
-	if err := errors.Join(err, stepsErr, engine.Close()); err != nil {
+func checkSchema(ctx context.Context, engine sqldb.Engine, name string) finding {
+	has, err := sqldb.Applied(ctx, engine)
+	steps, planErr := schema.Plan()
+	pending, pendingErr := sqldb.Pending(steps, has)
+	if err := errors.Join(err, planErr, pendingErr, engine.Close()); err != nil {
 		return finding{"database", healthFail, name + ": " + err.Error(), "restore it from a backup if it is damaged"}
 	}
+	at := int64(0)
+	if len(has) > 0 {
+		at = has[len(has)-1].Number
+	}
 	detail := fmt.Sprintf("%s, schema version %d", name, at)
-	switch latest := int64(len(steps)); {
-	case at < latest:
+	switch latest := steps[len(steps)-1].Number; {
+	case len(pending) > 0:
 		return finding{"database", healthWarn, fmt.Sprintf("%s of %d", detail, latest), "penstock db migrate, or just start: a server does so by itself"}
 	case at > latest:
 		return finding{"database", healthWarn, detail + " of a later release", "upgrade this one when you can"}
 	}
 	return finding{Check: "database", Status: healthOK, Detail: detail}
-}
-
-func schemaVersion(ctx context.Context, engine sqlstore.Engine, query string) (at int64, err error) {
-	err = engine.Read(ctx, func(tx sqlstore.Tx) error {
-		at, err = sqlstore.Version(ctx, tx, query)
-		return err
-	})
-	const undefinedTable = "42P01"
-	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == undefinedTable {
-		return 0, nil // nothing was ever migrated
-	}
-	return at, err
 }

@@ -19,11 +19,10 @@ import (
 
 	"penstock"
 	"penstock/internal/backlog"
-	"penstock/internal/body"
 	"penstock/internal/capacity"
 	"penstock/internal/config"
+	"penstock/internal/dialect"
 	"penstock/internal/limit"
-	"penstock/internal/provider"
 	"penstock/internal/route"
 	"penstock/internal/signal"
 	"penstock/internal/store"
@@ -116,7 +115,7 @@ type JobOrder struct {
 	Endpoint   penstock.Endpoint
 	Model      string
 	Lane       penstock.Lane
-	Inferences []Inference
+	Inferences []dialect.Inference
 	Lines      *Lines // instead of Inferences
 	// Parts are orders over other lines of the same batch, each for a model of its own: they are accepted with it, or none
 	// is. They have no parts and no key.
@@ -134,17 +133,6 @@ type JobOrder struct {
 	BodyHash       []byte // of the canonical body, with IdempotencyKey
 
 	Try store.Try // which try of its caller it is
-}
-
-// Inference is one body with what its dialect says about it.
-type Inference struct {
-	CustomID        string
-	Body            []byte
-	MaxOutputTokens int64            // the caller's own bound for one answer, 0 when it set none
-	Further         provider.Further // what it asks for by names that only some upstreams obey
-	Choices         int64            // answers asked for at once, 0 for one
-	Silent          bool             // nothing is generated, whatever the bounds say
-	Links           []body.Span      // the strings in Body that an upstream may fetch from
 }
 
 // Job admits a job: it is accepted when this returns without an error. What an operator holds back is
@@ -330,7 +318,7 @@ func (s *Service) replayed(job penstock.Job) Accepted {
 // RequestOrder is a synchronous call that a caller asks for.
 type RequestOrder struct {
 	Model     string
-	Inference Inference
+	Inference dialect.Inference
 	Free      bool      // nobody charges for it
 	Try       store.Try // which try of its caller it is
 	Permitted bool      // it has a permit (see Permit)
@@ -389,9 +377,10 @@ func (s *Service) Request(ctx context.Context, caller penstock.Caller, o Request
 	}
 	if !o.Free {
 		terms := Terms{s.Clock(), penstock.LaneRealtime}
-		a.Bound = Bound(targets, o.Inference, terms).Cost
+		weight := o.Inference.Weigh()
+		a.Bound = bound(targets, weight, terms).Cost
 		if resolved.Bounded && len(targets) > 1 {
-			a.Less = lesser(a.Bound, targets, o.Inference, terms)
+			a.Less = lesser(a.Bound, targets, weight, terms)
 		}
 	}
 	return a, nil

@@ -10,10 +10,12 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/body"
 	"penstock/internal/budget"
 	"penstock/internal/capacity"
 	"penstock/internal/config"
 	"penstock/internal/control"
+	"penstock/internal/dialect"
 	"penstock/internal/directory"
 	"penstock/internal/limit"
 	"penstock/internal/store"
@@ -39,7 +41,7 @@ func newTown(t testing.TB, tenants, keys int) *town {
 		Models:  map[string]config.ModelConfig{"fast": {Targets: []string{"main", "spare"}}},
 		Tenants: make(map[string]config.TenantConfig, tenants),
 	}
-	town := &town{order: RequestOrder{Model: "fast", Inference: Inference{Body: make([]byte, 1024), MaxOutputTokens: 100}}}
+	town := &town{order: RequestOrder{Model: "fast", Inference: dialect.Inference{Object: body.Object{Text: make([]byte, 1024)}, MaxOutputTokens: 100}}}
 	limits := config.RateLimits{RequestsPerMinute: 1_000_000_000, InputTokensPerMinute: 1_000_000_000, DailyTokens: 1_000_000_000, Concurrency: 1000}
 	for i := range tenants {
 		t := config.TenantConfig{Limits: config.TenantLimits{RateLimits: limits}, Budget: config.Budget{Monthly: "1000000", Daily: "100000", Hard: true}}

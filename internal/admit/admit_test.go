@@ -13,7 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"penstock"
+	"penstock/internal/body"
 	"penstock/internal/config"
+	"penstock/internal/dialect"
 	"penstock/internal/store"
 )
 
@@ -86,7 +88,7 @@ func TestJobKeepsWhatWasAskedFor(t *testing.T) {
 	o := JobOrder{
 		Endpoint: penstock.EndpointChat, Model: "smart", Lane: penstock.LaneBulk, Deadline: now.Add(time.Hour), MaxAttempts: 20,
 		ItemTimeout: time.Hour, Tags: map[string]string{"team": "search"}, TraceParent: "00-trace", IdempotencyKey: "once", BodyHash: []byte("hash"),
-		Inferences: []Inference{{CustomID: "one", Body: []byte(`{}`), MaxOutputTokens: 5}, {CustomID: "two", Body: []byte(`{"a":1}`)}},
+		Inferences: []dialect.Inference{{CustomID: "one", Object: body.Object{Text: []byte(`{}`)}, MaxOutputTokens: 5}, {CustomID: "two", Object: body.Object{Text: []byte(`{"a":1}`)}}},
 	}
 	sub := r.admit(o)
 	want := store.Submission{
@@ -246,7 +248,7 @@ func TestModelNameIsBounded(t *testing.T) {
 func TestRequest(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	got, err := r.Request(t.Context(), r.caller, RequestOrder{Model: "smart", Inference: Inference{Body: []byte(`{}`), MaxOutputTokens: 7}})
+	got, err := r.Request(t.Context(), r.caller, RequestOrder{Model: "smart", Inference: dialect.Inference{Object: body.Object{Text: []byte(`{}`)}, MaxOutputTokens: 7}})
 	want := Admitted{Targets: []string{"costly", "cheap"}, Bound: 2*10_000 + 7*20_000,
 		Model: r.Config.Current().Models["smart"], Resolved: []string{"costly", "cheap"}}
 	if err != nil || !cmp.Equal(got, want) {
@@ -278,21 +280,21 @@ func TestBound(t *testing.T) {
 	cheap := &penstock.Target{Name: "cheap", MaxOutputTokens: 1000, Price: penstock.Price{Input: 1_000_000, CachedInput: 500_000, Output: 2_000_000}}
 	costly := &penstock.Target{Name: "costly", MaxOutputTokens: 100, Price: penstock.Price{Input: 10_000_000, CachedInput: 1_000_000, Output: 20_000_000}}
 	free := &penstock.Target{Name: "free", MaxOutputTokens: 5000}
-	body := []byte(strings.Repeat("x", 50))
+	text := []byte(strings.Repeat("x", 50))
 	for _, tt := range []struct {
 		name    string
 		targets []*penstock.Target
-		inf     Inference
+		inf     dialect.Inference
 		want    Most
 	}{
-		{"the caller's maximum", []*penstock.Target{cheap}, Inference{Body: body, MaxOutputTokens: 10}, Most{60, 50*1_000 + 10*2_000}},
-		{"the target's maximum", []*penstock.Target{cheap}, Inference{Body: body}, Most{1050, 50*1_000 + 1000*2_000}},
-		{"the costliest target", []*penstock.Target{cheap, costly}, Inference{Body: body, MaxOutputTokens: 10}, Most{60, 50*10_000 + 10*20_000}},
-		{"each target's own maximum", []*penstock.Target{costly, cheap}, Inference{Body: body}, Most{1050, 50*10_000 + 100*20_000}},
-		{"most tokens on a free one", []*penstock.Target{cheap, free}, Inference{Body: body}, Most{5050, 50*1_000 + 1000*2_000}},
-		{"more than the target gives", []*penstock.Target{costly}, Inference{Body: body, MaxOutputTokens: 500}, Most{550, 50*10_000 + 500*20_000}},
-		{"bytes, not characters", []*penstock.Target{cheap}, Inference{Body: []byte("éé"), MaxOutputTokens: 1}, Most{5, 4*1_000 + 2_000}},
-		{"no target", nil, Inference{Body: body}, Most{}},
+		{"the caller's maximum", []*penstock.Target{cheap}, dialect.Inference{Object: body.Object{Text: text}, MaxOutputTokens: 10}, Most{60, 50*1_000 + 10*2_000}},
+		{"the target's maximum", []*penstock.Target{cheap}, dialect.Inference{Object: body.Object{Text: text}}, Most{1050, 50*1_000 + 1000*2_000}},
+		{"the costliest target", []*penstock.Target{cheap, costly}, dialect.Inference{Object: body.Object{Text: text}, MaxOutputTokens: 10}, Most{60, 50*10_000 + 10*20_000}},
+		{"each target's own maximum", []*penstock.Target{costly, cheap}, dialect.Inference{Object: body.Object{Text: text}}, Most{1050, 50*10_000 + 100*20_000}},
+		{"most tokens on a free one", []*penstock.Target{cheap, free}, dialect.Inference{Object: body.Object{Text: text}}, Most{5050, 50*1_000 + 1000*2_000}},
+		{"more than the target gives", []*penstock.Target{costly}, dialect.Inference{Object: body.Object{Text: text}, MaxOutputTokens: 500}, Most{550, 50*10_000 + 500*20_000}},
+		{"bytes, not characters", []*penstock.Target{cheap}, dialect.Inference{Object: body.Object{Text: []byte("éé")}, MaxOutputTokens: 1}, Most{5, 4*1_000 + 2_000}},
+		{"no target", nil, dialect.Inference{Object: body.Object{Text: text}}, Most{}},
 	} {
 		if got := Bound(tt.targets, tt.inf, Terms{}); got != tt.want {
 			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
@@ -302,7 +304,7 @@ func TestBound(t *testing.T) {
 
 func TestBoundSaturates(t *testing.T) {
 	t.Parallel()
-	got := Bound([]*penstock.Target{{Price: penstock.Price{Output: 1_000_000}}}, Inference{Body: []byte("{}"), MaxOutputTokens: math.MaxInt64}, Terms{})
+	got := Bound([]*penstock.Target{{Price: penstock.Price{Output: 1_000_000}}}, dialect.Inference{Object: body.Object{Text: []byte("{}")}, MaxOutputTokens: math.MaxInt64}, Terms{})
 	if got.Tokens < 1<<53 || got.Cost != MaxReservation {
 		t.Errorf("got %+v, want the most that there is", got)
 	}
@@ -319,7 +321,7 @@ func TestSumOfReservationsFits(t *testing.T) {
 func TestBoundCoversCachedInputThatCostsMore(t *testing.T) {
 	t.Parallel()
 	target := penstock.Target{Price: penstock.Price{Input: 1_000_000, CachedInput: 5_000_000, Output: 1_000_000}}
-	got := Bound([]*penstock.Target{&target}, Inference{Body: []byte(strings.Repeat("x", 10)), MaxOutputTokens: 1}, Terms{})
+	got := Bound([]*penstock.Target{&target}, dialect.Inference{Object: body.Object{Text: []byte(strings.Repeat("x", 10))}, MaxOutputTokens: 1}, Terms{})
 	if most := target.Price.Cost(penstock.Usage{InputTokens: 10, CachedInputTokens: 10, OutputTokens: 1}); got.Cost < most {
 		t.Errorf("bound %v, but it can cost %v", got.Cost, most)
 	}

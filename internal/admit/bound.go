@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"penstock"
-	"penstock/internal/body"
+	"penstock/internal/dialect"
 )
 
 // Most is the most that an inference can use.
@@ -22,32 +22,17 @@ type Terms struct {
 	Lane penstock.Lane
 }
 
-// Bound is the most that one attempt at an inference can use on any of the targets. Every token of
-// input is at least one byte of body, but for those of images; the output is bounded by the caller or by
-// the target. Prices that are announced count from now on.
-func Bound(targets []*penstock.Target, inf Inference, terms Terms) Most {
-	const mostTokens = 1 << 53 // no sum of a few of them overflows
-	images := body.Images(inf.Body)
-	input := int64(len(inf.Body)) + images*body.ImageTokens
-	var most Most
+// Bound is the most that one attempt at an inference can use on any of the targets. Prices that are announced count from now on.
+func Bound(targets []*penstock.Target, inf dialect.Inference, terms Terms) Most {
+	return bound(targets, inf.Weigh(), terms)
+}
+
+func bound(targets []*penstock.Target, weight dialect.Weight, terms Terms) (most Most) {
 	for _, t := range targets {
-		each := inf.MaxOutputTokens
-		if each == 0 {
-			each = t.MaxOutputTokens
-		}
-		each = inf.Further.Most(each)
-		choices := max(inf.Choices, 1)
-		output := int64(mostTokens)
-		if each <= mostTokens/choices {
-			output = each * choices
-		}
-		if inf.Silent {
-			output = 0
-		}
-		most.Tokens = max(most.Tokens, input+output)
-		most.Cost = max(most.Cost, t.MostFrom(terms.From, penstock.Charge{
-			Usage: penstock.Usage{InputTokens: input, OutputTokens: output}, Calls: 1, Images: images, Lane: terms.Lane,
-		}))
+		charge := weight.On(t)
+		charge.Lane = terms.Lane
+		most.Tokens = max(most.Tokens, charge.Usage.InputTokens+charge.Usage.OutputTokens)
+		most.Cost = max(most.Cost, t.MostFrom(terms.From, charge))
 	}
 	most.Cost = min(most.Cost, MaxReservation)
 	return most

@@ -6,7 +6,7 @@ import (
 
 	"penstock"
 	"penstock/internal/config"
-	"penstock/internal/provider"
+	"penstock/internal/dialect"
 )
 
 // What is set aside for a job of the most items, each of which asks for as much as a number can say, is still a sum
@@ -14,7 +14,7 @@ import (
 func TestReservationsDoNotOverflow(t *testing.T) {
 	t.Parallel()
 	target := newRig(t).Config.Current().Targets["cheap"]
-	bound := Bound([]*penstock.Target{target}, Inference{MaxOutputTokens: math.MaxInt64, Choices: math.MaxInt64}, Terms{From: now, Lane: penstock.LaneStandard})
+	bound := Bound([]*penstock.Target{target}, dialect.Inference{MaxOutputTokens: math.MaxInt64, Choices: math.MaxInt64}, Terms{From: now, Lane: penstock.LaneStandard})
 	if bound.Cost != MaxReservation || bound.Cost > math.MaxInt64/config.MaxInputs {
 		t.Errorf("one item sets $%s aside, and a job has up to %d of them", bound.Cost.Short(), config.MaxInputs)
 	}
@@ -28,13 +28,13 @@ func TestFurtherNamesOnlyRaise(t *testing.T) {
 	target.MaxOutputTokens = 100
 	for _, tt := range []struct {
 		bound   int64
-		further provider.Further
+		further dialect.Further
 		want    int64
 	}{
-		{0, provider.Further{}, 100}, {7, provider.Further{}, 7}, {0, provider.Further{Output: 5}, 100}, {7, provider.Further{Output: 5}, 7}, {7, provider.Further{Output: 50}, 50},
-		{0, provider.Further{Output: 500}, 500}, {7, provider.Further{Added: 3}, 10}, {0, provider.Further{Added: 3}, 103}, {7, provider.Further{Thinking: 6}, 7}, {7, provider.Further{Thinking: 7}, 14},
+		{0, dialect.Further{}, 100}, {7, dialect.Further{}, 7}, {0, dialect.Further{Output: 5}, 100}, {7, dialect.Further{Output: 5}, 7}, {7, dialect.Further{Output: 50}, 50},
+		{0, dialect.Further{Output: 500}, 500}, {7, dialect.Further{Added: 3}, 10}, {0, dialect.Further{Added: 3}, 103}, {7, dialect.Further{Thinking: 6}, 7}, {7, dialect.Further{Thinking: 7}, 14},
 	} {
-		inf := Inference{MaxOutputTokens: tt.bound, Further: tt.further}
+		inf := dialect.Inference{MaxOutputTokens: tt.bound, Further: tt.further}
 		if got := Bound([]*penstock.Target{&target}, inf, Terms{From: now, Lane: penstock.LaneStandard}).Tokens; got != tt.want {
 			t.Errorf("%+v: %d tokens, want %d", inf, got, tt.want)
 		}

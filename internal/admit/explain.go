@@ -66,7 +66,7 @@ func (s *Service) unpaid(ctx context.Context, caller penstock.Caller, o RequestO
 	if err != nil {
 		return nil, err
 	}
-	opaque := body.Opaque(o.Inference.Body)
+	opaque := body.Opaque(o.Inference.Object.Text)
 	return func(t *penstock.Target) string {
 		if t.Unpriced {
 			return "has no price, and a hard budget pays"

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"penstock"
+	"penstock/internal/body"
+	"penstock/internal/dialect"
 	"penstock/internal/store"
 )
 
@@ -38,7 +40,7 @@ func (l left) Balances(_ context.Context, _ penstock.TenantID, accounts []store.
 // A hard budget that has too little left for a target leaves it out, says so, and pays for the others.
 func TestBudgetsLeaveTargetsOut(t *testing.T) {
 	t.Parallel()
-	inf := Inference{Body: []byte(`{"messages":[]}`), MaxOutputTokens: 10}
+	inf := dialect.Inference{Object: body.Object{Text: []byte(`{"messages":[]}`)}, MaxOutputTokens: 10}
 	dear, cheap := penstock.NanoUSD(15*10_000+10*20_000), penstock.NanoUSD(15*1000+10*2000)
 	for _, tt := range []struct {
 		name  string
@@ -61,7 +63,7 @@ func TestBudgetsLeaveTargetsOut(t *testing.T) {
 			r.caller.Tenant.Budgets = []penstock.Budget{{Period: penstock.PeriodTotal, Limit: 1, Hard: tt.hard}}
 			order := RequestOrder{Model: "smart", Inference: inf}
 			if tt.body != "" {
-				order.Inference.Body = []byte(tt.body)
+				order.Inference.Object.Text = []byte(tt.body)
 			}
 			c, err := r.Consider(t.Context(), r.caller, order)
 			if err != nil || !slices.Equal(c.Open, tt.open) || !strings.Contains(c.Out["costly"], tt.wants) || (tt.wants == "") != (c.Out["costly"] == "") {

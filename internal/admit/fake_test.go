@@ -9,7 +9,9 @@ import (
 
 	"penstock"
 	"penstock/internal/backlog"
+	"penstock/internal/body"
 	"penstock/internal/config"
+	"penstock/internal/dialect"
 	"penstock/internal/directory"
 	"penstock/internal/signal"
 	"penstock/internal/store"
@@ -128,7 +130,7 @@ func newRig(t *testing.T, edit ...func(*config.File)) *rig {
 
 // order is the smallest job.
 func order() JobOrder {
-	return JobOrder{Model: "fast", Inferences: []Inference{{Body: []byte(`{"messages":[]}`)}}}
+	return JobOrder{Model: "fast", Inferences: []dialect.Inference{{Object: body.Object{Text: []byte(`{"messages":[]}`)}}}}
 }
 
 // admit submits an order, which must be accepted, and returns what reached the store.

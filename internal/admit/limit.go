@@ -5,12 +5,20 @@ import (
 
 	"penstock"
 	"penstock/internal/capacity"
+	"penstock/internal/dialect"
+	"penstock/internal/limit"
 )
 
+// LimitState is how much of one limit of a caller is left.
+type LimitState = capacity.LimitState
+
+// MaxLimitStates is how many limits a caller can have.
+const MaxLimitStates = limit.MaxLimitStates
+
 // useOf is what limits take an inference for: its bytes, and what its caller's answers are long on average.
-func useOf(inf Inference) capacity.Use {
+func useOf(inf dialect.Inference) capacity.Use {
 	return capacity.Use{
-		InputTokens: penstock.InputTokens(int64(len(inf.Body))), MaxOutputTokens: inf.MaxOutputTokens, Choices: inf.Choices,
+		InputTokens: penstock.InputTokens(int64(len(inf.Object.Text))), MaxOutputTokens: inf.MaxOutputTokens, Choices: inf.Choices,
 		Silent: inf.Silent,
 	}
 }
@@ -47,6 +55,6 @@ func (s *Service) Permit(ctx context.Context, caller *penstock.Caller) (*capacit
 
 // AppendLimitStates adds how a caller stands with its limits, and with those of a model that it asked for. It may be asked
 // for any answer.
-func (s *Service) AppendLimitStates(all []capacity.LimitState, caller *penstock.Caller, model string) []capacity.LimitState {
+func (s *Service) AppendLimitStates(all []LimitState, caller *penstock.Caller, model string) []LimitState {
 	return s.Limits.AppendLimitStates(all, caller, s.Config.Current().Names(model))
 }

@@ -5,8 +5,10 @@ import (
 	"testing"
 
 	"penstock"
+	"penstock/internal/body"
 	"penstock/internal/capacity"
 	"penstock/internal/config"
+	"penstock/internal/dialect"
 	"penstock/internal/limit"
 )
 
@@ -26,7 +28,7 @@ func TestSubmitsCountAsRequests(t *testing.T) {
 	r := limited(t, penstock.Limits{RequestsPerMinute: 60, InputTokensPerMinute: 20})
 	r.admit(order())
 	big := order()
-	big.Inferences = []Inference{{Body: []byte(`{"messages":["` + strings.Repeat("x", 4000) + `"]}`)}}
+	big.Inferences = []dialect.Inference{{Object: body.Object{Text: []byte(`{"messages":["` + strings.Repeat("x", 4000) + `"]}`)}}}
 	r.admit(big)
 	if _, err := r.Request(t.Context(), r.caller, RequestOrder{Model: "fast", Inference: big.Inferences[0]}); err != nil {
 		t.Fatalf("jobs took tokens of calls: %v", err)
@@ -57,7 +59,7 @@ func TestFreeCallsTakeNoTokens(t *testing.T) {
 	t.Parallel()
 	r := limited(t, penstock.Limits{InputTokensPerMinute: 20, RequestsPerMinute: 1000})
 	for range 20 {
-		a, err := r.Request(t.Context(), r.caller, RequestOrder{Model: "fast", Inference: Inference{Body: make([]byte, 400)}, Free: true})
+		a, err := r.Request(t.Context(), r.caller, RequestOrder{Model: "fast", Inference: dialect.Inference{Object: body.Object{Text: make([]byte, 400)}}, Free: true})
 		if err != nil || a.Bound != 0 {
 			t.Fatalf("%+v, %v", a, err)
 		}
@@ -71,7 +73,7 @@ func TestDryRunsCountAsRequests(t *testing.T) {
 	if trial, err := r.Try(t.Context(), r.caller, order()); err != nil || trial.Refusal != nil {
 		t.Fatalf("the first: %+v, %v", trial, err)
 	}
-	limitHold, err := r.Request(t.Context(), r.caller, RequestOrder{Model: "fast", Inference: Inference{Body: make([]byte, 8000)}})
+	limitHold, err := r.Request(t.Context(), r.caller, RequestOrder{Model: "fast", Inference: dialect.Inference{Object: body.Object{Text: make([]byte, 8000)}}})
 	if err != nil {
 		t.Fatalf("a call after a dry run: %v", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"penstock"
 	"penstock/internal/backlog"
 	"penstock/internal/config"
+	"penstock/internal/dialect"
 	"penstock/internal/route"
 	"penstock/internal/store"
 )
@@ -16,7 +17,7 @@ type Lines struct {
 	File  store.File
 	Batch store.Batch
 	// Each is what every line gets: the defaults as its body, and the bounds that they set.
-	Each Inference
+	Each dialect.Inference
 }
 
 // submit makes a submission one over lines. What they add to the queue is an upper bound, like that of other jobs,
@@ -26,7 +27,7 @@ func (l *Lines) submit(targets []*penstock.Target, sub *store.Submission, a *bac
 	sub.Job.File, sub.Lines, sub.Batch = l.File.ID, l.File.Lines, &batch
 	each, lines := Bound(targets, l.Each, Terms{From: sub.Job.CreatedAt, Lane: sub.Job.Lane}), int64(l.File.Lines)
 	a.Items = l.File.Lines
-	a.Bytes = l.File.Bytes + lines*int64(len(l.Each.Body))
+	a.Bytes = l.File.Bytes + lines*int64(len(l.Each.Object.Text))
 	const most = int64(1) << 53 // no sum of many jobs overflows
 	a.Tokens = most
 	if each.Tokens < (most-l.File.Tokens)/max(lines, 1) {
@@ -42,7 +43,7 @@ func (l *Lines) most(targets []*penstock.Target, terms Terms) Most {
 		return Most{}
 	}
 	usual := l.Each
-	usual.Body = make([]byte, int64(len(l.Each.Body))+(l.File.Tokens+lines-1)/lines) // only its length counts
+	usual.Object.Text = make([]byte, int64(len(l.Each.Object.Text))+(l.File.Tokens+lines-1)/lines) // only its length counts
 	each := Bound(targets, usual, terms)
 	most := Most{Tokens: math.MaxInt64, Cost: math.MaxInt64}
 	if each.Tokens < most.Tokens/lines {
@@ -55,9 +56,9 @@ func (l *Lines) most(targets []*penstock.Target, terms Terms) Most {
 }
 
 // Item is an inference as it is kept, with the most that it can use on any of the targets.
-func Item(targets []*penstock.Target, inf Inference, terms Terms) store.NewItem {
+func Item(targets []*penstock.Target, inf dialect.Inference, terms Terms) store.NewItem {
 	bound := Bound(targets, inf, terms)
-	return store.NewItem{CustomID: inf.CustomID, Body: inf.Body, EstimateTokens: bound.Tokens, Reserved: bound.Cost}
+	return store.NewItem{CustomID: inf.CustomID, Body: inf.Object.Text, EstimateTokens: bound.Tokens, Reserved: bound.Cost}
 }
 
 // ResolvedTargets are the targets that a job was resolved to, as far as they are still configured. Where none is,

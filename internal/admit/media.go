@@ -9,26 +9,27 @@ import (
 	"penstock/internal/body"
 	"penstock/internal/config"
 	"penstock/internal/dial"
+	"penstock/internal/dialect"
 )
 
 // Fetchable refuses an inference whose body names a URL that a target may not fetch from for its tenant: a model server inside
 // the network would fetch internal addresses for a stranger. It decides by the URL alone: only the server that connects knows
 // the address of a name. Codes: invalid_request.
-func Fetchable(snapshot *config.Snapshot, tenant penstock.Tenant, targets []*penstock.Target, inf Inference) error {
-	if len(inf.Links) == 0 {
+func Fetchable(snapshot *config.Snapshot, tenant penstock.Tenant, targets []*penstock.Target, inf dialect.Inference) error {
+	if len(inf.Object.Links) == 0 {
 		return nil
 	}
 	hosts := mediaHosts(snapshot, tenant, targets)
 	if slices.Contains(hosts, penstock.MediaAny) {
 		return nil
 	}
-	for _, at := range inf.Links {
-		link := body.Object{Text: inf.Body}.Link(at)
+	for _, at := range inf.Object.Links {
+		link := inf.Object.Link(at)
 		if len(link) >= len("data:") && strings.EqualFold(link[:len("data:")], "data:") || link == "" {
 			continue
 		}
 		if reason := unfetchable(hosts, link); reason != "" {
-			param := body.Path(inf.Body, at.Start)
+			param := body.Path(inf.Object.Text, at.Start)
 			return penstock.InvalidParam(param, "%s %s. Send the content itself as a data: URL, or ask the operator to allow the host for tenant %s, by media_hosts.",
 				param, reason, tenant.ID)
 		}

@@ -7,13 +7,14 @@ import (
 	"slices"
 
 	"penstock"
+	"penstock/internal/dialect"
 	"penstock/internal/store"
 )
 
 // pricing is what the items of a submission are bounded by.
 type pricing struct {
 	tenant  penstock.TenantID
-	infs    []Inference // none for lines of a file, which are priced when they are read
+	infs    []dialect.Inference // none for lines of a file, which are priced when they are read
 	targets []*penstock.Target
 	terms   Terms
 }

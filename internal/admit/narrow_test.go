@@ -11,6 +11,8 @@ import (
 	"pgregory.net/rapid"
 
 	"penstock"
+	"penstock/internal/body"
+	"penstock/internal/dialect"
 	"penstock/internal/store"
 )
 
@@ -44,7 +46,7 @@ func (s *till) Balances(_ context.Context, _ penstock.TenantID, accounts []store
 func TestJobOnWhatCanBePaid(t *testing.T) {
 	t.Parallel()
 	// 1000 bytes and 100 tokens: 12,000,000 on costly and 1,200,000 on cheap, in billionths of a dollar.
-	inf := Inference{Body: []byte(strings.Repeat("x", 1000)), MaxOutputTokens: 100}
+	inf := dialect.Inference{Object: body.Object{Text: []byte(strings.Repeat("x", 1000))}, MaxOutputTokens: 100}
 	const costly, cheap = 12_000_000, 1_200_000
 	for name, tt := range map[string]struct {
 		left    penstock.NanoUSD
@@ -66,7 +68,7 @@ func TestJobOnWhatCanBePaid(t *testing.T) {
 			r.Jobs, r.Balances = s, s
 			r.caller.Tenant.Budgets = []penstock.Budget{{Period: penstock.PeriodTotal, Limit: 1 << 40, Hard: true}}
 			o := order()
-			o.Model, o.Inferences = "smart", []Inference{inf, inf}
+			o.Model, o.Inferences = "smart", []dialect.Inference{inf, inf}
 			if !tt.away {
 				trial, err := r.Try(t.Context(), r.caller, o)
 				if err != nil || (trial.Refusal == nil) != (tt.targets != nil) || trial.Refusal == nil && len(trial.Targets) != len(tt.targets) {
@@ -148,7 +150,7 @@ func TestWithin(t *testing.T) {
 			})
 		}
 		for range rapid.IntRange(1, 6).Draw(t, "items") {
-			p.infs = append(p.infs, Inference{Body: make([]byte, rapid.IntRange(0, 900).Draw(t, "bytes")), MaxOutputTokens: rapid.Int64Range(0, 300).Draw(t, "bound")})
+			p.infs = append(p.infs, dialect.Inference{Object: body.Object{Text: make([]byte, rapid.IntRange(0, 900).Draw(t, "bytes"))}, MaxOutputTokens: rapid.Int64Range(0, 300).Draw(t, "bound")})
 		}
 		left := penstock.NanoUSD(rapid.Int64Range(0, 100_000_000).Draw(t, "left"))
 		fit, reserved := p.within(left)

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"penstock"
+	"penstock/internal/dialect"
 )
 
 // complete fills in defaults and checks every bound of an order.
@@ -103,7 +104,7 @@ func checkTags(tags map[string]string) error {
 	return nil
 }
 
-func checkCustomIDs(infs []Inference) error {
+func checkCustomIDs(infs []dialect.Inference) error {
 	first := make(map[string]int, len(infs))
 	for i, inf := range infs {
 		if inf.CustomID == "" {

@@ -8,7 +8,9 @@ import (
 	"unicode/utf8"
 
 	"penstock"
+	"penstock/internal/body"
 	"penstock/internal/config"
+	"penstock/internal/dialect"
 	"penstock/internal/telemetry"
 )
 
@@ -23,10 +25,10 @@ func tags(n int) map[string]string {
 	return m
 }
 
-func inferences(customIDs ...string) []Inference {
-	var list []Inference
+func inferences(customIDs ...string) []dialect.Inference {
+	var list []dialect.Inference
 	for _, id := range customIDs {
-		list = append(list, Inference{CustomID: id, Body: []byte("{}")})
+		list = append(list, dialect.Inference{CustomID: id, Object: body.Object{Text: []byte("{}")}})
 	}
 	return list
 }

@@ -6,6 +6,7 @@ import (
 
 	"penstock"
 	"penstock/internal/body"
+	"penstock/internal/dialect"
 )
 
 // payable leaves out targets that have no price when a hard budget pays: nobody could say what they take from it.
@@ -36,12 +37,12 @@ func bounded(caller *penstock.Caller, model penstock.ModelNames) bool {
 	return false
 }
 
-// lesser tells the bounds of single targets below that of all of them, the highest first: a budget that is nearly used up still pays
-// for the cheaper ones. They are worked out when they are asked for, which is seldom.
-func lesser(bound penstock.NanoUSD, targets []*penstock.Target, inf Inference, terms Terms) func() []penstock.NanoUSD {
+// lesser are the bounds of single targets below that of all of them, the highest first: a budget that is nearly used up still pays
+// for the cheaper ones. They are computed when they are asked for, which is seldom.
+func lesser(most penstock.NanoUSD, targets []*penstock.Target, weight dialect.Weight, terms Terms) func() []penstock.NanoUSD {
 	return func() (all []penstock.NanoUSD) {
 		for i := range targets {
-			if one := Bound(targets[i:i+1], inf, terms).Cost; one < bound {
+			if one := bound(targets[i:i+1], weight, terms).Cost; one < most {
 				all = append(all, one)
 			}
 		}
@@ -52,11 +53,11 @@ func lesser(bound penstock.NanoUSD, targets []*penstock.Target, inf Inference, t
 
 // countable refuses what a hard budget cannot pay for, because nobody can say beforehand what it may cost. Codes:
 // budget_exceeded.
-func countable(resolved penstock.Resolved, inf Inference) error {
+func countable(resolved penstock.Resolved, inf dialect.Inference) error {
 	if !resolved.Bounded {
 		return nil
 	}
-	if what := body.Opaque(inf.Body); what != "" {
+	if what := body.Opaque(inf.Object.Text); what != "" {
 		return penstock.Errorf(penstock.CodeBudgetExceeded,
 			"A hard budget pays for this, and what %q may cost cannot be told beforehand. Leave it out, or ask the operator for a key without a hard budget.", clip(what))
 	}

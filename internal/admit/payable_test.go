@@ -4,7 +4,9 @@ import (
 	"testing"
 
 	"penstock"
+	"penstock/internal/body"
 	"penstock/internal/config"
+	"penstock/internal/dialect"
 )
 
 // A budget for a model pays for every name that the model answers for, and one for a name pays for that alone.
@@ -29,7 +31,7 @@ func TestFallbackIsNoWayAroundABudget(t *testing.T) {
 // What nobody can tell the cost of is not paid by a hard budget, and by a soft one like anything else.
 func TestHardBudgetsPayForWhatCanBeCounted(t *testing.T) {
 	t.Parallel()
-	document := Inference{Body: []byte(`{"messages":[{"role":"user","content":[{"type":"document","source":{"type":"url","url":"https://x"}}]}]}`)}
+	document := dialect.Inference{Object: body.Object{Text: []byte(`{"messages":[{"role":"user","content":[{"type":"document","source":{"type":"url","url":"https://x"}}]}]}`)}}
 	for name, tt := range map[string]struct {
 		hard bool
 		want penstock.Code
@@ -37,7 +39,7 @@ func TestHardBudgetsPayForWhatCanBeCounted(t *testing.T) {
 		r := newRig(t)
 		r.caller.Tenant.Budgets = []penstock.Budget{{Period: penstock.PeriodTotal, Limit: 1_000_000_000, Hard: tt.hard}}
 		o := order()
-		o.Inferences = []Inference{document}
+		o.Inferences = []dialect.Inference{document}
 		_, jobErr := r.Job(t.Context(), r.caller, o)
 		_, callErr := r.Request(t.Context(), r.caller, RequestOrder{Model: "fast", Inference: document})
 		for _, err := range []error{jobErr, callErr} {

@@ -8,6 +8,7 @@ import (
 
 	"penstock"
 	"penstock/internal/config"
+	"penstock/internal/dialect"
 	"penstock/internal/route"
 	"penstock/internal/store"
 )
@@ -39,7 +40,7 @@ type RetryTerms struct {
 	Rate        float64          // items a second that may start at the most, 0 for no such cap
 	TraceParent string
 	// Read tells what the dialect of an endpoint says about a stored body.
-	Read func(penstock.Endpoint, []byte) (Inference, error)
+	Read func(penstock.Endpoint, []byte) (dialect.Inference, error)
 }
 
 func (t *RetryTerms) complete() error {

@@ -11,7 +11,9 @@ import (
 	"pgregory.net/rapid"
 
 	"penstock"
+	"penstock/internal/body"
 	"penstock/internal/config"
+	"penstock/internal/dialect"
 	"penstock/internal/store"
 )
 
@@ -110,8 +112,8 @@ func newGraves(r *rig, sizes ...int) *graves {
 
 // terms reads every stored body as one that bounds its answer by 5 tokens.
 func terms() RetryTerms {
-	return RetryTerms{TraceParent: "00-new", Read: func(_ penstock.Endpoint, body []byte) (Inference, error) {
-		return Inference{Body: body, MaxOutputTokens: 5}, nil
+	return RetryTerms{TraceParent: "00-new", Read: func(_ penstock.Endpoint, text []byte) (dialect.Inference, error) {
+		return dialect.Inference{Object: body.Object{Text: text}, MaxOutputTokens: 5}, nil
 	}}
 }
 
@@ -189,8 +191,8 @@ func TestRetryJobIsRefused(t *testing.T) {
 		}, penstock.CodeModelNotFound},
 		"always too late": {func(_ *rig, g *graves, _ *RetryOrder) { g.taken = math.MaxInt }, penstock.CodeConflict},
 		"unreadable": {func(_ *rig, _ *graves, o *RetryOrder) {
-			o.Terms.Read = func(penstock.Endpoint, []byte) (Inference, error) {
-				return Inference{}, penstock.InvalidParam("n", "n is too large.")
+			o.Terms.Read = func(penstock.Endpoint, []byte) (dialect.Inference, error) {
+				return dialect.Inference{}, penstock.InvalidParam("n", "n is too large.")
 			}
 		}, penstock.CodeInvalidRequest},
 	} {

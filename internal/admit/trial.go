@@ -62,7 +62,7 @@ func (s *Service) Try(ctx context.Context, caller penstock.Caller, o JobOrder) (
 		t.Deadline = s.Clock().Add(DefaultDeadline).UTC().Truncate(time.Microsecond)
 	}
 	if o.Lines != nil {
-		t.Bytes = o.Lines.File.Tokens + int64(t.Items*len(o.Lines.Each.Body)) // without what is around bodies
+		t.Bytes = o.Lines.File.Tokens + int64(t.Items*len(o.Lines.Each.Object.Text)) // without what is around bodies
 	}
 	if refused {
 		return t, nil

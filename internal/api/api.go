@@ -19,16 +19,12 @@ import (
 
 	"penstock"
 	"penstock/internal/admit"
-	"penstock/internal/attempt"
-	"penstock/internal/budget"
-	"penstock/internal/cache"
-	"penstock/internal/capacity"
 	"penstock/internal/config"
 	"penstock/internal/deliver"
 	"penstock/internal/directory"
 	"penstock/internal/file"
 	"penstock/internal/inflight"
-	"penstock/internal/record"
+	"penstock/internal/request"
 	"penstock/internal/sign"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
@@ -36,13 +32,6 @@ import (
 	"penstock/internal/usage"
 	"penstock/internal/webhook"
 )
-
-// Runner runs one inference.
-type Runner interface {
-	Answer(ctx context.Context, task *attempt.Task, sink attempt.Sink) *attempt.Outcome
-	Begin(ctx context.Context, task *attempt.Task, sink attempt.Sink) (rest func() *attempt.Outcome)
-	Explain(task attempt.Task) (attempt.Explanation, error)
-}
 
 // DeadLetters is what can be read of dead letters.
 type DeadLetters interface {
@@ -66,12 +55,9 @@ type Batches interface {
 // Deps are the services behind the surface.
 type Deps struct {
 	Config      *config.Live
-	Budgets     *budget.Reserver
 	Usage       usage.Reporter
 	Admit       *admit.Service
-	Runner      Runner
-	Recorder    *record.Recorder
-	Cache       *cache.Cache // nil for none
+	Requests    *request.Service
 	Jobs        store.Jobs
 	Inputs      store.Inputs
 	DeadLetters DeadLetters
@@ -156,24 +142,22 @@ var noSniff = []string{"nosniff"}
 // call is one HTTP call being answered.
 type call struct {
 	*Server
-	route        *route
-	began        time.Time
-	span         telemetry.Span
-	w            *response
-	r            *http.Request
-	id           penstock.ID
-	caller       penstock.Caller
-	words        *wording
-	model        string              // that the call is for, "" while that is not known
-	final        bool                // the answer will never change: sending the call again is in vain
-	memory       inflight.Account    // of its body
-	permit       *capacity.LimitHold // its place under its tenant's and key's concurrency, nil without limits
-	limitHold    *capacity.LimitHold
-	cancel       context.CancelCauseFunc // ends it with its key; nil while that is not watched
-	ends         func()                  // gives up what a call that stays open holds, nil for nothing
-	admittedCall *admittedCall           // what runs on the caller's account and is not recorded yet
-	rest         func() error            // what a handler leaves to be done when it has returned, nil for nothing
-	err          error                   // why it was not answered
+	route   *route
+	began   time.Time
+	span    telemetry.Span
+	w       *response
+	r       *http.Request
+	id      penstock.ID
+	caller  penstock.Caller
+	words   *wording
+	model   string                  // that the call is for, "" while that is not known
+	final   bool                    // the answer will never change: sending the call again is in vain
+	memory  inflight.Account        // of its body
+	permit  *request.Permit         // nil without limits; a synchronous call that was started took it over
+	cancel  context.CancelCauseFunc // ends it with its key; nil while that is not watched
+	ends    func()                  // gives up what a call that stays open holds, nil for nothing
+	running *request.Running        // the synchronous call that its handler started, nil for none
+	err     error                   // why it was not answered
 }
 
 // endpoint serves a route.
@@ -185,7 +169,7 @@ type endpoint struct {
 // ServeHTTP is the one way into every handler: ids, trace, authentication, recovery, errors, metrics.
 //
 // A stream waits for its events below this, thousands at a time, so what lies between is few and small functions. What
-// leads to an answer has returned by then: see [call.run].
+// leads to an answer has returned by then: see [request.Running].
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := e.server.receive(w, r, e.route)
 	defer c.close() // also when the answer is aborted by a panic
@@ -212,7 +196,8 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request, rt *route) *cal
 
 // close gives back what a panic left behind, and tells traces and metrics of a call that is over.
 func (c *call) close() {
-	c.abandon()
+	c.running.Close(c.r.Context())
+	c.permit.Leave()
 	c.memory.Close()
 	if c.ends != nil {
 		c.ends()
@@ -226,14 +211,18 @@ func (c *call) close() {
 	c.Metrics.HTTPRequest(c.route.Path, c.r.Method, c.w.status, c.Clock().Sub(c.began))
 }
 
-// run authenticates the caller, calls the handler, and does what that left to be done. A panic becomes an error like any
-// other.
+// run authenticates the caller, calls the handler, and finishes the synchronous call that the handler started. A panic becomes
+// an error like any other.
 func (c *call) run() (err error) {
 	defer c.rescue(&err)
-	if err := c.handle(); err != nil || c.rest == nil {
+	if err := c.handle(); err != nil || c.running == nil {
 		return err
 	}
-	return c.rest()
+	if c.running.Streaming() {
+		c.memory.Close() // nothing needs the body any more
+	}
+	c.running.Finish(c.r.Context())
+	return nil
 }
 
 func (c *call) handle() error {

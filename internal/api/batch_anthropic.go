@@ -8,34 +8,20 @@ import (
 	"hash"
 	"io"
 	"net/http"
-	"regexp"
-	"slices"
 	"time"
-
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"penstock"
 	"penstock/internal/admit"
+	"penstock/internal/dialect/line"
 	"penstock/internal/store"
 )
 
-// The bounds of a message batch, which are Anthropic's.
-const (
-	maxMessageBatch      = 100_000
-	maxMessageBatchBytes = 256 << 20
-)
-
-var messageCustomID = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+// maxMessageBatchBytes bounds the body of a message batch, as Anthropic does.
+const maxMessageBatchBytes = 256 << 20
 
 // messageBatchCreate is what Anthropic's SDKs send, for the OpenAPI document: it is read as it comes.
 type messageBatchCreate struct {
-	Requests []messageBatchRequest `json:"requests" required:"true" about:"At most 100,000, for 16 models at the most."`
-}
-
-type messageBatchRequest struct {
-	CustomID string         `json:"custom_id" required:"true" about:"1 to 64 letters, digits, _ and -; unique in the batch."`
-	Params   jsontext.Value `json:"params" required:"true" about:"A body of POST /v1/messages."`
+	Requests []line.MessageBatchRequest `json:"requests" required:"true" about:"At most 100,000, for 16 models at the most."`
 }
 
 // messageBatchView is a job, in the shape of Anthropic's message batches.
@@ -154,7 +140,7 @@ func (c *call) receiveMessages(ctx context.Context, sum hash.Hash) (f store.File
 	most := min(limits.MaxFileBytes, maxMessageBatchBytes)
 	sent := io.TeeReader(http.MaxBytesReader(c.w, c.patientBody(c.r.Body), most), sum)
 	f, err = c.receiveLines(ctx, 2*most, func(out io.Writer) (err error) {
-		models, err = copyRequests(sent, out)
+		models, err = line.CopyRequests(sent, out)
 		return err
 	})
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
@@ -181,101 +167,6 @@ func (c *call) receiveLines(ctx context.Context, most int64, write func(io.Write
 	<-written
 	f.Key, f.Name, f.Purpose = c.caller.Key, "requests.jsonl", store.PurposeBatch
 	return f, err
-}
-
-// copyRequests turns the requests of a body into lines, one at a time, and tells which models they name, in the order
-// in which they come first.
-func copyRequests(sent io.Reader, out io.Writer) (models []string, err error) {
-	dec := jsontext.NewDecoder(sent)
-	if err := seekRequests(dec); err != nil {
-		return nil, err
-	}
-	n := 0
-	for ; dec.PeekKind() != ']'; n++ {
-		if n == maxMessageBatch {
-			return nil, penstock.Errorf(penstock.CodeTooLarge, "A batch has at most %d requests; split it.", maxMessageBatch)
-		}
-		var r messageBatchRequest
-		if err := json.UnmarshalDecode(dec, &r, json.RejectUnknownMembers(true)); err != nil {
-			return nil, unreadableRequest(err, n)
-		}
-		if err := r.check(n); err != nil {
-			return nil, err
-		}
-		model := modelOf(r.Params)
-		if model == "" {
-			return nil, penstock.InvalidParam(fmt.Sprintf("requests.%d.params.model", n), "requests.%d.params.model is missing, or is no string.", n)
-		}
-		if !slices.Contains(models, model) {
-			if models = append(models, model); len(models) > maxBatchModels {
-				return nil, penstock.InvalidParam(fmt.Sprintf("requests.%d.params.model", n), "requests.%d.params.model is the %dth model of the batch; %d are the most: split it.",
-					n, len(models), maxBatchModels)
-			}
-		}
-		if _, err := fmt.Fprintf(out, `{"custom_id":%q,"body":%s}`+"\n", r.CustomID, r.Params); err != nil {
-			return nil, err
-		}
-	}
-	if n == 0 {
-		return nil, penstock.InvalidParam("requests", "requests is empty; send at least one.")
-	}
-	for _, want := range []jsontext.Kind{']', '}'} { // so that a body that was cut off is no batch, nor one that says more
-		token, err := dec.ReadToken()
-		if err != nil {
-			return nil, unreadableRequest(err, n)
-		}
-		if token.Kind() != want {
-			return nil, errOnlyRequests()
-		}
-	}
-	return models, nil
-}
-
-// check holds a request against what one has to be, and brings its params into one line.
-func (r *messageBatchRequest) check(n int) error {
-	if !messageCustomID.MatchString(r.CustomID) {
-		return penstock.InvalidParam(fmt.Sprintf("requests.%d.custom_id", n), "requests.%d.custom_id must be 1 to 64 letters, digits, _ and -.", n)
-	}
-	if r.Params.Kind() != '{' {
-		return penstock.InvalidParam(fmt.Sprintf("requests.%d.params", n), "requests.%d.params must be an object.", n)
-	}
-	if err := r.Params.Compact(); err != nil {
-		return unreadableRequest(err, n)
-	}
-	return nil
-}
-
-// seekRequests goes to the first request.
-func seekRequests(dec *jsontext.Decoder) error {
-	for _, want := range []jsontext.Kind{'{', '"', '['} {
-		token, err := dec.ReadToken()
-		if err != nil {
-			return unreadableRequest(err, 0)
-		}
-		if token.Kind() != want || want == '"' && token.String() != "requests" {
-			return errOnlyRequests()
-		}
-	}
-	return nil
-}
-
-func errOnlyRequests() error {
-	return penstock.InvalidParam("requests", "The body must be an object whose only member is requests, a list.")
-}
-
-func unreadableRequest(err error, n int) error {
-	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return err
-	}
-	if _, ours := errors.AsType[*penstock.Error](err); ours {
-		return err
-	}
-	if e, ok := errors.AsType[*json.SemanticError](err); ok && errors.Is(err, json.ErrUnknownName) {
-		name := fmt.Sprintf("requests.%d.%s", n, clip(e.JSONPointer.LastToken()))
-		return penstock.InvalidParam(name, "%s is not known here; a request has custom_id and params.", name)
-	}
-	return &penstock.Error{Code: penstock.CodeInvalidRequest, Param: fmt.Sprintf("requests.%d", n), Err: err,
-		Message: fmt.Sprintf("The body could not be read to its end: requests.%d is not as it should be.", n)}
 }
 
 func (c *call) readMessageBatch() error {

@@ -6,25 +6,9 @@ import (
 	"io"
 
 	"penstock"
-	"penstock/internal/body"
+	"penstock/internal/dialect/line"
 	"penstock/internal/store"
 )
-
-// maxBatchModels is how many models the requests of one batch may name: it has a job for each.
-const maxBatchModels = 16
-
-// modelOf is the model that a body names, "" for none: what is wrong with it is told where it is admitted.
-func modelOf(text []byte) string {
-	o, err := body.Scan(text)
-	if err != nil {
-		return ""
-	}
-	model, err := o.String("model")
-	if err != nil {
-		return ""
-	}
-	return model
-}
 
 // keepByModel makes a file of the requests that were received, and one for each model if they name several: a job is
 // for one. They are written one after the other, so that memory does not depend on their number.
@@ -61,14 +45,14 @@ func (c *call) copyModel(ctx context.Context, out io.Writer, from store.File, mo
 	if err != nil {
 		return err
 	}
-	for line, err := range r.Lines(ctx, 0) {
+	for l, err := range r.Lines(ctx, 0) {
 		if err != nil {
 			return err
 		}
-		if modelOf(line.Body) != model {
+		if line.ModelOf(l.Body) != model {
 			continue
 		}
-		if _, err := fmt.Fprintf(out, `{"custom_id":%q,"body":%s}`+"\n", line.CustomID, line.Body); err != nil {
+		if _, err := fmt.Fprintf(out, `{"custom_id":%q,"body":%s}`+"\n", l.CustomID, l.Body); err != nil {
 			return err
 		}
 	}

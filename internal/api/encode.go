@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"penstock"
+	"penstock/internal/dialect/native"
 )
 
 // lenient lets what an upstream answered out as it came in, even where its JSON is careless.
@@ -88,10 +89,8 @@ type resolvedView struct {
 	Unpaid  []string `json:"unpaid,omitzero" about:"Targets that were left out because a hard budget had too little left for them when the job was accepted."`
 }
 
-type usageView struct {
-	penstock.Usage
-	Cost penstock.NanoUSD `json:"cost_usd"`
-}
+// usageView is what something used, with its cost.
+type usageView = native.Usage
 
 // jobView shows a job to its owner as it is at this moment: with what it waits on, when it will be done, and how long it is kept.
 func (c *call) jobView(j penstock.Job) jobView {
@@ -114,7 +113,7 @@ func (c *call) jobView(j penstock.Job) jobView {
 func newJobView(j penstock.Job) jobView {
 	v := jobView{
 		ID: penstock.ViewJob.Format(j.ID), Object: "job", Status: j.Status(), Endpoint: j.Endpoint, Model: j.Model, Lane: j.Lane,
-		Tags: j.Tags, Counts: j.Counts, Usage: usageView{j.Usage, j.Cost}, CreatedAt: j.CreatedAt,
+		Tags: j.Tags, Counts: j.Counts, Usage: usageView{Usage: j.Usage, Cost: j.Cost}, CreatedAt: j.CreatedAt,
 		StartedAt: optional(j.StartedAt), FinishedAt: optional(j.FinishedAt), Deadline: j.Deadline,
 		CancelRequestedAt: optional(j.CancelRequestedAt), Resolved: resolvedView{Config: j.Resolved.Config, Targets: j.Resolved.Targets, Unpaid: j.Resolved.Unpaid},
 	}
@@ -140,38 +139,12 @@ func optional(t time.Time) *time.Time {
 }
 
 // stamp shows a time as exactly as the store keeps it, so that it reads the same before and after.
-func stamp(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
+func stamp(t time.Time) time.Time { return native.Stamp(t) }
 
-// resultView is a line of results: an item and what it came to.
-type resultView struct {
-	Seq        int64               `json:"seq" about:"The number of the event by which it ended; resume behind it."`
-	Index      int                 `json:"index"`
-	CustomID   *string             `json:"custom_id"`
-	ItemID     string              `json:"item_id"`
-	Status     penstock.Status     `json:"status"`
-	Target     *string             `json:"target"`
-	Attempts   int                 `json:"attempts" about:"Attempts that counted; being rate-limited upstream does not."`
-	Response   *responseView       `json:"response"`
-	Error      *penstock.ItemError `json:"error"`
-	Usage      usageView           `json:"usage"`
-	FinishedAt *time.Time          `json:"finished_at"`
-}
+// resultView is an item and its outcome.
+type resultView = native.Result
 
-type responseView struct {
-	StatusCode int            `json:"status_code"`
-	Body       jsontext.Value `json:"body"`
-}
-
-func newResultView(i penstock.Item) resultView {
-	v := resultView{
-		Seq: i.Seq, Index: i.Index, CustomID: text(i.CustomID), ItemID: penstock.ViewItem.Format(i.ID), Status: i.Status,
-		Target: text(i.Target), Attempts: i.Attempts, Error: i.Error, Usage: usageView{i.Usage, i.Cost}, FinishedAt: optional(i.FinishedAt),
-	}
-	if i.Status == penstock.StatusSucceeded {
-		v.Response = &responseView{StatusCode: i.StatusCode, Body: i.Result}
-	}
-	return v
-}
+func newResultView(i penstock.Item) resultView { return native.NewResult(i) }
 
 func text(s string) *string {
 	if s == "" {
@@ -211,7 +184,7 @@ func newAttemptViews(as []penstock.Attempt) []attemptView {
 	for i, a := range as {
 		views[i] = attemptView{
 			ID: penstock.ViewAttempt.Format(a.ID), Number: a.Number, Target: text(a.Target), Reason: text(a.Reason), Config: a.Config, Isolated: a.Isolated,
-			ErrorKind: text(a.ErrorKind), ErrorMessage: text(a.ErrorMessage), Usage: usageView{a.Usage, a.Cost}, UsageKnown: a.UsageKnown,
+			ErrorKind: text(a.ErrorKind), ErrorMessage: text(a.ErrorMessage), Usage: usageView{Usage: a.Usage, Cost: a.Cost}, UsageKnown: a.UsageKnown,
 			StartedAt: optional(a.StartedAt), FirstTokenAt: optional(a.FirstTokenAt), FinishedAt: optional(a.FinishedAt),
 		}
 		if a.StatusCode != 0 {
@@ -244,7 +217,7 @@ type requestView struct {
 func newRequestView(r penstock.Request) requestView {
 	v := requestView{
 		ID: penstock.ViewRequest.Format(r.ID), Object: "request", Endpoint: string(r.Endpoint), Model: r.Model, Stream: r.Stream,
-		Status: r.Status, StatusCode: r.StatusCode, Target: text(r.Target), Usage: usageView{r.Usage, r.Cost},
+		Status: r.Status, StatusCode: r.StatusCode, Target: text(r.Target), Usage: usageView{Usage: r.Usage, Cost: r.Cost},
 		StartedAt: stamp(r.StartedAt), FirstTokenAt: optional(r.FirstTokenAt), FinishedAt: stamp(r.FinishedAt), History: newAttemptViews(r.Attempts),
 	}
 	if r.ErrorCode != "" {

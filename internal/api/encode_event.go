@@ -56,7 +56,7 @@ func newEventView(e penstock.Event) eventView {
 }
 
 func newJobEventView(j penstock.Job) jobEventView {
-	v := jobEventView{Status: j.Status(), Model: j.Model, Tags: j.Tags, Counts: j.Counts, Usage: usageView{j.Usage, j.Cost}}
+	v := jobEventView{Status: j.Status(), Model: j.Model, Tags: j.Tags, Counts: j.Counts, Usage: usageView{Usage: j.Usage, Cost: j.Cost}}
 	if o := j.Counts.Outcome(); o != "" {
 		v.Outcome = &o
 	}

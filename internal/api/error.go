@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
 	"penstock"
 	"penstock/internal/store"
 )
@@ -83,12 +85,26 @@ type errorBody struct {
 // defaultRetryAfter is told when a call may be tried again but nobody knows when.
 const defaultRetryAfter = time.Second
 
+// StatusOf is the HTTP status that a caller sees with a code.
+func StatusOf(code penstock.Code) int { return statusOf(code) }
+
 // statusOf is the HTTP status of a code.
 func statusOf(code penstock.Code) int {
 	if status, ok := statuses[code]; ok {
 		return status
 	}
 	return http.StatusInternalServerError
+}
+
+// ItemFailure is the HTTP status and the body of an error, for lines of results that hold both.
+func ItemFailure(e penstock.ItemError, request string) (status int, body []byte) {
+	body, err := json.Marshal(errorView{errorBody{
+		Code: e.Code, Type: usualErrorType(e.Code), Message: e.Message, RequestID: request, Retryable: e.Code.Retryable(),
+	}})
+	if err != nil {
+		body = []byte("{}")
+	}
+	return statusOf(e.Code), body
 }
 
 func (c *call) errorBody(e *penstock.Error) (errorBody, int) {

@@ -5,9 +5,9 @@ import (
 
 	"penstock"
 	"penstock/internal/admit"
-	"penstock/internal/attempt"
 	"penstock/internal/body"
-	"penstock/internal/provider"
+	"penstock/internal/dialect"
+	"penstock/internal/request"
 )
 
 // explainView is what a model would do with a call.
@@ -23,10 +23,10 @@ type explainView struct {
 // explainTargetView is how one target of the model stands.
 type explainTargetView struct {
 	Target     string            `json:"target"`
-	Place      *int              `json:"place"`    // in the order of the policy; null for one that does not come into question
-	Excluded   *string           `json:"excluded"` // why it does not
-	NoCapacity *string           `json:"no_capacity"`  // why it cannot be called at this moment
-	CostUSD    *string           `json:"cost_usd"` // of a call like this one
+	Place      *int              `json:"place"`       // in the order of the policy; null for one that does not come into question
+	Excluded   *string           `json:"excluded"`    // why it does not
+	NoCapacity *string           `json:"no_capacity"` // why it cannot be called at this moment
+	CostUSD    *string           `json:"cost_usd"`    // of a call like this one
 	LatencyMS  *int64            `json:"latency_ms"`
 	Quality    *float64          `json:"quality"`
 	Headroom   *float64          `json:"headroom"`
@@ -65,7 +65,7 @@ func (c *call) explainModel() error {
 	}
 	name := c.r.PathValue("model")
 	considered, err := c.Admit.Consider(c.r.Context(), c.caller, admit.RequestOrder{
-		Model: name, Inference: roughly(endpoint, object), Free: inferenceEndpoints[endpoint].free,
+		Model: name, Inference: dialect.Estimate(endpoint, object), Free: inferenceEndpoints[endpoint].free,
 	})
 	if err != nil {
 		return err
@@ -74,8 +74,8 @@ func (c *call) explainModel() error {
 	told := map[string]explainTargetView{}
 	view.Reason = "No target of this model may be called for you."
 	if len(considered.Open) > 0 {
-		task := attempt.Task{Model: name, Lane: penstock.LaneRealtime, Targets: considered.Open, Endpoint: endpoint, Body: sent, Stream: stream}
-		if err := c.explain(task, &view, told); err != nil {
+		q := request.Question{Model: name, Lane: penstock.LaneRealtime, Targets: considered.Open, Endpoint: endpoint, Body: sent, Stream: stream}
+		if err := c.explain(q, &view, told); err != nil {
 			return err
 		}
 	}
@@ -89,28 +89,9 @@ func (c *call) explainModel() error {
 	return c.json(http.StatusOK, view)
 }
 
-// roughly is what admission has to know of a body that need not be a whole one, nor say what endpoint it is for.
-func roughly(endpoint penstock.Endpoint, object body.Object) admit.Inference {
-	inf := admit.Inference{Body: object.Text, Choices: 1, Silent: endpoint == penstock.EndpointEmbeddings}
-	for _, name := range []string{"max_tokens", "max_completion_tokens", "max_output_tokens"} {
-		if n, err := object.Count(name); err == nil {
-			inf.MaxOutputTokens = max(inf.MaxOutputTokens, n)
-		}
-	}
-	for _, name := range []string{"n", "best_of"} {
-		if n, err := object.Count(name); err == nil {
-			inf.Choices = max(inf.Choices, n)
-		}
-	}
-	if further, err := provider.FurtherOf(object, provider.Further{Output: 1 << 24, Added: 1 << 24, Thinking: 1 << 24, Answers: 128}); err == nil {
-		inf.Further, inf.Choices = further, max(inf.Choices, further.Answers)
-	}
-	return inf
-}
-
 // explain fills in what the router says of the targets that may be called.
-func (c *call) explain(task attempt.Task, view *explainView, told map[string]explainTargetView) error {
-	e, err := c.Runner.Explain(task)
+func (c *call) explain(q request.Question, view *explainView, told map[string]explainTargetView) error {
+	e, err := c.Requests.Explain(q)
 	if err != nil {
 		return err
 	}

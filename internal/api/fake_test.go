@@ -16,6 +16,7 @@ import (
 	"penstock/internal/admit"
 	"penstock/internal/attempt"
 	"penstock/internal/backlog"
+	"penstock/internal/budget"
 	"penstock/internal/cache"
 	"penstock/internal/capacity"
 	"penstock/internal/config"
@@ -23,6 +24,7 @@ import (
 	"penstock/internal/limit"
 	"penstock/internal/provider"
 	"penstock/internal/record"
+	"penstock/internal/request"
 	routing "penstock/internal/route"
 	"penstock/internal/signal"
 	"penstock/internal/store"
@@ -147,14 +149,17 @@ func newLimitedRig(t *testing.T, limits config.TenantLimits, speaks ...penstock.
 		t.Fatal(err)
 	}
 	r.recorder = record.New(record.Deps{Store: requests{}, Log: log})
+	admission := admit.New(admit.Deps{Config: live, Callers: directory.New(directory.Deps{Config: live, Clock: time.Now}), Jobs: r.store, Room: open{}, Backlog: view, Work: signal.NewTopic[signal.None](nil, signal.Work),
+		Controls: open{}, Limits: limit.New(capacity.New(capacity.Config{Clock: still}), nil), Metrics: metrics, Clock: time.Now})
+	runner := attempt.New(attempt.Deps{Config: live, Providers: r.upstream, Router: routing.New(capacity.New(capacity.Config{Clock: time.Now})),
+		Metrics: metrics, Tracer: tracer, Log: log, Clock: time.Now})
 	s, err := New(Deps{
-		Cache:           cache.New(cache.Config{MaxBytes: 1 << 20, MaxEntryBytes: 1 << 17, Clock: time.Now}),
 		RefusingUploads: func(context.Context) error { return nil },
-		Config:          live, Recorder: r.recorder, Backlog: view, Metrics: metrics, Tracer: tracer, Log: log, Clock: time.Now,
-		Admit: admit.New(admit.Deps{Config: live, Callers: directory.New(directory.Deps{Config: live, Clock: time.Now}), Jobs: r.store, Room: open{}, Backlog: view, Work: signal.NewTopic[signal.None](nil, signal.Work),
-			Controls: open{}, Limits: limit.New(capacity.New(capacity.Config{Clock: still}), nil), Metrics: metrics, Clock: time.Now}),
-		Runner: attempt.New(attempt.Deps{Config: live, Providers: r.upstream, Router: routing.New(capacity.New(capacity.Config{Clock: time.Now})),
-			Metrics: metrics, Tracer: tracer, Log: log, Clock: time.Now}),
+		Config:          live, Backlog: view, Metrics: metrics, Tracer: tracer, Log: log, Clock: time.Now, Admit: admission,
+		Requests: request.New(request.Deps{
+			Config: live, Admit: admission, Budgets: budget.New(budget.Deps{Clock: time.Now}), Runner: runner, Recorder: r.recorder,
+			Cache: cache.New(cache.Config{MaxBytes: 1 << 20, MaxEntryBytes: 1 << 17, Clock: time.Now}), Status: StatusOf, Metrics: metrics, Clock: time.Now,
+		}),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -1,59 +1,49 @@
 package api
 
 import (
-	"bytes"
-	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
-
-	"github.com/go-json-experiment/json"
 
 	"penstock"
 	"penstock/internal/admit"
-	"penstock/internal/api/dialect"
-	"penstock/internal/api/dialect/anthropic"
-	"penstock/internal/api/dialect/openai"
-	"penstock/internal/attempt"
-	"penstock/internal/budget"
-	"penstock/internal/config"
 	"penstock/internal/deliver"
-	"penstock/internal/provider"
-	"penstock/internal/sse"
+	"penstock/internal/dialect"
+	"penstock/internal/dialect/anthropic"
+	"penstock/internal/dialect/catalog"
+	"penstock/internal/request"
 )
 
-const (
-	// capacityWait is how long a synchronous call waits for a target with room before it is refused.
-	capacityWait = 2 * time.Second
-	// keyedWait is how long a call with an Idempotency-Key waits for the job that it runs as.
-	keyedWait = 10 * time.Minute
-)
+// keyedWait is how long a call with an Idempotency-Key waits for the job that it runs as.
+const keyedWait = 10 * time.Minute
 
 // inferenceEndpoint is an endpoint of inferences: how its bodies are read, and what is particular to it. All of them
 // share one way, which is [inference] here and a job's in submitJob.
 type inferenceEndpoint struct {
 	endpoint penstock.Endpoint
-	read     func(text []byte) (dialect.Call, error)
+	read     func(text []byte) (dialect.Inference, error)
 	question func(string) ([]byte, error) // the body that asks one question; nil where no job can name the endpoint
-	needs    string                       // members that a job's bodies get when they and its defaults leave them out
 	forward  []string                     // headers of the caller's that are the upstream's business
+	beta     string                       // the one of them that asks for behaviour that is not released
 	free     bool                         // nobody charges for it
 	silent   bool                         // its answers are never streamed
-	// estimate answers when none of the model's targets can be asked; nil where there is no other answer.
+	// estimate answers when no target of the model has the endpoint; nil where there is no other answer.
 	estimate func(c *call, text []byte) error
 }
 
 // inferenceEndpoints are the endpoints that inferences come in by.
-var inferenceEndpoints = map[penstock.Endpoint]inferenceEndpoint{
-	penstock.EndpointChat:        {endpoint: penstock.EndpointChat, read: openai.ReadChat, question: openai.ChatQuestion},
-	penstock.EndpointCompletions: {endpoint: penstock.EndpointCompletions, read: openai.ReadCompletion, question: openai.CompletionQuestion},
-	penstock.EndpointEmbeddings:  {endpoint: penstock.EndpointEmbeddings, read: openai.ReadEmbedding, question: openai.InputQuestion, silent: true},
-	penstock.EndpointResponses:   {endpoint: penstock.EndpointResponses, read: openai.ReadResponse, question: openai.InputQuestion},
-	penstock.EndpointMessages: {endpoint: penstock.EndpointMessages, read: anthropic.ReadMessage, question: anthropic.Question, needs: anthropic.Needs,
-		forward: []string{anthropic.HeaderVersion, anthropic.HeaderBeta}},
-	penstock.EndpointCountTokens: {endpoint: penstock.EndpointCountTokens, read: anthropic.ReadCount,
-		forward: []string{anthropic.HeaderVersion, anthropic.HeaderBeta}, free: true, estimate: (*call).estimateTokens},
-}
+var inferenceEndpoints = func() map[penstock.Endpoint]inferenceEndpoint {
+	all := map[penstock.Endpoint]inferenceEndpoint{}
+	for _, e := range catalog.All() {
+		d := inferenceEndpoint{endpoint: e.Name, read: e.Read, question: e.Question, forward: e.Forward, beta: e.Beta, free: e.Free}
+		if e.Name == penstock.EndpointCountTokens {
+			d.estimate = (*call).estimateTokens
+		}
+		all[e.Name] = d
+	}
+	return all
+}()
 
 // inference makes the handler of an endpoint.
 func inference(endpoint penstock.Endpoint) func(*call) error {
@@ -76,72 +66,39 @@ func (c *call) infer(d *inferenceEndpoint) error {
 // takePermit takes the call's place under the concurrency of its tenant and key. Callers are known by their headers, so
 // one that is at its limit gets no memory for another body. Codes: rate_limited, overloaded.
 func (c *call) takePermit() (err error) {
-	c.permit, err = c.Admit.Permit(c.r.Context(), &c.caller)
+	c.permit, err = c.Requests.Permit(c.r.Context(), &c.caller)
 	return err
 }
 
 // inferText answers the inference of a body.
 func (c *call) inferText(d *inferenceEndpoint, text []byte) error {
-	e, err := c.admitInference(d, text)
-	if err != nil || e == nil {
-		return err
-	}
-	if e.plan.ttl > 0 {
-		return c.runShared(e.plan, &e.task, e.charge)
-	}
-	return c.runCall(e)
-}
-
-// admittedCall is an inference that was admitted.
-type admittedCall struct {
-	task   attempt.Task
-	plan   cachePlan
-	charge *charge
-	began  time.Time
-}
-
-// admitInference reads and admits an inference, and takes the places that it needs. It returns nil when the answer was
-// given by other means.
-func (c *call) admitInference(d *inferenceEndpoint, text []byte) (*admittedCall, error) {
 	asked, err := d.read(text)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	c.model = asked.Model
+	if d.beta != "" {
+		asked.Betas = strings.Join(c.r.Header.Values(d.beta), ",")
+	}
 	key, err := idempotencyKey(c.r)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if key != "" && d.question != nil {
-		return nil, c.inferAsJob(d, asked, key)
+		return c.inferAsJob(d, asked, key)
 	}
-	admitted, err := c.Admit.Request(c.r.Context(), c.caller, admit.RequestOrder{Model: asked.Model, Inference: inferenceOf(asked), Free: d.free, Try: tryOf(c.r), Permitted: c.permit != nil})
+	mode, err := cacheMode(c.r)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	c.limitHold = admitted.LimitHold
-	c.tellWait(admitted.LimitHold.WaitedFor())
-	plan, err := c.cachePlan(d, asked, admitted)
-	if err != nil {
-		return nil, err
+	if asked.Stream {
+		c.endWithKey()
 	}
-	if err := c.Recorder.Place(); err != nil {
-		return nil, err
-	}
-	e := &admittedCall{plan: plan, task: attempt.Task{
-		Subject: c.id, Tenant: c.caller.Tenant.ID, Owner: c.caller.Tenant.ID, Model: asked.Model, Lane: penstock.LaneRealtime, Targets: admitted.Targets, Endpoint: d.endpoint,
-		Header: d.forwarded(c.r.Header), Body: asked.Object.Text, Object: new(asked.Object), Stream: asked.Stream, IncludeUsage: asked.IncludeUsage,
-		Bound: admitted.Bound, Wait: capacityWait, MaxOutputTokens: asked.MaxOutputTokens * asked.Choices,
-	}}
-	names := penstock.ModelNames{Asked: asked.Model, Answers: admitted.Model.Name}
-	e.charge = &charge{inferenceEndpoint: d, permit: c.permit, limitHold: c.limitHold, demand: budget.Demand{Caller: c.caller, Model: names, Most: admitted.Bound, Less: admitted.Less}}
-	return e, nil
-}
-
-// inferenceOf is what admission has to know of a body.
-func inferenceOf(asked dialect.Call) admit.Inference {
-	return admit.Inference{Body: asked.Object.Text, MaxOutputTokens: asked.MaxOutputTokens, Further: asked.Further, Choices: asked.Choices,
-		Silent: asked.Silent, Links: asked.Object.Links}
+	c.running, err = c.Requests.Start(c.r.Context(), c.caller, request.Order{
+		ID: c.id, Endpoint: d.endpoint, Inference: &asked,
+		Header: d.forwarded(c.r.Header), Free: d.free, Cache: mode, Try: tryOf(c.r), Permit: c.permit,
+	}, &httpSink{call: c, endpoint: d, stream: asked.Stream, text: asked.Object.Text})
+	return err
 }
 
 // forwarded returns the headers that go on to the upstream.
@@ -158,59 +115,6 @@ func (d *inferenceEndpoint) forwarded(from http.Header) http.Header {
 	return to
 }
 
-// runCall runs an admitted call up to where its answer begins, and leaves the rest of it to be done.
-func (c *call) runCall(e *admittedCall) error {
-	if e.task.Stream {
-		c.endWithKey()
-	}
-	if err := c.open(c.r.Context(), e.charge, &e.task); err != nil {
-		c.Recorder.Leave()
-		return err
-	}
-	c.admittedCall, e.began = e, c.Clock()
-	sink := &httpSink{w: c.w, stream: e.task.Stream, config: c.Config.Current(), charge: e.charge}
-	pass := c.Runner.Begin(c.r.Context(), &e.task, sink)
-	if e.task.Body == nil { // a stream goes on without it
-		c.memory.Close()
-	}
-	c.rest = func() error { return c.finish(pass(), sink) }
-	return nil
-}
-
-// abandon gives back what a call holds that was not settled because of a panic: there is nothing sound to record, and
-// nobody knows what was spent.
-func (c *call) abandon() {
-	c.limitHold.Leave()
-	c.permit.Leave()
-	if c.admittedCall != nil {
-		c.Recorder.Leave()
-		c.admittedCall.charge.reservation.Lose()
-	}
-}
-
-// finish settles a call, answers it if that was not done, and records it, whatever came of it.
-func (c *call) finish(out *attempt.Outcome, sink *httpSink) error {
-	e := c.admittedCall
-	e.charge.settle(out)
-	var err error
-	if estimate := e.charge.inferenceEndpoint.estimate; estimate != nil && (errors.Is(out.Err, attempt.ErrNotServed) || unserved(out.Err)) {
-		err = estimate(c, e.task.Body)
-	} else {
-		err = c.conclude(out, sink)
-	}
-	c.Recorder.Add(c.recordOf(&e.task, out, outcomeOf{began: e.began, err: err, status: c.w.status, holding: e.charge.reservation.Funding}))
-	c.admittedCall = nil
-	sink.end()
-	return nil
-}
-
-// unserved says that a target speaks the dialect, but its server does not have the endpoint.
-func unserved(err error) bool {
-	e, ok := errors.AsType[*provider.Error](err)
-	return ok && e.Kind == provider.KindRejected &&
-		slices.Contains([]int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented}, e.StatusCode)
-}
-
 // headerEstimate marks a number that was not counted.
 const headerEstimate = "x-penstock-estimate"
 
@@ -220,168 +124,15 @@ func (c *call) estimateTokens(text []byte) error {
 	return c.json(http.StatusOK, anthropic.TokenCount{InputTokens: c.tokens.Body(text)})
 }
 
-// conclude answers with the error of a call that failed, and returns it.
-func (c *call) conclude(out *attempt.Outcome, sink *httpSink) error {
-	if out.Err == nil {
-		return nil
-	}
-	e := callerError(out.Err)
-	if ended := c.keyEnded(); ended != nil {
-		e = penstock.AsError(ended)
-	} else if c.r.Context().Err() != nil {
-		c.w.status = statusClientClosed
-		return errLeft()
-	}
-	c.final = c.final || out.Final
-	switch upstream, ok := errors.AsType[*provider.Error](out.Err); {
-	case out.Begun:
-		sink.breakOff(c, e)
-	case ok && statuses[e.Code] == http.StatusBadRequest && json.Unmarshal(upstream.Body, &anyObject{}) == nil:
-		// The upstream says what is wrong with the caller's own body, in the caller's own dialect.
-		c.w.Header().Set("Content-Type", typeJSON)
-		c.w.Header().Set(headerTarget, out.Target)
-		c.w.Header().Set("x-should-retry", "false")
-		c.w.WriteHeader(http.StatusBadRequest)
-		_, _ = c.w.Write(upstream.Body)
-	default:
-		c.fail(e)
-	}
-	return e
-}
-
-// errLeft is the end of a call whose caller did not wait for it.
-func errLeft() error {
-	return penstock.Errorf(penstock.CodeCancelled, "The caller left before the answer was complete.")
-}
-
-// callerError says to the caller what went wrong upstream. An upstream's rate limit is no business of
-// the caller's: to them, we are busy.
-func callerError(err error) *penstock.Error {
-	upstream, ok := errors.AsType[*provider.Error](err)
-	if !ok {
-		return penstock.AsError(err)
-	}
-	if full, ok := errors.AsType[*penstock.Error](upstream.Err); ok && upstream.Kind == provider.KindMemory {
-		return full
-	}
-	e := &penstock.Error{Code: upstream.Kind.Policy().Code, Message: upstream.Public(), RetryAfter: upstream.RetryAfter, Err: err}
-	if upstream.Kind == provider.KindRateLimited || upstream.Kind == provider.KindOverloaded {
-		e.Message = "Every target of this model is busy upstream."
-	}
-	return e
-}
-
-// outcomeOf is what a record adds to the outcome of the attempts.
-type outcomeOf struct {
-	began  time.Time
-	err    error
-	status int // that the caller saw
-	// holding is what it was paid from.
-	holding penstock.Funding
-}
-
-func (c *call) recordOf(task *attempt.Task, out *attempt.Outcome, o outcomeOf) penstock.Request {
-	r := penstock.Request{
-		ID: c.id, Tenant: c.caller.Tenant.ID, Key: c.caller.Key, Endpoint: task.Endpoint, Model: task.Model, Stream: task.Stream,
-		Status: penstock.StatusSucceeded, StatusCode: o.status, Target: out.Target, Usage: out.Usage, Cost: out.Cost,
-		Forfeit: out.Forfeit, Funding: o.holding, Attempts: out.Attempts, StartedAt: o.began, FinishedAt: c.Clock(),
-	}
-	if n := len(out.Attempts); n > 0 {
-		r.FirstTokenAt = out.Attempts[n-1].FirstTokenAt
-	}
-	if o.err != nil {
-		e := penstock.AsError(o.err)
-		r.Status, r.ErrorCode, r.Error = penstock.StatusFailed, e.Code, e.Message
-		if e.Code == penstock.CodeCancelled {
-			r.Status = penstock.StatusCancelled
-		}
-	}
-	return r
-}
-
-// headerTarget says which target answered, in canonical form.
-const headerTarget = "X-Penstock-Target"
-
-// httpSink passes an answer on to the caller as it arrives.
-type httpSink struct {
-	w      *response
-	out    *http.ResponseController
-	stream bool
-	config *config.Snapshot
-	charge *charge
-	last   []byte // the end of a stream, which is sent when the call is recorded
-	cut    bool   // the answer broke off where no error can be said any more
-}
-
-func (s *httpSink) Begin(target string, meta provider.Meta) error {
-	h := s.w.Header()
-	h["Content-Type"], h[headerTarget] = []string{meta.ContentType}, []string{target}
-	if t := s.config.Targets[target]; t != nil && t.Unpriced {
-		h.Set(headerUnpriced, "true")
-	}
-	tellBudgets(h, s.charge.reservation.Warnings)
-	if s.stream {
-		h["Cache-Control"], h["X-Accel-Buffering"] = []string{"no-cache"}, []string{"no"}
-		s.out = http.NewResponseController(s.w)
-	}
-	s.w.WriteHeader(meta.StatusCode)
-	return nil
-}
-
-func (s *httpSink) Chunk(c provider.Chunk) error {
-	if len(c.Wire) == 0 {
-		return nil
-	}
-	if c.Last && s.out != nil {
-		s.last = bytes.Clone(c.Wire)
-		return nil
-	}
-	if _, err := s.w.Write(c.Wire); err != nil || s.out == nil {
-		return err
-	}
-	return s.out.Flush()
-}
-
-// end sends the end of an answer: a caller who has all of it knows that the call is recorded. The end of a plain answer is that
-// of the handler, since its length is not told beforehand.
-func (s *httpSink) end() {
-	if s.cut {
-		panic(http.ErrAbortHandler) // the only way to tell a caller that a plain answer is not whole
-	}
-	if len(s.last) > 0 {
-		_, _ = s.w.Write(s.last) // with the end of the handler it is flushed; a caller who left meanwhile was charged all the same
-	}
-}
-
-// breakOff ends an answer that cannot be completed with a typed error, so that nobody takes it for a
-// whole one. A plain answer has no place for one: the connection is cut instead.
-func (s *httpSink) breakOff(c *call, e *penstock.Error) {
-	if s.out == nil {
-		s.cut = true
-		return
-	}
-	s.last = c.errorEvent(e, c.words.event)
-}
-
-// errorEvent is an error within a stream, as an event of a type; nil for one without.
-func (c *call) errorEvent(e *penstock.Error, typ []byte) []byte {
-	view, _ := c.errorBody(e)
-	text, err := json.Marshal(c.words.inStream(view), lenient)
-	if err != nil {
-		return nil
-	}
-	return sse.AppendEvent(nil, sse.Event{Type: typ, Data: text})
-}
-
 // inferAsJob runs a call that must not run twice as a job, and waits for it.
-func (c *call) inferAsJob(d *inferenceEndpoint, asked dialect.Call, key string) error {
+func (c *call) inferAsJob(d *inferenceEndpoint, asked dialect.Inference, key string) error {
 	if asked.Stream {
 		return penstock.InvalidParam("Idempotency-Key", "A streamed call cannot be repeated; leave out stream or Idempotency-Key.")
 	}
 	if c.r.Header.Get(anthropic.HeaderBeta) != "" && slices.Contains(d.forward, anthropic.HeaderBeta) {
 		return penstock.InvalidParam("anthropic-beta", "A call with an Idempotency-Key runs as a job, which keeps no headers; leave out one of the two.")
 	}
-	order := admit.JobOrder{Endpoint: d.endpoint, Model: asked.Model, IdempotencyKey: key, Inferences: []admit.Inference{inferenceOf(asked)}}
+	order := admit.JobOrder{Endpoint: d.endpoint, Model: asked.Model, IdempotencyKey: key, Inferences: []dialect.Inference{asked}}
 	var err error
 	if order.BodyHash, err = canonicalHash(c.r.URL.Path, asked.Object.Text); err != nil {
 		return err

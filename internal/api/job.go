@@ -17,6 +17,9 @@ import (
 	"penstock/internal/body"
 	"penstock/internal/config"
 	"penstock/internal/deliver"
+	"penstock/internal/dialect"
+	"penstock/internal/dialect/catalog"
+	"penstock/internal/dialect/line"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
 )
@@ -68,7 +71,7 @@ func (c *call) submitJob() error {
 	if err != nil {
 		return err
 	}
-	if order.Webhook, err = c.hearing(in.Webhook); err != nil {
+	if order.Webhook, err = c.jobWebhook(in.Webhook); err != nil {
 		return err
 	}
 	if in.DryRun {
@@ -143,8 +146,8 @@ func (in *jobCreate) terms() (admit.JobOrder, error) {
 		Endpoint: in.Endpoint, Model: in.Model, Lane: in.Lane, Deadline: in.Deadline, Tags: in.Tags,
 	}
 	if in.Stream {
-		if d := inferenceEndpointOf(in.Endpoint); d.silent {
-			return o, penstock.InvalidParam("stream", "stream is true, but %s has no text that could be shown while it arrives; leave it out.", d.endpoint)
+		if d := jobEndpoint(in.Endpoint); d.Silent {
+			return o, penstock.InvalidParam("stream", "stream is true, but %s has no text that could be shown while it arrives; leave it out.", d.Name)
 		}
 		o.Stream = penstock.StreamText
 	}
@@ -166,23 +169,23 @@ func (in *jobCreate) order(limits config.Limits) (admit.JobOrder, error) {
 	if err != nil {
 		return o, err
 	}
-	form := Form{inferenceEndpoint: inferenceEndpointOf(in.Endpoint), model: in.Model}
-	inputs, err := in.inputs(form.inferenceEndpoint)
+	form := line.Form{Endpoint: jobEndpoint(in.Endpoint), Model: in.Model}
+	inputs, err := in.inputs(form.Endpoint)
 	if err != nil {
 		return o, err
 	}
-	if form.defaults, err = in.defaults(); err != nil {
+	if form.Defaults, err = in.defaults(); err != nil {
 		return o, err
 	}
-	o.Inferences = make([]admit.Inference, len(inputs))
+	o.Inferences = make([]dialect.Inference, len(inputs))
 	var total int64
 	for i, input := range inputs {
-		if o.Inferences[i], err = form.inference(input); err != nil {
+		if o.Inferences[i], err = form.Inference(input); err != nil {
 			return o, err
 		}
-		size := int64(len(o.Inferences[i].Body))
+		size := int64(len(o.Inferences[i].Body()))
 		if size > limits.MaxBodyBytes {
-			return o, penstock.Errorf(penstock.CodeTooLarge, "With defaults filled in, %s is larger than %d bytes, the most for one.", input.path, limits.MaxBodyBytes)
+			return o, penstock.Errorf(penstock.CodeTooLarge, "With defaults filled in, %s is larger than %d bytes, the most for one.", input.Path, limits.MaxBodyBytes)
 		}
 		// Defaults are copied into every body, so a small request could become a very large job.
 		if total += size; total > limits.MaxJobBytes {
@@ -194,42 +197,37 @@ func (in *jobCreate) order(limits config.Limits) (admit.JobOrder, error) {
 
 func given(v jsontext.Value) bool { return len(v) > 0 && string(v) != "null" }
 
-// namedInput is an input with the path by which errors call it.
-type namedInput struct {
-	jobInput
-	path string
-}
-
-// inferenceEndpointOf is the endpoint that the bodies are written for. One that no job can name is admission's to refuse;
+// jobEndpoint is the endpoint that the bodies are written for. One that no job can name is admission's to refuse;
 // until then its bodies are read as those of a chat.
-func inferenceEndpointOf(endpoint penstock.Endpoint) inferenceEndpoint {
-	if endpoint.Valid() {
-		return inferenceEndpoints[endpoint]
+func jobEndpoint(name penstock.Endpoint) catalog.Entry {
+	if !name.Valid() {
+		name = penstock.EndpointChat
 	}
-	return inferenceEndpoints[penstock.EndpointChat]
+	e, _ := catalog.Of(name)
+	return e
 }
 
-func (in *jobCreate) inputs(d inferenceEndpoint) ([]namedInput, error) {
+func (in *jobCreate) inputs(d catalog.Entry) ([]line.Input, error) {
 	switch {
 	case given(in.Input) && in.Inputs != nil:
 		return nil, penstock.InvalidParam("inputs", "Both input and inputs are given; exactly one is wanted.")
 	case given(in.Input):
 		text, err := inputBody(in.Input, d)
-		return []namedInput{{jobInput{Body: text}, "input"}}, err
+		return []line.Input{{Body: text, Path: "input"}}, err
 	case len(in.Inputs) == 0:
 		return nil, penstock.InvalidParam("input", "Nothing to run: give input (one inference), inputs (several) or input_file (many).")
 	case len(in.Inputs) > config.MaxInputs:
 		return nil, penstock.InvalidParam("inputs", "inputs holds %d entries; a job takes at most %d; upload more as a file.", len(in.Inputs), config.MaxInputs)
 	}
-	named := make([]namedInput, len(in.Inputs))
+	named := make([]line.Input, len(in.Inputs))
 	for i, input := range in.Inputs {
-		named[i] = namedInput{input, fmt.Sprintf("inputs[%d].body", i)}
+		named[i] = line.Input{CustomID: input.CustomID, Body: input.Body, Path: fmt.Sprintf("inputs[%d].body", i)}
 	}
 	return named, nil
 }
 
 // inputBody turns a plain question into a body.
-func inputBody(v jsontext.Value, d inferenceEndpoint) ([]byte, error) {
+func inputBody(v jsontext.Value, d catalog.Entry) ([]byte, error) {
 	if v.Kind() != '"' {
 		return v, nil
 	}
@@ -237,7 +235,7 @@ func inputBody(v jsontext.Value, d inferenceEndpoint) ([]byte, error) {
 	if err != nil {
 		return nil, penstock.InvalidParam("input", "input is not a valid string: %v.", err)
 	}
-	return d.question(string(question))
+	return d.Question(string(question))
 }
 
 func (in *jobCreate) defaults() (body.Object, error) {
@@ -249,19 +247,6 @@ func (in *jobCreate) defaults() (body.Object, error) {
 		return o, penstock.InvalidParam("defaults", "defaults %v.", err)
 	}
 	return o, nil
-}
-
-// complete adds what the dialect needs and neither the body nor the job's defaults have.
-func (d inferenceEndpoint) complete(text []byte) ([]byte, error) {
-	if d.needs == "" {
-		return text, nil
-	}
-	object, err := body.Scan(text)
-	if err != nil {
-		return nil, err
-	}
-	needs, err := body.Scan([]byte(d.needs))
-	return object.WithDefaults(needs), err
 }
 
 // idempotencyKey reads the key, in the quoted form of the standard or plain. Codes: invalid_request.

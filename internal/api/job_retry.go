@@ -3,6 +3,7 @@ package api
 import (
 	"penstock"
 	"penstock/internal/admit"
+	"penstock/internal/dialect/catalog"
 	"penstock/internal/telemetry"
 )
 
@@ -50,7 +51,7 @@ func (c *call) retryJob() error {
 }
 
 func (in jobRetry) terms(traceParent string) admit.RetryTerms {
-	t := admit.RetryTerms{Resolve: in.Resolve, TraceParent: traceParent, Read: readStored}
+	t := admit.RetryTerms{Resolve: in.Resolve, TraceParent: traceParent, Read: catalog.Read}
 	if in.Rate != nil {
 		t.Rate = *in.Rate
 		if t.Rate == 0 {
@@ -58,10 +59,4 @@ func (in jobRetry) terms(traceParent string) admit.RetryTerms {
 		}
 	}
 	return t
-}
-
-// readStored reads what has to be known of a body that was accepted before.
-func readStored(endpoint penstock.Endpoint, text []byte) (admit.Inference, error) {
-	asked, err := inferenceEndpoints[endpoint].read(text)
-	return inferenceOf(asked), err
 }

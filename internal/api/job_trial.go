@@ -9,8 +9,10 @@ import (
 
 	"penstock"
 	"penstock/internal/admit"
-	"penstock/internal/attempt"
 	"penstock/internal/body"
+	"penstock/internal/dialect"
+	"penstock/internal/dialect/line"
+	"penstock/internal/request"
 )
 
 // trialView is what would become of a job.
@@ -98,7 +100,7 @@ func names(targets []*penstock.Target) []string {
 }
 
 // estimateTrial fills in what a job is likely to use and cost.
-func (c *call) estimateTrial(trial admit.Trial, sample []admit.Inference, view *trialView) error {
+func (c *call) estimateTrial(trial admit.Trial, sample []dialect.Inference, view *trialView) error {
 	target, usual, err := c.likelyTarget(trial, sample)
 	if err != nil || target == nil {
 		return err
@@ -118,12 +120,12 @@ func (c *call) estimateTrial(trial admit.Trial, sample []admit.Inference, view *
 
 // likelyTarget is the target that would be called for an input like the first, and how long its answers are. Where
 // none can be called at this moment, it is the one that would be if it could.
-func (c *call) likelyTarget(trial admit.Trial, sample []admit.Inference) (*penstock.Target, int64, error) {
+func (c *call) likelyTarget(trial admit.Trial, sample []dialect.Inference) (*penstock.Target, int64, error) {
 	if len(trial.Targets) == 0 || len(sample) == 0 {
 		return nil, 0, nil
 	}
-	e, err := c.Runner.Explain(attempt.Task{
-		Model: trial.Model, Lane: trial.Lane, Targets: names(trial.Targets), Endpoint: trial.Endpoint, Body: sample[0].Body, MaxOutputTokens: sample[0].MaxOutputTokens,
+	e, err := c.Requests.Explain(request.Question{
+		Model: trial.Model, Lane: trial.Lane, Targets: names(trial.Targets), Endpoint: trial.Endpoint, Body: sample[0].Body(), MaxOutputTokens: sample[0].MaxOutputTokens,
 	})
 	if err != nil {
 		return nil, 0, err
@@ -155,7 +157,7 @@ type sampled struct {
 }
 
 // extrapolate counts a sample; answers are as long as usual, or as the inputs allow.
-func extrapolate(count counter, sample []admit.Inference, usual int64) sampled {
+func extrapolate(count counter, sample []dialect.Inference, usual int64) sampled {
 	var s sampled
 	for _, inf := range sample {
 		output := usual
@@ -165,11 +167,11 @@ func extrapolate(count counter, sample []admit.Inference, usual int64) sampled {
 		if inf.Silent {
 			output = 0
 		}
-		s.Usage.InputTokens += count.Body(inf.Body)
+		s.Usage.InputTokens += count.Body(inf.Body())
 		s.Usage.OutputTokens += output * max(inf.Choices, 1)
-		s.Images += body.Images(inf.Body)
+		s.Images += body.Images(inf.Body())
 		s.inputs++
-		s.bytes += int64(len(inf.Body))
+		s.bytes += int64(len(inf.Body()))
 	}
 	return s
 }
@@ -190,15 +192,15 @@ func (s sampled) times(t admit.Trial) penstock.Charge {
 }
 
 // sample picks inputs of a job that are evenly spread over it, all of them if they are few.
-func (c *call) sample(ctx context.Context, o admit.JobOrder) ([]admit.Inference, error) {
+func (c *call) sample(ctx context.Context, o admit.JobOrder) ([]dialect.Inference, error) {
 	if o.Lines != nil {
 		return c.sampleLines(ctx, o)
 	}
 	step := (len(o.Inferences) + maxSample - 1) / maxSample
-	var sample []admit.Inference
+	var sample []dialect.Inference
 	bytes := 0
 	for i := 0; i < len(o.Inferences); i += step {
-		if bytes += len(o.Inferences[i].Body); bytes > maxSampleBytes && len(sample) > 0 {
+		if bytes += len(o.Inferences[i].Body()); bytes > maxSampleBytes && len(sample) > 0 {
 			break
 		}
 		sample = append(sample, o.Inferences[i])
@@ -207,8 +209,8 @@ func (c *call) sample(ctx context.Context, o admit.JobOrder) ([]admit.Inference,
 }
 
 // sampleLines reads some lines at each of a few places in a file. Lines that cannot be run use nothing.
-func (c *call) sampleLines(ctx context.Context, o admit.JobOrder) (sample []admit.Inference, err error) {
-	form, err := FormOf(penstock.Job{Endpoint: o.Endpoint, Model: o.Model}, o.Lines.Batch.Defaults)
+func (c *call) sampleLines(ctx context.Context, o admit.JobOrder) (sample []dialect.Inference, err error) {
+	form, err := line.FormOf(penstock.Job{Endpoint: o.Endpoint, Model: o.Model}, o.Lines.Batch.Defaults)
 	if err != nil {
 		return nil, err
 	}
@@ -220,15 +222,15 @@ func (c *call) sampleLines(ctx context.Context, o admit.JobOrder) (sample []admi
 	step := max(sampleStep, lines*sampleStep/maxSample)
 	for at := 0; at < lines && bytes < maxSampleBytes; at += step {
 		read := 0
-		for line, err := range file.Lines(ctx, at) {
+		for l, err := range file.Lines(ctx, at) {
 			if err != nil {
 				return nil, err
 			}
-			inf, bad := form.Line(line, c.Config.Current().Process.Limits.MaxBodyBytes)
+			inf, bad := form.Line(line.Line{CustomID: l.CustomID, Endpoint: l.Endpoint, Body: l.Body}, c.Config.Current().Process.Limits.MaxBodyBytes)
 			if bad == nil {
 				sample = append(sample, inf)
 			}
-			bytes += len(line.Body)
+			bytes += len(l.Body)
 			if read++; read == sampleStep {
 				break
 			}

@@ -6,27 +6,9 @@ import (
 	"strconv"
 	"time"
 
-	"penstock"
-	"penstock/internal/attempt"
-	"penstock/internal/capacity"
-	"penstock/internal/limit"
+	"penstock/internal/admit"
 	"penstock/internal/store"
 )
-
-// settleLimits gives a call's room under its caller's limits back, for what it used.
-func settleLimits(d *inferenceEndpoint, limitHold *capacity.LimitHold, out *attempt.Outcome) {
-	if d.free {
-		limitHold.Done(penstock.Usage{})
-		return
-	}
-	for i := range out.Attempts {
-		if !out.Attempts[i].UsageKnown && out.Forfeit > 0 {
-			limitHold.Leave() // an upstream may have worked without telling: the estimate stands
-			return
-		}
-	}
-	limitHold.Done(out.Usage)
-}
 
 // headerLimitWait says for how many milliseconds a call waited for its turn under its caller's limits, if it did.
 const headerLimitWait = "X-Penstock-Limit-Wait-Ms"
@@ -57,7 +39,7 @@ func tryOf(r *http.Request) store.Try {
 //
 // It is on the way of every answer, so names are in canonical form and numbers are not formatted by package fmt.
 func (c *call) tellLimits() {
-	var few [limit.MaxLimitStates]capacity.LimitState
+	var few [admit.MaxLimitStates]admit.LimitState
 	states := c.Admit.AppendLimitStates(few[:0], &c.caller, c.model)
 	if len(states) == 0 {
 		return
@@ -88,7 +70,7 @@ type limitFields struct {
 	resources               []string
 }
 
-func (f *limitFields) tell(h http.Header, s *capacity.LimitState, reset string) {
+func (f *limitFields) tell(h http.Header, s *admit.LimitState, reset string) {
 	values := [...]string{strconv.FormatInt(s.Limit, 10), strconv.FormatInt(s.Left, 10), reset}
 	h[f.limit], h[f.remaining], h[f.reset] = values[0:1:1], values[1:2:2], values[2:3:3]
 }
@@ -108,7 +90,7 @@ var (
 )
 
 // tellStandard writes the fields of the IETF's draft: each limit under a name of its own.
-func tellStandard(h http.Header, states []capacity.LimitState) {
+func tellStandard(h http.Header, states []admit.LimitState) {
 	const usual = 3 * 40 // bytes of a caller with three limits
 	policies, items := make([]byte, 0, usual), make([]byte, 0, usual)
 	for i := range states {
@@ -129,7 +111,7 @@ type parameter struct {
 }
 
 // appendItem adds a limit to a list of the standard's fields.
-func appendItem(b []byte, s *capacity.LimitState, parameters [2]parameter) []byte {
+func appendItem(b []byte, s *admit.LimitState, parameters [2]parameter) []byte {
 	if len(b) > 0 {
 		b = append(b, ", "...)
 	}
@@ -141,8 +123,8 @@ func appendItem(b []byte, s *capacity.LimitState, parameters [2]parameter) []byt
 }
 
 // nearest is the limit on any of the resources that has the least part of it left.
-func nearest(states []capacity.LimitState, resources []string) *capacity.LimitState {
-	var least *capacity.LimitState
+func nearest(states []admit.LimitState, resources []string) *admit.LimitState {
+	var least *admit.LimitState
 	for i := range states {
 		s := &states[i]
 		for _, r := range resources {

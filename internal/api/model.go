@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"penstock"
-	"penstock/internal/api/dialect/anthropic"
-	"penstock/internal/api/dialect/openai"
+	"penstock/internal/dialect/anthropic"
+	"penstock/internal/dialect/openai"
 )
 
 func (c *call) listModels() error {

@@ -27,9 +27,10 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"penstock"
-	"penstock/internal/api/dialect/anthropic"
-	"penstock/internal/api/dialect/openai"
 	"penstock/internal/config"
+	"penstock/internal/dialect/anthropic"
+	"penstock/internal/dialect/line"
+	"penstock/internal/dialect/openai"
 	"penstock/internal/store"
 	"penstock/internal/usage"
 )
@@ -390,8 +391,8 @@ func fileSamples() []any {
 		batchPageView{Object: "list", Data: []batchView{newBatchView(sampleBatch())}},
 		sampleMessageBatch(), messageBatchPageView{Data: []messageBatchView{sampleMessageBatch()}},
 		messageBatchDeletedView{"msgbatch_1", "message_batch_deleted"},
-		newMessageBatchLine(penstock.Item{CustomID: "a", Status: penstock.StatusFailed, Error: &penstock.ItemError{Code: penstock.CodePoison, Message: "X."}}),
-		newMessageBatchLine(penstock.Item{CustomID: "a", Status: penstock.StatusSucceeded, Result: []byte(`{}`)}),
+		line.NewMessageBatchLine(penstock.Item{CustomID: "a", Status: penstock.StatusFailed, Error: &penstock.ItemError{Code: penstock.CodePoison, Message: "X."}}),
+		line.NewMessageBatchLine(penstock.Item{CustomID: "a", Status: penstock.StatusSucceeded, Result: []byte(`{}`)}),
 		linkView{Object: "file.url", URL: "http://127.0.0.1/v1/download/acme/file_1?expires=1&sig=x", ExpiresAt: 1},
 	}
 }

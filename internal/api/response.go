@@ -12,9 +12,10 @@ import (
 
 	"penstock"
 	"penstock/internal/admit"
-	"penstock/internal/api/dialect/openai"
 	"penstock/internal/body"
 	"penstock/internal/deliver"
+	"penstock/internal/dialect"
+	"penstock/internal/dialect/openai"
 	"penstock/internal/store"
 )
 
@@ -48,7 +49,7 @@ func (c *call) createResponse() error {
 	c.model = asked.Model
 	order := admit.JobOrder{
 		Endpoint: penstock.EndpointResponses, Model: asked.Model, Scope: penstock.ScopeInference, Lane: penstock.LaneRealtime,
-		Inferences: []admit.Inference{inferenceOf(asked)}, Previous: earlier,
+		Inferences: []dialect.Inference{asked}, Previous: earlier,
 		Try: tryOf(c.r),
 	}
 	if kept.Background {

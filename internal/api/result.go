@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/dialect/line"
 	"penstock/internal/store"
 )
 
@@ -31,8 +32,8 @@ func (c *call) streamResults() error {
 	return c.stream(results{[]penstock.ID{id}, p, store.BatchNative})
 }
 
-// results are what is to be read: those of a job behind a place, or of several jobs one behind the other, as one of the
-// inferenceEndpoints has them.
+// results are what is to be read: those of a job behind a place, or of several jobs one behind the other, in the
+// format of one API.
 type results struct {
 	jobs []penstock.ID
 	page store.ResultPage
@@ -66,7 +67,7 @@ func (c *call) stream(r results) error {
 			out = c.lines()
 		}
 		for _, item := range read.items {
-			if err := (ResultWriter{}).WriteLine(out.w, r.kind, item); err != nil {
+			if err := (line.Writer{Failure: ItemFailure}).WriteLine(out.w, r.kind, item); err != nil {
 				return err
 			}
 		}
@@ -248,7 +249,7 @@ func (c *call) readRequest() error {
 	if err != nil {
 		return err
 	}
-	r, err := c.Recorder.Request(c.r.Context(), c.caller.Tenant.ID, id)
+	r, err := c.Requests.Request(c.r.Context(), c.caller.Tenant.ID, id)
 	if err != nil {
 		return err
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"penstock"
-	"penstock/internal/api/dialect/anthropic"
-	"penstock/internal/api/dialect/openai"
+	"penstock/internal/dialect/anthropic"
+	"penstock/internal/dialect/openai"
 	"penstock/internal/store"
 )
 

@@ -2,6 +2,7 @@ package api
 
 import (
 	"penstock"
+	"penstock/internal/dialect/line"
 )
 
 var (
@@ -51,6 +52,6 @@ var (
 			Answers: []answer{{Status: 200, About: "It is gone with its requests and results.", Body: messageBatchDeletedView{}}}, serve: (*call).deleteMessageBatch},
 		{Method: "GET", Path: "/v1/messages/batches/{id}/results", Scope: penstock.ScopeJobsRead, Summary: "Read the results of a message batch that has ended",
 			Params: []param{messageBatchParam, versionParam}, words: &anthropicWording,
-			Answers: []answer{{Status: 200, About: "One line of JSON for each request.", Type: typeAnthropicJSONL, Body: messageBatchLine{}}}, serve: (*call).messageBatchResults},
+			Answers: []answer{{Status: 200, About: "One line of JSON for each request.", Type: typeAnthropicJSONL, Body: line.MessageBatchLine{}}}, serve: (*call).messageBatchResults},
 	}
 )

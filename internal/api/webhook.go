@@ -137,13 +137,13 @@ func (c *call) listWebhooks() error {
 	if err != nil {
 		return err
 	}
-	p := store.WebhookPage{Limit: limit + 1}
+	p := webhook.Page{Limit: limit + 1}
 	if after := c.r.URL.Query().Get("after"); after != "" {
 		if p.After, err = penstock.ViewWebhook.Parse(after); err != nil {
 			return penstock.InvalidParam("after", "after: %v.", err)
 		}
 	}
-	found, err := c.Webhooks.Store.ListWebhooks(c.r.Context(), c.caller.Tenant.ID, p)
+	found, err := c.Webhooks.List(c.r.Context(), c.caller.Tenant.ID, p)
 	if err != nil {
 		return err
 	}
@@ -159,7 +159,7 @@ func (c *call) readWebhook() error {
 	if err != nil {
 		return err
 	}
-	w, err := c.Webhooks.Store.Webhook(c.r.Context(), c.caller.Tenant.ID, id)
+	w, err := c.Webhooks.Endpoint(c.r.Context(), c.caller.Tenant.ID, id)
 	if err != nil {
 		return err
 	}
@@ -172,7 +172,7 @@ func (c *call) answerWebhook(status int, v webhookView) error {
 }
 
 // webhookNamed is the endpoint that a change is about, as its caller knows it. Codes: invalid_request, not_found.
-func (c *call) webhookNamed() (of store.WebhookRef, err error) {
+func (c *call) webhookNamed() (of webhook.Ref, err error) {
 	if of.ID, err = c.pathID(penstock.ViewWebhook); err != nil {
 		return of, err
 	}
@@ -216,7 +216,7 @@ func (c *call) rotateWebhook() error {
 	if err != nil {
 		return err
 	}
-	w, err := c.Webhooks.Store.Webhook(c.r.Context(), c.caller.Tenant.ID, of.ID)
+	w, err := c.Webhooks.Endpoint(c.r.Context(), c.caller.Tenant.ID, of.ID)
 	if err != nil {
 		return err
 	}
@@ -226,7 +226,7 @@ func (c *call) rotateWebhook() error {
 }
 
 func (c *call) rotateSecret() error {
-	rotated, err := c.Webhooks.Rotate(c.r.Context(), c.caller, store.WebhookRef{})
+	rotated, err := c.Webhooks.Rotate(c.r.Context(), c.caller, webhook.Ref{})
 	if err != nil {
 		return err
 	}
@@ -261,7 +261,7 @@ func (c *call) deliveries(of penstock.ID) error {
 		return err
 	}
 	q := c.r.URL.Query()
-	p := store.DeliveryPage{Webhook: of, Status: penstock.DeliveryStatus(q.Get("status")), Limit: limit + 1}
+	p := webhook.DeliveryPage{Webhook: of, Status: penstock.DeliveryStatus(q.Get("status")), Limit: limit + 1}
 	if err := checkDeliveryStatus(p.Status); err != nil {
 		return err
 	}
@@ -270,7 +270,7 @@ func (c *call) deliveries(of penstock.ID) error {
 			return penstock.InvalidParam("after", "after: %v.", err)
 		}
 	}
-	found, err := c.Webhooks.Store.Deliveries(c.r.Context(), c.caller.Tenant.ID, p)
+	found, err := c.Webhooks.Deliveries(c.r.Context(), c.caller.Tenant.ID, p)
 	if err != nil {
 		return err
 	}
@@ -302,11 +302,11 @@ func (c *call) redeliver() error {
 	return c.json(http.StatusAccepted, newDeliveryView(d))
 }
 
-// hearing is the webhook that a job brings along, nil if it has none.
-func (c *call) hearing(in *jobWebhook) (*store.JobWebhook, error) {
+// jobWebhook checks the webhook of a job, nil if it has none.
+func (c *call) jobWebhook(in *jobWebhook) (*store.JobWebhook, error) {
 	if in == nil {
 		return nil, nil
 	}
-	w := &store.JobWebhook{URL: in.URL, Events: in.Events}
-	return w, c.Webhooks.CheckJob(w)
+	events, err := c.Webhooks.CheckJob(in.URL, in.Events)
+	return &store.JobWebhook{URL: in.URL, Events: events}, err
 }

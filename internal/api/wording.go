@@ -4,7 +4,7 @@ import (
 	"net/http"
 
 	"penstock"
-	"penstock/internal/api/dialect/anthropic"
+	"penstock/internal/dialect/anthropic"
 )
 
 // wording is how what Penstock itself has to say looks in the dialect of a caller. Answers of upstreams

@@ -40,6 +40,7 @@ import (
 	"penstock/internal/limit"
 	"penstock/internal/queue"
 	"penstock/internal/record"
+	"penstock/internal/request"
 	"penstock/internal/retain"
 	"penstock/internal/route"
 	"penstock/internal/sign"
@@ -242,14 +243,18 @@ func (a *app) connectAPI(runner *attempt.Runner) (err error) {
 	if err != nil {
 		return fmt.Errorf("preparing links: %w", err)
 	}
+	admission := admit.New(admit.Deps{
+		Config: a.live, Callers: a.directory, Jobs: a.store, Retries: a.store, Balances: a.store, Room: a.disks, Backlog: a.backlog, Work: a.topics.work, Starter: starter, Controls: a.controls,
+		Limits: a.limits, Metrics: a.metrics, Clock: time.Now,
+	})
+	requests := request.New(request.Deps{
+		Config: a.live, Admit: admission, Budgets: a.budgets, Runner: runner, Recorder: a.recorder, Cache: a.newCache(), Status: api.StatusOf,
+		Metrics: a.metrics, Clock: time.Now,
+	})
 	a.api, err = api.New(api.Deps{
 		Files: a.files, Storage: a.store, RefusingUploads: a.disks.UploadRefusal, Links: links, Batches: a.store,
-		Config: a.live, Budgets: a.budgets, Usage: usage.New(a.store), Runner: runner, Recorder: a.recorder, Cache: a.newCache(), Jobs: a.store, Inputs: a.store, Deleter: a.store, DeadLetters: a.store, Webhooks: a.webhookService(),
+		Config: a.live, Usage: usage.New(a.store), Admit: admission, Requests: requests, Jobs: a.store, Inputs: a.store, Deleter: a.store, DeadLetters: a.store, Webhooks: a.webhookService(),
 		Bodies: a.bodies, Keys: a.directory, Backlog: a.backlog, WaitingOn: a.waiting.Reason, Reader: deliver.NewReader(a.store, a.topics.jobs),
-		Admit: admit.New(admit.Deps{
-			Config: a.live, Callers: a.directory, Jobs: a.store, Retries: a.store, Balances: a.store, Room: a.disks, Backlog: a.backlog, Work: a.topics.work, Starter: starter, Controls: a.controls,
-			Limits: a.limits, Metrics: a.metrics, Clock: time.Now,
-		}),
 		Strangers: a.strangers, Cancelled: a.cancelled, Ready: a.readiness.check, Refusing: a.disks.Refusal, Draining: a.readiness.stopping,
 		Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
 	})

@@ -3,28 +3,25 @@ package app
 import (
 	"time"
 
-	"penstock"
 	"penstock/internal/api"
 	"penstock/internal/batch"
+	"penstock/internal/dialect/line"
 )
 
 // connectBatches makes what carries jobs over files. Splitting is for processes that work; their results are written by others
 // too while no worker is there, such as after the last one was scaled away.
 func (a *app) connectBatches() (err error) {
 	if a.splitter, err = batch.NewSplitter(batch.SplitterDeps{
-		Store: a.store, Files: a.files, Composer: batch.NewComposer(batch.ComposerDeps{Config: a.live, Tenants: a.directory, Form: lineForm, Clock: time.Now}),
+		Store: a.store, Files: a.files, Composer: batch.NewComposer(batch.ComposerDeps{Config: a.live, Tenants: a.directory, Clock: time.Now}),
 		Work: a.topics.work, Jobs: a.topics, Log: a.log, Clock: time.Now,
 	}); err != nil {
 		return err
 	}
 	a.finisher, err = batch.NewFinisher(batch.FinisherDeps{
-		Store: a.store, Artifacts: a.files, Writer: api.ResultWriter{}, Jobs: a.topics, Needed: a.finishes, Log: a.log, Clock: time.Now,
+		Store: a.store, Artifacts: a.files, Writer: line.Writer{Failure: api.ItemFailure}, Jobs: a.topics, Needed: a.finishes, Log: a.log, Clock: time.Now,
 	})
 	return err
 }
-
-// lineForm is how the lines of a job's file are read: as the bodies of its endpoint.
-func lineForm(j penstock.Job, defaults []byte) (batch.Form, error) { return api.FormOf(j, defaults) }
 
 // finishes reports whether this process writes the result files of batches: a worker does, and others do while no worker is
 // alive.

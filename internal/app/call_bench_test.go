@@ -56,7 +56,8 @@ func benchmarkCall(b *testing.B, body []byte) {
 
 const benchKey = "psk_bench_7gq2xk9dmw4ztfv8hsb3rnj6cp"
 
-// openForBench is the API of an app that is configured as in production. Only the recorder runs behind it.
+// openForBench is the API of an app that is configured as in production. Only the recorder and the limits of callers run
+// behind it: without the latter, nobody counts the calls that run as jobs, and each call is refused.
 func openForBench(b *testing.B, upstream string) http.Handler {
 	b.Helper()
 	const many = 1_000_000_000
@@ -79,11 +80,12 @@ func openForBench(b *testing.B, upstream string) http.Handler {
 		b.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.WithoutCancel(b.Context()))
-	recorded := make(chan error, 1)
+	recorded, limited := make(chan error, 1), make(chan error, 1)
 	go func() { recorded <- a.recorder.Run(ctx) }()
+	go func() { limited <- a.scopes.Run(ctx) }()
 	b.Cleanup(func() {
 		stop()
-		if err := errors.Join(<-recorded, a.close()); err != nil {
+		if err := errors.Join(<-recorded, <-limited, a.close()); err != nil {
 			b.Error(err)
 		}
 	})

@@ -10,7 +10,7 @@ import (
 // connectRetention makes what removes old work, and what refuses new work when there is no room for it.
 func (a *app) connectRetention() (err error) {
 	a.sweeper, err = retain.New(retain.Deps{
-		Store: a.store, Outbox: a.store, Logs: a.store, Metrics: a.metrics, Log: a.log, Clock: time.Now,
+		Store: a.store, Outbox: deliveryPurger{a.store.webhooks}, Logs: a.store, Metrics: a.metrics, Log: a.log, Clock: time.Now,
 		Windows: a.directory.Retention,
 	})
 	if err != nil {

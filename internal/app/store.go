@@ -18,8 +18,11 @@ import (
 	"penstock/internal/payload"
 	"penstock/internal/signal"
 	"penstock/internal/store/postgres"
+	"penstock/internal/store/schema"
+	"penstock/internal/store/sqldb"
 	"penstock/internal/store/sqlite"
 	"penstock/internal/store/sqlstore"
+	"penstock/internal/webhook/webhooksql"
 )
 
 // localProcess is the lease holder's name on SQLite: the data directory belongs to one process at a
@@ -36,6 +39,8 @@ type Store struct {
 	wire    signal.Wire // to other processes on the same database; nil when there can be none
 	lock    *os.File
 	volumes []disk.Volume // where it writes on this machine
+
+	webhooks *webhooksql.Store
 
 	keys  *payload.Keyset
 	codec *payload.Codec
@@ -111,10 +116,26 @@ func open(ctx context.Context, p config.Process) (*Store, error) {
 	if p.Blobs.S3.IsZero() && !sameDisk(p.Data, blobPath) {
 		s.volumes = append(s.volumes, disk.Volume{Name: "blob", Path: blobPath})
 	}
-	if s.Store, err = sqlstore.New(ctx, engine, codec, blobs); err != nil {
+	db, err := schema.Open(ctx, engine)
+	if err != nil {
+		return nil, errors.Join(explainOld(err, p), engine.Close())
+	}
+	if s.Store, err = sqlstore.New(ctx, db, codec, blobs); err != nil {
 		return nil, errors.Join(err, engine.Close())
 	}
+	s.webhooks = webhooksql.New(db, codec)
 	return s, nil
+}
+
+// explainOld says what to do about a database from before the first release.
+func explainOld(err error, p config.Process) error {
+	switch {
+	case !errors.Is(err, sqldb.ErrOldSchema):
+		return err
+	case p.Database.IsZero():
+		return fmt.Errorf("%w: move the data directory %s away, or set data (PENSTOCK_DATA) to an empty one", err, p.Data)
+	}
+	return fmt.Errorf("%w: set database (PENSTOCK_DATABASE_URL) to an empty database", err)
 }
 
 // OpenBlobs opens the bucket if one is configured, and a directory otherwise.
@@ -137,7 +158,7 @@ func OpenBlobs(c config.S3, path string) (blob.Store, error) {
 }
 
 // engine opens PostgreSQL if it is configured, and SQLite in the data directory otherwise.
-func (s *Store) engine(ctx context.Context, p config.Process) (sqlstore.Engine, error) {
+func (s *Store) engine(ctx context.Context, p config.Process) (sqldb.Engine, error) {
 	if !p.Database.IsZero() {
 		host, err := os.Hostname()
 		if err != nil {

@@ -3,8 +3,8 @@ package app
 import (
 	"penstock"
 	"penstock/internal/attempt"
+	"penstock/internal/dialect/translate"
 	"penstock/internal/provider"
-	"penstock/internal/translate"
 )
 
 // translator lends package translate to attempts, which know it by an interface of their own.

@@ -25,10 +25,10 @@ import (
 	"time"
 
 	"penstock"
-	"penstock/internal/body"
 	"penstock/internal/capacity"
 	"penstock/internal/config"
 	"penstock/internal/crash"
+	"penstock/internal/dialect"
 	"penstock/internal/inflight"
 	"penstock/internal/microbatch"
 	"penstock/internal/provider"
@@ -87,10 +87,11 @@ type Task struct {
 	Targets  []string // what the model resolved to, in order
 	Endpoint penstock.Endpoint
 	Body     []byte
-	Added    int          // bytes of Body that no model reads: they were added for our own sake
-	Object   *body.Object // Body, if it was scanned; nil otherwise
-	Header   http.Header  // the caller's own, for upstreams of the same dialect; nil for none
-	Stream   bool
+	Added    int // bytes of Body that no model reads: they were added for our own sake
+	// Inference is Body as it was read, nil until somebody asks (see Task.read).
+	Inference *dialect.Inference
+	Header    http.Header // the caller's own, for upstreams of the same dialect; nil for none
+	Stream    bool
 	// IncludeUsage says that the caller of an OpenAI stream asked for usage at its end.
 	IncludeUsage bool
 	// MaxAttempts is how many attempts may be made that count; 0 for as many as there are targets.
@@ -146,139 +147,6 @@ type Outcome struct {
 	Unpriced     bool // a target was used that has no price
 
 	prices []penstock.Price // of the attempts
-}
-
-// Answer tries targets until one answers, none is left, or the error would be the same anywhere. A task that may
-// share a call with others does.
-func (r *Runner) Answer(ctx context.Context, task *Task, sink Sink) *Outcome {
-	return r.Begin(ctx, task, sink)()
-}
-
-// Begin is Answer up to where the sink has seen the answer begin, or nothing is left to be tried. What it returns is the
-// rest, and has to be called once.
-//
-// They are apart because a stream waits for its events in the rest for minutes, thousands at a time. All that leads to an
-// answer has returned by then: its stack is given back, and the body of a stream is let go of, the task's own included.
-func (r *Runner) Begin(ctx context.Context, task *Task, sink Sink) (rest func() *Outcome) {
-	if m := r.member(task); m != nil {
-		return func() *Outcome { return r.share(ctx, m, sink) }
-	}
-	return r.begin(ctx, task, sink)
-}
-
-func (r *Runner) runAlone(ctx context.Context, task *Task, sink Sink) *Outcome {
-	return r.begin(ctx, task, sink)()
-}
-
-func (r *Runner) begin(ctx context.Context, task *Task, sink Sink) (rest func() *Outcome) {
-	defer func() {
-		if rest == nil {
-			task.release() // a panic
-		}
-	}()
-	c := &run{task: task, snapshot: r.Config.Current()}
-	if c.out.Err = r.setOut(c); c.out.Err != nil {
-		return c.outcome
-	}
-	for ctx.Err() == nil {
-		choice, err := r.choose(ctx, c.task, &c.query)
-		if err != nil {
-			if c.out.Err == nil { // what an upstream said tells more than that no other is left
-				c.out.Err = err
-			}
-			c.out.Final = c.hopeless()
-			return c.outcome
-		}
-		t := r.prepare(c, choice)
-		if t == nil {
-			continue
-		}
-		t.sink = sink
-		within, failure := r.open(ctx, t)
-		if failure == nil {
-			c.lighten(t)
-			return func() *Outcome { return r.finish(within, c, t) }
-		}
-		if c.end(t, r.close(within, t, failure)) {
-			return c.outcome
-		}
-	}
-	if c.out.Err == nil {
-		c.out.Err = &provider.Error{Kind: provider.KindCancelled, Message: "Nobody wanted the answer any more.", Err: context.Cause(ctx)}
-	}
-	return c.outcome
-}
-
-// finish passes on an answer that has begun. Whatever comes of it, no other target is tried.
-func (r *Runner) finish(ctx context.Context, c *run, t *try) *Outcome {
-	defer c.task.release()
-	c.end(t, r.close(ctx, t, t.pass()))
-	return &c.out
-}
-
-// run is a task on its way from target to target.
-type run struct {
-	task     *Task
-	snapshot *config.Snapshot
-	query    route.Query
-	asides   asides
-	out      Outcome
-	try      try // under way; none is once the next one begins
-}
-
-// outcome is the rest of a task that no target answered.
-func (c *run) outcome() *Outcome {
-	c.task.release()
-	return &c.out
-}
-
-// setOut finds the targets that may be asked at all.
-func (r *Runner) setOut(c *run) error {
-	candidates, err := route.Candidates(c.task.Targets, c.snapshot.Targets)
-	if err != nil {
-		return err
-	}
-	if candidates, c.asides = r.served(c.task, candidates); len(candidates) == 0 {
-		return notServed(c.task)
-	}
-	if candidates = r.affordable(c.task, candidates, &c.asides); len(candidates) == 0 {
-		return unaffordable(c.task)
-	}
-	c.query = queryOf(c.task, c.snapshot, candidates)
-	return nil
-}
-
-// prepare makes the try on a target that was chosen. It returns nil if the target cannot be asked.
-func (r *Runner) prepare(c *run, choice *route.Choice) *try {
-	t := &c.try
-	if err := r.tryOn(t, c.task, choice); err != nil {
-		choice.Release()
-		c.out.Err = cmp.Or(c.out.Err, err)
-		c.query.Tried = append(c.query.Tried, choice.Target.Name)
-		c.asides.add("%s cannot be asked: %s", choice.Target.Name, penstock.AsError(err).Message)
-		return nil
-	}
-	now := r.Clock()
-	c.out.Attempts = append(c.out.Attempts, penstock.Attempt{
-		ID: r.ids.New(now), Subject: c.task.Subject, Fence: c.task.Fence, Target: choice.Target.Name, StartedAt: now,
-		Number: len(c.out.Attempts) + 1, Config: c.snapshot.Hash, Reason: t.upstreamRequest.explain(cmp.Or(c.task.Reason, choice.Reason), c.asides),
-	})
-	t.record = &c.out.Attempts[len(c.out.Attempts)-1]
-	if c.task.began != nil {
-		c.task.began(*t.record)
-	}
-	return t
-}
-
-// end books a try, and says whether it was the last one.
-func (c *run) end(t *try, failure *provider.Error) bool {
-	c.out.add(t, failure)
-	spent := (c.task.MaxAttempts > 0 && c.out.Counted >= c.task.MaxAttempts) || (c.task.Bounded && c.out.Cost+c.out.Forfeit > 0)
-	if failure == nil || t.begun || spent || !failure.Kind.Policy().Fallback {
-		return true
-	}
-	c.query.Tried, c.query.Retry = append(c.query.Tried, t.choice.Target.Name), true
-	return false
 }
 
 // tryOn prepares a try on the room that was chosen for it.
@@ -359,23 +227,21 @@ type try struct {
 	memory      answerMemory
 }
 
-// open makes a try on the room that was chosen for it, up to where the sink has seen the answer begin. The context that it
-// returns is the try's, also when that failed.
-func (r *Runner) open(ctx context.Context, t *try) (within context.Context, failure *provider.Error) {
-	within = ctx
+// open makes a try on the capacity that was chosen for it, up to where the sink has seen the answer begin.
+func (r *Runner) open(ctx context.Context, t *try) (failure *provider.Error) {
 	defer t.rescue(&failure)
-	within, t.span = r.startSpan(within, t)
-	within = t.outlive(within)
-	t.memory = answerMemory{r.Answers.Open(t.task.Owner), within.Done()}
-	answer, err := r.ask(within, t)
+	ctx, t.span = r.startSpan(ctx, t)
+	ctx = t.outlive(ctx)
+	t.memory = answerMemory{r.Answers.Open(t.task.Owner), ctx.Done()}
+	answer, err := r.ask(ctx, t)
 	if err != nil {
-		return within, t.upstreamRequest.failure(err)
+		return t.upstreamRequest.failure(err)
 	}
 	t.answer = answer
 	if t.err = t.step(); t.err == nil || errors.Is(t.err, io.EOF) {
-		return within, nil
+		return nil
 	}
-	return within, t.ending()
+	return t.ending()
 }
 
 // close ends a try, and completes its record. It returns what went wrong, if anything did.

@@ -331,12 +331,12 @@ func TestRoomIsHeldByTheRest(t *testing.T) {
 			}
 			asked.Choice = choice
 		}
-		rest := r.Begin(t.Context(), &asked, &sink{})
+		run := r.Begin(t.Context(), &asked, &sink{})
 		if other, err := r.Router.Choose(t.Context(), query); err == nil {
 			other.Release()
 			t.Errorf("beforehand %t: there is room while the answer goes on", beforehand)
 		}
-		if out := rest(); out.Err != nil {
+		if out := run.Finish(t.Context()); out.Err != nil {
 			t.Fatal(out.Err)
 		}
 		again, err := r.Router.Choose(t.Context(), query)

@@ -22,7 +22,7 @@ func decisive(before error, failure *provider.Error) error {
 
 // hopeless says that each target which can serve the task was tried and failed in a way that no time heals. It is asked when no target
 // is left to choose; one that was left out for now, for lack of room or because it is out of order, may be there the next time.
-func (c *run) hopeless() bool {
+func (c *Run) hopeless() bool {
 	if failure, ok := errors.AsType[*provider.Error](c.out.Err); !ok || failure.Kind.Policy().Retry {
 		return false
 	}

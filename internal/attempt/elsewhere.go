@@ -35,7 +35,7 @@ type Tried struct {
 // had to be stopped, is unknown: its reservation is forfeit.
 func (r *Runner) AnswerElsewhere(ctx context.Context, task *Task, attempt func(context.Context, Place) Tried) *Outcome {
 	defer task.release()
-	c := &run{task: task, snapshot: r.Config.Current()}
+	c := &Run{runner: r, task: task, snapshot: r.Config.Current()}
 	if c.out.Err = r.setOutUnread(c); c.out.Err != nil {
 		return &c.out
 	}
@@ -57,13 +57,13 @@ func (r *Runner) AnswerElsewhere(ctx context.Context, task *Task, attempt func(c
 }
 
 // setOutUnread is setOut without a look at the body. A target that cannot serve it, or is too dear, says so when it is tried.
-func (r *Runner) setOutUnread(c *run) error {
+func (r *Runner) setOutUnread(c *Run) error {
 	task := c.task
 	candidates, err := route.Candidates(task.Targets, c.snapshot.Targets)
 	if err != nil {
 		return err
 	}
-	if candidates, c.asides = r.served(task, candidates); len(candidates) == 0 {
+	if candidates, c.remarks = r.served(task, candidates); len(candidates) == 0 {
 		return notServed(task)
 	}
 	model, _ := c.snapshot.Model(task.Model)
@@ -75,13 +75,13 @@ func (r *Runner) setOutUnread(c *run) error {
 }
 
 // tryElsewhere has another process make an attempt, and says whether it was the last one.
-func (r *Runner) tryElsewhere(ctx context.Context, c *run, choice *route.Choice, attempt func(context.Context, Place) Tried) bool {
+func (r *Runner) tryElsewhere(ctx context.Context, c *Run, choice *route.Choice, attempt func(context.Context, Place) Tried) bool {
 	began := r.Clock()
 	t := &try{task: c.task, choice: choice, target: choice.Target, probe: choice.Probe(), record: &penstock.Attempt{}}
 	defer t.release()
 	within, span := r.startSpan(ctx, t)
 	t.span = span
-	tried := attempt(within, Place{Target: choice.Target, Model: c.query.Model, Config: c.snapshot.Hash, Reason: (&upstreamRequest{}).explain(choice.Reason, c.asides)})
+	tried := attempt(within, Place{Target: choice.Target, Model: c.query.Model, Config: c.snapshot.Hash, Reason: (&upstreamRequest{}).explain(choice.Reason, c.remarks)})
 	switch {
 	case tried.Err != nil:
 		r.endSpan(t, provider.AsError(tried.Err))
@@ -94,7 +94,7 @@ func (r *Runner) tryElsewhere(ctx context.Context, c *run, choice *route.Choice,
 		c.out.Err = cmp.Or(c.out.Err, tried.Outcome.Err)
 		r.endSpan(t, nil)
 		c.query.Tried = append(c.query.Tried, t.target.Name)
-		c.asides.add("%s cannot be asked: %s", t.target.Name, penstock.AsError(tried.Outcome.Err).Message)
+		c.remarks.add("%s cannot be asked: %s", t.target.Name, penstock.AsError(tried.Outcome.Err).Message)
 		_, upstream := errors.AsType[*provider.Error](tried.Outcome.Err)
 		return upstream // it broke on our side
 	}
@@ -102,11 +102,11 @@ func (r *Runner) tryElsewhere(ctx context.Context, c *run, choice *route.Choice,
 }
 
 // unknown is an attempt of which nobody can tell any more.
-func (r *Runner) unknown(c *run, t *try, tried Tried) Tried {
+func (r *Runner) unknown(c *Run, t *try, tried Tried) Tried {
 	now := r.Clock()
 	record := penstock.Attempt{
 		ID: r.ids.New(now), Subject: c.task.Subject, Fence: c.task.Fence, Target: t.target.Name, Config: c.snapshot.Hash,
-		Reason: (&upstreamRequest{}).explain(t.choice.Reason, c.asides), FinishedAt: now,
+		Reason: (&upstreamRequest{}).explain(t.choice.Reason, c.remarks), FinishedAt: now,
 		ErrorKind: string(provider.KindCancelled), ErrorMessage: "The attempt was stopped, and its process ended with it.",
 	}
 	failure := &provider.Error{Kind: provider.KindCancelled, Message: record.ErrorMessage}
@@ -124,7 +124,7 @@ func (r *Runner) unknown(c *run, t *try, tried Tried) Tried {
 }
 
 // endElsewhere books an attempt that another process made, and says whether it was the last one.
-func (r *Runner) endElsewhere(ctx context.Context, c *run, t *try, tried Tried) bool {
+func (r *Runner) endElsewhere(ctx context.Context, c *Run, t *try, tried Tried) bool {
 	one, all := tried.Outcome, &c.out
 	t.choice.Done(tried.Result)
 	t.given = true

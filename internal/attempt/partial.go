@@ -84,14 +84,14 @@ func (t *try) weigh() weight {
 }
 
 // lighten lets go of what is not needed once the answer to a task has begun. A plain one is over by then.
-func (c *run) lighten(t *try) {
+func (c *Run) lighten(t *try) {
 	if !c.task.Stream {
 		return
 	}
 	t.weight = new(t.weigh())
 	t.upstreamRequest.body, t.upstreamRequest.object = nil, nil
 	for _, task := range []*Task{c.task, t.task} { // a bounded one may be a copy
-		task.Body, task.Object = nil, nil
+		task.Body, task.Inference = nil, nil
 	}
 	c.query = route.Query{}
 }

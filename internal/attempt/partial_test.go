@@ -123,14 +123,17 @@ func TestTheBodyOfAStreamIsLetGoOf(t *testing.T) {
 		asked, into := task("a"), &sink{}
 		asked.Stream = stream
 		want := estimateInput(asked.Body)
-		rest := r.Begin(t.Context(), &asked, into)
+		run := r.Begin(t.Context(), &asked, into)
 		if got := into.text.String(); got != "Hello" {
 			t.Errorf("the caller has seen %q before the rest", got)
 		}
-		if kept := asked.Body != nil; kept == stream {
+		if kept := run.task.Body != nil; kept == stream {
 			t.Errorf("stream %t: the body is kept: %t", stream, kept)
 		}
-		out := rest()
+		if asked.Body == nil {
+			t.Error("the task of the caller was changed")
+		}
+		out := run.Finish(t.Context())
 		if got := out.Usage.InputTokens; got != want || out.Err != nil || into.text.String() != "Hello you" {
 			t.Errorf("stream %t: %d input tokens, want %d; %v; %q", stream, got, want, out.Err, into.text.String())
 		}

@@ -130,7 +130,7 @@ func merged(tasks []*sharedTask) Task {
 		// A window of context is that of one input, however many there are.
 		needs.ContextTokens = max(needs.ContextTokens, rd.input.Tokens)
 	}
-	task.Body, task.Object, task.needs = microbatch.Merge(inputs), nil, &needs
+	task.Body, task.Inference, task.needs = microbatch.Merge(inputs), nil, &needs
 	return task
 }
 

@@ -56,15 +56,15 @@ type upstreamRequest struct {
 	dropped     []string
 }
 
-// asides are remarks on targets that were left out, for the reason of the attempt that was made.
-type asides []string
+// remarks are remarks on targets that were left out, for the reason of the attempt that was made.
+type remarks []string
 
-func (a *asides) add(format string, args ...any) { *a = append(*a, fmt.Sprintf(format, args...)) }
+func (a *remarks) add(format string, args ...any) { *a = append(*a, fmt.Sprintf(format, args...)) }
 
 // served returns the candidates that can be asked, and what is to say about the others. A target whose
 // provider is gone stays: the attempt says so.
-func (r *Runner) served(task *Task, candidates []*penstock.Target) ([]*penstock.Target, asides) {
-	var left asides
+func (r *Runner) served(task *Task, candidates []*penstock.Target) ([]*penstock.Target, remarks) {
+	var left remarks
 	unserved := func(t *penstock.Target) bool {
 		if r.Serves(t, task.Endpoint) {
 			return false
@@ -108,7 +108,10 @@ func (r *Runner) translation(from penstock.Endpoint, upstream provider.Provider)
 // requestTo writes a task in a dialect that a target speaks, always from the original body. A translation
 // that breaks is an error like any other.
 func (r *Runner) requestTo(task *Task, target *penstock.Target) (l upstreamRequest, err error) {
-	l = upstreamRequest{endpoint: task.Endpoint, body: task.Body, object: task.Object, header: task.Header}
+	l = upstreamRequest{endpoint: task.Endpoint, body: task.Body, header: task.Header}
+	if task.Inference != nil {
+		l.object = &task.Inference.Object
+	}
 	upstream, ok := r.Providers.Provider(target.Provider)
 	if !ok {
 		return l, nil
@@ -153,7 +156,7 @@ func (l *upstreamRequest) failure(err error) *provider.Error {
 const maxReasonBytes = 1 << 10
 
 // explain adds to the reason of a choice what was translated, what was lost by it, and who was left out.
-func (l *upstreamRequest) explain(reason string, left asides) string {
+func (l *upstreamRequest) explain(reason string, left remarks) string {
 	if l.translation == nil && len(left) == 0 {
 		return reason
 	}

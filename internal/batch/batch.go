@@ -7,7 +7,8 @@
 // Every step is one transaction that compares and sets, so any number of processes may take them at once, and a
 // process may die between any two: what it did not commit is done again, by it or by another. So that not all of them
 // write the same files, a finisher claims a batch and keeps its claim while it writes; one that is not heard of loses
-// it. Both hold one step in memory, whatever the size of the batch.
+// it. Both hold one step in memory, whatever the size of the batch; the splitter also keeps the index and one chunk of the
+// files that it reads, at most [maxOpenFiles] of them.
 package batch
 
 import (
@@ -73,14 +74,17 @@ type SplitterDeps struct {
 }
 
 // Splitter gives jobs over files their items.
-type Splitter struct{ SplitterDeps }
+type Splitter struct {
+	SplitterDeps
+	files openFiles
+}
 
 // NewSplitter returns a splitter.
 func NewSplitter(d SplitterDeps) (*Splitter, error) {
 	if d.Store == nil || d.Files == nil || d.Composer == nil || d.Work == nil || d.Jobs == nil || d.Log == nil || d.Clock == nil {
 		return nil, errors.New("a splitter needs a store, files, a composer, a bell, somebody to tell, a log and a clock")
 	}
-	return &Splitter{d}, nil
+	return &Splitter{SplitterDeps: d, files: openFiles{files: d.Files, clock: d.Clock}}, nil
 }
 
 // Run splits until ctx ends. Errors are logged and tried again: the next round finds the same work.
@@ -150,16 +154,32 @@ func (s *Splitter) step(ctx context.Context, u store.Unsplit) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	if u.Next+step.Items == u.Job.Counts.Total {
+		s.files.close(u.Job.ID)
+	}
 	s.Jobs.Publish(append(step.Finished, u.Job.ID)...)
 	return step.Items, nil
 }
 
-// next reads the next lines of a job's file and makes items of them.
+// next reads the next lines of a job's file and makes items of them. Lines that cannot be read become items that fail.
 func (s *Splitter) next(ctx context.Context, u store.Unsplit) ([]store.NewItem, error) {
-	r, err := s.Files.Reopen(ctx, u.Job.Tenant, u.Job.File)
+	items, err := s.readLines(ctx, u)
+	if err == nil && len(items) == 0 {
+		err = penstock.Errorf(penstock.CodeNotFound, "The file has fewer lines than its row says.")
+	}
+	if err == nil {
+		return items, nil
+	}
+	s.files.close(u.Job.ID) // the next step opens the file anew
 	if penstock.ErrorCode(err) == penstock.CodeNotFound {
 		return s.lost(ctx, u, err), nil
 	}
+	return nil, err
+}
+
+// readLines makes items of the next lines of a job's file. Codes: not_found.
+func (s *Splitter) readLines(ctx context.Context, u store.Unsplit) (items []store.NewItem, err error) {
+	r, err := s.files.reader(ctx, u)
 	if err != nil {
 		return nil, err
 	}
@@ -167,12 +187,8 @@ func (s *Splitter) next(ctx context.Context, u store.Unsplit) ([]store.NewItem, 
 	if err != nil {
 		return nil, err
 	}
-	var items []store.NewItem
 	size, most := 0, min(store.MaxSplit, u.Job.Counts.Total-u.Next)
 	for line, err := range r.Lines(ctx, u.Next) {
-		if penstock.ErrorCode(err) == penstock.CodeNotFound {
-			return s.lost(ctx, u, err), nil
-		}
 		if err != nil {
 			return nil, err
 		}
@@ -181,9 +197,6 @@ func (s *Splitter) next(ctx context.Context, u store.Unsplit) ([]store.NewItem, 
 		if size += len(item.Body); len(items) == most || size >= stepBytes {
 			break
 		}
-	}
-	if len(items) == 0 {
-		return s.lost(ctx, u, errors.New("it has fewer lines than its row says")), nil
 	}
 	return items, nil
 }

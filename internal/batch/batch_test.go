@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/blob"
 	"penstock/internal/blob/dir"
 	"penstock/internal/file"
 	"penstock/internal/payload"
@@ -28,10 +29,13 @@ type fakeStore struct {
 	store.Files
 	mu     sync.Mutex
 	files  map[penstock.ID]store.File
+	blobs  *countedBlobs
 	job    penstock.Job
 	next   int
 	items  []store.NewItem
 	failed error // what the next split fails with
+
+	affordable int // how many items of a step there is money for; 0 for all
 
 	disabled bool // the tenant may not call any more
 	asBefore []bool
@@ -69,6 +73,9 @@ func (h *fakeStore) SplitJob(_ context.Context, _ penstock.TenantID, s store.Spl
 	if s.From != h.next {
 		return store.Step{}, penstock.Errorf(penstock.CodeConflict, "It has them.")
 	}
+	if h.affordable > 0 {
+		s.Items = s.Items[:min(len(s.Items), h.affordable)]
+	}
 	h.asBefore = append(h.asBefore, s.AsBefore)
 	h.items = append(h.items, s.Items...)
 	h.next += len(s.Items)
@@ -80,6 +87,19 @@ func (h *fakeStore) Compose(store.Unsplit) (func(file.Line) store.NewItem, error
 }
 
 func (h *fakeStore) Publish(...penstock.ID) {}
+
+// countedBlobs counts what is read.
+type countedBlobs struct {
+	*dir.Store
+	opens int
+	bytes int64
+}
+
+func (b *countedBlobs) OpenRange(ctx context.Context, name string, r blob.Range) (io.ReadCloser, error) {
+	b.opens++
+	b.bytes += r.Length
+	return b.Store.OpenRange(ctx, name, r)
+}
 
 // newFakeStore has a job over a file with n lines.
 func newFakeStore(t *testing.T, n int) (*fakeStore, *Splitter) {
@@ -96,8 +116,8 @@ func newFakeStore(t *testing.T, n int) (*fakeStore, *Splitter) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &fakeStore{files: map[penstock.ID]store.File{}}
-	files, err := file.New(file.Deps{Files: h, Blobs: blobs, Codec: codec, Clock: time.Now,
+	h := &fakeStore{files: map[penstock.ID]store.File{}, blobs: &countedBlobs{Store: blobs}}
+	files, err := file.New(file.Deps{Files: h, Blobs: h.blobs, Codec: codec, Clock: time.Now,
 		Windows: func(penstock.TenantID) penstock.Retention { return penstock.Retention{} }}) // every file has expired
 	if err != nil {
 		t.Fatal(err)
@@ -179,6 +199,9 @@ func TestLostFileEndsItsJob(t *testing.T) {
 	if n, err := s.runOnce(t.Context()); err != nil || n != store.MaxSplit {
 		t.Fatalf("%d items, %v", n, err)
 	}
+	if err := h.blobs.Delete(t.Context(), h.files[h.job.File].Blob); err != nil {
+		t.Fatal(err)
+	}
 	clear(h.files)
 	drain(t, s)
 	for i, item := range h.items {
@@ -188,5 +211,79 @@ func TestLostFileEndsItsJob(t *testing.T) {
 	}
 	if len(h.items) != 700 {
 		t.Errorf("there are %d items", len(h.items))
+	}
+}
+
+// TestFileIsReadOnce holds that a splitter reads every byte of a file once, however many steps the job takes and though
+// steps fail, and opens the file anew after an error.
+func TestFileIsReadOnce(t *testing.T) {
+	t.Parallel()
+	const steps = 8
+	h, s := newFakeStore(t, steps*store.MaxSplit)
+	whole := h.files[h.job.File].BlobBytes
+	h.failed = errors.New("the database is away")
+	drain(t, s)
+	// One chunk for each step, and the index.
+	if h.blobs.opens != steps+1 || h.blobs.bytes != whole {
+		t.Errorf("%d parts with %d bytes were read of a file of %d parts with %d bytes", h.blobs.opens, h.blobs.bytes, steps+1, whole)
+	}
+	if len(s.files.open) != 0 {
+		t.Errorf("%d files are open after the last step", len(s.files.open))
+	}
+}
+
+// TestSplitterResumesWhereTheJobIs holds that an open file has no say in where a step begins: a splitter follows the job
+// when another process took steps, or only a part of a step was paid for.
+func TestSplitterResumesWhereTheJobIs(t *testing.T) {
+	t.Parallel()
+	const n = 4*store.MaxSplit + 7
+	h, mine := newFakeStore(t, n)
+	others, err := NewSplitter(mine.SplitterDeps) // as after a restart, or of another process
+	if err != nil {
+		t.Fatal(err)
+	}
+	for turn := 0; h.next < n; turn++ {
+		s := []*Splitter{mine, others}[turn%2]
+		h.affordable = []int{0, 3, store.MaxSplit, 77}[turn%4]
+		if _, err := s.runOnce(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, item := range h.items {
+		if want := fmt.Sprintf("row-%d", i); item.CustomID != want || item.Refusal != nil {
+			t.Fatalf("item %d is %+v", i, item)
+		}
+	}
+}
+
+// TestOpenFilesAreBounded holds that a splitter keeps few files open, and none that it does not read.
+func TestOpenFilesAreBounded(t *testing.T) {
+	t.Parallel()
+	h, s := newFakeStore(t, 1)
+	now := time.Now()
+	s.files.clock = func() time.Time { return now }
+	open := func(job int) {
+		t.Helper()
+		now = now.Add(time.Second)
+		u := store.Unsplit{Job: h.job}
+		u.Job.ID = penstock.ID(fmt.Sprint(job))
+		if _, err := s.files.reader(t.Context(), u); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for job := range 3 * maxOpenFiles {
+		open(job)
+		open(0) // which is read all the time
+		if len(s.files.open) > maxOpenFiles || s.files.open["0"] == nil {
+			t.Fatalf("after %d jobs %d files are open, the first one: %v", job+1, len(s.files.open), s.files.open["0"] != nil)
+		}
+	}
+	if want := 1 + 3*maxOpenFiles - 1; h.blobs.opens != want {
+		t.Errorf("%d files were opened, want %d", h.blobs.opens, want)
+	}
+	now = now.Add(maxIdleFile)
+	open(-1)
+	if len(s.files.open) != 1 {
+		t.Errorf("%d files are open that no step read for long", len(s.files.open)-1)
 	}
 }

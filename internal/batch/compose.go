@@ -6,15 +6,10 @@ import (
 	"penstock"
 	"penstock/internal/admit"
 	"penstock/internal/config"
+	"penstock/internal/dialect/line"
 	"penstock/internal/file"
 	"penstock/internal/store"
 )
-
-// Form reads the lines of one job's file.
-type Form interface {
-	// Line completes and reads a line. Codes: invalid_request (it cannot be run), too_large (over maxBytes).
-	Line(l file.Line, maxBytes int64) (admit.Inference, error)
-}
 
 // Tenants looks tenants up.
 type Tenants interface {
@@ -25,7 +20,6 @@ type Tenants interface {
 type ComposerDeps struct {
 	Config  *config.Live
 	Tenants Tenants
-	Form    func(j penstock.Job, defaults []byte) (Form, error) // of the job's endpoint
 	Clock   func() time.Time
 }
 
@@ -47,7 +41,7 @@ func (c composer) Accounts(j penstock.Job) (accounts []store.Account, known bool
 
 // Compose implements Composer.
 func (c composer) Compose(u store.Unsplit) (func(file.Line) store.NewItem, error) {
-	form, err := c.Form(u.Job, u.Defaults)
+	form, err := line.FormOf(u.Job, u.Defaults)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +52,7 @@ func (c composer) Compose(u store.Unsplit) (func(file.Line) store.NewItem, error
 		tenant.MediaHosts = []string{penstock.MediaNone}
 	}
 	return func(l file.Line) store.NewItem {
-		inf, err := form.Line(l, snapshot.Process.Limits.MaxBodyBytes)
+		inf, err := form.Line(line.Line{CustomID: l.CustomID, Endpoint: l.Endpoint, Body: l.Body}, snapshot.Process.Limits.MaxBodyBytes)
 		if err != nil {
 			e := penstock.AsError(err)
 			return refused(l, penstock.ItemError{Code: e.Code, Message: e.Message})

@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"penstock"
 	"penstock/internal/chore"
 	"penstock/internal/store"
@@ -162,13 +164,9 @@ func (f *Finisher) finish(ctx context.Context, b store.Batch) (err error) {
 	defer release()
 	files := store.BatchFiles{Job: b.ID}
 	if b.Kind != store.BatchAnthropic { // whose results are read from the job
-		for _, part := range parts(b) {
-			made, err := f.write(ctx, b, part)
-			if err != nil {
-				f.discard(ctx, files)
-				return err
-			}
-			*part.into(&files) = made
+		if err := f.writeFiles(ctx, b, &files); err != nil {
+			f.discard(ctx, files)
+			return err
 		}
 	}
 	_, won, err := f.Store.FinishBatch(ctx, b.Tenant, files)
@@ -189,56 +187,83 @@ func (f *Finisher) discard(ctx context.Context, files store.BatchFiles) {
 	}
 }
 
-// part is one of the files of a batch.
-type part struct {
+// output is one of the files of a batch.
+type output struct {
 	suffix string
 	keep   func(penstock.Status) bool
 	into   func(*store.BatchFiles) **store.File
 }
 
-// parts are the files that a batch gets. Those of the native door have all results in one.
-func parts(b store.Batch) []part {
-	output := part{"output", func(penstock.Status) bool { return true }, func(f *store.BatchFiles) **store.File { return &f.Output }}
+// outputs are the files that a batch gets. A native batch has all results in one.
+func outputs(b store.Batch) []output {
+	results := output{"output", func(penstock.Status) bool { return true }, func(f *store.BatchFiles) **store.File { return &f.Output }}
 	if b.Kind == store.BatchNative {
-		return []part{output}
+		return []output{results}
 	}
-	output.keep = func(s penstock.Status) bool { return s == penstock.StatusSucceeded }
-	failed := part{"error", func(s penstock.Status) bool { return s != penstock.StatusSucceeded }, func(f *store.BatchFiles) **store.File { return &f.ErrorOutput }}
-	var wanted []part
+	results.keep = func(s penstock.Status) bool { return s == penstock.StatusSucceeded }
+	failures := output{"error", func(s penstock.Status) bool { return s != penstock.StatusSucceeded }, func(f *store.BatchFiles) **store.File { return &f.ErrorOutput }}
+	var wanted []output
 	if b.Job.Counts.Succeeded > 0 {
-		wanted = append(wanted, output)
+		wanted = append(wanted, results)
 	}
 	if b.Job.Counts.Succeeded < b.Job.Counts.Total {
-		wanted = append(wanted, failed)
+		wanted = append(wanted, failures)
 	}
 	return wanted
 }
 
-// write writes one file of a batch: its results in the order of its lines.
-func (f *Finisher) write(ctx context.Context, b store.Batch, p part) (*store.File, error) {
-	content, results := io.Pipe()
-	go func() {
-		out := bufio.NewWriterSize(results, pageBuffer)
-		err := f.results(ctx, b, p, out)
-		if err == nil {
-			err = out.Flush()
+// outputPipe carries lines from the goroutine that reads the results to the one that stores their file.
+type outputPipe struct {
+	output
+	lines *bufio.Writer
+	end   *io.PipeWriter
+}
+
+// writeFiles writes all files of a batch in one pass over its results: each result goes to the file that keeps it.
+// Files that were stored are in files, after an error too.
+func (f *Finisher) writeFiles(ctx context.Context, b store.Batch, files *store.BatchFiles) error {
+	group, ctx := errgroup.WithContext(ctx)
+	var pipes []outputPipe
+	for _, o := range outputs(b) {
+		content, end := io.Pipe()
+		pipes = append(pipes, outputPipe{o, bufio.NewWriterSize(end, pageBuffer), end})
+		group.Go(func() (err error) {
+			*o.into(files), err = f.store(ctx, b, o, content)
+			content.CloseWithError(err) // the writing side must not wait for a reader that is gone
+			return err
+		})
+	}
+	if len(pipes) == 0 {
+		return nil
+	}
+	group.Go(func() error {
+		err := f.writeResults(ctx, b, pipes)
+		for _, p := range pipes {
+			if err == nil {
+				err = p.lines.Flush()
+			}
+			p.end.CloseWithError(err)
 		}
-		results.CloseWithError(err)
-	}()
+		return err
+	})
+	return group.Wait()
+}
+
+// store stores one file of a batch.
+func (f *Finisher) store(ctx context.Context, b store.Batch, o output, content io.Reader) (*store.File, error) {
 	made, err := f.Artifacts.Write(ctx, b.Tenant, content)
-	content.CloseWithError(context.Canceled) // lets the other side go if it still writes
 	if err != nil {
 		return nil, err
 	}
-	made.Key, made.Purpose, made.Name = b.Job.Key, store.PurposeBatchOutput, string(b.ID)+"_"+p.suffix+".jsonl"
+	made.Key, made.Purpose, made.Name = b.Job.Key, store.PurposeBatchOutput, string(b.ID)+"_"+o.suffix+".jsonl"
 	if b.OutputLife > 0 {
 		made.ExpiresAt = f.Clock().Add(b.OutputLife)
 	}
 	return &made, nil
 }
 
-// results writes the results of a batch, page by page.
-func (f *Finisher) results(ctx context.Context, b store.Batch, p part, out *bufio.Writer) error {
+// writeResults reads the results of a batch page by page, in the order of its lines, and writes each to its file.
+func (f *Finisher) writeResults(ctx context.Context, b store.Batch, pipes []outputPipe) error {
 	page := store.ResultPage{Order: store.OrderInput, After: -1, Limit: resultPage}
 	for {
 		items, more, err := f.Store.Results(ctx, b.Tenant, b.ID, page)
@@ -247,11 +272,13 @@ func (f *Finisher) results(ctx context.Context, b store.Batch, p part, out *bufi
 		}
 		for _, item := range items {
 			page.After = int64(item.Index)
-			if !p.keep(item.Status) {
-				continue
-			}
-			if err := f.Writer.WriteLine(out, b.Kind, item); err != nil {
-				return err
+			for _, p := range pipes {
+				if !p.keep(item.Status) {
+					continue
+				}
+				if err := f.Writer.WriteLine(p.lines, b.Kind, item); err != nil {
+					return err
+				}
 			}
 		}
 		if !more {

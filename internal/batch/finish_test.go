@@ -2,11 +2,14 @@ package batch
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -22,12 +25,16 @@ type archive struct {
 	by       penstock.ID
 	until    time.Time
 	done     bool
-	written  int
+	finished store.BatchFiles
+	files    []string // contents of the files that were written
 	claims   int
-	pageTime time.Duration // how long a page of results takes
-	broken   error         // what the next page fails with
-	parts    []penstock.ID // further jobs of the batch
-	ended    time.Time     // when the last of its jobs had
+	kind     store.BatchKind
+	pages    int              // pages of results that were read
+	failing  func(n int) bool // which lines failed; nil for none
+	pageTime time.Duration    // how long a page of results takes
+	broken   error            // what the next page fails with
+	parts    []penstock.ID    // further jobs of the batch
+	ended    time.Time        // when the last of its jobs had
 }
 
 const archived = 10 // pages of results
@@ -38,7 +45,27 @@ func (a *archive) UnfinishedBatches(context.Context, int) ([]store.Batch, error)
 	if a.done || time.Now().Before(a.until) {
 		return nil, nil
 	}
-	return []store.Batch{{ID: "01JQ0000000000000000000000", Tenant: tenant, Kind: store.BatchNative, Parts: a.parts, Job: penstock.Job{FinishedAt: a.ended}}}, nil
+	return []store.Batch{{ID: "01JQ0000000000000000000000", Tenant: tenant, Kind: cmp.Or(a.kind, store.BatchNative), Parts: a.parts,
+		Job: penstock.Job{FinishedAt: a.ended, Counts: a.counts()}}}, nil
+}
+
+func (a *archive) counts() penstock.Counts {
+	c := penstock.Counts{Total: archived}
+	for n := range archived {
+		if a.status(n) == penstock.StatusSucceeded {
+			c.Succeeded++
+		} else {
+			c.Failed++
+		}
+	}
+	return c
+}
+
+func (a *archive) status(n int) penstock.Status {
+	if a.failing != nil && a.failing(n) {
+		return penstock.StatusFailed
+	}
+	return penstock.StatusSucceeded
 }
 
 func (a *archive) ClaimBatch(_ context.Context, _ penstock.TenantID, c store.BatchClaim) (bool, error) {
@@ -52,11 +79,11 @@ func (a *archive) ClaimBatch(_ context.Context, _ penstock.TenantID, c store.Bat
 	return true, nil
 }
 
-func (a *archive) FinishBatch(context.Context, penstock.TenantID, store.BatchFiles) (b store.Batch, won bool, err error) {
+func (a *archive) FinishBatch(_ context.Context, _ penstock.TenantID, f store.BatchFiles) (b store.Batch, won bool, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	won = !a.done
-	a.done = true
+	a.done, a.finished = true, f
 	return b, won, nil
 }
 
@@ -64,6 +91,7 @@ func (a *archive) Results(ctx context.Context, _ penstock.TenantID, _ penstock.I
 	a.mu.Lock()
 	broken := a.broken
 	a.broken = nil
+	a.pages++
 	a.mu.Unlock()
 	select {
 	case <-time.After(a.pageTime):
@@ -71,20 +99,24 @@ func (a *archive) Results(ctx context.Context, _ penstock.TenantID, _ penstock.I
 		broken = ctx.Err()
 	}
 	next := int(p.After) + 1
-	return []penstock.Item{{Index: next, Status: penstock.StatusSucceeded}}, next < archived-1, broken
+	return []penstock.Item{{Index: next, Status: a.status(next)}}, next < archived-1, broken
 }
 
 func (a *archive) Write(_ context.Context, _ penstock.TenantID, content io.Reader) (store.File, error) {
-	_, err := io.Copy(io.Discard, content)
+	text, err := io.ReadAll(content)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err == nil {
-		a.written++
+		a.files = append(a.files, string(text))
 	}
-	return store.File{}, err
+	return store.File{Bytes: int64(len(text))}, err
 }
 
-func (a *archive) Discard(context.Context, store.File) {}
+func (a *archive) Discard(_ context.Context, f store.File) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.files = slices.DeleteFunc(a.files, func(text string) bool { return int64(len(text)) == f.Bytes })
+}
 
 func (a *archive) Publish(...penstock.ID) {}
 
@@ -116,8 +148,8 @@ func TestOneWritesTheFiles(t *testing.T) {
 		time.Sleep(3 * archived * claimFor)
 		cancel()
 		all.Wait()
-		if !a.done || a.written != 1 {
-			t.Errorf("done: %v, %d files were written", a.done, a.written)
+		if !a.done || len(a.files) != 1 {
+			t.Errorf("done: %v, %d files were written", a.done, len(a.files))
 		}
 	})
 }
@@ -171,8 +203,95 @@ func TestAnotherWritesTheFiles(t *testing.T) {
 			t.Errorf("%d were finished that another has, %v", done, err)
 		}
 		time.Sleep(claimFor)
-		if done, err := second.runOnce(t.Context()); done != 1 || err != nil || a.written != 1 {
-			t.Errorf("%d were finished in the end, %v; %d files", done, err, a.written)
+		if done, err := second.runOnce(t.Context()); done != 1 || err != nil || len(a.files) != 1 {
+			t.Errorf("%d were finished in the end, %v; %d files", done, err, len(a.files))
 		}
 	})
+}
+
+// TestResultsAreReadOnce holds that a batch with lines that failed is written to both of its files in one pass over its
+// results, in the order of its lines.
+func TestResultsAreReadOnce(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name    string
+		failing func(n int) bool
+		output  []int
+		errors  []int
+	}{
+		{"none failed", nil, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, nil},
+		{"one failed", func(n int) bool { return n == 7 }, []int{0, 1, 2, 3, 4, 5, 6, 8, 9}, []int{7}},
+		{"all failed", func(int) bool { return true }, nil, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			a := &archive{kind: store.BatchOpenAI, failing: c.failing}
+			if done, err := a.finisher(t).runOnce(t.Context()); done != 1 || err != nil {
+				t.Fatalf("%d batches were finished, %v", done, err)
+			}
+			if a.pages != archived {
+				t.Errorf("%d pages of results were read; there are %d", a.pages, archived)
+			}
+			var want []string
+			for _, ns := range [][]int{c.output, c.errors} {
+				var lines strings.Builder
+				for _, n := range ns {
+					fmt.Fprintln(&lines, n)
+				}
+				if len(ns) > 0 {
+					want = append(want, lines.String())
+				}
+			}
+			slices.Sort(want)
+			slices.Sort(a.files) // they are written at the same time
+			if !slices.Equal(a.files, want) {
+				t.Errorf("the files are %q, want %q", a.files, want)
+			}
+			if made := a.finished; (made.Output != nil) != (c.output != nil) || (made.ErrorOutput != nil) != (c.errors != nil) {
+				t.Errorf("the batch has the files %+v", made)
+			}
+		})
+	}
+}
+
+// TestHalfWrittenBatchLeavesNoFile holds that an error on the way to one file removes the other one, and is reported.
+func TestHalfWrittenBatchLeavesNoFile(t *testing.T) {
+	t.Parallel()
+	full := errors.New("the disk is full")
+	for _, fails := range []string{"_output", "_error", "both"} {
+		a := &archive{kind: store.BatchOpenAI, failing: func(n int) bool { return n%2 == 0 }}
+		f := a.finisher(t)
+		f.Artifacts = brokenArtifacts{a, func(first string) bool {
+			return fails == "both" || (first == "0") == (fails == "_error")
+		}, full}
+		if done, err := f.runOnce(t.Context()); done != 0 || !errors.Is(err, full) {
+			t.Errorf("%s: %d were finished, %v", fails, done, err)
+		}
+		if a.done || len(a.files) != 0 {
+			t.Errorf("%s: done %v, and the files %q are left", fails, a.done, a.files)
+		}
+		f.Artifacts = a
+		if done, err := f.runOnce(t.Context()); done != 1 || err != nil || len(a.files) != 2 {
+			t.Errorf("%s: in the end %d were finished, %v, with %d files", fails, done, err, len(a.files))
+		}
+	}
+}
+
+// brokenArtifacts fails to store files, chosen by their first line.
+type brokenArtifacts struct {
+	*archive
+	broken func(first string) bool
+	err    error
+}
+
+func (b brokenArtifacts) Write(ctx context.Context, tenant penstock.TenantID, content io.Reader) (store.File, error) {
+	lines := bufio.NewReader(content)
+	first, err := lines.ReadString('\n')
+	if err != nil {
+		return store.File{}, err
+	}
+	if b.broken(strings.TrimSpace(first)) {
+		return store.File{}, b.err
+	}
+	return b.archive.Write(ctx, tenant, io.MultiReader(strings.NewReader(first), lines))
 }

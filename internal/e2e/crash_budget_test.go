@@ -17,7 +17,7 @@ import (
 )
 
 // budgetSteps are the transitions that only processes make whose tenants have budgets: see TestBudgetHoldsThroughCrashes.
-var budgetSteps = []string{"hold", "return_budgets", "forfeit_budgets"}
+var budgetSteps = []string{"draw_budget", "return_budgets", "forfeit_budgets"}
 
 // spree is how a budget is spent.
 type spree struct {

@@ -33,18 +33,23 @@ var fileSteps = []string{"create_file"}
 // plainSteps are transitions that nothing outside of the database goes before: that they happen as a whole or not at
 // all is the database's own doing. What is told to webhooks is sent at least once, whenever a server dies.
 var plainSteps = []string{
-	"delete_file", "delivery_claim", "delivery_finish", "key_touch", "purge_deliveries", "purge_events", "purge_files", "redeliver", "reload",
+	"check", "delete_file", "delivery_claim", "delivery_finish", "key_touch", "keyset", "purge_deliveries", "purge_events", "purge_files", "redeliver", "reload",
 	"want_results", "webhook_change", "webhook_create", "webhook_delete", "webhook_rotate", "webhook_test",
 }
 
 // TestCrashPointsAreKnown holds that no transition of the store was forgotten here.
 func TestCrashPointsAreKnown(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("../store/sqlstore/*.go")
+	files, err := filepath.Glob("../*/*sql/*.go") // of capabilities, such as webhook/webhooksql
 	if err != nil {
 		t.Fatal(err)
 	}
-	written := regexp.MustCompile(`(?:s\.write\(ctx, |\bname: )"(\w+)"`)
+	queue, err := filepath.Glob("../store/sqlstore/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files = append(files, queue...)
+	written := regexp.MustCompile(`(?:s\.write\(ctx, |s\.db\.Write\(ctx, |\bname: )"(\w+)"`)
 	var found []string
 	for _, file := range files {
 		text, err := os.ReadFile(file)

@@ -136,7 +136,7 @@ func crashDump(t *testing.T, s *Server, admin string, secrets map[string]string)
 		})
 	}
 	Await(t, "a call to be under way", func() error {
-		if at := (&Server{s.Process, admin}); !strings.Contains(at.Do(get("/debug/pprof/goroutine?debug=2")).Body, "runCall") {
+		if at := (&Server{s.Process, admin}); !strings.Contains(at.Do(get("/debug/pprof/goroutine?debug=2")).Body, "penstock/internal/request.") {
 			return errors.New("no call runs")
 		}
 		return nil

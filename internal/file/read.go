@@ -7,18 +7,27 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 
 	"penstock"
 	"penstock/internal/blob"
 	"penstock/internal/store"
 )
 
-// Reader reads one file, from any place.
+// Reader reads one file, from any place. It keeps the chunk that it read last, so that a caller who reads on later, or
+// begins again a few lines before, does not read the chunk from the blob a second time.
 type Reader struct {
 	File  store.File
 	blobs blob.Store
 	index *chunkIndex
+	last  readChunk
 	sealing
+}
+
+// readChunk is the content of a chunk. Lines that were handed out are parts of it: nobody changes it.
+type readChunk struct {
+	n    int
+	text []byte // nil before the first chunk was read
 }
 
 // Open finds a file and reads its index. Codes: not_found.
@@ -84,7 +93,15 @@ func (r *Reader) sealed(ctx context.Context, at blob.Range) ([]byte, error) {
 
 // chunk returns the content of the n-th chunk.
 func (r *Reader) chunk(ctx context.Context, n int) ([]byte, error) {
-	return r.part(ctx, chunkPart(n), blob.Range{Offset: r.index.starts[n].sealed, Length: int64(r.index.chunks[n].sealed)})
+	if r.last.text != nil && r.last.n == n {
+		return r.last.text, nil
+	}
+	text, err := r.part(ctx, chunkPart(n), blob.Range{Offset: r.index.starts[n].sealed, Length: int64(r.index.chunks[n].sealed)})
+	if err != nil {
+		return nil, err
+	}
+	r.last = readChunk{n, text}
+	return text, nil
 }
 
 // Texts yields the lines from the n-th on, as they are, without what ends them. A line stays valid when the
@@ -139,12 +156,12 @@ func skipLines(text []byte, n int, c chunk) []byte {
 // byteOrderMark is what some editors put in front of a text.
 var byteOrderMark = []byte("\xEF\xBB\xBF")
 
-// trimLine removes what is not part of a line's JSON.
+// trimLine removes what is not part of a line's JSON, and the capacity behind it: an append must not reach the next line.
 func trimLine(line []byte, n int) []byte {
 	if n == 0 {
 		line = bytes.TrimPrefix(line, byteOrderMark)
 	}
-	return bytes.TrimSuffix(line, []byte{'\r'})
+	return slices.Clip(bytes.TrimSuffix(line, []byte{'\r'}))
 }
 
 // Lines yields the requests of a batch file from the n-th line on. An error is the last that is yielded: a

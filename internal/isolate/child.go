@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"penstock"
-	"penstock/internal/assemble"
 	"penstock/internal/attempt"
 	"penstock/internal/capacity"
 	"penstock/internal/config"
+	"penstock/internal/dialect/assemble"
 	"penstock/internal/payload"
 	"penstock/internal/provider"
 	"penstock/internal/route"

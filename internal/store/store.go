@@ -17,7 +17,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"penstock"
@@ -44,8 +43,6 @@ type Store interface {
 	Budgets
 	Files
 	Storage
-	Webhooks
-	Outbox
 	Streams
 }
 
@@ -287,11 +284,11 @@ type Pools interface {
 
 // ErrFull is in the error of a write that found no room on a disk. Nothing of it was written; its code is
 // overloaded.
-var ErrFull = errors.New("the disk is full")
+var ErrFull = penstock.ErrDiskFull
 
 // ErrAway is in the error of a call that could not reach the database, or the blobs. Nothing of it was written; its
 // code is overloaded.
-var ErrAway = errors.New("the store is away")
+var ErrAway = penstock.ErrUnreachable
 
 // Controls is what operators hold back. It acts for them and not for a tenant; every change is written to
 // the audit log in the same transaction.

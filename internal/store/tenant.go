@@ -2,7 +2,6 @@ package store
 
 import (
 	"crypto/sha256"
-	"errors"
 	"time"
 
 	"penstock"
@@ -59,7 +58,7 @@ type Condition struct {
 }
 
 // ErrStale is in the error of a change whose IfVersion is not the version any more.
-var ErrStale = errors.New("it was changed meanwhile")
+var ErrStale = penstock.ErrStale
 
 // NewTenant is a tenant to be made.
 type NewTenant struct {

@@ -37,6 +37,12 @@ type Submission struct {
 	StoredLimit int64
 }
 
+// JobWebhook is where the events of one job are sent. Messages are signed with the tenant's own secret.
+type JobWebhook struct {
+	URL    string
+	Events []penstock.EventType
+}
+
 // NewItem is an item to be accepted.
 type NewItem struct {
 	CustomID       string

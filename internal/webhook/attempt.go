@@ -16,7 +16,6 @@ import (
 
 	"penstock"
 	"penstock/internal/dial"
-	"penstock/internal/store"
 	"penstock/internal/telemetry"
 )
 
@@ -26,12 +25,12 @@ const (
 )
 
 // deliver makes one attempt and records what it came to.
-func (r *Runner) deliver(ctx context.Context, c *store.DeliveryClaim) {
+func (r *Runner) deliver(ctx context.Context, c *DeliveryClaim) {
 	ctx, span := r.startSpan(ctx, c)
 	report := r.attempt(ctx, c)
 	endSpan(span, report)
 	report.Delivery, report.Fence = c.ID, c.Fence
-	report.Breaker = store.Breaker{Rest: rest, DisableAfter: DisableAfter}
+	report.Breaker = Breaker{Rest: rest, DisableAfter: DisableAfter}
 	r.Metrics.WebhookAttempt(string(report.Outcome), report.Try.Took)
 
 	// What was sent must be recorded also when the process is about to stop.
@@ -45,13 +44,13 @@ func (r *Runner) deliver(ctx context.Context, c *store.DeliveryClaim) {
 	case verdict.Disabled:
 		r.Metrics.WebhookDisabled()
 		log.WarnContext(ctx, "disabled a webhook", "webhook", penstock.ViewWebhook.Format(c.Webhook), "failures", verdict.Failures)
-	case report.Outcome == store.OutcomeFailed:
+	case report.Outcome == OutcomeFailed:
 		log.WarnContext(ctx, "gave up a webhook's delivery", "attempts", c.Attempts+1, "error", report.Try.Error)
 	}
 }
 
 // startSpan begins the span of an attempt, within the trace of the job that the message tells of.
-func (r *Runner) startSpan(ctx context.Context, c *store.DeliveryClaim) (context.Context, telemetry.Span) {
+func (r *Runner) startSpan(ctx context.Context, c *DeliveryClaim) (context.Context, telemetry.Span) {
 	ctx = telemetry.WithIDs(telemetry.WithTraceParent(ctx, c.TraceParent), telemetry.IDs{Tenant: c.Tenant, Job: c.Job})
 	if !r.Tracer.Enabled() {
 		return ctx, telemetry.Span{}
@@ -66,20 +65,20 @@ func (r *Runner) startSpan(ctx context.Context, c *store.DeliveryClaim) (context
 	return r.Tracer.StartClient(ctx, "deliver webhook", attrs...)
 }
 
-func endSpan(span telemetry.Span, report store.DeliveryReport) {
+func endSpan(span telemetry.Span, report DeliveryReport) {
 	if report.Try.StatusCode != 0 {
 		span.Set(telemetry.Int("http.response.status_code", int64(report.Try.StatusCode)))
 	}
-	if report.Outcome != store.OutcomeDelivered {
+	if report.Outcome != OutcomeDelivered {
 		span.Fail(string(report.Outcome))
 	}
 	span.End(nil)
 }
 
 // attempt sends a message, and says what is to become of it.
-func (r *Runner) attempt(ctx context.Context, c *store.DeliveryClaim) store.DeliveryReport {
+func (r *Runner) attempt(ctx context.Context, c *DeliveryClaim) DeliveryReport {
 	if c.Refused != "" {
-		return store.DeliveryReport{Outcome: store.OutcomeVoid, Reason: c.Refused}
+		return DeliveryReport{Outcome: OutcomeVoid, Reason: c.Refused}
 	}
 	began := r.Clock()
 	var answer answered
@@ -96,7 +95,7 @@ func (r *Runner) attempt(ctx context.Context, c *store.DeliveryClaim) store.Deli
 	}
 	try := penstock.DeliveryTry{At: began, Took: r.Clock().Sub(began), StatusCode: answer.status, Error: explain(err, r.Timeout)}
 	if err != nil && ctx.Err() != nil {
-		return store.DeliveryReport{Outcome: store.OutcomeRelease, Try: try} // cut off by our own stop
+		return DeliveryReport{Outcome: OutcomeRelease, Try: try} // cut off by our own stop
 	}
 	return judge(c.Round+1, answer, try)
 }
@@ -109,20 +108,20 @@ func (t told) Error() string { return string(t) }
 const errUnsigned = told("the secret could not be read; ask the operator to look into the log")
 
 // judge decides what follows from an attempt.
-func judge(attempts int, a answered, try penstock.DeliveryTry) store.DeliveryReport {
-	report := store.DeliveryReport{Try: try}
+func judge(attempts int, a answered, try penstock.DeliveryTry) DeliveryReport {
+	report := DeliveryReport{Try: try}
 	if try.Error == "" {
-		report.Outcome = store.OutcomeDelivered
+		report.Outcome = OutcomeDelivered
 		return report
 	}
 	in, again := wait(attempts)
 	switch {
 	case a.status == http.StatusGone:
-		report.Outcome, report.Reason = store.OutcomeGone, "the receiver answered 410 Gone: it wants no more"
+		report.Outcome, report.Reason = OutcomeGone, "the receiver answered 410 Gone: it wants no more"
 	case again:
-		report.Outcome, report.RetryIn = store.OutcomeRetry, max(in, a.retryAfter)
+		report.Outcome, report.RetryIn = OutcomeRetry, max(in, a.retryAfter)
 	default:
-		report.Outcome, report.Reason = store.OutcomeFailed, fmt.Sprintf("gave up after %d attempts: %s", attempts, try.Error)
+		report.Outcome, report.Reason = OutcomeFailed, fmt.Sprintf("gave up after %d attempts: %s", attempts, try.Error)
 	}
 	return report
 }
@@ -134,7 +133,7 @@ type answered struct {
 }
 
 // send makes the call. Only an answer of 2xx, in time, is no error.
-func (r *Runner) send(ctx context.Context, c *store.DeliveryClaim) (a answered, err error) {
+func (r *Runner) send(ctx context.Context, c *DeliveryClaim) (a answered, err error) {
 	ctx, cancel := context.WithTimeout(ctx, r.Timeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.URL, bytes.NewReader(c.Body))

@@ -1,4 +1,4 @@
-package webhook
+package webhook_test
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"net/netip"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -21,13 +20,15 @@ import (
 
 	"penstock"
 	"penstock/internal/blob/dir"
-	"penstock/internal/dial"
 	"penstock/internal/payload"
 	"penstock/internal/signal"
 	"penstock/internal/store"
+	"penstock/internal/store/schema"
 	"penstock/internal/store/sqlite"
 	"penstock/internal/store/sqlstore"
 	"penstock/internal/telemetry"
+	"penstock/internal/webhook"
+	"penstock/internal/webhook/webhooksql"
 )
 
 const attemptTimeout = 15 * time.Second
@@ -116,10 +117,11 @@ func (r *receivers) to(host string) (calls []call) {
 
 // rig is a service and a runner over a real store, in a bubble of virtual time.
 type rig struct {
-	*Service
+	*webhook.Service
 	t      *testing.T
 	store  store.Store
-	runner *Runner
+	outbox *webhooksql.Store
+	runner *webhook.Runner
 	net    *receivers
 	caller penstock.Caller
 	lease  store.Lease
@@ -147,11 +149,11 @@ func inBubble(t *testing.T, test func(*testing.T, *rig)) {
 
 func newRig(ctx context.Context, t *testing.T, home string) *rig {
 	t.Helper()
-	s := openStore(ctx, t, home)
+	s, hooks := openStore(ctx, t, home)
 	net := &receivers{began: time.Now(), answers: map[string]func(*http.Request) (int, http.Header){}, secrets: map[string]string{}}
 	client := &http.Client{Transport: net, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	runner, err := New(Deps{
-		Outbox: s, Wake: signal.NewTopic[signal.None](nil, "deliveries"), Client: client, Timeout: attemptTimeout, Poll: 10 * time.Minute, Metrics: telemetry.NewMetrics("test", ""), Log: slog.New(slog.DiscardHandler), Clock: time.Now,
+	runner, err := webhook.New(webhook.Deps{
+		Outbox: hooks, Wake: signal.NewTopic[signal.None](nil, "deliveries"), Client: client, Timeout: attemptTimeout, Poll: 10 * time.Minute, Metrics: telemetry.NewMetrics("test", ""), Log: slog.New(slog.DiscardHandler), Clock: time.Now,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -161,13 +163,13 @@ func newRig(ctx context.Context, t *testing.T, home string) *rig {
 		t.Fatal(err)
 	}
 	return &rig{
-		t: t, store: s, runner: runner, net: net, lease: lease,
-		Service: NewService(ServiceDeps{Store: s, Wake: runner.Wake.Notify, Clock: time.Now}),
+		t: t, store: s, outbox: hooks, runner: runner, net: net, lease: lease,
+		Service: webhook.NewService(webhook.ServiceDeps{Store: hooks, Wake: runner.Wake.Notify, Clock: time.Now}),
 		caller:  penstock.Caller{Tenant: penstock.Tenant{ID: "search"}, Key: "app"},
 	}
 }
 
-func openStore(ctx context.Context, t *testing.T, home string) store.Store {
+func openStore(ctx context.Context, t *testing.T, home string) (store.Store, *webhooksql.Store) {
 	t.Helper()
 	engine, err := sqlite.Open(ctx, sqlite.Config{Path: filepath.Join(home, "penstock.db"), Clock: time.Now})
 	if err != nil {
@@ -185,7 +187,11 @@ func openStore(ctx context.Context, t *testing.T, home string) store.Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := sqlstore.New(ctx, engine, codec, blobs)
+	db, err := schema.Open(ctx, engine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := sqlstore.New(ctx, db, codec, blobs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,14 +200,14 @@ func openStore(ctx context.Context, t *testing.T, home string) store.Store {
 			t.Error(err)
 		}
 	})
-	return s
+	return s, webhooksql.New(db, codec)
 }
 
 // endpoint adds an endpoint that is told of the end of jobs and answers as told.
 func (r *rig) endpoint(host string, answer func(*http.Request) (int, http.Header)) penstock.Webhook {
 	r.t.Helper()
 	url := "https://" + host + "/hook"
-	w, secret, err := r.Create(r.t.Context(), r.caller, Order{URL: &url, Events: []penstock.EventType{penstock.EventJobFinished}})
+	w, secret, err := r.Create(r.t.Context(), r.caller, webhook.Order{URL: &url, Events: []penstock.EventType{penstock.EventJobFinished}})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -248,7 +254,7 @@ func (r *rig) pass(d time.Duration) { time.Sleep(d) }
 // delivery is the one delivery of an endpoint.
 func (r *rig) delivery(w penstock.Webhook) penstock.Delivery {
 	r.t.Helper()
-	all, err := r.store.Deliveries(r.t.Context(), r.caller.Tenant.ID, store.DeliveryPage{Webhook: w.ID, Limit: 100})
+	all, err := r.Deliveries(r.t.Context(), r.caller.Tenant.ID, webhook.DeliveryPage{Webhook: w.ID, Limit: 100})
 	if err != nil || len(all) != 1 {
 		r.t.Fatalf("%d deliveries: %v", len(all), err)
 	}
@@ -257,7 +263,7 @@ func (r *rig) delivery(w penstock.Webhook) penstock.Delivery {
 
 func (r *rig) webhook(w penstock.Webhook) penstock.Webhook {
 	r.t.Helper()
-	now, err := r.store.Webhook(r.t.Context(), r.caller.Tenant.ID, w.ID)
+	now, err := r.Endpoint(r.t.Context(), r.caller.Tenant.ID, w.ID)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -267,14 +273,8 @@ func (r *rig) webhook(w penstock.Webhook) penstock.Webhook {
 // near demands that something happened when it was due, within the jitter.
 func near(t *testing.T, what string, got, want time.Duration) {
 	t.Helper()
-	slack := time.Duration(Jitter*float64(want)) + 2*PollInterval
+	slack := time.Duration(webhook.Jitter*float64(want)) + 2*webhook.PollInterval
 	if got < want-slack || got > want+slack {
 		t.Errorf("%s after %v, want about %v", what, got, want)
 	}
-}
-
-// blocked is a policy's refusal as a transport reports it.
-func blocked(host, addr string) error {
-	refusal, _ := errors.AsType[*dial.Refusal](dial.Policy{}.Check(netip.MustParseAddr(addr)))
-	return &dial.Refusal{Host: host, Addr: refusal.Addr, Reason: refusal.Reason}
 }

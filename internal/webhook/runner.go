@@ -10,7 +10,6 @@ import (
 
 	"penstock"
 	"penstock/internal/signal"
-	"penstock/internal/store"
 	"penstock/internal/telemetry"
 )
 
@@ -34,7 +33,7 @@ const (
 
 // Deps are what a Runner works with.
 type Deps struct {
-	Outbox  store.Outbox
+	Outbox  Outbox
 	Wake    *signal.Topic[signal.None] // notified when a delivery was written
 	Client  *http.Client               // follows no redirect
 	Timeout time.Duration              // of one attempt
@@ -49,7 +48,7 @@ type Deps struct {
 type Runner struct {
 	Deps
 	wake  <-chan struct{}
-	ended chan *store.DeliveryClaim
+	ended chan *DeliveryClaim
 }
 
 // New returns a runner.
@@ -60,17 +59,17 @@ func New(d Deps) (*Runner, error) {
 	if d.Tracer == nil {
 		d.Tracer = new(telemetry.Tracer)
 	}
-	return &Runner{Deps: d, wake: d.Wake.SubscribeAll().C, ended: make(chan *store.DeliveryClaim, Slots)}, nil
+	return &Runner{Deps: d, wake: d.Wake.SubscribeAll().C, ended: make(chan *DeliveryClaim, Slots)}, nil
 }
 
 // load is what is under way, and where the look goes on.
 type load struct {
-	store.DeliveryLoad
+	DeliveryLoad
 	sum   int
 	after string
 }
 
-func (l *load) add(c *store.DeliveryClaim, n int) {
+func (l *load) add(c *DeliveryClaim, n int) {
 	l.sum += n
 	if l.Receivers[c.Receiver] += n; l.Receivers[c.Receiver] == 0 {
 		delete(l.Receivers, c.Receiver)
@@ -86,7 +85,7 @@ func (r *Runner) Run(ctx context.Context) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	var attempts sync.WaitGroup
-	busy := &load{DeliveryLoad: store.DeliveryLoad{Receivers: map[string]int{}, Tenants: map[penstock.TenantID]int{}}}
+	busy := &load{DeliveryLoad: DeliveryLoad{Receivers: map[string]int{}, Tenants: map[penstock.TenantID]int{}}}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	looked := time.Time{}
@@ -119,14 +118,14 @@ func (r *Runner) Run(ctx context.Context) error {
 }
 
 // look claims what is due and there is room for, and says how long the next look has time.
-func (r *Runner) look(ctx context.Context, busy *load) (claims []store.DeliveryClaim, next time.Duration) {
+func (r *Runner) look(ctx context.Context, busy *load) (claims []DeliveryClaim, next time.Duration) {
 	free := Slots - busy.sum
 	if free == 0 {
 		return nil, r.Poll
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	got, err := r.Outbox.ClaimDeliveries(ctx, store.DeliveryWant{
+	got, err := r.Outbox.ClaimDeliveries(ctx, DeliveryWant{
 		Limit: free, PerReceiver: PerReceiver, PerTenant: PerTenant, Busy: busy.DeliveryLoad,
 		Hold: r.Timeout + 2*storeTimeout + drainTimeout, After: busy.after,
 	})

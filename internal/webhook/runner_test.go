@@ -1,4 +1,4 @@
-package webhook
+package webhook_test
 
 import (
 	"encoding/json"
@@ -12,6 +12,7 @@ import (
 
 	"penstock"
 	"penstock/internal/store"
+	"penstock/internal/webhook"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -20,9 +21,9 @@ func TestDelivered(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		w := r.endpoint("app.example", always(204))
 		job := r.job()
-		r.pass(PollInterval)
+		r.pass(webhook.PollInterval)
 		calls := r.net.to("app.example")
-		if len(calls) != 1 || !calls[0].valid || calls[0].at > PollInterval {
+		if len(calls) != 1 || !calls[0].valid || calls[0].at > webhook.PollInterval {
 			t.Fatalf("the receiver got %+v", calls)
 		}
 		var body struct {
@@ -76,13 +77,13 @@ func TestScheduleEnds(t *testing.T) {
 		r.job()
 		r.pass(5 * 24 * time.Hour)
 		calls, due := r.net.to("app.example"), time.Duration(0)
-		if len(calls) != len(Schedule)+1 {
-			t.Fatalf("%d attempts, want %d", len(calls), len(Schedule)+1)
+		if len(calls) != len(webhook.Schedule)+1 {
+			t.Fatalf("%d attempts, want %d", len(calls), len(webhook.Schedule)+1)
 		}
 		for i, c := range calls {
 			near(t, "attempt", c.at, due)
-			if i < len(Schedule) {
-				due += Schedule[i]
+			if i < len(webhook.Schedule) {
+				due += webhook.Schedule[i]
 			}
 		}
 		if d := r.delivery(w); d.Status != penstock.DeliveryFailed || d.Attempts != 10 || !strings.Contains(d.Error, "gave up after 10 attempts: answered 500") {
@@ -104,16 +105,16 @@ func TestOneDeadReceiverDelaysNobody(t *testing.T) {
 		if got := len(r.net.to("app.example")); got != 100 {
 			t.Errorf("the other endpoint got %d of 100", got)
 		}
-		if got := len(r.net.to("dead.example")); got != PerReceiver {
-			t.Errorf("%d attempts hang at one receiver, want %d", got, PerReceiver)
+		if got := len(r.net.to("dead.example")); got != webhook.PerReceiver {
+			t.Errorf("%d attempts hang at one receiver, want %d", got, webhook.PerReceiver)
 		}
 		r.pass(time.Minute)
 		before := len(r.net.to("dead.example"))
-		if before > 2*PerReceiver {
+		if before > 2*webhook.PerReceiver {
 			t.Errorf("%d attempts at a receiver that hangs; the breaker should have opened", before)
 		}
 		w := r.webhook(dead)
-		if w.Failures < BreakerFailures || w.FailingSince.IsZero() {
+		if w.Failures < webhook.BreakerFailures || w.FailingSince.IsZero() {
 			t.Errorf("the endpoint shows %+v", w)
 		}
 		r.pass(time.Hour)
@@ -138,16 +139,16 @@ func TestBreakerCloses(t *testing.T) {
 		}
 		r.pass(30 * time.Minute)
 		up.Store(true)
-		r.pass(MaxRest + MaxRest/5)
-		depth, err := r.store.OutboxDepth(t.Context())
+		r.pass(webhook.MaxRest + webhook.MaxRest/5)
+		depth, err := r.outbox.Depth(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		if depth.Pending > 15 { // those that were tried before may still wait for their own schedule
-			t.Errorf("%d of 50 still pending %v after the receiver came back", depth.Pending, MaxRest)
+			t.Errorf("%d of 50 still pending %v after the receiver came back", depth.Pending, webhook.MaxRest)
 		}
 		r.pass(2 * time.Hour)
-		if depth, err = r.store.OutboxDepth(t.Context()); err != nil || depth.Pending != 0 {
+		if depth, err = r.outbox.Depth(t.Context()); err != nil || depth.Pending != 0 {
 			t.Errorf("%d still pending: %v", depth.Pending, err)
 		}
 	})
@@ -170,7 +171,7 @@ func TestFlapping(t *testing.T) {
 		for _, c := range r.net.to("app.example") {
 			ids[c.id]++
 		}
-		depth, err := r.store.OutboxDepth(t.Context())
+		depth, err := r.outbox.Depth(t.Context())
 		if err != nil || depth.Pending != 0 || len(ids) != 20 {
 			t.Errorf("%d pending, %d messages: %v", depth.Pending, len(ids), err)
 		}
@@ -184,7 +185,7 @@ func TestGoneDisables(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		w := r.endpoint("app.example", always(410))
 		r.job()
-		r.pass(PollInterval)
+		r.pass(webhook.PollInterval)
 		if got := r.webhook(w); got.DisabledAt.IsZero() || !strings.Contains(got.DisabledReason, "410") {
 			t.Errorf("the endpoint is %+v", got)
 		}
@@ -207,11 +208,11 @@ func TestFailingForDaysDisables(t *testing.T) {
 			r.pass(24 * time.Hour)
 		}
 		got := r.webhook(w)
-		if got.DisabledAt.IsZero() || got.DisabledAt.Sub(r.net.began) < DisableAfter {
+		if got.DisabledAt.IsZero() || got.DisabledAt.Sub(r.net.began) < webhook.DisableAfter {
 			t.Errorf("the endpoint is %+v", got)
 		}
 		entries, err := r.store.AuditEntries(t.Context(), r.caller.Tenant.ID, store.AuditPage{Limit: 1})
-		if err != nil || len(entries) != 1 || entries[0].Action != store.ActionDisableWebhook {
+		if err != nil || len(entries) != 1 || entries[0].Action != webhook.ActionDisable {
 			t.Errorf("the audit says %+v, %v", entries, err)
 		}
 	})
@@ -251,15 +252,15 @@ func TestRotationSignsTwice(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		w := r.endpoint("app.example", always(200))
 		old := r.net.secrets["app.example"]
-		rotated, err := r.Rotate(t.Context(), r.caller, store.WebhookRef{ID: w.ID})
-		if err != nil || time.Until(rotated.OldUntil) != Overlap || rotated.Secret == old {
+		rotated, err := r.Rotate(t.Context(), r.caller, webhook.Ref{ID: w.ID})
+		if err != nil || time.Until(rotated.OldUntil) != webhook.Overlap || rotated.Secret == old {
 			t.Fatalf("rotated to %+v: %v", rotated, err)
 		}
 		send := func() call {
 			if _, err := r.Test(t.Context(), r.caller.Tenant.ID, w.ID); err != nil {
 				t.Fatal(err)
 			}
-			r.pass(PollInterval)
+			r.pass(webhook.PollInterval)
 			calls := r.net.to("app.example")
 			return calls[len(calls)-1]
 		}
@@ -270,7 +271,7 @@ func TestRotationSignsTwice(t *testing.T) {
 		if c := send(); !c.valid {
 			t.Error("during the overlap the new secret does not verify")
 		}
-		r.pass(Overlap)
+		r.pass(webhook.Overlap)
 		if c := send(); !c.valid || len(strings.Fields(c.signature)) != 1 {
 			t.Errorf("after the overlap the signature is %q", c.signature)
 		}
@@ -281,11 +282,11 @@ func TestRedeliveryKeepsTheID(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		w := r.endpoint("app.example", always(200))
 		r.job()
-		r.pass(PollInterval)
+		r.pass(webhook.PollInterval)
 		if _, err := r.Redeliver(t.Context(), r.caller.Tenant.ID, r.delivery(w).ID); err != nil {
 			t.Fatal(err)
 		}
-		r.pass(PollInterval)
+		r.pass(webhook.PollInterval)
 		calls := r.net.to("app.example")
 		if len(calls) != 2 || calls[0].id != calls[1].id || calls[0].body != calls[1].body {
 			t.Errorf("the receiver got %+v", calls)

@@ -1,13 +1,14 @@
-// Package webhook tells receivers outside what happened to jobs: it keeps the endpoints of tenants, and brings
-// what the store wrote into its outbox to them, signed as the Standard Webhooks specification has it.
+// Package webhook sends events to receivers outside: it manages the endpoints of tenants, and delivers the outbox to
+// them, signed as the Standard Webhooks specification says.
 //
 // It owns the rules of endpoints, the signature, the schedule of attempts, and the policy of breakers. It does not
-// decide what is announced: the store writes a message, with its own copy of the body, in the transaction of the
-// event. A message is delivered at least once, and every attempt at it carries the same id.
+// decide which events exist: a package that changes something publishes its event through package outbox, in the
+// transaction of the change. Package webhooksql stores endpoints and deliveries. A message is delivered at least once,
+// and every attempt at it carries the same id.
 //
-// Invariants: an attempt is made only under a claim, and what it came to is recorded only while the claim holds. No
-// receiver has more than [PerReceiver] attempts under way in a process and no tenant more than [PerTenant], so that
-// one that hangs delays nobody else. Where a connection may go to is decided by package dial.
+// Invariants: an attempt is made only under a claim, and its result is recorded only while the claim holds. No
+// receiver has more than [PerReceiver] attempts in flight in a process and no tenant more than [PerTenant], so that a
+// receiver that hangs delays no other. Package dial decides where a connection may go.
 //
 // A Service and a Runner are safe for concurrent use.
 package webhook
@@ -24,15 +25,14 @@ import (
 
 	"penstock"
 	"penstock/internal/dial"
-	"penstock/internal/store"
 )
 
 const (
-	// Overlap is how long a secret signs on after it was replaced.
+	// Overlap is how long a secret still signs after it was replaced.
 	Overlap = 24 * time.Hour
 	// MaxURLBytes bounds the URL of a receiver.
 	MaxURLBytes = 2048
-	// MaxDescriptionBytes bounds what an owner notes about an endpoint.
+	// MaxDescriptionBytes bounds the description of an endpoint.
 	MaxDescriptionBytes = 256
 
 	secretBytes = 32
@@ -40,13 +40,13 @@ const (
 
 // ServiceDeps are what a Service works with.
 type ServiceDeps struct {
-	Store  store.Webhooks
+	Store  Endpoints
 	Policy dial.Policy
-	Wake   func() // something was put into the outbox
+	Wake   func() // wakes the runner: the outbox has a new delivery
 	Clock  func() time.Time
 }
 
-// Service keeps the endpoints of tenants.
+// Service manages the endpoints of tenants.
 type Service struct {
 	ServiceDeps
 	ids penstock.IDs
@@ -55,7 +55,7 @@ type Service struct {
 // NewService returns a service.
 func NewService(d ServiceDeps) *Service { return &Service{ServiceDeps: d} }
 
-// Order is an endpoint that a caller asks for, or how one shall be changed. Nil fields are not given.
+// Order is the endpoint that a caller asks for, or a change of one. Nil fields were not given.
 type Order struct {
 	URL         *string
 	Description *string
@@ -63,8 +63,8 @@ type Order struct {
 	Enabled     *bool
 }
 
-// Create adds an endpoint and returns it with its secret, which is never shown again. Without events it is told of
-// every one. Codes: invalid_request, conflict (there are too many).
+// Create adds an endpoint and returns it with its secret, which is never shown again. Without events it is subscribed
+// to every type. Codes: invalid_request, conflict (there are too many).
 func (s *Service) Create(ctx context.Context, caller penstock.Caller, o Order) (penstock.Webhook, string, error) {
 	if o.URL == nil {
 		return penstock.Webhook{}, "", penstock.InvalidParam("url", "url is missing; say where to send events.")
@@ -75,47 +75,62 @@ func (s *Service) Create(ctx context.Context, caller penstock.Caller, o Order) (
 	if err := s.check(o); err != nil {
 		return penstock.Webhook{}, "", err
 	}
-	n := store.NewWebhook{ID: s.ids.New(s.Clock()), URL: *o.URL, Events: o.Events, Secret: newSecret(), Actor: caller.Key}
+	n := NewEndpoint{ID: s.ids.New(s.Clock()), URL: *o.URL, Events: o.Events, Secret: newSecret(), Actor: caller.Key}
 	if o.Description != nil {
 		n.Description = *o.Description
 	}
-	w, err := s.Store.CreateWebhook(ctx, caller.Tenant.ID, n)
+	w, err := s.Store.Create(ctx, caller.Tenant.ID, n)
 	return w, FormatSecret(n.Secret), err
 }
 
+// List returns a page of endpoints, oldest first.
+func (s *Service) List(ctx context.Context, tenant penstock.TenantID, p Page) ([]penstock.Webhook, error) {
+	return s.Store.List(ctx, tenant, p)
+}
+
+// Endpoint returns one endpoint. Codes: not_found.
+func (s *Service) Endpoint(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (penstock.Webhook, error) {
+	return s.Store.Endpoint(ctx, tenant, id)
+}
+
 // Change changes an endpoint. Codes: invalid_request, not_found, conflict (it was changed meanwhile).
-func (s *Service) Change(ctx context.Context, caller penstock.Caller, of store.WebhookRef, o Order) (penstock.Webhook, error) {
+func (s *Service) Change(ctx context.Context, caller penstock.Caller, of Ref, o Order) (penstock.Webhook, error) {
 	if err := s.check(o); err != nil {
 		return penstock.Webhook{}, err
 	}
-	return s.Store.ChangeWebhook(ctx, caller.Tenant.ID, store.WebhookChange{
-		WebhookRef: of, URL: o.URL, Description: o.Description, Events: o.Events, Enabled: o.Enabled, Actor: caller.Key,
+	return s.Store.Change(ctx, caller.Tenant.ID, Change{
+		Ref: of, URL: o.URL, Description: o.Description, Events: o.Events, Enabled: o.Enabled, Actor: caller.Key,
 	})
 }
 
-// Rotated is a new secret, and until when the one before it signs too.
+// Rotated is a new secret, and until when the previous one signs too.
 type Rotated struct {
 	Secret   string
 	OldUntil time.Time // zero if there was none
 }
 
-// Rotate gives an endpoint a new secret, or without an id the tenant itself, whose secret signs what jobs' own
-// webhooks are sent. Codes: not_found, conflict (it was changed meanwhile).
-func (s *Service) Rotate(ctx context.Context, caller penstock.Caller, of store.WebhookRef) (Rotated, error) {
+// Rotate gives an endpoint a new secret, or without an id the tenant, whose secret signs the messages of single jobs'
+// webhooks. Codes: not_found, conflict (it was changed meanwhile).
+func (s *Service) Rotate(ctx context.Context, caller penstock.Caller, of Ref) (Rotated, error) {
 	secret := newSecret()
-	until, err := s.Store.RotateSecret(ctx, caller.Tenant.ID, store.SecretRotation{Webhook: of, Secret: secret, Overlap: Overlap, Actor: caller.Key})
+	until, err := s.Store.RotateSecret(ctx, caller.Tenant.ID, Rotation{Webhook: of, Secret: secret, Overlap: Overlap, Actor: caller.Key})
 	return Rotated{FormatSecret(secret), until}, err
 }
 
 // Delete removes an endpoint. Codes: not_found, conflict (it was changed meanwhile).
-func (s *Service) Delete(ctx context.Context, caller penstock.Caller, of store.WebhookRef) error {
-	return s.Store.DeleteWebhook(ctx, caller.Tenant.ID, store.WebhookRemoval{WebhookRef: of, Actor: caller.Key})
+func (s *Service) Delete(ctx context.Context, caller penstock.Caller, of Ref) error {
+	return s.Store.Delete(ctx, caller.Tenant.ID, Removal{Ref: of, Actor: caller.Key})
 }
 
 // Test sends a webhook.test to an endpoint. Codes: not_found, conflict.
 func (s *Service) Test(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (penstock.Delivery, error) {
 	defer s.Wake()
-	return s.Store.TestWebhook(ctx, tenant, id)
+	return s.Store.Test(ctx, tenant, id)
+}
+
+// Deliveries returns a page of deliveries, newest first. Codes: not_found.
+func (s *Service) Deliveries(ctx context.Context, tenant penstock.TenantID, p DeliveryPage) ([]penstock.Delivery, error) {
+	return s.Store.Deliveries(ctx, tenant, p)
 }
 
 // Redeliver sends a message again. Codes: not_found, conflict.
@@ -124,16 +139,16 @@ func (s *Service) Redeliver(ctx context.Context, tenant penstock.TenantID, id pe
 	return s.Store.Redeliver(ctx, tenant, id)
 }
 
-// CheckJob checks the webhook that a job brings along; without events it is told of the job's end. Codes:
-// invalid_request.
-func (s *Service) CheckJob(w *store.JobWebhook) error {
-	if w.Events == nil {
-		w.Events = []penstock.EventType{penstock.EventJobFinished}
+// CheckJob checks the webhook of a single job and returns the types of events that it is sent: of none given, the
+// job's end. Codes: invalid_request.
+func (s *Service) CheckJob(url string, events []penstock.EventType) ([]penstock.EventType, error) {
+	if events == nil {
+		events = []penstock.EventType{penstock.EventJobFinished}
 	}
-	if err := s.checkURL("webhook.url", w.URL); err != nil {
-		return err
+	if err := s.checkURL("webhook.url", url); err != nil {
+		return nil, err
 	}
-	return checkEvents("webhook.events", w.Events, []penstock.EventType{penstock.EventJobStarted, penstock.EventJobFinished})
+	return events, checkEvents("webhook.events", events, []penstock.EventType{penstock.EventJobStarted, penstock.EventJobFinished})
 }
 
 func (s *Service) check(o Order) error {
@@ -151,8 +166,8 @@ func (s *Service) check(o Order) error {
 	return nil
 }
 
-// checkURL refuses what could never be delivered to. A name is judged again, by what it resolves to, whenever it is
-// connected to.
+// checkURL refuses a URL that could never be delivered to. A host name is checked again at each connection, by the
+// address that it resolves to.
 func (s *Service) checkURL(param, text string) error {
 	u, err := url.Parse(text)
 	switch {

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -22,7 +23,6 @@ import (
 	"penstock"
 	"penstock/internal/dial"
 	"penstock/internal/signal"
-	"penstock/internal/store"
 	"penstock/internal/telemetry"
 )
 
@@ -49,26 +49,31 @@ func TestURLs(t *testing.T) {
 		"https://10.0.0.1:8443/":                      "private",
 		"https://" + strings.Repeat("a", MaxURLBytes): "at most",
 	} {
-		err := strict.CheckJob(&store.JobWebhook{URL: url})
+		err := checkJob(strict, url)
 		if reason == "" && err != nil || reason != "" && (err == nil || !strings.Contains(err.Error(), reason)) {
 			t.Errorf("%s: %v, want %q", url, err, reason)
 		}
 	}
-	if err := open.CheckJob(&store.JobWebhook{URL: "http://localhost:8080/hook"}); err != nil {
+	if err := checkJob(open, "http://localhost:8080/hook"); err != nil {
 		t.Errorf("loopback where it is allowed: %v", err)
 	}
+}
+
+func checkJob(s *Service, url string) error {
+	_, err := s.CheckJob(url, nil)
+	return err
 }
 
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	for _, bad := range [][]penstock.EventType{{}, {"job.queued"}, {"item.failed"}, {"job.finished", "job.finished"}} {
-		if err := NewService(ServiceDeps{}).CheckJob(&store.JobWebhook{URL: "https://app.example", Events: bad}); err == nil {
+		if _, err := NewService(ServiceDeps{}).CheckJob("https://app.example", bad); err == nil {
 			t.Errorf("%q is taken", bad)
 		}
 	}
-	w := &store.JobWebhook{URL: "https://app.example"}
-	if err := NewService(ServiceDeps{}).CheckJob(w); err != nil || len(w.Events) != 1 || w.Events[0] != penstock.EventJobFinished {
-		t.Errorf("by default a job's webhook is told of %v: %v", w.Events, err)
+	events, err := NewService(ServiceDeps{}).CheckJob("https://app.example", nil)
+	if err != nil || len(events) != 1 || events[0] != penstock.EventJobFinished {
+		t.Errorf("by default a job's webhook is subscribed to %v: %v", events, err)
 	}
 }
 
@@ -160,7 +165,7 @@ func TestSignatureOfTheReference(t *testing.T) {
 func TestForbiddenAddressesAreRefused(t *testing.T) {
 	t.Parallel()
 	r, err := New(Deps{
-		Outbox: struct{ store.Outbox }{}, Wake: signal.NewTopic[signal.None](nil, "deliveries"), Client: dial.Policy{}.Client(nil), Timeout: attemptTimeout, Poll: PollInterval,
+		Outbox: struct{ Outbox }{}, Wake: signal.NewTopic[signal.None](nil, "deliveries"), Client: dial.Policy{}.Client(nil), Timeout: attemptTimeout, Poll: PollInterval,
 		Metrics: telemetry.NewMetrics("test", ""), Log: slog.New(slog.DiscardHandler), Clock: time.Now,
 	})
 	if err != nil {
@@ -168,9 +173,9 @@ func TestForbiddenAddressesAreRefused(t *testing.T) {
 	}
 	for _, host := range []string{"127.0.0.1", "169.254.169.254", "168.63.129.16", "[::1]", "[::ffff:7f00:1]", "localhost"} {
 		for _, scheme := range []string{"https", "http"} {
-			c := &store.DeliveryClaim{Delivery: penstock.Delivery{URL: scheme + "://" + host + ":9/hook"}, Secrets: [][]byte{{1}}}
+			c := &DeliveryClaim{Delivery: penstock.Delivery{URL: scheme + "://" + host + ":9/hook"}, Secrets: [][]byte{{1}}}
 			report := r.attempt(t.Context(), c)
-			if report.Outcome != store.OutcomeRetry || report.Try.StatusCode != 0 || !strings.HasPrefix(report.Try.Error, "refused: ") {
+			if report.Outcome != OutcomeRetry || report.Try.StatusCode != 0 || !strings.HasPrefix(report.Try.Error, "refused: ") {
 				t.Errorf("%s://%s: %+v", scheme, host, report)
 			}
 		}
@@ -186,8 +191,8 @@ func TestStopReleases(t *testing.T) {
 		return nil, request.Context().Err()
 	})
 	r := &Runner{Deps: Deps{Client: &http.Client{Transport: cut}, Timeout: attemptTimeout, Clock: time.Now, Log: slog.New(slog.DiscardHandler)}}
-	c := &store.DeliveryClaim{Delivery: penstock.Delivery{URL: "https://app.example/hook"}, Secrets: [][]byte{{1}}}
-	if report := r.attempt(ctx, c); report.Outcome != store.OutcomeRelease {
+	c := &DeliveryClaim{Delivery: penstock.Delivery{URL: "https://app.example/hook"}, Secrets: [][]byte{{1}}}
+	if report := r.attempt(ctx, c); report.Outcome != OutcomeRelease {
 		t.Errorf("reported %+v", report)
 	}
 }
@@ -195,3 +200,11 @@ func TestStopReleases(t *testing.T) {
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+const attemptTimeout = 15 * time.Second
+
+// blocked is a policy's refusal as a transport reports it.
+func blocked(host, addr string) error {
+	refusal, _ := errors.AsType[*dial.Refusal](dial.Policy{}.Check(netip.MustParseAddr(addr)))
+	return &dial.Refusal{Host: host, Addr: refusal.Addr, Reason: refusal.Reason}
+}

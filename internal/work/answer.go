@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"penstock"
-	"penstock/internal/assemble"
+	"penstock/internal/dialect/assemble"
 	"penstock/internal/inflight"
 	"penstock/internal/provider"
 	"penstock/internal/store"

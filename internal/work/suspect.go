@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"penstock"
-	"penstock/internal/assemble"
 	"penstock/internal/attempt"
+	"penstock/internal/dialect/assemble"
 	"penstock/internal/isolate"
 	"penstock/internal/store"
 )

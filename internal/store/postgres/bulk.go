@@ -4,25 +4,25 @@ import (
 	"fmt"
 	"reflect"
 
-	"penstock/internal/store/sqlstore"
+	"penstock/internal/store/sqldb"
 )
 
 // gathered are the rows of a bulk write, turned into columns.
 type gathered struct {
-	bulk    *sqlstore.Bulk
+	bulk    *sqldb.Bulk
 	columns []any // *[]string, *[]int64 or *[][]byte
 	rows    int64
 }
 
-func gather(b *sqlstore.Bulk) *gathered {
+func gather(b *sqldb.Bulk) *gathered {
 	g := &gathered{bulk: b, columns: make([]any, len(b.Types))}
 	for i, t := range b.Types {
 		switch t {
-		case sqlstore.Text:
+		case sqldb.Text:
 			g.columns[i] = new([]string)
-		case sqlstore.Bigint:
+		case sqldb.Bigint:
 			g.columns[i] = new([]int64)
-		case sqlstore.Bytea:
+		case sqldb.Bytea:
 			g.columns[i] = new([][]byte)
 		}
 	}
@@ -31,7 +31,7 @@ func gather(b *sqlstore.Bulk) *gathered {
 
 func (g *gathered) add(row []any) error {
 	if len(row) != len(g.columns) {
-		return fmt.Errorf("%s has %d columns, got %d values", sqlstore.Brief(g.bulk.One), len(g.columns), len(row))
+		return fmt.Errorf("%s has %d columns, got %d values", sqldb.Brief(g.bulk.One), len(g.columns), len(row))
 	}
 	g.rows++
 	for i, value := range row {

@@ -9,16 +9,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"penstock/internal/store/sqlstore"
+	"penstock"
+	"penstock/internal/store/sqldb"
 )
 
 const (
@@ -45,7 +44,7 @@ type Engine struct {
 	texts sync.Map // shared SQL → PostgreSQL's SQL
 }
 
-var _ sqlstore.Engine = (*Engine)(nil)
+var _ sqldb.Engine = (*Engine)(nil)
 
 // Open connects. Close ends it.
 func Open(ctx context.Context, cfg Config) (*Engine, error) {
@@ -95,13 +94,13 @@ func (e *Engine) Close() error {
 	return nil
 }
 
-// Read implements sqlstore.Engine.
-func (e *Engine) Read(ctx context.Context, fn func(sqlstore.Tx) error) error {
+// Read implements sqldb.Engine.
+func (e *Engine) Read(ctx context.Context, fn func(sqldb.Tx) error) error {
 	return e.transact(ctx, "begin isolation level repeatable read read only", fn)
 }
 
-// Write implements sqlstore.Engine.
-func (e *Engine) Write(ctx context.Context, fn func(sqlstore.Tx) error) error {
+// Write implements sqldb.Engine.
+func (e *Engine) Write(ctx context.Context, fn func(sqldb.Tx) error) error {
 	var err error
 	for range maxTries {
 		if err = e.transact(ctx, "begin", fn); !lostRace(err) {
@@ -110,15 +109,15 @@ func (e *Engine) Write(ctx context.Context, fn func(sqlstore.Tx) error) error {
 	}
 	switch pgCode(err) {
 	case "55P03": // lock_not_available
-		return fmt.Errorf("%w: %w", sqlstore.ErrLockTimeout, err)
+		return fmt.Errorf("%w: %w", sqldb.ErrLockTimeout, err)
 	case missed:
-		return fmt.Errorf("%w: %w", sqlstore.ErrMissed, err)
+		return fmt.Errorf("%w: %w", sqldb.ErrMissed, err)
 	case "23505": // unique_violation
 		if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.TableName == "items" {
-			return fmt.Errorf("%w: %w", sqlstore.ErrMissed, err) // an item that was thought to have no row
+			return fmt.Errorf("%w: %w", sqldb.ErrMissed, err) // an item that was thought to have no row
 		}
 	case "53100": // disk_full
-		return fmt.Errorf("%w: %w", sqlstore.ErrFull, err)
+		return fmt.Errorf("%w: %w", penstock.ErrDiskFull, err)
 	}
 	return err
 }
@@ -138,10 +137,10 @@ func pgCode(err error) string {
 
 // transact runs fn between begin and commit. Begin and a look at the clock travel with the first statement, and
 // the commit with the last writes.
-func (e *Engine) transact(ctx context.Context, begin string, fn func(sqlstore.Tx) error) error {
+func (e *Engine) transact(ctx context.Context, begin string, fn func(sqldb.Tx) error) error {
 	conn, err := e.pool.Acquire(ctx)
 	if err != nil {
-		return fmt.Errorf("%w: taking a connection: %w", sqlstore.ErrAway, err)
+		return fmt.Errorf("%w: taking a connection: %w", penstock.ErrUnreachable, err)
 	}
 	defer conn.Release()
 	t := &tx{engine: e, conn: conn.Conn()}
@@ -155,48 +154,37 @@ func (e *Engine) transact(ctx context.Context, begin string, fn func(sqlstore.Tx
 	return err
 }
 
-// Migrate implements sqlstore.Engine.
-func (e *Engine) Migrate(ctx context.Context, steps []sqlstore.Migration) error {
-	return pgx.BeginFunc(ctx, e.pool, func(dbtx pgx.Tx) error {
-		// Another process may be at it for longer than a lock is usually worth waiting for.
-		if _, err := dbtx.Exec(ctx, `SET LOCAL lock_timeout = '60s'`); err != nil {
+// Migrate implements sqldb.Engine.
+func (e *Engine) Migrate(ctx context.Context, fn func(sqldb.Tx) error) error {
+	return e.transact(ctx, "begin", func(t sqldb.Tx) error {
+		// Another process may take longer to migrate than a lock is usually worth waiting for.
+		if _, err := t.Exec(ctx, `SET LOCAL lock_timeout = '60s'`); err != nil {
 			return fmt.Errorf("preparing to migrate: %w", err)
 		}
-		if _, err := dbtx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, int64(migrationLock)); err != nil {
+		if _, err := t.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, int64(migrationLock)); err != nil {
 			return fmt.Errorf("waiting for another process to migrate: %w", err)
 		}
-		_, err := dbtx.Exec(ctx, `CREATE TABLE IF NOT EXISTS schema_version (version BIGINT PRIMARY KEY, name TEXT NOT NULL)`)
+		// Before there were baselines this table held the schema's version.
+		old, _, err := sqldb.QueryOne(ctx, t, sqldb.SQL(`SELECT COUNT(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'schema_version'`),
+			sqldb.ScanOne[int64])
+		if err == nil && old > 0 {
+			err = sqldb.ErrOldSchema
+		}
 		if err != nil {
-			return fmt.Errorf("creating schema_version: %w", err)
+			return err
 		}
-		var at int64
-		if err := dbtx.QueryRow(ctx, `SELECT COALESCE(MAX(version), 0) FROM schema_version`).Scan(&at); err != nil {
-			return fmt.Errorf("reading the schema's version: %w", err)
-		}
-		for _, step := range sqlstore.Pending(steps, at) {
-			// Without arguments pgx uses the simple protocol, which takes many statements at once.
-			if _, err := dbtx.Exec(ctx, e.text(step.SQL)); err != nil {
-				return fmt.Errorf("migrating to version %d (%s): %w", step.Version, step.Name, err)
-			}
-			if _, err := dbtx.Exec(ctx, `INSERT INTO schema_version VALUES ($1, $2)`, step.Version, step.Name); err != nil {
-				return fmt.Errorf("noting schema version %d: %w", step.Version, err)
-			}
-		}
-		return nil
+		return fn(t)
 	})
 }
 
-// text brings PostgreSQL's own parts of shared SQL out of their comments and leaves SQLite's out.
+// text brings PostgreSQL's own parts of shared SQL out of their comments, and removes SQLite's.
 func (e *Engine) text(shared string) string {
 	if t, ok := e.texts.Load(shared); ok {
 		return t.(string)
 	}
-	t := uncomment.Replace(forSQLite.ReplaceAllString(shared, ""))
+	t := uncomment.Replace(shared)
 	e.texts.Store(shared, t)
 	return t
 }
-
-// forSQLite is what shared SQL holds for SQLite alone.
-var forSQLite = regexp.MustCompile(`/\*sqlite[^*]*\*/`)
 
 var uncomment = strings.NewReplacer("/*pg ", "", " */", "", " WITHOUT ROWID", "")

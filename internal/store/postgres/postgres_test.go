@@ -13,8 +13,11 @@ import (
 	"penstock/internal/store"
 	"penstock/internal/store/postgres"
 	"penstock/internal/store/postgres/pgtest"
+	"penstock/internal/store/schema"
+	"penstock/internal/store/sqldb"
 	"penstock/internal/store/sqlstore"
 	"penstock/internal/store/storetest"
+	"penstock/internal/webhook/webhooksql"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
@@ -29,13 +32,14 @@ func TestHostileRows(t *testing.T) {
 	t.Parallel()
 	storetest.RunHostileRows(t, func(t *testing.T) (store.Store, func(sql string) error) {
 		engine := openEngine(t, nil)
-		return openOn(t, engine), func(sql string) error {
-			return engine.Write(t.Context(), func(tx sqlstore.Tx) error { return tx.Do(t.Context(), sql) })
+		s, _ := openOn(t, engine)
+		return s, func(sql string) error {
+			return engine.Write(t.Context(), func(tx sqldb.Tx) error { return tx.Do(t.Context(), sql) })
 		}
 	})
 }
 
-func open(t *testing.T, clock func() time.Time) store.Store {
+func open(t *testing.T, clock func() time.Time) (store.Store, storetest.Webhooks) {
 	t.Helper()
 	return openOn(t, openEngine(t, clock))
 }
@@ -49,7 +53,7 @@ func openEngine(t *testing.T, clock func() time.Time) *postgres.Engine {
 	return engine
 }
 
-func openOn(t *testing.T, engine *postgres.Engine) store.Store {
+func openOn(t *testing.T, engine *postgres.Engine) (store.Store, storetest.Webhooks) {
 	t.Helper()
 	home := t.TempDir()
 	keys, err := payload.LoadOrCreate(filepath.Join(home, "keyset.json"))
@@ -64,7 +68,11 @@ func openOn(t *testing.T, engine *postgres.Engine) store.Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := sqlstore.New(t.Context(), engine, codec, blobs)
+	db, err := schema.Open(t.Context(), engine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := sqlstore.New(t.Context(), db, codec, blobs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,24 +81,24 @@ func openOn(t *testing.T, engine *postgres.Engine) store.Store {
 			t.Error(err)
 		}
 	})
-	door, err := sqlstore.New(t.Context(), engine, codec, blobs)
+	other, err := sqlstore.New(t.Context(), db, codec, blobs)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return apart{s, door}
+	return apart{s, other}, webhooksql.New(db, codec)
 }
 
-// apart accepts work at another door than where it is done, as processes with one role do: what a store remembers of what it
-// accepted itself is no help then.
+// apart accepts work in another store than the one that runs it, as processes with one role do: the store that runs
+// it has none of the accepted inputs in memory.
 type apart struct {
 	store.Store
-	door *sqlstore.Store
+	accepting *sqlstore.Store
 }
 
 func (a apart) SubmitJob(ctx context.Context, tenant penstock.TenantID, s store.Submission) (store.Receipt, error) {
-	return a.door.SubmitJob(ctx, tenant, s)
+	return a.accepting.SubmitJob(ctx, tenant, s)
 }
 
 func (a apart) SplitJob(ctx context.Context, tenant penstock.TenantID, s store.Split) (store.Step, error) {
-	return a.door.SplitJob(ctx, tenant, s)
+	return a.accepting.SplitJob(ctx, tenant, s)
 }

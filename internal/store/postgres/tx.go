@@ -8,7 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"penstock/internal/store/sqlstore"
+	"penstock/internal/store/sqldb"
 )
 
 // tx is an open transaction. Writes that nobody waits for gather in pending and travel with the
@@ -26,7 +26,7 @@ type tx struct {
 	failed error // why start did
 }
 
-// Now implements sqlstore.Tx. Whoever asks before anything was sent waits for the transaction to begin.
+// Now implements sqldb.Tx. Whoever asks before anything was sent waits for the transaction to begin.
 func (t *tx) Now() time.Time {
 	if t.now.IsZero() {
 		t.start()
@@ -99,7 +99,7 @@ func (t *tx) rollback(ctx context.Context) {
 	}
 }
 
-// Relax implements sqlstore.Tx.
+// Relax implements sqldb.Tx.
 func (t *tx) Relax() { t.queue("set local synchronous_commit = off", nil) }
 
 func (t *tx) Do(_ context.Context, text string, args ...any) error {
@@ -114,23 +114,23 @@ func (t *tx) Exec(ctx context.Context, text string, args ...any) (int64, error) 
 	}
 	tag, err := t.conn.Exec(ctx, t.engine.text(text), args...)
 	if err != nil {
-		return 0, fmt.Errorf("running %s: %w", sqlstore.Brief(text), err)
+		return 0, fmt.Errorf("running %s: %w", sqldb.Brief(text), err)
 	}
 	return tag.RowsAffected(), nil
 }
 
-func (t *tx) Query(ctx context.Context, text string, args ...any) (sqlstore.Rows, error) {
+func (t *tx) Query(ctx context.Context, text string, args ...any) (sqldb.Rows, error) {
 	if err := t.flush(ctx); err != nil {
 		return nil, err
 	}
 	rows, err := t.conn.Query(ctx, t.engine.text(text), args...)
 	if err != nil {
-		return nil, fmt.Errorf("running %s: %w", sqlstore.Brief(text), err)
+		return nil, fmt.Errorf("running %s: %w", sqldb.Brief(text), err)
 	}
 	return rows, nil
 }
 
-func (t *tx) Put(_ context.Context, b *sqlstore.Bulk, row ...any) error {
+func (t *tx) Put(_ context.Context, b *sqldb.Bulk, row ...any) error {
 	at := slices.IndexFunc(t.rows, func(g *gathered) bool { return g.bulk == b })
 	if at < 0 {
 		at = len(t.rows)
@@ -139,11 +139,11 @@ func (t *tx) Put(_ context.Context, b *sqlstore.Bulk, row ...any) error {
 	return t.rows[at].add(row)
 }
 
-func (t *tx) QueryIn(ctx context.Context, q sqlstore.IDQuery, scan func(sqlstore.Row) error) error {
-	return t.Ask(ctx, sqlstore.Question{IDQuery: q, Scan: scan})
+func (t *tx) QueryIn(ctx context.Context, q sqldb.IDQuery, scan func(sqldb.Row) error) error {
+	return t.Ask(ctx, sqldb.Question{IDQuery: q, Scan: scan})
 }
 
-func (t *tx) Ask(ctx context.Context, questions ...sqlstore.Question) error {
+func (t *tx) Ask(ctx context.Context, questions ...sqldb.Question) error {
 	t.queueRows()
 	for _, q := range questions {
 		args := q.Args
@@ -160,7 +160,7 @@ func (t *tx) Ask(ctx context.Context, questions ...sqlstore.Question) error {
 		})
 	}
 	if err := t.flush(ctx); err != nil {
-		return fmt.Errorf("running %s: %w", sqlstore.Brief(questions[0].SQL), err)
+		return fmt.Errorf("running %s: %w", sqldb.Brief(questions[0].SQL), err)
 	}
 	return nil
 }

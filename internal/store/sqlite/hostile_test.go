@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"penstock/internal/store"
-	"penstock/internal/store/sqlstore"
+	"penstock/internal/store/sqldb"
 	"penstock/internal/store/storetest"
 )
 
@@ -14,7 +14,7 @@ func TestHostileRows(t *testing.T) {
 	storetest.RunHostileRows(t, func(t *testing.T) (store.Store, func(sql string) error) {
 		h := newHouse(t)
 		return h.Store, func(sql string) error {
-			return h.engine.Write(t.Context(), func(tx sqlstore.Tx) error { return tx.Do(t.Context(), sql) })
+			return h.engine.Write(t.Context(), func(tx sqldb.Tx) error { return tx.Do(t.Context(), sql) })
 		}
 	})
 }

@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
+	"penstock/internal/store/sqldb"
 	"penstock/internal/store/sqlite"
-	"penstock/internal/store/sqlstore"
 )
 
 // number reads the only value of a statement.
 func number(ctx context.Context, e *sqlite.Engine, text string) (n int64, err error) {
-	err = e.Read(ctx, func(tx sqlstore.Tx) error {
+	err = e.Read(ctx, func(tx sqldb.Tx) error {
 		rows, err := tx.Query(ctx, text)
 		if err != nil {
 			return err

@@ -18,6 +18,8 @@ import (
 	"penstock/internal/blob/dir"
 	"penstock/internal/payload"
 	"penstock/internal/store"
+	"penstock/internal/store/schema"
+	"penstock/internal/store/sqldb"
 	"penstock/internal/store/sqlite"
 	"penstock/internal/store/sqlstore"
 )
@@ -83,7 +85,11 @@ func newHouse(t *testing.T) *house {
 		t.Fatal(err)
 	}
 	h := &house{t: t, engine: engine, codec: codec, blobs: &modelQueue{Store: directory, root: root}}
-	if h.Store, err = sqlstore.New(t.Context(), engine, codec, h.blobs); err != nil {
+	db, err := schema.Open(t.Context(), engine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h.Store, err = sqlstore.New(t.Context(), db, codec, h.blobs); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -164,7 +170,7 @@ func (h *house) verify() []string {
 // damage changes the database in a way that no method of the store does.
 func (h *house) damage(sql string) {
 	h.t.Helper()
-	if err := h.engine.Write(h.t.Context(), func(tx sqlstore.Tx) error { return tx.Do(h.t.Context(), sql) }); err != nil {
+	if err := h.engine.Write(h.t.Context(), func(tx sqldb.Tx) error { return tx.Do(h.t.Context(), sql) }); err != nil {
 		h.t.Fatal(err)
 	}
 }
@@ -385,20 +391,20 @@ func TestAuditSeesWhatWasNotDeleted(t *testing.T) {
 
 // spy notes every statement that a store runs.
 type spy struct {
-	sqlstore.Engine
+	sqldb.Engine
 	seen map[string]bool
 }
 
-func (s spy) Read(ctx context.Context, fn func(sqlstore.Tx) error) error {
-	return s.Engine.Read(ctx, func(tx sqlstore.Tx) error { return fn(spyTx{tx, s.seen}) })
+func (s spy) Read(ctx context.Context, fn func(sqldb.Tx) error) error {
+	return s.Engine.Read(ctx, func(tx sqldb.Tx) error { return fn(spyTx{tx, s.seen}) })
 }
 
-func (s spy) Write(ctx context.Context, fn func(sqlstore.Tx) error) error {
-	return s.Engine.Write(ctx, func(tx sqlstore.Tx) error { return fn(spyTx{tx, s.seen}) })
+func (s spy) Write(ctx context.Context, fn func(sqldb.Tx) error) error {
+	return s.Engine.Write(ctx, func(tx sqldb.Tx) error { return fn(spyTx{tx, s.seen}) })
 }
 
 type spyTx struct {
-	sqlstore.Tx
+	sqldb.Tx
 	seen map[string]bool
 }
 
@@ -412,12 +418,12 @@ func (t spyTx) Exec(ctx context.Context, sql string, args ...any) (int64, error)
 	return t.Tx.Exec(ctx, sql, args...)
 }
 
-func (t spyTx) Query(ctx context.Context, sql string, args ...any) (sqlstore.Rows, error) {
+func (t spyTx) Query(ctx context.Context, sql string, args ...any) (sqldb.Rows, error) {
 	t.seen[sql] = true
 	return t.Tx.Query(ctx, sql, args...)
 }
 
-func (t spyTx) QueryIn(ctx context.Context, q sqlstore.IDQuery, scan func(sqlstore.Row) error) error {
+func (t spyTx) QueryIn(ctx context.Context, q sqldb.IDQuery, scan func(sqldb.Row) error) error {
 	t.seen[q.SQL] = true
 	return t.Tx.QueryIn(ctx, q, scan)
 }
@@ -434,7 +440,7 @@ func TestSweepScansNothing(t *testing.T) {
 	}
 	h.damage(`INSERT INTO idempotency_keys (tenant_id, key, body_hash, job_id, created_at, expires_at) VALUES ('acme', 'k', '', '', 1, 2)`)
 	s := spy{h.engine, map[string]bool{}}
-	swept, err := sqlstore.New(t.Context(), s, h.codec, h.blobs)
+	swept, err := sqlstore.New(t.Context(), sqldb.New(s), h.codec, h.blobs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -469,7 +475,7 @@ func TestSweepScansNothing(t *testing.T) {
 func (h *house) wantIndexed(sql string) {
 	h.t.Helper()
 	text := "EXPLAIN QUERY PLAN " + sql
-	err := h.engine.Read(h.t.Context(), func(tx sqlstore.Tx) error {
+	err := h.engine.Read(h.t.Context(), func(tx sqldb.Tx) error {
 		rows, err := tx.Query(h.t.Context(), text, make([]any, 8)...)
 		if err != nil {
 			return err

@@ -16,14 +16,13 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
-	"strings"
 	"sync"
 	"time"
 
 	driver "modernc.org/sqlite" // registers itself
 
-	"penstock/internal/store/sqlstore"
+	"penstock"
+	"penstock/internal/store/sqldb"
 )
 
 const (
@@ -53,7 +52,7 @@ type Engine struct {
 	closeErr  error
 }
 
-var _ sqlstore.Engine = (*Engine)(nil)
+var _ sqldb.Engine = (*Engine)(nil)
 
 // Open opens the file, creating it if needed.
 func Open(ctx context.Context, cfg Config) (*Engine, error) {
@@ -97,12 +96,12 @@ func dsn(path, txLock string) string {
 	return "file:" + (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath() + "?" + pragmas.Encode()
 }
 
-// Write implements sqlstore.Engine.
-func (e *Engine) Write(ctx context.Context, fn func(sqlstore.Tx) error) error {
+// Write implements sqldb.Engine.
+func (e *Engine) Write(ctx context.Context, fn func(sqldb.Tx) error) error {
 	err := e.writer.submit(ctx, fn)
 	const full, primary = 13, 0xff // SQLITE_FULL; what lies above the first byte only refines it
 	if e, ok := errors.AsType[*driver.Error](err); ok && e.Code()&primary == full {
-		return fmt.Errorf("%w: %w", sqlstore.ErrFull, err)
+		return fmt.Errorf("%w: %w", penstock.ErrDiskFull, err)
 	}
 	return err
 }
@@ -110,7 +109,7 @@ func (e *Engine) Write(ctx context.Context, fn func(sqlstore.Tx) error) error {
 // Slack is how many bytes can be written before the file grows: deleted rows leave their pages to later
 // ones, and none to the disk.
 func (e *Engine) Slack(ctx context.Context) (bytes int64, err error) {
-	err = e.Read(ctx, func(t sqlstore.Tx) error {
+	err = e.Read(ctx, func(t sqldb.Tx) error {
 		rows, err := t.Query(ctx, `SELECT freelist_count * page_size FROM pragma_freelist_count, pragma_page_size`)
 		if err != nil {
 			return err
@@ -124,8 +123,8 @@ func (e *Engine) Slack(ctx context.Context) (bytes int64, err error) {
 	return bytes, err
 }
 
-// Read implements sqlstore.Engine.
-func (e *Engine) Read(ctx context.Context, fn func(sqlstore.Tx) error) error {
+// Read implements sqldb.Engine.
+func (e *Engine) Read(ctx context.Context, fn func(sqldb.Tx) error) error {
 	db, err := e.reads.take(ctx)
 	if err != nil {
 		return err
@@ -144,50 +143,21 @@ func (e *Engine) Read(ctx context.Context, fn func(sqlstore.Tx) error) error {
 	return fn(&tx{now: e.clock(), db: db})
 }
 
-// Migrate implements sqlstore.Engine.
-func (e *Engine) Migrate(ctx context.Context, steps []sqlstore.Migration) error {
-	return e.Write(ctx, func(t sqlstore.Tx) error {
-		db := t.(*tx).db
-		at, err := sqlstore.Version(ctx, t, `PRAGMA user_version`)
+// Migrate implements sqldb.Engine. The file belongs to one process, so no other one migrates it.
+func (e *Engine) Migrate(ctx context.Context, fn func(sqldb.Tx) error) error {
+	return e.Write(ctx, func(t sqldb.Tx) error {
+		// Before there were baselines the header held the schema's version.
+		old, _, err := sqldb.QueryOne(ctx, t, sqldb.SQL(`PRAGMA user_version`), sqldb.ScanOne[int64])
+		if err == nil && old > 0 {
+			err = fmt.Errorf("%w (schema version %d)", sqldb.ErrOldSchema, old)
+		}
 		if err != nil {
-			return fmt.Errorf("reading the schema's version: %w", err)
+			return err
 		}
-		for _, step := range sqlstore.Pending(steps, at) {
-			for _, statement := range statements(step.SQL) {
-				if err := db.execOnce(ctx, statement); err != nil {
-					return fmt.Errorf("migrating to version %d (%s): %w", step.Version, step.Name, err)
-				}
-			}
-			if err := db.execOnce(ctx, fmt.Sprintf(`PRAGMA user_version = %d`, step.Version)); err != nil {
-				return fmt.Errorf("noting schema version %d: %w", step.Version, err)
-			}
-		}
-		return nil
+		t.(*tx).once = true
+		return fn(t)
 	})
 }
-
-// statements splits a migration. Migrations hold no semicolon but those that end a statement or
-// stand in a comment.
-func statements(text string) []string {
-	var clean strings.Builder
-	for line := range strings.Lines(forSQLite.Replace(forPostgres.ReplaceAllString(text, ""))) {
-		code, _, _ := strings.Cut(line, "--")
-		clean.WriteString(code + "\n")
-	}
-	var all []string
-	for s := range strings.SplitSeq(clean.String(), ";") {
-		if s = strings.TrimSpace(s); s != "" {
-			all = append(all, s)
-		}
-	}
-	return all
-}
-
-// forPostgres is what a migration holds for PostgreSQL alone.
-var forPostgres = regexp.MustCompile(`/\*pg [^*]*\*/`)
-
-// forSQLite brings what it holds for SQLite alone out of its comments.
-var forSQLite = strings.NewReplacer("/*sqlite", "", "*/", "")
 
 // Close finishes the writes that were handed over and closes the file.
 func (e *Engine) Close() error {

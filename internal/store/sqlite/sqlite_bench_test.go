@@ -14,7 +14,7 @@ import (
 // commits.
 func BenchmarkSubmit(b *testing.B) {
 	b.Run("alone", func(b *testing.B) {
-		s := open(b, time.Now)
+		s, _ := open(b, time.Now)
 		var ids penstock.IDs
 		b.ReportAllocs()
 		for b.Loop() {
@@ -22,7 +22,7 @@ func BenchmarkSubmit(b *testing.B) {
 		}
 	})
 	b.Run("crowd", func(b *testing.B) {
-		s := open(b, time.Now)
+		s, _ := open(b, time.Now)
 		var ids penstock.IDs
 		b.SetParallelism(32)
 		b.ReportAllocs()
@@ -51,7 +51,7 @@ func submitOne(b *testing.B, s store.Store, id penstock.ID) {
 func BenchmarkWork(b *testing.B) {
 	for _, queued := range []int{2_000, 50_000} {
 		b.Run(strconv.Itoa(queued), func(b *testing.B) {
-			s := open(b, time.Now)
+			s, _ := open(b, time.Now)
 			var ids penstock.IDs
 			fill := func() {
 				for n := 0; n < queued; n += jobItems {
@@ -119,7 +119,7 @@ func workGroup(b *testing.B, s store.Store, l store.Lease) int {
 // BenchmarkRecord writes down synchronous calls, in groups as they gather behind their answers.
 func BenchmarkRecord(b *testing.B) {
 	const group = 300
-	s := open(b, time.Now)
+	s, _ := open(b, time.Now)
 	var ids penstock.IDs
 	b.ReportAllocs()
 	for b.Loop() {

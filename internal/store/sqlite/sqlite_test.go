@@ -8,17 +8,19 @@ import (
 	"penstock/internal/blob/dir"
 	"penstock/internal/payload"
 	"penstock/internal/store"
+	"penstock/internal/store/schema"
 	"penstock/internal/store/sqlite"
 	"penstock/internal/store/sqlstore"
 	"penstock/internal/store/storetest"
+	"penstock/internal/webhook/webhooksql"
 )
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T, clock func() time.Time) store.Store { return open(t, clock) })
+	storetest.Run(t, func(t *testing.T, clock func() time.Time) (store.Store, storetest.Webhooks) { return open(t, clock) })
 }
 
-func open(t testing.TB, clock func() time.Time) store.Store {
+func open(t testing.TB, clock func() time.Time) (store.Store, storetest.Webhooks) {
 	t.Helper()
 	home := t.TempDir()
 	engine, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(home, "penstock.db"), Clock: clock})
@@ -37,7 +39,11 @@ func open(t testing.TB, clock func() time.Time) store.Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := sqlstore.New(t.Context(), engine, codec, blobs)
+	db, err := schema.Open(t.Context(), engine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := sqlstore.New(t.Context(), db, codec, blobs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,5 +52,5 @@ func open(t testing.TB, clock func() time.Time) store.Store {
 			t.Error(err)
 		}
 	})
-	return s
+	return s, webhooksql.New(db, codec)
 }

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"penstock/internal/store/sqlstore"
+	"penstock/internal/store/sqldb"
 )
 
 // tx is a transaction on this goroutine: Do is not deferred, since nothing is saved by sending
@@ -20,14 +20,16 @@ import (
 type tx struct {
 	now time.Time
 	db  *prepared
+	// once runs statements without keeping them prepared, as those of migrations.
+	once bool
 
-	bulk *sqlstore.Bulk // of the rows that wait
-	rows []any          // their arguments, one row after the other
+	bulk *sqldb.Bulk // of the rows that wait
+	rows []any       // their arguments, one row after the other
 }
 
 func (t *tx) Now() time.Time { return t.now.UTC().Truncate(time.Microsecond) }
 
-// Relax implements sqlstore.Tx: the log is flushed for the whole group.
+// Relax implements sqldb.Tx: the log is flushed for the whole group.
 func (t *tx) Relax() {}
 
 func (t *tx) Do(ctx context.Context, text string, args ...any) error {
@@ -43,25 +45,31 @@ func (t *tx) Exec(ctx context.Context, text string, args ...any) (int64, error) 
 }
 
 func (t *tx) exec(ctx context.Context, text string, args []any) (int64, error) {
+	if t.once && len(args) == 0 {
+		if err := t.db.execOnce(ctx, text); err != nil {
+			return 0, fmt.Errorf("running %s: %w", sqldb.Brief(text), err)
+		}
+		return 0, nil
+	}
 	res, err := t.db.execArgs(ctx, text, args)
 	if err != nil {
-		return 0, fmt.Errorf("running %s: %w", sqlstore.Brief(text), err)
+		return 0, fmt.Errorf("running %s: %w", sqldb.Brief(text), err)
 	}
 	return res.RowsAffected()
 }
 
-func (t *tx) Query(ctx context.Context, text string, args ...any) (sqlstore.Rows, error) {
+func (t *tx) Query(ctx context.Context, text string, args ...any) (sqldb.Rows, error) {
 	if err := t.flush(ctx); err != nil {
 		return nil, err
 	}
 	r, err := t.db.rows(ctx, text, args)
 	if err != nil {
-		return nil, fmt.Errorf("running %s: %w", sqlstore.Brief(text), err)
+		return nil, fmt.Errorf("running %s: %w", sqldb.Brief(text), err)
 	}
 	return rows{r}, nil
 }
 
-func (t *tx) Put(ctx context.Context, b *sqlstore.Bulk, row ...any) error {
+func (t *tx) Put(ctx context.Context, b *sqldb.Bulk, row ...any) error {
 	if t.bulk != b {
 		if err := t.flush(ctx); err != nil {
 			return err
@@ -70,12 +78,12 @@ func (t *tx) Put(ctx context.Context, b *sqlstore.Bulk, row ...any) error {
 	if b.Several == "" || b.Strict {
 		n, err := t.exec(ctx, b.One, row)
 		if err == nil && b.Strict && n != 1 {
-			err = sqlstore.ErrMissed
+			err = sqldb.ErrMissed
 		}
 		return err
 	}
 	t.bulk, t.rows = b, append(t.rows, row...)
-	if len(t.rows) < sqlstore.SeveralRows*len(b.Types) {
+	if len(t.rows) < sqldb.SeveralRows*len(b.Types) {
 		return nil
 	}
 	_, err := t.exec(ctx, b.Several, t.rows)
@@ -97,7 +105,7 @@ func (t *tx) flush(ctx context.Context) error {
 	return nil
 }
 
-func (t *tx) QueryIn(ctx context.Context, q sqlstore.IDQuery, scan func(sqlstore.Row) error) error {
+func (t *tx) QueryIn(ctx context.Context, q sqldb.IDQuery, scan func(sqldb.Row) error) error {
 	if err := t.flush(ctx); err != nil {
 		return err
 	}
@@ -111,18 +119,18 @@ func (t *tx) QueryIn(ctx context.Context, q sqlstore.IDQuery, scan func(sqlstore
 	}
 	r, err := t.db.rows(ctx, text, args)
 	if err != nil {
-		return fmt.Errorf("running %s: %w", sqlstore.Brief(q.SQL), err)
+		return fmt.Errorf("running %s: %w", sqldb.Brief(q.SQL), err)
 	}
 	for err == nil && r.Next() {
 		err = scan(rows{r})
 	}
 	if err = errors.Join(err, r.Err(), r.Close()); err != nil {
-		return fmt.Errorf("reading %s: %w", sqlstore.Brief(q.SQL), err)
+		return fmt.Errorf("reading %s: %w", sqldb.Brief(q.SQL), err)
 	}
 	return nil
 }
 
-func (t *tx) Ask(ctx context.Context, questions ...sqlstore.Question) error {
+func (t *tx) Ask(ctx context.Context, questions ...sqldb.Question) error {
 	for _, q := range questions {
 		if err := t.QueryIn(ctx, q.IDQuery, q.Scan); err != nil {
 			return err

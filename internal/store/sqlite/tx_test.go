@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"penstock/internal/store/sqlstore"
+	"penstock/internal/store/sqldb"
 )
 
 // Bytes that were read are the reader's: neither the next row nor another statement changes them.
@@ -20,8 +20,8 @@ func TestBytesStayWhatTheyWere(t *testing.T) {
 	var all [][]byte
 	read := func(text string) {
 		t.Helper()
-		err := e.Read(t.Context(), func(tx sqlstore.Tx) error {
-			return tx.QueryIn(t.Context(), sqlstore.IDQuery{SQL: text}, func(row sqlstore.Row) error {
+		err := e.Read(t.Context(), func(tx sqldb.Tx) error {
+			return tx.QueryIn(t.Context(), sqldb.IDQuery{SQL: text}, func(row sqldb.Row) error {
 				var b []byte
 				err := row.Scan(&b)
 				all = append(all, b)

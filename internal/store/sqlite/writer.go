@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"penstock/internal/store/sqlstore"
+	"penstock/internal/store/sqldb"
 )
 
 var errClosed = errors.New("the database is closed")
@@ -15,7 +15,7 @@ var errClosed = errors.New("the database is closed")
 // write is a transaction waiting for its group.
 type write struct {
 	ctx  context.Context
-	fn   func(sqlstore.Tx) error
+	fn   func(sqldb.Tx) error
 	done chan error
 }
 
@@ -43,7 +43,7 @@ func newWriter(conn *sql.Conn, clock func() time.Time) *writer {
 
 // submit gets a write committed, by whoever has the turn. Once in line it is not given up, even when
 // ctx ends: the caller must know whether it happened.
-func (w *writer) submit(ctx context.Context, fn func(sqlstore.Tx) error) error {
+func (w *writer) submit(ctx context.Context, fn func(sqldb.Tx) error) error {
 	one := write{ctx: ctx, fn: fn, done: make(chan error, 1)}
 	select {
 	case <-w.closing:

@@ -3,37 +3,11 @@ package sqlstore
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"time"
 
 	"penstock"
 	"penstock/internal/store"
 )
-
-// noted is an entry of the audit to be written.
-type noted struct {
-	tenant  penstock.TenantID
-	actor   string
-	action  string
-	subject string
-	before  map[string]any
-	after   map[string]any
-}
-
-// note writes an entry of the audit with the change that it tells of.
-func (s *Store) note(ctx context.Context, tx Tx, n noted) error {
-	before, err := json.Marshal(n.before)
-	if err != nil {
-		return fmt.Errorf("encoding what was: %w", err)
-	}
-	after, err := json.Marshal(n.after)
-	if err != nil {
-		return fmt.Errorf("encoding what became of it: %w", err)
-	}
-	return tx.Do(ctx, `INSERT INTO audit (id, tenant_id, actor, action, subject, before, after, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-		s.ids.New(tx.Now()), n.tenant, storable(n.actor), n.action, n.subject, string(before), string(after), micros(tx.Now()))
-}
 
 // describeFilter is a filter with only what it asks for.
 func describeFilter(f store.DeadLetterFilter) map[string]any {

@@ -195,7 +195,7 @@ func (p lockedBudgets) save(ctx context.Context, tx Tx) error {
 			return err
 		}
 		if passed(p[id]) {
-			if err := tellExceeded(ctx, tx, id, p[id]); err != nil {
+			if err := publishExceeded(ctx, tx, id, p[id]); err != nil {
 				return err
 			}
 		}

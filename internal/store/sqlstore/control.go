@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/audit"
 	"penstock/internal/store"
 )
 
@@ -36,7 +37,7 @@ func (s *Store) SetControl(ctx context.Context, c store.Control, on store.Condit
 		if err != nil {
 			return err
 		}
-		err = s.noteControl(ctx, tx, noted{actor: c.Actor, action: store.ActionSetControl, before: controlFields(before), after: controlFields(set)}, c)
+		err = s.noteControl(ctx, tx, audit.Entry{Actor: c.Actor, Action: store.ActionSetControl, Before: controlFields(before), After: controlFields(set)}, c)
 		return kept(err, on)
 	})
 	return set, tried(err)
@@ -53,7 +54,7 @@ func (s *Store) LiftControl(ctx context.Context, c store.Control, on store.Condi
 		if err := tx.Do(ctx, `DELETE FROM controls WHERE kind = $1 AND name = $2`, c.Kind, c.Name); err != nil {
 			return err
 		}
-		return kept(s.noteControl(ctx, tx, noted{actor: c.Actor, action: store.ActionLiftControl, before: controlFields(before)}, c), on)
+		return kept(s.noteControl(ctx, tx, audit.Entry{Actor: c.Actor, Action: store.ActionLiftControl, Before: controlFields(before)}, c), on)
 	}))
 }
 
@@ -83,14 +84,14 @@ func checkControls(ctx context.Context, tx Tx) error {
 	return err
 }
 
-// noteControl completes and writes the audit entry of a change. What is nobody's own is noted for the
+// noteControl completes and writes the audit entry of a change. An entry that concerns no tenant is of the
 // operators.
-func (s *Store) noteControl(ctx context.Context, tx Tx, n noted, c store.Control) error {
-	n.tenant, n.subject = store.AuditOfOperators, string(c.Kind)+"/"+c.Name
+func (s *Store) noteControl(ctx context.Context, tx Tx, n audit.Entry, c store.Control) error {
+	n.Tenant, n.Subject = store.AuditOfOperators, string(c.Kind)+"/"+c.Name
 	if c.Kind == store.ControlTenant {
-		n.tenant = penstock.TenantID(c.Name)
+		n.Tenant = penstock.TenantID(c.Name)
 	}
-	return s.note(ctx, tx, n)
+	return s.audit.Write(ctx, tx, n)
 }
 
 // controlFields is a control in the audit, nil for one that is not there.

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"penstock"
+	"penstock/internal/audit"
 	"penstock/internal/store"
 )
 
@@ -125,9 +126,9 @@ func (s *Store) DismissDeadLetters(ctx context.Context, tenant penstock.TenantID
 		if err != nil || n == 0 {
 			return err
 		}
-		return s.note(ctx, tx, noted{
-			tenant: tenant, actor: d.Actor, action: store.ActionDismissDeadLetters, subject: "dead_letters",
-			before: map[string]any{"filter": describeFilter(d.Filter), "open": n}, after: map[string]any{"dismissed": n},
+		return s.audit.Write(ctx, tx, audit.Entry{
+			Tenant: tenant, Actor: d.Actor, Action: store.ActionDismissDeadLetters, Subject: "dead_letters",
+			Before: map[string]any{"filter": describeFilter(d.Filter), "open": n}, After: map[string]any{"dismissed": n},
 		})
 	})
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/audit"
 	"penstock/internal/store"
 )
 
@@ -157,9 +158,9 @@ func (s *Store) DeleteFile(ctx context.Context, tenant penstock.TenantID, d stor
 		if err != nil {
 			return err
 		}
-		return s.note(ctx, tx, noted{
-			tenant: tenant, actor: d.Actor, action: store.ActionDeleteFile, subject: penstock.ViewFile.Format(f.ID),
-			before: map[string]any{"purpose": f.Purpose, "bytes": f.Bytes, "created_at": f.CreatedAt}, after: map[string]any{"deleted": true},
+		return s.audit.Write(ctx, tx, audit.Entry{
+			Tenant: tenant, Actor: d.Actor, Action: store.ActionDeleteFile, Subject: penstock.ViewFile.Format(f.ID),
+			Before: map[string]any{"purpose": f.Purpose, "bytes": f.Bytes, "created_at": f.CreatedAt}, After: map[string]any{"deleted": true},
 		})
 	})
 	if err == nil {

@@ -216,7 +216,7 @@ type claimOf struct {
 // beside this claim without that this claim, or the other, misses it.
 func take(ctx context.Context, tx Tx, c claimOf) (h claimBatch, err error) {
 	runs := runsOf(c.picks)
-	jobs, heard, lock := openJobs(runs)
+	jobs, events, lock := openJobs(runs)
 	rows, questions, err := c.questions(runs)
 	if err != nil {
 		return h, err
@@ -255,15 +255,15 @@ func take(ctx context.Context, tx Tx, c claimOf) (h claimBatch, err error) {
 			c.moved.claim(run.from.backlogKey, &p.pick)
 		}
 	}
-	return h, c.note(ctx, tx, noteOf{jobs, heard, held, given})
+	return h, c.note(ctx, tx, noteOf{jobs, events, held, given})
 }
 
 // noteOf is what a claim writes down.
 type noteOf struct {
-	jobs  map[penstock.ID]*penstock.Job
-	heard *outboxEvents
-	held  *claimRows
-	given map[*share]int64
+	jobs   map[penstock.ID]*penstock.Job
+	events *jobEvents
+	held   *claimRows
+	given  map[*share]int64
 }
 
 // note writes the claim, the start of jobs, and what the tenants were given.
@@ -276,7 +276,7 @@ func (c claimOf) note(ctx context.Context, tx Tx, n noteOf) error {
 		if !n.jobs[id].StartedAt.IsZero() {
 			continue
 		}
-		if n.heard.heard[id] {
+		if n.events.subscribed[id] {
 			started = append(started, id)
 		}
 		if err := tx.Put(ctx, startJob, id, micros(tx.Now()), penstock.StatusRunning, n.held.items[id]); err != nil {
@@ -289,7 +289,7 @@ func (c claimOf) note(ctx context.Context, tx Tx, n noteOf) error {
 		}
 		delete(n.given, p.share)
 	}
-	return tellStarted(ctx, tx, started)
+	return publishStarted(ctx, tx, started)
 }
 
 // startJob notes the first claim of a job's items, whoever comes first.
@@ -336,19 +336,19 @@ func runsOf(picks []picked) []run {
 }
 
 // openJobs is the question for the jobs of runs that go on, and what its answer fills.
-func openJobs(runs []run) (map[penstock.ID]*penstock.Job, *outboxEvents, Question) {
+func openJobs(runs []run) (map[penstock.ID]*penstock.Job, *jobEvents, Question) {
 	ids := make([]penstock.ID, len(runs))
 	for i, r := range runs {
 		ids[i] = r.from.job
 	}
 	slices.Sort(ids)
 	jobs := make(map[penstock.ID]*penstock.Job, len(ids))
-	heard := newOutboxEvents()
-	return jobs, heard, Question{
-		IDQuery{IDs: plain(slices.Compact(ids)), SQL: `SELECT ` + lockedColumns + `, ` + heardColumn + ` FROM jobs
+	events := newJobEvents()
+	return jobs, events, Question{
+		IDQuery: IDQuery{IDs: plain(slices.Compact(ids)), SQL: `SELECT ` + lockedColumns + `, ` + subscribedColumn + ` FROM jobs
 			WHERE id = /*pg ANY */($1) AND cancel_requested_at = 0 /*pg ORDER BY id FOR KEY SHARE */`},
-		func(row Row) error {
-			j, err := heard.scan(row)
+		Scan: func(row Row) error {
+			j, err := events.scan(row)
 			jobs[j.ID] = &j
 			return err
 		},
@@ -391,8 +391,8 @@ func (c claimOf) questions(runs []run) (map[penstock.ID]candidate, []Question, e
 		}
 	}
 	if len(lone) > 0 {
-		questions = append(questions, Question{IDQuery{IDs: lone, SQL: `SELECT job_id, facts, inputs FROM input_groups
-			WHERE job_id = /*pg ANY */($1) AND first_n = 0`}, func(row Row) error { return scanLone(row, of) }})
+		questions = append(questions, Question{IDQuery: IDQuery{IDs: lone, SQL: `SELECT job_id, facts, inputs FROM input_groups
+			WHERE job_id = /*pg ANY */($1) AND first_n = 0`}, Scan: func(row Row) error { return scanLone(row, of) }})
 	}
 	if len(apart) > 0 {
 		questions = append(questions, c.resume(apart, status, rows))
@@ -415,13 +415,13 @@ func scanLone(row Row, of map[penstock.ID]*run) (err error) {
 // resume is the question by which items that have rows come under the lease, with a higher fence.
 func (c claimOf) resume(ids []string, status penstock.Status, rows map[penstock.ID]candidate) Question {
 	return Question{
-		IDQuery{IDs: ids, SQL: `UPDATE items SET status = $2, claim_id = $3, fence = fence + 1
+		IDQuery: IDQuery{IDs: ids, SQL: `UPDATE items SET status = $2, claim_id = $3, fence = fence + 1
 			WHERE id = /*pg ANY */($1) AND status = 'queued'
 				AND EXISTS (SELECT 1 FROM jobs j WHERE j.id = items.job_id AND j.cancel_requested_at = 0)
 			RETURNING id, job_id, tenant_id, n, custom_id, fence, tries, attempts, estimate_tokens, input_bytes, reserved_nano_usd,
 				crashes, child_deaths, cost_nano_usd, input, input_blob, not_before, ` + usageNames,
 			Args: []any{status, c.ids.apart()}},
-		func(row Row) error {
+		Scan: func(row Row) error {
 			r, err := scanCandidate(row)
 			rows[r.Item] = r
 			return err

@@ -163,11 +163,11 @@ const changing = `status text, seq bigint, not_before bigint, parked bigint, fen
 
 var (
 	saveItem = insertInto("items", savedColumns, overwriting("id", changing)+
-		" WHERE items.status = 'running' AND items.claim_id = excluded.claim_id AND items.fence = excluded.fence").strict()
+		" WHERE items.status = 'running' AND items.claim_id = excluded.claim_id AND items.fence = excluded.fence").RequireAll()
 	// addFresh is for items that are thought to have no row: a server need not look for one first.
 	addFresh = &Bulk{Strict: true, Types: saveItem.Types, One: saveItem.One, Many: insertInto("items", savedColumns, "").Many}
 
-	saveQueued = insertInto("items", savedColumns, overwriting("id", changing)+" WHERE items.status = 'queued'").strict()
+	saveQueued = insertInto("items", savedColumns, overwriting("id", changing)+" WHERE items.status = 'queued'").RequireAll()
 )
 
 var addDeadLetter = insertInto("dead_letters", `item_id text, job_id text, tenant_id text, model text, error_code text,

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/audit"
+	"penstock/internal/outbox"
 	"penstock/internal/store"
 )
 
@@ -58,9 +60,9 @@ func (s *Store) DeleteJob(ctx context.Context, tenant penstock.TenantID, d store
 		}
 		for _, id := range slices.Sorted(maps.Keys(jobs.byID)) {
 			j := jobs.byID[id]
-			err := s.note(ctx, tx, noted{
-				tenant: tenant, actor: d.Actor, action: store.ActionDeleteJob, subject: penstock.ViewJob.Format(j.ID),
-				before: map[string]any{"status": j.Status(), "counts": j.Counts, "finished_at": j.FinishedAt}, after: map[string]any{"deleted": true},
+			err := s.audit.Write(ctx, tx, audit.Entry{
+				Tenant: tenant, Actor: d.Actor, Action: store.ActionDeleteJob, Subject: penstock.ViewJob.Format(j.ID),
+				Before: map[string]any{"status": j.Status(), "counts": j.Counts, "finished_at": j.FinishedAt}, After: map[string]any{"deleted": true},
 			})
 			if err != nil {
 				return err
@@ -285,7 +287,7 @@ func (e *eraser) deleteJob(ctx context.Context, tx Tx, d deletedJob) error {
 		e.stored.job(gone.tenant, d.id, -gone.bytes)
 	}
 	// Until now it was kept for retries, which inherit it.
-	if err := tx.Do(ctx, `DELETE FROM webhooks WHERE tenant_id = $1 AND job_id = $2`, d.tenant, d.id); err != nil {
+	if err := outbox.RemoveJobWebhook(ctx, tx, d.tenant, d.id); err != nil {
 		return err
 	}
 	if err := tx.Do(ctx, `DELETE FROM batches WHERE job_id = $1`, d.id); err != nil {

@@ -43,11 +43,11 @@ func (s *Store) ListJobs(ctx context.Context, tenant penstock.TenantID, f store.
 }
 
 func listQuery(tenant penstock.TenantID, f store.JobFilter) query {
-	q := query{args: []any{tenant}}
+	q := query{Args: []any{tenant}}
 	where := []string{"tenant_id = $1"}
 	add := func(condition string, arg any) {
-		q.args = append(q.args, arg)
-		where = append(where, fmt.Sprintf(condition, len(q.args)))
+		q.Args = append(q.Args, arg)
+		where = append(where, fmt.Sprintf(condition, len(q.Args)))
 	}
 	if f.After != "" {
 		add("id < $%d", f.After)
@@ -68,13 +68,13 @@ func listQuery(tenant penstock.TenantID, f store.JobFilter) query {
 		add("created_at <= $%d", micros(f.CreatedUntil))
 	}
 	if f.TagKey != "" {
-		q.args = append(q.args, storable(f.TagKey), storable(f.TagValue))
+		q.Args = append(q.Args, storable(f.TagKey), storable(f.TagValue))
 		where = append(where, fmt.Sprintf(`EXISTS (SELECT 1 FROM json_each/*pg _text */(tags /*pg ::json */) AS tag
-			WHERE tag.key = $%d AND tag.value = $%d)`, len(q.args)-1, len(q.args)))
+			WHERE tag.key = $%d AND tag.value = $%d)`, len(q.Args)-1, len(q.Args)))
 	}
-	q.args = append(q.args, f.Limit)
-	q.sql = fmt.Sprintf(`SELECT %s FROM jobs WHERE %s ORDER BY id DESC LIMIT $%d`,
-		jobColumns, strings.Join(where, " AND "), len(q.args))
+	q.Args = append(q.Args, f.Limit)
+	q.SQL = fmt.Sprintf(`SELECT %s FROM jobs WHERE %s ORDER BY id DESC LIMIT $%d`,
+		jobColumns, strings.Join(where, " AND "), len(q.Args))
 	return q
 }
 

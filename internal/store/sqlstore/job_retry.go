@@ -6,7 +6,9 @@ import (
 	"fmt"
 
 	"penstock"
+	"penstock/internal/audit"
 	"penstock/internal/blob"
+	"penstock/internal/outbox"
 	"penstock/internal/payload"
 	"penstock/internal/store"
 )
@@ -142,19 +144,12 @@ func (s *Store) RetryItems(ctx context.Context, tenant penstock.TenantID, r stor
 			if err := markRetried(ctx, tx, j, r); err != nil {
 				return err
 			}
-			if err := inheritWebhook(ctx, tx, j); err != nil {
+			if err := outbox.CopyJobWebhook(ctx, tx, *of, j); err != nil {
 				return err
 			}
 			return s.noteRetry(ctx, tx, retried{Retry: r, of: *of, as: j})
 		},
 	})
-}
-
-// inheritWebhook lets those who were told of a job hear of its retry as well.
-func inheritWebhook(ctx context.Context, tx Tx, j penstock.Job) error {
-	return tx.Do(ctx, `INSERT INTO webhooks (tenant_id, job_id, id, url, events, created_at, updated_at)
-		SELECT tenant_id, $3, $3, url, events, $4, $4 FROM webhooks WHERE tenant_id = $1 AND job_id = $2`,
-		j.Tenant, j.RetryOf, j.ID, micros(tx.Now()))
 }
 
 // The statements by which items are retried once. They return a row for each item of which this
@@ -202,10 +197,10 @@ func (s *Store) noteRetry(ctx context.Context, tx Tx, r retried) error {
 	for i, id := range r.Retried {
 		items[i] = penstock.ViewItem.Format(id)
 	}
-	return s.note(ctx, tx, noted{
-		tenant: r.as.Tenant, actor: r.as.Key, action: action, subject: penstock.ViewJob.Format(r.of.ID),
-		before: map[string]any{"items": items, "targets": r.of.Resolved.Targets, "config": r.of.Resolved.Config},
-		after: map[string]any{"job": penstock.ViewJob.Format(r.as.ID), "resolve": r.Resolve,
+	return s.audit.Write(ctx, tx, audit.Entry{
+		Tenant: r.as.Tenant, Actor: r.as.Key, Action: action, Subject: penstock.ViewJob.Format(r.of.ID),
+		Before: map[string]any{"items": items, "targets": r.of.Resolved.Targets, "config": r.of.Resolved.Config},
+		After: map[string]any{"job": penstock.ViewJob.Format(r.as.ID), "resolve": r.Resolve,
 			"targets": r.as.Resolved.Targets, "config": r.as.Resolved.Config},
 	})
 }

@@ -111,7 +111,7 @@ type jobGroup struct {
 	lockedBudgets lockedBudgets                // what the jobs are paid from
 	ended         map[penstock.ID][]int        // by job, the items that ended and have rows, in order
 	resultGroups  map[penstock.ID]*resultGroup // by job, what the other items that ended lie in
-	outboxEvents  *outboxEvents                // what webhooks are told
+	events        *jobEvents                   // for the outbox
 }
 
 // jobLock is how the rows of jobs are locked.
@@ -142,12 +142,12 @@ func lockRows(ctx context.Context, tx Tx, ids []penstock.ID, lock jobLock) (jobG
 	ids = slices.Compact(ids)
 	jobs := jobGroup{
 		byID: make(map[penstock.ID]*penstock.Job, len(ids)), moved: backlog{}, stored: stored{}, released: releases{},
-		settled: settlements{}, ended: map[penstock.ID][]int{}, resultGroups: map[penstock.ID]*resultGroup{}, outboxEvents: newOutboxEvents(),
+		settled: settlements{}, ended: map[penstock.ID][]int{}, resultGroups: map[penstock.ID]*resultGroup{}, events: newJobEvents(),
 	}
 	return jobs, tx.QueryIn(ctx, IDQuery{
-		IDs: plain(ids), SQL: `SELECT ` + lockedColumns + `, ` + heardColumn + ` FROM jobs WHERE id = /*pg ANY */($1)` + string(lock),
+		IDs: plain(ids), SQL: `SELECT ` + lockedColumns + `, ` + subscribedColumn + ` FROM jobs WHERE id = /*pg ANY */($1)` + string(lock),
 	}, func(row Row) error {
-		j, err := jobs.outboxEvents.scan(row)
+		j, err := jobs.events.scan(row)
 		jobs.byID[j.ID] = &j
 		return err
 	})
@@ -157,7 +157,7 @@ func lockRows(ctx context.Context, tx Tx, ids []penstock.ID, lock jobLock) (jobG
 func (g jobGroup) item(r *itemRow) itemInJob { return itemInJob{r, g.byID[r.Job], g} }
 
 var saveJob = update("jobs", "id text", `status text, succeeded bigint, failed bigint,
-	cancelled bigint, expired bigint, cost_nano_usd bigint, seq bigint, finished_at bigint, cancel_requested_at bigint, progress_at bigint, stored_bytes bigint, `+usageColumns, "").lenient()
+	cancelled bigint, expired bigint, cost_nano_usd bigint, seq bigint, finished_at bigint, cancel_requested_at bigint, progress_at bigint, stored_bytes bigint, `+usageColumns, "").AllowMissing()
 
 // save writes the jobs back and closes those that have no open item left. It returns the closed
 // ones in ascending order.
@@ -177,7 +177,7 @@ func (g jobGroup) save(ctx context.Context, tx Tx) ([]penstock.ID, error) {
 			j.Seq++
 			j.FinishedAt = tx.Now()
 			finished = append(finished, id)
-			g.outboxEvents.tell(j, penstock.EventJobFinished)
+			g.events.add(j, penstock.EventJobFinished)
 		}
 		if tellsProgress(j, tx.Now()) {
 			j.Seq++
@@ -204,7 +204,7 @@ func (g jobGroup) save(ctx context.Context, tx Tx) ([]penstock.ID, error) {
 	if err := g.lockedBudgets.save(ctx, tx); err != nil {
 		return nil, err
 	}
-	if err := g.outboxEvents.publish(ctx, tx); err != nil {
+	if err := g.events.publish(ctx, tx); err != nil {
 		return nil, err
 	}
 	if err := g.stored.save(ctx, tx); err != nil {

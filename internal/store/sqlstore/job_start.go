@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"penstock"
+	"penstock/internal/outbox"
 	"penstock/internal/store"
 )
 
@@ -19,21 +20,21 @@ func startable(ctx context.Context, tx Tx, tenant penstock.TenantID, sub store.S
 	// One statement, since this is on the way of an accept.
 	facts, _, err := queryOne(ctx, tx, sqlf(`SELECT COALESCE((SELECT expires_at FROM leases WHERE process_id = $1 AND epoch = $2), 0),
 			CASE WHEN EXISTS (SELECT 1 FROM shares WHERE lane = $3 AND active = 1) THEN 1 ELSE 0 END,
-			CASE WHEN EXISTS (SELECT 1 FROM webhooks WHERE tenant_id = $4 AND job_id IN ('', $5)) THEN 1 ELSE 0 END`,
+			`+outbox.HasSubscriber("$4", "$5"),
 		sub.Starter.Process, sub.Starter.Epoch, sub.Job.Lane, tenant, sub.Job.ID),
-		func(row Row) (f struct{ expires, waiting, heard int64 }, err error) {
-			return f, row.Scan(&f.expires, &f.waiting, &f.heard)
+		func(row Row) (f struct{ expires, waiting, subscribed int64 }, err error) {
+			return f, row.Scan(&f.expires, &f.waiting, &f.subscribed)
 		})
-	s.heard = facts.heard > 0
+	s.subscribed = facts.subscribed > 0
 	return s, err == nil && facts.waiting == 0 && facts.expires > micros(tx.Now()), err
 }
 
 // starting is a submission that begins at once.
 type starting struct {
 	submittedItems
-	lease   store.Lease
-	targets []string // where calls were reserved for its items, if that is known
-	heard   bool     // somebody listens to it
+	lease      store.Lease
+	targets    []string // where calls were reserved for its items, if that is known
+	subscribed bool     // its events have a receiver
 }
 
 // start inserts a job as it is after its first claim, which took all of its items. The tenant is charged nothing: where
@@ -74,8 +75,8 @@ func (s *Store) start(ctx context.Context, tx Tx, j penstock.Job, sub starting) 
 	if err != nil {
 		return nil, err
 	}
-	if sub.heard {
-		if err := tellStarted(ctx, tx, []penstock.ID{j.ID}); err != nil {
+	if sub.subscribed {
+		if err := publishStarted(ctx, tx, []penstock.ID{j.ID}); err != nil {
 			return nil, err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/audit"
 	"penstock/internal/store"
 )
 
@@ -91,7 +92,7 @@ func (s *Store) CreateKey(ctx context.Context, n store.NewKey) (made store.APIKe
 		if err := insertKey(ctx, tx, made); err != nil {
 			return err
 		}
-		return s.noteKey(ctx, tx, noted{actor: n.Actor, action: store.ActionCreateKey, after: keyFields(made)}, made)
+		return s.noteKey(ctx, tx, audit.Entry{Actor: n.Actor, Action: store.ActionCreateKey, After: keyFields(made)}, made)
 	})
 	return made, err
 }
@@ -146,7 +147,7 @@ func (s *Store) ChangeKey(ctx context.Context, c store.KeyChange) (now store.API
 		if err != nil {
 			return err
 		}
-		return s.noteKey(ctx, tx, noted{actor: c.Actor, action: store.ActionChangeKey, before: keyFields(was), after: keyFields(now)}, now)
+		return s.noteKey(ctx, tx, audit.Entry{Actor: c.Actor, Action: store.ActionChangeKey, Before: keyFields(was), After: keyFields(now)}, now)
 	})
 	return now, err
 }
@@ -182,7 +183,7 @@ func (s *Store) RotateKey(ctx context.Context, r store.KeyRotation) (made store.
 		}
 		after := keyFields(made)
 		after["replaces"], after["old_expires_at"] = penstock.ViewKey.Format(old.ID), old.ExpiresAt
-		return s.noteKey(ctx, tx, noted{actor: r.Actor, action: store.ActionRotateKey, before: was, after: after}, old)
+		return s.noteKey(ctx, tx, audit.Entry{Actor: r.Actor, Action: store.ActionRotateKey, Before: was, After: after}, old)
 	})
 	return made, err
 }
@@ -198,7 +199,7 @@ func (s *Store) RevokeKey(ctx context.Context, r store.KeyRevocation) (now store
 		if err := tx.Do(ctx, `UPDATE api_keys SET revoked_at = $2, version = $3 WHERE id = $1`, r.ID, micros(now.RevokedAt), version); err != nil {
 			return err
 		}
-		return s.noteKey(ctx, tx, noted{actor: r.Actor, action: store.ActionRevokeKey, before: keyFields(was), after: keyFields(now)}, now)
+		return s.noteKey(ctx, tx, audit.Entry{Actor: r.Actor, Action: store.ActionRevokeKey, Before: keyFields(was), After: keyFields(now)}, now)
 	})
 	return now, err
 }
@@ -214,9 +215,9 @@ func findKey(ctx context.Context, tx Tx, id penstock.ID, c store.Condition) (sto
 	return k, checkVersion("Key "+penstock.ViewKey.Format(id), k.Version, c)
 }
 
-func (s *Store) noteKey(ctx context.Context, tx Tx, n noted, k store.APIKey) error {
-	n.tenant, n.subject = k.Tenant, "key/"+penstock.ViewKey.Format(k.ID)
-	return s.note(ctx, tx, n)
+func (s *Store) noteKey(ctx context.Context, tx Tx, n audit.Entry, k store.APIKey) error {
+	n.Tenant, n.Subject = k.Tenant, "key/"+penstock.ViewKey.Format(k.ID)
+	return s.audit.Write(ctx, tx, n)
 }
 
 // keyFields is a key in the audit: neither its secret nor the hash of it.

@@ -138,17 +138,17 @@ var audits = []struct{ problem, sql string }{
 		GROUP BY tenant_id, kind HAVING SUM(subjects) <> 0 OR SUM(cost_nano_usd) <> 0 LIMIT $1`},
 }
 
-// audit is a rule of the books. It tells of what breaks it.
-type audit struct {
+// rule is a rule of the books. It reports the entries that break it.
+type rule struct {
 	about string
 	run   func(context.Context, Tx) ([]string, error)
 }
 
-// allAudits are all rules there are.
-func allAudits() []audit {
-	all := []audit{{"amounts are possible", auditAmounts}}
+// allRules are the rules of the books.
+func allRules() []rule {
+	all := []rule{{"amounts are possible", auditAmounts}}
 	for _, a := range audits {
-		all = append(all, audit{"no " + a.problem, func(ctx context.Context, tx Tx) ([]string, error) {
+		all = append(all, rule{"no " + a.problem, func(ctx context.Context, tx Tx) ([]string, error) {
 			return queryAll(ctx, tx, sqlf(a.sql, store.MaxLedgerProblems), func(row Row) (string, error) {
 				var id string
 				err := row.Scan(&id)
@@ -156,7 +156,7 @@ func allAudits() []audit {
 			})
 		}})
 	}
-	return append(all, audit{"result groups add up", auditResultGroups}, audit{"entries agree with outcomes", auditOutcomes}, audit{"budgets add up", auditBudgets})
+	return append(all, rule{"result groups add up", auditResultGroups}, rule{"entries agree with outcomes", auditOutcomes}, rule{"budgets add up", auditBudgets})
 }
 
 // VerifyLedger implements store.Ledger. Each rule is checked in a transaction of its own: a row that cannot be, whose numbers a rule
@@ -174,7 +174,7 @@ func (s *Store) VerifyLedger(ctx context.Context) (report store.LedgerReport, er
 			return report, err
 		}
 	}
-	for _, a := range allAudits() {
+	for _, a := range allRules() {
 		var wrong []string
 		err := s.read(ctx, func(tx Tx) (err error) {
 			defer func() {
@@ -199,8 +199,8 @@ func (s *Store) VerifyLedger(ctx context.Context) (report store.LedgerReport, er
 // countWide is a count that is told in the halves of a wide.
 func (s *Store) countWide(ctx context.Context, sql string) (n int64, err error) {
 	err = s.read(ctx, func(tx Tx) error {
-		w, _, err := queryOne(ctx, tx, sqlf(sql), func(row Row) (w wide, err error) { return w, row.Scan(&w.upper, &w.lower) })
-		n = w.total()
+		w, _, err := queryOne(ctx, tx, sqlf(sql), func(row Row) (w wide, err error) { return w, row.Scan(&w.Upper, &w.Lower) })
+		n = w.Total()
 		return err
 	})
 	return n, err

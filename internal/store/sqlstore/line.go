@@ -20,11 +20,11 @@ var (
 	leaveParked = deleteFrom("parked", `not_before bigint, item_id text`)
 
 	admitSuspects = insertInto("suspects", `tenant_id text, urgency bigint, deadline bigint, item_id text, not_before bigint`, "")
-	leaveSuspects = deleteFrom("suspects", `tenant_id text, urgency bigint, deadline bigint, item_id text`).strict()
+	leaveSuspects = deleteFrom("suspects", `tenant_id text, urgency bigint, deadline bigint, item_id text`).RequireAll()
 
 	// A range that somebody else took from meanwhile is missed.
 	readyKey     = `lane text, tenant_id text, model text, deadline bigint, job_id text, last_n bigint`
-	leaveReady   = deleteFrom("ready", readyKey+", first_n bigint").strict()
+	leaveReady   = deleteFrom("ready", readyKey+", first_n bigint").RequireAll()
 	advanceReady = swap("ready", readyKey, "first_n")
 )
 

@@ -84,7 +84,7 @@ func (s *Store) place(ctx context.Context, row []byte, p *unplaced) (placed, []b
 	}
 	name := blob.NewName()
 	if _, err := s.blobs.Put(ctx, name, bytes.NewReader(sealed)); err != nil {
-		return placed{}, nil, fmt.Errorf("%w: storing %s: %w", ErrAway, o.Part, err)
+		return placed{}, nil, fmt.Errorf("%w: storing %s: %w", penstock.ErrUnreachable, o.Part, err)
 	}
 	return placed{blob: name}, row, nil
 }
@@ -112,7 +112,7 @@ func (s *Store) sealed(ctx context.Context, o payload.Owner, p placed) ([]byte, 
 	case errors.Is(err, blob.ErrNotFound):
 		return nil, fmt.Errorf("opening %s: %w", o.Part, err)
 	case err != nil:
-		return nil, fmt.Errorf("%w: reading %s: %w", ErrAway, o.Part, err)
+		return nil, fmt.Errorf("%w: reading %s: %w", penstock.ErrUnreachable, o.Part, err)
 	}
 	return sealed, nil
 }

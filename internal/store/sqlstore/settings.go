@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"penstock"
+	"penstock/internal/audit"
 	"penstock/internal/store"
 )
 
@@ -18,9 +19,9 @@ func (s *Store) SaveSnapshot(ctx context.Context, hash string, body []byte) erro
 // NoteReload implements store.Settings.
 func (s *Store) NoteReload(ctx context.Context, r store.Reload) error {
 	return s.write(ctx, "reload", func(tx Tx) error {
-		return s.note(ctx, tx, noted{
-			tenant: store.AuditOfOperators, actor: r.Actor, action: store.ActionReload, subject: "config",
-			before: map[string]any{"config": r.Before}, after: map[string]any{"config": r.After, "changes": r.Changes},
+		return s.audit.Write(ctx, tx, audit.Entry{
+			Tenant: store.AuditOfOperators, Actor: r.Actor, Action: store.ActionReload, Subject: "config",
+			Before: map[string]any{"config": r.Before}, After: map[string]any{"config": r.After, "changes": r.Changes},
 		})
 	})
 }

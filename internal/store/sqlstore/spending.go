@@ -30,14 +30,14 @@ func scanSpending(row Row) (s store.Spending, err error) {
 	var sums [3 + len(penstock.UsageNames)]wide // outcomes, cost, forfeit and the counts of a usage
 	into := []any{&s.Key, &s.Model, &s.Lane, &tags}
 	for i := range sums {
-		into = append(into, &sums[i].upper, &sums[i].lower)
+		into = append(into, &sums[i].Upper, &sums[i].Lower)
 	}
 	if err := row.Scan(into...); err != nil {
 		return s, err
 	}
-	s.Outcomes, s.Cost, s.Forfeit = sums[0].total(), penstock.NanoUSD(sums[1].total()), penstock.NanoUSD(sums[2].total())
+	s.Outcomes, s.Cost, s.Forfeit = sums[0].Total(), penstock.NanoUSD(sums[1].Total()), penstock.NanoUSD(sums[2].Total())
 	for i, n := range s.Usage.Counts() {
-		*n = sums[3+i].total()
+		*n = sums[3+i].Total()
 	}
 	if err := json.Unmarshal([]byte(tags), &s.Tags); err != nil {
 		return s, fmt.Errorf("reading tags of an entry: %w", err)

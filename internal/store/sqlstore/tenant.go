@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/audit"
 	"penstock/internal/store"
 )
 
@@ -172,7 +173,7 @@ func (s *Store) CreateTenant(ctx context.Context, n store.NewTenant) (made store
 		if err := putTenant(ctx, tx, made); err != nil {
 			return err
 		}
-		return s.noteTenant(ctx, tx, noted{actor: n.Actor, action: store.ActionCreateTenant, after: tenantFields(made)}, n.Tenant.ID)
+		return s.noteTenant(ctx, tx, audit.Entry{Actor: n.Actor, Action: store.ActionCreateTenant, After: tenantFields(made)}, n.Tenant.ID)
 	})
 	return made, err
 }
@@ -209,8 +210,8 @@ func (s *Store) ChangeTenant(ctx context.Context, c store.TenantChange) (now sto
 		if err := putTenant(ctx, tx, now); err != nil {
 			return err
 		}
-		return s.noteTenant(ctx, tx, noted{actor: c.Actor, action: store.ActionChangeTenant,
-			before: tenantFields(was), after: tenantFields(now)}, c.ID)
+		return s.noteTenant(ctx, tx, audit.Entry{Actor: c.Actor, Action: store.ActionChangeTenant,
+			Before: tenantFields(was), After: tenantFields(now)}, c.ID)
 	})
 	return now, err
 }
@@ -234,7 +235,7 @@ func (s *Store) DeleteTenant(ctx context.Context, c store.TenantChange) (now sto
 		}
 		after := tenantFields(now)
 		after["revoked_keys"] = revoked
-		return s.noteTenant(ctx, tx, noted{actor: c.Actor, action: store.ActionDeleteTenant, before: tenantFields(was), after: after}, c.ID)
+		return s.noteTenant(ctx, tx, audit.Entry{Actor: c.Actor, Action: store.ActionDeleteTenant, Before: tenantFields(was), After: after}, c.ID)
 	})
 	return now, err
 }
@@ -274,9 +275,9 @@ func (s *Store) ListTenants(ctx context.Context, f store.TenantFilter) (all []st
 	return all, err
 }
 
-func (s *Store) noteTenant(ctx context.Context, tx Tx, n noted, id penstock.TenantID) error {
-	n.tenant, n.subject = id, "tenant/"+string(id)
-	return s.note(ctx, tx, n)
+func (s *Store) noteTenant(ctx context.Context, tx Tx, n audit.Entry, id penstock.TenantID) error {
+	n.Tenant, n.Subject = id, "tenant/"+string(id)
+	return s.audit.Write(ctx, tx, n)
 }
 
 // tenantFields is a tenant in the audit.

@@ -404,7 +404,7 @@ func budgetExceeded(r *rig) {
 		!strings.Contains(string(d.Body), `"job_id":null,"item_id":null,"data":{"key":null,"model":null,"period":"total","starts_at":null,"limit_usd":"0.000000500","spent_usd":"0.000000601"}`) {
 		r.t.Errorf("%s was told of %s: %s", d.Webhook, d.Type, d.Body)
 	}
-	r.settled(d, store.OutcomeDelivered)
+	r.delivered(d)
 	at := r.clock.Now()
 	r.clock.Advance(time.Minute)
 	r.win(r.ending(claims[2], penstock.TransitionSucceed))

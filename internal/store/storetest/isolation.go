@@ -29,7 +29,6 @@ type house struct {
 	call    penstock.Request // as old
 
 	file, spareFile, oldFile store.File
-	hooks                    hookHouse
 	batch                    store.Submission // lacks its items
 }
 
@@ -49,7 +48,6 @@ func (r *rig) house() house {
 	r.win(r.ending(claims[0], penstock.TransitionSucceed), r.ending(claims[1], penstock.TransitionFail))
 	r.dismiss(store.DeadLetterFilter{Job: r.fail(r.submission(1)).Job.ID}, 1) // for the audit
 	h.open = r.submit(r.keyed("secret-order", "hash"))
-	h.hooks = r.hookHouse()
 	h.batch = r.batch(1)
 	r.record(h.request)
 	return h
@@ -107,22 +105,12 @@ func probes() map[string]probe {
 		"PurgeJobs":     {askPurgeJobs, ""},
 		"PurgeRequests": {askPurgeRequests, ""},
 
-		"CreateFile":      {askCreateFile, ""},
-		"File":            {askFile, penstock.CodeNotFound},
-		"ListFiles":       {askListFiles, ""},
-		"DeleteFile":      {askDeleteFile, penstock.CodeNotFound},
-		"PurgeFiles":      {askPurgeFiles, ""},
-		"CreateWebhook":   {askCreateWebhook, ""},
-		"ListWebhooks":    {askListWebhooks, ""},
-		"Webhook":         {askWebhook, penstock.CodeNotFound},
-		"ChangeWebhook":   {askChangeWebhook, penstock.CodeNotFound},
-		"DeleteWebhook":   {askDeleteWebhook, penstock.CodeNotFound},
-		"RotateSecret":    {askRotateSecret, penstock.CodeNotFound},
-		"TestWebhook":     {askTestWebhook, penstock.CodeNotFound},
-		"Deliveries":      {askDeliveries, penstock.CodeNotFound},
-		"Redeliver":       {askRedeliver, penstock.CodeNotFound},
-		"PurgeDeliveries": {askPurgeDeliveries, ""},
-		"PurgeEvents":     {askPurgeEvents, ""},
+		"CreateFile":  {askCreateFile, ""},
+		"File":        {askFile, penstock.CodeNotFound},
+		"ListFiles":   {askListFiles, ""},
+		"DeleteFile":  {askDeleteFile, penstock.CodeNotFound},
+		"PurgeFiles":  {askPurgeFiles, ""},
+		"PurgeEvents": {askPurgeEvents, ""},
 	}
 }
 

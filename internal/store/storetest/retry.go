@@ -13,6 +13,7 @@ import (
 
 	"penstock"
 	"penstock/internal/store"
+	"penstock/internal/webhook"
 )
 
 func retryCases() []testCase {
@@ -474,12 +475,12 @@ func auditPages(r *rig) {
 }
 
 func retryTold(r *rig) {
-	_, err := r.s.RotateSecret(r.t.Context(), acme, store.SecretRotation{Secret: []byte("tenant's"), Actor: "app"})
+	_, err := r.webhooks.RotateSecret(r.t.Context(), acme, webhook.Rotation{Secret: []byte("tenant's"), Actor: "app"})
 	r.must("make the tenant's secret", err)
 	sub := r.submission(1)
 	sub.Webhook = &store.JobWebhook{URL: "https://app.example/jobs", Events: []penstock.EventType{penstock.EventJobFinished}}
 	r.fail(sub)
-	r.settled(r.delivering(1)[0], store.OutcomeDelivered)
+	r.delivered(r.delivering(1)[0])
 	again := r.retry(r.retryOf(r.retryable(sub.Job.ID, nil), false))
 	r.win(r.endings(r.claimN(r.lease("worker"), 1), penstock.TransitionSucceed)...)
 	if d := r.delivering(1)[0]; d.Job != again.ID || d.URL != sub.Webhook.URL {

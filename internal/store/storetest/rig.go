@@ -30,10 +30,11 @@ const (
 // have an error to report stop the test, so they belong to the goroutine of the test; those that only
 // build values may be called from any.
 type rig struct {
-	t     tb
-	s     store.Store
-	clock *Clock
-	ids   *penstock.IDs
+	t        tb
+	s        store.Store
+	webhooks Webhooks
+	clock    *Clock
+	ids      *penstock.IDs
 }
 
 // tb is a test, or one run of a property.
@@ -45,7 +46,8 @@ type tb interface {
 func newRig(t *testing.T, open Opener) *rig {
 	t.Helper()
 	clock := NewClock()
-	r := &rig{t: t, s: open(t, clock.Now), clock: clock, ids: new(penstock.IDs)}
+	s, webhooks := open(t, clock.Now)
+	r := &rig{t: t, s: s, webhooks: webhooks, clock: clock, ids: new(penstock.IDs)}
 	t.Cleanup(func() { recountStored(t, r.s) })
 	return r
 }

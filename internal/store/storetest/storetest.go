@@ -1,6 +1,6 @@
 // Package storetest is the conformance suite of the store contract. An engine is right when it passes:
 //
-//	storetest.Run(t, func(t *testing.T, clock func() time.Time) store.Store { … })
+//	storetest.Run(t, func(t *testing.T, clock func() time.Time) (store.Store, storetest.Webhooks) { … })
 //
 // It owns what the contract in package store promises, seen from outside: it speaks to an engine
 // through the contract alone and never looks at tables. Damage that the contract cannot cause, such as
@@ -19,8 +19,8 @@ import (
 )
 
 // Opener returns a fresh, empty store that lives as long as the test and takes its times from clock,
-// where it would otherwise ask the database.
-type Opener func(t *testing.T, clock func() time.Time) store.Store
+// where it would otherwise ask the database. The webhooks read the outbox of the same database.
+type Opener func(t *testing.T, clock func() time.Time) (store.Store, Webhooks)
 
 // Run tests that the stores of open keep the contract.
 func Run(t *testing.T, open Opener) {
@@ -81,7 +81,7 @@ func topics() []topic {
 		{"directory", directoryCases()},
 		{"load", loadCases()},
 		{"files", fileCases()},
-		{"webhooks", webhookCases()},
+		{"outbox", outboxCases()},
 		{"streams", streamCases()},
 		{"isolation", isolationCases()},
 		{"race", raceCases()},

@@ -1,0 +1,68 @@
+// Package dialect reads the bodies of inferences in the formats of callers: OpenAI's, Anthropic's and Penstock's own. It parses a
+// body once, into an [Inference] that travels with the call. The packages below it know one format each: openai, anthropic and
+// native. The others below it build on those: endpoint finds the format of an endpoint, edit reads and changes answers, translate
+// puts a call to an upstream of another format, assemble makes a plain answer of a stream, and result writes lines of results.
+//
+// The package owns three decisions. The first is how much an inference may generate (output.go). The second is which parts of a
+// body have a bounded price (price.go). The third is which strings of a body are text, and whose (part.go).
+//
+// It reads bytes and holds no state. All of it is safe for concurrent use.
+package dialect
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"penstock"
+	"penstock/internal/body"
+)
+
+// Format is what is known of the bodies of one endpoint.
+type Format struct {
+	Endpoint penstock.Endpoint
+	Shape    *body.Shape
+	// Priced says which members of a body have a bounded price: see [Inference.Unpriced].
+	//Priced Members
+}
+
+// Inference is one parsed body: what Penstock has to know about it. The rest of the body is for the upstream.
+//
+// An Inference refers to the bytes of its body and must not outlive them. It is not changed after it was read, so it may be shared.
+type Inference struct {
+	// Format is the format that the body was read by; nil for an inference that was made by hand.
+	Format *Format
+	// Object is the body that is sent upstream. Its links are the addresses that an upstream may fetch from.
+	Object body.Object
+	// CustomID is the name that the caller gave the inference in a job or batch, "" for none.
+	CustomID string
+
+	Model        string
+	Stream       bool
+	IncludeUsage bool // the caller wants usage at the end of an OpenAI stream
+	// Betas is the value of the header that asks an upstream for behaviour that is not released, "" for none.
+	Betas string
+
+	MaxOutputTokens int64   // of one answer, 0 when the caller set no bound
+	Further         Further // bounds by names that only some servers obey
+	Choices         int64   // answers asked for at once; 0 means one
+	Silent          bool    // nothing is generated, as with embeddings
+}
+
+// Body is the text of the body.
+func (inf *Inference) Body() []byte { return inf.Object.Text }
+
+// Bounds of what a body may ask for, so that what is reserved for it stays a number.
+const (
+	MaxChoices      = 128
+	MaxPrompts      = 2048
+	MaxOutputTokens = 1 << 24
+)
+
+// Question makes the body that asks one question. In the template a %s stands where the question belongs.
+func Question(template, question string) ([]byte, error) {
+	text, err := json.Marshal(question)
+	if err != nil {
+		return nil, fmt.Errorf("quoting a question: %w", err)
+	}
+	return fmt.Appendf(nil, template, text), nil
+}

@@ -1,0 +1,253 @@
+package translate
+
+import (
+	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"penstock"
+	"penstock/internal/body"
+	"penstock/internal/dialect"
+)
+
+// messagesFromChat translates the body of a chat completion into one that asks for a message.
+func messagesFromChat(text []byte, most int64) ([]byte, []string, error) {
+	var in chatRequest
+	t := &messageBuilder{most: most}
+	object, err := chatRules.decode(text, &in, &t.notes)
+	if err != nil {
+		return nil, nil, err
+	}
+	t.out = messageRequest{
+		Model: in.Model, Messages: []turn{}, Stream: in.Stream, Temperature: in.Temperature, TopP: in.TopP, StopSequences: in.Stop,
+	}
+	if in.User != "" {
+		t.out.Metadata = &messageMetadata{UserID: in.User}
+	}
+	for i, m := range in.Messages {
+		if err := t.message(fmt.Sprintf("messages[%d]", i), m); err != nil {
+			return nil, nil, err
+		}
+	}
+	if err := t.endOfMessages(); err != nil {
+		return nil, nil, err
+	}
+	if err := t.options(in, object); err != nil {
+		return nil, nil, err
+	}
+	return encode(t.out), t.paths, nil
+}
+
+// messageBuilder builds the body that asks for a message.
+type messageBuilder struct {
+	notes
+	most int64 // that the answer may be where the caller set no bound
+	out  messageRequest
+	open openCalls
+}
+
+// message adds a message of a chat to the turns.
+func (t *messageBuilder) message(where string, m chatMessage) error {
+	t.dropUnknown(where, m.Unknown)
+	if isSet(m.Audio) {
+		return untranslatable(where+".audio", "Send the message as text.")
+	}
+	if isSet(m.Function) {
+		return untranslatable(where+".function_call", "Use tool_calls.")
+	}
+	switch m.Role {
+	case "system", "developer":
+		return t.system(where, m)
+	case "user":
+		if err := t.open.settled(where); err != nil {
+			return err
+		}
+		said, err := t.content(where, m)
+		t.say("user", said)
+		return err
+	case "assistant":
+		return t.assistant(where, m)
+	case "tool":
+		return t.result(where, m)
+	}
+	return penstock.InvalidParam(where+".role", "%s.role must be system, developer, user, assistant or tool.", where)
+}
+
+// system adds to the one system prompt that there is. Where in the conversation it stood has no words.
+func (t *messageBuilder) system(where string, m chatMessage) error {
+	said, err := t.texts(where, m)
+	if err != nil {
+		return err
+	}
+	if len(t.out.Messages) > 0 {
+		t.drop(where + ".position")
+	}
+	t.out.System = append(t.out.System, said...)
+	return nil
+}
+
+func (t *messageBuilder) assistant(where string, m chatMessage) error {
+	if err := t.open.settled(where); err != nil {
+		return err
+	}
+	said, err := t.texts(where, m)
+	if err != nil {
+		return err
+	}
+	if m.Refusal != "" {
+		said = append(said, block{Type: "text", Text: m.Refusal})
+	}
+	for i, call := range m.ToolCalls {
+		at := fmt.Sprintf("%s.tool_calls[%d]", where, i)
+		t.dropUnknown(at, call.Unknown)
+		t.dropUnknown(at+".function", call.Function.Unknown)
+		if call.Type != "function" && call.Type != "" {
+			return untranslatable(at+".type", "Only calls of functions can be carried.")
+		}
+		input, ok := inputOf(call.Function.Arguments)
+		if !ok {
+			return penstock.InvalidParam(at+".function.arguments", "%s.function.arguments must be a JSON object, as text.", at)
+		}
+		if err := t.open.ask(at+".id", call.ID); err != nil {
+			return err
+		}
+		said = append(said, block{Type: "tool_use", ID: portableID(call.ID), Name: call.Function.Name, Input: input})
+	}
+	t.say("assistant", said)
+	return nil
+}
+
+// result adds the result of a tool call to the user's turn that follows the call.
+func (t *messageBuilder) result(where string, m chatMessage) error {
+	if err := t.open.answer(where+".tool_call_id", m.ToolCallID); err != nil {
+		return err
+	}
+	said, err := t.texts(where, m)
+	if err != nil {
+		return err
+	}
+	t.say("user", blocks{{Type: "tool_result", ToolUseID: portableID(m.ToolCallID), Content: said}})
+	return nil
+}
+
+// say adds to the turn of a role, or begins one: turns alternate.
+func (t *messageBuilder) say(role string, said blocks) {
+	if len(said) == 0 {
+		return // an empty text is refused by the other dialect, and says nothing
+	}
+	if n := len(t.out.Messages); n > 0 && t.out.Messages[n-1].Role == role {
+		last := &t.out.Messages[n-1]
+		last.Content = append(last.Content, said...)
+		return
+	}
+	t.out.Messages = append(t.out.Messages, turn{Role: role, Content: said})
+}
+
+func (t *messageBuilder) endOfMessages() error {
+	if err := t.open.settled("messages"); err != nil {
+		return err
+	}
+	if len(t.out.Messages) == 0 {
+		return penstock.InvalidParam("messages", "messages must say something besides the system prompt.")
+	}
+	return endsWithUser(t.out.Messages[len(t.out.Messages)-1].Role)
+}
+
+// endsWithUser refuses conversations that end with the model's own words: messages would continue them,
+// chat completions answer anew.
+func endsWithUser(role string) error {
+	if role != "assistant" {
+		return nil
+	}
+	return penstock.InvalidParam("messages", "messages must not end with the assistant: "+
+		"the API of the target that this call goes to takes that for something else. End with a user message.")
+}
+
+// content is what a user says.
+func (t *messageBuilder) content(where string, m chatMessage) (blocks, error) {
+	said := make(blocks, 0, len(m.Content))
+	for i, part := range m.Content {
+		at := fmt.Sprintf("%s.content[%d]", where, i)
+		t.dropUnknown(at, part.Unknown)
+		b, err := t.part(at, part)
+		if err != nil {
+			return nil, err
+		}
+		if b.Type != "text" || b.Text != "" {
+			said = append(said, b)
+		}
+	}
+	return said, nil
+}
+
+// texts is the content of a message that can hold nothing but text.
+func (t *messageBuilder) texts(where string, m chatMessage) (blocks, error) {
+	for i, part := range m.Content {
+		if part.Type != "text" && part.Type != "refusal" {
+			at := fmt.Sprintf("%s.content[%d]", where, i)
+			return nil, untranslatable(at+".type", "A %s message can hold text alone.", m.Role)
+		}
+	}
+	return t.content(where, m)
+}
+
+func (t *messageBuilder) part(where string, part chatPart) (block, error) {
+	switch {
+	case part.Type == "text":
+		return block{Type: "text", Text: part.Text}, nil
+	case part.Type == "refusal":
+		return block{Type: "text", Text: part.Refusal}, nil
+	case part.Type == "image_url" && part.ImageURL != nil:
+		return t.image(where+".image_url", *part.ImageURL)
+	case part.Type == "file" && part.File != nil:
+		return t.document(where+".file", *part.File)
+	}
+	return block{}, untranslatable(where+".type", "text, image_url and file can be carried.")
+}
+
+// emptySchema is for functions that take nothing: the other dialect demands a schema.
+var emptySchema = jsontext.Value(`{"type":"object","properties":{}}`)
+
+// options carries all that is not part of the conversation.
+func (t *messageBuilder) options(in chatRequest, object body.Object) error {
+	if in.ResponseFormat != nil && in.ResponseFormat.Type != "text" {
+		return untranslatable("response_format", "Ask for the format in the prompt, or let the model call a tool that has the schema.")
+	}
+	if in.Temperature != nil && *in.Temperature > 1 {
+		return penstock.InvalidParam("temperature", "temperature must be at most 1 for the target that this call goes to.")
+	}
+	if in.StreamOptions != nil {
+		t.dropUnknown("stream_options", in.StreamOptions.Unknown)
+	}
+	for i, tool := range in.Tools {
+		at := fmt.Sprintf("tools[%d]", i)
+		t.dropUnknown(at, tool.Unknown)
+		t.dropUnknown(at+".function", tool.Function.Unknown)
+		if tool.Type != "function" && tool.Type != "" {
+			return untranslatable(at+".type", "Only functions can be carried.")
+		}
+		schema := tool.Function.Parameters
+		if !isSet(schema) {
+			schema = emptySchema
+		}
+		t.out.Tools = append(t.out.Tools, messageTool{Name: tool.Function.Name, Description: tool.Function.Description, InputSchema: schema})
+	}
+	var err error
+	if t.out.ToolChoice, err = choiceFromChat(in); err != nil {
+		return err
+	}
+	bound, err := boundOf(penstock.EndpointChat, object)
+	if err != nil {
+		return err
+	}
+	return t.effort(in.ReasoningEffort, bound)
+}
+
+// boundOf is how long the answer may get, 0 when the caller did not say.
+func boundOf(e penstock.Endpoint, object body.Object) (int64, error) {
+	name, bound, given := dialect.FirstOutputBound(e, object)
+	if given && bound < 1 {
+		return 0, penstock.InvalidParam(name, "%s must be at least 1.", name)
+	}
+	return bound, nil
+}

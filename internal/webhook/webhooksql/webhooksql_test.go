@@ -1,0 +1,60 @@
+package webhooksql_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"penstock/internal/payload"
+	"penstock/internal/store/postgres"
+	"penstock/internal/store/postgres/pgtest"
+	"penstock/internal/store/schema"
+	"penstock/internal/store/sqldb"
+	"penstock/internal/store/sqlite"
+	"penstock/internal/webhook/webhooksql"
+	"penstock/internal/webhook/webhooktest"
+)
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+
+func TestConformanceOnSQLite(t *testing.T) {
+	t.Parallel()
+	webhooktest.Run(t, func(t *testing.T, clock func() time.Time) (webhooktest.Store, *sqldb.DB) {
+		engine, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "penstock.db"), Clock: clock})
+		return open(t, engine, err)
+	})
+}
+
+func TestConformanceOnPostgres(t *testing.T) {
+	t.Parallel()
+	webhooktest.Run(t, func(t *testing.T, clock func() time.Time) (webhooktest.Store, *sqldb.DB) {
+		engine, err := postgres.Open(t.Context(), postgres.Config{URL: pgtest.URL(t), Clock: clock})
+		return open(t, engine, err)
+	})
+}
+
+func open(t *testing.T, engine sqldb.Engine, err error) (webhooktest.Store, *sqldb.DB) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := engine.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	db, err := schema.Open(t.Context(), engine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := payload.LoadOrCreate(filepath.Join(t.TempDir(), "keyset.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	codec, err := payload.New(keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return webhooksql.New(db, codec), db
+}
