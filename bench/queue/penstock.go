@@ -32,17 +32,17 @@ const slots = 500
 // instance is a Penstock without its HTTP doors: the real store, worker, housekeeping and attempts over
 // a provider that does nothing.
 type instance struct {
-	store  *app.Store
-	work   *signal.Topic[signal.None]
-	pool   *work.Pool
-	lease  *lease.Membership
-	keeper *queue.Maintainer
-	data   string
-	ids    penstock.IDs
-	body   []byte // of items that need not be told apart
-	serial atomic.Int64
-	done   atomic.Int64
-	groups groupSizes
+	store      *app.Store
+	work       *signal.Topic[signal.None]
+	pool       *work.Pool
+	lease      *lease.Membership
+	maintainer *queue.Maintainer
+	data       string
+	ids        penstock.IDs
+	body       []byte // of items that need not be told apart
+	serial     atomic.Int64
+	done       atomic.Int64
+	groups     groupSizes
 }
 
 // instanceConfig says what to measure.
@@ -114,7 +114,7 @@ func (in *instance) connect(ctx context.Context, c instanceConfig, snapshot *con
 	if err != nil {
 		return err
 	}
-	in.keeper, err = queue.NewMaintainer(queue.MaintainerDeps{
+	in.maintainer, err = queue.NewMaintainer(queue.MaintainerDeps{
 		Store: in.store, Budgets: in.store, Work: in.work, Jobs: jobs, Metrics: metrics, Log: log, Interval: time.Second,
 	})
 	return err
@@ -233,7 +233,7 @@ func (in *instance) SubmitOne(ctx context.Context, serial int64) error {
 // Work implements contender.
 func (in *instance) Work(ctx context.Context) error {
 	var group sync.WaitGroup
-	group.Go(func() { _ = in.keeper.Run(ctx) }) // it ends with ctx and has nothing to report
+	group.Go(func() { _ = in.maintainer.Run(ctx) }) // it ends with ctx and has nothing to report
 	leaseCtx, release := context.WithCancel(context.WithoutCancel(ctx))
 	defer release()
 	released := make(chan error, 1)

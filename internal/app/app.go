@@ -103,7 +103,7 @@ type app struct {
 	api            *api.Server      // nil in a worker
 	lease          *lease.Membership
 	pool           *work.Pool // nil in a process that does not work
-	keeper         *queue.Maintainer
+	maintainer     *queue.Maintainer
 	capacity       *capacity.Tracker
 	budgets        *budget.Reserver
 	scopes         *capacity.Tracker // who is limited, beside targets
@@ -225,8 +225,8 @@ func (a *app) connect() (err error) {
 			return err
 		}
 	}
-	a.keeper, err = queue.NewMaintainer(queue.MaintainerDeps{
-		Store: a.store, Budgets: a.store, Work: a.topics.work, Jobs: a.topics, Metrics: a.metrics, Log: a.log, Interval: keepInterval(p.Work.LeaseTimeout),
+	a.maintainer, err = queue.NewMaintainer(queue.MaintainerDeps{
+		Store: a.store, Budgets: a.store, Work: a.topics.work, Jobs: a.topics, Metrics: a.metrics, Log: a.log, Interval: maintenanceInterval(p.Work.LeaseTimeout),
 	})
 	a.metrics.CollectDepths(a.depths)
 	a.metrics.CollectCapacity(a.capacityStatus)
@@ -279,8 +279,8 @@ func (a *app) connectPool(runner *attempt.Runner) (err error) {
 	return err
 }
 
-// keepInterval lets dead workers be noticed soon after their lease ends.
-func keepInterval(lease time.Duration) time.Duration {
+// maintenanceInterval lets dead workers be noticed soon after their lease ends.
+func maintenanceInterval(lease time.Duration) time.Duration {
 	return max(50*time.Millisecond, min(lease/4, time.Second))
 }
 
@@ -307,7 +307,7 @@ func (a *app) run(ctx context.Context) error {
 
 	back.Go(func() error { return a.recorder.Run(backCtx) })
 	back.Go(func() error { return a.replays(backCtx) })
-	back.Go(func() error { return a.keeper.Run(backCtx) })
+	back.Go(func() error { return a.maintainer.Run(backCtx) })
 	back.Go(func() error { return a.capacity.Run(backCtx) })
 	back.Go(func() error { return a.budgets.Run(backCtx) })
 	back.Go(func() error { return a.scopes.Run(backCtx) })

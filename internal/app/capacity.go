@@ -9,7 +9,7 @@ import (
 	"penstock/internal/telemetry"
 )
 
-// newCapacity makes the book of the targets' room. On SQLite the data directory belongs to this process, so
+// newCapacity makes the tracker of the targets' capacity. On SQLite the data directory belongs to this process, so
 // there is nobody to share with and the pools stay in memory.
 func (a *app) newCapacity(clock func() time.Time) *capacity.Tracker {
 	cfg := capacity.Config{Clock: clock, Log: a.log}

@@ -77,7 +77,7 @@ func (r *race) begin() {
 	r.t.Helper()
 	c, ok := reserveOne(r.router, r.query)
 	if !ok {
-		r.t.Fatal("no target has room")
+		r.t.Fatal("no target has capacity")
 	}
 	at := r.now.Sub(raceBegan)
 	took := r.takes[c.Target.Name](at)

@@ -63,7 +63,7 @@ const nominalOutput = 256
 
 // stats is what is known now of the candidates that come into question.
 func (r *Router) stats(q *Query) ranking {
-	now := r.rooms.Clock()
+	now := r.tracker.Clock()
 	usage := penstock.Usage{InputTokens: max(q.InputTokens, 1), OutputTokens: nominalOutput}
 	if q.MaxOutputTokens > 0 {
 		usage.OutputTokens = min(usage.OutputTokens, q.MaxOutputTokens)
@@ -77,7 +77,7 @@ func (r *Router) stats(q *Query) ranking {
 		weight := max(q.Model.Weights[t.Name], 1)
 		k.eligible = append(k.eligible, i)
 		k.stats = append(k.stats, TargetStats{
-			Cost: t.Price.Cost(usage), Latency: r.latency(t.Name, now, q), Quality: t.Quality, Headroom: r.rooms.Headroom(t),
+			Cost: t.Price.Cost(usage), Latency: r.latency(t.Name, now, q), Quality: t.Quality, Headroom: r.tracker.Headroom(t),
 			Weight: weight, Credit: r.credits[q.Model.Name][t.Name], PromptCache: t.PromptCache, Pull: pull(q.Prefix, t.Name, weight),
 		})
 	}
@@ -96,7 +96,7 @@ func (r *Router) timed(target string, res capacity.Result) {
 	if res.Kind != "" || res.Took <= 0 {
 		return
 	}
-	now := r.rooms.Clock()
+	now := r.tracker.Clock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	p := r.paceOf(target)
@@ -121,7 +121,7 @@ func (r *Router) explore(q *Query, k *ranking) {
 	if len(k.order) < 2 || k.pick == byPrefix {
 		return
 	}
-	now := r.rooms.Clock()
+	now := r.tracker.Clock()
 	for place, n := range k.order[1:] {
 		p, ok := r.paces[q.Candidates[k.eligible[n]].Name]
 		if ok && p.unexplored(now, q) {
@@ -138,7 +138,7 @@ func (r *Router) choseFast(q *Query, k ranking, chosen int) {
 		switch {
 		case !ok:
 		case place == chosen:
-			p.askedAt, p.passed = r.rooms.Clock(), 0
+			p.askedAt, p.passed = r.tracker.Clock(), 0
 		default:
 			p.passed++
 		}
@@ -217,7 +217,7 @@ func (r *Router) reason(q *Query, k ranking, n int) string {
 		t := k.at(q, m)
 		why, out := q.excluded(t)
 		if !out {
-			why = string(r.rooms.Look(t).Reason)
+			why = string(r.tracker.Look(t).Reason)
 		}
 		passed = append(passed, t.Name+" "+why)
 	}

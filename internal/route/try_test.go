@@ -36,14 +36,14 @@ func TestReserveDoesNotWait(t *testing.T) {
 	}
 	select {
 	case <-freed:
-		t.Fatal("room is said to be back while all are full")
+		t.Fatal("capacity is said to be back while all are full")
 	default:
 	}
 	first.Release()
 	select {
 	case <-freed:
 	default:
-		t.Fatal("nobody tells that room is back")
+		t.Fatal("nobody tells that capacity is back")
 	}
 	if c, ok := reserveOne(r, q); !ok || c.Target.Name != "a" {
 		t.Errorf("chose %+v, %v; want a again", c, ok)
@@ -79,9 +79,9 @@ func TestReserveDoesNotPassTheLine(t *testing.T) {
 func TestFreedByTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		book := capacity.New(capacity.Config{Clock: time.Now})
-		r := New(book)
-		go func() { _ = book.Run(t.Context()) }()
+		tracker := capacity.New(capacity.Config{Clock: time.Now})
+		r := New(tracker)
+		go func() { _ = tracker.Run(t.Context()) }()
 		freed := r.Freed().SubscribeAll().C
 		q := Query{Candidates: inOrder(penstock.Target{Name: "a", RequestsPerMinute: 60})}
 		for _, ok := reserveOne(r, q); ok; _, ok = reserveOne(r, q) {
@@ -92,7 +92,7 @@ func TestFreedByTime(t *testing.T) {
 			t.Errorf("told after %v, want about a second", waited)
 		}
 		if _, ok := reserveOne(r, q); !ok {
-			t.Error("there is no room after all")
+			t.Error("there is no capacity after all")
 		}
 	})
 }

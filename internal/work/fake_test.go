@@ -359,13 +359,13 @@ func (r *runner) seen() []penstock.ID {
 	return slices.Clone(r.started)
 }
 
-// notifier remembers which jobs were announced.
-type notifier struct {
+// publisher remembers which jobs were announced.
+type publisher struct {
 	mu   sync.Mutex
 	jobs []penstock.ID
 }
 
-func (c *notifier) Publish(jobs ...penstock.ID) {
+func (c *publisher) Publish(jobs ...penstock.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.jobs = append(c.jobs, jobs...)
@@ -392,13 +392,13 @@ func (l *lines) String() string {
 // rig is a pool at work.
 type rig struct {
 	*Pool
-	t        *testing.T
-	member   *lease.Membership
-	queue    *fakeQueue
-	runner   *runner
-	notifier *notifier
-	log      *lines
-	stop     func() error // ends the pool, then the lease, and returns their errors
+	t         *testing.T
+	member    *lease.Membership
+	queue     *fakeQueue
+	runner    *runner
+	publisher *publisher
+	log       *lines
+	stop      func() error // ends the pool, then the lease, and returns their errors
 }
 
 const (
@@ -419,9 +419,9 @@ func newPoolOf(t *testing.T, cfg Config, deps Deps) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{t: t, queue: deps.Store.(*fakeQueue), runner: deps.Runner.(*runner), notifier: &notifier{}, log: &lines{}}
+	r := &rig{t: t, queue: deps.Store.(*fakeQueue), runner: deps.Runner.(*runner), publisher: &publisher{}, log: &lines{}}
 	cfg.LeaseTimeout, cfg.PollInterval, cfg.SoftStop = leaseTimeout, pollInterval, softStop
-	deps.Work, deps.Jobs, deps.Metrics = signal.NewTopic[signal.None](nil, signal.Work), r.notifier, telemetry.NewMetrics("test", "")
+	deps.Work, deps.Jobs, deps.Metrics = signal.NewTopic[signal.None](nil, signal.Work), r.publisher, telemetry.NewMetrics("test", "")
 	deps.Tracer, deps.Log, deps.Clock = tracer, slog.New(slog.NewTextHandler(r.log, nil)), time.Now
 	r.member, err = lease.New(lease.Config{Process: "worker", Timeout: leaseTimeout}, lease.Deps{Store: r.queue, Metrics: deps.Metrics, Log: deps.Log, Clock: deps.Clock})
 	if err != nil {

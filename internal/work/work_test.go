@@ -91,8 +91,8 @@ func TestItemSucceeds(t *testing.T) {
 			string(task.Body) != "{}" || task.Bound != 1000 || task.Endpoint != penstock.EndpointChat || task.Stream {
 			t.Errorf("task %+v", task)
 		}
-		if !slices.Contains(r.notifier.jobs, "job-1") {
-			t.Errorf("announced %v, want the job", r.notifier.jobs)
+		if !slices.Contains(r.publisher.jobs, "job-1") {
+			t.Errorf("announced %v, want the job", r.publisher.jobs)
 		}
 	})
 }
