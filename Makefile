@@ -40,12 +40,13 @@ soak: setup ## long tests: kill loops, limits, large batches, sick targets, SDK 
 	@PENSTOCK_REQUIRE_POSTGRES=1 PENSTOCK_SOAK_ATTACK=$${ATTACK:-5m} $(GO) test ./internal/e2e -run 'TestAttack|TestIsolation' -count=1 -timeout 2h -v
 	@scripts/fuzz $${FUZZ:-20s}
 
-bench: setup ## measurements, beside what they are judged by; about 25 minutes
+bench: setup ## measurements, beside what they are judged by; about 30 minutes
 	@cd bench && echo 'one sample after the other:' && $(GO) run ./accept
 	@cd bench && echo 'with 150 ms of rest between samples:' && $(GO) run ./accept -samples 200 -silence 150ms
 	@cd bench && $(GO) build -o ../bin/bench-queue ./queue
 	@bin/bench-queue throughput
 	@bin/bench-queue throughput -mode burn -rounds 1
+	@bin/bench-queue submit
 	@bin/bench-queue embedded
 	@bin/bench-queue pickup -rounds 2
 	@bin/bench-queue claim

@@ -43,6 +43,11 @@ var architecture = map[string][]string{
 	"penstock/internal/audit":       {"penstock", "penstock/internal/store/sqldb"},
 	"penstock/internal/outbox":      {"penstock", "penstock/internal/store/sqldb"},
 
+	// The worked example of docs/how-to/add-a-capability.md. No process runs it.
+	"penstock/internal/example/note": {"penstock"},
+	"penstock/internal/example/note/notesql": {"penstock", "penstock/internal/audit", "penstock/internal/example/note", "penstock/internal/outbox",
+		"penstock/internal/store/sqldb"},
+
 	// Between the dialects: attempt uses it where an upstream does not speak the caller's own.
 	// The formats of callers, and what builds on them.
 	"penstock/internal/dialect":             {"penstock", "penstock/internal/body"},
@@ -65,10 +70,11 @@ var architecture = map[string][]string{
 	"penstock/internal/provider/openai":       {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/provider/wire", "penstock/internal/sse"},
 	"penstock/internal/provider/anthropic":    {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/provider/wire", "penstock/internal/sse"},
 	"penstock/internal/provider/providertest": {"penstock", "penstock/internal/provider", "penstock/internal/provider/wire", "penstock/internal/sim", "penstock/internal/sse"},
-	"penstock/internal/store/sqlstore": {"penstock", "penstock/internal/audit", "penstock/internal/blob",
-		"penstock/internal/fair", "penstock/internal/outbox", "penstock/internal/payload", "penstock/internal/store", "penstock/internal/store/sqldb"},
-	"penstock/internal/store/sqlite":   {"penstock", "penstock/internal/store/sqldb"},
-	"penstock/internal/store/postgres": {"penstock", "penstock/internal/signal", "penstock/internal/store/sqldb"},
+	"penstock/internal/store/sqlstore":        {"penstock", "penstock/internal/audit", "penstock/internal/blob", "penstock/internal/fair", "penstock/internal/outbox", "penstock/internal/payload", "penstock/internal/store", "penstock/internal/store/itemstore", "penstock/internal/store/sqldb", "penstock/internal/store/usagerow"},
+	"penstock/internal/store/sqlite":          {"penstock", "penstock/internal/store/sqldb"},
+	"penstock/internal/store/postgres":        {"penstock", "penstock/internal/signal", "penstock/internal/store/sqldb"},
+	"penstock/internal/store/usagerow":        {"penstock", "penstock/internal/store/sqldb"},
+	"penstock/internal/store/itemstore":       {"penstock", "penstock/internal/store", "penstock/internal/store/sqldb", "penstock/internal/store/usagerow"},
 	"penstock/internal/store/schema": {"penstock/internal/audit", "penstock/internal/store/sqldb", "penstock/internal/store/sqlstore",
 		"penstock/internal/webhook/webhooksql"},
 	"penstock/internal/webhook/webhooksql": {"penstock", "penstock/internal/audit", "penstock/internal/outbox", "penstock/internal/payload",

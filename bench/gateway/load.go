@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"penstock/bench/caller"
 	"penstock/bench/measure"
 )
 
@@ -25,6 +26,7 @@ type load struct {
 	Rate    int // open: calls a second; hold: streams opened a second
 	Body    int // bytes of a call's body
 	Stream  bool
+	Agent   bool // a conversation with tools instead of one long message
 }
 
 // report is what a generator measured.
@@ -48,7 +50,7 @@ func loadRole(_ context.Context, args []string) error {
 	if err := json.Unmarshal([]byte(args[0]), &l); err != nil {
 		return err
 	}
-	g := &generator{load: l, request: requestTo(l.Address, l.Key, l.body())}
+	g := &generator{load: l, request: caller.Post(caller.Target{Address: l.Address, Path: "/v1/chat/completions", Key: l.Key}, l.body())}
 	began, cpu := time.Now(), measure.CPU()
 	switch l.Mode {
 	case "closed":
@@ -66,6 +68,9 @@ func loadRole(_ context.Context, args []string) error {
 
 // body is a chat of the load's size, as an SDK writes it.
 func (l load) body() []byte {
+	if l.Agent {
+		return agentBody(l.Body)
+	}
 	const before, after = `{"model":"fast","messages":[{"role":"user","content":"`, `"}],"max_tokens":200}`
 	tail := after
 	if l.Stream {
@@ -106,10 +111,10 @@ func (g *generator) note(from, first, end time.Time, err error) {
 // closed makes one call after the other on every connection.
 func (g *generator) closed() {
 	end := time.Now().Add(g.Length)
-	g.each(g.Conns, func(c *client) {
+	g.each(g.Conns, func(c *caller.Client) {
 		for time.Now().Before(end) {
 			from := time.Now()
-			first, err := c.call()
+			first, err := c.Call()
 			g.note(from, first, time.Now(), err)
 		}
 	})
@@ -120,14 +125,14 @@ func (g *generator) closed() {
 func (g *generator) open() {
 	began, interval := time.Now(), time.Second/time.Duration(g.Rate)
 	calls := int64(g.Length / interval)
-	g.each(g.Conns, func(c *client) {
+	g.each(g.Conns, func(c *caller.Client) {
 		for n := g.next.Add(1) - 1; n < calls; n = g.next.Add(1) - 1 {
 			from := began.Add(time.Duration(n) * interval)
 			if wait := time.Until(from); wait > 0 {
 				time.Sleep(wait)
 				from = time.Now()
 			}
-			first, err := c.call()
+			first, err := c.Call()
 			g.note(from, first, time.Now(), err)
 		}
 	})
@@ -141,8 +146,8 @@ func (g *generator) hold() {
 	for n := range g.Conns {
 		time.Sleep(time.Until(began.Add(time.Duration(n) * interval)))
 		all.Go(func() {
-			c := &client{address: g.Address, request: g.request}
-			defer c.close()
+			c := &caller.Client{Address: g.Address, Request: g.request}
+			defer c.Close()
 			from := time.Now()
 			first, err := g.stream(c)
 			g.note(from, first, time.Now(), err)
@@ -152,17 +157,17 @@ func (g *generator) hold() {
 }
 
 // stream reads one stream, and counts it while it is open.
-func (g *generator) stream(c *client) (first time.Time, err error) {
+func (g *generator) stream(c *caller.Client) (first time.Time, err error) {
 	open := false
 	defer func() {
 		if open {
 			g.begun.Add(-1)
 		}
 	}()
-	if err := c.send(); err != nil {
+	if err := c.Send(); err != nil {
 		return first, err
 	}
-	return c.answer(func() {
+	return c.Answer(func() {
 		open = true
 		now := int(g.begun.Add(1))
 		g.mu.Lock()
@@ -171,12 +176,12 @@ func (g *generator) stream(c *client) (first time.Time, err error) {
 	})
 }
 
-func (g *generator) each(n int, work func(*client)) {
+func (g *generator) each(n int, work func(*caller.Client)) {
 	var all sync.WaitGroup
 	for range n {
 		all.Go(func() {
-			c := &client{address: g.Address, request: g.request}
-			defer c.close()
+			c := &caller.Client{Address: g.Address, Request: g.request}
+			defer c.Close()
 			work(c)
 		})
 	}

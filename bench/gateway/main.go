@@ -1,9 +1,9 @@
-// Gateway measures what Penstock's synchronous door costs beside Go's own reverse proxy on the same hop: the same
+// Gateway measures the cost of Penstock's synchronous calls beside Go's own reverse proxy on the same hop: the same
 // load, the same simulated upstream, every part a process of its own, both sides in turns in one run. Penstock has
 // on what it has in production: keys, limits of the tenant, metering, records in its database, metrics.
 //
-// Three kinds of processes are this program again, in another role: the load generator, the reverse proxy and, for
-// streams that are held open, the upstream over TLS. Penstock and the simulated upstream are the real binary.
+// Three kinds of processes are this program again, in another role: the load generator, the reverse proxy and the
+// upstream over TLS. Penstock and the simulated upstream over plain HTTP are the real binary.
 package main
 
 import (
@@ -32,6 +32,7 @@ type options struct {
 	http1   bool
 	profile string
 	binary  string
+	garbage bool
 }
 
 func (o *options) flags(f *flag.FlagSet) {
@@ -44,7 +45,8 @@ func (o *options) flags(f *flag.FlagSet) {
 	f.StringVar(&o.dir, "dir", "", "directory for Penstock's data (default: that of temporary files)")
 	f.IntVar(&o.streams, "streams", 10_000, "streams that are held open at a time")
 	f.BoolVar(&o.http1, "http1", false, "hold streams over HTTP/1.1 to the upstream, which takes two open files for each")
-	f.StringVar(&o.profile, "cpuprofile", "", "write a profile of Penstock under the first closed loop to this file")
+	f.StringVar(&o.profile, "cpuprofile", "", "write a CPU profile of Penstock in the last round to this file, and one of the proxy beside it (.proxy)")
+	f.BoolVar(&o.garbage, "garbage", false, "run a second Penstock with "+strings.Join(fixedCollector, " ")+" beside the one that paces its collector")
 	f.StringVar(&o.binary, "penstock", "", "measure this binary instead of building one")
 }
 

@@ -15,6 +15,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httputil"
+	"net/http/pprof"
 	"net/url"
 	"os"
 	"time"
@@ -45,7 +46,18 @@ func proxyRole(ctx context.Context, args []string) error {
 		},
 		Transport: transport,
 	}
-	return serve(ctx, proxy, nil)
+	return serve(ctx, profiled(proxy), nil)
+}
+
+// profiled answers with a CPU profile of this process where Go's servers usually do.
+func profiled(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/debug/pprof/profile" {
+			pprof.Profile(w, r)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
 }
 
 // sized is a body that ends at its length without being asked again. Go's client looks once more whether a body has really ended,
@@ -78,27 +90,34 @@ func serve(ctx context.Context, h http.Handler, cert *tls.Certificate) error {
 	return err
 }
 
-// Streams that are held open last for a minute, longer than it takes to open all of them, and say little meanwhile:
-// what is looked at is memory.
-const (
-	heldTokens    = 16
-	heldPerSecond = 0.25
-)
+// upstreams are the ways in which the simulated upstream answers here.
+var upstreams = map[string]sim.Config{
+	"fast": {Fast: true},
+	// Streams that are held open last for a minute, longer than it takes to open all of them, and have few chunks: the row
+	// measures memory.
+	"slow": {OutputTokens: 16, TokensPerSecond: 0.25},
+	// Streams as a fast model answers them: every chunk is a read and a write of its own.
+	"paced": {OutputTokens: 40, TokensPerSecond: 100},
+}
 
-// upstreamRole is the simulated upstream as providers are reached: over TLS, with many streams on one connection.
-// It writes its certificate to a file, for those who are to trust it.
+// upstreamRole is the simulated upstream behind TLS and HTTP/2, as providers are. It writes its certificate to a file for the
+// clients that have to trust it. Without a file it serves plain HTTP/1.1.
 func upstreamRole(ctx context.Context, args []string) error {
-	if len(args) != 1 {
+	if len(args) != 2 {
 		return flag.ErrHelp
 	}
-	model, err := sim.New(sim.Config{OutputTokens: heldTokens, TokensPerSecond: heldPerSecond})
+	settings, ok := upstreams[args[0]]
+	if !ok {
+		return fmt.Errorf("there is no upstream %q", args[0])
+	}
+	model, err := sim.New(settings)
 	if err != nil {
 		return err
 	}
-	if args[0] == "" {
+	if args[1] == "" {
 		return serve(ctx, model, nil)
 	}
-	cert, err := selfSigned(args[0])
+	cert, err := selfSigned(args[1])
 	if err != nil {
 		return err
 	}

@@ -34,6 +34,7 @@ type measurement struct {
 
 var measurements = []measurement{
 	{"throughput", "items a second from submit to recorded result on PostgreSQL, beside River", throughput},
+	{"submit", "jobs submitted one by one over HTTP on PostgreSQL, beside River behind an equal handler", submit},
 	{"embedded", "the same on SQLite, beside a raw loop that writes the same rows", embedded},
 	{"pickup", "from the acceptance of a job to the start of its attempt, beside River", pickup},
 	{"claim", "the time of a claim out of many queued items, beside one out of few", claim},
@@ -55,6 +56,9 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) error {
+	if len(args) == 2 && args[0] == riverServer {
+		return serveRiver(ctx, args[1])
+	}
 	o := options{out: os.Stdout}
 	f := flag.NewFlagSet("queue", flag.ContinueOnError)
 	f.StringVar(&o.dir, "dir", "", "directory on the disk to measure (default: that of temporary files)")

@@ -225,22 +225,22 @@ func (l *rawLoop) pass() error {
 }
 
 func (l *rawLoop) submit(job penstock.ID, items []penstock.ID) error {
-	if err := exec(l.insertJob, job, len(items), rawResolved, l.now); err != nil {
+	if err := execute(l.insertJob, job, len(items), rawResolved, l.now); err != nil {
 		return err
 	}
 	for first := 0; first < len(items); first += rawInputGroup {
 		n := min(rawInputGroup, len(items)-first)
 		inputs, err := l.inputs(items[first : first+n])
 		err = errors.Join(err,
-			exec(l.insertInputGroup, job, first, l.facts[:len(l.facts)*n/rawInputGroup], inputs),
-			exec(l.admit, l.now, job, first+n-1, first))
+			execute(l.insertInputGroup, job, first, l.facts[:len(l.facts)*n/rawInputGroup], inputs),
+			execute(l.admit, l.now, job, first+n-1, first))
 		if err != nil {
 			return err
 		}
 	}
 	return errors.Join(
-		exec(l.stock, len(items)),
-		exec(l.book, "job:"+string(job), "reserve", job, l.now, "", 0))
+		execute(l.stock, len(items)),
+		execute(l.book, "job:"+string(job), "reserve", job, l.now, "", 0))
 }
 
 func (l *rawLoop) claim(job penstock.ID, items []penstock.ID) error {
@@ -250,38 +250,38 @@ func (l *rawLoop) claim(job penstock.ID, items []penstock.ID) error {
 			ns[i] = first + i
 		}
 		held, err := json.Marshal(ns)
-		if err := errors.Join(err, exec(l.openClaim, items[first], job, len(ns), string(held))); err != nil {
+		if err := errors.Join(err, execute(l.openClaim, items[first], job, len(ns), string(held))); err != nil {
 			return err
 		}
 	}
 	return errors.Join(
-		exec(l.leave, l.now, job),
-		exec(l.stock, -len(items)),
-		exec(l.charge, len(items)*320),
-		exec(l.claimJob, job, l.now))
+		execute(l.leave, l.now, job),
+		execute(l.stock, -len(items)),
+		execute(l.charge, len(items)*320),
+		execute(l.claimJob, job, l.now))
 }
 
 func (l *rawLoop) finish(job penstock.ID, items []penstock.ID) error {
 	for first := 0; first < len(items); first += rawInputGroup {
 		n := min(rawInputGroup, len(items)-first)
 		results, err := l.results(items[first : first+n])
-		err = errors.Join(err, exec(l.finishItems, job, 2+first+n, first, n, l.now, l.ends[:len(l.ends)*n/rawInputGroup], results))
+		err = errors.Join(err, execute(l.finishItems, job, 2+first+n, first, n, l.now, l.ends[:len(l.ends)*n/rawInputGroup], results))
 		if err != nil {
 			return err
 		}
 	}
 	for first := 0; first < len(items); first += rawPlaces {
 		n := min(rawPlaces, len(items)-first)
-		if err := errors.Join(exec(l.finishClaim, job, items[first], n, int64(1)<<n-1), exec(l.closeClaim, job, items[first])); err != nil {
+		if err := errors.Join(execute(l.finishClaim, job, items[first], n, int64(1)<<n-1), execute(l.closeClaim, job, items[first])); err != nil {
 			return err
 		}
 	}
 	return errors.Join(
-		exec(l.book, "settle:"+string(job)+":3", "settle", job, l.now, rawHash, len(items)),
-		exec(l.finishJob, job, len(items), l.now))
+		execute(l.book, "settle:"+string(job)+":3", "settle", job, l.now, rawHash, len(items)),
+		execute(l.finishJob, job, len(items), l.now))
 }
 
-func exec(s *sql.Stmt, args ...any) error {
+func execute(s *sql.Stmt, args ...any) error {
 	for i, a := range args {
 		if id, ok := a.(penstock.ID); ok {
 			args[i] = string(id)

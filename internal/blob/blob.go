@@ -47,7 +47,7 @@ type Store interface {
 	// it in memory.
 	//
 	// When Put returns without error the blob is durable: it survives a crash of the process and of the
-	// machine. Until then nobody sees it, and nobody ever sees a part of it. Names are never reused: if
+	// machine. Until then no reader sees it, and no reader ever sees a part of it. Names are never reused: if
 	// name is taken Put returns ErrExists, and of several concurrent Puts of one name one succeeds.
 	//
 	// After an error of r or of ctx nothing is stored. Any other error leaves it open whether the blob

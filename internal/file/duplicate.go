@@ -7,10 +7,9 @@ import (
 	"penstock/internal/store"
 )
 
-// hashSet holds hashes of custom ids: eight bytes for each, where a map of the ids themselves would need a
-// hundred. That two ids share a hash is next to impossible (for a million lines, once in forty million files)
-// but not quite; a hit is a suspicion, and a second look at the file settles it. The seed is new for every file,
-// so nobody can choose ids that collide.
+// hashSet holds hashes of custom ids: eight bytes for each, where a map of the ids would need a hundred. Two ids rarely
+// share a hash (for a million lines, in one of forty million files). So a hit is only a suspicion, which a second pass over
+// the file confirms or clears. The seed is new for every file, so callers cannot choose ids that collide.
 type hashSet struct {
 	seed  maphash.Seed
 	slots []uint64 // a power of two of them; 0 is free
@@ -23,7 +22,7 @@ func newHashSet() hashSet {
 	return hashSet{seed: maphash.MakeSeed(), slots: make([]uint64, firstSlots)}
 }
 
-// add reports whether the id was new, as far as its hash tells.
+// add reports whether the hash of the id was new.
 func (s *hashSet) add(id string) bool {
 	if s.used*4 >= len(s.slots)*3 {
 		s.grow()
@@ -65,13 +64,13 @@ type suspect struct {
 	id   string
 }
 
-// settleDuplicates looks at the stored file again, if there are suspects, and finds out whether their ids were
-// used before, and where. It adds an error for each that was.
+// settleDuplicates reads the stored file again, if there are suspects, and adds an error for each id that an earlier line
+// used.
 func (k *Service) settleDuplicates(ctx context.Context, f store.File, c *lineCheck) error {
 	if len(c.suspects) == 0 {
 		return nil
 	}
-	c.seen.slots = nil // its work is done
+	c.seen.slots = nil // not needed any more
 	r, err := k.open(ctx, f)
 	if err != nil {
 		return err

@@ -1,29 +1,28 @@
-// Package file keeps what is too large to be held in memory: files that callers upload, and artifacts that
-// are made for them.
+// Package file stores content that is too large for memory: files that callers upload, and artifacts that are
+// made for them.
 //
-// It owns the form that content has in a blob, the checks of a batch's lines, and the way in and out. It does
-// not own rows ([store.Files]) or blobs, and knows nothing of HTTP. Content passes in one direction, in
-// constant memory but for the table of custom ids (see [MaxLines]).
+// It owns the format of content in a blob, the checks of a batch's lines, and how content is written and read. It
+// does not own rows ([store.Files]) or blobs, and knows nothing of HTTP. Content is read once from front to back, in
+// constant memory except for the table of custom ids (see [MaxLines]).
 //
-// # Form
+// # Format
 //
 // A blob is a sequence of chunks and an index, each sealed by the payload codec on its own:
 //
 //	chunk 0 | chunk 1 | … | chunk n−1 | index
 //
-// A chunk holds the next bytes of the content and ends with the 500th line since the last multiple of 500, or
-// once it has 1 MiB; a line may go on in the next chunk. The index tells of every chunk how long it is, sealed
-// and plain, and how many lines begin in it. So any line, and any byte, is found by reading the index once and
-// one chunk, and there is an offset for every 500 lines at the least.
+// A chunk holds the next bytes of the content. It ends with every 500th line of the content, and when it has 1 MiB; a
+// line may continue in the next chunk. The index has, for every chunk, its sealed length, its plain length, and how many
+// lines begin in it. So a reader finds any line, or any byte, with the index and one chunk.
 //
 // Each part is sealed for its file and its place ("chunk 7", "index"): chunks that were altered, exchanged,
-// repeated or taken from another file or tenant do not open. The index is written last and says how many chunks
-// there are, and the row says where the index lies: content that was cut off does not open at all.
+// repeated or taken from another file or tenant do not open. The index is written last and has the number of chunks,
+// and the row has the offset of the index: content that was cut off does not open at all.
 //
 // # Life
 //
 // A blob is durable before the row that names it is written. A crash in between leaves an orphan, which the
-// sweep removes; nobody ever sees a part of a file.
+// sweep removes; no reader ever sees a part of a file.
 //
 // A [Service] is safe for concurrent use; a [Reader] belongs to one goroutine at a time.
 package file
@@ -47,10 +46,10 @@ const (
 	ChunkBytes = 1 << 20
 	// ChunkLines is the number of lines whose multiples end a chunk.
 	ChunkLines = 500
-	// MaxLines bounds the lines of a batch file. It bounds memory, too: eight bytes for each line, and as much
-	// again where the table is half full.
+	// MaxLines bounds the lines of a batch file, and with them memory: eight bytes for each line, sixteen while the
+	// table is half full.
 	MaxLines = 5_000_000
-	// MaxLineErrors is how many of the lines that are no good are told of.
+	// MaxLineErrors is how many invalid lines are reported.
 	MaxLineErrors = 100
 )
 
@@ -60,26 +59,26 @@ type Codec interface {
 	Open(owner payload.Owner, sealed []byte) ([]byte, error)
 }
 
-// Deps are what a Keeper works with.
+// Deps are the dependencies of a Service.
 type Deps struct {
 	Files store.Files
 	Blobs blob.Store
 	Codec Codec
-	// Windows says how long a tenant's files are kept, as configured now.
+	// Windows returns how long a tenant's files are kept, as configured now.
 	Windows func(penstock.TenantID) penstock.Retention
 	Clock   func() time.Time
 }
 
-// Service keeps files.
+// Service stores files.
 type Service struct {
 	Deps
 	ids penstock.IDs
 }
 
-// New returns a keeper.
+// New returns a service.
 func New(d Deps) (*Service, error) {
 	if d.Files == nil || d.Blobs == nil || d.Codec == nil || d.Windows == nil || d.Clock == nil {
-		return nil, errors.New("a keeper of files needs rows, blobs, a codec, windows and a clock")
+		return nil, errors.New("a file service needs rows, blobs, a codec, windows and a clock")
 	}
 	return &Service{Deps: d}, nil
 }
@@ -91,8 +90,8 @@ type Limits struct {
 	MaxJSONDepth int
 }
 
-// Receive stores the content of a batch file and checks its lines. Nobody sees the file until [Service.Keep];
-// one that is not kept is for [Service.Discard]. Codes: too_large, invalid_request (it holds nothing).
+// Receive stores the content of a batch file and checks its lines. The file is visible only after [Service.Keep]; a
+// caller that does not keep it calls [Service.Discard]. Codes: too_large, invalid_request (it is empty).
 func (k *Service) Receive(ctx context.Context, tenant penstock.TenantID, content io.Reader, l Limits) (store.File, error) {
 	check := newLineCheck(l)
 	f, err := k.write(ctx, tenant, &bounded{r: content, left: l.MaxBytes, most: l.MaxBytes}, check)
@@ -112,7 +111,7 @@ func (k *Service) Receive(ctx context.Context, tenant penstock.TenantID, content
 	return f, nil
 }
 
-// Write stores content whose lines need no check: an artifact. As with Receive, Keep makes it a file.
+// Write stores content whose lines need no check: an artifact. As after Receive, Keep makes it a file.
 func (k *Service) Write(ctx context.Context, tenant penstock.TenantID, content io.Reader) (store.File, error) {
 	count := &lineCount{}
 	f, err := k.write(ctx, tenant, content, count)
@@ -120,12 +119,12 @@ func (k *Service) Write(ctx context.Context, tenant penstock.TenantID, content i
 	return f, err
 }
 
-// lineSink is told of every line as it passes: part is its next bytes, and ends says whether that is all.
+// lineSink takes every line as it passes: part is the next bytes of the line, and ends says whether they are the last.
 type lineSink interface {
 	line(part []byte, ends lineEnd) error
 }
 
-// lineEnd says whether a line goes on.
+// lineEnd says whether a line ends.
 type lineEnd bool
 
 func (k *Service) write(ctx context.Context, tenant penstock.TenantID, content io.Reader, lines lineSink) (store.File, error) {
@@ -138,7 +137,7 @@ func (k *Service) write(ctx context.Context, tenant penstock.TenantID, content i
 		}
 		if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 			return store.File{}, &penstock.Error{
-				Code: penstock.CodeOverloaded, Message: "The server's disk is full and the file was not kept; try again when its operator has made room.",
+				Code: penstock.CodeOverloaded, Message: "The server's disk is full and the file was not kept; try again when its operator has freed space.",
 				RetryAfter: fullRetry, Err: fmt.Errorf("%w: %w", store.ErrFull, err),
 			}
 		}
@@ -148,10 +147,10 @@ func (k *Service) write(ctx context.Context, tenant penstock.TenantID, content i
 	return f, nil
 }
 
-// fullRetry is what callers are told who found the disk full.
+// fullRetry is the Retry-After while the disk is full.
 const fullRetry = 30 * time.Second
 
-// Keep makes received content a file. The row is on stable storage when it returns.
+// Keep makes received content a file. When Keep returns, the row is on stable storage.
 func (k *Service) Keep(ctx context.Context, f store.File) (store.File, error) {
 	kept, err := k.Files.CreateFile(ctx, f.Tenant, f)
 	if err != nil {
@@ -161,7 +160,7 @@ func (k *Service) Keep(ctx context.Context, f store.File) (store.File, error) {
 	return kept, nil
 }
 
-// File returns what is known of a file. One that has expired is not found, whether it was swept or not. Codes:
+// File returns the metadata of a file. A file that has expired is not found, whether it was removed yet or not. Codes:
 // not_found.
 func (k *Service) File(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (store.File, error) {
 	f, err := k.Files.File(ctx, tenant, id)
@@ -196,7 +195,7 @@ func (k *Service) Delete(ctx context.Context, tenant penstock.TenantID, d store.
 	return k.Files.DeleteFile(ctx, tenant, d)
 }
 
-// expiry is when a file goes: when it says itself, or when files are kept no longer.
+// expiry is the earlier of the file's own expiry and the end of the tenant's window.
 func (k *Service) expiry(f store.File) time.Time {
 	end := f.CreatedAt.Add(k.Windows(f.Tenant).Files)
 	if !f.ExpiresAt.IsZero() && f.ExpiresAt.Before(end) {
@@ -205,7 +204,7 @@ func (k *Service) expiry(f store.File) time.Time {
 	return end
 }
 
-// Discard removes received content that became no file. What it misses is an orphan for the sweep.
+// Discard removes received content that became no file. If the removal fails, the sweep removes the orphan.
 func (k *Service) Discard(ctx context.Context, f store.File) {
 	if f.Blob != "" {
 		_ = k.Blobs.Delete(context.WithoutCancel(ctx), f.Blob)

@@ -6,14 +6,14 @@ import (
 	"sort"
 )
 
-// chunk is what the index tells of one.
+// chunk is the entry of a chunk in the index.
 type chunk struct {
 	sealed, plain int  // bytes
 	begun         int  // lines that begin in it
 	continues     bool // it begins within a line
 }
 
-// place is where a chunk begins: what lies before it.
+// place is where a chunk begins: the bytes and lines before it.
 type place struct {
 	sealed, plain int64
 	lines         int

@@ -12,7 +12,7 @@ import (
 	"penstock/internal/store"
 )
 
-// The codes of lines that are no good.
+// The codes of invalid lines.
 const (
 	CodeEmptyLine         = "empty_line"
 	CodeLineTooLong       = "line_too_long"
@@ -77,7 +77,7 @@ func readCustomID(line *Line, o body.Object) *store.LineError {
 	case err != nil:
 		return wrong(CodeInvalidCustomID, "custom_id", "custom_id must be a string.")
 	case id == "":
-		return wrong(CodeMissingCustomID, "custom_id", "custom_id is missing: each line needs one, so that its result can be told from others.")
+		return wrong(CodeMissingCustomID, "custom_id", "custom_id is missing: each line needs one, so that its result can be found among the others.")
 	case len(id) > MaxCustomIDBytes:
 		return wrong(CodeInvalidCustomID, "custom_id", "custom_id has %d bytes; %d are the most.", len(id), MaxCustomIDBytes)
 	}
@@ -170,7 +170,7 @@ func (c *lineCheck) line(part []byte, ends lineEnd) error {
 	c.whole(part)
 	c.partial, c.tooLong = c.partial[:0], false
 	if cap(c.partial) > ChunkBytes {
-		c.partial = nil // one huge line is no reason to keep its room
+		c.partial = nil // one huge line must not pin its memory
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ type Reader struct {
 	sealing
 }
 
-// readChunk is the content of a chunk. Lines that were handed out are parts of it: nobody changes it.
+// readChunk is the content of a chunk. The lines that were returned are parts of it, so it is never changed.
 type readChunk struct {
 	n    int
 	text []byte // nil before the first chunk was read
@@ -39,8 +39,8 @@ func (k *Service) Open(ctx context.Context, tenant penstock.TenantID, id penstoc
 	return k.open(ctx, f)
 }
 
-// Reopen opens a file for work that was accepted while it was there: the file may have expired since, and is kept
-// for as long as such work needs it. Codes: not_found.
+// Reopen opens a file for a job that was accepted before the file expired: the file is kept as long as such a job needs
+// it. Codes: not_found.
 func (k *Service) Reopen(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (*Reader, error) {
 	f, err := k.Files.File(ctx, tenant, id)
 	if err != nil {
@@ -72,7 +72,7 @@ func (r *Reader) part(ctx context.Context, name string, at blob.Range) ([]byte, 
 		plain, err = r.codec.Open(r.owner(name), sealed)
 	}
 	if errors.Is(err, blob.ErrNotFound) {
-		// The row was there a moment ago: the file was deleted since.
+		// The row was read a moment ago: the file was deleted since.
 		return nil, &penstock.Error{Code: penstock.CodeNotFound, Message: "There is no " + penstock.ViewFile.Format(r.file) + ".", Err: err}
 	}
 	if err != nil {
@@ -104,12 +104,12 @@ func (r *Reader) chunk(ctx context.Context, n int) ([]byte, error) {
 	return text, nil
 }
 
-// Texts yields the lines from the n-th on, as they are, without what ends them. A line stays valid when the
-// next one is asked for. An error is the last that is yielded.
+// Texts yields the lines from the n-th on, unparsed and without their line ends. A line stays valid after the next one is
+// read. An error ends the sequence.
 func (r *Reader) Texts(ctx context.Context, n int) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		var begun []byte // of a line that goes on in the next chunk
-		next := n        // the line that comes next
+		var begun []byte // the start of a line that continues in the next chunk
+		next := n        // index of the next line
 		for i := r.index.withLine(n); i < len(r.index.chunks); i++ {
 			text, err := r.chunk(ctx, i)
 			if err != nil {
@@ -142,7 +142,7 @@ func (r *Reader) Texts(ctx context.Context, n int) iter.Seq2[[]byte, error] {
 	}
 }
 
-// skipLines removes what comes before the n-th line that begins in a chunk.
+// skipLines removes the text before the n-th line that begins in a chunk.
 func skipLines(text []byte, n int, c chunk) []byte {
 	if c.continues {
 		n++ // the end of a line that began before
@@ -153,10 +153,10 @@ func skipLines(text []byte, n int, c chunk) []byte {
 	return text
 }
 
-// byteOrderMark is what some editors put in front of a text.
+// byteOrderMark is written by some editors in front of a text.
 var byteOrderMark = []byte("\xEF\xBB\xBF")
 
-// trimLine removes what is not part of a line's JSON, and the capacity behind it: an append must not reach the next line.
+// trimLine removes the bytes around a line's JSON, and the capacity behind it: an append must not reach the next line.
 func trimLine(line []byte, n int) []byte {
 	if n == 0 {
 		line = bytes.TrimPrefix(line, byteOrderMark)
@@ -164,8 +164,8 @@ func trimLine(line []byte, n int) []byte {
 	return slices.Clip(bytes.TrimSuffix(line, []byte{'\r'}))
 }
 
-// Lines yields the requests of a batch file from the n-th line on. An error is the last that is yielded: a
-// line that is no request can only be in a file that has errors.
+// Lines yields the requests of a batch file from the n-th line on. An error ends the sequence: an invalid line can only be
+// in a file that was refused.
 func (r *Reader) Lines(ctx context.Context, n int) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
 		for text, err := range r.Texts(ctx, n) {
@@ -174,7 +174,7 @@ func (r *Reader) Lines(ctx context.Context, n int) iter.Seq2[Line, error] {
 				return
 			}
 			if n >= r.File.Lines {
-				return // what follows is blank
+				return // the rest is blank
 			}
 			line, bad := parseLine(text)
 			if bad != nil {
@@ -191,8 +191,7 @@ func (r *Reader) Lines(ctx context.Context, n int) iter.Seq2[Line, error] {
 	}
 }
 
-// Content returns the content from an offset on, exactly as it was written. It is read chunk by chunk while ctx
-// lasts.
+// Content returns the content from an offset on, exactly as it was written. It reads chunk by chunk until ctx ends.
 func (r *Reader) Content(ctx context.Context, offset int64) io.Reader {
 	i := r.index.withByte(offset)
 	var left []byte
@@ -218,7 +217,7 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// Seekable returns the content for those who choose where to read on.
+// Seekable returns the content for callers that seek, such as range requests.
 func (r *Reader) Seekable(ctx context.Context) io.ReadSeeker {
 	return &seekable{open: func(offset int64) io.Reader { return r.Content(ctx, offset) }, size: r.File.Bytes}
 }

@@ -14,8 +14,11 @@ import (
 )
 
 const (
-	// parseBytes is memory of every connection. Lines of headers may be longer, trailers may not.
+	// parseBytes is memory of every connection. Lines of headers may be longer. All trailers of an answer together may not: they
+	// are read from this buffer.
 	parseBytes = 1 << 10
+	// maxTrailers is how many trailers an answer may have.
+	maxTrailers = 16
 	// inputBytes is how much is read at a time.
 	inputBytes = 4 << 10
 	// maxJoined is up to which size a body is sent together with its head: copying it costs less than a list of
@@ -46,13 +49,10 @@ type conn struct {
 
 func newConn(raw net.Conn, address string, client *Client) *conn {
 	c := &conn{Conn: raw, client: client, address: address}
-	if s, ok := raw.(syscall.Conn); ok {
-		c.raw, _ = s.SyscallConn()
-		c.below = c.raw
-	} else if over, ok := raw.(interface{ NetConn() net.Conn }); ok {
-		if s, ok := over.NetConn().(syscall.Conn); ok {
-			c.below, _ = s.SyscallConn()
-		}
+	c.raw = rawConn(raw)
+	c.below = c.raw
+	if over, ok := raw.(interface{ NetConn() net.Conn }); ok && c.raw == nil {
+		c.below = rawConn(over.NetConn())
 	}
 	c.probe = c.listen
 	c.input.receive = c.receive
@@ -89,7 +89,7 @@ func (c *conn) exchange(ctx context.Context, r *Request) (*http.Response, error)
 		stop()
 		return nil, err
 	}
-	resp.Body = &body{conn: c, inner: resp.Body, stop: stop, reusable: !resp.Close, endless: resp.ContentLength < 0}
+	resp.Body = &body{conn: c, resp: resp, inner: resp.Body, stop: stop, reusable: !resp.Close, endless: resp.ContentLength < 0}
 	return resp, nil
 }
 
@@ -138,7 +138,10 @@ func (c *conn) readHead() (*http.Response, error) {
 			return nil, err
 		}
 		c.left = math.MaxInt64
-		if resp.StatusCode >= http.StatusOK || resp.StatusCode == http.StatusSwitchingProtocols {
+		if resp.StatusCode == http.StatusSwitchingProtocols {
+			return nil, errSwitched
+		}
+		if resp.StatusCode >= http.StatusOK {
 			return resp, nil
 		}
 	}
@@ -148,7 +151,7 @@ func (c *conn) readHead() (*http.Response, error) {
 // dead reports whether a connection that is not in use was closed by the server, or said something unasked.
 func (c *conn) dead() bool {
 	if c.below == nil {
-		return false
+		return true // nothing can tell
 	}
 	c.silent = false
 	return c.below.Read(c.probe) != nil || !c.silent || c.raw == nil && c.decrypted()
@@ -164,17 +167,10 @@ func (c *conn) decrypted() bool {
 	return n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) || c.SetReadDeadline(time.Time{}) != nil
 }
 
-// listen looks whether there is anything to be read, without waiting for it.
-func (c *conn) listen(fd uintptr) bool {
-	var one [1]byte
-	_, err := syscall.Read(int(fd), one[:])
-	c.silent = err == syscall.EAGAIN
-	return true
-}
-
 // body is that of an answer. With its end the connection is free.
 type body struct {
 	conn     *conn
+	resp     *http.Response // has the trailers at the end
 	inner    io.Reader
 	stop     func() bool // no longer heeds the context; false if that has ended
 	reusable bool
@@ -192,7 +188,12 @@ func (b *body) Read(p []byte) (int, error) {
 	n, err := b.inner.Read(p)
 	if err == io.EOF {
 		b.closed = io.EOF
+		if len(b.resp.Trailer) > maxTrailers {
+			b.closed, b.reusable = errTrailer, false
+		}
+		b.resp.Trailer = nil // nothing here has a meaning for trailers
 		b.release()
+		err = b.closed
 	}
 	return n, err
 }

@@ -1,21 +1,24 @@
-// Package http1 posts to HTTP/1.1 servers on the goroutine of whoever calls.
+// Package http1 sends POST requests to HTTP/1.1 servers on the goroutine of the caller.
 //
-// It exists for one reason. The client of net/http gives every connection two goroutines and hands each call to them and
-// back, which costs a gateway about as much as all that it does besides. Here a call writes and reads its connection
-// itself. Model servers in the same network, which speak HTTP/1.1 without TLS, are what it is for. With TLS it serves those
-// that speak HTTP/1.1 only: net/http would take an answer that such a server sends unasked for that of the next call.
+// The client of net/http gives every connection two goroutines and hands each call to them and back. Decision 0042 has the
+// cost. Here a call writes and reads its connection itself. The package serves model servers in the same network, which speak
+// HTTP/1.1 without TLS. With TLS it serves servers that speak HTTP/1.1 only: net/http would take an answer that such a server
+// sends unasked for the answer to the next call.
 //
-// It owns connections: dialling, a bounded pool, whether one can be used again, and that a call whose context ended
-// lets go of its own at once. It has no timeouts but that of idle connections: the context of a call ends it. It
-// follows no redirects, keeps no cookies, uses no proxy and asks for no compression. The framing of answers is read by
-// net/http.
+// It owns connections: dialling, a bounded pool, the decision whether a connection can be used again, and closing the
+// connection of a call whose context ended. It has no timeouts except that of idle connections: the context of a call ends
+// the call. It follows no redirects, keeps no cookies, uses no proxy and asks for no compression. net/http parses the
+// answers.
 //
 // Invariants:
 //   - A call is sent at most once. It starts over on another connection only if not one byte of it was sent.
+//   - The framing of a request is the client's own: a caller's headers cannot change where a request ends.
 //   - A connection is used again only after an answer that was read to its end, with nothing after it: not with it, not
-//     while the connection rested, and not until the next call is sent. HTTP/1.1 has no means to tell whose an answer is,
-//     so a server that sends an answer unasked loses its connection before another call can take it.
-//   - Headers of answers and the pool are bounded; answers are for the caller to bound.
+//     while the connection rested, and not until the next call is sent. HTTP/1.1 cannot tell which request an answer belongs
+//     to, so a server that sends an answer unasked loses its connection before another call can take it. A connection that
+//     cannot be checked for unasked bytes is used once; that is so on systems other than Unix.
+//   - A connection never changes its protocol: 101 is an error.
+//   - Headers and trailers of answers and the pool are bounded. The caller bounds the bodies of answers.
 //
 // A Client is safe for concurrent use and starts no goroutine for a call. An answer belongs to one goroutine.
 package http1
@@ -70,7 +73,7 @@ func (c *Client) CloseIdleConnections() { c.pool.clear() }
 // Request is what is posted.
 type Request struct {
 	URL    *url.URL
-	Header http.Header // without Host and Content-Length, which are added
+	Header http.Header // without framing headers, which the client sets; see framing
 	Body   [][]byte    // in pieces
 	// Connecting is called whenever a new connection is needed, Connected whenever there is one: the call is sent next.
 	Connecting, Connected func()
@@ -125,12 +128,22 @@ func (c *Client) connection(ctx context.Context, r *Request) (*conn, error) {
 	return newConn(raw, address, c), nil
 }
 
-// check refuses headers that would be read as something else: they are whole lines of what is sent.
+// framing are the headers that decide where a request ends, to which host it goes, and what the connection is used for. Only
+// the client sets them: with a second opinion in the same request, a server and the client could disagree where it ends.
+var framing = map[string]bool{
+	"Host": true, "Content-Length": true, "Transfer-Encoding": true, "Te": true, "Trailer": true,
+	"Connection": true, "Keep-Alive": true, "Proxy-Connection": true, "Upgrade": true, "Http2-Settings": true, "Expect": true,
+}
+
+// check refuses framing headers, and headers that a server would read as further lines of the request.
 func (r *Request) check() error {
 	for name, values := range r.Header {
+		if name == "" || framing[http.CanonicalHeaderKey(name)] {
+			return fmt.Errorf("http1: the header %q cannot be set by a caller", name)
+		}
 		for _, value := range values {
-			if strings.ContainsAny(value, "\r\n\x00") || strings.ContainsAny(name, "\r\n\x00: ") {
-				return fmt.Errorf("the header %q cannot be sent", name)
+			if strings.ContainsAny(value, "\r\n\x00") || strings.ContainsAny(name, "\r\n\x00: \t") {
+				return fmt.Errorf("http1: the header %q cannot be sent", name)
 			}
 		}
 	}
@@ -167,5 +180,7 @@ func (r *Request) appendHead(b []byte) []byte {
 var (
 	errHeader   = errors.New("http1: the headers of the answer are too large")
 	errInterim  = errors.New("http1: too many interim answers")
+	errSwitched = errors.New("http1: the server switched protocols, which no request asked for")
+	errTrailer  = errors.New("http1: the answer has too many trailers")
 	errReadLate = errors.New("http1: the answer was closed")
 )

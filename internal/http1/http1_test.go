@@ -125,6 +125,10 @@ func TestFraming(t *testing.T) {
 		"length":              {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", "hi", true, false},
 		"no body":             {"HTTP/1.1 204 No Content\r\n\r\n", "", true, false},
 		"chunks":              {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n1\r\n!\r\n0\r\n\r\n", "hi!", true, false},
+		"switches protocols":  {"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\nhi", "", false, true},
+		"a few trailers":      {chunkedWith(maxTrailers, "x"), "hi", true, false},
+		"too many trailers":   {chunkedWith(maxTrailers+1, "x"), "hi", false, true},
+		"large trailers":      {chunkedWith(2, strings.Repeat("x", parseBytes)), "hi", false, true},
 		"interim":             {"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", "hi", true, false},
 		"until it closes":     {"HTTP/1.1 200 OK\r\n\r\n" + long, long, false, false},
 		"says it closes":      {"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nhi", "hi", false, false},
@@ -283,6 +287,31 @@ func TestAnswerBeforeTheEndOfTheRequest(t *testing.T) {
 	_ = resp.Body.Close()
 	if resp.StatusCode != http.StatusRequestEntityTooLarge {
 		t.Errorf("got %d", resp.StatusCode)
+	}
+}
+
+// chunkedWith is an answer in chunks with some trailers.
+func chunkedWith(trailers int, value string) string {
+	answer := "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n"
+	for n := range trailers {
+		answer += fmt.Sprintf("X-%d: %s\r\n", n, value)
+	}
+	return answer + "\r\n"
+}
+
+// Headers that decide where a request ends are the client's own, however they are written.
+func TestFramingHeadersAreRefused(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "127.0.0.1:1")
+	for _, name := range []string{"Content-Length", "content-length", "TRANSFER-ENCODING", "Te", "trailer", "Connection", "Keep-Alive",
+		"Proxy-Connection", "Upgrade", "Expect", "Host", "HTTP2-Settings", ""} {
+		_, err := r.Post(t.Context(), Request{URL: r.url, Header: http.Header{name: {"1"}}})
+		if err == nil || !strings.Contains(err.Error(), "cannot be set by a caller") {
+			t.Errorf("%q: got %v", name, err)
+		}
+	}
+	if r.dials.Load() != 0 {
+		t.Error("a connection was made")
 	}
 }
 

@@ -1,10 +1,6 @@
 package http1
 
-import (
-	"io"
-	"os"
-	"syscall"
-)
+import "io"
 
 // input is what arrived on a connection and was not looked at yet. Its memory is borrowed when something is there, and
 // given back when that was taken: a connection on which nothing happens, as on most streams most of the time, has none.
@@ -28,27 +24,6 @@ func (c *conn) await() {
 	}
 	if err := c.raw.Read(c.input.receive); err != nil {
 		c.input.err = err
-	}
-}
-
-// receive reads what is there. If that is nothing, it returns false and is called again when there is.
-func (c *conn) receive(fd uintptr) bool {
-	c.borrow()
-	for {
-		n, err := syscall.Read(int(fd), c.input.buffer[:])
-		switch {
-		case err == syscall.EINTR:
-			continue
-		case err == syscall.EAGAIN:
-			c.giveBack()
-			return false
-		case err != nil:
-			c.input.err = os.NewSyscallError("read", err)
-		case n == 0:
-			c.input.err = io.EOF
-		}
-		c.input.left = c.input.buffer[:max(n, 0)]
-		return true
 	}
 }
 

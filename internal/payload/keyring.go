@@ -51,7 +51,7 @@ func (r *keyring) cipher(key uint32, tenant string) (cipher.AEAD, error) {
 		return nil, fmt.Errorf("%w: it was sealed with key %d; restore that key to the keyset, or reload the "+
 			"keyset if it was rotated", ErrUnknownKey, key)
 	}
-	// Two callers may derive the same cipher at once. Both get a correct one, and nobody waits.
+	// Two callers may derive the same cipher at once. Both get a correct one, and neither waits.
 	aead, err := deriveCipher(secret, tenant)
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (r *keyring) cipher(key uint32, tenant string) (cipher.AEAD, error) {
 	return aead, nil
 }
 
-// keep evicts any one cipher when there is no room. Unlike least recently used, that needs no write on
+// keep evicts an arbitrary cipher when the cache is full. Unlike least recently used, that needs no write on
 // a hit, and a walk over many tenants cannot flush all the busy ones.
 func (r *keyring) keep(id cipherID, aead cipher.AEAD) {
 	r.mu.Lock()

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 )
 
-// maxKeysetFileBytes leaves ample room for MaxKeys keys.
+// maxKeysetFileBytes is ample for MaxKeys keys.
 const maxKeysetFileBytes = 1 << 20
 
 // LoadOrCreate loads the keyset at path, first creating one if there is none. Any number of processes
@@ -26,7 +26,7 @@ func LoadOrCreate(path string) (*Keyset, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Whoever created the file may have stopped just before this.
+	// The process that created the file may have stopped just before this.
 	if err := syncDir(filepath.Dir(path)); err != nil {
 		return nil, err
 	}

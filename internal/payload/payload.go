@@ -30,9 +30,8 @@
 //
 // # Compression
 //
-// The length of a compressed payload tells something about its content. It tells it only to those who
-// can read the store itself, and one payload holds the data of one tenant only, so nobody can use
-// their own text to probe for another's.
+// The length of a compressed payload reveals something about its content, but only to a reader of the store itself. One
+// payload holds the data of one tenant, so no tenant can use its own text to probe for another's.
 //
 // # Bounds and concurrency
 //
@@ -55,8 +54,8 @@ import (
 
 // Why a payload does not seal or open.
 var (
-	// ErrTampered means that the payload was altered or cut, or was sealed for another owner. The two
-	// cannot be told apart.
+	// ErrTampered means that the payload was altered or cut, or was sealed for another owner. The codec
+	// cannot distinguish the two.
 	ErrTampered = errors.New("payload was altered or belongs to another owner")
 	// ErrUnknownKey means that the keyset lacks the key that sealed the payload.
 	ErrUnknownKey = errors.New("keyset lacks the key of this payload")

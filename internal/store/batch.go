@@ -7,9 +7,8 @@ import (
 	"penstock"
 )
 
-// Batches is how a job gets its items that are the lines of a file: in steps, a bounded number ahead of the
-// workers; and what such a job, or one that came through a door for batches, leaves behind. Items that a job
-// does not have yet count as queued.
+// Batches are jobs over files and jobs of the batch APIs. A job over a file gets its items, the lines, in steps: a bounded
+// number ahead of the workers. Items that a job does not have yet count as queued.
 type Batches interface {
 	// UnsplitJobs returns jobs that lack items and have few that wait, oldest first, at most limit. Those that
 	// were asked to stop, or whose deadline passed, are among them: their items end as they come.
@@ -21,17 +20,17 @@ type Batches interface {
 	// already, or does not have those before them), not_found.
 	SplitJob(ctx context.Context, tenant penstock.TenantID, s Split) (Step, error)
 
-	// Batch returns what a job has as a batch. Codes: not_found (also where the job is none).
+	// Batch returns a batch. Codes: not_found (also for a job that is no batch).
 	Batch(ctx context.Context, tenant penstock.TenantID, job penstock.ID) (Batch, error)
 
 	// WantResults has the results of a job written to a file when it has ended, as those of a job over a file are
 	// without being asked for. For a job that is a batch already it changes nothing. Codes: not_found.
 	WantResults(ctx context.Context, tenant penstock.TenantID, job penstock.ID) (Batch, error)
 
-	// ListBatches returns the batches of one door, newest first, at most p.Limit.
+	// ListBatches returns the batches of one API, newest first, at most p.Limit.
 	ListBatches(ctx context.Context, tenant penstock.TenantID, p BatchPage) ([]Batch, error)
 
-	// RefuseBatch keeps a batch that cannot run, with the reasons; there is no job.
+	// RefuseBatch stores a batch that cannot run, with the reasons; it has no job.
 	RefuseBatch(ctx context.Context, tenant penstock.TenantID, b Batch) (Batch, error)
 
 	// UnfinishedBatches returns batches that are not done, nor about to be by somebody who claimed them, and whose job has
@@ -48,10 +47,10 @@ type Batches interface {
 	FinishBatch(ctx context.Context, tenant penstock.TenantID, f BatchFiles) (Batch, bool, error)
 }
 
-// BatchKind is the door that a batch came through.
+// BatchKind is the API that a batch was submitted through.
 type BatchKind string
 
-// The doors.
+// The kinds of batches.
 const (
 	BatchNative    BatchKind = "native"    // POST /v1/jobs
 	BatchOpenAI    BatchKind = "openai"    // POST /v1/batches
@@ -106,7 +105,7 @@ func (b *Batch) Gather(jobs map[penstock.ID]penstock.Job) {
 	}
 }
 
-// Refused says that it never ran.
+// Refused reports whether the batch never ran.
 func (b Batch) Refused() bool { return len(b.Errors) > 0 }
 
 // MaxDefaultsBytes bounds the defaults of a job over a file: they are read with every step.
@@ -142,14 +141,14 @@ type BatchPage struct {
 	Limit  int
 }
 
-// BatchClaim is the wish to write the files of a batch.
+// BatchClaim claims the writing of a batch's files.
 type BatchClaim struct {
 	Job penstock.ID
 	By  penstock.ID // who wishes it
 	For time.Duration
 }
 
-// BatchFiles are what was written for a batch.
+// BatchFiles are the files that were written for a batch.
 type BatchFiles struct {
 	Job                 penstock.ID
 	Output, ErrorOutput *File // nil where there was nothing to write

@@ -99,12 +99,12 @@ type Balance struct {
 // Left is how much can still be set aside; of a soft budget, before it warns.
 func (b *Balance) Left() penstock.NanoUSD { return max(0, b.Limit-b.Settled-b.Held) }
 
-// Over says that more is spent or set aside than the limit.
+// Over reports whether more is spent or set aside than the limit.
 func (b *Balance) Over() bool { return b.Settled+b.Held > b.Limit }
 
-// room is how much more can be set aside: what is left of a hard budget, and of a soft one whatever can be counted. It is
+// available is how much more can be set aside: what is left of a hard budget, and of a soft one whatever can be counted. It is
 // negative for a hard budget that is exceeded.
-func (b *Balance) room() penstock.NanoUSD {
+func (b *Balance) available() penstock.NanoUSD {
 	most := penstock.NanoUSD(math.MaxInt64)
 	if b.Hard {
 		most = b.Limit
@@ -112,26 +112,26 @@ func (b *Balance) room() penstock.NanoUSD {
 	return most - b.Settled - b.Held
 }
 
-// Hold sets money aside, as much as wanted but for a budget that has less room. It reports how much, and whether that is
+// Hold sets money aside, as much as wanted but for a budget that has less left. It reports how much, and whether that is
 // what is needed; if not, nothing is set aside.
 func (b *Balance) Hold(need, want penstock.NanoUSD) (penstock.NanoUSD, bool) {
-	room := b.room()
-	if room < need || need < 0 {
+	available := b.available()
+	if available < need || need < 0 {
 		return 0, false
 	}
-	held := min(max(need, want), room)
+	held := min(max(need, want), available)
 	b.Held = b.Held.Plus(held)
 	return held, true
 }
 
 // Fit is how many items, from the first on, there is enough left for.
 func (b *Balance) Fit(items []NewItem) int {
-	room := b.room()
-	if room < 0 {
+	available := b.available()
+	if available < 0 {
 		return 0
 	}
 	for i, item := range items {
-		if room -= item.Reserved; room < 0 {
+		if available -= item.Reserved; available < 0 {
 			return i
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"penstock"
 )
 
-// ControlKind is a kind of thing that an operator can hold back.
+// ControlKind is the kind of object that an operator can pause or drain.
 type ControlKind string
 
 // The kinds.
@@ -20,35 +20,35 @@ const (
 // ControlKinds lists every kind.
 var ControlKinds = []ControlKind{ControlLane, ControlModel, ControlTarget, ControlTenant}
 
-// ControlState is how a thing is held back. Both states start nothing new and let what runs finish.
+// ControlState is the state of a control. Both states start nothing new and let running work finish.
 type ControlState string
 
 // The states.
 const (
 	ControlPaused   ControlState = "paused"   // until it is resumed
-	ControlDraining ControlState = "draining" // somebody waits for the last of it to finish
+	ControlDraining ControlState = "draining" // an operator waits until nothing of it runs
 )
 
-// Control holds one lane, model, target or tenant back.
+// Control pauses or drains one lane, model, target or tenant.
 type Control struct {
 	Kind   ControlKind
 	Name   string
 	State  ControlState
-	Reason string // the operator's own words; callers who are refused read them
+	Reason string // in the operator's words; callers that are refused read it
 	Actor  string // who did it
 	Since  time.Time
 
-	// Running is how many items of jobs still run, in all processes. Of a target it is how many calls do, synchronous ones
-	// too: processes tell with their heartbeats, and it is -1 until all of them have done so that are alive, [Settled] after
-	// it was held back.
+	// Running is the number of job items that still run, in all processes. Of a target it is the number of open calls,
+	// synchronous ones included: processes report them with their heartbeats. It is -1 until every live process has
+	// reported, [Settled] after the control was set.
 	Running int64
 }
 
-// Settled is how long after a target was held back a call may begin on it all the same: one that had found it open waits for
-// room, but not longer.
+// Settled is how long after a target was paused a call may still begin on it: a call that found the target open waits for
+// capacity, but no longer than that.
 const Settled = 6 * time.Second
 
-// Version names what a control says, for those who change it as they know it; 0 for one that is not there.
+// Version identifies the state of a control for conditional changes; 0 for a control that is not there.
 func (c *Control) Version() int64 {
 	if c.State == "" {
 		return 0
@@ -56,12 +56,12 @@ func (c *Control) Version() int64 {
 	return penstock.VersionOf(c.State, c.Reason, c.Actor, c.Since.UnixMicro())
 }
 
-// What the audit calls a change of a control.
+// The audited actions on controls.
 const (
 	ActionSetControl  = "control.set"
 	ActionLiftControl = "control.lift"
 )
 
-// AuditOfOperators is whose audit tells of what is no tenant's own: lanes, models and targets. No tenant
-// can have that name.
+// AuditOfOperators is the owner of audit entries that concern no single tenant: lanes, models and targets. No tenant can
+// have that name.
 const AuditOfOperators penstock.TenantID = "-"

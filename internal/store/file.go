@@ -7,8 +7,8 @@ import (
 	"penstock"
 )
 
-// Files is what is known of files. Their content lies in blobs, in a form that is package file's: a row is
-// written once its blob is durable, and a blob is removed once its row is gone.
+// Files are the rows of files. Package file defines the form of their content, which lies in blobs: a row is written once
+// its blob is durable, and a blob is removed once its row is gone.
 type Files interface {
 	// CreateFile writes the row of a file. The store sets when it was created. Codes: conflict (the id is
 	// taken).
@@ -49,7 +49,7 @@ type File struct {
 	Lines      int               // of a batch: requests
 	Tokens     int64             // of a batch: upper bound of the input tokens of all bodies
 	Endpoint   penstock.Endpoint // of a batch: what its lines name, "" if none does
-	ErrorCount int               // lines that are no good
+	ErrorCount int               // invalid lines
 	Errors     []LineError       // the first of them
 
 	CreatedAt time.Time

@@ -7,8 +7,8 @@ import (
 	"penstock"
 )
 
-// Load is how much work there is, for those who admit it, watch it, and decide how many workers it needs.
-// Its answers span all tenants: they are for the process itself and for operators.
+// Load is the amount of open work, for admission, monitoring and scaling. Its answers span all tenants: they are for the
+// process itself and for operators.
 type Load interface {
 	// Backlogs returns what is queued, runs and was drained, for each lane, tenant and model that ever
 	// had anything queued: those with the most queued first, at most MaxBacklogs of them. It is one

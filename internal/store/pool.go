@@ -8,8 +8,7 @@ import (
 	"penstock"
 )
 
-// Withdrawal is what a process asks of the pools at one visit. Pools are named by who asks; one that is
-// new is full.
+// Withdrawal is what a process asks of several pools in one transaction. The caller names the pools; a new pool is full.
 type Withdrawal struct {
 	Rates   []RateDraw
 	Permits []PermitDraw
@@ -19,7 +18,7 @@ type Withdrawal struct {
 type RateDraw struct {
 	Pool string
 	Terms
-	PerMinute int64 // the allowance, from 1 to MaxPerMinute; whoever visits last decides
+	PerMinute int64 // the allowance, from 1 to MaxPerMinute; the latest draw decides
 	Want      int64 // units to withdraw
 	Return    int64 // units that were withdrawn before and will not be used
 	Owed      int64 // units that were used beyond what was withdrawn
@@ -40,14 +39,14 @@ type RateGrant struct {
 	Claims []ClaimGrant
 }
 
-// PermitDraw asks for a part of what may run at a time, and carries the news of a rest.
+// PermitDraw asks for a part of what may run at a time, and reports a rest.
 type PermitDraw struct {
 	Pool string
 	Cap  int // permits of all processes together; 0 for no cap, and then no permits are given
 	Hold int // permits that the process keeps: no less than it uses, no more than it was granted
 	Want int // permits it could use
-	// Rest is how long everybody shall leave the pool alone, from now; 0 for no news. LimitRests is how long everybody shall
-	// leave alone what single limits allow; nil for no news.
+	// Rest is how long no process shall use the pool, from now; 0 for none. LimitRests is the same for single limits of the
+	// pool; nil for none.
 	Rest       time.Duration
 	LimitRests LimitRests
 	// Calls says whose calls that run as jobs take permits, the zero value for nobody's. Such a call has its permit from its
@@ -68,8 +67,8 @@ type PermitGrant struct {
 	Share   int // what it should come down to, so that others get theirs
 	// For is how long the permits last without another visit: as long as the lease.
 	For  time.Duration
-	Rest time.Duration // how long the pool is to be left alone, as somebody said
-	// LimitRests is how long limits of the pool are to be left alone, as somebody said; nil for none.
+	Rest time.Duration // how long the pool shall not be used, as a process reported
+	// LimitRests is how long single limits of the pool shall not be used, as a process reported; nil for none.
 	LimitRests LimitRests
 	// Calls is how many calls of the draw's scope run as jobs. Their permits are no process's.
 	Calls int

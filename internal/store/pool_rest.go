@@ -5,34 +5,34 @@ import (
 	"time"
 )
 
-// LimitRests is how long single limits of a pool shall be left alone, by the names of the limits. A limit with no rest is
+// LimitRests is how long single limits of a pool shall not be used, by the names of the limits. A limit without a rest is
 // missing.
 type LimitRests map[string]time.Duration
 
-// PoolRest is until when a pool, and single limits of it, are left alone: in microseconds by the clock of the pool. Its
+// PoolRest is until when a pool, and single limits of it, shall not be used: in microseconds by the clock of the pool. Its
 // rules are part of the contract, as those of Pool are.
 type PoolRest struct {
 	Until  int64            `json:"-"`
 	Limits map[string]int64 `json:"limit_rests,omitempty"` // nil for none; rests that have ended may be among them
 }
 
-// Tell adds what a draw says and reports whether that is news. A rest is never cut short.
-func (r *PoolRest) Tell(now time.Time, d PermitDraw) (news bool) {
+// Tell adds the rests that a draw reports and returns whether any is new. A rest is never cut short.
+func (r *PoolRest) Tell(now time.Time, d PermitDraw) (changed bool) {
 	if until := now.Add(d.Rest).UnixMicro(); d.Rest > 0 && until > r.Until {
-		r.Until, news = until, true
+		r.Until, changed = until, true
 	}
 	for limit, rest := range d.LimitRests {
 		if until := now.Add(rest).UnixMicro(); rest > 0 && until > r.Limits[limit] {
 			if r.Limits == nil {
 				r.Limits = make(map[string]int64, len(d.LimitRests))
 			}
-			r.Limits[limit], news = until, true
+			r.Limits[limit], changed = until, true
 		}
 	}
-	if news {
+	if changed {
 		maps.DeleteFunc(r.Limits, func(_ string, until int64) bool { return until <= now.UnixMicro() })
 	}
-	return news
+	return changed
 }
 
 // Answer writes what is left of the rests into a grant.

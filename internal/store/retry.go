@@ -51,7 +51,7 @@ type DeadLetterGroup struct {
 	Model       string // "" when they are of several
 	FirstAt     time.Time
 	LastAt      time.Time
-	Sample      DeadLetter // the newest by its id
+	Sample      DeadLetter // the newest, by its id
 }
 
 // DeadLetterJobPage selects jobs by their dead letters.

@@ -6,15 +6,15 @@ import (
 	"penstock"
 )
 
-// SpendingQuery asks what was spent in a span of time.
+// SpendingQuery asks what was spent in a period.
 type SpendingQuery struct {
 	From, To time.Time // To itself is not part of it
-	// What is told apart; the rest is added up.
+	// The fields to group by; the rest is added up.
 	ByKey, ByModel, ByLane, ByTags bool
 	Limit                          int
 }
 
-// Spending is what was spent with a key on a model in a lane under some tags, as far as they are told apart.
+// Spending is what was spent with a key on a model in a lane under some tags, as far as the query groups by them.
 type Spending struct {
 	Key      string
 	Model    string
@@ -23,5 +23,5 @@ type Spending struct {
 	Outcomes int64
 	Usage    penstock.Usage
 	Cost     penstock.NanoUSD
-	Forfeit  penstock.NanoUSD // booked without that anybody knows whether it was spent
+	Forfeit  penstock.NanoUSD // booked although nobody knows whether it was spent
 }

@@ -1,12 +1,12 @@
-// Package store is the contract for everything Penstock remembers: jobs, items, leases, events, the
-// ledger and the records of synchronous calls.
+// Package store is the contract of the queue's and the money's store: jobs, items, leases, events, the ledger and the
+// records of synchronous calls.
 //
 // It is written as roles of few methods, each a named transition or question, never "update row".
 // Three rules hold for all of them, and package storetest checks them on every engine:
 //
 //   - A method that acts for a caller takes the tenant first and answers not_found for anything that
 //     belongs to another tenant. A method that acts for a process takes its [Lease], or is a bounded
-//     step of housekeeping that any process may do.
+//     step of maintenance that any process may do.
 //   - When a method that writes returns nil, the write is on stable storage. When it returns an
 //     error, nothing of it was written.
 //   - Times are the database's own, so that processes with different clocks agree.
@@ -22,7 +22,8 @@ import (
 	"penstock"
 )
 
-// Store is everything at once. Consumers should ask for the role that they need.
+// Store is all roles at once: the queue's and the money's. Consumers should ask for the role that they need. It is frozen:
+// a new capability has its own SQL package (docs/how-to/add-a-capability.md).
 type Store interface {
 	Jobs
 	Batches
@@ -46,7 +47,7 @@ type Store interface {
 	Streams
 }
 
-// Jobs is what callers do with their jobs.
+// Jobs is how callers submit, read and cancel their jobs.
 type Jobs interface {
 	// SubmitJob writes job, items, reservation, idempotency key and first event in one transaction.
 	// If the key was used before with the same payload, nothing is written and the receipt names
@@ -94,15 +95,15 @@ type Jobs interface {
 	Events(ctx context.Context, tenant penstock.TenantID, p EventPage) ([]penstock.Event, error)
 }
 
-// Inputs is what items were accepted with.
+// Inputs returns the inputs of items.
 type Inputs interface {
-	// ItemInput returns the body that an item was accepted with, whatever became of it since. Codes: not_found,
-	// gone (a blob is).
+	// ItemInput returns the body that an item was accepted with, whatever its status. Codes: not_found, gone (its blob
+	// was removed).
 	ItemInput(ctx context.Context, tenant penstock.TenantID, item penstock.ID) ([]byte, error)
 }
 
-// Retries is how items that did not succeed are dealt with. An item is retried once: what comes of it
-// is an item of another job, which can be retried in its turn.
+// Retries is how callers retry or dismiss items that did not succeed. An item is retried once, as an item of another
+// job, which can be retried in its turn.
 type Retries interface {
 	// DeadLetters returns failed items that nobody has retried or dismissed, oldest first, with ids
 	// above after, at most limit.
@@ -135,10 +136,9 @@ type Retries interface {
 	DismissDeadLetters(ctx context.Context, tenant penstock.TenantID, d Dismissal) (int, error)
 }
 
-// Audit is the record of what people changed. An entry is written by the transaction that makes the
-// change, so neither is there without the other.
+// Audit reads the record of changes, which package audit writes.
 type Audit interface {
-	// AuditEntries returns what was noted for a tenant, newest first, at most p.Limit.
+	// AuditEntries returns the entries of a tenant, newest first, at most p.Limit.
 	AuditEntries(ctx context.Context, tenant penstock.TenantID, p AuditPage) ([]AuditEntry, error)
 }
 
@@ -156,10 +156,10 @@ type Leases interface {
 	ReleaseLease(ctx context.Context, l Lease) error
 }
 
-// Queue is what worker processes do with items.
+// Queue is how worker processes claim and finish items.
 type Queue interface {
-	// HeldItems returns the running items of a lease, and which of them shall stop. A process that
-	// does not know one of them lost the answer to its claim.
+	// HeldItems returns the running items of a lease, and which of them were cancelled. A process that does not know one
+	// of them lost the answer to its claim.
 	HeldItems(ctx context.Context, l Lease) ([]Held, error)
 
 	// ReadyItems returns how many items of each model ClaimItems would find, so that calls can be reserved for them before
@@ -199,7 +199,7 @@ type Queue interface {
 	CancelItems(ctx context.Context, limit int) (Step, error)
 }
 
-// Requests is the record of synchronous calls.
+// Requests are the records of synchronous calls.
 type Requests interface {
 	// RecordRequests writes finished calls with their attempts and settlements. A call that was
 	// recorded before is skipped, so a group can be written again after an error.
@@ -211,20 +211,18 @@ type Requests interface {
 
 // Ledger is the record of money.
 type Ledger interface {
-	// JobEntries returns all that was booked for a job, oldest first. Codes: not_found.
+	// JobEntries returns the ledger entries of a job, oldest first. Codes: not_found.
 	JobEntries(ctx context.Context, tenant penstock.TenantID, job penstock.ID) ([]penstock.LedgerEntry, error)
 
 	// VerifyLedger checks that every outcome is settled exactly once and that the books add up.
 	VerifyLedger(ctx context.Context) (LedgerReport, error)
 
-	// Spending adds up what a tenant spent in a span of time, also of jobs and calls that were deleted since: at most
-	// q.Limit sums, in order.
+	// Spending adds up what a tenant spent in a period, deleted jobs and calls included: at most q.Limit sums, in order.
 	Spending(ctx context.Context, tenant penstock.TenantID, q SpendingQuery) ([]Spending, error)
 }
 
-// Retention forgets: jobs that their owner deletes, and what was kept long enough. All but DeleteJob are
-// questions or bounded steps of a sweep that any process may do, and several at once. What the ledger
-// booked stays.
+// Retention removes jobs that their owner deletes, and everything that is past its retention. All methods but DeleteJob
+// are queries or bounded steps of a sweep that any process may do, and several at once. Ledger entries stay.
 type Retention interface {
 	// DeleteJob removes a finished job with its items, payloads, attempts and dead letters; its
 	// idempotency key stays, and is gone from then on. The job vanishes at once; of a large one
@@ -258,12 +256,12 @@ type Retention interface {
 	PurgeBlobs(ctx context.Context, p BlobPage) (PurgedBlobs, error)
 }
 
-// Settings is what the configuration leaves behind in the store, and the store's own health.
+// Settings stores what comes from the configuration file, and checks the store's health.
 type Settings interface {
-	// SaveSnapshot keeps a configuration under its hash, so that old attempts can be explained.
+	// SaveSnapshot stores a configuration under its hash, so that old attempts can be explained.
 	SaveSnapshot(ctx context.Context, hash string, body []byte) error
 
-	// NoteReload writes to the audit of operators that a configuration took the place of another.
+	// NoteReload writes to the operators' audit that a configuration replaced another.
 	NoteReload(ctx context.Context, r Reload) error
 
 	// SaveTenants writes the tenants of the configuration file.
@@ -273,7 +271,7 @@ type Settings interface {
 	Check(ctx context.Context) error
 }
 
-// Pools is what processes share of the room at upstreams.
+// Pools is the upstream capacity that processes share.
 type Pools interface {
 	// Withdraw visits pools, all in one short transaction. Units are withdrawn for good: those of a
 	// process that dies are lost, so that together no more is used than was allowed. Permits belong to
@@ -282,7 +280,7 @@ type Pools interface {
 	Withdraw(ctx context.Context, l Lease, w Withdrawal) (Allotment, error)
 }
 
-// ErrFull is in the error of a write that found no room on a disk. Nothing of it was written; its code is
+// ErrFull is in the error of a write that found a disk full. Nothing of it was written; its code is
 // overloaded.
 var ErrFull = penstock.ErrDiskFull
 
@@ -290,24 +288,24 @@ var ErrFull = penstock.ErrDiskFull
 // code is overloaded.
 var ErrAway = penstock.ErrUnreachable
 
-// Controls is what operators hold back. It acts for them and not for a tenant; every change is written to
-// the audit log in the same transaction.
+// Controls are the pauses and drains of operators. They act for operators and not for a tenant; every change is written
+// to the audit in the same transaction.
 type Controls interface {
-	// SetControl holds something back, or changes how and why it is. Setting what is set already changes
-	// nothing. Codes: conflict (MaxControls are in force, or it has another version).
+	// SetControl pauses or drains a lane, model, target or tenant, or changes the state and reason of a control. Setting the
+	// same control again changes nothing. Codes: conflict (MaxControls are in force, or it has another version).
 	SetControl(ctx context.Context, c Control, on Condition) (Control, error)
 
-	// LiftControl lets go of what was held back. Lifting what is not there changes nothing. Codes: conflict (it has
+	// LiftControl removes a control. Lifting a control that is not there changes nothing. Codes: conflict (it has
 	// another version).
 	LiftControl(ctx context.Context, c Control, on Condition) error
 
-	// ListControls returns all that is held back, by kind and name.
+	// ListControls returns all controls, by kind and name.
 	ListControls(ctx context.Context) ([]Control, error)
 }
 
-// Tenants is who may call, as operators keep it. Like Keys it acts for them and not for a tenant, and writes every
-// change to the tenant's audit in the same transaction. Whoever changes anything takes the next version of the
-// directory and holds it until the commit, so versions are committed in their order.
+// Tenants are the tenants that operators manage. Like Keys, the role acts for operators and not for a tenant, and writes
+// every change to the tenant's audit in the same transaction. A change locks the next version of the directory until its
+// commit, so versions are committed in order.
 type Tenants interface {
 	// CreateTenant makes a tenant. Codes: conflict (there is one, or MaxTenants), managed_by_file (the file's, and
 	// t.Adopt is not set).
@@ -325,7 +323,7 @@ type Tenants interface {
 	ListTenants(ctx context.Context, f TenantFilter) ([]TenantRecord, error)
 }
 
-// Keys is what tenants may call with, beside the keys of the configuration file, which are not kept.
+// Keys are the API keys that the admin API manages. Those of the configuration file are not stored.
 type Keys interface {
 	// CreateKey makes a key. Codes: not_found (the tenant), conflict (the name is taken, or MaxKeysPerTenant).
 	CreateKey(ctx context.Context, k NewKey) (APIKey, error)
@@ -345,24 +343,25 @@ type Keys interface {
 	// ListKeys returns keys, oldest first, also those that ended, at most f.Limit.
 	ListKeys(ctx context.Context, f KeyFilter) ([]APIKey, error)
 
-	// TouchKeys notes when keys were used, as far as it is news. It is no change of the directory.
+	// TouchKeys records when keys were used, where that is later than recorded. It is no change of the directory.
 	TouchKeys(ctx context.Context, uses []KeyUse) error
 
-	// DirectoryChanges returns what changed behind a mark, at most limit tenants and as many keys, in the order of
+	// DirectoryChanges returns the tenants and keys that changed after a mark, at most limit of each, in the order of
 	// their versions.
 	DirectoryChanges(ctx context.Context, after DirectoryMark, limit int) (DirectoryChanges, error)
 }
 
-// MaxControls is how many things can be held back at a time.
+// MaxControls is the most controls that can be in force.
 const MaxControls = 1000
 
-// MaxTogether is how many items that ended together are kept as one, and forgotten as one.
+// MaxTogether is the most items of one result group. They are stored and removed together.
 const MaxTogether = 256
 
 const (
-	// SuspectCrashes is how many workers an item loses before it is a suspect.
+	// SuspectCrashes is the number of workers that must die with an item before it becomes a suspect.
 	SuspectCrashes = 3
-	// MaxChildDeaths is how many child processes a suspect ends, while their parents live, before it is poison.
+	// MaxChildDeaths is the number of child processes that must die with a suspect, while their parents live, before it
+	// becomes poison.
 	MaxChildDeaths = 2
 )
 

@@ -7,7 +7,7 @@ import (
 	"penstock"
 )
 
-// Stored is how many bytes a tenant has stored, as they came and went: before they were compressed and encrypted.
+// Stored is how many bytes a tenant has stored, before compression and encryption.
 type Stored struct {
 	JobBytes  int64 // inputs and results of jobs, kept responses and batches included, until their job is deleted
 	FileBytes int64 // files, those that batches write included
@@ -31,7 +31,7 @@ func (s Stored) Refusal(tenant penstock.TenantID, limit, more int64) error {
 		tenant, used, adding, limit)
 }
 
-// Storage is what tenants have stored.
+// Storage is the number of bytes that tenants have stored.
 type Storage interface {
 	// Stored is what a tenant has stored; nothing for a tenant that is not known.
 	Stored(ctx context.Context, tenant penstock.TenantID) (Stored, error)

@@ -6,25 +6,25 @@ import (
 	"penstock"
 )
 
-// Streams is the part of a job's log that is written while its items run.
+// Streams is the part of a job's log that is written while its items run: deltas of answers.
 type Streams interface {
 	// AppendDeltas adds to the logs of jobs, in the order given and in one transaction, and reports of each whether
 	// it was added. A delta of a claim that does not hold its item any more is left out, alone. The limits of
 	// MaxDeltaGroup hold for the group.
 	AppendDeltas(ctx context.Context, group []ClaimDelta) ([]bool, error)
 
-	// PurgeEvents removes what a tenant's jobs said while they ran, of those that finished longer than p.Kept ago. It
-	// counts events. From then on the log of such a job is gone.
+	// PurgeEvents removes the event rows of a tenant's jobs that finished longer than p.Kept ago. It counts events. The log of
+	// such a job is gone from then on.
 	PurgeEvents(ctx context.Context, tenant penstock.TenantID, p Purge) (Purged, error)
 }
 
-// Delta is something that a running item says, or that it begins anew.
+// Delta is a part of a running item's answer, or its restart.
 type Delta struct {
-	Reset bool   // what the item said before does not count any more; it has no Data
+	Reset bool   // earlier deltas of the item are void; it has no Data
 	Data  []byte // as the job's Stream says
 }
 
-// ClaimDelta is what a claim says of its item.
+// ClaimDelta is a delta of a claimed item.
 type ClaimDelta struct {
 	Of *Claimed // without its body
 	Delta

@@ -14,13 +14,12 @@ type Submission struct {
 	// Lines is how many items a job has whose items are the lines of Job.File; SplitJob adds them later, and
 	// Items is empty.
 	Lines int
-	// Batch is what the job has beside others, nil for none. The store fills in what the job tells.
+	// Batch holds the fields that only a batch has, nil for none. The store fills in the fields that the job has too.
 	Batch *Batch
 	// Parts are further jobs of the same Batch, over lines as well: they are accepted with it, or nothing is. They have
 	// neither a batch nor a key of their own.
 	Parts []Submission
-	// DeadlineIn is how long the job may take, by the store's clock. It is not heeded when the job
-	// has a Deadline of its own.
+	// DeadlineIn is how long the job may take, by the store's clock. A Deadline of the job itself takes precedence.
 	DeadlineIn time.Duration
 	// Idempotency is nil when the caller gave no key.
 	Idempotency *IdempotencyKey
@@ -28,7 +27,7 @@ type Submission struct {
 	Accounts []Account
 	// Starter, if there is one, would start all of the items at once.
 	Starter *Lease
-	// StartTargets are where calls were reserved for the items that Starter starts, in their order; nil when that is not known.
+	// StartTargets are where calls were reserved for the items that Starter starts, in their order; nil for unknown.
 	StartTargets []string
 	// Webhook is where the events of this job alone are sent, beside the tenant's endpoints; nil for nowhere.
 	Webhook *JobWebhook
@@ -50,7 +49,7 @@ type NewItem struct {
 	EstimateTokens int64            // upper bound of input and output
 	Reserved       penstock.NanoUSD // upper bound of the cost of one attempt
 	StartIn        time.Duration    // how long it is held back, by the store's clock
-	// Refusal is why a line of a file cannot be run, nil if it can. Only SplitJob heeds it.
+	// Refusal is why a line of a file cannot be run, nil if it can. Only SplitJob uses it.
 	Refusal *penstock.ItemError
 }
 
@@ -80,7 +79,7 @@ type JobFilter struct {
 	TagValue     string
 	CreatedAfter time.Time
 	CreatedUntil time.Time
-	After        penstock.ID // the last job of the page before
+	After        penstock.ID // the last job of the previous page
 	Limit        int
 }
 
@@ -123,17 +122,17 @@ type Deletion struct {
 	Actor string // name of the key
 }
 
-// Purge bounds a step of forgetting.
+// Purge bounds a step of retention.
 type Purge struct {
-	Kept  time.Duration // how old something gets
-	Limit int           // rows removed at the most; the attempts at an item count, its dead letter does not
+	Kept  time.Duration // how long objects are kept
+	Limit int           // the most rows that are removed; the attempts at an item count, its dead letter does not
 }
 
-// Purged is what a step of forgetting did.
+// Purged is the result of a step of retention.
 type Purged struct {
 	Removed int
 	More    bool          // the bound was reached: there may be more
-	Overdue time.Duration // for how long the oldest could have been gone; 0 when nothing was due
+	Overdue time.Duration // how long ago the oldest should have been removed; 0 when nothing was due
 }
 
 // TenantPage selects tenants.
@@ -161,7 +160,7 @@ type Lease struct {
 	Epoch   int64
 }
 
-// Claimed is an item that a lease may now work on, with all that an attempt needs.
+// Claimed is an item that a lease may work on, with everything that an attempt needs.
 type Claimed struct {
 	*ClaimedJob
 	Item       penstock.ID
@@ -170,7 +169,7 @@ type Claimed struct {
 	Index      int
 	CustomID   string
 	Body       []byte
-	BodyErr    error // why Body could not be read; gone if it never can, ErrAway if nobody can at the moment
+	BodyErr    error // why Body could not be read; gone if it never can, ErrAway if it cannot be at the moment
 	Fence      int64
 	Tries      int           // attempts recorded so far
 	Attempts   int           // attempts so far that count against MaxAttempts
@@ -180,13 +179,13 @@ type Claimed struct {
 	Charged    int64         // tokens that its tenant was charged for it
 	Spent      Spent         // by earlier claims
 	Sealed     *Sealed       // of a suspect, in the place of Body
-	Claim      penstock.ID   // what it was claimed with
-	Place      int           // in its claim, from 1; 0 for one that the store keeps apart
+	Claim      penstock.ID   // the claim that it belongs to
+	Place      int           // in its claim, from 1; 0 for an item with a row of its own
 	Call       Call          // that was reserved for it
 	Reserved   penstock.NanoUSD
 }
 
-// ClaimedJob is what the items of a job that were claimed together have in common, and share.
+// ClaimedJob is shared by the items of a job that were claimed together.
 type ClaimedJob struct {
 	Key         string // name of the key that it was submitted with
 	Endpoint    penstock.Endpoint
@@ -201,8 +200,8 @@ type ClaimedJob struct {
 	TraceParent string
 }
 
-// Sealed is the input of a suspect as it is stored, and who its payloads belong to: what opens the input and seals the
-// result is not the process that claims.
+// Sealed is the stored input of a suspect with the owners of its payloads: a child process opens the input and seals the
+// result, not the process that claims.
 type Sealed struct {
 	Input  []byte
 	Opens  PayloadOwner // the input
@@ -212,7 +211,7 @@ type Sealed struct {
 // PayloadOwner is what a sealed payload is bound to.
 type PayloadOwner struct{ Tenant, ID, Part string }
 
-// Spent is what earlier claims of an item came to.
+// Spent is what earlier claims of an item used.
 type Spent struct {
 	Crashes     int // workers that died while holding it
 	ChildDeaths int // child processes that died with it while their workers lived
@@ -228,7 +227,7 @@ type Renewal struct {
 	State ProcessState
 }
 
-// ProcessState is what a process tells of itself, for all others to know.
+// ProcessState is what a process reports about itself to all others.
 type ProcessState struct {
 	Works   bool                       `json:"works,omitempty"`   // it claims items
 	Blocked map[string]penstock.Reason `json:"blocked,omitempty"` // by target: why it may make no call there now
@@ -246,7 +245,7 @@ type Held struct {
 	Job       penstock.ID
 	Tenant    penstock.TenantID
 	Fence     int64
-	Cancelled bool // its job was asked to stop
+	Cancelled bool // its job was cancelled
 }
 
 // Finish is how a claim ended.
@@ -255,8 +254,8 @@ type Finish struct {
 	Job    penstock.ID
 	Tenant penstock.TenantID
 	Fence  int64
-	// Of is the claim as it was given out, without its body. With it the store need not look the item
-	// up; nil makes it do so.
+	// Of is the claim as ClaimItems returned it, without its body. It saves the store from reading the item; nil for
+	// unknown.
 	Of *Claimed
 
 	// Transition is succeed, fail, retry, cancel or expire. A retry of a job that was asked to stop
@@ -265,8 +264,8 @@ type Finish struct {
 	RetryIn    time.Duration // for a retry: how long to wait
 	Attempts   []penstock.Attempt
 	Counted    int // how many of them count against the job's maximum
-	// ChildDied says that the child process in which a suspect ran died, while its worker lived. A retry becomes a failure
-	// as poison the MaxChildDeaths-th time.
+	// ChildDied means that the child process of a suspect died while its worker lived. The MaxChildDeaths-th time, a retry
+	// becomes a failure with the code poison.
 	ChildDied bool
 
 	Target     string
@@ -276,28 +275,28 @@ type Finish struct {
 	Error      *penstock.ItemError
 	ErrorKind  string
 
-	// Tail is what the item said that AppendDeltas was not told yet; it comes before the event by which it ends.
+	// Tail are deltas of the item that AppendDeltas did not get yet; they come before the event of its end.
 	Tail []Delta
 
-	// Usage and Cost are what is known to have been spent under this claim; Forfeit is the upper
-	// bound of what may have been spent without the upstream telling.
+	// Usage and Cost are what is known to have been spent under this claim; Forfeit is the upper bound of what may have
+	// been spent without a report of the upstream.
 	Usage        penstock.Usage
 	Cost         penstock.NanoUSD
 	Forfeit      penstock.NanoUSD
 	PriceVersion string
 }
 
-// Verdict is what became of a Finish.
+// Verdict is the result of a Finish.
 type Verdict struct {
 	Won         bool            // false: the claim was stale and another outcome stands
 	Status      penstock.Status // the item's status now
 	JobFinished bool            // this finish ended the job
-	// PromisedIn is how long the job was said to take when it was accepted; 0 when nothing was said, or
-	// when it was asked to stop.
+	// PromisedIn is the duration that the job's caller was given when it was accepted; 0 for none, or when the job was
+	// cancelled.
 	PromisedIn time.Duration
 }
 
-// Step is what a bounded step of housekeeping did.
+// Step is the result of a bounded step of maintenance.
 type Step struct {
 	Items    int           // items moved
 	More     bool          // the bound was reached: there may be more

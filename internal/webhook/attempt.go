@@ -24,7 +24,7 @@ const (
 	maxAnswerBytes = 16 << 10
 )
 
-// deliver makes one attempt and records what it came to.
+// deliver makes one attempt and records its result.
 func (r *Runner) deliver(ctx context.Context, c *DeliveryClaim) {
 	ctx, span := r.startSpan(ctx, c)
 	report := r.attempt(ctx, c)
@@ -33,7 +33,7 @@ func (r *Runner) deliver(ctx context.Context, c *DeliveryClaim) {
 	report.Breaker = Breaker{Rest: rest, DisableAfter: DisableAfter}
 	r.Metrics.WebhookAttempt(string(report.Outcome), report.Try.Took)
 
-	// What was sent must be recorded also when the process is about to stop.
+	// The result of a sent message must be recorded also when the process is about to stop.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
 	verdict, err := r.Outbox.FinishDelivery(ctx, report)
@@ -49,7 +49,7 @@ func (r *Runner) deliver(ctx context.Context, c *DeliveryClaim) {
 	}
 }
 
-// startSpan begins the span of an attempt, within the trace of the job that the message tells of.
+// startSpan begins the span of an attempt, within the trace of the event.
 func (r *Runner) startSpan(ctx context.Context, c *DeliveryClaim) (context.Context, telemetry.Span) {
 	ctx = telemetry.WithIDs(telemetry.WithTraceParent(ctx, c.TraceParent), telemetry.IDs{Tenant: c.Tenant, Job: c.Job})
 	if !r.Tracer.Enabled() {
@@ -75,7 +75,7 @@ func endSpan(span telemetry.Span, report DeliveryReport) {
 	span.End(nil)
 }
 
-// attempt sends a message, and says what is to become of it.
+// attempt sends a message and decides what follows.
 func (r *Runner) attempt(ctx context.Context, c *DeliveryClaim) DeliveryReport {
 	if c.Refused != "" {
 		return DeliveryReport{Outcome: OutcomeVoid, Reason: c.Refused}
@@ -90,7 +90,7 @@ func (r *Runner) attempt(ctx context.Context, c *DeliveryClaim) DeliveryReport {
 		answer, err = r.send(ctx, c)
 	}
 	if err != nil {
-		// Addresses, resolvers and certificates are for the operator. The endpoint's owner is told the rest.
+		// Addresses, resolvers and certificates are for the operator. The endpoint's owner reads the rest.
 		r.Log.InfoContext(ctx, "an attempt at a webhook's delivery failed", "delivery", penstock.ViewDelivery.Format(c.ID), "tenant", c.Tenant, "error", withoutURL(err))
 	}
 	try := penstock.DeliveryTry{At: began, Took: r.Clock().Sub(began), StatusCode: answer.status, Error: explain(err, r.Timeout)}
@@ -100,12 +100,12 @@ func (r *Runner) attempt(ctx context.Context, c *DeliveryClaim) DeliveryReport {
 	return judge(c.Round+1, answer, try)
 }
 
-// told is an error that the owner of an endpoint may read as it is.
-type told string
+// publicError is an error that the owner of an endpoint may read as it is.
+type publicError string
 
-func (t told) Error() string { return string(t) }
+func (e publicError) Error() string { return string(e) }
 
-const errUnsigned = told("the secret could not be read; ask the operator to look into the log")
+const errUnsigned = publicError("the secret could not be read; ask the operator to look into the log")
 
 // judge decides what follows from an attempt.
 func judge(attempts int, a answered, try penstock.DeliveryTry) DeliveryReport {
@@ -126,13 +126,13 @@ func judge(attempts int, a answered, try penstock.DeliveryTry) DeliveryReport {
 	return report
 }
 
-// answered is what a receiver answered, zero when it did not.
+// answered is the answer of a receiver, zero when there was none.
 type answered struct {
 	status     int
 	retryAfter time.Duration
 }
 
-// send makes the call. Only an answer of 2xx, in time, is no error.
+// send makes the call. Every answer but a timely 2xx is an error.
 func (r *Runner) send(ctx context.Context, c *DeliveryClaim) (a answered, err error) {
 	ctx, cancel := context.WithTimeout(ctx, r.Timeout)
 	defer cancel()
@@ -153,20 +153,20 @@ func (r *Runner) send(ctx context.Context, c *DeliveryClaim) (a answered, err er
 		return a, err
 	}
 	defer answer.Body.Close()
-	_, _ = io.CopyN(io.Discard, answer.Body, maxAnswerBytes) // the status says it all
+	_, _ = io.CopyN(io.Discard, answer.Body, maxAnswerBytes) // only the status counts
 	a.status = answer.StatusCode
 	switch {
 	case a.status >= 200 && a.status < 300:
 		return a, nil
 	case a.status >= 300 && a.status < 400:
-		return a, told(fmt.Sprintf("answered %d: redirects are not followed, change the URL instead", a.status))
+		return a, publicError(fmt.Sprintf("answered %d: redirects are not followed, change the URL instead", a.status))
 	case a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable:
 		a.retryAfter = retryAfter(answer.Header, r.Clock())
 	}
-	return a, told(fmt.Sprintf("answered %d", a.status))
+	return a, publicError(fmt.Sprintf("answered %d", a.status))
 }
 
-// retryAfter is how long the receiver asks us to wait, within bounds.
+// retryAfter is the wait that the receiver asks for, within bounds.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	text := h.Get("Retry-After")
 	d := time.Duration(0)
@@ -186,8 +186,8 @@ func withoutURL(err error) error {
 	return err
 }
 
-// explain words an error for the owner of the endpoint. It names nothing that the owner did not write: which address a host
-// leads to here, and who said so, is about the operator's network.
+// explain words an error for the owner of the endpoint. It names nothing that the owner did not write: the address that a
+// host resolves to, and the resolver, belong to the operator's network.
 func explain(err error, timeout time.Duration) string {
 	if err == nil {
 		return ""
@@ -195,8 +195,8 @@ func explain(err error, timeout time.Duration) string {
 	if refusal, ok := errors.AsType[*dial.Refusal](err); ok {
 		return "refused: " + refusal.Public() + ". An operator can allow it by webhooks.allow"
 	}
-	if t, ok := errors.AsType[told](err); ok {
-		return string(t)
+	if public, ok := errors.AsType[publicError](err); ok {
+		return string(public)
 	}
 	if _, ok := errors.AsType[*net.DNSError](err); ok {
 		return "the host name could not be resolved"

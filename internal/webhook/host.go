@@ -13,9 +13,9 @@ const (
 	maxLabelBytes = 63
 )
 
-// hostOf is the host of a URL as it will be asked for: an address, or a name for the resolver. ok is false for what is
-// neither. Libraries disagree about such hosts: some read 2130706433, 0x7f.1 and fullwidth digits as 127.0.0.1, others as
-// names. So they are refused here, before anybody reads them.
+// hostOf is the host of a URL: an address, or a name for the resolver. ok is false for a host that is neither. Libraries
+// disagree about such hosts: some read 2130706433, 0x7f.1 and fullwidth digits as 127.0.0.1, others as names. So they are
+// refused here.
 func hostOf(u *url.URL) (addr netip.Addr, ok bool) {
 	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
@@ -27,7 +27,7 @@ func hostOf(u *url.URL) (addr netip.Addr, ok bool) {
 	return netip.Addr{}, isName(host)
 }
 
-// isName reports whether a host is a name in ASCII whose last label is no number.
+// isName reports whether a host is an ASCII name whose last label is not a number.
 func isName(host string) bool {
 	if host == "" || len(host) > maxHostBytes {
 		return false

@@ -14,20 +14,20 @@ import (
 )
 
 const (
-	// Slots is how many attempts a process has under way at the most.
+	// Slots is the most attempts that a process has in flight.
 	Slots = 64
-	// PerTenant is how many of them are for one tenant.
+	// PerTenant is the most of them for one tenant.
 	PerTenant = 24
-	// PerReceiver is how many of them are to one receiver.
+	// PerReceiver is the most of them to one receiver.
 	PerReceiver = 8
-	// PollInterval is how often the outbox is looked at when nothing wakes the runner sooner.
+	// PollInterval is the time between two polls of the outbox when nothing wakes the runner sooner.
 	PollInterval = time.Second
 
-	// lookGap lies between two looks at the least: whatever is written meanwhile shares the next one.
-	lookGap = 20 * time.Millisecond
-	// storeTimeout bounds a call of the store, so that one that hangs does not end delivering for good.
+	// pollGap is the shortest time between two polls: deliveries that are written meanwhile share the next one.
+	pollGap = 20 * time.Millisecond
+	// storeTimeout bounds a call of the store, so that a call that hangs does not stop the runner for good.
 	storeTimeout = 15 * time.Second
-	// drainTimeout is how long attempts may go on after a stop was asked for.
+	// drainTimeout is how long attempts may continue after the runner was stopped.
 	drainTimeout = 5 * time.Second
 )
 
@@ -37,14 +37,14 @@ type Deps struct {
 	Wake    *signal.Topic[signal.None] // notified when a delivery was written
 	Client  *http.Client               // follows no redirect
 	Timeout time.Duration              // of one attempt
-	Poll    time.Duration              // between two looks at the most; PollInterval, but for tests
+	Poll    time.Duration              // the longest time between two polls; PollInterval, but for tests
 	Metrics *telemetry.Metrics
 	Tracer  *telemetry.Tracer // nil for no spans
 	Log     *slog.Logger
 	Clock   func() time.Time
 }
 
-// Runner delivers what the outbox holds. Any number of processes may run one on the same outbox.
+// Runner sends the deliveries of the outbox. Any number of processes may run one on the same outbox.
 type Runner struct {
 	Deps
 	wake  <-chan struct{}
@@ -62,7 +62,7 @@ func New(d Deps) (*Runner, error) {
 	return &Runner{Deps: d, wake: d.Wake.SubscribeAll().C, ended: make(chan *DeliveryClaim, Slots)}, nil
 }
 
-// load is what is under way, and where the look goes on.
+// load counts the attempts in flight, and holds where the next poll begins.
 type load struct {
 	DeliveryLoad
 	sum   int
@@ -79,8 +79,8 @@ func (l *load) add(c *DeliveryClaim, n int) {
 	}
 }
 
-// Run delivers until ctx ends; attempts that are under way then may go on for a while. Errors are logged and tried
-// again: the next look finds the same work.
+// Run delivers until ctx ends; attempts that are in flight then may continue for drainTimeout. Errors are logged: the next
+// poll finds the same deliveries.
 func (r *Runner) Run(ctx context.Context) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -88,7 +88,7 @@ func (r *Runner) Run(ctx context.Context) error {
 	busy := &load{DeliveryLoad: DeliveryLoad{Receivers: map[string]int{}, Tenants: map[penstock.TenantID]int{}}}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	looked := time.Time{}
+	polled := time.Time{}
 	for {
 		select {
 		case <-ctx.Done():
@@ -97,19 +97,19 @@ func (r *Runner) Run(ctx context.Context) error {
 			attempts.Wait()
 			return nil
 		case <-r.wake:
-			timer.Reset(max(0, lookGap-r.Clock().Sub(looked)))
+			timer.Reset(max(0, pollGap-r.Clock().Sub(polled)))
 		case c := <-r.ended:
 			busy.add(c, -1)
-			timer.Reset(max(0, lookGap-r.Clock().Sub(looked)))
+			timer.Reset(max(0, pollGap-r.Clock().Sub(polled)))
 		case <-timer.C:
-			looked = r.Clock()
-			claims, next := r.look(ctx, busy)
+			polled = r.Clock()
+			claims, next := r.poll(ctx, busy)
 			for i := range claims {
 				c := &claims[i]
 				busy.add(c, 1)
 				attempts.Go(func() {
 					r.deliver(work, c)
-					r.ended <- c // it has room for all that can be under way
+					r.ended <- c // its buffer holds all that can be in flight
 				})
 			}
 			timer.Reset(next)
@@ -117,8 +117,8 @@ func (r *Runner) Run(ctx context.Context) error {
 	}
 }
 
-// look claims what is due and there is room for, and says how long the next look has time.
-func (r *Runner) look(ctx context.Context, busy *load) (claims []DeliveryClaim, next time.Duration) {
+// poll claims due deliveries for the free slots, and returns the time until the next poll.
+func (r *Runner) poll(ctx context.Context, busy *load) (claims []DeliveryClaim, next time.Duration) {
 	free := Slots - busy.sum
 	if free == 0 {
 		return nil, r.Poll
@@ -131,16 +131,16 @@ func (r *Runner) look(ctx context.Context, busy *load) (claims []DeliveryClaim, 
 	})
 	if err != nil {
 		if !errors.Is(ctx.Err(), context.Canceled) {
-			r.Log.ErrorContext(ctx, "looking for webhooks to deliver", "error", err)
+			r.Log.ErrorContext(ctx, "polling for webhook deliveries", "error", err)
 		}
 		return nil, r.Poll
 	}
 	busy.after = got.Next
 	switch {
 	case len(got.Claims) > 0 || got.Next != "":
-		next = lookGap
+		next = pollGap
 	case got.DueIn > 0:
-		next = min(max(got.DueIn, lookGap), r.Poll)
+		next = min(max(got.DueIn, pollGap), r.Poll)
 	default:
 		next = r.Poll
 	}

@@ -5,29 +5,29 @@ import (
 	"time"
 )
 
-// Schedule is how long to wait after each attempt that failed: that of the Standard Webhooks specification. The
-// first attempt is made at once; after the last wait there is one more attempt, and then none.
+// Schedule is the wait after each failed attempt, as the Standard Webhooks specification has it. The first attempt is made
+// at once; the attempt after the last wait is the last.
 var Schedule = []time.Duration{
 	5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour,
 	10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
 }
 
 const (
-	// Jitter is by how much a wait may be shorter or longer, as a part of it.
+	// Jitter is the fraction by which a wait may be shorter or longer.
 	Jitter = 0.1
 	// DisableAfter is how long an endpoint may fail, without one success in between, before it is disabled.
 	DisableAfter = 5 * 24 * time.Hour
-	// BreakerFailures in a row let a receiver rest: after that a single attempt shows whether it is back.
+	// BreakerFailures is the number of failures in a row after which a receiver rests; then a single attempt probes it.
 	BreakerFailures = 5
-	// MaxRest is how long a receiver rests at the most.
+	// MaxRest is the longest rest of a receiver.
 	MaxRest = 5 * time.Minute
-	// MaxRetryAfter is the longest Retry-After of a receiver that is heeded.
+	// MaxRetryAfter is the longest Retry-After of a receiver that is used.
 	MaxRetryAfter = 24 * time.Hour
 
 	minRest = 30 * time.Second
 )
 
-// wait is how long to wait after a number of attempts, false when there shall be no more.
+// wait is the wait after a number of attempts, false when the schedule has ended.
 func wait(attempts int) (time.Duration, bool) {
 	if attempts > len(Schedule) {
 		return 0, false
@@ -43,7 +43,7 @@ func rest(failures int) time.Duration {
 	return jittered(min(minRest<<min(failures-BreakerFailures, 10), MaxRest))
 }
 
-// jittered keeps receivers that failed together from being tried together.
+// jittered keeps receivers that failed together from being retried together.
 func jittered(d time.Duration) time.Duration {
 	return d + time.Duration((2*rand.Float64()-1)*Jitter*float64(d))
 }

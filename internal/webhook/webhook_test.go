@@ -131,7 +131,7 @@ func TestExplanationsHideTheNetwork(t *testing.T) {
 		"operator's log":          &net.OpError{Op: "dial", Net: "tcp", Addr: at, Err: os.NewSyscallError("connect", syscall.EHOSTUNREACH)},
 		"not lead to a public":    blocked("hook.example", inside),
 		"no secure connection":    tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"},
-		"answered 500":            told("answered 500"),
+		"answered 500":            publicError("answered 500"),
 		"connection broke before": io.EOF,
 	} {
 		text := explain(&url.Error{Op: "Post", URL: "https://hook.example/?token=hidden", Err: cause}, time.Second)

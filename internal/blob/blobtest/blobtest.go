@@ -19,7 +19,7 @@ import (
 
 const (
 	largeBytes = 8 << 20
-	// maxStreamAlloc is what streaming largeBytes may allocate: room for one part of a multipart upload
+	// maxStreamAlloc is what streaming largeBytes may allocate: one part of a multipart upload
 	// (5 MiB is the least that S3 takes), but not for the whole.
 	maxStreamAlloc = 6 << 20
 )

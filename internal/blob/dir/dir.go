@@ -104,11 +104,11 @@ func (s *Store) Open(ctx context.Context, name string) (io.ReadCloser, error) {
 	return file, nil
 }
 
-// missing is why a blob is not there. Behind a lost mount there is nothing at all, not even tmp, and whoever took that
-// for a blob that is gone would give up work for good that could wait.
+// missing is the reason why a blob is not there. If the mount is lost, tmp is missing as well: then the blob is not gone,
+// and work that needs it can wait.
 func (s *Store) missing(name string) error {
 	if _, err := os.Stat(s.temp); err != nil {
-		return fmt.Errorf("open blob %s: the blob directory is away: %w", name, err)
+		return fmt.Errorf("open blob %s: the blob directory cannot be reached: %w", name, err)
 	}
 	return fmt.Errorf("%w: %s", blob.ErrNotFound, name)
 }
@@ -183,7 +183,7 @@ func (s *Store) publish(temp, name string) error {
 		return err
 	}
 	if err := s.syncDir(filepath.Dir(path)); err != nil {
-		// The name may not survive a crash, so nobody must rely on it.
+		// The name may not survive a crash, so no caller may rely on it.
 		return errors.Join(err, os.Remove(path))
 	}
 	return nil

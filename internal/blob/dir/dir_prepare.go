@@ -19,7 +19,7 @@ func (s *Store) ensureShard(shard string) error {
 	if err := os.Mkdir(filepath.Join(s.root, shard), dirMode); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	// Also if it was there: whoever created it may have stopped before this.
+	// Also if it was there: the process that created it may have stopped before this.
 	if err := s.syncDir(s.root); err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (s *Store) makeDir(dir string) error {
 	return s.syncDir(filepath.Dir(dir))
 }
 
-// removeStale deletes files in tmp that nobody wrote to since cutoff.
+// removeStale deletes files in tmp that were not written to since cutoff.
 func (s *Store) removeStale(cutoff time.Time) error {
 	entries, err := os.ReadDir(s.temp)
 	if err != nil {

@@ -74,7 +74,7 @@ type Store struct {
 
 var _ blob.Store = (*Store)(nil)
 
-// New returns a store. It calls nobody.
+// New returns a store. It makes no request.
 func New(c Config) (*Store, error) {
 	if c.Bucket == "" || c.Region == "" || c.AccessKey == "" || c.SecretKey == "" {
 		return nil, errors.New("an S3 store needs a bucket, a region, an access key and a secret key")
@@ -124,7 +124,7 @@ func (s *Store) open(ctx context.Context, name string, part *string) (io.ReadClo
 	}
 	out, err := s.client.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.bucket, Key: s.key(name), Range: part})
 	if err != nil {
-		return nil, fmt.Errorf("open blob %s: %w", name, told(ctx, err))
+		return nil, fmt.Errorf("open blob %s: %w", name, contractError(ctx, err))
 	}
 	return out.Body, nil
 }
@@ -135,7 +135,7 @@ func (s *Store) Delete(ctx context.Context, name string) error {
 		return err
 	}
 	_, err := s.client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &s.bucket, Key: s.key(name)})
-	if err = told(ctx, err); err != nil && !errors.Is(err, blob.ErrNotFound) {
+	if err = contractError(ctx, err); err != nil && !errors.Is(err, blob.ErrNotFound) {
 		return fmt.Errorf("delete blob %s: %w", name, err)
 	}
 	return nil
@@ -151,7 +151,7 @@ func (s *Store) List(ctx context.Context, q blob.Query) ([]blob.Info, error) {
 	for {
 		out, err := s.client.ListObjectsV2(ctx, &s3.ListObjectsV2Input{Bucket: &s.bucket, Prefix: &s.prefix, StartAfter: &after})
 		if err != nil {
-			return nil, fmt.Errorf("list blobs: %w", told(ctx, err))
+			return nil, fmt.Errorf("list blobs: %w", contractError(ctx, err))
 		}
 		for _, o := range out.Contents {
 			after = aws.ToString(o.Key)
@@ -210,8 +210,8 @@ func code(err error) string {
 	return ""
 }
 
-// told words an error as the contract has it.
-func told(ctx context.Context, err error) error {
+// contractError turns an error into the contract's.
+func contractError(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}

@@ -31,7 +31,7 @@ func (s *Store) Put(ctx context.Context, name string, r io.Reader) (int64, error
 			Bucket: &s.bucket, Key: s.key(name), Body: bytes.NewReader(part), ContentLength: aws.Int64(int64(len(part))), IfNoneMatch: aws.String(ifNew),
 		})
 		if err != nil {
-			return 0, fmt.Errorf("put blob %s: %w", name, told(ctx, err))
+			return 0, fmt.Errorf("put blob %s: %w", name, contractError(ctx, err))
 		}
 		return int64(len(part)), nil
 	}
@@ -76,7 +76,7 @@ type multipart struct {
 func (u *multipart) begin(ctx context.Context) error {
 	out, err := u.client.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{Bucket: &u.bucket, Key: u.key(u.name)})
 	if err != nil {
-		return fmt.Errorf("begin blob %s: %w", u.name, told(ctx, err))
+		return fmt.Errorf("begin blob %s: %w", u.name, contractError(ctx, err))
 	}
 	u.id = out.UploadId
 	return nil
@@ -102,7 +102,7 @@ func (u *multipart) run(ctx context.Context, r io.Reader, part []byte) (err erro
 		MultipartUpload: &types.CompletedMultipartUpload{Parts: u.done},
 	})
 	if err != nil {
-		return fmt.Errorf("complete blob %s: %w", u.name, told(ctx, err))
+		return fmt.Errorf("complete blob %s: %w", u.name, contractError(ctx, err))
 	}
 	return nil
 }
@@ -117,7 +117,7 @@ func (u *multipart) send(ctx context.Context, part []byte) error {
 		Body: bytes.NewReader(part), ContentLength: aws.Int64(int64(len(part))),
 	})
 	if err != nil {
-		return fmt.Errorf("put part %d of blob %s: %w", *number, u.name, told(ctx, err))
+		return fmt.Errorf("put part %d of blob %s: %w", *number, u.name, contractError(ctx, err))
 	}
 	u.done = append(u.done, types.CompletedPart{ETag: out.ETag, PartNumber: number})
 	u.size += int64(len(part))

@@ -50,12 +50,18 @@ func (g *gathered) add(row []any) error {
 // statement writes the rows. A strict write fails by itself unless it finds every row, with a division by zero,
 // which no other statement here can come to: so the commit can be on its way with it.
 func (g *gathered) statement() string {
+	if g.single() {
+		return g.bulk.One
+	}
 	if !g.bulk.Strict {
 		return g.bulk.Many
 	}
 	return fmt.Sprintf("WITH done AS (%s RETURNING 1) SELECT 1 / (CASE WHEN COUNT(*) = $%d THEN 1 ELSE 0 END) FROM done",
 		g.bulk.Many, len(g.columns)+1)
 }
+
+// single reports whether there is one row, which is cheaper as values than as lists with one value each.
+func (g *gathered) single() bool { return g.rows == 1 && !g.bulk.Strict }
 
 // missed is the code of a strict write that did not find every row.
 const missed = "22012" // division_by_zero
@@ -64,7 +70,12 @@ const missed = "22012" // division_by_zero
 func (g *gathered) args() []any {
 	args := make([]any, len(g.columns), len(g.columns)+1)
 	for i, column := range g.columns {
-		args[i] = reflect.ValueOf(column).Elem().Interface()
+		values := reflect.ValueOf(column).Elem()
+		if g.single() {
+			args[i] = values.Index(0).Interface()
+		} else {
+			args[i] = values.Interface()
+		}
 	}
 	if g.bulk.Strict {
 		args = append(args, g.rows)

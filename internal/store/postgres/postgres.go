@@ -1,8 +1,8 @@
 // Package postgres is the engine for many processes on one database.
 //
-// It owns the connection pool, the dialect and the round trips: writes that nobody waits for are
-// sent together, and a transaction begins, tells the time and commits without extra trips. Durability
-// is PostgreSQL's own (synchronous_commit must not be off), and so is its group commit.
+// It owns the connection pool, the dialect and the round trips: writes without a result are sent together, and begin, the
+// clock and commit travel with other statements. Durability is PostgreSQL's own (synchronous_commit must not be off), and
+// so is its group commit.
 package postgres
 
 import (
@@ -118,6 +118,9 @@ func (e *Engine) Write(ctx context.Context, fn func(sqldb.Tx) error) error {
 		}
 	case "53100": // disk_full
 		return fmt.Errorf("%w: %w", penstock.ErrDiskFull, err)
+	}
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.SeverityUnlocalized == "ERROR" { // FATAL may come behind the commit
+		return fmt.Errorf("%w: %w", sqldb.ErrRolledBack, err)
 	}
 	return err
 }

@@ -27,7 +27,7 @@ func TestConformance(t *testing.T) {
 	storetest.Run(t, open)
 }
 
-// Whatever rows are in the database, the audit comes to its end and tells of them, and reports of usage are made.
+// Whatever rows are in the database, the check of the books ends and reports them, and usage reports are made.
 func TestHostileRows(t *testing.T) {
 	t.Parallel()
 	storetest.RunHostileRows(t, func(t *testing.T) (store.Store, func(sql string) error) {

@@ -11,8 +11,8 @@ import (
 	"penstock/internal/store/sqldb"
 )
 
-// tx is an open transaction. Writes that nobody waits for gather in pending and travel with the
-// next statement that needs an answer.
+// tx is an open transaction. Writes without a result gather in pending and travel with the next statement that needs an
+// answer.
 type tx struct {
 	engine  *Engine
 	conn    *pgx.Conn
@@ -26,7 +26,7 @@ type tx struct {
 	failed error // why start did
 }
 
-// Now implements sqldb.Tx. Whoever asks before anything was sent waits for the transaction to begin.
+// Now implements sqldb.Tx. Before anything was sent, it waits for the transaction to begin.
 func (t *tx) Now() time.Time {
 	if t.now.IsZero() {
 		t.start()
@@ -34,8 +34,8 @@ func (t *tx) Now() time.Time {
 	return t.now
 }
 
-// begin lets the transaction begin with whatever is sent first. If somebody needs the time before that, it
-// begins by itself; that it could not is what the next statement says.
+// begin lets the transaction begin with the first statement that is sent. If the time is needed before that, it begins by
+// itself; the next statement returns the error of that.
 func (t *tx) begin(ctx context.Context, begin string) {
 	t.start = func() { t.failed = t.flush(ctx) }
 	t.queue(begin, nil)

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// channel is where processes on one database tell each other things.
+	// channel carries the messages between processes on one database.
 	channel = "penstock"
 	// maxPayload is the longest text that NOTIFY takes.
 	maxPayload = 7999

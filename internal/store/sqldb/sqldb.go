@@ -43,6 +43,10 @@ type Engine interface {
 	Close() error
 }
 
+// ErrRolledBack means that a statement failed and that nothing of its transaction was written. An engine need not say so of an
+// error that fn returned.
+var ErrRolledBack = errors.New("the transaction was rolled back")
+
 // ErrLockTimeout means that a write waited too long for another transaction.
 var ErrLockTimeout = errors.New("waited too long for another transaction")
 

@@ -20,7 +20,7 @@ func TestAuditAddsUpBudgets(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newHouse(t)
+			h := newRig(t)
 			a := store.Account{Budget: penstock.Budget{Period: penstock.PeriodTotal, Limit: 1000, Hard: true}}
 			_, err := h.SubmitJob(t.Context(), "acme", store.Submission{
 				Job:   penstock.Job{ID: h.ids.New(time.Now()), Model: "m", Lane: penstock.LaneStandard, Deadline: time.Now().Add(time.Hour)},

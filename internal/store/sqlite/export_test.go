@@ -11,7 +11,7 @@ func (e *Engine) LimitPages(most int64) error {
 	if most == 0 {
 		most = 1 << 30
 	}
-	e.writer.turn <- struct{}{} // nobody else may be using the connection
+	e.writer.turn <- struct{}{} // no other caller may be using the connection
 	defer func() { <-e.writer.turn }()
 	return e.writer.db.execOnce(context.Background(), "PRAGMA max_page_count = "+strconv.FormatInt(most, 10))
 }

@@ -8,11 +8,11 @@ import (
 	"penstock/internal/store/storetest"
 )
 
-// Whatever rows are in the database, the audit comes to its end and tells of them, and reports of usage are made.
+// Whatever rows are in the database, the check of the books ends and reports them, and usage reports are made.
 func TestHostileRows(t *testing.T) {
 	t.Parallel()
 	storetest.RunHostileRows(t, func(t *testing.T) (store.Store, func(sql string) error) {
-		h := newHouse(t)
+		h := newRig(t)
 		return h.Store, func(sql string) error {
 			return h.engine.Write(t.Context(), func(tx sqldb.Tx) error { return tx.Do(t.Context(), sql) })
 		}
@@ -24,7 +24,7 @@ func TestRowsOfOtherTypes(t *testing.T) {
 	t.Parallel()
 	for _, value := range []string{"'many'", "1e300", "x'00ff'", "0.5"} {
 		for _, column := range []string{"cost_nano_usd", "input_tokens", "outcomes", "created_at"} {
-			h := newHouse(t)
+			h := newRig(t)
 			h.finished(2)
 			h.findsDamage(`UPDATE ledger SET `+column+` = `+value+` WHERE kind = 'settle'`, "")
 			if _, err := h.Spending(t.Context(), "acme", store.SpendingQuery{Limit: 10}); err != nil {

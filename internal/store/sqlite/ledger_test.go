@@ -47,7 +47,7 @@ func TestAuditFindsWhatIsChanged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newHouse(t)
+			h := newRig(t)
 			_, err := h.SubmitJob(t.Context(), "acme", store.Submission{
 				Job:   penstock.Job{ID: h.ids.New(time.Now()), Model: "m", Lane: penstock.LaneStandard, Deadline: time.Now().Add(time.Hour)},
 				Items: []store.NewItem{{Body: []byte("{}"), Reserved: 100}},
@@ -90,7 +90,7 @@ func TestAuditComparesOutcomes(t *testing.T) {
 		for place, result := range map[string][]byte{"result group": []byte("{}"), "rows": bulky()} {
 			t.Run(name+" in "+place, func(t *testing.T) {
 				t.Parallel()
-				h := newHouse(t)
+				h := newRig(t)
 				job, err := h.submit(3, []byte("{}"))
 				if err != nil {
 					t.Fatal(err)

@@ -8,17 +8,17 @@ import (
 	"sync"
 )
 
-// maxPrepared is how many statements a connection keeps ready. The texts are constants of package sqlstore, most
-// of them, so there are few; filters and orders that readers combine are what might be many.
+// maxPrepared is the most statements that a connection keeps prepared. Nearly all texts are constants of SQL packages, so
+// there are few; combinations of filters and orders might be many.
 const maxPrepared = 512
 
-// prepared is a connection that keeps its statements ready: to prepare one takes as long as to run it.
+// prepared is a connection that keeps its statements prepared: preparing a statement takes as long as running it.
 type prepared struct {
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt
-	// patient statements run to their end whatever becomes of their caller: interrupting a write would make
+	// uncancelled statements run to their end even when their caller is cancelled: interrupting a write would make
 	// SQLite roll back the whole transaction, and with it the other writes of the group.
-	patient bool
+	uncancelled bool
 }
 
 func newPrepared(conn *sql.Conn) *prepared {
@@ -26,7 +26,7 @@ func newPrepared(conn *sql.Conn) *prepared {
 }
 
 func (p *prepared) context(ctx context.Context) context.Context {
-	if p.patient {
+	if p.uncancelled {
 		return context.Background()
 	}
 	return ctx
@@ -87,7 +87,7 @@ func (p *prepared) forget() error {
 func (p *prepared) close() error { return errors.Join(p.forget(), p.conn.Close()) }
 
 // readers are the connections that read, opened when they are first needed. The one that was used last is used next:
-// its cache is warm, and those that only a crowd needs stay unopened and empty.
+// its cache is warm, and connections that only many concurrent reads need stay unopened.
 type readers struct {
 	db      *sql.DB
 	lent    chan struct{} // a token for each that is in use

@@ -52,7 +52,7 @@ func TestReadersGoOn(t *testing.T) {
 	}
 }
 
-// Who comes after the end is told so, instead of waiting for a connection that nobody gives back.
+// A read after the end fails, instead of waiting for a connection that is never given back.
 func TestReadAfterClose(t *testing.T) {
 	t.Parallel()
 	e, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "penstock.db")})

@@ -24,24 +24,24 @@ import (
 	"penstock/internal/store/sqlstore"
 )
 
-// house is a store whose parts a test can reach behind its back.
-type house struct {
+// rig is a store whose parts a test can reach behind its back.
+type rig struct {
 	*sqlstore.Store
 	t      *testing.T
 	engine *sqlite.Engine
 	codec  *payload.Codec
-	blobs  *modelQueue
+	blobs  *blobRecorder
 	ids    penstock.IDs
 }
 
-// modelQueue is the blob directory, with deletions that can be made to fail.
-type modelQueue struct {
+// blobRecorder is the blob directory, with deletions that can be made to fail.
+type blobRecorder struct {
 	blob.Store
 	root     string
 	onDelete func(name string) error
 }
 
-func (s *modelQueue) Delete(ctx context.Context, name string) error {
+func (s *blobRecorder) Delete(ctx context.Context, name string) error {
 	if s.onDelete != nil {
 		if err := s.onDelete(name); err != nil {
 			return err
@@ -51,7 +51,7 @@ func (s *modelQueue) Delete(ctx context.Context, name string) error {
 }
 
 // names lists every blob.
-func (h *house) names() []string {
+func (h *rig) names() []string {
 	h.t.Helper()
 	page, err := h.blobs.List(h.t.Context(), blob.Query{OlderThan: time.Now().Add(time.Hour), Limit: blob.MaxListLimit})
 	if err != nil {
@@ -64,7 +64,7 @@ func (h *house) names() []string {
 	return names
 }
 
-func newHouse(t *testing.T) *house {
+func newRig(t *testing.T) *rig {
 	t.Helper()
 	home := t.TempDir()
 	engine, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(home, "penstock.db")})
@@ -84,7 +84,7 @@ func newHouse(t *testing.T) *house {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &house{t: t, engine: engine, codec: codec, blobs: &modelQueue{Store: directory, root: root}}
+	h := &rig{t: t, engine: engine, codec: codec, blobs: &blobRecorder{Store: directory, root: root}}
 	db, err := schema.Open(t.Context(), engine)
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +110,7 @@ func bulky() []byte {
 }
 
 // submit accepts a job of n items with the given body.
-func (h *house) submit(n int, body []byte) (penstock.ID, error) {
+func (h *rig) submit(n int, body []byte) (penstock.ID, error) {
 	sub := store.Submission{
 		Job: penstock.Job{ID: h.ids.New(time.Now()), Key: "app", Endpoint: penstock.EndpointChat, Model: "fast",
 			Lane: penstock.LaneStandard, MaxAttempts: 4, ItemTimeout: time.Minute},
@@ -124,7 +124,7 @@ func (h *house) submit(n int, body []byte) (penstock.ID, error) {
 }
 
 // claim claims all there is and says how it will end.
-func (h *house) claim(result []byte) []store.Finish {
+func (h *rig) claim(result []byte) []store.Finish {
 	h.t.Helper()
 	lease, err := h.AcquireLease(h.t.Context(), "local", time.Hour)
 	if err != nil {
@@ -146,7 +146,7 @@ func (h *house) claim(result []byte) []store.Finish {
 }
 
 // finished is a job of n items whose inputs and results are all blobs.
-func (h *house) finished(n int) penstock.ID {
+func (h *rig) finished(n int) penstock.ID {
 	h.t.Helper()
 	id, err := h.submit(n, bulky())
 	if err != nil {
@@ -158,7 +158,7 @@ func (h *house) finished(n int) penstock.ID {
 	return id
 }
 
-func (h *house) verify() []string {
+func (h *rig) verify() []string {
 	h.t.Helper()
 	report, err := h.VerifyLedger(h.t.Context())
 	if err != nil {
@@ -168,7 +168,7 @@ func (h *house) verify() []string {
 }
 
 // damage changes the database in a way that no method of the store does.
-func (h *house) damage(sql string) {
+func (h *rig) damage(sql string) {
 	h.t.Helper()
 	if err := h.engine.Write(h.t.Context(), func(tx sqldb.Tx) error { return tx.Do(h.t.Context(), sql) }); err != nil {
 		h.t.Fatal(err)
@@ -176,7 +176,7 @@ func (h *house) damage(sql string) {
 }
 
 // findsDamage changes what is sound behind the store's back, and holds that the audit names the problem.
-func (h *house) findsDamage(sql, problem string) {
+func (h *rig) findsDamage(sql, problem string) {
 	h.t.Helper()
 	if problems := h.verify(); len(problems) > 0 {
 		h.t.Fatalf("before the damage: %v", problems)
@@ -188,7 +188,7 @@ func (h *house) findsDamage(sql, problem string) {
 }
 
 // sweepBlobs takes every blob for old enough.
-func (h *house) sweepBlobs() int {
+func (h *rig) sweepBlobs() int {
 	h.t.Helper()
 	removed, page := 0, store.BlobPage{StoredBefore: time.Now().Add(time.Hour), Limit: 3}
 	for {
@@ -208,7 +208,7 @@ func (h *house) sweepBlobs() int {
 // names them any more, and that those of other jobs stay.
 func TestDeleteTakesBlobsAfterRows(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newRig(t)
 	stays, goes := h.finished(2), h.finished(3)
 	before := h.names()
 	h.blobs.onDelete = func(name string) error {
@@ -234,7 +234,7 @@ func TestDeleteTakesBlobsAfterRows(t *testing.T) {
 // direction, leaves orphans that are swept, and never a row whose blob is gone.
 func TestSweepFindsWhatACrashLeft(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newRig(t)
 	stays, goes := h.finished(2), h.finished(2)
 	h.blobs.onDelete = func(string) error { return errors.New("the process died") }
 	if err := h.DeleteJob(t.Context(), "acme", store.Deletion{Job: goes}); err != nil {
@@ -272,7 +272,7 @@ func TestSweepFindsWhatACrashLeft(t *testing.T) {
 // the one before it for orphans.
 func TestSweepSparesOlderBlobs(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newRig(t)
 	name := blob.NewName()
 	if _, err := h.blobs.Put(t.Context(), name, strings.NewReader("x")); err != nil {
 		t.Fatal(err)
@@ -291,7 +291,7 @@ func TestSweepSparesOlderBlobs(t *testing.T) {
 func TestClaimWithoutBits(t *testing.T) {
 	t.Parallel()
 	const items = 70
-	h := newHouse(t)
+	h := newRig(t)
 	job, err := h.submit(items, []byte("{}"))
 	if err != nil {
 		t.Fatal(err)
@@ -345,7 +345,7 @@ func TestAuditSeesIntoResultGroups(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newHouse(t)
+			h := newRig(t)
 			job, err := h.submit(3, []byte("{}"))
 			if err != nil {
 				t.Fatal(err)
@@ -379,7 +379,7 @@ func TestAuditSeesWhatWasNotDeleted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newHouse(t)
+			h := newRig(t)
 			h.finished(3)
 			if err := h.DeleteJob(t.Context(), "acme", store.Deletion{Job: h.finished(2)}); err != nil {
 				t.Fatal(err)
@@ -432,7 +432,7 @@ func (t spyTx) QueryIn(ctx context.Context, q sqldb.IDQuery, scan func(sqldb.Row
 // kept.
 func TestSweepScansNothing(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newRig(t)
 	h.finished(2)
 	call := penstock.Request{ID: h.ids.New(time.Now()), Tenant: "acme", Status: penstock.StatusSucceeded}
 	if err := h.RecordRequests(t.Context(), []penstock.Request{call}); err != nil {
@@ -472,7 +472,7 @@ func TestSweepScansNothing(t *testing.T) {
 
 // wantIndexed demands that a statement reads neither a whole table nor sorts what it reads. Of the jobs that
 // are being deleted there are few.
-func (h *house) wantIndexed(sql string) {
+func (h *rig) wantIndexed(sql string) {
 	h.t.Helper()
 	text := "EXPLAIN QUERY PLAN " + sql
 	err := h.engine.Read(h.t.Context(), func(tx sqldb.Tx) error {
@@ -498,11 +498,11 @@ func (h *house) wantIndexed(sql string) {
 	}
 }
 
-// TestFullDisk fills the database for real. A submit that finds no room is refused whole, as is a finish;
+// TestFullDisk fills the database for real. A submit that finds the disk full is refused whole, as is a finish;
 // reading, deleting and a later finish work, and nothing is left half-written.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newRig(t)
 	done := h.finished(2)
 	accepted, err := h.submit(20, bulky()[:store.InlinePayloadBytes/2])
 	if err != nil {
@@ -540,7 +540,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	verdicts, err := h.FinishItems(t.Context(), group)
 	if err != nil || !verdicts[0].Won {
-		t.Errorf("the same finish with room: %v, %v", verdicts, err)
+		t.Errorf("the same finish with space: %v, %v", verdicts, err)
 	}
 	if err := h.DeleteJob(t.Context(), "acme", store.Deletion{Job: done}); err != nil {
 		t.Error(err)
@@ -555,7 +555,7 @@ func TestFullDisk(t *testing.T) {
 
 // wantRefused submits to a full disk and demands that what is refused leaves no trace. The first few jobs may
 // still fit into pages that are half empty.
-func (h *house) wantRefused() {
+func (h *rig) wantRefused() {
 	h.t.Helper()
 	refused := make([]penstock.ID, 0, 50)
 	for range cap(refused) {
@@ -583,7 +583,7 @@ func (h *house) wantRefused() {
 // TestSlackGrowsByDeletion holds that what deleted rows leave is seen.
 func TestSlackGrowsByDeletion(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newRig(t)
 	id, err := h.submit(50, bulky()[:store.InlinePayloadBytes/2])
 	if err != nil {
 		t.Fatal(err)
@@ -600,6 +600,6 @@ func TestSlackGrowsByDeletion(t *testing.T) {
 	}
 	after, err := h.engine.Slack(t.Context())
 	if grown := after - before; err != nil || grown < 50*store.InlinePayloadBytes/4 {
-		t.Errorf("deleting 50 inputs of %d bytes left %d bytes of room, %v", store.InlinePayloadBytes/2, grown, err)
+		t.Errorf("deleting 50 inputs of %d bytes left %d free bytes, %v", store.InlinePayloadBytes/2, grown, err)
 	}
 }

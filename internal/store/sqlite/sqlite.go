@@ -1,9 +1,9 @@
 // Package sqlite is the embedded engine: one file, one writer, full durability, no setup.
 //
-// It owns the connections and the commits. Writes are committed in groups: whoever finds the writing
-// connection free runs whatever queued up during the previous commit in one transaction, each write in a
-// savepoint of its own, and then flushes the disk once for all of them. Neither a timer nor a goroutine
-// is involved, so a lone write waits for nothing and a crowd shares the flush.
+// It owns the connections and the commits. Writes are committed in groups: the caller that finds the writing connection
+// free runs every write that queued up during the previous commit in one transaction, and flushes the disk once for all
+// of them. Neither a timer nor a goroutine is involved: a single write waits for nothing, and concurrent writes share the
+// flush.
 //
 // The file belongs to one process at a time; package app holds a lock on the data directory.
 package sqlite
@@ -26,8 +26,7 @@ import (
 )
 
 const (
-	// MaxGroup is how many writes share one commit at the most; it bounds how long the first of
-	// them waits for the last.
+	// MaxGroup is the most writes that share one commit; it bounds how long the first of them waits for the last.
 	MaxGroup = 256
 	// MaxQueued is how many writes may wait for their turn; more block their callers.
 	MaxQueued = 1024

@@ -10,7 +10,7 @@ import (
 	"penstock/internal/store"
 )
 
-// BenchmarkSubmit is the durable part of accepting a job of 1 KiB, alone and in a crowd that shares
+// BenchmarkSubmit is the durable part of accepting a job of 1 KiB, alone and with concurrent callers that share
 // commits.
 func BenchmarkSubmit(b *testing.B) {
 	b.Run("alone", func(b *testing.B) {

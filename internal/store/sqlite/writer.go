@@ -19,21 +19,21 @@ type write struct {
 	done chan error
 }
 
-// writer owns the one connection that writes. It has no goroutine of its own: whoever finds it free
-// commits its own write and all that wait beside it, so a lone write is handed to nobody.
+// writer owns the one connection that writes. It has no goroutine of its own: the caller that finds it free commits its
+// own write and all that wait beside it.
 type writer struct {
 	db    *prepared
 	clock func() time.Time
 
 	queue   chan write
-	turn    chan struct{} // holds a token while somebody commits
+	turn    chan struct{} // holds a token while a caller commits
 	closing chan struct{}
 	closed  chan struct{}
 }
 
 func newWriter(conn *sql.Conn, clock func() time.Time) *writer {
 	db := newPrepared(conn)
-	db.patient = true
+	db.uncancelled = true
 	return &writer{
 		db: db, clock: clock,
 		queue: make(chan write, MaxQueued), turn: make(chan struct{}, 1),
@@ -41,8 +41,8 @@ func newWriter(conn *sql.Conn, clock func() time.Time) *writer {
 	}
 }
 
-// submit gets a write committed, by whoever has the turn. Once in line it is not given up, even when
-// ctx ends: the caller must know whether it happened.
+// submit gets a write committed, by this caller or by another. A queued write is not given up, even when ctx ends: the
+// caller must know whether it happened.
 func (w *writer) submit(ctx context.Context, fn func(sqldb.Tx) error) error {
 	one := write{ctx: ctx, fn: fn, done: make(chan error, 1)}
 	select {
@@ -69,13 +69,13 @@ func (w *writer) submit(ctx context.Context, fn func(sqldb.Tx) error) error {
 			case err := <-one.done:
 				return err
 			default:
-				return errClosed // it came into line too late
+				return errClosed // it was queued too late
 			}
 		}
 	}
 }
 
-// close lets the writes in line finish and closes the connection. It keeps the turn for good.
+// close lets the queued writes finish and closes the connection. It never gives the turn back.
 func (w *writer) close() error {
 	close(w.closing)
 	w.turn <- struct{}{}
@@ -103,7 +103,7 @@ func (w *writer) commitGroup() {
 	}
 }
 
-// commit runs a group in one transaction and tells every caller how it went.
+// commit runs a group in one transaction and hands every caller its error.
 func (w *writer) commit(group []write) {
 	errs := make([]error, len(group))
 	if err := w.transact(group, errs); err != nil {
@@ -116,8 +116,7 @@ func (w *writer) commit(group []write) {
 	}
 }
 
-// transact fills errs with what each write returned. If it fails itself, nothing of the group was
-// written.
+// transact fills errs with the error of each write. If it fails itself, nothing of the group was written.
 //
 // Nearly always no write fails, and then none needs to be undone apart from the others: savepoints, for
 // which every page is copied, are only set when the group is run again because one did.
@@ -191,7 +190,7 @@ func (w *writer) runOne(one write) (err, broken error) {
 // that all others depend on.
 func (w *writer) call(one write) (err error) {
 	if err := one.ctx.Err(); err != nil {
-		return err // the caller left before its turn came
+		return err // the caller left while its write was queued
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -202,5 +201,8 @@ func (w *writer) call(one write) (err error) {
 	if err := one.fn(t); err != nil {
 		return err
 	}
-	return t.flush(one.ctx)
+	if err := t.flush(one.ctx); err != nil {
+		return fmt.Errorf("%w: %w", sqldb.ErrRolledBack, err)
+	}
+	return nil
 }

@@ -21,18 +21,17 @@ type (
 )
 
 var (
-	sqlf        = sqldb.SQL
-	ask         = sqldb.Ask
-	hide        = sqldb.PublicError
-	storable    = sqldb.Storable
-	micros      = sqldb.Micros
-	fromMicros  = sqldb.FromMicros
-	wideSum     = sqldb.WideSum
-	insertInto  = sqldb.InsertInto
-	overwriting = sqldb.Overwriting
-	update      = sqldb.Update
-	swap        = sqldb.Swap
-	deleteFrom  = sqldb.DeleteFrom
+	sqlf       = sqldb.SQL
+	ask        = sqldb.Ask
+	hide       = sqldb.PublicError
+	storable   = sqldb.Storable
+	micros     = sqldb.Micros
+	fromMicros = sqldb.FromMicros
+	wideSum    = sqldb.WideSum
+	insertInto = sqldb.InsertInto
+	update     = sqldb.Update
+	swap       = sqldb.Swap
+	deleteFrom = sqldb.DeleteFrom
 
 	ErrMissed      = sqldb.ErrMissed
 	ErrLockTimeout = sqldb.ErrLockTimeout
@@ -41,7 +40,6 @@ var (
 const (
 	Text   = sqldb.Text
 	Bigint = sqldb.Bigint
-	Bytea  = sqldb.Bytea
 )
 
 func queryAll[T any](ctx context.Context, tx Tx, q query, scan func(Row) (T, error)) ([]T, error) {

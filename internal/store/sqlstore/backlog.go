@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"penstock"
+	"penstock/internal/store/itemstore"
 )
 
 // backlogKey names what is queued for one model by one tenant in one lane.
@@ -48,14 +49,14 @@ func (b backlog) claim(key backlogKey, p *pick) {
 }
 
 // takeBack notes that a claimed item will be queued again: nothing was drained with it after all.
-func (b backlog) takeBack(key backlogKey, r *itemRow) {
-	b.add(key, stock{drainedItems: -1, drainedTokens: -r.estimate})
+func (b backlog) takeBack(key backlogKey, r *itemstore.Row) {
+	b.add(key, stock{drainedItems: -1, drainedTokens: -r.Estimate})
 }
 
 // move notes that an item joins the queue, with sign 1, or leaves it, with sign -1.
-func (b backlog) move(key backlogKey, r *itemRow, sign int64) {
-	by := stock{ready: sign, tokens: sign * r.estimate, bytes: sign * r.inputBytes}
-	if r.parked {
+func (b backlog) move(key backlogKey, r *itemstore.Row, sign int64) {
+	by := stock{ready: sign, tokens: sign * r.Estimate, bytes: sign * r.InputBytes}
+	if r.Parked {
 		by.ready, by.parked = 0, sign
 	}
 	b.add(key, by)

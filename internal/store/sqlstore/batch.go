@@ -61,7 +61,7 @@ func insertParts(ctx context.Context, tx Tx, of penstock.Job, parts []store.Subm
 		if err := (batchRow{}).insert(ctx, tx, j); err != nil {
 			return err
 		}
-		if err := insertSubmission(ctx, tx, &j, submittedItems{}); err != nil {
+		if err := insertSubmission(ctx, tx, arrival{job: &j, moved: backlog{}}); err != nil {
 			return err
 		}
 	}
@@ -126,7 +126,7 @@ func (s *Store) Batch(ctx context.Context, tenant penstock.TenantID, id penstock
 // WantResults implements store.Batches.
 func (s *Store) WantResults(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (b store.Batch, err error) {
 	err = s.write(ctx, "want_results", func(tx Tx) error {
-		jobs, err := lockRows(ctx, tx, []penstock.ID{id}, lockWhole) // against its deletion, and whoever asks as well
+		jobs, err := lockRows(ctx, tx, []penstock.ID{id}, lockWhole) // against its deletion, and against a concurrent request for its results
 		if err != nil {
 			return err
 		}

@@ -28,50 +28,24 @@ func readBudgetList(column string) []penstock.ID {
 	return ids
 }
 
-// openAccount locks an account and returns what it comes to. It is made when it is not there yet, and takes
-// over a limit that was changed.
-func openAccount(ctx context.Context, tx Tx, tenant penstock.TenantID, a store.Account) (store.Balance, error) {
-	b := store.Balance{Limit: a.Limit, Hard: a.Hard}
-	found, _, err := queryOne(ctx, tx, sqlf(`INSERT INTO budgets (id, tenant_id, key_name, model, period, starts_at, limit_nano_usd, hard, created_at)
+// openAccount locks an account and returns its balance. It creates an account that is not there yet, and updates a limit
+// that was changed.
+func openAccount(ctx context.Context, tx Tx, tenant penstock.TenantID, a store.Account) (b store.Balance, err error) {
+	return b, tx.Ask(ctx, askAccount(tx, tenant, a, &b))
+}
+
+// askAccount is openAccount as a question.
+func askAccount(tx Tx, tenant penstock.TenantID, a store.Account, b *store.Balance) Question {
+	*b = store.Balance{Limit: a.Limit, Hard: a.Hard}
+	return ask(sqlf(`INSERT INTO budgets (id, tenant_id, key_name, model, period, starts_at, limit_nano_usd, hard, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 		ON CONFLICT (id) DO UPDATE SET limit_nano_usd = excluded.limit_nano_usd, hard = excluded.hard
 		RETURNING settled_nano_usd, held_nano_usd`,
 		a.ID(tenant), tenant, a.Key, a.Model, a.Period, micros(a.Start), a.Limit, truth(a.Hard).column(), micros(tx.Now())),
-		func(row Row) (b store.Balance, err error) { return b, row.Scan(&b.Settled, &b.Held) })
-	b.Settled, b.Held = found.Settled, found.Held
-	return b, err
+		func(row Row) error { return row.Scan(&b.Settled, &b.Held) })
 }
 
 var saveBudget = update("budgets", "id text", "settled_nano_usd bigint, held_nano_usd bigint", "")
-
-// reserve sets the cost of a new job aside in every account that covers it, and notes them on the job. It
-// returns what soft budgets have to say.
-func reserve(ctx context.Context, tx Tx, j *penstock.Job, sub store.Submission) (warnings []string, err error) {
-	if len(sub.Items) == 0 { // SplitJob reserves for what comes later
-		return nil, nil
-	}
-	most := submittedItems{items: sub.Items}.reserved()
-	var paid []penstock.ID
-	for _, a := range sub.Accounts {
-		b, err := openAccount(ctx, tx, j.Tenant, a)
-		if err != nil {
-			return nil, err
-		}
-		if _, ok := b.Hold(most, most); !ok {
-			return nil, a.Exceeded(b, most)
-		}
-		if b.Over() {
-			warnings = append(warnings, a.Warning(b))
-		}
-		id := a.ID(j.Tenant)
-		if err := tx.Put(ctx, saveBudget, id, b.Settled, b.Held); err != nil {
-			return nil, err
-		}
-		paid = append(paid, id)
-	}
-	j.Pay(0, paid)
-	return warnings, nil
-}
 
 // reserveSplit sets money aside for as many of a job's next items as every hard budget has enough for, from the
 // first on. It returns how many.
@@ -183,8 +157,8 @@ func (p lockedBudgets) move(ids []penstock.ID, freed, spent penstock.NanoUSD) {
 	}
 }
 
-// affords says whether what is set aside for a job's open items is within every hard budget, after what was
-// spent: only then may another attempt be made.
+// affords reports whether the reservation of a job's open items is within every hard budget, after what was spent: only
+// then may another attempt be made.
 func (p lockedBudgets) affords(ids []penstock.ID) bool {
 	return !slices.ContainsFunc(ids, func(id penstock.ID) bool { b := p[id]; return b != nil && b.Hard && b.Over() })
 }
@@ -208,7 +182,7 @@ func unaffordable() *penstock.ItemError {
 	return &penstock.ItemError{Code: penstock.CodeBudgetExceeded, Message: "The budget has too little left for another attempt."}
 }
 
-// forfeit books what a claim may have spent without anybody telling: counted, not invoiced.
+// forfeit books what a claim may have spent without a report of the upstream: counted, not invoiced.
 func (r itemInJob) forfeit(ctx context.Context, tx Tx, f store.Finish, amount penstock.NanoUSD) error {
 	if amount == 0 {
 		return nil
@@ -370,7 +344,7 @@ func (t heldAmounts) save(ctx context.Context, tx Tx) error {
 	return t.lockedBudgets.save(ctx, tx)
 }
 
-// lostFunding is what a process held that is gone.
+// lostFunding is an allowance of a process whose lease ended.
 type lostFunding struct {
 	budget penstock.ID
 	lease  store.Lease
@@ -441,7 +415,7 @@ func forfeitBudgets(ctx context.Context, tx Tx, lost []lostFunding) error {
 	if err := p.save(ctx, tx); err != nil {
 		return err
 	}
-	// A lease whose holds were taken must not come back to life by a late heartbeat.
+	// A lease whose allowances were taken must not be revived by a late heartbeat.
 	return tx.Do(ctx, `UPDATE leases SET expires_at = 0 WHERE expires_at <= $1`, micros(tx.Now()))
 }
 

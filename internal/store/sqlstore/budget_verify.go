@@ -44,7 +44,7 @@ func auditBudgets(ctx context.Context, tx Tx) ([]string, error) {
 	return problems, nil
 }
 
-// balances are what budgets should come to.
+// balances are the sums that budgets should have.
 type balances map[penstock.ID]*store.Balance
 
 func (b balances) of(id penstock.ID) *store.Balance {

@@ -12,6 +12,7 @@ import (
 
 	"penstock"
 	"penstock/internal/store"
+	"penstock/internal/store/itemstore"
 )
 
 // A claim is kept as rows for each job that it took items of, not as an index over items: they say what a process
@@ -25,7 +26,7 @@ func (k claimKey) compare(l claimKey) int {
 }
 
 // claimPlaces is how many items without a row a claim's row holds: each has a bit in it, and the sign has none.
-const claimPlaces = 63
+const claimPlaces = itemstore.ClaimPlaces
 
 // heldClaim is a claim's row: items of one job, all with rows or all without.
 type heldClaim struct {
@@ -141,9 +142,9 @@ type release struct {
 // releases are items that do not run any more, by their claims.
 type releases map[claimKey]release
 
-func (rs releases) add(r *itemRow) {
-	of := claimKey{r.Job, r.claim}
-	rs[of] = release{rs[of].items + 1, rs[of].bits | placeBit(r.place)}
+func (rs releases) add(r *itemstore.Row) {
+	of := claimKey{r.Job, r.Claim}
+	rs[of] = release{rs[of].items + 1, rs[of].bits | placeBit(r.Place)}
 }
 
 // save writes releases down. The jobs are locked, so nobody waits here.
@@ -254,8 +255,8 @@ type running struct {
 	tenant penstock.TenantID
 	n      int
 	item   penstock.ID
-	target string   // at which capacity was taken for it, "" when that is not known
-	row    *itemRow // nil as long as it has none
+	target string         // at which capacity was taken for it, "" when that is not known
+	row    *itemstore.Row // nil as long as it has none
 }
 
 // fence is that of the claim: the first of an item that has no row.
@@ -281,13 +282,13 @@ func itemsOf(ctx context.Context, tx Tx, claims []heldClaim) ([]running, error) 
 			all = append(all, running{claimKey: c.claimKey, tenant: c.tenant, n: n, item: item, target: c.targetOf(n)})
 		}
 	}
-	rows, err := findRows(ctx, tx, ids)
+	rows, err := itemReader.Rows(ctx, tx, ids)
 	if err != nil {
 		return nil, err
 	}
 	held := all[:0]
 	for _, r := range all {
-		if r.row = rows[r.item]; r.row == nil || (r.row.Status == penstock.StatusRunning && r.row.claim == r.claim) {
+		if r.row = rows[r.item]; r.row == nil || (r.row.Status == penstock.StatusRunning && r.row.Claim == r.claim) {
 			held = append(held, r)
 		}
 	}

@@ -60,7 +60,7 @@ func (s *Store) LiftControl(ctx context.Context, c store.Control, on store.Condi
 
 const controlColumns = `kind, name, state, reason, actor, since`
 
-// findControl finds what a change is about, if it may be made. Codes: conflict.
+// findControl reads the control that a change is for, and refuses another version. Codes: conflict.
 func findControl(ctx context.Context, tx Tx, c store.Control, on store.Condition) (store.Control, bool, error) {
 	found, known, err := queryOne(ctx, tx, sqlf(`SELECT `+controlColumns+` FROM controls WHERE kind = $1 AND name = $2 /*pg FOR UPDATE */`, c.Kind, c.Name), scanControl)
 	if err == nil {
@@ -94,7 +94,7 @@ func (s *Store) noteControl(ctx context.Context, tx Tx, n audit.Entry, c store.C
 	return s.audit.Write(ctx, tx, n)
 }
 
-// controlFields is a control in the audit, nil for one that is not there.
+// controlFields are what the audit shows of a control, nil for one that is not there.
 func controlFields(c store.Control) map[string]any {
 	if c.Kind == "" {
 		return nil
@@ -132,10 +132,10 @@ func (s *Store) ListControls(ctx context.Context) (all []store.Control, err erro
 
 func onTarget(c store.Control) bool { return c.Kind == store.ControlTarget }
 
-// heartbeat is what a process that is alive told last.
+// heartbeat is the latest report of a live process.
 type heartbeat struct {
 	at    time.Time
-	calls map[string]int64 // on targets that it knew to be held back
+	calls map[string]int64 // on targets that it knew to be paused
 }
 
 func heartbeats(ctx context.Context, tx Tx) ([]heartbeat, error) {
@@ -153,7 +153,8 @@ func heartbeats(ctx context.Context, tx Tx) ([]heartbeat, error) {
 	})
 }
 
-// callsOn is how many calls all processes make on a target that is held back, -1 while one has not told that it knows.
+// callsOn is the number of open calls of all processes to a paused target, -1 until every process has reported that it knows
+// of the pause.
 func callsOn(c store.Control, told []heartbeat) (sum int64) {
 	for _, h := range told {
 		n, knows := h.calls[c.Name]

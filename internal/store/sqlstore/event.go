@@ -56,7 +56,7 @@ func (s *Store) seal(c *store.Claimed, d store.Delta) (sealedDelta, error) {
 	return sealed, nil
 }
 
-// sealTails closes what items said last.
+// sealTails seals the last deltas of items.
 func (s *Store) sealTails(group []store.Finish) ([][]sealedDelta, error) {
 	tails := make([][]sealedDelta, len(group))
 	for i := range group {
@@ -134,8 +134,8 @@ func speaking(ctx context.Context, tx Tx, group []store.ClaimDelta) (map[penstoc
 	return jobs.byID, err
 }
 
-// holding tells of claims whether they still hold their items. An item without a row runs under the claim that has
-// it; one with a row says so itself.
+// holding returns a function that reports whether a claim still holds its item. The row of an item names its claim; an
+// item without a row runs under the claim that lists it.
 func holding(ctx context.Context, tx Tx, group []store.ClaimDelta) (func(*store.Claimed) bool, error) {
 	items, jobs := make([]penstock.ID, len(group)), make([]penstock.ID, len(group))
 	for i, d := range group {
@@ -143,7 +143,7 @@ func holding(ctx context.Context, tx Tx, group []store.ClaimDelta) (func(*store.
 	}
 	slices.Sort(items)
 	slices.Sort(jobs)
-	rows, err := findRows(ctx, tx, slices.Compact(items))
+	rows, err := itemReader.Rows(ctx, tx, slices.Compact(items))
 	if err != nil {
 		return nil, err
 	}
@@ -156,16 +156,16 @@ func holding(ctx context.Context, tx Tx, group []store.ClaimDelta) (func(*store.
 		})
 	return func(c *store.Claimed) bool {
 		if row := rows[c.Item]; row != nil {
-			return row.Status == penstock.StatusRunning && row.claim == c.Claim && row.Fence == c.Fence
+			return row.Status == penstock.StatusRunning && row.Claim == c.Claim && row.Fence == c.Fence
 		}
 		return claims[claimKey{c.Job, c.Claim}].placeOf(c.Index) > 0
 	}, err
 }
 
-// progressEvery is how often a large job tells how far it is, at the most.
+// progressEvery is the shortest time between two job.progress events of a large job.
 const progressEvery = time.Second
 
-// tellsProgress says that a locked job is due to tell how far it is.
+// tellsProgress reports whether a locked job is due for a job.progress event.
 func tellsProgress(j *penstock.Job, now time.Time) bool {
 	return j.Counts.Total > penstock.MaxItemEvents && j.FinishedAt.IsZero() && now.Sub(j.ProgressAt) >= progressEvery
 }
@@ -177,8 +177,8 @@ type progress struct {
 	Cost   penstock.NanoUSD `json:"cost_nano_usd"`
 }
 
-// noteProgress writes how far jobs are. Their numbers were taken when they were saved, and by now their claims tell
-// how many items run.
+// noteProgress writes job.progress events. Their numbers were taken when the jobs were saved; the claims tell how many
+// items run.
 func noteProgress(ctx context.Context, tx Tx, jobs []*penstock.Job) error {
 	for _, j := range jobs {
 		running, _, err := queryOne(ctx, tx, sqlf(`SELECT COALESCE(SUM(open), 0) /*pg ::bigint */ FROM claims WHERE job_id = $1`, j.ID), scanInt)
@@ -198,7 +198,7 @@ func noteProgress(ctx context.Context, tx Tx, jobs []*penstock.Job) error {
 	return nil
 }
 
-// eventRow is an event that has a row of its own; what it says is still sealed.
+// eventRow is an event that has a row of its own; its data is still sealed.
 type eventRow struct {
 	penstock.Event
 	data []byte

@@ -51,7 +51,7 @@ func insertFile(ctx context.Context, tx Tx, f store.File) error {
 	return moveFile(ctx, tx, f, f.Bytes)
 }
 
-// moveFile counts a file that came or went.
+// moveFile counts a file that was added or removed.
 func moveFile(ctx context.Context, tx Tx, f store.File, bytes int64) error {
 	sums := stored{}
 	sums.file(f.Tenant, f.ID, bytes)
@@ -61,7 +61,7 @@ func moveFile(ctx context.Context, tx Tx, f store.File, bytes int64) error {
 // neededFiles finds those of the given files that a job still reads.
 const neededFiles = `SELECT file_id FROM jobs WHERE split < total AND finished_at = 0 AND file_id = /*pg ANY */($1)`
 
-// lockFile keeps jobs from beginning with a file, or waits for those that just do.
+// lockFile keeps jobs from beginning to read a file, and waits for those that are beginning.
 func lockFile(ctx context.Context, tx Tx, id penstock.ID) error {
 	_, _, err := queryOne(ctx, tx, sqlf(`SELECT 1 FROM files WHERE id = $1 /*pg FOR UPDATE */`, id), scanInt)
 	return err
@@ -164,7 +164,7 @@ func (s *Store) DeleteFile(ctx context.Context, tenant penstock.TenantID, d stor
 		})
 	})
 	if err == nil {
-		s.discard(ctx, placed{blob: f.Blob})
+		s.discard(ctx, placed{Blob: f.Blob})
 	}
 	return err
 }
@@ -201,7 +201,7 @@ func (s *Store) PurgeFiles(ctx context.Context, tenant penstock.TenantID, p stor
 		if err := tx.Do(ctx, `DELETE`+refused, args(tx)[:2]...); err != nil {
 			return err
 		}
-		// Those that are found are locked first and looked at again: a job may just have begun with one.
+		// Lock the found files first and check them again: a job may just have begun to read one.
 		found, err := queryAll(ctx, tx, sqlf(`SELECT id`+due+` ORDER BY created_at LIMIT $4 /*pg FOR UPDATE SKIP LOCKED */`, append(args(tx), p.Limit)...),
 			func(row Row) (id penstock.ID, err error) { return id, row.Scan(&id) })
 		if err != nil {
@@ -219,7 +219,7 @@ func (s *Store) PurgeFiles(ctx context.Context, tenant penstock.TenantID, p stor
 			gone, err := queryAll(ctx, tx, sqlf(`DELETE FROM files WHERE id = $1 RETURNING blob, bytes`, id),
 				func(row Row) (b placed, err error) {
 					var bytes int64
-					err = row.Scan(&b.blob, &bytes)
+					err = row.Scan(&b.Blob, &bytes)
 					sums.file(tenant, id, -bytes)
 					return b, err
 				})

@@ -14,6 +14,8 @@ import (
 	"penstock/internal/blob"
 	"penstock/internal/payload"
 	"penstock/internal/store"
+	"penstock/internal/store/itemstore"
+	"penstock/internal/store/usagerow"
 )
 
 // candidate is a claimed item that has a row. Its input is still sealed.
@@ -302,9 +304,8 @@ var startJob = &Bulk{
 
 // run is what a claim takes of one range: items from its front.
 type run struct {
-	from   *readyRange
-	picks  []picked
-	inputs []byte // sealed, of all of them
+	from  *readyRange
+	picks []picked
 }
 
 func (r run) last() picked { return r.picks[len(r.picks)-1] }
@@ -361,55 +362,34 @@ func (c claimOf) questions(runs []run) (map[penstock.ID]candidate, []Question, e
 	status, err := penstock.StatusQueued.Next(penstock.TransitionClaim)
 	rows := make(map[penstock.ID]candidate)
 	var questions []Question
-	var apart, lone []string
-	of := make(map[penstock.ID]*run)
+	var apart []string
+	lone := make(map[penstock.ID]*itemstore.Inputs)
 	for i := range runs {
 		r := &runs[i]
 		switch from := r.from; {
 		case from.item != "":
 			apart = append(apart, string(from.item))
 		case from.single() && from.inputGroup == 0:
-			lone = append(lone, string(from.job))
-			of[from.job] = r
+			lone[from.job] = &from.inputs
 		case from.single():
-			questions = append(questions, askFacts(from.inputGroupOf(), &from.facts), askInputs(from.inputGroupOf(), span{0, inputGroupBytes}, &r.inputs))
+			questions = append(questions, from.inputs.AskAll(from.groupKey()))
 		default:
-			first, err := from.fact(from.first)
+			inputs, needed, err := from.inputs.AskInputs(from.first, r.last().n)
 			if err != nil {
 				return nil, nil, err
 			}
-			last, err := from.fact(r.last().n)
-			if err != nil {
-				return nil, nil, err
+			if needed {
+				questions = append(questions, inputs)
 			}
-			part := span{first.input.from, last.input.to}
-			if part.to <= int64(len(from.inputs)) {
-				r.inputs = from.inputs[part.from:part.to]
-				continue
-			}
-			questions = append(questions, askInputs(from.inputGroupOf(), part, &r.inputs))
 		}
 	}
 	if len(lone) > 0 {
-		questions = append(questions, Question{IDQuery: IDQuery{IDs: lone, SQL: `SELECT job_id, facts, inputs FROM input_groups
-			WHERE job_id = /*pg ANY */($1) AND first_n = 0`}, Scan: func(row Row) error { return scanLone(row, of) }})
+		questions = append(questions, itemstore.AskFirst(lone))
 	}
 	if len(apart) > 0 {
 		questions = append(questions, c.resume(apart, status, rows))
 	}
 	return rows, questions, err
-}
-
-// scanLone reads an input group of one item into the run that is waiting for it.
-func scanLone(row Row, of map[penstock.ID]*run) (err error) {
-	var job penstock.ID
-	var facts, inputs []byte
-	if err := row.Scan(&job, &facts, &inputs); err != nil {
-		return err
-	}
-	of[job].inputs = inputs
-	of[job].from.facts, err = decodeFacts(facts)
-	return err
 }
 
 // resume is the question by which items that have rows come under the lease, with a higher fence.
@@ -419,7 +399,7 @@ func (c claimOf) resume(ids []string, status penstock.Status, rows map[penstock.
 			WHERE id = /*pg ANY */($1) AND status = 'queued'
 				AND EXISTS (SELECT 1 FROM jobs j WHERE j.id = items.job_id AND j.cancel_requested_at = 0)
 			RETURNING id, job_id, tenant_id, n, custom_id, fence, tries, attempts, estimate_tokens, input_bytes, reserved_nano_usd,
-				crashes, child_deaths, cost_nano_usd, input, input_blob, not_before, ` + usageNames,
+				crashes, child_deaths, cost_nano_usd, not_before, ` + usagerow.Names,
 			Args: []any{status, c.ids.apart()}},
 		Scan: func(row Row) error {
 			r, err := scanCandidate(row)
@@ -429,24 +409,20 @@ func (c claimOf) resume(ids []string, status penstock.Status, rows map[penstock.
 	}
 }
 
-// inputsApart finds the inputs of items that have rows but came in input groups.
+// inputsApart finds the inputs of items that have rows.
 func inputsApart(ctx context.Context, tx Tx, rows map[penstock.ID]candidate) error {
 	byJob := make(map[penstock.ID][]int)
 	for _, c := range rows {
-		if c.input.inline == nil && c.input.blob == "" {
-			byJob[c.Job] = append(byJob[c.Job], c.Index)
-		}
+		byJob[c.Job] = append(byJob[c.Job], c.Index)
 	}
 	for job, ns := range byJob {
-		found, err := findGroupedInput(ctx, tx, job, ns)
+		found, err := itemReader.Inputs(ctx, tx, job, ns)
 		if err != nil {
 			return err
 		}
-		for n, b := range found {
+		for n, input := range found {
 			c := rows[penstock.ItemID(job, n)]
-			if c.input, err = b.sealedInput(ctx, tx); err != nil {
-				return err
-			}
+			c.input = input
 			rows[c.Item] = c
 		}
 	}
@@ -465,30 +441,22 @@ func (h *claimBatch) add(r *run, i int, rows map[penstock.ID]candidate) (item *s
 		h.items, h.inputs = append(h.items, &row.Claimed), append(h.inputs, row.input)
 		return &row.Claimed, fromMicros(row.notBefore), nil
 	}
-	f, err := from.fact(n)
+	f, err := from.inputs.Fact(n)
 	if err != nil {
 		return nil, due, err
-	}
-	first, err := from.fact(from.first)
-	if err != nil {
-		return nil, due, err
-	}
-	input := placed{blob: f.blob}
-	if part := (span{f.input.from - first.input.from, f.input.to - first.input.from}); part.to <= int64(len(r.inputs)) && f.blob == "" {
-		input.inline = r.inputs[part.from:part.to]
 	}
 	item = &store.Claimed{
-		Item: r.picks[i].item, Job: from.job, Tenant: from.tenant, Index: n, CustomID: f.customID, Fence: 1,
-		Estimate: f.estimate, InputBytes: f.inputBytes, Reserved: f.reserved,
+		Item: r.picks[i].item, Job: from.job, Tenant: from.tenant, Index: n, CustomID: f.CustomID, Fence: 1,
+		Estimate: f.Estimate, InputBytes: f.InputBytes, Reserved: f.Reserved,
 	}
-	h.items, h.inputs = append(h.items, item), append(h.inputs, input)
+	h.items, h.inputs = append(h.items, item), append(h.inputs, from.inputs.Input(n))
 	return item, due, nil
 }
 
 func scanCandidate(row Row) (c candidate, err error) {
 	spent := &c.Spent
-	err = row.Scan(intoUsage(&spent.Usage, &c.Item, &c.Job, &c.Tenant, &c.Index, &c.CustomID, &c.Fence, &c.Tries, &c.Attempts,
-		&c.Estimate, &c.InputBytes, &c.Reserved, &spent.Crashes, &spent.ChildDeaths, &spent.Cost, &c.input.inline, &c.input.blob, &c.notBefore)...)
+	err = row.Scan(usagerow.Dest(&spent.Usage, &c.Item, &c.Job, &c.Tenant, &c.Index, &c.CustomID, &c.Fence, &c.Tries, &c.Attempts,
+		&c.Estimate, &c.InputBytes, &c.Reserved, &spent.Crashes, &spent.ChildDeaths, &spent.Cost, &c.notBefore)...)
 	if err != nil {
 		return c, fmt.Errorf("scanning a claimed item: %w", err)
 	}

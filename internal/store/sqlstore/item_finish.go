@@ -8,6 +8,7 @@ import (
 
 	"penstock"
 	"penstock/internal/store"
+	"penstock/internal/store/itemstore"
 )
 
 // FinishItems implements store.Queue.
@@ -79,22 +80,22 @@ const (
 
 // recalled are the items of a group as their claims tell, nil when one of them does not. If that is not how
 // they are any more, the writes miss them.
-func recalled(group []store.Finish) map[penstock.ID]*itemRow {
-	items := make(map[penstock.ID]*itemRow, len(group))
-	rows := make([]itemRow, len(group))
+func recalled(group []store.Finish) map[penstock.ID]*itemstore.Row {
+	items := make(map[penstock.ID]*itemstore.Row, len(group))
+	rows := make([]itemstore.Row, len(group))
 	for i := range group {
 		c := group[i].Of
 		if c == nil || items[group[i].Item] != nil {
 			return nil
 		}
 		items[group[i].Item] = &rows[i]
-		rows[i] = itemRow{
+		rows[i] = itemstore.Row{
 			Item: penstock.Item{
 				ID: c.Item, Job: c.Job, Tenant: c.Tenant, Index: c.Index, CustomID: c.CustomID, Status: penstock.StatusRunning, Attempts: c.Attempts,
 				Fence: c.Fence, Usage: c.Spent.Usage, Cost: c.Spent.Cost,
 			},
-			reserved: c.Reserved, estimate: c.Estimate, inputBytes: c.InputBytes, tries: c.Tries, crashes: c.Spent.Crashes, deaths: c.Spent.ChildDeaths,
-			claim: c.Claim, fresh: c.Place > 0, place: c.Place,
+			Reserved: c.Reserved, Estimate: c.Estimate, InputBytes: c.InputBytes, Tries: c.Tries, Crashes: c.Spent.Crashes, ChildDeaths: c.Spent.ChildDeaths,
+			Claim: c.Claim, Rowless: c.Place > 0, Place: c.Place,
 		}
 	}
 	return items
@@ -102,7 +103,7 @@ func recalled(group []store.Finish) map[penstock.ID]*itemRow {
 
 func finishGroup(ctx context.Context, tx Tx, g finishing) ([]store.Verdict, error) {
 	group := g.group
-	var items map[penstock.ID]*itemRow
+	var items map[penstock.ID]*itemstore.Row
 	if g.look == lookRecall {
 		items = recalled(group) // anew, for a transaction that is run again
 	}
@@ -129,7 +130,7 @@ func finishGroup(ctx context.Context, tx Tx, g finishing) ([]store.Verdict, erro
 		if item == nil || job == nil || item.Tenant != f.Tenant {
 			continue // nothing of that name was ever claimed: it loses, and nobody is there to bill
 		}
-		if item.Status != penstock.StatusRunning || item.Fence != f.Fence || (f.Of != nil && f.Of.Claim != item.claim) {
+		if item.Status != penstock.StatusRunning || item.Fence != f.Fence || (f.Of != nil && f.Of.Claim != item.Claim) {
 			verdicts[i] = store.Verdict{Status: item.Status}
 			if err := bookStale(ctx, tx, f, jobs.item(item)); err != nil {
 				return nil, err
@@ -145,85 +146,26 @@ func finishGroup(ctx context.Context, tx Tx, g finishing) ([]store.Verdict, erro
 	return verdicts, err
 }
 
-// findRows returns the rows of those of the given items that have one. Nobody but the holder of their jobs'
-// locks can move items that run, so they need no locks of their own.
-func findRows(ctx context.Context, tx Tx, ids []penstock.ID) (map[penstock.ID]*itemRow, error) {
-	items := make(map[penstock.ID]*itemRow, len(ids))
-	err := tx.QueryIn(ctx, IDQuery{SQL: `SELECT ` + itemColumns + ` FROM items WHERE id = /*pg ANY */($1)`, IDs: plain(ids)}, func(row Row) error {
-		item, err := scanItem(row)
-		items[item.ID] = &item
-		return err
-	})
-	return items, err
-}
-
-// lookItems finds out how the items of a group are, with rows or without.
-func lookItems(ctx context.Context, tx Tx, jobs jobGroup, group []store.Finish) (map[penstock.ID]*itemRow, error) {
-	ids := make([]penstock.ID, len(group))
-	for i, f := range group {
-		ids[i] = f.Item
-	}
-	items, err := findRows(ctx, tx, ids)
-	if err != nil {
-		return nil, err
-	}
+// lookItems finds out how the items of a group are, whatever their form. Nobody but the holder of their jobs' locks can
+// move items that run, so they need no locks of their own.
+func lookItems(ctx context.Context, tx Tx, jobs jobGroup, group []store.Finish) (map[penstock.ID]*itemstore.Row, error) {
+	items := make(map[penstock.ID]*itemstore.Row, len(group))
 	for id, j := range jobs.byID {
 		var ns []int
 		for _, f := range group {
-			if n, ok := j.IndexOf(f.Item); ok && f.Job == id && items[f.Item] == nil {
+			if n, ok := j.IndexOf(f.Item); ok && f.Job == id {
 				ns = append(ns, n)
 			}
 		}
-		rows, err := rowless(ctx, tx, j, ns)
+		found, err := itemReader.Find(ctx, tx, j, ns)
 		if err != nil {
 			return nil, err
 		}
-		for _, r := range rows {
+		for _, r := range found {
 			items[r.ID] = r
 		}
 	}
 	return items, nil
-}
-
-// rowless are items of a job that have no row, as one would have them: those that ended lie in result groups, the others
-// run under the claims that hold them, or wait.
-func rowless(ctx context.Context, tx Tx, j *penstock.Job, ns []int) (rows []*itemRow, err error) {
-	if len(ns) == 0 {
-		return nil, nil
-	}
-	grouped, err := findGrouped(ctx, tx, j.ID, ns)
-	if err != nil {
-		return nil, err
-	}
-	var open []int
-	for _, n := range ns {
-		if r := grouped[n]; r != nil {
-			rows = append(rows, r)
-		} else {
-			open = append(open, n)
-		}
-	}
-	if len(open) == 0 {
-		return rows, nil
-	}
-	claims, err := queryAll(ctx, tx, sqlf(`SELECT `+claimColumns+` FROM claims c WHERE c.job_id = $1`, j.ID), scanClaim)
-	if err != nil {
-		return nil, err
-	}
-	found, err := findGroupedInput(ctx, tx, j.ID, open)
-	if err != nil {
-		return nil, err
-	}
-	for n, b := range found {
-		r := b.row(j)
-		for _, c := range claims {
-			if place := c.placeOf(n); place > 0 {
-				r.Status, r.claim, r.place, r.Fence = penstock.StatusRunning, c.claim, place, 1
-			}
-		}
-		rows = append(rows, r)
-	}
-	return rows, nil
 }
 
 // finishedClaim is a finish with its sealed result.
@@ -242,14 +184,14 @@ func finishItem(ctx context.Context, tx Tx, item itemInJob, f finishedClaim) err
 	}
 	again := f.Transition == penstock.TransitionRetry && item.job.CancelRequestedAt.IsZero()
 	if f.ChildDied {
-		if item.deaths++; again && item.deaths >= store.MaxChildDeaths {
+		if item.ChildDeaths++; again && item.ChildDeaths >= store.MaxChildDeaths {
 			again, f.Transition, f.Error = false, penstock.TransitionFail, poisoned()
 		}
 	}
 	var last *penstock.Attempt
 	for i := range f.Attempts {
-		item.tries++
-		f.Attempts[i].Number = item.tries
+		item.Tries++
+		f.Attempts[i].Number = item.Tries
 		if i == len(f.Attempts)-1 && !again {
 			last = &f.Attempts[i]
 			break
@@ -295,7 +237,7 @@ func cancelledError() *penstock.ItemError {
 // bookStale books what a claim spent after another took its place: counted, not invoiced. A finish
 // that was recorded before, by a worker that did not hear so, is booked already.
 func bookStale(ctx context.Context, tx Tx, f store.Finish, item itemInJob) error {
-	if len(f.Attempts) == 0 || (item.last != nil && item.last.ID == f.Attempts[0].ID) {
+	if len(f.Attempts) == 0 || (item.Last != nil && item.Last.ID == f.Attempts[0].ID) {
 		return nil
 	}
 	recorded, err := findAttempts(ctx, tx, f.Tenant, f.Item)

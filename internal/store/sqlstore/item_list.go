@@ -7,10 +7,10 @@ import (
 
 	"penstock"
 	"penstock/internal/store"
+	"penstock/internal/store/itemstore"
 )
 
-// Items implements store.Jobs. An item may have a row, be told by its input group and the claims, or be a line that
-// its job does not have yet; the page is put together of all three.
+// Items implements store.Jobs. It finds the indexes of the page first, and then the items.
 func (s *Store) Items(ctx context.Context, tenant penstock.TenantID, job penstock.ID, p store.ItemPage) (items []penstock.Item, err error) {
 	err = s.read(ctx, func(tx Tx) error {
 		j, err := findJob(ctx, tx, tenant, job)
@@ -42,14 +42,14 @@ func (s *Store) Items(ctx context.Context, tenant penstock.TenantID, job penstoc
 	return items, err
 }
 
-// endedItemsOf are the next items of a job that ended in one way.
+// endedItemsOf are the next items of a job that have one terminal status.
 func endedItemsOf(ctx context.Context, tx Tx, j penstock.Job, p store.ItemPage) ([]penstock.Item, error) {
-	return readEnded(ctx, tx, endedQuery{job: j, page: store.ResultPage{
+	return itemReader.Ended(ctx, tx, itemstore.EndedQuery{Job: j, Page: store.ResultPage{
 		Order: store.OrderInput, After: int64(p.After), Status: p.Status, Limit: p.Limit,
 	}})
 }
 
-// runningIndexes are the items that claims of a job hold: never more than there are slots.
+// runningIndexes are the indexes of the items that claims of a job hold: never more than there are slots.
 func runningIndexes(ctx context.Context, tx Tx, j penstock.Job) ([]int, error) {
 	claims, err := queryAll(ctx, tx, sqlf(`SELECT `+claimColumns+` FROM claims c WHERE c.job_id = $1`, j.ID), scanClaim)
 	if err != nil {
@@ -63,8 +63,8 @@ func runningIndexes(ctx context.Context, tx Tx, j penstock.Job) ([]int, error) {
 	return ns, err
 }
 
-// queuedIndexes are the next queued items of a job: those that are in line, those that wait for their time, and
-// the lines that it does not have yet.
+// queuedIndexes are the indexes of the next queued items of a job: ready items, parked items, and lines of its file that
+// are no items yet.
 func queuedIndexes(ctx context.Context, tx Tx, j penstock.Job, p store.ItemPage) ([]int, error) {
 	ranges, err := queryAll(ctx, tx, sqlf(`SELECT first_n, last_n FROM ready WHERE lane = $1 AND tenant_id = $2 AND model = $3 AND deadline = $4
 			AND job_id = $5 AND last_n > $6 ORDER BY last_n LIMIT $7`,
@@ -91,36 +91,20 @@ func queuedIndexes(ctx context.Context, tx Tx, j penstock.Job, p store.ItemPage)
 	return ns, err
 }
 
-// itemsAt are items of a job by their indexes, in the order given.
+// itemsAt are items of a job by their indexes, in the order given. A line that the job does not have as an item yet is
+// queued.
 func itemsAt(ctx context.Context, tx Tx, j penstock.Job, ns []int) ([]penstock.Item, error) {
-	ids := make([]penstock.ID, len(ns))
-	for i, n := range ns {
-		ids[i] = penstock.ItemID(j.ID, n)
-	}
-	rows, err := findRows(ctx, tx, ids)
+	found, err := itemReader.Find(ctx, tx, &j, ns)
 	if err != nil {
 		return nil, err
-	}
-	var bare []int
-	for i, n := range ns {
-		if rows[ids[i]] == nil {
-			bare = append(bare, n)
-		}
-	}
-	groupedInput, err := rowless(ctx, tx, &j, bare)
-	if err != nil {
-		return nil, err
-	}
-	for _, r := range groupedInput {
-		rows[r.ID] = r
 	}
 	items := make([]penstock.Item, len(ns))
 	for i, n := range ns {
-		if r := rows[ids[i]]; r != nil {
+		if r := found[n]; r != nil {
 			items[i] = r.Item
 			continue
 		}
-		items[i] = penstock.Item{ID: ids[i], Job: j.ID, Tenant: j.Tenant, Index: n, Status: penstock.StatusQueued}
+		items[i] = penstock.Item{ID: penstock.ItemID(j.ID, n), Job: j.ID, Tenant: j.Tenant, Index: n, Status: penstock.StatusQueued}
 	}
 	return items, nil
 }

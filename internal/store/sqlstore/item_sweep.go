@@ -78,7 +78,7 @@ func (s *Store) rescue(ctx context.Context, tx Tx, lost []running, step *store.S
 	}
 	for _, l := range lost {
 		item, job := items[l.item], jobs.byID[l.job]
-		if item == nil || job == nil || item.Status != penstock.StatusRunning || item.claim != l.claim {
+		if item == nil || job == nil || item.Status != penstock.StatusRunning || item.Claim != l.claim {
 			continue
 		}
 		if err := s.rescueItem(ctx, tx, jobs.item(item), l); err != nil {
@@ -98,11 +98,11 @@ func (s *Store) rescue(ctx context.Context, tx Tx, lost []running, step *store.S
 // it was claimed for.
 func (s *Store) rescueItem(ctx context.Context, tx Tx, item itemInJob, l running) error {
 	now := tx.Now()
-	isolated := item.suspect()
-	item.tries++
-	item.crashes++
+	isolated := suspect(item.Row)
+	item.Tries++
+	item.Crashes++
 	err := insertAttempt(ctx, tx, item.Tenant, penstock.Attempt{
-		ID: s.ids.New(now), Subject: item.ID, Number: item.tries, Fence: item.Fence, Target: l.target, Isolated: isolated,
+		ID: s.ids.New(now), Subject: item.ID, Number: item.Tries, Fence: item.Fence, Target: l.target, Isolated: isolated,
 		Config: item.job.Resolved.Config, ErrorKind: penstock.AttemptLost,
 		ErrorMessage: "The worker that ran this attempt died.", StartedAt: l.claim.Time(), FinishedAt: now,
 	})
@@ -110,7 +110,7 @@ func (s *Store) rescueItem(ctx context.Context, tx Tx, item itemInJob, l running
 		return err
 	}
 	lost := store.Finish{Item: item.ID, Job: item.Job, Tenant: item.Tenant, Fence: item.Fence}
-	if err := item.forfeit(ctx, tx, lost, item.reserved); err != nil {
+	if err := item.forfeit(ctx, tx, lost, item.Reserved); err != nil {
 		return err
 	}
 	switch {
@@ -227,16 +227,16 @@ func endReady(ctx context.Context, tx Tx, jobs jobGroup, e ending) (ended int, e
 		if err := r.leaveTo(ctx, tx, next); err != nil {
 			return ended, err
 		}
-		if err := tx.Ask(ctx, askFacts(r.inputGroupOf(), &r.facts)); err != nil {
+		if err := tx.Ask(ctx, r.inputs.AskFacts(r.groupKey())); err != nil {
 			return ended, err
 		}
 		for n := r.first; n < next; n++ {
-			f, err := r.fact(n)
+			row, err := r.inputs.Row(j, n)
 			if err != nil {
 				return ended, err
 			}
-			item := jobs.item(groupedInput{f, r.inputGroupOf(), n}.row(j))
-			item.moved.move(r.backlogKey, item.itemRow, -1)
+			item := jobs.item(row)
+			item.moved.move(r.backlogKey, item.Row, -1)
 			if err := item.end(ctx, tx, e.outcome); err != nil {
 				return ended, err
 			}
@@ -249,8 +249,7 @@ func endReady(ctx context.Context, tx Tx, jobs jobGroup, e ending) (ended int, e
 // endApart ends items that have rows. It passes over those that a claim is just waking: they are found by
 // the next step.
 func endApart(ctx context.Context, tx Tx, jobs jobGroup, e ending) (int, error) {
-	items, err := queryAll(ctx, tx, sqlf(`SELECT `+itemColumns+` FROM items
-		WHERE job_id = $1 AND status = 'queued' ORDER BY n LIMIT $2 /*pg FOR UPDATE SKIP LOCKED */`, e.job.ID, e.limit), scanItem)
+	items, err := itemReader.Queued(ctx, tx, e.job.ID, e.limit)
 	if err != nil {
 		return 0, err
 	}

@@ -11,6 +11,7 @@ import (
 	"penstock/internal/audit"
 	"penstock/internal/outbox"
 	"penstock/internal/store"
+	"penstock/internal/store/itemstore"
 )
 
 // deletedJob is a job whose row is gone, or about to be, and whose items are removed in steps.
@@ -324,18 +325,14 @@ func (e *eraser) removeItems(ctx context.Context, tx Tx, d *deletedJob) error {
 	if e.left -= events; e.left == 0 {
 		return nil // there may be more of them
 	}
-	if err := e.removeResultGroups(ctx, tx, *d); err != nil || e.left == 0 {
-		return err // there may be more of them
+	var writer itemstore.Writer
+	ended, left, err := writer.RemoveEnded(ctx, tx, d.removal(e.left))
+	if err != nil {
+		return err
 	}
-	if d.total >= largeJob {
-		endings, err := tx.Exec(ctx, `DELETE FROM endings WHERE job_id = $1 AND last_seq IN
-			(SELECT last_seq FROM endings WHERE job_id = $1 LIMIT $2)`, d.id, e.left)
-		if err != nil {
-			return err
-		}
-		if e.left -= int(endings); e.left == 0 {
-			return nil // there may be more of them
-		}
+	e.count(d.tenant, ended)
+	if e.left = left; e.left == 0 {
+		return nil // there may be more of them
 	}
 	from, to := d.rangeOf(e.left)
 	attempts, err := tx.Exec(ctx, `DELETE FROM attempts WHERE (subject_id, number) IN
@@ -350,88 +347,28 @@ func (e *eraser) removeItems(ctx context.Context, tx Tx, d *deletedJob) error {
 	if err := tx.Do(ctx, `DELETE FROM dead_letters WHERE item_id >= $1 AND item_id <= $2`, from, to); err != nil {
 		return err
 	}
-	type removed struct {
-		input, result placed
-		cost          penstock.NanoUSD
-	}
-	items, err := queryAll(ctx, tx, sqlf(`DELETE FROM items WHERE id >= $1 AND id <= $2 RETURNING input_blob, result_blob, cost_nano_usd`, from, to),
-		func(row Row) (r removed, err error) { return r, row.Scan(&r.input.blob, &r.result.blob, &r.cost) })
+	rows, err := writer.RemoveRows(ctx, tx, d.removal(e.left))
 	if err != nil {
 		return err
 	}
-	if err := e.removeInputGroups(ctx, tx, *d); err != nil {
-		return err
-	}
-	sum := e.settled[d.tenant]
-	for _, r := range items {
-		e.payloads = append(e.payloads, r.input, r.result)
-		sum.subjects, sum.cost = sum.subjects+1, sum.cost+r.cost
-	}
-	e.settled[d.tenant] = sum
-	e.items += len(items)
+	e.count(d.tenant, rows)
 	d.next = min(d.next+e.left, d.total)
-	e.left -= len(items)
+	e.left -= rows.Items
 	return nil
 }
 
-// removeResultGroups removes what items of a job came to that have no rows. One that counts for more than may still be
-// removed is the last.
-func (e *eraser) removeResultGroups(ctx context.Context, tx Tx, d deletedJob) error {
-	type grouped struct {
-		last  int64
-		items int
-	}
-	found, err := queryAll(ctx, tx, sqlf(`SELECT last_seq, items FROM result_groups WHERE job_id = $1 ORDER BY last_seq LIMIT $2`, d.id, e.left),
-		func(row Row) (r grouped, err error) { return r, row.Scan(&r.last, &r.items) })
-	if err != nil || len(found) == 0 {
-		return err
-	}
-	var last int64
-	for _, r := range found {
-		if e.left == 0 {
-			break
-		}
-		e.left, last = max(0, e.left-r.items), r.last
-	}
-	removed, err := queryAll(ctx, tx, sqlf(`DELETE FROM result_groups WHERE job_id = $1 AND last_seq <= $2 RETURNING items, cost_nano_usd`, d.id, last),
-		func(row Row) (t tally, err error) { return t, row.Scan(&t.subjects, &t.cost) })
-	sum := e.settled[d.tenant]
-	for _, t := range removed {
-		sum.subjects, sum.cost = sum.subjects+t.subjects, sum.cost+t.cost
-		e.items += t.subjects
-	}
-	e.settled[d.tenant] = sum
-	return err
+// count notes what was removed of a tenant.
+func (e *eraser) count(tenant penstock.TenantID, r itemstore.Removed) {
+	sum := e.settled[tenant]
+	e.settled[tenant] = tally{sum.subjects + r.Items, sum.cost + r.Cost}
+	e.items += r.Items
+	e.payloads = append(e.payloads, r.Blobs...)
 }
 
-// removeInputGroups removes the input groups that the next items begin. Nobody asks any more for the others in them.
-func (e *eraser) removeInputGroups(ctx context.Context, tx Tx, d deletedJob) error {
-	inputGroups, err := queryAll(ctx, tx, sqlf(`DELETE FROM input_groups WHERE job_id = $1 AND first_n >= $2 AND first_n < $3 RETURNING facts`,
-		d.id, d.next, d.next+e.left), func(row Row) (facts []fact, err error) {
-		var buf []byte
-		if err := row.Scan(&buf); err != nil {
-			return nil, err
-		}
-		return decodeFacts(buf)
-	})
-	if err != nil {
-		return err
-	}
-	for _, facts := range inputGroups {
-		for _, f := range facts {
-			if f.blob == "" {
-				continue
-			}
-			e.payloads = append(e.payloads, placed{blob: f.blob})
-			if err := tx.Put(ctx, dropInputBlob, f.blob); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+// removal is the next step, of at most n rows.
+func (d deletedJob) removal(n int) itemstore.Removal {
+	return itemstore.Removal{Job: d.id, Total: d.total, Next: d.next, Limit: n}
 }
-
-var dropInputBlob = deleteFrom("input_blobs", "name text")
 
 // rangeOf is the ids of the next items, at most n of them.
 func (d deletedJob) rangeOf(n int) (from, to penstock.ID) {
@@ -451,7 +388,7 @@ func (e *eraser) remember(ctx context.Context, tx Tx) error {
 	return nil
 }
 
-// forgotten is what was removed of one kind.
+// forgotten counts the removed subjects of one kind.
 type forgotten struct {
 	tenant penstock.TenantID
 	kind   string // item | request
@@ -464,7 +401,7 @@ func forget(ctx context.Context, tx Tx, f forgotten) error {
 			cost_nano_usd = forgotten.cost_nano_usd + excluded.cost_nano_usd`, f.tenant, f.kind, f.subjects, f.cost)
 }
 
-// gone says that a job's log was kept long enough. Those who read all of it miss nothing.
+// gone reports whether a job's log is past its retention. A reader that has read all of it misses nothing.
 func gone(job penstock.Job, p store.EventPage, now time.Time) error {
 	if job.FinishedAt.IsZero() || p.After >= job.Seq {
 		return nil

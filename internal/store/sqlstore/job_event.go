@@ -23,7 +23,7 @@ type jobEvent struct {
 
 func newJobEvents() *jobEvents { return &jobEvents{subscribed: map[penstock.ID]bool{}} }
 
-// subscribedColumn tells of a row of jobs whether the job has subscribers.
+// subscribedColumn is 1 for a row of jobs whose job has subscribers.
 var subscribedColumn = outbox.HasSubscriber("jobs.tenant_id", "jobs.id")
 
 // withSubscribed is a row of a job with subscribedColumn behind it.

@@ -9,6 +9,7 @@ import (
 
 	"penstock"
 	"penstock/internal/store"
+	"penstock/internal/store/itemstore"
 )
 
 // Job implements store.Jobs.
@@ -114,7 +115,7 @@ func endedItems(ctx context.Context, tx Tx, job penstock.Job, p store.EventPage)
 	if job.Counts.Total > penstock.MaxItemEvents {
 		return nil, nil
 	}
-	return readEnded(ctx, tx, endedQuery{job: job, page: store.ResultPage{Order: store.OrderCompletion, After: p.After, Limit: p.Limit}})
+	return itemReader.Ended(ctx, tx, itemstore.EndedQuery{Job: job, Page: store.ResultPage{Order: store.OrderCompletion, After: p.After, Limit: p.Limit}})
 }
 
 // mapped is what one function makes of each.

@@ -21,10 +21,10 @@ type retryable struct {
 }
 
 func scanRetryable(row Row) (r retryable, err error) {
-	return r, row.Scan(&r.ID, &r.CustomID, &r.n, &r.input.inline, &r.input.blob)
+	return r, row.Scan(&r.ID, &r.CustomID, &r.n)
 }
 
-const retryableColumns = `i.id, i.custom_id, i.n, i.input, i.input_blob`
+const retryableColumns = `i.id, i.custom_id, i.n`
 
 // retryPage is how many items are looked at in one go: their inputs are in memory.
 const retryPage = 256
@@ -75,7 +75,7 @@ func (s *Store) retryPage(ctx context.Context, tenant penstock.TenantID, search 
 		if page.items, err = queryAll(ctx, tx, search.query(page.job), scanRetryable); err != nil {
 			return err
 		}
-		return groupedInputs(ctx, tx, search.Job, page.items)
+		return readInputs(ctx, tx, search.Job, page.items)
 	})
 	return page, err
 }
@@ -90,28 +90,17 @@ func (s *Store) retriedInput(ctx context.Context, tenant penstock.TenantID, item
 	return text, err
 }
 
-// groupedInputs finds the inputs of items that came in input groups.
-func groupedInputs(ctx context.Context, tx Tx, job penstock.ID, items []retryable) error {
-	var ns []int
-	for _, item := range items {
-		if item.input.inline == nil && item.input.blob == "" {
-			ns = append(ns, item.n)
-		}
+// readInputs reads the sealed inputs of items.
+func readInputs(ctx context.Context, tx Tx, job penstock.ID, items []retryable) error {
+	ns := make([]int, len(items))
+	for i := range items {
+		ns[i] = items[i].n
 	}
-	found, err := findGroupedInput(ctx, tx, job, ns)
-	if err != nil {
-		return err
+	inputs, err := itemReader.Inputs(ctx, tx, job, ns)
+	for i := range items {
+		items[i].input = inputs[items[i].n]
 	}
-	for i, item := range items {
-		b, ok := found[item.n]
-		if !ok {
-			continue
-		}
-		if items[i].input, err = b.sealedInput(ctx, tx); err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }
 
 func (r retrySearch) query(j penstock.Job) query {

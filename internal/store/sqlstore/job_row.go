@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/store/itemstore"
+	"penstock/internal/store/usagerow"
 )
 
 // jobColumns are those of a job that is read: how many of its items run is the sum of its claims. Whoever has
@@ -23,7 +25,7 @@ const jobRowColumns = `id, tenant_id, key_name, endpoint, model, lane, tags,
 	total, succeeded, failed, cancelled, expired,
 	cost_nano_usd, seq, started_seq, started_items, progress_at, stream, log IN ('purging', 'purged'),
 	max_attempts, item_timeout, resolved, retry_of, file_id, trace_parent,
-	created_at, deadline, started_at, finished_at, cancel_requested_at, queue_mark, queue_tokens, promised_at, budgets, waiting_on, stored_bytes, ` + usageNames
+	created_at, deadline, started_at, finished_at, cancel_requested_at, queue_mark, queue_tokens, promised_at, budgets, waiting_on, stored_bytes, ` + usagerow.Names
 
 func scanJob(row Row) (penstock.Job, error) {
 	var (
@@ -34,7 +36,7 @@ func scanJob(row Row) (penstock.Job, error) {
 		promised, progress                             int64
 	)
 	c := &j.Counts
-	err := row.Scan(intoUsage(&j.Usage, &c.Running, &j.ID, &j.Tenant, &j.Key, &j.Endpoint, &j.Model, &j.Lane, &tags,
+	err := row.Scan(usagerow.Dest(&j.Usage, &c.Running, &j.ID, &j.Tenant, &j.Key, &j.Endpoint, &j.Model, &j.Lane, &tags,
 		&c.Total, &c.Succeeded, &c.Failed, &c.Cancelled, &c.Expired,
 		&j.Cost, &j.Seq, &j.StartedSeq, &j.StartedItems, &progress, &j.Stream, &j.LogPurged,
 		&j.MaxAttempts, &timeout, &resolved, &j.RetryOf, &j.File, &j.TraceParent,
@@ -69,6 +71,11 @@ func encodeTags(tags map[string]string) (string, error) {
 	return string(text), nil
 }
 
+var addJob = insertInto("jobs", `id text, tenant_id text, key_name text, endpoint text, model text, lane text, tags text, status text, total bigint,
+	seq bigint, max_attempts bigint, item_timeout bigint, resolved text, retry_of text, file_id text, trace_parent text,
+	created_at bigint, deadline bigint, queue_mark bigint, queue_tokens bigint, promised_at bigint, split bigint,
+	started_at bigint, started_seq bigint, started_items bigint, stream text, log text, budgets text, call_model text, stored_bytes bigint`, "")
+
 func insertJob(ctx context.Context, tx Tx, j penstock.Job) error {
 	tags, err := encodeTags(j.Tags)
 	if err != nil {
@@ -82,10 +89,7 @@ func insertJob(ctx context.Context, tx Tx, j penstock.Job) error {
 	if j.File != "" {
 		split = 0
 	}
-	return tx.Do(ctx, `INSERT INTO jobs (id, tenant_id, key_name, endpoint, model, lane, tags, status, total,
-			seq, max_attempts, item_timeout, resolved, retry_of, file_id, trace_parent, created_at, deadline, queue_mark, queue_tokens, promised_at, split,
-			started_at, started_seq, started_items, stream, log, budgets, call_model, stored_bytes)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30)`,
+	return tx.Put(ctx, addJob,
 		j.ID, j.Tenant, j.Key, j.Endpoint, j.Model, j.Lane, tags, j.Status(), j.Counts.Total,
 		j.Seq, j.MaxAttempts, j.ItemTimeout.Microseconds(), string(resolved), j.RetryOf, j.File, j.TraceParent,
 		micros(j.CreatedAt), micros(j.Deadline), j.QueueMark, j.QueueTokens, micros(j.PromisedAt), split,
@@ -108,10 +112,9 @@ type jobGroup struct {
 	stored        stored   // and what is stored
 	released      releases // which items do not run any more
 	settled       settlements
-	lockedBudgets lockedBudgets                // what the jobs are paid from
-	ended         map[penstock.ID][]int        // by job, the items that ended and have rows, in order
-	resultGroups  map[penstock.ID]*resultGroup // by job, what the other items that ended lie in
-	events        *jobEvents                   // for the outbox
+	lockedBudgets lockedBudgets     // the budgets that pay for the jobs
+	items         *itemstore.Writer // the items that changed
+	events        *jobEvents        // for the outbox
 }
 
 // jobLock is how the rows of jobs are locked.
@@ -122,11 +125,11 @@ const (
 	lockFinish jobLock = ` /*pg ORDER BY id FOR NO KEY UPDATE */`
 	// lockWhole keeps claims out as well.
 	lockWhole jobLock = ` /*pg ORDER BY id FOR UPDATE */`
-	// lockFree is the same, for those that nobody has locked.
+	// lockFree is the same, for jobs that no other transaction has locked.
 	lockFree jobLock = ` /*pg ORDER BY id FOR UPDATE SKIP LOCKED */`
 )
 
-// lockJobs locks the given jobs and the budgets that they are paid from: whoever ends items needs both.
+// lockJobs locks the given jobs and the budgets that pay for them: a transaction that ends items needs both.
 func lockJobs(ctx context.Context, tx Tx, ids []penstock.ID, lock jobLock) (jobGroup, error) {
 	jobs, err := lockRows(ctx, tx, ids, lock)
 	if err == nil {
@@ -142,7 +145,7 @@ func lockRows(ctx context.Context, tx Tx, ids []penstock.ID, lock jobLock) (jobG
 	ids = slices.Compact(ids)
 	jobs := jobGroup{
 		byID: make(map[penstock.ID]*penstock.Job, len(ids)), moved: backlog{}, stored: stored{}, released: releases{},
-		settled: settlements{}, ended: map[penstock.ID][]int{}, resultGroups: map[penstock.ID]*resultGroup{}, events: newJobEvents(),
+		settled: settlements{}, items: &itemstore.Writer{}, events: newJobEvents(),
 	}
 	return jobs, tx.QueryIn(ctx, IDQuery{
 		IDs: plain(ids), SQL: `SELECT ` + lockedColumns + `, ` + subscribedColumn + ` FROM jobs WHERE id = /*pg ANY */($1)` + string(lock),
@@ -154,10 +157,10 @@ func lockRows(ctx context.Context, tx Tx, ids []penstock.ID, lock jobLock) (jobG
 }
 
 // item is an item of the group with its job.
-func (g jobGroup) item(r *itemRow) itemInJob { return itemInJob{r, g.byID[r.Job], g} }
+func (g jobGroup) item(r *itemstore.Row) itemInJob { return itemInJob{r, g.byID[r.Job], g} }
 
 var saveJob = update("jobs", "id text", `status text, succeeded bigint, failed bigint,
-	cancelled bigint, expired bigint, cost_nano_usd bigint, seq bigint, finished_at bigint, cancel_requested_at bigint, progress_at bigint, stored_bytes bigint, `+usageColumns, "").AllowMissing()
+	cancelled bigint, expired bigint, cost_nano_usd bigint, seq bigint, finished_at bigint, cancel_requested_at bigint, progress_at bigint, stored_bytes bigint, `+usagerow.Columns, "").AllowMissing()
 
 // save writes the jobs back and closes those that have no open item left. It returns the closed
 // ones in ascending order.
@@ -165,13 +168,8 @@ func (g jobGroup) save(ctx context.Context, tx Tx) ([]penstock.ID, error) {
 	var finished []penstock.ID
 	var progressed []*penstock.Job
 	for id, j := range g.byID {
-		if err := g.noteEndings(ctx, tx, j); err != nil {
+		if err := g.items.Flush(ctx, tx, j); err != nil {
 			return nil, err
-		}
-		if h := g.resultGroups[id]; h != nil {
-			if err := h.insert(ctx, tx); err != nil {
-				return nil, err
-			}
 		}
 		if j.Counts.Open() == 0 && j.FinishedAt.IsZero() {
 			j.Seq++
@@ -185,7 +183,7 @@ func (g jobGroup) save(ctx context.Context, tx Tx) ([]penstock.ID, error) {
 			progressed = append(progressed, j)
 		}
 		c := j.Counts
-		err := tx.Put(ctx, saveJob, withUsage(j.Usage, id, j.Status(), c.Succeeded, c.Failed, c.Cancelled, c.Expired,
+		err := tx.Put(ctx, saveJob, usagerow.Values(j.Usage, id, j.Status(), c.Succeeded, c.Failed, c.Cancelled, c.Expired,
 			j.Cost, j.Seq, micros(j.FinishedAt), micros(j.CancelRequestedAt), micros(j.ProgressAt), j.StoredBytes)...)
 		if err != nil {
 			return nil, err

@@ -9,6 +9,7 @@ import (
 
 	"penstock"
 	"penstock/internal/store"
+	"penstock/internal/store/itemstore"
 )
 
 // splitPause is how long a job that waits on its budget is left alone: somebody else's items have to end, the
@@ -30,7 +31,7 @@ func (s *Store) UnsplitJobs(ctx context.Context, limit int) (jobs []store.Unspli
 	})
 	for i := range jobs {
 		u := &jobs[i]
-		if u.Defaults, err = s.open(ctx, owner(u.Job.Tenant, u.Job.ID, partDefaults), placed{inline: u.Defaults}); err != nil {
+		if u.Defaults, err = s.open(ctx, owner(u.Job.Tenant, u.Job.ID, partDefaults), placed{Inline: u.Defaults}); err != nil {
 			return nil, hide(err)
 		}
 	}
@@ -78,7 +79,7 @@ func (s *Store) SplitJob(ctx context.Context, tenant penstock.TenantID, split st
 		s.discard(ctx, inputs[step.Items:]...)
 	}
 	if err == nil && step.Items == len(split.Items) {
-		s.recent.keep(split.Job, items.inputGroups)
+		s.recent.Keep(split.Job, items.inputGroups)
 	}
 	return committed(step, err)
 }
@@ -127,7 +128,7 @@ func (g splitGroup) take(ctx context.Context, tx Tx) (step store.Step, err error
 	return step, err
 }
 
-// splitTo is how far a job comes by a step.
+// splitTo is the number of items that a job has after a step.
 type splitTo struct {
 	store.Split
 	fit int // of its items
@@ -171,15 +172,16 @@ func arrive(ctx context.Context, tx Tx, jobs jobGroup, a arrival) ([]penstock.ID
 	if err := activate(ctx, tx, a.job.Tenant, a.job.Lane); err != nil {
 		return nil, err
 	}
-	for _, b := range a.inputGroups {
-		if err := b.insert(ctx, tx, a.job.ID); err != nil {
+	for i := range a.inputGroups {
+		g := &a.inputGroups[i]
+		if err := jobs.items.Accept(ctx, tx, a.job.ID, g); err != nil {
 			return nil, err
 		}
-		if err := a.place(ctx, tx, jobs, b); err != nil {
+		if err := a.place(ctx, tx, jobs, g); err != nil {
 			return nil, err
 		}
 	}
-	if len(jobs.ended) == 0 {
+	if !jobs.items.AnyEnded() {
 		if err := jobs.stored.save(ctx, tx); err != nil {
 			return nil, err
 		}
@@ -189,24 +191,24 @@ func arrive(ctx context.Context, tx Tx, jobs jobGroup, a arrival) ([]penstock.ID
 }
 
 // place puts the items of an input group in line, in as many ranges as those that end at once leave.
-func (a arrival) place(ctx context.Context, tx Tx, jobs jobGroup, b inputGroup) error {
+func (a arrival) place(ctx context.Context, tx Tx, jobs jobGroup, g *itemstore.InputGroup) error {
 	j, key := a.job, backlogKey{a.job.Lane, a.job.Tenant, a.job.Model}
 	from := 0 // the first item that is not in line yet and may start
-	for i, f := range b.facts {
-		end := a.ending(b.first+i, tx.Now())
+	for i := range g.Facts {
+		end := a.ending(g.First+i, tx.Now())
 		if end == nil {
-			a.moved.add(key, stock{ready: 1, tokens: f.estimate, bytes: f.inputBytes})
+			a.moved.add(key, arrived(&g.Facts[i]))
 			continue
 		}
-		if err := b.ready(key, j).part(from, i).admitSome(ctx, tx); err != nil {
+		if err := readyGroup(g, key, j).part(from, i).admitSome(ctx, tx); err != nil {
 			return err
 		}
 		from = i + 1
-		if err := jobs.item(groupedInput{f, inputGroupOf{j.ID, b.first}, b.first + i}.row(j)).end(ctx, tx, *end); err != nil {
+		if err := jobs.item(g.Row(j, i)).end(ctx, tx, *end); err != nil {
 			return err
 		}
 	}
-	return b.ready(key, j).part(from, len(b.facts)).admitSome(ctx, tx)
+	return readyGroup(g, key, j).part(from, len(g.Facts)).admitSome(ctx, tx)
 }
 
 // ending is how an item ends that may not start, nil for one that may.

@@ -7,97 +7,95 @@ import (
 
 	"penstock"
 	"penstock/internal/store"
+	"penstock/internal/store/itemstore"
 )
 
-// SubmitJob implements store.Jobs.
+// SubmitJob implements store.Jobs. Concurrent submits of a tenant share transactions; submitQueue says how.
 func (s *Store) SubmitJob(ctx context.Context, tenant penstock.TenantID, sub store.Submission) (store.Receipt, error) {
 	batch, err := s.sealBatch(tenant, sub)
 	if err != nil {
 		return store.Receipt{}, hide(err)
 	}
-	hear := bringing(ctx, sub.Webhook)
-	return s.accept(ctx, tenant, acceptance{Submission: sub, name: "submit", also: func(tx Tx, j penstock.Job) error {
-		err := batch.insert(ctx, tx, j)
-		if err == nil {
-			err = insertParts(ctx, tx, j, sub.Parts)
+	a := acceptance{Submission: sub, name: "submit"}
+	if sub.Job.File != "" || sub.Batch != nil || len(sub.Parts) > 0 {
+		a.also = func(tx Tx, j penstock.Job) error {
+			if err := batch.insert(ctx, tx, j); err != nil {
+				return err
+			}
+			return insertParts(ctx, tx, j, sub.Parts)
 		}
-		if err != nil || hear == nil {
-			return err
-		}
-		return hear(tx, j)
-	}})
+	}
+	p, err := s.prepare(ctx, tenant, a)
+	if err != nil {
+		return store.Receipt{}, err
+	}
+	if p.shareable() {
+		err = s.submits.run(ctx, p, s.writeSubmits)
+	} else {
+		err = s.writeSubmits(ctx, []*pendingSubmit{p})
+	}
+	return s.settle(ctx, p, err)
 }
 
 // acceptance is a submission on its way into the store.
 type acceptance struct {
 	store.Submission
 	name string
-	also func(tx Tx, j penstock.Job) error // what the same transaction does before it inserts the job, or nil
+	also func(tx Tx, j penstock.Job) error // further writes of the same transaction, before the budgets are locked; nil for none
 }
 
-func (s *Store) accept(ctx context.Context, tenant penstock.TenantID, sub acceptance) (store.Receipt, error) {
-	inputs, err := s.placeInputs(ctx, tenant, store.Split{Job: sub.Job.ID, Items: sub.Items})
+// accept writes a submission in a transaction of its own.
+func (s *Store) accept(ctx context.Context, tenant penstock.TenantID, a acceptance) (store.Receipt, error) {
+	p, err := s.prepare(ctx, tenant, a)
 	if err != nil {
-		return store.Receipt{}, hide(err)
+		return store.Receipt{}, err
 	}
-	items := newSubmitted(sub.Items, inputs, 0)
-	var receipt store.Receipt
-	var named bool // whether rows may have come to name the inputs
-	err = s.write(ctx, sub.name, func(tx Tx) error {
-		named = false
-		prior, err := takeKey(ctx, tx, tenant, sub.Submission)
-		if err != nil {
-			return err
-		}
-		if prior != "" {
-			receipt = store.Receipt{Replayed: true}
-			receipt.Job, err = priorJob(ctx, tx, tenant, prior)
-			return err
-		}
-		if err := refuseStored(ctx, tx, tenant, storedMore{sub.StoredLimit, items.inputBytes()}); err != nil {
-			return err
-		}
-		receipt = store.Receipt{Job: newJob(tx, tenant, sub.Submission)}
-		receipt.Job.StoredBytes = items.inputBytes()
-		if sub.also != nil {
-			if err := sub.also(tx, receipt.Job); err != nil {
-				return err
-			}
-		}
-		if receipt.Warnings, err = reserve(ctx, tx, &receipt.Job, sub.Submission); err != nil {
-			return err
-		}
-		start, ok, err := startable(ctx, tx, tenant, sub.Submission)
-		if err != nil {
-			return err
-		}
-		if ok {
-			start.submittedItems = items
-			receipt.Job.Seq = 1 // as it was before
-			receipt.Claimed, err = s.start(ctx, tx, receipt.Job, start)
-		} else {
-			err = insertSubmission(ctx, tx, &receipt.Job, items)
-		}
-		named = err == nil // a commit that fails may have happened all the same
-		return err
-	})
-	if !named {
-		s.discard(ctx, inputs...)
+	return s.settle(ctx, p, s.writeSubmits(ctx, []*pendingSubmit{p}))
+}
+
+// pendingSubmit is a submission with sealed inputs, ready to be written. A transaction sets its outcome.
+type pendingSubmit struct {
+	acceptance
+	tenant penstock.TenantID
+	inputs []placed
+	items  submittedItems
+
+	receipt store.Receipt
+	refusal error // nil for a submission that was accepted or replayed
+	named   bool  // rows may name the inputs
+}
+
+// prepare seals the inputs of a submission and makes the large ones durable.
+func (s *Store) prepare(ctx context.Context, tenant penstock.TenantID, a acceptance) (*pendingSubmit, error) {
+	inputs, err := s.placeInputs(ctx, tenant, store.Split{Job: a.Job.ID, Items: a.Items})
+	if err != nil {
+		return nil, hide(err)
 	}
-	if errors.Is(err, ErrLockTimeout) && sub.Idempotency != nil {
+	return &pendingSubmit{acceptance: a, tenant: tenant, inputs: inputs, items: newSubmitted(a.Items, inputs, 0)}, nil
+}
+
+// settle returns the outcome of a submission. The error is that of its transaction.
+func (s *Store) settle(ctx context.Context, p *pendingSubmit, err error) (store.Receipt, error) {
+	if !p.named {
+		s.discard(ctx, p.inputs...)
+	}
+	if errors.Is(err, ErrLockTimeout) && p.Idempotency != nil {
 		err = &penstock.Error{
 			Code:    penstock.CodeIdempotencyInFlight,
 			Message: "Another submit with this Idempotency-Key has been running for more than 5 s; try again to get its job.",
 			Err:     err,
 		}
 	}
+	if err == nil {
+		err = p.refusal
+	}
 	if err != nil {
-		return store.Receipt{}, err // what was to be written may not be there: its items must not start
+		return store.Receipt{}, err // the rows may be missing: the items must not start
 	}
-	if !receipt.Replayed && len(receipt.Claimed) == 0 {
-		s.recent.keep(receipt.Job.ID, items.inputGroups)
+	if !p.receipt.Replayed && len(p.receipt.Claimed) == 0 {
+		s.recent.Keep(p.receipt.Job.ID, p.items.inputGroups)
 	}
-	return receipt, nil
+	return p.receipt, nil
 }
 
 func (s *Store) placeInputs(ctx context.Context, tenant penstock.TenantID, sub store.Split) ([]placed, error) {
@@ -108,43 +106,22 @@ func (s *Store) placeInputs(ctx context.Context, tenant penstock.TenantID, sub s
 	return s.placeAll(ctx, inputs)
 }
 
-// takeKey claims the idempotency key for this job. It returns the job that holds it already, if any.
-// On PostgreSQL the insert waits for a concurrent submit with the same key to commit.
-func takeKey(ctx context.Context, tx Tx, tenant penstock.TenantID, sub store.Submission) (penstock.ID, error) {
-	key := sub.Idempotency
-	if key == nil {
-		return "", nil
-	}
-	now := tx.Now()
-	taken, err := tx.Exec(ctx, `INSERT INTO idempotency_keys (tenant_id, key, body_hash, job_id, created_at, expires_at)
-		VALUES ($1, $2, $3, $4, $5, $6)
-		ON CONFLICT (tenant_id, key) DO UPDATE SET body_hash = excluded.body_hash, job_id = excluded.job_id,
-			created_at = excluded.created_at, expires_at = excluded.expires_at
-		WHERE idempotency_keys.expires_at <= excluded.created_at`,
-		tenant, key.Key, key.BodyHash, sub.Job.ID, micros(now), micros(now.Add(key.TTL)))
-	if err != nil || taken > 0 {
-		return "", err
-	}
-	return keyHolder(ctx, tx, tenant, *key)
-}
-
 // keyHolder returns the job that holds a key, "" if none does.
 func keyHolder(ctx context.Context, tx Tx, tenant penstock.TenantID, key store.IdempotencyKey) (penstock.ID, error) {
-	type holder struct {
-		hash []byte
-		job  penstock.ID
-	}
 	h, ok, err := queryOne(ctx, tx, sqlf(`SELECT body_hash, job_id FROM idempotency_keys
 		WHERE tenant_id = $1 AND key = $2 AND expires_at > $3`, tenant, key.Key, micros(tx.Now())),
-		func(row Row) (h holder, err error) { return h, row.Scan(&h.hash, &h.job) })
+		func(row Row) (h keyHeld, err error) { return h, row.Scan(&h.hash, &h.job) })
 	if err != nil || !ok {
 		return "", err
 	}
 	if !bytes.Equal(h.hash, key.BodyHash) {
-		return "", penstock.Errorf(penstock.CodeIdempotencyMismatch,
-			"This Idempotency-Key was used before with another payload; use a new key for a new job.")
+		return "", keyMismatch()
 	}
 	return h.job, nil
+}
+
+func keyMismatch() error {
+	return penstock.Errorf(penstock.CodeIdempotencyMismatch, "This Idempotency-Key was used before with another payload; use a new key for a new job.")
 }
 
 // JobByKey implements store.Jobs.
@@ -193,14 +170,12 @@ func newJob(tx Tx, tenant penstock.TenantID, sub store.Submission) penstock.Job 
 type submittedItems struct {
 	items       []store.NewItem
 	inputs      []placed
-	first       int          // index of the first of them
-	inputGroups []inputGroup // made beforehand: transactions have others waiting
+	first       int                    // index of the first of them
+	inputGroups []itemstore.InputGroup // made beforehand: transactions have others waiting
 }
 
 func newSubmitted(items []store.NewItem, inputs []placed, first int) submittedItems {
-	s := submittedItems{items: items, inputs: inputs, first: first}
-	s.inputGroups = s.groupInputs()
-	return s
+	return submittedItems{items: items, inputs: inputs, first: first, inputGroups: itemstore.GroupInputs(items, inputs, first)}
 }
 
 // upTo are the first n of them.
@@ -211,33 +186,21 @@ func (s submittedItems) upTo(n int) submittedItems {
 	return newSubmitted(s.items[:n], s.inputs[:n], s.first)
 }
 
-func insertSubmission(ctx context.Context, tx Tx, j *penstock.Job, sub submittedItems) error {
+// insertSubmission writes a job with its items and the money that is reserved for them. The caller saves what it adds to the
+// backlog.
+func insertSubmission(ctx context.Context, tx Tx, a arrival) error {
+	j := a.job
 	j.Seq = 1 // job.queued
 	if err := insertJob(ctx, tx, *j); err != nil {
 		return err
 	}
-	moved := backlog{}
-	if err := enqueue(ctx, tx, arrival{submittedItems: sub, job: j, moved: moved}); err != nil {
+	if err := enqueue(ctx, tx, a); err != nil {
 		return err
 	}
-	err := book(ctx, tx, penstock.LedgerEntry{
+	return book(ctx, tx, penstock.LedgerEntry{
 		Key: reserveKey(j.ID), Tenant: j.Tenant, Kind: penstock.EntryReserve,
-		Subject: j.ID, Job: j.ID, Reserved: sub.reserved(), Origin: j.Origin(0),
+		Subject: j.ID, Job: j.ID, Reserved: a.reserved(), Origin: j.Origin(0),
 	})
-	if err != nil {
-		return err
-	}
-	return saveArrived(ctx, tx, j, moved)
-}
-
-// saveArrived writes what a new job adds to what is stored and queued.
-func saveArrived(ctx context.Context, tx Tx, j *penstock.Job, moved backlog) error {
-	more := stored{}
-	more.job(j.Tenant, j.ID, j.StoredBytes)
-	if err := more.save(ctx, tx); err != nil {
-		return err
-	}
-	return moved.save(ctx, tx)
 }
 
 func (s submittedItems) reserved() (sum penstock.NanoUSD) {
@@ -254,30 +217,32 @@ type arrival struct {
 	moved backlog
 }
 
-// enqueue input groups items up and puts them in line, or parks those that are held back.
+// enqueue writes the input groups of items that may start at once, and parks the other items. The tenant's share must be active
+// if there are input groups.
 func enqueue(ctx context.Context, tx Tx, a arrival) error {
 	j, key := a.job, backlogKey{a.job.Lane, a.job.Tenant, a.job.Model}
-	if len(a.inputGroups) > 0 {
-		if err := activate(ctx, tx, j.Tenant, j.Lane); err != nil {
+	var items itemstore.Writer
+	for i := range a.inputGroups {
+		g := &a.inputGroups[i]
+		if err := items.Accept(ctx, tx, j.ID, g); err != nil {
 			return err
 		}
-	}
-	for _, b := range a.inputGroups {
-		if err := b.insert(ctx, tx, j.ID); err != nil {
+		if err := readyGroup(g, key, j).admit(ctx, tx); err != nil {
 			return err
 		}
-		if err := b.ready(key, j).admit(ctx, tx); err != nil {
-			return err
-		}
-		for _, f := range b.facts {
-			a.moved.add(key, stock{ready: 1, tokens: f.estimate, bytes: f.inputBytes})
+		for i := range g.Facts {
+			a.moved.add(key, arrived(&g.Facts[i]))
 		}
 	}
 	for i, item := range a.items {
 		if item.StartIn <= 0 {
 			continue
 		}
-		if err := park(ctx, tx, j, parking{item, a.first + i, a.inputs[i]}); err != nil {
+		p := itemstore.Parked{NewItem: item, Index: a.first + i, Input: a.inputs[i], NotBefore: micros(j.CreatedAt.Add(item.StartIn))}
+		if err := items.Park(ctx, tx, j, p); err != nil {
+			return err
+		}
+		if err := tx.Put(ctx, admitParked, p.NotBefore, penstock.ItemID(j.ID, p.Index)); err != nil {
 			return err
 		}
 		a.moved.add(key, stock{parked: 1, tokens: item.EstimateTokens, bytes: int64(len(item.Body))})
@@ -285,33 +250,18 @@ func enqueue(ctx context.Context, tx Tx, a arrival) error {
 	return nil
 }
 
-// ready is the range in which all items of a new input group stand in line.
-func (b inputGroup) ready(key backlogKey, j *penstock.Job) *readyRange {
+// arrived is what an item that may start adds to the queue.
+func arrived(f *itemstore.Fact) stock {
+	return stock{ready: 1, tokens: f.Estimate, bytes: f.InputBytes}
+}
+
+// readyGroup is the range in which all items of a new input group stand in line.
+func readyGroup(g *itemstore.InputGroup, key backlogKey, j *penstock.Job) *readyRange {
 	r := &readyRange{
-		backlogKey: key, deadline: micros(j.Deadline), job: j.ID, first: b.first, last: b.first + len(b.facts) - 1, inputGroup: b.first,
+		backlogKey: key, deadline: micros(j.Deadline), job: j.ID, first: g.First, last: g.Last(), inputGroup: g.First,
 	}
-	if len(b.facts) == 1 {
-		r.estimate, r.inputBytes = b.facts[0].estimate, b.facts[0].inputBytes
+	if len(g.Facts) == 1 {
+		r.estimate, r.inputBytes = g.Facts[0].Estimate, g.Facts[0].InputBytes
 	}
 	return r
-}
-
-// parking is an item that is held back: it stands apart from the beginning, with an input of its own.
-type parking struct {
-	store.NewItem
-	n     int
-	input placed
-}
-
-var addItem = insertInto("items", `id text, job_id text, tenant_id text, n bigint, custom_id text, status text, input bytea, input_blob text,
-	estimate_tokens bigint, input_bytes bigint, reserved_nano_usd bigint, not_before bigint, parked bigint`, "")
-
-func park(ctx context.Context, tx Tx, j *penstock.Job, p parking) error {
-	id, until := penstock.ItemID(j.ID, p.n), micros(j.CreatedAt.Add(p.StartIn))
-	err := tx.Put(ctx, addItem, id, j.ID, j.Tenant, p.n, p.CustomID, penstock.StatusQueued, p.input.inline, p.input.blob,
-		p.EstimateTokens, len(p.Body), p.Reserved, until, int64(1))
-	if err != nil {
-		return err
-	}
-	return tx.Put(ctx, admitParked, until, id)
 }

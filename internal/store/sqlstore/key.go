@@ -66,7 +66,7 @@ func keySettings(k store.APIKey) (string, error) {
 	return string(text), nil
 }
 
-// ended reports whether a key works no more.
+// ended reports whether a key has expired or was revoked.
 func ended(k store.APIKey, now time.Time) bool {
 	return !k.RevokedAt.IsZero() || !k.ExpiresAt.IsZero() && !k.ExpiresAt.After(now)
 }
@@ -97,13 +97,13 @@ func (s *Store) CreateKey(ctx context.Context, n store.NewKey) (made store.APIKe
 	return made, err
 }
 
-// forgetKeys removes keys of a tenant that ended long ago, so that rotating for ever keeps few.
+// forgetKeys removes keys of a tenant that ended long ago, so that endless rotation leaves few.
 func forgetKeys(ctx context.Context, tx Tx, tenant penstock.TenantID) error {
 	return tx.Do(ctx, `DELETE FROM api_keys WHERE tenant_id = $1 AND (revoked_at BETWEEN 1 AND $2 OR expires_at BETWEEN 1 AND $2)`,
 		tenant, micros(tx.Now().Add(-store.KeyMemory)))
 }
 
-// checkKeys holds a new key against those that its tenant has.
+// checkKeys compares a new key with the keys of its tenant.
 func checkKeys(ctx context.Context, tx Tx, k store.APIKey) error {
 	now := micros(tx.Now())
 	n, err := count(ctx, tx, sqlf(`SELECT COUNT(*) FROM api_keys WHERE tenant_id = $1 AND revoked_at = 0
@@ -220,7 +220,7 @@ func (s *Store) noteKey(ctx context.Context, tx Tx, n audit.Entry, k store.APIKe
 	return s.audit.Write(ctx, tx, n)
 }
 
-// keyFields is a key in the audit: neither its secret nor the hash of it.
+// keyFields are what the audit shows of a key: neither its secret nor the hash of it.
 func keyFields(k store.APIKey) map[string]any {
 	fields := map[string]any{"id": penstock.ViewKey.Format(k.ID), "name": k.Name, "prefix": k.Prefix, "scopes": k.Scopes}
 	for name, t := range map[string]time.Time{"expires_at": k.ExpiresAt, "revoked_at": k.RevokedAt} {

@@ -9,6 +9,7 @@ import (
 	"penstock"
 	"penstock/internal/fair"
 	"penstock/internal/store"
+	"penstock/internal/store/itemstore"
 )
 
 const (
@@ -28,7 +29,7 @@ type laneClaim struct {
 	limit  int
 	want   store.Want
 	calls  *store.Calls
-	recent *recent
+	recent *itemstore.Recent
 	shares []*share
 	picks  []picked
 	busy   bool // other claims hold every share
@@ -237,11 +238,11 @@ func (c *laneClaim) fill(ctx context.Context, tx Tx, s *share, sh *modelQueue) e
 		items += r.size()
 		switch {
 		case r.single():
-		case c.recent.find(r, wanted):
+		case c.findRecent(r, wanted):
 		case 2*wanted >= r.size():
-			facts = append(facts, askInputGroup(r.inputGroupOf(), &r.facts, &r.inputs))
+			facts = append(facts, r.inputs.AskAll(r.groupKey()))
 		default:
-			facts = append(facts, askFacts(r.inputGroupOf(), &r.facts))
+			facts = append(facts, r.inputs.AskFacts(r.groupKey()))
 		}
 		sh.ranges, sh.seen = append(sh.ranges, r), *r
 	}
@@ -253,4 +254,10 @@ func (c *laneClaim) fill(ctx context.Context, tx Tx, s *share, sh *modelQueue) e
 		return nil
 	}
 	return tx.Ask(ctx, facts...)
+}
+
+// findRecent fills in the inputs of a range of which so many items are wanted, if this process has them in memory.
+func (c *laneClaim) findRecent(r *readyRange, wanted int) (found bool) {
+	r.inputs, found = c.recent.Find(r.groupKey(), min(r.last, r.first+wanted-1))
+	return found
 }

@@ -33,7 +33,7 @@ func (s *Store) AcquireLease(ctx context.Context, process string, ttl time.Durat
 	return l, err
 }
 
-// forgetLeases removes processes that are long gone and hold nothing.
+// forgetLeases removes processes that ended long ago and hold nothing.
 func forgetLeases(ctx context.Context, tx Tx) error {
 	const after = 24 * time.Hour
 	return tx.Do(ctx, `DELETE FROM leases WHERE expires_at < $1 AND started_at < $1 AND NOT EXISTS
@@ -115,7 +115,7 @@ func (s *Store) HeldItems(ctx context.Context, l store.Lease) (held []store.Held
 	return held, err
 }
 
-// stoppingJobs are those of the items' jobs that were asked to stop.
+// stoppingJobs are the items' jobs that were cancelled.
 func stoppingJobs(ctx context.Context, tx Tx, items []running) (map[penstock.ID]bool, error) {
 	jobs := make(map[penstock.ID]bool)
 	for _, r := range items {

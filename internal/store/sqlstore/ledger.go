@@ -7,16 +7,18 @@ import (
 	"strconv"
 
 	"penstock"
+	"penstock/internal/store/itemstore"
+	"penstock/internal/store/usagerow"
 )
 
-// The keys of ledger entries say what is booked. A key can be booked once, whoever tries again.
+// The keys of ledger entries name what is booked. A key can be booked once.
 func reserveKey(job penstock.ID) string     { return "job:" + string(job) }
 func requestKey(request penstock.ID) string { return "request:" + string(request) }
 
-// splitKey is that of what was reserved for items that came later; from is the index of the first.
+// splitKey is the key of a reservation for items of a later split; from is the index of the first.
 func splitKey(job penstock.ID, from int) string { return reserveKey(job) + ":" + strconv.Itoa(from) }
 
-// settleKey is that of outcomes which were committed together; seq is the number of the first.
+// settleKey is the key of outcomes that were committed together; seq is the number of the first.
 func settleKey(job penstock.ID, seq int64) string {
 	return "settle:" + string(job) + ":" + strconv.FormatInt(seq, 10)
 }
@@ -35,8 +37,8 @@ var (
 	entryColumns = `key text, tenant_id text, kind text, subject_id text, job_id text, target text,
 	reserved_nano_usd bigint, cost_nano_usd bigint, price_version text, created_at bigint, outcomes bigint,
 	key_name text, model text, lane text, tags text, budgets text, `
-	addEntry     = insertUsage("ledger", entryColumns, "")
-	addEntryOnce = insertUsage("ledger", entryColumns, "ON CONFLICT (key) DO NOTHING")
+	addEntry     = usagerow.InsertInto("ledger", entryColumns, "")
+	addEntryOnce = usagerow.InsertInto("ledger", entryColumns, "ON CONFLICT (key) DO NOTHING")
 )
 
 // book appends an entry whose key cannot be booked yet: if it is, the transaction fails.
@@ -47,17 +49,17 @@ func bookOnce(ctx context.Context, tx Tx, e penstock.LedgerEntry) error {
 	return put(ctx, tx, addEntryOnce, e)
 }
 
-func put(ctx context.Context, tx Tx, how usageInsert, e penstock.LedgerEntry) error {
+func put(ctx context.Context, tx Tx, how usagerow.Insert, e penstock.LedgerEntry) error {
 	tags, err := encodeTags(e.Origin.Tags)
 	if err != nil {
 		return err
 	}
-	return how.put(ctx, tx, e.Usage, e.Key, e.Tenant, e.Kind, e.Subject, e.Job, e.Target, e.Reserved, e.Cost,
+	return how.Put(ctx, tx, e.Usage, e.Key, e.Tenant, e.Kind, e.Subject, e.Job, e.Target, e.Reserved, e.Cost,
 		e.PriceVersion, micros(tx.Now()), e.Outcomes, e.Origin.Key, e.Origin.Model, e.Origin.Lane, tags, budgetList(e.Origin.Budgets))
 }
 
-// settlements gathers the outcomes of a transaction. A terminal item is its own settlement and tells of
-// itself; the ledger has their sums, which stay when the items are forgotten.
+// settlements gathers the outcomes of a transaction. A terminal item is its own settlement; the ledger has the sums, which
+// stay when the items are removed.
 type settlements map[settled]*penstock.LedgerEntry
 
 // settled is what outcomes have in common that are added up.
@@ -69,9 +71,9 @@ type settled struct {
 	stretch int // of the job's items that are paid from the same budgets
 }
 
-// settlementKind says whether an outcome cost something or only frees what was reserved.
-func (r *itemRow) settlementKind() penstock.EntryKind {
-	if r.tries == 0 {
+// settlementKind is settle for an outcome that cost something, and release for one that only frees its reservation.
+func settlementKind(r *itemstore.Row) penstock.EntryKind {
+	if r.Tries == 0 {
 		return penstock.EntryRelease
 	}
 	return penstock.EntrySettle
@@ -79,17 +81,17 @@ func (r *itemRow) settlementKind() penstock.EntryKind {
 
 // add settles an outcome. Those of a job come in the order of their numbers.
 func (s settlements) add(r itemInJob) {
-	of := settled{r.Job, r.settlementKind(), r.Target, r.price, r.job.Stretch(r.Index)}
+	of := settled{r.Job, settlementKind(r.Row), r.Target, r.PriceVersion, r.job.Stretch(r.Index)}
 	sum := s[of]
 	if sum == nil {
 		sum = &penstock.LedgerEntry{
-			Key: settleKey(r.Job, r.Seq), Tenant: r.Tenant, Kind: of.kind, Subject: r.Job, Job: r.Job, Target: r.Target, PriceVersion: r.price,
+			Key: settleKey(r.Job, r.Seq), Tenant: r.Tenant, Kind: of.kind, Subject: r.Job, Job: r.Job, Target: r.Target, PriceVersion: r.PriceVersion,
 			Origin: r.job.Origin(r.Index),
 		}
 		s[of] = sum
 	}
 	sum.Outcomes++
-	sum.Reserved = sum.Reserved.Plus(r.reserved)
+	sum.Reserved = sum.Reserved.Plus(r.Reserved)
 	sum.Cost = sum.Cost.Plus(r.Cost)
 	sum.Usage = sum.Usage.Plus(r.Usage)
 }
@@ -113,19 +115,15 @@ func (s *Store) JobEntries(ctx context.Context, tenant penstock.TenantID, job pe
 		// The keys of what was forfeited are one range, since the ids of a job's items are one.
 		first, last := penstock.ItemID(job, 0), penstock.ItemID(job, j.Counts.Total-1)
 		es, err = queryAll(ctx, tx, sqlf(`SELECT key, tenant_id, kind, subject_id, job_id, target, reserved_nano_usd, cost_nano_usd,
-				price_version, created_at, outcomes, `+usageNames+`
+				price_version, created_at, outcomes, `+usagerow.Names+`
 			FROM ledger WHERE key BETWEEN $1 AND $1 || ';' OR key BETWEEN $2 AND $3`,
 			reserveKey(job), forfeitPrefix+string(first), forfeitPrefix+string(last)+";"), scanEntry) // ";" is next to ":"
 		if err != nil {
 			return err
 		}
-		items, err := queryAll(ctx, tx, sqlf(`SELECT `+itemColumns+` FROM items WHERE id >= $1 AND id <= $2 AND seq > 0`, first, last), scanItem)
-		if err != nil {
-			return err
-		}
-		grouped, err := allGrouped(ctx, tx, job)
-		for _, r := range append(items, grouped...) {
-			es = append(es, r.settlement())
+		items, err := itemReader.AllEnded(ctx, tx, &j)
+		for i := range items {
+			es = append(es, settlement(&items[i]))
 		}
 		slices.SortFunc(es, func(a, b penstock.LedgerEntry) int {
 			return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.Key, b.Key))
@@ -136,17 +134,17 @@ func (s *Store) JobEntries(ctx context.Context, tenant penstock.TenantID, job pe
 }
 
 // settlement is the entry that an item is part of, for the item alone.
-func (r *itemRow) settlement() penstock.LedgerEntry {
+func settlement(r *itemstore.Row) penstock.LedgerEntry {
 	return penstock.LedgerEntry{
-		Key: "item:" + string(r.ID), Tenant: r.Tenant, Kind: r.settlementKind(), Subject: r.ID, Job: r.Job, Target: r.Target, Outcomes: 1,
-		Reserved: r.reserved, Cost: r.Cost, Usage: r.Usage, PriceVersion: r.price, CreatedAt: r.FinishedAt,
+		Key: "item:" + string(r.ID), Tenant: r.Tenant, Kind: settlementKind(r), Subject: r.ID, Job: r.Job, Target: r.Target, Outcomes: 1,
+		Reserved: r.Reserved, Cost: r.Cost, Usage: r.Usage, PriceVersion: r.PriceVersion, CreatedAt: r.FinishedAt,
 	}
 }
 
 func scanEntry(row Row) (penstock.LedgerEntry, error) {
 	var e penstock.LedgerEntry
 	var created int64
-	err := row.Scan(intoUsage(&e.Usage, &e.Key, &e.Tenant, &e.Kind, &e.Subject, &e.Job, &e.Target, &e.Reserved, &e.Cost,
+	err := row.Scan(usagerow.Dest(&e.Usage, &e.Key, &e.Tenant, &e.Kind, &e.Subject, &e.Job, &e.Target, &e.Reserved, &e.Cost,
 		&e.PriceVersion, &created, &e.Outcomes)...)
 	e.CreatedAt = fromMicros(created)
 	return e, err

@@ -5,6 +5,7 @@ import (
 
 	"penstock"
 	"penstock/internal/store"
+	"penstock/internal/store/itemstore"
 )
 
 // outcomeStep is how many jobs an audit of outcomes looks at a time.
@@ -44,7 +45,7 @@ type comparison struct {
 // jobOutcomes are the entries of a job less its outcomes.
 type jobOutcomes struct {
 	left   map[bookedAs]tally
-	broken bool // a result group cannot be read, which another audit tells
+	broken bool // a result group cannot be read, which another rule reports
 }
 
 // bookedAs is what an entry and the outcomes in it have in common.
@@ -72,7 +73,7 @@ func (c *comparison) read(ctx context.Context, tx Tx) error {
 		ask(sqlf(`SELECT job_id, CASE WHEN tries = 0 THEN 'release' ELSE 'settle' END, target, price_version, finished_at,
 				-COUNT(*), -SUM(cost_nano_usd) /*pg ::bigint */
 			FROM items WHERE id BETWEEN $1 AND $2 AND seq > 0 GROUP BY 1, 2, 3, 4, 5`, first, c.lastItem), c.addEntries),
-		ask(sqlf(`SELECT job_id, finished_at, items, facts FROM result_groups WHERE job_id BETWEEN $1 AND $2`, first, last), c.addResultGroup))
+		itemReader.AskSettled(first, last, c.addResultGroup))
 }
 
 func (c *comparison) addEntries(row Row) error {
@@ -86,24 +87,16 @@ func (c *comparison) addEntries(row Row) error {
 	return err
 }
 
-func (c *comparison) addResultGroup(row Row) error {
-	var job penstock.ID
-	var at, n int64
-	var facts []byte
-	err := row.Scan(&job, &at, &n, &facts)
-	o := c.of[job]
-	if err != nil || o == nil {
-		return err
+func (c *comparison) addResultGroup(g itemstore.CheckedGroup) {
+	o := c.of[g.Job]
+	if o == nil {
+		return
 	}
-	items, err := decodeResultGroup(facts, n)
-	if err != nil {
-		o.broken = true
-		return nil
+	o.broken = o.broken || g.Items == nil
+	for i := range g.Items {
+		r := &g.Items[i]
+		o.add(bookedAs{penstock.EntrySettle, r.Target, r.PriceVersion, g.FinishedAt}, tally{-1, -r.Cost})
 	}
-	for _, r := range items {
-		o.add(bookedAs{penstock.EntrySettle, r.Target, r.price, at}, tally{-1, -r.Cost})
-	}
-	return nil
 }
 
 func (o *jobOutcomes) add(as bookedAs, t tally) {
@@ -111,7 +104,7 @@ func (o *jobOutcomes) add(as bookedAs, t tally) {
 	o.left[as] = tally{sum.subjects + t.subjects, sum.cost.Plus(t.cost)}
 }
 
-// agree says whether nothing is left of entries and outcomes.
+// agree reports whether entries and outcomes cancel each other out.
 func (o *jobOutcomes) agree() bool {
 	outcomes, differs := 0, false
 	for _, t := range o.left {

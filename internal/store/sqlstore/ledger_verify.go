@@ -7,12 +7,13 @@ import (
 
 	"penstock"
 	"penstock/internal/store"
+	"penstock/internal/store/usagerow"
 )
 
 // endedSums are the items that ended, those with a row and those in result groups, as far as they can be added up.
-const endedSums = `(SELECT job_id, tenant_id, status, 1 AS outcomes, cost_nano_usd, reserved_nano_usd, ` + usageNames + ` FROM items
+const endedSums = `(SELECT job_id, tenant_id, status, 1 AS outcomes, cost_nano_usd, reserved_nano_usd, ` + usagerow.Names + ` FROM items
 		WHERE status NOT IN ('queued', 'running')
-	UNION ALL SELECT job_id, tenant_id, 'succeeded', items, cost_nano_usd, reserved_nano_usd, ` + usageNames + ` FROM result_groups)`
+	UNION ALL SELECT job_id, tenant_id, 'succeeded', items, cost_nano_usd, reserved_nano_usd, ` + usagerow.Names + ` FROM result_groups)`
 
 // How far the time of a call and that of its settlement may lie apart, in microseconds: the clocks of a process and of the
 // database differ, and a process keeps what it could not write for as long as the database is away.
@@ -28,14 +29,14 @@ const named = `l.lane <> ''`
 var audits = []struct{ problem, sql string }{
 	{"job's settlements differ from its outcomes", `SELECT j.id FROM jobs j
 		LEFT JOIN (SELECT job_id, SUM(outcomes) AS outcomes, SUM(cost_nano_usd) AS cost, SUM(reserved_nano_usd) AS reserved,
-				` + eachUsage(`SUM(%s) AS %s`, `, `) + `
+				` + usagerow.Each(`SUM(%s) AS %s`, `, `) + `
 			FROM ` + endedSums + ` e GROUP BY job_id) i ON i.job_id = j.id
 		LEFT JOIN (SELECT job_id, SUM(outcomes) AS outcomes, SUM(cost_nano_usd) AS cost, SUM(reserved_nano_usd) AS reserved,
-				` + eachUsage(`SUM(%s) AS %s`, `, `) + `
+				` + usagerow.Each(`SUM(%s) AS %s`, `, `) + `
 			FROM ledger WHERE kind IN ('settle', 'release') GROUP BY job_id) l ON l.job_id = j.id
 		WHERE COALESCE(i.outcomes, 0) <> COALESCE(l.outcomes, 0) OR COALESCE(i.cost, 0) <> COALESCE(l.cost, 0)
 			OR COALESCE(i.reserved, 0) <> COALESCE(l.reserved, 0)
-			OR ` + eachUsage(`COALESCE(i.%s, 0) <> COALESCE(l.%s, 0)`, ` OR `) + ` LIMIT $1`},
+			OR ` + usagerow.Each(`COALESCE(i.%s, 0) <> COALESCE(l.%s, 0)`, ` OR `) + ` LIMIT $1`},
 	{"job ended without having freed what it reserved", `SELECT j.id FROM jobs j
 		LEFT JOIN (SELECT job_id, SUM(reserved_nano_usd) AS reserved FROM ledger WHERE kind = 'reserve' GROUP BY job_id) l ON l.job_id = j.id
 		LEFT JOIN (SELECT job_id, SUM(reserved_nano_usd) AS reserved FROM ledger WHERE kind IN ('settle', 'release') GROUP BY job_id) f
@@ -101,7 +102,7 @@ var audits = []struct{ problem, sql string }{
 		WHERE l.key IS NULL LIMIT $1`},
 	{"request's settlement differs from its record", `SELECT r.id FROM requests r JOIN ledger l ON l.key = 'request:' || r.id
 		WHERE l.tenant_id <> r.tenant_id OR l.subject_id <> r.id OR l.job_id <> '' OR l.outcomes <> 1 OR l.target <> r.target
-			OR l.cost_nano_usd <> r.cost_nano_usd OR l.reserved_nano_usd <> 0 OR ` + eachUsage(`l.%s <> r.%s`, ` OR `) + `
+			OR l.cost_nano_usd <> r.cost_nano_usd OR l.reserved_nano_usd <> 0 OR ` + usagerow.Each(`l.%s <> r.%s`, ` OR `) + `
 			OR (` + named + ` AND (l.key_name <> r.key_name OR l.model <> r.model OR l.lane <> 'realtime'
 				OR l.price_version <> COALESCE((SELECT a.price_version FROM attempts a WHERE a.subject_id = r.id ORDER BY a.number DESC LIMIT 1), '')))
 		LIMIT $1`},
@@ -196,7 +197,7 @@ func (s *Store) VerifyLedger(ctx context.Context) (report store.LedgerReport, er
 	return report, nil
 }
 
-// countWide is a count that is told in the halves of a wide.
+// countWide is a count that the query returns in the halves of a wide sum.
 func (s *Store) countWide(ctx context.Context, sql string) (n int64, err error) {
 	err = s.read(ctx, func(tx Tx) error {
 		w, _, err := queryOne(ctx, tx, sqlf(sql), func(row Row) (w wide, err error) { return w, row.Scan(&w.Upper, &w.Lower) })
@@ -212,9 +213,9 @@ const (
 	mostCost   = `4611686018427387904` // 2⁶²
 )
 
-// auditAmounts tells of rows whose amounts cannot be: below zero, or larger than anything that was ever booked together.
+// auditAmounts reports rows with impossible amounts: below zero, or larger than anything that can be booked together.
 func auditAmounts(ctx context.Context, tx Tx) (problems []string, err error) {
-	impossible := `cost_nano_usd < 0 OR cost_nano_usd > ` + mostCost + ` OR ` + eachUsage(`%s < 0 OR %s > `+mostTokens, ` OR `)
+	impossible := `cost_nano_usd < 0 OR cost_nano_usd > ` + mostCost + ` OR ` + usagerow.Each(`%s < 0 OR %s > `+mostTokens, ` OR `)
 	for _, of := range []struct{ what, sql string }{
 		{"entry's", `SELECT key FROM ledger WHERE outcomes < 0 OR outcomes > ` + mostTokens + ` OR reserved_nano_usd < 0 OR ` + impossible},
 		{"request's", `SELECT id FROM requests WHERE ` + impossible},

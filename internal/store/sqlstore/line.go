@@ -6,12 +6,13 @@ import (
 
 	"penstock"
 	"penstock/internal/store"
+	"penstock/internal/store/itemstore"
 )
 
-// A queued item stands in one of three lines: ready, in the order of claims; parked until its time comes; or among the
-// suspects, whether its time has come or not. A suspect counts as parked.
-// The ready line holds ranges: items that nothing happened to stand in it together, and leave it from the
-// front; an item that came back stands in it alone.
+// A queued item is in one of three tables: ready, in the order of claims; parked, until its time comes; or suspects,
+// whether its time has come or not. A suspect counts as parked.
+// Table ready holds ranges. Items that never ran share a range and leave it from the front. An item that was queued again
+// has a range of its own.
 
 var (
 	admitReady = insertInto("ready", `lane text, tenant_id text, model text, deadline bigint, job_id text, last_n bigint, first_n bigint,
@@ -22,26 +23,25 @@ var (
 	admitSuspects = insertInto("suspects", `tenant_id text, urgency bigint, deadline bigint, item_id text, not_before bigint`, "")
 	leaveSuspects = deleteFrom("suspects", `tenant_id text, urgency bigint, deadline bigint, item_id text`).RequireAll()
 
-	// A range that somebody else took from meanwhile is missed.
+	// These fail with ErrMissed if another transaction took items from the range.
 	readyKey     = `lane text, tenant_id text, model text, deadline bigint, job_id text, last_n bigint`
 	leaveReady   = deleteFrom("ready", readyKey+", first_n bigint").RequireAll()
 	advanceReady = swap("ready", readyKey, "first_n")
 )
 
-// readyRange is a range of items that may start, as the line keeps it.
+// readyRange is a range of items that may start: a row of table ready.
 type readyRange struct {
 	backlogKey
 	deadline    int64
 	job         penstock.ID
 	first, last int
-	inputGroup  int         // first item of the input group that they are in
-	item        penstock.ID // the one item that has a row of its own, or ""
-	estimate    int64       // where it is one item
+	inputGroup  int         // index of the first item in their input group
+	item        penstock.ID // of a range of one item that has a row; else ""
+	estimate    int64       // tokens, of a range of one item
 	inputBytes  int64
-	facts       []fact            // of the whole input group, where it is several
-	inputs      []byte            // of the whole input group, sealed; nil unless most of the range is likely to be taken
-	endpoint    penstock.Endpoint // of its job; known to claims alone
-	suspect     bool              // it is one item that stands among the suspects
+	inputs      itemstore.Inputs  // as far as they were read
+	endpoint    penstock.Endpoint // of the job; only claims read it
+	suspect     bool              // the range is one item of table suspects
 }
 
 const rangeColumns = `job_id, first_n, last_n, input_group_n, item_id, deadline, estimate_tokens, input_bytes`
@@ -52,7 +52,7 @@ func (r *readyRange) dest() []any {
 
 func (r *readyRange) size() int { return r.last - r.first + 1 }
 
-// kept is how its items are kept.
+// kept is the form of its items.
 func (r *readyRange) kept() keptHow {
 	if r.item != "" {
 		return keptApart
@@ -60,26 +60,20 @@ func (r *readyRange) kept() keptHow {
 	return keptInGroup
 }
 
-// single says that the row of the range tells all that a claim weighs.
+// single says that the row of the range has all that a claim needs to pick the item.
 func (r *readyRange) single() bool {
 	return r.item != "" || (r.first == r.last && r.first == r.inputGroup)
 }
 
-func (r *readyRange) inputGroupOf() inputGroupOf { return inputGroupOf{r.job, r.inputGroup} }
-
-// fact is what the input group knows of an item of the range.
-func (r *readyRange) fact(n int) (fact, error) {
-	if at := n - r.inputGroup; at >= 0 && at < len(r.facts) {
-		return r.facts[at], nil
-	}
-	return fact{}, brokenInputGroup(r.inputGroupOf())
+func (r *readyRange) groupKey() itemstore.GroupKey {
+	return itemstore.GroupKey{Job: r.job, First: r.inputGroup}
 }
 
 func (r *readyRange) admit(ctx context.Context, tx Tx) error {
 	return tx.Put(ctx, admitReady, r.lane, r.tenant, r.model, r.deadline, r.job, r.last, r.first, r.inputGroup, r.item, r.estimate, r.inputBytes)
 }
 
-// leaveTo takes the items before next out of the line.
+// leaveTo removes the items before next from the range.
 func (r *readyRange) leaveTo(ctx context.Context, tx Tx, next int) error {
 	if r.suspect {
 		return tx.Put(ctx, leaveSuspects, r.tenant, urgency(r.lane), r.deadline, r.item)
@@ -90,40 +84,40 @@ func (r *readyRange) leaveTo(ctx context.Context, tx Tx, next int) error {
 	return tx.Put(ctx, advanceReady, r.lane, r.tenant, r.model, r.deadline, r.job, r.last, r.first, next)
 }
 
-// alone is the range of an item that has a row.
+// alone is the range of one item that has a row.
 func (r itemInJob) alone() *readyRange {
 	return &readyRange{
 		backlogKey: backlogKey{r.job.Lane, r.Tenant, r.job.Model}, deadline: micros(r.job.Deadline), job: r.Job,
-		first: r.Index, last: r.Index, inputGroup: r.Index, item: r.ID, estimate: r.estimate, inputBytes: r.inputBytes, suspect: r.suspect(),
+		first: r.Index, last: r.Index, inputGroup: r.Index, item: r.ID, estimate: r.Estimate, inputBytes: r.InputBytes, suspect: suspect(r.Row),
 	}
 }
 
-// admit puts a queued item that has a row into its line.
+// admit adds a queued item that has a row to its table.
 func (r itemInJob) admit(ctx context.Context, tx Tx) error {
-	r.moved.move(r.backlogKey(), r.itemRow, 1)
+	r.moved.move(r.backlogKey(), r.Row, 1)
 	switch {
-	case r.suspect():
-		return tx.Put(ctx, admitSuspects, r.Tenant, urgency(r.job.Lane), micros(r.job.Deadline), r.ID, r.notBefore)
-	case r.parked:
-		return tx.Put(ctx, admitParked, r.notBefore, r.ID)
+	case suspect(r.Row):
+		return tx.Put(ctx, admitSuspects, r.Tenant, urgency(r.job.Lane), micros(r.job.Deadline), r.ID, r.NotBefore)
+	case r.Parked:
+		return tx.Put(ctx, admitParked, r.NotBefore, r.ID)
 	}
 	return r.alone().admit(ctx, tx)
 }
 
-// leave takes an item that has a row out of its line.
+// leave removes a queued item that has a row from its table.
 func (r itemInJob) leave(ctx context.Context, tx Tx) error {
-	r.moved.move(r.backlogKey(), r.itemRow, -1)
-	if r.parked && !r.suspect() {
-		return tx.Put(ctx, leaveParked, r.notBefore, r.ID)
+	r.moved.move(r.backlogKey(), r.Row, -1)
+	if r.Parked && !suspect(r.Row) {
+		return tx.Put(ctx, leaveParked, r.NotBefore, r.ID)
 	}
 	alone := r.alone()
 	return alone.leaveTo(ctx, tx, alone.last+1)
 }
 
-// suspect says that an item lost so many workers that it runs in a child process.
-func (r *itemRow) suspect() bool { return r.crashes >= store.SuspectCrashes }
+// suspect says that an item was in flight in so many crashes that it runs in a child process.
+func suspect(r *itemstore.Row) bool { return r.Crashes >= store.SuspectCrashes }
 
-// urgency orders lanes, the most urgent first.
+// urgency is the rank of a lane, 0 for the most urgent.
 func urgency(lane penstock.Lane) int64 { return int64(slices.Index(penstock.Lanes, lane)) }
 
 func (r itemInJob) backlogKey() backlogKey { return backlogKey{r.job.Lane, r.Tenant, r.job.Model} }

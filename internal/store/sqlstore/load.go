@@ -56,7 +56,7 @@ func since(tx Tx, at int64) time.Duration {
 	return max(tx.Now().Sub(fromMicros(at)), 0)
 }
 
-// addRunning completes backlogs with what runs of them.
+// addRunning adds the running items to backlogs.
 func addRunning(ctx context.Context, tx Tx, backlogs []store.Backlog) error {
 	type group struct {
 		backlogKey
@@ -157,7 +157,7 @@ func (s *Store) Depths(ctx context.Context) ([]store.Depth, error) {
 	return store.DepthsOf(backlogs), err
 }
 
-// promisedIn is how long a job was said to take, 0 when that can no longer be held against anybody.
+// promisedIn is the duration that a job's caller was given, 0 when the promise does not count any more.
 func promisedIn(j *penstock.Job) time.Duration {
 	if j.PromisedAt.IsZero() || !j.CancelRequestedAt.IsZero() {
 		return 0

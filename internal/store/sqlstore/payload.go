@@ -11,6 +11,7 @@ import (
 	"penstock/internal/blob"
 	"penstock/internal/payload"
 	"penstock/internal/store"
+	"penstock/internal/store/itemstore"
 )
 
 // part says which payload of an item is meant; it is bound into the encryption.
@@ -24,9 +25,11 @@ const (
 )
 
 // placed is a sealed payload: in its row, or in a blob that the row names.
-type placed struct {
-	inline []byte
-	blob   string
+type placed = itemstore.Sealed
+
+// inputOwner is the owner of an item's sealed input.
+func inputOwner(tenant penstock.TenantID, item penstock.ID) payload.Owner {
+	return owner(tenant, item, partInput)
 }
 
 func owner(tenant penstock.TenantID, item penstock.ID, p part) payload.Owner {
@@ -43,13 +46,13 @@ type unplaced struct {
 // placeAll seals payloads, and makes those durable that are too large for a row. It places all or none. Small ones
 // are sealed one behind the other: they are used together, and are garbage together.
 func (s *Store) placeAll(ctx context.Context, payloads []unplaced) ([]placed, error) {
-	room := 0
+	size := 0
 	for i := range payloads {
 		if n := len(payloads[i].plain); n <= store.InlinePayloadBytes {
-			room += n + payload.Overhead
+			size += n + payload.Overhead
 		}
 	}
-	all, row := make([]placed, len(payloads)), make([]byte, 0, room)
+	all, row := make([]placed, len(payloads)), make([]byte, 0, size)
 	for i := range payloads {
 		var err error
 		switch p := &payloads[i]; {
@@ -80,13 +83,13 @@ func (s *Store) place(ctx context.Context, row []byte, p *unplaced) (placed, []b
 	}
 	sealed := row[at:len(row):len(row)]
 	if len(sealed) <= store.InlinePayloadBytes {
-		return placed{inline: sealed}, row, nil
+		return placed{Inline: sealed}, row, nil
 	}
 	name := blob.NewName()
 	if _, err := s.blobs.Put(ctx, name, bytes.NewReader(sealed)); err != nil {
 		return placed{}, nil, fmt.Errorf("%w: storing %s: %w", penstock.ErrUnreachable, o.Part, err)
 	}
-	return placed{blob: name}, row, nil
+	return placed{Blob: name}, row, nil
 }
 
 // open is the way back of place.
@@ -104,10 +107,10 @@ func (s *Store) open(ctx context.Context, o payload.Owner, p placed) ([]byte, er
 
 // sealed is a payload as it is stored.
 func (s *Store) sealed(ctx context.Context, o payload.Owner, p placed) ([]byte, error) {
-	if p.blob == "" {
-		return p.inline, nil
+	if p.Blob == "" {
+		return p.Inline, nil
 	}
-	sealed, err := s.fetch(ctx, p.blob)
+	sealed, err := s.fetch(ctx, p.Blob)
 	switch {
 	case errors.Is(err, blob.ErrNotFound):
 		return nil, fmt.Errorf("opening %s: %w", o.Part, err)
@@ -126,12 +129,12 @@ func (s *Store) fetch(ctx context.Context, name string) ([]byte, error) {
 	return io.ReadAll(r)
 }
 
-// discard removes blobs that no row came to name. What it misses, after a crash for example, stays
+// discard removes blobs that no row names. What it misses, after a crash for example, stays
 // behind as an orphan, which costs space until PurgeBlobs finds it.
 func (s *Store) discard(ctx context.Context, ps ...placed) {
 	for _, p := range ps {
-		if p.blob != "" {
-			_ = s.blobs.Delete(context.WithoutCancel(ctx), p.blob)
+		if p.Blob != "" {
+			_ = s.blobs.Delete(context.WithoutCancel(ctx), p.Blob)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"penstock/internal/store"
 )
 
-// poolRow is a pool as it is kept.
+// poolRow is a row of pools.
 type poolRow struct {
 	level     int64
 	filledAt  int64
@@ -30,7 +30,7 @@ func (s *Store) Withdraw(ctx context.Context, l store.Lease, w store.Withdrawal)
 	return a, err
 }
 
-// visit is one withdrawal inside its transaction.
+// visit is one withdrawal in its transaction.
 type visit struct {
 	lease      store.Lease
 	withdrawal store.Withdrawal

@@ -43,7 +43,7 @@ func (s *Store) PurgeRequests(ctx context.Context, tenant penstock.TenantID, p s
 	return done, err
 }
 
-// aged is what a tenant has that was kept long enough, where ids tell when it began.
+// aged finds objects of a tenant that are past their retention, where the id holds the time of the beginning.
 type aged struct {
 	sql    string // selects ids of $1 below $2, oldest first, at most $3
 	tenant penstock.TenantID
@@ -55,7 +55,7 @@ func (a aged) find(ctx context.Context, tx Tx, limit int) ([]penstock.ID, error)
 		func(row Row) (id penstock.ID, err error) { return id, row.Scan(&id) })
 }
 
-// overdue says whether there is anything to remove, without a write, and for how long the oldest should have been gone.
+// overdue reports without a write whether there is anything to remove, and how long ago the oldest should have been removed.
 func (s *Store) overdue(ctx context.Context, a aged, done *store.Purged) (due bool, err error) {
 	err = s.read(ctx, func(tx Tx) error {
 		oldest, err := a.find(ctx, tx, 1)
@@ -67,7 +67,7 @@ func (s *Store) overdue(ctx context.Context, a aged, done *store.Purged) (due bo
 	return due, err
 }
 
-// removeRequests removes calls and what was tried for them. Of two processes that want to, one does.
+// removeRequests removes calls and their attempts. Of two processes that try, one does.
 func removeRequests(ctx context.Context, tx Tx, ids []penstock.ID) (sum tally, err error) {
 	for _, id := range ids {
 		if err := tx.Do(ctx, `DELETE FROM attempts WHERE subject_id = $1`, id); err != nil {
@@ -132,7 +132,7 @@ func (s *Store) PurgeBlobs(ctx context.Context, p store.BlobPage) (done store.Pu
 }
 
 // orphans returns the names of blobs that no row has. A blob that is older than this database may belong
-// to another one, whose data directory was lent to it: that is not for this one to judge.
+// to another one that shared the data directory: it is left alone.
 func (s *Store) orphans(ctx context.Context, page []blob.Info) (names []string, err error) {
 	err = s.read(ctx, func(tx Tx) error {
 		names = nil
@@ -166,7 +166,7 @@ func (s *Store) orphans(ctx context.Context, page []blob.Info) (names []string, 
 
 const birthFact = "born"
 
-// noteBirth remembers when the database was first opened.
+// noteBirth records when the database was first opened.
 func noteBirth(ctx context.Context, tx Tx) error {
 	return tx.Do(ctx, `INSERT INTO facts (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`,
 		birthFact, strconv.AppendInt(nil, micros(tx.Now()), 10))

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"penstock"
+	"penstock/internal/store/usagerow"
 )
 
 // RecordRequests implements store.Requests.
@@ -48,7 +49,7 @@ func insertRequests(ctx context.Context, tx Tx, rs []penstock.Request, t heldAmo
 	return nil
 }
 
-// recordedRequests tells which calls were written before.
+// recordedRequests returns the calls that were recorded before.
 func recordedRequests(ctx context.Context, tx Tx, rs []penstock.Request) (map[penstock.ID]bool, error) {
 	ids := make([]string, len(rs))
 	for i, r := range rs {
@@ -64,16 +65,16 @@ func recordedRequests(ctx context.Context, tx Tx, rs []penstock.Request) (map[pe
 	return recorded, err
 }
 
-var addRequest = insertUsage("requests", `id text, tenant_id text, key_name text, endpoint text, model text, stream bigint,
+var addRequest = usagerow.InsertInto("requests", `id text, tenant_id text, key_name text, endpoint text, model text, stream bigint,
 	status text, status_code bigint, error_code text, error_message text, target text, cost_nano_usd bigint, started_at bigint,
 	first_token_at bigint, finished_at bigint, `, "ON CONFLICT (id) DO NOTHING")
 
 func insertRequest(ctx context.Context, tx Tx, r *penstock.Request) error {
-	return addRequest.put(ctx, tx, r.Usage, r.ID, r.Tenant, r.Key, r.Endpoint, r.Model, truth(r.Stream).column(), r.Status,
+	return addRequest.Put(ctx, tx, r.Usage, r.ID, r.Tenant, r.Key, r.Endpoint, r.Model, truth(r.Stream).column(), r.Status,
 		r.StatusCode, r.ErrorCode, storable(r.Error), r.Target, r.Cost, micros(r.StartedAt), micros(r.FirstTokenAt), micros(r.FinishedAt))
 }
 
-// settleRequest books a call once, and apart from it what may have been spent unseen.
+// settleRequest books a call once, and separately what may have been spent without a report.
 func settleRequest(ctx context.Context, tx Tx, r *penstock.Request, t heldAmounts) error {
 	charged, err := t.charge(ctx, tx, *r)
 	if err != nil {
@@ -98,7 +99,7 @@ func settleRequest(ctx context.Context, tx Tx, r *penstock.Request, t heldAmount
 func (s *Store) Request(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (r penstock.Request, err error) {
 	err = s.read(ctx, func(tx Tx) error {
 		found, ok, err := queryOne(ctx, tx, sqlf(`SELECT id, tenant_id, key_name, endpoint, model, stream, status, status_code,
-				error_code, error_message, target, cost_nano_usd, started_at, first_token_at, finished_at, `+usageNames+`
+				error_code, error_message, target, cost_nano_usd, started_at, first_token_at, finished_at, `+usagerow.Names+`
 			FROM requests WHERE id = $1 AND tenant_id = $2`, id, tenant), scanRequest)
 		if err != nil {
 			return err
@@ -116,7 +117,7 @@ func (s *Store) Request(ctx context.Context, tenant penstock.TenantID, id pensto
 func scanRequest(row Row) (penstock.Request, error) {
 	var r penstock.Request
 	var stream, started, first, finished int64
-	err := row.Scan(intoUsage(&r.Usage, &r.ID, &r.Tenant, &r.Key, &r.Endpoint, &r.Model, &stream, &r.Status, &r.StatusCode,
+	err := row.Scan(usagerow.Dest(&r.Usage, &r.ID, &r.Tenant, &r.Key, &r.Endpoint, &r.Model, &stream, &r.Status, &r.StatusCode,
 		&r.ErrorCode, &r.Error, &r.Target, &r.Cost, &started, &first, &finished)...)
 	r.Stream = stream != 0
 	r.StartedAt, r.FirstTokenAt, r.FinishedAt = fromMicros(started), fromMicros(first), fromMicros(finished)

@@ -3,55 +3,37 @@ package sqlstore
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"golang.org/x/sync/errgroup"
 
 	"penstock"
 	"penstock/internal/store"
+	"penstock/internal/store/itemstore"
 )
-
-const itemColumnsWithResult = itemColumns + `, result, result_blob`
 
 // Item implements store.Jobs.
 func (s *Store) Item(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (penstock.Item, error) {
-	var found resultRow
+	var found *itemstore.Result
 	err := s.read(ctx, func(tx Tx) error {
-		row, ok, err := queryOne(ctx, tx, sqlf(`SELECT `+itemColumnsWithResult+` FROM items
-			WHERE id = $1 AND tenant_id = $2 AND EXISTS (SELECT 1 FROM jobs j WHERE j.id = items.job_id)`, id, tenant), scanItemWithResult)
-		if err == nil && !ok {
-			row, err = findRowless(ctx, tx, tenant, id)
-		}
+		job, n, err := jobOfItem(ctx, tx, tenant, id)
 		if err != nil {
 			return err
 		}
-		found = resultRow{row.Item, row.result, row.lies}
-		return readResults(ctx, tx, []*resultRow{&found}, func(*resultRow) {})
+		found, err = itemReader.Result(ctx, tx, &job, n)
+		if err == nil && found == nil {
+			err = notFound(penstock.ViewItem, id) // a line that its job does not have as an item yet
+		}
+		return err
 	})
 	if err != nil {
 		return penstock.Item{}, err
 	}
-	err = s.openResult(ctx, &found)
+	err = s.openResult(ctx, found)
 	return found.Item, err
 }
 
-// findRowless returns an item that has no row of its own.
-func findRowless(ctx context.Context, tx Tx, tenant penstock.TenantID, id penstock.ID) (itemRow, error) {
-	job, n, err := jobOfItem(ctx, tx, tenant, id)
-	if err != nil {
-		return itemRow{}, err
-	}
-	rows, err := rowless(ctx, tx, &job, []int{n})
-	if err == nil && len(rows) == 0 {
-		err = notFound(penstock.ViewItem, id)
-	}
-	if err != nil {
-		return itemRow{}, err
-	}
-	return *rows[0], nil
-}
-
-// jobOfItem is the job of an item and its index there. The job is the one before it.
+// jobOfItem returns the job of an item and the index of the item. The id of the job is the greatest below the item's.
+// Codes: not_found.
 func jobOfItem(ctx context.Context, tx Tx, tenant penstock.TenantID, id penstock.ID) (penstock.Job, int, error) {
 	job, ok, err := queryOne(ctx, tx, sqlf(`SELECT `+lockedColumns+` FROM jobs WHERE id < $1 ORDER BY id DESC LIMIT 1`, id), scanJob)
 	if err != nil {
@@ -64,8 +46,8 @@ func jobOfItem(ctx context.Context, tx Tx, tenant penstock.TenantID, id penstock
 	return job, n, nil
 }
 
-// Results implements store.Jobs. Of a job that has not ended a page in input order may have nothing of the wanted
-// status though there are finished items behind it: then the next one is read, in a transaction of its own.
+// Results implements store.Jobs. A page of a running job in input order may have no item of the wanted status though
+// later pages have some. Then the next page is read, in a transaction of its own.
 func (s *Store) Results(ctx context.Context, tenant penstock.TenantID, job penstock.ID, p store.ResultPage) (items []penstock.Item, more bool, err error) {
 	for more = true; more && len(items) == 0; {
 		if items, more, err = s.resultPage(ctx, tenant, job, &p); err != nil {
@@ -75,38 +57,37 @@ func (s *Store) Results(ctx context.Context, tenant penstock.TenantID, job penst
 	return items, more, nil
 }
 
-// resultPage reads one page, and moves p behind what was looked at.
+// resultPage reads one page and moves p behind it.
 func (s *Store) resultPage(ctx context.Context, tenant penstock.TenantID, job penstock.ID, p *store.ResultPage) (items []penstock.Item, more bool, err error) {
-	var rows []*resultRow
-	opening := opening{open: func(r *resultRow) error { return s.openResult(ctx, r) }}
+	var rows []*itemstore.Result
+	opening := opening{open: func(r *itemstore.Result) error { return s.openResult(ctx, r) }}
 	err = s.read(ctx, func(tx Tx) error {
 		j, err := findJob(ctx, tx, tenant, job)
 		if err != nil {
 			return err
 		}
-		q := endedQuery{job: j, page: *p, results: true}
-		q.unbroken = p.Order == store.OrderInput && !j.Status().Terminal()
-		rows, more, err = q.read(ctx, tx, opening.add)
-		p.After = q.page.After
+		q := itemstore.EndedQuery{Job: j, Page: *p, Unbroken: p.Order == store.OrderInput && !j.Status().Terminal()}
+		rows, more, err = itemReader.Results(ctx, tx, &q, opening.add)
+		p.After = q.Page.After
 		return err
 	})
 	if err = errors.Join(err, opening.wait()); err != nil {
 		return nil, false, err
 	}
-	return mapped(rows, func(r *resultRow) penstock.Item { return r.Item }), more, nil
+	return mapped(rows, func(r *itemstore.Result) penstock.Item { return r.Item }), more, nil
 }
 
-// opening opens results on other processors while more rows are read.
+// opening decrypts results on other processors while more of them are read.
 type opening struct {
-	open  func(*resultRow) error
+	open  func(*itemstore.Result) error
 	group errgroup.Group
-	next  []*resultRow
+	next  []*itemstore.Result
 }
 
-// openTogether is how many are worth a goroutine.
+// openTogether is how many results one goroutine opens: fewer are not worth a goroutine.
 const openTogether = 32
 
-func (o *opening) add(r *resultRow) {
+func (o *opening) add(r *itemstore.Result) {
 	if o.next = append(o.next, r); len(o.next) == openTogether {
 		o.start()
 	}
@@ -130,56 +111,8 @@ func (o *opening) wait() error {
 	return o.group.Wait()
 }
 
-// openResult opens the result of a row.
-func (s *Store) openResult(ctx context.Context, row *resultRow) (err error) {
-	row.Result, err = s.open(ctx, owner(row.Tenant, row.ID, partResult), row.result)
+// openResult decrypts the result of an item.
+func (s *Store) openResult(ctx context.Context, r *itemstore.Result) (err error) {
+	r.Result, err = s.open(ctx, owner(r.Tenant, r.ID, partResult), r.Sealed)
 	return hide(err)
-}
-
-// resultRow is an item that ended, with its result still sealed.
-type resultRow struct {
-	penstock.Item
-	result placed
-	lies   inResultGroup // where it is, if it has no row
-}
-
-// resultColumns are what readers of results want to know. Most of a row is of no interest to somebody who reads a
-// million of them, and what all items of a job share is taken from the job.
-const (
-	resultColumns = endedColumns + `, result, result_blob`
-	endedColumns  = `n, custom_id, status, seq, attempts, fence, target, status_code, error_code, error_message,
-	cost_nano_usd, ` + usageNames + `, finished_at`
-)
-
-// resultScan reads rows of resultColumns. It reads into plain types, which are assigned as they are; named ones and
-// smaller integers go through reflection and text.
-type resultScan struct {
-	job                                                 *penstock.Job
-	n, seq, attempts, fence, statusCode, cost, finished int64
-	customID, status, target, code, message             string
-	usage                                               penstock.Usage
-	result                                              placed
-	dest                                                []any
-}
-
-func newResultScan(j *penstock.Job) *resultScan {
-	r := &resultScan{job: j}
-	r.dest = append(intoUsage(&r.usage, &r.n, &r.customID, &r.status, &r.seq, &r.attempts, &r.fence, &r.target, &r.statusCode, &r.code, &r.message,
-		&r.cost), &r.finished, &r.result.inline, &r.result.blob)
-	return r
-}
-
-func (r *resultScan) row(from Row) (*resultRow, error) {
-	if err := from.Scan(r.dest...); err != nil {
-		return nil, fmt.Errorf("scanning a result: %w", err)
-	}
-	row := &resultRow{result: r.result, Item: penstock.Item{
-		ID: penstock.ItemID(r.job.ID, int(r.n)), Job: r.job.ID, Tenant: r.job.Tenant, Index: int(r.n), CustomID: r.customID,
-		Status: penstock.Status(r.status), Seq: r.seq, Attempts: int(r.attempts), Fence: r.fence,
-		Target: r.target, StatusCode: int(r.statusCode), Usage: r.usage, Cost: penstock.NanoUSD(r.cost), FinishedAt: fromMicros(r.finished),
-	}}
-	if r.code != "" {
-		row.Error = &penstock.ItemError{Code: penstock.Code(r.code), Message: r.message}
-	}
-	return row, nil
 }

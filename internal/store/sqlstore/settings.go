@@ -26,7 +26,7 @@ func (s *Store) NoteReload(ctx context.Context, r store.Reload) error {
 	})
 }
 
-// SaveTenants implements store.Settings. It writes only what is news, so that the start of a process is no change
+// SaveTenants implements store.Settings. It writes only tenants that changed, so that the start of a process is no change
 // of the directory.
 func (s *Store) SaveTenants(ctx context.Context, tenants []penstock.Tenant) error {
 	if len(tenants) == 0 {

@@ -20,11 +20,20 @@ import (
 // activate makes sure that a tenant's items can be found. Coming back it starts where the others are. Nearly always
 // it is there, and to look is cheap.
 func activate(ctx context.Context, tx Tx, tenant penstock.TenantID, lane penstock.Lane) error {
-	active, ok, err := queryOne(ctx, tx, sqlf(`SELECT active FROM shares WHERE lane = $1 AND tenant_id = $2 /*pg FOR KEY SHARE */`,
-		lane, tenant), scanInt)
-	if err != nil || (ok && active == 1) {
+	active := false
+	if err := tx.Ask(ctx, askActive(tenant, lane, &active)); err != nil || active {
 		return err
 	}
+	return makeActive(ctx, tx, tenant, lane)
+}
+
+// askActive locks a tenant's share, if there is one, and reports whether it is active.
+func askActive(tenant penstock.TenantID, lane penstock.Lane, active *bool) Question {
+	return ask(sqlf(`SELECT active = 1 FROM shares WHERE lane = $1 AND tenant_id = $2 /*pg FOR KEY SHARE */`, lane, tenant),
+		func(row Row) error { return row.Scan(active) })
+}
+
+func makeActive(ctx context.Context, tx Tx, tenant penstock.TenantID, lane penstock.Lane) error {
 	return tx.Do(ctx, `INSERT INTO shares (lane, tenant_id, vtime, active)
 		VALUES ($1, $2, COALESCE((SELECT MIN(vtime) FROM shares WHERE lane = $1 AND active = 1), 0), 1)
 		ON CONFLICT (lane, tenant_id) DO UPDATE SET active = 1,
@@ -125,8 +134,11 @@ func (s *modelQueue) front() (pick, error) {
 	if r.single() {
 		return pick{from: r, n: r.first, item: penstock.ItemID(r.job, r.first), estimate: r.estimate, bytes: r.inputBytes}, nil
 	}
-	f, err := r.fact(s.next)
-	return pick{from: r, n: s.next, item: penstock.ItemID(r.job, s.next), estimate: f.estimate, bytes: f.inputBytes}, err
+	f, err := r.inputs.Fact(s.next)
+	if err != nil {
+		return pick{}, err
+	}
+	return pick{from: r, n: s.next, item: penstock.ItemID(r.job, s.next), estimate: f.Estimate, bytes: f.InputBytes}, nil
 }
 
 // advance moves on to the item behind the one in front.

@@ -7,6 +7,7 @@ import (
 
 	"penstock"
 	"penstock/internal/store"
+	"penstock/internal/store/usagerow"
 )
 
 // Spending implements store.Ledger. The condition on the kind is that of the index.
@@ -15,7 +16,7 @@ func (s *Store) Spending(ctx context.Context, tenant penstock.TenantID, q store.
 		all, err = queryAll(ctx, tx, sqlf(`SELECT CASE WHEN $4 = 1 THEN key_name ELSE '' END AS k, CASE WHEN $5 = 1 THEN model ELSE '' END AS m,
 				CASE WHEN $6 = 1 THEN lane ELSE '' END AS l, CASE WHEN $7 = 1 THEN tags ELSE '{}' END AS t,
 				`+wideSum(`CASE WHEN kind = 'settle' THEN outcomes ELSE 0 END`)+`, `+wideSum(`CASE WHEN kind = 'settle' THEN cost_nano_usd ELSE 0 END`)+`,
-				`+wideSum(`CASE WHEN kind = 'forfeit' THEN cost_nano_usd ELSE 0 END`)+`, `+eachUsage(wideSum(`%s`), `, `)+`
+				`+wideSum(`CASE WHEN kind = 'forfeit' THEN cost_nano_usd ELSE 0 END`)+`, `+usagerow.Each(wideSum(`%s`), `, `)+`
 			FROM ledger WHERE tenant_id = $1 AND created_at >= $2 AND created_at < $3 AND kind <> 'reserve' AND kind <> 'release'
 			GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4 LIMIT $8`,
 			tenant, micros(q.From), micros(q.To), truth(q.ByKey).column(), truth(q.ByModel).column(), truth(q.ByLane).column(),

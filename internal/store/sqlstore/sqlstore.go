@@ -26,6 +26,7 @@ import (
 	"penstock/internal/blob"
 	"penstock/internal/payload"
 	"penstock/internal/store"
+	"penstock/internal/store/itemstore"
 	"penstock/internal/store/sqldb"
 )
 
@@ -36,7 +37,9 @@ type Store struct {
 	blobs  blob.Store
 	ids    penstock.IDs
 	audit  audit.Writer
-	recent recent
+	recent itemstore.Recent
+
+	submits submitQueue
 }
 
 var _ store.Store = (*Store)(nil)
@@ -89,7 +92,7 @@ func (s *Store) Close() error { return s.db.Close() }
 
 // Check proves that the database and the blobs can write and read.
 func (s *Store) Check(ctx context.Context) error {
-	// A lease that expired long ago is a row that every process may write and nobody heeds.
+	// A lease that expired long ago is a row that every process may write and no process uses.
 	err := s.db.Write(ctx, "check", func(tx Tx) error {
 		return tx.Do(ctx, `INSERT INTO leases (process_id, epoch, expires_at, started_at) VALUES ('check', 0, 0, $1)
 			ON CONFLICT (process_id) DO UPDATE SET started_at = excluded.started_at`, micros(tx.Now()))

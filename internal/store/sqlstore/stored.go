@@ -33,7 +33,7 @@ func (s stored) keyOf(tenant penstock.TenantID, id penstock.ID) storedKey {
 	return k
 }
 
-// job notes that a job has more bytes, or fewer.
+// job adds to the bytes of a job.
 func (s stored) job(tenant penstock.TenantID, id penstock.ID, bytes int64) {
 	k := s.keyOf(tenant, id)
 	v := s[k]
@@ -41,7 +41,7 @@ func (s stored) job(tenant penstock.TenantID, id penstock.ID, bytes int64) {
 	s[k] = v
 }
 
-// file notes that a file came or, with fewer bytes than none, went.
+// file counts a file that was added or, with negative bytes, removed.
 func (s stored) file(tenant penstock.TenantID, id penstock.ID, bytes int64) {
 	k := s.keyOf(tenant, id)
 	v := s[k]
@@ -79,10 +79,14 @@ func (s *Store) Stored(ctx context.Context, tenant penstock.TenantID) (sum store
 	return sum, err
 }
 
-func storedOf(ctx context.Context, tx Tx, tenant penstock.TenantID) (store.Stored, error) {
-	sum, _, err := queryOne(ctx, tx, sqlf(`SELECT `+sumStored+` WHERE tenant_id = $1`, tenant),
-		func(row Row) (v store.Stored, err error) { return v, row.Scan(&v.JobBytes, &v.FileBytes) })
-	return sum, err
+func storedOf(ctx context.Context, tx Tx, tenant penstock.TenantID) (sum store.Stored, err error) {
+	return sum, tx.Ask(ctx, askStored(tenant, &sum))
+}
+
+// askStored is storedOf as a question.
+func askStored(tenant penstock.TenantID, sum *store.Stored) Question {
+	return ask(sqlf(`SELECT `+sumStored+` WHERE tenant_id = $1`, tenant),
+		func(row Row) error { return row.Scan(&sum.JobBytes, &sum.FileBytes) })
 }
 
 // StoredByTenant implements store.Storage.
@@ -113,13 +117,13 @@ func refuseStored(ctx context.Context, tx Tx, tenant penstock.TenantID, adding s
 	return sum.Refusal(tenant, adding.limit, adding.bytes)
 }
 
-// storedMore is what is to be stored, and how much may be.
+// storedMore is the number of bytes to store, with the limit.
 type storedMore struct {
 	limit int64 // 0 for any amount
 	bytes int64
 }
 
-// inputBytes are the bytes of the inputs that items came with.
+// inputBytes are the bytes of the items' inputs.
 func (s submittedItems) inputBytes() (sum int64) {
 	for i := range s.items {
 		sum += int64(len(s.items[i].Body))

@@ -12,7 +12,7 @@ import (
 	"penstock/internal/store"
 )
 
-// errDryRun undoes a change that was only tried.
+// errDryRun undoes the change of a dry run.
 var errDryRun = errors.New("a dry run keeps nothing")
 
 // change runs a change of the directory under its next version, and keeps it unless it is a dry run. Holding the
@@ -28,7 +28,7 @@ func (s *Store) change(ctx context.Context, name string, c store.Condition, fn f
 	return tried(err)
 }
 
-// kept is how a change ends that was made, and tried what came of it for the caller: a dry run is undone.
+// kept ends a change: a dry run is undone.
 func kept(err error, c store.Condition) error {
 	if err == nil && c.DryRun {
 		return errDryRun
@@ -130,7 +130,7 @@ func findTenant(ctx context.Context, tx Tx, id penstock.TenantID) (store.TenantR
 	return queryOne(ctx, tx, sqlf(`SELECT `+tenantColumns+` FROM tenants WHERE id = $1`, id), scanTenant)
 }
 
-// putTenant writes a tenant over whatever was there.
+// putTenant writes a tenant, over an existing one too.
 func putTenant(ctx context.Context, tx Tx, t store.TenantRecord) error {
 	settings, err := encodeSettings(t.Tenant)
 	if err != nil {
@@ -240,7 +240,7 @@ func (s *Store) DeleteTenant(ctx context.Context, c store.TenantChange) (now sto
 	return now, err
 }
 
-// changeable finds the tenant of a change, if it may be made.
+// changeable reads the tenant of a change, and refuses a change that is not allowed.
 func changeable(ctx context.Context, tx Tx, c store.TenantChange) (store.TenantRecord, error) {
 	was, there, err := findTenant(ctx, tx, c.ID)
 	switch {
@@ -280,7 +280,7 @@ func (s *Store) noteTenant(ctx context.Context, tx Tx, n audit.Entry, id penstoc
 	return s.audit.Write(ctx, tx, n)
 }
 
-// tenantFields is a tenant in the audit.
+// tenantFields are what the audit shows of a tenant.
 func tenantFields(t store.TenantRecord) map[string]any {
 	return map[string]any{
 		"enabled": t.Enabled, "tier": t.Tier, "weight": t.Weight, "lanes": t.Lanes, "regions": t.Regions, "models": t.Models,

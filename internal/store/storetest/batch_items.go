@@ -216,28 +216,28 @@ func batchRefused(r *rig) {
 	r.wantCode("read after it was kept long enough", err, penstock.CodeNotFound)
 }
 
-func askItems(r *rig, h house, tenant penstock.TenantID) (bool, error) {
+func askItems(r *rig, h owned, tenant penstock.TenantID) (bool, error) {
 	items, err := r.s.Items(r.t.Context(), tenant, h.done.Job.ID, store.ItemPage{After: -1, Limit: everything})
 	return len(items) > 0, err
 }
 
-func askBatch(r *rig, h house, tenant penstock.TenantID) (bool, error) {
+func askBatch(r *rig, h owned, tenant penstock.TenantID) (bool, error) {
 	b, err := r.s.Batch(r.t.Context(), tenant, h.batch.Job.ID)
 	return b.ID != "", err
 }
 
-func askWantResults(r *rig, h house, tenant penstock.TenantID) (bool, error) {
+func askWantResults(r *rig, h owned, tenant penstock.TenantID) (bool, error) {
 	b, err := r.s.WantResults(r.t.Context(), tenant, h.done.Job.ID)
 	return b.ID != "", err
 }
 
-func askListBatches(r *rig, _ house, tenant penstock.TenantID) (bool, error) {
+func askListBatches(r *rig, _ owned, tenant penstock.TenantID) (bool, error) {
 	all, err := r.s.ListBatches(r.t.Context(), tenant, store.BatchPage{Kind: store.BatchOpenAI, Limit: everything})
 	return len(all) > 0, err
 }
 
 // askRefuseBatch writes a batch of the tenant's own, and looks whether acme sees it.
-func askRefuseBatch(r *rig, _ house, tenant penstock.TenantID) (bool, error) {
+func askRefuseBatch(r *rig, _ owned, tenant penstock.TenantID) (bool, error) {
 	b := store.Batch{ID: r.newID(), Kind: store.BatchOpenAI, Errors: []store.LineError{{Line: 1, Code: "x", Message: "X."}}}
 	if _, err := r.s.RefuseBatch(r.t.Context(), tenant, b); err != nil {
 		return false, err
@@ -246,7 +246,7 @@ func askRefuseBatch(r *rig, _ house, tenant penstock.TenantID) (bool, error) {
 	return err == nil, nil
 }
 
-func askFinishBatch(r *rig, h house, tenant penstock.TenantID) (bool, error) {
+func askFinishBatch(r *rig, h owned, tenant penstock.TenantID) (bool, error) {
 	_, done, err := r.s.FinishBatch(r.t.Context(), tenant, store.BatchFiles{Job: h.batch.Job.ID})
 	return done, err
 }

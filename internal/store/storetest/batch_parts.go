@@ -8,7 +8,7 @@ import (
 	"penstock/internal/store"
 )
 
-func askClaimBatch(r *rig, h house, tenant penstock.TenantID) (bool, error) {
+func askClaimBatch(r *rig, h owned, tenant penstock.TenantID) (bool, error) {
 	return r.s.ClaimBatch(r.t.Context(), tenant, store.BatchClaim{Job: h.batch.Job.ID, By: r.newID(), For: time.Minute})
 }
 

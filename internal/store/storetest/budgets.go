@@ -446,7 +446,7 @@ func budgetBalances(r *rig) {
 	}
 }
 
-func askBalances(r *rig, _ house, tenant penstock.TenantID) (bool, error) {
+func askBalances(r *rig, _ owned, tenant penstock.TenantID) (bool, error) {
 	a := account(1_000)
 	if _, err := r.held(r.lease("api"), 7, 7, a); err != nil {
 		return false, err
@@ -456,7 +456,7 @@ func askBalances(r *rig, _ house, tenant penstock.TenantID) (bool, error) {
 }
 
 // askBudgetDraw draws on an account that is named as acme's is: a stranger must get one of its own.
-func askBudgetDraw(r *rig, _ house, tenant penstock.TenantID) (bool, error) {
+func askBudgetDraw(r *rig, _ owned, tenant penstock.TenantID) (bool, error) {
 	l, a := r.lease("api"), account(1_000_000)
 	if _, err := r.held(l, 600, 600, a); err != nil {
 		return false, err
@@ -468,7 +468,7 @@ func askBudgetDraw(r *rig, _ house, tenant penstock.TenantID) (bool, error) {
 	return grants[0].Balance.Held > 400, nil
 }
 
-func askBudgetStates(r *rig, _ house, tenant penstock.TenantID) (bool, error) {
+func askBudgetStates(r *rig, _ owned, tenant penstock.TenantID) (bool, error) {
 	if _, err := r.held(r.lease("api"), 1, 1, account(1_000)); err != nil {
 		return false, err
 	}

@@ -130,29 +130,29 @@ func filePurge(r *rig) {
 	r.wantSame("the oldest goes first", r.listFiles(store.FilePage{Limit: everything}), []penstock.ID{young.ID})
 }
 
-func askCreateFile(r *rig, h house, tenant penstock.TenantID) (bool, error) {
+func askCreateFile(r *rig, h owned, tenant penstock.TenantID) (bool, error) {
 	f := r.file()
 	f.Tenant = acme // the call decides whose it is
 	kept, err := r.s.CreateFile(r.t.Context(), tenant, f)
 	return kept.Tenant == acme, err
 }
 
-func askFile(r *rig, h house, tenant penstock.TenantID) (bool, error) {
+func askFile(r *rig, h owned, tenant penstock.TenantID) (bool, error) {
 	f, err := r.s.File(r.t.Context(), tenant, h.file.ID)
 	return f.ID != "", err
 }
 
-func askListFiles(r *rig, h house, tenant penstock.TenantID) (bool, error) {
+func askListFiles(r *rig, h owned, tenant penstock.TenantID) (bool, error) {
 	files, err := r.s.ListFiles(r.t.Context(), tenant, store.FilePage{Limit: everything})
 	return slices.ContainsFunc(files, func(f store.File) bool { return f.Tenant == acme }), err
 }
 
-func askDeleteFile(r *rig, h house, tenant penstock.TenantID) (bool, error) {
+func askDeleteFile(r *rig, h owned, tenant penstock.TenantID) (bool, error) {
 	err := r.s.DeleteFile(r.t.Context(), tenant, store.FileDeletion{File: h.spareFile.ID})
 	return err == nil, err
 }
 
-func askPurgeFiles(r *rig, _ house, tenant penstock.TenantID) (bool, error) {
+func askPurgeFiles(r *rig, _ owned, tenant penstock.TenantID) (bool, error) {
 	done, err := r.s.PurgeFiles(r.t.Context(), tenant, store.Purge{Kept: oldAge, Limit: everything})
 	return done.Removed > 0, err
 }

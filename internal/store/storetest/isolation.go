@@ -19,8 +19,8 @@ func isolationCases() []testCase {
 	}
 }
 
-// house is some work of acme's, of every kind that can be asked for.
-type house struct {
+// owned is some work of acme's, of every kind that can be asked for.
+type owned struct {
 	done    store.Submission // finished: a success and a failure
 	open    store.Submission // queued, under an idempotency key
 	request penstock.Request
@@ -34,9 +34,9 @@ type house struct {
 
 const oldAge = time.Hour
 
-func (r *rig) house() house {
+func (r *rig) owned() owned {
 	r.t.Helper()
-	h := house{old: r.finished(1), call: r.request()}
+	h := owned{old: r.finished(1), call: r.request()}
 	r.record(h.call)
 	h.oldFile = r.keep(r.file())
 	r.spoken(1)
@@ -54,7 +54,7 @@ func (r *rig) house() house {
 }
 
 // ask asks one method for acme's work on behalf of any tenant, and says whether any of it came back.
-type ask func(r *rig, h house, tenant penstock.TenantID) (seen bool, err error)
+type ask func(r *rig, h owned, tenant penstock.TenantID) (seen bool, err error)
 
 type probe struct {
 	ask   ask
@@ -115,42 +115,42 @@ func probes() map[string]probe {
 }
 
 // askSubmitJob sends acme's idempotency key: a stranger must get a job of its own.
-func askSubmitJob(r *rig, h house, tenant penstock.TenantID) (bool, error) {
+func askSubmitJob(r *rig, h owned, tenant penstock.TenantID) (bool, error) {
 	sub := r.keyed("secret-order", "hash")
 	sub.Job.Tenant = tenant
 	receipt, err := r.s.SubmitJob(r.t.Context(), tenant, sub)
 	return receipt.Replayed || receipt.Job.ID == h.open.Job.ID, err
 }
 
-func askJobByKey(r *rig, h house, tenant penstock.TenantID) (bool, error) {
+func askJobByKey(r *rig, h owned, tenant penstock.TenantID) (bool, error) {
 	job, err := r.s.JobByKey(r.t.Context(), tenant, *h.open.Idempotency)
 	return job.ID == h.open.Job.ID, err
 }
 
-func askJob(r *rig, h house, tenant penstock.TenantID) (bool, error) {
+func askJob(r *rig, h owned, tenant penstock.TenantID) (bool, error) {
 	job, err := r.s.Job(r.t.Context(), tenant, h.done.Job.ID)
 	return job.ID != "", err
 }
 
-func askListJobs(r *rig, h house, tenant penstock.TenantID) (bool, error) {
+func askListJobs(r *rig, h owned, tenant penstock.TenantID) (bool, error) {
 	jobs, err := r.s.ListJobs(r.t.Context(), tenant, store.JobFilter{Limit: everything})
 	return slices.ContainsFunc(jobs, func(j penstock.Job) bool {
 		return j.Tenant == acme || j.ID == h.done.Job.ID || j.ID == h.open.Job.ID
 	}), err
 }
 
-func askCancelJob(r *rig, h house, tenant penstock.TenantID) (bool, error) {
+func askCancelJob(r *rig, h owned, tenant penstock.TenantID) (bool, error) {
 	job, err := r.s.CancelJob(r.t.Context(), tenant, h.open.Job.ID)
 	return job.ID != "", err
 }
 
-func askResults(r *rig, h house, tenant penstock.TenantID) (bool, error) {
+func askResults(r *rig, h owned, tenant penstock.TenantID) (bool, error) {
 	page := store.ResultPage{Order: store.OrderInput, After: -1, Limit: everything}
 	items, _, err := r.s.Results(r.t.Context(), tenant, h.done.Job.ID, page)
 	return len(items) > 0, err
 }
 
-func askSplitJob(r *rig, h house, tenant penstock.TenantID) (bool, error) {
+func askSplitJob(r *rig, h owned, tenant penstock.TenantID) (bool, error) {
 	_, err := r.s.SplitJob(r.t.Context(), tenant, store.Split{Job: h.open.Job.ID, Items: h.open.Items})
 	if penstock.ErrorCode(err) == penstock.CodeConflict {
 		return true, nil // it has its items
@@ -158,17 +158,17 @@ func askSplitJob(r *rig, h house, tenant penstock.TenantID) (bool, error) {
 	return false, err
 }
 
-func askItem(r *rig, h house, tenant penstock.TenantID) (bool, error) {
+func askItem(r *rig, h owned, tenant penstock.TenantID) (bool, error) {
 	item, err := r.s.Item(r.t.Context(), tenant, penstock.ItemID(h.done.Job.ID, 0))
 	return item.ID != "" || item.Result != nil, err
 }
 
-func askItemInput(r *rig, h house, tenant penstock.TenantID) (bool, error) {
+func askItemInput(r *rig, h owned, tenant penstock.TenantID) (bool, error) {
 	body, err := r.s.ItemInput(r.t.Context(), tenant, penstock.ItemID(h.done.Job.ID, 0))
 	return body != nil, err
 }
 
-func askAttempts(r *rig, h house, tenant penstock.TenantID) (bool, error) {
+func askAttempts(r *rig, h owned, tenant penstock.TenantID) (bool, error) {
 	ofItem, err := r.s.Attempts(r.t.Context(), tenant, penstock.ItemID(h.done.Job.ID, 0))
 	if err != nil {
 		return false, err
@@ -177,73 +177,73 @@ func askAttempts(r *rig, h house, tenant penstock.TenantID) (bool, error) {
 	return len(ofItem)+len(ofRequest) > 0, err
 }
 
-func askEvents(r *rig, h house, tenant penstock.TenantID) (bool, error) {
+func askEvents(r *rig, h owned, tenant penstock.TenantID) (bool, error) {
 	events, err := r.s.Events(r.t.Context(), tenant, store.EventPage{Job: h.done.Job.ID, Limit: everything})
 	return len(events) > 0, err
 }
 
-func askDeadLetters(r *rig, _ house, tenant penstock.TenantID) (bool, error) {
+func askDeadLetters(r *rig, _ owned, tenant penstock.TenantID) (bool, error) {
 	deadLetters, err := r.s.DeadLetters(r.t.Context(), tenant, store.DeadLetterPage{Limit: everything})
 	return len(deadLetters) > 0, err
 }
 
-func askDeadLetterGroups(r *rig, _ house, tenant penstock.TenantID) (bool, error) {
+func askDeadLetterGroups(r *rig, _ owned, tenant penstock.TenantID) (bool, error) {
 	groups, err := r.s.DeadLetterGroups(r.t.Context(), tenant, store.DeadLetterGroupPage{Limit: everything})
 	return len(groups) > 0, err
 }
 
-func askDeadLetterJobs(r *rig, _ house, tenant penstock.TenantID) (bool, error) {
+func askDeadLetterJobs(r *rig, _ owned, tenant penstock.TenantID) (bool, error) {
 	jobs, err := r.s.DeadLetterJobs(r.t.Context(), tenant, store.DeadLetterJobPage{DeadLetters: everything, Jobs: everything})
 	return len(jobs) > 0, err
 }
 
-func askCountDeadLetters(r *rig, _ house, tenant penstock.TenantID) (bool, error) {
+func askCountDeadLetters(r *rig, _ owned, tenant penstock.TenantID) (bool, error) {
 	n, err := r.s.CountDeadLetters(r.t.Context(), tenant, store.DeadLetterFilter{})
 	return n > 0, err
 }
 
-func askRetryable(r *rig, h house, tenant penstock.TenantID) (bool, error) {
+func askRetryable(r *rig, h owned, tenant penstock.TenantID) (bool, error) {
 	found, err := r.s.Retryable(r.t.Context(), tenant, store.RetrySelection{Job: h.done.Job.ID, Limit: everything})
 	return found.Job.ID != "" || len(found.Items) > 0, err
 }
 
-func askRetryItems(r *rig, h house, tenant penstock.TenantID) (bool, error) {
+func askRetryItems(r *rig, h owned, tenant penstock.TenantID) (bool, error) {
 	again := r.retryOf(store.Retryable{Job: h.done.Job, Items: []store.RetryableItem{{ID: penstock.ItemID(h.done.Job.ID, 1)}}}, false)
 	receipt, err := r.s.RetryItems(r.t.Context(), tenant, again)
 	return err == nil && receipt.Job.RetryOf == h.done.Job.ID, err
 }
 
-func askDismissDeadLetters(r *rig, _ house, tenant penstock.TenantID) (bool, error) {
+func askDismissDeadLetters(r *rig, _ owned, tenant penstock.TenantID) (bool, error) {
 	n, err := r.s.DismissDeadLetters(r.t.Context(), tenant, store.Dismissal{Actor: "stranger", Limit: everything})
 	return n > 0, err
 }
 
-func askAuditEntries(r *rig, _ house, tenant penstock.TenantID) (bool, error) {
+func askAuditEntries(r *rig, _ owned, tenant penstock.TenantID) (bool, error) {
 	entries, err := r.s.AuditEntries(r.t.Context(), tenant, store.AuditPage{Limit: everything})
 	return len(entries) > 0, err
 }
 
-func askRequest(r *rig, h house, tenant penstock.TenantID) (bool, error) {
+func askRequest(r *rig, h owned, tenant penstock.TenantID) (bool, error) {
 	request, err := r.s.Request(r.t.Context(), tenant, h.request.ID)
 	return request.ID != "" || len(request.Attempts) > 0, err
 }
 
-func askJobEntries(r *rig, h house, tenant penstock.TenantID) (bool, error) {
+func askJobEntries(r *rig, h owned, tenant penstock.TenantID) (bool, error) {
 	entries, err := r.s.JobEntries(r.t.Context(), tenant, h.done.Job.ID)
 	return len(entries) > 0, err
 }
 
-func askDeleteJob(r *rig, h house, tenant penstock.TenantID) (bool, error) {
+func askDeleteJob(r *rig, h owned, tenant penstock.TenantID) (bool, error) {
 	err := r.s.DeleteJob(r.t.Context(), tenant, store.Deletion{Job: h.spare.Job.ID})
 	return err == nil, err
 }
 
-func askPurgeJobs(r *rig, _ house, tenant penstock.TenantID) (bool, error) {
+func askPurgeJobs(r *rig, _ owned, tenant penstock.TenantID) (bool, error) {
 	done, err := r.s.PurgeJobs(r.t.Context(), tenant, store.Purge{Kept: oldAge, Limit: everything})
 	return done.Removed > 0, err
 }
 
-func askPurgeRequests(r *rig, _ house, tenant penstock.TenantID) (bool, error) {
+func askPurgeRequests(r *rig, _ owned, tenant penstock.TenantID) (bool, error) {
 	done, err := r.s.PurgeRequests(r.t.Context(), tenant, store.Purge{Kept: oldAge - time.Second, Limit: everything})
 	return done.Removed > 0, err
 }
@@ -255,7 +255,7 @@ func isolationProbes(r *rig) {
 	names := slices.Sorted(maps.Keys(table))
 	r.wantSame("methods with a probe", names, methodsWithTenant())
 
-	h := r.house()
+	h := r.owned()
 	done, open, old := r.view(h.done), r.view(h.open), r.view(h.old)
 	for _, name := range names {
 		seen, err := table[name].ask(r, h, umbra)

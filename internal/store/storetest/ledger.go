@@ -142,7 +142,7 @@ func ledgerSpending(r *rig) {
 // claimsUsage is what the items of a job used, as the job says.
 func claimsUsage(r *rig, sub store.Submission) penstock.Usage { return r.job(sub.Job.ID).Usage }
 
-func askSpending(r *rig, _ house, tenant penstock.TenantID) (bool, error) {
+func askSpending(r *rig, _ owned, tenant penstock.TenantID) (bool, error) {
 	now := r.clock.Now()
 	all, err := r.s.Spending(r.t.Context(), tenant, store.SpendingQuery{From: now.AddDate(0, 0, -2), To: now.AddDate(0, 0, 2), Limit: everything})
 	return len(all) > 0, err

@@ -228,7 +228,7 @@ func (x *race) housekeep(random *rand.Rand) error {
 	for _, step := range []func(int) (store.Step, error){x.rescue, x.expire, x.cancel} {
 		done, err := step(1 + random.IntN(5))
 		if err != nil {
-			return fmt.Errorf("keep house: %w", err)
+			return fmt.Errorf("keep owned: %w", err)
 		}
 		x.mu.Lock()
 		for _, job := range done.Finished {

@@ -192,7 +192,7 @@ func storedFileQuota(r *rig) {
 	r.wantCode("a file beyond the quota", err, penstock.CodeQuotaExceeded)
 }
 
-func askStored(r *rig, _ house, tenant penstock.TenantID) (bool, error) {
+func askStored(r *rig, _ owned, tenant penstock.TenantID) (bool, error) {
 	sum, err := r.s.Stored(r.t.Context(), tenant)
 	return sum == r.stored(acme), err // a stranger has work of its own by now
 }

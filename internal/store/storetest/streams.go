@@ -267,7 +267,7 @@ func eventStates(r *rig) {
 }
 
 // askPurgeEvents finds acme's log that was kept long enough.
-func askPurgeEvents(r *rig, _ house, tenant penstock.TenantID) (bool, error) {
+func askPurgeEvents(r *rig, _ owned, tenant penstock.TenantID) (bool, error) {
 	done, err := r.s.PurgeEvents(r.t.Context(), tenant, store.Purge{Limit: everything})
 	return done.Removed > 0, err
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"math/rand/v2"
+	"sync"
 
 	"penstock"
 	"penstock/internal/store"
@@ -18,6 +19,58 @@ func submitCases() []testCase {
 		{"the reservation is booked", submitReserves},
 		{"an error leaves nothing behind", submitErrorWritesNothing},
 		{"unknown ids are not found", unknownIDs},
+		{"submits of many callers at once have an outcome each", submitConcurrent},
+	}
+}
+
+// submitConcurrent has callers of two tenants submit at once. acme's budget has enough for half of its jobs, every fourth caller of
+// acme repeats a key with another payload, and one of umbra's callers leaves at once.
+func submitConcurrent(r *rig) {
+	const callers = 40
+	budget := account(callers / 2 * 10_000)
+	first := r.submit(r.keyed("order", "hash"))
+	left, leave := context.WithCancel(r.t.Context())
+	leave()
+	type outcome struct {
+		sub     store.Submission
+		receipt store.Receipt
+		err     error
+	}
+	outcomes := make([]outcome, 2*callers)
+	for i := range outcomes {
+		o := &outcomes[i]
+		switch o.sub = r.paid(1, budget); {
+		case i >= callers:
+			o.sub.Job.Tenant, o.sub.Accounts = umbra, nil
+		case i%4 == 0:
+			o.sub = r.keyed("order", "another hash")
+		}
+	}
+	var group sync.WaitGroup
+	for i := range outcomes {
+		o, ctx := &outcomes[i], r.t.Context()
+		if i == callers {
+			ctx = left
+		}
+		group.Go(func() { o.receipt, o.err = r.s.SubmitJob(ctx, o.sub.Job.Tenant, o.sub) })
+	}
+	group.Wait()
+	counts, accepted := map[penstock.Code]int{}, []store.Submission{first}
+	for i, o := range outcomes {
+		if i != callers {
+			counts[penstock.ErrorCode(o.err)]++
+		}
+		if o.err == nil {
+			accepted = append(accepted, o.sub)
+			r.wantSame("the job of a receipt", o.receipt.Job.ID, o.sub.Job.ID)
+		}
+	}
+	r.wantSame("outcomes", counts, map[penstock.Code]int{
+		"": callers/2 + callers - 1, penstock.CodeBudgetExceeded: callers/4*3 - callers/2, penstock.CodeIdempotencyMismatch: callers / 4,
+	})
+	r.wantBalance(0, callers/2*10_000)
+	for _, sub := range accepted {
+		r.audit(sub)
 	}
 }
 

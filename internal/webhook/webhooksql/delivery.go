@@ -17,7 +17,7 @@ const deliveryColumns = `d.id, d.tenant_id, d.webhook_id, d.job_id, d.event_id, 
 
 const deliveryTables = ` FROM deliveries d LEFT JOIN webhooks w ON w.tenant_id = d.tenant_id AND w.job_id = '' AND w.id = d.webhook_id`
 
-// deliveryDest are the places of deliveryColumns; read fills in the rest once they are scanned.
+// deliveryDest are the destinations of deliveryColumns; read decodes the scanned values.
 func deliveryDest(d *penstock.Delivery) (dest []any, read func() error) {
 	var tries string
 	var notBefore, created, delivered int64
@@ -88,7 +88,7 @@ func (s *Store) Redeliver(ctx context.Context, tenant penstock.TenantID, id pens
 				return penstock.Errorf(penstock.CodeConflict, "The endpoint is disabled (%s); enable it first.", w.DisabledReason)
 			}
 		}
-		// Whoever is at it now loses its claim: two attempts would tell two stories of one delivery.
+		// A runner that attempts it now loses its claim: two attempts would record two results of one delivery.
 		err := tx.Do(ctx, `UPDATE deliveries SET status = $2, error = '', round = 0, fence = fence + 1, not_before = $3, delivered_at = 0 WHERE id = $1`,
 			id, penstock.DeliveryPending, sqldb.Micros(tx.Now()))
 		if err != nil {
@@ -100,20 +100,19 @@ func (s *Store) Redeliver(ctx context.Context, tenant penstock.TenantID, id pens
 	return d, err
 }
 
-// ClaimDeliveries implements webhook.Outbox. Mostly there is nothing due; a write transaction is only begun when
-// there is.
+// ClaimDeliveries implements webhook.Outbox. Mostly nothing is due; a write transaction begins only when something is.
 func (s *Store) ClaimDeliveries(ctx context.Context, w webhook.DeliveryWant) (got webhook.DeliveryClaims, err error) {
 	if w.Limit <= 0 {
 		return got, nil
 	}
 	var due []dueDelivery
 	err = s.db.Read(ctx, func(tx sqldb.Tx) error {
-		line, err := walkLine(ctx, tx, w.After)
+		seen, err := scanReceivers(ctx, tx, w.After)
 		if err != nil {
 			return err
 		}
-		got = webhook.DeliveryClaims{Next: line.next, DueIn: line.dueIn}
-		due, err = findDue(ctx, tx, line.due, w)
+		got = webhook.DeliveryClaims{Next: seen.next, DueIn: seen.dueIn}
+		due, err = findDue(ctx, tx, seen.due, w)
 		return err
 	})
 	if err != nil || len(due) == 0 {
@@ -138,36 +137,36 @@ type dueDelivery struct {
 	id       penstock.ID
 	tenant   penstock.TenantID
 	receiver string
-	probe    bool // its receiver rested: this one shows whether it is back
+	probe    bool // its receiver rested: this delivery probes it
 }
 
-// dueReceiver is a receiver with something due.
+// dueReceiver is a receiver with a due delivery.
 type dueReceiver struct {
 	id     string
 	rested bool
 }
 
-// line is the receivers that a claim looked at.
-type line struct {
+// receivers are those that a claim looked at.
+type receivers struct {
 	due   []dueReceiver
-	next  string        // behind which there may be more
-	dueIn time.Duration // until the next of the others is due, 0 if there is none
+	next  string        // the receiver behind which there may be more
+	dueIn time.Duration // until the next of the other receivers is due, 0 if there is none
 }
 
-// lineSQL walks over the receivers of pending deliveries by leaping from one to the next in the index, however
-// many deliveries each has.
-const lineSQL = `WITH RECURSIVE line(id, n) AS (
+// receiversSQL walks over the receivers of pending deliveries from one to the next in the index, however many deliveries
+// each has.
+const receiversSQL = `WITH RECURSIVE seen(id, n) AS (
 		SELECT (SELECT MIN(d.receiver_id) FROM deliveries d WHERE d.status = 'pending' AND d.receiver_id > $1), 1
 		UNION ALL
-		SELECT (SELECT MIN(d.receiver_id) FROM deliveries d WHERE d.status = 'pending' AND d.receiver_id > line.id), line.n + 1
-		FROM line WHERE line.id IS NOT NULL AND line.n < $2
+		SELECT (SELECT MIN(d.receiver_id) FROM deliveries d WHERE d.status = 'pending' AND d.receiver_id > seen.id), seen.n + 1
+		FROM seen WHERE seen.id IS NOT NULL AND seen.n < $2
 	)
-	SELECT line.id, COALESCE(r.rest_until, 0), (SELECT MIN(d.not_before) FROM deliveries d WHERE d.status = 'pending' AND d.receiver_id = line.id) AS due
-	FROM line LEFT JOIN receivers r ON r.id = line.id WHERE line.id IS NOT NULL ORDER BY due, line.id`
+	SELECT seen.id, COALESCE(r.rest_until, 0), (SELECT MIN(d.not_before) FROM deliveries d WHERE d.status = 'pending' AND d.receiver_id = seen.id) AS due
+	FROM seen LEFT JOIN receivers r ON r.id = seen.id WHERE seen.id IS NOT NULL ORDER BY due, seen.id`
 
-func walkLine(ctx context.Context, tx sqldb.Tx, after string) (l line, err error) {
+func scanReceivers(ctx context.Context, tx sqldb.Tx, after string) (l receivers, err error) {
 	now, last, seen, soonest := sqldb.Micros(tx.Now()), "", 0, int64(0)
-	err = tx.Ask(ctx, sqldb.Ask(sqldb.SQL(lineSQL, after, webhook.MaxReceivers), func(row sqldb.Row) error {
+	err = tx.Ask(ctx, sqldb.Ask(sqldb.SQL(receiversSQL, after, webhook.MaxReceivers), func(row sqldb.Row) error {
 		var id string
 		var rest, at int64
 		if err := row.Scan(&id, &rest, &at); err != nil {
@@ -190,19 +189,19 @@ func walkLine(ctx context.Context, tx sqldb.Tx, after string) (l line, err error
 	return l, err
 }
 
-func findDue(ctx context.Context, tx sqldb.Tx, line []dueReceiver, w webhook.DeliveryWant) (due []dueDelivery, err error) {
+func findDue(ctx context.Context, tx sqldb.Tx, from []dueReceiver, w webhook.DeliveryWant) (due []dueDelivery, err error) {
 	now := sqldb.Micros(tx.Now())
 	tenants := map[penstock.TenantID]int{}
-	for _, r := range line {
-		room := min(w.PerReceiver-w.Busy.Receivers[r.id], w.Limit-len(due))
+	for _, r := range from {
+		free := min(w.PerReceiver-w.Busy.Receivers[r.id], w.Limit-len(due))
 		if r.rested {
-			room = min(room, 1-w.Busy.Receivers[r.id])
+			free = min(free, 1-w.Busy.Receivers[r.id])
 		}
-		if room <= 0 {
+		if free <= 0 {
 			continue
 		}
 		found, err := sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT id, tenant_id FROM deliveries WHERE status = 'pending' AND receiver_id = $1 AND not_before <= $2
-			ORDER BY not_before, id LIMIT $3`, r.id, now, room), func(row sqldb.Row) (d dueDelivery, err error) {
+			ORDER BY not_before, id LIMIT $3`, r.id, now, free), func(row sqldb.Row) (d dueDelivery, err error) {
 			d.receiver, d.probe = r.id, r.rested
 			return d, row.Scan(&d.id, &d.tenant)
 		})
@@ -225,7 +224,7 @@ type sealedClaim struct {
 	secret, oldSecret []byte
 }
 
-// takeDue claims what is still due. Of the processes that want to probe a receiver that rested, one does.
+// takeDue claims the deliveries that are still due. Of several processes, one probes a receiver that rested.
 func takeDue(ctx context.Context, tx sqldb.Tx, due []dueDelivery, w webhook.DeliveryWant) ([]sealedClaim, error) {
 	now, held := sqldb.Micros(tx.Now()), sqldb.Micros(tx.Now().Add(w.Hold))
 	var ids []string
@@ -274,7 +273,7 @@ func takeDue(ctx context.Context, tx sqldb.Tx, due []dueDelivery, w webhook.Deli
 	return claims, err
 }
 
-// unseal opens the secrets of a claim. One that cannot be opened must not hold up other deliveries.
+// unseal opens the secrets of a claim. A secret that cannot be opened must not delay other deliveries.
 func (s *Store) unseal(c sealedClaim) webhook.DeliveryClaim {
 	if c.Refused != "" {
 		return c.DeliveryClaim

@@ -54,7 +54,7 @@ func (s *Store) FinishDelivery(ctx context.Context, r webhook.DeliveryReport) (v
 		case webhook.OutcomeRetry, webhook.OutcomeFailed, webhook.OutcomeGone:
 			return s.receiverFailed(ctx, tx, failing{h, r, &v})
 		case webhook.OutcomeRelease:
-			// Whoever rested and was to be probed still is.
+			// A receiver that rested is still to be probed.
 			return tx.Do(ctx, `UPDATE receivers SET rest_until = $2 WHERE id = $1 AND rest_until > $2`, h.receiver, sqldb.Micros(tx.Now()))
 		}
 		return nil
@@ -62,7 +62,7 @@ func (s *Store) FinishDelivery(ctx context.Context, r webhook.DeliveryReport) (v
 	return v, err
 }
 
-// record writes what became of the delivery.
+// record writes the result of the attempt.
 func (h heldDelivery) record(ctx context.Context, tx sqldb.Tx, r webhook.DeliveryReport) error {
 	status, due, delivered, reason := penstock.DeliveryPending, tx.Now(), int64(0), ""
 	switch r.Outcome {
@@ -85,15 +85,15 @@ func (h heldDelivery) record(ctx context.Context, tx sqldb.Tx, r webhook.Deliver
 		WHERE id = $1`, r.Delivery, status, sqldb.Micros(due), delivered, reason, h.round, h.attempts, string(tries))
 }
 
-// failing is a delivery that failed, with what is to be told of it.
+// failing is a failed delivery, with the verdict to complete.
 type failing struct {
 	heldDelivery
 	report  webhook.DeliveryReport
 	verdict *webhook.DeliveryVerdict
 }
 
-// receiverFailed counts a failure of the receiver, lets it rest if there were many, and disables an endpoint
-// that is gone or has failed for too long.
+// receiverFailed counts a failure of the receiver, lets it rest after many, and disables an endpoint that is gone or has
+// failed for too long.
 func (s *Store) receiverFailed(ctx context.Context, tx sqldb.Tx, f failing) error {
 	now := tx.Now()
 	type row struct{ failures, since int64 }

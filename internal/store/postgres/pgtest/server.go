@@ -15,16 +15,16 @@ import (
 	"syscall"
 )
 
-// keeper makes the server, keeps it until its standard input ends, and removes every trace of it. Our
+// supervisor makes the server, keeps it until its standard input ends, and removes every trace of it. Our
 // end of that pipe closes with the process that holds it, even when it is killed, so the server never
 // becomes an orphan. It runs in the server's directory.
 //
 //   - SIGPIPE is ignored because a test process that dies during initdb must not take the cleanup along.
-//   - The server is the keeper's own child, so that it is reaped where nothing else reaps orphans. Its
+//   - The server is the supervisor's own child, so that its parent waits for it also where no init process does. Its
 //     state is read where pg_ctl would read it.
 //   - SIGQUIT stops it at once: nothing in the data is worth a checkpoint.
 //   - On failure the logs take the place of "ready".
-const keeper = `
+const supervisor = `
 bin=$1
 options=$2
 trap '' PIPE
@@ -115,11 +115,11 @@ func parseServerURL(given string) (*url.URL, error) {
 	return server, nil
 }
 
-// running is a temporary server and the keeper that watches over it.
+// running is a temporary server and the supervisor that watches over it.
 type running struct {
-	dir    string
-	keeper *exec.Cmd
-	leash  io.Closer // the keeper's standard input
+	dir        string
+	supervisor *exec.Cmd
+	stdin      io.Closer // the supervisor's standard input
 }
 
 func start() (*running, error) {
@@ -136,26 +136,26 @@ func start() (*running, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a directory for the test server: %w", err)
 	}
-	s, err := startKeeper(dir, bin, owner)
+	s, err := startSupervisor(dir, bin, owner)
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	return s, nil
 }
 
-func startKeeper(dir, bin string, owner *syscall.Credential) (*running, error) {
+func startSupervisor(dir, bin string, owner *syscall.Credential) (*running, error) {
 	if owner != nil {
 		if err := os.Chown(dir, int(owner.Uid), int(owner.Gid)); err != nil {
 			return nil, fmt.Errorf("hand the test server its directory: %w", err)
 		}
 	}
-	cmd := exec.Command("/bin/sh", "-c", keeper, "pgtest", bin, serverOptions(dir))
+	cmd := exec.Command("/bin/sh", "-c", supervisor, "pgtest", bin, serverOptions(dir))
 	cmd.Dir = dir
 	// No variable of ours may reach the server: PGDATA, PGPORT and the like would change it.
 	cmd.Env = []string{"PATH=/usr/bin:/bin", "LC_ALL=C"}
 	// A group of its own, so that an interrupt from the terminal leaves the cleanup alone.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: owner}
-	leash, err := cmd.StdinPipe()
+	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, fmt.Errorf("make a pipe to the test server: %w", err)
 	}
@@ -169,10 +169,10 @@ func startKeeper(dir, bin string, owner *syscall.Credential) (*running, error) {
 	out := bufio.NewReader(stdout)
 	if line, err := out.ReadString('\n'); err != nil || line != "ready\n" {
 		rest, _ := io.ReadAll(io.LimitReader(out, 64<<10))
-		leash.Close()
+		stdin.Close()
 		return nil, fmt.Errorf("start the test server from %s: %w\n%s%s", bin, cmd.Wait(), line, rest)
 	}
-	return &running{dir: dir, keeper: cmd, leash: leash}, nil
+	return &running{dir: dir, supervisor: cmd, stdin: stdin}, nil
 }
 
 func (s *running) url() *url.URL {
@@ -185,8 +185,8 @@ func (s *running) url() *url.URL {
 }
 
 func (s *running) stop() error {
-	s.leash.Close()
-	if err := s.keeper.Wait(); err != nil {
+	s.stdin.Close()
+	if err := s.supervisor.Wait(); err != nil {
 		return fmt.Errorf("stop the test server: %w", err)
 	}
 	return nil

@@ -1,4 +1,6 @@
-package main
+// Package caller makes HTTP calls over one connection. It knows as much of HTTP/1.1 as the servers that are measured speak: a
+// generator that costs as much as the server would measure itself.
+package caller
 
 import (
 	"bufio"
@@ -12,40 +14,42 @@ import (
 	"time"
 )
 
-// client is one connection to a server, kept alive. It knows as much of HTTP/1.1 as the servers here speak, because a
-// generator that costs as much as what it measures would measure itself.
-type client struct {
-	address string
-	request []byte
+// Client is one connection to a server, which is kept open between calls. It is not safe for concurrent use.
+type Client struct {
+	Address string // host and port
+	Request []byte // the call, as Post renders it
 	conn    net.Conn
 	in      *bufio.Reader
 }
 
-// requestTo renders the call that a generator makes over and over.
-func requestTo(address, key string, body []byte) []byte {
-	head := fmt.Sprintf("POST /v1/chat/completions HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n"+
-		"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n", address, key, len(body))
+// Target is where a call goes.
+type Target struct{ Address, Path, Key string }
+
+// Post renders a call.
+func Post(to Target, body []byte) []byte {
+	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n"+
+		"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n", to.Path, to.Address, to.Key, len(body))
 	return append([]byte(head), body...)
 }
 
 // answerTimeout bounds a call: a server that hangs is a failure and not a pause.
 const answerTimeout = 2 * time.Minute
 
-// call makes one call. It returns when the first byte of the answer's body came.
-func (c *client) call() (first time.Time, err error) {
-	if err = c.send(); err == nil {
-		first, err = c.answer(nil)
+// Call makes one call. It returns the time at which the first byte of the answer's body came.
+func (c *Client) Call() (first time.Time, err error) {
+	if err = c.Send(); err == nil {
+		first, err = c.Answer(nil)
 	}
 	if err != nil {
-		c.close()
+		c.Close()
 	}
 	return first, err
 }
 
-// send writes the request, on a new connection if there is none.
-func (c *client) send() (err error) {
+// Send writes the request, on a new connection if there is none.
+func (c *Client) Send() (err error) {
 	if c.conn == nil {
-		if c.conn, err = net.Dial("tcp", c.address); err != nil {
+		if c.conn, err = net.Dial("tcp", c.Address); err != nil {
 			return err
 		}
 		c.in = bufio.NewReaderSize(c.conn, 4<<10)
@@ -53,24 +57,25 @@ func (c *client) send() (err error) {
 	if err := c.conn.SetDeadline(time.Now().Add(answerTimeout)); err != nil {
 		return err
 	}
-	_, err = c.conn.Write(c.request)
+	_, err = c.conn.Write(c.Request)
 	return err
 }
 
-func (c *client) close() {
+// Close closes the connection, if there is one.
+func (c *Client) Close() {
 	if c.conn != nil {
 		_ = c.conn.Close()
 		c.conn = nil
 	}
 }
 
-// answer reads one answer to its end. begun, if there is one, is called when the first byte of its body is there.
-func (c *client) answer(begun func()) (first time.Time, err error) {
+// Answer reads one answer to its end. begun, if there is one, is called when the first byte of its body is there.
+func (c *Client) Answer(begun func()) (first time.Time, err error) {
 	status, length, err := c.head()
 	if err != nil {
 		return first, err
 	}
-	if status != 200 {
+	if status/100 != 2 {
 		text, _ := c.in.Peek(min(c.in.Buffered(), 300))
 		return first, fmt.Errorf("answered with status %d: %s", status, text)
 	}
@@ -89,7 +94,7 @@ func (c *client) answer(begun func()) (first time.Time, err error) {
 }
 
 // head reads the status and, of the headers, how long the body is: -1 when it comes in chunks.
-func (c *client) head() (status, length int, err error) {
+func (c *Client) head() (status, length int, err error) {
 	line, err := c.line()
 	if err != nil {
 		return 0, 0, err
@@ -116,7 +121,7 @@ func (c *client) head() (status, length int, err error) {
 }
 
 // chunks reads a body that comes in chunks.
-func (c *client) chunks() error {
+func (c *Client) chunks() error {
 	for {
 		line, err := c.line()
 		if err != nil {
@@ -135,7 +140,7 @@ func (c *client) chunks() error {
 	}
 }
 
-func (c *client) line() ([]byte, error) {
+func (c *Client) line() ([]byte, error) {
 	line, err := c.in.ReadSlice('\n')
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
