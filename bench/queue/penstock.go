@@ -110,7 +110,7 @@ func (in *instance) connect(ctx context.Context, c instanceConfig, snapshot *con
 	}
 	in.pool, err = work.New(
 		work.Config{Slots: c.slots, LeaseTimeout: w.LeaseTimeout, PollInterval: w.PollInterval, SoftStop: time.Second},
-		work.Deps{Store: counted, Lease: in.lease, Runner: runner, Work: in.work, Jobs: jobs, Metrics: metrics, Tracer: tracer, Log: log, Clock: time.Now})
+		work.Deps{Store: counted, Ready: in.store, Lease: in.lease, Runner: runner, Work: in.work, Jobs: jobs, Metrics: metrics, Tracer: tracer, Log: log, Clock: time.Now})
 	if err != nil {
 		return err
 	}

@@ -273,7 +273,7 @@ func (a *app) connectPool(runner *attempt.Runner) (err error) {
 		Slots: p.Work.Slots, LeaseTimeout: p.Work.LeaseTimeout, PollInterval: p.Work.PollInterval,
 		SoftStop: softStop(p.ShutdownGrace), SlotPools: slotPools(p.Work.Pools), Suspects: suspects,
 	}, work.Deps{
-		Store: a.store, Lease: a.lease, History: a.store, Runner: runner, Isolated: a.isolated, Gate: work.NewTargetGate(work.GateDeps{Config: a.live, Controls: a.controls, Router: a.router, Upstreams: runner}), Weights: work.LaneWeights(a.live), Open: a.controls.Open, Work: a.topics.work, Freed: a.router.Freed(), Jobs: a.topics, Cancels: a.topics.cancels,
+		Store: a.store, Ready: a.store, Lease: a.lease, History: a.store, Runner: runner, Isolated: a.isolated, Gate: work.NewTargetGate(work.GateDeps{Config: a.live, Controls: a.controls, Router: a.router, Upstreams: runner}), Weights: work.LaneWeights(a.live), Open: a.controls.Open, Work: a.topics.work, Freed: a.router.Freed(), Jobs: a.topics, Cancels: a.topics.cancels,
 		Answers: a.answers, Used: a.usedByItem, Streams: a.store, Readers: a.topics.jobs, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
 	})
 	return err

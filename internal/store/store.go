@@ -156,12 +156,8 @@ type Leases interface {
 	ReleaseLease(ctx context.Context, l Lease) error
 }
 
-// Queue is how worker processes claim and finish items.
-type Queue interface {
-	// HeldItems returns the running items of a lease, and which of them were cancelled. A process that does not know one
-	// of them lost the answer to its claim.
-	HeldItems(ctx context.Context, l Lease) ([]Held, error)
-
+// ReadyReader says what a claim would find. It is a question of package work, beside [Store], which is frozen.
+type ReadyReader interface {
 	// ReadyItems returns how many items of each model ClaimItems would find, so that calls can be reserved for them before
 	// the claim: of each lane it looks at the tenants whose turn is next. More says that it did not look at all of them.
 	// Limit bounds the items of each model; Reserved, Expected and Corrections are not used.
@@ -169,6 +165,13 @@ type Queue interface {
 
 	// ReadySuspects is ReadyItems for ClaimSuspects.
 	ReadySuspects(ctx context.Context, w Want) (ready []Ready, more bool, err error)
+}
+
+// Queue is how worker processes claim and finish items.
+type Queue interface {
+	// HeldItems returns the running items of a lease, and which of them were cancelled. A process that does not know one
+	// of them lost the answer to its claim.
+	HeldItems(ctx context.Context, l Lease) ([]Held, error)
 
 	// ClaimItems takes queued items that are due, from the lanes in the order given, and marks them
 	// running under the lease with a higher fence. Inside a lane the tenant that was given the fewest

@@ -115,9 +115,9 @@ func (p *Pool) want(b *pool, n int) store.Want {
 // ready is what a claim would find, by model.
 func (p *Pool) ready(ctx context.Context, b *pool, want store.Want) ([]store.Ready, bool, error) {
 	if b.suspects {
-		return p.Store.ReadySuspects(ctx, want)
+		return p.Ready.ReadySuspects(ctx, want)
 	}
-	return p.Store.ReadyItems(ctx, want)
+	return p.Ready.ReadyItems(ctx, want)
 }
 
 // claimReady reserves calls for items that are ready, claims as many, and starts the bookkeeping of those that it got.

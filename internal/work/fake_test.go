@@ -427,7 +427,7 @@ func newPoolOf(t *testing.T, cfg Config, deps Deps) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	deps.Lease = r.member
+	deps.Lease, deps.Ready = r.member, r.queue
 	r.Pool, err = New(cfg, deps)
 	if err != nil {
 		t.Fatal(err)

@@ -83,6 +83,7 @@ type Lease interface {
 // Deps are what a pool works with.
 type Deps struct {
 	Store    store.Queue
+	Ready    store.ReadyReader
 	Lease    Lease
 	Runner   Runner
 	Isolated Isolated // with Suspects

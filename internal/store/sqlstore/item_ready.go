@@ -11,7 +11,7 @@ import (
 // readyRows is how many model queues of a lane, or how many suspects, ReadyItems and ReadySuspects look at.
 const readyRows = 256
 
-// ReadyItems implements store.Queue. It is one round trip that locks nothing. Parked items that are due are woken
+// ReadyItems implements store.ReadyReader. It is one round trip that locks nothing. Parked items that are due are woken
 // first: the claim that follows takes them like others.
 func (s *Store) ReadyItems(ctx context.Context, w store.Want) ([]store.Ready, bool, error) {
 	ready, due, err := s.readyItems(ctx, w)
@@ -53,7 +53,7 @@ func (s *Store) readyItems(ctx context.Context, w store.Want) (ready *readyModel
 	return ready, due, err
 }
 
-// ReadySuspects implements store.Queue.
+// ReadySuspects implements store.ReadyReader.
 func (s *Store) ReadySuspects(ctx context.Context, w store.Want) ([]store.Ready, bool, error) {
 	ready := newReadyModels()
 	err := s.read(ctx, func(tx Tx) error {

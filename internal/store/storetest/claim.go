@@ -88,14 +88,14 @@ func claimReady(r *rig) {
 		"the tenant only": {store.Want{Lanes: penstock.Lanes, Models: []string{model}, ExceptTenants: []penstock.TenantID{acme}}, []store.Ready{{Model: model, Items: 1, Estimate: estimate, InputBytes: size}}},
 	} {
 		tt.want.Limit = 10
-		ready, more, err := r.s.ReadyItems(r.t.Context(), tt.want)
+		ready, more, err := r.s.(store.ReadyReader).ReadyItems(r.t.Context(), tt.want)
 		r.must("ready items", err)
 		r.wantSame(name, ready, tt.ready)
 		if more {
 			r.t.Errorf("%s: there is more", name)
 		}
 	}
-	ready, _, err := r.s.ReadyItems(r.t.Context(), store.Want{Lanes: penstock.Lanes, Limit: 3})
+	ready, _, err := r.s.(store.ReadyReader).ReadyItems(r.t.Context(), store.Want{Lanes: penstock.Lanes, Limit: 3})
 	r.must("ready items", err)
 	if ready[0].Items != 3 {
 		r.t.Errorf("%d items are ready, want the limit", ready[0].Items)
@@ -104,11 +104,11 @@ func claimReady(r *rig) {
 	f := r.ending(r.claimN(lease, 5)[0], penstock.TransitionRetry)
 	f.RetryIn = time.Second
 	r.win(f)
-	if ready, _, err := r.s.ReadyItems(r.t.Context(), store.Want{Lanes: penstock.Lanes, Limit: 10}); err != nil || len(ready) != 0 {
+	if ready, _, err := r.s.(store.ReadyReader).ReadyItems(r.t.Context(), store.Want{Lanes: penstock.Lanes, Limit: 10}); err != nil || len(ready) != 0 {
 		r.t.Errorf("%+v is ready while the last item waits: %v", ready, err)
 	}
 	r.clock.Advance(2 * time.Second)
-	if ready, _, err := r.s.ReadyItems(r.t.Context(), store.Want{Lanes: penstock.Lanes, Limit: 10}); err != nil || len(ready) != 1 || ready[0].Items != 1 {
+	if ready, _, err := r.s.(store.ReadyReader).ReadyItems(r.t.Context(), store.Want{Lanes: penstock.Lanes, Limit: 10}); err != nil || len(ready) != 1 || ready[0].Items != 1 {
 		r.t.Errorf("%+v is ready, want the item that waited: %v", ready, err)
 	}
 	r.claimN(lease, 1)

@@ -257,7 +257,7 @@ func suspectWant(r *rig) {
 	}
 	r.makeSuspects(3)
 	l := r.lease("worker")
-	ready, more, err := r.s.ReadySuspects(r.t.Context(), store.Want{Lanes: penstock.Lanes, Limit: 10, ExceptModels: []string{"other"}})
+	ready, more, err := r.s.(store.ReadyReader).ReadySuspects(r.t.Context(), store.Want{Lanes: penstock.Lanes, Limit: 10, ExceptModels: []string{"other"}})
 	r.must("ready suspects", err)
 	if len(ready) != 1 || ready[0].Items != 2 || ready[0].Model != urgent.Job.Model || ready[0].InputBytes != int64(len(urgent.Items[0].Body)) || more {
 		r.t.Errorf("ready suspects %+v, more %v; want both of one model", ready, more)
