@@ -29,7 +29,7 @@ var architecture = map[string][]string{
 	"penstock/internal/supervise": {},
 	"penstock/internal/blob":      {},
 	"penstock/internal/dial":      {},
-	"penstock/internal/store":     {"penstock"},
+	"penstock/internal/store":     {"penstock", "penstock/internal/fair"},
 	"penstock/internal/provider":  {"penstock", "penstock/internal/body"},
 	"penstock/internal/config":    {"penstock", "penstock/internal/dial"},
 	"penstock/internal/telemetry": {"penstock"},
@@ -37,7 +37,7 @@ var architecture = map[string][]string{
 	"penstock/internal/filter":    {"penstock"},
 	"penstock/internal/sign":      {"penstock", "penstock/internal/payload"},
 	"penstock/internal/file":      {"penstock", "penstock/internal/blob", "penstock/internal/body", "penstock/internal/payload", "penstock/internal/store"},
-	"penstock/internal/signal":    {"penstock", "penstock/internal/telemetry"},
+	"penstock/internal/signal":    {"penstock/internal/telemetry"},
 
 	// The database layer, and the writers that any transaction may use.
 	"penstock/internal/store/sqldb": {"penstock", "penstock/internal/crash"},
@@ -87,23 +87,20 @@ var architecture = map[string][]string{
 
 	// The way of a request: admit → queue ← work → attempt → route, provider.
 	"penstock/internal/capacity":   {"penstock", "penstock/internal/provider", "penstock/internal/store"},
-	"penstock/internal/route":      {"penstock", "penstock/internal/capacity"},
+	"penstock/internal/route":      {"penstock", "penstock/internal/capacity", "penstock/internal/signal"},
 	"penstock/internal/microbatch": {"penstock", "penstock/internal/body"},
 	"penstock/internal/attempt": {"penstock", "penstock/internal/body", "penstock/internal/config", "penstock/internal/crash", "penstock/internal/dialect", "penstock/internal/dialect/catalog", "penstock/internal/filter", "penstock/internal/inflight", "penstock/internal/microbatch", "penstock/internal/provider", "penstock/internal/capacity",
 		"penstock/internal/route", "penstock/internal/telemetry"},
-	"penstock/internal/lease": {"penstock", "penstock/internal/store", "penstock/internal/telemetry"},
-	"penstock/internal/queue": {"penstock", "penstock/internal/chore", "penstock/internal/provider", "penstock/internal/store", "penstock/internal/telemetry"},
-	"penstock/internal/isolate": {"penstock", "penstock/internal/dialect/assemble", "penstock/internal/attempt", "penstock/internal/config", "penstock/internal/filter", "penstock/internal/payload", "penstock/internal/provider",
-		"penstock/internal/capacity", "penstock/internal/route", "penstock/internal/store", "penstock/internal/supervise", "penstock/internal/telemetry"},
-	"penstock/internal/work":  {"penstock", "penstock/internal/attempt", "penstock/internal/capacity", "penstock/internal/config", "penstock/internal/dialect/assemble", "penstock/internal/fair", "penstock/internal/inflight", "penstock/internal/isolate", "penstock/internal/provider", "penstock/internal/queue", "penstock/internal/route", "penstock/internal/store", "penstock/internal/telemetry"},
-	"penstock/internal/limit": {"penstock", "penstock/internal/capacity"},
-	"penstock/internal/token": {},
-	"penstock/internal/admit": {"penstock", "penstock/internal/backlog", "penstock/internal/body", "penstock/internal/config", "penstock/internal/dial", "penstock/internal/dialect", "penstock/internal/dialect/catalog", "penstock/internal/filter", "penstock/internal/limit", "penstock/internal/queue",
-		"penstock/internal/capacity", "penstock/internal/route",
-		"penstock/internal/store", "penstock/internal/telemetry"},
+	"penstock/internal/lease":   {"penstock", "penstock/internal/store", "penstock/internal/telemetry"},
+	"penstock/internal/queue":   {"penstock", "penstock/internal/chore", "penstock/internal/provider", "penstock/internal/signal", "penstock/internal/store", "penstock/internal/telemetry"},
+	"penstock/internal/isolate": {"penstock", "penstock/internal/attempt", "penstock/internal/capacity", "penstock/internal/config", "penstock/internal/dialect/assemble", "penstock/internal/filter", "penstock/internal/payload", "penstock/internal/provider", "penstock/internal/route", "penstock/internal/store", "penstock/internal/supervise", "penstock/internal/telemetry"},
+	"penstock/internal/work":    {"penstock", "penstock/internal/attempt", "penstock/internal/capacity", "penstock/internal/config", "penstock/internal/dialect/assemble", "penstock/internal/fair", "penstock/internal/inflight", "penstock/internal/isolate", "penstock/internal/provider", "penstock/internal/queue", "penstock/internal/route", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/signal"},
+	"penstock/internal/limit":   {"penstock", "penstock/internal/capacity"},
+	"penstock/internal/token":   {},
+	"penstock/internal/admit":   {"penstock", "penstock/internal/backlog", "penstock/internal/body", "penstock/internal/capacity", "penstock/internal/config", "penstock/internal/dial", "penstock/internal/dialect", "penstock/internal/dialect/catalog", "penstock/internal/filter", "penstock/internal/limit", "penstock/internal/route", "penstock/internal/signal", "penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/backlog": {"penstock", "penstock/internal/capacity", "penstock/internal/config", "penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/chore":   {},
-	"penstock/internal/batch":   {"penstock", "penstock/internal/admit", "penstock/internal/chore", "penstock/internal/config", "penstock/internal/dialect/line", "penstock/internal/file", "penstock/internal/filter", "penstock/internal/store"},
+	"penstock/internal/batch":   {"penstock", "penstock/internal/admit", "penstock/internal/chore", "penstock/internal/config", "penstock/internal/dialect/line", "penstock/internal/file", "penstock/internal/filter", "penstock/internal/signal", "penstock/internal/store"},
 	"penstock/internal/cache":   {"penstock", "penstock/internal/body", "penstock/internal/provider"},
 	"penstock/internal/journal": {"penstock"},
 	"penstock/internal/record":  {"penstock", "penstock/internal/journal", "penstock/internal/store"},
@@ -111,15 +108,15 @@ var architecture = map[string][]string{
 	"penstock/internal/usage":   {"penstock", "penstock/internal/store"},
 	"penstock/internal/retain":  {"penstock", "penstock/internal/blob", "penstock/internal/chore", "penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/disk":    {"penstock", "penstock/internal/telemetry"},
-	"penstock/internal/deliver": {"penstock", "penstock/internal/store"},
-	"penstock/internal/control": {"penstock/internal/store"},
-	"penstock/internal/webhook": {"penstock", "penstock/internal/dial", "penstock/internal/telemetry"},
+	"penstock/internal/deliver": {"penstock", "penstock/internal/store", "penstock/internal/signal"},
+	"penstock/internal/control": {"penstock/internal/store", "penstock/internal/signal"},
+	"penstock/internal/webhook": {"penstock", "penstock/internal/dial", "penstock/internal/telemetry", "penstock/internal/signal"},
 
 	// A synchronous call as a whole.
 	"penstock/internal/request": {"penstock", "penstock/internal/admit", "penstock/internal/attempt", "penstock/internal/budget", "penstock/internal/cache", "penstock/internal/capacity", "penstock/internal/config", "penstock/internal/dialect", "penstock/internal/provider", "penstock/internal/store", "penstock/internal/telemetry"},
 
 	// Who may call.
-	"penstock/internal/directory": {"penstock", "penstock/internal/config", "penstock/internal/store"},
+	"penstock/internal/directory": {"penstock", "penstock/internal/config", "penstock/internal/store", "penstock/internal/signal"},
 
 	// Questions about a load that is not there.
 	"penstock/internal/forecast": {"penstock", "penstock/internal/config", "penstock/internal/fair", "penstock/internal/provider",

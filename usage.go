@@ -213,3 +213,6 @@ func (u Usage) Classes() Classes {
 	c[ClassInput], c[ClassCacheWrite], c[ClassOutput] = input, written, output
 	return c
 }
+
+// InputTokens estimates the tokens of a body of so many bytes: a token is about four bytes of English, and of JSON.
+func InputTokens(bodyBytes int64) int64 { return (bodyBytes + 3) / 4 }

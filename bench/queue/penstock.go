@@ -17,10 +17,10 @@ import (
 	"penstock/internal/attempt"
 	"penstock/internal/capacity"
 	"penstock/internal/config"
-	"penstock/internal/deliver"
 	"penstock/internal/lease"
 	"penstock/internal/queue"
 	"penstock/internal/route"
+	"penstock/internal/signal"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
 	"penstock/internal/work"
@@ -32,17 +32,17 @@ const slots = 500
 // instance is a Penstock without its HTTP doors: the real store, worker, housekeeping and attempts over
 // a provider that does nothing.
 type instance struct {
-	store  *app.Store
-	bell   *queue.Bell
-	pool   *work.Pool
-	lease  *lease.Membership
-	keeper *queue.Maintainer
-	data   string
-	ids    penstock.IDs
-	body   []byte // of items that need not be told apart
-	serial atomic.Int64
-	done   atomic.Int64
-	groups groupSizes
+	store      *app.Store
+	work       *signal.Topic[signal.None]
+	pool       *work.Pool
+	lease      *lease.Membership
+	maintainer *queue.Maintainer
+	data       string
+	ids        penstock.IDs
+	body       []byte // of items that need not be told apart
+	serial     atomic.Int64
+	done       atomic.Int64
+	groups     groupSizes
 }
 
 // instanceConfig says what to measure.
@@ -63,7 +63,7 @@ func openInstance(ctx context.Context, c instanceConfig) (*instance, error) {
 			return nil, err
 		}
 	}
-	in := &instance{data: data, bell: queue.NewBell(), body: prompt(label{tenant: "bench"}, promptWords)}
+	in := &instance{data: data, work: signal.NewTopic[signal.None](nil, signal.Work), body: prompt(label{tenant: "bench"}, promptWords)}
 	snapshot, err := config.NewSnapshot(config.File{
 		Process:   config.Process{Data: data, Database: config.NewSecret(c.database), Work: config.Work{Slots: c.slots}},
 		Providers: map[string]config.ProviderConfig{"noop": {Kind: config.KindOpenAI}},
@@ -96,7 +96,7 @@ func (in *instance) connect(ctx context.Context, c instanceConfig, snapshot *con
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	metrics, hub := telemetry.NewMetrics("bench", ""), new(deliver.Hub)
+	metrics, jobs := telemetry.NewMetrics("bench", ""), signal.NewTopic[penstock.ID](nil, signal.Jobs)
 	runner := attempt.New(attempt.Deps{
 		Config: config.NewLive(snapshot), Providers: &c.upstream, Router: route.New(capacity.New(capacity.Config{Clock: time.Now, Log: log})),
 		Metrics: metrics, Tracer: tracer, Log: log, Clock: time.Now,
@@ -110,12 +110,12 @@ func (in *instance) connect(ctx context.Context, c instanceConfig, snapshot *con
 	}
 	in.pool, err = work.New(
 		work.Config{Slots: c.slots, LeaseTimeout: w.LeaseTimeout, PollInterval: w.PollInterval, SoftStop: time.Second},
-		work.Deps{Store: counted, Lease: in.lease, Runner: runner, Bell: in.bell, Announce: hub, Metrics: metrics, Tracer: tracer, Log: log, Clock: time.Now})
+		work.Deps{Store: counted, Ready: in.store, Lease: in.lease, Runner: runner, Work: in.work, Jobs: jobs, Metrics: metrics, Tracer: tracer, Log: log, Clock: time.Now})
 	if err != nil {
 		return err
 	}
-	in.keeper, err = queue.NewMaintainer(queue.MaintainerDeps{
-		Store: in.store, Budgets: in.store, Bell: in.bell, Announce: hub, Metrics: metrics, Log: log, Interval: time.Second,
+	in.maintainer, err = queue.NewMaintainer(queue.MaintainerDeps{
+		Store: in.store, Budgets: in.store, Work: in.work, Jobs: jobs, Metrics: metrics, Log: log, Interval: time.Second,
 	})
 	return err
 }
@@ -213,7 +213,7 @@ func (in *instance) job(o order) store.Submission {
 // submit accepts a job and lets it begin, as the API does when the answer is on its way.
 func (in *instance) submit(ctx context.Context, o order) error {
 	s := in.job(o)
-	job, err := admit.Submitter{Jobs: in.store, Starter: in.pool, Bell: in.bell}.Submit(ctx, s.Job.Tenant, s)
+	job, err := admit.Submitter{Jobs: in.store, Starter: in.pool, Work: in.work}.Submit(ctx, s.Job.Tenant, s)
 	if err == nil {
 		job.Begin()
 	}
@@ -233,7 +233,7 @@ func (in *instance) SubmitOne(ctx context.Context, serial int64) error {
 // Work implements contender.
 func (in *instance) Work(ctx context.Context) error {
 	var group sync.WaitGroup
-	group.Go(func() { _ = in.keeper.Run(ctx) }) // it ends with ctx and has nothing to report
+	group.Go(func() { _ = in.maintainer.Run(ctx) }) // it ends with ctx and has nothing to report
 	leaseCtx, release := context.WithCancel(context.WithoutCancel(ctx))
 	defer release()
 	released := make(chan error, 1)

@@ -138,7 +138,7 @@ func (l urgentLoad) send(ctx context.Context, all []*instance, watch *stopwatch,
 		}
 		watch.accepted[serial].Store(time.Now().UnixNano())
 		for _, in := range all[1:] {
-			in.bell.Ring()
+			in.work.Notify()
 		}
 	}
 	return nil

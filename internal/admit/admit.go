@@ -24,8 +24,8 @@ import (
 	"penstock/internal/dialect"
 	"penstock/internal/filter"
 	"penstock/internal/limit"
-	"penstock/internal/queue"
 	"penstock/internal/route"
+	"penstock/internal/signal"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
 )
@@ -74,8 +74,8 @@ type Deps struct {
 	Balances Balances
 	Room     Room
 	Backlog  *backlog.View
-	Bell     *queue.Bell
-	Starter  Starter // nil where no worker is
+	Work     *signal.Topic[signal.None] // notified when items are ready
+	Starter  Starter                    // nil where no worker is
 	Controls Controls
 	Limits   *limit.Limiter
 	Filters  *filter.Chain // of inputs; nil for none
@@ -172,7 +172,7 @@ func (s *Service) counted(caller penstock.Caller, job Accepted, err error) (Acce
 }
 
 // Wake tells the workers that jobs were accepted which nobody begins.
-func (s *Service) Wake() { s.Bell.Ring() }
+func (s *Service) Wake() { s.Work.Notify() }
 
 func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder) (Accepted, error) {
 	if err := Require(caller, cmp.Or(o.Scope, penstock.ScopeJobsWrite)); err != nil {
@@ -208,7 +208,7 @@ func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder
 	for _, p := range parts {
 		d.sub.Parts = append(d.sub.Parts, p.sub)
 	}
-	submitter := Submitter{s.Jobs, s.Starter, s.Bell}
+	submitter := Submitter{s.Jobs, s.Starter, s.Work}
 	job, err := submitter.Submit(ctx, caller.Tenant.ID, d.sub)
 	if s.narrowed(ctx, &d.pricing, &d.sub, err) {
 		job, err = submitter.Submit(ctx, caller.Tenant.ID, d.sub)
@@ -320,7 +320,7 @@ func (s *Service) replay(ctx context.Context, caller penstock.Caller, o JobOrder
 
 // replayed is a job that was accepted before.
 func (s *Service) replayed(job penstock.Job) Accepted {
-	return Accepted{Receipt: store.Receipt{Job: job, Replayed: true}, begin: s.Bell.Ring}
+	return Accepted{Receipt: store.Receipt{Job: job, Replayed: true}, begin: s.Work.Notify}
 }
 
 // RequestOrder is a synchronous call that a caller asks for.

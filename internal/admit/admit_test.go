@@ -127,7 +127,7 @@ func TestJobNeedsItsScope(t *testing.T) {
 }
 
 // Admitting does not wake anybody: the answer goes out first.
-func TestJobLeavesTheBellAlone(t *testing.T) {
+func TestRefusedJobsNotifyNobody(t *testing.T) {
 	t.Parallel()
 	broken := penstock.Errorf(penstock.CodeIdempotencyMismatch, "Another payload.")
 	for _, tt := range []struct {
@@ -148,7 +148,7 @@ func TestJobLeavesTheBellAlone(t *testing.T) {
 		}
 		receipt, err := r.Job(t.Context(), r.caller, o)
 		if r.rung() {
-			t.Errorf("%s: the bell rang", tt.name)
+			t.Errorf("%s: workers were notified", tt.name)
 		}
 		if tt.store.err != nil && !errors.Is(err, broken) {
 			t.Errorf("%s: error %v, want the store's", tt.name, err)
@@ -255,7 +255,7 @@ func TestRequest(t *testing.T) {
 		t.Errorf("got %+v, %v; want %+v", got, err, want)
 	}
 	if len(r.store.got) > 0 || r.rung() {
-		t.Error("a request touched the store or rang the bell")
+		t.Error("a request touched the store or notified workers")
 	}
 }
 

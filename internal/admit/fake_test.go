@@ -13,7 +13,7 @@ import (
 	"penstock/internal/config"
 	"penstock/internal/dialect"
 	"penstock/internal/directory"
-	"penstock/internal/queue"
+	"penstock/internal/signal"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
 )
@@ -110,7 +110,7 @@ func newRig(t *testing.T, edit ...func(*config.File)) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, bell, room, controls := &submits{}, queue.NewBell(), &modelQueue{}, holds{}
+	s, work, room, controls := &submits{}, signal.NewTopic[signal.None](nil, signal.Work), &modelQueue{}, holds{}
 	bounds, live := &bounds{}, config.NewLive(snapshot)
 	view, err := backlog.New(backlog.Deps{
 		Source: s, Limits: bounds, Failed: func() {}, Log: slog.New(slog.DiscardHandler), Clock: func() time.Time { return now },
@@ -119,9 +119,9 @@ func newRig(t *testing.T, edit ...func(*config.File)) *rig {
 		t.Fatal(err)
 	}
 	return &rig{
-		t: t, store: s, room: room, bounds: bounds, heard: bell.Listen(), controls: controls,
+		t: t, store: s, room: room, bounds: bounds, heard: work.SubscribeAll().C, controls: controls,
 		Service: New(Deps{
-			Config: live, Callers: directory.New(directory.Deps{Config: live, Clock: time.Now}), Jobs: s, Room: room, Backlog: view, Bell: bell, Controls: controls, Metrics: telemetry.NewMetrics("test", ""),
+			Config: live, Callers: directory.New(directory.Deps{Config: live, Clock: time.Now}), Jobs: s, Room: room, Backlog: view, Work: work, Controls: controls, Metrics: telemetry.NewMetrics("test", ""),
 			Clock: func() time.Time { return now },
 		}),
 		caller: penstock.Caller{Tenant: penstock.Tenant{ID: "search", Weight: 1, Lanes: penstock.Lanes}, Key: "app", Scopes: penstock.Scopes},

@@ -18,7 +18,7 @@ const MaxLimitStates = limit.MaxLimitStates
 // useOf is what limits take an inference for: its bytes, and what its caller's answers are long on average.
 func useOf(inf dialect.Inference) capacity.Use {
 	return capacity.Use{
-		InputTokens: capacity.InputTokens(int64(len(inf.Object.Text))), MaxOutputTokens: inf.MaxOutputTokens, Choices: inf.Choices,
+		InputTokens: penstock.InputTokens(int64(len(inf.Object.Text))), MaxOutputTokens: inf.MaxOutputTokens, Choices: inf.Choices,
 		Silent: inf.Silent,
 	}
 }

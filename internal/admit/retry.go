@@ -235,7 +235,7 @@ func (s *Service) retry(ctx context.Context, caller penstock.Caller, r retry) (a
 		if s.narrowed(ctx, &p, &order.Submission, failure) {
 			receipt, failure = s.Retries.RetryItems(ctx, caller.Tenant.ID, order)
 		}
-		accepted, err = s.kept(in.settle(Accepted{Receipt: receipt, begin: s.Bell.Ring}, failure))
+		accepted, err = s.kept(in.settle(Accepted{Receipt: receipt, begin: s.Work.Notify}, failure))
 		accepted.Waited = limitHold.WaitedFor()
 		if penstock.ErrorCode(err) != penstock.CodeConflict {
 			return accepted, err

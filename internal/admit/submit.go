@@ -3,27 +3,27 @@ package admit
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
 	"penstock"
-	"penstock/internal/queue"
+	"penstock/internal/signal"
 	"penstock/internal/store"
 )
 
 // Starter has slots for the items of jobs as they are accepted.
 type Starter interface {
-	// Offer takes slots and room for items, all or none, on behalf of a lease, and notes the target of each. The function is to be called once
-	// with the items that the store gave to the lease, or with why that is not known.
-	Offer(items []store.Candidate) (lease store.Lease, taken func([]*store.Claimed, error), ok bool)
+	// Offer takes slots and reserves calls for items, all or none, on behalf of a lease, and says at which targets. The function
+	// is nil when it could not; otherwise it is to be called once with the items that the store gave to the lease, or with why
+	// that is not known.
+	Offer(items []store.Candidate) (lease store.Lease, targets []string, taken func([]*store.Claimed, error))
 }
 
 // Submitter is where admitted jobs are written.
 type Submitter struct {
 	Jobs    Jobs
-	Starter Starter // nil where no worker is
-	Bell    *queue.Bell
+	Starter Starter                    // nil where no worker is
+	Work    *signal.Topic[signal.None] // notified when items are ready
 }
 
 // Accepted is a job that was accepted.
@@ -53,8 +53,8 @@ func (e Submitter) Submit(ctx context.Context, tenant penstock.TenantID, sub sto
 			Estimate: item.EstimateTokens, InputBytes: int64(len(item.Body)),
 		}
 	}
-	lease, taken, ok := e.Starter.Offer(items)
-	if !ok {
+	lease, targets, taken := e.Starter.Offer(items)
+	if taken == nil {
 		return e.queue(ctx, tenant, sub)
 	}
 	var accepted Accepted
@@ -64,11 +64,7 @@ func (e Submitter) Submit(ctx context.Context, tenant penstock.TenantID, sub sto
 			taken(nil, err)
 		}
 	}()
-	sub.Starter = &lease
-	sub.StartTarget = func(id penstock.ID) string {
-		at := slices.IndexFunc(items, func(c store.Candidate) bool { return c.Item == id })
-		return items[max(at, 0)].Target
-	}
+	sub.Starter, sub.StartTargets = &lease, targets
 	if accepted, err = e.queue(ctx, tenant, sub); err != nil {
 		return Accepted{}, err // nobody knows what became of it, so none of it may run
 	}
@@ -85,5 +81,5 @@ func (e Submitter) queue(ctx context.Context, tenant penstock.TenantID, sub stor
 	if err != nil {
 		return Accepted{}, err
 	}
-	return Accepted{Receipt: receipt, begin: e.Bell.Ring}, nil
+	return Accepted{Receipt: receipt, begin: e.Work.Notify}, nil
 }

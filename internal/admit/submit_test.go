@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"penstock"
-	"penstock/internal/queue"
+	"penstock/internal/signal"
 	"penstock/internal/store"
 )
 
@@ -20,13 +20,13 @@ type offers struct {
 	told    chan struct{} // has one for each time; may be nil
 }
 
-func (o *offers) Offer([]store.Candidate) (store.Lease, func([]*store.Claimed, error), bool) {
-	return store.Lease{Process: "here", Epoch: 1}, func(claimed []*store.Claimed, err error) {
+func (o *offers) Offer([]store.Candidate) (store.Lease, []string, func([]*store.Claimed, error)) {
+	return store.Lease{Process: "here", Epoch: 1}, []string{"a"}, func(claimed []*store.Claimed, err error) {
 		o.claimed, o.err, o.taken = claimed, err, o.taken+1
 		if o.told != nil {
 			o.told <- struct{}{}
 		}
-	}, true
+	}
 }
 
 // grants claims every item, whatever becomes of the commit.
@@ -49,7 +49,7 @@ func TestNothingStartsOfASubmitThatFailed(t *testing.T) {
 	}{{nil, 1}, {gone, 0}} {
 		o := &offers{}
 		sub := store.Submission{Job: penstock.Job{ID: "01ARZ3NDEKTSV4RRFFQ69G5FAV"}, Items: []store.NewItem{{Body: []byte("{}")}}}
-		job, err := Submitter{&grants{err: tt.err}, o, queue.NewBell()}.Submit(t.Context(), "acme", sub)
+		job, err := Submitter{&grants{err: tt.err}, o, signal.NewTopic[signal.None](nil, signal.Work)}.Submit(t.Context(), "acme", sub)
 		if !errors.Is(err, tt.err) || len(job.Claimed) != tt.want {
 			t.Errorf("%v: %d items are said to run, %v", tt.err, len(job.Claimed), err)
 		}
@@ -69,7 +69,7 @@ func TestWorkBeginsWhateverBecomesOfTheAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o, began := &offers{told: make(chan struct{}, 2)}, time.Now()
 		sub := store.Submission{Job: penstock.Job{ID: "01ARZ3NDEKTSV4RRFFQ69G5FAV"}, Items: []store.NewItem{{Body: []byte("{}")}}}
-		if _, err := (Submitter{&grants{}, o, queue.NewBell()}).Submit(t.Context(), "acme", sub); err != nil {
+		if _, err := (Submitter{&grants{}, o, signal.NewTopic[signal.None](nil, signal.Work)}).Submit(t.Context(), "acme", sub); err != nil {
 			t.Fatal(err)
 		}
 		<-o.told

@@ -9,7 +9,6 @@ import (
 	"penstock/internal/directory"
 	"penstock/internal/reload"
 	"penstock/internal/rest"
-	"penstock/internal/signal"
 	"penstock/internal/usage"
 )
 
@@ -32,9 +31,9 @@ func (a *app) connectAdmin() error {
 		Operators: &directory.Operators{Admin: key, Directory: a.directory, Throttle: directory.NewThrottle(time.Now)},
 		Editor: directory.NewEditor(directory.EditorDeps{
 			Config: a.live, Tenants: a.store, Keys: a.store, Directory: a.directory, Log: a.log, Clock: time.Now,
-			Announce: func() { a.signals.Tell(signal.TopicCallers) },
+			Announce: func() { a.topics.callers.Notify() },
 		}),
-		Switch: control.NewSwitch(control.SwitchDeps{Store: a.store, View: a.controls, Log: a.log, Announce: func() { a.signals.Tell(signal.TopicControl) }}),
+		Switch: control.NewSwitch(control.SwitchDeps{Store: a.store, View: a.controls, Log: a.log, Announce: func() { a.topics.control.Notify() }}),
 		Load:   a.load.Report, Ready: a.readiness.check, Hosts: p.Admin.Hosts, MetricsKey: p.Admin.MetricsKey,
 		Documents: documents, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
 	})

@@ -83,48 +83,46 @@ type Addresses struct{ API, Admin string }
 // app is a process being put together.
 type app struct {
 	Options
-	live      *config.Live
-	log       *slog.Logger
-	metrics   *telemetry.Metrics
-	tracer    *telemetry.Tracer
-	store     *Store
-	providers *registry
-	hub       *deliver.Hub
-	bell      *queue.Bell
-	cancels   *queue.Bell // rung when running items may have to stop
-	signals   *signal.Exchange
-	controls  *control.View
-	directory *directory.Directory
-	throttle  *directory.Throttle
-	reloader  *reload.Reloader
-	admin     *admin.Server
-	backlog   *backlog.View
-	load      *backlog.Load
-	waiting   *work.Waiting
-	readiness *readiness
-	recorder  *record.Recorder
-	journal   *journal.Journal // nil in a worker
-	api       *api.Server      // nil in a worker
-	lease     *lease.Membership
-	pool      *work.Pool // nil in a process that does not work
-	keeper    *queue.Maintainer
-	capacity  *capacity.Tracker
-	budgets   *budget.Reserver
-	scopes    *capacity.Tracker // who is limited, beside targets
-	limits    *limit.Limiter
-	router    *route.Router
-	runner    *attempt.Runner
-	children  *supervise.Pool // nil where no suspects run
-	isolated  *isolate.Runner
-	sweeper   *retain.Sweeper
-	disks     *disk.Watcher
-	files     *file.Service
-	bodies    *inflight.Pool // the memory of request bodies
-	answers   *inflight.Pool // the memory of upstreams' answers
-	splitter  *batch.Splitter
-	finisher  *batch.Finisher
-	webhooks  *webhook.Runner
-	closers   []func() error // in the order of opening
+	live       *config.Live
+	log        *slog.Logger
+	metrics    *telemetry.Metrics
+	tracer     *telemetry.Tracer
+	store      *Store
+	providers  *registry
+	bus        *signal.Bus
+	topics     topics
+	controls   *control.View
+	directory  *directory.Directory
+	throttle   *directory.Throttle
+	reloader   *reload.Reloader
+	admin      *admin.Server
+	backlog    *backlog.View
+	load       *backlog.Load
+	waiting    *work.Waiting
+	readiness  *readiness
+	recorder   *record.Recorder
+	journal    *journal.Journal // nil in a worker
+	api        *api.Server      // nil in a worker
+	lease      *lease.Membership
+	pool       *work.Pool // nil in a process that does not work
+	maintainer *queue.Maintainer
+	capacity   *capacity.Tracker
+	budgets    *budget.Reserver
+	scopes     *capacity.Tracker // who is limited, beside targets
+	limits     *limit.Limiter
+	router     *route.Router
+	runner     *attempt.Runner
+	children   *supervise.Pool // nil where no suspects run
+	isolated   *isolate.Runner
+	sweeper    *retain.Sweeper
+	disks      *disk.Watcher
+	files      *file.Service
+	bodies     *inflight.Pool // the memory of request bodies
+	answers    *inflight.Pool // the memory of upstreams' answers
+	splitter   *batch.Splitter
+	finisher   *batch.Finisher
+	webhooks   *webhook.Runner
+	closers    []func() error // in the order of opening
 }
 
 // Run serves until ctx ends and then drains within the configured grace period.
@@ -218,19 +216,19 @@ func (a *app) connect() (err error) {
 	if err := a.connectBatches(); err != nil {
 		return err
 	}
-	if a.Role.serves() {
-		if err := a.connectAPI(a.runner); err != nil {
-			return err
-		}
-	}
 	if err := a.connectSuspects(); err != nil {
 		return err
 	}
 	if err := a.connectPool(a.runner); err != nil {
 		return err
 	}
-	a.keeper, err = queue.NewMaintainer(queue.MaintainerDeps{
-		Store: a.store, Budgets: a.store, Bell: a.bell, Announce: announcer{a.hub, a.webhooks}, Metrics: a.metrics, Log: a.log, Interval: keepInterval(p.Work.LeaseTimeout),
+	if a.Role.serves() {
+		if err := a.connectAPI(a.runner); err != nil {
+			return err
+		}
+	}
+	a.maintainer, err = queue.NewMaintainer(queue.MaintainerDeps{
+		Store: a.store, Budgets: a.store, Work: a.topics.work, Jobs: a.topics, Metrics: a.metrics, Log: a.log, Interval: maintenanceInterval(p.Work.LeaseTimeout),
 	})
 	c := &collector{store: a.store, targets: a.capacity, callers: a.scopes, metrics: a.metrics}
 	a.metrics.CollectDepths(c.depths)
@@ -241,12 +239,16 @@ func (a *app) connect() (err error) {
 }
 
 func (a *app) connectAPI(runner *attempt.Runner) (err error) {
+	var starter admit.Starter // jobs start as they are accepted, in the slots of this process
+	if a.pool != nil {
+		starter = a.pool
+	}
 	links, err := sign.New(a.store.keys)
 	if err != nil {
 		return fmt.Errorf("preparing links: %w", err)
 	}
 	admission := admit.New(admit.Deps{
-		Config: a.live, Callers: a.directory, Jobs: a.store, Retries: a.store, Balances: a.store, Room: a.disks, Backlog: a.backlog, Bell: a.bell, Starter: starter{a}, Controls: a.controls,
+		Config: a.live, Callers: a.directory, Jobs: a.store, Retries: a.store, Balances: a.store, Room: a.disks, Backlog: a.backlog, Work: a.topics.work, Starter: starter, Controls: a.controls,
 		Limits: a.limits, Filters: a.Filters, Metrics: a.metrics, Clock: time.Now,
 	})
 	requests := request.New(request.Deps{
@@ -261,7 +263,7 @@ func (a *app) connectAPI(runner *attempt.Runner) (err error) {
 		Documents: documents,
 		Files:     a.files, Storage: a.store, RefusingUploads: a.disks.UploadRefusal, Links: links, Batches: a.store,
 		Config: a.live, Usage: usage.New(a.store), Admit: admission, Requests: requests, Jobs: a.store, Inputs: a.store, Deleter: a.store, DeadLetters: a.store, Webhooks: a.webhookService(),
-		Bodies: a.bodies, Keys: a.directory, Backlog: a.backlog, WaitingOn: a.waiting.Reason, Reader: deliver.NewReader(a.store, a.hub),
+		Bodies: a.bodies, Keys: a.directory, Backlog: a.backlog, WaitingOn: a.waiting.Reason, Reader: deliver.NewReader(a.store, a.topics.jobs),
 		Throttle: a.throttle, Cancelled: a.cancelled, Ready: a.readiness.check, Refusing: a.disks.Refusal, Draining: a.readiness.stopping,
 		Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
 	})
@@ -280,14 +282,14 @@ func (a *app) connectPool(runner *attempt.Runner) (err error) {
 		Slots: p.Work.Slots, LeaseTimeout: p.Work.LeaseTimeout, PollInterval: p.Work.PollInterval,
 		SoftStop: softStop(p.ShutdownGrace), SlotPools: slotPools(p.Work.Pools), Suspects: suspects,
 	}, work.Deps{
-		Store: a.store, Lease: a.lease, History: a.store, Runner: runner, Isolated: a.isolated, Gate: gate{a}, Weights: work.LaneWeights(a.live), Open: a.controls.Open, Bell: a.bell, Announce: announcer{a.hub, a.webhooks}, Cancels: a.cancels.Listen(),
-		Answers: a.answers, Used: a.usedByItem, Streams: a.store, Said: a.hub.Announce, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
+		Store: a.store, Ready: a.store, Lease: a.lease, History: a.store, Runner: runner, Isolated: a.isolated, Gate: work.NewTargetGate(work.GateDeps{Config: a.live, Controls: a.controls, Router: a.router, Upstreams: runner}), Weights: work.LaneWeights(a.live), Open: a.controls.Open, Work: a.topics.work, Freed: a.router.Freed(), Jobs: a.topics, Cancels: a.topics.cancels,
+		Answers: a.answers, Used: a.usedByItem, Streams: a.store, Readers: a.topics.jobs, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
 	})
 	return err
 }
 
-// keepInterval lets dead workers be noticed soon after their lease ends.
-func keepInterval(lease time.Duration) time.Duration {
+// maintenanceInterval lets dead workers be noticed soon after their lease ends.
+func maintenanceInterval(lease time.Duration) time.Duration {
 	return max(50*time.Millisecond, min(lease/4, time.Second))
 }
 
@@ -314,12 +316,11 @@ func (a *app) run(ctx context.Context) error {
 
 	back.Go(func() error { return a.recorder.Run(backCtx) })
 	back.Go(func() error { return a.replayer().run(backCtx) })
-	back.Go(func() error { return a.keeper.Run(backCtx) })
+	back.Go(func() error { return a.maintainer.Run(backCtx) })
 	back.Go(func() error { return a.capacity.Run(backCtx) })
 	back.Go(func() error { return a.budgets.Run(backCtx) })
 	back.Go(func() error { return a.scopes.Run(backCtx) })
-	back.Go(func() error { return a.ringForCapacity(backCtx) })
-	back.Go(func() error { return a.signals.Run(backCtx) })
+	back.Go(func() error { return a.bus.Run(backCtx) })
 	back.Go(func() error { return a.controls.Run(backCtx) })
 	back.Go(func() error { return a.directory.Run(backCtx) })
 	back.Go(func() error { return a.backlog.Run(backCtx) })

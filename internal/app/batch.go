@@ -13,13 +13,12 @@ import (
 func (a *app) connectBatches() (err error) {
 	if a.splitter, err = batch.NewSplitter(batch.SplitterDeps{
 		Store: a.store, Files: a.files, Composer: batch.NewComposer(batch.ComposerDeps{Config: a.live, Tenants: a.directory, Filters: a.Filters, Clock: time.Now}),
-		Ring: a.bell.Ring, Wake: a.bell.Listen(),
-		Announce: announcer{a.hub, a.webhooks}, Log: a.log, Clock: time.Now,
+		Work: a.topics.work, Jobs: a.topics, Log: a.log, Clock: time.Now,
 	}); err != nil {
 		return err
 	}
 	a.finisher, err = batch.NewFinisher(batch.FinisherDeps{
-		Store: a.store, Artifacts: a.files, Writer: line.Writer{Failure: rest.ItemFailure}, Announce: announcer{a.hub, a.webhooks}, Needed: a.finishes, Log: a.log, Clock: time.Now,
+		Store: a.store, Artifacts: a.files, Writer: line.Writer{Failure: rest.ItemFailure}, Jobs: a.topics, Needed: a.finishes, Log: a.log, Clock: time.Now,
 	})
 	return err
 }

@@ -30,15 +30,3 @@ func (b pools) Withdraw(ctx context.Context, w store.Withdrawal) (store.Allotmen
 	defer cancel()
 	return b.store.Withdraw(ctx, b.lease.Current(), w)
 }
-
-// ringForCapacity has workers look again when a target has capacity again.
-func (a *app) ringForCapacity(ctx context.Context) error {
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-a.router.Freed():
-			a.bell.RingHere() // other processes have trackers of their own
-		}
-	}
-}

@@ -5,51 +5,57 @@ import (
 
 	"penstock"
 	"penstock/internal/control"
-	"penstock/internal/deliver"
 	"penstock/internal/directory"
-	"penstock/internal/queue"
 	"penstock/internal/signal"
 	"penstock/internal/store"
 )
 
-// connectProcesses makes what wakes this process, and ties it to the other processes on the database:
-// whatever is rung or announced here is told to them, and what they tell is rung here and goes no further.
-func (a *app) connectProcesses() {
-	a.hub, a.bell, a.cancels = new(deliver.Hub), queue.NewBell(), queue.NewBell()
-	a.directory = directory.New(directory.Deps{Config: a.live, Source: a.store, Log: a.log, Clock: time.Now})
-	a.throttle = directory.NewThrottle(time.Now)
-	a.controls = control.New(control.Deps{Store: a.store, Changed: a.pausesChanged, Log: a.log})
-	a.signals = signal.New(signal.Deps{Wire: a.store.wire, Metrics: a.metrics, Log: a.log})
+// topics are what goroutines of this process wait for. All but deliveries are shared with the other processes on the database.
+type topics struct {
+	work       *signal.Topic[signal.None]
+	jobs       *signal.Topic[penstock.ID]
+	cancels    *signal.Topic[signal.None]
+	control    *signal.Topic[signal.None]
+	callers    *signal.Topic[signal.None]
+	deliveries *signal.Topic[signal.None]
+}
 
-	a.bell.Beyond(func() { a.signals.Tell(signal.TopicWork) })
-	a.hub.Beyond(func(jobs ...penstock.ID) { a.signals.Tell(signal.TopicJob, jobs...) })
-
-	a.signals.On(signal.TopicJob, func(jobs []penstock.ID) {
-		if len(jobs) == 0 {
-			a.hub.WakeAll()
-			return
-		}
-		a.hub.Wake(jobs...)
-	})
-	a.signals.On(signal.TopicControl, func([]penstock.ID) { a.controls.Look() })
-	a.signals.On(signal.TopicCallers, func([]penstock.ID) { a.directory.Look() })
-	if a.Role.works() {
-		a.signals.On(signal.TopicWork, func([]penstock.ID) { a.bell.RingHere() })
-		a.signals.On(signal.TopicCancel, func([]penstock.ID) { a.cancels.RingHere() })
+func newTopics(bus *signal.Bus) topics {
+	return topics{
+		work: signal.NewTopic[signal.None](bus, signal.Work), jobs: signal.NewTopic[penstock.ID](bus, signal.Jobs),
+		cancels: signal.NewTopic[signal.None](bus, signal.Cancels), control: signal.NewTopic[signal.None](bus, signal.Control),
+		callers: signal.NewTopic[signal.None](bus, signal.Callers), deliveries: signal.NewTopic[signal.None](nil, "deliveries"),
 	}
 }
 
-// cancelled is told of a job that was asked to stop: its readers look, and whoever runs its items does.
-func (a *app) cancelled(job penstock.ID) {
-	announcer{a.hub, a.webhooks}.Announce(job)
-	a.cancels.RingHere()
-	a.signals.Tell(signal.TopicCancel)
+// Publish wakes the readers of jobs that changed, and the webhook runner of this process: the change may have written
+// deliveries.
+func (t topics) Publish(jobs ...penstock.ID) {
+	t.jobs.Publish(jobs...)
+	if len(jobs) > 0 {
+		t.deliveries.Notify()
+	}
 }
 
-// pausesChanged is told that operators hold back other things than before: what was resumed may start.
+// connectProcesses makes the topics, and the views that follow them.
+func (a *app) connectProcesses() {
+	a.bus = signal.NewBus(signal.Deps{Wire: a.store.wire, Metrics: a.metrics, Log: a.log})
+	a.topics = newTopics(a.bus)
+	a.directory = directory.New(directory.Deps{Config: a.live, Source: a.store, Changes: a.topics.callers, Log: a.log, Clock: time.Now})
+	a.throttle = directory.NewThrottle(time.Now)
+	a.controls = control.New(control.Deps{Store: a.store, Changes: a.topics.control, Changed: a.pausesChanged, Log: a.log})
+}
+
+// cancelled publishes that a job was asked to stop: its readers look, and the workers that run its items.
+func (a *app) cancelled(job penstock.ID) {
+	a.topics.Publish(job)
+	a.topics.cancels.Notify()
+}
+
+// pausesChanged is called when operators paused other things than before: resumed items may start.
 func (a *app) pausesChanged() {
 	for _, kind := range store.ControlKinds {
 		a.metrics.Held(string(kind), len(a.controls.Names(kind)))
 	}
-	a.bell.RingHere()
+	a.topics.work.NotifyLocal()
 }

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"penstock"
-	"penstock/internal/deliver"
 	"penstock/internal/dial"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
@@ -17,7 +16,7 @@ import (
 // messages at once, and the others find them by polling if it dies before.
 func (a *app) connectWebhooks() (err error) {
 	a.webhooks, err = webhook.New(webhook.Deps{
-		Outbox: a.store.webhooks, Client: a.webhookPolicy().Client(nil), Timeout: a.Config.Process.Webhooks.Timeout, Poll: webhook.PollInterval,
+		Outbox: a.store.webhooks, Wake: a.topics.deliveries, Client: a.webhookPolicy().Client(nil), Timeout: a.Config.Process.Webhooks.Timeout, Poll: webhook.PollInterval,
 		Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
 	})
 	a.metrics.CollectOutbox(func(ctx context.Context) (telemetry.Outbox, error) {
@@ -33,7 +32,7 @@ func (a *app) webhookPolicy() dial.Policy {
 }
 
 func (a *app) webhookService() *webhook.Service {
-	return webhook.NewService(webhook.ServiceDeps{Store: a.store.webhooks, Policy: a.webhookPolicy(), Wake: a.webhooks.Wake, Clock: time.Now})
+	return webhook.NewService(webhook.ServiceDeps{Store: a.store.webhooks, Policy: a.webhookPolicy(), Wake: a.topics.deliveries.Notify, Clock: time.Now})
 }
 
 // deliveryPurger is the outbox for the sweeper.
@@ -42,17 +41,4 @@ type deliveryPurger struct{ *webhooksql.Store }
 func (d deliveryPurger) PurgeDeliveries(ctx context.Context, tenant penstock.TenantID, p store.Purge) (store.Purged, error) {
 	done, err := d.Store.PurgeDeliveries(ctx, tenant, webhook.Purge(p))
 	return store.Purged(done), err
-}
-
-// announcer wakes the readers of changed jobs and the runner that delivers their webhooks.
-type announcer struct {
-	hub      *deliver.Hub
-	webhooks *webhook.Runner
-}
-
-func (n announcer) Announce(jobs ...penstock.ID) {
-	n.hub.Announce(jobs...)
-	if len(jobs) > 0 {
-		n.webhooks.Wake()
-	}
 }

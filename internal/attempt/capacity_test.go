@@ -237,7 +237,7 @@ func TestRunnersAreSafeTogether(t *testing.T) {
 func TestChoiceMadeBeforehand(t *testing.T) {
 	t.Parallel()
 	choose := func(r rig) *route.Choice {
-		c, ok := r.Router.TryChoose(route.Query{Candidates: []*penstock.Target{r.Config.Current().Targets["b"]}})
+		c, ok := reserveOne(r.Router, route.Query{Candidates: []*penstock.Target{r.Config.Current().Targets["b"]}})
 		if !ok {
 			t.Fatal("b has no capacity")
 		}
@@ -269,7 +269,7 @@ func TestChoiceMadeBeforehand(t *testing.T) {
 func TestChoiceMadeBeforehandFallsBack(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, upstream{"ua": {chunks: []string{"ok"}, meta: told}, "ub": fails(provider.KindServer)})
-	c, _ := r.Router.TryChoose(route.Query{Candidates: []*penstock.Target{r.Config.Current().Targets["b"]}})
+	c, _ := reserveOne(r.Router, route.Query{Candidates: []*penstock.Target{r.Config.Current().Targets["b"]}})
 	held := task("a", "b")
 	held.Choice = &c
 	if out := r.Run(t.Context(), held, &sink{}); out.Err != nil || len(out.Attempts) != 2 || out.Target != "a" {
@@ -345,4 +345,12 @@ func TestCapacityIsHeldUntilTheEnd(t *testing.T) {
 		}
 		again.Release()
 	}
+}
+
+// reserveOne reserves one call at a target.
+func reserveOne(r *route.Router, q route.Query) (route.Choice, bool) {
+	if all := r.Reserve(q, 1); len(all) == 1 {
+		return *all[0], true
+	}
+	return route.Choice{}, false
 }

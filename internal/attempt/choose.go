@@ -24,7 +24,7 @@ func queryOf(task *Task, s *config.Snapshot, candidates []*penstock.Target) rout
 	model, _ := s.Model(task.Model)
 	q := route.Query{
 		Candidates: candidates, Model: model, Lane: task.Lane, Tenant: task.Tenant, Wait: task.Wait, Stream: task.Stream, Retry: task.Tries > 0,
-		InputTokens: capacity.InputTokens(int64(len(task.Body))), MaxOutputTokens: task.MaxOutputTokens,
+		InputTokens: penstock.InputTokens(int64(len(task.Body))), MaxOutputTokens: task.MaxOutputTokens,
 	}
 	switch {
 	case task.needs != nil:
@@ -49,7 +49,7 @@ func (task *Task) asksFor() route.Needs {
 		}
 		inf = &dialect.Inference{Object: object}
 	}
-	return route.Needs{Capabilities: inf.Needs(), ContextTokens: capacity.InputTokens(inf.TextBytes())}
+	return route.Needs{Capabilities: inf.Needs(), ContextTokens: penstock.InputTokens(inf.TextBytes())}
 }
 
 // Explanation is what would become of a task, and why.

@@ -47,7 +47,7 @@ func TestChoiceThatCannotServe(t *testing.T) {
 		editTarget("a", func(c *config.TargetConfig) {
 			c.Capabilities, c.Limits.Concurrency = []penstock.Capability{penstock.CapabilityStreaming}, 1
 		}))
-	c, ok := r.Router.TryChoose(route.Query{Candidates: []*penstock.Target{r.Config.Current().Targets["a"]}})
+	c, ok := reserveOne(r.Router, route.Query{Candidates: []*penstock.Target{r.Config.Current().Targets["a"]}})
 	if !ok {
 		t.Fatal("a has no capacity")
 	}
@@ -57,7 +57,7 @@ func TestChoiceThatCannotServe(t *testing.T) {
 	if out.Err != nil || out.Target != "b" || out.Attempts[0].Reason != "next in the model's order: a lacks tools" {
 		t.Errorf("outcome %+v", out)
 	}
-	if _, ok := r.Router.TryChoose(route.Query{Candidates: []*penstock.Target{r.Config.Current().Targets["a"]}}); !ok {
+	if _, ok := reserveOne(r.Router, route.Query{Candidates: []*penstock.Target{r.Config.Current().Targets["a"]}}); !ok {
 		t.Error("the capacity of a was not given back")
 	}
 	held.Targets, held.Choice = []string{"a"}, nil

@@ -69,7 +69,7 @@ func (r *Runner) setOutUnread(c *Run) error {
 	model, _ := c.snapshot.Model(task.Model)
 	c.query = route.Query{
 		Candidates: candidates, Model: model, Lane: task.Lane, Wait: task.Wait, Stream: task.Stream, Retry: task.Tries > 0,
-		InputTokens: capacity.InputTokens(task.InputBytes), MaxOutputTokens: task.MaxOutputTokens,
+		InputTokens: penstock.InputTokens(task.InputBytes), MaxOutputTokens: task.MaxOutputTokens,
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package attempt
 import (
 	"penstock"
 	"penstock/internal/body"
-	"penstock/internal/capacity"
 	"penstock/internal/provider"
 	"penstock/internal/route"
 )
@@ -30,7 +29,7 @@ func (t *try) usage(meta *provider.Meta, failure *provider.Error) penstock.Usage
 	if used.InputTokens == 0 {
 		used.InputTokens = t.weigh().tokens
 	}
-	used.OutputTokens = max(used.OutputTokens, capacity.InputTokens(t.said))
+	used.OutputTokens = max(used.OutputTokens, penstock.InputTokens(t.said))
 	return used
 }
 
@@ -55,7 +54,7 @@ func estimateInput(body []byte) int64 {
 		}
 		at = end
 	}
-	return capacity.InputTokens(int64(text)) + attachments*attachmentTokens
+	return penstock.InputTokens(int64(text)) + attachments*attachmentTokens
 }
 
 func isBase64(b byte) bool {

@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"penstock/internal/capacity"
+	"penstock"
 	"penstock/internal/provider"
 	"penstock/internal/telemetry"
 )
@@ -50,7 +50,7 @@ func TestEstimateInputLooksAtFewBytes(t *testing.T) {
 				attached++
 			}
 		}
-		if got, want := estimateInput([]byte(text.String())), capacity.InputTokens(words)+attached*attachmentTokens; got != want {
+		if got, want := estimateInput([]byte(text.String())), penstock.InputTokens(words)+attached*attachmentTokens; got != want {
 			t.Errorf("%d tokens, want %d", got, want)
 		}
 	})

@@ -101,13 +101,13 @@ func tightest(candidates []*penstock.Target) (limits microbatch.Limits, ok bool)
 	return limits, limits.MaxInputs > 1
 }
 
-// Places is how many tasks of so many tokens can share one call to any of the targets.
-func (r *Runner) Places(e penstock.Endpoint, candidates []*penstock.Target, tokens int64) int {
-	limits, ok := tightest(candidates)
-	if !ok || e != penstock.EndpointEmbeddings {
-		return 1
+// Together bounds the tasks that can share one call for embeddings to any of the targets; inputs below 2 for none.
+func (r *Runner) Together(targets []*penstock.Target) (inputs int, tokens int64) {
+	limits, ok := tightest(targets)
+	if !ok {
+		return 1, 0
 	}
-	return int(max(1, min(int64(limits.MaxInputs), limits.MaxTokens/max(tokens, 1))))
+	return limits.MaxInputs, limits.MaxTokens
 }
 
 // share runs a task together with others of its kind, or alone when there are none.

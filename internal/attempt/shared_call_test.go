@@ -417,7 +417,7 @@ func TestRidersShareTheirRoom(t *testing.T) {
 		c := newGoroutinePool(t, &embedder{}, editTarget("a", func(t *config.TargetConfig) { t.Limits.Concurrency = 2 }))
 		target := c.Config.Current().Targets["a"]
 		taken := func() *route.Choice {
-			choice, ok := c.Router.TryChoose(route.Query{Candidates: []*penstock.Target{target}})
+			choice, ok := reserveOne(c.Router, route.Query{Candidates: []*penstock.Target{target}})
 			if !ok {
 				t.Fatal("there is no capacity")
 			}

@@ -225,7 +225,7 @@ func TestChoiceOfATargetThatDoesNotUnderstand(t *testing.T) {
 	t.Parallel()
 	r := requestRig(t, nil, upstream{"ub": {chunks: []string{"ok"}, meta: told}})
 	only := penstock.Target{Name: "a", Concurrency: 1}
-	choice, ok := r.Router.TryChoose(route.Query{Candidates: []*penstock.Target{&only}})
+	choice, ok := reserveOne(r.Router, route.Query{Candidates: []*penstock.Target{&only}})
 	if !ok {
 		t.Fatal("a has no capacity")
 	}
@@ -234,7 +234,7 @@ func TestChoiceOfATargetThatDoesNotUnderstand(t *testing.T) {
 	if out := r.Run(t.Context(), m, &sink{}); out.Err != nil || out.Target != "b" {
 		t.Errorf("outcome %+v", out)
 	}
-	if again, ok := r.Router.TryChoose(route.Query{Candidates: []*penstock.Target{&only}}); ok {
+	if again, ok := reserveOne(r.Router, route.Query{Candidates: []*penstock.Target{&only}}); ok {
 		again.Release()
 	} else {
 		t.Error("the capacity of a was not given back")

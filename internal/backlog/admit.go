@@ -85,7 +85,7 @@ type measure struct {
 	perItem            float64 // how much of it an item is
 }
 
-// refuse says which bound was reached, how the queue stands, and when there will be room.
+// refuse says which bound was reached, how the queue stands, and when more fits.
 func (b bound) refuse(m measure, drain rate) error {
 	wait := unknownRetryAfter
 	speed := "it is not known yet how fast they drain"

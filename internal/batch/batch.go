@@ -19,6 +19,7 @@ import (
 
 	"penstock"
 	"penstock/internal/file"
+	"penstock/internal/signal"
 	"penstock/internal/store"
 )
 
@@ -56,9 +57,9 @@ type Composer interface {
 	Compose(ctx context.Context, u store.Unsplit) (func(file.Line) store.NewItem, error)
 }
 
-// Announcer is told which jobs changed.
-type Announcer interface {
-	Announce(jobs ...penstock.ID)
+// Publisher wakes the readers of jobs that changed.
+type Publisher interface {
+	Publish(jobs ...penstock.ID)
 }
 
 // SplitterDeps are what a Splitter works with.
@@ -66,9 +67,8 @@ type SplitterDeps struct {
 	Store    Splits
 	Files    Files
 	Composer Composer
-	Ring     func()          // tells workers that there is work
-	Wake     <-chan struct{} // says that there may be something to split, or room for more
-	Announce Announcer
+	Work     *signal.Topic[signal.None] // notified when items are ready; it may also mean that more lines fit
+	Jobs     Publisher
 	Log      *slog.Logger
 	Clock    func() time.Time
 }
@@ -81,7 +81,7 @@ type Splitter struct {
 
 // NewSplitter returns a splitter.
 func NewSplitter(d SplitterDeps) (*Splitter, error) {
-	if d.Store == nil || d.Files == nil || d.Composer == nil || d.Ring == nil || d.Announce == nil || d.Log == nil || d.Clock == nil {
+	if d.Store == nil || d.Files == nil || d.Composer == nil || d.Work == nil || d.Jobs == nil || d.Log == nil || d.Clock == nil {
 		return nil, errors.New("a splitter needs a store, files, a composer, a bell, somebody to tell, a log and a clock")
 	}
 	return &Splitter{SplitterDeps: d, files: openFiles{files: d.Files, clock: d.Clock}}, nil
@@ -91,12 +91,14 @@ func NewSplitter(d SplitterDeps) (*Splitter, error) {
 func (s *Splitter) Run(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	work := s.Work.SubscribeAll()
+	defer work.Close()
 	var last time.Time // when there was something to do
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-s.Wake:
+		case <-work.C:
 		case <-timer.C:
 		}
 		began := s.Clock()
@@ -134,7 +136,7 @@ func (s *Splitter) runOnce(ctx context.Context) (items int, err error) {
 		}
 	}
 	if items > 0 {
-		s.Ring()
+		s.Work.Notify()
 	}
 	return items, errors.Join(errs...)
 }
@@ -155,7 +157,7 @@ func (s *Splitter) step(ctx context.Context, u store.Unsplit) (int, error) {
 	if u.Next+step.Items == u.Job.Counts.Total {
 		s.files.close(u.Job.ID)
 	}
-	s.Announce.Announce(append(step.Finished, u.Job.ID)...)
+	s.Jobs.Publish(append(step.Finished, u.Job.ID)...)
 	return step.Items, nil
 }
 

@@ -18,13 +18,14 @@ import (
 	"penstock/internal/blob/dir"
 	"penstock/internal/file"
 	"penstock/internal/payload"
+	"penstock/internal/signal"
 	"penstock/internal/store"
 )
 
 const tenant penstock.TenantID = "acme"
 
-// house is a store of one job, in memory.
-type house struct {
+// fakeStore is a store of one job, in memory.
+type fakeStore struct {
 	store.Files
 	mu     sync.Mutex
 	files  map[penstock.ID]store.File
@@ -40,12 +41,12 @@ type house struct {
 	asBefore []bool
 }
 
-func (h *house) CreateFile(_ context.Context, _ penstock.TenantID, f store.File) (store.File, error) {
+func (h *fakeStore) CreateFile(_ context.Context, _ penstock.TenantID, f store.File) (store.File, error) {
 	h.files[f.ID] = f
 	return f, nil
 }
 
-func (h *house) File(_ context.Context, _ penstock.TenantID, id penstock.ID) (store.File, error) {
+func (h *fakeStore) File(_ context.Context, _ penstock.TenantID, id penstock.ID) (store.File, error) {
 	f, ok := h.files[id]
 	if !ok {
 		return f, penstock.Errorf(penstock.CodeNotFound, "There is no such file.")
@@ -53,16 +54,16 @@ func (h *house) File(_ context.Context, _ penstock.TenantID, id penstock.ID) (st
 	return f, nil
 }
 
-func (h *house) UnsplitJobs(context.Context, int) ([]store.Unsplit, error) {
+func (h *fakeStore) UnsplitJobs(context.Context, int) ([]store.Unsplit, error) {
 	if h.next == h.job.Counts.Total {
 		return nil, nil
 	}
 	return []store.Unsplit{{Job: h.job, Next: h.next}}, nil
 }
 
-func (h *house) Accounts(penstock.Job) ([]store.Account, bool) { return nil, !h.disabled }
+func (h *fakeStore) Accounts(penstock.Job) ([]store.Account, bool) { return nil, !h.disabled }
 
-func (h *house) SplitJob(_ context.Context, _ penstock.TenantID, s store.Split) (store.Step, error) {
+func (h *fakeStore) SplitJob(_ context.Context, _ penstock.TenantID, s store.Split) (store.Step, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err := h.failed; err != nil {
@@ -81,11 +82,11 @@ func (h *house) SplitJob(_ context.Context, _ penstock.TenantID, s store.Split) 
 	return store.Step{Items: len(s.Items)}, nil
 }
 
-func (h *house) Compose(context.Context, store.Unsplit) (func(file.Line) store.NewItem, error) {
+func (h *fakeStore) Compose(context.Context, store.Unsplit) (func(file.Line) store.NewItem, error) {
 	return func(l file.Line) store.NewItem { return store.NewItem{CustomID: l.CustomID, Body: l.Body} }, nil
 }
 
-func (h *house) Announce(...penstock.ID) {}
+func (h *fakeStore) Publish(...penstock.ID) {}
 
 // countedBlobs counts what is read.
 type countedBlobs struct {
@@ -100,8 +101,8 @@ func (b *countedBlobs) OpenRange(ctx context.Context, name string, r blob.Range)
 	return b.Store.OpenRange(ctx, name, r)
 }
 
-// newHouse has a job over a file with n lines.
-func newHouse(t *testing.T, n int) (*house, *Splitter) {
+// newFakeStore has a job over a file with n lines.
+func newFakeStore(t *testing.T, n int) (*fakeStore, *Splitter) {
 	t.Helper()
 	keys, err := payload.LoadOrCreate(filepath.Join(t.TempDir(), "keyset.json"))
 	if err != nil {
@@ -115,8 +116,8 @@ func newHouse(t *testing.T, n int) (*house, *Splitter) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &house{files: map[penstock.ID]store.File{}, blobs: &countedBlobs{Store: blobs}}
-	keeper, err := file.New(file.Deps{Files: h, Blobs: h.blobs, Codec: codec, Clock: time.Now,
+	h := &fakeStore{files: map[penstock.ID]store.File{}, blobs: &countedBlobs{Store: blobs}}
+	files, err := file.New(file.Deps{Files: h, Blobs: h.blobs, Codec: codec, Clock: time.Now,
 		Windows: func(penstock.TenantID) penstock.Retention { return penstock.Retention{} }}) // every file has expired
 	if err != nil {
 		t.Fatal(err)
@@ -125,15 +126,15 @@ func newHouse(t *testing.T, n int) (*house, *Splitter) {
 	for i := range n {
 		fmt.Fprintf(&lines, `{"custom_id":"row-%d","body":{"n":%d}}`+"\n", i, i)
 	}
-	f, err := keeper.Receive(t.Context(), tenant, strings.NewReader(lines.String()), file.Limits{MaxBytes: 1 << 30, MaxLineBytes: 1 << 20, MaxJSONDepth: 8})
+	f, err := files.Receive(t.Context(), tenant, strings.NewReader(lines.String()), file.Limits{MaxBytes: 1 << 30, MaxLineBytes: 1 << 20, MaxJSONDepth: 8})
 	if err == nil {
-		f, err = keeper.Keep(t.Context(), f)
+		f, err = files.Keep(t.Context(), f)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.job = penstock.Job{ID: "01JQ0000000000000000000000", Tenant: tenant, File: f.ID, Counts: penstock.Counts{Total: n}}
-	s, err := NewSplitter(SplitterDeps{Store: h, Files: keeper, Composer: h, Ring: func() {}, Announce: h, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Clock: time.Now})
+	s, err := NewSplitter(SplitterDeps{Store: h, Files: files, Composer: h, Work: signal.NewTopic[signal.None](nil, signal.Work), Jobs: h, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Clock: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +158,7 @@ func drain(t *testing.T, s *Splitter) {
 func TestEveryLineOnce(t *testing.T) {
 	t.Parallel()
 	const n = 1234
-	h, s := newHouse(t, n)
+	h, s := newFakeStore(t, n)
 	h.failed = errors.New("the database is away")
 	if _, err := s.runOnce(t.Context()); err == nil {
 		t.Error("an error of the store was not told")
@@ -180,7 +181,7 @@ func TestEveryLineOnce(t *testing.T) {
 // TestDisabledTenantPaysAsBefore holds that what was accepted of a tenant who may not call any more is not free.
 func TestDisabledTenantPaysAsBefore(t *testing.T) {
 	t.Parallel()
-	h, s := newHouse(t, 700)
+	h, s := newFakeStore(t, 700)
 	if _, err := s.runOnce(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +195,7 @@ func TestDisabledTenantPaysAsBefore(t *testing.T) {
 // TestLostFileEndsItsJob holds that a job whose file is gone after all does not stay open for ever.
 func TestLostFileEndsItsJob(t *testing.T) {
 	t.Parallel()
-	h, s := newHouse(t, 700)
+	h, s := newFakeStore(t, 700)
 	if n, err := s.runOnce(t.Context()); err != nil || n != store.MaxSplit {
 		t.Fatalf("%d items, %v", n, err)
 	}
@@ -218,7 +219,7 @@ func TestLostFileEndsItsJob(t *testing.T) {
 func TestFileIsReadOnce(t *testing.T) {
 	t.Parallel()
 	const steps = 8
-	h, s := newHouse(t, steps*store.MaxSplit)
+	h, s := newFakeStore(t, steps*store.MaxSplit)
 	whole := h.files[h.job.File].BlobBytes
 	h.failed = errors.New("the database is away")
 	drain(t, s)
@@ -236,7 +237,7 @@ func TestFileIsReadOnce(t *testing.T) {
 func TestSplitterResumesWhereTheJobIs(t *testing.T) {
 	t.Parallel()
 	const n = 4*store.MaxSplit + 7
-	h, mine := newHouse(t, n)
+	h, mine := newFakeStore(t, n)
 	others, err := NewSplitter(mine.SplitterDeps) // as after a restart, or of another process
 	if err != nil {
 		t.Fatal(err)
@@ -258,7 +259,7 @@ func TestSplitterResumesWhereTheJobIs(t *testing.T) {
 // TestOpenFilesAreBounded holds that a splitter keeps few files open, and none that it does not read.
 func TestOpenFilesAreBounded(t *testing.T) {
 	t.Parallel()
-	h, s := newHouse(t, 1)
+	h, s := newFakeStore(t, 1)
 	now := time.Now()
 	s.files.clock = func() time.Time { return now }
 	open := func(job int) {

@@ -55,7 +55,7 @@ type FinisherDeps struct {
 	Store     Batches
 	Artifacts Artifacts
 	Writer    Writer
-	Announce  Announcer
+	Jobs      Publisher
 	// Needed says whether this process shall write files now; nil for always.
 	Needed func() bool
 	Log    *slog.Logger
@@ -70,7 +70,7 @@ type Finisher struct {
 
 // NewFinisher returns a finisher.
 func NewFinisher(d FinisherDeps) (*Finisher, error) {
-	if d.Store == nil || d.Artifacts == nil || d.Writer == nil || d.Announce == nil || d.Log == nil || d.Clock == nil {
+	if d.Store == nil || d.Artifacts == nil || d.Writer == nil || d.Jobs == nil || d.Log == nil || d.Clock == nil {
 		return nil, errors.New("a finisher needs a store, a place for files, a writer, somebody to tell, a log and a clock")
 	}
 	return &Finisher{d, new(penstock.IDs).New(d.Clock())}, nil
@@ -174,7 +174,7 @@ func (f *Finisher) finish(ctx context.Context, b store.Batch) (err error) {
 		f.discard(ctx, files)
 	}
 	if err == nil {
-		f.Announce.Announce(b.ID)
+		f.Jobs.Publish(b.ID)
 	}
 	return err
 }

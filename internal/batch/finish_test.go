@@ -118,7 +118,7 @@ func (a *archive) Discard(_ context.Context, f store.File) {
 	a.files = slices.DeleteFunc(a.files, func(text string) bool { return int64(len(text)) == f.Bytes })
 }
 
-func (a *archive) Announce(...penstock.ID) {}
+func (a *archive) Publish(...penstock.ID) {}
 
 func (a *archive) WriteLine(w *bufio.Writer, _ store.BatchKind, item penstock.Item) error {
 	_, err := fmt.Fprintln(w, item.Index)
@@ -127,7 +127,7 @@ func (a *archive) WriteLine(w *bufio.Writer, _ store.BatchKind, item penstock.It
 
 func (a *archive) finisher(t *testing.T) *Finisher {
 	t.Helper()
-	f, err := NewFinisher(FinisherDeps{Store: a, Artifacts: a, Writer: a, Announce: a, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Clock: time.Now})
+	f, err := NewFinisher(FinisherDeps{Store: a, Artifacts: a, Writer: a, Jobs: a, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Clock: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}

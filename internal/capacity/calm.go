@@ -43,7 +43,7 @@ func (r *entry) calm(now time.Time) bool {
 	return true
 }
 
-// whole says that all of its own pools are full, so that a room made anew would stand alike.
+// whole says that all of its own pools are full, so that a new entry would be the same.
 func (r *entry) whole(now time.Time) bool {
 	for i := range r.rates {
 		if m := &r.rates[i]; m.perMinute > 0 && !m.shared {

@@ -15,8 +15,8 @@
 //   - What an upstream says is left only lowers what is believed; it never raises it.
 //
 // A [Tracker] is safe for concurrent use. Its time is injected, its calls never block, and it starts no
-// goroutine: [Tracker.Run] is the one loop that visits the [Pools]. A caller with a clock of its own, such as
-// a forecast, makes the visits itself.
+// goroutine: [Tracker.Run] is the one loop that asks the [Pools]. A caller with a clock of its own, such as
+// a forecast, makes the refreshes itself.
 package capacity
 
 import (
@@ -36,12 +36,12 @@ type Pools interface {
 	Withdraw(ctx context.Context, w store.Withdrawal) (store.Allotment, error)
 }
 
-// Config makes a book.
+// Config makes a Tracker.
 type Config struct {
 	Clock func() time.Time
 	// Pools is nil for a process that shares with nobody: its pools are its own, in memory.
 	Pools Pools
-	// Alone says that nobody else uses the bank: only what must outlive the process, which is what was used of
+	// Alone says that nobody else uses the shared pools: only what must outlive the process, which is what was used of
 	// a day, is withdrawn from it.
 	Alone bool
 	Log   *slog.Logger // nil for none
@@ -56,7 +56,7 @@ const (
 	Forever = time.Duration(math.MaxInt64)
 )
 
-// Tracker is the room of every target.
+// Tracker knows the capacity of every target.
 type Tracker struct {
 	Config
 	kick chan struct{} // holds a token when there may be something to do sooner than was thought
@@ -64,14 +64,14 @@ type Tracker struct {
 	mu          sync.Mutex
 	entries     map[Name]*entry
 	busy        []*entry      // those of them that something may be due for
-	sweptAt     time.Time     // when rooms that nobody asks for were last forgotten
-	refreshes   chan struct{} // closed at the end of the visit to come
+	sweptAt     time.Time     // when unused entries were last forgotten
+	refreshes   chan struct{} // closed at the end of the next refresh
 	notify      func()
 	refreshedAt time.Time
-	failed      bool // the last visit did
+	failed      bool // the last refresh did
 }
 
-// New returns a book that believes every target to be idle and well.
+// New returns a tracker that believes every target to be idle and well.
 func New(cfg Config) *Tracker {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
@@ -84,18 +84,18 @@ func New(cfg Config) *Tracker {
 	return b
 }
 
-// Notify has f called when a target that refused somebody may have room again; f shall call Wake. It must
-// be set before the book is used.
+// Notify has f called when a target that refused somebody may have capacity again; f shall call Wake. It must
+// be set before the tracker is used.
 func (b *Tracker) Notify(f func()) { b.notify = f }
 
-// Name tells rooms apart.
+// Name identifies an entry.
 type Name struct {
 	Kind   Kind
 	Tenant penstock.TenantID // of a limit scope, "" for a target
 	Of     string            // the target, key or model; "" for a tenant as a whole
 }
 
-// Kind is whose room it is.
+// Kind is what an entry limits.
 type Kind string
 
 // The kinds. All but targets are limit scopes.
@@ -106,7 +106,7 @@ const (
 	KindModel  Kind = "model" // a tenant's calls for it
 )
 
-// pool names what all processes share of something in a room.
+// pool names what all processes share of something in an entry.
 func (n Name) pool(what string) string {
 	name := string(n.Kind)
 	for _, part := range [...]string{string(n.Tenant), n.Of, what} {
@@ -153,7 +153,7 @@ type entry struct {
 
 func (r *entry) scope() bool { return r.name.Kind != KindTarget }
 
-// find returns the room of a name, made if it is not there, and notes that something may be due for it.
+// find returns the entry of a name, made if it is not there, and notes that something may be due for it.
 func (b *Tracker) find(name Name) (r *entry, made bool) {
 	r, ok := b.entries[name]
 	if !ok {
@@ -169,7 +169,7 @@ func (b *Tracker) find(name Name) (r *entry, made bool) {
 	return r, !ok
 }
 
-// of returns the room of a target, with its configured limits in force.
+// of returns the entry of a target, with its configured limits in force.
 func (b *Tracker) of(t *penstock.Target, now time.Time) *entry {
 	r, _ := b.find(Name{Kind: KindTarget, Of: t.Name})
 	if t.Concurrency != r.permits.cap {
@@ -188,7 +188,7 @@ func (b *Tracker) of(t *penstock.Target, now time.Time) *entry {
 	return r
 }
 
-// Reason says why a target has no room.
+// Reason says why a target has no capacity.
 type Reason string
 
 // The reasons, as they follow a target's name.
@@ -203,11 +203,11 @@ const (
 
 // Look is how a target stands.
 type Look struct {
-	Reason Reason        // why it has no room, "" when it has some
+	Reason Reason        // why it has no capacity, "" when it has some
 	Wait   time.Duration // until it may have some again; Forever if that is not a matter of time
 }
 
-// Look says whether a target has room for a call.
+// Look says whether a target has capacity for a call.
 func (b *Tracker) Look(t *penstock.Target) Look {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -215,7 +215,7 @@ func (b *Tracker) Look(t *penstock.Target) Look {
 	return b.look(b.of(t, now), now)
 }
 
-// Closed says that a target has no room, and that somebody was refused, who is told when it has some. Before
+// Closed says that a target has no capacity, and that somebody was refused, who is told when it has some. Before
 // that it is worth a try: a process that used none of a limit for a while holds none of it.
 func (b *Tracker) Closed(t *penstock.Target) bool {
 	b.mu.Lock()
@@ -260,8 +260,8 @@ func (b *Tracker) limit(r *entry, now time.Time) int {
 // shared says whether there are other processes to share with.
 func (b *Tracker) shared() bool { return b.Pools != nil && !b.Alone }
 
-// Refused notes that somebody wants room of a target that has none: its coming back is told, and more is
-// asked of the bank. It says how the target stands.
+// Refused notes that somebody wants capacity of a target that has none: its coming back is told, and more is
+// asked of the shared pools. It says how the target stands.
 func (b *Tracker) Refused(t *penstock.Target) Look {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -282,7 +282,7 @@ func (b *Tracker) Refused(t *penstock.Target) Look {
 	return l
 }
 
-// Wake says whether a target has room again that refused somebody, and forgets that it did.
+// Wake says whether a target has capacity again that refused somebody, and forgets that it did.
 func (b *Tracker) Wake() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -26,7 +26,7 @@ func newClock() *clock { return &clock{time.Date(2026, 3, 1, 12, 0, 0, 0, time.U
 func (c *clock) Now() time.Time          { return c.now }
 func (c *clock) Advance(d time.Duration) { c.now = c.now.Add(d) }
 
-// takeAll takes room until there is none.
+// takeAll takes capacity until there is none.
 func takeAll(b *Tracker, t penstock.Target) (all []*Reservation) {
 	for {
 		reservation, ok := b.Take(Ask{Target: &t, InputTokens: 1, MaxOutputTokens: 1})
@@ -92,7 +92,7 @@ func TestTokensAreSettled(t *testing.T) {
 		t.Helper()
 		reservation, ok := b.Take(Ask{Target: &target, MaxOutputTokens: 100})
 		if !ok {
-			t.Fatalf("no room: %+v", b.Look(&target))
+			t.Fatalf("no capacity: %+v", b.Look(&target))
 		}
 		return reservation
 	}
@@ -192,18 +192,18 @@ func TestRefusalsMakeAllRest(t *testing.T) {
 	pools := NewMemory(c.Now)
 	a, b := New(Config{Clock: c.Now, Pools: pools.Process("a")}), New(Config{Clock: c.Now, Pools: pools.Process("b")})
 	target := penstock.Target{Name: "a"}
-	for _, book := range []*Tracker{a, b} {
-		reservation, ok := book.Take(Ask{Target: &target})
+	for _, tracker := range []*Tracker{a, b} {
+		reservation, ok := tracker.Take(Ask{Target: &target})
 		if !ok {
-			t.Fatal("a fresh target has no room")
+			t.Fatal("a fresh target has no capacity")
 		}
-		if book == a {
+		if tracker == a {
 			reservation.Done(Result{Kind: provider.KindRateLimited, RetryAfter: 5 * time.Second})
 		}
-		refresh(t, book)
+		refresh(t, tracker)
 	}
-	for name, book := range map[string]*Tracker{"a": a, "b": b} {
-		if look := book.Look(&target); look.Reason != Resting || look.Wait != 5*time.Second {
+	for name, tracker := range map[string]*Tracker{"a": a, "b": b} {
+		if look := tracker.Look(&target); look.Reason != Resting || look.Wait != 5*time.Second {
 			t.Errorf("process %s: %+v, want a rest of 5s", name, look)
 		}
 	}
@@ -271,13 +271,13 @@ func TestBankThatFails(t *testing.T) {
 	target := penstock.Target{Name: "a", RequestsPerMinute: 600, Concurrency: 4}
 	b.Refused(&target)
 	if err := b.Refresh(t.Context()); err == nil {
-		t.Error("a visit of a broken bank went well")
+		t.Error("a refresh of a failed pool went well")
 	}
 	if look := b.Look(&target); look.Reason == "" {
-		t.Error("a broken bank gave room")
+		t.Error("a failed pool gave capacity")
 	}
 	if next := b.Next(); next != refreshRetry {
-		t.Errorf("the next visit is due in %v, want %v", next, refreshRetry)
+		t.Errorf("the next refresh is due in %v, want %v", next, refreshRetry)
 	}
 	c.Advance(refreshRetry)
 	_ = b.Refresh(t.Context())
@@ -290,7 +290,7 @@ type brokenBank struct{ refreshes int }
 
 func (b *brokenBank) Withdraw(context.Context, store.Withdrawal) (store.Allotment, error) {
 	b.refreshes++
-	return store.Allotment{}, errors.New("the bank is closed")
+	return store.Allotment{}, errors.New("the shared pools is closed")
 }
 
 // What a process does not use is soon there for the others.
@@ -304,7 +304,7 @@ func TestIdleProcessReturnsEverything(t *testing.T) {
 	refresh(t, busy)
 	calls := takeAll(busy, target)
 	if len(calls) == 0 {
-		t.Fatal("a visit gave no room")
+		t.Fatal("a refresh gave no capacity")
 	}
 	for _, call := range calls {
 		call.Done(good(1))
@@ -326,10 +326,10 @@ func TestIdleProcessReturnsEverything(t *testing.T) {
 // fleet is some processes that share one target.
 type fleet struct {
 	*clock
-	target penstock.Target
-	books  []*Tracker
-	open   [][]*Reservation // by process
-	spent  int64            // output tokens
+	target   penstock.Target
+	trackers []*Tracker
+	open     [][]*Reservation // by process
+	spent    int64            // output tokens
 }
 
 func drawFleet(t *rapid.T) *fleet {
@@ -343,7 +343,7 @@ func drawFleet(t *rapid.T) *fleet {
 		if n > 1 {
 			cfg.Pools = pools.Process(fmt.Sprint(p))
 		}
-		f.books = append(f.books, New(cfg))
+		f.trackers = append(f.trackers, New(cfg))
 	}
 	f.open = make([][]*Reservation, n)
 	return f
@@ -351,8 +351,8 @@ func drawFleet(t *rapid.T) *fleet {
 
 // step lets one process do something.
 func (f *fleet) step(t *rapid.T) {
-	p := rapid.IntRange(0, len(f.books)-1).Draw(t, "process")
-	b, n := f.books[p], len(f.open[p])
+	p := rapid.IntRange(0, len(f.trackers)-1).Draw(t, "process")
+	b, n := f.trackers[p], len(f.open[p])
 	tokens := rapid.Int64Range(0, 500).Draw(t, "tokens")
 	switch step := rapid.SampledFrom([]string{"pause", "take", "done", "release", "visit"}).Draw(t, "step"); {
 	case step == "pause":
@@ -395,7 +395,7 @@ func TestFleetNeverExceedsItsLimits(t *testing.T) {
 		for range rapid.IntRange(1, 200).Draw(t, "steps") {
 			f.step(t)
 			used, running := f.spent, 0
-			for p, b := range f.books {
+			for p, b := range f.trackers {
 				running += len(f.open[p])
 				if s := b.Status(); len(s) > 0 {
 					used += s[0].Rates[0].LocalAllowance
@@ -432,15 +432,15 @@ func TestWindowStaysInBounds(t *testing.T) {
 	})
 }
 
-// A forecast takes and settles room a hundred thousand times a second.
+// A forecast takes and settles capacity a hundred thousand times a second.
 func BenchmarkTakeAndDone(b *testing.B) {
 	c := newClock()
-	book := New(Config{Clock: c.Now})
+	tracker := New(Config{Clock: c.Now})
 	target := penstock.Target{Name: "a", RequestsPerMinute: store.MaxPerMinute, InputTokensPerMinute: store.MaxPerMinute, OutputTokensPerMinute: store.MaxPerMinute}
 	for b.Loop() {
-		reservation, ok := book.Take(Ask{Target: &target, InputTokens: 100, MaxOutputTokens: 100})
+		reservation, ok := tracker.Take(Ask{Target: &target, InputTokens: 100, MaxOutputTokens: 100})
 		if !ok {
-			b.Fatal(book.Look(&target))
+			b.Fatal(tracker.Look(&target))
 		}
 		reservation.Done(good(50))
 		c.Advance(100 * time.Microsecond)
@@ -482,7 +482,7 @@ func TestStatusTellsThePace(t *testing.T) {
 	for range 600 { // a minute of ten calls a second
 		reservation, ok := b.Take(Ask{Target: &target, InputTokens: 1})
 		if !ok {
-			t.Fatal("no room")
+			t.Fatal("no capacity")
 		}
 		reservation.Done(good(100))
 		c.Advance(100 * time.Millisecond)

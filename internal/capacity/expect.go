@@ -38,6 +38,3 @@ func (e *expectation) learn(u penstock.Usage) {
 	e.input += (float64(u.InputTokens) - e.input) * weight
 	e.output += (float64(u.OutputTokens) - e.output) * weight
 }
-
-// InputTokens estimates the tokens of a body of so many bytes: a token is about four bytes of English, and of JSON.
-func InputTokens(bodyBytes int64) int64 { return (bodyBytes + 3) / 4 }

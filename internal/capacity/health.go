@@ -58,7 +58,7 @@ func (t *Reservation) verdict(kind provider.Kind) verdict {
 		}
 		return sick
 	case provider.KindFinal, provider.KindForbidden:
-		// The upstream broke, or has no room, for this call, or a firewall in front of it dislikes it: that neither accuses nor
+		// The upstream broke, or has no capacity, for this call, or a firewall in front of it dislikes it: that neither accuses nor
 		// clears it.
 		return doubtful
 	case provider.KindConnect:
@@ -195,7 +195,7 @@ func (h *health) leaveAlone(now time.Time, d time.Duration) {
 }
 
 // mayRetry says whether a call may be made that another one, which failed, gave rise to. A target that fares
-// well takes as many as it has room for: limiting them there would turn the outage of its neighbour into
+// well takes as many as it has capacity for: limiting them there would turn the outage of its neighbour into
 // errors. One that ails takes few, or retries would be most of what it has to bear.
 func (h *health) mayRetry(now time.Time) bool {
 	h.age(now)
@@ -247,7 +247,7 @@ const maxFreeProbes = 16
 
 // FreeProbe says that a failed probe does not count against the attempts of its item, of which it was the n-th:
 // the item was lent to find out whether a target works again, which is not its fault. Where no connection came
-// about, or the target had no room for anyone, it cannot be; where the target answers it with an error again, it may. A refusal
+// about, or the target had no capacity for anyone, it cannot be; where the target answers it with an error again, it may. A refusal
 // that no later try changes is an answer to the item itself, probe or not.
 func FreeProbe(kind provider.Kind, n int) bool {
 	if !kind.Policy().Retry {

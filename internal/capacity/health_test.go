@@ -246,7 +246,7 @@ func TestRetryBudget(t *testing.T) {
 	}
 }
 
-// A broken target has no room for claims either, and says when it will have some.
+// A broken target has no capacity for claims either, and says when it will have some.
 func TestBrokenTargetHasNoRoom(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_000_000, 0)
@@ -255,15 +255,15 @@ func TestBrokenTargetHasNoRoom(t *testing.T) {
 	for range 3 {
 		reservation, ok := b.Take(Ask{Target: target})
 		if !ok || reservation.Probe() {
-			t.Fatal("no room before it broke, or a probe")
+			t.Fatal("no capacity before it broke, or a probe")
 		}
 		reservation.Done(Result{Kind: provider.KindConnect})
 	}
 	if _, ok := b.Take(Ask{Target: target}); ok {
-		t.Fatal("a broken target has room")
+		t.Fatal("a broken target has capacity")
 	}
 	if l := b.Refused(target); l != (Look{Broken, firstBreak}) || !b.Closed(target) || b.Wake() || b.Next() != firstBreak {
-		t.Errorf("it looks %v, and the next visit is in %v", l, b.Next())
+		t.Errorf("it looks %v, and the next refresh is in %v", l, b.Next())
 	}
 	now = now.Add(firstBreak)
 	if !b.Wake() {

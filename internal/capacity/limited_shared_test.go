@@ -11,22 +11,22 @@ import (
 	"penstock/internal/store"
 )
 
-// twoBooks are the books of processes that share a bank and use one target.
-func twoBooks(t *testing.T, c *clock, pools *Memory, target *penstock.Target) [2]*Tracker {
+// twoTrackers are the trackers of processes that share shared pools and use one target.
+func twoTrackers(t *testing.T, c *clock, pools *Memory, target *penstock.Target) [2]*Tracker {
 	t.Helper()
-	books := [2]*Tracker{}
+	trackers := [2]*Tracker{}
 	for i, name := range []string{"one", "two"} {
-		books[i] = New(Config{Clock: c.Now, Pools: pools.Process(name)})
+		trackers[i] = New(Config{Clock: c.Now, Pools: pools.Process(name)})
 		for range 2 { // it has something of each configured limit
-			books[i].Refused(target)
-			refresh(t, books[i])
+			trackers[i].Refused(target)
+			refresh(t, trackers[i])
 			c.Advance(refreshSpacing)
 		}
-		if look := books[i].Look(target); look.Reason != "" {
-			t.Fatalf("process %s has no room: %+v", name, look)
+		if look := trackers[i].Look(target); look.Reason != "" {
+			t.Fatalf("process %s has no capacity: %+v", name, look)
 		}
 	}
-	return books
+	return trackers
 }
 
 // rests says how long a target rests as a whole, and each of its limits.
@@ -56,22 +56,22 @@ func TestOthersHearWhatRests(t *testing.T) {
 				t.Parallel()
 				c := newClock()
 				pools := NewMemory(c.Now)
-				books := twoBooks(t, c, pools, &target)
-				reservation, ok := books[0].Take(Ask{Target: &target})
+				trackers := twoTrackers(t, c, pools, &target)
+				reservation, ok := trackers[0].Take(Ask{Target: &target})
 				if !ok {
-					t.Fatal("no room")
+					t.Fatal("no capacity")
 				}
 				reservation.Done(tt.res)
-				refresh(t, books[0])
+				refresh(t, trackers[0])
 				late := New(Config{Clock: c.Now, Pools: pools.Process("three")}) // it never met the target before
 				late.Refused(&target)
 				refresh(t, late)
 				c.Advance(permitRefresh)
-				for _, b := range append(books[:], late) {
+				for _, b := range append(trackers[:], late) {
 					b.Refused(&target)
 					refresh(t, b)
 				}
-				for i, b := range append(books[:], late) {
+				for i, b := range append(trackers[:], late) {
 					rest, limits := rests(b, &target, c.now)
 					want := max(0, tt.rest-permitRefresh)
 					if rest != want || len(limits) != len(tt.limits) {
@@ -96,19 +96,19 @@ func TestRestsDoNotMix(t *testing.T) {
 	t.Parallel()
 	c := newClock()
 	target := penstock.Target{Name: "a"}
-	books := twoBooks(t, c, NewMemory(c.Now), &target)
+	trackers := twoTrackers(t, c, NewMemory(c.Now), &target)
 	var running [2]*Reservation
 	for i := range running {
-		running[i], _ = books[0].Take(Ask{Target: &target})
+		running[i], _ = trackers[0].Take(Ask{Target: &target})
 	}
 	running[0].Done(refusedFor(provider.ResourceTokens, 24*time.Hour, time.Hour))
 	running[1].Done(Result{Kind: provider.KindOverloaded, RetryAfter: 5 * time.Second})
 	c.Advance(permitRefresh)
-	for _, b := range books {
+	for _, b := range trackers {
 		b.Refused(&target)
 		refresh(t, b)
 	}
-	for i, b := range books {
+	for i, b := range trackers {
 		rest, limits := rests(b, &target, c.now)
 		if rest != 5*time.Second-permitRefresh || len(limits) != 1 || limits["tokens"] != time.Hour-permitRefresh {
 			t.Errorf("process %d: the target rests for %v, limits for %v", i+1, rest, limits)
@@ -124,7 +124,7 @@ type flakyBank struct {
 
 func (b *flakyBank) Withdraw(ctx context.Context, w store.Withdrawal) (store.Allotment, error) {
 	if b.away {
-		return store.Allotment{}, errors.New("the bank is closed")
+		return store.Allotment{}, errors.New("the shared pools is closed")
 	}
 	return b.Pools.Withdraw(ctx, w)
 }
@@ -140,7 +140,7 @@ func TestRestOfALimitIsToldAgain(t *testing.T) {
 	reservation, _ := b.Take(Ask{Target: &target})
 	reservation.Done(refusedFor(provider.ResourceTokens, time.Minute, 30*time.Second))
 	if err := b.Refresh(t.Context()); err == nil {
-		t.Fatal("a visit of a bank that is away went well")
+		t.Fatal("a refresh of shared pools that is away went well")
 	}
 	flaky.away = false
 	c.Advance(refreshRetry)

@@ -23,7 +23,7 @@ func TestOnlyTheNamedLimitRests(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		res   Result
-		wait  time.Duration // how long the target has no room
+		wait  time.Duration // how long the target has no capacity
 		rests resource      // the limit that does; resources for none of them
 	}{
 		{"requests of a minute", refusedFor(provider.ResourceRequests, time.Minute, 7*time.Second), 7 * time.Second, requests},
@@ -51,7 +51,7 @@ func TestOnlyTheNamedLimitRests(t *testing.T) {
 				}
 			}
 			if look := b.Look(&target); look.Wait != tt.wait {
-				t.Errorf("it has room again in %v, want %v", look.Wait, tt.wait)
+				t.Errorf("it has capacity again in %v, want %v", look.Wait, tt.wait)
 			}
 			if got := statusOf(t, b); got.Rest != tt.wait || (got.Blocked != "") != (tt.wait > 0) || (tt.wait > 0 && got.Limit < firstWindow && tt.rests != resources) {
 				t.Errorf("status %+v", got)

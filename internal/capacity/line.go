@@ -19,7 +19,7 @@ func (b *Tracker) uncounted(r *entry) bool {
 
 // permits sees whether every limit scope has a permit for the call. Where one has none, the call waits in its line.
 func (t *Turn) permits(now time.Time) *Shortage {
-	b := t.book
+	b := t.tracker
 	for i, r := range t.entries {
 		if r.permits.cap == 0 || !t.use.permitted(r) || (t.line == r && t.promise) {
 			continue
@@ -45,10 +45,10 @@ func (t *Turn) permits(now time.Time) *Shortage {
 	return nil
 }
 
-// wishPermits has the next visit ask for permits where there are none.
+// wishPermits has the next refresh ask for permits where there are none.
 func (t *Turn) wishPermits(now time.Time) {
 	for _, r := range t.entries {
-		if t.use.permitted(r) && r.permits.cap > 0 && !t.book.permitFree(r, now) {
+		if t.use.permitted(r) && r.permits.cap > 0 && !t.tracker.permitFree(r, now) {
 			r.permits.unmet = true
 		}
 	}
@@ -77,7 +77,7 @@ func (t *Turn) dropPermit() {
 	}
 	t.promise = false
 	r.promised--
-	t.book.wakeLine(r)
+	t.tracker.wakeLine(r)
 }
 
 // wakeLine promises free permits to calls that wait for them: keys take turns, and inside a key who came first is first.
@@ -100,7 +100,7 @@ func (b *Tracker) wakeLine(r *entry) {
 // holder is the key of a call, as a limit scope knows it.
 func (t *Turn) holder(r *entry) string { return t.scopes[slices.Index(t.entries, r)].Holder }
 
-// callScope are the calls that run as jobs and take permits of the room.
+// callScope are the calls that run as jobs and take permits of the entry.
 func (r *entry) callScope() (c store.CallScope) {
 	if r.permits.cap == 0 {
 		return c
@@ -134,13 +134,13 @@ func (s *LimitHold) Entrust() {
 	if s == nil {
 		return
 	}
-	s.book.mu.Lock()
-	defer s.book.mu.Unlock()
+	s.tracker.mu.Lock()
+	defer s.tracker.mu.Unlock()
 	if s.over {
 		return
 	}
 	for i := range s.parts {
-		if r := s.parts[i].entry; s.parts[i].permitted && r.permits.cap > 0 && s.book.Pools != nil {
+		if r := s.parts[i].entry; s.parts[i].permitted && r.permits.cap > 0 && s.tracker.Pools != nil {
 			r.calls++
 			r.entrusted++
 			r.permits.granted = max(0, r.permits.granted-1)

@@ -8,10 +8,10 @@ import (
 	"penstock/internal/store"
 )
 
-// permitsLast is how long permits of a Memory are good for without another visit.
+// permitsLast is how long permits of a Memory are good for without another refresh.
 const permitsLast = time.Hour
 
-// Memory is a bank for processes that are not processes: those of a forecast or a simulation, which share
+// Memory is shared pools for processes that are not processes: those of a forecast or a simulation, which share
 // a clock and never die. It counts as a store does.
 type Memory struct {
 	clock func() time.Time
@@ -23,7 +23,7 @@ type Memory struct {
 	calls   map[store.CallScope]int                   // that run as jobs
 }
 
-// NewMemory returns a bank in which every pool is full.
+// NewMemory returns shared pools in which every pool is full.
 func NewMemory(clock func() time.Time) *Memory {
 	return &Memory{
 		clock: clock, pools: make(map[string]*store.Pool), rests: make(map[string]*store.PoolRest),
@@ -38,7 +38,7 @@ func (m *Memory) Calls(scope store.CallScope, n int) {
 	m.calls[scope] = n
 }
 
-// Process is the bank as one of those who share it sees it.
+// Process is the shared pools as one of those who share it sees it.
 func (m *Memory) Process(name string) Pools { return account{m, name} }
 
 type account struct {

@@ -15,10 +15,10 @@ type permits struct {
 	granted   int
 	share     int       // what it should come down to
 	until     time.Time // when the grant ends, if it is not renewed
-	peak      int       // the most calls that ran at a time since the last visit
-	unmet     bool      // somebody was refused a permit since the last visit
-	dry       bool      // the last visit gave less than was wanted
-	wanted    int       // at the last visit: others leave it to this process until it says otherwise
+	peak      int       // the most calls that ran at a time since the last refresh
+	unmet     bool      // somebody was refused a permit since the last refresh
+	dry       bool      // the last refresh gave less than was wanted
+	wanted    int       // at the last refresh: others leave it to this process until it says otherwise
 	refreshed time.Time
 }
 
@@ -56,7 +56,7 @@ func (s *permits) receive(asked time.Time, d store.PermitDraw, g store.PermitGra
 	s.dry = g.Permits < d.Want
 }
 
-// due is when the pool is to be visited, if at all.
+// due is when the pool is to be asked, if at all.
 func (s *permits) due(r *entry, now time.Time) (time.Time, bool) {
 	fresh := s.refreshed.Add(max(drySpell, min(permitRefresh, s.until.Sub(s.refreshed)/3)))
 	switch {

@@ -53,17 +53,17 @@ type rate struct {
 
 	mostAim   int64     // what the local allowance may hold at the most; 0 for a full pool's worth
 	aim       int64     // what the local allowance should hold
-	spent     int64     // since the last visit
-	unmet     bool      // somebody was refused since the last visit
+	spent     int64     // since the last refresh
+	unmet     bool      // somebody was refused since the last refresh
 	wanted    int64     // and so much together, of those who wait for the next one
-	dryUntil  time.Time // no visit is worth it before
+	dryUntil  time.Time // no refresh is worth it before
 	moreAt    time.Time // when the pool, as it said, has more
-	left      int64     // what the pool had at the last visit
+	left      int64     // what the pool had at the last refresh
 	leftAt    time.Time
 	restUntil time.Time // the upstream refused a call for this limit
-	told      bool      // an upstream said how many are left, since the last visit,
+	told      bool      // an upstream said how many are left, since the last refresh,
 	remaining int64     // and how many
-	asks      []*claim  // what the next visit asks for, for calls that wait
+	asks      []*claim  // what the next refresh asks for, for calls that wait
 }
 
 // configure puts a limit of the configuration in force. Without one, what was learned stays.
@@ -211,7 +211,7 @@ func (m *rate) receive(now time.Time, wanted int64, g store.RateGrant) {
 	}
 }
 
-// due is when the pool is to be visited, if at all.
+// due is when the pool is to be asked, if at all.
 func (m *rate) due(r *entry, now time.Time) (time.Time, bool) {
 	switch {
 	case m.perMinute == 0 || !m.shared:

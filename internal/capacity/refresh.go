@@ -9,26 +9,26 @@ import (
 )
 
 const (
-	// refreshSpacing keeps visits apart, and refreshRetry those after one that failed.
+	// refreshSpacing keeps refreshes apart, and refreshRetry those after one that failed.
 	refreshSpacing = 20 * time.Millisecond
 	refreshRetry   = 500 * time.Millisecond
 	// idleAfter is how long nobody must have asked for a target until what it has is returned.
 	idleAfter = time.Second
-	// farewell bounds the last visit, in which a process that stops returns what it has.
+	// farewell bounds the last refresh, in which a process that stops returns what it has.
 	farewell = time.Second
 )
 
-// refreshTime is when a visit takes place, seen from one room.
+// refreshTime is when a refresh takes place, seen from one entry.
 type refreshTime struct {
 	now   time.Time
-	since time.Duration // the visit before
+	since time.Duration // the refresh before
 	idle  bool
 }
 
-// idle says that nobody wants the target: whoever was refused does, until there is room again.
+// idle says that nobody wants the target: whoever was refused does, until there is capacity again.
 func (r *entry) idle(now time.Time) bool { return !r.refused && now.Sub(r.askedAt) >= idleAfter }
 
-// Run visits the bank whenever local allowances and permits want it, and tells when room is back, until ctx ends. Then
+// Run refreshes local allowances and permits from the shared pools when they are due, and notifies when capacity is back, until ctx ends. Then
 // it returns what is left.
 func (b *Tracker) Run(ctx context.Context) error {
 	timer := time.NewTimer(0)
@@ -46,12 +46,12 @@ func (b *Tracker) Run(ctx context.Context) error {
 			continue
 		}
 		if err := b.Refresh(ctx); err != nil && ctx.Err() == nil {
-			b.Log.WarnContext(ctx, "asking for room", "error", err)
+			b.Log.WarnContext(ctx, "refreshing shared limits", "error", err)
 		}
 	}
 }
 
-// Next is how long until a visit is due; Forever when nothing is known of.
+// Next is how long until a refresh is due; Forever when nothing is known of.
 func (b *Tracker) Next() time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -68,7 +68,7 @@ func (b *Tracker) Next() time.Duration {
 	return next
 }
 
-// due is when the bank is to be visited, if at all.
+// due is when the shared pools are to be asked, if at all.
 func (b *Tracker) due(now time.Time) (at time.Time, any bool) {
 	if b.Pools == nil {
 		return at, false
@@ -102,7 +102,7 @@ func (b *Tracker) due(now time.Time) (at time.Time, any bool) {
 	return at, any
 }
 
-// Refresh asks the bank for what is wanted, if that is due, and tells when room is back. Only one visit may
+// Refresh asks the shared pools for what is wanted, if that is due, and tells when capacity is back. Only one refresh may
 // be under way at a time.
 func (b *Tracker) Refresh(ctx context.Context) error {
 	var err error
@@ -110,7 +110,7 @@ func (b *Tracker) Refresh(ctx context.Context) error {
 		var a store.Allotment
 		a, err = b.Pools.Withdraw(ctx, p.withdrawal)
 		if err != nil {
-			err = fmt.Errorf("withdrawing room: %w", err)
+			err = fmt.Errorf("withdrawing from shared pools: %w", err)
 		}
 		b.receive(p, a, err)
 	}
@@ -118,7 +118,7 @@ func (b *Tracker) Refresh(ctx context.Context) error {
 	return err
 }
 
-// plan is a visit that is about to be made: what to ask, and for whom.
+// plan is a refresh that is about to be made: what to ask, and for whom.
 type plan struct {
 	at         time.Time
 	withdrawal store.Withdrawal
@@ -178,7 +178,7 @@ func (r *entry) wantsPermitRefresh(now time.Time) bool {
 	return r.restUpdates || (due && !at.After(now)) || (!r.scope() && !r.idle(now) && now.Sub(r.permits.refreshed) >= permitRefresh)
 }
 
-// receive books the answer to a visit. Without one nothing was granted, and what was to be returned is
+// receive books the answer to a refresh. Without one nothing was granted, and what was to be returned is
 // lost: it may have been taken back.
 func (b *Tracker) receive(p plan, a store.Allotment, failure error) {
 	b.mu.Lock()
@@ -210,7 +210,7 @@ func (b *Tracker) receive(p plan, a store.Allotment, failure error) {
 	}
 }
 
-// missed books a visit that failed: what is owed is still owed, and what was claimed may be claimed again.
+// missed books a refresh that failed: what is owed is still owed, and what was claimed may be claimed again.
 func (m *rate) missed(d store.RateDraw, claims []*claim) {
 	m.allowance -= d.Owed
 	for _, c := range claims {
@@ -249,7 +249,7 @@ func (b *Tracker) leave(ctx context.Context) error {
 		return nil
 	}
 	if _, err := b.Pools.Withdraw(ctx, w); err != nil {
-		b.Log.WarnContext(ctx, "returning room", "error", err) // it is lost, which costs a second's worth
+		b.Log.WarnContext(ctx, "returning local allowances", "error", err) // it is lost, which costs a second's worth
 	}
 	return nil
 }

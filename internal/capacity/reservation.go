@@ -7,7 +7,7 @@ import (
 	"penstock/internal/provider"
 )
 
-// Ask is a call that wants room. Tokens are estimates; 0 stands for what the calls of the target use on
+// Ask is a call that wants capacity. Tokens are estimates; 0 stands for what the calls of the target use on
 // average.
 type Ask struct {
 	Target          *penstock.Target
@@ -18,9 +18,9 @@ type Ask struct {
 	Tenant penstock.TenantID
 }
 
-// Reservation is a unit of a target's room, until it is given back with Done or Release.
+// Reservation is a unit of a target's capacity, until it is given back with Done or Release.
 type Reservation struct {
-	book      *Tracker
+	tracker   *Tracker
 	entry     *entry
 	charged   amounts
 	began     time.Time
@@ -34,7 +34,7 @@ type Reservation struct {
 // Probe says that the call finds out whether a target that was broken works again.
 func (t *Reservation) Probe() bool { return t.probe != 0 }
 
-// Take takes room for a call if the target has some.
+// Take takes capacity for a call if the target has some.
 func (b *Tracker) Take(a Ask) (*Reservation, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -50,7 +50,7 @@ func (b *Tracker) Take(a Ask) (*Reservation, bool) {
 	r.askedAt = now
 	r.running++
 	r.permits.peak = max(r.permits.peak, r.running)
-	t := &Reservation{book: b, entry: r, began: now, retry: a.Retry, probe: r.health.began(now, a), tenantUse: tenantUse, input: a.InputTokens}
+	t := &Reservation{tracker: b, entry: r, began: now, retry: a.Retry, probe: r.health.began(now, a), tenantUse: tenantUse, input: a.InputTokens}
 	if tenantUse != nil {
 		tenantUse.running++
 	}
@@ -62,10 +62,17 @@ func (b *Tracker) Take(a Ask) (*Reservation, bool) {
 	return t, true
 }
 
-// Amend corrects the estimates of a call that was not known in full when its room was taken.
+// CountsInput reports whether the target limits the tokens of inputs.
+func (t *Reservation) CountsInput() bool {
+	t.tracker.mu.Lock()
+	defer t.tracker.mu.Unlock()
+	return t.entry.rates[input].perMinute > 0 || t.entry.rates[tokens].perMinute > 0
+}
+
+// Amend corrects the estimates of a call that was not known in full when its capacity was taken.
 func (t *Reservation) Amend(inputTokens, maxOutputTokens int64) {
-	t.book.mu.Lock()
-	defer t.book.mu.Unlock()
+	t.tracker.mu.Lock()
+	defer t.tracker.mu.Unlock()
 	if !t.over {
 		t.charge(t.entry.expects.call(t.entry.fresh.estimate(inputTokens), maxOutputTokens))
 	}
@@ -81,15 +88,15 @@ func (t *Reservation) charge(call amounts) {
 		m.spend(call[i] - t.charged[i])
 		t.charged[i] = call[i]
 		if m.low() {
-			t.book.nudge()
+			t.tracker.nudge()
 		}
 	}
 }
 
-// Release gives room back that was not used. After Done it changes nothing.
+// Release gives capacity back that was not used. After Done it changes nothing.
 func (t *Reservation) Release() {
-	t.book.mu.Lock()
-	defer t.book.mu.Unlock()
+	t.tracker.mu.Lock()
+	defer t.tracker.mu.Unlock()
 	if !t.over {
 		t.leave()
 		t.entry.health.undone(t)
@@ -119,10 +126,10 @@ type Result struct {
 	FirstToken time.Duration // from sending the call to the first of its answer, 0 when there was none
 }
 
-// Done gives the room of a call back, settles what it used and learns from how it went. Calling it again,
+// Done gives the capacity of a call back, settles what it used and learns from how it went. Calling it again,
 // or after Release, changes nothing.
 func (t *Reservation) Done(res Result) {
-	b := t.book
+	b := t.tracker
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if t.over {
@@ -214,10 +221,10 @@ func (b *Tracker) MayRetry(t *penstock.Target) bool {
 	return ok
 }
 
-// MakeRetry counts a call that room was taken for as one that makes up for another.
+// MakeRetry counts a call that capacity was taken for as one that makes up for another.
 func (t *Reservation) MakeRetry() {
-	t.book.mu.Lock()
-	defer t.book.mu.Unlock()
+	t.tracker.mu.Lock()
+	defer t.tracker.mu.Unlock()
 	if h := &t.entry.health; !t.over && !t.retry {
 		t.retry = true
 		h.firsts, h.retries = max(0, h.firsts-1), h.retries+1

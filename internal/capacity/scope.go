@@ -49,12 +49,12 @@ func (u *Use) concerns(r resource) bool {
 	return !u.Dry && !u.Queued
 }
 
-// LimitHold is a call's room of all of its limit scopes, until it is given back with Done, Leave or Release.
+// LimitHold is a call's capacity of all of its limit scopes, until it is given back with Done, Leave or Release.
 type LimitHold struct {
-	book   *Tracker
-	parts  []part
-	over   bool
-	waited time.Duration
+	tracker *Tracker
+	parts   []part
+	over    bool
+	waited  time.Duration
 }
 
 // WaitedFor is how long the call waited for its turn.
@@ -65,28 +65,28 @@ func (s *LimitHold) WaitedFor() time.Duration {
 	return s.waited
 }
 
-// part is a call's room of one limit scope.
+// part is a call's capacity of one limit scope.
 type part struct {
 	entry     *entry
 	charged   amounts
 	permitted bool
 }
 
-// Shortage is why a limit scope has no room.
+// Shortage is why a limit scope has no capacity.
 type Shortage struct {
 	Scope    int // the index of the scope
 	Resource string
 	Limit    int64
 	Burst    int64 // what may be used at once of a limit per minute
 	Left     int64
-	Wait     time.Duration // until there may be room; Forever where a call must end first
+	Wait     time.Duration // until there may be capacity; Forever where a call must end first
 	Kept     bool          // entry is kept for the call's key then
 	// Retry is closed when it is worth asking again; nil where only time helps.
 	Retry <-chan struct{}
 	// Unknown says that it was not the limit that refused, but that the process does not know yet what is left of it;
 	// Retry tells when it does.
 	Unknown bool
-	// Failed says that the bank could not be asked.
+	// Failed says that the shared pools could not be asked.
 	Failed bool
 
 	claim *claim
@@ -95,7 +95,7 @@ type Shortage struct {
 // Permits is the resource of a concurrency.
 const Permits = "concurrency"
 
-// scope returns the room of a limit scope, with its limits in force.
+// scope returns the entry of a limit scope, with its limits in force.
 func (b *Tracker) scope(p *LimitScope, now time.Time) *entry {
 	r, made := b.find(p.Name)
 	if made {
@@ -148,13 +148,13 @@ func (m *rate) confine(perMinute int64, burst float64, now time.Time) {
 	}
 }
 
-// Admit takes room of every limit scope for a call, or of none. Where a limit scope has none, or calls wait for it, the call may take
+// Admit takes capacity of every limit scope for a call, or of none. Where a limit scope has none, or calls wait for it, the call may take
 // a Turn.
 func (b *Tracker) Admit(scopes []LimitScope, u Use) (*LimitHold, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := b.Clock()
-	s := &LimitHold{book: b, parts: make([]part, len(scopes))}
+	s := &LimitHold{tracker: b, parts: make([]part, len(scopes))}
 	for i := range scopes {
 		r := b.scope(&scopes[i], now)
 		r.users.Saw(scopes[i].Holder, now)
@@ -187,7 +187,7 @@ func (s *LimitHold) sit(now time.Time) {
 	}
 }
 
-// open says whether a limit scope has room for a call at once, and nobody waits before it.
+// open says whether a limit scope has capacity for a call at once, and nobody waits before it.
 func (b *Tracker) open(r *entry, u Use, now time.Time) bool {
 	if u.permitted(r) && r.permits.cap > 0 && (len(r.line) > 0 || !b.permitFree(r, now)) {
 		return false
@@ -253,7 +253,7 @@ func (b *Tracker) dayRefusal(r *entry, u Use, now time.Time) *Shortage {
 	m.wanted += max(1, r.use(u)[daily])
 	f := &Shortage{Resource: resourceNames[daily], Limit: m.perMinute, Left: max(0, m.level(now)), Wait: wait}
 	if m.shared && wait == Forever {
-		if m.dryUntil.After(now) { // the last visit fell short, and the next one is not due yet
+		if m.dryUntil.After(now) { // the last refresh fell short, and the next one is not due yet
 			f.Wait = m.dryUntil.Sub(now)
 		} else {
 			f.Retry, f.Unknown, f.Failed = b.refreshes, true, b.failed
@@ -277,14 +277,14 @@ func (p *part) charge(b *Tracker, call amounts) {
 	}
 }
 
-// Leave gives the room back; what was taken for it counts as used. After another end, or on nil, it changes
+// Leave gives the capacity back; what was taken for it counts as used. After another end, or on nil, it changes
 // nothing.
 func (s *LimitHold) Leave() {
 	if s == nil {
 		return
 	}
-	s.book.mu.Lock()
-	defer s.book.mu.Unlock()
+	s.tracker.mu.Lock()
+	defer s.tracker.mu.Unlock()
 	if !s.over {
 		s.leave()
 	}
@@ -295,15 +295,15 @@ func (s *LimitHold) Done(u penstock.Usage) {
 	if s == nil {
 		return
 	}
-	s.book.mu.Lock()
-	defer s.book.mu.Unlock()
+	s.tracker.mu.Lock()
+	defer s.tracker.mu.Unlock()
 	if s.over {
 		return
 	}
 	s.leave()
 	for i := range s.parts {
 		s.parts[i].entry.expects.learn(u)
-		s.parts[i].charge(s.book, callOf(u.InputTokens, u.OutputTokens))
+		s.parts[i].charge(s.tracker, callOf(u.InputTokens, u.OutputTokens))
 	}
 }
 
@@ -312,14 +312,14 @@ func (s *LimitHold) Release() {
 	if s == nil {
 		return
 	}
-	s.book.mu.Lock()
-	defer s.book.mu.Unlock()
+	s.tracker.mu.Lock()
+	defer s.tracker.mu.Unlock()
 	if s.over {
 		return
 	}
 	s.leave()
 	for i := range s.parts {
-		s.parts[i].charge(s.book, amounts{})
+		s.parts[i].charge(s.tracker, amounts{})
 	}
 }
 
@@ -328,7 +328,7 @@ func (s *LimitHold) leave() {
 	for i := range s.parts {
 		if s.parts[i].permitted {
 			s.parts[i].entry.running--
-			s.book.wakeLine(s.parts[i].entry)
+			s.tracker.wakeLine(s.parts[i].entry)
 		}
 	}
 }

@@ -72,7 +72,7 @@ func (b *Tracker) blocked(r *entry, now time.Time) Reason {
 	return ""
 }
 
-// sorted are all rooms, by name.
+// sorted are all entries, by name.
 func (b *Tracker) sorted() []*entry {
 	return slices.SortedFunc(maps.Values(b.entries), func(r, o *entry) int { return r.name.compare(o.name) })
 }

@@ -7,7 +7,7 @@ import (
 	"penstock"
 )
 
-// takeFor takes room for a tenant's synchronous calls until there is none.
+// takeFor takes capacity for a tenant's synchronous calls until there is none.
 func takeFor(b *Tracker, target penstock.Target, tenant penstock.TenantID) (all []*Reservation) {
 	for {
 		reservation, ok := b.Take(Ask{Target: &target, InputTokens: 1, MaxOutputTokens: 1, Tenant: tenant})
@@ -72,7 +72,7 @@ func TestMaxShareIsConfigured(t *testing.T) {
 		b := New(Config{Clock: c.Now})
 		target := penstock.Target{Name: "a", Concurrency: 20, MaxShare: share}
 		if _, ok := b.Take(Ask{Target: &target, Tenant: "other"}); !ok {
-			t.Fatal("an idle target has no room")
+			t.Fatal("an idle target has no capacity")
 		}
 		if got := len(takeFor(b, target, "noisy")); got != want {
 			t.Errorf("with a share of %v a tenant holds %d of 20 places, want %d", share, got, want)
@@ -101,7 +101,7 @@ func TestRestingPartiesAreForgotten(t *testing.T) {
 			refresh(t, b)
 		}
 		if hold == nil {
-			t.Fatalf("%s: no room", name)
+			t.Fatalf("%s: no capacity", name)
 		}
 		settle := func(d time.Duration) {
 			for end := c.now.Add(d); c.now.Before(end); {

@@ -7,12 +7,12 @@ import (
 	"penstock/internal/store"
 )
 
-// Turn is a call that waits for room of its limit scopes, or is told when there will be some. It holds nothing while it
+// Turn is a call that waits for capacity of its limit scopes, or is told when there will be some. It holds nothing while it
 // waits: a limit per minute keeps its units until its moment, and a permit is given to it only when it is free.
 //
 // A Turn belongs to one goroutine. It is to be left, unless Queue gave it a Stay.
 type Turn struct {
-	book    *Tracker
+	tracker *Tracker
 	scopes  []LimitScope
 	use     Use
 	began   time.Time
@@ -38,17 +38,17 @@ type claimState int8
 
 const (
 	claimIdle    claimState = iota
-	claimAsked              // the next visit tells
+	claimAsked              // the next refresh tells
 	claimGranted            // its units are withdrawn
 	claimPlaced             // its units are there later
 )
 
 // NewTurn makes a turn of a call that was not let in at once.
 func (b *Tracker) NewTurn(scopes []LimitScope, u Use) *Turn {
-	return &Turn{book: b, scopes: slices.Clone(scopes), use: u, began: b.Clock(), ready: make(chan struct{})}
+	return &Turn{tracker: b, scopes: slices.Clone(scopes), use: u, began: b.Clock(), ready: make(chan struct{})}
 }
 
-// Queue takes room of every limit scope, or of none, and then says which one has the least and when to ask again.
+// Queue takes capacity of every limit scope, or of none, and then says which one has the least and when to ask again.
 func (b *Tracker) Queue(t *Turn) (*LimitHold, *Shortage) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -64,7 +64,7 @@ func (b *Tracker) Queue(t *Turn) (*LimitHold, *Shortage) {
 			t.giveBack()
 		}
 	case short.Unknown:
-		t.wishPermits(now) // one visit may bring all that is needed
+		t.wishPermits(now) // one refresh may bring all that is needed
 	}
 	if short != nil {
 		b.nudge()
@@ -73,7 +73,7 @@ func (b *Tracker) Queue(t *Turn) (*LimitHold, *Shortage) {
 	return t.take(now), nil
 }
 
-// bind finds the rooms of the limit scopes, with their limits in force, and what limits the call per minute.
+// bind finds the entries of the limit scopes, with their limits in force, and what limits the call per minute.
 func (t *Turn) bind(now time.Time) {
 	if t.entries != nil {
 		return
@@ -81,7 +81,7 @@ func (t *Turn) bind(now time.Time) {
 	t.entries = make([]*entry, len(t.scopes))
 	for i := range t.scopes {
 		p := &t.scopes[i]
-		r := t.book.scope(p, now)
+		r := t.tracker.scope(p, now)
 		t.entries[i], r.askedAt = r, now
 		want := r.use(t.use)
 		for k := range r.rates {
@@ -113,7 +113,7 @@ func (t *Turn) patience(scope int, now time.Time) time.Duration {
 
 func (t *Turn) day(now time.Time) (worst *Shortage) {
 	for i, r := range t.entries {
-		if f := t.book.dayRefusal(r, t.use, now); f != nil && f.worse(worst) {
+		if f := t.tracker.dayRefusal(r, t.use, now); f != nil && f.worse(worst) {
 			f.Scope, worst = i, f
 		}
 	}
@@ -175,7 +175,7 @@ func (t *Turn) look(c *claim, now time.Time) *Shortage {
 	case c.state != claimAsked:
 		t.ask(c, 0, now)
 	}
-	f.Retry, f.Unknown, f.Failed = t.book.refreshes, true, t.book.failed
+	f.Retry, f.Unknown, f.Failed = t.tracker.refreshes, true, t.tracker.failed
 	return f
 }
 
@@ -198,7 +198,7 @@ func (t *Turn) keep(in time.Duration, now time.Time) (latest time.Duration) {
 	return latest
 }
 
-// ask claims units, at once or by the next visit, for a call that cannot be made before some time has passed.
+// ask claims units, at once or by the next refresh, for a call that cannot be made before some time has passed.
 func (t *Turn) ask(c *claim, later time.Duration, now time.Time) {
 	m := c.rate
 	c.Later, c.Wait = later, t.patience(c.scope, now)
@@ -239,10 +239,10 @@ func (t *Turn) giveBack() {
 	}
 }
 
-// take takes the room that was found.
+// take takes the capacity that was found.
 func (t *Turn) take(now time.Time) *LimitHold {
-	b := t.book
-	s := &LimitHold{book: b, parts: make([]part, len(t.entries)), waited: now.Sub(t.began)}
+	b := t.tracker
+	s := &LimitHold{tracker: b, parts: make([]part, len(t.entries)), waited: now.Sub(t.began)}
 	for i, r := range t.entries {
 		s.parts[i].entry, s.parts[i].permitted = r, t.use.permitted(r)
 		if t.line == r && t.promise {
@@ -276,7 +276,7 @@ func (t *Turn) take(now time.Time) *LimitHold {
 
 // Leave ends a turn that got no stay. Places that were kept for it stay with its key.
 func (t *Turn) Leave() {
-	b := t.book
+	b := t.tracker
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	t.dropPermit()

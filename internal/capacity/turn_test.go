@@ -9,7 +9,7 @@ import (
 	"penstock/internal/store"
 )
 
-// A call that waits for a limit which is removed meanwhile passes, and leaves nothing behind: neither a claim that the next visit
+// A call that waits for a limit which is removed meanwhile passes, and leaves nothing behind: neither a claim that the next refresh
 // makes for it, nor a call that counts as waiting for ever.
 func TestLimitThatIsRemovedWhileACallWaits(t *testing.T) {
 	t.Parallel()
@@ -51,7 +51,7 @@ func TestLimitThatIsRemovedWhileACallWaits(t *testing.T) {
 	}
 }
 
-// A caller who leaves before the bank was asked takes neither units nor a place.
+// A caller who leaves before the shared pools was asked takes neither units nor a place.
 func TestCallerWhoLeavesClaimsNothing(t *testing.T) {
 	t.Parallel()
 	c := newClock()

@@ -41,7 +41,7 @@ func newWindow() window { return window{limit: firstWindow} }
 func (w *window) size() int { return int(w.limit) }
 
 // trust opens the window as far as the operator says that the target bears, until it says otherwise itself: to find
-// that out call by call would refuse thousands of streams that there is room for.
+// that out call by call would refuse thousands of streams that there is capacity for.
 func (w *window) trust(concurrency int) {
 	if !w.was {
 		w.limit = max(w.limit, float64(concurrency))
@@ -74,7 +74,7 @@ func (w *window) time(perToken float64) {
 	w.best = min(w.best*(1+forgetting), w.recent)
 }
 
-// overran takes note of a call that the target had no room for. Many fail together when a target has
+// overran takes note of a call that the target had no capacity for. Many fail together when a target has
 // too much to do: only those that began after the last cut say that it was not enough.
 func (w *window) overran(now, began time.Time) {
 	if began.Before(w.cutAt) {

@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"penstock/internal/signal"
 	"penstock/internal/store"
 )
 
@@ -34,14 +35,14 @@ type Lister interface {
 // View is what is held back, as this process knows it. Until the first look nothing is.
 type View struct {
 	Deps
-	look chan struct{}
 	held atomic.Pointer[held]
 }
 
 // Deps are what a view works with.
 type Deps struct {
 	Store   Lister
-	Changed func() // called after the view changed: what was held back may start; may be nil
+	Changes *signal.Topic[signal.None] // notified when an operator changed something; nil for polling alone
+	Changed func()                     // called after the view changed: what was held back may start; may be nil
 	Log     *slog.Logger
 }
 
@@ -58,7 +59,7 @@ type key struct {
 
 // New returns a view that has not looked yet.
 func New(d Deps) *View {
-	v := &View{Deps: d, look: make(chan struct{}, 1)}
+	v := &View{Deps: d}
 	v.held.Store(&held{})
 	return v
 }
@@ -83,14 +84,6 @@ func (v *View) Open(targets []string) []string {
 		return targets
 	}
 	return slices.DeleteFunc(slices.Clone(targets), held) // the list belongs to the caller
-}
-
-// Look makes Run look soon. It never blocks.
-func (v *View) Look() {
-	select {
-	case v.look <- struct{}{}:
-	default: // it is about to
-	}
 }
 
 // Refresh looks now. When it returns nil the view is at least as new as its call.
@@ -121,6 +114,12 @@ func (v *View) Refresh(ctx context.Context) error {
 func (v *View) Run(ctx context.Context) error {
 	ticker := time.NewTicker(PollInterval)
 	defer ticker.Stop()
+	var changes <-chan struct{}
+	if v.Changes != nil {
+		s := v.Changes.SubscribeAll()
+		defer s.Close()
+		changes = s.C
+	}
 	away := false
 	for {
 		err := v.Refresh(ctx)
@@ -131,7 +130,7 @@ func (v *View) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-v.look:
+		case <-changes:
 		case <-ticker.C:
 		}
 	}

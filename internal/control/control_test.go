@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"penstock/internal/signal"
 	"penstock/internal/store"
 )
 
@@ -47,7 +48,7 @@ func bulk(state store.ControlState) store.Control {
 // running starts a view that ends with the test.
 func running(t *testing.T, b *book) *View {
 	t.Helper()
-	v := New(Deps{Store: b, Log: slog.New(slog.DiscardHandler), Changed: func() { b.changes++ }})
+	v := New(Deps{Store: b, Changes: signal.NewTopic[signal.None](nil, signal.Control), Log: slog.New(slog.DiscardHandler), Changed: func() { b.changes++ }})
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- v.Run(ctx) }()
@@ -87,14 +88,14 @@ func TestViewFollowsTheStore(t *testing.T) {
 			t.Error("a model of that name is held back too")
 		}
 		b.set(nil, bulk(store.ControlDraining))
-		v.Look()
+		v.Changes.Notify()
 		synctest.Wait()
 		wantPaused(t, v, true)
 		if b.changes != 1 {
 			t.Errorf("told of %d changes, want the first: a drain holds back what a pause did", b.changes)
 		}
 		b.set(nil)
-		v.Look()
+		v.Changes.Notify()
 		synctest.Wait()
 		wantPaused(t, v, false)
 		if b.changes != 2 {
@@ -126,7 +127,7 @@ func TestLooksThatNobodyWaitsForAreOne(t *testing.T) {
 		b := &book{}
 		v := running(t, b)
 		for range 100 {
-			v.Look()
+			v.Changes.Notify()
 		}
 		synctest.Wait()
 		if b.reads > 3 {
@@ -138,7 +139,7 @@ func TestLooksThatNobodyWaitsForAreOne(t *testing.T) {
 func TestAskingAllocatesNothing(t *testing.T) {
 	b := &book{}
 	b.set(nil, bulk(store.ControlPaused))
-	v := New(Deps{Store: b, Log: slog.New(slog.DiscardHandler), Changed: func() { b.changes++ }})
+	v := New(Deps{Store: b, Changes: signal.NewTopic[signal.None](nil, signal.Control), Log: slog.New(slog.DiscardHandler), Changed: func() { b.changes++ }})
 	if err := v.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +156,7 @@ func TestHeldTargetsArePassedOver(t *testing.T) {
 	t.Parallel()
 	b := &book{}
 	b.set(nil, store.Control{Kind: store.ControlTarget, Name: "b"}, store.Control{Kind: store.ControlModel, Name: "a"})
-	v := New(Deps{Store: b, Log: slog.New(slog.DiscardHandler)})
+	v := New(Deps{Store: b, Changes: signal.NewTopic[signal.None](nil, signal.Control), Log: slog.New(slog.DiscardHandler)})
 	if err := v.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -9,10 +9,10 @@ package deliver
 import (
 	"context"
 	"iter"
-	"sync"
 	"time"
 
 	"penstock"
+	"penstock/internal/signal"
 	"penstock/internal/store"
 )
 
@@ -23,78 +23,6 @@ const (
 	pageEvents = 200
 )
 
-// Hub tells readers that a job changed. The zero value is ready to use, and tells no other process.
-type Hub struct {
-	beyond func(jobs ...penstock.ID)
-
-	mu      sync.Mutex
-	readers map[penstock.ID]map[chan struct{}]struct{}
-}
-
-// Beyond names who tells other processes which jobs changed here. It is called before the first
-// announcement.
-func (h *Hub) Beyond(tell func(jobs ...penstock.ID)) { h.beyond = tell }
-
-// Announce wakes the readers of the given jobs, here and in other processes.
-func (h *Hub) Announce(jobs ...penstock.ID) {
-	if len(jobs) == 0 {
-		return
-	}
-	h.Wake(jobs...)
-	if h.beyond != nil {
-		h.beyond(jobs...)
-	}
-}
-
-// Wake wakes the readers of the given jobs in this process.
-func (h *Hub) Wake(jobs ...penstock.ID) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, job := range jobs {
-		wake(h.readers[job])
-	}
-}
-
-// WakeAll wakes every reader in this process.
-func (h *Hub) WakeAll() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, readers := range h.readers {
-		wake(readers)
-	}
-}
-
-func wake(readers map[chan struct{}]struct{}) {
-	for c := range readers {
-		select {
-		case c <- struct{}{}:
-		default: // it has been told already
-		}
-	}
-}
-
-// subscribe returns a channel that is received from when the job changed, and how to stop.
-func (h *Hub) subscribe(job penstock.ID) (<-chan struct{}, func()) {
-	c := make(chan struct{}, 1)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.readers == nil {
-		h.readers = make(map[penstock.ID]map[chan struct{}]struct{})
-	}
-	if h.readers[job] == nil {
-		h.readers[job] = make(map[chan struct{}]struct{})
-	}
-	h.readers[job][c] = struct{}{}
-	return c, func() {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		delete(h.readers[job], c)
-		if len(h.readers[job]) == 0 {
-			delete(h.readers, job)
-		}
-	}
-}
-
 // Jobs is what readers read.
 type Jobs interface {
 	Job(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (penstock.Job, error)
@@ -103,13 +31,15 @@ type Jobs interface {
 
 // Reader reads on behalf of callers.
 type Reader struct {
-	jobs  Jobs
-	hub   *Hub
-	tails tails
+	jobs    Jobs
+	changes *signal.Topic[penstock.ID]
+	tails   tails
 }
 
-// NewReader returns a reader over a store that is told of changes by a hub.
-func NewReader(jobs Jobs, hub *Hub) *Reader { return &Reader{jobs: jobs, hub: hub} }
+// NewReader returns a reader over a store. Changes of jobs are published on a topic.
+func NewReader(jobs Jobs, changes *signal.Topic[penstock.ID]) *Reader {
+	return &Reader{jobs: jobs, changes: changes}
+}
 
 // Until says how long a caller waits. A finished job does not change any more, so its end always ends a wait.
 type Until struct {
@@ -124,8 +54,8 @@ func (u Until) over(j penstock.Job) bool {
 // Wait returns the job as soon as it is what the caller waits for, or as it is when the time is over or ctx ends.
 // Codes: those of store.Jobs.Job.
 func (r *Reader) Wait(ctx context.Context, tenant penstock.TenantID, id penstock.ID, until Until) (penstock.Job, error) {
-	changed, stop := r.hub.subscribe(id)
-	defer stop()
+	changed := r.changes.Subscribe(id)
+	defer changed.Close()
 	timeout := time.NewTimer(until.Timeout)
 	defer timeout.Stop()
 	poll := time.NewTicker(PollInterval)
@@ -143,7 +73,7 @@ func (r *Reader) Wait(ctx context.Context, tenant penstock.TenantID, id penstock
 			return job, nil
 		}
 		select {
-		case <-changed:
+		case <-changed.C:
 		case <-poll.C:
 		case <-timeout.C:
 			over = true // one last look: another process may have finished it since the poll
@@ -157,8 +87,8 @@ func (r *Reader) Wait(ctx context.Context, tenant penstock.TenantID, id penstock
 // the end of ctx. Those who follow the same job share what is read for them. Codes: those of store.Jobs.Events.
 func (r *Reader) Follow(ctx context.Context, tenant penstock.TenantID, p store.EventPage) iter.Seq2[penstock.Event, error] {
 	return func(yield func(penstock.Event, error) bool) {
-		changed, stop := r.hub.subscribe(p.Job)
-		defer stop()
+		changed := r.changes.Subscribe(p.Job)
+		defer changed.Close()
 		tail := r.tails.take(tailKey{tenant, p.Job})
 		defer r.tails.leave(tailKey{tenant, p.Job})
 		poll := time.NewTicker(PollInterval)
@@ -186,7 +116,7 @@ func (r *Reader) Follow(ctx context.Context, tenant penstock.TenantID, p store.E
 				continue
 			}
 			select {
-			case <-changed:
+			case <-changed.C:
 				asOf = time.Now()
 			case <-poll.C:
 				asOf = time.Now().Add(-PollInterval / 2) // whoever looked since then looked for all

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"penstock"
+	"penstock/internal/signal"
 	"penstock/internal/store"
 )
 
@@ -106,24 +107,24 @@ func wait(t *testing.T, r *Reader, d time.Duration) (penstock.Job, time.Duration
 	return job, time.Since(began)
 }
 
-func noReaders(t *testing.T, h *Hub) {
+func noReaders(t *testing.T, changes *signal.Topic[penstock.ID]) {
 	t.Helper()
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if len(h.readers) != 0 {
-		t.Errorf("the hub still knows %d jobs that are read", len(h.readers))
+	if n := changes.Subscribers(); n != 0 {
+		t.Errorf("%d readers are still subscribed", n)
 	}
 }
+
+func newTopic() *signal.Topic[penstock.ID] { return signal.NewTopic[penstock.ID](nil, signal.Jobs) }
 
 func TestWaitReturnsAFinishedJobAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s, hub := newStore(), new(Hub)
+		s, changes := newStore(), newTopic()
 		s.add(penstock.EventJobFinished)
-		if job, took := wait(t, NewReader(s, hub), time.Minute); job.FinishedAt.IsZero() || took != 0 {
+		if job, took := wait(t, NewReader(s, changes), time.Minute); job.FinishedAt.IsZero() || took != 0 {
 			t.Errorf("finished %v after %v, want at once", !job.FinishedAt.IsZero(), took)
 		}
-		noReaders(t, hub)
+		noReaders(t, changes)
 	})
 }
 
@@ -131,8 +132,8 @@ func TestWaitReturnsAFinishedJobAtOnce(t *testing.T) {
 func TestWaitUntilTheNextChange(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s, hub := newStore(), new(Hub)
-		r := NewReader(s, hub)
+		s, changes := newStore(), newTopic()
+		r := NewReader(s, changes)
 		awaitSeq := func(above int64) (penstock.Job, time.Duration) {
 			began := time.Now()
 			job, err := r.Wait(t.Context(), tenant, jobID, Until{Timeout: 10 * time.Second, Reached: func(j penstock.Job) bool { return j.Seq > above }})
@@ -150,7 +151,7 @@ func TestWaitUntilTheNextChange(t *testing.T) {
 		go func() {
 			time.Sleep(300 * time.Millisecond)
 			s.add(penstock.EventJobStarted)
-			hub.Announce(jobID)
+			changes.Publish(jobID)
 		}()
 		if job, took := awaitSeq(1); job.Seq != 2 || took != 300*time.Millisecond {
 			t.Errorf("a change was seen after %v", took)
@@ -159,15 +160,15 @@ func TestWaitUntilTheNextChange(t *testing.T) {
 		if _, took := awaitSeq(3); took != 0 {
 			t.Errorf("a finished job was waited for %v", took)
 		}
-		noReaders(t, hub)
+		noReaders(t, changes)
 	})
 }
 
 func TestAnnouncementWakesWaitersAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s, hub := newStore(), new(Hub)
-		r := NewReader(s, hub)
+		s, changes := newStore(), newTopic()
+		r := NewReader(s, changes)
 		var wg sync.WaitGroup
 		for range 3 {
 			wg.Go(func() {
@@ -178,20 +179,20 @@ func TestAnnouncementWakesWaitersAtOnce(t *testing.T) {
 		}
 		time.Sleep(300 * time.Millisecond)
 		s.add(penstock.EventJobFinished)
-		hub.Announce("another", jobID)
+		changes.Publish("another", jobID)
 		wg.Wait()
-		noReaders(t, hub)
+		noReaders(t, changes)
 	})
 }
 
 func TestAnnouncementOfAnotherJobWakesNobody(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s, hub := newStore(), new(Hub)
-		go wait(t, NewReader(s, hub), PollInterval/2)
+		s, changes := newStore(), newTopic()
+		go wait(t, NewReader(s, changes), PollInterval/2)
 		synctest.Wait()
-		hub.Announce("another")
-		hub.Announce()
+		changes.Publish("another")
+		changes.Publish()
 		synctest.Wait()
 		if reads, _ := s.count(); reads != 1 {
 			t.Errorf("the job was read %d times, want once", reads)
@@ -202,9 +203,9 @@ func TestAnnouncementOfAnotherJobWakesNobody(t *testing.T) {
 
 func TestAnnouncingToNobodyIsHarmless(t *testing.T) {
 	t.Parallel()
-	hub := new(Hub)
-	hub.Announce(jobID)
-	noReaders(t, hub)
+	changes := newTopic()
+	changes.Publish(jobID)
+	noReaders(t, changes)
 }
 
 // Another process finishes the job: nobody announces it here.
@@ -213,7 +214,7 @@ func TestPollingFindsSilentChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
 		time.AfterFunc(1500*time.Millisecond, func() { s.add(penstock.EventJobFinished) })
-		if job, took := wait(t, NewReader(s, new(Hub)), time.Minute); job.FinishedAt.IsZero() || took != 2*PollInterval {
+		if job, took := wait(t, NewReader(s, newTopic()), time.Minute); job.FinishedAt.IsZero() || took != 2*PollInterval {
 			t.Errorf("finished %v after %v, want %v", !job.FinishedAt.IsZero(), took, 2*PollInterval)
 		}
 		if reads, _ := s.count(); reads != 3 {
@@ -226,11 +227,11 @@ func TestWaitIsBounded(t *testing.T) {
 	t.Parallel()
 	for _, d := range []time.Duration{0, -time.Second, 300 * time.Millisecond, 2500 * time.Millisecond} {
 		synctest.Test(t, func(t *testing.T) {
-			s, hub := newStore(), new(Hub)
-			if job, took := wait(t, NewReader(s, hub), d); job.ID != jobID || !job.FinishedAt.IsZero() || took != max(d, 0) {
+			s, changes := newStore(), newTopic()
+			if job, took := wait(t, NewReader(s, changes), d); job.ID != jobID || !job.FinishedAt.IsZero() || took != max(d, 0) {
 				t.Errorf("%v: got %+v after %v, want the unfinished job after it", d, job, took)
 			}
-			noReaders(t, hub)
+			noReaders(t, changes)
 		})
 	}
 }
@@ -238,15 +239,15 @@ func TestWaitIsBounded(t *testing.T) {
 func TestWaitEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		hub := new(Hub)
+		changes := newTopic()
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		defer cancel()
 		began := time.Now()
-		job, err := NewReader(newStore(), hub).Wait(ctx, tenant, jobID, Until{Timeout: time.Minute})
+		job, err := NewReader(newStore(), changes).Wait(ctx, tenant, jobID, Until{Timeout: time.Minute})
 		if took := time.Since(began); err != nil || job.ID != jobID || took != 300*time.Millisecond {
 			t.Errorf("got %+v, %v after %v; want the job as it is, after 300ms", job, err, took)
 		}
-		noReaders(t, hub)
+		noReaders(t, changes)
 	})
 }
 
@@ -254,12 +255,12 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 func TestWaitMissesNoChangeAfterItsRead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s, hub := newStore(), new(Hub)
+		s, changes := newStore(), newTopic()
 		s.afterJob = func() {
 			s.add(penstock.EventJobFinished)
-			hub.Announce(jobID)
+			changes.Publish(jobID)
 		}
-		if job, took := wait(t, NewReader(s, hub), time.Minute); job.FinishedAt.IsZero() || took != 0 {
+		if job, took := wait(t, NewReader(s, changes), time.Minute); job.FinishedAt.IsZero() || took != 0 {
 			t.Errorf("finished %v after %v, want at once", !job.FinishedAt.IsZero(), took)
 		}
 	})
@@ -267,12 +268,12 @@ func TestWaitMissesNoChangeAfterItsRead(t *testing.T) {
 
 func TestWaitReturnsErrorsOfTheStore(t *testing.T) {
 	t.Parallel()
-	hub := new(Hub)
-	_, err := NewReader(newStore(), hub).Wait(t.Context(), "other", jobID, Until{Timeout: time.Minute})
+	changes := newTopic()
+	_, err := NewReader(newStore(), changes).Wait(t.Context(), "other", jobID, Until{Timeout: time.Minute})
 	if penstock.ErrorCode(err) != penstock.CodeNotFound {
 		t.Errorf("another tenant got %v, want not_found", err)
 	}
-	noReaders(t, hub)
+	noReaders(t, changes)
 }
 
 // followed is what a reader of events saw.
@@ -302,16 +303,16 @@ func follow(ctx context.Context, r *Reader, after int64) followed {
 func TestFollowYieldsEventsAsTheyHappen(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s, hub := newStore(), new(Hub)
-		time.AfterFunc(100*time.Millisecond, func() { s.add(penstock.EventJobStarted); hub.Announce(jobID) })
+		s, changes := newStore(), newTopic()
+		time.AfterFunc(100*time.Millisecond, func() { s.add(penstock.EventJobStarted); changes.Publish(jobID) })
 		time.AfterFunc(1300*time.Millisecond, func() { s.add(penstock.EventItemSucceeded) }) // silent
-		time.AfterFunc(2100*time.Millisecond, func() { s.add(penstock.EventJobFinished); hub.Announce(jobID) })
-		f := follow(t.Context(), NewReader(s, hub), 0)
+		time.AfterFunc(2100*time.Millisecond, func() { s.add(penstock.EventJobFinished); changes.Publish(jobID) })
+		f := follow(t.Context(), NewReader(s, changes), 0)
 		want := []time.Duration{0, 100 * time.Millisecond, 2 * time.Second, 2100 * time.Millisecond}
 		if !slices.Equal(f.seqs, []int64{1, 2, 3, 4}) || !slices.Equal(f.at, want) || f.err != nil {
 			t.Errorf("saw %v at %v, %v; want 1 to 4 at %v", f.seqs, f.at, f.err, want)
 		}
-		noReaders(t, hub)
+		noReaders(t, changes)
 	})
 }
 
@@ -322,7 +323,7 @@ func TestFollowResumes(t *testing.T) {
 			s := newStore()
 			s.add(penstock.EventJobStarted, penstock.EventItemFailed, penstock.EventJobFinished)
 			began := time.Now()
-			f := follow(t.Context(), NewReader(s, new(Hub)), after)
+			f := follow(t.Context(), NewReader(s, newTopic()), after)
 			if !slices.Equal(f.seqs, want) || f.err != nil || time.Since(began) != 0 {
 				t.Errorf("after %d: saw %v, %v in %v; want %v at once", after, f.seqs, f.err, time.Since(began), want)
 			}
@@ -339,7 +340,7 @@ func TestFollowReadsLongLogsPageByPage(t *testing.T) {
 				s.add(penstock.EventItemSucceeded)
 			}
 			s.add(penstock.EventJobFinished)
-			f := follow(t.Context(), NewReader(s, new(Hub)), 0)
+			f := follow(t.Context(), NewReader(s, newTopic()), 0)
 			if len(f.seqs) != n || !slices.IsSorted(f.seqs) || f.seqs[n-1] != int64(n) || f.at[n-1] != 0 || f.err != nil {
 				t.Errorf("%d events: saw %d, the last at %v, %v", n, len(f.seqs), f.at, f.err)
 			}
@@ -357,9 +358,9 @@ func TestFollowMissesNoChangeAfterItsRead(t *testing.T) {
 		"after the job":    func(s *jobStore, then func()) { s.afterJob = then },
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			s, hub := newStore(), new(Hub)
-			arm(s, func() { s.add(penstock.EventJobFinished); hub.Announce(jobID) })
-			f := follow(t.Context(), NewReader(s, hub), 1)
+			s, changes := newStore(), newTopic()
+			arm(s, func() { s.add(penstock.EventJobFinished); changes.Publish(jobID) })
+			f := follow(t.Context(), NewReader(s, changes), 1)
 			if !slices.Equal(f.seqs, []int64{2}) || f.at[0] != 0 {
 				t.Errorf("%s: saw %v at %v, want the second at once", name, f.seqs, f.at)
 			}
@@ -369,47 +370,47 @@ func TestFollowMissesNoChangeAfterItsRead(t *testing.T) {
 
 func TestFollowEndsWithItsReader(t *testing.T) {
 	t.Parallel()
-	s, hub := newStore(), new(Hub)
+	s, changes := newStore(), newTopic()
 	s.add(penstock.EventJobStarted)
-	for range NewReader(s, hub).Follow(t.Context(), tenant, store.EventPage{Job: jobID}) {
+	for range NewReader(s, changes).Follow(t.Context(), tenant, store.EventPage{Job: jobID}) {
 		break
 	}
-	noReaders(t, hub)
+	noReaders(t, changes)
 }
 
 func TestFollowEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		hub := new(Hub)
+		changes := newTopic()
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		defer cancel()
 		began := time.Now()
-		f := follow(ctx, NewReader(newStore(), hub), 0)
+		f := follow(ctx, NewReader(newStore(), changes), 0)
 		if took := time.Since(began); took != 300*time.Millisecond || f.err != nil || len(f.seqs) != 1 {
 			t.Errorf("saw %v, %v in %v; want one event and a quiet end after 300ms", f.seqs, f.err, took)
 		}
-		noReaders(t, hub)
+		noReaders(t, changes)
 	})
 }
 
 func TestFollowPassesErrorsOn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s, hub := newStore(), new(Hub)
+		s, changes := newStore(), newTopic()
 		broken := errors.New("disk is gone")
 		time.AfterFunc(100*time.Millisecond, func() {
 			s.mu.Lock()
 			s.err = broken
 			s.mu.Unlock()
-			hub.Announce(jobID)
+			changes.Publish(jobID)
 		})
-		f := follow(t.Context(), NewReader(s, hub), 0)
+		f := follow(t.Context(), NewReader(s, changes), 0)
 		if !errors.Is(f.err, broken) || !slices.Equal(f.seqs, []int64{1}) {
 			t.Errorf("saw %v, %v; want event 1 and then the error", f.seqs, f.err)
 		}
-		noReaders(t, hub)
+		noReaders(t, changes)
 	})
-	for _, err := range NewReader(newStore(), new(Hub)).Follow(t.Context(), "other", store.EventPage{Job: jobID}) {
+	for _, err := range NewReader(newStore(), newTopic()).Follow(t.Context(), "other", store.EventPage{Job: jobID}) {
 		if penstock.ErrorCode(err) != penstock.CodeNotFound {
 			t.Errorf("another tenant got %v, want not_found", err)
 		}
@@ -420,14 +421,14 @@ func TestFollowPassesErrorsOn(t *testing.T) {
 func TestEndOfTheContextDuringAReadIsNoError(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s, hub := newStore(), new(Hub)
+		s, changes := newStore(), newTopic()
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second/2, func() {
 			s.mu.Lock()
 			s.afterRow = cancel
 			s.mu.Unlock()
 		})
-		if f := follow(ctx, NewReader(s, hub), 0); f.err != nil {
+		if f := follow(ctx, NewReader(s, changes), 0); f.err != nil {
 			t.Errorf("follow ended with %v", f.err)
 		}
 		ctx, cancel = context.WithCancel(t.Context())
@@ -436,7 +437,7 @@ func TestEndOfTheContextDuringAReadIsNoError(t *testing.T) {
 			s.afterJob = cancel
 			s.mu.Unlock()
 		})
-		if job, err := NewReader(s, hub).Wait(ctx, tenant, jobID, Until{Timeout: time.Minute}); err != nil || job.ID != jobID {
+		if job, err := NewReader(s, changes).Wait(ctx, tenant, jobID, Until{Timeout: time.Minute}); err != nil || job.ID != jobID {
 			t.Errorf("wait returned %+v, %v", job, err)
 		}
 	})
@@ -448,7 +449,7 @@ func TestWaitLooksOnceMoreAtItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
 		time.AfterFunc(300*time.Millisecond, func() { s.add(penstock.EventJobFinished) })
-		if job, _ := wait(t, NewReader(s, new(Hub)), 500*time.Millisecond); job.FinishedAt.IsZero() {
+		if job, _ := wait(t, NewReader(s, newTopic()), 500*time.Millisecond); job.FinishedAt.IsZero() {
 			t.Error("the job finished 200ms before the wait was over, but is returned as unfinished")
 		}
 	})
@@ -457,63 +458,31 @@ func TestWaitLooksOnceMoreAtItsEnd(t *testing.T) {
 // Announcing does not wait for readers, however many and slow they are.
 func TestAnnouncingNeverBlocks(t *testing.T) {
 	t.Parallel()
-	hub := new(Hub)
+	changes := newTopic()
 	for range 100 {
-		_, stop := hub.subscribe(jobID)
+		stop := changes.Subscribe(jobID).Close
 		defer stop()
 	}
 	for range 10 {
-		hub.Announce(jobID)
+		changes.Publish(jobID)
 	}
 }
 
-func TestHubIsSafeTogether(t *testing.T) {
+func TestReadersAreSafeTogether(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s, hub := newStore(), new(Hub)
-		r := NewReader(s, hub)
+		s, changes := newStore(), newTopic()
+		r := NewReader(s, changes)
 		var wg sync.WaitGroup
 		for range 50 {
 			wg.Go(func() { wait(t, r, time.Minute) })
 			wg.Go(func() { follow(t.Context(), r, 0) })
-			wg.Go(func() { hub.Announce(jobID) })
+			wg.Go(func() { changes.Publish(jobID) })
 		}
 		time.Sleep(time.Millisecond)
 		s.add(penstock.EventJobFinished)
-		hub.Announce(jobID)
+		changes.Publish(jobID)
 		wg.Wait()
-		noReaders(t, hub)
+		noReaders(t, changes)
 	})
-}
-
-// What is announced here is told to other processes; what they tell goes no further.
-func TestAnnouncementsAreToldBeyondThisProcess(t *testing.T) {
-	t.Parallel()
-	hub := new(Hub)
-	var told []penstock.ID
-	hub.Beyond(func(jobs ...penstock.ID) { told = append(told, jobs...) })
-	hub.Announce()
-	hub.Wake("c")
-	hub.WakeAll()
-	hub.Announce("a", "b")
-	if !slices.Equal(told, []penstock.ID{"a", "b"}) {
-		t.Errorf("told others of %v, want a and b", told)
-	}
-}
-
-func TestWakingAllWakesEveryReader(t *testing.T) {
-	t.Parallel()
-	hub := new(Hub)
-	first, stopFirst := hub.subscribe("a")
-	defer stopFirst()
-	second, stopSecond := hub.subscribe("b")
-	defer stopSecond()
-	hub.WakeAll()
-	for _, c := range []<-chan struct{}{first, second} {
-		select {
-		case <-c:
-		default:
-			t.Error("a reader was not woken")
-		}
-	}
 }

@@ -15,12 +15,12 @@ func TestFollowersShareTheirReads(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const readers, deltas = 50, 20
-		s, hub := newStore(), new(Hub)
+		s, changes := newStore(), newTopic()
 		for i := range deltas {
-			time.AfterFunc(time.Duration(2*i+1)*50*time.Millisecond, func() { s.add(penstock.EventItemDelta); hub.Announce(jobID) })
+			time.AfterFunc(time.Duration(2*i+1)*50*time.Millisecond, func() { s.add(penstock.EventItemDelta); changes.Publish(jobID) })
 		}
-		time.AfterFunc(5300*time.Millisecond, func() { s.add(penstock.EventJobFinished); hub.Announce(jobID) })
-		r := NewReader(s, hub)
+		time.AfterFunc(5300*time.Millisecond, func() { s.add(penstock.EventJobFinished); changes.Publish(jobID) })
+		r := NewReader(s, changes)
 		seen := make([]followed, readers)
 		var all sync.WaitGroup
 		for i := range seen {
@@ -43,7 +43,7 @@ func TestFollowersShareTheirReads(t *testing.T) {
 		if len(r.tails.byJob)+len(r.tails.follow) != 0 {
 			t.Error("a tail is left that nobody follows")
 		}
-		noReaders(t, hub)
+		noReaders(t, changes)
 	})
 }
 
@@ -52,8 +52,8 @@ func TestSlowFollowerReadsTheStore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const events = 3 * tailEvents
-		s, hub := newStore(), new(Hub)
-		r := NewReader(s, hub)
+		s, changes := newStore(), newTopic()
+		r := NewReader(s, changes)
 		var slow followed
 		var both sync.WaitGroup
 		both.Go(func() {
@@ -70,10 +70,10 @@ func TestSlowFollowerReadsTheStore(t *testing.T) {
 		for range events {
 			time.Sleep(time.Millisecond)
 			s.add(penstock.EventItemDelta)
-			hub.Announce(jobID)
+			changes.Publish(jobID)
 		}
 		s.add(penstock.EventJobFinished)
-		hub.Announce(jobID)
+		changes.Publish(jobID)
 		both.Wait()
 		for i, seq := range slow.seqs {
 			if seq != int64(i)+1 {

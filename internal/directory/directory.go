@@ -27,6 +27,7 @@ import (
 
 	"penstock"
 	"penstock/internal/config"
+	"penstock/internal/signal"
 	"penstock/internal/store"
 )
 
@@ -50,14 +51,15 @@ type Source interface {
 type Deps struct {
 	Config *config.Live
 	Source Source
-	Log    *slog.Logger
-	Clock  func() time.Time
+	// Changes is notified when an operator changed tenants or keys; nil for polling alone.
+	Changes *signal.Topic[signal.None]
+	Log     *slog.Logger
+	Clock   func() time.Time
 }
 
 // Directory is who may call, as this process knows it. Until the first look it knows the file alone.
 type Directory struct {
 	Deps
-	look     chan struct{}
 	uses     chan store.KeyUse
 	known    atomic.Pointer[state]
 	updating sync.Mutex // held while one state replaces another
@@ -85,7 +87,7 @@ type key struct {
 
 // New returns a directory that has not looked yet.
 func New(d Deps) *Directory {
-	dir := &Directory{Deps: d, look: make(chan struct{}, 1), uses: make(chan store.KeyUse, maxUses), changed: make(chan struct{}, 1)}
+	dir := &Directory{Deps: d, uses: make(chan store.KeyUse, maxUses), changed: make(chan struct{}, 1)}
 	dir.known.Store(&state{})
 	return dir
 }
@@ -179,14 +181,6 @@ func (d *Directory) Retention(id penstock.TenantID) penstock.Retention {
 	return file.Retention
 }
 
-// Look makes Run look soon. It never blocks.
-func (d *Directory) Look() {
-	select {
-	case d.look <- struct{}{}:
-	default: // it is about to
-	}
-}
-
 // Refresh looks now. When it returns nil the view is at least as new as its call.
 func (d *Directory) Refresh(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
@@ -273,6 +267,12 @@ func (d *Directory) Run(ctx context.Context) error {
 	poll, flush := time.NewTicker(PollInterval), time.NewTicker(flushInterval)
 	defer poll.Stop()
 	defer flush.Stop()
+	var changes <-chan struct{}
+	if d.Changes != nil {
+		s := d.Changes.SubscribeAll()
+		defer s.Close()
+		changes = s.C
+	}
 	away := false
 	for {
 		err := d.Refresh(ctx)
@@ -284,7 +284,7 @@ func (d *Directory) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			d.flush(context.WithoutCancel(ctx))
 			return nil
-		case <-d.look:
+		case <-changes:
 		case <-poll.C:
 		case <-flush.C:
 			d.flush(ctx)

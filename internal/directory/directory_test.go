@@ -15,6 +15,7 @@ import (
 
 	"penstock"
 	"penstock/internal/config"
+	"penstock/internal/signal"
 	"penstock/internal/store"
 )
 
@@ -88,7 +89,7 @@ func newDirectory(t testing.TB, source Source, clock func() time.Time) *Director
 	if err != nil {
 		t.Fatal(err)
 	}
-	return New(Deps{Config: config.NewLive(snapshot), Source: source, Log: slog.New(slog.DiscardHandler), Clock: clock})
+	return New(Deps{Config: config.NewLive(snapshot), Source: source, Changes: signal.NewTopic[signal.None](nil, signal.Callers), Log: slog.New(slog.DiscardHandler), Clock: clock})
 }
 
 func kept(id penstock.TenantID) store.TenantRecord {
@@ -196,7 +197,7 @@ func TestRunLooksAndNotesUses(t *testing.T) {
 
 		l.tenant(kept("acme"))
 		l.key(keyOf(1, "acme"))
-		d.Look()
+		d.Changes.Notify()
 		synctest.Wait()
 		for range 50 {
 			if _, err := d.Caller(secretOf(1)); err != nil {

@@ -11,9 +11,9 @@ const (
 	ring                      // a call comes in
 	answer                    // the call of an item is over
 	due                       // an item may be tried again
-	patience                  // an item, or a call, has waited for room long enough
+	patience                  // an item, or a call, has waited for capacity long enough
 	rescue                    // an item is taken from a dead process
-	refresh                   // process n looks at what its book wants
+	refresh                   // process n looks at what its tracker wants
 	outage                    // fault n begins: its process is killed
 	recovery                  // fault n ends: its process starts
 	expiry                    // the lease of dead process n ends

@@ -3,9 +3,9 @@
 //
 // It owns the scenario, the simulated time and what is measured. What it runs is the server's own code,
 // none of it copied: package fair's shares and turns, package queue's stride of lanes and backoff, package
-// provider's table of error kinds, and package room's books and pools. What it stands in for is the
+// provider's table of error kinds, and package capacity's trackers and pools. What it stands in for is the
 // database, whose claim it repeats over rows in memory, the line in which package route keeps those who
-// wait for room, and the upstreams. It does not know how long a database or a network takes.
+// wait for capacity, and the upstreams. It does not know how long a database or a network takes.
 //
 // A run is deterministic: the same scenario and seed give the same result. It uses one goroutine, and
 // nothing in the package is safe for concurrent use but [Load], [Parse] and [Run] themselves.

@@ -29,7 +29,7 @@ type item struct {
 	place          int32  // among those that its process has
 	age            uint32 // grows with every step, so that what was planned for an earlier one is void
 	tried          targets
-	waits          bool // for room, in its process's line
+	waits          bool // for capacity, in its process's line
 	queued         bool
 	outcome        outcome // of its last call
 	verdict        outcome // what its calls since it was claimed come to

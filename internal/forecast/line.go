@@ -7,7 +7,7 @@ import (
 	"penstock/internal/route"
 )
 
-// line is items that wait for room, in the order they came.
+// line is items that wait for capacity, in the order they came.
 type line struct{ first, last *item }
 
 func (l *line) push(it *item) {
@@ -34,7 +34,7 @@ func (l *line) remove(it *item) {
 	it.prev, it.next = nil, nil
 }
 
-// How long room is waited for, as packages api and work have it.
+// How long capacity is waited for, as packages api and work have it.
 const (
 	callPatience = 2 * time.Second
 	itemPatience = 5 * time.Second
@@ -47,7 +47,7 @@ func (it *item) patience() time.Duration {
 	return itemPatience
 }
 
-// admit starts an item as soon as there is room: at once, or from the line. It reports false when there is
+// admit starts an item as soon as there is capacity: at once, or from the line. It reports false when there is
 // no point in waiting.
 func (p *process) admit(it *item) bool {
 	if p.take(it) {
@@ -70,7 +70,7 @@ func (p *process) allRest(it *item) bool {
 		if it.tried.has(u) {
 			continue
 		}
-		look := p.book.Look(&u.believed)
+		look := p.tracker.Look(&u.believed)
 		if (look.Reason != capacity.Resting && look.Reason != capacity.Broken) || look.Wait <= it.patience() {
 			return false
 		}
@@ -85,7 +85,7 @@ func (p *process) step(it *item) {
 	p.waiting--
 }
 
-// serve starts those in line for whom there is room, the more urgent lane first. Whoever waits for other
+// serve starts those in line for whom there is capacity, the more urgent lane first. Whoever waits for other
 // targets does not hold up those behind.
 func (p *process) serve() {
 	all := targets(1)<<len(p.sim.targets) - 1

@@ -35,7 +35,7 @@ type model struct {
 	name    string
 	index   int
 	targets []*upstream // in the order they are tried
-	open    bitset      // processes that are not known to lack room for it
+	open    bitset      // processes that are not known to lack capacity for it
 }
 
 // plan puts the arrivals of a group on the agenda. Its backlog is there before anybody looks.

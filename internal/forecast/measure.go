@@ -13,7 +13,7 @@ const (
 	succeeded ending = iota
 	failed
 	expired
-	refused // a call for which there was no room in time
+	refused // a call for which there was no capacity in time
 	endings
 )
 

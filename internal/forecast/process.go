@@ -15,7 +15,7 @@ import (
 // maxClaim is how many items one claim takes at the most, as package work has it.
 const maxClaim = 256
 
-// process is one process of Penstock: its slots, its book of room, and the line of those who wait for it.
+// process is one process of Penstock: its slots, its capacity tracker, and the line of calls that wait for capacity.
 type process struct {
 	sim   *sim
 	index int
@@ -27,16 +27,16 @@ type process struct {
 	lanes     *queue.Stride
 	given     map[penstock.Lane]int64 // tokens of the claim under way
 	rested    bool                    // the last claim found nothing
-	book      *capacity.Tracker
-	pools     *teller
-	dead      []*teller     // of its earlier lives, whose leases have not ended
-	refreshAt time.Duration // when a visit is planned, -1 for never
-	refreshed time.Duration // when the last one was
+	tracker   *capacity.Tracker
+	pools     *countedPools
+	dead      []*countedPools // of its earlier lives, whose leases have not ended
+	refreshAt time.Duration   // when a refresh is planned, -1 for never
+	refreshed time.Duration   // when the last one was
 	used      []correction
 	expected  fair.Expectations
 
-	none    targets // that refused since room last came back
-	blocked []bool  // models, none of whose targets has room
+	none    targets // that refused since capacity last came back
+	blocked []bool  // models, none of whose targets has capacity
 	line    [3]line // those who wait, by the urgency of their lanes
 	waiting int
 }
@@ -47,16 +47,16 @@ type correction struct {
 	tokens int64
 }
 
-// teller is a process's view of the bank. It remembers the permits, which a dead process must give up.
-type teller struct {
+// countedPools counts what a process asks of the shared pools. It remembers the permits, which a dead process must give up.
+type countedPools struct {
 	capacity.Pools
-	permits map[string]int // pools, and their caps
-	visits  int64
+	permits   map[string]int // pools, and their caps
+	refreshes int64
 }
 
 // Withdraw implements capacity.Pools.
-func (t *teller) Withdraw(ctx context.Context, w store.Withdrawal) (store.Allotment, error) {
-	t.visits++
+func (t *countedPools) Withdraw(ctx context.Context, w store.Withdrawal) (store.Allotment, error) {
+	t.refreshes++
 	for _, d := range w.Permits {
 		if d.Cap > 0 {
 			t.permits[d.Pool] = d.Cap
@@ -75,11 +75,11 @@ func (p *process) start() {
 	cfg := capacity.Config{Clock: p.sim.clock}
 	if p.sim.pools != nil {
 		name := strconv.Itoa(p.index) + "." + strconv.Itoa(p.epoch)
-		p.pools = &teller{Pools: p.sim.pools.Process(name), permits: map[string]int{}}
+		p.pools = &countedPools{Pools: p.sim.pools.Process(name), permits: map[string]int{}}
 		cfg.Pools = p.pools
 	}
-	p.book = capacity.New(cfg)
-	p.book.Notify(p.capacityBack)
+	p.tracker = capacity.New(cfg)
+	p.tracker.Notify(p.capacityBack)
 	p.refreshAt, p.refreshed = -1, p.sim.now-refreshSpacing
 	p.sim.idle.add(p.index)
 	for _, m := range p.sim.models {
@@ -156,13 +156,13 @@ func (p *process) claim(wanted int) (taken int) {
 	return taken
 }
 
-// take takes room for an item of the first target that was not tried and has some.
+// take takes capacity for an item of the first target that was not tried and has some.
 func (p *process) take(it *item) bool {
 	for _, u := range it.model.targets {
 		if it.tried.has(u) || p.none.has(u) {
 			continue
 		}
-		reservation, ok := p.book.Take(capacity.Ask{
+		reservation, ok := p.tracker.Take(capacity.Ask{
 			Target: &u.believed, InputTokens: int64(it.input), MaxOutputTokens: it.tenant.group.MaxTokens,
 		})
 		if ok {
@@ -173,7 +173,7 @@ func (p *process) take(it *item) bool {
 			return true
 		}
 		p.none.add(u)
-		if look := p.book.Refused(&u.believed); look.Wait != capacity.Forever {
+		if look := p.tracker.Refused(&u.believed); look.Wait != capacity.Forever {
 			p.planRefresh(p.sim.now + max(look.Wait, time.Microsecond))
 		}
 		p.refreshSoon()
@@ -181,15 +181,15 @@ func (p *process) take(it *item) bool {
 	return false
 }
 
-// block notes that there is no room for a model.
+// block notes that there is no capacity for a model.
 func (p *process) block(m *model) {
 	p.blocked[m.index] = true
 	m.open.remove(p.index)
 }
 
-// capacityBack looks whether room came back, and gives it to those in line first.
+// capacityBack looks whether capacity came back, and gives it to those in line first.
 func (p *process) capacityBack() {
-	if !p.book.Wake() {
+	if !p.tracker.Wake() {
 		p.refreshSoon() // what was full may be at its rate limit now, which is a matter of time
 		return
 	}
@@ -226,11 +226,11 @@ func (p *process) letGo(it *item) {
 	}
 }
 
-// refreshSpacing is how often a book may ask its bank. It decides itself whether it does.
+// refreshSpacing is how often a tracker may ask the shared pools. It decides itself whether it does.
 const refreshSpacing = 20 * time.Millisecond
 
-// refreshSoon has the book looked at as soon as it may have something to ask. One that shares with nobody
-// asks nothing, but knows when there is room again.
+// refreshSoon has the tracker looked at as soon as it may have something to ask. One that shares with nobody
+// asks nothing, but knows when there is capacity again.
 func (p *process) refreshSoon() {
 	if p.pools != nil {
 		p.planRefresh(max(p.sim.now, p.refreshed+refreshSpacing))
@@ -239,9 +239,9 @@ func (p *process) refreshSoon() {
 	p.refreshWhenDue()
 }
 
-// refreshWhenDue has the book looked at when it wants to be.
+// refreshWhenDue has the tracker looked at when it wants to be.
 func (p *process) refreshWhenDue() {
-	if wait := p.book.Next(); wait != capacity.Forever {
+	if wait := p.tracker.Next(); wait != capacity.Forever {
 		p.planRefresh(p.sim.now + max(wait, time.Microsecond))
 	}
 }
@@ -253,9 +253,9 @@ func (p *process) planRefresh(at time.Duration) {
 	}
 }
 
-// refresh lets the book ask its bank, and looks whether room came back.
+// refresh lets the tracker ask the shared pools, and looks whether capacity came back.
 func (p *process) refresh() {
 	p.refreshAt, p.refreshed = -1, p.sim.now
-	_ = p.book.Refresh(context.Background()) // in memory, it cannot fail; it tells capacityBack
+	_ = p.tracker.Refresh(context.Background()) // in memory, it cannot fail; it tells capacityBack
 	p.refreshWhenDue()
 }

@@ -128,7 +128,7 @@ func TestItemsAreConserved(t *testing.T) {
 	})
 }
 
-// No slot is free while an item is ready and a target of it has room.
+// No slot is free while an item is ready and a target of it has capacity.
 func TestWorkIsConserved(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -141,7 +141,7 @@ func TestWorkIsConserved(t *testing.T) {
 				for _, l := range s.lanes {
 					for _, m := range s.models {
 						if len(l.models[m.index]) > 0 && hasCapacity(p, m) && l.models[m.index][0].items[0].deadline > s.now {
-							t.Fatalf("at %v process %d has %d slots free, and room for %s, which is ready in %s; it looks at %v", s.now, p.index, p.free, m.name, l.name, p.refreshAt)
+							t.Fatalf("at %v process %d has %d slots free, and capacity for %s, which is ready in %s; it looks at %v", s.now, p.index, p.free, m.name, l.name, p.refreshAt)
 						}
 					}
 				}
@@ -155,7 +155,7 @@ func TestWorkIsConserved(t *testing.T) {
 
 func hasCapacity(p *process, m *model) bool {
 	for _, u := range m.targets {
-		if p.book.Look(&u.believed).Reason == "" {
+		if p.tracker.Look(&u.believed).Reason == "" {
 			return true
 		}
 	}

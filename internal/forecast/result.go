@@ -17,8 +17,8 @@ type Result struct {
 	Processes int     `json:"processes"`
 	Slots     int     `json:"slots"`      // of all processes
 	SlotsUsed float64 `json:"slots_used"` // on average, as a part of all
-	// PoolRefreshes is how often processes asked for their part of the shared room, per second.
-	PoolRefreshes float64        `json:"bank_visits_per_second"`
+	// PoolRefreshes is how often processes asked for their part of the shared limits, per second.
+	PoolRefreshes float64        `json:"pool_refreshes_per_second"`
 	Lanes         []Row          `json:"lanes"`
 	Tenants       []Row          `json:"tenants"`
 	Targets       []TargetResult `json:"targets"`
@@ -34,7 +34,7 @@ type Row struct {
 	Succeeded int64 `json:"succeeded"`
 	Failed    int64 `json:"failed"`
 	Expired   int64 `json:"expired"`
-	Refused   int64 `json:"refused"` // calls for which there was no room in time
+	Refused   int64 `json:"refused"` // calls for which there was no capacity in time
 	Waiting   int   `json:"waiting"` // at the end
 	Running   int   `json:"running"` // at the end
 	Attempts  int64 `json:"attempts"`
@@ -89,7 +89,7 @@ func (s *sim) result() *Result {
 		About: s.About, Seed: s.Seed, Seconds: seconds, WarmUp: s.WarmUp.Seconds(),
 		Processes: s.Processes.Count, Slots: s.Processes.Count * s.Processes.Slots,
 	}
-	visits := int64(0)
+	refreshes := int64(0)
 	slots := s.measure.slots
 	for _, p := range s.processes {
 		for _, it := range p.held {
@@ -101,12 +101,12 @@ func (s *sim) result() *Result {
 			}
 		}
 		if p.pools != nil {
-			visits += p.pools.visits
+			refreshes += p.pools.refreshes
 		}
 	}
 	if seconds > 0 {
 		r.SlotsUsed = slots.Seconds() / seconds / float64(r.Slots)
-		r.PoolRefreshes = float64(visits) / s.ended.Seconds()
+		r.PoolRefreshes = float64(refreshes) / s.ended.Seconds()
 	}
 	for _, g := range s.groups {
 		r.Tenants = append(r.Tenants, rowOf(g.Name, seconds, g))

@@ -40,13 +40,13 @@ func (s *sim) call(it *item) {
 	s.end(it, refused)
 }
 
-// claimed starts an item that a process claimed, with the room that it took for it.
+// claimed starts an item that a process claimed, with the capacity that it took for it.
 func (s *sim) claimed(p *process, it *item) {
 	p.hold(it)
 	s.begin(it)
 }
 
-// begin starts the call of an item that has room.
+// begin starts the call of an item that has capacity.
 func (s *sim) begin(it *item) {
 	u, g := it.target, it.tenant.group
 	if it.tried == 0 { // else it did not wait for us
@@ -153,7 +153,7 @@ func (s *sim) unclaim(it *item, used int64) {
 	g.waiting++
 }
 
-// giveUp ends a wait for room.
+// giveUp ends a wait for capacity.
 func (s *sim) giveUp(it *item) {
 	it.process.step(it)
 	p := it.process

@@ -34,7 +34,7 @@ func (r *Result) Summary() string {
 	}
 	text += fmt.Sprintf("; %s × %s slots, %s used", plural(r.Processes, "process", "processes"), count(int64(r.Slots/r.Processes)), percent(r.SlotsUsed))
 	if r.PoolRefreshes > 0 {
-		text += fmt.Sprintf("; %s accesses to the shared pools per second", number(r.PoolRefreshes))
+		text += fmt.Sprintf("; %s refreshes of shared limits per second", number(r.PoolRefreshes))
 	}
 	return text + "."
 }

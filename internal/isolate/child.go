@@ -123,7 +123,7 @@ func (c *Child) run(ctx context.Context, o *order, sealed []byte, say func([]byt
 	return out, result, nil
 }
 
-// runner makes attempts on the one target of a task. Its room is the worker's: here it has no bounds, and nothing is
+// runner makes attempts on the one target of a task. Its capacity is the worker's: here it has no bounds, and nothing is
 // remembered of it.
 func (c *Child) runner(o *order) *attempt.Runner {
 	target := o.Target

@@ -2,8 +2,8 @@
 // worker. So an item that ends its process ends nothing else, and the death of the child shows that the item is to blame.
 //
 // [Runner] is the side of the worker. It hands over the sealed input and receives the sealed result; it never opens either.
-// Targets, their room, fallback and money stay with the worker's own attempts. [Child] is the other side: it opens the
-// input, makes one attempt on one target, assembles the answer and seals it. It has no database, no lease and no room.
+// Targets, their capacity, fallback and money stay with the worker's own attempts. [Child] is the other side: it opens the
+// input, makes one attempt on one target, assembles the answer and seals it. It has no database, no lease and no capacity.
 // Everything that it needs, secrets included, comes with each task over a pipe.
 //
 // Package supervise starts and watches the children. Package work claims the suspects.

@@ -143,7 +143,7 @@ func TestSuspectIsAnswered(t *testing.T) {
 		t.Errorf("the attempt is %+v", try)
 	}
 	if got := r.attempts.tried.Result; !got.UsageKnown || got.Usage.OutputTokens != 5 {
-		t.Errorf("the target's room learns %+v", got)
+		t.Errorf("the target's capacity learns %+v", got)
 	}
 }
 
@@ -191,7 +191,7 @@ func TestSuspectFailsAsOthersDo(t *testing.T) {
 		t.Errorf("%v, %+v", a.Err, a.Outcome)
 	}
 	if r.attempts.tried.Result.Kind != provider.KindServer {
-		t.Errorf("the target's room learns %+v", r.attempts.tried.Result)
+		t.Errorf("the target's capacity learns %+v", r.attempts.tried.Result)
 	}
 	s := r.suspect(t)
 	s.Sealed.Input[len(s.Sealed.Input)-1] ^= 1

@@ -7,7 +7,7 @@
 // Invariants:
 //   - Whoever finds nothing of its kind under way waits for nobody: its call is made at once, with its own bytes.
 //   - A batch departs when it is full, when its oldest member waited long enough, or when nothing of its kind
-//     is under way any more. Until it has room upstream, others may still join.
+//     is under way any more. Until it has capacity upstream, others may still join.
 //   - A member gets the vectors of its own inputs, in its own order, or none: an answer that does not name
 //     every input once is not divided.
 //   - The shares of a usage add up to it.
@@ -111,7 +111,7 @@ func (b *Batcher[K, T]) Join(ctx context.Context, m Member[K, T]) (batch *Batch[
 	return batch, nil
 }
 
-// takes says whether a member fits in. One that is more urgent does not join a batch that waits for room already: it
+// takes says whether a member fits in. One that is more urgent does not join a batch that waits for capacity already: it
 // would wait in the place of the less urgent.
 func (b *Batch[K, T]) takes(m Member[K, T]) bool {
 	fits := b.inputs+m.Inputs <= b.limits.MaxInputs && b.tokens+m.Tokens <= b.limits.MaxTokens

@@ -138,7 +138,7 @@ func TestBatchesDepart(t *testing.T) {
 	}
 }
 
-// While a batch waits for room it fills up; who is more urgent does not wait in its place.
+// While a batch waits for capacity it fills up; who is more urgent does not wait in its place.
 func TestBatchesFillWhileTheyWaitForRoom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -1,6 +1,9 @@
 package queue
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // Pace spreads the starts of work that is not urgent over the time that its items take. Slots that were
 // filled together come free together, and until then an urgent item finds none; filled one after the other,
@@ -59,9 +62,25 @@ func (p *Pace) Take(now time.Time) bool {
 	return true
 }
 
+// Starts is how many items may start now.
+func (p *Pace) Starts(now time.Time) int {
+	switch {
+	case p.Next(now) > 0:
+		return 0
+	case p.unlimited(now):
+		return math.MaxInt
+	}
+	return int(p.starts)
+}
+
+// unlimited reports that nothing is held back: items are short, or no urgent item came of late.
+func (p *Pace) unlimited(now time.Time) bool {
+	return p.service < paceFrom.Seconds() || now.Sub(p.urgent) > paceMemory
+}
+
 // Next is how long until an item may start.
 func (p *Pace) Next(now time.Time) time.Duration {
-	if p.service < paceFrom.Seconds() || now.Sub(p.urgent) > paceMemory {
+	if p.unlimited(now) {
 		p.starts, p.at = p.burst(), now
 		return 0
 	}

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"penstock"
+	"penstock/internal/signal"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
 )
@@ -77,13 +78,13 @@ func (s *sweeper) roundsSince(moment time.Time) []time.Duration {
 	return list
 }
 
-// notifier remembers which jobs were announced.
-type notifier struct {
+// publisher remembers which jobs were announced.
+type publisher struct {
 	mu   sync.Mutex
 	jobs []penstock.ID
 }
 
-func (c *notifier) Announce(jobs ...penstock.ID) {
+func (c *publisher) Publish(jobs ...penstock.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.jobs = append(c.jobs, jobs...)
@@ -91,10 +92,10 @@ func (c *notifier) Announce(jobs ...penstock.ID) {
 
 type keeperRig struct {
 	*Maintainer
-	heard    <-chan struct{}
-	store    *sweeper
-	notifier *notifier
-	log      *bytes.Buffer
+	heard     <-chan struct{}
+	store     *sweeper
+	publisher *publisher
+	log       *bytes.Buffer
 }
 
 // noHolds is budgets that no dead process drew on.
@@ -106,15 +107,15 @@ const interval = 10 * time.Second
 
 func newKeeper(t *testing.T, s *sweeper) keeperRig {
 	t.Helper()
-	rig := keeperRig{store: s, notifier: &notifier{}, log: &bytes.Buffer{}}
+	rig := keeperRig{store: s, publisher: &publisher{}, log: &bytes.Buffer{}}
 	k, err := NewMaintainer(MaintainerDeps{
-		Store: s, Budgets: noHolds{}, Bell: NewBell(), Announce: rig.notifier, Metrics: telemetry.NewMetrics("test", ""),
+		Store: s, Budgets: noHolds{}, Work: signal.NewTopic[signal.None](nil, signal.Work), Jobs: rig.publisher, Metrics: telemetry.NewMetrics("test", ""),
 		Log: slog.New(slog.NewTextHandler(rig.log, nil)), Interval: interval,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	rig.Maintainer, rig.heard = k, k.Bell.Listen()
+	rig.Maintainer, rig.heard = k, k.Work.SubscribeAll().C
 	return rig
 }
 
@@ -209,8 +210,8 @@ func TestKeeperAnnouncesJobsThatEnded(t *testing.T) {
 			cancel: []scripted{{step: store.Step{Finished: []penstock.ID{"c1"}}}},
 		})
 		k.runFor(t, time.Second)
-		if want := []penstock.ID{"r1", "r2", "e1", "c1"}; !slices.Equal(k.notifier.jobs, want) {
-			t.Errorf("announced %v, want %v", k.notifier.jobs, want)
+		if want := []penstock.ID{"r1", "r2", "e1", "c1"}; !slices.Equal(k.publisher.jobs, want) {
+			t.Errorf("announced %v, want %v", k.publisher.jobs, want)
 		}
 	})
 }
@@ -232,8 +233,8 @@ func TestKeeperSurvivesErrors(t *testing.T) {
 			if got, want := s.roundsSince(began), []time.Duration{0, interval}; !slices.Equal(got, want) {
 				t.Errorf("%s: rounds at %v, want %v", name, got, want)
 			}
-			if !slices.Equal(k.notifier.jobs, []penstock.ID{"done"}) {
-				t.Errorf("%s: announced %v, want the job that ended beside the error", name, k.notifier.jobs)
+			if !slices.Equal(k.publisher.jobs, []penstock.ID{"done"}) {
+				t.Errorf("%s: announced %v, want the job that ended beside the error", name, k.publisher.jobs)
 			}
 			if n := strings.Count(k.log.String(), "disk is full"); n != 1 {
 				t.Errorf("%s: the error was logged %d times, want once", name, n)
@@ -259,59 +260,6 @@ func TestKeeperStopsQuietly(t *testing.T) {
 		k.runFor(t, time.Second)
 		if took := time.Since(began); took != time.Second || k.log.Len() > 0 {
 			t.Errorf("stopped after %v, log %q; want 1s and no error", took, k.log)
-		}
-	})
-}
-
-func TestRingsThatNobodyHeardAreOne(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		b := NewBell()
-		rung := b.Listen()
-		var heard []time.Duration
-		began := time.Now()
-		for range 100 {
-			b.Ring() // never blocks
-		}
-		go func() {
-			for {
-				select {
-				case <-rung:
-					heard = append(heard, time.Since(began))
-				case <-t.Context().Done():
-					return
-				}
-			}
-		}()
-		time.Sleep(time.Second)
-		b.Ring()
-		synctest.Wait()
-		if want := []time.Duration{0, time.Second}; !slices.Equal(heard, want) {
-			t.Errorf("heard rings at %v, want %v", heard, want)
-		}
-	})
-}
-
-func TestRingWakesEveryListener(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		b := NewBell()
-		awake := make(chan int, 3)
-		for i := range cap(awake) {
-			rung := b.Listen()
-			go func() {
-				select {
-				case <-rung:
-					awake <- i
-				case <-t.Context().Done():
-				}
-			}()
-		}
-		synctest.Wait()
-		b.Ring()
-		synctest.Wait()
-		if len(awake) != cap(awake) {
-			t.Errorf("%d listeners woke up, want all %d", len(awake), cap(awake))
 		}
 	})
 }

@@ -20,7 +20,7 @@ type Explained struct {
 	Score      *Score // nil unless the policy scores
 }
 
-// Explain says what Choose would do with a query, without taking room, waiting or calling. Where chance decides
+// Explain says what Choose would do with a query, without taking capacity, waiting or calling. Where chance decides
 // between near-equals, it tells of one draw.
 func (r *Router) Explain(q Query) Explanation {
 	q.Retry = false
@@ -36,7 +36,7 @@ func (r *Router) Explain(q Query) Explanation {
 	e := Explanation{Targets: make([]Explained, len(q.Candidates))}
 	for i := range q.Candidates {
 		t := q.Candidates[i]
-		e.Targets[i] = Explained{Target: t.Name, NoCapacity: string(r.rooms.Look(t).Reason), Output: r.rooms.UsualOutput(t)}
+		e.Targets[i] = Explained{Target: t.Name, NoCapacity: string(r.tracker.Look(t).Reason), Output: r.tracker.UsualOutput(t)}
 		e.Targets[i].Excluded, _ = q.excluded(t)
 	}
 	for place, n := range full.order {
@@ -53,7 +53,7 @@ func (r *Router) Explain(q Query) Explanation {
 func (e *Explanation) choose(r *Router, q *Query, k ranking) {
 	for n := range k.places(q) {
 		t := k.at(q, n)
-		if _, out := q.excluded(t); !out && r.rooms.Look(t).Reason == "" {
+		if _, out := q.excluded(t); !out && r.tracker.Look(t).Reason == "" {
 			e.Chosen, e.Reason = t.Name, r.reason(q, k, n)
 			return
 		}

@@ -75,9 +75,9 @@ func (r *race) run(callers int, until time.Duration) {
 
 func (r *race) begin() {
 	r.t.Helper()
-	c, ok := r.router.TryChoose(r.query)
+	c, ok := reserveOne(r.router, r.query)
 	if !ok {
-		r.t.Fatal("no target has room")
+		r.t.Fatal("no target has capacity")
 	}
 	at := r.now.Sub(raceBegan)
 	took := r.takes[c.Target.Name](at)
@@ -187,15 +187,15 @@ func TestFirstTokensCountAtOnce(t *testing.T) {
 		Model: penstock.Model{Name: "m", Policy: penstock.PolicyFastest, Score: penstock.ScoreWeights{Latency: 1}}}
 	var open []Choice
 	for range 20 {
-		c, _ := r.TryChoose(Query{Candidates: q.Candidates[:1]})
+		c, _ := reserveOne(r, Query{Candidates: q.Candidates[:1]})
 		c.Begun(600 * time.Millisecond)
 		c.Begun(time.Millisecond) // not again
 		open = append(open, c)
-		d, _ := r.TryChoose(Query{Candidates: q.Candidates[1:]})
+		d, _ := reserveOne(r, Query{Candidates: q.Candidates[1:]})
 		d.Begun(20 * time.Millisecond)
 		open = append(open, d)
 	}
-	if c, ok := r.TryChoose(q); !ok || c.Target.Name != "b" {
+	if c, ok := reserveOne(r, q); !ok || c.Target.Name != "b" {
 		t.Errorf("a stream goes to %s: %s", c.Target.Name, c.Reason)
 	}
 	for _, c := range open {

@@ -75,9 +75,9 @@ func (f fleet) run(t *testing.T, d time.Duration) {
 		if f.processes > 1 {
 			cfg.Pools = pools.Process(fmt.Sprint(p))
 		}
-		book := capacity.New(cfg)
-		router := New(book)
-		group.Go(func() { _ = book.Run(ctx) })
+		tracker := capacity.New(cfg)
+		router := New(tracker)
+		group.Go(func() { _ = tracker.Run(ctx) })
 		group.Go(func() { f.claim(ctx, router, rand.New(rand.NewPCG(1, uint64(p)))) })
 		for i := range 4 {
 			group.Go(func() { f.wait(ctx, router, rand.New(rand.NewPCG(2, uint64(p*100+i)))) })
@@ -86,15 +86,17 @@ func (f fleet) run(t *testing.T, d time.Duration) {
 	group.Wait()
 }
 
-// claim takes all room that there is, and sleeps until there is more.
+// claim takes all capacity that there is, and sleeps until there is more.
 func (f fleet) claim(ctx context.Context, r *Router, random *rand.Rand) {
+	freed := r.Freed().SubscribeAll()
+	defer freed.Close()
 	var calls sync.WaitGroup
 	defer calls.Wait()
 	for ctx.Err() == nil {
-		c, ok := r.TryChoose(Query{Candidates: inOrder(f.target), Lane: penstock.LaneBulk, InputTokens: 10, MaxOutputTokens: 4096})
+		c, ok := reserveOne(r, Query{Candidates: inOrder(f.target), Lane: penstock.LaneBulk, InputTokens: 10, MaxOutputTokens: 4096})
 		if !ok {
 			select {
-			case <-r.Freed():
+			case <-freed.C:
 			case <-ctx.Done():
 			}
 			continue
@@ -161,9 +163,9 @@ func TestFleetSharesItsSeats(t *testing.T) {
 		target := inOrder(penstock.Target{Name: "a", Concurrency: 12})
 		var group sync.WaitGroup
 		for p := range 3 {
-			book := capacity.New(capacity.Config{Clock: time.Now, Pools: pools.Process(fmt.Sprint(p))})
-			router := New(book)
-			group.Go(func() { _ = book.Run(ctx) })
+			tracker := capacity.New(capacity.Config{Clock: time.Now, Pools: pools.Process(fmt.Sprint(p))})
+			router := New(tracker)
+			group.Go(func() { _ = tracker.Run(ctx) })
 			for range 20 {
 				group.Go(func() {
 					for ctx.Err() == nil {

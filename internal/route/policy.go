@@ -115,7 +115,7 @@ func byWeight(all []TargetStats) ([]int, pick) {
 	return order, byRank
 }
 
-// settle makes the chosen target pay for its turn. Those before it in the order had no room: they earn nothing,
+// settle makes the chosen target pay for its turn. Those before it in the order had no capacity: they earn nothing,
 // so that a target which was away does not get everything when it is back.
 func settle(all []TargetStats, order []int, chosen int) {
 	var total float64

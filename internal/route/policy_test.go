@@ -155,7 +155,7 @@ func TestWeightedIsSmooth(t *testing.T) {
 	})
 }
 
-// A target that was without room for long is owed nothing when it is back.
+// A target that was without capacity for long is owed nothing when it is back.
 func TestWeightedForgivesAbsence(t *testing.T) {
 	t.Parallel()
 	all := []TargetStats{{Weight: 1}, {Weight: 1}}

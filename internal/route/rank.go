@@ -2,6 +2,7 @@ package route
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -62,7 +63,7 @@ const nominalOutput = 256
 
 // stats is what is known now of the candidates that come into question.
 func (r *Router) stats(q *Query) ranking {
-	now := r.rooms.Clock()
+	now := r.tracker.Clock()
 	usage := penstock.Usage{InputTokens: max(q.InputTokens, 1), OutputTokens: nominalOutput}
 	if q.MaxOutputTokens > 0 {
 		usage.OutputTokens = min(usage.OutputTokens, q.MaxOutputTokens)
@@ -76,7 +77,7 @@ func (r *Router) stats(q *Query) ranking {
 		weight := max(q.Model.Weights[t.Name], 1)
 		k.eligible = append(k.eligible, i)
 		k.stats = append(k.stats, TargetStats{
-			Cost: t.Price.Cost(usage), Latency: r.latency(t.Name, now, q), Quality: t.Quality, Headroom: r.rooms.Headroom(t),
+			Cost: t.Price.Cost(usage), Latency: r.latency(t.Name, now, q), Quality: t.Quality, Headroom: r.tracker.Headroom(t),
 			Weight: weight, Credit: r.credits[q.Model.Name][t.Name], PromptCache: t.PromptCache, Pull: pull(q.Prefix, t.Name, weight),
 		})
 	}
@@ -95,7 +96,7 @@ func (r *Router) timed(target string, res capacity.Result) {
 	if res.Kind != "" || res.Took <= 0 {
 		return
 	}
-	now := r.rooms.Clock()
+	now := r.tracker.Clock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	p := r.paceOf(target)
@@ -120,7 +121,7 @@ func (r *Router) explore(q *Query, k *ranking) {
 	if len(k.order) < 2 || k.pick == byPrefix {
 		return
 	}
-	now := r.rooms.Clock()
+	now := r.tracker.Clock()
 	for place, n := range k.order[1:] {
 		p, ok := r.paces[q.Candidates[k.eligible[n]].Name]
 		if ok && p.unexplored(now, q) {
@@ -137,7 +138,7 @@ func (r *Router) choseFast(q *Query, k ranking, chosen int) {
 		switch {
 		case !ok:
 		case place == chosen:
-			p.askedAt, p.passed = r.rooms.Clock(), 0
+			p.askedAt, p.passed = r.tracker.Clock(), 0
 		default:
 			p.passed++
 		}
@@ -160,6 +161,55 @@ func (r *Router) settle(q *Query, k ranking, chosen int) {
 	r.credits[q.Model.Name] = credits
 }
 
+// undo returns a function that takes back what settle is about to book for a choice; nil when it books nothing.
+func (r *Router) undo(q *Query, k ranking, chosen int) func() {
+	switch {
+	case q.Model.Policy == penstock.PolicyFastest:
+		return r.undoFast(q, k, chosen)
+	case q.Model.Policy != penstock.PolicyWeighted || k.pick == byPrefix:
+		return nil
+	}
+	model := q.Model.Name
+	booked := slices.Clone(k.stats)
+	settle(booked, k.order, chosen)
+	change := make(map[string]float64, len(k.eligible))
+	for n, i := range k.eligible {
+		change[q.Candidates[i].Name] = booked[n].Credit - k.stats[n].Credit
+	}
+	return func() {
+		for target, credit := range change {
+			if _, known := r.credits[model][target]; known {
+				r.credits[model][target] -= credit
+			}
+		}
+	}
+}
+
+// undoFast takes back what choseFast is about to note: the chosen target was not asked, and the others were not passed over.
+func (r *Router) undoFast(q *Query, k ranking, chosen int) func() {
+	var before pace
+	name := k.at(q, chosen).Name
+	if p, ok := r.paces[name]; ok {
+		before = *p
+	}
+	var passed []string
+	for place, n := range k.order {
+		if place != chosen {
+			passed = append(passed, q.Candidates[k.eligible[n]].Name)
+		}
+	}
+	return func() {
+		if p, ok := r.paces[name]; ok {
+			p.askedAt, p.passed = before.askedAt, before.passed
+		}
+		for _, other := range passed {
+			if p, ok := r.paces[other]; ok {
+				p.passed = max(0, p.passed-1)
+			}
+		}
+	}
+}
+
 // reason says why the candidate in the n-th place was chosen, and the others were not.
 func (r *Router) reason(q *Query, k ranking, n int) string {
 	var passed []string
@@ -167,7 +217,7 @@ func (r *Router) reason(q *Query, k ranking, n int) string {
 		t := k.at(q, m)
 		why, out := q.excluded(t)
 		if !out {
-			why = string(r.rooms.Look(t).Reason)
+			why = string(r.tracker.Look(t).Reason)
 		}
 		passed = append(passed, t.Name+" "+why)
 	}

@@ -103,7 +103,7 @@ func TestWeightedModel(t *testing.T) {
 	}
 }
 
-// Calls that begin alike stay on one target, until it has no room.
+// Calls that begin alike stay on one target, until it has no capacity.
 func TestStickyTarget(t *testing.T) {
 	t.Parallel()
 	r := newRouter()
@@ -189,8 +189,8 @@ func TestRetriesAreBounded(t *testing.T) {
 				take(t, r, first).Done(capacity.Result{Kind: provider.KindServer}) // it still fails
 			}
 		}
-		if made < 30 || made > 40 || r.rooms.Status()[0].RetriesRefused != 1 {
-			t.Errorf("%d retries were made at once, want 30 and a tenth of 40; status %+v", made, r.rooms.Status()[0])
+		if made < 30 || made > 40 || r.tracker.Status()[0].RetriesRefused != 1 {
+			t.Errorf("%d retries were made at once, want 30 and a tenth of 40; status %+v", made, r.tracker.Status()[0])
 		}
 		time.Sleep(time.Minute)
 		take(t, r, again).Release()
@@ -206,7 +206,7 @@ func TestExplain(t *testing.T) {
 		breakDown(t, r, "broken")
 		q := Query{Candidates: inOrder(blind, broken, priced("dear", 8_000_000)), Needs: Needs{Capabilities: blind.Lacks},
 			Model: penstock.Model{Name: "m", Policy: penstock.PolicyCheapest, Score: penstock.ScoreWeights{Cost: 1}}}
-		before := r.rooms.Status()
+		before := r.tracker.Status()
 		e := r.Explain(q)
 		if e.Chosen != "dear" || e.Reason != "cheapest, with a score of 0.25 (cost 0.25): broken is out of order, blind lacks vision" {
 			t.Errorf("chose %s: %s", e.Chosen, e.Reason)
@@ -220,15 +220,15 @@ func TestExplain(t *testing.T) {
 		if x := e.Targets[2]; x.Place != 2 || x.Score.Cost != 0.25 || x.Stats.Headroom != 1 {
 			t.Errorf("dear is %+v", x)
 		}
-		if after := r.rooms.Status(); after[0].Running != before[0].Running {
-			t.Error("explaining takes room")
+		if after := r.tracker.Status(); after[0].Running != before[0].Running {
+			t.Error("explaining takes capacity")
 		}
 		c := take(t, r, q)
 		if c.Target.Name != e.Chosen || c.Reason != e.Reason {
 			t.Errorf("explained %s (%s), chose %s (%s)", e.Chosen, e.Reason, c.Target.Name, c.Reason)
 		}
 		q.Candidates = q.Candidates[:2]
-		if e := r.Explain(q); e.Chosen != "" || e.Reason != "No target of this model has room: blind lacks vision, broken is out of order." {
+		if e := r.Explain(q); e.Chosen != "" || e.Reason != "No target of this model has capacity: blind lacks vision, broken is out of order." {
 			t.Errorf("with nothing to choose: %q", e.Reason)
 		}
 	})

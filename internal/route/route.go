@@ -2,8 +2,8 @@
 //
 // It owns the order: that of a model's policy among its targets, and that in which waiting attempts are
 // served. Policies are pure functions over how the targets stand ([TargetStats]). What a target cannot serve is
-// left out first, for a reason that can be read later. How much room a target has, and whether it is in
-// order, is package room's to say. It does not call upstreams and does not decide what a failure means;
+// left out first, for a reason that can be read later. How much capacity a target has, and whether it is in
+// order, is package capacity's to say. It does not call upstreams and does not decide what a failure means;
 // package attempt reports how calls went.
 //
 // A Router is safe for concurrent use. It starts no goroutine; while somebody waits, a timer serves the
@@ -22,17 +22,18 @@ import (
 
 	"penstock"
 	"penstock/internal/capacity"
+	"penstock/internal/signal"
 )
 
-// MaxWaiting is how many attempts may wait for room at a time. Past it a wait is refused at once:
+// MaxWaiting is how many attempts may wait for capacity at a time. Past it a wait is refused at once:
 // a longer line would only time out later.
 const MaxWaiting = 4096
 
-// Router hands out the room of targets: the more urgent lane first, and inside a lane first come, first
+// Router hands out the capacity of targets: the more urgent lane first, and inside a lane first come, first
 // served.
 type Router struct {
-	rooms *capacity.Tracker
-	freed chan struct{} // holds a token when room came back for whoever was refused
+	tracker *capacity.Tracker
+	freed   *signal.Topic[signal.None]
 
 	mu      sync.Mutex
 	paces   map[string]*pace              // by target
@@ -41,36 +42,37 @@ type Router struct {
 
 	waiters list.List   // of *waiter, in the order they are served
 	turns   turns       // of the tenants in it
-	alarm   *time.Timer // serves the line when time may have made room
+	alarm   *time.Timer // serves the line when time may have made capacity
 	alarmAt time.Time   // zero when it is not set
 }
 
-// waiter is an attempt in line for room.
+// waiter is an attempt in line for capacity.
 type waiter struct {
 	query   Query
 	turn    int64        // of its tenant, see turns
 	granted chan *Choice // holds the choice once there is one
 }
 
-// New returns a router over the rooms of a book. The book notifies nobody else.
-func New(rooms *capacity.Tracker) *Router {
+// New returns a router over a tracker. The tracker notifies nobody else.
+func New(tracker *capacity.Tracker) *Router {
 	r := &Router{
-		rooms: rooms, freed: make(chan struct{}, 1),
+		tracker: tracker, freed: signal.NewTopic[signal.None](nil, "capacity"),
 		paces: make(map[string]*pace), credits: make(map[string]map[string]float64), draw: rand.IntN,
 	}
-	rooms.Notify(r.capacityCameBack)
+	tracker.Notify(r.capacityCameBack)
 	return r
 }
 
-// Choice is a target with a unit of its room, to be given back with Done or Release.
+// Choice is a target with a unit of its capacity, to be given back with Done or Release.
 type Choice struct {
 	Target *penstock.Target
 	Reason string // why this one, in words for whoever asks later
 
 	reservation *capacity.Reservation
 	router      *Router
-	hold        *hold // of room that is shared with other tasks, nil for none
-	begun       bool  // it is known how long the first token took
+	hold        *hold  // of capacity that is shared with other tasks, nil for none
+	begun       bool   // it is known how long the first token took
+	undo        func() // takes the model's turn back, of a choice of Reserve; called under the router's lock
 }
 
 // Begun tells how long the first token of a stream took, while the rest of it is still to come: that may take minutes, in which
@@ -82,10 +84,10 @@ func (c *Choice) Begun(firstToken time.Duration) {
 	c.begun = true
 	c.router.mu.Lock()
 	defer c.router.mu.Unlock()
-	c.router.paceOf(c.Target.Name).firstToken.add(c.router.rooms.Clock(), firstToken)
+	c.router.paceOf(c.Target.Name).firstToken.add(c.router.tracker.Clock(), firstToken)
 }
 
-// Done gives the room back and tells how the call went. Calling it again changes nothing.
+// Done gives the capacity back and tells how the call went. Calling it again changes nothing.
 func (c Choice) Done(result capacity.Result) {
 	c.reservation.Done(result)
 	if c.begun {
@@ -95,7 +97,7 @@ func (c Choice) Done(result capacity.Result) {
 	c.router.capacityCameBack()
 }
 
-// Release gives room back that was not used. After Done, or on no choice at all, it changes nothing.
+// Release gives capacity back that was not used. After Done, or on no choice at all, it changes nothing.
 func (c Choice) Release() {
 	if c.hold != nil && !c.hold.letGo() {
 		return
@@ -106,6 +108,20 @@ func (c Choice) Release() {
 	}
 }
 
+// Return gives back a choice of Reserve that no call was found for, as if it had not been made: the turn of the model's policy
+// is taken back too.
+func (c Choice) Return() {
+	if c.undo != nil {
+		c.router.mu.Lock()
+		c.undo()
+		c.router.mu.Unlock()
+	}
+	c.Release()
+}
+
+// CountsInput reports whether the target limits the tokens of inputs.
+func (c Choice) CountsInput() bool { return c.reservation.CountsInput() }
+
 // Amend corrects the estimates of a call that was not known in full when it was chosen for.
 func (c Choice) Amend(inputTokens, maxOutputTokens int64) {
 	c.reservation.Amend(inputTokens, maxOutputTokens)
@@ -115,9 +131,9 @@ func (c Choice) Amend(inputTokens, maxOutputTokens int64) {
 func (c Choice) Probe() bool { return c.reservation.Probe() }
 
 // MakeRetry has the call count as one that makes up for another. It reports false when its target takes no more
-// of those: then the room is given back.
+// of those: then the capacity is given back.
 func (c Choice) MakeRetry() bool {
-	if !c.router.rooms.MayRetry(c.Target) {
+	if !c.router.tracker.MayRetry(c.Target) {
 		c.Release()
 		return false
 	}
@@ -136,10 +152,11 @@ type Query struct {
 	Retry      bool // it makes up for a call that failed, here or in an earlier claim
 
 	exclusions []exclusion
+	reserves   bool          // the choice may be returned
 	Lane       penstock.Lane // how urgent it is
 	// Tenant is whose synchronous call it is, "" for the item of a job.
 	Tenant penstock.TenantID
-	Wait   time.Duration // how long to wait for room; 0 means not at all
+	Wait   time.Duration // how long to wait for capacity; 0 means not at all
 
 	// What the call will use, for limits on tokens. 0 for the average of the target's calls.
 	InputTokens     int64
@@ -161,7 +178,7 @@ func (r *Router) exclude(q *Query) {
 			q.exclusions = append(q.exclusions, exclusion{target: t.Name, reason: "was tried"})
 		} else if reason := q.Needs.lacks(t); reason != "" {
 			q.exclusions = append(q.exclusions, exclusion{target: t.Name, reason: reason})
-		} else if q.Retry && !r.rooms.MayRetry(t) {
+		} else if q.Retry && !r.tracker.MayRetry(t) {
 			q.exclusions = append(q.exclusions, exclusion{target: t.Name, reason: "takes no more retries", spent: true})
 		}
 	}
@@ -178,8 +195,8 @@ func (q *Query) excluded(t *penstock.Target) (string, bool) {
 }
 
 // Choose returns the candidate that the policy puts first among those that were not tried, can serve and have
-// room, waiting in line for one if there is none. Codes: invalid_request (no target can serve such a call),
-// no_target_available (nothing is left to try), overloaded (no room in time; RetryAfter says when to come back).
+// capacity, waiting in line for one if there is none. Codes: invalid_request (no target can serve such a call),
+// no_target_available (nothing is left to try), overloaded (no capacity in time; RetryAfter says when to come back).
 func (r *Router) Choose(ctx context.Context, q Query) (*Choice, error) {
 	r.exclude(&q)
 	if c := r.walkIn(&q); c != nil {
@@ -188,7 +205,7 @@ func (r *Router) Choose(ctx context.Context, q Query) (*Choice, error) {
 	return r.queueUp(ctx, &q)
 }
 
-// walkIn takes room for a call that finds the line empty. Most do, and need no place in it, no timer and nobody
+// walkIn takes capacity for a call that finds the line empty. Most do, and need no place in it, no timer and nobody
 // who wakes them.
 func (r *Router) walkIn(q *Query) *Choice {
 	r.mu.Lock()
@@ -218,29 +235,36 @@ func (r *Router) queueUp(ctx context.Context, q *Query) (*Choice, error) {
 	}
 }
 
-// TryChoose is Choose for somebody who does not wait. Those in line come first.
-func (r *Router) TryChoose(q Query) (Choice, bool) {
+// Reserve is Choose for n calls at once, by a caller who does not wait. It returns as many as there is capacity for; waiting
+// attempts come first. Every choice must be used or given back: with Return, or Release once a call was about to be made.
+func (r *Router) Reserve(q Query, n int) []*Choice {
 	r.exclude(&q)
+	q.reserves = true
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.serve()
-	if c := r.take(&q, looks{}); c != nil {
-		return *c, true
+	all := make([]*Choice, 0, n)
+	for none := (looks{}); len(all) < n; {
+		c := r.take(&q, none)
+		if c == nil {
+			break
+		}
+		all = append(all, c)
 	}
-	return Choice{}, false
+	return all
 }
 
-// Freed receives when a target has room again that had none for somebody. It is for one reader.
-func (r *Router) Freed() <-chan struct{} { return r.freed }
+// Freed is notified when a target has capacity again for which a call was refused.
+func (r *Router) Freed() *signal.Topic[signal.None] { return r.freed }
 
-// Full returns the names of those models that TryChoose would refuse, as it did before: Freed receives when
+// Full returns the names of those models for which Reserve would return nothing, as it did before: Freed is notified when
 // that is over.
 func (r *Router) Full(models []penstock.Model, targets map[string]*penstock.Target) []string {
 	var full []string
 	for _, m := range models {
 		free := slices.ContainsFunc(m.Targets, func(name string) bool {
 			t, ok := targets[name]
-			return ok && !r.rooms.Closed(t)
+			return ok && !r.tracker.Closed(t)
 		})
 		if !free {
 			full = append(full, m.Name)
@@ -254,12 +278,8 @@ func (r *Router) capacityCameBack() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.serve()
-	if !r.rooms.Wake() {
-		return
-	}
-	select {
-	case r.freed <- struct{}{}:
-	default:
+	if r.tracker.Wake() {
+		r.freed.NotifyLocal()
 	}
 }
 
@@ -312,7 +332,7 @@ func (r *Router) leave(at *list.Element) {
 	r.waiters.Remove(at)
 }
 
-// giveUp ends a wait, unless room was granted in the same moment.
+// giveUp ends a wait, unless capacity was granted in the same moment.
 func (r *Router) giveUp(w *waiter, cause error) (*Choice, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -328,9 +348,9 @@ func (r *Router) giveUp(w *waiter, cause error) (*Choice, error) {
 // view is how the candidates of a query stand.
 type view struct {
 	left    int           // not tried yet
-	timed   int           // of those, without room until a time that is known
+	timed   int           // of those, without capacity until a time that is known
 	soonest time.Duration // until the first of them is back, or forever
-	free    bool          // one has room
+	free    bool          // one has capacity
 	why     []string      // why the ones before it were passed over
 }
 
@@ -341,7 +361,7 @@ func (v view) noCapacity(cause error) error {
 		wait = max(wait, v.soonest)
 	}
 	return &penstock.Error{Code: penstock.CodeOverloaded, RetryAfter: wait,
-		Message: "No target of this model has room: " + strings.Join(v.why, ", ") + ".", Err: cause}
+		Message: "No target of this model has capacity: " + strings.Join(v.why, ", ") + ".", Err: cause}
 }
 
 func (r *Router) view(q *Query) view {
@@ -352,7 +372,7 @@ func (r *Router) view(q *Query) view {
 			continue
 		}
 		v.left++
-		look := r.rooms.LookFor(t, q.Tenant)
+		look := r.tracker.LookFor(t, q.Tenant)
 		if look.Reason == "" {
 			v.free = true
 			return v
@@ -385,11 +405,11 @@ func (q *Query) nothingLeft() error {
 	return penstock.Errorf(penstock.CodeNoTargetAvailable, "No target of this model is left to try.")
 }
 
-// looks remembers, for one pass over the line, which targets have no room.
+// looks remembers, for one pass over the line, which targets have no capacity.
 type looks map[string]capacity.Look
 
-// serve hands room out to those in line, in their order. Whoever waits for other targets does not hold
-// up those behind. When some are left, it is called again as soon as time alone may have made room.
+// serve hands capacity out to those in line, in their order. Whoever waits for other targets does not hold
+// up those behind. When some are left, it is called again as soon as time alone may have made capacity.
 func (r *Router) serve() {
 	r.alarmAt = time.Time{}
 	if r.waiters.Len() == 0 {
@@ -413,11 +433,11 @@ func (r *Router) serve() {
 	r.wakeIn(next)
 }
 
-// await lets the rooms know of somebody who found none, and serves the line when they may have some.
+// await tells the tracker of a call that found no capacity, and serves the line when they may have some.
 func (r *Router) await(q *Query) {
 	for _, t := range q.Candidates {
 		if _, out := q.excluded(t); !out {
-			r.wakeIn(r.rooms.Refused(t).Wait)
+			r.wakeIn(r.tracker.Refused(t).Wait)
 		}
 	}
 }
@@ -436,7 +456,7 @@ func (r *Router) wakeIn(d time.Duration) {
 	}
 }
 
-// take takes room of the first candidate, in the order of the policy, that has some. Targets in none are known
+// take takes capacity of the first candidate, in the order of the policy, that has some. Targets in none are known
 // to have none; those found to be without are added to it.
 func (r *Router) take(q *Query, none looks) *Choice {
 	ranking := r.rank(q)
@@ -449,13 +469,17 @@ func (r *Router) take(q *Query, none looks) *Choice {
 			continue
 		}
 		ask := capacity.Ask{Target: t, InputTokens: q.InputTokens, MaxOutputTokens: q.MaxOutputTokens, Retry: q.Retry, Tenant: q.Tenant}
-		if reservation, ok := r.rooms.Take(ask); ok {
+		if reservation, ok := r.tracker.Take(ask); ok {
+			c := &Choice{Target: t, Reason: r.reason(q, ranking, n), reservation: reservation, router: r}
+			if q.reserves {
+				c.undo = r.undo(q, ranking, n)
+			}
 			r.settle(q, ranking, n)
-			return &Choice{Target: t, Reason: r.reason(q, ranking, n), reservation: reservation, router: r}
+			return c
 		}
-		if look := r.rooms.Refused(t); look.Reason != "" {
+		if look := r.tracker.Refused(t); look.Reason != "" {
 			none[t.Name] = look
-		} // else it has room, though not for this tenant
+		} // else it has capacity, though not for this tenant
 	}
 	return nil
 }

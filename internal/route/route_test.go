@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// target has room for so many calls, 0 for any number.
+// target has capacity for so many calls, 0 for any number.
 func target(name string, concurrency int) penstock.Target {
 	return penstock.Target{Name: name, Concurrency: concurrency}
 }
@@ -27,7 +27,7 @@ func target(name string, concurrency int) penstock.Target {
 func newRouter() *Router { return New(capacity.New(capacity.Config{Clock: time.Now})) }
 
 func running(r *Router, target string) int {
-	for _, s := range r.rooms.Status() {
+	for _, s := range r.tracker.Status() {
 		if s.Target == target {
 			return s.Running
 		}
@@ -206,7 +206,7 @@ func TestWaitEndsWhenRoomAppears(t *testing.T) {
 		c := take(t, r, Query{Candidates: inOrder(target("a", 1)), Wait: 2 * time.Second})
 		defer c.Release()
 		if waited := time.Since(began); waited != time.Second {
-			t.Errorf("waited %v for room that appeared after 1s", waited)
+			t.Errorf("waited %v for capacity that appeared after 1s", waited)
 		}
 	})
 }

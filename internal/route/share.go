@@ -2,7 +2,7 @@ package route
 
 import "sync"
 
-// unit is room that several tasks came by together. One of them uses it; when all let go of it without that, it is
+// unit is capacity that several tasks came by together. One of them uses it; when all let go of it without that, it is
 // given back.
 type unit struct {
 	mu      sync.Mutex
@@ -16,7 +16,7 @@ type hold struct {
 	let bool // go of it
 }
 
-// Shared makes room that several tasks may hold until one of them takes it. It is one's own first.
+// Shared makes capacity that several tasks may hold until one of them takes it. It is one's own first.
 func (c Choice) Shared() *Choice {
 	if c.hold == nil {
 		c.hold = &hold{unit: &unit{holders: 1}}
@@ -24,7 +24,7 @@ func (c Choice) Shared() *Choice {
 	return &c
 }
 
-// Share is the same room for one more task. It must be Shared, and its holder not have let go of it.
+// Share is the same capacity for one more task. It must be Shared, and its holder not have let go of it.
 func (c Choice) Share() *Choice {
 	c.hold.mu.Lock()
 	defer c.hold.mu.Unlock()
@@ -33,7 +33,7 @@ func (c Choice) Share() *Choice {
 	return &c
 }
 
-// Take makes shared room one's own. It reports false when another task has it, or all have let go of it.
+// Take makes shared capacity one's own. It reports false when another task has it, or all have let go of it.
 func (c Choice) Take() (Choice, bool) {
 	h := c.hold
 	if c.hold = nil; h == nil {
@@ -48,7 +48,7 @@ func (c Choice) Take() (Choice, bool) {
 	return c, true
 }
 
-// letGo says whether the room is to be given back.
+// letGo says whether the capacity is to be given back.
 func (h *hold) letGo() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -10,45 +10,54 @@ import (
 	"penstock/internal/capacity"
 )
 
-func TestTryChooseDoesNotWait(t *testing.T) {
+// reserveOne reserves one call.
+func reserveOne(r *Router, q Query) (Choice, bool) {
+	if all := r.Reserve(q, 1); len(all) == 1 {
+		return *all[0], true
+	}
+	return Choice{}, false
+}
+
+func TestReserveDoesNotWait(t *testing.T) {
 	t.Parallel()
 	r := newRouter()
+	freed := r.Freed().SubscribeAll().C
 	q := Query{Candidates: inOrder(target("a", 1), target("b", 1))}
-	first, ok := r.TryChoose(q)
+	first, ok := reserveOne(r, q)
 	if !ok || first.Target.Name != "a" {
 		t.Fatalf("chose %+v, %v; want a", first, ok)
 	}
-	second, ok := r.TryChoose(q)
+	second, ok := reserveOne(r, q)
 	if !ok || second.Target.Name != "b" || second.Reason != "next in the model's order: a is full" {
 		t.Fatalf("chose %+v, %v; want b", second, ok)
 	}
-	if c, ok := r.TryChoose(q); ok {
+	if c, ok := reserveOne(r, q); ok {
 		t.Fatalf("chose %s though all are full", c.Target.Name)
 	}
 	select {
-	case <-r.Freed():
-		t.Fatal("room is said to be back while all are full")
+	case <-freed:
+		t.Fatal("capacity is said to be back while all are full")
 	default:
 	}
 	first.Release()
 	select {
-	case <-r.Freed():
+	case <-freed:
 	default:
-		t.Fatal("nobody tells that room is back")
+		t.Fatal("nobody tells that capacity is back")
 	}
-	if c, ok := r.TryChoose(q); !ok || c.Target.Name != "a" {
+	if c, ok := reserveOne(r, q); !ok || c.Target.Name != "a" {
 		t.Errorf("chose %+v, %v; want a again", c, ok)
 	}
 	Choice{}.Release() // no choice at all
 }
 
 // Whoever waits in line comes before those who only try.
-func TestTryChooseDoesNotPassTheLine(t *testing.T) {
+func TestReserveDoesNotPassTheLine(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRouter()
 		q := Query{Candidates: inOrder(penstock.Target{Name: "a", RequestsPerMinute: 60}), Wait: time.Minute}
-		for _, ok := r.TryChoose(q); ok; _, ok = r.TryChoose(q) { // until the rate is used up
+		for _, ok := reserveOne(r, q); ok; _, ok = reserveOne(r, q) { // until the rate is used up
 		}
 		served := make(chan *Choice, 1)
 		go func() {
@@ -70,19 +79,20 @@ func TestTryChooseDoesNotPassTheLine(t *testing.T) {
 func TestFreedByTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		book := capacity.New(capacity.Config{Clock: time.Now})
-		r := New(book)
-		go func() { _ = book.Run(t.Context()) }()
+		tracker := capacity.New(capacity.Config{Clock: time.Now})
+		r := New(tracker)
+		go func() { _ = tracker.Run(t.Context()) }()
+		freed := r.Freed().SubscribeAll().C
 		q := Query{Candidates: inOrder(penstock.Target{Name: "a", RequestsPerMinute: 60})}
-		for _, ok := r.TryChoose(q); ok; _, ok = r.TryChoose(q) {
+		for _, ok := reserveOne(r, q); ok; _, ok = reserveOne(r, q) {
 		}
 		began := time.Now()
-		<-r.Freed()
+		<-freed
 		if waited := time.Since(began); waited < 900*time.Millisecond || waited > 1100*time.Millisecond {
 			t.Errorf("told after %v, want about a second", waited)
 		}
-		if _, ok := r.TryChoose(q); !ok {
-			t.Error("there is no room after all")
+		if _, ok := reserveOne(r, q); !ok {
+			t.Error("there is no capacity after all")
 		}
 	})
 }
@@ -106,7 +116,7 @@ func TestFull(t *testing.T) {
 	want("a is busy, and nobody minds", "lost")
 	b := take(t, r, both)
 	want("b had to do instead", "one", "lost")
-	if _, ok := r.TryChoose(both); ok {
+	if _, ok := reserveOne(r, both); ok {
 		t.Fatal("chose a target that is full")
 	}
 	want("both are busy", "one", "both", "lost")
@@ -128,4 +138,56 @@ func TestLineIsServedByTimeEveryTime(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A choice that is returned unused leaves no trace: the capacity is free, and the policy's turn was not taken.
+func TestReturnTakesTheTurnBack(t *testing.T) {
+	t.Parallel()
+	for _, policy := range []penstock.Policy{penstock.PolicyWeighted, penstock.PolicyFastest, penstock.PolicyOrdered} {
+		r := newRouter()
+		q := Query{Candidates: inOrder(target("a", 100), target("b", 100)), Model: penstock.Model{Name: "m", Policy: policy, Weights: map[string]int{"a": 3, "b": 1}}}
+		for _, c := range r.Reserve(q, 8) {
+			c.Done(capacity.Result{Took: time.Second, FirstToken: time.Millisecond})
+		}
+		count := func(choices []*Choice) map[string]int {
+			n := map[string]int{}
+			for _, c := range choices {
+				n[c.Target.Name]++
+			}
+			return n
+		}
+		used := map[string]int{}
+		for round := range 40 {
+			surplus := r.Reserve(q, 1+round%3)
+			for _, c := range surplus {
+				c.Return()
+			}
+			one := r.Reserve(q, 1)
+			used[one[0].Target.Name] += count(one)[one[0].Target.Name]
+			one[0].Done(capacity.Result{Took: time.Second, FirstToken: time.Millisecond})
+		}
+		if policy == penstock.PolicyWeighted && (used["a"] != 30 || used["b"] != 10) {
+			t.Errorf("weights of 3 and 1 gave %v, though nothing but surplus came between", used)
+		}
+		if got := len(r.Reserve(Query{Candidates: q.Candidates[:1]}, 200)); got != 100 {
+			t.Errorf("%s: %d calls are free, want all 100", policy, got)
+		}
+	}
+}
+
+func TestReserveTakesWhatThereIs(t *testing.T) {
+	t.Parallel()
+	r := newRouter()
+	q := Query{Candidates: inOrder(target("a", 2), target("b", 3))}
+	all := r.Reserve(q, 10)
+	if len(all) != 5 || all[1].Target.Name != "a" || all[2].Target.Name != "b" {
+		t.Fatalf("reserved %d calls, want 2 of a and 3 of b", len(all))
+	}
+	if more := r.Reserve(q, 1); len(more) != 0 {
+		t.Error("more was reserved than there is")
+	}
+	all[4].Return()
+	if more := r.Reserve(q, 5); len(more) != 1 || more[0].Target.Name != "b" {
+		t.Errorf("reserved %d calls after one was returned", len(more))
+	}
 }

@@ -2,7 +2,7 @@ package route
 
 import "penstock"
 
-// MaxWaitingEach is how many calls of one tenant may wait for room at a time: whoever sends more than can be
+// MaxWaitingEach is how many calls of one tenant may wait for capacity at a time: whoever sends more than can be
 // served must not take all places of the line.
 const MaxWaitingEach = MaxWaiting / 2
 

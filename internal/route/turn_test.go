@@ -46,7 +46,7 @@ func TestNoisyNeighbour(t *testing.T) {
 					})
 				}
 				time.Sleep(3 * time.Second)
-				_, _ = call("quiet") // the first one finds the target full, and makes the other leave room
+				_, _ = call("quiet") // the first one finds the target full, and makes the other leave capacity
 				var worst time.Duration
 				for n := range 20 {
 					waited, err := call("quiet")

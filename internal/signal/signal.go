@@ -1,293 +1,175 @@
-// Package signal tells the other processes on the same database to look: at the queue, at a job that
-// somebody waits for, at a cancel, at what an operator holds back.
+// Package signal wakes goroutines that wait for a change, in this process and in the other processes on the same database.
 //
-// It owns hints, never facts. A signal carries ids at the most, may be late, come twice or get lost, and
-// whoever hears one reads the database before doing anything. Beneath every topic lies slow polling,
-// so without signals everything still happens, only later.
+// A [Topic] is a subject that goroutines wait for: work in the queue, a job, a cancel, a pause. A publisher says that
+// something may have changed, and every subscriber looks. Signals are hints, never facts: a subscriber reads the
+// database, or memory, before it does anything. Signals may come late, come twice or get lost, so each subscriber also polls.
 //
-// Telling never blocks: what there is to tell gathers in a bounded buffer, in which a crowd of ids becomes
-// "look at everything", and is sent at most once per [MinGap]. What is told inside one process does not
-// pass through here: package queue's Bell and package deliver's Hub wake it directly.
+// Invariants:
+//   - Publishing never blocks and never fails, whatever subscribers and other processes do.
+//   - Signals that a subscriber has not received yet are one signal. A signal says "look", not how often.
+//   - A subscriber receives every signal that was published in its process after it subscribed. Delivery to other processes is
+//     best effort: a [Bus] sends at most once per [MinGap], replaces many keys by "look at everything", and after a lost
+//     connection makes all subscribers look.
+//   - A signal of another process goes no further.
 //
-// An Exchange is safe for concurrent use.
+// Topics, subscriptions and buses are safe for concurrent use.
 package signal
 
-import (
-	"context"
-	"log/slog"
-	"math/rand/v2"
-	"sync"
-	"time"
+import "sync"
 
-	"penstock"
-	"penstock/internal/telemetry"
-)
-
+// The names of topics that processes share.
 const (
-	// MinGap is the shortest time between two sends: everything told meanwhile shares the next one.
-	MinGap = 5 * time.Millisecond
-	// MaxIDs is how many ids a topic gathers between two sends. More than that become one call to look
-	// at everything.
-	MaxIDs = 256
-
-	sendTimeout  = 2 * time.Second
-	flushTimeout = time.Second // for the last send of a process that stops
-	minBackoff   = 100 * time.Millisecond
-	maxBackoff   = 5 * time.Second
+	Work    = "work"    // items became due
+	Jobs    = "job"     // the jobs named changed
+	Cancels = "cancel"  // jobs were asked to stop
+	Control = "control" // an operator paused or resumed something
+	Callers = "callers" // an operator changed tenants or keys
 )
 
-// Topic says where to look.
-type Topic string
+// None is the key of topics that have no keys.
+type None string
 
-// The topics.
-const (
-	TopicWork    Topic = "work"    // items became due
-	TopicJob     Topic = "job"     // the jobs named changed
-	TopicCancel  Topic = "cancel"  // jobs were asked to stop
-	TopicControl Topic = "control" // an operator paused or resumed something
-	TopicCallers Topic = "callers" // an operator changed tenants or keys
-)
+// Topic is a subject that goroutines wait for. K names its parts.
+type Topic[K ~string] struct {
+	name string
+	bus  *Bus // nil for a topic of this process alone
 
-// Topics lists every topic.
-var Topics = []Topic{TopicWork, TopicJob, TopicCancel, TopicControl, TopicCallers}
-
-// Message is the news of one topic. Without ids it says: look at everything.
-type Message struct {
-	Topic Topic
-	IDs   []penstock.ID
+	mu    sync.Mutex
+	whole map[*Subscription[K]]struct{}
+	byKey map[K]map[*Subscription[K]]struct{}
 }
 
-// Wire carries messages between processes.
-type Wire interface {
-	// Send hands messages to every other process that listens. It returns once they are on their way.
-	Send(ctx context.Context, messages []Message) error
-
-	// Listen tells the ear what other processes send, until ctx ends or the connection breaks.
-	Listen(ctx context.Context, ear Ear) error
-}
-
-// Ear is what a wire talks to. Its functions return at once.
-type Ear struct {
-	Connected func() // nothing that is sent from now on is missed
-	Heard     func(Message)
-}
-
-// Deps are what an exchange works with.
-type Deps struct {
-	Wire    Wire // nil when there is no other process to tell
-	Metrics *telemetry.Metrics
-	Log     *slog.Logger
-}
-
-// Exchange is this process's end of the wire.
-type Exchange struct {
-	Deps
-	listeners map[Topic]func(ids []penstock.ID)
-
-	mu      sync.Mutex
-	pending map[Topic]*gathered
-	due     chan struct{}
-}
-
-// gathered is what a topic gathered since the last send.
-type gathered struct {
-	ids        map[penstock.ID]struct{}
-	everything bool
-}
-
-// New returns an exchange that neither hears nor sends before Run.
-func New(d Deps) *Exchange {
-	for _, topic := range Topics {
-		d.Metrics.ExpectSignals(string(topic))
+// NewTopic returns a topic that a bus carries to other processes under a name; with a nil bus it is for this process alone.
+// Topics of a bus are made before it runs.
+func NewTopic[K ~string](bus *Bus, name string) *Topic[K] {
+	t := &Topic[K]{name: name, bus: bus, whole: make(map[*Subscription[K]]struct{}), byKey: make(map[K]map[*Subscription[K]]struct{})}
+	if bus != nil {
+		bus.register(name, t.receive)
 	}
-	return &Exchange{
-		Deps: d, listeners: map[Topic]func([]penstock.ID){}, pending: map[Topic]*gathered{}, due: make(chan struct{}, 1),
-	}
+	return t
 }
 
-// On names who looks when a topic is heard; without ids they look at everything. There is one listener
-// for a topic, it must not block, and all of them are named before Run.
-func (x *Exchange) On(topic Topic, look func(ids []penstock.ID)) { x.listeners[topic] = look }
+// Subscription receives the signals of a topic, or of one key of it.
+type Subscription[K ~string] struct {
+	C <-chan struct{} // holds one signal at the most
 
-// Tell makes the other processes look, soon. It never blocks and never fails.
-func (x *Exchange) Tell(topic Topic, ids ...penstock.ID) {
-	if x.Wire == nil {
+	c     chan struct{}
+	topic *Topic[K]
+	key   K
+	whole bool
+}
+
+// Subscribe receives the signals of one key, until Close.
+func (t *Topic[K]) Subscribe(key K) *Subscription[K] {
+	s := t.newSubscription()
+	s.key = key
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.byKey[key] == nil {
+		t.byKey[key] = make(map[*Subscription[K]]struct{})
+	}
+	t.byKey[key][s] = struct{}{}
+	return s
+}
+
+// SubscribeAll receives every signal of the topic, until Close.
+func (t *Topic[K]) SubscribeAll() *Subscription[K] {
+	s := t.newSubscription()
+	s.whole = true
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.whole[s] = struct{}{}
+	return s
+}
+
+func (t *Topic[K]) newSubscription() *Subscription[K] {
+	c := make(chan struct{}, 1)
+	return &Subscription[K]{C: c, c: c, topic: t}
+}
+
+// Close ends the subscription. Its channel stays open.
+func (s *Subscription[K]) Close() {
+	t := s.topic
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if s.whole {
+		delete(t.whole, s)
 		return
 	}
-	x.mu.Lock()
-	n := x.pending[topic]
-	if n == nil {
-		n = &gathered{}
-		x.pending[topic] = n
+	delete(t.byKey[s.key], s)
+	if len(t.byKey[s.key]) == 0 {
+		delete(t.byKey, s.key)
 	}
-	dropped := n.add(ids)
-	x.mu.Unlock()
-	x.Metrics.SignalsDropped(string(topic), dropped)
-	x.wake()
 }
 
-// add gathers ids, and reports how many were given up for a call to look at everything.
-func (n *gathered) add(ids []penstock.ID) (dropped int) {
-	if n.everything {
-		return len(ids)
+// Subscribers counts the open subscriptions.
+func (t *Topic[K]) Subscribers() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := len(t.whole)
+	for _, subscribers := range t.byKey {
+		n += len(subscribers)
 	}
-	if len(ids) == 0 {
-		return n.giveUp()
+	return n
+}
+
+// Publish wakes the subscribers of the given keys, here and in other processes. Without keys it does nothing.
+func (t *Topic[K]) Publish(keys ...K) {
+	if len(keys) == 0 {
+		return
 	}
-	if n.ids == nil {
-		n.ids = make(map[penstock.ID]struct{}, len(ids))
+	t.mu.Lock()
+	for _, key := range keys {
+		wake(t.byKey[key])
 	}
-	for i, id := range ids {
-		n.ids[id] = struct{}{}
-		if len(n.ids) > MaxIDs {
-			return n.giveUp() + len(ids) - i - 1
+	wake(t.whole)
+	t.mu.Unlock()
+	if t.bus.remote() {
+		text := make([]string, len(keys))
+		for i, key := range keys {
+			text[i] = string(key)
 		}
-	}
-	return 0
-}
-
-// giveUp turns ids into a call to look at everything.
-func (n *gathered) giveUp() (dropped int) {
-	dropped = len(n.ids)
-	n.ids, n.everything = nil, true
-	return dropped
-}
-
-func (x *Exchange) wake() {
-	select {
-	case x.due <- struct{}{}:
-	default: // a send is due already
+		t.bus.publish(t.name, text)
 	}
 }
 
-// Run sends and listens until ctx ends. What was told until then is still sent.
-func (x *Exchange) Run(ctx context.Context) error {
-	if x.Wire == nil {
-		<-ctx.Done()
-		return nil
+// Notify wakes all subscribers, here and in other processes: anything may have changed.
+func (t *Topic[K]) Notify() {
+	t.NotifyLocal()
+	if t.bus.remote() {
+		t.bus.publish(t.name, nil)
 	}
-	var both sync.WaitGroup
-	both.Go(func() { x.send(ctx) })
-	both.Go(func() { x.listen(ctx) })
-	both.Wait()
-	return nil
 }
 
-// send carries what was told: the first at once, what follows on its heels in groups.
-func (x *Exchange) send(ctx context.Context) {
-	for failures := 0; ; {
+// NotifyLocal wakes all subscribers of this process.
+func (t *Topic[K]) NotifyLocal() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	wake(t.whole)
+	for _, subscribers := range t.byKey {
+		wake(subscribers)
+	}
+}
+
+// receive wakes the subscribers for a signal of another process. No keys stand for all.
+func (t *Topic[K]) receive(keys []string) {
+	if len(keys) == 0 {
+		t.NotifyLocal()
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, key := range keys {
+		wake(t.byKey[K(key)])
+	}
+	wake(t.whole)
+}
+
+func wake[K ~string](subscribers map[*Subscription[K]]struct{}) {
+	for s := range subscribers {
 		select {
-		case <-ctx.Done():
-		case <-x.due:
+		case s.c <- struct{}{}:
+		default: // it has a signal that it has not received yet
 		}
-		if ctx.Err() != nil {
-			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
-			defer cancel()
-			_ = x.sendOnce(last) // polling finds what this cannot carry
-			return
-		}
-		gap := MinGap
-		if err := x.sendOnce(ctx); err == nil {
-			failures = 0
-		} else if ctx.Err() == nil {
-			if failures == 0 {
-				x.Log.WarnContext(ctx, "telling other processes; they find out by polling", "error", err)
-			}
-			gap = backoff(failures)
-			failures++
-		}
-		pause(ctx, gap)
-	}
-}
-
-// sendOnce sends all that was told. After a failure it will be told again, without ids: by then there
-// may be too many.
-func (x *Exchange) sendOnce(ctx context.Context) error {
-	messages := x.take()
-	if len(messages) == 0 {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
-	defer cancel()
-	err := x.Wire.Send(ctx, messages)
-	for _, m := range messages {
-		if err != nil {
-			x.Metrics.SignalsDropped(string(m.Topic), len(m.IDs))
-			x.Tell(m.Topic)
-		} else {
-			x.Metrics.SignalSent(string(m.Topic))
-		}
-	}
-	return err
-}
-
-func (x *Exchange) take() []Message {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	var messages []Message
-	for topic, n := range x.pending {
-		m := Message{Topic: topic}
-		for id := range n.ids {
-			m.IDs = append(m.IDs, id)
-		}
-		messages = append(messages, m)
-	}
-	clear(x.pending)
-	return messages
-}
-
-// listen hears other processes, over as many connections as it takes.
-func (x *Exchange) listen(ctx context.Context) {
-	failures := 0
-	ear := Ear{Heard: x.heard, Connected: func() {
-		if failures > 0 {
-			x.Log.InfoContext(ctx, "hearing other processes again")
-		}
-		failures = 0
-		x.lookEverywhere() // whatever was sent before was missed
-	}}
-	for {
-		err := x.Wire.Listen(ctx, ear)
-		if ctx.Err() != nil {
-			return
-		}
-		x.Metrics.SignalReconnect()
-		if failures == 0 {
-			x.Log.WarnContext(ctx, "not hearing other processes; polling until that is mended", "error", err)
-		}
-		pause(ctx, backoff(failures))
-		failures++
-	}
-}
-
-func (x *Exchange) heard(m Message) {
-	look := x.listeners[m.Topic]
-	if look == nil {
-		return // a topic of a newer version, or one that is nobody's business here
-	}
-	x.Metrics.SignalReceived(string(m.Topic))
-	look(m.IDs)
-}
-
-func (x *Exchange) lookEverywhere() {
-	for _, topic := range Topics {
-		if look := x.listeners[topic]; look != nil {
-			look(nil)
-		}
-	}
-}
-
-// backoff grows with every failure, and differs between processes that lost the same database.
-func backoff(failures int) time.Duration {
-	longest := min(minBackoff<<min(failures, 10), maxBackoff)
-	return longest/2 + rand.N(longest/2)
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
 	}
 }

@@ -30,6 +30,7 @@ type Store interface {
 	Inputs
 	Retries
 	Audit
+	Leases
 	Queue
 	Requests
 	Ledger
@@ -141,8 +142,8 @@ type Audit interface {
 	AuditEntries(ctx context.Context, tenant penstock.TenantID, p AuditPage) ([]AuditEntry, error)
 }
 
-// Queue is how worker processes claim and finish items.
-type Queue interface {
+// Leases is the membership of processes. Package lease is its user.
+type Leases interface {
 	// AcquireLease makes the process the holder of a new epoch for ttl. Items that an earlier epoch
 	// of the same process still holds are up for rescue at once.
 	AcquireLease(ctx context.Context, process string, ttl time.Duration) (Lease, error)
@@ -153,7 +154,21 @@ type Queue interface {
 
 	// ReleaseLease gives the lease up; items that it still holds are up for rescue at once.
 	ReleaseLease(ctx context.Context, l Lease) error
+}
 
+// ReadyReader says what a claim would find. It is a question of package work, beside [Store], which is frozen.
+type ReadyReader interface {
+	// ReadyItems returns how many items of each model ClaimItems would find, so that calls can be reserved for them before
+	// the claim: of each lane it looks at the tenants whose turn is next. More says that it did not look at all of them.
+	// Limit bounds the items of each model; Reserved, Expected and Corrections are not used.
+	ReadyItems(ctx context.Context, w Want) (ready []Ready, more bool, err error)
+
+	// ReadySuspects is ReadyItems for ClaimSuspects.
+	ReadySuspects(ctx context.Context, w Want) (ready []Ready, more bool, err error)
+}
+
+// Queue is how worker processes claim and finish items.
+type Queue interface {
 	// HeldItems returns the running items of a lease, and which of them were cancelled. A process that does not know one
 	// of them lost the answer to its claim.
 	HeldItems(ctx context.Context, l Lease) ([]Held, error)
@@ -172,7 +187,7 @@ type Queue interface {
 
 	// ClaimSuspects is ClaimItems for suspects: items that lost SuspectCrashes workers or more, which ClaimItems never
 	// takes. Tenants take turns; inside a tenant the more urgent lane is first, then the earliest deadline. Their inputs
-	// come sealed. Corrections and Charge are not used. Codes: conflict (the lease is not current).
+	// come sealed. Corrections and Expected are not used. Codes: conflict (the lease is not current).
 	ClaimSuspects(ctx context.Context, l Lease, w Want) ([]*Claimed, error)
 
 	// RescueItems gives items of dead leases back to the queue, at most limit. The unknown attempt is booked as forfeit,

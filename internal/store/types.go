@@ -27,8 +27,8 @@ type Submission struct {
 	Accounts []Account
 	// Starter, if there is one, would start all of the items at once.
 	Starter *Lease
-	// StartTarget is Want.Target for the items that Starter starts; nil for unknown.
-	StartTarget func(item penstock.ID) string
+	// StartTargets are where calls were reserved for the items that Starter starts, in their order; nil for unknown.
+	StartTargets []string
 	// Webhook is where the events of this job alone are sent, beside the tenant's endpoints; nil for nowhere.
 	Webhook *JobWebhook
 	// StoredLimit is the most that the tenant may have stored with it, 0 for any amount. SubmitJob then also answers
@@ -160,52 +160,6 @@ type Lease struct {
 	Epoch   int64
 }
 
-// Want is what a claim asks for.
-type Want struct {
-	Lanes []penstock.Lane // in the order in which they are served; no other lane is
-	Limit int             // the most items
-	// Models are those whose items are wanted; none means all. ExceptModels and ExceptTenants are left
-	// alone: they have no room, or somebody paused them.
-	Models        []string
-	ExceptModels  []string
-	ExceptTenants []penstock.TenantID
-	// Room is asked before an item is taken, so that no claimed item waits for room; nil takes all. What it
-	// refuses once, it is not asked for again in the same claim: items of that tenant, model and endpoint. It
-	// is called inside the transaction, for some items that are then not taken after all, and again for
-	// the same items when the transaction is run again. A claim that is refused often leaves the lane.
-	Room func(Candidate) bool
-	// Charge is how many tokens an item is expected to use, which its tenant is charged for until
-	// Corrections tell better; nil charges its estimate.
-	Charge func(Candidate) int64
-	// Corrections are what earlier claims used beyond their estimates, or below them.
-	Corrections []Correction
-	// Target is the target at which Room took capacity for an item, "" for none. It is kept with the claim, so that an
-	// attempt whose worker dies can be explained; nil tells nothing.
-	Target func(item penstock.ID) string
-	// AfterTenant is whose turn was last, for ClaimSuspects.
-	AfterTenant penstock.TenantID
-}
-
-// Candidate is an item that a claim is about to take.
-type Candidate struct {
-	Item       penstock.ID
-	Tenant     penstock.TenantID
-	Model      string
-	Lane       penstock.Lane
-	Endpoint   penstock.Endpoint
-	Estimate   int64 // upper bound of its tokens
-	InputBytes int64 // of its body
-	// Target is the target at which room was taken for it, where it is offered to a starter; the starter says so.
-	Target string
-}
-
-// Correction changes what a tenant was given in a lane.
-type Correction struct {
-	Lane   penstock.Lane
-	Tenant penstock.TenantID
-	Tokens int64
-}
-
 // Claimed is an item that a lease may work on, with everything that an attempt needs.
 type Claimed struct {
 	*ClaimedJob
@@ -227,6 +181,7 @@ type Claimed struct {
 	Sealed     *Sealed       // of a suspect, in the place of Body
 	Claim      penstock.ID   // the claim that it belongs to
 	Place      int           // in its claim, from 1; 0 for an item with a row of its own
+	Call       Call          // that was reserved for it
 	Reserved   penstock.NanoUSD
 }
 

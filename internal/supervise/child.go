@@ -191,8 +191,8 @@ func (s *printed) Write(b []byte) (int, error) {
 	defer s.mu.Unlock()
 	const half = MaxStderrBytes / 2
 	n := len(b)
-	if room := half - len(s.head); room > 0 {
-		taken := min(room, len(b))
+	if free := half - len(s.head); free > 0 {
+		taken := min(free, len(b))
 		s.head, b = append(s.head, b[:taken]...), b[taken:]
 	}
 	s.tail = append(s.tail, b[max(0, len(b)-half):]...)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/tiktoken-go/tokenizer/codec"
 
-	"penstock/internal/capacity"
+	"penstock"
 )
 
 func TestText(t *testing.T) {
@@ -101,7 +101,7 @@ func TestErrorDistribution(t *testing.T) {
 		}
 		return int64(n)
 	}
-	byBytes := func(s string) int64 { return capacity.InputTokens(int64(len(s))) }
+	byBytes := func(s string) int64 { return penstock.InputTokens(int64(len(s))) }
 	type bound struct{ low, high float64 }
 	for _, tt := range []struct {
 		name             string

@@ -21,6 +21,7 @@ import (
 	"penstock"
 	"penstock/internal/blob/dir"
 	"penstock/internal/payload"
+	"penstock/internal/signal"
 	"penstock/internal/store"
 	"penstock/internal/store/schema"
 	"penstock/internal/store/sqlite"
@@ -152,7 +153,7 @@ func newRig(ctx context.Context, t *testing.T, home string) *rig {
 	net := &receivers{began: time.Now(), answers: map[string]func(*http.Request) (int, http.Header){}, secrets: map[string]string{}}
 	client := &http.Client{Transport: net, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	runner, err := webhook.New(webhook.Deps{
-		Outbox: hooks, Client: client, Timeout: attemptTimeout, Poll: 10 * time.Minute, Metrics: telemetry.NewMetrics("test", ""), Log: slog.New(slog.DiscardHandler), Clock: time.Now,
+		Outbox: hooks, Wake: signal.NewTopic[signal.None](nil, "deliveries"), Client: client, Timeout: attemptTimeout, Poll: 10 * time.Minute, Metrics: telemetry.NewMetrics("test", ""), Log: slog.New(slog.DiscardHandler), Clock: time.Now,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -163,7 +164,7 @@ func newRig(ctx context.Context, t *testing.T, home string) *rig {
 	}
 	return &rig{
 		t: t, store: s, outbox: hooks, runner: runner, net: net, lease: lease,
-		Service: webhook.NewService(webhook.ServiceDeps{Store: hooks, Wake: runner.Wake, Clock: time.Now}),
+		Service: webhook.NewService(webhook.ServiceDeps{Store: hooks, Wake: runner.Wake.Notify, Clock: time.Now}),
 		caller:  penstock.Caller{Tenant: penstock.Tenant{ID: "search"}, Key: "app"},
 	}
 }
@@ -243,7 +244,7 @@ func (r *rig) job() penstock.ID {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	r.runner.Wake()
+	r.runner.Wake.Notify()
 	return sub.Job.ID
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/signal"
 	"penstock/internal/telemetry"
 )
 
@@ -33,9 +34,10 @@ const (
 // Deps are what a Runner works with.
 type Deps struct {
 	Outbox  Outbox
-	Client  *http.Client  // follows no redirect
-	Timeout time.Duration // of one attempt
-	Poll    time.Duration // the longest time between two polls; PollInterval, but for tests
+	Wake    *signal.Topic[signal.None] // notified when a delivery was written
+	Client  *http.Client               // follows no redirect
+	Timeout time.Duration              // of one attempt
+	Poll    time.Duration              // the longest time between two polls; PollInterval, but for tests
 	Metrics *telemetry.Metrics
 	Tracer  *telemetry.Tracer // nil for no spans
 	Log     *slog.Logger
@@ -45,27 +47,19 @@ type Deps struct {
 // Runner sends the deliveries of the outbox. Any number of processes may run one on the same outbox.
 type Runner struct {
 	Deps
-	wake  chan struct{}
+	wake  <-chan struct{}
 	ended chan *DeliveryClaim
 }
 
 // New returns a runner.
 func New(d Deps) (*Runner, error) {
-	if d.Outbox == nil || d.Client == nil || d.Timeout <= 0 || d.Poll <= 0 || d.Metrics == nil || d.Log == nil || d.Clock == nil {
-		return nil, errors.New("a webhook runner needs an outbox, a client, a timeout, an interval, metrics, a log and a clock")
+	if d.Outbox == nil || d.Wake == nil || d.Client == nil || d.Timeout <= 0 || d.Poll <= 0 || d.Metrics == nil || d.Log == nil || d.Clock == nil {
+		return nil, errors.New("a webhook runner needs an outbox, a topic, a client, a timeout, an interval, metrics, a log and a clock")
 	}
 	if d.Tracer == nil {
 		d.Tracer = new(telemetry.Tracer)
 	}
-	return &Runner{Deps: d, wake: make(chan struct{}, 1), ended: make(chan *DeliveryClaim, Slots)}, nil
-}
-
-// Wake makes the runner poll soon. It never blocks.
-func (r *Runner) Wake() {
-	select {
-	case r.wake <- struct{}{}:
-	default: // it will poll anyway
-	}
+	return &Runner{Deps: d, wake: d.Wake.SubscribeAll().C, ended: make(chan *DeliveryClaim, Slots)}, nil
 }
 
 // load counts the attempts in flight, and holds where the next poll begins.

@@ -22,6 +22,7 @@ import (
 
 	"penstock"
 	"penstock/internal/dial"
+	"penstock/internal/signal"
 	"penstock/internal/telemetry"
 )
 
@@ -164,7 +165,7 @@ func TestSignatureOfTheReference(t *testing.T) {
 func TestForbiddenAddressesAreRefused(t *testing.T) {
 	t.Parallel()
 	r, err := New(Deps{
-		Outbox: struct{ Outbox }{}, Client: dial.Policy{}.Client(nil), Timeout: attemptTimeout, Poll: PollInterval,
+		Outbox: struct{ Outbox }{}, Wake: signal.NewTopic[signal.None](nil, "deliveries"), Client: dial.Policy{}.Client(nil), Timeout: attemptTimeout, Poll: PollInterval,
 		Metrics: telemetry.NewMetrics("test", ""), Log: slog.New(slog.DiscardHandler), Clock: time.Now,
 	})
 	if err != nil {

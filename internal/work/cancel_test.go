@@ -6,14 +6,15 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/signal"
 	"penstock/internal/store"
 )
 
-// listening is a pool of two slots that is told of cancels.
-func listening(t *testing.T, q *fakeQueue, told <-chan struct{}) *rig {
+// listening is a pool of two slots that is notified of cancels.
+func listening(t *testing.T, q *fakeQueue) *rig {
 	t.Helper()
 	r := newPool(t, 2, q, takes(time.Hour))
-	r.Cancels = told
+	r.Cancels = signal.NewTopic[signal.None](nil, signal.Cancels)
 	return r.begin()
 }
 
@@ -21,15 +22,14 @@ func listening(t *testing.T, q *fakeQueue, told <-chan struct{}) *rig {
 func TestCancelIsHeardBeforeTheNextLook(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		told := make(chan struct{}, 1)
-		r := listening(t, newQueue(items(2)...), told)
+		r := listening(t, newQueue(items(2)...))
 		pass(2*time.Second + CancelInterval/4)
 		r.queue.cancel("001")
-		told <- struct{}{}
+		r.Cancels.Notify()
 		synctest.Wait()
 		r.wantStatuses(map[penstock.Status]int{penstock.StatusRunning: 1, penstock.StatusCancelled: 1})
 
-		told <- struct{}{} // a hint that is wrong stops nothing
+		r.Cancels.Notify() // a hint that is wrong stops nothing
 		synctest.Wait()
 		r.wantStatuses(map[penstock.Status]int{penstock.StatusRunning: 1, penstock.StatusCancelled: 1})
 	})
@@ -38,11 +38,10 @@ func TestCancelIsHeardBeforeTheNextLook(t *testing.T) {
 func TestHintsCostAnIdleProcessNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		told := make(chan struct{}, 1)
-		r := listening(t, newQueue(), told)
+		r := listening(t, newQueue())
 		pass(time.Second)
 		for range 10 {
-			told <- struct{}{}
+			r.Cancels.Notify()
 			synctest.Wait()
 		}
 		if n := r.queue.count("held"); n != 0 {
@@ -59,14 +58,14 @@ func TestARetryIsClaimedWhenItIsDue(t *testing.T) {
 		pass(pollInterval / 10)
 		ended := newEndings(1)
 		ended.add(finished{Finish: store.Finish{Item: "1", Job: "job-1", Transition: penstock.TransitionRetry, RetryIn: pollInterval / 4}})
-		looks := r.queue.count("claim")
+		looks := r.queue.count("ready")
 		r.report(t.Context(), ended, []store.Verdict{{Won: true, Status: penstock.StatusQueued}})
 		pass(pollInterval/4 - time.Millisecond)
-		if n := r.queue.count("claim"); n != looks {
+		if n := r.queue.count("ready"); n != looks {
 			t.Errorf("looked %d times for work that was not due", n-looks)
 		}
 		pass(time.Millisecond)
-		if n := r.queue.count("claim"); n != looks+1 {
+		if n := r.queue.count("ready"); n != looks+1 {
 			t.Errorf("looked %d times when the item was due, want once", n-looks)
 		}
 	})

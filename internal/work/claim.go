@@ -2,10 +2,12 @@ package work
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
 	"penstock"
+	"penstock/internal/fair"
 	"penstock/internal/inflight"
 	"penstock/internal/route"
 	"penstock/internal/store"
@@ -18,12 +20,12 @@ func (p *Pool) claim(ctx context.Context, b *pool) {
 		if free == 0 {
 			return
 		}
-		granted := p.claimOnce(ctx, b, free)
+		granted, more := p.claimOnce(ctx, b, free)
 		b.giveSlots(free - len(granted))
 		p.Metrics.SlotsInUse(p.slotsInUse())
 		p.launch(granted)
 		p.claimed()
-		if len(granted) < free && !p.awaitWork(ctx, b) {
+		if len(granted) < free && !more && !p.awaitWork(ctx, b) {
 			return
 		}
 	}
@@ -47,7 +49,7 @@ func (p *Pool) claimed() {
 	p.claiming--
 }
 
-// granted is a claimed item with the room that was taken for it.
+// granted is a claimed item with the call that was reserved for it.
 type granted struct {
 	*store.Claimed
 	pool   *pool
@@ -55,64 +57,105 @@ type granted struct {
 	memory *inflight.Account // of its answer, until it is recorded; nil before it has one
 }
 
-// claimOnce claims up to n items. Errors are logged; the next look tries again. A claim that began is
-// not given up when the pool stops: it may happen all the same, and its items must be known here.
-func (p *Pool) claimOnce(ctx context.Context, b *pool, n int) []*granted {
+// claimOnce claims up to n items. It reports more when some were claimed and others may be at once. Errors are logged; the
+// next claim tries again. A claim that began is not given up when the pool stops: it may be committed all the same, and
+// its items must be known here.
+//
+// Calls are reserved for the items that are ready before the claim, and those that no item was found for are given back
+// after it. The transaction between the two gets plain numbers, so it waits for no lock of this process.
+func (p *Pool) claimOnce(ctx context.Context, b *pool, n int) (all []*granted, more bool) {
 	p.mu.Lock()
 	p.claiming++
 	p.mu.Unlock()
 	if ctx.Err() != nil {
-		return nil
+		return nil, false
 	}
-	began := p.Clock()
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.LeaseTimeout)
 	defer cancel()
+	want := p.want(b, n)
+	ready, more, err := p.ready(bounded, b, want)
+	if err != nil {
+		p.Log.ErrorContext(ctx, "reading which items are ready", "error", err)
+		return nil, false
+	}
+	if len(ready) > 0 {
+		if all, err = p.claimReady(bounded, b, want, ready); err != nil {
+			return nil, false
+		}
+	}
+	b.charge(want.Lanes, all, n)
+	items := 0
+	for _, r := range ready {
+		items += r.Items
+	}
+	return all, len(all) > 0 && (more || len(all) < items)
+}
+
+// want is what a slot pool with n free slots may claim.
+func (p *Pool) want(b *pool, n int) store.Want {
 	if p.Weights != nil {
 		b.lanes.Weigh(p.Weights())
 	}
 	closed := p.Gate.Closed()
-	lanes := slices.DeleteFunc(b.lanes.Order(), func(l penstock.Lane) bool { return slices.Contains(closed.Lanes, l) })
-	room := newReservations(p, b)
-	claim := p.Store.ClaimItems
-	if b.suspects {
-		claim = p.Store.ClaimSuspects
-	} else if b.held = p.paceLeft(b) > 0; b.held {
-		// Nothing but urgent items can start: to look at all others would be in vain.
-		lanes = slices.DeleteFunc(lanes, func(l penstock.Lane) bool { return l != penstock.LaneRealtime })
-	}
 	want := store.Want{
-		Lanes: lanes, Limit: n, Room: room.reserve, Charge: p.charge, Target: room.target, AfterTenant: b.after,
-		Models: b.models, ExceptModels: slices.Concat(b.except, closed.Models), ExceptTenants: closed.Tenants,
+		Lanes: slices.DeleteFunc(b.lanes.Order(), func(l penstock.Lane) bool { return slices.Contains(closed.Lanes, l) }), Limit: n,
+		Models: b.models, ExceptModels: slices.Concat(b.except, closed.Models), ExceptTenants: closed.Tenants, AfterTenant: b.after,
 	}
+	if b.suspects {
+		return want
+	}
+	want.LimitNotUrgent = p.notUrgent(b, n)
+	if b.paced = want.LimitNotUrgent == 0; b.paced {
+		// Only urgent items can start: to look at all others would be in vain.
+		want.Lanes = slices.DeleteFunc(want.Lanes, func(l penstock.Lane) bool { return l != penstock.LaneRealtime })
+	}
+	return want
+}
+
+// ready is what a claim would find, by model.
+func (p *Pool) ready(ctx context.Context, b *pool, want store.Want) ([]store.Ready, bool, error) {
+	if b.suspects {
+		return p.Ready.ReadySuspects(ctx, want)
+	}
+	return p.Ready.ReadyItems(ctx, want)
+}
+
+// claimReady reserves calls for items that are ready, claims as many, and starts the bookkeeping of those that it got.
+func (p *Pool) claimReady(ctx context.Context, b *pool, want store.Want, ready []store.Ready) ([]*granted, error) {
+	calls := p.reserve(b, ready, want.Limit)
+	if len(calls.choices) == 0 {
+		return nil, nil
+	}
+	want.Reserved = calls.reserved
+	claim := p.Store.ClaimSuspects
 	if !b.suspects {
-		want.Corrections = p.corrections()
+		claim = p.Store.ClaimItems
+		want.Corrections, want.Expected = p.corrections()
 	}
-	claimed, err := claim(bounded, p.Lease.Current(), want)
-	all := make([]*granted, len(claimed))
-	for i, c := range claimed {
-		all[i] = &granted{Claimed: c, pool: b, choice: room.choices[c.Item]}
-		delete(room.choices, c.Item)
-	}
-	room.release()
+	began := p.Clock()
+	claimed, err := claim(ctx, p.Lease.Current(), want)
+	all := calls.match(b, claimed)
 	if err != nil {
 		if penstock.ErrorCode(err) != penstock.CodeConflict {
 			p.Log.ErrorContext(ctx, "claiming items", "error", err)
 			p.doubt()
 		}
-		return nil
+		return nil, err
 	}
-	b.charge(lanes, claimed, n)
-	if len(claimed) > 0 {
-		b.after = claimed[len(claimed)-1].Tenant
-		p.Metrics.ClaimGroup(len(claimed), p.Clock().Sub(began))
-		p.Announce.Announce(jobsOf(claimed)...)
+	if len(claimed) == 0 {
+		return nil, nil
 	}
-	return all
+	notUrgent := p.started(b, claimed)
+	b.paced = b.paced || (notUrgent == want.LimitNotUrgent && notUrgent < want.Limit && !b.suspects)
+	b.after = claimed[len(claimed)-1].Tenant
+	p.Metrics.ClaimGroup(len(claimed), p.Clock().Sub(began))
+	p.Jobs.Publish(jobsOf(claimed)...)
+	return all, nil
 }
 
-// corrections hands over what was used beyond its estimate. If the claim that carries them fails they
-// are lost, which costs some fairness and nothing else.
-func (p *Pool) corrections() []store.Correction {
+// corrections hands over what was used beyond its estimate, and what items are expected to use. If the claim that carries the
+// corrections fails they are lost, which costs some fairness and nothing else.
+func (p *Pool) corrections() ([]store.Correction, fair.Expectations) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var all []store.Correction
@@ -122,7 +165,7 @@ func (p *Pool) corrections() []store.Correction {
 		}
 	}
 	clear(p.used)
-	return all
+	return all, maps.Clone(p.expected)
 }
 
 // jobsOf are the jobs of claimed items, each once.
@@ -138,7 +181,7 @@ func jobsOf(claimed []*store.Claimed) []penstock.ID {
 // awaitWork blocks until there may be work. It reports false when ctx has ended.
 func (p *Pool) awaitWork(ctx context.Context, b *pool) bool {
 	wait := p.PollInterval
-	if b.held {
+	if b.paced {
 		wait = min(wait, p.paceLeft(b))
 	}
 	poll := time.NewTimer(wait)
@@ -146,7 +189,8 @@ func (p *Pool) awaitWork(ctx context.Context, b *pool) bool {
 	select {
 	case <-ctx.Done():
 		return false
-	case <-b.rung:
+	case <-b.work:
+	case <-b.freed:
 	case <-poll.C:
 	}
 	return true

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/queue"
 	"penstock/internal/store"
 )
 
@@ -31,12 +32,12 @@ type Log interface {
 // deltaRecorder writes what the running items of this process say into the logs of their jobs, one transaction for all of
 // them at a time. Items never wait for it: while the store is slow, what they say gathers, and the next delta is larger.
 type deltaRecorder struct {
-	log      Log
-	announce func(jobs ...penstock.ID)
-	timeout  time.Duration
-	logger   *slog.Logger
-	clock    func() time.Time
-	rung     chan struct{}
+	log     Log
+	readers queue.Publisher
+	timeout time.Duration
+	logger  *slog.Logger
+	clock   func() time.Time
+	wake    chan struct{} // holds one signal: there is something to write
 
 	mu           sync.Mutex
 	deltaWriters map[*deltaWriter]struct{}
@@ -47,8 +48,8 @@ func newDeltaRecorder(d Deps, timeout time.Duration) *deltaRecorder {
 		return nil
 	}
 	return &deltaRecorder{
-		log: d.Streams, announce: d.Said, timeout: timeout, logger: d.Log, clock: d.Clock,
-		rung: make(chan struct{}, 1), deltaWriters: map[*deltaWriter]struct{}{},
+		log: d.Streams, readers: d.Readers, timeout: timeout, logger: d.Log, clock: d.Clock,
+		wake: make(chan struct{}, 1), deltaWriters: map[*deltaWriter]struct{}{},
 	}
 }
 
@@ -93,7 +94,7 @@ func (sp *deltaWriter) say(piece string) {
 	sp.pieces, sp.size = append(sp.pieces, piece), sp.size+len(piece)
 	if first || (before < DeltaBytes && sp.size >= DeltaBytes) {
 		select {
-		case s.rung <- struct{}{}:
+		case s.wake <- struct{}{}:
 		default: // it will look anyway
 		}
 	}
@@ -145,7 +146,7 @@ func (s *deltaRecorder) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-s.rung:
+		case <-s.wake:
 		case <-timer.C:
 		}
 	}
@@ -249,5 +250,5 @@ func (s *deltaRecorder) settle(group []part, added []bool, err error) {
 		at++
 	}
 	slices.Sort(jobs)
-	s.announce(slices.Compact(jobs)...)
+	s.readers.Publish(slices.Compact(jobs)...)
 }

@@ -57,7 +57,7 @@ func speak(t *testing.T, l *logbook) (*deltaRecorder, *[]penstock.ID) {
 	t.Helper()
 	var told []penstock.ID
 	s := newDeltaRecorder(Deps{
-		Streams: l, Said: func(jobs ...penstock.ID) { told = append(told, jobs...) }, Log: slog.New(slog.DiscardHandler), Clock: time.Now,
+		Streams: l, Readers: publishFunc(func(jobs ...penstock.ID) { told = append(told, jobs...) }), Log: slog.New(slog.DiscardHandler), Clock: time.Now,
 	}, time.Minute)
 	ctx, stop := context.WithCancel(t.Context())
 	var run sync.WaitGroup
@@ -222,3 +222,8 @@ func TestDeltasAreBounded(t *testing.T) {
 		}
 	})
 }
+
+// publishFunc is a publisher.
+type publishFunc func(jobs ...penstock.ID)
+
+func (f publishFunc) Publish(jobs ...penstock.ID) { f(jobs...) }

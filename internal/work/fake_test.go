@@ -2,6 +2,7 @@ package work
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +17,7 @@ import (
 	"penstock"
 	"penstock/internal/attempt"
 	"penstock/internal/lease"
-	"penstock/internal/queue"
+	"penstock/internal/signal"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
 )
@@ -39,7 +40,7 @@ type fakeQueue struct {
 	ends  []store.Finish           // those that won, in order
 	stale []store.Finish           // those that lost
 	sizes []int                    // of finish groups that were committed
-	lanes [][]penstock.Lane        // of claims, in order
+	lanes [][]penstock.Lane        // of looks for items that are ready, in order
 }
 
 type fakeItem struct {
@@ -177,6 +178,45 @@ func (q *fakeQueue) HeldItems(ctx context.Context, l store.Lease) ([]store.Held,
 	return held, nil
 }
 
+// wanted says whether a claim may take an item.
+func (q *fakeQueue) wanted(i *fakeItem, w store.Want, suspects bool) bool {
+	return (i.Spent.Crashes >= store.SuspectCrashes) == suspects && slices.Contains(w.Lanes, i.Lane) && i.status == penstock.StatusQueued &&
+		!i.due.After(time.Now()) && (len(w.Models) == 0 || slices.Contains(w.Models, i.Model)) && !slices.Contains(w.ExceptModels, i.Model) &&
+		!slices.Contains(w.ExceptTenants, i.Tenant)
+}
+
+func (q *fakeQueue) ReadyItems(ctx context.Context, w store.Want) ([]store.Ready, bool, error) {
+	return q.ready(ctx, w, "ready")
+}
+
+func (q *fakeQueue) ReadySuspects(ctx context.Context, w store.Want) ([]store.Ready, bool, error) {
+	return q.ready(ctx, w, "ready suspects")
+}
+
+func (q *fakeQueue) ready(ctx context.Context, w store.Want, method string) ([]store.Ready, bool, error) {
+	if err := q.called(ctx, method); err != nil {
+		return nil, false, err
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if method == "ready" {
+		q.lanes = append(q.lanes, w.Lanes)
+	}
+	var all []store.Ready
+	for _, id := range q.order {
+		i := q.items[id]
+		if !q.wanted(i, w, method == "ready suspects") {
+			continue
+		}
+		at := slices.IndexFunc(all, func(r store.Ready) bool { return r.Model == i.Model })
+		if at < 0 {
+			at, all = len(all), append(all, store.Ready{Model: i.Model})
+		}
+		all[at].Items = min(all[at].Items+1, w.Limit)
+	}
+	return all, false, nil
+}
+
 func (q *fakeQueue) ClaimItems(ctx context.Context, l store.Lease, w store.Want) ([]*store.Claimed, error) {
 	return q.claim(ctx, "claim", l, w)
 }
@@ -194,19 +234,19 @@ func (q *fakeQueue) claim(ctx context.Context, method string, l store.Lease, w s
 	if err := q.current(l); err != nil {
 		return nil, err
 	}
-	q.lanes = append(q.lanes, w.Lanes)
 	var claimed []*store.Claimed
+	calls, notUrgent := store.NewCalls(w), cmp.Or(w.LimitNotUrgent, w.Limit)
 	for _, id := range q.order {
 		i := q.items[id]
-		if (i.Spent.Crashes >= store.SuspectCrashes) != (method == "claim suspects") {
+		if len(claimed) == w.Limit || !q.wanted(i, w, method == "claim suspects") || (i.Lane != penstock.LaneRealtime && notUrgent == 0) {
 			continue
 		}
-		if len(claimed) == w.Limit || !slices.Contains(w.Lanes, i.Lane) || i.status != penstock.StatusQueued || i.due.After(time.Now()) {
+		var ok bool
+		if i.Call, _, ok = calls.Take(store.Candidate{Item: id, Tenant: i.Tenant, Model: i.Model, Lane: i.Lane, Endpoint: i.Endpoint, InputBytes: i.InputBytes}); !ok {
 			continue
 		}
-		if len(w.Models) > 0 && !slices.Contains(w.Models, i.Model) || slices.Contains(w.ExceptModels, i.Model) ||
-			slices.Contains(w.ExceptTenants, i.Tenant) || !w.Room(store.Candidate{Item: id, Tenant: i.Tenant, Model: i.Model, Lane: i.Lane}) {
-			continue
+		if i.Lane != penstock.LaneRealtime {
+			notUrgent--
 		}
 		i.status, i.epoch = penstock.StatusRunning, l.Epoch
 		i.Fence++
@@ -319,13 +359,13 @@ func (r *runner) seen() []penstock.ID {
 	return slices.Clone(r.started)
 }
 
-// notifier remembers which jobs were announced.
-type notifier struct {
+// publisher remembers which jobs were announced.
+type publisher struct {
 	mu   sync.Mutex
 	jobs []penstock.ID
 }
 
-func (c *notifier) Announce(jobs ...penstock.ID) {
+func (c *publisher) Publish(jobs ...penstock.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.jobs = append(c.jobs, jobs...)
@@ -352,13 +392,13 @@ func (l *lines) String() string {
 // rig is a pool at work.
 type rig struct {
 	*Pool
-	t        *testing.T
-	member   *lease.Membership
-	queue    *fakeQueue
-	runner   *runner
-	notifier *notifier
-	log      *lines
-	stop     func() error // ends the pool, then the lease, and returns their errors
+	t         *testing.T
+	member    *lease.Membership
+	queue     *fakeQueue
+	runner    *runner
+	publisher *publisher
+	log       *lines
+	stop      func() error // ends the pool, then the lease, and returns their errors
 }
 
 const (
@@ -379,15 +419,15 @@ func newPoolOf(t *testing.T, cfg Config, deps Deps) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{t: t, queue: deps.Store.(*fakeQueue), runner: deps.Runner.(*runner), notifier: &notifier{}, log: &lines{}}
+	r := &rig{t: t, queue: deps.Store.(*fakeQueue), runner: deps.Runner.(*runner), publisher: &publisher{}, log: &lines{}}
 	cfg.LeaseTimeout, cfg.PollInterval, cfg.SoftStop = leaseTimeout, pollInterval, softStop
-	deps.Bell, deps.Announce, deps.Metrics = queue.NewBell(), r.notifier, telemetry.NewMetrics("test", "")
+	deps.Work, deps.Jobs, deps.Metrics = signal.NewTopic[signal.None](nil, signal.Work), r.publisher, telemetry.NewMetrics("test", "")
 	deps.Tracer, deps.Log, deps.Clock = tracer, slog.New(slog.NewTextHandler(r.log, nil)), time.Now
 	r.member, err = lease.New(lease.Config{Process: "worker", Timeout: leaseTimeout}, lease.Deps{Store: r.queue, Metrics: deps.Metrics, Log: deps.Log, Clock: deps.Clock})
 	if err != nil {
 		t.Fatal(err)
 	}
-	deps.Lease = r.member
+	deps.Lease, deps.Ready = r.member, r.queue
 	r.Pool, err = New(cfg, deps)
 	if err != nil {
 		t.Fatal(err)

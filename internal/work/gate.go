@@ -8,34 +8,20 @@ import (
 	"penstock/internal/store"
 )
 
-// Gate says what may be claimed now. No item is claimed that would only wait: for a target's room, or for
-// an operator who paused what it needs.
+// Gate decides what may be claimed now. No item is claimed that would only wait: for a target's capacity, or for
+// an operator who paused something that it needs.
 type Gate interface {
 	// Closed is what must be left alone for now.
 	Closed() Closed
-	// Reserve takes room for an item at one of its targets. It returns no choice and true for an item
-	// that does not need any, because no target of its model is known any more.
-	Reserve(store.Candidate) (Grant, bool)
+	// Reserve reserves calls for items that are ready, at most one for each item and n for each model. The caller gives
+	// back every call that it does not use.
+	Reserve(ready []store.Ready, n int) []Reservation
 }
 
-// Grant is the room of an item.
-type Grant struct {
-	Choice *route.Choice // nil when it needs none
-	Places int           // items of the same tenant, model and endpoint that can share it; below 2 for none
-}
-
-// company is what items have in common that can share room.
-type company struct {
-	lane     penstock.Lane
-	tenant   penstock.TenantID
-	model    string
-	endpoint penstock.Endpoint
-}
-
-// share is room that more items can share.
-type share struct {
-	choice *route.Choice
-	left   int
+// Reservation is a number of calls that were reserved at one target.
+type Reservation struct {
+	store.Reserved
+	Choices []*route.Choice // one for each call; nil where the items need no capacity
 }
 
 // Closed is what claims leave alone.
@@ -45,98 +31,99 @@ type Closed struct {
 	Tenants []penstock.TenantID
 }
 
-// open is the gate of a pool that nobody restricts: every item finds its room once it runs.
+// open is the gate of a pool that nobody restricts: every item finds a target once it runs.
 type open struct{}
 
-func (open) Closed() Closed                        { return Closed{} }
-func (open) Reserve(store.Candidate) (Grant, bool) { return Grant{}, true }
+func (open) Closed() Closed { return Closed{} }
 
-// reservations is the room that a claim takes while it picks items. The store may ask for the same item
-// again, and may not take it in the end.
-type reservations struct {
-	*Pool
-	pool    *pool
-	choices map[penstock.ID]*route.Choice
-	shares  map[company]*share
+func (open) Reserve(ready []store.Ready, n int) []Reservation {
+	all := make([]Reservation, len(ready))
+	for i, r := range ready {
+		all[i].Reserved = store.Reserved{Model: r.Model, Calls: min(r.Items, n)}
+	}
+	return all
 }
 
-func newReservations(p *Pool, b *pool) reservations {
-	return reservations{Pool: p, pool: b, choices: make(map[penstock.ID]*route.Choice), shares: make(map[company]*share)}
+// reservedCalls are the calls of one claim, by their numbers.
+type reservedCalls struct {
+	reserved []store.Reserved
+	choices  []*route.Choice // of all calls in order; nil for those that need no capacity
 }
 
-// grant finds room for an item: what others of its kind have left, or more of it.
-func (r reservations) grant(c store.Candidate) (*route.Choice, bool) {
-	of := company{c.Lane, c.Tenant, c.Model, c.Endpoint}
-	if shared := r.shares[of]; shared != nil && shared.left > 0 {
-		shared.left--
-		return shared.choice.Share(), true
+// reserve reserves calls for items that are ready, at most n for each model. Suspects share no call.
+func (p *Pool) reserve(b *pool, ready []store.Ready, n int) *reservedCalls {
+	c := &reservedCalls{reserved: []store.Reserved{}}
+	for _, r := range p.Gate.Reserve(ready, n) {
+		if b.suspects {
+			r.SharedInputs = 0
+		}
+		choices := make([]*route.Choice, r.Calls)
+		copy(choices, r.Choices)
+		c.reserved, c.choices = append(c.reserved, r.Reserved), append(c.choices, choices...)
 	}
-	g, ok := r.Gate.Reserve(c)
-	if ok && g.Choice != nil && g.Places > 1 {
-		g.Choice = g.Choice.Shared()
-		r.shares[of] = &share{g.Choice, g.Places - 1}
-	}
-	return g.Choice, ok
+	return c
 }
 
-func (r reservations) reserve(c store.Candidate) bool {
-	if _, ok := r.choices[c.Item]; ok {
-		return true
+// match hands every claimed item the call that it was given, and gives the calls back that no item was found for. A call was
+// reserved for an item of average size; from here on it counts with the size of the first item that it was given to.
+func (c *reservedCalls) match(b *pool, claimed []*store.Claimed) []*granted {
+	users := make([]int, len(c.choices))
+	for _, item := range claimed {
+		if at := item.Call.Number - 1; at >= 0 {
+			users[at]++
+		}
 	}
-	if r.pool.suspects {
-		return r.reserveAlone(c)
+	all := make([]*granted, len(claimed))
+	used := make([]bool, len(c.choices))
+	for i, item := range claimed {
+		all[i] = &granted{Claimed: item, pool: b}
+		at := item.Call.Number - 1
+		switch {
+		case at < 0 || c.choices[at] == nil:
+		case used[at]:
+			all[i].choice = c.choices[at].Share()
+		default:
+			if used[at] = true; users[at] > 1 {
+				c.choices[at] = c.choices[at].Shared()
+			}
+			c.choices[at].Amend(penstock.InputTokens(item.InputBytes), max(0, item.Estimate-item.InputBytes))
+			all[i].choice = c.choices[at]
+		}
 	}
-	urgent, now := c.Lane == penstock.LaneRealtime, r.Clock()
-	if !urgent && r.paceLeftAt(r.pool, now) > 0 {
-		r.pool.held = true
-		return false
+	for at, choice := range c.choices {
+		if choice != nil && !used[at] {
+			choice.Return()
+		}
 	}
-	choice, ok := r.grant(c)
-	if !ok {
-		return false
-	}
-	r.choices[c.Item] = choice
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if urgent {
-		r.pool.pace.Urgent(now)
-	} else {
-		r.pool.pace.Take(now)
-	}
-	return true
+	return all
 }
 
-// reserveAlone takes room for a suspect, which shares no call with others and has its own number of slots to pace it.
-func (r reservations) reserveAlone(c store.Candidate) bool {
-	g, ok := r.Gate.Reserve(c)
-	if ok {
-		r.choices[c.Item] = g.Choice
-	}
-	return ok
+// notUrgent is how many items outside the realtime lane may start now in a slot pool, at most n.
+func (p *Pool) notUrgent(b *pool, n int) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return min(n, b.pace.Starts(p.Clock()))
 }
 
-// target is where room was taken for an item, "" for nowhere.
-func (r reservations) target(item penstock.ID) string {
-	if choice := r.choices[item]; choice != nil {
-		return choice.Target.Name
+// started tells a slot pool's pace of items that were claimed.
+func (p *Pool) started(b *pool, claimed []*store.Claimed) (notUrgent int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.Clock()
+	for _, c := range claimed {
+		if c.Lane == penstock.LaneRealtime {
+			b.pace.Urgent(now)
+		} else {
+			b.pace.Take(now)
+			notUrgent++
+		}
 	}
-	return ""
+	return notUrgent
 }
 
 // paceLeft is how long until an item that is not urgent may start in a slot pool.
-func (p *Pool) paceLeft(b *pool) time.Duration { return p.paceLeftAt(b, p.Clock()) }
-
-func (p *Pool) paceLeftAt(b *pool, now time.Time) time.Duration {
+func (p *Pool) paceLeft(b *pool) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return b.pace.Next(now)
-}
-
-// release gives back what was reserved and is still here.
-func (r reservations) release() {
-	for _, choice := range r.choices {
-		if choice != nil {
-			choice.Release()
-		}
-	}
+	return b.pace.Next(p.Clock())
 }

@@ -24,11 +24,17 @@ func (p *Pool) watchHeld(ctx context.Context) {
 	ticker := time.NewTicker(min(CancelInterval, p.LeaseTimeout/3))
 	defer ticker.Stop()
 	unknown := map[claim]store.Held{} // as of the look before
+	var cancels <-chan struct{}
+	if p.Cancels != nil {
+		s := p.Cancels.SubscribeAll()
+		defer s.Close()
+		cancels = s.C
+	}
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-p.Cancels:
+		case <-cancels:
 			p.stopCancelled(ctx)
 			continue
 		case <-ticker.C:
@@ -117,5 +123,5 @@ func (p *Pool) giveBack(ctx context.Context, lost []store.Finish) {
 		p.Log.ErrorContext(ctx, "giving back items", "error", err) // the next look finds them again
 		return
 	}
-	p.Bell.Ring()
+	p.Work.Notify()
 }

@@ -35,7 +35,7 @@ func TestCancelReachesARunningItem(t *testing.T) {
 		if f.Transition != penstock.TransitionCancel || f.Error.Code != penstock.CodeCancelled || f.Forfeit != 1000 || f.Counted != 1 {
 			t.Errorf("end %+v, error %+v", f, f.Error)
 		}
-		if !slices.Contains(r.notifier.jobs, "job-001") {
+		if !slices.Contains(r.publisher.jobs, "job-001") {
 			t.Error("the cancelled job was not announced")
 		}
 	})

@@ -15,7 +15,7 @@ import (
 	"penstock/internal/telemetry"
 )
 
-// capacityWait is how long an item waits for a target with room before it makes its slot free for others.
+// capacityWait is how long an item waits for a target with capacity before it makes its slot free for others.
 const capacityWait = 5 * time.Second
 
 // runItem works on one claimed item and hands its end to the recorder.
@@ -125,7 +125,7 @@ func failureOf(err, cause error) failure {
 	if upstream, ok := errors.AsType[*provider.Error](err); ok {
 		return failure{cause, upstream.Kind.Policy().Code, false, upstream}
 	}
-	// No upstream was called: there was no room, or no target.
+	// No upstream was called: there was no capacity, or no target.
 	e := penstock.AsError(err)
 	kind := provider.KindConnect
 	switch e.Code {

@@ -268,7 +268,7 @@ func TestDeadlineIsWatchedWhereItMayPass(t *testing.T) {
 	}
 }
 
-// A deadline that passes while an item waits for room expires it; it is not retried for the room's sake.
+// A deadline that passes while an item waits for capacity expires it; it is not retried for the capacity's sake.
 func TestEndsOfTimeWhileWaitingForRoom(t *testing.T) {
 	t.Parallel()
 	waits := func(ctx context.Context, _ attempt.Task, _ attempt.Sink) attempt.Outcome {

@@ -3,33 +3,43 @@ package work
 import (
 	"slices"
 
+	"penstock"
 	"penstock/internal/store"
 )
 
 // MaxOffer is how many items a job may have that starts as it is accepted. Larger ones gain nothing by it.
 const MaxOffer = 4
 
-// Offer takes slots and room for the items of a job that is about to be accepted, all or none. If it could, taken is to be
-// called once with those of them that the store gave to the lease, or with why it cannot be known.
-func (p *Pool) Offer(items []store.Candidate) (lease store.Lease, taken func([]*store.Claimed, error), ok bool) {
+// Offer takes slots and reserves calls for the items of a job that is about to be accepted, all or none, and says where. If it
+// could, taken is to be called once with those of them that the store gave to the lease, or with why it cannot be known.
+func (p *Pool) Offer(items []store.Candidate) (lease store.Lease, targets []string, taken func([]*store.Claimed, error)) {
 	if len(items) == 0 || len(items) > MaxOffer || !p.Lease.Held() {
-		return lease, nil, false
+		return lease, nil, nil
 	}
 	b := p.poolOf(items[0].Model)
 	if b == nil || p.closed(items[0]) || !b.trySlots(len(items)) {
-		return lease, nil, false
+		return lease, nil, nil
 	}
-	room := newReservations(p, b)
-	if !slices.ContainsFunc(items, func(c store.Candidate) bool { return !room.reserve(c) }) && p.beginOffer() {
-		for i := range items {
-			items[i].Target = room.target(items[i].Item)
+	if items[0].Lane == penstock.LaneRealtime || p.notUrgent(b, len(items)) == len(items) {
+		o := offer{pool: b, items: items, reservedCalls: p.reserve(b, []store.Ready{readyOf(items)}, len(items))}
+		if o.assign() && p.beginOffer() {
+			return p.Lease.Current(), o.targets(), func(claimed []*store.Claimed, err error) { p.takeUp(o, claimed, err) }
 		}
-		lease = p.Lease.Current()
-		return lease, func(claimed []*store.Claimed, err error) { p.takeUp(offer{room, items}, claimed, err) }, true
+		o.match(b, nil)
 	}
-	room.release()
 	b.giveSlots(len(items))
-	return lease, nil, false
+	return lease, nil, nil
+}
+
+// readyOf sums up the items of a job.
+func readyOf(items []store.Candidate) store.Ready {
+	r := store.Ready{Model: items[0].Model, Endpoint: items[0].Endpoint, Items: len(items)}
+	for _, c := range items {
+		r.Estimate += c.Estimate
+		r.InputBytes += c.InputBytes
+	}
+	r.Estimate, r.InputBytes = r.Estimate/int64(len(items)), r.InputBytes/int64(len(items))
+	return r
 }
 
 // poolOf is where the items of a model run.
@@ -76,30 +86,56 @@ func (p *Pool) beginOffer() bool {
 	return true
 }
 
-// offer is what was taken for a job's items.
+// offer is the slots and calls that were taken for a job's items.
 type offer struct {
-	reservations
+	*reservedCalls
+	pool  *pool
 	items []store.Candidate
+	calls []store.Call // of the items, in their order
 }
 
-// takeUp starts what was given to the lease, and gives back what was taken for the rest.
+// assign gives every item a call, as a claim would. It reports false when there are too few.
+func (o *offer) assign() bool {
+	calls := store.NewCalls(store.Want{Reserved: o.reserved})
+	for _, c := range o.items {
+		call, _, ok := calls.Take(c)
+		if !ok {
+			return false
+		}
+		o.calls = append(o.calls, call)
+	}
+	return true
+}
+
+// targets are where the calls of the items were reserved.
+func (o *offer) targets() []string {
+	all := make([]string, len(o.calls))
+	for i, call := range o.calls {
+		all[i] = call.Target
+	}
+	return all
+}
+
+// takeUp starts the items that were given to the lease, and gives back what was taken for the rest.
 func (p *Pool) takeUp(o offer, claimed []*store.Claimed, err error) {
 	defer p.offers.Done()
-	all := make([]*granted, len(claimed))
-	for i, c := range claimed {
-		c.Charged = p.charge(store.Candidate{Model: c.Model, Estimate: c.Estimate})
-		all[i] = &granted{Claimed: c, pool: o.pool, choice: o.choices[c.Item]}
-		delete(o.choices, c.Item)
+	p.mu.Lock()
+	for _, c := range claimed {
+		c.Charged = p.expected.Of(c.Model, c.Estimate)
+		if at := slices.IndexFunc(o.items, func(i store.Candidate) bool { return i.Item == c.Item }); at >= 0 {
+			c.Call = o.calls[at]
+		}
 	}
-	p.launch(all)
-	o.release()
+	p.mu.Unlock()
+	p.started(o.pool, claimed)
+	p.launch(o.match(o.pool, claimed))
 	o.pool.giveSlots(len(o.items) - len(claimed))
 	if err != nil {
 		p.doubt()
 	}
 	p.claimed()
 	if len(claimed) > 0 {
-		p.Announce.Announce(claimed[0].Job)
+		p.Jobs.Publish(claimed[0].Job)
 	}
 }
 

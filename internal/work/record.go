@@ -64,8 +64,8 @@ type endings struct {
 	runs     []run
 }
 
-func newEndings(room int) *endings {
-	return &endings{make([]store.Finish, 0, room), make([]run, 0, room)}
+func newEndings(size int) *endings {
+	return &endings{make([]store.Finish, 0, size), make([]run, 0, size)}
 }
 
 func (e *endings) add(f finished) {
@@ -114,7 +114,7 @@ func (p *Pool) record(ctx context.Context, ends <-chan finished) {
 	}
 }
 
-// gather adds what has ended meanwhile, as far as there is room.
+// gather adds what has ended meanwhile, as far as the group has space.
 func (e *endings) gather(ends <-chan finished) {
 	for len(e.finishes) < cap(e.finishes) {
 		select {
@@ -238,11 +238,11 @@ func (p *Pool) report(ctx context.Context, group *endings, verdicts []store.Verd
 			}
 		}
 	}
-	p.Announce.Announce(changed...)
+	p.Jobs.Publish(changed...)
 	switch {
 	case soonest <= 0:
-		p.Bell.Ring()
+		p.Work.Notify()
 	case soonest < p.PollInterval:
-		time.AfterFunc(soonest, p.Bell.RingHere) // it only leaves word: nobody has to wait for it
+		time.AfterFunc(soonest, p.Work.NotifyLocal) // it ends by itself: nobody has to wait for it
 	}
 }

@@ -135,7 +135,7 @@ func TestRetryAtOnceRings(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newPool(t, 1, newQueue(item("1")), takes(0))
-		claimed, rung := item("1"), r.Bell.Listen()
+		claimed, rung := item("1"), r.Work.SubscribeAll().C
 		for _, tt := range []struct {
 			name    string
 			retryIn time.Duration
@@ -152,8 +152,8 @@ func TestRetryAtOnceRings(t *testing.T) {
 				t.Errorf("%s: rang %d times, want %d", tt.name, got, tt.want)
 			}
 		}
-		if len(r.notifier.jobs) != 0 {
-			t.Errorf("announced %v although no item ended", r.notifier.jobs)
+		if len(r.publisher.jobs) != 0 {
+			t.Errorf("announced %v although no item ended", r.publisher.jobs)
 		}
 	})
 }
@@ -183,11 +183,11 @@ func TestStaleResultIsDiscarded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t, 1, newQueue(item("1")), takes(time.Second))
 		pass(time.Second / 2)
-		announced := len(r.notifier.jobs)
+		announced := len(r.publisher.jobs)
 		r.queue.set(func(q *fakeQueue) { q.items["1"].Fence, q.items["1"].epoch = 9, 9 }) // another process has it
 		pass(time.Second)
-		if len(r.queue.stale) != 1 || len(r.queue.ends) != 0 || len(r.notifier.jobs) != announced {
-			t.Errorf("stale %v, ends %v, announced %v", r.queue.stale, r.queue.ends, r.notifier.jobs)
+		if len(r.queue.stale) != 1 || len(r.queue.ends) != 0 || len(r.publisher.jobs) != announced {
+			t.Errorf("stale %v, ends %v, announced %v", r.queue.stale, r.queue.ends, r.publisher.jobs)
 		}
 		if !strings.Contains(r.log.String(), "discarded a stale result") {
 			t.Error("nobody is told")

@@ -6,7 +6,6 @@ import (
 
 	"penstock"
 	"penstock/internal/queue"
-	"penstock/internal/store"
 )
 
 // SlotPool is a number of slots that are set apart for some models, so that a slow one cannot take them all.
@@ -23,22 +22,27 @@ type pool struct {
 	slots  chan struct{}
 	lanes  *queue.Stride   // of the goroutine that claims
 	pace   *queue.Pace     // of starts that are not urgent; under the pool's lock
-	held   bool            // something was held back for the pace's sake by the last claim
-	rung   <-chan struct{} // there may be work
+	paced  bool            // the pace kept the last claim from taking more
+	work   <-chan struct{} // items may be ready
+	freed  <-chan struct{} // a target has capacity again
 
 	suspects bool              // suspects run here, and nothing else
 	after    penstock.TenantID // whose turn was last among the suspects
 }
 
-func newSlotPools(cfg Config, bell *queue.Bell) []*pool {
+func newSlotPools(cfg Config, deps Deps) []*pool {
 	var pools []*pool
 	var elsewhere []string
 	add := func(models, except []string, slots int) {
-		pools = append(pools, &pool{
+		b := &pool{
 			models: models, except: except, slots: make(chan struct{}, slots),
-			lanes: queue.NewStride(queue.DefaultLaneWeights), rung: bell.Listen(),
+			lanes: queue.NewStride(queue.DefaultLaneWeights), work: deps.Work.SubscribeAll().C,
 			pace: queue.NewPace(slots),
-		})
+		}
+		if deps.Freed != nil {
+			b.freed = deps.Freed.SubscribeAll().C
+		}
+		pools = append(pools, b)
 	}
 	for _, b := range cfg.SlotPools {
 		add(b.Models, nil, b.Slots)
@@ -46,7 +50,7 @@ func newSlotPools(cfg Config, bell *queue.Bell) []*pool {
 	}
 	add(nil, elsewhere, cfg.Slots)
 	if cfg.Suspects > 0 {
-		// Suspects are rare: nobody rings for them, they are polled for.
+		// Suspects are rare: nobody is notified of them, they are polled for.
 		pools = append(pools, &pool{
 			suspects: true, slots: make(chan struct{}, cfg.Suspects), lanes: queue.NewStride(queue.DefaultLaneWeights), pace: queue.NewPace(cfg.Suspects),
 		})
@@ -102,7 +106,7 @@ func (b *pool) giveSlots(n int) {
 }
 
 // charge tells the policy of the lanes what each was given.
-func (b *pool) charge(lanes []penstock.Lane, claimed []*store.Claimed, wanted int) {
+func (b *pool) charge(lanes []penstock.Lane, claimed []*granted, wanted int) {
 	given := make(map[penstock.Lane]int64, len(lanes))
 	for i := range claimed {
 		given[claimed[i].Lane] += max(claimed[i].Estimate, 1)

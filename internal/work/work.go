@@ -24,6 +24,7 @@ import (
 	"penstock/internal/inflight"
 	"penstock/internal/isolate"
 	"penstock/internal/queue"
+	"penstock/internal/signal"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
 )
@@ -82,21 +83,23 @@ type Lease interface {
 // Deps are what a pool works with.
 type Deps struct {
 	Store    store.Queue
+	Ready    store.ReadyReader
 	Lease    Lease
 	Runner   Runner
 	Isolated Isolated // with Suspects
 	Gate     Gate
-	Weights  func() queue.LaneWeights // how the lanes share the slots; nil for the default
-	Bell     *queue.Bell
-	Announce queue.Announcer
-	Cancels  <-chan struct{} // received from when running items may have to stop; may be nil
+	Weights  func() queue.LaneWeights   // how the lanes share the slots; nil for the default
+	Work     *signal.Topic[signal.None] // notified when items may be ready
+	Freed    *signal.Topic[signal.None] // notified when a target has capacity again; nil for never
+	Cancels  *signal.Topic[signal.None] // notified when running items may have to stop; nil for never
+	Jobs     queue.Publisher            // of jobs that changed
 	// History tells what was tried for items in earlier claims; nil for nobody who knows.
 	History History
 	// Open are those of the given targets that may be called; nil when all may.
 	Open    func(targets []string) []string
 	Used    func(c *store.Claimed, u penstock.Usage) // told what each run of an item used; may be nil
 	Streams Log                                      // where answers are shown while they arrive; nil for nowhere
-	Said    func(jobs ...penstock.ID)                // told of jobs whose items said something; with Streams
+	Readers queue.Publisher                          // of jobs whose items streamed something; with Streams
 	Answers *inflight.Pool                           // the memory of answers; nil for no bounds
 	Metrics *telemetry.Metrics
 	Tracer  *telemetry.Tracer
@@ -152,7 +155,7 @@ func New(cfg Config, deps Deps) (*Pool, error) {
 	if deps.Used == nil {
 		deps.Used = func(*store.Claimed, penstock.Usage) {}
 	}
-	pools := newSlotPools(cfg, deps.Bell)
+	pools := newSlotPools(cfg, deps)
 	p := &Pool{
 		Config: cfg, Deps: deps, backoff: queue.DefaultBackoff, pools: pools,
 		held:          make(map[claim]context.CancelCauseFunc),

@@ -16,7 +16,7 @@ import (
 	"penstock/internal/attempt"
 	"penstock/internal/lease"
 	"penstock/internal/provider"
-	"penstock/internal/queue"
+	"penstock/internal/signal"
 	"penstock/internal/store"
 )
 
@@ -52,7 +52,7 @@ func endOf(ctx context.Context) error {
 func TestNewNeedsItsBounds(t *testing.T) {
 	t.Parallel()
 	good := Config{Slots: 1, LeaseTimeout: time.Second, PollInterval: time.Second}
-	if _, err := New(good, Deps{Lease: new(lease.Membership), Bell: queue.NewBell()}); err != nil {
+	if _, err := New(good, Deps{Lease: new(lease.Membership), Work: signal.NewTopic[signal.None](nil, signal.Work)}); err != nil {
 		t.Errorf("%+v: %v", good, err)
 	}
 	for name, edit := range map[string]func(*Config){
@@ -91,8 +91,8 @@ func TestItemSucceeds(t *testing.T) {
 			string(task.Body) != "{}" || task.Bound != 1000 || task.Endpoint != penstock.EndpointChat || task.Stream {
 			t.Errorf("task %+v", task)
 		}
-		if !slices.Contains(r.notifier.jobs, "job-1") {
-			t.Errorf("announced %v, want the job", r.notifier.jobs)
+		if !slices.Contains(r.publisher.jobs, "job-1") {
+			t.Errorf("announced %v, want the job", r.publisher.jobs)
 		}
 	})
 }
@@ -142,16 +142,16 @@ func TestUnrecordedEndsKeepSlots(t *testing.T) {
 	})
 }
 
-func TestBellWakesAtOnce(t *testing.T) {
+func TestSignalWakesAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t, 2, newQueue(), takes(time.Hour))
 		pass(pollInterval / 4)
 		r.queue.add(item("1"))
-		r.Bell.Ring()
+		r.Work.Notify()
 		synctest.Wait()
 		if len(r.runner.seen()) != 1 {
-			t.Error("the item does not run although the bell rang")
+			t.Error("the item does not run although the pool was notified")
 		}
 	})
 }
@@ -179,8 +179,8 @@ func TestIdlePoolIsCheap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t, 4, newQueue(), takes(time.Hour))
 		pass(30*pollInterval + pollInterval/2)
-		if n := r.queue.count("claim"); n != 31 {
-			t.Errorf("%d claims in 30.5 poll intervals, want 31", n)
+		if n := r.queue.count("ready"); n != 31 || r.queue.count("claim") != 0 {
+			t.Errorf("%d looks and %d claims in 30.5 poll intervals, want 31 looks", n, r.queue.count("claim"))
 		}
 		if n := r.queue.count("renew"); n != 10 {
 			t.Errorf("%d renewals in 30.5s, want 10: one per 3s", n)

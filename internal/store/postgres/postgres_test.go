@@ -91,7 +91,7 @@ func openOn(t *testing.T, engine *postgres.Engine) (store.Store, storetest.Webho
 // apart accepts work in another store than the one that runs it, as processes with one role do: the store that runs
 // it has none of the accepted inputs in memory.
 type apart struct {
-	store.Store
+	*sqlstore.Store
 	accepting *sqlstore.Store
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"penstock"
 	"penstock/internal/signal"
 )
 
@@ -55,7 +54,7 @@ func (w *Wire) Send(ctx context.Context, messages []signal.Message) error {
 }
 
 // Listen implements signal.Wire.
-func (w *Wire) Listen(ctx context.Context, ear signal.Ear) error {
+func (w *Wire) Listen(ctx context.Context, r signal.Receiver) error {
 	conn, err := pgx.ConnectConfig(ctx, w.pool.Config().ConnConfig)
 	if err != nil {
 		return fmt.Errorf("connecting to listen: %w", err)
@@ -68,14 +67,14 @@ func (w *Wire) Listen(ctx context.Context, ear signal.Ear) error {
 	if _, err := conn.Exec(ctx, "LISTEN "+channel); err != nil {
 		return fmt.Errorf("beginning to listen: %w", err)
 	}
-	ear.Connected()
+	r.Connected()
 	for {
 		payload, err := next(ctx, conn)
 		if err != nil {
 			return fmt.Errorf("listening: %w", err)
 		}
 		if m, ok := decode(w.origin, payload); ok {
-			ear.Heard(m)
+			r.Receive(m)
 		}
 	}
 }
@@ -101,18 +100,14 @@ func next(ctx context.Context, conn *pgx.Conn) (string, error) {
 	}
 }
 
-// encode writes a message as words: who sends it, its topic, its ids. Ids that do not fit make way for
+// encode writes a message as words: its sender, its topic, its keys. Keys that do not fit make way for
 // "look at everything".
 func encode(origin string, m signal.Message) string {
-	words := make([]string, 0, 2+len(m.IDs))
-	words = append(words, origin, string(m.Topic))
-	for _, id := range m.IDs {
-		words = append(words, string(id))
-	}
+	words := append([]string{origin, m.Topic}, m.Keys...)
 	if text := strings.Join(words, " "); len(text) <= maxPayload {
 		return text
 	}
-	return origin + " " + string(m.Topic)
+	return origin + " " + m.Topic
 }
 
 // decode reads a message. Our own, and what is none, are not for us.
@@ -121,9 +116,5 @@ func decode(origin, payload string) (signal.Message, bool) {
 	if len(words) < 2 || words[0] == origin {
 		return signal.Message{}, false
 	}
-	m := signal.Message{Topic: signal.Topic(words[1])}
-	for _, id := range words[2:] {
-		m.IDs = append(m.IDs, penstock.ID(id))
-	}
-	return m, true
+	return signal.Message{Topic: words[1], Keys: words[2:]}, true
 }

@@ -9,14 +9,13 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"penstock"
 	"penstock/internal/signal"
 	"penstock/internal/store/postgres"
 	"penstock/internal/store/postgres/pgtest"
 )
 
-// station is one process on the wire.
-type station struct {
+// listener is one process on the wire.
+type listener struct {
 	t         *testing.T
 	wire      *postgres.Wire
 	connected chan struct{}
@@ -24,17 +23,17 @@ type station struct {
 	ended     chan error
 }
 
-func newStation(t *testing.T, url string) *station {
+func newListener(t *testing.T, url string) *listener {
 	t.Helper()
 	engine, err := postgres.Open(t.Context(), postgres.Config{URL: url})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &station{t: t, wire: engine.Wire(), connected: make(chan struct{}, 1), heard: make(chan signal.Message, 100), ended: make(chan error, 1)}
+	s := &listener{t: t, wire: engine.Wire(), connected: make(chan struct{}, 1), heard: make(chan signal.Message, 100), ended: make(chan error, 1)}
 	ctx, stop := context.WithCancel(t.Context())
 	go func() {
-		s.ended <- s.wire.Listen(ctx, signal.Ear{
-			Connected: func() { s.connected <- struct{}{} }, Heard: func(m signal.Message) { s.heard <- m },
+		s.ended <- s.wire.Listen(ctx, signal.Receiver{
+			Connected: func() { s.connected <- struct{}{} }, Receive: func(m signal.Message) { s.heard <- m },
 		})
 		close(s.ended)
 	}()
@@ -61,7 +60,7 @@ func await[T any](t *testing.T, what string, c <-chan T) T {
 	}
 }
 
-func (s *station) send(messages ...signal.Message) {
+func (s *listener) send(messages ...signal.Message) {
 	s.t.Helper()
 	if err := s.wire.Send(s.t.Context(), messages); err != nil {
 		s.t.Fatal(err)
@@ -71,22 +70,22 @@ func (s *station) send(messages ...signal.Message) {
 func TestWireCarriesMessagesToOthers(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)
-	a, b, c := newStation(t, url), newStation(t, url), newStation(t, url)
-	var many []penstock.ID
-	for i := range signal.MaxIDs {
-		many = append(many, penstock.ID(fmt.Sprintf("%026d", i)))
+	a, b, c := newListener(t, url), newListener(t, url), newListener(t, url)
+	var many []string
+	for i := range signal.MaxKeys {
+		many = append(many, fmt.Sprintf("%026d", i))
 	}
-	a.send(signal.Message{Topic: signal.TopicWork}, signal.Message{Topic: signal.TopicJob, IDs: many})
-	for _, s := range []*station{b, c} {
-		if m := await(t, "a message", s.heard); m.Topic != signal.TopicWork || len(m.IDs) != 0 {
+	a.send(signal.Message{Topic: signal.Work}, signal.Message{Topic: signal.Jobs, Keys: many})
+	for _, s := range []*listener{b, c} {
+		if m := await(t, "a message", s.heard); m.Topic != signal.Work || len(m.Keys) != 0 {
 			t.Errorf("heard %+v, want work", m)
 		}
-		if m := await(t, "a message", s.heard); m.Topic != signal.TopicJob || !slices.Equal(m.IDs, many) {
-			t.Errorf("heard %s with %d ids, want job with all %d", m.Topic, len(m.IDs), len(many))
+		if m := await(t, "a message", s.heard); m.Topic != signal.Jobs || !slices.Equal(m.Keys, many) {
+			t.Errorf("heard %s with %d keys, want job with all %d", m.Topic, len(m.Keys), len(many))
 		}
 	}
-	b.send(signal.Message{Topic: signal.TopicCancel})
-	if m := await(t, "a message", a.heard); m.Topic != signal.TopicCancel {
+	b.send(signal.Message{Topic: signal.Cancels})
+	if m := await(t, "a message", a.heard); m.Topic != signal.Cancels {
 		t.Errorf("heard %+v, want the cancel and nothing of its own", m)
 	}
 }
@@ -95,17 +94,17 @@ func TestWireCarriesMessagesToOthers(t *testing.T) {
 func TestWireSendsALookForWhatDoesNotFit(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)
-	a, b := newStation(t, url), newStation(t, url)
-	a.send(signal.Message{Topic: signal.TopicJob, IDs: slices.Repeat([]penstock.ID{"01JQ0000000000000000000000"}, 1000)})
-	if m := await(t, "a message", b.heard); m.Topic != signal.TopicJob || len(m.IDs) != 0 {
-		t.Errorf("heard %s with %d ids, want a look", m.Topic, len(m.IDs))
+	a, b := newListener(t, url), newListener(t, url)
+	a.send(signal.Message{Topic: signal.Jobs, Keys: slices.Repeat([]string{"01JQ0000000000000000000000"}, 1000)})
+	if m := await(t, "a message", b.heard); m.Topic != signal.Jobs || len(m.Keys) != 0 {
+		t.Errorf("heard %s with %d keys, want a look", m.Topic, len(m.Keys))
 	}
 }
 
 func TestWireNoticesThatItsConnectionIsGone(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)
-	s := newStation(t, url)
+	s := newListener(t, url)
 	conn, err := pgx.Connect(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)

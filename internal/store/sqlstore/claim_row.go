@@ -188,7 +188,6 @@ func (c *claimIDs) at(i int) penstock.ID {
 // claimRows is what a claim takes, gathered into rows.
 type claimRows struct {
 	ids          *claimIDs
-	target       func(penstock.ID) string // at which capacity was taken for an item; nil when nobody knows
 	rows         map[claimKey]*heldClaim
 	items        map[penstock.ID]int // by job, all that are taken
 	groupedInput map[penstock.ID]int // by job, those without rows
@@ -213,9 +212,7 @@ func (h *claimRows) take(j *penstock.Job, c *store.Claimed, kept keptHow) {
 		h.rows[of] = row
 	}
 	row.ns = append(row.ns, c.Index)
-	if h.target != nil {
-		row.addTarget(h.target(c.Item))
-	}
+	row.addTarget(c.Call.Target)
 	if c.Claim = id; kept == keptInGroup {
 		c.Place = len(row.ns)
 	}

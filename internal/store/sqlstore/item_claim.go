@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -175,21 +176,29 @@ func survey(ctx context.Context, tx Tx, l store.Lease, lanes []penstock.Lane) (o
 // claimLanes takes due items, lane by lane. Shares are saved late: by then the jobs are locked, and a
 // finish that queues an item again, which locks its job first, never waits for a claim that waits for it.
 func (s *Store) claimLanes(ctx context.Context, tx Tx, l store.Lease, w store.Want) (got claimResult, err error) {
-	moved := backlog{}
+	moved, calls := backlog{}, store.NewCalls(w)
 	var picks []picked
+	notUrgent := cmp.Or(w.LimitNotUrgent, w.Limit)
 	for _, lane := range w.Lanes {
-		if len(picks) == w.Limit {
-			break
+		limit := w.Limit - len(picks)
+		if lane != penstock.LaneRealtime {
+			limit = min(limit, notUrgent)
 		}
-		c := &laneClaim{lane: lane, limit: w.Limit - len(picks), want: w, recent: &s.recent}
+		if limit == 0 {
+			continue
+		}
+		c := &laneClaim{lane: lane, limit: limit, want: w, calls: calls, recent: &s.recent}
 		if err := pickInLane(ctx, tx, c); err != nil {
 			return got, err
+		}
+		if lane != penstock.LaneRealtime {
+			notUrgent -= len(c.picks)
 		}
 		picks = append(picks, c.picks...)
 		got.busy = got.busy || c.busy
 	}
 	if len(picks) > 0 {
-		if got.claimBatch, err = take(ctx, tx, claimOf{newClaims(&s.ids, tx.Now()), l, picks, moved, w.Target}); err != nil {
+		if got.claimBatch, err = take(ctx, tx, claimOf{newClaims(&s.ids, tx.Now()), l, picks, moved}); err != nil {
 			return got, err
 		}
 	}
@@ -202,8 +211,6 @@ type claimOf struct {
 	lease store.Lease
 	picks []picked
 	moved backlog
-
-	target func(penstock.ID) string // at which capacity was taken for an item; nil when nobody knows
 }
 
 // take brings picked items under the lease. Their jobs are locked against being stopped or swept, not against
@@ -225,7 +232,6 @@ func take(ctx context.Context, tx Tx, c claimOf) (h claimBatch, err error) {
 	h = claimBatch{make([]*store.Claimed, 0, len(c.picks)), make([]placed, 0, len(c.picks))}
 	given := make(map[*share]int64)
 	held, now := newClaimRows(c.ids), tx.Now()
-	held.target = c.target
 	for i := range runs {
 		run := &runs[i]
 		j := jobs[run.from.job]
@@ -242,7 +248,7 @@ func take(ctx context.Context, tx Tx, c claimOf) (h claimBatch, err error) {
 			if err != nil {
 				return h, err
 			}
-			item.ClaimedJob, item.Charged, item.QueuedFor = job, p.charge, job.Age
+			item.ClaimedJob, item.Charged, item.Call, item.QueuedFor = job, p.charge, p.call, job.Age
 			if !due.IsZero() {
 				item.QueuedFor = now.Sub(due)
 			}

@@ -19,9 +19,9 @@ func mayStart(sub store.Submission) bool {
 // starting is a submission that begins at once.
 type starting struct {
 	submittedItems
-	lease  store.Lease
-	target func(penstock.ID) string
-	moved  backlog
+	lease   store.Lease
+	targets []string // where calls were reserved for its items, if that is known
+	moved   backlog
 }
 
 // start inserts a job as it is after its first claim, which took all of its items. The tenant's share is not charged: where
@@ -32,7 +32,6 @@ func (s *Store) start(ctx context.Context, tx Tx, j penstock.Job, sub starting) 
 		return nil, err
 	}
 	held := newClaimRows(newClaims(&s.ids, tx.Now()))
-	held.target = sub.target
 	key := backlogKey{j.Lane, j.Tenant, j.Model}
 	var claimed []*store.Claimed
 	job := claimedJob(&j, tx.Now())
@@ -48,6 +47,9 @@ func (s *Store) start(ctx context.Context, tx Tx, j penstock.Job, sub starting) 
 			c := &store.Claimed{
 				ClaimedJob: job, QueuedFor: job.Age, Item: penstock.ItemID(j.ID, n), Job: j.ID, Tenant: j.Tenant, Index: n, CustomID: f.CustomID, Fence: 1, Body: sub.items[n].Body,
 				Estimate: f.Estimate, InputBytes: f.InputBytes, Reserved: f.Reserved,
+			}
+			if n < len(sub.targets) {
+				c.Call.Target = sub.targets[n]
 			}
 			held.take(&j, c, keptInGroup)
 			claimed = append(claimed, c)

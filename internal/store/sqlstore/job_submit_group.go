@@ -304,7 +304,7 @@ func (g *submitGroup) start(ctx context.Context, tx Tx, p *pendingSubmit) (err e
 	if g.subscribed || p.Webhook != nil {
 		g.started = append(g.started, p.Job.ID)
 	}
-	p.receipt.Claimed, err = g.store.start(ctx, tx, p.receipt.Job, starting{p.items, *p.Starter, p.StartTarget, g.moved})
+	p.receipt.Claimed, err = g.store.start(ctx, tx, p.receipt.Job, starting{p.items, *p.Starter, p.StartTargets, g.moved})
 	return err
 }
 

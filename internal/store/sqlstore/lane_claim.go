@@ -16,8 +16,8 @@ const (
 	// shareWindow is how many model queues of tenants are looked at together, and maxWindows how often.
 	shareWindow = 16
 	maxWindows  = 64
-	// maxRefusals is how often Room may refuse before a claim leaves the lane: what filled up meanwhile is
-	// left alone by the next claim, and to go on asking every tenant would be in vain.
+	// maxRefusals is how often a claim may find no call for an item before it leaves the lane: the calls are used up, and
+	// to look at every tenant would be in vain.
 	maxRefusals = 32
 	// fewRanges is how many ranges of a model queue are read at first; each further look reads twice as many.
 	fewRanges = 8
@@ -28,6 +28,7 @@ type laneClaim struct {
 	lane   penstock.Lane
 	limit  int
 	want   store.Want
+	calls  *store.Calls
 	recent *itemstore.Recent
 	shares []*share
 	picks  []picked
@@ -46,7 +47,7 @@ type picked struct {
 }
 
 // pickInLane picks queued items of a lane that may start, fairly among its tenants. It looks at a window
-// of tenants; when these have nothing more that finds room, at the next one.
+// of tenants; when these have nothing more that a call is left for, at the next one.
 func pickInLane(ctx context.Context, tx Tx, c *laneClaim) error {
 	for range maxWindows {
 		more, err := c.window(ctx, tx)
@@ -84,11 +85,31 @@ func names[T ~string](set []T) string {
 
 // modelQueues asks for what tenants have ready in this lane and may be claimed, behind what was seen already.
 func (c *laneClaim) modelQueues(columns, rest string) query {
-	vtime, tenant, model := int64(math.MinInt64), penstock.TenantID(""), ""
+	var last modelQueueKey
 	if n := len(c.shares); n > 0 {
-		last := c.shares[n-1]
-		vtime, tenant, model = last.before, last.tenant, last.modelQueue[len(last.modelQueue)-1].model
+		s := c.shares[n-1]
+		last = modelQueueKey{s.before, s.tenant, s.modelQueue[len(s.modelQueue)-1].model}
+	} else {
+		last.vtime = math.MinInt64
 	}
+	return modelQueueQuery{c.lane, c.want, last}.query(columns, rest)
+}
+
+// modelQueueKey is a place in the order in which a claim looks at the model queues of a lane.
+type modelQueueKey struct {
+	vtime  int64
+	tenant penstock.TenantID
+	model  string
+}
+
+// modelQueueQuery asks for model queues of a lane, in the order of the tenants' shares.
+type modelQueueQuery struct {
+	lane  penstock.Lane
+	want  store.Want
+	after modelQueueKey
+}
+
+func (q modelQueueQuery) query(columns, rest string) query {
 	return sqlf(columns+` FROM shares s
 		JOIN backlogs b ON b.lane = s.lane AND b.tenant_id = s.tenant_id
 		LEFT JOIN tenants t ON t.id = s.tenant_id
@@ -98,7 +119,7 @@ func (c *laneClaim) modelQueues(columns, rest string) query {
 			AND REPLACE($6, $8 || b.model || $8, '') = $6
 			AND REPLACE($7, $8 || b.tenant_id || $8, '') = $7
 		ORDER BY s.vtime, s.tenant_id, b.model `+rest,
-		c.lane, vtime, tenant, model, names(c.want.Models), names(c.want.ExceptModels), names(c.want.ExceptTenants), separator)
+		q.lane, q.after.vtime, q.after.tenant, q.after.model, names(q.want.Models), names(q.want.ExceptModels), names(q.want.ExceptTenants), separator)
 }
 
 // window locks the next tenants in the order of their shares. It reports whether there may be more.
@@ -153,16 +174,13 @@ func (c *laneClaim) takeTurn(ctx context.Context, tx Tx, s *share) error {
 		candidate := store.Candidate{
 			Item: p.item, Tenant: s.tenant, Model: modelQueue.model, Lane: c.lane, Endpoint: p.from.endpoint, Estimate: p.estimate, InputBytes: p.bytes,
 		}
-		if c.want.Room != nil && !c.want.Room(candidate) {
+		var ok bool
+		if p.call, p.charge, ok = c.calls.Take(candidate); !ok {
 			modelQueue.refuse(p.from.endpoint)
 			c.refusals++
 			continue
 		}
 		modelQueue.advance()
-		p.charge = fair.Tokens(p.estimate)
-		if c.want.Charge != nil {
-			p.charge = fair.Tokens(c.want.Charge(candidate))
-		}
 		turn.Add(p.charge)
 		c.picks = append(c.picks, picked{p, s})
 	}

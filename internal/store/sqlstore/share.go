@@ -112,7 +112,7 @@ type modelQueue struct {
 	empty  bool          // there is no more to read
 	seen   readyRange    // the last that was read
 
-	refused []penstock.Endpoint // those that found no room
+	refused []penstock.Endpoint // those for which no call was left
 
 	reading int // how many ranges were asked for last
 }
@@ -125,6 +125,7 @@ type pick struct {
 	estimate int64
 	bytes    int64
 	charge   int64 // tokens that its tenant is charged for it
+	call     store.Call
 }
 
 // front is the item in front. The model queue must not be empty.

@@ -65,12 +65,12 @@ func (s *Store) claimSuspects(ctx context.Context, l store.Lease, want store.Wan
 		if _, err := survey(ctx, tx, l, nil); err != nil {
 			return err
 		}
-		c := &suspectClaim{want: want, nobody: &share{}}
+		c := &suspectClaim{want: want, calls: store.NewCalls(want), nobody: &share{}}
 		if err := c.pick(ctx, tx); err != nil || len(c.picks) == 0 {
 			return err
 		}
 		moved := backlog{}
-		if got, err = take(ctx, tx, claimOf{newClaims(&s.ids, tx.Now()), l, c.picks, moved, want.Target}); err != nil {
+		if got, err = take(ctx, tx, claimOf{newClaims(&s.ids, tx.Now()), l, c.picks, moved}); err != nil {
 			return err
 		}
 		return moved.save(ctx, tx)
@@ -81,6 +81,7 @@ func (s *Store) claimSuspects(ctx context.Context, l store.Lease, want store.Wan
 // suspectClaim picks suspects, from one tenant after the other.
 type suspectClaim struct {
 	want   store.Want
+	calls  *store.Calls
 	picks  []picked
 	nobody *share // whom they are charged to: tenants are charged later, by what was used
 }
@@ -149,16 +150,18 @@ func (c *suspectClaim) page(ctx context.Context, tx Tx, tenant penstock.TenantID
 		})
 }
 
-// takeFirst picks the first suspect of a page for which there is room, and returns those that are left of the page. What
-// finds no room takes the others along that need the same.
+// takeFirst picks the first suspect of a page for which a call is left, and returns those that are left of the page. A suspect
+// without a call takes the others along that need the same.
 func (c *suspectClaim) takeFirst(page []pick) []pick {
 	for len(page) > 0 {
 		p := page[0]
 		page = page[1:]
 		r := p.from
-		if c.want.Room == nil || c.want.Room(store.Candidate{
+		var ok bool
+		p.call, _, ok = c.calls.Take(store.Candidate{
 			Item: p.item, Tenant: r.tenant, Model: r.model, Lane: r.lane, Endpoint: r.endpoint, Estimate: p.estimate, InputBytes: p.bytes,
-		}) {
+		})
+		if ok {
 			c.picks = append(c.picks, picked{p, c.nobody})
 			return page
 		}

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"sync"
@@ -22,46 +23,99 @@ func claimCases() []testCase {
 		{"items of stopping jobs are left alone", claimSkipsStopping},
 		{"items past their deadline are left alone", claimSkipsExpired},
 		{"waiting items do not hide those behind them", claimBehindWaiting},
-		{"a claim takes what finds room", claimRoom},
-		{"what is refused does not hold up other endpoints", claimEndpoints},
-		{"a claim that is refused everywhere gives up", claimRefused},
+		{"a claim takes an item for each reserved call", claimReserved},
+		{"what is ready is known before a claim", claimReady},
+		{"items without a call do not hold up other endpoints", claimEndpoints},
+		{"a claim without calls takes nothing", claimNoCalls},
+		{"items that are not urgent are bounded apart", claimNotUrgent},
 		{"models and tenants can be left alone", claimFilters},
 		{"many claimers share without overlap", claimConcurrently},
 	}
 }
 
-// claimRoom: what Room refuses stays queued and does not hold up other models.
-func claimRoom(r *rig) {
-	full, roomy := r.submission(3), r.submission(3)
-	full.Job.Model, roomy.Job.Model = "full", "roomy"
+// claimReserved: a claim takes an item for each reserved call, says which call that is, and leaves the other items queued;
+// they do not hold up other models.
+func claimReserved(r *rig) {
+	full, open := r.submission(3), r.submission(3)
+	full.Job.Model, open.Job.Model = "full", "open"
 	r.submit(full)
-	r.submit(roomy)
+	r.submit(open)
 	lease := r.lease("worker")
-	var asked []store.Candidate
-	claimed, err := r.s.ClaimItems(r.t.Context(), lease, store.Want{Lanes: penstock.Lanes, Limit: 10, Room: func(c store.Candidate) bool {
-		asked = append(asked, c)
-		return c.Model == "roomy" || len(asked) == 1
+	claimed, err := r.s.ClaimItems(r.t.Context(), lease, store.Want{Lanes: penstock.Lanes, Limit: 10, Reserved: []store.Reserved{
+		{Model: "open", Target: "near", Calls: 2}, {Model: "full", Target: "far", Calls: 1}, {Model: "open", Calls: 5},
 	}})
 	r.must("claim", err)
-	if len(claimed) != 4 {
-		r.t.Fatalf("claimed %d items, want the one that was let in and the 3 of the other model", len(claimed))
+	got := map[penstock.ID]store.Call{}
+	for _, c := range claimed {
+		got[c.Item] = c.Call
 	}
-	first := asked[0]
-	r.wantSame("candidate", first, store.Candidate{
-		Item: penstock.ItemID(full.Job.ID, 0), Tenant: acme, Model: "full", Lane: full.Job.Lane, Endpoint: full.Job.Endpoint,
-		Estimate: full.Items[0].EstimateTokens, InputBytes: int64(len(full.Items[0].Body)),
+	r.wantSame("calls", got, map[penstock.ID]store.Call{
+		penstock.ItemID(full.Job.ID, 0): {Number: 3, Target: "far"},
+		penstock.ItemID(open.Job.ID, 0): {Number: 1, Target: "near"}, penstock.ItemID(open.Job.ID, 1): {Number: 2, Target: "near"}, penstock.ItemID(open.Job.ID, 2): {Number: 4},
 	})
 	for _, c := range claimed {
 		r.win(r.ending(c, penstock.TransitionSucceed))
 	}
 	if left := r.claimN(lease, 2); left[0].Model != "full" {
-		r.t.Errorf("what was refused is gone: %+v", left)
+		r.t.Errorf("items without a call are gone: %+v", left)
 	}
 	r.audit(full)
 }
 
-// claimEndpoints: what Room refuses of one endpoint does not hold up items of another that wait behind it, of the same
-// tenant and model; and it is not asked for again.
+// claimReady: what is ready is known before a claim, by model and with the averages of its items, and without what the claim
+// would leave alone.
+func claimReady(r *rig) {
+	small, large, other := r.submission(2), r.submission(1), r.submission(1)
+	other.Job.Model, other.Job.Lane = "other", penstock.LaneBulk
+	large.Items[0].EstimateTokens, large.Items[0].Body = 3*small.Items[0].EstimateTokens, bytes.Repeat([]byte("a"), 7*len(small.Items[0].Body))
+	r.submit(small)
+	r.submit(large)
+	r.submit(other)
+	_, err := r.s.SubmitJob(r.t.Context(), umbra, r.submission(1))
+	r.must("submit", err)
+	model, size, estimate := small.Job.Model, int64(len(small.Items[0].Body)), small.Items[0].EstimateTokens
+	both := store.Ready{Model: model, Items: 4, Estimate: 6 * estimate / 4, InputBytes: 10 * size / 4}
+	one := store.Ready{Model: "other", Items: 1, Estimate: other.Items[0].EstimateTokens, InputBytes: int64(len(other.Items[0].Body))}
+	for name, tt := range map[string]struct {
+		want  store.Want
+		ready []store.Ready
+	}{
+		"all":             {store.Want{Lanes: penstock.Lanes}, []store.Ready{both, one}},
+		"one lane":        {store.Want{Lanes: []penstock.Lane{penstock.LaneBulk}}, []store.Ready{one}},
+		"one model":       {store.Want{Lanes: penstock.Lanes, Models: []string{"other"}}, []store.Ready{one}},
+		"another model":   {store.Want{Lanes: penstock.Lanes, ExceptModels: []string{model}}, []store.Ready{one}},
+		"another tenant":  {store.Want{Lanes: penstock.Lanes, ExceptTenants: []penstock.TenantID{acme, umbra}}, []store.Ready{}},
+		"the tenant only": {store.Want{Lanes: penstock.Lanes, Models: []string{model}, ExceptTenants: []penstock.TenantID{acme}}, []store.Ready{{Model: model, Items: 1, Estimate: estimate, InputBytes: size}}},
+	} {
+		tt.want.Limit = 10
+		ready, more, err := r.s.(store.ReadyReader).ReadyItems(r.t.Context(), tt.want)
+		r.must("ready items", err)
+		r.wantSame(name, ready, tt.ready)
+		if more {
+			r.t.Errorf("%s: there is more", name)
+		}
+	}
+	ready, _, err := r.s.(store.ReadyReader).ReadyItems(r.t.Context(), store.Want{Lanes: penstock.Lanes, Limit: 3})
+	r.must("ready items", err)
+	if ready[0].Items != 3 {
+		r.t.Errorf("%d items are ready, want the limit", ready[0].Items)
+	}
+	lease := r.lease("worker")
+	f := r.ending(r.claimN(lease, 5)[0], penstock.TransitionRetry)
+	f.RetryIn = time.Second
+	r.win(f)
+	if ready, _, err := r.s.(store.ReadyReader).ReadyItems(r.t.Context(), store.Want{Lanes: penstock.Lanes, Limit: 10}); err != nil || len(ready) != 0 {
+		r.t.Errorf("%+v is ready while the last item waits: %v", ready, err)
+	}
+	r.clock.Advance(2 * time.Second)
+	if ready, _, err := r.s.(store.ReadyReader).ReadyItems(r.t.Context(), store.Want{Lanes: penstock.Lanes, Limit: 10}); err != nil || len(ready) != 1 || ready[0].Items != 1 {
+		r.t.Errorf("%+v is ready, want the item that waited: %v", ready, err)
+	}
+	r.claimN(lease, 1)
+}
+
+// claimEndpoints: items of an endpoint for which no call is left do not hold up items of another endpoint that wait behind
+// them, of the same tenant and model.
 func claimEndpoints(r *rig) {
 	chats, vectors := make([]store.Submission, 20), r.submission(3)
 	for i := range chats {
@@ -70,44 +124,54 @@ func claimEndpoints(r *rig) {
 	}
 	vectors.Job.Endpoint, vectors.DeadlineIn = penstock.EndpointEmbeddings, 2*vectors.DeadlineIn // behind the others
 	r.submit(vectors)
-	var asked []penstock.Endpoint
-	claimed, err := r.s.ClaimItems(r.t.Context(), r.lease("worker"), store.Want{Lanes: penstock.Lanes, Limit: 10, Room: func(c store.Candidate) bool {
-		asked = append(asked, c.Endpoint)
-		return c.Endpoint == penstock.EndpointEmbeddings
+	claimed, err := r.s.ClaimItems(r.t.Context(), r.lease("worker"), store.Want{Lanes: penstock.Lanes, Limit: 10, Reserved: []store.Reserved{
+		{Model: vectors.Job.Model, Endpoints: []penstock.Endpoint{penstock.EndpointEmbeddings}, Calls: 10},
 	}})
 	r.must("claim", err)
 	for _, c := range claimed {
 		if c.Job != vectors.Job.ID {
-			r.t.Errorf("claimed %+v, which was refused", c)
+			r.t.Errorf("claimed %+v, for which there is no call", c)
 		}
 	}
-	want := []penstock.Endpoint{chats[0].Job.Endpoint, penstock.EndpointEmbeddings, penstock.EndpointEmbeddings, penstock.EndpointEmbeddings}
-	if len(claimed) != 3 || !slices.Equal(asked, want) {
-		r.t.Errorf("claimed %d items after asking for %v, want 3 after %v", len(claimed), asked, want)
+	if len(claimed) != 3 {
+		r.t.Errorf("claimed %d items, want 3", len(claimed))
 	}
 	r.audit(chats[0])
 }
 
-// claimRefused: with many tenants and no room for any, a claim does not ask for all of them.
-func claimRefused(r *rig) {
+// claimNoCalls: with many tenants and no call for any, a claim takes nothing, and what it left can be claimed.
+func claimNoCalls(r *rig) {
 	const tenants = 100
 	for n := range tenants {
 		sub := r.submission(1)
 		_, err := r.s.SubmitJob(r.t.Context(), penstock.TenantID(fmt.Sprintf("tenant%d", n)), sub)
 		r.must("submit", err)
 	}
-	asked := 0
-	claimed, err := r.s.ClaimItems(r.t.Context(), r.lease("worker"), store.Want{Lanes: penstock.Lanes, Limit: 10, Room: func(store.Candidate) bool {
-		asked++
-		return false
-	}})
+	claimed, err := r.s.ClaimItems(r.t.Context(), r.lease("worker"), store.Want{Lanes: penstock.Lanes, Limit: 10, Reserved: []store.Reserved{{Model: "none", Calls: 10}}})
 	r.must("claim", err)
-	if len(claimed) != 0 || asked == 0 || asked >= tenants {
-		r.t.Errorf("claimed %d items after asking for %d of %d, want none, and not to ask for all", len(claimed), asked, tenants)
+	if len(claimed) != 0 {
+		r.t.Errorf("claimed %d items without a call", len(claimed))
 	}
 	if all := r.claim(r.lease("worker"), tenants); len(all) != tenants {
-		r.t.Errorf("with room %d items are claimed, want all %d", len(all), tenants)
+		r.t.Errorf("with calls %d items are claimed, want all %d", len(all), tenants)
 	}
+}
+
+// claimNotUrgent: the bound on items that are not urgent leaves the realtime lane alone.
+func claimNotUrgent(r *rig) {
+	urgent, standard, bulk := r.submission(3), r.submission(3), r.submission(3)
+	urgent.Job.Lane, bulk.Job.Lane = penstock.LaneRealtime, penstock.LaneBulk
+	for _, sub := range []store.Submission{bulk, standard, urgent} {
+		r.submit(sub)
+	}
+	order := []penstock.Lane{penstock.LaneBulk, penstock.LaneStandard, penstock.LaneRealtime}
+	claimed, err := r.s.ClaimItems(r.t.Context(), r.lease("worker"), store.Want{Lanes: order, Limit: 10, LimitNotUrgent: 4})
+	r.must("claim", err)
+	got := map[penstock.Lane]int{}
+	for _, c := range claimed {
+		got[c.Lane]++
+	}
+	r.wantSame("lanes", got, map[penstock.Lane]int{penstock.LaneBulk: 3, penstock.LaneStandard: 1, penstock.LaneRealtime: 3})
 }
 
 func claimFilters(r *rig) {

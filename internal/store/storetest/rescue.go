@@ -131,13 +131,15 @@ func rescueKeepsTarget(r *rig) {
 	for n, name := range []string{"near", "near", "far"} {
 		target[penstock.ItemID(sub.Job.ID, n)] = name
 	}
-	of := func(id penstock.ID) string { return target[id] }
+	want := store.Want{Lanes: penstock.Lanes, Limit: 10, Reserved: []store.Reserved{
+		{Model: sub.Job.Model, Target: "near", Calls: 2}, {Model: sub.Job.Model, Target: "far", Calls: 1}, {Model: sub.Job.Model, Target: "near", Calls: 1},
+	}}
 	l := r.lease("victim")
 	claimed := r.clock.Now()
-	claims, err := r.s.ClaimItems(r.t.Context(), l, store.Want{Lanes: penstock.Lanes, Limit: 10, Target: of})
+	claims, err := r.s.ClaimItems(r.t.Context(), l, want)
 	r.must("claim", err)
 	started := r.submission(1)
-	started.Job.Lane, started.StartTarget = penstock.LaneBulk, func(penstock.ID) string { return "near" }
+	started.Job.Lane, started.StartTargets = penstock.LaneBulk, []string{"near"}
 	receipt := r.submitTo(l, started)
 	if len(claims) != 3 || len(receipt.Claimed) != 1 {
 		r.t.Fatalf("claimed %d items, started %d", len(claims), len(receipt.Claimed))
@@ -154,7 +156,7 @@ func rescueKeepsTarget(r *rig) {
 			}
 		}
 		claimed = r.clock.Now()
-		claims, err = r.s.ClaimItems(r.t.Context(), r.lease("victim"), store.Want{Lanes: penstock.Lanes, Limit: 10, Target: of})
+		claims, err = r.s.ClaimItems(r.t.Context(), r.lease("victim"), want)
 		r.must("claim", err)
 		if len(claims) != 4 {
 			r.t.Fatalf("claimed %d items again, want 4", len(claims))

@@ -257,6 +257,11 @@ func suspectWant(r *rig) {
 	}
 	r.makeSuspects(3)
 	l := r.lease("worker")
+	ready, more, err := r.s.(store.ReadyReader).ReadySuspects(r.t.Context(), store.Want{Lanes: penstock.Lanes, Limit: 10, ExceptModels: []string{"other"}})
+	r.must("ready suspects", err)
+	if len(ready) != 1 || ready[0].Items != 2 || ready[0].Model != urgent.Job.Model || ready[0].InputBytes != int64(len(urgent.Items[0].Body)) || more {
+		r.t.Errorf("ready suspects %+v, more %v; want both of one model", ready, more)
+	}
 	claim := func(w store.Want) []penstock.ID {
 		w.Limit = max(w.Limit, 1)
 		if w.Lanes == nil {
@@ -273,8 +278,7 @@ func suspectWant(r *rig) {
 		}
 		return jobs
 	}
-	none := func(store.Candidate) bool { return false }
-	room := func(c store.Candidate) bool { return c.Model == "other" }
+	none, calls := []store.Reserved{}, []store.Reserved{{Model: "other", Target: "a", Calls: 2}}
 	for _, tt := range []struct {
 		name string
 		want store.Want
@@ -284,8 +288,8 @@ func suspectWant(r *rig) {
 		{"a lane that is closed is left alone", store.Want{Lanes: []penstock.Lane{penstock.LaneBulk}}, []penstock.ID{late.Job.ID}},
 		{"models", store.Want{Models: []string{"other"}}, []penstock.ID{other.Job.ID}},
 		{"tenants that are paused", store.Want{ExceptTenants: []penstock.TenantID{acme}}, nil},
-		{"no room", store.Want{Limit: 3, Room: none}, nil},
-		{"room for another model", store.Want{Limit: 3, Room: room}, []penstock.ID{other.Job.ID}},
+		{"no calls", store.Want{Limit: 3, Reserved: none}, nil},
+		{"calls for another model", store.Want{Limit: 3, Reserved: calls}, []penstock.ID{other.Job.ID}},
 	} {
 		if got := claim(tt.want); !slices.Equal(got, tt.jobs) {
 			r.t.Errorf("%s: claimed of %v, want %v", tt.name, got, tt.jobs)
