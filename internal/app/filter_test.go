@@ -59,7 +59,6 @@ func newFilterRig(t *testing.T, more ...filter.Output) *filterRig {
 		t.Fatal(err)
 	}
 	chain, counter := filter.Counting()
-	chain.Editor = func(penstock.Endpoint) filter.Editor { return wholeWire{} }
 	chain.Outputs = append(chain.Outputs, more...)
 	for _, f := range more {
 		if in, ok := f.(filter.Input); ok {
@@ -434,63 +433,4 @@ func (r *filterRig) executions(prompt string) uint32 {
 		r.t.Fatal(err)
 	}
 	return found.Attempts
-}
-
-// wholeWire is an editor to which every chunk is one text.
-type wholeWire struct{}
-
-func (wholeWire) Parts(to []filter.Part, wire []byte) ([]filter.Part, error) {
-	return append(to, filter.Part{Text: string(wire)}), nil
-}
-
-func (wholeWire) Replace(_ []byte, parts []filter.Part) ([]byte, error) {
-	return []byte(parts[0].Text), nil
-}
-
-// masks replaces a word in inputs, and another one in answers.
-type masks struct{}
-
-func (masks) Input(_ context.Context, s *filter.Subject) (filter.Verdict, error) {
-	if !bytes.Contains(s.Body, []byte("secret")) {
-		return filter.Verdict{}, nil
-	}
-	return filter.Verdict{Action: filter.Edit, Body: bytes.ReplaceAll(s.Body, []byte("secret"), []byte("masked"))}, nil
-}
-
-func (m masks) Review(*filter.Subject) filter.Review { return m }
-
-func (masks) Chunk(_ context.Context, c *filter.Chunk) (filter.Verdict, error) {
-	parts, err := c.Parts()
-	if err != nil || c.Error {
-		return filter.Verdict{}, err
-	}
-	changed := []filter.Part{{Text: strings.ReplaceAll(parts[0].Text, "assistant", "ASSISTANT")}}
-	return filter.Verdict{Action: filter.Edit}, c.Replace(changed)
-}
-
-// An edited input is what runs, on every way in; an edited answer is what callers, caches and stores get.
-func TestFiltersEdit(t *testing.T) {
-	t.Parallel()
-	r := newFilterRig(t, masks{})
-	edited := func(name string, a filterReply) {
-		t.Helper()
-		if !strings.Contains(a.body, "ASSISTANT") || strings.Contains(a.body, "assistant") {
-			t.Errorf("%s: the answer was not edited: %s", name, a.body)
-		}
-	}
-	use := []string{"x-penstock-cache", "use"}
-	for _, stream := range []string{"", `,"stream":true`} {
-		edited("miss", r.post("/v1/chat/completions", message("fast", "secret", stream), use...))
-		hit := r.post("/v1/chat/completions", message("fast", "masked", stream), use...)
-		if edited("hit", hit); hit.header.Get("x-penstock-cache") != "hit" {
-			t.Errorf("the cache was asked before the input was edited: %q", hit.header.Get("x-penstock-cache"))
-		}
-	}
-	edited("job", r.job(`{"model":"fast","input":"secret"}`))
-	edited("job that is shown", r.job(`{"model":"fast","input":"secret","stream":true}`))
-	job := r.job(fmt.Sprintf(`{"model":"fast","input_file":%q}`, r.upload(`{"custom_id":"a","body":{"messages":[{"role":"user","content":"secret"}]}}`+"\n")))
-	edited("line", r.do("GET", "/v1/jobs/"+job.member(t, "id")+"/results", ""))
-	if secret, masked := r.executions("secret"), r.executions("masked"); secret != 0 || masked != 5 {
-		t.Errorf("the upstream got %d inputs that were not edited and %d that were, want 0 and 5", secret, masked)
-	}
 }

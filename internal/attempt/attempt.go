@@ -29,6 +29,7 @@ import (
 	"penstock/internal/config"
 	"penstock/internal/crash"
 	"penstock/internal/dialect"
+	"penstock/internal/dialect/edit"
 	"penstock/internal/filter"
 	"penstock/internal/inflight"
 	"penstock/internal/microbatch"
@@ -236,6 +237,7 @@ type try struct {
 	implausible string
 	drain       *drain         // nil unless its stream may outlive its caller
 	filtered    *filter.Answer // nil where no filter judges the answer
+	form        edit.Form      // of the answer, for the filters
 	blocked     bool           // a filter kept the answer from the caller
 	memory      answerMemory
 }
@@ -254,6 +256,9 @@ func (r *Runner) open(ctx context.Context, t *try) (failure *provider.Error) {
 		return t.judgeFailure(ctx, t.upstreamRequest.failure(err))
 	}
 	t.answer = answer
+	if t.filtered != nil {
+		t.form = formOf(answer.Meta())
+	}
 	if t.err = t.step(ctx); t.err == nil || errors.Is(t.err, io.EOF) {
 		return nil
 	}

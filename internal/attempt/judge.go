@@ -4,21 +4,31 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"penstock"
+	"penstock/internal/dialect/edit"
 	"penstock/internal/filter"
 	"penstock/internal/provider"
 )
 
-// subject is what filters are told of a task.
+// subject describes a task to filters.
 func (task *Task) subject() filter.Subject {
 	return filter.Subject{ID: task.Subject, Tenant: task.Owner, Key: task.Key, Model: task.Model, Endpoint: task.Endpoint}
 }
 
-// judge has the filters judge a chunk before anybody sees it, and puts the bytes in its place that they let through. An answer that
-// they block has been generated and is charged for.
+// formOf is how the chunks of an answer are framed. An upstream may answer a request for a stream with a plain body.
+func formOf(meta provider.Meta) edit.Form {
+	if strings.HasPrefix(meta.ContentType, "text/event-stream") {
+		return edit.Events
+	}
+	return edit.Plain
+}
+
+// judge asks the filters about a chunk before the sink receives the chunk, and replaces its bytes by those that the filters return.
+// An answer that the filters block has been generated and is charged for.
 func (t *try) judge(ctx context.Context, chunk *provider.Chunk) error {
-	wire, err := t.filtered.Chunk(ctx, filter.Arrival{Wire: chunk.Wire, Text: chunk.Text, Last: chunk.Last})
+	wire, err := t.filtered.Chunk(ctx, filter.Arrival{Wire: chunk.Wire, Form: t.form, Last: chunk.Last})
 	if err != nil {
 		t.blocked = true
 		return withheld(err)
@@ -29,8 +39,9 @@ func (t *try) judge(ctx context.Context, chunk *provider.Chunk) error {
 	return nil
 }
 
-// judgeFailure has the filters judge the words of an upstream about its failure, which callers and records get. Words of our own are
-// not judged. A call that several tasks share fails as a whole: its words are judged here, and its answer by the part.
+// judgeFailure asks the filters about the error body and the error message of an upstream, which callers and records receive.
+// Messages of Penstock are not judged. A call that several tasks share fails as a whole: its error is judged here, and its answer by
+// the part.
 func (t *try) judgeFailure(ctx context.Context, failure *provider.Error) *provider.Error {
 	if t.task.parts && t.filtered == nil {
 		t.filtered = t.runner.Filters.Begin(t.task.subject())
@@ -46,18 +57,18 @@ func (t *try) judgeFailure(ctx context.Context, failure *provider.Error) *provid
 		judged.Message = string(message)
 	}
 	if err != nil {
-		// It failed as it did. Only its words are replaced.
+		// The kind of the failure stays. Only the message is replaced.
 		body, judged.Message, judged.Err = nil, penstock.AsError(err).Message, err
 	}
 	judged.Body = body
 	return &judged
 }
 
-// ownKinds are the failures whose words are never an upstream's.
+// ownKinds are the failures whose message Penstock wrote.
 var ownKinds = []provider.Kind{provider.KindCancelled, provider.KindInternal, provider.KindMemory}
 
-// withheld is the failure of an answer that the filters did not let through: the same as that of an upstream which blocks it itself,
-// unless a filter broke.
+// withheld is the failure of an answer that a filter blocked: the same as that of an upstream which blocks the answer itself, unless
+// the filter failed.
 func withheld(err error) *provider.Error {
 	kind := provider.KindContentBlocked
 	if penstock.ErrorCode(err) != penstock.CodeContentBlocked {

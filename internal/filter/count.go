@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// Counter is the trivial filter: it passes everything, and counts what it was asked. The zero value is ready to use.
+// Counter is the trivial filter: it passes everything, and counts the questions. The zero value is ready to use.
 type Counter struct {
 	inputs  atomic.Int64
 	answers atomic.Int64
@@ -13,12 +13,12 @@ type Counter struct {
 	errors  atomic.Int64
 }
 
-// Counts is what a Counter was asked.
+// Counts are the questions that a Counter was asked.
 type Counts struct {
 	Inputs  int64 // bodies of inferences
 	Answers int64 // answers, and failures without one
 	Chunks  int64 // of all answers
-	Errors  int64 // words of upstreams about failures
+	Errors  int64 // error bodies and error messages of upstreams
 }
 
 // Counts returns the counts so far.

@@ -6,7 +6,8 @@
 //
 // Output filters are asked about each chunk of an answer, and about each error of an upstream, before anything is stored, cached,
 // coalesced, streamed, passed through or returned. Package attempt asks them, for synchronous calls, for items of jobs and in
-// child processes alike: all answers come in there, and no other package sees one before.
+// child processes alike: all answers arrive there, and no other package sees an answer before. Filters read and edit the answer in
+// the format of the caller, by package dialect/edit.
 //
 // A nil Chain passes everything and costs nothing. A Chain is safe for concurrent use; the reviews of one answer belong to the
 // goroutine that reads the answer.
@@ -28,17 +29,17 @@ type Subject struct {
 	Body     []byte // of the inference, for input filters; nil for output filters. It must not be changed
 }
 
-// Action is what becomes of a text.
+// Action is the decision on a text.
 type Action int
 
 // The actions.
 const (
-	Pass  Action = iota // the text goes on as it is
-	Edit                // the text goes on as the filter changed it
-	Block               // the text goes nowhere, and the call or item fails
+	Pass  Action = iota // the text is passed on unchanged
+	Edit                // the text is passed on as the filter changed it
+	Block               // the text is not passed on, and the call or item fails
 )
 
-// Verdict is what a filter decides about a text. The zero Verdict passes it.
+// Verdict is the decision of a filter on a text. The zero Verdict passes the text.
 type Verdict struct {
 	Action Action
 	Reason string // of Block, for the caller; it must not quote the text
@@ -53,14 +54,14 @@ type Input interface {
 
 // Output judges answers.
 type Output interface {
-	// Review begins to judge an answer. It returns nil for an answer that the filter has nothing to say about. The subject does not
-	// change, and may be kept until the review is over.
+	// Review begins to judge an answer. It returns nil for an answer that the filter does not judge. The subject does not change, and
+	// may be kept until the review is over.
 	Review(s *Subject) Review
 }
 
 // Review judges one answer while it arrives.
 type Review interface {
-	// Chunk judges the next chunk of the answer, or the words of an upstream about its failure. After an error the answer fails.
+	// Chunk judges the next chunk of the answer, or the error of an upstream. After an error of Chunk the answer fails.
 	Chunk(ctx context.Context, c *Chunk) (Verdict, error)
 }
 
@@ -68,15 +69,11 @@ type Review interface {
 type Chain struct {
 	Inputs  []Input
 	Outputs []Output
-	// Editor returns the editor of the answers of an endpoint; nil, or a nil Editor, where nothing can edit them. An Edit of such an
-	// answer fails the answer.
-	Editor func(penstock.Endpoint) Editor
-	// Version names the filters and their rules. An answer that was judged under one version is not given from the cache under
-	// another.
+	// Version names the filters and their rules. The cache does not return an answer that was judged under another version.
 	Version string
 }
 
-// Input asks the input filters about a body. It returns the body to go on with: the subject's own unless a filter edited it.
+// Input asks the input filters about a body. It returns the body to use: the subject's own unless a filter edited it.
 // Codes: content_blocked, internal.
 func (c *Chain) Input(ctx context.Context, s Subject) ([]byte, error) {
 	if c == nil || len(c.Inputs) == 0 {
@@ -117,7 +114,7 @@ func blocked(v Verdict, usual string) *penstock.Error {
 	return penstock.Errorf(penstock.CodeContentBlocked, "%s", usual)
 }
 
-// failed is the error of a text that no filter could judge: it goes nowhere.
+// failed is the error of a text that a filter could not judge: the text is not passed on.
 func failed(err error) error {
 	if penstock.ErrorCode(err) != penstock.CodeInternal {
 		return err

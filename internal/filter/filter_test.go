@@ -8,21 +8,10 @@ import (
 	"testing"
 
 	"penstock"
+	"penstock/internal/dialect/edit"
 )
 
-// words is an editor of answers whose chunks are one text each, in brackets.
-type words struct{ reads int }
-
-func (w *words) Parts(to []Part, wire []byte) ([]Part, error) {
-	w.reads++
-	return append(to, Part{Kind: PartText, Text: string(bytes.Trim(wire, "[]"))}), nil
-}
-
-func (w *words) Replace(_ []byte, parts []Part) ([]byte, error) {
-	return []byte("[" + parts[0].Text + "]"), nil
-}
-
-// verdicts is a filter that decides as it is told. Of an Edit it makes the text upper case.
+// verdicts is a filter with a fixed decision. Its Edit makes the text upper case.
 type verdicts struct {
 	action Action
 	err    error
@@ -39,16 +28,12 @@ func (v verdicts) Chunk(_ context.Context, c *Chunk) (Verdict, error) {
 	if !v.looks {
 		return Verdict{Action: v.action}, v.err
 	}
-	parts, err := c.Parts()
-	if err != nil {
-		return Verdict{}, err
-	}
-	changed := append([]Part(nil), parts...)
-	for i := range changed {
-		changed[i].Text = strings.ToUpper(changed[i].Text)
+	deltas := c.Deltas()
+	for i := range deltas {
+		deltas[i].Text = strings.ToUpper(deltas[i].Text)
 	}
 	if v.action == Edit {
-		if err := c.Replace(changed); err != nil {
+		if err := c.Replace(deltas); err != nil {
 			return Verdict{}, err
 		}
 	}
@@ -79,67 +64,144 @@ func TestInputs(t *testing.T) {
 	}
 }
 
+const (
+	plain   = `{"choices":[{"index":0,"message":{"role":"assistant","content":"weir"},"finish_reason":"stop"}]}`
+	chunked = "data: " + `{"choices":[{"index":0,"delta":{"content":"weir"}}]}` + "\n\n"
+)
+
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	edits := verdicts{action: Edit, looks: true}
+	failure := func(a *Answer, text string) ([]byte, error) { return a.Failure(t.Context(), []byte(text)) }
+	body := func(a *Answer, text string) ([]byte, error) { return a.Chunk(t.Context(), Arrival{Wire: []byte(text)}) }
+	event := func(a *Answer, text string) ([]byte, error) {
+		return a.Chunk(t.Context(), Arrival{Wire: []byte(text), Form: edit.Events})
+	}
 	for name, tt := range map[string]struct {
 		filters []Output
-		editor  Editor
-		failure bool
-		want    string
+		judge   func(*Answer, string) ([]byte, error)
+		text    string
+		want    string // "weir" in text becomes this
 		code    penstock.Code
 	}{
-		"none":                           {nil, nil, false, "[weir]", ""},
-		"pass":                           {[]Output{verdicts{}}, nil, false, "[weir]", ""},
-		"block":                          {[]Output{verdicts{action: Block}}, nil, false, "", penstock.CodeContentBlocked},
-		"edit":                           {[]Output{verdicts{looks: true}, edits}, &words{}, false, "[WEIR]", ""},
-		"edit without an editor":         {[]Output{edits}, nil, false, "", penstock.CodeInternal},
-		"a filter that fails":            {[]Output{verdicts{err: errBroken}}, nil, false, "", penstock.CodeInternal},
-		"words of an upstream":           {[]Output{edits}, nil, true, "[WEIR]", ""},
-		"words of an upstream, blocked":  {[]Output{verdicts{action: Block}}, nil, true, "", penstock.CodeContentBlocked},
-		"edited twice, and read between": {[]Output{edits, edits}, &words{}, false, "[WEIR]", ""},
+		"none":                           {nil, body, plain, "weir", ""},
+		"pass":                           {[]Output{verdicts{}}, body, plain, "weir", ""},
+		"read":                           {[]Output{verdicts{looks: true}}, body, plain, "weir", ""},
+		"block":                          {[]Output{verdicts{action: Block}}, event, chunked, "", penstock.CodeContentBlocked},
+		"edit":                           {[]Output{verdicts{looks: true}, edits}, body, plain, "WEIR", ""},
+		"edit of an event":               {[]Output{edits, verdicts{}}, event, chunked, "WEIR", ""},
+		"edit of a body that is no JSON": {[]Output{edits}, body, "weir", "WEIR", ""},
+		"a filter that fails":            {[]Output{verdicts{err: errBroken}}, body, plain, "", penstock.CodeInternal},
+		"error message":                  {[]Output{edits}, failure, "weir", "WEIR", ""},
+		"error body":                     {[]Output{edits}, failure, `{"error":{"type":"overloaded","message":"weir"}}`, "WEIR", ""},
+		"error message, blocked":         {[]Output{verdicts{action: Block}}, failure, "weir", "", penstock.CodeContentBlocked},
+		"edited twice, and read between": {[]Output{edits, verdicts{looks: true}, edits}, event, chunked, "WEIR", ""},
 	} {
-		chain := &Chain{Outputs: tt.filters, Editor: func(penstock.Endpoint) Editor { return tt.editor }}
-		if tt.editor == nil {
-			chain.Editor = nil
+		want := strings.ReplaceAll(tt.text, "weir", tt.want)
+		if tt.code != "" {
+			want = ""
 		}
-		a := chain.Begin(Subject{})
-		judge := func() ([]byte, error) { return a.Chunk(t.Context(), Arrival{Wire: []byte("[weir]"), Text: "weir"}) }
-		if tt.failure {
-			judge = func() ([]byte, error) { return a.Failure(t.Context(), []byte("[weir]")) }
-		}
-		got, err := judge()
-		if string(got) != tt.want || penstock.ErrorCode(err) != tt.code {
-			t.Errorf("%s: %q, %v; want %q, %q", name, got, err, tt.want, tt.code)
+		got, err := tt.judge((&Chain{Outputs: tt.filters}).Begin(Subject{Endpoint: penstock.EndpointChat}), tt.text)
+		if string(got) != want || penstock.ErrorCode(err) != tt.code {
+			t.Errorf("%s: %q, %v; want %q, %q", name, got, err, want, tt.code)
 		}
 	}
 }
 
-// A filter that does not look at the text does not have it read.
-func TestPartsAreReadOnDemand(t *testing.T) {
+// A filter that does not look at a text does not have the chunk parsed.
+func TestChunksAreParsedOnDemand(t *testing.T) {
 	t.Parallel()
 	for _, looks := range []bool{false, true} {
-		editor := &words{}
-		chain := &Chain{Outputs: []Output{verdicts{looks: looks}, verdicts{looks: looks}}, Editor: func(penstock.Endpoint) Editor { return editor }}
-		a := chain.Begin(Subject{})
-		if _, err := a.Chunk(t.Context(), Arrival{Wire: []byte("[weir]")}); err != nil || (editor.reads > 0) != looks || editor.reads > 1 {
-			t.Errorf("looks %t: the chunk was read %d times, %v", looks, editor.reads, err)
+		a := (&Chain{Outputs: []Output{verdicts{looks: looks}}}).Begin(Subject{Endpoint: penstock.EndpointChat})
+		if _, err := a.Chunk(t.Context(), Arrival{Wire: []byte(plain)}); err != nil || (a.reviews[0].editor != nil) != looks {
+			t.Errorf("looks %t: the editor is %v, %v", looks, a.reviews[0].editor, err)
 		}
 	}
 }
 
-// Without an editor, a filter sees the text that the provider found, and else all bytes.
-func TestPartsWithoutAnEditor(t *testing.T) {
+// more replaces more deltas than a chunk has.
+type more struct{}
+
+func (m more) Review(*Subject) Review { return m }
+
+func (more) Chunk(_ context.Context, c *Chunk) (Verdict, error) {
+	return Verdict{Action: Edit}, c.Replace(append(c.Deltas(), edit.Delta{Text: "dam"}))
+}
+
+func TestReplaceNeedsEveryDelta(t *testing.T) {
 	t.Parallel()
-	for want, from := range map[Part]Arrival{
-		{Kind: PartText, Text: "weir"}:     {Wire: []byte("{}"), Text: "weir"},
-		{Kind: PartRaw, Text: `{"a":"b"}`}: {Wire: []byte(`{"a":"b"}`)},
-	} {
-		c := Chunk{Wire: from.Wire, text: from.Text}
-		if got, err := c.Parts(); err != nil || len(got) != 1 || got[0] != want {
-			t.Errorf("%v, %v; want %v", got, err, want)
+	_, err := (&Chain{Outputs: []Output{more{}}}).Begin(Subject{}).Chunk(t.Context(), Arrival{Wire: []byte(plain)})
+	if !errors.Is(err, errCount) || penstock.ErrorCode(err) != penstock.CodeInternal {
+		t.Error(err)
+	}
+}
+
+// holds holds all texts back until they are complete, and makes them upper case. It skips chunks that hold a word.
+type holds struct {
+	skip string
+	held *string
+}
+
+func (h holds) Review(*Subject) Review { return h }
+
+func (h holds) Chunk(_ context.Context, c *Chunk) (Verdict, error) {
+	if h.skip != "" && bytes.Contains(c.Wire, []byte(h.skip)) {
+		return Verdict{}, nil
+	}
+	deltas := c.Deltas()
+	for i := range deltas {
+		*h.held, deltas[i].Text = *h.held+strings.ToUpper(deltas[i].Text), ""
+		if deltas[i].Last {
+			deltas[i].Text, *h.held = *h.held, ""
 		}
 	}
+	return Verdict{Action: Edit}, c.Replace(deltas)
+}
+
+// Text that a filter holds back is sent before the event that ends the text, and the whole texts at the end of a response are the
+// edited ones, even if the filter does not look at them. The next filter sees the edited texts.
+func TestHeldText(t *testing.T) {
+	t.Parallel()
+	events := []string{
+		`{"type":"response.output_text.delta","sequence_number":0,"output_index":0,"content_index":0,"delta":"we"}`,
+		`{"type":"response.output_text.delta","sequence_number":1,"output_index":0,"content_index":0,"delta":"ir"}`,
+		`{"type":"response.output_text.done","sequence_number":2,"output_index":0,"content_index":0,"text":"weir"}`,
+		`{"type":"response.completed","sequence_number":3,"response":{"output":[{"content":[{"type":"output_text","text":"weir"}]}]}}`,
+	}
+	seen := ""
+	chain := &Chain{Outputs: []Output{holds{skip: "completed", held: new(string)}, reads{&seen}}}
+	a, got := chain.Begin(Subject{Endpoint: penstock.EndpointResponses}), ""
+	for _, event := range events {
+		wire, err := a.Chunk(t.Context(), Arrival{Wire: []byte("data: " + event + "\n\n"), Form: edit.Events})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got += string(wire)
+	}
+	want := "data: " + strings.Join([]string{
+		strings.Replace(events[0], "we", "", 1), strings.Replace(events[1], `"ir"`, `""`, 1),
+		`{"type":"response.output_text.delta","delta":"WEIR","output_index":0,"content_index":0,"sequence_number":2}`,
+		`{"type":"response.output_text.done","sequence_number":3,"output_index":0,"content_index":0,"text":"WEIR"}`,
+		`{"type":"response.completed","sequence_number":4,"response":{"output":[{"content":[{"type":"output_text","text":"WEIR"}]}]}}`,
+	}, "\n\ndata: ") + "\n\n"
+	if got = strings.ReplaceAll(got, "event: response.output_text.delta\n", ""); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+	if seen != "WEIR" {
+		t.Errorf("the second filter saw %q", seen)
+	}
+}
+
+// reads keeps the texts that it sees.
+type reads struct{ seen *string }
+
+func (r reads) Review(*Subject) Review { return r }
+
+func (r reads) Chunk(_ context.Context, c *Chunk) (Verdict, error) {
+	for _, d := range c.Deltas() {
+		*r.seen += d.Text
+	}
+	return Verdict{}, nil
 }
 
 // A chain without filters allocates nothing, and one with the trivial filter nothing for each chunk.

@@ -156,9 +156,8 @@ func (b *blocks) Review(s *filter.Subject) filter.Review {
 }
 
 func (*blocks) Chunk(_ context.Context, c *filter.Chunk) (filter.Verdict, error) {
-	parts, err := c.Parts()
-	if err != nil || len(parts) != 1 || !strings.Contains(parts[0].Text, "answer") {
-		return filter.Verdict{}, fmt.Errorf("the parts are %v, %w", parts, err)
+	if !strings.Contains(string(c.Wire), "answer") {
+		return filter.Verdict{}, fmt.Errorf("the chunk is %s", c.Wire)
 	}
 	return filter.Verdict{Action: filter.Block, Reason: "No."}, nil
 }

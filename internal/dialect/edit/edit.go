@@ -2,7 +2,8 @@
 // completions, completions, messages, responses and embeddings. It is the place where filters of output sit.
 //
 // A caller hands the [Editor] each chunk of an answer with a function. The function gets every string that a model or an upstream
-// wrote, as a [Delta], and returns the text that takes its place. Names, ids, counts and encrypted data are not text and pass.
+// wrote, as a [Delta], and returns the text that takes its place. A caller that needs all deltas of a chunk before it decides calls
+// [Editor.Read] and then [Editor.Replace]. Names, ids, counts and encrypted data are not text and pass.
 // A string that the package does not know is text of kind [Other]: so a member that an upstream adds does not get past a filter.
 //
 // Invariants:
@@ -61,8 +62,9 @@ const maxEvent = 64 << 20
 type Editor struct {
 	endpoint penstock.Endpoint
 	walker   walker
-	open     []*track // the texts of a stream that may go on
-	added    int64    // events that were put into a stream of numbered events
+	open     []track // the texts of a stream that may go on
+	added    int64   // events that were put into a stream of numbered events
+	before   snapshot
 }
 
 // New returns the editor of an answer of an endpoint.

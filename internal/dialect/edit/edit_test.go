@@ -415,7 +415,7 @@ func said(t *rapid.T, endpoint penstock.Endpoint, stream []byte) string {
 	e := New(endpoint)
 	e.Chunk(stream, func(d Delta) string { deltas.WriteString(d.Text); return d.Text })
 	if endpoint == responses && e.open != nil {
-		repeated.WriteString(e.open[0].was.String())
+		repeated.WriteString(string(e.open[0].was))
 		if !strings.Contains(string(stream), `"text":`+quote(repeated.String())) {
 			t.Fatalf("the end says something else than %q:\n%s", repeated.String(), stream)
 		}

@@ -11,10 +11,10 @@ import (
 	"penstock/internal/body"
 )
 
-// track is one text of a stream while its deltas pass.
+// track is one text of a stream while its deltas pass. A copy of a track is a snapshot of it: was and now only grow.
 type track struct {
 	key
-	was, now strings.Builder // all of it so far; only of responses, which repeat it
+	was, now []byte // all of it so far; only of responses, which repeat it
 	repeats  bool
 	closed   bool
 }
@@ -27,21 +27,20 @@ func (t *track) end() Delta {
 // add notes a delta.
 func (t *track) add(was, now string) {
 	if t.repeats {
-		t.was.WriteString(was)
-		t.now.WriteString(now)
+		t.was = append(t.was, was...)
+		t.now = append(t.now, now...)
 	}
 }
 
-// track finds or begins the text that a spot is a delta of.
+// track finds or begins the text that a spot is a delta of. The pointer is valid until the next call.
 func (e *Editor) track(s *spot) *track {
-	for _, t := range e.open {
-		if t.key == s.key {
+	for i := range e.open {
+		if t := &e.open[i]; t.key == s.key {
 			return t
 		}
 	}
-	t := &track{key: s.key, repeats: e.endpoint == penstock.EndpointResponses}
-	e.open = append(e.open, t)
-	return t
+	e.open = append(e.open, track{key: s.key, repeats: e.endpoint == penstock.EndpointResponses})
+	return &e.open[len(e.open)-1]
 }
 
 // ending says which texts an event ends: those of a choice that has a reason to finish, of a block that stops, and of a part of a
@@ -61,7 +60,8 @@ func (e *Editor) ending() func(*track) bool {
 
 // end asks for what is left of the texts that an event ends and that it has no delta of.
 func (e *Editor) end(data []byte, ends func(*track) bool, f Func) (before []Inserted) {
-	for _, t := range e.open {
+	for i := range e.open {
+		t := &e.open[i]
 		if !ends(t) {
 			continue
 		}
@@ -74,7 +74,7 @@ func (e *Editor) end(data []byte, ends func(*track) bool, f Func) (before []Inse
 		}
 	}
 	// Texts of responses are kept: later events repeat them.
-	e.open = slices.DeleteFunc(e.open, func(t *track) bool { return t.closed && !t.repeats })
+	e.open = slices.DeleteFunc(e.open, func(t track) bool { return t.closed && !t.repeats })
 	return before
 }
 
@@ -98,9 +98,9 @@ func (e *Editor) repeated(data []byte, f Func) (edits []body.Edit) {
 
 // became is what the deltas of a text became, if there were any and they were that text.
 func (e *Editor) became(s *spot, was string) (string, bool) {
-	for _, t := range e.open {
-		if t.key == s.key && t.was.String() == was {
-			return t.now.String(), true
+	for i := range e.open {
+		if t := &e.open[i]; t.key == s.key && string(t.was) == was {
+			return string(t.now), true
 		}
 	}
 	return "", false
