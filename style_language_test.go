@@ -37,7 +37,6 @@ var wordsExcepted = map[string]string{
 	"internal/admit":               beingRewritten,
 	"internal/api":                 beingRewritten,
 	"internal/app":                 beingRewritten,
-	"internal/attempt":             beingRewritten,
 	"internal/batch":               beingRewritten,
 	"internal/body":                beingRewritten,
 	"internal/capacity":            beingRewritten,

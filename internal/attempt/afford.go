@@ -9,10 +9,10 @@ import (
 	"penstock/internal/dialect/catalog"
 )
 
-// What a hard budget pays for may not cost more than was set aside for it, whatever changed since: prices and
-// targets are live, and a caller need not say how long an answer may be.
+// A task under a hard budget may not cost more than its reservation, even after prices and targets changed. A caller need not
+// bound the length of the answer.
 
-// affordable leaves out targets on which a bounded task could cost more than was set aside.
+// affordable leaves out targets on which a bounded task could cost more than its reservation.
 func (r *Runner) affordable(task *Task, candidates []*penstock.Target, left *remarks) []*penstock.Target {
 	if !task.Bounded {
 		return candidates
@@ -40,7 +40,7 @@ func unaffordable(task *Task) error {
 		"Every target of model %q may cost more by now than was set aside when this was accepted; submit it again.", task.Model)
 }
 
-// read parses the body of the task, unless somebody did. A body that cannot be read any more is nil: admission refuses it.
+// read parses the body of the task once. A body that cannot be read any more is nil: admission refuses it.
 func (task *Task) read() *dialect.Inference {
 	if task.Inference == nil {
 		if inf, err := catalog.Read(task.Endpoint, task.Body); err == nil {
@@ -50,7 +50,7 @@ func (task *Task) read() *dialect.Inference {
 	return task.Inference
 }
 
-// taskPrice is what decides whether a hard budget can pay for a task.
+// taskPrice is the part of a body that decides whether a hard budget can pay for the task.
 type taskPrice struct {
 	features  []string
 	documents int64

@@ -12,9 +12,9 @@ import (
 // A bounded task never costs more than was set aside, all attempts together.
 func TestBoundedTaskStopsWhenSomethingWasSpent(t *testing.T) {
 	t.Parallel()
-	broken := reply{err: &provider.Error{Kind: provider.KindTimeout, Message: "late"}} // billable, and nothing told
+	broken := reply{err: &provider.Error{Kind: provider.KindTimeout, Message: "late"}} // billable, and no usage reported
 	for _, bounded := range []bool{false, true} {
-		r := newRig(t, upstream{"ua": broken, "ub": {chunks: []string{"ok"}, meta: told}})
+		r := newRig(t, upstream{"ua": broken, "ub": {chunks: []string{"ok"}, meta: knownUsage}})
 		job := task("a", "b")
 		job.Bounded, job.Body, job.Bound = bounded, []byte(`{"max_tokens":9}`), 2*bound
 		out := r.Run(t.Context(), job, &sink{})
@@ -27,7 +27,7 @@ func TestBoundedTaskStopsWhenSomethingWasSpent(t *testing.T) {
 // Prices and bounds are live: a target that became too dear is not asked.
 func TestBoundedTaskLeavesDearTargetsOut(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, upstream{"ua": {chunks: []string{"no"}, meta: told}, "ub": {chunks: []string{"ok"}, meta: told}},
+	r := newRig(t, upstream{"ua": {chunks: []string{"no"}, meta: knownUsage}, "ub": {chunks: []string{"ok"}, meta: knownUsage}},
 		editTarget("a", func(c *config.TargetConfig) { c.Price = config.Price{Input: "1000", Output: "1000"} }),
 		editTarget("c", func(c *config.TargetConfig) { c.Price = config.Price{} }))
 	job := task("a", "c", "b")
@@ -46,7 +46,7 @@ func TestBoundedTaskLeavesDearTargetsOut(t *testing.T) {
 func TestBoundedTaskNeedsSurcharges(t *testing.T) {
 	t.Parallel()
 	for name, price := range map[string]config.Price{"both": {Input: "0.01", Output: "0.01"}, "input alone": {Input: "0.01", Output: "0"}, "output alone": {Input: "0", Output: "0.01"}} {
-		r := newRig(t, upstream{"ua": {chunks: []string{"ok"}, meta: told}}, editTarget("a", func(c *config.TargetConfig) { c.Price = price }))
+		r := newRig(t, upstream{"ua": {chunks: []string{"ok"}, meta: knownUsage}}, editTarget("a", func(c *config.TargetConfig) { c.Price = price }))
 		job := task("a")
 		job.Body, job.Bound = []byte(`{"max_tokens":9,"max_tool_calls":2,"messages":[],"tools":[{"type":"web_search"}],"service_tier":"priority"}`), 1_000_000_000
 		if out := r.Run(t.Context(), job, &sink{}); out.Err != nil {
@@ -56,7 +56,7 @@ func TestBoundedTaskNeedsSurcharges(t *testing.T) {
 		if out := r.Run(t.Context(), job, &sink{}); penstock.ErrorCode(out.Err) != penstock.CodeBudgetExceeded || len(out.Attempts) != 0 {
 			t.Errorf("%s: outcome %+v, want that the budget is exceeded", name, out)
 		}
-		r = newRig(t, upstream{"ua": {chunks: []string{"ok"}, meta: told}}, editTarget("a", func(c *config.TargetConfig) {
+		r = newRig(t, upstream{"ua": {chunks: []string{"ok"}, meta: knownUsage}}, editTarget("a", func(c *config.TargetConfig) {
 			c.Price = price
 			c.Surcharges = map[string]config.Surcharge{"web_search": {PerUse: "0.01", MaxUses: 2}, "service_tier:priority": {Factor: 2}}
 		}))
@@ -69,7 +69,7 @@ func TestBoundedTaskNeedsSurcharges(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := penstock.Price{Input: 2 * rates, Output: 2 * output}.Cost(told.Usage) + 20_000_000
+		want := penstock.Price{Input: 2 * rates, Output: 2 * output}.Cost(knownUsage.Usage) + 20_000_000
 		if out.Err != nil || out.Cost != want {
 			t.Errorf("%s, with surcharges: %v, cost %v; want %v", name, out.Err, out.Cost, want)
 		}
@@ -95,7 +95,7 @@ func TestBoundedTaskTellsTheUpstream(t *testing.T) {
 		{penstock.EndpointEmbeddings, true, `{"model":"m"}`, `{"model":"m"}`},
 	} {
 		var seen string
-		r := newRig(t, upstream{"ua": {chunks: []string{"ok"}, meta: told, seen: func(c provider.Call) { seen = string(c.Body) }}},
+		r := newRig(t, upstream{"ua": {chunks: []string{"ok"}, meta: knownUsage, seen: func(c provider.Call) { seen = string(c.Body) }}},
 			editTarget("a", func(c *config.TargetConfig) { c.MaxOutputTokens = 77 }))
 		job := task("a")
 		job.Endpoint, job.Bounded, job.Body = tt.endpoint, tt.bounded, []byte(tt.body)
@@ -154,7 +154,7 @@ func TestBoundedTranslationIsClamped(t *testing.T) {
 		{false, `{"max_completion_tokens":5000}`, `{"max_completion_tokens":5000}`},
 	} {
 		var seen string
-		r := requestRig(t, upstream{"ua": {chunks: []string{"ok"}, meta: told, seen: func(c provider.Call) { seen = string(c.Body) }}}, nil)
+		r := requestRig(t, upstream{"ua": {chunks: []string{"ok"}, meta: knownUsage, seen: func(c provider.Call) { seen = string(c.Body) }}}, nil)
 		r.Translator = lavish{body: tt.translated}
 		job := task("a")
 		job.Endpoint, job.Bounded, job.Body = penstock.EndpointMessages, tt.bounded, []byte(`{"max_tokens":9}`)

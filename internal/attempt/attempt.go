@@ -1,10 +1,8 @@
-// Package attempt runs one inference from top to bottom: choose a target, call its provider, pass
-// the answer on, meter it. Jobs and synchronous calls use the very same code; only their [Sink]
-// differs.
+// Package attempt runs one inference: it chooses a target, calls the provider of the target, passes the answer on and meters it.
+// Jobs and synchronous calls use the same code; only their [Sink] differs.
 //
-// It owns fallback: while the caller has seen nothing, another target may be tried. It does not own
-// retries over time (package queue) nor the record of what happened (package store): it returns an
-// [Outcome] that says everything, and writes nothing itself.
+// It owns fallback: until the caller has seen a part of the answer, another target may be tried. It does not own retries over time
+// (package queue) nor the record of attempts (package store): it returns an [Outcome], and writes nothing itself.
 //
 // Calls for embeddings that differ in their inputs alone share a call upstream: see shared_call.go.
 //
@@ -77,7 +75,7 @@ type Runner struct {
 // New returns a runner.
 func New(d Deps) *Runner {
 	r := &Runner{Deps: d}
-	r.batches = microbatch.New(r.carry)
+	r.batches = microbatch.New(r.runBatch)
 	return r
 }
 
@@ -90,8 +88,8 @@ type Task struct {
 	Targets  []string // what the model resolved to, in order
 	Endpoint penstock.Endpoint
 	Body     []byte
-	Added    int // bytes of Body that no model reads: they were added for our own sake
-	// Inference is Body as it was read, nil until somebody asks (see Task.read).
+	Added    int // bytes of Body that Penstock added and no model reads
+	// Inference is Body as it was read, nil until the body is parsed (see Task.read).
 	Inference *dialect.Inference
 	Header    http.Header // the caller's own, for upstreams of the same dialect; nil for none
 	Stream    bool
@@ -131,14 +129,14 @@ type Task struct {
 	price *taskPrice                 // of a bounded task; nil until it is asked for
 	parts bool                       // its answer is divided and judged by the part: see shared_attempt.go
 	needs *route.Needs               // of what was merged into Body; nil to read them from it
-	began func(try penstock.Attempt) // is told of each attempt; nil for nobody
+	began func(try penstock.Attempt) // is called with each attempt; may be nil
 }
 
-// Outcome is everything that came of a task.
+// Outcome is the result of a task.
 type Outcome struct {
 	Attempts []penstock.Attempt // the last one is not complete before the task is over
 	// Err is nil after a complete answer. It is a *provider.Error when an upstream was called, and
-	// a *penstock.Error when none could be. Of several failures it is the last that leaves some hope.
+	// a *penstock.Error when none could be. Of several failures it is the last that a later retry may not repeat.
 	Err error
 	// Final says that the same task would fail again: every target that can serve it was tried, and none may do better later.
 	Final bool
@@ -147,9 +145,9 @@ type Outcome struct {
 	Counted      int    // attempts that the upstream worked on; those that it turned away for lack of capacity do not count
 	Target       string // of the last attempt
 	StatusCode   int
-	Usage        penstock.Usage   // of all attempts, estimated where an upstream broke off before telling
+	Usage        penstock.Usage   // of all attempts, estimated where an upstream did not report it
 	Cost         penstock.NanoUSD // what that usage costs
-	Forfeit      penstock.NanoUSD // upper bound of what was spent without the upstream telling
+	Forfeit      penstock.NanoUSD // upper bound of the cost that no upstream reported
 	PriceVersion string
 	Unpriced     bool // a target was used that has no price
 
@@ -230,8 +228,8 @@ type try struct {
 	begun           bool
 	err             error         // how the answer ended, io.EOF after all of it; nil until then
 	meta            provider.Meta // of the answer, as far as it came
-	said            int64         // bytes of text that arrived
-	weight          *weight       // of bodies that were let go of, nil while they are there
+	textBytes       int64         // bytes of text that arrived
+	weight          *weight       // of bodies that were dropped; nil before
 	forfeit         penstock.NanoUSD
 	// implausible is the impossible usage that the upstream reported, "" for none.
 	implausible string
@@ -265,7 +263,7 @@ func (r *Runner) open(ctx context.Context, t *try) (failure *provider.Error) {
 	return t.ending(ctx)
 }
 
-// close ends a try, and completes its record. It returns what went wrong, if anything did.
+// close ends a try, and completes its record. It returns the failure of the try, nil for none.
 func (r *Runner) close(ctx context.Context, t *try, failure *provider.Error) *provider.Error {
 	defer t.release() // should anything here panic
 	if broken := t.shut(); failure == nil {
@@ -306,7 +304,7 @@ func (t *try) release() {
 	}
 }
 
-// giveBack gives the capacity of a try back, with the result that the target is judged by.
+// giveBack gives the capacity of a try back, with the result that the target learns from.
 func (t *try) giveBack(failure *provider.Error) {
 	result := t.result(&t.meta, failure)
 	t.choice.Done(result)
@@ -331,8 +329,8 @@ func (r *Runner) endSpan(t *try, failure *provider.Error) {
 	}
 	genAI := t.genAI()
 	genAI.Usage = t.meta.Usage
-	if told := t.meta.Traced; told != nil {
-		genAI.ResponseModel, genAI.FinishReasons = told.Model, told.FinishReasons
+	if traced := t.meta.Traced; traced != nil {
+		genAI.ResponseModel, genAI.FinishReasons = traced.Model, traced.FinishReasons
 	}
 	if failure != nil {
 		genAI.ErrorType = string(failure.Kind)
@@ -341,7 +339,7 @@ func (r *Runner) endSpan(t *try, failure *provider.Error) {
 	t.span.End(nil)
 }
 
-// genAI is what traces say of a try.
+// genAI describes a try in traces.
 func (t *try) genAI() telemetry.GenAI {
 	return telemetry.GenAI{Operation: operation(t.task.Endpoint), Provider: t.target.Provider, RequestModel: t.upstreamModel()}
 }
@@ -352,7 +350,7 @@ func (r *Runner) conclude(ctx context.Context, t *try, failure *provider.Error) 
 	t.meter(&t.meta, failure)
 	t.remark(&t.meta, failure)
 	if failure != nil || t.implausible != "" {
-		r.tellOperator(ctx, t, failure)
+		r.logFailure(ctx, t, failure)
 	}
 	if failure != nil {
 		t.record.ErrorKind, t.record.ErrorMessage = string(failure.Kind), failure.Public()
@@ -368,7 +366,7 @@ func (t *try) rescue(failure **provider.Error) {
 	}
 }
 
-// ask calls the upstream. It returns when the answer can be believed.
+// ask calls the upstream. It returns when the first part of a valid answer has arrived.
 func (r *Runner) ask(ctx context.Context, t *try) (provider.Answer, error) {
 	if t.upstreamRequest.upstream == nil {
 		return nil, &provider.Error{Kind: provider.KindConnect, Message: "Its provider is not configured any more."}
@@ -388,22 +386,22 @@ func (r *Runner) ask(ctx context.Context, t *try) (provider.Answer, error) {
 	return t.upstreamRequest.answer(answer, t.asked()), nil
 }
 
-// keep writes down what is known of an answer at its end.
+// keep records the meta of an answer at its end.
 func (t *try) keep() {
 	t.record.Reason = withLosses(t.record.Reason, t.answer)
 	t.meta = t.answer.Meta()
 	t.record.StatusCode = t.meta.StatusCode
 }
 
-// impatient says that the caller allows less time than the target.
-func (t *try) impatient() bool {
+// callerLimitsTime reports whether the caller allows less time than the target.
+func (t *try) callerLimitsTime() bool {
 	return t.task.Timeout > 0 && (t.target.TotalTimeout == 0 || t.task.Timeout < t.target.TotalTimeout)
 }
 
 // deadline is when the tighter of what the caller and the target allow is over, zero for never.
 func (t *try) deadline() time.Time {
 	bound := t.target.TotalTimeout
-	if t.impatient() {
+	if t.callerLimitsTime() {
 		bound = t.task.Timeout
 	}
 	if bound <= 0 {
@@ -427,7 +425,7 @@ func (t *try) call(ctx context.Context) provider.Call {
 	}
 }
 
-// asked is what a translated answer has to know.
+// asked is the part of the request that the translation of an answer needs.
 func (t *try) asked() Asked {
 	return Asked{Model: t.task.Model, Stream: t.task.Stream, IncludeUsage: t.task.IncludeUsage, At: t.record.StartedAt}
 }
@@ -459,16 +457,16 @@ func (t *try) step(ctx context.Context) (err error) {
 	return t.take(ctx)
 }
 
-// take has the chunk judged, and hands it to the sink.
+// take asks the filters about the chunk, and hands it to the sink.
 //
 //go:noinline
 func (t *try) take(ctx context.Context) error {
 	chunk := t.chunk
 	t.chunk = provider.Chunk{}
-	said := int64(len(chunk.Text))
+	arrived := int64(len(chunk.Text))
 	if t.filtered != nil {
 		if err := t.judge(ctx, &chunk); err != nil {
-			t.said += said
+			t.textBytes += arrived
 			return err
 		}
 	}
@@ -477,14 +475,14 @@ func (t *try) take(ctx context.Context) error {
 			return refused(err)
 		}
 	}
-	t.said += said
+	t.textBytes += arrived
 	if err := t.hand(chunk); err != nil {
 		return refused(err)
 	}
 	return nil
 }
 
-// begin tells the sink what kind of answer comes.
+// begin announces the answer to the sink.
 func (t *try) begin() error {
 	t.begun = true
 	t.drain.begin()
@@ -500,7 +498,7 @@ func (t *try) ending(ctx context.Context) *provider.Error {
 	return t.judgeFailure(ctx, t.upstreamRequest.failure(t.err))
 }
 
-// refused explains why the sink took no more: it says so itself, or its reader is gone.
+// refused is the failure of a sink that accepts no more: its own error, or that its reader left.
 func refused(err error) error {
 	if _, ok := errors.AsType[*provider.Error](err); ok {
 		return err
@@ -508,7 +506,7 @@ func refused(err error) error {
 	return &provider.Error{Kind: provider.KindCancelled, Message: "The caller left before the answer was complete.", Err: err}
 }
 
-// meter prices what was used, and what the upstream may have charged beyond that without telling.
+// meter prices the usage, and the rest that the upstream may have charged without a report.
 func (t *try) meter(meta *provider.Meta, failure *provider.Error) {
 	t.record.Usage, t.record.UsageKnown = meta.Usage, meta.UsageKnown
 	charge := penstock.Charge{Usage: meta.Usage, Lane: t.task.Lane}
@@ -518,16 +516,16 @@ func (t *try) meter(meta *provider.Meta, failure *provider.Error) {
 	price, version := t.target.PriceAt(t.record.StartedAt)
 	t.record.Cost, t.record.PriceVersion = min(price.Charge(charge), penstock.MaxCost), version
 	if t.task.Bounded && t.record.Cost > t.task.Bound {
-		// The upstream was told not to go beyond that, and a hard budget pays no more.
+		// The request bounded the answer, and a hard budget pays no more.
 		t.record.Cost = t.task.Bound
-		t.aside("it cost more than was reserved; a hard budget pays no more than the reservation")
+		t.addReason("it cost more than was reserved; a hard budget pays no more than the reservation")
 	}
 	if !meta.UsageKnown && (t.begun || t.blocked || failure == nil || failure.Kind.Policy().Billable) {
 		t.forfeit = max(0, t.task.Bound-t.record.Cost)
 	}
 }
 
-// extras are what is charged for beside tokens: calls and images. To count tokens is free.
+// extras are the calls and images that are charged for beside tokens. A count of tokens is free.
 func (t *try) extras() (calls, images int64) {
 	if t.upstreamRequest.endpoint == penstock.EndpointCountTokens {
 		return 0, 0
@@ -538,7 +536,7 @@ func (t *try) extras() (calls, images int64) {
 	return 1, images
 }
 
-// result is what the capacity of a target learns from a try.
+// result is the result of a try that the capacity of its target learns from.
 func (t *try) result(meta *provider.Meta, failure *provider.Error) capacity.Result {
 	res := capacity.Result{
 		Usage: meta.Usage, UsageKnown: meta.UsageKnown, Limits: meta.Limits, Took: t.record.FinishedAt.Sub(t.record.StartedAt),
@@ -547,7 +545,7 @@ func (t *try) result(meta *provider.Meta, failure *provider.Error) capacity.Resu
 		res.FirstToken = t.record.FirstTokenAt.Sub(t.record.StartedAt)
 	}
 	if t.task.Endpoint == penstock.EndpointCountTokens {
-		res.Took, res.FirstToken = 0, 0 // nothing was generated: how fast that went says nothing of inferences
+		res.Took, res.FirstToken = 0, 0 // nothing was generated: its duration is not that of an inference
 	}
 	if failure == nil {
 		return res
@@ -559,16 +557,15 @@ func (t *try) result(meta *provider.Meta, failure *provider.Error) capacity.Resu
 	if failure.Limits != (provider.RateLimits{}) {
 		res.Limits = failure.Limits
 	}
-	if failure.Kind == provider.KindTimeout && t.impatient() {
-		// A caller who asks for an answer within a second says nothing about the target: else one tenant
-		// could take its capacity away from all.
+	if failure.Kind == provider.KindTimeout && t.callerLimitsTime() {
+		// The short timeout of a caller is no evidence against the target: else one tenant could take its capacity away from all.
 		res.Kind = provider.KindCancelled
 	}
 	return res
 }
 
-// tellOperator logs what callers are not told: an upstream's complaint about our account, and defects.
-func (r *Runner) tellOperator(ctx context.Context, t *try, failure *provider.Error) {
+// logFailure logs the failures that callers do not see: errors about the account at the upstream, and defects.
+func (r *Runner) logFailure(ctx context.Context, t *try, failure *provider.Error) {
 	ctx = telemetry.WithIDs(ctx, telemetry.IDs{Attempt: t.record.ID})
 	if t.implausible != "" {
 		r.Log.WarnContext(ctx, "a target reported impossible usage; the reservation is forfeit", "target", t.target.Name, "reported", t.implausible)

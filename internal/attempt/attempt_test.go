@@ -22,7 +22,7 @@ func TestSuccess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var call provider.Call
 		r := newRig(t, upstream{"ua": {
-			chunks: []string{"Hel", "lo"}, meta: told,
+			chunks: []string{"Hel", "lo"}, meta: knownUsage,
 			seen: func(c provider.Call) { call = c; time.Sleep(time.Second) },
 		}})
 		s := &sink{}
@@ -35,7 +35,7 @@ func TestSuccess(t *testing.T) {
 		hash := r.Config.Current().Hash
 		want := penstock.Attempt{
 			Subject: "subject", Number: 1, Fence: 7, Target: "a", Reason: "first of the model's order", Config: hash,
-			StatusCode: 200, Usage: told.Usage, UsageKnown: true, Cost: 30_000, PriceVersion: hash,
+			StatusCode: 200, Usage: knownUsage.Usage, UsageKnown: true, Cost: 30_000, PriceVersion: hash,
 			StartedAt: began, FirstTokenAt: began.Add(time.Second), FinishedAt: began.Add(time.Second),
 		}
 		got := out.Attempts[0]
@@ -46,7 +46,7 @@ func TestSuccess(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("attempt (-want +got):\n%s", diff)
 		}
-		if out.Target != "a" || out.StatusCode != 200 || out.Usage != told.Usage || out.Cost != 30_000 || out.Forfeit != 0 || out.PriceVersion != hash {
+		if out.Target != "a" || out.StatusCode != 200 || out.Usage != knownUsage.Usage || out.Cost != 30_000 || out.Forfeit != 0 || out.PriceVersion != hash {
 			t.Errorf("outcome %+v", out)
 		}
 		if call.UpstreamModel != "ua" || string(call.Body) != `{"messages":[]}` || call.Endpoint != penstock.EndpointChat || call.Stream {
@@ -64,7 +64,7 @@ func TestTimeoutsOfACall(t *testing.T) {
 			want.FirstToken = time.Minute
 		}
 		var call provider.Call
-		r := newRig(t, upstream{"ua": {chunks: []string{"x"}, meta: told, seen: func(c provider.Call) { call = c }}})
+		r := newRig(t, upstream{"ua": {chunks: []string{"x"}, meta: knownUsage, seen: func(c provider.Call) { call = c }}})
 		asked := task("a")
 		asked.Stream = stream
 		if r.Run(t.Context(), asked, &sink{}); call.Timeouts != want || call.Stream != stream {
@@ -75,7 +75,7 @@ func TestTimeoutsOfACall(t *testing.T) {
 
 func TestUpstreamModelAsAsked(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, upstream{"fast": {chunks: []string{"ok"}, meta: told}},
+	r := newRig(t, upstream{"fast": {chunks: []string{"ok"}, meta: knownUsage}},
 		editTarget("a", func(c *config.TargetConfig) { c.UpstreamModel = penstock.UpstreamModelAsAsked }))
 	if out := r.Run(t.Context(), task("a"), &sink{}); out.Err != nil {
 		t.Errorf("the upstream was not asked for the caller's model: %v", out.Err)
@@ -118,7 +118,7 @@ func TestFallbackByKind(t *testing.T) {
 	for _, rule := range kindRules {
 		t.Run(string(rule.kind), func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, upstream{"ua": fails(rule.kind), "ub": {chunks: []string{"ok"}, meta: told}})
+			r := newRig(t, upstream{"ua": fails(rule.kind), "ub": {chunks: []string{"ok"}, meta: knownUsage}})
 			s := &sink{}
 			out := r.Run(t.Context(), task("a", "b"), s)
 			wantText, wantKind, wantAttempts, wantCost := "", rule.kind, 1, penstock.NanoUSD(0)
@@ -142,7 +142,7 @@ func TestFallbackByKind(t *testing.T) {
 
 func TestFallbackIsRecorded(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, upstream{"ua": fails(provider.KindServer), "ub": fails(provider.KindNetwork), "uc": {chunks: []string{"ok"}, meta: told}})
+	r := newRig(t, upstream{"ua": fails(provider.KindServer), "ub": fails(provider.KindNetwork), "uc": {chunks: []string{"ok"}, meta: knownUsage}})
 	out := r.Run(t.Context(), task("a", "b", "c"), &sink{})
 	if out.Err != nil || len(out.Attempts) != 3 || out.Target != "c" || out.StatusCode != 200 {
 		t.Fatalf("outcome %+v", out)
@@ -185,7 +185,7 @@ func TestUnconfiguredTargets(t *testing.T) {
 
 func TestUnconfiguredProviderFallsBack(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, upstream{"ub": {chunks: []string{"ok"}, meta: told}},
+	r := newRig(t, upstream{"ub": {chunks: []string{"ok"}, meta: knownUsage}},
 		editTarget("a", func(c *config.TargetConfig) { c.Provider = "gone" }))
 	out := r.Run(t.Context(), task("a", "b"), &sink{})
 	if out.Err != nil || len(out.Attempts) != 2 || out.Attempts[0].ErrorKind != "connect" || out.Forfeit != 0 {
@@ -197,8 +197,8 @@ func TestNoFallbackOnceTheAnswerBegan(t *testing.T) {
 	t.Parallel()
 	for _, kind := range provider.Kinds {
 		r := newRig(t, upstream{
-			"ua": {chunks: []string{"Hel"}, broken: &provider.Error{Kind: kind, StatusCode: 200, Message: "cut"}, meta: untold},
-			"ub": {chunks: []string{"no"}, meta: told},
+			"ua": {chunks: []string{"Hel"}, broken: &provider.Error{Kind: kind, StatusCode: 200, Message: "cut"}, meta: unknownUsage},
+			"ub": {chunks: []string{"no"}, meta: knownUsage},
 		})
 		s := &sink{}
 		out := r.Run(t.Context(), task("a", "b"), s)
@@ -211,8 +211,8 @@ func TestNoFallbackOnceTheAnswerBegan(t *testing.T) {
 func TestFallbackWhenTheAnswerBreaksBeforeItsFirstChunk(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, upstream{
-		"ua": {broken: &provider.Error{Kind: provider.KindTruncated, Message: "cut"}, meta: untold},
-		"ub": {chunks: []string{"ok"}, meta: told},
+		"ua": {broken: &provider.Error{Kind: provider.KindTruncated, Message: "cut"}, meta: unknownUsage},
+		"ub": {chunks: []string{"ok"}, meta: knownUsage},
 	})
 	s := &sink{}
 	out := r.Run(t.Context(), task("a", "b"), s)
@@ -233,14 +233,14 @@ func TestSinkErrors(t *testing.T) {
 		cost    penstock.NanoUSD
 		forfeit penstock.NanoUSD
 	}{
-		{"the caller left before the first chunk", sink{beginErr: gone}, untold, provider.KindCancelled, 4_000, bound - 4_000},
-		{"the caller left later", sink{refuseFrom: 2, chunkErr: gone}, untold, provider.KindCancelled, 6_000, bound - 6_000},
-		{"the caller left after usage was told", sink{refuseFrom: 2, chunkErr: gone}, told, provider.KindCancelled, 30_000, 0},
-		{"the sink says why", sink{refuseFrom: 2, chunkErr: tooLarge}, untold, provider.KindMalformed, 6_000, bound - 6_000},
+		{"the caller left before the first chunk", sink{beginErr: gone}, unknownUsage, provider.KindCancelled, 4_000, bound - 4_000},
+		{"the caller left later", sink{refuseFrom: 2, chunkErr: gone}, unknownUsage, provider.KindCancelled, 6_000, bound - 6_000},
+		{"the caller left after usage was reported", sink{refuseFrom: 2, chunkErr: gone}, knownUsage, provider.KindCancelled, 30_000, 0},
+		{"the sink says why", sink{refuseFrom: 2, chunkErr: tooLarge}, unknownUsage, provider.KindMalformed, 6_000, bound - 6_000},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, upstream{"ua": {chunks: []string{"Hel", "lo"}, meta: tt.meta}, "ub": {chunks: []string{"no"}, meta: told}})
+			r := newRig(t, upstream{"ua": {chunks: []string{"Hel", "lo"}, meta: tt.meta}, "ub": {chunks: []string{"no"}, meta: knownUsage}})
 			out := r.Run(t.Context(), task("a", "b"), &tt.sink)
 			if got := kindOf(t, out); got != tt.want || !out.Begun || len(out.Attempts) != 1 {
 				t.Errorf("kind %s, outcome %+v; want %s and no fallback", got, out, tt.want)
@@ -263,13 +263,13 @@ func TestMoneyOfAnAnswerWithoutUsage(t *testing.T) {
 		used          penstock.Usage
 		cost, forfeit penstock.NanoUSD
 	}{
-		{"told", told, told.Usage, 30_000, 0},
-		{"told that it was nothing", provider.Meta{UsageKnown: true}, penstock.Usage{}, 0, 0},
-		{"not told", untold, penstock.Usage{InputTokens: 4, OutputTokens: 1}, 5_000, bound - 5_000},
-		{"partly told", provider.Meta{Usage: penstock.Usage{InputTokens: 10}}, penstock.Usage{InputTokens: 10, OutputTokens: 1}, 11_000, bound - 11_000},
-		{"more told than arrived", provider.Meta{Usage: penstock.Usage{InputTokens: 10, OutputTokens: 7}},
+		{"reported", knownUsage, knownUsage.Usage, 30_000, 0},
+		{"reported as nothing", provider.Meta{UsageKnown: true}, penstock.Usage{}, 0, 0},
+		{"not reported", unknownUsage, penstock.Usage{InputTokens: 4, OutputTokens: 1}, 5_000, bound - 5_000},
+		{"partly reported", provider.Meta{Usage: penstock.Usage{InputTokens: 10}}, penstock.Usage{InputTokens: 10, OutputTokens: 1}, 11_000, bound - 11_000},
+		{"more reported than arrived", provider.Meta{Usage: penstock.Usage{InputTokens: 10, OutputTokens: 7}},
 			penstock.Usage{InputTokens: 10, OutputTokens: 7}, 17_000, bound - 17_000},
-		{"partly told, above the bound", provider.Meta{Usage: penstock.Usage{InputTokens: 5_000}},
+		{"partly reported, above the bound", provider.Meta{Usage: penstock.Usage{InputTokens: 5_000}},
 			penstock.Usage{InputTokens: 5_000, OutputTokens: 1}, 5_001_000, 0},
 	} {
 		r := newRig(t, upstream{"ua": {chunks: []string{"ok"}, meta: tt.meta}})
@@ -283,7 +283,7 @@ func TestMoneyOfAnAnswerWithoutUsage(t *testing.T) {
 func TestBrokenOffAnswerIsNeverRefunded(t *testing.T) {
 	t.Parallel()
 	for _, kind := range provider.Kinds {
-		r := newRig(t, upstream{"ua": {chunks: []string{"Hel"}, broken: &provider.Error{Kind: kind, Message: "cut"}, meta: untold}})
+		r := newRig(t, upstream{"ua": {chunks: []string{"Hel"}, broken: &provider.Error{Kind: kind, Message: "cut"}, meta: unknownUsage}})
 		if out := r.Run(t.Context(), task("a"), &sink{}); out.Cost+out.Forfeit != bound {
 			t.Errorf("%s: cost %v and forfeit %v, want %v in all", kind, out.Cost, out.Forfeit, bound)
 		}
@@ -298,8 +298,8 @@ func TestPanicsEndTheAttemptOnly(t *testing.T) {
 		sink   Sink
 	}{
 		"in the provider": {upstream{"ua": {panics: true}, "ub": {chunks: []string{"no"}}}, &sink{}},
-		"at the end":      {upstream{"ua": {chunks: []string{"x"}, meta: untold, breaks: true}, "ub": {chunks: []string{"no"}}}, &sink{}},
-		"in the sink":     {upstream{"ua": {chunks: []string{"x"}, meta: untold}, "ub": {chunks: []string{"no"}}}, broken},
+		"at the end":      {upstream{"ua": {chunks: []string{"x"}, meta: unknownUsage, breaks: true}, "ub": {chunks: []string{"no"}}}, &sink{}},
+		"in the sink":     {upstream{"ua": {chunks: []string{"x"}, meta: unknownUsage}, "ub": {chunks: []string{"no"}}}, broken},
 	} {
 		r := newRig(t, tt.script, editTarget("a", func(c *config.TargetConfig) { c.Limits.Concurrency = 1 }))
 		for range 2 { // the second time proves that the capacity was given back
@@ -341,7 +341,7 @@ func TestAnswersAreClosed(t *testing.T) {
 		reply reply
 		sink  Sink
 	}{
-		"complete":  {reply{chunks: []string{"x"}, meta: told}, &sink{}},
+		"complete":  {reply{chunks: []string{"x"}, meta: knownUsage}, &sink{}},
 		"broken":    {reply{chunks: []string{"x"}, broken: &provider.Error{Kind: provider.KindTruncated}}, &sink{}},
 		"refused":   {reply{chunks: []string{"x"}}, &sink{beginErr: errors.New("gone")}},
 		"panicking": {reply{chunks: []string{"x"}}, &breakingSink{}},

@@ -30,7 +30,7 @@ func (r rig) occupy(name string) {
 func TestTotalTimeoutFallsBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, upstream{"ua": {hang: true}, "ub": {chunks: []string{"ok"}, meta: told}},
+		r := newRig(t, upstream{"ua": {hang: true}, "ub": {chunks: []string{"ok"}, meta: knownUsage}},
 			editTarget("a", func(c *config.TargetConfig) { c.Timeouts.Total = 3 * time.Second }))
 		began := time.Now()
 		out := r.Run(t.Context(), task("a", "b"), &sink{})
@@ -48,7 +48,7 @@ func TestTotalTimeoutFallsBack(t *testing.T) {
 func TestTaskTimeoutFallsBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, upstream{"ua": {hang: true}, "ub": {chunks: []string{"ok"}, meta: told}})
+		r := newRig(t, upstream{"ua": {hang: true}, "ub": {chunks: []string{"ok"}, meta: knownUsage}})
 		impatient := task("a", "b")
 		impatient.Timeout = 2 * time.Second
 		began := time.Now()
@@ -62,7 +62,7 @@ func TestTaskTimeoutFallsBack(t *testing.T) {
 func TestTotalTimeoutCoversTheReading(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, upstream{"ua": {chunks: []string{"x", "y"}, meta: untold}},
+		r := newRig(t, upstream{"ua": {chunks: []string{"x", "y"}, meta: unknownUsage}},
 			editTarget("a", func(c *config.TargetConfig) { c.Timeouts.Total = time.Second }))
 		out := r.Run(t.Context(), task("a"), &slowSink{pause: 2 * time.Second})
 		if kindOf(t, out) != provider.KindTimeout || !out.Begun {
@@ -81,7 +81,7 @@ func TestEndOfTheContextStopsFallback(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]provider.Kind{"cancel": provider.KindCancelled, "deadline": provider.KindTimeout} {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, upstream{"ua": {hang: true}, "ub": {chunks: []string{"no"}, meta: told}})
+			r := newRig(t, upstream{"ua": {hang: true}, "ub": {chunks: []string{"no"}, meta: knownUsage}})
 			ctx, cancel := context.WithCancel(t.Context())
 			if name == "deadline" {
 				ctx, cancel = context.WithTimeout(t.Context(), time.Second)
@@ -106,9 +106,9 @@ func TestEndedContextCallsNobody(t *testing.T) {
 	}
 }
 
-func TestRoomIsGivenBack(t *testing.T) {
+func TestCapacityIsGivenBack(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, upstream{"ua": fails(provider.KindServer), "ub": {chunks: []string{"ok"}, meta: told}},
+	r := newRig(t, upstream{"ua": fails(provider.KindServer), "ub": {chunks: []string{"ok"}, meta: knownUsage}},
 		editTarget("a", concurrency(1)), editTarget("b", concurrency(1)))
 	for i := range 3 {
 		if out := r.Run(t.Context(), task("a", "b"), &sink{}); out.Err != nil || len(out.Attempts) != 2 {
@@ -118,10 +118,10 @@ func TestRoomIsGivenBack(t *testing.T) {
 }
 
 // The capacity of the first target is free again before the next one is waited for.
-func TestRoomIsGivenBackBeforeFallback(t *testing.T) {
+func TestCapacityIsGivenBackBeforeFallback(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, upstream{"ua": fails(provider.KindServer)}, editTarget("a", concurrency(1)))
-	r.Providers = upstream{"ua": fails(provider.KindServer), "ub": {chunks: []string{"ok"}, meta: told, during: func() {
+	r.Providers = upstream{"ua": fails(provider.KindServer), "ub": {chunks: []string{"ok"}, meta: knownUsage, during: func() {
 		c, err := r.Router.Choose(t.Context(), route.Query{Candidates: []*penstock.Target{{Name: "a", Concurrency: 1}}})
 		if err != nil {
 			t.Errorf("while b is called, a has no capacity: %v", err)
@@ -134,7 +134,7 @@ func TestRoomIsGivenBackBeforeFallback(t *testing.T) {
 	}
 }
 
-func TestNoRoomInTime(t *testing.T) {
+func TestNoCapacityInTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, upstream{"ua": {chunks: []string{"no"}}}, editTarget("a", concurrency(1)))
@@ -163,7 +163,7 @@ func TestFailureIsNotHiddenByAFullFallback(t *testing.T) {
 	})
 }
 
-func TestTargetsThatHaveNoRoomRest(t *testing.T) {
+func TestTargetsWithoutCapacityRest(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name       string
@@ -205,7 +205,7 @@ func TestTargetsThatHaveNoRoomRest(t *testing.T) {
 
 func TestRunnersAreSafeTogether(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, upstream{"ua": fails(provider.KindServer), "ub": {chunks: []string{"x"}, meta: told}},
+	r := newRig(t, upstream{"ua": fails(provider.KindServer), "ub": {chunks: []string{"x"}, meta: knownUsage}},
 		editTarget("b", concurrency(4)))
 	const runs = 200
 	var mu sync.Mutex
@@ -254,7 +254,7 @@ func TestChoiceMadeBeforehand(t *testing.T) {
 		"nobody wants it": {cancelled, []string{"a", "b"}, 0},
 		"nothing is left": {t.Context(), []string{"gone"}, 0},
 	} {
-		r := newRig(t, upstream{"ua": {chunks: []string{"no"}}, "ub": {chunks: []string{"ok"}, meta: told}}, editTarget("b", concurrency(1)))
+		r := newRig(t, upstream{"ua": {chunks: []string{"no"}}, "ub": {chunks: []string{"ok"}, meta: knownUsage}}, editTarget("b", concurrency(1)))
 		held := task(tt.targets...)
 		held.Choice = choose(r)
 		out := r.Run(tt.ctx, held, &sink{})
@@ -268,7 +268,7 @@ func TestChoiceMadeBeforehand(t *testing.T) {
 // A failed first attempt on capacity taken beforehand falls back as any other does.
 func TestChoiceMadeBeforehandFallsBack(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, upstream{"ua": {chunks: []string{"ok"}, meta: told}, "ub": fails(provider.KindServer)})
+	r := newRig(t, upstream{"ua": {chunks: []string{"ok"}, meta: knownUsage}, "ub": fails(provider.KindServer)})
 	c, _ := reserveOne(r.Router, route.Query{Candidates: []*penstock.Target{r.Config.Current().Targets["b"]}})
 	held := task("a", "b")
 	held.Choice = &c
@@ -304,7 +304,7 @@ func TestTimeoutsOfCallersSayNothing(t *testing.T) {
 func TestAnswersAreSettled(t *testing.T) {
 	t.Parallel()
 	tracker := capacity.New(capacity.Config{Clock: time.Now})
-	answer := told
+	answer := knownUsage
 	answer.Limits = provider.RateLimits{Requests: provider.Allowance{Limit: 6000}}
 	r := newRig(t, upstream{"ua": {chunks: []string{"ok"}, meta: answer}},
 		editTarget("a", func(c *config.TargetConfig) { c.Limits.OutputTokensPerMinute = 60 }))
@@ -321,7 +321,7 @@ func TestAnswersAreSettled(t *testing.T) {
 func TestCapacityIsHeldUntilTheEnd(t *testing.T) {
 	t.Parallel()
 	for _, beforehand := range []bool{true, false} {
-		r := newRig(t, upstream{"ua": {chunks: []string{"Hello", " you"}, meta: told}}, editTarget("a", concurrency(1)))
+		r := newRig(t, upstream{"ua": {chunks: []string{"Hello", " you"}, meta: knownUsage}}, editTarget("a", concurrency(1)))
 		query := route.Query{Candidates: []*penstock.Target{r.Config.Current().Targets["a"]}}
 		asked := task("a")
 		if beforehand {

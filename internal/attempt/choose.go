@@ -12,14 +12,13 @@ import (
 	"penstock/internal/route"
 )
 
-// free says that a failed try does not count against the task's maximum: the target turned it away, or the try
-// was lent as a probe.
+// free reports whether a failed try does not count against the maximum of the task: the target rejected it, or the try was a probe.
 func (t *try) free(kind provider.Kind) bool {
 	return kind.Policy().Free || (t.probe && capacity.FreeProbe(kind, t.task.Tries+t.record.Number))
 }
 
-// queryOf asks for a target for a task. How a model chooses is as live as health and limits are; what it
-// chooses from was resolved.
+// queryOf is the query for a target of a task. The strategy of the model, health and limits are live; the candidates were resolved
+// before.
 func queryOf(task *Task, s *config.Snapshot, candidates []*penstock.Target) route.Query {
 	model, _ := s.Model(task.Model)
 	q := route.Query{
@@ -38,11 +37,10 @@ func queryOf(task *Task, s *config.Snapshot, candidates []*penstock.Target) rout
 	return q
 }
 
-// asksFor is what the body of a task asks of a target. A body that is no JSON object asks for nothing: the upstream says better what
-// is wrong with it.
+// asksFor is the needs of the body of a task. A body that is no JSON object has none: the error of the upstream explains more.
 func (task *Task) asksFor() route.Needs {
 	inf := task.read()
-	if inf == nil { // of an endpoint that nobody named, or of one that does not take it
+	if inf == nil { // no endpoint is named, or the endpoint cannot read the body
 		object, err := body.Scan(task.Body)
 		if err != nil {
 			return route.Needs{}
@@ -52,10 +50,10 @@ func (task *Task) asksFor() route.Needs {
 	return route.Needs{Capabilities: inf.Needs(), ContextTokens: penstock.InputTokens(inf.TextBytes())}
 }
 
-// Explanation is what would become of a task, and why.
+// Explanation is the choice of a target for a task, with the reasons.
 type Explanation = route.Explanation
 
-// Explain says what Answer would do with a task, without doing it. Without an endpoint, all targets are taken to serve it.
+// Explain returns the choice that Answer would make for a task, without a call. Without an endpoint, all targets are taken to serve it.
 // Codes: no_target_available.
 func (r *Runner) Explain(task Task) (Explanation, error) {
 	s := r.Config.Current()

@@ -32,7 +32,7 @@ func TestOutageUsesUpNoAttempts(t *testing.T) {
 		if counted != 3 || tries < 10 || tries > 20 {
 			t.Errorf("in five minutes %d attempts were made and %d counted; want the three that broke it, and a probe now and then", tries, counted)
 		}
-		r.Providers = upstream{"ua": {chunks: []string{"ok"}, meta: told}}
+		r.Providers = upstream{"ua": {chunks: []string{"ok"}, meta: knownUsage}}
 		time.Sleep(30 * time.Second)
 		if out := r.Run(t.Context(), task("a"), &sink{}); out.Err != nil {
 			t.Errorf("when it is back: %v", out.Err)
@@ -43,7 +43,7 @@ func TestOutageUsesUpNoAttempts(t *testing.T) {
 // A claim does not know the body of an item: capacity of a target that cannot serve it is given back.
 func TestChoiceThatCannotServe(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, upstream{"ua": {chunks: []string{"no"}}, "ub": {chunks: []string{"ok"}, meta: told}},
+	r := newRig(t, upstream{"ua": {chunks: []string{"no"}}, "ub": {chunks: []string{"ok"}, meta: knownUsage}},
 		editTarget("a", func(c *config.TargetConfig) {
 			c.Capabilities, c.Limits.Concurrency = []penstock.Capability{penstock.CapabilityStreaming}, 1
 		}))

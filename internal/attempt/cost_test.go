@@ -63,15 +63,15 @@ func costPrompt(directives string) string {
 func TestCostsOverAllClassesAndDialects(t *testing.T) {
 	t.Parallel()
 	const (
-		micro  = penstock.NanoUSD(1000)
-		most   = 1_000_000 * micro
-		ask    = `{"model":"m","max_tokens":50,"messages":[{"role":"user","content":%q}]}`
-		flow   = `{"model":"m","max_tokens":50,"stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":%q}]}`
-		told   = `{"model":"m","max_tokens":50,"stream":true,"messages":[{"role":"user","content":%q}]}`
-		reply  = `{"model":"m","input":%q}`
-		extend = `{"model":"m","max_tokens":50,"prompt":%q}`
-		see    = `{"model":"m","max_tokens":50,"messages":[{"role":"user","content":[{"type":"text","text":%q},{"type":"image","source":{"type":"url","url":"https://x.example/y"}}]}]}`
-		look   = `{"model":"m","max_tokens":50,"messages":[{"role":"user","content":[{"type":"text","text":%q},{"type":"image_url","image_url":{"url":"https://x.example/y"}}]}]}`
+		micro           = penstock.NanoUSD(1000)
+		most            = 1_000_000 * micro
+		ask             = `{"model":"m","max_tokens":50,"messages":[{"role":"user","content":%q}]}`
+		flow            = `{"model":"m","max_tokens":50,"stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":%q}]}`
+		streamedMessage = `{"model":"m","max_tokens":50,"stream":true,"messages":[{"role":"user","content":%q}]}`
+		reply           = `{"model":"m","input":%q}`
+		extend          = `{"model":"m","max_tokens":50,"prompt":%q}`
+		see             = `{"model":"m","max_tokens":50,"messages":[{"role":"user","content":[{"type":"text","text":%q},{"type":"image","source":{"type":"url","url":"https://x.example/y"}}]}]}`
+		look            = `{"model":"m","max_tokens":50,"messages":[{"role":"user","content":[{"type":"text","text":%q},{"type":"image_url","image_url":{"url":"https://x.example/y"}}]}]}`
 	)
 	for name, tt := range map[string]struct {
 		target        string
@@ -86,7 +86,7 @@ func TestCostsOverAllClassesAndDialects(t *testing.T) {
 		// The simulator takes an image for 256 tokens: 256 × 3 more.
 		"chat, an image": {target: "chat", endpoint: penstock.EndpointChat, body: look, cost: (120 + 768 + 12 + 75 + 90 + 80 + 1000 + 2000) * micro},
 		"chat, in bulk":  {target: "chat", endpoint: penstock.EndpointChat, body: ask, lane: penstock.LaneBulk, cost: (120 + 12 + 75 + 90 + 80 + 1000) * micro / 2},
-		// Nothing was told: the input is estimated by the bytes of the body, 132 × 3, the output by the text that
+		// No usage was reported: the input is estimated by the bytes of the body, 132 × 3, the output by the text that
 		// came, 2 × 15 and 4 × 15. The rest of what was set aside is forfeit.
 		"chat, truncated": {target: "chat", endpoint: penstock.EndpointChat, body: flow, sim: "fault=disconnect",
 			cost: (396 + 30 + 1000) * micro, forfeit: most - (396+30+1000)*micro},
@@ -94,16 +94,16 @@ func TestCostsOverAllClassesAndDialects(t *testing.T) {
 			cost: (396 + 60 + 1000) * micro, forfeit: most - (396+60+1000)*micro},
 		"chat, refused":    {target: "chat", endpoint: penstock.EndpointChat, body: ask, sim: "fault=bad_request"},
 		"chat, overloaded": {target: "chat", endpoint: penstock.EndpointChat, body: ask, sim: "fault=overloaded"},
-		// A response does not tell what was written to a cache: (40 + 20) × 3.
+		// A response does not report what was written to a cache: (40 + 20) × 3.
 		"response":          {target: "chat", endpoint: penstock.EndpointResponses, body: reply, cost: (180 + 12 + 90 + 80 + 1000) * micro},
 		"embedding":         {target: "chat", endpoint: penstock.EndpointEmbeddings, body: reply, cost: (300 + 1000) * micro},
 		"message":           {target: "message", endpoint: penstock.EndpointMessages, body: ask, cost: (120 + 12 + 75 + 150 + 1000) * micro},
-		"message, streamed": {target: "message", endpoint: penstock.EndpointMessages, body: told, cost: (120 + 12 + 75 + 150 + 1000) * micro},
+		"message, streamed": {target: "message", endpoint: penstock.EndpointMessages, body: streamedMessage, cost: (120 + 12 + 75 + 150 + 1000) * micro},
 		"message, in bulk":  {target: "message", endpoint: penstock.EndpointMessages, body: ask, lane: penstock.LaneBulk, cost: (120 + 12 + 75 + 150 + 1000) * micro / 2},
-		// The first event tells the input and one token of output; what came after it is estimated.
-		"message, truncated": {target: "message", endpoint: penstock.EndpointMessages, body: told, sim: "fault=disconnect",
+		// The first event reports the input and one token of output; what came after it is estimated.
+		"message, truncated": {target: "message", endpoint: penstock.EndpointMessages, body: streamedMessage, sim: "fault=disconnect",
 			cost: (120 + 12 + 75 + 30 + 1000) * micro, forfeit: most - (120+12+75+30+1000)*micro},
-		"message, abandoned": {target: "message", endpoint: penstock.EndpointMessages, body: told, leaves: 3,
+		"message, abandoned": {target: "message", endpoint: penstock.EndpointMessages, body: streamedMessage, leaves: 3,
 			cost: (120 + 12 + 75 + 15 + 1000) * micro, forfeit: most - (120+12+75+15+1000)*micro},
 		"message, an image": {target: "message", endpoint: penstock.EndpointMessages, body: see, cost: (120 + 768 + 12 + 75 + 150 + 1000 + 2000) * micro},
 		"message, an image in bulk": {target: "message", endpoint: penstock.EndpointMessages, body: see, lane: penstock.LaneBulk,
@@ -169,7 +169,7 @@ func TestAttemptIsPricedAtItsOwnTime(t *testing.T) {
 		{day, 60_000, "@2026-07-01"},
 		{day.AddDate(1, 0, 0), 90_000, "@2027-01-01"},
 	} {
-		r := newRig(t, upstream{"ua": {chunks: []string{"ok"}, meta: told}}, editTarget("a", func(c *config.TargetConfig) {
+		r := newRig(t, upstream{"ua": {chunks: []string{"ok"}, meta: knownUsage}}, editTarget("a", func(c *config.TargetConfig) {
 			c.PriceChanges = []config.PriceChange{
 				{From: "2026-07-01", Price: config.Price{Input: "2", Output: "2"}}, {From: "2027-01-01", Price: config.Price{Input: "3", Output: "3"}},
 			}
@@ -185,7 +185,7 @@ func TestAttemptIsPricedAtItsOwnTime(t *testing.T) {
 func TestUnpricedTargetIsFlagged(t *testing.T) {
 	t.Parallel()
 	for _, priced := range []string{"", "0"} {
-		r := newRig(t, upstream{"ua": {chunks: []string{"ok"}, meta: told}}, editTarget("a", func(c *config.TargetConfig) {
+		r := newRig(t, upstream{"ua": {chunks: []string{"ok"}, meta: knownUsage}}, editTarget("a", func(c *config.TargetConfig) {
 			c.Price = config.Price{Input: priced, Output: priced}
 		}))
 		if out := r.Run(t.Context(), task("a"), &sink{}); out.Cost != 0 || out.Unpriced != (priced == "") {

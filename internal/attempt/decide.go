@@ -7,7 +7,7 @@ import (
 	"penstock/internal/provider"
 )
 
-// decisive is what a task came to when a try on one more target ended.
+// decisive is the error of a task after a try on one more target.
 func decisive(before error, failure *provider.Error) error {
 	if failure == nil {
 		return nil
@@ -20,9 +20,9 @@ func decisive(before error, failure *provider.Error) error {
 	return failure
 }
 
-// hopeless says that each target which can serve the task was tried and failed in a way that no time heals. It is asked when no target
-// is left to choose; one that was left out for now, for lack of capacity or because it is out of order, may be there the next time.
-func (c *Run) hopeless() bool {
+// cannotSucceed reports whether every target that can serve the task was tried and failed for good. It is called when no target is left
+// to choose. A target that was left out for lack of capacity, or because it is out of order, may serve the next attempt.
+func (c *Run) cannotSucceed() bool {
 	if failure, ok := errors.AsType[*provider.Error](c.out.Err); !ok || failure.Kind.Policy().Retry {
 		return false
 	}

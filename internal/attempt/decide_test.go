@@ -7,7 +7,7 @@ import (
 	"penstock/internal/provider"
 )
 
-// Of several failures that one is told which leaves some hope, and a task is final only if none does.
+// Of several failures the outcome has the one that a later retry may not repeat. A task is final only if there is none.
 func TestWhichFailureDecides(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -44,7 +44,7 @@ func TestATargetThatWasNotAskedLeavesHope(t *testing.T) {
 	holds := make(chan struct{})
 	r := newRig(t, upstream{
 		"ua": fails(provider.KindFinal),
-		"ub": {chunks: []string{"ok"}, meta: told, during: func() { close(holds); <-release }},
+		"ub": {chunks: []string{"ok"}, meta: knownUsage, during: func() { close(holds); <-release }},
 	}, full)
 	done := make(chan Outcome, 1)
 	go func() { done <- r.Run(t.Context(), task("b"), &sink{}) }()

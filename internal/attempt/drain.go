@@ -13,8 +13,8 @@ import (
 // MaxDrainBytes bounds what is read of a stream whose caller left.
 const MaxDrainBytes = 16 << 20
 
-// drain lets a stream outlive its caller. An upstream tells what a stream used at its end, and most charge for all of it
-// whether or not the caller is there; so a target may have its streams read on, for a while, when their callers leave. A nil drain does
+// drain lets a stream outlive its caller. An upstream reports the usage at the end of a stream, and most charge for all of it
+// whether or not the caller is there. So a target may have its streams read for a bounded time after their callers left. A nil drain does
 // nothing: the stream ends with its caller.
 type drain struct {
 	timeout time.Duration
@@ -23,7 +23,7 @@ type drain struct {
 	missed  int                // bytes of the answer that no caller received
 
 	mu    sync.Mutex // the caller leaves on another goroutine
-	begun bool       // there is something to be read on
+	begun bool       // there is an answer to be read
 	gone  bool       // the caller left
 	timer *time.Timer
 }
@@ -44,7 +44,7 @@ func (t *try) outlive(ctx context.Context) context.Context {
 	return within
 }
 
-// begin notes that the caller has seen the answer begin. One that leaves sooner wants none.
+// begin records that the caller has seen the answer begin. A caller who leaves sooner wants no answer.
 func (d *drain) begin() {
 	if d == nil {
 		return
@@ -54,7 +54,7 @@ func (d *drain) begin() {
 	d.begun = true
 }
 
-// leave notes that the caller is gone. From now on the time runs in which the stream has to end.
+// leave records that the caller left. The timeout of the drain starts.
 func (d *drain) leave() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

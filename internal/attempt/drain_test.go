@@ -53,7 +53,7 @@ type stream struct {
 
 func (s *stream) Next() (provider.Chunk, error) {
 	if s.left == 0 {
-		s.meta = told
+		s.meta = knownUsage
 		return provider.Chunk{}, io.EOF
 	}
 	if s.read > 0 {
@@ -152,7 +152,7 @@ func TestDrain(t *testing.T) {
 					t.Errorf("it took %v, want %v", took, tt.took)
 				}
 				last := out.Attempts[0]
-				if last.UsageKnown != tt.known || (out.Forfeit == 0) != tt.known || tt.known && last.Usage != told.Usage {
+				if last.UsageKnown != tt.known || (out.Forfeit == 0) != tt.known || tt.known && last.Usage != knownUsage.Usage {
 					t.Errorf("used %+v (known: %v), forfeit %v", last.Usage, last.UsageKnown, out.Forfeit)
 				}
 				synctest.Wait()

@@ -11,7 +11,7 @@ import (
 	"penstock/internal/route"
 )
 
-// Place is where another process shall make one attempt. Capacity for it is taken.
+// Place is where another process shall make one attempt. The capacity for the attempt is held.
 type Place struct {
 	Target *penstock.Target
 	Model  penstock.Model
@@ -43,7 +43,7 @@ func (r *Runner) AnswerElsewhere(ctx context.Context, task *Task, attempt func(c
 		choice, err := r.choose(ctx, c.task, &c.query)
 		if err != nil {
 			c.out.Err = cmp.Or(c.out.Err, err)
-			c.out.Final = c.hopeless()
+			c.out.Final = c.cannotSucceed()
 			return &c.out
 		}
 		if r.tryElsewhere(ctx, c, choice, attempt) {
@@ -56,7 +56,7 @@ func (r *Runner) AnswerElsewhere(ctx context.Context, task *Task, attempt func(c
 	return &c.out
 }
 
-// setOutUnread is setOut without a look at the body. A target that cannot serve it, or is too dear, says so when it is tried.
+// setOutUnread is setOut without a look at the body. The other process rejects a target that cannot serve it, or is too expensive.
 func (r *Runner) setOutUnread(c *Run) error {
 	task := c.task
 	candidates, err := route.Candidates(task.Targets, c.snapshot.Targets)
@@ -74,7 +74,7 @@ func (r *Runner) setOutUnread(c *Run) error {
 	return nil
 }
 
-// tryElsewhere has another process make an attempt, and says whether it was the last one.
+// tryElsewhere has another process make an attempt, and reports whether it was the last one.
 func (r *Runner) tryElsewhere(ctx context.Context, c *Run, choice *route.Choice, attempt func(context.Context, Place) Tried) bool {
 	began := r.Clock()
 	t := &try{runner: r, task: c.task, choice: choice, target: choice.Target, probe: choice.Probe(), record: &penstock.Attempt{}}
@@ -101,7 +101,7 @@ func (r *Runner) tryElsewhere(ctx context.Context, c *Run, choice *route.Choice,
 	return r.endElsewhere(within, c, t, tried)
 }
 
-// unknown is an attempt of which nobody can tell any more.
+// unknown is an attempt whose result is lost.
 func (r *Runner) unknown(c *Run, t *try, tried Tried) Tried {
 	now := r.Clock()
 	record := penstock.Attempt{
@@ -119,11 +119,11 @@ func (r *Runner) unknown(c *Run, t *try, tried Tried) Tried {
 		Attempts: []penstock.Attempt{record}, Err: failure, Target: record.Target, Forfeit: c.task.Bound, PriceVersion: record.PriceVersion,
 		Unpriced: t.target.Unpriced,
 	}
-	tried.Result = capacity.Result{Kind: provider.KindCancelled} // it says nothing about the target
+	tried.Result = capacity.Result{Kind: provider.KindCancelled} // the target learns nothing from it
 	return tried
 }
 
-// endElsewhere books an attempt that another process made, and says whether it was the last one.
+// endElsewhere records an attempt that another process made, and reports whether it was the last one.
 func (r *Runner) endElsewhere(ctx context.Context, c *Run, t *try, tried Tried) bool {
 	one, all := tried.Outcome, &c.out
 	t.choice.Done(tried.Result)
@@ -134,7 +134,7 @@ func (r *Runner) endElsewhere(ctx context.Context, c *Run, t *try, tried Tried) 
 	var failure *provider.Error
 	if one.Err != nil {
 		failure = provider.AsError(one.Err)
-		r.tellOperator(ctx, t, failure)
+		r.logFailure(ctx, t, failure)
 	}
 	all.Attempts = append(all.Attempts, record)
 	all.Err = decisive(all.Err, failure)

@@ -35,8 +35,8 @@ func tried(target string, err error) Tried {
 		Err:      err, Counted: 1, Target: target, StatusCode: 200, PriceVersion: "p",
 	}
 	if err == nil {
-		out.Begun, out.Usage, out.Cost = true, told.Usage, 500
-		out.Attempts[0].Usage, out.Attempts[0].UsageKnown, out.Attempts[0].Cost = told.Usage, true, 500
+		out.Begun, out.Usage, out.Cost = true, knownUsage.Usage, 500
+		out.Attempts[0].Usage, out.Attempts[0].UsageKnown, out.Attempts[0].Cost = knownUsage.Usage, true, 500
 	}
 	return Tried{Outcome: out, Result: capacity.Result{Usage: out.Usage, UsageKnown: err == nil, Kind: provider.AsError(cmpErr(err)).Kind}}
 }
@@ -90,7 +90,7 @@ func TestElsewhere(t *testing.T) {
 			}
 			switch failure, ok := errors.AsType[*provider.Error](out.Err); {
 			case tt.err == "":
-				if out.Err != nil || out.Usage != told.Usage || out.Cost != 500 {
+				if out.Err != nil || out.Usage != knownUsage.Usage || out.Cost != 500 {
 					t.Errorf("%+v", out)
 				}
 			case ok:

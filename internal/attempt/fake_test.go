@@ -112,7 +112,7 @@ func (a *answer) Close() error {
 	return nil
 }
 
-// sink keeps what it is given, and refuses when told to.
+// sink keeps what it is given, and refuses from a given chunk on.
 type sink struct {
 	begun      []string // targets
 	text       strings.Builder
@@ -194,11 +194,11 @@ func task(targets ...string) Task {
 		Body: []byte(`{"messages":[]}`), Bound: bound}
 }
 
-// told is the meta of an answer with known usage: 10 tokens in, 20 out.
-var told = provider.Meta{StatusCode: 200, UsageKnown: true, Usage: penstock.Usage{InputTokens: 10, OutputTokens: 20}}
+// knownUsage is the meta of an answer with known usage: 10 tokens in, 20 out.
+var knownUsage = provider.Meta{StatusCode: 200, UsageKnown: true, Usage: penstock.Usage{InputTokens: 10, OutputTokens: 20}}
 
-// untold is the meta of an answer whose upstream said nothing about usage.
-var untold = provider.Meta{StatusCode: 200}
+// unknownUsage is the meta of an answer whose upstream reported no usage.
+var unknownUsage = provider.Meta{StatusCode: 200}
 
 // fails is a reply that refuses with an error of a kind.
 func fails(kind provider.Kind) reply {

@@ -11,15 +11,14 @@ const (
 	// attachmentBytes is the length from which on text without a gap is no language: base64 of a picture or a
 	// document.
 	attachmentBytes = 1024
-	// attachmentTokens is what a picture of common size comes to. Its bytes say nothing about that.
+	// attachmentTokens is the size of a common picture in tokens. It does not depend on the bytes.
 	attachmentTokens = 1024
 )
 
-// usage is what an attempt used. Upstreams of chat completions tell it at the end of a stream, which
-// never comes when the caller leaves or the connection breaks; some tell it never. What they left out is
-// estimated once an answer has begun, since they charge for it: the input by its length, the output by
-// the text that arrived. UsageKnown stays false, and the rest of the bound is forfeit. What broke on our
-// side is forfeit whole: nobody pays for our defects.
+// usage is the usage of an attempt. Upstreams of chat completions report it at the end of a stream, which does not arrive when the
+// caller leaves or the connection breaks; some never report it. Once an answer has begun, the upstream charges for it. So the missing
+// part is estimated: the input by its length, the output by the text that arrived. UsageKnown stays false, and the rest of the bound
+// is forfeit. After a defect of Penstock nothing is estimated.
 func (t *try) usage(meta *provider.Meta, failure *provider.Error) penstock.Usage {
 	used := meta.Usage
 	ours := failure != nil && failure.Kind == provider.KindInternal
@@ -29,7 +28,7 @@ func (t *try) usage(meta *provider.Meta, failure *provider.Error) penstock.Usage
 	if used.InputTokens == 0 {
 		used.InputTokens = t.weigh().tokens
 	}
-	used.OutputTokens = max(used.OutputTokens, penstock.InputTokens(t.said))
+	used.OutputTokens = max(used.OutputTokens, penstock.InputTokens(t.textBytes))
 	return used
 }
 
@@ -65,7 +64,7 @@ func isBase64(b byte) bool {
 	return b == '+' || b == '/' || b == '=' || b == '-' || b == '_'
 }
 
-// weight is what has to be known of bodies when their answer is over.
+// weight is the part of the bodies that is needed when their answer is over.
 type weight struct {
 	tokens int64 // of what was sent, by its length
 	images int64 // 0 where nobody charges for them
@@ -83,8 +82,8 @@ func (t *try) weigh() weight {
 	return w
 }
 
-// lighten lets go of what is not needed once the answer to a task has begun. A plain one is over by then.
-func (c *Run) lighten(t *try) {
+// dropBodies drops the bodies once the answer to a streamed task has begun. A plain answer is over by then.
+func (c *Run) dropBodies(t *try) {
 	if !c.task.Stream {
 		return
 	}

@@ -67,10 +67,10 @@ func TestEveryEndIsMetered(t *testing.T) {
 		output  string
 		outcome string
 	}{
-		"complete":        {reply{chunks: []string{"Hello", " you"}, meta: told}, sink{}, "20", "ok"},
-		"never told":      {reply{chunks: []string{"Hello", " you"}, meta: untold}, sink{}, "3", "ok"},
-		"truncated":       {reply{chunks: []string{"Hello", " you"}, meta: untold, broken: cut}, sink{}, "3", "failed"},
-		"the caller left": {reply{chunks: []string{"Hello", " you"}, meta: untold}, sink{refuseFrom: 2, chunkErr: cut}, "3", "failed"},
+		"complete":        {reply{chunks: []string{"Hello", " you"}, meta: knownUsage}, sink{}, "20", "ok"},
+		"never reported":  {reply{chunks: []string{"Hello", " you"}, meta: unknownUsage}, sink{}, "3", "ok"},
+		"truncated":       {reply{chunks: []string{"Hello", " you"}, meta: unknownUsage, broken: cut}, sink{}, "3", "failed"},
+		"the caller left": {reply{chunks: []string{"Hello", " you"}, meta: unknownUsage}, sink{refuseFrom: 2, chunkErr: cut}, "3", "failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -119,7 +119,7 @@ func scraped(m *telemetry.Metrics) string {
 func TestTheBodyOfAStreamIsLetGoOf(t *testing.T) {
 	t.Parallel()
 	for _, stream := range []bool{true, false} {
-		r := newRig(t, upstream{"ua": {chunks: []string{"Hello", " you"}, meta: untold}})
+		r := newRig(t, upstream{"ua": {chunks: []string{"Hello", " you"}, meta: unknownUsage}})
 		asked, into := task("a"), &sink{}
 		asked.Stream = stream
 		want := estimateInput(asked.Body)

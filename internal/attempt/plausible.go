@@ -14,14 +14,14 @@ const (
 	// usageFactor is how often the bounds of a call may be exceeded: a token for each byte of input, and the output that was asked
 	// for. Templates, the tools' own prompts and thinking that a server does not count as output stay far below it.
 	usageFactor = 4
-	// usageSlack is what may come on top for short calls: prompts that the upstream puts before the caller's, and thinking.
+	// usageSlack is added for short calls: prompts that the upstream puts before the caller's, and thinking.
 	usageSlack = 64 << 10
-	// openSlack is what may come on top where the body does not say how much there is: documents and files, that are read by the
-	// page, tools that the upstream runs, audio and video, and answers that nobody bounds.
+	// openSlack is added where the length of the body does not bound the input or the output: documents and files, which are read by the
+	// page, tools that the upstream runs, audio and video, and answers without a bound.
 	openSlack = 4 << 20
 )
 
-// plainTypes are what parts of bodies, and schemas in them, call themselves that hold all that they are about.
+// plainTypes are the types of parts of bodies, and of schemas in them, whose content is in the body.
 var plainTypes = map[string]bool{
 	"text": true, "input_text": true, "output_text": true, "message": true, "function": true, "function_call": true, "function_call_output": true,
 	"tool_use": true, "tool_result": true, "thinking": true, "redacted_thinking": true, "reasoning": true, "ephemeral": true, "auto": true, "any": true,
@@ -29,33 +29,33 @@ var plainTypes = map[string]bool{
 	"object": true, "string": true, "number": true, "integer": true, "boolean": true, "array": true, "null": true,
 }
 
-// checkUsage drops what the upstream told if the call cannot have used as much, and notes counts that could not be read.
+// checkUsage drops reported usage that is impossible for the call, and records counts that could not be read.
 func (t *try) checkUsage() {
-	told := t.meta.Usage
+	reported := t.meta.Usage
 	if t.meta.UsageInvalid {
 		t.disbelieve("invalid counts")
 		return
 	}
-	if told == (penstock.Usage{}) || (told.InputTokens <= t.sentBytes() && told.OutputTokens <= usageSlack) {
+	if reported == (penstock.Usage{}) || (reported.InputTokens <= t.sentBytes() && reported.OutputTokens <= usageSlack) {
 		return // nearly all
 	}
-	if told.InputTokens <= t.mostInput() && told.OutputTokens <= t.mostOutput() {
+	if reported.InputTokens <= t.mostInput() && reported.OutputTokens <= t.mostOutput() {
 		return
 	}
-	t.disbelieve(fmt.Sprintf("%d input and %d output tokens", told.InputTokens, told.OutputTokens))
+	t.disbelieve(fmt.Sprintf("%d input and %d output tokens", reported.InputTokens, reported.OutputTokens))
 }
 
-// disbelieve has the usage of a try count as unknown, and notes what was told.
-func (t *try) disbelieve(told string) {
-	t.implausible = told
+// disbelieve makes the usage of a try unknown, and records the reported counts.
+func (t *try) disbelieve(reported string) {
+	t.implausible = reported
 	t.meta.Usage, t.meta.UsageKnown = penstock.Usage{}, false
-	t.aside(fmt.Sprintf("the upstream reported impossible usage, %s: it counts as unknown", told))
+	t.addReason(fmt.Sprintf("the upstream reported impossible usage, %s: it counts as unknown", reported))
 }
 
-// aside adds to the reason on the record of a try.
-func (t *try) aside(what string) { t.record.Reason = bounded(t.record.Reason + "; " + what) }
+// addReason adds to the reason on the record of a try.
+func (t *try) addReason(what string) { t.record.Reason = bounded(t.record.Reason + "; " + what) }
 
-// sentBytes is how long the body was that the upstream got; 0 once it was let go of.
+// sentBytes is the length of the body that the upstream received; 0 once the body was dropped.
 func (t *try) sentBytes() int64 { return int64(len(t.upstreamRequest.body)) }
 
 // mostInput is the most tokens of input that the call can have used.

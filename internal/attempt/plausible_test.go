@@ -23,7 +23,7 @@ func TestUsageThatCannotBe(t *testing.T) {
 		name     string
 		body     string
 		output   int64 // that was asked for, 0 for no bound
-		told     provider.Meta
+		reported provider.Meta
 		believed bool
 	}{
 		{"the usual", `{"m":"` + pad + `"}`, 100, usageOf(2500, 100), true},
@@ -38,7 +38,7 @@ func TestUsageThatCannotBe(t *testing.T) {
 		{"an answer that nobody bounds", `{}`, 0, usageOf(10, 400_000), true},
 		{"more input than bytes", pad, 100, usageOf(200_000, 100), false},
 		{"more output than asked for", `{}`, 100, usageOf(10, 200_000), false},
-		{"the most that can be told", `{"type":"document"}`, 0, usageOf(penstock.MaxTokens, penstock.MaxTokens), false},
+		{"the most that can be reported", `{"type":"document"}`, 0, usageOf(penstock.MaxTokens, penstock.MaxTokens), false},
 		{"what an adapter should have capped", `{}`, 0, usageOf(math.MaxInt64, math.MaxInt64), false},
 		{"counts that are none", `{}`, 100, provider.Meta{StatusCode: 200, UsageInvalid: true}, false},
 		{"a part of it", `{}`, 100, provider.Meta{StatusCode: 200, Usage: penstock.Usage{InputTokens: 1 << 30}}, false},
@@ -46,7 +46,7 @@ func TestUsageThatCannotBe(t *testing.T) {
 		for _, stream := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, stream %t", tt.name, stream), func(t *testing.T) {
 				t.Parallel()
-				r := newRig(t, upstream{"ua": {chunks: []string{"four", "word"}, meta: tt.told}})
+				r := newRig(t, upstream{"ua": {chunks: []string{"four", "word"}, meta: tt.reported}})
 				task := task("a")
 				task.Body, task.MaxOutputTokens, task.Stream = []byte(tt.body), tt.output, stream
 				out := r.Run(t.Context(), task, &sink{})
@@ -58,7 +58,7 @@ func TestUsageThatCannotBe(t *testing.T) {
 					t.Fatalf("believed %t: %+v", !flagged, got)
 				}
 				if tt.believed {
-					if got.Usage != tt.told.Usage || out.Forfeit != 0 {
+					if got.Usage != tt.reported.Usage || out.Forfeit != 0 {
 						t.Errorf("%+v, forfeit %v", got.Usage, out.Forfeit)
 					}
 					return

@@ -79,7 +79,7 @@ func (c *Run) begin(ctx context.Context) {
 			if c.out.Err == nil { // the error of an upstream explains more than the lack of another target
 				c.out.Err = err
 			}
-			c.out.Final = c.hopeless()
+			c.out.Final = c.cannotSucceed()
 			return
 		}
 		t := r.prepare(c, choice)
@@ -89,7 +89,7 @@ func (c *Run) begin(ctx context.Context) {
 		t.sink = c.sink
 		failure := r.open(ctx, t)
 		if failure == nil {
-			c.lighten(t)
+			c.dropBodies(t)
 			c.opened = true
 			return
 		}

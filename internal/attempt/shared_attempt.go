@@ -13,15 +13,15 @@ import (
 	"penstock/internal/route"
 )
 
-// sharedAttempt is tasks whose call is made together.
+// sharedAttempt is an attempt for several tasks in one call.
 type sharedAttempt struct {
 	tasks  []*sharedTask
 	choice *route.Choice // its capacity; nil to find some
 	again  bool          // they were part of a call that failed
 }
 
-// sharedAttempt makes the call of some tasks. When it fails for what may be the fault of one of them, each half is tried
-// again, down to those who fail alone.
+// sharedAttempt makes the call of some tasks. When it fails and one input may be the cause, each half is tried
+// again, down to the tasks that fail alone.
 func (r *Runner) sharedAttempt(ctx context.Context, t sharedAttempt) {
 	if t.choice != nil {
 		defer t.choice.Release() // of no effect once a call was made on it
@@ -72,7 +72,7 @@ func (r *Runner) sharedAttempt(ctx context.Context, t sharedAttempt) {
 	both.Wait()
 }
 
-// suspicious says that a call failed for what it asks, which one input alone may be the reason of.
+// suspicious reports whether a call failed because of its content: a single input may be the cause.
 func suspicious(k provider.Kind) bool {
 	switch k {
 	case provider.KindRejected, provider.KindContextTooLong, provider.KindTooLarge, provider.KindForbidden, provider.KindContentBlocked, provider.KindFinal:
@@ -81,13 +81,13 @@ func suspicious(k provider.Kind) bool {
 	return false
 }
 
-// doubtful says that a call failed as it does on a sick target, or on an input that the target cannot bear. How often
-// that is tried again, the budget of retries says.
+// doubtful reports whether either the target or a single input may be the cause of a failure. The retry budget bounds how often such
+// a call is tried again.
 func doubtful(k provider.Kind) bool {
 	return k == provider.KindServer || k == provider.KindMalformed || k == provider.KindNetwork || k == provider.KindTruncated
 }
 
-// suspect notes why a call of several was divided. It counts for nobody unless nothing else comes of it.
+// suspect records why a call of several was divided. The failed call counts for no task, unless no other call follows.
 func (st *sharedTask) suspect(failure *provider.Error) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -97,19 +97,19 @@ func (st *sharedTask) suspect(failure *provider.Error) {
 	}
 }
 
-// gone says that nobody waits for it.
+// gone reports whether the caller has left.
 func (st *sharedTask) gone() bool {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	return st.left
 }
 
-// reason adds to why a target was chosen who shared the call.
+// reason is the reason for the choice of the target, with the batch added.
 func (t sharedAttempt) reason(try penstock.Attempt, inputs int) string {
 	return bounded(fmt.Sprintf("%s; in batch %s of %d inputs from %d calls", try.Reason, try.ID, inputs, len(t.tasks)))
 }
 
-// merged is one task for all. It is as urgent as the most urgent of them.
+// merged is one task for all. It has the lane of the most urgent of them.
 func merged(tasks []*sharedTask) Task {
 	task := tasks[0].task
 	inputs := make([]microbatch.Embedding, len(tasks))
@@ -156,14 +156,14 @@ func (r *Runner) solo(ctx context.Context, t sharedAttempt) {
 	st.end(out.Err)
 }
 
-// book writes a call down for each of those who shared it: what they had of it, at its price.
+// book records a call for each task that shared it: its share of the usage, at the price of the call.
 func (r *Runner) book(t sharedAttempt, out *Outcome, sink *division) {
 	weights, inputs := make([]int64, len(t.tasks)), 0
 	for i, p := range sink.parts {
 		weights[i] = p.Weight
 		inputs += p.Inputs
 	}
-	// What a call costs by itself is paid once, by the first of those who stayed: every bound has enough for it.
+	// The first task whose caller still waits pays the price per call: every bound covers it.
 	payer := max(0, slices.IndexFunc(t.tasks, func(st *sharedTask) bool { return !st.gone() }))
 	for n, try := range out.Attempts {
 		try.Reason = t.reason(try, inputs)
@@ -192,7 +192,7 @@ func (r *Runner) book(t sharedAttempt, out *Outcome, sink *division) {
 	}
 }
 
-// conclude adds what is said of a call as a whole, and has its answer kept if there is one.
+// conclude adds the outcome of a call as a whole, and keeps its answer if there is one.
 func (st *sharedTask) conclude(out *Outcome, keep func()) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -208,12 +208,12 @@ func (st *sharedTask) conclude(out *Outcome, keep func()) {
 	}
 }
 
-// add books an attempt, and what may have been spent by it without the upstream telling.
+// add records an attempt, and the cost that the upstream may have charged without a report.
 func (st *sharedTask) add(mine penstock.Attempt, forfeit penstock.NanoUSD) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if st.left {
-		return // it went by its bound
+		return // abandoned has charged its bound
 	}
 	mine.Subject, mine.Fence, mine.Number = st.task.Subject, st.task.Fence, len(st.out.Attempts)+1
 	st.call = nil
@@ -224,7 +224,7 @@ func (st *sharedTask) add(mine penstock.Attempt, forfeit penstock.NanoUSD) {
 	st.out.Forfeit = st.out.Forfeit.Plus(forfeit)
 }
 
-// division is the sink of a call that several share.
+// division is the sink of a call that several tasks share.
 type division struct {
 	parts   []microbatch.Part
 	begun   bool

@@ -16,7 +16,7 @@ import (
 	"penstock/internal/route"
 )
 
-// kind is what tasks must have in common to share a call. Those of different owners never do: an upstream reports
+// kind is the properties that tasks must have in common to share a call. Tasks of different owners never share: an upstream reports
 // the usage of a call as a whole, and no tenant pays for the usage of another.
 type kind struct {
 	owner    penstock.TenantID
@@ -52,9 +52,8 @@ type sharedTask struct {
 	meta   provider.Meta
 }
 
-// member says how a task may share a call, nil if it may not. The last attempt at an item that failed before is its own: its
-// failure is then not the fault of others. What a hard budget pays for goes alone: it may not cost more than was set
-// aside for it.
+// member describes how a task may share a call, nil if it may not. The last attempt of an item that failed before is not shared, so
+// that no other input causes its failure. A task under a hard budget is not shared: it may not cost more than its reservation.
 func (r *Runner) member(task *Task) *member {
 	lastChance := task.Tries > 0 && task.MaxAttempts == 1
 	if task.Endpoint != penstock.EndpointEmbeddings || task.Stream || task.Owner == "" || len(task.Header) > 0 || lastChance || task.Bounded {
@@ -130,7 +129,7 @@ func (r *Runner) share(ctx context.Context, m *member, sink Sink) *Outcome {
 	if st.task.Choice != nil {
 		defer st.task.Choice.Release() // of no effect once a call was made on it
 		if b.Departed() {
-			st.task.Choice.Release() // the batch waits in line for capacity: this may be the capacity that it waits for
+			st.task.Choice.Release() // the batch waits for capacity, perhaps for this one
 		}
 	}
 	if st.task.Timeout > 0 {
@@ -138,7 +137,7 @@ func (r *Runner) share(ctx context.Context, m *member, sink Sink) *Outcome {
 		ctx, cancel = context.WithTimeout(ctx, st.task.Timeout)
 		defer cancel()
 	}
-	defer b.Leave(st) // when all have, the call is given up
+	defer b.Leave(st) // when all members have left, the call is cancelled
 	select {
 	case <-st.done:
 		return r.deliver(ctx, st, sink)
@@ -150,8 +149,8 @@ func (r *Runner) share(ctx context.Context, m *member, sink Sink) *Outcome {
 	return r.deliver(ctx, st, sink)
 }
 
-// deliver hands the answer over. A slow caller keeps nobody else waiting: this is its own goroutine. Filters judge the part of the
-// answer that is the task's own, so that a verdict on one input has no effect on the others.
+// deliver passes the answer on, on the goroutine of the caller: a slow caller delays no other. Filters judge the part of the answer
+// that belongs to the task, so that a verdict on one input has no effect on the others.
 func (r *Runner) deliver(ctx context.Context, st *sharedTask, sink Sink) *Outcome {
 	out := st.out
 	if out.Err != nil {
@@ -175,7 +174,7 @@ func (r *Runner) deliver(ctx context.Context, st *sharedTask, sink Sink) *Outcom
 	return &out
 }
 
-// leave says that the caller gave up. It reports false when the end came first.
+// leave records that the caller gave up. It reports false when the end came first.
 func (st *sharedTask) leave() bool {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -183,8 +182,8 @@ func (st *sharedTask) leave() bool {
 	return st.left
 }
 
-// abandoned is the outcome of a task whose caller gave up. The call that was under way goes on for the others, and
-// what part of it this one has to pay will not be known here.
+// abandoned is the outcome of a task whose caller gave up. The call in progress continues for the others, and the
+// share of this task in its cost is not known here.
 func (r *Runner) abandoned(ctx context.Context, st *sharedTask) *Outcome {
 	failure := &provider.Error{Kind: provider.KindCancelled, Message: "Nobody wanted the answer any more.", Err: context.Cause(ctx)}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
@@ -196,7 +195,7 @@ func (r *Runner) abandoned(ctx context.Context, st *sharedTask) *Outcome {
 	out.Err, out.Attempts = failure, slices.Clone(out.Attempts) // those of st may still grow
 	if st.call == nil {
 		if len(out.Attempts) == 0 {
-			failure.Kind = provider.KindCancelled // nobody was called, so nobody was too slow
+			failure.Kind = provider.KindCancelled // no upstream was called, so no upstream was too slow
 		}
 		return &out
 	}
@@ -210,15 +209,15 @@ func (r *Runner) abandoned(ctx context.Context, st *sharedTask) *Outcome {
 	return &out
 }
 
-// began notes that a call is under way.
+// began records the call in progress.
 func (st *sharedTask) began(try penstock.Attempt) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	st.call = &try
 }
 
-// end is the end of a task. What an upstream said about a call that was divided explains more than that there was no
-// capacity for its parts, unless it was about one of the inputs: that may be another task's.
+// end ends a task. The error of a call that was divided explains more than the lack of capacity for its parts, unless the error is
+// about one of the inputs: the input may belong to another task.
 func (st *sharedTask) end(err error) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -235,8 +234,8 @@ func (st *sharedTask) end(err error) {
 	}
 }
 
-// carry carries a batch out: it finds capacity for one call, and makes the call for all tasks that have joined by then.
-func (r *Runner) carry(ctx context.Context, b *batch) {
+// runBatch finds capacity for one call, and makes the call for all tasks that have joined by then.
+func (r *Runner) runBatch(ctx context.Context, b *batch) {
 	defer func() {
 		if p := recover(); p != nil {
 			for _, st := range b.Seal() {
@@ -245,7 +244,7 @@ func (r *Runner) carry(ctx context.Context, b *batch) {
 			}
 		}
 	}()
-	choice, err := r.board(ctx, b.Members())
+	choice, err := r.chooseForBatch(ctx, b.Members())
 	tasks := b.Seal()
 	for _, st := range tasks {
 		r.Metrics.BatchWaited(r.Clock().Sub(st.joined))
@@ -262,8 +261,8 @@ func (r *Runner) carry(ctx context.Context, b *batch) {
 	r.sharedAttempt(ctx, sharedAttempt{tasks: tasks, choice: choice})
 }
 
-// board finds capacity for one call: that of a member, or any.
-func (r *Runner) board(ctx context.Context, members []*sharedTask) (*route.Choice, error) {
+// chooseForBatch finds capacity for one call: that of a member, or any.
+func (r *Runner) chooseForBatch(ctx context.Context, members []*sharedTask) (*route.Choice, error) {
 	for _, st := range members {
 		if st.task.Choice == nil {
 			continue
@@ -273,7 +272,7 @@ func (r *Runner) board(ctx context.Context, members []*sharedTask) (*route.Choic
 		}
 	}
 	if len(members) == 0 {
-		return nil, context.Canceled // everybody left
+		return nil, context.Canceled // all callers left
 	}
 	task, snapshot := merged(members), r.Config.Current()
 	candidates, err := route.Candidates(task.Targets, snapshot.Targets)

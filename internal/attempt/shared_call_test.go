@@ -99,12 +99,12 @@ func embeds(input string) Task {
 type sharing struct {
 	rig
 	*embedder
-	outs map[string]Outcome
-	said map[string]string
+	outs    map[string]Outcome
+	answers map[string]string
 }
 
 func newGoroutinePool(t *testing.T, e *embedder, edit ...func(*config.File)) *sharing {
-	c := &sharing{rig: newRig(t, nil, edit...), embedder: e, outs: map[string]Outcome{}, said: map[string]string{}}
+	c := &sharing{rig: newRig(t, nil, edit...), embedder: e, outs: map[string]Outcome{}, answers: map[string]string{}}
 	c.Runner.Providers = e
 	return c
 }
@@ -119,7 +119,7 @@ func (c *sharing) run(ctx context.Context, names []string, tasks ...Task) {
 			out := c.Run(ctx, one, s)
 			mu.Lock()
 			defer mu.Unlock()
-			c.outs[names[i]], c.said[names[i]] = out, s.text.String()
+			c.outs[names[i]], c.answers[names[i]] = out, s.text.String()
 		})
 		time.Sleep(time.Microsecond)
 	}
@@ -148,8 +148,8 @@ func TestEmbeddingsShareACall(t *testing.T) {
 		batches := map[string]bool{}
 		for _, input := range inputs {
 			out := c.outs[input]
-			if out.Err != nil || c.said[input] != vectors([]string{input}) || len(out.Attempts) != 1 {
-				t.Fatalf("%s got %q: %+v", input, c.said[input], out)
+			if out.Err != nil || c.answers[input] != vectors([]string{input}) || len(out.Attempts) != 1 {
+				t.Fatalf("%s got %q: %+v", input, c.answers[input], out)
 			}
 			usage, cost = usage.Plus(out.Usage), cost+out.Cost
 			a := out.Attempts[0]
@@ -188,8 +188,8 @@ func TestOneBadInputFailsAlone(t *testing.T) {
 					}
 					continue
 				}
-				if out.Err != nil || c.said[input] != vectors([]string{input}) || out.Counted != 1 {
-					t.Errorf("%s: %s got %q: %+v", kind, input, c.said[input], out)
+				if out.Err != nil || c.answers[input] != vectors([]string{input}) || out.Counted != 1 {
+					t.Errorf("%s: %s got %q: %+v", kind, input, c.answers[input], out)
 				}
 			}
 			if len(c.calls) > 2+2*6 {
@@ -230,9 +230,9 @@ func TestAnswerThatCannotBeDivided(t *testing.T) {
 		}})
 		c.embed(t.Context(), "first", "a", "b")
 		for _, input := range []string{"a", "b"} {
-			if out := c.outs[input]; out.Err != nil || c.said[input] != vectors([]string{input}) || len(out.Attempts) != 2 ||
+			if out := c.outs[input]; out.Err != nil || c.answers[input] != vectors([]string{input}) || len(out.Attempts) != 2 ||
 				out.Attempts[0].ErrorKind != "malformed" || out.Counted != 1 {
-				t.Errorf("%s got %q: %+v", input, c.said[input], out)
+				t.Errorf("%s got %q: %+v", input, c.answers[input], out)
 			}
 		}
 		if got := c.outs["a"].Usage.InputTokens + c.outs["b"].Usage.InputTokens; got != 4 {
@@ -324,7 +324,7 @@ func TestSharedCallPaysItsChargeOnce(t *testing.T) {
 	})
 }
 
-func TestRidersLeave(t *testing.T) {
+func TestMembersLeave(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newGoroutinePool(t, &embedder{})
@@ -337,7 +337,7 @@ func TestRidersLeave(t *testing.T) {
 				out := c.Run(ctx, task, s)
 				c.mu.Lock()
 				defer c.mu.Unlock()
-				c.outs[name], c.said[name] = out, s.text.String()
+				c.outs[name], c.answers[name] = out, s.text.String()
 			})
 			synctest.Wait()
 		}
@@ -355,8 +355,8 @@ func TestRidersLeave(t *testing.T) {
 		if len(c.calls) != 2 || !slices.Equal(c.calls[1], []string{"leaves", "hasty", "stays"}) {
 			t.Errorf("calls %q", c.calls)
 		}
-		if out := c.outs["stays"]; out.Err != nil || c.said["stays"] != vectors([]string{"stays"}) || out.Usage.InputTokens >= c.spent {
-			t.Errorf("who stays got %q: %+v", c.said["stays"], out)
+		if out := c.outs["stays"]; out.Err != nil || c.answers["stays"] != vectors([]string{"stays"}) || out.Usage.InputTokens >= c.spent {
+			t.Errorf("who stays got %q: %+v", c.answers["stays"], out)
 		}
 		for name, kind := range map[string]provider.Kind{"leaves": provider.KindCancelled, "hasty": provider.KindTimeout} {
 			out := c.outs[name]
@@ -371,7 +371,7 @@ func TestRidersLeave(t *testing.T) {
 }
 
 // When nobody waits any more, the call is given up.
-func TestCallEndsWithItsLastRider(t *testing.T) {
+func TestCallEndsWithItsLastMember(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newGoroutinePool(t, &embedder{})
@@ -386,7 +386,7 @@ func TestCallEndsWithItsLastRider(t *testing.T) {
 }
 
 // Capacity is taken for calls, not for the tasks that share them, and a batch that waits for capacity fills up.
-func TestRoomCountsCalls(t *testing.T) {
+func TestCapacityCountsCalls(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newGoroutinePool(t, &embedder{}, editTarget("a", func(t *config.TargetConfig) { t.Limits.Concurrency = 1 }))
@@ -411,7 +411,7 @@ func TestRoomCountsCalls(t *testing.T) {
 }
 
 // Capacity that items bring along is used once, and what is left of it is given back.
-func TestRidersShareTheirRoom(t *testing.T) {
+func TestMembersShareTheirCapacity(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newGoroutinePool(t, &embedder{}, editTarget("a", func(t *config.TargetConfig) { t.Limits.Concurrency = 2 }))

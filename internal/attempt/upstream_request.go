@@ -33,11 +33,11 @@ type Translation interface {
 	// Answer translates an answer back while it is read. One that cannot be carried whole has a method
 	// Dropped that names what was left out.
 	Answer(upstream provider.Answer, asked Asked) provider.Answer
-	// Error translates what the upstream says about a failure. The error given is not changed.
+	// Error translates the error of an upstream. The error given is not changed.
 	Error(failure *provider.Error) *provider.Error
 }
 
-// Asked is what a translated answer has to know about the question.
+// Asked is the part of the request that the translation of an answer needs.
 type Asked struct {
 	Model        string // the name that the caller asked for
 	Stream       bool
@@ -45,7 +45,7 @@ type Asked struct {
 	At           time.Time // when the upstream was asked
 }
 
-// upstreamRequest is what is sent to one target: what the caller wrote, or a translation of it.
+// upstreamRequest is the request to one target: the body of the caller, or a translation of it.
 type upstreamRequest struct {
 	upstream    provider.Provider // nil when it is not configured any more
 	endpoint    penstock.Endpoint
@@ -61,8 +61,8 @@ type remarks []string
 
 func (a *remarks) add(format string, args ...any) { *a = append(*a, fmt.Sprintf(format, args...)) }
 
-// served returns the candidates that can be asked, and what is to say about the others. A target whose
-// provider is gone stays: the attempt says so.
+// served returns the candidates that serve the endpoint, and remarks on the others. A target whose provider was removed is kept: the
+// attempt fails with the reason.
 func (r *Runner) served(task *Task, candidates []*penstock.Target) ([]*penstock.Target, remarks) {
 	var left remarks
 	unserved := func(t *penstock.Target) bool {
@@ -75,8 +75,8 @@ func (r *Runner) served(task *Task, candidates []*penstock.Target) ([]*penstock.
 	return slices.DeleteFunc(candidates, unserved), left
 }
 
-// Serves says whether a target can be asked for an endpoint, itself or by translation. One whose provider is gone can:
-// the attempt says what is wrong.
+// Serves reports whether a target serves an endpoint, itself or by translation. It does if its provider was removed: the attempt
+// fails with the reason.
 func (r *Runner) Serves(t *penstock.Target, e penstock.Endpoint) bool {
 	upstream, ok := r.Providers.Provider(t.Provider)
 	if !ok || upstream.Speaks(e) {
@@ -178,7 +178,7 @@ func bounded(reason string) string {
 	return reason
 }
 
-// remark adds to the reason what the adapter has to tell, such as the key that it used.
+// remark adds the note of the adapter to the reason, such as the key that it used.
 func (t *try) remark(meta *provider.Meta, failure *provider.Error) {
 	note := meta.Note
 	if failure != nil && failure.Note != "" {

@@ -88,7 +88,7 @@ func message(targets ...string) Task {
 // What is explained beforehand is what Run leaves out.
 func TestExplainNamesTargetsThatDoNotUnderstand(t *testing.T) {
 	t.Parallel()
-	r := requestRig(t, nil, upstream{"ub": {chunks: []string{"ok"}, meta: told}})
+	r := requestRig(t, nil, upstream{"ub": {chunks: []string{"ok"}, meta: knownUsage}})
 	excluded := func(e Explanation) map[string]string {
 		all := map[string]string{}
 		for _, t := range e.Targets {
@@ -114,7 +114,7 @@ func TestExplainNamesTargetsThatDoNotUnderstand(t *testing.T) {
 func TestTargetsThatDoNotUnderstandAreLeftOut(t *testing.T) {
 	t.Parallel()
 	var call provider.Call
-	r := requestRig(t, nil, upstream{"ub": {chunks: []string{"ok"}, meta: told, seen: func(c provider.Call) { call = c }}})
+	r := requestRig(t, nil, upstream{"ub": {chunks: []string{"ok"}, meta: knownUsage, seen: func(c provider.Call) { call = c }}})
 	m := message("a", "b")
 	out := r.Run(t.Context(), m, &sink{})
 	if out.Err != nil || out.Target != "b" || len(out.Attempts) != 1 {
@@ -147,12 +147,12 @@ func TestTranslation(t *testing.T) {
 	t.Parallel()
 	var call provider.Call
 	var asked Asked
-	r := requestRig(t, upstream{"ua": {chunks: []string{"OK", "THEN"}, meta: told, seen: func(c provider.Call) { call = c }}}, nil)
+	r := requestRig(t, upstream{"ua": {chunks: []string{"OK", "THEN"}, meta: knownUsage, seen: func(c provider.Call) { call = c }}}, nil)
 	r.Translator = shout{&asked}
 	m, into := message("a"), &sink{}
 	m.Stream, m.IncludeUsage = true, true
 	out := r.Run(t.Context(), m, into)
-	if out.Err != nil || into.text.String() != "okthen" || out.Usage != told.Usage {
+	if out.Err != nil || into.text.String() != "okthen" || out.Usage != knownUsage.Usage {
 		t.Fatalf("outcome %+v with %q", out, into.text.String())
 	}
 	if call.Endpoint != penstock.EndpointChat || string(call.Body) != `{"MESSAGES":["HI"]}` || call.Header.Get("anthropic-beta") != "" {
@@ -169,7 +169,7 @@ func TestTranslation(t *testing.T) {
 func TestErrorsAreTranslated(t *testing.T) {
 	t.Parallel()
 	refusal := &provider.Error{Kind: provider.KindRejected, Message: "no", Body: []byte("NO")}
-	for name, reply := range map[string]reply{"at once": {err: refusal}, "in the middle": {chunks: []string{"X"}, broken: refusal, meta: untold}} {
+	for name, reply := range map[string]reply{"at once": {err: refusal}, "in the middle": {chunks: []string{"X"}, broken: refusal, meta: unknownUsage}} {
 		r := requestRig(t, upstream{"ua": reply}, nil)
 		r.Translator = shout{}
 		out := r.Run(t.Context(), message("a"), &sink{})
@@ -190,7 +190,7 @@ func TestUntranslatable(t *testing.T) {
 		{"another understands it", []string{"a", "b"}, "b"},
 		{"nobody else", []string{"a"}, ""},
 	} {
-		r := requestRig(t, upstream{"ua": {chunks: []string{"no"}}}, upstream{"ub": {chunks: []string{"ok"}, meta: told}})
+		r := requestRig(t, upstream{"ua": {chunks: []string{"no"}}}, upstream{"ub": {chunks: []string{"ok"}, meta: knownUsage}})
 		r.Translator = shout{}
 		m := message(tt.targets...)
 		m.Body = []byte(`{"messages":["unspeakable"]}`)
@@ -223,7 +223,7 @@ func TestTranslationsThatBreak(t *testing.T) {
 // Capacity that was taken beforehand on a target that does not understand is given back, and another is asked.
 func TestChoiceOfATargetThatDoesNotUnderstand(t *testing.T) {
 	t.Parallel()
-	r := requestRig(t, nil, upstream{"ub": {chunks: []string{"ok"}, meta: told}})
+	r := requestRig(t, nil, upstream{"ub": {chunks: []string{"ok"}, meta: knownUsage}})
 	only := penstock.Target{Name: "a", Concurrency: 1}
 	choice, ok := reserveOne(r.Router, route.Query{Candidates: []*penstock.Target{&only}})
 	if !ok {
