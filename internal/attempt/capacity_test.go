@@ -49,10 +49,10 @@ func TestTaskTimeoutFallsBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, upstream{"ua": {hang: true}, "ub": {chunks: []string{"ok"}, meta: knownUsage}})
-		impatient := task("a", "b")
-		impatient.Timeout = 2 * time.Second
+		short := task("a", "b")
+		short.Timeout = 2 * time.Second
 		began := time.Now()
-		out := r.Run(t.Context(), impatient, &sink{})
+		out := r.Run(t.Context(), short, &sink{})
 		if took := time.Since(began); out.Err != nil || out.Target != "b" || took != 2*time.Second {
 			t.Errorf("after %v: %+v; want b's answer after 2s", took, out)
 		}
@@ -213,9 +213,9 @@ func TestRunnersAreSafeTogether(t *testing.T) {
 	ids, all := map[penstock.ID]bool{}, 0
 	for range runs {
 		wg.Go(func() {
-			patient := task("a", "b")
-			patient.Wait = time.Minute
-			out := r.Run(t.Context(), patient, &sink{})
+			waiting := task("a", "b")
+			waiting.Wait = time.Minute
+			out := r.Run(t.Context(), waiting, &sink{})
 			if out.Err != nil || out.Target != "b" {
 				t.Errorf("outcome %+v", out)
 			}

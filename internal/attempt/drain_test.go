@@ -97,7 +97,7 @@ func (r *reader) Chunk(provider.Chunk) error {
 // so, it is no call that somebody waits for, or that takes too long.
 func TestDrain(t *testing.T) {
 	t.Parallel()
-	const patience = 10 * time.Second
+	const drainTimeout = 10 * time.Second
 	cancelled := provider.KindCancelled
 	for name, tt := range map[string]struct {
 		tap   tap
@@ -113,8 +113,8 @@ func TestDrain(t *testing.T) {
 		"read to its end":           {tap: tap{chunks: 5, pause: time.Second}, leave: 2, kind: cancelled, known: true, took: 4 * time.Second},
 		"left with the last chunk":  {tap: tap{chunks: 5, pause: time.Second}, leave: 5, known: true, took: 4 * time.Second},
 		"never left":                {tap: tap{chunks: 5, pause: time.Second}, leave: 9, known: true, took: 4 * time.Second},
-		"takes too long":            {tap: tap{chunks: 50, pause: time.Second}, leave: 2, kind: cancelled, took: time.Second + patience},
-		"says nothing more":         {tap: tap{chunks: 5, pause: time.Hour}, leave: 1, kind: cancelled, took: patience},
+		"takes too long":            {tap: tap{chunks: 50, pause: time.Second}, leave: 2, kind: cancelled, took: time.Second + drainTimeout},
+		"says nothing more":         {tap: tap{chunks: 5, pause: time.Hour}, leave: 1, kind: cancelled, took: drainTimeout},
 		"says too much":             {tap: tap{chunks: -1, bytes: 1 << 20, pause: time.Millisecond}, leave: 1, kind: cancelled, took: 17 * time.Millisecond},
 		"left before it began":      {tap: tap{chunks: 5, before: time.Minute}, soon: time.Second, kind: cancelled, took: time.Second},
 		"the target says to cancel": {tap: tap{chunks: 5, pause: time.Second}, leave: 2, edit: func(c *config.TargetConfig) { c.OnDisconnect = config.DisconnectCancel }, kind: cancelled, took: time.Second},
@@ -124,7 +124,7 @@ func TestDrain(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t, nil, editTarget("a", func(c *config.TargetConfig) {
-					c.OnDisconnect, c.Timeouts.Drain = config.DisconnectDrain, patience
+					c.OnDisconnect, c.Timeouts.Drain = config.DisconnectDrain, drainTimeout
 					if tt.edit != nil {
 						tt.edit(c)
 					}

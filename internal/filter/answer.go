@@ -75,7 +75,7 @@ func (c *Chain) Begin(s Subject) *Answer {
 
 // begin is apart from Begin so that a chain without output filters allocates nothing.
 func (c *Chain) begin(s Subject) *Answer {
-	a := &Answer{subject: s}
+	a := &Answer{subject: s, chunk: Chunk{endpoint: s.Endpoint}}
 	for _, f := range c.Outputs {
 		if r := f.Review(&a.subject); r != nil {
 			a.reviews = append(a.reviews, reviewed{review: r})
@@ -100,8 +100,8 @@ func (a *Answer) Chunk(ctx context.Context, from Arrival) ([]byte, error) {
 	if a == nil || len(from.Wire) == 0 {
 		return from.Wire, nil
 	}
-	a.chunk = Chunk{Wire: from.Wire, Last: from.Last, endpoint: a.subject.Endpoint, form: from.Form, deltas: a.chunk.deltas[:0]}
-	return a.judge(ctx)
+	a.chunk.Last, a.chunk.Error, a.chunk.form = from.Last, false, from.Form
+	return a.judge(ctx, from.Wire)
 }
 
 // Text is the text for the user in the chunk that was judged last, if a review has read it.
@@ -120,12 +120,13 @@ func (a *Answer) Failure(ctx context.Context, message []byte) ([]byte, error) {
 	if a == nil || len(message) == 0 {
 		return message, nil
 	}
-	a.chunk = Chunk{Wire: message, Error: true, endpoint: a.subject.Endpoint, form: edit.Plain, deltas: a.chunk.deltas[:0]}
-	return a.judge(ctx)
+	a.chunk.Last, a.chunk.Error, a.chunk.form = false, true, edit.Error
+	return a.judge(ctx, message)
 }
 
-func (a *Answer) judge(ctx context.Context) ([]byte, error) {
+func (a *Answer) judge(ctx context.Context, wire []byte) ([]byte, error) {
 	c := &a.chunk
+	c.Wire, c.deltas = wire, c.deltas[:0]
 	for i := range a.reviews {
 		r := &a.reviews[i]
 		c.reader, c.read = r, false

@@ -1,21 +1,49 @@
 package filter
 
-import "testing"
+import (
+	"testing"
 
-// BenchmarkCounter is the cost of the trivial filter for one answer of a hundred chunks, and for its input.
-func BenchmarkCounter(b *testing.B) {
-	chain, _ := Counting()
-	subject, wire, ctx := Subject{ID: "id", Tenant: "acme", Body: []byte("{}")}, []byte("data: {}\n\n"), b.Context()
+	"penstock"
+	"penstock/internal/dialect/edit"
+)
+
+const benchChunks = 100
+
+// benchmarkAnswer is the cost of filters for an input and an answer of a hundred chunks.
+func benchmarkAnswer(b *testing.B, chain *Chain) {
+	b.Helper()
+	subject, ctx := Subject{ID: "id", Tenant: "acme", Endpoint: penstock.EndpointChat, Body: []byte("{}")}, b.Context()
+	wire := []byte(`data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":" weir"},"finish_reason":null}]}` + "\n\n")
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := chain.Input(ctx, subject); err != nil {
 			b.Fatal(err)
 		}
 		a := chain.Begin(subject)
-		for range 100 {
-			if _, err := a.Chunk(ctx, Arrival{Wire: wire}); err != nil {
+		for range benchChunks {
+			if _, err := a.Chunk(ctx, Arrival{Wire: wire, Form: edit.Events}); err != nil {
 				b.Fatal(err)
 			}
 		}
 	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*benchChunks), "ns/chunk")
+}
+
+// BenchmarkNone is a process without filters.
+func BenchmarkNone(b *testing.B) { benchmarkAnswer(b, nil) }
+
+// BenchmarkCounter is the trivial filter: no chunk is parsed.
+func BenchmarkCounter(b *testing.B) {
+	chain, _ := Counting()
+	benchmarkAnswer(b, chain)
+}
+
+// BenchmarkRead is a filter that reads every text.
+func BenchmarkRead(b *testing.B) {
+	benchmarkAnswer(b, &Chain{Outputs: []Output{verdicts{looks: true}}})
+}
+
+// BenchmarkEdit is a filter that edits every text.
+func BenchmarkEdit(b *testing.B) {
+	benchmarkAnswer(b, &Chain{Outputs: []Output{verdicts{looks: true, action: Edit}}})
 }

@@ -29,15 +29,13 @@ func (v verdicts) Chunk(_ context.Context, c *Chunk) (Verdict, error) {
 		return Verdict{Action: v.action}, v.err
 	}
 	deltas := c.Deltas()
+	if v.action != Edit {
+		return Verdict{Action: v.action}, v.err
+	}
 	for i := range deltas {
 		deltas[i].Text = strings.ToUpper(deltas[i].Text)
 	}
-	if v.action == Edit {
-		if err := c.Replace(deltas); err != nil {
-			return Verdict{}, err
-		}
-	}
-	return Verdict{Action: v.action}, v.err
+	return Verdict{Action: Edit}, c.Replace(deltas)
 }
 
 var errBroken = errors.New("the classifier is away")
@@ -93,7 +91,7 @@ func TestAnswers(t *testing.T) {
 		"edit of a body that is no JSON": {[]Output{edits}, body, "weir", "WEIR", ""},
 		"a filter that fails":            {[]Output{verdicts{err: errBroken}}, body, plain, "", penstock.CodeInternal},
 		"error message":                  {[]Output{edits}, failure, "weir", "WEIR", ""},
-		"error body":                     {[]Output{edits}, failure, `{"error":{"type":"overloaded","message":"weir"}}`, "WEIR", ""},
+		"error body":                     {[]Output{edits}, failure, `{"error":{"code":503,"metadata":{"raw":"weir"},"message":"weir"}}`, "WEIR", ""},
 		"error message, blocked":         {[]Output{verdicts{action: Block}}, failure, "weir", "", penstock.CodeContentBlocked},
 		"edited twice, and read between": {[]Output{edits, verdicts{looks: true}, edits}, event, chunked, "WEIR", ""},
 	} {

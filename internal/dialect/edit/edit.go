@@ -70,8 +70,20 @@ type Editor struct {
 // New returns the editor of an answer of an endpoint.
 func New(endpoint penstock.Endpoint) *Editor { return &Editor{endpoint: endpoint} }
 
-// Body edits a plain answer, or the body of an error. A body that is no JSON is one text of kind Other.
+// Body edits a plain answer. A body that is no JSON object is one text of kind Other.
 func (e *Editor) Body(text []byte, f Func) []byte {
+	e.walker.strict = false
+	return e.whole(text, f)
+}
+
+// Error edits the body or the message of an upstream's error. Upstreams put text of all kinds anywhere into their errors, so every
+// string is text of kind Other.
+func (e *Editor) Error(text []byte, f Func) []byte {
+	e.walker.strict = true
+	return e.whole(text, f)
+}
+
+func (e *Editor) whole(text []byte, f Func) []byte {
 	if !e.walker.walk(text) {
 		return other(text, f)
 	}
@@ -192,10 +204,13 @@ var done = []byte("[DONE]")
 
 // Event edits the data of one event. The events before it, if any, are to be sent first.
 func (e *Editor) Event(data []byte, f Func) (before []Inserted, edited []byte) {
-	trimmed := bytes.TrimSpace(data)
-	if len(trimmed) == 0 || bytes.Equal(trimmed, done) {
+	switch trimmed := bytes.TrimSpace(data); {
+	case len(trimmed) == 0:
 		return nil, data
+	case bytes.Equal(trimmed, done):
+		return e.rest(f), data
 	}
+	e.walker.strict = false
 	if !e.walker.walk(data) {
 		return nil, other(data, f)
 	}

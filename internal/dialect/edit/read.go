@@ -7,6 +7,7 @@ type Form uint8
 const (
 	Plain  Form = iota // a whole body, for Body
 	Events             // whole events of a stream, for Chunk
+	Error              // an error of the upstream, for Error
 )
 
 // snapshot is the chunk that Read read last, and the state of the editor before it.
@@ -41,8 +42,11 @@ func (e *Editor) Replace(deltas []Delta) []byte {
 }
 
 func (e *Editor) edit(wire []byte, form Form, f Func) []byte {
-	if form == Plain {
-		return e.Body(wire, f)
+	switch form {
+	case Events:
+		return e.Chunk(wire, f)
+	case Error:
+		return e.Error(wire, f)
 	}
-	return e.Chunk(wire, f)
+	return e.Body(wire, f)
 }

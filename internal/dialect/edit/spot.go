@@ -134,6 +134,7 @@ type walker struct {
 	spots    []spot
 	logprobs []logprobs
 	finished []int // the choices that the event ends
+	strict   bool  // every string is text
 
 	kind     []byte    // the type of the event
 	index    int       // of the event, -1 for none
@@ -159,7 +160,7 @@ const maxDepth = 200
 
 // walk finds the spots of a text. It reports whether the text is a JSON object.
 func (w *walker) walk(text []byte) bool {
-	*w = walker{Cursor: body.NewCursor(text), text: text, spots: w.spots[:0], logprobs: w.logprobs[:0], finished: w.finished[:0], index: unset}
+	*w = walker{Cursor: body.NewCursor(text), text: text, spots: w.spots[:0], logprobs: w.logprobs[:0], finished: w.finished[:0], strict: w.strict, index: unset}
 	if w.Kind() != '{' {
 		return false
 	}
@@ -189,7 +190,11 @@ func (w *walker) object(p place) {
 	var kind []byte
 	finish := false
 	for name := range w.Members {
-		switch c := classes[string(name)]; c {
+		c := classes[string(name)]
+		if w.strict {
+			c = unknown
+		}
+		switch c {
 		case ofType:
 			raw := w.Raw()
 			if len(raw) > 1 && raw[0] == '"' {

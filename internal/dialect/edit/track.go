@@ -78,6 +78,15 @@ func (e *Editor) end(data []byte, ends func(*track) bool, f Func) (before []Inse
 	return before
 }
 
+// rest asks for what is left at the end of a stream whose upstream gave no reason to finish.
+func (e *Editor) rest(f Func) []Inserted {
+	chunk := `{"object":"chat.completion.chunk"}`
+	if e.endpoint == penstock.EndpointCompletions {
+		chunk = `{"object":"text_completion"}`
+	}
+	return e.end([]byte(chunk), func(t *track) bool { return !t.closed && !t.repeats }, f)
+}
+
 // repeated edits the texts of an event that were streamed before: they become what their deltas became. A text that is not what its
 // deltas were is new to the function.
 func (e *Editor) repeated(data []byte, f Func) (edits []body.Edit) {
