@@ -106,6 +106,9 @@ func TestFiltersEdit(t *testing.T) {
 			r.upload(`{"custom_id":"a","body":{"messages":[{"role":"user","content":"secret"}]}}`+"\n"))),
 	} {
 		masked(t, name, r.do(http.MethodGet, "/v1/jobs/"+job.member(t, "id")+"/results", ""))
+		if name == "job that is shown" {
+			masked(t, "deltas of a job", r.do(http.MethodGet, "/v1/jobs/"+job.member(t, "id")+"/events", "", "Accept", "text/event-stream"))
+		}
 	}
 	if secret, masked := r.executions("secret"), r.executions("masked"); secret != 0 || masked != 5 {
 		t.Errorf("the upstream got %d inputs that were not edited and %d that were, want 0 and 5", secret, masked)
@@ -165,6 +168,37 @@ func TestFiltersLeaveEmbeddingsAlone(t *testing.T) {
 			if got.body != want.body || !strings.Contains(got.body, `"embedding":`) {
 				t.Errorf("%s: got %s, want %s", body, got.body, want.body)
 			}
+		}
+	}
+}
+
+// blocksAfter blocks an answer once it has seen a number of texts.
+type blocksAfter int
+
+func (b blocksAfter) Review(*filter.Subject) filter.Review { return &b }
+
+func (b *blocksAfter) Chunk(_ context.Context, c *filter.Chunk) (filter.Verdict, error) {
+	if *b -= blocksAfter(len(c.Deltas())); *b < 0 {
+		return filter.Verdict{Action: filter.Block, Reason: "It is not to be seen."}, nil
+	}
+	return filter.Verdict{}, nil
+}
+
+// A block in the middle of a stream ends the stream with an error in the format of the caller. The blocked text and all after it are
+// not sent.
+func TestFiltersBlockWithinAStream(t *testing.T) {
+	t.Parallel()
+	r := newFilterRig(t, blocksAfter(2))
+	for path, body := range map[string]string{
+		"/v1/chat/completions": message("fast", "Hi", `,"stream":true`),
+		"/v1/messages":         message("claude", "Hi", `,"stream":true`),
+		"/v1/responses":        `{"model":"fast","input":"Hi","store":false,"stream":true}`,
+	} {
+		a := r.post(path, body)
+		validAnswer(t, path, a)
+		deltas := regexp.MustCompile(`"(?:content|text|delta)":"[^"]+"`).FindAllString(a.body, -1)
+		if len(deltas) != 2 || !strings.Contains(a.body, "It is not to be seen.") || strings.Contains(a.body, "[DONE]") || strings.Contains(a.body, "message_stop") {
+			t.Errorf("%s: %s", path, a.body)
 		}
 	}
 }
