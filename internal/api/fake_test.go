@@ -103,7 +103,7 @@ func (s *submits) SubmitJob(_ context.Context, _ penstock.TenantID, sub store.Su
 
 func (s *submits) Backlogs(context.Context) ([]store.Backlog, error) { return nil, nil }
 
-// open is what operators hold back: nothing. It also bounds nothing and never runs out of room.
+// open is a fake without pauses, without bounds and with endless disk space.
 type open struct{}
 
 func (open) Paused(store.ControlKind, string) (store.Control, bool) { return store.Control{}, false }
@@ -150,7 +150,7 @@ func newLimitedRig(t *testing.T, limits config.TenantLimits, speaks ...penstock.
 		t.Fatal(err)
 	}
 	r.recorder = record.New(record.Deps{Store: requests{}, Log: log})
-	admission := admit.New(admit.Deps{Config: live, Callers: directory.New(directory.Deps{Config: live, Clock: time.Now}), Jobs: r.store, Room: open{}, Backlog: view, Work: signal.NewTopic[signal.None](nil, signal.Work),
+	admission := admit.New(admit.Deps{Config: live, Callers: directory.New(directory.Deps{Config: live, Clock: time.Now}), Jobs: r.store, Disk: open{}, Backlog: view, Work: signal.NewTopic[signal.None](nil, signal.Work),
 		Controls: open{}, Limits: limit.New(capacity.New(capacity.Config{Clock: still}), nil), Metrics: metrics, Clock: time.Now})
 	runner := attempt.New(attempt.Deps{Config: live, Providers: r.upstream, Router: routing.New(capacity.New(capacity.Config{Clock: time.Now})),
 		Metrics: metrics, Tracer: tracer, Log: log, Clock: time.Now})

@@ -307,7 +307,7 @@ func sampleViews() []any {
 		Error: &penstock.ItemError{Code: penstock.CodePoison, Message: "It ended three workers."},
 	}
 	attempts := []penstock.Attempt{{ID: id}, {
-		ID: id, Subject: id, Number: 2, Target: "openai-mini", Reason: "first with room", Config: "cfg_9f2c",
+		ID: id, Subject: id, Number: 2, Target: "openai-mini", Reason: "first with capacity", Config: "cfg_9f2c",
 		ErrorKind: "timeout", ErrorMessage: "Too slow.", StatusCode: 504, Usage: usage, UsageKnown: true, Cost: 1,
 		StartedAt: sampleTime, FirstTokenAt: sampleTime, FinishedAt: sampleTime,
 	}}

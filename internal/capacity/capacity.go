@@ -128,7 +128,7 @@ type entry struct {
 	running int
 	busy    bool      // it is on the list of those
 	askedAt time.Time // when somebody last asked for it
-	refused bool      // and was refused, with no news since
+	refused bool      // and was refused, with no event since
 	window  window
 	rates   [resources]rate
 	expects expectation

@@ -247,7 +247,7 @@ func TestRetryBudget(t *testing.T) {
 }
 
 // A broken target has no capacity for claims either, and says when it will have some.
-func TestBrokenTargetHasNoRoom(t *testing.T) {
+func TestBrokenTargetHasNoCapacity(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_000_000, 0)
 	b := New(Config{Clock: func() time.Time { return now }})

@@ -129,8 +129,8 @@ func (b *flakyBank) Withdraw(ctx context.Context, w store.Withdrawal) (store.All
 	return b.Pools.Withdraw(ctx, w)
 }
 
-// A visit that fails does not swallow the news of a rest, and what another version tells is left alone.
-func TestRestOfALimitIsToldAgain(t *testing.T) {
+// A failed refresh does not lose a rest that was to be reported, and rests of limits that only another version knows are ignored.
+func TestRestOfALimitIsReportedAgain(t *testing.T) {
 	t.Parallel()
 	c := newClock()
 	pools := NewMemory(c.Now)

@@ -152,7 +152,7 @@ func TestFleetUsesWhatIsAllowed(t *testing.T) {
 }
 
 // Processes that share a cap on concurrency use all of it, and no more.
-func TestFleetSharesItsSeats(t *testing.T) {
+func TestFleetSharesItsPermits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex

@@ -159,7 +159,7 @@ func TestConcurrencyIsNeverExceeded(t *testing.T) {
 	})
 }
 
-func TestTargetsOfTwoModelsShareTheirRoom(t *testing.T) {
+func TestTargetsOfTwoModelsShareTheirCapacity(t *testing.T) {
 	t.Parallel()
 	r := newRouter()
 	first := take(t, r, Query{Candidates: inOrder(target("shared", 1))})
@@ -168,7 +168,7 @@ func TestTargetsOfTwoModelsShareTheirRoom(t *testing.T) {
 	take(t, r, Query{Candidates: inOrder(target("shared", 1))}).Release()
 }
 
-func TestReleasingTwiceGivesRoomOnce(t *testing.T) {
+func TestReleasingTwiceReturnsCapacityOnce(t *testing.T) {
 	t.Parallel()
 	r := newRouter()
 	q := Query{Candidates: inOrder(target("a", 2))}
@@ -196,7 +196,7 @@ func TestLimitThatShrinks(t *testing.T) {
 	take(t, r, shrunk).Release()
 }
 
-func TestWaitEndsWhenRoomAppears(t *testing.T) {
+func TestWaitEndsWhenCapacityAppears(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRouter()
@@ -419,7 +419,7 @@ func TestUrgentWaitersAreServedFirst(t *testing.T) {
 }
 
 // A line that is full for one target is no reason to refuse a call whose own target is free.
-func TestFullLineDoesNotRefuseFreeRoom(t *testing.T) {
+func TestFullLineDoesNotRefuseFreeCapacity(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRouter()

@@ -83,7 +83,7 @@ func TestRetryWaits(t *testing.T) {
 	}
 }
 
-func TestNoRoomIsNotTheItemsFault(t *testing.T) {
+func TestNoCapacityIsNotTheItemsFault(t *testing.T) {
 	t.Parallel()
 	busy := &penstock.Error{Code: penstock.CodeOverloaded, RetryAfter: 5 * time.Second, Message: "Busy."}
 	r := newPool(t, 1, newQueue(), fails(busy))
@@ -269,7 +269,7 @@ func TestDeadlineIsWatchedWhereItMayPass(t *testing.T) {
 }
 
 // A deadline that passes while an item waits for capacity expires it; it is not retried for the capacity's sake.
-func TestEndsOfTimeWhileWaitingForRoom(t *testing.T) {
+func TestTimeoutsWhileWaitingForCapacity(t *testing.T) {
 	t.Parallel()
 	waits := func(ctx context.Context, _ attempt.Task, _ attempt.Sink) attempt.Outcome {
 		<-ctx.Done()
