@@ -39,7 +39,7 @@ func TestTenantsLeaveCapacityToOthers(t *testing.T) {
 			break
 		}
 	}
-	if look := b.LookFor(&target, "noisy"); look.Reason != Crowded {
+	if look := b.LookFor(&target, "noisy"); look.Reason != TenantFull {
 		t.Errorf("to the noisy one the target %q", look.Reason)
 	}
 	quiet := takeFor(b, target, "quiet")
