@@ -37,7 +37,7 @@ const (
 	otherKey = "psk_n4w8bq2zt7kxv9gd3mhfj6sprc" // of another tenant, and it uses the cache
 )
 
-// upstream answers as it is told, and keeps the last call.
+// upstream answers as the test says, and keeps the last call.
 type upstream struct {
 	speaks []penstock.Endpoint
 	reply  func(ctx context.Context, call provider.Call) (provider.Answer, error)
@@ -79,7 +79,7 @@ func (f *frames) Next() (provider.Chunk, error) {
 func (f *frames) Meta() provider.Meta { return f.meta }
 func (f *frames) Close() error        { return nil }
 
-// rig is the surface over a scripted upstream and a store that only listens.
+// rig is the API over a scripted upstream and a store that only records.
 type rig struct {
 	t        *testing.T
 	url      string
@@ -179,7 +179,7 @@ func (r *rig) answers(f frames) {
 	}
 }
 
-// reply is an answer of the surface.
+// reply is an answer of the API.
 type reply struct {
 	status int
 	header http.Header

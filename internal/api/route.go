@@ -73,10 +73,10 @@ var deadLetterParams = []rest.Param{
 	{Name: "created_before", In: "query", About: "Only those that failed up to this time, RFC 3339."},
 }
 
-// routes is the whole surface.
+// routes are all routes of the API.
 var routes = slices.Concat(coreRoutes, webhookRoutes, responseRoutes, batchRoutes, usageRoutes, storageRoutes)
 
-// coreRoutes are all routes but those of files beside this one.
+// coreRoutes are the routes that have no table of their own in another file.
 var coreRoutes = []rest.Route{
 	{Method: "POST", Path: "/v1/jobs", Audit: auditJob, Waits: true, Scope: penstock.ScopeJobsWrite, Summary: "Submit a job",
 		Params: []rest.Param{keyParam, waitParam}, Body: jobCreate{},
@@ -176,22 +176,22 @@ var coreRoutes = []rest.Route{
 		Params: []rest.Param{{Name: "model", In: "path", About: "The model's name; a slash in it as %2F.", Required: true},
 			{Name: "endpoint", In: "query", About: "The endpoint of the call, such as /v1/embeddings: targets that do not serve it are excluded. " +
 				"Without it, all targets count as serving it."}},
-		Answers: []rest.Answer{{Status: 200, About: "Each target's score by its parts, or why it does not come into question, and which one would be called.",
+		Answers: []rest.Answer{{Status: 200, About: "Each target's score by its parts, or why it is excluded, and the target that would be called.",
 			Body: explainView{}}}, Serve: on(models.explainModel)},
-	{Method: "POST", Path: "/v1/files", Audit: auditFile, Scope: penstock.ScopeJobsWrite, Summary: "Upload a file of requests, one a line",
+	{Method: "POST", Path: "/v1/files", Audit: auditFile, Scope: penstock.ScopeJobsWrite, Summary: "Upload a file of requests, one per line",
 		Body: fileUpload{}, Form: true,
-		Answers: []rest.Answer{{Status: 200, About: "The file is on stable storage. Invalid lines are listed by number; a batch of them is refused.", Body: fileView{}}},
+		Answers: []rest.Answer{{Status: 200, About: "The file is on stable storage. Invalid lines are listed by number; a batch over a file with invalid lines is refused.", Body: fileView{}}},
 		Serve:   on(files.createFile)},
 	{Method: "GET", Path: "/v1/files", Scope: penstock.ScopeJobsRead, Summary: "List files",
-		Params: []rest.Param{{Name: "limit", In: "query", About: "Files a page holds at the most: 1 to 10000, 10000 when not given."},
+		Params: []rest.Param{{Name: "limit", In: "query", About: "The most files in a page: 1 to 10000, 10000 when not given."},
 			{Name: "after", In: "query", About: "The last id of the previous page."},
 			{Name: "order", In: "query", About: "By age: asc, or desc when not given.", Type: reflect.TypeFor[store.Direction]()},
 			{Name: "purpose", In: "query", About: "Only files with this purpose."}},
 		Answers: []rest.Answer{{Status: 200, About: "A page of files.", Body: filePageView{}}}, Serve: on(files.listFiles)},
-	{Method: "GET", Path: "/v1/files/{id}", Scope: penstock.ScopeJobsRead, Summary: "Read what is known of a file",
+	{Method: "GET", Path: "/v1/files/{id}", Scope: penstock.ScopeJobsRead, Summary: "Read a file's metadata",
 		Params: []rest.Param{fileParam}, Answers: []rest.Answer{{Status: 200, About: "The file.", Body: fileView{}}}, Serve: on(files.readFile)},
 	{Method: "DELETE", Path: "/v1/files/{id}", Audit: rest.Audit{Action: store.ActionDeleteFile}, Scope: penstock.ScopeJobsWrite, Summary: "Delete a file",
-		Params: []rest.Param{fileParam}, Answers: []rest.Answer{{Status: 200, About: "It is gone.", Body: deletedView{}}}, Serve: on(files.deleteFile)},
+		Params: []rest.Param{fileParam}, Answers: []rest.Answer{{Status: 200, About: "The file is deleted.", Body: deletedView{}}}, Serve: on(files.deleteFile)},
 	{Method: "GET", Path: "/v1/files/{id}/content", Scope: penstock.ScopeJobsRead, Summary: "Download a file, byte by byte as it was uploaded",
 		Params: []rest.Param{fileParam, rangeParam}, Answers: []rest.Answer{{Status: 200, About: "The content.", Type: rest.TypeBytes}}, Serve: on(files.fileContent)},
 	{Method: "POST", Path: "/v1/files/{id}/url", Audit: auditNothing, Scope: penstock.ScopeJobsRead, Summary: "Make a link that downloads a file without a key",
