@@ -28,7 +28,6 @@ type inferenceEndpoint struct {
 	forward  []string                     // request headers that are forwarded to the upstream
 	beta     string                       // the forwarded header that selects beta features
 	free     bool                         // its calls cost nothing
-	silent   bool                         // its answers are never streamed
 	// estimate answers when no target of the model has the endpoint; nil where there is no other answer.
 	estimate func(c inferences, text []byte) error
 }
