@@ -34,18 +34,12 @@ var allowedPhrases = map[string]string{
 var wordsExcepted = map[string]string{
 	"bench/cluster":                beingRewritten,
 	"bench/queue":                  beingRewritten,
-	"internal/admit":               beingRewritten,
-	"internal/api":                 beingRewritten,
-	"internal/app":                 beingRewritten,
-	"internal/batch":               beingRewritten,
 	"internal/body":                beingRewritten,
-	"internal/capacity":            beingRewritten,
 	"internal/dial":                beingRewritten,
 	"internal/file":                beingRewritten,
 	"internal/garbage":             beingRewritten,
 	"internal/microbatch":          beingRewritten,
 	"internal/provider/wire":       beingRewritten,
-	"internal/route":               beingRewritten,
 	"internal/store":               beingRewritten,
 	"internal/store/sqlstore":      beingRewritten,
 	"internal/store/storetest":     beingRewritten,
@@ -53,8 +47,6 @@ var wordsExcepted = map[string]string{
 	"internal/dialect/translate":   beingRewritten,
 	"internal/store/schema":        beingRewritten,
 	"internal/webhook/webhooktest": beingRewritten,
-	"internal/work":                beingRewritten,
-	"docs/api":                     beingRewritten,
 }
 
 const beingRewritten = "its language is rewritten together with its structure"

@@ -23,7 +23,7 @@ var messageCustomID = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
 // MessageBatchRequest is one request of a message batch.
 type MessageBatchRequest struct {
-	CustomID string         `json:"custom_id" required:"true" about:"1 to 64 letters, digits, _ and -; unique in the batch."`
+	CustomID string         `json:"custom_id" required:"true" about:"1 to 64 characters out of A-Z, a-z, 0-9, _ and -; unique in the batch."`
 	Params   jsontext.Value `json:"params" required:"true" about:"A body of POST /v1/messages."`
 }
 
