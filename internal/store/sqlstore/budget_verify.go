@@ -8,19 +8,20 @@ import (
 
 	"penstock"
 	"penstock/internal/store"
+	"penstock/internal/store/sqldb"
 )
 
 // auditBudgets adds up what the ledger, what runs and what processes hold say of every budget, and tells of those that
 // come to something else. The lists of budgets are taken apart here, so that each table is read once, however many
 // budgets there are.
-func auditBudgets(ctx context.Context, tx Tx) ([]string, error) {
+func auditBudgets(ctx context.Context, tx sqldb.Tx) ([]string, error) {
 	books := balances{}
-	for _, add := range []func(context.Context, Tx) error{books.addLedger, books.addOpenItems, books.addFundings} {
+	for _, add := range []func(context.Context, sqldb.Tx) error{books.addLedger, books.addOpenItems, books.addFundings} {
 		if err := add(ctx, tx); err != nil {
 			return nil, fmt.Errorf("adding up budgets: %w", err)
 		}
 	}
-	kept, err := queryAll(ctx, tx, sqlf(`SELECT id, key_name, model, period, starts_at, limit_nano_usd, hard = 1, settled_nano_usd, held_nano_usd
+	kept, err := sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT id, key_name, model, period, starts_at, limit_nano_usd, hard = 1, settled_nano_usd, held_nano_usd
 		FROM budgets ORDER BY id`), scanBudget)
 	if err != nil {
 		return nil, err
@@ -63,9 +64,9 @@ func (b balances) add(ids []penstock.ID, held, settled penstock.NanoUSD) {
 }
 
 // addLedger adds what was booked: reservations set aside, and whatever ends them sets free. Calls reserve nothing here.
-func (b balances) addLedger(ctx context.Context, tx Tx) error {
-	return tx.Ask(ctx, ask(sqlf(`SELECT budgets, kind, SUM(reserved_nano_usd) /*pg ::bigint */, SUM(cost_nano_usd) /*pg ::bigint */
-		FROM ledger WHERE budgets <> '' GROUP BY budgets, kind`), func(row Row) error {
+func (b balances) addLedger(ctx context.Context, tx sqldb.Tx) error {
+	return tx.Ask(ctx, sqldb.Ask(sqldb.SQL(`SELECT budgets, kind, SUM(reserved_nano_usd) /*pg ::bigint */, SUM(cost_nano_usd) /*pg ::bigint */
+		FROM ledger WHERE budgets <> '' GROUP BY budgets, kind`), func(row sqldb.Row) error {
 		var list string
 		var kind penstock.EntryKind
 		var reserved, cost penstock.NanoUSD
@@ -79,9 +80,9 @@ func (b balances) addLedger(ctx context.Context, tx Tx) error {
 }
 
 // addOpenItems adds what items spent that are still to be tried again: it is booked when they end.
-func (b balances) addOpenItems(ctx context.Context, tx Tx) error {
-	return tx.Ask(ctx, ask(sqlf(`SELECT j.budgets, i.n, i.cost_nano_usd FROM items i JOIN jobs j ON j.id = i.job_id
-		WHERE i.status IN ('queued', 'running') AND i.cost_nano_usd <> 0 AND j.budgets <> ''`), func(row Row) error {
+func (b balances) addOpenItems(ctx context.Context, tx sqldb.Tx) error {
+	return tx.Ask(ctx, sqldb.Ask(sqldb.SQL(`SELECT j.budgets, i.n, i.cost_nano_usd FROM items i JOIN jobs j ON j.id = i.job_id
+		WHERE i.status IN ('queued', 'running') AND i.cost_nano_usd <> 0 AND j.budgets <> ''`), func(row sqldb.Row) error {
 		var list string
 		var n int
 		var cost penstock.NanoUSD
@@ -96,8 +97,8 @@ func (b balances) addOpenItems(ctx context.Context, tx Tx) error {
 }
 
 // addFundings adds what processes withdrew ahead of calls.
-func (b balances) addFundings(ctx context.Context, tx Tx) error {
-	return tx.Ask(ctx, ask(sqlf(`SELECT budget_id, amount_nano_usd FROM budget_allowances`), func(row Row) error {
+func (b balances) addFundings(ctx context.Context, tx sqldb.Tx) error {
+	return tx.Ask(ctx, sqldb.Ask(sqldb.SQL(`SELECT budget_id, amount_nano_usd FROM budget_allowances`), func(row sqldb.Row) error {
 		var id penstock.ID
 		var amount penstock.NanoUSD
 		err := row.Scan(&id, &amount)

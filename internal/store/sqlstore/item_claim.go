@@ -15,6 +15,7 @@ import (
 	"penstock/internal/payload"
 	"penstock/internal/store"
 	"penstock/internal/store/itemstore"
+	"penstock/internal/store/sqldb"
 	"penstock/internal/store/usagerow"
 )
 
@@ -38,7 +39,7 @@ func (s *Store) ClaimItems(ctx context.Context, l store.Lease, want store.Want) 
 			got, err = s.claim(ctx, l, w)
 		}
 	}
-	for tries := 1; tries < claimTries && ((err == nil && len(got.items) == 0 && got.busy) || errors.Is(err, ErrMissed)); tries++ {
+	for tries := 1; tries < claimTries && ((err == nil && len(got.items) == 0 && got.busy) || errors.Is(err, sqldb.ErrMissed)); tries++ {
 		// Other processes hold every share, each for the length of a transaction, or ended what was picked.
 		if err == nil {
 			w.Corrections = nil // they are made, though nothing was claimed
@@ -49,10 +50,10 @@ func (s *Store) ClaimItems(ctx context.Context, l store.Lease, want store.Want) 
 			got, err = s.claim(ctx, l, w)
 		case <-ctx.Done():
 			pause.Stop()
-			return nil, hide(ctx.Err())
+			return nil, sqldb.PublicError(ctx.Err())
 		}
 	}
-	if errors.Is(err, ErrMissed) {
+	if errors.Is(err, sqldb.ErrMissed) {
 		return nil, nil // whoever takes items away so fast leaves nothing to claim
 	}
 	if err != nil {
@@ -76,7 +77,7 @@ func unread(err error) error {
 	case errors.Is(err, blob.ErrNotFound), errors.Is(err, payload.ErrTampered):
 		return &penstock.Error{Code: penstock.CodeGone, Message: "The input is gone.", Err: err}
 	}
-	return hide(err)
+	return sqldb.PublicError(err)
 }
 
 const (
@@ -116,7 +117,7 @@ func (h *claimBatch) bounded() bool {
 }
 
 func (s *Store) claim(ctx context.Context, l store.Lease, w wanted) (got claimResult, err error) {
-	err = s.write(ctx, "claim", func(tx Tx) error {
+	err = s.write(ctx, "claim", func(tx sqldb.Tx) error {
 		got = claimResult{}
 		if err := correct(ctx, tx, w.Corrections); err != nil {
 			return err
@@ -151,31 +152,31 @@ type outlook struct {
 }
 
 // survey fails with conflict unless the lease is current.
-func survey(ctx context.Context, tx Tx, l store.Lease, lanes []penstock.Lane) (o outlook, err error) {
+func survey(ctx context.Context, tx sqldb.Tx, l store.Lease, lanes []penstock.Lane) (o outlook, err error) {
 	var expires int64
 	soonest := int64(math.MaxInt64)
-	questions := []Question{
-		ask(sqlf(`SELECT expires_at FROM leases WHERE process_id = $1 AND epoch = $2`, l.Process, l.Epoch),
-			func(row Row) error { return row.Scan(&expires) }),
-		ask(sqlf(`SELECT not_before FROM parked ORDER BY not_before LIMIT 1`), func(row Row) error { return row.Scan(&soonest) }),
+	questions := []sqldb.Question{
+		sqldb.Ask(sqldb.SQL(`SELECT expires_at FROM leases WHERE process_id = $1 AND epoch = $2`, l.Process, l.Epoch),
+			func(row sqldb.Row) error { return row.Scan(&expires) }),
+		sqldb.Ask(sqldb.SQL(`SELECT not_before FROM parked ORDER BY not_before LIMIT 1`), func(row sqldb.Row) error { return row.Scan(&soonest) }),
 	}
 	for _, lane := range lanes {
-		questions = append(questions, ask(sqlf(`SELECT 1 FROM shares WHERE lane = $1 AND active = 1 LIMIT 1`, lane),
-			func(Row) error { o.lanes = append(o.lanes, lane); return nil }))
+		questions = append(questions, sqldb.Ask(sqldb.SQL(`SELECT 1 FROM shares WHERE lane = $1 AND active = 1 LIMIT 1`, lane),
+			func(sqldb.Row) error { o.lanes = append(o.lanes, lane); return nil }))
 	}
 	if err := tx.Ask(ctx, questions...); err != nil {
 		return o, err
 	}
-	if expires <= micros(tx.Now()) {
+	if expires <= sqldb.Micros(tx.Now()) {
 		return o, leaseLost(l)
 	}
-	o.due = soonest <= micros(tx.Now())
+	o.due = soonest <= sqldb.Micros(tx.Now())
 	return o, nil
 }
 
 // claimLanes takes due items, lane by lane. Shares are saved late: by then the jobs are locked, and a
 // finish that queues an item again, which locks its job first, never waits for a claim that waits for it.
-func (s *Store) claimLanes(ctx context.Context, tx Tx, l store.Lease, w store.Want) (got claimResult, err error) {
+func (s *Store) claimLanes(ctx context.Context, tx sqldb.Tx, l store.Lease, w store.Want) (got claimResult, err error) {
 	moved, calls := backlog{}, store.NewCalls(w)
 	var picks []picked
 	notUrgent := cmp.Or(w.LimitNotUrgent, w.Limit)
@@ -216,14 +217,14 @@ type claimOf struct {
 // take brings picked items under the lease. Their jobs are locked against being stopped or swept, not against
 // finishes: a job that was asked to stop in the meantime keeps its items, and nobody takes from a range
 // beside this claim without that this claim, or the other, misses it.
-func take(ctx context.Context, tx Tx, c claimOf) (h claimBatch, err error) {
+func take(ctx context.Context, tx sqldb.Tx, c claimOf) (h claimBatch, err error) {
 	runs := runsOf(c.picks)
 	jobs, events, lock := openJobs(runs)
 	rows, questions, err := c.questions(runs)
 	if err != nil {
 		return h, err
 	}
-	if err := tx.Ask(ctx, append([]Question{lock}, questions...)...); err != nil {
+	if err := tx.Ask(ctx, append([]sqldb.Question{lock}, questions...)...); err != nil {
 		return h, err
 	}
 	if err := inputsApart(ctx, tx, rows); err != nil {
@@ -269,7 +270,7 @@ type noteOf struct {
 }
 
 // note writes the claim, the start of jobs, and what the tenants were given.
-func (c claimOf) note(ctx context.Context, tx Tx, n noteOf) error {
+func (c claimOf) note(ctx context.Context, tx sqldb.Tx, n noteOf) error {
 	var started []penstock.ID
 	if err := n.held.insert(ctx, tx, c.lease); err != nil {
 		return err
@@ -281,7 +282,7 @@ func (c claimOf) note(ctx context.Context, tx Tx, n noteOf) error {
 		if n.events.subscribed[id] {
 			started = append(started, id)
 		}
-		if err := tx.Put(ctx, startJob, id, micros(tx.Now()), penstock.StatusRunning, n.held.items[id]); err != nil {
+		if err := tx.Put(ctx, startJob, id, sqldb.Micros(tx.Now()), penstock.StatusRunning, n.held.items[id]); err != nil {
 			return err
 		}
 	}
@@ -295,8 +296,8 @@ func (c claimOf) note(ctx context.Context, tx Tx, n noteOf) error {
 }
 
 // startJob notes the first claim of a job's items, whoever comes first.
-var startJob = &Bulk{
-	Types: []ColumnType{Text, Bigint, Text, Bigint},
+var startJob = &sqldb.Bulk{
+	Types: []sqldb.ColumnType{sqldb.Text, sqldb.Bigint, sqldb.Text, sqldb.Bigint},
 	One:   `UPDATE jobs SET started_at = $2, status = $3, started_items = $4, seq = seq + 1, started_seq = seq + 1 WHERE id = $1 AND started_at = 0`,
 	Many: `UPDATE jobs SET started_at = v.now, status = v.status, started_items = v.items, seq = seq + 1, started_seq = seq + 1
 		FROM unnest($1::text[], $2::bigint[], $3::text[], $4::bigint[]) AS v(id, now, status, items) WHERE jobs.id = v.id AND jobs.started_at = 0`,
@@ -337,7 +338,7 @@ func runsOf(picks []picked) []run {
 }
 
 // openJobs is the question for the jobs of runs that go on, and what its answer fills.
-func openJobs(runs []run) (map[penstock.ID]*penstock.Job, *jobEvents, Question) {
+func openJobs(runs []run) (map[penstock.ID]*penstock.Job, *jobEvents, sqldb.Question) {
 	ids := make([]penstock.ID, len(runs))
 	for i, r := range runs {
 		ids[i] = r.from.job
@@ -345,10 +346,10 @@ func openJobs(runs []run) (map[penstock.ID]*penstock.Job, *jobEvents, Question) 
 	slices.Sort(ids)
 	jobs := make(map[penstock.ID]*penstock.Job, len(ids))
 	events := newJobEvents()
-	return jobs, events, Question{
-		IDQuery: IDQuery{IDs: plain(slices.Compact(ids)), SQL: `SELECT ` + lockedColumns + `, ` + subscribedColumn + ` FROM jobs
+	return jobs, events, sqldb.Question{
+		IDQuery: sqldb.IDQuery{IDs: sqldb.Strings(slices.Compact(ids)), SQL: `SELECT ` + lockedColumns + `, ` + subscribedColumn + ` FROM jobs
 			WHERE id = /*pg ANY */($1) AND cancel_requested_at = 0 /*pg ORDER BY id FOR KEY SHARE */`},
-		Scan: func(row Row) error {
+		Scan: func(row sqldb.Row) error {
 			j, err := events.scan(row)
 			jobs[j.ID] = &j
 			return err
@@ -358,10 +359,10 @@ func openJobs(runs []run) (map[penstock.ID]*penstock.Job, *jobEvents, Question) 
 
 // questions ask for what the runs are made of. Items with a row come under the lease by it, and the rows that
 // come back are kept by their ids; those of one-item input groups travel together.
-func (c claimOf) questions(runs []run) (map[penstock.ID]candidate, []Question, error) {
+func (c claimOf) questions(runs []run) (map[penstock.ID]candidate, []sqldb.Question, error) {
 	status, err := penstock.StatusQueued.Next(penstock.TransitionClaim)
 	rows := make(map[penstock.ID]candidate)
-	var questions []Question
+	var questions []sqldb.Question
 	var apart []string
 	lone := make(map[penstock.ID]*itemstore.Inputs)
 	for i := range runs {
@@ -393,15 +394,15 @@ func (c claimOf) questions(runs []run) (map[penstock.ID]candidate, []Question, e
 }
 
 // resume is the question by which items that have rows come under the lease, with a higher fence.
-func (c claimOf) resume(ids []string, status penstock.Status, rows map[penstock.ID]candidate) Question {
-	return Question{
-		IDQuery: IDQuery{IDs: ids, SQL: `UPDATE items SET status = $2, claim_id = $3, fence = fence + 1
+func (c claimOf) resume(ids []string, status penstock.Status, rows map[penstock.ID]candidate) sqldb.Question {
+	return sqldb.Question{
+		IDQuery: sqldb.IDQuery{IDs: ids, SQL: `UPDATE items SET status = $2, claim_id = $3, fence = fence + 1
 			WHERE id = /*pg ANY */($1) AND status = 'queued'
 				AND EXISTS (SELECT 1 FROM jobs j WHERE j.id = items.job_id AND j.cancel_requested_at = 0)
 			RETURNING id, job_id, tenant_id, n, custom_id, fence, tries, attempts, estimate_tokens, input_bytes, reserved_nano_usd,
 				crashes, child_deaths, cost_nano_usd, not_before, ` + usagerow.Names,
 			Args: []any{status, c.ids.apart()}},
-		Scan: func(row Row) error {
+		Scan: func(row sqldb.Row) error {
 			r, err := scanCandidate(row)
 			rows[r.Item] = r
 			return err
@@ -410,7 +411,7 @@ func (c claimOf) resume(ids []string, status penstock.Status, rows map[penstock.
 }
 
 // inputsApart finds the inputs of items that have rows.
-func inputsApart(ctx context.Context, tx Tx, rows map[penstock.ID]candidate) error {
+func inputsApart(ctx context.Context, tx sqldb.Tx, rows map[penstock.ID]candidate) error {
 	byJob := make(map[penstock.ID][]int)
 	for _, c := range rows {
 		byJob[c.Job] = append(byJob[c.Job], c.Index)
@@ -436,10 +437,10 @@ func (h *claimBatch) add(r *run, i int, rows map[penstock.ID]candidate) (item *s
 	if from.item != "" {
 		row, ok := rows[from.item]
 		if !ok {
-			return nil, due, ErrMissed
+			return nil, due, sqldb.ErrMissed
 		}
 		h.items, h.inputs = append(h.items, &row.Claimed), append(h.inputs, row.input)
-		return &row.Claimed, fromMicros(row.notBefore), nil
+		return &row.Claimed, sqldb.FromMicros(row.notBefore), nil
 	}
 	f, err := from.inputs.Fact(n)
 	if err != nil {
@@ -453,7 +454,7 @@ func (h *claimBatch) add(r *run, i int, rows map[penstock.ID]candidate) (item *s
 	return item, due, nil
 }
 
-func scanCandidate(row Row) (c candidate, err error) {
+func scanCandidate(row sqldb.Row) (c candidate, err error) {
 	spent := &c.Spent
 	err = row.Scan(usagerow.Dest(&spent.Usage, &c.Item, &c.Job, &c.Tenant, &c.Index, &c.CustomID, &c.Fence, &c.Tries, &c.Attempts,
 		&c.Estimate, &c.InputBytes, &c.Reserved, &spent.Crashes, &spent.ChildDeaths, &spent.Cost, &c.notBefore)...)

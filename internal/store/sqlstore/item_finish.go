@@ -9,21 +9,22 @@ import (
 	"penstock"
 	"penstock/internal/store"
 	"penstock/internal/store/itemstore"
+	"penstock/internal/store/sqldb"
 )
 
 // FinishItems implements store.Queue.
 func (s *Store) FinishItems(ctx context.Context, group []store.Finish) ([]store.Verdict, error) {
 	results, err := s.placeResults(ctx, group)
 	if err != nil {
-		return nil, hide(err)
+		return nil, sqldb.PublicError(err)
 	}
 	tails, err := s.sealTails(group)
 	if err != nil {
 		s.discard(ctx, results...)
-		return nil, hide(err)
+		return nil, sqldb.PublicError(err)
 	}
 	verdicts, named, err := s.finish(ctx, finishing{group, results, tails, lookRecall})
-	if errors.Is(err, ErrMissed) {
+	if errors.Is(err, sqldb.ErrMissed) {
 		// Not all claims still hold their items: look which do.
 		verdicts, named, err = s.finish(ctx, finishing{group, results, tails, lookUp})
 	}
@@ -44,7 +45,7 @@ func (s *Store) FinishItems(ctx context.Context, group []store.Finish) ([]store.
 // finish records a group. It reports whether rows may have come to name the results: a commit that fails
 // may have happened all the same.
 func (s *Store) finish(ctx context.Context, g finishing) (verdicts []store.Verdict, named bool, err error) {
-	err = s.write(ctx, "finish", func(tx Tx) (err error) {
+	err = s.write(ctx, "finish", func(tx sqldb.Tx) (err error) {
 		verdicts, err = finishGroup(ctx, tx, g)
 		named = err == nil
 		return err
@@ -101,7 +102,7 @@ func recalled(group []store.Finish) map[penstock.ID]*itemstore.Row {
 	return items
 }
 
-func finishGroup(ctx context.Context, tx Tx, g finishing) ([]store.Verdict, error) {
+func finishGroup(ctx context.Context, tx sqldb.Tx, g finishing) ([]store.Verdict, error) {
 	group := g.group
 	var items map[penstock.ID]*itemstore.Row
 	if g.look == lookRecall {
@@ -125,7 +126,7 @@ func finishGroup(ctx context.Context, tx Tx, g finishing) ([]store.Verdict, erro
 	for i, f := range group {
 		item, job := items[f.Item], jobs.byID[f.Job]
 		if recalling && job == nil {
-			return nil, ErrMissed
+			return nil, sqldb.ErrMissed
 		}
 		if item == nil || job == nil || item.Tenant != f.Tenant {
 			continue // nothing of that name was ever claimed: it loses, and nobody is there to bill
@@ -148,7 +149,7 @@ func finishGroup(ctx context.Context, tx Tx, g finishing) ([]store.Verdict, erro
 
 // lookItems finds out how the items of a group are, whatever their form. Nobody but the holder of their jobs' locks can
 // move items that run, so they need no locks of their own.
-func lookItems(ctx context.Context, tx Tx, jobs jobGroup, group []store.Finish) (map[penstock.ID]*itemstore.Row, error) {
+func lookItems(ctx context.Context, tx sqldb.Tx, jobs jobGroup, group []store.Finish) (map[penstock.ID]*itemstore.Row, error) {
 	items := make(map[penstock.ID]*itemstore.Row, len(group))
 	for id, j := range jobs.byID {
 		var ns []int
@@ -176,7 +177,7 @@ type finishedClaim struct {
 }
 
 // finishItem records the end of a claim that still holds its item.
-func finishItem(ctx context.Context, tx Tx, item itemInJob, f finishedClaim) error {
+func finishItem(ctx context.Context, tx sqldb.Tx, item itemInJob, f finishedClaim) error {
 	for _, d := range f.tail {
 		if err := d.insert(ctx, tx, item.job); err != nil {
 			return err
@@ -209,7 +210,7 @@ func finishItem(ctx context.Context, tx Tx, item itemInJob, f finishedClaim) err
 		again, f.Transition, f.Error = false, penstock.TransitionFail, unaffordable()
 	}
 	if again {
-		return item.requeue(ctx, tx, f.Transition, micros(tx.Now().Add(f.RetryIn)))
+		return item.requeue(ctx, tx, f.Transition, sqldb.Micros(tx.Now().Add(f.RetryIn)))
 	}
 	o := outcome{
 		transition: f.Transition, target: f.Target, statusCode: f.StatusCode, result: f.result, attempt: last,
@@ -236,7 +237,7 @@ func cancelledError() *penstock.ItemError {
 
 // bookStale books what a claim spent after another took its place: counted, not invoiced. A finish
 // that was recorded before, by a worker that did not hear so, is booked already.
-func bookStale(ctx context.Context, tx Tx, f store.Finish, item itemInJob) error {
+func bookStale(ctx context.Context, tx sqldb.Tx, f store.Finish, item itemInJob) error {
 	if len(f.Attempts) == 0 || (item.Last != nil && item.Last.ID == f.Attempts[0].ID) {
 		return nil
 	}
@@ -244,8 +245,8 @@ func bookStale(ctx context.Context, tx Tx, f store.Finish, item itemInJob) error
 	if err != nil || slices.ContainsFunc(recorded, func(a penstock.Attempt) bool { return a.ID == f.Attempts[0].ID }) {
 		return err
 	}
-	_, booked, err := queryOne(ctx, tx, sqlf(`SELECT key FROM ledger WHERE key = $1`, forfeitKey(f.Item, f.Fence)),
-		func(row Row) (key string, err error) { return key, row.Scan(&key) })
+	_, booked, err := sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT key FROM ledger WHERE key = $1`, forfeitKey(f.Item, f.Fence)),
+		func(row sqldb.Row) (key string, err error) { return key, row.Scan(&key) })
 	if err != nil || booked { // whoever took the item over did
 		return err
 	}

@@ -66,7 +66,7 @@ func (q *submitQueue) run(ctx context.Context, p *pendingSubmit, write submitWri
 	case err = <-m.done:
 	case <-ctx.Done():
 		if q.remove(m) {
-			return hide(ctx.Err())
+			return sqldb.PublicError(ctx.Err())
 		}
 		select {
 		case group := <-m.lead:
@@ -175,5 +175,5 @@ func retryAlone(members []*pendingSubmit, err error) bool {
 	case !slices.ContainsFunc(members, func(p *pendingSubmit) bool { return p.named }): // before the commit
 		return true
 	}
-	return errors.Is(err, sqldb.ErrRolledBack) || errors.Is(err, ErrLockTimeout) || errors.Is(err, ErrMissed)
+	return errors.Is(err, sqldb.ErrRolledBack) || errors.Is(err, sqldb.ErrLockTimeout) || errors.Is(err, sqldb.ErrMissed)
 }

@@ -7,6 +7,7 @@ import (
 
 	"penstock"
 	"penstock/internal/store"
+	"penstock/internal/store/sqldb"
 	"penstock/internal/store/usagerow"
 )
 
@@ -142,15 +143,15 @@ var audits = []struct{ problem, sql string }{
 // rule is a rule of the books. It reports the entries that break it.
 type rule struct {
 	about string
-	run   func(context.Context, Tx) ([]string, error)
+	run   func(context.Context, sqldb.Tx) ([]string, error)
 }
 
 // allRules are the rules of the books.
 func allRules() []rule {
 	all := []rule{{"amounts are possible", auditAmounts}}
 	for _, a := range audits {
-		all = append(all, rule{"no " + a.problem, func(ctx context.Context, tx Tx) ([]string, error) {
-			return queryAll(ctx, tx, sqlf(a.sql, store.MaxLedgerProblems), func(row Row) (string, error) {
+		all = append(all, rule{"no " + a.problem, func(ctx context.Context, tx sqldb.Tx) ([]string, error) {
+			return sqldb.QueryAll(ctx, tx, sqldb.SQL(a.sql, store.MaxLedgerProblems), func(row sqldb.Row) (string, error) {
 				var id string
 				err := row.Scan(&id)
 				return a.problem + ": " + id, err
@@ -177,7 +178,7 @@ func (s *Store) VerifyLedger(ctx context.Context) (report store.LedgerReport, er
 	}
 	for _, a := range allRules() {
 		var wrong []string
-		err := s.read(ctx, func(tx Tx) (err error) {
+		err := s.read(ctx, func(tx sqldb.Tx) (err error) {
 			defer func() {
 				if p := recover(); p != nil { // rows that cannot be may break what relies on them
 					err = fmt.Errorf("panic: %v", p)
@@ -199,8 +200,8 @@ func (s *Store) VerifyLedger(ctx context.Context) (report store.LedgerReport, er
 
 // countWide is a count that the query returns in the halves of a wide sum.
 func (s *Store) countWide(ctx context.Context, sql string) (n int64, err error) {
-	err = s.read(ctx, func(tx Tx) error {
-		w, _, err := queryOne(ctx, tx, sqlf(sql), func(row Row) (w wide, err error) { return w, row.Scan(&w.Upper, &w.Lower) })
+	err = s.read(ctx, func(tx sqldb.Tx) error {
+		w, _, err := sqldb.QueryOne(ctx, tx, sqldb.SQL(sql), func(row sqldb.Row) (w sqldb.Wide, err error) { return w, row.Scan(&w.Upper, &w.Lower) })
 		n = w.Total()
 		return err
 	})
@@ -214,7 +215,7 @@ const (
 )
 
 // auditAmounts reports rows with impossible amounts: below zero, or larger than anything that can be booked together.
-func auditAmounts(ctx context.Context, tx Tx) (problems []string, err error) {
+func auditAmounts(ctx context.Context, tx sqldb.Tx) (problems []string, err error) {
 	impossible := `cost_nano_usd < 0 OR cost_nano_usd > ` + mostCost + ` OR ` + usagerow.Each(`%s < 0 OR %s > `+mostTokens, ` OR `)
 	for _, of := range []struct{ what, sql string }{
 		{"entry's", `SELECT key FROM ledger WHERE outcomes < 0 OR outcomes > ` + mostTokens + ` OR reserved_nano_usd < 0 OR ` + impossible},
@@ -223,7 +224,7 @@ func auditAmounts(ctx context.Context, tx Tx) (problems []string, err error) {
 		{"job's", `SELECT id FROM jobs WHERE total < 0 OR ` + impossible},
 		{"result group's", `SELECT job_id FROM result_groups WHERE reserved_nano_usd < 0 OR ` + impossible},
 	} {
-		found, err := queryAll(ctx, tx, sqlf(of.sql+` LIMIT $1`, store.MaxLedgerProblems), func(row Row) (id string, err error) { return id, row.Scan(&id) })
+		found, err := sqldb.QueryAll(ctx, tx, sqldb.SQL(of.sql+` LIMIT $1`, store.MaxLedgerProblems), func(row sqldb.Row) (id string, err error) { return id, row.Scan(&id) })
 		if err != nil {
 			return problems, err
 		}
