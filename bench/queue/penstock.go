@@ -29,7 +29,7 @@ import (
 // slots is how many items run at a time, on either side.
 const slots = 500
 
-// instance is a Penstock without its HTTP doors: the real store, worker, housekeeping and attempts over
+// instance is a Penstock without its HTTP listeners: the real store, worker, housekeeping and attempts over
 // a provider that does nothing.
 type instance struct {
 	store      *app.Store
@@ -248,11 +248,11 @@ func (in *instance) Work(ctx context.Context) error {
 // Done implements contender.
 func (in *instance) Done() int64 { return in.done.Load() }
 
-// Audit implements contender: every outcome is settled once, and the books add up.
+// Audit implements contender: every outcome is settled once, and the ledger adds up.
 func (in *instance) Audit(ctx context.Context) (int64, error) {
 	report, err := in.store.VerifyLedger(ctx)
 	if err == nil && len(report.Problems) > 0 {
-		err = fmt.Errorf("the books are wrong: %s", report.Problems[0])
+		err = fmt.Errorf("the ledger is wrong: %s", report.Problems[0])
 	}
 	return report.Items, err
 }

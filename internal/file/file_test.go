@@ -249,7 +249,7 @@ func blobOf(t *testing.T, k *Service, f store.File) []byte {
 	return content
 }
 
-// TestRefusedContentLeavesNothing holds that what is not kept takes no room.
+// TestRefusedContentLeavesNothing holds that refused content leaves no blob and no row.
 func TestRefusedContentLeavesNothing(t *testing.T) {
 	t.Parallel()
 	k := newKeeper(t)

@@ -139,7 +139,7 @@ func TestBatchesDepart(t *testing.T) {
 }
 
 // While a batch waits for capacity it fills up; who is more urgent does not wait in its place.
-func TestBatchesFillWhileTheyWaitForRoom(t *testing.T) {
+func TestBatchesFillWhileTheyWaitForCapacity(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		y := newYard(time.Second, time.Second)

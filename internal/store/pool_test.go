@@ -105,7 +105,7 @@ func TestPoolClocks(t *testing.T) {
 	}
 }
 
-func TestShareSeats(t *testing.T) {
+func TestSharePermits(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		permits := rapid.IntRange(0, 100).Draw(t, "permits")
@@ -125,7 +125,7 @@ func TestShareSeats(t *testing.T) {
 			t.Fatalf("%v of %d permits for %v: some are wasted", shares, permits, wants)
 		}
 		for _, n := range shares {
-			if n > least+1 { // who wants more has no less than anybody, but for what cannot be divided
+			if n > least+1 { // a holder that wants more has at most one permit less than any other
 				t.Fatalf("%v of %d permits for %v is not fair", shares, permits, wants)
 			}
 		}

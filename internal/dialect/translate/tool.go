@@ -16,7 +16,7 @@ import (
 // maxIDBytes is the longest id of a tool call that every upstream takes.
 const maxIDBytes = 40
 
-// portableID is the id of a tool call as both dialects take it: letters, digits, - and _, and not too
+// portableID is the id of a tool call as both dialects take it: A-Z, a-z, 0-9, - and _, and not too
 // long. Another id becomes one made from its hash. It is a function of the id alone, so a call and its
 // result find each other again, in this body and in all that follow, and nothing has to be remembered.
 func portableID(id string) string {

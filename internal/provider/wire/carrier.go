@@ -136,5 +136,5 @@ func (u *upload) Read(p []byte) (int, error) {
 
 func (u *upload) Close() error { return nil }
 
-// blank is what requests are made from: a stream would otherwise keep room for a second one on its stack.
+// blank is the template of requests: a stream would otherwise keep space for a second request on its stack.
 var blank http.Request

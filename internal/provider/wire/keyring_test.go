@@ -17,7 +17,7 @@ import (
 	"penstock/internal/provider"
 )
 
-// account is an upstream that treats each key as it is told.
+// account is an upstream with one answer for each key.
 type account struct {
 	mu      sync.Mutex
 	answers map[string]func(http.ResponseWriter) // by key; a good answer for none
@@ -37,7 +37,7 @@ func (a *account) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, `{"text":"fine"}`)
 }
 
-// calls returns which keys were shown since the last time.
+// calls returns the keys of the calls since the last time.
 func (a *account) calls() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -98,7 +98,7 @@ func (r *ringRig) call() (string, *provider.Error) {
 func (r *ringRig) shown(want ...string) {
 	r.t.Helper()
 	if got := r.account.calls(); !slices.Equal(got, want) {
-		r.t.Errorf("shown were %v, want %v", got, want)
+		r.t.Errorf("calls used %v, want %v", got, want)
 	}
 }
 
@@ -113,7 +113,7 @@ func TestKeysTakeTurns(t *testing.T) {
 	r.shown("key-a", "key-b", "key-c", "key-a")
 }
 
-// A key that is refused is left alone, is probed less and less often, and comes back when it is taken again.
+// A refused key is benched, is probed less and less often, and is used again once the upstream accepts it.
 func TestRefusedKeyIsBenched(t *testing.T) {
 	t.Parallel()
 	r := newRingRig(t)
@@ -124,7 +124,7 @@ func TestRefusedKeyIsBenched(t *testing.T) {
 	}
 	r.shown("key-a", "key-b")
 	if len(r.changes) != 1 || r.changes[0].Key != 1 || r.changes[0].Kind != provider.KindAuth || r.changes[0].For != firstBench {
-		t.Errorf("told of %+v", r.changes)
+		t.Errorf("reported %+v", r.changes)
 	}
 	for range 4 {
 		_, _ = r.call()
@@ -146,7 +146,7 @@ func TestRefusedKeyIsBenched(t *testing.T) {
 		_, _ = r.call()
 	}
 	if last := r.changes[len(r.changes)-1]; last.Key != 1 || last.Kind != "" {
-		t.Errorf("told of %+v at last", last)
+		t.Errorf("reported %+v at last", last)
 	}
 	r.account.calls()
 	for range 3 {
@@ -209,7 +209,7 @@ func TestAllKeysRefused(t *testing.T) {
 		}
 	}
 	if got := r.account.calls(); len(got) != 4 || len(r.changes) != 3 {
-		t.Errorf("shown were %v, told of %+v", got, r.changes)
+		t.Errorf("calls used %v, reported %+v", got, r.changes)
 	}
 	// The first key that is taken again clears all of them.
 	for _, key := range []string{"key-a", "key-b", "key-c"} {
@@ -255,7 +255,7 @@ func TestForbiddenIsNotTheKeys(t *testing.T) {
 		}
 	}
 	if len(r.changes) != 1 || r.changes[0].Key != 2 || r.changes[0].Kind != provider.KindAuth {
-		t.Errorf("told of %+v", r.changes)
+		t.Errorf("reported %+v", r.changes)
 	}
 	if got := r.account.calls(); len(got) != 7 {
 		t.Errorf("shown were %v", got)
@@ -317,7 +317,7 @@ func TestLimitsOfKeysAddUp(t *testing.T) {
 	t.Parallel()
 	r := newRingRig(t)
 	ring := r.client.keys
-	told := func(limit, left int64) provider.RateLimits {
+	limits := func(limit, left int64) provider.RateLimits {
 		return provider.RateLimits{Requests: provider.Allowance{Limit: limit, Remaining: left, HasRemaining: true, Reset: time.Minute}}
 	}
 	for _, step := range []struct {
@@ -330,18 +330,18 @@ func TestLimitsOfKeysAddUp(t *testing.T) {
 		{2, 10, 0, 210, 140},    // 90 + 50 + 0
 		{0, 100, 100, 210, 150}, // 100 + 50 + 0
 	} {
-		got := ring.learn(ring.keys[step.key], "m", told(step.limit, step.left)).Requests
+		got := ring.learn(ring.keys[step.key], "m", limits(step.limit, step.left)).Requests
 		if got.Limit != step.wants || got.Remaining != step.wantLeft {
 			t.Errorf("key %d says %d of %d: in all %d of %d, want %d of %d", step.key+1, step.left, step.limit,
 				got.Remaining, got.Limit, step.wantLeft, step.wants)
 		}
 	}
 	r.now = r.now.Add(time.Minute)
-	if got := ring.learn(ring.keys[0], "m", told(100, 99)).Requests; got.Remaining != 99+100+10 {
+	if got := ring.learn(ring.keys[0], "m", limits(100, 99)).Requests; got.Remaining != 99+100+10 {
 		t.Errorf("after the reset %d are left in all", got.Remaining)
 	}
 	if got := ring.learn(ring.keys[0], "m", provider.RateLimits{}); got != (provider.RateLimits{}) {
-		t.Errorf("nothing was told, and it is %+v", got)
+		t.Errorf("nothing was reported, and the limits are %+v", got)
 	}
 }
 
@@ -372,7 +372,7 @@ func TestKeyringProperty(t *testing.T) {
 				}
 				tried = append(tried, k)
 				ring.done(k)
-				switch rapid.IntRange(0, 2).Draw(t, "fate") {
+				switch rapid.IntRange(0, 2).Draw(t, "outcome") {
 				case 0:
 					ring.accepted(k)
 					served = true
@@ -400,6 +400,6 @@ func TestCancelledCallIsNotTheKeys(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	if len(r.changes) > 0 {
-		t.Errorf("told of %+v", r.changes)
+		t.Errorf("reported %+v", r.changes)
 	}
 }

@@ -10,13 +10,13 @@ import (
 	"penstock/internal/store/sqldb"
 )
 
-// A row of dead_letters is an item that did not succeed: open as long as it is a dead letter, and then
-// with what became of it. Items that were cancelled or expired have no row until they are retried.
+// A row of dead_letters is an item that did not succeed. The row is open as long as the item is a dead letter; a
+// resolved row records the item's later outcome. Items that were cancelled or expired have no row until they are retried.
 //
-// openDeadLetters is the condition on the open ones that a filter selects; deadLetterArgs are its arguments,
-// $1 to $9. It is one text for every filter, so that statements can be kept prepared. The range of item
-// ids is what the index serves: the items of a job are one. Of a large job that was deleted letters may be
-// left for a while; they do not count.
+// openDeadLetters is the condition on the open rows that a filter selects; deadLetterArgs are its arguments,
+// $1 to $9. The text is the same for every filter, so that statements can be kept prepared. The index serves a
+// range of item ids: the items of a job are one range. Rows of a large deleted job may remain for a while; they
+// do not count.
 const openDeadLetters = `d.tenant_id = $1 AND d.resolved_at = 0 AND d.item_id > $2 AND d.item_id <= $3
 	AND ($4 = '' OR d.model = $4) AND ($5 = '' OR d.error_code = $5) AND ($6 = '' OR d.error_kind = $6)
 	AND ($7 = '' OR d.fingerprint = $7) AND d.created_at > $8 AND d.created_at <= $9
@@ -66,8 +66,8 @@ func scanDeadLetter(row sqldb.Row) (store.DeadLetter, error) {
 // DeadLetterGroups implements store.Retries. Fingerprints are compared byte by byte, on both engines.
 func (s *Store) DeadLetterGroups(ctx context.Context, tenant penstock.TenantID, p store.DeadLetterGroupPage) (gs []store.DeadLetterGroup, err error) {
 	err = s.read(ctx, func(tx sqldb.Tx) error {
-		gs, err = sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT g.letters, g.one, g.other, g.first, g.last, `+deadLetterColumns+` FROM (
-				SELECT d.fingerprint /*pg COLLATE "C" */ AS fingerprint, COUNT(*) AS letters, MIN(d.model) AS one, MAX(d.model) AS other,
+		gs, err = sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT g.items, g.one, g.other, g.first, g.last, `+deadLetterColumns+` FROM (
+				SELECT d.fingerprint /*pg COLLATE "C" */ AS fingerprint, COUNT(*) AS items, MIN(d.model) AS one, MAX(d.model) AS other,
 					MIN(d.created_at) AS first, MAX(d.created_at) AS last, MAX(d.item_id) AS sample
 				FROM dead_letters d WHERE `+openDeadLetters+` AND d.fingerprint /*pg COLLATE "C" */ > $10
 				GROUP BY 1 ORDER BY 1 LIMIT $11) g

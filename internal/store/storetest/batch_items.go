@@ -14,7 +14,7 @@ func batchFileCases() []testCase {
 		{"a file stays while a job needs it", fileInUse},
 		{"a job needs its file", fileMissing},
 		{"lines that a job does not have yet are queued", unsplitLoad},
-		{"a batch reads back, is listed by its door, and gets its files once", batchLife},
+		{"a batch reads back, is listed by its API, and gets its files once", batchLife},
 		{"a batch that was refused says why, for a while", batchRefused},
 	}
 }
@@ -161,8 +161,8 @@ func batchLife(r *rig) {
 	r.wantSame("after the newest", ids(store.BatchPage{After: second.Job.ID, Limit: 10}), []penstock.ID{first.Job.ID})
 	r.wantSame("before the oldest", ids(store.BatchPage{Before: first.Job.ID, Limit: 10}), []penstock.ID{second.Job.ID})
 	other, err := r.s.ListBatches(r.t.Context(), acme, store.BatchPage{Kind: store.BatchAnthropic, Limit: 10})
-	r.must("list another door", err)
-	r.wantSame("of another door", len(other), 0)
+	r.must("list another API", err)
+	r.wantSame("of another API", len(other), 0)
 
 	r.wantSame("unfinished before the job ended", r.unfinished(), []penstock.ID(nil))
 	r.split(first, 0, 1)

@@ -15,7 +15,7 @@ func deadLetterCases() []testCase {
 		{"groups by fingerprint", deadLetterGroups},
 		{"groups page by page", deadLetterGroupPages},
 		{"filters", deadLetterFilters},
-		{"jobs of the oldest letters", deadLetterJobs},
+		{"jobs of the oldest dead letters", deadLetterJobs},
 		{"dismissed in bounded steps, oldest first", deadLetterDismissals},
 	}
 }

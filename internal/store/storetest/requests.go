@@ -59,7 +59,7 @@ func (r *rig) failedRequest() penstock.Request {
 	q := r.request()
 	q.Stream = false
 	q.Status, q.StatusCode = penstock.StatusFailed, 503
-	q.ErrorCode, q.Error = penstock.CodeNoTargetAvailable, "No target has room."
+	q.ErrorCode, q.Error = penstock.CodeNoTargetAvailable, "No target has capacity."
 	q.Target, q.Usage, q.Cost, q.Attempts = "", penstock.Usage{}, 0, nil
 	q.FirstTokenAt = time.Time{}
 	return q

@@ -25,10 +25,10 @@ func retryCases() []testCase {
 		{"items are held back as long as they are told to", retryHeldBack},
 		{"an idempotency key finds the job again", retryIdempotent},
 		{"of many retries of one job one wins", retryRaceOneWins},
-		{"a letter is retried or dismissed, not both", retryRaceDismiss},
-		{"retries of a job and of its letters do not share items", retryRaceSelections},
+		{"a dead letter is retried or dismissed, not both", retryRaceDismiss},
+		{"retries of a job and of its dead letters do not share items", retryRaceSelections},
 		{"a retry takes only items of the job that it names", retryForeignItems},
-		{"letters of a filter", retryFiltered},
+		{"dead letters of a filter", retryFiltered},
 		{"who was told of a job is told of its retry", retryTold},
 		{"inputs can be read before and after the end", readInputs},
 		{"as many as are asked for", retryLimited},
@@ -322,7 +322,7 @@ func retryRaceDismiss(r *rig) {
 			return errors.Join(err, conflictIf(n == 0))
 		})
 		if n := dismissed.Load(); won != 1 || (n != 0 && n != 5) || retried == (n == 5) {
-			r.t.Fatalf("retried is %v and %d of 5 letters were dismissed", retried, n)
+			r.t.Fatalf("retried is %v and %d of 5 dead letters were dismissed", retried, n)
 		}
 		r.wantCount(filter, 0)
 		if retried {
