@@ -33,17 +33,17 @@ type Batches interface {
 	// RefuseBatch stores a batch that cannot run, with the reasons; it has no job.
 	RefuseBatch(ctx context.Context, tenant penstock.TenantID, b Batch) (Batch, error)
 
-	// UnfinishedBatches returns batches that are not done, nor about to be by somebody who claimed them, and whose job has
-	// ended, though others of their jobs need not have; oldest first, at most limit.
+	// UnfinishedBatches returns batches that are not done and not claimed, and whose first job has ended; their other jobs
+	// may still run. Oldest first, at most limit.
 	UnfinishedBatches(ctx context.Context, limit int) ([]Batch, error)
 
-	// ClaimBatch has others leave it to one of them to write a batch's files, for as long as the claim says; who holds it
-	// may claim it again. It saves work and decides nothing, which FinishBatch does. False: somebody else has it, it is
-	// done, or there is none.
+	// ClaimBatch gives one process the task of writing a batch's files, for as long as the claim says; the holder may
+	// claim it again. A claim only saves work: FinishBatch decides whose files count. False: another process holds the
+	// claim, the batch is done, or there is none.
 	ClaimBatch(ctx context.Context, tenant penstock.TenantID, c BatchClaim) (bool, error)
 
-	// FinishBatch makes what was written for a batch its files. It is done once: whoever comes later gets the
-	// batch as it is, and false. Codes: not_found.
+	// FinishBatch makes the files that were written for a batch its files, once: a later call returns the batch as it is,
+	// and false. Codes: not_found.
 	FinishBatch(ctx context.Context, tenant penstock.TenantID, f BatchFiles) (Batch, bool, error)
 }
 
@@ -125,8 +125,8 @@ type Split struct {
 	Items []NewItem
 	// Accounts are the budgets that these items are paid from: those of their job's key and model, now.
 	Accounts []Account
-	// AsBefore has them paid from the budgets that paid for the items before them, where nobody knows others any more:
-	// their tenant was disabled, or is gone. A job that a hard budget was to pay for, and none has yet, waits.
+	// AsBefore charges the budgets of the job's earlier items, because the current budgets are unknown: the tenant was
+	// disabled or deleted. A job under a hard budget that has no earlier items waits.
 	AsBefore bool
 }
 
@@ -144,7 +144,7 @@ type BatchPage struct {
 // BatchClaim claims the writing of a batch's files.
 type BatchClaim struct {
 	Job penstock.ID
-	By  penstock.ID // who wishes it
+	By  penstock.ID // the claiming process
 	For time.Duration
 }
 

@@ -17,7 +17,7 @@ type Cause struct {
 	Kind    string // of the last upstream error, "" for none
 	Target  string // that was asked last, "" for none
 	Status  int    // the upstream's, 0 for none
-	Message string // as the caller is told; an upstream may have written it
+	Message string // as the caller sees it; an upstream may have written it
 }
 
 // Fingerprint is the same for failures of the same cause: code/kind/target/status/message. The message is a short hash of its
@@ -37,7 +37,7 @@ const (
 	hexWord = 8
 )
 
-// variable stands for everything in a message that differs from call to call.
+// variable replaces every part of a message that differs from call to call.
 const variable = "#"
 
 // NormalMessage is a message in lower case, without numbers, ids, quoted values, times and punctuation. Its length is

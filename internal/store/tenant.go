@@ -129,7 +129,7 @@ type KeyUse struct {
 	At  time.Time
 }
 
-// DirectoryMark is how far a reader knows the directory. The zero mark knows nothing.
+// DirectoryMark is how far a reader has read the directory. The zero mark is its beginning.
 type DirectoryMark struct {
 	Tenants TenantMark
 	Keys    KeyMark

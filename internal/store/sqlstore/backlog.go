@@ -28,8 +28,8 @@ type stock struct {
 	drainedItems, drainedTokens  int64
 }
 
-// backlog gathers how a transaction changes what is queued. It is written last, in one order by
-// everybody, so that no two transactions wait for each other.
+// backlog collects the changes of a transaction to the queued amounts. Every transaction writes it last and in the
+// same order, so that no two transactions wait for each other.
 type backlog map[backlogKey]stock
 
 func (b backlog) add(key backlogKey, by stock) {

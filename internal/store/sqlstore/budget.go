@@ -149,7 +149,7 @@ func lockBudgets(ctx context.Context, tx sqldb.Tx, ids []penstock.ID) (lockedBud
 	return p, err
 }
 
-// move books money in every budget of a list.
+// move records spent money in every budget of a list.
 func (p lockedBudgets) move(ids []penstock.ID, freed, spent penstock.NanoUSD) {
 	for _, id := range ids {
 		if b := p[id]; b != nil {
@@ -178,12 +178,12 @@ func (p lockedBudgets) save(ctx context.Context, tx sqldb.Tx) error {
 	return nil
 }
 
-// unaffordable is how an item ends that could be tried again, if there were money left.
+// unaffordable is the error of an item that could be retried if its budget had money left.
 func unaffordable() *penstock.ItemError {
 	return &penstock.ItemError{Code: penstock.CodeBudgetExceeded, Message: "The budget has too little left for another attempt."}
 }
 
-// forfeit books what a claim may have spent without a report of the upstream: counted, not invoiced.
+// forfeit records what a claim may have spent without a report of the upstream: counted, not invoiced.
 func (r itemInJob) forfeit(ctx context.Context, tx sqldb.Tx, f store.Finish, amount penstock.NanoUSD) error {
 	if amount == 0 {
 		return nil

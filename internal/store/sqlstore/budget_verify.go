@@ -11,12 +11,12 @@ import (
 	"penstock/internal/store/sqldb"
 )
 
-// auditBudgets adds up what the ledger, what runs and what processes hold say of every budget, and tells of those that
-// come to something else. The lists of budgets are taken apart here, so that each table is read once, however many
-// budgets there are.
+// auditBudgets computes the balance of every budget from the ledger, the open items and the allowances of processes, and
+// reports the budgets whose rows differ. The lists of budgets are split here and not in SQL, so that each table is read
+// once, however many budgets there are.
 func auditBudgets(ctx context.Context, tx sqldb.Tx) ([]string, error) {
-	books := balances{}
-	for _, add := range []func(context.Context, sqldb.Tx) error{books.addLedger, books.addOpenItems, books.addFundings} {
+	sums := balances{}
+	for _, add := range []func(context.Context, sqldb.Tx) error{sums.addLedger, sums.addOpenItems, sums.addFundings} {
 		if err := add(ctx, tx); err != nil {
 			return nil, fmt.Errorf("adding up budgets: %w", err)
 		}
@@ -28,17 +28,17 @@ func auditBudgets(ctx context.Context, tx sqldb.Tx) ([]string, error) {
 	}
 	var problems []string
 	for _, b := range kept {
-		want := books.of(b.ID)
+		want := sums.of(b.ID)
 		if b.Balance.Settled != want.Settled {
 			problems = append(problems, fmt.Sprintf("budget's settled differs from what was booked against it: %s", b.ID))
 		}
 		if b.Balance.Held != want.Held {
 			problems = append(problems, fmt.Sprintf("budget's held differs from what is set aside: %s", b.ID))
 		}
-		delete(books, b.ID)
+		delete(sums, b.ID)
 	}
-	for _, id := range slices.Sorted(maps.Keys(books)) {
-		if b := books[id]; b.Settled != 0 || b.Held != 0 {
+	for _, id := range slices.Sorted(maps.Keys(sums)) {
+		if b := sums[id]; b.Settled != 0 || b.Held != 0 {
 			problems = append(problems, fmt.Sprintf("entries count against a budget that is not there: %s", id))
 		}
 	}
@@ -63,7 +63,8 @@ func (b balances) add(ids []penstock.ID, held, settled penstock.NanoUSD) {
 	}
 }
 
-// addLedger adds what was booked: reservations set aside, and whatever ends them sets free. Calls reserve nothing here.
+// addLedger adds the ledger entries: reservations hold money, and the entries that end them release it. Synchronous calls
+// reserve nothing in the ledger.
 func (b balances) addLedger(ctx context.Context, tx sqldb.Tx) error {
 	return tx.Ask(ctx, sqldb.Ask(sqldb.SQL(`SELECT budgets, kind, SUM(reserved_nano_usd) /*pg ::bigint */, SUM(cost_nano_usd) /*pg ::bigint */
 		FROM ledger WHERE budgets <> '' GROUP BY budgets, kind`), func(row sqldb.Row) error {
@@ -79,7 +80,7 @@ func (b balances) addLedger(ctx context.Context, tx sqldb.Tx) error {
 	}))
 }
 
-// addOpenItems adds what items spent that are still to be tried again: it is booked when they end.
+// addOpenItems adds the cost of open items that were tried before: the ledger has it only when they end.
 func (b balances) addOpenItems(ctx context.Context, tx sqldb.Tx) error {
 	return tx.Ask(ctx, sqldb.Ask(sqldb.SQL(`SELECT j.budgets, i.n, i.cost_nano_usd FROM items i JOIN jobs j ON j.id = i.job_id
 		WHERE i.status IN ('queued', 'running') AND i.cost_nano_usd <> 0 AND j.budgets <> ''`), func(row sqldb.Row) error {
@@ -96,7 +97,7 @@ func (b balances) addOpenItems(ctx context.Context, tx sqldb.Tx) error {
 	}))
 }
 
-// addFundings adds what processes withdrew ahead of calls.
+// addFundings adds the money that processes withdrew ahead of calls.
 func (b balances) addFundings(ctx context.Context, tx sqldb.Tx) error {
 	return tx.Ask(ctx, sqldb.Ask(sqldb.SQL(`SELECT budget_id, amount_nano_usd FROM budget_allowances`), func(row sqldb.Row) error {
 		var id penstock.ID

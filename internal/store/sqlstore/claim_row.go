@@ -34,7 +34,7 @@ type heldClaim struct {
 	claimKey
 	tenant penstock.TenantID
 	ns     []int // indexes of the items
-	ended  int64 // bits of those that do not run any more and have no row to tell so
+	ended  int64 // bits of the items that ended and have no row
 	// targets are those at which capacity was taken for the items, in their order; none when that is not known, one when
 	// it is the same for all.
 	targets []string
@@ -93,8 +93,8 @@ func (c heldClaim) placeOf(n int) int {
 	return at + 1
 }
 
-// placeBit is the bit of a place. Items with rows have none: these tell what became of them. Nor have the last in a
-// claim that was written before there were bits; they get rows.
+// placeBit is the bit of a place. Items with rows have none: their rows have the status. The last items of a claim that
+// was written before bits existed have none either; they get rows.
 func placeBit(place int) int64 {
 	if place <= 0 || place > claimPlaces {
 		return 0
@@ -104,8 +104,8 @@ func placeBit(place int) int64 {
 
 var (
 	addClaim = sqldb.InsertInto("claims", `job_id text, id text, tenant_id text, process_id text, epoch bigint, open bigint, items text, targets text`, "")
-	// A claim whose row is gone holds nothing: the database lost it, or somebody else released its items. This is the
-	// compare-and-set of items that have no row: whoever was first to release one set its bit.
+	// A claim without a row holds nothing: the database lost it, or another process released its items. This is the
+	// compare-and-set of items that have no row: the first release of an item sets its bit.
 	releaseClaim = &sqldb.Bulk{
 		Strict: true,
 		Types:  []sqldb.ColumnType{sqldb.Text, sqldb.Text, sqldb.Bigint, sqldb.Bigint},
@@ -148,7 +148,7 @@ func (rs releases) add(r *itemstore.Row) {
 	rs[of] = release{rs[of].items + 1, rs[of].bits | placeBit(r.Place)}
 }
 
-// save writes releases down. The jobs are locked, so nobody waits here.
+// save writes the releases. The jobs are locked, so no transaction waits here.
 func (rs releases) save(ctx context.Context, tx sqldb.Tx) error {
 	keys := slices.SortedFunc(maps.Keys(rs), claimKey.compare)
 	for _, k := range keys {

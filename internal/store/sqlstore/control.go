@@ -120,10 +120,10 @@ func (s *Store) ListControls(ctx context.Context) (all []store.Control, err erro
 		if err != nil || !slices.ContainsFunc(all, onTarget) {
 			return err
 		}
-		told, err := heartbeats(ctx, tx)
+		reports, err := heartbeats(ctx, tx)
 		for i := range all {
 			if onTarget(all[i]) {
-				all[i].Running = callsOn(all[i], told)
+				all[i].Running = callsOn(all[i], reports)
 			}
 		}
 		return err
@@ -156,10 +156,10 @@ func heartbeats(ctx context.Context, tx sqldb.Tx) ([]heartbeat, error) {
 
 // callsOn is the number of open calls of all processes to a paused target, -1 until every process has reported that it knows
 // of the pause.
-func callsOn(c store.Control, told []heartbeat) (sum int64) {
-	for _, h := range told {
-		n, knows := h.calls[c.Name]
-		if !knows || h.at.Before(c.Since.Add(store.Settled)) {
+func callsOn(c store.Control, reports []heartbeat) (sum int64) {
+	for _, h := range reports {
+		n, known := h.calls[c.Name]
+		if !known || h.at.Before(c.Since.Add(store.Settled)) {
 			return -1
 		}
 		sum += n

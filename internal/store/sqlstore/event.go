@@ -15,7 +15,7 @@ import (
 // partDelta is a part of an answer, as it is shown while the answer arrives.
 const partDelta part = "delta"
 
-// How a job's log stands: whether it has rows of its own.
+// The state of a job's log: whether it has rows.
 const (
 	logNone    = ""
 	logKept    = "kept"
@@ -178,8 +178,8 @@ type progress struct {
 	Cost   penstock.NanoUSD `json:"cost_nano_usd"`
 }
 
-// noteProgress writes job.progress events. Their numbers were taken when the jobs were saved; the claims tell how many
-// items run.
+// noteProgress writes job.progress events. Their numbers were taken when the jobs were saved; the number of running items
+// is read from the claims.
 func noteProgress(ctx context.Context, tx sqldb.Tx, jobs []*penstock.Job) error {
 	for _, j := range jobs {
 		running, _, err := sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT COALESCE(SUM(open), 0) /*pg ::bigint */ FROM claims WHERE job_id = $1`, j.ID), sqldb.ScanOne[int64])
@@ -251,18 +251,18 @@ func (s *Store) openDeltas(tenant penstock.TenantID, rows []eventRow) ([]penstoc
 }
 
 // PurgeEvents implements store.Streams. A job that lost a part of its log is marked before the rest goes, so that
-// nobody ever reads a log with a gap.
+// no reader sees a log with a gap.
 func (s *Store) PurgeEvents(ctx context.Context, tenant penstock.TenantID, p store.Purge) (done store.Purged, err error) {
-	type spoken struct {
+	type loggedJob struct {
 		id       penstock.ID
 		finished int64
 	}
-	find := func(tx sqldb.Tx, limit int) ([]spoken, error) {
+	find := func(tx sqldb.Tx, limit int) ([]loggedJob, error) {
 		return sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT id, finished_at FROM jobs WHERE tenant_id = $1 AND log IN ('kept', 'purging') AND finished_at > 0
 			AND (finished_at <= $2 OR log = 'purging') ORDER BY finished_at LIMIT $3`, tenant, sqldb.Micros(tx.Now().Add(-p.Kept)), limit),
-			func(row sqldb.Row) (x spoken, err error) { return x, row.Scan(&x.id, &x.finished) })
+			func(row sqldb.Row) (x loggedJob, err error) { return x, row.Scan(&x.id, &x.finished) })
 	}
-	var found []spoken
+	var found []loggedJob
 	err = s.read(ctx, func(tx sqldb.Tx) error {
 		if found, err = find(tx, 1); err == nil && len(found) > 0 {
 			done.Overdue = tx.Now().Sub(sqldb.FromMicros(found[0].finished).Add(p.Kept))

@@ -54,7 +54,7 @@ func (s *Store) ClaimItems(ctx context.Context, l store.Lease, want store.Want) 
 		}
 	}
 	if errors.Is(err, sqldb.ErrMissed) {
-		return nil, nil // whoever takes items away so fast leaves nothing to claim
+		return nil, nil // other claims took the items each time: nothing is left
 	}
 	if err != nil {
 		return nil, err
@@ -90,13 +90,13 @@ const (
 // wanted is what a claim asks for.
 type wanted struct {
 	store.Want
-	woken bool // whoever was due was woken just now
+	woken bool // due items were just woken
 }
 
-// claimResult is what one transaction of claiming came to.
+// claimResult is the result of one claim transaction.
 type claimResult struct {
 	claimBatch
-	busy bool // there may be more, but other claims hold it
+	busy bool // there may be more items, but other claims hold their locks
 	due  bool // parked items must be woken first; nothing was taken
 }
 
@@ -134,9 +134,9 @@ func (s *Store) claim(ctx context.Context, l store.Lease, w wanted) (got claimRe
 		if got, err = s.claimLanes(ctx, tx, l, want); err != nil {
 			return err
 		}
-		// A claim that a crash of the database undoes never was: its items are still in line, and a finish
-		// of them, which is not relaxed, finds no claim. Where a hard budget pays, what such a claim spends
-		// would be known to nobody if its process died as well.
+		// A crash of the database may undo a relaxed claim: its items are still queued, and a finish of them,
+		// which is not relaxed, finds no claim. Under a hard budget the claim is not relaxed: if the process
+		// died as well, no record of what the claim spent would be left.
 		if !got.bounded() {
 			tx.Relax()
 		}
@@ -145,9 +145,9 @@ func (s *Store) claim(ctx context.Context, l store.Lease, w wanted) (got claimRe
 	return got, err
 }
 
-// outlook is what a claim finds out before it picks.
+// outlook is what a claim reads before it picks.
 type outlook struct {
-	lanes []penstock.Lane // in which somebody has work
+	lanes []penstock.Lane // in which a tenant has work
 	due   bool            // parked items wait to be woken
 }
 
@@ -214,9 +214,9 @@ type claimOf struct {
 	moved backlog
 }
 
-// take brings picked items under the lease. Their jobs are locked against being stopped or swept, not against
-// finishes: a job that was asked to stop in the meantime keeps its items, and nobody takes from a range
-// beside this claim without that this claim, or the other, misses it.
+// take puts picked items under the lease. Their jobs are locked against cancels and sweeps, not against
+// finishes: a job that was cancelled in the meantime keeps its items, and of two claims that take from the same
+// range one fails.
 func take(ctx context.Context, tx sqldb.Tx, c claimOf) (h claimBatch, err error) {
 	runs := runsOf(c.picks)
 	jobs, events, lock := openJobs(runs)
@@ -295,7 +295,7 @@ func (c claimOf) note(ctx context.Context, tx sqldb.Tx, n noteOf) error {
 	return publishStarted(ctx, tx, started)
 }
 
-// startJob notes the first claim of a job's items, whoever comes first.
+// startJob records the first claim of a job's items; later claims change nothing.
 var startJob = &sqldb.Bulk{
 	Types: []sqldb.ColumnType{sqldb.Text, sqldb.Bigint, sqldb.Text, sqldb.Bigint},
 	One:   `UPDATE jobs SET started_at = $2, status = $3, started_items = $4, seq = seq + 1, started_seq = seq + 1 WHERE id = $1 AND started_at = 0`,

@@ -79,8 +79,8 @@ const (
 	lookRecall             // as they were when they were claimed
 )
 
-// recalled are the items of a group as their claims tell, nil when one of them does not. If that is not how
-// they are any more, the writes miss them.
+// recalled are the items of a group as their claims have them, nil when a claim is missing. If an item changed
+// since, the writes miss it.
 func recalled(group []store.Finish) map[penstock.ID]*itemstore.Row {
 	items := make(map[penstock.ID]*itemstore.Row, len(group))
 	rows := make([]itemstore.Row, len(group))
@@ -129,7 +129,7 @@ func finishGroup(ctx context.Context, tx sqldb.Tx, g finishing) ([]store.Verdict
 			return nil, sqldb.ErrMissed
 		}
 		if item == nil || job == nil || item.Tenant != f.Tenant {
-			continue // nothing of that name was ever claimed: it loses, and nobody is there to bill
+			continue // no such item was ever claimed: the finish is stale, and no tenant can be charged
 		}
 		if item.Status != penstock.StatusRunning || item.Fence != f.Fence || (f.Of != nil && f.Of.Claim != item.Claim) {
 			verdicts[i] = store.Verdict{Status: item.Status}
@@ -147,8 +147,8 @@ func finishGroup(ctx context.Context, tx sqldb.Tx, g finishing) ([]store.Verdict
 	return verdicts, err
 }
 
-// lookItems finds out how the items of a group are, whatever their form. Nobody but the holder of their jobs' locks can
-// move items that run, so they need no locks of their own.
+// lookItems reads the items of a group, with or without rows. Only the holder of their jobs' locks can change running
+// items, so the items need no locks.
 func lookItems(ctx context.Context, tx sqldb.Tx, jobs jobGroup, group []store.Finish) (map[penstock.ID]*itemstore.Row, error) {
 	items := make(map[penstock.ID]*itemstore.Row, len(group))
 	for id, j := range jobs.byID {
@@ -235,8 +235,8 @@ func cancelledError() *penstock.ItemError {
 	return &penstock.ItemError{Code: penstock.CodeCancelled, Message: "The job was cancelled."}
 }
 
-// bookStale books what a claim spent after another took its place: counted, not invoiced. A finish
-// that was recorded before, by a worker that did not hear so, is booked already.
+// bookStale records the cost of a claim that another claim replaced: counted, not invoiced. A repeated finish
+// of a worker that did not receive the answer to the first one is recorded already.
 func bookStale(ctx context.Context, tx sqldb.Tx, f store.Finish, item itemInJob) error {
 	if len(f.Attempts) == 0 || (item.Last != nil && item.Last.ID == f.Attempts[0].ID) {
 		return nil
@@ -247,7 +247,7 @@ func bookStale(ctx context.Context, tx sqldb.Tx, f store.Finish, item itemInJob)
 	}
 	_, booked, err := sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT key FROM ledger WHERE key = $1`, forfeitKey(f.Item, f.Fence)),
 		func(row sqldb.Row) (key string, err error) { return key, row.Scan(&key) })
-	if err != nil || booked { // whoever took the item over did
+	if err != nil || booked { // the process that rescued the item recorded it
 		return err
 	}
 	return item.forfeit(ctx, tx, f, f.Cost+f.Forfeit)

@@ -26,7 +26,7 @@ type outcome struct {
 	err          *penstock.ItemError
 	errorKind    string
 	priceVersion string
-	resultBytes  int64 // of the result as it came
+	resultBytes  int64 // of the result before it is sealed
 }
 
 // spend adds the known usage and cost of a claim to an item and its job.

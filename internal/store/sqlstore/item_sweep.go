@@ -94,9 +94,8 @@ func (s *Store) rescue(ctx context.Context, tx sqldb.Tx, lost []running, step *s
 	return err
 }
 
-// rescueItem takes an item from its dead worker. What the worker did upstream is unknown, so the
-// whole reservation of the attempt is forfeit. Of the attempt is kept what the claim knows: when it began, and the target that
-// it was claimed for.
+// rescueItem takes an item from its dead worker. The worker's upstream call is unknown, so the whole reservation of the
+// attempt is forfeit. The attempt's record has the facts of the claim: when it began, and the target that it was claimed for.
 func (s *Store) rescueItem(ctx context.Context, tx sqldb.Tx, item itemInJob, l running) error {
 	now := tx.Now()
 	isolated := suspect(item.Row)

@@ -52,7 +52,7 @@ type sleeper struct {
 	notBefore int64
 }
 
-// overdue locks parked items whose time has come. It passes over those that somebody is just ending.
+// overdue locks parked items that are due. It skips items that another transaction is ending.
 func overdue(ctx context.Context, tx sqldb.Tx) ([]sleeper, error) {
 	return sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT j.lane, j.tenant_id, j.model, i.job_id, i.n, i.n, i.n, i.id, j.deadline, i.estimate_tokens, i.input_bytes, p.not_before
 		FROM parked p JOIN items i ON i.id = p.item_id JOIN jobs j ON j.id = i.job_id

@@ -80,8 +80,8 @@ func listQuery(tenant penstock.TenantID, f store.JobFilter) sqldb.Query {
 	return q
 }
 
-// Events implements store.Jobs. A terminal item is its own event, so the log is what the job's row
-// tells and the finished items, merged by number.
+// Events implements store.Jobs. A terminal item is its own event, so the log is the events of the job's row
+// and the finished items, merged by number.
 func (s *Store) Events(ctx context.Context, tenant penstock.TenantID, p store.EventPage) (events []penstock.Event, err error) {
 	var job penstock.Job
 	var items []penstock.Item

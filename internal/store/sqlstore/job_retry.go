@@ -122,7 +122,7 @@ func (s *Store) RetryItems(ctx context.Context, tenant penstock.TenantID, r stor
 	return s.accept(ctx, tenant, acceptance{
 		Submission: r.Submission, name: "retry",
 		also: func(tx sqldb.Tx, j penstock.Job) error {
-			// Whoever deletes the job, or ends items of it, waits for this or is waited for.
+			// The lock orders this transaction with those that delete the job or end its items.
 			jobs, err := lockRows(ctx, tx, []penstock.ID{j.RetryOf}, lockWhole)
 			if err != nil {
 				return err

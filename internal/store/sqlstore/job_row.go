@@ -14,8 +14,8 @@ import (
 	"penstock/internal/store/usagerow"
 )
 
-// jobColumns are those of a job that is read: how many of its items run is the sum of its claims. Whoever has
-// locked a job does not ask, and counts all that are open as queued.
+// jobColumns are the columns of a job that is read: the number of its running items is the sum of its claims. A
+// transaction that locks a job does not read that sum, and counts all open items as queued.
 const (
 	jobColumns    = runningColumn + jobRowColumns
 	lockedColumns = `0, ` + jobRowColumns
@@ -122,7 +122,7 @@ type jobGroup struct {
 type jobLock string
 
 const (
-	// lockFinish keeps others from finishing items of the job, and lets claims pass.
+	// lockFinish keeps others from finishing items of the job, and allows claims.
 	lockFinish jobLock = ` /*pg ORDER BY id FOR NO KEY UPDATE */`
 	// lockWhole keeps claims out as well.
 	lockWhole jobLock = ` /*pg ORDER BY id FOR UPDATE */`

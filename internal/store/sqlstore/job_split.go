@@ -13,8 +13,8 @@ import (
 	"penstock/internal/store/sqldb"
 )
 
-// splitPause is how long a job that waits on its budget is left alone: somebody else's items have to end, the
-// period to turn, or an operator to raise the limit.
+// splitPause is the time between two tries to split a job that waits for its budget: other items have to end, the next
+// period has to begin, or an operator has to raise the limit.
 const splitPause = 2 * time.Second
 
 // splitAhead is how many ranges of a job may stand in line before it gets more items.

@@ -150,7 +150,7 @@ func priorJob(ctx context.Context, tx sqldb.Tx, tenant penstock.TenantID, id pen
 	return j, err
 }
 
-// newJob completes a submitted job with what only the store knows.
+// newJob completes a submitted job with the fields that the store sets.
 func newJob(tx sqldb.Tx, tenant penstock.TenantID, sub store.Submission) penstock.Job {
 	j := sub.Job
 	j.Tenant = tenant

@@ -72,7 +72,7 @@ func pickInLane(ctx context.Context, tx sqldb.Tx, c *laneClaim) error {
 	return err
 }
 
-// separator stands between names that travel as one argument; no name has it.
+// separator separates names that are passed as one argument; no name contains it.
 const separator = "\x1f"
 
 // names makes one argument of a set, in which REPLACE finds a member on both engines.

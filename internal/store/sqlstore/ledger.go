@@ -108,7 +108,7 @@ func (s settlements) book(ctx context.Context, tx sqldb.Tx) error {
 	return nil
 }
 
-// JobEntries implements store.Ledger. What settles an item is told by the item itself.
+// JobEntries implements store.Ledger. The settlement of an item is read from the item.
 func (s *Store) JobEntries(ctx context.Context, tenant penstock.TenantID, job penstock.ID) (es []penstock.LedgerEntry, err error) {
 	err = s.read(ctx, func(tx sqldb.Tx) error {
 		j, err := findJob(ctx, tx, tenant, job)

@@ -14,8 +14,8 @@ import (
 	"penstock/internal/store/sqldb"
 )
 
-// Backlogs implements store.Load. The head of a queue is one look into the line of ready items; what
-// runs is told by the claims.
+// Backlogs implements store.Load. The head of a queue is one index read of the ready items; the
+// running items are read from the claims.
 func (s *Store) Backlogs(ctx context.Context) (backlogs []store.Backlog, err error) {
 	err = s.read(ctx, func(tx sqldb.Tx) error {
 		backlogs, err = sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT b.lane, b.tenant_id, b.model, b.ready, b.parked, b.tokens, b.bytes,
@@ -158,7 +158,7 @@ func (s *Store) Depths(ctx context.Context) ([]store.Depth, error) {
 	return store.DepthsOf(backlogs), err
 }
 
-// promisedIn is the duration that a job's caller was given, 0 when the promise does not count any more.
+// promisedIn is the duration that a job's caller was given, 0 when it was cancelled or was given none.
 func promisedIn(j *penstock.Job) time.Duration {
 	if j.PromisedAt.IsZero() || !j.CancelRequestedAt.IsZero() {
 		return 0

@@ -75,7 +75,7 @@ func insertRequest(ctx context.Context, tx sqldb.Tx, r *penstock.Request) error 
 		r.StatusCode, r.ErrorCode, sqldb.Storable(r.Error), r.Target, r.Cost, sqldb.Micros(r.StartedAt), sqldb.Micros(r.FirstTokenAt), sqldb.Micros(r.FinishedAt))
 }
 
-// settleRequest books a call once, and separately what may have been spent without a report.
+// settleRequest records the cost of a call once, and separately the amount that may have been spent without a report.
 func settleRequest(ctx context.Context, tx sqldb.Tx, r *penstock.Request, t heldAmounts) error {
 	charged, err := t.charge(ctx, tx, *r)
 	if err != nil {

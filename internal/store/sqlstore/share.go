@@ -11,15 +11,15 @@ import (
 	"penstock/internal/store/sqldb"
 )
 
-// Claiming is fair in tokens: package fair has the policy, and a row for every lane and tenant keeps how
-// far that tenant is.
+// Claiming is fair in tokens: package fair has the policy, and a row for every lane and tenant has the tenant's virtual
+// time.
 //
-// On PostgreSQL whoever queues an item holds its tenant's share FOR KEY SHARE until the commit; claims
-// drawBudget it FOR NO KEY UPDATE, which does not conflict; and only the full lock, which does, may declare a
-// tenant idle. So a tenant with items that are ready is never taken for idle.
+// On PostgreSQL a transaction that queues an item locks its tenant's share FOR KEY SHARE until the commit. Claims
+// charge the share FOR NO KEY UPDATE, which does not conflict. Only the full lock, which does conflict, may mark a
+// tenant idle. So a tenant with ready items is never marked idle.
 
-// activate makes sure that a tenant's items can be found. Coming back it starts where the others are. Nearly always
-// it is there, and to look is cheap.
+// activate makes a tenant's items visible to claims. A tenant that was idle starts at the virtual time of the active
+// tenants. Nearly always the tenant is active, and reading that is cheap.
 func activate(ctx context.Context, tx sqldb.Tx, tenant penstock.TenantID, lane penstock.Lane) error {
 	active := false
 	if err := tx.Ask(ctx, askActive(tenant, lane, &active)); err != nil || active {
@@ -42,8 +42,8 @@ func makeActive(ctx context.Context, tx sqldb.Tx, tenant penstock.TenantID, lane
 		WHERE shares.active = 0`, lane, tenant)
 }
 
-// deactivate declares those tenants idle that have nothing ready in a lane, unless somebody is just
-// queueing for them. It looks twice: only what is seen under the lock is certain.
+// deactivate marks tenants idle that have nothing ready in a lane, unless another transaction is queueing items
+// for them. It checks twice: only a check under the lock is certain.
 func deactivate(ctx context.Context, tx sqldb.Tx, of []backlogKey) error {
 	if len(of) == 0 {
 		return nil
@@ -68,9 +68,9 @@ func deactivate(ctx context.Context, tx sqldb.Tx, of []backlogKey) error {
 	return nil
 }
 
-// correct charges tenants for what their items really used. All processes go through the shares in the
-// same order, and leave idle tenants alone, who bank nothing anyway: a finish that makes one active
-// holds a job that this claim may need.
+// correct charges tenants for the actual usage of their items. All processes update the shares in the same order. They
+// skip idle tenants, which accumulate no credit: a finish that makes a tenant active holds the lock of a job that this
+// claim may need.
 func correct(ctx context.Context, tx sqldb.Tx, corrections []store.Correction) error {
 	slices.SortFunc(corrections, func(a, b store.Correction) int {
 		return cmp.Or(cmp.Compare(a.Lane, b.Lane), cmp.Compare(a.Tenant, b.Tenant))

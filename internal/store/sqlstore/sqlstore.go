@@ -9,11 +9,11 @@
 // # Order of locks
 //
 // Finish, rescue, expire and cancel lock job rows first, by ascending id, and then their items. A
-// claim goes the other way, from queued items to their jobs, which is safe because everyone locks
-// queued items with SKIP LOCKED: nobody waits for what a claim holds. The shares of tenants come before
-// items in a claim and after jobs elsewhere; share.go says why that is safe. The one exception is a stale
-// finish of an item that is just being claimed again; the engine breaks that tie and runs one of them
-// anew. A retry locks the job that it is of before the dead letters that it takes.
+// claim locks in the other order, queued items and then their jobs. That is safe because every transaction locks
+// queued items with SKIP LOCKED: none waits for the locks of a claim. The shares of tenants come before items in a
+// claim and after jobs elsewhere; share.go says why that is safe. The one exception is a stale finish of an item
+// that is being claimed again: the engine detects the deadlock and runs one of the two transactions again. A retry
+// locks the job that it retries before its dead letters.
 package sqlstore
 
 import (

@@ -20,8 +20,8 @@ type storedKey struct {
 	stripe byte
 }
 
-// stored gathers how a transaction changes what tenants have stored. Like backlog it is written behind the rows that it
-// counts, in one order by everybody, so that no two transactions wait for each other.
+// stored collects the changes of a transaction to the amounts that tenants have stored. Like backlog it is written after
+// the rows that it counts, and in the same order by every transaction, so that no two transactions wait for each other.
 type stored map[storedKey]store.Stored
 
 // keyOf is the stripe of a job or a file. Ids that follow each other differ in their last characters.

@@ -58,15 +58,15 @@ func (s *Store) ClaimSuspects(ctx context.Context, l store.Lease, want store.Wan
 func (s *Store) claimSuspects(ctx context.Context, l store.Lease, want store.Want) (got claimBatch, err error) {
 	err = s.write(ctx, "claim_suspects", func(tx sqldb.Tx) error {
 		got = claimBatch{}
-		// One claim of suspects at a time: two would pick the same ones, and wait for each other's. It is the first lock, and
-		// then come those that everybody takes in one order: jobs, items, lines.
+		// One claim of suspects at a time: two would pick the same suspects and wait for each other. This lock is the first;
+		// the locks after it are taken in the same order as everywhere: jobs, items, queues.
 		if _, _, err := sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT 1 /*pg FROM (SELECT pg_advisory_xact_lock(`+suspectLock+`)) l */`), sqldb.ScanOne[int64]); err != nil {
 			return err
 		}
 		if _, err := survey(ctx, tx, l, nil); err != nil {
 			return err
 		}
-		c := &suspectClaim{want: want, calls: store.NewCalls(want), nobody: &share{}}
+		c := &suspectClaim{want: want, calls: store.NewCalls(want), uncharged: &share{}}
 		if err := c.pick(ctx, tx); err != nil || len(c.picks) == 0 {
 			return err
 		}
@@ -81,14 +81,14 @@ func (s *Store) claimSuspects(ctx context.Context, l store.Lease, want store.Wan
 
 // suspectClaim picks suspects, from one tenant after the other.
 type suspectClaim struct {
-	want   store.Want
-	calls  *store.Calls
-	picks  []picked
-	nobody *share // whom they are charged to: tenants are charged later, by what was used
+	want      store.Want
+	calls     *store.Calls
+	picks     []picked
+	uncharged *share // of all picks: tenants are charged later, for the actual usage
 }
 
 // pick takes one suspect of each tenant, beginning behind the tenant whose turn was last, then one more of each, until it has
-// what is wanted or nobody has more.
+// the wanted number or no tenant has more.
 func (c *suspectClaim) pick(ctx context.Context, tx sqldb.Tx) error {
 	var pages [][]pick
 	wrapped, after := c.want.AfterTenant == "", c.want.AfterTenant
@@ -163,7 +163,7 @@ func (c *suspectClaim) takeFirst(page []pick) []pick {
 			Item: p.item, Tenant: r.tenant, Model: r.model, Lane: r.lane, Endpoint: r.endpoint, Estimate: p.estimate, InputBytes: p.bytes,
 		})
 		if ok {
-			c.picks = append(c.picks, picked{p, c.nobody})
+			c.picks = append(c.picks, picked{p, c.uncharged})
 			return page
 		}
 		page = slices.DeleteFunc(page, func(other pick) bool {
