@@ -95,7 +95,7 @@ func (s *Store) AppendDeltas(ctx context.Context, group []store.ClaimDelta) (add
 	}
 	err = s.write(ctx, "deltas", func(tx sqldb.Tx) error {
 		added = make([]bool, len(group))
-		jobs, err := speaking(ctx, tx, group)
+		jobs, err := lockStreaming(ctx, tx, group)
 		if err != nil {
 			return err
 		}
@@ -124,9 +124,9 @@ func (s *Store) AppendDeltas(ctx context.Context, group []store.ClaimDelta) (add
 	return added, err
 }
 
-// speaking locks the jobs of a group: the lock is what numbers are given under, and what keeps their items from
+// lockStreaming locks the jobs of a group: the lock is what numbers are given under, and what keeps their items from
 // being taken away meanwhile.
-func speaking(ctx context.Context, tx sqldb.Tx, group []store.ClaimDelta) (map[penstock.ID]*penstock.Job, error) {
+func lockStreaming(ctx context.Context, tx sqldb.Tx, group []store.ClaimDelta) (map[penstock.ID]*penstock.Job, error) {
 	ids := make([]penstock.ID, len(group))
 	for i, d := range group {
 		ids[i] = d.Of.Job
@@ -166,8 +166,8 @@ func holding(ctx context.Context, tx sqldb.Tx, group []store.ClaimDelta) (func(*
 // progressEvery is the shortest time between two job.progress events of a large job.
 const progressEvery = time.Second
 
-// tellsProgress reports whether a locked job is due for a job.progress event.
-func tellsProgress(j *penstock.Job, now time.Time) bool {
+// progressDue reports whether a locked job is due for a job.progress event.
+func progressDue(j *penstock.Job, now time.Time) bool {
 	return j.Counts.Total > penstock.MaxItemEvents && j.FinishedAt.IsZero() && now.Sub(j.ProgressAt) >= progressEvery
 }
 

@@ -178,7 +178,7 @@ func (g jobGroup) save(ctx context.Context, tx sqldb.Tx) ([]penstock.ID, error) 
 			finished = append(finished, id)
 			g.events.add(j, penstock.EventJobFinished)
 		}
-		if tellsProgress(j, tx.Now()) {
+		if progressDue(j, tx.Now()) {
 			j.Seq++
 			j.ProgressAt = tx.Now()
 			progressed = append(progressed, j)
