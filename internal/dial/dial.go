@@ -1,4 +1,4 @@
-// Package dial opens connections to addresses that somebody else chose, such as the receivers of webhooks,
+// Package dial opens connections to addresses that third parties chose, such as the receivers of webhooks,
 // without letting them reach what only this machine can reach.
 //
 // It owns the decision which addresses may be connected to, and an HTTP transport that cannot go round it. The
@@ -125,7 +125,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.plain.RoundTrip(r)
 }
 
-// CloseIdleConnections lets http.Client close what is not in use.
+// CloseIdleConnections closes unused connections, for http.Client.
 func (t *transport) CloseIdleConnections() {
 	t.secure.CloseIdleConnections()
 	t.plain.CloseIdleConnections()

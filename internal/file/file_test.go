@@ -189,7 +189,7 @@ func TestChunksEndWithLines(t *testing.T) {
 	}
 }
 
-// TestTamperedFilesDoNotOpen goes through what whoever can write blobs might do.
+// TestTamperedFilesDoNotOpen tries the changes that an attacker with write access to blobs could make.
 func TestTamperedFilesDoNotOpen(t *testing.T) {
 	t.Parallel()
 	k := newKeeper(t)

@@ -104,7 +104,7 @@ func listOf(text []byte, vectors []vector) []byte {
 	return append(list, ']')
 }
 
-// shareNumbers divides the counts of an answer's usage. What is no count is left out: nobody can say whose it is.
+// shareNumbers divides the counts of an answer's usage. Members that are not counts are left out: they cannot be divided.
 func shareNumbers(text []byte, top object, parts []Part) (all [][]byte, at span, err error) {
 	at, ok := top.find("usage")
 	if !ok || text[at.start] != '{' {

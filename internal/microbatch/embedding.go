@@ -140,7 +140,7 @@ func readList(raw []byte) (Embedding, bool) {
 // textTokens estimates the tokens of a text as it stands in JSON.
 func textTokens(quoted []byte) int64 { return int64(len(quoted)+bytesPerToken-1) / bytesPerToken }
 
-// Merge makes one body of several of one shape. It names no model: whoever sends it knows which.
+// Merge makes one body of several of one shape. It names no model: the sender sets it.
 func Merge(all []Embedding) []byte {
 	size := len(`{"input":[]}`) + len(all[0].Shape.Rest)
 	for i := range all {

@@ -157,9 +157,9 @@ func TestRefusedKeyIsBenched(t *testing.T) {
 	}
 }
 
-// A key at its limit rests for as long as it is told to, while the others go on; only when all are does the target hear
-// of it, and when the first of them is back.
-func TestLimitedKeyRests(t *testing.T) {
+// A key at its limit is paused for the time that the upstream reports, while the others go on. Only when all keys are at
+// their limits does the target get the error, with the time until the first key can be used.
+func TestLimitedKeyIsPaused(t *testing.T) {
 	t.Parallel()
 	r := newRingRig(t)
 	r.account.say("key-a", status(429, "Retry-After", "30"))
@@ -223,11 +223,11 @@ func TestAllKeysRefused(t *testing.T) {
 		_, _ = r.call()
 	}
 	if got := r.account.calls(); len(slices.Compact(slices.Sorted(slices.Values(got)))) != 3 {
-		t.Errorf("shown were %v", got)
+		t.Errorf("calls used %v", got)
 	}
 }
 
-// A firewall's page says nothing about keys: a caller whose body it dislikes costs nobody a key, while a key that was revoked is found.
+// A firewall's page says nothing about keys: a caller whose body a firewall blocks disables no key, while a revoked key is found.
 func TestForbiddenIsNotTheKeys(t *testing.T) {
 	t.Parallel()
 	r := newRingRig(t)
@@ -258,7 +258,7 @@ func TestForbiddenIsNotTheKeys(t *testing.T) {
 		t.Errorf("reported %+v", r.changes)
 	}
 	if got := r.account.calls(); len(got) != 7 {
-		t.Errorf("shown were %v", got)
+		t.Errorf("calls used %v", got)
 	}
 }
 
@@ -285,7 +285,7 @@ func TestRefusedCallsBetweenGoodOnes(t *testing.T) {
 	}
 }
 
-// Whatever is not the key's fault is told at once, and costs no other key a call.
+// A failure that the key did not cause is returned at once, and no other key is tried.
 func TestOtherFailuresAreNotTheKeys(t *testing.T) {
 	t.Parallel()
 	for code, kind := range map[int]provider.Kind{500: provider.KindServer, 400: provider.KindRejected, 503: provider.KindOverloaded} {
@@ -312,7 +312,7 @@ func TestNoErrorSaysAnyKey(t *testing.T) {
 	}
 }
 
-// What one key is told is added up over all of them: twice as many calls may be made with twice as many keys.
+// The reported limits are summed over all keys: twice as many calls may be made with twice as many keys.
 func TestLimitsOfKeysAddUp(t *testing.T) {
 	t.Parallel()
 	r := newRingRig(t)
@@ -345,7 +345,7 @@ func TestLimitsOfKeysAddUp(t *testing.T) {
 	}
 }
 
-// Whatever happens to keys: no call is made with one that rests or is benched, each call shows a key once at the most, and a
+// Whatever happens to keys: no call is made with a paused or benched key, each call uses a key at most once, and a
 // call that some key could have served is served.
 func TestKeyringProperty(t *testing.T) {
 	t.Parallel()

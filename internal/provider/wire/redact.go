@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// redacted stands where a secret was.
+	// redacted replaces a secret.
 	redacted = "[redacted]"
 	// minEncoded is the least length of an encoded form that is searched for: shorter forms occur in ordinary text.
 	minEncoded = 8
