@@ -32,7 +32,7 @@ func notPortable(r rune) bool {
 }
 
 // openCalls are the tool calls of the assistant's last turn that have no result yet. Both dialects want
-// each call answered once, before anyone says anything else.
+// each call answered once, before any other content.
 type openCalls struct{ ids map[string]struct{} }
 
 func (o *openCalls) ask(where, id string) error {
