@@ -138,7 +138,7 @@ func TestBatchesDepart(t *testing.T) {
 	}
 }
 
-// While a batch waits for capacity it fills up; who is more urgent does not wait in its place.
+// While a batch waits for capacity it fills up; a more urgent call does not join it.
 func TestBatchesFillWhileTheyWaitForCapacity(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -196,7 +196,7 @@ func TestMembersLeave(t *testing.T) {
 	})
 }
 
-// Whatever comes and goes, each member is carried once, no bound is broken, and nothing is left behind.
+// Whatever members join and leave, each is sent once, no bound is exceeded, and no state is left.
 func TestPropertyEveryoneIsCarriedOnce(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -19,8 +19,8 @@ const partDelta part = "delta"
 const (
 	logNone    = ""
 	logKept    = "kept"
-	logPurging = "purging" // some are gone
-	logPurged  = "purged"  // all are
+	logPurging = "purging" // some rows are removed
+	logPurged  = "purged"  // all rows are removed
 )
 
 func logOf(j penstock.Job) string {
@@ -35,7 +35,7 @@ var (
 	countUp  = sqldb.Update("jobs", "id text", "seq bigint", "")
 )
 
-// sealedDelta is a delta on its way into the log.
+// sealedDelta is a sealed delta that is not written yet.
 type sealedDelta struct {
 	item    penstock.ID
 	attempt int64
@@ -43,7 +43,7 @@ type sealedDelta struct {
 	data    []byte // sealed
 }
 
-// seal closes a delta before the transaction that writes it.
+// seal encrypts a delta before the transaction that writes it.
 func (s *Store) seal(c *store.Claimed, d store.Delta) (sealedDelta, error) {
 	sealed := sealedDelta{item: c.Item, attempt: c.Fence, typ: penstock.EventItemDelta}
 	if d.Reset {
@@ -124,8 +124,8 @@ func (s *Store) AppendDeltas(ctx context.Context, group []store.ClaimDelta) (add
 	return added, err
 }
 
-// lockStreaming locks the jobs of a group: the lock is what numbers are given under, and what keeps their items from
-// being taken away meanwhile.
+// lockStreaming locks the jobs of a group. The lock orders the event numbers, and keeps other transactions from changing
+// the items.
 func lockStreaming(ctx context.Context, tx sqldb.Tx, group []store.ClaimDelta) (map[penstock.ID]*penstock.Job, error) {
 	ids := make([]penstock.ID, len(group))
 	for i, d := range group {
@@ -171,7 +171,7 @@ func progressDue(j *penstock.Job, now time.Time) bool {
 	return j.Counts.Total > penstock.MaxItemEvents && j.FinishedAt.IsZero() && now.Sub(j.ProgressAt) >= progressEvery
 }
 
-// progress is what a job.progress keeps of its job.
+// progress is the state of a job in a job.progress event.
 type progress struct {
 	Counts penstock.Counts  `json:"counts"`
 	Usage  penstock.Usage   `json:"usage"`
@@ -294,7 +294,7 @@ func (s *Store) PurgeEvents(ctx context.Context, tenant penstock.TenantID, p sto
 	return done, err
 }
 
-// purgeLog removes as much of a job's log as it may, unless another process just does.
+// purgeLog removes rows of a job's log up to the limit, unless another process is removing them.
 func purgeLog(ctx context.Context, tx sqldb.Tx, job penstock.ID, limit int) (removed int, err error) {
 	_, free, err := sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT 1 FROM jobs WHERE id = $1 /*pg FOR NO KEY UPDATE SKIP LOCKED */`, job), sqldb.ScanOne[int64])
 	if err != nil || !free {

@@ -40,9 +40,9 @@ func (s *Store) ClaimItems(ctx context.Context, l store.Lease, want store.Want) 
 		}
 	}
 	for tries := 1; tries < claimTries && ((err == nil && len(got.items) == 0 && got.busy) || errors.Is(err, sqldb.ErrMissed)); tries++ {
-		// Other processes hold every share, each for the length of a transaction, or ended what was picked.
+		// Other processes hold every share, each for one transaction, or ended the picked items.
 		if err == nil {
-			w.Corrections = nil // they are made, though nothing was claimed
+			w.Corrections = nil // they are committed, though nothing was claimed
 		}
 		pause := time.NewTimer(claimPause)
 		select {
@@ -61,7 +61,7 @@ func (s *Store) ClaimItems(ctx context.Context, l store.Lease, want store.Want) 
 	}
 	for i := range got.items {
 		c, input := got.items[i], got.inputs[i]
-		// An input that cannot be opened must not hold up the others: it goes out without a body.
+		// An input that cannot be opened must not delay the others: its item is returned without a body.
 		var err error
 		c.Body, err = s.open(ctx, inputOwner(c.Tenant, c.Item), input)
 		c.BodyErr = unread(err)
@@ -81,7 +81,7 @@ func unread(err error) error {
 }
 
 const (
-	// claimTries is how often a claim looks again that found every share held by others.
+	// claimTries is how often a claim tries again after it found every share locked.
 	claimTries = 5
 	// claimPause is how long it waits in between: about as long as a claim takes.
 	claimPause = 3 * time.Millisecond
@@ -206,7 +206,7 @@ func (s *Store) claimLanes(ctx context.Context, tx sqldb.Tx, l store.Lease, w st
 	return got, moved.save(ctx, tx)
 }
 
-// claimOf is what a lease takes.
+// claimOf is the items that a lease takes.
 type claimOf struct {
 	ids   *claimIDs
 	lease store.Lease
@@ -261,7 +261,7 @@ func take(ctx context.Context, tx sqldb.Tx, c claimOf) (h claimBatch, err error)
 	return h, c.note(ctx, tx, noteOf{jobs, events, held, given})
 }
 
-// noteOf is what a claim writes down.
+// noteOf is what a claim writes.
 type noteOf struct {
 	jobs   map[penstock.ID]*penstock.Job
 	events *jobEvents
@@ -269,7 +269,7 @@ type noteOf struct {
 	given  map[*share]int64
 }
 
-// note writes the claim, the start of jobs, and what the tenants were given.
+// note writes the claim, the start of jobs, and the charges of the tenants.
 func (c claimOf) note(ctx context.Context, tx sqldb.Tx, n noteOf) error {
 	var started []penstock.ID
 	if err := n.held.insert(ctx, tx, c.lease); err != nil {
@@ -303,7 +303,7 @@ var startJob = &sqldb.Bulk{
 		FROM unnest($1::text[], $2::bigint[], $3::text[], $4::bigint[]) AS v(id, now, status, items) WHERE jobs.id = v.id AND jobs.started_at = 0`,
 }
 
-// run is what a claim takes of one range: items from its front.
+// run is the items that a claim takes from the front of one range.
 type run struct {
 	from  *readyRange
 	picks []picked
@@ -311,7 +311,7 @@ type run struct {
 
 func (r run) last() picked { return r.picks[len(r.picks)-1] }
 
-// runsOf gathers picks by the ranges that they are from. Those of one range come in the order of the items.
+// runsOf groups picks by their ranges. The picks of one range are in the order of the items.
 func runsOf(picks []picked) []run {
 	var runs []run
 	at := make(map[*readyRange]int)
@@ -430,8 +430,8 @@ func inputsApart(ctx context.Context, tx sqldb.Tx, rows map[penstock.ID]candidat
 	return nil
 }
 
-// add takes the i-th item of a run, and says since when it is due if that is later than its job. One with a row that is
-// not there any more was ended meanwhile.
+// add takes the i-th item of a run, and returns since when it is due if that is later than its job. An item whose row
+// was not returned has ended meanwhile.
 func (h *claimBatch) add(r *run, i int, rows map[penstock.ID]candidate) (item *store.Claimed, due time.Time, err error) {
 	from, n := r.from, r.picks[i].n
 	if from.item != "" {

@@ -25,7 +25,7 @@ func (s *Store) FinishItems(ctx context.Context, group []store.Finish) ([]store.
 	}
 	verdicts, named, err := s.finish(ctx, finishing{group, results, tails, lookRecall})
 	if errors.Is(err, sqldb.ErrMissed) {
-		// Not all claims still hold their items: look which do.
+		// Not all claims still hold their items: read which do.
 		verdicts, named, err = s.finish(ctx, finishing{group, results, tails, lookUp})
 	}
 	if err != nil {
@@ -42,7 +42,7 @@ func (s *Store) FinishItems(ctx context.Context, group []store.Finish) ([]store.
 	return verdicts, nil
 }
 
-// finish records a group. It reports whether rows may have come to name the results: a commit that fails
+// finish records a group. It reports whether rows may name the results now: a commit that returns an error
 // may have happened all the same.
 func (s *Store) finish(ctx context.Context, g finishing) (verdicts []store.Verdict, named bool, err error) {
 	err = s.write(ctx, "finish", func(tx sqldb.Tx) (err error) {

@@ -62,7 +62,7 @@ func (r itemInJob) end(ctx context.Context, tx sqldb.Tx, o outcome) error {
 	if next != penstock.StatusFailed {
 		return nil
 	}
-	return r.bury(ctx, tx, o)
+	return r.addDeadLetter(ctx, tx, o)
 }
 
 var addDeadLetter = sqldb.InsertInto("dead_letters", `item_id text, job_id text, tenant_id text, model text, error_code text,
@@ -78,8 +78,8 @@ func (t truth) column() int64 {
 	return 0
 }
 
-// bury writes a dead letter for a failed item, which stays open until a caller retries or dismisses it.
-func (r itemInJob) bury(ctx context.Context, tx sqldb.Tx, o outcome) error {
+// addDeadLetter writes a dead letter for a failed item, which stays open until a caller retries or dismisses it.
+func (r itemInJob) addDeadLetter(ctx context.Context, tx sqldb.Tx, o outcome) error {
 	cause := store.Cause{Code: o.err.Code, Kind: o.errorKind, Target: o.target, Status: o.statusCode, Message: o.err.Message}
 	return tx.Put(ctx, addDeadLetter, r.ID, r.Job, r.Tenant, r.job.Model, o.err.Code, o.errorKind, cause.Fingerprint(), sqldb.Micros(tx.Now()))
 }

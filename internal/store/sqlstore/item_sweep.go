@@ -37,7 +37,7 @@ func (s *Store) RescueItems(ctx context.Context, limit int) (step store.Step, er
 		if err := s.rescue(ctx, tx, items[:min(limit, len(items))], &step); err != nil {
 			return err
 		}
-		// A lease that items were taken from must not come back to life by a late heartbeat.
+		// A late heartbeat must not renew a lease that items were taken from.
 		return tx.Do(ctx, `UPDATE leases SET expires_at = 0 WHERE expires_at <= $1`, sqldb.Micros(tx.Now()))
 	})
 	return committed(step, err)
@@ -54,7 +54,7 @@ func committed(step store.Step, err error) (store.Step, error) {
 	return step, nil
 }
 
-// lostQuery finds claims whose process is gone, or took its lease anew without them.
+// lostQuery finds claims whose process has no lease, or has a new lease without them.
 func lostQuery(tx sqldb.Tx) sqldb.Query {
 	return sqldb.SQL(`SELECT `+claimColumns+` FROM claims c LEFT JOIN leases l ON l.process_id = c.process_id
 		WHERE l.process_id IS NULL OR l.epoch <> c.epoch OR l.expires_at <= $1
@@ -72,7 +72,7 @@ func (s *Store) rescue(ctx context.Context, tx sqldb.Tx, lost []running, step *s
 	if err != nil {
 		return err
 	}
-	// The locks may have made us wait while the worker finished after all: look again.
+	// While this transaction waited for the locks, the worker may have finished: read again.
 	items, err := lookItems(ctx, tx, jobs, group)
 	if err != nil {
 		return err
@@ -206,7 +206,7 @@ func endQueued(ctx context.Context, tx sqldb.Tx, jobs jobGroup, e ending) (int, 
 		AND NOT EXISTS (SELECT 1 FROM items WHERE job_id = $1 AND status = 'queued')`, e.job.ID)
 }
 
-// endReady ends items that nothing happened to yet, from the front of their ranges.
+// endReady ends items that were never claimed, from the front of their ranges.
 func endReady(ctx context.Context, tx sqldb.Tx, jobs jobGroup, e ending) (ended int, err error) {
 	j := e.job
 	ranges, err := sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT `+rangeColumns+` FROM ready r WHERE r.lane = $1 AND r.tenant_id = $2 AND r.model = $3
@@ -246,8 +246,7 @@ func endReady(ctx context.Context, tx sqldb.Tx, jobs jobGroup, e ending) (ended 
 	return ended, nil
 }
 
-// endApart ends items that have rows. It passes over those that a claim is just waking: they are found by
-// the next step.
+// endApart ends items that have rows. It skips items that a claim is waking: the next step finds them.
 func endApart(ctx context.Context, tx sqldb.Tx, jobs jobGroup, e ending) (int, error) {
 	items, err := itemReader.Queued(ctx, tx, e.job.ID, e.limit)
 	if err != nil {

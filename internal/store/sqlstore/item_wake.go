@@ -46,19 +46,19 @@ func (s *Store) wakeItems(ctx context.Context) error {
 
 var wakeItem = sqldb.Update("items", "id text", "parked bigint", "")
 
-// sleeper is a parked item whose time has come.
-type sleeper struct {
+// dueItem is a parked item whose wait is over.
+type dueItem struct {
 	readyRange
 	notBefore int64
 }
 
 // overdue locks parked items that are due. It skips items that another transaction is ending.
-func overdue(ctx context.Context, tx sqldb.Tx) ([]sleeper, error) {
+func overdue(ctx context.Context, tx sqldb.Tx) ([]dueItem, error) {
 	return sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT j.lane, j.tenant_id, j.model, i.job_id, i.n, i.n, i.n, i.id, j.deadline, i.estimate_tokens, i.input_bytes, p.not_before
 		FROM parked p JOIN items i ON i.id = p.item_id JOIN jobs j ON j.id = i.job_id
 		WHERE p.not_before <= $1 AND i.status = $2 AND i.parked = 1
 		ORDER BY p.not_before, p.item_id LIMIT $3 /*pg FOR UPDATE OF i SKIP LOCKED */`, sqldb.Micros(tx.Now()), penstock.StatusQueued, wakeStep),
-		func(row sqldb.Row) (w sleeper, err error) {
+		func(row sqldb.Row) (w dueItem, err error) {
 			return w, row.Scan(append(append([]any{&w.lane, &w.tenant, &w.model}, w.dest()...), &w.notBefore)...)
 		})
 }

@@ -75,7 +75,7 @@ func (s *Store) DeleteJob(ctx context.Context, tenant penstock.TenantID, d store
 	return s.erased(ctx, e, err)
 }
 
-// refuseAlone keeps the jobs of a batch together: one by itself is not deleted.
+// refuseAlone refuses to delete a single job of a batch: its jobs are deleted together.
 func refuseAlone(j penstock.Job, parts []penstock.ID, d store.Deletion) error {
 	batch := j.ID
 	switch {
@@ -103,7 +103,7 @@ func (s *Store) PurgeJobs(ctx context.Context, tenant penstock.TenantID, p store
 		several  bool // it names a batch that has other jobs as well
 	}
 	find := func(tx sqldb.Tx, limit int) ([]expired, error) {
-		// The jobs of a batch go with the one that it is named by, and that when all of them were kept long enough.
+		// The jobs of a batch are deleted with its first job, when all of them were kept long enough.
 		return sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT id, jobs.tenant_id, total, COALESCE(b.done_at, finished_at), b.job_id IS NOT NULL FROM jobs
 			LEFT JOIN batches b ON b.job_id = COALESCE(resolved /*pg ::jsonb */ ->> 'part_of', id) AND b.parts <> '[]'
 			WHERE jobs.tenant_id = $1 AND finished_at > 0 AND finished_at <= $2
@@ -197,8 +197,8 @@ func (s *Store) any(ctx context.Context, q sqldb.Query) (found bool, err error) 
 	return found, err
 }
 
-// erased ends a transaction that removed items: their blobs go once the rows that named them are gone for
-// good. What a crash leaves of them is for PurgeBlobs; a row never names a blob that is gone.
+// erased runs after a transaction that removed items: it removes their blobs once the removal of the rows is
+// committed. PurgeBlobs removes the blobs that a crash leaves; a row never names a removed blob.
 func (s *Store) erased(ctx context.Context, e *eraser, err error) error {
 	if err == nil {
 		s.discard(ctx, e.payloads...)
@@ -217,7 +217,7 @@ type eraser struct {
 	stored   stored      // how much less is
 }
 
-// tally is how many settlements lost what they settle, and what they add up to.
+// tally is the number and the sum of the settlements whose items were removed.
 type tally struct {
 	subjects int
 	cost     penstock.NanoUSD
@@ -227,7 +227,7 @@ func newEraser(rows int) *eraser {
 	return &eraser{left: rows, settled: map[penstock.TenantID]tally{}, backlogs: backlogKeys{}, stored: stored{}}
 }
 
-// take deletes a job unless another process just does.
+// take deletes a job unless another process is deleting it.
 func (e *eraser) take(ctx context.Context, tx sqldb.Tx, d deletedJob) (bool, error) {
 	_, free, err := sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT 1 FROM jobs WHERE id = $1 /*pg FOR UPDATE SKIP LOCKED */`, d.id),
 		func(row sqldb.Row) (n int64, err error) { return n, row.Scan(&n) })
@@ -237,7 +237,7 @@ func (e *eraser) take(ctx context.Context, tx sqldb.Tx, d deletedJob) (bool, err
 	return true, e.deleteJob(ctx, tx, d)
 }
 
-// takeBatch deletes all jobs of a batch unless another process is at one of them.
+// takeBatch deletes all jobs of a batch unless another process is deleting one of them.
 func (e *eraser) takeBatch(ctx context.Context, tx sqldb.Tx, id penstock.ID) (bool, error) {
 	parts, err := partsOf(ctx, tx, id)
 	if err != nil {
@@ -316,7 +316,7 @@ func (e *eraser) goOn(ctx context.Context, tx sqldb.Tx, d deletedJob) error {
 }
 
 // removeItems removes items in the order of their index, each after all of its attempts: an item that
-// was often turned away has many.
+// was often refused has many.
 func (e *eraser) removeItems(ctx context.Context, tx sqldb.Tx, d *deletedJob) error {
 	if e.left <= 0 || d.next == d.total {
 		return nil
@@ -378,7 +378,7 @@ func (d deletedJob) rangeOf(n int) (from, to penstock.ID) {
 	return penstock.ItemID(d.id, d.next), penstock.ItemID(d.id, min(d.next+n, d.total)-1)
 }
 
-// remember notes how much of the ledger has outlived what it settles.
+// remember records the ledger entries whose items were removed.
 func (e *eraser) remember(ctx context.Context, tx sqldb.Tx) error {
 	if err := e.stored.save(ctx, tx); err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 // period has to begin, or an operator has to raise the limit.
 const splitPause = 2 * time.Second
 
-// splitAhead is how many ranges of a job may stand in line before it gets more items.
+// splitAhead is how many ranges of a job may be queued before it gets more items.
 const splitAhead = 8
 
 // UnsplitJobs implements store.Batches.
@@ -93,7 +93,7 @@ type splitGroup struct {
 	items submittedItems
 }
 
-// take gives the job as many of the items as there is money for. Those of a job that was stopped need none.
+// take gives the job as many items as its budgets allow. The items of a stopped job need no money.
 func (g splitGroup) take(ctx context.Context, tx sqldb.Tx) (step store.Step, err error) {
 	j, from := g.job, g.split.From
 	stop := stopped(j, tx.Now())
@@ -135,7 +135,7 @@ type splitTo struct {
 	fit int // of its items
 }
 
-// advanceSplit notes that a job has more of its items, or that there was no money for any.
+// advanceSplit records that a job has more of its items, or that its budgets allowed none.
 func advanceSplit(ctx context.Context, tx sqldb.Tx, j *penstock.Job, split splitTo) error {
 	var waiting penstock.Reason
 	var after int64
@@ -156,7 +156,7 @@ func advanceSplit(ctx context.Context, tx sqldb.Tx, j *penstock.Job, split split
 	return err
 }
 
-// stopped is how the items end of a job that does not go on, nil for one that does.
+// stopped is the outcome of the items of a job that was cancelled or expired, nil for a job that goes on.
 func stopped(j *penstock.Job, now time.Time) *outcome {
 	switch {
 	case !j.CancelRequestedAt.IsZero():
@@ -167,8 +167,8 @@ func stopped(j *penstock.Job, now time.Time) *outcome {
 	return nil
 }
 
-// arrive puts items of a file in line. Those that cannot be run, and all of a job that does not go on, end at
-// once; their inputs are kept, so that they can be retried.
+// arrive queues items of a file. Items that cannot run, and all items of a stopped job, end at once; their
+// inputs are kept, so that they can be retried.
 func arrive(ctx context.Context, tx sqldb.Tx, jobs jobGroup, a arrival) ([]penstock.ID, error) {
 	if err := activate(ctx, tx, a.job.Tenant, a.job.Lane); err != nil {
 		return nil, err
@@ -191,10 +191,10 @@ func arrive(ctx context.Context, tx sqldb.Tx, jobs jobGroup, a arrival) ([]penst
 	return jobs.save(ctx, tx)
 }
 
-// place puts the items of an input group in line, in as many ranges as those that end at once leave.
+// place queues the items of an input group, in one range for each run of items that do not end at once.
 func (a arrival) place(ctx context.Context, tx sqldb.Tx, jobs jobGroup, g *itemstore.InputGroup) error {
 	j, key := a.job, backlogKey{a.job.Lane, a.job.Tenant, a.job.Model}
-	from := 0 // the first item that is not in line yet and may start
+	from := 0 // the first item that is not queued yet and may start
 	for i := range g.Facts {
 		end := a.ending(g.First+i, tx.Now())
 		if end == nil {
@@ -212,7 +212,7 @@ func (a arrival) place(ctx context.Context, tx sqldb.Tx, jobs jobGroup, g *items
 	return readyGroup(g, key, j).part(from, len(g.Facts)).admitSome(ctx, tx)
 }
 
-// ending is how an item ends that may not start, nil for one that may.
+// ending is the outcome of an item that may not start, nil for an item that may.
 func (a arrival) ending(n int, now time.Time) *outcome {
 	if stop := stopped(a.job, now); stop != nil {
 		return stop
@@ -232,7 +232,7 @@ func (r *readyRange) part(from, to int) *readyRange {
 	return r
 }
 
-// admitSome puts a range in line that may be empty.
+// admitSome queues a range unless it is empty.
 func (r *readyRange) admitSome(ctx context.Context, tx sqldb.Tx) error {
 	if r.size() == 0 {
 		return nil

@@ -38,7 +38,7 @@ func (s *Store) SubmitJob(ctx context.Context, tenant penstock.TenantID, sub sto
 	return s.settle(ctx, p, err)
 }
 
-// acceptance is a submission on its way into the store.
+// acceptance is a submission that is being written.
 type acceptance struct {
 	store.Submission
 	name string
@@ -256,7 +256,7 @@ func arrived(f *itemstore.Fact) stock {
 	return stock{ready: 1, tokens: f.Estimate, bytes: f.InputBytes}
 }
 
-// readyGroup is the range in which all items of a new input group stand in line.
+// readyGroup is the range of all items of a new input group.
 func readyGroup(g *itemstore.InputGroup, key backlogKey, j *penstock.Job) *readyRange {
 	r := &readyRange{
 		backlogKey: key, deadline: sqldb.Micros(j.Deadline), job: j.ID, first: g.First, last: g.Last(), inputGroup: g.First,

@@ -18,7 +18,7 @@ const (
 	shareWindow = 16
 	maxWindows  = 64
 	// maxRefusals is how often a claim may find no call for an item before it leaves the lane: the calls are used up, and
-	// to look at every tenant would be in vain.
+	// reading every tenant would find nothing.
 	maxRefusals = 32
 	// fewRanges is how many ranges of a model queue are read at first; each further look reads twice as many.
 	fewRanges = 8
@@ -38,10 +38,10 @@ type laneClaim struct {
 	refusals int
 }
 
-// over says that the claim has what it wants from this lane, or will not get more.
+// over reports whether the claim has the wanted items of this lane, or cannot get more.
 func (c *laneClaim) over() bool { return len(c.picks) == c.limit || c.refusals >= maxRefusals }
 
-// picked is a pick with whom it was picked from.
+// picked is a pick with the share of its tenant.
 type picked struct {
 	pick
 	share *share
@@ -145,7 +145,7 @@ func (c *laneClaim) window(ctx context.Context, tx sqldb.Tx) (more bool, err err
 	return len(rows) == shareWindow, nil
 }
 
-// next is the tenant whose turn it is, nil when none has anything to give.
+// next is the tenant whose turn it is, nil when no tenant has items.
 func (c *laneClaim) next() *share {
 	var least *share
 	for _, s := range c.shares {

@@ -12,7 +12,7 @@ import (
 	"penstock/internal/store/usagerow"
 )
 
-// The keys of ledger entries name what is booked. A key can be booked once.
+// The key of a ledger entry names the subject of the entry. A key can be used once.
 func reserveKey(job penstock.ID) string     { return "job:" + string(job) }
 func requestKey(request penstock.ID) string { return "request:" + string(request) }
 
@@ -42,12 +42,12 @@ var (
 	addEntryOnce = usagerow.InsertInto("ledger", entryColumns, "ON CONFLICT (key) DO NOTHING")
 )
 
-// book appends an entry whose key cannot be booked yet: if it is, the transaction fails.
+// book appends an entry. If its key is used already, the transaction fails.
 func book(ctx context.Context, tx sqldb.Tx, e penstock.LedgerEntry) error {
 	return put(ctx, tx, addEntry, e)
 }
 
-// bookOnce appends an entry unless its key is booked already.
+// bookOnce appends an entry unless its key is used already.
 func bookOnce(ctx context.Context, tx sqldb.Tx, e penstock.LedgerEntry) error {
 	return put(ctx, tx, addEntryOnce, e)
 }

@@ -208,7 +208,7 @@ func (s *Store) countWide(ctx context.Context, sql string) (n int64, err error) 
 	return n, err
 }
 
-// What an entry, an outcome or a record can come to at the most. Of many items together it is less.
+// The largest amounts of an entry, an outcome or a record. Sums over many items stay below them too.
 const (
 	mostTokens = `9007199254740992`    // 2⁵³
 	mostCost   = `4611686018427387904` // 2⁶²
