@@ -1,6 +1,5 @@
-// Package admit decides whether work may enter: who asks, what they may do, which model answers for
-// the name they gave, and what the work can cost at most. What it resolves is stored with the work
-// and never changes silently.
+// Package admit decides whether work is accepted: it identifies the caller, checks the caller's permissions, resolves
+// the model name, and bounds the cost of the work. The resolution is stored with the work and never changes silently.
 //
 // Jobs are admitted by one transaction of the store; synchronous requests from memory, without any.
 // Nothing here runs an inference.
@@ -47,32 +46,32 @@ const (
 	MaxModelBytes      = 256
 )
 
-// Jobs is what admission writes.
+// Jobs is where admission writes jobs.
 type Jobs interface {
 	SubmitJob(ctx context.Context, tenant penstock.TenantID, s store.Submission) (store.Receipt, error)
 	JobByKey(ctx context.Context, tenant penstock.TenantID, key store.IdempotencyKey) (penstock.Job, error)
 }
 
-// Room knows whether new jobs can be kept.
-type Room interface {
-	Refusal() error // nil while there is room. Codes: overloaded
-	Full()          // a write found that there is none
+// Disk says whether there is disk space for new jobs.
+type Disk interface {
+	Refusal() error // nil while there is space. Codes: overloaded
+	Full()          // a write failed because the disk is full
 }
 
-// Callers knows the keys. It answers from memory.
+// Callers holds the API keys, in memory.
 type Callers interface {
-	// Caller returns who a secret belongs to. Codes: invalid_key.
+	// Caller returns the caller whose secret this is. Codes: invalid_key.
 	Caller(secret string) (penstock.Caller, error)
 }
 
-// Deps are what a Service works with.
+// Deps are the dependencies of a Service.
 type Deps struct {
 	Config   *config.Live
 	Callers  Callers
 	Jobs     Jobs
 	Retries  Retries
 	Balances Balances
-	Room     Room
+	Disk     Disk
 	Backlog  *backlog.View
 	Work     *signal.Topic[signal.None] // notified when items are ready
 	Starter  Starter                    // nil where no worker is
@@ -92,7 +91,7 @@ type Service struct {
 // New returns a service.
 func New(d Deps) *Service { return &Service{Deps: d} }
 
-// Authenticate finds out who presents a key. Codes: invalid_key.
+// Authenticate returns the caller that presents a key. Codes: invalid_key.
 func (s *Service) Authenticate(secret string) (penstock.Caller, error) {
 	if secret == "" {
 		return penstock.Caller{}, penstock.Errorf(penstock.CodeInvalidKey,
@@ -101,7 +100,7 @@ func (s *Service) Authenticate(secret string) (penstock.Caller, error) {
 	return s.Callers.Caller(secret)
 }
 
-// Require checks that a caller may do something. Codes: scope_missing.
+// Require checks that a caller's key has a scope. Codes: scope_missing.
 func Require(c penstock.Caller, scope penstock.Scope) error {
 	if slices.Contains(c.Scopes, scope) {
 		return nil
@@ -109,9 +108,9 @@ func Require(c penstock.Caller, scope penstock.Scope) error {
 	return penstock.Errorf(penstock.CodeScopeMissing, "The key %q lacks the scope %s; it has %s.", c.Key, scope, join(c.Scopes))
 }
 
-// JobOrder is a job that a caller asks for, decoded but not yet judged. Zero fields take defaults.
+// JobOrder is the job in a submit call, decoded but not yet admitted. Zero fields take defaults.
 type JobOrder struct {
-	// Scope is what the caller's key needs; jobs:write unless the order comes through another door.
+	// Scope is the scope that the caller's key needs. Zero means jobs:write; the inference endpoints set another.
 	Scope penstock.Scope
 
 	Endpoint   penstock.Endpoint
@@ -119,17 +118,17 @@ type JobOrder struct {
 	Lane       penstock.Lane
 	Inferences []dialect.Inference
 	Lines      *Lines // instead of Inferences
-	// Parts are orders over other lines of the same batch, each for a model of its own: they are accepted with it, or none
-	// is. They have no parts and no key.
+	// Parts are orders over other lines of the same batch, each for another model. All of them are accepted together with
+	// this order, or none is. A part has neither parts nor an idempotency key.
 	Parts       []JobOrder
 	Deadline    time.Time
 	MaxAttempts int
 	ItemTimeout time.Duration
 	Tags        map[string]string
 	TraceParent string
-	Stream      penstock.Stream   // how its answers are shown while they arrive
-	Webhook     *store.JobWebhook // where its events are sent, nil for nowhere; checked by who decoded it
-	Previous    penstock.ID       // the response that it goes on from, "" for none
+	Stream      penstock.Stream   // how its answers are streamed
+	Webhook     *store.JobWebhook // where its events are sent, nil for nowhere; the decoder has checked it
+	Previous    penstock.ID       // the response that it continues, "" for none
 
 	IdempotencyKey string
 	BodyHash       []byte // of the canonical body, with IdempotencyKey
@@ -137,10 +136,10 @@ type JobOrder struct {
 	Try store.Try // which try of its caller it is
 }
 
-// Job admits a job: it is accepted when this returns without an error. What an operator holds back is
+// Job admits a job: the job is accepted when Job returns without an error. A job that an operator has paused is
 // accepted and waits, unless its caller waits for the answer. Codes: invalid_request, model_not_found,
-// scope_missing, queue_full, too_large, overloaded (the queue is full, or held back, through another
-// door), and those of store.Jobs.SubmitJob.
+// scope_missing, queue_full, too_large, overloaded (for an inference call: the queue is full or paused), and those
+// of store.Jobs.SubmitJob.
 func (s *Service) Job(ctx context.Context, caller penstock.Caller, o JobOrder) (Accepted, error) {
 	job, err := s.submit(ctx, caller, o)
 	job, err = s.counted(caller, job, err)
@@ -152,7 +151,7 @@ func (s *Service) Job(ctx context.Context, caller penstock.Caller, o JobOrder) (
 	return job, err
 }
 
-// counted counts what became of an order.
+// counted records the outcome of an order in the metrics.
 func (s *Service) counted(caller penstock.Caller, job Accepted, err error) (Accepted, error) {
 	if err != nil {
 		if penstock.ErrorCode(err) == penstock.CodeBudgetExceeded {
@@ -171,7 +170,7 @@ func (s *Service) counted(caller penstock.Caller, job Accepted, err error) (Acce
 	return job, nil
 }
 
-// Wake tells the workers that jobs were accepted which nobody begins.
+// Wake notifies the workers of accepted jobs that this process does not start itself.
 func (s *Service) Wake() { s.Work.Notify() }
 
 func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder) (Accepted, error) {
@@ -185,7 +184,7 @@ func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder
 	if err != nil {
 		return s.replay(ctx, caller, o, err)
 	}
-	// Limits come first: what waits for its turn must not hold a place in the queue.
+	// Limits come first: a job that waits for capacity under its limits must not hold a place in the queue.
 	limitHold, err := s.spendSubmit(ctx, caller, o)
 	if err != nil {
 		return s.replay(ctx, caller, o, err)
@@ -218,7 +217,7 @@ func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder
 		_, _ = p.settle(job, err)
 	}
 	if d.sub.Job.Call && !job.Replayed && (err == nil || penstock.ErrorCode(err) == penstock.CodeInternal) {
-		limitHold.Entrust() // also where nobody knows whether it was accepted: the store does
+		limitHold.Entrust() // also after an internal error: the job may be accepted, and the store counts it then
 	}
 	job.Waited = limitHold.WaitedFor()
 	return job, err
@@ -277,22 +276,22 @@ func (s *Service) draft(caller penstock.Caller, o *JobOrder) (d draft, err error
 	return d, nil
 }
 
-// open refuses what cannot be taken in at this moment, whatever it is. Codes: overloaded.
+// open refuses an order while the disk is full, and an inference call while an operator has paused it. Codes: overloaded.
 func (s *Service) open(caller penstock.Caller, o JobOrder, d draft) error {
-	if err := s.Room.Refusal(); err != nil {
+	if err := s.Disk.Refusal(); err != nil {
 		return err
 	}
 	if o.Scope != penstock.ScopeInference {
 		return nil
 	}
-	// Its caller waits for the answer, and should not wait for an operator.
+	// The caller waits for the answer and should not have to wait for an operator.
 	return s.refuseHeld(demand{caller.Tenant.ID, o.Lane, d.sub.Job.ModelNames(), d.sub.Job.Resolved.Targets})
 }
 
-// kept passes on what became of a job that was to be kept, and closes the door if there was no room.
+// kept returns the outcome of a write unchanged. If the disk was full, it has further jobs refused.
 func (s *Service) kept(job Accepted, err error) (Accepted, error) {
 	if errors.Is(err, store.ErrFull) {
-		s.Room.Full()
+		s.Disk.Full()
 	}
 	return job, err
 }
@@ -305,8 +304,8 @@ func (s *Service) idempotency(caller penstock.Caller, key string, hash []byte) *
 	return &store.IdempotencyKey{Key: key, BodyHash: hash, TTL: cmp.Or(caller.Tenant.Retention.Idempotency, s.Config.Current().Retention.Idempotency)}
 }
 
-// replay answers for an order that is refused today but may have been accepted before: its deadline
-// passed meanwhile, its model is gone, the queue is full, or there is no room for new ones. The key says so.
+// replay answers an order that is refused now but may have been accepted before: since then its deadline may have
+// passed, its model may have been removed, or the queue or the disk may be full. The idempotency key finds the job.
 func (s *Service) replay(ctx context.Context, caller penstock.Caller, o JobOrder, refusal error) (Accepted, error) {
 	if o.IdempotencyKey == "" || checkKey(o.IdempotencyKey) != nil {
 		return Accepted{}, refusal
@@ -323,13 +322,13 @@ func (s *Service) replayed(job penstock.Job) Accepted {
 	return Accepted{Receipt: store.Receipt{Job: job, Replayed: true}, begin: s.Work.Notify}
 }
 
-// RequestOrder is a synchronous call that a caller asks for.
+// RequestOrder is a synchronous call, not yet admitted.
 type RequestOrder struct {
 	ID        penstock.ID
 	Endpoint  penstock.Endpoint
 	Model     string
 	Inference dialect.Inference
-	Free      bool      // nobody charges for it
+	Free      bool      // it costs nothing
 	Try       store.Try // which try of its caller it is
 	Permitted bool      // it has a permit (see Permit)
 }
@@ -338,19 +337,19 @@ type RequestOrder struct {
 type Admitted struct {
 	Targets []string
 	Bound   penstock.NanoUSD // the most that one attempt can cost
-	// Less says what it can cost at most on fewer targets, the next lower amount first; nil unless a hard budget pays.
+	// Less returns the bounds of its cost on fewer targets, in descending order; nil unless a hard budget pays.
 	Less func() []penstock.NanoUSD
-	// Model is what answers for the name, and Resolved what it means to this tenant, paused targets included.
+	// Model is the model of that name, and Resolved its targets for this tenant, paused ones included.
 	Model    penstock.Model
 	Resolved []string
-	// LimitHold is its room under its caller's limits, nil without any. It is to be given back.
+	// LimitHold is the capacity that it takes from its caller's limits, nil without limits. The caller releases it.
 	LimitHold *capacity.LimitHold
-	// Edited is the inference as the input filters edited it, nil if they left it alone.
+	// Edited is the inference after the input filters edited it, nil if they did not.
 	Edited *dialect.Inference
 }
 
 // Request admits a synchronous call, from memory. Codes: scope_missing, model_not_found,
-// invalid_request, rate_limited, overloaded (an operator holds it back, or limits cannot be looked at).
+// invalid_request, rate_limited, overloaded (an operator paused it, or the limits cannot be read).
 func (s *Service) Request(ctx context.Context, caller penstock.Caller, o RequestOrder) (Admitted, error) {
 	if err := Require(caller, penstock.ScopeInference); err != nil {
 		return Admitted{}, err
@@ -404,9 +403,9 @@ func (s *Service) Request(ctx context.Context, caller penstock.Caller, o Request
 	return a, nil
 }
 
-// resolve finds the model that answers for a name and notes what it means today, to a tenant who may use some
-// models only, and whose work may run in some regions only. What is left out here is never called: a region is
-// a promise. A model that the tenant may not use does not exist for it.
+// resolve returns the model of a name and its targets for a tenant, which may be limited to some models and some
+// regions. The work never runs on a target that is left out here: a region is a promise to the tenant. For a tenant
+// that may not use a model, the model does not exist.
 func resolve(snapshot *config.Snapshot, name string, tenant penstock.Tenant) (penstock.Resolved, []*penstock.Target, error) {
 	model, ok := snapshot.Model(name)
 	if !ok || !tenant.MayUse(model.Name) {
@@ -426,7 +425,7 @@ func resolve(snapshot *config.Snapshot, name string, tenant penstock.Tenant) (pe
 	}, targets, err
 }
 
-// known helps a caller who mistyped a model's name.
+// known lists the models that a caller may use, for a caller who mistyped a name.
 func known(snapshot *config.Snapshot, tenant penstock.Tenant) string {
 	names := make([]string, 0, len(snapshot.Models))
 	for name := range snapshot.Models {
@@ -439,7 +438,7 @@ func known(snapshot *config.Snapshot, tenant penstock.Tenant) string {
 	if len(names) > most {
 		return fmt.Sprintf("GET /v1/models lists all %d, such as %s", len(names), strings.Join(names[:most], ", "))
 	}
-	return "those are configured: " + strings.Join(names, ", ")
+	return "the configured models are " + strings.Join(names, ", ")
 }
 
 func join[T ~string](list []T) string {
@@ -453,7 +452,7 @@ func join[T ~string](list []T) string {
 	return strings.Join(words, ", ")
 }
 
-// clip shortens what a caller sent before it is quoted back.
+// clip shortens a caller's text before an error message quotes it.
 func clip(s string) string {
 	const most = 64
 	if len(s) > most {

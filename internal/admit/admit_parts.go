@@ -8,7 +8,7 @@ import (
 	"penstock/internal/store"
 )
 
-// entry is a job that the queue let in and that is being written.
+// entry is a job that the queue admitted and that is being written.
 type entry struct {
 	queue   *backlog.View
 	arrival backlog.Arrival
@@ -24,7 +24,7 @@ func arrivalOf(tenant penstock.TenantID, sub store.Submission) backlog.Arrival {
 	return a
 }
 
-// admit asks the queue to let a job in, and gives it its place there. It is to be settled. Codes:
+// admit admits a job to the queue and sets its position there. The caller settles the entry. Codes:
 // queue_full, overloaded, too_large.
 func (s *Service) admit(a backlog.Arrival, sub *store.Submission) (entry, error) {
 	tenant, e := a.Tenant, entry{s.Backlog, a}
@@ -34,14 +34,14 @@ func (s *Service) admit(a backlog.Arrival, sub *store.Submission) (entry, error)
 	place := s.Backlog.Place(e.arrival, sub.Job.Deadline)
 	sub.Job.QueueMark, sub.Job.QueueTokens = place.Mark, e.arrival.Tokens
 	if _, held := s.held(demand{tenant, sub.Job.Lane, sub.Job.ModelNames(), sub.Job.Resolved.Targets}); !held {
-		sub.Job.PromisedAt = place.Finish // what is held back waits for a person, and nobody knows how long
+		sub.Job.PromisedAt = place.Finish // a paused job waits for an operator, for an unknown time
 	}
 	return e, nil
 }
 
-// settle tells the queue what became of the job, and passes it on.
+// settle reports the outcome of the write to the queue, and returns it.
 func (e entry) settle(job Accepted, err error) (Accepted, error) {
-	if err != nil || job.Replayed || len(job.Claimed) > 0 { // what begins at once never waits
+	if err != nil || job.Replayed || len(job.Claimed) > 0 { // items that start at once never wait in the queue
 		e.queue.Dropped(e.arrival)
 	} else {
 		e.queue.Accepted(e.arrival)
@@ -49,14 +49,14 @@ func (e entry) settle(job Accepted, err error) (Accepted, error) {
 	return job, err
 }
 
-// entryOfPart is a further job of a batch that the queue let in.
+// entryOfPart is a further job of a batch that the queue admitted.
 type entryOfPart struct {
 	entry
 	sub store.Submission
 }
 
-// admitParts admits the parts of an order as if each were one of its own: its model is resolved, limited and paid for
-// by itself. All are let in, or none is. Codes: those of Job.
+// admitParts admits each part of an order like an order of its own, with its own model, limits and budgets. It admits all
+// parts or none. Codes: those of Job.
 func (s *Service) admitParts(ctx context.Context, caller penstock.Caller, o JobOrder) (parts []entryOfPart, err error) {
 	defer func() {
 		if err == nil {
@@ -71,7 +71,7 @@ func (s *Service) admitParts(ctx context.Context, caller penstock.Caller, o JobO
 		if err != nil {
 			return parts, err
 		}
-		d.sub.Batch = nil // it is that of the order
+		d.sub.Batch = nil // the order itself carries the batch
 		limitHold, err := s.spendSubmit(ctx, caller, o.Parts[i])
 		if err != nil {
 			return parts, err

@@ -53,7 +53,7 @@ func TestRequire(t *testing.T) {
 	err := Require(penstock.Caller{Key: "app", Scopes: []penstock.Scope{penstock.ScopeInference}}, penstock.ScopeJobsWrite)
 	e := penstock.AsError(err)
 	if e.Code != penstock.CodeScopeMissing || !strings.Contains(e.Message, "jobs:write") || !strings.Contains(e.Message, "inference") || !strings.Contains(e.Message, "app") {
-		t.Errorf("got %+v; want to be told key, scope and what it has", e)
+		t.Errorf("got %+v; want the key, the scope and the scopes that it has", e)
 	}
 	if err := Require(penstock.Caller{}, penstock.ScopeJobsRead); penstock.ErrorCode(err) != penstock.CodeScopeMissing {
 		t.Errorf("a key without scopes: %v", err)
@@ -126,8 +126,8 @@ func TestJobNeedsItsScope(t *testing.T) {
 	}
 }
 
-// Admitting does not wake anybody: the answer goes out first.
-func TestRefusedJobsNotifyNobody(t *testing.T) {
+// Admitting does not notify the workers: the answer goes out first.
+func TestRefusedJobsNotifyNoWorker(t *testing.T) {
 	t.Parallel()
 	broken := penstock.Errorf(penstock.CodeIdempotencyMismatch, "Another payload.")
 	for _, tt := range []struct {
@@ -147,7 +147,7 @@ func TestRefusedJobsNotifyNobody(t *testing.T) {
 			tt.order(&o)
 		}
 		receipt, err := r.Job(t.Context(), r.caller, o)
-		if r.rung() {
+		if r.wasNotified() {
 			t.Errorf("%s: workers were notified", tt.name)
 		}
 		if tt.store.err != nil && !errors.Is(err, broken) {
@@ -194,7 +194,7 @@ func TestModelNotFound(t *testing.T) {
 			t.Errorf("%s: %+v, want model_not_found for model", name, e)
 		}
 		if !strings.Contains(e.Message, `"fsat"`) || !strings.Contains(e.Message, "fast, smart") {
-			t.Errorf("%s: %q does not say what was asked for and what there is", name, e.Message)
+			t.Errorf("%s: %q does not name the unknown model and the configured ones", name, e.Message)
 		}
 	}
 }
@@ -254,7 +254,7 @@ func TestRequest(t *testing.T) {
 	if err != nil || !cmp.Equal(got, want) {
 		t.Errorf("got %+v, %v; want %+v", got, err, want)
 	}
-	if len(r.store.got) > 0 || r.rung() {
+	if len(r.store.got) > 0 || r.wasNotified() {
 		t.Error("a request touched the store or notified workers")
 	}
 }
@@ -310,7 +310,7 @@ func TestBoundSaturates(t *testing.T) {
 	}
 }
 
-// What a job reserves is one number, which decides whether a hard budget lets it in.
+// The reservation of a job is one number, which decides whether a hard budget accepts the job.
 func TestSumOfReservationsFits(t *testing.T) {
 	t.Parallel()
 	if most := penstock.NanoUSD(math.MaxInt64 / max(config.MaxInputs, MaxRetryItems)); MaxReservation > most {

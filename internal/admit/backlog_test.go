@@ -18,7 +18,7 @@ func several(n int) JobOrder {
 	return o
 }
 
-// A full queue refuses before anything is stored, and tells whose bound it was.
+// A full queue refuses before anything is stored, and names the bound.
 func TestJobKeepsTheBoundsOfTheQueue(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -43,7 +43,7 @@ func TestJobKeepsTheBoundsOfTheQueue(t *testing.T) {
 	}
 }
 
-// What was accepted is answered again under its key, however full the queue is by now.
+// A job that was accepted is answered again under its idempotency key, even if the queue is full by now.
 func TestJobReplaysWhileTheQueueIsFull(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -62,12 +62,12 @@ func TestJobReplaysWhileTheQueueIsFull(t *testing.T) {
 	}
 }
 
-// Only what the store took takes place in the queue.
+// Only a job that the store accepted takes a place in the queue.
 func TestJobThatIsNotStoredTakesNoPlace(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	*r.bounds = bounds{tenant: backlog.Bounds{Items: 3}}
-	r.store.err = errors.New("disk on fire")
+	r.store.err = errors.New("disk failure")
 	if _, err := r.Job(t.Context(), r.caller, several(3)); err == nil {
 		t.Fatal("the job was accepted")
 	}
@@ -84,11 +84,11 @@ func TestJobThatIsNotStoredTakesNoPlace(t *testing.T) {
 	}
 }
 
-// A retry takes place in the queue like any other job.
+// A retry takes a place in the queue like any other job.
 func TestRetryKeepsTheBoundsOfTheQueue(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	g := newGraves(r, 3)
+	g := newDeadLetters(r, 3)
 	*r.bounds = bounds{tenant: backlog.Bounds{Items: 5}}
 	r.admit(several(3))
 	retry := RetryOrder{Job: g.jobs[0].Job.ID, Terms: terms()}
@@ -98,6 +98,6 @@ func TestRetryKeepsTheBoundsOfTheQueue(t *testing.T) {
 	*r.bounds = bounds{tenant: backlog.Bounds{Items: 6}}
 	g.taken = 1 // another caller is first: the items are selected again, but take one place
 	if _, err := r.RetryJob(t.Context(), r.caller, retry); err != nil {
-		t.Errorf("there is room for it: %v", err)
+		t.Errorf("the queue has space for it: %v", err)
 	}
 }

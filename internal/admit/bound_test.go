@@ -9,19 +9,19 @@ import (
 	"penstock/internal/dialect"
 )
 
-// What is set aside for a job of the most items, each of which asks for as much as a number can say, is still a sum
-// that a number holds: one that turned around would pass any budget.
+// The reservation of a job with the most items, each of which asks for as much as a number can say, is still a sum
+// that an int64 holds: a sum that overflowed would pass any budget.
 func TestReservationsDoNotOverflow(t *testing.T) {
 	t.Parallel()
 	target := newRig(t).Config.Current().Targets["cheap"]
 	bound := Bound([]*penstock.Target{target}, dialect.Inference{MaxOutputTokens: math.MaxInt64, Choices: math.MaxInt64}, Terms{From: now, Lane: penstock.LaneStandard})
 	if bound.Cost != MaxReservation || bound.Cost > math.MaxInt64/config.MaxInputs {
-		t.Errorf("one item sets $%s aside, and a job has up to %d of them", bound.Cost.Short(), config.MaxInputs)
+		t.Errorf("one item reserves $%s, and a job has up to %d of them", bound.Cost.Short(), config.MaxInputs)
 	}
 }
 
-// Names that only some servers obey raise what is set aside, and never lower it: where the caller gives no other, at least what
-// the target generates at the most is set aside.
+// Parameters that only some servers obey raise the reservation and never lower it: without another bound, the reservation
+// covers at least the most that the target generates.
 func TestFurtherNamesOnlyRaise(t *testing.T) {
 	t.Parallel()
 	target := *newRig(t).Config.Current().Targets["cheap"]

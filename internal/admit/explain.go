@@ -9,11 +9,11 @@ import (
 	"penstock/internal/store"
 )
 
-// Considered is what admission leaves of a model for a caller.
+// Considered are the targets of a model as a caller may use them.
 type Considered struct {
 	Model penstock.Model
-	Open  []string          // targets that may be called
-	Out   map[string]string // why others may not, by target
+	Open  []string          // targets that the caller's work may run on
+	Out   map[string]string // why the work may not run on the others, by target
 }
 
 // Consider says which targets of a model a caller's call may run on, and why not on the others. It admits
@@ -27,7 +27,7 @@ func (s *Service) Consider(ctx context.Context, caller penstock.Caller, o Reques
 		return Considered{}, err
 	}
 	snapshot := s.Config.Current()
-	_, _, err := resolve(snapshot, name, penstock.Tenant{Models: caller.Tenant.Models}) // its regions are told below
+	_, _, err := resolve(snapshot, name, penstock.Tenant{Models: caller.Tenant.Models}) // without its regions, which the loop below reports by target
 	if err != nil {
 		return Considered{}, err
 	}
@@ -51,8 +51,8 @@ func (s *Service) Consider(ctx context.Context, caller penstock.Caller, o Reques
 	return c, nil
 }
 
-// unpaid says why the hard budgets of a caller would not pay for a target, "" when they would. What this process has withdrawn ahead
-// of calls counts as spent, a thousandth of a budget at the most.
+// unpaid returns a function that says why the hard budgets of a caller cannot pay for a target, "" if they can. The allowance
+// that this process has withdrawn in advance counts as spent; it is a thousandth of a budget at the most.
 func (s *Service) unpaid(ctx context.Context, caller penstock.Caller, o RequestOrder, model penstock.Model) (func(*penstock.Target) string, error) {
 	paid := func(*penstock.Target) string { return "" }
 	names := penstock.ModelNames{Asked: o.Model, Answers: model.Name}
@@ -98,7 +98,7 @@ func inRegions(model penstock.Model, targets map[string]*penstock.Target, region
 	return allowed, nil
 }
 
-// allows says whether work may run in a region. Where a target does not say where it is, it may be anywhere.
+// allows says whether work may run in a region. A target without a region may be anywhere.
 func allows(regions []string, region string) bool {
 	return len(regions) == 0 || slices.Contains(regions, region)
 }

@@ -27,7 +27,7 @@ func TestRegions(t *testing.T) {
 	}
 }
 
-// left is what is left of every account.
+// left is the balance of every account.
 type left penstock.NanoUSD
 
 func (l left) Balances(_ context.Context, _ penstock.TenantID, accounts []store.Account) ([]store.Balance, error) {
@@ -38,7 +38,7 @@ func (l left) Balances(_ context.Context, _ penstock.TenantID, accounts []store.
 	return all, nil
 }
 
-// A hard budget that has too little left for a target leaves it out, says so, and pays for the others.
+// A hard budget that has too little left for a target leaves the target out, gives the reason, and pays for the others.
 func TestBudgetsLeaveTargetsOut(t *testing.T) {
 	t.Parallel()
 	inf := dialect.Inference{Object: body.Object{Text: []byte(`{"messages":[]}`)}, MaxOutputTokens: 10}
@@ -49,7 +49,7 @@ func TestBudgetsLeaveTargetsOut(t *testing.T) {
 		left  left
 		body  string
 		open  []string
-		wants string // of what is said about the dear one
+		wants string // in the reason for the expensive target
 	}{
 		{"enough", true, left(dear), "", []string{"costly", "cheap"}, ""},
 		{"enough for one", true, left(dear - 1), "", []string{"cheap"}, "may cost $0.00035, and the budget has $0.000349999 left"},

@@ -20,7 +20,7 @@ import (
 
 var now = time.Date(2026, 11, 15, 6, 0, 0, 0, time.UTC)
 
-// submits keeps what was submitted and answers as it is told.
+// submits records submissions and returns the configured answers.
 type submits struct {
 	tenants  []penstock.TenantID
 	got      []store.Submission
@@ -44,7 +44,7 @@ func (s *submits) SubmitJob(_ context.Context, tenant penstock.TenantID, sub sto
 	return store.Receipt{Job: job, Replayed: s.replayed}, s.err
 }
 
-// Backlogs has nothing to show: the view knows what it let in itself.
+// Backlogs returns nothing: the view counts what it admitted itself.
 func (s *submits) Backlogs(context.Context) ([]store.Backlog, error) { return nil, nil }
 
 // bounds are what the queue may hold, none by default.
@@ -53,38 +53,38 @@ type bounds struct{ all, tenant backlog.Bounds }
 func (b *bounds) All() backlog.Bounds                     { return b.all }
 func (b *bounds) Tenant(penstock.TenantID) backlog.Bounds { return b.tenant }
 
-// rig is a service over a store that only listens. Its caller may do everything.
+// rig is a service over a store that only records. Its caller may do everything.
 type rig struct {
 	*Service
-	t      *testing.T
-	heard  <-chan struct{}
-	store  *submits
-	room   *modelQueue
-	bounds *bounds
-	caller penstock.Caller
+	t        *testing.T
+	notified <-chan struct{}
+	store    *submits
+	disk     *disk
+	bounds   *bounds
+	caller   penstock.Caller
 
 	controls holds
 }
 
-// holds are things held back, by kind and name.
+// holds are the paused names, by kind.
 type holds map[store.ControlKind]string
 
 func (h holds) Paused(kind store.ControlKind, name string) (store.Control, bool) {
-	return store.Control{Kind: kind, Name: name, State: store.ControlPaused, Reason: "moving house"}, h[kind] == name
+	return store.Control{Kind: kind, Name: name, State: store.ControlPaused, Reason: "maintenance"}, h[kind] == name
 }
 
 func (h holds) Open(targets []string) []string {
 	return slices.DeleteFunc(slices.Clone(targets), func(t string) bool { return t == h[store.ControlTarget] })
 }
 
-// modelQueue refuses as it is told, and counts how often it hears that there is none.
-type modelQueue struct {
+// disk returns the configured refusal, and counts the reports that it is full.
+type disk struct {
 	refusal error
 	full    int
 }
 
-func (r *modelQueue) Refusal() error { return r.refusal }
-func (r *modelQueue) Full()          { r.full++ }
+func (d *disk) Refusal() error { return d.refusal }
+func (d *disk) Full()          { d.full++ }
 
 const secret = "psk_7gq2xk9dmw4ztfv8hsb3rnj6cp"
 
@@ -110,7 +110,7 @@ func newRig(t *testing.T, edit ...func(*config.File)) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, work, room, controls := &submits{}, signal.NewTopic[signal.None](nil, signal.Work), &modelQueue{}, holds{}
+	s, work, disk, controls := &submits{}, signal.NewTopic[signal.None](nil, signal.Work), &disk{}, holds{}
 	bounds, live := &bounds{}, config.NewLive(snapshot)
 	view, err := backlog.New(backlog.Deps{
 		Source: s, Limits: bounds, Failed: func() {}, Log: slog.New(slog.DiscardHandler), Clock: func() time.Time { return now },
@@ -119,9 +119,9 @@ func newRig(t *testing.T, edit ...func(*config.File)) *rig {
 		t.Fatal(err)
 	}
 	return &rig{
-		t: t, store: s, room: room, bounds: bounds, heard: work.SubscribeAll().C, controls: controls,
+		t: t, store: s, disk: disk, bounds: bounds, notified: work.SubscribeAll().C, controls: controls,
 		Service: New(Deps{
-			Config: live, Callers: directory.New(directory.Deps{Config: live, Clock: time.Now}), Jobs: s, Room: room, Backlog: view, Work: work, Controls: controls, Metrics: telemetry.NewMetrics("test", ""),
+			Config: live, Callers: directory.New(directory.Deps{Config: live, Clock: time.Now}), Jobs: s, Disk: disk, Backlog: view, Work: work, Controls: controls, Metrics: telemetry.NewMetrics("test", ""),
 			Clock: func() time.Time { return now },
 		}),
 		caller: penstock.Caller{Tenant: penstock.Tenant{ID: "search", Weight: 1, Lanes: penstock.Lanes}, Key: "app", Scopes: penstock.Scopes},
@@ -142,9 +142,9 @@ func (r *rig) admit(o JobOrder) store.Submission {
 	return r.store.got[len(r.store.got)-1]
 }
 
-func (r *rig) rung() bool {
+func (r *rig) wasNotified() bool {
 	select {
-	case <-r.heard:
+	case <-r.notified:
 		return true
 	default:
 		return false

@@ -10,7 +10,7 @@ import (
 	"penstock/internal/filter"
 )
 
-// Judge asks input filters about an inference. It returns the inference as they edited it, nil if they left it alone. Codes:
+// Judge runs the input filters on an inference. It returns the edited inference, nil if no filter edited it. Codes:
 // content_blocked, internal.
 func Judge(ctx context.Context, filters *filter.Chain, subject filter.Subject, inf *dialect.Inference) (*dialect.Inference, error) {
 	if filters == nil {
@@ -28,12 +28,12 @@ func Judge(ctx context.Context, filters *filter.Chain, subject filter.Subject, i
 	if err != nil {
 		return nil, penstock.Internal(fmt.Errorf("reading a body that a filter edited: %w", err))
 	}
-	edited.CustomID, edited.Betas = inf.CustomID, inf.Betas // which are not in the body
+	edited.CustomID, edited.Betas = inf.CustomID, inf.Betas // the body does not contain these
 	return &edited, nil
 }
 
-// judgeRequest asks the input filters about a synchronous call, when its limits have room for it and before the cache is asked. What
-// it can cost is counted on the edited inference.
+// judgeRequest runs the input filters on a synchronous call, after the limits admitted it and before the cache lookup. The
+// bound of its cost is computed from the edited inference.
 func (s *Service) judgeRequest(ctx context.Context, caller penstock.Caller, o *RequestOrder, targets []*penstock.Target) (*dialect.Inference, error) {
 	edited, err := Judge(ctx, s.Filters, filter.Subject{ID: o.ID, Tenant: caller.Tenant.ID, Key: caller.Key, Model: o.Model, Endpoint: o.Endpoint}, &o.Inference)
 	if err != nil || edited == nil {
@@ -43,7 +43,7 @@ func (s *Service) judgeRequest(ctx context.Context, caller penstock.Caller, o *R
 	return edited, Fetchable(s.Config.Current(), caller.Tenant, targets, *edited)
 }
 
-// judgeJob asks the input filters about each inference of a job, before any of them is written.
+// judgeJob runs the input filters on each inference of a job, before any of them is written.
 func (s *Service) judgeJob(ctx context.Context, caller penstock.Caller, infs []dialect.Inference, d *draft) error {
 	if s.Filters == nil {
 		return nil
@@ -67,7 +67,7 @@ func (s *Service) judgeJob(ctx context.Context, caller penstock.Caller, infs []d
 	return nil
 }
 
-// replaceItem makes the item of an inference that a filter edited. Its cost is bounded anew.
+// replaceItem replaces the item of an inference that a filter edited, and computes the bound of its cost again.
 func (s *Service) replaceItem(caller penstock.Caller, d *draft, i int, edited *dialect.Inference) error {
 	q, err := quoteOf(d.sub.Job.Resolved, d.targets, edited)
 	if err != nil {
@@ -77,8 +77,8 @@ func (s *Service) replaceItem(caller penstock.Caller, d *draft, i int, edited *d
 	return Fetchable(s.Config.Current(), caller.Tenant, d.targets, *edited)
 }
 
-// judgeAgain asks the input filters about an item that another job runs again. Their rules may have changed since, and an item that
-// was blocked has to stay blocked. An edit replaces the inference and its stored text.
+// judgeAgain runs the input filters on an item that a retry runs again. Their rules may have changed since, and an item that
+// was blocked must remain blocked. An edit replaces the inference and its stored text.
 func (s *Service) judgeAgain(ctx context.Context, subject filter.Subject, inf *dialect.Inference, text *[]byte) error {
 	edited, err := Judge(ctx, s.Filters, subject, inf)
 	if edited != nil {

@@ -15,7 +15,7 @@ type LimitState = capacity.LimitState
 // MaxLimitStates is how many limits a caller can have.
 const MaxLimitStates = limit.MaxLimitStates
 
-// useOf is what limits take an inference for: its bytes, and what its caller's answers are long on average.
+// useOf is the estimated use of an inference: its bytes as input, and the caller's average output length.
 func useOf(inf dialect.Inference) capacity.Use {
 	return capacity.Use{
 		InputTokens: penstock.InputTokens(int64(len(inf.Object.Text))), MaxOutputTokens: inf.MaxOutputTokens, Choices: inf.Choices,
@@ -23,28 +23,29 @@ func useOf(inf dialect.Inference) capacity.Use {
 	}
 }
 
-// spendSubmit counts a submit as a request of its caller, and refuses it past a limit. What its items use counts
-// for the day when they have run; what they may add to the queue is the queue's bound. A call that only runs as a
-// job, so as not to run twice, is a call like any other, at its estimate. The stay is to be entrusted or given back.
+// spendSubmit counts a submit as a request of its caller, and refuses it past a limit. The tokens of its items count
+// against the daily limits after the items ran; the bounds of the queue limit what they add to the queue. A synchronous
+// call that runs as a job, so that it does not run twice, counts like any other call, at its estimate. The caller
+// entrusts or releases the limit hold.
 func (s *Service) spendSubmit(ctx context.Context, caller penstock.Caller, o JobOrder) (*capacity.LimitHold, error) {
 	return s.Limits.Admit(ctx, &caller, s.Config.Current().Names(o.Model), submitUse(o))
 }
 
-// submitUse is what a submit takes of its caller's limits.
+// submitUse is the use that a submit counts against its caller's limits.
 func submitUse(o JobOrder) capacity.Use {
 	if o.call() {
 		use := useOf(o.Inferences[0])
-		use.Later, use.Try = true, o.Try // its item says what it used
+		use.Later, use.Try = true, o.Try // its item reports the actual use
 		return use
 	}
 	return capacity.Use{Free: true, Queued: true, Try: o.Try}
 }
 
-// call says that the order is a synchronous call that runs as a job, so as not to run twice.
+// call says that the order is a synchronous call that runs as a job, so that it does not run twice.
 func (o *JobOrder) call() bool { return o.Scope == penstock.ScopeInference && len(o.Inferences) == 1 }
 
-// Permit takes a call's places at a time under the limits of its tenant and key, before its body is read: the limits of
-// its model follow when the model is known. The permit is nil when neither is limited, and is to be left. Codes:
+// Permit takes a call's permits from the concurrency limits of its tenant and key, before its body is read. The limits of
+// its model follow when the model is known. The permit is nil when neither is limited; the caller leaves it. Codes:
 // rate_limited, overloaded.
 func (s *Service) Permit(ctx context.Context, caller *penstock.Caller) (*capacity.LimitHold, error) {
 	if caller.Tenant.Limits.Concurrency == 0 && caller.Limits.Concurrency == 0 {
@@ -53,8 +54,8 @@ func (s *Service) Permit(ctx context.Context, caller *penstock.Caller) (*capacit
 	return s.Limits.Admit(ctx, caller, penstock.ModelNames{}, capacity.Use{Permit: true})
 }
 
-// AppendLimitStates adds how a caller stands with its limits, and with those of a model that it asked for. It may be asked
-// for any answer.
+// AppendLimitStates appends the state of a caller's limits, and of the limits of the model that it named. It is cheap
+// enough to be called for every answer.
 func (s *Service) AppendLimitStates(all []LimitState, caller *penstock.Caller, model string) []LimitState {
 	return s.Limits.AppendLimitStates(all, caller, s.Config.Current().Names(model))
 }

@@ -12,7 +12,7 @@ import (
 	"penstock/internal/limit"
 )
 
-// limited gives a rig a book of limits and its caller some.
+// limited gives a rig a limiter and its caller some limits.
 func limited(t *testing.T, l penstock.Limits) *rig {
 	t.Helper()
 	r := newRig(t)
@@ -22,7 +22,7 @@ func limited(t *testing.T, l penstock.Limits) *rig {
 	return r
 }
 
-// A submit is one request, whatever is in it; a synchronous call is one and its tokens.
+// A submit counts as one request, whatever it contains; a synchronous call counts as one request and its tokens.
 func TestSubmitsCountAsRequests(t *testing.T) {
 	t.Parallel()
 	r := limited(t, penstock.Limits{RequestsPerMinute: 60, InputTokensPerMinute: 20})
@@ -43,7 +43,7 @@ func TestSubmitsCountAsRequests(t *testing.T) {
 	}
 }
 
-// A call that runs as a job, so as not to run twice, is held to the same limits as one that does not.
+// A call that runs as a job, so that it does not run twice, has the same limits as any other call.
 func TestKeyedCallsAreCalls(t *testing.T) {
 	t.Parallel()
 	r := limited(t, penstock.Limits{InputTokensPerMinute: 20})
@@ -66,7 +66,7 @@ func TestFreeCallsTakeNoTokens(t *testing.T) {
 	}
 }
 
-// A dry run is a request and nothing else: it takes no tokens, and a day that is used up refuses the job, not the asking.
+// A dry run counts as a request only: it takes no tokens, and an exhausted daily limit refuses the job, not the dry run.
 func TestDryRunsCountAsRequests(t *testing.T) {
 	t.Parallel()
 	r := limited(t, penstock.Limits{RequestsPerMinute: 60, InputTokensPerMinute: 20, DailyTokens: 1000, Concurrency: 1})
@@ -77,7 +77,7 @@ func TestDryRunsCountAsRequests(t *testing.T) {
 	if err != nil {
 		t.Fatalf("a call after a dry run: %v", err)
 	}
-	trial, err := r.Try(t.Context(), r.caller, order()) // while the day is used up, and so are the tokens of the minute
+	trial, err := r.Try(t.Context(), r.caller, order()) // while the tokens of the day and of the minute are exhausted
 	if err != nil || penstock.ErrorCode(trial.Refusal) != penstock.CodeRateLimited || !strings.Contains(trial.Refusal.Error(), "tokens a day") {
 		t.Errorf("one whose day is used up: %v, %v", trial.Refusal, err)
 	}
@@ -94,7 +94,7 @@ func TestDryRunsCountAsRequests(t *testing.T) {
 	}
 }
 
-// What limits a model limits it under every name that leads to it.
+// The limits of a model apply to it under every name that resolves to it.
 func TestFallbackIsNoWayAroundLimits(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(f *config.File) { f.FallbackModel = "fast" })
@@ -115,7 +115,7 @@ func TestFallbackIsNoWayAroundLimits(t *testing.T) {
 			t.Errorf("a fourth, for %s: %v", model, err)
 		}
 		if all := r.AppendLimitStates(nil, &r.caller, model); len(all) != 1 || all[0].Kind != capacity.KindModel || all[0].Left != 0 {
-			t.Errorf("asking for %s, the caller is told %+v", model, all)
+			t.Errorf("asking for %s, the caller gets %+v", model, all)
 		}
 	}
 	if _, err := r.Request(t.Context(), r.caller, RequestOrder{Model: "smart"}); err != nil {

@@ -12,32 +12,32 @@ import (
 	"penstock/internal/store"
 )
 
-// Lines are the inferences of a job that are the lines of a file. They are admitted by what is known of the file,
-// and read later, a few at a time.
+// Lines are the inferences of a job over the lines of a file. They are admitted by the file's totals, and read later, a
+// few at a time.
 type Lines struct {
 	File  store.File
 	Batch store.Batch
-	// Each is what every line gets: the defaults as its body, and the bounds that they set.
+	// Each holds the defaults of every line as its body, and the bounds that they set.
 	Each dialect.Inference
 }
 
-// submit makes a submission one over lines. What they add to the queue is an upper bound, like that of other jobs,
-// unless lines ask for more than the defaults do; what each may use is known when it is read.
+// submit adds the lines to a submission. What they add to the queue is an upper bound, as for other jobs, unless lines
+// ask for more than the defaults do; the bound of each line is known when it is read.
 func (l *Lines) submit(targets []*penstock.Target, sub *store.Submission, a *backlog.Arrival) {
 	batch := l.Batch
 	sub.Job.File, sub.Lines, sub.Batch = l.File.ID, l.File.Lines, &batch
 	each, lines := Bound(targets, l.Each, Terms{From: sub.Job.CreatedAt, Lane: sub.Job.Lane}), int64(l.File.Lines)
 	a.Items = l.File.Lines
 	a.Bytes = l.File.Bytes + lines*int64(len(l.Each.Object.Text))
-	const most = int64(1) << 53 // no sum of many jobs overflows
+	const most = int64(1) << 53 // so small that the sum over many jobs does not overflow
 	a.Tokens = most
 	if each.Tokens < (most-l.File.Tokens)/max(lines, 1) {
 		a.Tokens = l.File.Tokens + lines*each.Tokens
 	}
 }
 
-// most is the most that one attempt at each line can use, if all are as long as they are on average and ask for no
-// more than the defaults do.
+// most is the most that one attempt at each line can use, assuming that every line has the average length and asks for
+// no more than the defaults do.
 func (l *Lines) most(targets []*penstock.Target, terms Terms) Most {
 	lines := int64(l.File.Lines)
 	if lines == 0 {
@@ -56,7 +56,7 @@ func (l *Lines) most(targets []*penstock.Target, terms Terms) Most {
 	return most
 }
 
-// ItemOrder is what the price of an item depends on beside its inference.
+// ItemOrder is what the price of an item depends on besides its inference.
 type ItemOrder struct {
 	Job     penstock.Job
 	Targets []*penstock.Target // that the job was resolved to
@@ -74,8 +74,8 @@ func (q quote) item(targets []*penstock.Target, inf *dialect.Inference, terms Te
 	return store.NewItem{CustomID: inf.CustomID, Body: inf.Body(), EstimateTokens: bound.Tokens, Reserved: bound.Cost}
 }
 
-// ResolvedTargets are the targets that a job was resolved to, as far as they are still configured. Where none is,
-// nothing can be reserved, and its items will fail for want of a target.
+// ResolvedTargets are the targets that a job was resolved to, as far as they are still configured. If none is, nothing
+// is reserved, and the job's items will fail because they have no target.
 func ResolvedTargets(snapshot *config.Snapshot, j penstock.Job) []*penstock.Target {
 	targets, err := route.Candidates(j.Resolved.Targets, snapshot.Targets)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"penstock/internal/dialect"
 )
 
-// Fetchable refuses an inference whose body names a URL that a target may not fetch from for its tenant: a model server inside
-// the network would fetch internal addresses for a stranger. It decides by the URL alone: only the server that connects knows
-// the address of a name. Codes: invalid_request.
+// Fetchable refuses an inference whose body has a URL that a target may not fetch for its tenant. Without this check, a model
+// server inside the network would fetch internal addresses for outside callers. The check uses the URL alone: only the server
+// that connects resolves the host name. Codes: invalid_request.
 func Fetchable(snapshot *config.Snapshot, tenant penstock.Tenant, targets []*penstock.Target, inf dialect.Inference) error {
 	if len(inf.Object.Links) == 0 {
 		return nil
@@ -37,8 +37,8 @@ func Fetchable(snapshot *config.Snapshot, tenant penstock.Tenant, targets []*pen
 	return nil
 }
 
-// mediaHosts are the hosts that may be fetched from: the tenant's own, those for all, or what is safe by default. A target in
-// a private network fetches nothing unless an operator says so, for a public name may lead to a private address.
+// mediaHosts are the hosts that may be fetched from: those of the tenant, else the global ones, else a safe default. A target
+// in a private network fetches nothing unless an operator allows it, because a public name may resolve to a private address.
 func mediaHosts(snapshot *config.Snapshot, tenant penstock.Tenant, targets []*penstock.Target) []string {
 	switch {
 	case len(tenant.MediaHosts) > 0:

@@ -10,26 +10,26 @@ import (
 	"penstock/internal/store"
 )
 
-// pricing is what the items of a submission are bounded by.
+// pricing is what the cost bounds of a submission's items are computed from.
 type pricing struct {
 	tenant  penstock.TenantID
-	quotes  []quote // none for lines of a file, which are priced when they are read
+	quotes  []quote // none for the lines of a file, which are priced when they are read
 	targets []*penstock.Target
 	terms   Terms
 }
 
-// narrowed has a submission that its budgets refused run on those of its targets alone that they can pay for: on all but the
-// dearest ones. What is set aside covers those and no others, so an item can never run elsewhere; the job says which were
-// left out. False if that is not why it was refused, or none of them can be paid for.
+// narrowed restricts a submission that its budgets refused to the targets that they can pay for: it leaves out the most
+// expensive ones. The reservation covers the remaining targets only, so an item never runs elsewhere; the job lists the targets
+// that were left out. narrowed returns false if the refusal has another reason, or if no target can be paid for.
 func (s *Service) narrowed(ctx context.Context, p *pricing, sub *store.Submission, refusal error) bool {
 	if penstock.ErrorCode(refusal) != penstock.CodeBudgetExceeded || !p.divisible(sub) {
 		return false
 	}
 	balances, err := s.Balances.Balances(ctx, p.tenant, sub.Accounts)
-	return err == nil && p.narrow(sub, leastLeft(balances)) // without them the refusal stands
+	return err == nil && p.narrow(sub, leastLeft(balances)) // without balances the submission remains refused
 }
 
-// leastLeft is what can be set aside in all of some budgets.
+// leastLeft is the amount that all of the hard budgets can reserve.
 func leastLeft(balances []store.Balance) penstock.NanoUSD {
 	least := penstock.NanoUSD(math.MaxInt64)
 	for i := range balances {
@@ -40,13 +40,13 @@ func leastLeft(balances []store.Balance) penstock.NanoUSD {
 	return least
 }
 
-// divisible says whether a submission could do with fewer targets.
+// divisible says whether a submission can run on fewer targets.
 func (p *pricing) divisible(sub *store.Submission) bool {
 	return sub.Job.Resolved.Bounded && len(p.targets) > 1 && len(p.quotes) > 0
 }
 
-// narrow leaves the dearest targets out of a submission until it costs no more than what is left, and reports whether
-// others remain.
+// narrow removes the most expensive targets of a submission until its cost bound is at most what is left, and reports
+// whether any targets remain.
 func (p *pricing) narrow(sub *store.Submission, left penstock.NanoUSD) bool {
 	if !p.divisible(sub) {
 		return false
@@ -67,8 +67,8 @@ func (p *pricing) narrow(sub *store.Submission, left penstock.NanoUSD) bool {
 	return true
 }
 
-// within are as many targets as can be paid for with what is left, from the cheapest on, and the most that an attempt at
-// each inference can cost on any of them. One that is dearer for all of them together may be cheaper for some.
+// within returns as many targets as the rest of the budget can pay for, cheapest first, and the most that an attempt at
+// each inference can cost on any of them. A target that costs more for all inferences together may cost less for some.
 func (p *pricing) within(left penstock.NanoUSD) (fit []*penstock.Target, reserved []penstock.NanoUSD) {
 	type offer struct {
 		target int
@@ -104,12 +104,12 @@ func (p *pricing) within(left penstock.NanoUSD) (fit []*penstock.Target, reserve
 		}
 	}
 	if len(fit) > 0 && slices.ContainsFunc(p.quotes, func(q quote) bool { return !q.runsOn(fit) }) {
-		return nil, reserved // some of them could not run anywhere
+		return nil, reserved // some inferences could run on none of the targets
 	}
 	return fit, reserved
 }
 
-// runsOn says whether one of the targets may run the inference.
+// runsOn says whether at least one of the targets may run the inference.
 func (q quote) runsOn(targets []*penstock.Target) bool {
 	return slices.ContainsFunc(targets, func(t *penstock.Target) bool { return q.on(t) != nil })
 }

@@ -16,7 +16,7 @@ import (
 	"penstock/internal/store"
 )
 
-// till is a store with one hard budget, which has so much left.
+// till is a store with one hard budget.
 type till struct {
 	submits
 	left penstock.NanoUSD
@@ -36,13 +36,13 @@ func (s *till) SubmitJob(ctx context.Context, tenant penstock.TenantID, sub stor
 
 func (s *till) Balances(_ context.Context, _ penstock.TenantID, accounts []store.Account) ([]store.Balance, error) {
 	if s.away {
-		return nil, errors.New("the database is away")
+		return nil, errors.New("the database is unavailable")
 	}
 	return []store.Balance{{Limit: 1 << 40, Settled: 1<<40 - s.left, Hard: true}}, nil
 }
 
-// A job whose budget cannot pay for all of its targets runs on those that it can pay for, and says so; a dry run says the
-// same beforehand.
+// A job whose budget cannot pay for all of its targets runs on those that it can pay for, and lists the others; a dry run
+// predicts the same.
 func TestJobOnWhatCanBePaid(t *testing.T) {
 	t.Parallel()
 	// 1000 bytes and 100 tokens: 12,000,000 on costly and 1,200,000 on cheap, in billionths of a dollar.
@@ -54,12 +54,12 @@ func TestJobOnWhatCanBePaid(t *testing.T) {
 		targets []string // nil: refused
 		tries   int
 	}{
-		"enough for all":                {left: 2 * costly, targets: []string{"costly", "cheap"}, tries: 1},
-		"just too little for all":       {left: 2*costly - 1, targets: []string{"cheap"}, tries: 2},
-		"just enough for the cheap":     {left: 2 * cheap, targets: []string{"cheap"}, tries: 2},
-		"too little for any":            {left: 2*cheap - 1, tries: 1},
-		"nothing":                       {tries: 1},
-		"nobody knows how much is left": {left: 2 * cheap, away: true, tries: 1},
+		"enough for all":            {left: 2 * costly, targets: []string{"costly", "cheap"}, tries: 1},
+		"just too little for all":   {left: 2*costly - 1, targets: []string{"cheap"}, tries: 2},
+		"just enough for the cheap": {left: 2 * cheap, targets: []string{"cheap"}, tries: 2},
+		"too little for any":        {left: 2*cheap - 1, tries: 1},
+		"nothing":                   {tries: 1},
+		"the balance is unknown":    {left: 2 * cheap, away: true, tries: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -94,37 +94,37 @@ func TestJobOnWhatCanBePaid(t *testing.T) {
 	}
 }
 
-// poorGraves is a store of jobs that failed, and of a budget that has too little left for the dear target.
-type poorGraves struct {
-	*graves
+// poorDeadLetters is a store of jobs that failed, and of a budget that has too little left for the expensive target.
+type poorDeadLetters struct {
+	*deadLetters
 	till
 }
 
-func (g *poorGraves) RetryItems(ctx context.Context, tenant penstock.TenantID, r store.Retry) (store.Receipt, error) {
+func (g *poorDeadLetters) RetryItems(ctx context.Context, tenant penstock.TenantID, r store.Retry) (store.Receipt, error) {
 	if _, err := g.till.SubmitJob(ctx, tenant, r.Submission); err != nil {
 		return store.Receipt{}, err
 	}
-	return g.graves.RetryItems(ctx, tenant, r)
+	return g.deadLetters.RetryItems(ctx, tenant, r)
 }
 
-// A retry goes by the same rule. A target that is not configured any more stays on the job: it was not left out for money.
+// The same rule applies to a retry. A target that is no longer configured remains on the job: it was not left out because of its price.
 func TestRetryOnWhatCanBePaid(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	g := &poorGraves{newGraves(r, 2), till{left: 100_000}}
+	g := &poorDeadLetters{newDeadLetters(r, 2), till{left: 100_000}}
 	r.Retries, r.Balances = g, g
 	r.caller.Tenant.Budgets = []penstock.Budget{{Period: penstock.PeriodTotal, Limit: 1 << 40, Hard: true}}
 	g.jobs[0].Job.Resolved.Targets = []string{"costly", "gone", "cheap"}
-	if _, err := r.RetryJob(t.Context(), r.caller, RetryOrder{Job: g.jobs[0].Job.ID, Terms: terms()}); err != nil || len(g.graves.got) != 1 {
-		t.Fatalf("%v after %d retries", err, len(g.graves.got))
+	if _, err := r.RetryJob(t.Context(), r.caller, RetryOrder{Job: g.jobs[0].Job.ID, Terms: terms()}); err != nil || len(g.deadLetters.got) != 1 {
+		t.Fatalf("%v after %d retries", err, len(g.deadLetters.got))
 	}
-	got := g.graves.got[0].Job.Resolved
+	got := g.deadLetters.got[0].Job.Resolved
 	if !slices.Equal(got.Targets, []string{"gone", "cheap"}) || !slices.Equal(got.Unpaid, []string{"costly"}) {
 		t.Errorf("it was resolved to %+v", got)
 	}
 }
 
-// Without a hard budget a refusal is none of this: nothing is tried again.
+// Without a hard budget, a refusal leads to no second submit.
 func TestSoftBudgetsLeaveNoTargetOut(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -137,7 +137,7 @@ func TestSoftBudgetsLeaveNoTargetOut(t *testing.T) {
 	}
 }
 
-// What is set aside never exceeds what is left, covers every target that remains, and one more target would exceed it.
+// The reservation never exceeds what is left, covers every remaining target, and would exceed it with one more target.
 func TestWithin(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -162,11 +162,11 @@ func TestWithin(t *testing.T) {
 			return all
 		}
 		if len(fit) > 0 && sum(fit) > left {
-			t.Fatalf("%v is set aside of %v", sum(fit), left)
+			t.Fatalf("%v is reserved of %v", sum(fit), left)
 		}
 		for i, q := range p.quotes {
 			if want := q.bound(fit, p.terms).Cost; reserved[i] != want {
-				t.Fatalf("for item %d %v is set aside, and it may cost %v", i, reserved[i], want)
+				t.Fatalf("for item %d %v is reserved, and it may cost %v", i, reserved[i], want)
 			}
 		}
 		var next *penstock.Target // that was left out first

@@ -86,7 +86,7 @@ func checkKey(key string) error {
 	return nil
 }
 
-// printable keeps control characters out of what is shown in tables and logs.
+// printable keeps control characters out of tables and logs.
 func printable(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }

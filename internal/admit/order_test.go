@@ -141,11 +141,11 @@ func TestDefaultLaneMustBeAllowedToo(t *testing.T) {
 	r.caller.Tenant.Lanes = []penstock.Lane{penstock.LaneBulk}
 	_, err := r.Job(t.Context(), r.caller, order())
 	if e := penstock.AsError(err); e.Param != "lane" {
-		t.Errorf("got %+v, want to be told about the lane", e)
+		t.Errorf("got %+v, want an error about the lane", e)
 	}
 }
 
-// What a caller sent is quoted back whole characters only: an answer that is not UTF-8 cannot be
+// An error message quotes whole characters of the caller's text only: an answer that is not UTF-8 cannot be
 // written as JSON.
 func TestMessagesStayUTF8(t *testing.T) {
 	t.Parallel()
@@ -157,7 +157,7 @@ func TestMessagesStayUTF8(t *testing.T) {
 	}
 }
 
-// What PostgreSQL cannot store as text must be refused here, by name, and not become an internal error.
+// Text that PostgreSQL cannot store is refused here, with its parameter, and does not become an internal error.
 func TestUnprintableTagsAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, tag := range []map[string]string{{"a": "b\x00"}, {"a\x00": "b"}, {"a": "\xff"}} {
@@ -179,7 +179,7 @@ func TestJobWithoutInferences(t *testing.T) {
 	}
 }
 
-// The deadline is judged and stored by one reading of the clock.
+// The deadline is checked and stored with one reading of the clock.
 func TestDeadlineIsJudgedOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -203,7 +203,7 @@ func TestIdempotencyLastsAsConfigured(t *testing.T) {
 	}
 }
 
-// An order that was accepted once keeps its answer, also when the same order would be refused by now.
+// An order that was accepted gets the same answer again, even if it would be refused by now.
 func TestKeyOutlivesItsDeadline(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

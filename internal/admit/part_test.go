@@ -16,8 +16,8 @@ func lines(n int, model string) JobOrder {
 	return o
 }
 
-// TestPartsAreAdmittedTogether holds that every part of a batch is judged by itself, and that all of them take their
-// place in the queue or none does.
+// TestPartsAreAdmittedTogether checks that every part of a batch is admitted on its own terms, and that all of them take
+// their place in the queue or none does.
 func TestPartsAreAdmittedTogether(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -27,8 +27,8 @@ func TestPartsAreAdmittedTogether(t *testing.T) {
 		parts []JobOrder
 		want  penstock.Code
 	}{
-		"a model that is not there": {[]JobOrder{lines(1, model), lines(1, "nobody")}, penstock.CodeModelNotFound},
-		"too many together":         {[]JobOrder{lines(2, model), lines(2, model)}, penstock.CodeQueueFull},
+		"an unknown model":  {[]JobOrder{lines(1, model), lines(1, "unknown")}, penstock.CodeModelNotFound},
+		"too many together": {[]JobOrder{lines(2, model), lines(2, model)}, penstock.CodeQueueFull},
 	} {
 		o := lines(2, model)
 		o.Parts = tt.parts
@@ -38,11 +38,11 @@ func TestPartsAreAdmittedTogether(t *testing.T) {
 	}
 	o := lines(2, model)
 	o.Parts = []JobOrder{lines(2, model), lines(1, model)}
-	sub := r.admit(o) // which fits only if those before left nothing behind
+	sub := r.admit(o) // it fits only if the refused ones left nothing in the queue
 	if len(sub.Parts) != 2 || sub.Parts[1].Lines != 1 || sub.Parts[0].Batch != nil || sub.Parts[0].Job.ID == sub.Job.ID || sub.Parts[0].Idempotency != nil {
 		t.Errorf("submitted %+v", sub)
 	}
 	if _, err := r.Job(t.Context(), r.caller, lines(1, model)); penstock.ErrorCode(err) != penstock.CodeQueueFull {
-		t.Errorf("what was accepted with its parts takes less than their place: %v", err)
+		t.Errorf("a job that was accepted with its parts takes too little of the queue: %v", err)
 	}
 }

@@ -8,17 +8,17 @@ import (
 	"penstock/internal/store"
 )
 
-// Controls knows what operators hold back.
+// Controls says what operators have paused.
 type Controls interface {
 	Paused(kind store.ControlKind, name string) (store.Control, bool)
-	// Open are those of the given targets that are not held back.
+	// Open are those of the given targets that are not paused.
 	Open(targets []string) []string
 }
 
-// heldRetryAfter is when to come back to what an operator holds back; nobody knows better.
+// heldRetryAfter is the Retry-After of a paused call. The time at which the operator will resume it is unknown.
 const heldRetryAfter = 10 * time.Second
 
-// demand is who asks for what, as far as it can be held back.
+// demand is everything about a call or job that an operator can pause.
 type demand struct {
 	tenant  penstock.TenantID
 	lane    penstock.Lane
@@ -26,7 +26,7 @@ type demand struct {
 	targets []string
 }
 
-// held returns the control that keeps a demand from starting, if there is one.
+// held returns the control that pauses a demand, if there is one.
 func (s *Service) held(d demand) (store.Control, bool) {
 	for _, at := range [...]struct {
 		kind store.ControlKind
@@ -40,14 +40,14 @@ func (s *Service) held(d demand) (store.Control, bool) {
 	for _, target := range d.targets {
 		c, ok := s.Controls.Paused(store.ControlTarget, target)
 		if !ok {
-			return store.Control{}, false // one is enough
+			return store.Control{}, false // one open target is enough
 		}
 		last = c
 	}
 	return last, last.Kind != ""
 }
 
-// refuseHeld is the answer to whoever cannot wait for an operator.
+// refuseHeld refuses a paused call whose caller cannot wait for an operator. Codes: overloaded.
 func (s *Service) refuseHeld(d demand) error {
 	c, ok := s.held(d)
 	if !ok {
@@ -60,7 +60,7 @@ func (s *Service) refuseHeld(d demand) error {
 	return &penstock.Error{Code: penstock.CodeOverloaded, Message: message + ".", RetryAfter: heldRetryAfter}
 }
 
-// Held reports whether an operator keeps the queued items of a job from starting.
+// Held reports whether an operator has paused the queued items of a job.
 func (s *Service) Held(j penstock.Job) bool {
 	if j.Counts.Queued == 0 {
 		return false

@@ -18,7 +18,7 @@ func TestWhatIsHeldBackRefusesCallsAndAcceptsJobs(t *testing.T) {
 		r.controls[kind] = name
 		_, err := r.Request(t.Context(), r.caller, RequestOrder{Model: "fast"})
 		e := penstock.AsError(err)
-		if e.Code != penstock.CodeOverloaded || e.RetryAfter <= 0 || !strings.Contains(e.Message, name+": moving house") {
+		if e.Code != penstock.CodeOverloaded || e.RetryAfter <= 0 || !strings.Contains(e.Message, name+": maintenance") {
 			t.Errorf("%s: a call got %+v, want overloaded with the operator's reason", kind, e)
 		}
 		o := order()
@@ -26,10 +26,10 @@ func TestWhatIsHeldBackRefusesCallsAndAcceptsJobs(t *testing.T) {
 		job := r.admit(o).Job
 		job.Tenant, job.Counts.Queued = "search", 1
 		if !r.Held(job) {
-			t.Errorf("%s: the job is not said to be held back", kind)
+			t.Errorf("%s: the job is not reported as held", kind)
 		}
 		if job.Counts.Queued = 0; r.Held(job) {
-			t.Errorf("%s: a job without queued items is said to be held back", kind)
+			t.Errorf("%s: a job without queued items is reported as held", kind)
 		}
 	}
 }
@@ -47,12 +47,12 @@ func TestWhatIsNotHeldBackRuns(t *testing.T) {
 		job := r.admit(order()).Job
 		job.Tenant, job.Counts.Queued = "search", 1
 		if r.Held(job) {
-			t.Errorf("%s: the job is said to be held back", kind)
+			t.Errorf("%s: the job is reported as held", kind)
 		}
 	}
 }
 
-// A model with a target left goes on without those that are held back.
+// A model with an open target runs without its paused targets.
 func TestAHeldTargetIsPassedOver(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -85,7 +85,7 @@ func TestAKeyedCallIsRefusedUnlessItRanBefore(t *testing.T) {
 	}
 }
 
-// A model that is paused is paused under every name that leads to it.
+// A paused model is paused under every name that resolves to it.
 func TestFallbackIsNoWayAroundAPause(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(f *config.File) { f.FallbackModel = "fast" })

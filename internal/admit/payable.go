@@ -8,7 +8,7 @@ import (
 	"penstock/internal/dialect"
 )
 
-// payable leaves out targets that have no price when a hard budget pays: nobody could say what they take from it.
+// payable removes targets without a price when a hard budget pays: their cost could not be counted against it.
 // Codes: budget_exceeded.
 func payable(caller *penstock.Caller, model string, resolved *penstock.Resolved, targets []*penstock.Target) ([]*penstock.Target, error) {
 	resolved.Bounded = bounded(caller, penstock.ModelNames{Asked: model, Answers: resolved.Model})
@@ -26,7 +26,7 @@ func payable(caller *penstock.Caller, model string, resolved *penstock.Resolved,
 	return targets, nil
 }
 
-// bounded says whether a hard budget pays for what a caller asks of a model.
+// bounded says whether a hard budget pays for a caller's calls of a model.
 func bounded(caller *penstock.Caller, model penstock.ModelNames) bool {
 	for i := range caller.Tenant.Budgets {
 		if b := &caller.Tenant.Budgets[i]; b.Hard && b.Covers(caller.Key, model) {
@@ -36,7 +36,7 @@ func bounded(caller *penstock.Caller, model penstock.ModelNames) bool {
 	return false
 }
 
-// quote is what an inference can cost, before its target is known.
+// quote is what the cost of an inference depends on before its target is known.
 type quote struct {
 	weight   dialect.Weight
 	features []string // that a target must have surcharges for
@@ -107,7 +107,7 @@ func featureNames(features []dialect.Feature) []string {
 	return names
 }
 
-// on is the target as the inference finds it, nil if it may not run there.
+// on is the target with the surcharges of the inference, nil if the inference may not run there.
 func (q quote) on(t *penstock.Target) *penstock.Target {
 	priced, _ := t.Surcharged(q.features)
 	return priced
@@ -129,8 +129,8 @@ func (q quote) bound(targets []*penstock.Target, terms Terms) (most Most) {
 	return most
 }
 
-// lesser are the bounds of single targets below that of all of them, the highest first: a budget that is nearly used up still pays
-// for the cheaper ones. They are computed when they are asked for, which is seldom.
+// lesser returns a function that computes the bounds of single targets below that of all of them, in descending order: a budget
+// that is nearly used up still pays for the cheaper targets. They are rarely needed, so they are computed on demand.
 func (q quote) lesser(most penstock.NanoUSD, targets []*penstock.Target, terms Terms) func() []penstock.NanoUSD {
 	return func() (all []penstock.NanoUSD) {
 		for i := range targets {

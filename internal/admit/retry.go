@@ -14,7 +14,7 @@ import (
 	"penstock/internal/store"
 )
 
-// Bounds of what one call retries or dismisses. Whoever has more asks again.
+// Bounds of what one call retries or dismisses. A caller that has more calls again.
 const (
 	MaxRetryJobs  = 32
 	MaxRetryItems = 1024 // dead letters; the retry of one job takes as many items as a job has inputs
@@ -22,7 +22,7 @@ const (
 	MinRetryRate  = 0.1 // items a second
 	MaxRetryRate  = 1000.0
 
-	// retryTries is how often items are selected anew when others took some of them first.
+	// retryTries is how often items are selected again when other calls took some of them first.
 	retryTries = 3
 )
 
@@ -40,7 +40,7 @@ type RetryTerms struct {
 	Resolve     penstock.Resolve // same when empty
 	Rate        float64          // items a second that may start at the most, 0 for no such cap
 	TraceParent string
-	// Read tells what the dialect of an endpoint says about a stored body.
+	// Read parses a stored body in the dialect of an endpoint.
 	Read func(penstock.Endpoint, []byte) (dialect.Inference, error)
 }
 
@@ -85,7 +85,7 @@ func (s *Service) RetryJob(ctx context.Context, caller penstock.Caller, o RetryO
 	key := s.idempotency(caller, o.IdempotencyKey, o.BodyHash)
 	accepted, err := s.retry(ctx, caller, retry{RetryTerms: o.Terms, selection: store.RetrySelection{Job: o.Job, Limit: config.MaxInputs}, key: key})
 	if err != nil && key != nil {
-		// It may have been accepted before, and have left nothing to retry: then the key says more.
+		// An earlier call with this key may have been accepted and have left nothing to retry.
 		job, known := s.Jobs.JobByKey(ctx, caller.Tenant.ID, *key)
 		switch penstock.ErrorCode(known) {
 		case "":
@@ -97,13 +97,13 @@ func (s *Service) RetryJob(ctx context.Context, caller penstock.Caller, o RetryO
 	return s.counted(caller, accepted, err)
 }
 
-// DeadLetterOrder asks for dead letters to be dealt with.
+// DeadLetterOrder selects dead letters to retry or dismiss.
 type DeadLetterOrder struct {
 	Filter store.DeadLetterFilter
-	DryRun bool // only tell what would be done
+	DryRun bool // only report what would be done
 }
 
-// RetryReport is what became of dead letters that were to be retried.
+// RetryReport is the result of retrying dead letters.
 type RetryReport struct {
 	Jobs      []RetriedJob
 	Skipped   []SkippedJob
@@ -125,10 +125,10 @@ type SkippedJob struct {
 	Reason      *penstock.Error
 }
 
-// RetryDeadLetters retries the oldest dead letters of a filter, in a new job for each job that they are
-// of; each of these is accepted on its own. A job that cannot be retried is skipped and says why. What
-// hits all jobs alike ends it: as an error if nothing was accepted yet, and else as the last that was
-// skipped, so that what was accepted is told. Codes: invalid_request, scope_missing, and those of
+// RetryDeadLetters retries the oldest dead letters of a filter, in one new job for each job that they
+// belong to; each new job is accepted on its own. A job that cannot be retried is skipped, with the reason.
+// A failure that concerns all jobs ends the call: as an error if nothing was accepted yet, else as the last
+// skipped job, so that the report lists what was accepted. Codes: invalid_request, scope_missing, and those of
 // store.Jobs.SubmitJob.
 func (s *Service) RetryDeadLetters(ctx context.Context, caller penstock.Caller, o DeadLetterOrder, terms RetryTerms) (RetryReport, error) {
 	var report RetryReport
@@ -173,7 +173,7 @@ func (s *Service) RetryDeadLetters(ctx context.Context, caller penstock.Caller, 
 	return report, err
 }
 
-// ofOneJob are the errors that say nothing about whether other jobs can be retried.
+// ofOneJob are the errors that concern one job only: other jobs may still be retried.
 var ofOneJob = map[penstock.Code]bool{
 	penstock.CodeInvalidRequest: true, penstock.CodeModelNotFound: true, penstock.CodeConflict: true, penstock.CodeGone: true,
 	penstock.CodeNotFound: true,
@@ -197,7 +197,7 @@ func (s *Service) DismissDeadLetters(ctx context.Context, caller penstock.Caller
 	return dismissed, remaining, err
 }
 
-// retry is a job to be made over items of another.
+// retry describes a new job over items of another job.
 type retry struct {
 	RetryTerms
 	selection store.RetrySelection
@@ -206,8 +206,8 @@ type retry struct {
 	dryRun    bool
 }
 
-// retry selects items and makes a job of them. When others take some of them first, nothing was written
-// and it selects again.
+// retry selects items and submits a job over them. If other calls take some of them first, nothing was
+// written and it selects again.
 func (s *Service) retry(ctx context.Context, caller penstock.Caller, r retry) (accepted Accepted, err error) {
 	var lost error
 	for range retryTries {
@@ -218,7 +218,7 @@ func (s *Service) retry(ctx context.Context, caller penstock.Caller, r retry) (a
 		if r.dryRun {
 			return Accepted{Receipt: store.Receipt{Job: penstock.Job{Counts: penstock.Counts{Total: len(order.Items)}}}}, nil
 		}
-		if err := s.Room.Refusal(); err != nil {
+		if err := s.Disk.Refusal(); err != nil {
 			return Accepted{}, err
 		}
 		limitHold, err := s.spendSubmit(ctx, caller, JobOrder{Model: order.Job.Model})
@@ -245,7 +245,7 @@ func (s *Service) retry(ctx context.Context, caller penstock.Caller, r retry) (a
 	return accepted, lost
 }
 
-// retryOrder reads what is to be retried and prices it anew.
+// retryOrder reads the items to retry and prices them again.
 func (s *Service) retryOrder(ctx context.Context, caller penstock.Caller, r retry) (store.Retry, pricing, error) {
 	found, err := s.Retries.Retryable(ctx, caller.Tenant.ID, r.selection)
 	if err != nil {
@@ -274,7 +274,7 @@ func (s *Service) retryOrder(ctx context.Context, caller penstock.Caller, r retr
 				MaxAttempts: of.MaxAttempts, ItemTimeout: of.ItemTimeout, Resolved: resolved, TraceParent: r.TraceParent,
 				Stream: of.Stream,
 			},
-			// It may take as long as the first did, from when its last item may start.
+			// It has as much time as the first job had, counted from the time at which its last item may start.
 			DeadlineIn:  max(of.Deadline.Sub(of.CreatedAt), DefaultDeadline) + last,
 			Idempotency: r.key,
 			Accounts:    store.AccountsOf(caller, penstock.ModelNames{Asked: of.Model, Answers: resolved.Model}, s.Clock()),
@@ -309,7 +309,7 @@ func (s *Service) retryOrder(ctx context.Context, caller penstock.Caller, r retr
 	return order, p, nil
 }
 
-// resolveAgain decides what a retry runs on, and finds the targets that price it.
+// resolveAgain resolves the targets of a retry.
 func resolveAgain(snapshot *config.Snapshot, tenant penstock.Tenant, of penstock.Job, how penstock.Resolve) (penstock.Resolved, []*penstock.Target, error) {
 	if how == penstock.ResolveFresh {
 		resolved, targets, err := resolve(snapshot, of.Model, tenant)

@@ -17,8 +17,8 @@ import (
 	"penstock/internal/store"
 )
 
-// graves is a store of jobs that failed.
-type graves struct {
+// deadLetters is a store of jobs that failed.
+type deadLetters struct {
 	jobs       []store.Retryable // oldest first
 	taken      int               // retries that lose their items to others before one wins
 	errs       map[penstock.ID]error
@@ -28,7 +28,7 @@ type graves struct {
 	dismissals []store.Dismissal
 }
 
-func (g *graves) find(id penstock.ID) (store.Retryable, bool) {
+func (g *deadLetters) find(id penstock.ID) (store.Retryable, bool) {
 	for _, j := range g.jobs {
 		if j.Job.ID == id {
 			return j, true
@@ -37,21 +37,21 @@ func (g *graves) find(id penstock.ID) (store.Retryable, bool) {
 	return store.Retryable{}, false
 }
 
-func (g *graves) DeadLetterJobs(_ context.Context, _ penstock.TenantID, p store.DeadLetterJobPage) (found []store.DeadLetterJob, _ error) {
+func (g *deadLetters) DeadLetterJobs(_ context.Context, _ penstock.TenantID, p store.DeadLetterJobPage) (found []store.DeadLetterJob, _ error) {
 	for _, j := range g.jobs[:min(p.Jobs, len(g.jobs))] {
 		found = append(found, store.DeadLetterJob{Job: j.Job.ID, DeadLetters: len(j.Items)})
 	}
 	return found, nil
 }
 
-func (g *graves) CountDeadLetters(context.Context, penstock.TenantID, store.DeadLetterFilter) (n int, _ error) {
+func (g *deadLetters) CountDeadLetters(context.Context, penstock.TenantID, store.DeadLetterFilter) (n int, _ error) {
 	for _, j := range g.jobs {
 		n += len(j.Items)
 	}
 	return n, nil
 }
 
-func (g *graves) Retryable(_ context.Context, _ penstock.TenantID, s store.RetrySelection) (store.Retryable, error) {
+func (g *deadLetters) Retryable(_ context.Context, _ penstock.TenantID, s store.RetrySelection) (store.Retryable, error) {
 	g.reads++
 	g.wanted = append(g.wanted, s)
 	j, ok := g.find(s.Job)
@@ -61,7 +61,7 @@ func (g *graves) Retryable(_ context.Context, _ penstock.TenantID, s store.Retry
 	return j, nil
 }
 
-func (g *graves) RetryItems(_ context.Context, tenant penstock.TenantID, r store.Retry) (store.Receipt, error) {
+func (g *deadLetters) RetryItems(_ context.Context, tenant penstock.TenantID, r store.Retry) (store.Receipt, error) {
 	if g.taken > 0 {
 		g.taken--
 		return store.Receipt{}, penstock.Errorf(penstock.CodeConflict, "Others were faster.")
@@ -80,7 +80,7 @@ func (g *graves) RetryItems(_ context.Context, tenant penstock.TenantID, r store
 	return store.Receipt{Job: job}, nil
 }
 
-func (g *graves) DismissDeadLetters(_ context.Context, _ penstock.TenantID, d store.Dismissal) (int, error) {
+func (g *deadLetters) DismissDeadLetters(_ context.Context, _ penstock.TenantID, d store.Dismissal) (int, error) {
 	g.dismissals = append(g.dismissals, d)
 	return 0, nil
 }
@@ -101,8 +101,8 @@ func failedJob(r *rig, items int) store.Retryable {
 	return found
 }
 
-func newGraves(r *rig, sizes ...int) *graves {
-	g := &graves{errs: map[penstock.ID]error{}}
+func newDeadLetters(r *rig, sizes ...int) *deadLetters {
+	g := &deadLetters{errs: map[penstock.ID]error{}}
 	for _, n := range sizes {
 		g.jobs = append(g.jobs, failedJob(r, n))
 	}
@@ -135,7 +135,7 @@ func TestRetryJobKeepsAllButWhatItCosts(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)
-			g := newGraves(r, 2)
+			g := newDeadLetters(r, 2)
 			of := g.jobs[0].Job
 			o := RetryOrder{Job: of.ID, Terms: terms(), IdempotencyKey: "again", BodyHash: []byte("hash")}
 			o.Terms.Resolve = tc.resolve
@@ -172,25 +172,29 @@ func TestRetryJobKeepsAllButWhatItCosts(t *testing.T) {
 func TestRetryJobIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		edit func(*rig, *graves, *RetryOrder)
+		edit func(*rig, *deadLetters, *RetryOrder)
 		code penstock.Code
 	}{
-		"scope":        {func(r *rig, _ *graves, _ *RetryOrder) { r.caller.Scopes = []penstock.Scope{penstock.ScopeJobsRead} }, penstock.CodeScopeMissing},
-		"resolve":      {func(_ *rig, _ *graves, o *RetryOrder) { o.Terms.Resolve = "newest" }, penstock.CodeInvalidRequest},
-		"slow":         {func(_ *rig, _ *graves, o *RetryOrder) { o.Terms.Rate = MinRetryRate / 2 }, penstock.CodeInvalidRequest},
-		"fast":         {func(_ *rig, _ *graves, o *RetryOrder) { o.Terms.Rate = MaxRetryRate + 1 }, penstock.CodeInvalidRequest},
-		"backwards":    {func(_ *rig, _ *graves, o *RetryOrder) { o.Terms.Rate = -1 }, penstock.CodeInvalidRequest},
-		"no number":    {func(_ *rig, _ *graves, o *RetryOrder) { o.Terms.Rate = math.NaN() }, penstock.CodeInvalidRequest},
-		"key":          {func(_ *rig, _ *graves, o *RetryOrder) { o.IdempotencyKey = "a\x00b" }, penstock.CodeInvalidRequest},
-		"unknown":      {func(r *rig, _ *graves, o *RetryOrder) { o.Job = r.ids.New(now) }, penstock.CodeNotFound},
-		"nothing left": {func(_ *rig, g *graves, _ *RetryOrder) { g.jobs[0].Items = nil }, penstock.CodeConflict},
-		"lane":         {func(r *rig, _ *graves, _ *RetryOrder) { r.caller.Tenant.Lanes = []penstock.Lane{penstock.LaneStandard} }, penstock.CodeInvalidRequest},
-		"targets gone": {func(_ *rig, g *graves, _ *RetryOrder) { g.jobs[0].Job.Resolved.Targets = []string{"gone"} }, penstock.CodeConflict},
-		"model gone": {func(_ *rig, g *graves, o *RetryOrder) {
+		"scope": {func(r *rig, _ *deadLetters, _ *RetryOrder) {
+			r.caller.Scopes = []penstock.Scope{penstock.ScopeJobsRead}
+		}, penstock.CodeScopeMissing},
+		"resolve":      {func(_ *rig, _ *deadLetters, o *RetryOrder) { o.Terms.Resolve = "newest" }, penstock.CodeInvalidRequest},
+		"slow":         {func(_ *rig, _ *deadLetters, o *RetryOrder) { o.Terms.Rate = MinRetryRate / 2 }, penstock.CodeInvalidRequest},
+		"fast":         {func(_ *rig, _ *deadLetters, o *RetryOrder) { o.Terms.Rate = MaxRetryRate + 1 }, penstock.CodeInvalidRequest},
+		"backwards":    {func(_ *rig, _ *deadLetters, o *RetryOrder) { o.Terms.Rate = -1 }, penstock.CodeInvalidRequest},
+		"no number":    {func(_ *rig, _ *deadLetters, o *RetryOrder) { o.Terms.Rate = math.NaN() }, penstock.CodeInvalidRequest},
+		"key":          {func(_ *rig, _ *deadLetters, o *RetryOrder) { o.IdempotencyKey = "a\x00b" }, penstock.CodeInvalidRequest},
+		"unknown":      {func(r *rig, _ *deadLetters, o *RetryOrder) { o.Job = r.ids.New(now) }, penstock.CodeNotFound},
+		"nothing left": {func(_ *rig, g *deadLetters, _ *RetryOrder) { g.jobs[0].Items = nil }, penstock.CodeConflict},
+		"lane": {func(r *rig, _ *deadLetters, _ *RetryOrder) {
+			r.caller.Tenant.Lanes = []penstock.Lane{penstock.LaneStandard}
+		}, penstock.CodeInvalidRequest},
+		"targets gone": {func(_ *rig, g *deadLetters, _ *RetryOrder) { g.jobs[0].Job.Resolved.Targets = []string{"gone"} }, penstock.CodeConflict},
+		"model gone": {func(_ *rig, g *deadLetters, o *RetryOrder) {
 			g.jobs[0].Job.Model, o.Terms.Resolve = "old", penstock.ResolveFresh
 		}, penstock.CodeModelNotFound},
-		"always too late": {func(_ *rig, g *graves, _ *RetryOrder) { g.taken = math.MaxInt }, penstock.CodeConflict},
-		"unreadable": {func(_ *rig, _ *graves, o *RetryOrder) {
+		"always too late": {func(_ *rig, g *deadLetters, _ *RetryOrder) { g.taken = math.MaxInt }, penstock.CodeConflict},
+		"unreadable": {func(_ *rig, _ *deadLetters, o *RetryOrder) {
 			o.Terms.Read = func(penstock.Endpoint, []byte) (dialect.Inference, error) {
 				return dialect.Inference{}, penstock.InvalidParam("n", "n is too large.")
 			}
@@ -199,7 +203,7 @@ func TestRetryJobIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)
-			g := newGraves(r, 1)
+			g := newDeadLetters(r, 1)
 			o := RetryOrder{Job: g.jobs[0].Job.ID, Terms: terms()}
 			tc.edit(r, g, &o)
 			_, err := r.RetryJob(t.Context(), r.caller, o)
@@ -216,7 +220,7 @@ func TestRetryJobIsRefused(t *testing.T) {
 func TestRetryJobSelectsAgain(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	g := newGraves(r, 3)
+	g := newDeadLetters(r, 3)
 	g.taken = retryTries - 1
 	if _, err := r.RetryJob(t.Context(), r.caller, RetryOrder{Job: g.jobs[0].Job.ID, Terms: terms()}); err != nil {
 		t.Fatal(err)
@@ -229,7 +233,7 @@ func TestRetryJobSelectsAgain(t *testing.T) {
 func TestRetryJobThatWasAcceptedBefore(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	g := newGraves(r, 0) // nothing is left, because of the first time
+	g := newDeadLetters(r, 0) // nothing is left, because of the first time
 	earlier := penstock.Job{ID: r.ids.New(now)}
 	r.store.keyed = map[string]penstock.Job{"again/hash": earlier}
 	o := RetryOrder{Job: g.jobs[0].Job.ID, Terms: terms(), IdempotencyKey: "again", BodyHash: []byte("hash")}
@@ -246,7 +250,7 @@ func TestRetryJobThatWasAcceptedBefore(t *testing.T) {
 func TestRetryDeadLettersReports(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	g := newGraves(r, 2, 1, 3)
+	g := newDeadLetters(r, 2, 1, 3)
 	g.jobs[1].Job.Resolved.Targets = []string{"gone"}
 	first, stuck, last := g.jobs[0].Job.ID, g.jobs[1].Job.ID, g.jobs[2].Job.ID
 	o := DeadLetterOrder{Filter: store.DeadLetterFilter{Model: "smart"}, DryRun: true}
@@ -293,7 +297,7 @@ func TestRetryDeadLettersReports(t *testing.T) {
 func TestRetryDeadLettersStops(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	g := newGraves(r, 1, 1, 1)
+	g := newDeadLetters(r, 1, 1, 1)
 	away := penstock.Errorf(penstock.CodeOverloaded, "The store is away.")
 	g.errs[g.jobs[1].Job.ID] = away
 	report, err := r.RetryDeadLetters(t.Context(), r.caller, DeadLetterOrder{}, terms())
@@ -308,7 +312,7 @@ func TestRetryDeadLettersStops(t *testing.T) {
 func TestDismissDeadLetters(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	g := newGraves(r, 2, 1)
+	g := newDeadLetters(r, 2, 1)
 	filter := store.DeadLetterFilter{Kind: "timeout"}
 	n, left, err := r.DismissDeadLetters(t.Context(), r.caller, DeadLetterOrder{Filter: filter, DryRun: true})
 	if err != nil || n != 3 || left != 0 || len(g.dismissals) != 0 {
@@ -332,7 +336,7 @@ func TestRetryRate(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		r := newRig(t)
-		g := newGraves(r, rapid.SliceOfN(rapid.IntRange(1, 40), 1, 5).Draw(rt, "sizes")...)
+		g := newDeadLetters(r, rapid.SliceOfN(rapid.IntRange(1, 40), 1, 5).Draw(rt, "sizes")...)
 		how := terms()
 		how.Rate = rapid.Float64Range(MinRetryRate, MaxRetryRate).Draw(rt, "rate")
 		if _, err := r.RetryDeadLetters(t.Context(), r.caller, DeadLetterOrder{}, how); err != nil {

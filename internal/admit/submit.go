@@ -11,37 +11,37 @@ import (
 	"penstock/internal/store"
 )
 
-// Starter has slots for the items of jobs as they are accepted.
+// Starter starts the items of a job in this process as soon as the job is accepted.
 type Starter interface {
-	// Offer takes slots and reserves calls for items, all or none, on behalf of a lease, and says at which targets. The function
-	// is nil when it could not; otherwise it is to be called once with the items that the store gave to the lease, or with why
-	// that is not known.
+	// Offer takes slots and reserves calls for all items or for none, on behalf of a lease, and returns the targets of the
+	// reservations. taken is nil if it reserved none. Otherwise the caller calls taken once, with the items that the store
+	// claimed for the lease, or with the error of the submit.
 	Offer(items []store.Candidate) (lease store.Lease, targets []string, taken func([]*store.Claimed, error))
 }
 
-// Submitter is where admitted jobs are written.
+// Submitter writes admitted jobs.
 type Submitter struct {
 	Jobs    Jobs
-	Starter Starter                    // nil where no worker is
+	Starter Starter                    // nil in a process without workers
 	Work    *signal.Topic[signal.None] // notified when items are ready
 }
 
 // Accepted is a job that was accepted.
 type Accepted struct {
 	store.Receipt
-	Waited time.Duration // for its turn under its caller's limits
+	Waited time.Duration // for capacity under its caller's limits
 	begin  func()
 }
 
-// Begin lets the work begin, or has begun it already. It is apart from accepting, so that a caller can have its answer
-// before the work competes with it for the processor.
+// Begin starts the work, unless it has started already. It is a step of its own so that the caller can get its answer
+// before the work competes for the processor.
 func (a Accepted) Begin() { a.begin() }
 
-// beginAtLatest is how long the work waits to be begun: the answer before it may be slow to leave.
+// beginAtLatest is how long the work waits for Begin: sending the answer first may be slow.
 const beginAtLatest = 10 * time.Millisecond
 
-// Submit has a job accepted. If this process has slots and room for its items, and nothing waits before them, they
-// need not wait for a claim; they are in the receipt then.
+// Submit writes a job. If this process has slots and capacity for its items, and no other items wait before them, the
+// store claims them in the same transaction; they are in the receipt then.
 func (e Submitter) Submit(ctx context.Context, tenant penstock.TenantID, sub store.Submission) (Accepted, error) {
 	if e.Starter == nil {
 		return e.queue(ctx, tenant, sub)
@@ -66,7 +66,7 @@ func (e Submitter) Submit(ctx context.Context, tenant penstock.TenantID, sub sto
 	}()
 	sub.Starter, sub.StartTargets = &lease, targets
 	if accepted, err = e.queue(ctx, tenant, sub); err != nil {
-		return Accepted{}, err // nobody knows what became of it, so none of it may run
+		return Accepted{}, err // the job may or may not be stored, so none of its items may run
 	}
 	if claimed := accepted.Claimed; len(claimed) > 0 {
 		accepted.begin = sync.OnceFunc(func() { taken(claimed, nil) })
@@ -75,7 +75,7 @@ func (e Submitter) Submit(ctx context.Context, tenant penstock.TenantID, sub sto
 	return accepted, nil
 }
 
-// queue has a job accepted that workers are told of.
+// queue writes a job whose Begin notifies the workers.
 func (e Submitter) queue(ctx context.Context, tenant penstock.TenantID, sub store.Submission) (Accepted, error) {
 	receipt, err := e.Jobs.SubmitJob(ctx, tenant, sub)
 	if err != nil {

@@ -17,14 +17,14 @@ type offers struct {
 	claimed []*store.Claimed
 	err     error
 	taken   int
-	told    chan struct{} // has one for each time; may be nil
+	calls   chan struct{} // receives a value for each call; may be nil
 }
 
 func (o *offers) Offer([]store.Candidate) (store.Lease, []string, func([]*store.Claimed, error)) {
 	return store.Lease{Process: "here", Epoch: 1}, []string{"a"}, func(claimed []*store.Claimed, err error) {
 		o.claimed, o.err, o.taken = claimed, err, o.taken+1
-		if o.told != nil {
-			o.told <- struct{}{}
+		if o.calls != nil {
+			o.calls <- struct{}{}
 		}
 	}
 }
@@ -39,7 +39,7 @@ func (g *grants) SubmitJob(context.Context, penstock.TenantID, store.Submission)
 	return store.Receipt{Claimed: []*store.Claimed{{Item: "1"}}}, g.err
 }
 
-// Whoever leaves while a job is being committed may not know that it was; what was not accepted must not run.
+// A caller that leaves while its job is being committed does not learn the outcome; a job that was not accepted must not run.
 func TestNothingStartsOfASubmitThatFailed(t *testing.T) {
 	t.Parallel()
 	gone := errors.New("the caller left")
@@ -58,7 +58,7 @@ func TestNothingStartsOfASubmitThatFailed(t *testing.T) {
 			job.Begin() // once is enough
 		}
 		if o.taken != 1 || len(o.claimed) != tt.want || !errors.Is(o.err, tt.err) {
-			t.Errorf("%v: the starter was told %d times of %d items, %v", tt.err, o.taken, len(o.claimed), o.err)
+			t.Errorf("%v: the starter was called %d times with %d items, %v", tt.err, o.taken, len(o.claimed), o.err)
 		}
 	}
 }
@@ -67,14 +67,14 @@ func TestNothingStartsOfASubmitThatFailed(t *testing.T) {
 func TestWorkBeginsWhateverBecomesOfTheAnswer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, began := &offers{told: make(chan struct{}, 2)}, time.Now()
+		o, began := &offers{calls: make(chan struct{}, 2)}, time.Now()
 		sub := store.Submission{Job: penstock.Job{ID: "01ARZ3NDEKTSV4RRFFQ69G5FAV"}, Items: []store.NewItem{{Body: []byte("{}")}}}
 		if _, err := (Submitter{&grants{}, o, signal.NewTopic[signal.None](nil, signal.Work)}).Submit(t.Context(), "acme", sub); err != nil {
 			t.Fatal(err)
 		}
-		<-o.told
+		<-o.calls
 		if after := time.Since(began); after != beginAtLatest || len(o.claimed) != 1 {
-			t.Errorf("%d items began after %v, though nobody said so; want 1 after %v", len(o.claimed), after, beginAtLatest)
+			t.Errorf("%d items began after %v, without a call of Begin; want 1 after %v", len(o.claimed), after, beginAtLatest)
 		}
 	})
 }

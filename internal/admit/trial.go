@@ -10,13 +10,13 @@ import (
 	"penstock/internal/store"
 )
 
-// Balances knows what is left of budgets.
+// Balances reads what is left of budgets.
 type Balances interface {
-	// Balances are what accounts of a tenant come to, in their order. It writes nothing.
+	// Balances returns the balances of a tenant's accounts, in the same order. It writes nothing.
 	Balances(ctx context.Context, tenant penstock.TenantID, accounts []store.Account) ([]store.Balance, error)
 }
 
-// Trial is what would become of an order at this moment.
+// Trial is the predicted outcome of an order at this moment.
 type Trial struct {
 	Endpoint penstock.Endpoint
 	Model    string
@@ -27,26 +27,26 @@ type Trial struct {
 	Most     Most               // that one attempt at each item can use together; of lines, those of usual length
 	Targets  []*penstock.Target // that it may run on
 	Unpaid   []string           // targets that it may not run on, because a hard budget has too little left for them
-	// When it would start and finish; zero where nobody knows, or it would not be admitted.
+	// When it would start and finish; zero if that is unknown, or if it would not be admitted.
 	When backlog.Estimate
-	Held bool // an operator would keep it from starting
+	Held bool // an operator has paused it
 	// Refusal is why it would not be admitted, nil if it would.
 	Refusal error
-	// Short is the hard budget that has too little left for all of it, "" for none. A job over a file is
-	// admitted all the same and waits for the money.
+	// Short is the hard budget that has too little left for the whole order, "" for none. A job over a file is
+	// still admitted, and waits until the budget has money again.
 	Short    string
 	Warnings []string // of soft budgets that it would use up
 }
 
-// Try says what would become of an order. It writes nothing, takes nothing of any budget, and does not touch
-// idempotency keys. It counts as a request, since counting tokens is work. What is wrong with the order itself is an
-// error; what the moment refuses is in the trial. Codes: invalid_request, model_not_found, scope_missing, rate_limited.
+// Try predicts the outcome of an order. It writes nothing, takes nothing from a budget, and uses no idempotency key. It
+// counts as a request, because counting tokens takes work. An invalid order is an error; a refusal that depends on the
+// moment, such as a full queue, is in the trial. Codes: invalid_request, model_not_found, scope_missing, rate_limited.
 func (s *Service) Try(ctx context.Context, caller penstock.Caller, o JobOrder) (Trial, error) {
 	if err := Require(caller, penstock.ScopeJobsWrite); err != nil {
 		return Trial{}, err
 	}
 	d, err := s.draft(caller, &o)
-	refused := penstock.ErrorCode(err) == penstock.CodeBudgetExceeded // nothing that has a price is left to run it
+	refused := penstock.ErrorCode(err) == penstock.CodeBudgetExceeded // no target with a price is left
 	if err != nil && !refused {
 		return Trial{}, err
 	}
@@ -62,7 +62,7 @@ func (s *Service) Try(ctx context.Context, caller penstock.Caller, o JobOrder) (
 		t.Deadline = s.Clock().Add(DefaultDeadline).UTC().Truncate(time.Microsecond)
 	}
 	if o.Lines != nil {
-		t.Bytes = o.Lines.File.Tokens + int64(t.Items*len(o.Lines.Each.Object.Text)) // without what is around bodies
+		t.Bytes = o.Lines.File.Tokens + int64(t.Items*len(o.Lines.Each.Object.Text)) // without the JSON around the bodies
 	}
 	if refused {
 		return t, nil
@@ -106,7 +106,7 @@ func (d *draft) most(o JobOrder, now time.Time) (all Most) {
 	return all
 }
 
-// weigh holds a draft against the budgets that would pay for it, without taking anything from them.
+// weigh compares a draft with the budgets that would pay for it, without taking anything from them.
 func (s *Service) weigh(ctx context.Context, d *draft, t *Trial) error {
 	accounts := d.sub.Accounts
 	if len(accounts) == 0 {
@@ -139,26 +139,26 @@ func (s *Service) weigh(ctx context.Context, d *draft, t *Trial) error {
 	return nil
 }
 
-// queueTrial asks the queue for a place and leaves it again. Codes: queue_full, overloaded, too_large.
+// queueTrial takes a place in the queue and returns it. Codes: queue_full, overloaded, too_large.
 func (s *Service) queueTrial(t *Trial, d draft) error {
 	if err := s.Backlog.Admit(d.arrival); err != nil {
 		return err
 	}
 	defer s.Backlog.Dropped(d.arrival)
 	if t.Held {
-		return nil // it would wait for a person, and nobody knows how long
+		return nil // it would wait for an operator, for an unknown time
 	}
 	place := s.Backlog.Place(d.arrival, t.Deadline)
 	t.When = backlog.Estimate{Start: place.Start, Finish: place.Finish}
 	return nil
 }
 
-// limitTrial counts a trial as a request, and says why its caller's limits would refuse the order itself. Codes:
+// limitTrial counts a trial as a request, and returns why the caller's limits would refuse the order itself. Codes:
 // rate_limited, overloaded.
 func (s *Service) limitTrial(ctx context.Context, caller penstock.Caller, o JobOrder) (refusal, err error) {
 	names := s.Config.Current().Names(o.Model)
 	limitHold, refusal := s.Limits.Admit(ctx, &caller, names, submitUse(o))
-	if refusal != nil { // there may be none left of what is asked for, and yet enough for asking
+	if refusal != nil { // the limits may have too little left for the order, but enough for the trial
 		limitHold, err = s.Limits.Admit(ctx, &caller, names, capacity.Use{Dry: true})
 	}
 	limitHold.Leave()

@@ -1,6 +1,5 @@
-// Package api is the HTTP surface: it decodes what callers send, calls the services behind it, and
-// encodes what they answer. It owns status codes, headers, envelopes and the bounds of what it reads;
-// it decides nothing about work itself.
+// Package api is the public HTTP API: it decodes requests, calls the services, and encodes their answers. It owns
+// status codes, headers, envelopes and the bounds of request bodies; it decides nothing about work itself.
 //
 // Every route is a row of a table of package rest, which gives routing, authorization, OpenAPI, spans, metrics, errors and
 // recovery. Handlers are methods of a type per resource (jobs, files, webhooks …), each around the call that it answers.
@@ -30,18 +29,18 @@ import (
 	"penstock/internal/webhook"
 )
 
-// DeadLetters is what can be read of dead letters.
+// DeadLetters reads dead letters.
 type DeadLetters interface {
 	DeadLetters(ctx context.Context, tenant penstock.TenantID, p store.DeadLetterPage) ([]store.DeadLetter, error)
 	DeadLetterGroups(ctx context.Context, tenant penstock.TenantID, p store.DeadLetterGroupPage) ([]store.DeadLetterGroup, error)
 }
 
-// Deleter forgets a job.
+// Deleter deletes a job.
 type Deleter interface {
 	DeleteJob(ctx context.Context, tenant penstock.TenantID, d store.Deletion) error
 }
 
-// Batches is what can be read of batches, and how one is kept that cannot run.
+// Batches reads batches, and stores a batch that cannot run.
 type Batches interface {
 	Batch(ctx context.Context, tenant penstock.TenantID, job penstock.ID) (store.Batch, error)
 	WantResults(ctx context.Context, tenant penstock.TenantID, job penstock.ID) (store.Batch, error)
@@ -49,7 +48,7 @@ type Batches interface {
 	RefuseBatch(ctx context.Context, tenant penstock.TenantID, b store.Batch) (store.Batch, error)
 }
 
-// Deps are the services behind the surface.
+// Deps are the services that the API calls.
 type Deps struct {
 	Config      *config.Live
 	Usage       usage.Reporter
@@ -61,26 +60,26 @@ type Deps struct {
 	Deleter     Deleter
 	Webhooks    *webhook.Service
 	Backlog     Estimator
-	// WaitingOn says why queued items of a job do not start, beside what operators and budgets hold back; may be nil.
+	// WaitingOn says why queued items of a job do not start, apart from pauses and budgets; may be nil.
 	WaitingOn func(j penstock.Job) penstock.Reason
 	Files     *file.Service
 	Storage   store.Storage
 	Batches   Batches
 	Links     *sign.Signer
 	Reader    *deliver.Reader
-	Bodies    *inflight.Pool // the memory of bodies that callers send; nil for no bounds
-	Keys      Keys           // ends what stays open when its key ends; nil for nobody
+	Bodies    *inflight.Pool // the memory of request bodies; nil for no bounds
+	Keys      Keys           // ends open calls when their key ends; nil for none
 	// Throttle slows down callers that guess keys; may be nil.
 	Throttle *directory.Throttle
-	// Cancelled is called with jobs that were asked to stop.
+	// Cancelled is called with jobs that were cancelled.
 	Cancelled func(job penstock.ID)
-	Ready     func(context.Context) error // whether this process can take work
-	Refusing  func() error                // why it takes no new jobs though it is ready, nil if it does
-	// RefusingUploads says why it takes no files, nil if it does. An upload asks again while it comes in.
+	Ready     func(context.Context) error // whether this process can accept work
+	Refusing  func() error                // why it accepts no new jobs though it is ready, nil if it does
+	// RefusingUploads says why it accepts no files, nil if it does. An upload checks again while it is received.
 	RefusingUploads func(context.Context) error
 	// Documents describe the API, all surfaces together.
 	Documents rest.Documents
-	Draining  <-chan struct{} // closed when it is about to stop: readers who wait are let go
+	Draining  <-chan struct{} // closed when it is about to stop: waiting readers are answered
 	Metrics   *telemetry.Metrics
 	Tracer    *telemetry.Tracer
 	Log       *slog.Logger
@@ -115,11 +114,11 @@ func (s *Server) Handler() http.Handler { return s.table.Handler() }
 type call struct {
 	rest.Call
 	*Server
-	model   string                  // that the call is for, "" while that is not known
+	model   string                  // that the call is for, "" while it is unknown
 	memory  inflight.Account        // of its body
-	permit  *request.Permit         // nil without limits; a synchronous call that was started took it over
-	cancel  context.CancelCauseFunc // ends it with its key; nil while that is not watched
-	ends    func()                  // gives up what a call that stays open holds, nil for nothing
+	permit  *request.Permit         // nil without limits; a synchronous call takes it over when it starts
+	cancel  context.CancelCauseFunc // ends it with its key; nil while the key is not watched
+	ends    func()                  // releases what an open call holds, nil for nothing
 	running *request.Running        // the synchronous call that its handler started, nil for none
 }
 
@@ -132,7 +131,7 @@ func (c *call) Authenticate() (penstock.Principal, error) {
 	return p, err
 }
 
-// authenticate finds out who calls. Codes: invalid_key, rate_limited.
+// authenticate identifies the caller. Codes: invalid_key, rate_limited.
 func (c *call) authenticate() (penstock.Principal, error) {
 	key := rest.PresentedKey(c.R)
 	if key == "" {
@@ -173,11 +172,11 @@ func (c *call) Close() {
 	if c.ends != nil {
 		c.ends()
 	}
-	c.unwatch() // behind what waits for the context to end
+	c.unwatch() // after everything that waits for the context to end
 }
 
-// waiting is the context of a call that only waits for something to happen: it also ends when the
-// process is about to stop, since the caller can come back and wait elsewhere.
+// waiting is the context of a call that only waits for an event: it also ends when the process is about to
+// stop, because the caller can repeat the call at another process.
 func (c *call) waiting() (context.Context, context.CancelFunc) {
 	c.endWithKey()
 	ctx, cancel := context.WithCancel(c.R.Context())

@@ -61,7 +61,7 @@ func TestWhoMayCallWhat(t *testing.T) {
 func admitted(t *testing.T, rt *rest.Route) string {
 	t.Helper()
 	if rt.Open {
-		return " everybody"
+		return " any caller"
 	}
 	all, out := principals(), ""
 	if p := all["key"]; rt.Authorize(&p) == nil {

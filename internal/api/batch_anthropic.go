@@ -19,7 +19,7 @@ import (
 // maxMessageBatchBytes bounds the body of a message batch, as Anthropic does.
 const maxMessageBatchBytes = 256 << 20
 
-// messageBatchCreate is what Anthropic's SDKs send, for the OpenAPI document: it is read as it comes.
+// messageBatchCreate is the request of Anthropic's SDKs, for the OpenAPI document: the body is read as a stream.
 type messageBatchCreate struct {
 	Requests []line.MessageBatchRequest `json:"requests" required:"true" about:"At most 100,000, for 16 models at the most."`
 }
@@ -77,8 +77,8 @@ func (c messageBatches) messageBatchView(b store.Batch) messageBatchView {
 	return v
 }
 
-// createMessageBatch makes jobs of a list of messages, which may be long: it is written to a file as it comes, and to
-// one for each model if there are several.
+// createMessageBatch creates jobs from a list of messages, which may be long: the list is written to a file as it is
+// received, or to one file for each model.
 func (c messageBatches) createMessageBatch() error {
 	ctx, leave, err := files(c).receiving()
 	if err != nil {
@@ -133,12 +133,12 @@ func (c messageBatches) submitMessages(ctx context.Context, files []store.File, 
 	return c.Admit.Job(ctx, c.Principal, orders[0])
 }
 
-// receiveMessages writes the requests of a batch to a file that nobody sees yet, one line each, and tells which models
-// they name.
+// receiveMessages writes the requests of a batch to a file that is not listed yet, one line each, and returns the models
+// that they name.
 func (c messageBatches) receiveMessages(ctx context.Context, sum hash.Hash) (f store.File, models []string, err error) {
 	limits := c.Config.Current().Process.Limits
 	most := min(limits.MaxFileBytes, maxMessageBatchBytes)
-	sent := io.TeeReader(http.MaxBytesReader(c.W, c.patientBody(c.R.Body), most), sum)
+	sent := io.TeeReader(http.MaxBytesReader(c.W, c.uploadBody(c.R.Body), most), sum)
 	f, err = c.receiveLines(ctx, 2*most, func(out io.Writer) (err error) {
 		models, err = line.CopyRequests(sent, out)
 		return err
@@ -154,7 +154,7 @@ func (c messageBatches) receiveMessages(ctx context.Context, sum hash.Hash) (f s
 	return f, models, err
 }
 
-// receiveLines writes lines to a file that nobody sees yet.
+// receiveLines writes lines to a file that is not listed yet.
 func (c messageBatches) receiveLines(ctx context.Context, most int64, write func(io.Writer) error) (store.File, error) {
 	lines, out := io.Pipe()
 	written := make(chan struct{})
@@ -163,7 +163,7 @@ func (c messageBatches) receiveLines(ctx context.Context, most int64, write func
 		out.CloseWithError(write(out))
 	}()
 	f, err := files(c).receiveFile(ctx, lines, most)
-	lines.CloseWithError(context.Canceled) // lets the other side go if it still writes
+	lines.CloseWithError(context.Canceled) // ends the writing side if it still writes
 	<-written
 	f.Key, f.Name, f.Purpose = c.Principal.Key, "requests.jsonl", store.PurposeBatch
 	return f, err
@@ -195,7 +195,7 @@ func (c messageBatches) listMessageBatches() error {
 		}
 	}
 	if p.After != "" && p.Before != "" {
-		return penstock.InvalidParam("before_id", "after_id and before_id are given; one is wanted.")
+		return penstock.InvalidParam("before_id", "Both after_id and before_id are given; give only one.")
 	}
 	batches, err := c.Batches.ListBatches(c.R.Context(), c.Principal.Tenant.ID, p)
 	if err != nil {
@@ -203,7 +203,7 @@ func (c messageBatches) listMessageBatches() error {
 	}
 	v := messageBatchPageView{Data: []messageBatchView{}, HasMore: len(batches) > int(limit)}
 	if v.HasMore && p.Before != "" {
-		batches = batches[1:] // the one too many is the newest
+		batches = batches[1:] // the extra entry is the newest
 	}
 	for _, b := range batches[:min(int(limit), len(batches))] {
 		v.Data = append(v.Data, c.messageBatchView(b))
@@ -242,7 +242,7 @@ func (c messageBatches) messageBatchResults() error {
 		return err
 	}
 	if b.Job.FinishedAt.IsZero() {
-		return penstock.Errorf(penstock.CodeConflict, "%s has not ended; its results are there when processing_status is ended.", penstock.ViewMessageBatch.Format(b.ID))
+		return penstock.Errorf(penstock.CodeConflict, "%s has not ended; its results are available when processing_status is ended.", penstock.ViewMessageBatch.Format(b.ID))
 	}
 	c.W.Header().Set("Content-Type", typeAnthropicJSONL)
 	p := store.ResultPage{Order: store.OrderInput, After: -1, Limit: resultPage}

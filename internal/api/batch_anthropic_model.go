@@ -10,12 +10,12 @@ import (
 	"penstock/internal/store"
 )
 
-// keepByModel makes a file of the requests that were received, and one for each model if they name several: a job is
-// for one. They are written one after the other, so that memory does not depend on their number.
+// keepByModel stores the received requests as one file, or as one file for each model if they name several: a job has
+// one model. The files are written one after the other, so that memory does not depend on their number.
 func (c messageBatches) keepByModel(ctx context.Context, whole store.File, models []string) (files []store.File, err error) {
 	kept, err := c.Files.Keep(ctx, whole)
 	if err != nil {
-		return nil, err // the row may be there all the same, so its blob must stay
+		return nil, err // the row may have been written, so its blob must remain
 	}
 	if len(models) == 1 {
 		return []store.File{kept}, nil
@@ -39,7 +39,7 @@ func (c messageBatches) keepByModel(ctx context.Context, whole store.File, model
 	return files, nil
 }
 
-// copyModel writes those lines of a file that are for one model.
+// copyModel copies the lines of a file that are for one model.
 func (c messageBatches) copyModel(ctx context.Context, out io.Writer, from store.File, model string) error {
 	r, err := c.Files.Open(ctx, from.Tenant, from.ID)
 	if err != nil {
@@ -59,15 +59,15 @@ func (c messageBatches) copyModel(ctx context.Context, out io.Writer, from store
 	return nil
 }
 
-// forget removes files that nothing reads. Should it fail, they go when files do.
+// forget removes files that nothing reads. If that fails, they expire like other files.
 func (c messageBatches) forget(ctx context.Context, files []store.File) {
 	for _, f := range files {
 		_ = c.Files.Delete(context.WithoutCancel(ctx), f.Tenant, store.FileDeletion{File: f.ID, Actor: c.Principal.Key})
 	}
 }
 
-// deleteWithFiles deletes the jobs of a batch, and the files that their requests were written to, which are of no use
-// to anybody else. The jobs go last, so that a caller that is interrupted can ask again.
+// deleteWithFiles deletes the jobs of a batch and the files of its requests, which only this batch uses. It deletes the
+// jobs last, so that a caller can repeat an interrupted call.
 func (c messageBatches) deleteWithFiles(b store.Batch) error {
 	ctx, tenant := c.R.Context(), c.Principal.Tenant.ID
 	for _, id := range b.Jobs() {

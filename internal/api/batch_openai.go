@@ -16,13 +16,13 @@ import (
 	"penstock/internal/telemetry"
 )
 
-// completionWindow is the only one that OpenAI's batches have. Others work here as well.
+// completionWindow is the only window of OpenAI's batches. Penstock accepts others as well.
 const completionWindow = "24h"
 
 // The bounds of metadata, which are OpenAI's.
 const maxMetadata, maxMetadataKey, maxMetadataValue = 16, 64, 512
 
-// batchCreate is what OpenAI's SDKs send.
+// batchCreate is the request of OpenAI's SDKs.
 type batchCreate struct {
 	InputFileID        string            `json:"input_file_id" required:"true" about:"A file with the purpose batch."`
 	Endpoint           penstock.Endpoint `json:"endpoint" required:"true" about:"The endpoint that every line is for."`
@@ -42,7 +42,7 @@ type batchView struct {
 	Object           string            `json:"object"`
 	Endpoint         penstock.Endpoint `json:"endpoint"`
 	Model            *string           `json:"model"`
-	Errors           *batchErrorList   `json:"errors" about:"Why the batch failed: the lines that are no good."`
+	Errors           *batchErrorList   `json:"errors" about:"Why the batch failed: its invalid lines."`
 	InputFileID      string            `json:"input_file_id"`
 	CompletionWindow string            `json:"completion_window"`
 	Status           batchStatus       `json:"status" about:"validating, failed, in_progress, finalizing, completed, expired, cancelling or cancelled."`
@@ -98,10 +98,10 @@ type batchPageView struct {
 	HasMore bool        `json:"has_more"`
 }
 
-// batchStatus is where one of OpenAI's batches stands.
+// batchStatus is the status of a batch in OpenAI's API.
 type batchStatus string
 
-// The states. A job has no such states of its own: they follow from its counts and from what is left to do for it.
+// The statuses. A job has no such status: it follows from the job's counts and from the files that are still to be written.
 const (
 	batchValidating batchStatus = "validating"  // none of its lines is an item yet
 	batchFailed     batchStatus = "failed"      // it was refused
@@ -113,8 +113,8 @@ const (
 	batchCancelled  batchStatus = "cancelled"
 )
 
-// batchStatusOf says where a batch stands. One that expired or was cancelled in part is what OpenAI calls it as a
-// whole; a cancel that came too late to stop anything changes nothing.
+// batchStatusOf returns the status of a batch. A batch that expired or was cancelled in part has that status as a whole,
+// as in OpenAI's API; a cancel that was too late to stop anything changes nothing.
 func batchStatusOf(b store.Batch) batchStatus {
 	j := b.Job
 	switch {
@@ -172,14 +172,14 @@ func newBatchView(b store.Batch) batchView {
 	return v
 }
 
-// windowOf is the window that a job was given.
+// windowOf is the completion window of a job.
 func windowOf(j penstock.Job) string {
 	window := j.Deadline.Sub(j.CreatedAt).Round(time.Second)
 	if window%time.Hour != 0 {
 		return window.String()
 	}
 	if window == 0 {
-		return completionWindow // it never began
+		return completionWindow // it never started
 	}
 	return fmt.Sprintf("%dh", window/time.Hour)
 }
@@ -193,14 +193,14 @@ func unix(t time.Time) *int64 {
 	return &n
 }
 
-// createBatch makes a job over a file for a caller who speaks OpenAI's dialect.
+// createBatch creates a job over a file for a caller that uses OpenAI's dialect.
 func (c batches) createBatch() error {
 	sent, err := c.readBody()
 	if err != nil {
 		return err
 	}
 	var in batchCreate
-	// SDKs may send members that later versions have; what is not known is passed over, as it is there.
+	// SDKs may send members of later API versions; unknown members are ignored, as OpenAI does.
 	if err := decodeLoosely(sent, &in); err != nil {
 		return err
 	}
@@ -235,7 +235,7 @@ func (c batches) createBatch() error {
 }
 
 func (in *batchCreate) check() error {
-	window, _ := time.ParseDuration(in.CompletionWindow) // 0 when it is none
+	window, _ := time.ParseDuration(in.CompletionWindow) // 0 when it is not a duration
 	switch {
 	case window <= 0 || window > admit.MaxDeadline:
 		return penstock.InvalidParam("completion_window", "completion_window must be %q, or another duration of up to %d days.", completionWindow, admit.MaxDeadline/(24*time.Hour))
@@ -261,7 +261,7 @@ func (in *batchCreate) check() error {
 	return nil
 }
 
-// decodeLoosely reads what others' SDKs send. Codes: invalid_request.
+// decodeLoosely decodes a request of another vendor's SDK. Codes: invalid_request.
 func decodeLoosely(text []byte, into any) error {
 	if kind := jsontext.Value(text).Kind(); kind != '{' {
 		return penstock.Errorf(penstock.CodeInvalidRequest, "The body must be a JSON object.")
@@ -276,13 +276,13 @@ func decodeLoosely(text []byte, into any) error {
 	return nil
 }
 
-// refusalOf is an error as a batch keeps it.
+// refusalOf is an error as it is stored with a batch.
 func refusalOf(err error) store.LineError {
 	e := penstock.AsError(err)
 	return store.LineError{Code: string(e.Code), Message: e.Message, Param: e.Param}
 }
 
-// refuseBatch keeps a batch that cannot run and answers with it: SDKs look for its errors there.
+// refuseBatch stores a batch that cannot run and answers with it: SDKs look for the errors in the batch.
 func (c batches) refuseBatch(b store.Batch) error {
 	b.ID = c.ids.New(c.Clock())
 	kept, err := c.Batches.RefuseBatch(c.R.Context(), c.Principal.Tenant.ID, b)
@@ -376,7 +376,7 @@ func (c batches) cancelBatch() error {
 	return c.JSON(http.StatusOK, newBatchView(b))
 }
 
-// stopBatch asks a batch to stop. One that has ended stays as it is.
+// stopBatch cancels a batch. A batch that has ended does not change.
 func (c batches) stopBatch(kind store.BatchKind, view penstock.View) (store.Batch, error) {
 	b, err := c.batch(kind, view)
 	if err != nil {

@@ -7,11 +7,11 @@ import (
 	"penstock/internal/request"
 )
 
-// headerCache is how a caller says what it wants of the cache, and how it learns where its answer came from. In canonical form:
-// every call looks for it.
+// headerCache is the header in which a caller controls the cache and learns where its answer came from. It is in canonical form:
+// every call reads it.
 const headerCache = "X-Penstock-Cache"
 
-// cacheMode reads what a caller wants of the cache. Codes: invalid_request.
+// cacheMode reads the cache mode of a call. Codes: invalid_request.
 func cacheMode(r *http.Request) (request.CacheMode, error) {
 	switch mode := request.CacheMode(r.Header.Get(headerCache)); mode {
 	case "", request.CacheUse, request.CacheRefresh, request.CacheOff:
@@ -28,13 +28,13 @@ func (c *call) setCacheHeader(source request.Source) {
 	}
 }
 
-// savedView is the usage that an answer did not cost because another call had paid for it.
+// savedView is the usage of the call that paid for a shared answer.
 type savedView struct {
 	InputTokens  int64 `json:"input_tokens"`
 	OutputTokens int64 `json:"output_tokens"`
 }
 
-// showShared completes the view of a call that another one paid for.
+// showShared completes the view of a call whose answer another call paid for.
 func (v *requestView) showShared(r penstock.Request) {
 	source, target := request.SplitTarget(r.Target)
 	if source == "" {

@@ -34,7 +34,7 @@ var keptAnswer = frames{
 		Usage: penstock.Usage{InputTokens: 10, OutputTokens: 20}},
 }
 
-// step is a call, and what becomes of it.
+// step is a call with its expected result.
 type step struct {
 	name    string
 	body    string
@@ -50,8 +50,8 @@ func TestCacheIsOptIn(t *testing.T) {
 	ask := func(model, rest string) string { return `{"model":"` + model + `"` + rest + `,"messages":[]}` }
 	other := []string{"x-api-key", otherKey}
 	for _, s := range []step{
-		{"nobody asks for it", ask("fast", ""), nil, "", 1},
-		{"nobody asked for it before", ask("fast", ""), nil, "", 2},
+		{"without the header", ask("fast", ""), nil, "", 1},
+		{"without the header, a second time", ask("fast", ""), nil, "", 2},
 		{"the model does", ask("smart", ""), nil, "miss", 3},
 		{"and it is kept", `{"messages": [], "model":"smart"}`, nil, "hit", 3},
 		{"another tenant", ask("smart", ""), other, "miss", 4},
@@ -75,7 +75,7 @@ func TestCacheIsOptIn(t *testing.T) {
 	}
 }
 
-// A hit is recorded as what it is: it costs nothing, and says what it saved and whose answer it was.
+// A hit is recorded as a hit: it costs nothing, and names the saved usage and the call that paid.
 func TestHitIsExplained(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, penstock.EndpointChat)
@@ -100,7 +100,7 @@ func TestHitIsExplained(t *testing.T) {
 	}
 }
 
-// A stream is given again as the same events, and apart from the plain answer to the same question.
+// A cached stream has the same events, and is cached apart from the plain answer to the same body.
 func TestStreamsAreKept(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, penstock.EndpointChat)
@@ -146,7 +146,7 @@ func TestFailuresAreNotKept(t *testing.T) {
 	}
 }
 
-// Callers who ask the same at a time share one call; the one who began it may leave.
+// Concurrent identical calls share one upstream call; the caller that started it may leave.
 func TestIdenticalCallsShareOne(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, penstock.EndpointChat)

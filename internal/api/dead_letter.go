@@ -13,7 +13,7 @@ import (
 	"penstock/internal/telemetry"
 )
 
-// deadLetterView is a failed item that waits for somebody.
+// deadLetterView is a failed item that was neither retried nor dismissed.
 type deadLetterView struct {
 	ItemID      string        `json:"item_id"`
 	JobID       string        `json:"job_id"`
@@ -91,7 +91,7 @@ func (c deadLetters) listDeadLetters() error {
 	return c.JSON(http.StatusOK, out)
 }
 
-// deadLetterQuery reads which dead letters are asked for, and how many in a page.
+// deadLetterQuery reads the filter and the page size of a list.
 func (c deadLetters) deadLetterQuery() (store.DeadLetterFilter, int, error) {
 	q := c.R.URL.Query()
 	f := deadLetterFilter{
@@ -110,9 +110,9 @@ func (c deadLetters) deadLetterQuery() (store.DeadLetterFilter, int, error) {
 	return filter, limit, err
 }
 
-// deadLetterFilter is which dead letters a caller means.
+// deadLetterFilter selects dead letters.
 type deadLetterFilter struct {
-	All           bool          `json:"all,omitzero" about:"Every dead letter; nothing else is given then."`
+	All           bool          `json:"all,omitzero" about:"Every dead letter; no other field may be given."`
 	JobID         string        `json:"job_id,omitzero"`
 	Model         string        `json:"model,omitzero"`
 	Code          penstock.Code `json:"code,omitzero"`
@@ -122,7 +122,7 @@ type deadLetterFilter struct {
 	CreatedBefore time.Time     `json:"created_before,omitzero" about:"Only those that failed up to this time."`
 }
 
-// read checks the filter and brings it into the form of the store. Its fields are called by their path.
+// read checks the filter and converts it for the store. Errors name its fields by their path.
 func (f deadLetterFilter) read(path string) (store.DeadLetterFilter, error) {
 	out := store.DeadLetterFilter{
 		Model: f.Model, Code: f.Code, Kind: f.ErrorKind, Fingerprint: f.Fingerprint,
@@ -140,32 +140,32 @@ func (f deadLetterFilter) read(path string) (store.DeadLetterFilter, error) {
 	return out, nil
 }
 
-// deliberate reads the filter of a call that changes something: nobody means all dead letters by
-// saying nothing.
+// deliberate reads the filter of a call that changes something. An empty filter is refused: it must not mean all dead
+// letters.
 func (f *deadLetterFilter) deliberate() (store.DeadLetterFilter, error) {
 	if f == nil || *f == (deadLetterFilter{}) {
 		return store.DeadLetterFilter{}, penstock.InvalidParam("filter",
 			`filter is missing or empty; say which dead letters are meant, such as {"model":"fast"}, or {"all":true} for every one.`)
 	}
 	if f.All && *f != (deadLetterFilter{All: true}) {
-		return store.DeadLetterFilter{}, penstock.InvalidParam("filter.all", "filter.all stands for every dead letter; nothing else can be given with it.")
+		return store.DeadLetterFilter{}, penstock.InvalidParam("filter.all", "filter.all selects every dead letter; no other field can be given with it.")
 	}
 	return f.read("filter.")
 }
 
-// deadLetterSelection is which dead letters something is to be done with.
+// deadLetterSelection selects the dead letters of a call.
 type deadLetterSelection struct {
-	Filter *deadLetterFilter `json:"filter,omitzero" required:"true" about:"Which dead letters are meant; never empty."`
-	DryRun bool              `json:"dry_run,omitzero" about:"Only tell what would be done."`
+	Filter *deadLetterFilter `json:"filter,omitzero" required:"true" about:"Selects dead letters; must not be empty."`
+	DryRun bool              `json:"dry_run,omitzero" about:"Only report what would be done."`
 }
 
-// deadLetterRetry is which dead letters are to be retried, and how.
+// deadLetterRetry selects the dead letters to retry, and says how.
 type deadLetterRetry struct {
 	deadLetterSelection
 	jobRetry
 }
 
-// deadLetterDismiss is which dead letters are to be dismissed.
+// deadLetterDismiss selects the dead letters to dismiss.
 type deadLetterDismiss struct {
 	deadLetterSelection
 }
@@ -187,7 +187,7 @@ func (c deadLetters) readDeadLetterOrder(into any, selection *deadLetterSelectio
 	return admit.DeadLetterOrder{Filter: filter, DryRun: selection.DryRun}, err
 }
 
-// deadLetterRetriedView is what became of dead letters that were to be retried.
+// deadLetterRetriedView is the result of retrying dead letters.
 type deadLetterRetriedView struct {
 	Object    string           `json:"object"`
 	DryRun    bool             `json:"dry_run"`
@@ -241,7 +241,7 @@ func (c deadLetters) retryDeadLetters() error {
 	return c.JSON(http.StatusOK, out)
 }
 
-// deadLetterDismissedView is what became of dead letters that were to be dismissed.
+// deadLetterDismissedView is the result of dismissing dead letters.
 type deadLetterDismissedView struct {
 	Object    string `json:"object"`
 	DryRun    bool   `json:"dry_run"`

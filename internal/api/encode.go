@@ -7,13 +7,13 @@ import (
 	"penstock/internal/dialect/native"
 )
 
-// healthView says how the process is.
+// healthView is the health of the process.
 type healthView struct {
 	Status string  `json:"status"`
 	Reason *string `json:"reason,omitzero" about:"Why it is degraded."`
 }
 
-// deletedView says what is gone.
+// deletedView names the deleted object.
 type deletedView struct {
 	ID      string `json:"id"`
 	Object  string `json:"object"`
@@ -30,22 +30,22 @@ type jobView struct {
 	Model             string              `json:"model"`
 	Lane              penstock.Lane       `json:"lane"`
 	Tags              map[string]string   `json:"tags"`
-	Counts            penstock.Counts     `json:"counts" about:"True at every moment; the statuses add up to total."`
+	Counts            penstock.Counts     `json:"counts" about:"Always exact; the statuses add up to total."`
 	Usage             usageView           `json:"usage"`
 	CreatedAt         time.Time           `json:"created_at"`
 	StartedAt         *time.Time          `json:"started_at"`
 	FinishedAt        *time.Time          `json:"finished_at"`
 	Deadline          time.Time           `json:"deadline"`
-	ItemsPerSecond    *float64            `json:"items_per_second" about:"Items that ended a second, since its first started; null until one did."`
-	EstimatedStartAt  *time.Time          `json:"estimated_start_at" about:"When its first item will start, as the queue stands now; null once it did, or when nobody can know."`
-	EstimatedFinishAt *time.Time          `json:"estimated_finish_at" about:"When its last item will end, as the queue stands now; null once it did, or when nobody can know."`
-	ResultsExpireAt   *time.Time          `json:"results_expire_at" about:"When the job is deleted with all that belongs to it; null until it has finished."`
+	ItemsPerSecond    *float64            `json:"items_per_second" about:"Items that ended per second since the first one started; null until one has ended."`
+	EstimatedStartAt  *time.Time          `json:"estimated_start_at" about:"When its first item will start, by the current state of the queue; null once it has started, or while that is unknown."`
+	EstimatedFinishAt *time.Time          `json:"estimated_finish_at" about:"When its last item will end, by the current state of the queue; null once it has ended, or while that is unknown."`
+	ResultsExpireAt   *time.Time          `json:"results_expire_at" about:"When the job is deleted with its inputs, results and events; null until it has finished."`
 	CancelRequestedAt *time.Time          `json:"cancel_requested_at"`
 	InputFile         *string             `json:"input_file" about:"The file whose lines are its items."`
 	RetryOf           *string             `json:"retry_of" about:"The job whose unsuccessful items it runs again."`
-	WaitingOn         *penstock.Reason    `json:"waiting_on" about:"Why queued items do not start. paused: an operator holds them back. budget: a hard budget has too little left for them. workers: no process works on jobs. capacity: every target has as many calls as it may have. rate_limit: every target is at its rate limit. provider: every target fails. retry: they failed, and their next attempt is not due. null: they only wait for their turn."`
-	Resolved          resolvedView        `json:"resolved" about:"What admission decided once; retries run it again."`
-	Error             *penstock.ItemError `json:"error" about:"Why the job itself could not run; what went wrong with items is in their results."`
+	WaitingOn         *penstock.Reason    `json:"waiting_on" about:"Why queued items do not start. paused: an operator paused them. budget: a hard budget has too little left for them. workers: no worker is running. capacity: every target runs as many calls as it may. rate_limit: every target is at its rate limit. provider: every target fails. retry: they failed, and their next attempt is not due. null: they only wait for their turn."`
+	Resolved          resolvedView        `json:"resolved" about:"What admission resolved the model to; retries use the same."`
+	Error             *penstock.ItemError `json:"error" about:"Why the job itself could not run; the errors of items are in their results."`
 	Result            *resultView         `json:"result" about:"The result of a job with one item, once it is finished; null in lists, and for keys without jobs:read."`
 }
 
@@ -57,10 +57,10 @@ type resolvedView struct {
 	Unpaid  []string `json:"unpaid,omitzero" about:"Targets that were left out because a hard budget had too little left for them when the job was accepted."`
 }
 
-// usageView is what something used, with its cost.
+// usageView is usage with its cost.
 type usageView = native.Usage
 
-// jobView shows a job to its owner as it is at this moment: with what it waits on, when it will be done, and how long it is kept.
+// jobView encodes the current state of a job: with what it waits on, its estimates, and its expiry.
 func (c jobs) jobView(j penstock.Job) jobView {
 	v := newJobView(j)
 	if on := c.waitingOn(j); on != "" {
@@ -106,7 +106,7 @@ func optional(t time.Time) *time.Time {
 	return &t
 }
 
-// stamp shows a time as exactly as the store keeps it, so that it reads the same before and after.
+// stamp truncates a time to the precision of the store, so that it is the same before and after it was stored.
 func stamp(t time.Time) time.Time { return native.Stamp(t) }
 
 // resultView is an item and its outcome.
@@ -126,22 +126,22 @@ type itemView struct {
 	resultView
 	Object  string        `json:"object"`
 	JobID   string        `json:"job_id"`
-	History []attemptView `json:"history" about:"Everything that was tried, in order."`
+	History []attemptView `json:"history" about:"All attempts, in order."`
 }
 
-// attemptView is one try on one target.
+// attemptView is one attempt on one target.
 type attemptView struct {
 	ID           string     `json:"id"`
 	Number       int        `json:"number"`
 	Target       *string    `json:"target"`
 	Reason       *string    `json:"reason" about:"Why this target was chosen."`
 	Config       string     `json:"config"`
-	Isolated     bool       `json:"isolated" about:"true if the attempt ran in a child process of the worker, because the item was in flight when several workers died."`
-	ErrorKind    *string    `json:"error_kind" about:"The kind of the upstream's error, or one of ours. worker_lost: the worker died, which does not count against the item. child_died: the child process of an isolated attempt died while its worker lived; the second time the item fails as poison."`
+	Isolated     bool       `json:"isolated" about:"true if the attempt ran in a child process of the worker, because the item was in flight when several workers crashed."`
+	ErrorKind    *string    `json:"error_kind" about:"The kind of the upstream's error, or one of Penstock's own. worker_lost: the worker crashed, which does not count against the item. child_died: the child process of an isolated attempt crashed and its worker did not; the second time the item fails as poison."`
 	ErrorMessage *string    `json:"error_message"`
 	StatusCode   *int       `json:"status_code"`
 	Usage        usageView  `json:"usage"`
-	UsageKnown   bool       `json:"usage_known" about:"false when the upstream did not tell all of it: usage is then estimated from what arrived, and the rest of the bound of its cost is counted against the budget, not invoiced."`
+	UsageKnown   bool       `json:"usage_known" about:"false when the upstream did not report its usage in full: usage is then estimated from the answer, and the rest of the bound of its cost is counted against the budget, not invoiced."`
 	StartedAt    *time.Time `json:"started_at"`
 	FirstTokenAt *time.Time `json:"first_token_at"`
 	FinishedAt   *time.Time `json:"finished_at"`
@@ -170,16 +170,16 @@ type requestView struct {
 	Model        string              `json:"model"`
 	Stream       bool                `json:"stream"`
 	Status       penstock.Status     `json:"status"`
-	StatusCode   int                 `json:"status_code" about:"The HTTP status that the caller saw; 499 when it left."`
+	StatusCode   int                 `json:"status_code" about:"The HTTP status of the answer; 499 when the caller closed the connection."`
 	Error        *penstock.ItemError `json:"error"`
 	Target       *string             `json:"target"`
 	Usage        usageView           `json:"usage"`
 	Cache        *string             `json:"cache" about:"hit or coalesced when another call paid for the answer; null otherwise."`
-	Saved        *savedView          `json:"saved" about:"What that other call used."`
+	Saved        *savedView          `json:"saved" about:"The usage of that other call."`
 	StartedAt    time.Time           `json:"started_at"`
 	FirstTokenAt *time.Time          `json:"first_token_at"`
 	FinishedAt   time.Time           `json:"finished_at"`
-	History      []attemptView       `json:"history" about:"Everything that was tried, in order."`
+	History      []attemptView       `json:"history" about:"All attempts, in order."`
 }
 
 func newRequestView(r penstock.Request) requestView {

@@ -14,11 +14,11 @@ type eventView struct {
 	CreatedAt time.Time          `json:"created_at"`
 	JobID     string             `json:"job_id"`
 	ItemID    *string            `json:"item_id"`
-	Attempt   *int               `json:"attempt,omitzero" about:"Of item.delta and item.reset: which run of the item says so."`
-	Data      any                `json:"data" about:"job.*: how the job stood (status, outcome, model, tags, counts, usage), as in a webhook. item.delta: text, what the answer goes on with. item.reset: null; what the item said before does not count. Others: how the item ended, without its response."`
+	Attempt   *int               `json:"attempt,omitzero" about:"Of item.delta and item.reset: the number of the item's run."`
+	Data      any                `json:"data" about:"job.*: the state of the job (status, outcome, model, tags, counts, usage), as in a webhook. item.delta: text, the next part of the answer. item.reset: null; the earlier deltas of the item are void. Others: the result of the item, without its response."`
 }
 
-// jobEventView is how a job stood when something happened to it. Webhooks carry the same.
+// jobEventView is the state of a job at an event. Webhooks carry the same.
 type jobEventView struct {
 	Status  penstock.Status   `json:"status"`
 	Outcome *penstock.Outcome `json:"outcome"`
@@ -28,7 +28,7 @@ type jobEventView struct {
 	Usage   usageView         `json:"usage"`
 }
 
-// deltaView is what an answer goes on with.
+// deltaView is the next part of an answer.
 type deltaView struct {
 	Text string `json:"text"`
 }

@@ -15,15 +15,14 @@ type Estimator interface {
 	Estimate(j penstock.Job) backlog.Estimate
 }
 
-// How long a caller shall wait before it asks for a job again. The upper bound lets it notice soon
-// when an estimate improves.
+// The bounds of Retry-After for an unfinished job. The upper bound is low, so that callers soon see an estimate that
+// improves.
 const (
 	minPoll = time.Second
 	maxPoll = 30 * time.Second
 )
 
-// estimate says when a job will be done. What an operator holds back waits for that person, and nobody knows when a
-// provider is back, or a worker.
+// estimate says when a job will be done. It is unknown while the job waits for an operator, a provider or a worker.
 func (c jobs) estimate(j penstock.Job) backlog.Estimate {
 	switch c.waitingOn(j) {
 	case penstock.WaitingOnPaused, penstock.WaitingOnProvider, penstock.WaitingOnWorkers:
@@ -32,12 +31,12 @@ func (c jobs) estimate(j penstock.Job) backlog.Estimate {
 	return c.Backlog.Estimate(j)
 }
 
-// comeBack tells a caller when to ask for an unfinished job again.
-func (c jobs) comeBack(j penstock.Job) {
+// setRetryAfter sets Retry-After on the answer with an unfinished job.
+func (c jobs) setRetryAfter(j penstock.Job) {
 	c.W.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(c.pollIn(j).Seconds()))))
 }
 
-// pollIn is how long a caller should wait before it asks for an unfinished job again.
+// pollIn is how long a caller should wait before it reads an unfinished job again.
 func (c jobs) pollIn(j penstock.Job) time.Duration {
 	wait := minPoll
 	if finish := c.estimate(j).Finish; !finish.IsZero() {
@@ -55,16 +54,16 @@ func rateOf(j penstock.Job, now time.Time) *float64 {
 	if !j.FinishedAt.IsZero() {
 		now = j.FinishedAt
 	}
-	// What took less than a moment says nothing about a rate that could be kept up.
+	// A very short time gives no reliable rate.
 	took := max(now.Sub(j.StartedAt), minRateTime).Seconds()
 	rate := math.Round(float64(ended)/took*1000) / 1000
 	return &rate
 }
 
-// minRateTime is the least that a rate is taken over.
+// minRateTime is the shortest time that a rate is computed from.
 const minRateTime = 100 * time.Millisecond
 
-// byRate is when a job ends that goes on as it did so far.
+// byRate is when a job ends at its rate so far.
 func byRate(j penstock.Job, rate float64, now time.Time) time.Time {
 	if rate <= 0 {
 		return time.Time{}

@@ -11,22 +11,22 @@ import (
 	"penstock/internal/request"
 )
 
-// explainView is what a model would do with a call.
+// explainView explains how a model would route a call.
 type explainView struct {
 	Object  string              `json:"object"`
 	Model   string              `json:"model"`
 	Policy  penstock.Policy     `json:"policy"`
-	Chosen  *string             `json:"chosen"` // null when no target can be called at this moment
+	Chosen  *string             `json:"chosen"` // null when no target can be called now
 	Reason  string              `json:"reason"`
 	Targets []explainTargetView `json:"targets"`
 }
 
-// explainTargetView is how one target of the model stands.
+// explainTargetView is the state of one target of the model.
 type explainTargetView struct {
 	Target     string            `json:"target"`
-	Place      *int              `json:"place"`       // in the order of the policy; null for one that does not come into question
-	Excluded   *string           `json:"excluded"`    // why it does not
-	NoCapacity *string           `json:"no_capacity"` // why it cannot be called at this moment
+	Place      *int              `json:"place"`       // in the order of the policy; null for an excluded target
+	Excluded   *string           `json:"excluded"`    // why it is excluded
+	NoCapacity *string           `json:"no_capacity"` // why it cannot be called now
 	CostUSD    *string           `json:"cost_usd"`    // of a call like this one
 	LatencyMS  *int64            `json:"latency_ms"`
 	Quality    *float64          `json:"quality"`
@@ -43,7 +43,7 @@ type explainScoreView struct {
 	Headroom float64 `json:"headroom"`
 }
 
-// explainModel says what would become of a call without making it.
+// explainModel explains how a call would be routed, without making it.
 func (c models) explainModel() error {
 	sent := []byte("{}")
 	if c.R.ContentLength != 0 {
@@ -62,7 +62,7 @@ func (c models) explainModel() error {
 	}
 	endpoint := penstock.Endpoint(c.R.URL.Query().Get("endpoint"))
 	if _, known := inferenceEndpoints[endpoint]; endpoint != "" && !known {
-		return penstock.InvalidParam("endpoint", "endpoint must be one that inferences come in by, such as %s.", penstock.EndpointChat)
+		return penstock.InvalidParam("endpoint", "endpoint must be an inference endpoint, such as %s.", penstock.EndpointChat)
 	}
 	name := c.R.PathValue("model")
 	inf := dialect.Estimate(endpoint, object)
@@ -94,7 +94,7 @@ func (c models) explainModel() error {
 	return c.JSON(http.StatusOK, view)
 }
 
-// explain fills in what the router says of the targets that may be called.
+// explain fills in the router's explanation of the targets that may be called.
 func (c models) explain(q request.Question, view *explainView, explained map[string]explainTargetView) error {
 	e, err := c.Requests.Explain(q)
 	if err != nil {

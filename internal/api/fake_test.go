@@ -37,7 +37,7 @@ const (
 	otherKey = "psk_n4w8bq2zt7kxv9gd3mhfj6sprc" // of another tenant, and it uses the cache
 )
 
-// upstream answers as it is told, and keeps the last call.
+// upstream answers as the test says, and keeps the last call.
 type upstream struct {
 	speaks []penstock.Endpoint
 	reply  func(ctx context.Context, call provider.Call) (provider.Answer, error)
@@ -79,7 +79,7 @@ func (f *frames) Next() (provider.Chunk, error) {
 func (f *frames) Meta() provider.Meta { return f.meta }
 func (f *frames) Close() error        { return nil }
 
-// rig is the surface over a scripted upstream and a store that only listens.
+// rig is the API over a scripted upstream and a store that only records.
 type rig struct {
 	t        *testing.T
 	url      string
@@ -103,7 +103,7 @@ func (s *submits) SubmitJob(_ context.Context, _ penstock.TenantID, sub store.Su
 
 func (s *submits) Backlogs(context.Context) ([]store.Backlog, error) { return nil, nil }
 
-// open is what operators hold back: nothing. It also bounds nothing and never runs out of room.
+// open is a fake without pauses, without bounds and with endless disk space.
 type open struct{}
 
 func (open) Paused(store.ControlKind, string) (store.Control, bool) { return store.Control{}, false }
@@ -150,7 +150,7 @@ func newLimitedRig(t *testing.T, limits config.TenantLimits, speaks ...penstock.
 		t.Fatal(err)
 	}
 	r.recorder = record.New(record.Deps{Store: requests{}, Log: log})
-	admission := admit.New(admit.Deps{Config: live, Callers: directory.New(directory.Deps{Config: live, Clock: time.Now}), Jobs: r.store, Room: open{}, Backlog: view, Work: signal.NewTopic[signal.None](nil, signal.Work),
+	admission := admit.New(admit.Deps{Config: live, Callers: directory.New(directory.Deps{Config: live, Clock: time.Now}), Jobs: r.store, Disk: open{}, Backlog: view, Work: signal.NewTopic[signal.None](nil, signal.Work),
 		Controls: open{}, Limits: limit.New(capacity.New(capacity.Config{Clock: still}), nil), Metrics: metrics, Clock: time.Now})
 	runner := attempt.New(attempt.Deps{Config: live, Providers: r.upstream, Router: routing.New(capacity.New(capacity.Config{Clock: time.Now})),
 		Metrics: metrics, Tracer: tracer, Log: log, Clock: time.Now})
@@ -179,7 +179,7 @@ func (r *rig) answers(f frames) {
 	}
 }
 
-// reply is an answer of the surface.
+// reply is an answer of the API.
 type reply struct {
 	status int
 	header http.Header

@@ -22,9 +22,9 @@ import (
 
 // Bounds of an upload.
 const (
-	// stallTimeout is how long an upload may bring nothing.
+	// stallTimeout is how long an upload may send nothing.
 	stallTimeout = time.Minute
-	// UploadTimeout is how long one may take in all.
+	// UploadTimeout is how long an upload may take in total.
 	UploadTimeout = time.Hour
 	// maxUploads and maxTenantUploads are how many may be under way at a time in this process, in all and for a
 	// tenant. Each holds some MiB, and eight bytes and more for each line.
@@ -37,7 +37,7 @@ const (
 // The bounds of expires_after, which are OpenAI's.
 const minFileLife, maxFileLife = time.Hour, 720 * time.Hour
 
-// fileView is a file, in OpenAI's shape. What stands behind status_details is ours.
+// fileView is a file, in OpenAI's shape. The fields after status_details are Penstock's.
 type fileView struct {
 	ID            string         `json:"id"`
 	Object        string         `json:"object"`
@@ -46,11 +46,11 @@ type fileView struct {
 	ExpiresAt     int64          `json:"expires_at" about:"Seconds since 1970; the file is deleted then."`
 	Filename      string         `json:"filename"`
 	Purpose       store.Purpose  `json:"purpose"`
-	Status        string         `json:"status" about:"processed, or error when lines are no good."`
-	StatusDetails *string        `json:"status_details" about:"What is wrong with the first line that is no good."`
+	Status        string         `json:"status" about:"processed, or error when lines are invalid."`
+	StatusDetails *string        `json:"status_details" about:"The error of the first invalid line."`
 	Lines         int            `json:"lines"`
-	ErrorCount    int            `json:"error_count" about:"Lines that are no good. Of lines that share a custom_id, the first 100 are counted."`
-	Errors        *lineErrorList `json:"errors" about:"The first 100 lines that are no good; null in lists."`
+	ErrorCount    int            `json:"error_count" about:"The number of invalid lines. Of lines that share a custom_id, the first 100 are counted."`
+	Errors        *lineErrorList `json:"errors" about:"The first 100 invalid lines; null in lists."`
 }
 
 type lineErrorList struct {
@@ -75,20 +75,20 @@ type filePageView struct {
 	HasMore bool       `json:"has_more"`
 }
 
-// fileUpload is what an upload sends, for the OpenAPI document: a form is read as it comes.
+// fileUpload is the form of an upload, for the OpenAPI document: a form is read as a stream.
 type fileUpload struct {
-	File    string `json:"file" required:"true" about:"The content: one request a line, {custom_id, body} or OpenAI's {custom_id, method, url, body}."`
+	File    string `json:"file" required:"true" about:"The content: one request per line, {custom_id, body} or OpenAI's {custom_id, method, url, body}."`
 	Purpose string `json:"purpose" required:"true" about:"batch."`
 	Anchor  string `json:"expires_after[anchor],omitzero" about:"created_at."`
 	Seconds int    `json:"expires_after[seconds],omitzero" about:"How long the file is kept, from 3600 to 2592000; never longer than files are kept here."`
 }
 
-// linkCreate asks for a link.
+// linkCreate is the request for a link.
 type linkCreate struct {
-	ExpiresIn rest.Seconds `json:"expires_in,omitzero" about:"How long the link works, from 1m to 168h; 1h when not given."`
+	ExpiresIn rest.Seconds `json:"expires_in,omitzero" about:"How long the link is valid, from 1m to 168h; 1h when not given."`
 }
 
-// linkView is a link that opens one object to everyone who has the link.
+// linkView is a link that lets everyone who has it download one object.
 type linkView struct {
 	Object    string `json:"object"`
 	URL       string `json:"url"`
@@ -113,14 +113,14 @@ func newFileView(f store.File) fileView {
 	return v
 }
 
-// createFile streams an upload into the store. The file is there when it answers, and not before.
+// createFile streams an upload into the store. The file exists when the call answers, and not before.
 func (c files) createFile() error {
 	ctx, leave, err := c.receiving()
 	if err != nil {
 		return err
 	}
 	defer leave()
-	c.R.Body = c.patientBody(c.R.Body)
+	c.R.Body = c.uploadBody(c.R.Body)
 	form, err := c.R.MultipartReader()
 	if err != nil {
 		return penstock.Errorf(penstock.CodeInvalidRequest, "Send a form (multipart/form-data) with the fields file and purpose.")
@@ -135,14 +135,14 @@ func (c files) createFile() error {
 		if penstock.ErrorCode(err) == penstock.CodeQuotaExceeded {
 			c.Files.Discard(ctx, u.file)
 		}
-		// Else the row may be there all the same, so its blob must stay: if it is not, the sweep finds it.
+		// After another error the row may have been written, so its blob must remain: if it was not, the sweep removes the blob.
 		return err
 	}
 	return c.JSON(http.StatusOK, newFileView(kept))
 }
 
-// receiving admits an upload: there is storage for its bytes, and a place for it, which leave gives back,
-// for as long as one may take. Codes: overloaded, rate_limited.
+// receiving admits an upload if there is storage for it and not too many uploads are under way, until leave is called, and
+// bounds its time. Codes: overloaded, rate_limited.
 func (c files) receiving() (ctx context.Context, leave func(), err error) {
 	if err := c.RefusingUploads(c.R.Context()); err != nil {
 		return nil, nil, err
@@ -156,10 +156,10 @@ func (c files) receiving() (ctx context.Context, leave func(), err error) {
 	return ctx, func() { cancel(); place() }, nil
 }
 
-// patientBody gives a body that keeps coming all the time it needs.
-func (c *call) patientBody(body io.ReadCloser) io.ReadCloser {
+// uploadBody gives an upload as much time as it needs, as long as it does not stall.
+func (c *call) uploadBody(body io.ReadCloser) io.ReadCloser {
 	conn := http.NewResponseController(c.W)
-	stop := context.AfterFunc(c.R.Context(), func() { _ = conn.SetReadDeadline(time.Now()) }) // its key ended
+	stop := context.AfterFunc(c.R.Context(), func() { _ = conn.SetReadDeadline(time.Now()) }) // the caller's key ended
 	c.atEnd(func() { stop() })
 	return struct {
 		io.Reader
@@ -181,7 +181,7 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// upload is a form being read. Its fields come in any order; SDKs send the file first.
+// upload is a form being read. Its fields may be in any order; SDKs send the file first.
 type upload struct {
 	files
 	file    store.File
@@ -235,12 +235,12 @@ func (u *upload) part(ctx context.Context, part *multipart.Part) error {
 		u.fields[name] = string(text)
 		return u.checkField(name)
 	case name != "file":
-		return penstock.InvalidParam(rest.Clip(name), "%q is not a field that is known here.", rest.Clip(name))
+		return penstock.InvalidParam(rest.Clip(name), "%q is not a field of this form.", rest.Clip(name))
 	}
 	return penstock.InvalidParam(name, "%s is given twice.", name)
 }
 
-// receiveFile writes content to a file that nobody sees yet, as far as the tenant's quota and the disks let it. Codes:
+// receiveFile writes content to a file that is not listed yet, within the tenant's quota and the disk space. Codes:
 // those of file.Keeper.Receive, quota_exceeded, overloaded.
 func (c files) receiveFile(ctx context.Context, content io.Reader, most int64) (store.File, error) {
 	tenant, limits := c.Principal.Tenant, c.Config.Current().Process.Limits
@@ -265,7 +265,7 @@ func (c files) receiveFile(ctx context.Context, content io.Reader, most int64) (
 	return f, err
 }
 
-// filename is what the caller called the file, without a path.
+// filename is the caller's name of the file, without a path.
 func filename(part *multipart.Part) string {
 	name := path.Base(strings.ReplaceAll(part.FileName(), `\`, "/"))
 	if name == "." || name == "/" {
@@ -274,7 +274,7 @@ func filename(part *multipart.Part) string {
 	return strings.ToValidUTF8(name[:min(len(name), maxFilenameBytes)], "")
 }
 
-// unreadable words what went wrong with reading a form; errors of ours pass.
+// unreadable describes an error in reading a form; Penstock's own errors are returned unchanged.
 func unreadable(err error) error {
 	if _, ours := errors.AsType[*penstock.Error](err); ours {
 		return err
@@ -286,7 +286,7 @@ func unreadable(err error) error {
 	return &penstock.Error{Code: penstock.CodeInvalidRequest, Message: message, Err: err}
 }
 
-// checkField refuses a field as soon as it is there: perhaps before a large file follows.
+// checkField refuses a field as soon as it was read: a large file may follow.
 func (u *upload) checkField(name string) error {
 	value := u.fields[name]
 	switch name {
@@ -307,10 +307,10 @@ func (u *upload) checkField(name string) error {
 	return nil
 }
 
-// check makes the file what the form says, once all of it was read.
+// check applies the fields of the form to the file, after all of it was read.
 func (u *upload) check() error {
 	if !u.hasFile {
-		return penstock.InvalidParam("file", "file is missing: it is the content.")
+		return penstock.InvalidParam("file", "file is missing; it is the content.")
 	}
 	if u.fields["purpose"] == "" {
 		return penstock.InvalidParam("purpose", "purpose is missing; it must be batch.")
@@ -328,7 +328,7 @@ func (u *upload) check() error {
 }
 
 func (c files) listFiles() error {
-	const most = 10_000 // OpenAI's, and what it takes when none is given
+	const most = 10_000 // as in OpenAI's API, where it is also the default
 	limit, err := c.QueryInt("limit", most)
 	if err != nil {
 		return err
@@ -391,7 +391,7 @@ func (c files) fileContent() error {
 	return c.sendFile(c.Principal.Tenant.ID, id)
 }
 
-// sendFile answers with the bytes of a file, or with the range of them that was asked for.
+// sendFile answers with the bytes of a file, or with the requested range.
 func (c files) sendFile(tenant penstock.TenantID, id penstock.ID) error {
 	if err := c.stayOpen(openDownload); err != nil {
 		return err
@@ -402,17 +402,17 @@ func (c files) sendFile(tenant penstock.TenantID, id penstock.ID) error {
 	}
 	h := c.W.Header()
 	h.Set("Content-Type", rest.TypeBytes)
-	// The content is the caller's: no browser shall take it for a page of ours.
+	// The content comes from a caller: a browser must not show it as a page of this server.
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": r.File.Name}))
 	h.Set("ETag", `"`+penstock.ViewFile.Format(id)+`"`)
 	content := &watched{ReadSeeker: r.Seekable(c.R.Context())}
 	http.ServeContent(c.W, c.R, "", r.File.CreatedAt, content)
-	// Part of it may be sent: its length was sent before, so the caller sees that the rest is missing.
+	// A part may have been sent: the length was sent before, so the caller sees that the rest is missing.
 	return content.err
 }
 
-// watched remembers what went wrong, which ServeContent does not tell.
+// watched records the error of a read, which ServeContent does not return.
 type watched struct {
 	io.ReadSeeker
 	err error
@@ -426,7 +426,7 @@ func (w *watched) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// The bounds of how long a link works.
+// The bounds of how long a link is valid.
 const minLink, usualLink, maxLink = time.Minute, time.Hour, 168 * time.Hour
 
 // createFileLink makes a link to a file's content.
@@ -446,8 +446,7 @@ func (c files) createFileLink() error {
 	return c.link(f, life)
 }
 
-// base is how callers reach this server: as the operator says, and else by the caller's own account and that of the
-// proxy before it.
+// base is the public URL of this server: as configured, else from the headers of the caller and its proxy.
 func (c files) base() string {
 	if url := c.Config.Current().Process.PublicURL; url != "" {
 		return strings.TrimSuffix(url, "/")
@@ -470,6 +469,6 @@ func (c files) download() error {
 	if err != nil {
 		return &penstock.Error{Code: penstock.CodeNotFound, Message: "There is no such object.", Err: err}
 	}
-	c.Principal.Tenant.ID = grant.Tenant // whose downloads are counted
+	c.Principal.Tenant.ID = grant.Tenant // the download counts for this tenant
 	return c.sendFile(grant.Tenant, id)
 }

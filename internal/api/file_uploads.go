@@ -6,15 +6,15 @@ import (
 	"penstock"
 )
 
-// uploads bounds how many files are being received. The zero value is ready to use.
+// uploads bounds the number of concurrent uploads. The zero value is ready to use.
 type uploads struct {
 	mu     sync.Mutex
 	all    int
 	tenant map[penstock.TenantID]int
 }
 
-// admit takes a place, which leave gives back. Codes: rate_limited (the tenant has as many under way as it may),
-// overloaded (this process has).
+// admit counts an upload until leave is called. Codes: rate_limited (the tenant has too many), overloaded (this process
+// has too many).
 func (u *uploads) admit(tenant penstock.TenantID) (leave func(), err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -19,20 +19,20 @@ import (
 // keyedWait is how long a call with an Idempotency-Key waits for the job that it runs as.
 const keyedWait = 10 * time.Minute
 
-// inferenceEndpoint is an endpoint of inferences: how its bodies are read, and what is particular to it. All of them
-// share one way, which is [inference] here and a job's in submitJob.
+// inferenceEndpoint describes an inference endpoint: how its bodies are parsed, and its particulars. All of them share one
+// handler, [inference], and submitJob for jobs.
 type inferenceEndpoint struct {
 	endpoint penstock.Endpoint
 	read     func(text []byte) (dialect.Inference, error)
-	question func(string) ([]byte, error) // the body that asks one question; nil where no job can name the endpoint
-	forward  []string                     // headers of the caller's that are the upstream's business
-	beta     string                       // the one of them that asks for behaviour that is not released
-	free     bool                         // nobody charges for it
+	question func(string) ([]byte, error) // makes the body of one prompt; nil if jobs do not have the endpoint
+	forward  []string                     // request headers that are forwarded to the upstream
+	beta     string                       // the forwarded header that selects beta features
+	free     bool                         // its calls cost nothing
 	// estimate answers when no target of the model has the endpoint; nil where there is no other answer.
 	estimate func(c inferences, text []byte) error
 }
 
-// inferenceEndpoints are the endpoints that inferences come in by.
+// inferenceEndpoints are all inference endpoints.
 var inferenceEndpoints = func() map[penstock.Endpoint]inferenceEndpoint {
 	all := map[penstock.Endpoint]inferenceEndpoint{}
 	for _, e := range catalog.All() {
@@ -45,13 +45,13 @@ var inferenceEndpoints = func() map[penstock.Endpoint]inferenceEndpoint {
 	return all
 }()
 
-// inference makes the handler of an endpoint.
+// inference returns the handler of an endpoint.
 func inference(endpoint penstock.Endpoint) func(*rest.Call) error {
 	d := inferenceEndpoints[endpoint]
 	return on(func(c inferences) error { return c.infer(&d) })
 }
 
-// infer answers an inference at once.
+// infer runs a synchronous inference.
 func (c inferences) infer(d *inferenceEndpoint) error {
 	if err := c.takePermit(); err != nil {
 		return err
@@ -63,14 +63,14 @@ func (c inferences) infer(d *inferenceEndpoint) error {
 	return c.inferText(d, text)
 }
 
-// takePermit takes the call's place under the concurrency of its tenant and key. Callers are known by their headers, so
-// one that is at its limit gets no memory for another body. Codes: rate_limited, overloaded.
+// takePermit takes a permit from the concurrency limits of the call's tenant and key. It needs the headers only, so a caller
+// at its limit gets no memory for another body. Codes: rate_limited, overloaded.
 func (c *call) takePermit() (err error) {
 	c.permit, err = c.Requests.Permit(c.R.Context(), &c.Principal)
 	return err
 }
 
-// inferText answers the inference of a body.
+// inferText runs the inference of a body.
 func (c inferences) inferText(d *inferenceEndpoint, text []byte) error {
 	asked, err := d.read(text)
 	if err != nil {
@@ -101,7 +101,7 @@ func (c inferences) inferText(d *inferenceEndpoint, text []byte) error {
 	return err
 }
 
-// forwarded returns the headers that go on to the upstream.
+// forwarded returns the headers that are forwarded to the upstream.
 func (d *inferenceEndpoint) forwarded(from http.Header) http.Header {
 	var to http.Header
 	for _, name := range d.forward {
@@ -118,13 +118,13 @@ func (d *inferenceEndpoint) forwarded(from http.Header) http.Header {
 // headerEstimate marks a number that was not counted.
 const headerEstimate = "x-penstock-estimate"
 
-// estimateTokens answers how long a message is by a tokenizer that may not be the upstream's.
+// estimateTokens answers with the length of a message by a tokenizer that may not be the upstream's.
 func (c inferences) estimateTokens(text []byte) error {
 	c.W.Header().Set(headerEstimate, "true")
 	return c.JSON(http.StatusOK, anthropic.TokenCount{InputTokens: c.tokens.Body(text)})
 }
 
-// inferAsJob runs a call that must not run twice as a job, and waits for it.
+// inferAsJob runs a call with an idempotency key as a job, so that it does not run twice, and waits for it.
 func (c inferences) inferAsJob(d *inferenceEndpoint, asked dialect.Inference, key string) error {
 	if asked.Stream {
 		return penstock.InvalidParam("Idempotency-Key", "A streamed call cannot be repeated; leave out stream or Idempotency-Key.")
@@ -155,7 +155,7 @@ func (c inferences) inferAsJob(d *inferenceEndpoint, asked dialect.Inference, ke
 	}
 	c.W.Header().Set("Location", "/v1/jobs/"+penstock.ViewJob.Format(job.ID))
 	if job.FinishedAt.IsZero() {
-		return penstock.Errorf(penstock.CodeOverloaded, "The call still runs as %s; send it again with the same key to wait on.",
+		return penstock.Errorf(penstock.CodeOverloaded, "The call still runs as %s; send it again with the same key to keep waiting.",
 			penstock.ViewJob.Format(job.ID))
 	}
 	item, err := c.Jobs.Item(c.R.Context(), c.Principal.Tenant.ID, penstock.ItemID(job.ID, 0))

@@ -38,7 +38,7 @@ func TestInferenceEndpointsAreTheEndpoints(t *testing.T) {
 	}
 }
 
-// Bodies go out and answers come back with their own bytes, whatever they hold.
+// Bodies and answers pass through byte by byte, whatever they contain.
 func TestBytesPassThrough(t *testing.T) {
 	t.Parallel()
 	for endpoint, body := range map[penstock.Endpoint]string{
@@ -113,7 +113,7 @@ func TestStreamsAreFlushedEventByEvent(t *testing.T) {
 	}
 }
 
-// paced hands out each frame when it is told to.
+// paced sends each frame when the test says so.
 type paced struct {
 	frames
 	next chan struct{}
@@ -162,7 +162,7 @@ func TestStreamsThatBreakOff(t *testing.T) {
 	}
 }
 
-// A caller who leaves ends the call upstream, and what it used until then is recorded.
+// A caller that closes the connection ends the upstream call, and the usage so far is recorded.
 func TestCallersWhoLeave(t *testing.T) {
 	t.Parallel()
 	for endpoint, body := range streaming {
@@ -243,7 +243,7 @@ func TestErrorsInAnthropicsDialect(t *testing.T) {
 	}
 }
 
-// A call that fails in a way that no time heals tells SDKs so, whatever the status stands for otherwise.
+// A call with a final failure says so to SDKs, whatever they make of the status.
 func TestCallsInVainAreNotRetried(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[provider.Kind]string{
@@ -256,8 +256,8 @@ func TestCallsInVainAreNotRetried(t *testing.T) {
 				return nil, &provider.Error{Kind: kind, Message: "No."}
 			}
 			a := r.post("/v1/chat/completions", fmt.Sprintf(`{"model":"fast","stream":%t,"messages":[]}`, stream))
-			if told := a.header.Get("x-should-retry"); told != want || !strings.Contains(a.body, `"retryable":`+want) {
-				t.Errorf("%s, stream %t: x-should-retry %q with %d %s; want %s", kind, stream, told, a.status, a.body, want)
+			if got := a.header.Get("x-should-retry"); got != want || !strings.Contains(a.body, `"retryable":`+want) {
+				t.Errorf("%s, stream %t: x-should-retry %q with %d %s; want %s", kind, stream, got, a.status, a.body, want)
 			}
 		}
 	}
@@ -353,7 +353,7 @@ func TestKeyedCallsOfOtherEndpoints(t *testing.T) {
 	}
 }
 
-// A job takes the bodies of every endpoint, and a plain question for each.
+// A job accepts the bodies of every endpoint, and a plain prompt for each.
 func TestJobsOfEveryEndpoint(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

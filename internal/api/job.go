@@ -28,33 +28,33 @@ import (
 // jobCreate is a job as a caller submits it.
 type jobCreate struct {
 	Endpoint    penstock.Endpoint `json:"endpoint,omitzero" about:"The dialect of the bodies; /v1/chat/completions when not given."`
-	Model       string            `json:"model,omitzero" about:"The model that answers. A job over a file may leave it to the lines: the first one's counts."`
+	Model       string            `json:"model,omitzero" about:"The model. A job over a file may leave it out: then the model of the first line counts."`
 	Lane        penstock.Lane     `json:"lane,omitzero" about:"realtime, standard (default) or bulk."`
-	Input       jsontext.Value    `json:"input,omitzero" about:"One inference: a question as a string, or a body."`
+	Input       jsontext.Value    `json:"input,omitzero" about:"One inference: a prompt as a string, or a body."`
 	Inputs      []jobInput        `json:"inputs,omitzero" about:"Several inferences, at most 10,000. Exactly one of input, inputs and input_file is given."`
 	InputFile   *string           `json:"input_file,omitzero" about:"The id of a file (POST /v1/files) whose lines are the inferences, as many as it has."`
-	Defaults    jsontext.Value    `json:"defaults,omitzero" about:"Members for every body that does not have them itself."`
+	Defaults    jsontext.Value    `json:"defaults,omitzero" about:"Members that are added to every body that lacks them."`
 	Deadline    time.Time         `json:"deadline,omitzero" about:"When unfinished items expire, within 30 days; 24 hours from now when not given."`
 	MaxAttempts *int              `json:"max_attempts,omitzero" about:"How often an item is tried, 1 to 20; 4 when not given."`
 	ItemTimeout *rest.Seconds     `json:"item_timeout,omitzero" about:"How long one try may take, from 1s to 1h; 5m when not given."`
 	Tags        map[string]string `json:"tags,omitzero"`
 	Webhook     *jobWebhook       `json:"webhook,omitzero" about:"Where the events of this job are sent, signed with the secret of POST /v1/webhooks/secret."`
-	Stream      bool              `json:"stream,omitzero" about:"Show what answers say while they arrive, as item.delta in the job's events. The results are the same."`
-	DryRun      bool              `json:"dry_run,omitzero" about:"Only tell what would become of it: tokens, cost, when it would be finished, and whether it would be accepted. Nothing is kept."`
+	Stream      bool              `json:"stream,omitzero" about:"Stream the answers as item.delta in the job's events. The results are the same."`
+	DryRun      bool              `json:"dry_run,omitzero" about:"Only report whether the job would be accepted, its tokens and cost, and when it would finish. Nothing is stored."`
 }
 
 type jobInput struct {
-	CustomID string         `json:"custom_id,omitzero" about:"The caller's own name for it, unique in the job."`
+	CustomID string         `json:"custom_id,omitzero" about:"The caller's own ID of the input, unique in the job."`
 	Body     jsontext.Value `json:"body" required:"true"`
 }
 
-// MaxWait is the longest that Prefer: wait waits.
+// MaxWait is the longest wait of Prefer: wait.
 const MaxWait = 60 * time.Second
 
 func (c jobs) submitJob() error {
 	limits := c.Config.Current().Process.Limits
 	if n := c.R.ContentLength; n < 0 || n > limits.MaxBodyBytes {
-		leave, err := c.uploads.admit(c.Principal.Tenant.ID) // as much memory as an upload, and more
+		leave, err := c.uploads.admit(c.Principal.Tenant.ID) // it takes at least as much memory as an upload
 		if err != nil {
 			return err
 		}
@@ -83,7 +83,7 @@ func (c jobs) submitJob() error {
 	}
 	wait, err := c.preferredWait()
 	if err == nil && wait > 0 {
-		err = c.stayOpen(openStream) // while it can still be refused
+		err = c.stayOpen(openStream) // before anything is accepted
 	}
 	if err != nil {
 		return err
@@ -108,7 +108,7 @@ func (c jobs) accepted(a admit.Accepted, wait time.Duration) error {
 	if a.Replayed {
 		h.Set("Idempotency-Replayed", "true")
 	}
-	defer a.Begin() // once the answer is on its way
+	defer a.Begin() // after the answer was sent
 	job := a.Job
 	if wait > 0 && job.FinishedAt.IsZero() {
 		a.Begin()
@@ -121,7 +121,7 @@ func (c jobs) accepted(a admit.Accepted, wait time.Duration) error {
 	if !job.FinishedAt.IsZero() && wait > 0 {
 		status = http.StatusOK
 	} else {
-		c.comeBack(job)
+		c.setRetryAfter(job)
 	}
 	if err := c.job(status, job); err != nil {
 		return err
@@ -129,7 +129,7 @@ func (c jobs) accepted(a admit.Accepted, wait time.Duration) error {
 	return c.W.Send()
 }
 
-// orderOf checks what the envelope itself can get wrong and finds out what its inferences are.
+// orderOf checks the envelope and decodes its inferences.
 func (c jobs) orderOf(in *jobCreate, limits config.Limits) (admit.JobOrder, error) {
 	o, err := in.terms()
 	if err != nil {
@@ -141,14 +141,14 @@ func (c jobs) orderOf(in *jobCreate, limits config.Limits) (admit.JobOrder, erro
 	return in.order(limits)
 }
 
-// terms are what an order says about all of its inferences.
+// terms reads the fields that apply to all inferences of an order.
 func (in *jobCreate) terms() (admit.JobOrder, error) {
 	o := admit.JobOrder{
 		Endpoint: in.Endpoint, Model: in.Model, Lane: in.Lane, Deadline: in.Deadline, Tags: in.Tags,
 	}
 	if in.Stream {
 		if d := jobEndpoint(in.Endpoint); d.Silent {
-			return o, penstock.InvalidParam("stream", "stream is true, but %s has no text that could be shown while it arrives; leave it out.", d.Name)
+			return o, penstock.InvalidParam("stream", "stream is true, but %s has no text to stream; leave it out.", d.Name)
 		}
 		o.Stream = penstock.StreamText
 	}
@@ -164,7 +164,7 @@ func (in *jobCreate) terms() (admit.JobOrder, error) {
 	return o, nil
 }
 
-// order brings every inference into one form.
+// order parses every inference.
 func (in *jobCreate) order(limits config.Limits) (admit.JobOrder, error) {
 	o, err := in.terms()
 	if err != nil {
@@ -198,8 +198,8 @@ func (in *jobCreate) order(limits config.Limits) (admit.JobOrder, error) {
 
 func given(v jsontext.Value) bool { return len(v) > 0 && string(v) != "null" }
 
-// jobEndpoint is the endpoint that the bodies are written for. One that no job can name is admission's to refuse;
-// until then its bodies are read as those of a chat.
+// jobEndpoint is the endpoint of the bodies. Admission refuses an endpoint that jobs do not have; until then its bodies
+// are parsed as those of a chat.
 func jobEndpoint(name penstock.Endpoint) catalog.Entry {
 	if !name.Valid() {
 		name = penstock.EndpointChat
@@ -211,7 +211,7 @@ func jobEndpoint(name penstock.Endpoint) catalog.Entry {
 func (in *jobCreate) inputs(d catalog.Entry) ([]line.Input, error) {
 	switch {
 	case given(in.Input) && in.Inputs != nil:
-		return nil, penstock.InvalidParam("inputs", "Both input and inputs are given; exactly one is wanted.")
+		return nil, penstock.InvalidParam("inputs", "Both input and inputs are given; give exactly one.")
 	case given(in.Input):
 		text, err := inputBody(in.Input, d)
 		return []line.Input{{Body: text, Path: "input"}}, err
@@ -227,7 +227,7 @@ func (in *jobCreate) inputs(d catalog.Entry) ([]line.Input, error) {
 	return named, nil
 }
 
-// inputBody turns a plain question into a body.
+// inputBody turns a plain prompt into a body.
 func inputBody(v jsontext.Value, d catalog.Entry) ([]byte, error) {
 	if v.Kind() != '"' {
 		return v, nil
@@ -266,7 +266,7 @@ func idempotencyKey(r *http.Request) (string, error) {
 	return key, nil
 }
 
-// idempotency reads the key, "" if there is none, and what is said under it. Codes: invalid_request.
+// idempotency reads the key, "" if there is none, and hashes the body. Codes: invalid_request.
 func (c *call) idempotency(sent []byte) (key string, hash []byte, err error) {
 	if key, err = idempotencyKey(c.R); err != nil || key == "" {
 		return "", nil, err
@@ -275,8 +275,8 @@ func (c *call) idempotency(sent []byte) (key string, hash []byte, err error) {
 	return key, hash, err
 }
 
-// canonicalHash is the same for bodies that mean the same: order of names and white space do not
-// count. The path is part of it, so that one key cannot stand for calls of two kinds.
+// canonicalHash is the same for equivalent bodies: the order of names and white space do not count. The path is part
+// of it, so that one key cannot name calls of two routes.
 func canonicalHash(path string, text []byte) ([]byte, error) {
 	canonical := jsontext.Value(append([]byte(nil), text...))
 	if err := canonical.Canonicalize(); err != nil {
@@ -336,25 +336,25 @@ func (c jobs) readJob() error {
 	}
 	c.tag(job)
 	if job.FinishedAt.IsZero() {
-		c.comeBack(job)
+		c.setRetryAfter(job)
 		return c.job(http.StatusAccepted, job)
 	}
 	return c.job(http.StatusOK, job)
 }
 
-// waitForChange answers as soon as the job is not what the caller has seen, or with 304 when the wait is over.
+// waitForChange answers as soon as the job differs from what the caller has, or with 304 when the wait is over.
 func (c jobs) waitForChange(id penstock.ID, wait time.Duration) error {
 	job, err := c.wait(id, deliver.Until{Timeout: wait, Reached: func(j penstock.Job) bool { return !c.known(j) }})
 	if err != nil {
 		return err
 	}
 	if job.FinishedAt.IsZero() {
-		c.comeBack(job)
+		c.setRetryAfter(job)
 	}
 	return c.unlessKnown(job)
 }
 
-// waitingOn says why queued items of a job do not start, "" for their turn alone.
+// waitingOn says why queued items of a job do not start, "" if they only wait for their turn.
 func (c jobs) waitingOn(j penstock.Job) penstock.Reason {
 	switch {
 	case !j.FinishedAt.IsZero():
@@ -371,11 +371,11 @@ func (c jobs) waitingOn(j penstock.Job) penstock.Reason {
 	return c.WaitingOn(j)
 }
 
-// job answers with a job. One that had a single item carries its result.
+// job answers with a job. A job with a single item includes its result.
 func (c jobs) job(status int, j penstock.Job) error {
 	view := c.jobView(j)
 	if !j.FinishedAt.IsZero() {
-		// The last step of the job's own trace, by the call that fetches the outcome.
+		// The last span of the job's own trace is the call that fetches the outcome.
 		_, span := c.Tracer.Start(telemetry.WithTraceParent(c.R.Context(), j.TraceParent), "deliver job",
 			telemetry.String("penstock.status", string(j.Status())))
 		defer span.End(nil)
@@ -392,7 +392,7 @@ func (c jobs) job(status int, j penstock.Job) error {
 }
 
 // mayReadResults says whether the caller's key may see the results of its tenant's jobs. A key that may only submit, cancel and
-// retry sees their status alone.
+// retry sees their status only.
 func (c *call) mayReadResults() bool {
 	return slices.Contains(c.Principal.Scopes, penstock.ScopeJobsRead)
 }
@@ -427,7 +427,7 @@ func (c jobs) listJobs() error {
 		return err
 	}
 	wanted := f.Limit
-	f.Limit++ // one more tells whether another page follows
+	f.Limit++ // one more shows whether another page follows
 	jobs, err := c.Jobs.ListJobs(c.R.Context(), c.Principal.Tenant.ID, f)
 	if err != nil {
 		return err
@@ -469,7 +469,7 @@ func (c jobs) jobFilter() (f store.JobFilter, err error) {
 	return f, nil
 }
 
-// jobStatuses are those that a job can have. Items expire; a job whose items did has succeeded or failed.
+// jobStatuses are the statuses of a job. Items expire; a job whose items expired has succeeded or failed.
 var jobStatuses = slices.DeleteFunc(slices.Clone(penstock.Statuses), func(s penstock.Status) bool { return s == penstock.StatusExpired })
 
 func checkStatus(s penstock.Status, allowed []penstock.Status) error {

@@ -12,8 +12,8 @@ import (
 	"penstock/internal/store"
 )
 
-// etagOf changes with everything that becomes of a job: what started, ended, was asked to stop, or waits on something
-// else. Estimates pass, so they do not count.
+// etagOf changes with every change of a job: items that started or ended, a cancel, another reason to wait. Estimates
+// change all the time, so they do not count.
 func (c jobs) etagOf(j penstock.Job) string {
 	started, cancelled := 0, 0
 	if !j.StartedAt.IsZero() {
@@ -25,13 +25,13 @@ func (c jobs) etagOf(j penstock.Job) string {
 	return fmt.Sprintf(`"%d-%d-%d%d%s"`, j.Seq, j.Counts.Running, started, cancelled, c.waitingOn(j))
 }
 
-// tag tells the version of a job that is answered with.
+// tag sets the ETag of the job in the answer.
 func (c jobs) tag(j penstock.Job) {
 	c.W.Header().Set("ETag", c.etagOf(j))
 	c.W.Header().Set("Cache-Control", "private, no-cache")
 }
 
-// unlessKnown answers with a job, or with nothing if the caller has seen it as it is.
+// unlessKnown answers with a job, or with 304 if the caller has its current state.
 func (c jobs) unlessKnown(j penstock.Job) error {
 	c.tag(j)
 	if c.known(j) {
@@ -41,7 +41,7 @@ func (c jobs) unlessKnown(j penstock.Job) error {
 	return c.job(http.StatusOK, j)
 }
 
-// known says whether If-None-Match names the job as it is.
+// known says whether If-None-Match names the current state of the job.
 func (c jobs) known(j penstock.Job) bool {
 	current := c.etagOf(j)
 	for _, known := range c.R.Header.Values("If-None-Match") {
@@ -54,7 +54,7 @@ func (c jobs) known(j penstock.Job) bool {
 	return false
 }
 
-// listItems lists items of a job, whatever became of them.
+// listItems lists items of a job, in every status.
 func (c jobs) listItems() error {
 	id, err := c.PathID(penstock.ViewJob)
 	if err != nil {
@@ -80,7 +80,7 @@ func (c jobs) listItems() error {
 		p.After = n
 	}
 	wanted := p.Limit
-	p.Limit++ // one more tells whether another page follows
+	p.Limit++ // one more shows whether another page follows
 	items, err := c.Jobs.Items(c.R.Context(), c.Principal.Tenant.ID, id, p)
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func (c jobs) listItems() error {
 	return c.JSON(http.StatusOK, v)
 }
 
-// listedItemView is an item in a list: how it stands, without its response.
+// listedItemView is an item in a list, without its response.
 type listedItemView struct {
 	ID string `json:"id"`
 	resultView
@@ -102,8 +102,8 @@ type listedItemView struct {
 	JobID  string `json:"job_id"`
 }
 
-// createResultsLink makes a link to the file with all results of a job. Those of a job over a file are written when it
-// ends; those of others when somebody asks for them here.
+// createResultsLink makes a link to the file with all results of a job. The file of a job over a file is written when
+// the job ends; that of another job after the first call of this route.
 func (c jobs) createResultsLink() error {
 	id, err := c.PathID(penstock.ViewJob)
 	if err != nil {
@@ -151,7 +151,7 @@ func (c files) link(f store.File, life time.Duration) error {
 	return c.JSON(http.StatusOK, linkView{Object: "file.url", URL: c.base() + link, ExpiresAt: end.Unix()})
 }
 
-// linkLife reads how long a link shall work. Codes: invalid_request.
+// linkLife reads how long a link is valid. Codes: invalid_request.
 func (c files) linkLife() (time.Duration, error) {
 	var ask linkCreate
 	if c.R.ContentLength != 0 {

@@ -10,10 +10,10 @@ import (
 	"penstock/internal/store"
 )
 
-// fileOrder makes an order one over the lines of a file.
+// fileOrder completes an order over the lines of a file.
 func (c jobs) fileOrder(in *jobCreate, o *admit.JobOrder) error {
 	if given(in.Input) || in.Inputs != nil {
-		return penstock.InvalidParam("input_file", "input_file is given beside input or inputs; exactly one is wanted.")
+		return penstock.InvalidParam("input_file", "input_file is given together with input or inputs; give exactly one.")
 	}
 	f, err := c.batchFile(*in.InputFile, "input_file")
 	if err != nil {
@@ -29,7 +29,7 @@ func (c jobs) fileOrder(in *jobCreate, o *admit.JobOrder) error {
 	return c.overLines(o, admit.Lines{File: f, Batch: batch})
 }
 
-// batchFile finds a file that requests are in. Codes: not_found, invalid_request.
+// batchFile finds a file of requests. Codes: not_found, invalid_request.
 func (c jobs) batchFile(name, param string) (store.File, error) {
 	id, err := penstock.ViewFile.Parse(name)
 	if err != nil {
@@ -42,21 +42,21 @@ func (c jobs) batchFile(name, param string) (store.File, error) {
 	return f, err
 }
 
-// badLines refuses a file and says which lines are no good, as far as one message goes.
+// badLines refuses a file and lists its invalid lines, as many as fit into one message.
 func badLines(f store.File) error {
 	const shown = 5
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s has %d lines that are no good; upload it again without them.", penstock.ViewFile.Format(f.ID), f.ErrorCount)
+	fmt.Fprintf(&b, "%s has %d invalid lines; upload it again without them.", penstock.ViewFile.Format(f.ID), f.ErrorCount)
 	for _, e := range f.Errors[:min(len(f.Errors), shown)] {
 		fmt.Fprintf(&b, " Line %d: %s", e.Line, e.Message)
 	}
 	if f.ErrorCount > shown {
-		fmt.Fprintf(&b, " GET /v1/files/%s tells more.", penstock.ViewFile.Format(f.ID))
+		fmt.Fprintf(&b, " GET /v1/files/%s lists more.", penstock.ViewFile.Format(f.ID))
 	}
 	return penstock.InvalidParam("input_file", "%s", b.String())
 }
 
-// overLines completes an order over lines with what the lines themselves say.
+// overLines completes an order with the endpoint and model of its lines.
 func (c jobs) overLines(o *admit.JobOrder, l admit.Lines) error {
 	switch {
 	case l.File.Endpoint == "":
@@ -66,7 +66,7 @@ func (c jobs) overLines(o *admit.JobOrder, l admit.Lines) error {
 		return penstock.InvalidParam("endpoint", "endpoint is %s, but the lines of the file name %s.", o.Endpoint, l.File.Endpoint)
 	}
 	if len(l.Batch.Defaults) > store.MaxDefaultsBytes {
-		return penstock.InvalidParam("defaults", "defaults has more than %d bytes, the most beside a file.", store.MaxDefaultsBytes)
+		return penstock.InvalidParam("defaults", "defaults has more than %d bytes, the most with a file.", store.MaxDefaultsBytes)
 	}
 	each, err := line.ReadDefaults(jobEndpoint(o.Endpoint), l.Batch.Defaults)
 	if err != nil {

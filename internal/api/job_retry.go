@@ -10,8 +10,8 @@ import (
 
 // jobRetry says how a job is retried. All of it may be left out.
 type jobRetry struct {
-	Resolve penstock.Resolve `json:"resolve,omitzero" about:"same (default) runs on the targets that the first job was resolved to, fresh on those of its model today."`
-	Rate    *float64         `json:"rate,omitzero" about:"How many items a second may start at the most, 0.1 to 1000; no such cap when not given."`
+	Resolve penstock.Resolve `json:"resolve,omitzero" about:"same (default) uses the targets that the first job was resolved to, fresh the current targets of its model."`
+	Rate    *float64         `json:"rate,omitzero" about:"The most items that may start per second, 0.1 to 1000; no cap when not given."`
 }
 
 func (c jobs) retryJob() error {
@@ -35,7 +35,7 @@ func (c jobs) retryJob() error {
 	}
 	wait, err := c.preferredWait()
 	if err == nil && wait > 0 {
-		err = c.stayOpen(openStream) // while it can still be refused
+		err = c.stayOpen(openStream) // before anything is accepted
 	}
 	if err != nil {
 		return err

@@ -16,30 +16,30 @@ import (
 	"penstock/internal/rest"
 )
 
-// trialView is what would become of a job.
+// trialView is the predicted outcome of a job.
 type trialView struct {
 	Object            string            `json:"object"`
 	DryRun            bool              `json:"dry_run"`
-	Admitted          bool              `json:"admitted" about:"Whether it would be accepted at this moment."`
+	Admitted          bool              `json:"admitted" about:"Whether it would be accepted now."`
 	Refusal           *rest.ErrorBody   `json:"refusal" about:"The error that a submit would get; null if it would be accepted."`
 	Endpoint          penstock.Endpoint `json:"endpoint"`
 	Model             string            `json:"model"`
 	Lane              penstock.Lane     `json:"lane"`
 	Items             int               `json:"items"`
-	Target            *string           `json:"target" about:"The target that the estimate is made for: the one that would be called now."`
+	Target            *string           `json:"target" about:"The target of the estimate: the one that would be called now."`
 	Estimate          trialEstimateView `json:"estimate"`
-	AtMost            trialBoundView    `json:"at_most" about:"What would be set aside: the most that one attempt at each item can use. Of a job over a file, if its lines ask for no more than defaults do."`
+	AtMost            trialBoundView    `json:"at_most" about:"What would be reserved: the most that one attempt at each item can use. For a job over a file, assuming that its lines ask for no more than defaults do."`
 	Deadline          time.Time         `json:"deadline"`
-	EstimatedStartAt  *time.Time        `json:"estimated_start_at" about:"null if it would not be accepted, or when nobody can know."`
-	EstimatedFinishAt *time.Time        `json:"estimated_finish_at" about:"As the queue stands now; null if it would not be accepted, or when nobody can know."`
-	WaitingOn         *penstock.Reason  `json:"waiting_on" about:"budget: it would be accepted, but the budget has too little left for all of it. paused: an operator holds it back."`
+	EstimatedStartAt  *time.Time        `json:"estimated_start_at" about:"null if it would not be accepted, or while that is unknown."`
+	EstimatedFinishAt *time.Time        `json:"estimated_finish_at" about:"By the current state of the queue; null if it would not be accepted, or while that is unknown."`
+	WaitingOn         *penstock.Reason  `json:"waiting_on" about:"budget: it would be accepted, but the budget has too little left for all of it. paused: an operator paused it."`
 	Warnings          []string          `json:"warnings"`
 }
 
-// trialEstimateView is what a job is likely to use.
+// trialEstimateView is the estimated use of a job.
 type trialEstimateView struct {
 	InputTokens  int64   `json:"input_tokens" about:"Counted by the embedded tokenizer; of many or long inputs a sample is counted."`
-	OutputTokens int64   `json:"output_tokens" about:"As long as the target's answers are on average, or the inputs' own bound if that is less."`
+	OutputTokens int64   `json:"output_tokens" about:"By the average length of the target's answers, or by the inputs' own bound if that is less."`
 	CostUSD      *string `json:"cost_usd" about:"null when the target has no price."`
 }
 
@@ -49,15 +49,15 @@ type trialBoundView struct {
 	CostUSD string `json:"cost_usd"`
 }
 
-// The bounds of what is counted of a job: counting costs a core about a second for 5 MiB.
+// The bounds of the sample: counting 5 MiB takes a core about a second.
 const (
 	maxSample      = 256
 	maxSampleBytes = 1 << 20
-	// sampleStep is how many lines of a file are read at a place.
+	// sampleStep is how many lines of a file are read at each position.
 	sampleStep = 16
 )
 
-// tryJob answers a dry run: it tells what would become of a job, and keeps nothing.
+// tryJob answers a dry run: it predicts the outcome of a job, and stores nothing.
 func (c trials) tryJob(order admit.JobOrder) error {
 	trial, err := c.Admit.Try(c.R.Context(), c.Principal, order)
 	if err != nil {
@@ -100,7 +100,7 @@ func names(targets []*penstock.Target) []string {
 	return all
 }
 
-// estimateTrial fills in what a job is likely to use and cost.
+// estimateTrial fills in the estimated use and cost of a job.
 func (c trials) estimateTrial(trial admit.Trial, sample []dialect.Inference, view *trialView) error {
 	target, usual, err := c.likelyTarget(trial, sample)
 	if err != nil || target == nil {
@@ -119,8 +119,8 @@ func (c trials) estimateTrial(trial admit.Trial, sample []dialect.Inference, vie
 	return nil
 }
 
-// likelyTarget is the target that would be called for an input like the first, and how long its answers are. Where
-// none can be called at this moment, it is the one that would be if it could.
+// likelyTarget is the target that would be called for an input like the first, and the average length of its answers. If
+// none can be called now, it is the first in the order of the policy.
 func (c trials) likelyTarget(trial admit.Trial, sample []dialect.Inference) (*penstock.Target, int64, error) {
 	if len(trial.Targets) == 0 || len(sample) == 0 {
 		return nil, 0, nil
@@ -151,13 +151,13 @@ func (c trials) likelyTarget(trial admit.Trial, sample []dialect.Inference) (*pe
 // counter counts the tokens of a body.
 type counter interface{ Body(body []byte) int64 }
 
-// sampled is what some inputs of a job are likely to use together.
+// sampled is the estimated use of some inputs of a job together.
 type sampled struct {
 	penstock.Charge
 	inputs, bytes int64
 }
 
-// extrapolate counts a sample; answers are as long as usual, or as the inputs allow.
+// extrapolate counts a sample; answers have the average length, or the inputs' bound if that is less.
 func extrapolate(count counter, sample []dialect.Inference, usual int64) sampled {
 	var s sampled
 	for _, inf := range sample {
@@ -177,7 +177,7 @@ func extrapolate(count counter, sample []dialect.Inference, usual int64) sampled
 	return s
 }
 
-// times is what all inputs of a job use if they are like the sample: input goes by bytes, the rest by their number.
+// times scales a sample to all inputs of a job: input tokens by bytes, the rest by the number of inputs.
 func (s sampled) times(t admit.Trial) penstock.Charge {
 	items := int64(t.Items)
 	part := func(n, all, of int64) int64 {
@@ -209,7 +209,7 @@ func (c trials) sample(ctx context.Context, o admit.JobOrder) ([]dialect.Inferen
 	return sample, nil
 }
 
-// sampleLines reads some lines at each of a few places in a file. Lines that cannot be run use nothing.
+// sampleLines reads some lines at each of a few positions in a file. Invalid lines use nothing.
 func (c trials) sampleLines(ctx context.Context, o admit.JobOrder) (sample []dialect.Inference, err error) {
 	form, err := line.FormOf(penstock.Job{Endpoint: o.Endpoint, Model: o.Model}, o.Lines.Batch.Defaults)
 	if err != nil {

@@ -19,10 +19,10 @@ func (c *call) setWaitHeader(waited time.Duration) {
 	}
 }
 
-// headerRetryCount is in which the SDKs of OpenAI and Anthropic count the tries of a call.
+// headerRetryCount is the header in which the SDKs of OpenAI and Anthropic count the tries of a call.
 const headerRetryCount = "X-Stainless-Retry-Count"
 
-// tryOf says which try of its caller a call is, if the caller tells.
+// tryOf says which try of its caller a call is, if the caller says so.
 func tryOf(r *http.Request) store.Try {
 	switch counts := r.Header[headerRetryCount]; {
 	case len(counts) == 0:
@@ -33,11 +33,10 @@ func tryOf(r *http.Request) store.Try {
 	return store.TryAgain
 }
 
-// setLimitHeaders puts how the caller stands with its limits on the answer: in the fields that are to become a
-// standard, and in those that the SDKs of the dialect know. Of limits of the same kind they can hold one
-// only: the one that is nearest to its end.
+// setLimitHeaders sets the headers with the state of the caller's limits: the fields of the IETF draft, and those that
+// the SDKs of the dialect read. The latter have space for one limit of each kind: the one with the smallest part left.
 //
-// It is on the way of every answer, so names are in canonical form and numbers are not formatted by package fmt.
+// Every answer passes here, so names are in canonical form and numbers are not formatted by package fmt.
 func (c *call) setLimitHeaders() {
 	var few [admit.MaxLimitStates]admit.LimitState
 	states := c.Admit.AppendLimitStates(few[:0], &c.Principal, c.model)
@@ -64,7 +63,7 @@ func (c *call) setLimitHeaders() {
 	}
 }
 
-// limitFields are the headers, in canonical form, in which a dialect tells of the nearest of some limits.
+// limitFields are the headers, in canonical form, in which a dialect reports the nearest of some limits.
 type limitFields struct {
 	limit, remaining, reset string
 	resources               []string
@@ -89,7 +88,7 @@ var (
 	}
 )
 
-// setStandardLimits writes the fields of the IETF's draft: each limit under a name of its own.
+// setStandardLimits writes the fields of the IETF draft: each limit under its own name.
 func setStandardLimits(h http.Header, states []admit.LimitState) {
 	const usual = 3 * 40 // bytes of a caller with three limits
 	policies, items := make([]byte, 0, usual), make([]byte, 0, usual)
@@ -104,7 +103,7 @@ func setStandardLimits(h http.Header, states []admit.LimitState) {
 	h["Ratelimit-Policy"], h["Ratelimit"] = []string{string(policies)}, []string{string(items)}
 }
 
-// parameter is a number that an item of a structured field says.
+// parameter is a numeric parameter of an item in a structured field.
 type parameter struct {
 	name  string
 	value int64

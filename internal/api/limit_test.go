@@ -11,7 +11,7 @@ import (
 	"penstock/internal/rest"
 )
 
-// Every answer to a limited caller tells how its limits stand, in the fields that its SDK knows.
+// Every answer to a limited caller reports the state of its limits, in the fields that its SDK reads.
 func TestLimitHeaders(t *testing.T) {
 	t.Parallel()
 	limits := config.TenantLimits{
@@ -71,7 +71,7 @@ func TestLimitHeaders(t *testing.T) {
 	}
 }
 
-// What a call was taken for and did not use is given back at its end.
+// The unused part of a call's estimate is refunded at its end.
 func TestLimitsAreSettled(t *testing.T) {
 	t.Parallel()
 	r := newLimitedRig(t, config.TenantLimits{RateLimits: config.RateLimits{DailyTokens: 1000, Concurrency: 1}}, penstock.EndpointChat)

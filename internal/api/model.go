@@ -34,7 +34,7 @@ func (c models) listModels() error {
 func (c models) readModel() error {
 	name := c.R.PathValue("model")
 	if _, ok := c.Config.Current().Models[name]; !ok || !c.Principal.Tenant.MayUse(name) {
-		return penstock.Errorf(penstock.CodeModelNotFound, "There is no model %q; GET /v1/models lists what there is.", rest.Clip(name))
+		return penstock.Errorf(penstock.CodeModelNotFound, "There is no model %q; GET /v1/models lists the models.", rest.Clip(name))
 	}
 	if c.anthropic() {
 		return c.JSON(http.StatusOK, anthropic.NewModelInfo(name))

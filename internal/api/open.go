@@ -12,16 +12,16 @@ import (
 	"penstock/internal/rest"
 )
 
-// Keys knows when keys end.
+// Keys watches for the end of keys.
 type Keys interface {
-	// Watch ends a call when the key of its secret is not accepted any more.
+	// Watch ends a call when its key is not accepted any more.
 	Watch(c directory.OpenCall, secret string)
-	// Unwatch forgets a call. After it has returned, the call is not ended.
+	// Unwatch stops watching for a call. After it has returned, the call is not ended.
 	Unwatch(c directory.OpenCall)
 }
 
 // endWithKey makes a call that may stay open end when its key does: its context ends, with the reason as its cause, and
-// a write that is stuck fails soon. Calls without a key are left alone. It may be called twice.
+// a blocked write fails soon. Calls without a key are not watched. It may be called twice.
 func (c *call) endWithKey() {
 	if c.cancel != nil || c.Keys == nil || c.Principal.Key == "" {
 		return
@@ -46,7 +46,7 @@ func (c *call) unwatch() {
 	}
 }
 
-// atEnd has something done when the call is over.
+// atEnd registers a function that runs when the call is over.
 func (c *call) atEnd(do func()) {
 	before := c.ends
 	c.ends = func() {
@@ -68,7 +68,7 @@ func (c *call) keyEnded() error {
 	return nil
 }
 
-// wait waits for a job, and returns the job as it is then. Codes: those of deliver.Reader.Wait, and invalid_key when the
+// wait waits for a job, and returns its state after the wait. Codes: those of deliver.Reader.Wait, and invalid_key when the
 // key of the caller ended meanwhile.
 func (c *call) wait(job penstock.ID, until deliver.Until) (penstock.Job, error) {
 	ctx, cancel := c.waiting()
@@ -80,32 +80,32 @@ func (c *call) wait(job penstock.ID, until deliver.Until) (penstock.Job, error) 
 	return j, err
 }
 
-// openKind is what a call stays open for.
+// openKind is the reason why a call remains open.
 type openKind int
 
 const (
-	openStream   openKind = iota // it waits: for events of a job, or for its end
+	openStream   openKind = iota // it waits for events of a job, or for its end
 	openDownload                 // it reads results or a file
 )
 
-// openCalls counts the calls that stay open. The zero value is ready to use.
+// openCalls counts the open calls. The zero value is ready to use.
 type openCalls struct {
 	mu    sync.Mutex
 	count map[opener]int
 }
 
-// opener is a tenant, or one of its keys, with what its calls stay open for.
+// opener is a tenant, or one of its keys, with a kind of open calls.
 type opener struct {
 	kind   openKind
 	tenant penstock.TenantID
 	key    string // "" for all of the tenant's
 }
 
-// openBound is how many calls may stay open.
+// openBound is how many calls may be open.
 type openBound struct{ tenant, key int }
 
-// stayOpen takes a call's place among those that stay open, which is given back at its end, and makes it end with its
-// key. It is asked before anything is written or accepted. Codes: rate_limited.
+// stayOpen counts a call as open until its end, and makes it end with its key. Handlers call it before they write or
+// accept anything. Codes: rate_limited.
 func (c *call) stayOpen(kind openKind) error {
 	limits := c.Config.Current().Process.Limits
 	most, name := openBound{limits.MaxTenantStreams, limits.MaxKeyStreams}, "event streams and waiting calls"
@@ -126,13 +126,13 @@ func (c *call) stayOpen(kind openKind) error {
 	return nil
 }
 
-// openResources are how metrics call what is bounded.
+// openResources are the names of the bounded resources in metrics.
 var openResources = map[openKind]string{openStream: "streams", openDownload: "downloads"}
 
-// The scopes of bounds, as metrics call them.
+// The names of the bounds' scopes in metrics.
 const scopeTenant, scopeKey = "tenant", "key"
 
-// admit takes a place, or returns whose places are all taken.
+// admit counts an open call, or returns the opener that has too many.
 func (o *openCalls) admit(by opener, most openBound) (leave func(), full string) {
 	all := by
 	all.key = ""

@@ -307,7 +307,7 @@ func sampleViews() []any {
 		Error: &penstock.ItemError{Code: penstock.CodePoison, Message: "It ended three workers."},
 	}
 	attempts := []penstock.Attempt{{ID: id}, {
-		ID: id, Subject: id, Number: 2, Target: "openai-mini", Reason: "first with room", Config: "cfg_9f2c",
+		ID: id, Subject: id, Number: 2, Target: "openai-mini", Reason: "first with capacity", Config: "cfg_9f2c",
 		ErrorKind: "timeout", ErrorMessage: "Too slow.", StatusCode: 504, Usage: usage, UsageKnown: true, Cost: 1,
 		StartedAt: sampleTime, FirstTokenAt: sampleTime, FinishedAt: sampleTime,
 	}}
@@ -440,7 +440,7 @@ func TestOpenAPIDescribesAnswers(t *testing.T) {
 	t.Parallel()
 	_, doc := openAPI(t)
 	compile := schemaCompiler(t, closed(doc))
-	sampled := map[reflect.Type]bool{reflect.TypeFor[rest.AnyObject](): true} // an object of someone else's
+	sampled := map[reflect.Type]bool{reflect.TypeFor[rest.AnyObject](): true} // an object of another API
 	for i, view := range slices.Concat(sampleViews(), trialSamples(), fileSamples(), usageSamples(), deprecationSamples()) {
 		name := rest.SchemaName(reflect.TypeOf(view))
 		compiled := compile(schemasAt.AppendToken(name)) // here: a compiler serves one goroutine
@@ -616,7 +616,7 @@ func constantsOf(t *testing.T, dir string, into map[string][]string) {
 	}
 }
 
-// What the generator does not understand must stop it: a guess would be a promise.
+// A type that the generator does not understand is an error: a guess would become a promise to callers.
 func TestOpenAPIRefusesToGuess(t *testing.T) {
 	t.Parallel()
 	type untagged struct{ Name string }
@@ -796,5 +796,5 @@ func typeText(s rest.Schema) string {
 // cell makes text fit into a table.
 func cell(s string) string { return strings.NewReplacer("|", "\\|", "\n", " ").Replace(s) }
 
-// surfaces are what the document describes: both listeners.
+// surfaces are the described APIs: those of both listeners.
 func surfaces() []rest.Surface { return []rest.Surface{Surface(), admin.Surface()} }

@@ -8,8 +8,8 @@ import (
 	"penstock/internal/rest"
 )
 
-// Every route of the table refuses a parameter that it does not have, and takes all that it has. Those that official SDKs
-// call take what these send on their own.
+// Every route of the table refuses a parameter that it does not have, and accepts all that it has. Routes that official SDKs
+// call accept the parameters that the SDKs add by themselves.
 func TestEveryRouteKnowsItsQuery(t *testing.T) {
 	t.Parallel()
 	for _, rt := range routes {

@@ -20,10 +20,10 @@ import (
 	"penstock/internal/store"
 )
 
-// A response that is to be kept runs as a job of one item. Its id is the job's in another view, its events are the
-// job's log in OpenAI's words, and it is kept as long as the job is.
+// A stored response runs as a job of one item. Its id is the job's with another prefix, its events are the job's log in
+// OpenAI's format, and it is stored as long as the job is.
 
-// createResponse answers a response: at once and for good, or as a job if it is to be kept.
+// createResponse runs a response: as a synchronous call, or as a job if it is to be stored.
 func (c responses) createResponse() error {
 	if err := c.takePermit(); err != nil {
 		return err
@@ -80,8 +80,8 @@ func (c responses) createResponse() error {
 	return c.keptResponse(receipt.Receipt, kept)
 }
 
-// goOn completes a body that goes on from an earlier response with what was said until then, and returns which one
-// that is. Codes: invalid_request, not_found, conflict (it has not ended), too_large.
+// goOn completes a body that continues an earlier response with the conversation so far, and returns the id of that
+// response. Codes: invalid_request, not_found, conflict (it has not ended), too_large.
 func (c responses) goOn(text []byte) ([]byte, penstock.ID, error) {
 	const param = "previous_response_id"
 	name, err := openai.PreviousResponse(text)
@@ -114,12 +114,12 @@ func (c responses) goOn(text []byte) ([]byte, penstock.ID, error) {
 	}
 	whole, err := openai.GoOn(text, turn)
 	if most := c.Config.Current().Process.Limits.MaxBodyBytes; err == nil && int64(len(whole)) > most {
-		err = penstock.Errorf(penstock.CodeTooLarge, "With what was said before, the body is larger than %d bytes, the most that is read here.", most)
+		err = penstock.Errorf(penstock.CodeTooLarge, "With the earlier turns of the conversation, the body is larger than %d bytes, the most that is accepted.", most)
 	}
 	return whole, job.ID, err
 }
 
-// turn is what was asked and answered in a response that has ended; nothing was answered unless it succeeded.
+// turn returns the input and the output of a response that has ended. The output is empty unless it succeeded.
 func (c responses) turn(job penstock.Job) (t openai.Turn, err error) {
 	item := penstock.ItemID(job.ID, 0)
 	ended, err := c.Jobs.Item(c.R.Context(), c.Principal.Tenant.ID, item)
@@ -131,7 +131,7 @@ func (c responses) turn(job penstock.Job) (t openai.Turn, err error) {
 	return t, err
 }
 
-// keptResponse answers with a response that runs as a job.
+// keptResponse answers with a stored response, which runs as a job.
 func (c responses) keptResponse(receipt store.Receipt, kept openai.KeptResponse) error {
 	if receipt.Replayed {
 		c.W.Header().Set("Idempotency-Replayed", "true")
@@ -152,7 +152,7 @@ func (c responses) keptResponse(receipt store.Receipt, kept openai.KeptResponse)
 	return c.response(job)
 }
 
-// whyFailed is the error for a caller who waited for a response that failed, as for one that is not kept.
+// whyFailed is the error for a caller that waited for a stored response that failed, as for a synchronous one.
 func (c responses) whyFailed(job penstock.Job) error {
 	item, err := c.Jobs.Item(c.R.Context(), c.Principal.Tenant.ID, penstock.ItemID(job.ID, 0))
 	if err != nil {
@@ -202,8 +202,8 @@ func (c responses) readResponse() error {
 	return c.streamResponse(job, after)
 }
 
-// asksForStream says that a reader wants events. OpenAI's SDK for Go says so in a body, though the call has no use for
-// one.
+// asksForStream says that a reader wants events. OpenAI's SDK for Go sends the parameter in a body, although this is a
+// GET.
 func (c responses) asksForStream() bool {
 	query := c.R.URL.Query()
 	if query.Has("stream") || query.Has("starting_after") {
@@ -218,7 +218,7 @@ func (c responses) asksForStream() bool {
 	return err == nil && string(o.Raw("stream")) == "true"
 }
 
-// cancelWait is how long a cancel waits for the end, which the answer then shows.
+// cancelWait is how long a cancel waits for the end of the response, so that the answer shows it.
 const cancelWait = 5 * time.Second
 
 func (c responses) cancelResponse() error {
@@ -247,7 +247,7 @@ func (c responses) deleteResponse() error {
 	return c.JSON(http.StatusOK, deletedView{ID: penstock.ViewResponse.Format(job.ID), Object: "response", Deleted: true})
 }
 
-// response answers with a response as it is now.
+// response answers with the current state of a response.
 func (c responses) response(job penstock.Job) error {
 	object, err := c.responseObject(job)
 	if err != nil {
@@ -256,7 +256,7 @@ func (c responses) response(job penstock.Job) error {
 	return c.JSON(http.StatusOK, object)
 }
 
-// keptView is a response that no upstream answered: it has not ended, or has no result.
+// keptView is a stored response without an upstream's answer: it has not ended, or has no result.
 type keptView struct {
 	ID                string            `json:"id"`
 	Object            string            `json:"object"`
@@ -279,7 +279,7 @@ type keptView struct {
 	TopP              *float64          `json:"top_p"`
 }
 
-// responseError is why a response failed, in OpenAI's words.
+// responseError is why a response failed, in OpenAI's format.
 type responseError struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
@@ -297,7 +297,7 @@ func newKeptView(job penstock.Job, status string) keptView {
 	return v
 }
 
-// responseObject is a response as it is now. One that an upstream completed is what the upstream said, under our id.
+// responseObject is the current state of a response. A complete one is the upstream's answer with Penstock's id.
 func (c responses) responseObject(job penstock.Job) (any, error) {
 	if job.FinishedAt.IsZero() {
 		if job.StartedAt.IsZero() {
@@ -320,7 +320,7 @@ func (c responses) responseObject(job penstock.Job) (any, error) {
 	return v, nil
 }
 
-// responseErrorCode is the word of OpenAI's that comes closest.
+// responseErrorCode is the closest of OpenAI's error codes.
 func responseErrorCode(code penstock.Code) string {
 	switch code {
 	case penstock.CodeUpstreamRejected, penstock.CodeInvalidRequest, penstock.CodeContextTooLong, penstock.CodeTooLarge:
@@ -329,7 +329,7 @@ func responseErrorCode(code penstock.Code) string {
 	return "server_error"
 }
 
-// ownResponse is what an upstream answered, as the response that we keep.
+// ownResponse turns an upstream's answer into the stored response.
 func ownResponse(job penstock.Job, result []byte) (jsontext.Value, error) {
 	o, err := body.Scan(result)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"penstock/internal/store"
 )
 
-// responseStream tells a job's log in the words of OpenAI's responses. Its events are numbered by their place, so that
-// every reader gets the same numbers, whenever it reads and wherever it begins.
+// responseStream writes a job's log as the events of an OpenAI response. Its events are numbered by their position, so
+// that every reader gets the same numbers, whenever and from wherever it reads.
 type responseStream struct {
 	*eventStream
 	job   penstock.Job
@@ -25,7 +25,7 @@ type responseStream struct {
 	next  int64
 }
 
-// streamResponse follows a response from behind an event on.
+// streamResponse streams the events of a response after a given one.
 func (c responses) streamResponse(job penstock.Job, after int64) error {
 	page := store.EventPage{Job: job.ID, Limit: 1, Kept: c.Principal.Tenant.Retention.Events}
 	if _, err := c.Jobs.Events(c.R.Context(), c.Principal.Tenant.ID, page); err != nil {
@@ -39,9 +39,9 @@ func (c responses) streamResponse(job penstock.Job, after int64) error {
 	for event, err := range c.Reader.Follow(ctx, c.Principal.Tenant.ID, page) {
 		if err != nil {
 			c.Fail(err)
-			panic(http.ErrAbortHandler) // so that the reader comes back instead of taking this for the end
+			panic(http.ErrAbortHandler) // so that the reader reconnects and does not take this for the end
 		}
-		if err := stream.tell(event); err != nil {
+		if err := stream.send(event); err != nil {
 			return nil // the reader left, or the process stops
 		}
 	}
@@ -49,11 +49,11 @@ func (c responses) streamResponse(job penstock.Job, after int64) error {
 	return nil
 }
 
-// ours are the events of a response's life. They come from the job's own log, not from the upstream: its
-// response is another one, and began later.
+// ours are the lifecycle events of a response. They come from the job's own log, not from the upstream: the upstream's
+// response is another one, and started later.
 var ours = []string{"response.created", "response.queued", "response.in_progress"}
 
-func (s *responseStream) tell(e penstock.Event) error {
+func (s *responseStream) send(e penstock.Event) error {
 	switch e.Type {
 	case penstock.EventJobQueued:
 		for _, typ := range []string{"response.created", "response.queued"} {
@@ -75,7 +75,7 @@ func (s *responseStream) tell(e penstock.Event) error {
 	return nil
 }
 
-// state tells of the response as a whole.
+// state sends the state of the response as a whole.
 func (s *responseStream) state(typ string, response any) error {
 	text, err := json.Marshal(struct {
 		Type     string `json:"type"`
@@ -88,7 +88,7 @@ func (s *responseStream) state(typ string, response any) error {
 	return s.number(typ, text)
 }
 
-// pass tells what the upstream did, with our number.
+// pass sends an event of the upstream with the stream's own number.
 func (s *responseStream) pass(line []byte) error {
 	o, err := body.Scan(line)
 	if err != nil {
@@ -111,15 +111,15 @@ func (s *responseStream) number(typ string, text []byte) error {
 	return s.write(sse.AppendEvent(nil, sse.Event{Type: []byte(typ), Data: text}))
 }
 
-// end tells how the response ended.
+// end sends the last event of the response.
 func (s *responseStream) end(e penstock.Event) error {
 	job := s.job
-	job.FinishedAt = e.CreatedAt // which is all that the object depends on
+	job.FinishedAt = e.CreatedAt // the object depends on nothing else
 	object, err := responses{s.c}.responseObject(job)
 	if err != nil {
 		return err
 	}
-	typ := "response.failed" // a cancelled one too: its status tells
+	typ := "response.failed" // also for a cancelled one: its status is cancelled
 	if whole, ok := object.(jsontext.Value); ok {
 		typ = "response.completed"
 		var said struct {

@@ -19,7 +19,7 @@ import (
 // read while one is written, so two of them bound the memory of a stream.
 const resultPage = 1024
 
-// streamResults writes what is finished by now, one line each, and ends.
+// streamResults writes the results of the items that have ended, one line each, and ends.
 func (c items) streamResults() error {
 	id, err := c.PathID(penstock.ViewJob)
 	if err != nil {
@@ -33,8 +33,8 @@ func (c items) streamResults() error {
 	return c.stream(results{[]penstock.ID{id}, p, store.BatchNative})
 }
 
-// results are what is to be read: those of a job behind a place, or of several jobs one behind the other, in the
-// format of one API.
+// results describe a stream: the results of a job after a position, or those of several jobs one after the other, in
+// the format of one API.
 type results struct {
 	jobs []penstock.ID
 	page store.ResultPage
@@ -129,7 +129,7 @@ func (c items) resultPage() (store.ResultPage, error) {
 	return p, err
 }
 
-// lineWriter writes lines of JSON, compressed if the caller takes it.
+// lineWriter writes lines of JSON, compressed if the caller accepts that.
 type lineWriter struct {
 	w    *bufio.Writer
 	gzip *gzip.Writer
@@ -144,7 +144,7 @@ func (c items) lines() *lineWriter {
 	out := &lineWriter{w: bufio.NewWriterSize(c.W, lineBuffer)}
 	if acceptsGzip(c.R.Header.Get("Accept-Encoding")) {
 		h.Set("Content-Encoding", "gzip")
-		out.gzip, _ = gzip.NewWriterLevel(c.W, gzip.BestSpeed) // the level is a constant that it knows
+		out.gzip, _ = gzip.NewWriterLevel(c.W, gzip.BestSpeed) // the level is a valid constant
 		out.w.Reset(out.gzip)
 	}
 	c.W.WriteHeader(http.StatusOK)
@@ -173,13 +173,13 @@ func (w *lineWriter) close() error {
 	return w.gzip.Close()
 }
 
-// abort cuts the connection, so that a reader does not take half of the results for all of them.
+// abort closes the connection, so that a reader does not take half of the results for all of them.
 func (w *lineWriter) abort() { panic(http.ErrAbortHandler) }
 
-// keepAlive is how often a silent stream says that it is still there.
+// keepAlive is the interval of comments on a silent stream.
 const keepAlive = 15 * time.Second
 
-// streamEvents follows a job's log.
+// streamEvents streams a job's log.
 func (c items) streamEvents() error {
 	id, err := c.PathID(penstock.ViewJob)
 	if err != nil {
@@ -192,7 +192,7 @@ func (c items) streamEvents() error {
 	if err := c.stayOpen(openStream); err != nil {
 		return err
 	}
-	// The log must be there before the stream begins: afterwards neither a 404 nor a 410 can be said.
+	// The log is checked before the stream begins: afterwards neither a 404 nor a 410 can be sent.
 	page := store.EventPage{Job: id, After: after, Limit: 1, Kept: c.Principal.Tenant.Retention.Events}
 	if _, err := c.Jobs.Events(c.R.Context(), c.Principal.Tenant.ID, page); err != nil {
 		return err
@@ -205,7 +205,7 @@ func (c items) streamEvents() error {
 	for event, err := range c.Reader.Follow(ctx, c.Principal.Tenant.ID, page) {
 		if err != nil {
 			c.Fail(err)
-			panic(http.ErrAbortHandler) // so that the reader comes back instead of taking this for the end
+			panic(http.ErrAbortHandler) // so that the reader reconnects and does not take this for the end
 		}
 		if err := stream.send(newEventView(event)); err != nil {
 			return nil // the reader left
@@ -215,7 +215,7 @@ func (c items) streamEvents() error {
 	return nil
 }
 
-// eventCursor is where the reader was: ?after= or, from a browser that comes back, Last-Event-ID.
+// eventCursor is the reader's position: ?after= or, from a browser that reconnects, Last-Event-ID.
 func (c items) eventCursor() (int64, error) {
 	if last := c.R.Header.Get("Last-Event-ID"); last != "" && !c.R.URL.Query().Has("after") {
 		n, err := strconv.ParseInt(last, 10, 64)

@@ -39,31 +39,31 @@ type (
 var (
 	jobParam     = rest.Param{Name: "id", In: "path", About: "The job's id, job_….", Required: true}
 	fileParam    = rest.Param{Name: "id", In: "path", About: "The file's id, file_….", Required: true}
-	rangeParam   = rest.Param{Name: "Range", In: "header", About: "bytes=N- resumes a download behind N bytes; answered with 206."}
+	rangeParam   = rest.Param{Name: "Range", In: "header", About: "bytes=N- resumes a download after N bytes; answered with 206."}
 	itemParam    = rest.Param{Name: "id", In: "path", About: "The item's id, item_….", Required: true}
 	waitParam    = rest.Param{Name: "Prefer", In: "header", About: "wait=N waits up to N seconds (60 at most) for the job to finish."}
-	keyParam     = rest.Param{Name: "Idempotency-Key", In: "header", About: "Makes sending the same call again safe: it names the same job."}
-	versionParam = rest.Param{Name: "anthropic-version", In: "header", About: "The version of Anthropic's dialect that the caller speaks, such as 2023-06-01."}
-	cacheParam   = rest.Param{Name: "x-penstock-cache", In: "header", About: "use: the answer to an earlier identical call of the same tenant will do. " +
-		"refresh: it will not, but this one is kept. off: this one is not kept either. Without it, what the key or the model says."}
-	betaParam = rest.Param{Name: "anthropic-beta", In: "header", About: "Passed on to targets that speak Anthropic's dialect themselves."}
-	limitPage = rest.Param{Name: "limit", In: "query", About: "Entries a page holds at the most: 1 to 100, 20 when not given."}
+	keyParam     = rest.Param{Name: "Idempotency-Key", In: "header", About: "Makes it safe to send the same call again: it returns the same job."}
+	versionParam = rest.Param{Name: "anthropic-version", In: "header", About: "The version of Anthropic's API that the caller uses, such as 2023-06-01."}
+	cacheParam   = rest.Param{Name: "x-penstock-cache", In: "header", About: "use: answer from the cache if the same tenant has made an identical call before. " +
+		"refresh: make the call and cache its answer. off: make the call and do not cache its answer. Without it, the setting of the key or the model counts."}
+	betaParam = rest.Param{Name: "anthropic-beta", In: "header", About: "Forwarded to targets that use Anthropic's dialect."}
+	limitPage = rest.Param{Name: "limit", In: "query", About: "The most entries in a page: 1 to 100, 20 when not given."}
 )
 
-// Why the audit notes nothing of some calls: their effect has a record of its own.
+// Why the audit log has no record of some calls: their effect has its own record.
 var (
 	auditJob      = rest.Audit{None: "The job's events are the record."}
-	auditCall     = rest.Audit{None: "The call has a record of its own: GET /v1/requests/{id}."}
+	auditCall     = rest.Audit{None: "The call has its own record: GET /v1/requests/{id}."}
 	auditFile     = rest.Audit{None: "The file is the record: it is never changed."}
 	auditDelivery = rest.Audit{None: "The delivery and its attempts are the record."}
 	auditNothing  = rest.Audit{None: "Nothing is changed."}
 )
 
-// passedOn are the answers of an inference.
-var passedOn = []rest.Answer{{Status: 200, About: "What the upstream answered.", Body: rest.AnyObject{}},
-	{Status: 200, About: "With stream: true, what the upstream streams.", Type: rest.TypeSSE, Body: rest.AnyObject{}}}
+// passedOn are the answers of an inference endpoint.
+var passedOn = []rest.Answer{{Status: 200, About: "The upstream's answer.", Body: rest.AnyObject{}},
+	{Status: 200, About: "With stream: true, the upstream's stream.", Type: rest.TypeSSE, Body: rest.AnyObject{}}}
 
-// deadLetterParams narrow down dead letters.
+// deadLetterParams filter dead letters.
 var deadLetterParams = []rest.Param{
 	{Name: "job_id", In: "query", About: "Only those of this job."}, {Name: "model", In: "query", About: "Only those of this model."},
 	{Name: "code", In: "query", About: "Only those that failed with this code."},
@@ -73,19 +73,19 @@ var deadLetterParams = []rest.Param{
 	{Name: "created_before", In: "query", About: "Only those that failed up to this time, RFC 3339."},
 }
 
-// routes is the whole surface.
+// routes are all routes of the API.
 var routes = slices.Concat(coreRoutes, webhookRoutes, responseRoutes, batchRoutes, usageRoutes, storageRoutes)
 
-// coreRoutes are all routes but those of files beside this one.
+// coreRoutes are the routes that have no table of their own in another file.
 var coreRoutes = []rest.Route{
 	{Method: "POST", Path: "/v1/jobs", Audit: auditJob, Waits: true, Scope: penstock.ScopeJobsWrite, Summary: "Submit a job",
 		Params: []rest.Param{keyParam, waitParam}, Body: jobCreate{},
 		Answers: []rest.Answer{{Status: 202, About: "Accepted: it is on stable storage.", Body: jobView{}},
-			{Status: 200, About: "Finished within the time that Prefer asked for.", Body: jobView{}},
-			{Status: 200, About: "With dry_run: what would become of it.", Body: trialView{}}},
+			{Status: 200, About: "Finished within the wait of Prefer.", Body: jobView{}},
+			{Status: 200, About: "With dry_run: the predicted outcome.", Body: trialView{}}},
 		Serve: on(jobs.submitJob)},
 	{Method: "GET", Path: "/v1/jobs", Scope: penstock.ScopeJobsRead, Summary: "List jobs, newest first",
-		Params: []rest.Param{limitPage, {Name: "after", In: "query", About: "The last id of the page before."},
+		Params: []rest.Param{limitPage, {Name: "after", In: "query", About: "The last id of the previous page."},
 			{Name: "status", In: "query", About: "Only jobs in this status: queued, running, succeeded, failed or cancelled."}, {Name: "lane", In: "query", About: "Only jobs of this lane."},
 			{Name: "model", In: "query", About: "Only jobs for this model."}, {Name: "tag", In: "query", About: "Only jobs with this tag, as key:value."},
 			{Name: "created_after", In: "query", About: "Only jobs created after this time, RFC 3339."},
@@ -93,56 +93,56 @@ var coreRoutes = []rest.Route{
 		Answers: []rest.Answer{{Status: 200, About: "A page of jobs.", Body: rest.Page[jobView]{}}}, Serve: on(jobs.listJobs)},
 	{Method: "GET", Path: "/v1/jobs/{id}", Scope: penstock.ScopeJobsRead, Summary: "Read a job",
 		Params: []rest.Param{jobParam, waitParam, etagParam},
-		Answers: []rest.Answer{{Status: 200, About: "The job as it is, with an ETag; 304 without a body while If-None-Match names it. " +
+		Answers: []rest.Answer{{Status: 200, About: "The current state of the job, with an ETag; 304 without a body while If-None-Match names it. " +
 			"With Prefer: wait=N and If-None-Match it is a long poll: 200 at the next change, 304 after N seconds without a change.", Body: jobView{}},
-			{Status: 202, About: "Not finished within the time that Prefer asked for.", Body: jobView{}}},
+			{Status: 202, About: "Not finished within the wait of Prefer.", Body: jobView{}}},
 		Serve: on(jobs.readJob)},
 	{Method: "POST", Path: "/v1/jobs/{id}/cancel", Audit: auditJob, Scope: penstock.ScopeJobsWrite, Summary: "Cancel a job",
 		Params:  []rest.Param{jobParam},
-		Answers: []rest.Answer{{Status: 200, About: "The cancel is noted; finished items keep their results.", Body: jobView{}}},
+		Answers: []rest.Answer{{Status: 200, About: "The job is being cancelled; finished items keep their results.", Body: jobView{}}},
 		Serve:   on(jobs.cancelJob)},
 	{Method: "DELETE", Path: "/v1/jobs/{id}", Audit: rest.Audit{Action: store.ActionDeleteJob}, Scope: penstock.ScopeJobsWrite, Summary: "Delete a finished job with its inputs and results",
 		Params:  []rest.Param{jobParam},
-		Answers: []rest.Answer{{Status: 200, About: "It is gone; its Idempotency-Key will not run again.", Body: deletedView{}}},
+		Answers: []rest.Answer{{Status: 200, About: "The job is deleted; its Idempotency-Key will not run again.", Body: deletedView{}}},
 		Serve:   on(jobs.deleteJob)},
 	{Method: "POST", Path: "/v1/jobs/{id}/retry", Audit: rest.Audit{Action: store.ActionRetryJob}, Scope: penstock.ScopeJobsWrite,
 		Summary: "Retry the items of a job that failed, expired or were cancelled, in a new job",
 		Params:  []rest.Param{jobParam, keyParam, waitParam}, Body: jobRetry{}, NoBody: true,
 		Answers: []rest.Answer{{Status: 202, About: "Accepted: the new job is on stable storage. An item is retried once; 409 when none is left.", Body: jobView{}},
-			{Status: 200, About: "Finished within the time that Prefer asked for.", Body: jobView{}}},
+			{Status: 200, About: "Finished within the wait of Prefer.", Body: jobView{}}},
 		Serve: on(jobs.retryJob)},
 	{Method: "GET", Path: "/v1/jobs/{id}/results", Scope: penstock.ScopeJobsRead, Summary: "Read results, at any time",
-		Params: []rest.Param{jobParam, {Name: "after", In: "query", About: "Resume behind this seq (order=completion) or index (order=input)."},
+		Params: []rest.Param{jobParam, {Name: "after", In: "query", About: "Resume after this seq (order=completion) or index (order=input)."},
 			{Name: "order", In: "query", About: "completion (default) or input. " +
-				"In input order, the results of a running job stop before its first open item; ask again with after for the rest."}, {Name: "status", In: "query", About: "Only items in this terminal status."}},
+				"In input order, the results of a running job end before its first unfinished item; read the rest later, with after."}, {Name: "status", In: "query", About: "Only items in this terminal status."}},
 		Answers: []rest.Answer{{Status: 200, About: "One line of JSON for each finished item.", Type: rest.TypeJSONL, Body: resultView{}}},
 		Serve:   on(items.streamResults)},
 	{Method: "GET", Path: "/v1/jobs/{id}/events", Scope: penstock.ScopeJobsRead, Summary: "Follow a job's events",
-		Params: []rest.Param{jobParam, {Name: "after", In: "query", About: "Resume behind this seq."},
-			{Name: "Last-Event-ID", In: "header", About: "Resume behind this seq, as browsers do it."}},
+		Params: []rest.Param{jobParam, {Name: "after", In: "query", About: "Resume after this seq."},
+			{Name: "Last-Event-ID", In: "header", About: "Resume after this seq, as browsers do."}},
 		Answers: []rest.Answer{{Status: 200, About: "Server-sent events; the stream ends with job.finished.", Type: rest.TypeSSE, Body: eventView{}}},
 		Serve:   on(items.streamEvents)},
-	{Method: "GET", Path: "/v1/items/{id}", Scope: penstock.ScopeJobsRead, Summary: "Read an item and what was tried for it",
+	{Method: "GET", Path: "/v1/items/{id}", Scope: penstock.ScopeJobsRead, Summary: "Read an item and its attempts",
 		Params: []rest.Param{itemParam}, Answers: []rest.Answer{{Status: 200, About: "The item.", Body: itemView{}}}, Serve: on(items.readItem)},
 	{Method: "GET", Path: "/v1/requests/{id}", Scope: penstock.ScopeInference, Summary: "Explain a synchronous call",
 		Params:  []rest.Param{{Name: "id", In: "path", About: "The x-request-id of the call's answer, req_….", Required: true}},
-		Answers: []rest.Answer{{Status: 200, About: "The call and what was tried for it.", Body: requestView{}}}, Serve: on(inferences.readRequest)},
+		Answers: []rest.Answer{{Status: 200, About: "The call and its attempts.", Body: requestView{}}}, Serve: on(inferences.readRequest)},
 	{Method: "GET", Path: "/v1/dead_letters", Scope: penstock.ScopeJobsRead,
-		Summary: "List failed items that nobody has dealt with, grouped by the fingerprint of their error",
-		Params:  append([]rest.Param{limitPage, {Name: "after", In: "query", About: "The last fingerprint of the page before."}}, deadLetterParams...),
+		Summary: "List failed items that were neither retried nor dismissed, grouped by the fingerprint of their error",
+		Params:  append([]rest.Param{limitPage, {Name: "after", In: "query", About: "The last fingerprint of the previous page."}}, deadLetterParams...),
 		Answers: []rest.Answer{{Status: 200, About: "A page of groups, in the order of their fingerprints.", Body: rest.Page[deadLetterGroupView]{}}},
 		Serve:   on(deadLetters.listDeadLetterGroups)},
-	{Method: "GET", Path: "/v1/dead_letters/items", Scope: penstock.ScopeJobsRead, Summary: "List failed items that nobody has dealt with, oldest first",
-		Params:  append([]rest.Param{limitPage, {Name: "after", In: "query", About: "The last item_id of the page before."}}, deadLetterParams...),
+	{Method: "GET", Path: "/v1/dead_letters/items", Scope: penstock.ScopeJobsRead, Summary: "List failed items that were neither retried nor dismissed, oldest first",
+		Params:  append([]rest.Param{limitPage, {Name: "after", In: "query", About: "The last item_id of the previous page."}}, deadLetterParams...),
 		Answers: []rest.Answer{{Status: 200, About: "A page of dead letters.", Body: rest.Page[deadLetterView]{}}}, Serve: on(deadLetters.listDeadLetters)},
 	{Method: "POST", Path: "/v1/dead_letters/retry", Audit: rest.Audit{Action: store.ActionRetryDeadLetters}, Scope: penstock.ScopeJobsWrite,
-		Summary: "Retry dead letters, the oldest first, in a new job for each job that they are of", Body: deadLetterRetry{},
-		Answers: []rest.Answer{{Status: 200, About: "What was retried: 32 jobs at the most, the rest by further calls. " +
-			"A dead letter is retried once, so a call that is sent again only takes what is left; it has no use for an Idempotency-Key and refuses one.",
+		Summary: "Retry dead letters, the oldest first, in a new job for each job that they belong to", Body: deadLetterRetry{},
+		Answers: []rest.Answer{{Status: 200, About: "The new jobs: 32 at the most; further calls retry the rest. " +
+			"A dead letter is retried once, so a repeated call only retries what is left. An Idempotency-Key is not needed, and is refused.",
 			Body: deadLetterRetriedView{}}}, Serve: on(deadLetters.retryDeadLetters)},
 	{Method: "POST", Path: "/v1/dead_letters/dismiss", Audit: rest.Audit{Action: store.ActionDismissDeadLetters}, Scope: penstock.ScopeJobsWrite,
 		Summary: "Dismiss dead letters, the oldest first: they are no longer listed", Body: deadLetterDismiss{},
-		Answers: []rest.Answer{{Status: 200, About: "What was dismissed: 1,000 at the most, the rest by further calls.", Body: deadLetterDismissedView{}}},
+		Answers: []rest.Answer{{Status: 200, About: "The number of dismissed dead letters: 1,000 at the most; further calls dismiss the rest.", Body: deadLetterDismissedView{}}},
 		Serve:   on(deadLetters.dismissDeadLetters)},
 	{Method: "POST", Path: "/v1/chat/completions", Audit: auditCall, Waits: true, Scope: penstock.ScopeInference, Summary: "OpenAI chat completion, plain or streamed",
 		Params: []rest.Param{keyParam, cacheParam}, Body: rest.AnyObject{}, Answers: passedOn, Serve: inference(penstock.EndpointChat)},
@@ -151,20 +151,20 @@ var coreRoutes = []rest.Route{
 	{Method: "POST", Path: "/v1/embeddings", Audit: auditCall, Waits: true, Scope: penstock.ScopeInference, Summary: "OpenAI embeddings",
 		Params: []rest.Param{keyParam, cacheParam}, Body: rest.AnyObject{}, Answers: passedOn[:1], Serve: inference(penstock.EndpointEmbeddings)},
 	{Method: "POST", Path: "/v1/responses", Audit: auditCall, Waits: true, Scope: penstock.ScopeInference,
-		Summary: "OpenAI response, plain or streamed; with store: true or background: true it runs as a job and is kept, and previous_response_id goes on from it. conversation is refused",
+		Summary: "OpenAI response, plain or streamed; with store: true or background: true it runs as a job and is stored, and previous_response_id continues it. conversation is refused",
 		Params:  []rest.Param{keyParam, cacheParam, windowParam}, Body: rest.AnyObject{}, Answers: passedOn, Words: &responsesWording, Serve: on(responses.createResponse)},
 	{Method: "POST", Path: "/v1/messages", Audit: auditCall, Waits: true, Scope: penstock.ScopeInference, Summary: "Anthropic message, plain or streamed",
 		Params: []rest.Param{keyParam, cacheParam, versionParam, betaParam}, Body: rest.AnyObject{}, Answers: passedOn, Words: &anthropicWording,
 		Serve: inference(penstock.EndpointMessages)},
 	{Method: "POST", Path: "/v1/messages/count_tokens", Audit: auditCall, Waits: true, Scope: penstock.ScopeInference, Summary: "Count the tokens of an Anthropic message",
 		Params: []rest.Param{versionParam, betaParam}, Body: rest.AnyObject{}, Words: &anthropicWording,
-		Answers: []rest.Answer{{Status: 200, Body: anthropic.TokenCount{}, About: "What a target that counts answered. Where the model has none, an estimate: " +
+		Answers: []rest.Answer{{Status: 200, Body: anthropic.TokenCount{}, About: "The count of a target that supports counting. If the model has none, an estimate: " +
 			"counted with a tokenizer that may not be the model's own, marked by the header x-penstock-estimate: true."}},
 		Serve: inference(penstock.EndpointCountTokens)},
 	{Method: "GET", Path: "/v1/models", Scope: penstock.ScopeInference, Summary: "List models", WordsFor: dialectOf,
-		Params: []rest.Param{versionParam, {Name: "limit", In: "query", About: "Anthropic's dialect only: models a page holds at the most, 1 to 1000; 20 when not given."},
-			{Name: "after_id", In: "query", About: "Anthropic's dialect only: the last_id of the page before."},
-			{Name: "before_id", In: "query", About: "Anthropic's dialect only: the first_id of the page behind."}},
+		Params: []rest.Param{versionParam, {Name: "limit", In: "query", About: "Anthropic's dialect only: the most models in a page, 1 to 1000; 20 when not given."},
+			{Name: "after_id", In: "query", About: "Anthropic's dialect only: the last_id of the previous page."},
+			{Name: "before_id", In: "query", About: "Anthropic's dialect only: the first_id of the next page."}},
 		Answers: []rest.Answer{{Status: 200, About: "The models.", Body: openai.ModelList{}},
 			{Status: 200, About: "In Anthropic's shape when anthropic-version is present.", Body: anthropic.ModelPage{}}}, Serve: on(models.listModels)},
 	{Method: "GET", Path: "/v1/models/{model...}", Scope: penstock.ScopeInference, Summary: "Read a model", WordsFor: dialectOf,
@@ -172,44 +172,44 @@ var coreRoutes = []rest.Route{
 		Answers: []rest.Answer{{Status: 200, About: "The model.", Body: openai.Model{}},
 			{Status: 200, About: "In Anthropic's shape when anthropic-version is present.", Body: anthropic.ModelInfo{}}}, Serve: on(models.readModel)},
 	{Method: "POST", Path: "/v1/models/{model}/explain", Audit: auditNothing, Scope: penstock.ScopeInference,
-		Summary: "Say what a model would do with a call, without making it", Body: rest.AnyObject{}, NoBody: true,
+		Summary: "Explain how a model would route a call, without making it", Body: rest.AnyObject{}, NoBody: true,
 		Params: []rest.Param{{Name: "model", In: "path", About: "The model's name; a slash in it as %2F.", Required: true},
-			{Name: "endpoint", In: "query", About: "The endpoint that the call would come in by, such as /v1/embeddings: targets that do not serve it are left out. " +
-				"Not given: all are taken to."}},
-		Answers: []rest.Answer{{Status: 200, About: "Each target's score by its parts, or why it does not come into question, and which one would be called.",
+			{Name: "endpoint", In: "query", About: "The endpoint of the call, such as /v1/embeddings: targets that do not serve it are excluded. " +
+				"Without it, all targets count as serving it."}},
+		Answers: []rest.Answer{{Status: 200, About: "Each target's score by its parts, or why it is excluded, and the target that would be called.",
 			Body: explainView{}}}, Serve: on(models.explainModel)},
-	{Method: "POST", Path: "/v1/files", Audit: auditFile, Scope: penstock.ScopeJobsWrite, Summary: "Upload a file of requests, one a line",
+	{Method: "POST", Path: "/v1/files", Audit: auditFile, Scope: penstock.ScopeJobsWrite, Summary: "Upload a file of requests, one per line",
 		Body: fileUpload{}, Form: true,
-		Answers: []rest.Answer{{Status: 200, About: "The file is on stable storage. Invalid lines are listed by number; a batch of them is refused.", Body: fileView{}}},
+		Answers: []rest.Answer{{Status: 200, About: "The file is on stable storage. Invalid lines are listed by number; a batch over a file with invalid lines is refused.", Body: fileView{}}},
 		Serve:   on(files.createFile)},
 	{Method: "GET", Path: "/v1/files", Scope: penstock.ScopeJobsRead, Summary: "List files",
-		Params: []rest.Param{{Name: "limit", In: "query", About: "Files a page holds at the most: 1 to 10000, 10000 when not given."},
-			{Name: "after", In: "query", About: "The last id of the page before."},
+		Params: []rest.Param{{Name: "limit", In: "query", About: "The most files in a page: 1 to 10000, 10000 when not given."},
+			{Name: "after", In: "query", About: "The last id of the previous page."},
 			{Name: "order", In: "query", About: "By age: asc, or desc when not given.", Type: reflect.TypeFor[store.Direction]()},
 			{Name: "purpose", In: "query", About: "Only files with this purpose."}},
 		Answers: []rest.Answer{{Status: 200, About: "A page of files.", Body: filePageView{}}}, Serve: on(files.listFiles)},
-	{Method: "GET", Path: "/v1/files/{id}", Scope: penstock.ScopeJobsRead, Summary: "Read what is known of a file",
+	{Method: "GET", Path: "/v1/files/{id}", Scope: penstock.ScopeJobsRead, Summary: "Read a file's metadata",
 		Params: []rest.Param{fileParam}, Answers: []rest.Answer{{Status: 200, About: "The file.", Body: fileView{}}}, Serve: on(files.readFile)},
 	{Method: "DELETE", Path: "/v1/files/{id}", Audit: rest.Audit{Action: store.ActionDeleteFile}, Scope: penstock.ScopeJobsWrite, Summary: "Delete a file",
-		Params: []rest.Param{fileParam}, Answers: []rest.Answer{{Status: 200, About: "It is gone.", Body: deletedView{}}}, Serve: on(files.deleteFile)},
+		Params: []rest.Param{fileParam}, Answers: []rest.Answer{{Status: 200, About: "The file is deleted.", Body: deletedView{}}}, Serve: on(files.deleteFile)},
 	{Method: "GET", Path: "/v1/files/{id}/content", Scope: penstock.ScopeJobsRead, Summary: "Download a file, byte by byte as it was uploaded",
 		Params: []rest.Param{fileParam, rangeParam}, Answers: []rest.Answer{{Status: 200, About: "The content.", Type: rest.TypeBytes}}, Serve: on(files.fileContent)},
 	{Method: "POST", Path: "/v1/files/{id}/url", Audit: auditNothing, Scope: penstock.ScopeJobsRead, Summary: "Make a link that downloads a file without a key",
 		Params: []rest.Param{fileParam}, Body: linkCreate{}, NoBody: true,
-		Answers: []rest.Answer{{Status: 200, About: "Whoever has the link can download the file until it ends.", Body: linkView{}}}, Serve: on(files.createFileLink)},
+		Answers: []rest.Answer{{Status: 200, About: "Everyone who has the link can download the file until the link expires.", Body: linkView{}}}, Serve: on(files.createFileLink)},
 	{Method: "GET", Path: "/v1/download/{tenant}/{object}", Open: true, AnyQuery: true, Summary: "Follow a link to a download",
-		Params: []rest.Param{{Name: "tenant", In: "path", About: "As the link has it.", Required: true}, {Name: "object", In: "path", About: "As the link has it.", Required: true},
-			{Name: "expires", In: "query", About: "As the link has it.", Required: true}, {Name: "sig", In: "query", About: "As the link has it.", Required: true}, rangeParam},
-		Answers: []rest.Answer{{Status: 200, About: "The content. 410 once the link has ended.", Type: rest.TypeBytes}}, Serve: on(files.download)},
-	{Method: "GET", Path: "/healthz", Open: true, AnyQuery: true, Summary: "Whether the process lives",
-		Answers: []rest.Answer{{Status: 200, About: "It does.", Body: healthView{}}}, Serve: on(process.healthz)},
-	{Method: "GET", Path: "/readyz", Open: true, AnyQuery: true, Summary: "Whether the process can take work: store and blobs are written and read",
-		Answers: []rest.Answer{{Status: 200, About: "It can; degraded when it takes no new jobs for lack of storage.", Body: healthView{}}}, Serve: on(process.readyz)},
-	{Method: "GET", Path: "/v1/deprecations", Summary: "List what will go of the API",
-		Answers: []rest.Answer{{Status: 200, About: "Versions, routes and fields, each with its replacement and the day from which it may be gone. The list is one page.", Body: rest.Page[rest.DeprecationView]{}}},
+		Params: []rest.Param{{Name: "tenant", In: "path", About: "From the link.", Required: true}, {Name: "object", In: "path", About: "From the link.", Required: true},
+			{Name: "expires", In: "query", About: "From the link.", Required: true}, {Name: "sig", In: "query", About: "From the link.", Required: true}, rangeParam},
+		Answers: []rest.Answer{{Status: 200, About: "The content. 410 once the link has expired.", Type: rest.TypeBytes}}, Serve: on(files.download)},
+	{Method: "GET", Path: "/healthz", Open: true, AnyQuery: true, Summary: "Report whether the process is running",
+		Answers: []rest.Answer{{Status: 200, About: "It is running.", Body: healthView{}}}, Serve: on(process.healthz)},
+	{Method: "GET", Path: "/readyz", Open: true, AnyQuery: true, Summary: "Report whether the process can accept work: it writes and reads the store and the blobs",
+		Answers: []rest.Answer{{Status: 200, About: "It can; degraded when it accepts no new jobs because storage is short.", Body: healthView{}}}, Serve: on(process.readyz)},
+	{Method: "GET", Path: "/v1/deprecations", Summary: "List deprecations of the API",
+		Answers: []rest.Answer{{Status: 200, About: "Versions, routes and fields, each with its replacement and the day from which it may be removed. The list is one page.", Body: rest.Page[rest.DeprecationView]{}}},
 		Serve:   (*rest.Call).ServeDeprecations},
 	{Method: "GET", Path: "/openapi.json", Open: true, Summary: "This document",
-		Answers: []rest.Answer{{Status: 200, About: "OpenAPI 3.1, of the version that penstock-version asks for.", Body: rest.AnyObject{}}}, Serve: on(process.document)},
+		Answers: []rest.Answer{{Status: 200, About: "OpenAPI 3.1, of the version in the header penstock-version.", Body: rest.AnyObject{}}}, Serve: on(process.document)},
 }
 
 // typeAnthropicJSONL is the media type of the results of Anthropic's batches.

@@ -8,50 +8,50 @@ import (
 )
 
 var (
-	etagParam  = rest.Param{Name: "If-None-Match", In: "header", About: "The ETag of an earlier answer; 304 while nothing became of the job since."}
+	etagParam  = rest.Param{Name: "If-None-Match", In: "header", About: "The ETag of an earlier answer; 304 while the job has not changed since."}
 	batchParam = rest.Param{Name: "id", In: "path", About: "The batch's id, batch_….", Required: true}
 
 	messageBatchParam = rest.Param{Name: "id", In: "path", About: "The batch's id, msgbatch_….", Required: true}
 
-	// batchRoutes are what large jobs need beside other jobs.
+	// batchRoutes are the routes of items, result files and batches.
 	batchRoutes = []rest.Route{
-		{Method: "GET", Path: "/v1/jobs/{id}/items", Scope: penstock.ScopeJobsRead, Summary: "List the items of a job in input order, whatever became of them",
-			Params: []rest.Param{jobParam, limitPage, {Name: "after", In: "query", About: "The last id of the page before."},
+		{Method: "GET", Path: "/v1/jobs/{id}/items", Scope: penstock.ScopeJobsRead, Summary: "List the items of a job in input order, in every status",
+			Params: []rest.Param{jobParam, limitPage, {Name: "after", In: "query", About: "The last id of the previous page."},
 				{Name: "status", In: "query", About: "Only items in this status, such as failed."}},
 			Answers: []rest.Answer{{Status: 200, About: "A page of items, without their responses.", Body: rest.Page[listedItemView]{}}}, Serve: on(jobs.listItems)},
 		{Method: "POST", Path: "/v1/jobs/{id}/results/url", Audit: auditNothing, Scope: penstock.ScopeJobsRead,
 			Summary: "Make a link that downloads all results of a job, without a key",
 			Params:  []rest.Param{jobParam}, Body: linkCreate{}, NoBody: true,
-			Answers: []rest.Answer{{Status: 200, About: "Whoever has the link can download the results until it ends. 409 until they are written: soon after the end of a job over a file, and of others soon after they were asked for.",
+			Answers: []rest.Answer{{Status: 200, About: "Everyone who has the link can download the results until the link expires. 409 until the results are written: soon after the end of a job over a file, and soon after the first call of this route for another job.",
 				Body: linkView{}}}, Serve: on(jobs.createResultsLink)},
 		{Method: "POST", Path: "/v1/batches", Audit: auditJob, Scope: penstock.ScopeJobsWrite, Summary: "Run a file of requests, as OpenAI's batches do",
 			Params: []rest.Param{keyParam}, Body: batchCreate{},
-			Answers: []rest.Answer{{Status: 200, About: "The batch: a job in the lane bulk whose id is the same behind batch_. One that cannot run has failed, with its errors.",
+			Answers: []rest.Answer{{Status: 200, About: "The batch: a job in the lane bulk with the same id after the prefix batch_. A batch that cannot run has the status failed, with its errors.",
 				Body: batchView{}}}, Serve: on(batches.createBatch)},
 		{Method: "GET", Path: "/v1/batches", Scope: penstock.ScopeJobsRead, Summary: "List batches, newest first",
-			Params:  []rest.Param{limitPage, {Name: "after", In: "query", About: "The last id of the page before."}},
+			Params:  []rest.Param{limitPage, {Name: "after", In: "query", About: "The last id of the previous page."}},
 			Answers: []rest.Answer{{Status: 200, About: "A page of batches.", Body: batchPageView{}}}, Serve: on(batches.listBatches)},
 		{Method: "GET", Path: "/v1/batches/{id}", Scope: penstock.ScopeJobsRead, Summary: "Read a batch",
 			Params: []rest.Param{batchParam}, Answers: []rest.Answer{{Status: 200, About: "The batch.", Body: batchView{}}}, Serve: on(batches.readBatch)},
 		{Method: "POST", Path: "/v1/batches/{id}/cancel", Audit: auditJob, Scope: penstock.ScopeJobsWrite, Summary: "Cancel a batch",
 			Params:  []rest.Param{batchParam},
-			Answers: []rest.Answer{{Status: 200, About: "The cancel is noted; finished requests keep their results.", Body: batchView{}}}, Serve: on(batches.cancelBatch)},
+			Answers: []rest.Answer{{Status: 200, About: "The batch is being cancelled; finished requests keep their results.", Body: batchView{}}}, Serve: on(batches.cancelBatch)},
 		{Method: "POST", Path: "/v1/messages/batches", Audit: auditJob, Scope: penstock.ScopeJobsWrite, Summary: "Run a list of messages, as Anthropic's message batches do",
 			Params: []rest.Param{keyParam, versionParam, windowParam}, Body: messageBatchCreate{}, Words: &anthropicWording,
-			Answers: []rest.Answer{{Status: 200, About: "The batch: a job in the lane bulk whose id is the same behind msgbatch_, and one more for each further model that its requests name.", Body: messageBatchView{}}},
+			Answers: []rest.Answer{{Status: 200, About: "The batch: a job in the lane bulk with the same id after the prefix msgbatch_, and one more for each further model that its requests name.", Body: messageBatchView{}}},
 			Serve:   on(messageBatches.createMessageBatch)},
 		{Method: "GET", Path: "/v1/messages/batches", Scope: penstock.ScopeJobsRead, Summary: "List message batches, newest first", Words: &anthropicWording,
-			Params: []rest.Param{versionParam, {Name: "limit", In: "query", About: "Batches a page holds at the most: 1 to 1000, 20 when not given."},
-				{Name: "after_id", In: "query", About: "The last_id of the page before."}, {Name: "before_id", In: "query", About: "The first_id of the page behind."}},
+			Params: []rest.Param{versionParam, {Name: "limit", In: "query", About: "The most batches in a page: 1 to 1000, 20 when not given."},
+				{Name: "after_id", In: "query", About: "The last_id of the previous page."}, {Name: "before_id", In: "query", About: "The first_id of the next page."}},
 			Answers: []rest.Answer{{Status: 200, About: "A page of message batches.", Body: messageBatchPageView{}}}, Serve: on(messageBatches.listMessageBatches)},
 		{Method: "GET", Path: "/v1/messages/batches/{id}", Scope: penstock.ScopeJobsRead, Summary: "Read a message batch", Words: &anthropicWording,
 			Params: []rest.Param{messageBatchParam, versionParam}, Answers: []rest.Answer{{Status: 200, About: "The batch.", Body: messageBatchView{}}}, Serve: on(messageBatches.readMessageBatch)},
 		{Method: "POST", Path: "/v1/messages/batches/{id}/cancel", Audit: auditJob, Scope: penstock.ScopeJobsWrite, Summary: "Cancel a message batch", Words: &anthropicWording,
 			Params:  []rest.Param{messageBatchParam, versionParam},
-			Answers: []rest.Answer{{Status: 200, About: "The cancel is noted; finished requests keep their results.", Body: messageBatchView{}}}, Serve: on(messageBatches.cancelMessageBatch)},
+			Answers: []rest.Answer{{Status: 200, About: "The batch is being cancelled; finished requests keep their results.", Body: messageBatchView{}}}, Serve: on(messageBatches.cancelMessageBatch)},
 		{Method: "DELETE", Path: "/v1/messages/batches/{id}", Audit: rest.Audit{Action: store.ActionDeleteJob}, Scope: penstock.ScopeJobsWrite, Summary: "Delete a message batch that has ended", Words: &anthropicWording,
 			Params:  []rest.Param{messageBatchParam, versionParam},
-			Answers: []rest.Answer{{Status: 200, About: "It is gone with its requests and results.", Body: messageBatchDeletedView{}}}, Serve: on(messageBatches.deleteMessageBatch)},
+			Answers: []rest.Answer{{Status: 200, About: "The batch is deleted with its requests and results.", Body: messageBatchDeletedView{}}}, Serve: on(messageBatches.deleteMessageBatch)},
 		{Method: "GET", Path: "/v1/messages/batches/{id}/results", Scope: penstock.ScopeJobsRead, Summary: "Read the results of a message batch that has ended",
 			Params: []rest.Param{messageBatchParam, versionParam}, Words: &anthropicWording,
 			Answers: []rest.Answer{{Status: 200, About: "One line of JSON for each request.", Type: typeAnthropicJSONL, Body: line.MessageBatchLine{}}}, Serve: on(messageBatches.messageBatchResults)},

@@ -8,19 +8,19 @@ import (
 	"penstock/internal/rest"
 )
 
-// storageRoutes tell what is stored.
+// storageRoutes report the stored bytes.
 var storageRoutes = []rest.Route{
-	{Method: "GET", Path: "/v1/storage", Scope: penstock.ScopeJobsRead, Summary: "Tell how many bytes are stored, and the quota",
+	{Method: "GET", Path: "/v1/storage", Scope: penstock.ScopeJobsRead, Summary: "Report the stored bytes and the quota",
 		Answers: []rest.Answer{{Status: 200, About: "The bytes that the tenant has stored, before compression, and its quota.", Body: storageView{}}}, Serve: on(reports.readStorage)},
 }
 
-// storageView is what a tenant has stored.
+// storageView is the storage of a tenant.
 type storageView struct {
 	Object     string `json:"object"`
 	UsedBytes  int64  `json:"used_bytes" about:"job_bytes and file_bytes together."`
 	JobBytes   int64  `json:"job_bytes" about:"Inputs and results of jobs, kept responses and batches included, until their job is deleted."`
 	FileBytes  int64  `json:"file_bytes" about:"Files, those that batches write included."`
-	LimitBytes *int64 `json:"limit_bytes" about:"The tenant's quota, stored_bytes: past it uploads and submits are refused. null for no quota."`
+	LimitBytes *int64 `json:"limit_bytes" about:"The tenant's quota, stored_bytes: above it, uploads and submits are refused. null for no quota."`
 }
 
 func (c reports) readStorage() error {
@@ -35,10 +35,10 @@ func (c reports) readStorage() error {
 	return c.JSON(http.StatusOK, v)
 }
 
-// uploadStep is after how many bytes an upload checks whether there is still storage for it.
+// uploadStep is the number of bytes after which an upload checks again whether there is storage for it.
 const uploadStep = 16 << 20
 
-// watchedUpload is the content of a file while it comes in.
+// watchedUpload is the content of a file while it is received.
 type watchedUpload struct {
 	*call
 	content io.Reader

@@ -15,7 +15,7 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { return len(p), nil }
 
-// An upload asks again while it comes in: it ends one step after the storage for it is used up, with the reason.
+// An upload checks the storage again while it is received: it ends one step after the storage is used up, with the reason.
 func TestUploadEndsWhenStorageIsUsedUp(t *testing.T) {
 	t.Parallel()
 	asked := 0

@@ -66,14 +66,14 @@ func (s *eventStream) write(frame []byte) error {
 	return s.out.Flush()
 }
 
-// endedWithKey tells a reader whose key ended that this is why the stream does.
+// endedWithKey sends a reader whose key ended that error, as the last event.
 func (s *eventStream) endedWithKey() {
 	if err := s.c.keyEnded(); err != nil {
-		_ = s.write(s.c.errorEvent(penstock.AsError(err), []byte("error"))) // it may have left as well
+		_ = s.write(s.c.errorEvent(penstock.AsError(err), []byte("error"))) // the reader may have left as well
 	}
 }
 
-// beginEvents sends the headers of an event stream, which nothing between here and its reader may hold back.
+// beginEvents sends the headers of an event stream, which no proxy may buffer.
 func (c *call) beginEvents() {
 	h := c.W.Header()
 	h.Set("Content-Type", rest.TypeSSE)

@@ -9,19 +9,19 @@ import (
 	"penstock/internal/store"
 )
 
-// Surface is the public API, to be described.
+// Surface is the description of the public API.
 func Surface() rest.Surface {
 	return rest.Surface{Routes: routes, Tags: tags, Enums: enums(), ParamTypes: paramTypes, Shapes: shapes}
 }
 
-// tags say what each group of routes is for.
+// tags describe the groups of routes.
 var tags = []rest.Tag{
 	{Name: "jobs", Description: "Work for later: accepted once it is on stable storage, then read by poll, results or events."},
 	{Name: "items", Description: "The inferences of a job, and what was tried for each."},
 	{Name: "requests", Description: "Synchronous calls, explained afterwards."},
 	{Name: "usage", Description: "What was spent, by whom and on what."},
 	{Name: "storage", Description: "The bytes that a tenant has stored, and its quota."},
-	{Name: "dead_letters", Description: "Failed items that nobody has dealt with yet."},
+	{Name: "dead_letters", Description: "Failed items that were neither retried nor dismissed."},
 	{Name: "files", Description: "Requests to be run as a batch, one a line."},
 	{Name: "batches", Description: "Batches in OpenAI's dialect, as views of jobs."},
 	{Name: "download", Description: "Content for everyone who has a signed link to it."},
@@ -37,7 +37,7 @@ var tags = []rest.Tag{
 	{Name: "process", Description: "The process itself. No key is needed."},
 }
 
-// paramTypes are the types of parameters, by name. Only after is an id here and a number there, and so stays text.
+// paramTypes are the types of parameters, by name. after is an id on some routes and a number on others, so it is text.
 var paramTypes = map[string]reflect.Type{
 	"limit":          reflect.TypeFor[int](),
 	"status":         reflect.TypeFor[penstock.Status](),

@@ -10,7 +10,7 @@ func newShapes() *rest.Shapes {
 	s := new(rest.Shapes)
 	rest.Renamed[jobView](s, rest.Change{
 		Version: rest.Newest, Field: "rate", Replacement: "items_per_second",
-		About: "The field of a job says its unit, as the load report does; rate is the word for a limit on the items that a retry starts.",
+		About: "The name of the field has its unit, as in the load report; rate is the name of the limit on the items that a retry starts.",
 	})
 	return s
 }

@@ -10,12 +10,12 @@ import (
 	"penstock/internal/webhook"
 )
 
-// webhookOrder is an endpoint as a caller describes it.
+// webhookOrder is an endpoint in a create or change call.
 type webhookOrder struct {
 	URL         *string              `json:"url,omitzero" about:"Where events are sent, by https. It must be public unless the operator allows its network."`
 	Description *string              `json:"description,omitzero"`
 	Events      []penstock.EventType `json:"events,omitzero" about:"job.started, job.finished; all of them when not given at creation."`
-	Enabled     *bool                `json:"enabled,omitzero" about:"Whether anything is sent. Enabling forgets earlier failures."`
+	Enabled     *bool                `json:"enabled,omitzero" about:"Whether messages are sent. Enabling clears earlier failures."`
 }
 
 // jobWebhook is where the events of one job are sent.
@@ -34,13 +34,13 @@ type webhookView struct {
 	Enabled        bool                 `json:"enabled"`
 	DisabledAt     *time.Time           `json:"disabled_at"`
 	DisabledReason *string              `json:"disabled_reason"`
-	Failures       int                  `json:"failures" about:"How many attempts failed in a row."`
-	FailingSince   *time.Time           `json:"failing_since" about:"When that row began."`
-	RestUntil      *time.Time           `json:"rest_until" about:"Nothing is sent before, because too much failed."`
-	OldSecretUntil *time.Time           `json:"old_secret_until" about:"Until when messages are signed with the secret before this one, too."`
+	Failures       int                  `json:"failures" about:"The number of consecutive failed attempts."`
+	FailingSince   *time.Time           `json:"failing_since" about:"When the first of these consecutive failures happened."`
+	RestUntil      *time.Time           `json:"rest_until" about:"No message is sent before this time, because too many failed."`
+	OldSecretUntil *time.Time           `json:"old_secret_until" about:"Until this time, messages are also signed with the previous secret."`
 	CreatedAt      time.Time            `json:"created_at"`
 	UpdatedAt      time.Time            `json:"updated_at"`
-	ETag           string               `json:"etag" about:"Names it as its owner made it; for If-Match."`
+	ETag           string               `json:"etag" about:"The version of its configuration, for If-Match."`
 	Secret         *string              `json:"secret" about:"whsec_…; shown once, when the endpoint is created or its secret rotated."`
 }
 
@@ -56,23 +56,23 @@ func newWebhookView(w penstock.Webhook) webhookView {
 // secretView is the tenant's own secret.
 type secretView struct {
 	Object         string     `json:"object"`
-	Secret         string     `json:"secret" about:"whsec_…; shown this once."`
-	OldSecretUntil *time.Time `json:"old_secret_until" about:"Until when messages are signed with the secret before this one, too."`
+	Secret         string     `json:"secret" about:"whsec_…; shown only this time."`
+	OldSecretUntil *time.Time `json:"old_secret_until" about:"Until this time, messages are also signed with the previous secret."`
 }
 
-// deliveryView is a message on its way.
+// deliveryView is the delivery of a message.
 type deliveryView struct {
 	ID          string                  `json:"id"`
 	Object      string                  `json:"object"`
-	WebhookID   *string                 `json:"webhook_id" about:"null for the webhook that a job brought along."`
+	WebhookID   *string                 `json:"webhook_id" about:"null for the webhook of a job."`
 	JobID       *string                 `json:"job_id" about:"null for a test."`
 	EventID     string                  `json:"event_id" about:"The webhook-id of every attempt."`
 	Type        penstock.EventType      `json:"type"`
 	URL         string                  `json:"url"`
 	Status      penstock.DeliveryStatus `json:"status"`
-	Error       *string                 `json:"error" about:"Why it will not be tried again."`
+	Error       *string                 `json:"error" about:"Why it will not be retried."`
 	Attempts    int                     `json:"attempts"`
-	NextAt      *time.Time              `json:"next_at" about:"When it is tried next."`
+	NextAt      *time.Time              `json:"next_at" about:"When the next attempt is due."`
 	CreatedAt   time.Time               `json:"created_at"`
 	DeliveredAt *time.Time              `json:"delivered_at"`
 	History     []deliveryTryView       `json:"history" about:"The last ten attempts, in order."`
@@ -82,7 +82,7 @@ type deliveryTryView struct {
 	At         time.Time `json:"at"`
 	DurationMS int64     `json:"duration_ms"`
 	StatusCode *int      `json:"status_code" about:"null when there was no answer."`
-	Error      *string   `json:"error" about:"null when the receiver took it."`
+	Error      *string   `json:"error" about:"null when the receiver accepted it."`
 }
 
 func newDeliveryView(d penstock.Delivery) deliveryView {
@@ -172,7 +172,7 @@ func (c webhooks) answerWebhook(status int, v webhookView) error {
 	return c.JSON(status, v)
 }
 
-// webhookNamed is the endpoint that a change is about, as its caller knows it. Codes: invalid_request, not_found.
+// webhookNamed is the endpoint of a change, with the version that its caller has. Codes: invalid_request, not_found.
 func (c webhooks) webhookNamed() (of webhook.Ref, err error) {
 	if of.ID, err = c.PathID(penstock.ViewWebhook); err != nil {
 		return of, err

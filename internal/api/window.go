@@ -10,11 +10,11 @@ import (
 
 const headerWindow = "x-penstock-window"
 
-// windowParam is for endpoints whose bodies have no field for it. SDKs send headers with any call.
+// windowParam is for endpoints whose bodies have no field for a completion window. SDKs can send headers with any call.
 var windowParam = rest.Param{Name: headerWindow, In: "header",
-	About: "How long it may take until what is not done expires: a duration such as 90m, of up to 30 days. 24h when not given."}
+	About: "The time after which unfinished work expires: a duration such as 90m, of up to 30 days. 24h when not given."}
 
-// window is how long what the caller asks for may take, 0 for as long as usual. Codes: invalid_request.
+// window is the completion window of a call, 0 for the default. Codes: invalid_request.
 func (c *call) window() (time.Duration, error) {
 	text := c.R.Header.Get(headerWindow)
 	if text == "" {
@@ -27,7 +27,7 @@ func (c *call) window() (time.Duration, error) {
 	return window, nil
 }
 
-// closes is when a window that begins now ends, zero for the usual one.
+// closes is when a window that begins now ends, zero for the default.
 func (c *call) closes(window time.Duration) time.Time {
 	if window == 0 {
 		return time.Time{}

@@ -8,7 +8,7 @@ import (
 	"penstock/internal/rest"
 )
 
-// responsesWording is OpenAI's too, but the newer streams have events with a type.
+// responsesWording is OpenAI's format for responses, whose stream events have a type.
 var responsesWording = rest.Wording{
 	ErrorType: rest.UsualErrorType, Envelope: rest.UsualEnvelope, Event: []byte("error"),
 	InStream: func(e rest.ErrorBody) any {
@@ -26,8 +26,8 @@ func anthropicEnvelope(e rest.ErrorBody) any {
 	return typedErrorView{Type: "error", Error: e, RequestID: e.RequestID}
 }
 
-// responseErrorView is an error in the stream of a response. SDKs raise what is in error; others read
-// the members that the protocol gives the event.
+// responseErrorView is an error in the stream of a response. SDKs raise the member error; other clients read the
+// members that the protocol defines for the event.
 type responseErrorView struct {
 	Type    string         `json:"type"`
 	Code    penstock.Code  `json:"code"`

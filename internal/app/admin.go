@@ -12,7 +12,7 @@ import (
 	"penstock/internal/usage"
 )
 
-// connectAdmin makes the admin API and the services behind it.
+// connectAdmin creates the admin API and its services.
 func (a *app) connectAdmin() error {
 	p := a.Config.Process
 	key, err := directory.LoadAdminKey(p.Admin.Key.Reveal(), p.Data)
@@ -40,7 +40,7 @@ func (a *app) connectAdmin() error {
 	return err
 }
 
-// connectReloader makes the reloader.
+// connectReloader creates the reloader.
 func (a *app) connectReloader() {
 	a.reloader = reload.New(reload.Deps{
 		Live: a.live, Store: a.store, Load: a.Load, Check: a.providers.check, Remember: a.remember, Log: a.log,

@@ -2,8 +2,8 @@
 // that names engines and adapters. `penstock serve`, `penstock dev` and end-to-end tests all start
 // here.
 //
-// It owns the order of things: open before listening, listen before claiming; and on the way out,
-// unready first, then the listeners and the workers, then the records, the store last.
+// It owns the order of start and stop. At the start it opens the store, then the listeners, then claims work. At the
+// stop it becomes unready, ends the listeners and the workers, then the records, and closes the store last.
 package app
 
 import (
@@ -57,30 +57,30 @@ import (
 // Options say what to run.
 type Options struct {
 	Config *config.Snapshot
-	// Role is what this process does of it all; RoleAll when empty.
+	// Role is the part of the work that this process does; RoleAll when empty.
 	Role Role
-	// Load reads the configuration anew for a reload; nil when there is nothing to read.
+	// Load reads the configuration again for a reload; nil when there is no file to read.
 	Load func() (*config.Snapshot, error)
-	// Reload asks for a reload whenever it is received from; may be nil.
+	// Each value from Reload requests a reload; may be nil.
 	Reload <-chan struct{}
 	Log    io.Writer
 	Ready  func(Addresses) // called once, when both listeners are open; may be nil
-	// AnyAdmin lets the admin listener open elsewhere on loopback when its address is taken.
+	// AnyAdmin lets the admin listener use another port on loopback when its address is in use.
 	AnyAdmin bool
-	// NewAdminKey is called with the admin key when one was drawn, which happens once for a data directory; may be nil.
+	// NewAdminKey is called with the admin key when one was generated, which happens once for a data directory; may be nil.
 	NewAdminKey func(secret string)
 	Commit      string
-	// Child is the command that starts a child process for suspects: it shall call RunChild. Empty: this process runs no
-	// suspects, and leaves them to others.
+	// Child is the command that starts a child process for suspects; the command calls RunChild. When it is empty, this
+	// process runs no suspects and leaves them to other processes.
 	Child []string
-	// Filters judge all text on its way in and out; nil for none. Child processes are given theirs by RunChild.
+	// Filters check all input and output text; nil for none. Child processes get theirs from RunChild.
 	Filters *filter.Chain
 }
 
 // Addresses are base URLs, such as http://127.0.0.1:8080.
 type Addresses struct{ API, Admin string }
 
-// app is a process being put together.
+// app is a process under construction.
 type app struct {
 	Options
 	live       *config.Live
@@ -104,11 +104,11 @@ type app struct {
 	journal    *journal.Journal // nil in a worker
 	api        *api.Server      // nil in a worker
 	lease      *lease.Membership
-	pool       *work.Pool // nil in a process that does not work
+	pool       *work.Pool // nil in a process without workers
 	maintainer *queue.Maintainer
 	capacity   *capacity.Tracker
 	budgets    *budget.Reserver
-	scopes     *capacity.Tracker // who is limited, beside targets
+	scopes     *capacity.Tracker // the limit scopes of callers
 	limits     *limit.Limiter
 	router     *route.Router
 	runner     *attempt.Runner
@@ -136,7 +136,7 @@ func Run(ctx context.Context, o Options) error {
 	return errors.Join(err, a.close())
 }
 
-// open makes everything that run uses.
+// open creates everything that run uses.
 func (a *app) open(ctx context.Context) error {
 	p := a.Config.Process
 	if err := a.Role.check(p); err != nil {
@@ -175,11 +175,11 @@ func (a *app) open(ctx context.Context) error {
 	if err := a.connectAdmin(); err != nil {
 		return err
 	}
-	// What is paused must not run in the moment before the first look, and no key be refused that is good.
+	// The views are read once before anything starts: paused work must not start, and valid keys must not be refused.
 	return errors.Join(a.controls.Refresh(ctx), a.directory.Refresh(ctx))
 }
 
-// connect makes the stages and hands each what it needs.
+// connect creates the stages with their dependencies.
 func (a *app) connect() (err error) {
 	p := a.Config.Process
 	a.connectProcesses()
@@ -248,7 +248,7 @@ func (a *app) connectAPI(runner *attempt.Runner) (err error) {
 		return fmt.Errorf("preparing links: %w", err)
 	}
 	admission := admit.New(admit.Deps{
-		Config: a.live, Callers: a.directory, Jobs: a.store, Retries: a.store, Balances: a.store, Room: a.disks, Backlog: a.backlog, Work: a.topics.work, Starter: starter, Controls: a.controls,
+		Config: a.live, Callers: a.directory, Jobs: a.store, Retries: a.store, Balances: a.store, Disk: a.disks, Backlog: a.backlog, Work: a.topics.work, Starter: starter, Controls: a.controls,
 		Limits: a.limits, Filters: a.Filters, Metrics: a.metrics, Clock: time.Now,
 	})
 	requests := request.New(request.Deps{
@@ -288,15 +288,15 @@ func (a *app) connectPool(runner *attempt.Runner) (err error) {
 	return err
 }
 
-// maintenanceInterval lets dead workers be noticed soon after their lease ends.
+// maintenanceInterval is short, so that the items of a stopped worker are recovered soon after its lease ends.
 func maintenanceInterval(lease time.Duration) time.Duration {
 	return max(50*time.Millisecond, min(lease/4, time.Second))
 }
 
-// softStop leaves a fifth of the grace period for stopping what does not stop by itself.
+// softStop leaves a fifth of the grace period for cutting calls that do not end by themselves.
 func softStop(grace time.Duration) time.Duration { return grace * 4 / 5 }
 
-// run opens the listeners and works until ctx ends or something breaks.
+// run opens the listeners and works until ctx ends or a part fails.
 func (a *app) run(ctx context.Context) error {
 	a.disks.Look(ctx)
 	listeners, err := a.listen()
@@ -304,11 +304,11 @@ func (a *app) run(ctx context.Context) error {
 		return err
 	}
 	front, frontCtx := errgroup.WithContext(ctx)
-	// What the front leaves behind must still be recorded and kept: the back outlives it.
+	// The back records the last results of the front, so it stops after the front.
 	backCtx, stopBack := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopBack()
 	var back errgroup.Group
-	// The lease is released last: what the front and the back hold, they hold under it.
+	// The lease is released last: the front and the back hold their items under it.
 	leaseCtx, stopLease := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopLease()
 	var leased errgroup.Group
@@ -360,14 +360,14 @@ func (a *app) run(ctx context.Context) error {
 	stopBack()
 	err = errors.Join(err, back.Wait())
 	stopLease()
-	if leaseErr := leased.Wait(); err == nil { // one that was never acquired has ended the front
+	if leaseErr := leased.Wait(); err == nil { // a lease that was never acquired has ended the front
 		err = leaseErr
 	}
 	return err
 }
 
-// notice is how long the API answers that it is stopping before it closes its listener, so that a
-// load balancer can notice.
+// notice is how long the API reports that it is stopping before it closes its listener, so that a
+// load balancer can react.
 const notice = 500 * time.Millisecond
 
 // announceStop waits for the end, makes the process unready, and closes the listener a little later.
@@ -378,7 +378,7 @@ func (a *app) announceStop(ctx context.Context, closeListener func()) {
 	time.AfterFunc(min(notice, a.Config.Process.ShutdownGrace/10), closeListener)
 }
 
-// close undoes open, last things first.
+// close undoes open, in reverse order.
 func (a *app) close() error {
 	var errs []error
 	for i := len(a.closers) - 1; i >= 0; i-- {

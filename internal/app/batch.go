@@ -8,8 +8,8 @@ import (
 	"penstock/internal/rest"
 )
 
-// connectBatches makes what carries jobs over files. Splitting is for processes that work; their results are written by others
-// too while no worker is there, such as after the last one was scaled away.
+// connectBatches creates the splitter and the finisher of jobs over files. Only workers split. Other processes write result
+// files too while no worker is alive, such as after the last one was scaled away.
 func (a *app) connectBatches() (err error) {
 	if a.splitter, err = batch.NewSplitter(batch.SplitterDeps{
 		Store: a.store, Files: a.files, Composer: batch.NewComposer(batch.ComposerDeps{Config: a.live, Tenants: a.directory, Filters: a.Filters, Clock: time.Now}),

@@ -8,8 +8,8 @@ import (
 	"penstock/internal/retain"
 )
 
-// TestUploadsEndBeforeTheyAreOrphans holds that a blob that is still being written, or whose row is being written, is
-// not taken for one that a crash left, also by clocks that differ.
+// TestUploadsEndBeforeTheyAreOrphans checks that a blob that is still being written, or whose row is being written, is
+// not mistaken for the orphan of a crash, even if clocks differ.
 func TestUploadsEndBeforeTheyAreOrphans(t *testing.T) {
 	t.Parallel()
 	if longest := max(api.UploadTimeout, batch.FinishTimeout); retain.BlobGrace < 2*longest {

@@ -7,7 +7,7 @@ import (
 	"penstock/internal/telemetry"
 )
 
-// newCache makes the cache of answers, and shows how it fares.
+// newCache creates the cache of answers and its metrics.
 func (a *app) newCache() *cache.Cache {
 	bounds := a.Config.Process.Cache
 	c := cache.New(cache.Config{

@@ -22,8 +22,8 @@ import (
 )
 
 // BenchmarkCall is one synchronous call from the handler down to the upstream's socket and into the database, with a
-// key, limits, metering and metrics, without filters and with the trivial one: what it allocates is Penstock's and its HTTP client's. The HTTP server before it
-// is left out, and the upstream says what it says without allocating.
+// key, limits, metering and metrics, without filters and with the trivial one. Its allocations are those of Penstock and its HTTP
+// client: the HTTP server is left out, and the upstream answers without allocating.
 func BenchmarkCall(b *testing.B) {
 	for name, body := range map[string]string{
 		"Plain":  `{"model":"fast","messages":[{"role":"user","content":%q}],"max_tokens":200}`,
@@ -37,7 +37,7 @@ func BenchmarkCall(b *testing.B) {
 				chain, counter := filter.Counting()
 				benchmarkCall(b, fmt.Appendf(nil, body, strings.Repeat("What does a weir do? ", size/21)), chain)
 				if counts := counter.Counts(); counts.Inputs == 0 || counts.Chunks == 0 {
-					b.Errorf("the filter was asked %+v", counts)
+					b.Errorf("the filter counted %+v", counts)
 				}
 			})
 		}
@@ -65,8 +65,7 @@ func benchmarkCall(b *testing.B, body []byte, filters *filter.Chain) {
 	b.ReportMetric(float64(processorTime(b)-began)/float64(b.N), "cpu-ns/op")
 }
 
-// processorTime is how long the processors have worked for this process. On a machine that does other work as well, it says more
-// than the time that passed.
+// processorTime is the processor time of this process. On a busy machine it is a better measure than wall time.
 func processorTime(b *testing.B) time.Duration {
 	b.Helper()
 	var used syscall.Rusage
@@ -79,7 +78,7 @@ func processorTime(b *testing.B) time.Duration {
 const benchKey = "psk_bench_7gq2xk9dmw4ztfv8hsb3rnj6cp"
 
 // openForBench is the API of an app that is configured as in production. Only the recorder and the limits of callers run
-// behind it: without the latter, nobody counts the calls that run as jobs, and each call is refused.
+// behind it: without the limits' loop the calls that run as jobs are not counted, and every call is refused.
 func openForBench(b *testing.B, upstream string, filters *filter.Chain) http.Handler {
 	b.Helper()
 	const many = 1_000_000_000
@@ -114,7 +113,7 @@ func openForBench(b *testing.B, upstream string, filters *filter.Chain) http.Han
 	return a.api.Handler()
 }
 
-// discard is a caller who reads everything and keeps nothing.
+// discard is a response writer that discards everything.
 type discard struct {
 	header http.Header
 	status int
@@ -125,11 +124,11 @@ func (d *discard) WriteHeader(status int)      { d.status = status }
 func (d *discard) Write(p []byte) (int, error) { return len(p), nil }
 func (d *discard) Flush()                      {}
 
-// It has deadlines, as a connection has: that there are none is an error, and one that is made for every event.
+// It supports deadlines, as a connection does: without them, the server would allocate an error for every event.
 func (d *discard) SetReadDeadline(time.Time) error  { return nil }
 func (d *discard) SetWriteDeadline(time.Time) error { return nil }
 
-// cannedUpstream answers every call on a connection with what the simulated upstream says to a body.
+// cannedUpstream answers every call with one recorded answer of the simulated upstream.
 func cannedUpstream(b *testing.B, body []byte) (url string) {
 	b.Helper()
 	model, err := sim.New(sim.Config{Fast: true})
@@ -153,14 +152,14 @@ func cannedUpstream(b *testing.B, body []byte) (url string) {
 			if err != nil {
 				return
 			}
-			go recite(conn, answer)
+			go answerCalls(conn, answer)
 		}
 	}()
 	return "http://" + listener.Addr().String()
 }
 
-// recite answers the calls on a connection until it is closed.
-func recite(conn net.Conn, answer []byte) {
+// answerCalls answers the calls on a connection until it is closed.
+func answerCalls(conn net.Conn, answer []byte) {
 	defer conn.Close()
 	in := bufio.NewReader(conn)
 	for {

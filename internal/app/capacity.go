@@ -8,8 +8,8 @@ import (
 	"penstock/internal/store"
 )
 
-// newCapacity makes the tracker of the targets' capacity. On SQLite the data directory belongs to this process, so
-// there is nobody to share with and the pools stay in memory.
+// newCapacity creates the tracker of the targets' capacity. On SQLite the data directory belongs to this process alone,
+// so the pools are in memory.
 func (a *app) newCapacity(clock func() time.Time) *capacity.Tracker {
 	cfg := capacity.Config{Clock: clock, Log: a.log}
 	if !a.Config.Process.Database.IsZero() {
@@ -21,7 +21,7 @@ func (a *app) newCapacity(clock func() time.Time) *capacity.Tracker {
 // pools withdraws under the lease of this process.
 type pools struct{ *app }
 
-// poolTimeout bounds a visit: past it, what it brings would come too late.
+// poolTimeout bounds a withdrawal: a later answer would be too late to use.
 const poolTimeout = 5 * time.Second
 
 // Withdraw implements capacity.Pools.

@@ -22,19 +22,19 @@ import (
 	"penstock/internal/sim"
 )
 
-// DevOptions say where the development server gets its settings and where it talks.
+// DevOptions say where the development server gets its settings and where it writes.
 type DevOptions struct {
 	Env    config.Env
 	Log    io.Writer // logs
-	Out    io.Writer // what a person should read first
+	Out    io.Writer // the greeting
 	Commit string
 	Child  []string // as in Options
 }
 
 const (
-	// devTenant is who pays in development.
+	// devTenant is the tenant of the development server.
 	devTenant = "demo"
-	// autoModel answers for every model name that is not configured.
+	// autoModel serves every model name that is not configured.
 	autoModel = "auto"
 	// simModel always reaches the simulated upstream.
 	simModel = "sim"
@@ -81,7 +81,7 @@ func Dev(ctx context.Context, o DevOptions) error {
 	return group.Wait()
 }
 
-// devKey is the demo tenant's key: given by the environment, kept from last time, or new.
+// devKey is the demo tenant's key: from the environment, from the last start, or new.
 func devKey(data string, env config.Env) (string, error) {
 	if key, ok := env("PENSTOCK_DEV_KEY"); ok && key != "" {
 		return key, nil
@@ -97,8 +97,8 @@ func devKey(data string, env config.Env) (string, error) {
 	return directory.KeyPrefix + "dev_" + strings.ToLower(rand.Text()), nil
 }
 
-// keepDevKey lets the command line and the next start find the key. It must wait until the data
-// directory is ours: a second server that is about to be refused must not overwrite the first one's.
+// keepDevKey writes the key where the command line and the next start find it. It is called after the data directory
+// was locked: a second server, which the lock refuses, must not overwrite the key of the first.
 func keepDevKey(data, key string) error {
 	if err := os.WriteFile(filepath.Join(data, devKeyFile), []byte(key+"\n"), 0o600); err != nil {
 		return fmt.Errorf("keeping the development key: %w", err)
@@ -106,7 +106,7 @@ func keepDevKey(data, key string) error {
 	return nil
 }
 
-// describeDev writes the configuration of the development server.
+// describeDev returns the configuration of the development server.
 func describeDev(file *config.File, simURL, key string, found []detected) {
 	file.Providers = map[string]config.ProviderConfig{
 		simModel: {Kind: config.KindOpenAI, BaseURL: simURL + "/v1"},
@@ -133,8 +133,8 @@ func describeDev(file *config.File, simURL, key string, found []detected) {
 	}
 }
 
-// simulated is the upstream of the development server: apart from it, and reached over HTTP like any
-// other.
+// simulated is the upstream of the development server, a separate server reached over HTTP like any
+// other upstream.
 type simulated struct {
 	server   *sim.Server
 	listener net.Listener
@@ -155,6 +155,6 @@ func startSim() (*simulated, error) {
 
 func (s *simulated) serve(ctx context.Context) error {
 	server := &http.Server{Handler: s.server, ReadHeaderTimeout: headerTimeout}
-	// Penstock drains first: the upstream stays until its callers are gone.
+	// Penstock drains first: the upstream serves until its callers have ended.
 	return serveUntil(ctx, server, func() error { return server.Serve(s.listener) }, time.Minute)
 }

@@ -20,10 +20,10 @@ type detected struct {
 	key             config.Secret
 }
 
-// detectTimeout bounds the look for local servers, which delays the start.
+// detectTimeout bounds the detection of local servers, which delays the start.
 const detectTimeout = 300 * time.Millisecond
 
-// detect looks for providers: those named by the environment as SDKs do it, and a local Ollama.
+// detect finds providers: those in the environment variables of the vendors' SDKs, and a local Ollama.
 func detect(ctx context.Context, env config.Env, listen string) []detected {
 	var found []detected
 	if d, ok := detectNamed(env, "OPENAI", listen); ok {
@@ -33,7 +33,7 @@ func detect(ctx context.Context, env config.Env, listen string) []detected {
 	if d, ok := detectNamed(env, "ANTHROPIC", listen); ok {
 		d.name, d.kind = "anthropic", config.KindAnthropic
 		if d.url != "" && !strings.HasSuffix(d.url, "/v1") {
-			d.url += "/v1" // which Anthropic's SDKs append themselves
+			d.url += "/v1" // Anthropic's SDKs append it themselves
 		}
 		found = append(found, d)
 	}
@@ -48,8 +48,8 @@ func detect(ctx context.Context, env config.Env, listen string) []detected {
 func detectNamed(env config.Env, vendor, listen string) (detected, bool) {
 	key, _ := env(vendor + "_API_KEY")
 	base, _ := env(vendor + "_BASE_URL")
-	// The exports that the greeting asks for are our own: taking them for a provider would send every
-	// call in a circle.
+	// The greeting asks the user to export these variables for Penstock itself: using them as a provider would make
+	// Penstock call itself.
 	ours := strings.HasPrefix(key, directory.KeyPrefix) || (listen != "" && strings.Contains(base, "//"+listen))
 	if (key == "" && base == "") || ours {
 		return detected{}, false
@@ -84,7 +84,7 @@ func answers(ctx context.Context, url string) bool {
 	return resp.StatusCode == http.StatusOK
 }
 
-// greeting is what a person who just started Penstock wants to know.
+// greeting is what `penstock dev` prints for the person who started it.
 type greeting struct {
 	at       Addresses
 	key      string

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestAdminKeyIsShownOnce holds that the greeting shows a key that was drawn, and no other.
+// TestAdminKeyIsShownOnce checks that the greeting shows a new admin key, and no other.
 func TestAdminKeyIsShownOnce(t *testing.T) {
 	t.Parallel()
 	var first, second strings.Builder

@@ -7,7 +7,7 @@ import (
 	"penstock/internal/file"
 )
 
-// newFiles makes what keeps files.
+// newFiles creates the file service.
 func (a *app) newFiles() (*file.Service, error) {
 	return file.New(file.Deps{
 		Files: a.store, Blobs: a.store.blobs, Codec: a.store.codec, Clock: time.Now,

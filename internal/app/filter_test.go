@@ -214,7 +214,7 @@ func (r *filterRig) upload(lines string) string {
 	return a.member(r.t, "id")
 }
 
-// filterWay is a way in and out of the process, and what the filters have to be asked on it.
+// filterWay is a path of text through the process, with the filter calls that it must make.
 type filterWay struct {
 	name string
 	take func(r *filterRig)
@@ -318,8 +318,8 @@ func jobWays() []filterWay {
 	}
 }
 
-// cacheWays are answers that several callers get. The filters are asked about each question, and once about the answer: before it is
-// kept, and before anybody reads along.
+// cacheWays are answers that several callers get. The filters see each input, and the answer once: before the cache stores it
+// and before any caller gets it.
 func cacheWays() []filterWay {
 	use := []string{"x-penstock-cache", "use"}
 	return []filterWay{
@@ -346,7 +346,7 @@ func cacheWays() []filterWay {
 	}
 }
 
-// The filters are asked on every way in and out: about each input once, and about each answer before anybody gets it.
+// The filters see all text on every path: each input once, and each answer before any caller gets it.
 func TestFiltersAreAskedOnEveryWay(t *testing.T) {
 	t.Parallel()
 	r := newFilterRig(t)
@@ -356,12 +356,12 @@ func TestFiltersAreAskedOnEveryWay(t *testing.T) {
 		after, want := r.counter.Counts(), way.want
 		got := filter.Counts{Inputs: after.Inputs - before.Inputs, Answers: after.Answers - before.Answers, Chunks: after.Chunks - before.Chunks, Errors: after.Errors - before.Errors}
 		if got.Inputs != want.Inputs || got.Answers != want.Answers || got.Chunks < want.Chunks || got.Errors < want.Errors || (want.Errors == 0 && got.Errors > 0) {
-			t.Errorf("%s: the filters were asked %+v, want %+v", way.name, got, want)
+			t.Errorf("%s: the filters counted %+v, want %+v", way.name, got, want)
 		}
 	}
 }
 
-// guardOf blocks texts: inputs that hold a word, and all answers to a model.
+// guardOf blocks inputs that contain a word, and all answers to a model.
 type guardOf struct{ word, model string }
 
 func (g guardOf) Input(_ context.Context, s *filter.Subject) (filter.Verdict, error) {
@@ -382,7 +382,7 @@ func (guardOf) Chunk(context.Context, *filter.Chunk) (filter.Verdict, error) {
 	return filter.Verdict{Action: filter.Block, Reason: "It is not to be seen."}, nil
 }
 
-// A blocked input reaches no store, no cache and no upstream, whichever way it came in. A blocked answer reaches nobody.
+// A blocked input reaches no store, no cache and no upstream, on every path. A blocked answer reaches no caller.
 func TestFiltersBlock(t *testing.T) {
 	t.Parallel()
 	r := newFilterRig(t, guardOf{word: "forbidden", model: "claude"})
@@ -417,7 +417,7 @@ func TestFiltersBlock(t *testing.T) {
 		t.Errorf("the results of a batch with a blocked line: %s", results.body)
 	}
 	if got, passed := r.executions("forbidden"), r.executions("Hi"); got != 0 || passed == 0 {
-		t.Errorf("a blocked input ran upstream %d times, and one that was let through %d times", got, passed)
+		t.Errorf("a blocked input ran upstream %d times, and an allowed one %d times", got, passed)
 	}
 }
 
@@ -436,7 +436,7 @@ func (r *filterRig) executions(prompt string) uint32 {
 	return found.Attempts
 }
 
-// wholeWire is an editor to which every chunk is one text.
+// wholeWire is an editor that treats every chunk as one text.
 type wholeWire struct{}
 
 func (wholeWire) Parts(to []filter.Part, wire []byte) ([]filter.Part, error) {
@@ -468,7 +468,7 @@ func (masks) Chunk(_ context.Context, c *filter.Chunk) (filter.Verdict, error) {
 	return filter.Verdict{Action: filter.Edit}, c.Replace(changed)
 }
 
-// An edited input is what runs, on every way in; an edited answer is what callers, caches and stores get.
+// The upstream gets the edited input, on every path; callers, caches and stores get the edited answer.
 func TestFiltersEdit(t *testing.T) {
 	t.Parallel()
 	r := newFilterRig(t, masks{})

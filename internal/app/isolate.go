@@ -16,7 +16,7 @@ import (
 	"penstock/internal/supervise"
 )
 
-// connectSuspects makes what runs suspects, in a process that works and knows how to start its child processes.
+// connectSuspects creates the pool that runs suspects, in a worker that can start child processes.
 func (a *app) connectSuspects() error {
 	if len(a.Child) == 0 || !a.Role.works() {
 		return nil
@@ -42,8 +42,8 @@ func (a *app) connectSuspects() error {
 	return nil
 }
 
-// childNeeds are the variables of the environment that a child process inherits. None of them is a secret: those reach it
-// by its input.
+// childNeeds are the environment variables that a child process inherits. None of them is a secret: a child process gets
+// secrets through its standard input.
 var childNeeds = []string{
 	"PATH", "HOME", "TMPDIR", "TZ", "LANG", "SSL_CERT_FILE", "SSL_CERT_DIR", "GODEBUG", "GOGC", "GOMAXPROCS", "GOMEMLIMIT", "GOTRACEBACK",
 	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy",
@@ -56,7 +56,7 @@ func childEnv(all []string) []string {
 	})
 }
 
-// providerSettings is a provider on its way to a child process.
+// providerSettings are the settings of a provider as a child process gets them.
 type providerSettings struct {
 	Name    string
 	Kind    string
@@ -65,8 +65,8 @@ type providerSettings struct {
 	Keys    []string
 }
 
-// providerSettings are the settings of a provider of the configuration in force. One that is gone has none: the attempt says
-// so.
+// providerSettings returns the settings of a provider in the current configuration. A provider that was removed has none;
+// the attempt reports that.
 func (a *app) providerSettings(name string) ([]byte, error) {
 	c, ok := a.live.Current().Providers[name]
 	if !ok {
@@ -79,7 +79,7 @@ func (a *app) providerSettings(name string) ([]byte, error) {
 	return json.Marshal(s)
 }
 
-// provider makes the adapter of a provider in a child process.
+// provider creates the adapter of a provider in a child process.
 func (s providerSettings) provider() (provider.Provider, error) {
 	c := config.ProviderConfig{Kind: s.Kind, BaseURL: s.BaseURL, Azure: s.Azure}
 	for _, key := range s.Keys {
@@ -88,8 +88,8 @@ func (s providerSettings) provider() (provider.Provider, error) {
 	return new(registry).newProvider(s.Name, c, nil)
 }
 
-// RunChild is the life of a child process that runs suspects for its parent. It opens no database, listens nowhere and
-// takes no lock. Its filters have to be those of its parent.
+// RunChild runs a child process, which runs suspects for its parent. It opens no database, listens nowhere and
+// takes no lock. Its filters must be those of its parent.
 func RunChild(log io.Writer, filters *filter.Chain) error {
 	child := isolate.NewChild(isolate.ChildDeps{
 		Provider: func(text []byte) (provider.Provider, error) {

@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// journalDir is where records of synchronous calls are until the database has them, in the data directory.
+	// journalDir is the subdirectory of the data directory that holds records of synchronous calls until the database has them.
 	journalDir = "journal"
-	// replayInterval is how often a process looks for the journals of dead processes.
+	// replayInterval is how often a process looks for the journals of stopped processes.
 	replayInterval = 10 * time.Second
 	// complainInterval is how often a journal that fails is logged. Every failure is counted.
 	complainInterval = time.Minute
@@ -47,7 +47,7 @@ func (a *app) replayer() *replayer {
 	return &replayer{dir: filepath.Join(a.Config.Process.Data, journalDir), recorder: a.recorder, metrics: a.metrics, log: a.log}
 }
 
-// replayer records what dead processes left in their journals.
+// replayer records the calls in the journals of stopped processes.
 type replayer struct {
 	dir      string
 	recorder *record.Recorder
@@ -55,7 +55,7 @@ type replayer struct {
 	log      *slog.Logger
 }
 
-// replay records what dead processes left in the journal. When that does not work just now, the next round does it.
+// replay records the calls in the journals of stopped processes. After an error, the next round repeats it.
 func (r *replayer) replay(ctx context.Context) {
 	found, err := journal.Replay(ctx, r.dir, r.recorder.Replay)
 	r.metrics.JournalReplayed(found.Records, found.Lost)
@@ -70,7 +70,7 @@ func (r *replayer) replay(ctx context.Context) {
 	}
 }
 
-// run looks for what dead processes left until ctx ends: others may share the directory.
+// run replays journals until ctx ends: other processes may share the directory.
 func (r *replayer) run(ctx context.Context) error {
 	chore.Chore{Interval: replayInterval, Round: func(ctx context.Context) (bool, error) {
 		r.replay(ctx)

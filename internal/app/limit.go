@@ -9,14 +9,14 @@ import (
 	"penstock/internal/store"
 )
 
-// connectLimits makes the tracker of the callers' limits. On SQLite only what was used of a day is kept in the
-// database: a minute's worth may be forgotten by a restart, a day's may not.
+// connectLimits creates the tracker of the callers' limits. On SQLite only the use of daily limits is stored in the
+// database: a restart may forget the use of a minute, but not that of a day.
 func (a *app) connectLimits(clock func() time.Time) {
 	a.scopes = capacity.New(capacity.Config{Clock: clock, Pools: pools{a}, Alone: a.Config.Process.Database.IsZero(), Log: a.log})
 	a.limits = limit.New(a.scopes, a.metrics)
 }
 
-// usedByItem books what an item used against the day of its tenant, of the key that its job was submitted with, and of
+// usedByItem counts the use of an item against the daily limits of its tenant, of the key that submitted its job, and of
 // its model.
 func (a *app) usedByItem(c *store.Claimed, u penstock.Usage) {
 	if t, ok := a.directory.Tenant(c.Tenant); ok {

@@ -85,7 +85,7 @@ func (d *listeners) serveAPI(ctx context.Context) error {
 	return serveUntil(ctx, d.apiServer, serve, d.grace)
 }
 
-// serveAdmin serves until ctx ends. Nobody depends on its last calls.
+// serveAdmin serves until ctx ends. Its last calls may be cut.
 func (d *listeners) serveAdmin(ctx context.Context) error {
 	return serveUntil(ctx, d.adminHTTP, func() error { return d.adminHTTP.Serve(d.admin) }, time.Second)
 }

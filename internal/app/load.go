@@ -21,7 +21,7 @@ func (l queueLimits) All() backlog.Bounds {
 
 func (l queueLimits) Tenant(id penstock.TenantID) backlog.Bounds {
 	t := l.live.Current().QueueLimits(id)
-	kept, _ := l.directory.Tenant(id) // of the file too
+	kept, _ := l.directory.Tenant(id) // tenants of the configuration file included
 	return backlog.Bounds{Items: t.QueuedItems, Bytes: t.QueuedBytes, Tokens: kept.EnqueuedTokens}
 }
 
@@ -34,7 +34,7 @@ func objectives(s *config.Snapshot) telemetry.Objectives {
 	return all
 }
 
-// connectLoad makes what describes the load of the queue and of the targets.
+// connectLoad creates the views of the load of the queue and of the targets.
 func (a *app) connectLoad() {
 	a.load = backlog.NewLoad(backlog.LoadDeps{
 		View: a.backlog, Config: a.live, Controls: a.controls, Targets: a.capacity, Process: a.self,

@@ -14,7 +14,7 @@ import (
 	"penstock/internal/work"
 )
 
-// What a configuration says of queue and lanes is what is in force, also after a reload.
+// The bounds and weights of the configuration are in force, also after a reload.
 func TestLoadFollowsTheConfiguration(t *testing.T) {
 	t.Parallel()
 	first, err := config.NewSnapshot(config.File{})

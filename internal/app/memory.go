@@ -5,7 +5,7 @@ import (
 	"penstock/internal/inflight"
 )
 
-// connectMemory bounds the memory of bodies and answers that are on their way.
+// connectMemory creates the pools that bound the memory of bodies and answers in flight.
 func (a *app) connectMemory() {
 	l := a.Config.Process.Limits
 	a.bodies = inflight.New(inflight.Config{
@@ -19,7 +19,7 @@ func (a *app) connectMemory() {
 	})
 }
 
-// memoryRefused counts what a pool refuses.
+// memoryRefused counts the refusals of a pool.
 func (a *app) memoryRefused(resource string) func(penstock.TenantID, string) {
 	return func(tenant penstock.TenantID, scope string) { a.metrics.LimitRefused(string(tenant), scope, resource) }
 }

@@ -12,8 +12,8 @@ import (
 	"penstock/internal/provider/wire"
 )
 
-// registry makes the adapters of the configuration in force. An adapter whose settings did not change
-// outlives a reload, and with it its warm connections.
+// registry holds the adapters of the current configuration. An adapter whose settings did not change
+// survives a reload, together with its open connections.
 type registry struct {
 	live *config.Live
 	keys keyWatch
@@ -51,7 +51,7 @@ func (r *registry) Provider(name string) (provider.Provider, bool) {
 	return a.Provider, ok
 }
 
-// build makes the adapters of a snapshot that was checked.
+// build creates the adapters of a snapshot that was checked.
 func (r *registry) build(s *config.Snapshot) map[string]adapter {
 	next := make(map[string]adapter, len(s.Providers))
 	for name, settings := range s.Providers {
@@ -66,7 +66,7 @@ func (r *registry) build(s *config.Snapshot) map[string]adapter {
 	return next
 }
 
-// closeIdle lets go of the connections that an adapter keeps for calls that will not come.
+// closeIdle closes the idle connections of a replaced adapter.
 func closeIdle(p provider.Provider) {
 	if c, ok := p.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()
@@ -78,7 +78,7 @@ func sameProvider(a, b config.ProviderConfig) bool {
 		slices.EqualFunc(a.Keys(), b.Keys(), config.Secret.Equal)
 }
 
-// check reports what keeps a snapshot's adapters from being made.
+// check reports why the adapters of a snapshot cannot be created.
 func (r *registry) check(s *config.Snapshot) error {
 	for name, settings := range s.Providers {
 		if _, err := r.newProvider(name, settings, nil); err != nil {
@@ -115,7 +115,7 @@ func (w keyWatch) of(name string) func(wire.KeyChange) {
 	return func(c wire.KeyChange) { w(name, c) }
 }
 
-// watchKeys tells the operator about keys. One that only rests does so many times a day, and is counted alone.
+// watchKeys counts and logs the state changes of keys. A rest happens many times a day, so it is counted and not logged.
 func (a *app) watchKeys(name string, c wire.KeyChange) {
 	switch c.Kind {
 	case "":

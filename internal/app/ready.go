@@ -9,14 +9,14 @@ import (
 	"penstock"
 )
 
-// readyFor is how long the answer of a check is given again. Anyone may ask whether the process is
-// ready, and a check writes to the disk.
+// readyFor is how long the result of a check is cached: readiness probes are not authenticated, and a check
+// writes to the disk.
 const readyFor = time.Second
 
 // checkTimeout bounds a check.
 const checkTimeout = 3 * time.Second
 
-// readiness knows whether the process can take work.
+// readiness says whether the process can accept work.
 type readiness struct {
 	probe func(context.Context) error
 	log   *slog.Logger
@@ -35,7 +35,7 @@ func newReadiness(probe func(context.Context) error, log *slog.Logger) *readines
 // drain makes the process unready for good. It is called once.
 func (r *readiness) drain() { close(r.stopping) }
 
-// check probes at most once a second. Those who ask meanwhile wait for the same answer.
+// check probes at most once a second. Concurrent callers wait for the same result.
 func (r *readiness) check(ctx context.Context) error {
 	select {
 	case <-r.stopping:

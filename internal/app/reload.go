@@ -10,7 +10,7 @@ import (
 	"penstock/internal/telemetry"
 )
 
-// remember keeps a configuration in the store, so that the work that runs under it can be explained later, and admits its
+// remember stores a configuration, so that the work that runs under it can be explained later, and allows its
 // names as metric labels.
 func (a *app) remember(ctx context.Context, s *config.Snapshot) error {
 	if err := a.store.SaveSnapshot(ctx, s.Hash, s.Body); err != nil {

@@ -7,7 +7,7 @@ import (
 	"penstock/internal/retain"
 )
 
-// connectRetention makes the sweeper, which removes old work, and the watcher of disks, which refuses new work when they are full.
+// connectRetention creates the sweeper, which removes old work, and the watcher of disks, which refuses new work when they are full.
 func (a *app) connectRetention() (err error) {
 	a.sweeper, err = retain.New(retain.Deps{
 		Store: a.store, Outbox: deliveryPurger{a.store.webhooks}, Logs: a.store, Metrics: a.metrics, Log: a.log, Clock: time.Now,

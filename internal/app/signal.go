@@ -46,13 +46,13 @@ func (a *app) connectProcesses() {
 	a.controls = control.New(control.Deps{Store: a.store, Changes: a.topics.control, Changed: a.pausesChanged, Log: a.log})
 }
 
-// cancelled publishes that a job was asked to stop: its readers look, and the workers that run its items.
+// cancelled notifies the readers of a cancelled job and the workers that run its items.
 func (a *app) cancelled(job penstock.ID) {
 	a.topics.Publish(job)
 	a.topics.cancels.Notify()
 }
 
-// pausesChanged is called when operators paused other things than before: resumed items may start.
+// pausesChanged is called when the set of pauses changed: resumed items may start.
 func (a *app) pausesChanged() {
 	for _, kind := range store.ControlKinds {
 		a.metrics.Held(string(kind), len(a.controls.Names(kind)))

@@ -26,7 +26,7 @@ import (
 )
 
 // localProcess is the lease holder's name on SQLite: the data directory belongs to one process at a
-// time, so whoever holds it is the successor of whoever held it before and may take over at once.
+// time, so its holder is the successor of the last holder and may take over at once.
 const localProcess = "local"
 
 // databaseFile is the embedded database, in the data directory.
@@ -47,7 +47,7 @@ type Store struct {
 	blobs blob.Store
 }
 
-// Close closes the store and lets go of the data directory.
+// Close closes the store and unlocks the data directory.
 func (s *Store) Close() error {
 	err := s.Store.Close()
 	if s.lock != nil {
@@ -56,8 +56,8 @@ func (s *Store) Close() error {
 	return err
 }
 
-// OpenStore opens the configured store and brings its schema up to date. On SQLite it makes the data
-// directory this process's own.
+// OpenStore opens the configured store and brings its schema up to date. On SQLite it locks the data
+// directory for this process.
 func OpenStore(ctx context.Context, p config.Process) (*Store, error) {
 	var lock *os.File
 	if p.Database.IsZero() {
@@ -80,8 +80,7 @@ func OpenStore(ctx context.Context, p config.Process) (*Store, error) {
 	return s, nil
 }
 
-// InspectStore opens a store that is there already, beside the process that may be running on it. It is
-// for reading.
+// InspectStore opens an existing store for reading, also while a server runs on it.
 func InspectStore(ctx context.Context, p config.Process) (*Store, error) {
 	if p.Database.IsZero() {
 		if _, err := os.Stat(filepath.Join(p.Data, databaseFile)); err != nil {
@@ -187,7 +186,7 @@ func sameDisk(a, b string) bool {
 	return syscall.Stat(a, &one) == nil && syscall.Stat(b, &other) == nil && one.Dev == other.Dev
 }
 
-// lockDirectory makes this process the only one on a data directory. The lock goes with the process,
+// lockDirectory locks a data directory for this process. The lock ends with the process,
 // however it ends.
 func lockDirectory(path string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(path, "lock"), os.O_CREATE|os.O_RDWR, 0o600)

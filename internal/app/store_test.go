@@ -23,7 +23,7 @@ func TestOldDataDirectoryIsRefused(t *testing.T) {
 	if err := errors.Join(err, engine.Close()); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // the first refusal lets go of the directory
+	for range 2 { // the first refusal unlocks the directory
 		_, err = OpenStore(t.Context(), config.Process{Data: home})
 		if !errors.Is(err, sqldb.ErrOldSchema) || !strings.Contains(err.Error(), "move the data directory "+home+" away") {
 			t.Errorf("opening an old directory: %v", err)

@@ -11,18 +11,18 @@ import (
 )
 
 const (
-	// storedInterval is how often metrics of what is stored are brought up to date. Quotas do not go by them.
+	// storedInterval is how often the metrics of stored bytes are updated. Quotas do not use them.
 	storedInterval = 10 * time.Second
 	storedTimeout  = 5 * time.Second
 )
 
-// storedWatch keeps what tenants have stored for metrics.
+// storedWatch holds the stored bytes of tenants for metrics.
 type storedWatch struct {
 	source store.Storage
 	last   atomic.Pointer[map[penstock.TenantID]store.Stored]
 }
 
-// run looks until ctx ends. A look that fails leaves the one before it.
+// run reads them until ctx ends. A failed read leaves the last values.
 func (w *storedWatch) run(ctx context.Context) error {
 	ticker := time.NewTicker(storedInterval)
 	defer ticker.Stop()

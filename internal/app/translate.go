@@ -7,7 +7,7 @@ import (
 	"penstock/internal/provider"
 )
 
-// translator lends package translate to attempts, which know it by an interface of their own.
+// translator adapts package translate to the interface that package attempt declares.
 type translator struct{}
 
 // For implements attempt.Translator.

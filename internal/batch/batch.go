@@ -2,12 +2,12 @@
 // items, a few ahead of the workers, and the [Finisher] writes what came of them.
 //
 // It owns when a step is taken and what becomes of a file that cannot be read. It does not own how a line becomes
-// an item, which is admission's, nor how a result is written down, which is the door's: both are passed in.
+// an item, which is admission's, nor how a result is encoded, which is the API's: both are passed in.
 //
 // Every step is one transaction that compares and sets, so any number of processes may take them at once, and a
-// process may die between any two: what it did not commit is done again, by it or by another. So that not all of them
-// write the same files, a finisher claims a batch and keeps its claim while it writes; one that is not heard of loses
-// it. Both hold one step in memory, whatever the size of the batch; the splitter also keeps the index and one chunk of the
+// process may stop between any two: a step that was not committed is repeated, by the same process or another. So that not all of them
+// write the same files, a finisher claims a batch and renews its claim while it writes; a claim without renewals
+// expires. Both hold one step in memory, whatever the size of the batch; the splitter also keeps the index and one chunk of the
 // files that it reads, at most [maxOpenFiles] of them.
 package batch
 
@@ -28,15 +28,15 @@ const (
 	splitJobs = 16
 	// stepBytes bounds the bodies of a step; one line is always taken.
 	stepBytes = 4 << 20
-	// busyPoll is how long a splitter rests between looks while it has work, idlePoll while it has none.
+	// busyPoll is the poll interval of a splitter while it has work, idlePoll while it has none.
 	busyPoll, idlePoll = 10 * time.Millisecond, time.Second
-	// busyFor is how long it takes a pause for one.
+	// busyFor is how long a splitter without work still polls at busyPoll: more work usually follows.
 	busyFor = 3 * time.Second
 	// roundTimeout bounds a round, so that a store that hangs does not end splitting for good.
 	roundTimeout = 30 * time.Second
 )
 
-// Splits is what a splitter reads and writes.
+// Splits is the store of a splitter.
 type Splits interface {
 	UnsplitJobs(ctx context.Context, limit int) ([]store.Unsplit, error)
 	SplitJob(ctx context.Context, tenant penstock.TenantID, s store.Split) (store.Step, error)
@@ -50,10 +50,9 @@ type Files interface {
 
 // Composer makes items of lines, with the same checks, defaults and bounds as the items of other jobs.
 type Composer interface {
-	// Accounts are the budgets that a job's next items are paid from. They are not known where the job's tenant may not
-	// call any more.
+	// Accounts are the budgets that pay for a job's next items. They are unknown if the job's tenant was disabled.
 	Accounts(j penstock.Job) (accounts []store.Account, known bool)
-	// Compose returns what makes the items of one job. A line that cannot be run becomes an item with a Refusal.
+	// Compose returns the function that makes the items of one job. A line that cannot be run becomes an item with a Refusal.
 	Compose(ctx context.Context, u store.Unsplit) (func(file.Line) store.NewItem, error)
 }
 
@@ -62,7 +61,7 @@ type Publisher interface {
 	Publish(jobs ...penstock.ID)
 }
 
-// SplitterDeps are what a Splitter works with.
+// SplitterDeps are the dependencies of a Splitter.
 type SplitterDeps struct {
 	Store    Splits
 	Files    Files
@@ -73,7 +72,7 @@ type SplitterDeps struct {
 	Clock    func() time.Time
 }
 
-// Splitter gives jobs over files their items.
+// Splitter makes the items of jobs over files.
 type Splitter struct {
 	SplitterDeps
 	files openFiles
@@ -82,7 +81,7 @@ type Splitter struct {
 // NewSplitter returns a splitter.
 func NewSplitter(d SplitterDeps) (*Splitter, error) {
 	if d.Store == nil || d.Files == nil || d.Composer == nil || d.Work == nil || d.Jobs == nil || d.Log == nil || d.Clock == nil {
-		return nil, errors.New("a splitter needs a store, files, a composer, a bell, somebody to tell, a log and a clock")
+		return nil, errors.New("a splitter needs a store, files, a composer, a work topic, a publisher, a log and a clock")
 	}
 	return &Splitter{SplitterDeps: d, files: openFiles{files: d.Files, clock: d.Clock}}, nil
 }
@@ -112,14 +111,14 @@ func (s *Splitter) Run(ctx context.Context) error {
 		}
 		rest := idlePoll
 		if err == nil && now.Sub(last) < busyFor {
-			// As long as it took: half of the time belongs to those who submit, claim and finish.
+			// It pauses for as long as the round took: submits, claims and finishes get half of the time.
 			rest = max(busyPoll, now.Sub(began))
 		}
 		timer.Reset(rest)
 	}
 }
 
-// runOnce gives each of some jobs its next items and returns how many there were.
+// runOnce makes the next items of some jobs and returns how many it made.
 func (s *Splitter) runOnce(ctx context.Context) (items int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, roundTimeout)
 	defer cancel()
@@ -131,7 +130,7 @@ func (s *Splitter) runOnce(ctx context.Context) (items int, err error) {
 	for _, u := range jobs {
 		n, err := s.step(ctx, u)
 		items += n
-		if err != nil && penstock.ErrorCode(err) != penstock.CodeConflict { // then another process was faster
+		if err != nil && penstock.ErrorCode(err) != penstock.CodeConflict { // a conflict means that another process was faster
 			errs = append(errs, err)
 		}
 	}
@@ -141,7 +140,7 @@ func (s *Splitter) runOnce(ctx context.Context) (items int, err error) {
 	return items, errors.Join(errs...)
 }
 
-// step gives a job its next items.
+// step makes a job's next items.
 func (s *Splitter) step(ctx context.Context, u store.Unsplit) (int, error) {
 	items, err := s.next(ctx, u)
 	if err != nil {
@@ -170,7 +169,7 @@ func (s *Splitter) next(ctx context.Context, u store.Unsplit) ([]store.NewItem, 
 	if err == nil {
 		return items, nil
 	}
-	s.files.close(u.Job.ID) // the next step opens the file anew
+	s.files.close(u.Job.ID) // the next step opens the file again
 	if penstock.ErrorCode(err) == penstock.CodeNotFound {
 		return s.lost(ctx, u, err), nil
 	}
@@ -201,8 +200,8 @@ func (s *Splitter) readLines(ctx context.Context, u store.Unsplit) (items []stor
 	return items, nil
 }
 
-// lost makes items that fail, for lines that are gone: a file whose blob was lost must not keep its job open for
-// ever. Nothing of Penstock's own removes a file that a job still needs.
+// lost makes failed items for the lines of a lost file, so that the job can end. Penstock itself never removes a file
+// that a job still needs.
 func (s *Splitter) lost(ctx context.Context, u store.Unsplit, why error) []store.NewItem {
 	s.Log.ErrorContext(ctx, "the file of a job cannot be read; its lines fail", "job", penstock.ViewJob.Format(u.Job.ID),
 		"file", penstock.ViewFile.Format(u.Job.File), "line", u.Next+1, "error", why)

@@ -35,9 +35,9 @@ type fakeStore struct {
 	items  []store.NewItem
 	failed error // what the next split fails with
 
-	affordable int // how many items of a step there is money for; 0 for all
+	affordable int // how many items of a step the budget pays for; 0 for all
 
-	disabled bool // the tenant may not call any more
+	disabled bool // the tenant is disabled
 	asBefore []bool
 }
 
@@ -141,7 +141,7 @@ func newFakeStore(t *testing.T, n int) (*fakeStore, *Splitter) {
 	return h, s
 }
 
-// drain splits until nothing is left, as Run does. It gives up on a splitter that does not come on.
+// drain splits until nothing is left, as Run does. It fails if the splitter makes no progress.
 func drain(t *testing.T, s *Splitter) {
 	t.Helper()
 	for range 100 {
@@ -150,10 +150,10 @@ func drain(t *testing.T, s *Splitter) {
 			return
 		}
 	}
-	t.Fatal("the splitter does not come to an end")
+	t.Fatal("the splitter does not end")
 }
 
-// TestEveryLineOnce holds that all lines become items, once and in order, over errors and conflicts, and though the
+// TestEveryLineOnce checks that all lines become items, once and in order, over errors and conflicts, and though the
 // file has expired.
 func TestEveryLineOnce(t *testing.T) {
 	t.Parallel()
@@ -161,7 +161,7 @@ func TestEveryLineOnce(t *testing.T) {
 	h, s := newFakeStore(t, n)
 	h.failed = errors.New("the database is away")
 	if _, err := s.runOnce(t.Context()); err == nil {
-		t.Error("an error of the store was not told")
+		t.Error("an error of the store was not returned")
 	}
 	h.failed = penstock.Errorf(penstock.CodeConflict, "Another process was faster.")
 	if _, err := s.runOnce(t.Context()); err != nil {
@@ -178,7 +178,7 @@ func TestEveryLineOnce(t *testing.T) {
 	}
 }
 
-// TestDisabledTenantPaysAsBefore holds that what was accepted of a tenant who may not call any more is not free.
+// TestDisabledTenantPaysAsBefore checks that the accepted jobs of a disabled tenant are still charged.
 func TestDisabledTenantPaysAsBefore(t *testing.T) {
 	t.Parallel()
 	h, s := newFakeStore(t, 700)
@@ -192,7 +192,7 @@ func TestDisabledTenantPaysAsBefore(t *testing.T) {
 	}
 }
 
-// TestLostFileEndsItsJob holds that a job whose file is gone after all does not stay open for ever.
+// TestLostFileEndsItsJob checks that a job whose file was lost ends.
 func TestLostFileEndsItsJob(t *testing.T) {
 	t.Parallel()
 	h, s := newFakeStore(t, 700)
@@ -214,8 +214,8 @@ func TestLostFileEndsItsJob(t *testing.T) {
 	}
 }
 
-// TestFileIsReadOnce holds that a splitter reads every byte of a file once, however many steps the job takes and though
-// steps fail, and opens the file anew after an error.
+// TestFileIsReadOnce checks that a splitter reads every byte of a file once, however many steps the job takes and though
+// steps fail, and opens the file again after an error.
 func TestFileIsReadOnce(t *testing.T) {
 	t.Parallel()
 	const steps = 8
@@ -232,8 +232,8 @@ func TestFileIsReadOnce(t *testing.T) {
 	}
 }
 
-// TestSplitterResumesWhereTheJobIs holds that an open file has no say in where a step begins: a splitter follows the job
-// when another process took steps, or only a part of a step was paid for.
+// TestSplitterResumesWhereTheJobIs checks that the position of a step comes from the job, not from the open file: another
+// process may have taken steps, or the budget may have paid for a part of a step only.
 func TestSplitterResumesWhereTheJobIs(t *testing.T) {
 	t.Parallel()
 	const n = 4*store.MaxSplit + 7
@@ -256,7 +256,7 @@ func TestSplitterResumesWhereTheJobIs(t *testing.T) {
 	}
 }
 
-// TestOpenFilesAreBounded holds that a splitter keeps few files open, and none that it does not read.
+// TestOpenFilesAreBounded checks that a splitter keeps few files open, and none that it does not read.
 func TestOpenFilesAreBounded(t *testing.T) {
 	t.Parallel()
 	h, s := newFakeStore(t, 1)

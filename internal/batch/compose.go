@@ -13,7 +13,7 @@ import (
 	"penstock/internal/store"
 )
 
-// Tenants looks tenants up.
+// Tenants finds tenants by ID.
 type Tenants interface {
 	Tenant(id penstock.TenantID) (penstock.Tenant, bool)
 }
@@ -32,8 +32,8 @@ type composer struct{ ComposerDeps }
 // NewComposer returns a Composer that applies the configuration in force.
 func NewComposer(d ComposerDeps) Composer { return composer{d} }
 
-// Accounts implements Composer. A tenant that may not call any more has no budgets to look up; its accepted jobs go on
-// within the budgets that they were accepted with.
+// Accounts implements Composer. A disabled tenant has no budgets in the configuration; its accepted jobs are paid from
+// the budgets that they were accepted with.
 func (c composer) Accounts(j penstock.Job) (accounts []store.Account, known bool) {
 	tenant, ok := c.Tenants.Tenant(j.Tenant)
 	if !ok {
@@ -51,7 +51,7 @@ func (c composer) Compose(ctx context.Context, u store.Unsplit) (func(file.Line)
 	snapshot := c.Config.Current()
 	targets := admit.ResolvedTargets(snapshot, u.Job)
 	tenant, known := c.Tenants.Tenant(u.Job.Tenant)
-	if !known { // its media hosts are not known any more
+	if !known { // the tenant's media hosts are unknown
 		tenant.MediaHosts = []string{penstock.MediaNone}
 	}
 	return func(l file.Line) store.NewItem {
@@ -62,7 +62,7 @@ func (c composer) Compose(ctx context.Context, u store.Unsplit) (func(file.Line)
 		}
 		subject := filter.Subject{Tenant: u.Job.Tenant, Key: u.Job.Key, Model: u.Job.Model, Endpoint: u.Job.Endpoint}
 		if edited, err := admit.Judge(ctx, c.Filters, subject, &inf); err != nil {
-			// The text of the line is not written again: only its file, which was received before, has it.
+			// The item does not repeat the text of the line, which its file has.
 			e := penstock.AsError(err)
 			return refused(file.Line{CustomID: l.CustomID, Body: []byte("{}")}, penstock.ItemError{Code: e.Code, Message: e.Message})
 		} else if edited != nil {

@@ -18,7 +18,7 @@ const (
 
 // openFiles keeps the files of jobs open between their steps, so that a step reads neither the file's row nor its index
 // again. It holds no position: every step says where it begins, so a step that was not committed is read again.
-// It belongs to one goroutine.
+// Only one goroutine may use it.
 type openFiles struct {
 	files Files
 	clock func() time.Time

@@ -20,17 +20,17 @@ const (
 	finishPoll = 250 * time.Millisecond
 	// FinishTimeout bounds the writing of one batch's files.
 	FinishTimeout = time.Hour
-	// claimFor is how long others leave a batch to a finisher that is not heard of, and claimRenewal how often it is. They
-	// are short, as a batch that is taken over too soon costs work and nothing else.
+	// claimFor is how long a claim lasts without renewal, and claimRenewal the interval of renewals. They are short: a
+	// batch that another finisher takes over too soon costs work and nothing else.
 	claimFor, claimRenewal = 3 * time.Second, time.Second
-	// partsPoll is how long a batch is left alone of whose jobs the first has ended and others have not.
+	// partsPoll is the poll interval of a batch of which some jobs have ended and others have not.
 	partsPoll = 5 * time.Second
-	// resultPage and pageBuffer bound what is in memory of a batch's results.
+	// resultPage and pageBuffer bound the results of a batch that are in memory.
 	resultPage = 1024
 	pageBuffer = 256 << 10
 )
 
-// Batches is what a finisher reads and writes.
+// Batches is the store of a finisher.
 type Batches interface {
 	UnfinishedBatches(ctx context.Context, limit int) ([]store.Batch, error)
 	ClaimBatch(ctx context.Context, tenant penstock.TenantID, c store.BatchClaim) (bool, error)
@@ -38,25 +38,25 @@ type Batches interface {
 	Results(ctx context.Context, tenant penstock.TenantID, job penstock.ID, p store.ResultPage) (items []penstock.Item, more bool, err error)
 }
 
-// Artifacts keeps what is written.
+// Artifacts stores the files of batches.
 type Artifacts interface {
 	Write(ctx context.Context, tenant penstock.TenantID, content io.Reader) (store.File, error)
 	Discard(ctx context.Context, f store.File)
 }
 
-// Writer is how a door writes results down.
+// Writer encodes results in the format of an API.
 type Writer interface {
-	// WriteLine writes one result and what ends it.
+	// WriteLine writes one result and its line end.
 	WriteLine(w *bufio.Writer, kind store.BatchKind, item penstock.Item) error
 }
 
-// FinisherDeps are what a Finisher works with.
+// FinisherDeps are the dependencies of a Finisher.
 type FinisherDeps struct {
 	Store     Batches
 	Artifacts Artifacts
 	Writer    Writer
 	Jobs      Publisher
-	// Needed says whether this process shall write files now; nil for always.
+	// Needed says whether this process writes files now; nil for always.
 	Needed func() bool
 	Log    *slog.Logger
 	Clock  func() time.Time
@@ -65,13 +65,13 @@ type FinisherDeps struct {
 // Finisher writes the files of batches that ended.
 type Finisher struct {
 	FinisherDeps
-	id penstock.ID // what it claims batches as
+	id penstock.ID // of the claimant
 }
 
 // NewFinisher returns a finisher.
 func NewFinisher(d FinisherDeps) (*Finisher, error) {
 	if d.Store == nil || d.Artifacts == nil || d.Writer == nil || d.Jobs == nil || d.Log == nil || d.Clock == nil {
-		return nil, errors.New("a finisher needs a store, a place for files, a writer, somebody to tell, a log and a clock")
+		return nil, errors.New("a finisher needs a store, artifacts, a writer, a publisher, a log and a clock")
 	}
 	return &Finisher{d, new(penstock.IDs).New(d.Clock())}, nil
 }
@@ -100,7 +100,7 @@ func (f *Finisher) runOnce(ctx context.Context) (done int, err error) {
 	var errs []error
 	for _, b := range batches {
 		if len(b.Parts) > 0 && b.Job.FinishedAt.IsZero() {
-			// A claim also keeps it from taking the place of others on the next page.
+			// A claim also keeps this batch from displacing others on the next page.
 			_, err := f.claim(ctx, b, partsPoll)
 			errs = append(errs, err)
 			continue
@@ -124,7 +124,7 @@ func (f *Finisher) claim(ctx context.Context, b store.Batch, length time.Duratio
 	return f.Store.ClaimBatch(ctx, b.Tenant, store.BatchClaim{Job: b.ID, By: f.id, For: length})
 }
 
-// hold keeps a batch claimed until it is let go. The context ends when somebody else has it.
+// hold renews the claim of a batch until it is released. The context ends when another finisher has the claim.
 func (f *Finisher) hold(ctx context.Context, b store.Batch) (held context.Context, release func()) {
 	held, cancel := context.WithCancel(ctx)
 	gone := make(chan struct{})
@@ -138,7 +138,7 @@ func (f *Finisher) hold(ctx context.Context, b store.Batch) (held context.Contex
 				return
 			case <-tick.C:
 			}
-			// A renewal that fails is tried again: whether the claim is lost is for the next one to say.
+			// A failed renewal does not mean that the claim is lost: the next renewal decides.
 			if claimed, err := f.claim(held, b, claimFor); err == nil && !claimed {
 				cancel()
 			}
@@ -147,13 +147,13 @@ func (f *Finisher) hold(ctx context.Context, b store.Batch) (held context.Contex
 	return held, func() { cancel(); <-gone }
 }
 
-// finish writes a batch's files and makes them known. Content is durable before the row that names it; whoever
-// loses to another process removes its own. What was not finished is left to others at once.
+// finish writes a batch's files and records them. Content is durable before the row that names it; a finisher that
+// loses to another process removes its own files. After an error it gives up the claim at once.
 func (f *Finisher) finish(ctx context.Context, b store.Batch) (err error) {
 	stopped := context.WithoutCancel(ctx)
 	defer func() {
 		if err != nil {
-			ctx, cancel := context.WithTimeout(stopped, claimFor) // by then it has run out anyway
+			ctx, cancel := context.WithTimeout(stopped, claimFor) // after that the claim has expired anyway
 			defer cancel()
 			_, _ = f.claim(ctx, b, 0)
 		}
@@ -229,7 +229,7 @@ func (f *Finisher) writeFiles(ctx context.Context, b store.Batch, files *store.B
 		pipes = append(pipes, outputPipe{o, bufio.NewWriterSize(end, pageBuffer), end})
 		group.Go(func() (err error) {
 			*o.into(files), err = f.store(ctx, b, o, content)
-			content.CloseWithError(err) // the writing side must not wait for a reader that is gone
+			content.CloseWithError(err) // the writing side must not wait for a reader that has stopped
 			return err
 		})
 	}

@@ -19,7 +19,7 @@ import (
 	"penstock/internal/store"
 )
 
-// archive is a store of one batch whose job has ended, and a place for its files, in memory.
+// archive is a store of one batch whose job has ended, and of its files, in memory.
 type archive struct {
 	mu       sync.Mutex
 	by       penstock.ID
@@ -134,7 +134,7 @@ func (a *archive) finisher(t *testing.T) *Finisher {
 	return f
 }
 
-// TestOneWritesTheFiles holds that of several finishers one writes, however long it takes.
+// TestOneWritesTheFiles checks that of several finishers one writes, however long it takes.
 func TestOneWritesTheFiles(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -154,8 +154,8 @@ func TestOneWritesTheFiles(t *testing.T) {
 	})
 }
 
-// TestDoneWithItsLastJob holds that a batch of several jobs is done when the last of them has ended, and is not looked
-// at all the time until then.
+// TestDoneWithItsLastJob checks that a batch of several jobs is done when the last of them has ended, and that it is
+// claimed rarely until then.
 func TestDoneWithItsLastJob(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -181,7 +181,7 @@ func TestDoneWithItsLastJob(t *testing.T) {
 	})
 }
 
-// TestAnotherWritesTheFiles holds that a batch does not wait for a finisher that stopped or failed, and not for long
+// TestAnotherWritesTheFiles checks that a batch does not wait for a finisher that stopped or failed, and not for long
 // for one that vanished.
 func TestAnotherWritesTheFiles(t *testing.T) {
 	t.Parallel()
@@ -189,7 +189,7 @@ func TestAnotherWritesTheFiles(t *testing.T) {
 		a := &archive{pageTime: time.Second, broken: errors.New("the disk is away")}
 		first, second := a.finisher(t), a.finisher(t)
 		if _, err := first.runOnce(t.Context()); err == nil {
-			t.Error("an error was not told")
+			t.Error("an error was not returned")
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), archived*time.Second/2)
 		defer cancel()
@@ -209,7 +209,7 @@ func TestAnotherWritesTheFiles(t *testing.T) {
 	})
 }
 
-// TestResultsAreReadOnce holds that a batch with lines that failed is written to both of its files in one pass over its
+// TestResultsAreReadOnce checks that a batch with lines that failed is written to both of its files in one pass over its
 // results, in the order of its lines.
 func TestResultsAreReadOnce(t *testing.T) {
 	t.Parallel()
@@ -254,7 +254,7 @@ func TestResultsAreReadOnce(t *testing.T) {
 	}
 }
 
-// TestHalfWrittenBatchLeavesNoFile holds that an error on the way to one file removes the other one, and is reported.
+// TestHalfWrittenBatchLeavesNoFile checks that an error on the way to one file removes the other one, and is reported.
 func TestHalfWrittenBatchLeavesNoFile(t *testing.T) {
 	t.Parallel()
 	full := errors.New("the disk is full")

@@ -1,10 +1,10 @@
-// Package capacity knows how much of every target may be used at this moment: how many calls may run at a
-// time, how many requests and tokens may be spent, and whether the target is to be left alone: because
-// it asked for that, or because its calls fail.
+// Package capacity tracks how much of every target may be used at this moment: how many calls may run at a
+// time, how many requests and tokens may be spent, and whether the target gets no calls at all, because
+// it asked for a rest or because its calls fail.
 //
 // It owns the limits, those of the configuration and those that it learns: from rate-limit headers,
-// from answers that refuse us, and from how long calls take. It does not choose targets and has no line
-// of those who wait for one; that is package route's. Calls that wait for limits of their caller have a [Turn].
+// from refusals, and from the latency of calls. It does not choose targets and has no line of calls that
+// wait for a target; both are in package route. Calls that wait for limits of their caller have a [Turn].
 //
 // Invariants:
 //   - A rate is spent from a local allowance that was withdrawn from a pool which all processes share. A local allowance that
@@ -12,11 +12,11 @@
 //     one. So all processes together spend no more than the allowance, plus one call for each.
 //   - A configured concurrency is divided into permits; a process uses no permit that was not granted to it,
 //     or whose time has run out.
-//   - What an upstream says is left only lowers what is believed; it never raises it.
+//   - The remaining units that an upstream reports only lower the estimate; they never raise it.
 //
 // A [Tracker] is safe for concurrent use. Its time is injected, its calls never block, and it starts no
-// goroutine: [Tracker.Run] is the one loop that asks the [Pools]. A caller with a clock of its own, such as
-// a forecast, makes the refreshes itself.
+// goroutine: [Tracker.Run] is the one loop that withdraws from the [Pools]. A caller with its own clock, such as
+// a forecast, calls Refresh itself.
 package capacity
 
 import (
@@ -31,7 +31,7 @@ import (
 	"penstock/internal/store"
 )
 
-// Pools is where processes share what is allowed. An error says that nothing was granted.
+// Pools are the limits that processes share. After an error nothing was granted.
 type Pools interface {
 	Withdraw(ctx context.Context, w store.Withdrawal) (store.Allotment, error)
 }
@@ -39,31 +39,31 @@ type Pools interface {
 // Config makes a Tracker.
 type Config struct {
 	Clock func() time.Time
-	// Pools is nil for a process that shares with nobody: its pools are its own, in memory.
+	// Pools is nil for a process that shares no limits: its pools are in memory.
 	Pools Pools
-	// Alone says that nobody else uses the shared pools: only what must outlive the process, which is what was used of
-	// a day, is withdrawn from it.
+	// Alone says that no other process uses the shared pools: only the use of daily limits, which must survive a restart,
+	// is withdrawn from them.
 	Alone bool
 	Log   *slog.Logger // nil for none
 }
 
 const (
-	// MaxRest bounds how long a target may ask to be left alone.
+	// MaxRest bounds the rest that a target may ask for.
 	MaxRest = 10 * time.Minute
-	// DefaultRest is how long a target is left alone at the least that refuses us for its limits.
+	// DefaultRest is the least rest of a target that refused a call because of its limits.
 	DefaultRest = time.Second
-	// Forever is a wait whose end is not a matter of time.
+	// Forever is a wait that an event ends, not time.
 	Forever = time.Duration(math.MaxInt64)
 )
 
-// Tracker knows the capacity of every target.
+// Tracker tracks the capacity of every target.
 type Tracker struct {
 	Config
-	kick chan struct{} // holds a token when there may be something to do sooner than was thought
+	kick chan struct{} // has a value when a refresh may be due sooner than planned
 
 	mu          sync.Mutex
 	entries     map[Name]*entry
-	busy        []*entry      // those of them that something may be due for
+	busy        []*entry      // the entries that may need a refresh
 	sweptAt     time.Time     // when unused entries were last forgotten
 	refreshes   chan struct{} // closed at the end of the next refresh
 	notify      func()
@@ -71,7 +71,7 @@ type Tracker struct {
 	failed      bool // the last refresh did
 }
 
-// New returns a tracker that believes every target to be idle and well.
+// New returns a tracker for which every target is idle and healthy.
 func New(cfg Config) *Tracker {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
@@ -84,8 +84,8 @@ func New(cfg Config) *Tracker {
 	return b
 }
 
-// Notify has f called when a target that refused somebody may have capacity again; f shall call Wake. It must
-// be set before the tracker is used.
+// Notify registers f, which the tracker calls when a target that refused a call may have capacity again; f must call
+// Wake. Notify is called before the tracker is used.
 func (b *Tracker) Notify(f func()) { b.notify = f }
 
 // Name identifies an entry.
@@ -106,7 +106,7 @@ const (
 	KindModel  Kind = "model" // a tenant's calls for it
 )
 
-// pool names what all processes share of something in an entry.
+// pool is the name of a shared pool of an entry.
 func (n Name) pool(what string) string {
 	name := string(n.Kind)
 	for _, part := range [...]string{string(n.Tenant), n.Of, what} {
@@ -121,14 +121,14 @@ func (n Name) compare(o Name) int {
 	return cmp.Or(cmp.Compare(n.Kind, o.Kind), cmp.Compare(n.Tenant, o.Tenant), cmp.Compare(n.Of, o.Of))
 }
 
-// entry is what is known about one target, or one limit scope. What every call looks at comes first: there are as many
-// entries as keys, and most of what a call costs is to bring them from memory.
+// entry is the state of one target or one limit scope. The fields that every call reads come first: there are as many
+// entries as keys, and most of a call's cost here is cache misses.
 type entry struct {
 	limits  penstock.Limits // of a limit scope, those in force
 	running int
-	busy    bool      // it is on the list of those
-	askedAt time.Time // when somebody last asked for it
-	refused bool      // and was refused, with no news since
+	busy    bool      // it is on the list of busy entries
+	askedAt time.Time // when a call last asked for it
+	refused bool      // and was refused, with no event since
 	window  window
 	rates   [resources]rate
 	expects expectation
@@ -137,23 +137,23 @@ type entry struct {
 	name        Name
 	health      health
 	restUntil   time.Time
-	restUpdates bool       // the others have not heard of it yet
-	throttles   int64      // answers that refused us, for limits or for load
+	restUpdates bool       // the shared pools do not have the rest yet
+	throttles   int64      // refusals because of limits or load
 	fresh       fresh      // of a target
 	syncs       tenantUses // synchronous calls that run, by tenant
 
-	// Of a limit scope: those who wait for its permits.
+	// Of a limit scope: the calls that wait for its permits.
 	line      []*Turn
-	promised  int           // permits that are promised to calls which are about to take them
-	served    string        // the key that the last one was promised to
-	calls     int           // that run as jobs, whose permits are no process's
-	entrusted int           // those of them that came since the store was asked
-	users     store.Holders // the keys that called of late
+	promised  int           // permits assigned to waiting calls that have not taken them yet
+	served    string        // the key of the call that got the last permit
+	calls     int           // that run as jobs; no process holds their permits
+	entrusted int           // those of them that began after the store counted
+	users     store.Holders // the keys that called recently
 }
 
 func (r *entry) scope() bool { return r.name.Kind != KindTarget }
 
-// find returns the entry of a name, made if it is not there, and notes that something may be due for it.
+// find returns the entry of a name and puts it on the busy list. It creates the entry if there is none.
 func (b *Tracker) find(name Name) (r *entry, made bool) {
 	r, ok := b.entries[name]
 	if !ok {
@@ -183,28 +183,28 @@ func (b *Tracker) of(t *penstock.Target, now time.Time) *entry {
 	r.rates[input].configure(t.InputTokensPerMinute, now)
 	r.rates[output].configure(t.OutputTokensPerMinute, now)
 	if t.InputTokensPerMinute > 0 || t.OutputTokensPerMinute > 0 {
-		r.rates[tokens].set(0, now) // whoever limits tokens knows better than a header
+		r.rates[tokens].set(0, now) // a configured token limit replaces one learned from headers
 	}
 	return r
 }
 
-// Reason says why a target has no capacity.
+// Reason is why a target has no capacity.
 type Reason string
 
 // The reasons, as they follow a target's name.
 const (
-	Resting Reason = "rests"
-	Full    Reason = "is full"
-	Limited Reason = "is at its rate limit"
-	Broken  Reason = "is out of order"
-	Probed  Reason = "is being probed"
-	Crowded Reason = "has as many calls of this tenant as one may have beside others"
+	Resting    Reason = "rests"
+	Full       Reason = "is full"
+	Limited    Reason = "is at its rate limit"
+	Broken     Reason = "is out of order"
+	Probed     Reason = "is being probed"
+	TenantFull Reason = "runs as many calls of this tenant as one tenant may have while others use it"
 )
 
-// Look is how a target stands.
+// Look is the state of a target for a new call.
 type Look struct {
 	Reason Reason        // why it has no capacity, "" when it has some
-	Wait   time.Duration // until it may have some again; Forever if that is not a matter of time
+	Wait   time.Duration // until it may have some again; Forever if an event ends the wait
 }
 
 // Look says whether a target has capacity for a call.
@@ -215,8 +215,8 @@ func (b *Tracker) Look(t *penstock.Target) Look {
 	return b.look(b.of(t, now), now)
 }
 
-// Closed says that a target has no capacity, and that somebody was refused, who is told when it has some. Before
-// that it is worth a try: a process that used none of a limit for a while holds none of it.
+// Closed says that a target has no capacity and has refused a call since it last had some. Before the first refusal a call
+// is worth a try: a process that has not used a limit for a while holds no allowance of it.
 func (b *Tracker) Closed(t *penstock.Target) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -260,8 +260,8 @@ func (b *Tracker) limit(r *entry, now time.Time) int {
 // shared says whether there are other processes to share with.
 func (b *Tracker) shared() bool { return b.Pools != nil && !b.Alone }
 
-// Refused notes that somebody wants capacity of a target that has none: its coming back is told, and more is
-// asked of the shared pools. It says how the target stands.
+// Refused records that a call found no capacity at a target: the tracker notifies when there is capacity again, and
+// withdraws more from the shared pools. It returns the state of the target.
 func (b *Tracker) Refused(t *penstock.Target) Look {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -282,7 +282,7 @@ func (b *Tracker) Refused(t *penstock.Target) Look {
 	return l
 }
 
-// Wake says whether a target has capacity again that refused somebody, and forgets that it did.
+// Wake reports whether a target that refused a call has capacity again, and clears its refusal.
 func (b *Tracker) Wake() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -295,7 +295,7 @@ func (b *Tracker) Wake() bool {
 	return any
 }
 
-// nudge has the loop look again at what is due.
+// nudge makes the loop check again when the next refresh is due.
 func (b *Tracker) nudge() {
 	select {
 	case b.kick <- struct{}{}:

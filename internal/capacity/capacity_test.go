@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// clock moves only when it is told to.
+// clock moves only when a test moves it.
 type clock struct{ now time.Time }
 
 func newClock() *clock { return &clock{time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)} }
@@ -82,7 +82,7 @@ func TestRateIsKept(t *testing.T) {
 	}
 }
 
-// What a call used is settled: too little becomes debt, too much comes back.
+// The use of a call is settled: too small an estimate becomes debt, too large a one is refunded.
 func TestTokensAreSettled(t *testing.T) {
 	t.Parallel()
 	c := newClock()
@@ -150,7 +150,7 @@ func TestLimitsAreLearned(t *testing.T) {
 		limits provider.RateLimits
 		want   []limit
 	}{
-		{"nothing told", penstock.Target{}, provider.RateLimits{}, nil},
+		{"no headers", penstock.Target{}, provider.RateLimits{}, nil},
 		{"a limit", penstock.Target{}, provider.RateLimits{Requests: report(600, -1, 0)}, []limit{{"requests", 600, true, 10}}},
 		{"the configuration's counts", penstock.Target{RequestsPerMinute: 60}, provider.RateLimits{Requests: report(600, -1, 0)},
 			[]limit{{"requests", 60, false, 1}}},
@@ -185,7 +185,7 @@ func TestLimitsAreLearned(t *testing.T) {
 	}
 }
 
-// A target that says 429 is left alone, by the other processes too.
+// A target that answers 429 rests, in the other processes too.
 func TestRefusalsMakeAllRest(t *testing.T) {
 	t.Parallel()
 	c := newClock()
@@ -262,7 +262,7 @@ func TestWindowAdapts(t *testing.T) {
 	}
 }
 
-// A visit that fails grants nothing, and is made again.
+// A refresh that fails grants nothing, and is repeated.
 func TestBankThatFails(t *testing.T) {
 	t.Parallel()
 	c := newClock()
@@ -293,7 +293,7 @@ func (b *brokenBank) Withdraw(context.Context, store.Withdrawal) (store.Allotmen
 	return store.Allotment{}, errors.New("the shared pools is closed")
 }
 
-// What a process does not use is soon there for the others.
+// Other processes soon get what a process does not use.
 func TestIdleProcessReturnsEverything(t *testing.T) {
 	t.Parallel()
 	c := newClock()
@@ -447,7 +447,7 @@ func BenchmarkTakeAndDone(b *testing.B) {
 	}
 }
 
-// What an operator says that a target bears is used from the first call on, and no longer once the target refuses.
+// The configured concurrency is used from the first call on, and no longer once the target refuses for load.
 func TestConfiguredConcurrencyIsTrusted(t *testing.T) {
 	t.Parallel()
 	const bears = 10_000
@@ -473,8 +473,8 @@ func TestConfiguredConcurrencyIsTrusted(t *testing.T) {
 	}
 }
 
-// Those who watch see how fast calls go out, and what that comes to of each limit.
-func TestStatusTellsThePace(t *testing.T) {
+// The status shows the pace of calls, and the use of each limit at that pace.
+func TestStatusShowsThePace(t *testing.T) {
 	t.Parallel()
 	c := newClock()
 	b := New(Config{Clock: c.Now})

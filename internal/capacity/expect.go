@@ -3,19 +3,19 @@ package capacity
 import "penstock"
 
 const (
-	// firstInput and firstOutput are what a call is taken for before any has told.
+	// firstInput and firstOutput are the estimate of a call before any call has ended.
 	firstInput  = 256
 	firstOutput = 256
 	// expectWeight is the weight of the newest call in the averages, once there were enough of them.
 	expectWeight = 0.05
 )
 
-// expectation is what calls of a target use on average. Limits are best met by what calls are likely to
-// use, not by the most that they could: what the estimate misses is settled when the call is done. (Money
-// is different: its reservations are upper bounds, and package admit's.)
+// expectation is the average use of a target's calls. Limits count the likely use of a call, not the most that it could
+// use: the difference is settled when the call ends. (Money is different: its reservations are upper bounds; package
+// admit computes them.)
 type expectation struct {
 	input, output float64
-	calls         float64 // that they are made of, the first guess included
+	calls         float64 // in the averages, the first guess included
 }
 
 func newExpectation() expectation { return expectation{firstInput, firstOutput, 1} }

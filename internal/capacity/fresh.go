@@ -6,15 +6,16 @@ import (
 	"penstock"
 )
 
-// fresh is what counts of the input of calls to a target: all of it, or what it did not read from its cache.
+// fresh computes the input tokens that count against a target's limits: all of them, or those that it did not read from its
+// cache.
 type fresh struct {
-	only bool // what was read does not count
+	only bool // cached input does not count
 
-	// Sums over the calls of late, of which each weighs less than the next: all input, and what of it counted.
+	// Decaying sums over recent calls: all input tokens, and those that counted.
 	all, counted float64
 }
 
-// estimate is how much is likely to count of an input of so many tokens: as great a part as of late.
+// estimate is the number of tokens of an input that are likely to count: the same part as of recent calls.
 func (f *fresh) estimate(inputTokens int64) int64 {
 	if !f.only || f.all <= 0 {
 		return inputTokens
@@ -22,7 +23,7 @@ func (f *fresh) estimate(inputTokens int64) int64 {
 	return int64(math.Ceil(float64(inputTokens) * f.counted / f.all))
 }
 
-// count is what counts of what a call used, and learns from it.
+// count returns the part of a call's use that counts, and learns from it.
 func (f *fresh) count(u penstock.Usage) penstock.Usage {
 	if !f.only {
 		return u

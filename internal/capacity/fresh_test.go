@@ -34,12 +34,12 @@ func TestCachedInputMayBeFree(t *testing.T) {
 	}
 }
 
-// What is taken for a call before it is done is what such calls come to, so that those under way do not keep others out.
+// The estimate of a running call is the average of such calls, so that running calls do not block others for nothing.
 func TestFreshInputIsEstimated(t *testing.T) {
 	t.Parallel()
 	var f fresh
-	told := penstock.Usage{InputTokens: 1000, CachedInputTokens: 900}
-	if got := f.count(told); got != told || f.estimate(1000) != 1000 {
+	reported := penstock.Usage{InputTokens: 1000, CachedInputTokens: 900}
+	if got := f.count(reported); got != reported || f.estimate(1000) != 1000 {
 		t.Errorf("all of it counts, but %+v does, and %d are expected", got, f.estimate(1000))
 	}
 	f.only = true
@@ -47,7 +47,7 @@ func TestFreshInputIsEstimated(t *testing.T) {
 		t.Errorf("%d are expected before anything is known", got)
 	}
 	for range 3 {
-		if got := f.count(told); got.InputTokens != 100 || got.CachedInputTokens != 900 {
+		if got := f.count(reported); got.InputTokens != 100 || got.CachedInputTokens != 900 {
 			t.Errorf("%+v counts", got)
 		}
 	}

@@ -8,30 +8,30 @@ import (
 )
 
 const (
-	// strikesToOpen is how many failures in a row break a target. No connection at all counts double:
-	// nothing else would fare better, and items with the usual four attempts must not be used up by it.
+	// strikesToOpen is how many failures in a row open the breaker. A failed connection counts double:
+	// every other call would fail too, and items with the usual four attempts must not use all of them up.
 	strikesToOpen = 5
-	// A target is broken too when so much of what was called lately failed, of so many calls at least.
+	// The breaker also opens when this part of the recent calls failed, of at least callsToOpen calls.
 	rateToOpen  = 0.5
 	callsToOpen = 20
-	// firstBreak is how long a broken target is left alone; each probe that fails doubles it, up to MaxBreak.
+	// firstBreak is how long the breaker is open; each failed probe doubles the time, up to MaxBreak.
 	firstBreak = time.Second
-	// MaxBreak bounds how long a broken target is left alone before it is probed again.
+	// MaxBreak bounds how long the breaker is open before the next probe.
 	MaxBreak = 30 * time.Second
-	// probesToClose is how many probes in a row must go well. One alone could be luck, on a flapping target.
+	// probesToClose is how many probes in a row must succeed. On a flapping target one success can be chance.
 	probesToClose = 2
-	// probePatience is how long a probe may keep others away. One that hangs must not close a target for
+	// probeTimeout is how long other calls wait for a probe. A probe that hangs must not close a target for
 	// as long as a call may take.
-	probePatience = 30 * time.Second
-	// probeLook is how long those wait who come while a probe runs, until they look again.
+	probeTimeout = 30 * time.Second
+	// probeLook is how long a call that finds a probe running waits before it looks again.
 	probeLook = time.Second
 
-	// recently is how fast calls are forgotten: one counts for 1/e after it.
+	// recently is the time constant of the counts: after it, a call counts for 1/e.
 	recently = 10 * time.Second
-	// ailing is the part of recent calls that may fail before retries are limited.
+	// ailing is the failure rate from which on retries are limited.
 	ailing = 0.1
-	// retryShare is how much retries may add to the load of a target that ails, and retriesPerSecond
-	// what they may add in any case.
+	// retryShare is the part that retries may add to the load of an ailing target, and retriesPerSecond
+	// the number that they may add in any case.
 	retryShare       = 0.1
 	retriesPerSecond = 3
 )
@@ -47,9 +47,9 @@ const (
 	unreachable
 )
 
-// verdict judges by the kind of a failure. Whoever refuses a caller's body, our key or one call too many is
-// alive; only what goes wrong for anybody counts. Some upstreams answer with an error of their own to a body that
-// they cannot bear: a few such items, tried again and again, must not take a target away from all.
+// verdict judges by the kind of a failure. A target that refuses a body, a key or one call too many works; only failures
+// that any call would have count against it. Some upstreams answer a body that they cannot process with a server error: a
+// few such items, tried again and again, must not open the breaker for all calls.
 func (t *Reservation) verdict(kind provider.Kind) verdict {
 	switch kind {
 	case provider.KindServer:
@@ -58,8 +58,8 @@ func (t *Reservation) verdict(kind provider.Kind) verdict {
 		}
 		return sick
 	case provider.KindFinal, provider.KindForbidden:
-		// The upstream broke, or has no capacity, for this call, or a firewall in front of it dislikes it: that neither accuses nor
-		// clears it.
+		// The upstream failed or had no capacity for this call, or a firewall refused it. That shows neither that the target
+		// works nor that it does not.
 		return doubtful
 	case provider.KindConnect:
 		return unreachable
@@ -71,38 +71,38 @@ func (t *Reservation) verdict(kind provider.Kind) verdict {
 	return well
 }
 
-// health is how a target fares: a breaker that keeps calls away from one that fails, and the budget of
-// retries. It is pure: all times are its callers'.
+// health is the state of a target's breaker, which keeps calls away from a failing target, and of its retry budget. It
+// is pure: its callers pass all times.
 //
-// Closed, it lets everything pass. Open, nothing until a time; then one probe at a time (half-open), until
-// enough went well.
+// A closed breaker lets all calls pass. An open one lets none pass until a time; then it is half-open and lets one probe
+// pass at a time, until enough probes succeeded.
 type health struct {
-	open    bool
-	strikes int // in a row, while closed
-	until   time.Time
-	pause   time.Duration // how long it was left alone last
-	probe   int64         // the number of the probe that runs, 0 for none
-	lastNo  int64
-	patient time.Time // when the probe is no longer waited for
-	good    int       // probes in a row that went well
+	open       bool
+	strikes    int // in a row, while closed
+	until      time.Time
+	pause      time.Duration // how long the breaker was open last
+	probe      int64         // the number of the probe that runs, 0 for none
+	lastNo     int64
+	probeUntil time.Time // when other calls stop waiting for the probe
+	good       int       // probes in a row that succeeded
 
-	seen            time.Time // when the counts below were brought up to date
-	calls, failures float64   // that ended lately
-	firsts, retries float64   // that began lately
+	seen            time.Time // when the counts below were last updated
+	calls, failures float64   // that ended recently
+	firsts, retries float64   // that began recently
 
-	opened  int64 // how often it broke
+	opened  int64 // how often the breaker opened
 	refused int64 // retries that were not made
 }
 
-// look says why nothing may be called, "" when a call may be made.
+// look returns why no call may be made, "" when one may.
 func (h *health) look(now time.Time) Look {
 	switch {
 	case !h.open:
 		return Look{}
 	case h.until.After(now):
 		return Look{Broken, h.until.Sub(now)}
-	case h.probe != 0 && h.patient.After(now):
-		return Look{Probed, min(probeLook, h.patient.Sub(now))}
+	case h.probe != 0 && h.probeUntil.After(now):
+		return Look{Probed, min(probeLook, h.probeUntil.Sub(now))}
 	}
 	return Look{}
 }
@@ -119,11 +119,11 @@ func (h *health) began(now time.Time, a Ask) (probe int64) {
 		return 0
 	}
 	h.lastNo++
-	h.probe, h.patient = h.lastNo, now.Add(probePatience)
+	h.probe, h.probeUntil = h.lastNo, now.Add(probeTimeout)
 	return h.probe
 }
 
-// undone takes back a call that was not made.
+// undone removes a call that was not made from the counts.
 func (h *health) undone(t *Reservation) {
 	if t.retry {
 		h.retries = max(0, h.retries-1)
@@ -133,7 +133,7 @@ func (h *health) undone(t *Reservation) {
 	h.forget(t.probe)
 }
 
-// forget makes the place of a probe free. One that was given up has none any more.
+// forget ends a probe. It returns false if the call is not the current probe: others may have stopped waiting for it.
 func (h *health) forget(probe int64) bool {
 	mine := probe != 0 && probe == h.probe
 	if mine {
@@ -142,11 +142,11 @@ func (h *health) forget(probe int64) bool {
 	return mine
 }
 
-// ended learns from a call.
+// ended updates the state with the outcome of a call.
 func (h *health) ended(now time.Time, probe int64, v verdict) {
 	h.age(now)
 	mine := h.forget(probe)
-	if v == doubtful && mine { // it goes on looking, no more and no less often
+	if v == doubtful && mine { // the next probe follows after the same time
 		h.good = 0
 		h.leaveAlone(now, h.pause)
 	}
@@ -160,7 +160,7 @@ func (h *health) ended(now time.Time, probe int64, v verdict) {
 	switch {
 	case !h.open:
 		h.strike(now, v)
-	case !mine: // it began before the target broke: the probes know better
+	case !mine: // it began before the breaker opened: only probes count
 	case v != well:
 		h.good = 0
 		h.leaveAlone(now, min(2*h.pause, MaxBreak))
@@ -172,7 +172,7 @@ func (h *health) ended(now time.Time, probe int64, v verdict) {
 	}
 }
 
-// strike counts failures in a row, and breaks a target that has too many.
+// strike counts failures in a row, and opens the breaker when there are too many.
 func (h *health) strike(now time.Time, v verdict) {
 	switch v {
 	case well:
@@ -194,9 +194,9 @@ func (h *health) leaveAlone(now time.Time, d time.Duration) {
 	h.pause, h.until = d, now.Add(d)
 }
 
-// mayRetry says whether a call may be made that another one, which failed, gave rise to. A target that fares
-// well takes as many as it has capacity for: limiting them there would turn the outage of its neighbour into
-// errors. One that ails takes few, or retries would be most of what it has to bear.
+// mayRetry says whether a retry of a failed call may be made. A healthy target takes as many retries as it has capacity
+// for: a limit would turn the outage of another target into errors. An ailing target takes few, or retries would be most
+// of its load.
 func (h *health) mayRetry(now time.Time) bool {
 	h.age(now)
 	if h.failures <= ailing*h.calls {
@@ -205,13 +205,13 @@ func (h *health) mayRetry(now time.Time) bool {
 	return h.retries+1 <= retryShare*h.firsts+retriesPerSecond*recently.Seconds()
 }
 
-// pace is how many calls began in a second, lately.
+// pace is the recent number of calls per second.
 func (h *health) pace(now time.Time) float64 {
 	h.age(now)
 	return (h.firsts + h.retries) / recently.Seconds()
 }
 
-// age lets the counts fade.
+// age decays the counts.
 func (h *health) age(now time.Time) {
 	if passed := now.Sub(h.seen); passed > 0 && !h.seen.IsZero() {
 		left := math.Exp(-passed.Seconds() / recently.Seconds())
@@ -240,15 +240,15 @@ func (h *health) breaker(now time.Time) Breaker {
 	return BreakerHalfOpen
 }
 
-// maxFreeProbes is how many attempts an item may have had so that a probe which failed counts for nothing. It is
-// enough for an outage of minutes in which one item makes every probe; an item that breaks its target all by
-// itself ends in spite of it.
+// maxFreeProbes is the number of attempts of an item up to which a failed probe does not count. It is enough for an
+// outage of minutes in which one item makes every probe, and it ends an item that alone causes the failures of its
+// target.
 const maxFreeProbes = 16
 
-// FreeProbe says that a failed probe does not count against the attempts of its item, of which it was the n-th:
-// the item was lent to find out whether a target works again, which is not its fault. Where no connection came
-// about, or the target had no capacity for anyone, it cannot be; where the target answers it with an error again, it may. A refusal
-// that no later try changes is an answer to the item itself, probe or not.
+// FreeProbe says that a failed probe does not count against the attempts of its item, of which it was the n-th: the
+// probe tested whether the target works again. A failed connection or an overloaded target is not the item's fault; a
+// repeated error of the target may be. A failure that a retry cannot change is the answer to the item itself, probe or
+// not.
 func FreeProbe(kind provider.Kind, n int) bool {
 	if !kind.Policy().Retry {
 		return false

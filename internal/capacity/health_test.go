@@ -71,7 +71,7 @@ func TestBreakerOpens(t *testing.T) {
 	}
 }
 
-// Items that a target cannot bear are tried again; they do not take it away from the others.
+// Items that a target cannot process are tried again; they do not open the breaker for other calls.
 func TestRetriesOfBadItemsBreakNothing(t *testing.T) {
 	t.Parallel()
 	h := newIll()
@@ -94,7 +94,7 @@ func TestRetriesOfBadItemsBreakNothing(t *testing.T) {
 	}
 }
 
-// Failures that are far apart are no outage, however many there are.
+// Failures that are far apart do not open the breaker, however many there are.
 func TestFailuresAreForgotten(t *testing.T) {
 	t.Parallel()
 	h := newIll()
@@ -142,8 +142,8 @@ func TestBreakerProbes(t *testing.T) {
 	}
 }
 
-// Whatever becomes of a probe, others get their turn.
-func TestProbesThatTellNothing(t *testing.T) {
+// Whatever the outcome of a probe, the next one follows.
+func TestInconclusiveProbes(t *testing.T) {
 	t.Parallel()
 	broken := func() *ill {
 		h := newIll()
@@ -165,7 +165,7 @@ func TestProbesThatTellNothing(t *testing.T) {
 	}
 	h = broken()
 	hanging := h.began(h.now, Ask{})
-	h.pass(probePatience)
+	h.pass(probeTimeout)
 	next := h.began(h.now, Ask{})
 	h.ended(h.now, hanging, sick)
 	if l := h.look(h.now); next == 0 || l.Reason != Probed {
@@ -173,8 +173,8 @@ func TestProbesThatTellNothing(t *testing.T) {
 	}
 }
 
-// However calls go and come, the breaker lets one probe through at a time, leaves a target alone for no longer
-// than the maximum, and lets everything through when it is closed.
+// In every sequence of calls, the breaker lets one probe through at a time, is open for no longer than the
+// maximum, and lets everything through when it is closed.
 func TestBreakerInvariants(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -192,7 +192,7 @@ func TestBreakerInvariants(t *testing.T) {
 					t.Fatalf("probe %d while open is %v", probe, h.open)
 				}
 				for _, since := range running {
-					if probe != 0 && h.now.Sub(since) < probePatience {
+					if probe != 0 && h.now.Sub(since) < probeTimeout {
 						t.Fatal("two probes run at a time")
 					}
 				}
@@ -212,7 +212,7 @@ func TestBreakerInvariants(t *testing.T) {
 	})
 }
 
-// On a target that fails, retries add no more than a tenth and three per second; one that is well takes any.
+// On a target that fails, retries add no more than a tenth and three per second; a healthy one takes any number.
 func TestRetryBudget(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -246,8 +246,8 @@ func TestRetryBudget(t *testing.T) {
 	}
 }
 
-// A broken target has no capacity for claims either, and says when it will have some.
-func TestBrokenTargetHasNoRoom(t *testing.T) {
+// A target with an open breaker has no capacity for claims either, and reports when it will have some.
+func TestBrokenTargetHasNoCapacity(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_000_000, 0)
 	b := New(Config{Clock: func() time.Time { return now }})
@@ -267,7 +267,7 @@ func TestBrokenTargetHasNoRoom(t *testing.T) {
 	}
 	now = now.Add(firstBreak)
 	if !b.Wake() {
-		t.Error("nobody is told that it may be probed")
+		t.Error("no notification says that it may be probed")
 	}
 	probe, ok := b.Take(Ask{Target: target})
 	if _, second := b.Take(Ask{Target: target}); !ok || !probe.Probe() || second {

@@ -8,8 +8,8 @@ import (
 	"penstock/internal/store"
 )
 
-// maxDayRest bounds how long a limit of a day rests at a time. An operator may have it raised meanwhile, and one call in vain
-// finds that out.
+// maxDayRest bounds how long a daily limit rests at a time. The vendor may have raised it meanwhile; one refused call per
+// rest is the cost of finding out.
 const maxDayRest = time.Hour
 
 // ratesByResource are the rates of the resources that upstreams limit.
@@ -17,26 +17,25 @@ var ratesByResource = map[provider.Resource]resource{
 	provider.ResourceRequests: requests, provider.ResourceTokens: tokens, provider.ResourceInput: input, provider.ResourceOutput: output,
 }
 
-// limited learns from a call that the target refused for one of its limits. Only the limit that is named rests, and only if
-// nothing is left of it that usual calls could use: a call that asks for more than is left must not take the target away from
-// all others.
+// limited learns from a call that the target refused for one of its limits. Only the limit that the refusal names rests, and
+// only if it has too little left for an average call: a call that asks for more than is left must not stop all others.
 func (b *Tracker) limited(t *Reservation, now time.Time, res Result) {
 	r, q := t.entry, res.Quota
 	rest := max(res.RetryAfter, DefaultRest)
 	r.throttles++
 	if i, named := ratesByResource[q.Resource]; named {
-		if left, told := q.Left(res.Limits); !q.Plenty && (!told || left < max(1, r.expects.call(0, 0)[i])) {
+		if left, known := q.Left(res.Limits); !q.Plenty && (!known || left < max(1, r.expects.call(0, 0)[i])) {
 			b.restRate(r, i, now, min(rest, restBound(q)))
 		}
 		return
 	}
 	switch {
 	case q.Resource == provider.ResourceConcurrency:
-		r.window.crowded(now, t.began, r.running)
+		r.window.overConcurrent(now, t.began, r.running)
 		if r.running == 0 {
-			b.rest(r, now, DefaultRest) // somebody else uses it up
+			b.rest(r, now, DefaultRest) // other users of the upstream account use it up
 		}
-	case q.Resource == provider.ResourceImages || q.Plenty: // others pass
+	case q.Resource == provider.ResourceImages || q.Plenty: // other calls can pass
 	default:
 		r.window.overran(now, t.began)
 		for i := range r.rates {
@@ -46,7 +45,7 @@ func (b *Tracker) limited(t *Reservation, now time.Time, res Result) {
 	}
 }
 
-// restBound is how long a limit may rest at the most.
+// restBound is the longest rest of a limit.
 func restBound(q provider.Quota) time.Duration {
 	switch {
 	case q.Window >= maxDayRest:
@@ -57,7 +56,7 @@ func restBound(q provider.Quota) time.Duration {
 	return MaxRest
 }
 
-// restRate leaves one limit of a target alone. Other processes hear of it as of a rest of that limit.
+// restRate makes one limit of a target rest. The next refresh reports the rest to other processes.
 func (b *Tracker) restRate(r *entry, i resource, now time.Time, d time.Duration) {
 	m := &r.rates[i]
 	m.lower(now, 0)
@@ -67,7 +66,7 @@ func (b *Tracker) restRate(r *entry, i resource, now time.Time, d time.Duration)
 	}
 }
 
-// restsLeft is how long a target still rests as a whole, and how long each of its limits does: what other processes are to hear.
+// restsLeft is how long a target still rests as a whole, and how long each of its limits does, as reported to other processes.
 func (r *entry) restsLeft(now time.Time) (rest time.Duration, limits store.LimitRests) {
 	for i := range r.rates {
 		if left := r.rates[i].restUntil.Sub(now); left > 0 {
@@ -80,9 +79,9 @@ func (r *entry) restsLeft(now time.Time) (rest time.Duration, limits store.Limit
 	return max(0, r.restUntil.Sub(now)), limits
 }
 
-// heardRests notes the rests that other processes told of, as they were at a time. Limits that another version knows and this
-// one does not are left out.
-func (r *entry) heardRests(at time.Time, g store.PermitGrant) {
+// receiveRests applies the rests that other processes reported, as of a time. It ignores limits that only another version
+// knows.
+func (r *entry) receiveRests(at time.Time, g store.PermitGrant) {
 	if until := at.Add(g.Rest); until.After(r.restUntil) {
 		r.restUntil = until
 	}

@@ -36,7 +36,7 @@ func rests(b *Tracker, target *penstock.Target, now time.Time) (time.Duration, s
 	return b.of(target, now).restsLeft(now)
 }
 
-// What a refusal rests, it rests in every process: the limit that it names, or the target when it names none.
+// After a refusal every process rests the same: the limit that the refusal names, or the target when it names none.
 func TestOthersHearWhatRests(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -116,7 +116,7 @@ func TestRestsDoNotMix(t *testing.T) {
 	}
 }
 
-// flakyBank fails while it is away.
+// flakyBank fails while away is set.
 type flakyBank struct {
 	Pools
 	away bool
@@ -129,8 +129,8 @@ func (b *flakyBank) Withdraw(ctx context.Context, w store.Withdrawal) (store.All
 	return b.Pools.Withdraw(ctx, w)
 }
 
-// A visit that fails does not swallow the news of a rest, and what another version tells is left alone.
-func TestRestOfALimitIsToldAgain(t *testing.T) {
+// A failed refresh does not lose a rest that was to be reported, and rests of limits that only another version knows are ignored.
+func TestRestOfALimitIsReportedAgain(t *testing.T) {
 	t.Parallel()
 	c := newClock()
 	pools := NewMemory(c.Now)
@@ -148,7 +148,7 @@ func TestRestOfALimitIsToldAgain(t *testing.T) {
 	draw := store.PermitDraw{Pool: "target/a/permits", LimitRests: store.LimitRests{"of another version": time.Minute}}
 	a, err := pools.Process("two").Withdraw(t.Context(), store.Withdrawal{Permits: []store.PermitDraw{draw}})
 	if got := a.Permits[0]; err != nil || got.Rest != 0 || got.LimitRests["tokens"] != 30*time.Second-refreshRetry {
-		t.Errorf("others hear %+v, %v", got, err)
+		t.Errorf("other processes get %+v, %v", got, err)
 	}
 	c.Advance(permitRefresh)
 	b.Refused(&target)

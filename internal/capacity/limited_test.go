@@ -32,7 +32,7 @@ func TestOnlyTheNamedLimitRests(t *testing.T) {
 		{"output", refusedFor(provider.ResourceOutput, time.Minute, 30*time.Second), 30 * time.Second, output},
 		{"requests of a day", refusedFor(provider.ResourceRequests, 24*time.Hour, 40*time.Minute), 40 * time.Minute, requests},
 		{"tokens of a day, for longer than is believed at once", refusedFor(provider.ResourceTokens, 24*time.Hour, 20*time.Hour), maxDayRest, tokens},
-		{"tokens of nobody knows when", refusedFor(provider.ResourceTokens, 0, time.Hour), MaxRest, tokens},
+		{"tokens, without a time", refusedFor(provider.ResourceTokens, 0, time.Hour), MaxRest, tokens},
 		{"tokens, without a wait", refusedFor(provider.ResourceTokens, time.Minute, 0), DefaultRest, tokens},
 		{"images", refusedFor(provider.ResourceImages, time.Minute, 30*time.Second), 0, resources},
 		{"nothing named", refusedFor("", 0, 30*time.Second), 30 * time.Second, resources},
@@ -115,7 +115,7 @@ func TestCallsTooLargeForWhatIsLeft(t *testing.T) {
 			t.Errorf("%s: %+v", res.Kind, got)
 		}
 	}
-	// Nothing is left for anybody: it rests.
+	// Nothing is left for any call: it rests.
 	b := New(Config{Clock: newClock().Now})
 	target := penstock.Target{Name: "a"}
 	reservation, _ := b.Take(Ask{Target: &target})

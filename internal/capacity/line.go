@@ -7,17 +7,17 @@ import (
 	"penstock/internal/store"
 )
 
-// permitFree says whether a call may begin as far as the concurrency of a limit scope goes.
+// permitFree says whether the concurrency of a limit scope lets a call begin.
 func (b *Tracker) permitFree(r *entry, now time.Time) bool {
 	return !b.uncounted(r) && r.running+r.promised < b.limit(r, now)
 }
 
-// uncounted says that nobody has counted yet how many calls run as jobs: those of the process before.
+// uncounted says that the calls that run as jobs, from before the start of this process, have not been counted yet.
 func (b *Tracker) uncounted(r *entry) bool {
 	return b.Alone && b.Pools != nil && r.permits.cap > 0 && r.permits.refreshed.IsZero()
 }
 
-// permits sees whether every limit scope has a permit for the call. Where one has none, the call waits in its line.
+// permits checks whether every limit scope has a permit for the call. If one has none, the call waits in its line.
 func (t *Turn) permits(now time.Time) *Shortage {
 	b := t.tracker
 	for i, r := range t.entries {
@@ -36,8 +36,8 @@ func (t *Turn) permits(now time.Time) *Shortage {
 		switch {
 		case b.uncounted(r) || (b.shared() && r.running < r.permits.cap && !known && len(r.line) == 0):
 			f.Retry, f.Unknown, f.Failed = b.refreshes, true, b.failed
-		case t.patience(i, now) > 0:
-			t.stand(r)
+		case t.waitLeft(i, now) > 0:
+			t.joinLine(r)
 			f.Retry = t.ready
 		}
 		return f
@@ -45,7 +45,7 @@ func (t *Turn) permits(now time.Time) *Shortage {
 	return nil
 }
 
-// wishPermits has the next refresh ask for permits where there are none.
+// wishPermits makes the next refresh ask for permits where none is free.
 func (t *Turn) wishPermits(now time.Time) {
 	for _, r := range t.entries {
 		if t.use.permitted(r) && r.permits.cap > 0 && !t.tracker.permitFree(r, now) {
@@ -54,8 +54,8 @@ func (t *Turn) wishPermits(now time.Time) {
 	}
 }
 
-// stand puts the call at the end of a line, unless it stands there.
-func (t *Turn) stand(r *entry) {
+// joinLine puts the call at the end of a line, unless it is in that line.
+func (t *Turn) joinLine(r *entry) {
 	if t.line == r {
 		return
 	}
@@ -64,7 +64,7 @@ func (t *Turn) stand(r *entry) {
 	r.line = append(r.line, t)
 }
 
-// dropPermit takes the call out of the line, and passes on a permit that was promised to it.
+// dropPermit takes the call out of the line, and passes on a permit that was assigned to it.
 func (t *Turn) dropPermit() {
 	r := t.line
 	if r == nil {
@@ -80,7 +80,7 @@ func (t *Turn) dropPermit() {
 	t.tracker.wakeLine(r)
 }
 
-// wakeLine promises free permits to calls that wait for them: keys take turns, and inside a key who came first is first.
+// wakeLine assigns free permits to waiting calls: keys take turns, and the calls of one key are served in order.
 func (b *Tracker) wakeLine(r *entry) {
 	if len(r.line) == 0 {
 		return
@@ -97,10 +97,10 @@ func (b *Tracker) wakeLine(r *entry) {
 	}
 }
 
-// holder is the key of a call, as a limit scope knows it.
+// holder is the key of a call under a limit scope.
 func (t *Turn) holder(r *entry) string { return t.scopes[slices.Index(t.entries, r)].Holder }
 
-// callScope are the calls that run as jobs and take permits of the entry.
+// callScope selects the calls that run as jobs and take permits of the entry.
 func (r *entry) callScope() (c store.CallScope) {
 	if r.permits.cap == 0 {
 		return c
@@ -116,8 +116,8 @@ func (r *entry) callScope() (c store.CallScope) {
 	return c
 }
 
-// countDue is when to count how many calls run as jobs, where there are no other processes: once at first, and while
-// somebody waits for one of them to end.
+// countDue is when to count the calls that run as jobs, without other processes: once at first, and while calls wait for
+// one of them to end.
 func (r *entry) countDue(now time.Time) (time.Time, bool) {
 	switch {
 	case !r.scope() || r.permits.cap == 0:
@@ -128,8 +128,8 @@ func (r *entry) countDue(now time.Time) (time.Time, bool) {
 	return r.permits.refreshed.Add(drySpell), r.calls > 0 && (len(r.line) > 0 || r.permits.unmet)
 }
 
-// Entrust leaves the permits of a call to the job that it runs as: they are taken until the job ends, by what the store
-// says. What was taken of other limits counts as used.
+// Entrust leaves the permits of a call to the job that it runs as: the store counts them until the job ends. The units
+// of other limits count as used.
 func (s *LimitHold) Entrust() {
 	if s == nil {
 		return
@@ -149,7 +149,7 @@ func (s *LimitHold) Entrust() {
 	s.leave()
 }
 
-// counted takes the store's count of calls that run as jobs, and adds those that came since it was asked.
+// counted stores the store's count of calls that run as jobs, and adds those that began after the store counted.
 func (r *entry) counted(g store.PermitGrant) {
 	r.calls = g.Calls + r.entrusted
 	r.permits.granted = max(0, r.permits.granted-r.entrusted)

@@ -8,11 +8,11 @@ import (
 	"penstock/internal/store"
 )
 
-// permitsLast is how long permits of a Memory are good for without another refresh.
+// permitsLast is how long permits of a Memory are valid without another refresh.
 const permitsLast = time.Hour
 
-// Memory is shared pools for processes that are not processes: those of a forecast or a simulation, which share
-// a clock and never die. It counts as a store does.
+// Memory implements shared pools in memory for the simulated processes of a forecast or a test, which share a clock
+// and never stop. It counts as a store does.
 type Memory struct {
 	clock func() time.Time
 
@@ -38,7 +38,7 @@ func (m *Memory) Calls(scope store.CallScope, n int) {
 	m.calls[scope] = n
 }
 
-// Process is the shared pools as one of those who share it sees it.
+// Process is the view of one simulated process on the shared pools.
 func (m *Memory) Process(name string) Pools { return account{m, name} }
 
 type account struct {
@@ -46,7 +46,7 @@ type account struct {
 	process string
 }
 
-// Withdraw implements Bank.
+// Withdraw implements Pools.
 func (a account) Withdraw(_ context.Context, w store.Withdrawal) (store.Allotment, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -72,14 +72,14 @@ func (a account) Withdraw(_ context.Context, w store.Withdrawal) (store.Allotmen
 		rest.Answer(now, &g)
 		if d.Cap > 0 {
 			d.Cap = max(0, d.Cap-g.Calls)
-			g.Permits, g.Share = a.sit(d)
+			g.Permits, g.Share = a.takePermits(d)
 		}
 		all.Permits = append(all.Permits, g)
 	}
 	return all, nil
 }
 
-func (a account) sit(d store.PermitDraw) (permits, share int) {
+func (a account) takePermits(d store.PermitDraw) (permits, share int) {
 	holdings, ok := a.permits[d.Pool]
 	if !ok {
 		holdings = make(map[string]store.PermitHolding)

@@ -6,19 +6,19 @@ import (
 	"penstock/internal/store"
 )
 
-// permitRefresh is how often a process that uses permits asks whether the others left it more or fewer.
+// permitRefresh is how often a process that uses permits updates its share of them.
 const permitRefresh = time.Second
 
 // permits is this process's part of a concurrency that processes share.
 type permits struct {
 	cap       int // of the target, configured; 0 for none
 	granted   int
-	share     int       // what it should come down to
+	share     int       // the number that it should shrink to
 	until     time.Time // when the grant ends, if it is not renewed
 	peak      int       // the most calls that ran at a time since the last refresh
-	unmet     bool      // somebody was refused a permit since the last refresh
+	unmet     bool      // a call was refused a permit since the last refresh
 	dry       bool      // the last refresh gave less than was wanted
-	wanted    int       // at the last refresh: others leave it to this process until it says otherwise
+	wanted    int       // at the last refresh: reserved for this process until the next one
 	refreshed time.Time
 }
 
@@ -30,8 +30,8 @@ func (s *permits) usable(now time.Time) int {
 	return min(s.granted, s.cap)
 }
 
-// draw is what to ask of the pool. Permits that it does not hold on to are given up at once: nobody may sit
-// on them while the others hear that they are free.
+// draw is the request to the pool. The process stops using the permits that the draw returns at once: other processes
+// may get them.
 func (s *permits) draw(pool string, running, window int) store.PermitDraw {
 	d := store.PermitDraw{Pool: pool, Cap: s.cap}
 	if s.cap == 0 {
@@ -39,8 +39,8 @@ func (s *permits) draw(pool string, running, window int) store.PermitDraw {
 	}
 	d.Want = s.peak
 	if s.unmet {
-		// Twice what runs, and what a worker starts with at the least: whoever wants all of them at once keeps the
-		// others from theirs.
+		// Twice the running calls, and at least the default slots of a worker: a process that asked for all permits at once
+		// would take them from other processes.
 		d.Want = min(s.cap, max(running, min(window, max(firstWindow, 2*running))))
 	}
 	d.Hold = min(s.granted, max(running, min(s.share, d.Want)))
@@ -49,14 +49,14 @@ func (s *permits) draw(pool string, running, window int) store.PermitDraw {
 	return d
 }
 
-// receive takes a grant that was asked for at a time.
+// receive stores a grant that was requested at a time.
 func (s *permits) receive(asked time.Time, d store.PermitDraw, g store.PermitGrant) {
 	s.granted, s.share = g.Permits, g.Share
 	s.until, s.refreshed = asked.Add(g.For), asked
 	s.dry = g.Permits < d.Want
 }
 
-// due is when the pool is to be asked, if at all.
+// due is when the next draw is due, if at all.
 func (s *permits) due(r *entry, now time.Time) (time.Time, bool) {
 	fresh := s.refreshed.Add(max(drySpell, min(permitRefresh, s.until.Sub(s.refreshed)/3)))
 	switch {

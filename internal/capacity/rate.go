@@ -7,7 +7,7 @@ import (
 	"penstock/internal/store"
 )
 
-// resource is what a target may limit per minute.
+// resource is something that a target limits per minute.
 type resource int
 
 const (
@@ -21,52 +21,52 @@ const (
 
 var resourceNames = [resources]string{"requests", "input_tokens", "output_tokens", "tokens", "daily_tokens"}
 
-// amounts is a number for each resource: what a call takes, or took.
+// amounts is a number for each resource: the use of a call.
 type amounts [resources]int64
 
-// callOf is what one call with so many tokens takes.
+// callOf is the use of one call with so many tokens.
 func callOf(inputTokens, outputTokens int64) amounts {
 	all := inputTokens + outputTokens
 	return amounts{requests: 1, input: inputTokens, output: outputTokens, tokens: all, daily: all}
 }
 
 const (
-	// lead is how much of its demand a process withdraws ahead.
+	// lead is how much of its demand a process withdraws in advance.
 	lead = 200 * time.Millisecond
-	// drySpell is how long a process leaves a pool alone that had less than was wanted.
+	// drySpell is how long a process waits before it asks a pool again that had less than it wanted.
 	drySpell = 100 * time.Millisecond
 )
 
-// rate is one limit per minute of a target, as this process sees it.
+// rate is the state of one limit per minute of a target in this process.
 type rate struct {
 	perMinute  int64 // 0: none is known
 	configured bool
 	shared     bool  // with other processes
-	strict     bool  // it is a limit scope's, per minute: no minute may see it passed
-	claimed    bool  // nothing is withdrawn ahead: each call claims its units
-	waiting    int32 // calls that claim units, or have a place and wait for its moment
+	strict     bool  // it is a limit scope's, per minute: no minute may exceed it
+	claimed    bool  // nothing is withdrawn in advance: each call claims its units
+	waiting    int32 // calls that claim units, or that have a place and wait for its time
 
-	// Alone, the pool itself is spent from and lends. Shared, local allowance is what was withdrawn and not spent;
-	// below zero it is owed.
+	// Without other processes, calls spend from the pool itself, which lends. Otherwise the allowance is what was withdrawn
+	// and not spent; below zero it is a debt.
 	pool      store.Pool
 	allowance int64
 
-	mostAim   int64     // what the local allowance may hold at the most; 0 for a full pool's worth
-	aim       int64     // what the local allowance should hold
+	mostAim   int64     // the most that the local allowance may hold; 0 for a full pool
+	aim       int64     // the size that the local allowance should have
 	spent     int64     // since the last refresh
-	unmet     bool      // somebody was refused since the last refresh
-	wanted    int64     // and so much together, of those who wait for the next one
-	dryUntil  time.Time // no refresh is worth it before
-	moreAt    time.Time // when the pool, as it said, has more
+	unmet     bool      // a call was refused since the last refresh
+	wanted    int64     // the sum of units that waiting calls want from the next refresh
+	dryUntil  time.Time // no refresh is useful before
+	moreAt    time.Time // when the pool will have more
 	left      int64     // what the pool had at the last refresh
 	leftAt    time.Time
 	restUntil time.Time // the upstream refused a call for this limit
-	told      bool      // an upstream said how many are left, since the last refresh,
+	reported  bool      // an upstream reported how many are left since the last refresh,
 	remaining int64     // and how many
-	asks      []*claim  // what the next refresh asks for, for calls that wait
+	asks      []*claim  // claims of waiting calls, for the next refresh
 }
 
-// configure puts a limit of the configuration in force. Without one, what was learned stays.
+// configure applies a limit of the configuration. Without one, the learned limit remains.
 func (m *rate) configure(perMinute int64, now time.Time) {
 	if perMinute > 0 || m.configured {
 		m.set(perMinute, now)
@@ -87,7 +87,7 @@ func (m *rate) set(perMinute int64, now time.Time) {
 	m.pool.Refill(now)
 }
 
-// ready says whether the next call may spend, and if not, when.
+// ready says whether the next call may spend, and if not, how long it must wait.
 func (m *rate) ready(now time.Time) (bool, time.Duration) {
 	switch {
 	case m.restUntil.After(now):
@@ -106,7 +106,7 @@ func (m *rate) ready(now time.Time) (bool, time.Duration) {
 	return wait == 0, wait
 }
 
-// spend takes units whether they are there or not; a negative number puts them back.
+// spend takes units, into debt if necessary; a negative number returns them.
 func (m *rate) spend(n int64) {
 	switch {
 	case m.perMinute == 0:
@@ -121,18 +121,18 @@ func (m *rate) spend(n int64) {
 // low says that the local allowance should be filled.
 func (m *rate) low() bool { return m.shared && m.perMinute > 0 && m.allowance <= m.aim/2 && !m.claimed }
 
-// learn takes an upstream's word. A limit counts when the configuration has none.
+// learn takes over the limit that an upstream reports. It counts when the configuration has none.
 func (m *rate) learn(now time.Time, a provider.Allowance) {
 	if a.Limit > 0 && !m.configured {
 		m.set(a.Limit, now)
 	}
-	// Some upstreams say that nothing is left, always and of limits that they do not have.
+	// Some upstreams always report that nothing is left of limits that they do not have.
 	if a.HasRemaining && a.Limit > 0 && (a.Remaining > 0 || a.Reset > 0) {
 		m.lower(now, a.Remaining)
 	}
 }
 
-// lower believes that no more than so many units are left.
+// lower lowers the estimate of the units that are left.
 func (m *rate) lower(now time.Time, remaining int64) {
 	if m.perMinute == 0 {
 		return
@@ -140,18 +140,18 @@ func (m *rate) lower(now time.Time, remaining int64) {
 	m.pool.Refill(now)
 	m.pool.Lower(remaining)
 	m.allowance = min(m.allowance, remaining)
-	if remaining < m.pool.Burst() && (!m.told || remaining < m.remaining) {
-		m.told, m.remaining = true, remaining
+	if remaining < m.pool.Burst() && (!m.reported || remaining < m.remaining) {
+		m.reported, m.remaining = true, remaining
 	}
 }
 
-// draw is what to ask of the pool; false for nothing. What it returns is no longer in the local allowance.
+// draw is the request to the pool; false for none. Units that it returns are no longer in the local allowance.
 func (m *rate) draw(pool string, v refreshTime) (store.RateDraw, bool) {
 	if m.perMinute == 0 || !m.shared {
 		return store.RateDraw{}, false
 	}
 	m.aimFor(v)
-	d := store.RateDraw{Pool: pool, Terms: m.pool.Terms, PerMinute: m.perMinute, Lower: m.told, Remaining: m.remaining}
+	d := store.RateDraw{Pool: pool, Terms: m.pool.Terms, PerMinute: m.perMinute, Lower: m.reported, Remaining: m.remaining}
 	if surplus := m.allowance - m.aim; (v.idle && surplus > 0) || surplus > m.most() {
 		d.Return = surplus
 		m.allowance -= surplus
@@ -162,7 +162,7 @@ func (m *rate) draw(pool string, v refreshTime) (store.RateDraw, bool) {
 	if m.allowance <= m.aim/2 && !v.now.Before(m.dryUntil) && !(m.strict && (m.claimed || m.waiting > 0)) {
 		d.Want = m.aim - m.allowance
 	}
-	m.spent, m.wanted, m.unmet, m.told = 0, 0, false, false
+	m.spent, m.wanted, m.unmet, m.reported = 0, 0, false, false
 	return d, d.Want > 0 || d.Return > 0 || d.Lower || d.Owed > 0 || len(d.Claims) > 0
 }
 
@@ -181,7 +181,7 @@ func (m *rate) drawStrictly(d *store.RateDraw) {
 	}
 }
 
-// aimFor follows the demand: at once when it grows, by halves when it falls.
+// aimFor adapts the aim to the demand: at once when it grows, by halves when it falls.
 func (m *rate) aimFor(v refreshTime) {
 	if v.idle || m.claimed {
 		m.aim = 0
@@ -194,7 +194,7 @@ func (m *rate) aimFor(v refreshTime) {
 	m.aim = min(aim, m.most())
 }
 
-// most is what the local allowance may hold.
+// most is the most that the local allowance may hold.
 func (m *rate) most() int64 {
 	if m.mostAim > 0 {
 		return m.mostAim
@@ -211,12 +211,12 @@ func (m *rate) receive(now time.Time, wanted int64, g store.RateGrant) {
 	}
 }
 
-// due is when the pool is to be asked, if at all.
+// due is when the next draw is due, if at all.
 func (m *rate) due(r *entry, now time.Time) (time.Time, bool) {
 	switch {
 	case m.perMinute == 0 || !m.shared:
 		return time.Time{}, false
-	case m.told || len(m.asks) > 0:
+	case m.reported || len(m.asks) > 0:
 		return now, true
 	case m.claimed || (m.strict && m.waiting > 0):
 		return now, m.allowance != 0

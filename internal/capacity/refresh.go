@@ -12,24 +12,24 @@ const (
 	// refreshSpacing keeps refreshes apart, and refreshRetry those after one that failed.
 	refreshSpacing = 20 * time.Millisecond
 	refreshRetry   = 500 * time.Millisecond
-	// idleAfter is how long nobody must have asked for a target until what it has is returned.
+	// idleAfter is how long a target must be without calls before its allowances and permits are returned.
 	idleAfter = time.Second
-	// farewell bounds the last refresh, in which a process that stops returns what it has.
+	// farewell bounds the last refresh, in which a process that stops returns its allowances and permits.
 	farewell = time.Second
 )
 
-// refreshTime is when a refresh takes place, seen from one entry.
+// refreshTime is the time of a refresh, for one entry.
 type refreshTime struct {
 	now   time.Time
 	since time.Duration // the refresh before
 	idle  bool
 }
 
-// idle says that nobody wants the target: whoever was refused does, until there is capacity again.
+// idle says that no call wants the target. A refused call wants it until there is capacity again.
 func (r *entry) idle(now time.Time) bool { return !r.refused && now.Sub(r.askedAt) >= idleAfter }
 
 // Run refreshes local allowances and permits from the shared pools when they are due, and notifies when capacity is back, until ctx ends. Then
-// it returns what is left.
+// it returns what it has left.
 func (b *Tracker) Run(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -51,12 +51,12 @@ func (b *Tracker) Run(ctx context.Context) error {
 	}
 }
 
-// Next is how long until a refresh is due; Forever when nothing is known of.
+// Next is how long until a refresh is due; Forever when none is.
 func (b *Tracker) Next() time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now, next := b.Clock(), Forever
-	b.calm(now)
+	b.dropIdle(now)
 	for _, r := range b.busy {
 		if r.refused {
 			next = min(next, b.look(r, now).Wait)
@@ -68,7 +68,7 @@ func (b *Tracker) Next() time.Duration {
 	return next
 }
 
-// due is when the shared pools are to be asked, if at all.
+// due is when the next withdrawal is due, if at all.
 func (b *Tracker) due(now time.Time) (at time.Time, any bool) {
 	if b.Pools == nil {
 		return at, false
@@ -88,7 +88,7 @@ func (b *Tracker) due(now time.Time) (at time.Time, any bool) {
 		}
 		consider(now, r.restUpdates)
 		consider(r.permits.due(r, now))
-		if !r.scope() && !r.idle(now) { // others may have heard that the target wants a rest
+		if !r.scope() && !r.idle(now) { // another process may have reported a rest of the target
 			consider(r.permits.refreshed.Add(permitRefresh), true)
 		}
 	}
@@ -102,8 +102,8 @@ func (b *Tracker) due(now time.Time) (at time.Time, any bool) {
 	return at, any
 }
 
-// Refresh asks the shared pools for what is wanted, if that is due, and tells when capacity is back. Only one refresh may
-// be under way at a time.
+// Refresh withdraws from the shared pools if that is due, and notifies when capacity is back. Only one refresh may run at
+// a time.
 func (b *Tracker) Refresh(ctx context.Context) error {
 	var err error
 	if p, ok := b.plan(); ok {
@@ -118,7 +118,7 @@ func (b *Tracker) Refresh(ctx context.Context) error {
 	return err
 }
 
-// plan is a refresh that is about to be made: what to ask, and for whom.
+// plan is a refresh to be made: the withdrawal, and the entries that it is for.
 type plan struct {
 	at         time.Time
 	withdrawal store.Withdrawal
@@ -172,14 +172,14 @@ func (b *Tracker) plan() (plan, bool) {
 	return p, len(p.rates)+len(p.permits) > 0
 }
 
-// wantsPermitRefresh says whether there is anything to ask about permits and rests.
+// wantsPermitRefresh says whether a refresh includes the permits and rests of the entry.
 func (r *entry) wantsPermitRefresh(now time.Time) bool {
 	at, due := r.permits.due(r, now)
 	return r.restUpdates || (due && !at.After(now)) || (!r.scope() && !r.idle(now) && now.Sub(r.permits.refreshed) >= permitRefresh)
 }
 
-// receive books the answer to a refresh. Without one nothing was granted, and what was to be returned is
-// lost: it may have been taken back.
+// receive books the answer to a refresh. After a failure nothing was granted, and the units to be returned are
+// lost: the pools may have them already.
 func (b *Tracker) receive(p plan, a store.Allotment, failure error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -206,7 +206,7 @@ func (b *Tracker) receive(p plan, a store.Allotment, failure error) {
 		r.permits.receive(p.at, p.withdrawal.Permits[i], a.Permits[i])
 		r.counted(a.Permits[i])
 		b.wakeLine(r)
-		r.heardRests(p.at, a.Permits[i])
+		r.receiveRests(p.at, a.Permits[i])
 	}
 }
 

@@ -7,31 +7,30 @@ import (
 	"penstock/internal/provider"
 )
 
-// Ask is a call that wants capacity. Tokens are estimates; 0 stands for what the calls of the target use on
-// average.
+// Ask is a call that needs capacity. Tokens are estimates; 0 means the average of the target's calls.
 type Ask struct {
 	Target          *penstock.Target
 	InputTokens     int64
 	MaxOutputTokens int64 // the most that it can generate
-	Retry           bool  // another call failed that this one makes up for
-	// Tenant is whose synchronous call it is, "" for the item of a job: those are fair by their queue.
+	Retry           bool  // it retries a failed call
+	// Tenant is the tenant of a synchronous call, "" for the item of a job: the queue shares capacity between those.
 	Tenant penstock.TenantID
 }
 
-// Reservation is a unit of a target's capacity, until it is given back with Done or Release.
+// Reservation is a unit of a target's capacity, until Done or Release returns it.
 type Reservation struct {
 	tracker   *Tracker
 	entry     *entry
 	charged   amounts
 	began     time.Time
 	retry     bool
-	probe     int64 // its number, when it finds out how a broken target fares
+	probe     int64 // its number if it is a probe of the breaker, else 0
 	tenantUse *tenantUse
 	input     int64 // its estimate
 	over      bool
 }
 
-// Probe says that the call finds out whether a target that was broken works again.
+// Probe says that the call is a probe of the breaker.
 func (t *Reservation) Probe() bool { return t.probe != 0 }
 
 // Take takes capacity for a call if the target has some.
@@ -41,11 +40,11 @@ func (b *Tracker) Take(a Ask) (*Reservation, bool) {
 	now := b.Clock()
 	r := b.of(a.Target, now)
 	tenantUse := r.saw(now, a.Tenant)
-	if b.look(r, now).Reason != "" || b.crowded(r, now, a) {
+	if b.look(r, now).Reason != "" || b.tenantFull(r, now, a) {
 		return nil, false
 	}
 	if r.idle(now) {
-		b.nudge() // the others may know something about it
+		b.nudge() // other processes may have reported a rest of it
 	}
 	r.askedAt = now
 	r.running++
@@ -78,7 +77,7 @@ func (t *Reservation) Amend(inputTokens, maxOutputTokens int64) {
 	}
 }
 
-// charge makes the local allowances pay what a call takes, instead of what they paid for it so far.
+// charge charges the local allowances for a call, and refunds what they were charged for it before.
 func (t *Reservation) charge(call amounts) {
 	for i := range t.entry.rates {
 		m := &t.entry.rates[i]
@@ -93,7 +92,7 @@ func (t *Reservation) charge(call amounts) {
 	}
 }
 
-// Release gives capacity back that was not used. After Done it changes nothing.
+// Release returns capacity that was not used. After Done it changes nothing.
 func (t *Reservation) Release() {
 	t.tracker.mu.Lock()
 	defer t.tracker.mu.Unlock()
@@ -112,21 +111,21 @@ func (t *Reservation) leave() {
 	}
 }
 
-// Result is what came of a call.
+// Result is the outcome of a call.
 type Result struct {
-	// Kind is what went wrong upstream, "" after a good answer. A call that our own side ended too early
-	// to say anything about the target is KindCancelled.
+	// Kind is the kind of the upstream's failure, "" after a success. A call that Penstock itself ended too early
+	// to show anything about the target is KindCancelled.
 	Kind       provider.Kind
 	RetryAfter time.Duration
 	Quota      provider.Quota // the limit that a refusal names
 	Limits     provider.RateLimits
 	Usage      penstock.Usage
 	UsageKnown bool
-	Took       time.Duration // from sending the call to the end of its answer; 0 if that says nothing about others
+	Took       time.Duration // from sending the call to the end of its answer; 0 if the time is not typical of calls
 	FirstToken time.Duration // from sending the call to the first of its answer, 0 when there was none
 }
 
-// Done gives the capacity of a call back, settles what it used and learns from how it went. Calling it again,
+// Done returns the capacity of a call, settles its use and learns from its outcome. Calling it again,
 // or after Release, changes nothing.
 func (t *Reservation) Done(res Result) {
 	b := t.tracker
@@ -159,7 +158,7 @@ func (t *Reservation) Done(res Result) {
 	}
 }
 
-// learn takes what the headers of an answer say.
+// learn updates the limits from the headers of an answer.
 func (r *entry) learn(now time.Time, l provider.RateLimits) {
 	r.rates[requests].learn(now, l.Requests)
 	r.rates[input].learn(now, l.Input)
@@ -169,13 +168,13 @@ func (r *entry) learn(now time.Time, l provider.RateLimits) {
 	}
 }
 
-// settle replaces the estimate by what was used. Where that is not known, a call that the upstream
-// turned away used no tokens, and any other is taken at its estimate.
+// settle replaces the estimate by the actual use. If that is unknown, a call that the upstream refused used no
+// tokens, and any other used its estimate.
 func (t *Reservation) settle(res Result) {
 	switch {
 	case res.UsageKnown:
 		used := res.Usage
-		if used != (penstock.Usage{}) { // nothing was used: that is no inference like others
+		if used != (penstock.Usage{}) { // a call without any use is not typical
 			used = t.entry.fresh.count(used)
 			t.entry.expects.learn(used)
 		}
@@ -185,7 +184,7 @@ func (t *Reservation) settle(res Result) {
 	}
 }
 
-// unused says that a call which failed so used no tokens of the target: it was turned away before a model read it.
+// unused says that a call with this failure used no tokens: the upstream refused it before a model read it.
 func unused(kind provider.Kind) bool {
 	switch kind {
 	case provider.KindRateLimited, provider.KindOverloaded, provider.KindConnect, provider.KindTooLarge, provider.KindForbidden, provider.KindAuth,
@@ -200,7 +199,7 @@ func (r *entry) throttled(now, began time.Time) {
 	r.window.overran(now, began)
 }
 
-// rest leaves a target alone.
+// rest makes a target rest: it gets no calls.
 func (b *Tracker) rest(r *entry, now time.Time, d time.Duration) {
 	if until := now.Add(min(d, MaxRest)); d > 0 && until.After(r.restUntil) {
 		r.restUntil, r.restUpdates = until, true
@@ -208,7 +207,7 @@ func (b *Tracker) rest(r *entry, now time.Time, d time.Duration) {
 	}
 }
 
-// MayRetry says whether a target may be called to make up for a call that failed. Each refusal is counted.
+// MayRetry says whether a target may be called to retry a failed call. Each refusal is counted.
 func (b *Tracker) MayRetry(t *penstock.Target) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -221,7 +220,7 @@ func (b *Tracker) MayRetry(t *penstock.Target) bool {
 	return ok
 }
 
-// MakeRetry counts a call that capacity was taken for as one that makes up for another.
+// MakeRetry counts a call that already has its capacity as a retry.
 func (t *Reservation) MakeRetry() {
 	t.tracker.mu.Lock()
 	defer t.tracker.mu.Unlock()

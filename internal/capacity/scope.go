@@ -7,35 +7,35 @@ import (
 	"penstock/internal/store"
 )
 
-// LimitScope is somebody whose calls are limited together: a tenant, a key, a tenant's calls for one model.
+// LimitScope is a set of calls that are limited together: those of a tenant, of a key, or of a tenant for one model.
 type LimitScope struct {
 	Name
-	Holder string // the key whose call it is: those of a limit scope that several keys share take turns
+	Holder string // the key of the call: the keys that share a limit scope take turns
 	Limits penstock.Limits
 }
 
-// Use is what a call is likely to take of its limit scopes.
+// Use is the estimated use of a call.
 type Use struct {
 	InputTokens     int64
 	MaxOutputTokens int64 // the most that it can generate
 	Choices         int64
 	Silent          bool // it generates nothing
 	Free            bool // it takes no tokens
-	// Queued says that it is work for later: it takes no permit, and tokens per minute are not its concern.
+	// Queued says that it is a submit: it takes no permit, and limits of tokens per minute do not apply to it.
 	Queued bool
-	// Dry says that it only asks what would be: it is a request, and no tokens are its concern.
+	// Dry says that it is a dry run: it counts as a request, and limits of tokens do not apply to it.
 	Dry bool
-	// Later says that what it uses counts for the day when it has run: see Spend.
+	// Later says that its use counts against daily limits after it ran: see Spend.
 	Later bool
-	// Try says which try of its caller it is, as far as the caller tells.
+	// Try says which try of its caller it is, if the caller says so.
 	Try store.Try
-	// Permit says that it asks for its places at a time alone: its body was not read yet, so nothing else is known of it.
+	// Permit says that it asks for its concurrency permits only: its body was not read yet, so its use is unknown.
 	Permit bool
-	// Permitted says that its tenant and its key gave it a place before.
+	// Permitted says that it already has the permits of its tenant and its key.
 	Permitted bool
 }
 
-// concerns says whether a limit on a resource is one for the call.
+// concerns says whether a limit on a resource applies to the call.
 func (u *Use) concerns(r resource) bool {
 	if u.Permit {
 		return false
@@ -49,7 +49,7 @@ func (u *Use) concerns(r resource) bool {
 	return !u.Dry && !u.Queued
 }
 
-// LimitHold is a call's capacity of all of its limit scopes, until it is given back with Done, Leave or Release.
+// LimitHold is a call's capacity of all of its limit scopes, until Done, Leave or Release returns it.
 type LimitHold struct {
 	tracker *Tracker
 	parts   []part
@@ -57,7 +57,7 @@ type LimitHold struct {
 	waited  time.Duration
 }
 
-// WaitedFor is how long the call waited for its turn.
+// WaitedFor is how long the call waited for capacity.
 func (s *LimitHold) WaitedFor() time.Duration {
 	if s == nil {
 		return 0
@@ -77,16 +77,16 @@ type Shortage struct {
 	Scope    int // the index of the scope
 	Resource string
 	Limit    int64
-	Burst    int64 // what may be used at once of a limit per minute
+	Burst    int64 // the units of a limit per minute that may be used at once
 	Left     int64
 	Wait     time.Duration // until there may be capacity; Forever where a call must end first
-	Kept     bool          // entry is kept for the call's key then
-	// Retry is closed when it is worth asking again; nil where only time helps.
+	Kept     bool          // a place is kept for the call's key then
+	// Retry is closed when asking again is useful; nil where only waiting helps.
 	Retry <-chan struct{}
-	// Unknown says that it was not the limit that refused, but that the process does not know yet what is left of it;
-	// Retry tells when it does.
+	// Unknown says that the limit did not refuse: the process does not know yet what is left of it. Retry is closed when
+	// it does.
 	Unknown bool
-	// Failed says that the shared pools could not be asked.
+	// Failed says that the shared pools could not be reached.
 	Failed bool
 
 	claim *claim
@@ -118,14 +118,14 @@ func (b *Tracker) scope(p *LimitScope, now time.Time) *entry {
 	return r
 }
 
-// leastForAllowances is the least burst of which processes withdraw something ahead: a unit for each of three, and half of it
-// for the pool.
+// leastForAllowances is the least burst of which processes withdraw units in advance: one unit for each of three processes,
+// and half of the burst for the pool.
 const leastForAllowances = 6
 
-// confine puts a limit in force that no minute may see passed: what may be used at once and what flows in
-// during a minute are the limit together. Where processes share it, the pool has half of what may be used at
-// once, and processes withdraw little ahead: those units were withdrawn before and are spent later. Where that leaves less than
-// a unit for each process, nothing is withdrawn ahead: each call is claimed from the pool.
+// confine applies a limit that no minute may exceed: the burst and the refill of a minute together are the limit. If
+// processes share it, the pool has half of the burst, and processes withdraw few units in advance, because those are spent
+// later than they were withdrawn. If that leaves less than one unit for each process, nothing is withdrawn in advance: each
+// call claims its units from the pool.
 func (m *rate) confine(perMinute int64, burst float64, now time.Time) {
 	if perMinute == 0 {
 		m.set(0, now)
@@ -140,16 +140,16 @@ func (m *rate) confine(perMinute int64, burst float64, now time.Time) {
 	}
 	if perMinute != m.perMinute || terms != m.pool.Terms {
 		if m.perMinute > 0 {
-			m.pool.Refill(now) // for the time in which the old one held
+			m.pool.Refill(now) // for the time in which the old limit applied
 		}
 		m.pool.Terms, m.mostAim, m.configured = terms, most, true
-		m.perMinute, m.moreAt, m.dryUntil = 0, time.Time{}, time.Time{} // what is known is that of another limit
+		m.perMinute, m.moreAt, m.dryUntil = 0, time.Time{}, time.Time{} // the known state is that of another limit
 		m.set(perMinute, now)
 	}
 }
 
-// Admit takes capacity of every limit scope for a call, or of none. Where a limit scope has none, or calls wait for it, the call may take
-// a Turn.
+// Admit takes capacity of every limit scope for a call, or of none. If a limit scope has none, or other calls wait for it, the
+// call may take a Turn.
 func (b *Tracker) Admit(scopes []LimitScope, u Use) (*LimitHold, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -163,7 +163,7 @@ func (b *Tracker) Admit(scopes []LimitScope, u Use) (*LimitHold, bool) {
 			return nil, false
 		}
 	}
-	s.sit(now)
+	s.startCall(now)
 	for i := range s.parts {
 		s.parts[i].charge(b, s.parts[i].entry.use(u))
 	}
@@ -175,8 +175,8 @@ func (u *Use) permitted(r *entry) bool {
 	return !u.Queued && !u.Dry && (!u.Permitted || r.name.Kind == KindModel)
 }
 
-// sit counts a call among those that run.
-func (s *LimitHold) sit(now time.Time) {
+// startCall counts a running call.
+func (s *LimitHold) startCall(now time.Time) {
 	for i := range s.parts {
 		r := s.parts[i].entry
 		r.askedAt = now
@@ -187,7 +187,7 @@ func (s *LimitHold) sit(now time.Time) {
 	}
 }
 
-// open says whether a limit scope has capacity for a call at once, and nobody waits before it.
+// open says whether a limit scope has capacity for a call at once, and no other call waits before it.
 func (b *Tracker) open(r *entry, u Use, now time.Time) bool {
 	if u.permitted(r) && r.permits.cap > 0 && (len(r.line) > 0 || !b.permitFree(r, now)) {
 		return false
@@ -207,8 +207,8 @@ func (b *Tracker) open(r *entry, u Use, now time.Time) bool {
 	return true
 }
 
-// worse orders refusals: what asking again may change is not told while a limit refuses, and of limits the one
-// that takes longest is.
+// worse orders shortages: a refusal by a limit is worse than an unknown state, and of limits the one with the longest
+// wait is the worst.
 func (f *Shortage) worse(than *Shortage) bool {
 	switch {
 	case than == nil:
@@ -219,7 +219,7 @@ func (f *Shortage) worse(than *Shortage) bool {
 	return f.Wait > than.Wait
 }
 
-// use is what a call is likely to take of a limit scope.
+// use is the estimated use of a call under a limit scope.
 func (r *entry) use(u Use) amounts {
 	if u.Permit {
 		return amounts{}
@@ -239,7 +239,7 @@ func (r *entry) use(u Use) amounts {
 	return used
 }
 
-// dayRefusal says why a limit scope has none of its day left, nil when it has. It notes that somebody wants it.
+// dayRefusal returns why a limit scope has nothing left of its daily limit, nil when it has. It records that a call wants it.
 func (b *Tracker) dayRefusal(r *entry, u Use, now time.Time) *Shortage {
 	m := &r.rates[daily]
 	if m.perMinute == 0 || !u.concerns(daily) {
@@ -262,7 +262,7 @@ func (b *Tracker) dayRefusal(r *entry, u Use, now time.Time) *Shortage {
 	return f
 }
 
-// charge makes a limit scope pay what a call takes, instead of what it paid for it so far.
+// charge charges a limit scope for a call, and refunds what it was charged for the call before.
 func (p *part) charge(b *Tracker, call amounts) {
 	for i := range p.entry.rates {
 		m := &p.entry.rates[i]
@@ -277,7 +277,7 @@ func (p *part) charge(b *Tracker, call amounts) {
 	}
 }
 
-// Leave gives the capacity back; what was taken for it counts as used. After another end, or on nil, it changes
+// Leave returns the capacity; the units that were taken count as used. After another end, or on nil, it changes
 // nothing.
 func (s *LimitHold) Leave() {
 	if s == nil {
@@ -290,7 +290,7 @@ func (s *LimitHold) Leave() {
 	}
 }
 
-// Done is Leave where it is known what was used.
+// Done is Leave with the actual use.
 func (s *LimitHold) Done(u penstock.Usage) {
 	if s == nil {
 		return
@@ -307,7 +307,7 @@ func (s *LimitHold) Done(u penstock.Usage) {
 	}
 }
 
-// Release is Leave where nothing was used.
+// Release is Leave for a call that used nothing.
 func (s *LimitHold) Release() {
 	if s == nil {
 		return
@@ -333,7 +333,7 @@ func (s *LimitHold) leave() {
 	}
 }
 
-// Spend books tokens that limit scopes used elsewhere: those of jobs, which count for the day alone.
+// Spend counts tokens of jobs, which count against daily limits only.
 func (b *Tracker) Spend(scopes []LimitScope, u penstock.Usage) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -349,17 +349,17 @@ func (b *Tracker) Spend(scopes []LimitScope, u penstock.Usage) {
 	b.nudge()
 }
 
-// LimitState is how a limit scope stands with one of its limits.
+// LimitState is the state of one limit of a limit scope.
 type LimitState struct {
 	Kind     Kind // of limit scope
 	Resource string
 	Limit    int64
 	Daily    bool // the limit is per day, else per minute
 	Left     int64
-	Reset    time.Duration // until Left is as high as it gets
+	Reset    time.Duration // until Left has its highest value
 }
 
-// AppendLimitStates adds how limit scopes stand with all of their limits per time.
+// AppendLimitStates appends the states of all limits per minute and per day of limit scopes.
 func (b *Tracker) AppendLimitStates(all []LimitState, scopes []LimitScope) []LimitState {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -379,7 +379,7 @@ func (b *Tracker) AppendLimitStates(all []LimitState, scopes []LimitScope) []Lim
 	return all
 }
 
-// estimate is the pool as it would be if all local allowances were returned now: as far as this process knows.
+// estimate is the pool as it would be if all local allowances were returned now, as far as this process knows.
 func (m *rate) estimate(now time.Time) store.Pool {
 	p := m.pool
 	if m.shared {

@@ -1,6 +1,6 @@
 package capacity
 
-// LimitScopeStatus is how a limit scope stands with its limits, for those who watch.
+// LimitScopeStatus is the state of a limit scope, for metrics and the admin API.
 type LimitScopeStatus struct {
 	Name   Name
 	Limits []LimitStatus
@@ -10,10 +10,10 @@ type LimitScopeStatus struct {
 type LimitStatus struct {
 	Resource string // requests, input_tokens, output_tokens, daily_tokens, concurrency
 	Limit    int64
-	Used     float64 // the part of what can be had at once that is used, from 0 to 1
+	Used     float64 // the used part of the burst, from 0 to 1
 }
 
-// LimitScopeStatuses tells of every limit scope that was here within the last minutes, by name.
+// LimitScopeStatuses returns every limit scope that was used within the last minutes, by name.
 func (b *Tracker) LimitScopeStatuses() []LimitScopeStatus {
 	b.mu.Lock()
 	defer b.mu.Unlock()

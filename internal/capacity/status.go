@@ -8,18 +8,18 @@ import (
 	"penstock"
 )
 
-// Status is how a target stands, for those who watch.
+// Status is the state of a target, for metrics and the admin API.
 type Status struct {
 	Target    string
 	Limit     int // calls that may run at a time here, now
 	Running   int
-	Pace      float64       // calls that began here in a second, lately
+	Pace      float64       // recent calls per second of this process
 	Rest      time.Duration // how long it still rests
-	Throttles int64         // answers so far that refused us, for limits or for load
+	Throttles int64         // refusals so far because of limits or load
 	Rates     []RateStatus  // of the limits that are known
 
-	// Blocked is why a call is not made now, "" when one may be. That a target is full, or at its limit, counts only if
-	// somebody was refused for it, or the limit rests: a process that used none of a limit for a while holds none of it.
+	// Blocked is why no call is made now, "" when one may be. A full target, or one at its limit, counts as blocked only if
+	// it refused a call or the limit rests: a process that has not used a limit for a while holds no allowance of it.
 	Blocked Reason
 
 	Breaker        Breaker
@@ -32,11 +32,11 @@ type RateStatus struct {
 	Resource       string // requests, input_tokens, output_tokens, tokens
 	PerMinute      int64
 	Learned        bool  // from headers, where the configuration has none
-	Used           int64 // about so much here in a minute, at the pace of late
-	LocalAllowance int64 // what this process can spend at once; below zero, what it owes
+	Used           int64 // estimate of this process's use per minute, at the recent pace
+	LocalAllowance int64 // what this process can spend at once; below zero, its debt
 }
 
-// Status tells of every target that was used, by name.
+// Status returns the state of every target that was used, by name.
 func (b *Tracker) Status() []Status {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -60,7 +60,7 @@ func (b *Tracker) Status() []Status {
 	return all
 }
 
-// blocked is why no call is made. A target that is probed is out of order until enough probes went well.
+// blocked is why no call is made. A target counts as broken until enough probes succeeded.
 func (b *Tracker) blocked(r *entry, now time.Time) Reason {
 	reason := b.look(r, now).Reason
 	switch {
@@ -77,7 +77,7 @@ func (b *Tracker) sorted() []*entry {
 	return slices.SortedFunc(maps.Values(b.entries), func(r, o *entry) int { return r.name.compare(o.name) })
 }
 
-// level is what can be spent at once.
+// level is the number of units that can be spent at once.
 func (m *rate) level(now time.Time) int64 {
 	if m.shared {
 		return m.allowance
@@ -109,7 +109,7 @@ func (b *Tracker) Headroom(t *penstock.Target) float64 {
 	return least
 }
 
-// UsualOutput is how long a target's answers are on average, in tokens; a guess before any has told.
+// UsualOutput is the average length of a target's answers in tokens; a guess before the first answer.
 func (b *Tracker) UsualOutput(t *penstock.Target) int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -11,13 +11,13 @@ import (
 const (
 	// MaxShare is the part of a target that one tenant's synchronous calls may hold while others use it too.
 	MaxShare = 0.75
-	// sharedFor is how long after its last call a tenant still counts as one that uses the target.
+	// sharedFor is how long after its last call a tenant still counts as a user of the target.
 	sharedFor = time.Minute
 )
 
 // tenantUses counts the synchronous calls that run on a target, by tenant. One tenant alone may have all of a
-// target; as soon as there are others, each leaves a part of it free for them. So whoever comes finds a place
-// without waiting for the long calls of a neighbour to end.
+// target; as soon as others use it, each tenant leaves a part of it free. So a new tenant finds capacity without
+// waiting for another tenant's long calls to end.
 type tenantUses map[penstock.TenantID]*tenantUse
 
 type tenantUse struct {
@@ -25,7 +25,7 @@ type tenantUse struct {
 	seen    time.Time
 
 	oversize   int64     // estimated input of the smallest of its calls that was refused as too large lately; 0 for none
-	oversizeAt time.Time // when the last one was
+	oversizeAt time.Time // when the last such call was refused
 }
 
 // oversized predicts that a call will be refused as too large. Such a call takes no tokens until it has passed: a tenant that sends
@@ -45,7 +45,7 @@ func (g *tenantUse) refusedSize(now time.Time, inputTokens int64) {
 	g.oversizeAt = now
 }
 
-// full says that a tenant holds as much of a target with so many places as it may.
+// full says that a tenant runs as many calls as it may on a target that runs so many at a time.
 func (c tenantUses) full(now time.Time, tenant penstock.TenantID, places int, share float64) bool {
 	g := c[tenant]
 	if tenant == "" || g == nil || share >= 1 {
@@ -55,7 +55,7 @@ func (c tenantUses) full(now time.Time, tenant penstock.TenantID, places int, sh
 	return g.running >= most && c.others(now, tenant)
 }
 
-// others says whether another tenant uses the target, or wanted to a while ago. It forgets those that did so before.
+// others says whether another tenant uses the target now or did recently. It removes tenants that did not.
 func (c tenantUses) others(now time.Time, tenant penstock.TenantID) bool {
 	for id, g := range c {
 		switch {
@@ -69,7 +69,7 @@ func (c tenantUses) others(now time.Time, tenant penstock.TenantID) bool {
 	return false
 }
 
-// saw notes that a tenant wants the target.
+// saw records that a tenant uses the target.
 func (r *entry) saw(now time.Time, tenant penstock.TenantID) *tenantUse {
 	if tenant == "" {
 		return nil
@@ -86,8 +86,8 @@ func (r *entry) saw(now time.Time, tenant penstock.TenantID) *tenantUse {
 	return g
 }
 
-// crowded says that a tenant holds as much of a target as it may.
-func (b *Tracker) crowded(r *entry, now time.Time, a Ask) bool {
+// tenantFull says that a tenant runs as many calls on a target as it may.
+func (b *Tracker) tenantFull(r *entry, now time.Time, a Ask) bool {
 	return a.Tenant != "" && r.syncs.full(now, a.Tenant, b.limit(r, now), cmp.Or(a.Target.MaxShare, MaxShare))
 }
 
@@ -98,8 +98,8 @@ func (b *Tracker) LookFor(t *penstock.Target, tenant penstock.TenantID) Look {
 	now := b.Clock()
 	r := b.of(t, now)
 	l := b.look(r, now)
-	if l.Reason == "" && b.crowded(r, now, Ask{Target: t, Tenant: tenant}) {
-		return Look{Crowded, Forever}
+	if l.Reason == "" && b.tenantFull(r, now, Ask{Target: t, Tenant: tenant}) {
+		return Look{TenantFull, Forever}
 	}
 	return l
 }

@@ -19,7 +19,7 @@ func takeFor(b *Tracker, target penstock.Target, tenant penstock.TenantID) (all 
 }
 
 // A tenant has all of a target while it is alone, and leaves a part of it to others as soon as there are some.
-func TestTenantsLeaveRoomToOthers(t *testing.T) {
+func TestTenantsLeaveCapacityToOthers(t *testing.T) {
 	t.Parallel()
 	c := newClock()
 	b := New(Config{Clock: c.Now})
@@ -39,7 +39,7 @@ func TestTenantsLeaveRoomToOthers(t *testing.T) {
 			break
 		}
 	}
-	if look := b.LookFor(&target, "noisy"); look.Reason != Crowded {
+	if look := b.LookFor(&target, "noisy"); look.Reason != TenantFull {
 		t.Errorf("to the noisy one the target %q", look.Reason)
 	}
 	quiet := takeFor(b, target, "quiet")
@@ -80,8 +80,8 @@ func TestMaxShareIsConfigured(t *testing.T) {
 	}
 }
 
-// Parties that rest are not looked at, and are forgotten in the end.
-func TestRestingPartiesAreForgotten(t *testing.T) {
+// Idle limit scopes are not refreshed, and are forgotten in the end.
+func TestIdleLimitScopesAreForgotten(t *testing.T) {
 	t.Parallel()
 	c := newClock()
 	pools := NewMemory(c.Now)

@@ -7,10 +7,10 @@ import (
 	"penstock/internal/store"
 )
 
-// Turn is a call that waits for capacity of its limit scopes, or is told when there will be some. It holds nothing while it
-// waits: a limit per minute keeps its units until its moment, and a permit is given to it only when it is free.
+// Turn is a call that waits for capacity of its limit scopes, or gets the time at which there will be some. It holds nothing
+// while it waits: a limit per minute reserves its units for a later time, and it gets a permit only when one is free.
 //
-// A Turn belongs to one goroutine. It is to be left, unless Queue gave it a Stay.
+// Only one goroutine may use a Turn. The caller leaves it, unless Queue returned a limit hold.
 type Turn struct {
 	tracker *Tracker
 	scopes  []LimitScope
@@ -18,19 +18,19 @@ type Turn struct {
 	began   time.Time
 	entries []*entry
 	claims  []*claim
-	line    *entry // in whose line it waits for a permit, or has one promised
+	line    *entry // in whose line it waits for a permit, or whose permit is assigned to it
 	promise bool
-	ready   chan struct{} // closed when a permit is promised
+	ready   chan struct{} // closed when a permit is assigned
 }
 
-// claim is what a turn wants of one limit per minute.
+// claim is a turn's claim on one limit per minute.
 type claim struct {
 	store.Claim
 	scope int
 	of    resource
 	rate  *rate
 	state claimState
-	at    time.Time // when its units are there, by the clock of the process
+	at    time.Time // when its units will be available, by the clock of the process
 	left  bool      // the turn is over
 }
 
@@ -38,17 +38,17 @@ type claimState int8
 
 const (
 	claimIdle    claimState = iota
-	claimAsked              // the next refresh tells
+	claimAsked              // the next refresh answers
 	claimGranted            // its units are withdrawn
-	claimPlaced             // its units are there later
+	claimPlaced             // its units will be available later
 )
 
-// NewTurn makes a turn of a call that was not let in at once.
+// NewTurn returns a turn for a call that was not admitted at once.
 func (b *Tracker) NewTurn(scopes []LimitScope, u Use) *Turn {
 	return &Turn{tracker: b, scopes: slices.Clone(scopes), use: u, began: b.Clock(), ready: make(chan struct{})}
 }
 
-// Queue takes capacity of every limit scope, or of none, and then says which one has the least and when to ask again.
+// Queue takes capacity of every limit scope or of none. If it takes none, it returns the worst shortage and when to ask again.
 func (b *Tracker) Queue(t *Turn) (*LimitHold, *Shortage) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -97,8 +97,8 @@ func (t *Turn) bind(now time.Time) {
 	}
 }
 
-// weight is what a place takes for a call. Before any call has told how many tokens it used they are a guess, and places
-// made by it would lie far too far ahead.
+// weight is the number of units that a place takes for a call. Before the first call has ended, the tokens are a guess, and
+// places based on it would lie much too late.
 func (r *entry) weight(want amounts, of resource) int64 {
 	if of != requests && r.expects.calls <= 1 {
 		return min(want[of], 1)
@@ -106,8 +106,8 @@ func (r *entry) weight(want amounts, of resource) int64 {
 	return want[of]
 }
 
-// patience is how long the call still waits under the limits of a limit scope.
-func (t *Turn) patience(scope int, now time.Time) time.Duration {
+// waitLeft is how long the call may still wait under the limits of a limit scope.
+func (t *Turn) waitLeft(scope int, now time.Time) time.Duration {
 	return max(0, t.scopes[scope].Limits.Wait.Duration()-now.Sub(t.began))
 }
 
@@ -120,8 +120,8 @@ func (t *Turn) day(now time.Time) (worst *Shortage) {
 	return worst
 }
 
-// units sees whether every limit per minute has units for the call. Where one has none, all of them keep a place for it at
-// the moment of the last.
+// units checks whether every limit per minute has units for the call. If one has none, all of them keep a place for it at
+// the time of the latest.
 func (t *Turn) units(now time.Time) (worst *Shortage) {
 	for _, c := range t.claims {
 		r := t.entries[c.scope]
@@ -134,7 +134,7 @@ func (t *Turn) units(now time.Time) (worst *Shortage) {
 		return worst
 	}
 	t.dropPermit()
-	const rounds = 3 // each moves the moment to that of the last, which may be later for the first
+	const rounds = 3 // each round moves the time to the latest place, after which another limit may have only a later one
 	for range rounds {
 		latest := t.keep(worst.Wait, now)
 		if latest <= worst.Wait+store.PlaceGrace/2 {
@@ -149,7 +149,7 @@ func (t *Turn) units(now time.Time) (worst *Shortage) {
 	return worst
 }
 
-// look says why there are no units for a claim, nil when there are.
+// look returns why there are no units for a claim, nil when there are.
 func (t *Turn) look(c *claim, now time.Time) *Shortage {
 	m := c.rate
 	if m.perMinute == 0 {
@@ -179,7 +179,7 @@ func (t *Turn) look(c *claim, now time.Time) *Shortage {
 	return f
 }
 
-// keep has every limit keep a place for the call once some time has passed, and says when all of them do.
+// keep makes every limit keep a place for the call after some time, and returns when all places are reached.
 func (t *Turn) keep(in time.Duration, now time.Time) (latest time.Duration) {
 	latest = in
 	for _, c := range t.claims {
@@ -201,9 +201,9 @@ func (t *Turn) keep(in time.Duration, now time.Time) (latest time.Duration) {
 // ask claims units, at once or by the next refresh, for a call that cannot be made before some time has passed.
 func (t *Turn) ask(c *claim, later time.Duration, now time.Time) {
 	m := c.rate
-	c.Later, c.Wait = later, t.patience(c.scope, now)
+	c.Later, c.Wait = later, t.waitLeft(c.scope, now)
 	if later > c.Wait {
-		c.Wait = 0 // the call is refused, and another of its key comes for the place
+		c.Wait = 0 // the call is refused, and the next call of its key takes the place
 	}
 	if !m.shared {
 		c.answer(m.pool.Claim(now, c.Claim), now)
@@ -216,19 +216,19 @@ func (t *Turn) ask(c *claim, later time.Duration, now time.Time) {
 	m.asks = append(m.asks, c)
 }
 
-// answer notes what the pool said.
+// answer stores the answer of the pool.
 func (c *claim) answer(g store.ClaimGrant, now time.Time) {
 	c.Place, c.at, c.state = g.Place, now.Add(g.In), claimPlaced
 	if !g.Granted {
 		return
 	}
 	c.state = claimGranted
-	if c.left { // nobody waits for it any more
+	if c.left { // the call does not wait for it any more
 		c.rate.spend(-c.Units)
 	}
 }
 
-// giveBack returns units that were withdrawn for the call.
+// giveBack returns the units that were withdrawn for the call.
 func (t *Turn) giveBack() {
 	for _, c := range t.claims {
 		if c.rate.shared && c.state == claimGranted {
@@ -250,8 +250,8 @@ func (t *Turn) take(now time.Time) *LimitHold {
 			t.line, t.promise = nil, false
 		}
 	}
-	t.dropPermit() // the concurrency in whose line it stands was removed
-	s.sit(now)
+	t.dropPermit() // the concurrency in whose line it waited was removed
+	s.startCall(now)
 	for _, c := range t.claims {
 		m := c.rate
 		switch {
@@ -274,7 +274,7 @@ func (t *Turn) take(now time.Time) *LimitHold {
 	return s
 }
 
-// Leave ends a turn that got no stay. Places that were kept for it stay with its key.
+// Leave ends a turn that got no limit hold. Its key keeps the places that were kept for it.
 func (t *Turn) Leave() {
 	b := t.tracker
 	b.mu.Lock()
@@ -291,8 +291,8 @@ func (t *Turn) Leave() {
 	b.nudge()
 }
 
-// drop ends a claim that nobody waits for any more. One that was not asked yet is not asked; one that is being asked is given
-// back when it is granted.
+// drop ends a claim whose call does not wait any more. A claim that was not sent yet is not sent; one that was sent is
+// returned when it is granted.
 func (m *rate) drop(c *claim) {
 	if m.shared && c.state != claimIdle {
 		m.waiting--
@@ -301,7 +301,7 @@ func (m *rate) drop(c *claim) {
 	m.asks = slices.DeleteFunc(m.asks, func(o *claim) bool { return o == c })
 }
 
-// burst is what may be used at once.
+// burst is the number of units that may be used at once.
 func (m *rate) burst() int64 {
 	if m.shared && !m.claimed {
 		return m.pool.Burst() * 2

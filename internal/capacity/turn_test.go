@@ -51,7 +51,7 @@ func TestLimitThatIsRemovedWhileACallWaits(t *testing.T) {
 	}
 }
 
-// A caller who leaves before the shared pools was asked takes neither units nor a place.
+// A caller who leaves before the next withdrawal takes neither units nor a place.
 func TestCallerWhoLeavesClaimsNothing(t *testing.T) {
 	t.Parallel()
 	c := newClock()
@@ -97,7 +97,7 @@ func TestConcurrencyThatIsRemovedWhileACallWaits(t *testing.T) {
 	scope.Limits = limits
 	if _, ok := b.Admit([]LimitScope{scope}, Use{}); !ok {
 		r := b.entries[scope.Name]
-		t.Errorf("nobody has the permit, and it is not free: %d promised, %d in line", r.promised, len(r.line))
+		t.Errorf("no call has the permit, and it is not free: %d promised, %d in line", r.promised, len(r.line))
 	}
 }
 

@@ -63,6 +63,7 @@ func TestCrashPointsAreKnown(t *testing.T) {
 	known := slices.Concat(steps, []string{sweepStep, capacityStep, deleteStep}, budgetSteps, deadLetterSteps, controlSteps, purgeSteps, fileSteps, plainSteps, batchSteps, streamSteps, suspectSteps)
 	slices.Sort(known)
 	slices.Sort(found)
+	found = slices.Compact(found) // a submit is written alone or in a group, at the same points
 	if !slices.Equal(known, found) {
 		t.Errorf("the store has the transitions %v; crash tests strike at %v", found, known)
 	}

@@ -2,26 +2,26 @@ package route
 
 import "penstock"
 
-// Explanation is what would become of a query, and why.
+// Explanation is the choice that a query would get, and why.
 type Explanation struct {
 	Chosen  string // the target that would be called, "" for none
 	Reason  string // why it would, or why none would
 	Targets []Explained
 }
 
-// Explained is how one candidate stands.
+// Explained is the state of one candidate.
 type Explained struct {
 	Target     string
-	Place      int    // in the order of the policy, from 1; 0 for one that does not come into question
-	Excluded   string // why it does not, "" when it does
-	NoCapacity string // why it cannot be called at this moment, "" when it can
+	Place      int    // in the order of the policy, from 1; 0 for an excluded candidate
+	Excluded   string // why it is excluded, "" if it is not
+	NoCapacity string // why it cannot be called now, "" when it can
 	Stats      TargetStats
-	Output     int64  // how long its answers are on average, in tokens
+	Output     int64  // the average length of its answers in tokens
 	Score      *Score // nil unless the policy scores
 }
 
 // Explain says what Choose would do with a query, without taking capacity, waiting or calling. Where chance decides
-// between near-equals, it tells of one draw.
+// between near-equals, it shows one draw.
 func (r *Router) Explain(q Query) Explanation {
 	q.Retry = false
 	r.exclude(&q)
@@ -29,7 +29,7 @@ func (r *Router) Explain(q Query) Explanation {
 	defer r.mu.Unlock()
 	k := r.rank(&q)
 	full := k
-	if k.ordered { // it does not look at them, but whoever asks does
+	if k.ordered { // this policy does not use the statistics, but the explanation shows them
 		full = r.stats(&q)
 		full.order = indices(len(full.eligible))
 	}

@@ -59,7 +59,7 @@ func newRace(t *testing.T, seed uint64) *race {
 	return r
 }
 
-// run lets so many callers call, one call after the other, until a time.
+// run simulates so many callers, each with one call after the other, until a time.
 func (r *race) run(callers int, until time.Duration) {
 	r.t.Helper()
 	for range callers {
@@ -104,8 +104,8 @@ func (r *race) jittered(d time.Duration, part float64) time.Duration {
 	return time.Duration(float64(d) * (1 + part*(2*r.rng.Float64()-1)))
 }
 
-// A target that turns from 20 to 600 ms is left within about ten calls and five seconds, however many calls were fast before; only few are
-// sent to find out how it fares. When it is fast again, it is found.
+// A target that turns from 20 to 600 ms loses its traffic within about ten calls and five seconds, however many calls were fast before; only
+// few calls measure it afterwards. When it is fast again, it gets its traffic back.
 func TestFastestReacts(t *testing.T) {
 	t.Parallel()
 	const turns, recovers, ends = 90 * time.Second, 3 * time.Minute, 225 * time.Second
@@ -137,7 +137,7 @@ func TestFastestReacts(t *testing.T) {
 	}
 }
 
-// Two targets that are alike share the calls in every ten seconds, whatever the noise is like: neither is left for the other.
+// Two targets that are alike share the calls in every ten seconds, whatever the noise is like.
 func TestEqualTargetsDoNotFlap(t *testing.T) {
 	t.Parallel()
 	for name, noise := range map[string]func(r *race) time.Duration{

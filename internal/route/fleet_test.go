@@ -56,7 +56,7 @@ func (u *upstream) call(outputTokens int64) capacity.Result {
 	}
 }
 
-// fleet is some processes that have more to do than their one target allows.
+// fleet is some processes that have more work than their one target allows.
 type fleet struct {
 	processes int
 	target    penstock.Target
@@ -86,7 +86,7 @@ func (f fleet) run(t *testing.T, d time.Duration) {
 	group.Wait()
 }
 
-// claim takes all capacity that there is, and sleeps until there is more.
+// claim takes all free capacity, and waits until there is more.
 func (f fleet) claim(ctx context.Context, r *Router, random *rand.Rand) {
 	freed := r.Freed().SubscribeAll()
 	defer freed.Close()
@@ -118,7 +118,7 @@ func (f fleet) wait(ctx context.Context, r *Router, random *rand.Rand) {
 	}
 }
 
-// A limit is used to at least 97 %, and almost never run into.
+// At least 97 % of a limit is used, and it is almost never exceeded.
 func TestFleetUsesWhatIsAllowed(t *testing.T) {
 	t.Parallel()
 	const minutes = 3
@@ -152,7 +152,7 @@ func TestFleetUsesWhatIsAllowed(t *testing.T) {
 }
 
 // Processes that share a cap on concurrency use all of it, and no more.
-func TestFleetSharesItsSeats(t *testing.T) {
+func TestFleetSharesItsPermits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex

@@ -12,30 +12,29 @@ const (
 	sketchBuckets = 64
 	sketchGrowth  = 1.25
 	sketchLeast   = time.Millisecond
-	// sketchHalf is how long until a call counts half.
+	// sketchHalf is the half-life of a call's weight.
 	sketchHalf = time.Minute
-	// sketchStep is how long calls count the same: to make each a little less at every call would be the most that a
-	// call costs here.
+	// sketchStep is the interval of the decay: decaying at every call would be the largest cost of a call here.
 	sketchStep = time.Second
-	// sketchEnough is how many calls, of full weight, make a quantile worth believing.
+	// sketchEnough is how many calls of full weight make a quantile reliable.
 	sketchEnough = 3
 )
 
-// sketch is a histogram of durations that forgets. It is pure; times are its callers'.
+// sketch is a decaying histogram of durations. It is pure: its callers pass all times.
 type sketch struct {
 	weight [sketchBuckets]float64
 	total  float64
 	at     time.Time
 }
 
-// add notes a duration.
+// add counts a duration.
 func (s *sketch) add(now time.Time, d time.Duration) {
 	s.fade(now)
 	s.weight[bucketOf(d)]++
 	s.total++
 }
 
-// quantile is the duration that a part of the calls stayed below; false when too few are known.
+// quantile is the duration below which a part of the calls were; false when there are too few calls.
 func (s *sketch) quantile(now time.Time, part float64) (time.Duration, bool) {
 	s.fade(now)
 	if s.total < sketchEnough {
@@ -82,18 +81,18 @@ func within(bucket int, part float64) time.Duration {
 }
 
 const (
-	// recentCalls is how many calls show that a target has changed.
+	// recentCalls is how many calls are needed to see that a target has changed.
 	recentCalls = 10
 	// shift is by how much their median must differ from what is usual. Less is noise, or slow change, which the sketch follows.
 	shift = 2
 )
 
-// recent is the last calls, whenever they were. It is pure.
+// recent holds the last calls, whenever they were. It is pure.
 type recent struct {
 	took   [recentCalls]time.Duration
 	calls  int // in all
 	middle time.Duration
-	// All but one took longer than low, and all but one less than high: a lone outlier makes no difference.
+	// All calls but one took longer than low, and all but one less than high: a single outlier makes no difference.
 	low, high time.Duration
 }
 
@@ -105,7 +104,7 @@ func (r *recent) add(d time.Duration) {
 	r.low, r.middle, r.high = sorted[1], sorted[recentCalls/2], sorted[recentCalls-2]
 }
 
-// tempo is how long calls take: usual is over the calls of minutes, lately over the last few. lately counts while nearly all of
+// tempo is the latency of calls: usual covers the calls of minutes, lately the last few. lately counts while nearly all of
 // the last calls are on one side of the usual median, and far from it. Otherwise usual counts.
 type tempo struct {
 	usual  sketch
@@ -117,7 +116,7 @@ func (t *tempo) add(now time.Time, d time.Duration) {
 	t.lately.add(d)
 }
 
-// median is what half of the calls take; 0 while too little is known.
+// median is the median latency; 0 while there are too few calls.
 func (t *tempo) median(now time.Time) time.Duration {
 	usual, known := t.usual.quantile(now, 0.5)
 	l := &t.lately
@@ -140,14 +139,14 @@ func (t *tempo) last() time.Duration {
 	return t.lately.took[(t.lately.calls-1)%recentCalls]
 }
 
-// pace is how quickly a target answers.
+// pace is the latency of a target.
 type pace struct {
 	firstToken, total tempo
 	askedAt           time.Time // when it was last chosen by its pace
-	passed            int       // calls since that went elsewhere
+	passed            int       // calls since then that went to other targets
 }
 
-// of is what callers wait for: the first token of a stream, the end of a plain answer.
+// of is the latency that callers see: the first token of a stream, the end of a plain answer.
 func (p *pace) of(q *Query) *tempo {
 	if q.Stream {
 		return &p.firstToken
@@ -155,18 +154,18 @@ func (p *pace) of(q *Query) *tempo {
 	return &p.total
 }
 
-// latency is the time that callers wait. It is 0 while too little is known.
+// latency is the median time that callers wait. It is 0 while there are too few calls.
 func (p *pace) latency(now time.Time, q *Query) time.Duration { return p.of(q).median(now) }
 
 const (
 	// exploreEvery is the least time between two calls that measure a target which is not the fastest. exploreShare is how many
-	// calls go elsewhere before such a call: so exploring costs at most one call in twenty.
+	// calls go to other targets before such a call: so exploring costs at most one call in twenty.
 	exploreEvery = 2 * time.Second
 	exploreShare = 20
 )
 
-// unexplored says that it is time to measure a target again. A target whose last call was far faster than its median is asked
-// again at once. A slow target is asked at most once in twice its median, so that exploring it keeps half a call in flight.
+// unexplored says that it is time to measure a target again. A target whose last call was far faster than its median is called
+// again at once. A slow target is called at most once in twice its median, so that exploring it keeps half a call in flight.
 func (p *pace) unexplored(now time.Time, q *Query) bool {
 	if p.passed < exploreShare {
 		return false

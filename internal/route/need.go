@@ -8,13 +8,13 @@ import (
 	"penstock"
 )
 
-// Needs is what a call asks of a target.
+// Needs are the requirements of a call on a target.
 type Needs struct {
 	Capabilities  penstock.Capabilities
-	ContextTokens int64 // an estimate of its input, what is in images left out
+	ContextTokens int64 // an estimate of its input, without images
 }
 
-// lacks says why a target cannot serve, "" when it can.
+// lacks returns why a target cannot serve the call, "" when it can.
 func (n Needs) lacks(t *penstock.Target) string {
 	if missing := n.Capabilities & t.Lacks; missing != 0 {
 		return "lacks " + joined(missing.List())
@@ -25,7 +25,7 @@ func (n Needs) lacks(t *penstock.Target) string {
 	return ""
 }
 
-// Picky says whether any target cannot serve every call: only then is it worth finding out what one needs.
+// Picky says whether any target cannot serve every call. If none, the needs of a call need not be computed.
 func Picky(targets []*penstock.Target) bool {
 	return slices.ContainsFunc(targets, func(t *penstock.Target) bool { return t.Lacks != 0 || t.ContextTokens > 0 })
 }

@@ -22,7 +22,7 @@ func TestFilters(t *testing.T) {
 		{"vision", Needs{Capabilities: penstock.NewCapabilities("vision", "streaming")}, "next in the model's order: plain lacks vision", "", inOrder(lacks, full)},
 		{"too long", Needs{ContextTokens: 101}, "next in the model's order: small takes 100 tokens, not about 101", "", inOrder(small, full)},
 		{"it fits", Needs{ContextTokens: 100}, "first of the model's order", "", inOrder(small, full)},
-		{"nobody can", Needs{Capabilities: penstock.NewCapabilities("tools"), ContextTokens: 101},
+		{"no target can", Needs{Capabilities: penstock.NewCapabilities("tools"), ContextTokens: 101},
 			"No target of this model can serve such a call: plain lacks tools; small takes 100 tokens, not about 101.", penstock.CodeInvalidRequest, inOrder(lacks, small)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

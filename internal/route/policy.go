@@ -11,33 +11,33 @@ import (
 )
 
 const (
-	// nearEqual is how far below the best a score may be to count as equal: noise in latency and headroom
-	// must not send everybody to the same target.
+	// nearEqual is how far below the best a score may be and count as equal: noise in latency and headroom
+	// must not send all calls to the same target.
 	nearEqual = 0.05
 	// nearlyAsFast is the same where latency alone counts: medians of targets that are alike differ by some percent.
 	nearlyAsFast = 0.15
-	// MaxPrefixBytes is how much of a body decides which target a call sticks to. Upstreams cache prompts
-	// from about a thousand tokens on; shorter bodies stick to nothing.
+	// MaxPrefixBytes is the length of the prefix of a body that decides which target a call sticks to. Upstreams cache
+	// prompts from about a thousand tokens on; shorter bodies stick to no target.
 	MaxPrefixBytes = 4 << 10
 )
 
-// TargetStats is what a policy knows of a target at one moment.
+// TargetStats is the state of a target that a policy decides by.
 type TargetStats struct {
 	Cost        penstock.NanoUSD // of a call like the one at hand
-	Latency     time.Duration    // of its calls lately, 0 while that is not known
+	Latency     time.Duration    // of its recent calls, 0 while that is unknown
 	Quality     float64
 	Headroom    float64
 	Weight      int     // its share, for weighted
 	Credit      float64 // how far it is behind its share, for weighted
 	PromptCache bool
-	Pull        float64 // how strongly the prefix of the call draws to it, 0 without a prefix
+	Pull        float64 // its rendezvous hash with the prefix of the call, 0 without a prefix
 }
 
-// Score is how good a target is, from 0 to 1: the parts, and their weighted mean.
+// Score is the rating of a target, from 0 to 1: the parts, and their weighted mean.
 type Score struct {
 	Total    float64
 	Cost     float64 // that of the cheapest, divided by its own
-	Latency  float64 // that of the fastest, divided by its own; 1 while it is not known, so that it becomes known
+	Latency  float64 // that of the fastest, divided by its own; 1 while it is unknown, so that the target gets calls
 	Quality  float64
 	Headroom float64
 }
@@ -67,19 +67,19 @@ func scores(all []TargetStats, w penstock.ScoreWeights) []Score {
 	return rated
 }
 
-// pick is why a target comes first.
+// pick is why a target is first.
 type pick int
 
 const (
 	byRank      pick = iota
-	byPrefix         // it is drawn to by how the call begins
-	byChance         // it is the emptier of two that were drawn from near-equals
-	byExploring      // it is not the fastest, as far as is known, but that is long ago
+	byPrefix         // the prefix of the call sticks to it
+	byChance         // it has more headroom than another of the near-equals, both drawn at random
+	byExploring      // it was not the fastest when it was last measured, long ago
 )
 
-// byScore orders targets from the best to the worst. Of those that are about as good as the best, one comes first:
-// that which the prefix draws to, else the emptier of two that are drawn by lot. Sending every call to the
-// one that looks best would make it the worst before that is noticed. The tolerance is how much worse than the best is as good.
+// byScore orders targets from the best to the worst. Of the targets within the tolerance of the best, one comes first: the
+// one that the prefix sticks to, else the one with more headroom of two drawn at random. If every call went to the best
+// target, it would be overloaded before its score showed it.
 func byScore(all []TargetStats, rated []Score, tolerance float64, draw func(n int) int) ([]int, pick) {
 	order := indices(len(all))
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(rated[b].Total, rated[a].Total) })
@@ -104,7 +104,7 @@ func byScore(all []TargetStats, rated []Score, tolerance float64, draw func(n in
 }
 
 // byWeight orders targets by how far they are behind their share, which spreads the calls of each evenly (a
-// smooth weighted round robin). A prefix draws to the same target each time, and by the same shares.
+// smooth weighted round robin). A prefix sticks to the same target each time, and prefixes keep to the same shares.
 func byWeight(all []TargetStats) ([]int, pick) {
 	order := indices(len(all))
 	due := func(i int) float64 { return all[i].Credit + float64(all[i].Weight) }
@@ -115,8 +115,8 @@ func byWeight(all []TargetStats) ([]int, pick) {
 	return order, byRank
 }
 
-// settle makes the chosen target pay for its turn. Those before it in the order had no capacity: they earn nothing,
-// so that a target which was away does not get everything when it is back.
+// settle deducts the turn from the credit of the chosen target. Targets before it in the order had no capacity: they get no
+// credit, so that a target which was unavailable does not get all calls when it is back.
 func settle(all []TargetStats, order []int, chosen int) {
 	var total float64
 	for _, i := range order[chosen:] {
@@ -126,7 +126,7 @@ func settle(all []TargetStats, order []int, chosen int) {
 	all[order[chosen]].Credit -= total
 }
 
-// sticky finds the target that a prefix draws to, if any of these caches prompts.
+// sticky returns the target that a prefix sticks to, if any of the targets caches prompts.
 func sticky(all []TargetStats, among []int) (at int, ok bool) {
 	caches := func(i int) bool { return all[i].PromptCache && all[i].Pull > 0 }
 	for n, i := range among {
@@ -153,7 +153,7 @@ func indices(n int) []int {
 	return all
 }
 
-// Prefix is what calls that begin alike have in common; 0 for a body too short to be worth it.
+// Prefix is the hash of the beginning of a body; 0 for a body that is too short.
 func Prefix(model string, body []byte) uint64 {
 	if len(body) < MaxPrefixBytes {
 		return 0
@@ -165,8 +165,8 @@ func Prefix(model string, body []byte) uint64 {
 	return max(1, h.Sum64())
 }
 
-// pull is how strongly a prefix draws to a target (weighted rendezvous hashing): the strongest wins, each as
-// often as its weight says, and when one is gone only its own prefixes move.
+// pull is the weighted rendezvous hash of a prefix and a target: the highest wins, each target in proportion to its
+// weight, and when a target is removed only its own prefixes move.
 func pull(prefix uint64, target string, weight int) float64 {
 	if prefix == 0 {
 		return 0

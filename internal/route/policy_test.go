@@ -155,7 +155,7 @@ func TestWeightedIsSmooth(t *testing.T) {
 	})
 }
 
-// A target that was without capacity for long is owed nothing when it is back.
+// A target that was without capacity for long has no credit when it is back.
 func TestWeightedForgivesAbsence(t *testing.T) {
 	t.Parallel()
 	all := []TargetStats{{Weight: 1}, {Weight: 1}}
@@ -174,7 +174,7 @@ func TestWeightedForgivesAbsence(t *testing.T) {
 	}
 }
 
-// Prefixes keep to the weights, stay where they are, and move only when their target is gone.
+// Prefixes keep to the weights, stick to their target, and move only when it is removed.
 func TestPrefixesStay(t *testing.T) {
 	t.Parallel()
 	weights := map[string]int{"a": 3, "b": 1, "c": 1}
@@ -192,7 +192,7 @@ func TestPrefixesStay(t *testing.T) {
 		body := fmt.Appendf(make([]byte, 0, MaxPrefixBytes), "%0*d", MaxPrefixBytes, i)
 		prefix := Prefix("m", body)
 		if longer := Prefix("m", append(body, "more"...)); longer != prefix {
-			t.Fatal("what follows the prefix counts")
+			t.Fatal("the text after the prefix counts")
 		}
 		first := winner(prefix, "")
 		given[first]++

@@ -12,12 +12,12 @@ import (
 
 // ranking is the order of a query's candidates by the model's policy.
 type ranking struct {
-	ordered  bool          // the model's own order: nothing below is known
-	eligible []int         // indices of the candidates that come into question
+	ordered  bool          // the model's own order: the fields below are empty
+	eligible []int         // indices of the candidates that are not excluded
 	stats    []TargetStats // of those
 	scores   []Score       // of those; nil unless the policy scores
 	order    []int         // of those
-	pick     pick          // why the first one is
+	pick     pick          // why the first one is first
 }
 
 // places is how many there are.
@@ -28,7 +28,7 @@ func (k *ranking) places(q *Query) int {
 	return len(k.order)
 }
 
-// at is the candidate in the n-th place.
+// at is the index of the candidate in the n-th place.
 func (k *ranking) at(q *Query, n int) *penstock.Target {
 	if k.ordered {
 		return q.Candidates[n]
@@ -58,10 +58,10 @@ func (r *Router) rank(q *Query) ranking {
 	return ranking{ordered: true}
 }
 
-// nominalOutput is what an answer is taken for where costs are compared and the call sets no lower bound.
+// nominalOutput is the assumed length of an answer for the comparison of costs, unless the call sets a lower bound.
 const nominalOutput = 256
 
-// stats is what is known now of the candidates that come into question.
+// stats returns the state of the candidates that are not excluded.
 func (r *Router) stats(q *Query) ranking {
 	now := r.tracker.Clock()
 	usage := penstock.Usage{InputTokens: max(q.InputTokens, 1), OutputTokens: nominalOutput}
@@ -91,7 +91,7 @@ func (r *Router) latency(target string, now time.Time, q *Query) time.Duration {
 	return 0
 }
 
-// timed learns how long an answer took. What failed says nothing: a target that refuses at once is not fast.
+// timed records the latency of an answer. Failures do not count: a target that refuses at once is not fast.
 func (r *Router) timed(target string, res capacity.Result) {
 	if res.Kind != "" || res.Took <= 0 {
 		return
@@ -106,7 +106,7 @@ func (r *Router) timed(target string, res capacity.Result) {
 	}
 }
 
-// paceOf is what is known of a target, made if nothing is.
+// paceOf returns the pace of a target, and creates it if there is none.
 func (r *Router) paceOf(target string) *pace {
 	p, ok := r.paces[target]
 	if !ok {
@@ -116,7 +116,7 @@ func (r *Router) paceOf(target string) *pace {
 	return p
 }
 
-// explore puts a target first that has not been asked for long, so that one which became fast is found.
+// explore puts a target first that was not measured for long, so that a target that became fast is found.
 func (r *Router) explore(q *Query, k *ranking) {
 	if len(k.order) < 2 || k.pick == byPrefix {
 		return
@@ -131,7 +131,7 @@ func (r *Router) explore(q *Query, k *ranking) {
 	}
 }
 
-// choseFast notes which target of a model that wants the fastest was chosen.
+// choseFast records the choice of a model with the policy fastest.
 func (r *Router) choseFast(q *Query, k ranking, chosen int) {
 	for place, n := range k.order {
 		p, ok := r.paces[q.Candidates[k.eligible[n]].Name]
@@ -145,23 +145,23 @@ func (r *Router) choseFast(q *Query, k ranking, chosen int) {
 	}
 }
 
-// settle books a turn of a model.
+// settle records a choice of a model.
 func (r *Router) settle(q *Query, k ranking, chosen int) {
 	if q.Model.Policy == penstock.PolicyFastest {
 		r.choseFast(q, k, chosen)
 	}
 	if q.Model.Policy != penstock.PolicyWeighted || k.pick == byPrefix {
-		return // prefixes keep to the shares by themselves
+		return // prefixes keep to the shares without credits
 	}
 	settle(k.stats, k.order, chosen)
-	credits := make(map[string]float64, len(k.eligible)) // targets that left the model are forgotten
+	credits := make(map[string]float64, len(k.eligible)) // targets that were removed from the model are dropped
 	for n, i := range k.eligible {
 		credits[q.Candidates[i].Name] = k.stats[n].Credit
 	}
 	r.credits[q.Model.Name] = credits
 }
 
-// undo returns a function that takes back what settle is about to book for a choice; nil when it books nothing.
+// undo returns a function that reverts what settle will record for a choice; nil when it records nothing.
 func (r *Router) undo(q *Query, k ranking, chosen int) func() {
 	switch {
 	case q.Model.Policy == penstock.PolicyFastest:
@@ -185,7 +185,7 @@ func (r *Router) undo(q *Query, k ranking, chosen int) func() {
 	}
 }
 
-// undoFast takes back what choseFast is about to note: the chosen target was not asked, and the others were not passed over.
+// undoFast returns a function that reverts what choseFast will record.
 func (r *Router) undoFast(q *Query, k ranking, chosen int) func() {
 	var before pace
 	name := k.at(q, chosen).Name
@@ -210,7 +210,7 @@ func (r *Router) undoFast(q *Query, k ranking, chosen int) func() {
 	}
 }
 
-// reason says why the candidate in the n-th place was chosen, and the others were not.
+// reason says why the candidate in the n-th place was chosen and those before it were not.
 func (r *Router) reason(q *Query, k ranking, n int) string {
 	var passed []string
 	for m := range n {
@@ -221,7 +221,7 @@ func (r *Router) reason(q *Query, k ranking, n int) string {
 		}
 		passed = append(passed, t.Name+" "+why)
 	}
-	if !k.ordered { // what does not come into question has no place
+	if !k.ordered { // excluded candidates have no place
 		for _, e := range q.exclusions {
 			passed = append(passed, e.target+" "+e.reason)
 		}
@@ -250,7 +250,7 @@ func (k *ranking) reason(q *Query, n int) string {
 	return fmt.Sprintf("%s, with a score of %s", q.Model.Policy, k.scores[k.order[n]].explain(q.Model.Score))
 }
 
-// explain tells a score by those of its parts that count.
+// explain formats a score with the parts that have a weight.
 func (s Score) explain(w penstock.ScoreWeights) string {
 	var parts []string
 	for _, p := range []struct {

@@ -39,7 +39,7 @@ func TestCheapestIsChosen(t *testing.T) {
 	refuse(t, r, q, penstock.CodeNoTargetAvailable)
 }
 
-// What was fast is preferred, by the first token for streams and by the whole for plain answers; failures tell nothing.
+// The fastest target is preferred, by the first token for streams and by the whole for plain answers; failures do not count.
 func TestFastestIsChosen(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -103,7 +103,7 @@ func TestWeightedModel(t *testing.T) {
 	}
 }
 
-// Calls that begin alike stay on one target, until it has no capacity.
+// Calls with the same prefix go to one target, until it has no capacity.
 func TestStickyTarget(t *testing.T) {
 	t.Parallel()
 	r := newRouter()
@@ -132,7 +132,7 @@ func TestStickyTarget(t *testing.T) {
 	}
 }
 
-// fail has calls fail on a target until it is out of order.
+// fail makes calls fail on a target until its breaker opens.
 func breakDown(t *testing.T, r *Router, name string) {
 	t.Helper()
 	for range 3 {
@@ -140,8 +140,7 @@ func breakDown(t *testing.T, r *Router, name string) {
 	}
 }
 
-// A call on a target that is out of order is refused at once, and told when to come back; with another target
-// it goes there.
+// A call on a target with an open breaker is refused at once, with a RetryAfter; with another target it goes there.
 func TestBrokenTargetsArePassedOver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -1,12 +1,12 @@
-// Package route chooses the target that an attempt runs on, and keeps those in line who wait for one.
+// Package route chooses the target that an attempt runs on, and holds the line of attempts that wait for one.
 //
 // It owns the order: that of a model's policy among its targets, and that in which waiting attempts are
-// served. Policies are pure functions over how the targets stand ([TargetStats]). What a target cannot serve is
-// left out first, for a reason that can be read later. How much capacity a target has, and whether it is in
-// order, is package capacity's to say. It does not call upstreams and does not decide what a failure means;
-// package attempt reports how calls went.
+// served. Policies are pure functions over the state of the targets ([TargetStats]). Targets that cannot serve a call
+// are excluded first, with a reason that is recorded. Package capacity says how much capacity a target has and whether
+// it works. Package route does not call upstreams and does not decide what a failure means; package attempt reports the
+// outcome of calls.
 //
-// A Router is safe for concurrent use. It starts no goroutine; while somebody waits, a timer serves the
+// A Router is safe for concurrent use. It starts no goroutine; while attempts wait, a timer serves the
 // line when a rest ends or a rate allows it.
 package route
 
@@ -29,7 +29,7 @@ import (
 // a longer line would only time out later.
 const MaxWaiting = 4096
 
-// Router hands out the capacity of targets: the more urgent lane first, and inside a lane first come, first
+// Router assigns the capacity of targets: the more urgent lane first, and inside a lane first come, first
 // served.
 type Router struct {
 	tracker *capacity.Tracker
@@ -41,8 +41,8 @@ type Router struct {
 	draw    func(n int) int               // a random number below n
 
 	waiters list.List   // of *waiter, in the order they are served
-	turns   turns       // of the tenants in it
-	alarm   *time.Timer // serves the line when time may have made capacity
+	turns   turns       // of the tenants in the line
+	alarm   *time.Timer // serves the line when there may be capacity again
 	alarmAt time.Time   // zero when it is not set
 }
 
@@ -53,7 +53,7 @@ type waiter struct {
 	granted chan *Choice // holds the choice once there is one
 }
 
-// New returns a router over a tracker. The tracker notifies nobody else.
+// New returns a router over a tracker. The router takes the tracker's one notification.
 func New(tracker *capacity.Tracker) *Router {
 	r := &Router{
 		tracker: tracker, freed: signal.NewTopic[signal.None](nil, "capacity"),
@@ -63,20 +63,20 @@ func New(tracker *capacity.Tracker) *Router {
 	return r
 }
 
-// Choice is a target with a unit of its capacity, to be given back with Done or Release.
+// Choice is a target with a unit of its capacity. The caller returns it with Done or Release.
 type Choice struct {
 	Target *penstock.Target
-	Reason string // why this one, in words for whoever asks later
+	Reason string // why this target was chosen, in words
 
 	reservation *capacity.Reservation
 	router      *Router
-	hold        *hold  // of capacity that is shared with other tasks, nil for none
-	begun       bool   // it is known how long the first token took
-	undo        func() // takes the model's turn back, of a choice of Reserve; called under the router's lock
+	hold        *hold  // on capacity that is shared with other tasks, nil for none
+	begun       bool   // Begun was called
+	undo        func() // reverts the model's turn, for a choice of Reserve; called under the router's lock
 }
 
-// Begun tells how long the first token of a stream took, while the rest of it is still to come: that may take minutes, in which
-// others would go on to a target that has become slow.
+// Begun records the time to the first token of a stream before the stream ends. The rest may take minutes, in which other calls
+// would still go to a target that has become slow.
 func (c *Choice) Begun(firstToken time.Duration) {
 	if firstToken <= 0 || c.begun {
 		return
@@ -87,7 +87,7 @@ func (c *Choice) Begun(firstToken time.Duration) {
 	c.router.paceOf(c.Target.Name).firstToken.add(c.router.tracker.Clock(), firstToken)
 }
 
-// Done gives the capacity back and tells how the call went. Calling it again changes nothing.
+// Done returns the capacity and reports the outcome of the call. Calling it again changes nothing.
 func (c Choice) Done(result capacity.Result) {
 	c.reservation.Done(result)
 	if c.begun {
@@ -97,9 +97,9 @@ func (c Choice) Done(result capacity.Result) {
 	c.router.capacityCameBack()
 }
 
-// Release gives capacity back that was not used. After Done, or on no choice at all, it changes nothing.
+// Release returns capacity that was not used. After Done, or on a nil choice, it changes nothing.
 func (c Choice) Release() {
-	if c.hold != nil && !c.hold.letGo() {
+	if c.hold != nil && !c.hold.release() {
 		return
 	}
 	if c.reservation != nil {
@@ -108,8 +108,8 @@ func (c Choice) Release() {
 	}
 }
 
-// Return gives back a choice of Reserve that no call was found for, as if it had not been made: the turn of the model's policy
-// is taken back too.
+// Return returns a choice of Reserve that no call used, as if it had not been made: it also reverts the turn of the model's
+// policy.
 func (c Choice) Return() {
 	if c.undo != nil {
 		c.router.mu.Lock()
@@ -127,11 +127,11 @@ func (c Choice) Amend(inputTokens, maxOutputTokens int64) {
 	c.reservation.Amend(inputTokens, maxOutputTokens)
 }
 
-// Probe says that the call finds out whether a target that was out of order works again.
+// Probe says that the call is a probe of the target's breaker.
 func (c Choice) Probe() bool { return c.reservation.Probe() }
 
-// MakeRetry has the call count as one that makes up for another. It reports false when its target takes no more
-// of those: then the capacity is given back.
+// MakeRetry counts the call as a retry. It returns false when its target takes no more retries; then the capacity is
+// released.
 func (c Choice) MakeRetry() bool {
 	if !c.router.tracker.MayRetry(c.Target) {
 		c.Release()
@@ -147,30 +147,30 @@ type Query struct {
 	Model      penstock.Model     // how to choose; the zero value chooses in order
 	Tried      []string           // targets that failed for this inference already
 	Needs      Needs
-	Prefix     uint64 // what calls that begin alike share, 0 for nothing
+	Prefix     uint64 // the hash of the beginning of its body, 0 for none
 	Stream     bool
-	Retry      bool // it makes up for a call that failed, here or in an earlier claim
+	Retry      bool // it retries a failed call, of this claim or an earlier one
 
 	exclusions []exclusion
 	reserves   bool          // the choice may be returned
 	Lane       penstock.Lane // how urgent it is
-	// Tenant is whose synchronous call it is, "" for the item of a job.
+	// Tenant is the tenant of a synchronous call, "" for the item of a job.
 	Tenant penstock.TenantID
 	Wait   time.Duration // how long to wait for capacity; 0 means not at all
 
-	// What the call will use, for limits on tokens. 0 for the average of the target's calls.
+	// The estimated use of the call, for limits on tokens. 0 for the average of the target's calls.
 	InputTokens     int64
 	MaxOutputTokens int64 // the most that it can generate
 }
 
-// exclusion is a candidate that does not come into question, and why not.
+// exclusion is an excluded candidate, with the reason.
 type exclusion struct {
 	target string
 	reason string
-	spent  bool // for want of retries, which is over soon
+	spent  bool // because of the retry budget, which is temporary
 }
 
-// exclude leaves out what cannot serve, once for each query: what is true of a call does not change while it
+// exclude finds the candidates that cannot serve, once for each query: the needs of a call do not change while it
 // waits, and a refused retry is counted once.
 func (r *Router) exclude(q *Query) {
 	for _, t := range q.Candidates {
@@ -184,7 +184,7 @@ func (r *Router) exclude(q *Query) {
 	}
 }
 
-// excluded says why a candidate does not come into question.
+// excluded returns the exclusion of a candidate, if there is one.
 func (q *Query) excluded(t *penstock.Target) (string, bool) {
 	for i := range q.exclusions {
 		if e := &q.exclusions[i]; e.target == t.Name {
@@ -196,18 +196,18 @@ func (q *Query) excluded(t *penstock.Target) (string, bool) {
 
 // Choose returns the candidate that the policy puts first among those that were not tried, can serve and have
 // capacity, waiting in line for one if there is none. Codes: invalid_request (no target can serve such a call),
-// no_target_available (nothing is left to try), overloaded (no capacity in time; RetryAfter says when to come back).
+// no_target_available (nothing is left to try), overloaded (no capacity in time; RetryAfter says when to try again).
 func (r *Router) Choose(ctx context.Context, q Query) (*Choice, error) {
 	r.exclude(&q)
-	if c := r.walkIn(&q); c != nil {
+	if c := r.takeAtOnce(&q); c != nil {
 		return c, nil
 	}
-	return r.queueUp(ctx, &q)
+	return r.chooseInLine(ctx, &q)
 }
 
-// walkIn takes capacity for a call that finds the line empty. Most do, and need no place in it, no timer and nobody
-// who wakes them.
-func (r *Router) walkIn(q *Query) *Choice {
+// takeAtOnce takes capacity for a call that finds the line empty. Most calls do, and need no place in the line and no
+// timer.
+func (r *Router) takeAtOnce(q *Query) *Choice {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.waiters.Len() > 0 {
@@ -216,27 +216,27 @@ func (r *Router) walkIn(q *Query) *Choice {
 	return r.take(q, looks{})
 }
 
-// queueUp is Choose for a call that may have to wait.
-func (r *Router) queueUp(ctx context.Context, q *Query) (*Choice, error) {
+// chooseInLine is Choose for a call that may have to wait.
+func (r *Router) chooseInLine(ctx context.Context, q *Query) (*Choice, error) {
 	w, at, err := r.admit(q)
 	if err != nil {
 		return nil, err
 	}
 	defer r.leave(at)
-	patience := time.NewTimer(q.Wait)
-	defer patience.Stop()
+	timeout := time.NewTimer(q.Wait)
+	defer timeout.Stop()
 	select {
 	case c := <-w.granted:
 		return c, nil
-	case <-patience.C:
+	case <-timeout.C:
 		return r.giveUp(w, nil)
 	case <-ctx.Done():
 		return r.giveUp(w, ctx.Err())
 	}
 }
 
-// Reserve is Choose for n calls at once, by a caller who does not wait. It returns as many as there is capacity for; waiting
-// attempts come first. Every choice must be used or given back: with Return, or Release once a call was about to be made.
+// Reserve is Choose for n calls at once, without waiting. It returns as many as there is capacity for; waiting attempts come
+// first. The caller uses every choice or returns it: with Return, or with Release once a call was about to be made.
 func (r *Router) Reserve(q Query, n int) []*Choice {
 	r.exclude(&q)
 	q.reserves = true
@@ -254,7 +254,7 @@ func (r *Router) Reserve(q Query, n int) []*Choice {
 	return all
 }
 
-// Freed is notified when a target has capacity again for which a call was refused.
+// Freed is notified when a target that refused a call has capacity again.
 func (r *Router) Freed() *signal.Topic[signal.None] { return r.freed }
 
 // Full returns the names of those models for which Reserve would return nothing, as it did before: Freed is notified when
@@ -273,7 +273,7 @@ func (r *Router) Full(models []penstock.Model, targets map[string]*penstock.Targ
 	return full
 }
 
-// capacityCameBack serves the line, and tells whoever was refused.
+// capacityCameBack serves the line, and notifies Freed.
 func (r *Router) capacityCameBack() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -283,7 +283,7 @@ func (r *Router) capacityCameBack() {
 	}
 }
 
-// admit joins the line and takes what is free at once. It refuses whoever would wait in vain.
+// admit joins the line and takes free capacity at once. It refuses a call that cannot be served in time.
 func (r *Router) admit(q *Query) (*waiter, *list.Element, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -307,12 +307,12 @@ func (r *Router) admit(q *Query) (*waiter, *list.Element, error) {
 	if v.free {
 		r.serve()
 	} else {
-		r.await(&w.query) // nobody behind it in line can be served by its coming
+		r.await(&w.query) // joining the line frees no capacity for others
 	}
 	return w, at, nil
 }
 
-// line puts a waiter behind those who are as urgent and whose turn is not later, and in front of the others.
+// line puts a waiter behind the waiters of the same or a more urgent lane whose turn is not later, and before the others.
 func (r *Router) line(w *waiter) *list.Element {
 	w.turn = r.turns.admit(w.query.Tenant)
 	urgency := slices.Index(penstock.Lanes, w.query.Lane)
@@ -341,20 +341,21 @@ func (r *Router) giveUp(w *waiter, cause error) (*Choice, error) {
 		return c, nil
 	default:
 	}
-	w.granted = nil // nothing is granted to it any more
+	w.granted = nil // serve grants it nothing any more
 	return nil, r.view(&w.query).noCapacity(cause)
 }
 
-// view is how the candidates of a query stand.
+// view is the state of a query's candidates.
 type view struct {
 	left    int           // not tried yet
-	timed   int           // of those, without capacity until a time that is known
+	timed   int           // of those, without capacity until a known time
 	soonest time.Duration // until the first of them is back, or forever
 	free    bool          // one has capacity
-	why     []string      // why the ones before it were passed over
+	why     []string      // why the candidates before it have no capacity
 }
 
-// noCapacity says so, and when to come back: when that is known of every target, and in a second otherwise.
+// noCapacity is the error of a query without capacity. Its RetryAfter is known if the wait of every target is, and a
+// second otherwise.
 func (v view) noCapacity(cause error) error {
 	wait := time.Second
 	if v.timed == v.left {
@@ -386,8 +387,8 @@ func (r *Router) view(q *Query) view {
 	return v
 }
 
-// nothingLeft says why no candidate comes into question. What no target can serve is the caller's to change;
-// what failed everywhere, or may not be tried again so soon, is ours.
+// nothingLeft is the error of a query whose candidates are all excluded. A call that no target can serve is the caller's
+// error; targets that failed, or may not be retried so soon, are not.
 func (q *Query) nothingLeft() error {
 	var why []string
 	spent := false
@@ -405,11 +406,11 @@ func (q *Query) nothingLeft() error {
 	return penstock.Errorf(penstock.CodeNoTargetAvailable, "No target of this model is left to try.")
 }
 
-// looks remembers, for one pass over the line, which targets have no capacity.
+// looks caches, for one pass over the line, which targets have no capacity.
 type looks map[string]capacity.Look
 
-// serve hands capacity out to those in line, in their order. Whoever waits for other targets does not hold
-// up those behind. When some are left, it is called again as soon as time alone may have made capacity.
+// serve assigns capacity to the waiters in their order. A waiter for other targets does not block those behind it. While
+// waiters are left, serve runs again as soon as there may be capacity.
 func (r *Router) serve() {
 	r.alarmAt = time.Time{}
 	if r.waiters.Len() == 0 {
@@ -433,7 +434,7 @@ func (r *Router) serve() {
 	r.wakeIn(next)
 }
 
-// await tells the tracker of a call that found no capacity, and serves the line when they may have some.
+// await reports a call without capacity to the tracker, and serves the line when its targets may have some.
 func (r *Router) await(q *Query) {
 	for _, t := range q.Candidates {
 		if _, out := q.excluded(t); !out {
@@ -442,7 +443,7 @@ func (r *Router) await(q *Query) {
 	}
 }
 
-// wakeIn serves the line again after a while, unless it is served sooner.
+// wakeIn serves the line again after a time, unless it is served sooner.
 func (r *Router) wakeIn(d time.Duration) {
 	at := time.Now().Add(d)
 	if d == capacity.Forever || (!r.alarmAt.IsZero() && r.alarmAt.Before(at)) {
@@ -479,13 +480,13 @@ func (r *Router) take(q *Query, none looks) *Choice {
 		}
 		if look := r.tracker.Refused(t); look.Reason != "" {
 			none[t.Name] = look
-		} // else it has capacity, though not for this tenant
+		} // else it has capacity, but not for this tenant
 	}
 	return nil
 }
 
-// Candidates returns the configured targets that a model names, in its order. Names that the
-// configuration no longer knows are left out.
+// Candidates returns the configured targets that a model names, in its order. It leaves out names that the
+// configuration no longer has.
 func Candidates(names []string, targets map[string]*penstock.Target) ([]*penstock.Target, error) {
 	found := make([]*penstock.Target, 0, len(names))
 	for _, name := range names {

@@ -23,7 +23,7 @@ func target(name string, concurrency int) penstock.Target {
 	return penstock.Target{Name: name, Concurrency: concurrency}
 }
 
-// newRouter is a router of a process that shares its targets with nobody.
+// newRouter is a router of a process that shares no targets.
 func newRouter() *Router { return New(capacity.New(capacity.Config{Clock: time.Now})) }
 
 func running(r *Router, target string) int {
@@ -35,7 +35,7 @@ func running(r *Router, target string) int {
 	return 0
 }
 
-// rest has targets ask for a rest, as the answer to a call.
+// rest makes targets ask for a rest, in the answer to a call.
 func rest(t *testing.T, r *Router, target string, ds ...time.Duration) {
 	t.Helper()
 	var calls []Choice
@@ -159,7 +159,7 @@ func TestConcurrencyIsNeverExceeded(t *testing.T) {
 	})
 }
 
-func TestTargetsOfTwoModelsShareTheirRoom(t *testing.T) {
+func TestTargetsOfTwoModelsShareTheirCapacity(t *testing.T) {
 	t.Parallel()
 	r := newRouter()
 	first := take(t, r, Query{Candidates: inOrder(target("shared", 1))})
@@ -168,7 +168,7 @@ func TestTargetsOfTwoModelsShareTheirRoom(t *testing.T) {
 	take(t, r, Query{Candidates: inOrder(target("shared", 1))}).Release()
 }
 
-func TestReleasingTwiceGivesRoomOnce(t *testing.T) {
+func TestReleasingTwiceReturnsCapacityOnce(t *testing.T) {
 	t.Parallel()
 	r := newRouter()
 	q := Query{Candidates: inOrder(target("a", 2))}
@@ -196,7 +196,7 @@ func TestLimitThatShrinks(t *testing.T) {
 	take(t, r, shrunk).Release()
 }
 
-func TestWaitEndsWhenRoomAppears(t *testing.T) {
+func TestWaitEndsWhenCapacityAppears(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRouter()
@@ -385,7 +385,7 @@ func TestCandidates(t *testing.T) {
 	}
 }
 
-// A call that somebody waits for passes the items of jobs in line.
+// A synchronous call passes the items of jobs in line.
 func TestUrgentWaitersAreServedFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -418,8 +418,8 @@ func TestUrgentWaitersAreServedFirst(t *testing.T) {
 	})
 }
 
-// A line that is full for one target is no reason to refuse a call whose own target is free.
-func TestFullLineDoesNotRefuseFreeRoom(t *testing.T) {
+// A full line for one target does not refuse a call whose own target is free.
+func TestFullLineDoesNotRefuseFreeCapacity(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRouter()

@@ -2,21 +2,21 @@ package route
 
 import "sync"
 
-// unit is capacity that several tasks came by together. One of them uses it; when all let go of it without that, it is
-// given back.
+// unit is capacity that several tasks hold together. One of them uses it; when all release it unused, it is
+// returned.
 type unit struct {
 	mu      sync.Mutex
 	holders int
 	taken   bool
 }
 
-// hold is what one task has of a unit.
+// hold is one task's hold on a unit.
 type hold struct {
 	*unit
-	let bool // go of it
+	released bool
 }
 
-// Shared makes capacity that several tasks may hold until one of them takes it. It is one's own first.
+// Shared makes the capacity of one task sharable: several tasks may hold it until one of them takes it.
 func (c Choice) Shared() *Choice {
 	if c.hold == nil {
 		c.hold = &hold{unit: &unit{holders: 1}}
@@ -24,7 +24,7 @@ func (c Choice) Shared() *Choice {
 	return &c
 }
 
-// Share is the same capacity for one more task. It must be Shared, and its holder not have let go of it.
+// Share is the same capacity for one more task. The choice must be Shared and not released.
 func (c Choice) Share() *Choice {
 	c.hold.mu.Lock()
 	defer c.hold.mu.Unlock()
@@ -33,7 +33,7 @@ func (c Choice) Share() *Choice {
 	return &c
 }
 
-// Take makes shared capacity one's own. It reports false when another task has it, or all have let go of it.
+// Take takes shared capacity for one task. It returns false when another task has taken it, or all have released it.
 func (c Choice) Take() (Choice, bool) {
 	h := c.hold
 	if c.hold = nil; h == nil {
@@ -41,21 +41,21 @@ func (c Choice) Take() (Choice, bool) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.taken || h.let {
+	if h.taken || h.released {
 		return Choice{}, false
 	}
 	h.taken = true
 	return c, true
 }
 
-// letGo says whether the capacity is to be given back.
-func (h *hold) letGo() bool {
+// release releases the hold, and says whether the capacity is to be returned.
+func (h *hold) release() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.let {
+	if h.released {
 		return false
 	}
-	h.let = true
+	h.released = true
 	h.holders--
 	return h.holders == 0 && !h.taken
 }

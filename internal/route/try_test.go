@@ -43,7 +43,7 @@ func TestReserveDoesNotWait(t *testing.T) {
 	select {
 	case <-freed:
 	default:
-		t.Fatal("nobody tells that capacity is back")
+		t.Fatal("no notification says that capacity is back")
 	}
 	if c, ok := reserveOne(r, q); !ok || c.Target.Name != "a" {
 		t.Errorf("chose %+v, %v; want a again", c, ok)
@@ -51,7 +51,7 @@ func TestReserveDoesNotWait(t *testing.T) {
 	Choice{}.Release() // no choice at all
 }
 
-// Whoever waits in line comes before those who only try.
+// Calls that wait in line come before a Reserve.
 func TestReserveDoesNotPassTheLine(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -75,7 +75,7 @@ func TestReserveDoesNotPassTheLine(t *testing.T) {
 	})
 }
 
-// Whoever only tried is told when the rate allows more, although no call ended.
+// Freed is notified when the rate allows more, although no call ended.
 func TestFreedByTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -89,7 +89,7 @@ func TestFreedByTime(t *testing.T) {
 		began := time.Now()
 		<-freed
 		if waited := time.Since(began); waited < 900*time.Millisecond || waited > 1100*time.Millisecond {
-			t.Errorf("told after %v, want about a second", waited)
+			t.Errorf("notified after %v, want about a second", waited)
 		}
 		if _, ok := reserveOne(r, q); !ok {
 			t.Error("there is no capacity after all")
@@ -113,7 +113,7 @@ func TestFull(t *testing.T) {
 	want("idle", "lost")
 	both := Query{Candidates: []*penstock.Target{targets["a"], targets["b"]}}
 	a := take(t, r, both)
-	want("a is busy, and nobody minds", "lost")
+	want("a is busy, and no call was refused", "lost")
 	b := take(t, r, both)
 	want("b had to do instead", "one", "lost")
 	if _, ok := reserveOne(r, both); ok {

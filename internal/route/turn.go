@@ -2,18 +2,18 @@ package route
 
 import "penstock"
 
-// MaxWaitingEach is how many calls of one tenant may wait for capacity at a time: whoever sends more than can be
+// MaxWaitingEach is how many calls of one tenant may wait for capacity at a time: a tenant that sends more than can be
 // served must not take all places of the line.
 const MaxWaitingEach = MaxWaiting / 2
 
-// turns order those who wait in one lane by tenant: each tenant's first call comes before anybody's second,
-// so one that sends a thousand does not keep another waiting behind them. A tenant that comes later starts
-// at the turn that is being served, neither before it nor behind those who wait.
+// turns order the waiting calls of one lane by tenant: the first call of each tenant comes before the second of any,
+// so a tenant that sends a thousand calls does not block others behind them. A tenant that comes later starts at the turn
+// that is being served.
 //
 // Items of jobs, which have no tenant here, count as one: their queue is fair already.
 type turns struct {
 	serving int64
-	last    map[penstock.TenantID]int64 // turn of the last call, of those who wait
+	last    map[penstock.TenantID]int64 // turn of the last waiting call
 	waiting map[penstock.TenantID]int
 }
 
@@ -28,7 +28,7 @@ func (t *turns) admit(tenant penstock.TenantID) int64 {
 	return turn
 }
 
-// served notes whose turn it was.
+// served records the turn that was served.
 func (t *turns) served(turn int64) { t.serving = max(t.serving, turn) }
 
 // leave ends the wait of a call, served or not.

@@ -12,8 +12,8 @@ import (
 	"penstock/internal/capacity"
 )
 
-// A tenant that sends far more than a target bears does not keep another one waiting: neither by the calls that
-// run, nor by those that wait, nor by using up what a minute allows.
+// A tenant that sends far more than a target can serve does not make another tenant wait: neither by its running calls,
+// nor by its waiting calls, nor by using up the limits per minute.
 func TestNoisyNeighbour(t *testing.T) {
 	t.Parallel()
 	for name, target := range map[string]penstock.Target{

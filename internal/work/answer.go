@@ -10,21 +10,21 @@ import (
 	"penstock/internal/store"
 )
 
-// answer is what becomes of an item's answer while it arrives.
+// answer collects an item's answer while it arrives.
 type answer struct {
 	*assemble.Sink
 	held        *heldAnswer
-	deltaWriter *deltaWriter // nil when nothing is shown
+	deltaWriter *deltaWriter // nil when the answer is not streamed
 }
 
-// newAnswer is the answer of a claimed item, and the body that asks for it.
+// newAnswer returns the answer of a claimed item, and the body of its request.
 func (p *Pool) newAnswer(ctx context.Context, c *store.Claimed) (answer, []byte, error) {
 	mode := c.Stream
 	if p.deltaRecorder == nil {
 		mode = penstock.StreamNone
 	}
 	var a answer
-	sink, body, err := assemble.NewSink(c.Endpoint, mode, c.Body, func(piece string) { a.deltaWriter.say(piece) })
+	sink, body, err := assemble.NewSink(c.Endpoint, mode, c.Body, func(piece string) { a.deltaWriter.add(piece) })
 	if err != nil {
 		return answer{}, nil, err
 	}
@@ -35,8 +35,8 @@ func (p *Pool) newAnswer(ctx context.Context, c *store.Claimed) (answer, []byte,
 	return a, body, nil
 }
 
-// Chunk implements attempt.Sink. Who read a plain answer asked for its memory: what is kept is a copy, and soon the only
-// one. The parts of a streamed one are held by nobody else, so it waits for theirs.
+// Chunk implements attempt.Sink. The reader of a plain answer has accounted for its memory: the answer keeps a copy, and soon
+// the only one. The memory of a streamed answer's parts is accounted for here, which may wait.
 func (a answer) Chunk(c provider.Chunk) error {
 	if !a.Streams() {
 		a.held.account.Add(int64(len(c.Wire)))
@@ -49,10 +49,10 @@ func (a answer) Chunk(c provider.Chunk) error {
 // heldAnswer accounts for the memory of an answer until it is recorded.
 type heldAnswer struct {
 	account inflight.Account
-	done    <-chan struct{} // closed when nobody wants the answer any more
+	done    <-chan struct{} // closed when the answer is not needed any more
 }
 
-// hold takes the memory of more bytes, or waits for it.
+// hold takes the memory of more bytes, and waits for it if necessary.
 func (h *heldAnswer) hold(n int) error {
 	if err := h.account.Wait(h.done, int64(n)); err != nil {
 		e := penstock.AsError(err)
@@ -61,7 +61,7 @@ func (h *heldAnswer) hold(n int) error {
 	return nil
 }
 
-// close says that nothing more arrives, and returns what is left to be shown.
+// close ends the answer, and returns the text that was not streamed yet.
 func (a answer) close() []store.Delta {
 	if a.deltaWriter == nil {
 		return nil

@@ -18,8 +18,8 @@ func listening(t *testing.T, q *fakeQueue) *rig {
 	return r.begin()
 }
 
-// Whoever is told of a cancel does not wait for the next look.
-func TestCancelIsHeardBeforeTheNextLook(t *testing.T) {
+// A notified worker does not wait for the next look.
+func TestCancelEndsItemsBeforeTheNextLook(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := listening(t, newQueue(items(2)...))

@@ -31,18 +31,18 @@ func (p *Pool) claim(ctx context.Context, b *pool) {
 	}
 }
 
-// looksPerDoubt is how many looks must find nothing before a doubt is over: a commit whose answer was
-// lost may still be on its way.
+// looksPerDoubt is how many looks must find nothing before a doubt is over: a claim whose answer was
+// lost may still be committed.
 const looksPerDoubt = 4
 
-// doubt makes the next looks find out what a claim whose answer was lost has taken.
+// doubt makes the next looks search for items of a claim whose answer was lost.
 func (p *Pool) doubt() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.doubts = looksPerDoubt
 }
 
-// claimed says that whatever was claimed is held by now.
+// claimed ends a claim: its items are held by now.
 func (p *Pool) claimed() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -53,16 +53,16 @@ func (p *Pool) claimed() {
 type granted struct {
 	*store.Claimed
 	pool   *pool
-	choice *route.Choice     // nil when no target of it is known any more
+	choice *route.Choice     // nil when none of its targets is configured any more
 	memory *inflight.Account // of its answer, until it is recorded; nil before it has one
 }
 
-// claimOnce claims up to n items. It reports more when some were claimed and others may be at once. Errors are logged; the
-// next claim tries again. A claim that began is not given up when the pool stops: it may be committed all the same, and
-// its items must be known here.
+// claimOnce claims up to n items. It returns more when it claimed some and more may be ready. Errors are logged; the
+// next claim tries again. A claim that began is not cancelled when the pool stops: the store may commit it anyway, and
+// the pool must know its items.
 //
-// Calls are reserved for the items that are ready before the claim, and those that no item was found for are given back
-// after it. The transaction between the two gets plain numbers, so it waits for no lock of this process.
+// It reserves calls for the ready items before the claim, and releases the unused calls after it. The transaction in
+// between gets plain numbers, so it waits for no lock of this process.
 func (p *Pool) claimOnce(ctx context.Context, b *pool, n int) (all []*granted, more bool) {
 	p.mu.Lock()
 	p.claiming++
@@ -106,7 +106,7 @@ func (p *Pool) want(b *pool, n int) store.Want {
 	}
 	want.LimitNotUrgent = p.notUrgent(b, n)
 	if b.paced = want.LimitNotUrgent == 0; b.paced {
-		// Only urgent items can start: to look at all others would be in vain.
+		// Only urgent items can start: reading the others would be useless.
 		want.Lanes = slices.DeleteFunc(want.Lanes, func(l penstock.Lane) bool { return l != penstock.LaneRealtime })
 	}
 	return want
@@ -120,7 +120,7 @@ func (p *Pool) ready(ctx context.Context, b *pool, want store.Want) ([]store.Rea
 	return p.Ready.ReadyItems(ctx, want)
 }
 
-// claimReady reserves calls for items that are ready, claims as many, and starts the bookkeeping of those that it got.
+// claimReady reserves calls for ready items, claims as many items, and starts the bookkeeping of the claimed ones.
 func (p *Pool) claimReady(ctx context.Context, b *pool, want store.Want, ready []store.Ready) ([]*granted, error) {
 	calls := p.reserve(b, ready, want.Limit)
 	if len(calls.choices) == 0 {
@@ -153,8 +153,8 @@ func (p *Pool) claimReady(ctx context.Context, b *pool, want store.Want, ready [
 	return all, nil
 }
 
-// corrections hands over what was used beyond its estimate, and what items are expected to use. If the claim that carries the
-// corrections fails they are lost, which costs some fairness and nothing else.
+// corrections returns the use beyond the estimates, and the expected use of items, for the next claim. If that claim fails,
+// the corrections are lost, which costs some fairness and nothing else.
 func (p *Pool) corrections() ([]store.Correction, fair.Expectations) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -14,30 +14,30 @@ import (
 )
 
 const (
-	// DeltaInterval is how long what an item says waits for more, at the most.
+	// DeltaInterval is the longest time that streamed text waits to be written.
 	DeltaInterval = 100 * time.Millisecond
-	// DeltaBytes is how much of it does not wait.
+	// DeltaBytes is the length of text that does not wait.
 	DeltaBytes = 4 << 10
-	// flushBytes bounds what one transaction writes of all items.
+	// flushBytes bounds the text that one transaction writes, of all items together.
 	flushBytes = 1 << 20
-	// idleWait is how long the speaker sleeps when nobody says anything; it is woken then.
+	// idleWait is how long the recorder waits without new text; new text wakes it.
 	idleWait = time.Minute
 )
 
-// Log is where what items say is kept for their readers.
+// Log stores the streamed text of items for their readers.
 type Log interface {
 	AppendDeltas(ctx context.Context, group []store.ClaimDelta) ([]bool, error)
 }
 
-// deltaRecorder writes what the running items of this process say into the logs of their jobs, one transaction for all of
-// them at a time. Items never wait for it: while the store is slow, what they say gathers, and the next delta is larger.
+// deltaRecorder writes the streamed text of this process's running items into the logs of their jobs, one transaction for
+// all of them at a time. Items never wait for it: while the store is slow, the text accumulates, and the next delta is larger.
 type deltaRecorder struct {
 	log     Log
 	readers queue.Publisher
 	timeout time.Duration
 	logger  *slog.Logger
 	clock   func() time.Time
-	wake    chan struct{} // holds one signal: there is something to write
+	wake    chan struct{} // holds one signal: there is text to write
 
 	mu           sync.Mutex
 	deltaWriters map[*deltaWriter]struct{}
@@ -53,19 +53,19 @@ func newDeltaRecorder(d Deps, timeout time.Duration) *deltaRecorder {
 	}
 }
 
-// deltaWriter is what one claim of an item said and readers were not shown yet. Its fields are under the speaker's lock.
+// deltaWriter holds the text of one claim of an item that was not written yet. The recorder's lock guards its fields.
 type deltaWriter struct {
 	deltaRecorder *deltaRecorder
 	of            store.Claimed // without its body
 	pieces        []string
 	size          int
-	since         time.Time     // when the oldest piece came
-	begun         bool          // something of it was handed over
-	silent        bool          // the claim lost its item: nobody listens
-	flight        chan struct{} // closed when what was handed over is written, or came back; nil when nothing is
+	since         time.Time     // when the oldest piece arrived
+	begun         bool          // some of its text was passed to a flush
+	silent        bool          // the claim lost its item: its text is dropped
+	flight        chan struct{} // closed when the running flush has written the text, or returned it; nil without one
 }
 
-// begin opens the delta writer of a claim. It is to be ended.
+// begin opens the delta writer of a claim. The caller ends it.
 func (s *deltaRecorder) begin(c store.Claimed) *deltaWriter {
 	c.Body = nil
 	sp := &deltaWriter{deltaRecorder: s, of: c}
@@ -75,8 +75,8 @@ func (s *deltaRecorder) begin(c store.Claimed) *deltaWriter {
 	return sp
 }
 
-// say adds a piece. It never waits.
-func (sp *deltaWriter) say(piece string) {
+// add adds a piece of text. It never waits.
+func (sp *deltaWriter) add(piece string) {
 	s := sp.deltaRecorder
 	if piece == "" {
 		return
@@ -95,17 +95,17 @@ func (sp *deltaWriter) say(piece string) {
 	if first || (before < DeltaBytes && sp.size >= DeltaBytes) {
 		select {
 		case s.wake <- struct{}{}:
-		default: // it will look anyway
+		default: // the recorder will flush anyway
 		}
 	}
 }
 
-// end closes the delta writer and returns what is left of it, once all before that is written.
+// end closes the delta writer and returns the rest of its text, after everything before it was written.
 func (sp *deltaWriter) end() []store.Delta {
 	s := sp.deltaRecorder
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.deltaWriters, sp) // what is left goes with the item's end
+	delete(s.deltaWriters, sp) // the rest is written with the item's end
 	for sp.flight != nil {
 		flight := sp.flight
 		s.mu.Unlock()
@@ -122,7 +122,7 @@ func (sp *deltaWriter) end() []store.Delta {
 	return tail
 }
 
-// restarts says that readers may have something of an earlier claim that does not count any more.
+// restarts says that readers may have text of an earlier claim, which is void.
 func (sp *deltaWriter) restarts() bool { return !sp.begun && sp.of.Fence > 1 }
 
 // take removes the pieces of the next delta.
@@ -137,7 +137,7 @@ func (sp *deltaWriter) take() []string {
 	return taken
 }
 
-// run writes until ctx ends. By then nobody speaks any more: what was said last ends with its item.
+// run writes until ctx ends. By then all delta writers have ended: the last text of an item is written with its end.
 func (s *deltaRecorder) run(ctx context.Context) {
 	timer := time.NewTimer(idleWait)
 	defer timer.Stop()
@@ -152,7 +152,7 @@ func (s *deltaRecorder) run(ctx context.Context) {
 	}
 }
 
-// flush writes what is due, and returns how long nothing else will be.
+// flush writes the text that is due, and returns how long until more is.
 func (s *deltaRecorder) flush(ctx context.Context) time.Duration {
 	group, next := s.gather()
 	if len(group) == 0 {
@@ -178,14 +178,14 @@ func (s *deltaRecorder) flush(ctx context.Context) time.Duration {
 	return 0
 }
 
-// part is what is handed over of one delta writer.
+// part is the text of one delta writer in a flush.
 type part struct {
 	deltaWriter *deltaWriter
-	reset       bool // what came before does not count any more
+	reset       bool // the earlier text is void
 	pieces      []string
 }
 
-// gather takes what is due of all delta writers, those that wait the longest first, as far as one transaction goes.
+// gather takes the due text of all delta writers, the oldest first, up to the size of one transaction.
 func (s *deltaRecorder) gather() (group []part, next time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -221,7 +221,7 @@ func (s *deltaRecorder) gather() (group []part, next time.Duration) {
 	return group, next
 }
 
-// settle ends a flight: what was not written for a fault comes back, and whom nobody listens to falls silent.
+// settle ends a flush: after an error the text goes back to its writers, and a writer whose claim lost its item is silenced.
 func (s *deltaRecorder) settle(group []part, added []bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"penstock/internal/store"
 )
 
-// logbook is a log that can be slow, away, or closed to a claim.
+// logbook is a log that can be slow, unavailable, or closed to a claim.
 type logbook struct {
 	mu      sync.Mutex
 	entries []string // of the items' ids and what they say
@@ -52,18 +52,18 @@ func (l *logbook) read() string {
 	return strings.Join(l.entries, " ")
 }
 
-// speak runs a speaker over a logbook for the time of a test.
-func speak(t *testing.T, l *logbook) (*deltaRecorder, *[]penstock.ID) {
+// runDeltaRecorder runs a delta recorder over a logbook for the time of a test.
+func runDeltaRecorder(t *testing.T, l *logbook) (*deltaRecorder, *[]penstock.ID) {
 	t.Helper()
-	var told []penstock.ID
+	var notified []penstock.ID
 	s := newDeltaRecorder(Deps{
-		Streams: l, Readers: publishFunc(func(jobs ...penstock.ID) { told = append(told, jobs...) }), Log: slog.New(slog.DiscardHandler), Clock: time.Now,
+		Streams: l, Readers: publishFunc(func(jobs ...penstock.ID) { notified = append(notified, jobs...) }), Log: slog.New(slog.DiscardHandler), Clock: time.Now,
 	}, time.Minute)
 	ctx, stop := context.WithCancel(t.Context())
 	var run sync.WaitGroup
 	run.Go(func() { s.run(ctx) })
 	t.Cleanup(func() { stop(); run.Wait() })
-	return s, &told
+	return s, &notified
 }
 
 func claimed(item string, fence int64) store.Claimed {
@@ -82,43 +82,43 @@ func TestDeltasAreCoalesced(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := &logbook{}
-		s, told := speak(t, l)
+		s, notified := runDeltaRecorder(t, l)
 		a, b := s.begin(claimed("a", 1)), s.begin(claimed("b", 1))
-		a.say("Hel")
+		a.add("Hel")
 		time.Sleep(DeltaInterval / 2)
-		a.say("lo")
-		b.say("x")
+		a.add("lo")
+		b.add("x")
 		wantLog(t, l, "")
 		time.Sleep(DeltaInterval / 2)
 		wantLog(t, l, "a:Hello")
 		time.Sleep(DeltaInterval / 2)
 		wantLog(t, l, "a:Hello b:x")
 		large := strings.Repeat("y", DeltaBytes)
-		b.say(large) // which waits for nothing
+		b.add(large) // which waits for nothing
 		wantLog(t, l, "a:Hello b:x b:"+large)
-		a.say("!")
+		a.add("!")
 		if tail := a.end(); len(tail) != 1 || string(tail[0].Data) != "!" {
 			t.Errorf("what is left is %v", tail)
 		}
 		if tail := b.end(); tail != nil || len(s.deltaWriters) != 0 {
 			t.Errorf("what is left is %v, of %d delta writers", tail, len(s.deltaWriters))
 		}
-		if len(*told) != 3 {
-			t.Errorf("readers were told %d times", len(*told))
+		if len(*notified) != 3 {
+			t.Errorf("readers were notified %d times", len(*notified))
 		}
 	})
 }
 
-// Saying something never waits for the store; what is said meanwhile becomes one larger delta.
+// Adding text never waits for the store; the text that is added meanwhile becomes one larger delta.
 func TestSlowLogMakesDeltasCoarser(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := &logbook{took: 5 * time.Second}
-		s, _ := speak(t, l)
+		s, _ := runDeltaRecorder(t, l)
 		a := s.begin(claimed("a", 1))
 		began := time.Now()
 		for range 40 {
-			a.say(".")
+			a.add(".")
 			time.Sleep(DeltaInterval)
 		}
 		if took := time.Since(began); took != 40*DeltaInterval {
@@ -139,11 +139,11 @@ func TestDeltasSurviveAnOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := &logbook{err: errors.New("away")}
-		s, _ := speak(t, l)
+		s, _ := runDeltaRecorder(t, l)
 		a := s.begin(claimed("a", 2))
-		a.say("one ")
+		a.add("one ")
 		time.Sleep(time.Second)
-		a.say("two")
+		a.add("two")
 		time.Sleep(time.Second)
 		l.mu.Lock()
 		l.err = nil
@@ -158,18 +158,18 @@ func TestARestartedItemResets(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := &logbook{}
-		s, _ := speak(t, l)
+		s, _ := runDeltaRecorder(t, l)
 		a := s.begin(claimed("a", 2))
-		a.say("x")
+		a.add("x")
 		time.Sleep(time.Second)
-		a.say("y")
+		a.add("y")
 		time.Sleep(time.Second)
 		wantLog(t, l, "a:↺ a:x a:y")
 		if tail := a.end(); tail != nil {
 			t.Errorf("left: %v", tail)
 		}
 		b := s.begin(claimed("b", 3))
-		b.say("z")
+		b.add("z")
 		if tail := b.end(); len(tail) != 2 || !tail[0].Reset || string(tail[1].Data) != "z" {
 			t.Errorf("a short answer ends with %+v", tail)
 		}
@@ -183,33 +183,33 @@ func TestAStaleClaimFallsSilent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := &logbook{stale: "a"}
-		s, told := speak(t, l)
+		s, notified := runDeltaRecorder(t, l)
 		a, b := s.begin(claimed("a", 1)), s.begin(claimed("b", 1))
-		a.say("x")
-		b.say("y")
+		a.add("x")
+		b.add("y")
 		time.Sleep(time.Second)
-		a.say("x")
+		a.add("x")
 		time.Sleep(time.Second)
 		wantLog(t, l, "b:y")
-		if tail := a.end(); tail != nil || len(*told) != 1 || l.calls != 1 {
-			t.Errorf("left: %v; told %d, %d calls", tail, len(*told), l.calls)
+		if tail := a.end(); tail != nil || len(*notified) != 1 || l.calls != 1 {
+			t.Errorf("left: %v; notified %d, %d calls", tail, len(*notified), l.calls)
 		}
 		b.end()
 	})
 }
 
-// What gathers during an outage is handed over in deltas of a bounded size.
+// The text that accumulates during an outage is written in deltas of a bounded size.
 func TestDeltasAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := &logbook{took: time.Minute / 2}
-		s, _ := speak(t, l)
+		s, _ := runDeltaRecorder(t, l)
 		a := s.begin(claimed("a", 1))
-		a.say("first")
+		a.add("first")
 		time.Sleep(time.Second)
 		piece := strings.Repeat("z", 10<<10)
 		for range 20 {
-			a.say(piece)
+			a.add(piece)
 		}
 		total := 0
 		for _, d := range a.end() {

@@ -92,7 +92,7 @@ func (q *fakeQueue) set(edit func(*fakeQueue)) {
 	edit(q)
 }
 
-// called notes a call and plays what was set for its method. The queue must not be locked.
+// called counts a call and applies the behaviour that was set for its method. The queue must not be locked.
 func (q *fakeQueue) called(ctx context.Context, method string) error {
 	q.mu.Lock()
 	q.calls = append(q.calls, method)
@@ -124,7 +124,7 @@ func (q *fakeQueue) count(method string) int {
 	return n
 }
 
-// give has a lease hold an item from the moment that it is accepted.
+// give assigns an item to a lease when it is accepted.
 func (q *fakeQueue) give(c store.Claimed, l store.Lease) store.Claimed {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -283,7 +283,7 @@ func (q *fakeQueue) FinishItems(ctx context.Context, group []store.Finish) ([]st
 	return verdicts, nil
 }
 
-// rescue does what housekeeping does to the items of dead leases.
+// rescue does what maintenance does to the items of expired leases.
 func (q *fakeQueue) rescue() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -359,7 +359,7 @@ func (r *runner) seen() []penstock.ID {
 	return slices.Clone(r.started)
 }
 
-// publisher remembers which jobs were announced.
+// publisher records which jobs were published.
 type publisher struct {
 	mu   sync.Mutex
 	jobs []penstock.ID
@@ -389,7 +389,7 @@ func (l *lines) String() string {
 	return l.buf.String()
 }
 
-// rig is a pool at work.
+// rig is a running pool.
 type rig struct {
 	*Pool
 	t         *testing.T
@@ -412,7 +412,7 @@ func newPool(t *testing.T, slots int, q *fakeQueue, run func(context.Context, at
 	return newPoolOf(t, Config{Slots: slots}, Deps{Store: q, Runner: &runner{run: run}})
 }
 
-// newPoolOf completes a configuration and what the pool works with.
+// newPoolOf completes the configuration and the dependencies of a pool.
 func newPoolOf(t *testing.T, cfg Config, deps Deps) *rig {
 	t.Helper()
 	tracer, err := telemetry.NewTracer(t.Context(), telemetry.TraceConfig{})
@@ -435,7 +435,7 @@ func newPoolOf(t *testing.T, cfg Config, deps Deps) *rig {
 	return r
 }
 
-// begin lets the pool work until stop, or the end of the test.
+// begin runs the pool until stop, or the end of the test.
 func (r *rig) begin() *rig {
 	ctx, cancel := context.WithCancel(r.t.Context())
 	leaseCtx, release := context.WithCancel(r.t.Context())
@@ -452,13 +452,13 @@ func (r *rig) begin() *rig {
 	return r
 }
 
-// start makes a pool and lets it work.
+// start creates a pool and runs it.
 func start(t *testing.T, slots int, q *fakeQueue, run func(context.Context, attempt.Task, attempt.Sink) attempt.Outcome) *rig {
 	t.Helper()
 	return newPool(t, slots, q, run).begin()
 }
 
-// pass lets time pass and everything that happens in it come to rest.
+// pass lets time pass and waits until everything that happens in it is done.
 func pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()

@@ -11,10 +11,10 @@ import (
 // Gate decides what may be claimed now. No item is claimed that would only wait: for a target's capacity, or for
 // an operator who paused something that it needs.
 type Gate interface {
-	// Closed is what must be left alone for now.
+	// Closed returns what must not be claimed now.
 	Closed() Closed
-	// Reserve reserves calls for items that are ready, at most one for each item and n for each model. The caller gives
-	// back every call that it does not use.
+	// Reserve reserves calls for ready items, at most one for each item and n for each model. The caller releases every
+	// call that it does not use.
 	Reserve(ready []store.Ready, n int) []Reservation
 }
 
@@ -24,14 +24,14 @@ type Reservation struct {
 	Choices []*route.Choice // one for each call; nil where the items need no capacity
 }
 
-// Closed is what claims leave alone.
+// Closed are the models, lanes and tenants whose items must not be claimed.
 type Closed struct {
 	Lanes   []penstock.Lane
 	Models  []string
 	Tenants []penstock.TenantID
 }
 
-// open is the gate of a pool that nobody restricts: every item finds a target once it runs.
+// open is a gate without restrictions: every item finds its target when it runs.
 type open struct{}
 
 func (open) Closed() Closed { return Closed{} }
@@ -64,8 +64,8 @@ func (p *Pool) reserve(b *pool, ready []store.Ready, n int) *reservedCalls {
 	return c
 }
 
-// match hands every claimed item the call that it was given, and gives the calls back that no item was found for. A call was
-// reserved for an item of average size; from here on it counts with the size of the first item that it was given to.
+// match gives every claimed item its reserved call, and returns the calls that no item uses. A call was reserved for an item
+// of average size; from here on it counts with the size of its first item.
 func (c *reservedCalls) match(b *pool, claimed []*store.Claimed) []*granted {
 	users := make([]int, len(c.choices))
 	for _, item := range claimed {
@@ -105,7 +105,7 @@ func (p *Pool) notUrgent(b *pool, n int) int {
 	return min(n, b.pace.Starts(p.Clock()))
 }
 
-// started tells a slot pool's pace of items that were claimed.
+// started reports claimed items to a slot pool's pace.
 func (p *Pool) started(b *pool, claimed []*store.Claimed) (notUrgent int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"penstock/internal/store"
 )
 
-// fakeGate has one target with a number of places, and things that it keeps closed.
+// fakeGate has one target with a number of calls, and things that it keeps closed.
 type fakeGate struct {
 	router *route.Router
 	shared int // embeddings that share a call
@@ -97,7 +97,7 @@ func TestClosedThingsAreLeftAlone(t *testing.T) {
 	})
 }
 
-// A slot pool's models run there and nowhere else, so that a slow one leaves the other slots alone.
+// A slot pool's models run there and nowhere else, so that a slow model does not take other slots.
 func TestSlotPoolsSetSlotsApart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -125,8 +125,8 @@ func TestSlotPoolsSetSlotsApart(t *testing.T) {
 	})
 }
 
-// Models that share a target share its capacity, and calls that no item was found for are given back: neither too many items
-// run, nor is anything left reserved.
+// Models that share a target share its capacity, and unused calls are returned: neither too many items run, nor is anything
+// left reserved.
 func TestClaimsOfSeveralModelsShareATarget(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

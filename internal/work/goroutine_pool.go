@@ -8,7 +8,7 @@ import (
 // maxIdle is how many goroutines are kept for items to come.
 const maxIdle = 512
 
-// goroutinePool runs items on goroutines that it keeps: the stack of a new one would have to grow to what an attempt
+// goroutinePool runs items on reused goroutines: the stack of a new one would have to grow to the size that an attempt
 // needs, for every item again. It is safe for concurrent use.
 type goroutinePool struct {
 	next chan func()
@@ -18,17 +18,17 @@ type goroutinePool struct {
 
 func newGoroutinePool() *goroutinePool { return &goroutinePool{next: make(chan func())} }
 
-// run runs fn beside its caller.
+// run runs fn concurrently with its caller.
 func (c *goroutinePool) run(fn func()) {
 	c.busy.Add(1)
 	select {
 	case c.next <- fn:
-	default: // nobody is idle
+	default: // no goroutine is idle
 		go c.member(fn)
 	}
 }
 
-// member runs fn, and what follows until too many are idle or the goroutine pool is dismissed.
+// member runs fn, and then further functions until too many goroutines are idle or the pool is dismissed.
 func (c *goroutinePool) member(fn func()) {
 	for {
 		fn()
@@ -40,7 +40,7 @@ func (c *goroutinePool) member(fn func()) {
 	}
 }
 
-// await is what to run next, nil for nothing.
+// await returns the next function, nil when the goroutine should end.
 func (c *goroutinePool) await() func() {
 	defer c.idle.Add(-1)
 	if c.idle.Add(1) > maxIdle {
@@ -49,5 +49,5 @@ func (c *goroutinePool) await() func() {
 	return <-c.next
 }
 
-// dismiss lets those go that are idle, and the others once they are. Nothing may be run after it.
+// dismiss ends the idle goroutines, and the others when they are idle. run may not be called after it.
 func (c *goroutinePool) dismiss() { close(c.next) }

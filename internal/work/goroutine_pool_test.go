@@ -8,7 +8,7 @@ import (
 
 // More run at a time than are kept, each runs once, and none is left when the goroutine pool is dismissed, which
 // synctest holds.
-func TestCrew(t *testing.T) {
+func TestGoroutinePool(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const n = maxIdle + 100

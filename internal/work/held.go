@@ -8,7 +8,7 @@ import (
 	"penstock/internal/store"
 )
 
-// stopAll ends whatever runs.
+// stopAll cancels all running items.
 func (p *Pool) stopAll(why error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -17,9 +17,8 @@ func (p *Pool) stopAll(why error) {
 	}
 }
 
-// watchHeld compares what the store says that this process holds with what it does hold. It ends items
-// whose jobs were cancelled, and gives back items that nobody here knows of: the answer to their claim
-// was lost on the way.
+// watchHeld compares the items that this process holds according to the store with those that it runs. It ends items
+// whose jobs were cancelled, and gives back items that this process does not know: the answer to their claim was lost.
 func (p *Pool) watchHeld(ctx context.Context) {
 	ticker := time.NewTicker(min(CancelInterval, p.LeaseTimeout/3))
 	defer ticker.Stop()
@@ -43,8 +42,8 @@ func (p *Pool) watchHeld(ctx context.Context) {
 	}
 }
 
-// stopCancelled ends the items that shall stop, out of turn. It is no look: looks must be some time apart,
-// or they would doubt too much and too briefly.
+// stopCancelled ends the cancelled items at once, between two looks. It does not count as a look: looks must be some
+// time apart, or they would give back items of claims that are still under way.
 func (p *Pool) stopCancelled(ctx context.Context) {
 	if !p.worthALook() {
 		return
@@ -53,7 +52,7 @@ func (p *Pool) stopCancelled(ctx context.Context) {
 	defer cancel()
 	held, err := p.Store.HeldItems(ctx, p.Lease.Current())
 	if err != nil {
-		return // the next look says what is wrong, if it still is
+		return // the next look logs the error if it persists
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -107,7 +106,7 @@ func (p *Pool) look(ctx context.Context, before map[claim]store.Held) map[claim]
 	return unknown
 }
 
-// worthALook spares an idle process the question.
+// worthALook spares an idle process the query.
 func (p *Pool) worthALook() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

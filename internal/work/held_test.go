@@ -41,7 +41,7 @@ func TestCancelReachesARunningItem(t *testing.T) {
 	})
 }
 
-// The answer to a claim can be lost. What it took is given back instead of being held for ever.
+// The answer to a claim can be lost. Its items are given back instead of being held for ever.
 func TestItemThatIsNotHereIsGivenBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -128,7 +128,7 @@ func TestRenewalThatFailsForAWhileIsSurvived(t *testing.T) {
 			t.Errorf("the lease was acquired %d times, want once", n)
 		}
 		if !strings.Contains(r.log.String(), errAway.Error()) {
-			t.Error("nobody is told")
+			t.Error("no reader was notified")
 		}
 	})
 }

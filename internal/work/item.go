@@ -15,10 +15,10 @@ import (
 	"penstock/internal/telemetry"
 )
 
-// capacityWait is how long an item waits for a target with capacity before it makes its slot free for others.
+// capacityWait is how long an item waits for a target with capacity before it frees its slot for other items.
 const capacityWait = 5 * time.Second
 
-// runItem works on one claimed item and hands its end to the recorder.
+// runItem runs one claimed item and passes its end to the recorder.
 func (p *Pool) runItem(ctx context.Context, c *granted) {
 	ctx = telemetry.WithIDs(ctx, telemetry.IDs{Tenant: c.Tenant, Job: c.Job, Item: c.Item})
 	ctx, span := p.Tracer.StartConsumer(telemetry.WithTraceParent(ctx, c.TraceParent), "work item",
@@ -33,9 +33,9 @@ func (p *Pool) runItem(ctx context.Context, c *granted) {
 	p.recorderOf(c.Job) <- finished{f, run{c.pool, lease, took, c.memory}}
 }
 
-// attempt runs the item and says how the claim ends.
+// attempt runs the item and returns the end of the claim.
 func (p *Pool) attempt(ctx context.Context, c *granted) (f store.Finish) {
-	defer func() { c.Body, c.Sealed = nil, nil }() // what the claim is kept for from here on does not need it
+	defer func() { c.Body, c.Sealed = nil, nil }() // the rest of the claim's life does not need the body
 	f = store.Finish{Item: c.Item, Job: c.Job, Tenant: c.Tenant, Fence: c.Fence, Of: c.Claimed}
 	if c.BodyErr != nil {
 		if c.choice != nil {
@@ -95,8 +95,8 @@ func (p *Pool) attempt(ctx context.Context, c *granted) (f store.Finish) {
 	return f
 }
 
-// longestRun is more than a run of an item can take: each of its targets is asked for so long at the most, once with
-// others and once alone. A deadline behind that, and most are hours away, need not be watched.
+// longestRun is more than a run of an item can take: the item calls each of its targets for at most its timeout, once in a
+// shared call and once alone. A deadline after that needs no timer, and most are hours away.
 func longestRun(c *store.Claimed) time.Duration {
 	if c.ItemTimeout <= 0 {
 		return math.MaxInt64
@@ -104,7 +104,8 @@ func longestRun(c *store.Claimed) time.Duration {
 	return time.Duration(2*len(c.Resolved.Targets)+1) * (c.ItemTimeout + capacityWait)
 }
 
-// tailOf is what is shown of an answer beside its end. One that will be tried again begins anew, so nobody needs it.
+// tailOf is the last streamed text of an answer, written with its end. It is dropped for an item that will be retried: its
+// answer starts again.
 func tailOf(f *store.Finish, tail []store.Delta) []store.Delta {
 	if f.Transition == penstock.TransitionRetry {
 		return nil
@@ -112,15 +113,15 @@ func tailOf(f *store.Finish, tail []store.Delta) []store.Delta {
 	return tail
 }
 
-// failure is why an attempt did not succeed, seen from the queue.
+// failure is why an attempt failed, as the queue needs it.
 type failure struct {
-	cause error         // why our side ended it, nil when the upstream did
-	code  penstock.Code // what the caller is told when nothing is left to try
+	cause error         // why this process ended it, nil when the upstream did
+	code  penstock.Code // the code that the caller gets when nothing is left to try
 	idle  bool          // no upstream was called
 	*provider.Error
 }
 
-// failureOf brings the errors of an attempt into one form.
+// failureOf converts the error of an attempt.
 func failureOf(err, cause error) failure {
 	if upstream, ok := errors.AsType[*provider.Error](err); ok {
 		return failure{cause, upstream.Kind.Policy().Code, false, upstream}
@@ -132,13 +133,13 @@ func failureOf(err, cause error) failure {
 	case penstock.CodeOverloaded:
 		kind = provider.KindRateLimited
 	case penstock.CodeInvalidRequest, penstock.CodeBudgetExceeded:
-		// None of the targets can be asked this, or paid for: no later time changes that.
+		// No target can serve this item, or its budget cannot pay for one: a retry cannot change that.
 		kind = provider.KindRejected
 	}
 	return failure{cause, e.Code, true, &provider.Error{Kind: kind, Message: e.Message, RetryAfter: e.RetryAfter, Err: e}}
 }
 
-// conclude decides what becomes of an item whose attempt failed.
+// conclude decides whether an item whose attempt failed is retried, and when.
 func (p *Pool) conclude(f *store.Finish, c *store.Claimed, why failure) {
 	f.ErrorKind = string(why.Kind)
 	switch {
@@ -151,12 +152,12 @@ func (p *Pool) conclude(f *store.Finish, c *store.Claimed, why failure) {
 		f.Error = &penstock.ItemError{Code: penstock.CodeDeadlineExceeded, Message: "The job's deadline passed while this item ran."}
 		return
 	case errors.Is(why.cause, errShutdown), errors.Is(why.cause, errLeaseLost):
-		// Not the item's fault: it counts for nothing and may run elsewhere at once.
+		// Not the item's fault: it counts as no attempt, and another process may run the item at once.
 		f.Transition, f.Counted = penstock.TransitionRetry, 0
 		return
 	}
 	if f.Counted == 0 && why.idle && !why.Kind.Policy().Free {
-		f.Counted = 1 // no target is configured: that must not go on for ever
+		f.Counted = 1 // no target is configured: the item must end at some time
 	}
 	wait, again := p.backoff.Next(queue.Failure{
 		Kind: why.Kind, Tries: c.Tries + max(len(f.Attempts), 1), Counted: c.Attempts + f.Counted, MaxAttempts: c.MaxAttempts,
@@ -170,9 +171,8 @@ func (p *Pool) conclude(f *store.Finish, c *store.Claimed, why failure) {
 	f.Error = &penstock.ItemError{Code: why.code, Message: why.Public()}
 }
 
-// concludeUnread decides what becomes of an item whose input could not be read. Only an input that is
-// gone, or was tampered with, is a lost cause; disks and mounts come back, and however long they are away says nothing
-// about the item.
+// concludeUnread decides whether an item whose input could not be read is retried. Only an input that was removed or
+// tampered with is final; a disk or mount may be available again later, and its outage does not count against the item.
 func (p *Pool) concludeUnread(f *store.Finish, c *store.Claimed) {
 	f.ErrorKind = string(provider.KindInternal)
 	if errors.Is(c.BodyErr, store.ErrAway) {

@@ -83,7 +83,7 @@ func TestRetryWaits(t *testing.T) {
 	}
 }
 
-func TestNoRoomIsNotTheItemsFault(t *testing.T) {
+func TestNoCapacityIsNotTheItemsFault(t *testing.T) {
 	t.Parallel()
 	busy := &penstock.Error{Code: penstock.CodeOverloaded, RetryAfter: 5 * time.Second, Message: "Busy."}
 	r := newPool(t, 1, newQueue(), fails(busy))
@@ -95,7 +95,7 @@ func TestNoRoomIsNotTheItemsFault(t *testing.T) {
 	}
 }
 
-// What cannot be paid for now cannot be later: it fails at once.
+// An item that its budget cannot pay for fails at once.
 func TestWhatIsTooDearFails(t *testing.T) {
 	t.Parallel()
 	r := newPool(t, 1, newQueue(), func(context.Context, attempt.Task, attempt.Sink) attempt.Outcome {
@@ -142,7 +142,7 @@ func TestBodyThatCannotBeReadIsTriedAgain(t *testing.T) {
 	}
 }
 
-// While the blobs are away, nothing is learned about an item: it waits, for days if need be, and loses no attempt by it.
+// While the blobs are unavailable, an item waits, for days if necessary, and loses no attempt.
 func TestBodyThatIsAwayCostsNoAttempt(t *testing.T) {
 	t.Parallel()
 	last := item("1")
@@ -170,7 +170,7 @@ func TestBodyThatIsGoneFailsTheItem(t *testing.T) {
 	})
 }
 
-// Reading a body ends with the claim's context, which shutdown ends. That is no fault of the item's.
+// Reading a body ends with the claim's context, which shutdown ends. It does not count against the item.
 func TestBodyReadThatShutdownCutOff(t *testing.T) {
 	t.Parallel()
 	cut := item("1")
@@ -188,7 +188,7 @@ func timed(itemTimeout, timeLeft time.Duration) store.Claimed {
 	return c
 }
 
-func TestEndsOfTimeAreToldApart(t *testing.T) {
+func TestTimeoutsAreDistinguished(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name       string
@@ -268,8 +268,8 @@ func TestDeadlineIsWatchedWhereItMayPass(t *testing.T) {
 	}
 }
 
-// A deadline that passes while an item waits for capacity expires it; it is not retried for the capacity's sake.
-func TestEndsOfTimeWhileWaitingForRoom(t *testing.T) {
+// A deadline that passes while an item waits for capacity expires it; it is not retried.
+func TestTimeoutsWhileWaitingForCapacity(t *testing.T) {
 	t.Parallel()
 	waits := func(ctx context.Context, _ attempt.Task, _ attempt.Sink) attempt.Outcome {
 		<-ctx.Done()

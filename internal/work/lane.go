@@ -6,7 +6,7 @@ import (
 	"penstock/internal/queue"
 )
 
-// LaneWeights are the weights by which the lanes share the slots under the configuration in force.
+// LaneWeights are the weights by which the lanes share the slots in the current configuration.
 func LaneWeights(live *config.Live) func() queue.LaneWeights {
 	return func() queue.LaneWeights {
 		lanes := live.Current().Lanes

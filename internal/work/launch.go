@@ -5,20 +5,19 @@ import (
 	"runtime"
 )
 
-// startsInARow is how many items begin before others have a turn. What begins does so at the front of what waits for a
-// processor: a whole claim at once would stand between the store, which has the next claims and results to write, and the
-// processor that it needs for that.
+// startsInARow is how many items start before the launcher yields. The scheduler runs new goroutines first: if a whole claim
+// started at once, the goroutines that write the next claims and results would wait for a processor.
 const startsInARow = 16
 
-// setLaunch lets the pool take items up.
+// setLaunch lets the pool start items.
 func (p *Pool) setLaunch(launch func([]*granted)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.launch = launch
 }
 
-// launcher starts claimed items until the pool stops. They are held when it returns, and begin soon after. They are stopped
-// one by one, so their contexts have no parent in common at which they would have to queue up.
+// launcher returns a function that starts claimed items until the pool stops. The items are held when it returns, and start
+// soon after. Items are stopped one by one, so their contexts share no parent whose lock they would contend for.
 func (p *Pool) launcher(lasting context.Context) func([]*granted) {
 	return func(group []*granted) {
 		starts := make([]func(), len(group))

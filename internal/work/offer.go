@@ -7,11 +7,12 @@ import (
 	"penstock/internal/store"
 )
 
-// MaxOffer is how many items a job may have that starts as it is accepted. Larger ones gain nothing by it.
+// MaxOffer is the largest number of items of a job that starts as it is accepted. Larger jobs would not gain from it.
 const MaxOffer = 4
 
-// Offer takes slots and reserves calls for the items of a job that is about to be accepted, all or none, and says where. If it
-// could, taken is to be called once with those of them that the store gave to the lease, or with why it cannot be known.
+// Offer takes slots and reserves calls for all items of a job that is about to be accepted, or for none, and returns the
+// targets of the calls. If taken is not nil, the caller calls it once: with the items that the store claimed for the lease, or
+// with the error of the submit.
 func (p *Pool) Offer(items []store.Candidate) (lease store.Lease, targets []string, taken func([]*store.Claimed, error)) {
 	if len(items) == 0 || len(items) > MaxOffer || !p.Lease.Held() {
 		return lease, nil, nil
@@ -31,7 +32,7 @@ func (p *Pool) Offer(items []store.Candidate) (lease store.Lease, targets []stri
 	return lease, nil, nil
 }
 
-// readyOf sums up the items of a job.
+// readyOf counts the items of a job by model.
 func readyOf(items []store.Candidate) store.Ready {
 	r := store.Ready{Model: items[0].Model, Endpoint: items[0].Endpoint, Items: len(items)}
 	for _, c := range items {
@@ -42,7 +43,7 @@ func readyOf(items []store.Candidate) store.Ready {
 	return r
 }
 
-// poolOf is where the items of a model run.
+// poolOf is the slot pool in which the items of a model run.
 func (p *Pool) poolOf(model string) *pool {
 	for _, b := range p.pools {
 		if b.suspects {
@@ -55,13 +56,13 @@ func (p *Pool) poolOf(model string) *pool {
 	return nil
 }
 
-// closed says that an item must be left alone for now.
+// closed says that an item must not be claimed now.
 func (p *Pool) closed(c store.Candidate) bool {
 	closed := p.Gate.Closed()
 	return slices.Contains(closed.Lanes, c.Lane) || slices.Contains(closed.Models, c.Model) || slices.Contains(closed.Tenants, c.Tenant)
 }
 
-// trySlots takes slots if there are so many.
+// trySlots takes n slots if so many are free.
 func (b *pool) trySlots(n int) bool {
 	for taken := range n {
 		select {
@@ -74,7 +75,7 @@ func (b *pool) trySlots(n int) bool {
 	return true
 }
 
-// beginOffer says that the store may soon know more than is held here. It fails when the pool does not work.
+// beginOffer records that the store may soon assign items that the pool does not hold yet. It fails when the pool does not run.
 func (p *Pool) beginOffer() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -86,7 +87,7 @@ func (p *Pool) beginOffer() bool {
 	return true
 }
 
-// offer is the slots and calls that were taken for a job's items.
+// offer holds the slots and calls that were taken for a job's items.
 type offer struct {
 	*reservedCalls
 	pool  *pool
@@ -107,7 +108,7 @@ func (o *offer) assign() bool {
 	return true
 }
 
-// targets are where the calls of the items were reserved.
+// targets are the targets of the items' reserved calls.
 func (o *offer) targets() []string {
 	all := make([]string, len(o.calls))
 	for i, call := range o.calls {
@@ -116,7 +117,7 @@ func (o *offer) targets() []string {
 	return all
 }
 
-// takeUp starts the items that were given to the lease, and gives back what was taken for the rest.
+// takeUp starts the items that the store claimed for the lease, and releases the slots and calls of the rest.
 func (p *Pool) takeUp(o offer, claimed []*store.Claimed, err error) {
 	defer p.offers.Done()
 	p.mu.Lock()
@@ -139,7 +140,7 @@ func (p *Pool) takeUp(o offer, claimed []*store.Claimed, err error) {
 	}
 }
 
-// stopOffers waits until nothing more can be taken up.
+// stopOffers refuses new offers and waits for the open ones.
 func (p *Pool) stopOffers() {
 	p.mu.Lock()
 	p.closing = true

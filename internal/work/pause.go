@@ -10,13 +10,12 @@ import (
 	"penstock/internal/store"
 )
 
-// heldWait is when an item is looked at again whose targets are all paused, or whose input lies where nobody can read it now.
-// The first is rare: the gate is closed for models whose targets are all paused, but an item keeps the targets that its job was
-// given.
+// heldWait is the retry delay of an item whose targets are all paused, or whose input cannot be read now. The first is rare:
+// the gate is closed for models whose targets are all paused, but an item keeps the targets that its job was resolved to.
 const heldWait = 5 * time.Second
 
-// hopefulTargets are the targets of an item without those that said in an earlier claim that this item is in vain there. What
-// cannot be read is no reason to wait: they would say so again.
+// hopefulTargets are the targets of an item without those that refused it for good in an earlier claim. If the history cannot
+// be read, the item runs anyway: such a target would refuse it again.
 func (p *Pool) hopefulTargets(ctx context.Context, c *store.Claimed) []string {
 	all := c.Resolved.Targets
 	if p.History == nil || c.Tries == 0 || len(all) < 2 {

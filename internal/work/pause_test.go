@@ -12,7 +12,7 @@ import (
 	"penstock/internal/provider"
 )
 
-// An item whose targets are all held back waits, and loses no attempt by it.
+// An item whose targets are all paused waits, and loses no attempt.
 func TestAnItemWithoutAnOpenTargetWaits(t *testing.T) {
 	t.Parallel()
 	var targets []string // that were offered
@@ -37,14 +37,14 @@ func TestAnItemWithoutAnOpenTargetWaits(t *testing.T) {
 	}
 }
 
-// told is a history that says the same of every item.
-type told struct {
+// sameHistory is a history that is the same for every item.
+type sameHistory struct {
 	tried []penstock.Attempt
 	err   error
 	asked int
 }
 
-func (h *told) Attempts(_ context.Context, tenant penstock.TenantID, subject penstock.ID) ([]penstock.Attempt, error) {
+func (h *sameHistory) Attempts(_ context.Context, tenant penstock.TenantID, subject penstock.ID) ([]penstock.Attempt, error) {
 	h.asked++
 	if tenant != "search" || subject != "1" {
 		return nil, errors.New("that is another item")
@@ -52,7 +52,7 @@ func (h *told) Attempts(_ context.Context, tenant penstock.TenantID, subject pen
 	return h.tried, h.err
 }
 
-// A target that called an item in vain is not asked for it again, in whichever claim.
+// A target that refused an item for good is not called for it again, in any claim.
 func TestATargetIsNotAskedAgainInVain(t *testing.T) {
 	t.Parallel()
 	failed := func(target string, kind provider.Kind) penstock.Attempt {
@@ -69,7 +69,7 @@ func TestATargetIsNotAskedAgainInVain(t *testing.T) {
 		{"in vain", 2, []penstock.Attempt{failed("a", provider.KindFinal), failed("b", provider.KindServer)}, nil, []string{"b"}},
 		{"too long", 2, []penstock.Attempt{failed("b", provider.KindContextTooLong), failed("a", provider.KindServer)}, nil, []string{"a"}},
 		{"for the moment", 1, []penstock.Attempt{failed("a", provider.KindOverloaded), failed("b", provider.KindAuth)}, nil, []string{"a", "b"}},
-		{"nobody knows", 1, nil, errors.New("the database is away"), []string{"a", "b"}},
+		{"unknown", 1, nil, errors.New("the database is unavailable"), []string{"a", "b"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -78,7 +78,7 @@ func TestATargetIsNotAskedAgainInVain(t *testing.T) {
 				targets = task.Targets
 				return attempt.Outcome{}
 			})
-			h := &told{tried: tt.tried, err: tt.err}
+			h := &sameHistory{tried: tt.tried, err: tt.err}
 			r.History = h
 			c := &granted{Claimed: new(item("1"))}
 			c.Tries = tt.tries

@@ -13,18 +13,18 @@ import (
 	"penstock/internal/telemetry"
 )
 
-// MaxFinishGroup is how many ends are recorded in one transaction at the most.
+// MaxFinishGroup is the largest number of ends in one transaction.
 const MaxFinishGroup = 512
 
-// MaxUnrecorded is how many items may have ended and given their slots back before that is on stable storage; no
-// more than there are slots. As many may run again after a crash, beside those that had a slot.
+// MaxUnrecorded is how many items may have ended and freed their slots before their end is on stable storage; no
+// more than there are slots. After a crash, as many may run again, besides those that had a slot.
 const MaxUnrecorded = recorders * MaxFinishGroup
 
 // recorders is how many groups are recorded at a time. All ends of a job go to one of them: two groups with items
 // of the same job would only wait for each other.
 const recorders = 2
 
-// recorderOf is where the ends of a job are recorded.
+// recorderOf is the recorder of a job's ends.
 func (p *Pool) recorderOf(job penstock.ID) chan<- finished {
 	var sum byte // ids that follow each other differ in their last characters
 	for i := range len(job) {
@@ -36,25 +36,25 @@ func (p *Pool) recorderOf(job penstock.ID) chan<- finished {
 const (
 	// recordRetry is how long the recorder waits before it tries a group again.
 	recordRetry = 200 * time.Millisecond
-	// refusals is how often a group is refused before its ends are recorded one by one, and then each
-	// on the side, where it is in nobody's way.
+	// refusals is how often a group is refused before its ends are recorded one by one, each in a goroutine
+	// of its own, where it does not block others.
 	refusals = 5
-	// slowRetry is how long an end on the side waits between tries.
+	// slowRetry is the retry interval of an end that is recorded alone.
 	slowRetry = 5 * time.Second
 )
 
-// finished is a claim that ended in this process and is not recorded yet. It says what it is the end Of.
+// finished is a claim that ended in this process and is not recorded yet.
 type finished struct {
 	store.Finish
 	run
 }
 
-// run is how a claim was worked on.
+// run is the run of a claim in this process.
 type run struct {
-	pool  *pool       // in which
-	lease store.Lease // that it was claimed under
+	pool  *pool       // in which it ran
+	lease store.Lease // under which it was claimed
 	took  time.Duration
-	// memory is what its answer holds until it is recorded, nil for nothing.
+	// memory is the account of its answer's memory until it is recorded, nil for none.
 	memory *inflight.Account
 }
 
@@ -72,14 +72,14 @@ func (e *endings) add(f finished) {
 	e.finishes, e.runs = append(e.finishes, f.Finish), append(e.runs, f.run)
 }
 
-// one is the i-th of them, to be recorded by itself.
+// one is a group of the i-th claim alone.
 func (e *endings) one(i int) *endings {
 	one := newEndings(1)
 	one.add(finished{e.finishes[i], e.runs[i]})
 	return one
 }
 
-// clear forgets what was recorded: it must not stay in memory.
+// clear drops the recorded claims, so that their memory is freed.
 func (e *endings) clear() {
 	for i := range e.runs {
 		if e.runs[i].memory != nil {
@@ -91,22 +91,22 @@ func (e *endings) clear() {
 	e.finishes, e.runs = e.finishes[:0], e.runs[:0]
 }
 
-// record commits ends in groups until the channel is closed: what gathered during one commit is the
-// next group. It outlives the items, so that finished work is kept during a shutdown.
+// record commits ends in groups until the channel is closed: the ends that arrive during one commit are the
+// next group. It runs longer than the items, so that a shutdown records finished work.
 func (p *Pool) record(ctx context.Context, ends <-chan finished) {
-	var aside sync.WaitGroup
-	defer aside.Wait()
+	var alone sync.WaitGroup
+	defer alone.Wait()
 	group := newEndings(MaxFinishGroup)
 	for first := range ends {
-		runtime.Gosched() // lets those end, and come along, that are about to
+		runtime.Gosched() // lets items that are about to end join the group
 		group.add(first)
 		group.gather(ends)
 		if !p.recordGroup(ctx, group, refusals) {
-			// The store refuses the group again and again. If it is away, all that follows waits here; if
-			// it is one end that it does not take, the others must not suffer for it.
+			// The store refuses the group repeatedly. If the store is unavailable, everything waits here; if
+			// it refuses one end only, the others must still be recorded.
 			for i := range group.finishes {
 				if one := group.one(i); !p.recordGroup(ctx, one, 1) {
-					aside.Go(func() { p.recordAside(ctx, one) })
+					alone.Go(func() { p.recordAlone(ctx, one) })
 				}
 			}
 		}
@@ -114,7 +114,7 @@ func (p *Pool) record(ctx context.Context, ends <-chan finished) {
 	}
 }
 
-// gather adds what has ended meanwhile, as far as the group has space.
+// gather adds the ends that have arrived meanwhile, as far as the group has space.
 func (e *endings) gather(ends <-chan finished) {
 	for len(e.finishes) < cap(e.finishes) {
 		select {
@@ -129,9 +129,9 @@ func (e *endings) gather(ends <-chan finished) {
 	}
 }
 
-// recordAside tries to record one end until it works, its lease is lost, or ctx ends: the result is paid
-// for. Its place among the unrecorded stays taken.
-func (p *Pool) recordAside(ctx context.Context, one *endings) {
+// recordAlone tries to record one end until it succeeds, its lease is lost, or ctx ends: the result is paid
+// for. It still counts as unrecorded.
+func (p *Pool) recordAlone(ctx context.Context, one *endings) {
 	for !p.recordGroup(ctx, one, 1) {
 		pause := time.NewTimer(slowRetry)
 		select {
@@ -141,19 +141,19 @@ func (p *Pool) recordAside(ctx context.Context, one *endings) {
 		pause.Stop()
 		if ctx.Err() != nil || one.runs[0].lease != p.Lease.Current() {
 			p.Log.ErrorContext(about(ctx, &one.finishes[0]), "gave up recording a result; the item will run again")
-			p.letGo(one)
+			p.release(one)
 			return
 		}
 	}
 }
 
-// letGo forgets claims whose end is recorded.
-func (p *Pool) letGo(group *endings) {
+// release drops claims whose end is recorded.
+func (p *Pool) release(group *endings) {
 	p.mu.Lock()
 	for i := range group.finishes {
 		f, r := &group.finishes[i], &group.runs[i]
 		delete(p.held, claim{f.Item, f.Fence})
-		// A claim is charged by what it was expected to use; the rest is charged or given back later.
+		// A claim is charged its expected use; the difference is charged or refunded later.
 		actual := f.Usage.InputTokens + f.Usage.OutputTokens
 		p.used[account{f.Of.Lane, f.Tenant}] += actual - f.Of.Charged
 		r.pool.pace.Ended(r.took)
@@ -166,7 +166,7 @@ func (p *Pool) letGo(group *endings) {
 	p.Metrics.SlotsInUse(p.slotsInUse())
 }
 
-// recordGroup tries to record a group, several times at the most, and lets go of it when that worked.
+// recordGroup tries to record a group, several times at the most, and releases it after a success.
 func (p *Pool) recordGroup(ctx context.Context, group *endings, tries int) bool {
 	began := p.Clock()
 	for range tries {
@@ -174,7 +174,7 @@ func (p *Pool) recordGroup(ctx context.Context, group *endings, tries int) bool 
 		if err == nil {
 			p.Metrics.FinishGroup(len(group.finishes), p.Clock().Sub(began))
 			p.report(ctx, group, verdicts)
-			p.letGo(group)
+			p.release(group)
 			return true
 		}
 		p.Log.WarnContext(ctx, "recording results", "items", len(group.finishes), "error", err)
@@ -194,8 +194,7 @@ func (p *Pool) finish(ctx context.Context, group []store.Finish) ([]store.Verdic
 	return p.Store.FinishItems(ctx, group)
 }
 
-// about is the context in which something is logged about the end of an item: with its ids, its trace, and the attempt that
-// decided it.
+// about is the context for log records about the end of an item: with its ids, its trace, and the attempt that decided it.
 func about(ctx context.Context, f *store.Finish) context.Context {
 	ids := telemetry.IDs{Tenant: f.Tenant, Job: f.Job, Item: f.Item}
 	if n := len(f.Attempts); n > 0 {
@@ -207,10 +206,10 @@ func about(ctx context.Context, f *store.Finish) context.Context {
 	return telemetry.WithIDs(ctx, ids)
 }
 
-// report tells readers, metrics and logs what became of a group.
+// report reports the outcomes of a group to readers, metrics and logs.
 func (p *Pool) report(ctx context.Context, group *endings, verdicts []store.Verdict) {
 	changed := make([]penstock.ID, 0, len(verdicts))
-	soonest := p.PollInterval // polling finds what is due later
+	soonest := p.PollInterval // polling finds items that are due later
 	verbose := p.Log.Enabled(ctx, slog.LevelDebug)
 	for i, v := range verdicts {
 		f, took := &group.finishes[i], group.runs[i].took
@@ -243,6 +242,6 @@ func (p *Pool) report(ctx context.Context, group *endings, verdicts []store.Verd
 	case soonest <= 0:
 		p.Work.Notify()
 	case soonest < p.PollInterval:
-		time.AfterFunc(soonest, p.Work.NotifyLocal) // it ends by itself: nobody has to wait for it
+		time.AfterFunc(soonest, p.Work.NotifyLocal) // the timer ends by itself: no goroutine has to wait for it
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"penstock/internal/provider"
 )
 
-// What ends while one group is committed is the next group.
+// The items that end while one group is committed are the next group.
 func TestEndsAreRecordedInGroups(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -108,7 +108,7 @@ func TestRecordingIsGivenUpWithTheLease(t *testing.T) {
 				t.Errorf("%s: only %v ran; want the slot back once nothing more can be recorded", name, got)
 			}
 			if !strings.Contains(r.log.String(), "gave up recording a result") {
-				t.Errorf("%s: nobody is told", name)
+				t.Errorf("%s: no reader was notified", name)
 			}
 		})
 	}
@@ -190,7 +190,7 @@ func TestStaleResultIsDiscarded(t *testing.T) {
 			t.Errorf("stale %v, ends %v, announced %v", r.queue.stale, r.queue.ends, r.publisher.jobs)
 		}
 		if !strings.Contains(r.log.String(), "discarded a stale result") {
-			t.Error("nobody is told")
+			t.Error("no reader was notified")
 		}
 		r.wantStatuses(map[penstock.Status]int{penstock.StatusRunning: 1})
 	})

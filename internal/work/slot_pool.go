@@ -8,26 +8,26 @@ import (
 	"penstock/internal/queue"
 )
 
-// SlotPool is a number of slots that are set apart for some models, so that a slow one cannot take them all.
+// SlotPool is a number of slots that are reserved for some models, so that a slow model cannot take all slots.
 type SlotPool struct {
 	Models []string
 	Slots  int
 }
 
-// pool is a number of slots with whoever fills them. All but one are for certain models; the last takes
-// what is left.
+// pool is a number of slots and the goroutine that fills them. All pools but the last are for certain models; the last
+// runs the items of all others.
 type pool struct {
 	models []string // whose items run here; none for all
-	except []string // whose items run elsewhere
+	except []string // whose items run in other pools
 	slots  chan struct{}
-	lanes  *queue.Stride   // of the goroutine that claims
+	lanes  *queue.Stride   // used by the claiming goroutine alone
 	pace   *queue.Pace     // of starts that are not urgent; under the pool's lock
 	paced  bool            // the pace kept the last claim from taking more
 	work   <-chan struct{} // items may be ready
 	freed  <-chan struct{} // a target has capacity again
 
 	suspects bool              // suspects run here, and nothing else
-	after    penstock.TenantID // whose turn was last among the suspects
+	after    penstock.TenantID // the tenant of the last suspect
 }
 
 func newSlotPools(cfg Config, deps Deps) []*pool {
@@ -50,7 +50,7 @@ func newSlotPools(cfg Config, deps Deps) []*pool {
 	}
 	add(nil, elsewhere, cfg.Slots)
 	if cfg.Suspects > 0 {
-		// Suspects are rare: nobody is notified of them, they are polled for.
+		// Suspects are rare: they are found by polling, without notifications.
 		pools = append(pools, &pool{
 			suspects: true, slots: make(chan struct{}, cfg.Suspects), lanes: queue.NewStride(queue.DefaultLaneWeights), pace: queue.NewPace(cfg.Suspects),
 		})
@@ -86,7 +86,7 @@ func (b *pool) takeSlots(ctx context.Context) int {
 		return 0
 	case b.slots <- struct{}{}:
 	}
-	runtime.Gosched() // lets those give theirs back that are about to end
+	runtime.Gosched() // lets items that are about to end free their slots
 	taken := 1
 	for taken < MaxClaim {
 		select {
@@ -105,7 +105,7 @@ func (b *pool) giveSlots(n int) {
 	}
 }
 
-// charge tells the policy of the lanes what each was given.
+// charge charges the lanes for their claimed items.
 func (b *pool) charge(lanes []penstock.Lane, claimed []*granted, wanted int) {
 	given := make(map[penstock.Lane]int64, len(lanes))
 	for i := range claimed {

@@ -10,8 +10,8 @@ import (
 	"penstock/internal/store"
 )
 
-// runSuspect runs a suspect in a child process, and says how its claim ends. Only the death of the child counts against the
-// item, and the store counts it: this process may be the next to die.
+// runSuspect runs a suspect in a child process, and returns the end of its claim. Only a crash of the child counts against
+// the item, and the store counts it: this process may crash next.
 func (p *Pool) runSuspect(ctx context.Context, c *granted, targets []string, f *store.Finish) {
 	p.Metrics.SuspectsRunning(int(p.suspects.Add(1)))
 	defer func() { p.Metrics.SuspectsRunning(int(p.suspects.Add(-1))) }()
@@ -26,7 +26,7 @@ func (p *Pool) runSuspect(ctx context.Context, c *granted, targets []string, f *
 	if _, streams := assemble.For(c.Endpoint); streams && p.deltaRecorder != nil && c.Stream != penstock.StreamNone {
 		deltaWriter := p.deltaRecorder.begin(*c.Claimed)
 		defer func() { f.Tail = tailOf(f, deltaWriter.end()) }()
-		s.Stream, s.Say, s.Task.Stream = c.Stream, deltaWriter.say, true
+		s.Stream, s.Say, s.Task.Stream = c.Stream, deltaWriter.add, true
 	}
 	a := p.Isolated.Answer(ctx, s)
 	out := a.Outcome

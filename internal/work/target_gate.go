@@ -18,7 +18,7 @@ type Router interface {
 	Reserve(q route.Query, n int) []*route.Choice
 }
 
-// Upstreams knows what targets can do.
+// Upstreams says what targets can serve.
 type Upstreams interface {
 	// Serves reports whether a target serves an endpoint, by itself or by translation.
 	Serves(t *penstock.Target, e penstock.Endpoint) bool
@@ -38,7 +38,7 @@ type GateDeps struct {
 // whose targets are all paused is closed like a paused model. It is safe for concurrent use.
 type TargetGate struct{ GateDeps }
 
-// NewTargetGate returns a gate over the targets of the configuration in force.
+// NewTargetGate returns a gate over the targets of the current configuration.
 func NewTargetGate(d GateDeps) *TargetGate { return &TargetGate{d} }
 
 // Closed implements Gate.
@@ -62,9 +62,9 @@ func (g *TargetGate) Closed() Closed {
 	return closed
 }
 
-// Reserve implements Gate. It goes by the models as they are configured now; an item that was resolved to
-// other targets gives its call back and finds its own target. Closed knows configured names only; a model that answers
-// for others is paused for them too.
+// Reserve implements Gate. It uses the current configuration of the models; an item that was resolved to other targets
+// releases its call and finds its own target. Closed has configured names only; a model that serves other names is paused
+// for them too.
 func (g *TargetGate) Reserve(ready []store.Ready, n int) []Reservation {
 	s := g.Config.Current()
 	var all []Reservation
@@ -75,7 +75,7 @@ func (g *TargetGate) Reserve(ready []store.Ready, n int) []Reservation {
 		}
 		m := modelCalls{gate: g, ready: r, model: model, wanted: min(r.Items, n)}
 		if known {
-			m.targets, _ = route.Candidates(g.Controls.Open(model.Targets), s.Targets) // an error says that there are none
+			m.targets, _ = route.Candidates(g.Controls.Open(model.Targets), s.Targets) // an error means that there are none
 		}
 		m.reserve()
 		all = append(all, m.reserved...)
@@ -93,8 +93,8 @@ type modelCalls struct {
 	reserved []Reservation
 }
 
-// reserve reserves as many calls as are wanted for every endpoint that the items may be of: which endpoints they are of is
-// known after the claim alone. Nearly always the same targets serve all endpoints, so that this is one step.
+// reserve reserves as many calls as are wanted for every endpoint that the items may have: their endpoints are known only
+// after the claim. Nearly always the same targets serve all endpoints, so this is one step.
 func (m *modelCalls) reserve() {
 	endpoints := penstock.Endpoints
 	if m.ready.Endpoint != "" {
@@ -111,7 +111,7 @@ func (m *modelCalls) reserve() {
 			m.reserveAt(serving, missing)
 		}
 	}
-	if len(unserved) > 0 { // the attempts will say why no target serves them
+	if len(unserved) > 0 { // their attempts will report why no target serves them
 		m.reserved = append(m.reserved, Reservation{Reserved: store.Reserved{Model: m.ready.Model, Endpoints: unserved, Calls: m.wanted}})
 	}
 }
@@ -147,7 +147,7 @@ func (m *modelCalls) reserveAt(targets []*penstock.Target, n int) {
 	}
 }
 
-// at is the reservation at a target, made if there is none.
+// at is the reservation at a target. It is created if there is none.
 func (m *modelCalls) at(t *penstock.Target) *Reservation {
 	for i := range m.reserved {
 		if m.reserved[i].Target == t.Name {

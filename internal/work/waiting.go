@@ -14,7 +14,7 @@ import (
 const (
 	// blockedFor is how long a list of blocked targets is reused, so that a page of jobs does not compute it for each job.
 	blockedFor = 200 * time.Millisecond
-	// newlyAccepted is how long the backlog may not know of a job yet.
+	// newlyAccepted is how long the backlog may lack a new job.
 	newlyAccepted = 5 * time.Second
 )
 
@@ -25,7 +25,7 @@ type Controls interface {
 	Open(targets []string) []string
 }
 
-// Targets reports how the targets stand in this process.
+// Targets reports the state of the targets in this process.
 type Targets interface {
 	Status() []capacity.Status
 }
@@ -47,14 +47,14 @@ type WaitingDeps struct {
 	Clock    func() time.Time
 }
 
-// Waiting knows why queued items do not start. Every process reports with its heartbeat which targets it may not call;
+// Waiting explains why queued items do not start. Every process reports with its heartbeat which targets it may not call;
 // Waiting combines those reports. It is safe for concurrent use.
 type Waiting struct {
 	WaitingDeps
 	blocked atomic.Pointer[blocked]
 }
 
-// NewWaiting returns a Waiting that computes everything when it is asked.
+// NewWaiting returns a Waiting. It computes everything on demand.
 func NewWaiting(d WaitingDeps) *Waiting { return &Waiting{WaitingDeps: d} }
 
 // blocked is a list of blocked targets, with its time.
@@ -112,7 +112,8 @@ func (w *Waiting) recentlyBlocked(now time.Time) map[string]penstock.Reason {
 	return next.by
 }
 
-// Reason is why the queued items of a job do not start, "" for their turn alone. Pauses and budgets are not its concern.
+// Reason is why the queued items of a job do not start, "" if they only wait for their turn. It does not cover pauses and
+// budgets.
 func (w *Waiting) Reason(j penstock.Job) penstock.Reason {
 	processes, known := w.Backlog.Alive()
 	now := w.Clock()

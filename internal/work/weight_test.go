@@ -11,7 +11,7 @@ import (
 	"penstock/internal/queue"
 )
 
-// The weights that are in force decide which lane is next, also when they change while the pool works.
+// The current weights decide which lane is next, also when they change while the pool runs.
 func TestClaimFollowsTheWeights(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

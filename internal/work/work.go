@@ -32,10 +32,10 @@ import (
 // MaxClaim is how many items one claim takes at the most.
 const MaxClaim = 512
 
-// CancelInterval is how often a worker looks for running items that shall stop.
+// CancelInterval is how often a worker looks for running items that were cancelled.
 const CancelInterval = 500 * time.Millisecond
 
-// Why a running item's context ended. They are causes, so that the end can be told apart.
+// Why a running item's context ended. They are causes, so that the ends can be distinguished.
 var (
 	errCancelled = errors.New("the job was cancelled")
 	errShutdown  = errors.New("the process is stopping")
@@ -47,9 +47,9 @@ var (
 type Config struct {
 	Slots        int           // items that run at a time
 	LeaseTimeout time.Duration // of the process lease: bounds calls to the store
-	PollInterval time.Duration // how often to look for work without being told
+	PollInterval time.Duration // how often to look for work without a notification
 	SoftStop     time.Duration // how long running items may go on once stopping begins
-	SlotPools    []SlotPool    // slots that are set apart for some models; none by default
+	SlotPools    []SlotPool    // slots that are reserved for some models; none by default
 	Suspects     int           // suspects that run at a time, in child processes; 0 for none
 }
 
@@ -63,7 +63,7 @@ type Isolated interface {
 	Answer(ctx context.Context, s isolate.Suspect) isolate.Answered
 }
 
-// History is what was tried for items before.
+// History reads the earlier attempts of items.
 type History interface {
 	Attempts(ctx context.Context, tenant penstock.TenantID, subject penstock.ID) ([]penstock.Attempt, error)
 }
@@ -80,7 +80,7 @@ type Lease interface {
 	OnLoss(f func())
 }
 
-// Deps are what a pool works with.
+// Deps are the dependencies of a pool.
 type Deps struct {
 	Store    store.Queue
 	Ready    store.ReadyReader
@@ -93,12 +93,12 @@ type Deps struct {
 	Freed    *signal.Topic[signal.None] // notified when a target has capacity again; nil for never
 	Cancels  *signal.Topic[signal.None] // notified when running items may have to stop; nil for never
 	Jobs     queue.Publisher            // of jobs that changed
-	// History tells what was tried for items in earlier claims; nil for nobody who knows.
+	// History has the attempts of items in earlier claims; nil for none.
 	History History
 	// Open are those of the given targets that may be called; nil when all may.
 	Open    func(targets []string) []string
-	Used    func(c *store.Claimed, u penstock.Usage) // told what each run of an item used; may be nil
-	Streams Log                                      // where answers are shown while they arrive; nil for nowhere
+	Used    func(c *store.Claimed, u penstock.Usage) // called with the use of each run of an item; may be nil
+	Streams Log                                      // where answers are streamed to; nil for nowhere
 	Readers queue.Publisher                          // of jobs whose items streamed something; with Streams
 	Answers *inflight.Pool                           // the memory of answers; nil for no bounds
 	Metrics *telemetry.Metrics
@@ -114,17 +114,17 @@ type Pool struct {
 	backoff       queue.Backoff
 	pools         []*pool
 	finishes      [recorders]chan finished
-	ended         chan struct{}  // a place for each end that is not recorded yet
-	deltaRecorder *deltaRecorder // nil when nothing is shown
+	ended         chan struct{}  // has a value for each end that is not recorded yet
+	deltaRecorder *deltaRecorder // nil when nothing is streamed
 	suspects      atomic.Int64   // that run
 
 	mu       sync.Mutex
 	held     map[claim]context.CancelCauseFunc // from the claim until its end is recorded
-	claiming int                               // claims under way: the store may know more than held
+	claiming int                               // claims under way: the store may have assigned items that are not held yet
 	used     map[account]int64                 // tokens used beyond what was charged, not reported yet
 	expected fair.Expectations
-	doubts   int              // looks to take, since a claim's answer was lost
-	launch   func([]*granted) // starts items; nil while the pool does not take any up
+	doubts   int              // looks to make, since a claim's answer was lost
+	launch   func([]*granted) // starts items; nil while the pool does not start any
 	closing  bool
 
 	goroutinePool *goroutinePool
@@ -138,13 +138,13 @@ type claim struct {
 	fence int64
 }
 
-// account is who is charged for tokens, and in which lane.
+// account is the tenant and lane that tokens are charged to.
 type account struct {
 	lane   penstock.Lane
 	tenant penstock.TenantID
 }
 
-// New returns a pool that has not begun to work.
+// New returns a pool that does not run yet.
 func New(cfg Config, deps Deps) (*Pool, error) {
 	if cfg.Slots <= 0 || cfg.LeaseTimeout <= 0 || cfg.PollInterval <= 0 || deps.Lease == nil {
 		return nil, fmt.Errorf("a worker pool needs slots, a lease, its timeout and a poll interval, got %+v", cfg)
@@ -173,15 +173,15 @@ func New(cfg Config, deps Deps) (*Pool, error) {
 }
 
 // Run works until ctx ends, then drains: it stops claiming, lets running items go on for SoftStop,
-// gives the rest back to the queue and records everything. The lease must outlive it.
+// returns the rest to the queue and records everything. The lease must be released after it.
 func (p *Pool) Run(ctx context.Context) error {
 	if err := p.Lease.Wait(ctx); err != nil {
 		return err
 	}
 	if ctx.Err() != nil {
-		return nil // asked to stop before it could begin: there is nothing to drain
+		return nil // it was stopped before it had a lease: there is nothing to drain
 	}
-	// Items, their recording and the watch over them outlive ctx.
+	// Items, their recording and watchHeld run on after ctx ends.
 	lasting := context.WithoutCancel(ctx)
 	recordCtx, stopRecording := context.WithCancel(lasting)
 	defer stopRecording()
@@ -208,7 +208,7 @@ func (p *Pool) Run(ctx context.Context) error {
 	if !waitFor(&p.goroutinePool.busy, p.SoftStop) {
 		p.stopAll(errShutdown)
 		if !waitFor(&p.goroutinePool.busy, p.LeaseTimeout) {
-			stopRecording() // the store is away, and items wait for it with their ends
+			stopRecording() // the store is unavailable, and ended items wait for it
 			p.goroutinePool.busy.Wait()
 		}
 	}
@@ -217,7 +217,7 @@ func (p *Pool) Run(ctx context.Context) error {
 		close(ends)
 	}
 	if !waitFor(&recorder, p.LeaseTimeout) {
-		stopRecording() // the store is away: the items will be rescued
+		stopRecording() // the store is unavailable: another process will rescue the items
 		recorder.Wait()
 	}
 	stopWatch()
@@ -232,12 +232,12 @@ func waitFor(group *sync.WaitGroup, d time.Duration) bool {
 		group.Wait()
 		close(done)
 	}()
-	patience := time.NewTimer(d)
-	defer patience.Stop()
+	timeout := time.NewTimer(d)
+	defer timeout.Stop()
 	select {
 	case <-done:
 		return true
-	case <-patience.C:
+	case <-timeout.C:
 		return false
 	}
 }

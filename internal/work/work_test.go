@@ -164,7 +164,7 @@ func TestPollingFindsSilentWork(t *testing.T) {
 		r.queue.add(item("1"))
 		pass(pollInterval / 2)
 		if len(r.runner.seen()) != 0 {
-			t.Error("the item runs before anybody looked")
+			t.Error("the item runs before a look")
 		}
 		pass(pollInterval / 2)
 		if len(r.runner.seen()) != 1 {
@@ -199,7 +199,7 @@ func TestClaimErrorsAreTriedAgain(t *testing.T) {
 		r := start(t, 2, q, takes(time.Hour))
 		pass(pollInterval / 2)
 		if !strings.Contains(r.log.String(), errAway.Error()) {
-			t.Errorf("nobody is told: %s", r.log)
+			t.Errorf("no reader was notified: %s", r.log)
 		}
 		q.set(func(q *fakeQueue) { delete(q.fails, "claim") })
 		pass(pollInterval)
@@ -266,7 +266,7 @@ func TestHardStopGivesItemsBack(t *testing.T) {
 	})
 }
 
-// The lease is renewed while items drain, and given up only after their ends are recorded.
+// The lease is renewed while items drain, and released only after their ends are recorded.
 func TestOrderOfShutdown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -342,7 +342,7 @@ func TestStopDuringAClaim(t *testing.T) {
 	})
 }
 
-// lateQueue commits a claim and only then notices that its caller has gone.
+// lateQueue commits a claim after its caller's context has ended.
 type lateQueue struct{ *fakeQueue }
 
 func (q *lateQueue) ClaimItems(ctx context.Context, l store.Lease, w store.Want) ([]*store.Claimed, error) {
@@ -355,7 +355,7 @@ func (q *lateQueue) ClaimItems(ctx context.Context, l store.Lease, w store.Want)
 	return claimed, err
 }
 
-// A claim whose answer got lost has taken items that nobody here knows of.
+// A claim whose answer was lost has taken items that this process does not know.
 func TestClaimWhoseAnswerIsLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -23,7 +23,7 @@ var messageCustomID = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
 // MessageBatchRequest is one request of a message batch.
 type MessageBatchRequest struct {
-	CustomID string         `json:"custom_id" required:"true" about:"1 to 64 of the characters A-Z, a-z, 0-9, _ and -; unique in the batch."`
+	CustomID string         `json:"custom_id" required:"true" about:"1 to 64 characters out of A-Z, a-z, 0-9, _ and -; unique in the batch."`
 	Params   jsontext.Value `json:"params" required:"true" about:"A body of POST /v1/messages."`
 }
 
@@ -94,7 +94,7 @@ func CopyRequests(sent io.Reader, out io.Writer) (models []string, err error) {
 // check validates a request, and puts its params on one line.
 func (r *MessageBatchRequest) check(n int) error {
 	if !messageCustomID.MatchString(r.CustomID) {
-		return penstock.InvalidParam(fmt.Sprintf("requests.%d.custom_id", n), "requests.%d.custom_id must be 1 to 64 of the characters A-Z, a-z, 0-9, _ and -.", n)
+		return penstock.InvalidParam(fmt.Sprintf("requests.%d.custom_id", n), "requests.%d.custom_id must be 1 to 64 characters out of A-Z, a-z, 0-9, _ and -.", n)
 	}
 	if r.Params.Kind() != '{' {
 		return penstock.InvalidParam(fmt.Sprintf("requests.%d.params", n), "requests.%d.params must be an object.", n)

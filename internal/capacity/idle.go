@@ -6,17 +6,17 @@ import (
 )
 
 const (
-	// forgetAfter is how long nobody must have asked for a limit scope until it is forgotten, and sweepEvery how often
-	// that is looked at. There are as many as keys, and most of them rest most of the time.
+	// forgetAfter is how long a limit scope must be idle before it is removed, and sweepEvery the interval of that check.
+	// There are as many scopes as keys, and most of them are idle most of the time.
 	forgetAfter = 10 * time.Minute
 	sweepEvery  = time.Minute
 )
 
-// calm takes those off the busy list that nothing is due for, so that the loop does not look at everybody who
-// ever called; and forgets limit scopes that nobody asks for any more.
-func (b *Tracker) calm(now time.Time) {
+// dropIdle takes entries that need no refresh off the busy list, so that the loop does not look at every key that ever
+// called; and removes limit scopes that have been idle for long.
+func (b *Tracker) dropIdle(now time.Time) {
 	b.busy = slices.DeleteFunc(b.busy, func(r *entry) bool {
-		r.busy = !r.calm(now)
+		r.busy = !r.settled(now)
 		return !r.busy
 	})
 	if now.Sub(b.sweptAt) < sweepEvery {
@@ -24,19 +24,19 @@ func (b *Tracker) calm(now time.Time) {
 	}
 	b.sweptAt = now
 	for name, r := range b.entries {
-		if r.scope() && now.Sub(r.askedAt) >= forgetAfter && r.calm(now) && r.whole(now) {
+		if r.scope() && now.Sub(r.askedAt) >= forgetAfter && r.settled(now) && r.whole(now) {
 			delete(b.entries, name)
 		}
 	}
 }
 
-// calm says that nothing is to be returned, asked for or told.
-func (r *entry) calm(now time.Time) bool {
+// settled says that the entry has nothing to return, to withdraw or to report.
+func (r *entry) settled(now time.Time) bool {
 	if !r.idle(now) || r.running > 0 || r.restUpdates || r.permits.granted > 0 || (r.permits.cap > 0 && r.permits.wanted > 0) || len(r.line) > 0 {
 		return false
 	}
 	for i := range r.rates {
-		if m := &r.rates[i]; m.told || m.allowance != 0 || m.waiting > 0 {
+		if m := &r.rates[i]; m.reported || m.allowance != 0 || m.waiting > 0 {
 			return false
 		}
 	}
